@@ -1,0 +1,45 @@
+package wire
+
+import "math/bits"
+
+// MaxSize is the largest size or offset that a file may state: what an int64
+// offset can reach.
+const MaxSize = 1<<63 - 1
+
+// Add returns a+b, or false when it passes [MaxSize].
+func Add(a, b uint64) (uint64, bool) {
+	sum, carry := bits.Add64(a, b, 0)
+	return sum, carry == 0 && sum <= MaxSize
+}
+
+// Mul returns a*b, or false when it passes [MaxSize].
+func Mul(a, b uint64) (uint64, bool) {
+	hi, lo := bits.Mul64(a, b)
+	return lo, hi == 0 && lo <= MaxSize
+}
+
+// Int converts a number from a file that must not pass limit.
+func Int(n, limit uint64) (int, bool) {
+	if n > limit || n > uint64(^uint(0)>>1) {
+		return 0, false
+	}
+	return int(n), true
+}
+
+// Product multiplies dimensions. A zero dimension gives zero, whatever stands
+// beside it.
+func Product(dims []int64) (uint64, bool) {
+	n, ok := uint64(1), true
+	for _, d := range dims {
+		if d == 0 {
+			return 0, true
+		}
+		if d < 0 {
+			return 0, false
+		}
+		if ok {
+			n, ok = Mul(n, uint64(d))
+		}
+	}
+	return n, ok
+}

@@ -1,0 +1,70 @@
+package limits
+
+import "math/bits"
+
+// Source tells the account that n bytes of file stand behind what will be
+// decoded. Each file of a model is told once.
+func (b *Budget) Source(n int64) {
+	b.ratios.Lock()
+	defer b.ratios.Unlock()
+	b.ratios.source = addCap(b.ratios.source, n)
+}
+
+// Inflate charges one compressed member: in bytes that become out bytes. The
+// ratio is asked of the worst member and of all together, once all together
+// pass [RatioGrace]; the order of the members does not matter.
+func (b *Budget) Inflate(in, out int64) error {
+	r, allowed := &b.ratios, b.policy.Limit(InflateRatio)
+	r.Lock()
+	defer r.Unlock()
+	r.inIn, r.inOut = addCap(r.inIn, in), addCap(r.inOut, out)
+	if above(out, r.worstIn, in, r.worstOut) {
+		r.worstIn, r.worstOut = in, out
+	}
+	if r.inOut <= RatioGrace {
+		return nil
+	}
+	if exceeds(r.worstOut, r.worstIn, allowed) {
+		return &Error{InflateRatio, ratio(r.worstOut, r.worstIn), allowed}
+	}
+	if exceeds(r.inOut, r.inIn, allowed) {
+		return &Error{InflateRatio, ratio(r.inOut, r.inIn), allowed}
+	}
+	return nil
+}
+
+// Expand charges n bytes of decoded tensors against the bytes behind them.
+func (b *Budget) Expand(n int64) error {
+	r, allowed := &b.ratios, b.policy.Limit(ExpandRatio)
+	r.Lock()
+	defer r.Unlock()
+	r.expanded = addCap(r.expanded, n)
+	base := max(r.source, r.inOut)
+	if r.expanded <= RatioGrace || !exceeds(r.expanded, base, allowed) {
+		return nil
+	}
+	return &Error{ExpandRatio, ratio(r.expanded, base), allowed}
+}
+
+// above reports a*b > c*d for non-negative numbers.
+func above(a, b, c, d int64) bool {
+	h1, l1 := bits.Mul64(uint64(a), uint64(b))
+	h2, l2 := bits.Mul64(uint64(c), uint64(d))
+	return h1 > h2 || h1 == h2 && l1 > l2
+}
+
+// exceeds reports out > in*allowed.
+func exceeds(out, in, allowed int64) bool { return above(out, 1, in, allowed) }
+
+// ratio is out:in rounded up, an empty input counted as one byte.
+func ratio(out, in int64) int64 {
+	in = max(in, 1)
+	return out/in + min(out%in, 1)
+}
+
+func addCap(a, b int64) int64 {
+	if s := a + b; s >= a {
+		return s
+	}
+	return 1<<63 - 1
+}

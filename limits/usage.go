@@ -1,0 +1,49 @@
+package limits
+
+import "time"
+
+// An AxisUsage is one line of [Budget.Usage]: what is held now, the most that
+// was held, and the ceiling. On the ratio axes the numbers are ratios, on the
+// Time axis nanoseconds (and Limit is -1 for none).
+type AxisUsage struct {
+	Axis              Axis
+	Used, Peak, Limit int64
+}
+
+// Usage reports every axis of this account.
+func (b *Budget) Usage() []AxisUsage {
+	out := make([]AxisUsage, 0, axisCount)
+	for _, a := range Axes() {
+		used, peak := b.use(a)
+		out = append(out, AxisUsage{a, used, peak, b.policy.Limit(a)})
+	}
+	return out
+}
+
+func (b *Budget) use(a Axis) (used, peak int64) {
+	switch a {
+	case SingleAlloc:
+		return 0, b.single.high.Load()
+	case Total:
+		return b.total.now.Load(), b.total.peak()
+	case Items:
+		return b.items.now.Load(), b.items.peak()
+	case Depth:
+		return b.depth.now.Load(), b.depth.peak()
+	case StepCount:
+		return b.steps.now.Load(), b.steps.peak()
+	case WorkingSet:
+		return b.working.now.Load(), b.working.peak()
+	case Time:
+		d := int64(time.Since(b.started))
+		return d, d
+	}
+	r := &b.ratios
+	r.Lock()
+	defer r.Unlock()
+	if a == InflateRatio {
+		return ratio(r.inOut, r.inIn), ratio(r.worstOut, r.worstIn)
+	}
+	n := ratio(r.expanded, max(r.source, r.inOut))
+	return n, n
+}

@@ -1,0 +1,42 @@
+package tensor
+
+import (
+	"io"
+	"io/fs"
+	"iter"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// A Model is a file, or a set of shards, whose structure has been proven: every
+// span lies inside its file and is as long as shape and type say. Its methods
+// are safe for concurrent use, except Close.
+type Model interface {
+	// Format is the container's name: "safetensors", "gguf", "npz", ...
+	Format() string
+	// Len is the number of tensors.
+	Len() int
+	// Tensors lists the stored tensors in file order.
+	Tensors() iter.Seq[Info]
+	// Meta lists metadata in file order. Values are string, bool, integers,
+	// floats, []any of those, or what the format's package documents.
+	Meta() iter.Seq2[string, any]
+	// Findings lists what a person should know.
+	Findings() []Finding
+	// Configs is the sibling files of the model, confined to its folder; an
+	// empty file system when the model did not come from a folder.
+	Configs() fs.FS
+	// At returns random access to a tensor's bytes: offset 0 of the reader is
+	// Info.Span.Off. False for a member that must be inflated in order.
+	At(Info) (io.ReaderAt, bool)
+	// Body reads a tensor's bytes in order, exactly Info.Span.Len of them.
+	Body(*limits.Budget, Info) (io.ReadCloser, error)
+	// Close releases files. The account is the caller's to close.
+	Close() error
+}
+
+// A Verifier is a Model that can check its bodies: checksums, real lengths,
+// text rules of large arrays. A Model without it has nothing to check.
+type Verifier interface {
+	Verify(*limits.Budget) error
+}

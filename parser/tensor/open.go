@@ -1,0 +1,45 @@
+package tensor
+
+import (
+	"io"
+	"io/fs"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// A Handle is an opened regular file with random access.
+type Handle struct {
+	io.ReaderAt
+	io.Closer
+	Size int64
+}
+
+// OpenFile opens a regular file of a folder. A FIFO, a device or a folder is
+// never opened: opening one may hang or have effects.
+func OpenFile(fsys fs.FS, name string) (*Handle, error) {
+	if !fs.ValidPath(name) {
+		return nil, wire.ErrForbidden.With("path %s leaves its folder", wire.Quote(name))
+	}
+	before, err := fs.Stat(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	if !before.Mode().IsRegular() {
+		return nil, wire.ErrUnsupported.With("%s is not a regular file", wire.Quote(name))
+	}
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	r, ok := f.(io.ReaderAt)
+	if !ok || !st.Mode().IsRegular() {
+		f.Close()
+		return nil, wire.ErrUnsupported.With("%s cannot be read at an offset", wire.Quote(name))
+	}
+	return &Handle{r, f, st.Size()}, nil
+}
