@@ -1,0 +1,29 @@
+package fuzz_test
+
+import (
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/internal/jinja"
+)
+
+// FuzzTemplate asks that the check of chat templates ends, stays bounded and
+// points into the text.
+func FuzzTemplate(f *testing.F) {
+	for _, s := range []string{
+		"{{ a }}", "{% raw %}x{% endraw %}", `{{ "\x5f" }}`, "{# #}", "{%- if x -%}", "{{{'a':1}}}", "{% raw", "{{ '\\",
+		"{% for m in messages %}{{ m['role'] }}{% endfor %}", `{{ x["\N{LOW LINE}"] }}`,
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		issues := jinja.Check(s)
+		if len(issues) > jinja.MaxIssues {
+			t.Fatalf("%d issues", len(issues))
+		}
+		for _, i := range issues {
+			if i.Off < 0 || i.Off > len(s) || i.Code == "" || i.Text == "" {
+				t.Fatalf("%+v in %d bytes", i, len(s))
+			}
+		}
+	})
+}

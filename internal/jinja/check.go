@@ -1,0 +1,144 @@
+package jinja
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// MaxIssues is how many places one template may fill a report with.
+const MaxIssues = 16
+
+// The codes of issues.
+const (
+	CodeDunder = "dunder" // a name with a leading or double underscore is reached
+	CodeAttr   = "attr"   // an attribute is looked up by a computed name
+	CodeImport = "import" // another template is loaded
+	CodeMethod = "method" // a method outside the known harmless ones is called
+	CodeGlobal = "global" // a name that leads into the interpreter
+	CodeSyntax = "syntax" // Jinja itself would not read this
+)
+
+// An Issue is one place in a template.
+type Issue struct {
+	Code string
+	Off  int    // bytes from the start of the template
+	Text string // what was found, quoted
+}
+
+// Check returns the places of a template that reach outside it, in order.
+func Check(template string) []Issue {
+	c := checker{lex: lexer{src: template}}
+	for len(c.issues) < MaxIssues {
+		t := c.lex.next()
+		if t.kind == end {
+			break
+		}
+		c.token(t)
+		c.before, c.last = c.last, t
+	}
+	return c.issues
+}
+
+type checker struct {
+	lex          lexer
+	before, last token
+	issues       []Issue
+}
+
+func (c *checker) report(t token, code, format string, args ...any) {
+	if len(c.issues) < MaxIssues {
+		c.issues = append(c.issues, Issue{code, t.off, fmt.Sprintf(format, args...)})
+	}
+}
+
+func (c *checker) token(t token) {
+	switch t.kind {
+	case bad:
+		c.report(t, CodeSyntax, "%s", t.text)
+	case text:
+		if hidden(t.text) {
+			c.report(t, CodeDunder, "the string %s names an internal attribute", wire.Quote(t.text))
+		} else if t.text == "attr" && c.last.kind == punct && c.last.text == "(" && filters[c.before.text] {
+			c.report(t, CodeAttr, "the filter attr is applied through %s", c.before.text)
+		}
+	case name:
+		c.name(t)
+	case punct:
+		c.call(t)
+	}
+}
+
+// filters apply another filter that they are given by name.
+var filters = map[string]bool{"map": true, "select": true, "reject": true, "selectattr": true, "rejectattr": true}
+
+func (c *checker) name(t token) {
+	switch {
+	case c.last.kind == open && loaders[t.text]:
+		c.report(t, CodeImport, "the statement %s loads another template", t.text)
+	case c.afterPipe() && t.text == "attr":
+		c.report(t, CodeAttr, "the filter attr looks an attribute up by name")
+	case hidden(t.text):
+		c.report(t, CodeDunder, "%s names an internal attribute", wire.Quote(t.text))
+	case c.afterDot():
+		if escapes[t.text] {
+			c.report(t, CodeDunder, "the attribute %s leads into the interpreter", t.text)
+		}
+	case globals[t.text]:
+		c.report(t, CodeGlobal, "%s leads into the interpreter", t.text)
+	}
+}
+
+// call looks at "name(" after a dot: a method call.
+func (c *checker) call(t token) {
+	if t.text != "(" || c.last.kind != name || c.before.kind != punct || c.before.text != "." {
+		return
+	}
+	if !methods[c.last.text] && !hidden(c.last.text) && !escapes[c.last.text] {
+		c.report(c.last, CodeMethod, "the method %s is not one that templates need", wire.Quote(c.last.text))
+	}
+}
+
+func (c *checker) afterDot() bool  { return c.last.kind == punct && c.last.text == "." }
+func (c *checker) afterPipe() bool { return c.last.kind == punct && c.last.text == "|" }
+
+// hidden reports a name that Python keeps for itself.
+func hidden(s string) bool {
+	return strings.Contains(s, "__") || strings.HasPrefix(s, "_") && len(s) > 1
+}
+
+// loaders are the statements that bring in another template.
+var loaders = map[string]bool{"import": true, "from": true, "include": true, "extends": true}
+
+// globals are Jinja's own names that are known first steps of an escape, and
+// those of the web frameworks that templates have been attacked through.
+var globals = map[string]bool{
+	"lipsum": true, "cycler": true, "joiner": true, "self": true, "config": true, "request": true,
+	"url_for": true, "get_flashed_messages": true, "builtins": true, "eval": true, "exec": true, "open": true,
+	"getattr": true, "setattr": true, "globals": true, "locals": true, "vars": true, "compile": true, "environment": true,
+}
+
+// escapes are attributes without underscores that lead from a value into the
+// interpreter: the names that Jinja's own sandbox refuses, and str.format, which
+// evaluates attributes in its argument's braces.
+var escapes = map[string]bool{
+	"mro": true, "func_globals": true, "func_code": true, "func_closure": true, "func_defaults": true,
+	"gi_frame": true, "gi_code": true, "gi_yieldfrom": true, "cr_frame": true, "cr_code": true, "cr_await": true, "cr_origin": true,
+	"ag_frame": true, "ag_code": true, "ag_await": true, "f_globals": true, "f_locals": true, "f_builtins": true, "f_back": true,
+	"f_code": true, "tb_frame": true, "tb_next": true, "co_code": true, "im_class": true, "im_func": true, "im_self": true,
+	"format": true, "format_map": true,
+}
+
+// methods are those of strings, lists and dictionaries that change nothing
+// outside the template, with the helpers of the loop variable.
+var methods = map[string]bool{
+	"strip": true, "lstrip": true, "rstrip": true, "split": true, "rsplit": true, "splitlines": true, "partition": true, "rpartition": true,
+	"startswith": true, "endswith": true, "removeprefix": true, "removesuffix": true, "upper": true, "lower": true, "title": true,
+	"capitalize": true, "casefold": true, "swapcase": true, "replace": true, "join": true, "find": true, "rfind": true, "index": true,
+	"count": true, "isdigit": true, "isalpha": true, "isalnum": true, "isspace": true, "isupper": true, "islower": true, "isnumeric": true,
+	"isdecimal": true, "isidentifier": true, "zfill": true, "ljust": true, "rjust": true, "center": true, "expandtabs": true, "encode": true,
+	"items": true, "keys": true, "values": true, "get": true, "copy": true, "append": true, "extend": true, "insert": true, "pop": true,
+	"remove": true, "reverse": true, "sort": true, "update": true, "setdefault": true, "cycle": true, "changed": true,
+	"strftime": true, "isoformat": true,
+}

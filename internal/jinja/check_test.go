@@ -1,0 +1,75 @@
+package jinja_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anamnesis-go/anamnesis/internal/jinja"
+)
+
+func TestCheck(t *testing.T) {
+	for _, tc := range []struct {
+		what     string
+		template string
+		want     []string // "code@offset"
+	}{
+		{"plain text is nothing", "hello { world } __class__", nil},
+		{"a loop over messages is honest",
+			"{%- for m in messages -%}{{ m['role'].strip() ~ m.content|trim }}{% if loop.last %}{{ eos_token }}{% endif %}{% endfor %}", nil},
+		{"namespace and list methods are honest", "{% set ns = namespace(x=[]) %}{% set _ = ns.x.append(1) %}", nil},
+		{"raise_exception and tojson are honest", "{{ raise_exception('no') }}{{ tools | tojson(indent=4) }}", nil},
+		{"a comment may say anything", "{# {{ x.__class__ }} #}", nil},
+		{"a raw block is text", "{% raw %}{{ x.__class__ }}{% endraw %}{{ y }}", nil},
+		{"a raw block ends where Jinja ends it", "{% raw -%}{% end %}{%- endraw -%}{{ y.__class__ }}", []string{"dunder@38"}},
+		{"a dunder attribute", "{{ x.__class__ }}", []string{"dunder@5"}},
+		{"white space hides nothing", "{{ x\n . \t__class__ }}", []string{"dunder@9"}},
+		{"a dunder subscript", "{{ x['__class__'] }}", []string{"dunder@5"}},
+		{"an escaped dunder", `{{ x["\x5f\x5fclass\x5f\x5f"] }}`, []string{"dunder@5"}},
+		{"an octal dunder", `{{ x["\137\137class"] }}`, []string{"dunder@5"}},
+		{"a unicode dunder", `{{ x["\u005f_class"] }}`, []string{"dunder@5"}},
+		{"a piece of a dunder", "{{ x['__cl' ~ 'ass__'] }}", []string{"dunder@5", "dunder@14"}},
+		{"the filter attr", "{{ x | attr('y') }}", []string{"attr@7"}},
+		{"the filter attr through map", "{{ x | map('attr', 'y') }}", []string{"attr@11"}},
+		{"import", "{% import 'a' as b %}{% from 'a' import c %}{%- include 'a' %}{%+ extends 'a' %}",
+			[]string{"import@3", "import@24", "import@48", "import@66"}},
+		{"import is a name elsewhere", "{{ import }}", nil},
+		{"an unknown method", "{{ x.system('id') }}", []string{"method@5"}},
+		{"format evaluates attributes", "{{ '{0.a}'.format(x) }}", []string{"dunder@11"}},
+		{"frames", "{{ x.gi_frame.f_globals }}", []string{"dunder@5", "dunder@14"}},
+		{"a known gadget", "{{ lipsum.x }}", []string{"global@3"}},
+		{"an attribute called as a gadget is data", "{{ message.config }}", nil},
+		{"an open tag", "{{ x", []string{"syntax@4"}},
+		{"an open string", "{{ 'x }}", []string{"syntax@3"}},
+		{"an open comment", "a{# x", []string{"syntax@1"}},
+		{"text after a string that closes", "{{ 'a' }}{{ x.__a }}", []string{"dunder@14"}},
+		{"braces inside a tag do not close it", "{{ {'a':{'b':1}}.__class__ }}", []string{"dunder@17"}},
+		{"a character by name", `{{ x["\N{LOW LINE}_class"] }}`, []string{"dunder@5"}},
+		{"a string continued on the next line", "{{ x['_\\\n_class'] }}", []string{"dunder@5"}},
+	} {
+		t.Run(tc.what, func(t *testing.T) {
+			var got []string
+			for _, i := range jinja.Check(tc.template) {
+				got = append(got, i.Code+"@"+itoa(i.Off))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestCheckIsBounded(t *testing.T) {
+	got := jinja.Check(strings.Repeat("{{ x.__class__ }}", 1000))
+	if len(got) != jinja.MaxIssues {
+		t.Errorf("%d issues, want %d", len(got), jinja.MaxIssues)
+	}
+}
+
+func itoa(n int) string {
+	if n < 10 {
+		return string(rune('0' + n))
+	}
+	return itoa(n/10) + string(rune('0'+n%10))
+}

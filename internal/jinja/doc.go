@@ -1,0 +1,21 @@
+// Package jinja looks through a chat template for what a template has no
+// business doing: reaching into the interpreter that renders it, or loading
+// other templates. It renders nothing.
+//
+// Chat templates are Jinja programs that arrive inside model files and are run
+// by servers, some of them outside any sandbox. The check splits the text into
+// the tokens that Jinja itself would see, so that neither an escape in a string
+// nor white space inside an expression hides a name, and reports each place.
+//
+// Order: text, then a tag at a time: statement, expression, comment, raw block.
+// Every step consumes at least one byte, and there is one pass.
+//
+// Limits: the caller bounds the text; at most [MaxIssues] places are reported.
+//
+// Not supported: custom delimiters and line statements, which no model file
+// can switch on. A template that only computes a dangerous name from pieces
+// without any suspicious piece is caught by [CodeAttr] and [CodeMethod], since
+// it needs one of those doors to use the name.
+//
+// Grammar: Jinja 3.1, "Template Designer Documentation".
+package jinja

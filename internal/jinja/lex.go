@@ -1,0 +1,215 @@
+package jinja
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+type kind uint8
+
+const (
+	end   kind = iota
+	bad        // text says what is wrong
+	open       // {% : a statement begins
+	close      // %} or }}
+	name       // identifier or keyword
+	text       // string literal, escapes resolved
+	punct      // operator or bracket
+)
+
+type token struct {
+	kind kind
+	off  int
+	text string
+}
+
+// A lexer yields the tokens inside tags. Template text between tags is skipped:
+// it can only be printed.
+type lexer struct {
+	src   string
+	off   int
+	until string // the closer of the tag that we are in, or ""
+	depth int    // brackets open in the tag: Jinja closes it only outside them
+}
+
+func (l *lexer) next() token {
+	for l.off < len(l.src) {
+		if l.until == "" {
+			if t, ok := l.outside(); ok {
+				return t
+			}
+			continue
+		}
+		return l.inside()
+	}
+	if l.until != "" {
+		l.until, l.depth = "", 0
+		return token{bad, l.off, "a tag is not closed"}
+	}
+	return token{kind: end, off: l.off}
+}
+
+// outside moves to the next tag.
+func (l *lexer) outside() (token, bool) {
+	i := strings.IndexByte(l.src[l.off:], '{')
+	if i < 0 || l.off+i+1 >= len(l.src) {
+		l.off = len(l.src)
+		return token{}, false
+	}
+	at := l.off + i
+	switch l.src[at+1] {
+	case '{':
+		l.off, l.until = l.skipMark(at+2), "}}"
+	case '%':
+		l.off = l.skipMark(at + 2)
+		if l.raw() {
+			return token{}, false
+		}
+		l.until = "%}"
+		return token{open, at, ""}, true
+	case '#':
+		n := strings.Index(l.src[at:], "#}")
+		if n < 0 {
+			l.off = len(l.src)
+			return token{bad, at, "a comment is not closed"}, true
+		}
+		l.off = at + n + 2
+	default:
+		l.off = at + 1
+	}
+	return token{}, false
+}
+
+// skipMark passes the white space control after an opener.
+func (l *lexer) skipMark(at int) int {
+	if at < len(l.src) && (l.src[at] == '-' || l.src[at] == '+') {
+		return at + 1
+	}
+	return at
+}
+
+// raw skips a raw block, whose content is text.
+func (l *lexer) raw() bool {
+	rest, ok := strings.CutPrefix(strings.TrimLeft(l.src[l.off:], " \t\r\n"), "raw")
+	rest = strings.TrimLeft(rest, " \t\r\n-+")
+	if !ok || !strings.HasPrefix(rest, "%}") {
+		return false
+	}
+	for at := len(l.src) - len(rest); at < len(l.src); {
+		n := strings.Index(l.src[at:], "{%")
+		if n < 0 {
+			break
+		}
+		at += n + 2
+		tail := strings.TrimLeft(l.src[l.skipMark(at):], " \t\r\n")
+		if after, ok := strings.CutPrefix(tail, "endraw"); ok {
+			after = strings.TrimLeft(after, " \t\r\n-+")
+			if strings.HasPrefix(after, "%}") {
+				l.off = len(l.src) - len(after) + 2
+				return true
+			}
+		}
+	}
+	l.off = len(l.src)
+	return true
+}
+
+// inside reads one token of a tag.
+func (l *lexer) inside() token {
+	rest := l.src[l.off:]
+	r, n := utf8.DecodeRuneInString(rest)
+	at := l.off
+	switch {
+	case unicode.IsSpace(r):
+		l.off += n
+		return l.next()
+	case l.depth == 0 && (strings.HasPrefix(rest, l.until) || strings.HasPrefix(rest[n:], l.until) && (r == '-' || r == '+')):
+		l.off += strings.Index(rest, l.until) + len(l.until)
+		l.until = ""
+		return token{close, at, ""}
+	case r == '"' || r == '\'':
+		return l.quoted(byte(r))
+	case r == '_' || unicode.IsLetter(r):
+		end := strings.IndexFunc(rest, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		if end < 0 {
+			end = len(rest)
+		}
+		l.off += end
+		return token{name, at, rest[:end]}
+	case strings.ContainsRune("([{", r):
+		l.depth++
+	case strings.ContainsRune(")]}", r):
+		l.depth = max(0, l.depth-1)
+	}
+	l.off += n
+	return token{punct, at, rest[:n]}
+}
+
+// quoted reads a string literal and resolves its escapes as Python does, so
+// that "\x5f\x5fclass__" is seen for what it is.
+func (l *lexer) quoted(quote byte) token {
+	at := l.off
+	for i := at + 1; i < len(l.src); i++ {
+		switch l.src[i] {
+		case '\\':
+			i++
+		case quote:
+			l.off = i + 1
+			return token{text, at, unescape(l.src[at+1 : i])}
+		}
+	}
+	l.off, l.until = len(l.src), ""
+	return token{bad, at, "a string is not closed"}
+}
+
+// escapeDigits is how many hexadecimal digits follow \x, \u and \U.
+var escapeDigits = map[byte]int{'x': 2, 'u': 4, 'U': 8}
+
+func unescape(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var out strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			out.WriteByte(s[i])
+			continue
+		}
+		i++
+		if named, n := lowLine(s[i:]); named {
+			out.WriteByte('_')
+			i += n - 1
+			continue
+		}
+		if n := escapeDigits[s[i]]; n > 0 && i+n < len(s) {
+			if v, err := strconv.ParseUint(s[i+1:i+1+n], 16, 32); err == nil {
+				out.WriteRune(rune(v))
+				i += n
+				continue
+			}
+		}
+		if s[i] == '\n' {
+			continue
+		}
+		digits := 0
+		for digits < 3 && i+digits < len(s) && '0' <= s[i+digits] && s[i+digits] <= '7' {
+			digits++
+		}
+		if digits > 0 {
+			v, _ := strconv.ParseUint(s[i:i+digits], 8, 16)
+			out.WriteRune(rune(v))
+			i += digits - 1
+			continue
+		}
+		out.WriteByte(s[i])
+	}
+	return out.String()
+}
+
+// lowLine reports the one character that \N{...} could hide.
+func lowLine(s string) (bool, int) {
+	const spelled = "N{LOW LINE}"
+	return len(s) >= len(spelled) && strings.EqualFold(s[:len(spelled)], spelled) && s[0] == 'N', len(spelled)
+}
