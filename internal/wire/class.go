@@ -78,6 +78,7 @@ var (
 	ErrTruncated   = &Cause{Truncated, "file ends too early"}
 	ErrUnsupported = &Cause{Unsupported, "not supported"}
 	ErrForbidden   = &Cause{Forbidden, "forbidden"}
+	ErrUsage       = &Cause{Usage, "cannot be asked for"}
 	ErrInternal    = &Cause{Internal, "internal error"}
 )
 
