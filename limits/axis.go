@@ -17,21 +17,39 @@ const (
 	axisCount
 )
 
-var axisNames = [axisCount]string{
-	SingleAlloc:  "single_alloc",
-	Total:        "total",
-	Items:        "items",
-	InflateRatio: "inflate_ratio",
-	ExpandRatio:  "expand_ratio",
-	Depth:        "depth",
-	StepCount:    "steps",
-	WorkingSet:   "working_set",
-	Time:         "time",
+// A unit says how the numbers of an axis are written.
+type unit uint8
+
+const (
+	count unit = iota // a plain number
+	bytes             // "64MiB", or a number of bytes
+	clock             // "60s", or "none"
+)
+
+// One row per axis: the name in messages, the field of the policy's JSON, the
+// flag on the command line.
+var axes = [axisCount]struct {
+	name, field, flag string
+	unit              unit
+}{
+	SingleAlloc:  {"single_alloc", "max_single_alloc", "--max-single-alloc", bytes},
+	Total:        {"total", "max_total_bytes", "--max-total", bytes},
+	Items:        {"items", "max_items", "--max-items", count},
+	InflateRatio: {"inflate_ratio", "max_inflate_ratio", "--max-inflate-ratio", count},
+	ExpandRatio:  {"expand_ratio", "max_expand_ratio", "--max-expand-ratio", count},
+	Depth:        {"depth", "max_depth", "--max-depth", count},
+	StepCount:    {"steps", "max_steps", "--max-steps", count},
+	WorkingSet:   {"working_set", "max_working_set", "--max-working-set", bytes},
+	Time:         {"time", "timeout", "--timeout", clock},
 }
 
 // Axes lists every axis.
 func Axes() []Axis {
-	return []Axis{SingleAlloc, Total, Items, InflateRatio, ExpandRatio, Depth, StepCount, WorkingSet, Time}
+	out := make([]Axis, axisCount)
+	for i := range out {
+		out[i] = Axis(i)
+	}
+	return out
 }
 
 // String returns the axis's name as JSON and messages spell it.
@@ -39,5 +57,21 @@ func (a Axis) String() string {
 	if a >= axisCount {
 		return "axis?"
 	}
-	return axisNames[a]
+	return axes[a].name
+}
+
+// Flag returns the command line flag that raises the axis: "--max-total".
+func (a Axis) Flag() string {
+	if a >= axisCount {
+		return ""
+	}
+	return axes[a].flag
+}
+
+// Field returns the axis's name in the JSON of a policy: "max_total_bytes".
+func (a Axis) Field() string {
+	if a >= axisCount {
+		return ""
+	}
+	return axes[a].field
 }

@@ -1,6 +1,9 @@
 package limits
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 )
 
@@ -72,55 +75,112 @@ type Policy struct {
 }
 
 // Limit returns the ceiling in force on one axis, defaults filled in. On the
-// Time axis it is nanoseconds, or -1 for none.
+// Time axis it is nanoseconds, or -1 for none. A negative field, which
+// [Policy.Validate] refuses, lets nothing through.
 func (p *Policy) Limit(a Axis) int64 {
+	if a == Time {
+		return or(int64(p.Timeout), int64(DefaultTimeout))
+	}
+	field, def := p.field(a)
+	if field == nil {
+		return 0
+	}
+	n := max(or(*field, def), 0)
+	if a == Depth {
+		return min(n, MaxDepthCeiling)
+	}
+	return n
+}
+
+// field is where the policy keeps an axis, and the default.
+func (p *Policy) field(a Axis) (field *int64, def int64) {
 	switch a {
 	case SingleAlloc:
-		return or(p.MaxSingleAlloc, DefaultMaxSingleAlloc)
+		return &p.MaxSingleAlloc, DefaultMaxSingleAlloc
 	case Total:
-		return or(p.MaxTotalBytes, DefaultMaxTotalBytes)
+		return &p.MaxTotalBytes, DefaultMaxTotalBytes
 	case Items:
-		return or(p.MaxItems, DefaultMaxItems)
+		return &p.MaxItems, DefaultMaxItems
 	case InflateRatio:
-		return or(p.MaxInflateRatio, DefaultMaxInflateRatio)
+		return &p.MaxInflateRatio, DefaultMaxInflateRatio
 	case ExpandRatio:
-		return or(p.MaxExpandRatio, DefaultMaxExpandRatio)
+		return &p.MaxExpandRatio, DefaultMaxExpandRatio
 	case Depth:
-		return min(or(p.MaxDepth, DefaultMaxDepth), MaxDepthCeiling)
+		return &p.MaxDepth, DefaultMaxDepth
 	case StepCount:
-		return or(p.MaxSteps, DefaultMaxSteps)
+		return &p.MaxSteps, DefaultMaxSteps
 	case WorkingSet:
-		return or(p.MaxWorkingSet, DefaultMaxWorkingSet)
+		return &p.MaxWorkingSet, DefaultMaxWorkingSet
 	case Time:
-		return int64(or(p.Timeout, DefaultTimeout))
+		return (*int64)(&p.Timeout), int64(DefaultTimeout)
 	default:
-		return 0
+		return nil, 0
 	}
 }
 
-func or[T ~int64](v, def T) T {
+func or(v, def int64) int64 {
 	if v == 0 {
 		return def
 	}
 	return v
 }
 
+// Set gives an axis the value that the text says, as a flag or a policy's JSON
+// writes it: "64MiB" or a number of bytes, a plain number, "60s" or "none". Zero
+// is refused: in a Policy it means the default.
+func (p *Policy) Set(a Axis, text string) error {
+	field, _ := p.field(a)
+	if field == nil {
+		return fmt.Errorf("no such axis")
+	}
+	n, err := parseValue(axes[a].unit, text)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return errors.New("0 is no ceiling: leave it out for the default, or write 1")
+	}
+	if a == Depth && n > MaxDepthCeiling {
+		return fmt.Errorf("%d is more than %d, the deepest that any policy allows", n, MaxDepthCeiling)
+	}
+	*field = n
+	return nil
+}
+
+// Validate reports the first field that no policy may hold.
+func (p *Policy) Validate() error {
+	for a := range axisCount {
+		field, _ := p.field(a)
+		if *field < 0 && (a != Time || p.Timeout != NoTimeout) {
+			return fmt.Errorf("field %q: %d is negative", axes[a].field, *field)
+		}
+	}
+	if p.MaxDepth > MaxDepthCeiling {
+		return fmt.Errorf("field %q: %d is more than %d", axes[Depth].field, p.MaxDepth, MaxDepthCeiling)
+	}
+	return nil
+}
+
+// Filled returns the policy with its defaults written out.
+func (p Policy) Filled() Policy {
+	for a := range axisCount {
+		if field, def := p.field(a); *field == 0 {
+			*field = def
+		}
+	}
+	p.Quirks = slices.Clone(p.Quirks)
+	p.RefuseFormats = slices.Clone(p.RefuseFormats)
+	p.RefuseFindings = slices.Clone(p.RefuseFindings)
+	return p
+}
+
 // Quirk reports whether the policy grants the named leniency.
-func (p *Policy) Quirk(name string) bool { return has(p.Quirks, name) }
+func (p *Policy) Quirk(name string) bool { return slices.Contains(p.Quirks, name) }
 
 // RefusesFormat reports whether the policy refuses a format.
-func (p *Policy) RefusesFormat(name string) bool { return has(p.RefuseFormats, name) }
+func (p *Policy) RefusesFormat(name string) bool { return slices.Contains(p.RefuseFormats, name) }
 
 // RefusesFinding reports whether the policy refuses files with this finding.
 func (p *Policy) RefusesFinding(code string) bool {
-	return has(p.RefuseFindings, "*") || has(p.RefuseFindings, code)
-}
-
-func has(list []string, s string) bool {
-	for _, v := range list {
-		if v == s {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(p.RefuseFindings, "*") || slices.Contains(p.RefuseFindings, code)
 }

@@ -1,0 +1,194 @@
+package limits
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxPolicyBytes bounds the text of a policy: it comes from an administrator,
+// but may come over a wire.
+const MaxPolicyBytes = 1 << 20
+
+// A list field of a policy's JSON.
+var lists = [...]struct {
+	field string
+	of    func(*Policy) *[]string
+}{
+	{"quirks", func(p *Policy) *[]string { return &p.Quirks }},
+	{"refuse_formats", func(p *Policy) *[]string { return &p.RefuseFormats }},
+	{"refuse_findings", func(p *Policy) *[]string { return &p.RefuseFindings }},
+}
+
+const unknownMembersField = "refuse_unknown_members"
+
+// MarshalJSON writes every field, defaults filled in, one per line, as
+// [ReadPolicy] reads them back.
+func (p Policy) MarshalJSON() ([]byte, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	var out strings.Builder
+	for a := range axisCount {
+		fmt.Fprintf(&out, "%s%q: %s", separator(out.Len()), axes[a].field, jsonValue(axes[a].unit, p.Limit(a)))
+	}
+	for _, l := range lists {
+		list, err := json.Marshal(append([]string{}, *l.of(&p)...))
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&out, ",\n  %q: %s", l.field, list)
+	}
+	fmt.Fprintf(&out, ",\n  %q: %t\n}", unknownMembersField, p.RefuseUnknownMembers)
+	return []byte(out.String()), nil
+}
+
+func separator(written int) string {
+	if written == 0 {
+		return "{\n  "
+	}
+	return ",\n  "
+}
+
+func jsonValue(u unit, n int64) string {
+	text := formatValue(u, n)
+	if _, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return text
+	}
+	return strconv.Quote(text)
+}
+
+// ReadPolicy reads a policy's JSON: one object, fields left out keep their
+// defaults. Unknown and duplicate fields, zero, negative or overflowing numbers
+// and wrong units are errors that name the field.
+func ReadPolicy(r io.Reader) (Policy, error) {
+	text, err := io.ReadAll(io.LimitReader(r, MaxPolicyBytes+1))
+	if err != nil {
+		return Policy{}, err
+	}
+	if len(text) > MaxPolicyBytes {
+		return Policy{}, fmt.Errorf("policy: more than %d bytes", MaxPolicyBytes)
+	}
+	p, err := ParsePolicy(text)
+	if err != nil {
+		return Policy{}, fmt.Errorf("policy: %w", err)
+	}
+	return p, nil
+}
+
+// ParsePolicy is [ReadPolicy] for text in memory.
+func ParsePolicy(text []byte) (Policy, error) {
+	if !utf8.Valid(text) {
+		return Policy{}, errors.New("not UTF-8 text")
+	}
+	d := json.NewDecoder(strings.NewReader(string(text)))
+	d.UseNumber()
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return Policy{}, errors.New("not a JSON object")
+	}
+	var p Policy
+	var seen []string
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return Policy{}, plainJSON(err)
+		}
+		field, ok := t.(string)
+		if !ok {
+			return Policy{}, errors.New("not a JSON object")
+		}
+		if slices.Contains(seen, field) {
+			return Policy{}, fmt.Errorf("field %s stands twice", show(field))
+		}
+		if err := p.readField(d, field); err != nil {
+			return Policy{}, fmt.Errorf("field %s: %w", show(field), err)
+		}
+		seen = append(seen, field)
+	}
+	if _, err := d.Token(); err != nil {
+		return Policy{}, plainJSON(err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return Policy{}, errors.New("text after the object")
+	}
+	return p, nil
+}
+
+func (p *Policy) readField(d *json.Decoder, field string) error {
+	for a := range axisCount {
+		if axes[a].field == field {
+			return p.readAxis(d, a)
+		}
+	}
+	for _, l := range lists {
+		if l.field == field {
+			return readList(d, l.of(p))
+		}
+	}
+	if field != unknownMembersField {
+		return errors.New("unknown field")
+	}
+	t, err := d.Token()
+	if err != nil {
+		return plainJSON(err)
+	}
+	v, ok := t.(bool)
+	if !ok {
+		return errors.New("true or false is wanted")
+	}
+	p.RefuseUnknownMembers = v
+	return nil
+}
+
+func (p *Policy) readAxis(d *json.Decoder, a Axis) error {
+	t, err := d.Token()
+	if err != nil {
+		return plainJSON(err)
+	}
+	switch v := t.(type) {
+	case json.Number:
+		if axes[a].unit == clock {
+			return fmt.Errorf(`%s has no unit: write "60s", or "none"`, show(v.String()))
+		}
+		return p.Set(a, v.String())
+	case string:
+		if axes[a].unit == count {
+			return fmt.Errorf("%s is text: a plain number is wanted", show(v))
+		}
+		return p.Set(a, v)
+	default:
+		return errors.New("a number or a size is wanted")
+	}
+}
+
+func readList(d *json.Decoder, list *[]string) error {
+	if t, err := d.Token(); err != nil || t != json.Delim('[') {
+		return errors.New("a list of names is wanted")
+	}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return plainJSON(err)
+		}
+		name, ok := t.(string)
+		if !ok || name == "" {
+			return errors.New("a list of names is wanted")
+		}
+		*list = append(*list, name)
+	}
+	_, err := d.Token()
+	return plainJSON(err)
+}
+
+// plainJSON says what encoding/json found, an end in the middle included.
+func plainJSON(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -1,0 +1,43 @@
+package limits
+
+// One row per profile. A profile is a policy and nothing more: whatever it does
+// can be written as fields.
+var profiles = [...]struct {
+	name   string
+	policy Policy
+}{
+	{"server", Policy{}},
+	{"strict", Policy{
+		RefuseFormats:        []string{"pth"},
+		RefuseFindings:       []string{"*"},
+		RefuseUnknownMembers: true,
+	}},
+	{"edge", Policy{
+		MaxSingleAlloc: 16 << 20,
+		MaxTotalBytes:  64 << 20,
+		MaxItems:       250_000,
+		MaxWorkingSet:  32 << 20,
+	}},
+}
+
+// Profiles lists the names of the profiles, the default first: server for an
+// upload handler, strict for a gate in front of others (it also refuses pickle
+// files, unknown archive members and every finding), edge for a small machine
+// (64 MiB in all).
+func Profiles() []string {
+	var names []string
+	for _, p := range profiles {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// Profile returns a named policy, every field filled in.
+func Profile(name string) (Policy, bool) {
+	for _, p := range profiles {
+		if p.name == name {
+			return p.policy.Filled(), true
+		}
+	}
+	return Policy{}, false
+}
