@@ -1,0 +1,189 @@
+package zip
+
+import (
+	"cmp"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// Options say how strict a format is beyond the rules of the archive. The zero
+// value is right for any archive.
+type Options struct {
+	// Format is the name that errors carry: "npz", "pth"; "zip" when empty.
+	Format string
+	// StoredOnly refuses deflated members.
+	StoredOnly bool
+	// ExactCase allows names that differ in the case of ASCII letters alone.
+	// Loaders that look names up without regard to case cannot allow it.
+	ExactCase bool
+}
+
+// An Archive is a file whose structure has been proven. It is safe for
+// concurrent use.
+type Archive struct {
+	// Members in the order of the directory. Do not change them.
+	Members []Member
+	// Comment is the length of the archive's comment.
+	Comment int
+
+	format string
+	r      io.ReaderAt
+}
+
+// A Member is one entry of an archive.
+type Member struct {
+	Name      string
+	HeaderOff int64 // of the local header
+	DataOff   int64 // of the first byte of data
+	Comp      int64 // bytes of data in the file
+	Size      int64 // bytes of data once inflated
+	CRC       uint32
+	Method    Method
+	Flags     uint16
+}
+
+// Method is how a member is compressed.
+type Method uint16
+
+// The methods that are read.
+const (
+	Store   Method = 0
+	Deflate Method = 8
+)
+
+// stage is where the decoder stands; stages follow each other in this order.
+type stage uint8
+
+const (
+	stMagic   stage = iota // first bytes
+	stEnd                  // end record
+	stEnd64                // ZIP64 locator and end record
+	stCentral              // one directory entry
+	stUnique               // file order and duplicate names
+	stLocal                // one local header, with the descriptor before it
+	stDone
+)
+
+type decoder struct {
+	c     wire.Cursor
+	b     *limits.Budget
+	r     io.ReaderAt
+	size  int64
+	stage stage
+	opts  Options
+	steps limits.Steps
+	end   end
+	dir   wire.Cursor // what is left of the directory
+	order []uint32    // members by offset, or nil where that is the directory's order
+	at    int         // the next entry or member
+	tail  tail        // what must follow the data of the last member
+	buf   []byte
+	out   *Archive
+
+	foot    [footLen]byte // the end of the file, and where it begins
+	footOff int64
+}
+
+// Decode proves the structure of the archive in r, which holds size bytes.
+// No member's data is read.
+func Decode(r io.ReaderAt, size int64, b *limits.Budget, opts Options) (*Archive, error) {
+	opts.Format = cmp.Or(opts.Format, "zip")
+	d := decoder{
+		c: wire.NewCursor(opts.Format, r, size, b), b: b, r: r, size: size, opts: opts,
+		steps: b.Steps(), footOff: size, out: &Archive{format: opts.Format, r: r},
+	}
+	for d.stage != stDone {
+		if err := d.step(); err != nil {
+			return nil, wire.At(opts.Format, "", wire.NoOffset, err)
+		}
+	}
+	return d.out, nil
+}
+
+func (d *decoder) step() error {
+	if err := d.steps.Step(); err != nil {
+		return err
+	}
+	switch d.stage {
+	case stMagic:
+		return d.magic()
+	case stEnd:
+		return d.readEnd()
+	case stEnd64:
+		return d.readEnd64()
+	case stCentral:
+		return d.central()
+	case stUnique:
+		return d.unique()
+	default:
+		return d.local()
+	}
+}
+
+const (
+	sigLocal      = "PK\x03\x04"
+	sigCentral    = "PK\x01\x02"
+	sigEnd        = "PK\x05\x06"
+	sigEnd64      = "PK\x06\x06"
+	sigLocator    = "PK\x06\x07"
+	sigDescriptor = "PK\x07\x08"
+	sigLen        = 4
+)
+
+func (d *decoder) magic() error {
+	p, err := d.read(0, min(d.size, sigLen))
+	if err != nil {
+		return err
+	}
+	s := string(p)
+	switch {
+	case s == sigLocal || s == sigEnd:
+		d.stage = stEnd
+		return nil
+	case s == sigLocal[:len(s)] || s == sigEnd[:len(s)]:
+		return d.c.Fail("", wire.ErrTruncated.With("%d bytes are no archive", d.size))
+	default:
+		return d.c.Fail("", wire.ErrMagic.With("a ZIP archive begins with PK 3 4"))
+	}
+}
+
+// unique orders the members by offset and finds names that occur twice.
+func (d *decoder) unique() error {
+	m := d.out.Members
+	if err := d.duplicates(m); err != nil {
+		return err
+	}
+	if !slices.IsSortedFunc(m, func(a, b Member) int { return cmp.Compare(a.HeaderOff, b.HeaderOff) }) {
+		order, err := limits.Make[uint32](d.b, len(m))
+		if err != nil {
+			return err
+		}
+		for i := range order {
+			order[i] = uint32(i)
+		}
+		slices.SortFunc(order, func(a, b uint32) int { return cmp.Compare(m[a].HeaderOff, m[b].HeaderOff) })
+		d.order = order
+	}
+	d.at = 0
+	d.stage = stLocal
+	return nil
+}
+
+// inOrder is the index of the k-th member of the file.
+func (d *decoder) inOrder(k int) int {
+	if d.order == nil {
+		return k
+	}
+	return int(d.order[k])
+}
+
+// where names member i in a message.
+func (d *decoder) where(i int) string { return where(i, d.out.Members[i].Name) }
+
+func where(i int, name string) string {
+	return "member " + strconv.Itoa(i) + " " + wire.Quote(name)
+}

@@ -1,0 +1,48 @@
+// Package zip reads the ZIP archives that npz files and PyTorch checkpoints
+// are: strictly, so that no two readers of the same bytes can disagree.
+//
+// It follows PKWARE's APPNOTE.TXT 6.3.10 for stored and deflated members, with
+// ZIP64, data descriptors and the padding that PyTorch puts into extra fields.
+// Everything else is refused by name.
+//
+// # What must hold
+//
+//   - A local header or, for an empty archive, the end record stands at offset 0.
+//   - The end record ends the file; its comment is exactly as long as it says.
+//     The ZIP64 end record, where there is one, stands before it and agrees.
+//   - The directory lies right before the end records. The local entries tile
+//     the bytes before it: header, extra fields, data, descriptor, with no gap
+//     and no overlap.
+//   - Local header, descriptor and directory agree on name, method, flags,
+//     sizes and CRC. Flag bits are a subset of 0x80e; the deflate hints (0x6)
+//     stand with method 8 only.
+//   - Names are relative UTF-8 paths without "..", backslash, NUL or control
+//     characters, and unique even when letters are lower-cased.
+//   - A stored member is as long inflated as it is in the file. A deflated one
+//     inflates to exactly the declared bytes from exactly the declared bytes.
+//
+// # Order
+//
+// [Decode] goes through these stages: magic, end record, ZIP64 end record,
+// directory (one step per entry), order and duplicates, local headers (one step
+// per member). Each step moves on by at least the 46 bytes of a directory entry
+// or by one member, so the number of steps is bounded by the size of the file.
+// Decode reads the end record, the directory, and per member one piece: the
+// descriptor of the member before and the local header, at most 8 bytes of a
+// member's data with them. Inflating consumes compressed bytes that the
+// directory counted, or stops.
+//
+// # Limits
+//
+//	MaxItems         one per member
+//	MaxTotalBytes    56 bytes and the name per member, 4 to 8 for the check of
+//	                 duplicates, buffers of at most 260 KiB
+//	MaxInflateRatio  each deflated member's declared sizes, at Decode
+//	MaxSteps         one per member and per extra field, twice
+//
+// # Not supported
+//
+// Encryption, archives over several disks, methods other than 0 and 8, ZIP64
+// extensible data, descriptors without signature, patches, masked directories,
+// Unicode path fields, symbolic links and other special files.
+package zip

@@ -1,0 +1,46 @@
+package zip
+
+import (
+	"encoding/binary"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// Extra fields that change what a member is. All others, among them PyTorch's
+// padding 'FB', must only be well formed.
+const (
+	extraZip64       = 0x0001
+	extraStrongCrypt = 0x0017
+	extraUnicodePath = 0x7075
+	extraAES         = 0x9901
+)
+
+// zip64Field walks the extra fields of one header and returns the payload of
+// the ZIP64 field, nil if there is none. On error, at is the offset in extra.
+func (d *decoder) zip64Field(extra []byte) (field []byte, at int, err error) {
+	for at < len(extra) {
+		if err := d.steps.Step(); err != nil {
+			return nil, at, err
+		}
+		if len(extra)-at < 4 {
+			return nil, at, wire.ErrSyntax.With("%d bytes are no extra field", len(extra)-at)
+		}
+		id, n := binary.LittleEndian.Uint16(extra[at:]), int(binary.LittleEndian.Uint16(extra[at+2:]))
+		if n > len(extra)-at-4 {
+			return nil, at, wire.ErrRange.With("extra field %#04x of %d bytes, %d left", id, n, len(extra)-at-4)
+		}
+		switch id {
+		case extraZip64:
+			if field != nil {
+				return nil, at, wire.ErrDuplicate.With("zip64 extra field")
+			}
+			field = extra[at+4 : at+4+n : at+4+n]
+		case extraStrongCrypt, extraAES:
+			return nil, at, wire.ErrUnsupported.With("encrypted member (extra field %#04x)", id)
+		case extraUnicodePath:
+			return nil, at, wire.ErrUnsupported.With("second name in extra field %#04x", id)
+		}
+		at += 4 + n
+	}
+	return field, at, nil
+}

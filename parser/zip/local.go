@@ -1,0 +1,223 @@
+package zip
+
+import (
+	"encoding/binary"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+const (
+	localLen        = 30
+	descriptorLen   = 16
+	descriptor64Len = 24
+	maxExtra        = 1<<16 - 1
+)
+
+// tail is what follows the data of the last member read.
+type tail struct {
+	off  int64 // end of the data
+	size int64 // of the descriptor: 0, 16 or 24
+	of   int   // index of the member
+}
+
+// local reads the descriptor of one member and the local header of the next,
+// in one piece; after the last member, the descriptor alone.
+func (d *decoder) local() error {
+	if d.at == len(d.out.Members) {
+		if d.tail.size > 0 {
+			p, err := d.read(d.tail.off, d.tail.size)
+			if err != nil {
+				return err
+			}
+			if err := d.descriptor(p); err != nil {
+				return err
+			}
+		}
+		d.stage = stDone
+		return nil
+	}
+	i := d.inOrder(d.at)
+	m := &d.out.Members[i]
+	room, err := d.room(i)
+	if err != nil {
+		return err
+	}
+	p, err := d.read(d.tail.off, d.tail.size+room)
+	if err != nil {
+		return err
+	}
+	if d.tail.size > 0 {
+		if err := d.descriptor(p[:d.tail.size]); err != nil {
+			return err
+		}
+	}
+	n, desc, err := d.header(i, p[d.tail.size:])
+	if err != nil {
+		return err
+	}
+	m.DataOff = m.HeaderOff + n
+	d.tail = tail{m.DataOff + m.Comp, desc, i}
+	if err := d.checkTile(); err != nil {
+		return err
+	}
+	d.at++
+	return nil
+}
+
+// next is where the entry after the d.at-th of the file begins.
+func (d *decoder) next() int64 {
+	if d.at+1 < len(d.out.Members) {
+		return d.out.Members[d.inOrder(d.at+1)].HeaderOff
+	}
+	return int64(d.end.dirOff)
+}
+
+// room proves that member i begins where the one before ends, and returns how
+// many bytes its local header can take at most.
+func (d *decoder) room(i int) (int64, error) {
+	m := &d.out.Members[i]
+	if d.at == 0 && m.HeaderOff != 0 {
+		return 0, d.c.FailAt("", 0, wire.ErrGap.With("%d bytes before the first member", m.HeaderOff))
+	}
+	taken := m.Comp
+	if m.Flags&flagDescriptor != 0 {
+		taken += descriptorLen
+	}
+	room := d.next() - m.HeaderOff - taken
+	if room < localLen+int64(len(m.Name)) {
+		return 0, d.c.FailAt(d.where(i), m.HeaderOff, wire.ErrOverlap.With("member of %d bytes, %d to the next", m.Comp, d.next()-m.HeaderOff))
+	}
+	return min(room, localLen+int64(len(m.Name))+maxExtra), nil
+}
+
+// checkTile proves that data and descriptor of the member just read end where
+// the next entry begins.
+func (d *decoder) checkTile() error {
+	t, next := &d.tail, d.next()
+	switch rest := next - t.off - t.size; {
+	case rest == 0:
+		return nil
+	case t.size > 0 && rest == -sigLen:
+		return d.c.FailAt(d.where(t.of), t.off, wire.ErrUnsupported.With("data descriptor without signature"))
+	case rest < 0:
+		return d.c.FailAt(d.where(t.of), t.off, wire.ErrOverlap.With("member ends at %#x, the next begins at %#x", t.off+t.size, next))
+	default:
+		return d.c.FailAt(d.where(t.of), t.off+t.size, wire.ErrGap.With("%d bytes after the member", rest))
+	}
+}
+
+// header holds the local header at the beginning of p against the directory. It
+// returns the header's length and that of the descriptor after the data.
+func (d *decoder) header(i int, p []byte) (length, desc int64, err error) {
+	m := &d.out.Members[i]
+	fail := func(at int64, cause error) (int64, int64, error) {
+		return 0, 0, d.c.FailAt(d.where(i), m.HeaderOff+at, cause)
+	}
+	le := binary.LittleEndian
+	if string(p[:sigLen]) != sigLocal {
+		return fail(0, wire.ErrSyntax.With("no local header"))
+	}
+	nameLen, extraLen := int64(le.Uint16(p[26:])), int64(le.Uint16(p[28:]))
+	if flags := le.Uint16(p[6:]); flags != m.Flags {
+		return fail(6, wire.ErrMismatch.With("flags %#04x in the local header, %#04x in the directory", flags, m.Flags))
+	}
+	if method := le.Uint16(p[8:]); method != uint16(m.Method) {
+		return fail(8, wire.ErrMismatch.With("method %d in the local header, %d in the directory", method, m.Method))
+	}
+	if nameLen != int64(len(m.Name)) || string(p[localLen:localLen+nameLen]) != m.Name {
+		return fail(localLen, wire.ErrMismatch.With("another name in the local header"))
+	}
+	length = localLen + nameLen + extraLen
+	if length > int64(len(p)) {
+		return fail(28, wire.ErrOverlap.With("local header of %d bytes, %d before the data", length, len(p)))
+	}
+	zip64, at, err := d.zip64Field(p[localLen+nameLen : length])
+	if err != nil {
+		return fail(localLen+nameLen+int64(at), err)
+	}
+	l := localSizes{crc: le.Uint32(p[14:]), comp: le.Uint32(p[18:]), size: le.Uint32(p[22:]), zip64: zip64}
+	if err := l.check(m); err != nil {
+		return fail(14, err)
+	}
+	switch {
+	case m.Flags&flagDescriptor == 0:
+		return length, 0, nil
+	case zip64 != nil:
+		return length, descriptor64Len, nil
+	default:
+		return length, descriptorLen, nil
+	}
+}
+
+// localSizes is what a local header says of CRC and sizes.
+type localSizes struct {
+	crc, comp, size uint32
+	zip64           []byte
+}
+
+func (l *localSizes) check(m *Member) error {
+	if m.Flags&flagDescriptor != 0 {
+		return l.checkOpen(m)
+	}
+	comp, size := uint64(l.comp), uint64(l.size)
+	if l.zip64 != nil {
+		if l.comp != max32 || l.size != max32 || len(l.zip64) != 16 {
+			return wire.ErrMismatch.With("zip64 field of %d bytes beside sizes that need none", len(l.zip64))
+		}
+		size, comp = binary.LittleEndian.Uint64(l.zip64), binary.LittleEndian.Uint64(l.zip64[8:])
+	}
+	if l.crc != m.CRC || comp != uint64(m.Comp) || size != uint64(m.Size) {
+		return wire.ErrMismatch.With("CRC %08x and sizes %d, %d in the local header; %08x, %d, %d in the directory",
+			l.crc, comp, size, m.CRC, m.Comp, m.Size)
+	}
+	return nil
+}
+
+// checkOpen is for a header that leaves CRC and sizes to the descriptor: each
+// field is zero, saturated beside a ZIP64 field, or already right. PyTorch's
+// ZIP64 field ends with the header's offset where that passes 32 bits, and
+// holds nothing else if the sizes do not.
+func (l *localSizes) checkOpen(m *Member) error {
+	bad := l.crc != 0 && l.crc != m.CRC
+	for _, f := range [...]struct {
+		short uint32
+		full  int64
+	}{{l.comp, m.Comp}, {l.size, m.Size}} {
+		saturated := f.short == max32 && l.zip64 != nil
+		bad = bad || f.short != 0 && !saturated && int64(f.short) != f.full
+	}
+	left := l.zip64
+	if len(left) == 8 || len(left) == 24 {
+		k := len(left) - 8
+		bad = bad || m.HeaderOff < max32 || binary.LittleEndian.Uint64(left[k:]) != uint64(m.HeaderOff)
+		left = left[:k]
+	}
+	if len(left) == 16 {
+		size, comp := binary.LittleEndian.Uint64(left), binary.LittleEndian.Uint64(left[8:])
+		bad = bad || size != 0 && size != uint64(m.Size) || comp != 0 && comp != uint64(m.Comp)
+		left = nil
+	}
+	if bad || len(left) > 0 || l.zip64 != nil && len(l.zip64) == 0 {
+		return wire.ErrMismatch.With("CRC or sizes in the local header differ from the directory")
+	}
+	return nil
+}
+
+// descriptor checks the descriptor p of the last member.
+func (d *decoder) descriptor(p []byte) error {
+	t := &d.tail
+	m := &d.out.Members[t.of]
+	le := binary.LittleEndian
+	if string(p[:sigLen]) != sigDescriptor {
+		return d.c.FailAt(d.where(t.of), t.off, wire.ErrSyntax.With("no data descriptor"))
+	}
+	comp, size := uint64(le.Uint32(p[8:])), uint64(le.Uint32(p[12:]))
+	if t.size == descriptor64Len {
+		comp, size = le.Uint64(p[8:]), le.Uint64(p[16:])
+	}
+	if crc := le.Uint32(p[4:]); crc != m.CRC || comp != uint64(m.Comp) || size != uint64(m.Size) {
+		return d.c.FailAt(d.where(t.of), t.off+4, wire.ErrMismatch.With("CRC %08x and sizes %d, %d in the descriptor; %08x, %d, %d in the directory",
+			crc, comp, size, m.CRC, m.Comp, m.Size))
+	}
+	return nil
+}

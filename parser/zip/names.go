@@ -1,0 +1,132 @@
+package zip
+
+import (
+	"hash/maphash"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+func itoa(i int) string { return strconv.Itoa(i) }
+
+// checkName refuses names that a file system, or another reader, could take for
+// something else than the bytes say.
+func checkName(name string, flags uint16) error {
+	if name == "" {
+		return wire.ErrText.With("empty name")
+	}
+	ascii := true
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c < ' ' || c == 0x7f:
+			return wire.ErrText.With("control character %#02x in a name", c)
+		case c == '\\':
+			return wire.ErrText.With("backslash in a name")
+		case c >= utf8.RuneSelf:
+			ascii = false
+		}
+	}
+	if !ascii {
+		if err := checkRunes(name, flags); err != nil {
+			return err
+		}
+	}
+	return checkPath(name)
+}
+
+func checkRunes(name string, flags uint16) error {
+	if flags&flagUTF8 == 0 {
+		return wire.ErrText.With("name is not ASCII and not marked as UTF-8")
+	}
+	for i := 0; i < len(name); {
+		r, n := utf8.DecodeRuneInString(name[i:])
+		if r == utf8.RuneError && n == 1 {
+			return wire.ErrText.With("name is not UTF-8")
+		}
+		if r < 0xa0 && r >= 0x80 {
+			return wire.ErrText.With("control character %#02x in a name", r)
+		}
+		i += n
+	}
+	return nil
+}
+
+func checkPath(name string) error {
+	if name[0] == '/' || len(name) >= 3 && name[1] == ':' && name[2] == '/' {
+		return wire.ErrText.With("absolute path")
+	}
+	if name == ".." || strings.HasPrefix(name, "../") || strings.HasSuffix(name, "/..") || strings.Contains(name, "/../") {
+		return wire.ErrText.With("path leaves its folder")
+	}
+	return nil
+}
+
+// duplicates finds two members of one name. It keeps indices, not names, and a
+// hostile choice of names cannot make it slow, because the hash is seeded.
+func (d *decoder) duplicates(m []Member) error {
+	size := 16
+	for size < 2*len(m) {
+		size *= 2
+	}
+	slots, err := limits.Make[uint32](d.b, size) // index+1, 0 for free
+	if err != nil {
+		return err
+	}
+	seed, mask := maphash.MakeSeed(), uint64(size-1)
+	for i := range m {
+		if err := d.steps.Step(); err != nil {
+			return err
+		}
+		at := foldedHash(seed, m[i].Name) & mask
+		for ; slots[at] != 0; at = (at + 1) & mask {
+			j := int(slots[at]) - 1
+			if m[i].Name == m[j].Name || !d.opts.ExactCase && foldedEqual(m[i].Name, m[j].Name) {
+				return d.c.FailAt(d.where(i), m[i].HeaderOff, wire.ErrDuplicate.With("same name as %s", d.where(j)))
+			}
+		}
+		slots[at] = uint32(i) + 1
+	}
+	return nil
+}
+
+// foldedHash hashes a name with its ASCII letters lower-cased.
+func foldedHash(seed maphash.Seed, name string) uint64 {
+	var h maphash.Hash
+	var buf [64]byte
+	h.SetSeed(seed)
+	for len(name) > 0 {
+		n := copy(buf[:], name)
+		for i := range n {
+			buf[i] = fold(buf[i])
+		}
+		h.Write(buf[:n])
+		name = name[n:]
+	}
+	return h.Sum64()
+}
+
+func foldedEqual(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) {
+		if fold(a[i]) != fold(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// fold lower-cases an ASCII letter: what PyTorch's reader does.
+func fold(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
+
+// isDir reports a name that stands for a folder.
+func isDir(name string) bool { return strings.HasSuffix(name, "/") }
