@@ -42,3 +42,11 @@ for t in sorted(q._type_traits, key=lambda t: t.name):
     (HERE / f"ggml_{t.name}.raw").write_bytes(raw.tobytes())
     (HERE / f"ggml_{t.name}.f32").write_bytes(out.tobytes())
     print(t.name, raw.shape, out.size, file=sys.stderr)
+
+# Neither gguf-py nor ggml decodes Q8_1 (its consumer is a dot product), so its
+# golden is the definition, d*q, in numpy.
+raw = rng.integers(0, 256, (24, 36), dtype=np.uint8)
+raw[:12, :2] = rng.normal(0, 0.02, 12).astype("<f2").view(np.uint8).reshape(12, 2)
+d = raw[:, :2].copy().view("<f2").astype(np.float32)
+(HERE / "ggml_Q8_1.raw").write_bytes(raw.tobytes())
+(HERE / "ggml_Q8_1.f32").write_bytes((d * raw[:, 4:].view(np.int8).astype(np.float32)).astype("<f4").tobytes())
