@@ -1,0 +1,48 @@
+package corpus
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"testing"
+)
+
+func TestEveryRecipeParsesAndBuilds(t *testing.T) {
+	for _, format := range Formats() {
+		list, err := hostile(format)
+		if err != nil {
+			t.Error(err)
+		}
+		seen := map[string]string{}
+		for _, r := range list {
+			data, err := r.Build()
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			if r.Offset > int64(len(data)) {
+				t.Errorf("%s: offset %#x of a file of %d bytes", r.Path(), r.Offset, len(data))
+			}
+			if len(r.Comment) < 20 {
+				t.Errorf("%s: the comment says too little", r.Path())
+			}
+			key := fmt.Sprintf("%x %s %s", sha256.Sum256(data), r.Policy, r.Depth)
+			if other, twice := seen[key]; twice {
+				t.Errorf("%s and %s are the same file", r.Path(), other)
+			}
+			seen[key] = r.Path()
+		}
+		if _, err := valid(format); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestBuildingTwiceGivesTheSameFile(t *testing.T) {
+	for _, format := range Formats() {
+		for _, r := range Hostile(format) {
+			if sha256.Sum256(r.Bytes()) != sha256.Sum256(r.Bytes()) {
+				t.Errorf("%s differs from build to build", r.Path())
+			}
+		}
+	}
+}

@@ -1,0 +1,397 @@
+package corpus
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"strconv"
+	"strings"
+)
+
+func verbs() map[string]verb {
+	out := map[string]verb{
+		"hex":     (*parser).hex,
+		"str":     (*parser).str,
+		"fmt":     (*parser).format,
+		"repeat":  (*parser).repeat,
+		"pad":     (*parser).pad,
+		"align":   (*parser).align,
+		"at":      (*parser).at,
+		"cut":     (*parser).cut,
+		"len":     (*parser).length,
+		"deflate": (*parser).deflate,
+		"crc32":   (*parser).crc32,
+		"seed":    (*parser).seed,
+		"zip":     (*parser).zip,
+		"op":      (*parser).op,
+	}
+	for _, size := range []uint{8, 16, 32, 64} {
+		for _, letter := range []string{"u", "i"} {
+			name := letter + strconv.Itoa(int(size))
+			out[name] = integers(size, binary.LittleEndian)
+			out[name+"be"] = integers(size, binary.BigEndian)
+		}
+	}
+	for _, size := range []uint{16, 32, 64} {
+		name := "f" + strconv.Itoa(int(size))
+		out[name] = floats(size, binary.LittleEndian)
+		out[name+"be"] = floats(size, binary.BigEndian)
+	}
+	out["gstr"] = gstr(binary.LittleEndian)
+	out["gstrbe"] = gstr(binary.BigEndian)
+	return out
+}
+
+// put writes the low size bits of v.
+func put(out []byte, order binary.AppendByteOrder, size uint, v uint64) []byte {
+	switch size {
+	case 8:
+		return append(out, byte(v))
+	case 16:
+		return order.AppendUint16(out, uint16(v))
+	case 32:
+		return order.AppendUint32(out, uint32(v))
+	default:
+		return order.AppendUint64(out, v)
+	}
+}
+
+// hex 93 4e 55: bytes, with or without spaces.
+func (p *parser) hex() (node, error) {
+	var digits strings.Builder
+	for p.peek().kind == word {
+		digits.WriteString(p.next().text)
+	}
+	data, err := hex.DecodeString(digits.String())
+	if err != nil || len(data) == 0 {
+		return nil, p.fail("hex wants pairs of hexadecimal digits")
+	}
+	return func(b *builder) error { return b.write(data) }, nil
+}
+
+// str "..." "...": text with Go's escapes, so \xff is a byte.
+func (p *parser) str() (node, error) {
+	var all string
+	for first := true; first || p.peek().kind == text; first = false {
+		s, err := p.text()
+		if err != nil {
+			return nil, err
+		}
+		all += s
+	}
+	return func(b *builder) error { return b.write([]byte(all)) }, nil
+}
+
+// fmt "t%d:%x" i i*8: text with numbers in it.
+func (p *parser) format() (node, error) {
+	s, err := p.text()
+	if err != nil {
+		return nil, err
+	}
+	var args []expr
+	for p.peek().kind == word {
+		e, err := p.number()
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, e)
+	}
+	if n := strings.Count(strings.ReplaceAll(s, "%%", ""), "%"); n != len(args) {
+		return nil, p.fail("fmt: %d numbers are wanted, %d stand there", n, len(args))
+	}
+	return func(b *builder) error {
+		values := make([]any, len(args))
+		for i, e := range args {
+			v, err := e.at(b.counters)
+			if err != nil {
+				return err
+			}
+			values[i] = v.abs
+			if v.neg {
+				values[i] = -int64(v.abs)
+			}
+		}
+		return b.write(fmt.Appendf(nil, s, values...))
+	}, nil
+}
+
+// u8 1 2 3, i32be -1, ...: integers.
+func integers(size uint, order binary.AppendByteOrder) verb {
+	return func(p *parser) (node, error) {
+		var list []expr
+		for first := true; first || p.peek().kind == word; first = false {
+			e, err := p.number()
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, e)
+		}
+		return func(b *builder) error {
+			for _, e := range list {
+				n, err := e.at(b.counters)
+				if err != nil {
+					return err
+				}
+				v, ok := n.fits(size)
+				if !ok {
+					return fmt.Errorf("%v does not fit %d bits", n, size)
+				}
+				if err := b.room(8); err != nil {
+					return err
+				}
+				b.out = put(b.out, order, size, v)
+			}
+			return nil
+		}, nil
+	}
+}
+
+// f32 1.5 -inf nan, f16be, f64: floating point, rounded to nearest even.
+func floats(size uint, order binary.AppendByteOrder) verb {
+	return func(p *parser) (node, error) {
+		var out []byte
+		for first := true; first || p.peek().kind == word; first = false {
+			v, err := strconv.ParseFloat(p.next().text, 64)
+			if err != nil {
+				return nil, p.fail("f%d wants numbers", size)
+			}
+			bits := math.Float64bits(v)
+			switch size {
+			case 16:
+				bits = uint64(half(v))
+			case 32:
+				bits = uint64(math.Float32bits(float32(v)))
+			}
+			out = put(out, order, size, bits)
+		}
+		return func(b *builder) error { return b.write(out) }, nil
+	}
+}
+
+// half rounds to IEEE binary16, to nearest even.
+func half(v float64) uint16 {
+	sign := uint16(math.Float64bits(v) >> 48 & 0x8000)
+	v = math.Abs(v)
+	switch {
+	case v != v:
+		return sign | 0x7e00
+	case v >= 65520:
+		return sign | 0x7c00
+	case v < 0x1p-14:
+		return sign | uint16(math.RoundToEven(v*0x1p24))
+	}
+	_, exp := math.Frexp(v) // v = m * 2^exp, m in [0.5, 1)
+	return sign | uint16(math.RoundToEven(math.Ldexp(v, 11-exp))) + uint16(exp+13)<<10
+}
+
+// repeat N { ... }
+func (p *parser) repeat() (node, error) {
+	n, err := p.number()
+	if err != nil {
+		return nil, err
+	}
+	differs := new(bool)
+	p.repeats = append(p.repeats, differs)
+	body, err := p.body()
+	p.repeats = p.repeats[:len(p.repeats)-1]
+	if err != nil {
+		return nil, err
+	}
+	return func(b *builder) error {
+		count, err := n.at(b.counters)
+		if err != nil || count.neg {
+			return fmt.Errorf("%v is no count", count)
+		}
+		return b.repeat(count.abs, body, *differs)
+	}, nil
+}
+
+// pad N [byte]: N times that byte, zero by default.
+func (p *parser) pad() (node, error) {
+	n, v, err := p.countAndByte()
+	if err != nil {
+		return nil, err
+	}
+	return func(b *builder) error {
+		count, fill, err := atBoth(b, n, v)
+		if err != nil {
+			return err
+		}
+		return b.fill(count, fill)
+	}, nil
+}
+
+// align N [byte]: up to the next multiple of N in this block.
+func (p *parser) align() (node, error) {
+	n, v, err := p.countAndByte()
+	if err != nil {
+		return nil, err
+	}
+	p.moves()
+	return func(b *builder) error {
+		to, fill, err := atBoth(b, n, v)
+		if err != nil {
+			return err
+		}
+		if to == 0 {
+			return errors.New("a positive number is wanted")
+		}
+		return b.fill((to-uint64(len(b.out))%to)%to, fill)
+	}, nil
+}
+
+func (p *parser) countAndByte() (n, v expr, err error) {
+	if n, err = p.number(); err == nil && p.peek().kind == word {
+		v, err = p.number()
+	}
+	return n, v, err
+}
+
+func atBoth(b *builder, count, fill expr) (uint64, byte, error) {
+	n, err := count.at(b.counters)
+	if err != nil || n.neg {
+		return 0, 0, fmt.Errorf("%v is no count", n)
+	}
+	v, err := fill.at(b.counters)
+	if err != nil || v.neg || v.abs > 255 {
+		return 0, 0, fmt.Errorf("%v is no byte", v)
+	}
+	return n.abs, byte(v.abs), nil
+}
+
+// at OFFSET { ... }: over the bytes that stand there; negative from the end.
+func (p *parser) at() (node, error) {
+	at, err := p.number()
+	if err != nil {
+		return nil, err
+	}
+	p.moves()
+	body, err := p.body()
+	if err != nil {
+		return nil, err
+	}
+	return func(b *builder) error {
+		off, err := at.at(b.counters)
+		if err != nil {
+			return err
+		}
+		data, err := b.inner(body)
+		if err != nil {
+			return err
+		}
+		return b.overwrite(off, data)
+	}, nil
+}
+
+// cut N: keep the first N bytes of the block so far; negative, drop the last.
+func (p *parser) cut() (node, error) {
+	n, err := p.number()
+	if err != nil {
+		return nil, err
+	}
+	p.moves()
+	return func(b *builder) error {
+		to, err := n.at(b.counters)
+		if err != nil {
+			return err
+		}
+		end, err := b.place(to)
+		if err != nil {
+			return err
+		}
+		b.out = b.out[:end]
+		return nil
+	}, nil
+}
+
+// len u64 { ... }: the length of the block, then the block.
+func (p *parser) length() (node, error) {
+	t := p.next()
+	name, big := strings.CutSuffix(t.text, "be")
+	size, ok := map[string]uint{"u8": 8, "u16": 16, "u32": 32, "u64": 64}[name]
+	if !ok || t.kind != word {
+		return nil, p.fail("len wants u8, u16, u32 or u64, or one of them with be")
+	}
+	var order binary.AppendByteOrder = binary.LittleEndian
+	if big {
+		order = binary.BigEndian
+	}
+	return p.whole(func(body []byte) ([]byte, error) {
+		if size < 64 && uint64(len(body)) >= 1<<size {
+			return nil, fmt.Errorf("%d bytes do not fit %d bits", len(body), size)
+		}
+		return append(put(nil, order, size, uint64(len(body))), body...), nil
+	})
+}
+
+// gstr "key": the length as u64, then the text: GGUF's string.
+func gstr(order binary.AppendByteOrder) verb {
+	return func(p *parser) (node, error) {
+		s, err := p.text()
+		if err != nil {
+			return nil, err
+		}
+		data := append(put(nil, order, 64, uint64(len(s))), s...)
+		return func(b *builder) error { return b.write(data) }, nil
+	}
+}
+
+// deflate { ... }: a raw DEFLATE stream of the block.
+func (p *parser) deflate() (node, error) { return p.whole(compress) }
+
+func compress(data []byte) ([]byte, error) {
+	var out bytes.Buffer
+	w, err := flate.NewWriter(&out, 6)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(data); err != nil {
+		return nil, err
+	}
+	err = w.Close()
+	return out.Bytes(), err
+}
+
+// crc32 { ... }: the four bytes of the block's CRC-32, not the block.
+func (p *parser) crc32() (node, error) {
+	return p.whole(func(data []byte) ([]byte, error) {
+		return put(nil, binary.LittleEndian, 32, uint64(crc32.ChecksumIEEE(data))), nil
+	})
+}
+
+// seed "npy/a.npy": a file of corpus/valid.
+func (p *parser) seed() (node, error) {
+	name, err := p.text()
+	if err != nil {
+		return nil, err
+	}
+	data, err := files.ReadFile("valid/" + name)
+	if err != nil {
+		return nil, p.fail("seed: no file corpus/valid/%s", name)
+	}
+	return func(b *builder) error { return b.write(data) }, nil
+}
+
+// whole reads a block and writes what turn makes of all its bytes.
+func (p *parser) whole(turn func([]byte) ([]byte, error)) (node, error) {
+	body, err := p.body()
+	if err != nil {
+		return nil, err
+	}
+	return func(b *builder) error {
+		data, err := b.inner(body)
+		if err != nil {
+			return err
+		}
+		out, err := turn(data)
+		if err != nil {
+			return err
+		}
+		return b.write(out)
+	}, nil
+}
