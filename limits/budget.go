@@ -2,6 +2,7 @@ package limits
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,65 +12,83 @@ import (
 // spent. Make one with [Policy.Budget] or [Budget.Child], close it when the
 // operation and everything that it returned are done with.
 type Budget struct {
-	policy Policy
-	parent *Budget
-	ctx    context.Context
-	cancel context.CancelFunc
-	closed atomic.Bool
+	shared  [2]gauge // bytes and items held: this account's and its ancestors'
+	parent  *Budget
+	single  int64        // the ceiling of one buffer
+	largest atomic.Int64 // the largest buffer so far
 
-	total   gauge // bytes held; shared with every ancestor
-	items   gauge // items held; shared with every ancestor
-	single  peak  // largest one buffer
 	working gauge // bytes the pickle machine holds
 	steps   gauge
 	depth   gauge
-	started time.Time
+	ratios  ratios
 
-	ratios struct {
-		sync.Mutex
-		source, inIn, inOut int64 // file bytes, compressed and inflated bytes
-		worstIn, worstOut   int64 // the member with the highest ratio so far
-		expanded            int64
-	}
+	policy   Policy
+	ctx      context.Context // ends with the operation, its deadline included
+	life     context.Context // ends when the account closes: the children's
+	end      context.CancelCauseFunc
+	stop     context.CancelFunc
+	started  time.Time
+	children atomic.Int64
+	closed   atomic.Bool
 }
+
+// A pool is one of the sums that an account shares with its ancestors.
+type pool uint8
+
+const (
+	held    pool = iota // bytes
+	counted             // items
+)
+
+var poolAxis = [...]Axis{held: Total, counted: Items}
 
 // Budget opens an account under the policy. The context's end, and the
 // policy's deadline, end the operation within 1,024 steps.
 func (p Policy) Budget(ctx context.Context) *Budget { return open(ctx, p, nil) }
 
 // Child opens an account under this one, for a tenant or a request: a charge
-// must fit both. Close returns to the parent all that the child holds.
-func (b *Budget) Child(p Policy) *Budget { return open(b.ctx, p, b) }
+// must fit both. Close returns to the parent all that the child holds. The
+// parent's end is the child's too; its deadline, steps, depth and ratios are
+// not: they belong to one operation.
+func (b *Budget) Child(p Policy) *Budget {
+	b.children.Add(1)
+	return open(b.life, p, b)
+}
 
 func open(ctx context.Context, p Policy, parent *Budget) *Budget {
-	b := &Budget{policy: p, parent: parent, started: time.Now()}
-	b.total.max = p.Limit(Total)
-	b.items.max = p.Limit(Items)
-	b.single.max = p.Limit(SingleAlloc)
-	b.working.max = p.Limit(WorkingSet)
-	b.steps.max = p.Limit(StepCount)
-	b.depth.max = p.Limit(Depth)
-	if d := p.Limit(Time); d > 0 {
-		b.ctx, b.cancel = context.WithTimeoutCause(ctx, time.Duration(d), &Error{Axis: Time, Want: d, Left: d})
-	} else {
-		b.ctx, b.cancel = context.WithCancel(ctx)
+	b := &Budget{policy: p, parent: parent, single: p.Limit(SingleAlloc), started: time.Now()}
+	b.shared[held].open(p.Limit(Total))
+	b.shared[counted].open(p.Limit(Items))
+	b.working.open(p.Limit(WorkingSet))
+	b.steps.open(p.Limit(StepCount))
+	b.depth.open(p.Limit(Depth))
+	b.life, b.end = context.WithCancelCause(ctx)
+	b.ctx, b.stop = b.life, func() {}
+	if d := p.Limit(Time); d != int64(NoTimeout) {
+		b.ctx, b.stop = context.WithTimeoutCause(b.life, time.Duration(d), &Error{Time, d, d})
 	}
 	return b
 }
 
-// Close ends the account and returns what it holds to its ancestors. Closing
-// twice is harmless.
+// Close ends the account and returns what it holds to its ancestors; whatever
+// is charged to it or given back later changes nothing. Closing twice is
+// harmless.
 func (b *Budget) Close() {
 	if b.closed.Swap(true) {
 		return
 	}
-	b.cancel()
-	bytes, items := b.total.now.Load(), b.items.now.Load()
-	for a := b.parent; a != nil; a = a.parent {
-		a.total.sub(bytes)
-		a.items.sub(items)
+	b.end(ErrClosed)
+	b.stop()
+	for p := range b.shared {
+		b.returnAbove(pool(p), b.shared[p].close())
+	}
+	if b.parent != nil {
+		b.parent.children.Add(-1)
 	}
 }
+
+// Children is the number of children that are open.
+func (b *Budget) Children() int { return int(b.children.Load()) }
 
 // Policy returns the policy that the account was opened under.
 func (b *Budget) Policy() *Policy { return &b.policy }
@@ -77,62 +96,44 @@ func (b *Budget) Policy() *Policy { return &b.policy }
 // Context carries the operation's cancellation and deadline.
 func (b *Budget) Context() context.Context { return b.ctx }
 
-// Err returns why the operation must stop: the deadline as an [*Error], the
-// context's own cause, or nil.
+// Err returns why the operation must stop: a deadline as an [*Error],
+// [ErrClosed], the context's own cause, or nil.
 func (b *Budget) Err() error {
 	if b.ctx.Err() == nil {
 		return nil
 	}
-	if b.closed.Load() {
-		return ErrClosed
+	cause := context.Cause(b.ctx)
+	if _, ours := errors.AsType[*Error](cause); !ours && errors.Is(cause, context.DeadlineExceeded) {
+		end, _ := b.ctx.Deadline()
+		d := int64(end.Sub(b.started))
+		return &Error{Time, d, d}
 	}
-	return context.Cause(b.ctx)
+	return cause
 }
 
 // Alloc charges one buffer of n bytes, held for the life of the account. Call
 // it before the allocation.
 func (b *Budget) Alloc(n int64) error {
-	if uint64(n) > uint64(b.single.max) {
-		return &Error{SingleAlloc, n, b.single.max}
+	if uint64(n) > uint64(b.single) {
+		return &Error{SingleAlloc, n, b.single}
 	}
-	if n > b.single.high.Load() {
-		b.single.raise(n)
+	if n > b.largest.Load() {
+		raise(&b.largest, n)
 	}
-	return b.Hold(n)
+	if b.parent == nil && b.shared[held].take(n) {
+		return nil // charge, without the call
+	}
+	return b.charge(held, n)
 }
 
 // Hold charges n bytes without asking the ceiling of one buffer: many small
 // things at once, or a buffer that [Budget.Drop] will give back.
-func (b *Budget) Hold(n int64) error {
-	if !b.total.add(n) {
-		return &Error{Total, n, b.total.left()}
-	}
-	if b.parent != nil {
-		return b.holdAbove(n)
-	}
-	return nil
-}
-
-func (b *Budget) holdAbove(n int64) error {
-	for a := b.parent; a != nil; a = a.parent {
-		if !a.total.add(n) {
-			left := a.total.left()
-			for u := b; u != a; u = u.parent {
-				u.total.undo(n)
-			}
-			return &Error{Total, n, left}
-		}
-	}
-	return nil
-}
+func (b *Budget) Hold(n int64) error { return b.charge(held, n) }
 
 // Drop gives back n bytes that Hold or Alloc charged.
 func (b *Budget) Drop(n int64) {
-	if b.closed.Load() {
-		return // Close has returned them already
-	}
-	for a := b; a != nil; a = a.parent {
-		a.total.sub(n)
+	if b.shared[held].give(n) {
+		b.returnAbove(held, n)
 	}
 }
 
@@ -142,32 +143,63 @@ func (b *Budget) Lease(n int64) (release func(), err error) {
 	if err := b.Alloc(n); err != nil {
 		return func() {}, err
 	}
-	var once sync.Once
-	return func() { once.Do(func() { b.Drop(n) }) }, nil
+	return sync.OnceFunc(func() { b.Drop(n) }), nil
 }
 
 // Items charges n counted things: tensors, keys, members, values.
-func (b *Budget) Items(n int64) error {
+func (b *Budget) Items(n int64) error { return b.charge(counted, n) }
+
+// charge takes n from the account and from every ancestor, or from none. The
+// account's own ceiling is asked first: what it refuses, nobody else notices.
+func (b *Budget) charge(p pool, n int64) error {
 	for a := b; a != nil; a = a.parent {
-		if !a.items.add(n) {
-			left := a.items.left()
-			for u := b; u != a; u = u.parent {
-				u.items.undo(n)
-			}
-			return &Error{Items, n, left}
+		if !a.shared[p].take(n) {
+			return b.refused(a, p, n)
 		}
 	}
 	return nil
 }
 
+// refused takes back what the accounts below a have granted.
+func (b *Budget) refused(a *Budget, p pool, n int64) error {
+	err := error(&Error{poolAxis[p], n, a.shared[p].left()})
+	if a.closed.Load() {
+		err = ErrClosed
+	}
+	for u := b; u != a; u = u.parent {
+		if _, ok := u.shared[p].move(n); ok {
+			continue
+		}
+		// u was closed meanwhile and has returned n to all its ancestors, to
+		// those below a rightly; a and the ones above never got it.
+		for ; a != nil; a = a.parent {
+			if _, ok := a.shared[p].move(-n); !ok {
+				break
+			}
+		}
+		break
+	}
+	return err
+}
+
+// returnAbove gives n back to the ancestors. The first one that is closed has
+// returned it, with all that it held, to those above it.
+func (b *Budget) returnAbove(p pool, n int64) {
+	for a := b.parent; a != nil; a = a.parent {
+		if !a.shared[p].give(n) {
+			return
+		}
+	}
+}
+
 // Work charges n live bytes of the pickle machine, to MaxWorkingSet and to
 // MaxTotalBytes.
 func (b *Budget) Work(n int64) error {
-	if !b.working.add(n) {
+	if !b.working.take(n) {
 		return &Error{WorkingSet, n, b.working.left()}
 	}
 	if err := b.Hold(n); err != nil {
-		b.working.undo(n)
+		b.working.move(n)
 		return err
 	}
 	return nil
@@ -175,18 +207,18 @@ func (b *Budget) Work(n int64) error {
 
 // Rest gives back n bytes that Work charged.
 func (b *Budget) Rest(n int64) {
-	b.working.sub(n)
+	b.working.give(n)
 	b.Drop(n)
 }
 
 // Enter goes one level deeper; call Leave on the way back. The level belongs to
 // the operation, so nested decoding stays in one goroutine.
 func (b *Budget) Enter() error {
-	if !b.depth.add(1) {
+	if !b.depth.take(1) {
 		return &Error{Depth, 1, b.depth.left()}
 	}
 	return nil
 }
 
 // Leave undoes one Enter.
-func (b *Budget) Leave() { b.depth.sub(1) }
+func (b *Budget) Leave() { b.depth.give(1) }

@@ -14,7 +14,8 @@
 // request with [Budget.Child]. What the open children hold together (bytes and
 // items) must fit the parent; steps, depth, ratios and the deadline belong to
 // one operation and are asked of the child alone. [Budget.Close] returns all
-// that the child holds.
+// that the child holds, so a host's account never runs dry; closing the host
+// ends its children.
 //
 // # Concurrent use
 //

@@ -1,6 +1,7 @@
 package limits
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -24,7 +25,7 @@ type Error struct {
 func (e *Error) Error() string {
 	switch e.Axis {
 	case Time:
-		return fmt.Sprintf("limit time: more than %v", time.Duration(e.Left))
+		return "limit time: more than " + FormatTimeout(time.Duration(e.Left))
 	case InflateRatio, ExpandRatio:
 		return fmt.Sprintf("limit %v: the file reaches %d:1, allowed is %d:1", e.Axis, e.Want, e.Left)
 	default:
@@ -34,3 +35,8 @@ func (e *Error) Error() string {
 
 // Unwrap makes errors.Is(err, ErrLimit) true.
 func (e *Error) Unwrap() error { return ErrLimit }
+
+// Is makes the deadline [context.DeadlineExceeded] too.
+func (e *Error) Is(target error) bool {
+	return e.Axis == Time && target == context.DeadlineExceeded
+}

@@ -1,50 +1,100 @@
 package limits
 
-import "sync/atomic"
+import (
+	"math"
+	"sync/atomic"
+)
 
-// A gauge is a bounded sum. It never shows more than its maximum, not even for
-// the moment of a charge that fails, so that one caller's refusal is never
-// another caller's.
+// A gauge is a bounded sum. What is charged never passes its maximum, not even
+// for the moment of a charge that fails, so that one caller's refusal is never
+// another caller's. It counts down: one load tells what is left, and a gauge
+// that is shut has room for nothing.
 type gauge struct {
-	now  atomic.Int64
-	high atomic.Int64 // the highest value before a decrease
+	free atomic.Int64 // what is left, or shut
+	low  atomic.Int64 // the least that was left before something was given back
 	max  int64
 }
 
-// add charges n, or reports that it does not fit. A negative n never fits.
-func (g *gauge) add(n int64) bool {
+const shut = math.MinInt64
+
+func (g *gauge) open(limit int64) {
+	g.max = limit
+	g.free.Store(limit)
+	g.low.Store(limit)
+}
+
+// take charges n, or reports that it does not fit. A negative n never fits.
+func (g *gauge) take(n int64) bool {
 	for {
-		now := g.now.Load()
-		if uint64(n) > uint64(g.max-now) {
+		free := g.free.Load()
+		if n < 0 || n > free {
 			return false
 		}
-		if g.now.CompareAndSwap(now, now+n) {
+		if g.free.CompareAndSwap(free, free-n) {
 			return true
 		}
 	}
 }
 
-func (g *gauge) left() int64 { return g.max - g.now.Load() }
-
-// sub gives n back. Only a decrease can hide a peak, so it is noted here and
-// the charge stays cheap.
-func (g *gauge) sub(n int64) {
-	raise(&g.high, g.now.Add(-n)+n)
+// give returns n, unless the gauge is shut: then close has returned it already.
+// Only giving can hide a peak, so it is noted here and taking stays cheap.
+func (g *gauge) give(n int64) bool {
+	free, ok := g.move(n)
+	if ok {
+		lower(&g.low, free)
+	}
+	return ok
 }
 
-// undo takes back a charge that another account refused: no peak was reached.
-func (g *gauge) undo(n int64) { g.now.Add(-n) }
-
-func (g *gauge) peak() int64 { return max(g.high.Load(), g.now.Load()) }
-
-// A peak remembers the largest value seen.
-type peak struct {
-	high atomic.Int64
-	max  int64
+// move changes what is left by n and returns what was left before, unless the
+// gauge is shut.
+func (g *gauge) move(n int64) (before int64, ok bool) {
+	for {
+		free := g.free.Load()
+		if free == shut {
+			return 0, false
+		}
+		if g.free.CompareAndSwap(free, free+n) {
+			return free, true
+		}
+	}
 }
 
-func (p *peak) raise(n int64) { raise(&p.high, n) }
+// close shuts the gauge and returns what it held.
+func (g *gauge) close() (held int64) {
+	free := g.free.Swap(shut)
+	lower(&g.low, free)
+	return g.max - free
+}
 
+func (g *gauge) left() int64 { return max(g.free.Load(), 0) }
+
+func (g *gauge) used() int64 {
+	if free := g.free.Load(); free != shut {
+		return g.max - free
+	}
+	return 0
+}
+
+func (g *gauge) peak() int64 {
+	least := g.low.Load()
+	if free := g.free.Load(); free != shut {
+		least = min(least, free)
+	}
+	return g.max - least
+}
+
+// lower makes v at most n.
+func lower(v *atomic.Int64, n int64) {
+	for {
+		old := v.Load()
+		if n >= old || v.CompareAndSwap(old, n) {
+			return
+		}
+	}
+}
+
+// raise makes v at least n.
 func raise(v *atomic.Int64, n int64) {
 	for {
 		old := v.Load()

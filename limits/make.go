@@ -73,7 +73,7 @@ func String(b *Budget, s []byte) (string, error) {
 func sizeOf[T any](b *Budget, n int) (int64, error) {
 	hi, size := bits.Mul64(uint64(n), uint64(reflect.TypeFor[T]().Size()))
 	if n < 0 || hi != 0 || size > 1<<62 {
-		return 0, &Error{SingleAlloc, 1<<63 - 1, b.single.max}
+		return 0, &Error{SingleAlloc, 1<<63 - 1, b.single}
 	}
 	return int64(size), nil
 }

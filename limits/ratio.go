@@ -1,6 +1,17 @@
 package limits
 
-import "math/bits"
+import (
+	"math/bits"
+	"sync"
+)
+
+// ratios is what one operation has read and what it has become.
+type ratios struct {
+	sync.Mutex
+	source, inIn, inOut int64 // file bytes, compressed and inflated bytes
+	worstIn, worstOut   int64 // the member with the highest ratio so far
+	expanded            int64
+}
 
 // Source tells the account that n bytes of file stand behind what will be
 // decoded. Each file of a model is told once.
@@ -18,7 +29,7 @@ func (b *Budget) Inflate(in, out int64) error {
 	r.Lock()
 	defer r.Unlock()
 	r.inIn, r.inOut = addCap(r.inIn, in), addCap(r.inOut, out)
-	if above(out, r.worstIn, in, r.worstOut) {
+	if r.worstOut == 0 || above(out, r.worstIn, in, r.worstOut) {
 		r.worstIn, r.worstOut = in, out
 	}
 	if r.inOut <= RatioGrace {

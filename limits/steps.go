@@ -39,11 +39,11 @@ func (b *Budget) prepay(want int64) (int64, error) {
 		return 0, err
 	}
 	n := max(want, StepBatch)
-	if b.steps.add(n) {
+	if b.steps.take(n) {
 		return n, nil
 	}
 	left := b.steps.left()
-	if left < want || !b.steps.add(left) {
+	if left < want || !b.steps.take(left) {
 		return 0, &Error{StepCount, want, left}
 	}
 	return left, nil
@@ -55,7 +55,7 @@ func (b *Budget) Step(n int64) error {
 	if err := b.Err(); err != nil {
 		return err
 	}
-	if !b.steps.add(n) {
+	if !b.steps.take(n) {
 		return &Error{StepCount, n, b.steps.left()}
 	}
 	return nil

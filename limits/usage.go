@@ -23,17 +23,17 @@ func (b *Budget) Usage() []AxisUsage {
 func (b *Budget) use(a Axis) (used, peak int64) {
 	switch a {
 	case SingleAlloc:
-		return 0, b.single.high.Load()
+		return 0, b.largest.Load()
 	case Total:
-		return b.total.now.Load(), b.total.peak()
+		return b.shared[held].used(), b.shared[held].peak()
 	case Items:
-		return b.items.now.Load(), b.items.peak()
+		return b.shared[counted].used(), b.shared[counted].peak()
 	case Depth:
-		return b.depth.now.Load(), b.depth.peak()
+		return b.depth.used(), b.depth.peak()
 	case StepCount:
-		return b.steps.now.Load(), b.steps.peak()
+		return b.steps.used(), b.steps.peak()
 	case WorkingSet:
-		return b.working.now.Load(), b.working.peak()
+		return b.working.used(), b.working.peak()
 	case Time:
 		d := int64(time.Since(b.started))
 		return d, d
