@@ -1,0 +1,56 @@
+package quant
+
+import (
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A form is how the numbers of one logical weight lie in its parts. It is plain
+// arithmetic: which tensors are the parts, and that their sizes fit, a scheme
+// has decided before.
+//
+// A weight is rows of equal length; a weight of three dimensions has the rows
+// of all its matrices, one after the other.
+type form interface {
+	// need says which bytes of part p the rows [lo, hi) take, counted from the
+	// part's start. A part that every range takes whole is needed whole.
+	need(p int, lo, hi int64) tensor.Span
+	// decode fills dst with the rows [lo, hi) from the bytes that need named.
+	decode(dst []float32, parts [][]byte, lo, hi int64)
+}
+
+// A number reads element i of a part as float32.
+type number func(p []byte, i int64) float32
+
+// numbers are the types that scales, zero points and biases are stored in.
+var numbers = map[tensor.DType]number{
+	tensor.F32:    func(p []byte, i int64) float32 { return math.Float32frombits(u32(p[4*i:])) },
+	tensor.F16:    func(p []byte, i int64) float32 { return half(p[2*i:]) },
+	tensor.BF16:   func(p []byte, i int64) float32 { return bfloatToFloat(u16(p[2*i:])) },
+	tensor.F8E8M0: func(p []byte, i int64) float32 { return e8m0(p[i]) },
+	tensor.F8E4M3: func(p []byte, i int64) float32 { return e4m3[p[i]] },
+	tensor.I8:     func(p []byte, i int64) float32 { return float32(int8(p[i])) },
+	tensor.U8:     func(p []byte, i int64) float32 { return float32(p[i]) },
+}
+
+// exponentByte reads an E8M0 that is stored as a plain byte: the libraries
+// compute 2^(e-127), which makes FF infinite and not NaN.
+func exponentByte(p []byte, i int64) float32 {
+	if p[i] == 0xFF {
+		return float32(math.Inf(1))
+	}
+	return e8m0(p[i])
+}
+
+// codes says how the codes of one row are stored.
+type codes struct {
+	rowBytes int64
+	unpack   func(dst []float32, src []byte)
+}
+
+// negativeZero is what a decoded minus zero must stay.
+var negativeZero = float32(math.Copysign(0, -1))
+
+// ceilDiv is a/b rounded up, for positive numbers.
+func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
