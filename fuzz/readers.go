@@ -1,0 +1,104 @@
+package fuzz
+
+import (
+	"context"
+	"errors"
+	"io"
+)
+
+var background = context.Background()
+
+// A Cut is a reader that gives the same bytes in another way.
+type Cut struct {
+	Name   string
+	Reader io.ReaderAt
+}
+
+// Cuts lists readers of data that an honest io.ReaderAt may be, or that a
+// careless one is: short reads without an error, an end of file with the last
+// bytes.
+func Cuts(data []byte) []Cut {
+	cuts := []Cut{
+		{"reads of at most 7 bytes", Sliced{data, 7, false}},
+		{"an end of file together with the last bytes", Sliced{data, 1 << 30, true}},
+	}
+	if len(data) <= 16<<10 {
+		cuts = append(cuts, Cut{"reads of one byte", Sliced{data, 1, true}})
+	}
+	return cuts
+}
+
+// Sliced is a ReaderAt that returns at most Most bytes a call.
+type Sliced struct {
+	Data []byte
+	Most int
+	EOF  bool // with the last byte, instead of after it
+}
+
+// ReadAt reads less than it could, and says nothing about it.
+func (s Sliced) ReadAt(p []byte, off int64) (int, error) {
+	if off < 0 || off >= int64(len(s.Data)) {
+		return 0, io.EOF
+	}
+	n := copy(p[:min(len(p), s.Most)], s.Data[off:])
+	if int(off)+n == len(s.Data) && (s.EOF || n < len(p)) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// ErrDisk is what a failing reader answers.
+var ErrDisk = errors.New("the disk is on fire")
+
+// Failing gives the bytes before After and then ErrDisk.
+type Failing struct {
+	Data  []byte
+	After int64
+}
+
+// ReadAt reads up to the bad place.
+func (f Failing) ReadAt(p []byte, off int64) (int, error) {
+	good := max(0, min(f.After, int64(len(f.Data)))-off)
+	n := 0
+	if off >= 0 && good > 0 {
+		n = copy(p[:min(int64(len(p)), good)], f.Data[off:])
+	}
+	if n < len(p) {
+		return n, ErrDisk
+	}
+	return n, nil
+}
+
+// Stuck never gives a byte, and never an error.
+type Stuck struct{}
+
+// ReadAt does nothing.
+func (Stuck) ReadAt([]byte, int64) (int, error) { return 0, nil }
+
+// Panicking panics at its first read past After.
+type Panicking struct {
+	Data  []byte
+	After int64
+}
+
+// ReadAt reads, or panics.
+func (r Panicking) ReadAt(p []byte, off int64) (int, error) {
+	if off+int64(len(p)) > r.After {
+		panic("a reader's panic")
+	}
+	return Sliced{r.Data, 1 << 30, false}.ReadAt(p, off)
+}
+
+// Counting counts the reads and the bytes that they asked for.
+type Counting struct {
+	io.ReaderAt
+	Reads int
+	Bytes int64
+}
+
+// ReadAt counts and reads.
+func (c *Counting) ReadAt(p []byte, off int64) (int, error) {
+	c.Reads++
+	c.Bytes += int64(len(p))
+	return c.ReaderAt.ReadAt(p, off)
+}
