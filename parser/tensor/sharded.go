@@ -19,6 +19,7 @@ type Sharded struct {
 	Found Findings
 	// Folder is the sibling files, or nil.
 	Folder fs.FS
+	Closer io.Closer // what Close closes besides the parts, or nil
 }
 
 // Format returns the format of the parts.
@@ -92,6 +93,9 @@ func (s *Sharded) Close() error {
 	var errs []error
 	for _, p := range s.Parts {
 		errs = append(errs, p.Close())
+	}
+	if s.Closer != nil {
+		errs = append(errs, s.Closer.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -1,0 +1,50 @@
+package tensor
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// A Placer is a model that can be told where it came from. [File] and [Sharded]
+// are; whoever opened the file calls it once, before anyone else sees the model.
+type Placer interface {
+	// Place gives the model its sibling files and one more thing to close.
+	Place(folder fs.FS, c io.Closer)
+	// Note adds a finding about the file as a whole, or returns the refusal of
+	// the policy.
+	Note(*limits.Budget, Finding) error
+}
+
+// Place implements [Placer].
+func (f *File) Place(folder fs.FS, c io.Closer) {
+	f.Folder, f.Closer = folder, both{f.Closer, c}
+}
+
+// Note implements [Placer].
+func (f *File) Note(b *limits.Budget, found Finding) error { return f.Found.Add(b, f.Name, found) }
+
+// Place implements [Placer].
+func (s *Sharded) Place(folder fs.FS, c io.Closer) {
+	s.Folder, s.Closer = folder, both{s.Closer, c}
+}
+
+// Note implements [Placer].
+func (s *Sharded) Note(b *limits.Budget, found Finding) error {
+	return s.Found.Add(b, s.Format(), found)
+}
+
+// both closes two things; either may be nil.
+type both struct{ a, b io.Closer }
+
+func (c both) Close() error {
+	var errs [2]error
+	for i, c := range [...]io.Closer{c.a, c.b} {
+		if c != nil {
+			errs[i] = c.Close()
+		}
+	}
+	return errors.Join(errs[:]...)
+}
