@@ -1,0 +1,143 @@
+package ollama
+
+import (
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// MaxManifest bounds a manifest: an honest one is a few kilobytes.
+const MaxManifest = 1 << 20
+
+// Media types of layers that hold a model, after the prefix that all share.
+const (
+	mediaPrefix = "application/vnd.ollama.image."
+
+	Model  = "model"  // a GGUF file, or one file of a split one
+	Tensor = "tensor" // a safetensors file of one tensor, or of a few that belong together
+	JSON   = "json"   // a configuration file, its path in the layer's name
+)
+
+// A Layer is one blob of a model.
+type Layer struct {
+	Kind   string // the media type without the shared prefix; the whole type of a stranger
+	Digest string // 64 hexadecimal digits in lower case
+	Size   int64
+	Name   string // of the tensor or file, where the layer has one
+}
+
+// Path is the blob's place in the store.
+func (l Layer) Path() string { return "blobs/sha256-" + l.Digest }
+
+// oldPath is its place in a store from before the names were changed.
+func (l Layer) oldPath() string { return "blobs/sha256:" + l.Digest }
+
+// Manifest reads the manifest of a model in a store and returns its layers in
+// order.
+func Manifest(store fs.FS, n Name, b *limits.Budget) ([]Layer, error) {
+	h, err := tensor.OpenFile(store, n.Path())
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	where := "manifest of " + wire.Quote(n.String())
+	if h.Size > MaxManifest {
+		return nil, wire.At("ollama", where, wire.NoOffset,
+			&limits.Error{Axis: limits.SingleAlloc, Want: h.Size, Left: MaxManifest})
+	}
+	c := wire.NewCursor("ollama", h, h.Size, b)
+	body, err := c.String(uint64(h.Size))
+	if err != nil {
+		return nil, err
+	}
+	m := manifest{b: b}
+	if err := strictjson.Decode(b, strictjson.Text{Format: "ollama", Body: body, Whole: true}, m.read); err != nil {
+		return nil, err
+	}
+	if m.version != 2 {
+		return nil, wire.At("ollama", where, wire.NoOffset, wire.ErrUnsupported.With("schema version %d", m.version))
+	}
+	return m.layers, nil
+}
+
+type manifest struct {
+	b       *limits.Budget
+	version uint64
+	layers  []Layer
+}
+
+func (m *manifest) read(d *strictjson.Decoder) error {
+	return d.Object(func(key string) (err error) {
+		switch key {
+		case "schemaVersion":
+			m.version, err = d.Uint(1 << 16)
+		case "layers":
+			err = d.Array(func(i int) error { return m.layer(d, i) })
+		}
+		return err
+	})
+}
+
+func (m *manifest) layer(d *strictjson.Decoder, i int) error {
+	off := d.Off()
+	where := "layer " + strconv.Itoa(i)
+	var l Layer
+	var media, digest string
+	var sized bool
+	err := d.Object(func(key string) (err error) {
+		switch key {
+		case "mediaType":
+			media, err = d.String()
+		case "digest":
+			digest, err = d.String()
+		case "name":
+			l.Name, err = d.String()
+		case "size":
+			var n uint64
+			n, err = d.Uint(wire.MaxSize)
+			l.Size, sized = int64(n), true
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var ok bool
+	if l.Digest, ok = parseDigest(digest); !ok {
+		return d.FailAt(where, off, wire.ErrSyntax.With("digest %s is not sha256 and 64 hexadecimal digits", wire.Quote(digest)))
+	}
+	if !sized {
+		return d.FailAt(where, off, wire.ErrMissing.With("size"))
+	}
+	l.Kind = strings.TrimPrefix(media, mediaPrefix)
+	if l.Kind == Tensor && l.Name == "" {
+		return d.FailAt(where, off, wire.ErrMissing.With("name of the tensor"))
+	}
+	m.layers, err = limits.Append(m.b, m.layers, l)
+	return err
+}
+
+// parseDigest accepts both separators that stores have used. Nothing but hex
+// digits may reach a path: a digest of "../../" once wrote anywhere
+// (CVE-2024-37032).
+func parseDigest(s string) (string, bool) {
+	hex, ok := strings.CutPrefix(s, "sha256:")
+	if !ok {
+		hex, ok = strings.CutPrefix(s, "sha256-")
+	}
+	if !ok || len(hex) != 64 {
+		return "", false
+	}
+	hex = strings.ToLower(hex)
+	for i := range len(hex) {
+		if c := hex[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return "", false
+		}
+	}
+	return hex, true
+}

@@ -1,0 +1,170 @@
+package ollama
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"iter"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A Decoder decodes one blob by its content: the parser that opens the name.
+type Decoder func(io.ReaderAt, int64, *limits.Budget) (tensor.Model, error)
+
+// keptOpen is how many blobs of one model stay open. A model of one tensor a
+// blob has thousands; the rest are opened for each read.
+const keptOpen = 256
+
+// Open reads the model that a name stands for. Its blobs are decoded by their
+// content, with decode.
+func Open(store fs.FS, n Name, b *limits.Budget, decode Decoder) (tensor.Model, error) {
+	layers, err := Manifest(store, n, b)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = wire.At("ollama", wire.Quote(n.String()), wire.NoOffset, wire.ErrUsage.With("no such model in the store: run ollama pull"))
+		}
+		return nil, err
+	}
+	m := &model{store: store}
+	if err := m.load(layers, n, b, decode); err != nil {
+		m.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+// model is the blobs of one name read as one model.
+type model struct {
+	tensor.Sharded
+	store fs.FS
+	blobs []*blob
+}
+
+func (m *model) load(layers []Layer, n Name, b *limits.Budget, decode Decoder) error {
+	count := map[string]int{}
+	for _, l := range layers {
+		count[l.Kind]++
+	}
+	where := wire.Quote(n.String())
+	switch {
+	case count[Model] > 0 && count[Tensor] > 0:
+		return wire.At("ollama", where, wire.NoOffset, wire.ErrMismatch.With("it has a model layer and tensor layers"))
+	case count[Model] == 0 && count[Tensor] == 0:
+		return wire.At("ollama", where, wire.NoOffset, wire.ErrUnsupported.With("it has no layer with weights: it runs on a server"))
+	}
+	files := configs{}
+	for _, l := range layers {
+		var err error
+		switch l.Kind {
+		case Model, Tensor:
+			err = m.add(l, b, decode)
+		case JSON:
+			if err = b.Items(1); err == nil && fs.ValidPath(l.Name) && l.Name != "." {
+				files[l.Name] = file{m.store, l}
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	m.Folder = files
+	return m.unique(b)
+}
+
+// add decodes one blob. A blob of one tensor may call it "data": its name is
+// then the layer's.
+func (m *model) add(l Layer, b *limits.Budget, decode Decoder) error {
+	h, err := Blob(m.store, l)
+	if err != nil {
+		return err
+	}
+	r := &blob{store: m.store, layer: l, open: h}
+	part, err := decode(r, l.Size, b)
+	if err != nil {
+		h.Close()
+		return err
+	}
+	if len(m.blobs) >= keptOpen {
+		r.open = nil
+		h.Close()
+	}
+	if l.Kind == Tensor && part.Format() != "safetensors" {
+		return errors.Join(wire.At("ollama", "layer "+wire.Quote(l.Name), wire.NoOffset,
+			wire.ErrMismatch.With("a tensor layer holds %s", part.Format())), r.Close())
+	}
+	m.blobs, err = limits.Append(b, m.blobs, r)
+	if err == nil {
+		m.Parts, err = limits.Append(b, m.Parts, tensor.Model(named{part, l}))
+	}
+	return err
+}
+
+// named gives the one tensor of a blob its layer's name.
+type named struct {
+	tensor.Model
+	layer Layer
+}
+
+func (n named) Tensors() iter.Seq[tensor.Info] {
+	return func(yield func(tensor.Info) bool) {
+		for i := range n.Model.Tensors() {
+			if n.layer.Kind == Tensor && i.Name == "data" && n.Len() == 1 {
+				i.Name = n.layer.Name
+			}
+			if !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+// unique refuses a name that two blobs hold.
+func (m *model) unique(b *limits.Budget) error {
+	names, err := limits.Make[string](b, m.Len())
+	if err != nil {
+		return wire.At("ollama", "", wire.NoOffset, err)
+	}
+	names = names[:0]
+	seen, err := wire.NewNameSet(b, m.Len(), func(i int) string { return names[i] })
+	if err != nil {
+		return wire.At("ollama", "", wire.NoOffset, err)
+	}
+	for i := range m.Tensors() {
+		names = append(names, i.Name)
+		if _, added, err := seen.Add(len(names) - 1); err != nil {
+			return wire.At("ollama", "", wire.NoOffset, err)
+		} else if !added {
+			return wire.At("ollama", "tensor "+wire.Quote(i.Name), wire.NoOffset, wire.ErrDuplicate.With("two blobs hold it"))
+		}
+	}
+	return nil
+}
+
+// Verify checks the digest of every blob that holds weights, then the bodies.
+func (m *model) Verify(b *limits.Budget) error {
+	for _, r := range m.blobs {
+		if err := Verify(b, r, r.layer); err != nil {
+			return err
+		}
+	}
+	for _, p := range m.Parts {
+		if v, ok := p.(named).Model.(tensor.Verifier); ok {
+			if err := v.Verify(b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Close closes the blobs.
+func (m *model) Close() error {
+	var errs []error
+	for _, r := range m.blobs {
+		errs = append(errs, r.Close())
+	}
+	return errors.Join(errs...)
+}
