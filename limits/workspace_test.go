@@ -1,0 +1,68 @@
+package limits_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/limits/limitstest"
+)
+
+func TestAWorkspaceGivesBackAllButWhatIsKept(t *testing.T) {
+	b := limitstest.Open(t, limits.Policy{})
+	w := b.Workspace()
+	s, err := limits.MakeWork[uint32](&w, 10)
+	if err != nil || len(s) != 10 {
+		t.Fatal(len(s), err)
+	}
+	if s, err = limits.GrowWork(&w, s, 1); err != nil || cap(s) != 20 || len(s) != 10 {
+		t.Fatal(cap(s), len(s), err)
+	}
+	if got := limitstest.Used(b, limits.WorkingSet); got != 80 || w.Held() != 80 {
+		t.Errorf("working set %d, held %d, want 80: the old array counts no more", got, w.Held())
+	}
+	if got := limitstest.Peak(b, limits.WorkingSet); got != 120 {
+		t.Errorf("peak %d, want 120: both arrays live while elements move", got)
+	}
+	w.Keep(30)
+	w.Close()
+	w.Close()
+	if working, total := limitstest.Used(b, limits.WorkingSet), limitstest.Used(b, limits.Total); working != 0 || total != 30 {
+		t.Errorf("working set %d, total %d; want 0 and what was kept, 30", working, total)
+	}
+	b.Drop(30)
+}
+
+func TestAWorkspaceAsksEveryCeiling(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		policy limits.Policy
+		axis   limits.Axis
+	}{
+		{"the working set", limits.Policy{MaxWorkingSet: 99}, limits.WorkingSet},
+		{"the total", limits.Policy{MaxTotalBytes: 99}, limits.Total},
+		{"one buffer", limits.Policy{MaxSingleAlloc: 99}, limits.SingleAlloc},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := limitstest.Open(t, c.policy)
+			w := b.Workspace()
+			_, err := limits.MakeWork[byte](&w, 100)
+			refused, ok := errors.AsType[*limits.Error](err)
+			if !ok || refused.Axis != c.axis || w.Held() != 0 {
+				t.Errorf("got %v, held %d", err, w.Held())
+			}
+			s, err := limits.MakeWork[byte](&w, 50)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := limits.GrowWork(&w, s, 50); !errors.Is(err, limits.ErrLimit) || w.Held() != 50 {
+				t.Errorf("growth: got %v, held %d", err, w.Held())
+			}
+			if _, err := limits.MakeWork[uint64](&w, -1); !errors.Is(err, limits.ErrLimit) {
+				t.Errorf("a negative size: %v", err)
+			}
+			w.Close()
+			limitstest.NoLeak(t, b)
+		})
+	}
+}
