@@ -1,0 +1,96 @@
+package vm
+
+// A Global is one (module, name) pair that a pickle names.
+type Global struct {
+	Module, Name string // as Python 3 resolves them
+	// Written is "module name" as the file has it, if the names of Python 2
+	// were mapped to those of Python 3; else empty.
+	Written string
+	ID      ID
+	Status  Status
+	Reason  string // why it is dangerous or not allowed
+	Off     int64  // where it is first named
+	Uses    int    // how often it is named
+
+	weightsOnly bool
+}
+
+// A Status is what we think of a global.
+type Status uint8
+
+// The statuses.
+const (
+	Allowed   Status = iota // ours to build
+	Unknown                 // nothing is known against it: refused all the same
+	Dangerous               // runs code, reads or writes files, or opens the way to it
+)
+
+var statusNames = [...]string{"allowed", "unknown", "dangerous"}
+
+func (s Status) String() string { return statusNames[s] }
+
+// String is the pair with a dot, as Python writes it.
+func (g *Global) String() string { return g.Module + "." + g.Name }
+
+// An ID says which allowed global a [Global] is.
+type ID uint16
+
+// The allowed globals. Several names may share an id: the torch.*Storage
+// classes are one, told apart by Name.
+const (
+	NoID ID = iota
+
+	// Containers of Python. Their values are dicts, lists, sets and bytes.
+	OrderedDict
+	Counter
+	DefaultDict
+	Deque
+	Set
+	FrozenSet
+	ByteArray
+
+	// Small data of Python. Their values are objects.
+	Complex       // (real, imaginary)
+	Slice         // (start, stop, step)
+	Range         // (start, stop, step)
+	EncodeBytes   // _codecs.encode: its values are bytes
+	PlainType     // int, str, list, ...: never called but for an empty value
+	Reconstructor // copyreg._reconstructor: gives an object of its first argument
+	Namespace     // argparse.Namespace, types.SimpleNamespace: State is a dict
+	Path          // pathlib.*
+	DateTime      // datetime.*
+	TorchVersion  // torch.torch_version.TorchVersion
+
+	// PyTorch.
+	RebuildTensor             // (storage, offset, size, stride)
+	RebuildTensorV2           // (storage, offset, size, stride, grad, hooks[, metadata])
+	RebuildTensorV3           // (storage, offset, size, stride, grad, hooks, dtype[, metadata])
+	RebuildParameter          // (tensor, grad, hooks)
+	RebuildParameterWithState // (tensor, grad, hooks, state)
+	RebuildQTensor            // (storage, offset, size, stride, quantizer, grad, hooks)
+	RebuildSparseTensor       // (layout, parts)
+	RebuildSparseCSR          // (parts), of PyTorch 1.9 to 1.12
+	RebuildNestedTensor       // (buffer, sizes, strides, offsets)
+	RebuildMetaTensor         // (dtype, size, stride, grad)
+	RebuildWrapperSubclass    // (class, dtype, size, stride, offset, layout, device, grad)
+	RebuildDeviceFromNumpy    // (array, dtype, device, grad)
+	RebuildDeviceFromCPU      // (tensor, dtype, device, grad)
+	RebuildFromType           // (function, class, its arguments, state)
+	TorchParameter            // torch.nn.parameter.Parameter: (tensor, grad)
+	TorchTensor               // torch.Tensor, torch.FloatTensor, ...: () and State
+	TorchStorage              // torch.FloatStorage, ...: never called
+	TorchUntyped              // torch.storage.UntypedStorage, TypedStorage: never called
+	TorchDType                // torch.float32, ...: never called
+	TorchQScheme              // torch.per_tensor_affine, ...: never called
+	TorchSize                 // (ints)
+	TorchDevice               // (type[, index])
+	TorchLayout               // torch.serialization._get_layout: (name)
+
+	// NumPy.
+	NumpyReconstruct // (ndarray, shape, code) and State
+	NumpyScalar      // (dtype, bytes)
+	NumpyDType       // (code, align, copy) and State
+	NumpyFromBuffer  // (bytes, dtype, shape, order)
+	NumpyArray       // the class numpy.ndarray: never called
+	NumpyType        // numpy.float32, ...: never called
+)

@@ -1,0 +1,155 @@
+package vm
+
+import (
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// A Graph is what one pickle describes: values that refer to each other. It is
+// immutable and safe for concurrent use.
+type Graph struct {
+	b       *limits.Budget
+	src     string // the pickle's bytes, from file offset base on
+	base    int64
+	end     int64 // file offset of the byte after STOP
+	proto   int
+	root    ref
+	nodes   arena[node]
+	elems   arena[ref]
+	side    []string // texts that do not stand in src as they are
+	globals []*Global
+	attrs   map[uint32]attr // of dicts, lists and sets that have any
+	notes   []Note
+	held    int64
+}
+
+// An attr is what few containers have.
+type attr struct {
+	state ref // what BUILD gave
+	extra ref // factory of a defaultdict, maxlen of a deque
+}
+
+// A ref names a value: an integer of 31 bits, or the index of a node.
+type ref uint32
+
+const (
+	inline    ref = 1 << 31 // the other bits are the integer
+	minInline     = -1 << 30
+	maxInline     = 1<<30 - 1
+)
+
+// The nodes that every graph begins with.
+const (
+	refAbsent ref = iota
+	refNone
+	refFalse
+	refTrue
+	refEmpty // ()
+	refFirst
+)
+
+// A node is one value. What a and n mean depends on the kind:
+//
+//	int            a, n   low and high half; with flagBig offset and length of little-endian bytes
+//	float          a, n   low and high half of the bits
+//	text, bytes    a, n   offset in src, or with flagSide index in side; length in bytes
+//	tuple, list    a, n   first element, number of elements
+//	set            a, n   first element, number of elements
+//	dict           a, n   first of 2n elements, number of entries
+//	global         a      index in globals
+//	object         a      first of objSlots elements
+//	persistent     a, n   the id, offset of the opcode in src
+type node struct {
+	kind  Kind
+	flags uint8
+	depth uint16 // levels of containers below and including this one
+	a, n  uint32
+	size  uint32 // values that a walk of the tree below meets, saturating
+}
+
+const (
+	flagSide   uint8 = 1 << iota // text is in side
+	flagBig                      // integer of more than 64 bits
+	flagStored                   // something refers to the value
+	flagNoHash                   // Python cannot use it as a key
+	flagMark                     // scratch of measure
+	flagDone                     // scratch of measure
+
+	flagShift = 6 // the two highest bits are the class of a container
+	flagClass = 3 << flagShift
+)
+
+// The elements of an object.
+const (
+	objCallee = iota
+	objArgs
+	objOff
+	objState
+	objSlots
+)
+
+// Root returns the value that STOP found.
+func (g *Graph) Root() Value { return Value{g, g.root} }
+
+// Protocol returns what PROTO said, or 0 where there is none.
+func (g *Graph) Protocol() int { return g.proto }
+
+// End returns the offset in the file of the byte after STOP. What stands there
+// is the caller's to judge.
+func (g *Graph) End() int64 { return g.end }
+
+// Globals lists every global that the pickle names, in order of appearance.
+func (g *Graph) Globals() []*Global { return g.globals }
+
+// Notes lists what is unusual about a pickle that was accepted.
+func (g *Graph) Notes() []Note { return g.notes }
+
+// Release gives the graph's bytes back to the account. Call it when nothing
+// refers to the graph any more.
+func (g *Graph) Release() {
+	g.b.Drop(g.held)
+	g.held = 0
+}
+
+func (g *Graph) node(r ref) *node { return g.nodes.at(uint32(r)) }
+
+func (g *Graph) elem(i uint32) ref { return *g.elems.at(i) }
+
+func (g *Graph) kind(r ref) Kind {
+	if r >= inline {
+		return KindInt
+	}
+	return g.node(r).kind
+}
+
+func (g *Graph) int64(r ref) (int64, bool) {
+	if r >= inline {
+		return int64(int32(r<<1)) >> 1, true
+	}
+	n := g.node(r)
+	if n.kind != KindInt || n.flags&flagBig != 0 {
+		return 0, false
+	}
+	return int64(uint64(n.n)<<32 | uint64(n.a)), true
+}
+
+func (g *Graph) float(r ref) float64 {
+	n := g.node(r)
+	return math.Float64frombits(uint64(n.n)<<32 | uint64(n.a))
+}
+
+// text is the bytes of a text, of bytes or of a big integer.
+func (g *Graph) text(r ref) string {
+	n := g.node(r)
+	if n.flags&flagSide != 0 {
+		return g.side[n.a]
+	}
+	return g.src[n.a : n.a+n.n]
+}
+
+func (g *Graph) global(r ref) *Global { return nil }
+
+func (g *Graph) state(r ref) ref { return refAbsent }
+
+func (g *Graph) off(r ref) int64 { return -1 }
