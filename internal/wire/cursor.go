@@ -43,6 +43,7 @@ type source struct {
 
 // NewCursor reads r, which holds size bytes, as the named format.
 func NewCursor(format string, r io.ReaderAt, size int64, b *limits.Budget) Cursor {
+	size = max(size, 0)
 	return Cursor{src: &source{r: r, b: b, format: format, end: size}, end: size, Order: binary.LittleEndian}
 }
 
@@ -58,7 +59,7 @@ func (c *Cursor) Left() int64 { return c.end - c.off }
 // MoveTo goes to an offset at or before the end.
 func (c *Cursor) MoveTo(off int64) error {
 	if off < 0 || off > c.end {
-		return c.short(off)
+		return c.Fail("", c.beyond().With("offset %#x wanted, the end is %#x", uint64(off), c.end))
 	}
 	c.off = off
 	return nil
@@ -95,6 +96,18 @@ func (c *Cursor) View(n int) ([]byte, error) {
 	return c.fill(n)
 }
 
+// Window returns the bytes at the cursor that are in memory, at least n of
+// them, n <= [Chunk], without moving: what a loop over many small records reads
+// before one [Cursor.Skip]. They are valid until the next call.
+func (c *Cursor) Window(n int) ([]byte, error) {
+	if _, err := c.View(n); err != nil {
+		return nil, err
+	}
+	s := c.src
+	w := s.window[c.off-s.base:]
+	return w[:min(int64(len(w)), c.Left())], nil
+}
+
 func (c *Cursor) fill(n int) ([]byte, error) {
 	if int64(n) > c.Left() {
 		return nil, c.short(int64(n))
@@ -105,7 +118,8 @@ func (c *Cursor) fill(n int) ([]byte, error) {
 	return c.src.window[:n], nil
 }
 
-// load makes the window start at off and hold at least n bytes.
+// load makes the window start at off and hold at least n bytes. What it reads
+// ahead may fail: whoever needs those bytes asks for them.
 func (s *source) load(off int64, n int) error {
 	want := Chunk
 	if s.buf == nil && n <= firstChunk {
@@ -120,38 +134,46 @@ func (s *source) load(off int64, n int) error {
 		s.buf = buf
 	}
 	s.window = s.buf[:0]
-	if err := ReadFull(s.r, s.buf[:want], off); err != nil {
+	got, err := readAhead(s.r, s.buf[:want], off)
+	if got < n {
 		return err
 	}
-	s.base, s.window = off, s.buf[:want]
+	s.base, s.window = off, s.buf[:got]
 	return nil
 }
 
 // ReadFull fills p from off. An end before p is full is [ErrTruncated]; any
 // other error is the reader's own.
 func ReadFull(r io.ReaderAt, p []byte, off int64) error {
-	for idle := 0; len(p) > 0; {
-		n, err := r.ReadAt(p, off)
-		if n < 0 || n > len(p) {
-			return ErrInternal.With("reader returned %d for a read of %d", n, len(p))
+	_, err := readAhead(r, p, off)
+	return err
+}
+
+// readAhead fills p from off as far as the reader gives bytes; err is nil when
+// p is full.
+func readAhead(r io.ReaderAt, p []byte, off int64) (got int, err error) {
+	for idle := 0; got < len(p); {
+		n, err := r.ReadAt(p[got:], off+int64(got))
+		if n < 0 || n > len(p)-got {
+			return got, ErrInternal.With("reader returned %d for a read of %d", n, len(p)-got)
 		}
-		p, off = p[n:], off+int64(n)
+		got += n
 		switch {
-		case len(p) == 0:
-			return nil
+		case got == len(p):
+			return got, nil
 		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-			return ErrTruncated.With("%d bytes missing at %#x", len(p), off)
+			return got, ErrTruncated.With("%d bytes missing at %#x", len(p)-got, off+int64(got))
 		case err != nil:
-			return err
+			return got, err
 		case n > 0:
 			idle = 0
 		default:
 			if idle++; idle == 100 {
-				return io.ErrNoProgress
+				return got, io.ErrNoProgress
 			}
 		}
 	}
-	return nil
+	return got, nil
 }
 
 // U8 reads one byte.
@@ -255,9 +277,13 @@ func (c *Cursor) FailAt(where string, off int64, cause error) error {
 }
 
 func (c *Cursor) short(n int64) error {
-	cause := ErrTruncated
+	return c.Fail("", c.beyond().With("%d bytes wanted, %d left", uint64(n), c.Left()))
+}
+
+// beyond is the cause of a read past the end.
+func (c *Cursor) beyond() *Cause {
 	if c.child {
-		cause = ErrRange
+		return ErrRange
 	}
-	return c.Fail("", cause.With("%d bytes wanted, %d left", uint64(n), c.Left()))
+	return ErrTruncated
 }

@@ -38,7 +38,7 @@ func (e *Error) Error() string {
 	}
 	s.WriteByte(' ')
 	s.WriteString(e.Err.Error())
-	return cut(s.String(), MaxMessage-1)
+	return message(s.String())
 }
 
 // Unwrap gives the cause.

@@ -26,20 +26,21 @@ func Int(n, limit uint64) (int, bool) {
 	return int(n), true
 }
 
-// Product multiplies dimensions. A zero dimension gives zero, whatever stands
-// beside it.
+// Product multiplies dimensions: false when one is negative or the product
+// passes [MaxSize]. A zero dimension gives zero, however large the others are.
 func Product(dims []int64) (uint64, bool) {
-	n, ok := uint64(1), true
+	n, fits, empty := uint64(1), true, false
 	for _, d := range dims {
-		if d == 0 {
-			return 0, true
-		}
 		if d < 0 {
 			return 0, false
 		}
-		if ok {
-			n, ok = Mul(n, uint64(d))
+		empty = empty || d == 0
+		if fits {
+			n, fits = Mul(n, uint64(d))
 		}
 	}
-	return n, ok
+	if empty {
+		return 0, true
+	}
+	return n, fits
 }

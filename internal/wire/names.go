@@ -17,11 +17,14 @@ type NameSet struct {
 	name  func(i int) string
 }
 
+// maxHint bounds what a set is made for at once; it grows as names come.
+const maxHint = 1 << 20
+
 // NewNameSet makes a set over the names that name(i) returns; hint is the
 // expected count.
 func NewNameSet(b *limits.Budget, hint int, name func(i int) string) (*NameSet, error) {
 	size := 16
-	for size/2 < hint {
+	for size/2 < min(hint, maxHint) {
 		size *= 2
 	}
 	slots, err := limits.Make[uint32](b, size)

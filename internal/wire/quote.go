@@ -15,21 +15,59 @@ const MaxQuoted = 64
 func Quote(s string) string { return `"` + Clean(s, MaxQuoted) + `"` }
 
 // Clean returns text from a file as it may reach a terminal or a log. Control,
-// format, bidirectional, private, unassigned and zero-width runes, quotes and
-// backslashes become escapes; invalid bytes become \x{..}. The result is at
-// most limit bytes, with "…" where it was cut.
+// format, bidirectional, private, unassigned and zero-width runes, combining
+// marks with no letter to stand on, quotes and backslashes become escapes; invalid
+// bytes become \x{..}. The result is at most limit bytes, with "…" where it was
+// cut.
 func Clean(s string, limit int) string {
 	if len(s) <= limit && plain(s) {
 		return s
 	}
-	const ellipsis = "…"
+	return clean(s, limit, true)
+}
+
+// Message returns the text of any error as it may reach a terminal or a log:
+// what [Clean] escapes is escaped, except quotes and backslashes, since names
+// stand in it quoted already; at most [MaxMessage] bytes.
+func Message(err error) string { return message(err.Error()) }
+
+func message(s string) string {
+	if len(s) <= MaxMessage && plain(s) {
+		return s
+	}
+	return clean(s, MaxMessage, false)
+}
+
+const (
+	ellipsis = "…"
+	// maxMarks is more than any script puts on one letter; a tower of them
+	// would be drawn over the lines around it.
+	maxMarks = 4
+)
+
+func clean(s string, limit int, quoted bool) string {
 	var out strings.Builder
-	var fits int // length of the longest prefix that leaves room for the ellipsis
+	fits := 0  // length of the longest prefix that leaves room for the ellipsis
+	marks := 0 // how many combining marks the piece before can still carry
 	for len(s) > 0 {
 		r, n := utf8.DecodeRuneInString(s)
-		piece := escape(s[:n], r)
+		piece := s[:n]
+		if quoted || r != '"' && r != '\\' {
+			piece = escape(piece, r, marks > 0)
+		}
 		if out.Len()+len(piece) > limit {
+			if limit < len(ellipsis) {
+				return ""
+			}
 			return out.String()[:fits] + ellipsis
+		}
+		switch {
+		case r == ' ' || len(piece) != n:
+			marks = 0
+		case unicode.Is(unicode.M, r):
+			marks--
+		default:
+			marks = maxMarks
 		}
 		out.WriteString(piece)
 		if out.Len()+len(ellipsis) <= limit {
@@ -50,35 +88,22 @@ func plain(s string) bool {
 	return true
 }
 
-func escape(raw string, r rune) string {
+func escape(raw string, r rune, based bool) string {
 	switch {
 	case r == utf8.RuneError && len(raw) == 1:
 		return `\x{` + strconv.FormatUint(uint64(raw[0]), 16) + `}`
 	case r == '"' || r == '\\':
 		return `\` + raw
-	case r == ' ' || unicode.IsGraphic(r) && !unicode.IsSpace(r) && !invisible(r):
+	case r == ' ' || visible(r) && (based || !unicode.Is(unicode.M, r)):
 		return raw
 	default:
 		return `\u{` + strconv.FormatUint(uint64(r), 16) + `}`
 	}
 }
 
-// invisible reports graphic runes that a reader cannot see: fillers, variation
-// selectors and joiners that Unicode counts as letters or marks.
-func invisible(r rune) bool {
-	return unicode.Is(unicode.Variation_Selector, r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
-}
-
-func cut(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	s = s[:limit-len("…")]
-	for !utf8.ValidString(s[max(0, len(s)-utf8.UTFMax):]) && len(s) > 0 {
-		s = s[:len(s)-1]
-		if r, _ := utf8.DecodeLastRuneInString(s); r != utf8.RuneError {
-			break
-		}
-	}
-	return s + "…"
+// visible reports a rune that a reader can see. Fillers, variation selectors and
+// joiners are letters or marks to Unicode, and the empty braille cell is a symbol.
+func visible(r rune) bool {
+	return unicode.IsGraphic(r) && !unicode.IsSpace(r) && r != '\u2800' &&
+		!unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
