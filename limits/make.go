@@ -72,7 +72,7 @@ func String(b *Budget, s []byte) (string, error) {
 
 func sizeOf[T any](b *Budget, n int) (int64, error) {
 	hi, size := bits.Mul64(uint64(n), uint64(reflect.TypeFor[T]().Size()))
-	if n < 0 || hi != 0 || size > 1<<62 {
+	if n < 0 || hi != 0 || size > uint64(^uint(0)>>1) {
 		return 0, &Error{SingleAlloc, 1<<63 - 1, b.single}
 	}
 	return int64(size), nil

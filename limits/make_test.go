@@ -18,8 +18,8 @@ func TestMakeChargesBeforeItAllocates(t *testing.T) {
 	if len(s) != 10 || limitstest.Used(b, limits.Total) != 240 {
 		t.Errorf("%d elements, %d bytes", len(s), limitstest.Used(b, limits.Total))
 	}
-	_, err = limits.Make[wide](b, 1<<40)
-	refused(t, err, limits.Error{Axis: limits.SingleAlloc, Want: 24 << 40, Left: limits.DefaultMaxSingleAlloc})
+	_, err = limits.Make[wide](b, 20<<20)
+	refused(t, err, limits.Error{Axis: limits.SingleAlloc, Want: 480 << 20, Left: limits.DefaultMaxSingleAlloc})
 	_, err = limits.Make[wide](b, 100)
 	refused(t, err, limits.Error{Axis: limits.Total, Want: 2400, Left: 760})
 	for _, n := range []int{-1, math.MinInt, math.MaxInt} {

@@ -11,7 +11,8 @@ type Steps struct {
 	left int64
 }
 
-// Steps opens a meter for one loop.
+// Steps opens a meter. It prepays whole batches, so open one for a decoder and
+// not one for each of its items.
 func (b *Budget) Steps() Steps { return Steps{b: b} }
 
 // Step pays for one step. Every [StepBatch] steps it charges the account and

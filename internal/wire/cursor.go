@@ -223,7 +223,9 @@ func (c *Cursor) Bytes(n uint64) ([]byte, error) {
 	}
 	size, ok := Int(n, MaxSize)
 	if !ok {
-		return nil, c.Fail("", ErrRange.With("%d bytes in one buffer", n))
+		// A 32-bit machine has no such buffer, whatever the policy allows.
+		left := min(c.src.b.Policy().Limit(limits.SingleAlloc), int64(^uint(0)>>1))
+		return nil, c.Fail("", &limits.Error{Axis: limits.SingleAlloc, Want: int64(n), Left: left})
 	}
 	p, err := limits.Make[byte](c.src.b, size)
 	if err != nil {
