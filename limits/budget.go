@@ -16,6 +16,7 @@ type Budget struct {
 	parent  *Budget
 	single  int64        // the ceiling of one buffer
 	largest atomic.Int64 // the largest buffer so far
+	dropped atomic.Int64 // bytes given back so far
 
 	working gauge // bytes the pickle machine holds
 	steps   gauge
@@ -133,9 +134,14 @@ func (b *Budget) Hold(n int64) error { return b.charge(held, n) }
 // Drop gives back n bytes that Hold or Alloc charged.
 func (b *Budget) Drop(n int64) {
 	if b.shared[held].give(n) {
+		b.dropped.Add(n)
 		b.returnAbove(held, n)
 	}
 }
+
+// Charged is the sum of all bytes that this account was charged, those that
+// were given back counted too: what an operation may have allocated in all.
+func (b *Budget) Charged() int64 { return b.shared[held].used() + b.dropped.Load() }
 
 // Lease charges one buffer of n bytes until release is called. Calling release
 // again does nothing.

@@ -272,3 +272,19 @@ func TestErrorTexts(t *testing.T) {
 		}
 	}
 }
+
+func TestChargedCountsWhatWasGivenBack(t *testing.T) {
+	b := limitstest.Open(t, limits.Policy{})
+	for range 3 {
+		if err := b.Hold(10); err != nil {
+			t.Fatal(err)
+		}
+		b.Drop(10)
+	}
+	if err := b.Alloc(5); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.Charged(); got != 35 {
+		t.Errorf("charged %d, want 35", got)
+	}
+}
