@@ -110,10 +110,5 @@ func Cost(account *limits.Budget, f func()) (allocated, charged int64) {
 	runtime.ReadMemStats(&before)
 	f()
 	runtime.ReadMemStats(&after)
-	for _, u := range account.Usage() {
-		if u.Axis == limits.Total {
-			charged = u.Peak
-		}
-	}
-	return int64(after.TotalAlloc - before.TotalAlloc), charged
+	return int64(after.TotalAlloc - before.TotalAlloc), account.Charged()
 }
