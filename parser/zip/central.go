@@ -61,11 +61,11 @@ func (d *decoder) central() error {
 	e := parseEntry(off, p)
 	m, err := d.member(&e)
 	if err != nil {
-		return wire.At(d.opts.Format, where(i, m.Name), off, err)
+		return wire.At(d.opts.Format, Where(i, m.Name), off, err)
 	}
 	if m.Method == Deflate {
 		if err := d.b.Inflate(m.Comp, m.Size); err != nil {
-			return d.c.FailAt(where(i, m.Name), off, err)
+			return d.c.FailAt(Where(i, m.Name), off, err)
 		}
 	}
 	d.out.Members[i] = m
@@ -94,7 +94,7 @@ func (d *decoder) member(e *entry) (Member, error) {
 		return m, err
 	}
 	if err := checkName(m.Name, e.flags); err != nil {
-		return m, d.c.FailAt(where(d.at, m.Name), e.off+centralLen, err)
+		return m, d.c.FailAt(Where(d.at, m.Name), e.off+centralLen, err)
 	}
 	if err := d.dir.Skip(uint64(e.nameLen)); err != nil {
 		return m, err
@@ -107,7 +107,7 @@ func (d *decoder) member(e *entry) (Member, error) {
 	}
 	field, at, err := d.zip64Field(p)
 	if err != nil {
-		return m, d.c.FailAt(where(d.at, m.Name), d.dir.Off()+int64(at), err)
+		return m, d.c.FailAt(Where(d.at, m.Name), d.dir.Off()+int64(at), err)
 	}
 	if err := d.sizes(&m, e, field); err != nil {
 		return m, err

@@ -29,6 +29,9 @@ type Archive struct {
 	Members []Member
 	// Comment is the length of the archive's comment.
 	Comment int
+	// Twin is a member whose name differs from an earlier one's in case alone,
+	// which [Options.ExactCase] allows, or -1.
+	Twin int
 
 	format string
 	r      io.ReaderAt
@@ -94,7 +97,7 @@ func Decode(r io.ReaderAt, size int64, b *limits.Budget, opts Options) (*Archive
 	opts.Format = cmp.Or(opts.Format, "zip")
 	d := decoder{
 		c: wire.NewCursor(opts.Format, r, size, b), b: b, r: r, size: size, opts: opts,
-		steps: b.Steps(), footOff: size, out: &Archive{format: opts.Format, r: r},
+		steps: b.Steps(), footOff: size, out: &Archive{Twin: -1, format: opts.Format, r: r},
 	}
 	for d.stage != stDone {
 		if err := d.step(); err != nil {
@@ -182,8 +185,9 @@ func (d *decoder) inOrder(k int) int {
 }
 
 // where names member i in a message.
-func (d *decoder) where(i int) string { return where(i, d.out.Members[i].Name) }
+func (d *decoder) where(i int) string { return Where(i, d.out.Members[i].Name) }
 
-func where(i int, name string) string {
+// Where names a member as errors and findings do.
+func Where(i int, name string) string {
 	return "member " + strconv.Itoa(i) + " " + wire.Quote(name)
 }

@@ -38,7 +38,7 @@
 //	MaxTotalBytes    56 bytes and the name per member, 4 to 8 for the check of
 //	                 duplicates, buffers of at most 260 KiB
 //	MaxInflateRatio  each deflated member's declared sizes, at Decode
-//	MaxSteps         one per member and per extra field, twice
+//	MaxSteps         at most five per member and two per extra field
 //
 // # Not supported
 //

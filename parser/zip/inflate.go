@@ -185,7 +185,7 @@ func (s *stream) finish() error {
 func (s *stream) place() int64 { return s.in.off - int64(s.z.buf.Buffered()) }
 
 func (s *stream) fail(off int64, cause error) error {
-	return wire.At(s.a.format, where(s.i, s.m.Name), off, cause)
+	return wire.At(s.a.format, Where(s.i, s.m.Name), off, cause)
 }
 
 func (s *stream) Close() error {

@@ -64,36 +64,57 @@ func checkPath(name string) error {
 	return nil
 }
 
-// duplicates finds two members of one name. It keeps indices, not names, and a
-// hostile choice of names cannot make it slow, because the hash is seeded.
+// duplicates refuses two members of one name, without regard to case unless the
+// options allow that; then it notes the first such pair.
 func (d *decoder) duplicates(m []Member) error {
 	size := 16
 	for size < 2*len(m) {
 		size *= 2
 	}
-	slots, err := limits.Make[uint32](d.b, size) // index+1, 0 for free
+	slots, err := limits.Make[uint32](d.b, size)
 	if err != nil {
 		return err
 	}
-	seed, mask := maphash.MakeSeed(), uint64(size-1)
+	i, j, err := d.pair(m, slots, !d.opts.ExactCase)
+	if err != nil {
+		return err
+	}
+	if i >= 0 {
+		return d.c.FailAt(d.where(i), m[i].HeaderOff, wire.ErrDuplicate.With("same name as %s", d.where(j)))
+	}
+	if d.opts.ExactCase {
+		clear(slots)
+		d.out.Twin, _, err = d.pair(m, slots, true)
+	}
+	return err
+}
+
+// pair returns the first member whose name an earlier one has, and that one, or
+// -1. The slots hold indices plus one. The hash is seeded, so that a hostile
+// choice of names cannot make the search slow, and the first equal name ends it.
+func (d *decoder) pair(m []Member, slots []uint32, folded bool) (later, earlier int, err error) {
+	seed, mask := maphash.MakeSeed(), uint64(len(slots)-1)
 	for i := range m {
 		if err := d.steps.Step(); err != nil {
-			return err
+			return 0, 0, err
 		}
-		at := foldedHash(seed, m[i].Name) & mask
+		at := nameHash(seed, m[i].Name, folded) & mask
 		for ; slots[at] != 0; at = (at + 1) & mask {
 			j := int(slots[at]) - 1
-			if m[i].Name == m[j].Name || !d.opts.ExactCase && foldedEqual(m[i].Name, m[j].Name) {
-				return d.c.FailAt(d.where(i), m[i].HeaderOff, wire.ErrDuplicate.With("same name as %s", d.where(j)))
+			if m[i].Name == m[j].Name || folded && foldedEqual(m[i].Name, m[j].Name) {
+				return i, j, nil
 			}
 		}
 		slots[at] = uint32(i) + 1
 	}
-	return nil
+	return -1, -1, nil
 }
 
-// foldedHash hashes a name with its ASCII letters lower-cased.
-func foldedHash(seed maphash.Seed, name string) uint64 {
+// nameHash hashes a name; folded, with its ASCII letters lower-cased.
+func nameHash(seed maphash.Seed, name string, folded bool) uint64 {
+	if !folded {
+		return maphash.String(seed, name)
+	}
 	var h maphash.Hash
 	var buf [64]byte
 	h.SetSeed(seed)

@@ -1,0 +1,246 @@
+package npy
+
+import (
+	"encoding/binary"
+	"io"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+const (
+	magic = "\x93NUMPY"
+
+	// firstRead is what most headers need: NumPy pads to a multiple of 64.
+	firstRead = 128
+	// maxHeader is a ceiling of ours: the header of 10,000 fields has it.
+	maxHeader = 1 << 20
+	// numpyHeader is what numpy.load reads unless it is told otherwise.
+	numpyHeader = 10_000
+	// maxDims is NPY_MAXDIMS of NumPy 2.
+	maxDims = 64
+	// maxItem is the largest element that NumPy can describe.
+	maxItem = 1<<31 - 1
+)
+
+// A Header is what stands before an array's data.
+type Header struct {
+	Type    Type
+	Shape   []int64 // outermost first
+	Fortran bool    // the first index runs fastest
+	Version int     // 1, 2 or 3
+	Len     int64   // bytes before the data
+	Bytes   int64   // bytes of data
+
+	python2 bool // a number was written 3L
+	shapeAt int  // where the shape stands in the dictionary
+}
+
+// A Reader reads headers, one after another, with one buffer. Fail places a
+// cause at an offset from the array's first byte. Short is the cause when the
+// array is longer than its bytes: what it is depends on who stated their number.
+type Reader struct {
+	Fail  func(off int64, cause error) error
+	Short *wire.Cause
+
+	b     *limits.Budget
+	buf   []byte
+	lit   literal
+	src   io.Reader
+	size  int64
+	stage stage
+	head  Header
+}
+
+type stage uint8
+
+const (
+	stMagic  stage = iota // magic and version
+	stLength              // length of the dictionary
+	stDict                // the dictionary
+	stSize                // size of the data
+	stDone
+)
+
+// NewReader returns a Reader that charges b.
+func NewReader(b *limits.Budget, short *wire.Cause, fail func(off int64, cause error) error) *Reader {
+	return &Reader{Fail: fail, Short: short, b: b}
+}
+
+// Read reads the header of an array of size bytes, header and data, and proves
+// that size. No data is read beyond the first 128 bytes.
+func (r *Reader) Read(src io.Reader, size int64) (Header, error) {
+	r.src, r.size, r.stage, r.head = src, size, stMagic, Header{}
+	for r.stage != stDone {
+		if err := r.step(); err != nil {
+			return Header{}, err
+		}
+	}
+	return r.head, nil
+}
+
+func (r *Reader) step() error {
+	switch r.stage {
+	case stMagic:
+		return r.magic()
+	case stLength:
+		return r.length()
+	case stDict:
+		return r.dict()
+	default:
+		return r.data()
+	}
+}
+
+func (r *Reader) magic() error {
+	if err := r.fill(min(r.size, firstRead)); err != nil {
+		return err
+	}
+	n := min(len(r.buf), len(magic))
+	if string(r.buf[:n]) != magic[:n] {
+		return r.Fail(0, wire.ErrMagic.With(`an array begins with \x93NUMPY`))
+	}
+	if len(r.buf) < len(magic)+2 {
+		return r.Fail(r.size, r.Short.With("%d bytes, a header has more", r.size))
+	}
+	major, minor := r.buf[len(magic)], r.buf[len(magic)+1]
+	if major < 1 || major > 3 || minor != 0 {
+		return r.Fail(int64(len(magic)), wire.ErrUnsupported.With("version %d.%d of the format", major, minor))
+	}
+	r.head.Version = int(major)
+	r.stage = stLength
+	return nil
+}
+
+// prefix is the bytes before the dictionary.
+func (r *Reader) prefix() int64 {
+	if r.head.Version == 1 {
+		return 10
+	}
+	return 12
+}
+
+func (r *Reader) length() error {
+	at := r.prefix()
+	if int64(len(r.buf)) < at {
+		return r.Fail(r.size, r.Short.With("%d bytes, a header has more", r.size))
+	}
+	n := int64(binary.LittleEndian.Uint16(r.buf[8:]))
+	if r.head.Version > 1 {
+		n = int64(binary.LittleEndian.Uint32(r.buf[8:]))
+	}
+	switch left := r.size - at; {
+	case n > left:
+		return r.Fail(8, r.Short.With("header of %d bytes, %d left", n, left))
+	case n > maxHeader:
+		return r.Fail(8, wire.ErrUnsupported.With("header of %d bytes, %d are read at most", n, int64(maxHeader)))
+	}
+	r.head.Len = at + n
+	r.stage = stDict
+	return nil
+}
+
+func (r *Reader) dict() error {
+	if err := r.fill(r.head.Len); err != nil {
+		return err
+	}
+	if err := r.b.Step(r.head.Len/16 + 1); err != nil {
+		return r.Fail(0, err)
+	}
+	at := r.prefix()
+	r.lit = literal{p: r.buf[at:r.head.Len], b: r.b, utf8: r.head.Version == 3, buf: r.lit.buf}
+	if err := r.lit.header(&r.head); err != nil {
+		return r.Fail(at+int64(r.lit.at), err)
+	}
+	r.stage = stSize
+	return nil
+}
+
+// data proves that shape times element is what stands after the header.
+func (r *Reader) data() error {
+	h := &r.head
+	at := r.prefix() + int64(h.shapeAt)
+	count, ok := wire.Product(h.Shape)
+	if !ok {
+		return r.Fail(at, wire.ErrOverflow.With("number of elements"))
+	}
+	want, ok := wire.Mul(count, uint64(h.Type.Size))
+	if !ok {
+		return r.Fail(at, wire.ErrOverflow.With("%d elements of %d bytes", count, h.Type.Size))
+	}
+	have := uint64(r.size - h.Len)
+	switch {
+	case want > have:
+		return r.Fail(h.Len, r.Short.With("%d bytes of data wanted, %d left", want, have))
+	case want < have:
+		return r.Fail(h.Len+int64(want), wire.ErrTrailing.With("%d bytes", have-want))
+	}
+	h.Bytes = int64(want)
+	r.stage = stDone
+	return nil
+}
+
+// fill reads on until the buffer holds the first n bytes.
+func (r *Reader) fill(n int64) error {
+	have := len(r.buf)
+	if r.stage == stMagic {
+		have = 0
+	}
+	if int64(have) >= n {
+		return nil
+	}
+	if int64(cap(r.buf)) < n {
+		buf, err := limits.Make[byte](r.b, int(max(n, 2*int64(cap(r.buf)), firstRead)))
+		if err != nil {
+			return r.Fail(0, err)
+		}
+		copy(buf, r.buf[:have])
+		r.buf = buf
+	}
+	r.buf = r.buf[:n]
+	if m, err := io.ReadFull(r.src, r.buf[have:]); err != nil {
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			err = wire.ErrTruncated.With("%d bytes missing", n-int64(have+m))
+		}
+		return r.Fail(int64(have+m), err)
+	}
+	return nil
+}
+
+// Info describes the array as a tensor whose data begins at off.
+func (h *Header) Info(b *limits.Budget, name string, off int64) (tensor.Info, error) {
+	i := tensor.Info{
+		Name: name, Stored: h.Type.Descr, DType: h.Type.DType, Order: h.Type.Order,
+		Shape: h.Shape, Span: tensor.Span{Off: off, Len: h.Bytes},
+	}
+	if !h.columns() {
+		return i, nil
+	}
+	strides, err := limits.Make[int64](b, len(h.Shape))
+	if err != nil {
+		return i, err
+	}
+	step := int64(1)
+	for k, n := range h.Shape {
+		strides[k] = step
+		step *= n
+	}
+	i.Strides = strides
+	return i, nil
+}
+
+// columns reports Fortran order that differs from C order: more than one
+// dimension longer than one, and an element to tell it by.
+func (h *Header) columns() bool {
+	long := 0
+	for _, n := range h.Shape {
+		if n == 0 {
+			return false
+		}
+		if n > 1 {
+			long++
+		}
+	}
+	return h.Fortran && long > 1
+}

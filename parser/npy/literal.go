@@ -1,0 +1,359 @@
+package npy
+
+import (
+	"unicode/utf8"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// literal reads the one Python literal that a header is: a dict of strings,
+// integers, booleans, tuples and lists as repr writes them. On error, at is
+// where.
+type literal struct {
+	p       []byte
+	at      int
+	utf8    bool // version 3; else Latin-1
+	b       *limits.Budget
+	buf     []byte // scratch of quoted
+	python2 bool   // a number was written 3L
+	inner   note   // of the fields of a structured type
+}
+
+// header reads the dict and the padding after it.
+func (l *literal) header(h *Header) error {
+	if err := l.expect('{'); err != nil {
+		return err
+	}
+	seen := 0
+	for more := !l.take('}'); more; {
+		start := l.mark()
+		k, err := l.key()
+		if err != nil {
+			return err
+		}
+		if seen&(1<<k) != 0 {
+			return l.back(start, wire.ErrDuplicate.With("key %q", keys[k]))
+		}
+		seen |= 1 << k
+		if err := l.value(h, keys[k]); err != nil {
+			return err
+		}
+		if more, err = l.more('}'); err != nil {
+			return err
+		}
+	}
+	for k, key := range keys {
+		if seen&(1<<k) == 0 {
+			return wire.ErrMissing.With("key %q", key)
+		}
+	}
+	h.python2 = l.python2
+	return l.padding()
+}
+
+var keys = [...]string{"descr", "fortran_order", "shape"}
+
+// key reads one of the keys and the colon.
+func (l *literal) key() (int, error) {
+	start := l.mark()
+	p, err := l.quoted()
+	if err != nil {
+		return 0, err
+	}
+	for k, key := range keys {
+		if string(p) == key {
+			return k, l.expect(':')
+		}
+	}
+	return 0, l.back(start, wire.ErrSyntax.With("key %s", wire.Quote(string(p[:min(len(p), wire.MaxQuoted+1)]))))
+}
+
+func (l *literal) value(h *Header, key string) (err error) {
+	start := l.mark()
+	switch key {
+	case "descr":
+		if h.Type, err = l.descr(); err == nil && h.Type.Descr == "" {
+			h.Type.Descr, err = l.text(start, l.at)
+		}
+	case "fortran_order":
+		h.Fortran, err = l.boolean()
+	default:
+		h.shapeAt = start
+		h.Shape, err = l.tuple()
+	}
+	return err
+}
+
+// padding is spaces up to the newline that ends the header.
+func (l *literal) padding() error {
+	for l.at < len(l.p) && l.p[l.at] == ' ' {
+		l.at++
+	}
+	if l.at != len(l.p)-1 || l.p[l.at] != '\n' {
+		return wire.ErrSyntax.With("header must end with spaces and one newline")
+	}
+	l.at++
+	return nil
+}
+
+// mark skips white space and returns where the next token begins.
+func (l *literal) mark() int {
+	for l.at < len(l.p) && (l.p[l.at] == ' ' || l.p[l.at] == '\t' || l.p[l.at] == '\n') {
+		l.at++
+	}
+	return l.at
+}
+
+// back places a cause at an earlier offset.
+func (l *literal) back(at int, cause error) error {
+	l.at = at
+	return cause
+}
+
+// next is the next token's first byte, 0 at the end.
+func (l *literal) next() byte {
+	if l.mark(); l.at == len(l.p) {
+		return 0
+	}
+	return l.p[l.at]
+}
+
+// take consumes c if it is next.
+func (l *literal) take(c byte) bool {
+	if l.next() != c || l.at == len(l.p) {
+		return false
+	}
+	l.at++
+	return true
+}
+
+func (l *literal) expect(c byte) error {
+	if !l.take(c) {
+		return wire.ErrSyntax.With("%q expected", c)
+	}
+	return nil
+}
+
+// more consumes a comma or the closing bracket, after one item of a list. It
+// reports whether another item follows.
+func (l *literal) more(closing byte) (bool, error) {
+	if l.take(closing) {
+		return false, nil
+	}
+	if err := l.expect(','); err != nil {
+		return false, err
+	}
+	return !l.take(closing), nil
+}
+
+func (l *literal) boolean() (bool, error) {
+	l.mark()
+	for _, word := range [...]string{"True", "False"} {
+		if end := l.at + len(word); end <= len(l.p) && string(l.p[l.at:end]) == word {
+			l.at = end
+			return word == "True", nil
+		}
+	}
+	return false, wire.ErrSyntax.With("True or False expected")
+}
+
+// integer reads digits without sign, and the L that Python 2 wrote after a long.
+func (l *literal) integer() (int64, error) {
+	start := l.mark()
+	n, ok := uint64(0), true
+	for ; l.at < len(l.p) && l.p[l.at] >= '0' && l.p[l.at] <= '9'; l.at++ {
+		if ok {
+			n, ok = wire.Mul(n, 10)
+		}
+		if ok {
+			n, ok = wire.Add(n, uint64(l.p[l.at]-'0'))
+		}
+	}
+	switch digits := l.at - start; {
+	case digits == 0:
+		return 0, wire.ErrSyntax.With("a number without sign expected")
+	case digits > 1 && l.p[start] == '0':
+		return 0, l.back(start, wire.ErrSyntax.With("number with leading zero"))
+	case !ok:
+		return 0, l.back(start, wire.ErrRange.With("number past 2^63"))
+	}
+	if !l.utf8 && l.at < len(l.p) && l.p[l.at] == 'L' {
+		l.python2 = true
+		l.at++
+	}
+	return int64(n), nil
+}
+
+// tuple reads a tuple of integers. One number in brackets is no tuple.
+func (l *literal) tuple() ([]int64, error) {
+	if err := l.expect('('); err != nil {
+		return nil, err
+	}
+	var dims []int64
+	for more := !l.take(')'); more; {
+		if len(dims) == maxDims {
+			return nil, wire.ErrRange.With("more than %d dimensions", maxDims)
+		}
+		n, err := l.integer()
+		if err != nil {
+			return nil, err
+		}
+		if dims, err = limits.Append(l.b, dims, n); err != nil {
+			return nil, err
+		}
+		if len(dims) == 1 && l.next() == ')' {
+			return nil, wire.ErrSyntax.With("one dimension is written with a comma after it")
+		}
+		if more, err = l.more(')'); err != nil {
+			return nil, err
+		}
+	}
+	return dims, nil
+}
+
+// str reads a string as text of its own.
+func (l *literal) str() (string, error) {
+	p, err := l.quoted()
+	if err != nil {
+		return "", err
+	}
+	return limits.String(l.b, p)
+}
+
+// quoted reads a string in single or double quotes. The bytes are valid until
+// the next call.
+func (l *literal) quoted() ([]byte, error) {
+	start := l.mark()
+	quote := l.next()
+	if quote != '\'' && quote != '"' {
+		return nil, wire.ErrSyntax.With("a string expected")
+	}
+	l.at++
+	l.buf = l.buf[:0]
+	for l.at < len(l.p) && l.p[l.at] != quote {
+		r, err := l.char()
+		if err != nil {
+			return nil, err
+		}
+		if l.buf, err = limits.Grow(l.b, l.buf, utf8.UTFMax); err != nil {
+			return nil, err
+		}
+		l.buf = utf8.AppendRune(l.buf, r)
+	}
+	if l.at == len(l.p) {
+		return nil, l.back(start, wire.ErrSyntax.With("string does not end"))
+	}
+	l.at++
+	if c := l.next(); c == '\'' || c == '"' {
+		return nil, wire.ErrSyntax.With("a string beside a string")
+	}
+	return l.buf, nil
+}
+
+// char reads one character of a string.
+func (l *literal) char() (rune, error) {
+	c := l.p[l.at]
+	switch {
+	case c == '\\':
+		return l.escape()
+	case c < ' ':
+		return 0, wire.ErrSyntax.With("control character %#02x in a string", c)
+	case c < utf8.RuneSelf || !l.utf8:
+		l.at++
+		return rune(c), nil
+	}
+	r, n := utf8.DecodeRune(l.p[l.at:])
+	if r == utf8.RuneError && n == 1 {
+		return 0, wire.ErrText.With("header is not UTF-8")
+	}
+	l.at += n
+	return r, nil
+}
+
+// escape reads what repr writes after a backslash. Octal and named escapes are
+// never written and not read.
+func (l *literal) escape() (rune, error) {
+	if l.at+1 == len(l.p) {
+		return 0, wire.ErrSyntax.With("string does not end")
+	}
+	digits := 0
+	switch c := l.p[l.at+1]; c {
+	case '\\', '\'', '"':
+		l.at += 2
+		return rune(c), nil
+	case 'n':
+		l.at += 2
+		return '\n', nil
+	case 'r':
+		l.at += 2
+		return '\r', nil
+	case 't':
+		l.at += 2
+		return '\t', nil
+	case 'x':
+		digits = 2
+	case 'u':
+		digits = 4
+	case 'U':
+		digits = 8
+	default:
+		return 0, wire.ErrSyntax.With("escape \\%s", wire.Clean(string(rune(c)), wire.MaxQuoted))
+	}
+	return l.hex(digits)
+}
+
+func (l *literal) hex(digits int) (rune, error) {
+	end := l.at + 2 + digits
+	if end > len(l.p) {
+		return 0, wire.ErrSyntax.With("escape of %d digits", digits)
+	}
+	n := uint32(0)
+	for _, c := range l.p[l.at+2 : end] {
+		v, ok := hexDigit(c)
+		if !ok {
+			return 0, wire.ErrSyntax.With("escape of %d digits", digits)
+		}
+		n = n<<4 | v
+	}
+	if n > utf8.MaxRune || !utf8.ValidRune(rune(n)) {
+		return 0, wire.ErrText.With("escape U+%04X is no character", n)
+	}
+	l.at = end
+	return rune(n), nil
+}
+
+func hexDigit(c byte) (uint32, bool) {
+	switch {
+	case c >= '0' && c <= '9':
+		return uint32(c - '0'), true
+	case c >= 'a' && c <= 'f':
+		return uint32(c-'a') + 10, true
+	case c >= 'A' && c <= 'F':
+		return uint32(c-'A') + 10, true
+	}
+	return 0, false
+}
+
+// text returns a piece of the header as UTF-8, escapes as they stand.
+func (l *literal) text(start, end int) (string, error) {
+	p := l.p[start:end]
+	if l.utf8 {
+		return limits.String(l.b, p)
+	}
+	wide := 0
+	for _, c := range p {
+		wide += int(c >> 7)
+	}
+	if wide == 0 {
+		return limits.String(l.b, p)
+	}
+	var err error
+	if l.buf, err = limits.Grow(l.b, l.buf[:0], len(p)+wide); err != nil {
+		return "", err
+	}
+	for _, c := range p {
+		l.buf = utf8.AppendRune(l.buf, rune(c))
+	}
+	return limits.String(l.b, l.buf)
+}

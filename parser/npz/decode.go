@@ -1,0 +1,247 @@
+package npz
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/npy"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/parser/zip"
+)
+
+const (
+	format = "npz"
+	suffix = ".npy"
+	magic  = "\x93NUMPY"
+	// maxNamed is how many object arrays the refusal names.
+	maxNamed = 8
+)
+
+type stage uint8
+
+const (
+	stMember stage = iota // the header of one member
+	stNames               // names of arrays and of the other members
+	stDone
+)
+
+type decoder struct {
+	b     *limits.Budget
+	stage stage
+	steps limits.Steps
+	at    int // the member
+	heads *npy.Reader
+	peek  *zip.Peeker
+	out   *File
+
+	objects int   // arrays that are pickles
+	refusal error // of the first of them
+	named   strings.Builder
+}
+
+// Decode reads the directory, the local headers and the header of each array in
+// r, which holds size bytes.
+func Decode(r io.ReaderAt, size int64, b *limits.Budget) (*File, error) {
+	b.Source(size)
+	a, err := zip.Decode(r, size, b, zip.Options{Format: format, ExactCase: true})
+	if err != nil {
+		return nil, err
+	}
+	d := decoder{b: b, steps: b.Steps(), peek: a.Peeker(b), out: &File{Archive: a}}
+	defer d.peek.Close()
+	d.out.File = tensor.File{Name: format, Source: r}
+	d.heads = npy.NewReader(b, wire.ErrRange, d.fail)
+	if err := d.open(); err != nil {
+		return nil, wire.At(format, "", 0, err)
+	}
+	for d.stage != stDone {
+		if err := d.step(); err != nil {
+			return nil, wire.At(format, "", wire.NoOffset, err)
+		}
+	}
+	return d.out, nil
+}
+
+// open makes room and reports what is unusual about the archive.
+func (d *decoder) open() (err error) {
+	f, a := d.out, d.out.Archive
+	if f.Infos, err = limits.Make[tensor.Info](d.b, len(a.Members)); err != nil {
+		return err
+	}
+	if f.arrays, err = limits.Make[array](d.b, len(a.Members)); err != nil {
+		return err
+	}
+	f.Infos, f.arrays = f.Infos[:0], f.arrays[:0]
+	if a.Comment > 0 {
+		if err := f.Found.Add(d.b, format, tensor.Finding{
+			Code: "npz.comment", Severity: tensor.Note, Off: wire.NoOffset,
+			Text: fmt.Sprintf("the archive ends with a comment of %d bytes", a.Comment),
+		}); err != nil {
+			return err
+		}
+	}
+	if a.Twin < 0 {
+		return nil
+	}
+	m := &a.Members[a.Twin]
+	return f.Found.Add(d.b, format, tensor.Finding{
+		Code: "npz.case", Severity: tensor.Warning, Where: zip.Where(a.Twin, m.Name), Off: m.HeaderOff,
+		Text: "another name differs in the case of letters alone; loaders that ignore case confuse them",
+	})
+}
+
+func (d *decoder) step() error {
+	if err := d.steps.Step(); err != nil {
+		return err
+	}
+	if d.stage == stNames {
+		return d.names()
+	}
+	if d.at == len(d.out.Archive.Members) {
+		d.stage = stNames
+		return nil
+	}
+	if err := d.member(&d.out.Archive.Members[d.at]); err != nil {
+		return err
+	}
+	d.at++
+	return nil
+}
+
+// member reads the beginning of one member.
+func (d *decoder) member(m *zip.Member) error {
+	src, err := d.peek.Open(d.at)
+	if err != nil {
+		return err
+	}
+	name, isArray := strings.CutSuffix(m.Name, suffix)
+	if !isArray {
+		return d.opaque(m, src)
+	}
+	h, err := d.heads.Read(src, m.Size)
+	switch {
+	case errors.Is(err, wire.ErrForbidden):
+		return d.object(m, err)
+	case err != nil:
+		return err
+	}
+	off := h.Len
+	if m.Method == zip.Store {
+		off += m.DataOff
+	}
+	i, err := h.Info(d.b, name, off)
+	if err == nil {
+		err = h.Charge(d.b)
+	}
+	if err != nil {
+		return d.fail(0, err)
+	}
+	if h.Unusual() {
+		if err := h.Report(d.b, &d.out.Found, format, d.where(), m.DataOff); err != nil {
+			return err
+		}
+	}
+	f := d.out
+	f.Infos = append(f.Infos, i) // room for all was made
+	f.arrays = append(f.arrays, array{uint32(d.at), uint32(h.Len), h.Type.Fields})
+	return nil
+}
+
+// opaque lists a member that is no array by its name, and must not be one by
+// its first bytes.
+func (d *decoder) opaque(m *zip.Member, src io.Reader) error {
+	if m.Size >= int64(len(magic)) {
+		var head [len(magic)]byte
+		if _, err := io.ReadFull(src, head[:]); err != nil {
+			return d.fail(0, err)
+		}
+		if string(head[:]) == magic {
+			return d.fail(0, wire.ErrMismatch.With("an array in a member without %s: NumPy loads it, others do not", suffix))
+		}
+	}
+	if d.b.Policy().RefuseUnknownMembers {
+		return d.fail(0, wire.ErrForbidden.With("member that is no array is refused by the policy"))
+	}
+	other, err := limits.Append(d.b, d.out.other, any(m.Name))
+	if err != nil {
+		return d.fail(0, err)
+	}
+	d.out.other = other
+	return d.out.Found.Add(d.b, format, tensor.Finding{
+		Code: "npz.member", Severity: tensor.Warning, Where: d.where(), Off: m.DataOff,
+		Text: fmt.Sprintf("%d bytes that are no array; not looked at", m.Size),
+	})
+}
+
+// object notes an array that is a pickle. The file is refused at the end, so
+// that the refusal can name all of them and worse is told first.
+func (d *decoder) object(m *zip.Member, err error) error {
+	if d.refusal == nil {
+		d.refusal = err
+	}
+	if d.objects++; d.objects > maxNamed {
+		return nil
+	}
+	if d.objects > 1 {
+		d.named.WriteString(", ")
+	}
+	d.named.WriteString(wire.Quote(m.Name))
+	return nil
+}
+
+// names makes the index of names, then refuses what NumPy could take for two
+// things: a member "a" beside "a.npy".
+func (d *decoder) names() (err error) {
+	f := d.out
+	f.index, err = wire.NewNameSet(d.b, len(f.Infos), func(i int) string { return f.Infos[i].Name })
+	if err != nil {
+		return err
+	}
+	for i := range f.Infos {
+		if err := d.steps.Step(); err != nil {
+			return err
+		}
+		if _, _, err := f.index.Add(i); err != nil {
+			return err
+		}
+	}
+	for _, other := range f.other {
+		if i, found := f.index.Find(other.(string)); found {
+			d.at = int(f.arrays[i].member)
+			return d.fail(0, wire.ErrDuplicate.With("there is a member %s too", wire.Quote(other.(string))))
+		}
+	}
+	d.stage = stDone
+	return d.refuse()
+}
+
+// refuse ends with the refusal of the first object array, which then names them
+// all.
+func (d *decoder) refuse() error {
+	if d.objects < 2 {
+		return d.refusal
+	}
+	more := ""
+	if d.objects > maxNamed {
+		more = ", ..."
+	}
+	first, _ := errors.AsType[*wire.Error](d.refusal)
+	return wire.At(format, first.Where, first.Off,
+		wire.ErrForbidden.With("%d object arrays, whose data are pickles and are not read: %s%s", d.objects, d.named.String(), more))
+}
+
+func (d *decoder) where() string { return zip.Where(d.at, d.out.Archive.Members[d.at].Name) }
+
+// fail places a cause at an offset from the member's first byte. Inside a
+// deflated member that is no offset of the file, so its own is given.
+func (d *decoder) fail(off int64, cause error) error {
+	m := &d.out.Archive.Members[d.at]
+	if m.Method == zip.Store {
+		return wire.At(format, d.where(), m.DataOff+off, cause)
+	}
+	return wire.At(format, fmt.Sprintf("%s (inflated, %#x)", d.where(), off), m.DataOff, cause)
+}
