@@ -1,0 +1,202 @@
+package quant
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// Options decide what the tensors and the configuration leave open.
+type Options struct {
+	Target Target
+	// Scheme is the row of the table to prefer where several bind a tensor.
+	Scheme string
+	// GPTQZeros says how GPTQ stores zero points: "v1", "v2", or "" to find out.
+	GPTQZeros string
+	// Block is rows and columns of an FP8 scale's block, or zero to find out.
+	Block [2]int64
+}
+
+// A Bound is what a model's tensors are: quantized weights, and tensors that
+// pass through byte for byte.
+type Bound struct {
+	Weights []*Weight
+	Plain   []tensor.Info
+}
+
+// Plan binds the tensors of a model, across its shards, to logical weights.
+// Nothing of a body is read but the few parts that say how others are stored.
+func Plan(b *limits.Budget, m tensor.Model, o Options) (*Bound, error) {
+	s, err := newSet(b, m, o)
+	if err != nil {
+		return nil, wire.At("quant", "", wire.NoOffset, err)
+	}
+	out := &Bound{}
+	for i := range s.infos {
+		if s.claimed[i] {
+			continue
+		}
+		w, err := s.bind(i)
+		if err != nil {
+			return nil, wire.At("quant", "tensor "+wire.Quote(s.infos[i].Name), wire.NoOffset, err)
+		}
+		if w == nil {
+			continue
+		}
+		if out.Weights, err = limits.Append(b, out.Weights, w); err != nil {
+			return nil, wire.At("quant", "", wire.NoOffset, err)
+		}
+	}
+	for i, info := range s.infos {
+		if s.claimed[i] {
+			continue
+		}
+		if out.Plain, err = limits.Append(b, out.Plain, info); err != nil {
+			return nil, wire.At("quant", "", wire.NoOffset, err)
+		}
+	}
+	return out, nil
+}
+
+// A set is the tensors of one model by name.
+type set struct {
+	b       *limits.Budget
+	m       tensor.Model
+	o       Options
+	infos   []tensor.Info
+	names   *wire.NameSet
+	claimed []bool
+	config  *config
+}
+
+func newSet(b *limits.Budget, m tensor.Model, o Options) (s *set, err error) {
+	s = &set{b: b, m: m, o: o}
+	if s.infos, err = limits.Make[tensor.Info](b, m.Len()); err != nil {
+		return nil, err
+	}
+	if s.claimed, err = limits.Make[bool](b, m.Len()); err != nil {
+		return nil, err
+	}
+	if s.names, err = wire.NewNameSet(b, m.Len(), func(i int) string { return s.infos[i].Name }); err != nil {
+		return nil, err
+	}
+	at := 0
+	for i := range m.Tensors() {
+		s.infos[at] = i
+		if _, added, err := s.names.Add(at); err != nil {
+			return nil, err
+		} else if !added {
+			return nil, wire.ErrDuplicate.With("tensor %s", wire.Quote(i.Name))
+		}
+		at++
+	}
+	s.config, err = loadConfig(b, m.Configs())
+	return s, err
+}
+
+// find returns a tensor by its name.
+func (s *set) find(name string) (*tensor.Info, bool) {
+	i, ok := s.names.Find(name)
+	if !ok {
+		return nil, false
+	}
+	return &s.infos[i], true
+}
+
+// bind asks every row of the table about one tensor. Two rows that both bind it
+// are an error that names both, unless the options decide.
+func (s *set) bind(i int) (*Weight, error) {
+	var found *Weight
+	for _, row := range schemes {
+		w, err := row.bind(s, &s.infos[i])
+		if err != nil {
+			return nil, err
+		}
+		if w == nil {
+			continue
+		}
+		w.Scheme = row.name
+		switch {
+		case found == nil || s.o.Scheme == row.name:
+			found = w
+		case s.o.Scheme != found.Scheme:
+			return nil, wire.ErrUnsupported.With("two readings, %s and %s: --scheme decides", found.Scheme, w.Scheme)
+		}
+	}
+	if found == nil {
+		return nil, nil
+	}
+	if err := s.claim(found); err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// claim marks the parts as taken and proves that the weight can be held.
+func (s *set) claim(w *Weight) error {
+	n, ok := wire.Product(w.Shape)
+	if _, fits := wire.Mul(n, 4); !ok || !fits {
+		return wire.ErrOverflow.With("shape %v", w.Shape)
+	}
+	w.cols = 1
+	if len(w.Shape) > 0 {
+		w.cols = w.Shape[len(w.Shape)-1]
+	}
+	if w.cols > 0 {
+		w.rows = int64(n) / w.cols
+	}
+	for _, list := range [...][]tensor.Info{w.Parts, w.Extra} {
+		for _, p := range list {
+			i, _ := s.names.Find(p.Name)
+			s.claimed[i] = true
+		}
+	}
+	if err := s.b.Items(1); err != nil {
+		return err
+	}
+	return s.b.Expand(int64(n) * int64(s.o.Target.Size()))
+}
+
+// companion returns a tensor that must be there, of one of the types and of the
+// shape; a negative dimension is any.
+func (s *set) companion(name string, shape []int64, types ...tensor.DType) (*tensor.Info, error) {
+	info, ok := s.find(name)
+	if !ok {
+		return nil, wire.ErrMissing.With("its companion %s", wire.Quote(name))
+	}
+	if !slices.Contains(types, info.DType) {
+		return nil, wire.ErrUnsupported.With("its companion %s is %s", wire.Quote(name), info.TypeName())
+	}
+	if !shaped(info.Shape, shape) {
+		return nil, wire.ErrMismatch.With("its companion %s has shape %v, wanted %v", wire.Quote(name), info.Shape, shape)
+	}
+	return info, nil
+}
+
+func shaped(have, want []int64) bool {
+	return slices.EqualFunc(have, want, func(h, w int64) bool { return w < 0 || h == w })
+}
+
+// suffix cuts a suffix off the name of a tensor.
+func suffix(info *tensor.Info, suffix string) (stem string, ok bool) {
+	return strings.CutSuffix(info.Name, suffix)
+}
+
+// small reads a tensor whole: one that says how others are stored.
+func (s *set) small(info *tensor.Info) ([]byte, error) {
+	p, err := limits.Make[byte](s.b, int(info.Span.Len))
+	if err != nil {
+		return nil, err
+	}
+	body, err := s.m.Body(s.b, *info)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	_, err = io.ReadFull(body, p)
+	return p, err
+}

@@ -1,0 +1,21 @@
+package quant
+
+import "github.com/anamnesis-go/anamnesis/parser/tensor"
+
+// A scheme recognizes the main tensor of a quantized weight, by name, type,
+// shape, companions and configuration, and binds its parts. It gives nil for a
+// tensor that is not its own, and an error for one that is but cannot be read.
+// The rows exclude each other: at most one binds a tensor.
+type scheme struct {
+	name string
+	bind func(*set, *tensor.Info) (*Weight, error)
+}
+
+var schemes = [...]scheme{
+	{"GGML", bindBlocks},
+	{"BitsAndBytes 4-bit", bindBnb4},
+	{"BitsAndBytes INT8", bindBnb8},
+	{"GPTQ", bindGPTQ},
+	{"AWQ", bindAWQ},
+	{"FP8", bindFP8},
+}

@@ -1,0 +1,155 @@
+package quant
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// maxState bounds bitsandbytes' description of one weight: an honest one has
+// 300 bytes.
+const maxState = 64 << 10
+
+// bindBnb4 takes bitsandbytes' four-bit weights. Their own tensor may have any
+// name and, packed for distributed training, any type: the description beside
+// it says what it is.
+func bindBnb4(s *set, info *tensor.Info) (*Weight, error) {
+	state, kind, err := s.bnbState(info.Name)
+	if state == nil || err != nil {
+		return nil, err
+	}
+	q, err := s.readState(state)
+	if err != nil {
+		return nil, err
+	}
+	n, ok := wire.Product(q.shape)
+	switch {
+	case q.kind != kind:
+		return nil, wire.ErrMismatch.With("%s says quant_type %s", wire.Quote(state.Name), wire.Quote(q.kind))
+	case !ok || q.block <= 0 || q.block > 1<<20:
+		return nil, wire.ErrRange.With("%s says blocks of %d in %v", wire.Quote(state.Name), q.block, q.shape)
+	case info.Span.Len != ceilDiv(int64(n), 2):
+		return nil, wire.ErrMismatch.With("%d bytes, but %s says shape %v", info.Span.Len, wire.Quote(state.Name), q.shape)
+	}
+	f := &bnb4{cols: 1, block: q.block, fp4: kind == "fp4"}
+	if len(q.shape) > 0 {
+		f.cols = q.shape[len(q.shape)-1]
+	}
+	w := &Weight{
+		Name: info.Name, Shape: q.shape, Layout: fmt.Sprintf("%s, blocks of %d", strings.ToUpper(kind), q.block),
+		Parts: []tensor.Info{*info}, form: f,
+	}
+	return w, s.bnbScales(w, f, q, state, ceilDiv(int64(n), q.block))
+}
+
+// bnbState finds the description of a weight.
+func (s *set) bnbState(name string) (state *tensor.Info, kind string, err error) {
+	for _, k := range [...]string{"nf4", "fp4"} {
+		found, ok := s.find(name + ".quant_state.bitsandbytes__" + k)
+		if ok && state != nil {
+			return nil, "", wire.ErrUnsupported.With("two descriptions, %s and %s", wire.Quote(state.Name), wire.Quote(found.Name))
+		}
+		if ok {
+			state, kind = found, k
+		}
+	}
+	return state, kind, nil
+}
+
+// bnbScales binds the scales, nested or not, and the code book. The description
+// itself is bound too: it is read here and nowhere else.
+func (s *set) bnbScales(w *Weight, f *bnb4, q *bnbDescription, state *tensor.Info, blocks int64) error {
+	absmax, ok := s.find(w.Name + ".absmax")
+	if !ok {
+		return wire.ErrMissing.With("its companion %s", wire.Quote(w.Name+".absmax"))
+	}
+	scaleType := tensor.F32
+	if absmax.DType == tensor.U8 {
+		scaleType = tensor.U8
+	}
+	type want struct {
+		name  string
+		n     int64
+		dtype tensor.DType
+	}
+	wanted := []want{{".absmax", blocks, scaleType}, {".quant_map", 16, tensor.F32}}
+	if f.nested = scaleType == tensor.U8; f.nested {
+		f.nestedBlock, f.offset = q.nestedBlock, q.nestedOffset
+		if f.nestedBlock <= 0 || f.nestedBlock > 1<<20 {
+			return wire.ErrMissing.With("nested_blocksize in %s", wire.Quote(state.Name))
+		}
+		w.Layout += ", nested scales"
+		wanted = append(wanted, want{".nested_absmax", ceilDiv(blocks, f.nestedBlock), tensor.F32}, want{".nested_quant_map", 256, tensor.F32})
+	}
+	for _, c := range wanted {
+		part, err := s.companion(w.Name+c.name, []int64{c.n}, c.dtype)
+		if err != nil {
+			return err
+		}
+		w.Parts = append(w.Parts, *part)
+	}
+	w.Extra = append(w.Extra, *state)
+	return nil
+}
+
+// bnbDescription is what quant_state says.
+type bnbDescription struct {
+	kind         string
+	block        int64
+	shape        []int64
+	nestedBlock  int64
+	nestedOffset float32
+}
+
+func (s *set) readState(info *tensor.Info) (*bnbDescription, error) {
+	text, err := s.text(info, maxState)
+	if err != nil {
+		return nil, err
+	}
+	q := &bnbDescription{}
+	return q, strictjson.Decode(s.b, text, func(d *strictjson.Decoder) error {
+		return d.Object(func(key string) (err error) {
+			var n uint64
+			switch key {
+			case "quant_type":
+				q.kind, err = d.String()
+			case "blocksize":
+				n, err = d.Uint(wire.MaxSize)
+				q.block = int64(n)
+			case "nested_blocksize":
+				n, err = d.Uint(wire.MaxSize)
+				q.nestedBlock = int64(n)
+			case "nested_offset":
+				var f float64
+				f, err = d.Float()
+				q.nestedOffset = float32(f)
+			case "shape":
+				err = d.Array(func(int) error {
+					n, err := d.Uint(wire.MaxSize)
+					if err == nil {
+						q.shape, err = limits.Append(s.b, q.shape, int64(n))
+					}
+					return err
+				})
+			}
+			return err
+		})
+	})
+}
+
+// text reads a small tensor that holds text.
+func (s *set) text(info *tensor.Info, limit int64) (strictjson.Text, error) {
+	if info.Span.Len > limit {
+		return strictjson.Text{}, &limits.Error{Axis: limits.SingleAlloc, Want: info.Span.Len, Left: limit}
+	}
+	p, err := s.small(info)
+	if err != nil {
+		return strictjson.Text{}, err
+	}
+	body, err := limits.String(s.b, p)
+	return strictjson.Text{Format: "quant", Body: body, Off: info.Span.Off}, err
+}

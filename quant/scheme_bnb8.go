@@ -1,0 +1,39 @@
+package quant
+
+import (
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// bindBnb8 takes bitsandbytes' eight-bit weights in row order; the orders of
+// its GPU kernels cannot be told apart from rows by size.
+func bindBnb8(s *set, info *tensor.Info) (*Weight, error) {
+	stem, ok := suffix(info, ".weight")
+	if !ok || info.DType != tensor.I8 || len(info.Shape) != 2 {
+		return nil, nil
+	}
+	if _, ok := s.find(stem + ".SCB"); !ok {
+		return nil, nil
+	}
+	scb, err := s.companion(stem+".SCB", []int64{info.Shape[0]}, tensor.F32)
+	if err != nil {
+		return nil, err
+	}
+	w := &Weight{
+		Name: info.Name, Shape: info.Shape, Layout: "INT8, one absmax per row",
+		Parts: []tensor.Info{*info, *scb}, form: &bnb8{info.Shape[1]},
+	}
+	format, ok := s.find(stem + ".weight_format")
+	if !ok {
+		return w, nil
+	}
+	order, err := s.text(format, 1)
+	if err != nil {
+		return nil, err
+	}
+	if order.Body != "\x00" {
+		return nil, wire.ErrUnsupported.With("%s says the order of a GPU kernel: save the model with rows", wire.Quote(format.Name))
+	}
+	w.Extra = append(w.Extra, *format)
+	return w, nil
+}

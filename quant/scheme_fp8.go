@@ -1,0 +1,113 @@
+package quant
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// fp8Scales are the names of an FP8 weight's scale: what follows the weight's
+// own name, or replaces its ".weight". All of them multiply.
+var fp8Scales = [...]struct{ weight, scale string }{
+	{"", "_scale_inv"},               // DeepSeek, transformers; inverse in name only
+	{"", "_scale"},                   // compressed-tensors, ModelOpt, fbgemm
+	{".weight", ".scale"},            // DeepSeek-V4
+	{".weight", ".scale_weight"},     // ComfyUI's first form
+	{".weight", ".weight_scale_inv"}, // the same as the first for a ".weight"
+}
+
+// fp8Methods are the configurations that promise a scale for an FP8 weight.
+var fp8Methods = []string{"fp8", "fbgemm_fp8", "compressed-tensors", "modelopt", "mxfp8", "quark"}
+
+// bindFP8 takes weights of eight-bit floats under a scale of any granularity,
+// and those without a scale where nothing promises one.
+func bindFP8(s *set, info *tensor.Info) (*Weight, error) {
+	codec, ok := fp8Codec(info.DType)
+	if !ok || isScale(info.Name) {
+		return nil, nil
+	}
+	scale, err := s.fp8Scale(info)
+	if err != nil {
+		return nil, err
+	}
+	if scale == nil {
+		return s.bindCast(info, codec)
+	}
+	cols := info.Shape[len(info.Shape)-1]
+	g, layout, err := s.scaleGrid(info, scale)
+	if err != nil {
+		return nil, err
+	}
+	return &Weight{
+		Name: info.Name, Shape: info.Shape, Parts: []tensor.Info{*info, *scale},
+		Layout: fmt.Sprintf("%v, %s, %s scales", info.DType, layout, scale.TypeName()),
+		form:   &scaled{cols: cols, codes: codes{cols, codec}, scales: g},
+	}, nil
+}
+
+func fp8Codec(t tensor.DType) (func([]float32, []byte), bool) {
+	switch t {
+	case tensor.F8E4M3, tensor.F8E5M2, tensor.F8E4M3FNUZ, tensor.F8E5M2FNUZ:
+		c, ok := CodecOf(t)
+		return c.Decode, ok
+	}
+	return nil, false
+}
+
+// isScale reports a name of a block scale, which is itself stored as FP8 by the
+// four-bit schemes.
+func isScale(name string) bool {
+	return strings.HasSuffix(name, "_scale") || strings.HasSuffix(name, "_scale_2") || strings.HasSuffix(name, ".scale") ||
+		strings.HasSuffix(name, ".scales") || strings.HasSuffix(name, "_scales") || strings.HasSuffix(name, "_scale_inv")
+}
+
+// fp8Scale finds the one scale of a weight.
+func (s *set) fp8Scale(info *tensor.Info) (*tensor.Info, error) {
+	var found *tensor.Info
+	for _, n := range fp8Scales {
+		stem, ok := strings.CutSuffix(info.Name, n.weight)
+		if !ok {
+			continue
+		}
+		scale, ok := s.find(stem + n.scale)
+		if !ok || found != nil && found.Name == scale.Name {
+			continue
+		}
+		if found != nil {
+			return nil, wire.ErrUnsupported.With("two scales, %s and %s", wire.Quote(found.Name), wire.Quote(scale.Name))
+		}
+		found = scale
+	}
+	return found, nil
+}
+
+// bindCast is FP8 without a scale: honest where nobody promised one.
+func (s *set) bindCast(info *tensor.Info, codec func([]float32, []byte)) (*Weight, error) {
+	if slices.Contains(fp8Methods, s.config.method()) && !s.excluded(info.Name) {
+		return nil, wire.ErrMissing.With("its scale, which %s promises (quant_method %s)", s.config.file, wire.Quote(s.config.method()))
+	}
+	cols := int64(1)
+	if len(info.Shape) > 0 {
+		cols = info.Shape[len(info.Shape)-1]
+	}
+	return &Weight{
+		Name: info.Name, Shape: info.Shape, Parts: []tensor.Info{*info}, Layout: info.DType.String() + ", no scale",
+		form: &blockForm{cols: cols, codes: codes{cols, codec}},
+	}, nil
+}
+
+// excluded reports a module that the configuration leaves out.
+func (s *set) excluded(name string) bool {
+	for _, key := range []string{"modules_to_not_convert", "ignored_layers", "ignore", "exclude_modules", "exclude"} {
+		list, _ := s.config.quant[key].([]any)
+		for _, v := range list {
+			if module, ok := v.(string); ok && module != "" && strings.Contains(name, strings.TrimSuffix(module, "*")) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,126 @@
+package quant
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// defaultBlock is the side of FP8 blocks where no configuration says otherwise:
+// every publisher of the form without one uses it.
+const defaultBlock = 128
+
+// scaleGrid says where the scale of an element stands, from the shapes of the
+// weight and its scale, and how people call that. The shape alone decides all
+// but the block's size.
+func (s *set) scaleGrid(w, scale *tensor.Info) (grid, string, error) {
+	read, size, err := scaleNumber(scale)
+	if err != nil {
+		return grid{}, "", err
+	}
+	if len(w.Shape) == 0 {
+		return grid{}, "", wire.ErrUnsupported.With("a scalar with a scale")
+	}
+	cols := w.Shape[len(w.Shape)-1]
+	rows := w.Elements() / max(1, cols)
+	g := grid{matrixRows: rows, blockRows: rows, blockCols: cols, cols: 1, size: size, read: read}
+	if len(w.Shape) > 2 {
+		g.matrixRows = w.Shape[len(w.Shape)-2]
+	}
+	n := scale.Elements()
+	have := squeeze(scale.Shape)
+	switch {
+	case rows == 0 || cols == 0:
+		return grid{}, "", wire.ErrUnsupported.With("an empty weight with a scale")
+	case n == 1:
+		g.matrixRows, g.blockRows = rows, rows
+		return g, "one scale", nil
+	case len(w.Shape) == 1:
+		return s.blockGrid(g, w, scale, []int64{1, n})
+	case n == rows && (len(have) == 1 || lastIsOne(scale.Shape)) && !s.perColumn(w, scale):
+		g.blockRows = 1
+		return g, "one scale per row", nil
+	case s.perColumn(w, scale):
+		g.blockRows, g.blockCols, g.cols = g.matrixRows, 1, cols
+		return g, "one scale per column", nil
+	case len(w.Shape) > 2 && len(have) == 1 && n == rows/g.matrixRows:
+		g.blockRows = g.matrixRows
+		return g, "one scale per matrix", nil
+	case len(have) >= 2:
+		return s.blockGrid(g, w, scale, have[len(have)-2:])
+	default:
+		return grid{}, "", mismatch(w, scale)
+	}
+}
+
+// perColumn is the form of fused experts of Llama-4: the weight is [E, in, out]
+// and the scale [E, 1, out], or [E, out, 1] as it was before transposing.
+func (s *set) perColumn(w, scale *tensor.Info) bool {
+	if len(w.Shape) != 3 || len(scale.Shape) != 3 || s.config.method() != "fbgemm_fp8" {
+		return false
+	}
+	e, out := w.Shape[0], w.Shape[2]
+	return shaped(scale.Shape, []int64{e, 1, out}) || shaped(scale.Shape, []int64{e, out, 1})
+}
+
+func lastIsOne(shape []int64) bool { return len(shape) > 1 && shape[len(shape)-1] == 1 }
+
+// squeeze drops the dimensions of one that some writers leave between blocks.
+func squeeze(shape []int64) []int64 {
+	if len(shape) <= 3 {
+		return shape
+	}
+	return slices.DeleteFunc(slices.Clone(shape), func(d int64) bool { return d == 1 })
+}
+
+// blockGrid finds the size of blocks for a grid of have[0] x have[1].
+func (s *set) blockGrid(g grid, w, scale *tensor.Info, have []int64) (grid, string, error) {
+	cols := w.Shape[len(w.Shape)-1]
+	if scale.Elements() != have[0]*have[1]*(w.Elements()/cols/g.matrixRows) {
+		return grid{}, "", mismatch(w, scale)
+	}
+	for _, block := range s.blockSizes(have, g.matrixRows, cols) {
+		if block[0] > 0 && block[1] > 0 && ceilDiv(g.matrixRows, block[0]) == have[0] && ceilDiv(cols, block[1]) == have[1] {
+			g.blockRows, g.blockCols, g.cols = block[0], block[1], have[1]
+			return g, fmt.Sprintf("%dx%d blocks", block[0], block[1]), nil
+		}
+	}
+	return grid{}, "", wire.ErrUnsupported.With("%s has shape %v beside %v: --block-size says the size of its blocks",
+		wire.Quote(scale.Name), scale.Shape, w.Shape)
+}
+
+// blockSizes are the sizes to believe: the caller's word, else the
+// configuration's, else groups of a row that divide it, else the usual square.
+func (s *set) blockSizes(have []int64, rows, cols int64) [][2]int64 {
+	if s.o.Block != [2]int64{} {
+		return [][2]int64{s.o.Block}
+	}
+	if list, ok := s.config.quant["weight_block_size"].([]any); ok && len(list) == 2 {
+		bh, _ := list[0].(float64)
+		bw, _ := list[1].(float64)
+		return [][2]int64{{int64(bh), int64(bw)}}
+	}
+	if have[0] == rows && cols%have[1] == 0 {
+		return [][2]int64{{1, cols / have[1]}}
+	}
+	return [][2]int64{{defaultBlock, defaultBlock}}
+}
+
+// scaleNumber is how a scale is read; a plain byte is an exponent.
+func scaleNumber(scale *tensor.Info) (number, int64, error) {
+	if scale.DType == tensor.U8 {
+		return exponentByte, 1, nil
+	}
+	g, _ := scale.DType.Geometry()
+	switch scale.DType {
+	case tensor.F32, tensor.F16, tensor.BF16, tensor.F8E8M0:
+		return numbers[scale.DType], int64(g.Bytes), nil
+	}
+	return nil, 0, wire.ErrUnsupported.With("its scale %s is %s", wire.Quote(scale.Name), scale.TypeName())
+}
+
+func mismatch(w, scale *tensor.Info) error {
+	return wire.ErrMismatch.With("its scale %s has shape %v beside %v", wire.Quote(scale.Name), scale.Shape, w.Shape)
+}

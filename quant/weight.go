@@ -1,0 +1,146 @@
+package quant
+
+import (
+	"io"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A Weight is one logical tensor and the stored tensors that hold it. It is
+// safe for concurrent use.
+type Weight struct {
+	Name   string  // as an unquantized model calls it
+	Shape  []int64 // outermost dimension first
+	Scheme string  // the row of the table that bound it
+	Layout string  // what people are told of it: "128x128 blocks, F32 scales"
+	Parts  []tensor.Info
+	Extra  []tensor.Info // descriptions that were read at Plan and are part of the weight
+
+	form form
+	rows int64
+	cols int64
+}
+
+// Rows is how many rows the weight has, those of all its matrices.
+func (w *Weight) Rows() int64 { return w.rows }
+
+// Cols is the length of a row.
+func (w *Weight) Cols() int64 { return w.cols }
+
+// Size is the bytes of the decoded weight.
+func (w *Weight) Size(to Target) int64 { return w.rows * w.cols * int64(to.Size()) }
+
+// Stored is the bytes of all parts.
+func (w *Weight) Stored() int64 {
+	var n int64
+	for _, p := range w.Parts {
+		n += p.Span.Len
+	}
+	return n
+}
+
+// Need says which bytes of part p, counted from its start, the rows [lo, hi)
+// take.
+func (w *Weight) Need(p int, lo, hi int64) tensor.Span { return w.form.need(p, lo, hi) }
+
+// Decode writes the rows [lo, hi) in the target's type. parts holds, for each
+// part, the bytes that [Weight.Need] named; tile is scratch for that many
+// numbers. It allocates nothing.
+func (w *Weight) Decode(dst []byte, to Target, parts [][]byte, lo, hi int64, tile []float32) {
+	tile = tile[:(hi-lo)*w.cols]
+	w.form.decode(tile, parts, lo, hi)
+	to.Put(dst, tile)
+}
+
+// tileBytes is how much of a weight [Decode] holds as float32 at a time.
+const tileBytes = 1 << 20
+
+// Decode reads the parts of a weight and writes the whole of it to dst, which
+// has [Weight.Size] bytes.
+func Decode(b *limits.Budget, m tensor.Model, w *Weight, dst []byte, to Target) error {
+	if int64(len(dst)) != w.Size(to) {
+		return wire.At("quant", "tensor "+wire.Quote(w.Name), wire.NoOffset,
+			wire.ErrUsage.With("%d bytes for a weight of %d", len(dst), w.Size(to)))
+	}
+	b = b.Child(*b.Policy()) // what one weight needs in memory is given back with it
+	defer b.Close()
+	d := reader{b: b, m: m, w: w}
+	step := max(1, tileBytes/4/max(1, w.cols))
+	for lo := int64(0); lo < w.rows; lo += step {
+		hi := min(lo+step, w.rows)
+		if err := d.rows(dst[lo*w.cols*int64(to.Size()):], to, lo, hi); err != nil {
+			return wire.At("quant", "tensor "+wire.Quote(w.Name), wire.NoOffset, err)
+		}
+	}
+	return nil
+}
+
+// A reader holds what decoding one weight needs in memory: a part that every
+// range takes whole is read once.
+type reader struct {
+	b     *limits.Budget
+	m     tensor.Model
+	w     *Weight
+	parts [][]byte
+	spans []tensor.Span
+	tile  []float32
+}
+
+func (d *reader) rows(dst []byte, to Target, lo, hi int64) error {
+	if d.parts == nil {
+		if err := d.open(hi - lo); err != nil {
+			return err
+		}
+	}
+	for p := range d.parts {
+		span := d.w.Need(p, lo, hi)
+		if span == d.spans[p] && d.parts[p] != nil {
+			continue
+		}
+		if err := d.read(p, span); err != nil {
+			return err
+		}
+	}
+	d.w.Decode(dst, to, d.parts, lo, hi, d.tile)
+	return nil
+}
+
+func (d *reader) open(rows int64) (err error) {
+	if d.parts, err = limits.Make[[]byte](d.b, len(d.w.Parts)); err != nil {
+		return err
+	}
+	if d.spans, err = limits.Make[tensor.Span](d.b, len(d.w.Parts)); err != nil {
+		return err
+	}
+	d.tile, err = limits.Make[float32](d.b, int(rows*d.w.cols))
+	return err
+}
+
+// read brings one span of a part into memory. A deflated part is read from its
+// beginning each time its span moves, which only small parts of archives do.
+func (d *reader) read(p int, span tensor.Span) error {
+	part := d.w.Parts[p]
+	if int64(cap(d.parts[p])) < span.Len {
+		buf, err := limits.Make[byte](d.b, int(span.Len))
+		if err != nil {
+			return err
+		}
+		d.parts[p] = buf
+	}
+	d.parts[p], d.spans[p] = d.parts[p][:span.Len], span
+	if r, ok := d.m.At(part); ok {
+		return wire.ReadFull(r, d.parts[p], span.Off)
+	}
+	body, err := d.m.Body(d.b, part)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	if _, err := io.CopyN(io.Discard, body, span.Off); err != nil {
+		return err
+	}
+	_, err = io.ReadFull(body, d.parts[p])
+	return err
+}
