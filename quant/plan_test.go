@@ -1,0 +1,215 @@
+package quant_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anamnesis-go/anamnesis/internal/fixtures"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// stored is one tensor of a test's model.
+type stored struct {
+	name  string
+	dtype tensor.DType
+	shape []int64
+	data  []byte
+}
+
+// model lays tensors out one after the other.
+func model(config string, tensors ...stored) *tensor.File {
+	var body []byte
+	f := &tensor.File{Name: "safetensors"}
+	for _, s := range tensors {
+		f.Infos = append(f.Infos, tensor.Info{Name: s.name, DType: s.dtype, Shape: s.shape,
+			Span: tensor.Span{Off: int64(len(body)), Len: int64(len(s.data))}})
+		body = append(body, s.data...)
+	}
+	f.Source = bytes.NewReader(body)
+	if config != "" {
+		f.Folder = fstest.MapFS{"config.json": {Data: []byte(config)}}
+	}
+	return f
+}
+
+func plan(t *testing.T, m tensor.Model, o quant.Options) (*quant.Bound, *limits.Budget, error) {
+	t.Helper()
+	b := limits.Policy{}.Budget(t.Context())
+	t.Cleanup(b.Close)
+	b.Source(1 << 30)
+	bound, err := quant.Plan(b, m, o)
+	return bound, b, err
+}
+
+// decoded binds a model of one weight and decodes it.
+func decoded(t *testing.T, m tensor.Model, o quant.Options) (*quant.Weight, []byte) {
+	t.Helper()
+	bound, b, err := plan(t, m, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(bound.Weights) != 1 || len(bound.Plain) != 0 {
+		t.Fatalf("%d weights, %d plain", len(bound.Weights), len(bound.Plain))
+	}
+	w := bound.Weights[0]
+	dst := make([]byte, w.Size(o.Target))
+	if err := quant.Decode(b, m, w, dst, o.Target); err != nil {
+		t.Fatal(err)
+	}
+	return w, dst
+}
+
+func f32(values ...float32) []byte {
+	var out []byte
+	for _, v := range values {
+		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
+	}
+	return out
+}
+
+// words reads the header of a reference slice.
+func words(file []byte, n int) []int64 {
+	out := make([]int64, n)
+	for i := range out {
+		out[i] = int64(binary.LittleEndian.Uint32(file[4*i:]))
+	}
+	return out
+}
+
+func TestRealSlicesAreBoundByTheirSignature(t *testing.T) {
+	t.Run("FP8 in blocks", func(t *testing.T) {
+		file := fixtures.Read(t, "fp8/exaone_fine_grained.bin")
+		h := words(file, 7)
+		rest := file[28:]
+		m := model("",
+			stored{"m.weight", tensor.F8E4M3, []int64{h[2], h[3]}, rest[:h[4]]},
+			stored{"m.weight_scale_inv", []tensor.DType{tensor.F32, tensor.BF16, tensor.F16}[h[1]],
+				[]int64{(h[2] + 127) / 128, (h[3] + 127) / 128}, rest[h[4] : h[4]+h[5]]})
+		w, got := decoded(t, m, quant.Options{})
+		if !bytes.Equal(got, rest[h[4]+h[5]:]) {
+			t.Error("differs")
+		}
+		if w.Scheme != "FP8" || w.Name != "m.weight" {
+			t.Errorf("%s %s", w.Scheme, w.Name)
+		}
+	})
+	t.Run("nested NF4", func(t *testing.T) {
+		file := fixtures.Read(t, "bnb/llama_1b_nf4_double_quant.bin")
+		h := words(file, 10)
+		rest := file[40:]
+		var parts [][]byte
+		for _, n := range h[3:9] {
+			parts, rest = append(parts, rest[:n]), rest[n:]
+		}
+		offset := float64(math.Float32frombits(uint32(h[9])))
+		state := fmt.Sprintf(`{"quant_type":"nf4","blocksize":%d,"dtype":"bfloat16","shape":[%d,64],"nested_blocksize":256,"nested_dtype":"float32","nested_offset":%v}`,
+			h[2], h[1]/64, offset)
+		m := model("",
+			stored{"m.weight", tensor.U8, []int64{h[1] / 2, 1}, parts[0]},
+			stored{"m.weight.absmax", tensor.U8, []int64{h[4]}, parts[1]},
+			stored{"m.weight.quant_map", tensor.F32, []int64{16}, parts[2]},
+			stored{"m.weight.nested_absmax", tensor.F32, []int64{h[6] / 4}, parts[3]},
+			stored{"m.weight.nested_quant_map", tensor.F32, []int64{256}, parts[4]},
+			stored{"m.weight.quant_state.bitsandbytes__nf4", tensor.U8, []int64{int64(len(state))}, []byte(state)})
+		_, got := decoded(t, m, quant.Options{})
+		if !bytes.Equal(got, parts[5]) {
+			t.Error("differs")
+		}
+	})
+	for _, name := range []string{"falcon3_1b_int4", "llama_3_2_1b_gptqmodel_int8"} {
+		t.Run("GPTQ "+name, func(t *testing.T) {
+			file := fixtures.Read(t, "gptq/"+name+".bin")
+			h := words(file, 11)
+			rest := file[44:]
+			var parts [][]byte
+			for _, n := range h[6:11] {
+				parts, rest = append(parts, rest[:n]), rest[n:]
+			}
+			bits, group, in, out := h[0], h[1], h[2], h[3]
+			tensors := []stored{
+				{"m.qweight", tensor.I32, []int64{in * bits / 32, out}, parts[0]},
+				{"m.scales", []tensor.DType{tensor.F32, tensor.BF16, tensor.F16}[h[4]], []int64{in / group, out}, parts[1]},
+				{"m.qzeros", tensor.I32, []int64{in / group, out * bits / 32}, parts[2]},
+			}
+			if h[5] != 0 {
+				tensors = append(tensors, stored{"m.g_idx", tensor.I32, []int64{in}, parts[3]})
+			}
+			w, got := decoded(t, model("", tensors...), quant.Options{})
+			if diff := cmp.Diff([]int64{out, in}, w.Shape); diff != "" || w.Name != "m.weight" {
+				t.Error(w.Name, diff)
+			}
+			for i := range in {
+				for o := range out {
+					if !bytes.Equal(got[2*(o*in+i):][:2], parts[4][2*(i*out+o):][:2]) {
+						t.Fatalf("element %d, %d differs", o, i)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestLookAlikesPassThrough(t *testing.T) {
+	bound, _, err := plan(t, model("",
+		stored{"logit_scale", tensor.F32, nil, f32(1)},
+		stored{"a.layer_scale", tensor.F32, []int64{2}, f32(1, 2)},
+		stored{"b.k_scale", tensor.F32, nil, f32(1)},
+		stored{"c.g_idx", tensor.I32, []int64{1}, f32(0)},
+		stored{"d.weight", tensor.F32, []int64{1}, f32(0)},
+		stored{"d.weight_scale", tensor.F32, []int64{1}, f32(0)},
+	), quant.Options{})
+	if err != nil || len(bound.Weights) != 0 || len(bound.Plain) != 6 {
+		t.Errorf("%+v, %v", bound, err)
+	}
+}
+
+func TestWhatCannotBeBoundIsRefused(t *testing.T) {
+	w8 := stored{"m.weight", tensor.F8E4M3, []int64{4, 6}, make([]byte, 24)}
+	qweight := stored{"m.qweight", tensor.I32, []int64{1, 8}, make([]byte, 32)}
+	for _, tc := range []struct {
+		what  string
+		m     tensor.Model
+		class wire.Class
+	}{
+		{"a scale that the configuration promises", model(`{"quantization_config":{"quant_method":"fp8"}}`, w8), wire.Malformed},
+		{"a scale of another shape", model("", w8, stored{"m.weight_scale", tensor.F32, []int64{5}, make([]byte, 20)}), wire.Malformed},
+		{"two scales", model("", w8, stored{"m.weight_scale", tensor.F32, nil, f32(1)}, stored{"m.weight_scale_inv", tensor.F32, nil, f32(1)}), wire.Unsupported},
+		{"blocks of unknown size", model("", w8, stored{"m.weight_scale", tensor.F32, []int64{2, 4}, make([]byte, 32)}), wire.Unsupported},
+		{"a scale of another type", model("", w8, stored{"m.weight_scale", tensor.I64, nil, make([]byte, 8)}), wire.Unsupported},
+		{"qweight without scales", model("", qweight), wire.Malformed},
+		{"qweight without qzeros", model("", qweight, stored{"m.scales", tensor.F16, []int64{1, 8}, make([]byte, 16)}), wire.Malformed},
+		{"zero points of no width that exists", model("", qweight, stored{"m.scales", tensor.F16, []int64{1, 8}, make([]byte, 16)},
+			stored{"m.qzeros", tensor.I32, []int64{1, 9}, make([]byte, 36)}), wire.Unsupported},
+		{"an order out of range", model("", qweight, stored{"m.scales", tensor.F16, []int64{1, 8}, make([]byte, 16)},
+			stored{"m.qzeros", tensor.I32, []int64{1, 1}, make([]byte, 4)},
+			stored{"m.g_idx", tensor.I32, []int64{8}, []byte{1: 0, 4: 9, 31: 0}}), wire.Malformed},
+		{"a description that lies about its shape", model("",
+			stored{"m", tensor.U8, []int64{4, 1}, make([]byte, 4)}, stored{"m.absmax", tensor.F32, []int64{1}, f32(1)},
+			stored{"m.quant_map", tensor.F32, []int64{16}, make([]byte, 64)},
+			stored{"m.quant_state.bitsandbytes__nf4", tensor.U8, []int64{50}, []byte(`{"quant_type":"nf4","blocksize":64,"shape":[1048576]}`)}), wire.Malformed},
+		{"a description of petabytes", model("",
+			stored{"m", tensor.U8, []int64{4, 1}, make([]byte, 4)},
+			stored{"m.quant_state.bitsandbytes__nf4", tensor.U8, []int64{70}, []byte(`{"quant_type":"nf4","blocksize":64,"shape":[4611686018427387904,4]}`)}), wire.Malformed},
+		{"a configuration that is no JSON", model("{", w8), wire.Truncated},
+	} {
+		t.Run(tc.what, func(t *testing.T) {
+			bound, _, err := plan(t, tc.m, quant.Options{})
+			if wire.ClassOf(err) != tc.class {
+				t.Errorf("class %v, want %v: %v %+v", wire.ClassOf(err), tc.class, err, bound)
+			}
+			if _, placed := errors.AsType[*wire.Error](err); err != nil && !placed {
+				t.Errorf("no place: %v", err)
+			}
+		})
+	}
+}
