@@ -1,0 +1,172 @@
+package arch
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Who may import whom. Paths of this module stand without its name; a folder
+// with /... stands for all below it. What is not listed is forbidden, and so is
+// a package without a row.
+const (
+	flate = "github.com/klauspost/compress/flate"
+	cpuid = "github.com/klauspost/cpuid/v2"
+	sys   = "golang.org/x/sys/..."
+	kong  = "github.com/alecthomas/kong"
+	diff  = "github.com/google/go-cmp/cmp"
+)
+
+var bottom = []string{"limits", "internal/wire", "internal/strictjson"}
+
+func with(base []string, more ...string) []string { return append(slices.Clone(base), more...) }
+
+var format = with(bottom, "parser/tensor")
+
+var mayImport = map[string][]string{
+	"limits":              {},
+	"limits/limitstest":   {"limits"},
+	"internal/wire":       {"limits"},
+	"internal/strictjson": {"limits", "internal/wire"},
+	"internal/jinja":      {"limits", "internal/wire"},
+	"internal/tiles":      {sys},
+	"internal/guard":      {sys},
+	"internal/fixtures":   {},
+	"internal/arch":       {},
+	"asm":                 {cpuid},
+	"vm":                  {"limits", "internal/wire"},
+	"parser/tensor":       {"limits", "internal/wire"},
+	"parser/safetensors":  format,
+	"parser/gguf":         with(format, "internal/jinja"),
+	"parser/npy":          format,
+	"parser/zip":          with(format, flate),
+	"parser/npz":          with(format, "parser/npy", "parser/zip", flate),
+	"parser/pth":          with(format, "parser/zip", "vm", flate),
+	"parser/ollama":       format,
+	"parser":              with(format, "parser/...", "vm"),
+	"quant":               with(format, "asm"),
+	"convert":             with(format, "asm", "quant", "parser", "parser/...", "vm", "internal/tiles"),
+	"cli":                 {"limits", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "convert", "cli/...", kong, sys},
+	"cli/amn":             {"cli"},
+	"corpus":              {},
+	"corpus/...":          {"corpus"},
+	"fuzz":                {"limits", "limits/limitstest", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "convert", "corpus", diff},
+	"crosscheck/...":      {"limits", "internal/...", "parser", "parser/...", "vm", "quant", "convert", "corpus", diff},
+}
+
+func row(dir string) ([]string, bool) {
+	if r, ok := mayImport[dir]; ok {
+		return r, true
+	}
+	for at := dir; strings.Contains(at, "/"); {
+		at = at[:strings.LastIndex(at, "/")]
+		if r, ok := mayImport[at+"/..."]; ok {
+			return r, true
+		}
+	}
+	return nil, false
+}
+
+func allowed(row []string, name string) bool {
+	return slices.ContainsFunc(row, func(r string) bool {
+		folder, all := strings.CutSuffix(r, "/...")
+		return r == name || all && strings.HasPrefix(name, folder+"/")
+	})
+}
+
+// Every file counts, whatever system or tag it is built for.
+func TestImportsPointDown(t *testing.T) {
+	for _, s := range sources(t) {
+		r, ok := row(s.dir())
+		if !ok {
+			t.Errorf("%s: the package %s has no row in the table of imports", s.path, s.dir())
+			continue
+		}
+		for _, spec := range s.tree.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ours := strings.HasPrefix(name, module+"/") || name == module
+			name = strings.TrimPrefix(name, module+"/")
+			switch {
+			case !ours && !strings.Contains(strings.Split(name, "/")[0], "."):
+				if name == "C" {
+					t.Errorf("%s: cgo", place(spec))
+				}
+			case allowed(r, name):
+			case s.test() && !ours && name == diff:
+			case s.test() && ours && testMayImport(s.dir(), name):
+			default:
+				t.Errorf("%s: %s may not import %s", place(spec), s.dir(), name)
+			}
+		}
+	}
+}
+
+// A test may stand on anything of ours except what stands on top of it.
+func testMayImport(dir, name string) bool {
+	switch {
+	case name == "fuzz" || name == dir:
+		return name == dir
+	case under(name, "cli"):
+		return under(dir, "cli")
+	case under(dir, "corpus"):
+		return under(name, "corpus") // its recipes must not share a bug with our encoders
+	default:
+		return true
+	}
+}
+
+// What a build really links, through everything that is imported on the way.
+func TestWhatIsNeverLinked(t *testing.T) {
+	for _, c := range []struct {
+		pkg    string
+		never  []string
+		reason string
+	}{
+		{"./parser", []string{kong, cpuid, module + "/asm", module + "/quant", "net/http"}, "a host that only reads files builds no kernels and no command line"},
+		{"./limits", []string{module + "/internal/wire"}, "the account stands at the bottom"},
+		{"./quant", []string{module + "/parser/gguf", module + "/parser/safetensors", module + "/parser/pth", module + "/parser/zip", kong}, "schemes never meet a container"},
+		{"./corpus", []string{module + "/internal/wire", module + "/limits"}, "recipes share nothing with the parsers"},
+	} {
+		t.Run(c.pkg, func(t *testing.T) {
+			for _, tags := range []string{"", "purego"} {
+				deps := list(t, "-deps", "-tags="+tags, c.pkg)
+				for _, never := range c.never {
+					if slices.Contains(deps, never) {
+						t.Errorf("links %s: %s", never, c.reason)
+					}
+				}
+			}
+		})
+	}
+}
+
+func list(t *testing.T, args ...string) []string {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Standard"}, args...)...)
+	cmd.Dir = root(t)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v: %s", err, stderr.Bytes())
+	}
+	var names []string
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct{ ImportPath string }
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return names
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, p.ImportPath)
+	}
+}

@@ -1,0 +1,167 @@
+package arch
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What is forbidden, and the folders where it is not.
+var forbidden = []struct {
+	what   string
+	except []string
+	found  func(c *checker, s *source, n ast.Node) bool
+}{
+	{"unsafe", []string{"asm", "internal/guard", "internal/tiles"}, imports("unsafe")},
+	{"reflect", []string{"asm", "internal/guard", "internal/tiles", "limits"}, imports("reflect")},
+	{"sync.Pool", []string{"asm", "internal/guard", "internal/tiles"}, selects("sync", "Pool")},
+	{"a linkname", nil, comment("//go:linkname")},
+	{"goto", []string{"asm"}, func(_ *checker, _ *source, n ast.Node) bool {
+		b, ok := n.(*ast.BranchStmt)
+		return ok && b.Tok == token.GOTO
+	}},
+	{"func init", nil, func(_ *checker, _ *source, n ast.Node) bool {
+		f, ok := n.(*ast.FuncDecl)
+		return ok && f.Recv == nil && f.Name.Name == "init"
+	}},
+	{"an import with a dot", nil, func(_ *checker, _ *source, n ast.Node) bool {
+		i, ok := n.(*ast.ImportSpec)
+		return ok && i.Name != nil && i.Name.Name == "."
+	}},
+	{"a write to a package's variable", nil, writesGlobal},
+	{`a panic that does not begin with "internal error:"`, []string{"fuzz"}, loosePanic},
+	{"printing", []string{"cli", "corpus/amn-corpus", "crosscheck"}, prints},
+	{"os.Exit", []string{"cli/amn", "corpus/amn-corpus", "crosscheck"}, selects("os", "Exit")},
+	{"the machine's clock or chance, which would make a verdict depend on more than bytes and policy", []string{"limits", "cli", "convert", "internal/tiles"}, depends},
+	{"a note of unfinished work", nil, comment("TO"+"DO", "FIX"+"ME", "XX"+"X", "HA"+"CK")},
+}
+
+func TestWhatIsForbidden(t *testing.T) {
+	c := check(t)
+	for _, s := range sources(t) {
+		if s.test() {
+			continue
+		}
+		ast.Inspect(s.tree, func(n ast.Node) bool {
+			if n == nil {
+				return false
+			}
+			for _, rule := range forbidden {
+				if !s.in(rule.except...) && rule.found(c, s, n) {
+					t.Errorf("%s: %s", place(n), rule.what)
+				}
+			}
+			return true
+		})
+	}
+}
+
+func imports(name string) func(*checker, *source, ast.Node) bool {
+	return func(_ *checker, _ *source, n ast.Node) bool {
+		i, ok := n.(*ast.ImportSpec)
+		return ok && i.Path.Value == `"`+name+`"`
+	}
+}
+
+func selects(pkg string, names ...string) func(*checker, *source, ast.Node) bool {
+	return func(c *checker, _ *source, n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok || !slices.Contains(names, sel.Sel.Name) {
+			return false
+		}
+		id, ok := sel.X.(*ast.Ident)
+		if !ok {
+			return false
+		}
+		name, ok := c.info.Uses[id].(*types.PkgName)
+		return ok && name.Imported().Path() == pkg
+	}
+}
+
+func comment(words ...string) func(*checker, *source, ast.Node) bool {
+	pattern := regexp.MustCompile(`(^|[^A-Za-z])(` + strings.Join(words, "|") + `)([^A-Za-z]|$)`)
+	return func(_ *checker, s *source, n ast.Node) bool {
+		file, ok := n.(*ast.File)
+		if !ok {
+			return false
+		}
+		return slices.ContainsFunc(file.Comments, func(g *ast.CommentGroup) bool {
+			return slices.ContainsFunc(g.List, func(c *ast.Comment) bool { return pattern.MatchString(c.Text) })
+		})
+	}
+}
+
+func prints(c *checker, s *source, n ast.Node) bool {
+	return selects("fmt", "Print", "Printf", "Println")(c, s, n) || imports("log")(c, s, n) || imports("log/slog")(c, s, n) ||
+		selects("os", "Stdout", "Stderr")(c, s, n)
+}
+
+func depends(c *checker, s *source, n ast.Node) bool {
+	return selects("time", "Now", "Since")(c, s, n) || imports("math/rand")(c, s, n) || imports("math/rand/v2")(c, s, n) ||
+		selects("os", "Getenv", "LookupEnv", "Environ")(c, s, n) && !s.in("internal/fixtures")
+}
+
+// writesGlobal finds an assignment to a variable of a package, or to a part of
+// one. (A method that changes its receiver is not seen.)
+func writesGlobal(c *checker, _ *source, n ast.Node) bool {
+	var targets []ast.Expr
+	switch n := n.(type) {
+	case *ast.AssignStmt:
+		if n.Tok != token.DEFINE {
+			targets = n.Lhs
+		}
+	case *ast.IncDecStmt:
+		targets = []ast.Expr{n.X}
+	}
+	return slices.ContainsFunc(targets, func(e ast.Expr) bool {
+		v, ok := c.info.Uses[base(e)].(*types.Var)
+		return ok && v.Pkg() != nil && v.Parent() == v.Pkg().Scope()
+	})
+}
+
+// base is the identifier at the left end of a.b[c].d.
+func base(e ast.Expr) *ast.Ident {
+	for {
+		switch x := e.(type) {
+		case *ast.Ident:
+			return x
+		case *ast.SelectorExpr:
+			e = x.X
+		case *ast.IndexExpr:
+			e = x.X
+		case *ast.ParenExpr:
+			e = x.X
+		case *ast.StarExpr:
+			e = x.X
+		default:
+			return nil
+		}
+	}
+}
+
+// loosePanic finds a panic whose text does not say that it is a bug of ours.
+func loosePanic(c *checker, _ *source, n ast.Node) bool {
+	call, ok := n.(*ast.CallExpr)
+	if !ok || len(call.Args) != 1 {
+		return false
+	}
+	id, ok := call.Fun.(*ast.Ident)
+	if !ok || id.Name != "panic" {
+		return false
+	}
+	found := false
+	ast.Inspect(call.Args[0], func(n ast.Node) bool {
+		if e, ok := n.(ast.Expr); ok {
+			if v := c.info.Types[e].Value; v != nil && v.Kind() == constant.String {
+				found = found || strings.HasPrefix(constant.StringVal(v), "internal error:")
+			}
+		}
+		return true
+	})
+	return !found
+}

@@ -1,0 +1,93 @@
+package arch
+
+import (
+	"bytes"
+	"go/ast"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Lengths at which a reader loses the thread. Tables have their own files.
+const (
+	maxFile         = 700
+	maxTestFile     = 1000
+	maxParserFunc   = 40
+	maxOtherFunc    = 60
+	maxFolderReader = "parser vm internal/wire internal/strictjson internal/jinja"
+)
+
+func table(s *source) bool {
+	return s.generated() || strings.HasSuffix(s.path, "_table.go") || strings.HasSuffix(s.path, "_tables.go") || strings.HasSuffix(s.path, "_table_test.go")
+}
+
+func TestFilesStayReadable(t *testing.T) {
+	for _, s := range sources(t) {
+		lines, most := bytes.Count(s.text, []byte("\n")), maxFile
+		if s.test() {
+			most = maxTestFile
+		}
+		if lines > most && !table(s) {
+			t.Errorf("%s has %d lines, more than %d: split it", s.path, lines, most)
+		}
+	}
+}
+
+func TestFunctionsStayReadable(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test() || table(s) {
+			continue
+		}
+		most := maxOtherFunc
+		if s.in(strings.Fields(maxFolderReader)...) {
+			most = maxParserFunc
+		}
+		for _, d := range s.tree.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Body == nil {
+				continue
+			}
+			if n := fset.Position(f.Body.Rbrace).Line - fset.Position(f.Pos()).Line + 1; n > most {
+				t.Errorf("%s: %s has %d lines, more than %d", place(f), f.Name.Name, n, most)
+			}
+		}
+	}
+}
+
+// Whoever opens a package finds out what it is.
+func TestEveryPackageSaysWhatItIs(t *testing.T) {
+	said := map[string]bool{}
+	for _, s := range sources(t) {
+		if !s.test() {
+			said[s.dir()] = said[s.dir()] || s.tree.Doc != nil && len(s.tree.Doc.Text()) > 40
+		}
+	}
+	for dir, ok := range said {
+		if !ok {
+			t.Errorf("%s has no package comment", dir)
+		}
+	}
+}
+
+// Each format's folder has the same files and the same headings, so that a
+// reader of one finds the way in all.
+func TestFormatsLookAlike(t *testing.T) {
+	for _, dir := range []string{"safetensors", "gguf", "npy", "npz", "pth", "zip"} {
+		dir = path.Join("parser", dir)
+		i := slices.IndexFunc(sources(t), func(s *source) bool { return s.path == dir+"/doc.go" })
+		if i < 0 {
+			t.Errorf("%s has no doc.go", dir)
+			continue
+		}
+		text := sources(t)[i].tree.Doc.Text()
+		for _, heading := range []string{"# Order", "# Limits", "# Not supported"} {
+			if !strings.Contains(text, heading) && !strings.Contains(text, "**"+strings.TrimPrefix(heading, "# ")) {
+				t.Errorf("%s/doc.go has no section %q", dir, heading)
+			}
+		}
+		if !slices.ContainsFunc(sources(t), func(s *source) bool { return s.path == dir+"/decode.go" }) {
+			t.Errorf("%s has no decode.go", dir)
+		}
+	}
+}
