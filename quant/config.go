@@ -2,6 +2,7 @@ package quant
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
@@ -168,3 +169,13 @@ func (o object) whole(name string) (n int64, ok bool) {
 
 // method is the quantization's name for itself.
 func (c *config) method() string { return c.quant.text("quant_method") }
+
+// since reports that the library that wrote the configuration is of this
+// version or later.
+func (c *config) since(major, minor int64) bool {
+	var a, b int64
+	if n, _ := fmt.Sscanf(c.quant.text("version"), "%d.%d", &a, &b); n != 2 {
+		return false
+	}
+	return a > major || a == major && b >= minor
+}

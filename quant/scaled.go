@@ -41,38 +41,72 @@ const (
 	opDivide           // q/s
 )
 
-// scaled is codes in rows under a grid of scales and, if the op has one, a grid
-// of second numbers. Parts: codes, scales, seconds.
+// scaled is codes in rows under a grid of scales. Some have a second number
+// beside each scale, some a factor or a divisor of all scales of a matrix, some
+// say for each column which group it belongs to. Parts, those that are there:
+// codes, scales, seconds, global, columns.
 type scaled struct {
 	cols    int64
 	codes   codes
 	scales  grid
-	seconds grid
+	seconds *grid
+	global  *grid
+	divides bool // the scale is divided by the global number, not multiplied
+	columns bool // the last part is the group of each column, as int32
 	op      op
 }
 
 func (f *scaled) need(p int, lo, hi int64) tensor.Span {
-	switch p {
-	case 0:
+	if p == 0 {
 		return tensor.Span{Off: lo * f.codes.rowBytes, Len: (hi - lo) * f.codes.rowBytes}
-	case 1:
-		return f.scales.need(lo, hi)
-	default:
-		return f.seconds.need(lo, hi)
 	}
+	for _, g := range [...]*grid{&f.scales, f.seconds, f.global} {
+		if g == nil {
+			continue
+		}
+		if p--; p == 0 {
+			return g.need(lo, hi)
+		}
+	}
+	return tensor.Span{Len: 4 * f.cols}
 }
 
 func (f *scaled) decode(dst []float32, parts [][]byte, lo, hi int64) {
+	next := 2
+	var seconds, global []byte
+	if f.seconds != nil {
+		seconds = parts[next]
+		next++
+	}
+	if f.global != nil {
+		global = parts[next]
+		next++
+	}
 	for r := lo; r < hi; r++ {
 		row := dst[(r-lo)*f.cols:][:f.cols]
 		f.codes.unpack(row, parts[0][(r-lo)*f.codes.rowBytes:][:f.codes.rowBytes])
-		for k := range f.scales.cols {
-			block := row[k*f.scales.blockCols : min((k+1)*f.scales.blockCols, f.cols)]
-			var second float32
-			if f.op == opShift || f.op == opAffine {
-				second = f.seconds.at(parts[2], lo, r, k)
+		pair := func(k int64) (scale, second float32) {
+			scale = f.scales.at(parts[1], lo, r, k)
+			if f.global != nil && f.divides {
+				scale /= f.global.at(global, lo, r, 0)
+			} else if f.global != nil {
+				scale *= f.global.at(global, lo, r, 0)
 			}
-			f.op.apply(block, f.scales.at(parts[1], lo, r, k), second)
+			if f.seconds != nil {
+				second = f.seconds.at(seconds, lo, r, k)
+			}
+			return scale, second
+		}
+		if f.columns {
+			for c := range row {
+				s, z := pair(int64(u32(parts[next][4*c:])))
+				f.op.apply(row[c:c+1], s, z)
+			}
+			continue
+		}
+		for k := range f.scales.cols {
+			s, z := pair(k)
+			f.op.apply(row[k*f.scales.blockCols:min((k+1)*f.scales.blockCols, f.cols)], s, z)
 		}
 	}
 }

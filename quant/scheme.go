@@ -18,4 +18,9 @@ var schemes = [...]scheme{
 	{"GPTQ", bindGPTQ},
 	{"AWQ", bindAWQ},
 	{"FP8", bindFP8},
+	{"NVFP4", bindNVFP4},
+	{"MXFP4", bindMXFP4},
+	{"compressed-tensors packed", bindPacked},
+	{"INT8", bindInt8},
+	{"MLX", bindMLX},
 }

@@ -1,0 +1,154 @@
+package quant
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// An fp4Name is one of the ways in which four-bit floats are named: the codes'
+// own tensor, its scales, and the number that stands over all scales.
+type fp4Name struct {
+	codes, name   string // suffix of the codes, and what the weight is called instead
+	types         []tensor.DType
+	scales        string
+	global        string
+	divides, plus bool // the global number divides; code 8 is plus zero
+}
+
+// NVFP4 is E2M1 in groups of 16 under E4M3 scales. The two libraries mean the
+// opposite by their global scale.
+var nvfp4Names = [...]fp4Name{
+	{codes: ".weight_packed", name: ".weight", types: []tensor.DType{tensor.U8}, scales: ".weight_scale", global: ".weight_global_scale", divides: true},
+	{codes: ".weight", name: ".weight", types: []tensor.DType{tensor.U8}, scales: ".weight_scale", global: ".weight_scale_2", plus: true},
+}
+
+// bindNVFP4 takes the forms of compressed-tensors and of ModelOpt.
+func bindNVFP4(s *set, info *tensor.Info) (*Weight, error) {
+	for _, n := range nvfp4Names {
+		stem, scales, ok := s.fp4(info, n)
+		if !ok || scales.DType != tensor.F8E4M3 {
+			continue
+		}
+		_, has := s.find(stem + n.global)
+		if !has {
+			return nil, wire.ErrMissing.With("its companion %s", wire.Quote(stem+n.global))
+		}
+		w, f, err := s.fp4Weight(info, scales, stem+n.name, unpackedShape(info.Shape), 16)
+		if err != nil {
+			return nil, err
+		}
+		global, err := s.globalGrid(w, stem+n.global)
+		if err != nil {
+			return nil, err
+		}
+		f.global, f.divides = global, n.divides
+		if n.plus {
+			f.codes = fp4PlusRow(f.cols)
+		}
+		w.Layout = "NVFP4, 16-value blocks"
+		return w, nil
+	}
+	return nil, nil
+}
+
+// MXFP4 is E2M1 in groups of 32 under bare exponents.
+var mxfp4Names = [...]fp4Name{
+	{codes: ".weight_packed", name: ".weight", types: []tensor.DType{tensor.U8}, scales: ".weight_scale"},
+	{codes: ".weight", name: ".weight", types: []tensor.DType{tensor.U8}, scales: ".weight_scale"},
+	{codes: ".weight", name: ".weight", types: []tensor.DType{tensor.I8}, scales: ".scale", plus: true},
+	{codes: "_blocks", types: []tensor.DType{tensor.U8}, scales: "_scales"},
+	{codes: ".blocks", types: []tensor.DType{tensor.U8}, scales: ".scales"},
+}
+
+// bindMXFP4 takes the forms of compressed-tensors, Quark and ModelOpt,
+// DeepSeek-V4's experts, and gpt-oss, whose blocks have a dimension of their own.
+func bindMXFP4(s *set, info *tensor.Info) (*Weight, error) {
+	for _, n := range mxfp4Names {
+		stem, scales, ok := s.fp4(info, n)
+		exponents := []tensor.DType{tensor.U8, tensor.F8E8M0}
+		if !ok || !slices.Contains(exponents, scales.DType) || scales.Elements() == 1 {
+			continue
+		}
+		shape := unpackedShape(info.Shape)
+		if blocks := len(shape); n.name == "" && blocks >= 2 {
+			if shape[blocks-1] != 32 {
+				return nil, wire.ErrMismatch.With("blocks of %d bytes, wanted 16", info.Shape[blocks-1])
+			}
+			shape = append(shape[:blocks-2:blocks-2], shape[blocks-2]*32)
+		}
+		w, f, err := s.fp4Weight(info, scales, stem+n.name, shape, 32)
+		if err != nil {
+			return nil, err
+		}
+		if n.plus {
+			f.codes = fp4PlusRow(f.cols)
+		}
+		w.Layout = "MXFP4, 32-value blocks"
+		return w, nil
+	}
+	return nil, nil
+}
+
+// fp4 matches one way of naming.
+func (s *set) fp4(info *tensor.Info, n fp4Name) (stem string, scales *tensor.Info, ok bool) {
+	stem, ok = suffix(info, n.codes)
+	if !ok || !slices.Contains(n.types, info.DType) || len(info.Shape) < 2 {
+		return "", nil, false
+	}
+	scales, ok = s.find(stem + n.scales)
+	return stem, scales, ok
+}
+
+// fp4Weight is codes two a byte and one scale per group of a row.
+func (s *set) fp4Weight(info, scales *tensor.Info, name string, shape []int64, group int64) (*Weight, *scaled, error) {
+	cols := shape[len(shape)-1]
+	want := append(slices.Clone(shape[:len(shape)-1]), cols/group)
+	if cols%group != 0 || cols == 0 || !shaped(scales.Shape, want) {
+		return nil, nil, mismatch(info, scales)
+	}
+	read, size, err := scaleNumber(scales)
+	if scales.DType == tensor.F8E4M3 {
+		read, size, err = numbers[tensor.F8E4M3], 1, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	rows := info.Elements() * 2 / cols
+	f := &scaled{cols: cols, codes: fp4Row(cols), scales: grid{rows, 1, group, cols / group, size, read}}
+	return &Weight{Name: name, Shape: shape, Parts: []tensor.Info{*info, *scales}, form: f}, f, nil
+}
+
+// unpackedShape doubles the last dimension: two codes a byte.
+func unpackedShape(shape []int64) []int64 {
+	out := slices.Clone(shape)
+	out[len(out)-1] *= 2
+	return out
+}
+
+// globalGrid binds a number over all scales: one, or one per matrix of a stack.
+func (s *set) globalGrid(w *Weight, name string) (*grid, error) {
+	info, ok := s.find(name)
+	if !ok {
+		return nil, wire.ErrMissing.With("its companion %s", wire.Quote(name))
+	}
+	if info.DType != tensor.F32 {
+		return nil, wire.ErrUnsupported.With("its companion %s is %s", wire.Quote(name), info.TypeName())
+	}
+	n, _ := wire.Product(w.Shape[:len(w.Shape)-1])
+	rows := int64(n)
+	g := &grid{matrixRows: rows, blockRows: rows, blockCols: w.Shape[len(w.Shape)-1], cols: 1, size: 4, read: numbers[tensor.F32]}
+	switch {
+	case info.Elements() == 1:
+	case len(w.Shape) == 3 && info.Elements() == w.Shape[0]:
+		g.matrixRows, g.blockRows = w.Shape[1], w.Shape[1]
+	default:
+		return nil, wire.ErrMismatch.With("its companion %s has shape %v beside %v", wire.Quote(name), info.Shape, w.Shape)
+	}
+	w.Parts = append(w.Parts, *info)
+	return g, nil
+}
+
+func describe(bits, group int64) string { return fmt.Sprintf("%d bits, groups of %d", bits, group) }
