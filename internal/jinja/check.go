@@ -2,6 +2,7 @@ package jinja
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -12,12 +13,13 @@ const MaxIssues = 16
 
 // The codes of issues.
 const (
-	CodeDunder = "dunder" // a name with a leading or double underscore is reached
-	CodeAttr   = "attr"   // an attribute is looked up by a computed name
-	CodeImport = "import" // another template is loaded
-	CodeMethod = "method" // a method outside the known harmless ones is called
-	CodeGlobal = "global" // a name that leads into the interpreter
-	CodeSyntax = "syntax" // Jinja itself would not read this
+	CodeDunder   = "dunder"   // an internal attribute is named
+	CodeAttr     = "attr"     // an attribute is looked up by the filter made for it
+	CodeComputed = "computed" // a name is put together from pieces
+	CodeImport   = "import"   // another template is loaded
+	CodeMethod   = "method"   // a method outside the known harmless ones is called
+	CodeGlobal   = "global"   // a name that leads into the interpreter
+	CodeSyntax   = "syntax"   // Jinja itself would not read this
 )
 
 // An Issue is one place in a template.
@@ -44,11 +46,14 @@ func Check(template string) []Issue {
 type checker struct {
 	lex          lexer
 	before, last token
+	nest         []bool // brackets that are open: true for a subscript
 	issues       []Issue
 }
 
+// report notes the first thing found at a place.
 func (c *checker) report(t token, code, format string, args ...any) {
-	if len(c.issues) < MaxIssues {
+	known := slices.ContainsFunc(c.issues, func(i Issue) bool { return i.Off == t.off })
+	if !known && len(c.issues) < MaxIssues {
 		c.issues = append(c.issues, Issue{code, t.off, fmt.Sprintf(format, args...)})
 	}
 }
@@ -57,16 +62,58 @@ func (c *checker) token(t token) {
 	switch t.kind {
 	case bad:
 		c.report(t, CodeSyntax, "%s", t.text)
+	case open, close:
+		c.nest = c.nest[:0]
 	case text:
-		if hidden(t.text) {
-			c.report(t, CodeDunder, "the string %s names an internal attribute", wire.Quote(t.text))
-		} else if t.text == "attr" && c.last.kind == punct && c.last.text == "(" && filters[c.before.text] {
-			c.report(t, CodeAttr, "the filter attr is applied through %s", c.before.text)
-		}
+		c.text(t)
 	case name:
 		c.name(t)
 	case punct:
 		c.call(t)
+		c.joined(t)
+		c.bracket(t)
+	}
+}
+
+func (c *checker) text(t token) {
+	switch {
+	case strings.Contains(t.text, "__"):
+		c.report(t, CodeDunder, "the string %s names an internal attribute", wire.Quote(t.text))
+	case t.text == "attr" && c.last.kind == punct && c.last.text == "(" && filters[c.before.text]:
+		c.report(t, CodeAttr, "the filter attr is applied through %s", c.before.text)
+	case strings.Contains(t.text, "%c"), isPiece(t) && c.last.kind == punct && joins[c.last.text]:
+		c.report(t, CodeComputed, "the string %s is a piece of a name", wire.Quote(t.text))
+	}
+}
+
+// joined looks at an operator after a piece of a name, and at one that computes
+// a subscript.
+func (c *checker) joined(t token) {
+	switch {
+	case joins[t.text] && isPiece(c.last):
+		c.report(c.last, CodeComputed, "the string %s is a piece of a name", wire.Quote(c.last.text))
+	case (t.text == "~" || t.text == "|") && len(c.nest) > 0 && c.nest[len(c.nest)-1]:
+		c.report(t, CodeComputed, "a subscript is put together from pieces")
+	}
+}
+
+// joins are the operators that put strings together or change them.
+var joins = map[string]bool{"~": true, "+": true, "*": true, "%": true, "|": true}
+
+// isPiece reports a string that an internal name could be put together from.
+func isPiece(t token) bool {
+	return t.kind == text && (strings.HasPrefix(t.text, "_") || strings.HasSuffix(t.text, "_"))
+}
+
+// bracket keeps which brackets are open. A bracket after a value is a
+// subscript, else it begins a list.
+func (c *checker) bracket(t token) {
+	switch t.text {
+	case "(", "[", "{":
+		value := c.last.kind == name || c.last.kind == text || c.last.kind == punct && (c.last.text == ")" || c.last.text == "]")
+		c.nest = append(c.nest, t.text == "[" && value)
+	case ")", "]", "}":
+		c.nest = c.nest[:max(0, len(c.nest)-1)]
 	}
 }
 
@@ -79,7 +126,7 @@ func (c *checker) name(t token) {
 		c.report(t, CodeImport, "the statement %s loads another template", t.text)
 	case c.afterPipe() && t.text == "attr":
 		c.report(t, CodeAttr, "the filter attr looks an attribute up by name")
-	case hidden(t.text):
+	case strings.Contains(t.text, "__"), c.afterDot() && strings.HasPrefix(t.text, "_"):
 		c.report(t, CodeDunder, "%s names an internal attribute", wire.Quote(t.text))
 	case c.afterDot():
 		if escapes[t.text] {
@@ -95,18 +142,13 @@ func (c *checker) call(t token) {
 	if t.text != "(" || c.last.kind != name || c.before.kind != punct || c.before.text != "." {
 		return
 	}
-	if !methods[c.last.text] && !hidden(c.last.text) && !escapes[c.last.text] {
+	if !methods[c.last.text] && !strings.HasPrefix(c.last.text, "_") && !escapes[c.last.text] {
 		c.report(c.last, CodeMethod, "the method %s is not one that templates need", wire.Quote(c.last.text))
 	}
 }
 
 func (c *checker) afterDot() bool  { return c.last.kind == punct && c.last.text == "." }
 func (c *checker) afterPipe() bool { return c.last.kind == punct && c.last.text == "|" }
-
-// hidden reports a name that Python keeps for itself.
-func hidden(s string) bool {
-	return strings.Contains(s, "__") || strings.HasPrefix(s, "_") && len(s) > 1
-}
 
 // loaders are the statements that bring in another template.
 var loaders = map[string]bool{"import": true, "from": true, "include": true, "extends": true}

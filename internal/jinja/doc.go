@@ -13,9 +13,8 @@
 // Limits: the caller bounds the text; at most [MaxIssues] places are reported.
 //
 // Not supported: custom delimiters and line statements, which no model file
-// can switch on. A template that only computes a dangerous name from pieces
-// without any suspicious piece is caught by [CodeAttr] and [CodeMethod], since
-// it needs one of those doors to use the name.
+// can switch on, and values: a name that is computed from pieces, none of which
+// has an underscore, and kept in a variable is not found.
 //
 // Grammar: Jinja 3.1, "Template Designer Documentation".
 package jinja
