@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-type wide struct{ a, b, c uint64 }
+type wide [3]uint64
 
 func TestMakeChargesBeforeItAllocates(t *testing.T) {
 	b := limitstest.Open(t, limits.Policy{MaxTotalBytes: 1000})

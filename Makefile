@@ -1,0 +1,96 @@
+# Every target that CI runs stands here, so that a laptop runs the same:
+# `make check` before a commit, `.ci/run` before a push.
+
+GO         ?= go
+# Pinned: a new release of a linter must not fail an old commit.
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# One row per fuzz target: how many inputs CI tries. A test compares the rows
+# with the targets in fuzz/.
+FUZZ_COUNTS = \
+	FuzzCodec=20000 \
+	FuzzNPY=40000 \
+	FuzzNPZ=20000 \
+	FuzzOllama=20000 \
+	FuzzPolicy=40000 \
+	FuzzTemplate=40000 \
+	FuzzZip=20000
+
+# Systems that are built and vetted: other word sizes, byte orders, file systems.
+CROSS = linux/arm64 linux/386 linux/s390x windows/amd64 darwin/arm64
+
+FUZZ  ?= FuzzNPY
+TIME  ?= 60s
+OUT   ?= corpus-out
+BENCH ?= .
+
+.PHONY: check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
+	bench bench-hostile golden crosscheck corpus recipe cover
+
+check: fmt vet lint test purego gen-check cross
+
+fmt: ## formatting, of every Go file that is not another module's
+	@out=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
+	if [ -n "$$out" ]; then echo "not formatted (gofmt -w):"; echo "$$out"; exit 1; fi
+
+vet:
+	$(GO) vet ./...
+
+lint:
+	$(GO) run $(STATICCHECK) ./...
+
+test:
+	$(GO) test ./...
+
+race:
+	$(GO) test -race ./...
+
+purego: ## without assembly
+	$(GO) vet -tags purego ./...
+	$(GO) test -tags purego ./...
+
+word32: ## 32-bit int: runs on amd64 as it is
+	GOARCH=386 $(GO) test ./limits/... ./internal/... ./vm/... ./parser/...
+
+gen-check: ## what is generated is what is committed
+	@before=$$(git status --porcelain; git diff); $(GO) generate ./... || exit 1; \
+	after=$$(git status --porcelain; git diff); \
+	if [ "$$before" != "$$after" ]; then echo "go generate changed the tree:"; git status --porcelain; exit 1; fi
+
+cross: ## other systems: build and vet
+	@for t in $(CROSS); do echo "$$t"; \
+	export GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0; \
+	$(GO) build ./... && $(GO) vet ./... || exit 1; done
+
+fuzz: ## make fuzz FUZZ=FuzzZip TIME=60s
+	$(GO) test ./fuzz -run '^$$' -fuzz '^$(FUZZ)$$' -fuzztime $(TIME)
+
+fuzz-ci: ## every target by count, the same work each time
+	@for row in $(FUZZ_COUNTS); do \
+	$(GO) test ./fuzz -run '^$$' -fuzz "^$${row%=*}$$" -fuzztime $${row#*=}x || exit 1; done
+
+fuzz-all: ## every target by time, one after the other
+	@for row in $(FUZZ_COUNTS); do $(MAKE) --no-print-directory fuzz FUZZ=$${row%=*} || exit 1; done
+
+bench: ## one core, so that figures compare; BENCH=Pattern for some
+	$(GO) test ./... -run '^$$' -bench '$(BENCH)' -benchmem -cpu 1 -count 5
+	$(GO) test ./limits -run '^$$' -bench Contended -cpu 2 -count 5
+
+bench-hostile: ## what hostile files cost
+	$(GO) test ./fuzz -run '^$$' -bench Hostile -benchmem -cpu 1
+
+golden: ## the tests that compare with files of the reference libraries
+	$(GO) test ./... -run 'Golden|Fixture|Reference' -count 1
+
+crosscheck: ## needs Python with crosscheck/requirements.txt
+	python3 crosscheck/run.py
+
+corpus: ## every recipe as a file, with a manifest: make corpus OUT=dir
+	$(GO) run ./corpus/amn-corpus write $(OUT)
+
+recipe: ## a draft of a recipe: make recipe CRASH=file
+	@$(GO) run ./corpus/amn-corpus recipe $(CRASH)
+
+cover:
+	$(GO) test ./... -coverpkg=./... -coverprofile cover.out
+	$(GO) tool cover -func cover.out | tail -n 1
