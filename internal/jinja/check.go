@@ -129,11 +129,26 @@ func (c *checker) name(t token) {
 	case strings.Contains(t.text, "__"), c.afterDot() && strings.HasPrefix(t.text, "_"):
 		c.report(t, CodeDunder, "%s names an internal attribute", wire.Quote(t.text))
 	case c.afterDot():
-		if escapes[t.text] {
+		if escapes[t.text] && !(t.text == "format" && c.before.kind == text && plainFields(c.before.text)) {
 			c.report(t, CodeDunder, "the attribute %s leads into the interpreter", t.text)
 		}
 	case globals[t.text]:
 		c.report(t, CodeGlobal, "%s leads into the interpreter", t.text)
+	}
+}
+
+// plainFields reports a format string that only puts its arguments in place:
+// no field of it reaches an attribute or an element.
+func plainFields(s string) bool {
+	for {
+		_, field, ok := strings.Cut(s, "{")
+		if !ok {
+			return true
+		}
+		field, s, ok = strings.Cut(field, "}")
+		if !ok || strings.ContainsAny(field, ".[{") {
+			return false
+		}
 	}
 }
 
