@@ -41,7 +41,7 @@ var mayImport = map[string][]string{
 	"internal/arch":       {},
 	"asm":                 {cpuid},
 	"vm":                  {"limits", "internal/wire"},
-	"parser/tensor":       {"limits", "internal/wire"},
+	"parser/tensor":       bottom,
 	"parser/safetensors":  format,
 	"parser/gguf":         with(format, "internal/jinja"),
 	"parser/npy":          format,

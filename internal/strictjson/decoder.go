@@ -1,0 +1,206 @@
+package strictjson
+
+import (
+	"hash/maphash"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// MaxText bounds one text: member names are kept as 32-bit positions.
+const MaxText = 1<<31 - 1
+
+// A Text is what [Decode] reads and where it stands.
+type Text struct {
+	Format string // for errors
+	Body   string // charged by the caller
+	Off    int64  // offset of the text in its file
+	// Whole says that the text is a whole file, so that an early end means a
+	// file that was cut, and not a wrong length before it.
+	Whole bool
+}
+
+// A Decoder stands before a value of the text. It is for one goroutine.
+type Decoder struct {
+	b       *limits.Budget
+	steps   limits.Steps
+	text    Text
+	pos     int
+	name    int // where the name of the latest member begins
+	depth   int // open objects and arrays
+	entered int // levels charged: as many as were ever open at once
+	seed    maphash.Seed
+}
+
+// A Kind is what a value is, told by its first byte.
+type Kind uint8
+
+// The kinds.
+const (
+	Null Kind = iota
+	Bool
+	Number
+	String
+	Array
+	Object
+)
+
+var kinds = [...]string{"null", "a boolean", "a number", "a string", "an array", "an object"}
+
+func (k Kind) String() string { return kinds[k] }
+
+// Decode runs read over the one value of a text. White space may surround the
+// value; anything else after it is refused.
+func Decode(b *limits.Budget, text Text, read func(*Decoder) error) error {
+	d := &Decoder{b: b, steps: b.Steps(), text: text, seed: maphash.MakeSeed()}
+	defer d.leave()
+	if len(text.Body) > MaxText {
+		return d.Fail("", wire.ErrRange.With("%d bytes of JSON", len(text.Body)))
+	}
+	d.space()
+	start := d.pos
+	if err := read(d); err != nil {
+		return err
+	}
+	if d.pos == start {
+		if err := d.Skip(); err != nil {
+			return err
+		}
+	}
+	d.space()
+	if d.pos < len(text.Body) {
+		return d.Fail("", wire.ErrTrailing.With("after the end of the JSON value"))
+	}
+	return nil
+}
+
+func (d *Decoder) leave() {
+	for ; d.entered > 0; d.entered-- {
+		d.b.Leave()
+	}
+}
+
+// Off is the offset in the file of the next byte.
+func (d *Decoder) Off() int64 { return d.text.Off + int64(d.pos) }
+
+// NameOff is the offset in the file of the member name that a callback is
+// called for.
+func (d *Decoder) NameOff() int64 { return d.text.Off + int64(d.name) }
+
+// Rest is the text that has not been read.
+func (d *Decoder) Rest() string { return d.text.Body[d.pos:] }
+
+// Fail places a cause before the next byte.
+func (d *Decoder) Fail(where string, cause error) error { return d.FailAt(where, d.Off(), cause) }
+
+// FailAt places a cause at an offset of the file.
+func (d *Decoder) FailAt(where string, off int64, cause error) error {
+	return wire.At(d.text.Format, where, off, cause)
+}
+
+// kindOf tells a value's kind by its first byte, plus one; 0 for a byte that
+// begins none.
+var kindOf = [256]Kind{
+	'n': Null + 1, 't': Bool + 1, 'f': Bool + 1, '"': String + 1, '[': Array + 1, '{': Object + 1,
+	'-': Number + 1, '0': Number + 1, '1': Number + 1, '2': Number + 1, '3': Number + 1, '4': Number + 1,
+	'5': Number + 1, '6': Number + 1, '7': Number + 1, '8': Number + 1, '9': Number + 1,
+}
+
+// Kind tells what the next value is.
+func (d *Decoder) Kind() (Kind, error) {
+	if d.pos >= len(d.text.Body) {
+		return 0, d.ended("a value")
+	}
+	if k := kindOf[d.text.Body[d.pos]]; k != 0 {
+		return k - 1, nil
+	}
+	return 0, d.unexpected("a value")
+}
+
+// Skip reads any value and forgets it.
+func (d *Decoder) Skip() error {
+	k, err := d.Kind()
+	if err != nil {
+		return err
+	}
+	switch k {
+	case Object:
+		return d.Object(func(string) error { return nil })
+	case Array:
+		return d.Array(func(int) error { return nil })
+	case String:
+		_, err = d.quoted(false)
+	case Number:
+		_, err = d.Number()
+	case Bool:
+		_, err = d.Bool()
+	default:
+		err = d.Null()
+	}
+	return err
+}
+
+// value pays for one value, and sees that it is of the kind that the caller
+// wants.
+func (d *Decoder) value(want Kind) error {
+	if err := d.steps.Step(); err != nil {
+		return d.Fail("", err)
+	}
+	if d.pos < len(d.text.Body) && kindOf[d.text.Body[d.pos]] == want+1 {
+		return nil
+	}
+	k, err := d.Kind()
+	if err != nil {
+		return err
+	}
+	return d.Fail("", wire.ErrSyntax.With("%v where %v belongs", k, want))
+}
+
+// space skips white space.
+func (d *Decoder) space() {
+	if d.pos < len(d.text.Body) && d.text.Body[d.pos] <= ' ' {
+		d.spaces()
+	}
+}
+
+func (d *Decoder) spaces() {
+	for d.pos < len(d.text.Body) {
+		switch d.text.Body[d.pos] {
+		case ' ', '\t', '\n', '\r':
+			d.pos++
+		default:
+			return
+		}
+	}
+}
+
+// peek skips white space and returns the next byte without reading it, or 0 at
+// the end.
+func (d *Decoder) peek() byte {
+	d.space()
+	if d.pos < len(d.text.Body) {
+		return d.text.Body[d.pos]
+	}
+	return 0
+}
+
+// missing says that the next byte, or the end, is not what belongs there.
+func (d *Decoder) missing(want string) error {
+	if d.pos < len(d.text.Body) {
+		return d.unexpected(want)
+	}
+	return d.ended(want)
+}
+
+func (d *Decoder) ended(want string) error {
+	d.pos = len(d.text.Body)
+	cause := wire.ErrSyntax
+	if d.text.Whole {
+		cause = wire.ErrTruncated
+	}
+	return d.Fail("", cause.With("the JSON text ends where %s belongs", want))
+}
+
+func (d *Decoder) unexpected(want string) error {
+	return d.Fail("", wire.ErrSyntax.With("byte %#02x where %s belongs", d.text.Body[d.pos], want))
+}

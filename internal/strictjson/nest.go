@@ -1,0 +1,144 @@
+package strictjson
+
+import (
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// Object reads an object: member is called for each, before its value, with the
+// name as it reads once escapes are resolved. A name written without escapes is
+// a part of the text.
+func (d *Decoder) Object(member func(name string) error) error {
+	return d.ObjectOf(0, member)
+}
+
+// ObjectOf is [Decoder.Object] for an object of about hint members: the
+// duplicate check then takes its memory once.
+func (d *Decoder) ObjectOf(hint int, member func(name string) error) error {
+	seen := names{hint: hint}
+	empty, err := d.open(Object, '}')
+	for more := !empty; more && err == nil; {
+		if err = d.member(&seen, member); err == nil {
+			more, err = d.comma('}')
+		}
+	}
+	return err
+}
+
+func (d *Decoder) member(seen *names, visit func(name string) error) error {
+	if d.peek() != '"' {
+		return d.missing("a member name")
+	}
+	at := d.pos
+	name, err := d.quoted(true)
+	if err == nil {
+		err = d.b.Items(1)
+	}
+	if err == nil {
+		err = seen.add(d, at, name)
+	}
+	if err != nil {
+		return d.FailAt("", d.text.Off+int64(at), err)
+	}
+	if d.peek() != ':' {
+		return d.missing("a colon")
+	}
+	d.pos++
+	d.space()
+	start := d.pos
+	d.name = at
+	if err := visit(name); err != nil {
+		return err
+	}
+	if d.pos == start {
+		return d.Skip()
+	}
+	return nil
+}
+
+// Array reads an array: element is called before each element.
+func (d *Decoder) Array(element func(i int) error) error {
+	empty, err := d.open(Array, ']')
+	for i, more := 0, !empty; more && err == nil; i++ {
+		if err = d.element(i, element); err == nil {
+			more, err = d.comma(']')
+		}
+	}
+	return err
+}
+
+func (d *Decoder) element(i int, visit func(i int) error) error {
+	d.space()
+	k, err := d.Kind()
+	if err != nil {
+		return err
+	}
+	if k >= String {
+		if err := d.b.Items(1); err != nil {
+			return d.Fail("", err)
+		}
+	}
+	start := d.pos
+	if err := visit(i); err != nil {
+		return err
+	}
+	if d.pos == start {
+		return d.Skip()
+	}
+	return nil
+}
+
+// Uints reads an array of plain integers of at most limit and appends them to
+// list, whose growth is charged.
+func (d *Decoder) Uints(list []uint64, limit uint64) ([]uint64, error) {
+	empty, err := d.open(Array, ']')
+	for more := !empty; more && err == nil; {
+		if len(list) == cap(list) {
+			if list, err = limits.Grow(d.b, list, 1); err != nil {
+				return list, d.Fail("", err)
+			}
+		}
+		d.space()
+		var n uint64
+		if n, err = d.Uint(limit); err == nil {
+			list = append(list, n)
+			more, err = d.comma(']')
+		}
+	}
+	return list, err
+}
+
+// open reads the bracket of an object or array, and the other one if nothing
+// stands between them.
+func (d *Decoder) open(k Kind, closing byte) (empty bool, err error) {
+	if err := d.value(k); err != nil {
+		return false, err
+	}
+	if d.depth == d.entered {
+		if err := d.b.Enter(); err != nil {
+			return false, d.Fail("", err)
+		}
+		d.entered++
+	}
+	d.depth++
+	d.pos++
+	if d.peek() != closing {
+		return false, nil
+	}
+	d.depth--
+	d.pos++
+	return true, nil
+}
+
+// comma reads what stands after an element: false for the closing bracket.
+func (d *Decoder) comma(closing byte) (more bool, err error) {
+	switch d.peek() {
+	case ',':
+		d.pos++
+		return true, nil
+	case closing:
+		d.pos++
+		d.depth--
+		return false, nil
+	}
+	return false, d.missing("a comma or a closing bracket")
+}

@@ -1,0 +1,163 @@
+package strictjson
+
+import (
+	"strconv"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// Uint reads a plain integer of at most limit: digits, no sign, no leading zero.
+func (d *Decoder) Uint(limit uint64) (uint64, error) {
+	if err := d.value(Number); err != nil {
+		return 0, err
+	}
+	s, i := d.text.Body[d.pos:], 0
+	n := uint64(0)
+	for ; i < len(s) && s[i]-'0' <= 9; i++ {
+		n = n*10 + uint64(s[i]-'0')
+	}
+	if i == 0 || s[0] == '0' && i > 1 || i < len(s) && (s[i] == '.' || s[i]|0x20 == 'e') || n > limit || i > 19 {
+		if err := d.notPlain(s, i, n, limit); err != nil {
+			return 0, err
+		}
+	}
+	d.pos += i
+	return n, nil
+}
+
+// notPlain says why the number of i digits that s begins with, n modulo 2^64, is
+// no plain integer of at most limit.
+func (d *Decoder) notPlain(s string, i int, n, limit uint64) error {
+	switch {
+	case i == 0 || s[0] == '0' && i > 1:
+		return d.Fail("", wire.ErrSyntax.With("not a plain integer"))
+	case i < len(s) && (s[i] == '.' || s[i]|0x20 == 'e'):
+		return d.Fail("", wire.ErrSyntax.With("a fraction or exponent where a plain integer belongs"))
+	case i > 20 || i == 20 && (s[0] != '1' || n < 1e19):
+		// Twenty digits that fit begin with a one. Those that begin with a one
+		// and do not fit have wrapped to less than 1e19.
+		return d.Fail("", wire.ErrRange.With("integer of more than 64 bits"))
+	case n > limit:
+		return d.Fail("", wire.ErrRange.With("%d is more than %d", n, limit))
+	}
+	return nil
+}
+
+// Int reads a plain integer with or without a minus sign; -0 is none.
+func (d *Decoder) Int() (int64, error) {
+	if err := d.value(Number); err != nil {
+		return 0, err
+	}
+	if d.text.Body[d.pos] != '-' {
+		n, err := d.Uint(1<<63 - 1)
+		return int64(n), err
+	}
+	start := d.pos
+	d.pos++
+	if d.pos == len(d.text.Body) {
+		return 0, d.ended("a digit")
+	}
+	if c := d.text.Body[d.pos]; c-'0' > 9 || c == '0' {
+		d.pos = start
+		return 0, d.Fail("", wire.ErrSyntax.With("not a plain integer"))
+	}
+	n, err := d.Uint(1 << 63)
+	return -int64(n), err
+}
+
+// Number reads any JSON number and returns it as it is written, a part of the
+// text.
+func (d *Decoder) Number() (string, error) {
+	if err := d.value(Number); err != nil {
+		return "", err
+	}
+	s, start := d.text.Body, d.pos
+	if s[d.pos] == '-' {
+		d.pos++
+	}
+	leading := d.pos
+	if err := d.digits(); err != nil {
+		return "", err
+	}
+	if s[leading] == '0' && d.pos > leading+1 {
+		d.pos = leading
+		return "", d.Fail("", wire.ErrSyntax.With("number with a leading zero"))
+	}
+	if d.pos < len(s) && s[d.pos] == '.' {
+		d.pos++
+		if err := d.digits(); err != nil {
+			return "", err
+		}
+	}
+	if d.pos < len(s) && s[d.pos]|0x20 == 'e' {
+		d.pos++
+		if d.pos < len(s) && (s[d.pos] == '+' || s[d.pos] == '-') {
+			d.pos++
+		}
+		if err := d.digits(); err != nil {
+			return "", err
+		}
+	}
+	return s[start:d.pos], nil
+}
+
+func (d *Decoder) digits() error {
+	s, start := d.text.Body, d.pos
+	for d.pos < len(s) && s[d.pos]-'0' <= 9 {
+		d.pos++
+	}
+	if d.pos > start {
+		return nil
+	}
+	if d.pos == len(s) {
+		return d.ended("a digit")
+	}
+	return d.unexpected("a digit")
+}
+
+// Float reads any number as the nearest float64; one too large for it is
+// refused.
+func (d *Decoder) Float() (float64, error) {
+	start := d.Off()
+	s, err := d.Number()
+	if err != nil {
+		return 0, err
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return 0, d.FailAt("", start, wire.ErrRange.With("number too large"))
+	}
+	return f, nil
+}
+
+// Bool reads true or false.
+func (d *Decoder) Bool() (bool, error) {
+	if err := d.value(Bool); err != nil {
+		return false, err
+	}
+	if d.text.Body[d.pos] == 't' {
+		return true, d.literal("true")
+	}
+	return false, d.literal("false")
+}
+
+// Null reads null.
+func (d *Decoder) Null() error {
+	if err := d.value(Null); err != nil {
+		return err
+	}
+	return d.literal("null")
+}
+
+func (d *Decoder) literal(word string) error {
+	for i := range len(word) {
+		if d.pos == len(d.text.Body) {
+			return d.ended(word)
+		}
+		if d.text.Body[d.pos] != word[i] {
+			return d.unexpected(word)
+		}
+		d.pos++
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package safetensors
+
+import (
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// alias finds the aliases in the metadata. For each tensor of a tied group that
+// it leaves out, safetensors.torch.save_model adds an entry from the name left
+// out to the name kept.
+func (d *decoder) alias() error {
+	if d.shard {
+		return nil
+	}
+	stored := func(yield func(string) bool) {
+		for i := range d.h.Infos {
+			if !yield(d.h.Infos[i].Name) {
+				return
+			}
+		}
+	}
+	var err error
+	d.h.aliases, err = findAliases(d.b, &d.h.Found, d.h.meta, stored)
+	return d.fail(metadataKey, prefix, err)
+}
+
+// findAliases returns the entries whose key is no stored tensor and whose value
+// is one. An entry that looks like an alias of a tensor that is not stored is
+// found dangling.
+func findAliases(b *limits.Budget, found *tensor.Findings, meta []Entry, stored func(func(string) bool)) ([]Entry, error) {
+	if len(meta) == 0 {
+		return nil, nil
+	}
+	// The set holds keys and values, which are few, and is asked for the
+	// tensors, which are many.
+	name := func(i int) string {
+		if i%2 == 0 {
+			return meta[i/2].Key
+		}
+		return meta[i/2].Value
+	}
+	set, err := wire.NewNameSet(b, 2*len(meta), name)
+	if err != nil {
+		return nil, err
+	}
+	for i := range 2 * len(meta) {
+		if _, _, err := set.Add(i); err != nil {
+			return nil, err
+		}
+	}
+	isStored, err := limits.Make[bool](b, 2*len(meta))
+	if err != nil {
+		return nil, err
+	}
+	var lengths uint64 // of the set's texts, modulo 64: most tensors end here
+	for i := range 2 * len(meta) {
+		lengths |= 1 << (len(name(i)) % 64)
+	}
+	for t := range stored {
+		if lengths>>(len(t)%64)&1 == 0 {
+			continue
+		}
+		if i, ok := set.Find(t); ok {
+			isStored[i] = true
+		}
+	}
+	seen, err := limits.Make[bool](b, 2*len(meta))
+	if err != nil {
+		return nil, err
+	}
+	var aliases, dangling []Entry
+	for _, e := range meta {
+		k, _ := set.Find(e.Key)
+		v, _ := set.Find(e.Value)
+		switch {
+		case isStored[k] || seen[k]: // every shard may say the same
+		case isStored[v]:
+			if aliases, err = limits.Append(b, aliases, e); err != nil {
+				return nil, err
+			}
+		case tied(e):
+			if dangling, err = limits.Append(b, dangling, e); err != nil {
+				return nil, err
+			}
+		}
+		seen[k] = true
+	}
+	return aliases, dangle(b, found, dangling)
+}
+
+// tied reports whether an entry can only be meant as an alias: two dotted names
+// of the same last part, such as lm_head.weight and model.embed_tokens.weight.
+func tied(e Entry) bool {
+	k, v := strings.LastIndexByte(e.Key, '.'), strings.LastIndexByte(e.Value, '.')
+	return k > 0 && v > 0 && e.Key[k:] == e.Value[v:] && len(e.Key[k:]) > 1 && !strings.ContainsAny(e.Value, " /\n")
+}
+
+func dangle(b *limits.Budget, found *tensor.Findings, list []Entry) error {
+	if len(list) == 0 {
+		return nil
+	}
+	text := "is said to be tied to " + wire.Quote(list[0].Value) + ", which is not stored"
+	if len(list) > 1 {
+		text += "; so " + plural(len(list)-1, "more alias", "more aliases")
+	}
+	return found.Add(b, Format, tensor.Finding{
+		Code: "safetensors.alias-dangling", Severity: tensor.Warning,
+		Where: "alias " + wire.Quote(list[0].Key), Off: wire.NoOffset, Text: text,
+	})
+}

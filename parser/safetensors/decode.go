@@ -1,0 +1,237 @@
+package safetensors
+
+import (
+	"encoding/binary"
+	"io"
+	"iter"
+
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// Format is the name of the format.
+const Format = "safetensors"
+
+// MaxHeader is the largest header that the reference reads, in bytes
+// (MAX_HEADER_SIZE, safetensors/src/tensor.rs). No policy raises it.
+const MaxHeader = 100_000_000
+
+// prefix is the length of the header's length.
+const prefix = 8
+
+// A Header is what the first 8+N bytes say.
+type Header struct {
+	// Len is the length of everything before the data: 8+N.
+	Len int64
+	// Data is the length of the data, which the tensors tile.
+	Data int64
+	// Infos lists the tensors in the order of their bytes.
+	Infos []tensor.Info
+	// Found is what a person should know.
+	Found tensor.Findings
+
+	meta    []Entry
+	aliases []Entry
+}
+
+// An Entry is one pair of the metadata, or an alias and the tensor it means.
+type Entry = tensor.Pair
+
+// Meta lists the metadata in the order of the header.
+func (h *Header) Meta() iter.Seq2[string, string] { return pairs(h.meta) }
+
+// Aliases lists the names that safetensors.torch.save_model left out because
+// their tensors are tied: each with the stored tensor that it means.
+func (h *Header) Aliases() iter.Seq2[string, string] { return pairs(h.aliases) }
+
+func pairs(list []Entry) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for _, e := range list {
+			if !yield(e.Key, e.Value) {
+				return
+			}
+		}
+	}
+}
+
+// A File is a safetensors file as a model.
+type File struct {
+	tensor.File
+	header Header
+}
+
+// HeaderLen is the length of the header, without the eight bytes before it.
+func (f *File) HeaderLen() int64 { return f.header.Len - prefix }
+
+// Meta lists the metadata, each value a string, in the order of the header.
+func (f *File) Meta() iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		for _, e := range f.header.meta {
+			if !yield(e.Key, e.Value) {
+				return
+			}
+		}
+	}
+}
+
+// Aliases is [Header.Aliases].
+func (f *File) Aliases() iter.Seq2[string, string] { return f.header.Aliases() }
+
+// Detect reports whether a file of this size that begins with head, nine bytes
+// or more, is to be read as safetensors: a header's length that the format
+// allows, and the header's first byte.
+func Detect(head []byte) bool {
+	if len(head) <= prefix {
+		return false
+	}
+	n := binary.LittleEndian.Uint64(head)
+	return n >= 2 && n <= MaxHeader && head[prefix] == '{'
+}
+
+// Decode reads the header of a file of size bytes and proves it. Nothing of the
+// data is read.
+func Decode(r io.ReaderAt, size int64, b *limits.Budget) (*File, error) {
+	return decode(r, size, b, false)
+}
+
+func decode(r io.ReaderAt, size int64, b *limits.Budget, shard bool) (*File, error) {
+	b.Source(size)
+	d := decoder{r: r, size: size, b: b, shard: shard}
+	if err := d.run(); err != nil {
+		return nil, err
+	}
+	if err := b.Expand(d.h.Data); err != nil {
+		return nil, d.fail("", d.h.Len, err)
+	}
+	return &File{
+		File:   tensor.File{Name: Format, Source: r, Infos: d.h.Infos, Found: d.h.Found},
+		header: d.h,
+	}, nil
+}
+
+// DecodeHeader reads the header that r begins with: 8+N bytes, and none beyond
+// them. What follows is not looked at, so a file that was cut is not noticed.
+func DecodeHeader(r io.Reader, b *limits.Budget) (*Header, error) {
+	d := decoder{stream: r, r: strictjson.Stream{R: r}, b: b}
+	if err := d.run(); err != nil {
+		return nil, err
+	}
+	return &d.h, nil
+}
+
+// A stage says what the decoder reads next. Each stage is entered once, so
+// decoding ends.
+type stage uint8
+
+const (
+	atLength stage = iota
+	atText
+	atEntries
+	atLayout
+	atAliases
+	atEnd
+)
+
+type decoder struct {
+	stage  stage
+	r      io.ReaderAt
+	stream io.Reader // where the size of the file is not known, else nil
+	size   int64
+	b      *limits.Budget
+	shard  bool // aliases are the set's to find
+
+	n      int64  // length of the header
+	text   string // the header
+	places []uint32
+	h      Header
+}
+
+func (d *decoder) run() error {
+	for d.stage != atEnd {
+		var err error
+		switch d.stage {
+		case atLength:
+			err = d.length()
+		case atText:
+			err = d.readText()
+		case atEntries:
+			err = d.entries()
+		case atLayout:
+			err = d.layout()
+		case atAliases:
+			err = d.alias()
+		}
+		if err != nil {
+			return err
+		}
+		d.stage++
+	}
+	return nil
+}
+
+// length reads N.
+func (d *decoder) length() error {
+	if d.stream == nil && d.size < prefix {
+		return d.fail("", d.size, wire.ErrTruncated.With("%d bytes, where the length of the header takes 8", d.size))
+	}
+	var p [prefix]byte
+	if err := wire.ReadFull(d.r, p[:], 0); err != nil {
+		return d.fail("header length", 0, err)
+	}
+	n := binary.LittleEndian.Uint64(p[:])
+	switch {
+	case n > MaxHeader:
+		return d.fail("header length", 0, wire.ErrRange.With("%d bytes, the format allows %d", n, MaxHeader))
+	case n < uint64(len("{}")):
+		return d.fail("header length", 0, wire.ErrRange.With("%d bytes hold no JSON object", n))
+	}
+	d.n = int64(n)
+	d.h.Len = prefix + d.n
+	return nil
+}
+
+// readText reads the header, first its first byte: one that is no brace says
+// more than a length that does not fit.
+func (d *decoder) readText() error {
+	if d.stream == nil && d.h.Len > d.size {
+		if err := d.cut(); err != nil {
+			return err
+		}
+	}
+	var err error
+	if d.stream != nil {
+		d.text, err = strictjson.Read(d.b, d.stream, prefix, d.n)
+	} else {
+		d.text, err = strictjson.ReadAt(d.b, d.r, prefix, d.n)
+	}
+	if err != nil {
+		return d.fail("header", prefix, err)
+	}
+	return d.brace(d.text[0])
+}
+
+func (d *decoder) cut() error {
+	if d.size > prefix {
+		var first [1]byte
+		if err := wire.ReadFull(d.r, first[:], prefix); err != nil {
+			return d.fail("header", prefix, err)
+		}
+		if err := d.brace(first[0]); err != nil {
+			return err
+		}
+	}
+	return d.fail("header", d.size, wire.ErrTruncated.With("its %d bytes end at %#x, the file at %#x", d.n, d.h.Len, d.size))
+}
+
+func (d *decoder) brace(c byte) error {
+	if c != '{' {
+		return d.fail("header", prefix, wire.ErrSyntax.With("begins with byte %#02x, not with a brace", c))
+	}
+	return nil
+}
+
+func (d *decoder) fail(where string, off int64, err error) error {
+	return wire.At(Format, where, off, err)
+}

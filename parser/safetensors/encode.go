@@ -1,0 +1,235 @@
+package safetensors
+
+import (
+	"cmp"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A Plan is how a file is laid out before any of its data is known.
+type Plan struct {
+	// Header is the file's first bytes: length, JSON, padding.
+	Header []byte
+	// Order lists the tensors, by their index in what [Layout] was given, in
+	// the order of their bytes.
+	Order []int32
+	// Offsets is where each tensor's bytes begin in the file, by its index.
+	Offsets []int64
+	// Size is the length of the file.
+	Size int64
+}
+
+// Layout plans a file of these tensors and metadata as the reference's Python
+// writer does, byte for byte: tensors by type, the widest first, then by name,
+// the JSON padded by spaces to a multiple of 8. Of each Info it reads name, type
+// and shape. Metadata is sorted by key, where the reference's order is random;
+// nil writes none, and an empty list writes an empty object.
+func Layout(infos []tensor.Info, meta []Entry, b *limits.Budget) (*Plan, error) {
+	p := &planner{b: b, infos: infos}
+	if err := p.sort(); err != nil {
+		return nil, err
+	}
+	if meta != nil {
+		var err error
+		if meta, err = limits.Clone(b, meta); err != nil {
+			return nil, encodeError("", err)
+		}
+		slices.SortFunc(meta, func(x, y Entry) int { return strings.Compare(x.Key, y.Key) })
+	}
+	if err := p.header(meta); err != nil {
+		return nil, err
+	}
+	for i := range p.plan.Offsets {
+		p.plan.Offsets[i] += int64(len(p.plan.Header))
+	}
+	p.plan.Size += int64(len(p.plan.Header))
+	return &p.plan, nil
+}
+
+type planner struct {
+	b     *limits.Budget
+	infos []tensor.Info
+	plan  Plan
+}
+
+func encodeError(where string, err error) error {
+	return wire.At(Format, where, wire.NoOffset, err)
+}
+
+// sort fills Order and Offsets, counted from the end of the header.
+func (p *planner) sort() error {
+	order, err := limits.Make[int32](p.b, len(p.infos))
+	if err != nil {
+		return encodeError("", err)
+	}
+	offsets, err := limits.Make[int64](p.b, len(p.infos))
+	if err != nil {
+		return encodeError("", err)
+	}
+	for i := range p.infos {
+		if err := storable(&p.infos[i]); err != nil {
+			return encodeError("tensor "+wire.Quote(p.infos[i].Name), err)
+		}
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(i, j int32) int {
+		x, y := &p.infos[i], &p.infos[j]
+		return cmp.Or(rank(y.DType)-rank(x.DType), strings.Compare(x.Name, y.Name))
+	})
+	end := uint64(0)
+	for _, i := range order {
+		offsets[i] = int64(end)
+		var ok bool
+		if end, ok = wire.Add(end, bytesOf(&p.infos[i])); !ok || end > wire.MaxSize-prefix-MaxHeader {
+			return encodeError("", wire.ErrUnsupported.With("more bytes of data than a file can hold"))
+		}
+	}
+	p.plan.Order, p.plan.Offsets, p.plan.Size = order, offsets, int64(end)
+	return p.unique()
+}
+
+// unique refuses two tensors of one name.
+func (p *planner) unique() error {
+	set, err := wire.NewNameSet(p.b, len(p.infos), func(i int) string { return p.infos[i].Name })
+	if err != nil {
+		return encodeError("", err)
+	}
+	for i := range p.infos {
+		if _, added, err := set.Add(i); err != nil {
+			return encodeError("", err)
+		} else if !added {
+			return encodeError("", wire.ErrDuplicate.With("two tensors are named %s", wire.Quote(p.infos[i].Name)))
+		}
+	}
+	return nil
+}
+
+// storable reports why the format cannot hold a tensor.
+func storable(t *tensor.Info) error {
+	switch {
+	case !Stores(t.DType):
+		return wire.ErrUnsupported.With("safetensors has no type %s", wire.Quote(t.TypeName()))
+	case t.Name == metadataKey:
+		return wire.ErrUnsupported.With("safetensors keeps this name for metadata")
+	case !utf8.ValidString(t.Name):
+		return wire.ErrUnsupported.With("the name is not UTF-8")
+	case t.Strides != nil || t.Order == tensor.Big:
+		return wire.ErrUnsupported.With("safetensors holds row-major, little-endian data only")
+	}
+	g, _ := t.DType.Geometry()
+	n, ok := wire.Product(t.Shape)
+	if !ok {
+		return wire.ErrOverflow.With("the shape has more elements than 63 bits count")
+	}
+	if _, ok := g.Size(n); !ok {
+		return wire.ErrUnsupported.With("%d elements of %v do not fill whole bytes", n, t.DType)
+	}
+	return nil
+}
+
+// bytesOf is the size of a tensor that is storable.
+func bytesOf(t *tensor.Info) uint64 {
+	g, _ := t.DType.Geometry()
+	n, _ := wire.Product(t.Shape)
+	size, _ := g.Size(n)
+	return size
+}
+
+// header writes the length, the JSON and its padding.
+func (p *planner) header(meta []Entry) error {
+	w := writer{b: p.b}
+	w.put("\x00\x00\x00\x00\x00\x00\x00\x00{")
+	comma := ""
+	if meta != nil {
+		w.metadata(meta)
+		comma = ","
+	}
+	for _, i := range p.plan.Order {
+		w.put(comma)
+		w.tensor(&p.infos[i], p.plan.Offsets[i])
+		comma = ","
+	}
+	w.put("}")
+	for w.err == nil && len(w.buf)%8 != 0 {
+		w.put(" ")
+	}
+	n := len(w.buf) - prefix
+	switch {
+	case w.err != nil:
+		return encodeError("", w.err)
+	case n > MaxHeader:
+		return encodeError("", wire.ErrUnsupported.With("the header takes %d bytes, the format allows %d", n, MaxHeader))
+	}
+	putLength(w.buf, uint64(n))
+	p.plan.Header = w.buf
+	return nil
+}
+
+func putLength(p []byte, n uint64) {
+	for i := range prefix {
+		p[i] = byte(n >> (8 * i))
+	}
+}
+
+// Encode writes a model as one safetensors file: its tensors as they are, and
+// the metadata whose values are strings.
+func Encode(w io.Writer, m tensor.Model, b *limits.Budget) error {
+	infos, err := limits.Make[tensor.Info](b, m.Len())
+	if err != nil {
+		return encodeError("", err)
+	}
+	infos = infos[:0]
+	for t := range m.Tensors() {
+		if infos, err = limits.Append(b, infos, t); err != nil {
+			return encodeError("", err)
+		}
+	}
+	var meta []Entry
+	for k, v := range m.Meta() {
+		if s, ok := v.(string); ok {
+			if meta, err = limits.Append(b, meta, Entry{Key: k, Value: s}); err != nil {
+				return encodeError("", err)
+			}
+		}
+	}
+	plan, err := Layout(infos, meta, b)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(plan.Header); err != nil {
+		return err
+	}
+	buf, err := limits.Make[byte](b, copySize)
+	if err != nil {
+		return encodeError("", err)
+	}
+	for _, i := range plan.Order {
+		if err := copyBody(w, m, &infos[i], buf, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copySize is how much of a body is in memory at once.
+const copySize = 256 << 10
+
+func copyBody(w io.Writer, m tensor.Model, t *tensor.Info, buf []byte, b *limits.Budget) error {
+	body, err := m.Body(b, *t)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	want := int64(bytesOf(t))
+	n, err := io.CopyBuffer(struct{ io.Writer }{w}, io.LimitReader(body, want+1), buf)
+	if err == nil && n != want {
+		err = encodeError("tensor "+wire.Quote(t.Name), wire.ErrMismatch.With("its body is not the %d bytes that its shape makes", want))
+	}
+	return err
+}

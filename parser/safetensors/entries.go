@@ -1,0 +1,227 @@
+package safetensors
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// metadataKey is the one name that no tensor has.
+const metadataKey = "__metadata__"
+
+// The fields of a tensor's entry, all of them required.
+const (
+	hasDType = 1 << iota
+	hasShape
+	hasOffsets
+	hasAll = hasDType | hasShape | hasOffsets
+)
+
+// An entry is the tensor that is being read.
+type entry struct {
+	*decoder
+	json *strictjson.Decoder
+	dims []int64  // block that shapes are cut from
+	nums []uint64 // the latest shape or offsets
+	has  uint8    // fields seen
+	info *tensor.Info
+	at   uint32 // place of the offsets in the header
+
+	other int    // tensors of unknown type
+	first string // the first one's name
+}
+
+// entries reads the header's JSON into Infos and metadata.
+func (d *decoder) entries() error {
+	// An upper bound, exact unless a text holds braces: each tensor has one, and
+	// takes this many bytes at least.
+	const shortest = len(`"":{"dtype":"","shape":[],"data_offsets":[0,0]},`)
+	n := min(strings.Count(d.text, "{")-1, len(d.text)/shortest)
+	var err error
+	if d.h.Infos, err = limits.Make[tensor.Info](d.b, n); err != nil {
+		return d.fail("header", prefix, err)
+	}
+	if d.places, err = limits.Make[uint32](d.b, n); err != nil {
+		return d.fail("header", prefix, err)
+	}
+	d.h.Infos, d.places = d.h.Infos[:0], d.places[:0]
+	text := strictjson.Text{Format: Format, Body: d.text, Off: prefix}
+	e := entry{decoder: d}
+	return strictjson.Decode(d.b, text, func(json *strictjson.Decoder) error {
+		e.json = json
+		if err := json.ObjectOf(n, e.member); err != nil {
+			return err
+		}
+		if pad := strings.TrimLeft(json.Rest(), " "); pad != "" {
+			return d.fail("header", d.h.Len-int64(len(pad)), wire.ErrTrailing.With("only spaces may follow the JSON object"))
+		}
+		return e.unknown()
+	})
+}
+
+// member reads one member of the header.
+func (e *entry) member(name string) error {
+	if name == metadataKey {
+		return within(metadataKey, e.json.Object(e.metadata))
+	}
+	if err := e.tensor(name); err != nil {
+		return within("tensor "+wire.Quote(name), err)
+	}
+	return nil
+}
+
+// within says where an error of the JSON reader arose.
+func within(where string, err error) error {
+	if at, ok := errors.AsType[*wire.Error](err); ok && at.Where == "" {
+		at.Where = where
+	}
+	return err
+}
+
+func (e *entry) metadata(key string) error {
+	value, err := e.json.String()
+	if err != nil {
+		return err
+	}
+	e.h.meta, err = limits.Append(e.b, e.h.meta, Entry{Key: key, Value: value})
+	if err != nil {
+		return e.json.Fail("", err)
+	}
+	return nil
+}
+
+func (e *entry) tensor(name string) error {
+	start := e.json.Off()
+	var err error
+	if e.h.Infos, err = limits.Grow(e.b, e.h.Infos, 1); err != nil {
+		return e.fail("", start, err)
+	}
+	e.h.Infos = e.h.Infos[:len(e.h.Infos)+1]
+	e.info = &e.h.Infos[len(e.h.Infos)-1] // zero: nothing is ever taken away
+	e.info.Name, e.has = name, 0
+	if err := e.json.Object(e.field); err != nil {
+		return err
+	}
+	if e.has != hasAll {
+		return e.fail("", start, wire.ErrMissing.With("an entry has dtype, shape and data_offsets"))
+	}
+	if err := e.size(); err != nil {
+		return e.fail("", prefix+int64(e.at), err)
+	}
+	if e.info.DType == tensor.Unknown {
+		if e.other++; e.other == 1 {
+			e.first = name
+		}
+	}
+	e.places, err = limits.Append(e.b, e.places, e.at)
+	return e.fail("", start, err)
+}
+
+func (e *entry) field(name string) error {
+	switch name {
+	case "dtype":
+		e.has |= hasDType
+		text, err := e.json.String()
+		e.info.Stored, e.info.DType = text, parseDType(text)
+		return err
+	case "shape":
+		e.has |= hasShape
+		return e.shape()
+	case "data_offsets":
+		e.has |= hasOffsets
+		return e.offsets()
+	}
+	return e.fail("", e.json.NameOff(), wire.ErrSyntax.With("field %s is not dtype, shape or data_offsets", wire.Quote(name)))
+}
+
+// shapeBlock is how many dimensions are allocated at once.
+const shapeBlock = 4096
+
+func (e *entry) shape() error {
+	var err error
+	if e.nums, err = e.json.Uints(e.nums[:0], wire.MaxSize); err != nil {
+		return err
+	}
+	n := len(e.nums)
+	if n > cap(e.dims)-len(e.dims) {
+		block := max(n, min(shapeBlock, 2*cap(e.h.Infos)))
+		if e.dims, err = limits.Make[int64](e.b, block); err != nil {
+			return e.json.Fail("", err)
+		}
+		e.dims = e.dims[:0]
+	}
+	start := len(e.dims)
+	for _, dim := range e.nums {
+		e.dims = append(e.dims, int64(dim))
+	}
+	e.info.Shape = e.dims[start:len(e.dims):len(e.dims)]
+	return nil
+}
+
+func (e *entry) offsets() error {
+	e.at = uint32(e.json.Off() - prefix)
+	var err error
+	if e.nums, err = e.json.Uints(e.nums[:0], wire.MaxSize-uint64(e.h.Len)); err != nil {
+		return err
+	}
+	if len(e.nums) != 2 {
+		return e.fail("", prefix+int64(e.at), wire.ErrSyntax.With("data_offsets has %d numbers, not two", len(e.nums)))
+	}
+	begin, end := e.nums[0], e.nums[1]
+	if end < begin {
+		return e.fail("", prefix+int64(e.at), wire.ErrRange.With("data_offsets end at %d, before they begin at %d", end, begin))
+	}
+	e.info.Span = tensor.Span{Off: e.h.Len + int64(begin), Len: int64(end - begin)}
+	return nil
+}
+
+// size compares the span with shape and type. Zero dimensions do not hide an
+// overflow of the others: loaders differ on that.
+func (e *entry) size() error {
+	n, empty := uint64(1), false
+	for _, dim := range e.info.Shape {
+		if dim == 0 {
+			empty = true
+			continue
+		}
+		var ok bool
+		if n, ok = wire.Mul(n, uint64(dim)); !ok {
+			return wire.ErrOverflow.With("the shape has more elements than 63 bits count")
+		}
+	}
+	g, known := e.info.DType.Geometry()
+	if !known {
+		return nil
+	}
+	if _, ok := wire.Mul(n, uint64(g.Bytes)); !ok {
+		return wire.ErrOverflow.With("the shape has more bytes than 63 bits count")
+	}
+	if empty {
+		n = 0
+	}
+	want, ok := g.Size(n)
+	if !ok {
+		return wire.ErrAlign.With("%d elements of %s do not fill whole bytes", n, e.info.Stored)
+	}
+	if want != uint64(e.info.Span.Len) {
+		return wire.ErrMismatch.With("data_offsets span %d bytes, shape and dtype %s make %d", e.info.Span.Len, e.info.Stored, want)
+	}
+	return nil
+}
+
+// unknown says once that there are tensors whose type is not known here.
+func (e *entry) unknown() error {
+	if e.other == 0 {
+		return nil
+	}
+	return e.h.Found.Add(e.b, Format, tensor.Finding{
+		Code: "safetensors.dtype-unknown", Severity: tensor.Note,
+		Where: "tensor " + wire.Quote(e.first), Off: wire.NoOffset,
+		Text: plural(e.other, "tensor has a type that is not known here and cannot be read",
+			"tensors have types that are not known here and cannot be read"),
+	})
+}

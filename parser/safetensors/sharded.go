@@ -1,0 +1,121 @@
+package safetensors
+
+import (
+	"io/fs"
+	"iter"
+	"path"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A Sharded is several safetensors files read as one model.
+type Sharded struct {
+	tensor.Sharded
+	aliases []Entry
+}
+
+// Aliases lists the names of tied tensors that were left out, each with the
+// stored tensor that it means. They stand in the index, or in a shard.
+func (s *Sharded) Aliases() iter.Seq2[string, string] { return pairs(s.aliases) }
+
+// IsIndexName reports whether a file name is that of an index of safetensors
+// files, such as model.safetensors.index.json.
+func IsIndexName(name string) bool {
+	kind, ok := tensor.ParseIndexName(name)
+	return ok && kind == Format
+}
+
+// OpenIndex opens the model that an index describes. Its shards lie in the
+// index's own folder of fsys.
+func OpenIndex(fsys fs.FS, name string, b *limits.Budget) (tensor.Model, error) {
+	x, err := tensor.ReadIndex(fsys, name, Format, b)
+	if err != nil {
+		return nil, err
+	}
+	s, names, err := openSet(fsys, path.Dir(name), x.Files, b)
+	if err != nil {
+		return nil, err
+	}
+	err = s.CheckIndex(x, names, b)
+	if err == nil {
+		err = s.alias(x.Meta, names, b)
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// OpenSharded opens the files of one set without an index, such as
+// model-00001-of-00002.safetensors, in any order. They lie in one folder of
+// fsys, and none may be missing.
+func OpenSharded(fsys fs.FS, files []string, b *limits.Budget) (tensor.Model, error) {
+	sorted, err := tensor.SortShards(Format, files)
+	if err != nil {
+		return nil, err
+	}
+	folder := path.Dir(sorted[0])
+	for i, name := range sorted {
+		if path.Dir(name) != folder {
+			return nil, wire.At(Format, "", wire.NoOffset, wire.ErrUsage.With("shards of two folders"))
+		}
+		sorted[i] = path.Base(name)
+	}
+	s, names, err := openSet(fsys, folder, sorted, b)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.alias(nil, names, b); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func openSet(fsys fs.FS, folder string, files []string, b *limits.Budget) (*Sharded, *tensor.SetNames, error) {
+	set, names, err := tensor.OpenShards(fsys, folder, files, Format, openShard, b)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &Sharded{Sharded: *set}, names, nil
+}
+
+// openShard decodes one file of a set. Its aliases may mean a tensor of another
+// file, so they are left to the set.
+func openShard(h *tensor.Handle, b *limits.Budget) (tensor.Model, error) {
+	f, err := decode(h, h.Size, b, true)
+	if err != nil {
+		return nil, err
+	}
+	f.Closer = h
+	return f, nil
+}
+
+// alias finds the aliases of the set, in the metadata of the index and of every
+// shard.
+func (s *Sharded) alias(meta []tensor.Pair, names *tensor.SetNames, b *limits.Budget) error {
+	n := len(meta)
+	for _, p := range s.Parts {
+		n += len(p.(*File).header.meta)
+	}
+	all, err := limits.Make[Entry](b, n)
+	if err != nil {
+		return wire.At(Format, metadataKey, wire.NoOffset, err)
+	}
+	all = all[:0]
+	all = append(all, meta...)
+	for _, p := range s.Parts {
+		all = append(all, p.(*File).header.meta...)
+	}
+	s.aliases, err = findAliases(b, &s.Found, all, func(yield func(string) bool) {
+		for _, name := range names.List {
+			if !yield(name) {
+				return
+			}
+		}
+	})
+	return wire.At(Format, metadataKey, wire.NoOffset, err)
+}

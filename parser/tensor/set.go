@@ -1,0 +1,208 @@
+package tensor
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"sort"
+	"strconv"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// An OpenShard decodes one opened file; the model then closes it.
+type OpenShard func(h *Handle, b *limits.Budget) (Model, error)
+
+// OpenShards opens the files of a set that lie in one folder and sees that no
+// tensor is in two of them.
+func OpenShards(fsys fs.FS, folder string, files []string, format string, open OpenShard, b *limits.Budget) (*Sharded, *SetNames, error) {
+	set := &Sharded{Files: files}
+	fail := func(err error) (*Sharded, *SetNames, error) {
+		set.Close()
+		return nil, nil, err
+	}
+	for _, name := range files {
+		m, err := openShard(fsys, path.Join(folder, name), format, open, b)
+		if err != nil {
+			return fail(inFile("shard "+wire.Quote(name), err))
+		}
+		set.Parts = append(set.Parts, m)
+	}
+	if sub, err := fs.Sub(fsys, folder); err == nil {
+		set.Folder = sub
+	}
+	names, err := newSetNames(set, b)
+	if err != nil {
+		return fail(wire.At(format, "", wire.NoOffset, err))
+	}
+	return set, names, nil
+}
+
+// shardCost is what an open file and its model take beside what the decoder
+// charges, in bytes.
+const shardCost = 2048
+
+func openShard(fsys fs.FS, name, format string, open OpenShard, b *limits.Budget) (Model, error) {
+	err := b.Items(1)
+	if err == nil {
+		err = b.Hold(shardCost)
+	}
+	if err != nil {
+		return nil, wire.At(format, "", wire.NoOffset, err)
+	}
+	h, err := OpenFile(fsys, name)
+	if err != nil {
+		return nil, wire.At(format, "", wire.NoOffset, absent(fsys, name, err))
+	}
+	m, err := open(h, b)
+	if err != nil {
+		h.Close()
+		return nil, wire.At(format, "", wire.NoOffset, err)
+	}
+	return m, nil
+}
+
+// absent says what it means that a shard cannot be opened: it is missing, or a
+// link that leads out of what fsys may open. Other errors are the system's.
+func absent(fsys fs.FS, name string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return wire.ErrMissing.With("no such file in the folder")
+	}
+	st, lstatErr := fs.Lstat(fsys, name)
+	if lstatErr != nil || st.Mode().Type() != fs.ModeSymlink ||
+		errors.Is(err, fs.ErrPermission) || wire.ClassOf(err) != wire.Internal {
+		return err
+	}
+	return wire.ErrForbidden.With("a link that leads out of the model's folder")
+}
+
+// inFile puts a file's name before the place of an error.
+func inFile(where string, err error) error {
+	at, ok := errors.AsType[*wire.Error](err)
+	if !ok {
+		return err
+	}
+	if at.Where != "" && at.Where != where {
+		where += ", " + at.Where
+	}
+	return &wire.Error{Format: at.Format, Where: where, Off: at.Off, Err: at.Err}
+}
+
+// SetNames finds the tensors of a set by name.
+type SetNames struct {
+	List []string // of all parts, in their order
+	ends []int    // index in List where each part's names end
+	set  *wire.NameSet
+}
+
+func newSetNames(s *Sharded, b *limits.Budget) (*SetNames, error) {
+	list, err := limits.Make[string](b, s.Len())
+	if err != nil {
+		return nil, err
+	}
+	ends, err := limits.Make[int](b, len(s.Parts))
+	if err != nil {
+		return nil, err
+	}
+	n := &SetNames{List: list[:0], ends: ends[:0]}
+	n.set, err = wire.NewNameSet(b, len(list), func(i int) string { return n.List[i] })
+	if err != nil {
+		return nil, err
+	}
+	steps := b.Steps()
+	for i := range s.Tensors() {
+		if err := steps.Step(); err != nil {
+			return nil, err
+		}
+		for len(n.ends) < int(i.Part) {
+			n.ends = append(n.ends, len(n.List))
+		}
+		if n.List, err = limits.Append(b, n.List, i.Name); err != nil {
+			return nil, err
+		}
+		first, added, err := n.set.Add(len(n.List) - 1)
+		if err != nil {
+			return nil, err
+		}
+		if !added {
+			return nil, wire.ErrDuplicate.With("tensor %s is in shards %s and %s", wire.Quote(i.Name),
+				wire.Quote(s.Files[n.part(first)]), wire.Quote(s.Files[i.Part]))
+		}
+	}
+	return n, nil
+}
+
+// part is the part that the tensor of an index of List belongs to.
+func (n *SetNames) part(i int) int {
+	return sort.Search(len(n.ends), func(p int) bool { return n.ends[p] > i })
+}
+
+// CheckIndex compares what the index says with what the shards hold: a tensor
+// that is not where it is said to be is an error, one that the index leaves out
+// a finding, a wrong total size too.
+func (s *Sharded) CheckIndex(x *Index, n *SetNames, b *limits.Budget) error {
+	listed, err := limits.Make[bool](b, len(n.List))
+	if err != nil {
+		return x.fail(wire.NoOffset, err)
+	}
+	steps := b.Steps()
+	for _, e := range x.Entries {
+		if err := steps.Step(); err != nil {
+			return x.fail(int64(e.Off), err)
+		}
+		i, ok := n.set.Find(e.Tensor)
+		if !ok {
+			return x.fail(int64(e.Off), wire.ErrMissing.With("tensor %s is not in shard %s",
+				wire.Quote(e.Tensor), wire.Quote(x.Files[e.File])))
+		}
+		if part := n.part(i); part != int(e.File) {
+			return x.fail(int64(e.Off), wire.ErrMismatch.With("tensor %s is in shard %s, the index says %s",
+				wire.Quote(e.Tensor), wire.Quote(s.Files[part]), wire.Quote(x.Files[e.File])))
+		}
+		listed[i] = true
+	}
+	if err := s.extra(x, n, listed, b); err != nil {
+		return err
+	}
+	return s.totalSize(x, b)
+}
+
+func (s *Sharded) extra(x *Index, n *SetNames, listed []bool, b *limits.Budget) error {
+	count, first := 0, 0
+	for i, ok := range listed {
+		if !ok {
+			if count == 0 {
+				first = i
+			}
+			count++
+		}
+	}
+	if count == 0 {
+		return nil
+	}
+	text := "is in shard " + wire.Quote(s.Files[n.part(first)]) + " but not in the index"
+	if count > 1 {
+		text += "; nor are " + strconv.Itoa(count-1) + " more"
+	}
+	return s.Found.Add(b, x.format, Finding{
+		Code: x.format + ".index-extra", Severity: Warning,
+		Where: "tensor " + wire.Quote(n.List[first]), Off: wire.NoOffset, Text: text,
+	})
+}
+
+// totalSize notes a wrong total: some writers count otherwise, and none reads it.
+func (s *Sharded) totalSize(x *Index, b *limits.Budget) error {
+	sum := uint64(0)
+	for i := range s.Tensors() {
+		sum += uint64(i.Bytes())
+	}
+	if x.TotalSize < 0 || sum == uint64(x.TotalSize) {
+		return nil
+	}
+	return s.Found.Add(b, x.format, Finding{
+		Code: x.format + ".index-size", Severity: Note,
+		Where: "index " + wire.Quote(x.Name), Off: wire.NoOffset,
+		Text: "states a total of " + strconv.FormatInt(x.TotalSize, 10) + " bytes, the tensors have " + strconv.FormatUint(sum, 10),
+	})
+}
