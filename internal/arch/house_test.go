@@ -1,0 +1,108 @@
+package arch
+
+import (
+	"go/ast"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root(t), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// documents lists the pages at the root.
+func documents(t *testing.T) []string {
+	t.Helper()
+	pages, err := fs.Glob(os.DirFS(root(t)), "*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("no documents: %v", err)
+	}
+	return pages
+}
+
+// testNames lists the tests, fuzz targets, benchmarks and examples as
+// "parser/npy.TestDecode".
+func testNames(t *testing.T) []string {
+	t.Helper()
+	var names []string
+	for _, s := range sources(t) {
+		if !s.test() {
+			continue
+		}
+		for _, d := range s.tree.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if ok && f.Recv == nil && regexp.MustCompile(`^(Test|Fuzz|Benchmark|Example)`).MatchString(f.Name.Name) {
+				names = append(names, s.dir()+"."+f.Name.Name)
+			}
+		}
+	}
+	return names
+}
+
+// A target without a count would not run in CI, and a count without a target
+// would run nothing.
+func TestEveryFuzzTargetHasACount(t *testing.T) {
+	var targets, rows []string
+	for _, name := range testNames(t) {
+		if target, ok := strings.CutPrefix(name, "fuzz.Fuzz"); ok {
+			targets = append(targets, "Fuzz"+target)
+		}
+	}
+	for _, row := range regexp.MustCompile(`(?m)^\t(Fuzz\w+)=[1-9]\d*`).FindAllStringSubmatch(read(t, "Makefile"), -1) {
+		rows = append(rows, row[1])
+	}
+	for _, target := range targets {
+		if !slices.Contains(rows, target) {
+			t.Errorf("%s has no row in the Makefile", target)
+		}
+	}
+	for _, row := range rows {
+		if !slices.Contains(targets, row) {
+			t.Errorf("the Makefile counts %s, which does not exist", row)
+		}
+	}
+	if len(targets) == 0 {
+		t.Error("no targets found")
+	}
+}
+
+// A document that names a test as what holds a promise names one that exists.
+func TestDocumentsNameTestsThatExist(t *testing.T) {
+	names := testNames(t)
+	pattern := regexp.MustCompile("`((?:[a-z0-9]+/)*[a-z0-9]+\\.(?:Test|Fuzz|Benchmark|Example)\\w*)`")
+	for _, doc := range documents(t) {
+		found := pattern.FindAllStringSubmatch(read(t, doc), -1)
+		for _, m := range found {
+			if !slices.Contains(names, m[1]) {
+				t.Errorf("%s names %s, which does not exist", doc, m[1])
+			}
+		}
+		if doc == "SECURITY.md" && len(found) < 20 {
+			t.Errorf("SECURITY.md names only %d tests", len(found))
+		}
+	}
+}
+
+// Every promise in the table of SECURITY.md is held by something.
+func TestEveryPromiseNamesItsTest(t *testing.T) {
+	_, table, ok := strings.Cut(read(t, "SECURITY.md"), "| promise |")
+	if !ok {
+		t.Fatal("SECURITY.md has no table of promises")
+	}
+	table, _, _ = strings.Cut(table, "\n\n")
+	for row := range strings.Lines(table) {
+		if strings.HasPrefix(row, "| ") && !regexp.MustCompile("\\.(Test|Fuzz)\\w+`").MatchString(row) {
+			t.Errorf("no test holds %s", row)
+		}
+	}
+}
