@@ -91,3 +91,31 @@ func TestFormatsLookAlike(t *testing.T) {
 		}
 	}
 }
+
+// A package that others may import shows how it is used, in an example that runs.
+func TestEveryPublicPackageHasAnExample(t *testing.T) {
+	has := map[string]bool{}
+	for _, s := range sources(t) {
+		dir := s.dir()
+		if s.in("internal", "fuzz", "crosscheck", "cli", "limits/limitstest") || s.tree.Name.Name == "main" {
+			continue
+		}
+		has[dir] = has[dir] || slices.ContainsFunc(s.tree.Decls, func(d ast.Decl) bool { return s.test() && runs(s, d) })
+	}
+	for dir, ok := range has {
+		if !ok {
+			t.Errorf("%s has no example with output", dir)
+		}
+	}
+}
+
+// runs reports an example whose output is compared.
+func runs(s *source, d ast.Decl) bool {
+	f, ok := d.(*ast.FuncDecl)
+	if !ok || !strings.HasPrefix(f.Name.Name, "Example") || f.Body == nil {
+		return false
+	}
+	return slices.ContainsFunc(s.tree.Comments, func(g *ast.CommentGroup) bool {
+		return f.Body.Pos() < g.Pos() && g.End() < f.Body.End() && strings.HasPrefix(strings.ToLower(g.Text()), "output:")
+	})
+}
