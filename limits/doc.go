@@ -17,13 +17,29 @@
 // that the child holds, so a host's account never runs dry; closing the host
 // ends its children.
 //
+// Policies are written as JSON: [ReadPolicy] and [Policy.MarshalJSON]; [Profile]
+// gives the named ones.
+//
+// # Charging
+//
+// Code that reads files allocates with [Make], [Grow], [Append], [Clone] and
+// [String]. Where something else grows (a map, a structure), it charges with
+// [Budget.Alloc] or [Budget.Hold] first; a buffer that is given back is a
+// [Budget.Lease]. Counted things are [Budget.Items], nesting is [Budget.Enter]
+// and [Budget.Leave], loops step with [Steps].
+//
 // # Concurrent use
 //
-// A Budget is safe for concurrent use by many goroutines. A [Steps] is not: it
-// belongs to one loop.
+// A Budget is safe for concurrent use by many goroutines. A [Steps] and a
+// [Workspace] are not: each belongs to one loop.
 //
 // # Limits
 //
 // Every axis has a finite default, listed at [Policy]. There is no way to ask
 // for "unlimited" except for the deadline, which long conversions switch off.
+//
+// # Not supported
+//
+// The bytes counted are those that a file asks for. The Go heap may take about
+// twice as much before it collects, and what the caller allocates is its own.
 package limits
