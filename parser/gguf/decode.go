@@ -1,0 +1,188 @@
+package gguf
+
+import (
+	"encoding/binary"
+	"io"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// Format is the name that errors and models carry.
+const Format = "gguf"
+
+// Magic is how every GGUF file begins, in both byte orders.
+const Magic = "GGUF"
+
+// stage is where the decoder stands; stages follow each other in this order,
+// which is the order of the file.
+//
+// Spec: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+type stage uint8
+
+const (
+	stMagic    stage = iota // magic, version, byte order
+	stCounts                // numbers of tensors and keys
+	stKey                   // one key and its value
+	stAlign                 // what the keys say of the layout
+	stTensor                // one tensor's description
+	stSpans                 // offsets of all tensors, end of the file
+	stFindings              // what other readers would stumble over
+	stDone
+)
+
+type decoder struct {
+	reader
+	stage stage
+	how   how
+	out   *File
+
+	tensors, keys int // numbers that the file states, bounded by its size
+	names         *wire.NameSet
+	dims          []int64 // room for shapes
+	lastType      Type    // and its name, for rows of one unknown type
+	lastName      string
+	part          bool // of a split model
+}
+
+// Decode reads the header of a GGUF file of size bytes. Nothing of a tensor is
+// read, nor the elements of arrays beyond what it takes to find their end.
+func Decode(r io.ReaderAt, size int64, b *limits.Budget) (*File, error) {
+	return decode(r, size, b, how{})
+}
+
+// how a file is decoded beyond the plain case.
+type how struct {
+	trace *tracer // told about every field
+	part  bool    // with its siblings, as one model
+}
+
+func decode(r io.ReaderAt, size int64, b *limits.Budget, how how) (*File, error) {
+	f := &File{file: file{r: r, size: size}}
+	f.Name, f.Source = Format, r
+	d := &decoder{reader: f.reader(b), out: f, how: how}
+	d.trace, d.count = how.trace, true
+	b.Source(size)
+	for d.stage != stDone {
+		if err := d.step(); err != nil {
+			return nil, wire.At(Format, "", min(d.c.Off(), size), err)
+		}
+	}
+	return d.out, nil
+}
+
+// step does one stage, or one key or tensor of it.
+func (d *decoder) step() error {
+	if err := d.steps.Step(); err != nil {
+		return err
+	}
+	switch d.stage {
+	case stMagic:
+		return d.magic()
+	case stCounts:
+		return d.counts()
+	case stKey:
+		return d.key()
+	case stAlign:
+		return d.align()
+	case stTensor:
+		return d.tensor()
+	case stSpans:
+		return d.spans()
+	case stFindings:
+		return d.findings()
+	default:
+		panic("internal error: stage out of range")
+	}
+}
+
+// The magics of what came before GGUF, as their bytes lie in a file.
+var ancestors = [...]struct{ magic, name string }{
+	{"lmgg", "GGML"}, {"fmgg", "GGMF"}, {"tjgg", "GGJT"}, {"algg", "GGLA"},
+}
+
+// magic reads the magic and the version. The magic does not change with the
+// byte order; the version tells it, since it is small.
+func (d *decoder) magic() error {
+	p, err := d.c.View(4)
+	if err != nil {
+		return err
+	}
+	if string(p) != Magic {
+		return d.notGGUF(string(p))
+	}
+	if err := d.c.Skip(4); err != nil {
+		return err
+	}
+	d.mark("magic", 4, Magic)
+	if p, err = d.c.View(4); err != nil {
+		return err
+	}
+	version, swapped := binary.LittleEndian.Uint32(p), binary.BigEndian.Uint32(p)
+	f := d.out
+	switch {
+	case version >= 1 && version <= 3:
+		f.version = version
+	case swapped >= 1 && swapped <= 3:
+		f.version, f.order = swapped, tensor.Big
+	case version == 0:
+		return d.c.Fail("version", wire.ErrRange.With("there is no version 0"))
+	default:
+		return d.c.Fail("version", wire.ErrUnsupported.With("version %d (%d in big-endian order); versions 1 to 3 are read", version, swapped))
+	}
+	if f.order == tensor.Big {
+		d.c.Order = binary.BigEndian
+	}
+	if err := d.c.Skip(4); err != nil {
+		return err
+	}
+	d.mark("version", 4, f.version)
+	d.stage = stCounts
+	return nil
+}
+
+func (d *decoder) notGGUF(magic string) error {
+	for _, a := range ancestors {
+		if a.magic == magic {
+			return d.c.Fail("", wire.ErrUnsupported.With("a %s file, older than GGUF: convert it with llama.cpp's convert_llama_ggml_to_gguf.py", a.name))
+		}
+	}
+	if magic == "FUGG" {
+		return d.c.Fail("", wire.ErrMagic.With("the magic itself is byte-swapped; a big-endian file begins with GGUF too"))
+	}
+	return d.c.Fail("", wire.ErrMagic.With("begins with %s", wire.Quote(magic)))
+}
+
+// counts reads how many tensors and keys follow. Both are asked to fit the
+// bytes that are left, at the least that one of each can take, so that nothing
+// is allocated for what the file cannot hold.
+func (d *decoder) counts() error {
+	at := d.c.Off()
+	tensors, err := d.length("number of tensors")
+	if err != nil {
+		return err
+	}
+	keys, err := d.length("number of keys")
+	if err != nil {
+		return err
+	}
+	width := d.f.width()
+	leastTensor := width + 4 + 4 + 8 // empty name, no dimension, type, offset
+	leastKey := width + 1 + 4 + 1    // one letter, type, one byte
+	a, okA := wire.Mul(tensors, leastTensor)
+	k, okK := wire.Mul(keys, leastKey)
+	sum, ok := wire.Add(a, k)
+	if !okA || !okK || !ok {
+		return d.c.FailAt("", at, wire.ErrOverflow.With("%d tensors and %d keys", tensors, keys))
+	}
+	if sum > uint64(d.c.Left()) {
+		return d.c.FailAt("", at, wire.ErrTruncated.With("%d tensors and %d keys take at least %d bytes, %d are left", tensors, keys, sum, d.c.Left()))
+	}
+	if err := d.b.Items(int64(tensors + keys)); err != nil {
+		return d.c.FailAt("", at, err)
+	}
+	d.tensors, d.keys = int(tensors), int(keys)
+	d.stage = stKey
+	return d.startKeys()
+}

@@ -1,0 +1,123 @@
+package gguf
+
+import (
+	"io"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// copySize is how much of a body is in memory at once.
+const copySize = 256 << 10
+
+// Encode writes a model as one GGUF file: its metadata and its tensors, in
+// their order. A [File] written with its own [File.Options] reads back equal.
+func Encode(w io.Writer, m tensor.Model, o Options, b *limits.Budget) error {
+	infos, meta, err := contents(m, b)
+	if err != nil {
+		return encodeError("", err)
+	}
+	plan, err := Layout(infos, meta, o, b)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(plan.Header); err != nil {
+		return err
+	}
+	buf, err := limits.Make[byte](b, copySize)
+	if err != nil {
+		return encodeError("", err)
+	}
+	at := int64(len(plan.Header))
+	for i := range infos {
+		if err := fill(w, plan.Offsets[i]-at, buf); err != nil {
+			return err
+		}
+		if err := copyBody(w, m, &infos[i], plan.Sizes[i], buf, b); err != nil {
+			return within(place("tensor", i, infos[i].Name), wire.NoOffset, err)
+		}
+		at = plan.Offsets[i] + plan.Sizes[i]
+	}
+	return fill(w, plan.Size-at, buf)
+}
+
+// contents lists a model's tensors and metadata.
+func contents(m tensor.Model, b *limits.Budget) ([]tensor.Info, []Entry, error) {
+	infos, err := limits.Make[tensor.Info](b, m.Len())
+	if err != nil {
+		return nil, nil, err
+	}
+	n := 0
+	for i := range m.Tensors() {
+		infos[n] = i
+		n++
+	}
+	var meta []Entry
+	for k, v := range m.Meta() {
+		if err := b.Hold(16); err != nil { // the value in its interface
+			return nil, nil, err
+		}
+		if meta, err = limits.Append(b, meta, Entry{k, v}); err != nil {
+			return nil, nil, err
+		}
+	}
+	return infos, meta, nil
+}
+
+// fill writes n zeros.
+func fill(w io.Writer, n int64, buf []byte) error {
+	clear(buf[:min(n, int64(len(buf)))])
+	for n > 0 {
+		p := buf[:min(n, int64(len(buf)))]
+		if _, err := w.Write(p); err != nil {
+			return err
+		}
+		n -= int64(len(p))
+	}
+	return nil
+}
+
+// copyBody copies one tensor's bytes as they stand: also those of a type that
+// is not known here, which [tensor.Model.Body] would refuse to read.
+func copyBody(w io.Writer, m tensor.Model, t *tensor.Info, want int64, buf []byte, b *limits.Budget) error {
+	var body io.Reader
+	if r, ok := m.At(*t); ok {
+		body = &spanReader{r, 0, t.Span.Len, b}
+	} else {
+		sequential, err := m.Body(b, *t)
+		if err != nil {
+			return err
+		}
+		defer sequential.Close()
+		body = sequential
+	}
+	n, err := io.CopyBuffer(struct{ io.Writer }{w}, io.LimitReader(body, want+1), buf)
+	if err == nil && n != want {
+		err = wire.ErrMismatch.With("its body is not the %d bytes that its shape makes", want)
+	}
+	return err
+}
+
+// A spanReader reads a range in order; a range that became shorter is
+// truncated, not at its end.
+type spanReader struct {
+	r        io.ReaderAt
+	at, left int64
+	b        *limits.Budget
+}
+
+func (s *spanReader) Read(p []byte) (int, error) {
+	if s.left == 0 {
+		return 0, io.EOF
+	}
+	if err := s.b.Err(); err != nil {
+		return 0, err
+	}
+	p = p[:min(int64(len(p)), s.left)]
+	if err := wire.ReadFull(s.r, p, s.at); err != nil {
+		return 0, err
+	}
+	s.at, s.left = s.at+int64(len(p)), s.left-int64(len(p))
+	return len(p), nil
+}

@@ -1,0 +1,197 @@
+package gguf
+
+import (
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A tally counts tensors with one property and remembers the first of them, so
+// that a thousand of them are one finding.
+type tally struct {
+	code     string
+	severity tensor.Severity
+	text     string
+	count    int
+	first    int
+}
+
+func (t *tally) add(i int) {
+	if t.count == 0 {
+		t.first = i
+	}
+	t.count++
+}
+
+// findTensors looks at every tensor.
+func (d *decoder) findTensors() error {
+	long := tally{code: CodeName, severity: tensor.Warning, text: "the name is over 63 bytes: " + llamaCPP + " refuses it, readers in C cut it"}
+	removed := tally{code: CodeRemoved, severity: tensor.Warning, text: "its type was removed from ggml: " + llamaCPP + " and " + ggufPy + " refuse the file"}
+	unknown := tally{code: CodeUnknown, severity: tensor.Warning, text: "its type is unknown: " + llamaCPP + " and " + ggufPy + " refuse the file"}
+	internal := tally{code: CodeInternal, severity: tensor.Warning, text: "a type that ggml uses between operations: " + llamaCPP + " cannot decode it"}
+	weight := tally{code: CodeWeight, severity: tensor.Danger, text: "a matrix of this type: " + llamaCPP + " crashes at the first token"}
+	empty := tally{code: CodeEmpty, severity: tensor.Note, text: "has no element: builds of llama.cpp before GHSA-3p75-pq92-q28f divide by zero"}
+	scalar := tally{code: CodeScalar, severity: tensor.Note, text: "has no dimension: ollama and gguf-parser-go refuse it"}
+	stray := tally{code: CodeTensor, severity: tensor.Warning, text: "the architecture has no such tensor: " + llamaCPP + " refuses the file"}
+	arch, err := d.archNames()
+	if err != nil {
+		return err
+	}
+	for i := range d.out.Infos {
+		if err := d.steps.Step(); err != nil {
+			return err
+		}
+		info, t := &d.out.Infos[i], d.out.rows[i].typ
+		if len(info.Name) > 63 {
+			long.add(i)
+		}
+		switch {
+		case t.Removed():
+			removed.add(i)
+		case t >= typeCount:
+			unknown.add(i)
+		case info.DType == tensor.Q8_1 || info.DType == tensor.Q8_K:
+			internal.add(i)
+		case len(info.Shape) > 1 && badWeight(info):
+			weight.add(i)
+		}
+		if len(info.Shape) == 0 {
+			scalar.add(i)
+		} else if info.Elements() == 0 {
+			empty.add(i)
+		}
+		if arch != nil && !arch.has(info.Name) {
+			stray.add(i)
+		}
+	}
+	for _, t := range [...]*tally{&long, &removed, &unknown, &internal, &weight, &empty, &scalar, &stray} {
+		if err := d.report(t); err != nil {
+			return err
+		}
+	}
+	return d.findPart()
+}
+
+func (d *decoder) report(t *tally) error {
+	if t.count == 0 {
+		return nil
+	}
+	info := &d.out.Infos[t.first]
+	text, what := t.text, info.TypeName()
+	if t.count > 1 {
+		return d.found(t.code, t.severity, place("tensor", t.first, info.Name), d.out.rows[t.first].off, "%s (%s; the first of %d)", text, wire.Clean(what, wire.MaxQuoted), t.count)
+	}
+	return d.found(t.code, t.severity, place("tensor", t.first, info.Name), d.out.rows[t.first].off, "%s (%s)", text, wire.Clean(what, wire.MaxQuoted))
+}
+
+// badWeight reports a weight of a type that llama.cpp multiplies by without
+// having the code for it.
+func badWeight(i *tensor.Info) bool {
+	switch i.DType {
+	case tensor.I8, tensor.I16, tensor.I32, tensor.I64, tensor.F64:
+		return strings.HasSuffix(i.Name, ".weight")
+	default:
+		return false
+	}
+}
+
+// findPart says that the file is one of several, unless it is opened as such.
+func (d *decoder) findPart() error {
+	if !d.part || d.how.part {
+		return nil
+	}
+	return d.found(CodeSplit, tensor.Note, wire.Quote(splitCountKey), d.keyOffset(splitCountKey),
+		"one file of a split model: %s loads it only together with the others", llamaCPP)
+}
+
+// An archSet is the tensors that one architecture knows. The names that the
+// file repeats for each layer are looked up once.
+type archSet struct {
+	tensors string
+	seen    map[string]bool
+}
+
+// archNames finds the architecture's tensors: nil when there is none, or when
+// the file is no model (an adapter, an importance matrix).
+func (d *decoder) archNames() (*archSet, error) {
+	p := d.out.find(archKey)
+	if p == nil || p.kind != KindString || len(d.out.Infos) == 0 {
+		return nil, nil
+	}
+	if t := d.out.find("general.type"); t != nil && t.str != "model" {
+		return nil, nil
+	}
+	for i := range archs {
+		if archs[i].name == p.str {
+			// At most one entry per tensor of the architecture, all constant text.
+			entries := int64(strings.Count(archs[i].tensors, " "))
+			if err := d.b.Hold(entries * 64); err != nil {
+				return nil, err
+			}
+			return &archSet{archs[i].tensors, map[string]bool{}}, nil
+		}
+	}
+	return nil, nil
+}
+
+// The endings that a tensor's name may have behind its kind.
+var endings = [...]string{".weight", ".bias", ".scale", ".input_scale", ".scales"}
+
+// has reports whether the architecture knows the tensor.
+func (s *archSet) has(name string) bool {
+	for _, e := range endings {
+		if base, ok := strings.CutSuffix(name, e); ok {
+			name = base
+			break
+		}
+	}
+	var room [72]byte
+	kind := normal(room[:0], name)
+	if kind == nil {
+		return false
+	}
+	if s.seen[string(kind)] {
+		return true
+	}
+	text := " " + string(kind) + " "
+	i := strings.Index(s.tensors, text)
+	if i < 0 {
+		return false
+	}
+	s.seen[s.tensors[i+1:i+len(text)-1]] = true
+	return true
+}
+
+// normal replaces the numbers of a name by "#" and "blk.#." by "#", in the room
+// given; nil when it does not fit, which no known name does.
+func normal(room []byte, name string) []byte {
+	for more := true; more; {
+		var part string
+		part, name, more = strings.Cut(name, ".")
+		if number(part) {
+			part = "#"
+		}
+		if len(room)+len(part)+1 > cap(room) {
+			return nil
+		}
+		room = append(room, part...)
+		if more {
+			room = append(room, '.')
+		}
+	}
+	if strings.HasPrefix(string(room), "blk.#.") {
+		room = append(room[:0], room[len("blk.#.")-1:]...)
+		room[0] = '#'
+	}
+	return room
+}
+
+func number(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}

@@ -1,0 +1,156 @@
+package gguf
+
+import (
+	"encoding/binary"
+	"io"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A file is what it takes to read on in a file whose version is known.
+type file struct {
+	r       io.ReaderAt
+	size    int64
+	version uint32
+	order   tensor.Order
+}
+
+// width is the bytes of a length: countable things became 64 bits wide in
+// version 2.
+func (f *file) width() uint64 {
+	if f.version == 1 {
+		return 4
+	}
+	return 8
+}
+
+func (f *file) reader(b *limits.Budget) reader {
+	r := reader{c: wire.NewCursor(Format, f.r, f.size, b), b: b, steps: b.Steps(), f: f, nul: b.Policy().Quirk(QuirkNUL)}
+	if f.order == tensor.Big {
+		r.c.Order = binary.BigEndian
+	}
+	return r
+}
+
+// A reader reads the pieces that keys, arrays and tensor rows are made of.
+type reader struct {
+	c     wire.Cursor
+	b     *limits.Budget
+	steps limits.Steps
+	f     *file
+	trace *tracer // nil unless a dump is asked for
+	count bool    // elements are charged as items: once, at Decode
+	nul   bool    // elements of arrays may hold NUL
+}
+
+func (r *reader) items(n uint64) error {
+	if !r.count {
+		return nil
+	}
+	return r.b.Items(int64(n))
+}
+
+// mark tells a dump about the size bytes before the cursor. On a path that
+// counts, ask for trace first: a value in an interface may cost an allocation.
+func (r *reader) mark(what string, size uint64, value any) {
+	if r.trace != nil {
+		r.trace.add(r.c.Off()-int64(size), r.c.Off(), what, value)
+	}
+}
+
+// wide reads a number of things: 32 bits wide in version 1, else 64.
+func (r *reader) wide() (uint64, error) {
+	if r.f.version == 1 {
+		n, err := r.c.U32()
+		return uint64(n), err
+	}
+	return r.c.U64()
+}
+
+// length is wide for a number that a dump names.
+func (r *reader) length(what string) (uint64, error) {
+	n, err := r.wide()
+	if err == nil && r.trace != nil {
+		r.mark(what, r.f.width(), n)
+	}
+	return n, err
+}
+
+// text reads a string: its length, then that many bytes of UTF-8 without NUL.
+// A NUL would end it early for readers in C and not for others; only a quirk
+// lets it pass, and only in arrays.
+func (r *reader) text(what string, most uint64, nul bool) (string, error) {
+	at := r.c.Off()
+	n, err := r.wide()
+	if err != nil {
+		return "", err
+	}
+	if r.trace != nil {
+		r.mark("length of the "+what, r.f.width(), n)
+	}
+	if _, ok := wire.Add(n, uint64(r.c.Off())); !ok {
+		return "", r.c.FailAt("", at, wire.ErrOverflow.With("%s of %d bytes", what, n))
+	}
+	if n > most {
+		return "", r.c.FailAt("", at, wire.ErrRange.With("%s of %d bytes, at most %d are allowed", what, n, most))
+	}
+	start := r.c.Off()
+	s, err := r.c.String(n)
+	if err != nil {
+		return "", err
+	}
+	if i := badText(s, nul); i >= 0 {
+		return "", r.c.FailAt("", start+int64(i), wire.ErrText.With("%s %s", what, textFault(s[i])))
+	}
+	if r.trace != nil {
+		r.mark(what, n, s)
+	}
+	return s, nil
+}
+
+// kind reads the number of a value's kind.
+func (r *reader) kind(what string) (Kind, error) {
+	n, err := r.c.U32()
+	if err != nil {
+		return 0, err
+	}
+	k := Kind(n)
+	if k >= kindCount {
+		return 0, r.c.FailAt("", r.c.Off()-4, wire.ErrRange.With("%s %d; 0 to 12 are defined", what, n))
+	}
+	r.mark(what, 4, k)
+	return k, nil
+}
+
+// scalar reads a number or a truth value as its bits.
+func (r *reader) scalar(k Kind) (n uint64, err error) {
+	at := r.c.Off()
+	switch k.size() {
+	case 1:
+		var v uint8
+		v, err = r.c.U8()
+		n = uint64(v)
+	case 2:
+		var v uint16
+		v, err = r.c.U16()
+		n = uint64(v)
+	case 4:
+		var v uint32
+		v, err = r.c.U32()
+		n = uint64(v)
+	default:
+		n, err = r.c.U64()
+	}
+	if err != nil {
+		return 0, err
+	}
+	if k == KindBool && n > 1 {
+		return 0, r.c.FailAt("", at, wire.ErrRange.With("a truth value is 0 or 1, not %d", n))
+	}
+	if r.trace != nil {
+		r.mark("value", k.size(), scalarValue(k, n))
+	}
+	return n, nil
+}

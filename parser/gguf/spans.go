@@ -1,0 +1,128 @@
+package gguf
+
+import (
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// spans proves where the tensors lie: each begins where the one before it ends,
+// padded to the alignment, and the last one ends the file.
+func (d *decoder) spans() error {
+	f := d.out
+	f.headerEnd = d.c.Off()
+	start, ok := pad(uint64(f.headerEnd), f.alignment)
+	if !ok {
+		return d.c.Fail("", wire.ErrOverflow.With("data section"))
+	}
+	f.dataStart = int64(start)
+	if len(f.Infos) == 0 {
+		return d.fileEnd(uint64(f.headerEnd))
+	}
+	if start > uint64(f.size) {
+		return d.c.Fail("", wire.ErrTruncated.With("the data section begins at %#x, the file has %#x bytes", start, f.size))
+	}
+	var next uint64 // where the next tensor is expected, from start
+	for i := range f.Infos {
+		if err := d.steps.Step(); err != nil {
+			return err
+		}
+		var err error
+		if next, err = d.span(i, start, next); err != nil {
+			return within(place("tensor", i, f.Infos[i].Name), f.offsetAt(i), err)
+		}
+	}
+	last := &f.Infos[len(f.Infos)-1]
+	if last.DType == tensor.Unknown {
+		f.dataEnd = f.size
+		d.stage = stFindings
+		return nil
+	}
+	return d.fileEnd(uint64(last.Span.End()))
+}
+
+// span places one tensor and returns where the next one is expected.
+func (d *decoder) span(i int, start, next uint64) (uint64, error) {
+	f := d.out
+	info, offset := &f.Infos[i], f.rows[i].offset
+	if i > 0 && f.Infos[i-1].DType == tensor.Unknown && offset >= next {
+		next = offset // the one before it runs to here
+	}
+	switch {
+	case offset%uint64(f.alignment) != 0:
+		return 0, wire.ErrAlign.With("offset %d is no multiple of %d", offset, f.alignment)
+	case offset < next:
+		return 0, wire.ErrOverlap.With("offset %d, the tensor before ends at %d%s", offset, next, d.hint(i))
+	case offset > next && !d.b.Policy().Quirk(QuirkGaps):
+		return 0, wire.ErrGap.With("offset %d, expected %d%s", offset, next, d.hint(i))
+	}
+	at, ok := wire.Add(start, offset)
+	if !ok {
+		return 0, wire.ErrOverflow.With("offset %d", offset)
+	}
+	end, ok := wire.Add(at, uint64(info.Span.Len))
+	if !ok {
+		return 0, wire.ErrOverflow.With("offset %d, %d bytes", offset, info.Span.Len)
+	}
+	if end > uint64(f.size) {
+		return 0, wire.ErrTruncated.With("needs the bytes up to %#x, the file has %#x", end, f.size)
+	}
+	if i > 0 && f.Infos[i-1].DType == tensor.Unknown {
+		before := &f.Infos[i-1]
+		before.Span.Len = int64(at) - before.Span.Off
+	}
+	info.Span.Off = int64(at)
+	if info.DType == tensor.Unknown && i == len(f.Infos)-1 {
+		info.Span.Len = f.size - int64(at)
+	}
+	if err := d.b.Expand(decoded(info)); err != nil {
+		return 0, err
+	}
+	// end <= size, so padding by at most 2^31 cannot overflow.
+	next, _ = pad(end-start, f.alignment)
+	return next, nil
+}
+
+// hint names the one known reason for a file to be off by a little.
+func (d *decoder) hint(i int) string {
+	if i > 0 && d.out.Infos[i-1].DType == tensor.Q2_0 {
+		return " (some forks write type 42 in blocks of 128 elements, 34 bytes)"
+	}
+	return ""
+}
+
+// decoded is what reading the tensor can give at most: four bytes for an
+// element of a block, its own bytes for a plain one.
+func decoded(i *tensor.Info) int64 {
+	g, ok := i.DType.Geometry()
+	if !ok || g.Elems == 1 {
+		return i.Span.Len
+	}
+	n, ok := wire.Mul(uint64(i.Elements()), 4)
+	if !ok {
+		return 1<<63 - 1
+	}
+	return int64(n)
+}
+
+// fileEnd asks that nothing but padding follows the last byte that means
+// something. Writers may leave that padding out.
+func (d *decoder) fileEnd(end uint64) error {
+	f := d.out
+	padded, ok := pad(end, f.alignment)
+	if ok && f.dataStart <= f.size && len(f.Infos) > 0 {
+		padded, ok = pad(end-uint64(f.dataStart), f.alignment)
+		padded += uint64(f.dataStart)
+	}
+	if ok && uint64(f.size) > padded {
+		return d.c.FailAt("", int64(padded), wire.ErrTrailing.With("%d bytes follow the last tensor", uint64(f.size)-padded))
+	}
+	f.dataEnd = int64(end)
+	d.stage = stFindings
+	return nil
+}
+
+// pad rounds n up to a multiple of the alignment, a power of two.
+func pad(n uint64, alignment int64) (uint64, bool) {
+	sum, ok := wire.Add(n, uint64(alignment)-1)
+	return sum &^ (uint64(alignment) - 1), ok
+}

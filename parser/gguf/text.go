@@ -1,0 +1,47 @@
+package gguf
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// badText finds the first byte that text of a GGUF file may not hold: a NUL
+// unless it is allowed, or the beginning of what is not UTF-8. It returns -1
+// for good text.
+func badText[T string | []byte](s T, nul bool) int {
+	for i := 0; i < len(s); {
+		if s[i] < utf8.RuneSelf {
+			if s[i] == 0 && !nul {
+				return i
+			}
+			i++
+			continue
+		}
+		// Converting a few bytes costs no allocation.
+		r, n := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return -1
+}
+
+func textFault(c byte) string {
+	if c == 0 {
+		return "holds a NUL: readers in C take what follows for another text"
+	}
+	return "is not UTF-8"
+}
+
+// goodText reports UTF-8 without NUL. Most texts are short and ASCII up to
+// some place.
+func goodText(p []byte) bool {
+	for i, c := range p {
+		if c-1 < utf8.RuneSelf-1 {
+			continue
+		}
+		return c != 0 && utf8.Valid(p[i:]) && bytes.IndexByte(p[i:], 0) < 0
+	}
+	return true
+}

@@ -1,0 +1,275 @@
+package gguf
+
+import (
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A verifier reads what Decode skipped.
+type verifier struct {
+	reader
+	out    *File
+	vocab  *vocabulary // while the tokens are read, else nil
+	tokens *vocabulary // once they are read
+	nulAt  int64       // of the first NUL that the quirk let through, or 0
+	nulKey string
+	long   []byte // room for a text longer than a window
+	small  [4096]byte
+}
+
+func (v *verifier) run() error {
+	f := v.out
+	defer func() { v.b.Drop(int64(cap(v.long))) }()
+	whole := v.c
+	for i := range f.pairs {
+		p := &f.pairs[i]
+		if p.kind != KindArray {
+			continue
+		}
+		v.c = whole
+		if err := v.array(p); err != nil {
+			return within(place("key", i, p.key), v.c.Off(), err)
+		}
+	}
+	v.c = whole
+	if err := v.paddings(); err != nil {
+		return wire.At(Format, "padding", v.c.Off(), err)
+	}
+	return v.findings()
+}
+
+// array checks one array; the vocabulary is also looked through for tokens
+// that are equal.
+func (v *verifier) array(p *pair) error {
+	if err := v.open(p.body); err != nil {
+		return err
+	}
+	nulBefore := v.nulAt
+	if p.key == tokensKey && p.elem == KindString {
+		vocab, err := newVocabulary(v, p)
+		if err != nil {
+			return err
+		}
+		v.vocab, v.tokens = vocab, vocab
+		defer vocab.close()
+	}
+	err := v.elements(p.elem, p.num)
+	v.vocab = nil
+	if v.nulAt != nulBefore {
+		v.nulKey = p.key
+	}
+	return err
+}
+
+func (v *verifier) elements(elem Kind, n uint64) error {
+	if err := v.b.Enter(); err != nil {
+		return err
+	}
+	defer v.b.Leave()
+	switch elem {
+	case KindString:
+		return v.strings(n)
+	case KindArray:
+		return v.arrays(n)
+	case KindBool:
+		return v.bools(n)
+	default:
+		return v.c.Skip(n * elem.size())
+	}
+}
+
+func (v *verifier) arrays(n uint64) error {
+	for range n {
+		if err := v.steps.Step(); err != nil {
+			return err
+		}
+		elem, m, err := v.arrayHead()
+		if err != nil {
+			return err
+		}
+		if err := v.elements(elem, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *verifier) bools(n uint64) error {
+	for n > 0 {
+		w, err := v.c.Window(1)
+		if err != nil {
+			return err
+		}
+		w = w[:min(uint64(len(w)), n)]
+		for i, b := range w {
+			if b > 1 {
+				return v.c.FailAt("", v.c.Off()+int64(i), wire.ErrRange.With("a truth value is 0 or 1, not %d", b))
+			}
+		}
+		if err := v.b.Step(1); err != nil {
+			return err
+		}
+		n -= uint64(len(w))
+		if err := v.c.Skip(uint64(len(w))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// strings checks n texts: those that lie whole in a window of the file, then
+// the one that does not.
+func (v *verifier) strings(n uint64) error {
+	width := v.f.width()
+	for i := uint64(0); i < n; {
+		w, err := v.c.Window(int(width))
+		if err != nil {
+			return err
+		}
+		off, at := v.c.Off(), uint64(0)
+		for ; i < n; i++ {
+			size, ok := v.size(w, at)
+			if !ok || size > uint64(len(w))-at-width {
+				break
+			}
+			if err := v.one(i, off+int64(at), w[at+width:at+width+size]); err != nil {
+				return err
+			}
+			at += width + size
+		}
+		if err := v.c.Skip(at); err != nil {
+			return err
+		}
+		if i < n {
+			if err := v.crossing(i); err != nil {
+				return err
+			}
+			i++
+		}
+	}
+	return nil
+}
+
+// size reads the length of a text that begins in a window, if it stands there
+// whole.
+func (v *verifier) size(w []byte, at uint64) (uint64, bool) {
+	if v.f.version == 1 {
+		if at+4 > uint64(len(w)) {
+			return 0, false
+		}
+		return uint64(v.c.Order.Uint32(w[at:])), true
+	}
+	if at+8 > uint64(len(w)) {
+		return 0, false
+	}
+	return v.c.Order.Uint64(w[at:]), true
+}
+
+// crossing checks the text at the cursor, which no window held whole.
+func (v *verifier) crossing(i uint64) error {
+	off := v.c.Off()
+	size, err := v.wide()
+	if err != nil {
+		return err
+	}
+	if size > uint64(v.c.Left()) {
+		return v.c.FailAt("", off, wire.ErrRange.With("a string of %d bytes, the array has %d left", size, v.c.Left()))
+	}
+	p, err := v.bytes(size)
+	if err != nil {
+		return err
+	}
+	if err := v.one(i, off, p); err != nil {
+		return err
+	}
+	return v.c.Skip(size)
+}
+
+// one checks one text, whose length stands at off.
+func (v *verifier) one(i uint64, off int64, p []byte) error {
+	if err := v.steps.Step(); err != nil {
+		return err
+	}
+	if !goodText(p) {
+		if err := v.badText(off+int64(v.f.width()), p); err != nil {
+			return err
+		}
+	}
+	if v.vocab != nil {
+		return v.vocab.add(i, off, p)
+	}
+	return nil
+}
+
+func (v *verifier) badText(off int64, p []byte) error {
+	if i := badText(p, v.nul); i >= 0 {
+		return v.c.FailAt("", off+int64(i), wire.ErrText.With("element %s", textFault(p[i])))
+	}
+	if v.nulAt == 0 {
+		v.nulAt = off
+	}
+	return nil
+}
+
+// bytes returns the next n bytes without moving: from the window, or read into
+// a buffer that the next long text uses again.
+func (v *verifier) bytes(size uint64) ([]byte, error) {
+	n, ok := wire.Int(size, wire.MaxSize)
+	if !ok {
+		return nil, wire.ErrRange.With("%d bytes in one text", size)
+	}
+	if n <= wire.Chunk {
+		return v.c.View(n)
+	}
+	if len(v.long) < n {
+		long, err := limits.Grow(v.b, v.long, n-len(v.long))
+		if err != nil {
+			return nil, err
+		}
+		v.b.Drop(int64(cap(v.long)))
+		v.long = long[:cap(long)]
+	}
+	p := v.long[:n]
+	return p, wire.ReadFull(v.f.r, p, v.c.Off())
+}
+
+// paddings asks that the bytes between header and data, and after each tensor,
+// are zero: bytes that no reader looks at are a place to hide.
+func (v *verifier) paddings() error {
+	f := v.out
+	if err := v.zeros(f.headerEnd, min(f.dataStart, f.size)); err != nil {
+		return err
+	}
+	for i := range f.Infos {
+		if f.Infos[i].DType == tensor.Unknown {
+			continue // how much of its span the data fill is not known
+		}
+		end := f.Infos[i].Span.End()
+		padded, _ := pad(uint64(end-f.dataStart), f.alignment)
+		if err := v.zeros(end, min(f.dataStart+int64(padded), f.size)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// zeros asks that a range of the file is zero.
+func (v *verifier) zeros(from, to int64) error {
+	for from < to {
+		if err := v.steps.Step(); err != nil {
+			return err
+		}
+		p := v.small[:min(to-from, int64(len(v.small)))]
+		if err := wire.ReadFull(v.f.r, p, from); err != nil {
+			return wire.At(Format, "padding", from, err)
+		}
+		for i, c := range p {
+			if c != 0 {
+				return wire.At(Format, "padding", from+int64(i), wire.ErrGap.With("byte %#02x where padding is zero", c))
+			}
+		}
+		from += int64(len(p))
+	}
+	return nil
+}
