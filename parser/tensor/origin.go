@@ -36,6 +36,9 @@ func (s *Sharded) Note(b *limits.Budget, found Finding) error {
 	return s.Found.Add(b, s.Format(), found)
 }
 
+// FileNames lists the files of the set in the order of [Info.Part].
+func (s *Sharded) FileNames() []string { return s.Files }
+
 // both closes two things; either may be nil.
 type both struct{ a, b io.Closer }
 

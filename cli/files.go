@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// fileArgs are the arguments of a command that reads files.
+type fileArgs struct {
+	Paths     []string `arg:"" name:"path" help:"Files, folders, ollama:NAME, or - for standard input."`
+	Recursive bool     `short:"r" help:"Go down into folders below."`
+}
+
+// source is one model to report about.
+type source struct {
+	path string
+	err  error // it cannot even be looked for
+	open func(*limits.Budget) (tensor.Model, error)
+	read func(tensor.Model) (done, size int64) // for progress
+}
+
+// each reports about every model that the arguments name, in their order. What
+// is wrong with a file is in its report; each returns only what ends the command.
+func (s *session) each(ctx context.Context, args *fileArgs, opts reportOptions, print func(*report) error) error {
+	for i, path := range args.Paths {
+		if path == "-" {
+			if err := s.one(ctx, s.stdin(ctx), opts, i > 0 || len(args.Paths) > 1, print); err != nil {
+				return err
+			}
+			continue
+		}
+		for src, err := range parser.Find(path, args.Recursive) {
+			one := source{path: src.Path, err: err, open: src.Open, read: parser.Progress}
+			if err := s.one(ctx, one, opts, len(args.Paths) > 1 || src.Path != path, print); err != nil {
+				return err
+			}
+		}
+	}
+	s.summary()
+	return nil
+}
+
+// one reports about one model, under an account of its own.
+func (s *session) one(ctx context.Context, src source, opts reportOptions, named bool, print func(*report) error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	r := &report{path: src.path, named: named, err: src.err}
+	if r.err == nil {
+		b := s.policy.Budget(ctx)
+		defer b.Close()
+		s.fill(r, src, b, opts)
+		if r.model != nil {
+			defer r.model.Close()
+		}
+	}
+	if err, ok := errors.AsType[interrupted](r.err); ok {
+		return err
+	}
+	s.note(r.err)
+	s.count[wire.ClassOf(r.err)]++
+	if err := print(r); err != nil {
+		return err
+	}
+	if r.err != nil {
+		s.complain(src.path, r.err)
+		return nil
+	}
+	return s.out.Flush()
+}
+
+// fill opens the model and sums it up; bodies are read if that was asked for.
+func (s *session) fill(r *report, src source, b *limits.Budget, opts reportOptions) {
+	if opts.usage {
+		defer func() { r.usage = b.Usage() }()
+	}
+	m, err := src.open(b)
+	if err != nil {
+		r.err = err
+		return
+	}
+	r.model = m
+	if opts.verify || s.gate {
+		done := s.progress("verifying "+showPath(src.path), func() (int64, int64) { return src.read(m) })
+		err := parser.Verify(b, m)
+		done()
+		if err != nil {
+			r.err = err
+			return
+		}
+		r.verified = true
+	}
+	r.sum(m.Tensors())
+}
+
+// summary says how many files there were of each class, if there were several.
+func (s *session) summary() {
+	total := 0
+	text := ""
+	for class, n := range s.count {
+		total += n
+		if n > 0 {
+			text += fmt.Sprintf(", %d %v", n, wire.Class(class))
+		}
+	}
+	if total > 1 && !s.quiet && s.out.Flush() == nil {
+		fmt.Fprintf(s.err, "amn: %d files: %s\n", total, text[2:])
+	}
+}

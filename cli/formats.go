@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/parser"
+)
+
+// formatsCmd lists formats.
+type formatsCmd struct{}
+
+func (formatsCmd) Help() string {
+	return `The content of a file decides its format, never its name. What people often have
+instead of a model is refused by name, with what to do about it.`
+}
+
+func (formatsCmd) examples() []example {
+	return []example{
+		{"amn formats", "What is read, and what is not."},
+	}
+}
+
+// Run implements the command.
+func (formatsCmd) Run(s *session) error {
+	if s.json {
+		object(s.out, func(o *jsonObject) {
+			o.field("schema", "amn.formats/1")
+			o.list("formats", func(add func(func(*jsonObject))) {
+				for _, f := range parser.Formats() {
+					add(func(o *jsonObject) {
+						o.field("name", f.Name)
+						o.field("title", f.Title)
+						o.field("extensions", f.Extensions)
+					})
+				}
+			})
+			o.list("refused", func(add func(func(*jsonObject))) {
+				for _, f := range parser.Recognized() {
+					add(func(o *jsonObject) {
+						o.field("what", f.What)
+						o.field("advice", f.Advice)
+					})
+				}
+			})
+		})
+		return s.out.WriteByte('\n')
+	}
+	s.line("Read:")
+	for _, f := range parser.Formats() {
+		s.line("  %-12s %-26s %s", f.Name, f.Title, strings.Join(f.Extensions, " "))
+	}
+	s.line("")
+	s.line("Refused by name, with what to do:")
+	for _, f := range parser.Recognized() {
+		s.line("  %s", f.What)
+		s.line("      %s", f.Advice)
+	}
+	return nil
+}

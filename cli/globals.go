@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+)
+
+// globals are the flags of every command.
+type globals struct {
+	JSON  bool `help:"Print JSON: one object per file, one per line."`
+	Quiet bool `short:"q" help:"No progress and no summary, only results and errors."`
+
+	Limits   string    `group:"limits" placeholder:"FILE|PROFILE" help:"Policy to hold files to: a profile (server, strict, edge) or a JSON file as amn limits show prints it. Files are then verified."`
+	Ceilings axisFlags `embed:"" group:"limits"`
+	MaxSpool string    `group:"limits" placeholder:"SIZE" default:"8GiB" help:"Most that is kept of a pipe on standard input, in a temporary file (${default})."`
+}
+
+// axisFlags hold the ceilings that were given; empty is not given. The names
+// are those of limits.Axis.Flag.
+type axisFlags struct {
+	SingleAlloc  string `name:"max-single-alloc" placeholder:"SIZE" help:"Largest buffer that a file may ask for."`
+	Total        string `name:"max-total" placeholder:"SIZE" help:"Most memory that a file may take."`
+	Items        string `name:"max-items" placeholder:"N" help:"Most tensors, keys, members and values."`
+	InflateRatio string `name:"max-inflate-ratio" placeholder:"N" help:"Most inflated bytes per compressed byte, past 64 MiB."`
+	ExpandRatio  string `name:"max-expand-ratio" placeholder:"N" help:"Most tensor bytes per byte of file, past 64 MiB."`
+	Depth        string `name:"max-depth" placeholder:"N" help:"Deepest nesting."`
+	StepCount    string `name:"max-steps" placeholder:"N" help:"Most steps of a parser."`
+	WorkingSet   string `name:"max-working-set" placeholder:"SIZE" help:"Most memory of the pickle machine."`
+	Time         string `name:"timeout" placeholder:"TIME" help:"Longest time for one file: 60s, 5m, none."`
+}
+
+// given lists the ceilings by axis.
+func (f *axisFlags) given() map[limits.Axis]string {
+	return map[limits.Axis]string{
+		limits.SingleAlloc: f.SingleAlloc, limits.Total: f.Total, limits.Items: f.Items,
+		limits.InflateRatio: f.InflateRatio, limits.ExpandRatio: f.ExpandRatio, limits.Depth: f.Depth,
+		limits.StepCount: f.StepCount, limits.WorkingSet: f.WorkingSet, limits.Time: f.Time,
+	}
+}
+
+// lay sets the ceilings that were given.
+func (f *axisFlags) lay(p *limits.Policy) error {
+	given := f.given()
+	for _, axis := range limits.Axes() {
+		if text := given[axis]; text != "" {
+			if err := p.Set(axis, text); err != nil {
+				return usage{fmt.Sprintf("%s: %v", axis.Flag(), err)}
+			}
+		}
+	}
+	return nil
+}
+
+var flagGroups = []kong.Group{
+	{Key: "limits", Title: "Limits (amn limits show prints what holds):"},
+}
+
+// resolve turns the flags into what the commands use.
+func (s *session) resolve(g *globals) error {
+	s.flags, s.json, s.quiet, s.gate = g, g.JSON, g.Quiet, g.Limits != ""
+	var err error
+	if s.policy, err = readPolicy(g.Limits); err != nil {
+		return fmt.Errorf("--limits: %w", err)
+	}
+	if err := g.Ceilings.lay(&s.policy); err != nil {
+		return err
+	}
+	if s.maxSpool, err = limits.ParseSize(g.MaxSpool); err != nil {
+		return fmt.Errorf("--max-spool: %w", err)
+	}
+	return nil
+}
+
+// readPolicy finds a profile by its name, or reads a file.
+func readPolicy(arg string) (limits.Policy, error) {
+	if arg == "" {
+		return limits.Policy{}, nil
+	}
+	if p, ok := limits.Profile(arg); ok {
+		return p, nil
+	}
+	f, err := os.Open(arg)
+	if err != nil {
+		if os.IsNotExist(err) && !strings.ContainsAny(arg, `/\.`) {
+			return limits.Policy{}, fmt.Errorf("%q is no profile (%s) and no file", arg, strings.Join(limits.Profiles(), ", "))
+		}
+		return limits.Policy{}, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return limits.Policy{}, &fs.PathError{Op: "read", Path: arg, Err: fmt.Errorf("is a folder")}
+	}
+	p, err := limits.ReadPolicy(f)
+	if err != nil {
+		return p, fmt.Errorf("%s: %w", arg, err)
+	}
+	return p, knownFormats(p.RefuseFormats)
+}
+
+// knownFormats refuses a name that no format has: a misspelt refusal would
+// refuse nothing.
+func knownFormats(names []string) error {
+	var known []string
+	for _, f := range parser.Formats() {
+		known = append(known, f.Name)
+	}
+	for _, n := range names {
+		if !slices.Contains(known, n) {
+			return fmt.Errorf("refuse_formats: %q is no format (%s)", n, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}

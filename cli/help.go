@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// An example is a command line of the help, run by a test.
+type example struct{ command, what string }
+
+// examples are what a command offers for its help.
+type examples interface{ examples() []example }
+
+// helpWidth is the widest that help gets, helpLeft the column of flags.
+const (
+	helpWidth = 96
+	helpLeft  = 31
+)
+
+// printHelp prints the help of a command, or of the program.
+func printHelp(_ kong.HelpOptions, c *kong.Context) error {
+	_, err := c.Stdout.Write([]byte(helpText(c.Model, c.Selected())))
+	return err
+}
+
+// helpText is the help of a node; nil is the program.
+func helpText(app *kong.Application, node *kong.Node) string {
+	var h helpWriter
+	if node == nil {
+		h.line("%s", app.Help)
+		h.section("Usage:")
+		h.line("  %s <command> [flags] ...", app.Name)
+		h.commands(app.Node)
+		h.flags(app.Node.Flags)
+		h.section("amn <command> --help says more about a command.")
+		return h.String()
+	}
+	h.line("%s", node.Help)
+	h.section("Usage:")
+	h.line("  %s", usageLine(node))
+	if len(node.Aliases) > 0 {
+		h.line("  also: %s %s", app.Name, strings.Join(node.Aliases, ", "))
+	}
+	if node.Detail != "" {
+		h.section("%s", node.Detail)
+	}
+	if len(node.Children) > 0 {
+		h.commands(node)
+	}
+	if len(node.Positional) > 0 {
+		h.section("Arguments:")
+		for _, p := range node.Positional {
+			h.row(p.Summary(), p.Help)
+		}
+	}
+	h.flags(append(append([]*kong.Flag{}, node.Flags...), app.Node.Flags...))
+	if e, ok := node.Target.Addr().Interface().(examples); ok {
+		h.section("Examples:")
+		for i, e := range e.examples() {
+			if i > 0 {
+				h.line("")
+			}
+			h.line("  # %s", e.what)
+			h.line("  %s", e.command)
+		}
+	}
+	return h.String()
+}
+
+// usageLine is the command with its arguments.
+func usageLine(node *kong.Node) string {
+	s := "amn"
+	for _, n := range strings.Fields(node.Path()) {
+		s += " " + n
+	}
+	for _, p := range node.Positional {
+		s += " " + p.Summary()
+	}
+	return s + " [flags]"
+}
+
+// helpWriter lays text out.
+type helpWriter struct{ strings.Builder }
+
+func (h *helpWriter) line(format string, args ...any) { fmt.Fprintf(h, format+"\n", args...) }
+
+func (h *helpWriter) section(format string, args ...any) {
+	h.WriteByte('\n')
+	h.line(format, args...)
+}
+
+func (h *helpWriter) commands(node *kong.Node) {
+	h.section("Commands:")
+	for _, c := range node.Leaves(true) {
+		h.row(strings.TrimPrefix(c.Path(), node.Path()+" "), c.Help)
+	}
+}
+
+// flags prints the flags by group, those without one first.
+func (h *helpWriter) flags(list []*kong.Flag) {
+	h.section("Flags:")
+	for _, f := range list {
+		if f.Group == nil && !f.Hidden {
+			h.row(flagText(f), f.Help)
+		}
+	}
+	for _, g := range flagGroups {
+		h.section("%s", g.Title)
+		for _, f := range list {
+			if f.Group != nil && f.Group.Key == g.Key && !f.Hidden {
+				h.row(flagText(f), f.Help)
+			}
+		}
+	}
+}
+
+func flagText(f *kong.Flag) string {
+	s := "    --" + f.Name
+	if f.Short != 0 {
+		s = "-" + string(f.Short) + ", --" + f.Name
+	}
+	if !f.IsBool() && !f.IsCounter() {
+		s += " " + f.FormatPlaceHolder()
+	}
+	return s
+}
+
+// row prints what something is called and what it means, wrapped.
+func (h *helpWriter) row(left, text string) {
+	left = "  " + left
+	if len(left) > helpLeft-2 {
+		h.line("%s", left)
+		left = ""
+	}
+	for line := range wrapped(text, helpWidth-helpLeft) {
+		h.line("%-*s%s", helpLeft, left, line)
+		left = ""
+	}
+}
+
+// wrapped breaks text at spaces into lines of at most width bytes, where it can.
+func wrapped(text string, width int) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		line := ""
+		for _, word := range strings.Fields(text) {
+			if line != "" && len(line)+1+len(word) > width {
+				if !yield(line) {
+					return
+				}
+				line = ""
+			}
+			line = strings.TrimPrefix(line+" "+word, " ")
+		}
+		yield(line)
+	}
+}

@@ -1,0 +1,38 @@
+package cli
+
+import "context"
+
+// inspectCmd sums a file up.
+type inspectCmd struct {
+	fileArgs `embed:""`
+
+	Verify bool `help:"Read the bodies too: checksums, real lengths, text."`
+	Usage  bool `help:"Print what the file took of each limit."`
+}
+
+func (inspectCmd) Help() string {
+	return `Reads the header and proves that every tensor lies inside the file. No tensor is
+read unless --verify or --limits asks for it. The exit code is the class of the worst
+file: 0 ok, 1 I/O or internal, 2 usage, 3 malformed, 4 truncated, 5 unsupported,
+6 limit, 7 forbidden.`
+}
+
+func (inspectCmd) examples() []example {
+	return []example{
+		{"amn inspect model.safetensors", "What is in it, from its header alone."},
+		{"amn inspect --verify weights.npz", "The same, and every checksum."},
+		{"amn inspect --limits strict --json upload.npz", "A verdict for a program; exit 0 is accepted."},
+		{"cat weights.npz | amn inspect -", "From a pipe."},
+		{"amn inspect -r models", "Every model in a folder and below."},
+	}
+}
+
+// Run implements the command.
+func (c *inspectCmd) Run(ctx context.Context, s *session) error {
+	return s.each(ctx, &c.fileArgs, reportOptions{verify: c.Verify, usage: c.Usage}, func(r *report) error {
+		if s.json {
+			return s.printJSON("amn.inspect/1", r, tensorsOf(r))
+		}
+		return s.printInspect(r)
+	})
+}

@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// A jsonObject is written field by field, in the order of the calls. Its text is
+// exact: what is no UTF-8 stands as base64 under NAME_base64.
+type jsonObject struct {
+	w     *bufio.Writer
+	wrote bool
+}
+
+// object writes an object that fill fills.
+func object(w *bufio.Writer, fill func(*jsonObject)) {
+	w.WriteByte('{')
+	fill(&jsonObject{w: w})
+	w.WriteByte('}')
+}
+
+func (o *jsonObject) name(name string) {
+	if o.wrote {
+		o.w.WriteByte(',')
+	}
+	o.wrote = true
+	o.w.WriteString(strconv.Quote(name))
+	o.w.WriteByte(':')
+}
+
+// field writes a value that encoding/json can write; its strings are ours.
+func (o *jsonObject) field(name string, v any) {
+	o.name(name)
+	var buf bytes.Buffer
+	e := json.NewEncoder(&buf)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic("internal error: " + err.Error())
+	}
+	o.w.Write(bytes.TrimSuffix(buf.Bytes(), []byte("\n")))
+}
+
+// text writes text of a file, or of a path, whole and exact.
+func (o *jsonObject) text(name, s string) {
+	if utf8.ValidString(s) {
+		o.field(name, s)
+	} else {
+		o.field(name+"_base64", base64.StdEncoding.EncodeToString([]byte(s)))
+	}
+}
+
+// number writes an integer: as a string where a reader of doubles would lose it.
+func (o *jsonObject) number(name string, n int64) { o.field(name, number(n)) }
+
+// numbers writes a list of integers.
+func (o *jsonObject) numbers(name string, list []int64) {
+	out := make([]number, len(list))
+	for i, n := range list {
+		out[i] = number(n)
+	}
+	o.field(name, out)
+}
+
+// object writes an object inside.
+func (o *jsonObject) object(name string, fill func(*jsonObject)) {
+	o.name(name)
+	object(o.w, fill)
+}
+
+// list writes a list of objects: each calls add for every one.
+func (o *jsonObject) list(name string, each func(add func(fill func(*jsonObject)))) {
+	o.name(name)
+	o.w.WriteByte('[')
+	first := true
+	each(func(fill func(*jsonObject)) {
+		if !first {
+			o.w.WriteByte(',')
+		}
+		first = false
+		object(o.w, fill)
+	})
+	o.w.WriteByte(']')
+}
+
+// value writes a value of metadata: text exact, integers as number does, and
+// the floats that JSON cannot write as their names. What is no scalar is told by
+// its length alone.
+func (o *jsonObject) value(name string, v any) {
+	switch v := v.(type) {
+	case string:
+		o.text(name, v)
+	case bool:
+		o.field(name, v)
+	case float32:
+		o.float(name, float64(v), 32)
+	case float64:
+		o.float(name, v, 64)
+	case uint64:
+		if v > math.MaxInt64 {
+			o.field(name, strconv.FormatUint(v, 10))
+		} else {
+			o.number(name, int64(v))
+		}
+	case []any:
+		o.number("length", int64(len(v)))
+	default:
+		if n, ok := integer(v); ok {
+			o.number(name, n)
+		}
+	}
+}
+
+func (o *jsonObject) float(name string, v float64, bits int) {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		o.field(name, strconv.FormatFloat(v, 'g', -1, bits))
+		return
+	}
+	o.field(name, json.Number(strconv.FormatFloat(v, 'g', -1, bits)))
+}
+
+func integer(v any) (int64, bool) {
+	switch v := v.(type) {
+	case int:
+		return int64(v), true
+	case int8:
+		return int64(v), true
+	case int16:
+		return int64(v), true
+	case int32:
+		return int64(v), true
+	case int64:
+		return v, true
+	case uint8:
+		return int64(v), true
+	case uint16:
+		return int64(v), true
+	case uint32:
+		return int64(v), true
+	}
+	return 0, false
+}
+
+// number is an integer that a reader of doubles does not lose.
+type number int64
+
+func (n number) MarshalJSON() ([]byte, error) {
+	s := strconv.FormatInt(int64(n), 10)
+	if n > 1<<53 || n < -1<<53 {
+		s = `"` + s + `"`
+	}
+	return []byte(s), nil
+}

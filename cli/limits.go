@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// limitsCmd holds the commands about limits.
+type limitsCmd struct {
+	Show limitsShowCmd `cmd:"" default:"withargs" help:"Print a policy as JSON, as --limits reads it back."`
+}
+
+// limitsShowCmd prints a policy.
+type limitsShowCmd struct {
+	Profile string `arg:"" optional:"" help:"The profile to print: server (the default), strict or edge. Without it, what --limits and the other flags make."`
+}
+
+func (limitsShowCmd) Help() string {
+	return `server is for an upload handler and the default. strict is for a gate in front of
+others: it refuses pickle files, unknown archive members and every finding. edge is for
+a small machine: 64 MiB in all. Flags are laid over the profile.`
+}
+
+func (limitsShowCmd) examples() []example {
+	return []example{
+		{"amn limits show strict", "What a gate holds files to."},
+		{"amn limits show --max-total 2GiB > policy.json", "A policy of one's own, for --limits policy.json."},
+	}
+}
+
+// Run implements the command.
+func (c *limitsShowCmd) Run(s *session) error {
+	p := s.policy
+	if c.Profile != "" {
+		var ok bool
+		if p, ok = limits.Profile(c.Profile); !ok {
+			return usage{fmt.Sprintf("%q is no profile: %s", c.Profile, strings.Join(limits.Profiles(), ", "))}
+		}
+		if s.flags.Limits != "" {
+			return usage{"a profile and --limits say two things: give one"}
+		}
+		if err := s.flags.Ceilings.lay(&p); err != nil {
+			return err
+		}
+	}
+	text, err := p.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	s.out.Write(text)
+	return s.out.WriteByte('\n')
+}

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// Stdio is what the program reads and writes.
+type Stdio struct {
+	In       io.Reader
+	Out, Err io.Writer
+	// Columns is the width of the terminal that Out is, 0 to find out.
+	Columns int
+}
+
+// app is every command and flag.
+type app struct {
+	globals
+
+	Inspect inspectCmd `cmd:"" aliases:"info" help:"Say what a file is and sum it up."`
+	Parse   parseCmd   `cmd:"" help:"List every tensor of a file."`
+	Formats formatsCmd `cmd:"" help:"List the formats that are read, and what is refused by name."`
+	Limits  limitsCmd  `cmd:"" help:"Show the limits that a file is held to."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+// grace is how long an interrupted command may take to clean up.
+const grace = 5 * time.Second
+
+// interrupted is why a context ended.
+type interrupted struct{ os.Signal }
+
+func (i interrupted) Error() string { return "interrupted by " + i.String() }
+
+// Main runs the program and returns its exit code.
+func Main(ctx context.Context, args []string, stdio Stdio) int {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	signals := make(chan os.Signal, 2)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) { // as nohup asks
+			signal.Notify(signals, s)
+		}
+	}
+	defer signal.Stop(signals)
+	done := make(chan int, 1)
+	go func() { done <- run(ctx, args, stdio) }()
+	select {
+	case code := <-done:
+		return code
+	case s := <-signals:
+		stop(interrupted{s})
+		select {
+		case <-done:
+		case <-signals:
+		case <-time.After(grace):
+		}
+		number, _ := s.(syscall.Signal)
+		return 128 + int(number)
+	}
+}
+
+// brokenPipe is what a shell reports for a program that wrote to a closed pipe.
+const brokenPipe = 128 + 13
+
+// run runs one command. A panic is an internal error, not Go's exit code 2,
+// which is that of wrong usage.
+func run(ctx context.Context, args []string, stdio Stdio) (code int) {
+	s := newSession(stdio)
+	defer func() {
+		if p := recover(); p != nil {
+			s.out.Flush()
+			s.complain("", wire.ErrInternal.With("panic: %s", wire.Clean(fmt.Sprint(p), 512)))
+			code = wire.Internal.ExitCode()
+		}
+	}()
+	err := s.command(ctx, args)
+	if flushed := s.out.Flush(); flushed != nil {
+		err = flushed
+	}
+	switch {
+	case errors.Is(err, syscall.EPIPE):
+		return brokenPipe
+	case err != nil:
+		s.complain("", err)
+		s.note(err)
+	}
+	return s.worst.ExitCode()
+}
+
+// command parses the arguments and runs what they ask for. Errors about files
+// are reported where they occur; what it returns ended the command.
+func (s *session) command(ctx context.Context, args []string) error {
+	var a app
+	k, err := newParser(&a, s)
+	if err != nil {
+		return fmt.Errorf("internal error: %w", err)
+	}
+	if len(args) == 0 {
+		s.usage(k)
+		return nil
+	}
+	exited := false
+	k.Exit = func(int) { exited = true }
+	parsed, err := k.Parse(permute(k.Model, args))
+	switch {
+	case exited: // help was printed
+		return nil
+	case err != nil:
+		return usageError(k, err)
+	}
+	if err := s.resolve(&a.globals); err != nil {
+		return usageError(k, err)
+	}
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	return parsed.Run(s)
+}
+
+func newParser(a *app, s *session) (*kong.Kong, error) {
+	return kong.New(a,
+		kong.Name("amn"),
+		kong.Description("Parse any tensor file and let no hostile byte through."),
+		kong.Writers(s.out, s.err),
+		kong.Help(printHelp),
+		kong.ExplicitGroups(flagGroups),
+	)
+}
+
+// usage prints the help to standard error: nothing was asked for.
+func (s *session) usage(k *kong.Kong) {
+	k.Stdout = s.err
+	if c, err := kong.Trace(k, nil); err == nil {
+		printHelp(kong.HelpOptions{}, c)
+	}
+	s.worst = wire.Usage
+}

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// parseCmd lists tensors.
+type parseCmd struct {
+	fileArgs `embed:""`
+
+	Tensor []string `sep:"none" placeholder:"GLOB" help:"List only tensors whose name matches: * any text, ? one character, [a-z] one of a range. May be given several times."`
+	Sort   string   `enum:"file,name,size" default:"file" help:"Order: ${enum}."`
+	Usage  bool     `help:"Print what the file took of each limit."`
+}
+
+func (parseCmd) Help() string {
+	return `One line per tensor: name, type, shape (outermost dimension first) and size; then
+the totals of each type. Totals are of the tensors listed.`
+}
+
+func (parseCmd) examples() []example {
+	return []example{
+		{"amn parse model.safetensors", "Every tensor, in the order of the file."},
+		{"amn parse --sort size --tensor '*.weight' model.safetensors", "The weights, the largest first."},
+		{"amn parse --json weights.npz", "For a program: shapes, offsets, everything."},
+	}
+}
+
+// Run implements the command.
+func (c *parseCmd) Run(ctx context.Context, s *session) error {
+	for _, g := range c.Tensor {
+		if _, err := path.Match(glob(g), ""); err != nil {
+			return usage{fmt.Sprintf("--tensor: %q is no pattern", g)}
+		}
+	}
+	return s.each(ctx, &c.fileArgs, reportOptions{usage: c.Usage}, func(r *report) error {
+		list := c.pick(r)
+		if s.json {
+			return s.printJSON("amn.parse/1", r, list)
+		}
+		return s.printParse(r, list)
+	})
+}
+
+// pick selects and orders the tensors of a report, and sums them up anew.
+func (c *parseCmd) pick(r *report) iter.Seq[tensor.Info] {
+	all := tensorsOf(r)
+	if r.err != nil || len(c.Tensor) == 0 && c.Sort == "file" {
+		return all
+	}
+	var list []tensor.Info
+	for i := range all {
+		if c.matches(i.Name) {
+			list = append(list, i)
+		}
+	}
+	switch c.Sort {
+	case "name":
+		slices.SortStableFunc(list, func(a, b tensor.Info) int { return cmp.Compare(a.Name, b.Name) })
+	case "size":
+		slices.SortStableFunc(list, func(a, b tensor.Info) int { return cmp.Compare(b.Bytes(), a.Bytes()) })
+	}
+	picked := slices.Values(list)
+	r.sum(picked)
+	return picked
+}
+
+// glob lets the wildcards of path.Match match slashes too.
+func glob(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
+
+func (c *parseCmd) matches(name string) bool {
+	return len(c.Tensor) == 0 || slices.ContainsFunc(c.Tensor, func(g string) bool {
+		ok, _ := path.Match(glob(g), glob(name))
+		return ok
+	})
+}

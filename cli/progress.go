@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+const (
+	progressEvery = 200 * time.Millisecond
+	// progressAfter is how long work may take in silence.
+	progressAfter = time.Second
+)
+
+// progress shows how far long work is: a bar on a terminal, one line per ten
+// percent elsewhere, nothing when quiet. The work ends by calling done.
+func (s *session) progress(what string, at func() (done, size int64)) (done func()) {
+	if s.quiet {
+		return func() {}
+	}
+	m := &meter{what: what, at: at, began: time.Now()}
+	if f, ok := s.err.(*os.File); ok {
+		m.columns = columnsOf(f)
+	}
+	m.first, _ = at()
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(progressEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				fmt.Fprint(s.err, m.clear())
+				return
+			case now := <-tick.C:
+				if now.Sub(m.began) >= progressAfter {
+					fmt.Fprint(s.err, m.show(now))
+				}
+			}
+		}
+	}()
+	return func() {
+		close(stop)
+		<-stopped
+	}
+}
+
+// meter is one piece of long work.
+type meter struct {
+	what    string
+	at      func() (done, size int64)
+	began   time.Time
+	first   int64 // bytes that were read before
+	columns int   // of the terminal, 0 if it is none
+	tenths  int64 // shown last, where there is no terminal
+	shown   bool  // something stands on the terminal's line
+}
+
+// show is what to print now, "" for nothing.
+func (m *meter) show(now time.Time) string {
+	n, size := m.at()
+	n -= m.first
+	rate := float64(n) / max(now.Sub(m.began).Seconds(), 1e-3)
+	if m.columns > 0 {
+		m.shown = true
+		return "\r" + cutColumns(m.line(n, size, rate), m.columns-1) + "\x1b[K"
+	}
+	if size <= 0 {
+		return ""
+	}
+	tenths := min(n*10/size, 9)
+	if tenths <= m.tenths {
+		return ""
+	}
+	m.tenths = tenths
+	return fmt.Sprintf("amn: %s: %d%%, %s\n", m.what, tenths*10, left(n, size, rate))
+}
+
+// line is the bar: [#####-----]  45%  1.20 GB of 2.61 GB  830 MB/s  2s left
+func (m *meter) line(n, size int64, rate float64) string {
+	if size <= 0 {
+		return fmt.Sprintf("%s  %s  %s/s", m.what, formatBytes(n), formatBytes(int64(rate)))
+	}
+	const cells = 20
+	n = min(n, size)
+	full := int(n * cells / size)
+	return fmt.Sprintf("[%s%s] %3d%%  %s of %s  %s  %s",
+		strings.Repeat("#", full), strings.Repeat("-", cells-full), n*100/size,
+		formatBytes(n), formatBytes(size), left(n, size, rate), m.what)
+}
+
+// left is the rate and the time that is left.
+func left(n, size int64, rate float64) string {
+	s := formatBytes(int64(rate)) + "/s"
+	if rate >= 1 && n < size {
+		s += ", " + time.Duration(float64(size-n)/rate*float64(time.Second)).Round(time.Second).String() + " left"
+	}
+	return s
+}
+
+// clear takes the bar off the terminal.
+func (m *meter) clear() string {
+	if !m.shown {
+		return ""
+	}
+	return "\r\x1b[K"
+}

@@ -1,0 +1,277 @@
+package cli
+
+import (
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// labelWidth is the column at which the values of a summary begin; inside a
+// list, labels are one shorter.
+const labelWidth = 13
+
+// line prints one line, cut to the terminal's width.
+func (s *session) line(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if s.columns > 0 {
+		text = cutColumns(text, s.columns)
+	}
+	s.out.WriteString(strings.TrimRight(text, " "))
+	s.out.WriteByte('\n')
+}
+
+// fact prints a line of a summary.
+func (s *session) fact(indent, label, value string) {
+	width := labelWidth
+	if indent != "" {
+		width--
+	}
+	s.line("%s%-*s%s", indent, width, label+":", value)
+}
+
+// heading prints the path where there may be several, and a space between them.
+func (s *session) heading(r *report) {
+	if !r.named {
+		return
+	}
+	if s.printed {
+		s.line("")
+	}
+	s.printed = true
+	s.line("%s:", showPath(r.path))
+}
+
+// printInspect prints a summary.
+func (s *session) printInspect(r *report) error {
+	if r.err != nil {
+		return s.printUsage(r)
+	}
+	s.heading(r)
+	v := viewOf(r.model)
+	s.fact("", "Format", v.title)
+	for _, f := range v.facts {
+		s.fact("", f.label, f.value)
+	}
+	s.fact("", "Tensors", formatCount(r.total.Tensors))
+	s.fact("", "Elements", formatCount(r.total.Elements))
+	s.fact("", "Total size", formatBytes(r.total.Bytes))
+	if len(r.groups) > 0 {
+		s.fact("", "Dtypes", dtypes(r.groups))
+	}
+	if meta := metadata(r.model); meta != "" {
+		s.fact("", "Metadata", meta)
+	}
+	s.fact("", "Bodies", r.bodies())
+	s.printFindings("", r)
+	return s.printUsage(r)
+}
+
+// dtypes is "BF16 (12.5 GB), F32 (24 B)", or the one type alone.
+func dtypes(groups []group) string {
+	if len(groups) == 1 {
+		return typeText(groups[0].Type)
+	}
+	var list []string
+	for _, g := range groups {
+		list = append(list, fmt.Sprintf("%s (%s, %s)", typeText(g.Type), formatCount(g.Tensors), formatBytes(g.Bytes)))
+	}
+	return strings.Join(list, ", ")
+}
+
+// typeText is a type's name, which may be the file's own.
+func typeText(name string) string { return wire.Clean(name, 32) }
+
+// metadata names the keys; short values stand beside them.
+func metadata(m tensor.Model) string {
+	const most = 8
+	var list []string
+	n := int64(0)
+	for key, value := range m.Meta() {
+		if n++; n > most {
+			continue
+		}
+		text := wire.Clean(key, wire.MaxQuoted)
+		if v := scalarText(value); v != "" {
+			text += "=" + v
+		}
+		list = append(list, text)
+	}
+	if n > most {
+		list = append(list, fmt.Sprintf("and %s more", formatCount(n-most)))
+	}
+	return strings.Join(list, ", ")
+}
+
+// scalarText is a value of metadata that fits on a line, or "".
+func scalarText(v any) string {
+	switch v := v.(type) {
+	case string:
+		return wire.Clean(v, wire.MaxQuoted)
+	case bool, int8, int16, int32, int64, int, uint8, uint16, uint32, uint64, uint, float32, float64:
+		return fmt.Sprint(v)
+	default:
+		return ""
+	}
+}
+
+func (s *session) printFindings(indent string, r *report) {
+	found := r.model.Findings()
+	if len(found) == 0 {
+		return
+	}
+	s.fact(indent, "Findings", strconv.Itoa(len(found)))
+	for _, f := range found {
+		s.out.WriteString(indent + "  " + pad(f.Severity.String(), 9) + tidy(f.String(), wire.MaxMessage) + "\n")
+	}
+}
+
+// printUsage prints what the model took of each limit.
+func (s *session) printUsage(r *report) error {
+	if r.usage == nil {
+		return nil
+	}
+	if r.err != nil {
+		s.heading(r)
+	}
+	s.line("Limits:      most at once, of")
+	for _, u := range r.usage {
+		s.line("  %-14s %10s  %s", u.Axis, axisText(u.Axis, u.Peak), axisText(u.Axis, u.Limit))
+	}
+	return nil
+}
+
+// axisText is a number of an axis in its unit.
+func axisText(a limits.Axis, n int64) string {
+	switch a {
+	case limits.SingleAlloc, limits.Total, limits.WorkingSet:
+		return formatBytes(n)
+	case limits.InflateRatio, limits.ExpandRatio:
+		return formatCount(n) + ":1"
+	case limits.Time:
+		if n < 0 {
+			return "none"
+		}
+		return time.Duration(n).Round(10 * time.Microsecond).String()
+	default:
+		return formatCount(n)
+	}
+}
+
+// printParse prints a table of tensors and the totals of their types.
+func (s *session) printParse(r *report, list iter.Seq[tensor.Info]) error {
+	if r.err != nil {
+		return s.printUsage(r)
+	}
+	if s.printed {
+		s.line("")
+	}
+	s.printed = true
+	v := viewOf(r.model)
+	s.line("Parsed %s (%s)", showPath(r.path), v.title)
+	for _, f := range v.facts {
+		s.fact("  ", f.label, f.value)
+	}
+	s.fact("  ", "Tensors", tensorCount(r))
+	s.fact("  ", "Total size", formatBytes(r.total.Bytes))
+	s.printFindings("  ", r)
+	if r.total.Tensors > 0 {
+		s.line("")
+		s.printTensors(v, list)
+		s.line("")
+		s.printTotals(r)
+	}
+	return s.printUsage(r)
+}
+
+// tensorCount is the number of tensors listed, of all if some are not.
+func tensorCount(r *report) string {
+	if all := int64(r.model.Len()); all != r.total.Tensors {
+		return formatCount(r.total.Tensors) + " of " + formatCount(all)
+	}
+	return formatCount(r.total.Tensors)
+}
+
+// The least widths of the table's columns, and the widest that a shape gets.
+const (
+	minName, minType, minShape, maxShape = 30, 6, 15, 48
+	sizeWidth                            = 9
+)
+
+// printTensors prints a row per tensor, in columns as wide as the widest of
+// each, names cut where the terminal ends.
+func (s *session) printTensors(v view, list iter.Seq[tensor.Info]) {
+	name, typ, shape := minName, minType, minShape
+	shared := map[string]int{}
+	for i := range list {
+		name = max(name, columns(nameText(i.Name)))
+		typ = max(typ, columns(typeText(i.TypeName())))
+		shape = min(max(shape, columns(v.shapeText(&i))), maxShape)
+		if i.Storage != "" {
+			shared[i.Storage]++
+		}
+	}
+	if s.columns > 0 {
+		rest := len("    ") + typ + shape + sizeWidth + 1
+		name = max(min(name, s.columns-rest), 12)
+	}
+	for i := range list {
+		s.line("  %s %s %s %s%s",
+			pad(cutColumns(nameText(i.Name), name), name), pad(typeText(i.TypeName()), typ),
+			pad(cutColumns(v.shapeText(&i), shape), shape), padLeft(sizeText(&i), sizeWidth), noteText(&i, shared))
+	}
+}
+
+// nameText is a tensor's name as it may reach a terminal, whole.
+func nameText(name string) string { return wire.Clean(name, 16*len(name)+16) }
+
+func (v *view) shapeText(i *tensor.Info) string {
+	if v.shape != nil {
+		return formatShape(v.shape(i.Shape))
+	}
+	return formatShape(i.Shape)
+}
+
+func sizeText(i *tensor.Info) string { return formatBytes(i.Bytes()) }
+
+// noteText says what is unusual about how a tensor is stored.
+func noteText(i *tensor.Info, shared map[string]int) string {
+	var notes []string
+	if i.Order == tensor.Big {
+		notes = append(notes, "big-endian")
+	}
+	if i.Strides != nil {
+		notes = append(notes, "strided")
+	}
+	if i.Storage != "" && shared[i.Storage] > 1 {
+		notes = append(notes, "shared storage")
+	}
+	if len(notes) == 0 {
+		return ""
+	}
+	return "  " + strings.Join(notes, ", ")
+}
+
+// printTotals prints a row per type.
+func (s *session) printTotals(r *report) {
+	rows := r.groups
+	if len(rows) > 1 {
+		rows = append(rows[:len(rows):len(rows)], r.total)
+		rows[len(rows)-1].Type = "total"
+	}
+	typ, count, elems := minType, 0, 0
+	for _, g := range rows {
+		typ = max(typ, columns(typeText(g.Type)))
+		count = max(count, len(plural(g.Tensors, "tensor")))
+		elems = max(elems, len(plural(g.Elements, "element")))
+	}
+	for _, g := range rows {
+		s.line("  %s  %-*s  %-*s %s", pad(typeText(g.Type), typ), count, plural(g.Tensors, "tensor"),
+			elems, plural(g.Elements, "element"), padLeft(formatBytes(g.Bytes), sizeWidth))
+	}
+}

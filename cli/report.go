@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A report is what is known of one model, or why nothing is.
+type report struct {
+	path     string
+	named    bool // print the path: there may be more than one
+	err      error
+	model    tensor.Model // nil if it could not be opened
+	verified bool
+	total    group
+	groups   []group
+	usage    []limits.AxisUsage // if it was asked for
+}
+
+// reportOptions are what a command wants to know.
+type reportOptions struct {
+	verify, usage bool
+}
+
+// A group is the tensors that are stored alike.
+type group struct {
+	Type     string
+	Tensors  int64
+	Elements int64
+	Bytes    int64
+}
+
+func (g *group) add(i *tensor.Info) {
+	g.Tensors++
+	g.Elements = addCap(g.Elements, i.Elements())
+	g.Bytes = addCap(g.Bytes, i.Bytes())
+}
+
+// addCap adds, up to the largest number: tensors of no elements may state any
+// shape.
+func addCap(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// sum adds up tensors, by type, the largest group first.
+func (r *report) sum(list iter.Seq[tensor.Info]) {
+	r.total, r.groups = group{}, nil
+	at := map[string]int{}
+	for i := range list {
+		name := i.TypeName()
+		k, ok := at[name]
+		if !ok {
+			k = len(r.groups)
+			at[name] = k
+			r.groups = append(r.groups, group{Type: name})
+		}
+		r.groups[k].add(&i)
+		r.total.add(&i)
+	}
+	slices.SortStableFunc(r.groups, func(a, b group) int {
+		return cmp.Or(-cmp.Compare(a.Bytes, b.Bytes), cmp.Compare(a.Type, b.Type))
+	})
+}
+
+// tensorsOf lists the tensors of a model that was accepted.
+func tensorsOf(r *report) iter.Seq[tensor.Info] {
+	if r.err != nil || r.model == nil {
+		return func(func(tensor.Info) bool) {}
+	}
+	return r.model.Tensors()
+}
+
+// placed finds the place that an error belongs to.
+func placed(err error) (parser.Error, bool) {
+	if e, ok := errors.AsType[*parser.Error](err); ok {
+		return *e, true
+	}
+	return parser.Error{Off: wire.NoOffset}, false
+}
+
+// class is what the model came to.
+func (r *report) class() wire.Class { return wire.ClassOf(r.err) }
+
+// format is the container's name, "" if that is not known.
+func (r *report) format() string {
+	if r.model != nil {
+		return r.model.Format()
+	}
+	e, _ := placed(r.err)
+	for _, f := range parser.Formats() {
+		if f.Name == e.Format {
+			return f.Name
+		}
+	}
+	return ""
+}
+
+// bodies says whether tensor data was read.
+func (r *report) bodies() string {
+	if r.verified {
+		return "verified"
+	}
+	return "not read"
+}

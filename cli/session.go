@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// A session is one run of the program: its flags resolved, its streams, and the
+// worst that happened so far.
+type session struct {
+	in      io.Reader
+	out     *bufio.Writer
+	err     io.Writer
+	columns int // of the terminal that is written to, 0 if it is none
+
+	flags       *globals
+	json, quiet bool
+	gate        bool // a policy was asked for: bodies are verified
+	policy      limits.Policy
+	maxSpool    int64
+	stdinTaken  bool
+	printed     bool // a file, so that the next one gets a space before it
+
+	worst wire.Class
+	count [wire.Differs + 1]int // files by class
+}
+
+func newSession(stdio Stdio) *session {
+	s := &session{in: stdio.In, out: bufio.NewWriterSize(stdio.Out, 64<<10), err: stdio.Err, columns: stdio.Columns}
+	if f, ok := stdio.Out.(*os.File); ok && s.columns == 0 {
+		s.columns = columnsOf(f)
+	}
+	return s
+}
+
+// note keeps the worst class: the exit code is the highest one seen.
+func (s *session) note(err error) { s.worst = max(s.worst, wire.ClassOf(err)) }
+
+// complain prints an error for people, after what was printed as data.
+func (s *session) complain(path string, err error) {
+	if s.out.Flush() != nil || errors.As(err, new(interrupted)) {
+		return
+	}
+	text := tidy(message(path, err), wire.MaxMessage)
+	if path != "" {
+		text = showPath(path) + ": " + text
+	}
+	fmt.Fprintf(s.err, "amn: %s\n", text)
+	if hint := hintFor(err, &s.policy); hint != "" {
+		fmt.Fprintf(s.err, "     %s\n", hint)
+	}
+}
+
+// message is an error's text where the path stands before it. What is known
+// before the format is, needs no place: it is about the file as a whole.
+func message(path string, err error) string {
+	if e, ok := errors.AsType[*fs.PathError](err); ok && e.Path == path && error(e) == err {
+		return e.Err.Error()
+	}
+	if e, ok := placed(err); ok && e.Format == "detect" && e.Where == "" && path != "" {
+		return e.Err.Error()
+	}
+	return err.Error()
+}
+
+// hintFor says which flag raises the limit that was reached.
+func hintFor(err error, p *limits.Policy) string {
+	if e, ok := errors.AsType[*limits.Error](err); ok {
+		return fmt.Sprintf("%s raises it; it is %s", e.Axis.Flag(), axisText(e.Axis, p.Limit(e.Axis)))
+	}
+	if e, ok := errors.AsType[*spoolError](err); ok {
+		return fmt.Sprintf("--max-spool raises it; it is %s", limits.FormatSize(e.limit))
+	}
+	return ""
+}
+
+// tidy cleans text that may quote a file or an argument, its quotes left alone.
+func tidy(s string, limit int) string {
+	var out strings.Builder
+	for s != "" {
+		i := strings.IndexAny(s, "\"\\")
+		if i < 0 {
+			i = len(s)
+		}
+		out.WriteString(wire.Clean(s[:i], 8*len(s)+8))
+		if i < len(s) {
+			out.WriteByte(s[i])
+			i++
+		}
+		s = s[i:]
+	}
+	return cutBytes(out.String(), limit)
+}
+
+// cutBytes cuts at a rune's edge.
+func cutBytes(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	const ellipsis = "…"
+	end := limit - len(ellipsis)
+	for end > 0 && s[end]&0xc0 == 0x80 {
+		end--
+	}
+	return s[:end] + ellipsis
+}
+
+// showPath is a path as it may reach a terminal, whole.
+func showPath(path string) string { return tidy(path, 4096) }

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// spoolError is a pipe that gives more than may be kept of it.
+type spoolError struct{ limit int64 }
+
+func (e *spoolError) Error() string {
+	return fmt.Sprintf("limit spool: standard input gives more than %d bytes", e.limit)
+}
+
+func (e *spoolError) Unwrap() error { return limits.ErrLimit }
+
+// stdin is standard input as a source: a regular file is used in place, from
+// where it stands; a pipe is kept in a temporary file that has no name.
+func (s *session) stdin(ctx context.Context) source {
+	src := source{path: "-"}
+	if s.stdinTaken {
+		src.err = usage{"standard input can be read once only"}
+		return src
+	}
+	s.stdinTaken = true
+	r, size, closer, err := s.input(ctx)
+	if err != nil {
+		src.err = err
+		return src
+	}
+	read := &counter{r: r}
+	src.open = func(b *limits.Budget) (tensor.Model, error) {
+		m, err := parser.Decode(read, size, b)
+		if err != nil {
+			closer.Close()
+			return nil, err
+		}
+		if p, ok := m.(tensor.Placer); ok {
+			p.Place(nil, closer)
+		}
+		return m, nil
+	}
+	src.read = func(tensor.Model) (int64, int64) { return read.n.Load(), size }
+	return src
+}
+
+// counter counts what is read.
+type counter struct {
+	r io.ReaderAt
+	n atomic.Int64
+}
+
+func (c *counter) ReadAt(p []byte, off int64) (int, error) {
+	n, err := c.r.ReadAt(p, off)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// input gives random access to what comes in.
+func (s *session) input(ctx context.Context) (io.ReaderAt, int64, io.Closer, error) {
+	f, ok := s.in.(*os.File)
+	if !ok {
+		return s.spool(ctx)
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, 0, nil, err
+	case info.IsDir():
+		return nil, 0, nil, wire.ErrUnsupported.With("standard input is a folder")
+	case columnsOf(f) > 0:
+		return nil, 0, nil, usage{"standard input is a terminal: pipe a file into it"}
+	case info.Mode().IsRegular():
+		at, err := f.Seek(0, io.SeekCurrent)
+		if err != nil {
+			return nil, 0, nil, err
+		}
+		size := max(info.Size()-at, 0)
+		return io.NewSectionReader(f, at, size), size, io.NopCloser(nil), nil
+	default:
+		return s.spool(ctx)
+	}
+}
+
+// chunkLen is how much is taken from a pipe at once.
+const chunkLen = 1 << 20
+
+// spool keeps a pipe in a temporary file, which loses its name at once: whatever
+// ends the program, nothing is left behind.
+func (s *session) spool(ctx context.Context) (io.ReaderAt, int64, io.Closer, error) {
+	f, err := os.CreateTemp("", "amn-*")
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	kept := &temporary{File: f, named: os.Remove(f.Name()) != nil}
+	var n atomic.Int64
+	done := s.progress("reading standard input", func() (int64, int64) { return n.Load(), 0 })
+	defer done()
+	for chunk := range chunks(ctx, s.in) {
+		if chunk.err == nil && n.Load()+int64(len(chunk.p)) > s.maxSpool {
+			chunk.err = &spoolError{s.maxSpool}
+		}
+		if chunk.err == nil {
+			_, chunk.err = f.Write(chunk.p)
+		}
+		if chunk.err != nil {
+			kept.Close()
+			return nil, 0, nil, chunk.err
+		}
+		n.Add(int64(len(chunk.p)))
+	}
+	return f, n.Load(), kept, nil
+}
+
+// temporary is a file that is gone once it is closed.
+type temporary struct {
+	*os.File
+	named bool // where an open file cannot lose its name
+}
+
+func (t *temporary) Close() error {
+	err := t.File.Close()
+	if t.named {
+		err = errors.Join(err, os.Remove(t.Name()))
+	}
+	return err
+}
+
+type chunk struct {
+	p   []byte
+	err error
+}
+
+// chunks reads r to its end, or until the context ends: a read of a pipe that
+// nobody writes to cannot be called off, so it is left behind.
+func chunks(ctx context.Context, r io.Reader) func(func(chunk) bool) {
+	return func(yield func(chunk) bool) {
+		next, free := make(chan chunk), make(chan []byte, 2)
+		stopped := make(chan struct{})
+		defer close(stopped)
+		defer close(free)
+		free <- make([]byte, chunkLen)
+		free <- make([]byte, chunkLen)
+		go func() {
+			defer close(next)
+			for p := range free {
+				n, err := r.Read(p)
+				c := chunk{p[:n], err}
+				if err == io.EOF {
+					c.err = nil
+				}
+				select {
+				case next <- c:
+				case <-stopped:
+					return
+				}
+				if err != nil {
+					return
+				}
+			}
+		}()
+		for {
+			select {
+			case <-ctx.Done():
+				yield(chunk{err: context.Cause(ctx)})
+				return
+			case c, ok := <-next:
+				if !ok || !yield(c) || c.err != nil {
+					return
+				}
+				free <- c.p[:cap(c.p)]
+			}
+		}
+	}
+}

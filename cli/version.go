@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+// versionCmd prints the version.
+type versionCmd struct{}
+
+func (versionCmd) examples() []example {
+	return []example{{"amn version", "Version, commit, Go and platform."}}
+}
+
+// build is what the binary knows of itself.
+type build struct {
+	version, commit string
+	modified        bool
+}
+
+func buildOf(info *debug.BuildInfo, ok bool) build {
+	b := build{version: "(devel)"}
+	if !ok {
+		return b
+	}
+	if info.Main.Version != "" {
+		b.version = info.Main.Version
+	}
+	for _, set := range info.Settings {
+		switch set.Key {
+		case "vcs.revision":
+			b.commit = set.Value
+		case "vcs.modified":
+			b.modified = set.Value == "true"
+		}
+	}
+	return b
+}
+
+// Run implements the command.
+func (versionCmd) Run(s *session) error {
+	b := buildOf(debug.ReadBuildInfo())
+	platform := runtime.GOOS + "/" + runtime.GOARCH
+	if s.json {
+		object(s.out, func(o *jsonObject) {
+			o.field("schema", "amn.version/1")
+			o.field("version", b.version)
+			o.field("commit", b.commit)
+			o.field("modified", b.modified)
+			o.field("go", runtime.Version())
+			o.field("platform", platform)
+		})
+		return s.out.WriteByte('\n')
+	}
+	s.line("amn %s", b.version)
+	if b.commit != "" {
+		state := ""
+		if b.modified {
+			state = ", with changes"
+		}
+		s.fact("", "Commit", b.commit[:min(12, len(b.commit))]+state)
+	}
+	s.fact("", "Built with", fmt.Sprintf("%s for %s", runtime.Version(), platform))
+	return nil
+}

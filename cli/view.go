@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A view is what one format shows besides what all formats share.
+type view struct {
+	title string // "GGUF v3"
+	facts []fact
+	// shape orders the dimensions as the format's own tools print them; nil for
+	// outermost first.
+	shape func([]int64) []int64
+}
+
+// A fact is one line of a summary.
+type fact struct{ label, value string }
+
+// sharded is a model of several files.
+type sharded interface{ FileNames() []string }
+
+// viewOf describes a model by its type.
+func viewOf(m tensor.Model) view {
+	var v view
+	for _, f := range parser.Formats() {
+		if f.Name == m.Format() {
+			v.title = f.Title
+		}
+	}
+	if s, ok := m.(sharded); ok {
+		v.facts = append(v.facts, fact{"Files", fmt.Sprintf("%d, from %s", len(s.FileNames()), showPath(slices.Min(s.FileNames())))})
+	}
+	return v
+}

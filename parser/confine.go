@@ -1,0 +1,156 @@
+package parser
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// confined is a folder of this machine. Nothing outside of it is reached, except
+// the one file that the caller named, and, in a snapshot of the Hugging Face
+// hub's cache, the blobs of that snapshot's model.
+type confined struct {
+	root *os.Root
+
+	hub  *os.Root // the models--NAME folder, or nil
+	snap string   // the folder's path in hub, with slashes: snapshots/REVISION
+
+	name string // the file that the caller named
+	path string // and where it is, "" for none
+}
+
+// confine opens a folder. Only name is looked up by path, if the caller gave
+// one; links on it are the caller's own.
+func confine(dir, name, path string) (*folder, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	c := &confined{root: root, name: name, path: path}
+	if hub, snap := snapshot(dir); hub != "" {
+		if c.hub, err = os.OpenRoot(hub); err != nil {
+			root.Close()
+			return nil, err
+		}
+		c.snap = snap
+	}
+	return newFolder(c, c), nil
+}
+
+// snapshot finds the models--NAME folder that a folder is a snapshot of.
+func snapshot(dir string) (hub, snap string) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", ""
+	}
+	if real, err = filepath.Abs(real); err != nil {
+		return "", ""
+	}
+	parts := strings.Split(filepath.ToSlash(real), "/")
+	for i := len(parts) - 3; i >= 0; i-- {
+		if strings.HasPrefix(parts[i], "models--") && parts[i+1] == "snapshots" {
+			return filepath.FromSlash(strings.Join(parts[:i+1], "/")), strings.Join(parts[i+1:], "/")
+		}
+	}
+	return "", ""
+}
+
+// isNamed reports the file that the caller named.
+func (c *confined) isNamed(name string) bool { return c.path != "" && name == c.name }
+
+// Open opens a file for reading.
+func (c *confined) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	if c.isNamed(name) {
+		return os.OpenFile(c.path, os.O_RDONLY|nonblock, 0)
+	}
+	root, at := c.follow(name)
+	f, err := root.OpenFile(at, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, outside(name, err)
+	}
+	return f, nil
+}
+
+// Stat describes a file, links followed as Open follows them.
+func (c *confined) Stat(name string) (fs.FileInfo, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrInvalid}
+	}
+	if c.isNamed(name) {
+		return os.Stat(c.path)
+	}
+	root, at := c.follow(name)
+	info, err := root.Stat(at)
+	if err != nil {
+		return nil, outside(name, err)
+	}
+	return info, nil
+}
+
+// Lstat describes a file or a link.
+func (c *confined) Lstat(name string) (fs.FileInfo, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "lstat", Path: name, Err: fs.ErrInvalid}
+	}
+	return c.root.Lstat(filepath.FromSlash(name))
+}
+
+// ReadLink says where a link leads.
+func (c *confined) ReadLink(name string) (string, error) {
+	if !fs.ValidPath(name) {
+		return "", &fs.PathError{Op: "readlink", Path: name, Err: fs.ErrInvalid}
+	}
+	return c.root.Readlink(filepath.FromSlash(name))
+}
+
+// follow finds the blob that a link of a snapshot leads to. Any other link is
+// left to the folder's root, which follows those that stay inside.
+func (c *confined) follow(name string) (*os.Root, string) {
+	at := filepath.FromSlash(name)
+	if c.hub == nil {
+		return c.root, at
+	}
+	target, err := c.root.Readlink(at)
+	if err != nil || filepath.IsAbs(target) {
+		return c.root, at
+	}
+	blob := path.Join(c.snap, path.Dir(name), filepath.ToSlash(target))
+	if path.Dir(blob) != "blobs" || !isDigest(path.Base(blob)) {
+		return c.root, at
+	}
+	if info, err := c.hub.Lstat(blob); err != nil || !info.Mode().IsRegular() {
+		return c.root, at
+	}
+	return c.hub, filepath.FromSlash(blob)
+}
+
+// isDigest reports the name of a blob: a SHA-1 or a SHA-256 in hex.
+func isDigest(name string) bool {
+	return (len(name) == 40 || len(name) == 64) && strings.Trim(name, "0123456789abcdef") == ""
+}
+
+// outside turns the root's own refusal, which is no error of the system, into
+// ours.
+func outside(name string, err error) error {
+	if _, system := errors.AsType[syscall.Errno](err); system || errors.Is(err, fs.ErrClosed) {
+		return err
+	}
+	return wire.ErrForbidden.With("link %s leads out of the model's folder: name the file that it leads to, if you trust it", wire.Quote(name))
+}
+
+// Close closes the folder.
+func (c *confined) Close() error {
+	if c.hub == nil {
+		return c.root.Close()
+	}
+	return errors.Join(c.root.Close(), c.hub.Close())
+}

@@ -1,0 +1,65 @@
+package parser
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// An Error is what every parser returns: the format, the place in its own
+// words, the offset in the file (or -1) and the cause.
+type Error = wire.Error
+
+// A Class says what kind of end an operation came to. Its ExitCode and
+// HTTPStatus are stable.
+type Class = wire.Class
+
+// The classes, in the order of their exit codes.
+const (
+	OK          = wire.OK
+	Internal    = wire.Internal    // I/O, or a bug: never counts as accepted
+	Usage       = wire.Usage       // what was asked for cannot be
+	Malformed   = wire.Malformed   // no file with this beginning could be valid
+	Truncated   = wire.Truncated   // some longer file with this beginning could be valid
+	Unsupported = wire.Unsupported // legal, but not read here
+	Limit       = wire.Limit       // a ceiling of the policy was reached
+	Forbidden   = wire.Forbidden   // refused by rule: code, or what the policy refuses
+	Differs     = wire.Differs     // two models are not equal
+)
+
+// ClassOf finds the class of an error; an error that no parser made, such as a
+// reader's own, is Internal.
+func ClassOf(err error) Class { return wire.ClassOf(err) }
+
+// guarded runs one operation. A panic in it ends as class Internal.
+func guarded[T any](op string, f func() (T, error)) (v T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			var none T
+			v, err = none, wire.At("parser", op, wire.NoOffset,
+				wire.ErrInternal.With("panic in %s: %s", culprit(), wire.Clean(fmt.Sprint(p), 512)))
+		}
+	}()
+	return f()
+}
+
+// culprit names the function that panicked: the first one after the runtime's
+// own on the stack of a deferred call.
+func culprit() string {
+	var pcs [32]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	panicking := false
+	for {
+		f, more := frames.Next()
+		ours := !strings.HasPrefix(f.Function, "runtime.")
+		if panicking && ours {
+			return fmt.Sprintf("%s line %d", f.Function[strings.LastIndexByte(f.Function, '/')+1:], f.Line)
+		}
+		panicking = panicking || !ours
+		if !more {
+			return "unknown function"
+		}
+	}
+}

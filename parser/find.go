@@ -1,0 +1,117 @@
+package parser
+
+import (
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A Source is one model that [Find] found.
+type Source struct {
+	// Path is what to call it: the file, or the folder that is the model.
+	Path string
+
+	folder string // where its files are
+	named  string // the path of the file that the caller gave, "" for none
+	entry  entry  // name is "." for the one model of the folder
+}
+
+// Open opens the model.
+func (s Source) Open(b *limits.Budget) (tensor.Model, error) {
+	return guarded("open", func() (tensor.Model, error) { return s.open(b) })
+}
+
+func (s Source) open(b *limits.Budget) (tensor.Model, error) {
+	d, err := confine(s.folder, s.entry.name, s.named)
+	if err != nil {
+		return nil, err
+	}
+	if s.entry.name == "." {
+		return openOnly(d, s.Path, b)
+	}
+	return openIn(d, s.entry, b)
+}
+
+// at finds what a path names: a model of its own, or a folder.
+func at(path string) (Source, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return Source{}, err
+	}
+	if info.IsDir() {
+		return Source{Path: path, folder: path, entry: entry{name: "."}}, nil
+	}
+	if err := regular(info.Mode()); err != nil {
+		return Source{}, err
+	}
+	return Source{Path: path, folder: filepath.Dir(path), named: path, entry: entry{name: filepath.Base(path)}}, nil
+}
+
+// Find lists the models of a path: a file stands for itself. A folder is one
+// model if it has one index of shards, else one set of shards, else one weight
+// file; otherwise each is listed in the order of their names, and beside an index
+// what is a whole model by its name. Deep goes down into folders below; links to
+// folders are not followed. Weight files are known by the extensions of
+// [Formats].
+func Find(path string, deep bool) iter.Seq2[Source, error] {
+	return func(yield func(Source, error) bool) {
+		if err := notLocal(path); err != nil {
+			yield(Source{Path: path}, err)
+			return
+		}
+		s, err := at(path)
+		if err != nil || s.entry.name != "." {
+			s.Path = path
+			yield(s, err)
+			return
+		}
+		found := false
+		for s, err := range walk(path, deep) {
+			found = true
+			if !yield(s, err) {
+				return
+			}
+		}
+		if !found {
+			yield(s, wire.At(detection, "", wire.NoOffset, notOne(nil)))
+		}
+	}
+}
+
+// walk lists the models of a folder and, if deep, of those below it.
+func walk(dir string, deep bool) iter.Seq2[Source, error] {
+	return func(yield func(Source, error) bool) {
+		filepath.WalkDir(dir, func(at string, e fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				if !yield(Source{Path: at}, err) {
+					return fs.SkipAll
+				}
+				return nil
+			case !e.IsDir():
+				return nil
+			case at != dir && !deep:
+				return fs.SkipDir
+			}
+			models, err := modelsOf(os.DirFS(at))
+			if err != nil && !yield(Source{Path: at}, err) {
+				return fs.SkipAll
+			}
+			for _, m := range models {
+				s := Source{Path: filepath.Join(at, m.name), folder: at, entry: m}
+				if len(models) == 1 && (byIndex(m.name) != nil || m.shards != nil) {
+					s.Path = at
+				}
+				if !yield(s, nil) {
+					return fs.SkipAll
+				}
+			}
+			return nil
+		})
+	}
+}

@@ -1,0 +1,141 @@
+package parser
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"sync"
+	"sync/atomic"
+
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A folder is the file system that a model is read from. It closes with itself
+// whatever was opened in it and is still open, and counts what is read.
+type folder struct {
+	fs   fs.FS
+	also io.Closer // closed with the folder, or nil
+	read atomic.Int64
+
+	mu     sync.Mutex
+	open   map[*opened]struct{}
+	closed bool
+}
+
+func newFolder(fsys fs.FS, also io.Closer) *folder {
+	return &folder{fs: fsys, also: also, open: map[*opened]struct{}{}}
+}
+
+// Open opens a file or a folder; what is neither is refused unopened.
+func (d *folder) Open(name string) (fs.File, error) {
+	info, err := d.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		if err := regular(info.Mode()); err != nil {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+		}
+	}
+	f, err := d.fs.Open(name)
+	if err != nil || info.IsDir() {
+		return f, err
+	}
+	o := &opened{File: f, d: d, size: info.Size()}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		f.Close()
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrClosed}
+	}
+	d.open[o] = struct{}{}
+	if r, ok := f.(io.ReaderAt); ok {
+		return &openedAt{o, r}, nil
+	}
+	return o, nil
+}
+
+// Stat describes a file without opening it.
+func (d *folder) Stat(name string) (fs.FileInfo, error) { return fs.Stat(d.fs, name) }
+
+// Lstat describes a file or a link.
+func (d *folder) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(d.fs, name) }
+
+// ReadLink says where a link leads.
+func (d *folder) ReadLink(name string) (string, error) { return fs.ReadLink(d.fs, name) }
+
+// ReadDir lists a folder.
+func (d *folder) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(d.fs, name) }
+
+// Close closes the folder and what is open in it.
+func (d *folder) Close() error {
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return nil
+	}
+	d.closed = true
+	open := d.open
+	d.open = nil
+	d.mu.Unlock()
+	var errs []error
+	for o := range open {
+		errs = append(errs, o.File.Close())
+	}
+	if d.also != nil {
+		errs = append(errs, d.also.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// opened is a file that its folder knows of.
+type opened struct {
+	fs.File
+	d    *folder
+	size int64
+}
+
+func (o *opened) Read(p []byte) (int, error) {
+	n, err := o.File.Read(p)
+	o.d.read.Add(int64(n))
+	return n, err
+}
+
+// Close closes the file once; the folder may have done it.
+func (o *opened) Close() error {
+	o.d.mu.Lock()
+	_, open := o.d.open[o]
+	delete(o.d.open, o)
+	o.d.mu.Unlock()
+	if !open {
+		return nil
+	}
+	return o.File.Close()
+}
+
+// openedAt is an opened file with random access.
+type openedAt struct {
+	*opened
+	r io.ReaderAt
+}
+
+func (o *openedAt) ReadAt(p []byte, off int64) (int, error) {
+	n, err := o.r.ReadAt(p, off)
+	o.d.read.Add(int64(n))
+	return n, err
+}
+
+// Progress tells how many bytes a model from [Open], [OpenFS] or a [Source] has
+// read so far, and how many its open files hold.
+func Progress(m tensor.Model) (done, size int64) {
+	d, ok := m.Configs().(*folder)
+	if !ok {
+		return 0, 0
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for o := range d.open {
+		size += o.size
+	}
+	return d.read.Load(), size
+}

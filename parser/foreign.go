@@ -1,0 +1,163 @@
+package parser
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// foreign is content that people meet instead of a model: what it is, and what
+// they can do.
+type foreign struct {
+	what, advice string
+	fits         func(h *head) bool
+}
+
+const unpack = "unpack it first"
+
+// The first row that fits gives the name. Magic bytes come before text, and
+// what is told by one byte comes last.
+var foreigners = [...]foreign{
+	{"a Git LFS pointer, not the file itself", "run `git lfs pull` in its repository", textStart("version https://git-lfs.github.com/spec/", "version https://hawser.github.com/spec/")},
+	{"an HTML page", "the download got a web page instead of the file: check the address and whether it wants a login", textStart("<!doctype html", "<html", "<head", "<body")},
+	{"an XML document", "a storage service answers so when it refuses a download: read it as text", textStart("<?xml", "<error>")},
+	{"a JSON text", "a server may have answered with an error: read it as text (an index of shards is opened by its path, beside its shards)", isJSON},
+	{"gzip data", unpack + ": gunzip", magic("\x1f\x8b")},
+	{"zstd data", unpack + ": unzstd", magic("\x28\xb5\x2f\xfd")},
+	{"xz data", unpack + ": unxz", magic("\xfd7zXZ\x00")},
+	{"bzip2 data", unpack + ": bunzip2", isBzip2},
+	{"lz4 data", unpack + ": unlz4", magic("\x04\x22\x4d\x18")},
+	{"a 7z archive", unpack + ": 7z x", magic("7z\xbc\xaf\x27\x1c")},
+	{"a RAR archive", unpack + ": unrar x", magic("Rar!\x1a\x07")},
+	{"a tar archive", unpack + ": tar xf (a checkpoint of PyTorch 0.1 is a tar of pickles: convert it with an old PyTorch)", func(h *head) bool { return isTar(h.p) }},
+	{"a Keras model", "save its weights as safetensors or npz with Keras", func(h *head) bool { return looksZip(h) == yes && h.members().h5 > 0 }},
+	{"a ZIP archive with neither arrays (.npy) nor a checkpoint (data.pkl)", unpack, func(h *head) bool { return looksZip(h) == yes }},
+	{"an HDF5 file", "save its weights as safetensors or npz with the library that wrote it", magic("\x89HDF\r\n\x1a\n")},
+	{"a TensorFlow Lite model", "save the weights as safetensors or npz with the library that wrote it", magicAt(4, "TFL3")},
+	{"a GGML file from before GGUF", "convert it with convert_llama_ggml_to_gguf.py of llama.cpp", magic("lmgg", "fmgg", "tjgg", "algg")},
+	{"a program", "a llamafile carries its GGUF inside: extract that", magic("\x7fELF", "MZ", "\xcf\xfa\xed\xfe", "\xfe\xed\xfa\xcf")},
+	{"a PDF document", "look for the file itself", magic("%PDF-")},
+	{"a SQLite database", "look for the file itself", magic("SQLite format 3\x00")},
+	{"an ONNX model, or another protobuf message", "save the weights as safetensors or npz with the library that wrote it", isONNX},
+	{"a pickle that is no PyTorch checkpoint", "reading it in Python runs what it says: ask for safetensors", isPickle},
+	{"nothing but zeros at its beginning", "a download that was given its space and not finished: fetch it again", isZero},
+	{"a text", "look for the file itself", func(h *head) bool { return isText(h.p) }},
+}
+
+// A Recognition is content that is named but not read.
+type Recognition struct {
+	What   string // "gzip data"
+	Advice string // "unpack it first: gunzip"
+}
+
+// Recognized lists what is named when a file is of no format that is read.
+func Recognized() []Recognition {
+	var list []Recognition
+	for _, f := range foreigners {
+		list = append(list, Recognition{f.what, f.advice})
+	}
+	return list
+}
+
+// foreign says what the content is instead of a model.
+func (h *head) foreign() error {
+	for _, f := range foreigners {
+		if f.fits(h) {
+			return wire.ErrUnsupported.With("this is %s: %s", f.what, f.advice)
+		}
+	}
+	return wire.ErrUnsupported.With("the content is of no format known here; it begins with % x", h.p[:min(8, len(h.p))])
+}
+
+func magic(any ...string) func(*head) bool {
+	return func(h *head) bool { return fitsAny(h, any...) }
+}
+
+func magicAt(off int, m string) func(*head) bool {
+	return func(h *head) bool { return len(h.p) >= off+len(m) && string(h.p[off:off+len(m)]) == m }
+}
+
+// textStart compares the first words of a text, whatever their case.
+func textStart(any ...string) func(*head) bool {
+	return func(h *head) bool {
+		start := strings.ToLower(string(trimText(h.p[:min(256, len(h.p))])))
+		return slices.ContainsFunc(any, func(s string) bool { return strings.HasPrefix(start, s) })
+	}
+}
+
+func trimText(p []byte) []byte {
+	return bytes.TrimLeft(bytes.TrimPrefix(p, []byte("\xef\xbb\xbf")), " \t\r\n")
+}
+
+func isJSON(h *head) bool {
+	p := trimText(h.p)
+	if len(p) < 2 || p[0] != '{' && p[0] != '[' || !isText(p) {
+		return false
+	}
+	next := bytes.TrimLeft(p[1:], " \t\r\n")
+	return len(next) > 0 && strings.IndexByte(`"{}[]0123456789-tfn`, next[0]) >= 0
+}
+
+// isText reports UTF-8 without control characters; a rune may be cut at the end.
+func isText(p []byte) bool {
+	for len(p) > 0 {
+		r, n := utf8.DecodeRune(p)
+		if r == utf8.RuneError && n == 1 {
+			return !utf8.FullRune(p)
+		}
+		if r < ' ' && strings.IndexByte("\t\n\v\f\r\x1b", byte(r)) < 0 || r == 0x7f {
+			return false
+		}
+		p = p[n:]
+	}
+	return true
+}
+
+func isBzip2(h *head) bool {
+	return h.begins("BZh") == yes && len(h.p) > 9 && h.p[3] >= '1' && h.p[3] <= '9' && string(h.p[4:10]) == "1AY&SY"
+}
+
+// isONNX knows how a ModelProto begins: field 1, the version of the format, then
+// field 2 with a name, or another field of that message.
+func isONNX(h *head) bool {
+	p := h.p
+	if len(p) < 8 || p[0] != 0x08 || p[1] == 0 || p[1] > 31 {
+		return false
+	}
+	switch p[2] {
+	case 0x12, 0x1a, 0x22, 0x32, 0x3a, 0x42, 0x72:
+		return p[3] > 0
+	}
+	return false
+}
+
+// isPickle knows how Python's protocols 2 to 5 begin, and the shortest
+// beginnings of 0 and 1: an empty container, or a global.
+func isPickle(h *head) bool {
+	p := h.p
+	if len(p) >= 3 && p[0] == 0x80 && p[1] >= 2 && p[1] <= 5 {
+		return true
+	}
+	if h.size > headLen || p[len(p)-1] != '.' {
+		return false
+	}
+	first, rest, _ := strings.Cut(string(p), "\n")
+	first = strings.TrimPrefix(first, "(")
+	if n := len(first); n > 2 && first[1] == 'p' && strings.IndexByte("dlt", first[0]) >= 0 {
+		return strings.Trim(first[2:], "0123456789") == ""
+	}
+	name, _, more := strings.Cut(rest, "\n")
+	return more && len(first) > 1 && first[0] == 'c' && isDotted(first[1:]) && isDotted(name)
+}
+
+// isDotted reports a Python name, with dots.
+func isDotted(s string) bool {
+	return s != "" && strings.IndexFunc(s, func(r rune) bool {
+		return r != '_' && r != '.' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}) < 0
+}
+
+func isZero(h *head) bool { return len(bytes.Trim(h.p, "\x00")) == 0 }

@@ -1,0 +1,88 @@
+package parser
+
+import (
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/npy"
+	"github.com/anamnesis-go/anamnesis/parser/npz"
+	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// format is one row of the table.
+type format struct {
+	name  string
+	title string
+	// Extensions that promise this format, and the folder rule counts as weights.
+	exts []string
+	// fits says whether the content is of this format.
+	fits func(*head) fit
+	// decode reads one file.
+	decode func(io.ReaderAt, int64, *limits.Budget) (tensor.Model, error)
+	// index reads the model that an index of shards describes, shards one whose
+	// files lie in one folder; nil where a model is one file.
+	index  func(fs.FS, string, *limits.Budget) (tensor.Model, error)
+	shards func(fs.FS, []string, *limits.Budget) (tensor.Model, error)
+}
+
+// Every format, in the order of their names. No two fit the same content: what
+// two could read is refused.
+var formats = [...]format{
+	{
+		name: "npy", title: "NPY array", exts: []string{".npy"},
+		fits: fitsNPY, decode: as(npy.Decode),
+	},
+	{
+		name: "npz", title: "NPZ archive", exts: []string{".npz"},
+		fits: fitsNPZ, decode: as(npz.Decode),
+	},
+	{
+		name: "safetensors", title: "safetensors", exts: []string{".safetensors"},
+		fits: fitsSafetensors, decode: as(safetensors.Decode),
+		index: safetensors.OpenIndex, shards: safetensors.OpenSharded,
+	},
+}
+
+// A Format is a row of [Formats].
+type Format struct {
+	Name       string   // "npz": what errors and policies call it
+	Title      string   // "NPZ archive"
+	Extensions []string // names that promise it: ".npz"
+}
+
+// Formats lists the formats that are read.
+func Formats() []Format {
+	var list []Format
+	for _, f := range formats {
+		list = append(list, Format{f.name, f.title, slices.Clone(f.exts)})
+	}
+	return list
+}
+
+// as turns a format's own Decode into the table's: a nil *File must not become
+// a Model that is not nil.
+func as[M tensor.Model](decode func(io.ReaderAt, int64, *limits.Budget) (M, error)) func(io.ReaderAt, int64, *limits.Budget) (tensor.Model, error) {
+	return func(r io.ReaderAt, size int64, b *limits.Budget) (tensor.Model, error) {
+		m, err := decode(r, size, b)
+		if err != nil {
+			return nil, err
+		}
+		return m, nil
+	}
+}
+
+// byExt finds the format that a name promises.
+func byExt(name string) *format {
+	ext := strings.ToLower(path.Ext(name))
+	for i := range formats {
+		if slices.Contains(formats[i].exts, ext) {
+			return &formats[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package parser
+
+const nonblock = 0

@@ -1,0 +1,161 @@
+package parser
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// Decode reads the file in r, which holds size bytes, as what its content says
+// it is. The caller keeps r open as long as the Model is used.
+func Decode(r io.ReaderAt, size int64, b *limits.Budget) (tensor.Model, error) {
+	return guarded("decode", func() (tensor.Model, error) {
+		f, alias, err := admitted(r, size, b)
+		if err != nil {
+			return nil, err
+		}
+		m, err := f.decode(r, size, b)
+		if err != nil {
+			return nil, err
+		}
+		return noted(m, b, alias)
+	})
+}
+
+// Open opens the file at a path, or the one model of a folder. Closing the Model
+// closes every file of it.
+func Open(path string, b *limits.Budget) (tensor.Model, error) {
+	return guarded("open", func() (tensor.Model, error) {
+		if err := notLocal(path); err != nil {
+			return nil, err
+		}
+		s, err := at(path)
+		if err != nil {
+			return nil, err
+		}
+		return s.open(b)
+	})
+}
+
+// OpenFS opens a file of a file system, or the one model of its folder name.
+// Siblings are looked for in the file system alone. Its files must offer
+// [io.ReaderAt].
+func OpenFS(fsys fs.FS, name string, b *limits.Budget) (tensor.Model, error) {
+	return guarded("open", func() (tensor.Model, error) {
+		info, err := fs.Stat(fsys, name)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			return openIn(newFolder(fsys, nil), entry{name: name}, b)
+		}
+		sub, err := fs.Sub(fsys, name)
+		if err != nil {
+			return nil, err
+		}
+		return openOnly(newFolder(sub, nil), name, b)
+	})
+}
+
+// Verify reads the bodies of a model: checksums, real lengths and ratios of
+// archive members, the text rules of large arrays. A format that has nothing to
+// check passes at once.
+func Verify(b *limits.Budget, m tensor.Model) error {
+	_, err := guarded("verify", func() (struct{}, error) {
+		if v, ok := m.(tensor.Verifier); ok {
+			return struct{}{}, v.Verify(b)
+		}
+		return struct{}{}, nil
+	})
+	return err
+}
+
+// notLocal names arguments that are no path.
+func notLocal(path string) error {
+	scheme, _, ok := strings.Cut(path, "://")
+	if !ok || scheme == "" || strings.ContainsAny(scheme, `/\.`) {
+		return nil
+	}
+	return wire.At(detection, "", wire.NoOffset,
+		wire.ErrUnsupported.With("this is a URL, and nothing here opens a network connection: download the file first"))
+}
+
+// regular refuses what is no file: opening it may hang or have effects.
+func regular(mode fs.FileMode) error {
+	what := ""
+	switch {
+	case mode.IsRegular():
+		return nil
+	case mode&fs.ModeNamedPipe != 0:
+		what = "a pipe, which is never opened: give - and pipe the data into standard input"
+	case mode&fs.ModeSocket != 0:
+		what = "a socket, which is never opened"
+	case mode&fs.ModeDevice != 0:
+		what = "a device, which is never opened"
+	default:
+		what = "no regular file"
+	}
+	return wire.At(detection, "", wire.NoOffset, wire.ErrUnsupported.With("this is %s", what))
+}
+
+// admitted detects the format and asks the policy about it.
+func admitted(r io.ReaderAt, size int64, b *limits.Budget) (*format, *tensor.Finding, error) {
+	if err := b.Err(); err != nil {
+		return nil, nil, err
+	}
+	f, alias, err := detect(r, size, b)
+	if err == nil {
+		err = refused(f, b)
+	}
+	return f, alias, err
+}
+
+func refused(f *format, b *limits.Budget) error {
+	if !b.Policy().RefusesFormat(f.name) {
+		return nil
+	}
+	return wire.At(f.name, "", wire.NoOffset, wire.ErrForbidden.With("the policy refuses the format %s", f.name))
+}
+
+// noted adds findings about the file as a whole.
+func noted(m tensor.Model, b *limits.Budget, found ...*tensor.Finding) (tensor.Model, error) {
+	p, ok := m.(tensor.Placer)
+	for _, f := range found {
+		if f == nil {
+			continue
+		}
+		if !ok {
+			return nil, wire.At(detection, "", wire.NoOffset, wire.ErrInternal.With("model of %s takes no findings", m.Format()))
+		}
+		if err := p.Note(b, *f); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// unfinished adds to an early end what the name says about it.
+func unfinished(name string, err error) error {
+	e, ok := err.(*wire.Error)
+	if !ok || ClassOf(err) != Truncated || !isPartial(name) {
+		return err
+	}
+	return &wire.Error{Format: e.Format, Where: e.Where, Off: e.Off,
+		Err: fmt.Errorf("%w (the name says that the download is not finished: fetch it again)", e.Err)}
+}
+
+// isPartial knows the names of downloads that are under way: of browsers, curl,
+// wget, aria2 and the Hugging Face hub.
+func isPartial(name string) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".part", ".partial", ".crdownload", ".download", ".incomplete", ".tmp", ".aria2":
+		return true
+	}
+	return false
+}

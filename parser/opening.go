@@ -1,0 +1,184 @@
+package parser
+
+import (
+	"io/fs"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// An entry is one model of a folder: a file, an index of shards, or, where there
+// is no index, the shards of a set.
+type entry struct {
+	name   string
+	shards []string
+}
+
+// openIn opens a model of a folder. The model owns the folder; when there is no
+// model, the folder and every file that was opened in it are closed, whatever
+// happened.
+func openIn(d *folder, e entry, b *limits.Budget) (tensor.Model, error) {
+	done := false
+	defer func() {
+		if !done {
+			d.Close()
+		}
+	}()
+	m, found, err := d.model(e, b)
+	if err != nil {
+		return nil, unfinished(e.name, err)
+	}
+	if m, err = noted(m, b, found...); err != nil {
+		return nil, err
+	}
+	if p, ok := m.(tensor.Placer); ok {
+		p.Place(d, d)
+	}
+	done = true
+	return m, nil
+}
+
+// model decodes an entry. What its name promises and its content is not, comes
+// back as a finding.
+func (d *folder) model(e entry, b *limits.Budget) (tensor.Model, []*tensor.Finding, error) {
+	if f := byIndex(e.name); f != nil {
+		if err := refused(f, b); err != nil {
+			return nil, nil, err
+		}
+		m, err := f.index(d, e.name, b)
+		if err != nil {
+			return nil, nil, d.explain(err, b, func(b *limits.Budget) []string {
+				x, err := tensor.ReadIndex(d, e.name, f.name, b)
+				if err != nil {
+					return []string{e.name}
+				}
+				return x.Files
+			})
+		}
+		return m, nil, nil
+	}
+	h, err := tensor.OpenFile(d, e.name)
+	if err != nil {
+		return nil, nil, inside(err)
+	}
+	f, alias, err := admitted(h, h.Size, b)
+	if err != nil {
+		return nil, nil, err
+	}
+	found := []*tensor.Finding{alias, misnamed(e.name, f)}
+	if e.shards != nil && f.shards != nil {
+		h.Close()
+		m, err := f.shards(d, e.shards, b)
+		if err != nil {
+			return nil, nil, d.explain(err, b, func(*limits.Budget) []string { return e.shards })
+		}
+		return m, found, nil
+	}
+	m, err := f.decode(h, h.Size, b)
+	return m, found, err
+}
+
+// inside places an error that says why a file of the folder is not read; the
+// system's own are left as they are.
+func inside(err error) error {
+	if ClassOf(err) == Internal {
+		return err
+	}
+	return wire.At(detection, "", wire.NoOffset, err)
+}
+
+// explain looks at the files of a set that could not be read. One that is no
+// model at all, such as a Git LFS pointer, says more than what a parser found.
+func (d *folder) explain(err error, b *limits.Budget, files func(*limits.Budget) []string) error {
+	if c := ClassOf(err); c != Malformed && c != Truncated {
+		return err
+	}
+	b = b.Child(*b.Policy())
+	defer b.Close()
+	for _, name := range files(b) {
+		h, openErr := tensor.OpenFile(d, name)
+		if openErr != nil {
+			return err
+		}
+		_, _, foreign := detect(h, h.Size, b)
+		h.Close()
+		if e, ok := foreign.(*wire.Error); ok && ClassOf(foreign) == Unsupported && e.Format == detection {
+			return &wire.Error{Format: detection, Where: "file " + wire.Quote(name), Off: e.Off, Err: e.Err}
+		}
+	}
+	return err
+}
+
+// openOnly opens the one model of a folder.
+func openOnly(d *folder, path string, b *limits.Budget) (tensor.Model, error) {
+	models, err := modelsOf(d)
+	if err == nil && len(models) != 1 {
+		err = wire.At(detection, "", wire.NoOffset, notOne(models))
+	}
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	return openIn(d, models[0], b)
+}
+
+func notOne(models []entry) error {
+	if len(models) == 0 {
+		return wire.ErrUnsupported.With("no weight files in this folder itself")
+	}
+	return wire.ErrUnsupported.With("the folder holds %d models: name one, such as %s", len(models), wire.Quote(models[0].name))
+}
+
+// modelsOf applies the rule of [Find] to one folder.
+func modelsOf(fsys fs.FS) ([]entry, error) {
+	list, err := fs.ReadDir(fsys, ".")
+	if err != nil {
+		return nil, err
+	}
+	var indexes, files []entry
+	sets := map[tensor.ShardName]int{}
+	for _, e := range list {
+		name := e.Name()
+		switch {
+		case e.IsDir():
+		case byIndex(name) != nil:
+			indexes = append(indexes, entry{name: name})
+		case byExt(name) == nil:
+		default:
+			set, ok := tensor.ParseShardName(name)
+			if !ok || byExt(name).shards == nil {
+				files = append(files, entry{name: name})
+				continue
+			}
+			set.Number = 0
+			if _, ok := sets[set]; !ok {
+				sets[set] = len(files)
+				files = append(files, entry{name: name})
+			}
+			first := &files[sets[set]]
+			first.shards = append(first.shards, name)
+		}
+	}
+	if len(indexes) == 0 {
+		return files, nil
+	}
+	for _, f := range files { // a whole model beside the index
+		if f.name == "model.safetensors" || f.name == "pytorch_model.bin" {
+			indexes = append(indexes, f)
+		}
+	}
+	return indexes, nil
+}
+
+// byIndex finds the format whose shards a file name says to be an index of.
+func byIndex(name string) *format {
+	kind, ok := tensor.ParseIndexName(name)
+	if !ok {
+		return nil
+	}
+	if f := byExt("." + kind); f != nil && f.index != nil {
+		return f
+	}
+	return nil
+}
