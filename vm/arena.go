@@ -78,3 +78,21 @@ func (a *arena[T]) widen(w *limits.Workspace, end int) error {
 	a.pieces = append(a.pieces[:0], grown[:cap(grown)][:min(cap(grown), pieceLen)])
 	return nil
 }
+
+// copyIn copies items to index i on.
+func (a *arena[T]) copyIn(i uint32, items []T) {
+	for len(items) > 0 {
+		n := copy(a.pieces[i>>pieceBits][i&(pieceLen-1):], items)
+		items, i = items[n:], i+uint32(n)
+	}
+}
+
+// move copies n elements from index from to index to; the runs do not overlap.
+func (a *arena[T]) move(to, from uint32, n int) {
+	for n > 0 {
+		part := a.pieces[from>>pieceBits][from&(pieceLen-1):]
+		part = part[:min(len(part), n)]
+		a.copyIn(to, part)
+		to, from, n = to+uint32(len(part)), from+uint32(len(part)), n-len(part)
+	}
+}

@@ -18,10 +18,14 @@ type Forbidden struct {
 	Reason       string
 }
 
-func (e *Forbidden) Error() string {
+func (e *Forbidden) Error() string { return "forbidden: " + e.text() }
+
+func (e *Forbidden) text() string {
 	var s strings.Builder
-	s.WriteString("forbidden: ")
 	s.WriteString(wire.Quote(e.Module + "." + e.Name))
+	if e.Status == Dangerous {
+		s.WriteString(" is dangerous")
+	}
 	if e.Reason != "" {
 		s.WriteString(": ")
 		s.WriteString(e.Reason)

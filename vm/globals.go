@@ -11,8 +11,6 @@ type Global struct {
 	Reason  string // why it is dangerous or not allowed
 	Off     int64  // where it is first named
 	Uses    int    // how often it is named
-
-	weightsOnly bool
 }
 
 // A Status is what we think of a global.

@@ -22,6 +22,8 @@ type Graph struct {
 	attrs   map[uint32]attr // of dicts, lists and sets that have any
 	notes   []Note
 	held    int64
+
+	weightsOnly Verdict
 }
 
 // An attr is what few containers have.
@@ -41,7 +43,7 @@ const (
 
 // The nodes that every graph begins with.
 const (
-	refAbsent ref = iota
+	refAbsent ref = iota // no value
 	refNone
 	refFalse
 	refTrue
@@ -105,6 +107,9 @@ func (g *Graph) Globals() []*Global { return g.globals }
 // Notes lists what is unusual about a pickle that was accepted.
 func (g *Graph) Notes() []Note { return g.notes }
 
+// WeightsOnly is the verdict of PyTorch's restricted loader.
+func (g *Graph) WeightsOnly() Verdict { return g.weightsOnly }
+
 // Release gives the graph's bytes back to the account. Call it when nothing
 // refers to the graph any more.
 func (g *Graph) Release() {
@@ -148,8 +153,55 @@ func (g *Graph) text(r ref) string {
 	return g.src[n.a : n.a+n.n]
 }
 
-func (g *Graph) global(r ref) *Global { return nil }
+// global is the global that a value is, or that was called.
+func (g *Graph) global(r ref) *Global {
+	switch g.kind(r) {
+	case KindGlobal:
+		return g.globals[g.node(r).a]
+	case KindObject:
+		if callee := g.elem(g.node(r).a + objCallee); g.kind(callee) == KindGlobal {
+			return g.globals[g.node(callee).a]
+		}
+	}
+	return nil
+}
 
-func (g *Graph) state(r ref) ref { return refAbsent }
+// id is the id of a global, of the global that was called, or of the class of
+// a container.
+func (g *Graph) id(r ref) ID {
+	switch kind := g.kind(r); kind {
+	case KindBytes, KindList, KindDict, KindSet:
+		return classes[kind][g.node(r).flags>>flagShift]
+	case KindGlobal, KindObject:
+		if own := g.global(r); own != nil {
+			return own.ID
+		}
+	}
+	return NoID
+}
 
-func (g *Graph) off(r ref) int64 { return -1 }
+func (g *Graph) state(r ref) ref {
+	if g.kind(r) == KindObject {
+		return g.elem(g.node(r).a + objState)
+	}
+	return g.attrs[uint32(r)].state
+}
+
+func (g *Graph) off(r ref) int64 {
+	if r >= inline {
+		return -1
+	}
+	switch n := g.node(r); n.kind {
+	case KindText, KindBytes:
+		if n.flags&flagSide == 0 {
+			return g.base + int64(n.a)
+		}
+	case KindGlobal:
+		return g.globals[n.a].Off
+	case KindObject:
+		return g.base + int64(g.elem(n.a+objOff))
+	case KindPersistent:
+		return g.base + int64(n.n)
+	}
+	return -1
+}

@@ -4,8 +4,33 @@ import (
 	"io"
 	"iter"
 
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
+
+// Load reads the pickle that begins at off and is expected to fill the file
+// until end, which is read at once. Where it really ends, [Graph.End] says;
+// bytes after it are the caller's to judge.
+func Load(r io.ReaderAt, off, end int64, b *limits.Budget) (*Graph, error) {
+	return load(newMachine(r, off, end, b), true)
+}
+
+// LoadNext is Load for a pickle that other things follow: the file is read
+// only as far as the pickle goes, in growing steps.
+func LoadNext(r io.ReaderAt, off, end int64, b *limits.Budget) (*Graph, error) {
+	return load(newMachine(r, off, end, b), false)
+}
+
+func load(m *machine, whole bool) (*Graph, error) {
+	m.whole = whole
+	err := m.run()
+	m.release(err == nil)
+	if err != nil {
+		return nil, err
+	}
+	m.g.weightsOnly = m.weightsOnly(nil)
+	return m.g, nil
+}
 
 // A Report is what [Scan] found.
 type Report struct {
@@ -16,26 +41,62 @@ type Report struct {
 	// limit, or nil. What was found before it is reported all the same.
 	Err error
 	// Safe is our verdict: every global is ours to build and every call typed.
+	// A pickle with an Err is not safe.
 	Safe Verdict
-	// WeightsOnly is the verdict of PyTorch's restricted loader.
+	// WeightsOnly is the verdict of PyTorch's restricted loader. Err speaks
+	// against it only where that loader stops too.
 	WeightsOnly Verdict
 
-	events []event
+	forbidden error
+	events    arena[event]
 }
 
-// A Verdict says whether a loader takes the pickle, and if not, why.
-type Verdict struct {
-	OK      bool
-	By      string // "anamnesis", "torch 2.15.0 weights_only"
-	Reasons []Reason
-	More    int // reasons left out
+// Refusal is the error for which [Load] would refuse the pickle, or a worse
+// one that stands after it: nil for a safe pickle, else what is forbidden, else
+// Err.
+func (r *Report) Refusal() error {
+	if r.forbidden != nil && wire.ClassOf(r.Err) != wire.Internal {
+		return r.forbidden
+	}
+	return r.Err
 }
 
-// A Reason is one thing that speaks against a pickle.
-type Reason struct {
-	Code string // "global", "call", "build", "opcode", ...
-	Off  int64
-	Text string
+// Scan reads the pickle that begins at off, as [Load] does, and reports all
+// that it asks for.
+func Scan(r io.ReaderAt, off, end int64, b *limits.Budget) *Report {
+	return scan(newMachine(r, off, end, b), true)
+}
+
+// ScanNext is Scan for a pickle that other things follow, as [LoadNext].
+func ScanNext(r io.ReaderAt, off, end int64, b *limits.Budget) *Report {
+	return scan(newMachine(r, off, end, b), false)
+}
+
+func scan(m *machine, whole bool) *Report {
+	m.whole, m.scan = whole, true
+	err := m.run()
+	m.release(true)
+	out := &Report{
+		Graph:       m.g,
+		Err:         m.problem,
+		Safe:        m.verdicts.safe,
+		WeightsOnly: m.weightsOnly(err),
+		events:      m.events,
+	}
+	if err != nil {
+		out.Err = err
+		m.g.root = refNone
+	}
+	if f := m.verdicts.forbidden; f != nil {
+		out.forbidden = &wire.Error{Format: Format, Off: f.Off, Err: f}
+	}
+	out.Safe.By = Ours
+	if out.Err != nil {
+		out.Safe.add(broken(out.Err))
+	}
+	out.Safe.OK = len(out.Safe.Reasons) == 0
+	m.g.weightsOnly = out.WeightsOnly
+	return out
 }
 
 // A Use says what an [Event] is.
@@ -45,8 +106,8 @@ type Use uint8
 const (
 	UseGlobal     Use = iota // a global is named
 	UseCall                  // REDUCE, NEWOBJ, NEWOBJ_EX, OBJ or INST calls it
-	UseBuild                 // BUILD gives state to an object
-	UseChange                // APPEND(S), SETITEM(S) or ADDITEMS on an object
+	UseBuild                 // BUILD gives it a state
+	UseChange                // APPEND(S), SETITEM(S) or ADDITEMS changes it
 	UsePersistent            // a persistent id is resolved
 )
 
@@ -56,43 +117,54 @@ func (u Use) String() string { return useNames[u] }
 
 // An Event is one thing that a pickle asks of its loader.
 type Event struct {
-	Use    Use
-	Op     string // "REDUCE"
-	Off    int64
-	Global *Global // what is named, called or built; nil if it is computed
-	OK     bool    // it is ours to do, and its arguments are typed
-	Shape  string  // of the arguments, the state or the id: "(storage, int, (int, int))"
+	Use Use
+	Op  string // "REDUCE"
+	Off int64
+	OK  bool  // it is ours to do, and what it is given is typed
+	On  Value // the global named or called, the value built or changed, the id
+	// With is the arguments, the state, the last item of a change or the id.
+	// A global has none: Given tells.
+	With  Value
+	Given bool
 }
 
-// Events yields what the pickle asks for, in the order in which it does.
-func (r *Report) Events() iter.Seq[Event] {
-	return func(yield func(Event) bool) {}
+// event is an Event in few bytes.
+type event struct {
+	use      Use
+	code     uint8
+	ok       bool
+	off      uint32
+	on, with ref
 }
 
-type event struct{}
-
-// Load reads the pickle that begins at off. It ends where STOP is
-// ([Graph.End]), at end at the latest; bytes after it are the caller's to judge.
-func Load(r io.ReaderAt, off, end int64, b *limits.Budget) (*Graph, error) {
-	return nil, nil
-}
-
-// Scan reads the pickle that begins at off and reports all that it asks for.
-func Scan(r io.ReaderAt, off, end int64, b *limits.Budget) *Report {
+// event records what the current instruction asks for, in a scan.
+func (m *machine) event(use Use, on, with ref, ok bool) error {
+	if !m.scan || m.listing {
+		return nil
+	}
+	i, err := m.events.reserve(&m.work, 1)
+	if err != nil {
+		return err
+	}
+	*m.events.at(i) = event{use, m.src[m.op], ok, uint32(m.op), on, with}
 	return nil
 }
 
-// A Line is one line of a listing.
-type Line struct {
-	Off   int64
-	Op    string
-	Depth int    // values on the stack after the instruction
-	Marks int    // open marks after it
-	Text  string // operand, or what a memo holds, or what was made
-}
+// Len is the number of events.
+func (r *Report) Len() int { return int(r.events.len) }
 
-// Disassemble lists the pickle that begins at off, instruction by instruction.
-// An error is the last thing it yields.
-func Disassemble(r io.ReaderAt, off, end int64, b *limits.Budget) iter.Seq2[Line, error] {
-	return func(yield func(Line, error) bool) {}
+// Events yields what the pickle asks for, in the order in which it does.
+func (r *Report) Events() iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		for i := range r.events.len {
+			e := r.events.at(i)
+			out := Event{
+				Use: e.use, Op: opcodes[e.code].name, Off: r.Graph.base + int64(e.off), OK: e.ok,
+				On: Value{r.Graph, e.on}, With: Value{r.Graph, e.with}, Given: e.with != refAbsent,
+			}
+			if !yield(out) {
+				return
+			}
+		}
+	}
 }

@@ -184,15 +184,15 @@ func (v Value) shape() (Value, bool) {
 }
 
 // Global returns the global that a KindGlobal is, or whose call a KindObject
-// stands for. A dict, list or set of another class than the plain one gives
-// that class. Others give nil.
+// stands for; nil for other kinds, and for a call of what a call gave.
 func (v Value) Global() *Global { return v.g.global(v.r) }
 
-// Is reports whether Global has this id.
-func (v Value) Is(id ID) bool {
-	g := v.Global()
-	return g != nil && g.ID == id
-}
+// ID is the id of Global, or the class of a container: [OrderedDict], [Deque],
+// [FrozenSet], [ByteArray]; NoID for dict, list, set and bytes.
+func (v Value) ID() ID { return v.g.id(v.r) }
+
+// Is reports whether ID is this id.
+func (v Value) Is(id ID) bool { return v.ID() == id }
 
 // Args returns the tuple that a KindObject was called with.
 func (v Value) Args() Value {
@@ -203,11 +203,25 @@ func (v Value) Args() Value {
 }
 
 // State returns what BUILD gave to the value: the state of an object, or the
-// attributes of a dict such as the _metadata of a state dict.
+// attributes of a dict such as the _metadata of a state dict. False means none.
 func (v Value) State() (Value, bool) {
 	r := v.g.state(v.r)
 	return Value{v.g, r}, r != refAbsent
 }
+
+// Extra returns the factory of a defaultdict or the maxlen of a deque.
+func (v Value) Extra() (Value, bool) {
+	r := v.g.attrs[uint32(v.r)].extra
+	return Value{v.g, r}, r != refAbsent
+}
+
+// String says in a few words what the value is, for messages: texts are quoted
+// and cut, containers are shown by their kind.
+func (v Value) String() string { return v.g.show(v.r) }
+
+// Shape says what kinds of values the value is made of, for messages:
+// "(storage, int, (int, int))".
+func (v Value) Shape() string { return v.g.shape(v.r) }
 
 // PID returns the persistent id itself.
 func (v Value) PID() Value {

@@ -1,0 +1,257 @@
+package vm
+
+import "github.com/anamnesis-go/anamnesis/internal/wire"
+
+// opReduce calls a global with a tuple of arguments.
+func (m *machine) opReduce() error {
+	if err := m.have(2); err != nil {
+		return err
+	}
+	args := m.pop()
+	callee := m.pop()
+	return m.call(callee, args, false)
+}
+
+// opNewObj makes an object of a class without calling its __init__.
+func (m *machine) opNewObj() error {
+	if err := m.have(2); err != nil {
+		return err
+	}
+	args := m.pop()
+	class := m.pop()
+	return m.call(class, args, true)
+}
+
+// opNewObjEx is opNewObj with a dict of named arguments. No class of ours
+// takes any.
+func (m *machine) opNewObjEx() error {
+	if err := m.have(3); err != nil {
+		return err
+	}
+	named := m.pop()
+	args := m.pop()
+	class := m.pop()
+	if m.g.kind(named) != KindDict {
+		return m.misfit(named, "stands for named arguments")
+	}
+	if m.g.node(named).n == 0 {
+		return m.call(class, args, true)
+	}
+	if m.g.kind(args) != KindTuple {
+		return m.misfit(args, "stands for the arguments of a call")
+	}
+	both, err := m.sequence([]ref{args, named})
+	if err != nil {
+		return err
+	}
+	return m.opaque(class, both, "called with named arguments: %s")
+}
+
+// opObj calls the first value above the mark with the others.
+func (m *machine) opObj() error {
+	items, err := m.popMark()
+	if err != nil {
+		return err
+	}
+	if len(items) == 0 {
+		return wire.ErrSyntax.With("no class stands above the MARK")
+	}
+	class := items[0]
+	args, err := m.sequence(items[1:])
+	if err != nil {
+		return err
+	}
+	return m.call(class, args, false)
+}
+
+// opInst names a class by two lines and calls it with the values above the mark.
+func (m *machine) opInst() error {
+	class, err := m.twoLines()
+	if err != nil {
+		return err
+	}
+	items, err := m.popMark()
+	if err != nil {
+		return err
+	}
+	args, err := m.sequence(items)
+	if err != nil {
+		return err
+	}
+	return m.call(class, args, false)
+}
+
+// call stands for a call: nothing runs, the result is data that remembers what
+// was called. Only an allowed global may be called, with the arguments that it
+// takes.
+func (m *machine) call(callee, args ref, isNew bool) error {
+	if m.g.kind(args) != KindTuple {
+		return m.unlessComputed(callee, args)
+	}
+	if m.g.kind(callee) != KindGlobal {
+		if m.scan && m.computed(callee) {
+			return m.opaque(callee, args, "the result of a call is called with %s")
+		}
+		return m.misfit(callee, "is called")
+	}
+	id := m.g.id(callee)
+	if id == NoID {
+		return m.opaque(callee, args, "called with %s")
+	}
+	signature := rules[id].call
+	if isNew {
+		signature = rules[id].new
+	}
+	taken := m.takes(signature, args)
+	if err := m.settle(); err != nil {
+		return err
+	}
+	if !taken {
+		return m.opaque(callee, args, "called with %s, which it does not take")
+	}
+	if err := m.event(UseCall, callee, args, true); err != nil {
+		return err
+	}
+	return m.construct(id, callee, args)
+}
+
+// unlessComputed is a call whose arguments are no tuple. What a call computes
+// may be one.
+func (m *machine) unlessComputed(callee, args ref) error {
+	if m.scan && m.computed(args) {
+		return m.opaque(callee, args, "called with arguments that are the %s")
+	}
+	return m.misfit(args, "stands for the arguments of a call")
+}
+
+// opaque refuses a call. A scan goes on with a value of which nothing is known
+// but who made it.
+func (m *machine) opaque(callee, args ref, why string) error {
+	if err := m.refuse("call", callee, why, args); err != nil {
+		return err
+	}
+	if err := m.event(UseCall, callee, args, false); err != nil {
+		return err
+	}
+	return m.object(callee, args)
+}
+
+// object pushes an object: a callee, its arguments, where it was made, and
+// room for a state.
+func (m *machine) object(callee, args ref) error {
+	items := [objSlots]ref{objCallee: callee, objArgs: args, objOff: ref(m.op), objState: refAbsent}
+	t := trunk{size: 1}
+	m.absorb(&t, items[:objArgs+1])
+	depth, err := m.deeper(t.depth)
+	if err != nil {
+		return err
+	}
+	at, err := m.store(items[:], objSlots)
+	if err != nil {
+		return err
+	}
+	return m.pushNew(node{kind: KindObject, depth: depth, a: at, n: objSlots, size: t.size})
+}
+
+// construct pushes what a call that we make gives.
+func (m *machine) construct(id ID, callee, args ref) error {
+	n := m.g.node(args)
+	first, second := refAbsent, refAbsent
+	if n.n > 0 {
+		first = m.g.elem(n.a)
+	}
+	if n.n > 1 {
+		second = m.g.elem(n.a + 1)
+	}
+	switch id {
+	case OrderedDict, Counter:
+		return m.newDict(id, first, refAbsent)
+	case DefaultDict:
+		return m.newDict(id, second, first)
+	case Deque:
+		return m.newSequence(KindList, id, first, second)
+	case Set, FrozenSet:
+		return m.newSequence(KindSet, id, first, refAbsent)
+	case ByteArray:
+		return m.newByteArray(first)
+	case EncodeBytes:
+		return m.encode(first, second)
+	case Reconstructor:
+		return m.object(first, refEmpty)
+	default:
+		return m.object(callee, args)
+	}
+}
+
+// opBuild gives a state to the value below it.
+func (m *machine) opBuild() error {
+	if err := m.have(2); err != nil {
+		return err
+	}
+	state := m.pop()
+	target := m.top()
+	id := m.g.id(target)
+	switch kind := m.g.kind(target); {
+	case kind == KindGlobal:
+		id = NoID // a state of the class itself is never ours to give
+	case kind == KindObject, kind == KindPersistent:
+	case id == NoID || kind == KindSet || kind == KindBytes:
+		return m.misfit(target, "is given a state")
+	}
+	ok := id != NoID && m.g.state(target) == refAbsent && m.fits(rules[id].state, state, refAbsent)
+	if err := m.settle(); err != nil {
+		return err
+	}
+	if !ok {
+		if err := m.refuse("build", target, "BUILD gives it %s, which it does not take", state); err != nil {
+			return err
+		}
+	}
+	if err := m.event(UseBuild, target, state, ok); err != nil {
+		return err
+	}
+	return m.setState(target, state)
+}
+
+// setState stores the state of a value.
+func (m *machine) setState(target, state ref) error {
+	if err := m.changes(target, []ref{state}); err != nil {
+		return err
+	}
+	if n := m.g.node(target); n.kind == KindObject {
+		*m.g.elems.at(n.a + objState) = state
+		return nil
+	}
+	a, has := m.g.attrs[uint32(target)]
+	a.state = state
+	return m.setAttr(target, a, has)
+}
+
+// attrCost is what an entry of the map of attributes costs.
+const attrCost = 64
+
+func (m *machine) setAttr(r ref, a attr, has bool) error {
+	if !has {
+		if err := m.work.Take(attrCost); err != nil {
+			return err
+		}
+	}
+	if m.g.attrs == nil {
+		m.g.attrs = map[uint32]attr{}
+	}
+	m.g.attrs[uint32(r)] = a
+	return nil
+}
+
+// change is APPEND, SETITEM or ADDITEMS on what is not ours to change: a call
+// of a method, once a loader runs it.
+func (m *machine) change(target ref, items []ref, why string) error {
+	if err := m.refuse("change", target, why, refAbsent); err != nil {
+		return err
+	}
+	last := refAbsent
+	if len(items) > 0 {
+		last = items[len(items)-1]
+	}
+	return m.event(UseChange, target, last, false)
+}

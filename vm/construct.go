@@ -1,0 +1,187 @@
+package vm
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// copySteps is what an element costs that a call copies from one container to
+// another: a file can ask for that with few bytes.
+const copySteps = 8
+
+// The classes of containers by kind; the first is the plain one.
+var classes = [...][4]ID{
+	KindBytes: {NoID, ByteArray},
+	KindList:  {NoID, Deque},
+	KindDict:  {NoID, OrderedDict, Counter, DefaultDict},
+	KindSet:   {NoID, FrozenSet},
+}
+
+// classOf is the class of a container as its flags.
+func classOf(id ID) uint8 {
+	for _, row := range classes {
+		for i, of := range row {
+			if of == id && id != NoID {
+				return uint8(i) << flagShift
+			}
+		}
+	}
+	return 0
+}
+
+// newDict pushes a dict of a class, filled from a dict or a list of pairs.
+func (m *machine) newDict(id ID, from, extra ref) error {
+	r, err := m.add(node{kind: KindDict, flags: flagNoHash | classOf(id), depth: 1, size: 1})
+	if err != nil {
+		return err
+	}
+	if extra != refAbsent {
+		if err := m.setAttr(r, attr{extra: extra}, false); err != nil {
+			return err
+		}
+	}
+	if err := m.push(r); err != nil || from == refAbsent {
+		return err
+	}
+	return m.fill(r, from)
+}
+
+// fill sets the entries of a dict from another, or from a list of pairs.
+func (m *machine) fill(r, from ref) error {
+	n := m.g.node(from)
+	if err := m.b.Step(copySteps * int64(n.n)); err != nil {
+		return err
+	}
+	for i := range n.n {
+		var pair [2]ref
+		if n.kind == KindDict {
+			pair = [2]ref{m.g.elem(n.a + 2*i), m.g.elem(n.a + 2*i + 1)}
+		} else if !m.pair(&pair, m.g.elem(n.a+i)) {
+			return wire.ErrSyntax.With("an entry that is no pair")
+		}
+		if err := m.setItems(r, pair[:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pair reads a tuple or list of two.
+func (m *machine) pair(to *[2]ref, r ref) bool {
+	kind := m.g.kind(r)
+	if kind != KindTuple && kind != KindList {
+		return false
+	}
+	n := m.g.node(r)
+	if n.n != 2 {
+		return false
+	}
+	*to = [2]ref{m.g.elem(n.a), m.g.elem(n.a + 1)}
+	return true
+}
+
+// newSequence pushes a deque, set or frozenset of the elements of a container.
+func (m *machine) newSequence(kind Kind, id ID, from, extra ref) error {
+	flags := classOf(id)
+	if id != FrozenSet {
+		flags |= flagNoHash
+	}
+	r, err := m.add(node{kind: kind, flags: flags, depth: 1, size: 1})
+	if err != nil {
+		return err
+	}
+	if id == Deque {
+		if err := m.setAttr(r, attr{extra: extra}, false); err != nil {
+			return err
+		}
+	}
+	if err := m.push(r); err != nil || from == refAbsent {
+		return err
+	}
+	n := m.g.node(from)
+	if err := m.b.Step(copySteps * int64(n.n)); err != nil {
+		return err
+	}
+	stride := uint32(1)
+	if n.kind == KindDict { // its keys
+		stride = 2
+	}
+	for i := range n.n {
+		item := []ref{m.g.elem(n.a + i*stride)}
+		if kind == KindSet {
+			err = m.addItems(r, item)
+		} else {
+			err = m.extend(r, item)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newByteArray pushes a bytearray: empty, of bytes, or of a text in Latin-1 as
+// Python 2 wrote it.
+func (m *machine) newByteArray(from ref) error {
+	const flags = 1<<flagShift | flagNoHash
+	if from == refAbsent {
+		return m.pushData(KindBytes, flags, 0, 0)
+	}
+	if m.g.kind(from) == KindText {
+		return m.latin1(from, flags)
+	}
+	n := *m.g.node(from)
+	return m.pushNew(node{kind: KindBytes, flags: n.flags&flagSide | flags, a: n.a, n: n.n, size: n.size})
+}
+
+// isLatin1 and isUTF8 are what picklers call the two codecs.
+func isLatin1(codec string) bool { return codec == "latin1" || codec == "latin-1" }
+func isUTF8(codec string) bool   { return codec == "utf-8" || codec == "utf8" }
+
+// encode pushes the bytes of a text, as _codecs.encode does.
+func (m *machine) encode(from, codec ref) error {
+	if isLatin1(m.g.text(codec)) {
+		return m.latin1(from, 0)
+	}
+	if !utf8.ValidString(m.g.text(from)) {
+		return wire.ErrText.With("a lone surrogate has no UTF-8")
+	}
+	return m.sameBytes(from, 0)
+}
+
+// sameBytes pushes bytes that are those of a text.
+func (m *machine) sameBytes(from ref, flags uint8) error {
+	n := *m.g.node(from)
+	m.nested(m.g.text(from))
+	return m.pushNew(node{kind: KindBytes, flags: n.flags&flagSide | flags, a: n.a, n: n.n, size: n.size})
+}
+
+// latin1 pushes the bytes of a text of characters below 256.
+func (m *machine) latin1(from ref, flags uint8) error {
+	s := m.g.text(from)
+	if err := m.b.Step(int64(len(s) / 64)); err != nil {
+		return err
+	}
+	if isASCII(s) {
+		return m.sameBytes(from, flags)
+	}
+	if err := m.work.Alloc(int64(len(s))); err != nil {
+		return err
+	}
+	var out strings.Builder
+	out.Grow(len(s))
+	for _, r := range s {
+		if r > 0xff { // also the mark of a lone surrogate
+			return wire.ErrText.With("a character that Latin-1 does not have")
+		}
+		out.WriteByte(byte(r))
+	}
+	at, err := m.keep(out.String())
+	if err != nil {
+		return err
+	}
+	m.nested(out.String())
+	return m.pushNew(node{kind: KindBytes, flags: flagSide | flags, a: at, n: uint32(out.Len()), size: textSize(out.Len())})
+}

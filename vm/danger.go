@@ -1,0 +1,202 @@
+package vm
+
+import "strings"
+
+// A hazard is a module, or a few names of it, that does more than hold data.
+// An empty list of names is the whole module with its submodules.
+type hazard struct {
+	module, names, reason string
+}
+
+// Why something is dangerous.
+const (
+	runsCommands = "starts programs"
+	runsCode     = "runs code"
+	reachesAll   = "reaches any object by its name"
+	loadsCode    = "loads modules or libraries"
+	touchesFiles = "opens, writes or removes files"
+	usesNetwork  = "opens network connections"
+	nestsPickle  = "loads another pickle, without restriction"
+	touchesMem   = "reads or writes memory"
+	endsProcess  = "ends or stops the process"
+)
+
+// What is known to be dangerous, from the advisories of picklescan, fickling,
+// modelscan, modelaudit and PyTorch up to 2026. It only gives refusals a
+// reason: what is on no list is refused as well.
+var hazards = [...]hazard{
+	{"os", "", runsCommands},
+	{"posix", "", runsCommands},
+	{"nt", "", runsCommands},
+	{"subprocess", "", runsCommands},
+	{"_posixsubprocess", "", runsCommands},
+	{"commands", "", runsCommands},
+	{"popen2", "", runsCommands},
+	{"pty", "", runsCommands},
+	{"asyncio", "", runsCommands},
+	{"multiprocessing", "", runsCommands},
+	{"concurrent", "", runsCommands},
+	{"platform", "popen", runsCommands},
+	{"webbrowser", "", runsCommands},
+	{"antigravity", "", runsCommands},
+	{"distutils", "", runsCommands},
+	{"setuptools", "", runsCommands},
+	{"pip", "", runsCommands},
+	{"ensurepip", "", runsCommands},
+	{"venv", "", runsCommands},
+	{"idlelib", "", runsCommands},
+	{"_osx_support", "", runsCommands},
+	{"_aix_support", "", runsCommands},
+	{"_pyrepl", "", runsCommands},
+	{"imaplib", "", runsCommands},
+	{"uuid", "_get_command_stdout _popen", runsCommands},
+	{"torch.utils.collect_env", "", runsCommands},
+	{"torch.utils.bottleneck", "", runsCommands},
+	{"torch.distributed", "", runsCommands},
+	{"numpy.distutils", "", runsCommands},
+	{"numpy.f2py", "", runsCode},
+	{"numpy.testing", "", runsCode},
+	{"builtins", "eval exec compile __build_class__ execfile", runsCode},
+	{"builtins", "getattr setattr delattr hasattr vars globals locals dir type super classmethod property map filter", reachesAll},
+	{"builtins", "__import__", loadsCode},
+	{"builtins", "open", touchesFiles},
+	{"builtins", "input breakpoint help", runsCode},
+	{"builtins", "exit quit", endsProcess},
+	{"sys", "", reachesAll},
+	{"runpy", "", runsCode},
+	{"code", "", runsCode},
+	{"codeop", "", runsCode},
+	{"timeit", "", runsCode},
+	{"trace", "", runsCode},
+	{"profile", "", runsCode},
+	{"cProfile", "", runsCode},
+	{"pdb", "", runsCode},
+	{"bdb", "", runsCode},
+	{"doctest", "", runsCode},
+	{"unittest", "", runsCode},
+	{"test", "", runsCode},
+	{"lib2to3", "", runsCode},
+	{"xmlrpc", "", runsCode},
+	{"_interpreters", "", runsCode},
+	{"_xxsubinterpreters", "", runsCode},
+	{"interpreters", "", runsCode},
+	{"types", "", runsCode},
+	{"marshal", "", runsCode},
+	{"torch._dynamo", "", runsCode},
+	{"torch._inductor", "", runsCode},
+	{"torch.fx", "", runsCode},
+	{"torch.jit", "", runsCode},
+	{"torch.package", "", runsCode},
+	{"torch.utils._config_module", "", nestsPickle},
+	{"torch.utils.data.datapipes", "", nestsPickle},
+	{"sympy", "", runsCode},
+	{"IPython", "", runsCode},
+	{"jinja2", "", runsCode},
+	{"mako", "", runsCode},
+	{"pandas", "eval read_pickle DataFrame.query", runsCode},
+	{"operator", "", reachesAll},
+	{"_operator", "", reachesAll},
+	{"functools", "", reachesAll},
+	{"_functools", "", reachesAll},
+	{"inspect", "", reachesAll},
+	{"gc", "", reachesAll},
+	{"pydoc", "", reachesAll},
+	{"pkgutil", "", reachesAll},
+	{"copyreg", "", reachesAll},
+	{"weakref", "", reachesAll},
+	{"torch._utils", "_import_dotted_name", reachesAll},
+	{"importlib", "", loadsCode},
+	{"imp", "", loadsCode},
+	{"_imp", "", loadsCode},
+	{"zipimport", "", loadsCode},
+	{"site", "", loadsCode},
+	{"ctypes", "", loadsCode},
+	{"_ctypes", "", loadsCode},
+	{"cffi", "", loadsCode},
+	{"torch.hub", "", loadsCode},
+	{"torch.ops", "", loadsCode},
+	{"torch.classes", "", loadsCode},
+	{"torch.utils.cpp_extension", "", loadsCode},
+	{"numpy.ctypeslib", "", loadsCode},
+	{"shutil", "", touchesFiles},
+	{"io", "", touchesFiles},
+	{"_io", "", touchesFiles},
+	{"tempfile", "", touchesFiles},
+	{"fileinput", "", touchesFiles},
+	{"linecache", "", touchesFiles},
+	{"logging", "", touchesFiles},
+	{"zipfile", "", touchesFiles},
+	{"tarfile", "", touchesFiles},
+	{"gzip", "", touchesFiles},
+	{"bz2", "", touchesFiles},
+	{"lzma", "", touchesFiles},
+	{"sqlite3", "", touchesFiles},
+	{"dbm", "", touchesFiles},
+	{"mmap", "", touchesFiles},
+	{"difflib", "", touchesFiles},
+	{"glob", "", touchesFiles},
+	{"numpy", "load save savez savetxt loadtxt genfromtxt fromfile memmap tofile", touchesFiles},
+	{"socket", "", usesNetwork},
+	{"_socket", "", usesNetwork},
+	{"socketserver", "", usesNetwork},
+	{"ssl", "", usesNetwork},
+	{"urllib", "", usesNetwork},
+	{"http", "", usesNetwork},
+	{"ftplib", "", usesNetwork},
+	{"smtplib", "", usesNetwork},
+	{"poplib", "", usesNetwork},
+	{"nntplib", "", usesNetwork},
+	{"telnetlib", "", usesNetwork},
+	{"requests", "", usesNetwork},
+	{"aiohttp", "", usesNetwork},
+	{"httpx", "", usesNetwork},
+	{"paramiko", "", usesNetwork},
+	{"pickle", "", nestsPickle},
+	{"_pickle", "", nestsPickle},
+	{"shelve", "", nestsPickle},
+	{"dill", "", nestsPickle},
+	{"cloudpickle", "", nestsPickle},
+	{"joblib", "load", nestsPickle},
+	{"yaml", "", nestsPickle},
+	{"torch", "load", nestsPickle},
+	{"torch.serialization", "load _load _legacy_load", nestsPickle},
+	{"torch.storage", "_load_from_bytes", nestsPickle},
+	{"torch.multiprocessing", "", nestsPickle},
+	{"numpy.lib.npyio", "", nestsPickle},
+	{"_ctypes_test", "", touchesMem},
+	{"torch", "from_file", touchesFiles},
+	{"torch.cuda.memory", "", touchesMem},
+	{"signal", "", endsProcess},
+	{"threading", "", runsCode},
+	{"_thread", "", runsCode},
+	{"sched", "", runsCode},
+	{"atexit", "", runsCode},
+	{"codecs", "", touchesFiles},
+	{"nturl2path", "", touchesFiles},
+}
+
+// danger says why a global is dangerous, or nothing.
+func danger(module, name string) string {
+	switch {
+	case module == computedModule && name == computedName:
+		return "its name is computed while the pickle runs"
+	case module == "copyreg" && strings.HasPrefix(name, extensionName):
+		return "what a number stands for, only the reader's registry knows"
+	case strings.Contains(name, "."):
+		return "a dotted name reaches through the attributes of what it names"
+	case strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__") && !strings.HasPrefix(module, "builtins"):
+		return "reaches into the interpreter"
+	}
+	for i := range hazards {
+		h := &hazards[i]
+		if h.names == "" && within(module, h.module) || h.module == module && hasName(h.names, name) {
+			return h.reason
+		}
+	}
+	return ""
+}
+
+// within reports a module or one of its submodules.
+func within(module, root string) bool {
+	return module == root || len(module) > len(root) && module[len(root)] == '.' && module[:len(root)] == root
+}

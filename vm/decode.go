@@ -1,0 +1,178 @@
+package vm
+
+import (
+	"io"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+const (
+	// maxPickle is the largest pickle: offsets are 31 bits. A gibibyte of
+	// opcodes is far more than any checkpoint has; bodies lie outside.
+	maxPickle = 1<<31 - 1
+	// firstRead is how much is read where the length of a pickle is not known.
+	firstRead = 4 << 10
+	// readChunk is the size of one read.
+	readChunk = 64 << 10
+)
+
+// A source is the pickle's bytes, read as far as the machine has come. They
+// are kept as one string, so that texts can refer to them.
+type source struct {
+	r         io.ReaderAt
+	base, end int64 // in the file
+	text      *strings.Builder
+	room      int64 // bytes that were charged for text
+}
+
+// load makes at least n bytes available, n <= end-base. When whole is set, all
+// of them are read at once.
+func (s *source) load(b *limits.Budget, w *limits.Workspace, n int64, whole bool) error {
+	want := s.end - s.base
+	if ceiling := min(b.Policy().Limit(limits.SingleAlloc), maxPickle); !whole {
+		want = min(want, max(n, min(ceiling, max(2*int64(s.text.Len()), firstRead))))
+	}
+	if want > maxPickle {
+		return &limits.Error{Axis: limits.SingleAlloc, Want: want, Left: maxPickle}
+	}
+	if err := w.Alloc(want); err != nil {
+		return err
+	}
+	text := new(strings.Builder)
+	text.Grow(int(want))
+	text.WriteString(s.text.String())
+	w.Give(s.room)
+	s.text, s.room = text, want
+	return s.fill(w, want)
+}
+
+func (s *source) fill(w *limits.Workspace, want int64) error {
+	buf, err := limits.MakeWork[byte](w, int(min(want, readChunk)))
+	if err != nil {
+		return err
+	}
+	defer w.Give(int64(len(buf)))
+	for have := int64(s.text.Len()); have < want; have = int64(s.text.Len()) {
+		part := buf[:min(int64(len(buf)), want-have)]
+		if err := wire.ReadFull(s.r, part, s.base+have); err != nil {
+			return err
+		}
+		s.text.Write(part)
+	}
+	return nil
+}
+
+// need asks for n bytes of operand.
+func (m *machine) need(n int) error {
+	if n <= m.lim-m.pos {
+		return nil
+	}
+	return m.more(uint64(n))
+}
+
+// more is need where the bytes are not there at once: they cross the end of
+// the frame, are not read yet, or are not in the file.
+func (m *machine) more(n uint64) error {
+	if m.frame != 0 && n > uint64(m.frame-m.pos) {
+		if err := m.strict(wire.ErrRange.With("the instruction crosses the end of its frame")); err != nil {
+			return err
+		}
+		m.frame = 0
+		m.lim = len(m.src)
+	}
+	if left := m.in.end - m.in.base - int64(m.pos); n > uint64(left) {
+		return wire.ErrTruncated.With("%d bytes wanted, %d left", n, left)
+	}
+	if uint64(len(m.src)-m.pos) < n {
+		if err := m.load(int64(m.pos) + int64(n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// load reads on until n bytes of the pickle are there.
+func (m *machine) load(n int64) error {
+	if err := m.in.load(m.b, &m.work, n, m.whole); err != nil {
+		return err
+	}
+	m.src = m.in.text.String()
+	m.g.src = m.src
+	m.limit()
+	return nil
+}
+
+// limit sets lim: the end of the frame, or of what was read.
+func (m *machine) limit() {
+	m.lim = len(m.src)
+	if m.frame != 0 {
+		m.lim = min(m.lim, m.frame)
+	}
+}
+
+func (m *machine) u8() (uint8, error) {
+	if err := m.need(1); err != nil {
+		return 0, err
+	}
+	c := m.src[m.pos]
+	m.pos++
+	return c, nil
+}
+
+func (m *machine) u16() (uint16, error) {
+	if err := m.need(2); err != nil {
+		return 0, err
+	}
+	s := m.src[m.pos : m.pos+2]
+	m.pos += 2
+	return uint16(s[0]) | uint16(s[1])<<8, nil
+}
+
+func (m *machine) u32() (uint32, error) {
+	if err := m.need(4); err != nil {
+		return 0, err
+	}
+	s := m.src[m.pos : m.pos+4]
+	m.pos += 4
+	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24, nil
+}
+
+func (m *machine) u64() (uint64, error) {
+	if err := m.need(8); err != nil {
+		return 0, err
+	}
+	s := m.src[m.pos : m.pos+8]
+	m.pos += 8
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56, nil
+}
+
+// data moves past n bytes of payload and returns where they begin.
+func (m *machine) data(n uint64) (off int, err error) {
+	if n > uint64(m.lim-m.pos) {
+		if err := m.more(n); err != nil {
+			return 0, err
+		}
+	}
+	off = m.pos
+	m.pos += int(n)
+	return off, nil
+}
+
+// line moves past a line and returns where it is, without its newline. A line
+// ends with the file at the latest: then it is truncated.
+func (m *machine) line() (off, end int, err error) {
+	for seen := m.pos; ; {
+		if i := strings.IndexByte(m.src[seen:m.lim], '\n'); i >= 0 {
+			off, end = m.pos, seen+i
+			m.pos = end + 1
+			return off, end, nil
+		}
+		seen = m.lim
+		if err := m.more(uint64(seen-m.pos) + 1); err != nil {
+			return 0, 0, err
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package vm
+
+import (
+	"hash/maphash"
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// smallTable is how many keys are compared one by one before a table is made.
+const smallTable = 8
+
+// tableCost is what an entry of the map of tables costs, with the struct.
+const tableCost = 128
+
+// A table finds keys of one dict, or elements of one set, by their hash. Keys
+// are texts, bytes and numbers; everything else, a tuple above all, is equal
+// to itself only, so that no hash ever walks a tree. The hash is seeded: no
+// choice of keys makes a table slow.
+type table struct {
+	slots []uint32 // index of the key + 1, or 0
+	count int
+}
+
+// setItems sets entries, given as key, value, key, value.
+func (m *machine) setItems(r ref, items []ref) error {
+	if len(items)%2 != 0 {
+		return wire.ErrSyntax.With("a key without a value")
+	}
+	if err := m.changes(r, items); err != nil {
+		return err
+	}
+	for ; len(items) > 0; items = items[2:] {
+		if err := m.setItem(r, items[0], items[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setItem sets one entry. A key that is there already is refused: no pickler
+// writes one twice, and what a file hides behind the last value nobody sees.
+func (m *machine) setItem(r, key, value ref) error {
+	n := m.g.node(r)
+	at, found, err := m.findKey(r, n, key, 2)
+	if err != nil {
+		return err
+	}
+	if found {
+		*m.g.elems.at(n.a + 2*at + 1) = value
+		return m.strict(wire.ErrDuplicate.With("key %s", m.g.show(key)))
+	}
+	run, err := m.grown(n.a, 2*int(n.n), 2)
+	if err != nil {
+		return err
+	}
+	n.a = run
+	*m.g.elems.at(run + 2*n.n) = key
+	*m.g.elems.at(run + 2*n.n + 1) = value
+	n.n++
+	return nil
+}
+
+// addItems adds elements to a set.
+func (m *machine) addItems(r ref, items []ref) error {
+	if err := m.changes(r, items); err != nil {
+		return err
+	}
+	for _, item := range items {
+		if err := m.addItem(r, item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *machine) addItem(r, item ref) error {
+	n := m.g.node(r)
+	_, found, err := m.findKey(r, n, item, 1)
+	if err != nil {
+		return err
+	}
+	if found {
+		return m.strict(wire.ErrDuplicate.With("element %s", m.g.show(item)))
+	}
+	run, err := m.grown(n.a, int(n.n), 1)
+	if err != nil {
+		return err
+	}
+	n.a = run
+	*m.g.elems.at(run + n.n) = item
+	n.n++
+	return nil
+}
+
+// findKey looks for a key among the keys of a container, which are stride
+// elements apart, and enters it in the table as the next one if it is new.
+func (m *machine) findKey(r ref, n *node, key ref, stride uint32) (at uint32, found bool, err error) {
+	if key < inline && m.g.node(key).flags&flagNoHash != 0 {
+		return 0, false, wire.ErrSyntax.With("a value of kind %v is no key", m.g.kind(key))
+	}
+	if n.n < smallTable {
+		for i := range n.n {
+			if m.g.same(m.g.elem(n.a+i*stride), key) {
+				return i, true, nil
+			}
+		}
+		return 0, false, nil
+	}
+	t, err := m.table(r, n, stride)
+	if err != nil {
+		return 0, false, err
+	}
+	slot := m.slot(t, n, key, stride)
+	if t.slots[slot] != 0 {
+		return t.slots[slot] - 1, true, nil
+	}
+	t.slots[slot] = n.n + 1
+	t.count++
+	return 0, false, nil
+}
+
+// table returns the table of a container, with room for one more key.
+func (m *machine) table(r ref, n *node, stride uint32) (*table, error) {
+	t := m.tables[uint32(r)]
+	if t == nil {
+		if err := m.tmp.Take(tableCost); err != nil {
+			return nil, err
+		}
+		if m.tables == nil {
+			m.tables = map[uint32]*table{}
+		}
+		t = &table{}
+		m.tables[uint32(r)] = t
+	}
+	if 2*(t.count+1) <= len(t.slots) {
+		return t, nil
+	}
+	slots, err := limits.MakeWork[uint32](&m.tmp, max(4*smallTable, 2*len(t.slots)))
+	if err != nil {
+		return nil, err
+	}
+	m.tmp.Give(4 * int64(len(t.slots)))
+	t.slots, t.count = slots, int(n.n)
+	for i := range n.n {
+		key := m.g.elem(n.a + i*stride)
+		slots[m.slot(t, n, key, stride)] = i + 1
+	}
+	return t, nil
+}
+
+// slot finds the slot of a key: its own, or the free one where it belongs.
+func (m *machine) slot(t *table, n *node, key ref, stride uint32) uint64 {
+	mask := uint64(len(t.slots) - 1)
+	i := m.hash(key) & mask
+	for t.slots[i] != 0 && !m.g.same(m.g.elem(n.a+(t.slots[i]-1)*stride), key) {
+		i = (i + 1) & mask
+	}
+	return i
+}
+
+// hash agrees with same: what is the same has one hash.
+func (m *machine) hash(r ref) uint64 {
+	if v, ok := m.g.number(r); ok {
+		return maphash.Comparable(m.seed, v)
+	}
+	switch n := m.g.node(r); {
+	case n.kind == KindText, n.kind == KindBytes, n.flags&flagBig != 0:
+		return maphash.String(m.seed, m.g.text(r)) + uint64(n.kind)
+	case n.kind == KindFloat:
+		return maphash.Comparable(m.seed, m.g.float(r))
+	}
+	return maphash.Comparable(m.seed, r)
+}
+
+// same is Python's equality of keys, but for trees and calls, which are the
+// same only if they are one.
+func (g *Graph) same(a, b ref) bool {
+	if a == b { // NaN too: Python asks identity before equality
+		return true
+	}
+	if v, ok := g.number(a); ok {
+		w, ok := g.number(b)
+		return ok && v == w
+	}
+	if b >= inline {
+		return false
+	}
+	na, nb := g.node(a), g.node(b)
+	if na.kind != nb.kind || na.n != nb.n {
+		return false
+	}
+	switch na.kind {
+	case KindText, KindBytes:
+		return g.text(a) == g.text(b)
+	case KindFloat:
+		return g.float(a) == g.float(b)
+	case KindInt:
+		return na.flags&nb.flags&flagBig != 0 && g.text(a) == g.text(b)
+	}
+	return false
+}
+
+// number is the value by which True, 1 and 1.0 are one key.
+func (g *Graph) number(r ref) (int64, bool) {
+	switch r {
+	case refFalse:
+		return 0, true
+	case refTrue:
+		return 1, true
+	}
+	if v, ok := g.int64(r); ok {
+		return v, true
+	}
+	if g.kind(r) != KindFloat {
+		return 0, false
+	}
+	f := g.float(r)
+	if v := int64(f); f >= math.MinInt64 && f < math.MaxInt64 && float64(v) == f {
+		return v, true
+	}
+	return 0, false
+}

@@ -1,0 +1,100 @@
+package vm
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"strconv"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// A Line is one line of a listing.
+type Line struct {
+	Off   int64
+	Op    string
+	Depth int    // values on the stack after the instruction
+	Marks int    // open marks after it
+	Text  string // operand, what the memo holds, or what was made; one line, cut
+	Bad   bool   // the instruction asks for what we do not do
+}
+
+// String is the line as a person reads it.
+func (l Line) String() string {
+	bad := " "
+	if l.Bad {
+		bad = "!"
+	}
+	return fmt.Sprintf("%#8x %s %3d %-16s %s", l.Off, bad, l.Depth, l.Op, l.Text)
+}
+
+// Disassemble lists the pickle that begins at off, instruction by instruction,
+// as [Scan] runs it. An error is the last thing it yields. What the account is
+// charged, it gets back at the end.
+func Disassemble(r io.ReaderAt, off, end int64, b *limits.Budget) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {
+		m := newMachine(r, off, end, b)
+		m.scan, m.listing = true, true
+		defer m.release(false)
+		err := m.begin()
+		for err == nil && !m.done {
+			refused := m.refusals()
+			if err = m.step(); err != nil {
+				break
+			}
+			l := Line{m.g.base + int64(m.op), m.cur.name, len(m.stack), len(m.marks), m.explain(), m.refusals() > refused}
+			if !yield(l, nil) {
+				return
+			}
+		}
+		if err == nil {
+			err = m.finish()
+		}
+		if err = m.placed(err); err == nil {
+			err = m.problem
+		}
+		if err != nil {
+			yield(Line{}, err)
+		}
+	}
+}
+
+func (m *machine) refusals() int { return len(m.verdicts.safe.Reasons) + m.verdicts.safe.More }
+
+// explain says what the instruction did, in the words of its operand.
+func (m *machine) explain() string {
+	operand := m.src[m.op+1 : m.pos]
+	switch m.cur.name {
+	case "PROTO":
+		return strconv.Itoa(m.g.proto)
+	case "FRAME":
+		return strconv.Itoa(m.frame-m.pos) + " bytes"
+	case "STOP":
+		return m.g.show(m.g.root)
+	case "MARK", "POP", "POP_MARK":
+		return ""
+	case "PUT", "GET":
+		return m.memoText(operand[:len(operand)-1])
+	case "BINPUT", "BINGET", "LONG_BINPUT", "LONG_BINGET":
+		return m.memoText(littleEndian(operand))
+	case "MEMOIZE":
+		return m.memoText(strconv.Itoa(m.memo.count - 1))
+	}
+	if len(m.stack) == 0 {
+		return ""
+	}
+	return cut(m.g.show(m.top()), showBytes)
+}
+
+// memoText is an index of the memo and what it holds.
+func (m *machine) memoText(index string) string {
+	return "memo " + index + ": " + m.g.show(m.top())
+}
+
+func littleEndian(s string) string {
+	var v uint64
+	for i := len(s) - 1; i >= 0; i-- {
+		v = v<<8 | uint64(s[i])
+	}
+	return strconv.FormatUint(v, 10)
+}

@@ -1,0 +1,283 @@
+package vm
+
+import "strings"
+
+// takes reports whether a tuple of arguments follows a signature.
+func (m *machine) takes(signature string, args ref) bool {
+	if signature == "-" {
+		return false
+	}
+	for {
+		one, rest, more := strings.Cut(signature, "|")
+		if m.takesOne(one, m.g.node(args)) {
+			return true
+		}
+		if !more {
+			return false
+		}
+		signature = rest
+	}
+}
+
+func (m *machine) takesOne(signature string, args *node) bool {
+	optional, prev := false, refAbsent
+	for i := uint32(0); ; i++ {
+		if signature != "" && signature[0] == '?' {
+			optional, signature = true, signature[1:]
+		}
+		switch {
+		case signature == "":
+			return i == args.n
+		case signature[0] == '*':
+			return m.takesAll(signature[1], args, i)
+		case i == args.n:
+			return optional
+		}
+		arg := m.g.elem(args.a + i)
+		if !m.fits(signature[:1], arg, prev) {
+			return false
+		}
+		prev, signature = arg, signature[1:]
+	}
+}
+
+func (m *machine) takesAll(letter byte, args *node, from uint32) bool {
+	m.debt += int64(args.n - from)
+	for i := from; i < args.n; i++ {
+		if !m.fits(string(letter), m.g.elem(args.a+i), refAbsent) {
+			return false
+		}
+	}
+	return true
+}
+
+// fits reports whether a value is of the sort that a letter stands for; prev
+// is the argument before it. An empty letter takes nothing.
+func (m *machine) fits(letter string, r, prev ref) bool {
+	if letter == "" {
+		return false
+	}
+	kind, id := m.g.kind(r), m.g.id(r)
+	object, global := kind == KindObject, kind == KindGlobal
+	switch letter[0] {
+	case 'b':
+		return kind == KindBool
+	case 'i':
+		return m.g.isInt64(r)
+	case 'z': // an integer or None
+		return r == refNone || m.g.isInt64(r)
+	case 'n':
+		return r == refNone
+	case 'v':
+		return true
+	case 'f':
+		return kind == KindFloat || m.g.isInt64(r)
+	case 't':
+		return kind == KindText
+	case 'l':
+		return kind == KindText && isLatin1(m.g.text(r))
+	case 'u':
+		return kind == KindText && isUTF8(m.g.text(r))
+	case 'y':
+		return kind == KindBytes
+	case 'x': // bytes; Python 2 wrote them as str
+		return kind == KindBytes || kind == KindText
+	case 'e': // what a container is made of
+		return kind == KindList || kind == KindTuple || kind == KindDict || kind == KindSet
+	case 'E':
+		return kind == KindDict || kind == KindList
+	case 'k', 'h':
+		return kind == KindDict || letter == "h" && r == refNone
+	case 'A':
+		return kind == KindDict && m.attributes(r)
+	case 's':
+		return m.isState(r)
+	case 'I':
+		return m.isInts(r)
+	case 'F': // what makes the missing values of a defaultdict
+		return r == refNone || global && id >= OrderedDict && id <= ByteArray || global && id == PlainType
+	case 'G':
+		return global && id == Namespace
+	case 'c':
+		return global && id == PlainType && m.g.global(r).Name == "object"
+	case 'Z':
+		return r == refNone || kind == KindInt || kind == KindBool || kind == KindBytes || kind == KindText || object && id == DateTime
+	default:
+		return m.fitsTorch(letter[0], r, prev, kind, id)
+	}
+}
+
+// fitsTorch has the letters of PyTorch and NumPy.
+func (m *machine) fitsTorch(letter byte, r, prev ref, kind Kind, id ID) bool {
+	object, global := kind == KindObject, kind == KindGlobal
+	switch letter {
+	case 'S':
+		return kind == KindPersistent
+	case 'O': // the class of a storage
+		return global && (id == TorchStorage || id == TorchUntyped)
+	case 'T':
+		return object && isTensor(id)
+	case 'd':
+		return global && id == TorchDType
+	case 'C':
+		return global && (id == TorchTensor || id == TorchParameter)
+	case 'D':
+		return kind == KindText || object && id == TorchDevice
+	case 'L':
+		return object && id == TorchLayout
+	case 'P': // the parts of a sparse tensor
+		return kind == KindTuple && m.all(r, func(r ref) bool {
+			return m.fits("T", r, refAbsent) || m.isInts(r) || m.g.kind(r) == KindBool || r == refNone
+		})
+	case 'q':
+		return kind == KindTuple && m.isQuantizer(r)
+	case 'R':
+		return global && isRebuild(id)
+	case '(': // the arguments of the function before it
+		return kind == KindTuple && m.takes(rules[m.g.id(prev)].call, r)
+	case 'V':
+		return kind == KindTuple && m.takesOne("bbh", m.g.node(r))
+	case 'W':
+		return kind == KindTuple && m.takesOne("SiII", m.g.node(r))
+	case 'a':
+		return object && (id == NumpyReconstruct || id == NumpyFromBuffer)
+	case 'N':
+		return global && id == NumpyArray
+	case 'J':
+		return object && id == NumpyDType
+	case 'X':
+		return global && id == NumpyType || kind == KindText && !strings.ContainsAny(m.g.text(r), "Oo")
+	case 'Y':
+		return kind == KindTuple && (m.takesOne("iIJbx", m.g.node(r)) || m.takesOne("IJbx", m.g.node(r)))
+	case 'K':
+		return kind == KindTuple && m.isDTypeState(m.g.node(r))
+	}
+	panic("internal error: no letter of a signature: " + string(letter))
+}
+
+// isTensor reports calls that give a tensor.
+func isTensor(id ID) bool {
+	return isRebuild(id) || id == TorchParameter || id == TorchTensor
+}
+
+func isRebuild(id ID) bool { return id >= RebuildTensor && id <= RebuildFromType }
+
+func (g *Graph) isInt64(r ref) bool {
+	_, ok := g.int64(r)
+	return ok
+}
+
+// all reports whether every element of a tuple, list or set passes. The list
+// may be longer now than when the memo replayed it, so looking costs steps.
+func (m *machine) all(r ref, pass func(ref) bool) bool {
+	n := m.g.node(r)
+	m.debt += int64(n.n)
+	for i := range n.n {
+		if !pass(m.g.elem(n.a + i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// isInts reports a tuple, list or torch.Size of integers.
+func (m *machine) isInts(r ref) bool {
+	switch m.g.kind(r) {
+	case KindTuple, KindList:
+		return m.all(r, m.g.isInt64)
+	case KindObject:
+		return m.g.id(r) == TorchSize
+	}
+	return false
+}
+
+// attributes reports a dict whose keys are names that a person might give:
+// a name with two underscores belongs to Python.
+func (m *machine) attributes(r ref) bool {
+	n := m.g.node(r)
+	m.debt += int64(n.n)
+	for i := range n.n {
+		key := m.g.elem(n.a + 2*i)
+		if m.g.kind(key) != KindText || strings.HasPrefix(m.g.text(key), "__") {
+			return false
+		}
+	}
+	return true
+}
+
+// isState reports the state of a tensor: attributes, or None, or two of them.
+func (m *machine) isState(r ref) bool {
+	switch m.g.kind(r) {
+	case KindNone:
+		return true
+	case KindDict:
+		return m.attributes(r)
+	case KindTuple:
+		return m.g.node(r).n == 2 && m.all(r, func(r ref) bool {
+			return r == refNone || m.g.kind(r) == KindDict && m.attributes(r)
+		})
+	}
+	return false
+}
+
+// isQuantizer reports (scheme, scale, zero point) or (scheme, scales, zero
+// points, axis).
+func (m *machine) isQuantizer(r ref) bool {
+	n := m.g.node(r)
+	if n.n != 3 && n.n != 4 || m.g.id(m.g.elem(n.a)) != TorchQScheme {
+		return false
+	}
+	if n.n == 3 {
+		return m.fits("f", m.g.elem(n.a+1), refAbsent) && m.fits("i", m.g.elem(n.a+2), refAbsent)
+	}
+	for i := uint32(1); i < 3; i++ {
+		part := m.g.elem(n.a + i)
+		numbers := m.g.kind(part) == KindList && m.all(part, func(r ref) bool { return m.fits("f", r, refAbsent) })
+		if !numbers && !m.fits("T", part, refAbsent) {
+			return false
+		}
+	}
+	return m.fits("i", m.g.elem(n.a+3), refAbsent)
+}
+
+// isDTypeState reports what numpy.dtype.__setstate__ takes: version, order,
+// subarray, names, fields, size, alignment, flags and metadata.
+func (m *machine) isDTypeState(n *node) bool {
+	if n.n < 8 || n.n > 9 {
+		return false
+	}
+	part := func(i uint32) ref { return m.g.elem(n.a + i) }
+	for _, i := range []uint32{0, 5, 6, 7} {
+		if !m.g.isInt64(part(i)) {
+			return false
+		}
+	}
+	names := func(r ref) bool { return m.g.kind(r) == KindText }
+	return m.fits("x", part(1), refAbsent) &&
+		(part(2) == refNone || m.isSubarray(part(2))) &&
+		(part(3) == refNone || m.g.kind(part(3)) == KindTuple && m.all(part(3), names)) &&
+		(part(4) == refNone || m.isFields(part(4)))
+}
+
+// isSubarray reports (dtype, shape).
+func (m *machine) isSubarray(r ref) bool {
+	return m.g.kind(r) == KindTuple &&
+		(m.takesOne("JI", m.g.node(r)) || m.takesOne("Ji", m.g.node(r)))
+}
+
+// isFields reports {name: (dtype, offset[, title])}.
+func (m *machine) isFields(r ref) bool {
+	if m.g.kind(r) != KindDict {
+		return false
+	}
+	n := m.g.node(r)
+	m.debt += int64(n.n)
+	for i := range n.n {
+		field := m.g.elem(n.a + 2*i + 1)
+		if m.g.kind(m.g.elem(n.a+2*i)) != KindText || m.g.kind(field) != KindTuple ||
+			!m.takesOne("Ji?t", m.g.node(field)) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,197 @@
+package vm
+
+import (
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// globalCost is what a global costs beside its names: the struct, and its
+// entry in the map.
+const globalCost = 320
+
+// maxName bounds the module and the name of a global: identifiers are short,
+// and a text that the memo replays costs its length each time it is looked up.
+const maxName = 512
+
+// opGlobal names a global by two lines.
+func (m *machine) opGlobal() error {
+	r, err := m.twoLines()
+	if err != nil {
+		return err
+	}
+	return m.push(r)
+}
+
+// twoLines reads module and name. What stands in the file, newline included,
+// is the key of the global.
+func (m *machine) twoLines() (ref, error) {
+	a, b, err := m.line()
+	if err != nil {
+		return 0, err
+	}
+	c, d, err := m.line()
+	if err != nil {
+		return 0, err
+	}
+	return m.named(m.src[a:d], m.src[a:b], m.src[c:d])
+}
+
+// opStackGlobal names a global by two texts.
+func (m *machine) opStackGlobal() error {
+	if err := m.have(2); err != nil {
+		return err
+	}
+	name := m.pop()
+	module := m.pop()
+	if m.g.kind(module) != KindText || m.g.kind(name) != KindText {
+		return m.notNamed(module, name)
+	}
+	a, b := m.g.text(module), m.g.text(name)
+	if len(a) > maxName || len(b) > maxName {
+		return tooLong(a, b)
+	}
+	r, err := m.named(a+"\n"+b, a, b)
+	if err != nil {
+		return err
+	}
+	return m.push(r)
+}
+
+// notNamed is a STACK_GLOBAL without two texts. Values that calls compute may
+// be texts once the pickle runs.
+func (m *machine) notNamed(module, name ref) error {
+	if !m.scan || !m.computed(module) && !m.computed(name) {
+		return wire.ErrSyntax.With("module and name are of kinds %v and %v, not str", m.g.kind(module), m.g.kind(name))
+	}
+	r, err := m.named("\n", computedModule, computedName)
+	if err != nil {
+		return err
+	}
+	return m.push(r)
+}
+
+// What a global is called whose name is computed by calls.
+const (
+	computedModule = "?"
+	computedName   = "computed"
+)
+
+// computed reports a value that is only known when the pickle runs.
+func (m *machine) computed(r ref) bool {
+	return m.g.kind(r) == KindObject || m.g.kind(r) == KindPersistent
+}
+
+func (m *machine) opExt1() error {
+	code, err := m.u8()
+	if err != nil {
+		return err
+	}
+	return m.extension(uint32(code))
+}
+
+func (m *machine) opExt2() error {
+	code, err := m.u16()
+	if err != nil {
+		return err
+	}
+	return m.extension(uint32(code))
+}
+
+func (m *machine) opExt4() error {
+	code, err := m.u32()
+	if err != nil {
+		return err
+	}
+	return m.extension(code)
+}
+
+// extension names a global by a number that only the reader's registry knows.
+func (m *machine) extension(code uint32) error {
+	if code == 0 || code > 1<<31-1 {
+		return wire.ErrRange.With("extension code %d", int32(code))
+	}
+	name := extensionName + strconv.FormatUint(uint64(code), 10)
+	r, err := m.named("\n"+name, "copyreg", name)
+	if err != nil {
+		return err
+	}
+	return m.push(r)
+}
+
+const extensionName = "extension "
+
+func tooLong(module, name string) error {
+	return wire.ErrUnsupported.With("a global whose names have %d and %d bytes, more than %d", len(module), len(name), maxName)
+}
+
+// named finds a global by its key, or makes and judges it.
+func (m *machine) named(key, module, name string) (ref, error) {
+	r, ok := m.names[key]
+	if !ok {
+		var err error
+		if r, err = m.newGlobal(key, module, name); err != nil {
+			return 0, err
+		}
+	}
+	g := m.g.globals[m.g.node(r).a]
+	g.Uses++
+	if err := m.event(UseGlobal, r, refAbsent, g.Status == Allowed); err != nil {
+		return 0, err
+	}
+	if g.Status != Allowed {
+		return r, m.refuse("global", r, g.Reason, refAbsent)
+	}
+	return r, nil
+}
+
+func (m *machine) newGlobal(key, module, name string) (ref, error) {
+	if len(module) > maxName || len(name) > maxName {
+		return 0, tooLong(module, name)
+	}
+	if !utf8.ValidString(module) || !utf8.ValidString(name) {
+		return 0, wire.ErrText.With("the name of a global is not UTF-8")
+	}
+	if err := m.work.Take(globalCost + 2*int64(len(key))); err != nil {
+		return 0, err
+	}
+	g := &Global{Module: module, Name: name, Off: m.g.base + int64(m.op)}
+	if m.g.proto < 3 {
+		g.Module, g.Name = python3(module, name)
+	}
+	if g.Module != module || g.Name != name {
+		g.Written = module + " " + name
+	}
+	g.judge()
+	if !takenByTorch(module, name) {
+		m.against("global", wire.Quote(g.String())+" is not on its list", refAbsent)
+	}
+	globals, err := limits.GrowWork(&m.work, m.g.globals, 1)
+	if err != nil {
+		return 0, err
+	}
+	m.g.globals = append(globals, g)
+	r, err := m.add(node{kind: KindGlobal, a: uint32(len(globals)), size: 1})
+	if err != nil {
+		return 0, err
+	}
+	if m.names == nil {
+		m.names = map[string]ref{}
+	}
+	m.names[key] = r
+	return r, nil
+}
+
+// judge says what we think of a global.
+func (g *Global) judge() {
+	if g.ID, _ = lookup(g.Module, g.Name); g.ID != NoID {
+		return
+	}
+	if g.Reason = danger(g.Module, g.Name); g.Reason != "" {
+		g.Status = Dangerous
+		return
+	}
+	g.Status, g.Reason = Unknown, "not on the allowlist"
+}

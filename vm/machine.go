@@ -1,0 +1,279 @@
+package vm
+
+import (
+	"errors"
+	"hash/maphash"
+	"io"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// A machine runs one pickle.
+type machine struct {
+	g     *Graph
+	b     *limits.Budget
+	work  limits.Workspace // what the graph holds
+	tmp   limits.Workspace // what only the run holds
+	steps limits.Steps
+
+	in    source
+	whole bool   // the pickle fills its source: read all at once
+	src   string // what was read, as in.text and g.src
+	pos   int    // the next byte
+	lim   int    // the end of what an operand may use: of the frame, or of src
+	frame int    // the end of the frame, 0 outside of one
+	op    int    // where the instruction begins
+	cur   *opcode
+	done  bool // STOP was met
+
+	stack  []ref
+	marks  []uint32 // stack heights
+	memo   memo
+	tables map[uint32]*table // of dicts and sets of many keys, by node
+	names  map[string]ref    // of globals, by what the file calls them
+	seed   maphash.Seed
+
+	maxDepth uint16
+	late     bool  // a container grew after something had referred to it
+	debt     int64 // steps that replays cost, not charged yet
+	unpaid   int64 // values made, not charged yet
+
+	scan     bool
+	listing  bool  // scan: for Disassemble, which records no events
+	problem  error // scan: the first rule broken that loaders do not ask for
+	events   arena[event]
+	verdicts verdicts
+}
+
+// newMachine makes a machine for the pickle at off.
+func newMachine(r io.ReaderAt, off, end int64, b *limits.Budget) *machine {
+	m := &machine{
+		g:        &Graph{b: b, base: off, end: off},
+		b:        b,
+		work:     b.Workspace(),
+		tmp:      b.Workspace(),
+		steps:    b.Steps(),
+		in:       source{r: r, base: off, end: max(off, end), text: new(strings.Builder)},
+		seed:     maphash.MakeSeed(),
+		maxDepth: uint16(b.Policy().Limit(limits.Depth)),
+	}
+	return m
+}
+
+// run executes instructions up to STOP.
+func (m *machine) run() error {
+	err := m.begin()
+	for err == nil && !m.done {
+		err = m.step()
+	}
+	if err == nil {
+		err = m.finish()
+	}
+	return m.placed(err)
+}
+
+// begin makes the values that every graph has.
+func (m *machine) begin() error {
+	if _, err := m.g.nodes.reserve(&m.work, int(refFirst)); err != nil {
+		return err
+	}
+	for r, kind := range [refFirst]Kind{refTrue: KindBool, refFalse: KindBool, refEmpty: KindTuple} {
+		*m.g.node(ref(r)) = node{kind: kind, size: 1}
+	}
+	m.g.node(refEmpty).depth = 1
+	return nil
+}
+
+// step executes one instruction.
+func (m *machine) step() error {
+	if err := m.steps.Step(); err != nil {
+		return err
+	}
+	m.op = m.pos
+	if m.pos == m.lim {
+		if err := m.next(); err != nil {
+			return err
+		}
+	}
+	code := m.src[m.pos]
+	m.pos++
+	m.cur = &opcodes[code]
+	if m.cur.exec == nil {
+		return wire.ErrSyntax.With("%#02x is no opcode", code)
+	}
+	if !m.cur.weightsOnly && m.verdicts.first[code] == 0 {
+		m.verdicts.first[code] = uint32(m.op) + 1
+	}
+	return m.cur.exec(m)
+}
+
+// next is where a frame or what was read has ended.
+func (m *machine) next() error {
+	if m.frame == m.pos {
+		m.frame = 0
+		m.limit()
+	}
+	if m.pos < m.lim {
+		return nil
+	}
+	if m.in.base+int64(m.pos) == m.in.end {
+		return wire.ErrTruncated.With("the pickle has no STOP")
+	}
+	return m.load(int64(m.pos) + 1)
+}
+
+// finish settles what is still to be charged and what only the whole graph
+// can tell.
+func (m *machine) finish() error {
+	m.g.end = m.g.base + int64(m.pos)
+	if err := m.pay(); err != nil {
+		return err
+	}
+	if m.late {
+		return m.measure()
+	}
+	return m.replays(m.g.root)
+}
+
+// pay charges values and replays that were not charged yet.
+func (m *machine) pay() error {
+	if err := m.b.Items(m.unpaid); err != nil {
+		return err
+	}
+	m.unpaid = 0
+	if err := m.b.Step(m.debt); err != nil {
+		return err
+	}
+	m.debt = 0
+	return nil
+}
+
+// settle charges steps of replays and of looking at arguments.
+func (m *machine) settle() error {
+	if m.debt < payEvery {
+		return nil
+	}
+	return m.pay()
+}
+
+// release ends the run: the working set is given back. A graph that is kept
+// stays charged to the account until [Graph.Release].
+func (m *machine) release(keep bool) {
+	if keep {
+		m.g.held = m.work.Held()
+		m.work.Keep(m.g.held)
+	}
+	m.work.Close()
+	m.tmp.Close()
+}
+
+// placed gives an error the place of the instruction.
+func (m *machine) placed(err error) error {
+	if err == nil {
+		return nil
+	}
+	off := m.g.base + int64(m.op)
+	if f, ok := errors.AsType[*Forbidden](err); ok {
+		f.Off = off
+	}
+	var where string
+	if m.op < m.pos {
+		where = m.cur.name
+	}
+	return wire.At(Format, where, off, err)
+}
+
+// strict reports a rule that not every loader asks for: the end of a load, a
+// remark in a scan.
+func (m *machine) strict(err error) error {
+	if !m.scan {
+		return err
+	}
+	if m.problem == nil {
+		m.problem = m.placed(err)
+	}
+	return nil
+}
+
+// add makes a value.
+func (m *machine) add(n node) (ref, error) {
+	if m.unpaid++; m.unpaid >= payEvery {
+		if err := m.pay(); err != nil {
+			return 0, err
+		}
+	}
+	i, err := m.g.nodes.reserve(&m.work, 1)
+	if err != nil {
+		return 0, err
+	}
+	*m.g.nodes.at(i) = n
+	return ref(i), nil
+}
+
+// payEvery is how many values or steps of replays may stay uncharged.
+const payEvery = 64
+
+// push puts a value on the stack.
+func (m *machine) push(r ref) error {
+	if len(m.stack) == cap(m.stack) {
+		grown, err := limits.GrowWork(&m.tmp, m.stack, 1)
+		if err != nil {
+			return err
+		}
+		m.stack = grown
+	}
+	m.stack = append(m.stack, r)
+	return nil
+}
+
+// pushNew makes a value and puts it on the stack.
+func (m *machine) pushNew(n node) error {
+	r, err := m.add(n)
+	if err != nil {
+		return err
+	}
+	return m.push(r)
+}
+
+// floor is the height of the stack that an instruction may not go below.
+func (m *machine) floor() int {
+	if len(m.marks) == 0 {
+		return 0
+	}
+	return int(m.marks[len(m.marks)-1])
+}
+
+// have asks for n values on the stack above the mark.
+func (m *machine) have(n int) error {
+	if len(m.stack)-m.floor() >= n {
+		return nil
+	}
+	if len(m.marks) > 0 {
+		return wire.ErrSyntax.With("a MARK stands where a value is wanted")
+	}
+	return wire.ErrSyntax.With("the stack is empty")
+}
+
+// pop takes the value on top; have was asked.
+func (m *machine) pop() ref {
+	r := m.stack[len(m.stack)-1]
+	m.stack = m.stack[:len(m.stack)-1]
+	return r
+}
+
+func (m *machine) top() ref { return m.stack[len(m.stack)-1] }
+
+// popMark takes the mark on top and the values above it. They stay valid until
+// the next push.
+func (m *machine) popMark() ([]ref, error) {
+	if len(m.marks) == 0 {
+		return nil, wire.ErrSyntax.With("no MARK is open")
+	}
+	at := m.marks[len(m.marks)-1]
+	m.marks = m.marks[:len(m.marks)-1]
+	items := m.stack[at:]
+	m.stack = m.stack[:at]
+	return items, nil
+}

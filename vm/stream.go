@@ -1,0 +1,162 @@
+package vm
+
+import (
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+const maxProtocol = 5
+
+// opProto states the protocol: as the first instruction, and once.
+func (m *machine) opProto() error {
+	p, err := m.u8()
+	if err != nil {
+		return err
+	}
+	if p > maxProtocol {
+		return wire.ErrUnsupported.With("protocol %d", p)
+	}
+	if m.op != 0 {
+		if err := m.strict(wire.ErrSyntax.With("PROTO is not the first instruction")); err != nil {
+			return err
+		}
+	}
+	m.g.proto = int(p)
+	return nil
+}
+
+// opFrame begins a frame: that many bytes hold whole instructions (PEP 3154).
+// CPython's C unpickler before 3.13.15 and 3.14.7 reads on as if there were
+// none, others stop: so what crosses a frame, or is in two, is refused.
+func (m *machine) opFrame() error {
+	n, err := m.u64()
+	if err != nil {
+		return err
+	}
+	if m.frame != 0 && m.pos < m.frame {
+		if err := m.strict(wire.ErrSyntax.With("a frame begins inside another")); err != nil {
+			return err
+		}
+	}
+	if left := uint64(m.in.end - m.in.base - int64(m.pos)); n > left {
+		return wire.ErrTruncated.With("a frame of %d bytes, %d left", n, left)
+	}
+	m.frame = m.pos + int(n)
+	m.limit()
+	return nil
+}
+
+// opStop ends the pickle: one value is on the stack, no mark is open, and the
+// frame ends here.
+func (m *machine) opStop() error {
+	if err := m.have(1); err != nil {
+		return err
+	}
+	m.g.root = m.pop()
+	m.done = true
+	if len(m.stack) > 0 || len(m.marks) > 0 {
+		if err := m.strict(wire.ErrSyntax.With("%d values and %d marks are left on the stack", len(m.stack), len(m.marks))); err != nil {
+			return err
+		}
+	}
+	if m.frame > m.pos {
+		return m.strict(wire.ErrSyntax.With("the pickle ends inside a frame"))
+	}
+	return nil
+}
+
+// opPop drops the value on top, or the mark if nothing stands above it.
+func (m *machine) opPop() error {
+	if len(m.marks) > 0 && len(m.stack) == m.floor() {
+		m.marks = m.marks[:len(m.marks)-1]
+		return nil
+	}
+	if err := m.have(1); err != nil {
+		return err
+	}
+	m.pop()
+	return nil
+}
+
+func (m *machine) opPopMark() error {
+	_, err := m.popMark()
+	return err
+}
+
+func (m *machine) opDup() error {
+	if err := m.have(1); err != nil {
+		return err
+	}
+	return m.replay(m.top())
+}
+
+// opBuffer asks for a buffer outside of the pickle. A file has none.
+func (m *machine) opBuffer() error {
+	return wire.ErrUnsupported.With("%s: the pickle needs buffers that are not in it", m.cur.name)
+}
+
+// opPersID hands a line to the loader. Writers of model files use BINPERSID.
+func (m *machine) opPersID() error {
+	off, end, err := m.line()
+	if err != nil {
+		return err
+	}
+	r, err := m.add(node{kind: KindText, a: uint32(off), n: uint32(end - off), size: textSize(end - off)})
+	if err != nil {
+		return err
+	}
+	return m.persistent(r)
+}
+
+func (m *machine) opBinPersID() error {
+	if err := m.have(1); err != nil {
+		return err
+	}
+	return m.persistent(m.pop())
+}
+
+// persistent pushes what stands outside of the pickle and is known by an id.
+// The id must be that of a storage of PyTorch.
+func (m *machine) persistent(id ref) error {
+	err := m.storage(id)
+	if err := m.event(UsePersistent, id, id, err == nil); err != nil {
+		return err
+	}
+	if err != nil {
+		m.against("persistent", "the persistent id %s", id)
+		if err := m.strict(err); err != nil {
+			return err
+		}
+	}
+	t := trunk{size: 1}
+	m.absorb(&t, []ref{id})
+	depth, err := m.deeper(t.depth)
+	if err != nil {
+		return err
+	}
+	return m.pushNew(node{kind: KindPersistent, depth: depth, a: uint32(id), n: uint32(m.op), size: t.size})
+}
+
+// storage asks that an id is ("storage", class, key, location, count), and in
+// files of PyTorch 1.5 and before a sixth part: None or the key, offset and
+// count of a view.
+func (m *machine) storage(id ref) error {
+	if m.g.kind(id) != KindTuple {
+		return wire.ErrUnsupported.With("a persistent id of kind %v", m.g.kind(id))
+	}
+	n := m.g.node(id)
+	if n.n == 0 || m.g.kind(m.g.elem(n.a)) != KindText || m.g.text(m.g.elem(n.a)) != "storage" {
+		return wire.ErrUnsupported.With("a persistent id %s", m.g.shape(id))
+	}
+	ok := m.takesOne("tOtti", n) || m.takesOne("tOttin", n)
+	if !ok && n.n == 6 && m.takesOne("tOttiv", n) {
+		view := m.g.elem(n.a + 5)
+		ok = m.g.kind(view) == KindTuple && m.takesOne("tii", m.g.node(view))
+	}
+	if !ok {
+		return wire.ErrSyntax.With("the persistent id %s is not that of a storage", m.g.shape(id))
+	}
+	if count, _ := m.g.int64(m.g.elem(n.a + 4)); count < 0 {
+		return wire.ErrRange.With("a storage of %d elements", count)
+	}
+	return nil
+}

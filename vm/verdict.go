@@ -1,0 +1,126 @@
+package vm
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// The loaders whose verdicts are given.
+const (
+	// Ours is what our own verdict is called.
+	Ours = "anamnesis"
+	// torchVersion is the version of PyTorch whose rules are followed.
+	torchVersion = "2.15.0"
+	// WeightsOnlyLoader is PyTorch's restricted loader.
+	WeightsOnlyLoader = "torch " + torchVersion + " weights_only"
+)
+
+// A Verdict says whether a loader takes the pickle, and if not, why.
+type Verdict struct {
+	OK      bool
+	By      string // "anamnesis", "torch 2.15.0 weights_only"
+	Reasons []Reason
+	More    int // reasons left out
+}
+
+// A Reason is one thing that speaks against a pickle.
+type Reason struct {
+	Code string // "global", "call", "build", "change", "opcode", ...
+	Off  int64
+	Text string
+}
+
+// maxReasons bounds the reasons of one verdict: a person reads them.
+const maxReasons = 64
+
+// add notes a reason.
+func (v *Verdict) add(r Reason) {
+	if len(v.Reasons) < maxReasons {
+		v.Reasons = append(v.Reasons, r)
+		return
+	}
+	v.More++
+}
+
+// verdicts is what a run learns of them. The space is bounded by constants.
+type verdicts struct {
+	safe, torch Verdict
+	first       [256]uint32 // where an opcode stands first that torch does not know, +1
+	forbidden   *Forbidden  // the first one
+}
+
+// against notes what PyTorch's restricted loader minds. The text is made only
+// if it is kept: a file can ask for millions. Where what is a value, its shape
+// takes the place of %s.
+func (m *machine) against(code, text string, what ref) {
+	m.verdicts.torch.note(m, code, text, what)
+}
+
+func (v *Verdict) note(m *machine, code, text string, what ref) {
+	if len(v.Reasons) == maxReasons {
+		v.More++
+		return
+	}
+	if what != refAbsent {
+		text = fmt.Sprintf(text, m.g.shape(what))
+	}
+	v.add(Reason{code, m.g.base + int64(m.op), text})
+}
+
+// refuse is something that we do not do to what: the end of a load, a reason
+// against the pickle in a scan. Where with is a value, its shape takes the
+// place of %s in why.
+func (m *machine) refuse(code string, what ref, why string, with ref) error {
+	v := &m.verdicts
+	if len(v.safe.Reasons) == maxReasons && len(v.torch.Reasons) == maxReasons {
+		v.safe.More++
+		v.torch.More++
+		return nil
+	}
+	if with != refAbsent {
+		why = fmt.Sprintf(why, m.g.shape(with))
+	}
+	f := &Forbidden{Off: m.g.base + int64(m.op), Reason: why}
+	f.Module, f.Name, f.Status = m.g.who(what)
+	if !m.scan {
+		return f
+	}
+	if v.forbidden == nil {
+		v.forbidden = f
+	}
+	if code != "global" { // that list is another one
+		v.torch.add(Reason{code, f.Off, f.text()})
+	}
+	v.safe.add(Reason{code, f.Off, f.text()})
+	return nil
+}
+
+// weightsOnly completes the verdict of PyTorch's restricted loader.
+func (m *machine) weightsOnly(err error) Verdict {
+	v := m.verdicts.torch
+	v.By = WeightsOnlyLoader
+	for code, at := range m.verdicts.first {
+		if at != 0 {
+			v.add(Reason{"opcode", m.g.base + int64(at) - 1, "it has no instruction " + opcodes[code].name})
+		}
+	}
+	if err != nil {
+		v.add(broken(err))
+	}
+	slices.SortStableFunc(v.Reasons, func(a, b Reason) int { return cmp.Compare(a.Off, b.Off) })
+	v.OK = len(v.Reasons) == 0
+	return v
+}
+
+// broken is an error as a reason.
+func broken(err error) Reason {
+	r := Reason{wire.ClassOf(err).String(), wire.NoOffset, err.Error()}
+	if placed, ok := errors.AsType[*wire.Error](err); ok {
+		r.Off = placed.Off
+	}
+	return r
+}
