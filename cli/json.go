@@ -108,6 +108,8 @@ func (o *jsonObject) value(name string, v any) {
 		}
 	case []any:
 		o.number("length", int64(len(v)))
+	case interface{ Len() int64 }:
+		o.number("length", v.Len())
 	default:
 		if n, ok := integer(v); ok {
 			o.number(name, n)

@@ -64,6 +64,9 @@ func (s *session) printInspect(r *report) error {
 	if len(r.groups) > 0 {
 		s.fact("", "Dtypes", dtypes(r.groups))
 	}
+	for _, f := range v.last {
+		s.fact("", f.label, f.value)
+	}
 	if meta := metadata(r.model); meta != "" {
 		s.fact("", "Metadata", meta)
 	}
@@ -99,6 +102,8 @@ func metadata(m tensor.Model) string {
 		text := wire.Clean(key, wire.MaxQuoted)
 		if v := scalarText(value); v != "" {
 			text += "=" + v
+		} else if list, ok := value.(interface{ Len() int64 }); ok {
+			text += " (" + formatCount(list.Len()) + ")"
 		}
 		list = append(list, text)
 	}
@@ -179,6 +184,15 @@ func (s *session) printParse(r *report, list iter.Seq[tensor.Info]) error {
 	}
 	s.fact("  ", "Tensors", tensorCount(r))
 	s.fact("  ", "Total size", formatBytes(r.total.Bytes))
+	if len(r.groups) > 0 {
+		s.fact("  ", "Dtypes", dtypes(r.groups))
+	}
+	for _, f := range v.last {
+		s.fact("  ", f.label, f.value)
+	}
+	if v.shape != nil && r.total.Tensors > 0 {
+		s.fact("  ", "Shapes", "fastest dimension first")
+	}
 	s.printFindings("  ", r)
 	if r.total.Tensors > 0 {
 		s.line("")

@@ -5,13 +5,15 @@ import (
 	"slices"
 
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // A view is what one format shows besides what all formats share.
 type view struct {
 	title string // "GGUF v3"
-	facts []fact
+	facts []fact // before the totals
+	last  []fact // after them
 	// shape orders the dimensions as the format's own tools print them; nil for
 	// outermost first.
 	shape func([]int64) []int64
@@ -21,7 +23,10 @@ type view struct {
 type fact struct{ label, value string }
 
 // sharded is a model of several files.
-type sharded interface{ FileNames() []string }
+type sharded interface {
+	FileNames() []string
+	First() tensor.Model
+}
 
 // viewOf describes a model by its type.
 func viewOf(m tensor.Model) view {
@@ -31,8 +36,15 @@ func viewOf(m tensor.Model) view {
 			v.title = f.Title
 		}
 	}
+	first := m
 	if s, ok := m.(sharded); ok {
-		v.facts = append(v.facts, fact{"Files", fmt.Sprintf("%d, from %s", len(s.FileNames()), showPath(slices.Min(s.FileNames())))})
+		files := s.FileNames()
+		v.facts = append(v.facts, fact{"Files", fmt.Sprintf("%d, from %s", len(files), showPath(slices.Min(files)))})
+		first = s.First()
+	}
+	switch f := first.(type) {
+	case *gguf.File:
+		viewGGUF(&v, f)
 	}
 	return v
 }

@@ -166,13 +166,14 @@ func (h *head) members() *archive {
 
 func (a *archive) count(name string) {
 	a.members++
+	_, inside, _ := strings.Cut(name, "/")
 	switch {
 	case strings.HasSuffix(name, ".npy"):
 		a.arrays++
-	case path.Base(name) == "data.pkl":
-		a.pickles++
 	case strings.HasSuffix(name, ".h5"):
 		a.h5++
+	case path.Base(name) == "data.pkl", inside == "archive_format", strings.HasPrefix(inside, ".data/"):
+		a.pickles++
 	}
 }
 
@@ -189,6 +190,8 @@ func firstMember(p []byte) string {
 // looksZip reports an archive's magic bytes, or that the file ends within them.
 func looksZip(h *head) fit { return max(h.begins("PK\x03\x04"), h.begins("PK\x05\x06")) }
 
+func fitsGGUF(h *head) fit { return h.begins("GGUF") }
+
 func fitsNPY(h *head) fit { return h.begins("\x93NUMPY") }
 
 // fitsNPZ wants arrays, or an archive with nothing in it.
@@ -203,8 +206,8 @@ func fitsNPZ(h *head) fit {
 	return no
 }
 
-// fitsPTH wants the pickle of a checkpoint, or the magic number that an old one
-// begins with.
+// fitsPTH wants the pickle of a checkpoint, or what other archives of PyTorch
+// have, or the magic number that an old checkpoint begins with.
 func fitsPTH(h *head) fit {
 	if f := looksZip(h); f != yes {
 		return max(f, legacy(h))

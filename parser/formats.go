@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/npy"
 	"github.com/anamnesis-go/anamnesis/parser/npz"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
@@ -28,11 +29,19 @@ type format struct {
 	// files lie in one folder; nil where a model is one file.
 	index  func(fs.FS, string, *limits.Budget) (tensor.Model, error)
 	shards func(fs.FS, []string, *limits.Budget) (tensor.Model, error)
+	// part reports the name of a file that is no model without the rest of its
+	// set; nil where each is.
+	part func(string) bool
 }
 
 // Every format, in the order of their names. No two fit the same content: what
 // two could read is refused.
 var formats = [...]format{
+	{
+		name: "gguf", title: "GGUF", exts: []string{".gguf"},
+		fits: fitsGGUF, decode: as(gguf.Decode),
+		shards: openSplit, part: isSplit,
+	},
 	{
 		name: "npy", title: "NPY array", exts: []string{".npy"},
 		fits: fitsNPY, decode: as(npy.Decode),
@@ -46,6 +55,20 @@ var formats = [...]format{
 		fits: fitsSafetensors, decode: as(safetensors.Decode),
 		index: safetensors.OpenIndex, shards: safetensors.OpenSharded,
 	},
+}
+
+func isSplit(name string) bool {
+	_, _, _, ok := gguf.IsSplitName(name)
+	return ok
+}
+
+// openSplit finds the other files by the name of one.
+func openSplit(fsys fs.FS, files []string, b *limits.Budget) (tensor.Model, error) {
+	m, err := gguf.OpenSplit(fsys, files[0], b)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 // A Format is a row of [Formats].

@@ -2,6 +2,7 @@ package parser
 
 import (
 	"io/fs"
+	"slices"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -67,6 +68,9 @@ func (d *folder) model(e entry, b *limits.Budget) (tensor.Model, []*tensor.Findi
 		return nil, nil, err
 	}
 	found := []*tensor.Finding{alias, misnamed(e.name, f)}
+	if e.shards == nil && f.part != nil && f.part(e.name) {
+		e.shards = d.set(e.name)
+	}
 	if e.shards != nil && f.shards != nil {
 		h.Close()
 		m, err := f.shards(d, e.shards, b)
@@ -77,6 +81,18 @@ func (d *folder) model(e entry, b *limits.Budget) (tensor.Model, []*tensor.Findi
 	}
 	m, err := f.decode(h, h.Size, b)
 	return m, found, err
+}
+
+// set lists the files of the set that a file is of; that one at least.
+func (d *folder) set(name string) []string {
+	if all, err := modelsOf(d); err == nil {
+		for _, e := range all {
+			if slices.Contains(e.shards, name) {
+				return e.shards
+			}
+		}
+	}
+	return []string{name}
 }
 
 // inside places an error that says why a file of the folder is not read; the
@@ -147,7 +163,7 @@ func modelsOf(fsys fs.FS) ([]entry, error) {
 		case byExt(name) == nil:
 		default:
 			set, ok := tensor.ParseShardName(name)
-			if !ok || byExt(name).shards == nil {
+			if f := byExt(name); !ok || f.shards == nil || f.part != nil && !f.part(name) {
 				files = append(files, entry{name: name})
 				continue
 			}

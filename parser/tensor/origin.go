@@ -39,6 +39,9 @@ func (s *Sharded) Note(b *limits.Budget, found Finding) error {
 // FileNames lists the files of the set in the order of [Info.Part].
 func (s *Sharded) FileNames() []string { return s.Files }
 
+// First returns the first file, which is where formats keep what is said once.
+func (s *Sharded) First() Model { return s.Parts[0] }
+
 // both closes two things; either may be nil.
 type both struct{ a, b io.Closer }
 
