@@ -84,7 +84,8 @@ func TestRealFP8Slices(t *testing.T) {
 			g, _ := dtype.Geometry()
 			f := &scaled{
 				cols: cols, codes: codes{cols, decodeF8E4M3},
-				scales: grid{rows, blocks[0], blocks[1], ceilDiv(cols, blocks[1]), int64(g.Bytes), numbers[dtype]},
+				scales: grid{matrixRows: rows, blockRows: blocks[0], blockCols: blocks[1], cols: ceilDiv(cols, blocks[1]),
+					size: int64(g.Bytes), read: numbers[dtype]},
 			}
 			decodesTo(t, f, s.parts, rows, cols, s.want)
 		})

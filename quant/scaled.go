@@ -12,6 +12,12 @@ type grid struct {
 	cols       int64 // blocks in a row of the grid
 	size       int64 // bytes of one stored number
 	read       number
+	whole      int64 // bytes of the part where every range takes it whole
+}
+
+// groupGrid is one number per group of consecutive columns of each row.
+func groupGrid(rows, cols, group, size int64, read number) grid {
+	return grid{matrixRows: rows, blockRows: 1, blockCols: group, cols: cols / group, size: size, read: read}
 }
 
 // row is the row of the grid that serves row r of the weight.
@@ -21,6 +27,9 @@ func (g *grid) row(r int64) int64 {
 
 // need is the bytes of the grid for the rows [lo, hi).
 func (g *grid) need(lo, hi int64) tensor.Span {
+	if g.whole > 0 {
+		return tensor.Span{Len: g.whole}
+	}
 	first := g.row(lo)
 	return tensor.Span{Off: first * g.cols * g.size, Len: (g.row(hi-1) + 1 - first) * g.cols * g.size}
 }
@@ -28,7 +37,11 @@ func (g *grid) need(lo, hi int64) tensor.Span {
 // at reads the number for row r and block column k; p begins at the grid's row
 // of weight row lo.
 func (g *grid) at(p []byte, lo, r, k int64) float32 {
-	return g.read(p, (g.row(r)-g.row(lo))*g.cols+k)
+	first := int64(0)
+	if g.whole == 0 {
+		first = g.row(lo)
+	}
+	return g.read(p, (g.row(r)-first)*g.cols+k)
 }
 
 // op is what joins a code with its scale and its second number.

@@ -117,7 +117,7 @@ func (s *set) fp4Weight(info, scales *tensor.Info, name string, shape []int64, g
 		return nil, nil, err
 	}
 	rows := info.Elements() * 2 / cols
-	f := &scaled{cols: cols, codes: fp4Row(cols), scales: grid{rows, 1, group, cols / group, size, read}}
+	f := &scaled{cols: cols, codes: fp4Row(cols), scales: groupGrid(rows, cols, group, size, read)}
 	return &Weight{Name: name, Shape: shape, Parts: []tensor.Info{*info, *scales}, form: f}, f, nil
 }
 

@@ -75,7 +75,7 @@ func (s *set) mlxAffine(w *Weight, stem string, cols, rows, bits, group int64, s
 	if err != nil {
 		return err
 	}
-	g := grid{rows, 1, group, cols / group, size, read}
+	g := groupGrid(rows, cols, group, size, read)
 	w.form = &scaled{cols: cols, codes: streamRow(cols, bits, cols*bits/8, 0), scales: g, seconds: &g, op: opAffine}
 	w.Parts = append(w.Parts, *biases)
 	return nil
@@ -86,7 +86,7 @@ func (s *set) mlxFloat(w *Weight, mode string, cols, rows, group int64, scales *
 	if scales.DType != tensor.U8 {
 		return wire.ErrUnsupported.With("its scales %s are %s", wire.Quote(scales.Name), scales.TypeName())
 	}
-	f := &scaled{cols: cols, scales: grid{rows, 1, group, cols / group, 1, exponentByte}}
+	f := &scaled{cols: cols, scales: groupGrid(rows, cols, group, 1, exponentByte)}
 	switch strings.ToLower(mode) {
 	case "mxfp4":
 		f.codes = fp4Row(cols)

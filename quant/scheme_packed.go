@@ -40,7 +40,7 @@ func bindPacked(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, err
 	}
 	rows := info.Elements() / words
-	f := &scaled{cols: cols, codes: codes, scales: grid{rows, 1, group, groups, size, read}}
+	f := &scaled{cols: cols, codes: codes, scales: groupGrid(rows, cols, group, size, read)}
 	w := &Weight{
 		Name: stem + ".weight", Shape: shape, Layout: describe(bits, group),
 		Parts: []tensor.Info{*info, *scales}, Extra: []tensor.Info{*extra}, form: f,
@@ -137,11 +137,14 @@ func (s *set) packedZeros(w *Weight, f *scaled, stem string, bits, rows, groups 
 	bias := float32(int32(1) << (bits - 1))
 	switch {
 	case info.DType == tensor.I8 && info.Elements() == rows*groups:
-		f.seconds = &grid{rows, 1, f.scales.blockCols, groups, 1, numbers[tensor.I8]}
+		g := groupGrid(rows, f.cols, f.scales.blockCols, 1, numbers[tensor.I8])
+		f.seconds = &g
 	case info.DType == tensor.I32 && len(w.Shape) == 2 && shaped(info.Shape, []int64{ceilDiv(rows*bits, 32), groups}):
-		f.seconds = &grid{rows, rows, f.scales.blockCols, groups, 4, func(p []byte, i int64) float32 {
+		g := groupGrid(rows, f.cols, f.scales.blockCols, 4, func(p []byte, i int64) float32 {
 			return float32(column(p, groups, bits, i/groups, i%groups)) - bias
-		}}
+		})
+		g.whole = info.Span.Len
+		f.seconds = &g
 	default:
 		return mismatch(&w.Parts[0], info)
 	}

@@ -1,0 +1,49 @@
+"""bitsandbytes, by its own quantizer and its portable decoder."""
+import json
+
+import bitsandbytes.functional as F
+import torch
+from bitsandbytes.backends.default.ops import _dequantize_4bit_compute
+from cases import Case
+
+
+def plain(fn):
+    return getattr(fn, "__wrapped__", fn)
+
+
+def cases(g):
+    for kind in ("nf4", "fp4"):
+        for shape, block in (((64, 96), 64), ((33, 50), 64), ((128, 256), 128), ((7, 9), 32), ((300, 192), 64)):
+            for nested in (False, True):
+                w = torch.randn(shape, generator=g) * 0.05
+                q, state = F.quantize_4bit(w, quant_type=kind, blocksize=block, compress_statistics=nested)
+                yield case(kind, q, state, shape, block, nested)
+
+
+def case(kind, q, state, shape, block, nested):
+    packed = state.as_dict(packed=True)
+    tensors = {"m.weight": q} | {f"m.weight.{k}": v for k, v in packed.items()}
+    absmax = state.absmax
+    if nested:
+        absmax = F.dequantize_blockwise(state.absmax, state.state2) + state.offset
+    want = plain(_dequantize_4bit_compute)(q.flatten(), absmax.float(), state.code, block, torch.Size(shape), torch.float32)
+    label = f"bitsandbytes {kind.upper()}" + (", nested" if nested else "")
+    json.loads(bytes(packed[f"quant_state.bitsandbytes__{kind}"].tolist()))
+    return Case(label, "bitsandbytes 0.50.2, portable", tensors, None, {"m.weight": want}, kind == "fp4")
+
+
+def int8(g):
+    for rows, cols in ((64, 96), (5, 7)):
+        q = torch.randint(-128, 128, (rows, cols), generator=g, dtype=torch.int32).to(torch.int8)
+        scb = torch.rand(rows, generator=g) * 3
+        yield Case("bitsandbytes INT8", "bitsandbytes 0.50.2",
+                   {"m.weight": q, "m.SCB": scb, "m.weight_format": torch.tensor(0, dtype=torch.uint8)}, None,
+                   {"m.weight": F.int8_vectorwise_dequant(q, scb)})
+
+
+quantized = cases
+
+
+def cases(g):  # noqa: F811
+    yield from quantized(g)
+    yield from int8(g)

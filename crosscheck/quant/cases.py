@@ -1,0 +1,87 @@
+"""The frame of the cross-check of quantization schemes.
+
+A case is a model as a library writes it and what the library's own decoder
+makes of it in float32. Our decoder must give the same bits in float32, and
+after one rounding in BF16 and F16.
+"""
+import collections
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import torch
+from safetensors.torch import save_file
+
+Case = collections.namedtuple("Case", "scheme oracle tensors config expect either_zero", defaults=[False])
+
+
+class Table:
+    """Counts elements and differences by scheme and oracle."""
+
+    def __init__(self, binary):
+        self.binary = binary
+        self.rows = collections.OrderedDict()
+        self.failures = []
+
+    def check(self, cases):
+        cases = list(cases)
+        with tempfile.TemporaryDirectory() as root:
+            root = pathlib.Path(root)
+            folders = []
+            for i, case in enumerate(cases):
+                folder = root / str(i)
+                folder.mkdir()
+                save_file({k: v.contiguous() for k, v in case.tensors.items()}, folder / "model.safetensors")
+                if case.config is not None:
+                    (folder / "config.json").write_text(json.dumps(case.config))
+                folders.append(str(folder / "model.safetensors"))
+            for target, dtype in (("f32", torch.float32), ("bf16", torch.bfloat16), ("f16", torch.float16)):
+                out = root / target
+                out.mkdir()
+                run = subprocess.run([self.binary, target, str(out), *folders], capture_output=True, text=True, check=True)
+                for case, line in zip(cases, run.stdout.splitlines(), strict=True):
+                    self.compare(case, json.loads(line), dtype)
+
+    def compare(self, case, got, dtype):
+        row = self.rows.setdefault((case.scheme, case.oracle), [0, 0])
+        if got.get("error"):
+            self.fail(case, row, got["error"])
+            return
+        weights = {w["name"]: w for w in got.get("weights") or []}
+        if set(weights) != set(case.expect):
+            self.fail(case, row, f"weights {sorted(weights)}, want {sorted(case.expect)}; plain {got.get('plain')}")
+            return
+        for name, want in case.expect.items():
+            if list(want.shape) != (weights[name]["shape"] or []):
+                self.fail(case, row, f"{name}: shape {weights[name]['shape']}, want {list(want.shape)}")
+                continue
+            raw = bytearray(pathlib.Path(weights[name]["file"]).read_bytes())
+            have = torch.frombuffer(raw, dtype=dtype) if raw else torch.empty(0, dtype=dtype)
+            bad = differences(have, want.flatten().to(dtype), case.either_zero)
+            row[0] += have.numel()
+            row[1] += bad
+            if bad:
+                self.failures.append(f"{case.scheme} {name}: {bad} of {have.numel()} differ ({dtype})")
+
+    def fail(self, case, row, why):
+        row[1] += 1
+        self.failures.append(f"{case.scheme}: {why}")
+
+    def print(self):
+        print(f"{'scheme':34} {'oracle':46} {'elements':>12} {'differences':>12}")
+        for (scheme, oracle), (n, bad) in self.rows.items():
+            print(f"{scheme:34} {oracle:46} {n:12,} {bad:12,}")
+        for f in self.failures[:40]:
+            print("DIFFERS", f, file=sys.stderr)
+        return not self.failures
+
+
+def differences(have, want, either_zero):
+    bits = torch.int32 if have.dtype == torch.float32 else torch.int16
+    same = have.contiguous().view(bits) == want.contiguous().view(bits)
+    same |= have.isnan() & want.isnan()
+    if either_zero:
+        same |= (have == 0) & (want == 0)
+    return int((~same).sum())

@@ -1,0 +1,64 @@
+"""Packed integers of compressed-tensors, and MLX."""
+import mlx.core as mx
+import numpy as np
+import torch
+from cases import Case
+from compressed_tensors.compressors.base import BaseCompressor
+from compressed_tensors.compressors.pack_quantized.helpers import pack_to_int32
+from compressed_tensors.quantization import QuantizationArgs, QuantizationScheme
+
+
+def cases(g):
+    for bits in (1, 2, 3, 4, 5, 6, 7, 8):
+        for rows, cols, group in ((32, 64, 32), (96, 256, 64), (64, 128, None)):
+            for symmetric in (True, False):
+                yield packed(g, bits, rows, cols, group, symmetric)
+    for bits in (2, 3, 4, 5, 6, 8):
+        for group in (32, 64, 128):
+            yield affine(g, bits, group)
+    for mode, bits, group in (("mxfp4", 4, 32), ("nvfp4", 4, 16), ("mxfp8", 8, 32)):
+        yield floats(g, mode, bits, group)
+
+
+def packed(g, bits, rows, cols, group, symmetric):
+    low, high = -(2 ** (bits - 1)), 2 ** (bits - 1)
+    q = torch.randint(low, high, (rows, cols), generator=g, dtype=torch.int32).to(torch.int8)
+    groups = cols // (group or cols)
+    s = (torch.rand((rows, groups), generator=g) * 0.1).to(torch.bfloat16)
+    strategy = "group" if group else "channel"
+    args = QuantizationArgs(num_bits=bits, type="int", strategy=strategy, group_size=group, symmetric=symmetric)
+    scheme = QuantizationScheme(targets=["Linear"], weights=args)
+    tensors = {"m.weight_packed": pack_to_int32(q, bits), "m.weight_scale": s, "m.weight_shape": torch.tensor([rows, cols])}
+    if not symmetric:
+        z = torch.randint(low, high, (rows, groups), generator=g, dtype=torch.int32).to(torch.int8)
+        tensors["m.weight_zero_point"] = pack_to_int32(z, bits, packed_dim=0).contiguous()
+    state = {k[2:]: v.clone() for k, v in tensors.items()}
+    state["weight_scale"] = s.float()
+    want = BaseCompressor.get_value_from_registry("pack-quantized").decompress(state, scheme)["weight"]
+    config = {"quantization_config": {"quant_method": "compressed-tensors", "format": "pack-quantized", "version": "0.20.0",
+              "config_groups": {"group_0": {"targets": ["Linear"], "weights": {
+                  "num_bits": bits, "type": "int", "strategy": strategy, "group_size": group, "symmetric": symmetric}}}}}
+    return Case(f"packed, {bits} bits" + ("" if symmetric else ", zero points"), "compressed-tensors 0.20",
+                tensors, config, {"m.weight": want.float()})
+
+
+def to_torch(a, view=None):
+    t = torch.from_numpy(np.array(a, copy=True).view(np.int32) if view else np.array(a, copy=True))
+    return t.view(view) if view else t
+
+
+def affine(g, bits, group):
+    w = mx.array((torch.randn((24, 256), generator=g) * 0.1).numpy())
+    q, s, b = mx.quantize(w, group_size=group, bits=bits)
+    want = torch.from_numpy(np.array(mx.dequantize(q, s, b, group_size=group, bits=bits)))
+    return Case(f"MLX affine, {bits} bits", "mlx 0.32.4",
+                {"m.weight": to_torch(q, torch.uint32), "m.scales": to_torch(s), "m.biases": to_torch(b)},
+                {"quantization": {"group_size": group, "bits": bits}}, {"m.weight": want})
+
+
+def floats(g, mode, bits, group):
+    w = mx.array((torch.randn((24, 256), generator=g) * 0.1).numpy())
+    q, s = mx.quantize(w, group_size=group, bits=bits, mode=mode)
+    want = torch.from_numpy(np.array(mx.dequantize(q, s, group_size=group, bits=bits, mode=mode, dtype=mx.float32)))
+    return Case(f"MLX {mode}", "mlx 0.32.4", {"m.weight": to_torch(q, torch.uint32), "m.scales": to_torch(s)},
+                {"quantization": {"group_size": group, "bits": bits, "mode": mode}}, {"m.weight": want})
