@@ -164,6 +164,9 @@ func refusal(err error, size int64) (string, error) {
 	if fault := Placed(err, size); fault != nil {
 		return "", fault
 	}
+	if wire.ClassOf(err) == wire.Limit {
+		return "", err // as Decode would: a tighter budget may end here
+	}
 	placed, _ := errors.AsType[*wire.Error](err)
 	return fmt.Sprintf("bodies refused: %v at %#x", wire.ClassOf(err), placed.Off), nil
 }

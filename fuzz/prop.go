@@ -117,10 +117,7 @@ func (g Target) Check(t testing.TB, data []byte) (accepted bool) {
 
 // Try is Check with the broken property as an error.
 func (g Target) Try(data []byte) (accepted bool, err error) {
-	policy := Ceilings
-	if g.Policy != nil {
-		policy = *g.Policy
-	}
+	policy := g.policy()
 	whole := g.run(bytes.NewReader(data), int64(len(data)), policy)
 	if err := whole.faults(int64(len(data))); err != nil {
 		return false, err
@@ -205,6 +202,20 @@ func (g Target) tighter(data []byte, policy limits.Policy, whole *run) error {
 		return broken(Tighter, "with just what it used: %v, before %v", same, whole)
 	}
 	return nil
+}
+
+// Rewritten asks of accepted bytes that what they mean can be written and read
+// back; nothing of a target that cannot write.
+func (g Target) Rewritten(data []byte) error {
+	policy := g.policy()
+	return g.rewrite(data, policy, g.run(bytes.NewReader(data), int64(len(data)), policy))
+}
+
+func (g Target) policy() limits.Policy {
+	if g.Policy != nil {
+		return *g.Policy
+	}
+	return Ceilings
 }
 
 func (g Target) rewrite(data []byte, policy limits.Policy, whole *run) error {
