@@ -174,6 +174,8 @@ func (m *machine) construct(id ID, callee, args ref) error {
 		return m.newSequence(KindSet, id, first, refAbsent)
 	case ByteArray:
 		return m.newByteArray(first)
+	case BytesType:
+		return m.pushData(KindBytes, 0, 0, 0)
 	case EncodeBytes:
 		return m.encode(first, second)
 	case Reconstructor:

@@ -9,7 +9,7 @@ import (
 
 // copySteps is what an element costs that a call copies from one container to
 // another: a file can ask for that with few bytes.
-const copySteps = 8
+const copySteps = 4
 
 // The classes of containers by kind; the first is the plain one.
 var classes = [...][4]ID{
@@ -51,7 +51,8 @@ func (m *machine) newDict(id ID, from, extra ref) error {
 // fill sets the entries of a dict from another, or from a list of pairs.
 func (m *machine) fill(r, from ref) error {
 	n := m.g.node(from)
-	if err := m.b.Step(copySteps * int64(n.n)); err != nil {
+	m.toil += copySteps * int64(n.n)
+	if err := m.settle(); err != nil {
 		return err
 	}
 	for i := range n.n {
@@ -101,7 +102,8 @@ func (m *machine) newSequence(kind Kind, id ID, from, extra ref) error {
 		return err
 	}
 	n := m.g.node(from)
-	if err := m.b.Step(copySteps * int64(n.n)); err != nil {
+	m.toil += copySteps * int64(n.n)
+	if err := m.settle(); err != nil {
 		return err
 	}
 	stride := uint32(1)
@@ -145,10 +147,19 @@ func (m *machine) encode(from, codec ref) error {
 	if isLatin1(m.g.text(codec)) {
 		return m.latin1(from, 0)
 	}
+	if err := m.reads(from); err != nil {
+		return err
+	}
 	if !utf8.ValidString(m.g.text(from)) {
 		return wire.ErrText.With("a lone surrogate has no UTF-8")
 	}
 	return m.sameBytes(from, 0)
+}
+
+// reads charges a look at every byte of a text.
+func (m *machine) reads(text ref) error {
+	m.toil += int64(m.g.node(text).n / 16)
+	return m.settle()
 }
 
 // sameBytes pushes bytes that are those of a text.
@@ -161,7 +172,7 @@ func (m *machine) sameBytes(from ref, flags uint8) error {
 // latin1 pushes the bytes of a text of characters below 256.
 func (m *machine) latin1(from ref, flags uint8) error {
 	s := m.g.text(from)
-	if err := m.b.Step(int64(len(s) / 64)); err != nil {
+	if err := m.reads(from); err != nil {
 		return err
 	}
 	if isASCII(s) {

@@ -42,7 +42,7 @@ func (m *machine) takesOne(signature string, args *node) bool {
 }
 
 func (m *machine) takesAll(letter byte, args *node, from uint32) bool {
-	m.debt += int64(args.n - from)
+	m.toil += int64(args.n - from)
 	for i := from; i < args.n; i++ {
 		if !m.fits(string(letter), m.g.elem(args.a+i), refAbsent) {
 			return false
@@ -95,7 +95,7 @@ func (m *machine) fits(letter string, r, prev ref) bool {
 	case 'I':
 		return m.isInts(r)
 	case 'F': // what makes the missing values of a defaultdict
-		return r == refNone || global && id >= OrderedDict && id <= ByteArray || global && id == PlainType
+		return r == refNone || global && (id >= OrderedDict && id <= ByteArray || id == BytesType || id == PlainType)
 	case 'G':
 		return global && id == Namespace
 	case 'c':
@@ -171,7 +171,7 @@ func (g *Graph) isInt64(r ref) bool {
 // may be longer now than when the memo replayed it, so looking costs steps.
 func (m *machine) all(r ref, pass func(ref) bool) bool {
 	n := m.g.node(r)
-	m.debt += int64(n.n)
+	m.toil += int64(n.n)
 	for i := range n.n {
 		if !pass(m.g.elem(n.a + i)) {
 			return false
@@ -195,7 +195,7 @@ func (m *machine) isInts(r ref) bool {
 // a name with two underscores belongs to Python.
 func (m *machine) attributes(r ref) bool {
 	n := m.g.node(r)
-	m.debt += int64(n.n)
+	m.toil += int64(n.n)
 	for i := range n.n {
 		key := m.g.elem(n.a + 2*i)
 		if m.g.kind(key) != KindText || strings.HasPrefix(m.g.text(key), "__") {
@@ -271,7 +271,7 @@ func (m *machine) isFields(r ref) bool {
 		return false
 	}
 	n := m.g.node(r)
-	m.debt += int64(n.n)
+	m.toil += int64(n.n)
 	for i := range n.n {
 		field := m.g.elem(n.a + 2*i + 1)
 		if m.g.kind(m.g.elem(n.a+2*i)) != KindText || m.g.kind(field) != KindTuple ||

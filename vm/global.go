@@ -10,7 +10,7 @@ import (
 
 // globalCost is what a global costs beside its names: the struct, and its
 // entry in the map.
-const globalCost = 320
+const globalCost = 224
 
 // maxName bounds the module and the name of a global: identifiers are short,
 // and a text that the memo replays costs its length each time it is looked up.

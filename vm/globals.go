@@ -52,7 +52,8 @@ const (
 	Slice         // (start, stop, step)
 	Range         // (start, stop, step)
 	EncodeBytes   // _codecs.encode: its values are bytes
-	PlainType     // int, str, list, ...: never called but for an empty value
+	BytesType     // bytes: (), which is how old protocols write an empty one
+	PlainType     // int, str, list, ...: never called
 	Reconstructor // copyreg._reconstructor: gives an object of its first argument
 	Namespace     // argparse.Namespace, types.SimpleNamespace: State is a dict
 	Path          // pathlib.*

@@ -36,9 +36,11 @@ type machine struct {
 	seed   maphash.Seed
 
 	maxDepth uint16
-	late     bool  // a container grew after something had referred to it
-	debt     int64 // steps that replays cost, not charged yet
-	unpaid   int64 // values made, not charged yet
+	late     bool   // a container grew after something had referred to it
+	replayed uint64 // values that a walk meets once more because of replays
+	toil     int64  // steps that calls cost beyond their instruction
+	paid     int64  // of them, charged
+	unpaid   int64  // values made, not charged yet
 
 	scan     bool
 	listing  bool  // scan: for Disassemble, which records no events
@@ -137,22 +139,35 @@ func (m *machine) finish() error {
 	return m.replays(m.g.root)
 }
 
-// pay charges values and replays that were not charged yet.
+// pay charges values and toil that were not charged yet.
 func (m *machine) pay() error {
 	if err := m.b.Items(m.unpaid); err != nil {
 		return err
 	}
 	m.unpaid = 0
-	if err := m.b.Step(m.debt); err != nil {
-		return err
+	if m.toil > m.paid {
+		if err := m.b.Step(m.toil - m.paid); err != nil {
+			return err
+		}
+		m.paid = m.toil
 	}
-	m.debt = 0
 	return nil
 }
 
-// settle charges steps of replays and of looking at arguments.
+// What calls may cost beyond their instructions, by the bytes of the pickle so
+// far. A call looks at its arguments, and some copy their elements; a pickler
+// writes each element for one call, so that honest files stay below 2 a byte.
+const (
+	toilPerByte = 8
+	freeToil    = 1024
+)
+
+// settle charges toil, and asks that it follows the size of the pickle.
 func (m *machine) settle() error {
-	if m.debt < payEvery {
+	if allowed := toilPerByte*int64(m.pos) + freeToil; m.toil > allowed {
+		return &limits.Error{Axis: limits.StepCount, Want: m.toil, Left: allowed}
+	}
+	if m.toil < m.paid+payEvery {
 		return nil
 	}
 	return m.pay()
@@ -212,7 +227,7 @@ func (m *machine) add(n node) (ref, error) {
 	return ref(i), nil
 }
 
-// payEvery is how many values or steps of replays may stay uncharged.
+// payEvery is how many values or steps may stay uncharged.
 const payEvery = 64
 
 // push puts a value on the stack.

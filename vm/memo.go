@@ -1,7 +1,7 @@
 package vm
 
 import (
-	"math"
+	"math/bits"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -93,7 +93,7 @@ func (m *machine) put(i uint32) error {
 }
 
 // replay pushes a value once more. That costs one word here, but whoever walks
-// the result meets all that hangs on it once more, and is what is charged.
+// the result meets all that hangs on it once more.
 func (m *machine) replay(r ref) error {
 	if err := m.replays(r); err != nil {
 		return err
@@ -101,19 +101,28 @@ func (m *machine) replay(r ref) error {
 	return m.push(r)
 }
 
+// freeReplays is how many values may be met once more before anyone asks how
+// many that are for a byte of the pickle: small files that share much are honest.
+const freeReplays = 1 << 20
+
+// replays adds up what replays would cost a walk. Past [freeReplays] the sum
+// follows the size of the pickle, by MaxExpandRatio values a byte.
 func (m *machine) replays(r ref) error {
 	if r >= inline {
 		return nil
 	}
-	size := m.g.node(r).size
+	size := uint64(m.g.node(r).size)
 	if size <= 1 {
 		return nil
 	}
-	if size == saturated {
-		return &limits.Error{Axis: limits.StepCount, Want: math.MaxInt64, Left: m.b.Policy().Limit(limits.StepCount)}
+	if m.replayed += size; m.replayed <= freeReplays {
+		return nil
 	}
-	m.debt += int64(size)
-	return m.settle()
+	allowed := m.b.Policy().Limit(limits.ExpandRatio)
+	if hi, most := bits.Mul64(uint64(allowed), uint64(m.pos)); hi != 0 || m.replayed <= most {
+		return nil
+	}
+	return &limits.Error{Axis: limits.ExpandRatio, Want: int64(m.replayed/uint64(m.pos)) + 1, Left: allowed}
 }
 
 func (m *machine) opGet() error {

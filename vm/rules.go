@@ -23,6 +23,7 @@ var rules = [...]rule{
 	Slice:         {"zzz", "-", ""},
 	Range:         {"iii", "-", ""},
 	EncodeBytes:   {"tl|tu", "-", ""},
+	BytesType:     {"", "-", ""},
 	PlainType:     {"-", "-", ""},
 	Reconstructor: {"Gcn", "-", ""},
 	Namespace:     {"", "", "A"},
