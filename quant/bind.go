@@ -200,3 +200,36 @@ func (s *set) small(info *tensor.Info) ([]byte, error) {
 	_, err = io.ReadFull(body, p)
 	return p, err
 }
+
+// maxIntegers bounds a companion that is a shape or a property.
+const maxIntegers = 16
+
+// integers reads a companion of a few whole numbers and binds it to the weight.
+func (s *set) integers(name string, w *Weight) ([]int64, error) {
+	info, ok := s.find(name)
+	if !ok {
+		return nil, wire.ErrMissing.With("its companion %s", wire.Quote(name))
+	}
+	g, _ := info.DType.Geometry()
+	n := info.Elements()
+	if n > maxIntegers || info.DType != tensor.I64 && info.DType != tensor.I32 {
+		return nil, wire.ErrUnsupported.With("its companion %s is %d of %s", wire.Quote(name), n, info.TypeName())
+	}
+	p, err := s.small(info)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int64, 0, maxIntegers)
+	for i := range n {
+		v := int64(int32(u32(p[i*int64(g.Bytes):])))
+		if info.DType == tensor.I64 {
+			v = int64(uint64(u32(p[8*i:])) | uint64(u32(p[8*i+4:]))<<32)
+		}
+		if v < 0 {
+			return nil, wire.ErrRange.With("its companion %s says %d", wire.Quote(name), v)
+		}
+		out = append(out, v)
+	}
+	w.Extra = append(w.Extra, *info)
+	return out, nil
+}

@@ -2,7 +2,7 @@ package quant
 
 // rowOf is rows of n elements that a codec decodes.
 func rowOf(n, elems, bytes int64, decode func([]float32, []byte)) codes {
-	return codes{n / elems * bytes, decode}
+	return plainRows(n/elems*bytes, decode)
 }
 
 // fp4Row is rows of E2M1, two a byte, the low nibble first.
@@ -20,7 +20,7 @@ func fp4PlusRow(cols int64) codes {
 // streamRow is rows of fields of a few bits in one stream, lowest bits first,
 // each row beginning with a word; bias is taken off each field.
 func streamRow(cols, bits, rowBytes int64, bias int32) codes {
-	return codes{rowBytes, func(dst []float32, src []byte) {
+	return plainRows(rowBytes, func(dst []float32, src []byte) {
 		for i := range int64(len(dst)) {
 			at := i * bits
 			v := uint32(src[at/8]) >> (at % 8)
@@ -29,16 +29,16 @@ func streamRow(cols, bits, rowBytes int64, bias int32) codes {
 			}
 			dst[i] = float32(int32(v&(1<<bits-1)) - bias)
 		}
-	}}
+	})
 }
 
 // wordRow is rows of fields packed into words of 32 bits that no field crosses.
 func wordRow(bits, rowBytes int64, bias int32) codes {
 	per := 32 / bits
-	return codes{rowBytes, func(dst []float32, src []byte) {
+	return plainRows(rowBytes, func(dst []float32, src []byte) {
 		for i := range int64(len(dst)) {
 			v := u32(src[4*(i/per):]) >> (i % per * bits)
 			dst[i] = float32(int32(v&(1<<bits-1)) - bias)
 		}
-	}}
+	})
 }

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"regexp"
+	"slices"
 
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -178,4 +181,20 @@ func (c *config) since(major, minor int64) bool {
 		return false
 	}
 	return a > major || a == major && b >= minor
+}
+
+// names lists the members of an object in a fixed order.
+func (o object) names() []string { return slices.Sorted(maps.Keys(o)) }
+
+// matches applies a pattern of a configuration to a module's name. Go's regular
+// expressions take time linear in the text, whatever the pattern.
+func matches(pattern, name string) (bool, error) {
+	if len(pattern) > 1<<10 {
+		return false, wire.ErrRange.With("a pattern of %d bytes", len(pattern))
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return false, wire.ErrUnsupported.With("pattern %s", wire.Quote(pattern))
+	}
+	return re.MatchString(name), nil
 }

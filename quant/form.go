@@ -43,10 +43,35 @@ func exponentByte(p []byte, i int64) float32 {
 	return e8m0(p[i])
 }
 
-// codes says how the codes of one row are stored.
+// codes says how the codes of a row are stored: in stored rows of rowBytes
+// bytes, each of which holds perRow rows of the weight.
 type codes struct {
 	rowBytes int64
-	unpack   func(dst []float32, src []byte)
+	perRow   int64
+	// pick unpacks row r of the rows whose stored rows src holds.
+	pick func(dst []float32, src []byte, r int64)
+}
+
+// plainRows is one stored row per row.
+func plainRows(rowBytes int64, unpack func(dst []float32, src []byte)) codes {
+	return codes{rowBytes, 1, func(dst []float32, src []byte, r int64) {
+		unpack(dst, src[r*rowBytes:(r+1)*rowBytes])
+	}}
+}
+
+// mixedRows is codes of which every range of rows takes all bytes.
+func mixedRows(bytes, rows int64, pick func(dst []float32, src []byte, r int64)) codes {
+	return codes{bytes, max(1, rows), pick}
+}
+
+func (c *codes) need(lo, hi int64) tensor.Span {
+	first := lo / c.perRow
+	return tensor.Span{Off: first * c.rowBytes, Len: (ceilDiv(hi, c.perRow) - first) * c.rowBytes}
+}
+
+// row unpacks row r from the bytes that the rows from lo need.
+func (c *codes) row(dst []float32, src []byte, lo, r int64) {
+	c.pick(dst, src, r-lo/c.perRow*c.perRow)
 }
 
 // negativeZero is what a decoded minus zero must stay.

@@ -83,7 +83,7 @@ func TestRealFP8Slices(t *testing.T) {
 			dtype := sliceScales[s.head[1]]
 			g, _ := dtype.Geometry()
 			f := &scaled{
-				cols: cols, codes: codes{cols, decodeF8E4M3},
+				cols: cols, codes: plainRows(cols, decodeF8E4M3),
 				scales: grid{matrixRows: rows, blockRows: blocks[0], blockCols: blocks[1], cols: ceilDiv(cols, blocks[1]),
 					size: int64(g.Bytes), read: numbers[dtype]},
 			}

@@ -9,10 +9,19 @@ type grid struct {
 	matrixRows int64 // rows of one matrix; the blocks of rows do not cross it
 	blockRows  int64
 	blockCols  int64
-	cols       int64 // blocks in a row of the grid
+	cols       int64 // stored numbers in a row of the grid
 	size       int64 // bytes of one stored number
 	read       number
 	whole      int64 // bytes of the part where every range takes it whole
+}
+
+// transposed reads a whole part whose rows are the groups and whose columns
+// the rows of the weight.
+func (g grid) transposed(rows, bytes int64) grid {
+	read, groups := g.read, g.cols
+	g.whole = bytes
+	g.read = func(p []byte, i int64) float32 { return read(p, i%groups*rows+i/groups) }
+	return g
 }
 
 // groupGrid is one number per group of consecutive columns of each row.
@@ -71,7 +80,7 @@ type scaled struct {
 
 func (f *scaled) need(p int, lo, hi int64) tensor.Span {
 	if p == 0 {
-		return tensor.Span{Off: lo * f.codes.rowBytes, Len: (hi - lo) * f.codes.rowBytes}
+		return f.codes.need(lo, hi)
 	}
 	for _, g := range [...]*grid{&f.scales, f.seconds, f.global} {
 		if g == nil {
@@ -97,7 +106,7 @@ func (f *scaled) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	}
 	for r := lo; r < hi; r++ {
 		row := dst[(r-lo)*f.cols:][:f.cols]
-		f.codes.unpack(row, parts[0][(r-lo)*f.codes.rowBytes:][:f.codes.rowBytes])
+		f.codes.row(row, parts[0], lo, r)
 		pair := func(k int64) (scale, second float32) {
 			scale = f.scales.at(parts[1], lo, r, k)
 			if f.global != nil && f.divides {
@@ -117,7 +126,7 @@ func (f *scaled) decode(dst []float32, parts [][]byte, lo, hi int64) {
 			}
 			continue
 		}
-		for k := range f.scales.cols {
+		for k := range ceilDiv(f.cols, f.scales.blockCols) {
 			s, z := pair(k)
 			f.op.apply(row[k*f.scales.blockCols:min((k+1)*f.scales.blockCols, f.cols)], s, z)
 		}

@@ -23,4 +23,11 @@ var schemes = [...]scheme{
 	{"compressed-tensors packed", bindPacked},
 	{"INT8", bindInt8},
 	{"MLX", bindMLX},
+	{"AWQ GEMV", bindAWQGEMV},
+	{"AWQ GEMV_FAST", bindAWQFast},
+	{"BitNet", bindBitNet},
+	{"ModelOpt INT4", bindModelOpt4},
+	{"Gemma", bindGemma},
+	{"HQQ", bindHQQ},
+	{"sparse bitmask", bindSparse},
 }

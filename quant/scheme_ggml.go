@@ -17,18 +17,18 @@ type blockForm struct {
 
 func (f *blockForm) need(p int, lo, hi int64) tensor.Span {
 	if p == 0 {
-		return tensor.Span{Off: lo * f.codes.rowBytes, Len: (hi - lo) * f.codes.rowBytes}
+		return f.codes.need(lo, hi)
 	}
 	first := lo / f.matrixRows
 	return tensor.Span{Off: 4 * first, Len: 4 * (ceilDiv(hi, f.matrixRows) - first)}
 }
 
 func (f *blockForm) decode(dst []float32, parts [][]byte, lo, hi int64) {
-	f.codes.unpack(dst, parts[0])
-	if f.matrixRows == 0 {
-		return
-	}
 	for r := lo; r < hi; r++ {
+		f.codes.row(dst[(r-lo)*f.cols:][:f.cols], parts[0], lo, r)
+		if f.matrixRows == 0 {
+			continue
+		}
 		s := numbers[tensor.F32](parts[1], r/f.matrixRows-lo/f.matrixRows)
 		opScale.apply(dst[(r-lo)*f.cols:][:f.cols], s, 0)
 	}
@@ -49,7 +49,7 @@ func bindBlocks(s *set, info *tensor.Info) (*Weight, error) {
 	if !ok {
 		return nil, wire.ErrMismatch.With("rows of %d are no whole blocks of %d", cols, g.Elems)
 	}
-	f := &blockForm{cols: cols, codes: codes{int64(rowBytes), codec.Decode}}
+	f := &blockForm{cols: cols, codes: plainRows(int64(rowBytes), codec.Decode)}
 	w := &Weight{Name: info.Name, Shape: info.Shape, Layout: info.DType.String(), Parts: []tensor.Info{*info}, form: f}
 	if info.DType == tensor.NVFP4 {
 		return w, s.bindFactor(w, f)

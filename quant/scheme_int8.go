@@ -11,7 +11,8 @@ import (
 func bindInt8(s *set, info *tensor.Info) (*Weight, error) {
 	stem, ok := suffix(info, ".weight")
 	scales, hasScales := s.find(stem + ".weight_scale")
-	if !ok || !hasScales || info.DType != tensor.I8 || len(info.Shape) < 2 || scales.DType == tensor.F8E8M0 || scales.DType == tensor.U8 {
+	if !ok || !hasScales || info.DType != tensor.I8 || len(info.Shape) < 2 || s.config.method() == "gemma" ||
+		scales.DType == tensor.F8E8M0 || scales.DType == tensor.U8 {
 		return nil, nil
 	}
 	g, layout, err := s.scaleGrid(info, scales)
@@ -19,7 +20,7 @@ func bindInt8(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, err
 	}
 	cols := info.Shape[len(info.Shape)-1]
-	f := &scaled{cols: cols, codes: codes{cols, decodeI8}, scales: g}
+	f := &scaled{cols: cols, codes: plainRows(cols, decodeI8), scales: g}
 	w := &Weight{
 		Name: info.Name, Shape: info.Shape, Layout: fmt.Sprintf("INT8, %s", layout), Parts: []tensor.Info{*info, *scales}, form: f,
 	}

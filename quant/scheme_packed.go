@@ -18,10 +18,11 @@ func bindPacked(s *set, info *tensor.Info) (*Weight, error) {
 	if !ok {
 		return nil, wire.ErrMissing.With("its companion %s", wire.Quote(stem+".weight_scale"))
 	}
-	shape, extra, err := s.packedShape(stem, info)
-	if err != nil {
+	w := &Weight{Name: stem + ".weight", Parts: []tensor.Info{*info, *scales}}
+	if err := s.packedShape(w, stem, info); err != nil {
 		return nil, err
 	}
+	shape := w.Shape
 	cols, words := shape[len(shape)-1], info.Shape[len(info.Shape)-1]
 	bits, codes, err := s.packedBits(cols, words)
 	if err != nil {
@@ -41,10 +42,7 @@ func bindPacked(s *set, info *tensor.Info) (*Weight, error) {
 	}
 	rows := info.Elements() / words
 	f := &scaled{cols: cols, codes: codes, scales: groupGrid(rows, cols, group, size, read)}
-	w := &Weight{
-		Name: stem + ".weight", Shape: shape, Layout: describe(bits, group),
-		Parts: []tensor.Info{*info, *scales}, Extra: []tensor.Info{*extra}, form: f,
-	}
+	w.Layout, w.form = describe(bits, group), f
 	if err := s.packedZeros(w, f, stem, bits, rows, groups); err != nil {
 		return nil, err
 	}
@@ -52,31 +50,17 @@ func bindPacked(s *set, info *tensor.Info) (*Weight, error) {
 }
 
 // packedShape reads the true shape, which the words alone do not tell.
-func (s *set) packedShape(stem string, info *tensor.Info) ([]int64, *tensor.Info, error) {
-	extra, err := s.companion(stem+".weight_shape", []int64{-1}, tensor.I64, tensor.I32)
+func (s *set) packedShape(w *Weight, stem string, info *tensor.Info) error {
+	shape, err := s.integers(stem+".weight_shape", w)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	if n := extra.Elements(); n != int64(len(info.Shape)) {
-		return nil, nil, wire.ErrMismatch.With("%s has %d numbers beside shape %v", wire.Quote(extra.Name), n, info.Shape)
+	last := len(info.Shape) - 1
+	if len(shape) != len(info.Shape) || !slices.Equal(shape[:last], info.Shape[:last]) || shape[last] == 0 {
+		return wire.ErrMismatch.With("%s says %v beside %v", wire.Quote(stem+".weight_shape"), shape, info.Shape)
 	}
-	p, err := s.small(extra)
-	if err != nil {
-		return nil, nil, err
-	}
-	shape := make([]int64, 0, 8)
-	for i := range extra.Elements() {
-		if extra.DType == tensor.I64 {
-			shape = append(shape, int64(u32(p[8*i:]))|int64(u32(p[8*i+4:]))<<32)
-		} else {
-			shape = append(shape, int64(int32(u32(p[4*i:]))))
-		}
-	}
-	last := len(shape) - 1
-	if !slices.Equal(shape[:last], info.Shape[:last]) || shape[last] <= 0 {
-		return nil, nil, wire.ErrMismatch.With("%s says %v beside %v", wire.Quote(extra.Name), shape, info.Shape)
-	}
-	return shape, extra, nil
+	w.Shape = shape
+	return nil
 }
 
 // packedBits finds the width of a field. Widths that do not divide 32 were

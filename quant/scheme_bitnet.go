@@ -1,0 +1,43 @@
+package quant
+
+import (
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// bindBitNet takes ternary weights, four rows in a stored one: row r of a
+// quarter of the matrix and those at the same place of the other quarters.
+func bindBitNet(s *set, info *tensor.Info) (*Weight, error) {
+	stem, ok := suffix(info, ".weight")
+	if !ok || s.config.method() != "bitnet" || info.DType != tensor.U8 || len(info.Shape) != 2 {
+		return nil, nil
+	}
+	scale, err := s.companion(stem+".weight_scale", []int64{1}, tensor.BF16, tensor.F16, tensor.F32)
+	if err != nil {
+		return nil, err
+	}
+	read, size, err := scaleNumber(scale)
+	if err != nil {
+		return nil, err
+	}
+	quarter, cols := info.Shape[0], info.Shape[1]
+	rows := 4 * quarter
+	f := &scaled{
+		cols: cols, op: opDivide, scales: grid{matrixRows: rows, blockRows: rows, blockCols: cols, cols: 1, size: size, read: read},
+		codes: mixedRows(info.Span.Len, rows, func(dst []float32, src []byte, r int64) {
+			for c, b := range src[r%quarter*cols:][:cols] {
+				dst[c] = float32(int32(b>>(2*(r/quarter))&3) - 1)
+			}
+		}),
+	}
+	switch class := s.config.quant.text("linear_class"); class {
+	case "", "bitlinear":
+	case "autobitlinear":
+		f.op = opScale
+	default:
+		return nil, wire.ErrUnsupported.With("linear_class %s", wire.Quote(class))
+	}
+	return &Weight{
+		Name: info.Name, Shape: []int64{rows, cols}, Layout: "ternary, one scale", Parts: []tensor.Info{*info, *scale}, form: f,
+	}, nil
+}

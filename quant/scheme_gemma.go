@@ -1,0 +1,77 @@
+package quant
+
+import (
+	"slices"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// bindGemma takes Gemma's own integers of two, four and eight bits under a
+// scale per row, and its embeddings under a scale per block of columns.
+func bindGemma(s *set, info *tensor.Info) (*Weight, error) {
+	if s.config.method() != "gemma" || len(info.Shape) != 2 || info.DType != tensor.U8 && info.DType != tensor.I8 {
+		return nil, nil
+	}
+	name, scaleName := info.Name, ""
+	if stem, ok := suffix(info, ".weight"); ok {
+		scaleName = stem + ".weight_scale"
+	} else if stem, ok := suffix(info, ".embedding_quantized"); ok {
+		name, scaleName = stem+".weight", stem+".embedding_scale"
+	} else {
+		return nil, nil
+	}
+	scales, err := s.companion(scaleName, []int64{info.Shape[0], -1}, tensor.F32)
+	if err != nil {
+		return nil, err
+	}
+	bits, cols, unpack, err := s.gemmaCodes(info)
+	if err != nil {
+		return nil, err
+	}
+	blocks := scales.Shape[1]
+	if blocks == 0 || cols%blocks != 0 {
+		return nil, mismatch(info, scales)
+	}
+	rows := info.Shape[0]
+	return &Weight{
+		Name: name, Shape: []int64{rows, cols}, Layout: describe(bits, cols/blocks), Parts: []tensor.Info{*info, *scales},
+		form: &scaled{cols: cols, codes: plainRows(info.Shape[1], unpack), scales: groupGrid(rows, cols, cols/blocks, 4, numbers[tensor.F32])},
+	}, nil
+}
+
+// gemmaCodes finds the width of a module's codes, which only the configuration
+// says for those that are packed in bytes.
+func (s *set) gemmaCodes(info *tensor.Info) (bits, cols int64, unpack func([]float32, []byte), err error) {
+	stored := info.Shape[1]
+	if info.DType == tensor.I8 {
+		return 8, stored, decodeI8, nil
+	}
+	bits, err = s.gemmaBits(info.Name)
+	if err != nil {
+		return 0, 0, nil, err
+	}
+	if !slices.Contains([]int64{2, 4}, bits) {
+		return 0, 0, nil, wire.ErrMismatch.With("%s says %d bits for bytes without sign", s.config.file, bits)
+	}
+	cols = stored * 8 / bits
+	row := streamRow(cols, bits, stored, int32(1)<<(bits-1))
+	return bits, cols, func(dst []float32, src []byte) { row.pick(dst, src, 0) }, nil
+}
+
+// gemmaBits asks the configuration's patterns for the module, then its default.
+func (s *set) gemmaBits(name string) (int64, error) {
+	for _, pattern := range s.config.quant.at("module_quant_configs").names() {
+		ok, err := matches(pattern, name)
+		if err != nil {
+			return 0, err
+		}
+		if n, has := s.config.quant.at("module_quant_configs", pattern).whole("num_bits"); ok && has {
+			return n, nil
+		}
+	}
+	if n, ok := s.config.quant.whole("num_bits"); ok {
+		return n, nil
+	}
+	return 0, wire.ErrMissing.With("num_bits for %s in %s", wire.Quote(name), s.config.file)
+}

@@ -1,0 +1,44 @@
+package quant
+
+import (
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// bindModelOpt4 takes ModelOpt's four-bit integers: two rows in a stored one,
+// the even row in the low nibble, in two's complement.
+func bindModelOpt4(s *set, info *tensor.Info) (*Weight, error) {
+	stem, ok := suffix(info, ".weight")
+	scales, hasScales := s.find(stem + ".weight_scale")
+	if !ok || !hasScales || info.DType != tensor.U8 || len(info.Shape) < 2 || len(scales.Shape) != len(info.Shape) ||
+		scales.DType == tensor.U8 || scales.DType == tensor.F8E4M3 || scales.DType == tensor.F8E8M0 {
+		return nil, nil
+	}
+	last := len(info.Shape) - 1
+	shape := append([]int64(nil), info.Shape...)
+	shape[last-1] *= 2
+	if !shaped(scales.Shape[:last], shape[:last]) {
+		return nil, nil
+	}
+	if _, ok := s.find(stem + ".weight_scale_2"); ok {
+		return nil, wire.ErrUnsupported.With("four-bit integers under two scales (W4A8)")
+	}
+	cols, groups := shape[last], scales.Shape[last]
+	if groups == 0 || cols%groups != 0 {
+		return nil, mismatch(info, scales)
+	}
+	read, size, err := scaleNumber(scales)
+	if err != nil {
+		return nil, err
+	}
+	rows := info.Elements() / cols * 2
+	pick := func(dst []float32, src []byte, r int64) {
+		for c, b := range src[r/2*cols:][:cols] {
+			dst[c] = float32(int8(b>>(4*(r%2))<<4) >> 4)
+		}
+	}
+	return &Weight{
+		Name: info.Name, Shape: shape, Layout: "ModelOpt, " + describe(4, cols/groups), Parts: []tensor.Info{*info, *scales},
+		form: &scaled{cols: cols, codes: codes{cols, 2, pick}, scales: groupGrid(rows, cols, cols/groups, size, read)},
+	}, nil
+}

@@ -1,0 +1,128 @@
+package quant
+
+import (
+	"math/bits"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// sparse is a matrix without its zeros: a bit per element says which are there.
+// Parts: values, bits, and for sparse-bitmask the first value of each row.
+type sparse struct {
+	rows, cols int64
+	values     int64 // how many are stored
+	read       number
+	size       int64
+	half       bool // exactly half of each row is there, and no offsets
+}
+
+func (f *sparse) need(p int, lo, hi int64) tensor.Span {
+	switch {
+	case p == 0 && f.half:
+		return tensor.Span{Off: lo * f.cols / 2 * f.size, Len: (hi - lo) * f.cols / 2 * f.size}
+	case p == 0:
+		return tensor.Span{Len: f.values * f.size}
+	case p == 1:
+		row := ceilDiv(f.cols, 8)
+		return tensor.Span{Off: lo * row, Len: (hi - lo) * row}
+	default:
+		return tensor.Span{Off: 8 * lo, Len: 8 * (hi - lo)}
+	}
+}
+
+func (f *sparse) decode(dst []float32, parts [][]byte, lo, hi int64) {
+	width := ceilDiv(f.cols, 8)
+	for r := range hi - lo {
+		next := r * f.cols / 2
+		if !f.half {
+			next = int64(u32(parts[2][8*r:])) | int64(u32(parts[2][8*r+4:]))<<32
+		}
+		for c := range f.cols {
+			v := float32(0)
+			if parts[1][r*width+c/8]>>(c%8)&1 == 1 {
+				v = f.read(parts[0], next)
+				next++
+			}
+			dst[r*f.cols+c] = v
+		}
+	}
+}
+
+// bindSparse takes compressed-tensors' bit masks, with the prefix that older
+// versions kept and without it.
+func bindSparse(s *set, info *tensor.Info) (*Weight, error) {
+	stem, ok := suffix(info, ".compressed")
+	if !ok {
+		return nil, nil
+	}
+	if _, ok := s.find(stem + ".bitmask"); !ok {
+		return nil, nil
+	}
+	name := stem
+	if _, ok := s.find(stem + ".shape"); ok && len(stem) > 7 && stem[len(stem)-7:] != ".weight" {
+		name = stem + ".weight"
+	}
+	w := &Weight{Name: name, Layout: "bit mask", Parts: []tensor.Info{*info}}
+	shape, err := s.integers(stem+".shape", w)
+	if err != nil {
+		return nil, err
+	}
+	if len(shape) != 2 || shape[0] < 0 || shape[1] <= 0 {
+		return nil, wire.ErrMismatch.With("its companion %s says %v", wire.Quote(stem+".shape"), shape)
+	}
+	w.Shape = shape
+	mask, err := s.companion(stem+".bitmask", []int64{shape[0], ceilDiv(shape[1], 8)}, tensor.U8)
+	if err != nil {
+		return nil, err
+	}
+	f := &sparse{rows: shape[0], cols: shape[1], values: info.Elements()}
+	if f.read, f.size, err = scaleNumber(info); err != nil {
+		return nil, err
+	}
+	w.form, w.Parts = f, append(w.Parts, *mask)
+	return w, s.sparseRows(stem, w, f, mask)
+}
+
+// sparseRows proves that every row's values are there: the bits of each row
+// count what the offsets say.
+func (s *set) sparseRows(stem string, w *Weight, f *sparse, mask *tensor.Info) error {
+	p, err := s.small(mask)
+	if err != nil {
+		return err
+	}
+	offsets, ok := s.find(stem + ".row_offsets")
+	f.half = !ok
+	var starts []byte
+	if ok {
+		if offsets.DType != tensor.I64 || offsets.Elements() != f.rows {
+			return mismatch(&w.Parts[0], offsets)
+		}
+		if starts, err = s.small(offsets); err != nil {
+			return err
+		}
+		w.Parts = append(w.Parts, *offsets)
+	}
+	width, next := ceilDiv(f.cols, 8), int64(0)
+	for r := range f.rows {
+		row := p[r*width : (r+1)*width]
+		if f.cols%8 != 0 && row[width-1]>>(f.cols%8) != 0 {
+			return wire.ErrRange.With("%s has bits past the end of row %d", wire.Quote(mask.Name), r)
+		}
+		if starts != nil && int64(u32(starts[8*r:]))|int64(u32(starts[8*r+4:]))<<32 != next {
+			return wire.ErrMismatch.With("%s and %s disagree at row %d", wire.Quote(offsets.Name), wire.Quote(mask.Name), r)
+		}
+		n := int64(0)
+		for _, b := range row {
+			n += int64(bits.OnesCount8(b))
+		}
+		if f.half && 2*n != f.cols {
+			return wire.ErrMismatch.With("%s has %d bits in row %d of %d", wire.Quote(mask.Name), n, r, f.cols)
+		}
+		next += n
+	}
+	if next != f.values {
+		return wire.ErrMismatch.With("%s has %d bits for %d values", wire.Quote(mask.Name), next, f.values)
+	}
+	return nil
+}
