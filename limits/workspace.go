@@ -22,6 +22,17 @@ func (w *Workspace) Take(n int64) error {
 	return nil
 }
 
+// Alloc charges one buffer of n bytes.
+func (w *Workspace) Alloc(n int64) error {
+	if uint64(n) > uint64(w.b.single) {
+		return &Error{SingleAlloc, n, w.b.single}
+	}
+	if n > w.b.largest.Load() {
+		raise(&w.b.largest, n)
+	}
+	return w.Take(n)
+}
+
 // Give returns n bytes that Take charged.
 func (w *Workspace) Give(n int64) {
 	w.held -= n
@@ -47,7 +58,7 @@ func MakeWork[T any](w *Workspace, n int) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := w.take(size); err != nil {
+	if err := w.Alloc(size); err != nil {
 		return nil, err
 	}
 	return make([]T, n), nil
@@ -64,22 +75,11 @@ func GrowWork[T any](w *Workspace, s []T, n int) ([]T, error) {
 	if err != nil {
 		return s, err
 	}
-	if err := w.take(size); err != nil {
+	if err := w.Alloc(size); err != nil {
 		return s, err
 	}
 	grown := make([]T, len(s), want)
 	copy(grown, s)
 	w.Give(int64(cap(s)) * int64(reflect.TypeFor[T]().Size()))
 	return grown, nil
-}
-
-// take charges one buffer.
-func (w *Workspace) take(size int64) error {
-	if size > w.b.single {
-		return &Error{SingleAlloc, size, w.b.single}
-	}
-	if size > w.b.largest.Load() {
-		raise(&w.b.largest, size)
-	}
-	return w.Take(size)
 }
