@@ -9,10 +9,16 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # with the targets in fuzz/.
 FUZZ_COUNTS = \
 	FuzzCodec=20000 \
+	FuzzEncode=20000 \
+	FuzzGGUF=40000 \
 	FuzzNPY=40000 \
 	FuzzNPZ=20000 \
 	FuzzOllama=20000 \
 	FuzzPolicy=40000 \
+	FuzzSafetensors=20000 \
+	FuzzStrictJSON=40000 \
+	FuzzSafetensors=40000 \
+	FuzzStrictJSON=40000 \
 	FuzzTemplate=40000 \
 	FuzzZip=20000
 

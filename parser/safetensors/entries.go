@@ -66,7 +66,7 @@ func (d *decoder) entries() error {
 // member reads one member of the header.
 func (e *entry) member(name string) error {
 	if name == metadataKey {
-		return within(metadataKey, e.json.Object(e.metadata))
+		return within(metadataKey, e.allMetadata())
 	}
 	if err := e.tensor(name); err != nil {
 		return within("tensor "+wire.Quote(name), err)
@@ -80,6 +80,15 @@ func within(where string, err error) error {
 		at.Where = where
 	}
 	return err
+}
+
+// allMetadata reads the object of metadata, or the null that MLX writes where
+// there is none.
+func (e *entry) allMetadata() error {
+	if kind, err := e.json.Kind(); err != nil || kind == strictjson.Null {
+		return err
+	}
+	return e.json.Object(e.metadata)
 }
 
 func (e *entry) metadata(key string) error {
