@@ -37,15 +37,16 @@ class Check:
     def path(self, name):
         return os.path.join(self.work, name)
 
-    def expect(self, path, tensors, meta=None, findings=None):
-        """The file at path holds these tensors, in any order."""
+    def expect(self, path, tensors, meta=None, findings=None, aliases=None):
+        """The file at path holds these tensors, in any order. What is None is
+        not compared."""
         assert path not in self.files, path
-        self.files[path] = ("ok", tensors, meta, findings)
+        self.files[path] = ("ok", tensors, meta, findings, aliases)
 
     def refuse(self, path, class_):
         """The file at path ends with this class."""
         assert path not in self.files, path
-        self.files[path] = (class_, {}, None, None)
+        self.files[path] = (class_, {}, None, None, None)
 
     def finish(self):
         said = {}
@@ -64,7 +65,7 @@ class Check:
         sys.exit(1 if differences else 0)
 
 
-def compare(got, class_, tensors, meta, findings):
+def compare(got, class_, tensors, meta, findings, aliases):
     """Yields one text per difference."""
     if got is None:
         yield "dump says nothing of it"
@@ -94,3 +95,5 @@ def compare(got, class_, tensors, meta, findings):
         yield f"metadata {got.get('meta')}, want {meta}"
     if findings is not None and sorted(got.get("findings", [])) != sorted(findings):
         yield f"findings {got.get('findings')}, want {findings}"
+    if aliases is not None and got.get("aliases", {}) != aliases:
+        yield f"aliases {got.get('aliases')}, want {aliases}"
