@@ -25,7 +25,7 @@ type File struct {
 func Decode(r io.ReaderAt, size int64, b *limits.Budget) (*File, error) {
 	b.Source(size)
 	fail := func(off int64, cause error) error { return wire.At(format, "", off, cause) }
-	h, err := NewReader(b, wire.ErrTruncated, fail).Read(io.NewSectionReader(r, 0, size), size)
+	h, err := NewReader(b, wire.ErrTruncated, fail).Read(&section{r, 0, size}, size)
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +43,25 @@ func Decode(r io.ReaderAt, size int64, b *limits.Budget) (*File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// section reads a file in order and fills what it is given, whatever pieces the
+// file's reader returns; a reader that returns nothing ends with an error.
+type section struct {
+	r         io.ReaderAt
+	off, size int64
+}
+
+func (s *section) Read(p []byte) (int, error) {
+	if s.off == s.size {
+		return 0, io.EOF
+	}
+	p = p[:min(int64(len(p)), s.size-s.off)]
+	if err := wire.ReadFull(s.r, p, s.off); err != nil {
+		return 0, err
+	}
+	s.off += int64(len(p))
+	return len(p), nil
 }
 
 // Fields lists the fields of a structured type, nil for any other.
