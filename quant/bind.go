@@ -71,6 +71,8 @@ type set struct {
 	names   *wire.NameSet
 	claimed []bool
 	config  *config
+	texts   map[string]string // of the model's own metadata
+	comfy   *object           // layers that ComfyUI's metadata describes, or nil
 }
 
 func newSet(b *limits.Budget, m tensor.Model, o Options) (s *set, err error) {
@@ -94,8 +96,27 @@ func newSet(b *limits.Budget, m tensor.Model, o Options) (s *set, err error) {
 		}
 		at++
 	}
-	s.config, err = loadConfig(b, m.Configs())
-	return s, err
+	if s.config, err = loadConfig(b, m.Configs()); err != nil {
+		return nil, err
+	}
+	if err = s.loadTexts(); err != nil {
+		return nil, err
+	}
+	return s, s.loadComfy()
+}
+
+// loadTexts keeps the texts of the model's own metadata.
+func (s *set) loadTexts() error {
+	s.texts = map[string]string{}
+	for k, v := range s.m.Meta() {
+		if text, ok := v.(string); ok {
+			if err := s.b.Hold(treeCost); err != nil {
+				return err
+			}
+			s.texts[k] = text
+		}
+	}
+	return nil
 }
 
 // find returns a tensor by its name.
@@ -107,9 +128,16 @@ func (s *set) find(name string) (*tensor.Info, bool) {
 	return &s.infos[i], true
 }
 
-// bind asks every row of the table about one tensor. Two rows that both bind it
-// are an error that names both, unless the options decide.
+// bind asks every row of the table about one tensor, unless ComfyUI declares it.
+// Two rows that both bind it are an error that names both, unless the options
+// decide.
 func (s *set) bind(i int) (*Weight, error) {
+	if w, err := bindComfy(s, &s.infos[i]); w != nil || err != nil {
+		if err == nil {
+			w.Scheme, err = "ComfyUI", s.claim(w)
+		}
+		return w, err
+	}
 	var found *Weight
 	for _, row := range schemes {
 		w, err := row.bind(s, &s.infos[i])

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"regexp"
-	"slices"
 
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -18,15 +16,19 @@ import (
 // of modules.
 const MaxConfig = 32 << 20
 
-// A tree is a JSON value: string, bool, float64, nil, []any or object.
-type object map[string]any
+// An object is a JSON object in the order of its text. Its values are string,
+// bool, float64, nil, []any or *object. A nil object has no members.
+type object struct {
+	order  []string
+	values map[string]any
+}
 
 // A config is what the files beside a model, and its own metadata, say about
 // how it is quantized. It is a hypothesis: the tensors decide.
 type config struct {
-	file  string // where it was found, for messages
-	quant object // the quantization's own object
-	model object // the whole config.json
+	file  string  // where it was found, for messages
+	quant *object // the quantization's own object
+	model *object // the whole config.json
 }
 
 // configPlaces are the files and the objects in them that may hold a
@@ -49,7 +51,7 @@ var configPlaces = []struct {
 // cannot be read is an error: guessing without it could be wrong.
 func loadConfig(b *limits.Budget, files fs.FS) (*config, error) {
 	c := &config{}
-	read := map[string]object{}
+	read := map[string]*object{}
 	for _, place := range configPlaces {
 		root, seen := read[place.file]
 		if !seen {
@@ -69,7 +71,7 @@ func loadConfig(b *limits.Budget, files fs.FS) (*config, error) {
 	return c, nil
 }
 
-func readObject(b *limits.Budget, files fs.FS, name string) (object, error) {
+func readObject(b *limits.Budget, files fs.FS, name string) (*object, error) {
 	h, err := tensor.OpenFile(files, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -90,7 +92,7 @@ func readObject(b *limits.Budget, files fs.FS, name string) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, ok := v.(object)
+	o, ok := v.(*object)
 	if !ok {
 		return nil, wire.At("quant", name, 0, wire.ErrSyntax.With("not a JSON object"))
 	}
@@ -120,9 +122,11 @@ func tree(b *limits.Budget, d *strictjson.Decoder) (any, error) {
 	}
 	switch kind {
 	case strictjson.Object:
-		o := object{}
+		o := &object{values: map[string]any{}}
 		return o, d.Object(func(name string) (err error) {
-			o[name], err = tree(b, d)
+			if o.values[name], err = tree(b, d); err == nil {
+				o.order, err = limits.Append(b, o.order, name)
+			}
 			return err
 		})
 	case strictjson.Array:
@@ -146,26 +150,43 @@ func tree(b *limits.Budget, d *strictjson.Decoder) (any, error) {
 	}
 }
 
+// get is a member, or nil.
+func (o *object) get(name string) any {
+	if o == nil {
+		return nil
+	}
+	return o.values[name]
+}
+
+// names lists the members in the order of the text.
+func (o *object) names() []string {
+	if o == nil {
+		return nil
+	}
+	return o.order
+}
+
 // at follows names to an object, or gives nil.
-func (o object) at(path ...string) object {
+func (o *object) at(path ...string) *object {
 	for _, name := range path {
-		next, ok := o[name].(object)
-		if !ok {
-			return nil
-		}
-		o = next
+		o, _ = o.get(name).(*object)
 	}
 	return o
 }
 
-func (o object) text(name string) string {
-	s, _ := o[name].(string)
+func (o *object) text(name string) string {
+	s, _ := o.get(name).(string)
 	return s
 }
 
+func (o *object) list(name string) []any {
+	list, _ := o.get(name).([]any)
+	return list
+}
+
 // whole is an integer of the object; ok is false where there is none.
-func (o object) whole(name string) (n int64, ok bool) {
-	f, isNumber := o[name].(float64)
+func (o *object) whole(name string) (n int64, ok bool) {
+	f, isNumber := o.get(name).(float64)
 	n = int64(f)
 	return n, isNumber && float64(n) == f
 }
@@ -183,18 +204,18 @@ func (c *config) since(major, minor int64) bool {
 	return a > major || a == major && b >= minor
 }
 
-// names lists the members of an object in a fixed order.
-func (o object) names() []string { return slices.Sorted(maps.Keys(o)) }
-
-// matches applies a pattern of a configuration to a module's name. Go's regular
-// expressions take time linear in the text, whatever the pattern.
-func matches(pattern, name string) (bool, error) {
+// place finds where a pattern of a configuration first matches a name, or -1.
+// Go's regular expressions take time linear in the text, whatever the pattern.
+func place(pattern, name string) (int, error) {
 	if len(pattern) > 1<<10 {
-		return false, wire.ErrRange.With("a pattern of %d bytes", len(pattern))
+		return 0, wire.ErrRange.With("a pattern of %d bytes", len(pattern))
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		return false, wire.ErrUnsupported.With("pattern %s", wire.Quote(pattern))
+		return 0, wire.ErrUnsupported.With("pattern %s", wire.Quote(pattern))
 	}
-	return re.MatchString(name), nil
+	if at := re.FindStringIndex(name); at != nil {
+		return at[0], nil
+	}
+	return -1, nil
 }

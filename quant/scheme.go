@@ -30,4 +30,6 @@ var schemes = [...]scheme{
 	{"Gemma", bindGemma},
 	{"HQQ", bindHQQ},
 	{"sparse bitmask", bindSparse},
+	{"TorchAO", bindTorchAO},
+	{"refused", bindRefused},
 }

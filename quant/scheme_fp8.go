@@ -26,7 +26,7 @@ var fp8Methods = []string{"fp8", "fbgemm_fp8", "compressed-tensors", "modelopt",
 // and those without a scale where nothing promises one.
 func bindFP8(s *set, info *tensor.Info) (*Weight, error) {
 	codec, ok := fp8Codec(info.DType)
-	if !ok || isScale(info.Name) {
+	if _, torchao := s.texts[torchaoKey]; !ok || isScale(info.Name) || torchao && strings.HasSuffix(info.Name, "_qdata") {
 		return nil, nil
 	}
 	scale, err := s.fp8Scale(info)
@@ -102,8 +102,7 @@ func (s *set) bindCast(info *tensor.Info, codec func([]float32, []byte)) (*Weigh
 // excluded reports a module that the configuration leaves out.
 func (s *set) excluded(name string) bool {
 	for _, key := range []string{"modules_to_not_convert", "ignored_layers", "ignore", "exclude_modules", "exclude"} {
-		list, _ := s.config.quant[key].([]any)
-		for _, v := range list {
+		for _, v := range s.config.quant.list(key) {
 			if module, ok := v.(string); ok && module != "" && strings.Contains(name, strings.TrimSuffix(module, "*")) {
 				return true
 			}

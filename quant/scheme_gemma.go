@@ -2,6 +2,7 @@ package quant
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -59,19 +60,28 @@ func (s *set) gemmaCodes(info *tensor.Info) (bits, cols int64, unpack func([]flo
 	return bits, cols, func(dst []float32, src []byte) { row.pick(dst, src, 0) }, nil
 }
 
-// gemmaBits asks the configuration's patterns for the module, then its default.
+// gemmaBits asks the configuration: of its patterns the one that matches the
+// module's name first, else the default.
 func (s *set) gemmaBits(name string) (int64, error) {
-	for _, pattern := range s.config.quant.at("module_quant_configs").names() {
-		ok, err := matches(pattern, name)
+	module := strings.TrimSuffix(strings.TrimSuffix(name, ".weight"), ".embedding_quantized")
+	patterns := s.config.quant.at("module_quant_configs")
+	bits, found := s.config.quant.whole("num_bits")
+	first := len(module) + 1
+	for _, pattern := range patterns.names() {
+		at, err := place(pattern, module)
 		if err != nil {
 			return 0, err
 		}
-		if n, has := s.config.quant.at("module_quant_configs", pattern).whole("num_bits"); ok && has {
-			return n, nil
+		if at < 0 || at >= first {
+			continue
+		}
+		first = at
+		if n, ok := patterns.at(pattern).whole("num_bits"); ok {
+			bits, found = n, true
 		}
 	}
-	if n, ok := s.config.quant.whole("num_bits"); ok {
-		return n, nil
+	if !found {
+		return 0, wire.ErrMissing.With("num_bits for %s in %s", wire.Quote(name), s.config.file)
 	}
-	return 0, wire.ErrMissing.With("num_bits for %s in %s", wire.Quote(name), s.config.file)
+	return bits, nil
 }

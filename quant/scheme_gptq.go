@@ -54,7 +54,7 @@ func (s *set) gptqSizes(f *gptq, info, zeros *tensor.Info) error {
 	if !slices.Contains([]int64{2, 3, 4, 8}, f.bits) {
 		return wire.ErrUnsupported.With("fields of %d bits in %s", f.bits, wire.Quote(zeros.Name))
 	}
-	if n, ok := s.config.quant.whole("bits"); ok && n != f.bits && s.config.quant["dynamic"] == nil {
+	if n, ok := s.config.quant.whole("bits"); ok && n != f.bits && s.config.quant.get("dynamic") == nil {
 		return wire.ErrMismatch.With("%s says %d bits, %s has %d", s.config.file, n, wire.Quote(zeros.Name), f.bits)
 	}
 	if info.Shape[0]*32%f.bits != 0 {
@@ -65,7 +65,7 @@ func (s *set) gptqSizes(f *gptq, info, zeros *tensor.Info) error {
 	if f.in == 0 || f.groups == 0 {
 		return wire.ErrMismatch.With("%d inputs in %d groups", f.in, f.groups)
 	}
-	if n, ok := s.config.quant.whole("group_size"); ok && n > 0 && s.config.quant["dynamic"] == nil {
+	if n, ok := s.config.quant.whole("group_size"); ok && n > 0 && s.config.quant.get("dynamic") == nil {
 		f.groupSize = n
 	} else if f.in%f.groups != 0 {
 		return wire.ErrUnsupported.With("%d inputs in %d groups: a config.json with group_size decides", f.in, f.groups)

@@ -97,7 +97,7 @@ func (s *set) blockSizes(have []int64, rows, cols int64) [][2]int64 {
 	if s.o.Block != [2]int64{} {
 		return [][2]int64{s.o.Block}
 	}
-	if list, ok := s.config.quant["weight_block_size"].([]any); ok && len(list) == 2 {
+	if list := s.config.quant.list("weight_block_size"); len(list) == 2 {
 		bh, _ := list[0].(float64)
 		bw, _ := list[1].(float64)
 		return [][2]int64{{int64(bh), int64(bw)}}

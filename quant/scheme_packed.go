@@ -93,9 +93,9 @@ func (s *set) packedBits(cols, words int64) (int64, codes, error) {
 
 // configBits is num_bits where all groups of the configuration agree.
 func (s *set) configBits() (bits int64, ok bool) {
-	for _, v := range s.config.quant.at("config_groups") {
-		group, _ := v.(object)
-		n, has := group.at("weights").whole("num_bits")
+	groups := s.config.quant.at("config_groups")
+	for _, name := range groups.names() {
+		n, has := groups.at(name, "weights").whole("num_bits")
 		if !has || ok && n != bits {
 			return 0, false
 		}

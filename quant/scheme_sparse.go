@@ -2,6 +2,7 @@ package quant
 
 import (
 	"math/bits"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -59,10 +60,7 @@ func bindSparse(s *set, info *tensor.Info) (*Weight, error) {
 	if _, ok := s.find(stem + ".bitmask"); !ok {
 		return nil, nil
 	}
-	name := stem
-	if _, ok := s.find(stem + ".shape"); ok && len(stem) > 7 && stem[len(stem)-7:] != ".weight" {
-		name = stem + ".weight"
-	}
+	name := strings.TrimSuffix(stem, ".weight") + ".weight"
 	w := &Weight{Name: name, Layout: "bit mask", Parts: []tensor.Info{*info}}
 	shape, err := s.integers(stem+".shape", w)
 	if err != nil {

@@ -33,9 +33,11 @@ class Table:
             for i, case in enumerate(cases):
                 folder = root / str(i)
                 folder.mkdir()
-                save_file({k: v.contiguous() for k, v in case.tensors.items()}, folder / "model.safetensors")
-                if case.config is not None:
-                    (folder / "config.json").write_text(json.dumps(case.config))
+                config = dict(case.config or {})
+                metadata = config.pop("__metadata__", None)
+                save_file({k: v.contiguous() for k, v in case.tensors.items()}, folder / "model.safetensors", metadata)
+                if config:
+                    (folder / "config.json").write_text(json.dumps(config))
                 folders.append(str(folder / "model.safetensors"))
             for target, dtype in (("f32", torch.float32), ("bf16", torch.bfloat16), ("f16", torch.float16)):
                 out = root / target

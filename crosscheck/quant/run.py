@@ -13,7 +13,7 @@ import torch
 
 from cases import Table
 
-MODULES = ["fp8", "fp4", "packed", "bnb", "gptq"]
+MODULES = ["fp8", "fp4", "packed", "bnb", "gptq", "others", "more"]
 
 warnings.filterwarnings("ignore")
 table = Table(sys.argv[1])

@@ -1,0 +1,160 @@
+package quant
+
+import (
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// comfyKey is where ComfyUI describes all layers at once.
+const comfyKey = "_quantization_metadata"
+
+// comfy is the layers that ComfyUI's metadata describes.
+func (s *set) loadComfy() error {
+	text, ok := s.texts[comfyKey]
+	if !ok {
+		return nil
+	}
+	v, err := parseTree(s.b, strictjson.Text{Format: "quant", Body: text})
+	if err != nil {
+		return err
+	}
+	o, _ := v.(*object)
+	s.comfy = o.at("layers")
+	return nil
+}
+
+// comfyFormat is the format that ComfyUI declares for a tensor's module, from
+// the metadata or from a tensor beside it, which then belongs to the weight.
+func (s *set) comfyFormat(info *tensor.Info) (format string, own *tensor.Info, err error) {
+	stem, ok := suffix(info, ".weight")
+	if !ok {
+		return "", nil, nil
+	}
+	if layer := s.comfy.at(stem); layer != nil {
+		return layer.text("format"), nil, nil
+	}
+	own, ok = s.find(stem + ".comfy_quant")
+	if !ok {
+		return "", nil, nil
+	}
+	text, err := s.text(own, maxState)
+	if err != nil {
+		return "", nil, err
+	}
+	v, err := parseTree(s.b, text)
+	if err != nil {
+		return "", nil, err
+	}
+	o, _ := v.(*object)
+	return o.text("format"), own, nil
+}
+
+// bindComfy takes the weights that ComfyUI declares. Their names are those of
+// other libraries, and their bytes are not.
+func bindComfy(s *set, info *tensor.Info) (w *Weight, err error) {
+	format, own, err := s.comfyFormat(info)
+	if format == "" || err != nil {
+		return nil, err
+	}
+	stem := strings.TrimSuffix(info.Name, ".weight")
+	switch format {
+	case "float8_e4m3fn", "float8_e5m2":
+		w, err = bindFP8(s, info)
+	case "int8_tensorwise":
+		w, err = bindInt8(s, info)
+	case "nvfp4":
+		w, err = s.comfyNVFP4(info, stem)
+	case "mxfp8":
+		w, err = s.comfyMXFP8(info, stem)
+	default:
+		return nil, wire.ErrUnsupported.With("ComfyUI's format %s: ComfyUI can save the model unquantized", wire.Quote(format))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if w == nil {
+		return nil, wire.ErrMismatch.With("%s cannot be ComfyUI's %s", info.TypeName(), format)
+	}
+	if own != nil {
+		w.Extra = append(w.Extra, *own)
+	}
+	return w, nil
+}
+
+func (s *set) comfyNVFP4(info *tensor.Info, stem string) (*Weight, error) {
+	if info.DType != tensor.U8 || len(info.Shape) != 2 {
+		return nil, nil
+	}
+	rows, cols := info.Shape[0], 2*info.Shape[1]
+	g, scales, err := s.swizzled(stem+".weight_scale", rows, cols, 16, numbers[tensor.F8E4M3], tensor.F8E4M3, tensor.U8)
+	if err != nil {
+		return nil, err
+	}
+	w := &Weight{Name: info.Name, Shape: []int64{rows, cols}, Layout: "NVFP4, 16-value blocks", Parts: []tensor.Info{*info, *scales}}
+	global, err := s.globalGrid(w, stem+".weight_scale_2")
+	if err != nil {
+		return nil, err
+	}
+	w.form = &scaled{cols: cols, codes: plainRows(cols/2, highFirst), scales: g, global: global}
+	return w, nil
+}
+
+// highFirst reads E2M1 with the first code in the high nibble.
+func highFirst(dst []float32, src []byte) {
+	for i, c := range src {
+		dst[2*i], dst[2*i+1] = e2m1[c>>4], e2m1[c&15]
+	}
+}
+
+func (s *set) comfyMXFP8(info *tensor.Info, stem string) (*Weight, error) {
+	codec, ok := fp8Codec(info.DType)
+	if !ok || len(info.Shape) != 2 {
+		return nil, nil
+	}
+	rows, cols := info.Shape[0], info.Shape[1]
+	g, scales, err := s.swizzled(stem+".weight_scale", rows, cols, 32, comfyExponent, tensor.F8E8M0, tensor.U8)
+	if err != nil {
+		return nil, err
+	}
+	return &Weight{
+		Name: info.Name, Shape: info.Shape, Layout: "MXFP8, 32-value blocks", Parts: []tensor.Info{*info, *scales},
+		form: &scaled{cols: cols, codes: plainRows(cols, codec), scales: g},
+	}, nil
+}
+
+// comfyExponent is E8M0 as ComfyUI reads it: zero is zero.
+func comfyExponent(p []byte, i int64) float32 {
+	if p[i] == 0 {
+		return 0
+	}
+	return exponentByte(p, i)
+}
+
+// swizzled binds scales in the order of the GPU's block-scaled product: tiles
+// of 128 rows and 4 blocks, in each the rows r, r+32, r+64 and r+96 together.
+func (s *set) swizzled(name string, rows, cols, group int64, read number, types ...tensor.DType) (grid, *tensor.Info, error) {
+	groups := cols / group
+	if cols%group != 0 || groups == 0 {
+		return grid{}, nil, wire.ErrMismatch.With("%d columns are no whole groups of %d", cols, group)
+	}
+	tiles := ceilDiv(groups, 4)
+	info, ok := s.find(name)
+	if !ok {
+		return grid{}, nil, wire.ErrMissing.With("its companion %s", wire.Quote(name))
+	}
+	if info.Elements() != ceilDiv(rows, 128)*tiles*512 {
+		return grid{}, nil, wire.ErrMismatch.With("its companion %s has shape %v for %d rows of %d groups", wire.Quote(name), info.Shape, rows, groups)
+	}
+	if _, err := s.companion(name, info.Shape, types...); err != nil {
+		return grid{}, nil, err
+	}
+	g := groupGrid(rows, cols, group, 1, func(p []byte, i int64) float32 {
+		r, c := i/groups, i%groups
+		return read(p, (r/128*tiles+c/4)*512+r%32*16+r%128/32*4+c%4)
+	})
+	g.whole = info.Span.Len
+	return g, info, nil
+}

@@ -1,0 +1,85 @@
+package quant
+
+import (
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// torchaoKey lists the tensors of a file that TorchAO wrote; each has a
+// description of its own under its name.
+const torchaoKey = "tensor_names"
+
+// bindTorchAO takes the plain types of TorchAO, whose metadata describes every
+// tensor: module._weight_qdata stands for module.weight.
+func bindTorchAO(s *set, info *tensor.Info) (*Weight, error) {
+	prefix, ok := suffix(info, "_qdata")
+	dot := strings.LastIndex(prefix, "._")
+	if !ok || dot < 0 || len(info.Shape) != 2 {
+		return nil, nil
+	}
+	if _, ok := s.texts[torchaoKey]; !ok {
+		return nil, nil
+	}
+	name := prefix[:dot] + "." + prefix[dot+2:]
+	text, ok := s.texts[name]
+	if !ok {
+		return nil, wire.ErrMissing.With("a description of %s in the metadata", wire.Quote(name))
+	}
+	v, err := parseTree(s.b, strictjson.Text{Format: "quant", Body: text})
+	if err != nil {
+		return nil, err
+	}
+	o, _ := v.(*object)
+	w := &Weight{Name: name, Shape: info.Shape, Parts: []tensor.Info{*info}, Layout: o.text("_type")}
+	switch o.text("_type") {
+	case "Int8Tensor", "IntxUnpackedToInt8Tensor":
+		return w, s.torchaoRows(w, prefix, tensor.I8, decodeI8)
+	case "Float8Tensor":
+		codec, ok := fp8Codec(info.DType)
+		if !ok {
+			return nil, wire.ErrMismatch.With("Float8Tensor holds %s", info.TypeName())
+		}
+		return w, s.torchaoRows(w, prefix, info.DType, codec)
+	default:
+		return nil, wire.ErrUnsupported.With("TorchAO's %s: its dequantize() can save the model in full", wire.Quote(o.text("_type")))
+	}
+}
+
+// torchaoRows is codes of a byte under scales of rows or groups, and zero
+// points of the same shape.
+func (s *set) torchaoRows(w *Weight, prefix string, want tensor.DType, unpack func([]float32, []byte)) error {
+	info := &w.Parts[0]
+	scale, ok := s.find(prefix + "_scale")
+	if !ok {
+		return wire.ErrMissing.With("its companion %s", wire.Quote(prefix+"_scale"))
+	}
+	if info.DType != want {
+		return wire.ErrMismatch.With("%s holds %s", w.Layout, info.TypeName())
+	}
+	g, _, err := s.scaleGrid(info, scale)
+	if err != nil {
+		return err
+	}
+	cols := info.Shape[1]
+	f := &scaled{cols: cols, codes: plainRows(cols, unpack), scales: g}
+	w.Parts, w.form = append(w.Parts, *scale), f
+	zero, ok := s.find(prefix + "_zero_point")
+	if !ok {
+		return nil
+	}
+	read, size := numbers[zero.DType], int64(1)
+	if geometry, known := zero.DType.Geometry(); known {
+		size = int64(geometry.Bytes)
+	}
+	if read == nil || zero.Elements() != scale.Elements() {
+		return mismatch(info, zero)
+	}
+	z := g
+	z.read, z.size = read, size
+	f.seconds, f.op = &z, opShift
+	w.Parts = append(w.Parts, *zero)
+	return nil
+}
