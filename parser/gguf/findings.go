@@ -47,7 +47,7 @@ const (
 // findings looks for what this file may hold and other readers abort on, refuse
 // or read otherwise. Only the policy refuses.
 func (d *decoder) findings() error {
-	for _, look := range [...]func() error{d.findLayout, d.findKeys, d.findVocabulary, d.findTensors} {
+	for _, look := range [...]func() error{d.findLayout, d.findKeys, d.findVocabulary, d.findTensors, d.findTemplates} {
 		if err := look(); err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (d *decoder) findLayout() error {
 		}
 	}
 	if f.alignment < 32 && len(f.Infos) > 0 {
-		if err := d.found(CodeAlignment, tensor.Warning, wire.Quote(alignKey), d.keyOffset(alignKey),
+		if err := d.found(CodeAlignment, tensor.Warning, "key "+wire.Quote(alignKey), d.keyOffset(alignKey),
 			"alignment %d: %s aborts on tensors that are not aligned to 32", f.alignment, llamaCPP); err != nil {
 			return err
 		}
@@ -84,8 +84,11 @@ func (d *decoder) findLayout() error {
 	if err := d.findGaps(); err != nil {
 		return err
 	}
+	if len(f.Infos) == 0 || f.Infos[len(f.Infos)-1].DType == tensor.Unknown {
+		return nil
+	}
 	end, _ := pad(uint64(f.dataEnd-f.dataStart), f.alignment)
-	if missing := f.dataStart + int64(end) - f.size; missing > 0 && len(f.Infos) > 0 {
+	if missing := f.dataStart + int64(end) - f.size; missing > 0 {
 		return d.found(CodePadding, tensor.Note, "", f.size,
 			"%d bytes of padding are missing after the last tensor: ggml's gguf_init_from_file with data refuses it", missing)
 	}

@@ -101,7 +101,7 @@ func (d *decoder) findPart() error {
 	if !d.part || d.how.part {
 		return nil
 	}
-	return d.found(CodeSplit, tensor.Note, wire.Quote(splitCountKey), d.keyOffset(splitCountKey),
+	return d.found(CodeSplit, tensor.Note, "key "+wire.Quote(splitCountKey), d.keyOffset(splitCountKey),
 		"one file of a split model: %s loads it only together with the others", llamaCPP)
 }
 

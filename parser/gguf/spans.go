@@ -6,7 +6,8 @@ import (
 )
 
 // spans proves where the tensors lie: each begins where the one before it ends,
-// padded to the alignment, and the last one ends the file.
+// padded to the alignment, and the last one ends the file. What the table says
+// is looked at whole before it is held against the size of the file.
 func (d *decoder) spans() error {
 	f := d.out
 	f.headerEnd = d.c.Off()
@@ -18,21 +19,42 @@ func (d *decoder) spans() error {
 	if len(f.Infos) == 0 {
 		return d.fileEnd(uint64(f.headerEnd))
 	}
-	if start > uint64(f.size) {
-		return d.c.Fail("", wire.ErrTruncated.With("the data section begins at %#x, the file has %#x bytes", start, f.size))
-	}
-	var next uint64 // where the next tensor is expected, from start
+	next := uint64(0) // where the next tensor is expected, from start
+	short := -1       // the first tensor that the file does not hold
 	for i := range f.Infos {
 		if err := d.steps.Step(); err != nil {
 			return err
 		}
 		var err error
-		if next, err = d.span(i, start, next); err != nil {
+		if next, err = d.span(i, next); err != nil {
 			return within(place("tensor", i, f.Infos[i].Name), f.offsetAt(i), err)
 		}
+		if short < 0 && f.Infos[i].Span.End() > f.size {
+			short = i
+		}
 	}
+	if start > uint64(f.size) {
+		return d.c.Fail("", wire.ErrTruncated.With("the data section begins at %#x, the file has %#x bytes", start, f.size))
+	}
+	if short >= 0 {
+		info := &f.Infos[short]
+		return d.c.FailAt(place("tensor", short, info.Name), f.offsetAt(short),
+			wire.ErrTruncated.With("needs the bytes up to %#x, the file has %#x", info.Span.End(), f.size))
+	}
+	for i := range f.Infos {
+		if err := d.b.Expand(decoded(&f.Infos[i])); err != nil {
+			return within(place("tensor", i, f.Infos[i].Name), f.rows[i].off, err)
+		}
+	}
+	return d.lastSpan()
+}
+
+// lastSpan ends the data section.
+func (d *decoder) lastSpan() error {
+	f := d.out
 	last := &f.Infos[len(f.Infos)-1]
 	if last.DType == tensor.Unknown {
+		last.Span.Len = f.size - last.Span.Off
 		f.dataEnd = f.size
 		d.stage = stFindings
 		return nil
@@ -41,21 +63,19 @@ func (d *decoder) spans() error {
 }
 
 // span places one tensor and returns where the next one is expected.
-func (d *decoder) span(i int, start, next uint64) (uint64, error) {
+func (d *decoder) span(i int, next uint64) (uint64, error) {
 	f := d.out
 	info, offset := &f.Infos[i], f.rows[i].offset
-	if i > 0 && f.Infos[i-1].DType == tensor.Unknown && offset >= next {
-		next = offset // the one before it runs to here
-	}
+	open := i > 0 && f.Infos[i-1].DType == tensor.Unknown // the one before it runs to here
 	switch {
 	case offset%uint64(f.alignment) != 0:
 		return 0, wire.ErrAlign.With("offset %d is no multiple of %d", offset, f.alignment)
 	case offset < next:
 		return 0, wire.ErrOverlap.With("offset %d, the tensor before ends at %d%s", offset, next, d.hint(i))
-	case offset > next && !d.b.Policy().Quirk(QuirkGaps):
+	case offset > next && !open && !d.b.Policy().Quirk(QuirkGaps):
 		return 0, wire.ErrGap.With("offset %d, expected %d%s", offset, next, d.hint(i))
 	}
-	at, ok := wire.Add(start, offset)
+	at, ok := wire.Add(uint64(f.dataStart), offset)
 	if !ok {
 		return 0, wire.ErrOverflow.With("offset %d", offset)
 	}
@@ -63,22 +83,14 @@ func (d *decoder) span(i int, start, next uint64) (uint64, error) {
 	if !ok {
 		return 0, wire.ErrOverflow.With("offset %d, %d bytes", offset, info.Span.Len)
 	}
-	if end > uint64(f.size) {
-		return 0, wire.ErrTruncated.With("needs the bytes up to %#x, the file has %#x", end, f.size)
+	if next, ok = pad(end-uint64(f.dataStart), f.alignment); !ok {
+		return 0, wire.ErrOverflow.With("offset %d, %d bytes and padding", offset, info.Span.Len)
 	}
-	if i > 0 && f.Infos[i-1].DType == tensor.Unknown {
+	if open {
 		before := &f.Infos[i-1]
 		before.Span.Len = int64(at) - before.Span.Off
 	}
 	info.Span.Off = int64(at)
-	if info.DType == tensor.Unknown && i == len(f.Infos)-1 {
-		info.Span.Len = f.size - int64(at)
-	}
-	if err := d.b.Expand(decoded(info)); err != nil {
-		return 0, err
-	}
-	// end <= size, so padding by at most 2^31 cannot overflow.
-	next, _ = pad(end-start, f.alignment)
 	return next, nil
 }
 
@@ -114,7 +126,7 @@ func (d *decoder) fileEnd(end uint64) error {
 		padded += uint64(f.dataStart)
 	}
 	if ok && uint64(f.size) > padded {
-		return d.c.FailAt("", int64(padded), wire.ErrTrailing.With("%d bytes follow the last tensor", uint64(f.size)-padded))
+		return d.c.FailAt("", int64(padded), wire.ErrTrailing.With("%d bytes that belong to nothing", uint64(f.size)-padded))
 	}
 	f.dataEnd = int64(end)
 	d.stage = stFindings

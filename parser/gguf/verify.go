@@ -241,6 +241,12 @@ func (v *verifier) paddings() error {
 	if err := v.zeros(f.headerEnd, min(f.dataStart, f.size)); err != nil {
 		return err
 	}
+	if n := len(f.Infos); n > 0 && f.Infos[n-1].DType == tensor.Unknown && f.Infos[n-1].Span.Len > 0 {
+		// It runs to the end of the file, wherever that is said to be.
+		if err := wire.ReadFull(f.r, v.small[:1], f.size-1); err != nil {
+			return wire.At(Format, place("tensor", n-1, f.Infos[n-1].Name), f.Infos[n-1].Span.Off, err)
+		}
+	}
 	for i := range f.Infos {
 		if f.Infos[i].DType == tensor.Unknown {
 			continue // how much of its span the data fill is not known

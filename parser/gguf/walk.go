@@ -86,16 +86,19 @@ func (r *reader) strings(n uint64) error {
 	if err := r.items(n); err != nil {
 		return err
 	}
+	if err := r.b.Step(int64(n)); err != nil {
+		return err
+	}
 	width := int(r.f.width())
 	for n > 0 {
+		if err := r.b.Err(); err != nil {
+			return err
+		}
 		w, err := r.c.Window(width)
 		if err != nil {
 			return err
 		}
 		seen, past, bad := r.hop(w, n)
-		if err := r.b.Step(int64(seen) + 1); err != nil {
-			return err
-		}
 		if err := r.c.Skip(past); err != nil {
 			return err
 		}
