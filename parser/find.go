@@ -5,9 +5,11 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/ollama"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -27,6 +29,9 @@ func (s Source) Open(b *limits.Budget) (tensor.Model, error) {
 }
 
 func (s Source) open(b *limits.Budget) (tensor.Model, error) {
+	if strings.HasPrefix(s.Path, ollama.Prefix) {
+		return openOllama(s.Path, b)
+	}
 	d, err := confine(s.folder, s.entry.name, s.named)
 	if err != nil {
 		return nil, err
@@ -39,6 +44,9 @@ func (s Source) open(b *limits.Budget) (tensor.Model, error) {
 
 // at finds what a path names: a model of its own, or a folder.
 func at(path string) (Source, error) {
+	if strings.HasPrefix(path, ollama.Prefix) {
+		return Source{Path: path, entry: entry{name: path}}, nil
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return Source{}, err
