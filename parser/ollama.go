@@ -17,7 +17,7 @@ func openOllama(name string, b *limits.Budget) (tensor.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, dir := range ollama.Folders(os.Getenv) {
+	for _, dir := range ollama.Folders() {
 		root, err := os.OpenRoot(dir)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 			continue // the next store may hold it

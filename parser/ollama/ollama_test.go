@@ -250,11 +250,12 @@ func TestConfigsStayInTheStore(t *testing.T) {
 }
 
 func TestFolders(t *testing.T) {
-	env := map[string]string{"OLLAMA_MODELS": "/m"}
-	if got := ollama.Folders(func(k string) string { return env[k] }); !cmp.Equal(got, []string{"/m"}) {
+	t.Setenv("OLLAMA_MODELS", "/m")
+	if got := ollama.Folders(); !cmp.Equal(got, []string{"/m"}) {
 		t.Errorf("%q", got)
 	}
-	if got := ollama.Folders(func(string) string { return "" }); len(got) == 0 {
+	t.Setenv("OLLAMA_MODELS", "")
+	if got := ollama.Folders(); len(got) == 0 {
 		t.Error("no folder")
 	}
 }

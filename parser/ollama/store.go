@@ -17,8 +17,8 @@ import (
 
 // Folders lists where a store may be, the first the likeliest: OLLAMA_MODELS
 // alone when it is set, else the user's own and on Linux the service's.
-func Folders(getenv func(string) string) []string {
-	if dir := getenv("OLLAMA_MODELS"); dir != "" {
+func Folders() []string {
+	if dir := os.Getenv("OLLAMA_MODELS"); dir != "" {
 		return []string{dir}
 	}
 	var out []string
