@@ -10,7 +10,9 @@ import (
 )
 
 const (
-	magic = "\x93NUMPY"
+	magic   = "\x93NUMPY"
+	prefix1 = 10 // magic, version and length of version 1
+	prefix2 = 12 // the same of versions 2 and 3
 
 	// firstRead is what most headers need: NumPy pads to a multiple of 64.
 	firstRead = 128
@@ -94,7 +96,8 @@ func (r *Reader) step() error {
 }
 
 func (r *Reader) magic() error {
-	if err := r.fill(min(r.size, firstRead)); err != nil {
+	r.buf = r.buf[:0]
+	if err := r.fill(min(r.size, prefix1), min(r.size, firstRead)); err != nil {
 		return err
 	}
 	n := min(len(r.buf), len(magic))
@@ -116,15 +119,18 @@ func (r *Reader) magic() error {
 // prefix is the bytes before the dictionary.
 func (r *Reader) prefix() int64 {
 	if r.head.Version == 1 {
-		return 10
+		return prefix1
 	}
-	return 12
+	return prefix2
 }
 
 func (r *Reader) length() error {
 	at := r.prefix()
-	if int64(len(r.buf)) < at {
+	if r.size < at {
 		return r.Fail(r.size, r.Short.With("%d bytes, a header has more", r.size))
+	}
+	if err := r.fill(at, max(at, int64(len(r.buf)))); err != nil {
+		return err
 	}
 	n := int64(binary.LittleEndian.Uint16(r.buf[8:]))
 	if r.head.Version > 1 {
@@ -142,7 +148,7 @@ func (r *Reader) length() error {
 }
 
 func (r *Reader) dict() error {
-	if err := r.fill(r.head.Len); err != nil {
+	if err := r.fill(r.head.Len, r.head.Len); err != nil {
 		return err
 	}
 	if err := r.b.Step(r.head.Len/16 + 1); err != nil {
@@ -181,30 +187,36 @@ func (r *Reader) data() error {
 	return nil
 }
 
-// fill reads on until the buffer holds the first n bytes.
-func (r *Reader) fill(n int64) error {
+// fill reads on until the buffer holds the first least bytes, and at most the
+// first most. What is read beyond least may fail later, or never.
+func (r *Reader) fill(least, most int64) error {
 	have := len(r.buf)
-	if r.stage == stMagic {
-		have = 0
-	}
-	if int64(have) >= n {
-		return nil
-	}
-	if int64(cap(r.buf)) < n {
-		buf, err := limits.Make[byte](r.b, int(max(n, 2*int64(cap(r.buf)), firstRead)))
+	if int64(cap(r.buf)) < most {
+		buf, err := limits.Make[byte](r.b, int(max(most, 2*int64(cap(r.buf)), firstRead)))
 		if err != nil {
 			return r.Fail(0, err)
 		}
-		copy(buf, r.buf[:have])
+		copy(buf, r.buf)
 		r.buf = buf
 	}
-	r.buf = r.buf[:n]
-	if m, err := io.ReadFull(r.src, r.buf[have:]); err != nil {
-		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			err = wire.ErrTruncated.With("%d bytes missing", n-int64(have+m))
+	for idle := 0; int64(have) < least; {
+		n, err := r.src.Read(r.buf[have:most])
+		have += n
+		switch {
+		case int64(have) >= least:
+		case err == io.EOF:
+			return r.Fail(int64(have), wire.ErrTruncated.With("%d bytes missing", least-int64(have)))
+		case err != nil:
+			return r.Fail(int64(have), err)
+		case n > 0:
+			idle = 0
+		default:
+			if idle++; idle == 100 {
+				return r.Fail(int64(have), io.ErrNoProgress)
+			}
 		}
-		return r.Fail(int64(have+m), err)
 	}
+	r.buf = r.buf[:have]
 	return nil
 }
 

@@ -17,8 +17,14 @@ const (
 	flagUTF8       = 0x0800
 	flagMasked     = 0x2000
 
+	methodAES = 99
+
 	legalFlags = flagHints | flagDescriptor | flagUTF8
 )
+
+// QuirkHints is the leniency that allows deflate hints on a stored member.
+// Info-ZIP leaves them there when deflating did not help; nothing reads them.
+const QuirkHints = "zip.store-hints"
 
 // maxVersion is the highest "version needed" that Python's zipfile accepts.
 const maxVersion = 63
@@ -26,10 +32,8 @@ const maxVersion = 63
 // entry is one directory entry as it stands.
 type entry struct {
 	off                           int64
-	version                       byte
-	host                          byte
-	method, flags                 uint16
-	crc                           uint32
+	m                             Member // what has been proven so far
+	host, version                 byte
 	comp, size                    uint32
 	nameLen, extraLen, commentLen uint16
 	disk                          uint16
@@ -41,7 +45,7 @@ func parseEntry(off int64, p []byte) entry {
 	le := binary.LittleEndian
 	return entry{
 		off: off, host: p[5], version: p[6],
-		flags: le.Uint16(p[8:]), method: le.Uint16(p[10:]), crc: le.Uint32(p[16:]),
+		m:    Member{Flags: le.Uint16(p[8:]), Method: Method(le.Uint16(p[10:])), CRC: le.Uint32(p[16:])},
 		comp: le.Uint32(p[20:]), size: le.Uint32(p[24:]),
 		nameLen: le.Uint16(p[28:]), extraLen: le.Uint16(p[30:]), commentLen: le.Uint16(p[32:]),
 		disk: le.Uint16(p[34:]), attrs: le.Uint32(p[38:]), header: le.Uint32(p[42:]),
@@ -50,7 +54,7 @@ func parseEntry(off int64, p []byte) entry {
 
 // central reads one entry of the directory.
 func (d *decoder) central() error {
-	i, off := d.at, d.dir.Off()
+	i := d.at
 	p, err := d.dir.View(centralLen)
 	if err != nil {
 		return err
@@ -58,17 +62,11 @@ func (d *decoder) central() error {
 	if string(p[:sigLen]) != sigCentral {
 		return d.dir.Fail("entry "+itoa(i), wire.ErrSyntax.With("no directory entry"))
 	}
-	e := parseEntry(off, p)
-	m, err := d.member(&e)
-	if err != nil {
-		return wire.At(d.opts.Format, Where(i, m.Name), off, err)
+	e := parseEntry(d.dir.Off(), p)
+	if err := d.member(&e); err != nil {
+		return wire.At(d.opts.Format, Where(i, e.m.Name), e.off, err)
 	}
-	if m.Method == Deflate {
-		if err := d.b.Inflate(m.Comp, m.Size); err != nil {
-			return d.c.FailAt(Where(i, m.Name), off, err)
-		}
-	}
-	d.out.Members[i] = m
+	d.out.Members[i] = e.m
 	if d.at++; d.at < len(d.out.Members) {
 		return nil
 	}
@@ -79,74 +77,82 @@ func (d *decoder) central() error {
 	return nil
 }
 
+// bad places a cause at a field of the entry.
+func (d *decoder) bad(e *entry, field int64, cause error) error {
+	return d.c.FailAt(Where(d.at, e.m.Name), e.off+field, cause)
+}
+
 // member reads what follows the fixed part of an entry and checks the whole.
-// The name is set even in a member that is refused.
-func (d *decoder) member(e *entry) (Member, error) {
-	m := Member{Method: Method(e.method), Flags: e.flags, CRC: e.crc}
+func (d *decoder) member(e *entry) error {
 	if err := d.dir.Skip(centralLen); err != nil {
-		return m, err
+		return err
 	}
 	p, err := d.dir.View(int(e.nameLen))
 	if err != nil {
-		return m, err
+		return err
 	}
-	if m.Name, err = limits.String(d.b, p); err != nil {
-		return m, err
+	if e.m.Name, err = limits.String(d.b, p); err != nil {
+		return err
 	}
-	if err := checkName(m.Name, e.flags); err != nil {
-		return m, d.c.FailAt(Where(d.at, m.Name), e.off+centralLen, err)
+	if err := checkName(e.m.Name, e.m.Flags); err != nil {
+		return d.bad(e, centralLen, err)
 	}
 	if err := d.dir.Skip(uint64(e.nameLen)); err != nil {
-		return m, err
+		return err
 	}
 	if err := d.checkEntry(e); err != nil {
-		return m, err
+		return err
 	}
 	if p, err = d.dir.View(int(e.extraLen)); err != nil {
-		return m, err
+		return err
 	}
+	extra := d.dir.Off() - e.off
 	field, at, err := d.zip64Field(p)
 	if err != nil {
-		return m, d.c.FailAt(Where(d.at, m.Name), d.dir.Off()+int64(at), err)
+		return d.bad(e, extra+int64(at), err)
 	}
-	if err := d.sizes(&m, e, field); err != nil {
-		return m, err
+	if err := d.sizes(e, field); err != nil {
+		return err
 	}
-	return m, d.dir.Skip(uint64(e.extraLen) + uint64(e.commentLen))
+	if err := d.checkKind(e); err != nil {
+		return err
+	}
+	return d.dir.Skip(uint64(e.extraLen) + uint64(e.commentLen))
 }
 
 func (d *decoder) checkEntry(e *entry) error {
-	if err := checkFlags(e.flags, e.method); err != nil {
-		return err
+	m := &e.m
+	if err := d.checkFlags(m); err != nil {
+		return d.bad(e, 8, err)
 	}
 	switch {
-	case e.method != uint16(Store) && e.method != uint16(Deflate):
-		return wire.ErrUnsupported.With("compression method %d (%s)", e.method, methodName(e.method))
-	case e.method == uint16(Deflate) && d.opts.StoredOnly:
-		return wire.ErrUnsupported.With("deflated member in a format that stores")
+	case m.Method != Store && m.Method != Deflate:
+		return d.bad(e, 10, wire.ErrUnsupported.With("compression method %d (%s)", m.Method, methodName(m.Method)))
+	case m.Method == Deflate && d.opts.StoredOnly:
+		return d.bad(e, 10, wire.ErrUnsupported.With("deflated member in a format that stores"))
 	case e.version > maxVersion:
-		return wire.ErrUnsupported.With("needs version %d of the format", e.version)
+		return d.bad(e, 6, wire.ErrUnsupported.With("needs version %d of the format", e.version))
 	case e.disk != 0:
-		return wire.ErrUnsupported.With("member on disk %d", e.disk)
+		return d.bad(e, 34, wire.ErrUnsupported.With("member on disk %d", e.disk))
 	}
 	return nil
 }
 
-func checkFlags(flags, method uint16) error {
+func (d *decoder) checkFlags(m *Member) error {
 	switch {
-	case flags&(flagEncrypted|flagStrong|flagMasked) != 0 || method == 99:
-		return wire.ErrUnsupported.With("encrypted member (flags %#04x)", flags)
-	case flags&flagPatched != 0:
-		return wire.ErrUnsupported.With("member is a patch (flags %#04x)", flags)
-	case flags&^legalFlags != 0:
-		return wire.ErrRange.With("flags %#04x", flags)
-	case flags&flagHints != 0 && method != uint16(Deflate):
-		return wire.ErrMismatch.With("deflate hints %#04x with method %d", flags, method)
+	case m.Flags&(flagEncrypted|flagStrong|flagMasked) != 0 || m.Method == methodAES:
+		return wire.ErrUnsupported.With("encrypted member (flags %#04x, method %d)", m.Flags, m.Method)
+	case m.Flags&flagPatched != 0:
+		return wire.ErrUnsupported.With("member is a patch (flags %#04x)", m.Flags)
+	case m.Flags&^legalFlags != 0:
+		return wire.ErrRange.With("flags %#04x", m.Flags)
+	case m.Flags&flagHints != 0 && m.Method == Store && !d.b.Policy().Quirk(QuirkHints):
+		return wire.ErrMismatch.With("deflate hints %#04x on a stored member (allowed by the quirk %s)", m.Flags, QuirkHints)
 	}
 	return nil
 }
 
-func methodName(m uint16) string {
+func methodName(m Method) string {
 	switch m {
 	case 9:
 		return "deflate64"
@@ -165,7 +171,7 @@ func methodName(m uint16) string {
 
 // sizes takes sizes and offset from the entry or, where they are saturated,
 // from the ZIP64 field, which holds just those, in this order.
-func (d *decoder) sizes(m *Member, e *entry, field []byte) error {
+func (d *decoder) sizes(e *entry, field []byte) error {
 	left := field
 	var values [3]uint64
 	for k, short := range [...]uint32{e.size, e.comp, e.header} {
@@ -174,23 +180,29 @@ func (d *decoder) sizes(m *Member, e *entry, field []byte) error {
 			continue
 		}
 		if len(left) < 8 {
-			return wire.ErrMissing.With("zip64 extra field of a saturated size or offset")
+			return d.bad(e, 20, wire.ErrMissing.With("zip64 extra field of a saturated size or offset"))
 		}
 		values[k], left = binary.LittleEndian.Uint64(left), left[8:]
 	}
-	size, comp, header := values[0], values[1], values[2]
+	m, size, comp, header := &e.m, values[0], values[1], values[2]
 	switch {
 	case len(left) > 0:
-		return wire.ErrMismatch.With("zip64 extra field of %d bytes, %d are used", len(field), len(field)-len(left))
+		return d.bad(e, 20, wire.ErrMismatch.With("zip64 extra field of %d bytes, %d are used", len(field), len(field)-len(left)))
 	case comp > d.end.dirOff || header > d.end.dirOff-comp:
-		return wire.ErrRange.With("%d bytes at %#x, directory begins at %#x", comp, header, d.end.dirOff)
+		return d.bad(e, 42, wire.ErrRange.With("%d bytes at %#x, directory begins at %#x", comp, header, d.end.dirOff))
 	case size > wire.MaxSize:
-		return wire.ErrRange.With("size %d", size)
+		return d.bad(e, 24, wire.ErrRange.With("size %d", size))
 	case m.Method == Store && size != comp:
-		return wire.ErrMismatch.With("stored member of %d bytes takes %d", size, comp)
+		return d.bad(e, 24, wire.ErrMismatch.With("stored member of %d bytes takes %d", size, comp))
 	}
 	m.Size, m.Comp, m.HeaderOff = int64(size), int64(comp), int64(header)
-	return checkKind(m, e)
+	if m.Method == Store {
+		return nil
+	}
+	if err := d.b.Inflate(m.Comp, m.Size); err != nil {
+		return d.bad(e, 24, err)
+	}
+	return nil
 }
 
 const (
@@ -204,27 +216,26 @@ const (
 )
 
 // checkKind refuses members that are no plain file. PyTorch's reader leaves a
-// member that is marked as a folder unread and says nothing, so name, size and
-// attributes must tell the same story.
-func checkKind(m *Member, e *entry) error {
-	folder := isDir(m.Name)
-	if folder && m.Size != 0 {
-		return wire.ErrMismatch.With("folder with %d bytes", m.Size)
-	}
-	if !folder && e.attrs&dosFolder != 0 {
-		return wire.ErrMismatch.With("file with the attribute of a folder")
-	}
-	if e.host != hostUnix && e.host != hostDarwin {
+// member that is marked as a folder unread, hands out memory that was never
+// written, and says nothing: name, size and attributes must tell one story.
+func (d *decoder) checkKind(e *entry) error {
+	folder := isDir(e.m.Name)
+	switch {
+	case folder && e.m.Size != 0:
+		return d.bad(e, 24, wire.ErrMismatch.With("folder with %d bytes", e.m.Size))
+	case !folder && e.attrs&dosFolder != 0:
+		return d.bad(e, 38, wire.ErrMismatch.With("file with the attribute of a folder"))
+	case e.host != hostUnix && e.host != hostDarwin:
 		return nil
 	}
 	switch kind := e.attrs >> 16 & unixKind; {
 	case kind == 0, kind == unixFile && !folder, kind == unixFolder && folder:
 		return nil
 	case kind == unixLink:
-		return wire.ErrUnsupported.With("symbolic link")
+		return d.bad(e, 38, wire.ErrUnsupported.With("symbolic link"))
 	case kind == unixFile || kind == unixFolder:
-		return wire.ErrMismatch.With("mode %#o and name disagree about a folder", e.attrs>>16)
+		return d.bad(e, 38, wire.ErrMismatch.With("mode %#o and name disagree about a folder", e.attrs>>16))
 	default:
-		return wire.ErrUnsupported.With("special file of mode %#o", e.attrs>>16)
+		return d.bad(e, 38, wire.ErrUnsupported.With("special file of mode %#o", e.attrs>>16))
 	}
 }

@@ -15,7 +15,7 @@
 //     and no overlap.
 //   - Local header, descriptor and directory agree on name, method, flags,
 //     sizes and CRC. Flag bits are a subset of 0x80e; the deflate hints (0x6)
-//     stand with method 8 only.
+//     stand with method 8 only, unless the policy grants [QuirkHints].
 //   - Names are relative UTF-8 paths without "..", backslash, NUL or control
 //     characters, and unique even when letters are lower-cased.
 //   - A stored member is as long inflated as it is in the file. A deflated one
@@ -28,7 +28,7 @@
 // per member). Each step moves on by at least the 46 bytes of a directory entry
 // or by one member, so the number of steps is bounded by the size of the file.
 // Decode reads the end record, the directory, and per member one piece: the
-// descriptor of the member before and the local header, at most 8 bytes of a
+// descriptor of the member before and the local header, at most 12 bytes of a
 // member's data with them. Inflating consumes compressed bytes that the
 // directory counted, or stops.
 //

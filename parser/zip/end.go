@@ -110,28 +110,30 @@ func (d *decoder) locator(p []byte) (int64, error) {
 	at := d.end.off - locatorLen
 	off := binary.LittleEndian.Uint64(p[8:])
 	switch {
-	case at < end64Len || off != uint64(at-end64Len):
-		return 0, d.c.FailAt(where, at+8, wire.ErrMismatch.With("zip64 end record at %#x, must end where its locator begins", off))
 	case binary.LittleEndian.Uint32(p[4:]) != 0 || binary.LittleEndian.Uint32(p[16:]) != 1:
 		return 0, d.c.FailAt(where, at+4, wire.ErrUnsupported.With("archive over several disks"))
+	case at < end64Len || off > uint64(at-end64Len):
+		return 0, d.c.FailAt(where, at+8, wire.ErrRange.With("zip64 end record at %#x, before %#x is no room for one", off, at))
 	}
-	at -= end64Len
-	rec, err := d.read(at, end64Len)
+	rec, err := d.read(int64(off), end64Len)
 	if err != nil {
 		return 0, err
 	}
-	return at, d.end64(at, rec)
+	if string(rec[:sigLen]) != sigEnd64 {
+		return 0, d.c.FailAt(where, at+8, wire.ErrMissing.With("no zip64 end record at %#x", off))
+	}
+	return int64(off), d.end64(int64(off), at, rec)
 }
 
-// end64 reads the ZIP64 end record and holds it against the end record, where
-// each field repeats the value or is saturated.
-func (d *decoder) end64(at int64, rec []byte) error {
+// end64 reads the ZIP64 end record that stands from at to stop and holds it
+// against the end record, where each field repeats the value or is saturated.
+func (d *decoder) end64(at, stop int64, rec []byte) error {
 	const where = "zip64 end record"
-	if string(rec[:sigLen]) != sigEnd64 {
-		return d.c.FailAt(where, at, wire.ErrMissing.With("signature PK 6 6"))
-	}
-	if n := binary.LittleEndian.Uint64(rec[4:]); n != end64Len-12 {
-		return d.c.FailAt(where, at+4, wire.ErrUnsupported.With("record of %d bytes, must be 44", n))
+	switch n := binary.LittleEndian.Uint64(rec[4:]); {
+	case n != uint64(stop-at-12):
+		return d.c.FailAt(where, at+4, wire.ErrMismatch.With("record of %d bytes, %d before the locator", n, stop-at-12))
+	case n > end64Len-12:
+		return d.c.FailAt(where, at+4, wire.ErrUnsupported.With("extensible data of %d bytes", n-end64Len+12))
 	}
 	e := &d.end
 	for _, f := range [...]struct {

@@ -71,10 +71,10 @@ func (a *Archive) Verify(b *limits.Budget) error {
 type Peeker struct{ s stream }
 
 // Peeker returns a Peeker that charges b until it is closed.
-func (a *Archive) Peeker(b *limits.Budget) *Peeker { return &Peeker{stream{a: a, b: b}} }
+func (a *Archive) Peeker(b *limits.Budget) *Peeker { return &Peeker{stream{a: a, b: b, peek: true}} }
 
 // Open returns member i from its beginning. The reader is valid until the next
-// call; it need not be read to the end.
+// call; it need not be read to the end, and if it is, nothing is proven by that.
 func (p *Peeker) Open(i int) (io.Reader, error) {
 	if err := p.s.open(i); err != nil {
 		return nil, err
@@ -94,6 +94,7 @@ type stream struct {
 	crc  uint32
 	left int64 // inflated bytes to come
 	err  error // sticky
+	peek bool  // no check at the end
 	in   input
 	z    *inflater
 }
@@ -162,6 +163,9 @@ func (s *stream) fill(p []byte) (int, error) {
 // finish checks what can be checked once all bytes have come. It returns
 // io.EOF if all is well.
 func (s *stream) finish() error {
+	if s.peek {
+		return io.EOF
+	}
 	if s.m.Method == Deflate {
 		var more [1]byte
 		n, err := s.z.read(more[:])

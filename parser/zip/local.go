@@ -9,6 +9,7 @@ import (
 const (
 	localLen        = 30
 	descriptorLen   = 16
+	bareLen         = 12 // a descriptor without signature
 	descriptor64Len = 24
 	maxExtra        = 1<<16 - 1
 )
@@ -81,7 +82,7 @@ func (d *decoder) room(i int) (int64, error) {
 	}
 	taken := m.Comp
 	if m.Flags&flagDescriptor != 0 {
-		taken += descriptorLen
+		taken += bareLen
 	}
 	room := d.next() - m.HeaderOff - taken
 	if room < localLen+int64(len(m.Name)) {

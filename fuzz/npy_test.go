@@ -1,0 +1,103 @@
+package fuzz_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/corpus"
+	"github.com/anamnesis-go/anamnesis/fuzz"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/npy"
+)
+
+var npyTarget = func() fuzz.Target {
+	t := fuzz.Models(npy.Decode)
+	t.Rewrite = rewriteNPY
+	return t
+}()
+
+func rewriteNPY(data []byte, b *limits.Budget) ([]byte, error) {
+	f, err := npy.Decode(bytes.NewReader(data), int64(len(data)), b)
+	if err != nil {
+		return nil, err
+	}
+	i := f.Infos[0]
+	var out bytes.Buffer
+	err = npy.Encode(b, &out, &i, io.NewSectionReader(bytes.NewReader(data), i.Span.Off, i.Span.Len))
+	return out.Bytes(), err
+}
+
+// FuzzNPY feeds the array reader bytes, and files whose dictionary and data are
+// taken from bytes, with all lengths right.
+func FuzzNPY(f *testing.F) {
+	corpus.Seeds(f, "npy")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		npyTarget.Check(t, data)
+		npyTarget.Check(t, npyFrom(data))
+	})
+}
+
+// Parts of headers: most combinations are legal.
+var (
+	npyTypes = []string{"'<f4'", "'>f8'", "'|b1'", "'<V2'", "'|u1'", "'<c16'", "'|S3'", "'<U2'", "'<M8[ns]'", "'<f16'", "'|V0'", "'<W4'", "'=i2'", "'|O'",
+		"[('a', '<f4'), ('', '|V4'), ('b', '>i2', (2, 3))]", `[(("t", 'n'), [("x", '|u1')])]`}
+	npyShapes = []string{"()", "(3,)", "(2, 3)", "(0, 5)", "(2,1,2 )", "(1, 1, 1)", "(3L,)", "(4, 0, 9223372036854775807)", "(3)", "(-1,)"}
+)
+
+// npyFrom builds an array file: version, type, shape and order by the first
+// bytes, then edits of the header, then the data that the shape asks for where
+// the header is still legal.
+func npyFrom(plan []byte) []byte {
+	next := func() int {
+		if len(plan) == 0 {
+			return 0
+		}
+		c := plan[0]
+		plan = plan[1:]
+		return int(c)
+	}
+	version := 1 + next()%3
+	order := [...]string{"False", "True"}[next()%2]
+	head := []byte(fmt.Sprintf("{'descr': %s, 'fortran_order': %s, 'shape': %s, }",
+		npyTypes[next()%len(npyTypes)], order, npyShapes[next()%len(npyShapes)]))
+	size := next()
+	for len(plan) >= 2 {
+		at, c := next(), byte(next())
+		if c == 0 {
+			head = append(head[:at%len(head)], head[at%len(head)+1:]...)
+		} else {
+			head[at%len(head)] = c
+		}
+		if len(head) == 0 {
+			break
+		}
+	}
+	head = append(head, "   \n"...)
+	out := append([]byte("\x93NUMPY"), byte(version), 0, byte(len(head)), byte(len(head)>>8))
+	if version > 1 {
+		out = append(out, 0, 0)
+	}
+	return append(append(out, head...), make([]byte, size)...)
+}
+
+// Some of the built files must be accepted, or the target tests the door.
+func TestBuiltArraysGetPastTheDoor(t *testing.T) {
+	accepted, built := 0, 0
+	for version := range byte(3) {
+		for typ := range byte(len(npyTypes)) {
+			for shape := range byte(len(npyShapes)) {
+				for _, size := range []byte{0, 1, 2, 3, 4, 6, 12, 18, 24, 48, 96} {
+					built++
+					if npyTarget.Check(t, npyFrom([]byte{version, shape, typ, shape, size})) {
+						accepted++
+					}
+				}
+			}
+		}
+	}
+	if accepted*20 < built {
+		t.Errorf("%d of %d are accepted", accepted, built)
+	}
+}
