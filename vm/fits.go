@@ -37,7 +37,10 @@ func (m *machine) takesOne(signature string, args *node) bool {
 		if !m.fits(signature[:1], arg, prev) {
 			return false
 		}
-		prev, signature = arg, signature[1:]
+		if signature[0] != 'C' { // the class stands between a function and its arguments
+			prev = arg
+		}
+		signature = signature[1:]
 	}
 }
 
@@ -136,7 +139,8 @@ func (m *machine) fitsTorch(letter byte, r, prev ref, kind Kind, id ID) bool {
 	case '(': // the arguments of the function before it
 		return kind == KindTuple && m.takes(rules[m.g.id(prev)].call, r)
 	case 'V':
-		return kind == KindTuple && m.takesOne("bbh", m.g.node(r))
+		n := m.g.node(r)
+		return kind == KindTuple && (m.takesOne("bbh", n) || m.takesOne("Tvhbv", n) || m.takesOne("SiII", n))
 	case 'W':
 		return kind == KindTuple && m.takesOne("SiII", m.g.node(r))
 	case 'a':
