@@ -15,7 +15,7 @@ def cases(g):
     for bits in (2, 3, 4, 8):
         for version in ("gptq", "gptq_v2"):
             for order in (False, True):
-                inputs, outputs, group = 128, 64, 32
+                inputs, outputs, group = 64, 32, 32
                 groups = inputs // group
                 qweight = int32(g, (inputs * bits // 32, outputs))
                 qzeros = int32(g, (groups, outputs * bits // 32))

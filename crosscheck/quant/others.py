@@ -14,7 +14,7 @@ def hqq(g):
     from hqq.core.quantize import Quantizer
     for bits in (1, 2, 3, 4, 8):
         for axis in (0, 1):
-            for rows, cols, group in ((64, 128, 64), (32, 96, 32)):
+            for rows, cols, group in ((64, 128, 64), (24, 64, 32)):
                 w = torch.randn((rows, cols), generator=g) * 0.1
                 q, meta = Quantizer.quantize(w, nbits=bits, group_size=group, axis=axis, optimize=False, device="cpu", compute_dtype=torch.float32)
                 meta = dict(meta)

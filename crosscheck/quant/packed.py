@@ -48,7 +48,7 @@ def to_torch(a, view=None):
 
 
 def affine(g, bits, group):
-    w = mx.array((torch.randn((24, 256), generator=g) * 0.1).numpy())
+    w = mx.array((torch.randn((8, 128), generator=g) * 0.1).numpy())
     q, s, b = mx.quantize(w, group_size=group, bits=bits)
     want = torch.from_numpy(np.array(mx.dequantize(q, s, b, group_size=group, bits=bits)))
     return Case(f"MLX affine, {bits} bits", "mlx 0.32.4",
@@ -57,7 +57,7 @@ def affine(g, bits, group):
 
 
 def floats(g, mode, bits, group):
-    w = mx.array((torch.randn((24, 256), generator=g) * 0.1).numpy())
+    w = mx.array((torch.randn((8, 128), generator=g) * 0.1).numpy())
     q, s = mx.quantize(w, group_size=group, bits=bits, mode=mode)
     want = torch.from_numpy(np.array(mx.dequantize(q, s, group_size=group, bits=bits, mode=mode, dtype=mx.float32)))
     return Case(f"MLX {mode}", "mlx 0.32.4", {"m.weight": to_torch(q, torch.uint32), "m.scales": to_torch(s)},

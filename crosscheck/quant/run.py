@@ -12,8 +12,7 @@ import warnings
 import torch
 
 from cases import Table
-
-MODULES = ["fp8", "fp4", "packed", "bnb", "gptq", "others", "more"]
+from run_modules import MODULES
 
 warnings.filterwarnings("ignore")
 table = Table(sys.argv[1])

@@ -1,0 +1,89 @@
+package quant_test
+
+import (
+	"encoding/binary"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// The goldens are files as their libraries write them, and the numbers that
+// the libraries decode: crosscheck/quant/golden.py.
+func TestSchemesDecodeAsTheirLibrariesDo(t *testing.T) {
+	folders, err := filepath.Glob("../testdata/quant/schemes/*/oracle.txt")
+	if err != nil || len(folders) < 90 {
+		t.Fatalf("%d goldens, %v", len(folders), err)
+	}
+	for _, oracle := range folders {
+		dir := filepath.Dir(oracle)
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			b := limits.Policy{}.Budget(t.Context())
+			defer b.Close()
+			m, err := parser.Open(filepath.Join(dir, "model.safetensors"), b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close()
+			bound, err := quant.Plan(b, m, quant.Options{Target: quant.F32})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(bound.Weights) != 1 || len(bound.Plain) != 0 {
+				t.Fatalf("%d weights, plain %v", len(bound.Weights), bound.Plain)
+			}
+			w := bound.Weights[0]
+			got := make([]byte, w.Size(quant.F32))
+			if err := quant.Decode(b, m, w, got, quant.F32); err != nil {
+				t.Fatal(err)
+			}
+			want := floats(read(t, filepath.Join(dir, w.Name+".f32")))
+			tilesAgree(t, m, w, got)
+			if strings.Contains(string(read(t, oracle)), "zero is free") {
+				freeZeros(got, want)
+			}
+			sameBits(t, want, floats(got))
+		})
+	}
+}
+
+// freeZeros gives our zeros the sign of the library's.
+func freeZeros(got []byte, want []float32) {
+	for i, w := range want {
+		if at := got[4*i:]; w == 0 && math.Float32frombits(binary.LittleEndian.Uint32(at)) == 0 {
+			binary.LittleEndian.PutUint32(at, math.Float32bits(w))
+		}
+	}
+}
+
+// tilesAgree decodes the weight one row and three rows at a time, each from
+// just the bytes that it needs.
+func tilesAgree(t *testing.T, m tensor.Model, w *quant.Weight, whole []byte) {
+	t.Helper()
+	for _, step := range []int64{1, 3} {
+		for lo := int64(0); lo < w.Rows(); lo += step {
+			hi := min(lo+step, w.Rows())
+			var parts [][]byte
+			for p, info := range w.Parts {
+				r, ok := m.At(info)
+				if !ok {
+					t.Fatal("no random access")
+				}
+				span := w.Need(p, lo, hi)
+				part := make([]byte, span.Len)
+				if _, err := r.ReadAt(part, span.Off); err != nil && span.Len > 0 {
+					t.Fatalf("part %d of rows %d to %d: %v", p, lo, hi, err)
+				}
+				parts = append(parts, part)
+			}
+			got := make([]byte, 4*(hi-lo)*w.Cols())
+			w.Decode(got, quant.F32, parts, lo, hi, make([]float32, (hi-lo)*w.Cols()))
+			sameBits(t, floats(whole[4*lo*w.Cols():4*hi*w.Cols()]), floats(got))
+		}
+	}
+}
