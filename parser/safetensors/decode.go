@@ -36,7 +36,7 @@ type Header struct {
 	aliases []Entry
 }
 
-// An Entry is one pair of the metadata, or an alias and the tensor it means.
+// An Entry is one pair of the metadata, or an alias and the tensor that it means.
 type Entry = tensor.Pair
 
 // Meta lists the metadata in the order of the header.
@@ -78,17 +78,6 @@ func (f *File) Meta() iter.Seq2[string, any] {
 
 // Aliases is [Header.Aliases].
 func (f *File) Aliases() iter.Seq2[string, string] { return f.header.Aliases() }
-
-// Detect reports whether a file of this size that begins with head, nine bytes
-// or more, is to be read as safetensors: a header's length that the format
-// allows, and the header's first byte.
-func Detect(head []byte) bool {
-	if len(head) <= prefix {
-		return false
-	}
-	n := binary.LittleEndian.Uint64(head)
-	return n >= 2 && n <= MaxHeader && head[prefix] == '{'
-}
 
 // Decode reads the header of a file of size bytes and proves it. Nothing of the
 // data is read.

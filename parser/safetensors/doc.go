@@ -30,8 +30,8 @@
 // name that appears twice, also where escapes hide it; an entry with unknown
 // fields, or that is no object; a header that does not begin with a brace;
 // anything but spaces after it; numbers that are not plain integers; a shape
-// whose elements overflow beside a dimension of zero; metadata that is no
-// object of strings. Tensors tile the data: no hole, no overlap, nothing after.
+// whose elements overflow beside a dimension of zero; metadata that is neither an
+// object of strings nor null. Tensors tile the data: no hole, no overlap, nothing after.
 // An element type that is not known is listed, and refused only when it is read.
 //
 // Not asked: alignment of the data, which writers such as MLX do not give, and

@@ -50,26 +50,19 @@ func parseDType(name string) tensor.DType {
 	return tensor.Unknown
 }
 
-// rank is the type's place in the writer's order, or -1 for a type that the
+// ranks is each type's place in the writer's order, or -1 for a type that the
 // format cannot hold.
-func rank(d tensor.DType) int {
-	for i := range dtypes {
-		if dtypes[i].dtype == d {
-			return i
-		}
+var ranks = func() (r [256]int8) {
+	for d := range r {
+		r[d] = -1
 	}
-	return -1
-}
+	for i, t := range dtypes {
+		r[t.dtype] = int8(i)
+	}
+	return r
+}()
+
+func rank(d tensor.DType) int { return int(ranks[d]) }
 
 // Stores reports whether the format has a name for the type.
 func Stores(d tensor.DType) bool { return rank(d) >= 0 }
-
-// DTypes lists the types that the format has a name for, in the reference's
-// order.
-func DTypes() []tensor.DType {
-	var out []tensor.DType
-	for _, t := range dtypes {
-		out = append(out, t.dtype)
-	}
-	return out
-}

@@ -2,6 +2,7 @@ package safetensors
 
 import (
 	"cmp"
+	"encoding/binary"
 	"io"
 	"slices"
 	"strings"
@@ -123,9 +124,9 @@ func storable(t *tensor.Info) error {
 		return wire.ErrUnsupported.With("safetensors holds row-major, little-endian data only")
 	}
 	g, _ := t.DType.Geometry()
-	n, ok := wire.Product(t.Shape)
+	n, ok := elements(t.Shape, g)
 	if !ok {
-		return wire.ErrOverflow.With("the shape has more elements than 63 bits count")
+		return wire.ErrUnsupported.With("its shape has more elements or bytes than 63 bits count")
 	}
 	if _, ok := g.Size(n); !ok {
 		return wire.ErrUnsupported.With("%d elements of %v do not fill whole bytes", n, t.DType)
@@ -159,22 +160,12 @@ func (p *planner) header(meta []Entry) error {
 	for w.err == nil && len(w.buf)%8 != 0 {
 		w.put(" ")
 	}
-	n := len(w.buf) - prefix
-	switch {
-	case w.err != nil:
+	if w.err != nil {
 		return encodeError("", w.err)
-	case n > MaxHeader:
-		return encodeError("", wire.ErrUnsupported.With("the header takes %d bytes, the format allows %d", n, MaxHeader))
 	}
-	putLength(w.buf, uint64(n))
+	binary.LittleEndian.PutUint64(w.buf, uint64(len(w.buf)-prefix))
 	p.plan.Header = w.buf
 	return nil
-}
-
-func putLength(p []byte, n uint64) {
-	for i := range prefix {
-		p[i] = byte(n >> (8 * i))
-	}
 }
 
 // Encode writes a model as one safetensors file: its tensors as they are, and

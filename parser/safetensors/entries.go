@@ -188,29 +188,15 @@ func (e *entry) offsets() error {
 	return nil
 }
 
-// size compares the span with shape and type. Zero dimensions do not hide an
-// overflow of the others: loaders differ on that.
+// size compares the span with shape and type.
 func (e *entry) size() error {
-	n, empty := uint64(1), false
-	for _, dim := range e.info.Shape {
-		if dim == 0 {
-			empty = true
-			continue
-		}
-		var ok bool
-		if n, ok = wire.Mul(n, uint64(dim)); !ok {
-			return wire.ErrOverflow.With("the shape has more elements than 63 bits count")
-		}
-	}
 	g, known := e.info.DType.Geometry()
+	n, ok := elements(e.info.Shape, g)
+	if !ok {
+		return wire.ErrOverflow.With("the shape has more elements or bytes than 63 bits count")
+	}
 	if !known {
 		return nil
-	}
-	if _, ok := wire.Mul(n, uint64(g.Bytes)); !ok {
-		return wire.ErrOverflow.With("the shape has more bytes than 63 bits count")
-	}
-	if empty {
-		n = 0
 	}
 	want, ok := g.Size(n)
 	if !ok {
@@ -220,6 +206,27 @@ func (e *entry) size() error {
 		return wire.ErrMismatch.With("data_offsets span %d bytes, shape and dtype %s make %d", e.info.Span.Len, e.info.Stored, want)
 	}
 	return nil
+}
+
+// elements multiplies a shape: false when elements or bytes overflow. A zero
+// does not hide an overflow of the other dimensions: loaders differ on that.
+func elements(shape []int64, g tensor.Geometry) (uint64, bool) {
+	n, empty := uint64(1), false
+	for _, dim := range shape {
+		if dim == 0 {
+			empty = true
+			continue
+		}
+		var ok bool
+		if n, ok = wire.Mul(n, uint64(dim)); !ok {
+			return 0, false
+		}
+	}
+	_, ok := wire.Mul(n, uint64(g.Bytes))
+	if empty {
+		n = 0
+	}
+	return n, ok
 }
 
 // unknown says once that there are tensors whose type is not known here.

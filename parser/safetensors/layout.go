@@ -20,11 +20,12 @@ func (d *decoder) layout() error {
 	for i := range d.h.Infos {
 		t := &d.h.Infos[i]
 		if t.Span.Off != end {
-			cause := wire.ErrGap.With("data_offsets begin at %d, the tensor before ends at %d", t.Span.Off-d.h.Len, end-d.h.Len)
+			cause := wire.ErrGap
 			if t.Span.Off < end {
-				cause = wire.ErrOverlap.With("data_offsets begin at %d, the tensor before ends at %d", t.Span.Off-d.h.Len, end-d.h.Len)
+				cause = wire.ErrOverlap
 			}
-			return d.fail("tensor "+wire.Quote(t.Name), prefix+int64(d.places[i]), cause)
+			return d.fail("tensor "+wire.Quote(t.Name), prefix+int64(d.places[i]),
+				cause.With("data_offsets begin at %d, the tensors before end at %d", t.Span.Off-d.h.Len, end-d.h.Len))
 		}
 		end = t.Span.End()
 	}

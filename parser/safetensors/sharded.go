@@ -20,13 +20,6 @@ type Sharded struct {
 // stored tensor that it means. They stand in the index, or in a shard.
 func (s *Sharded) Aliases() iter.Seq2[string, string] { return pairs(s.aliases) }
 
-// IsIndexName reports whether a file name is that of an index of safetensors
-// files, such as model.safetensors.index.json.
-func IsIndexName(name string) bool {
-	kind, ok := tensor.ParseIndexName(name)
-	return ok && kind == Format
-}
-
 // OpenIndex opens the model that an index describes. Its shards lie in the
 // index's own folder of fsys.
 func OpenIndex(fsys fs.FS, name string, b *limits.Budget) (tensor.Model, error) {

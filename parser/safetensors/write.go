@@ -21,7 +21,7 @@ func (w *writer) put(s string) {
 	if w.err != nil {
 		return
 	}
-	if len(w.buf)+len(s) > prefix+MaxHeader+8 {
+	if len(w.buf)+len(s) > prefix+MaxHeader { // a multiple of 8: the padding fits too
 		w.err = wire.ErrUnsupported.With("the header takes more than %d bytes, which the format does not allow", MaxHeader)
 		return
 	}

@@ -1,0 +1,578 @@
+package safetensors_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anamnesis-go/anamnesis/corpus"
+	"github.com/anamnesis-go/anamnesis/internal/fixtures"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/limits/limitstest"
+	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+func account(t testing.TB, p limits.Policy) *limits.Budget {
+	b := p.Budget(t.Context())
+	t.Cleanup(b.Close)
+	return b
+}
+
+func decode(t testing.TB, data []byte) (*safetensors.File, error) {
+	return safetensors.Decode(bytes.NewReader(data), int64(len(data)), account(t, limits.Policy{}))
+}
+
+// file is a file of this header and of so many zeros.
+func file(header string, data int) []byte {
+	out := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
+	return append(append(out, header...), make([]byte, data)...)
+}
+
+// said is what the reference library says of one tensor.
+type said struct {
+	DType  string
+	Shape  []int64
+	SHA256 string
+}
+
+func describe(t testing.TB, m tensor.Model) map[string]said {
+	t.Helper()
+	b := account(t, limits.Policy{})
+	out := map[string]said{}
+	for i := range m.Tensors() {
+		h := sha256.New()
+		r, err := m.Body(b, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := io.Copy(h, r); err != nil || n != i.Span.Len || n != i.Bytes() {
+			t.Fatalf("%q: %d bytes of %d: %v", i.Name, n, i.Bytes(), err)
+		}
+		r.Close()
+		at, _ := m.At(i)
+		first := make([]byte, i.Span.Len)
+		if err := wire.ReadFull(at, first, 0); err != nil || sha256.Sum256(first) != [32]byte(h.Sum(nil)) {
+			t.Fatalf("%q: random access reads other bytes: %v", i.Name, err)
+		}
+		shape := append([]int64{}, i.Shape...)
+		out[i.Name] = said{i.TypeName(), shape, hex.EncodeToString(h.Sum(nil))}
+	}
+	return out
+}
+
+func texts(m tensor.Model) map[string]string {
+	out := map[string]string{}
+	for k, v := range m.Meta() {
+		out[k] = v.(string)
+	}
+	return out
+}
+
+func readJSON(t testing.TB, name string, v any) {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err == nil {
+		err = json.Unmarshal(text, v)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestReferenceFilesMeanWhatTheReferenceSays(t *testing.T) {
+	var expect map[string]struct {
+		Header   int64
+		Metadata map[string]string
+		Tensors  map[string]said
+	}
+	readJSON(t, "../../testdata/safetensors/expect.json", &expect)
+	seen := 0
+	for _, s := range corpus.Valid("safetensors") {
+		want, ok := expect[s.Name]
+		if !ok {
+			if s.Recipe == nil {
+				t.Errorf("%s has no expectation", s.Name)
+			}
+			continue
+		}
+		seen++
+		t.Run(s.Name, func(t *testing.T) {
+			f, err := decode(t, s.Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want.Tensors, describe(t, f)); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(want.Metadata, texts(f)); diff != "" {
+				t.Error(diff)
+			}
+			if f.HeaderLen() != want.Header || f.Len() != len(want.Tensors) || len(f.Findings()) != 0 {
+				t.Errorf("header of %d bytes, %d tensors, %v", f.HeaderLen(), f.Len(), f.Findings())
+			}
+		})
+	}
+	if seen != len(expect) || seen == 0 {
+		t.Errorf("%d of %d files compared", seen, len(expect))
+	}
+}
+
+func TestASampleMeansWhatTheReferenceSays(t *testing.T) {
+	var expect map[string]map[string]said
+	readJSON(t, "../../testdata/safetensors/expect-samples.json", &expect)
+	data, err := os.ReadFile("../../testdata/safetensors/tiny-llama.safetensors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := decode(t, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(expect["tiny-llama.safetensors"], describe(t, f)); diff != "" {
+		t.Error(diff)
+	}
+	b := account(t, limits.Policy{})
+	m, err := safetensors.OpenIndex(os.DirFS("../../testdata/safetensors"), "tiny-llama-sharded/model.safetensors.index.json", b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if diff := cmp.Diff(expect["tiny-llama-sharded"], describe(t, m)); diff != "" {
+		t.Error(diff)
+	}
+	if len(m.Findings()) != 0 {
+		t.Error(m.Findings())
+	}
+	got := maps.Collect(m.(*safetensors.Sharded).Aliases())
+	if diff := cmp.Diff(map[string]string{"model.embed_tokens.weight": "lm_head.weight"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFixtures(t *testing.T) {
+	for _, name := range []string{"fp8", "gptq"} {
+		data := fixtures.Read(t, "safetensors/"+name+".safetensors")
+		var want struct {
+			HeaderSize int64             `json:"header_size"`
+			Metadata   map[string]string `json:"metadata"`
+			Tensors    []struct {
+				Name, DType string
+				Shape       []int64
+				Offsets     [2]int64 `json:"data_offsets"`
+			}
+		}
+		if err := json.Unmarshal(fixtures.Read(t, "safetensors/"+name+".expected.json"), &want); err != nil {
+			t.Fatal(err)
+		}
+		f, err := decode(t, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		infos := map[string]string{}
+		for i := range f.Tensors() {
+			start := i.Span.Off - 8 - want.HeaderSize
+			infos[i.Name] = fmt.Sprint(i.TypeName(), i.Shape, start, start+i.Span.Len)
+		}
+		expect := map[string]string{}
+		for _, w := range want.Tensors {
+			expect[w.Name] = fmt.Sprint(w.DType, w.Shape, w.Offsets[0], w.Offsets[1])
+		}
+		if diff := cmp.Diff(expect, infos); diff != "" {
+			t.Error(diff)
+		}
+		if diff := cmp.Diff(want.Metadata, texts(f)); diff != "" || f.HeaderLen() != want.HeaderSize {
+			t.Errorf("header of %d bytes: %s", f.HeaderLen(), diff)
+		}
+	}
+}
+
+func TestHostileFilesAreRefusedWithClassAndOffset(t *testing.T) {
+	for _, r := range corpus.Hostile("safetensors") {
+		policy := limits.Policy{}
+		if r.Policy != nil {
+			var err error
+			if policy, err = limits.ParsePolicy(r.Policy); err != nil {
+				t.Fatal(err)
+			}
+		}
+		data := r.Bytes()
+		for _, reader := range []struct {
+			name string
+			io.ReaderAt
+		}{{"whole", bytes.NewReader(data)}, {"byte by byte", trickle(data)}} {
+			b := account(t, policy)
+			_, err := safetensors.Decode(reader, int64(len(data)), b)
+			at, ok := errors.AsType[*wire.Error](err)
+			if !ok || wire.ClassOf(err).String() != r.Expect || at.Off != r.Offset {
+				t.Errorf("%s, %s: %v", r.Name, reader.name, err)
+			}
+			if n := limitstest.Used(b, limits.Depth); n != 0 {
+				t.Errorf("%s: %d levels left open", r.Name, n)
+			}
+		}
+	}
+}
+
+// trickle gives one byte at a time.
+type trickle []byte
+
+func (d trickle) ReadAt(p []byte, off int64) (int, error) {
+	if off >= int64(len(d)) {
+		return 0, io.EOF
+	}
+	return copy(p[:min(len(p), 1)], d[off:]), nil
+}
+
+// Every part of the header that a message may need to name.
+func TestMessagesSayWhereAndWhat(t *testing.T) {
+	for _, c := range []struct {
+		header string
+		data   int
+		want   string
+	}{
+		{`{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}`, 4,
+			`safetensors: tensor "w" at 0x37: two statements of the file contradict each other: data_offsets span 4 bytes, shape and dtype F32 make 8`},
+		{`{"a\u0007b":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}`, 2,
+			`safetensors: tensor "a\u{7}b" at 0x3d: bytes that belong to nothing: data_offsets begin at 1, the tensors before end at 0`},
+		{`{"__metadata__":{"a":7}}`, 0, `safetensors: __metadata__ at 0x1d: does not follow the format's grammar: a number where a string belongs`},
+		{`{"w":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}`, 2, `safetensors: data at 0x3f: file ends too early: the tensors end at 0x41, the file at 0x3f`},
+		{`{}`, 3, `safetensors: data at 0xa: bytes after the end: 3 bytes belong to no tensor`},
+		{`{"w":{"dtype":"U8","shape":[4]}}`, 0, `safetensors: tensor "w" at 0xd: a part is missing: an entry has dtype, shape and data_offsets`},
+	} {
+		if _, err := decode(t, file(c.header, c.data)); err == nil || err.Error() != c.want {
+			t.Errorf("%s: %v", c.header, err)
+		}
+	}
+}
+
+func TestTensorsAreListedInTheOrderOfTheirBytes(t *testing.T) {
+	var s strings.Builder
+	s.WriteString("{")
+	const n = 500
+	for k := range n {
+		i := (k*263 + 17) % n // a permutation with several cycles
+		if k > 0 {
+			s.WriteString(",")
+		}
+		fmt.Fprintf(&s, `"t%d":{"dtype":"U8","shape":[2],"data_offsets":[%d,%d]},"e%d":{"dtype":"U8","shape":[0],"data_offsets":[%d,%d]}`, i, 2*i, 2*i+2, i, 2*i, 2*i)
+	}
+	s.WriteString("}")
+	f, err := decode(t, file(s.String(), 2*n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want []string
+	for i := range f.Tensors() {
+		got = append(got, i.Name)
+	}
+	for i := range n {
+		want = append(want, fmt.Sprintf("e%d", i), fmt.Sprintf("t%d", i))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	b := account(t, limits.Policy{})
+	if _, err := safetensors.Decode(bytes.NewReader(file(s.String(), 2*n)), int64(8+s.Len()+2*n), b); err != nil {
+		t.Fatal(err)
+	}
+	if back := b.Charged() - limitstest.Used(b, limits.Total); back < 2*n*(24+4) {
+		t.Errorf("only %d bytes of sorting %d tensors are given back", back, 2*n)
+	}
+}
+
+func TestShapesOfManySizesShareTheirMemory(t *testing.T) {
+	var s strings.Builder
+	s.WriteString("{")
+	const n = 3000
+	for i := range n {
+		dims := strings.Repeat("1,", i%67)
+		fmt.Fprintf(&s, `"%d":{"dtype":"U8","shape":[%s1],"data_offsets":[%d,%d]},`, i, dims, i, i+1)
+	}
+	fmt.Fprintf(&s, `"z":{"dtype":"U8","shape":[%s1],"data_offsets":[%d,%d]}}`, strings.Repeat("1,", 9999), n, n+1)
+	f, err := decode(t, file(s.String(), n+1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := 0
+	for i := range f.Tensors() {
+		want := k%67 + 1
+		if k == n {
+			want = 10_000
+		}
+		if len(i.Shape) != want || cap(i.Shape) != want || i.Elements() != 1 {
+			t.Fatalf("%q has %d dimensions, capacity %d", i.Name, len(i.Shape), cap(i.Shape))
+		}
+		k++
+	}
+}
+
+func TestReadsAreAtMostTwoAndOnePer64KiB(t *testing.T) {
+	for _, n := range []int{1, 10, 1000, 5000} {
+		header, size := synthetic(n)
+		r := &counting{ReaderAt: bytes.NewReader(header)}
+		if _, err := safetensors.Decode(r, size, account(t, limits.Policy{})); err != nil {
+			t.Fatal(err)
+		}
+		if r.reads > 2+len(header)/(64<<10) || r.end > int64(len(header)) {
+			t.Errorf("%d reads up to %d, of a header of %d bytes", r.reads, r.end, len(header))
+		}
+	}
+}
+
+// counting counts reads, and where the last byte lay that was asked for.
+type counting struct {
+	io.ReaderAt
+	reads int
+	end   int64
+}
+
+func (c *counting) ReadAt(p []byte, off int64) (int, error) {
+	c.reads++
+	c.end = max(c.end, off+int64(len(p)))
+	return c.ReaderAt.ReadAt(p, off)
+}
+
+func TestAHeaderCostsLessThanThreeTimesItself(t *testing.T) {
+	header, size := synthetic(20_000)
+	b := account(t, limits.Policy{})
+	if _, err := safetensors.Decode(bytes.NewReader(header), size, b); err != nil {
+		t.Fatal(err)
+	}
+	if n := b.Charged(); n > 3*int64(len(header)) {
+		t.Errorf("%d bytes charged for a header of %d", n, len(header))
+	}
+}
+
+func TestDecodeHeaderReadsNoMore(t *testing.T) {
+	for _, s := range corpus.Valid("safetensors") {
+		whole, err := decode(t, s.Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := bytes.NewReader(s.Data)
+		h, err := safetensors.DecodeHeader(iotest.HalfReader(r), account(t, limits.Policy{}))
+		if err != nil {
+			t.Fatalf("%s: %v", s.Name, err)
+		}
+		if left := int64(len(s.Data)) - h.Len; int64(r.Len()) != left || h.Len != 8+whole.HeaderLen() || h.Data != left {
+			t.Errorf("%s: %d bytes left unread, header of %d, data of %d", s.Name, r.Len(), h.Len, h.Data)
+		}
+		if diff := cmp.Diff(whole.Infos, h.Infos); diff != "" {
+			t.Errorf("%s: %s", s.Name, diff)
+		}
+		if diff := cmp.Diff(texts(whole), maps.Collect(h.Meta())); diff != "" {
+			t.Errorf("%s: %s", s.Name, diff)
+		}
+		if diff := cmp.Diff(maps.Collect(whole.Aliases()), maps.Collect(h.Aliases())); diff != "" {
+			t.Errorf("%s: %s", s.Name, diff)
+		}
+	}
+}
+
+func TestDecodeHeaderOfReadersThatFail(t *testing.T) {
+	data := file(`{"w":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}`, 4)
+	for n := range 61 {
+		_, err := safetensors.DecodeHeader(bytes.NewReader(data[:n]), account(t, limits.Policy{}))
+		if at, ok := errors.AsType[*wire.Error](err); !ok || !errors.Is(err, wire.ErrTruncated) || at.Off > int64(n) {
+			t.Errorf("cut to %d bytes: %v", n, err)
+		}
+	}
+	disk := errors.New("disk")
+	_, err := safetensors.DecodeHeader(io.MultiReader(bytes.NewReader(data[:20]), iotest.ErrReader(disk)), account(t, limits.Policy{}))
+	if !errors.Is(err, disk) || wire.ClassOf(err) != wire.Internal {
+		t.Error(err)
+	}
+	// A length of 100 MB with nothing behind it costs one piece.
+	b := account(t, limits.Policy{})
+	if _, err := safetensors.DecodeHeader(bytes.NewReader(file("", 0)[:8]), b); err == nil {
+		t.Error("a header of no bytes")
+	}
+	declared := binary.LittleEndian.AppendUint64(nil, safetensors.MaxHeader)
+	if _, err := safetensors.DecodeHeader(bytes.NewReader(append(declared, '{')), b); !errors.Is(err, wire.ErrTruncated) || b.Charged() > 128<<10 {
+		t.Errorf("%d charged: %v", b.Charged(), err)
+	}
+}
+
+func TestReadersThatFail(t *testing.T) {
+	data := file(`{"w":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}`, 4)
+	for after := range 61 {
+		_, err := safetensors.Decode(failing{data, int64(after)}, int64(len(data)), account(t, limits.Policy{}))
+		if !errors.Is(err, errDisk) || wire.ClassOf(err) != wire.Internal {
+			t.Errorf("an error after %d bytes: %v", after, err)
+		}
+		_, err = safetensors.Decode(bytes.NewReader(data[:after]), int64(len(data)), account(t, limits.Policy{}))
+		if !errors.Is(err, wire.ErrTruncated) {
+			t.Errorf("an end after %d bytes: %v", after, err)
+		}
+	}
+	// The first byte of a header that is cut is looked at, and may fail too.
+	if _, err := safetensors.Decode(failing{data[:20], 8}, 20, account(t, limits.Policy{})); !errors.Is(err, errDisk) {
+		t.Error(err)
+	}
+}
+
+var errDisk = errors.New("disk")
+
+type failing struct {
+	data  []byte
+	after int64
+}
+
+func (f failing) ReadAt(p []byte, off int64) (int, error) {
+	if off+int64(len(p)) > f.after {
+		return 0, errDisk
+	}
+	return copy(p, f.data[off:]), nil
+}
+
+func TestAnUnknownTypeIsListedAndRefusedOnlyWhenRead(t *testing.T) {
+	f, err := decode(t, file(`{"a":{"dtype":"F2","shape":[3],"data_offsets":[0,1]},"b":{"dtype":"Q4_K","shape":[256],"data_offsets":[1,2]}}`, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range f.Tensors() {
+		if i.DType != tensor.Unknown || i.TypeName() != i.Stored || i.Bytes() != 1 {
+			t.Errorf("%+v", i)
+		}
+		if _, err := f.Body(account(t, limits.Policy{}), i); wire.ClassOf(err) != wire.Unsupported {
+			t.Error(err)
+		}
+	}
+	found := f.Findings()
+	if len(found) != 1 || found[0].Code != "safetensors.dtype-unknown" || !strings.HasPrefix(found[0].Text, "2 tensors") || found[0].Where != `tensor "a"` {
+		t.Errorf("%+v", found)
+	}
+	one, err := decode(t, file(`{"a":{"dtype":"F2","shape":[3],"data_offsets":[0,1]}}`, 1))
+	if err != nil || !strings.HasPrefix(one.Findings()[0].Text, "1 tensor has") {
+		t.Error(err)
+	}
+}
+
+func TestTheEnumerationIsTheReferences(t *testing.T) {
+	for _, d := range tensor.DTypes() {
+		name := d.String()
+		g, _ := d.Geometry()
+		f, err := decode(t, file(fmt.Sprintf(`{"w":{"dtype":"%s","shape":[%d],"data_offsets":[0,%d]}}`, name, g.Elems, g.Bytes), int(g.Bytes)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if known := f.Infos[0].DType != tensor.Unknown; known != safetensors.Stores(d) || known && f.Infos[0].DType != d {
+			t.Errorf("%s is read as %v", name, f.Infos[0].DType)
+		}
+	}
+}
+
+func TestFindingsThatThePolicyRefuses(t *testing.T) {
+	for code, header := range map[string]string{
+		"safetensors.dtype-unknown":  `{"a":{"dtype":"F2","shape":[3],"data_offsets":[0,1]}}`,
+		"safetensors.alias-dangling": `{"__metadata__":{"b.weight":"c.weight"},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`,
+	} {
+		b := account(t, limits.Policy{RefuseFindings: []string{code}})
+		data := file(header, 1)
+		if _, err := safetensors.Decode(bytes.NewReader(data), int64(len(data)), b); wire.ClassOf(err) != wire.Forbidden {
+			t.Errorf("%s: %v", code, err)
+		}
+	}
+}
+
+func TestAliasesOfTiedTensors(t *testing.T) {
+	const tensors = `"kept.weight":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"x":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}`
+	for _, c := range []struct {
+		what, meta string
+		aliases    map[string]string
+		dangling   string
+	}{
+		{"one", `"tied.weight":"kept.weight"`, map[string]string{"tied.weight": "kept.weight"}, ""},
+		{"two of one tensor", `"a":"kept.weight","b":"kept.weight"`, map[string]string{"a": "kept.weight", "b": "kept.weight"}, ""},
+		{"a key that is stored is no alias", `"x":"kept.weight"`, nil, ""},
+		{"a value that is no name is metadata", `"format":"pt","step":"x.y"`, nil, ""},
+		{"a value that happens to be a name", `"format":"x"`, map[string]string{"format": "x"}, ""},
+		{"a name of the same last part that is not stored", `"tied.weight":"gone.weight"`, nil, `alias "tied.weight": is said to be tied to "gone.weight", which is not stored`},
+		{"several", `"a.w":"b.w","c.w":"d.w","e.w":"f.w"`, nil, `alias "a.w": is said to be tied to "b.w", which is not stored; so 2 more aliases`},
+		{"two", `"a.w":"b.w","c.w":"d.w"`, nil, `alias "a.w": is said to be tied to "b.w", which is not stored; so 1 more alias`},
+		{"an alias of an alias", `"a.weight":"b.weight","b.weight":"kept.weight"`, map[string]string{"b.weight": "kept.weight"},
+			`alias "a.weight": is said to be tied to "b.weight", which is not stored`},
+		{"a path of the same ending", `"file.txt":"some folder/other.txt"`, nil, ""},
+		{"empty texts", `"":""`, nil, ""},
+	} {
+		f, err := decode(t, file(`{"__metadata__":{`+c.meta+`},`+tensors+`}`, 2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := maps.Collect(f.Aliases())
+		if len(got)+len(c.aliases) > 0 {
+			if diff := cmp.Diff(c.aliases, got); diff != "" {
+				t.Errorf("%s: %s", c.what, diff)
+			}
+		}
+		text := ""
+		for _, found := range f.Findings() {
+			text += found.Where + ": " + found.Text
+		}
+		if text != c.dangling {
+			t.Errorf("%s: %s", c.what, text)
+		}
+	}
+}
+
+func TestIterationStopsWhenAsked(t *testing.T) {
+	f, err := decode(t, file(`{"__metadata__":{"a":"w","b":"w"},"w":{"dtype":"U8","shape":[],"data_offsets":[0,1]}}`, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for range f.Meta() {
+		n++
+		break
+	}
+	for range f.Aliases() {
+		n++
+		break
+	}
+	if n != 2 {
+		t.Errorf("%d steps", n)
+	}
+}
+
+// A charge that fails anywhere ends in class limit with a place, and every
+// larger account reads the file.
+func TestEveryChargeMayFail(t *testing.T) {
+	const tensors = `"b.w":{"dtype":"U8","shape":[1,1],"data_offsets":[1,2]},"a":{"dtype":"F2","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,1]}`
+	data := file(`{"__metadata__":{"\u0061.w":"b.w","c.w":"d.w"},`+tensors+`}`, 2)
+	steps := 0
+	for limit := int64(1); ; limit++ {
+		b := account(t, limits.Policy{MaxTotalBytes: limit})
+		_, err := safetensors.Decode(bytes.NewReader(data), int64(len(data)), b)
+		if err == nil {
+			break
+		}
+		at, ok := errors.AsType[*wire.Error](err)
+		if !ok || wire.ClassOf(err) != wire.Limit || at.Off < wire.NoOffset || at.Off > int64(len(data)) {
+			t.Fatalf("%d bytes: %v", limit, err)
+		}
+		steps++
+	}
+	if steps < 1000 {
+		t.Errorf("only %d bytes needed", steps)
+	}
+	for limit := int64(1); limit < 20; limit++ {
+		b := account(t, limits.Policy{MaxItems: limit})
+		if _, err := safetensors.Decode(bytes.NewReader(data), int64(len(data)), b); err != nil && wire.ClassOf(err) != wire.Limit {
+			t.Errorf("%d items: %v", limit, err)
+		}
+	}
+}
