@@ -1,0 +1,210 @@
+package fuzz_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"testing/fstest"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// FuzzBind changes models of every scheme: other types, other shapes, missing
+// and renamed companions, other configurations and other values. Whatever
+// binds must ask only for bytes that are there and decode without panic, and
+// whatever does not must say why, with a class.
+func FuzzBind(f *testing.F) {
+	models := schemeModels(f)
+	for i := range models {
+		f.Add(uint16(i), []byte{}, []byte(nil))
+		f.Add(uint16(i), []byte{1, 2, 3, 0, 4, 1}, []byte(`{"quantization_config":{"quant_method":"fp8"}}`))
+	}
+	f.Fuzz(func(t *testing.T, which uint16, changes, config []byte) {
+		m := models[int(which)%len(models)].changed(changes, config)
+		b := limits.Policy{MaxSteps: 1 << 24}.Budget(context.Background())
+		defer b.Close()
+		b.Source(1 << 40)
+		bound, err := quant.Plan(b, m, quant.Options{})
+		if err != nil {
+			if c := wire.ClassOf(err); c == wire.Internal && !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Fatalf("no class: %v", err)
+			}
+			return
+		}
+		for _, w := range bound.Weights {
+			decodeSome(t, m, w)
+		}
+	})
+}
+
+// decodeSome decodes the first, a middle and the last row.
+func decodeSome(t *testing.T, m tensor.Model, w *quant.Weight) {
+	if w.Rows() == 0 || w.Cols() == 0 || w.Cols() > 1<<16 {
+		return
+	}
+	for _, lo := range []int64{0, w.Rows() / 2, w.Rows() - 1} {
+		var parts [][]byte
+		for p, info := range w.Parts {
+			span := w.Need(p, lo, lo+1)
+			if span.Off < 0 || span.Len < 0 || span.End() > info.Span.Len {
+				t.Fatalf("%s: part %d (%v %v) has %d bytes, row %d needs %+v", w.Scheme, p, info.TypeName(), info.Shape, info.Span.Len, lo, span)
+			}
+			if span.Len > 1<<22 {
+				return
+			}
+			part := make([]byte, span.Len)
+			r, _ := m.At(info)
+			if err := wire.ReadFull(r, part, span.Off); err != nil {
+				return // the body is shorter than the changed shape says
+			}
+			parts = append(parts, part)
+		}
+		w.Decode(make([]byte, 4*w.Cols()), quant.F32, parts, lo, lo+1, make([]float32, w.Cols()))
+	}
+}
+
+// schemeModel is a golden model in memory.
+type schemeModel struct {
+	infos  []tensor.Info
+	bodies [][]byte
+	texts  map[string]string
+	config []byte
+}
+
+func schemeModels(f *testing.F) (models []schemeModel) {
+	files, err := filepath.Glob("../testdata/quant/schemes/*/model.safetensors")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no models: %v", err)
+	}
+	for _, file := range files {
+		b := limits.Policy{}.Budget(context.Background())
+		m, err := parser.Open(file, b)
+		if err != nil {
+			f.Fatal(err)
+		}
+		s := schemeModel{texts: map[string]string{}}
+		for i := range m.Tensors() {
+			body, err := m.Body(b, i)
+			if err != nil {
+				f.Fatal(err)
+			}
+			data, err := io.ReadAll(body)
+			if err != nil {
+				f.Fatal(err)
+			}
+			s.infos, s.bodies = append(s.infos, i), append(s.bodies, data)
+		}
+		for k, v := range m.Meta() {
+			s.texts[k], _ = v.(string)
+		}
+		s.config, _ = os.ReadFile(filepath.Join(filepath.Dir(file), "config.json"))
+		models = append(models, s)
+		m.Close()
+		b.Close()
+	}
+	return models
+}
+
+// changed applies changes of three bytes each: which tensor, what, to what.
+func (s schemeModel) changed(changes, config []byte) tensor.Model {
+	infos := slices.Clone(s.infos)
+	bodies := slices.Clone(s.bodies)
+	types := tensor.DTypes()
+	for ; len(changes) >= 3 && len(infos) > 0; changes = changes[3:] {
+		at, value := int(changes[0])%len(infos), int64(changes[2])
+		i := &infos[at]
+		i.Shape = slices.Clone(i.Shape)
+		switch changes[1] % 6 {
+		case 0:
+			i.DType = types[int(value)%len(types)]
+		case 1:
+			if len(i.Shape) > 0 {
+				i.Shape[int(value)%len(i.Shape)] = value
+			}
+		case 2:
+			i.Shape = append(i.Shape, value)
+		case 3:
+			infos, bodies = slices.Delete(infos, at, at+1), slices.Delete(bodies, at, at+1)
+		case 4:
+			i.Name = infos[int(value)%len(infos)].Name + "_scale"
+		case 5:
+			if body := bodies[at]; len(body) > 0 {
+				body = slices.Clone(body)
+				body[int(value)%len(body)] ^= changes[0]
+				bodies[at] = body
+			}
+		}
+	}
+	m := &memoryModel{texts: s.texts}
+	m.Name = "safetensors"
+	if len(config) == 0 {
+		config = s.config
+	}
+	if len(config) > 0 {
+		m.Folder = fstest.MapFS{"config.json": {Data: config}}
+	}
+	var all []byte
+	for k, i := range infos {
+		n, ok := sizeOf(&i)
+		if !ok {
+			continue
+		}
+		i.Span = tensor.Span{Off: int64(len(all)), Len: n}
+		all = append(all, bodies[k]...)
+		for int64(len(all)) < i.Span.End() && n < 1<<20 {
+			all = binary.LittleEndian.AppendUint32(all, uint32(len(all))*2654435761)
+		}
+		m.Infos = append(m.Infos, i)
+	}
+	m.Source = readerOf(all)
+	return m
+}
+
+// sizeOf is what a parser would have proven.
+func sizeOf(i *tensor.Info) (int64, bool) {
+	n, ok := wire.Product(i.Shape)
+	g, known := i.DType.Geometry()
+	if !ok || !known {
+		return 0, false
+	}
+	size, ok := g.Size(n)
+	return int64(size), ok
+}
+
+type memoryModel struct {
+	tensor.File
+	texts map[string]string
+}
+
+func (m *memoryModel) Meta() iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		for k, v := range m.texts {
+			if !yield(k, v) {
+				return
+			}
+		}
+	}
+}
+
+type readerOf []byte
+
+func (r readerOf) ReadAt(p []byte, off int64) (int, error) {
+	if off >= int64(len(r)) {
+		return 0, io.EOF
+	}
+	n := copy(p, r[off:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
