@@ -8,12 +8,15 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # One row per fuzz target: how many inputs CI tries. A test compares the rows
 # with the targets in fuzz/.
 FUZZ_COUNTS = \
+	FuzzBind=10000 \
 	FuzzCodec=20000 \
 	FuzzEncode=20000 \
 	FuzzGGUF=40000 \
+	FuzzLegacy=20000 \
 	FuzzNPY=40000 \
 	FuzzNPZ=20000 \
 	FuzzOllama=20000 \
+	FuzzPTH=20000 \
 	FuzzPolicy=40000 \
 	FuzzSafetensors=40000 \
 	FuzzStrictJSON=40000 \
