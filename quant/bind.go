@@ -19,13 +19,16 @@ type Options struct {
 	GPTQZeros string
 	// Block is rows and columns of an FP8 scale's block, or zero to find out.
 	Block [2]int64
+	// KeepScales passes activation and cache scales through.
+	KeepScales bool
 }
 
-// A Bound is what a model's tensors are: quantized weights, and tensors that
-// pass through byte for byte.
+// A Bound is what a model's tensors are: quantized weights, tensors that pass
+// through byte for byte, and scales that the unquantized model has no use for.
 type Bound struct {
 	Weights []*Weight
 	Plain   []tensor.Info
+	LeftOut []tensor.Info
 }
 
 // Plan binds the tensors of a model, across its shards, to logical weights.
@@ -51,15 +54,31 @@ func Plan(b *limits.Budget, m tensor.Model, o Options) (*Bound, error) {
 			return nil, wire.At("quant", "", wire.NoOffset, err)
 		}
 	}
+	if err := s.rest(out); err != nil {
+		return nil, wire.At("quant", "", wire.NoOffset, err)
+	}
+	return out, nil
+}
+
+// rest sorts what no weight is made of.
+func (s *set) rest(out *Bound) error {
+	bound, err := out.weightNames(s.b)
+	if err != nil {
+		return err
+	}
 	for i, info := range s.infos {
 		if s.claimed[i] {
 			continue
 		}
-		if out.Plain, err = limits.Append(b, out.Plain, info); err != nil {
-			return nil, wire.At("quant", "", wire.NoOffset, err)
+		list := &out.Plain
+		if !s.o.KeepScales && s.explained(&info, bound) {
+			list = &out.LeftOut
+		}
+		if *list, err = limits.Append(s.b, *list, info); err != nil {
+			return err
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // A set is the tensors of one model by name.

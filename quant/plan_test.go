@@ -173,6 +173,45 @@ func TestLookAlikesPassThrough(t *testing.T) {
 	}
 }
 
+func TestScalesOfARuntimeAreLeftOut(t *testing.T) {
+	m := func(config string) tensor.Model {
+		return model(config,
+			stored{"a.weight", tensor.F8E4M3, []int64{1, 2}, []byte{1, 2}},
+			stored{"a.weight_scale", tensor.F32, nil, f32(1)},
+			stored{"a.input_scale", tensor.F32, nil, f32(1)},
+			stored{"b.input_scale", tensor.F32, nil, f32(1)},
+			stored{"a.k_scale", tensor.F32, nil, f32(1)},
+		)
+	}
+	for _, tc := range []struct {
+		what, config string
+		o            quant.Options
+		left         []string
+	}{
+		{"what a bound weight explains", "", quant.Options{}, []string{"a.input_scale"}},
+		{"what the configuration explains", `{"quantization_config":{"quant_method":"modelopt","kv_cache_scheme":{"num_bits":8}}}`,
+			quant.Options{}, []string{"a.input_scale", "a.k_scale"}},
+		{"nothing when all are kept", "", quant.Options{KeepScales: true}, nil},
+	} {
+		t.Run(tc.what, func(t *testing.T) {
+			bound, _, err := plan(t, m(tc.config), tc.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var left []string
+			for _, i := range bound.LeftOut {
+				left = append(left, i.Name)
+			}
+			if diff := cmp.Diff(tc.left, left); diff != "" {
+				t.Error(diff)
+			}
+			if len(bound.Plain)+len(left) != 3 {
+				t.Errorf("%d plain, %d left out", len(bound.Plain), len(left))
+			}
+		})
+	}
+}
+
 func TestWhatCannotBeBoundIsRefused(t *testing.T) {
 	w8 := stored{"m.weight", tensor.F8E4M3, []int64{4, 6}, make([]byte, 24)}
 	qweight := stored{"m.qweight", tensor.I32, []int64{1, 8}, make([]byte, 32)}

@@ -1,0 +1,68 @@
+package quant
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// activationScales are companions that say how a runtime quantizes what goes
+// into a module. The numbers of the weight do not depend on them.
+var activationScales = []string{
+	".input_scale", ".input_scale_inv", ".input_global_scale", ".input_zero_point", ".activation_scale", ".scale_input",
+	".input_activation_scale", ".output_activation_scale", ".output_scale",
+}
+
+// cacheScales are those of the attention's cache.
+var cacheScales = []string{".k_scale", ".v_scale", ".q_scale", ".prob_output_scale"}
+
+// explained reports a tensor that only makes sense beside quantized weights:
+// loaders of the unquantized model stop at it. A tensor that merely has such a
+// name stays.
+func (s *set) explained(info *tensor.Info, bound *nameList) bool {
+	for _, suffix := range activationScales {
+		if module, ok := strings.CutSuffix(info.Name, suffix); ok {
+			return bound.has(module + ".weight")
+		}
+	}
+	for _, suffix := range cacheScales {
+		if strings.HasSuffix(info.Name, suffix) {
+			return s.quantizesCache()
+		}
+	}
+	return s.sentinel(info)
+}
+
+// quantizesCache reports a configuration that gives the cache scales.
+func (s *set) quantizesCache() bool {
+	q := s.config.quant
+	return q.get("kv_cache_scheme") != nil || q.text("kv_cache_quant_algo") != "" || q.text("kv_cache_dtype") != ""
+}
+
+// sentinel reports ComfyUI's mark that a file's weights are scaled.
+func (s *set) sentinel(info *tensor.Info) bool {
+	_, isFP8 := fp8Codec(info.DType)
+	return isFP8 && info.Elements() <= 2 && (info.Name == "scaled_fp8" || strings.HasSuffix(info.Name, ".scaled_fp8"))
+}
+
+// A nameList is the names of the weights that are bound.
+type nameList struct{ sorted []string }
+
+func (n *nameList) has(name string) bool {
+	_, ok := slices.BinarySearch(n.sorted, name)
+	return ok
+}
+
+func (b *Bound) weightNames(account *limits.Budget) (*nameList, error) {
+	names, err := limits.Make[string](account, len(b.Weights))
+	if err != nil {
+		return nil, err
+	}
+	for i, w := range b.Weights {
+		names[i] = w.Name
+	}
+	slices.Sort(names)
+	return &nameList{names}, nil
+}
