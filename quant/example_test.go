@@ -30,15 +30,14 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	for _, w := range bound.Weights {
-		numbers := make([]byte, w.Size(quant.F32))
-		if err := quant.Decode(b, m, w, numbers, quant.F32); err != nil {
+	for n, err := range bound.All(b, m, quant.F32) {
+		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		fmt.Println(w.Name, w.Shape, w.Scheme, w.Layout)
-		for at := 0; at < len(numbers); at += 4 {
-			fmt.Println(math.Float32frombits(binary.LittleEndian.Uint32(numbers[at:])))
+		fmt.Println(n.Name, n.Shape, n.Scheme, n.Layout)
+		for at := 0; at < len(n.Data); at += 4 {
+			fmt.Println(math.Float32frombits(binary.LittleEndian.Uint32(n.Data[at:])))
 		}
 	}
 	// Output:

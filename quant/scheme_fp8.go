@@ -26,7 +26,7 @@ var fp8Methods = []string{"fp8", "fbgemm_fp8", "compressed-tensors", "modelopt",
 // and those without a scale where nothing promises one.
 func bindFP8(s *set, info *tensor.Info) (*Weight, error) {
 	codec, ok := fp8Codec(info.DType)
-	if _, torchao := s.texts[torchaoKey]; !ok || isScale(info.Name) || torchao && strings.HasSuffix(info.Name, "_qdata") {
+	if _, torchao := s.texts[torchaoKey]; !ok || isScale(info.Name) || s.sentinel(info) || torchao && strings.HasSuffix(info.Name, "_qdata") {
 		return nil, nil
 	}
 	scale, err := s.fp8Scale(info)
