@@ -7,6 +7,7 @@ import "github.com/anamnesis-go/anamnesis/limits"
 type arena[T any] struct {
 	pieces [][]T
 	len    uint32
+	room   uint32 // elements that fit without growing
 }
 
 const (
@@ -22,21 +23,22 @@ func (a *arena[T]) at(i uint32) *T {
 	return &a.pieces[i>>pieceBits][i&(pieceLen-1)]
 }
 
-// room is how many elements fit without growing.
-func (a *arena[T]) room() int {
-	if len(a.pieces) == 0 {
-		return 0
-	}
-	return (len(a.pieces)-1)*pieceLen + len(a.pieces[len(a.pieces)-1])
-}
-
 // reserve makes room for n more elements and returns the index of the first.
 func (a *arena[T]) reserve(w *limits.Workspace, n int) (uint32, error) {
+	first := a.len
+	if n <= int(a.room-first) {
+		a.len = first + uint32(n)
+		return first, nil
+	}
+	return a.extend(w, n)
+}
+
+func (a *arena[T]) extend(w *limits.Workspace, n int) (uint32, error) {
 	first := a.len
 	if uint64(n) > maxArena-uint64(first) {
 		return 0, &limits.Error{Axis: limits.Items, Want: int64(n), Left: int64(maxArena - first)}
 	}
-	for end := int(first) + n; end > a.room(); {
+	for end := int(first) + n; end > int(a.room); {
 		if err := a.grow(w, end); err != nil {
 			return 0, err
 		}
@@ -55,6 +57,7 @@ func (a *arena[T]) grow(w *limits.Workspace, end int) error {
 		piece, err := limits.MakeWork[T](w, pieceLen)
 		if err == nil {
 			a.pieces = append(pieces, piece)
+			a.room += pieceLen
 		}
 		return err
 	}
@@ -75,7 +78,8 @@ func (a *arena[T]) widen(w *limits.Workspace, end int) error {
 	if err != nil {
 		return err
 	}
-	a.pieces = append(a.pieces[:0], grown[:cap(grown)][:min(cap(grown), pieceLen)])
+	a.room = uint32(min(cap(grown), pieceLen))
+	a.pieces = append(a.pieces[:0], grown[:a.room])
 	return nil
 }
 

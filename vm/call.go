@@ -44,7 +44,7 @@ func (m *machine) opNewObjEx() error {
 	if err != nil {
 		return err
 	}
-	return m.opaque(class, both, "called with named arguments: %s")
+	return m.opaque(class, both, "called with named arguments: %s", takes) // it has no such instruction
 }
 
 // opObj calls the first value above the mark with the others.
@@ -86,17 +86,17 @@ func (m *machine) opInst() error {
 // takes.
 func (m *machine) call(callee, args ref, isNew bool) error {
 	if m.g.kind(args) != KindTuple {
-		return m.unlessComputed(callee, args)
+		return m.unpacked(callee, args, isNew)
 	}
 	if m.g.kind(callee) != KindGlobal {
 		if m.scan && m.computed(callee) {
-			return m.opaque(callee, args, "the result of a call is called with %s")
+			return m.opaque(callee, args, "the result of a call is called with %s", refuses)
 		}
 		return m.misfit(callee, "is called")
 	}
 	id := m.g.id(callee)
 	if id == NoID {
-		return m.opaque(callee, args, "called with %s")
+		return m.opaque(callee, args, "called with %s", takes) // the name was refused
 	}
 	signature := rules[id].call
 	if isNew {
@@ -107,7 +107,7 @@ func (m *machine) call(callee, args ref, isNew bool) error {
 		return err
 	}
 	if !taken {
-		return m.opaque(callee, args, "called with %s, which it does not take")
+		return m.opaque(callee, args, "called with %s, which it does not take", stanceOnCall(id))
 	}
 	if err := m.event(UseCall, callee, args, true); err != nil {
 		return err
@@ -115,19 +115,52 @@ func (m *machine) call(callee, args ref, isNew bool) error {
 	return m.construct(id, callee, args)
 }
 
-// unlessComputed is a call whose arguments are no tuple. What a call computes
-// may be one.
-func (m *machine) unlessComputed(callee, args ref) error {
-	if m.scan && m.computed(args) {
-		return m.opaque(callee, args, "called with arguments that are the %s")
+// stanceOnCall is what PyTorch's restricted loader makes of arguments that we
+// do not know: it calls, and what comes of it is not ours to tell.
+func stanceOnCall(id ID) stance {
+	switch id {
+	case TorchDType, TorchQScheme, TorchStorage:
+		return refuses // these are no classes there
 	}
-	return m.misfit(args, "stands for the arguments of a call")
+	return unsure
+}
+
+// unpacked is a call whose arguments are no tuple. The unpickler that is
+// written in Python, and PyTorch's, take anything that can be unpacked.
+func (m *machine) unpacked(callee, args ref, isNew bool) error {
+	if m.scan && m.computed(args) {
+		return m.opaque(callee, args, "called with arguments that are the %s", unsure)
+	}
+	wrong := m.misfit(args, "stands for the arguments of a call")
+	if m.g.kind(args) != KindList {
+		return wrong
+	}
+	if err := m.strict(wrong); err != nil {
+		return err
+	}
+	n := m.g.node(args)
+	m.toil += copySteps * int64(n.n)
+	if err := m.settle(); err != nil {
+		return err
+	}
+	at := len(m.stack)
+	for i := range n.n {
+		if err := m.push(m.g.elem(n.a + i)); err != nil {
+			return err
+		}
+	}
+	tuple, err := m.sequence(m.stack[at:])
+	m.stack = m.stack[:at]
+	if err != nil {
+		return err
+	}
+	return m.call(callee, tuple, isNew)
 }
 
 // opaque refuses a call. A scan goes on with a value of which nothing is known
 // but who made it.
-func (m *machine) opaque(callee, args ref, why string) error {
-	if err := m.refuse("call", callee, why, args); err != nil {
+func (m *machine) opaque(callee, args ref, why string, torch stance) error {
+	if err := m.refuse("call", callee, why, args, torch); err != nil {
 		return err
 	}
 	if err := m.event(UseCall, callee, args, false); err != nil {
@@ -205,7 +238,7 @@ func (m *machine) opBuild() error {
 		return err
 	}
 	if !ok {
-		if err := m.refuse("build", target, "BUILD gives it %s, which it does not take", state); err != nil {
+		if err := m.refuse("build", target, "BUILD gives it %s, which it does not take", state, m.stanceOnState(target, state)); err != nil {
 			return err
 		}
 	}
@@ -213,6 +246,30 @@ func (m *machine) opBuild() error {
 		return err
 	}
 	return m.setState(target, state)
+}
+
+// stanceOnState is what PyTorch's restricted loader makes of a state that we
+// do not take. It updates the __dict__ of an OrderedDict and of what is of a
+// class on its list with any dict, and tries set_ on a tensor.
+func (m *machine) stanceOnState(target, state ref) stance {
+	id := m.g.id(target)
+	switch m.g.kind(target) {
+	case KindGlobal:
+		return refuses
+	case KindObject:
+		if own := m.g.global(target); own != nil && !takenByTorch(own.Module, own.Name) {
+			return takes // the name was refused
+		}
+		return unsure
+	case KindDict:
+		if id == DefaultDict {
+			return takes // the name was refused
+		}
+	}
+	if m.g.kind(state) == KindDict {
+		return takes
+	}
+	return unsure
 }
 
 // setState stores the state of a value.
@@ -248,7 +305,7 @@ func (m *machine) setAttr(r ref, a attr, has bool) error {
 // change is APPEND, SETITEM or ADDITEMS on what is not ours to change: a call
 // of a method, once a loader runs it.
 func (m *machine) change(target ref, items []ref, why string) error {
-	if err := m.refuse("change", target, why, refAbsent); err != nil {
+	if err := m.refuse("change", target, why, refAbsent, refuses); err != nil {
 		return err
 	}
 	last := refAbsent

@@ -19,7 +19,7 @@ const tableCost = 128
 // to itself only, so that no hash ever walks a tree. The hash is seeded: no
 // choice of keys makes a table slow.
 type table struct {
-	slots []uint32 // index of the key + 1, or 0
+	slots []uint64 // 0, or the upper half of the hash and the index of the key + 1
 	count int
 }
 
@@ -112,11 +112,12 @@ func (m *machine) findKey(r ref, n *node, key ref, stride uint32) (at uint32, fo
 	if err != nil {
 		return 0, false, err
 	}
-	slot := m.slot(t, n, key, stride)
-	if t.slots[slot] != 0 {
-		return t.slots[slot] - 1, true, nil
+	hash := m.hash(key)
+	slot := m.slot(t, n, key, hash, stride)
+	if found := uint32(t.slots[slot]); found != 0 {
+		return found - 1, true, nil
 	}
-	t.slots[slot] = n.n + 1
+	t.slots[slot] = hash&^indexMask | uint64(n.n+1)
 	t.count++
 	return 0, false, nil
 }
@@ -137,27 +138,50 @@ func (m *machine) table(r ref, n *node, stride uint32) (*table, error) {
 	if 2*(t.count+1) <= len(t.slots) {
 		return t, nil
 	}
-	slots, err := limits.MakeWork[uint32](&m.tmp, max(4*smallTable, 2*len(t.slots)))
+	slots, err := limits.MakeWork[uint64](&m.tmp, max(4*smallTable, 2*len(t.slots)))
 	if err != nil {
 		return nil, err
 	}
-	m.tmp.Give(4 * int64(len(t.slots)))
+	old := t.slots
 	t.slots, t.count = slots, int(n.n)
-	for i := range n.n {
-		key := m.g.elem(n.a + i*stride)
-		slots[m.slot(t, n, key, stride)] = i + 1
+	if old == nil {
+		for i := range n.n {
+			key := m.g.elem(n.a + i*stride)
+			t.enter(m.hash(key)&^indexMask | uint64(i+1))
+		}
 	}
+	for _, s := range old {
+		if s != 0 {
+			t.enter(s)
+		}
+	}
+	m.tmp.Give(8 * int64(len(old)))
 	return t, nil
 }
 
-// slot finds the slot of a key: its own, or the free one where it belongs.
-func (m *machine) slot(t *table, n *node, key ref, stride uint32) uint64 {
+// indexMask is the half of a slot that is an index. The other one is all of
+// the hash that a table uses, so that growing asks for no hash again.
+const indexMask = 1<<32 - 1
+
+// enter puts a slot where it belongs; its key is in no other.
+func (t *table) enter(s uint64) {
 	mask := uint64(len(t.slots) - 1)
-	i := m.hash(key) & mask
-	for t.slots[i] != 0 && !m.g.same(m.g.elem(n.a+(t.slots[i]-1)*stride), key) {
+	i := s >> 32 & mask
+	for t.slots[i] != 0 {
 		i = (i + 1) & mask
 	}
-	return i
+	t.slots[i] = s
+}
+
+// slot finds the slot of a key: its own, or the free one where it belongs.
+func (m *machine) slot(t *table, n *node, key ref, hash uint64, stride uint32) uint64 {
+	mask := uint64(len(t.slots) - 1)
+	for i := hash >> 32 & mask; ; i = (i + 1) & mask {
+		s := t.slots[i]
+		if s == 0 || s>>32 == hash>>32 && m.g.same(m.g.elem(n.a+uint32(s-1)*stride), key) {
+			return i
+		}
+	}
 }
 
 // hash agrees with same: what is the same has one hash.

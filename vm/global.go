@@ -142,7 +142,7 @@ func (m *machine) named(key, module, name string) (ref, error) {
 		return 0, err
 	}
 	if g.Status != Allowed {
-		return r, m.refuse("global", r, g.Reason, refAbsent)
+		return r, m.refuse("global", r, g.Reason, refAbsent, takes) // their list is asked apart
 	}
 	return r, nil
 }

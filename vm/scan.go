@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"cmp"
 	"io"
 	"iter"
 
@@ -35,10 +36,11 @@ func load(m *machine, whole bool) (*Graph, error) {
 // A Report is what [Scan] found.
 type Report struct {
 	// Graph is what was built, opaque values included. Its root is what STOP
-	// found, or None if Err stopped the machine before.
+	// found, or None if the machine did not come so far.
 	Graph *Graph
 	// Err is why the pickle is malformed, truncated, unsupported or over a
-	// limit, or nil. What was found before it is reported all the same.
+	// limit, or nil. What else was found is reported all the same: the scan
+	// goes on where some loader would.
 	Err error
 	// Safe is our verdict: every global is ours to build and every call typed.
 	// A pickle with an Err is not safe.
@@ -83,8 +85,10 @@ func scan(m *machine, whole bool) *Report {
 		WeightsOnly: m.weightsOnly(err),
 		events:      m.events,
 	}
+	if out.Err == nil || wire.ClassOf(err) == wire.Internal {
+		out.Err = cmp.Or(err, out.Err)
+	}
 	if err != nil {
-		out.Err = err
 		m.g.root = refNone
 	}
 	if f := m.verdicts.forbidden; f != nil {

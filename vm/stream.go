@@ -13,7 +13,9 @@ func (m *machine) opProto() error {
 		return err
 	}
 	if p > maxProtocol {
-		return wire.ErrUnsupported.With("protocol %d", p)
+		if err := m.strict(wire.ErrUnsupported.With("protocol %d", p)); err != nil {
+			return err
+		}
 	}
 	if m.op != 0 {
 		if err := m.strict(wire.ErrSyntax.With("PROTO is not the first instruction")); err != nil {

@@ -21,7 +21,10 @@ const (
 
 // A Verdict says whether a loader takes the pickle, and if not, why.
 type Verdict struct {
-	OK      bool
+	OK bool
+	// Unsure: nothing tells that the loader refuses the pickle, but whether a
+	// call or a state that it would try succeeds, the pickle alone does not say.
+	Unsure  bool
 	By      string // "anamnesis", "torch 2.15.0 weights_only"
 	Reasons []Reason
 	More    int // reasons left out
@@ -29,10 +32,20 @@ type Verdict struct {
 
 // A Reason is one thing that speaks against a pickle.
 type Reason struct {
-	Code string // "global", "call", "build", "change", "opcode", ...
-	Off  int64
-	Text string
+	Code   string // "global", "call", "build", "change", "opcode", ...
+	Off    int64
+	Unsure bool // it may speak against it
+	Text   string
 }
+
+// A stance is what PyTorch's restricted loader makes of what we refuse.
+type stance uint8
+
+const (
+	refuses stance = iota
+	unsure
+	takes
+)
 
 // maxReasons bounds the reasons of one verdict: a person reads them.
 const maxReasons = 64
@@ -68,13 +81,13 @@ func (v *Verdict) note(m *machine, code, text string, what ref) {
 	if what != refAbsent {
 		text = fmt.Sprintf(text, m.g.shape(what))
 	}
-	v.add(Reason{code, m.g.base + int64(m.op), text})
+	v.add(Reason{Code: code, Off: m.g.base + int64(m.op), Text: text})
 }
 
 // refuse is something that we do not do to what: the end of a load, a reason
 // against the pickle in a scan. Where with is a value, its shape takes the
-// place of %s in why.
-func (m *machine) refuse(code string, what ref, why string, with ref) error {
+// place of %s in why. The stance is that of PyTorch's restricted loader.
+func (m *machine) refuse(code string, what ref, why string, with ref, torch stance) error {
 	v := &m.verdicts
 	if len(v.safe.Reasons) == maxReasons && len(v.torch.Reasons) == maxReasons {
 		v.safe.More++
@@ -92,10 +105,10 @@ func (m *machine) refuse(code string, what ref, why string, with ref) error {
 	if v.forbidden == nil {
 		v.forbidden = f
 	}
-	if code != "global" { // that list is another one
-		v.torch.add(Reason{code, f.Off, f.text()})
+	if torch != takes {
+		v.torch.add(Reason{code, f.Off, torch == unsure, f.text()})
 	}
-	v.safe.add(Reason{code, f.Off, f.text()})
+	v.safe.add(Reason{Code: code, Off: f.Off, Text: f.text()})
 	return nil
 }
 
@@ -105,7 +118,7 @@ func (m *machine) weightsOnly(err error) Verdict {
 	v.By = WeightsOnlyLoader
 	for code, at := range m.verdicts.first {
 		if at != 0 {
-			v.add(Reason{"opcode", m.g.base + int64(at) - 1, "it has no instruction " + opcodes[code].name})
+			v.add(Reason{Code: "opcode", Off: m.g.base + int64(at) - 1, Text: "it has no instruction " + opcodes[code].name})
 		}
 	}
 	if err != nil {
@@ -113,12 +126,15 @@ func (m *machine) weightsOnly(err error) Verdict {
 	}
 	slices.SortStableFunc(v.Reasons, func(a, b Reason) int { return cmp.Compare(a.Off, b.Off) })
 	v.OK = len(v.Reasons) == 0
+	v.Unsure = !v.OK && v.More == 0 && !slices.ContainsFunc(v.Reasons, func(r Reason) bool { return !r.Unsure })
 	return v
 }
 
-// broken is an error as a reason.
+// broken is an error as a reason. What a ceiling of ours ended may go on
+// elsewhere.
 func broken(err error) Reason {
-	r := Reason{wire.ClassOf(err).String(), wire.NoOffset, err.Error()}
+	class := wire.ClassOf(err)
+	r := Reason{class.String(), wire.NoOffset, class == wire.Limit, err.Error()}
 	if placed, ok := errors.AsType[*wire.Error](err); ok {
 		r.Off = placed.Off
 	}
