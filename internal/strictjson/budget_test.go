@@ -32,6 +32,7 @@ func TestEachCeilingEndsTheReading(t *testing.T) {
 	}{
 		{limits.Depth, limits.Policy{MaxDepth: 2}},
 		{limits.Items, limits.Policy{MaxItems: 10}},
+		{limits.Items, limits.Policy{MaxItems: 120}},
 		{limits.StepCount, limits.Policy{MaxSteps: 10}},
 		{limits.Total, limits.Policy{MaxTotalBytes: 40}},
 		{limits.Total, limits.Policy{MaxTotalBytes: 400}},
@@ -72,7 +73,8 @@ func TestSpendingIsWhatTheDocumentSays(t *testing.T) {
 
 func TestReadingTakesNoMemoryForPlainText(t *testing.T) {
 	b := account(t, limits.Policy{MaxItems: 1 << 40, MaxSteps: 1 << 40})
-	text := strictjson.Text{Body: `{"a":[1,2,3],"name":"some text","nested":{"x":true,"y":null}}`}
+	text := strictjson.Text{Body: `{"a":[1,2,3],"name":"some text","nested":{"x":true,"y":null},"fields":{"p":0,"q":1}}`}
+	fields := []string{"p", "q"}
 	nums := make([]uint64, 0, 8)
 	read := func(d *strictjson.Decoder) error {
 		return d.Object(func(name string) error {
@@ -82,6 +84,9 @@ func TestReadingTakesNoMemoryForPlainText(t *testing.T) {
 				return err
 			case "name":
 				_, err := d.String()
+				return err
+			case "fields":
+				_, err := d.Fields(fields, func(int) error { return nil })
 				return err
 			}
 			return nil

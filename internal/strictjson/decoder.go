@@ -29,6 +29,7 @@ type Decoder struct {
 	name    int // where the name of the latest member begins
 	depth   int // open objects and arrays
 	entered int // levels charged: as many as were ever open at once
+	owed    int // items that have not been charged yet
 	seed    maphash.Seed
 }
 
@@ -71,7 +72,25 @@ func Decode(b *limits.Budget, text Text, read func(*Decoder) error) error {
 	if d.pos < len(text.Body) {
 		return d.Fail("", wire.ErrTrailing.With("after the end of the JSON value"))
 	}
-	return nil
+	return d.pay()
+}
+
+// itemBatch is how many items are charged at once: each charge reaches every
+// account above.
+const itemBatch = 32
+
+// item counts one member, or one element that is no number.
+func (d *Decoder) item() error {
+	if d.owed++; d.owed < itemBatch {
+		return nil
+	}
+	return d.pay()
+}
+
+func (d *Decoder) pay() error {
+	n := d.owed
+	d.owed = 0
+	return d.Fail("", d.b.Items(int64(n)))
 }
 
 func (d *Decoder) leave() {
@@ -90,7 +109,7 @@ func (d *Decoder) NameOff() int64 { return d.text.Off + int64(d.name) }
 // Rest is the text that has not been read.
 func (d *Decoder) Rest() string { return d.text.Body[d.pos:] }
 
-// Fail places a cause before the next byte.
+// Fail places a cause before the next byte; no cause gives no error.
 func (d *Decoder) Fail(where string, cause error) error { return d.FailAt(where, d.Off(), cause) }
 
 // FailAt places a cause at an offset of the file.

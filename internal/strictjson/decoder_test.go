@@ -326,3 +326,67 @@ func TestPlacesCountFromTheFile(t *testing.T) {
 		t.Errorf("in an array: %v", inArray)
 	}
 }
+
+func TestFieldsAreThoseOfTheList(t *testing.T) {
+	list := []string{"dtype", "shape", "x"}
+	read := func(text string) (got string, has uint64, err error) {
+		err = decode(t, text, false, func(d *strictjson.Decoder) (err error) {
+			has, err = d.Fields(list, func(i int) error {
+				got += list[i]
+				if i == 2 {
+					return nil // left unread
+				}
+				n, err := d.Uint(9)
+				got += fmt.Sprint(n, " ")
+				return err
+			})
+			return err
+		})
+		return got, has, err
+	}
+	for _, c := range []struct {
+		text string
+		got  string
+		has  uint64
+	}{
+		{`{}`, "", 0},
+		{`{"dtype":1,"shape":2,"x":[3]}`, "dtype1 shape2 x", 7},
+		{`{"x":"","shape":2}`, "xshape2 ", 6},
+		{` { "shape" : 2 , "dtype" : 1 } `, "shape2 dtype1 ", 3},
+		{`{"\u0064type":1,"sh\u0061pe":2}`, "dtype1 shape2 ", 3},
+		{`{"dtype":1,"x":0}`, "dtype1 x", 5},
+	} {
+		if got, has, err := read(c.text); err != nil || got != c.got || has != c.has {
+			t.Errorf("%s: %q, %b: %v", c.text, got, has, err)
+		}
+	}
+	for _, c := range []struct {
+		text  string
+		cause *wire.Cause
+		off   int64
+	}{
+		{`{"dtype":1,"dtype":1}`, wire.ErrDuplicate, 11},
+		{`{"dtype":1,"\u0064type":1}`, wire.ErrDuplicate, 11},
+		{`{"x":1,"shape":2,"x":3}`, wire.ErrDuplicate, 17},
+		{`{"dtype":1,"y":1}`, wire.ErrSyntax, 11},
+		{`{"dtyp":1}`, wire.ErrSyntax, 1},
+		{`{"dtype\u0000":1}`, wire.ErrSyntax, 1},
+		{`{"":1}`, wire.ErrSyntax, 1},
+		{`{"dtype" 1}`, wire.ErrSyntax, 9},
+		{`{"dtype":1,}`, wire.ErrSyntax, 11},
+		{`{"dtype":1 "shape":2}`, wire.ErrSyntax, 11},
+		{`{"dtype`, wire.ErrSyntax, 7},
+		{`{"dtype"`, wire.ErrSyntax, 8},
+		{`{"dtype":`, wire.ErrSyntax, 9},
+		{`{"dtype":x}`, wire.ErrSyntax, 9},
+		{`{"x":x}`, wire.ErrSyntax, 5},
+		{`{"dtype":1`, wire.ErrSyntax, 10},
+		{`{"dt` + "\xff" + `":1}`, wire.ErrText, 4},
+		{`[]`, wire.ErrSyntax, 0},
+	} {
+		_, _, err := read(c.text)
+		if cause, off := problem(err); cause != error(c.cause) || off != c.off {
+			t.Errorf("%s: %v at %d", c.text, err, off)
+		}
+	}
+}

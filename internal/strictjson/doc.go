@@ -19,7 +19,7 @@
 //
 //	depth  one level per open object or array
 //	items  one per object member, one per array element that is no number,
-//	       literal or null
+//	       literal or null; charged 32 at a time
 //	steps  one per value and per member name
 //	bytes  text that an escape makes different from the source; 10 to 40
 //	       per member of an object of more than 8 (the duplicate check)

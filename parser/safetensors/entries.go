@@ -13,13 +13,9 @@ import (
 // metadataKey is the one name that no tensor has.
 const metadataKey = "__metadata__"
 
-// The fields of a tensor's entry, all of them required.
-const (
-	hasDType = 1 << iota
-	hasShape
-	hasOffsets
-	hasAll = hasDType | hasShape | hasOffsets
-)
+// The fields of a tensor's entry, all of them required, in the order in which
+// the reference writes them.
+var fields = []string{"dtype", "shape", "data_offsets"}
 
 // An entry is the tensor that is being read.
 type entry struct {
@@ -105,17 +101,17 @@ func (e *entry) metadata(key string) error {
 
 func (e *entry) tensor(name string) error {
 	start := e.json.Off()
-	var err error
-	if e.h.Infos, err = limits.Grow(e.b, e.h.Infos, 1); err != nil {
+	if err := e.room(); err != nil {
 		return e.fail("", start, err)
 	}
 	e.h.Infos = e.h.Infos[:len(e.h.Infos)+1]
 	e.info = &e.h.Infos[len(e.h.Infos)-1] // zero: nothing is ever taken away
-	e.info.Name, e.has = name, 0
-	if err := e.json.Object(e.field); err != nil {
+	e.info.Name = name
+	has, err := e.json.Fields(fields, e.field)
+	if err != nil {
 		return err
 	}
-	if e.has != hasAll {
+	if has != 1<<len(fields)-1 {
 		return e.fail("", start, wire.ErrMissing.With("an entry has dtype, shape and data_offsets"))
 	}
 	if err := e.size(); err != nil {
@@ -126,25 +122,34 @@ func (e *entry) tensor(name string) error {
 			e.first = name
 		}
 	}
-	e.places, err = limits.Append(e.b, e.places, e.at)
-	return e.fail("", start, err)
+	e.places = append(e.places, e.at)
+	return nil
 }
 
-func (e *entry) field(name string) error {
-	switch name {
-	case "dtype":
-		e.has |= hasDType
+// room makes room for one tensor more, if the count was too low.
+func (e *entry) room() (err error) {
+	if len(e.h.Infos) == cap(e.h.Infos) {
+		if e.h.Infos, err = limits.Grow(e.b, e.h.Infos, 1); err != nil {
+			return err
+		}
+	}
+	if len(e.places) == cap(e.places) {
+		e.places, err = limits.Grow(e.b, e.places, 1)
+	}
+	return err
+}
+
+func (e *entry) field(i int) error {
+	switch i {
+	case 0:
 		text, err := e.json.String()
 		e.info.Stored, e.info.DType = text, parseDType(text)
 		return err
-	case "shape":
-		e.has |= hasShape
+	case 1:
 		return e.shape()
-	case "data_offsets":
-		e.has |= hasOffsets
+	default:
 		return e.offsets()
 	}
-	return e.fail("", e.json.NameOff(), wire.ErrSyntax.With("field %s is not dtype, shape or data_offsets", wire.Quote(name)))
 }
 
 // shapeBlock is how many dimensions are allocated at once.
