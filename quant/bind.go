@@ -147,18 +147,11 @@ func (s *set) find(name string) (*tensor.Info, bool) {
 	return &s.infos[i], true
 }
 
-// bind asks every row of the table about one tensor, unless ComfyUI declares it.
-// Two rows that both bind it are an error that names both, unless the options
-// decide.
+// bind asks every row of the table about one tensor. Two rows that both bind it
+// are an error that names both, unless the options or the file itself decide.
 func (s *set) bind(i int) (*Weight, error) {
-	if w, err := bindComfy(s, &s.infos[i]); w != nil || err != nil {
-		if err == nil {
-			w.Scheme, err = "ComfyUI", s.claim(w)
-		}
-		return w, err
-	}
 	var found *Weight
-	for _, row := range schemes {
+	for k, row := range schemes {
 		w, err := row.bind(s, &s.infos[i])
 		if err != nil {
 			return nil, err
@@ -167,6 +160,10 @@ func (s *set) bind(i int) (*Weight, error) {
 			continue
 		}
 		w.Scheme = row.name
+		if k == 0 {
+			found = w
+			break
+		}
 		switch {
 		case found == nil || s.o.Scheme == row.name:
 			found = w
@@ -177,10 +174,7 @@ func (s *set) bind(i int) (*Weight, error) {
 	if found == nil {
 		return nil, nil
 	}
-	if err := s.claim(found); err != nil {
-		return nil, err
-	}
-	return found, nil
+	return found, s.claim(found)
 }
 
 // claim marks the parts as taken and proves that the weight can be held.
