@@ -72,15 +72,40 @@ func takesValue(node *kong.Node, arg string) bool {
 	return false
 }
 
+// unknownCommand says that the first word is no command, and what was meant if
+// it is a path.
+func unknownCommand(model *kong.Application, args []string) error {
+	for i, a := range args {
+		switch {
+		case strings.HasPrefix(a, "-"), i > 0 && takesValue(model.Node, args[i-1]):
+		case child(model.Node, a) != nil:
+			return nil
+		case strings.ContainsAny(a, "./"):
+			return usage{fmt.Sprintf("%q is no command: amn inspect %s, perhaps (amn --help lists all)", a, a)}
+		default:
+			return usage{fmt.Sprintf("%q is no command (amn --help lists them)", a)}
+		}
+	}
+	return nil
+}
+
 // usageError is an error of class Usage that says where help is.
-func usageError(k *kong.Kong, err error) error {
+func usageError(err error) error {
 	help := "amn --help"
 	if pe, ok := err.(*kong.ParseError); ok && pe.Context != nil {
 		if cmd := pe.Context.Selected(); cmd != nil {
-			help = cmd.FullPath() + " --help"
+			help = commandPath(cmd) + " --help"
 		}
 	}
-	return fmt.Errorf("%w (%s lists what is there)", usage{wire.Clean(err.Error(), 1024)}, help)
+	return usage{fmt.Sprintf("%v (%s lists what is there)", err, help)}
+}
+
+// commandPath is the words that call a command: "amn limits show".
+func commandPath(node *kong.Node) string {
+	if node.Parent == nil {
+		return "amn"
+	}
+	return commandPath(node.Parent) + " " + node.Name
 }
 
 // usage is wrong arguments.
@@ -88,3 +113,17 @@ type usage struct{ text string }
 
 func (u usage) Error() string { return u.text }
 func (u usage) Unwrap() error { return wire.ErrUsage }
+
+// A word is an argument as it was given. Kong passes strings through JSON, which
+// loses bytes that are not UTF-8.
+type word string
+
+// Decode implements kong.MapperValue.
+func (w *word) Decode(ctx *kong.DecodeContext) error {
+	t, err := ctx.Scan.PopValue("word")
+	if err != nil {
+		return err
+	}
+	*w = word(t.String())
+	return nil
+}

@@ -13,8 +13,8 @@ import (
 
 // fileArgs are the arguments of a command that reads files.
 type fileArgs struct {
-	Paths     []string `arg:"" name:"path" help:"Files, folders, ollama:NAME, or - for standard input."`
-	Recursive bool     `short:"r" help:"Go down into folders below."`
+	Paths     []word `arg:"" name:"path" help:"Files, folders, ollama:NAME, or - for standard input."`
+	Recursive bool   `short:"r" help:"Go down into folders below."`
 }
 
 // source is one model to report about.
@@ -28,7 +28,8 @@ type source struct {
 // each reports about every model that the arguments name, in their order. What
 // is wrong with a file is in its report; each returns only what ends the command.
 func (s *session) each(ctx context.Context, args *fileArgs, opts reportOptions, print func(*report) error) error {
-	for i, path := range args.Paths {
+	for i, arg := range args.Paths {
+		path := string(arg)
 		if path == "-" {
 			if err := s.one(ctx, s.stdin(ctx), opts, i > 0 || len(args.Paths) > 1, print); err != nil {
 				return err

@@ -52,8 +52,7 @@ func (formatsCmd) Run(s *session) error {
 	s.line("")
 	s.line("Refused by name, with what to do:")
 	for _, f := range parser.Recognized() {
-		s.line("  %s", f.What)
-		s.line("      %s", f.Advice)
+		s.out.WriteString("  " + f.What + ": " + f.Advice + "\n")
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ type globals struct {
 	JSON  bool `help:"Print JSON: one object per file, one per line."`
 	Quiet bool `short:"q" help:"No progress and no summary, only results and errors."`
 
-	Limits   string    `group:"limits" placeholder:"FILE|PROFILE" help:"Policy to hold files to: a profile (server, strict, edge) or a JSON file as amn limits show prints it. Files are then verified."`
+	Limits   word      `group:"limits" placeholder:"FILE|PROFILE" help:"Policy to hold files to: a profile (server, strict, edge) or a JSON file as amn limits show prints it. Files are then verified."`
 	Ceilings axisFlags `embed:"" group:"limits"`
 	MaxSpool string    `group:"limits" placeholder:"SIZE" default:"8GiB" help:"Most that is kept of a pipe on standard input, in a temporary file (${default})."`
 }
@@ -52,7 +52,7 @@ func (f *axisFlags) lay(p *limits.Policy) error {
 	for _, axis := range limits.Axes() {
 		if text := given[axis]; text != "" {
 			if err := p.Set(axis, text); err != nil {
-				return usage{fmt.Sprintf("%s: %v", axis.Flag(), err)}
+				return fmt.Errorf("%s: %w", axis.Flag(), err)
 			}
 		}
 	}
@@ -67,7 +67,7 @@ var flagGroups = []kong.Group{
 func (s *session) resolve(g *globals) error {
 	s.flags, s.json, s.quiet, s.gate = g, g.JSON, g.Quiet, g.Limits != ""
 	var err error
-	if s.policy, err = readPolicy(g.Limits); err != nil {
+	if s.policy, err = readPolicy(string(g.Limits)); err != nil {
 		return fmt.Errorf("--limits: %w", err)
 	}
 	if err := g.Ceilings.lay(&s.policy); err != nil {

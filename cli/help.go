@@ -71,10 +71,7 @@ func helpText(app *kong.Application, node *kong.Node) string {
 
 // usageLine is the command with its arguments.
 func usageLine(node *kong.Node) string {
-	s := "amn"
-	for _, n := range strings.Fields(node.Path()) {
-		s += " " + n
-	}
+	s := commandPath(node)
 	for _, p := range node.Positional {
 		s += " " + p.Summary()
 	}
@@ -103,20 +100,20 @@ func (h *helpWriter) flags(list []*kong.Flag) {
 	h.section("Flags:")
 	for _, f := range list {
 		if f.Group == nil && !f.Hidden {
-			h.row(flagText(f), f.Help)
+			h.row(flagUsage(f), f.Help)
 		}
 	}
 	for _, g := range flagGroups {
 		h.section("%s", g.Title)
 		for _, f := range list {
 			if f.Group != nil && f.Group.Key == g.Key && !f.Hidden {
-				h.row(flagText(f), f.Help)
+				h.row(flagUsage(f), f.Help)
 			}
 		}
 	}
 }
 
-func flagText(f *kong.Flag) string {
+func flagUsage(f *kong.Flag) string {
 	s := "    --" + f.Name
 	if f.Short != 0 {
 		s = "-" + string(f.Short) + ", --" + f.Name

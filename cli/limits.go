@@ -42,7 +42,7 @@ func (c *limitsShowCmd) Run(s *session) error {
 			return usage{"a profile and --limits say two things: give one"}
 		}
 		if err := s.flags.Ceilings.lay(&p); err != nil {
-			return err
+			return usage{err.Error()}
 		}
 	}
 	text, err := p.MarshalJSON()

@@ -79,18 +79,18 @@ func run(ctx context.Context, args []string, stdio Stdio) (code int) {
 	s := newSession(stdio)
 	defer func() {
 		if p := recover(); p != nil {
-			s.out.Flush()
-			s.complain("", wire.ErrInternal.With("panic: %s", wire.Clean(fmt.Sprint(p), 512)))
+			fmt.Fprintf(s.err, "amn: internal error: panic: %s\n", wire.Clean(fmt.Sprint(p), 512))
 			code = wire.Internal.ExitCode()
 		}
 	}()
 	err := s.command(ctx, args)
-	if flushed := s.out.Flush(); flushed != nil {
-		err = flushed
-	}
+	flushed := s.out.Flush()
 	switch {
-	case errors.Is(err, syscall.EPIPE):
+	case errors.Is(flushed, syscall.EPIPE):
 		return brokenPipe
+	case flushed != nil:
+		fmt.Fprintf(s.err, "amn: %s\n", tidy(flushed.Error(), wire.MaxMessage))
+		return wire.Internal.ExitCode()
 	case err != nil:
 		s.complain("", err)
 		s.note(err)
@@ -110,6 +110,9 @@ func (s *session) command(ctx context.Context, args []string) error {
 		s.usage(k)
 		return nil
 	}
+	if err := unknownCommand(k.Model, args); err != nil {
+		return err
+	}
 	exited := false
 	k.Exit = func(int) { exited = true }
 	parsed, err := k.Parse(permute(k.Model, args))
@@ -117,10 +120,10 @@ func (s *session) command(ctx context.Context, args []string) error {
 	case exited: // help was printed
 		return nil
 	case err != nil:
-		return usageError(k, err)
+		return usageError(err)
 	}
 	if err := s.resolve(&a.globals); err != nil {
-		return usageError(k, err)
+		return usage{err.Error()}
 	}
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	return parsed.Run(s)

@@ -16,9 +16,9 @@ import (
 type parseCmd struct {
 	fileArgs `embed:""`
 
-	Tensor []string `sep:"none" placeholder:"GLOB" help:"List only tensors whose name matches: * any text, ? one character, [a-z] one of a range. May be given several times."`
-	Sort   string   `enum:"file,name,size" default:"file" help:"Order: ${enum}."`
-	Usage  bool     `help:"Print what the file took of each limit."`
+	Tensor []word `sep:"none" placeholder:"GLOB" help:"List only tensors whose name matches: * any text, ? one character, [a-z] one of a range. May be given several times."`
+	Sort   string `enum:"file,name,size" default:"file" help:"Order: ${enum}."`
+	Usage  bool   `help:"Print what the file took of each limit."`
 }
 
 func (parseCmd) Help() string {
@@ -37,7 +37,7 @@ func (parseCmd) examples() []example {
 // Run implements the command.
 func (c *parseCmd) Run(ctx context.Context, s *session) error {
 	for _, g := range c.Tensor {
-		if _, err := path.Match(glob(g), ""); err != nil {
+		if _, err := path.Match(glob(string(g)), ""); err != nil {
 			return usage{fmt.Sprintf("--tensor: %q is no pattern", g)}
 		}
 	}
@@ -77,8 +77,8 @@ func (c *parseCmd) pick(r *report) iter.Seq[tensor.Info] {
 func glob(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
 
 func (c *parseCmd) matches(name string) bool {
-	return len(c.Tensor) == 0 || slices.ContainsFunc(c.Tensor, func(g string) bool {
-		ok, _ := path.Match(glob(g), glob(name))
+	return len(c.Tensor) == 0 || slices.ContainsFunc(c.Tensor, func(g word) bool {
+		ok, _ := path.Match(glob(string(g)), glob(name))
 		return ok
 	})
 }

@@ -3,8 +3,8 @@ package cli
 import (
 	"errors"
 	"iter"
-	"unicode/utf8"
 
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -43,11 +43,7 @@ func jsonError(o *jsonObject, err error) {
 	if e, ok := errors.AsType[*spoolError](err); ok {
 		jsonLimit(o, "spool", e.limit+1, e.limit, "--max-spool")
 	}
-	message := err.Error()
-	if !utf8.ValidString(message) {
-		message = tidy(message, len(message)*8)
-	}
-	o.field("message", message)
+	o.field("message", tidy(err.Error(), wire.MaxMessage))
 }
 
 func jsonLimit(o *jsonObject, axis string, want, left int64, flag string) {
@@ -62,7 +58,11 @@ func jsonModel(o *jsonObject, r *report, list iter.Seq[tensor.Info]) {
 	o.field("bodies", r.bodies())
 	o.object("totals", func(o *jsonObject) { jsonGroup(o, &r.total) })
 	if s, ok := r.model.(sharded); ok {
-		o.field("files", s.FileNames())
+		o.list("files", func(add func(func(*jsonObject))) {
+			for _, name := range s.FileNames() {
+				add(func(o *jsonObject) { o.text("path", name) })
+			}
+		})
 	}
 	o.list("metadata", func(add func(func(*jsonObject))) {
 		for key, value := range r.model.Meta() {

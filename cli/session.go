@@ -7,7 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -74,12 +76,24 @@ func message(path string, err error) string {
 // hintFor says which flag raises the limit that was reached.
 func hintFor(err error, p *limits.Policy) string {
 	if e, ok := errors.AsType[*limits.Error](err); ok {
-		return fmt.Sprintf("%s raises it; it is %s", e.Axis.Flag(), axisText(e.Axis, p.Limit(e.Axis)))
+		return fmt.Sprintf("%s raises it; it is %s", e.Axis.Flag(), flagText(e.Axis, p.Limit(e.Axis)))
 	}
 	if e, ok := errors.AsType[*spoolError](err); ok {
 		return fmt.Sprintf("--max-spool raises it; it is %s", limits.FormatSize(e.limit))
 	}
 	return ""
+}
+
+// flagText is a ceiling as its flag takes it.
+func flagText(a limits.Axis, n int64) string {
+	switch a {
+	case limits.SingleAlloc, limits.Total, limits.WorkingSet:
+		return limits.FormatSize(n)
+	case limits.Time:
+		return limits.FormatTimeout(time.Duration(n))
+	default:
+		return strconv.FormatInt(n, 10)
+	}
 }
 
 // tidy cleans text that may quote a file or an argument, its quotes left alone.
@@ -114,4 +128,9 @@ func cutBytes(s string, limit int) string {
 }
 
 // showPath is a path as it may reach a terminal, whole.
-func showPath(path string) string { return tidy(path, 4096) }
+func showPath(path string) string {
+	if path == "-" {
+		return "standard input"
+	}
+	return tidy(path, 4096)
+}

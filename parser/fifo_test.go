@@ -5,10 +5,9 @@ package parser_test
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -23,7 +22,7 @@ func TestWhatIsNoFileIsNeverOpened(t *testing.T) {
 		"ok/model.safetensors":                 string(shard("a")),
 	})
 	for _, name := range []string{"pipe.npz", "set/model-00002-of-00002.safetensors", "ok/config.json"} {
-		if err := unix.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
+		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
 			t.Skipf("no FIFO here: %v", err)
 		}
 	}

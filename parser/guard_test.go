@@ -25,8 +25,7 @@ type panicking struct {
 
 func (p *panicking) ReadAt(b []byte, off int64) (int, error) {
 	if p.left.Add(-1) < 0 {
-		var none map[string]int
-		none["x"] = 1
+		_ = b[len(b):][off&1]
 	}
 	return p.ReaderAt.ReadAt(b, off)
 }
@@ -86,7 +85,7 @@ func TestAPanicIsContained(t *testing.T) {
 			return
 		}
 		panicked++
-		if parser.ClassOf(err) != parser.Internal || !strings.Contains(err.Error(), "panic in ") || !strings.Contains(err.Error(), "nil map") {
+		if parser.ClassOf(err) != parser.Internal || !strings.Contains(err.Error(), "panic in ") || !strings.Contains(err.Error(), "index out of range") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -106,9 +106,6 @@ func regular(mode fs.FileMode) error {
 
 // admitted detects the format and asks the policy about it.
 func admitted(r io.ReaderAt, size int64, b *limits.Budget) (*format, *tensor.Finding, error) {
-	if err := b.Err(); err != nil {
-		return nil, nil, err
-	}
 	f, alias, err := detect(r, size, b)
 	if err == nil {
 		err = refused(f, b)

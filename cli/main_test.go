@@ -1,0 +1,107 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/cli"
+)
+
+var update = flag.Bool("update", false, "rewrite what the tests compare with")
+
+// runAsProgram makes this test binary the program, for tests that need a process
+// of its own: signals, closed pipes.
+const runAsProgram = "AMN_TEST_RUN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(runAsProgram) != "" {
+		os.Exit(cli.Main(context.Background(), os.Args[1:], cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	}
+	os.Exit(m.Run())
+}
+
+// result is what a run of the program left.
+type result struct {
+	out, err string
+	code     int
+}
+
+// amn runs the program in this process.
+func amn(t testing.TB, in io.Reader, args ...string) result {
+	t.Helper()
+	return wide(t, 0, in, args...)
+}
+
+// wide runs it as if on a terminal of so many columns.
+func wide(t testing.TB, columns int, in io.Reader, args ...string) result {
+	t.Helper()
+	var out, err bytes.Buffer
+	if in == nil {
+		in = strings.NewReader("")
+	}
+	code := cli.Main(t.Context(), args, cli.Stdio{In: in, Out: &out, Err: &err, Columns: columns})
+	return result{out.String(), err.String(), code}
+}
+
+// run runs it with streams of the caller's.
+func run(t testing.TB, in io.Reader, out, err io.Writer, args ...string) int {
+	t.Helper()
+	return cli.Main(t.Context(), args, cli.Stdio{In: in, Out: out, Err: err})
+}
+
+// demo is the folder of the model that the documents show.
+const demo = "../testdata/demo"
+
+// workplace is a folder with the files that help and transcripts name.
+func workplace(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	copyTree(t, dir, demo)
+	copyTree(t, filepath.Join(dir, "models", "tiny"), filepath.Join(demo, "sharded"))
+	copyFile(t, filepath.Join(dir, "models", "weights.npz"), filepath.Join(demo, "weights.npz"))
+	copyFile(t, filepath.Join(dir, "upload.npz"), filepath.Join(demo, "weights.npz"))
+	write(t, filepath.Join(dir, "pointer.safetensors"), "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 132735\n")
+	write(t, filepath.Join(dir, "page.gguf"), "<!DOCTYPE html>\n<html><title>Sign in</title>\n")
+	write(t, filepath.Join(dir, "empty.npz"), "")
+	model := load(t, filepath.Join(demo, "model.safetensors"))
+	write(t, filepath.Join(dir, "cut.safetensors"), model[:len(model)-100])
+	write(t, filepath.Join(dir, "renamed.npz"), model)
+	return dir
+}
+
+func copyTree(t testing.TB, to, from string) {
+	t.Helper()
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func copyFile(t testing.TB, to, from string) {
+	t.Helper()
+	write(t, to, load(t, from))
+}
+
+func load(t testing.TB, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func write(t testing.TB, path, data string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(data), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
