@@ -1,0 +1,332 @@
+package pth
+
+import (
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/parser/zip"
+)
+
+// The records of an archive that torch.save writes, without the prefix that
+// all share.
+const (
+	recPickle    = "data.pkl"
+	recVersion   = "version"
+	recVersion6  = ".data/version" // where versions from 6 on are written
+	recOrder     = "byteorder"
+	recFormat    = ".format_version"
+	recAlignment = ".storage_alignment"
+	recID        = ".data/serialization_id"
+	recData      = "data/"
+)
+
+const (
+	// maxVersion is kMaxSupportedFileFormatVersion of torch 2.15's
+	// caffe2/serialize/versions.h; the lowest is 1.
+	maxVersion = 10
+	// maxFormat is the highest .format_version that torch's sources speak of.
+	maxFormat = 2
+	// maxSmall bounds the records that are read as a number or a word.
+	maxSmall = 16
+	// idLen is the length of a serialization id: two numbers of 20 digits.
+	idLen = 40
+	// defaultAlignment is what torch's reader takes without a record.
+	defaultAlignment = 64
+)
+
+// An archive is a torch ZIP whose records are known by name.
+type archive struct {
+	*zip.Archive
+	b      *limits.Budget
+	prefix string
+	pickle int // member of data.pkl
+	small  [smallCount]int
+	data   []int32       // members under data/
+	keys   *wire.NameSet // their keys
+	order  tensor.Order
+}
+
+// The small records, in the order in which they are checked.
+const (
+	smallVersion = iota
+	smallVersion6
+	smallOrder
+	smallFormat
+	smallAlignment
+	smallCount
+)
+
+var smallRecords = [smallCount]string{recVersion, recVersion6, recOrder, recFormat, recAlignment}
+
+// openArchive sorts the members of a and reads the small ones.
+func openArchive(a *zip.Archive, b *limits.Budget, found *tensor.Findings) (*archive, error) {
+	out := &archive{Archive: a, b: b, pickle: -1}
+	for i := range out.small {
+		out.small[i] = -1
+	}
+	if err := out.recognize(); err != nil {
+		return nil, err
+	}
+	keys, err := wire.NewNameSet(b, len(out.data), out.key)
+	if err != nil {
+		return nil, err
+	}
+	out.keys = keys
+	if err := out.sort(found); err != nil {
+		return nil, err
+	}
+	if err := out.readSmall(); err != nil {
+		return nil, err
+	}
+	return out, out.checkAlignment(found)
+}
+
+// recognize finds the prefix and names the archives that are something else.
+func (a *archive) recognize() error {
+	if len(a.Members) == 0 {
+		return fail("", wire.NoOffset, wire.ErrMissing.With("empty archive: no record data.pkl"))
+	}
+	first := a.Members[0].Name
+	slash := strings.IndexByte(first, '/')
+	if slash <= 0 {
+		return a.fail(0, wire.ErrUnsupported.With("ZIP archive that torch.save did not write: its members lie in no folder"))
+	}
+	a.prefix = first[:slash+1]
+	pickle := false
+	for i := range a.Members {
+		rest, ok := strings.CutPrefix(a.Members[i].Name, a.prefix)
+		if !ok {
+			return a.fail(i, wire.ErrMismatch.With("member lies outside the archive's folder %s", wire.Quote(a.prefix)))
+		}
+		if other := otherArchive(rest); other != "" {
+			return a.fail(i, wire.ErrUnsupported.With("%s", other))
+		}
+		pickle = pickle || rest == recPickle
+	}
+	if !pickle {
+		return a.fail(0, wire.ErrMissing.With("record data.pkl"))
+	}
+	for i := range a.Members {
+		if a.Members[i].Method != zip.Store {
+			return a.fail(i, wire.ErrUnsupported.With("deflated record: torch stores, and its loader does not notice a broken stream"))
+		}
+	}
+	return nil
+}
+
+// otherArchive names the kind of archive that a record gives away.
+func otherArchive(rest string) string {
+	switch {
+	case rest == "constants.pkl", rest == "bytecode.pkl", strings.HasPrefix(rest, "code/"):
+		return "TorchScript archive: it holds code"
+	case rest == "archive_format", strings.HasPrefix(rest, "models/"), strings.HasPrefix(rest, "serialized_exported_program"):
+		return "PT2 archive (torch.export): it holds a program"
+	case rest == ".data/extern_modules", rest == ".data/python_version", strings.HasSuffix(rest, ".storage") && strings.HasPrefix(rest, ".data/"):
+		return "torch.package archive: it holds code"
+	default:
+		return ""
+	}
+}
+
+// sort gives every member its place.
+func (a *archive) sort(found *tensor.Findings) error {
+	for i := range a.Members {
+		rest := a.Members[i].Name[len(a.prefix):]
+		if key, ok := strings.CutPrefix(rest, recData); ok && key != "" {
+			data, err := limits.Append(a.b, a.data, int32(i))
+			if err != nil {
+				return a.fail(i, err)
+			}
+			a.data = data
+			if _, added, err := a.keys.Add(len(data) - 1); err != nil || !added {
+				return a.fail(i, orDuplicate(err))
+			}
+			continue
+		}
+		if err := a.place(i, rest, found); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func orDuplicate(err error) error {
+	if err == nil {
+		return wire.ErrDuplicate.With("storage record")
+	}
+	return err
+}
+
+// place is for a member that holds no storage.
+func (a *archive) place(i int, rest string, found *tensor.Findings) error {
+	if rest == recPickle {
+		a.pickle = i
+		return nil
+	}
+	for k, name := range smallRecords {
+		if rest == name {
+			a.small[k] = i
+			if size := a.Members[i].Size; size == 0 || size > maxSmall {
+				return a.fail(i, wire.ErrRange.With("record of %d bytes", size))
+			}
+			return nil
+		}
+	}
+	if rest == recID {
+		if size := a.Members[i].Size; size != idLen {
+			return a.fail(i, wire.ErrRange.With("serialization id of %d bytes, must be %d", size, idLen))
+		}
+		return nil
+	}
+	return a.extra(i, found)
+}
+
+// extra reports a member that torch.save does not write.
+func (a *archive) extra(i int, found *tensor.Findings) error {
+	m := &a.Members[i]
+	if a.b.Policy().RefuseUnknownMembers {
+		return a.fail(i, wire.ErrForbidden.With("the policy refuses members that the format does not know"))
+	}
+	f := tensor.Finding{Code: "pth.extra-member", Severity: tensor.Warning, Where: a.where(i), Off: m.HeaderOff,
+		Text: "torch.save writes no such member"}
+	if m.Size >= 4 {
+		var head [4]byte
+		if err := a.read(i, head[:]); err != nil {
+			return err
+		}
+		if string(head[:]) == "PK\x03\x04" {
+			f.Code, f.Severity, f.Text = "pth.nested-archive", tensor.Danger, "member is itself a ZIP archive, which is not looked into"
+		}
+	}
+	return found.Add(a.b, format, f)
+}
+
+// read reads the beginning of a member.
+func (a *archive) read(i int, p []byte) error {
+	r, _ := a.At(i)
+	if err := wire.ReadFull(r, p, 0); err != nil {
+		return a.fail(i, err)
+	}
+	return nil
+}
+
+// readSmall reads version, byte order, format version and alignment.
+func (a *archive) readSmall() error {
+	if a.small[smallVersion] >= 0 && a.small[smallVersion6] >= 0 {
+		return a.fail(a.small[smallVersion6], wire.ErrDuplicate.With("records version and .data/version: readers differ in which they take"))
+	}
+	if a.small[smallVersion] < 0 && a.small[smallVersion6] < 0 {
+		return fail("", wire.NoOffset, wire.ErrMissing.With("record version"))
+	}
+	for k, i := range a.small {
+		if i < 0 {
+			continue
+		}
+		text, err := a.text(i)
+		if err != nil {
+			return err
+		}
+		if err := a.smallRecord(k, text); err != nil {
+			return a.fail(i, err)
+		}
+	}
+	return nil
+}
+
+// text reads a small record through its checksum.
+func (a *archive) text(i int) (string, error) {
+	var p [maxSmall]byte
+	r, err := a.Open(a.b, i)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	n, err := io.ReadFull(r, p[:a.Members[i].Size])
+	if err != nil {
+		return "", a.fail(i, err)
+	}
+	return string(p[:n]), nil
+}
+
+func (a *archive) smallRecord(kind int, text string) error {
+	switch kind {
+	case smallOrder:
+		switch text {
+		case "little":
+		case "big":
+			a.order = tensor.Big
+		default:
+			return wire.ErrRange.With("byte order %s is neither little nor big", wire.Quote(text))
+		}
+		return nil
+	case smallVersion, smallVersion6:
+		n, err := number(strings.TrimSuffix(text, "\n"))
+		if err == nil && (n < 1 || n > maxVersion) {
+			err = wire.ErrUnsupported.With("version %d of the format, known are 1 to %d", n, maxVersion)
+		}
+		return err
+	case smallFormat:
+		n, err := number(text)
+		if err == nil && n > maxFormat {
+			err = wire.ErrUnsupported.With("record layout %d, known are 0 to %d", n, maxFormat)
+		}
+		return err
+	default:
+		n, err := number(text)
+		if err == nil && n == 0 {
+			err = wire.ErrRange.With("alignment 0")
+		}
+		return err
+	}
+}
+
+// number reads decimal digits and nothing else: Python's int() and C++'s
+// stoull differ on everything beyond.
+func number(text string) (int64, error) {
+	n, err := strconv.ParseUint(text, 10, 31)
+	if err != nil || text != strconv.FormatUint(n, 10) {
+		return 0, wire.ErrSyntax.With("%s is no number", wire.Quote(text))
+	}
+	return int64(n), nil
+}
+
+// checkAlignment reports storages that do not lie where torch's writer puts
+// them: loaders that map the file may compute offsets instead of reading them.
+func (a *archive) checkAlignment(found *tensor.Findings) error {
+	i, align := a.small[smallAlignment], int64(defaultAlignment)
+	if i >= 0 {
+		text, err := a.text(i)
+		if err != nil {
+			return err
+		}
+		if align, err = number(text); err != nil {
+			return a.fail(i, err)
+		}
+	}
+	for _, m := range a.data {
+		if at := a.Members[m].DataOff; at%align != 0 {
+			return found.Add(a.b, format, tensor.Finding{Code: "pth.alignment", Severity: tensor.Note, Where: a.where(int(m)), Off: at,
+				Text: "storage is not aligned to " + strconv.FormatInt(align, 10) + " bytes: the archive was written or packed again by another program"})
+		}
+	}
+	return nil
+}
+
+// key is the key of the k-th storage record.
+func (a *archive) key(k int) string {
+	return a.Members[a.data[k]].Name[len(a.prefix)+len(recData):]
+}
+
+func (a *archive) where(i int) string {
+	return "member " + strconv.Itoa(i) + " " + wire.Quote(a.Members[i].Name)
+}
+
+func (a *archive) fail(i int, cause error) error {
+	return fail(a.where(i), a.Members[i].HeaderOff, cause)
+}
+
+func fail(where string, off int64, cause error) error { return wire.At(format, where, off, cause) }

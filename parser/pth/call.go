@@ -1,0 +1,51 @@
+package pth
+
+import (
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/vm"
+)
+
+// A call is a global with arguments: an object of the pickle, or the function
+// and arguments that _rebuild_from_type_v2 is given.
+type call struct {
+	global *vm.Global
+	args   vm.Value
+	off    int64
+}
+
+func callOf(v vm.Value) call { return call{v.Global(), v.Args(), v.Off()} }
+
+func (c *call) fail(cause error) error {
+	return fail(wire.Clean(c.global.String(), wire.MaxQuoted), c.off, cause)
+}
+
+// want proves the number of arguments.
+func (c *call) want(low, high int) error {
+	if n := c.args.Len(); n < low || n > high {
+		return c.fail(wire.ErrSyntax.With("%d arguments", n))
+	}
+	return nil
+}
+
+// arg returns argument i, of one of these kinds.
+func (c *call) arg(i int, kinds ...vm.Kind) (vm.Value, error) {
+	v := c.args.At(i)
+	for _, k := range kinds {
+		if v.Kind() == k {
+			return v, nil
+		}
+	}
+	return v, c.fail(wire.ErrSyntax.With("argument %d is a %v", i+1, v.Kind()))
+}
+
+func (c *call) int(i int) (int64, error) {
+	v, err := c.arg(i, vm.KindInt)
+	if err != nil {
+		return 0, err
+	}
+	n, ok := v.Int()
+	if !ok {
+		return 0, c.fail(wire.ErrRange.With("argument %d passes 64 bits", i+1))
+	}
+	return n, nil
+}

@@ -1,0 +1,331 @@
+package pth
+
+import (
+	"errors"
+	"hash/crc32"
+	"io"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/parser/zip"
+	"github.com/anamnesis-go/anamnesis/vm"
+)
+
+const (
+	format = "pth"
+	// pickleName is how messages name the pickle that describes the checkpoint.
+	pickleName = recPickle
+)
+
+// A Layout is one of the two ways in which torch.save writes.
+type Layout uint8
+
+// The layouts.
+const (
+	Archive Layout = iota // a ZIP archive, since PyTorch 1.6
+	Legacy                // five pickles and raw storages
+)
+
+func (l Layout) String() string {
+	if l == Legacy {
+		return "legacy"
+	}
+	return "zip"
+}
+
+// A File is a checkpoint whose tensors have been proven to lie in it. It
+// implements tensor.Model and tensor.Verifier.
+type File struct {
+	tensor.File
+
+	layout  Layout
+	order   tensor.Order
+	archive *archive // nil for a legacy file
+	graph   *vm.Graph
+	sparse  []sparseCheck
+	memory  []string
+}
+
+// Layout says how the file is laid out.
+func (f *File) Layout() Layout { return f.layout }
+
+// Order is the byte order of the storages.
+func (f *File) Order() tensor.Order { return f.order }
+
+// Graph is what the pickle describes.
+func (f *File) Graph() *vm.Graph { return f.graph }
+
+// stage is where the decoder stands; stages follow each other in this order,
+// stArchive for the one layout, stPickles and stKeys for the other.
+type stage uint8
+
+const (
+	stHead    stage = iota // first bytes
+	stArchive              // ZIP structure and small records
+	stPickles              // magic, protocol, system
+	stGraph                // the pickle of the checkpoint
+	stIDs                  // one persistent id
+	stKeys                 // legacy: keys and lengths of the storages
+	stRecords              // no storage without a reference
+	stTensors              // views, names
+	stDone
+)
+
+type decoder struct {
+	r      io.ReaderAt
+	size   int64
+	b      *limits.Budget
+	stage  stage
+	steps  limits.Steps
+	out    *File
+	st     *stores
+	legacy *legacy
+	begin  int64 // of the next pickle
+
+	scan *Report // what a scan has found so far; nil in Decode
+}
+
+// Decode proves the structure of a checkpoint that torch.save wrote into r,
+// which holds size bytes. No storage is read.
+func Decode(r io.ReaderAt, size int64, b *limits.Budget) (*File, error) {
+	return newDecoder(r, size, b).decode()
+}
+
+func newDecoder(r io.ReaderAt, size int64, b *limits.Budget) *decoder {
+	return &decoder{r: r, size: size, b: b, steps: b.Steps(), out: &File{File: tensor.File{Name: format, Source: r}}}
+}
+
+func (d *decoder) decode() (*File, error) {
+	d.b.Source(d.size)
+	for d.stage != stDone {
+		if err := d.step(); err != nil {
+			return nil, wire.At(format, "", wire.NoOffset, err)
+		}
+	}
+	return d.out, nil
+}
+
+func (d *decoder) step() error {
+	if err := d.steps.Step(); err != nil {
+		return err
+	}
+	switch d.stage {
+	case stHead:
+		return d.head()
+	case stArchive:
+		return d.openArchive()
+	case stPickles:
+		return d.openLegacy()
+	case stGraph:
+		return d.load()
+	case stIDs:
+		return d.ids()
+	case stKeys:
+		return d.keys()
+	case stRecords:
+		return d.records()
+	default:
+		return d.tensors()
+	}
+}
+
+const zipMagic = "PK\x03\x04"
+
+// head tells the layouts apart.
+func (d *decoder) head() error {
+	var buf [SniffLen]byte
+	head := buf[:min(d.size, SniffLen)]
+	if err := wire.ReadFull(d.r, head, 0); err != nil {
+		return fail("", 0, err)
+	}
+	switch kind, name := Sniff(head); kind {
+	case KindArchive:
+		d.stage = stArchive
+	case KindLegacy:
+		d.stage = stPickles
+	case KindWrapper:
+		return fail("", 0, wire.ErrUnsupported.With("%s", name))
+	case KindPickle:
+		return fail("", 0, wire.ErrUnsupported.With("a plain pickle, not a checkpoint that torch.save wrote: amn scan looks at it"))
+	default:
+		if begins(head) {
+			return fail("", d.size, wire.ErrTruncated.With("%d bytes are no checkpoint", d.size))
+		}
+		return fail("", 0, wire.ErrMagic.With("neither a ZIP archive nor the pickles of torch.save"))
+	}
+	return nil
+}
+
+func (d *decoder) openArchive() error {
+	z, err := zip.Decode(d.r, d.size, d.b, zip.Options{Format: format})
+	if err != nil {
+		return err
+	}
+	a, err := openArchive(z, d.b, &d.out.Found)
+	if err != nil {
+		return err
+	}
+	if d.st, err = archiveStores(a); err != nil {
+		return fail("", wire.NoOffset, err)
+	}
+	d.out.archive, d.out.order = a, a.order
+	d.stage = stGraph
+	if d.scan != nil {
+		return d.others(a)
+	}
+	return nil
+}
+
+// load runs the pickle of the checkpoint.
+func (d *decoder) load() error {
+	a := d.out.archive
+	if a == nil {
+		g, err := d.next(legacyPickles[3])
+		if err != nil {
+			return err
+		}
+		d.out.graph, d.begin = g, g.End()
+		d.stage = stIDs
+		return nil
+	}
+	m := &a.Members[a.pickle]
+	sum := &checksum{r: d.r, next: m.DataOff}
+	g, err := d.record(sum, pickleName, m)
+	if err != nil {
+		return err
+	}
+	if err := sum.check(m); err != nil {
+		return a.fail(a.pickle, err)
+	}
+	d.out.graph = g
+	d.stage = stIDs
+	return nil
+}
+
+// record runs the pickle that a member of the archive is.
+func (d *decoder) record(r io.ReaderAt, name string, m *zip.Member) (*vm.Graph, error) {
+	end := m.DataOff + m.Size
+	var g *vm.Graph
+	var err error
+	if d.scan == nil {
+		g, err = vm.Load(r, m.DataOff, end, d.b)
+	} else {
+		g, err = d.scan.add(name, m.DataOff, vm.Scan(r, m.DataOff, end, d.b))
+	}
+	if err != nil {
+		return nil, within(err)
+	}
+	if rest := end - g.End(); rest > 0 {
+		return nil, fail(name, g.End(), wire.ErrTrailing.With("%d bytes after the pickle", rest))
+	}
+	return g, d.notes(name, g)
+}
+
+// next runs the pickle of a legacy file that begins where the last one ended.
+func (d *decoder) next(name string) (*vm.Graph, error) {
+	var g *vm.Graph
+	var err error
+	if d.scan == nil {
+		g, err = vm.LoadNext(d.r, d.begin, d.size, d.b)
+	} else {
+		g, err = d.scan.add(name, d.begin, vm.ScanNext(d.r, d.begin, d.size, d.b))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return g, d.notes(name, g)
+}
+
+// within is an error about a record: no longer file makes it longer, so that a
+// pickle without an end is malformed.
+func within(err error) error {
+	if e, ok := errors.AsType[*wire.Error](err); ok && wire.ClassOf(err) == wire.Truncated {
+		return &wire.Error{Format: e.Format, Where: e.Where, Off: e.Off, Err: wire.ErrSyntax.With("the record ends within the pickle")}
+	}
+	return err
+}
+
+// notes turns what is unusual about a pickle into findings.
+func (d *decoder) notes(name string, g *vm.Graph) error {
+	for _, n := range g.Notes() {
+		f := tensor.Finding{Code: n.Code, Severity: tensor.Warning, Where: name, Off: n.Off, Text: n.Text}
+		if err := d.out.Found.Add(d.b, format, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ids resolves every persistent id of the pickle, also those that nothing
+// refers to in the end: a loader reads their storages.
+func (d *decoder) ids() error {
+	if d.seenForbidden() { // a legacy file has one more pickle to look at
+		d.stage = stDone
+		if d.legacy != nil {
+			_, err := d.next(legacyPickles[4])
+			return err
+		}
+		return nil
+	}
+	for v := range d.out.graph.Persistents() {
+		if err := d.steps.Step(); err != nil {
+			return err
+		}
+		if err := d.st.declare(v); err != nil {
+			return err
+		}
+	}
+	d.stage = stRecords
+	if d.legacy != nil {
+		d.stage = stKeys
+	}
+	return nil
+}
+
+func (d *decoder) records() error {
+	if d.out.archive != nil {
+		if err := d.out.archive.unused(d.st); err != nil {
+			return err
+		}
+	}
+	d.stage = stTensors
+	return nil
+}
+
+func (d *decoder) tensors() error {
+	w := &walker{b: d.b, st: d.st, found: &d.out.Found}
+	if err := w.tensors(d.out.graph.Root()); err != nil {
+		return err
+	}
+	d.out.Infos, d.out.sparse, d.out.memory = w.infos, w.sparse, w.memory
+	d.stage = stDone
+	return nil
+}
+
+// checksum is a reader that adds up the CRC of what is read in order.
+type checksum struct {
+	r    io.ReaderAt
+	next int64
+	crc  uint32
+}
+
+func (c *checksum) ReadAt(p []byte, off int64) (int, error) {
+	n, err := c.r.ReadAt(p, off)
+	if off == c.next && n > 0 && n <= len(p) {
+		c.crc = crc32.Update(c.crc, crc32.IEEETable, p[:n])
+		c.next += int64(n)
+	}
+	return n, err
+}
+
+// check asks whether all of the member was read, and as it was written.
+func (c *checksum) check(m *zip.Member) error {
+	if c.next != m.DataOff+m.Size {
+		return wire.ErrInternal.With("pickle read out of order")
+	}
+	if c.crc != m.CRC {
+		return wire.ErrChecksum.With("CRC is %08x, the directory says %08x", c.crc, m.CRC)
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package pth
+
+import (
+	"encoding/binary"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/vm"
+)
+
+// What the first pickles of a legacy file hold, from torch/serialization.py.
+const (
+	legacyMagic    = "119547037146038801333356" // 0x1950a86a20f9469cfc6c
+	legacyProtocol = 1001
+)
+
+// Names of the pickles, for messages.
+var legacyPickles = [...]string{"pickle 1 (magic)", "pickle 2 (protocol)", "pickle 3 (system)", "pickle 4 (checkpoint)", "pickle 5 (keys)"}
+
+// lastPreamble is the last pickle before the checkpoint.
+const lastPreamble = 2
+
+// A legacy file is five pickles (magic, protocol, system, checkpoint, keys),
+// and for each key a count and the bytes of a storage.
+//
+// Storages are little endian on every machine. The count before each is, too,
+// except that PyTorch before 1.0 wrote it as its machine does.
+type legacy struct {
+	names     []string // keys, in the order of the stores
+	bigCounts bool     // counts may be big endian
+}
+
+// openLegacy reads the three pickles before the checkpoint.
+func (d *decoder) openLegacy() error {
+	l := &legacy{}
+	keys, err := wire.NewNameSet(d.b, 0, func(i int) string { return l.names[i] })
+	if err != nil {
+		return err
+	}
+	for i, name := range legacyPickles[:lastPreamble+1] {
+		g, err := d.constant(name)
+		if err != nil {
+			return err
+		}
+		if !d.seenForbidden() {
+			if err := l.preamble(i, g.Root()); err != nil {
+				return fail(name, d.begin, err)
+			}
+		}
+		d.begin = g.End()
+		d.drop(g)
+	}
+	d.legacy = l
+	d.st = &stores{b: d.b, keys: keys, key: func(i int) string { return l.names[i] }}
+	d.st.add = func(key string) (int, error) { return l.add(d.st, key) }
+	d.out.layout = Legacy
+	d.stage = stGraph
+	return nil
+}
+
+// constant reads a pickle that is a plain constant: it names nothing and has no
+// storages. A magic number that a call gives is how scanners were led past.
+func (d *decoder) constant(name string) (*vm.Graph, error) {
+	g, err := d.next(name)
+	if err != nil || d.seenForbidden() {
+		return g, err
+	}
+	for v := range g.Persistents() {
+		return nil, fail(name, v.Off(), wire.ErrSyntax.With("persistent id in a pickle of constants"))
+	}
+	if list := g.Globals(); len(list) > 0 {
+		return nil, fail(name, list[0].Off, wire.ErrSyntax.With("global %s in a pickle of constants", wire.Quote(list[0].String())))
+	}
+	return g, nil
+}
+
+// drop gives up a graph that nothing refers to any more.
+func (d *decoder) drop(g *vm.Graph) {
+	if d.scan == nil {
+		g.Release()
+	}
+}
+
+func (l *legacy) preamble(i int, root vm.Value) error {
+	switch i {
+	case 0:
+		if root.Kind() != vm.KindInt || root.Big().String() != legacyMagic {
+			return wire.ErrMagic.With("not the number that torch.save writes first")
+		}
+	case 1:
+		if n, ok := root.Int(); root.Kind() != vm.KindInt || !ok || n != legacyProtocol {
+			return wire.ErrUnsupported.With("protocol of the file is not %d", legacyProtocol)
+		}
+	default:
+		little, ok := root.Lookup("little_endian")
+		if root.Kind() != vm.KindDict || !ok || little.Kind() != vm.KindBool {
+			return wire.ErrSyntax.With("system does not say little_endian")
+		}
+		l.bigCounts = !little.Bool()
+	}
+	return nil
+}
+
+// add makes the store of a key that a persistent id names first.
+func (l *legacy) add(s *stores, key string) (int, error) {
+	names, err := limits.Append(s.b, l.names, key)
+	if err != nil {
+		return 0, err
+	}
+	l.names = names
+	if err := s.b.Alloc(int64(len(inLegacy) + len(key))); err != nil {
+		return 0, err
+	}
+	st := store{name: inLegacy + key, parent: noParent}
+	st.span.Off = -1
+	list, err := limits.Append(s.b, s.list, st)
+	if err != nil {
+		return 0, err
+	}
+	s.list = list
+	i := len(list) - 1
+	_, _, err = s.keys.Add(i)
+	return i, err
+}
+
+// keys reads the fifth pickle and finds where each storage lies. They end the
+// file.
+func (d *decoder) keys() error {
+	name := legacyPickles[4]
+	g, err := d.constant(name)
+	if err != nil {
+		return err
+	}
+	root := g.Root()
+	if root.Kind() != vm.KindList {
+		return fail(name, d.begin, wire.ErrSyntax.With("keys are no list"))
+	}
+	at := g.End()
+	for i := range root.Len() {
+		if err := d.steps.Step(); err != nil {
+			return err
+		}
+		if at, err = d.storage(root.At(i), at, d.begin); err != nil {
+			return err
+		}
+	}
+	for i := range d.st.list {
+		if st := &d.st.list[i]; st.parent == noParent && st.span.Off < 0 {
+			return fail(storageName(d.legacy.names[i]), d.begin, wire.ErrMissing.With("the pickle refers to it, the list of keys does not"))
+		}
+	}
+	if at != d.size {
+		return fail("", at, wire.ErrTrailing.With("%d bytes after the last storage", d.size-at))
+	}
+	d.drop(g)
+	d.stage = stRecords
+	return nil
+}
+
+// storage places the storage of one key at offset at and returns its end.
+func (d *decoder) storage(key vm.Value, at, pickle int64) (int64, error) {
+	if key.Kind() != vm.KindText {
+		return 0, fail(legacyPickles[4], pickle, wire.ErrSyntax.With("key is a %v", key.Kind()))
+	}
+	where := storageName(key.Text())
+	i, found := d.st.keys.Find(key.Text())
+	if !found || d.st.list[i].parent != noParent {
+		return 0, fail(where, pickle, wire.ErrGap.With("a storage that the checkpoint does not refer to"))
+	}
+	st := &d.st.list[i]
+	if st.span.Off >= 0 {
+		return 0, fail(where, pickle, wire.ErrDuplicate.With("key"))
+	}
+	var count [8]byte
+	if d.size-at < int64(len(count)) {
+		return 0, fail(where, d.size, wire.ErrTruncated.With("%d bytes left for the length of a storage", d.size-at))
+	}
+	if err := wire.ReadFull(d.r, count[:], at); err != nil {
+		return 0, fail(where, at, err)
+	}
+	n := binary.LittleEndian.Uint64(count[:])
+	if n != st.count && !(d.legacy.bigCounts && binary.BigEndian.Uint64(count[:]) == st.count) {
+		return 0, fail(where, at, wire.ErrMismatch.With("storage of %d elements, the checkpoint says %d", n, st.count))
+	}
+	st.span.Off = at + int64(len(count))
+	if left := d.size - st.span.Off; st.span.Len > left {
+		return 0, fail(where, d.size, wire.ErrTruncated.With("storage of %d bytes, %d left", st.span.Len, left))
+	}
+	return st.span.End(), nil
+}

@@ -1,0 +1,213 @@
+package pth
+
+import (
+	"encoding/binary"
+	"iter"
+	"math"
+	"strconv"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/vm"
+)
+
+// Hollow is the metadata of a tensor without data: one of the device "meta", or
+// a wrapper subclass, whose tensors are its attributes.
+type Hollow struct {
+	Class string // "torch.Tensor"
+	DType string // "torch.float32"
+	Shape []int64
+}
+
+// Array is the metadata of a NumPy array, or of a NumPy scalar that is no
+// number. Data is a view of the pickle's own bytes.
+type Array struct {
+	DType   string // NumPy's code: "<f4"
+	Shape   []int64
+	Fortran bool
+	Data    string
+}
+
+// Bytes is the metadata of a bytes object.
+type Bytes string
+
+// Meta lists everything that is no tensor: each under the dotted path that
+// leads to it, in the order of the pickle. Values are nil, bool, int64, float64,
+// complex128, string (text; names of types and classes; integers of more than 64
+// bits in decimal), [Bytes], []any of integers (a torch.Size) or empty (an empty
+// container), [Array], [Hollow] and [Sparse]. Two entries may have one name.
+func (f *File) Meta() iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		w := &walker{yield: yield}
+		// The walk was made before, so it cannot fail.
+		_ = w.value(f.graph.Root())
+	}
+}
+
+// metaValue is a leaf as Go has it.
+func metaValue(v vm.Value) any {
+	switch v.Kind() {
+	case vm.KindNone:
+		return nil
+	case vm.KindBool:
+		return v.Bool()
+	case vm.KindInt:
+		if n, ok := v.Int(); ok {
+			return n
+		}
+		return integerText(v)
+	case vm.KindFloat:
+		return v.Float()
+	case vm.KindText:
+		return v.Text()
+	case vm.KindBytes:
+		return Bytes(v.Text())
+	case vm.KindGlobal:
+		return v.Global().String()
+	case vm.KindObject:
+		return metaObject(v)
+	default:
+		return []any{}
+	}
+}
+
+func metaObject(v vm.Value) any {
+	args := v.Args()
+	switch v.Global().ID {
+	case vm.TorchSize:
+		out := []any{}
+		dims, _ := v.Ints(nil)
+		for _, n := range dims {
+			out = append(out, n)
+		}
+		return out
+	case vm.TorchDevice:
+		if args.Len() == 2 && args.At(0).Kind() == vm.KindText && args.At(1).Kind() == vm.KindInt {
+			return args.At(0).Text() + ":" + integerText(args.At(1))
+		}
+		if args.Len() == 1 && args.At(0).Kind() == vm.KindText {
+			return args.At(0).Text()
+		}
+	case vm.TorchLayout:
+		if args.Len() == 1 {
+			return args.At(0).Text()
+		}
+	case vm.Complex:
+		if args.Len() == 2 {
+			return complex(real64(args.At(0)), real64(args.At(1)))
+		}
+	case vm.NumpyDType:
+		return numpyCode(v)
+	case vm.NumpyScalar:
+		if args.Len() == 2 {
+			return numpyScalar(numpyCode(args.At(0)), args.At(1).Text())
+		}
+	case vm.NumpyReconstruct:
+		if a, ok := numpyArray(v); ok {
+			return a
+		}
+	}
+	return v.Global().String()
+}
+
+func real64(v vm.Value) float64 {
+	if n, ok := v.Int(); v.Kind() == vm.KindInt && ok {
+		return float64(n)
+	}
+	return v.Float()
+}
+
+// numpyCode is the code of a dtype: byte order, kind and size.
+func numpyCode(v vm.Value) string {
+	if v.Kind() != vm.KindObject || !v.Is(vm.NumpyDType) || v.Args().Len() == 0 {
+		return ""
+	}
+	code, order := v.Args().At(0).Text(), ""
+	if s, has := v.State(); has && s.Kind() == vm.KindTuple && s.Len() > 1 {
+		order = s.At(1).Text()
+	}
+	return order + code
+}
+
+// numpyArray reads (version, shape, dtype, fortran, data), the state of an array.
+func numpyArray(v vm.Value) (Array, bool) {
+	s, has := v.State()
+	if !has || s.Kind() != vm.KindTuple || s.Len() != 5 || s.At(4).Kind() != vm.KindBytes {
+		return Array{}, false
+	}
+	shape, ok := s.At(1).Ints(nil)
+	return Array{DType: numpyCode(s.At(2)), Shape: shape, Fortran: s.At(3).Bool(), Data: s.At(4).Text()}, ok
+}
+
+// numpyScalar turns the bytes of a scalar into a number, if they are one.
+func numpyScalar(code, data string) any {
+	order := binary.ByteOrder(binary.LittleEndian)
+	kind := code
+	if len(code) > 0 {
+		switch code[0] {
+		case '>':
+			order, kind = binary.BigEndian, code[1:]
+		case '<', '|', '=':
+			kind = code[1:]
+		}
+	}
+	if len(kind) != 2 || strconv.Itoa(len(data)) != kind[1:] {
+		return Array{DType: code, Data: data}
+	}
+	var p [8]byte
+	copy(p[:], data)
+	switch kind {
+	case "b1":
+		return p[0] != 0
+	case "i1":
+		return int64(int8(p[0]))
+	case "u1":
+		return int64(p[0])
+	case "i2":
+		return int64(int16(order.Uint16(p[:])))
+	case "u2":
+		return int64(order.Uint16(p[:]))
+	case "i4":
+		return int64(int32(order.Uint32(p[:])))
+	case "u4":
+		return int64(order.Uint32(p[:]))
+	case "i8":
+		return int64(order.Uint64(p[:]))
+	case "u8":
+		return strconv.FormatUint(order.Uint64(p[:]), 10)
+	case "f4":
+		return float64(math.Float32frombits(order.Uint32(p[:])))
+	case "f8":
+		return math.Float64frombits(order.Uint64(p[:]))
+	default:
+		return Array{DType: code, Data: data}
+	}
+}
+
+// hollow is a tensor without data: (dtype, size, stride, grad), or (class,
+// dtype, size, stride, offset, layout, device, grad).
+func (w *walker) hollow(c call) error {
+	at, n := 0, 4
+	if c.global.ID == vm.RebuildWrapperSubclass {
+		at, n = 1, 8
+	}
+	if err := c.want(n, n); err != nil {
+		return err
+	}
+	s, err := dtypeArg(&c, at)
+	if err != nil {
+		return err
+	}
+	if dims, ok := c.args.At(at + 1).Dims(); !ok || dims > maxDims {
+		return c.fail(wire.ErrRange.With("dimensions are no tuple of at most %d integers", maxDims))
+	}
+	if err := w.visit(1); err != nil || w.yield == nil {
+		return err
+	}
+	h := Hollow{Class: "torch.Tensor", DType: s.name}
+	if at == 1 && c.args.At(0).Kind() == vm.KindGlobal {
+		h.Class = c.args.At(0).Global().String()
+	}
+	h.Shape, _ = c.args.At(at + 1).Ints(nil)
+	w.say("", h)
+	return nil
+}

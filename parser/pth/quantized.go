@@ -1,0 +1,97 @@
+package pth
+
+import (
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/vm"
+)
+
+// quantized is a tensor of a quantized type: (storage, offset, size, stride,
+// quantizer, grad, hooks). One scale for all stands in the metadata, scales per
+// channel are tensors beside it.
+func (w *walker) quantized(c call) error {
+	if err := c.want(7, 7); err != nil {
+		return err
+	}
+	q, err := c.arg(4, vm.KindTuple)
+	if err != nil {
+		return err
+	}
+	if q.Len() == 0 || q.At(0).Kind() != vm.KindGlobal || !q.At(0).Is(vm.TorchQScheme) {
+		return c.fail(wire.ErrSyntax.With("a quantizer names no scheme"))
+	}
+	scheme := q.At(0).Global()
+	w.say("qscheme", scheme.String())
+	channels := int64(-1)
+	if w.yield == nil {
+		d, err := w.dense(c)
+		if err != nil {
+			return err
+		}
+		if err := w.emit(&d); err != nil {
+			return err
+		}
+		if axis, ok := channelAxis(q); ok && axis >= 0 && axis < int64(len(d.view.shape)) {
+			channels = d.view.shape[axis]
+		}
+	}
+	switch {
+	case scheme.Name == "per_tensor_affine" && q.Len() == 3:
+		return w.oneScale(&c, q)
+	case (scheme.Name == "per_channel_affine" || scheme.Name == "per_channel_affine_float_qparams") && q.Len() == 4:
+		return w.scales(&c, q, channels)
+	default:
+		return c.fail(wire.ErrUnsupported.With("quantizer %s of %d parts", scheme.Name, q.Len()))
+	}
+}
+
+func channelAxis(q vm.Value) (int64, bool) {
+	if q.Len() != 4 || q.At(3).Kind() != vm.KindInt {
+		return 0, false
+	}
+	return q.At(3).Int()
+}
+
+// oneScale is (scheme, scale, zero point).
+func (w *walker) oneScale(c *call, q vm.Value) error {
+	scale, zero := q.At(1), q.At(2)
+	if scale.Kind() != vm.KindFloat && scale.Kind() != vm.KindInt || zero.Kind() != vm.KindInt {
+		return c.fail(wire.ErrSyntax.With("scale is a %v, zero point a %v", scale.Kind(), zero.Kind()))
+	}
+	w.say("scale", metaValue(scale))
+	w.say("zero_point", metaValue(zero))
+	return nil
+}
+
+// scales is (scheme, scales, zero points, axis): one each for the channels.
+func (w *walker) scales(c *call, q vm.Value, channels int64) error {
+	axis, ok := channelAxis(q)
+	if !ok || w.yield == nil && channels < 0 {
+		return c.fail(wire.ErrRange.With("axis of the channels"))
+	}
+	w.say("axis", axis)
+	for i, name := range [...]string{"scales", "zero_points"} {
+		v, at := q.At(i+1), len(w.infos)
+		err := w.part(name, func() error {
+			if v.Kind() == vm.KindList {
+				return w.value(v)
+			}
+			return w.tensor(c, v)
+		})
+		if err != nil || w.done {
+			return err
+		}
+		if w.yield != nil || w.exact != nil {
+			continue
+		}
+		count := int64(-1)
+		if v.Kind() == vm.KindList {
+			count = int64(v.Len())
+		} else if len(w.infos) == at+1 {
+			count = w.infos[at].Elements()
+		}
+		if count != channels {
+			return c.fail(wire.ErrMismatch.With("%d %s for %d channels", count, name, channels))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package pth
+
+import (
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/vm"
+)
+
+// A Pickle is one pickle of a file, and what it asks of its loader.
+type Pickle struct {
+	Name   string // "data.pkl", "pickle 4 (checkpoint)"
+	Off    int64
+	Report *vm.Report
+}
+
+// A Report is what [Scan] finds.
+type Report struct {
+	// Pickles in the order in which loaders run them.
+	Pickles []Pickle
+	// File is the checkpoint, nil if it is refused.
+	File *File
+	// Err is why it is refused: what is forbidden, if anything is, else what
+	// is wrong with the file.
+	Err error
+
+	b         *limits.Budget
+	forbidden error
+}
+
+// Scan reads all pickles of a checkpoint, or the one of a plain pickle, to
+// their ends and reports what they ask for, allowed or not. Bodies are not read.
+// A checkpoint that Decode accepts has a report without Err and the same File.
+func Scan(r io.ReaderAt, size int64, b *limits.Budget) *Report {
+	d := newDecoder(r, size, b)
+	d.scan = &Report{b: b}
+	out := d.scan
+	var err error
+	if kind := d.kind(); kind == KindPickle || kind == KindNone {
+		err = d.plain()
+	} else {
+		out.File, err = d.decode()
+	}
+	if out.Err = err; out.forbidden != nil && wire.ClassOf(err) != wire.Internal {
+		out.Err = out.forbidden
+	}
+	if out.Err != nil {
+		out.File = nil
+	}
+	return out
+}
+
+// kind is what the first bytes say; what cannot be read is for Decode to say.
+func (d *decoder) kind() Kind {
+	var buf [SniffLen]byte
+	head := buf[:min(d.size, SniffLen)]
+	if len(head) == 0 || wire.ReadFull(d.r, head, 0) != nil {
+		return KindArchive
+	}
+	kind, _ := Sniff(head)
+	return kind
+}
+
+// maxPickles bounds the pickles of one plain file: each costs some buffers.
+const maxPickles = 1024
+
+// plain scans a file that is one pickle, or several one after another.
+func (d *decoder) plain() error {
+	for n := 1; d.begin < d.size || n == 1; n++ {
+		name := "pickle"
+		if n > 1 {
+			name += " " + strconv.Itoa(n)
+		}
+		if n > maxPickles {
+			return fail(name, d.begin, wire.ErrUnsupported.With("more than %d pickles in one file", maxPickles))
+		}
+		g, err := d.scan.add(name, d.begin, vm.ScanNext(d.r, d.begin, d.size, d.b))
+		if err != nil {
+			return err
+		}
+		d.begin = g.End()
+	}
+	return nil
+}
+
+// seenForbidden says that a pickle of this scan has asked for what it may not:
+// its values may be of any sort.
+func (d *decoder) seenForbidden() bool { return d.scan != nil && d.scan.forbidden != nil }
+
+// add keeps the report of one pickle. What is forbidden does not end the scan:
+// the pickles after it are to be seen, too.
+func (r *Report) add(name string, off int64, p *vm.Report) (*vm.Graph, error) {
+	list, err := limits.Append(r.b, r.Pickles, Pickle{name, off, p})
+	if err != nil {
+		return nil, fail(name, off, err)
+	}
+	r.Pickles = list
+	if err := p.Refusal(); err != nil && p.Err == nil && r.forbidden == nil {
+		r.forbidden = err
+	}
+	if p.Err != nil {
+		if err := p.Refusal(); wire.ClassOf(err) == wire.Forbidden && r.forbidden == nil {
+			r.forbidden = err
+		}
+		return nil, p.Err
+	}
+	return p.Graph, nil
+}
+
+// others scans the pickles that an archive holds besides its checkpoint.
+func (d *decoder) others(a *archive) error {
+	for i := range a.Members {
+		m := &a.Members[i]
+		if i == a.pickle || !strings.HasSuffix(m.Name, ".pkl") || m.Size == 0 {
+			continue
+		}
+		// What stands there may be anything: only what it asks for counts.
+		_, err := d.scan.add(m.Name[len(a.prefix):], m.DataOff, vm.Scan(d.r, m.DataOff, m.DataOff+m.Size, d.b))
+		if c := wire.ClassOf(err); c == wire.Limit || c == wire.Internal {
+			return err
+		}
+	}
+	return nil
+}

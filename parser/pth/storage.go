@@ -1,0 +1,217 @@
+package pth
+
+import (
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/vm"
+)
+
+// A store is the bytes of one storage, or of a view of one (files of PyTorch
+// 0.x have those). In a legacy file span.Off is known last.
+type store struct {
+	name   string // Info.Storage
+	span   tensor.Span
+	size   uint64 // bytes of one element, as the first reference has it
+	count  uint64 // elements, as the first reference has it
+	parent int32  // the store that this is a view of, or noParent
+	from   uint64 // first byte in the parent
+	used   bool
+}
+
+const noParent = -1
+
+// stores is every storage of a file, by key.
+type stores struct {
+	b     *limits.Budget
+	keys  *wire.NameSet
+	key   func(i int) string
+	list  []store
+	order tensor.Order
+	// add makes a store for a key that is not there, or refuses it.
+	add func(key string) (int, error)
+}
+
+// A storageRef is a storage as one persistent id names it.
+type storageRef struct {
+	store  int
+	scalar *scalar
+}
+
+// pid reads a persistent id: ("storage", class, key, location, count), in
+// legacy files with a sixth element that makes a view or is None.
+type pid struct {
+	scalar   *scalar
+	key      string
+	count    uint64
+	view     vm.Value
+	hasView  bool
+	elements int
+}
+
+func parsePID(v vm.Value) (pid, error) {
+	var out pid
+	id := v.PID()
+	if id.Kind() != vm.KindTuple || id.Len() < 5 || id.Len() > 6 {
+		return out, wire.ErrSyntax.With("persistent id is no tuple of a storage")
+	}
+	out.elements = id.Len()
+	if kind := id.At(0); kind.Kind() != vm.KindText || kind.Text() != "storage" {
+		return out, wire.ErrSyntax.With("persistent id does not begin with \"storage\"")
+	}
+	class, key, location, count := id.At(1), id.At(2), id.At(3), id.At(4)
+	if class.Kind() != vm.KindGlobal || !class.Is(vm.TorchStorage) && !class.Is(vm.TorchUntyped) {
+		return out, wire.ErrSyntax.With("persistent id names no storage class")
+	}
+	if out.scalar = findStorageClass(class.Global().Name); out.scalar == nil {
+		return out, wire.ErrUnsupported.With("storage class %s", wire.Quote(class.Global().String()))
+	}
+	if key.Kind() != vm.KindText || location.Kind() != vm.KindText {
+		return out, wire.ErrSyntax.With("key and location of a storage are not text")
+	}
+	out.key = key.Text()
+	n, ok := count.Int()
+	if !ok || n < 0 {
+		return out, wire.ErrRange.With("number of elements of storage %s", wire.Quote(out.key))
+	}
+	out.count = uint64(n)
+	if out.elements == 6 && id.At(5).Kind() != vm.KindNone {
+		out.view, out.hasView = id.At(5), true
+	}
+	return out, nil
+}
+
+// declare takes one persistent id that the pickle resolves: its storage must
+// be there and exactly as long as the id says.
+func (s *stores) declare(v vm.Value) error {
+	ref, err := s.resolve(v, true)
+	if err == nil {
+		s.list[ref.store].used = true
+	}
+	return err
+}
+
+// ref is the storage of a persistent id that was declared.
+func (s *stores) ref(v vm.Value) (storageRef, error) { return s.resolve(v, false) }
+
+func (s *stores) resolve(v vm.Value, declare bool) (storageRef, error) {
+	p, err := parsePID(v)
+	if err != nil {
+		return storageRef{}, fail("storage", v.Off(), err)
+	}
+	i, found := s.keys.Find(p.key)
+	if !found {
+		if !declare {
+			return storageRef{}, fail(storageName(p.key), v.Off(), wire.ErrMissing.With("no such storage"))
+		}
+		if i, err = s.add(p.key); err != nil {
+			return storageRef{}, fail(storageName(p.key), v.Off(), err)
+		}
+	}
+	if declare {
+		if err := s.measure(i, &p); err != nil {
+			return storageRef{}, fail(storageName(p.key), v.Off(), err)
+		}
+	}
+	if p.hasView {
+		if i, err = s.view(i, &p, declare); err != nil {
+			return storageRef{}, fail(storageName(p.key), v.Off(), err)
+		}
+	}
+	return storageRef{i, p.scalar}, nil
+}
+
+// measure holds the length that an id states against the storage's.
+func (s *stores) measure(i int, p *pid) error {
+	st := &s.list[i]
+	bytes, ok := wire.Mul(p.count, p.scalar.size)
+	if !ok {
+		return wire.ErrOverflow.With("%d elements of %d bytes", p.count, p.scalar.size)
+	}
+	if st.parent != noParent {
+		return wire.ErrMismatch.With("a storage and a view have the same key")
+	}
+	if st.size == 0 {
+		st.size, st.count = p.scalar.size, p.count
+		if st.span.Off < 0 { // a legacy file: the first reference says the length
+			st.span.Len = int64(bytes)
+		}
+	}
+	if uint64(st.span.Len) != bytes {
+		return wire.ErrMismatch.With("%d elements of %d bytes, the storage has %d bytes", p.count, p.scalar.size, st.span.Len)
+	}
+	return nil
+}
+
+// view finds or adds the part of storage i that (key, offset, count) is.
+func (s *stores) view(i int, p *pid, declare bool) (int, error) {
+	var n [2]int64
+	v := p.view
+	if v.Kind() != vm.KindTuple || v.Len() != 3 || v.At(0).Kind() != vm.KindText {
+		return 0, wire.ErrSyntax.With("view of a storage")
+	}
+	for k := range n {
+		var ok bool
+		if n[k], ok = v.At(k + 1).Int(); !ok || n[k] < 0 {
+			return 0, wire.ErrRange.With("view of a storage")
+		}
+	}
+	if end, ok := wire.Add(uint64(n[0]), uint64(n[1])); !ok || end > p.count {
+		return 0, wire.ErrRange.With("view of %d elements from %d of a storage of %d", n[1], n[0], p.count)
+	}
+	from, length := uint64(n[0])*p.scalar.size, int64(uint64(n[1])*p.scalar.size)
+	key := v.At(0).Text()
+	at, found := s.keys.Find(key)
+	if !found {
+		if !declare {
+			return 0, wire.ErrMissing.With("no view %s", wire.Quote(key))
+		}
+		var err error
+		if at, err = s.add(key); err != nil {
+			return 0, err
+		}
+		w := &s.list[at]
+		w.name, w.parent, w.from, w.size, w.used = s.list[i].name, int32(i), from, p.scalar.size, true
+		w.span.Len = length
+	}
+	if w := &s.list[at]; int(w.parent) != i || w.from != from || w.span.Len != length {
+		return 0, wire.ErrMismatch.With("view %s is described twice, and differently", wire.Quote(key))
+	}
+	return at, nil
+}
+
+// span is where a storage's bytes lie.
+func (s *stores) span(i int) tensor.Span {
+	st := &s.list[i]
+	if st.parent == noParent {
+		return st.span
+	}
+	return tensor.Span{Off: s.list[st.parent].span.Off + int64(st.from), Len: st.span.Len}
+}
+
+func storageName(key string) string { return "storage " + wire.Quote(key) }
+
+// archiveStores makes the stores of an archive: its records, and no others.
+func archiveStores(a *archive) (*stores, error) {
+	list, err := limits.Make[store](a.b, len(a.data))
+	if err != nil {
+		return nil, err
+	}
+	for k, i := range a.data {
+		m := &a.Members[i]
+		list[k] = store{name: m.Name[len(a.prefix):], parent: noParent, span: tensor.Span{Off: m.DataOff, Len: m.Size}}
+	}
+	return &stores{b: a.b, keys: a.keys, key: a.key, list: list, order: a.order, add: func(string) (int, error) {
+		return 0, wire.ErrMissing.With("no record holds it")
+	}}, nil
+}
+
+// unused finds a record that no persistent id names.
+func (a *archive) unused(s *stores) error {
+	for k := range s.list {
+		if !s.list[k].used {
+			return a.fail(int(a.data[k]), wire.ErrGap.With("record that the pickle does not refer to"))
+		}
+	}
+	return nil
+}

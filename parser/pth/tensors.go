@@ -1,0 +1,434 @@
+package pth
+
+import (
+	"strconv"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/vm"
+)
+
+// object walks what a call of a global stands for.
+func (w *walker) object(v vm.Value) error {
+	if !isTensor(v.Global().ID) {
+		if v.Is(vm.Namespace) {
+			return w.state(v)
+		}
+		return w.leaf(v)
+	}
+	c := callOf(v)
+	state, has := v.State()
+	if v.Is(vm.TorchTensor) || v.Is(vm.TorchParameter) {
+		return w.stated(c, state, has)
+	}
+	if err := w.call(c); err != nil || w.done {
+		return err
+	}
+	if has {
+		return w.attributes(state)
+	}
+	return nil
+}
+
+// isTensor reports the globals whose calls are tensors.
+func isTensor(id vm.ID) bool {
+	return id >= vm.RebuildTensor && id <= vm.TorchTensor
+}
+
+// call walks a tensor by the function that rebuilds it.
+func (w *walker) call(c call) error {
+	switch c.global.ID {
+	case vm.RebuildTensor:
+		return w.strided(c, 4, 4)
+	case vm.RebuildTensorV2:
+		return w.strided(c, 6, 7)
+	case vm.RebuildTensorV3:
+		return w.strided(c, 7, 8)
+	case vm.RebuildParameter:
+		return w.parameter(c, 3)
+	case vm.RebuildParameterWithState:
+		return w.parameter(c, 4)
+	case vm.RebuildFromType:
+		return w.subclass(c)
+	case vm.RebuildQTensor:
+		return w.quantized(c)
+	case vm.RebuildSparseTensor, vm.RebuildSparseCSR:
+		return w.sparseTensor(c)
+	case vm.RebuildNestedTensor:
+		return w.nested(c)
+	case vm.RebuildMetaTensor, vm.RebuildWrapperSubclass:
+		return w.hollow(c)
+	case vm.RebuildDeviceFromCPU:
+		return w.moved(c)
+	case vm.RebuildDeviceFromNumpy:
+		return w.fromNumpy(c)
+	default:
+		return c.fail(wire.ErrSyntax.With("does not make a tensor"))
+	}
+}
+
+// strided is a dense tensor: storage, offset, size, stride, then what does not
+// matter here (grad, hooks), the type of a storage without one, and flags.
+func (w *walker) strided(c call, low, high int) error {
+	if err := c.want(low, high); err != nil || w.yield != nil {
+		return err
+	}
+	d, err := w.dense(c)
+	if err != nil {
+		return err
+	}
+	next := 6
+	if c.global.ID == vm.RebuildTensorV3 {
+		if d.scalar, err = dtypeArg(&c, 6); err != nil {
+			return err
+		}
+		next = 7
+	}
+	if c.args.Len() > next {
+		if err := d.flags(&c, next); err != nil {
+			return err
+		}
+	}
+	return w.emit(&d)
+}
+
+// A dense is a strided tensor as the pickle describes it.
+type dense struct {
+	c         *call
+	span      tensor.Span
+	storage   string
+	scalar    *scalar
+	order     tensor.Order
+	view      view
+	conj, neg bool
+}
+
+// dense reads storage, offset, size and stride.
+func (w *walker) dense(c call) (dense, error) {
+	d := dense{c: &c}
+	v, err := c.arg(0, vm.KindPersistent)
+	if err != nil {
+		return d, err
+	}
+	ref, err := w.st.ref(v)
+	if err != nil {
+		return d, err
+	}
+	d.scalar, d.span, d.storage, d.order = ref.scalar, w.st.span(ref.store), w.st.list[ref.store].name, w.st.order
+	if d.view.offset, err = c.int(1); err != nil {
+		return d, err
+	}
+	if d.view.shape, err = w.dims(&c, c.args.At(2)); err != nil {
+		return d, err
+	}
+	d.view.strides, err = w.dims(&c, c.args.At(3))
+	return d, err
+}
+
+// dims reads a tuple of integers.
+func (w *walker) dims(c *call, v vm.Value) ([]int64, error) {
+	n, ok := v.Dims()
+	if !ok || n > maxDims {
+		return nil, c.fail(wire.ErrRange.With("dimensions are no tuple of at most %d integers", maxDims))
+	}
+	dst, err := w.ints.take(w.b, n)
+	if err != nil {
+		return nil, c.fail(err)
+	}
+	if dst, ok = v.Ints(dst); !ok {
+		return nil, c.fail(wire.ErrRange.With("dimensions are no integers of 64 bits"))
+	}
+	return dst, nil
+}
+
+// dtypeArg reads argument i as an element type.
+func dtypeArg(c *call, i int) (*scalar, error) {
+	v, err := c.arg(i, vm.KindGlobal)
+	if err != nil {
+		return nil, err
+	}
+	if v.Is(vm.TorchDType) {
+		if s := findScalar(v.Global().Name); s != nil {
+			return s, nil
+		}
+	}
+	return nil, c.fail(wire.ErrUnsupported.With("element type %s", wire.Quote(v.Global().String())))
+}
+
+// flags reads the dict that says whether a view is to be conjugated or negated.
+func (d *dense) flags(c *call, i int) error {
+	v, err := c.arg(i, vm.KindDict, vm.KindNone)
+	if err != nil {
+		return err
+	}
+	for k, value := range v.Entries() {
+		set := value.Kind() == vm.KindBool && value.Bool()
+		switch {
+		case k.Kind() == vm.KindText && k.Text() == "conj" && value.Kind() == vm.KindBool:
+			d.conj = set
+		case k.Kind() == vm.KindText && k.Text() == "neg" && value.Kind() == vm.KindBool:
+			d.neg = set
+		default:
+			return c.fail(wire.ErrUnsupported.With("tensor metadata %s", wire.Quote(repr(k))))
+		}
+	}
+	return nil
+}
+
+// emit proves a tensor and lists it.
+func (w *walker) emit(d *dense) error {
+	if w.exact != nil {
+		return w.rename()
+	}
+	info := tensor.Info{Stored: d.scalar.name, DType: d.scalar.dtype, Order: d.scalar.order(d.order), Storage: d.storage}
+	n, err := d.place(&info)
+	if err != nil {
+		return d.c.fail(err)
+	}
+	if err := w.b.Expand(int64(n)); err != nil {
+		return d.c.fail(err)
+	}
+	if info.Storage, err = d.resolved(w.b, &info); err != nil {
+		return d.c.fail(err)
+	}
+	if info.Name, err = w.path.plain(w.b); err != nil {
+		return d.c.fail(err)
+	}
+	if err := w.b.Items(1); err != nil {
+		return d.c.fail(err)
+	}
+	infos, err := limits.Append(w.b, w.infos, info)
+	if err != nil {
+		return d.c.fail(err)
+	}
+	w.infos = infos
+	return nil
+}
+
+// rename gives the next tensor its exact name if it needs one.
+func (w *walker) rename() error {
+	i := w.at
+	w.at++
+	if !w.exact[i] {
+		return nil
+	}
+	name, err := w.path.exact(w.b)
+	if err != nil {
+		return fail("tensor "+strconv.Itoa(i), wire.NoOffset, err)
+	}
+	w.infos[i].Name = name
+	return nil
+}
+
+// place proves that the view lies in its storage and fills in where. It
+// returns the bytes of the tensor's own elements.
+func (d *dense) place(info *tensor.Info) (uint64, error) {
+	g, known := d.scalar.dtype.Geometry()
+	if known && g.Elems > 1 && d.scalar.dtype != tensor.F4 {
+		return d.packed(info, uint64(g.Elems))
+	}
+	n, err := d.view.elements(uint64(d.span.Len) / d.scalar.size)
+	if err != nil {
+		return 0, err
+	}
+	bytes, ok := wire.Mul(n, d.scalar.size)
+	if !ok {
+		return 0, wire.ErrOverflow.With("%d elements of %d bytes", n, d.scalar.size)
+	}
+	info.Shape = d.view.shape
+	switch size := int64(d.scalar.size); {
+	case n == 0:
+		info.Span = tensor.Span{Off: d.span.Off}
+	case d.view.rowMajor():
+		info.Span = tensor.Span{Off: d.span.Off + d.view.offset*size, Len: int64(bytes)}
+	default:
+		info.Span, info.Strides, info.Offset = d.span, d.view.strides, d.view.offset
+	}
+	if d.scalar.dtype == tensor.F4 {
+		return bytes, d.pairs(info)
+	}
+	return bytes, nil
+}
+
+// pairs turns torch's pairs of 4-bit floats into elements. A view whose pairs
+// do not lie side by side has no such description; it is listed as torch's type.
+func (d *dense) pairs(info *tensor.Info) error {
+	last := len(info.Shape) - 1
+	if last < 0 {
+		info.Shape = []int64{2}
+		return nil
+	}
+	if info.Strides != nil && info.Strides[last] != 1 && info.Shape[last] != 1 {
+		info.DType = tensor.Unknown
+		return nil
+	}
+	if info.Shape[last] > 1<<62 {
+		return wire.ErrOverflow.With("%d pairs", info.Shape[last])
+	}
+	info.Shape[last] *= 2
+	if info.Strides == nil {
+		return nil
+	}
+	info.Offset *= 2
+	for i, size := range info.Shape {
+		if size == 1 {
+			info.Strides[i] = 0 // anything may stand there, and would overflow
+		}
+		info.Strides[i] *= 2
+	}
+	info.Strides[last] = 1
+	return nil
+}
+
+// packed is a tensor whose rows are packed, several elements in a byte. Only
+// whole storages are written so; rows that do not fill their last byte have no
+// description as elements.
+func (d *dense) packed(info *tensor.Info, per uint64) (uint64, error) {
+	if err := d.view.check(); err != nil {
+		return 0, err
+	}
+	if d.view.offset != 0 || !d.view.rowMajor() || len(d.view.shape) == 0 {
+		return 0, wire.ErrUnsupported.With("view of a packed type")
+	}
+	last := len(d.view.shape) - 1
+	row := uint64(d.view.shape[last])
+	rows, ok := wire.Product(d.view.shape[:last])
+	if ok {
+		rows, ok = wire.Mul(rows, row/per+min(row%per, 1))
+	}
+	if _, fits := wire.Product(d.view.shape); !ok || !fits {
+		return 0, wire.ErrOverflow.With("shape of more than 2^63-1 bytes")
+	}
+	if rows != uint64(d.span.Len) {
+		return 0, wire.ErrMismatch.With("%d bytes for a storage of %d", rows, d.span.Len)
+	}
+	info.Shape, info.Span = d.view.shape, d.span
+	if row%per != 0 {
+		info.DType = tensor.Unknown
+	}
+	return rows, nil
+}
+
+// bare is a storage that stands in the checkpoint without a tensor: a vector.
+func (w *walker) bare(v vm.Value) error {
+	if w.yield != nil {
+		return nil
+	}
+	ref, err := w.st.ref(v)
+	if err != nil {
+		return err
+	}
+	shape, err := w.ints.take(w.b, 2)
+	if err != nil {
+		return fail(pickleName, v.Off(), err)
+	}
+	c := call{global: v.PID().At(1).Global(), off: v.Off()}
+	d := dense{c: &c, scalar: ref.scalar, span: w.st.span(ref.store), storage: w.st.list[ref.store].name, order: w.st.order}
+	n := d.span.Len / int64(ref.scalar.size)
+	if g, _ := ref.scalar.dtype.Geometry(); g.Elems > 1 {
+		n *= int64(g.Elems)
+	}
+	shape = append(shape, n, 1)
+	d.view.shape, d.view.strides = shape[:1:1], shape[1:2:2]
+	return w.emit(&d)
+}
+
+// parameter is a tensor in a Parameter, with attributes or without.
+func (w *walker) parameter(c call, args int) error {
+	if err := c.want(args, args); err != nil {
+		return err
+	}
+	if err := w.tensor(&c, c.args.At(0)); err != nil || args == 3 || w.done {
+		return err
+	}
+	return w.attributes(c.args.At(3))
+}
+
+// subclass is a function, the class of its result, its arguments and state.
+func (w *walker) subclass(c call) error {
+	if err := c.want(4, 4); err != nil {
+		return err
+	}
+	f, err := c.arg(0, vm.KindGlobal)
+	if err != nil {
+		return err
+	}
+	args, err := c.arg(2, vm.KindTuple)
+	if err != nil {
+		return err
+	}
+	inner := call{f.Global(), args, c.off}
+	if !isTensor(inner.global.ID) || inner.global.ID == vm.RebuildFromType {
+		return inner.fail(wire.ErrSyntax.With("does not make a tensor"))
+	}
+	if err := w.call(inner); err != nil || w.done {
+		return err
+	}
+	return w.attributes(c.args.At(3))
+}
+
+// tensor walks an argument that must be a tensor.
+func (w *walker) tensor(c *call, v vm.Value) error {
+	if v.Kind() != vm.KindObject || !isTensor(v.Global().ID) {
+		return c.fail(wire.ErrSyntax.With("a tensor is wanted, this is a %v", v.Kind()))
+	}
+	return w.value(v)
+}
+
+// stated is a tensor or parameter as PyTorch 0.x pickled them: a class, and
+// BUILD with (storage, offset, size, stride) or, for variables, with a tensor
+// first. A Parameter may have its tensor as argument.
+func (w *walker) stated(c call, state vm.Value, has bool) error {
+	if c.global.ID == vm.TorchParameter && c.args.Len() > 0 {
+		if err := c.want(1, 2); err != nil {
+			return err
+		}
+		return w.tensor(&c, c.args.At(0))
+	}
+	switch {
+	case !has || state.Kind() != vm.KindTuple:
+		return c.fail(wire.ErrMissing.With("state of a tensor"))
+	case state.Len() == 4:
+		c.args = state
+		return w.strided(c, 4, 4)
+	case state.Len() == 5:
+		return w.tensor(&c, state.At(0))
+	default:
+		return c.fail(wire.ErrSyntax.With("state of %d parts", state.Len()))
+	}
+}
+
+// nested is a list of tensors of different shapes in one buffer.
+func (w *walker) nested(c call) error {
+	if err := c.want(4, 4); err != nil {
+		return err
+	}
+	for i, name := range [...]string{"buffer", "sizes", "strides", "offsets"} {
+		if err := w.part(name, func() error { return w.tensor(&c, c.args.At(i)) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moved is a tensor of a device without storages, brought to the CPU and cast.
+func (w *walker) moved(c call) error {
+	if err := c.want(4, 4); err != nil {
+		return err
+	}
+	to, err := dtypeArg(&c, 1)
+	if err != nil {
+		return err
+	}
+	from := len(w.infos)
+	if err := w.tensor(&c, c.args.At(0)); err != nil || w.yield != nil || w.exact != nil {
+		return err
+	}
+	for i := from; i < len(w.infos); i++ {
+		if w.infos[i].Stored != to.name {
+			return c.fail(wire.ErrUnsupported.With("a cast from %s to %s", w.infos[i].Stored, to.name))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,306 @@
+package pth
+
+import (
+	"strconv"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/vm"
+)
+
+// A walker goes through a checkpoint in the order of the pickle. The same walk
+// is made once to list the tensors, a second time if some need other names, and
+// whenever someone asks for the metadata.
+type walker struct {
+	b     *limits.Budget // nil in a walk for metadata, which is bounded by the first
+	st    *stores
+	found *tensor.Findings
+	path  path
+	batch int // values and leaves since the last charge
+	left  int
+	ints  slab
+
+	// The walk for tensors.
+	infos  []tensor.Info
+	sparse []sparseCheck
+	memory []string // bodies that stand in the pickle itself
+
+	// The walk for names: which tensors need their exact name.
+	exact []bool
+	at    int
+
+	// The walk for metadata.
+	yield func(string, any) bool
+	done  bool
+}
+
+const (
+	// visitSteps is what a visit of one value costs. A pickle may refer to one
+	// list many times, so that a walk is much longer than the file.
+	visitSteps = 16
+	visitBatch = limits.StepBatch / visitSteps
+)
+
+// visit charges one value of the walk, and an item for each leaf.
+func (w *walker) visit(leaf int) error {
+	if w.b == nil {
+		return nil
+	}
+	w.batch++
+	w.left += leaf
+	if w.batch < visitBatch {
+		return nil
+	}
+	return w.charge()
+}
+
+func (w *walker) charge() error {
+	steps, items := int64(w.batch*visitSteps), int64(w.left)
+	w.batch, w.left = 0, 0
+	if err := w.b.Step(steps); err != nil {
+		return fail(pickleName, wire.NoOffset, err)
+	}
+	if err := w.b.Items(items); err != nil {
+		return fail(pickleName, wire.NoOffset, err)
+	}
+	return nil
+}
+
+// value walks one value and all below it. The machine lets no value contain
+// itself, and no nesting be deeper than MaxDepth.
+func (w *walker) value(v vm.Value) error {
+	switch v.Kind() {
+	case vm.KindTuple, vm.KindList, vm.KindSet, vm.KindDict, vm.KindObject:
+	case vm.KindPersistent:
+		if err := w.visit(1); err != nil {
+			return err
+		}
+		return w.bare(v)
+	default:
+		return w.leaf(v)
+	}
+	if err := w.visit(0); err != nil {
+		return err
+	}
+	switch v.Kind() {
+	case vm.KindDict:
+		return w.dict(v)
+	case vm.KindObject:
+		return w.object(v)
+	default:
+		return w.sequence(v)
+	}
+}
+
+func (w *walker) push(s step) error { return grow(w, &w.path, s) }
+
+func (w *walker) pop() { w.path = w.path[:len(w.path)-1] }
+
+// grow appends to a slice of the walk, charged where the walk is.
+func grow[S ~[]T, T any](w *walker, s *S, v T) error {
+	if w.b == nil {
+		*s = append(*s, v)
+		return nil
+	}
+	out, err := limits.Append(w.b, *s, v)
+	if err != nil {
+		return fail(pickleName, wire.NoOffset, err)
+	}
+	*s = out
+	return nil
+}
+
+func (w *walker) dict(v vm.Value) error {
+	n := v.Len()
+	if _, has := v.State(); n == 0 && !has {
+		return w.leaf(v)
+	}
+	for i := range n {
+		k, value := v.Entry(i)
+		if err := w.below(keyStep(k), value); err != nil || w.done {
+			return err
+		}
+	}
+	return w.state(v)
+}
+
+func (w *walker) sequence(v vm.Value) error {
+	n := v.Len()
+	if n == 0 {
+		return w.leaf(v)
+	}
+	for i := range n {
+		if err := w.below(step{kind: stepIndex, n: int64(i)}, v.At(i)); err != nil || w.done {
+			return err
+		}
+	}
+	return w.state(v)
+}
+
+func (w *walker) below(s step, v vm.Value) error {
+	if err := w.push(s); err != nil {
+		return err
+	}
+	err := w.value(v)
+	w.pop()
+	return err
+}
+
+// state walks the attributes that BUILD gave to a container.
+func (w *walker) state(v vm.Value) error {
+	if s, has := v.State(); has {
+		return w.attributes(s)
+	}
+	return nil
+}
+
+// attributes walks the state of an object: its attributes by name, or a pair
+// of those and the ones in slots.
+func (w *walker) attributes(s vm.Value) error {
+	switch s.Kind() {
+	case vm.KindNone:
+		return nil
+	case vm.KindTuple:
+		if s.Len() != 2 {
+			return fail(pickleName, wire.NoOffset, wire.ErrSyntax.With("state of %d parts", s.Len()))
+		}
+		if err := w.attributes(s.At(0)); err != nil || w.done {
+			return err
+		}
+		return w.attributes(s.At(1))
+	case vm.KindDict:
+		for k, value := range s.Entries() {
+			name := keyStep(k)
+			name.kind = stepAttr
+			if k.Kind() != vm.KindText {
+				name.text = repr(k)
+			}
+			if err := w.below(name, value); err != nil || w.done {
+				return err
+			}
+		}
+		return nil
+	default:
+		return fail(pickleName, wire.NoOffset, wire.ErrSyntax.With("state is a %v", s.Kind()))
+	}
+}
+
+// leaf is a value that holds no tensor.
+func (w *walker) leaf(v vm.Value) error {
+	if err := w.visit(1); err != nil {
+		return err
+	}
+	if w.yield != nil {
+		w.say("", metaValue(v))
+	}
+	return nil
+}
+
+// say yields metadata about where the walk stands, or a part of it.
+func (w *walker) say(part string, value any) {
+	if w.yield == nil || w.done {
+		return
+	}
+	if part != "" {
+		w.part(part, func() error {
+			w.say("", value)
+			return nil
+		})
+		return
+	}
+	name, _ := w.path.plain(nil)
+	w.done = !w.yield(name, value)
+}
+
+// part runs f one step below, where a part of a tensor is.
+func (w *walker) part(name string, f func() error) error {
+	depth := len(w.path)
+	if depth == 0 {
+		if err := w.push(step{kind: stepPart, text: rootName}); err != nil {
+			return err
+		}
+	}
+	if err := w.push(step{kind: stepPart, text: name}); err != nil {
+		return err
+	}
+	err := f()
+	w.path = w.path[:depth]
+	return err
+}
+
+// tensors lists what the checkpoint holds, and makes the names unique.
+func (w *walker) tensors(root vm.Value) error {
+	if err := w.value(root); err != nil {
+		return err
+	}
+	if err := w.charge(); err != nil {
+		return err
+	}
+	same, err := w.collisions()
+	if err != nil || !same {
+		return err
+	}
+	w.at, w.path = 0, w.path[:0]
+	if err := w.value(root); err != nil {
+		return err
+	}
+	w.exact = nil
+	if same, err = w.collisions(); err == nil && same {
+		err = fail(pickleName, wire.NoOffset, wire.ErrDuplicate.With("two tensors have one name, even with their keys escaped"))
+	}
+	return err
+}
+
+// collisions marks the tensors that share a name and reports whether any do.
+func (w *walker) collisions() (bool, error) {
+	names, err := wire.NewNameSet(w.b, len(w.infos), func(i int) string { return w.infos[i].Name })
+	if err != nil {
+		return false, fail(pickleName, wire.NoOffset, err)
+	}
+	any := false
+	for i := range w.infos {
+		earlier, added, err := names.Add(i)
+		if err != nil {
+			return false, fail(pickleName, wire.NoOffset, err)
+		}
+		if added {
+			continue
+		}
+		if w.exact == nil {
+			if w.exact, err = limits.Make[bool](w.b, len(w.infos)); err != nil {
+				return false, fail(pickleName, wire.NoOffset, err)
+			}
+		}
+		if !any {
+			if err := w.collision(i); err != nil {
+				return false, err
+			}
+		}
+		any, w.exact[i], w.exact[earlier] = true, true, true
+	}
+	return any, nil
+}
+
+func (w *walker) collision(i int) error {
+	return w.found.Add(w.b, format, tensor.Finding{Code: "pth.name-collision", Severity: tensor.Note, Where: "tensor " + strconv.Itoa(i), Off: wire.NoOffset,
+		Text: "two tensors would both be called " + wire.Quote(w.infos[i].Name) + ": their names show keys, positions and attributes exactly"})
+}
+
+// slab hands out short runs of integers from few allocations.
+type slab struct{ free []int64 }
+
+const slabLen = 512
+
+func (s *slab) take(b *limits.Budget, n int) ([]int64, error) {
+	if n > len(s.free) {
+		free, err := limits.Make[int64](b, max(n, slabLen))
+		if err != nil {
+			return nil, err
+		}
+		s.free = free
+	}
+	out := s.free[:0:n]
+	s.free = s.free[n:]
+	return out, nil
+}

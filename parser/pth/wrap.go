@@ -1,0 +1,36 @@
+package pth
+
+import "strings"
+
+// Wrappers and other things that carry checkpoints and are not read here, by
+// their first bytes (the offset says where).
+var wrappers = [...]struct {
+	off   int
+	magic string
+	name  string
+}{
+	{257, "ustar", "tar archive (PyTorch 0.1, or a packed folder)"},
+	{0, "7z\xbc\xaf\x27\x1c", "7z archive"},
+	{0, "Rar!\x1a\x07", "RAR archive"},
+	{0, "\x1f\x8b", "gzip stream"},
+	{0, "BZh", "bzip2 stream"},
+	{0, "\xfd7zXZ\x00", "xz stream"},
+	{0, "\x28\xb5\x2f\xfd", "zstd stream"},
+	{0, "\x04\x22\x4d\x18", "lz4 stream"},
+	{0, "PYTORCH1", "PyTorch archive of a development version"},
+}
+
+// SniffLen is how many bytes [Wrapper] and [Legacy] need.
+const SniffLen = 512
+
+// Wrapper names what a file is packed in, from its first bytes: compression and
+// archives that torch's users meet and that are refused. It is "" for anything
+// else.
+func Wrapper(head []byte) string {
+	for _, w := range wrappers {
+		if len(head) >= w.off+len(w.magic) && strings.HasPrefix(string(head[w.off:w.off+len(w.magic)]), w.magic) {
+			return w.name
+		}
+	}
+	return ""
+}
