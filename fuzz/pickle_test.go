@@ -1,0 +1,243 @@
+package fuzz_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/corpus"
+	"github.com/anamnesis-go/anamnesis/fuzz"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/limits/limitstest"
+	"github.com/anamnesis-go/anamnesis/vm"
+)
+
+var pickleTarget = fuzz.Target{
+	Read: func(r io.ReaderAt, size int64, b *limits.Budget) (fuzz.Answer, error) {
+		g, err := vm.Load(r, 0, size, b)
+		if err != nil {
+			return fuzz.Answer{}, err
+		}
+		return fuzz.Text(describe(g)), nil
+	},
+	Measured: func(r io.ReaderAt, size int64, b *limits.Budget) error {
+		_, err := vm.Load(r, 0, size, b)
+		return err
+	},
+}
+
+var scanTarget = fuzz.Target{
+	Read: func(r io.ReaderAt, size int64, b *limits.Budget) (fuzz.Answer, error) {
+		report := vm.ScanNext(r, 0, size, b)
+		if err := report.Refusal(); err != nil {
+			return fuzz.Answer{}, err
+		}
+		return fuzz.Text(describe(report.Graph) + events(report)), nil
+	},
+	Measured: func(r io.ReaderAt, size int64, b *limits.Budget) error {
+		return vm.ScanNext(r, 0, size, b).Err
+	},
+}
+
+// FuzzPickle feeds the machine bytes, and pickles whose values are taken from
+// bytes: honest, damaged, and with an attack.
+func FuzzPickle(f *testing.F) {
+	corpus.Seeds(f, "pickle")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		pickleTarget.Check(t, data)
+		if !pickleTarget.Check(t, fuzz.NewPickle(data).Bytes()) {
+			t.Error("an honest pickle is refused")
+		}
+		pickleTarget.Check(t, fuzz.NewPickle(data).Damaged())
+		if pickleTarget.Check(t, fuzz.NewPickle(data).Attack()) {
+			t.Error("an attack is accepted")
+		}
+	})
+}
+
+// FuzzScan asks that a scan and a load of the same bytes agree, and that a
+// listing ends where the scan does.
+func FuzzScan(f *testing.F) {
+	corpus.Seeds(f, "pickle")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, pickle := range [][]byte{data, fuzz.NewPickle(data).Damaged(), fuzz.NewPickle(data).Attack()} {
+			scanTarget.Check(t, pickle)
+			sameRuns(t, pickle, fuzz.Ceilings)
+		}
+	})
+}
+
+// sameRuns asks of two runs over the same bytes: a load that accepts gives what
+// the scan gives, and the scan has nothing against it; one that refuses does
+// so at the first place that the scan names.
+func sameRuns(t testing.TB, data []byte, policy limits.Policy) {
+	t.Helper()
+	g, err := vm.Load(bytes.NewReader(data), 0, int64(len(data)), limitstest.Open(t, policy))
+	report := vm.Scan(bytes.NewReader(data), 0, int64(len(data)), limitstest.Open(t, policy))
+	first := firstOf(report)
+	switch {
+	case wire.ClassOf(err) == wire.Limit || wire.ClassOf(first) == wire.Limit:
+		return // a scan remembers more
+	case err == nil:
+		if first != nil || !report.Safe.OK || describe(g) != describe(report.Graph) {
+			t.Errorf("load accepts, scan says %v %+v\n%s\n%s", first, report.Safe, describe(g), describe(report.Graph))
+		}
+		if g.WeightsOnly().OK != report.WeightsOnly.OK {
+			t.Errorf("weights_only: load says %+v, scan %+v", g.WeightsOnly(), report.WeightsOnly)
+		}
+	case report.Safe.OK || wire.ClassOf(first) != wire.ClassOf(err) || offset(first) != offset(err):
+		t.Errorf("load says %v, scan %v, safe %v", err, first, report.Safe.OK)
+	}
+	listed(t, data, report, policy)
+}
+
+// firstOf is what a scan found first: a refusal, or what is wrong.
+func firstOf(r *vm.Report) error {
+	refusal := r.Refusal()
+	if r.Err != nil && (refusal == nil || offset(r.Err) < offset(refusal)) {
+		return r.Err
+	}
+	return refusal
+}
+
+// listed asks that a listing has a line for each instruction, one after the
+// other, and the error that the scan has.
+func listed(t testing.TB, data []byte, report *vm.Report, policy limits.Policy) {
+	t.Helper()
+	var at int64
+	var last error
+	for line, err := range vm.Disassemble(bytes.NewReader(data), 0, int64(len(data)), limitstest.Open(t, policy)) {
+		if last != nil {
+			t.Fatal("the listing goes on after an error")
+		}
+		if last = err; err != nil {
+			break
+		}
+		if line.Off < at || line.Op == "" || line.Depth < 0 || len(line.Text) > 300 || strings.ContainsAny(line.String(), "\n\r\x1b") {
+			t.Fatalf("line %+v after %#x", line, at)
+		}
+		at = line.Off + 1
+	}
+	if wire.ClassOf(last) != wire.Limit && wire.ClassOf(report.Err) != wire.Limit && (last == nil) != (report.Err == nil) {
+		t.Errorf("the listing says %v, the scan %v", last, report.Err)
+	}
+}
+
+// describe is a digest of all that a graph holds. A value that was met before
+// is told by its number, so that shared and copied values differ.
+func describe(g *vm.Graph) string {
+	d := describer{seen: map[vm.Value]int{}}
+	d.value(g.Root())
+	for _, global := range g.Globals() {
+		fmt.Fprintf(&d.out, "%v %v %d\n", global, global.Status, global.Off)
+	}
+	fmt.Fprint(&d.out, g.Notes(), g.WeightsOnly().OK, g.Protocol(), g.End())
+	sum := sha256.Sum256([]byte(d.out.String()))
+	return fmt.Sprintf("%d values, %x", len(d.seen), sum[:8])
+}
+
+type describer struct {
+	out  strings.Builder
+	seen map[vm.Value]int
+}
+
+func (d *describer) value(v vm.Value) {
+	if i, ok := d.seen[v]; ok {
+		fmt.Fprintf(&d.out, "#%d ", i)
+		return
+	}
+	d.seen[v] = len(d.seen)
+	fmt.Fprintf(&d.out, "(%v %v %d ", v.Kind(), v.ID(), v.Off())
+	switch v.Kind() {
+	case vm.KindInt:
+		fmt.Fprint(&d.out, v.Big())
+	case vm.KindFloat:
+		fmt.Fprintf(&d.out, "%x", v.Float())
+	case vm.KindText, vm.KindBytes:
+		fmt.Fprintf(&d.out, "%q", v.Text())
+	case vm.KindTuple, vm.KindList, vm.KindSet:
+		for e := range v.Elems() {
+			d.value(e)
+		}
+	case vm.KindDict:
+		for key, value := range v.Entries() {
+			d.value(key)
+			d.value(value)
+		}
+	case vm.KindObject:
+		d.value(v.Args())
+	case vm.KindPersistent:
+		d.value(v.PID())
+	case vm.KindGlobal:
+		d.out.WriteString(v.Global().String())
+	}
+	if state, ok := v.State(); ok {
+		d.value(state)
+	}
+	if extra, ok := v.Extra(); ok {
+		d.value(extra)
+	}
+	d.out.WriteByte(')')
+}
+
+// events is what a scan lists, in one text.
+func events(r *vm.Report) string {
+	var out strings.Builder
+	for e := range r.Events() {
+		fmt.Fprintf(&out, "%v %s %#x %v %v", e.Use, e.Op, e.Off, e.OK, e.On)
+		if e.Given {
+			out.WriteString(e.With.Shape())
+		}
+		out.WriteByte('\n')
+	}
+	return out.String()
+}
+
+// The corpus alone runs the machine: by a load, a scan and a listing of every
+// file. The coverage of this test is that of the corpus.
+func TestCorpusRunsThePickleMachine(t *testing.T) {
+	for _, file := range append(hostile(t, "pickle"), valid(t, "pickle")...) {
+		t.Run(file.name, func(t *testing.T) { sameRuns(t, file.data, file.policy) })
+	}
+}
+
+// A generator that is often refused would test the door only.
+func TestBuiltPicklesAreWhatTheyClaim(t *testing.T) {
+	damaged, longest := 0, 0
+	const plans = 3000
+	for seed := range plans {
+		plan := make([]byte, 40+seed%400)
+		state := uint64(seed)*0x9e3779b97f4a7c15 + 1
+		for i := range plan {
+			state ^= state << 13
+			state ^= state >> 7
+			state ^= state << 17
+			plan[i] = byte(state >> 32)
+		}
+		honest := fuzz.NewPickle(plan).Bytes()
+		longest = max(longest, len(honest))
+		if _, err := loadAll(t, honest); err != nil {
+			t.Fatalf("seed %d: an honest pickle is refused: %v\n%q", seed, err, honest)
+		}
+		if _, err := loadAll(t, fuzz.NewPickle(plan).Attack()); !errors.Is(err, wire.ErrForbidden) {
+			t.Fatalf("seed %d: an attack is %v", seed, err)
+		}
+		if _, err := loadAll(t, fuzz.NewPickle(plan).Damaged()); err == nil {
+			damaged++
+		}
+	}
+	if damaged < plans/20 || damaged > plans*19/20 || longest < 1000 {
+		t.Errorf("%d of %d damaged pickles are accepted, the longest has %d bytes", damaged, plans, longest)
+	}
+}
+
+func loadAll(t testing.TB, data []byte) (*vm.Graph, error) {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	return vm.Load(bytes.NewReader(data), 0, int64(len(data)), b)
+}
