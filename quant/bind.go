@@ -70,6 +70,9 @@ func (s *set) rest(out *Bound) error {
 		if s.claimed[i] {
 			continue
 		}
+		if err := s.unexplained(&info); err != nil {
+			return wire.At("quant", "tensor "+wire.Quote(info.Name), wire.NoOffset, err)
+		}
 		list := &out.Plain
 		if !s.o.KeepScales && s.explained(&info, bound) {
 			list = &out.LeftOut

@@ -115,7 +115,7 @@ func TestRealAWQSlice(t *testing.T) {
 	in, out, group := int64(s.head[2]), int64(s.head[3]), int64(s.head[1])
 	dtype := sliceScales[s.head[4]]
 	g, _ := dtype.Geometry()
-	f := &awq{in: in, out: out, groups: in / group, groupSize: group, scale: numbers[dtype], scaleSize: int64(g.Bytes)}
+	f := &awq{in: in, out: out, groups: in / group, bits: 4, groupSize: group, scale: numbers[dtype], scaleSize: int64(g.Bytes)}
 	decodesTo(t, f, s.parts, out, in, transposed(s.want, in, out))
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -65,4 +66,28 @@ func (b *Bound) weightNames(account *limits.Budget) (*nameList, error) {
 	}
 	slices.Sort(names)
 	return &nameList{names}, nil
+}
+
+// packedNames end the names of tensors that hold codes and nothing else.
+var packedNames = []string{".qweight", ".weight_packed", ".W_q", "_qdata", ".comfy_quant"}
+
+// unexplained refuses codes that no row of the table has bound: copied as they
+// are, they would look like weights.
+func (s *set) unexplained(info *tensor.Info) error {
+	for _, suffix := range packedNames {
+		if strings.HasSuffix(info.Name, suffix) {
+			return wire.ErrUnsupported.With("%s of shape %v holds codes that no scheme here explains", info.TypeName(), info.Shape)
+		}
+	}
+	stem, ok := strings.CutSuffix(info.Name, ".weight")
+	if !ok || !slices.Contains([]tensor.DType{tensor.U8, tensor.I8, tensor.I32, tensor.U32}, info.DType) {
+		return nil
+	}
+	for _, companion := range []string{".weight_scale", ".scales", ".SCB", ".weight.absmax", ".scale"} {
+		if scale, ok := s.find(stem + companion); ok {
+			return wire.ErrUnsupported.With("%s of shape %v beside %s of %s %v: no scheme here explains them",
+				info.TypeName(), info.Shape, wire.Quote(scale.Name), scale.TypeName(), scale.Shape)
+		}
+	}
+	return nil
 }

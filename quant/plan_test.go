@@ -239,6 +239,14 @@ func TestWhatCannotBeBoundIsRefused(t *testing.T) {
 		{"a description of petabytes", model("",
 			stored{"m", tensor.U8, []int64{4, 1}, make([]byte, 4)},
 			stored{"m.quant_state.bitsandbytes__nf4", tensor.U8, []int64{70}, []byte(`{"quant_type":"nf4","blocksize":64,"shape":[4611686018427387904,4]}`)}), wire.Malformed},
+		{"packing that the configuration contradicts", model(`{"quantization_config":{"quant_method":"awq"}}`, qweight,
+			stored{"m.scales", tensor.F16, []int64{1, 8}, make([]byte, 16)}), wire.Malformed},
+		{"codes that nothing explains", model("", stored{"m.qweight", tensor.I32, []int64{3, 3}, make([]byte, 36)},
+			stored{"m.scales", tensor.F16, []int64{5}, make([]byte, 10)}), wire.Unsupported},
+		{"bytes beside a scale of no known form", model("", stored{"m.weight", tensor.U8, []int64{3, 3}, make([]byte, 9)},
+			stored{"m.weight_scale", tensor.F32, []int64{7}, make([]byte, 28)}), wire.Unsupported},
+		{"a scheme that is known and refused", model("", stored{"m.codes", tensor.I16, []int64{1}, make([]byte, 2)},
+			stored{"m.codebooks", tensor.F16, []int64{1}, make([]byte, 2)}), wire.Unsupported},
 		{"a configuration that is no JSON", model("{", w8), wire.Truncated},
 	} {
 		t.Run(tc.what, func(t *testing.T) {

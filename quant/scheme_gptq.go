@@ -19,8 +19,11 @@ func bindGPTQ(s *set, info *tensor.Info) (*Weight, error) {
 	if !hasScales {
 		return nil, wire.ErrMissing.With("its companion %s", wire.Quote(stem+".scales"))
 	}
-	if len(scales.Shape) != 2 || scales.Shape[1] != info.Shape[1] || s.config.method() == "awq" {
+	if len(scales.Shape) != 2 || scales.Shape[1] != info.Shape[1] {
 		return nil, nil
+	}
+	if s.config.method() == "awq" {
+		return nil, wire.ErrMismatch.With("%s says awq, but %s is packed as GPTQ packs", s.config.file, wire.Quote(info.Name))
 	}
 	out, groups := info.Shape[1], scales.Shape[0]
 	zeros, err := s.companion(stem+".qzeros", []int64{groups, -1}, tensor.I32)

@@ -41,3 +41,11 @@ def cases(g):
         want = dequantize_gemm(qweight, qzeros, scales.float(), 4, group).T.contiguous()
         yield Case("AWQ GEMM", "autoawq 0.2.9", {"m.qweight": qweight, "m.qzeros": qzeros, "m.scales": scales},
                    {"quantization_config": {"quant_method": "awq", "bits": 4, "group_size": group, "version": "gemm"}}, {"m.weight": want})
+    from gptqmodel.quantization.awq.utils.packing_utils import dequantize_gemm as any_width
+    for bits in (2, 3, 5, 6, 7, 8):
+        inputs, outputs, group = 64, 32, 32
+        qweight, qzeros = int32(g, (inputs, outputs * bits // 32)), int32(g, (inputs // group, outputs * bits // 32))
+        scales = (torch.rand((inputs // group, outputs), generator=g) * 0.1).half()
+        want = any_width(qweight, qzeros, scales.float(), bits, group).T.contiguous().float()
+        yield Case(f"AWQ GEMM, {bits} bits", "gptqmodel 7.7.0", {"m.qweight": qweight, "m.qzeros": qzeros, "m.scales": scales},
+                   {"quantization_config": {"quant_method": "awq", "bits": bits, "group_size": group, "version": "gemm"}}, {"m.weight": want})
