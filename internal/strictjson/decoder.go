@@ -56,7 +56,7 @@ func Decode(b *limits.Budget, text Text, read func(*Decoder) error) error {
 	d := &Decoder{b: b, steps: b.Steps(), text: text, seed: maphash.MakeSeed()}
 	defer d.leave()
 	if len(text.Body) > MaxText {
-		return d.Fail("", wire.ErrRange.With("%d bytes of JSON", len(text.Body)))
+		return d.Fail("", tooLong(int64(len(text.Body))))
 	}
 	d.space()
 	start := d.pos

@@ -14,6 +14,9 @@ const chunk = 64 << 10
 // ReadAt reads n bytes at off as text, charged before it is read: one read per
 // 64 KiB. The caller has compared n with the bytes that remain.
 func ReadAt(b *limits.Budget, r io.ReaderAt, off, n int64) (string, error) {
+	if n > MaxText {
+		return "", tooLong(n)
+	}
 	if err := b.Alloc(n); err != nil {
 		return "", err
 	}
@@ -37,6 +40,8 @@ func ReadAt(b *limits.Budget, r io.ReaderAt, off, n int64) (string, error) {
 	return text.String(), nil
 }
 
+func tooLong(n int64) error { return wire.ErrUnsupported.With("%d bytes of JSON, at most %d are read", n, MaxText) }
+
 // Stream makes a reader that gives its bytes in order into one for
 // [wire.ReadFull], which asks for them in order.
 type Stream struct{ R io.Reader }
@@ -47,6 +52,9 @@ func (s Stream) ReadAt(p []byte, _ int64) (int, error) { return s.R.Read(p) }
 // Read reads n bytes from r, which stands at off, and none beyond them, as text.
 // It does not trust n: memory is charged and taken as the bytes come.
 func Read(b *limits.Budget, r io.Reader, off, n int64) (string, error) {
+	if n > MaxText {
+		return "", tooLong(n)
+	}
 	var pieces [][]byte
 	for done := int64(0); done < n; done += chunk {
 		if err := b.Err(); err != nil {

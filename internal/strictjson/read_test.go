@@ -115,3 +115,13 @@ func TestReadersThatFail(t *testing.T) {
 type idle struct{}
 
 func (idle) Read([]byte) (int, error) { return 0, nil }
+
+func TestATextIsAtMost2GiB(t *testing.T) {
+	b := account(t, limits.Policy{MaxSingleAlloc: 1 << 40, MaxTotalBytes: 1 << 40})
+	if _, err := strictjson.ReadAt(b, strings.NewReader(""), 0, strictjson.MaxText+1); !errors.Is(err, wire.ErrUnsupported) {
+		t.Error(err)
+	}
+	if _, err := strictjson.Read(b, strings.NewReader(""), 0, strictjson.MaxText+1); !errors.Is(err, wire.ErrUnsupported) {
+		t.Error(err)
+	}
+}

@@ -34,61 +34,75 @@ func findAliases(b *limits.Budget, found *tensor.Findings, meta []Entry, stored 
 	if len(meta) == 0 {
 		return nil, nil
 	}
-	// The set holds keys and values, which are few, and is asked for the
-	// tensors, which are many.
-	name := func(i int) string {
+	m, err := mentions(b, meta)
+	if err != nil {
+		return nil, err
+	}
+	m.look(stored)
+	var aliases, dangling []Entry
+	for _, e := range meta {
+		k, _ := m.set.Find(e.Key)
+		v, _ := m.set.Find(e.Value)
+		switch {
+		case m.stored[k] || m.seen[k]: // every shard may say the same
+		case m.stored[v]:
+			aliases, err = limits.Append(b, aliases, e)
+		case tied(e):
+			dangling, err = limits.Append(b, dangling, e)
+		}
+		if err != nil {
+			return nil, err
+		}
+		m.seen[k] = true
+	}
+	return aliases, dangle(b, found, dangling)
+}
+
+// mentioned is every key and value of the metadata, which are few, to be asked
+// for the names of tensors, which are many.
+type mentioned struct {
+	set     *wire.NameSet // of text i: key of entry i/2, or its value
+	stored  []bool        // by text: it is the name of a stored tensor
+	seen    []bool        // by text: an entry had this key
+	lengths uint64        // of the texts, modulo 64: most tensors end here
+}
+
+func mentions(b *limits.Budget, meta []Entry) (*mentioned, error) {
+	text := func(i int) string {
 		if i%2 == 0 {
 			return meta[i/2].Key
 		}
 		return meta[i/2].Value
 	}
-	set, err := wire.NewNameSet(b, 2*len(meta), name)
+	n := 2 * len(meta)
+	set, err := wire.NewNameSet(b, n, text)
 	if err != nil {
 		return nil, err
 	}
-	for i := range 2 * len(meta) {
+	marks, err := limits.Make[bool](b, 2*n)
+	if err != nil {
+		return nil, err
+	}
+	m := &mentioned{set: set, stored: marks[:n], seen: marks[n:]}
+	for i := range n {
 		if _, _, err := set.Add(i); err != nil {
 			return nil, err
 		}
+		m.lengths |= 1 << (len(text(i)) % 64)
 	}
-	isStored, err := limits.Make[bool](b, 2*len(meta))
-	if err != nil {
-		return nil, err
-	}
-	var lengths uint64 // of the set's texts, modulo 64: most tensors end here
-	for i := range 2 * len(meta) {
-		lengths |= 1 << (len(name(i)) % 64)
-	}
+	return m, nil
+}
+
+// look marks the texts that are names of stored tensors.
+func (m *mentioned) look(stored func(func(string) bool)) {
 	for t := range stored {
-		if lengths>>(len(t)%64)&1 == 0 {
+		if m.lengths>>(len(t)%64)&1 == 0 {
 			continue
 		}
-		if i, ok := set.Find(t); ok {
-			isStored[i] = true
+		if i, ok := m.set.Find(t); ok {
+			m.stored[i] = true
 		}
 	}
-	seen, err := limits.Make[bool](b, 2*len(meta))
-	if err != nil {
-		return nil, err
-	}
-	var aliases, dangling []Entry
-	for _, e := range meta {
-		k, _ := set.Find(e.Key)
-		v, _ := set.Find(e.Value)
-		switch {
-		case isStored[k] || seen[k]: // every shard may say the same
-		case isStored[v]:
-			if aliases, err = limits.Append(b, aliases, e); err != nil {
-				return nil, err
-			}
-		case tied(e):
-			if dangling, err = limits.Append(b, dangling, e); err != nil {
-				return nil, err
-			}
-		}
-		seen[k] = true
-	}
-	return aliases, dangle(b, found, dangling)
 }
 
 // tied reports whether an entry can only be meant as an alias: two dotted names

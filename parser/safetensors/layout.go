@@ -42,20 +42,28 @@ func (d *decoder) layout() error {
 	return nil
 }
 
+// A key is what entries are sorted by, and where the entry of that place is now.
+type key struct {
+	span tensor.Span
+	from int64
+}
+
+const keySize = 24 // bytes of a key
+
+func byPlace(a, b tensor.Span) int {
+	return cmp.Or(cmp.Compare(a.Off, b.Off), cmp.Compare(a.Len, b.Len))
+}
+
 // order sorts Infos and places by the spans, entries of one span in the order
 // of the header.
 func (d *decoder) order() error {
-	byPlace := func(a, b tensor.Info) int {
-		return cmp.Or(cmp.Compare(a.Span.Off, b.Span.Off), cmp.Compare(a.Span.Len, b.Span.Len))
+	n, sorted := len(d.h.Infos), true
+	for i := 1; i < n && sorted; i++ {
+		sorted = byPlace(d.h.Infos[i-1].Span, d.h.Infos[i].Span) <= 0
 	}
-	if slices.IsSortedFunc(d.h.Infos, byPlace) {
+	if sorted {
 		return nil
 	}
-	type key struct {
-		span tensor.Span
-		i    int64
-	}
-	n := len(d.h.Infos)
 	if err := d.b.Step(int64(n)); err != nil {
 		return err
 	}
@@ -66,17 +74,21 @@ func (d *decoder) order() error {
 	for i := range d.h.Infos {
 		keys[i] = key{d.h.Infos[i].Span, int64(i)}
 	}
-	slices.SortFunc(keys, func(a, b key) int {
-		return cmp.Or(cmp.Compare(a.span.Off, b.span.Off), cmp.Compare(a.span.Len, b.span.Len), cmp.Compare(a.i, b.i))
-	})
-	// Follow each cycle of the permutation; an index is set to itself when its
-	// place is filled.
-	for to := range keys {
-		info, place := d.h.Infos[to], d.places[to]
-		for at := int64(to); keys[at].i != at; {
-			from := keys[at].i
-			keys[at].i = at
-			if from == int64(to) {
+	slices.SortFunc(keys, func(a, b key) int { return cmp.Or(byPlace(a.span, b.span), cmp.Compare(a.from, b.from)) })
+	d.permute(keys)
+	d.b.Drop(int64(n) * keySize)
+	return nil
+}
+
+// permute moves each entry to its place, along the cycles of the permutation. A
+// place that is filled becomes its own origin.
+func (d *decoder) permute(keys []key) {
+	for start := range keys {
+		info, place := d.h.Infos[start], d.places[start]
+		for at := int64(start); keys[at].from != at; {
+			from := keys[at].from
+			keys[at].from = at
+			if from == int64(start) {
 				d.h.Infos[at], d.places[at] = info, place
 				break
 			}
@@ -84,8 +96,6 @@ func (d *decoder) order() error {
 			at = from
 		}
 	}
-	d.b.Drop(int64(n) * 24)
-	return nil
 }
 
 func plural(n int, one, many string) string {
