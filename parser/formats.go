@@ -11,6 +11,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/npy"
 	"github.com/anamnesis-go/anamnesis/parser/npz"
+	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -49,6 +50,10 @@ var formats = [...]format{
 	{
 		name: "npz", title: "NPZ archive", exts: []string{".npz"},
 		fits: fitsNPZ, decode: as(npz.Decode),
+	},
+	{
+		name: "pth", title: "PyTorch checkpoint", exts: []string{".pth", ".pt", ".bin", ".ckpt"},
+		fits: fitsPTH, decode: as(pth.Decode),
 	},
 	{
 		name: "safetensors", title: "safetensors", exts: []string{".safetensors"},
