@@ -156,50 +156,29 @@ type localSizes struct {
 	zip64           []byte
 }
 
+// check holds CRC and sizes against the directory. The ZIP64 field, where there
+// is one, holds both sizes, or nothing but the header's offset, or all three:
+// PyTorch adds that offset where it passes 32 bits.
 func (l *localSizes) check(m *Member) error {
-	if m.Flags&flagDescriptor != 0 {
-		return l.checkOpen(m)
+	field := l.zip64
+	if n := len(field) - 8; n >= 0 && m.HeaderOff >= max32 && binary.LittleEndian.Uint64(field[n:]) == uint64(m.HeaderOff) {
+		field = field[:n]
 	}
-	comp, size := uint64(l.comp), uint64(l.size)
-	if l.zip64 != nil {
-		if l.comp != max32 || l.size != max32 || len(l.zip64) != 16 {
-			return wire.ErrMismatch.With("zip64 field of %d bytes beside sizes that need none", len(l.zip64))
-		}
-		size, comp = binary.LittleEndian.Uint64(l.zip64), binary.LittleEndian.Uint64(l.zip64[8:])
+	if len(field) != 0 && len(field) != 16 || l.zip64 != nil && len(l.zip64) == 0 {
+		return wire.ErrMismatch.With("zip64 extra field of %d bytes in the local header", len(l.zip64))
 	}
-	if l.crc != m.CRC || comp != uint64(m.Comp) || size != uint64(m.Size) {
+	// CRC and sizes may be left to the descriptor, each one by a zero.
+	open := m.Flags&flagDescriptor != 0
+	right := func(v uint64, want int64) bool { return v == uint64(want) || open && v == 0 }
+	ok := right(uint64(l.crc), int64(m.CRC))
+	if len(field) == 16 {
+		ok = ok && right(binary.LittleEndian.Uint64(field), m.Size) && right(binary.LittleEndian.Uint64(field[8:]), m.Comp)
+	}
+	saturated := len(field) == 16 && l.comp == max32 && l.size == max32
+	beside := len(field) == 0 || open
+	if !ok || !saturated && !(beside && right(uint64(l.comp), m.Comp) && right(uint64(l.size), m.Size)) {
 		return wire.ErrMismatch.With("CRC %08x and sizes %d, %d in the local header; %08x, %d, %d in the directory",
-			l.crc, comp, size, m.CRC, m.Comp, m.Size)
-	}
-	return nil
-}
-
-// checkOpen is for a header that leaves CRC and sizes to the descriptor: each
-// field is zero, saturated beside a ZIP64 field, or already right. PyTorch's
-// ZIP64 field ends with the header's offset where that passes 32 bits, and
-// holds nothing else if the sizes do not.
-func (l *localSizes) checkOpen(m *Member) error {
-	bad := l.crc != 0 && l.crc != m.CRC
-	for _, f := range [...]struct {
-		short uint32
-		full  int64
-	}{{l.comp, m.Comp}, {l.size, m.Size}} {
-		saturated := f.short == max32 && l.zip64 != nil
-		bad = bad || f.short != 0 && !saturated && int64(f.short) != f.full
-	}
-	left := l.zip64
-	if len(left) == 8 || len(left) == 24 {
-		k := len(left) - 8
-		bad = bad || m.HeaderOff < max32 || binary.LittleEndian.Uint64(left[k:]) != uint64(m.HeaderOff)
-		left = left[:k]
-	}
-	if len(left) == 16 {
-		size, comp := binary.LittleEndian.Uint64(left), binary.LittleEndian.Uint64(left[8:])
-		bad = bad || size != 0 && size != uint64(m.Size) || comp != 0 && comp != uint64(m.Comp)
-		left = nil
-	}
-	if bad || len(left) > 0 || l.zip64 != nil && len(l.zip64) == 0 {
-		return wire.ErrMismatch.With("CRC or sizes in the local header differ from the directory")
+			l.crc, l.comp, l.size, m.CRC, m.Comp, m.Size)
 	}
 	return nil
 }
