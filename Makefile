@@ -21,6 +21,7 @@ FUZZ_COUNTS = \
 	FuzzSafetensors=40000 \
 	FuzzStrictJSON=40000 \
 	FuzzTemplate=40000 \
+	FuzzText=4000 \
 	FuzzZip=20000
 
 # Systems that are built and vetted: other word sizes, byte orders, file systems.

@@ -214,6 +214,13 @@ func TestPolyglotsAreRefused(t *testing.T) {
 	comment := bytes.Clone(inner)
 	comment[len(comment)-2] = 5
 	comment = append(comment, "12345"...)
+	// The record lies across the edge of a read, wherever the edges are.
+	far := map[int][]byte{}
+	for n := 16350; n < 16400; n++ {
+		long := bytes.Clone(inner)
+		binary.LittleEndian.PutUint16(long[len(long)-2:], uint16(n))
+		far[n] = safetensors(strings.Repeat("x", 70_000) + string(long) + strings.Repeat(".", n))
+	}
 	text := bytes.Repeat([]byte(" "), 1024)
 	copy(text, safetensors("")[8:])
 	block := append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...)
@@ -255,6 +262,13 @@ func TestPolyglotsAreRefused(t *testing.T) {
 			}
 		})
 	}
+	t.Run("an archive with a long comment", func(t *testing.T) {
+		for n, data := range far {
+			if _, err := parser.Detect(read(data)); parser.ClassOf(err) != parser.Unsupported {
+				t.Errorf("comment of %d bytes: %v", n, err)
+			}
+		}
+	})
 	t.Run("the quirk makes it a finding", func(t *testing.T) {
 		m, err := parser.Decode(bytes.NewReader(cases[0].data), int64(len(cases[0].data)), account(t, limits.Policy{Quirks: []string{"detect.polyglot"}}))
 		if err != nil {

@@ -40,21 +40,56 @@ func (h *head) alias() (what string, off int64, err error) {
 	if isTar(h.p) {
 		return "a tar archive", 0, nil
 	}
-	var buf [zipTail]byte
-	p := buf[:min(h.size, zipTail)]
-	if err := wire.ReadFull(h.r, p, h.size-int64(len(p))); err != nil {
-		return "", 0, wire.At(detection, "", h.size-int64(len(p)), err)
-	}
-	for i := bytes.LastIndex(p, []byte("PK\x05\x06")); i >= 0; i = bytes.LastIndex(p[:i], []byte("PK\x05\x06")) {
-		if len(p)-i < zipEnd || len(p)-i != zipEnd+int(binary.LittleEndian.Uint16(p[i+20:])) {
-			continue
+	for at := max(0, h.size-zipTail); at < h.size; {
+		p, err := h.window(at)
+		if err != nil {
+			return "", 0, err
 		}
-		at := h.size - int64(len(p)-i)
-		if ok, err := h.directory(at, binary.LittleEndian.Uint32(p[i+12:])); ok || err != nil {
-			return "a ZIP archive from its end", at, err
+		if end, err := h.archiveEnd(p, at); end >= 0 || err != nil {
+			return "a ZIP archive from its end", end, err
+		}
+		if at += int64(len(p)); at < h.size {
+			at -= zipEnd - 1 // a record may lie across
 		}
 	}
 	return "", 0, nil
+}
+
+// windowLen is how much of a file's end is looked at in one read.
+const windowLen = 16 << 10
+
+// window reads the file from off; a small file is there already.
+func (h *head) window(off int64) ([]byte, error) {
+	if h.size <= int64(len(h.p)) {
+		return h.p[off:], nil
+	}
+	if h.tail == nil {
+		h.tail = new([windowLen]byte)
+	}
+	p := h.tail[:min(h.size-off, windowLen)]
+	if err := wire.ReadFull(h.r, p, off); err != nil {
+		return nil, wire.At(detection, "", off, err)
+	}
+	return p, nil
+}
+
+// archiveEnd finds an end record in p, which stands at off, whose comment ends
+// the file and before which a directory stands. It returns -1 for none.
+func (h *head) archiveEnd(p []byte, off int64) (int64, error) {
+	for i := 0; ; i++ {
+		k := bytes.Index(p[i:], []byte("PK\x05\x06"))
+		if k < 0 || len(p)-(i+k) < zipEnd {
+			return -1, nil
+		}
+		i += k
+		at := off + int64(i)
+		if at+zipEnd+int64(binary.LittleEndian.Uint16(p[i+20:])) != h.size {
+			continue
+		}
+		if ok, err := h.directory(at, binary.LittleEndian.Uint32(p[i+12:])); ok || err != nil {
+			return at, err
+		}
+	}
 }
 
 // directory reports whether a directory of n bytes, or the ZIP64 locator in its
