@@ -122,7 +122,7 @@ func TestDuplicatesAmongManyNames(t *testing.T) {
 		}
 		return fmt.Sprintf(`"name\t%d"`, i)
 	}
-	for _, hint := range []int{0, 500, 5000, -1, 1 << 40} {
+	for _, hint := range []int{0, 500, 5000, -1, 1<<31 - 1} {
 		for _, twice := range []int{-1, 0, 6, 7, 8, 31, 499, 998} {
 			var s strings.Builder
 			s.WriteString("{")

@@ -40,7 +40,9 @@ func ReadAt(b *limits.Budget, r io.ReaderAt, off, n int64) (string, error) {
 	return text.String(), nil
 }
 
-func tooLong(n int64) error { return wire.ErrUnsupported.With("%d bytes of JSON, at most %d are read", n, MaxText) }
+func tooLong(n int64) error {
+	return wire.ErrUnsupported.With("%d bytes of JSON, at most %d are read", n, MaxText)
+}
 
 // Stream makes a reader that gives its bytes in order into one for
 // [wire.ReadFull], which asks for them in order.
