@@ -26,11 +26,11 @@ type pair struct {
 func (d *decoder) startKeys() error {
 	var err error
 	f := d.out
-	if f.pairs, err = limits.Make[pair](d.b, min(d.keys, 1<<12)); err != nil {
+	if f.pairs, err = limits.Make[pair](d.b, min(d.keys, 1<<10)); err != nil {
 		return d.c.Fail("", err)
 	}
 	f.pairs = f.pairs[:0]
-	d.names, err = wire.NewNameSet(d.b, min(d.keys, 1<<12), func(i int) string { return f.pairs[i].key })
+	d.names, err = wire.NewNameSet(d.b, min(d.keys, 1<<10), func(i int) string { return f.pairs[i].key })
 	if err != nil {
 		return d.c.Fail("", err)
 	}

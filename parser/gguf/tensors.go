@@ -38,7 +38,7 @@ func (d *decoder) align() error {
 	}
 	f.keyNames = d.names
 	var err error
-	room := min(d.tensors, 1<<12)
+	room := min(d.tensors, 1<<10)
 	if f.Infos, err = limits.Make[tensor.Info](d.b, room); err != nil {
 		return d.c.Fail("", err)
 	}
