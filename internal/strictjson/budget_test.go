@@ -138,7 +138,7 @@ func TestDuplicatesAmongManyNames(t *testing.T) {
 			err := decode(t, s.String(), false, func(d *strictjson.Decoder) error {
 				return d.ObjectOf(hint, func(string) error { return nil })
 			})
-			cause, off := problem(err)
+			off, cause := problem(err)
 			if twice < 0 && err != nil || twice >= 0 && (cause != error(wire.ErrDuplicate) || off != int64(at)) {
 				t.Errorf("hint %d, name %d twice: %v", hint, twice, err)
 			}

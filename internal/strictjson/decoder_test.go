@@ -28,13 +28,13 @@ func decode(t testing.TB, body string, whole bool, read func(*strictjson.Decoder
 func skip(d *strictjson.Decoder) error { return d.Skip() }
 
 // problem is the cause and the offset in the text of an error.
-func problem(err error) (cause error, off int64) {
+func problem(err error) (off int64, cause error) {
 	at, ok := errors.AsType[*wire.Error](err)
 	if !ok {
-		return err, -1
+		return -1, err
 	}
 	c, _ := errors.AsType[*wire.Cause](err)
-	return c, at.Off - 100
+	return at.Off - 100, c
 }
 
 func TestWhatIsJSONIsRead(t *testing.T) {
@@ -128,7 +128,7 @@ func TestWhatIsNotStrictJSONIsRefusedWhereItStands(t *testing.T) {
 	} {
 		for _, whole := range []bool{false, true} {
 			err := decode(t, c.text, whole, skip)
-			cause, off := problem(err)
+			off, cause := problem(err)
 			want := c.cause
 			if whole && want == wire.ErrSyntax && c.off == int64(len(c.text)) {
 				want = wire.ErrTruncated
@@ -154,7 +154,7 @@ func TestACutRuneIsTruncatedOnlyAtTheEndOfTheFile(t *testing.T) {
 		{"\"\xf0\x9f\xff", true, wire.ErrText, 1},
 		{"\"\xff", true, wire.ErrText, 1},
 	} {
-		if cause, off := problem(decode(t, c.text, c.whole, skip)); cause != c.want || off != c.off {
+		if off, cause := problem(decode(t, c.text, c.whole, skip)); cause != c.want || off != c.off {
 			t.Errorf("%q: %v at %d", c.text, cause, off)
 		}
 	}
@@ -239,7 +239,7 @@ func TestAnIntegerIsPlainDigits(t *testing.T) {
 			_, err := d.Uint(c.limit)
 			return err
 		})
-		if cause, off := problem(err); c.cause == nil && err != nil || c.cause != nil && (cause != c.cause || off != 0) {
+		if off, cause := problem(err); c.cause == nil && err != nil || c.cause != nil && (cause != c.cause || off != 0) {
 			t.Errorf("%s up to %d: %v at %d", c.text, c.limit, err, off)
 		}
 	}
@@ -259,7 +259,7 @@ func TestAnIntegerIsPlainDigits(t *testing.T) {
 		_, err := d.Float()
 		return err
 	})
-	if cause, off := problem(err); cause != error(wire.ErrRange) || off != 0 {
+	if off, cause := problem(err); cause != error(wire.ErrRange) || off != 0 {
 		t.Errorf("a number beyond float64: %v", err)
 	}
 }
@@ -322,7 +322,7 @@ func TestPlacesCountFromTheFile(t *testing.T) {
 			return nil
 		})
 	})
-	if _, off := problem(inArray); off != 3 {
+	if off, _ := problem(inArray); off != 3 {
 		t.Errorf("in an array: %v", inArray)
 	}
 }
@@ -385,7 +385,7 @@ func TestFieldsAreThoseOfTheList(t *testing.T) {
 		{`[]`, wire.ErrSyntax, 0},
 	} {
 		_, _, err := read(c.text)
-		if cause, off := problem(err); cause != error(c.cause) || off != c.off {
+		if off, cause := problem(err); cause != error(c.cause) || off != c.off {
 			t.Errorf("%s: %v at %d", c.text, err, off)
 		}
 	}

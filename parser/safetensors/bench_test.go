@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -52,9 +51,6 @@ func finish(s *bytes.Buffer) []byte {
 
 // wide lets a header of any size through.
 var wide = limits.Policy{MaxSingleAlloc: 1 << 40, MaxTotalBytes: 1 << 40, MaxItems: 1 << 40, MaxSteps: 1 << 40}
-
-// sparse is a file of which only the header is there.
-func sparse(header []byte, size int64) io.ReaderAt { return bytes.NewReader(header) }
 
 func benchmark(b *testing.B, header []byte, size int64) {
 	r := bytes.NewReader(header)

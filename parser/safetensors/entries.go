@@ -23,7 +23,6 @@ type entry struct {
 	json *strictjson.Decoder
 	dims []int64  // block that shapes are cut from
 	nums []uint64 // the latest shape or offsets
-	has  uint8    // fields seen
 	info *tensor.Info
 	at   uint32 // place of the offsets in the header
 
