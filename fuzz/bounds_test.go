@@ -1,0 +1,67 @@
+package fuzz_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/fuzz"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// What decoding may cost by the size of a file: the price of an empty one, and
+// of each byte. A file that declares terabytes in 100 bytes gets no more.
+const (
+	freeBytes    = 1 << 20
+	bytesPerByte = 64
+	freeSteps    = 8 * limits.StepBatch // a legacy checkpoint is five pickles, each with a meter of its own
+	stepsPerByte = 16
+)
+
+func TestDecodingAllocatesWhatItCharges(t *testing.T) {
+	for _, file := range wholeCorpus(t) {
+		f := formatOf(t, file.format)
+		b := file.policy.Budget(t.Context())
+		allocated, charged := fuzz.Cost(b, func() {
+			if m, err := f.decode(bytes.NewReader(file.data), int64(len(file.data)), b); err == nil {
+				m.Close()
+			}
+		})
+		b.Close()
+		if allocated > 2*charged+fuzz.Slack {
+			t.Errorf("%s/%s: %d bytes allocated, %d charged, for %d bytes of file", file.format, file.name, allocated, charged, len(file.data))
+		}
+	}
+}
+
+func TestCostFollowsTheSizeOfTheFile(t *testing.T) {
+	var worstBytes, worstSteps float64
+	for _, file := range wholeCorpus(t) {
+		f := formatOf(t, file.format)
+		b := file.policy.Budget(t.Context())
+		if m, err := f.decode(bytes.NewReader(file.data), int64(len(file.data)), b); err == nil {
+			m.Close()
+		}
+		size, charged, steps := int64(len(file.data)), b.Charged(), stepsOf(b)
+		b.Close()
+		if charged > freeBytes+bytesPerByte*size {
+			t.Errorf("%s/%s: %d bytes charged for a file of %d", file.format, file.name, charged, size)
+		}
+		if steps > freeSteps+stepsPerByte*size {
+			t.Errorf("%s/%s: %d steps for a file of %d bytes", file.format, file.name, steps, size)
+		}
+		if size > 4<<10 {
+			worstBytes = max(worstBytes, float64(charged)/float64(size))
+			worstSteps = max(worstSteps, float64(steps)/float64(size))
+		}
+	}
+	t.Logf("at most %.1f bytes charged and %.1f steps per byte of file", worstBytes, worstSteps)
+}
+
+func stepsOf(b *limits.Budget) int64 {
+	for _, u := range b.Usage() {
+		if u.Axis == limits.StepCount {
+			return u.Used
+		}
+	}
+	return 0
+}

@@ -1,0 +1,197 @@
+package fuzz_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/corpus"
+	"github.com/anamnesis-go/anamnesis/fuzz"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// lengths lists every length below size, or 1,000 of them with both ends dense.
+func lengths(size int) []int {
+	var out []int
+	for n := range size {
+		if size <= 4096 || n < 200 || size-n <= 200 || n%(size/600) == 0 {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func TestNoPrefixOfAnHonestFileIsAccepted(t *testing.T) {
+	for _, f := range formats {
+		name := f.name
+		for _, file := range valid(t, name) {
+			for _, n := range lengths(len(file.data)) {
+				b := file.policy.Budget(t.Context())
+				_, err, _ := examine(f, file.data[:n], b)
+				b.Close()
+				if err == nil && openEnd(f) && sameCore(t, f, file, file.data[:n], int64(n)) {
+					continue
+				}
+				if c := wire.ClassOf(err); c != wire.Malformed && c != wire.Truncated {
+					t.Errorf("%s/%s cut to %d of %d bytes: class %v: %v", name, file.name, n, len(file.data), c, err)
+					break
+				}
+				if fault := fuzz.Placed(err, int64(n)); fault != nil {
+					t.Errorf("%s/%s cut to %d bytes: %v", name, file.name, n, fault)
+					break
+				}
+			}
+		}
+	}
+}
+
+// openEnd marks a format whose file may end before its last padding, or in a
+// tensor of unknown type, which runs to the end.
+func openEnd(f format) bool { return f.name == "gguf" }
+
+// sameCore asks whether bytes with another end mean what the file means: what is
+// missing or more is padding, or belongs to a tensor whose size nobody knows.
+func sameCore(t *testing.T, f format, file file, data []byte, size int64) bool {
+	t.Helper()
+	read := func(data []byte, size int64) string {
+		b := file.policy.Budget(t.Context())
+		defer b.Close()
+		a, err := f.target.Read(bytes.NewReader(data), size, b)
+		if err != nil {
+			t.Errorf("%s/%s as %d bytes: %v", file.format, file.name, size, err)
+		}
+		return a.Core
+	}
+	return read(data, size) == read(file.data, int64(len(file.data)))
+}
+
+// maxFlips bounds the flips of one format; race makes each ten times as dear.
+func maxFlips() int {
+	if raceEnabled || testing.Short() {
+		return 2_000
+	}
+	return 20_000
+}
+
+// flips lists bits to flip: all of a small file, else those of its beginning and
+// some of the rest, as many again.
+func flips(size, most int) []int {
+	dense := most / 2
+	step := max(1, (8*size-dense)/dense|1)
+	var out []int
+	for i := range 8 * size {
+		if i < dense || i%step == 0 {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func TestABitFlipIsRefusedOrMeansWhatItSays(t *testing.T) {
+	for _, f := range formats {
+		files := valid(t, f.name)
+		accepted, flipsDone := 0, 0
+		for _, file := range files {
+			data := bytes.Clone(file.data)
+			if len(data) > corpus.MaxSeed {
+				continue // its header is no other than that of a small one
+			}
+			for _, i := range flips(len(data), max(maxFlips()/len(files), 64)) {
+				data[i/8] ^= 1 << (i % 8)
+				ok, err := flipped(f, data, file.policy)
+				data[i/8] ^= 1 << (i % 8)
+				if err != nil {
+					t.Errorf("%s/%s, bit %d of byte %#x: %v", f.name, file.name, i%8, i/8, err)
+					break
+				}
+				flipsDone++
+				if ok {
+					accepted++
+				}
+			}
+		}
+		t.Logf("%s: %d of %d flips accepted", f.name, accepted, flipsDone)
+	}
+}
+
+// flipped decodes, and what is accepted is written and decoded again.
+func flipped(f format, data []byte, policy limits.Policy) (accepted bool, err error) {
+	b := policy.Budget(context.Background())
+	defer b.Close()
+	structure, _, _ := examine(f, data, b)
+	if structure != nil {
+		return false, fuzz.Placed(structure, int64(len(data)))
+	}
+	if f.target == nil {
+		return true, nil
+	}
+	target := *f.target
+	target.Policy = &policy
+	return true, target.Rewritten(data)
+}
+
+func TestFaultyReadersEndInTruncatedOrTheirOwnError(t *testing.T) {
+	for _, f := range formats {
+		name := f.name
+		for _, file := range valid(t, name) {
+			size := int64(len(file.data))
+			for _, n := range lengths(len(file.data)) {
+				if n%7 != 0 && n > 64 {
+					continue
+				}
+				faulty(t, f, file, "an error after n bytes", fuzz.Failing{Data: file.data, After: int64(n)}, size, fuzz.ErrDisk)
+				faulty(t, f, file, "an end after n bytes", fuzz.Sliced{Data: file.data[:n], Most: 100}, size, wire.ErrTruncated)
+			}
+			faulty(t, f, file, "no byte and no error", fuzz.Stuck{}, size, io.ErrNoProgress)
+		}
+	}
+}
+
+// faulty reads all of a file through a reader that cannot give all of it.
+func faulty(t *testing.T, f format, file file, what string, r io.ReaderAt, size int64, want error) {
+	t.Helper()
+	b := file.policy.Budget(t.Context())
+	defer b.Close()
+	m, err := f.decode(r, size, b)
+	if err == nil {
+		defer m.Close()
+		if err = m.Verify(b); err == nil {
+			return // what is missing was not asked for
+		}
+	}
+	if !errors.Is(err, want) {
+		t.Errorf("%s/%s, %s of %d: %v", file.format, file.name, what, size, err)
+	}
+}
+
+// A size that is not the reader's: too small is a prefix, too large has an end
+// that nobody can read.
+func TestAWrongSizeIsRefused(t *testing.T) {
+	for _, f := range formats {
+		name := f.name
+		for _, file := range valid(t, name) {
+			for _, extra := range []int64{1, 2, 22, 1 << 20, 1 << 40, 1<<63 - 1 - int64(len(file.data))} {
+				b := file.policy.Budget(t.Context())
+				m, err := f.decode(bytes.NewReader(file.data), int64(len(file.data))+extra, b)
+				if err == nil {
+					err = m.Verify(b)
+					m.Close()
+				}
+				b.Close()
+				if err == nil && openEnd(f) && (hasUnknown(m) || sameCore(t, f, file, file.data, int64(len(file.data))+extra)) {
+					continue
+				}
+				c := wire.ClassOf(err)
+				if c == wire.Limit && extra >= 1<<20 {
+					continue // a pickle is charged whole before it is read
+				}
+				if c != wire.Malformed && c != wire.Truncated {
+					t.Errorf("%s/%s as %d bytes more: class %v: %v", name, file.name, extra, c, err)
+				}
+			}
+		}
+	}
+}

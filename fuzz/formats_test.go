@@ -1,0 +1,215 @@
+package fuzz_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/corpus"
+	"github.com/anamnesis-go/anamnesis/fuzz"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/npy"
+	"github.com/anamnesis-go/anamnesis/parser/npz"
+	"github.com/anamnesis-go/anamnesis/parser/pth"
+	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/parser/zip"
+	"github.com/anamnesis-go/anamnesis/vm"
+)
+
+// A format is a folder of the corpus and what reads it.
+type format struct {
+	name   string
+	decode func(io.ReaderAt, int64, *limits.Budget) (opened, error)
+	target *fuzz.Target // for formats with an encoder
+}
+
+// opened is what a decoder gives: a Model, or an archive.
+type opened interface {
+	Verify(*limits.Budget) error
+	Close() error
+	findings() []string
+}
+
+// Every format that has a decoder. A folder of the corpus that is not here
+// fails a test.
+var formats = []format{
+	{name: "gguf", decode: of(gguf.Decode), target: &ggufTarget},
+	{name: "npy", decode: of(npy.Decode), target: &npyTarget},
+	{name: "npz", decode: of(npz.Decode), target: &npzTarget},
+	{name: "pickle", decode: openPickle},
+	{name: "pth", decode: of(pth.Decode), target: &pthTarget},
+	{name: "safetensors", decode: of(safetensors.Decode), target: &safetensorsTarget},
+	{name: "zip", decode: openZip, target: &zipTarget},
+}
+
+type model struct{ tensor.Model }
+
+// of makes a table row's decoder of a format's own.
+func of[M tensor.Model](decode func(io.ReaderAt, int64, *limits.Budget) (M, error)) func(io.ReaderAt, int64, *limits.Budget) (opened, error) {
+	return func(r io.ReaderAt, size int64, b *limits.Budget) (opened, error) {
+		m, err := decode(r, size, b)
+		if err != nil {
+			return nil, err
+		}
+		return model{m}, nil
+	}
+}
+
+func (m model) Verify(b *limits.Budget) error {
+	if v, ok := m.Model.(tensor.Verifier); ok {
+		return v.Verify(b)
+	}
+	return nil
+}
+
+// hasUnknown reports a tensor of a type without geometry, whose span may be as
+// long as the file allows.
+func hasUnknown(o opened) bool {
+	m, ok := o.(model)
+	if !ok {
+		return false
+	}
+	for i := range m.Tensors() {
+		if i.DType == tensor.Unknown {
+			return true
+		}
+	}
+	return false
+}
+
+func (m model) findings() []string { return codes(m.Findings()) }
+
+func codes(found []tensor.Finding) []string {
+	var out []string
+	for _, f := range found {
+		out = append(out, f.Code)
+	}
+	return out
+}
+
+type archive struct{ *zip.Archive }
+
+func openZip(r io.ReaderAt, size int64, b *limits.Budget) (opened, error) {
+	a, err := zip.Decode(r, size, b, zip.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return archive{a}, nil
+}
+
+func (archive) Close() error       { return nil }
+func (archive) findings() []string { return nil }
+
+type pickle struct{ found tensor.Findings }
+
+// openPickle reads a file that is one pickle and nothing else, as its users do:
+// the notes are findings, and no byte follows.
+func openPickle(r io.ReaderAt, size int64, b *limits.Budget) (opened, error) {
+	g, err := vm.Load(r, 0, size, b)
+	if err != nil {
+		return nil, err
+	}
+	var p pickle
+	for _, n := range g.Notes() {
+		if err := p.found.Add(b, "pickle", tensor.Finding{Code: n.Code, Off: n.Off, Text: n.Text}); err != nil {
+			return nil, err
+		}
+	}
+	if g.End() != size {
+		return nil, wire.At("pickle", "", g.End(), wire.ErrTrailing)
+	}
+	return &p, nil
+}
+
+func (*pickle) Verify(*limits.Budget) error { return nil }
+func (*pickle) Close() error                { return nil }
+func (p *pickle) findings() []string        { return codes(p.found.All()) }
+
+func formatOf(t testing.TB, name string) format {
+	t.Helper()
+	for _, f := range formats {
+		if f.name == name {
+			return f
+		}
+	}
+	t.Fatalf("corpus folder %s: no decoder in the table of formats", name)
+	return format{}
+}
+
+// policyOf is the policy that a recipe asks for.
+func policyOf(t testing.TB, r *corpus.Recipe) limits.Policy {
+	t.Helper()
+	if r == nil || r.Policy == nil {
+		return limits.Policy{}
+	}
+	p, err := limits.ParsePolicy(r.Policy)
+	if err != nil {
+		t.Fatalf("%s: policy: %v", r.Path(), err)
+	}
+	return p
+}
+
+// A file is one file of the corpus, hostile or honest.
+type file struct {
+	format string
+	name   string
+	data   []byte
+	recipe *corpus.Recipe // nil for what a library wrote
+	policy limits.Policy
+}
+
+// hostile and valid list the files of the corpus; a file is built once.
+func hostile(t testing.TB, format string) []file {
+	var out []file
+	for _, r := range corpus.Hostile(format) {
+		out = append(out, file{format, r.Name, r.Bytes(), &r, policyOf(t, &r)})
+	}
+	return out
+}
+
+func valid(t testing.TB, format string) []file {
+	var out []file
+	for _, s := range corpus.Valid(format) {
+		out = append(out, file{format, s.Name, s.Data, s.Recipe, policyOf(t, s.Recipe)})
+	}
+	return out
+}
+
+func wholeCorpus(t testing.TB) []file {
+	var out []file
+	for _, f := range formats {
+		out = append(append(out, hostile(t, f.name)...), valid(t, f.name)...)
+	}
+	return out
+}
+
+// offset is where an error lies, or wire.NoOffset.
+func offset(err error) int64 {
+	if placed, ok := errors.AsType[*wire.Error](err); ok {
+		return placed.Off
+	}
+	return wire.NoOffset
+}
+
+// axis is the ceiling that a limit error names.
+func axis(err error) string {
+	if l, ok := errors.AsType[*limits.Error](err); ok {
+		return l.Axis.String()
+	}
+	return ""
+}
+
+// examine decodes and then verifies. structure is what Decode says; whole is
+// that, or what Verify says.
+func examine(f format, data []byte, b *limits.Budget) (structure, whole error, found []string) {
+	m, err := f.decode(bytes.NewReader(data), int64(len(data)), b)
+	if err != nil {
+		return err, err, nil
+	}
+	defer m.Close()
+	return nil, m.Verify(b), m.findings()
+}
