@@ -31,7 +31,8 @@ type Array struct {
 type Bytes string
 
 // Meta lists everything that is no tensor: each under the dotted path that
-// leads to it, in the order of the pickle. Values are nil, bool, int64, float64,
+// leads to it, in the order of the pickle; attributes of dicts and lists, where
+// torch keeps the versions of its modules, are left out. Values are nil, bool, int64, float64,
 // complex128, string (text; names of types and classes; integers of more than 64
 // bits in decimal), [Bytes], []any of integers (a torch.Size) or empty (an empty
 // container), [Array], [Hollow] and [Sparse]. Two entries may have one name.
@@ -158,28 +159,39 @@ func numpyScalar(code, data string) any {
 	switch kind {
 	case "b1":
 		return p[0] != 0
+	case "f4":
+		return float64(math.Float32frombits(order.Uint32(p[:])))
+	case "f8":
+		return math.Float64frombits(order.Uint64(p[:]))
+	}
+	if n := numpyInteger(kind, p[:], order); n != nil {
+		return n
+	}
+	return Array{DType: code, Data: data}
+}
+
+// numpyInteger is an int64, or the decimal text of one that may not fit; nil if
+// the kind is no integer.
+func numpyInteger(kind string, p []byte, order binary.ByteOrder) any {
+	switch kind {
 	case "i1":
 		return int64(int8(p[0]))
 	case "u1":
 		return int64(p[0])
 	case "i2":
-		return int64(int16(order.Uint16(p[:])))
+		return int64(int16(order.Uint16(p)))
 	case "u2":
-		return int64(order.Uint16(p[:]))
+		return int64(order.Uint16(p))
 	case "i4":
-		return int64(int32(order.Uint32(p[:])))
+		return int64(int32(order.Uint32(p)))
 	case "u4":
-		return int64(order.Uint32(p[:]))
+		return int64(order.Uint32(p))
 	case "i8":
-		return int64(order.Uint64(p[:]))
+		return int64(order.Uint64(p))
 	case "u8":
-		return strconv.FormatUint(order.Uint64(p[:]), 10)
-	case "f4":
-		return float64(math.Float32frombits(order.Uint32(p[:])))
-	case "f8":
-		return math.Float64frombits(order.Uint64(p[:]))
+		return strconv.FormatUint(order.Uint64(p), 10)
 	default:
-		return Array{DType: code, Data: data}
+		return nil
 	}
 }
 

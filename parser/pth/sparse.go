@@ -55,38 +55,49 @@ func (w *walker) sparseTensor(c call) error {
 	if err != nil {
 		return err
 	}
-	n := len(layout.parts)
-	if data.Len() != n+1 && (!layout.coo() || data.Len() != n+2) {
-		return c.fail(wire.ErrSyntax.With("%d parts of a tensor of layout %s", data.Len(), layout.name))
+	check, err := newSparseCheck(&c, layout, data)
+	if err != nil {
+		return err
 	}
-	check := sparseCheck{layout: layout, first: len(w.infos)}
-	if data.Len() == n+2 {
-		flag := data.At(n + 1)
-		if flag.Kind() != vm.KindBool && flag.Kind() != vm.KindNone {
-			return c.fail(wire.ErrSyntax.With("whether indices are coalesced is a %v", flag.Kind()))
-		}
-		check.coalesced = flag.Kind() == vm.KindBool && flag.Bool()
-	}
+	check.first = len(w.infos)
 	for i, name := range layout.parts {
 		if err := w.part(name, func() error { return w.plainTensor(&c, data.At(i)) }); err != nil {
 			return err
 		}
 	}
-	if w.exact != nil {
+	size := data.At(len(layout.parts))
+	switch {
+	case w.exact != nil:
 		return nil
-	}
-	if w.yield != nil {
-		shape, _ := data.At(n).Ints(nil)
+	case w.yield != nil:
+		shape, _ := size.Ints(nil)
 		w.say("", Sparse{layout.name, shape, check.coalesced})
 		return nil
 	}
-	if check.shape, err = w.dims(&c, data.At(n)); err != nil {
+	if check.shape, err = w.dims(&c, size); err != nil {
 		return err
 	}
 	if err := check.geometry(w.infos[check.first:]); err != nil {
 		return c.fail(err)
 	}
 	return grow(w, &w.sparse, check)
+}
+
+// newSparseCheck counts the parts, and reads whether indices are in order.
+func newSparseCheck(c *call, layout *sparseLayout, data vm.Value) (sparseCheck, error) {
+	check, n := sparseCheck{layout: layout}, len(layout.parts)+1
+	switch {
+	case data.Len() == n:
+	case data.Len() == n+1 && layout.coo():
+		flag := data.At(n)
+		if flag.Kind() != vm.KindBool && flag.Kind() != vm.KindNone {
+			return check, c.fail(wire.ErrSyntax.With("whether indices are coalesced is a %v", flag.Kind()))
+		}
+		check.coalesced = flag.Kind() == vm.KindBool && flag.Bool()
+	default:
+		return check, c.fail(wire.ErrSyntax.With("%d parts of a tensor of layout %s", data.Len(), layout.name))
+	}
+	return check, nil
 }
 
 func layoutArg(c *call) (*sparseLayout, error) {

@@ -147,9 +147,10 @@ func (w *walker) below(s step, v vm.Value) error {
 	return err
 }
 
-// state walks the attributes that BUILD gave to a container.
+// state walks the attributes that BUILD gave to a container, for tensors alone:
+// what torch keeps there is a table of the versions of its modules.
 func (w *walker) state(v vm.Value) error {
-	if s, has := v.State(); has {
+	if s, has := v.State(); has && (w.yield == nil || v.Kind() == vm.KindObject) {
 		return w.attributes(s)
 	}
 	return nil
