@@ -8,6 +8,8 @@ import (
 	"math"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/anamnesis-go/anamnesis/parser/pth"
 )
 
 // A jsonObject is written field by field, in the order of the calls. Its text is
@@ -92,8 +94,14 @@ func (o *jsonObject) list(name string, each func(add func(fill func(*jsonObject)
 // its length alone.
 func (o *jsonObject) value(name string, v any) {
 	switch v := v.(type) {
+	case nil:
+		o.field(name, nil)
 	case string:
 		o.text(name, v)
+	case pth.Bytes:
+		o.field(name+"_base64", base64.StdEncoding.EncodeToString([]byte(v)))
+	case complex128:
+		o.field(name, strconv.FormatComplex(v, 'g', -1, 128))
 	case bool:
 		o.field(name, v)
 	case float32:

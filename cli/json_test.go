@@ -135,6 +135,8 @@ func isType(want, v any) bool {
 		return slices.ContainsFunc(list, func(one any) bool { return isType(one, v) })
 	}
 	switch v := v.(type) {
+	case nil:
+		return want == "null"
 	case map[string]any:
 		return want == "object"
 	case []any:

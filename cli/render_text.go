@@ -67,7 +67,7 @@ func (s *session) printInspect(r *report) error {
 	for _, f := range v.last {
 		s.fact("", f.label, f.value)
 	}
-	if meta := metadata(r.model); meta != "" {
+	if meta := metadata(r.model, &v); meta != "" {
 		s.fact("", "Metadata", meta)
 	}
 	s.fact("", "Bodies", r.bodies())
@@ -91,17 +91,20 @@ func dtypes(groups []group) string {
 func typeText(name string) string { return wire.Clean(name, 32) }
 
 // metadata names the keys; short values stand beside them.
-func metadata(m tensor.Model) string {
+func metadata(m tensor.Model, v *view) string {
 	const most = 8
 	var list []string
 	n := int64(0)
 	for key, value := range m.Meta() {
+		if v.hidden != nil && v.hidden(key) {
+			continue
+		}
 		if n++; n > most {
 			continue
 		}
 		text := wire.Clean(key, wire.MaxQuoted)
-		if v := scalarText(value); v != "" {
-			text += "=" + v
+		if short := scalarText(value); short != "" {
+			text += "=" + short
 		} else if list, ok := value.(interface{ Len() int64 }); ok {
 			text += " (" + formatCount(list.Len()) + ")"
 		}
@@ -221,13 +224,13 @@ const (
 // each, names cut where the terminal ends.
 func (s *session) printTensors(v view, list iter.Seq[tensor.Info]) {
 	name, typ, shape := minName, minType, minShape
-	shared := map[string]int{}
+	shared := map[storage]int{}
 	for i := range list {
 		name = max(name, columns(nameText(i.Name)))
 		typ = max(typ, columns(typeText(i.TypeName())))
 		shape = min(max(shape, columns(v.shapeText(&i))), maxShape)
 		if i.Storage != "" {
-			shared[i.Storage]++
+			shared[storage{i.Part, i.Storage}]++
 		}
 	}
 	if s.columns > 0 {
@@ -253,8 +256,14 @@ func (v *view) shapeText(i *tensor.Info) string {
 
 func sizeText(i *tensor.Info) string { return formatBytes(i.Bytes()) }
 
+// storage is what tensors of one file may share.
+type storage struct {
+	part int32
+	name string
+}
+
 // noteText says what is unusual about how a tensor is stored.
-func noteText(i *tensor.Info, shared map[string]int) string {
+func noteText(i *tensor.Info, shared map[storage]int) string {
 	var notes []string
 	if i.Order == tensor.Big {
 		notes = append(notes, "big-endian")
@@ -262,7 +271,7 @@ func noteText(i *tensor.Info, shared map[string]int) string {
 	if i.Strides != nil {
 		notes = append(notes, "strided")
 	}
-	if i.Storage != "" && shared[i.Storage] > 1 {
+	if i.Storage != "" && shared[storage{i.Part, i.Storage}] > 1 {
 		notes = append(notes, "shared storage")
 	}
 	if len(notes) == 0 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -17,6 +18,8 @@ type view struct {
 	// shape orders the dimensions as the format's own tools print them; nil for
 	// outermost first.
 	shape func([]int64) []int64
+	// hidden reports metadata that a summary leaves out; nil for none.
+	hidden func(key string) bool
 }
 
 // A fact is one line of a summary.
@@ -45,6 +48,8 @@ func viewOf(m tensor.Model) view {
 	switch f := first.(type) {
 	case *gguf.File:
 		viewGGUF(&v, f)
+	case *pth.File:
+		viewPTH(&v, f)
 	}
 	return v
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/parser/zip"
 )
@@ -219,11 +220,18 @@ func fitsPTH(h *head) fit {
 	return no
 }
 
-// The long integer that a checkpoint of PyTorch before 1.6 begins with, as each
-// protocol pickles it: torch/serialization.py, MAGIC_NUMBER.
+// The rest of the first pickle of a checkpoint of PyTorch before 1.6: the long
+// integer MAGIC_NUMBER of torch/serialization.py.
 const torchMagic = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."
 
+// legacy asks the parser, and sees a file that ends before the parser can tell.
 func legacy(h *head) fit {
+	if kind, _ := pth.Sniff(h.p[:min(len(h.p), pth.SniffLen)]); kind == pth.KindLegacy {
+		return yes
+	}
+	if len(h.p) > 32 {
+		return no
+	}
 	f := h.begins("L119547037146038801333356L\n.")
 	for _, start := range [...]string{
 		"\x80\x02", "\x80\x03",

@@ -54,6 +54,7 @@ var formats = [...]format{
 	{
 		name: "pth", title: "PyTorch checkpoint", exts: []string{".pth", ".pt", ".bin", ".ckpt"},
 		fits: fitsPTH, decode: as(pth.Decode),
+		index: openPTHIndex, shards: openPTHShards,
 	},
 	{
 		name: "safetensors", title: "safetensors", exts: []string{".safetensors"},

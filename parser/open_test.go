@@ -152,6 +152,55 @@ func TestOpenReadsFilesAndFolders(t *testing.T) {
 	}
 }
 
+// Checkpoints of PyTorch in several files, by their index and without one.
+func TestCheckpointsInSeveralFiles(t *testing.T) {
+	seeds := map[string][]byte{}
+	for _, s := range corpus.Valid("pth") {
+		seeds[s.Name] = s.Data
+	}
+	first, second := seeds["adamw.pt"], seeds["checkpoint.pt"]
+	var want []string
+	weights := ""
+	for i, data := range [][]byte{first, second} {
+		m, err := parser.Decode(bytes.NewReader(data), int64(len(data)), account(t, limits.Policy{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names(m) {
+			want = append(want, name)
+			weights += `,"` + name + `":"m-0000` + decimal(i+1) + `-of-00002.bin"`
+		}
+	}
+	dir := put(t, t.TempDir(), map[string]string{
+		"set/m-00001-of-00002.bin":           string(first),
+		"set/m-00002-of-00002.bin":           string(second),
+		"index/m-00001-of-00002.bin":         string(first),
+		"index/m-00002-of-00002.bin":         string(second),
+		"index/pytorch_model.bin.index.json": `{"weight_map":{` + weights[1:] + `}}`,
+		"lying/m-00001-of-00002.bin":         string(second),
+		"lying/m-00002-of-00002.bin":         string(first),
+		"lying/pytorch_model.bin.index.json": `{"weight_map":{` + weights[1:] + `}}`,
+		"short/m-00001-of-00002.bin":         string(first),
+		"short/pytorch_model.bin.index.json": `{"weight_map":{` + weights[1:] + `}}`,
+	})
+	for _, name := range []string{"set", "index", "index/pytorch_model.bin.index.json"} {
+		b := account(t, limits.Policy{})
+		m, err := parser.Open(filepath.Join(dir, name), b)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(want, names(m)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if err := parser.Verify(b, m); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		m.Close()
+	}
+	refuses(t, filepath.Join(dir, "lying"), parser.Malformed, "the index says")
+	refuses(t, filepath.Join(dir, "short"), parser.Malformed, "m-00002-of-00002.bin")
+}
+
 // The cache of the Hugging Face hub: links from a snapshot to blobs are followed,
 // any other link out is not.
 func TestTheHubsCacheIsHonest(t *testing.T) {
