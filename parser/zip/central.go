@@ -2,6 +2,7 @@ package zip
 
 import (
 	"encoding/binary"
+	"strconv"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -60,7 +61,7 @@ func (d *decoder) central() error {
 		return err
 	}
 	if string(p[:sigLen]) != sigCentral {
-		return d.dir.Fail("entry "+itoa(i), wire.ErrSyntax.With("no directory entry"))
+		return d.dir.Fail("entry "+strconv.Itoa(i), wire.ErrSyntax.With("no directory entry"))
 	}
 	e := parseEntry(d.dir.Off(), p)
 	if err := d.member(&e); err != nil {
@@ -152,21 +153,19 @@ func (d *decoder) checkFlags(m *Member) error {
 	return nil
 }
 
+// methodNames is what APPNOTE calls methods that files are seen to use.
+var methodNames = [...]struct {
+	method Method
+	name   string
+}{{1, "shrunk"}, {6, "imploded"}, {9, "deflate64"}, {12, "bzip2"}, {14, "lzma"}, {93, "zstd"}, {95, "xz"}}
+
 func methodName(m Method) string {
-	switch m {
-	case 9:
-		return "deflate64"
-	case 12:
-		return "bzip2"
-	case 14:
-		return "lzma"
-	case 93:
-		return "zstd"
-	case 95:
-		return "xz"
-	default:
-		return "unknown"
+	for _, n := range methodNames {
+		if n.method == m {
+			return n.name
+		}
 	}
+	return "unknown"
 }
 
 // sizes takes sizes and offset from the entry or, where they are saturated,

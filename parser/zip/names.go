@@ -2,15 +2,12 @@ package zip
 
 import (
 	"hash/maphash"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
-
-func itoa(i int) string { return strconv.Itoa(i) }
 
 // checkName refuses names that a file system, or another reader, could take for
 // something else than the bytes say.
