@@ -3,6 +3,7 @@ package corpus
 import (
 	"crypto/sha256"
 	"fmt"
+	"regexp"
 	"testing"
 )
 
@@ -43,6 +44,21 @@ func TestBuildingTwiceGivesTheSameFile(t *testing.T) {
 			if sha256.Sum256(r.Bytes()) != sha256.Sum256(r.Bytes()) {
 				t.Errorf("%s differs from build to build", r.Path())
 			}
+		}
+	}
+}
+
+// What a library wrote must be possible to write again: the script stands beside
+// it, with the versions.
+func TestFilesOfLibrariesHaveTheirScript(t *testing.T) {
+	for _, format := range Formats() {
+		binary := false
+		for _, s := range Valid(format) {
+			binary = binary || s.Recipe == nil
+		}
+		script, err := files.ReadFile("valid/" + format + "/generate.py")
+		if binary && (err != nil || !regexp.MustCompile(`[0-9]+\.[0-9]+`).Match(script)) {
+			t.Errorf("corpus/valid/%s: no generate.py that names versions: %v", format, err)
 		}
 	}
 }
