@@ -12,6 +12,7 @@ FUZZ_COUNTS = \
 	FuzzCodec=20000 \
 	FuzzEncode=20000 \
 	FuzzGGUF=40000 \
+	FuzzIndex=20000 \
 	FuzzLegacy=20000 \
 	FuzzNPY=40000 \
 	FuzzNPZ=20000 \

@@ -40,6 +40,17 @@ func small(n int) (header []byte, size int64) {
 	return finish(&s), int64(s.Len())
 }
 
+// reversed lists n tensors from the last one to the first.
+func reversed(n int) (header []byte, size int64) {
+	var s bytes.Buffer
+	s.WriteString("\x00\x00\x00\x00\x00\x00\x00\x00{")
+	for i := n - 1; i >= 0; i-- {
+		fmt.Fprintf(&s, `"model.layers.%d.weight":{"dtype":"BF16","shape":[64,64],"data_offsets":[%d,%d]},`, i, i*8192, (i+1)*8192)
+	}
+	s.Truncate(s.Len() - 1)
+	return finish(&s), int64(s.Len()) + int64(n)*8192
+}
+
 func finish(s *bytes.Buffer) []byte {
 	s.WriteByte('}')
 	for s.Len()%8 != 0 {
@@ -75,6 +86,10 @@ func benchmark(b *testing.B, header []byte, size int64) {
 func BenchmarkDecode(b *testing.B) {
 	b.Run("tensors=100k", func(b *testing.B) {
 		header, size := synthetic(100_000)
+		benchmark(b, header, size)
+	})
+	b.Run("tensors=100k,reversed", func(b *testing.B) {
+		header, size := reversed(100_000)
 		benchmark(b, header, size)
 	})
 	b.Run("tensors=1.3M", func(b *testing.B) {
