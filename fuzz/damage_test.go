@@ -13,11 +13,16 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// lengths lists every length below size, or 1,000 of them with both ends dense.
+// lengths lists every length below size, or 1,000 of them with both ends dense;
+// fewer where each is dear.
 func lengths(size int) []int {
+	all, dense, spread := 4096, 200, 800
+	if raceEnabled {
+		all, dense, spread = 100, 20, 60
+	}
 	var out []int
 	for n := range size {
-		if size <= 4096 || n < 200 || size-n <= 200 || n%(size/600) == 0 {
+		if size <= all || n < dense || size-n <= dense || n%(size/spread+1) == 0 {
 			out = append(out, n)
 		}
 	}
