@@ -295,6 +295,11 @@ func (d *decoder) records() error {
 
 func (d *decoder) tensors() error {
 	w := &walker{b: d.b, st: d.st, found: &d.out.Found}
+	var err error
+	// Nearly always there is one tensor per persistent id.
+	if w.infos, err = limits.Grow(d.b, w.infos, len(d.st.ids)); err != nil {
+		return fail(pickleName, wire.NoOffset, err)
+	}
 	if err := w.tensors(d.out.graph.Root()); err != nil {
 		return err
 	}

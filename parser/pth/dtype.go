@@ -64,44 +64,30 @@ var scalars = [...]scalar{
 	{"torch.uint7", 1, tensor.Unknown},
 }
 
-// Names under which torch pickles the same type.
-var scalarAliases = [...]struct{ alias, name string }{
-	{"float", "float32"}, {"double", "float64"}, {"half", "float16"},
-	{"long", "int64"}, {"int", "int32"}, {"short", "int16"},
-	{"cfloat", "complex64"}, {"cdouble", "complex128"}, {"chalf", "complex32"},
-}
-
-// The storage classes. A storage without a type counts bytes.
-var storageClasses = [...]struct{ class, name string }{
-	{"FloatStorage", "float32"},
-	{"HalfStorage", "float16"},
-	{"BFloat16Storage", "bfloat16"},
-	{"LongStorage", "int64"},
-	{"IntStorage", "int32"},
-	{"ShortStorage", "int16"},
-	{"CharStorage", "int8"},
-	{"ByteStorage", "uint8"},
-	{"BoolStorage", "bool"},
-	{"DoubleStorage", "float64"},
-	{"ComplexFloatStorage", "complex64"},
-	{"ComplexDoubleStorage", "complex128"},
-	{"QInt8Storage", "qint8"},
-	{"QUInt8Storage", "quint8"},
-	{"QInt32Storage", "qint32"},
-	{"QUInt4x2Storage", "quint4x2"},
-	{"QUInt2x4Storage", "quint2x4"},
-	{"UntypedStorage", "uint8"},
-}
-
+// torchDot begins the name of every type.
 const torchDot = "torch."
 
 // findScalar finds an element type by its name without "torch.".
 func findScalar(name string) *scalar {
-	for _, a := range scalarAliases {
-		if a.alias == name {
-			name = a.name
-			break
-		}
+	switch name { // names under which torch pickles the same type
+	case "float":
+		name = "float32"
+	case "double":
+		name = "float64"
+	case "half":
+		name = "float16"
+	case "long":
+		name = "int64"
+	case "int":
+		name = "int32"
+	case "short":
+		name = "int16"
+	case "cfloat":
+		name = "complex64"
+	case "cdouble":
+		name = "complex128"
+	case "chalf":
+		name = "complex32"
 	}
 	for i := range scalars {
 		if scalars[i].name[len(torchDot):] == name {
@@ -111,13 +97,49 @@ func findScalar(name string) *scalar {
 	return nil
 }
 
+// findStorageClass finds the element type of a storage class. A storage without
+// a type counts bytes.
 func findStorageClass(class string) *scalar {
-	for _, s := range storageClasses {
-		if s.class == class {
-			return findScalar(s.name)
-		}
+	switch class {
+	case "FloatStorage":
+		return findScalar("float32")
+	case "HalfStorage":
+		return findScalar("float16")
+	case "BFloat16Storage":
+		return findScalar("bfloat16")
+	case "LongStorage":
+		return findScalar("int64")
+	case "IntStorage":
+		return findScalar("int32")
+	case "ShortStorage":
+		return findScalar("int16")
+	case "CharStorage":
+		return findScalar("int8")
+	case "ByteStorage":
+		return findScalar("uint8")
+	case "BoolStorage":
+		return findScalar("bool")
+	case "DoubleStorage":
+		return findScalar("float64")
+	case "ComplexFloatStorage":
+		return findScalar("complex64")
+	case "ComplexDoubleStorage":
+		return findScalar("complex128")
+	case "QInt8Storage":
+		return findScalar("qint8")
+	case "QUInt8Storage":
+		return findScalar("quint8")
+	case "QInt32Storage":
+		return findScalar("qint32")
+	case "QUInt4x2Storage":
+		return findScalar("quint4x2")
+	case "QUInt2x4Storage":
+		return findScalar("quint2x4")
+	case "UntypedStorage":
+		return findScalar("uint8")
+	default:
+		return nil
 	}
-	return nil
 }
 
 // order is the byte order of a type's elements in a file of this order.

@@ -46,20 +46,21 @@ func keyStep(k vm.Value) step {
 type path []step
 
 // plain joins the steps with dots: the name that state dicts have anyway.
-func (p path) plain(b *limits.Budget) (string, error) { return p.join(b, step.plain) }
+func (p path) plain(b *limits.Budget) (string, error) { return p.join(b, 1, step.plain) }
 
 // exact is a name that no other place of the checkpoint has: dots, backslashes,
 // brackets and at signs of keys are escaped, positions and integer keys stand in
 // brackets, attributes begin with an at sign.
-func (p path) exact(b *limits.Budget) (string, error) { return p.join(b, step.exact) }
+func (p path) exact(b *limits.Budget) (string, error) { return p.join(b, 2, step.exact) }
 
-func (p path) join(b *limits.Budget, write func(step, *strings.Builder)) (string, error) {
+// join charges what the name may take, which is escape times the text.
+func (p path) join(b *limits.Budget, escape int, write func(step, *strings.Builder)) (string, error) {
 	if len(p) == 0 {
 		return rootName, nil
 	}
 	size := len(p) - 1
 	for _, s := range p {
-		size += 2*len(s.text) + 22
+		size += escape*s.size() + 2*(escape-1) // brackets, or an at sign
 	}
 	if b != nil {
 		if err := b.Alloc(int64(size)); err != nil {
@@ -67,6 +68,7 @@ func (p path) join(b *limits.Budget, write func(step, *strings.Builder)) (string
 		}
 	}
 	var out strings.Builder
+	out.Grow(size)
 	for i, s := range p {
 		if i > 0 {
 			out.WriteByte('.')
@@ -74,6 +76,18 @@ func (p path) join(b *limits.Budget, write func(step, *strings.Builder)) (string
 		write(s, &out)
 	}
 	return out.String(), nil
+}
+
+// size bounds what a step takes when its text needs no escape.
+func (s step) size() int {
+	if s.kind != stepIndex {
+		return len(s.text)
+	}
+	n, size := s.n, 1
+	for ; n > 9 || n < -9; n /= 10 {
+		size++
+	}
+	return size + 1
 }
 
 func (s step) plain(out *strings.Builder) {

@@ -1,6 +1,9 @@
 package pth
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -25,8 +28,8 @@ const noParent = -1
 type stores struct {
 	b     *limits.Budget
 	keys  *wire.NameSet
-	key   func(i int) string
 	list  []store
+	ids   []declared // every persistent id, in the order of the pickle
 	order tensor.Order
 	// add makes a store for a key that is not there, or refuses it.
 	add func(key string) (int, error)
@@ -36,6 +39,12 @@ type stores struct {
 type storageRef struct {
 	store  int
 	scalar *scalar
+}
+
+// A declared is the storage of the persistent id at one place of the pickle.
+type declared struct {
+	off int64
+	storageRef
 }
 
 // pid reads a persistent id: ("storage", class, key, location, count), in
@@ -84,41 +93,40 @@ func parsePID(v vm.Value) (pid, error) {
 // declare takes one persistent id that the pickle resolves: its storage must
 // be there and exactly as long as the id says.
 func (s *stores) declare(v vm.Value) error {
-	ref, err := s.resolve(v, true)
-	if err == nil {
-		s.list[ref.store].used = true
-	}
-	return err
-}
-
-// ref is the storage of a persistent id that was declared.
-func (s *stores) ref(v vm.Value) (storageRef, error) { return s.resolve(v, false) }
-
-func (s *stores) resolve(v vm.Value, declare bool) (storageRef, error) {
 	p, err := parsePID(v)
 	if err != nil {
-		return storageRef{}, fail("storage", v.Off(), err)
+		return fail("storage", v.Off(), err)
 	}
 	i, found := s.keys.Find(p.key)
 	if !found {
-		if !declare {
-			return storageRef{}, fail(storageName(p.key), v.Off(), wire.ErrMissing.With("no such storage"))
-		}
-		if i, err = s.add(p.key); err != nil {
-			return storageRef{}, fail(storageName(p.key), v.Off(), err)
+		i, err = s.add(p.key)
+	}
+	if err == nil {
+		err = s.measure(i, &p)
+	}
+	if err == nil {
+		s.list[i].used = true
+		if p.hasView {
+			i, err = s.view(i, &p)
 		}
 	}
-	if declare {
-		if err := s.measure(i, &p); err != nil {
-			return storageRef{}, fail(storageName(p.key), v.Off(), err)
-		}
+	if err == nil {
+		s.ids, err = limits.Append(s.b, s.ids, declared{v.Off(), storageRef{i, p.scalar}})
 	}
-	if p.hasView {
-		if i, err = s.view(i, &p, declare); err != nil {
-			return storageRef{}, fail(storageName(p.key), v.Off(), err)
-		}
+	if err != nil {
+		return fail(storageName(p.key), v.Off(), err)
 	}
-	return storageRef{i, p.scalar}, nil
+	return nil
+}
+
+// ref is the storage of a persistent id that was declared. The ids stand in the
+// order of their places, since the pickle was run in that order.
+func (s *stores) ref(v vm.Value) (storageRef, error) {
+	i, found := slices.BinarySearchFunc(s.ids, v.Off(), func(d declared, off int64) int { return cmp.Compare(d.off, off) })
+	if !found {
+		return storageRef{}, fail("storage", v.Off(), wire.ErrInternal.With("persistent id was not declared"))
+	}
+	return s.ids[i].storageRef, nil
 }
 
 // measure holds the length that an id states against the storage's.
@@ -144,7 +152,7 @@ func (s *stores) measure(i int, p *pid) error {
 }
 
 // view finds or adds the part of storage i that (key, offset, count) is.
-func (s *stores) view(i int, p *pid, declare bool) (int, error) {
+func (s *stores) view(i int, p *pid) (int, error) {
 	var n [2]int64
 	v := p.view
 	if v.Kind() != vm.KindTuple || v.Len() != 3 || v.At(0).Kind() != vm.KindText {
@@ -163,9 +171,6 @@ func (s *stores) view(i int, p *pid, declare bool) (int, error) {
 	key := v.At(0).Text()
 	at, found := s.keys.Find(key)
 	if !found {
-		if !declare {
-			return 0, wire.ErrMissing.With("no view %s", wire.Quote(key))
-		}
 		var err error
 		if at, err = s.add(key); err != nil {
 			return 0, err
@@ -201,7 +206,11 @@ func archiveStores(a *archive) (*stores, error) {
 		m := &a.Members[i]
 		list[k] = store{name: m.Name[len(a.prefix):], parent: noParent, span: tensor.Span{Off: m.DataOff, Len: m.Size}}
 	}
-	return &stores{b: a.b, keys: a.keys, key: a.key, list: list, order: a.order, add: func(string) (int, error) {
+	ids, err := limits.Grow[declared](a.b, nil, len(list)) // nearly always one each
+	if err != nil {
+		return nil, err
+	}
+	return &stores{b: a.b, keys: a.keys, list: list, ids: ids, order: a.order, add: func(string) (int, error) {
 		return 0, wire.ErrMissing.With("no record holds it")
 	}}, nil
 }

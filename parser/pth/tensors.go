@@ -95,7 +95,7 @@ func (w *walker) strided(c call, low, high int) error {
 
 // A dense is a strided tensor as the pickle describes it.
 type dense struct {
-	c         *call
+	c         call
 	span      tensor.Span
 	storage   string
 	scalar    *scalar
@@ -106,7 +106,7 @@ type dense struct {
 
 // dense reads storage, offset, size and stride.
 func (w *walker) dense(c call) (dense, error) {
-	d := dense{c: &c}
+	d := dense{c: c}
 	v, err := c.arg(0, vm.KindPersistent)
 	if err != nil {
 		return d, err
@@ -324,7 +324,7 @@ func (w *walker) bare(v vm.Value) error {
 		return fail(pickleName, v.Off(), err)
 	}
 	c := call{global: v.PID().At(1).Global(), off: v.Off()}
-	d := dense{c: &c, scalar: ref.scalar, span: w.st.span(ref.store), storage: w.st.list[ref.store].name, order: w.st.order}
+	d := dense{c: c, scalar: ref.scalar, span: w.st.span(ref.store), storage: w.st.list[ref.store].name, order: w.st.order}
 	n := d.span.Len / int64(ref.scalar.size)
 	if g, _ := ref.scalar.dtype.Geometry(); g.Elems > 1 {
 		n *= int64(g.Elems)
