@@ -21,15 +21,24 @@ func TestDecodingAllocatesWhatItCharges(t *testing.T) {
 	for _, file := range wholeCorpus(t) {
 		f := formatOf(t, file.format)
 		b := file.policy.Budget(t.Context())
+		var m opened
 		allocated, charged := fuzz.Cost(b, func() {
-			if m, err := f.decode(bytes.NewReader(file.data), int64(len(file.data)), b); err == nil {
-				m.Close()
-			}
+			m, _ = f.decode(bytes.NewReader(file.data), int64(len(file.data)), b)
 		})
-		b.Close()
-		if allocated > 2*charged+fuzz.Slack {
-			t.Errorf("%s/%s: %d bytes allocated, %d charged, for %d bytes of file", file.format, file.name, allocated, charged, len(file.data))
+		costs(t, file, "decoding", allocated, charged)
+		if m != nil {
+			again, all := fuzz.Cost(b, func() { m.Verify(b) })
+			costs(t, file, "verifying", again, all-charged)
+			m.Close()
 		}
+		b.Close()
+	}
+}
+
+func costs(t *testing.T, file file, what string, allocated, charged int64) {
+	t.Helper()
+	if allocated > 2*charged+fuzz.Slack {
+		t.Errorf("%s %s/%s: %d bytes allocated, %d charged, for %d bytes of file", what, file.format, file.name, allocated, charged, len(file.data))
 	}
 }
 
