@@ -250,6 +250,9 @@ func TestMessagesSayWhereAndWhat(t *testing.T) {
 			`safetensors: tensor "a\u{7}b" at 0x3d: bytes that belong to nothing: data_offsets begin at 1, the tensors before end at 0`},
 		{`{"__metadata__":{"a":7}}`, 0, `safetensors: __metadata__ at 0x1d: does not follow the format's grammar: a number where a string belongs`},
 		{`{"w":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}`, 2, `safetensors: data at 0x3f: file ends too early: the tensors end at 0x41, the file at 0x3f`},
+		{`{"a":1,"a":2}`, 0, `safetensors: tensor "a" at 0xd: does not follow the format's grammar: a number where an object belongs`},
+		{`{"__metadata__":{},"__metadata__":{}}`, 0, `safetensors: header at 0x1b: duplicate: member "__metadata__"`},
+		{`{"__metadata__":{}, x}`, 0, `safetensors: header at 0x1c: does not follow the format's grammar: byte 0x78 where a member name belongs`},
 		{`{}`, 3, `safetensors: data at 0xa: bytes after the end: 3 bytes belong to no tensor`},
 		{`{"w":{"dtype":"U8","shape":[4]}}`, 0, `safetensors: tensor "w" at 0xd: a part is missing: an entry has dtype, shape and data_offsets`},
 	} {

@@ -46,7 +46,7 @@ func (d *decoder) entries() error {
 	d.h.Infos, d.places = d.h.Infos[:0], d.places[:0]
 	text := strictjson.Text{Format: Format, Body: d.text, Off: prefix}
 	e := entry{decoder: d}
-	return strictjson.Decode(d.b, text, func(json *strictjson.Decoder) error {
+	return within("header", strictjson.Decode(d.b, text, func(json *strictjson.Decoder) error {
 		e.json = json
 		if err := json.ObjectOf(n, e.member); err != nil {
 			return err
@@ -55,7 +55,7 @@ func (d *decoder) entries() error {
 			return d.fail("header", d.h.Len-int64(len(pad)), wire.ErrTrailing.With("only spaces may follow the JSON object"))
 		}
 		return e.unknown()
-	})
+	}))
 }
 
 // member reads one member of the header.
