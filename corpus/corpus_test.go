@@ -41,7 +41,8 @@ func TestEveryRecipeParsesAndBuilds(t *testing.T) {
 func TestBuildingTwiceGivesTheSameFile(t *testing.T) {
 	for _, format := range Formats() {
 		for _, r := range Hostile(format) {
-			if sha256.Sum256(r.Bytes()) != sha256.Sum256(r.Bytes()) {
+			first := sha256.Sum256(r.Bytes())
+			if sha256.Sum256(r.Bytes()) != first {
 				t.Errorf("%s differs from build to build", r.Path())
 			}
 		}

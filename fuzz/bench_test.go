@@ -3,7 +3,6 @@ package fuzz_test
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -49,7 +48,7 @@ func BenchmarkHostile(b *testing.B) {
 func verdict(b *testing.B, f format, file file) {
 	account := file.policy.Budget(b.Context())
 	defer account.Close()
-	_, err, _ := examine(f, file.data, account)
+	_, _, err := examine(f, file.data, account)
 	if got := wire.ClassOf(err).String(); got != file.recipe.Expect {
 		b.Fatalf("%s: class %s: %v", file.name, got, err)
 	}
@@ -93,7 +92,7 @@ func BenchmarkHostileManyTensors(b *testing.B) {
 				account.Close()
 			}
 			b.ReportMetric(float64(charged)/float64(len(data)), "charged/B")
-			b.Log(fmt.Sprintf("%d bytes: %v", len(data), class))
+			b.Logf("%d bytes: %v", len(data), class)
 		})
 	}
 }

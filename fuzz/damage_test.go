@@ -35,7 +35,7 @@ func TestNoPrefixOfAnHonestFileIsAccepted(t *testing.T) {
 		for _, file := range valid(t, name) {
 			for _, n := range lengths(len(file.data)) {
 				b := file.policy.Budget(t.Context())
-				_, err, _ := examine(f, file.data[:n], b)
+				_, _, err := examine(f, file.data[:n], b)
 				b.Close()
 				if err == nil && openEnd(f) && sameCore(t, f, file, file.data[:n], int64(n)) {
 					continue
@@ -126,7 +126,7 @@ func TestABitFlipIsRefusedOrMeansWhatItSays(t *testing.T) {
 func flipped(f format, data []byte, policy limits.Policy) (accepted bool, err error) {
 	b := policy.Budget(context.Background())
 	defer b.Close()
-	structure, _, _ := examine(f, data, b)
+	_, structure, _ := examine(f, data, b)
 	if structure != nil {
 		return false, fuzz.Placed(structure, int64(len(data)))
 	}

@@ -205,11 +205,12 @@ func axis(err error) string {
 
 // examine decodes and then verifies. structure is what Decode says; whole is
 // that, or what Verify says.
-func examine(f format, data []byte, b *limits.Budget) (structure, whole error, found []string) {
+func examine(f format, data []byte, b *limits.Budget) (found []string, structure, whole error) {
 	m, err := f.decode(bytes.NewReader(data), int64(len(data)), b)
 	if err != nil {
-		return err, err, nil
+		return nil, err, err
 	}
 	defer m.Close()
-	return nil, m.Verify(b), m.findings()
+	whole = m.Verify(b) // adds findings
+	return m.findings(), nil, whole
 }

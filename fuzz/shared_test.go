@@ -67,7 +67,7 @@ func TestSixtyFourGoroutinesShareAHost(t *testing.T) {
 				file := files[(i+g*len(files)/64)%len(files)]
 				f := formatOf(t, file.format)
 				b := host.Child(file.policy)
-				_, whole, _ := examine(f, file.data, b)
+				_, _, whole := examine(f, file.data, b)
 				b.Close()
 				want := "ok"
 				if file.recipe != nil {
