@@ -56,18 +56,22 @@ func (f *File) Fields(i tensor.Info) []npy.Field {
 // one.
 func (f *File) At(i tensor.Info) (io.ReaderAt, bool) {
 	k, ok := f.index.Find(i.Name)
-	if !ok || f.Archive.Members[f.arrays[k].member].Method != zip.Store {
+	if !ok || !f.stored(k) {
 		return nil, false
 	}
 	return f.File.At(f.Infos[k])
 }
 
-// Body reads an array's data in order. The last bytes come only once the
-// member's length and CRC have proven right.
+// Body reads an array's data in order. Of a deflated array the last bytes come
+// only once length and CRC have proven right. A stored one is read as it stands,
+// as [File.At] reads it and as fast: its CRC is a matter of [File.Verify].
 func (f *File) Body(b *limits.Budget, i tensor.Info) (io.ReadCloser, error) {
 	k, ok := f.index.Find(i.Name)
 	if !ok {
 		return nil, wire.At(format, "tensor "+wire.Quote(i.Name), wire.NoOffset, wire.ErrMissing.With("no such array"))
+	}
+	if f.stored(k) {
+		return f.File.Body(b, f.Infos[k])
 	}
 	if err := tensor.Readable(format, &f.Infos[k]); err != nil {
 		return nil, err
@@ -81,6 +85,10 @@ func (f *File) Body(b *limits.Budget, i tensor.Info) (io.ReadCloser, error) {
 		return nil, err
 	}
 	return body, nil
+}
+
+func (f *File) stored(k int) bool {
+	return f.Archive.Members[f.arrays[k].member].Method == zip.Store
 }
 
 // Verify reads every member: CRC, real lengths, and nothing after a deflate
