@@ -109,6 +109,9 @@ func (m *machine) call(callee, args ref, isNew bool) error {
 	if !taken {
 		return m.opaque(callee, args, "called with %s, which it does not take", stanceOnCall(id))
 	}
+	if id == RebuildWrapperSubclass {
+		m.against("call", "no class on its list has a __torch_dispatch__, which a wrapper needs", refAbsent)
+	}
 	if err := m.event(UseCall, callee, args, true); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package vm
 
 import (
-	"cmp"
 	"io"
 	"iter"
 
@@ -40,7 +39,8 @@ type Report struct {
 	Graph *Graph
 	// Err is why the pickle is malformed, truncated, unsupported or over a
 	// limit, or nil. What else was found is reported all the same: the scan
-	// goes on where some loader would.
+	// goes on where some loader would. A scan that a ceiling ended says so,
+	// whatever it found before.
 	Err error
 	// Safe is our verdict: every global is ours to build and every call typed.
 	// A pickle with an Err is not safe.
@@ -85,11 +85,11 @@ func scan(m *machine, whole bool) *Report {
 		WeightsOnly: m.weightsOnly(err),
 		events:      m.events,
 	}
-	if out.Err == nil || wire.ClassOf(err) == wire.Internal {
-		out.Err = cmp.Or(err, out.Err)
-	}
 	if err != nil {
 		m.g.root = refNone
+		if class := wire.ClassOf(err); out.Err == nil || class == wire.Limit || class == wire.Internal {
+			out.Err = err
+		}
 	}
 	if f := m.verdicts.forbidden; f != nil {
 		out.forbidden = &wire.Error{Format: Format, Off: f.Off, Err: f}

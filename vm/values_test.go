@@ -23,8 +23,10 @@ import (
 
 // golden is what the interpreters that wrote the honest pickles say they hold.
 type golden struct {
-	Files  map[string]string
-	Values map[string]json.RawMessage
+	Files       map[string]string
+	Values      map[string]json.RawMessage
+	WeightsOnly map[string]string `json:"weights_only"`
+	Torch       string
 }
 
 func readGolden(t *testing.T) golden {
@@ -44,7 +46,7 @@ func TestHonestPicklesHoldWhatTheirWriterSays(t *testing.T) {
 	want := readGolden(t)
 	read := 0
 	for _, seed := range corpus.Valid("pickle") {
-		if seed.Recipe != nil {
+		if seed.Recipe != nil || strings.HasPrefix(seed.Name, "torch-") {
 			continue
 		}
 		t.Run(seed.Name, func(t *testing.T) {
@@ -64,6 +66,34 @@ func TestHonestPicklesHoldWhatTheirWriterSays(t *testing.T) {
 	}
 	if read != len(want.Files) {
 		t.Errorf("%d files read, the golden has %d", read, len(want.Files))
+	}
+}
+
+// What torch.save writes is read, and its restricted loader's answer is told.
+func TestCheckpointsAreReadAndTheirVerdictIsThatOfTorch(t *testing.T) {
+	want := readGolden(t)
+	if got := "torch " + want.Torch + " weights_only"; got != vm.WeightsOnlyLoader {
+		t.Errorf("the golden is of %s, the verdict of %s", got, vm.WeightsOnlyLoader)
+	}
+	read := 0
+	for _, seed := range corpus.Valid("pickle") {
+		answer, ok := want.WeightsOnly[seed.Name]
+		if !ok {
+			continue
+		}
+		read++
+		t.Run(seed.Name, func(t *testing.T) {
+			g, err := load(limitstest.Open(t, limits.Policy{}), seed.Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := g.WeightsOnly(); got.OK != (answer == "takes") {
+				t.Errorf("torch %s it, we say %+v", answer, got)
+			}
+		})
+	}
+	if read != len(want.WeightsOnly) {
+		t.Errorf("%d files read, the golden has %d", read, len(want.WeightsOnly))
 	}
 }
 

@@ -6,7 +6,9 @@ testdata/pickle/values.json, as the interpreter that wrote them says.
 
 Each PYTHON is an interpreter that writes some of the files; it is asked for
 its version. The files here are from CPython 2.7.18, 3.6.15 and 3.13.0, and
-from CPython 3.11.7 with numpy 2.4.6 (the files that begin with np).
+from CPython 3.11.7 with numpy 2.4.6 and torch 2.15.0 (the files that begin
+with np and torch; the latter are the data.pkl of what torch.save writes, and
+the golden says whether torch.load takes them with weights_only).
 """
 
 from __future__ import print_function
@@ -161,6 +163,87 @@ def arrays():
     }
 
 
+def checkpoints():
+    """What torch.save is given; the files are the pickles inside."""
+    import collections as c
+
+    import numpy as np
+    import torch
+
+    w = torch.arange(12, dtype=torch.float32).reshape(3, 4)
+    parameter = torch.nn.Parameter(w.clone())
+    tagged = torch.nn.Parameter(w.clone())
+    tagged.tag = "x"
+    attributes = w.clone()
+    attributes.note = "y"
+    model = torch.nn.Linear(4, 3)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.5)
+    model(torch.ones(1, 4)).sum().backward()
+    optimizer.step()
+    channel = torch.quantize_per_channel(w, torch.tensor([0.1, 0.2, 0.3]), torch.tensor([0, 1, 2]), 0, torch.qint8)
+    compressed = [w.to_sparse_csr(), w.to_sparse_csc(), torch.zeros(4, 4).to_sparse_bsr((2, 2))]
+    return {
+        "torch-state": model.state_dict(),
+        "torch-optimizer": {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3, "best": None},
+        "torch-parameters": [parameter, tagged, attributes],
+        "torch-views": [w, w.t(), w[1:], w.expand(2, 3, 4), torch.zeros(0, 5), torch.tensor(7), torch.view_as_complex(w.clone().view(6, 2)).conj()],
+        "torch-dtypes": [torch.zeros(2).to(getattr(torch, d)) for d in ("float64", "float16", "bfloat16", "int8", "uint8", "bool", "uint16", "float8_e4m3fn")],
+        "torch-quantized": [torch.quantize_per_tensor(w, 0.1, 2, torch.quint8), channel],
+        "torch-sparse": [w.to_sparse(), w.to_sparse().coalesce()] + compressed,
+        "torch-nested": torch.nested.nested_tensor([w[0], w[1]], layout=torch.strided),
+        "torch-meta": torch.empty(2, 3, device="meta"),
+        "torch-small": [torch.float32, torch.Size([2, 3]), torch.device("cuda:1"), torch.strided, torch.per_tensor_affine, 1 + 2j,
+                        bytearray(b"x"), b"bytes", {1, 2}, c.Counter("aab"), c.OrderedDict(a=1)],
+        "torch-version": torch.torch_version.TorchVersion(torch.__version__.split("+")[0]),
+        "torch-numpy": {"a": np.float32(1.5), "b": np.arange(3), "c": np.random.RandomState(1).get_state()},
+        "torch-storage": torch.arange(3).untyped_storage(),
+        "torch-other": [c.defaultdict(list, a=[1]), range(3), slice(1, 2), frozenset("a"), c.deque([1], 2)],
+    }
+
+
+def torch_dump(value, protocol):
+    import io
+    import zipfile
+
+    import torch
+
+    out = io.BytesIO()
+    torch.save(value, out, pickle_protocol=protocol)
+    with zipfile.ZipFile(out) as z:
+        return z.read([n for n in z.namelist() if n.endswith("/data.pkl")][0])
+
+
+def weights_only(value, protocol):
+    """Whether PyTorch's restricted loader takes what torch.save has written."""
+    import io
+    import warnings
+
+    import torch
+
+    out = io.BytesIO()
+    torch.save(value, out, pickle_protocol=protocol)
+    out.seek(0)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.load(out, weights_only=True)
+    except Exception:
+        return "refuses"
+    return "takes"
+
+
+def write_torch(golden):
+    import torch
+
+    golden["torch"] = torch.__version__.split("+")[0]
+    for kind, value in sorted(checkpoints().items()):
+        for protocol in (2, 4):
+            name = "%s-p%d.pkl" % (kind, protocol)
+            golden["weights_only"][name] = weights_only(value, protocol)
+            with open(os.path.join(HERE, name), "wb") as f:
+                f.write(torch_dump(value, protocol))
+
+
 def write(golden, prefix, protocols, values, dump):
     for kind, value in sorted(values.items()):
         todo = [4] if kind == "frames" else protocols
@@ -185,6 +268,7 @@ def python_dump(value, protocol):
 def write_some(which, golden):
     if which == "np":
         write(golden, "", [2, 4, 5], arrays(), pickle.dumps)
+        write_torch(golden)
     elif TWO:
         import cPickle
 
@@ -198,7 +282,7 @@ def write_some(which, golden):
 
 
 def main():
-    golden = {"files": {}, "values": {}}
+    golden = {"files": {}, "values": {}, "weights_only": {}, "torch": ""}
     if len(sys.argv) > 1 and sys.argv[1] == "--write":
         write_some(sys.argv[2], golden)
         print(json.dumps(golden))
@@ -207,10 +291,16 @@ def main():
         which = subprocess.run([python, "-c", "import numpy"], capture_output=True).returncode == 0
         out = subprocess.run([python, os.path.abspath(__file__), "--write", "np" if which else "std"], check=True, capture_output=True)
         for part, rows in json.loads(out.stdout).items():
-            golden[part].update(rows)
+            if part == "torch":
+                golden[part] = golden[part] or rows
+            else:
+                golden[part].update(rows)
     target = os.path.join(HERE, "..", "..", "..", "testdata", "pickle", "values.json")
     lines = []
     for part, rows in sorted(golden.items()):
+        if part == "torch":
+            lines.append('"torch": "%s"' % rows)
+            continue
         body = ",\n".join("%s: %s" % (json.dumps(k), compact(v)) for k, v in sorted(rows.items()))
         lines.append('"%s": {\n%s\n}' % (part, body))
     with open(target, "w") as f:
