@@ -57,7 +57,7 @@ func jsonLimit(o *jsonObject, axis string, want, left int64, flag string) {
 func jsonModel(o *jsonObject, r *report, list iter.Seq[tensor.Info]) {
 	o.field("bodies", r.bodies())
 	o.object("totals", func(o *jsonObject) { jsonGroup(o, &r.total) })
-	if s, ok := r.model.(sharded); ok {
+	if s, ok := r.model.(sharded); ok && len(s.FileNames()) > 0 {
 		o.list("files", func(add func(func(*jsonObject))) {
 			for _, name := range s.FileNames() {
 				add(func(o *jsonObject) { o.text("path", name) })
@@ -85,6 +85,7 @@ func jsonModel(o *jsonObject, r *report, list iter.Seq[tensor.Info]) {
 			})
 		}
 	})
+	jsonPlan(o, r.planned)
 	o.list("findings", func(add func(func(*jsonObject))) {
 		for _, f := range r.model.Findings() {
 			add(func(o *jsonObject) { jsonFinding(o, &f) })

@@ -41,9 +41,13 @@ func viewOf(m tensor.Model) view {
 	}
 	first := m
 	if s, ok := m.(sharded); ok {
-		files := s.FileNames()
-		v.facts = append(v.facts, fact{"Files", fmt.Sprintf("%d, from %s", len(files), showPath(slices.Min(files)))})
+		if files := s.FileNames(); len(files) > 0 {
+			v.facts = append(v.facts, fact{"Files", fmt.Sprintf("%d, from %s", len(files), showPath(slices.Min(files)))})
+		}
 		first = s.First()
+	}
+	if u, ok := first.(interface{ Unwrap() tensor.Model }); ok {
+		first = u.Unwrap()
 	}
 	switch f := first.(type) {
 	case *gguf.File:

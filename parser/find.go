@@ -29,6 +29,9 @@ func (s Source) Open(b *limits.Budget) (tensor.Model, error) {
 }
 
 func (s Source) open(b *limits.Budget) (tensor.Model, error) {
+	if isStored(s.named) {
+		return openStored(s.named, b)
+	}
 	if strings.HasPrefix(s.Path, ollama.Prefix) {
 		return openOllama(s.Path, b)
 	}
@@ -68,10 +71,6 @@ func at(path string) (Source, error) {
 // [Formats].
 func Find(path string, deep bool) iter.Seq2[Source, error] {
 	return func(yield func(Source, error) bool) {
-		if err := notLocal(path); err != nil {
-			yield(Source{Path: path}, err)
-			return
-		}
 		s, err := at(path)
 		if err != nil || s.entry.name != "." {
 			s.Path = path

@@ -128,7 +128,11 @@ func (o *openedAt) ReadAt(p []byte, off int64) (int, error) {
 // Progress tells how many bytes a model from [Open], [OpenFS] or a [Source] has
 // read so far, and how many its open files hold.
 func Progress(m tensor.Model) (done, size int64) {
-	d, ok := m.Configs().(*folder)
+	p, ok := m.(tensor.Placer)
+	if !ok {
+		return 0, 0
+	}
+	d, ok := p.Placed().(*folder)
 	if !ok {
 		return 0, 0
 	}

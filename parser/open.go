@@ -15,26 +15,26 @@ import (
 // Decode reads the file in r, which holds size bytes, as what its content says
 // it is. The caller keeps r open as long as the Model is used.
 func Decode(r io.ReaderAt, size int64, b *limits.Budget) (tensor.Model, error) {
-	return guarded("decode", func() (tensor.Model, error) {
-		f, alias, err := admitted(r, size, b)
-		if err != nil {
-			return nil, err
-		}
-		m, err := f.decode(r, size, b)
-		if err != nil {
-			return nil, err
-		}
-		return noted(m, b, alias)
-	})
+	return guarded("decode", func() (tensor.Model, error) { return decode(r, size, b) })
 }
 
-// Open opens the file at a path, or the one model of a folder. Closing the Model
-// closes every file of it.
+func decode(r io.ReaderAt, size int64, b *limits.Budget) (tensor.Model, error) {
+	f, alias, err := admitted(r, size, b)
+	if err != nil {
+		return nil, err
+	}
+	m, err := f.decode(r, size, b)
+	if err != nil {
+		return nil, err
+	}
+	return noted(m, b, alias)
+}
+
+// Open opens the file at a path, the one model of a folder, or a name in a store
+// of ollama, such as ollama:llama3.2:1b. Closing the Model closes every file of
+// it.
 func Open(path string, b *limits.Budget) (tensor.Model, error) {
 	return guarded("open", func() (tensor.Model, error) {
-		if err := notLocal(path); err != nil {
-			return nil, err
-		}
 		s, err := at(path)
 		if err != nil {
 			return nil, err

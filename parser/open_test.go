@@ -491,3 +491,39 @@ func TestFormatsAreInOrder(t *testing.T) {
 		}
 	}
 }
+
+// A name in a store of ollama opens the model that it stands for.
+func TestOpenReadsTheStoreOfOllama(t *testing.T) {
+	data := shard("a")
+	sum := sha256.Sum256(data)
+	digest := hex.EncodeToString(sum[:])
+	layer := `"digest":"sha256:` + digest + `","size":` + decimal(len(data))
+	dir := put(t, t.TempDir(), map[string]string{
+		"blobs/sha256-" + digest: string(data),
+		"manifests/registry.ollama.ai/library/tiny/latest": `{"schemaVersion":2,"config":{"mediaType":"application/vnd.docker.container.image.v1+json",` + layer +
+			`},"layers":[{"mediaType":"application/vnd.ollama.image.model",` + layer + `}]}`,
+	})
+	t.Setenv("OLLAMA_MODELS", dir)
+	mustOpen(t, "ollama:tiny", "a")
+	refuses(t, "ollama:other", parser.Usage, "ollama pull")
+	refuses(t, "ollama:../tiny", parser.Usage, "")
+	b := account(t, limits.Policy{})
+	for s, err := range parser.Find("ollama:tiny", false) {
+		if err != nil || s.Path != "ollama:tiny" {
+			t.Errorf("%q, %v", s.Path, err)
+		}
+		m, err := s.Open(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := parser.Verify(b, m); err != nil {
+			t.Error(err)
+		}
+		if n, size := parser.Progress(m); n < int64(len(data)) || size != int64(len(data)) {
+			t.Errorf("%d read of %d", n, size)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -108,6 +108,9 @@ type named struct {
 	layer Layer
 }
 
+// Unwrap gives the blob's own model.
+func (n named) Unwrap() tensor.Model { return n.Model }
+
 func (n named) Tensors() iter.Seq[tensor.Info] {
 	return func(yield func(tensor.Info) bool) {
 		for i := range n.Model.Tensors() {
@@ -160,11 +163,14 @@ func (m *model) Verify(b *limits.Budget) error {
 	return nil
 }
 
-// Close closes the blobs.
+// Close closes the blobs, and what Place was given.
 func (m *model) Close() error {
 	var errs []error
 	for _, r := range m.blobs {
 		errs = append(errs, r.Close())
+	}
+	if m.Closer != nil {
+		errs = append(errs, m.Closer.Close())
 	}
 	return errors.Join(errs...)
 }

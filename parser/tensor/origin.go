@@ -13,6 +13,8 @@ import (
 type Placer interface {
 	// Place gives the model its sibling files and one more thing to close.
 	Place(folder fs.FS, c io.Closer)
+	// Placed is what Place was given to close.
+	Placed() io.Closer
 	// Note adds a finding about the file as a whole, or returns the refusal of
 	// the policy.
 	Note(*limits.Budget, Finding) error
@@ -23,6 +25,9 @@ func (f *File) Place(folder fs.FS, c io.Closer) {
 	f.Folder, f.Closer = folder, both{f.Closer, c}
 }
 
+// Placed implements [Placer].
+func (f *File) Placed() io.Closer { return last(f.Closer) }
+
 // Note implements [Placer].
 func (f *File) Note(b *limits.Budget, found Finding) error { return f.Found.Add(b, f.Name, found) }
 
@@ -30,6 +35,9 @@ func (f *File) Note(b *limits.Budget, found Finding) error { return f.Found.Add(
 func (s *Sharded) Place(folder fs.FS, c io.Closer) {
 	s.Folder, s.Closer = folder, both{s.Closer, c}
 }
+
+// Placed implements [Placer].
+func (s *Sharded) Placed() io.Closer { return last(s.Closer) }
 
 // Note implements [Placer].
 func (s *Sharded) Note(b *limits.Budget, found Finding) error {
@@ -41,6 +49,13 @@ func (s *Sharded) FileNames() []string { return s.Files }
 
 // First returns the first file, which is where formats keep what is said once.
 func (s *Sharded) First() Model { return s.Parts[0] }
+
+func last(c io.Closer) io.Closer {
+	if b, ok := c.(both); ok {
+		return b.b
+	}
+	return nil
+}
 
 // both closes two things; either may be nil.
 type both struct{ a, b io.Closer }

@@ -1,0 +1,61 @@
+package parser
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/ollama"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// isStored reports a name in a store of ollama, where a path is expected.
+func isStored(path string) bool { return strings.HasPrefix(path, ollama.Prefix) }
+
+// openStored opens the model that a name stands for, in the first store that
+// knows it.
+func openStored(path string, b *limits.Budget) (tensor.Model, error) {
+	n, err := ollama.ParseName(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range ollama.Folders() {
+		root, err := os.OpenRoot(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		d := newFolder(root.FS(), root)
+		if _, err := fs.Stat(d, n.Path()); errors.Is(err, fs.ErrNotExist) {
+			d.Close()
+			continue
+		}
+		return openStore(d, n, b)
+	}
+	return nil, wire.At("ollama", wire.Quote(n.String()), wire.NoOffset,
+		wire.ErrUsage.With("no store holds it: run ollama pull, or set OLLAMA_MODELS to the store's folder"))
+}
+
+// openStore opens a model of one store, which it then owns.
+func openStore(d *folder, n ollama.Name, b *limits.Budget) (tensor.Model, error) {
+	done := false
+	defer func() {
+		if !done {
+			d.Close()
+		}
+	}()
+	m, err := ollama.Open(d, n, b, decode)
+	if err != nil {
+		return nil, err
+	}
+	if p, ok := m.(tensor.Placer); ok {
+		p.Place(m.Configs(), d)
+	}
+	done = true
+	return m, nil
+}
