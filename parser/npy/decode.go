@@ -64,24 +64,6 @@ func (s *section) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// source reads a file in order.
-type source struct {
-	r         io.ReaderAt
-	off, left int64
-}
-
-func (s *source) Read(p []byte) (int, error) {
-	p = p[:min(int64(len(p)), s.left)]
-	if len(p) == 0 {
-		return 0, io.EOF
-	}
-	if err := wire.ReadFull(s.r, p, s.off); err != nil {
-		return 0, err
-	}
-	s.off, s.left = s.off+int64(len(p)), s.left-int64(len(p))
-	return len(p), nil
-}
-
 // Fields lists the fields of a structured type, nil for any other.
 func (f *File) Fields() []Field { return f.Header.Type.Fields }
 
