@@ -5,11 +5,9 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/parser/ollama"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -32,9 +30,6 @@ func (s Source) open(b *limits.Budget) (tensor.Model, error) {
 	if isStored(s.named) {
 		return openStored(s.named, b)
 	}
-	if strings.HasPrefix(s.Path, ollama.Prefix) {
-		return openOllama(s.Path, b)
-	}
 	d, err := confine(s.folder, s.entry.name, s.named)
 	if err != nil {
 		return nil, err
@@ -47,8 +42,11 @@ func (s Source) open(b *limits.Budget) (tensor.Model, error) {
 
 // at finds what a path names: a model of its own, or a folder.
 func at(path string) (Source, error) {
-	if strings.HasPrefix(path, ollama.Prefix) {
-		return Source{Path: path, entry: entry{name: path}}, nil
+	if isStored(path) {
+		return Source{Path: path, named: path, entry: entry{name: path}}, nil
+	}
+	if err := notLocal(path); err != nil {
+		return Source{}, err
 	}
 	info, err := os.Stat(path)
 	if err != nil {

@@ -24,8 +24,8 @@ func openStored(path string, b *limits.Budget) (tensor.Model, error) {
 	}
 	for _, dir := range ollama.Folders() {
 		root, err := os.OpenRoot(dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+			continue // the next one may hold it
 		}
 		if err != nil {
 			return nil, err
