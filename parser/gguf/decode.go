@@ -41,9 +41,11 @@ type decoder struct {
 	tensors, keys int // numbers that the file states, bounded by its size
 	names         *wire.NameSet
 	dims          []int64 // room for shapes
-	lastType      Type    // and its name, for rows of one unknown type
+	table         table
+	lastType      Type // and its name, for rows of one unknown type
 	lastName      string
-	part          bool // of a split model
+	part          bool   // of a split model
+	expanded      uint64 // bytes of all tensors once decoded, at most 2^63-1
 }
 
 // Decode reads the header of a GGUF file of size bytes. Nothing of a tensor is

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -105,11 +106,19 @@ func (d *decoder) findPart() error {
 		"one file of a split model: %s loads it only together with the others", llamaCPP)
 }
 
-// An archSet is the tensors that one architecture knows. The names that the
-// file repeats for each layer are looked up once.
+// An archSet is the tensors that one architecture knows. Names repeat from
+// layer to layer, mostly in one order: the ones seen are kept, and the one that
+// followed last time is tried first.
 type archSet struct {
 	tensors string
-	seen    map[string]bool
+	seen    []seenName
+	next    int
+}
+
+// A seenName is a name without ending: "output_norm", or "attn_q" of any layer.
+type seenName struct {
+	kind  string
+	layer bool
 }
 
 // archNames finds the architecture's tensors: nil when there is none, or when
@@ -124,12 +133,11 @@ func (d *decoder) archNames() (*archSet, error) {
 	}
 	for i := range archs {
 		if archs[i].name == p.str {
-			// At most one entry per tensor of the architecture, all constant text.
-			entries := int64(strings.Count(archs[i].tensors, " "))
-			if err := d.b.Hold(entries * 64); err != nil {
+			seen, err := limits.Make[seenName](d.b, strings.Count(archs[i].tensors, " "))
+			if err != nil {
 				return nil, err
 			}
-			return &archSet{archs[i].tensors, map[string]bool{}}, nil
+			return &archSet{tensors: archs[i].tensors, seen: seen[:0]}, nil
 		}
 	}
 	return nil, nil
@@ -146,20 +154,36 @@ func (s *archSet) has(name string) bool {
 			break
 		}
 	}
+	want := seenName{kind: name}
+	if strings.HasPrefix(name, "blk.") {
+		if n := strings.IndexByte(name[4:], '.'); n > 0 && number(name[4:4+n]) {
+			want = seenName{name[4+n+1:], true}
+		}
+	}
+	for i := range s.seen {
+		at := s.next + i
+		if at >= len(s.seen) {
+			at -= len(s.seen)
+		}
+		if s.seen[at] == want {
+			s.next = at + 1
+			return true
+		}
+	}
+	return s.look(want, name)
+}
+
+// look finds a name in the table, where numbers stand as "#".
+func (s *archSet) look(want seenName, name string) bool {
 	var room [72]byte
-	kind := normal(room[:0], name)
-	if kind == nil {
+	whole := normal(room[:0], name)
+	if whole == nil || !strings.Contains(s.tensors, " "+string(whole)+" ") {
 		return false
 	}
-	if s.seen[string(kind)] {
-		return true
+	// One with another number in it would be kept anew for each number.
+	if plain := string(whole) == want.kind || want.layer && string(whole[1:]) == want.kind; plain && len(s.seen) < cap(s.seen) {
+		s.seen = append(s.seen, want)
 	}
-	text := " " + string(kind) + " "
-	i := strings.Index(s.tensors, text)
-	if i < 0 {
-		return false
-	}
-	s.seen[s.tensors[i+1:i+len(text)-1]] = true
 	return true
 }
 

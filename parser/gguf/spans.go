@@ -41,10 +41,8 @@ func (d *decoder) spans() error {
 		return d.c.FailAt(place("tensor", short, info.Name), f.offsetAt(short),
 			wire.ErrTruncated.With("needs the bytes up to %#x, the file has %#x", info.Span.End(), f.size))
 	}
-	for i := range f.Infos {
-		if err := d.b.Expand(decoded(&f.Infos[i])); err != nil {
-			return within(place("tensor", i, f.Infos[i].Name), f.rows[i].off, err)
-		}
+	if err := d.b.Expand(int64(d.expanded)); err != nil {
+		return d.c.Fail("tensors", err)
 	}
 	return d.lastSpan()
 }
@@ -100,20 +98,6 @@ func (d *decoder) hint(i int) string {
 		return " (some forks write type 42 in blocks of 128 elements, 34 bytes)"
 	}
 	return ""
-}
-
-// decoded is what reading the tensor can give at most: four bytes for an
-// element of a block, its own bytes for a plain one.
-func decoded(i *tensor.Info) int64 {
-	g, ok := i.DType.Geometry()
-	if !ok || g.Elems == 1 {
-		return i.Span.Len
-	}
-	n, ok := wire.Mul(uint64(i.Elements()), 4)
-	if !ok {
-		return 1<<63 - 1
-	}
-	return int64(n)
 }
 
 // fileEnd asks that nothing but padding follows the last byte that means

@@ -2,7 +2,6 @@ package gguf
 
 import (
 	"math"
-	"slices"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -75,34 +74,28 @@ func (f *File) offsetAt(i int) int64 {
 	return r.off + int64(f.width()) + int64(len(f.Infos[i].Name)) + 4 + int64(r.dims)*dim + 4
 }
 
-// tensor reads one row of the table.
+// tensor reads the next rows of the table: all usual ones that lie in the window
+// of the file, or one of any form.
 func (d *decoder) tensor() error {
 	f := d.out
 	i := len(f.Infos)
-	r := row{off: d.c.Off()}
-	if d.trace != nil {
-		d.trace.head("tensor %d", i)
+	if err := d.usualRows(); err != nil {
+		return err
 	}
-	info := tensor.Info{Order: f.order}
-	var err error
-	if info.Name, err = d.text("name", MaxNameBytes, false); err != nil {
-		return within(place("tensor", i, ""), d.c.Off(), err)
-	}
-	if err := d.describe(&r, &info); err != nil {
-		return within(place("tensor", i, info.Name), d.c.Off(), err)
-	}
-	if f.Infos, err = limits.Append(d.b, f.Infos, info); err != nil {
-		return within(place("tensor", i, info.Name), r.off, err)
-	}
-	if f.rows, err = limits.Append(d.b, f.rows, r); err != nil {
-		return within(place("tensor", i, info.Name), r.off, err)
-	}
-	earlier, added, err := d.names.Add(i)
-	if err != nil {
-		return within(place("tensor", i, info.Name), r.off, err)
-	}
-	if !added {
-		return d.c.FailAt(place("tensor", i, info.Name), r.off, wire.ErrDuplicate.With("tensor %d has the same name", earlier))
+	if len(f.Infos) == i {
+		off := d.c.Off()
+		if err := d.rowRoom(); err != nil {
+			return within(place("tensor", i, ""), off, err)
+		}
+		f.Infos, f.rows = f.Infos[:i+1], f.rows[:i+1]
+		info, r := &f.Infos[i], &f.rows[i]
+		*info, *r = tensor.Info{Order: f.order}, row{off: off}
+		if err := d.row(r, info, i); err != nil {
+			return within(place("tensor", i, info.Name), off, err)
+		}
+		if err := d.unique(i); err != nil {
+			return err
+		}
 	}
 	if len(f.Infos) == d.tensors {
 		d.stage = stSpans
@@ -110,7 +103,54 @@ func (d *decoder) tensor() error {
 	return nil
 }
 
-// describe reads dimensions, type and offset, and the size that follows.
+// unique refuses a name that an earlier tensor has.
+func (d *decoder) unique(i int) error {
+	f := d.out
+	earlier, added, err := d.names.Add(i)
+	if err == nil && !added {
+		err = wire.ErrDuplicate.With("tensor %d has the same name", earlier)
+	}
+	if err != nil {
+		return d.c.FailAt(place("tensor", i, f.Infos[i].Name), f.rows[i].off, err)
+	}
+	return nil
+}
+
+// rowRoom makes room for one more tensor and its dimensions.
+func (d *decoder) rowRoom() error {
+	f := d.out
+	if len(f.Infos) < cap(f.Infos) && len(f.rows) < cap(f.rows) && cap(d.dims)-len(d.dims) >= MaxDims {
+		return nil
+	}
+	var err error
+	if f.Infos, err = limits.Grow(d.b, f.Infos, 1); err != nil {
+		return err
+	}
+	if f.rows, err = limits.Grow(d.b, f.rows, 1); err != nil {
+		return err
+	}
+	if cap(d.dims)-len(d.dims) >= MaxDims {
+		return nil
+	}
+	room, err := limits.Make[int64](d.b, MaxDims+2*min(d.tensors-len(f.Infos), 1<<10))
+	d.dims = room[:0]
+	return err
+}
+
+// row reads a row of any form, step by step.
+func (d *decoder) row(r *row, info *tensor.Info, i int) error {
+	if d.trace != nil {
+		d.trace.head("tensor %d", i)
+	}
+	name, err := d.text("name", MaxNameBytes, false)
+	if err != nil {
+		return err
+	}
+	info.Name = name
+	return d.describe(r, info)
+}
+
+// describe reads dimensions, type and offset, and finds the size of the data.
 func (d *decoder) describe(r *row, info *tensor.Info) error {
 	at := d.c.Off()
 	n, err := d.c.U32()
@@ -122,23 +162,23 @@ func (d *decoder) describe(r *row, info *tensor.Info) error {
 	}
 	d.mark("number of dimensions", 4, n)
 	r.dims = uint8(n)
-	if err := d.shape(info, int(n)); err != nil {
-		return err
-	}
-	at = d.c.Off()
-	t, err := d.c.U32()
+	elements, err := d.shape(info, int(n))
 	if err != nil {
 		return err
 	}
-	r.typ = Type(t)
-	d.mark("type", 4, r.typ)
-	if err := d.typed(info, r.typ, at); err != nil {
+	p, err := d.c.View(12)
+	if err != nil {
 		return err
 	}
-	if r.offset, err = d.c.U64(); err != nil {
+	r.typ, r.offset = Type(d.c.Order.Uint32(p)), d.c.Order.Uint64(p[4:])
+	if err := d.typed(info, r.typ, elements); err != nil {
+		return err
+	}
+	if err := d.c.Skip(12); err != nil {
 		return err
 	}
 	if d.trace != nil {
+		d.trace.add(d.c.Off()-12, d.c.Off()-8, "type", r.typ)
 		d.mark("offset", 8, r.offset)
 	}
 	return nil
@@ -146,43 +186,59 @@ func (d *decoder) describe(r *row, info *tensor.Info) error {
 
 // shape reads the dimensions, which ggml writes innermost first, and proves
 // that their product fits. A zero among them does not excuse the others: ggml
-// multiplies them without it.
-func (d *decoder) shape(info *tensor.Info, n int) error {
-	at := d.c.Off()
-	if cap(d.dims)-len(d.dims) < n {
-		room, err := limits.Make[int64](d.b, MaxDims*min(d.tensors-len(d.out.Infos), 1<<10))
-		if err != nil {
-			return err
-		}
-		d.dims = room[:0]
+// multiplies them without it. It returns the number of elements.
+func (d *decoder) shape(info *tensor.Info, n int) (uint64, error) {
+	width := int(d.f.width())
+	p, err := d.c.View(n * width)
+	if err != nil {
+		return 0, err
 	}
-	start := len(d.dims)
-	product, ok := uint64(1), true
-	for range n {
-		from := d.c.Off()
-		v, err := d.length("dimension")
-		if err != nil {
-			return err
-		}
-		if v > math.MaxInt64 {
-			return d.c.FailAt("", from, wire.ErrRange.With("dimension %d", v))
-		}
-		if ok && v != 0 {
+	dims := d.dims[len(d.dims) : len(d.dims)+n : len(d.dims)+n]
+	product, ok, zero := uint64(1), true, false
+	for i := range n {
+		v := d.dimension(p, i)
+		switch {
+		case v > math.MaxInt64:
+			return 0, d.c.FailAt("", d.c.Off()+int64(i*width), wire.ErrRange.With("dimension %d", v))
+		case v == 0:
+			zero = true
+		case ok:
 			product, ok = wire.Mul(product, v)
 		}
-		d.dims = append(d.dims, int64(v))
+		dims[n-1-i] = int64(v)
 	}
 	if !ok {
-		return d.c.FailAt("", at, wire.ErrOverflow.With("product of the dimensions %v", d.dims[start:]))
+		return 0, d.c.Fail("", wire.ErrOverflow.With("product of the dimensions %v", dims))
 	}
-	info.Shape = d.dims[start:len(d.dims):len(d.dims)]
-	slices.Reverse(info.Shape)
-	return nil
+	if err := d.c.Skip(uint64(n * width)); err != nil {
+		return 0, err
+	}
+	for i := range n {
+		if d.trace != nil {
+			at := d.c.Off() - int64((n-i)*width)
+			d.trace.add(at, at+int64(width), "dimension", dims[n-1-i])
+		}
+	}
+	d.dims = d.dims[:len(d.dims)+n]
+	info.Shape = dims
+	if zero {
+		return 0, nil
+	}
+	return product, nil
 }
 
-// typed finds the type's geometry and the size of the data. Rows are whole
-// blocks. A type that is not known here has no size yet.
-func (d *decoder) typed(info *tensor.Info, t Type, at int64) error {
+// dimension is the i-th dimension of those that lie in p.
+func (d *decoder) dimension(p []byte, i int) uint64 {
+	if d.out.version == 1 {
+		return uint64(d.c.Order.Uint32(p[4*i:]))
+	}
+	return d.c.Order.Uint64(p[8*i:])
+}
+
+// typed finds the type's geometry and the size of the data; the type stands at
+// the cursor. Rows are whole blocks. A type that is not known here has no size
+// yet.
+func (d *decoder) typed(info *tensor.Info, t Type, elements uint64) error {
 	info.DType = t.DType()
 	if info.DType == tensor.Unknown {
 		if t != d.lastType || d.lastName == "" {
@@ -201,12 +257,19 @@ func (d *decoder) typed(info *tensor.Info, t Type, at int64) error {
 		row = uint64(info.Shape[n-1])
 	}
 	if row%uint64(g.Elems) != 0 {
-		return d.c.FailAt("", at, wire.ErrRange.With("rows of %d elements are no whole blocks of %d (%s)", row, g.Elems, info.Stored))
+		return d.c.Fail("", wire.ErrRange.With("rows of %d elements are no whole blocks of %d (%s)", row, g.Elems, info.Stored))
 	}
-	size, ok := g.Size(uint64(info.Elements()))
+	size, ok := g.Size(elements)
 	if !ok {
-		return d.c.FailAt("", at, wire.ErrOverflow.With("%d elements of %s", info.Elements(), info.Stored))
+		return d.c.Fail("", wire.ErrOverflow.With("%d elements of %s", elements, info.Stored))
 	}
 	info.Span.Len = int64(size)
+	if g.Elems > 1 { // decoded, an element of a block takes 4 bytes at most
+		size = elements * 4
+		if elements > math.MaxInt64/4 {
+			size = math.MaxInt64
+		}
+	}
+	d.expanded = min(d.expanded+size, math.MaxInt64)
 	return nil
 }

@@ -2,6 +2,7 @@ package gguf
 
 import (
 	"bytes"
+	"encoding/binary"
 	"unicode/utf8"
 )
 
@@ -34,9 +35,17 @@ func textFault(c byte) string {
 	return "is not UTF-8"
 }
 
-// goodText reports UTF-8 without NUL. Most texts are short and ASCII up to
-// some place.
+// goodText reports UTF-8 without NUL. Most texts are ASCII up to some place.
 func goodText(p []byte) bool {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	for len(p) >= 8 {
+		// The top bit of a byte is set in w if it is not ASCII, and in w-ones if
+		// it is zero or follows one that is.
+		if w := binary.LittleEndian.Uint64(p); (w|(w-ones))&tops != 0 {
+			break
+		}
+		p = p[8:]
+	}
 	for i, c := range p {
 		if c-1 < utf8.RuneSelf-1 {
 			continue
