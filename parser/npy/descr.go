@@ -79,15 +79,25 @@ func (l *literal) typeName() (string, error) {
 	return limits.String(l.b, p)
 }
 
+// record is a structured type as it is read.
+type record struct {
+	list  []Field
+	size  int64
+	used  []string // names and titles, which are one space
+	names *wire.NameSet
+}
+
 // fields reads the list of a structured type.
-func (l *literal) fields() (list []Field, size int64, err error) {
+func (l *literal) fields() ([]Field, int64, error) {
 	if err := l.b.Enter(); err != nil {
 		return nil, 0, err
 	}
 	defer l.b.Leave()
-	var used []string
-	names, err := wire.NewNameSet(l.b, 0, func(i int) string { return used[i] })
-	if err != nil {
+	var (
+		r   record
+		err error
+	)
+	if r.names, err = wire.NewNameSet(l.b, 0, func(i int) string { return r.used[i] }); err != nil {
 		return nil, 0, err
 	}
 	l.at++ // the bracket
@@ -97,33 +107,40 @@ func (l *literal) fields() (list []Field, size int64, err error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		f.Off = size
-		if size += f.Size; size > maxItem {
-			return nil, 0, l.back(start, wire.ErrRange.With("element of more than %d bytes", int64(maxItem)))
-		}
-		if f.Name != "" {
-			for _, name := range [...]string{f.Title, f.Name} {
-				if name == "" {
-					continue
-				}
-				if used, err = limits.Append(l.b, used, name); err != nil {
-					return nil, 0, err
-				}
-				if _, added, err := names.Add(len(used) - 1); err != nil {
-					return nil, 0, err
-				} else if !added {
-					return nil, 0, l.back(start, wire.ErrDuplicate.With("field %s", wire.Quote(name)))
-				}
-			}
-			if list, err = limits.Append(l.b, list, f); err != nil {
-				return nil, 0, err
-			}
+		if err := r.add(l.b, f); err != nil {
+			return nil, 0, l.back(start, err)
 		}
 		if more, err = l.more(']'); err != nil {
 			return nil, 0, err
 		}
 	}
-	return list, size, nil
+	return r.list, r.size, nil
+}
+
+// add puts a field behind the others. Padding only takes room.
+func (r *record) add(b *limits.Budget, f Field) (err error) {
+	f.Off = r.size
+	if r.size += f.Size; r.size > maxItem {
+		return wire.ErrRange.With("element of more than %d bytes", int64(maxItem))
+	}
+	if f.Name == "" {
+		return nil
+	}
+	for _, name := range [...]string{f.Title, f.Name} {
+		if name == "" {
+			continue
+		}
+		if r.used, err = limits.Append(b, r.used, name); err != nil {
+			return err
+		}
+		if _, added, err := r.names.Add(len(r.used) - 1); err != nil {
+			return err
+		} else if !added {
+			return wire.ErrDuplicate.With("field %s", wire.Quote(name))
+		}
+	}
+	r.list, err = limits.Append(b, r.list, f)
+	return err
 }
 
 // field reads (name, type) or (name, type, shape). A field without a name is
@@ -149,23 +166,12 @@ func (l *literal) field() (Field, error) {
 	}
 	f.Type, f.Fields = t.Descr, t.Fields
 	l.inner |= t.note & (noteNative | noteUnknown)
-	more, err := l.more(')')
-	if err != nil {
+	if f.Shape, err = l.subarray(); err != nil {
 		return f, err
-	}
-	if more {
-		if f.Shape, err = l.tuple(); err != nil {
-			return f, err
-		}
-		if more, err = l.more(')'); err != nil {
-			return f, err
-		}
 	}
 	count, ok := wire.Product(f.Shape)
 	size, fits := wire.Mul(count, uint64(t.Size))
 	switch {
-	case more:
-		return f, wire.ErrSyntax.With("a field has at most three parts")
 	case !ok || !fits || size > maxItem:
 		return f, l.back(start, wire.ErrRange.With("field of more than %d bytes", int64(maxItem)))
 	case f.Name == "" && (f.Title != "" || !strings.HasPrefix(t.Descr, "|V")):
@@ -173,6 +179,22 @@ func (l *literal) field() (Field, error) {
 	}
 	f.Size = int64(size)
 	return f, nil
+}
+
+// subarray reads the end of a field: its shape, if it has one, and the bracket.
+func (l *literal) subarray() ([]int64, error) {
+	more, err := l.more(')')
+	if err != nil || !more {
+		return nil, err
+	}
+	shape, err := l.tuple()
+	if err != nil {
+		return nil, err
+	}
+	if more, err = l.more(')'); err == nil && more {
+		err = wire.ErrSyntax.With("a field has at most three parts")
+	}
+	return shape, err
 }
 
 // names reads a field's name, or the pair (title, name).
@@ -195,118 +217,4 @@ func (l *literal) names(f *Field) (err error) {
 		return l.back(start, wire.ErrSyntax.With("empty title or name"))
 	}
 	return l.expect(')')
-}
-
-// numbers is the types that tensor knows, by kind and size.
-var numbers = [...]struct {
-	kind  byte
-	size  int64
-	dtype tensor.DType
-}{
-	{'b', 1, tensor.Bool},
-	{'i', 1, tensor.I8}, {'i', 2, tensor.I16}, {'i', 4, tensor.I32}, {'i', 8, tensor.I64},
-	{'u', 1, tensor.U8}, {'u', 2, tensor.U16}, {'u', 4, tensor.U32}, {'u', 8, tensor.U64},
-	{'f', 2, tensor.F16}, {'f', 4, tensor.F32}, {'f', 8, tensor.F64},
-	{'c', 8, tensor.C64}, {'c', 16, tensor.C128},
-	{'f', 1, tensor.F8E5M2}, {'V', 2, tensor.BF16},
-	{'f', 12, tensor.Unknown}, {'f', 16, tensor.Unknown}, {'c', 24, tensor.Unknown}, {'c', 32, tensor.Unknown},
-}
-
-// parseType reads a type string: byte order, kind, size, and the unit of a time.
-func parseType(s string) (Type, error) {
-	if len(s) < 2 || strings.IndexByte("<>=|", s[0]) < 0 || !letter(s[1]) {
-		return Type{}, wire.ErrSyntax.With("type %s", wire.Quote(s))
-	}
-	order, kind, rest := s[0], s[1], s[2:]
-	if kind == 'O' {
-		return Type{}, wire.ErrForbidden.With("object type %s: the data is a pickle and is not read", wire.Quote(s))
-	}
-	size, unit, ok := digits(rest)
-	if !ok || unit != "" && (kind != 'M' && kind != 'm' || !timeUnit(unit)) {
-		return Type{}, wire.ErrSyntax.With("type %s", wire.Quote(s))
-	}
-	if kind == 'U' {
-		size *= 4
-	}
-	t := Type{Descr: s, Size: size}
-	switch {
-	case size > maxItem:
-		return Type{}, wire.ErrRange.With("type %s has more than %d bytes", wire.Quote(s), int64(maxItem))
-	case (kind == 'M' || kind == 'm') && size != 8:
-		return Type{}, wire.ErrSyntax.With("type %s: a time has 8 bytes", wire.Quote(s))
-	}
-	t.classify(kind)
-	return t, t.order(order, kind)
-}
-
-// classify finds the DType, or notes why there is none.
-func (t *Type) classify(kind byte) {
-	for _, n := range numbers {
-		if n.kind == kind && n.size == t.Size {
-			t.DType = n.dtype
-			switch n.dtype {
-			case tensor.BF16:
-				t.note |= noteBF16
-			case tensor.F8E5M2:
-				t.note |= noteE5M2
-			}
-			return
-		}
-	}
-	switch {
-	case kind == 'V' && t.Size == 1:
-		t.note |= noteLost
-	case strings.IndexByte("SUVMm", kind) < 0:
-		t.note |= noteUnknown
-	}
-}
-
-// order takes the byte order. Bytes and types of one byte have none; for the
-// others '|' would mean the reader's own. V2 has one where ml_dtypes wrote it,
-// and NumPy loses it.
-func (t *Type) order(c, kind byte) error {
-	if t.Size <= 1 || kind == 'S' || kind == 'V' && t.DType != tensor.BF16 {
-		return nil
-	}
-	switch c {
-	case '>':
-		t.Order = tensor.Big
-	case '=':
-		t.note |= noteNative
-	case '|':
-		if t.note&noteUnknown != 0 || kind == 'V' {
-			return nil
-		}
-		return wire.ErrSyntax.With("type %s has no byte order", wire.Quote(t.Descr))
-	}
-	return nil
-}
-
-func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
-
-// digits splits a decimal number without leading zero off s.
-func digits(s string) (n int64, rest string, ok bool) {
-	i := 0
-	for ; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
-		if n = n*10 + int64(s[i]-'0'); n > maxItem {
-			return maxItem + 1, strings.TrimLeft(s[i:], "0123456789"), s[0] != '0'
-		}
-	}
-	return n, s[i:], i > 0 && (i == 1 || s[0] != '0')
-}
-
-// timeUnit reports "[ns]", "[25s]" and the like.
-func timeUnit(s string) bool {
-	if len(s) < 3 || s[0] != '[' || s[len(s)-1] != ']' {
-		return false
-	}
-	s = s[1 : len(s)-1]
-	if n, rest, ok := digits(s); ok && n > 0 && n <= maxItem {
-		s = rest
-	}
-	switch s {
-	case "Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as":
-		return true
-	}
-	return false
 }

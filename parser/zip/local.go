@@ -25,17 +25,7 @@ type tail struct {
 // in one piece; after the last member, the descriptor alone.
 func (d *decoder) local() error {
 	if d.at == len(d.out.Members) {
-		if d.tail.size > 0 {
-			p, err := d.read(d.tail.off, d.tail.size)
-			if err != nil {
-				return err
-			}
-			if err := d.descriptor(p); err != nil {
-				return err
-			}
-		}
-		d.stage = stDone
-		return nil
+		return d.last()
 	}
 	i := d.inOrder(d.at)
 	m := &d.out.Members[i]
@@ -62,6 +52,21 @@ func (d *decoder) local() error {
 		return err
 	}
 	d.at++
+	return nil
+}
+
+// last reads the descriptor of the last member, if it has one.
+func (d *decoder) last() error {
+	if d.tail.size > 0 {
+		p, err := d.read(d.tail.off, d.tail.size)
+		if err != nil {
+			return err
+		}
+		if err := d.descriptor(p); err != nil {
+			return err
+		}
+	}
+	d.stage = stDone
 	return nil
 }
 
