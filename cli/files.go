@@ -98,6 +98,9 @@ func (s *session) fill(r *report, src source, b *limits.Budget, opts reportOptio
 		r.verified = true
 	}
 	r.sum(m.Tensors())
+	if opts.quant != nil {
+		r.plan(b, *opts.quant)
+	}
 }
 
 // summary says how many files there were of each class, if there were several.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/quant"
 )
 
 // formatsCmd lists formats.
@@ -34,6 +35,17 @@ func (formatsCmd) Run(s *session) error {
 					})
 				}
 			})
+			schemes, refused := quant.Schemes()
+			o.list("schemes", func(add func(func(*jsonObject))) {
+				for _, q := range schemes {
+					add(func(o *jsonObject) {
+						o.field("name", q.Name)
+						o.field("stores", q.Stores)
+						o.field("oracle", q.Oracle)
+					})
+				}
+			})
+			o.field("schemes_refused", refused)
 			o.list("refused", func(add func(func(*jsonObject))) {
 				for _, f := range parser.Recognized() {
 					add(func(o *jsonObject) {
@@ -49,6 +61,14 @@ func (formatsCmd) Run(s *session) error {
 	for _, f := range parser.Formats() {
 		s.line("  %-12s %-26s %s", f.Name, f.Title, strings.Join(f.Extensions, " "))
 	}
+	schemes, refused := quant.Schemes()
+	s.line("")
+	s.line("Quantized weights decoded, bit for bit as by:")
+	for _, q := range schemes {
+		s.line("  %-26s %s", q.Name, q.Oracle)
+		s.line("    %s", q.Stores)
+	}
+	s.line("  known and refused: %s", strings.Join(refused, ", "))
 	s.line("")
 	s.line("Refused by name, with what to do:")
 	for _, f := range parser.Recognized() {

@@ -67,6 +67,7 @@ func (s *session) printInspect(r *report) error {
 	for _, f := range v.last {
 		s.fact("", f.label, f.value)
 	}
+	s.printPlan(r.planned)
 	if meta := metadata(r.model, &v); meta != "" {
 		s.fact("", "Metadata", meta)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
 )
 
 // A report is what is known of one model, or why nothing is.
@@ -22,12 +23,14 @@ type report struct {
 	verified bool
 	total    group
 	groups   []group
+	planned  *planned           // what quantized weights come to, if there are any
 	usage    []limits.AxisUsage // if it was asked for
 }
 
 // reportOptions are what a command wants to know.
 type reportOptions struct {
 	verify, usage bool
+	quant         *quant.Options // bind quantized weights, if not nil
 }
 
 // A group is the tensors that are stored alike.

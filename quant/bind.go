@@ -93,6 +93,7 @@ type set struct {
 	names   *wire.NameSet
 	claimed []bool
 	config  *config
+	scratch []byte            // of small
 	texts   map[string]string // of the model's own metadata
 	comfy   *object           // layers that ComfyUI's metadata describes, or nil
 }
@@ -230,19 +231,27 @@ func suffix(info *tensor.Info, suffix string) (stem string, ok bool) {
 	return strings.CutSuffix(info.Name, suffix)
 }
 
-// small reads a tensor whole: one that says how others are stored.
+// small reads a tensor whole: one that says how others are stored. What it
+// returns is valid until the next call.
 func (s *set) small(info *tensor.Info) ([]byte, error) {
-	p, err := limits.Make[byte](s.b, int(info.Span.Len))
-	if err != nil {
-		return nil, err
+	size, ok := wire.Int(uint64(info.Span.Len), wire.MaxSize)
+	if !ok {
+		return nil, wire.ErrOverflow.With("%d bytes", info.Span.Len)
+	}
+	if cap(s.scratch) < size {
+		p, err := limits.Make[byte](s.b, size)
+		if err != nil {
+			return nil, err
+		}
+		s.scratch = p
 	}
 	body, err := s.m.Body(s.b, *info)
 	if err != nil {
 		return nil, err
 	}
 	defer body.Close()
-	_, err = io.ReadFull(body, p)
-	return p, err
+	_, err = io.ReadFull(body, s.scratch[:size])
+	return s.scratch[:size], err
 }
 
 // maxIntegers bounds a companion that is a shape or a property.

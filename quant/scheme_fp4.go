@@ -48,7 +48,7 @@ func bindNVFP4(s *set, info *tensor.Info) (*Weight, error) {
 		if n.plus {
 			f.codes = fp4PlusRow(f.cols)
 		}
-		w.Layout = "NVFP4, 16-value blocks"
+		w.Layout = "16-value blocks"
 		return w, nil
 	}
 	return nil, nil
@@ -86,7 +86,7 @@ func bindMXFP4(s *set, info *tensor.Info) (*Weight, error) {
 		if n.plus {
 			f.codes = fp4PlusRow(f.cols)
 		}
-		w.Layout = "MXFP4, 32-value blocks"
+		w.Layout = "32-value blocks"
 		return w, nil
 	}
 	return nil, nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -85,10 +86,6 @@ func bindSparse(s *set, info *tensor.Info) (*Weight, error) {
 // sparseRows proves that every row's values are there: the bits of each row
 // count what the offsets say.
 func (s *set) sparseRows(stem string, w *Weight, f *sparse, mask *tensor.Info) error {
-	p, err := s.small(mask)
-	if err != nil {
-		return err
-	}
 	offsets, ok := s.find(stem + ".row_offsets")
 	f.half = !ok
 	var starts []byte
@@ -96,10 +93,18 @@ func (s *set) sparseRows(stem string, w *Weight, f *sparse, mask *tensor.Info) e
 		if offsets.DType != tensor.I64 || offsets.Elements() != f.rows {
 			return mismatch(&w.Parts[0], offsets)
 		}
-		if starts, err = s.small(offsets); err != nil {
+		p, err := s.small(offsets)
+		if err != nil {
+			return err
+		}
+		if starts, err = limits.Clone(s.b, p); err != nil {
 			return err
 		}
 		w.Parts = append(w.Parts, *offsets)
+	}
+	p, err := s.small(mask)
+	if err != nil {
+		return err
 	}
 	width, next := ceilDiv(f.cols, 8), int64(0)
 	for r := range f.rows {

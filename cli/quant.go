@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// planFlags decide how quantized weights are read.
+type planFlags struct {
+	To        string  `help:"Type that decoded sizes are given for: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
+	Scheme    string  `placeholder:"NAME" help:"Scheme to read a weight by where several could (amn formats lists them)."`
+	GPTQZeros string  `name:"gptq-zeros" enum:"v1,v2," default:"" placeholder:"v1|v2" help:"How GPTQ stores zero points, where the file does not say."`
+	BlockSize []int64 `placeholder:"ROWS,COLS" help:"Size of the blocks under an FP8 scale, where the file does not say."`
+}
+
+// Validate implements kong's check of flags.
+func (f *planFlags) Validate() error {
+	schemes, _ := quant.Schemes()
+	known := func(s quant.Support) bool { return s.Name == f.Scheme }
+	if f.Scheme != "" && !slices.ContainsFunc(schemes, known) {
+		return fmt.Errorf("--scheme: %q is no scheme that amn formats lists", f.Scheme)
+	}
+	if n := len(f.BlockSize); n != 0 && (n != 2 || min(f.BlockSize[0], f.BlockSize[1]) < 1) {
+		return errors.New("--block-size: give rows and columns, such as 128,128")
+	}
+	return nil
+}
+
+func (f *planFlags) options() *quant.Options {
+	target, err := quant.ParseTarget(f.To)
+	if err != nil {
+		panic("internal error: " + err.Error()) // the flag allows the names alone
+	}
+	o := &quant.Options{Target: target, Scheme: f.Scheme, GPTQZeros: f.GPTQZeros}
+	copy(o.Block[:], f.BlockSize)
+	return o
+}
+
+// A planned is what a model's quantized weights come to.
+type planned struct {
+	err     error // they cannot be decoded
+	target  quant.Target
+	schemes []schemeGroup
+	total   schemeGroup
+	plain   group
+	leftOut group
+}
+
+// A schemeGroup is the weights that are stored alike.
+type schemeGroup struct {
+	Scheme, Layout  string
+	Weights         int64
+	Stored, Decoded int64
+}
+
+func (g *schemeGroup) add(w *quant.Weight, to quant.Target) {
+	g.Weights++
+	g.Stored = addCap(g.Stored, w.Stored())
+	g.Decoded = addCap(g.Decoded, w.Size(to))
+}
+
+// plan binds the weights of a model that was accepted. What cannot be decoded is
+// said in the report; the file itself is no worse for it.
+func (r *report) plan(b *limits.Budget, o quant.Options) {
+	p := &planned{target: o.Target}
+	bound, err := quant.Plan(b, r.model, o)
+	if err != nil {
+		p.err = err
+		r.planned = p
+		return
+	}
+	if len(bound.Weights) == 0 {
+		return
+	}
+	at := map[[2]string]int{}
+	for _, w := range bound.Weights {
+		key := [2]string{w.Scheme, w.Layout}
+		k, ok := at[key]
+		if !ok {
+			k = len(p.schemes)
+			at[key] = k
+			p.schemes = append(p.schemes, schemeGroup{Scheme: w.Scheme, Layout: w.Layout})
+		}
+		p.schemes[k].add(w, o.Target)
+		p.total.add(w, o.Target)
+	}
+	slices.SortStableFunc(p.schemes, func(a, b schemeGroup) int { return -cmp.Compare(a.Stored, b.Stored) })
+	for _, i := range bound.Plain {
+		p.plain.add(&i)
+	}
+	for _, i := range bound.LeftOut {
+		p.leftOut.add(&i)
+	}
+	r.planned = p
+}
+
+// size is what a conversion writes: the decoded weights, and what passes through.
+func (p *planned) size() int64 { return addCap(p.total.Decoded, p.plain.Bytes) }
+
+func (s *session) printPlan(p *planned) {
+	if p == nil {
+		return
+	}
+	if p.err != nil {
+		s.fact("", "Quantized", "cannot be decoded: "+p.err.Error())
+		return
+	}
+	s.fact("", "Quantized", fmt.Sprintf("%s, %s", plural(p.total.Weights, "weight"), formatBytes(p.total.Stored)))
+	name, layout := 0, 0
+	for _, g := range p.schemes {
+		name, layout = max(name, len(g.Scheme)), max(layout, len(g.Layout))
+	}
+	for _, g := range p.schemes {
+		s.line("  %-*s  %-*s  %6s  %s", name, g.Scheme, layout, g.Layout, formatCount(g.Weights), padLeft(formatBytes(g.Stored), sizeWidth))
+	}
+	s.fact("", "Passthrough", fmt.Sprintf("%s, %s", plural(p.plain.Tensors, "tensor"), formatBytes(p.plain.Bytes)))
+	if p.leftOut.Tensors > 0 {
+		s.fact("", "Left out", plural(p.leftOut.Tensors, "scale")+" that only a runtime needs")
+	}
+	s.fact("", "Decoded", fmt.Sprintf("%s (%v)", formatBytes(p.size()), p.target))
+	s.fact("", "Lethe took", fmt.Sprintf("~%s of precision", formatBytes(max(0, p.total.Decoded-p.total.Stored))))
+}
+
+// jsonPlan writes the plan.
+func jsonPlan(o *jsonObject, p *planned) {
+	if p == nil {
+		return
+	}
+	o.object("quantized", func(o *jsonObject) {
+		o.field("target", p.target.String())
+		if p.err != nil {
+			o.field("error", p.err.Error())
+			return
+		}
+		o.number("weights", p.total.Weights)
+		o.number("stored", p.total.Stored)
+		o.number("decoded", p.size())
+		o.number("passthrough", p.plain.Tensors)
+		o.number("left_out", p.leftOut.Tensors)
+		o.list("schemes", func(add func(func(*jsonObject))) {
+			for _, g := range p.schemes {
+				add(func(o *jsonObject) {
+					o.field("scheme", g.Scheme)
+					o.field("layout", g.Layout)
+					o.number("weights", g.Weights)
+					o.number("stored", g.Stored)
+					o.number("decoded", g.Decoded)
+				})
+			}
+		})
+	})
+}
