@@ -85,6 +85,7 @@ func jsonModel(o *jsonObject, r *report, list iter.Seq[tensor.Info]) {
 			})
 		}
 	})
+	jsonPlan(o, r.planned)
 	o.list("findings", func(add func(func(*jsonObject))) {
 		for _, f := range r.model.Findings() {
 			add(func(o *jsonObject) { jsonFinding(o, &f) })
