@@ -104,8 +104,8 @@ func walk(dir string, deep bool) iter.Seq2[Source, error] {
 				return fs.SkipDir
 			}
 			models, err := modelsOf(os.DirFS(at))
-			if err != nil && !yield(Source{Path: at}, err) {
-				return fs.SkipAll
+			if err != nil {
+				return nil // WalkDir finds the same, and comes back with it
 			}
 			for _, m := range models {
 				s := Source{Path: filepath.Join(at, m.name), folder: at, entry: m}
