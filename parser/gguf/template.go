@@ -14,7 +14,7 @@ const templateKey = "tokenizer.chat_template"
 // longest of 71 published ones has 17 KB.
 const MaxTemplate = 256 << 10
 
-// The codes of findings in chat templates are CodeTemplate and a code of
+// CodeTemplate begins the codes of findings in chat templates: after it stands a code of
 // package jinja, or "size".
 const CodeTemplate = "gguf.template-"
 
