@@ -1,7 +1,6 @@
 package fuzz_test
 
 import (
-	"fmt"
 	"io"
 	"io/fs"
 	"strings"
@@ -61,7 +60,7 @@ type confined struct {
 
 func (c confined) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) || !strings.HasPrefix(name, "manifests/") && !strings.HasPrefix(name, "blobs/") {
-		c.t.Fatal(fmt.Sprintf("the store was asked for %q", name))
+		c.t.Fatalf("the store was asked for %q", name)
 	}
 	return c.FS.Open(name)
 }

@@ -56,12 +56,12 @@ func (n *nameList) has(name string) bool {
 	return ok
 }
 
-func (b *Bound) weightNames(account *limits.Budget) (*nameList, error) {
-	names, err := limits.Make[string](account, len(b.Weights))
+func (o *Bound) weightNames(b *limits.Budget) (*nameList, error) {
+	names, err := limits.Make[string](b, len(o.Weights))
 	if err != nil {
 		return nil, err
 	}
-	for i, w := range b.Weights {
+	for i, w := range o.Weights {
 		names[i] = w.Name
 	}
 	slices.Sort(names)
