@@ -212,13 +212,17 @@ func array(dtype string, dims []int64, fortran bool, data vm.Value) []string {
 	return []string{`"ndarray"`, strconv.Quote(dtype), string(shape), strconv.FormatBool(fortran), hexed(data.Text())}
 }
 
-// typeOf is numpy.dtype.str: the byte order is in the state.
+// typeOf is numpy.dtype.str: the byte order is in the state, and the unit of a
+// time in its metadata.
 func typeOf(dtype vm.Value) string {
-	order := "|"
+	order, unit := "|", ""
 	if state, ok := dtype.State(); ok {
 		order = state.At(1).Text()
+		if state.Len() == 9 {
+			unit = "[" + state.At(8).At(1).At(0).Text() + "]"
+		}
 	}
-	return order + dtype.Args().At(0).Text()
+	return order + dtype.Args().At(0).Text() + unit
 }
 
 func hexed(s string) string {

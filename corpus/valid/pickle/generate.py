@@ -158,6 +158,8 @@ def arrays():
     return {
         "np-arrays": [np.arange(6, dtype="<f4").reshape(2, 3), np.asfortranarray(np.arange(6, dtype=">i2").reshape(2, 3)),
                       np.zeros((0, 4), "u1"), np.array(7, "<i8"), np.array([True, False]), np.array([1 + 2j], "<c8")],
+        "np-types": [np.zeros(2, [("a", "<f4"), ("b", ">i2", (2, 3)), (("title", "c"), "S3")]), np.zeros(1, "<M8[ns]"), np.zeros(2, "V4"),
+                     np.array([u"ab"]), np.zeros(2, {"names": ["x"], "formats": ["<u2"], "offsets": [2], "itemsize": 8})],
         "np-scalars": [np.float32(1.5), np.int64(-3), np.bool_(True), np.float64(0.1)],
         "np-random": list(np.random.RandomState(7).get_state()),
     }
