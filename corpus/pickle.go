@@ -2,7 +2,6 @@ package corpus
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"math"
 	"math/big"
@@ -90,17 +89,7 @@ func (p *parser) operand(l layout) (node, error) {
 
 func fixed(e expr, l layout) node {
 	size := map[layout]uint{u1: 8, u2: 16, u4: 32, u8: 64, i4: 32}[l]
-	return func(b *builder) error {
-		n, err := e.at(b.counters)
-		if err != nil {
-			return err
-		}
-		v, ok := n.fits(size)
-		if !ok {
-			return fmt.Errorf("%v does not fit %d bits", n, size)
-		}
-		return b.write(put(nil, binary.LittleEndian, size, v))
-	}
+	return func(b *builder) error { return b.integer(e, size, binary.LittleEndian) }
 }
 
 // lengthSize is how many bits the length before an operand has.
@@ -129,12 +118,8 @@ func (p *parser) integer(l layout) (node, error) {
 	t := p.next()
 	var data []byte
 	if t.text == "hex" && t.kind == word {
-		var digits strings.Builder
-		for p.peek().kind == word {
-			digits.WriteString(p.next().text)
-		}
 		var err error
-		if data, err = hex.DecodeString(digits.String()); err != nil {
+		if data, err = p.hexBytes(); err != nil {
 			return nil, p.fail("hex wants pairs of hexadecimal digits")
 		}
 	} else {

@@ -63,15 +63,19 @@ func put(out []byte, order binary.AppendByteOrder, size uint, v uint64) []byte {
 
 // hex 93 4e 55: bytes, with or without spaces.
 func (p *parser) hex() (node, error) {
-	var digits strings.Builder
-	for p.peek().kind == word {
-		digits.WriteString(p.next().text)
-	}
-	data, err := hex.DecodeString(digits.String())
+	data, err := p.hexBytes()
 	if err != nil || len(data) == 0 {
 		return nil, p.fail("hex wants pairs of hexadecimal digits")
 	}
 	return func(b *builder) error { return b.write(data) }, nil
+}
+
+func (p *parser) hexBytes() ([]byte, error) {
+	var digits strings.Builder
+	for p.peek().kind == word {
+		digits.WriteString(p.next().text)
+	}
+	return hex.DecodeString(digits.String())
 }
 
 // str "..." "...": text with Go's escapes, so \xff is a byte.
@@ -133,22 +137,29 @@ func integers(size uint, order binary.AppendByteOrder) verb {
 		}
 		return func(b *builder) error {
 			for _, e := range list {
-				n, err := e.at(b.counters)
-				if err != nil {
+				if err := b.integer(e, size, order); err != nil {
 					return err
 				}
-				v, ok := n.fits(size)
-				if !ok {
-					return fmt.Errorf("%v does not fit %d bits", n, size)
-				}
-				if err := b.room(8); err != nil {
-					return err
-				}
-				b.out = put(b.out, order, size, v)
 			}
 			return nil
 		}, nil
 	}
+}
+
+func (b *builder) integer(e expr, size uint, order binary.AppendByteOrder) error {
+	n, err := e.at(b.counters)
+	if err != nil {
+		return err
+	}
+	v, ok := n.fits(size)
+	if !ok {
+		return fmt.Errorf("%v does not fit %d bits", n, size)
+	}
+	if err := b.room(8); err != nil {
+		return err
+	}
+	b.out = put(b.out, order, size, v)
+	return nil
 }
 
 // f32 1.5 -inf nan, f16be, f64: floating point, rounded to nearest even.
