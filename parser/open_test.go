@@ -527,3 +527,37 @@ func TestOpenReadsTheStoreOfOllama(t *testing.T) {
 		}
 	}
 }
+
+// A split GGUF file is no model without the others, whichever of them is named.
+func TestAnyFileOfASplitOpensTheWhole(t *testing.T) {
+	const from = "../testdata/demo/split/"
+	first, second := "tiny-00001-of-00002.gguf", "tiny-00002-of-00002.gguf"
+	read := func(name string) string {
+		data, err := os.ReadFile(from + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	dir := put(t, t.TempDir(), map[string]string{
+		"whole/" + first:  read(first),
+		"whole/" + second: read(second),
+		"half/" + second:  read(second),
+		"lfs/" + first:    read(first),
+		"lfs/" + second:   "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 9\n",
+	})
+	want := []string{"token_embd.weight", "blk.0.attn_q.weight", "output_norm.weight"}
+	for _, name := range []string{"whole", "whole/" + first, "whole/" + second} {
+		m, err := parser.Open(filepath.Join(dir, name), account(t, limits.Policy{}))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(want, names(m)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		m.Close()
+	}
+	refuses(t, filepath.Join(dir, "half"), parser.Malformed, first)
+	refuses(t, filepath.Join(dir, "half", second), parser.Malformed, first)
+	refuses(t, filepath.Join(dir, "lfs", first), parser.Unsupported, "Git LFS pointer")
+}

@@ -86,6 +86,17 @@ def main():
     w.write_tensors_to_file()
     w.close()
 
+    # The same kind of model in two files, as llama-gguf-split names them.
+    os.makedirs(f"{HERE}/split", exist_ok=True)
+    w = gguf.GGUFWriter(f"{HERE}/split/tiny.gguf", "llama", split_max_tensors=2)
+    w.add_block_count(1)
+    for name in ["token_embd.weight", "blk.0.attn_q.weight", "output_norm.weight"]:
+        w.add_tensor(name, np.ones((2, 32), "f4"))
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+
     # A model of two files, as the Hugging Face hub lays it out.
     os.makedirs(f"{HERE}/sharded", exist_ok=True)
     names = sorted(half)
