@@ -29,6 +29,7 @@ type app struct {
 
 	Inspect inspectCmd `cmd:"" aliases:"info" help:"Say what a file is and sum it up."`
 	Parse   parseCmd   `cmd:"" help:"List every tensor of a file."`
+	Scan    scanCmd    `cmd:"" help:"Judge files: is it safe to load them, and what do they ask for?"`
 	Formats formatsCmd `cmd:"" help:"List the formats that are read, and what is refused by name."`
 	Limits  limitsCmd  `cmd:"" help:"Show the limits that a file is held to."`
 	Version versionCmd `cmd:"" help:"Print the version."`

@@ -19,6 +19,7 @@ type parseCmd struct {
 	Tensor []word `sep:"none" placeholder:"GLOB" help:"List only tensors whose name matches: * any text, ? one character, [a-z] one of a range. May be given several times."`
 	Sort   string `enum:"file,name,size" default:"file" help:"Order: ${enum}."`
 	Usage  bool   `help:"Print what the file took of each limit."`
+	Pickle bool   `help:"List the instructions of a checkpoint's pickles, or of a plain pickle, instead."`
 }
 
 func (parseCmd) Help() string {
@@ -30,12 +31,16 @@ func (parseCmd) examples() []example {
 	return []example{
 		{"amn parse model.safetensors", "Every tensor, in the order of the file."},
 		{"amn parse --sort size --tensor '*.weight' model.safetensors", "The weights, the largest first."},
+		{"amn parse --pickle checkpoint.pt", "What its pickle does, instruction by instruction."},
 		{"amn parse --json weights.npz", "For a program: shapes, offsets, everything."},
 	}
 }
 
 // Run implements the command.
 func (c *parseCmd) Run(ctx context.Context, s *session) error {
+	if c.Pickle {
+		return s.listPickles(ctx, c.Paths)
+	}
 	for _, g := range c.Tensor {
 		if _, err := path.Match(glob(string(g)), ""); err != nil {
 			return usage{fmt.Sprintf("--tensor: %q is no pattern", g)}

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/pth"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/vm"
+)
+
+// listPickles prints the instructions of every pickle of each file.
+func (s *session) listPickles(ctx context.Context, paths []word) error {
+	for _, p := range paths {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		err := s.listFile(ctx, string(p))
+		s.note(err)
+		if err != nil {
+			s.complain(string(p), err)
+		}
+	}
+	return s.out.Flush()
+}
+
+func (s *session) listFile(ctx context.Context, path string) error {
+	r, size, closer, err := s.openPickles(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer closer.Close()
+	b := s.policy.Budget(ctx)
+	defer b.Close()
+	found := pth.Scan(r, size, b)
+	for _, p := range found.Pickles {
+		if err := s.listPickle(ctx, path, r, p); err != nil {
+			return err
+		}
+	}
+	return found.Err
+}
+
+// openPickles opens a regular file, or takes standard input.
+func (s *session) openPickles(ctx context.Context, path string) (io.ReaderAt, int64, io.Closer, error) {
+	if path == "-" && !s.stdinTaken {
+		s.stdinTaken = true
+		return s.input(ctx)
+	}
+	h, err := tensor.OpenFile(os.DirFS(filepath.Dir(path)), filepath.Base(path))
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	return h, h.Size, h, nil
+}
+
+// listPickle prints one pickle. What is wrong with it is said at the end by the
+// scan that found it; what is returned ends the listing.
+func (s *session) listPickle(ctx context.Context, path string, r io.ReaderAt, p pth.Pickle) error {
+	b := s.policy.Budget(ctx)
+	defer b.Close()
+	if s.json {
+		return s.jsonListing(path, r, p, b)
+	}
+	if s.printed {
+		s.line("")
+	}
+	s.printed = true
+	s.line("%s: %s, protocol %d", showPath(path), wire.Clean(p.Name, 256), p.Report.Graph.Protocol())
+	s.line("%8s   %3s %-16s %s", "offset", "top", "instruction", "operand, or what was made (! is refused)")
+	for l, err := range vm.Disassemble(r, p.Off, p.Limit, b) {
+		if err != nil {
+			return skipData(err)
+		}
+		s.line("%s", l)
+	}
+	return nil
+}
+
+// skipData leaves errors about the file to the scan.
+func skipData(err error) error {
+	if c := wire.ClassOf(err); c == wire.Internal || c == wire.Limit {
+		return err
+	}
+	return nil
+}
+
+// jsonListing writes what cli/schema/pickle.json describes.
+func (s *session) jsonListing(path string, r io.ReaderAt, p pth.Pickle, b *limits.Budget) error {
+	var failed error
+	object(s.out, func(o *jsonObject) {
+		o.field("schema", "amn.pickle/1")
+		o.text("path", path)
+		o.text("name", p.Name)
+		o.number("offset", p.Off)
+		o.number("protocol", int64(p.Report.Graph.Protocol()))
+		o.list("lines", func(add func(func(*jsonObject))) {
+			for l, err := range vm.Disassemble(r, p.Off, p.Limit, b) {
+				if err != nil {
+					failed = err
+					return
+				}
+				add(func(o *jsonObject) {
+					o.number("offset", l.Off)
+					o.field("op", l.Op)
+					o.number("depth", int64(l.Depth))
+					o.number("marks", int64(l.Marks))
+					o.field("text", tidy(l.Text, 512))
+					if l.Bad {
+						o.field("refused", true)
+					}
+				})
+			}
+		})
+		if failed != nil {
+			o.field("error", tidy(failed.Error(), wire.MaxMessage))
+		}
+	})
+	if _, err := fmt.Fprintln(s.out); err != nil {
+		return err
+	}
+	return skipData(failed)
+}

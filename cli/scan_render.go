@@ -1,0 +1,328 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/pth"
+	"github.com/anamnesis-go/anamnesis/vm"
+)
+
+// classWidth is the column at which what a scan says of a file begins.
+const classWidth = 12
+
+// skip lists a file that is not judged.
+func (sc *scanner) skip(path, why string) error {
+	return sc.report(context.Background(), &scanReport{path: path, skipped: why})
+}
+
+// report prints what is known of one file. It returns only what ends the command.
+func (sc *scanner) report(ctx context.Context, rep *scanReport) error {
+	if rep.close != nil {
+		defer rep.close()
+	}
+	s := sc.s
+	if err, ok := errors.AsType[interrupted](rep.err); ok {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if rep.skipped != "" {
+		sc.skipped++
+	} else {
+		sc.judged++
+		sc.count[rep.class()]++
+		s.note(rep.err)
+	}
+	if s.json {
+		object(s.out, func(o *jsonObject) { sc.json(o, rep) })
+		s.out.WriteByte('\n')
+	} else {
+		sc.text(rep)
+	}
+	return s.out.Flush()
+}
+
+// text prints a line for a clean file of a folder, and more for any other.
+func (sc *scanner) text(rep *scanReport) {
+	s := sc.s
+	if rep.skipped != "" {
+		if !s.quiet {
+			s.line("%s%s: %s", pad("skipped", classWidth), showPath(rep.path), tidy(rep.skipped, 512))
+		}
+		return
+	}
+	verdict := rep.class().String()
+	detail := rep.given || sc.all || rep.err != nil || len(rep.findings) > 0
+	if !detail {
+		s.line("%s%s: %s", pad(verdict, classWidth), showPath(rep.path), rep.looked())
+		return
+	}
+	s.line("%s%s", pad(verdict, classWidth), showPath(rep.path))
+	if rep.err != nil {
+		sc.detail("%s", tidy(message(rep.path, rep.err), wire.MaxMessage))
+		if hint := hintFor(rep.err, &s.policy); hint != "" {
+			sc.detail("%s", hint)
+		}
+	}
+	sc.detail("looked at: %s", rep.looked())
+	for _, p := range rep.pickles {
+		if clean := p.Report.Safe.OK && len(p.Report.Graph.Globals()) == 0; !clean || sc.all || len(rep.pickles) == 1 {
+			sc.pickle(p)
+		}
+	}
+	if len(rep.pickles) > 0 {
+		safe, taken := rep.verdicts()
+		sc.detail("safe: %s; %s: %s", yesNo(safe.OK), taken.By, weightsOnlyText(&taken))
+	}
+	for _, f := range rep.findings {
+		sc.detail("%s: %s", f.Severity, tidy(f.String(), wire.MaxMessage))
+	}
+}
+
+func (sc *scanner) detail(format string, args ...any) {
+	sc.s.line("%s%s", pad("", classWidth), fmt.Sprintf(format, args...))
+}
+
+// looked says what of the file was looked at.
+func (rep *scanReport) looked() string {
+	if rep.format == "" {
+		return formatBytes(rep.size)
+	}
+	text := titleOf(rep.format)
+	if rep.format != pickleFormat && rep.err == nil {
+		text += ", " + plural(rep.total.Tensors, "tensor") + " of " + formatBytes(rep.total.Bytes)
+	}
+	if n := len(rep.pickles); n > 0 && rep.format != pickleFormat {
+		text += ", " + plural(int64(n), "pickle")
+	}
+	switch {
+	case rep.format == pickleFormat:
+		text += ", " + formatBytes(rep.size)
+	case rep.verified:
+		text += ", bodies verified"
+	default:
+		text += ", bodies not read"
+	}
+	return text
+}
+
+// pickle prints what one pickle asks for.
+func (sc *scanner) pickle(p pth.Pickle) {
+	r := p.Report
+	called, stored := callsOf(r)
+	globals := r.Graph.Globals()
+	sc.detail("%s: %s, %s, %s", wire.Clean(p.Name, 256), plural(int64(len(globals)), "global"), plural(called, "call"), plural(stored, "storage"))
+	for _, g := range globals {
+		if g.Status != vm.Allowed || sc.all {
+			sc.detail("  %#-8x %s %s", g.Off, pad(g.Status.String(), 9), globalText(g))
+		}
+	}
+	for _, why := range r.Safe.Reasons {
+		if why.Code != "global" {
+			sc.detail("  %s %s", offText(why.Off), tidy(why.Text, 512))
+		}
+	}
+	if r.Safe.More > 0 {
+		sc.detail("  and %s more", plural(int64(r.Safe.More), "reason"))
+	}
+	if sc.all {
+		for e := range r.Events() {
+			if e.Use != vm.UseGlobal {
+				sc.detail("  %#-8x %s %s", e.Off, pad(e.Use.String(), 10), tidy(eventText(&e), 512))
+			}
+		}
+	}
+}
+
+// verdicts are those of all pickles: of the first one that is refused, if any
+// is.
+func (rep *scanReport) verdicts() (safe, taken vm.Verdict) {
+	for i, p := range rep.pickles {
+		if r := p.Report; i == 0 {
+			safe, taken = r.Safe, r.WeightsOnly
+		} else {
+			safe, taken = first(safe, r.Safe), first(taken, r.WeightsOnly)
+		}
+	}
+	return safe, taken
+}
+
+func first(a, b vm.Verdict) vm.Verdict {
+	if a.OK {
+		return b
+	}
+	return a
+}
+
+// globalText names a global and says what speaks against it.
+func globalText(g *vm.Global) string {
+	text := wire.Clean(g.String(), 256)
+	if g.Written != "" {
+		text += " (written " + wire.Quote(g.Written) + ")"
+	}
+	switch {
+	case g.Status == vm.Dangerous:
+		text += ": " + g.Reason
+	case g.Status == vm.Unknown:
+		text += ": nothing is known of it, so it is refused"
+	}
+	return text
+}
+
+func eventText(e *vm.Event) string {
+	text := e.On.String()
+	switch {
+	case e.Use == vm.UsePersistent:
+		text = e.With.String()
+	case e.Given:
+		text += " " + e.With.Shape()
+	}
+	if !e.OK {
+		text += " (refused)"
+	}
+	return text
+}
+
+// weightsOnlyText is yes, or no and the first reason.
+func weightsOnlyText(v *vm.Verdict) string {
+	if v.OK || len(v.Reasons) == 0 {
+		return yesNo(v.OK)
+	}
+	return "no, " + tidy(v.Reasons[0].Text, 256)
+}
+
+func offText(off int64) string {
+	if off < 0 {
+		return pad("", 8)
+	}
+	return fmt.Sprintf("%#-8x", off)
+}
+
+func yesNo(ok bool) string {
+	if ok {
+		return "yes"
+	}
+	return "no"
+}
+
+// titleOf is a format's name for people.
+func titleOf(format string) string {
+	for _, f := range parser.Formats() {
+		if f.Name == format {
+			return f.Title
+		}
+	}
+	return format
+}
+
+// json writes what cli/schema/scan.json describes.
+func (sc *scanner) json(o *jsonObject, rep *scanReport) {
+	o.field("schema", "amn.scan/1")
+	o.text("path", rep.path)
+	if rep.skipped != "" {
+		o.field("skipped", tidy(rep.skipped, 512))
+		return
+	}
+	o.field("format", rep.format)
+	o.field("class", rep.class().String())
+	o.field("exit", rep.class().ExitCode())
+	if rep.err != nil {
+		o.object("error", func(o *jsonObject) { jsonError(o, rep.err) })
+	}
+	o.number("size", rep.size)
+	bodies := "not read"
+	if rep.verified {
+		bodies = "verified"
+	}
+	o.field("bodies", bodies)
+	o.object("totals", func(o *jsonObject) { jsonGroup(o, &rep.total) })
+	if len(rep.pickles) > 0 {
+		safe, taken := rep.verdicts()
+		o.field("safe", safe.OK)
+		o.field("weights_only", taken.OK)
+	}
+	o.list("pickles", func(add func(func(*jsonObject))) {
+		for _, p := range rep.pickles {
+			add(func(o *jsonObject) { sc.jsonPickle(o, p) })
+		}
+	})
+	o.list("findings", func(add func(func(*jsonObject))) {
+		for _, f := range rep.findings {
+			add(func(o *jsonObject) { jsonFinding(o, &f) })
+		}
+	})
+}
+
+func (sc *scanner) jsonPickle(o *jsonObject, p pth.Pickle) {
+	r := p.Report
+	called, stored := callsOf(r)
+	o.text("name", p.Name)
+	o.number("offset", p.Off)
+	o.number("length", r.Graph.End()-p.Off)
+	o.number("protocol", int64(r.Graph.Protocol()))
+	o.number("calls", called)
+	o.number("persistent", stored)
+	o.list("globals", func(add func(func(*jsonObject))) {
+		for _, g := range r.Graph.Globals() {
+			add(func(o *jsonObject) { jsonGlobal(o, g) })
+		}
+	})
+	if sc.all {
+		o.list("events", func(add func(func(*jsonObject))) {
+			for e := range r.Events() {
+				add(func(o *jsonObject) { jsonEvent(o, &e) })
+			}
+		})
+	}
+	o.object("safe", func(o *jsonObject) { jsonVerdict(o, &r.Safe) })
+	o.object("weights_only", func(o *jsonObject) { jsonVerdict(o, &r.WeightsOnly) })
+}
+
+func jsonGlobal(o *jsonObject, g *vm.Global) {
+	o.text("module", g.Module)
+	o.text("name", g.Name)
+	if g.Written != "" {
+		o.text("written", g.Written)
+	}
+	o.field("status", g.Status.String())
+	if g.Reason != "" {
+		o.field("reason", g.Reason)
+	}
+	o.number("offset", g.Off)
+	o.number("uses", int64(g.Uses))
+}
+
+func jsonEvent(o *jsonObject, e *vm.Event) {
+	o.field("use", e.Use.String())
+	o.field("op", e.Op)
+	o.number("offset", e.Off)
+	o.field("ok", e.OK)
+	o.field("on", tidy(e.On.String(), 512))
+	if e.Given {
+		o.field("with", tidy(e.With.Shape(), 512))
+	}
+}
+
+func jsonVerdict(o *jsonObject, v *vm.Verdict) {
+	o.field("ok", v.OK)
+	o.field("by", v.By)
+	o.list("reasons", func(add func(func(*jsonObject))) {
+		for _, why := range v.Reasons {
+			add(func(o *jsonObject) {
+				o.field("code", why.Code)
+				if why.Off >= 0 {
+					o.number("offset", why.Off)
+				}
+				o.field("text", tidy(why.Text, 512))
+			})
+		}
+	})
+	if v.More > 0 {
+		o.number("more", int64(v.More))
+	}
+}

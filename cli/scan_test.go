@@ -1,0 +1,324 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anamnesis-go/anamnesis/cli"
+	"github.com/anamnesis-go/anamnesis/corpus"
+)
+
+// scanned runs a scan and returns its objects by path, in order.
+func scanned(t testing.TB, args ...string) (list []map[string]any, code int) {
+	t.Helper()
+	r := amn(t, nil, append([]string{"scan", "--json", "-q"}, args...)...)
+	for line := range strings.Lines(r.out) {
+		valid(t, "scan", line)
+		list = append(list, object(t, line))
+	}
+	return list, r.code
+}
+
+// extension is what files of a corpus folder are called.
+func extension(format string) string {
+	if format == "pickle" {
+		return ".pkl"
+	}
+	return "." + format
+}
+
+// Every file of the corpus is judged, with the class that its recipe says.
+func TestScanJudgesTheCorpusAsItsRecipesSay(t *testing.T) {
+	for _, format := range []string{"pth", "pickle", "npy", "npz", "safetensors", "gguf"} {
+		t.Run(format, func(t *testing.T) {
+			dir, want := t.TempDir(), map[string]string{}
+			for _, r := range corpus.Hostile(format) {
+				if r.Policy == nil && len(r.Bytes()) > 0 {
+					path := filepath.Join(dir, "hostile-"+r.Name+extension(format))
+					write(t, path, string(r.Bytes()))
+					want[path] = r.Expect
+				}
+			}
+			for _, s := range corpus.Valid(format) {
+				if s.Recipe == nil || s.Recipe.Policy == nil {
+					path := filepath.Join(dir, "valid-"+strings.TrimSuffix(s.Name, filepath.Ext(s.Name))+extension(format))
+					write(t, path, string(s.Data))
+					want[path] = "ok"
+				}
+			}
+			list, code := scanned(t, "--all", dir)
+			got, worst := map[string]string{}, 0
+			for _, v := range list {
+				path, _ := v["path"].(string)
+				class, _ := v["class"].(string)
+				got[path] = class
+				exit, _ := v["exit"].(json.Number).Int64()
+				worst = max(worst, int(exit))
+			}
+			exact := 0
+			for path, class := range want {
+				if got[path] == class {
+					exact++
+				}
+				// Content may be of another format, or of none, and a scan goes on
+				// where a load has stopped; one recipe is harmless and no checkpoint.
+				if refused := got[path] != "ok"; refused != (class != "ok") && filepath.Base(path) != "hostile-plain-pickle.pth" {
+					t.Errorf("%s is %s, want %s", filepath.Base(path), got[path], class)
+				}
+			}
+			if len(got) != len(want) || exact*10 < len(want)*8 {
+				t.Errorf("%d files judged of %d, %d as their recipes say", len(got), len(want), exact)
+			}
+			if code != worst {
+				t.Errorf("exit %d, the highest of the files is %d", code, worst)
+			}
+		})
+	}
+}
+
+// A pickle is one in a folder of other things: by its content, also where the
+// name promises nothing.
+func TestScanTellsPicklesFromOtherFiles(t *testing.T) {
+	dir := t.TempDir()
+	for name, data := range map[string]string{
+		"README.md":         "# A model\n\nclass Foo:\n    pass\n",
+		"notes.txt":         "N.B. this is no pickle.\n",
+		"main.py":           "import os\nos.system('id')\n",
+		"config.json":       "{\"a\": 1}\n",
+		"cover.png":         "\x89PNG\r\n\x1a\n\x00\x00",
+		"protocol0.txt":     "cos\nsystem\n(S'id'\ntR.",
+		"broken-tail.dat":   "cposix\nsystem\n(S'id'\ntR\xff\xff",
+		"plain.dat":         "\x80\x04]\x94(K\x01K\x02e.",
+		"several.pkl":       "\x80\x02K\x01.\x80\x02K\x02.",
+		"unknown.pickle":    "\x80\x02cmyapp\nConfig\n)R.",
+		"cut.pkl":           "\x80\x02K",
+		"empty.bin":         "",
+		"page.pth":          "<!DOCTYPE html><html></html>",
+		"sub/deep.pkl":      "\x80\x02N.",
+		"m.index.json":      "{}",
+		"archive.tar.gz":    "\x1f\x8b\x08\x00\x00\x00\x00\x00",
+		"checkpoint.tar.gz": "\x1f\x8b\x08\x00\x00\x00\x00\x00",
+	} {
+		write(t, filepath.Join(dir, name), data)
+	}
+	list, code := scanned(t, dir)
+	got := map[string]string{}
+	for _, v := range list {
+		path, _ := filepath.Rel(dir, v["path"].(string))
+		class, judged := v["class"].(string)
+		if !judged {
+			class = "skipped"
+		}
+		got[filepath.ToSlash(path)] = class
+	}
+	want := map[string]string{
+		"README.md": "skipped", "notes.txt": "skipped", "main.py": "skipped", "config.json": "skipped", "cover.png": "skipped",
+		"protocol0.txt": "forbidden", "broken-tail.dat": "forbidden", "plain.dat": "ok", "several.pkl": "ok", "unknown.pickle": "forbidden",
+		"cut.pkl": "truncated", "empty.bin": "truncated", "page.pth": "unsupported", "sub/deep.pkl": "ok", "m.index.json": "skipped",
+		"archive.tar.gz": "skipped", "checkpoint.tar.gz": "skipped",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("want -, got +:\n%s", diff)
+	}
+	if code != 7 {
+		t.Errorf("exit %d", code)
+	}
+}
+
+func TestScanWithNothingToJudgeIsUnsupported(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "README.md"), "# nothing\n")
+	r := amn(t, nil, "scan", dir)
+	if r.code != 5 || !strings.Contains(r.out, "skipped") || !strings.Contains(r.err, "nothing was judged") {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	}
+	// A file that is named is judged, whatever it is.
+	if r := amn(t, nil, "scan", filepath.Join(dir, "README.md")); r.code != 5 || !strings.HasPrefix(r.out, "unsupported") {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	}
+	if r := amn(t, nil, "scan", filepath.Join(dir, "missing.pt")); r.code != 1 || !strings.HasPrefix(r.out, "internal") {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	}
+}
+
+// valid checkpoints of the corpus, by name.
+func honest(t testing.TB, name string) string {
+	t.Helper()
+	for _, s := range corpus.Valid("pth") {
+		if s.Name == name {
+			return string(s.Data)
+		}
+	}
+	t.Fatalf("no file %s", name)
+	return ""
+}
+
+func hostile(t testing.TB, name string) string {
+	t.Helper()
+	list := corpus.Hostile("pth")
+	i := slices.IndexFunc(list, func(r corpus.Recipe) bool { return r.Name == name })
+	if i < 0 {
+		t.Fatalf("no recipe %s", name)
+	}
+	return string(list[i].Bytes())
+}
+
+// Links are followed inside of the folder that is scanned, and nowhere else.
+func TestScanFollowsLinksInsideAlone(t *testing.T) {
+	base := t.TempDir()
+	write(t, filepath.Join(base, "elsewhere.pt"), honest(t, "tied.pt"))
+	snap := filepath.Join(base, "models--a--b", "snapshots", "0123")
+	write(t, filepath.Join(base, "models--a--b", "blobs", strings.Repeat("ab", 32)), honest(t, "tied.pt"))
+	write(t, filepath.Join(snap, "own.pt"), honest(t, "root-list.pt"))
+	for name, to := range map[string]string{
+		"inner.pt": "own.pt", "outer.pt": "../../../elsewhere.pt", "blob.pt": "../../blobs/" + strings.Repeat("ab", 32), "nowhere.pt": "gone",
+		"folder": ".",
+	} {
+		if err := os.Symlink(filepath.FromSlash(to), filepath.Join(snap, name)); err != nil {
+			t.Skipf("no links here: %v", err)
+		}
+	}
+	list, code := scanned(t, snap)
+	got := map[string]string{}
+	for _, v := range list {
+		if class, ok := v["class"].(string); ok {
+			got[filepath.Base(v["path"].(string))] = class
+		} else {
+			got[filepath.Base(v["path"].(string))] = v["skipped"].(string)
+		}
+	}
+	want := map[string]string{
+		"own.pt": "ok", "inner.pt": "ok", "blob.pt": "ok", "outer.pt": "a link that leads out of the folder",
+		"nowhere.pt": "a link that leads nowhere", "folder": "a link to a folder",
+	}
+	if diff := cmp.Diff(want, got); diff != "" || code != 0 {
+		t.Errorf("exit %d, want -, got +:\n%s", code, diff)
+	}
+}
+
+// A clean file says what was looked at; a hostile one says what, where and why.
+func TestScanSaysWhatItSaw(t *testing.T) {
+	dir := t.TempDir()
+	clean, bad := filepath.Join(dir, "clean.pt"), filepath.Join(dir, "bad.pt")
+	write(t, clean, honest(t, "tied.pt"))
+	write(t, bad, hostile(t, "nested-call"))
+	r := amn(t, nil, "scan", clean)
+	for _, text := range []string{"ok ", "looked at: PyTorch checkpoint, 6 tensors", "bodies verified", "data.pkl: 3 globals", "safe: yes", "weights_only: yes"} {
+		if !strings.Contains(r.out, text) {
+			t.Errorf("%q is missing in\n%s", text, r.out)
+		}
+	}
+	if r.code != 0 || r.err != "" {
+		t.Errorf("exit %d, %s", r.code, r.err)
+	}
+	r = amn(t, nil, "scan", bad)
+	for _, text := range []string{"forbidden", "dangerous os.system: starts programs", "called with", "safe: no", "weights_only: no"} {
+		if !strings.Contains(r.out, text) {
+			t.Errorf("%q is missing in\n%s", text, r.out)
+		}
+	}
+	if r.code != 7 {
+		t.Errorf("exit %d", r.code)
+	}
+	all := amn(t, nil, "scan", "--all", clean).out
+	for _, text := range []string{"allowed   torch._utils._rebuild_tensor_v2", "persistent", "call "} {
+		if !strings.Contains(all, text) {
+			t.Errorf("%q is missing in\n%s", text, all)
+		}
+	}
+	both := amn(t, nil, "scan", dir)
+	if !strings.Contains(both.err, "2 files judged: 1 ok, 1 forbidden") || both.code != 7 {
+		t.Errorf("exit %d, %s", both.code, both.err)
+	}
+}
+
+func TestScanReadsStandardInput(t *testing.T) {
+	in := strings.NewReader(honest(t, "tied.pt"))
+	if r := amn(t, in, "scan", "-"); r.code != 0 || !strings.Contains(r.out, "6 tensors") {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	}
+	in = strings.NewReader("\x80\x02cos\nsystem\nX\x02\x00\x00\x00id\x85R.")
+	if r := amn(t, in, "scan", "-", "-"); r.code != 7 || !strings.Contains(r.out, "once only") {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	}
+}
+
+// The policy holds in a scan: formats that it refuses, ceilings, findings.
+func TestScanFollowsThePolicy(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.pt")
+	write(t, path, honest(t, "tied.pt"))
+	if r := amn(t, nil, "scan", "--limits", "strict", path); r.code != 7 || !strings.Contains(r.out, "the policy refuses") {
+		t.Errorf("exit %d\n%s", r.code, r.out)
+	}
+	if r := amn(t, nil, "scan", "--max-items", "10", path); r.code != 6 || !strings.Contains(r.out, "--max-items") {
+		t.Errorf("exit %d\n%s", r.code, r.out)
+	}
+}
+
+func TestParseListsPickles(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.pt")
+	write(t, path, honest(t, "typed-dtypes-legacy.pt"))
+	r := amn(t, nil, "parse", "--pickle", path)
+	for _, text := range []string{"pickle 1 (magic), protocol 2", "pickle 5 (keys)", "REDUCE", "torch._utils._rebuild_tensor_v2"} {
+		if !strings.Contains(r.out, text) {
+			t.Errorf("%q is missing", text)
+		}
+	}
+	if r.code != 0 {
+		t.Errorf("exit %d, %s", r.code, r.err)
+	}
+	r = amn(t, nil, "parse", "--pickle", "--json", path)
+	count := 0
+	for line := range strings.Lines(r.out) {
+		valid(t, "pickle", line)
+		count++
+	}
+	if count != 5 || r.code != 0 {
+		t.Errorf("%d pickles, exit %d", count, r.code)
+	}
+	write(t, path, hostile(t, "nested-call"))
+	for _, flag := range []string{"--quiet", "--json"} {
+		r = amn(t, nil, "parse", "--pickle", flag, path)
+		if r.code != 7 || !strings.Contains(r.err, "os.system") {
+			t.Errorf("exit %d, %s", r.code, r.err)
+		}
+	}
+	if r := amn(t, nil, "parse", "--pickle", filepath.Join(dir, "gone.pt")); r.code != 1 {
+		t.Errorf("exit %d, %s", r.code, r.err)
+	}
+	in := strings.NewReader("\x80\x02K\x01.")
+	if r := amn(t, in, "parse", "--pickle", "-"); r.code != 0 || !strings.Contains(r.out, "BININT1") {
+		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
+	}
+}
+
+// A folder of 1,000 small checkpoints; files/s is what counts.
+func BenchmarkScanFolder(b *testing.B) {
+	dir := b.TempDir()
+	const files = 1000
+	var seeds []string
+	for _, s := range corpus.Valid("pth") {
+		if s.Recipe == nil {
+			seeds = append(seeds, string(s.Data))
+		}
+	}
+	for i := range files {
+		write(b, filepath.Join(dir, fmt.Sprintf("%04d.pt", i)), seeds[i%len(seeds)])
+	}
+	for b.Loop() {
+		code := cli.Main(b.Context(), []string{"scan", "-q", dir}, cli.Stdio{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
+		if code != 0 {
+			b.Fatalf("exit %d", code)
+		}
+	}
+	b.ReportMetric(float64(files*b.N)/b.Elapsed().Seconds(), "files/s")
+}
