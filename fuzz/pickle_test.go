@@ -81,7 +81,7 @@ func sameRuns(t testing.TB, data []byte, policy limits.Policy) {
 	report := vm.Scan(bytes.NewReader(data), 0, int64(len(data)), limitstest.Open(t, policy))
 	first := firstOf(report)
 	switch {
-	case wire.ClassOf(err) == wire.Limit || wire.ClassOf(first) == wire.Limit:
+	case wire.ClassOf(err) == wire.Limit || wire.ClassOf(report.Err) == wire.Limit:
 		return // a scan remembers more
 	case err == nil:
 		if first != nil || !report.Safe.OK || describe(g) != describe(report.Graph) {
@@ -93,13 +93,16 @@ func sameRuns(t testing.TB, data []byte, policy limits.Policy) {
 	case report.Safe.OK || wire.ClassOf(first) != wire.ClassOf(err) || offset(first) != offset(err):
 		t.Errorf("load says %v, scan %v, safe %v", err, first, report.Safe.OK)
 	}
+	if n := strings.Count(events(report), "\n"); n != report.Len() {
+		t.Errorf("%d events are listed of %d", n, report.Len())
+	}
 	listed(t, data, report, policy)
 }
 
 // firstOf is what a scan found first: a refusal, or what is wrong.
 func firstOf(r *vm.Report) error {
 	refusal := r.Refusal()
-	if r.Err != nil && (refusal == nil || offset(r.Err) < offset(refusal)) {
+	if r.Err != nil && (refusal == nil || offset(r.Err) <= offset(refusal)) {
 		return r.Err
 	}
 	return refusal
@@ -199,11 +202,80 @@ func events(r *vm.Report) string {
 }
 
 // The corpus alone runs the machine: by a load, a scan and a listing of every
-// file. The coverage of this test is that of the corpus.
+// file; of the small ones also once for each charge, with a budget that just
+// does not cover it, and cut at every byte. The coverage of this test is that
+// of the corpus:
+//
+//	go test -run CorpusRuns -coverpkg=./vm ./fuzz
 func TestCorpusRunsThePickleMachine(t *testing.T) {
 	for _, file := range append(hostile(t, "pickle"), valid(t, "pickle")...) {
-		t.Run(file.name, func(t *testing.T) { sameRuns(t, file.data, file.policy) })
+		t.Run(file.name, func(t *testing.T) {
+			sameRuns(t, file.data, file.policy)
+			if len(file.data) <= 512 {
+				starved(t, file)
+			}
+			if len(file.data) <= 128 && file.recipe != nil {
+				for n := range file.data {
+					sameRuns(t, file.data[:n], file.policy)
+				}
+			}
+		})
 	}
+}
+
+// The ways to run a pickle, and the ceilings that they reach.
+var pickleRuns = map[string]func(data []byte, b *limits.Budget) error{
+	"load": func(data []byte, b *limits.Budget) error {
+		_, err := vm.Load(bytes.NewReader(data), 0, int64(len(data)), b)
+		return err
+	},
+	"load next": func(data []byte, b *limits.Budget) error {
+		_, err := vm.LoadNext(bytes.NewReader(data), 0, int64(len(data)), b)
+		return err
+	},
+	"scan next": func(data []byte, b *limits.Budget) error {
+		return vm.ScanNext(bytes.NewReader(data), 0, int64(len(data)), b).Err
+	},
+	"scan": func(data []byte, b *limits.Budget) error {
+		return vm.Scan(bytes.NewReader(data), 0, int64(len(data)), b).Err
+	},
+	"list": func(data []byte, b *limits.Budget) (err error) {
+		for _, err = range vm.Disassemble(bytes.NewReader(data), 0, int64(len(data)), b) {
+		}
+		return err
+	},
+}
+
+// starved runs a pickle under a ceiling that ends at the first charge, at the
+// second, and so on: each time that is a limit, and everything is returned.
+func starved(t *testing.T, file file) {
+	t.Helper()
+	for name, run := range pickleRuns {
+		for axis, lower := range pickleCeilings {
+			policy := file.policy
+			for ceiling := int64(1); ; {
+				lower(&policy, ceiling)
+				b := limitstest.Open(t, policy)
+				err := run(file.data, b)
+				limit, ok := errors.AsType[*limits.Error](err)
+				if held := limitstest.Used(b, limits.WorkingSet); held != 0 {
+					t.Fatalf("%s: %d bytes of working set are held at the end", name, held)
+				}
+				b.Close()
+				if !ok || limit.Axis != axis || limit.Want <= limit.Left || ceiling > 1<<20 {
+					break
+				}
+				ceiling += limit.Want - limit.Left
+			}
+		}
+	}
+}
+
+var pickleCeilings = map[limits.Axis]func(*limits.Policy, int64){
+	limits.WorkingSet: func(p *limits.Policy, n int64) { p.MaxWorkingSet = n },
+	limits.Depth:      func(p *limits.Policy, n int64) { p.MaxDepth = n },
+	limits.Items:      func(p *limits.Policy, n int64) { p.MaxItems = n },
+	limits.StepCount:  func(p *limits.Policy, n int64) { p.MaxSteps = n },
 }
 
 // A generator that is often refused would test the door only.
