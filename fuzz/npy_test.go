@@ -43,7 +43,7 @@ func FuzzNPY(f *testing.F) {
 var (
 	npyTypes = []string{"'<f4'", "'>f8'", "'|b1'", "'<V2'", "'|u1'", "'<c16'", "'|S3'", "'<U2'", "'<M8[ns]'", "'<f16'", "'|V0'", "'<W4'", "'=i2'", "'|O'",
 		"[('a', '<f4'), ('', '|V4'), ('b', '>i2', (2, 3))]", `[(("t", 'n'), [("x", '|u1')])]`}
-	npyShapes = []string{"()", "(3,)", "(2, 3)", "(0, 5)", "(2,1,2 )", "(1, 1, 1)", "(3L,)", "(4, 0, 9223372036854775807)", "(3)", "(-1,)"}
+	npyShapes = []string{"()", "(3,)", "(2, 3)", "(0, 5)", "(2,1,2 )", "(1, 1, 1)", "(3L,)", "(4, 0, 922337203685477)", "(0, 9223372036854775807, 3)", "(3)", "(-1,)"}
 )
 
 // npyFrom builds an array file: version, type, shape and order by the first
@@ -97,7 +97,7 @@ func TestBuiltArraysGetPastTheDoor(t *testing.T) {
 			}
 		}
 	}
-	if accepted*20 < built {
+	if accepted*30 < built {
 		t.Errorf("%d of %d are accepted", accepted, built)
 	}
 }

@@ -207,7 +207,7 @@ func TestShapesOfEachKind(t *testing.T) {
 		{"(1, 4, 1)", true, 8, []int64{1, 4, 1}, nil},
 		{"(2, 1, 3)", true, 12, []int64{2, 1, 3}, []int64{1, 2, 2}},
 		{"(2, 0, 3)", true, 0, []int64{2, 0, 3}, nil},
-		{"(0, 9223372036854775807, 9223372036854775807)", false, 0, []int64{0, 1<<63 - 1, 1<<63 - 1}, nil},
+		{"(0, 4611686018427387903)", false, 0, []int64{0, 1<<62 - 1}, nil},
 	} {
 		dict := fmt.Sprintf("{'descr': '<i2', 'fortran_order': %s, 'shape': %s}", map[bool]string{true: "True", false: "False"}[c.fortran], c.shape)
 		f, err := decode(t, array(1, dict, c.size))
@@ -263,6 +263,15 @@ type counting struct {
 func (c *counting) ReadAt(p []byte, off int64) (int, error) {
 	c.reads++
 	return c.ReaderAt.ReadAt(p, off)
+}
+
+// Elements of no bytes are counted too.
+func TestTheNumberOfElementsMustFitWhateverTheirSize(t *testing.T) {
+	for shape, ok := range map[string]bool{"(4611686018427387904,)": true, "(4611686018427387904, 4)": false, "(4611686018427387904, 0, 4)": false} {
+		if _, err := decode(t, array(1, header("'|V0'", shape), 0)); (err == nil) != ok {
+			t.Errorf("%s: %v", shape, err)
+		}
+	}
 }
 
 // A hundred bytes that declare terabytes cost next to nothing.

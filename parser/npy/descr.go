@@ -169,10 +169,9 @@ func (l *literal) field() (Field, error) {
 	if f.Shape, err = l.subarray(); err != nil {
 		return f, err
 	}
-	count, ok := wire.Product(f.Shape)
-	size, fits := wire.Mul(count, uint64(t.Size))
+	size, ok := extent(f.Shape, t.Size)
 	switch {
-	case !ok || !fits || size > maxItem:
+	case !ok || size > maxItem:
 		return f, l.back(start, wire.ErrRange.With("field of more than %d bytes", int64(maxItem)))
 	case f.Name == "" && (f.Title != "" || !strings.HasPrefix(t.Descr, "|V")):
 		return f, l.back(start, wire.ErrSyntax.With("field without a name"))

@@ -167,13 +167,9 @@ func (r *Reader) dict() error {
 func (r *Reader) data() error {
 	h := &r.head
 	at := r.prefix() + int64(h.shapeAt)
-	count, ok := wire.Product(h.Shape)
+	want, ok := extent(h.Shape, h.Type.Size)
 	if !ok {
-		return r.Fail(at, wire.ErrOverflow.With("number of elements"))
-	}
-	want, ok := wire.Mul(count, uint64(h.Type.Size))
-	if !ok {
-		return r.Fail(at, wire.ErrOverflow.With("%d elements of %d bytes", count, h.Type.Size))
+		return r.Fail(at, wire.ErrOverflow.With("elements of %d bytes, too many for a file", h.Type.Size))
 	}
 	have := uint64(r.size - h.Len)
 	switch {
@@ -185,6 +181,21 @@ func (r *Reader) data() error {
 	h.Bytes = int64(want)
 	r.stage = stDone
 	return nil
+}
+
+// extent is the bytes of an array. Like NumPy it refuses dimensions whose
+// product overflows even if another one is zero: strides could not be told.
+func extent(shape []int64, item int64) (uint64, bool) {
+	n, ok, empty := uint64(max(item, 1)), true, item == 0
+	for _, d := range shape {
+		if empty = empty || d == 0; d > 0 && ok {
+			n, ok = wire.Mul(n, uint64(d))
+		}
+	}
+	if empty {
+		return 0, ok
+	}
+	return n, ok
 }
 
 // fill reads on until the buffer holds the first least bytes, and at most the
