@@ -68,7 +68,7 @@ const (
 	RebuildParameterWithState // (tensor, grad, hooks, state)
 	RebuildQTensor            // (storage, offset, size, stride, quantizer, grad, hooks)
 	RebuildSparseTensor       // (layout, parts)
-	RebuildSparseCSR          // (parts), of PyTorch 1.9 to 1.12
+	RebuildSparseCSR          // (layout, parts), of PyTorch 1.9 to 1.12
 	RebuildNestedTensor       // (buffer, sizes, strides, offsets)
 	RebuildMetaTensor         // (dtype, size, stride, grad)
 	RebuildWrapperSubclass    // (class, dtype, size, stride, offset, layout, device, grad)

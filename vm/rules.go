@@ -38,7 +38,7 @@ var rules = [...]rule{
 	RebuildParameterWithState: {"Tbhs", "-", ""},
 	RebuildQTensor:            {"SiIIqbh", "-", ""},
 	RebuildSparseTensor:       {"LP", "-", ""},
-	RebuildSparseCSR:          {"P", "-", ""},
+	RebuildSparseCSR:          {"LP", "-", ""},
 	RebuildNestedTensor:       {"TTTT", "-", ""},
 	RebuildMetaTensor:         {"dIIb", "-", ""},
 	RebuildWrapperSubclass:    {"CdIIiLDb", "-", ""},
