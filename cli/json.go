@@ -31,8 +31,9 @@ func (o *jsonObject) name(name string) {
 		o.w.WriteByte(',')
 	}
 	o.wrote = true
-	o.w.WriteString(strconv.Quote(name))
-	o.w.WriteByte(':')
+	o.w.WriteByte('"')
+	o.w.WriteString(name)
+	o.w.WriteString(`":`)
 }
 
 // field writes a value that encoding/json can write; its strings are ours.
@@ -49,23 +50,56 @@ func (o *jsonObject) field(name string, v any) {
 
 // text writes text of a file, or of a path, whole and exact.
 func (o *jsonObject) text(name, s string) {
-	if utf8.ValidString(s) {
+	switch {
+	case unescaped(s):
+		o.name(name)
+		o.w.WriteByte('"')
+		o.w.WriteString(s)
+		o.w.WriteByte('"')
+	case utf8.ValidString(s):
 		o.field(name, s)
-	} else {
+	default:
 		o.field(name+"_base64", base64.StdEncoding.EncodeToString([]byte(s)))
 	}
 }
 
+// unescaped reports text that JSON writes as it is: most names.
+func unescaped(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
 // number writes an integer: as a string where a reader of doubles would lose it.
-func (o *jsonObject) number(name string, n int64) { o.field(name, number(n)) }
+func (o *jsonObject) number(name string, n int64) {
+	o.name(name)
+	o.w.Write(appendNumber(o.w.AvailableBuffer(), n))
+}
 
 // numbers writes a list of integers.
 func (o *jsonObject) numbers(name string, list []int64) {
-	out := make([]number, len(list))
+	o.name(name)
+	o.w.WriteByte('[')
 	for i, n := range list {
-		out[i] = number(n)
+		if i > 0 {
+			o.w.WriteByte(',')
+		}
+		o.w.Write(appendNumber(o.w.AvailableBuffer(), n))
 	}
-	o.field(name, out)
+	o.w.WriteByte(']')
+}
+
+// lastExact is the largest integer up to which a double holds every one.
+const lastExact = 1 << 53
+
+func appendNumber(p []byte, n int64) []byte {
+	if n >= -lastExact && n <= lastExact {
+		return strconv.AppendInt(p, n, 10)
+	}
+	return append(strconv.AppendInt(append(p, '"'), n, 10), '"')
 }
 
 // object writes an object inside.
@@ -153,15 +187,4 @@ func integer(v any) (int64, bool) {
 		return int64(v), true
 	}
 	return 0, false
-}
-
-// number is an integer that a reader of doubles does not lose.
-type number int64
-
-func (n number) MarshalJSON() ([]byte, error) {
-	s := strconv.FormatInt(int64(n), 10)
-	if n > 1<<53 || n < -1<<53 {
-		s = `"` + s + `"`
-	}
-	return []byte(s), nil
 }
