@@ -29,6 +29,7 @@ func FuzzBind(f *testing.F) {
 		f.Add(uint16(i), []byte{}, []byte(nil))
 		f.Add(uint16(i), []byte{1, 2, 3, 0, 4, 1}, []byte(`{"quantization_config":{"quant_method":"fp8"}}`))
 	}
+	f.Add(uint16(44), []byte("20\x100X2"), []byte(nil)) // a scalar of FP8 with a scale
 	f.Fuzz(func(t *testing.T, which uint16, changes, config []byte) {
 		m := models[int(which)%len(models)].changed(changes, config)
 		b := limits.Policy{MaxSteps: 1 << 24}.Budget(context.Background())

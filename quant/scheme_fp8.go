@@ -36,11 +36,11 @@ func bindFP8(s *set, info *tensor.Info) (*Weight, error) {
 	if scale == nil {
 		return s.bindCast(info, codec)
 	}
-	cols := info.Shape[len(info.Shape)-1]
 	g, layout, err := s.scaleGrid(info, scale)
 	if err != nil {
 		return nil, err
 	}
+	cols := info.Shape[len(info.Shape)-1] // scaleGrid takes no scalar
 	return &Weight{
 		Name: info.Name, Shape: info.Shape, Parts: []tensor.Info{*info, *scale},
 		Layout: fmt.Sprintf("%v, %s, %s scales", info.DType, layout, scale.TypeName()),
