@@ -1,7 +1,9 @@
 package fuzz_test
 
 import (
+	"errors"
 	"io"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -43,6 +45,12 @@ var indexTarget = fuzz.Target{
 			return fuzz.Answer{}, err
 		}
 		m, err := safetensors.OpenIndex(folder, "model.safetensors.index.json", b)
+		if placed, ok := errors.AsType[*wire.Error](err); ok && strings.HasPrefix(placed.Where, "shard ") {
+			// The offset is one of the shard, which may be longer than the index.
+			elsewhere := *placed
+			elsewhere.Off = wire.NoOffset
+			err = &elsewhere
+		}
 		if err != nil {
 			return fuzz.Answer{}, err
 		}
