@@ -20,14 +20,18 @@ const (
 )
 
 // printHelp prints the help of a command, or of the program.
-func printHelp(_ kong.HelpOptions, c *kong.Context) error {
-	_, err := c.Stdout.Write([]byte(helpText(c.Model, c.Selected())))
+func (s *session) printHelp(_ kong.HelpOptions, c *kong.Context) error {
+	width := helpWidth
+	if s.columns > 0 {
+		width = max(min(width, s.columns), 2*helpLeft)
+	}
+	_, err := c.Stdout.Write([]byte(helpText(c.Model, c.Selected(), width)))
 	return err
 }
 
 // helpText is the help of a node; nil is the program.
-func helpText(app *kong.Application, node *kong.Node) string {
-	var h helpWriter
+func helpText(app *kong.Application, node *kong.Node, width int) string {
+	h := helpWriter{width: width}
 	if node == nil {
 		h.line("%s", app.Help)
 		h.section("Usage:")
@@ -43,9 +47,7 @@ func helpText(app *kong.Application, node *kong.Node) string {
 	if len(node.Aliases) > 0 {
 		h.line("  also: %s %s", app.Name, strings.Join(node.Aliases, ", "))
 	}
-	if node.Detail != "" {
-		h.section("%s", node.Detail)
-	}
+	h.prose(node.Detail)
 	if len(node.Children) > 0 {
 		h.commands(node)
 	}
@@ -79,13 +81,29 @@ func usageLine(node *kong.Node) string {
 }
 
 // helpWriter lays text out.
-type helpWriter struct{ strings.Builder }
+type helpWriter struct {
+	strings.Builder
+	width int
+}
 
 func (h *helpWriter) line(format string, args ...any) { fmt.Fprintf(h, format+"\n", args...) }
 
 func (h *helpWriter) section(format string, args ...any) {
 	h.WriteByte('\n')
 	h.line(format, args...)
+}
+
+// prose prints paragraphs, wrapped anew.
+func (h *helpWriter) prose(text string) {
+	if text == "" {
+		return
+	}
+	for p := range strings.SplitSeq(text, "\n\n") {
+		h.line("")
+		for line := range wrapped(p, h.width) {
+			h.line("%s", line)
+		}
+	}
 }
 
 func (h *helpWriter) commands(node *kong.Node) {
@@ -118,8 +136,14 @@ func flagUsage(f *kong.Flag) string {
 	if f.Short != 0 {
 		s = "-" + string(f.Short) + ", --" + f.Name
 	}
-	if !f.IsBool() && !f.IsCounter() {
-		s += " " + f.FormatPlaceHolder()
+	switch {
+	case f.IsBool() || f.IsCounter():
+	case f.PlaceHolder != "":
+		s += " " + f.PlaceHolder
+	case f.Enum != "":
+		s += " " + strings.ReplaceAll(f.Enum, ",", "|")
+	default:
+		s += " " + strings.ToUpper(f.Name)
 	}
 	return s
 }
@@ -131,7 +155,7 @@ func (h *helpWriter) row(left, text string) {
 		h.line("%s", left)
 		left = ""
 	}
-	for line := range wrapped(text, helpWidth-helpLeft) {
+	for line := range wrapped(text, h.width-helpLeft) {
 		h.line("%-*s%s", helpLeft, left, line)
 		left = ""
 	}

@@ -151,3 +151,18 @@ func HelpCommands() []string {
 	}
 	return list
 }
+
+// Help is wrapped to the terminal; examples stand on one line, to be copied.
+func TestHelpFitsTheTerminal(t *testing.T) {
+	m := model(t)
+	for _, c := range m.Leaves(true) {
+		for _, width := range []int{80, helpWidth} {
+			text, _, _ := strings.Cut(helpText(m, c, width), "Examples:")
+			for line := range strings.Lines(text) {
+				if n := columns(strings.TrimSuffix(line, "\n")); n > width {
+					t.Errorf("%s at %d: %d columns: %s", c.Path(), width, n, line)
+				}
+			}
+		}
+	}
+}

@@ -135,7 +135,7 @@ func newParser(a *app, s *session) (*kong.Kong, error) {
 		kong.Name("amn"),
 		kong.Description("Parse any tensor file and let no hostile byte through."),
 		kong.Writers(s.out, s.err),
-		kong.Help(printHelp),
+		kong.Help(s.printHelp),
 		kong.ExplicitGroups(flagGroups),
 	)
 }
@@ -144,7 +144,7 @@ func newParser(a *app, s *session) (*kong.Kong, error) {
 func (s *session) usage(k *kong.Kong) {
 	k.Stdout = s.err
 	if c, err := kong.Trace(k, nil); err == nil {
-		printHelp(kong.HelpOptions{}, c)
+		s.printHelp(kong.HelpOptions{}, c)
 	}
 	s.worst = wire.Usage
 }

@@ -13,7 +13,7 @@ func manual(app *kong.Application) string {
 	var out strings.Builder
 	out.WriteString(manualHead)
 	for _, c := range app.Leaves(true) {
-		out.WriteString("\n## " + commandPath(c) + "\n\n```text\n" + helpText(app, c) + "```\n")
+		out.WriteString("\n## " + commandPath(c) + "\n\n```text\n" + helpText(app, c, helpWidth) + "```\n")
 	}
 	return out.String()
 }
