@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/corpus"
@@ -86,6 +87,29 @@ func FuzzNPZ(f *testing.F) {
 		npzTarget.Check(t, data)
 		npzTarget.Check(t, fuzz.Archive(t, data, arrays))
 	})
+}
+
+// Built archives of arrays must reach the bodies often, and be wrong often.
+func TestBuiltArchivesOfArraysGetPastTheDoor(t *testing.T) {
+	const runs = 1000
+	rng := rand.New(rand.NewPCG(3, 4))
+	accepted := 0
+	for range runs {
+		plan := make([]byte, rng.IntN(200))
+		for i := range plan {
+			plan[i] = byte(rng.Uint32())
+		}
+		data := fuzz.Archive(t, plan, arrays)
+		b := fuzz.Ceilings.Budget(t.Context())
+		if _, err := npz.Decode(bytes.NewReader(data), int64(len(data)), b); err == nil {
+			accepted++
+		}
+		b.Close()
+	}
+	if accepted*100 < runs*30 || accepted*100 > runs*90 {
+		t.Errorf("of %d built archives %d are accepted", runs, accepted)
+	}
+	t.Logf("of %d built archives %d are accepted", runs, accepted)
 }
 
 // A body of a member reads the same at an offset and in order.

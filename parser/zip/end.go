@@ -185,7 +185,11 @@ func (d *decoder) openDirectory() error {
 	if err := d.b.Items(int64(d.end.count)); err != nil {
 		return d.c.FailAt("end record", d.end.off+10, err)
 	}
-	members, err := limits.Make[Member](d.b, int(d.end.count))
+	n, ok := wire.Int(d.end.count, wire.MaxSize)
+	if !ok {
+		return d.c.FailAt("end record", d.end.off+10, wire.ErrRange.With("%d entries", d.end.count))
+	}
+	members, err := limits.Make[Member](d.b, n)
 	if err != nil {
 		return d.c.FailAt("end record", d.end.off+10, err)
 	}
