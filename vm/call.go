@@ -134,11 +134,10 @@ func (m *machine) unpacked(callee, args ref, isNew bool) error {
 	if m.scan && m.computed(args) {
 		return m.opaque(callee, args, "called with arguments that are the %s", unsure)
 	}
-	wrong := m.misfit(args, "stands for the arguments of a call")
 	if m.g.kind(args) != KindList {
-		return wrong
+		return m.misfit(args, "stands for the arguments of a call")
 	}
-	if err := m.strict(wrong); err != nil {
+	if err := m.strict(wire.ErrSyntax, "a %s stands for the arguments of a call", args); err != nil {
 		return err
 	}
 	n := m.g.node(args)

@@ -49,7 +49,7 @@ func (m *machine) setItem(r, key, value ref) error {
 	}
 	if found {
 		*m.g.elems.at(n.a + 2*at + 1) = value
-		return m.strict(wire.ErrDuplicate.With("key %s", m.g.show(key)))
+		return m.strict(wire.ErrDuplicate, "key %s", key)
 	}
 	run, err := m.grown(n.a, 2*int(n.n), 2)
 	if err != nil {
@@ -82,7 +82,7 @@ func (m *machine) addItem(r, item ref) error {
 		return err
 	}
 	if found {
-		return m.strict(wire.ErrDuplicate.With("element %s", m.g.show(item)))
+		return m.strict(wire.ErrDuplicate, "element %s", item)
 	}
 	run, err := m.grown(n.a, int(n.n), 1)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 // globalCost is what a global costs beside its names: the struct, and its
 // entry in the map.
-const globalCost = 224
+const globalCost = 256
 
 // maxName bounds the module and the name of a global: identifiers are short,
 // and a text that the memo replays costs its length each time it is looked up.
@@ -113,9 +113,19 @@ func (m *machine) extension(code uint32) error {
 	if code == 0 || code > 1<<31-1 {
 		return wire.ErrRange.With("extension code %d", int32(code))
 	}
-	name := extensionName + strconv.FormatUint(uint64(code), 10)
-	r, err := m.named("\n"+name, "copyreg", name)
-	if err != nil {
+	r, ok := m.exts[code]
+	if !ok {
+		var err error
+		name := extensionName + strconv.FormatUint(uint64(code), 10)
+		if r, err = m.newGlobal("\n"+name, "copyreg", name); err != nil {
+			return err
+		}
+		if m.exts == nil {
+			m.exts = map[uint32]ref{}
+		}
+		m.exts[code] = r
+	}
+	if err := m.use(r); err != nil {
 		return err
 	}
 	return m.push(r)
@@ -136,15 +146,20 @@ func (m *machine) named(key, module, name string) (ref, error) {
 			return 0, err
 		}
 	}
+	return r, m.use(r)
+}
+
+// use is what happens each time that a global is named.
+func (m *machine) use(r ref) error {
 	g := m.g.globals[m.g.node(r).a]
 	g.Uses++
 	if err := m.event(UseGlobal, r, refAbsent, g.Status == Allowed); err != nil {
-		return 0, err
+		return err
 	}
 	if g.Status != Allowed {
-		return r, m.refuse("global", r, g.Reason, refAbsent, takes) // their list is asked apart
+		return m.refuse("global", r, g.Reason, refAbsent, takes) // their list is asked apart
 	}
-	return r, nil
+	return nil
 }
 
 func (m *machine) newGlobal(key, module, name string) (ref, error) {

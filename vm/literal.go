@@ -139,6 +139,9 @@ func (m *machine) opLong() error {
 // maxDigits is what CPython takes of a decimal integer (sys.set_int_max_str_digits).
 const maxDigits = 4300
 
+// bigCost is what converting a short integer of more than 64 bits costs.
+const bigCost = 128
+
 func (m *machine) decimal(s string) error {
 	digits := strings.TrimPrefix(s, "-")
 	if !isDecimal(digits) || s == "-0" {
@@ -150,7 +153,8 @@ func (m *machine) decimal(s string) error {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return m.pushInt(n)
 	}
-	if err := m.work.Take(int64(len(s))); err != nil {
+	// The digits, the number and its bytes, and what converting them costs.
+	if err := m.work.Take(3*int64(len(s)) + bigCost); err != nil {
 		return err
 	}
 	text := encodeBig(s)

@@ -2,6 +2,7 @@ package vm
 
 import (
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"io"
 	"strings"
@@ -33,6 +34,7 @@ type machine struct {
 	memo   memo
 	tables map[uint32]*table // of dicts and sets of many keys, by node
 	names  map[string]ref    // of globals, by what the file calls them
+	exts   map[uint32]ref    // of globals, by their number in a registry
 	seed   maphash.Seed
 
 	maxDepth uint16
@@ -201,14 +203,19 @@ func (m *machine) placed(err error) error {
 }
 
 // strict reports a rule that not every loader asks for: the end of a load, a
-// remark in a scan.
-func (m *machine) strict(err error) error {
+// remark in a scan. Where what is a value, it takes the place of %s in text.
+func (m *machine) strict(cause *wire.Cause, text string, what ref) error {
+	if m.problem != nil { // only the first one is kept, and a flood makes no texts
+		return nil
+	}
+	if what != refAbsent {
+		text = fmt.Sprintf(text, m.g.show(what))
+	}
+	err := cause.With("%s", text)
 	if !m.scan {
 		return err
 	}
-	if m.problem == nil {
-		m.problem = m.placed(err)
-	}
+	m.problem = m.placed(err)
 	return nil
 }
 

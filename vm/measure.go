@@ -45,7 +45,7 @@ func (m *machine) measure() error {
 func (m *machine) visit(path []visit, r ref) ([]visit, error) {
 	n := m.g.node(r)
 	if n.flags&flagMark != 0 {
-		return path, m.strict(wire.ErrSyntax.With("a value of kind %v contains itself", n.kind))
+		return path, m.strict(wire.ErrSyntax, "a %s contains itself", r)
 	}
 	if len(path) >= int(m.maxDepth) {
 		return path, &limits.Error{Axis: limits.Depth, Want: int64(len(path)) + 1, Left: int64(m.maxDepth)}

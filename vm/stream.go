@@ -1,6 +1,8 @@
 package vm
 
 import (
+	"fmt"
+
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
@@ -13,12 +15,12 @@ func (m *machine) opProto() error {
 		return err
 	}
 	if p > maxProtocol {
-		if err := m.strict(wire.ErrUnsupported.With("protocol %d", p)); err != nil {
+		if err := m.strict(wire.ErrUnsupported, "a protocol above 5", refAbsent); err != nil {
 			return err
 		}
 	}
 	if m.op != 0 {
-		if err := m.strict(wire.ErrSyntax.With("PROTO is not the first instruction")); err != nil {
+		if err := m.strict(wire.ErrSyntax, "PROTO is not the first instruction", refAbsent); err != nil {
 			return err
 		}
 	}
@@ -35,7 +37,7 @@ func (m *machine) opFrame() error {
 		return err
 	}
 	if m.frame != 0 && m.pos < m.frame {
-		if err := m.strict(wire.ErrSyntax.With("a frame begins inside another")); err != nil {
+		if err := m.strict(wire.ErrSyntax, "a frame begins inside another", refAbsent); err != nil {
 			return err
 		}
 	}
@@ -56,12 +58,13 @@ func (m *machine) opStop() error {
 	m.g.root = m.pop()
 	m.done = true
 	if len(m.stack) > 0 || len(m.marks) > 0 {
-		if err := m.strict(wire.ErrSyntax.With("%d values and %d marks are left on the stack", len(m.stack), len(m.marks))); err != nil {
+		left := fmt.Sprintf("%d values and %d marks are left on the stack", len(m.stack), len(m.marks))
+		if err := m.strict(wire.ErrSyntax, left, refAbsent); err != nil {
 			return err
 		}
 	}
 	if m.frame > m.pos {
-		return m.strict(wire.ErrSyntax.With("the pickle ends inside a frame"))
+		return m.strict(wire.ErrSyntax, "the pickle ends inside a frame", refAbsent)
 	}
 	return nil
 }
@@ -119,13 +122,13 @@ func (m *machine) opBinPersID() error {
 // persistent pushes what stands outside of the pickle and is known by an id.
 // The id must be that of a storage of PyTorch.
 func (m *machine) persistent(id ref) error {
-	err := m.storage(id)
-	if err := m.event(UsePersistent, id, id, err == nil); err != nil {
+	cause, text := m.storage(id)
+	if err := m.event(UsePersistent, id, id, cause == nil); err != nil {
 		return err
 	}
-	if err != nil {
+	if cause != nil {
 		m.against("persistent", "the persistent id %s", id)
-		if err := m.strict(err); err != nil {
+		if err := m.strict(cause, text, id); err != nil {
 			return err
 		}
 	}
@@ -141,13 +144,13 @@ func (m *machine) persistent(id ref) error {
 // storage asks that an id is ("storage", class, key, location, count), and in
 // files of PyTorch 1.5 and before a sixth part: None or the key, offset and
 // count of a view.
-func (m *machine) storage(id ref) error {
+func (m *machine) storage(id ref) (wrong *wire.Cause, text string) {
 	if m.g.kind(id) != KindTuple {
-		return wire.ErrUnsupported.With("a persistent id of kind %v", m.g.kind(id))
+		return wire.ErrUnsupported, "the persistent id %s"
 	}
 	n := m.g.node(id)
 	if n.n == 0 || m.g.kind(m.g.elem(n.a)) != KindText || m.g.text(m.g.elem(n.a)) != "storage" {
-		return wire.ErrUnsupported.With("a persistent id %s", m.g.shape(id))
+		return wire.ErrUnsupported, "the persistent id %s"
 	}
 	ok := m.takesOne("tOtti", n) || m.takesOne("tOttin", n)
 	if !ok && n.n == 6 && m.takesOne("tOttiv", n) {
@@ -155,10 +158,10 @@ func (m *machine) storage(id ref) error {
 		ok = m.g.kind(view) == KindTuple && m.takesOne("tii", m.g.node(view))
 	}
 	if !ok {
-		return wire.ErrSyntax.With("the persistent id %s is not that of a storage", m.g.shape(id))
+		return wire.ErrSyntax, "the persistent id %s is not that of a storage"
 	}
 	if count, _ := m.g.int64(m.g.elem(n.a + 4)); count < 0 {
-		return wire.ErrRange.With("a storage of %d elements", count)
+		return wire.ErrRange, "a storage of less than no elements: %s"
 	}
-	return nil
+	return nil, ""
 }

@@ -89,9 +89,11 @@ func (v *Verdict) note(m *machine, code, text string, what ref) {
 // place of %s in why. The stance is that of PyTorch's restricted loader.
 func (m *machine) refuse(code string, what ref, why string, with ref, torch stance) error {
 	v := &m.verdicts
-	if len(v.safe.Reasons) == maxReasons && len(v.torch.Reasons) == maxReasons {
+	if full := len(v.torch.Reasons) == maxReasons; len(v.safe.Reasons) == maxReasons && (full || torch == takes) {
 		v.safe.More++
-		v.torch.More++
+		if full && torch != takes {
+			v.torch.More++
+		}
 		return nil
 	}
 	if with != refAbsent {

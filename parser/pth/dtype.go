@@ -1,6 +1,8 @@
 package pth
 
 import (
+	"strings"
+
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -69,26 +71,6 @@ const torchDot = "torch."
 
 // findScalar finds an element type by its name without "torch.".
 func findScalar(name string) *scalar {
-	switch name { // names under which torch pickles the same type
-	case "float":
-		name = "float32"
-	case "double":
-		name = "float64"
-	case "half":
-		name = "float16"
-	case "long":
-		name = "int64"
-	case "int":
-		name = "int32"
-	case "short":
-		name = "int16"
-	case "cfloat":
-		name = "complex64"
-	case "cdouble":
-		name = "complex128"
-	case "chalf":
-		name = "complex32"
-	}
 	for i := range scalars {
 		if scalars[i].name[len(torchDot):] == name {
 			return &scalars[i]
@@ -98,15 +80,15 @@ func findScalar(name string) *scalar {
 }
 
 // findStorageClass finds the element type of a storage class. A storage without
-// a type counts bytes.
+// a type counts bytes; TypedStorage says nothing of its elements.
 func findStorageClass(class string) *scalar {
 	switch class {
 	case "FloatStorage":
 		return findScalar("float32")
+	case "DoubleStorage":
+		return findScalar("float64")
 	case "HalfStorage":
 		return findScalar("float16")
-	case "BFloat16Storage":
-		return findScalar("bfloat16")
 	case "LongStorage":
 		return findScalar("int64")
 	case "IntStorage":
@@ -115,31 +97,19 @@ func findStorageClass(class string) *scalar {
 		return findScalar("int16")
 	case "CharStorage":
 		return findScalar("int8")
-	case "ByteStorage":
+	case "ByteStorage", "UntypedStorage", "_UntypedStorage":
 		return findScalar("uint8")
-	case "BoolStorage":
-		return findScalar("bool")
-	case "DoubleStorage":
-		return findScalar("float64")
 	case "ComplexFloatStorage":
 		return findScalar("complex64")
 	case "ComplexDoubleStorage":
 		return findScalar("complex128")
-	case "QInt8Storage":
-		return findScalar("qint8")
-	case "QUInt8Storage":
-		return findScalar("quint8")
-	case "QInt32Storage":
-		return findScalar("qint32")
-	case "QUInt4x2Storage":
-		return findScalar("quint4x2")
-	case "QUInt2x4Storage":
-		return findScalar("quint2x4")
-	case "UntypedStorage":
-		return findScalar("uint8")
-	default:
+	}
+	// The others are called as their types, but for the case.
+	name, ok := strings.CutSuffix(class, "Storage")
+	if !ok || name == "" {
 		return nil
 	}
+	return findScalar(strings.ToLower(name))
 }
 
 // order is the byte order of a type's elements in a file of this order.

@@ -14,6 +14,7 @@ import (
 type Pickle struct {
 	Name   string // "data.pkl", "pickle 4 (checkpoint)"
 	Off    int64
+	Limit  int64 // what it cannot pass: the end of its record, or of the file
 	Report *vm.Report
 }
 
@@ -77,7 +78,7 @@ func (d *decoder) plain() error {
 		if n > maxPickles {
 			return fail(name, d.begin, wire.ErrUnsupported.With("more than %d pickles in one file", maxPickles))
 		}
-		g, err := d.scan.add(name, d.begin, vm.ScanNext(d.r, d.begin, d.size, d.b))
+		g, err := d.scan.add(name, d.begin, d.size, vm.ScanNext(d.r, d.begin, d.size, d.b))
 		if err != nil {
 			return err
 		}
@@ -92,8 +93,8 @@ func (d *decoder) seenForbidden() bool { return d.scan != nil && d.scan.forbidde
 
 // add keeps the report of one pickle. What is forbidden does not end the scan:
 // the pickles after it are to be seen, too.
-func (r *Report) add(name string, off int64, p *vm.Report) (*vm.Graph, error) {
-	list, err := limits.Append(r.b, r.Pickles, Pickle{name, off, p})
+func (r *Report) add(name string, off, limit int64, p *vm.Report) (*vm.Graph, error) {
+	list, err := limits.Append(r.b, r.Pickles, Pickle{name, off, limit, p})
 	if err != nil {
 		return nil, fail(name, off, err)
 	}
@@ -118,7 +119,7 @@ func (d *decoder) others(a *archive) error {
 			continue
 		}
 		// What stands there may be anything: only what it asks for counts.
-		_, err := d.scan.add(m.Name[len(a.prefix):], m.DataOff, vm.Scan(d.r, m.DataOff, m.DataOff+m.Size, d.b))
+		_, err := d.scan.add(m.Name[len(a.prefix):], m.DataOff, m.DataOff+m.Size, vm.Scan(d.r, m.DataOff, m.DataOff+m.Size, d.b))
 		if c := wire.ClassOf(err); c == wire.Limit || c == wire.Internal {
 			return err
 		}
