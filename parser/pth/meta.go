@@ -102,7 +102,7 @@ func metaObject(v vm.Value) any {
 		if args.Len() == 2 {
 			return numpyScalar(numpyCode(args.At(0)), args.At(1).Text())
 		}
-	case vm.NumpyReconstruct:
+	case vm.NumpyReconstruct, vm.NumpyFromBuffer:
 		if a, ok := numpyArray(v); ok {
 			return a
 		}
@@ -129,14 +129,27 @@ func numpyCode(v vm.Value) string {
 	return order + code
 }
 
-// numpyArray reads (version, shape, dtype, fortran, data), the state of an array.
-func numpyArray(v vm.Value) (Array, bool) {
-	s, has := v.State()
-	if !has || s.Kind() != vm.KindTuple || s.Len() != 5 || s.At(4).Kind() != vm.KindBytes {
-		return Array{}, false
+// numpyArray reads (version, shape, dtype, fortran, data), the state of an array,
+// or what _frombuffer is called with: (data, dtype, shape, order).
+func numpyArray(v vm.Value) (a Array, ok bool) {
+	var data, dtype, shape vm.Value
+	if args := v.Args(); v.Is(vm.NumpyFromBuffer) && args.Len() == 4 {
+		data, dtype, shape = args.At(0), args.At(1), args.At(2)
+		a.Fortran = args.At(3).Text() == "F"
+	} else {
+		s, has := v.State()
+		if !has || s.Kind() != vm.KindTuple || s.Len() != 5 {
+			return a, false
+		}
+		data, dtype, shape = s.At(4), s.At(2), s.At(1)
+		a.Fortran = s.At(3).Kind() == vm.KindBool && s.At(3).Bool()
 	}
-	shape, ok := s.At(1).Ints(nil)
-	return Array{DType: numpyCode(s.At(2)), Shape: shape, Fortran: s.At(3).Bool(), Data: s.At(4).Text()}, ok
+	if n, dims := shape.Dims(); !dims || n > maxDims || data.Kind() != vm.KindBytes {
+		return a, false
+	}
+	a.DType, a.Data = numpyCode(dtype), data.Text()
+	a.Shape, ok = shape.Ints(nil)
+	return a, ok
 }
 
 // numpyScalar turns the bytes of a scalar into a number, if they are one.

@@ -28,29 +28,29 @@ func (w *walker) fromNumpy(c call) error {
 	if err != nil {
 		return err
 	}
-	state, has := v.State()
-	if !v.Is(vm.NumpyReconstruct) || !has || state.Kind() != vm.KindTuple || state.Len() != 5 || state.At(4).Kind() != vm.KindBytes {
+	a, ok := numpyArray(v)
+	if !ok {
 		return c.fail(wire.ErrSyntax.With("no NumPy array"))
 	}
 	to, err := dtypeArg(&c, 1)
 	if err != nil {
 		return err
 	}
-	code := numpyCode(state.At(2))
 	info := tensor.Info{Stored: to.name, DType: to.dtype}
-	if code != "" && code[0] == '>' {
+	if a.DType != "" && a.DType[0] == '>' {
 		info.Order = tensor.Big
 	}
-	if from := numpyType(code); from == nil || from != to {
-		return c.fail(wire.ErrUnsupported.With("a cast from NumPy's %s to %s", wire.Quote(code), to.name))
-	}
-	if state.At(3).Kind() != vm.KindBool || state.At(3).Bool() {
+	switch from := numpyType(a.DType); {
+	case from != to:
+		return c.fail(wire.ErrUnsupported.With("a cast from NumPy's %s to %s", wire.Quote(a.DType), to.name))
+	case a.Fortran:
 		return c.fail(wire.ErrUnsupported.With("a NumPy array in Fortran order"))
 	}
-	if info.Shape, err = w.dims(&c, state.At(1)); err != nil {
-		return err
+	if err := w.b.Alloc(int64(8 * len(a.Shape))); err != nil {
+		return c.fail(err)
 	}
-	return w.emitMemory(&c, &info, to, state.At(4).Text())
+	info.Shape = a.Shape
+	return w.emitMemory(&c, &info, to, a.Data)
 }
 
 // numpyType finds the element type of NumPy's code.
