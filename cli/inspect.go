@@ -6,6 +6,7 @@ import "context"
 type inspectCmd struct {
 	fileArgs  `embed:""`
 	planFlags `embed:""`
+	wireFlags `embed:""`
 
 	Verify bool `help:"Read the bodies too: checksums, real lengths, text."`
 	Usage  bool `help:"Print what the file took of each limit."`
@@ -32,6 +33,9 @@ func (inspectCmd) examples() []example {
 
 // Run implements the command.
 func (c *inspectCmd) Run(ctx context.Context, s *session) error {
+	if c.Wire {
+		return s.dumpFiles(ctx, c.Paths)
+	}
 	return s.each(ctx, &c.fileArgs, reportOptions{verify: c.Verify, usage: c.Usage, quant: c.options()}, func(r *report) error {
 		if s.json {
 			return s.printJSON("amn.inspect/1", r, tensorsOf(r))

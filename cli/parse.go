@@ -14,7 +14,8 @@ import (
 
 // parseCmd lists tensors.
 type parseCmd struct {
-	fileArgs `embed:""`
+	fileArgs      `embed:""`
+	metadataFlags `embed:""`
 
 	Tensor []word `sep:"none" placeholder:"GLOB" help:"List only tensors whose name matches: * any text, ? one character, [a-z] one of a range. May be given several times."`
 	Sort   string `enum:"file,name,size" default:"file" help:"Order: ${enum}."`
@@ -47,6 +48,9 @@ func (c *parseCmd) Run(ctx context.Context, s *session) error {
 		}
 	}
 	return s.each(ctx, &c.fileArgs, reportOptions{usage: c.Usage}, func(r *report) error {
+		if c.asked() {
+			return c.print(ctx, s, r)
+		}
 		list := c.pick(r)
 		if s.json {
 			return s.printJSON("amn.parse/1", r, list)

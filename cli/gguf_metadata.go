@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
+)
+
+// metadataFlags ask parse for metadata in place of tensors.
+type metadataFlags struct {
+	Metadata bool   `help:"Print the metadata instead: key, kind and value, one key per line, texts and arrays cut."`
+	Key      []word `sep:"none" placeholder:"KEY" help:"Print one key's value whole: a text as it stands, an array with one element per line. May be given several times."`
+}
+
+func (f *metadataFlags) asked() bool { return f.Metadata || len(f.Key) > 0 }
+
+// A long array shows this many elements, of at most so many bytes each.
+const (
+	shownElements = 5
+	shownBytes    = 24
+)
+
+// printMetadata prints what was asked of one model.
+func (f *metadataFlags) print(ctx context.Context, s *session, r *report) error {
+	if r.err != nil {
+		return nil
+	}
+	if s.json {
+		return usage{"--metadata and --key print text: amn parse --json prints the metadata too"}
+	}
+	b := s.policy.Budget(ctx)
+	defer b.Close()
+	s.heading(r)
+	found := map[string]bool{}
+	for key, v := range r.model.Meta() {
+		if len(f.Key) == 0 {
+			if err := s.metadataLine(key, v, b); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, want := range f.Key {
+			if string(want) == key && !found[key] {
+				found[key] = true
+				if err := s.wholeValue(v, b); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for _, want := range f.Key {
+		if !found[string(want)] {
+			err := usage{"no key " + wire.Quote(string(want)) + "; --metadata lists them"}
+			s.note(err)
+			s.complain(r.path, err)
+		}
+	}
+	return s.out.Flush()
+}
+
+// metadataLine prints one key on one line.
+func (s *session) metadataLine(key string, v any, b *limits.Budget) error {
+	text, err := shortValue(v, b)
+	if err != nil {
+		return err
+	}
+	s.out.WriteString(nameText(key) + " " + kindText(v) + " " + text + "\n")
+	return nil
+}
+
+// kindText is the kind of a value in GGUF's words.
+func kindText(v any) string {
+	switch v := v.(type) {
+	case gguf.Array:
+		return v.String()
+	case string:
+		return "str"
+	case float32:
+		return "f32"
+	case float64:
+		return "f64"
+	default:
+		kind := fmt.Sprintf("%T", v)
+		return strings.Replace(strings.Replace(kind, "uint", "u", 1), "int", "i", 1)
+	}
+}
+
+// shortValue is a value cut to one line.
+func shortValue(v any, b *limits.Budget) (string, error) {
+	switch v := v.(type) {
+	case string:
+		return wire.Quote(v), nil
+	case gguf.Array:
+		var list []string
+		for e, err := range v.All(b) {
+			if err != nil {
+				return "", err
+			}
+			if len(list) == shownElements {
+				list = append(list, "...")
+				break
+			}
+			list = append(list, elementText(e, shownBytes))
+		}
+		return "[" + strings.Join(list, ", ") + "]", nil
+	default:
+		return tidy(fmt.Sprint(v), wire.MaxMessage), nil
+	}
+}
+
+// elementText is one element of an array; a text is in quotes.
+func elementText(v any, most int) string {
+	if s, ok := v.(string); ok {
+		return `"` + wire.Clean(s, most) + `"`
+	}
+	return scalarOf(v)
+}
+
+// scalarOf writes a number so that it reads back equal.
+func scalarOf(v any) string {
+	switch v := v.(type) {
+	case float32:
+		return strconv.FormatFloat(float64(v), 'g', -1, 32)
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// wholeValue prints a value that was asked for by its key: text line by line,
+// arrays element by element.
+func (s *session) wholeValue(v any, b *limits.Budget) error {
+	switch v := v.(type) {
+	case string:
+		for line := range strings.SplitSeq(v, "\n") {
+			s.out.WriteString(tidy(line, 16*len(line)+16) + "\n")
+		}
+	case gguf.Array:
+		return s.wholeArray(v, "", b)
+	default:
+		s.out.WriteString(tidy(scalarOf(v), wire.MaxMessage) + "\n")
+	}
+	return nil
+}
+
+// wholeArray prints an array in an array with its place before each element.
+func (s *session) wholeArray(a gguf.Array, place string, b *limits.Budget) error {
+	i := 0
+	for e, err := range a.All(b) {
+		if err != nil {
+			return err
+		}
+		if inner, ok := e.(gguf.Array); ok {
+			at := fmt.Sprintf("%s[%d]", place, i)
+			if inner.Len() == 0 {
+				s.out.WriteString(at + " " + inner.String() + "\n")
+			}
+			if err := s.wholeArray(inner, at, b); err != nil {
+				return err
+			}
+		} else {
+			text := scalarOf(e)
+			if t, ok := e.(string); ok {
+				text = `"` + wire.Clean(t, 16*len(t)+16) + `"`
+			}
+			if place != "" {
+				text = place + " " + text
+			}
+			s.out.WriteString(text + "\n")
+		}
+		i++
+	}
+	return nil
+}
