@@ -230,10 +230,10 @@ func (c *counting) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func TestManyArraysCostLittle(t *testing.T) {
-	const n = 20_000
+	const n = 10_000
 	var members []member
 	for k := range n {
-		members = append(members, member{fmt.Sprintf("layer.%d.npy", k), array(nil), uint16(k%2) * deflate})
+		members = append(members, member{fmt.Sprintf("layer.%d.npy", k), array(nil), deflate * uint16(1-min(k%50, 1))})
 	}
 	data := archive(t, "", members...)
 	b := account(t, nil)
@@ -316,13 +316,14 @@ func TestDeclaredSizesCostNothing(t *testing.T) {
 	}
 }
 
-// A 64 MiB array of zeros is honest.
+// Zeros deflate as far as DEFLATE can go, and are honest.
 func TestZerosMayBeCompressed(t *testing.T) {
-	head := array(nil)[:128]
-	copy(head[10:], fmt.Sprintf("%-117s", fmt.Sprintf("{'descr': '|u1', 'fortran_order': False, 'shape': (%d,), }", 64<<20-128)))
-	data := archive(t, "", member{"z.npy", append(head, make([]byte, 64<<20-128)...), deflate})
+	raw, err := os.ReadFile("../../corpus/valid/npz/zeros.npz")
+	if err != nil {
+		t.Fatal(err)
+	}
 	b := account(t, nil)
-	f, err := npz.Decode(bytes.NewReader(data), int64(len(data)), b)
+	f, err := npz.Decode(bytes.NewReader(raw), int64(len(raw)), b)
 	if err != nil {
 		t.Fatal(err)
 	}
