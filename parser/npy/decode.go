@@ -67,11 +67,11 @@ func (s *section) Read(p []byte) (int, error) {
 // Fields lists the fields of a structured type, nil for any other.
 func (f *File) Fields() []Field { return f.Header.Type.Fields }
 
-// Meta gives the fields of a structured type, as []Field.
+// Meta gives the fields of a structured type, as [Fields].
 func (f *File) Meta() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		if fields := f.Fields(); fields != nil {
-			yield(Unnamed+".fields", fields)
+			yield(Unnamed+".fields", Fields(fields))
 		}
 	}
 }

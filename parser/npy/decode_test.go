@@ -167,12 +167,15 @@ func TestFieldsAreListedWithTheirPlaces(t *testing.T) {
 		t.Error(diff)
 	}
 	meta := maps.Collect(f.Meta())
-	if diff := cmp.Diff(map[string]any{"arr_0.fields": want}, meta); diff != "" {
+	if diff := cmp.Diff(map[string]any{"arr_0.fields": npy.Fields(want)}, meta); diff != "" {
 		t.Error(diff)
 	}
 	text, err := json.Marshal(want[0])
 	if err != nil || string(text) != `{"name":"a","type":"\u003cf4","offset":0,"size":4}` {
 		t.Errorf("%s, %v", text, err)
+	}
+	if n := meta["arr_0.fields"].(npy.Fields).Len(); n != 3 {
+		t.Errorf("%d fields", n)
 	}
 	if found := f.Findings(); len(found) != 1 || found[0].Code != "npy.native-order" {
 		t.Errorf("the order of field e: %v", found)

@@ -30,6 +30,12 @@ type Field struct {
 	Fields []Field `json:"fields,omitempty"`
 }
 
+// Fields is the fields of a structured type as a value of metadata.
+type Fields []Field
+
+// Len is the number of fields, those inside other fields not counted.
+func (f Fields) Len() int64 { return int64(len(f)) }
+
 // note says what a reader of the type should know.
 type note uint8
 

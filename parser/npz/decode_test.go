@@ -137,7 +137,7 @@ func TestFieldsAreMetadata(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields := []npy.Field{{Name: "a", Type: "<f4", Size: 4}, {Name: "b", Type: "<i2", Shape: []int64{2}, Off: 4, Size: 4}}
+	fields := npy.Fields{{Name: "a", Type: "<f4", Size: 4}, {Name: "b", Type: "<i2", Shape: []int64{2}, Off: 4, Size: 4}}
 	if diff := cmp.Diff(map[string]any{"x.fields": fields}, maps.Collect(f.Meta())); diff != "" {
 		t.Error(diff)
 	}

@@ -30,14 +30,14 @@ type array struct {
 }
 
 // Meta gives the members that are no arrays under "npz.members", and the fields
-// of each array of a structured type as []npy.Field under "NAME.fields".
+// of each array of a structured type as npy.Fields under "NAME.fields".
 func (f *File) Meta() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		if len(f.other) > 0 && !yield("npz.members", f.other) {
 			return
 		}
 		for i := range f.arrays {
-			if fields := f.arrays[i].fields; fields != nil && !yield(f.Infos[i].Name+".fields", fields) {
+			if fields := f.arrays[i].fields; fields != nil && !yield(f.Infos[i].Name+".fields", npy.Fields(fields)) {
 				return
 			}
 		}
