@@ -61,7 +61,6 @@ func (m *machine) fits(letter string, r, prev ref) bool {
 		return false
 	}
 	kind, id := m.g.kind(r), m.g.id(r)
-	object, global := kind == KindObject, kind == KindGlobal
 	switch letter[0] {
 	case 'b':
 		return kind == KindBool
@@ -91,6 +90,15 @@ func (m *machine) fits(letter string, r, prev ref) bool {
 		return kind == KindDict || kind == KindList
 	case 'k', 'h':
 		return kind == KindDict || letter == "h" && r == refNone
+	default:
+		return m.fitsState(letter[0], r, prev, kind, id)
+	}
+}
+
+// fitsState has the letters of states and of the globals that make plain data.
+func (m *machine) fitsState(letter byte, r, prev ref, kind Kind, id ID) bool {
+	object, global := kind == KindObject, kind == KindGlobal
+	switch letter {
 	case 'A':
 		return kind == KindDict && m.attributes(r)
 	case 's':
@@ -106,11 +114,11 @@ func (m *machine) fits(letter string, r, prev ref) bool {
 	case 'Z':
 		return r == refNone || kind == KindInt || kind == KindBool || kind == KindBytes || kind == KindText || object && id == DateTime
 	default:
-		return m.fitsTorch(letter[0], r, prev, kind, id)
+		return m.fitsTorch(letter, r, prev, kind, id)
 	}
 }
 
-// fitsTorch has the letters of PyTorch and NumPy.
+// fitsTorch has the letters of PyTorch.
 func (m *machine) fitsTorch(letter byte, r, prev ref, kind Kind, id ID) bool {
 	object, global := kind == KindObject, kind == KindGlobal
 	switch letter {
@@ -143,6 +151,15 @@ func (m *machine) fitsTorch(letter byte, r, prev ref, kind Kind, id ID) bool {
 		return kind == KindTuple && (m.takesOne("bbh", n) || m.takesOne("Tvhbv", n) || m.takesOne("SiII", n))
 	case 'W':
 		return kind == KindTuple && m.takesOne("SiII", m.g.node(r))
+	default:
+		return m.fitsNumpy(letter, r, kind, id)
+	}
+}
+
+// fitsNumpy has the letters of NumPy.
+func (m *machine) fitsNumpy(letter byte, r ref, kind Kind, id ID) bool {
+	object, global := kind == KindObject, kind == KindGlobal
+	switch letter {
 	case 'a':
 		return object && (id == NumpyReconstruct || id == NumpyFromBuffer)
 	case 'N':

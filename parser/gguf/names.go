@@ -25,16 +25,27 @@ func (t *tally) add(i int) {
 	t.count++
 }
 
+// tallies are what tensors may be noted for.
+type tallies struct {
+	long, removed, unknown, internal, weight, empty, scalar, stray tally
+}
+
+func newTallies() *tallies {
+	return &tallies{
+		long:     tally{code: CodeName, severity: tensor.Warning, text: "the name is over 63 bytes: " + llamaCPP + " refuses it, readers in C cut it"},
+		removed:  tally{code: CodeRemoved, severity: tensor.Warning, text: "its type was removed from ggml: " + llamaCPP + " and " + ggufPy + " refuse the file"},
+		unknown:  tally{code: CodeUnknown, severity: tensor.Warning, text: "its type is unknown: " + llamaCPP + " and " + ggufPy + " refuse the file"},
+		internal: tally{code: CodeInternal, severity: tensor.Warning, text: "a type that ggml uses between operations: " + llamaCPP + " cannot decode it"},
+		weight:   tally{code: CodeWeight, severity: tensor.Danger, text: "a matrix of this type: " + llamaCPP + " crashes at the first token"},
+		empty:    tally{code: CodeEmpty, severity: tensor.Note, text: "has no element: builds of llama.cpp before GHSA-3p75-pq92-q28f divide by zero"},
+		scalar:   tally{code: CodeScalar, severity: tensor.Note, text: "has no dimension: ollama and gguf-parser-go refuse it"},
+		stray:    tally{code: CodeTensor, severity: tensor.Warning, text: "the architecture has no such tensor: " + llamaCPP + " refuses the file"},
+	}
+}
+
 // findTensors looks at every tensor.
 func (d *decoder) findTensors() error {
-	long := tally{code: CodeName, severity: tensor.Warning, text: "the name is over 63 bytes: " + llamaCPP + " refuses it, readers in C cut it"}
-	removed := tally{code: CodeRemoved, severity: tensor.Warning, text: "its type was removed from ggml: " + llamaCPP + " and " + ggufPy + " refuse the file"}
-	unknown := tally{code: CodeUnknown, severity: tensor.Warning, text: "its type is unknown: " + llamaCPP + " and " + ggufPy + " refuse the file"}
-	internal := tally{code: CodeInternal, severity: tensor.Warning, text: "a type that ggml uses between operations: " + llamaCPP + " cannot decode it"}
-	weight := tally{code: CodeWeight, severity: tensor.Danger, text: "a matrix of this type: " + llamaCPP + " crashes at the first token"}
-	empty := tally{code: CodeEmpty, severity: tensor.Note, text: "has no element: builds of llama.cpp before GHSA-3p75-pq92-q28f divide by zero"}
-	scalar := tally{code: CodeScalar, severity: tensor.Note, text: "has no dimension: ollama and gguf-parser-go refuse it"}
-	stray := tally{code: CodeTensor, severity: tensor.Warning, text: "the architecture has no such tensor: " + llamaCPP + " refuses the file"}
+	n := newTallies()
 	arch, err := d.archNames()
 	if err != nil {
 		return err
@@ -43,35 +54,39 @@ func (d *decoder) findTensors() error {
 		if err := d.steps.Step(); err != nil {
 			return err
 		}
-		info, t := &d.out.Infos[i], d.out.rows[i].typ
-		if len(info.Name) > 63 {
-			long.add(i)
-		}
-		switch {
-		case t.Removed():
-			removed.add(i)
-		case t >= typeCount:
-			unknown.add(i)
-		case info.DType == tensor.Q8_1 || info.DType == tensor.Q8_K:
-			internal.add(i)
-		case len(info.Shape) > 1 && badWeight(info):
-			weight.add(i)
-		}
-		if len(info.Shape) == 0 {
-			scalar.add(i)
-		} else if info.Elements() == 0 {
-			empty.add(i)
-		}
+		info := &d.out.Infos[i]
+		n.add(i, info, d.out.rows[i].typ)
 		if arch != nil && !arch.has(info.Name) {
-			stray.add(i)
+			n.stray.add(i)
 		}
 	}
-	for _, t := range [...]*tally{&long, &removed, &unknown, &internal, &weight, &empty, &scalar, &stray} {
+	for _, t := range [...]*tally{&n.long, &n.removed, &n.unknown, &n.internal, &n.weight, &n.empty, &n.scalar, &n.stray} {
 		if err := d.report(t); err != nil {
 			return err
 		}
 	}
 	return d.findPart()
+}
+
+func (n *tallies) add(i int, info *tensor.Info, t Type) {
+	if len(info.Name) > 63 {
+		n.long.add(i)
+	}
+	switch {
+	case t.Removed():
+		n.removed.add(i)
+	case t >= typeCount:
+		n.unknown.add(i)
+	case info.DType == tensor.Q8_1 || info.DType == tensor.Q8_K:
+		n.internal.add(i)
+	case len(info.Shape) > 1 && badWeight(info):
+		n.weight.add(i)
+	}
+	if len(info.Shape) == 0 {
+		n.scalar.add(i)
+	} else if info.Elements() == 0 {
+		n.empty.add(i)
+	}
 }
 
 func (d *decoder) report(t *tally) error {
