@@ -18,13 +18,13 @@ type parseCmd struct {
 	metadataFlags `embed:""`
 
 	Tensor []word `sep:"none" placeholder:"GLOB" help:"List only tensors whose name matches: * any text, ? one character, [a-z] one of a range. May be given several times."`
-	Sort   string `enum:"file,name,size" default:"file" help:"Order: ${enum}."`
+	Sort   string `enum:"file,name,size" default:"file" help:"Order of the list."`
 	Usage  bool   `help:"Print what the file took of each limit."`
 	Pickle bool   `help:"List the instructions of a checkpoint's pickles, or of a plain pickle, instead."`
 }
 
 func (parseCmd) Help() string {
-	return `One line per tensor: name, type, shape (outermost dimension first) and size; then
+	return `One line per tensor: name, type, shape (outermost dimension first, but for GGUF in the order of its own tools) and size; then
 the totals of each type. Totals are of the tensors listed.`
 }
 
