@@ -101,7 +101,8 @@ func TestEveryPromiseNamesItsTest(t *testing.T) {
 	}
 	table, _, _ = strings.Cut(table, "\n\n")
 	for row := range strings.Lines(table) {
-		if strings.HasPrefix(row, "| ") && !regexp.MustCompile("\\.(Test|Fuzz)\\w+`").MatchString(row) {
+		heading := strings.HasPrefix(row, "| **")
+		if strings.HasPrefix(row, "| ") && !heading && !regexp.MustCompile("\\.(Test|Fuzz)\\w+`").MatchString(row) {
 			t.Errorf("no test holds %s", row)
 		}
 	}
