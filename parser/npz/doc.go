@@ -22,7 +22,7 @@
 //
 // # Limits
 //
-// Those of packages zip and npy. One inflater, 64 KiB, is leased while deflated
+// Those of packages zip and npy. One inflater, 80 KiB, is leased while deflated
 // headers are read, and one for each open Body of a deflated member.
 //
 // # Not supported

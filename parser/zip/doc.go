@@ -35,8 +35,9 @@
 // # Limits
 //
 //	MaxItems         one per member
-//	MaxTotalBytes    56 bytes and the name per member, 4 to 8 for the check of
-//	                 duplicates, buffers of at most 260 KiB
+//	MaxTotalBytes    56 bytes and the name per member, 8 to 16 for the check of
+//	                 duplicates, buffers of at most 340 KiB; 80 KiB while a
+//	                 deflated member is open, 64 KiB during Verify
 //	MaxInflateRatio  each deflated member's declared sizes, at Decode
 //	MaxSteps         at most five per member and two per extra field
 //

@@ -14,9 +14,9 @@ import (
 const (
 	// inputBuf is how much compressed data is read at a time.
 	inputBuf = 16 << 10
-	// inflaterSize is what one inflater holds: its input buffer, 32 KiB of
-	// history and the tables.
-	inflaterSize = inputBuf + 48<<10
+	// inflaterSize is what one inflater holds at most: its input buffer, 32 KiB
+	// of history, and tables that grow to 26 KiB with the longest codes.
+	inflaterSize = inputBuf + 64<<10
 )
 
 // At returns random access to a stored member's data; false for a deflated one.
