@@ -52,7 +52,10 @@ func (g *Graph) show(r ref) string {
 	case KindNone:
 		return "None"
 	case KindBool:
-		return strconv.FormatBool(r == refTrue)
+		if r == refTrue {
+			return "True"
+		}
+		return "False"
 	case KindInt:
 		if n, ok := g.int64(r); ok {
 			return strconv.FormatInt(n, 10)
