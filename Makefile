@@ -34,6 +34,7 @@ FUZZ  ?= FuzzNPY
 TIME  ?= 60s
 OUT   ?= corpus-out
 BENCH ?= .
+PYTHON ?= .venv/bin/python
 
 .PHONY: check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
 	bench bench-hostile golden crosscheck corpus recipe cover
@@ -88,10 +89,18 @@ bench: ## one core, so that figures compare; BENCH=Pattern for some
 	$(GO) test ./limits -run '^$$' -bench Contended -cpu 2 -count 5
 
 bench-hostile: ## what hostile files cost
-	$(GO) test ./fuzz -run '^$$' -bench Hostile -benchmem -cpu 1
+	$(GO) test ./... -run '^$$' -bench Hostile -benchmem -cpu 1 | grep -v -e 'no test files' -e '^PASS'
 
-golden: ## the tests that compare with files of the reference libraries
-	$(GO) test ./... -run 'Golden|Fixture|Reference' -count 1
+# The reference libraries write these again, the same bytes with the same
+# versions (but for six bytes of padding in each of NumPy's 16-byte floats); what
+# needs more than Python says so at its top.
+GOLDEN = corpus/valid/gguf corpus/valid/npy corpus/valid/npz corpus/valid/safetensors
+
+golden: ## needs Python with crosscheck/requirements.txt: make golden PYTHON=.venv/bin/python
+	@for d in $(GOLDEN); do echo "$$d"; $(PYTHON) $$d/generate.py || exit 1; done
+	$(PYTHON) testdata/quant/floats.py
+	$(PYTHON) quant/_gen/iq_tables.py > quant/iq_tables.go
+	git status --short
 
 crosscheck: ## needs Python with crosscheck/requirements.txt
 	python3 crosscheck/run.py
