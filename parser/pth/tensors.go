@@ -263,7 +263,7 @@ func (d *dense) pairs(info *tensor.Info) error {
 		info.DType = tensor.Unknown
 		return nil
 	}
-	if info.Shape[last] > 1<<62 {
+	if info.Shape[last] >= 1<<62 {
 		return wire.ErrOverflow.With("%d pairs", info.Shape[last])
 	}
 	info.Shape[last] *= 2
