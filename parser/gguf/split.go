@@ -82,7 +82,7 @@ func OpenSplit(fsys fs.FS, name string, b *limits.Budget) (*tensor.Sharded, erro
 		return nil, err
 	}
 	for i, m := range s.Parts {
-		if err := m.(*File).splitTensors(s.Len(), i == 0); err != nil {
+		if err := m.(*File).splitTensors(s.Len(), i == 0 && count > 1); err != nil {
 			s.Close()
 			return nil, inFile(files[i], err)
 		}
@@ -107,6 +107,9 @@ func (f *File) agrees(i, count int) error {
 	}{{splitNoKey, i}, {splitCountKey, count}} {
 		p := f.find(want.key)
 		where := "key " + wire.Quote(want.key)
+		if p == nil && count == 1 {
+			continue // converters number a single file without any key
+		}
 		if p == nil {
 			return wire.At(Format, where, wire.NoOffset, wire.ErrMissing.With("by the file's name it is %d", want.value))
 		}

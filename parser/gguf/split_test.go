@@ -3,6 +3,7 @@ package gguf_test
 import (
 	"fmt"
 	"io/fs"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -121,6 +122,25 @@ func TestSplitModelsMustAgreeWithTheirNames(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestASingleFileMayBeNumbered(t *testing.T) {
+	for keys, want := range map[string]string{
+		"":                                    "ok",
+		splitKeys(0, 1, 1):                    "ok",
+		splitKeys(1, 1, 1):                    "malformed",
+		splitKeys(0, 2, 1):                    "malformed",
+		splitKeys(0, 1, 2):                    "malformed",
+		`gstr "split.count"; u32 2; u16 1`:    "ok",
+		`gstr "split.count"; u32 8; gstr "1"`: "malformed",
+	} {
+		n := strings.Count(keys, "split.")
+		folder := fstest.MapFS{"m-00001-of-00001.gguf": part(t, keys, n, "a")}
+		_, err := gguf.OpenSplit(folder, "m-00001-of-00001.gguf", account(t, limits.Policy{}))
+		if got := wire.ClassOf(err).String(); got != want {
+			t.Errorf("%q: %v, want %s", keys, err, want)
+		}
 	}
 }
 
