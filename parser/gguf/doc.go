@@ -47,8 +47,9 @@
 // # Limits
 //
 //	MaxItems         one per key, tensor, string in an array and array in an array
-//	MaxTotalBytes    80 bytes per key and 168 to 200 per tensor besides their text,
-//	                 8 to 16 for the check of duplicates, a window of 64 KiB
+//	MaxTotalBytes    72 bytes per key and 168 to 184 per tensor, 4 to 8 of either for
+//	                 the check of duplicates, the text of keys and values, a copy of
+//	                 the rows of the tensors, a window of 64 KiB
 //	MaxSingleAlloc   one text; arrays of numbers are never in memory as a whole
 //	MaxDepth         one per level of arrays
 //	MaxExpandRatio   4 bytes per element of a block type, the bytes of any other
