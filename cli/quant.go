@@ -67,6 +67,9 @@ func (g *schemeGroup) add(w *quant.Weight, to quant.Target) {
 // plan binds the weights of a model that was accepted. What cannot be decoded is
 // said in the report; the file itself is no worse for it.
 func (r *report) plan(b *limits.Budget, o quant.Options) {
+	if !quant.Any(r.model) {
+		return
+	}
 	p := &planned{target: o.Target}
 	bound, err := quant.Plan(b, r.model, o)
 	if err != nil {

@@ -30,6 +30,9 @@ func TestSchemesDecodeAsTheirLibrariesDo(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer m.Close()
+			if !quant.Any(m) {
+				t.Error("no weight is seen")
+			}
 			bound, err := quant.Plan(b, m, quant.Options{Target: quant.F32})
 			if err != nil {
 				t.Fatal(err)
