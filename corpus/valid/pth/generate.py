@@ -204,8 +204,9 @@ def cases():
                          ("float", (torch.qint8, torch.quint8, torch.quint4x2, torch.quint2x4))):
         for d in dtypes:
             yield Case(f"quantized-{kind}-{str(d)[6:]}", lambda k=kind, d=d: {"q": quantized(k, d)}, commit=d in (torch.qint8, torch.quint4x2))
+    yield Case("quantized-odd", lambda: {"q": quantized("float", torch.quint4x2, 3, 5), "r": quantized("float", torch.quint2x4, 3, 5)})
     for layout in ("coo", "coo1", "uncoalesced", "empty", "csr", "csc", "bsr", "bsc", "batched", "csr32"):
-        yield Case("sparse-" + layout, lambda n=layout: {"s": sparse(n), "dense": noise(2, 2)}, commit=layout in ("coo", "csr", "bsc"))
+        yield Case("sparse-" + layout, lambda n=layout: {"s": sparse(n), "dense": noise(2, 2)}, commit=layout in ("coo", "csr", "bsc", "batched", "csr32"))
     yield Case("checkpoint", checkpoint, commit=True)
     yield Case("state-dict", lambda: model().state_dict(), commit=True)
     yield Case("parameters", lambda: dict(model().named_parameters()), commit=True)
@@ -309,9 +310,17 @@ def exact_key(k):
     return escape(k) if isinstance(k, str) else f"[{k!r}]"
 
 
-def leaf(plain, exact, dtype, shape, data):
+def leaf(plain, exact, dtype, shape, data, undescribed=False):
     return Leaf(".".join(plain) if plain else "tensor", ".".join(exact) if exact else "tensor",
-                NAMES.get(dtype, str(dtype)), [int(n) for n in shape], data)
+                str(dtype) if undescribed else NAMES.get(dtype, str(dtype)), [int(n) for n in shape], data)
+
+
+def undescribed(t):
+    """Packed elements that do not lie side by side, or do not fill the bytes of a row."""
+    per = {torch.quint4x2: 2, torch.quint2x4: 4}.get(t.dtype)
+    if per:
+        return t.shape[-1] % per != 0
+    return t.dtype == torch.float4_e2m1fn_x2 and t.dim() > 0 and t.shape[-1] != 1 and t.stride(-1) != 1 and not t.is_contiguous()
 
 
 def tensor_leaves(t, plain, exact):
@@ -335,7 +344,7 @@ def tensor_leaves(t, plain, exact):
         yield from part("col_indices" if rows else "row_indices", t.col_indices() if rows else t.row_indices())
         yield from part("values", t.values())
         return
-    yield leaf(plain, exact, t.dtype, shape_of(t), dense(t))
+    yield leaf(plain, exact, t.dtype, shape_of(t), dense(t), undescribed(t))
     if t.is_quantized and t.qscheme() != torch.per_tensor_affine:
         yield from part("scales", t.q_per_channel_scales())
         yield from part("zero_points", t.q_per_channel_zero_points())
@@ -343,7 +352,7 @@ def tensor_leaves(t, plain, exact):
 
 def shape_of(t):
     s = list(t.shape)
-    if t.dtype == torch.float4_e2m1fn_x2:
+    if t.dtype == torch.float4_e2m1fn_x2 and not undescribed(t):
         s[-1:] = [2 * s[-1]] if s else [2]
     return s
 
