@@ -127,7 +127,9 @@ func (m *machine) persistent(id ref) error {
 		return err
 	}
 	if cause != nil {
-		m.against("persistent", "the persistent id %s", id)
+		if !m.hasDType(id) {
+			m.against("persistent", "the persistent id %s", id)
+		}
 		if err := m.strict(cause, text, id); err != nil {
 			return err
 		}
@@ -139,6 +141,21 @@ func (m *machine) persistent(id ref) error {
 		return err
 	}
 	return m.pushNew(node{kind: KindPersistent, depth: depth, a: uint32(id), n: uint32(m.op), size: t.size})
+}
+
+// hasDType reports an id that PyTorch takes for a storage's: it asks the class
+// for nothing but its dtype, and the tensor classes have one, too.
+func (m *machine) hasDType(id ref) bool {
+	if m.g.kind(id) != KindTuple {
+		return false
+	}
+	n := m.g.node(id)
+	if n.n != 5 || m.g.kind(m.g.elem(n.a)) != KindText || m.g.text(m.g.elem(n.a)) != "storage" || !m.takesOne("tCtti", n) {
+		return false
+	}
+	count, _ := m.g.int64(m.g.elem(n.a + 4))
+	class := m.g.global(m.g.elem(n.a + 1))
+	return count >= 0 && class.ID == TorchTensor && class.Name != "Tensor"
 }
 
 // storage asks that an id is ("storage", class, key, location, count), and in

@@ -66,12 +66,24 @@ func (d *decoder) constant(name string) (*vm.Graph, error) {
 		return g, err
 	}
 	for v := range g.Persistents() {
+		d.noLoader(v)
 		return nil, fail(name, v.Off(), wire.ErrSyntax.With("persistent id in a pickle of constants"))
 	}
 	if list := g.Globals(); len(list) > 0 {
 		return nil, fail(name, list[0].Off, wire.ErrSyntax.With("global %s in a pickle of constants", wire.Quote(list[0].String())))
 	}
 	return g, nil
+}
+
+// noLoader notes in a scan what PyTorch says of a persistent id where it has no
+// loader for one: outside of the checkpoint itself.
+func (d *decoder) noLoader(v vm.Value) {
+	if d.scan == nil {
+		return
+	}
+	r := d.scan.Pickles[len(d.scan.Pickles)-1].Report
+	r.WeightsOnly.OK = false
+	r.WeightsOnly.Reasons = append(r.WeightsOnly.Reasons, vm.Reason{Code: "persistent", Off: v.Off(), Text: "a persistent id outside of the checkpoint"})
 }
 
 // drop gives up a graph that nothing refers to any more.
