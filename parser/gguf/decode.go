@@ -3,6 +3,7 @@ package gguf
 import (
 	"encoding/binary"
 	"io"
+	"math"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -183,6 +184,9 @@ func (d *decoder) counts() error {
 	}
 	if err := d.b.Items(int64(tensors + keys)); err != nil {
 		return d.c.FailAt("", at, err)
+	}
+	if _, ok := wire.Int(tensors+keys, wire.MaxSize); !ok { // on a 32-bit machine, whatever the policy allows
+		return d.c.FailAt("", at, &limits.Error{Axis: limits.Items, Want: int64(tensors + keys), Left: math.MaxInt32})
 	}
 	d.tensors, d.keys = int(tensors), int(keys)
 	d.stage = stKey

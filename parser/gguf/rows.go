@@ -96,10 +96,11 @@ func (d *decoder) usual(w []byte, off int64, r *row, info *tensor.Info) (int, er
 	}
 	n := int(size)
 	p := w[8+n:]
-	dims := int(binary.LittleEndian.Uint32(p))
-	if dims > MaxDims || !goodText(w[8:8+n]) {
+	count := binary.LittleEndian.Uint32(p)
+	if count > MaxDims || !goodText(w[8:8+n]) {
 		return 0, nil
 	}
+	dims := int(count)
 	elements, ok := d.usualShape(info, p[4:4+8*dims])
 	p = p[4+8*dims:]
 	t := Type(binary.LittleEndian.Uint32(p))

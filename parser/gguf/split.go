@@ -56,7 +56,7 @@ func OpenSplit(fsys fs.FS, name string, b *limits.Budget) (*tensor.Sharded, erro
 	}
 	files, err := limits.Make[string](b, count)
 	if err == nil {
-		err = b.Hold(int64(count * len(name)))
+		err = b.Hold(int64(count) * int64(len(name)))
 	}
 	if err != nil {
 		return nil, wire.At(Format, wire.Quote(name), wire.NoOffset, err)

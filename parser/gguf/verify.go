@@ -1,6 +1,8 @@
 package gguf
 
 import (
+	"math"
+
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -217,7 +219,7 @@ func (v *verifier) badText(off int64, p []byte) error {
 func (v *verifier) bytes(size uint64) ([]byte, error) {
 	n, ok := wire.Int(size, wire.MaxSize)
 	if !ok {
-		return nil, wire.ErrRange.With("%d bytes in one text", size)
+		return nil, &limits.Error{Axis: limits.SingleAlloc, Want: int64(size), Left: math.MaxInt32}
 	}
 	if n <= wire.Chunk {
 		return v.c.View(n)

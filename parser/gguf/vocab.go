@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"hash/maphash"
+	"math"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -37,11 +38,15 @@ func newVocabulary(v *verifier, p *pair) (*vocabulary, error) {
 	if p.body.Len > maxVocabSize {
 		return nil, wire.ErrUnsupported.With("a vocabulary of %d bytes", p.body.Len)
 	}
-	size := 16
-	for uint64(size)/4*3 < p.num {
+	size := uint64(16)
+	for size/4*3 < p.num {
 		size *= 2
 	}
-	slots, err := limits.Make[uint64](v.b, size)
+	n, ok := wire.Int(size, wire.MaxSize)
+	if !ok { // on a 32-bit machine
+		return nil, &limits.Error{Axis: limits.SingleAlloc, Want: int64(size) * 8, Left: math.MaxInt32}
+	}
+	slots, err := limits.Make[uint64](v.b, n)
 	if err != nil {
 		return nil, err
 	}
