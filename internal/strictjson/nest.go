@@ -160,14 +160,39 @@ func (d *Decoder) Uints(list []uint64, limit uint64) ([]uint64, error) {
 				return list, d.Fail("", err)
 			}
 		}
-		d.space()
 		var n uint64
-		if n, err = d.Uint(limit); err == nil {
+		if n, more, err = d.number(limit); err == nil {
 			list = append(list, n)
-			more, err = d.comma(']')
 		}
 	}
 	return list, err
+}
+
+// number reads one number of an array and what follows it. The form that
+// writers use, digits and then at once a comma or the bracket, takes one look at
+// each byte; all others go step by step.
+func (d *Decoder) number(limit uint64) (n uint64, more bool, err error) {
+	s := d.text.Body[d.pos:]
+	i := 0
+	for ; i < len(s) && s[i]-'0' <= 9; i++ {
+		n = n*10 + uint64(s[i]-'0')
+	}
+	usual := i < len(s) && i > 0 && i <= 19 && (s[0] != '0' || i == 1) && n <= limit && (s[i] == ',' || s[i] == ']')
+	if usual {
+		if more = s[i] == ','; !more {
+			d.depth--
+		}
+		if err = d.steps.Step(); err != nil {
+			err = d.Fail("", err)
+		}
+		d.pos += i + 1
+		return n, more, err
+	}
+	d.space()
+	if n, err = d.Uint(limit); err == nil {
+		more, err = d.comma(']')
+	}
+	return n, more, err
 }
 
 // open reads the bracket of an object or array, and the other one if nothing
