@@ -38,6 +38,7 @@ var mayImport = map[string][]string{
 	"internal/tiles":      {sys},
 	"internal/guard":      {sys},
 	"internal/fixtures":   {},
+	"internal/corpustest": {"corpus", "limits", "limits/limitstest", "internal/wire"},
 	"internal/arch":       {},
 	"asm":                 {cpuid},
 	"vm":                  {"limits", "internal/wire"},

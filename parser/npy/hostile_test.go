@@ -1,62 +1,22 @@
 package npy_test
 
 import (
-	"bytes"
-	"errors"
+	"io"
 	"testing"
 
-	"github.com/anamnesis-go/anamnesis/corpus"
-	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/internal/corpustest"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/npy"
 )
 
 func TestHostileArraysAreRefusedWithClassAndPlace(t *testing.T) {
-	list := corpus.Hostile("npy")
-	if len(list) < 40 {
-		t.Errorf("%d recipes", len(list))
-	}
-	for _, r := range list {
-		t.Run(r.Name, func(t *testing.T) {
-			data := r.Bytes()
-			b := account(t, r.Policy)
-			_, err := npy.Decode(bytes.NewReader(data), int64(len(data)), b)
-			placed, ok := errors.AsType[*wire.Error](err)
-			if !ok {
-				t.Fatalf("error %v", err)
-			}
-			if class := wire.ClassOf(err).String(); class != r.Expect || placed.Off != r.Offset {
-				t.Errorf("%s at %#x, want %s at %#x: %v", class, placed.Off, r.Expect, r.Offset, err)
-			}
-			limit, _ := errors.AsType[*limits.Error](err)
-			if axis := axisOf(limit); axis != r.Axis {
-				t.Errorf("axis %q, want %q", axis, r.Axis)
-			}
-			if placed.Format != "npy" {
-				t.Errorf("format %q", placed.Format)
-			}
-			t.Log(err)
-		})
-	}
+	corpustest.Refused(t, "npy", 40, func(r io.ReaderAt, size int64, b *limits.Budget) (func(*limits.Budget) error, error) {
+		_, err := npy.Decode(r, size, b)
+		return nil, err
+	})
 }
 
 func account(t testing.TB, policy []byte) *limits.Budget {
 	t.Helper()
-	if policy == nil {
-		policy = []byte("{}")
-	}
-	p, err := limits.ParsePolicy(policy)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := p.Budget(t.Context())
-	t.Cleanup(b.Close)
-	return b
-}
-
-func axisOf(err *limits.Error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Axis.String()
+	return corpustest.Account(t, policy)
 }
