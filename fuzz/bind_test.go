@@ -120,30 +120,18 @@ func schemeModels(f *testing.F) (models []schemeModel) {
 func (s schemeModel) changed(changes, config []byte) tensor.Model {
 	infos := slices.Clone(s.infos)
 	bodies := slices.Clone(s.bodies)
-	types := tensor.DTypes()
 	for ; len(changes) >= 3 && len(infos) > 0; changes = changes[3:] {
-		at, value := int(changes[0])%len(infos), int64(changes[2])
-		i := &infos[at]
-		i.Shape = slices.Clone(i.Shape)
-		switch changes[1] % 6 {
-		case 0:
-			i.DType = types[int(value)%len(types)]
-		case 1:
-			if len(i.Shape) > 0 {
-				i.Shape[int(value)%len(i.Shape)] = value
-			}
-		case 2:
-			i.Shape = append(i.Shape, value)
-		case 3:
+		at := int(changes[0]) % len(infos)
+		if changes[1]%changeKinds == 3 {
 			infos, bodies = slices.Delete(infos, at, at+1), slices.Delete(bodies, at, at+1)
-		case 4:
-			i.Name = infos[int(value)%len(infos)].Name + "_scale"
-		case 5:
-			if body := bodies[at]; len(body) > 0 {
-				body = slices.Clone(body)
-				body[int(value)%len(body)] ^= changes[0]
-				bodies[at] = body
-			}
+			continue
+		}
+		other := &infos[int(changes[2])%len(infos)]
+		change(&infos[at], other, changes[1]%changeKinds, int(changes[2]))
+		if body := bodies[at]; changes[1]%changeKinds == 5 && len(body) > 0 {
+			body = slices.Clone(body)
+			body[int(changes[2])%len(body)] ^= changes[0]
+			bodies[at] = body
 		}
 	}
 	m := &memoryModel{texts: s.texts}
@@ -169,6 +157,44 @@ func (s schemeModel) changed(changes, config []byte) tensor.Model {
 	}
 	m.Source = readerOf(all)
 	return m
+}
+
+// edges are the sizes of dimensions at which arithmetic breaks.
+var edges = [...]int64{0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 96, 127, 128, 129, 255, 256, 1 << 15, 1<<31 - 1, 1 << 31, 1 << 40, 1<<58 + 1, 1<<62 - 1, 1<<63 - 1}
+
+// endings are what the names of companions end in.
+var endings = [...]string{
+	"", "_scale", "_scale_inv", "_scale_2", "_zero_point", "_global_scale", "_g_idx", "_shape", "_packed", "_blocks", "_scales", "_bias",
+	".absmax", ".quant_map", ".nested_absmax", ".quant_state.bitsandbytes__nf4", ".quant_state.bitsandbytes__fp4",
+}
+
+const changeKinds = 10
+
+// change makes one change to one tensor; kinds 3 and 5 are its caller's.
+func change(i, other *tensor.Info, kind byte, value int) {
+	i.Shape = slices.Clone(i.Shape)
+	n := len(i.Shape)
+	switch kind {
+	case 0:
+		types := tensor.DTypes()
+		i.DType = types[value%len(types)]
+	case 1:
+		if n > 0 {
+			i.Shape[value%n] = edges[value/7%len(edges)]
+		}
+	case 2:
+		i.Shape = append(i.Shape, edges[value%len(edges)])
+	case 4:
+		i.Name = other.Name + endings[value/3%len(endings)]
+	case 6:
+		i.Shape = i.Shape[:value%(n+1)]
+	case 7:
+		i.Shape = slices.Clone(other.Shape)
+	case 8:
+		i.Shape = append([]int64{edges[value%len(edges)]}, i.Shape...)
+	case 9:
+		i.Name = i.Name[:max(0, len(i.Name)-value%24)] + endings[value/24%len(endings)]
+	}
 }
 
 // sizeOf is what a parser would have proven.

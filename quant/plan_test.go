@@ -260,3 +260,29 @@ func TestWhatCannotBeBoundIsRefused(t *testing.T) {
 		})
 	}
 }
+
+func TestBytesThatAreNotTheElementsInOrderAreRefused(t *testing.T) {
+	for what, change := range map[string]func(*tensor.Info){
+		"a transposed view":   func(i *tensor.Info) { i.Strides = []int64{1, 4} },
+		"big-endian scales":   func(i *tensor.Info) { i.Order = tensor.Big },
+		"a scale of nothing":  func(i *tensor.Info) { i.Shape, i.Span.Len = []int64{0}, 0 },
+		"a shape past int64s": func(i *tensor.Info) { i.Shape = []int64{1 << 40, 1 << 40} },
+	} {
+		t.Run(what, func(t *testing.T) {
+			m := model("",
+				stored{"m.weight", tensor.F8E4M3, []int64{4, 6}, make([]byte, 24)},
+				stored{"m.weight_scale", tensor.F32, []int64{1}, f32(1)})
+			change(&m.Infos[1])
+			bound, _, err := plan(t, m, quant.Options{})
+			if c := wire.ClassOf(err); c != wire.Unsupported && c != wire.Malformed {
+				t.Errorf("%v, %+v", err, bound)
+			}
+		})
+	}
+	t.Run("a weight of nothing", func(t *testing.T) {
+		bound, _, err := plan(t, model("", stored{"m.weight", tensor.F8E4M3, []int64{0, 6}, nil}), quant.Options{})
+		if err != nil || len(bound.Plain) != 1 {
+			t.Errorf("%+v, %v", bound, err)
+		}
+	})
+}
