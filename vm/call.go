@@ -64,9 +64,18 @@ func (m *machine) opObj() error {
 	return m.call(class, args, false)
 }
 
-// opInst names a class by two lines and calls it with the values above the mark.
+// opInst names a class by two lines and calls it with the values above the
+// mark. CPython's unpickler in C looks for the mark first, the one in Python
+// imports the class first: so a scan names the class also without a mark.
 func (m *machine) opInst() error {
-	class, err := m.twoLines()
+	key, module, name, err := m.twoLines()
+	if err != nil {
+		return err
+	}
+	if len(m.marks) == 0 && !m.scan {
+		return errNoMark()
+	}
+	class, err := m.named(key, module, name)
 	if err != nil {
 		return err
 	}
@@ -89,7 +98,7 @@ func (m *machine) call(callee, args ref, isNew bool) error {
 		return m.unpacked(callee, args, isNew)
 	}
 	if m.g.kind(callee) != KindGlobal {
-		if m.scan && m.computed(callee) {
+		if m.computed(callee) {
 			return m.opaque(callee, args, "the result of a call is called with %s", refuses)
 		}
 		return m.misfit(callee, "is called")
@@ -131,7 +140,7 @@ func stanceOnCall(id ID) stance {
 // unpacked is a call whose arguments are no tuple. The unpickler that is
 // written in Python, and PyTorch's, take anything that can be unpacked.
 func (m *machine) unpacked(callee, args ref, isNew bool) error {
-	if m.scan && m.computed(args) {
+	if m.computed(args) {
 		return m.opaque(callee, args, "called with arguments that are the %s", unsure)
 	}
 	if m.g.kind(args) != KindList {

@@ -18,7 +18,11 @@ const maxName = 512
 
 // opGlobal names a global by two lines.
 func (m *machine) opGlobal() error {
-	r, err := m.twoLines()
+	key, module, name, err := m.twoLines()
+	if err != nil {
+		return err
+	}
+	r, err := m.named(key, module, name)
 	if err != nil {
 		return err
 	}
@@ -27,16 +31,16 @@ func (m *machine) opGlobal() error {
 
 // twoLines reads module and name. What stands in the file, newline included,
 // is the key of the global.
-func (m *machine) twoLines() (ref, error) {
+func (m *machine) twoLines() (key, module, name string, err error) {
 	a, b, err := m.line()
 	if err != nil {
-		return 0, err
+		return "", "", "", err
 	}
 	c, d, err := m.line()
 	if err != nil {
-		return 0, err
+		return "", "", "", err
 	}
-	return m.named(m.src[a:d], m.src[a:b], m.src[c:d])
+	return m.src[a:d], m.src[a:b], m.src[c:d], nil
 }
 
 // opStackGlobal names a global by two texts.
@@ -63,7 +67,7 @@ func (m *machine) opStackGlobal() error {
 // notNamed is a STACK_GLOBAL without two texts. Values that calls compute may
 // be texts once the pickle runs.
 func (m *machine) notNamed(module, name ref) error {
-	if !m.scan || !m.computed(module) && !m.computed(name) {
+	if !m.computed(module) && !m.computed(name) {
 		return wire.ErrSyntax.With("module and name are of kinds %v and %v, not str", m.g.kind(module), m.g.kind(name))
 	}
 	r, err := m.named("\n", computedModule, computedName)

@@ -291,7 +291,7 @@ func (m *machine) top() ref { return m.stack[len(m.stack)-1] }
 // the next push.
 func (m *machine) popMark() ([]ref, error) {
 	if len(m.marks) == 0 {
-		return nil, wire.ErrSyntax.With("no MARK is open")
+		return nil, errNoMark()
 	}
 	at := m.marks[len(m.marks)-1]
 	m.marks = m.marks[:len(m.marks)-1]
@@ -299,3 +299,5 @@ func (m *machine) popMark() ([]ref, error) {
 	m.stack = m.stack[:at]
 	return items, nil
 }
+
+func errNoMark() error { return wire.ErrSyntax.With("no MARK is open") }

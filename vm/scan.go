@@ -92,7 +92,7 @@ func scan(m *machine, whole bool) *Report {
 		}
 	}
 	if f := m.verdicts.forbidden; f != nil {
-		out.forbidden = &wire.Error{Format: Format, Off: f.Off, Err: f}
+		out.forbidden = &wire.Error{Format: Format, Where: m.verdicts.where, Off: f.Off, Err: f}
 	}
 	out.Safe.By = Ours
 	if out.Err != nil {

@@ -64,6 +64,7 @@ type verdicts struct {
 	safe, torch Verdict
 	first       [256]uint32 // where an opcode stands first that torch does not know, +1
 	forbidden   *Forbidden  // the first one
+	where       string      // its instruction
 }
 
 // against notes what PyTorch's restricted loader minds. The text is made only
@@ -105,7 +106,7 @@ func (m *machine) refuse(code string, what ref, why string, with ref, torch stan
 		return f
 	}
 	if v.forbidden == nil {
-		v.forbidden = f
+		v.forbidden, v.where = f, m.cur.name
 	}
 	if torch != takes {
 		v.torch.add(Reason{code, f.Off, torch == unsure, f.text()})
