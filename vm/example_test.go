@@ -23,5 +23,5 @@ func ExampleScan() {
 	fmt.Println(report.Refusal())
 	// Output:
 	// os.system
-	// pickle: at 0x0: forbidden: "os.system" is dangerous: starts programs
+	// pickle: GLOBAL at 0x0: forbidden: "os.system" is dangerous: starts programs
 }

@@ -48,5 +48,5 @@ func ExampleScan() {
 	fmt.Println(r.Err)
 	// Output:
 	// os.system is dangerous and starts programs
-	// pickle: at 0x2: forbidden: "os.system" is dangerous: starts programs
+	// pickle: GLOBAL at 0x2: forbidden: "os.system" is dangerous: starts programs
 }
