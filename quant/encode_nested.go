@@ -1,0 +1,67 @@
+package quant
+
+// NestedBlock is how many scales share one scale of their own where bitsandbytes
+// quantizes the scales too.
+const NestedBlock = 256
+
+// EncodeNested quantizes the scales of a tensor after their mean was taken off:
+// codes has a byte per scale, nested one number per [NestedBlock] scales. The
+// first scale begins a block, and scales ends with one, unless it ends the
+// tensor's. The mean is that of all scales of the tensor, see [Mean]: the tensor
+// is gone through for them before the first range is encoded.
+func EncodeNested(codes []byte, nested, scales []float32, mean float32) {
+	for b := 0; len(scales) > 0; b++ {
+		n := min(NestedBlock, len(scales))
+		nested[b] = nestedBlock(codes[:n], scales[:n], mean)
+		codes, scales = codes[n:], scales[n:]
+	}
+}
+
+// nestedBlock is what bitsandbytes' C does: numbers of [-1, 1] are rounded to one
+// of 65,536 steps, and a step has the code that is nearest to it.
+func nestedBlock(codes []byte, scales []float32, mean float32) float32 {
+	var m float32
+	for _, x := range scales {
+		if d := x - mean; d > m {
+			m = d
+		} else if -d > m {
+			m = -d
+		}
+	}
+	if m == 0 {
+		clear(codes)
+		return 0
+	}
+	inverse := 1 / m
+	for i, x := range scales {
+		v := (x - mean) * inverse
+		switch {
+		case v != v: // zero times infinity, where the absmax is subnormal
+			codes[i] = 0
+			continue
+		case v < -1:
+			v = -1
+		case v > 1:
+			v = 1
+		}
+		// Fused in the library; exact in float64 and then rounded once, as there.
+		step := float32(float64(float32(v+1)*0.5)*65535 + 0.5)
+		codes[i] = nestedCode(uint16(step))
+	}
+	return m
+}
+
+// nestedCode is the code of a step.
+func nestedCode(step uint16) byte {
+	n := 0
+	for width := 128; width > 0; width /= 2 {
+		if nestedSteps[n+width-1] <= step {
+			n += width
+		}
+	}
+	return byte(n)
+}
+
+// NestedBook is the value of each code of a nested scale, as nested_quant_map
+// stores it.
+func NestedBook() []float32 { return append([]float32(nil), nestedBook[:]...) }

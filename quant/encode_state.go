@@ -1,0 +1,52 @@
+package quant
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// A Bnb4State is what bitsandbytes writes beside the codes of a tensor.
+type Bnb4State struct {
+	Bnb4
+	DType  string // of the tensor before: "bfloat16", "float16", "float32"
+	Shape  []int64
+	Nested bool
+	Mean   float32 // of the scales, where they are nested
+}
+
+// Key is the name of the tensor that holds the text of the state, after the
+// name of the weight.
+func (s *Bnb4State) Key() string { return ".quant_state.bitsandbytes__" + s.Name() }
+
+// Append writes the state as bitsandbytes does, with Python's json.
+func (s *Bnb4State) Append(p []byte) []byte {
+	p = append(p, `{"quant_type": "`+s.Name()+`", "blocksize": `...)
+	p = strconv.AppendInt(p, int64(s.Block), 10)
+	p = append(p, `, "dtype": "`+s.DType+`", "shape": [`...)
+	for i, n := range s.Shape {
+		if i > 0 {
+			p = append(p, ", "...)
+		}
+		p = strconv.AppendInt(p, n, 10)
+	}
+	p = append(p, ']')
+	if s.Nested {
+		p = append(p, `, "nested_blocksize": `...)
+		p = strconv.AppendInt(p, NestedBlock, 10)
+		p = append(p, `, "nested_dtype": "float32", "nested_offset": `+pythonFloat(float64(s.Mean))...)
+	}
+	return append(p, '}')
+}
+
+// pythonFloat is a finite float as Python's repr writes it.
+func pythonFloat(x float64) string {
+	if a := math.Abs(x); a != 0 && (a < 1e-4 || a >= 1e16) {
+		return strconv.FormatFloat(x, 'e', -1, 64)
+	}
+	text := strconv.FormatFloat(x, 'f', -1, 64)
+	if !strings.Contains(text, ".") {
+		text += ".0"
+	}
+	return text
+}
