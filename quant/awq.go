@@ -39,6 +39,16 @@ func (f *awq) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	}
 }
 
+func (f *awq) slices() bool { return true }
+
+func (f *awq) slice(dst []float32, parts [][]byte, _, r, col int64) {
+	for k := range dst {
+		i := col + int64(k)
+		g := i / f.groupSize
+		dst[k] = float32(f.field(parts[0], i, r)-f.field(parts[2], g, r)) * f.scale(parts[1], g*f.out+r)
+	}
+}
+
 func (f *awq) field(p []byte, row, o int64) int32 {
 	words := f.out * f.bits / 32
 	if f.bits == 4 {

@@ -17,6 +17,10 @@ type Options struct {
 	Block [2]int64
 	// KeepScales passes activation and cache scales through.
 	KeepScales bool
+	// Folder gives each weight the name, the shape and the orientation that the
+	// unquantized model has in transformers: what a folder is written from. A
+	// single file keeps its own.
+	Folder bool
 }
 
 // A Bound is what a model's tensors are: quantized weights, tensors that pass
@@ -113,6 +117,9 @@ func (s *set) bind(i int) (*Weight, error) {
 		return nil, nil
 	case s.hollow != nil:
 		return nil, wire.ErrMismatch.With("its companion %s is empty: shape %v", wire.Quote(s.hollow.Name), s.hollow.Shape)
+	}
+	if err := s.layOut(found); err != nil {
+		return nil, err
 	}
 	return found, s.claim(found)
 }

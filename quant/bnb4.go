@@ -44,25 +44,44 @@ func (f *bnb4) need(p int, lo, hi int64) tensor.Span {
 	}
 }
 
-func (f *bnb4) decode(dst []float32, parts [][]byte, lo, hi int64) {
-	var book [16]float32
-	decodeF32(book[:], parts[bnbBook])
-	if f.fp4 {
-		book[8] = negativeZero
-	}
-	first, end := lo*f.cols, hi*f.cols
-	for at := first; at < end; {
+func (f *bnb4) decode(dst []float32, parts [][]byte, lo, _ int64) {
+	book := f.book(parts)
+	f.run(dst, &book, parts, lo*f.cols, lo*f.cols)
+}
+
+// run fills dst with the numbers from element at on; parts begin with what
+// element first needs.
+func (f *bnb4) run(dst []float32, book *[16]float32, parts [][]byte, first, at int64) {
+	for len(dst) > 0 {
 		block := at / f.block
-		stop := min((block+1)*f.block, end)
+		n := min(int64(len(dst)), (block+1)*f.block-at)
 		d := f.absmax(parts, block, first/f.block)
-		for ; at < stop; at++ {
+		for i := range dst[:n] {
 			c := parts[bnbCodes][at/2-first/2]
 			if at%2 == 0 {
 				c >>= 4
 			}
-			dst[at-first] = book[c&15] * d
+			dst[i] = book[c&15] * d
+			at++
 		}
+		dst = dst[n:]
 	}
+}
+
+func (f *bnb4) slices() bool { return true }
+
+func (f *bnb4) slice(dst []float32, parts [][]byte, lo, r, col int64) {
+	book := f.book(parts)
+	f.run(dst, &book, parts, lo*f.cols, r*f.cols+col)
+}
+
+// book is the code book, as the weight means it.
+func (f *bnb4) book(parts [][]byte) (book [16]float32) {
+	decodeF32(book[:], parts[bnbBook])
+	if f.fp4 {
+		book[8] = negativeZero
+	}
+	return book
 }
 
 // absmax is the scale of a block; from is the first block whose scale is there.

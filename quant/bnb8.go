@@ -26,3 +26,12 @@ func (f *bnb8) decode(dst []float32, parts [][]byte, lo, hi int64) {
 		}
 	}
 }
+
+func (f *bnb8) slices() bool { return true }
+
+func (f *bnb8) slice(dst []float32, parts [][]byte, lo, r, col int64) {
+	s := numbers[tensor.F32](parts[1], r-lo)
+	for i, c := range parts[0][(r-lo)*f.cols+col:][:len(dst)] {
+		dst[i] = float32(float32(int8(c))*s) * per127
+	}
+}

@@ -2,30 +2,47 @@ package quant
 
 // rowOf is rows of n elements that a codec decodes.
 func rowOf(n, elems, bytes int64, decode func([]float32, []byte)) codes {
-	return plainRows(n/elems*bytes, decode)
+	c := plainRows(n/elems*bytes, decode)
+	if elems == 1 {
+		c.cut = func(dst []float32, row []byte, col int64) {
+			decode(dst, row[col*bytes:(col+int64(len(dst)))*bytes])
+		}
+	}
+	return c
 }
 
 // fp4Row is rows of E2M1, two a byte, the low nibble first.
-func fp4Row(cols int64) codes { return rowOf(cols, 2, 1, decodeF4) }
+func fp4Row(cols int64) codes {
+	c := rowOf(cols, 2, 1, decodeF4)
+	c.cut = func(dst []float32, row []byte, col int64) {
+		for i := range dst {
+			at := col + int64(i)
+			dst[i] = e2m1[row[at/2]>>(at%2*4)&15]
+		}
+	}
+	return c
+}
 
 // fp4PlusRow is the same where the library's table says plus zero for code 8.
 func fp4PlusRow(cols int64) codes {
-	return rowOf(cols, 2, 1, func(dst []float32, src []byte) {
-		for i, c := range src {
-			dst[2*i], dst[2*i+1] = fp4Doubled[c&15]*0.5, fp4Doubled[c>>4]*0.5
+	cut := func(dst []float32, row []byte, col int64) {
+		for i := range dst {
+			at := col + int64(i)
+			dst[i] = fp4Doubled[row[at/2]>>(at%2*4)&15] * 0.5
 		}
-	})
+	}
+	return cutRows(cols/2, cut)
 }
 
 // streamRow is rows of fields of a few bits in one stream, lowest bits first,
 // each row beginning with a word; bias is taken off each field.
 func streamRow(cols, bits, rowBytes int64, bias int32) codes {
-	return plainRows(rowBytes, func(dst []float32, src []byte) {
+	return cutRows(rowBytes, func(dst []float32, row []byte, col int64) {
 		for i := range int64(len(dst)) {
-			at := i * bits
-			v := uint32(src[at/8]) >> (at % 8)
+			at := (col + i) * bits
+			v := uint32(row[at/8]) >> (at % 8)
 			if at%8+bits > 8 {
-				v |= uint32(src[at/8+1]) << (8 - at%8)
+				v |= uint32(row[at/8+1]) << (8 - at%8)
 			}
 			dst[i] = float32(int32(v&(1<<bits-1)) - bias)
 		}
@@ -35,10 +52,18 @@ func streamRow(cols, bits, rowBytes int64, bias int32) codes {
 // wordRow is rows of fields packed into words of 32 bits that no field crosses.
 func wordRow(bits, rowBytes int64, bias int32) codes {
 	per := 32 / bits
-	return plainRows(rowBytes, func(dst []float32, src []byte) {
+	return cutRows(rowBytes, func(dst []float32, row []byte, col int64) {
 		for i := range int64(len(dst)) {
-			v := u32(src[4*(i/per):]) >> (i % per * bits)
+			at := col + i
+			v := u32(row[4*(at/per):]) >> (at % per * bits)
 			dst[i] = float32(int32(v&(1<<bits-1)) - bias)
 		}
 	})
+}
+
+// cutRows is one stored row per row, unpacked from any column on.
+func cutRows(rowBytes int64, cut func(dst []float32, row []byte, col int64)) codes {
+	c := plainRows(rowBytes, func(dst []float32, src []byte) { cut(dst, src, 0) })
+	c.cut = cut
+	return c
 }

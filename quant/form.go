@@ -50,18 +50,21 @@ type codes struct {
 	perRow   int64
 	// pick unpacks row r of the rows whose stored rows src holds.
 	pick func(dst []float32, src []byte, r int64)
+	// cut unpacks the columns from c on of a stored row of one row: what a
+	// transposed reading takes. Not all codes can be cut anywhere: it may be nil.
+	cut func(dst []float32, row []byte, c int64)
 }
 
 // plainRows is one stored row per row.
 func plainRows(rowBytes int64, unpack func(dst []float32, src []byte)) codes {
-	return codes{rowBytes, 1, func(dst []float32, src []byte, r int64) {
+	return codes{rowBytes: rowBytes, perRow: 1, pick: func(dst []float32, src []byte, r int64) {
 		unpack(dst, src[r*rowBytes:(r+1)*rowBytes])
 	}}
 }
 
 // mixedRows is codes of which every range of rows takes all bytes.
 func mixedRows(bytes, rows int64, pick func(dst []float32, src []byte, r int64)) codes {
-	return codes{bytes, max(1, rows), pick}
+	return codes{rowBytes: bytes, perRow: max(1, rows), pick: pick}
 }
 
 func (c *codes) need(lo, hi int64) tensor.Span {
@@ -72,6 +75,12 @@ func (c *codes) need(lo, hi int64) tensor.Span {
 // row unpacks row r from the bytes that the rows from lo need.
 func (c *codes) row(dst []float32, src []byte, lo, r int64) {
 	c.pick(dst, src, r-lo/c.perRow*c.perRow)
+}
+
+// slice unpacks columns from col on of row r from the bytes that the rows from lo
+// need.
+func (c *codes) slice(dst []float32, src []byte, lo, r, col int64) {
+	c.cut(dst, src[(r-lo)*c.rowBytes:(r-lo+1)*c.rowBytes], col)
 }
 
 // negativeZero is what a decoded minus zero must stay.

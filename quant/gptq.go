@@ -52,6 +52,24 @@ func (f *gptq) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	}
 }
 
+func (f *gptq) slices() bool { return true }
+
+func (f *gptq) slice(dst []float32, parts [][]byte, _, r, col int64) {
+	for i := range dst {
+		dst[i] = f.number(parts, col+int64(i), r)
+	}
+}
+
+// number is the number of input i and output o.
+func (f *gptq) number(parts [][]byte, i, o int64) float32 {
+	g := i / f.groupSize
+	if len(parts) > gptqIndex {
+		g = f.group(int32(u32(parts[gptqIndex][4*i:])))
+	}
+	q, z := column(parts[gptqWeight], f.out, f.bits, i, o), f.zero(parts[gptqZeros], g, o)
+	return float32(int32(q)-int32(z)) * f.scale(parts[gptqScales], g*f.out+o)
+}
+
 // group counts a negative index from the end, as the libraries do.
 func (f *gptq) group(index int32) int64 {
 	if index < 0 {

@@ -94,43 +94,56 @@ func (f *scaled) need(p int, lo, hi int64) tensor.Span {
 }
 
 func (f *scaled) decode(dst []float32, parts [][]byte, lo, hi int64) {
-	next := 2
-	var seconds, global []byte
-	if f.seconds != nil {
-		seconds = parts[next]
-		next++
-	}
-	if f.global != nil {
-		global = parts[next]
-		next++
-	}
 	for r := lo; r < hi; r++ {
 		row := dst[(r-lo)*f.cols:][:f.cols]
 		f.codes.row(row, parts[0], lo, r)
-		pair := func(k int64) (scale, second float32) {
-			scale = f.scales.at(parts[1], lo, r, k)
-			if f.global != nil && f.divides {
-				scale /= f.global.at(global, lo, r, 0)
-			} else if f.global != nil {
-				scale *= f.global.at(global, lo, r, 0)
-			}
-			if f.seconds != nil {
-				second = f.seconds.at(seconds, lo, r, k)
-			}
-			return scale, second
-		}
-		if f.columns {
-			for c := range row {
-				s, z := pair(int64(u32(parts[next][4*c:])))
-				f.op.apply(row[c:c+1], s, z)
-			}
-			continue
-		}
-		for k := range ceilDiv(f.cols, f.scales.blockCols) {
-			s, z := pair(k)
-			f.op.apply(row[k*f.scales.blockCols:min((k+1)*f.scales.blockCols, f.cols)], s, z)
-		}
+		f.scale(row, parts, lo, r, 0)
 	}
+}
+
+// slices reports codes that can be cut at any column.
+func (f *scaled) slices() bool { return f.codes.cut != nil }
+
+func (f *scaled) slice(dst []float32, parts [][]byte, lo, r, col int64) {
+	f.codes.slice(dst, parts[0], lo, r, col)
+	f.scale(dst, parts, lo, r, col)
+}
+
+// scale turns the codes of row r, from column col on, into numbers.
+func (f *scaled) scale(row []float32, parts [][]byte, lo, r, col int64) {
+	if f.columns {
+		index := parts[len(parts)-1]
+		for c := range row {
+			s, z := f.pair(parts, lo, r, int64(u32(index[4*(col+int64(c)):])))
+			f.op.apply(row[c:c+1], s, z)
+		}
+		return
+	}
+	for len(row) > 0 {
+		k := col / f.scales.blockCols
+		n := min(int64(len(row)), (k+1)*f.scales.blockCols-col)
+		s, z := f.pair(parts, lo, r, k)
+		f.op.apply(row[:n], s, z)
+		row, col = row[n:], col+n
+	}
+}
+
+// pair is the scale and the second number of block k of row r.
+func (f *scaled) pair(parts [][]byte, lo, r, k int64) (scale, second float32) {
+	scale = f.scales.at(parts[1], lo, r, k)
+	next := 2
+	if f.seconds != nil {
+		second = f.seconds.at(parts[next], lo, r, k)
+		next++
+	}
+	switch {
+	case f.global == nil:
+	case f.divides:
+		scale /= f.global.at(parts[next], lo, r, 0)
+	default:
+		scale *= f.global.at(parts[next], lo, r, 0)
+	}
+	return scale, second
 }
 
 func (o op) apply(block []float32, s, z float32) {

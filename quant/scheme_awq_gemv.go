@@ -86,7 +86,7 @@ func bindAWQFast(s *set, info *tensor.Info) (*Weight, error) {
 	return &Weight{
 		Name: stem + ".weight", Shape: []int64{out, in}, Layout: "GEMV_FAST, " + describe(4, group),
 		Parts: []tensor.Info{*info, *scales, *zeros},
-		form:  &scaled{cols: in, codes: codes{2 * in, 4, fastNibbles}, scales: g, seconds: &z, op: opAffine},
+		form:  &scaled{cols: in, codes: codes{rowBytes: 2 * in, perRow: 4, pick: fastNibbles}, scales: g, seconds: &z, op: opAffine},
 	}, nil
 }
 

@@ -44,7 +44,7 @@ func bindFP8(s *set, info *tensor.Info) (*Weight, error) {
 	return &Weight{
 		Name: info.Name, Shape: info.Shape, Parts: []tensor.Info{*info, *scale},
 		Layout: fmt.Sprintf("%v, %s, %s scales", info.DType, layout, scale.TypeName()),
-		form:   &scaled{cols: cols, codes: plainRows(cols, codec), scales: g},
+		form:   &scaled{cols: cols, codes: rowOf(cols, 1, 1, codec), scales: g},
 	}, nil
 }
 
@@ -95,7 +95,7 @@ func (s *set) bindCast(info *tensor.Info, codec func([]float32, []byte)) (*Weigh
 	}
 	return &Weight{
 		Name: info.Name, Shape: info.Shape, Parts: []tensor.Info{*info}, Layout: info.DType.String() + ", no scale",
-		form: &blockForm{cols: cols, codes: plainRows(cols, codec)},
+		form: &blockForm{cols: cols, codes: rowOf(cols, 1, 1, codec)},
 	}, nil
 }
 

@@ -39,6 +39,6 @@ func bindModelOpt4(s *set, info *tensor.Info) (*Weight, error) {
 	}
 	return &Weight{
 		Name: info.Name, Shape: shape, Layout: "ModelOpt, " + describe(4, cols/groups), Parts: []tensor.Info{*info, *scales},
-		form: &scaled{cols: cols, codes: codes{cols, 2, pick}, scales: groupGrid(rows, cols, cols/groups, size, read)},
+		form: &scaled{cols: cols, codes: codes{rowBytes: cols, perRow: 2, pick: pick}, scales: groupGrid(rows, cols, cols/groups, size, read)},
 	}, nil
 }

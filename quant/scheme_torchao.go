@@ -64,7 +64,7 @@ func (s *set) torchaoRows(w *Weight, prefix string, want tensor.DType, unpack fu
 		return err
 	}
 	cols := info.Shape[1]
-	f := &scaled{cols: cols, codes: plainRows(cols, unpack), scales: g}
+	f := &scaled{cols: cols, codes: rowOf(cols, 1, 1, unpack), scales: g}
 	w.Parts, w.form = append(w.Parts, *scale), f
 	zero, ok := s.find(prefix + "_zero_point")
 	if !ok {

@@ -32,6 +32,26 @@ func (w *Weight) Cols() int64 { return w.cols }
 // Size is the bytes of the decoded weight.
 func (w *Weight) Size(to Target) int64 { return w.rows * w.cols * int64(to.Size()) }
 
+// Group is how many rows share the bytes that [Weight.Need] says for any of
+// them: rows k*Group to (k+1)*Group take the same bytes of every part, so that
+// whoever decodes them in ranges reads those once. It is zero where rows have
+// bytes of their own.
+func (w *Weight) Group() int64 {
+	switch f := w.form.(type) {
+	case *turned:
+		return f.in
+	case *gptq, *awq, *hqq:
+		return w.rows
+	}
+	return 0
+}
+
+// Transposed reports a weight whose rows are columns of what is stored.
+func (w *Weight) Transposed() bool {
+	_, ok := w.form.(*turned)
+	return ok
+}
+
 // Stored is the bytes of all parts.
 func (w *Weight) Stored() int64 {
 	var n int64
@@ -50,6 +70,10 @@ func (w *Weight) Need(p int, lo, hi int64) tensor.Span { return w.form.need(p, l
 // numbers. It allocates nothing.
 func (w *Weight) Decode(dst []byte, to Target, parts [][]byte, lo, hi int64, tile []float32) {
 	tile = tile[:(hi-lo)*w.cols]
+	if f, ok := w.form.(*turned); ok {
+		f.put(dst, to, parts, lo, hi, tile)
+		return
+	}
 	w.form.decode(tile, parts, lo, hi)
 	to.Put(dst, tile)
 }
@@ -68,8 +92,11 @@ func Decode(b *limits.Budget, m tensor.Model, w *Weight, dst []byte, to Target) 
 	defer b.Close()
 	d := reader{b: b, m: m, w: w}
 	step := max(1, tileBytes/4/max(1, w.cols))
-	for lo := int64(0); lo < w.rows; lo += step {
-		hi := min(lo+step, w.rows)
+	for lo, hi := int64(0), int64(0); lo < w.rows; lo = hi {
+		hi = min(lo+step, w.rows)
+		if g := w.Group(); g > 0 {
+			hi = min(hi, (lo/g+1)*g)
+		}
 		if err := d.rows(dst[lo*w.cols*int64(to.Size()):], to, lo, hi); err != nil {
 			return wire.At("quant", "tensor "+wire.Quote(w.Name), wire.NoOffset, err)
 		}

@@ -1,0 +1,112 @@
+package quant
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A slicer is a form that can be read by columns: slice fills dst with the
+// numbers of row r from column col on, from what the rows from lo need.
+type slicer interface {
+	form
+	slices() bool
+	slice(dst []float32, parts [][]byte, lo, r, col int64)
+}
+
+// turned is matrices that are written transposed, and some of them side by
+// side: row i of a written matrix is column i of each of its pieces, one after
+// the other. Matrix m has the pieces [m*side, (m+1)*side).
+//
+// Bytes of a piece lie in rows, so that every range of a matrix takes all bytes
+// of its pieces: they are a group, see [Weight.Group].
+type turned struct {
+	in, out int64 // rows and columns of a written matrix
+	side    int64
+	pieces  []piece
+	stacked bool // all pieces are rows of one form
+}
+
+// A piece is the rows [first, first+rows) of a form, whose parts are those of
+// the weight from part on.
+type piece struct {
+	form        slicer
+	first, rows int64
+	part, parts int
+}
+
+// touched is the matrices that the written rows [lo, hi) belong to.
+func (f *turned) touched(lo, hi int64) []piece {
+	return f.pieces[lo/f.in*f.side : ceilDiv(hi, f.in)*f.side]
+}
+
+func (f *turned) need(p int, lo, hi int64) tensor.Span {
+	touched := f.touched(lo, hi)
+	if f.stacked {
+		last := &touched[len(touched)-1]
+		return last.form.need(p-last.part, touched[0].first, last.first+last.rows)
+	}
+	for i := range touched {
+		if q := &touched[i]; p >= q.part && p < q.part+q.parts {
+			return q.form.need(p-q.part, q.first, q.first+q.rows)
+		}
+	}
+	return tensor.Span{}
+}
+
+// decode fills dst with what belongs to the rows [lo, hi) of one matrix, but
+// column after column: to write it turned is [Weight.Decode]'s.
+func (f *turned) decode(dst []float32, parts [][]byte, lo, hi int64) {
+	f.columns(dst, parts, lo/f.in*f.side, lo, hi)
+}
+
+// columns is decode where parts begin with the piece from.
+func (f *turned) columns(dst []float32, parts [][]byte, from, lo, hi int64) {
+	n, m := hi-lo, lo/f.in
+	for k := m * f.side; k < (m+1)*f.side; k++ {
+		q := &f.pieces[k]
+		base := q.first
+		if f.stacked {
+			base = f.pieces[from].first
+		}
+		own := parts[q.part : q.part+q.parts]
+		for r := range q.rows {
+			q.form.slice(dst[:n], own, base, q.first+r, lo-m*f.in)
+			dst = dst[n:]
+		}
+	}
+}
+
+// put writes the rows [lo, hi), matrix by matrix.
+func (f *turned) put(dst []byte, to Target, parts [][]byte, lo, hi int64, tile []float32) {
+	from, size := lo/f.in*f.side, int64(to.Size())
+	for lo < hi {
+		end := min((lo/f.in+1)*f.in, hi)
+		n := end - lo
+		columns := tile[:n*f.out]
+		f.columns(columns, parts, from, lo, end)
+		turn(dst[:n*f.out*size], to, columns, n, f.out)
+		dst, lo = dst[n*f.out*size:], end
+	}
+}
+
+// turn writes rows of cols numbers from columns of rows numbers.
+func turn(dst []byte, to Target, src []float32, rows, cols int64) {
+	for c := range cols {
+		column := src[c*rows : (c+1)*rows]
+		for r, v := range column {
+			at := int64(r)*cols + c
+			switch {
+			case to == BF16:
+				binary.LittleEndian.PutUint16(dst[2*at:], floatToBfloat(v))
+			case to == F16:
+				binary.LittleEndian.PutUint16(dst[2*at:], floatToHalf(v))
+			case v != v:
+				binary.LittleEndian.PutUint32(dst[4*at:], 0x7FC00000)
+			default:
+				binary.LittleEndian.PutUint32(dst[4*at:], math.Float32bits(v))
+			}
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package quant
+
+import (
+	"bytes"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// goldens calls test with every golden model and its one weight.
+func goldens(t *testing.T, o Options, test func(*testing.T, *limits.Budget, tensor.Model, *Weight)) {
+	t.Helper()
+	files, err := filepath.Glob("../testdata/quant/schemes/*/model.safetensors")
+	if err != nil || len(files) < 90 {
+		t.Fatalf("%d goldens, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+			b := limits.Policy{}.Budget(t.Context())
+			defer b.Close()
+			m, err := parser.Open(file, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close()
+			bound, err := Plan(b, m, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(bound.Weights) != 1 {
+				t.Fatalf("%d weights", len(bound.Weights))
+			}
+			test(t, b, m, bound.Weights[0])
+		})
+	}
+}
+
+func TestTransposedWeightsAreTheTransposeOfTheOthers(t *testing.T) {
+	turned := 0
+	goldens(t, Options{Target: F32}, func(t *testing.T, b *limits.Budget, m tensor.Model, w *Weight) {
+		for _, to := range []Target{F32, BF16, F16} {
+			plain := make([]byte, w.Size(to))
+			if err := Decode(b, m, w, plain, to); err != nil {
+				t.Fatal(err)
+			}
+			other := *w
+			if err := other.turn(b); err != nil {
+				return // of a form that cannot be cut by columns
+			}
+			turned++
+			other.cols, other.rows = other.Shape[len(other.Shape)-1], w.rows/w.Shape[len(w.Shape)-2]*w.cols
+			want := transposeAll(plain, w.Shape, to.Size())
+			got := make([]byte, w.Size(to))
+			if err := Decode(b, m, &other, got, to); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(want, got) {
+				t.Fatalf("%v differs", to)
+			}
+			inRanges(t, m, &other, to, want)
+		}
+	})
+	if turned < 3*60 {
+		t.Errorf("only %d were turned", turned)
+	}
+}
+
+// inRanges decodes rows in ranges that cross matrices, each from what it needs.
+func inRanges(t *testing.T, m tensor.Model, w *Weight, to Target, want []byte) {
+	t.Helper()
+	size := w.cols * int64(to.Size())
+	for _, step := range []int64{1, 7, w.rows} {
+		for lo := int64(0); lo < w.rows; lo += step {
+			hi := min(lo+step, w.rows)
+			var parts [][]byte
+			for p, info := range w.Parts {
+				span := w.Need(p, lo, hi)
+				part := make([]byte, span.Len)
+				r, _ := m.At(info)
+				if _, err := r.ReadAt(part, span.Off); err != nil && span.Len > 0 {
+					t.Fatal(err)
+				}
+				parts = append(parts, part)
+			}
+			got := make([]byte, (hi-lo)*size)
+			w.Decode(got, to, parts, lo, hi, make([]float32, (hi-lo)*w.cols))
+			if !bytes.Equal(want[lo*size:hi*size], got) {
+				t.Fatalf("rows %d to %d differ", lo, hi)
+			}
+		}
+	}
+}
+
+// transposeAll turns every matrix of a stack.
+func transposeAll(p []byte, shape []int64, size int) []byte {
+	out := make([]byte, len(p))
+	rows, cols := int(shape[len(shape)-2]), int(shape[len(shape)-1])
+	for at := 0; at < len(p); at += rows * cols * size {
+		for r := range rows {
+			for c := range cols {
+				copy(out[at+(c*rows+r)*size:][:size], p[at+(r*cols+c)*size:])
+			}
+		}
+	}
+	return out
+}
+
+func TestFoldersOfGptOssAreWrittenAsTransformersHasThem(t *testing.T) {
+	goldens(t, Options{Target: F32, Folder: true}, func(t *testing.T, _ *limits.Budget, _ tensor.Model, w *Weight) {
+		wantTurned := w.Parts[0].Name == "e.gate_up_proj_blocks"
+		if w.Transposed() != wantTurned {
+			t.Errorf("transposed: %v", w.Transposed())
+		}
+		if wantTurned {
+			shape := w.Parts[0].Shape
+			if diff := cmp.Diff([]int64{shape[0], shape[2] * 32, shape[1]}, w.Shape); diff != "" {
+				t.Error(diff)
+			}
+			if w.Group() != w.Shape[1] {
+				t.Errorf("groups of %d", w.Group())
+			}
+		}
+	})
+}
