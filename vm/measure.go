@@ -18,6 +18,9 @@ type visit struct {
 }
 
 func (m *machine) measure() error {
+	if !m.g.holds(m.g.root) {
+		return nil
+	}
 	path, err := m.visit(nil, m.g.root)
 	for err == nil && len(path) > 0 {
 		if err = m.steps.Step(); err != nil {
