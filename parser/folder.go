@@ -41,7 +41,12 @@ func (d *folder) Open(name string) (fs.File, error) {
 	if err != nil || info.IsDir() {
 		return f, err
 	}
-	o := &opened{File: f, d: d, size: info.Size()}
+	was, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	o := &opened{File: f, d: d, was: was}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
@@ -91,8 +96,8 @@ func (d *folder) Close() error {
 // opened is a file that its folder knows of.
 type opened struct {
 	fs.File
-	d    *folder
-	size int64
+	d   *folder
+	was fs.FileInfo // when it was opened
 }
 
 func (o *opened) Read(p []byte) (int, error) {
@@ -139,7 +144,7 @@ func Progress(m tensor.Model) (done, size int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for o := range d.open {
-		size += o.size
+		size += o.was.Size()
 	}
 	return d.read.Load(), size
 }

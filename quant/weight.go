@@ -78,6 +78,12 @@ func (w *Weight) Decode(dst []byte, to Target, parts [][]byte, lo, hi int64, til
 	to.Put(dst, tile)
 }
 
+// Numbers writes the rows [lo, hi) in full precision; all else is as of
+// [Weight.Decode].
+func (w *Weight) Numbers(dst []float32, parts [][]byte, lo, hi int64) {
+	w.form.decode(dst[:(hi-lo)*w.cols], parts, lo, hi)
+}
+
 // tileBytes is how much of a weight [Decode] holds as float32 at a time.
 const tileBytes = 1 << 20
 

@@ -1,0 +1,135 @@
+package convert_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// memory is a file in memory, as large as the plan says.
+type memory struct {
+	mu sync.Mutex
+	p  []byte
+}
+
+func (m *memory) WriteAt(p []byte, off int64) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return copy(m.p[off:], p), nil
+}
+
+func account(t *testing.T) *limits.Budget {
+	t.Helper()
+	b := limits.Policy{}.Budget(t.Context())
+	t.Cleanup(b.Close)
+	return b
+}
+
+func open(t *testing.T, path string) (tensor.Model, *limits.Budget) {
+	t.Helper()
+	b := account(t)
+	m, err := parser.Open(path, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m, b
+}
+
+// run converts to one file in memory.
+func run(t *testing.T, b *limits.Budget, m tensor.Model, o convert.Options) []byte {
+	t.Helper()
+	p, err := convert.NewPlan(b, m, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &memory{p: make([]byte, p.Size)}
+	if _, err := p.Stream(out); err != nil {
+		t.Fatal(err)
+	}
+	if done, size := p.Progress(); done > size || size != p.Size {
+		t.Errorf("progress says %d of %d", done, size)
+	}
+	return out.p
+}
+
+// A file in which nothing is quantized comes out as the format's own encoder
+// writes it, whose bytes are those of the reference.
+func TestPlainFilesComeOutAsTheReferenceWritesThem(t *testing.T) {
+	files, err := filepath.Glob("../corpus/valid/safetensors/*.safetensors")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no files", err)
+	}
+	compared := 0
+	for _, path := range files {
+		m, b := open(t, path)
+		var want bytes.Buffer
+		p, err := convert.NewPlan(b, m, convert.Options{})
+		if err != nil || len(p.Weights) > 0 || slices.ContainsFunc(slices.Collect(m.Tensors()), unknown) {
+			continue
+		}
+		if err := safetensors.Encode(&want, m, b); err != nil {
+			t.Fatal(err)
+		}
+		for _, threads := range []int{1, 3} {
+			for _, tile := range []int{1, 64, 4096, 0} {
+				if got := run(t, b, m, convert.Options{Threads: threads, Tile: tile}); !bytes.Equal(got, want.Bytes()) {
+					t.Errorf("%s, %d threads, tiles of %d: other bytes", path, threads, tile)
+				}
+			}
+		}
+		compared++
+	}
+	if compared < 3 {
+		t.Errorf("only %d files compared", compared)
+	}
+}
+
+func unknown(i tensor.Info) bool { return i.DType == tensor.Unknown }
+
+func TestWriteLeavesOnlyTheTarget(t *testing.T) {
+	dir := t.TempDir()
+	m, b := open(t, "../corpus/valid/safetensors/"+first(t))
+	p, err := convert.NewPlan(b, m, convert.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := filepath.Join(dir, "out.safetensors")
+	if _, err := p.Write(target, false); err != nil {
+		t.Fatal(err)
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil || len(list) != 1 || list[0].Name() != "out.safetensors" {
+		t.Errorf("%v, %v", list, err)
+	}
+	if _, err := p.Write(target, false); parser.ClassOf(err) != parser.Usage {
+		t.Errorf("a second time: %v", err)
+	}
+	if _, err := p.Write(target, true); err != nil {
+		t.Errorf("by force: %v", err)
+	}
+}
+
+func first(t *testing.T) string {
+	t.Helper()
+	list, err := os.ReadDir("../corpus/valid/safetensors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		if filepath.Ext(e.Name()) == ".safetensors" {
+			return e.Name()
+		}
+	}
+	t.Fatal("no file")
+	return ""
+}

@@ -1,0 +1,151 @@
+package convert
+
+import (
+	"encoding/binary"
+	"io"
+
+	"github.com/anamnesis-go/anamnesis/internal/tiles"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// newCopyTask copies one tensor: its elements as they are, row-major and
+// little-endian.
+func newCopyTask(m tensor.Model, i *tensor.Info, out int32) (task, error) {
+	if err := tensor.Readable(m.Format(), i); err != nil {
+		return nil, err
+	}
+	c := copyTask{m: m, info: *i, out: out, size: i.Bytes(), swap: swapSize(i)}
+	_, direct := m.At(*i)
+	switch {
+	case c.size == 0:
+		return &c, nil
+	case i.Strides != nil:
+		return newViewTask(c, direct)
+	case i.Span.Len != c.size:
+		return nil, wire.ErrMismatch.With("%d bytes are stored, its shape makes %d", i.Span.Len, c.size)
+	case !direct:
+		return &orderedTask{c}, nil
+	default:
+		return &c, nil
+	}
+}
+
+// swapSize is the bytes of each number that must be turned around, 0 for none.
+func swapSize(i *tensor.Info) int64 {
+	g, _ := i.DType.Geometry()
+	switch {
+	case i.Order == tensor.Little || g.Elems != 1 || g.Bytes == 1:
+		return 0
+	case i.DType == tensor.C32 || i.DType == tensor.C64 || i.DType == tensor.C128:
+		return int64(g.Bytes) / 2
+	default:
+		return int64(g.Bytes)
+	}
+}
+
+// A copyTask copies bytes that can be read at any offset. Its units are bytes.
+type copyTask struct {
+	m    tensor.Model
+	info tensor.Info
+	out  int32
+	size int64
+	swap int64
+	r    io.ReaderAt
+}
+
+func (t *copyTask) units() int64 { return t.size }
+func (t *copyTask) whole() int64 { return 0 }
+func (t *copyTask) close()       { t.r = nil }
+func (t *copyTask) name() string { return t.info.Name }
+func (t *copyTask) first() int32 { return t.out }
+
+func (t *copyTask) cut(lo, tile int64) int64 {
+	if t.swap > 0 {
+		tile -= tile % 16
+		return (lo/max(tile, 16) + 1) * max(tile, 16)
+	}
+	return (lo/tile + 1) * tile
+}
+
+func (t *copyTask) open(*stream, []byte) error {
+	t.r, _ = t.m.At(t.info)
+	return nil
+}
+
+func (t *copyTask) run(w *worker, lo, hi int64) error {
+	o := &w.s.p.Outs[t.out]
+	dst, err := w.output(o, lo, hi-lo)
+	if err != nil {
+		return err
+	}
+	from := t.info.Span.Off + lo
+	if (from-o.off-lo)%tiles.Line == 0 {
+		err = wire.ReadFull(t.r, dst, lo)
+	} else {
+		var src []byte // read where it lies well, moved in memory
+		if src, err = w.in.at(w.s.b, from, hi-lo); err == nil {
+			err = wire.ReadFull(t.r, src, lo)
+			copy(dst, src)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	turn(dst, t.swap)
+	return w.write(t.out, lo, dst)
+}
+
+// turn reverses the bytes of each number of size bytes.
+func turn(p []byte, size int64) {
+	switch size {
+	case 2:
+		for ; len(p) >= 2; p = p[2:] {
+			binary.LittleEndian.PutUint16(p, binary.BigEndian.Uint16(p))
+		}
+	case 4:
+		for ; len(p) >= 4; p = p[4:] {
+			binary.LittleEndian.PutUint32(p, binary.BigEndian.Uint32(p))
+		}
+	case 8:
+		for ; len(p) >= 8; p = p[8:] {
+			binary.LittleEndian.PutUint64(p, binary.BigEndian.Uint64(p))
+		}
+	}
+}
+
+// An orderedTask copies bytes that come in order only. It is one unit, so one
+// worker reads it.
+type orderedTask struct{ copyTask }
+
+func (t *orderedTask) units() int64               { return min(t.size, 1) }
+func (t *orderedTask) cut(int64, int64) int64     { return 1 }
+func (t *orderedTask) open(*stream, []byte) error { return nil }
+
+func (t *orderedTask) run(w *worker, _, _ int64) error {
+	body, err := t.m.Body(w.s.b, t.info)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	o := &w.s.p.Outs[t.out]
+	for at := int64(0); at < t.size; {
+		if err := w.s.b.Err(); err != nil {
+			return err
+		}
+		n := min(max(w.s.tile&^15, 16), t.size-at)
+		dst, err := w.output(o, at, n)
+		if err != nil {
+			return err
+		}
+		if _, err := io.ReadFull(body, dst); err != nil {
+			return err
+		}
+		turn(dst, t.swap)
+		if err := w.write(t.out, at, dst); err != nil {
+			return err
+		}
+		at += n
+	}
+	return nil
+}

@@ -1,0 +1,38 @@
+// Package convert writes models: any source to any sink, as large as they are,
+// in bounded memory.
+//
+// # The way of the data
+//
+// A model's tensors are bound to logical weights by package quant. Each becomes
+// an [Out], or several where the target stores a weight in parts: what is
+// written, of which a header knows the size before any of it is read. A [Sink]
+// lays the outs out in files and gives the bytes that stand before, between and
+// after them. Then workers take ranges of the outs: they read what a range needs
+// at its offset, decode it, and write it at its offset. Nobody waits for an
+// order, so the bytes are the same for any number of workers and any tile.
+//
+//	NewPlan      bind, ask the sink, prove that every size fits
+//	Plan.Stream  ranges to any io.WriterAt
+//	Plan.Write   a temporary file, ranges, sync, rename
+//
+// # Order
+//
+// A plan is a list of tasks. Each task is a number of units (rows, or bytes)
+// that are given out once, in order, so a stream ends when all are done. The
+// first failure in that order is the one that is returned, whatever worker met
+// it first.
+//
+// # Limits
+//
+//	MaxTotalBytes   headers and names of what is written; buffers while they live
+//	MaxExpandRatio  decoded weights, at NewPlan
+//
+// A worker holds a tile of input, a tile of output and scratch: at most 3 MiB,
+// but for rows that are longer. A part of a weight that every range needs whole
+// is held once, for one weight at a time. Workers whose buffers the account does
+// not grant are not started.
+//
+// # Not supported
+//
+// Weights whose parts are stored big-endian or as views that are not row-major.
+package convert

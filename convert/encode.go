@@ -1,0 +1,125 @@
+package convert
+
+import (
+	"github.com/anamnesis-go/anamnesis/internal/tiles"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// An Encoding is one weight in another stored form: one tensor or several. Its
+// numbers are counted in row-major order. Put is called by several goroutines
+// at once, for ranges that do not meet.
+type Encoding interface {
+	// Outs is what the weight is stored as.
+	Outs() []Out
+	// Block is how many numbers are encoded together. Ranges begin at multiples
+	// of it and end at one, or at the weight's end.
+	Block() int64
+	// Hold is the bytes that Open is given, which are kept until End.
+	Hold() int64
+	Open(memory []byte)
+	// Span is the bytes of out i that the numbers [lo, hi) make; none for an out
+	// that End gives.
+	Span(i int, lo, hi int64) tensor.Span
+	// Put encodes numbers from lo on. dst[i] is the bytes of Span(i).
+	Put(dst [][]byte, lo int64, src []float32) error
+	// End gives the bytes of each out that no range makes, nil for the others.
+	End() ([][]byte, error)
+}
+
+// An encodeTask decodes a weight and encodes it. Its units are rows, or where a
+// row is no whole number of blocks, as many as make one.
+type encodeTask struct {
+	*rowReader
+	e    Encoding
+	outs []Out
+	at   int32 // of the first out
+	rows int64 // in a unit
+	row  int64 // bytes of a decoded row
+}
+
+func newEncodeTask(w *rowReader, e Encoding, outs []Out, at int32) *encodeTask {
+	t := &encodeTask{rowReader: w, e: e, outs: outs, at: at, rows: 1, row: 4 * w.w.Cols()}
+	for t.rows < e.Block() && t.rows*w.w.Cols()%e.Block() != 0 {
+		t.rows++
+	}
+	return t
+}
+
+func (t *encodeTask) units() int64 {
+	if t.w.Cols() == 0 {
+		return 0
+	}
+	return (t.w.Rows() + t.rows - 1) / t.rows
+}
+
+func (t *encodeTask) cut(lo, tile int64) int64 {
+	end := t.rowReader.cut(lo*t.rows, min(tile, 4*scratch), t.row)
+	return max(lo+1, end/t.rows)
+}
+
+func (t *encodeTask) whole() int64 { return t.hold + t.e.Hold() + tiles.Slack }
+func (t *encodeTask) name() string { return t.w.Name }
+func (t *encodeTask) first() int32 { return t.at }
+
+func (t *encodeTask) open(s *stream, memory []byte) error {
+	t.e.Open(memory[t.hold : t.hold+t.e.Hold()])
+	return t.rowReader.open(s, memory[:t.hold])
+}
+
+func (t *encodeTask) run(w *worker, lo, hi int64) error {
+	first, last := lo*t.rows, min(hi*t.rows, t.w.Rows())
+	if err := t.read(w, first, last); err != nil {
+		return err
+	}
+	numbers, err := t.numbers(w, first, last)
+	if err != nil {
+		return err
+	}
+	from, to := first*t.w.Cols(), last*t.w.Cols()
+	if err := w.lists(len(t.outs)); err != nil {
+		return err
+	}
+	total := int64(0)
+	for i := range t.outs {
+		total += t.e.Span(i, from, to).Len + tiles.Slack
+	}
+	if err := w.out.grow(w.s.b, int(total)); err != nil {
+		return err
+	}
+	left := w.out.p
+	for i := range t.outs {
+		span := t.e.Span(i, from, to)
+		w.subs[i] = tiles.Shift(left, w.s.p.Outs[int(t.at)+i].off+span.Off, int(span.Len))
+		left = left[span.Len+tiles.Slack:]
+	}
+	if err := t.e.Put(w.subs[:len(t.outs)], from, numbers); err != nil {
+		return err
+	}
+	for i := range t.outs {
+		if err := w.write(t.at+int32(i), t.e.Span(i, from, to).Off, w.subs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish writes the outs that depend on the whole weight.
+func (t *encodeTask) finish(w *worker) error {
+	ends, err := t.e.End()
+	if err != nil {
+		return err
+	}
+	for i, p := range ends {
+		if p == nil {
+			continue
+		}
+		if int64(len(p)) != t.outs[i].Size {
+			return wire.ErrInternal.With("%d bytes for an out of %d", len(p), t.outs[i].Size)
+		}
+		if err := w.write(t.at+int32(i), 0, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+package convert_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// A GGUF file becomes a safetensors file, its blocks decoded to float16.
+func Example() {
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
+	defer b.Close()
+	m, err := parser.Open("../corpus/valid/gguf/types.gguf", b)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer m.Close()
+	p, err := convert.NewPlan(b, m, convert.Options{Quant: quant.Options{Target: quant.F16}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(p.Weights), "weights are decoded,", p.Copied.Tensors, "tensors copied")
+
+	dir, _ := os.MkdirTemp("", "")
+	defer os.RemoveAll(dir)
+	r, err := p.Write(filepath.Join(dir, "types.safetensors"), false)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(r.Bytes, "bytes")
+	// Output:
+	// 25 weights are decoded, 8 tensors copied
+	// 44008 bytes
+}

@@ -1,0 +1,82 @@
+package convert
+
+import "github.com/anamnesis-go/anamnesis/quant"
+
+// Options of a conversion. The zero value writes one safetensors file, weights
+// decoded to BF16.
+type Options struct {
+	// Quant says how quantized weights are read and what they are decoded to.
+	Quant quant.Options
+	// Sink is the format; nil is [Safetensors].
+	Sink Sink
+	// Meta changes the metadata that is written; nil leaves it as it is.
+	Meta func([]Entry) ([]Entry, error)
+	// Keep chooses tensors by the names that are written; nil keeps all.
+	Keep func(name string) bool
+	// Encode chooses weights, or tensors of floating-point numbers, that are stored
+	// in another form; it gives nil for those that are not. Nil encodes none.
+	Encode func(*quant.Weight) (Encoding, error)
+	// Threads is the most workers; 0 is one for each processor.
+	Threads int
+	// Memory is the most bytes of buffers, 0 for what the account grants.
+	Memory int64
+	// Tile is the bytes of output that a worker writes at once; 0 is 1 MiB.
+	Tile int
+}
+
+// A Result is what a conversion came to.
+type Result struct {
+	Bytes   int64 // written, headers counted
+	Workers int
+	// Special lists the decoded weights that hold numbers which are none.
+	Special []Special
+}
+
+// A Special counts what is no number in one decoded weight.
+type Special struct {
+	Name string
+	// Overflow is how many finite numbers became infinite in the target's type.
+	Overflow int64
+	NaN, Inf int64 // as they were stored
+}
+
+// Failed reports that precision was lost to the range of the target.
+func (r *Result) Failed() bool {
+	for i := range r.Special {
+		if r.Special[i].Overflow > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// A Count is tensors and their bytes.
+type Count struct {
+	Tensors int
+	Bytes   int64
+}
+
+func (c *Count) add(n int64) { c.Tensors, c.Bytes = c.Tensors+1, c.Bytes+n }
+
+// A task fills one out or several.
+type task interface {
+	// units is how much there is to do; ranges of them may be done in any order
+	// and by several workers at once.
+	units() int64
+	// cut is where a range that begins at lo ends, so that it makes about tile
+	// bytes of output.
+	cut(lo, tile int64) int64
+	// whole is how many bytes must be in memory while any range is done.
+	whole() int64
+	// open prepares the task; whole bytes of memory are given to it, which it may
+	// keep until close.
+	open(s *stream, memory []byte) error
+	// run does the units [lo, hi).
+	run(w *worker, lo, hi int64) error
+	// close is called once, when no range is under way.
+	close()
+	// name is the tensor's, for errors.
+	name() string
+	// first is the first of its outs.
+	first() int32
+}

@@ -1,0 +1,304 @@
+package convert
+
+import (
+	"cmp"
+	"slices"
+	"sync/atomic"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// A Plan is a conversion before any tensor was read.
+type Plan struct {
+	Outs  []Out
+	Files []File
+	Size  int64 // bytes of all files
+
+	Weights []*quant.Weight // that are decoded
+	Decoded Count           // what they become
+	Encoded Count           // tensors that weights are encoded in
+	Copied  Count           // tensors that pass through byte for byte
+	LeftOut []tensor.Info   // scales that only a runtime needs
+
+	b     *limits.Budget
+	m     tensor.Model
+	o     Options
+	sink  Sink
+	tile  int64
+	tasks []task
+	whole int64 // most that a task needs in memory
+	done  atomic.Int64
+}
+
+// A File is one file that is written.
+type File struct {
+	Name string // in a set of shards, else ""
+	Size int64
+
+	outs   []int32
+	layout *Layout
+}
+
+// NewPlan binds the tensors of a model and lays out what is written. The plan
+// holds the account and the model, which stay open as long as it is used.
+func NewPlan(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
+	p := &Plan{b: b, m: m, o: o, sink: o.Sink, tile: int64(o.Tile)}
+	if p.sink == nil {
+		p.sink = Safetensors{}
+	}
+	if p.tile <= 0 {
+		p.tile = DefaultTile
+	}
+	steps := [...]func() error{p.bind, p.layout, p.order}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return nil, wire.At("convert", "", wire.NoOffset, err)
+		}
+	}
+	return p, nil
+}
+
+// Progress is how many bytes of the files were written so far, and how many
+// there are. It may be called at any time.
+func (p *Plan) Progress() (done, size int64) { return p.done.Load(), p.Size }
+
+// ranges is about how many ranges there are, at most one more than n.
+func (p *Plan) ranges(n int) int { return int(min(p.Size/p.tile, int64(n))) + 1 }
+
+// tail reports that a file has what depends on its tensors.
+func (p *Plan) tail() bool {
+	return slices.ContainsFunc(p.Files, func(f File) bool { return f.layout.Tail != nil })
+}
+
+// A pick is one tensor of the source, or one weight, and its place there.
+type pick struct {
+	at     int
+	weight *quant.Weight
+	plain  tensor.Info
+}
+
+// bind decides what is written, in the order of the source.
+func (p *Plan) bind() error {
+	picks, err := p.picks()
+	if err != nil {
+		return err
+	}
+	for i := range picks {
+		err := p.take(&picks[i])
+		if err != nil {
+			name := picks[i].plain.Name
+			if w := picks[i].weight; w != nil {
+				name = w.Name
+			}
+			return wire.At("convert", "tensor "+wire.Quote(name), wire.NoOffset, err)
+		}
+	}
+	return p.unique()
+}
+
+// picks sorts what quant has bound by the order of the source.
+func (p *Plan) picks() ([]pick, error) {
+	infos, err := limits.Make[tensor.Info](p.b, p.m.Len())
+	if err != nil {
+		return nil, err
+	}
+	places, err := wire.NewNameSet(p.b, p.m.Len(), func(i int) string { return infos[i].Name })
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for i := range p.m.Tensors() {
+		infos[n] = i
+		if _, added, err := places.Add(n); err != nil {
+			return nil, err
+		} else if !added {
+			return nil, wire.ErrDuplicate.With("tensor %s", wire.Quote(i.Name))
+		}
+		n++
+	}
+	bound := &quant.Bound{Plain: infos}
+	if quant.Any(p.m) {
+		if bound, err = quant.Plan(p.b, p.m, p.o.Quant); err != nil {
+			return nil, err
+		}
+	}
+	p.LeftOut = bound.LeftOut
+	picks, err := limits.Make[pick](p.b, len(bound.Weights)+len(bound.Plain))
+	if err != nil {
+		return nil, err
+	}
+	picks = picks[:0]
+	for _, w := range bound.Weights {
+		at, _ := places.Find(w.Parts[0].Name)
+		picks = append(picks, pick{at: at, weight: w})
+	}
+	for i := range bound.Plain {
+		at, _ := places.Find(bound.Plain[i].Name)
+		picks = append(picks, pick{at: at, plain: bound.Plain[i]})
+	}
+	slices.SortStableFunc(picks, func(a, b pick) int { return cmp.Compare(a.at, b.at) })
+	return picks, nil
+}
+
+// take plans one tensor.
+func (p *Plan) take(k *pick) (err error) {
+	name := k.plain.Name
+	if k.weight != nil {
+		name = k.weight.Name
+	}
+	if p.o.Keep != nil && !p.o.Keep(name) {
+		return nil
+	}
+	if p.o.Encode != nil {
+		if done, err := p.encode(k); done || err != nil {
+			return err
+		}
+	}
+	if k.weight != nil {
+		return p.decode(k.weight)
+	}
+	return p.copy(&k.plain)
+}
+
+// encode plans a weight that is stored in another form, or says that it is not
+// to be.
+func (p *Plan) encode(k *pick) (done bool, err error) {
+	w := k.weight
+	if w == nil {
+		if w, err = quant.Cast(&k.plain); w == nil || err != nil {
+			return false, err
+		}
+	}
+	e, err := p.o.Encode(w)
+	if e == nil || err != nil {
+		return false, err
+	}
+	r, err := newRowReader(p.m, w)
+	if err != nil {
+		return false, err
+	}
+	outs := e.Outs()
+	t := newEncodeTask(r, e, outs, int32(len(p.Outs)))
+	for _, o := range outs {
+		if err := p.store(o); err != nil {
+			return false, err
+		}
+		p.Encoded.add(o.Size)
+	}
+	p.tasks, err = limits.Append(p.b, p.tasks, task(t))
+	return true, err
+}
+
+// decode plans a weight that is decoded.
+func (p *Plan) decode(w *quant.Weight) error {
+	to := p.o.Quant.Target
+	o := Out{Name: w.Name, DType: to.DType(), Shape: w.Shape, Size: w.Size(to)}
+	t, err := newWeightTask(p.m, w, to, int32(len(p.Outs)))
+	if err != nil {
+		return err
+	}
+	p.Decoded.add(o.Size)
+	if p.Weights, err = limits.Append(p.b, p.Weights, w); err != nil {
+		return err
+	}
+	return p.add(o, t)
+}
+
+// copy plans a tensor whose elements are written as they are.
+func (p *Plan) copy(i *tensor.Info) error {
+	t, err := newCopyTask(p.m, i, int32(len(p.Outs)))
+	if err != nil {
+		return err
+	}
+	o := Out{Name: i.Name, DType: i.DType, Shape: i.Shape, Size: i.Bytes()}
+	p.Copied.add(o.Size)
+	return p.add(o, t)
+}
+
+func (p *Plan) add(o Out, t task) (err error) {
+	if err := p.store(o); err != nil {
+		return err
+	}
+	p.tasks, err = limits.Append(p.b, p.tasks, t)
+	return err
+}
+
+// store adds an out that the sink can hold.
+func (p *Plan) store(o Out) (err error) {
+	if !p.sink.Stores(o.DType) {
+		return wire.ErrUnsupported.With("%s has no type %v; --out-dtype decides what quantized weights become, other tensors keep theirs", p.sink.Name(), o.DType)
+	}
+	p.Outs, err = limits.Append(p.b, p.Outs, o)
+	return err
+}
+
+// unique refuses two tensors of one name.
+func (p *Plan) unique() error {
+	names, err := wire.NewNameSet(p.b, len(p.Outs), func(i int) string { return p.Outs[i].Name })
+	if err != nil {
+		return err
+	}
+	for i := range p.Outs {
+		if _, added, err := names.Add(i); err != nil {
+			return err
+		} else if !added {
+			return wire.ErrDuplicate.With("two tensors are to be written as %s", wire.Quote(p.Outs[i].Name))
+		}
+	}
+	return nil
+}
+
+// layout asks the sink for the files.
+func (p *Plan) layout() error {
+	meta, err := p.meta()
+	if err != nil {
+		return err
+	}
+	all, err := limits.Make[int32](p.b, len(p.Outs))
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		all[i] = int32(i)
+	}
+	l, err := p.sink.Layout(p.b, p.Outs, meta)
+	if err != nil {
+		return err
+	}
+	p.Files = []File{{Size: l.Size, outs: all, layout: l}}
+	for i := range p.Outs {
+		p.Outs[i].off = l.Offsets[i]
+	}
+	p.Size = l.Size
+	return nil
+}
+
+// meta is the metadata that is written.
+func (p *Plan) meta() (meta []Entry, err error) {
+	for k, v := range p.m.Meta() {
+		if meta, err = limits.Append(p.b, meta, Entry{k, v}); err != nil {
+			return nil, err
+		}
+	}
+	if p.o.Meta != nil {
+		return p.o.Meta(meta)
+	}
+	return meta, nil
+}
+
+// order sorts the tasks by where they write, so that files grow from their
+// beginning, and finds the largest that is needed whole.
+func (p *Plan) order() error {
+	first := func(t task) *Out { return &p.Outs[t.first()] }
+	slices.SortStableFunc(p.tasks, func(a, b task) int {
+		x, y := first(a), first(b)
+		return cmp.Or(cmp.Compare(x.file, y.file), cmp.Compare(x.off, y.off))
+	})
+	for _, t := range p.tasks {
+		p.whole = max(p.whole, t.whole())
+	}
+	return nil
+}

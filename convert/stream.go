@@ -1,0 +1,274 @@
+package convert
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+
+	"github.com/anamnesis-go/anamnesis/internal/tiles"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// DefaultTile is the bytes of output that a worker writes at once: below it the
+// system's cost of a call shows, above it nothing is gained.
+const DefaultTile = 1 << 20
+
+// A stream is one run of a plan.
+type stream struct {
+	p     *Plan
+	b     *limits.Budget
+	files []io.WriterAt
+	tile  int64
+	sums  []sum // of each out, where the sink asks for them
+
+	mu     sync.Mutex
+	freed  *sync.Cond
+	next   int  // task to begin
+	job    *job // what ranges are given of
+	held   bool // memory is somebody's
+	memory []byte
+	err    error
+	failed place // of err
+}
+
+// A place is a range in the order in which ranges are given out.
+type place struct {
+	task int
+	unit int64
+}
+
+func (p place) before(q place) bool {
+	return cmp.Or(cmp.Compare(p.task, q.task), cmp.Compare(p.unit, q.unit)) < 0
+}
+
+// A job is a task that was begun.
+type job struct {
+	task
+	index   int
+	at, end int64
+	running int
+	opened  sync.Once
+	err     error // of open
+}
+
+// Stream writes the files of the plan, in the order of [Plan.Files].
+func (p *Plan) Stream(files ...io.WriterAt) (*Result, error) {
+	if len(files) != len(p.Files) {
+		return nil, wire.At("convert", "", wire.NoOffset, wire.ErrUsage.With("%d writers for %d files", len(files), len(p.Files)))
+	}
+	b := p.b.Child(*p.b.Policy())
+	defer b.Close()
+	s := &stream{p: p, b: b, files: files, tile: p.tile}
+	s.freed = sync.NewCond(&s.mu)
+	if err := s.begin(); err != nil {
+		return nil, wire.At("convert", "", wire.NoOffset, err)
+	}
+	n, err := s.work()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.end(); err != nil {
+		return nil, wire.At("convert", "", wire.NoOffset, err)
+	}
+	r := &Result{Bytes: p.Size, Workers: n}
+	for _, t := range p.tasks {
+		if w, ok := t.(*weightTask); ok && w.special() {
+			if r.Special, err = limits.Append(p.b, r.Special, Special{w.w.Name, w.over.Load(), w.nan.Load(), w.inf.Load()}); err != nil {
+				return nil, wire.At("convert", "", wire.NoOffset, err)
+			}
+		}
+	}
+	return r, nil
+}
+
+// begin takes the memory that tasks need whole, and writes what is known.
+func (s *stream) begin() error {
+	n, ok := wire.Int(uint64(s.p.whole), wire.MaxSize)
+	if !ok {
+		return wire.ErrUnsupported.With("a weight needs %d bytes in memory at once", s.p.whole)
+	}
+	if n > 0 {
+		if err := s.b.Alloc(int64(n)); err != nil {
+			return err
+		}
+		s.memory = tiles.Bytes(n)
+	}
+	if s.p.tail() {
+		var err error
+		if s.sums, err = limits.Make[sum](s.b, len(s.p.Outs)); err != nil {
+			return err
+		}
+	}
+	for i := range s.p.Files {
+		for _, patch := range s.p.Files[i].layout.Head {
+			if err := writeFull(s.files[i], patch.Data, patch.Off); err != nil {
+				return err
+			}
+			s.p.done.Add(int64(len(patch.Data)))
+		}
+	}
+	return nil
+}
+
+// end writes what depends on the tensors.
+func (s *stream) end() error {
+	for i := range s.p.Files {
+		f := &s.p.Files[i]
+		if f.layout.Tail == nil {
+			continue
+		}
+		crcs, err := limits.Make[uint32](s.b, len(f.outs))
+		if err != nil {
+			return err
+		}
+		for k, o := range f.outs {
+			if crcs[k], err = s.sums[o].whole(s.p.Outs[o].Size); err != nil {
+				return err
+			}
+		}
+		patches, err := f.layout.Tail(crcs)
+		if err != nil {
+			return err
+		}
+		for _, patch := range patches {
+			if err := writeFull(s.files[i], patch.Data, patch.Off); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// work runs the workers and returns how many there were.
+func (s *stream) work() (int, error) {
+	most := s.p.o.Threads
+	if most <= 0 {
+		most = runtime.GOMAXPROCS(0)
+	}
+	if s.p.o.Memory > 0 {
+		most = min(most, max(1, int((s.p.o.Memory-s.p.whole)/workerBytes(s.tile))))
+	}
+	var wg sync.WaitGroup
+	n := 0
+	for n < most {
+		w, err := newWorker(s)
+		if err != nil {
+			if n > 0 {
+				break
+			}
+			return 0, wire.At("convert", "", wire.NoOffset, err)
+		}
+		n++
+		wg.Go(func() { s.loop(w) })
+		if n >= s.p.ranges(n) {
+			break // one for each range is enough
+		}
+	}
+	wg.Wait()
+	return n, s.err
+}
+
+// loop does ranges until there are none.
+func (s *stream) loop(w *worker) {
+	for {
+		j, lo, hi := s.take()
+		if j == nil {
+			return
+		}
+		if err := s.do(w, j, lo, hi); s.release(j, lo, err) {
+			s.retire(j, s.finish(w, j))
+		}
+	}
+}
+
+// finish does what a task has to do once all of its ranges are done.
+func (s *stream) finish(w *worker, j *job) (err error) {
+	f, ok := j.task.(interface{ finish(*worker) error })
+	if !ok || j.at < j.end {
+		return nil
+	}
+	defer recovered(&err)
+	return f.finish(w)
+}
+
+// recovered makes a panic, which is a bug, the end of this stream alone.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = wire.ErrInternal.With("panic: %s", wire.Clean(fmt.Sprint(p), 512))
+	}
+}
+
+// do does one range.
+func (s *stream) do(w *worker, j *job, lo, hi int64) (err error) {
+	defer recovered(&err)
+	if err := s.b.Err(); err != nil {
+		return err
+	}
+	j.opened.Do(func() { j.err = j.open(s, s.memory) })
+	if j.err != nil {
+		return j.err
+	}
+	return j.run(w, lo, hi)
+}
+
+// take gives the next range. A task that needs memory waits until the one
+// before it is through with it.
+func (s *stream) take() (j *job, lo, hi int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.err == nil {
+		if j := s.job; j != nil && j.at < j.end {
+			lo = j.at
+			j.at = min(max(j.cut(lo, s.tile), lo+1), j.end)
+			j.running++
+			return j, lo, j.at
+		}
+		if s.next == len(s.p.tasks) {
+			break
+		}
+		t := s.p.tasks[s.next]
+		if t.whole() > 0 && s.held {
+			s.freed.Wait()
+			continue
+		}
+		s.held = s.held || t.whole() > 0
+		s.job = &job{task: t, index: s.next, end: t.units()}
+		s.next++
+		if s.job.end == 0 && t.whole() > 0 {
+			s.held = false
+		}
+	}
+	return nil, 0, 0
+}
+
+// release ends a range, and reports that it was the last of its task.
+func (s *stream) release(j *job, lo int64, err error) (last bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j.running--
+	s.fail(j, lo, err)
+	return j.running == 0 && (j.at == j.end || s.err != nil)
+}
+
+// retire ends a task.
+func (s *stream) retire(j *job, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail(j, j.end, err)
+	j.close()
+	if j.whole() > 0 {
+		s.held = false
+	}
+	s.freed.Broadcast()
+}
+
+// fail keeps the failure that is first in the order of the ranges.
+func (s *stream) fail(j *job, unit int64, err error) {
+	if at := (place{j.index, unit}); err != nil && (s.err == nil || at.before(s.failed)) {
+		s.err, s.failed = wire.At("convert", "tensor "+wire.Quote(j.name()), wire.NoOffset, err), at
+		s.freed.Broadcast()
+	}
+}

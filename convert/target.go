@@ -1,0 +1,222 @@
+package convert
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/tiles"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// partial ends the names of files that are not finished. The next run for the
+// same target finds what a killed one left, and removes it.
+const partial = ".amn-partial"
+
+// partialName is what a target is called until it is whole: hidden, in the same
+// folder, and not too long for the file system.
+func partialName(path string) string {
+	dir, base := filepath.Split(path)
+	if len(base) > 200 {
+		h := sha256.Sum256([]byte(base))
+		base = base[:100] + hex.EncodeToString(h[:8])
+	}
+	return filepath.Join(dir, "."+base+partial)
+}
+
+func refused(path, format string, args ...any) error {
+	return wire.At("convert", "target "+wire.Quote(path), wire.NoOffset, wire.ErrUsage.With(format, args...))
+}
+
+// checkTarget refuses places where nothing is written.
+func checkTarget(m tensor.Model, path string, force bool) error {
+	if err := checkStore(path); err != nil {
+		return err
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode()&fs.ModeSymlink != 0:
+		return refused(path, "it is a link: name the file that it leads to")
+	case info.IsDir():
+		return refused(path, "it is a folder")
+	case !info.Mode().IsRegular():
+		return refused(path, "it is no regular file")
+	case parser.Reads(m, info):
+		return refused(path, "it is the input")
+	case !force:
+		return refused(path, "it exists; --force replaces it")
+	}
+	return nil
+}
+
+// checkStore refuses the folders of content-addressed stores, whose files are
+// named by what is in them: the cache of the Hugging Face hub, and ollama's.
+func checkStore(path string) error {
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return err
+	}
+	parts := strings.Split(filepath.ToSlash(dir), "/")
+	for i, name := range parts {
+		if strings.HasPrefix(name, "models--") || strings.HasPrefix(name, "datasets--") {
+			return refused(path, "this is the cache of the Hugging Face hub, whose files are named by their content: choose another folder with -o")
+		}
+		if name != "blobs" && name != "manifests" {
+			continue
+		}
+		store := filepath.FromSlash(strings.Join(parts[:i], "/") + "/")
+		if isDir(filepath.Join(store, "blobs")) && isDir(filepath.Join(store, "manifests")) {
+			return refused(path, "this is a store of ollama, whose files are named by their content: choose another folder with -o")
+		}
+	}
+	return nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// A system is what of the file system a new file takes.
+type system interface {
+	// claim creates the file, after removing what a killed run left of it. A file
+	// that another process is writing is an error.
+	claim(path string) (file, error)
+	// publish gives the file its name and closes it; replace says that another may
+	// have the name.
+	publish(f file, partial, path string, replace bool) error
+	// discard removes and closes the file.
+	discard(f file, partial string)
+	syncFolder(dir string) error
+	free(dir string) (int64, bool)
+}
+
+// A file is one that is written.
+type file interface {
+	WriteAt(p []byte, off int64) (int, error)
+	reserve(size int64) error
+	Sync() error
+	Close() error
+}
+
+// machine is the system that the program runs on.
+type machine struct{}
+
+type osFile struct{ *os.File }
+
+func (f osFile) reserve(size int64) error { return tiles.Reserve(f.File, size) }
+
+func (machine) claim(path string) (file, error) {
+	for range 100 { // as often as others come and go
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|tiles.NoFollow, 0o666)
+		if err == nil {
+			if taken, err := tiles.Lock(f); err != nil || !taken {
+				f.Close()
+				continue
+			}
+			return osFile{f}, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		if err := removeStale(path); err != nil {
+			return nil, err
+		}
+	}
+	return nil, refused(path, "other programs keep creating it")
+}
+
+// removeStale removes what a killed run left. What another run is writing has
+// its lock.
+func removeStale(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return refused(path, "something that is no regular file is in the way")
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|tiles.NoFollow, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	taken, err := tiles.Lock(f)
+	if err != nil {
+		return err
+	}
+	if !taken {
+		return refused(path, "another run is writing this target")
+	}
+	if now, err := f.Stat(); err != nil || !os.SameFile(info, now) {
+		return err // it was replaced meanwhile: look again
+	}
+	err = os.Remove(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return err
+}
+
+// The name changes while the lock is held, so that no other run takes the file
+// for a leftover. Where an open file cannot be renamed it cannot be removed
+// either, and is closed first.
+func (machine) publish(f file, partial, path string, replace bool) error {
+	if !tiles.RenamesOpen {
+		if err := f.Close(); err != nil {
+			return err
+		}
+		return rename(partial, path, replace)
+	}
+	if err := rename(partial, path, replace); err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func rename(partial, path string, replace bool) error {
+	if replace {
+		return os.Rename(partial, path)
+	}
+	err := os.Link(partial, path) // unlike a rename, it replaces nothing
+	switch {
+	case err == nil:
+		return os.Remove(partial)
+	case errors.Is(err, fs.ErrExist):
+		return refused(path, "it was created meanwhile")
+	default:
+		return os.Rename(partial, path) // a file system without links
+	}
+}
+
+func (machine) discard(f file, partial string) {
+	if tiles.RenamesOpen {
+		os.Remove(partial)
+		f.Close()
+		return
+	}
+	f.Close()
+	os.Remove(partial)
+}
+
+func (machine) syncFolder(dir string) error   { return tiles.SyncFolder(dir) }
+func (machine) free(dir string) (int64, bool) { return tiles.Free(dir) }

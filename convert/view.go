@@ -1,0 +1,264 @@
+package convert
+
+import (
+	"encoding/binary"
+
+	"github.com/anamnesis-go/anamnesis/internal/tiles"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// A viewTask writes a view that is not row-major. Its units are elements.
+//
+// The last dimensions, as far as they lie close together in the storage, are a
+// block, which is read at once with what lies between; where blocks lie close,
+// several are. Elements that lie far apart are a transposed matrix: a small
+// storage is held whole; of a large one a strip is read, which is some elements
+// of the dimension whose elements are neighbors in the storage, for each index
+// of the dimensions after it.
+type viewTask struct {
+	copyTask
+	elem   int64 // bytes of an element
+	from   int   // first dimension of a block
+	block  int64 // elements of a block
+	cover  int64 // elements of the storage that a block spans
+	group  int64 // blocks that are read at once
+	strip  int   // dimension of neighbors, or -1
+	inner  int64 // elements of the dimensions after it
+	across int64 // of them in a strip
+	held   bool
+	bytes  []byte
+}
+
+const (
+	wasteful  = 4        // times more may be read than is given
+	shortRead = 512      // bytes below which a read costs more than its bytes
+	smallView = 64 << 20 // storage that is held rather than read in strips
+	stripSize = 4 << 20  // bytes of a strip
+)
+
+func newViewTask(c copyTask, direct bool) (task, error) {
+	g, _ := c.info.DType.Geometry()
+	if g.Elems != 1 {
+		return nil, wire.ErrUnsupported.With("a view of %v that is not row-major", c.info.DType)
+	}
+	t := &viewTask{copyTask: c, elem: int64(g.Bytes), strip: -1}
+	t.blocks()
+	switch scattered := t.group == 1 && t.from > 0 && t.block*t.elem < shortRead; {
+	case !direct, scattered && c.info.Span.Len <= smallView:
+		t.held = true
+	case scattered:
+		t.held = !t.strips()
+	}
+	return t, nil
+}
+
+// blocks grows the block while it is small and close.
+func (t *viewTask) blocks() {
+	t.from, t.block, t.cover, t.group = len(t.info.Shape), 1, 1, 1
+	for d := len(t.info.Shape) - 1; d >= 0; d-- {
+		n, s := t.info.Shape[d], t.info.Strides[d]
+		if n == 0 {
+			return
+		}
+		near := s <= wasteful*t.block
+		cover := t.cover + (n-1)*s
+		if !near || cover*t.elem > DefaultTile || n*t.block*t.elem > DefaultTile {
+			if near && s > 0 {
+				t.group = max(1, (DefaultTile/t.elem-t.cover)/s)
+			} else if near {
+				t.group = max(1, DefaultTile/t.elem/t.block)
+			}
+			return
+		}
+		t.from, t.block, t.cover = d, n*t.block, cover
+	}
+}
+
+// strips finds the dimension of neighbors.
+func (t *viewTask) strips() bool {
+	t.inner = 1
+	for d := len(t.info.Shape) - 1; d >= 0; d-- {
+		if t.info.Strides[d] == 1 && t.info.Shape[d] > 1 {
+			t.across = min(stripSize/t.elem/t.inner, t.info.Shape[d])
+			if t.across*t.elem < shortRead/2 {
+				return false
+			}
+			t.strip = d
+			return true
+		}
+		var ok bool
+		inner, ok := wire.Mul(uint64(t.inner), uint64(t.info.Shape[d]))
+		if !ok || inner > stripSize {
+			return false
+		}
+		t.inner = int64(inner)
+	}
+	return false
+}
+
+func (t *viewTask) units() int64 { return t.info.Elements() }
+
+func (t *viewTask) whole() int64 {
+	if !t.held {
+		return 0
+	}
+	return t.info.Span.Len + tiles.Slack
+}
+
+func (t *viewTask) cut(lo, tile int64) int64 {
+	if t.strip >= 0 {
+		line := t.info.Shape[t.strip] * t.inner // a strip stays within one
+		return min(lo+t.across*t.inner, (lo/line+1)*line)
+	}
+	n := max(1, tile/t.elem)
+	if !t.held {
+		n = max(n-n%t.block, t.block)
+	}
+	return lo + n
+}
+
+func (t *viewTask) open(s *stream, memory []byte) error {
+	t.r, _ = t.m.At(t.info)
+	if !t.held {
+		return nil
+	}
+	t.bytes = tiles.Shift(memory, t.info.Span.Off, int(t.info.Span.Len))
+	return readWhole(s, t.m, &part{info: t.info, r: t.r, bytes: t.bytes})
+}
+
+func (t *viewTask) close() { t.r, t.bytes = nil, nil }
+
+func (t *viewTask) run(w *worker, lo, hi int64) error {
+	dst, err := w.output(&w.s.p.Outs[t.out], lo*t.elem, (hi-lo)*t.elem)
+	if err != nil {
+		return err
+	}
+	switch {
+	case t.held:
+		t.gather(dst, t.bytes, 0, lo, hi)
+	case t.strip >= 0:
+		err = t.runStrip(w, dst, lo, hi)
+	default:
+		err = t.runBlocks(w, dst, lo, hi)
+	}
+	if err != nil {
+		return err
+	}
+	turn(dst, t.swap)
+	return w.write(t.out, lo*t.elem, dst)
+}
+
+// runBlocks reads some blocks at once, as long as they follow each other along
+// the dimension before them.
+func (t *viewTask) runBlocks(w *worker, dst []byte, lo, hi int64) error {
+	line, stride := t.block, int64(0)
+	if t.from > 0 {
+		line *= t.info.Shape[t.from-1]
+		stride = t.info.Strides[t.from-1]
+	}
+	for e := lo; e < hi; {
+		end := min(e+t.group*t.block, (e/line+1)*line, hi)
+		first := t.position(e)
+		last := first + t.cover + (end-e-1)/t.block*stride
+		src, err := w.in.at(w.s.b, t.info.Span.Off+first*t.elem, (last-first)*t.elem)
+		if err != nil {
+			return err
+		}
+		if err := wire.ReadFull(t.r, src, first*t.elem); err != nil {
+			return err
+		}
+		t.gather(dst[(e-lo)*t.elem:], src, first, e, end)
+		e = end
+	}
+	return nil
+}
+
+// runStrip reads the neighbors of each index of the inner dimensions.
+func (t *viewTask) runStrip(w *worker, dst []byte, lo, hi int64) error {
+	n := (hi - lo) / t.inner
+	for j := range t.inner {
+		if j%1024 == 0 {
+			if err := w.s.b.Err(); err != nil {
+				return err
+			}
+		}
+		at := t.position(lo + j)
+		src, err := w.in.at(w.s.b, t.info.Span.Off+at*t.elem, n*t.elem)
+		if err != nil {
+			return err
+		}
+		if err := wire.ReadFull(t.r, src, at*t.elem); err != nil {
+			return err
+		}
+		spread(dst[j*t.elem:], src, t.elem, t.inner*t.elem)
+	}
+	return nil
+}
+
+// position is where in the storage an element is.
+func (t *viewTask) position(e int64) int64 {
+	at := t.info.Offset
+	for d := len(t.info.Shape) - 1; d >= 0; d-- {
+		n := t.info.Shape[d]
+		at += e % n * t.info.Strides[d]
+		e /= n
+	}
+	return at
+}
+
+// gather copies elements, a run along the last dimension at a time. base is the
+// place in the storage of the first byte of src.
+func (t *viewTask) gather(dst, src []byte, base, lo, hi int64) {
+	width, stride := int64(1), int64(1)
+	if last := len(t.info.Shape) - 1; last >= 0 {
+		width, stride = t.info.Shape[last], t.info.Strides[last]
+	}
+	for e := lo; e < hi; {
+		n := min(width-e%width, hi-e)
+		collect(dst[:n*t.elem], src[(t.position(e)-base)*t.elem:], t.elem, stride*t.elem)
+		dst = dst[n*t.elem:]
+		e += n
+	}
+}
+
+// collect copies elements that stand step bytes apart in src.
+func collect(dst, src []byte, size, step int64) {
+	if step == size {
+		copy(dst, src)
+		return
+	}
+	at := int64(0)
+	switch size {
+	case 2:
+		for ; len(dst) >= 2; dst, at = dst[2:], at+step {
+			binary.LittleEndian.PutUint16(dst, binary.LittleEndian.Uint16(src[at:]))
+		}
+	case 4:
+		for ; len(dst) >= 4; dst, at = dst[4:], at+step {
+			binary.LittleEndian.PutUint32(dst, binary.LittleEndian.Uint32(src[at:]))
+		}
+	default:
+		for ; int64(len(dst)) >= size; dst, at = dst[size:], at+step {
+			copy(dst[:size], src[at:])
+		}
+	}
+}
+
+// spread copies elements to places that are step bytes apart in dst.
+func spread(dst, src []byte, size, step int64) {
+	at := int64(0)
+	switch size {
+	case 2:
+		for ; len(src) >= 2; src, at = src[2:], at+step {
+			binary.LittleEndian.PutUint16(dst[at:], binary.LittleEndian.Uint16(src))
+		}
+	case 4:
+		for ; len(src) >= 4; src, at = src[4:], at+step {
+			binary.LittleEndian.PutUint32(dst[at:], binary.LittleEndian.Uint32(src))
+		}
+	default:
+		for ; int64(len(src)) >= size; src, at = src[size:], at+step {
+			copy(dst[at:], src[:size])
+		}
+	}
+}

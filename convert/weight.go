@@ -1,0 +1,237 @@
+package convert
+
+import (
+	"io"
+	"sync/atomic"
+
+	"github.com/anamnesis-go/anamnesis/internal/tiles"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// A part is one stored tensor that a weight is made of.
+type part struct {
+	info  tensor.Info
+	held  bool        // needed whole by every range, or not readable at an offset
+	r     io.ReaderAt // of the bytes, while the task is open
+	bytes []byte      // of a held part
+}
+
+// A rowReader gives the numbers of a weight, rows at a time, to several workers.
+type rowReader struct {
+	w     *quant.Weight
+	m     tensor.Model
+	parts []part
+	hold  int64
+}
+
+// newRowReader finds out which parts are needed whole.
+func newRowReader(m tensor.Model, w *quant.Weight) (*rowReader, error) {
+	r := &rowReader{w: w, m: m, parts: []part{}}
+	for p, info := range w.Parts {
+		g, _ := info.DType.Geometry()
+		if info.Strides != nil || info.Order == tensor.Big && g.Bytes > 1 {
+			return nil, wire.ErrUnsupported.With("its part %s is stored big-endian or as a view that is not row-major", wire.Quote(info.Name))
+		}
+		_, direct := m.At(info)
+		n := w.Rows()
+		all := n > 1 && w.Need(p, 0, 1) == w.Need(p, n-1, n)
+		one := part{info: info, held: !direct || all}
+		if one.held {
+			r.hold += info.Span.Len + tiles.Slack
+		}
+		r.parts = append(r.parts, one)
+	}
+	return r, nil
+}
+
+// open reads what every range needs.
+func (r *rowReader) open(s *stream, memory []byte) error {
+	for i := range r.parts {
+		p := &r.parts[i]
+		p.r, _ = r.m.At(p.info)
+		if !p.held {
+			continue
+		}
+		n := int(p.info.Span.Len)
+		p.bytes = tiles.Shift(memory, p.info.Span.Off, n)
+		memory = memory[n+tiles.Slack:]
+		if err := readWhole(s, r.m, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *rowReader) close() {
+	for i := range r.parts {
+		r.parts[i].r, r.parts[i].bytes = nil, nil
+	}
+}
+
+// wholeStep is how much is read between two looks at the account.
+const wholeStep = 8 << 20
+
+func readWhole(s *stream, m tensor.Model, p *part) error {
+	if p.r == nil {
+		body, err := m.Body(s.b, p.info)
+		if err != nil {
+			return err
+		}
+		defer body.Close()
+		_, err = io.ReadFull(body, p.bytes)
+		return err
+	}
+	for at := 0; at < len(p.bytes); at += wholeStep {
+		if err := s.b.Err(); err != nil {
+			return err
+		}
+		if err := wire.ReadFull(p.r, p.bytes[at:min(at+wholeStep, len(p.bytes))], int64(at)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cut says how many rows from lo take about tile bytes, of the parts or of
+// rows of size bytes, whichever is more.
+func (r *rowReader) cut(lo, tile, size int64) int64 {
+	n := tile / max(1, size)
+	if left := r.w.Rows() - lo; n > left {
+		n = left
+	}
+	n = max(n, 1)
+	var need int64
+	for p := range r.parts {
+		if !r.parts[p].held {
+			need += r.w.Need(p, lo, lo+n).Len
+		}
+	}
+	if need > tile {
+		n = max(1, n*tile/need)
+	}
+	return lo + n
+}
+
+// read brings what the rows [lo, hi) need to the worker.
+func (r *rowReader) read(w *worker, lo, hi int64) error {
+	if err := w.lists(len(r.parts)); err != nil {
+		return err
+	}
+	total := 0
+	for p := range r.parts {
+		w.spans[p] = r.w.Need(p, lo, hi)
+		if !r.parts[p].held {
+			total += int(w.spans[p].Len) + tiles.Slack
+		}
+	}
+	if err := w.in.grow(w.s.b, total); err != nil {
+		return err
+	}
+	left := w.in.p
+	for p := range r.parts {
+		if r.parts[p].held {
+			w.parts[p], w.spans[p] = r.parts[p].bytes, tensor.Span{Len: int64(len(r.parts[p].bytes))}
+			continue
+		}
+		span := w.spans[p]
+		w.parts[p] = tiles.Shift(left, r.parts[p].info.Span.Off+span.Off, int(span.Len))
+		left = left[int(span.Len)+tiles.Slack:]
+		if err := wire.ReadFull(r.parts[p].r, w.parts[p], span.Off); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decode writes the rows [lo, hi), of the range that was read.
+func (r *rowReader) decode(w *worker, dst []byte, to quant.Target, lo, hi int64) error {
+	if err := r.narrow(w, lo, hi); err != nil {
+		return err
+	}
+	if err := w.numbers((hi - lo) * r.w.Cols()); err != nil {
+		return err
+	}
+	r.w.Decode(dst, to, w.subs[:len(r.parts)], lo, hi, w.tile)
+	return nil
+}
+
+// numbers gives the rows [lo, hi), of the range that was read, in full
+// precision.
+func (r *rowReader) numbers(w *worker, lo, hi int64) ([]float32, error) {
+	if err := r.narrow(w, lo, hi); err != nil {
+		return nil, err
+	}
+	n := (hi - lo) * r.w.Cols()
+	if err := w.numbers(n); err != nil {
+		return nil, err
+	}
+	r.w.Numbers(w.tile[:n], w.subs[:len(r.parts)], lo, hi)
+	return w.tile[:n], nil
+}
+
+// narrow finds what some rows need in what was read for more of them.
+func (r *rowReader) narrow(w *worker, lo, hi int64) error {
+	for p := range r.parts {
+		need := r.w.Need(p, lo, hi)
+		at := need.Off - w.spans[p].Off
+		if at < 0 || at+need.Len > int64(len(w.parts[p])) {
+			return wire.ErrInternal.With("rows %d to %d need what was not read of part %d", lo, hi, p)
+		}
+		w.subs[p] = w.parts[p][at : at+need.Len]
+	}
+	return nil
+}
+
+// A weightTask decodes one weight. Its units are rows.
+type weightTask struct {
+	*rowReader
+	to  quant.Target
+	out int32
+	row int64 // bytes of a decoded row
+
+	over, nan, inf atomic.Int64
+}
+
+func newWeightTask(m tensor.Model, w *quant.Weight, to quant.Target, out int32) (*weightTask, error) {
+	r, err := newRowReader(m, w)
+	return &weightTask{rowReader: r, to: to, out: out, row: w.Cols() * int64(to.Size())}, err
+}
+
+func (t *weightTask) units() int64 {
+	if t.row == 0 {
+		return 0
+	}
+	return t.w.Rows()
+}
+
+func (t *weightTask) cut(lo, tile int64) int64 { return t.rowReader.cut(lo, tile, t.row) }
+func (t *weightTask) whole() int64             { return t.hold }
+func (t *weightTask) name() string             { return t.w.Name }
+func (t *weightTask) first() int32             { return t.out }
+func (t *weightTask) special() bool            { return t.over.Load()|t.nan.Load()|t.inf.Load() != 0 }
+
+func (t *weightTask) run(w *worker, lo, hi int64) error {
+	dst, err := w.output(&w.s.p.Outs[t.out], lo*t.row, (hi-lo)*t.row)
+	if err != nil {
+		return err
+	}
+	if err := t.read(w, lo, hi); err != nil {
+		return err
+	}
+	step := max(1, scratch/t.w.Cols())
+	for at := lo; at < hi; at += step {
+		end := min(at+step, hi)
+		piece := dst[(at-lo)*t.row : (end-lo)*t.row]
+		if err := t.decode(w, piece, t.to, at, end); err != nil {
+			return err
+		}
+		if hasSpecial(piece, t.to) {
+			if err := t.count(w, at, end); err != nil {
+				return err
+			}
+		}
+	}
+	return w.write(t.out, lo*t.row, dst)
+}

@@ -1,0 +1,127 @@
+package convert
+
+import (
+	"io"
+
+	"github.com/anamnesis-go/anamnesis/internal/tiles"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// scratch is how many numbers are decoded at once, so that they are still in
+// the second level's cache when they are rounded.
+const scratch = 64 << 10
+
+// workerBytes is what a worker holds.
+func workerBytes(tile int64) int64 { return 2*(tile+tiles.Slack) + 4*scratch }
+
+// A worker has the buffers of one goroutine.
+type worker struct {
+	s       *stream
+	in, out buffer
+	tile    []float32
+	tileEnd func()
+	parts   [][]byte      // of the range
+	spans   []tensor.Span // and where they begin
+	subs    [][]byte      // of a piece of the range
+}
+
+// newWorker takes the memory of a worker.
+func newWorker(s *stream) (*worker, error) {
+	w := &worker{s: s}
+	for _, buf := range [...]*buffer{&w.in, &w.out} {
+		if err := buf.grow(s.b, int(s.tile)); err != nil {
+			return nil, err
+		}
+	}
+	return w, w.numbers(scratch)
+}
+
+// numbers makes room for n numbers.
+func (w *worker) numbers(n int64) error {
+	if int64(len(w.tile)) >= n {
+		return nil
+	}
+	if w.tileEnd != nil {
+		w.tile = nil
+		w.tileEnd()
+	}
+	tile, err := limits.Make[float32](w.s.b, int(n))
+	if err != nil {
+		return err
+	}
+	w.tile, w.tileEnd = tile, func() { w.s.b.Drop(4 * n) }
+	return nil
+}
+
+// lists makes room for n parts.
+func (w *worker) lists(n int) (err error) {
+	if n <= len(w.parts) {
+		return nil
+	}
+	if w.parts, err = limits.Make[[]byte](w.s.b, n); err != nil {
+		return err
+	}
+	if w.subs, err = limits.Make[[]byte](w.s.b, n); err != nil {
+		return err
+	}
+	w.spans, err = limits.Make[tensor.Span](w.s.b, n)
+	return err
+}
+
+// output gives room for n bytes of an out, to be written at off.
+func (w *worker) output(o *Out, off int64, n int64) ([]byte, error) {
+	return w.out.at(w.s.b, o.off+off, n)
+}
+
+// write writes a range of an out, and sums it up if the sink asks for that.
+func (w *worker) write(out int32, off int64, p []byte) error {
+	o := &w.s.p.Outs[out]
+	if w.s.sums != nil {
+		if err := w.s.sums[out].add(w.s.b, off, p); err != nil {
+			return err
+		}
+	}
+	if err := writeFull(w.s.files[o.file], p, o.off+off); err != nil {
+		return err
+	}
+	w.s.p.done.Add(int64(len(p)))
+	return nil
+}
+
+// writeFull writes all of p.
+func writeFull(f io.WriterAt, p []byte, off int64) error {
+	n, err := f.WriteAt(p, off)
+	if err == nil && n != len(p) {
+		err = io.ErrShortWrite
+	}
+	return err
+}
+
+// A buffer is memory that is read into or written from.
+type buffer struct {
+	p    []byte
+	held int64
+}
+
+// grow makes room for n bytes at any place in a line.
+func (f *buffer) grow(b *limits.Budget, n int) error {
+	if n+tiles.Slack <= len(f.p) {
+		return nil
+	}
+	b.Drop(f.held)
+	f.p, f.held = nil, 0
+	if err := b.Alloc(int64(n) + tiles.Slack); err != nil {
+		return err
+	}
+	f.p, f.held = tiles.Bytes(n), int64(n)+tiles.Slack
+	return nil
+}
+
+// at gives n bytes that lie in their lines as the file's bytes at off.
+func (f *buffer) at(b *limits.Budget, off, n int64) ([]byte, error) {
+	if err := f.grow(b, int(n)); err != nil {
+		return nil, err
+	}
+	return tiles.Shift(f.p, off, int(n)), nil
+}

@@ -1,0 +1,75 @@
+package convert
+
+import (
+	"path/filepath"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+)
+
+// Write writes a plan of one file to a path. Until it is whole it has another
+// name in the same folder; then it is synced and renamed, so that whatever
+// happens the target is what it was or what it is to be. It replaces a file
+// only by force, and never one that the model is read from. On failure nothing
+// is left behind.
+func (p *Plan) Write(path string, force bool) (*Result, error) {
+	return p.write(machine{}, path, force)
+}
+
+func (p *Plan) write(sys system, path string, force bool) (r *Result, err error) {
+	if len(p.Files) != 1 {
+		return nil, refused(path, "the plan has %d files, which need a folder", len(p.Files))
+	}
+	if err := checkTarget(p.m, path, force); err != nil {
+		return nil, err
+	}
+	dir, temp := filepath.Dir(path), partialName(path)
+	if err := checkSpace(sys, dir, p.Size); err != nil {
+		return nil, err
+	}
+	f, err := sys.claim(temp)
+	if err != nil {
+		return nil, err
+	}
+	done := false
+	defer func() {
+		if !done {
+			sys.discard(f, temp)
+		}
+	}()
+	if err := f.reserve(p.Size); err != nil {
+		return nil, err
+	}
+	if r, err = p.Stream(f); err != nil {
+		return nil, err
+	}
+	if err := f.Sync(); err != nil {
+		return nil, err
+	}
+	if err := p.lastLook(); err != nil {
+		return nil, err
+	}
+	if err := sys.publish(f, temp, path, force); err != nil {
+		return nil, err
+	}
+	done = true
+	return r, sys.syncFolder(dir)
+}
+
+// lastLook is what must still hold when everything is written.
+func (p *Plan) lastLook() error {
+	if err := p.b.Err(); err != nil {
+		return err
+	}
+	return parser.Unchanged(p.m)
+}
+
+// checkSpace refuses what the disk has no room for, before anything is written.
+func checkSpace(sys system, dir string, size int64) error {
+	if free, known := sys.free(dir); known && free < size {
+		return wire.At("convert", "folder "+wire.Quote(dir), wire.NoOffset,
+			wire.ErrInternal.With("no room: %s are needed, %s are free", limits.FormatSize(size), limits.FormatSize(free)))
+	}
+	return nil
+}

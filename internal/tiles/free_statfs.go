@@ -1,0 +1,19 @@
+//go:build linux || darwin || freebsd
+
+package tiles
+
+import "golang.org/x/sys/unix"
+
+// Free is how many bytes a folder's file system has left for this user; false
+// where that cannot be known.
+func Free(dir string) (int64, bool) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, false
+	}
+	n := uint64(st.Bavail) * uint64(st.Bsize)
+	if st.Bsize <= 0 || n/uint64(st.Bsize) != uint64(st.Bavail) || n > 1<<62 {
+		return 1 << 62, true
+	}
+	return int64(n), true
+}

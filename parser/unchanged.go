@@ -1,0 +1,56 @@
+package parser
+
+import (
+	"io/fs"
+	"os"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// Reads reports whether a file, under whatever name, is one that a model from
+// [Open] or a [Source] is read from.
+func Reads(m tensor.Model, file fs.FileInfo) bool {
+	found := false
+	eachOpen(m, func(o *opened, now fs.FileInfo, err error) {
+		found = found || err == nil && os.SameFile(now, file)
+	})
+	return found
+}
+
+// Unchanged fails if a file of a model from [Open] or a [Source] has another
+// size or another time of modification than when it was opened: what was read
+// of it may be of two versions.
+func Unchanged(m tensor.Model) error {
+	var failed error
+	eachOpen(m, func(o *opened, now fs.FileInfo, err error) {
+		switch {
+		case failed != nil:
+		case err != nil:
+			failed = err
+		case now.Size() < o.was.Size():
+			failed = wire.ErrTruncated.With("file %s shrank from %d to %d bytes while it was read", wire.Quote(now.Name()), o.was.Size(), now.Size())
+		case now.Size() != o.was.Size() || !now.ModTime().Equal(o.was.ModTime()):
+			failed = wire.ErrMismatch.With("file %s was changed while it was read", wire.Quote(now.Name()))
+		}
+	})
+	return wire.At(detection, "", wire.NoOffset, failed)
+}
+
+// eachOpen looks at every file of a model that is open.
+func eachOpen(m tensor.Model, look func(o *opened, now fs.FileInfo, err error)) {
+	p, ok := m.(tensor.Placer)
+	if !ok {
+		return
+	}
+	d, ok := p.Placed().(*folder)
+	if !ok {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for o := range d.open {
+		now, err := o.File.Stat()
+		look(o, now, err)
+	}
+}
