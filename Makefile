@@ -99,7 +99,7 @@ GOLDEN = corpus/valid/gguf corpus/valid/npy corpus/valid/npz corpus/valid/safete
 golden: ## needs Python with crosscheck/requirements.txt: make golden PYTHON=.venv/bin/python
 	@for d in $(GOLDEN); do echo "$$d"; $(PYTHON) $$d/generate.py || exit 1; done
 	$(PYTHON) testdata/quant/floats.py
-	$(PYTHON) quant/_gen/iq_tables.py > quant/iq_tables.go
+	$(PYTHON) asm/_gen/iq_tables.py > asm/iq_tables.go
 	git status --short
 
 crosscheck: ## needs Python with crosscheck/requirements.txt

@@ -234,7 +234,7 @@ func TestSchemasAgree(t *testing.T) {
 // The checker of this test refuses what it must.
 func TestTheSchemaCheckIsClosed(t *testing.T) {
 	s := loadSchema(t, "version")
-	good := `{"schema":"amn.version/1","version":"v1","commit":"","modified":false,"go":"go1.26","platform":"linux/amd64"}`
+	good := `{"schema":"amn.version/1","version":"v1","commit":"","modified":false,"go":"go1.26","platform":"linux/amd64","kernels":"generic"}`
 	if wrong := s.check(s, "", object(t, good)); len(wrong) > 0 {
 		t.Fatal(wrong)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	"github.com/anamnesis-go/anamnesis/asm"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
@@ -124,6 +125,9 @@ func (s *session) command(ctx context.Context, args []string) error {
 		return usageError(err)
 	}
 	if err := s.resolve(&a.globals); err != nil {
+		return usage{err.Error()}
+	}
+	if _, err := asm.Forced(); err != nil {
 		return usage{err.Error()}
 	}
 	parsed.BindTo(ctx, (*context.Context)(nil))

@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/anamnesis-go/anamnesis/asm"
 )
 
 // versionCmd prints the version.
 type versionCmd struct{}
 
 func (versionCmd) examples() []example {
-	return []example{{"amn version", "Version, commit, Go and platform."}}
+	return []example{{"amn version", "Version, commit, Go, platform and the level of the kernels."}}
 }
 
 // build is what the binary knows of itself.
@@ -50,6 +52,7 @@ func (versionCmd) Run(s *session) error {
 			o.field("modified", b.modified)
 			o.field("go", runtime.Version())
 			o.field("platform", platform)
+			o.field("kernels", asm.Best().Level().String())
 		})
 		return s.out.WriteByte('\n')
 	}
@@ -62,5 +65,6 @@ func (versionCmd) Run(s *session) error {
 		s.fact("", "Commit", b.commit[:min(12, len(b.commit))]+state)
 	}
 	s.fact("", "Built with", fmt.Sprintf("%s for %s", runtime.Version(), platform))
+	s.fact("", "Kernels", asm.Best().Level().String())
 	return nil
 }

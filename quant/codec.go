@@ -3,6 +3,7 @@ package quant
 import (
 	"encoding/binary"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -14,50 +15,73 @@ type Codec struct {
 	// product rounded by itself, as the reference does it. It allocates nothing
 	// and is safe for concurrent use.
 	Decode func(dst []float32, src []byte)
+	// kernel does the same, rounded to a type. Nil where no table has one.
+	kernel func(o *asm.Ops, to asm.Type, dst, src []byte)
 }
 
-// One row per type; the functions stand in files of the types' names.
+// Write decodes whole blocks to the target's type by the kernels of this
+// machine.
+func (c Codec) Write(dst []byte, to Target, src []byte, tile []float32) {
+	c.write(asm.Best(), dst, to, src, tile)
+}
+
+func (c Codec) write(o *asm.Ops, dst []byte, to Target, src []byte, tile []float32) {
+	if c.kernel != nil {
+		c.kernel(o, targets[to].kind, dst, src)
+		return
+	}
+	tile = tile[:len(dst)/to.Size()]
+	c.Decode(tile, src)
+	o.Put(targets[to].kind, dst, tile)
+}
+
+// blocks is the row of a type of blocks.
+func blocks(t tensor.DType, k asm.Kind) Codec {
+	return Codec{t, k.Decode, func(o *asm.Ops, to asm.Type, dst, src []byte) { o.Blocks(k, to, dst, src) }}
+}
+
+// One row per type.
 var codecs = [...]Codec{
-	{tensor.F32, decodeF32},
-	{tensor.F16, decodeF16},
-	{tensor.BF16, decodeBF16},
-	{tensor.I8, decodeI8},
-	{tensor.U8, decodeU8},
-	{tensor.F8E4M3, decodeF8E4M3},
-	{tensor.F8E5M2, decodeF8E5M2},
-	{tensor.F8E4M3FNUZ, decodeF8E4M3FNUZ},
-	{tensor.F8E5M2FNUZ, decodeF8E5M2FNUZ},
-	{tensor.F8E8M0, decodeF8E8M0},
-	{tensor.F6E2M3, decodeF6E2M3},
-	{tensor.F6E3M2, decodeF6E3M2},
-	{tensor.F4, decodeF4},
-	{tensor.Q4_0, decodeQ4_0},
-	{tensor.Q4_1, decodeQ4_1},
-	{tensor.Q5_0, decodeQ5_0},
-	{tensor.Q5_1, decodeQ5_1},
-	{tensor.Q8_0, decodeQ8_0},
-	{tensor.Q8_1, decodeQ8_1},
-	{tensor.Q2_K, decodeQ2_K},
-	{tensor.Q3_K, decodeQ3_K},
-	{tensor.Q4_K, decodeQ4_K},
-	{tensor.Q5_K, decodeQ5_K},
-	{tensor.Q6_K, decodeQ6_K},
-	{tensor.Q8_K, decodeQ8_K},
-	{tensor.IQ1_S, decodeIQ1_S},
-	{tensor.IQ1_M, decodeIQ1_M},
-	{tensor.IQ2_XXS, decodeIQ2_XXS},
-	{tensor.IQ2_XS, decodeIQ2_XS},
-	{tensor.IQ2_S, decodeIQ2_S},
-	{tensor.IQ3_XXS, decodeIQ3_XXS},
-	{tensor.IQ3_S, decodeIQ3_S},
-	{tensor.IQ4_NL, decodeIQ4_NL},
-	{tensor.IQ4_XS, decodeIQ4_XS},
-	{tensor.TQ1_0, decodeTQ1_0},
-	{tensor.TQ2_0, decodeTQ2_0},
-	{tensor.MXFP4, decodeMXFP4},
-	{tensor.NVFP4, decodeNVFP4},
-	{tensor.Q1_0, decodeQ1_0},
-	{tensor.Q2_0, decodeQ2_0},
+	{tensor.F32, decodeF32, nil},
+	{tensor.F16, decodeF16, nil},
+	{tensor.BF16, decodeBF16, nil},
+	{tensor.I8, decodeI8, nil},
+	{tensor.U8, decodeU8, nil},
+	{tensor.F8E4M3, asm.E4M3.Decode, nil},
+	{tensor.F8E5M2, asm.E5M2.Decode, nil},
+	{tensor.F8E4M3FNUZ, asm.E4M3FNUZ.Decode, nil},
+	{tensor.F8E5M2FNUZ, asm.E5M2FNUZ.Decode, nil},
+	{tensor.F8E8M0, decodeF8E8M0, nil},
+	{tensor.F6E2M3, decodeF6E2M3, nil},
+	{tensor.F6E3M2, decodeF6E3M2, nil},
+	{tensor.F4, decodeF4, nil},
+	blocks(tensor.Q4_0, asm.Q4_0),
+	blocks(tensor.Q4_1, asm.Q4_1),
+	blocks(tensor.Q5_0, asm.Q5_0),
+	blocks(tensor.Q5_1, asm.Q5_1),
+	blocks(tensor.Q8_0, asm.Q8_0),
+	blocks(tensor.Q8_1, asm.Q8_1),
+	blocks(tensor.Q2_K, asm.Q2_K),
+	blocks(tensor.Q3_K, asm.Q3_K),
+	blocks(tensor.Q4_K, asm.Q4_K),
+	blocks(tensor.Q5_K, asm.Q5_K),
+	blocks(tensor.Q6_K, asm.Q6_K),
+	blocks(tensor.Q8_K, asm.Q8_K),
+	blocks(tensor.IQ1_S, asm.IQ1_S),
+	blocks(tensor.IQ1_M, asm.IQ1_M),
+	blocks(tensor.IQ2_XXS, asm.IQ2_XXS),
+	blocks(tensor.IQ2_XS, asm.IQ2_XS),
+	blocks(tensor.IQ2_S, asm.IQ2_S),
+	blocks(tensor.IQ3_XXS, asm.IQ3_XXS),
+	blocks(tensor.IQ3_S, asm.IQ3_S),
+	blocks(tensor.IQ4_NL, asm.IQ4_NL),
+	blocks(tensor.IQ4_XS, asm.IQ4_XS),
+	blocks(tensor.TQ1_0, asm.TQ1_0),
+	blocks(tensor.TQ2_0, asm.TQ2_0),
+	blocks(tensor.MXFP4, asm.MXFP4),
+	blocks(tensor.NVFP4, asm.NVFP4),
+	blocks(tensor.Q1_0, asm.Q1_0),
+	blocks(tensor.Q2_0, asm.Q2_0),
 }
 
 // Codecs lists every type that can be decoded by itself.
@@ -73,8 +97,8 @@ func CodecOf(t tensor.DType) (Codec, bool) {
 	return Codec{}, false
 }
 
-// blocks calls decode for each block of n elements in size bytes.
-func blocks(dst []float32, src []byte, n, size int, decode func(y []float32, x []byte)) {
+// groups calls decode for each group of n codes in size bytes.
+func groups(dst []float32, src []byte, n, size int, decode func(y []float32, x []byte)) {
 	for len(src) >= size {
 		decode(dst[:n:n], src[:size:size])
 		dst, src = dst[n:], src[size:]
@@ -85,4 +109,4 @@ func u16(p []byte) uint16 { return binary.LittleEndian.Uint16(p) }
 func u32(p []byte) uint32 { return binary.LittleEndian.Uint32(p) }
 
 // half reads a float16.
-func half(p []byte) float32 { return halfToFloat(u16(p)) }
+func half(p []byte) float32 { return asm.HalfToFloat(u16(p)) }

@@ -1,5 +1,7 @@
 package quant
 
+import "github.com/anamnesis-go/anamnesis/asm"
+
 // rowOf is rows of n elements that a codec decodes.
 func rowOf(n, elems, bytes int64, decode func([]float32, []byte)) codes {
 	c := plainRows(n/elems*bytes, decode)
@@ -17,7 +19,7 @@ func fp4Row(cols int64) codes {
 	c.cut = func(dst []float32, row []byte, col int64) {
 		for i := range dst {
 			at := col + int64(i)
-			dst[i] = e2m1[row[at/2]>>(at%2*4)&15]
+			dst[i] = asm.E2M1.Value(row[at/2] >> (at % 2 * 4) & 15)
 		}
 	}
 	return c
@@ -28,7 +30,7 @@ func fp4PlusRow(cols int64) codes {
 	cut := func(dst []float32, row []byte, col int64) {
 		for i := range dst {
 			at := col + int64(i)
-			dst[i] = fp4Doubled[row[at/2]>>(at%2*4)&15] * 0.5
+			dst[i] = asm.E2M1.Value(row[at/2]>>(at%2*4)&15) + 0 // -0 + 0 is 0
 		}
 	}
 	return cutRows(cols/2, cut)

@@ -3,6 +3,7 @@ package quant
 import (
 	"math"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -27,9 +28,9 @@ type number func(p []byte, i int64) float32
 var numbers = map[tensor.DType]number{
 	tensor.F32:    func(p []byte, i int64) float32 { return math.Float32frombits(u32(p[4*i:])) },
 	tensor.F16:    func(p []byte, i int64) float32 { return half(p[2*i:]) },
-	tensor.BF16:   func(p []byte, i int64) float32 { return bfloatToFloat(u16(p[2*i:])) },
+	tensor.BF16:   func(p []byte, i int64) float32 { return asm.BfloatToFloat(u16(p[2*i:])) },
 	tensor.F8E8M0: func(p []byte, i int64) float32 { return e8m0(p[i]) },
-	tensor.F8E4M3: func(p []byte, i int64) float32 { return e4m3[p[i]] },
+	tensor.F8E4M3: func(p []byte, i int64) float32 { return asm.E4M3.Value(p[i]) },
 	tensor.I8:     func(p []byte, i int64) float32 { return float32(int8(p[i])) },
 	tensor.U8:     func(p []byte, i int64) float32 { return float32(p[i]) },
 }
@@ -53,6 +54,8 @@ type codes struct {
 	// cut unpacks the columns from c on of a stored row of one row: what a
 	// transposed reading takes. Not all codes can be cut anywhere: it may be nil.
 	cut func(dst []float32, row []byte, c int64)
+	// kernel decodes whole rows, where the codes are numbers by themselves.
+	kernel func(o *asm.Ops, to asm.Type, dst, src []byte)
 }
 
 // plainRows is one stored row per row.

@@ -7,6 +7,7 @@ import (
 	"path"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/fixtures"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -44,6 +45,22 @@ var sliceScales = []tensor.DType{tensor.F32, tensor.BF16, tensor.F16}
 // bytes that it asks for, and compares.
 func decodesTo(t *testing.T, f form, parts [][]byte, rows, cols int64, want []byte) {
 	t.Helper()
+	for _, o := range everyLevel() {
+		decodesToBy(t, o, f, parts, rows, cols, want)
+	}
+}
+
+// everyLevel is the tables of all levels that this machine has.
+func everyLevel() (out []*asm.Ops) {
+	for _, l := range asm.Machine() {
+		o := asm.For(asm.Features(0).With(l))
+		out = append(out, &o)
+	}
+	return out
+}
+
+func decodesToBy(t *testing.T, o *asm.Ops, f form, parts [][]byte, rows, cols int64, want []byte) {
+	t.Helper()
 	for _, step := range []int64{rows, 7, 1} {
 		got := make([]byte, 2*rows*cols)
 		for lo := int64(0); lo < rows; lo += step {
@@ -54,11 +71,10 @@ func decodesTo(t *testing.T, f form, parts [][]byte, rows, cols int64, want []by
 				need[p] = part[span.Off:span.End():span.End()]
 			}
 			tile := make([]float32, (hi-lo)*cols)
-			f.decode(tile, need, lo, hi)
-			BF16.Put(got[2*lo*cols:], tile)
+			decodeForm(o, f, got[2*lo*cols:2*hi*cols], BF16, need, lo, hi, tile)
 		}
 		if !bytes.Equal(want, got) {
-			t.Fatalf("differs in steps of %d rows", step)
+			t.Fatalf("%v differs in steps of %d rows", o.Level(), step)
 		}
 	}
 }
@@ -83,7 +99,7 @@ func TestRealFP8Slices(t *testing.T) {
 			dtype := sliceScales[s.head[1]]
 			g, _ := dtype.Geometry()
 			f := &scaled{
-				cols: cols, codes: plainRows(cols, decodeF8E4M3),
+				cols: cols, codes: plainRows(cols, asm.E4M3.Decode),
 				scales: grid{matrixRows: rows, blockRows: blocks[0], blockCols: blocks[1], cols: ceilDiv(cols, blocks[1]),
 					size: int64(g.Bytes), read: numbers[dtype]},
 			}

@@ -33,6 +33,9 @@ func TestBlocksDecodeAsTheReferenceDoes(t *testing.T) {
 			got := make([]float32, len(want))
 			codec.Decode(got, raw)
 			sameBits(t, want, got)
+			written := make([]byte, 4*len(want))
+			codec.Write(written, quant.F32, raw, got)
+			sameBits(t, want, floats(written))
 		})
 	}
 }

@@ -1,6 +1,10 @@
 package quant
 
-import "math"
+import (
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/asm"
+)
 
 func decodeF32(dst []float32, src []byte) {
 	for i := range len(src) / 4 {
@@ -16,7 +20,7 @@ func decodeF16(dst []float32, src []byte) {
 
 func decodeBF16(dst []float32, src []byte) {
 	for i := range len(src) / 2 {
-		dst[i] = bfloatToFloat(u16(src[2*i:]))
+		dst[i] = asm.BfloatToFloat(u16(src[2*i:]))
 	}
 }
 

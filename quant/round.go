@@ -1,10 +1,9 @@
 package quant
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -20,19 +19,18 @@ const (
 
 var targets = [...]struct {
 	dtype tensor.DType
-	size  int
-	put   func(dst []byte, src []float32)
+	kind  asm.Type
 }{
-	BF16: {tensor.BF16, 2, putBF16},
-	F16:  {tensor.F16, 2, putF16},
-	F32:  {tensor.F32, 4, putF32},
+	BF16: {tensor.BF16, asm.BF16},
+	F16:  {tensor.F16, asm.F16},
+	F32:  {tensor.F32, asm.F32},
 }
 
 // DType is the stored type of the target.
 func (t Target) DType() tensor.DType { return targets[t].dtype }
 
 // Size is the bytes of one number.
-func (t Target) Size() int { return targets[t].size }
+func (t Target) Size() int { return targets[t].kind.Size() }
 
 func (t Target) String() string { return targets[t].dtype.String() }
 
@@ -48,26 +46,6 @@ func ParseTarget(s string) (Target, error) {
 
 // Put writes src in the target's type, little-endian. A NaN of any payload is
 // written as the one quiet NaN of the type, so that every machine agrees.
-func (t Target) Put(dst []byte, src []float32) { targets[t].put(dst, src) }
-
-func putBF16(dst []byte, src []float32) {
-	for i, f := range src {
-		binary.LittleEndian.PutUint16(dst[2*i:], floatToBfloat(f))
-	}
-}
-
-func putF16(dst []byte, src []float32) {
-	for i, f := range src {
-		binary.LittleEndian.PutUint16(dst[2*i:], floatToHalf(f))
-	}
-}
-
-func putF32(dst []byte, src []float32) {
-	for i, f := range src {
-		b := math.Float32bits(f)
-		if f != f {
-			b = 0x7FC00000
-		}
-		binary.LittleEndian.PutUint32(dst[4*i:], b)
-	}
+func (t Target) Put(dst []byte, src []float32) {
+	asm.Best().Put(targets[t].kind, dst[:len(src)*t.Size()], src)
 }

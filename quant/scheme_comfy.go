@@ -3,6 +3,7 @@ package quant
 import (
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -105,7 +106,7 @@ func (s *set) comfyNVFP4(info *tensor.Info, stem string) (*Weight, error) {
 // highFirst reads E2M1 with the first code in the high nibble.
 func highFirst(dst []float32, src []byte) {
 	for i, c := range src {
-		dst[2*i], dst[2*i+1] = e2m1[c>>4], e2m1[c&15]
+		dst[2*i], dst[2*i+1] = asm.E2M1.Value(c>>4), asm.E2M1.Value(c&15)
 	}
 }
 

@@ -50,6 +50,7 @@ func bindBlocks(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, wire.ErrMismatch.With("rows of %d are no whole blocks of %d", cols, g.Elems)
 	}
 	f := &blockForm{cols: cols, codes: plainRows(int64(rowBytes), codec.Decode)}
+	f.codes.kernel = codec.kernel
 	w := &Weight{Name: info.Name, Shape: info.Shape, Layout: info.DType.String(), Parts: []tensor.Info{*info}, form: f}
 	if info.DType == tensor.NVFP4 {
 		return w, s.bindFactor(w, f)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -99,9 +100,9 @@ func turn(dst []byte, to Target, src []float32, rows, cols int64) {
 			at := int64(r)*cols + c
 			switch {
 			case to == BF16:
-				binary.LittleEndian.PutUint16(dst[2*at:], floatToBfloat(v))
+				binary.LittleEndian.PutUint16(dst[2*at:], asm.FloatToBfloat(v))
 			case to == F16:
-				binary.LittleEndian.PutUint16(dst[2*at:], floatToHalf(v))
+				binary.LittleEndian.PutUint16(dst[2*at:], asm.FloatToHalf(v))
 			case v != v:
 				binary.LittleEndian.PutUint32(dst[4*at:], 0x7FC00000)
 			default:

@@ -3,6 +3,7 @@ package quant
 import (
 	"io"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -69,13 +70,7 @@ func (w *Weight) Need(p int, lo, hi int64) tensor.Span { return w.form.need(p, l
 // part, the bytes that [Weight.Need] named; tile is scratch for that many
 // numbers. It allocates nothing.
 func (w *Weight) Decode(dst []byte, to Target, parts [][]byte, lo, hi int64, tile []float32) {
-	tile = tile[:(hi-lo)*w.cols]
-	if f, ok := w.form.(*turned); ok {
-		f.put(dst, to, parts, lo, hi, tile)
-		return
-	}
-	w.form.decode(tile, parts, lo, hi)
-	to.Put(dst, tile)
+	w.decode(asm.Best(), dst, to, parts, lo, hi, tile)
 }
 
 // Numbers writes the rows [lo, hi) in full precision; all else is as of

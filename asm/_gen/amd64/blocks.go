@@ -1,0 +1,350 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// A layout is one block type: how many elements and bytes a block has, what
+// must be set before the loop, and what is done for each block.
+type layout struct {
+	name  string
+	elems int
+	bytes int
+	plain bool // affine: rounding must not turn signs
+	set   func(*kernel)
+	block func(*kernel)
+}
+
+func blockKernels() {
+	for _, l := range layouts() {
+		for _, wide := range []bool{false, true} {
+			blockKernel(l, wide)
+		}
+	}
+}
+
+func layouts() []layout {
+	return []layout{
+		bytesLayout("q8_0", 32, 34, 2, half),
+		bytesLayout("q8_1", 32, 36, 4, half),
+		bytesLayout("q8_K", 256, 292, 4, single),
+		{"q4_0", 32, 18, false, setNibbles, nibbleBlock(2, func(k *kernel) VecVirtual { return k.half(0) }, minus8)},
+		{"q4_1", 32, 20, true, setNibblesPlain, q4_1},
+		{"q5_0", 32, 22, false, setBits, q5_0},
+		{"q5_1", 32, 24, true, setBitsPlain, q5_1},
+		{"q2_K", 256, 84, true, setPlain, q2K},
+		{"q3_K", 256, 110, false, nil, q3K},
+		{"q4_K", 256, 144, true, setPlain, q45K(false)},
+		{"q5_K", 256, 176, true, setPlain, q45K(true)},
+		{"q6_K", 256, 210, false, nil, q6K},
+		{"iq4_NL", 32, 18, false, setNibbles, nibbleBlock(2, func(k *kernel) VecVirtual { return k.half(0) }, book(iq4Values))},
+		{"iq4_XS", 256, 136, false, setNibbles, iq4XS},
+		{"mxfp4", 32, 17, false, setNibbles, nibbleBlock(1, func(k *kernel) VecVirtual { return k.listed("mxfp4Scales", 0) }, book(fp4Values))},
+		{"nvfp4", 64, 36, false, setNibbles, nvfp4},
+		{"tq1_0", 256, 54, false, nil, tq1},
+		{"tq2_0", 256, 66, false, nil, tq2},
+		{"q1_0", 128, 18, false, setBits, q1},
+		{"q2_0", 64, 18, false, nil, q2},
+		{"iq1_S", 256, 50, false, nil, iq1S},
+		{"iq1_M", 256, 56, false, nil, iq1M},
+		{"iq2_XXS", 256, 66, false, nil, iq2XXS},
+		{"iq2_XS", 256, 74, false, nil, iq2XS},
+		{"iq2_S", 256, 82, false, nil, iq2S},
+		{"iq3_XXS", 256, 98, false, nil, iq3XXS},
+		{"iq3_S", 256, 110, false, nil, iq3S},
+	}
+}
+
+func blockKernel(l layout, wide bool) {
+	name := l.name + "BF16AVX2"
+	if wide {
+		name = l.name + "F32AVX2"
+	}
+	TEXT(name, NOSPLIT, "func(dst *byte, src *byte, n int)")
+	Pragma("noescape")
+	Doc(name + " decodes n blocks.")
+	k := &kernel{wide: wide, shared: map[string]VecVirtual{}}
+	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+	n := Load(Param("n"), GP64())
+	k.begin(!l.plain)
+	if l.set != nil {
+		l.set(k)
+	}
+	Label("block")
+	l.block(k)
+	ADDQ(U32(l.bytes), k.src)
+	ADDQ(U32(l.elems*k.width()), k.dst)
+	DECQ(n)
+	JNZ(LabelRef("block"))
+	VZEROUPPER()
+	RET()
+}
+
+// half is the float16 at off in all lanes.
+func half(k *kernel, off int) VecVirtual { return k.half(off) }
+
+func (k *kernel) half(off int) VecVirtual {
+	x, y := XMM(), YMM()
+	VPBROADCASTW(k.from(off), x)
+	VCVTPH2PS(x, y)
+	return y
+}
+
+// single is the float32 at off in all lanes.
+func single(k *kernel, off int) VecVirtual {
+	y := YMM()
+	VBROADCASTSS(k.from(off), y)
+	return y
+}
+
+// listed is the float32 that a table of 256 has for the byte at off.
+func (k *kernel) listed(table string, off int) VecVirtual {
+	i, base, y := GP64(), GP64(), YMM()
+	MOVBQZX(k.from(off), i)
+	LEAQ(variable(table), base)
+	VBROADCASTSS(Mem{Base: base, Index: i, Scale: 4}, y)
+	return y
+}
+
+// bytesLayout is signed bytes under one scale per block.
+func bytesLayout(name string, elems, bytes, off int, scale func(*kernel, int) VecVirtual) layout {
+	return layout{name, elems, bytes, false, nil, func(k *kernel) {
+		d := scale(k, 0)
+		negated(d)
+		for at := 0; at < elems; at += 32 {
+			codes := YMM()
+			VPERMQ(Imm(quads), k.from(off+at), codes)
+			k.scaled(at, codes, d, d)
+		}
+	}}
+}
+
+// setNibbles keeps what nibbles needs.
+func setNibbles(k *kernel) {
+	k.declare("low", func(y VecVirtual) { VMOVDQU(bytes32(0x0F), y) })
+}
+
+func setPlain(k *kernel) {
+	if !k.wide {
+		k.declare("zero", func(y VecVirtual) { VPXOR(y, y, y) })
+	}
+	setNibbles(k)
+}
+
+func setNibblesPlain(k *kernel) { setPlain(k) }
+func setBitsPlain(k *kernel)    { setPlain(k) }
+func setBits(k *kernel)         { setNibbles(k) }
+
+// nibbles spreads 16 bytes: the low nibbles are elements 0-15, the high ones
+// 16-31.
+func (k *kernel) nibbles(off int) VecVirtual {
+	y := YMM()
+	VMOVDQU(k.from(off), y.AsX())
+	VPERMQ(Imm(0x50), y, y)
+	VPSRLVQ(qwords(0, 4), y, y)
+	VPAND(k.shared["low"], y, y)
+	return y
+}
+
+func minus8(y VecVirtual) { VPADDB(bytes32(0xF8), y, y) }
+
+// book looks codes up in 16 signed bytes.
+func book(values [16]int8) func(VecVirtual) {
+	var p []byte
+	for _, v := range values {
+		p = append(p, byte(v))
+	}
+	return func(y VecVirtual) {
+		t := load(bytes32(p...))
+		VPSHUFB(y, t, y)
+	}
+}
+
+var (
+	iq4Values = [16]int8{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
+	fp4Values = [16]int8{0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12}
+)
+
+// nibbleBlock is 32 nibbles at off under one scale.
+func nibbleBlock(off int, scale func(*kernel) VecVirtual, value func(VecVirtual)) func(*kernel) {
+	return func(k *kernel) {
+		d := scale(k)
+		negated(d)
+		codes := k.nibbles(off)
+		value(codes)
+		k.scaled(0, codes, d, d)
+	}
+}
+
+func q4_1(k *kernel) {
+	p := k.halves(0, 2)
+	k.affine(0, k.nibbles(4), p, p, true)
+}
+
+// halves is a scale and a minimum, both float16.
+func (k *kernel) halves(d, m int) pair {
+	p := pair{k.half(d), k.half(m)}
+	quieted(p.d)
+	quieted(p.m)
+	return p
+}
+
+// unset is FF for each element whose bit in the 32 at off is clear.
+func (k *kernel) unset(off int) VecVirtual {
+	y, bits := YMM(), load(bytes32(1, 2, 4, 8, 16, 32, 64, 128))
+	VPBROADCASTD(k.from(off), y)
+	VPSHUFB(data([]byte{0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3, 3, 3, 3}), y, y)
+	VPANDN(bits, y, y)
+	VPCMPEQB(bits, y, y)
+	return y
+}
+
+func q5_0(k *kernel) {
+	d := k.half(0)
+	negated(d)
+	codes, clear := k.nibbles(6), k.unset(2)
+	VPAND(bytes32(0xF0), clear, clear) // -16 where the high bit is clear
+	VPOR(clear, codes, codes)
+	k.scaled(0, codes, d, d)
+}
+
+func q5_1(k *kernel) {
+	p := k.halves(0, 2)
+	codes, clear := k.nibbles(8), k.unset(4)
+	VPANDN(bytes32(0x10), clear, clear)
+	VPOR(clear, codes, codes)
+	k.affine(0, codes, p, p, true)
+}
+
+func nvfp4(k *kernel) {
+	for s := 0; s < 4; s += 2 {
+		first, second := k.listed("nvfp4Scales", s), k.listed("nvfp4Scales", s+1)
+		negated(first)
+		negated(second)
+		codes := YMM()
+		VBROADCASTI128(k.from(4+8*s), codes)
+		VPSRLVQ(data(append(make([]byte, 16), 4, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0)), codes, codes)
+		VPAND(k.shared["low"], codes, codes)
+		book(fp4Values)(codes)
+		k.scaled(16*s, codes, first, second)
+	}
+}
+
+func q1(k *kernel) {
+	d := k.half(0)
+	negated(d)
+	for i := range 4 {
+		codes := k.unset(2 + 4*i)
+		VPOR(bytes32(1), codes, codes) // -1 where the bit is clear
+		k.scaled(32*i, codes, d, d)
+	}
+}
+
+func q2(k *kernel) {
+	d := k.half(0)
+	negated(d)
+	for i := range 2 {
+		y := YMM()
+		VPBROADCASTQ(k.from(2+8*i), y)
+		VPSHUFB(data([]byte{0, 0, 0, 0, 1, 1, 1, 1, 4, 4, 4, 4, 5, 5, 5, 5, 2, 2, 2, 2, 3, 3, 3, 3, 6, 6, 6, 6, 7, 7, 7, 7}), y, y)
+		low, high := YMM(), YMM()
+		VPAND(bytes32(0x01, 0x04, 0x10, 0x40), y, low)
+		VPCMPEQB(bytes32(0x01, 0x04, 0x10, 0x40), low, low)
+		VPAND(bytes32(0x02, 0x08, 0x20, 0x80), y, high)
+		VPCMPEQB(bytes32(0x02, 0x08, 0x20, 0x80), high, high)
+		codes := load(bytes32(0xFF))
+		VPSUBB(low, codes, codes)
+		VPSUBB(high, codes, codes)
+		VPSUBB(high, codes, codes)
+		k.scaled(32*i, codes, d, d)
+	}
+}
+
+// twoBits is run r of 32 two-bit codes, the layout of the K types.
+func (k *kernel) twoBits(off, r int) VecVirtual {
+	y := YMM()
+	VPERMQ(Imm(quads), k.from(off+r/4*32), y)
+	if r%4 > 0 {
+		VPSRLW(Imm(uint64(r%4*2)), y, y)
+	}
+	VPAND(bytes32(3), y, y)
+	return y
+}
+
+func tq2(k *kernel) {
+	d := k.half(64)
+	negated(d)
+	for r := range 8 {
+		codes := k.twoBits(0, r)
+		VPADDB(bytes32(0xFF), codes, codes)
+		k.scaled(32*r, codes, d, d)
+	}
+}
+
+// trit is the top base-3 digit of each byte, less one: bytes are fractions of
+// 3^5 in 256ths, so the digit is how often 256 goes into three times the byte.
+func trit(t VecVirtual) VecVirtual {
+	codes, turned, m := load(bytes32(0xFF)), YMM(), YMM()
+	VPXOR(bytes32(0x80), t, turned)
+	VPCMPGTB(bytes32(85^0x80), turned, m)
+	VPSUBB(m, codes, codes)
+	VPCMPGTB(bytes32(170^0x80), turned, m)
+	VPSUBB(m, codes, codes)
+	return codes
+}
+
+// tripled moves to the next digit.
+func tripled(t VecVirtual) {
+	twice := YMM()
+	VPADDB(t, t, twice)
+	VPADDB(twice, t, t)
+}
+
+func tq1(k *kernel) {
+	d := k.half(52)
+	negated(d)
+	t := YMM()
+	VPERMQ(Imm(quads), k.from(0), t)
+	for n := range 5 {
+		if n > 0 {
+			tripled(t)
+		}
+		k.scaled(32*n, trit(t), d, d)
+	}
+	// Sixteen bytes of five digits: two digits a run; with the last one go
+	// four bytes of four digits.
+	pairs := YMM()
+	VBROADCASTI128(k.from(32), pairs)
+	upper := YMM()
+	VPADDB(pairs, pairs, upper)
+	VPADDB(pairs, upper, upper)
+	VPBLENDD(Imm(0xF0), upper, pairs, pairs)
+	for n := range 2 {
+		if n > 0 {
+			for range 2 {
+				tripled(pairs)
+			}
+		}
+		codes := YMM()
+		VPERMQ(Imm(quads), pairs, codes)
+		k.scaled(160+32*n, trit(codes), d, d)
+	}
+	for range 2 {
+		tripled(pairs)
+	}
+	last := YMM()
+	VPBROADCASTD(k.from(48), last.AsX())
+	VPMOVZXBW(last.AsX(), last)
+	VPMULLW(words16(1, 1, 1, 1, 3, 3, 3, 3, 9, 9, 9, 9, 27, 27, 27, 27), last, last)
+	VPAND(words(0xFF), last, last)
+	other := YMM()
+	VEXTRACTI128(Imm(1), last, other.AsX())
+	VPACKUSWB(other.AsX(), last.AsX(), last.AsX())
+	VINSERTI128(Imm(1), last.AsX(), pairs, pairs)
+	VPERMQ(Imm(quads), pairs, pairs)
+	k.scaled(224, trit(pairs), d, d)
+}
+
+func words16(p ...uint16) Mem { return words(p...) }

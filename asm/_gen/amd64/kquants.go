@@ -1,0 +1,240 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// scales is memory for the scales of a block, one float32 each.
+type scales struct{ at Mem }
+
+func (k *kernel) scales(n int) scales { return scales{AllocLocal(4 * n)} }
+
+// keep stores eight scales.
+func (s scales) keep(i int, y VecVirtual) { VMOVUPS(y, s.at.Offset(4*i)) }
+
+// of is scale i in all lanes.
+func (s scales) of(i int) VecVirtual {
+	y := YMM()
+	VBROADCASTSS(s.at.Offset(4*i), y)
+	return y
+}
+
+// times is eight small integers in dwords, as floats, times d.
+func times(y, d VecVirtual) {
+	VCVTDQ2PS(y, y)
+	VMULPS(d, y, y)
+}
+
+func and32(r Register, mask uint32) { ANDL(U32(mask), r) }
+
+// sixBits unpacks the eight pairs of scale and minimum in 12 bytes.
+func (k *kernel) sixBits(off int) (d, m VecVirtual) {
+	out := [2]VecVirtual{}
+	low, both := GP32(), GP32()
+	for i := range 2 {
+		own, high := GP32(), GP32()
+		MOVL(k.from(off+4*i), own)
+		MOVL(own, high)
+		SHRL(Imm(2), high)
+		and32(high, 0x30303030)
+		MOVL(k.from(off+8), both)
+		if i == 1 {
+			SHRL(Imm(4), both)
+		}
+		and32(both, 0x0F0F0F0F)
+		ORL(both, high)
+		MOVL(own, low)
+		and32(low, 0x3F3F3F3F)
+		x := XMM()
+		VMOVD(low, x)
+		VPINSRD(Imm(1), high, x, x)
+		y := YMM()
+		VPMOVZXBD(x, y)
+		out[i] = y
+	}
+	return out[0], out[1]
+}
+
+func q45K(high bool) func(*kernel) {
+	return func(k *kernel) {
+		d, m := k.sixBits(4)
+		whole := k.halves(0, 2)
+		times(d, whole.d)
+		times(m, whole.m)
+		quieted(d)
+		quieted(m)
+		ds, ms := k.scales(8), k.scales(8)
+		ds.keep(0, d)
+		ms.keep(0, m)
+		at := 16
+		var fifth VecVirtual
+		if high {
+			at, fifth = 48, YMM()
+			VPERMQ(Imm(quads), k.from(16), fifth)
+		}
+		for i := range 8 {
+			codes := YMM()
+			VPERMQ(Imm(quads), k.from(at+i/2*32), codes)
+			if i%2 == 1 {
+				VPSRLW(Imm(4), codes, codes)
+			}
+			VPAND(k.shared["low"], codes, codes)
+			if high {
+				bit := YMM()
+				switch {
+				case i < 4:
+					VPSLLW(Imm(uint64(4-i)), fifth, bit)
+				case i == 4:
+					VMOVDQA(fifth, bit)
+				default:
+					VPSRLW(Imm(uint64(i-4)), fifth, bit)
+				}
+				VPAND(bytes32(0x10), bit, bit)
+				VPOR(bit, codes, codes)
+			}
+			p := pair{ds.of(i), ms.of(i)}
+			k.affine(32*i, codes, p, p, false)
+		}
+	}
+}
+
+func q2K(k *kernel) {
+	whole := k.halves(80, 82)
+	ds, ms := k.scales(16), k.scales(16)
+	x := XMM()
+	VMOVDQU(k.from(0), x)
+	for i, s := range [2]scales{ds, ms} {
+		part := XMM()
+		if i == 0 {
+			VMOVDQA(x, part)
+		} else {
+			VPSRLW(Imm(4), x, part)
+		}
+		VPAND(bytes32(0x0F), part, part)
+		for j := range 2 {
+			y := YMM()
+			VPMOVZXBD(part, y)
+			if j == 0 {
+				VPSRLDQ(Imm(8), part, part)
+			}
+			times(y, [2]VecVirtual{whole.d, whole.m}[i])
+			quieted(y)
+			s.keep(8*j, y)
+		}
+	}
+	for r := range 8 {
+		k.affine(32*r, k.twoBits(16, r), pair{ds.of(2 * r), ms.of(2 * r)}, pair{ds.of(2*r + 1), ms.of(2*r + 1)}, false)
+	}
+}
+
+// q3Scales unpacks sixteen 6-bit scales, less 32, times -d.
+func (k *kernel) q3Scales(off int, d VecVirtual) scales {
+	s := k.scales(16)
+	low, high, top := GP64(), GP64(), GP64()
+	MOVQ(k.from(off), low)
+	MOVL(k.from(off+8), top.As32())
+	MOVQ(top, high)
+	SHLQ(Imm(30), high) // the bits two higher, for the second four
+	ORQ(top, high)
+	mask := GP64()
+	for i := range 2 {
+		n, t := GP64(), GP64()
+		MOVQ(low, n)
+		MOVQ(high, t)
+		if i == 1 {
+			SHRQ(Imm(4), n)
+			SHRQ(Imm(4), t)
+		}
+		MOVQ(U64(0x0F0F0F0F0F0F0F0F), mask)
+		ANDQ(mask, n)
+		MOVQ(U64(0x0303030303030303), mask)
+		ANDQ(mask, t)
+		SHLQ(Imm(4), t)
+		ORQ(t, n)
+		x, y := XMM(), YMM()
+		VMOVQ(n, x)
+		VPMOVZXBD(x, y)
+		VPADDD(dwords(0xFFFFFFE0), y, y)
+		times(y, d)
+		negated(y)
+		s.keep(8*i, y)
+	}
+	return s
+}
+
+func q3K(k *kernel) {
+	s := k.q3Scales(96, k.half(108))
+	high := YMM()
+	VPERMQ(Imm(quads), k.from(0), high)
+	for r := range 8 {
+		codes, clear := k.twoBits(32, r), YMM()
+		VPANDN(bytes32(1<<r), high, clear)
+		VPCMPEQB(bytes32(1<<r), clear, clear)
+		VPAND(bytes32(0xFC), clear, clear) // -4 where the bit is clear
+		VPADDB(clear, codes, codes)
+		k.scaled(32*r, codes, s.of(2*r), s.of(2*r+1))
+	}
+}
+
+func q6K(k *kernel) {
+	d, s := k.half(208), k.scales(16)
+	for i := range 2 {
+		y := YMM()
+		VPMOVSXBD(k.from(192+8*i), y)
+		times(y, d)
+		negated(y)
+		s.keep(8*i, y)
+	}
+	for i := range 8 {
+		codes, high := YMM(), YMM()
+		VPERMQ(Imm(quads), k.from(i/4*64+i%2*32), codes)
+		if i%4 >= 2 {
+			VPSRLW(Imm(4), codes, codes)
+		}
+		VPAND(bytes32(0x0F), codes, codes)
+		VPERMQ(Imm(quads), k.from(128+i/4*32), high)
+		switch i % 4 {
+		case 0:
+			VPSLLW(Imm(4), high, high)
+		case 1:
+			VPSLLW(Imm(2), high, high)
+		case 3:
+			VPSRLW(Imm(2), high, high)
+		}
+		VPAND(bytes32(0x30), high, high)
+		VPOR(high, codes, codes)
+		VPADDB(bytes32(0xE0), codes, codes)
+		k.scaled(32*i, codes, s.of(2*i), s.of(2*i+1))
+	}
+}
+
+// spread puts fields of a register into the bytes of a mask's fields.
+func spread(src Register, mask uint64) VecVirtual {
+	m, r, x := GP64(), GP64(), XMM()
+	MOVQ(U64(mask), m)
+	PDEPQ(m, src, r)
+	VMOVQ(r, x)
+	return x
+}
+
+func iq4XS(k *kernel) {
+	d, s := k.half(0), k.scales(8)
+	low, high := GP64(), GP64()
+	MOVL(k.from(4), low.As32())
+	MOVWQZX(k.from(2), high)
+	sc, top, y := spread(low, 0x0F0F0F0F0F0F0F0F), spread(high, 0x3030303030303030), YMM()
+	VPOR(top, sc, sc)
+	VPMOVZXBD(sc, y)
+	VPADDD(dwords(0xFFFFFFE0), y, y)
+	times(y, d)
+	negated(y)
+	s.keep(0, y)
+	for i := range 8 {
+		codes := k.nibbles(8 + 16*i)
+		book(iq4Values)(codes)
+		of := s.of(i)
+		k.scaled(32*i, codes, of, of)
+	}
+}

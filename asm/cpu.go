@@ -1,0 +1,89 @@
+package asm
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A Level is a set of instructions that kernels are written for.
+type Level uint8
+
+// The levels, worst first. Each processor has Generic.
+const (
+	Generic Level = iota
+	AVX2          // with F16C, BMI1 and BMI2
+	AVX512        // F, BW, VL, DQ and VBMI
+	NEON
+	levels
+)
+
+var levelNames = [levels]string{"generic", "avx2", "avx512", "neon"}
+
+func (l Level) String() string { return levelNames[l] }
+
+// Features is a set of levels.
+type Features uint8
+
+// Has reports whether a level is in the set.
+func (f Features) Has(l Level) bool { return l == Generic || f>>l&1 == 1 }
+
+// With adds a level.
+func (f Features) With(l Level) Features { return f | 1<<l }
+
+// Levels lists every level that some processor has.
+func Levels() []Level { return []Level{Generic, AVX2, AVX512, NEON} }
+
+// Variable is the name of the variable that forces a level.
+const Variable = "AMN_CPU"
+
+// Forced reads the variable: the processor's features, or those of the level
+// that it names. An unknown level, or one that this processor or this build has
+// no kernels for, is an error.
+func Forced() (Features, error) {
+	name := os.Getenv(Variable)
+	if name == "" {
+		return features(), nil
+	}
+	at := slices.Index(levelNames[:], name)
+	switch {
+	case at < 0:
+		return 0, fmt.Errorf("%s=%s is none of %s", Variable, name, strings.Join(levelNames[:], ", "))
+	case !slices.Contains(Machine(), Level(at)):
+		return 0, fmt.Errorf("%s=%s: not on this processor, or not in this build", Variable, name)
+	}
+	var f Features
+	for l := range Levels() { // a level stands on those below it
+		if Level(l) <= Level(at) {
+			f = f.With(Level(l))
+		}
+	}
+	return f & features(), nil
+}
+
+// Best is the table of this machine, or of the level that the variable names.
+// Where the variable cannot be followed the scalar functions are used: the
+// command refuses to run then.
+func Best() *Ops { return best() }
+
+var best = sync.OnceValue(func() *Ops {
+	f, err := Forced()
+	if err != nil {
+		f = 0
+	}
+	o := For(f)
+	return &o
+})
+
+// Machine lists the levels that this machine and this build have.
+func Machine() []Level {
+	out := []Level{Generic}
+	for _, l := range Levels()[1:] {
+		if o := For(Features(0).With(l)); features().Has(l) && o.level == l {
+			out = append(out, l)
+		}
+	}
+	return out
+}

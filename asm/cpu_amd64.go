@@ -1,0 +1,14 @@
+//go:build !purego
+
+package asm
+
+import "github.com/klauspost/cpuid/v2"
+
+// features asks the processor; the system must keep the wide registers too,
+// which the package looks up.
+func features() (f Features) {
+	if cpuid.CPU.Supports(cpuid.AVX2, cpuid.F16C, cpuid.BMI1, cpuid.BMI2) {
+		f = f.With(AVX2)
+	}
+	return f
+}

@@ -1,0 +1,22 @@
+// Package asm is the arithmetic of decoding: for each block type and each way
+// in which codes meet their scales one scalar function, which is the
+// specification, and kernels for the processors that have vectors.
+//
+// [Ops] is the table of what one level has; [For] fills it, worst level first,
+// and what a level lacks the scalar function does. All levels give the same
+// bits. [Best] is the table of the machine that runs.
+//
+// Numbers are written little-endian and rounded once, to nearest and ties to
+// even. A NaN leaves every function as 7FC0, 7E00 or 7FC00000.
+//
+// # Bad input
+//
+// Kernels trust their callers with lengths, so no caller has one in hand: each
+// entry has one method of [Ops], which checks all lengths once per call and
+// panics with "internal error:" before anything is read or written.
+//
+// The kernels of amd64 are written by a program, _gen/amd64; the build tag
+// purego leaves them out.
+package asm
+
+//go:generate go -C _gen/amd64 run . -pkg asm -out ../../kernels_amd64.s -stubs ../../kernels_amd64.go

@@ -1,0 +1,67 @@
+package asm
+
+import "unsafe"
+
+// Ops is the table of one level: a kernel for each entry that the level has,
+// nil where the scalar function is used. Kernels take whole blocks and trust
+// their lengths; the methods check them.
+type Ops struct {
+	level  Level
+	blocks [2][Kinds]func(dst, src *byte, n int) // by F32 and BF16
+}
+
+// For fills the table from a set of features, worst level first. It asks
+// nothing of the machine.
+func For(f Features) (o Ops) {
+	o.arch(f)
+	return o
+}
+
+// Level is the best level that gave an entry.
+func (o *Ops) Level() Level { return o.level }
+
+// Blocks decodes blocks of one kind to numbers of a type.
+func (o *Ops) Blocks(k Kind, to Type, dst, src []byte) {
+	n := len(src) / k.Bytes()
+	want(n*k.Bytes() == len(src) && n*k.Elems()*to.Size() == len(dst), "blocks and numbers differ in count")
+	apart(dst, src)
+	if to == F16 {
+		o.viaFloats(dst, k.Elems(), func(tile []byte, at int) {
+			src := src[at/k.Elems()*k.Bytes():]
+			o.Blocks(k, F32, tile, src[:len(tile)/4/k.Elems()*k.Bytes()])
+		})
+		return
+	}
+	if kernel := o.blocks[to][k]; kernel == nil {
+		scalarBlocks(k, to, dst, src)
+	} else if n > 0 {
+		kernel(&dst[0], &src[0], n)
+	}
+}
+
+func scalarBlocks(k Kind, to Type, dst, src []byte) {
+	s := scratch()
+	defer s.free()
+	for len(src) > 0 {
+		k.Decode(s.floats[:k.Elems()], src[:k.Bytes()])
+		to.put(dst, s.floats[:k.Elems()])
+		dst, src = dst[k.Elems()*to.Size():], src[k.Bytes():]
+	}
+}
+
+// want panics where a caller of ours is wrong, before any pointer is used.
+func want(ok bool, bug string) {
+	if !ok {
+		panic("internal error: a kernel was called wrongly: " + bug)
+	}
+}
+
+// apart panics if two slices share memory: kernels read ahead of what they
+// write.
+func apart(a, b []byte) {
+	if len(a) == 0 || len(b) == 0 {
+		return
+	}
+	p, q := uintptr(unsafe.Pointer(&a[0])), uintptr(unsafe.Pointer(&b[0]))
+	want(p+uintptr(len(a)) <= q || q+uintptr(len(b)) <= p, "source and destination overlap")
+}

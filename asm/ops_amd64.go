@@ -1,0 +1,120 @@
+//go:build !purego
+
+package asm
+
+// arch overwrites what the levels of the set have, worst first.
+func (o *Ops) arch(f Features) {
+	if f.Has(AVX2) {
+		o.avx2()
+	}
+}
+
+func (o *Ops) avx2() {
+	o.level = AVX2
+	o.blocks = blocksAVX2
+}
+
+// The sign sets of the grid types as bytes of 1 and -1, by eight bits, and by
+// seven of which the eighth makes the number of minuses even; and the shifts of
+// the ternary grids in eighths.
+var (
+	signBytes     = signTable()
+	evenSignBytes = evenSignTable()
+	eighthBytes   = [2]uint64{0x0101010101010101, 0xFFFFFFFFFFFFFFFF}
+)
+
+func signTable() (t [256]uint64) {
+	for i := range t {
+		for j := range 8 {
+			b := uint64(1)
+			if i>>j&1 == 1 {
+				b = 0xFF
+			}
+			t[i] |= b << (8 * j)
+		}
+	}
+	return t
+}
+
+func evenSignTable() (t [128]uint64) {
+	all := signTable()
+	for i := range t {
+		t[i] = all[evenSigns(uint32(i))]
+	}
+	return t
+}
+
+// The scales of MXFP4 and NVFP4 by their byte.
+var (
+	mxfp4Scales = scaleTable(e8m0Half)
+	nvfp4Scales = scaleTable(ue4m3Half)
+)
+
+func scaleTable(of func(uint8) float32) (t [256]float32) {
+	for i := range t {
+		t[i] = of(uint8(i))
+	}
+	return t
+}
+
+// One row per kind: to float32, and to bfloat16.
+var blocksAVX2 = [2][Kinds]func(dst, src *byte, n int){
+	F32: {
+		Q4_0:    q4_0F32AVX2,
+		Q4_1:    q4_1F32AVX2,
+		Q5_0:    q5_0F32AVX2,
+		Q5_1:    q5_1F32AVX2,
+		Q8_0:    q8_0F32AVX2,
+		Q8_1:    q8_1F32AVX2,
+		Q2_K:    q2_KF32AVX2,
+		Q3_K:    q3_KF32AVX2,
+		Q4_K:    q4_KF32AVX2,
+		Q5_K:    q5_KF32AVX2,
+		Q6_K:    q6_KF32AVX2,
+		Q8_K:    q8_KF32AVX2,
+		IQ1_S:   iq1_SF32AVX2,
+		IQ1_M:   iq1_MF32AVX2,
+		IQ2_XXS: iq2_XXSF32AVX2,
+		IQ2_XS:  iq2_XSF32AVX2,
+		IQ2_S:   iq2_SF32AVX2,
+		IQ3_XXS: iq3_XXSF32AVX2,
+		IQ3_S:   iq3_SF32AVX2,
+		IQ4_NL:  iq4_NLF32AVX2,
+		IQ4_XS:  iq4_XSF32AVX2,
+		TQ1_0:   tq1_0F32AVX2,
+		TQ2_0:   tq2_0F32AVX2,
+		MXFP4:   mxfp4F32AVX2,
+		NVFP4:   nvfp4F32AVX2,
+		Q1_0:    q1_0F32AVX2,
+		Q2_0:    q2_0F32AVX2,
+	},
+	BF16: {
+		Q4_0:    q4_0BF16AVX2,
+		Q4_1:    q4_1BF16AVX2,
+		Q5_0:    q5_0BF16AVX2,
+		Q5_1:    q5_1BF16AVX2,
+		Q8_0:    q8_0BF16AVX2,
+		Q8_1:    q8_1BF16AVX2,
+		Q2_K:    q2_KBF16AVX2,
+		Q3_K:    q3_KBF16AVX2,
+		Q4_K:    q4_KBF16AVX2,
+		Q5_K:    q5_KBF16AVX2,
+		Q6_K:    q6_KBF16AVX2,
+		Q8_K:    q8_KBF16AVX2,
+		IQ1_S:   iq1_SBF16AVX2,
+		IQ1_M:   iq1_MBF16AVX2,
+		IQ2_XXS: iq2_XXSBF16AVX2,
+		IQ2_XS:  iq2_XSBF16AVX2,
+		IQ2_S:   iq2_SBF16AVX2,
+		IQ3_XXS: iq3_XXSBF16AVX2,
+		IQ3_S:   iq3_SBF16AVX2,
+		IQ4_NL:  iq4_NLBF16AVX2,
+		IQ4_XS:  iq4_XSBF16AVX2,
+		TQ1_0:   tq1_0BF16AVX2,
+		TQ2_0:   tq2_0BF16AVX2,
+		MXFP4:   mxfp4BF16AVX2,
+		NVFP4:   nvfp4BF16AVX2,
+		Q1_0:    q1_0BF16AVX2,
+		Q2_0:    q2_0BF16AVX2,
+	},
+}

@@ -1,0 +1,7 @@
+//go:build purego || !amd64
+
+package asm
+
+func features() Features { return 0 }
+
+func (o *Ops) arch(Features) {}

@@ -1,0 +1,183 @@
+package asm
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/internal/guard"
+)
+
+// tables gives the table of each level that this machine has, worst first, the
+// scalar one left out. MUST_HAVE names levels whose absence is a failure.
+func tables(t testing.TB) map[Level]*Ops {
+	t.Helper()
+	out := map[Level]*Ops{}
+	for _, l := range Machine()[1:] {
+		o := For(Features(0).With(l))
+		out[l] = &o
+	}
+	for name := range strings.SplitSeq(os.Getenv("MUST_HAVE"), ",") {
+		found := name == "" || name == "generic"
+		for l := range out {
+			found = found || l.String() == name
+		}
+		if !found {
+			t.Fatalf("MUST_HAVE names %s, which did not run", name)
+		}
+	}
+	return out
+}
+
+// A fill writes the bytes of a source. Uniform random bytes alone miss what
+// happens at the ends of the ranges.
+type fill struct {
+	name string
+	set  func(p []byte, rng *rand.ChaCha8)
+}
+
+func random(p []byte, rng *rand.ChaCha8) { rng.Read(p) }
+
+var fills = []fill{
+	{"random", random},
+	{"zeros", func(p []byte, _ *rand.ChaCha8) { clear(p) }},
+	{"ones", func(p []byte, _ *rand.ChaCha8) {
+		for i := range p {
+			p[i] = 0xFF
+		}
+	}},
+	{"ends of ranges", func(p []byte, rng *rand.ChaCha8) {
+		ends := []byte{0, 0xFF, 0x7F, 0x80, 0x7C, 0xFC, 0x03, 0x01, 0x3C}
+		for i := range p {
+			p[i] = ends[rng.Uint64()%uint64(len(ends))]
+		}
+	}},
+	{"one bit in eight", func(p []byte, rng *rand.ChaCha8) {
+		for i := range p {
+			p[i] = 1 << (rng.Uint64() % 8) & byte(rng.Uint64())
+		}
+	}},
+}
+
+// A call runs one entry of a table on a destination and sources.
+type call struct {
+	name string
+	run  func(o *Ops, dst, src []byte)
+}
+
+// same runs a call on the scalar table and on another, on memory that faults
+// behind (or before) the last byte, and compares every byte, those around the
+// destination too.
+func same(t *testing.T, o *Ops, c call, src []byte, size int) {
+	t.Helper()
+	scalar := For(0)
+	want := make([]byte, size)
+	c.run(&scalar, want, src)
+	for _, front := range []bool{false, true} {
+		in := guard.Memory(t, len(src), front)
+		copy(in, src)
+		out := guard.Memory(t, size, front)
+		c.run(o, out, in)
+		if !bytes.Equal(want, out) {
+			t.Fatalf("%s: %s", c.name, difference(want, out))
+		}
+	}
+	const edge = 67
+	in := make([]byte, len(src)+1)[1:]
+	copy(in, src)
+	out := bytes.Repeat([]byte{0xA5}, size+2*edge)
+	c.run(o, out[edge:edge+size:edge+size], in)
+	if !bytes.Equal(want, out[edge:edge+size]) {
+		t.Fatalf("%s, at an odd address: %s", c.name, difference(want, out[edge:]))
+	}
+	for i, b := range out {
+		if (i < edge || i >= edge+size) && b != 0xA5 {
+			t.Fatalf("%s: byte %d of the destination of %d is written", c.name, i-edge, size)
+		}
+	}
+}
+
+func difference(want, got []byte) string {
+	for i := range want {
+		if want[i] != got[i] {
+			lo := i &^ 3
+			return fmt.Sprintf("byte %d of %d is %#x, want %#x: %x, want %x", i, len(want), got[i], want[i],
+				got[lo:min(lo+8, len(got))], want[lo:min(lo+8, len(want))])
+		}
+	}
+	return "no difference"
+}
+
+var types = []Type{F32, BF16, F16}
+
+// Every kind of blocks, every type, numbers of blocks from none to nine.
+func TestBlocksAgreeWithTheScalarFunctions(t *testing.T) {
+	for level, o := range tables(t) {
+		for k := range Kinds {
+			for _, to := range types {
+				t.Run(fmt.Sprintf("%v/%v to %v", level, k, to), func(t *testing.T) {
+					rng := rand.NewChaCha8([32]byte{byte(k), byte(to)})
+					c := call{k.String(), func(o *Ops, dst, src []byte) { o.Blocks(k, to, dst, src) }}
+					for _, f := range fills {
+						for _, n := range []int{0, 1, 2, 3, 5, 9} {
+							src := make([]byte, n*k.Bytes())
+							f.set(src, rng)
+							c.name = k.String() + " of " + f.name
+							same(t, o, c, src, n*k.Elems()*to.Size())
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// Every float16 as the scale, and as the minimum, over codes of every value.
+func TestEveryScaleOfBlocksAgrees(t *testing.T) {
+	for level, o := range tables(t) {
+		for k := range Kinds {
+			t.Run(fmt.Sprintf("%v/%v", level, k), func(t *testing.T) {
+				rng := rand.NewChaCha8([32]byte{byte(k)})
+				const batch = 64
+				step := k.Elems() / 32 // the larger blocks make up for it
+				if testing.Short() || raced {
+					step = 37
+				}
+				src := make([]byte, batch*k.Bytes())
+				for first := 0; first < 1<<16; first += batch * step {
+					rng.Read(src)
+					for i := range batch {
+						block := src[i*k.Bytes():][:k.Bytes()]
+						for _, at := range halves[k] {
+							v := first + i
+							if at < 0 { // the other one keeps near, so that differences cancel
+								at, v = -at, v^int(rng.Uint64()&0x83)
+							}
+							block[at], block[at+1] = byte(v), byte(v>>8)
+						}
+					}
+					floats := make([]float32, batch*k.Elems())
+					k.Decode(floats, src)
+					for _, to := range types[:2] {
+						want, got := make([]byte, len(floats)*to.Size()), make([]byte, len(floats)*to.Size())
+						to.put(want, floats)
+						o.Blocks(k, to, got, src)
+						if !bytes.Equal(want, got) {
+							t.Fatalf("%v, scales from %#x: %s", to, first, difference(want, got))
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// halves is where the float16 of a block stand; the second with a minus.
+var halves = [Kinds][]int{
+	Q4_0: {0}, Q4_1: {0, -2}, Q5_0: {0}, Q5_1: {0, -2}, Q8_0: {0}, Q8_1: {0}, Q2_K: {80, -82}, Q3_K: {108},
+	Q4_K: {0, -2}, Q5_K: {0, -2}, Q6_K: {208}, IQ1_S: {0}, IQ2_XXS: {0}, IQ2_XS: {0}, IQ2_S: {0}, IQ3_XXS: {0},
+	IQ3_S: {0}, IQ4_NL: {0}, IQ4_XS: {0}, TQ1_0: {52}, TQ2_0: {64}, Q1_0: {0}, Q2_0: {0},
+}
