@@ -28,9 +28,11 @@ type Stdio struct {
 type app struct {
 	globals
 
-	Inspect inspectCmd `cmd:"" aliases:"info" help:"Say what a file is and sum it up."`
-	Parse   parseCmd   `cmd:"" help:"List every tensor of a file."`
-	Scan    scanCmd    `cmd:"" help:"Judge files: is it safe to load them, and what do they ask for?"`
+	Inspect  inspectCmd  `cmd:"" aliases:"info" help:"Say what a file is and sum it up."`
+	Parse    parseCmd    `cmd:"" help:"List every tensor of a file."`
+	Scan     scanCmd     `cmd:"" help:"Judge files: is it safe to load them, and what do they ask for?"`
+	Remember rememberCmd `cmd:"" aliases:"dequantize" help:"Recover the precision of a quantized model."`
+
 	Formats formatsCmd `cmd:"" help:"List the formats that are read, and what is refused by name."`
 	Limits  limitsCmd  `cmd:"" help:"Show the limits that a file is held to."`
 	Version versionCmd `cmd:"" help:"Print the version."`

@@ -3,11 +3,8 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -42,10 +39,8 @@ func (c *parseCmd) Run(ctx context.Context, s *session) error {
 	if c.Pickle {
 		return s.listPickles(ctx, c.Paths)
 	}
-	for _, g := range c.Tensor {
-		if _, err := path.Match(glob(string(g)), ""); err != nil {
-			return usage{fmt.Sprintf("--tensor: %q is no pattern", g)}
-		}
+	if err := globs(c.Tensor).check(); err != nil {
+		return err
 	}
 	return s.each(ctx, &c.fileArgs, reportOptions{usage: c.Usage}, func(r *report) error {
 		if c.asked() {
@@ -67,7 +62,7 @@ func (c *parseCmd) pick(r *report) iter.Seq[tensor.Info] {
 	}
 	var list []tensor.Info
 	for i := range all {
-		if c.matches(i.Name) {
+		if globs(c.Tensor).match(i.Name) {
 			list = append(list, i)
 		}
 	}
@@ -80,14 +75,4 @@ func (c *parseCmd) pick(r *report) iter.Seq[tensor.Info] {
 	picked := slices.Values(list)
 	r.sum(picked)
 	return picked
-}
-
-// glob lets the wildcards of path.Match match slashes too.
-func glob(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
-
-func (c *parseCmd) matches(name string) bool {
-	return len(c.Tensor) == 0 || slices.ContainsFunc(c.Tensor, func(g word) bool {
-		ok, _ := path.Match(glob(string(g)), glob(name))
-		return ok
-	})
 }

@@ -10,16 +10,23 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// planFlags decide how quantized weights are read.
+// planFlags decide how quantized weights are read, and what sizes are given for.
 type planFlags struct {
-	To        string  `help:"Type that decoded sizes are given for: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
+	To          string `help:"Type that decoded sizes are given for: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
+	schemeFlags `embed:""`
+}
+
+func (f *planFlags) options() *quant.Options { return f.schemeFlags.options(f.To) }
+
+// schemeFlags decide how quantized weights are read.
+type schemeFlags struct {
 	Scheme    string  `placeholder:"NAME" help:"Scheme to read a weight by where several could (amn formats lists them)."`
 	GPTQZeros string  `name:"gptq-zeros" enum:"v1,v2," default:"" placeholder:"v1|v2" help:"How GPTQ stores zero points, where the file does not say."`
 	BlockSize []int64 `placeholder:"ROWS,COLS" help:"Size of the blocks under an FP8 scale, where the file does not say."`
 }
 
 // Validate implements kong's check of flags.
-func (f *planFlags) Validate() error {
+func (f *schemeFlags) Validate() error {
 	schemes, _ := quant.Schemes()
 	known := func(s quant.Support) bool { return s.Name == f.Scheme }
 	if f.Scheme != "" && !slices.ContainsFunc(schemes, known) {
@@ -31,8 +38,9 @@ func (f *planFlags) Validate() error {
 	return nil
 }
 
-func (f *planFlags) options() *quant.Options {
-	target, err := quant.ParseTarget(f.To)
+// options reads the weights for a target that a flag allows.
+func (f *schemeFlags) options(to string) *quant.Options {
+	target, err := quant.ParseTarget(to)
 	if err != nil {
 		panic("internal error: " + err.Error()) // the flag allows the names alone
 	}
@@ -80,19 +88,7 @@ func (r *report) plan(b *limits.Budget, o quant.Options) {
 	if len(bound.Weights) == 0 {
 		return
 	}
-	at := map[[2]string]int{}
-	for _, w := range bound.Weights {
-		key := [2]string{w.Scheme, w.Layout}
-		k, ok := at[key]
-		if !ok {
-			k = len(p.schemes)
-			at[key] = k
-			p.schemes = append(p.schemes, schemeGroup{Scheme: w.Scheme, Layout: w.Layout})
-		}
-		p.schemes[k].add(w, o.Target)
-		p.total.add(w, o.Target)
-	}
-	slices.SortStableFunc(p.schemes, func(a, b schemeGroup) int { return -cmp.Compare(a.Stored, b.Stored) })
+	p.group(bound.Weights)
 	for _, i := range bound.Plain {
 		p.plain.add(&i)
 	}
@@ -100,6 +96,23 @@ func (r *report) plan(b *limits.Budget, o quant.Options) {
 		p.leftOut.add(&i)
 	}
 	r.planned = p
+}
+
+// group adds weights up by how they are stored, the largest group first.
+func (p *planned) group(weights []*quant.Weight) {
+	at := map[[2]string]int{}
+	for _, w := range weights {
+		key := [2]string{w.Scheme, w.Layout}
+		k, ok := at[key]
+		if !ok {
+			k = len(p.schemes)
+			at[key] = k
+			p.schemes = append(p.schemes, schemeGroup{Scheme: w.Scheme, Layout: w.Layout})
+		}
+		p.schemes[k].add(w, p.target)
+		p.total.add(w, p.target)
+	}
+	slices.SortStableFunc(p.schemes, func(a, b schemeGroup) int { return -cmp.Compare(a.Stored, b.Stored) })
 }
 
 // size is what a conversion writes: the decoded weights, and what passes through.
@@ -114,6 +127,17 @@ func (s *session) printPlan(p *planned) {
 		return
 	}
 	s.fact("", "Quantized", fmt.Sprintf("%s, %s", plural(p.total.Weights, "weight"), formatBytes(p.total.Stored)))
+	s.printSchemes(p)
+	s.fact("", "Passthrough", fmt.Sprintf("%s, %s", plural(p.plain.Tensors, "tensor"), formatBytes(p.plain.Bytes)))
+	if p.leftOut.Tensors > 0 {
+		s.fact("", "Left out", plural(p.leftOut.Tensors, "scale")+" that only a runtime needs")
+	}
+	s.fact("", "Decoded", fmt.Sprintf("%s (%v)", formatBytes(p.size()), p.target))
+	s.fact("", "Lethe took", fmt.Sprintf("~%s of precision", formatBytes(max(0, p.total.Decoded-p.total.Stored))))
+}
+
+// printSchemes lists how the weights are stored.
+func (s *session) printSchemes(p *planned) {
 	name, layout := 0, 0
 	for _, g := range p.schemes {
 		name, layout = max(name, len(g.Scheme)), max(layout, len(g.Layout))
@@ -121,12 +145,6 @@ func (s *session) printPlan(p *planned) {
 	for _, g := range p.schemes {
 		s.line("  %-*s  %-*s  %6s  %s", name, g.Scheme, layout, g.Layout, formatCount(g.Weights), padLeft(formatBytes(g.Stored), sizeWidth))
 	}
-	s.fact("", "Passthrough", fmt.Sprintf("%s, %s", plural(p.plain.Tensors, "tensor"), formatBytes(p.plain.Bytes)))
-	if p.leftOut.Tensors > 0 {
-		s.fact("", "Left out", plural(p.leftOut.Tensors, "scale")+" that only a runtime needs")
-	}
-	s.fact("", "Decoded", fmt.Sprintf("%s (%v)", formatBytes(p.size()), p.target))
-	s.fact("", "Lethe took", fmt.Sprintf("~%s of precision", formatBytes(max(0, p.total.Decoded-p.total.Stored))))
 }
 
 // jsonPlan writes the plan.
@@ -145,16 +163,21 @@ func jsonPlan(o *jsonObject, p *planned) {
 		o.number("decoded", p.size())
 		o.number("passthrough", p.plain.Tensors)
 		o.number("left_out", p.leftOut.Tensors)
-		o.list("schemes", func(add func(func(*jsonObject))) {
-			for _, g := range p.schemes {
-				add(func(o *jsonObject) {
-					o.field("scheme", g.Scheme)
-					o.field("layout", g.Layout)
-					o.number("weights", g.Weights)
-					o.number("stored", g.Stored)
-					o.number("decoded", g.Decoded)
-				})
-			}
-		})
+		jsonSchemes(o, p)
+	})
+}
+
+// jsonSchemes lists how the weights are stored.
+func jsonSchemes(o *jsonObject, p *planned) {
+	o.list("schemes", func(add func(func(*jsonObject))) {
+		for _, g := range p.schemes {
+			add(func(o *jsonObject) {
+				o.field("scheme", g.Scheme)
+				o.field("layout", g.Layout)
+				o.number("weights", g.Weights)
+				o.number("stored", g.Stored)
+				o.number("decoded", g.Decoded)
+			})
+		}
 	})
 }

@@ -39,5 +39,5 @@ func Example() {
 	fmt.Println(r.Bytes, "bytes")
 	// Output:
 	// 25 weights are decoded, 8 tensors copied
-	// 44008 bytes
+	// 43992 bytes
 }

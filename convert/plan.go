@@ -276,19 +276,6 @@ func (p *Plan) layout() error {
 	return nil
 }
 
-// meta is the metadata that is written.
-func (p *Plan) meta() (meta []Entry, err error) {
-	for k, v := range p.m.Meta() {
-		if meta, err = limits.Append(p.b, meta, Entry{k, v}); err != nil {
-			return nil, err
-		}
-	}
-	if p.o.Meta != nil {
-		return p.o.Meta(meta)
-	}
-	return meta, nil
-}
-
 // order sorts the tasks by where they write, so that files grow from their
 // beginning, and finds the largest that is needed whole.
 func (p *Plan) order() error {

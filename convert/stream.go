@@ -10,6 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/tiles"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
 )
 
 // DefaultTile is the bytes of output that a worker writes at once: below it the
@@ -63,6 +64,9 @@ func (p *Plan) Stream(files ...io.WriterAt) (*Result, error) {
 	defer b.Close()
 	s := &stream{p: p, b: b, files: files, tile: p.tile}
 	s.freed = sync.NewCond(&s.mu)
+	if err := s.verify(); err != nil {
+		return nil, err
+	}
 	if err := s.begin(); err != nil {
 		return nil, wire.At("convert", "", wire.NoOffset, err)
 	}
@@ -82,6 +86,15 @@ func (p *Plan) Stream(files ...io.WriterAt) (*Result, error) {
 		}
 	}
 	return r, nil
+}
+
+// verify reads the checksums of an archive, which no range is held to.
+func (s *stream) verify() error {
+	switch s.p.m.Format() {
+	case "npz", "pth":
+		return parser.Verify(s.b, s.p.m)
+	}
+	return nil
 }
 
 // begin takes the memory that tasks need whole, and writes what is known.

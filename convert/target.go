@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/tiles"
-	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -28,10 +27,6 @@ func partialName(path string) string {
 		base = base[:100] + hex.EncodeToString(h[:8])
 	}
 	return filepath.Join(dir, "."+base+partial)
-}
-
-func refused(path, format string, args ...any) error {
-	return wire.At("convert", "target "+wire.Quote(path), wire.NoOffset, wire.ErrUsage.With(format, args...))
 }
 
 // checkTarget refuses places where nothing is written.

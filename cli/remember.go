@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+)
+
+// rememberCmd writes a model in full precision.
+type rememberCmd struct {
+	writeFlags  `embed:""`
+	schemeFlags `embed:""`
+
+	To   string `help:"Type that weights are decoded to: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
+	Copy bool   `help:"Write a model in which nothing is quantized too."`
+}
+
+func (rememberCmd) Help() string {
+	return `Writes safetensors in which every quantized weight is decoded: bit for bit what the
+library that quantized it computes, rounded once. Other tensors are copied byte for byte.
+Memory does not grow with the model. The target appears when it is whole: whatever happens,
+it is what it was before or what it is to be.
+
+Checksums of archives are verified first. A GGUF file keeps its own names of tensors.`
+}
+
+func (rememberCmd) examples() []example {
+	return []example{
+		{"amn remember tiny.gguf", "Decode to BF16: writes tiny.safetensors."},
+		{"amn remember --to f32 -o full.safetensors tiny.gguf", "In full precision, under a name."},
+		{"amn remember --dry-run tiny.gguf", "What it would do."},
+		{"amn remember --tensor 'blk.0.*' -o block.safetensors tiny.gguf", "A part of the model."},
+		{"amn remember --force --json tiny.gguf", "Replace the output, for a program."},
+	}
+}
+
+// Validate implements kong's check of flags.
+func (c *rememberCmd) Validate() error {
+	if err := c.writeFlags.Validate(); err != nil {
+		return err
+	}
+	return c.schemeFlags.Validate()
+}
+
+// Run implements the command.
+func (c *rememberCmd) Run(ctx context.Context, s *session) error {
+	return s.convert(ctx, &conversion{
+		schema: "amn.remember/1",
+		verb:   "remembering",
+		flags:  &c.writeFlags,
+		opts:   convert.Options{Quant: *c.options(c.To)},
+		admit: func(w *written) error {
+			if w.model.Format() == safetensors.Format && len(w.plan.Weights) == 0 && !c.Copy {
+				return usage{"nothing in it is quantized, so there is nothing to remember; --copy writes it all the same"}
+			}
+			return nil
+		},
+		target: func(w *written) string {
+			if w.model.Format() == safetensors.Format {
+				return derived(w.path, "-"+c.To, ".safetensors")
+			}
+			return derived(w.path, "", ".safetensors")
+		},
+	})
+}

@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// writeFlags are those of commands that write a model.
+type writeFlags struct {
+	Path word `arg:"" name:"path" help:"A file, a model's folder, ollama:NAME, or - for standard input."`
+
+	Output  word   `short:"o" placeholder:"PATH" help:"What to write; by default a name beside the input."`
+	Force   bool   `short:"f" help:"Replace what is there."`
+	DryRun  bool   `help:"Say what would be written, and write nothing."`
+	Threads int    `placeholder:"N" help:"Most workers (all processors)."`
+	Memory  string `placeholder:"SIZE" help:"Most memory for buffers; fewer workers run where it is short."`
+
+	Tensor         []word `sep:"none" placeholder:"GLOB" help:"Write only tensors whose name matches: * any text, ? one character, [a-z] one of a range. May be given several times."`
+	KeepScales     bool   `help:"Write scales that only a runtime needs too: of activations and of the cache."`
+	FailOnOverflow bool   `help:"Fail if a finite number becomes infinite in the type that is written."`
+}
+
+// Validate implements kong's check of flags.
+func (f *writeFlags) Validate() error {
+	if f.Threads < 0 {
+		return errors.New("--threads: give a number of workers")
+	}
+	if _, err := f.memory(); err != nil {
+		return fmt.Errorf("--memory: %w", err)
+	}
+	return nil
+}
+
+func (f *writeFlags) memory() (int64, error) {
+	if f.Memory == "" {
+		return 0, nil
+	}
+	return limits.ParseSize(f.Memory)
+}
+
+// keep chooses tensors by the patterns.
+func (f *writeFlags) keep() func(string) bool {
+	if len(f.Tensor) == 0 {
+		return nil
+	}
+	return globs(f.Tensor).match
+}
+
+// A conversion is one run of a command that writes.
+type conversion struct {
+	schema string
+	verb   string // "remembering"
+	flags  *writeFlags
+	opts   convert.Options
+	// admit says why the plan is not to be carried out, or nil.
+	admit func(*written) error
+	// target derives the path that is written.
+	target func(*written) string
+
+	written
+}
+
+// A written is what is known of a conversion.
+type written struct {
+	path   string // of the source
+	model  tensor.Model
+	plan   *convert.Plan
+	target string
+	result *convert.Result
+	took   time.Duration
+	err    error
+}
+
+// convert runs a conversion and reports about it.
+func (s *session) convert(ctx context.Context, c *conversion) error {
+	if err := globs(c.flags.Tensor).check(); err != nil {
+		return err
+	}
+	c.path = string(c.flags.Path)
+	policy := s.policy
+	if policy.Timeout == 0 { // a large model takes as long as it takes
+		policy.Timeout = limits.NoTimeout
+	}
+	b := policy.Budget(ctx)
+	defer b.Close()
+	c.err = s.carryOut(ctx, b, c)
+	if c.model != nil {
+		defer c.model.Close()
+	}
+	if err, ok := errors.AsType[interrupted](c.err); ok {
+		return err
+	}
+	s.note(c.err)
+	if s.json {
+		if err := s.printWrittenJSON(c); err != nil {
+			return err
+		}
+	} else if c.err == nil && !s.quiet {
+		s.printWritten(c)
+	}
+	if c.err != nil {
+		s.complain(c.path, c.err)
+		return nil
+	}
+	return s.out.Flush()
+}
+
+// carryOut opens, plans and writes.
+func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion) error {
+	if err := s.openFor(ctx, b, &c.written); err != nil {
+		return err
+	}
+	c.opts.Threads, c.opts.Keep = c.flags.Threads, c.flags.keep()
+	c.opts.Memory, _ = c.flags.memory()
+	c.opts.Quant.KeepScales = c.flags.KeepScales
+	var err error
+	if c.plan, err = convert.NewPlan(b, c.model, c.opts); err != nil {
+		return err
+	}
+	if len(c.plan.Outs) == 0 && c.opts.Keep != nil {
+		return usage{"--tensor: no tensor has such a name"}
+	}
+	if err := c.admit(&c.written); err != nil {
+		return err
+	}
+	if c.written.target = string(c.flags.Output); c.written.target == "" {
+		c.written.target = c.target(&c.written)
+	}
+	if c.flags.DryRun {
+		return nil
+	}
+	return s.write(c)
+}
+
+// openFor opens the source, and verifies it if a policy was asked for.
+func (s *session) openFor(ctx context.Context, b *limits.Budget, w *written) error {
+	src := source{path: w.path, read: parser.Progress}
+	src.open = func(b *limits.Budget) (tensor.Model, error) { return parser.Open(w.path, b) }
+	if w.path == "-" {
+		src = s.stdin(ctx)
+	}
+	if src.err != nil {
+		return src.err
+	}
+	var err error
+	if w.model, err = src.open(b); err != nil || !s.gate {
+		return err
+	}
+	done := s.progress("verifying "+showPath(w.path), func() (int64, int64) { return src.read(w.model) })
+	defer done()
+	return parser.Verify(b, w.model)
+}
+
+// write carries the plan out.
+func (s *session) write(c *conversion) error {
+	began := time.Now()
+	done := s.progress(c.verb+" "+showPath(c.path), c.plan.Progress)
+	r, err := c.plan.Write(c.written.target, c.flags.Force)
+	done()
+	if err != nil {
+		return err
+	}
+	c.result, c.took = r, time.Since(began)
+	if c.flags.FailOnOverflow && r.Failed() {
+		return wire.ErrUnsupported.With("numbers pass the range of %v", c.opts.Quant.Target)
+	}
+	return nil
+}
+
+// derived is a name beside the source: its stem, a suffix and an extension. What
+// has no folder of its own, and models in stores, are written where the program
+// runs.
+func derived(path, suffix, ext string) string {
+	if path == "-" {
+		return "stdin" + suffix + ext
+	}
+	if name, ok := strings.CutPrefix(path, "ollama:"); ok {
+		name = name[strings.LastIndexByte(name, '/')+1:]
+		return strings.ReplaceAll(name, ":", "-") + suffix + ext
+	}
+	path = filepath.Clean(path)
+	return strings.TrimSuffix(path, filepath.Ext(path)) + suffix + ext
+}

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+)
+
+// planOf sums up what is decoded.
+func (c *conversion) planOf() *planned {
+	p := &planned{target: c.opts.Quant.Target}
+	p.group(c.plan.Weights)
+	return p
+}
+
+// maxSpecial is how many weights with numbers that are none are listed.
+const maxSpecial = 10
+
+// printWritten prints what was written, or what would be.
+func (s *session) printWritten(c *conversion) {
+	p := c.planOf()
+	s.fact("", "Format", viewOf(c.model).title)
+	if p.total.Weights > 0 {
+		s.fact("", "Recalled", fmt.Sprintf("%s, %s -> %s (%v)", plural(p.total.Weights, "weight"),
+			formatBytes(p.total.Stored), formatBytes(p.total.Decoded), p.target))
+		s.printSchemes(p)
+	}
+	if n := c.plan.Copied; n.Tensors > 0 {
+		s.fact("", "Passthrough", fmt.Sprintf("%s, %s", plural(int64(n.Tensors), "tensor"), formatBytes(n.Bytes)))
+	}
+	if n := len(c.plan.LeftOut); n > 0 {
+		s.fact("", "Left out", plural(int64(n), "scale")+" that only a runtime needs")
+	}
+	if p.total.Weights > 0 {
+		s.fact("", "Lethe took", fmt.Sprintf("~%s of precision", formatBytes(max(0, p.total.Decoded-p.total.Stored))))
+	}
+	s.printSpecial(c.result)
+	label := "Output"
+	if c.result == nil {
+		label = "Would write"
+	}
+	s.fact("", label, fmt.Sprintf("%s (%s)", showPath(c.written.target), formatBytes(c.plan.Size)))
+	if c.result != nil && c.took >= time.Second {
+		s.fact("", "Took", fmt.Sprintf("%s, %s/s, %s", c.took.Round(100*time.Millisecond),
+			formatBytes(int64(float64(c.plan.Size)/c.took.Seconds())), plural(int64(c.result.Workers), "worker")))
+	}
+}
+
+// printSpecial lists weights that hold what is no number.
+func (s *session) printSpecial(r *convert.Result) {
+	if r == nil || len(r.Special) == 0 {
+		return
+	}
+	s.fact("", "No numbers", plural(int64(len(r.Special)), "weight"))
+	for i, x := range r.Special {
+		if i == maxSpecial {
+			s.line("  and %s", plural(int64(len(r.Special)-i), "more weight"))
+			break
+		}
+		s.line("  %s  %s overflowed, %s infinite, %s NaN", tidy(x.Name, 64), formatCount(x.Overflow), formatCount(x.Inf), formatCount(x.NaN))
+	}
+}
+
+// printWrittenJSON prints the same for programs: what cli/schema describes.
+func (s *session) printWrittenJSON(c *conversion) error {
+	object(s.out, func(o *jsonObject) {
+		o.field("schema", c.schema)
+		o.text("path", c.path)
+		r := report{model: c.model, err: c.err}
+		o.field("format", r.format())
+		o.field("class", r.class().String())
+		o.field("exit", r.class().ExitCode())
+		if c.err != nil {
+			o.object("error", func(o *jsonObject) { jsonError(o, c.err) })
+		}
+		if c.plan != nil && c.written.target != "" {
+			jsonWritten(o, c)
+		}
+	})
+	return s.out.WriteByte('\n')
+}
+
+func jsonWritten(o *jsonObject, c *conversion) {
+	p := c.planOf()
+	o.text("output", c.written.target)
+	o.field("written", c.result != nil)
+	o.number("bytes", c.plan.Size)
+	o.field("target", p.target.String())
+	o.number("weights", p.total.Weights)
+	o.number("stored", p.total.Stored)
+	o.number("decoded", p.total.Decoded)
+	o.number("passthrough", int64(c.plan.Copied.Tensors))
+	o.number("left_out", int64(len(c.plan.LeftOut)))
+	jsonSchemes(o, p)
+	if c.result == nil {
+		return
+	}
+	o.number("workers", int64(c.result.Workers))
+	o.float("seconds", c.took.Seconds(), 64)
+	o.list("special", func(add func(func(*jsonObject))) {
+		for _, x := range c.result.Special {
+			add(func(o *jsonObject) {
+				o.text("name", x.Name)
+				o.number("overflow", x.Overflow)
+				o.number("infinite", x.Inf)
+				o.number("nan", x.NaN)
+			})
+		}
+	})
+}
