@@ -1,0 +1,236 @@
+package gguf
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// ParsePair reads one key and its text from KEY=VALUE; the value may hold
+// further equal signs, and may be empty.
+func ParsePair(s string) (Entry, error) {
+	key, value, ok := strings.Cut(s, "=")
+	switch {
+	case !ok || key == "":
+		return Entry{}, encodeError("key and value "+wire.Quote(s), wire.ErrUsage.With("must have the form KEY=VALUE"))
+	case len(key) > MaxKeyBytes || badText(key, false) >= 0 || badText(value, false) >= 0:
+		return Entry{}, encodeError("key "+wire.Quote(key), wire.ErrUsage.With("key and value must be UTF-8 without NUL, the key of at most %d bytes", MaxKeyBytes))
+	}
+	return Entry{key, value}, nil
+}
+
+// ParseMetadata reads keys and values from a JSON object, in its order. The
+// caller has charged the text.
+//
+// Without more ado a text becomes str, true and false bool, a whole number u32 if
+// that holds it and else i64 or u64, a number with a point or an exponent f32,
+// and an array takes the kind of its first element, which all must fit. Another
+// kind is named by an object in place of the value:
+//
+//	{"type": "u16", "value": 7}
+//	{"type": "array", "item_type": "i8", "value": [1, -1]}
+//
+// The names are u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool string. Null, arrays
+// of arrays, and arrays that are empty and do not name their kind are refused.
+func ParseMetadata(body string, b *limits.Budget) ([]Entry, error) {
+	var out []Entry
+	err := strictjson.Decode(b, strictjson.Text{Format: Format, Body: body, Whole: true}, func(d *strictjson.Decoder) error {
+		return d.Object(func(key string) error {
+			if key == "" || len(key) > MaxKeyBytes || badText(key, false) >= 0 {
+				return d.FailAt("", d.NameOff(), wire.ErrRange.With("a key is 1 to %d bytes without NUL", MaxKeyBytes))
+			}
+			r := metaReader{d, b}
+			value, err := r.value()
+			if err == nil {
+				err = b.Hold(24) // the value in its interface
+			}
+			if err == nil {
+				out, err = limits.Append(b, out, Entry{key, value})
+			}
+			if err != nil {
+				return within("key "+wire.Quote(key), d.Off(), err)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, wire.At(Format, "metadata", wire.NoOffset, err)
+	}
+	return out, nil
+}
+
+// Merge lays entries over others: a key that is there keeps its place and takes
+// the new value, the rest follow in their order.
+func Merge(base, over []Entry, b *limits.Budget) ([]Entry, error) {
+	out, err := limits.Clone(b, base)
+	if err != nil {
+		return nil, encodeError("", err)
+	}
+	names, err := wire.NewNameSet(b, len(base)+len(over), func(i int) string { return out[i].Key })
+	if err != nil {
+		return nil, encodeError("", err)
+	}
+	for i := range out {
+		if _, _, err := names.Add(i); err != nil {
+			return nil, encodeError("", err)
+		}
+	}
+	for _, e := range over {
+		if i, ok := names.Find(e.Key); ok {
+			out[i] = e
+			continue
+		}
+		if out, err = limits.Append(b, out, e); err == nil {
+			_, _, err = names.Add(len(out) - 1)
+		}
+		if err != nil {
+			return nil, encodeError("key "+wire.Quote(e.Key), err)
+		}
+	}
+	return out, nil
+}
+
+// A metaReader reads one value of a metadata file.
+type metaReader struct {
+	d *strictjson.Decoder
+	b *limits.Budget
+}
+
+func (r metaReader) value() (any, error) {
+	k, err := r.d.Kind()
+	if err != nil {
+		return nil, err
+	}
+	switch k {
+	case strictjson.Object:
+		return r.explicit()
+	case strictjson.Array:
+		return r.untyped()
+	default:
+		kind, ok := kindOf(r.d.Rest())
+		if !ok {
+			return nil, r.d.Fail("", wire.ErrRange.With("%v is no value that GGUF has", k))
+		}
+		return r.scalar(kind)
+	}
+}
+
+// kindOf is the kind of the scalar that a text begins with, when nothing names
+// it: of whole numbers the first of u32, i64 and u64 that holds it.
+func kindOf(text string) (Kind, bool) {
+	end := 0
+	for end < len(text) && strings.IndexByte("+-.0123456789eE", text[end]) >= 0 {
+		end++
+	}
+	switch {
+	case text == "":
+		return 0, false
+	case text[0] == '"':
+		return KindString, true
+	case text[0] == 't' || text[0] == 'f':
+		return KindBool, true
+	case text[0] != '-' && (text[0] < '0' || text[0] > '9'):
+		return 0, false
+	case strings.ContainsAny(text[:end], ".eE"):
+		return KindF32, true
+	}
+	n, err := strconv.ParseUint(text[:end], 10, 64)
+	switch {
+	case err != nil:
+		return KindI64, true // negative, or too large and refused
+	case n <= math.MaxUint32:
+		return KindU32, true
+	case n <= math.MaxInt64:
+		return KindI64, true
+	default:
+		return KindU64, true
+	}
+}
+
+// untyped reads an array of the kind of its first element.
+func (r metaReader) untyped() (any, error) {
+	at := r.d.Off()
+	if kind, ok := kindOf(strings.TrimLeft(r.d.Rest()[1:], " \t\r\n")); ok {
+		return r.list(kind)
+	}
+	err := r.d.Array(func(int) error {
+		return r.d.Fail("", wire.ErrRange.With("arrays hold texts, truth values or numbers"))
+	})
+	if err == nil {
+		err = r.d.FailAt("", at, wire.ErrRange.With("an empty array does not say of what: name its item_type"))
+	}
+	return nil, err
+}
+
+// The names of kinds in a metadata file, which are not those of ggml for texts
+// and arrays.
+var metaKinds = [kindCount]string{
+	KindU8: "u8", KindI8: "i8", KindU16: "u16", KindI16: "i16", KindU32: "u32", KindI32: "i32", KindF32: "f32",
+	KindBool: "bool", KindString: "string", KindArray: "array", KindU64: "u64", KindI64: "i64", KindF64: "f64",
+}
+
+func (r metaReader) kind(what string) (Kind, error) {
+	at := r.d.Off()
+	name, err := r.d.String()
+	if err != nil {
+		return 0, err
+	}
+	for k, n := range metaKinds {
+		if n == name {
+			return Kind(k), nil
+		}
+	}
+	return 0, r.d.FailAt("", at, wire.ErrRange.With("%s %s is not known", what, wire.Quote(name)))
+}
+
+// explicit reads an object that names the kind. Its members come in any order:
+// the value is read once the kind is known.
+func (r metaReader) explicit() (any, error) {
+	at := r.d.Off()
+	kind, elem := Kind(kindCount), Kind(kindCount)
+	var value strictjson.Text
+	has, err := r.d.Fields([]string{"type", "item_type", "value"}, func(i int) (err error) {
+		switch i {
+		case 0:
+			kind, err = r.kind("type")
+		case 1:
+			elem, err = r.kind("item_type")
+		case 2:
+			value.Off = r.d.Off()
+			rest := r.d.Rest()
+			err = r.d.Skip()
+			value.Body = rest[:r.d.Off()-value.Off]
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case has&0b101 != 0b101:
+		return nil, r.d.FailAt("", at, wire.ErrMissing.With("type or value"))
+	case (kind == KindArray) != (elem < kindCount):
+		return nil, r.d.FailAt("", at, wire.ErrMismatch.With("item_type goes with the type array, and only with it"))
+	case elem == KindArray:
+		return nil, r.d.FailAt("", at, wire.ErrRange.With("arrays of arrays are not written"))
+	}
+	return r.again(value, kind, elem)
+}
+
+// again reads a value that was skipped, by a decoder of its own.
+func (r metaReader) again(value strictjson.Text, kind, elem Kind) (out any, err error) {
+	value.Format = Format
+	err = strictjson.Decode(r.b, value, func(d *strictjson.Decoder) (err error) {
+		inner := metaReader{d, r.b}
+		if kind == KindArray {
+			out, err = inner.list(elem)
+		} else {
+			out, err = inner.scalar(kind)
+		}
+		return err
+	})
+	return out, err
+}
