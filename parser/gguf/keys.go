@@ -244,7 +244,10 @@ func (d *decoder) findValue(i int, p *pair, key string) error {
 		}
 	case ".attention.layer_norm_epsilon", ".attention.layer_norm_rms_epsilon":
 		eps := float64(math.Float32frombits(uint32(p.num)))
-		if !(eps >= 0) || math.IsInf(eps, 0) {
+		if math.IsInf(eps, 1) {
+			return d.found(CodeEpsilon, tensor.Warning, where, p.off, "epsilon %v: %s computes zeros at every norm", eps, llamaCPP)
+		}
+		if !(eps >= 0) {
 			return d.found(CodeEpsilon, tensor.Warning, where, p.off, "epsilon %v: %s aborts at the first norm", eps, llamaCPP)
 		}
 	case "split.no", "split.count":
