@@ -1,6 +1,7 @@
 package gguf
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -84,7 +85,7 @@ func (n *tallies) add(i int, info *tensor.Info, t Type) {
 	}
 	if len(info.Shape) == 0 {
 		n.scalar.add(i)
-	} else if info.Elements() == 0 {
+	} else if slices.Contains(info.Shape, 0) {
 		n.empty.add(i)
 	}
 }
@@ -158,23 +159,49 @@ func (d *decoder) archNames() (*archSet, error) {
 	return nil, nil
 }
 
-// The endings that a tensor's name may have behind its kind.
-var endings = [...]string{".weight", ".bias", ".scale", ".input_scale", ".scales"}
+// withoutEnding cuts the ending that a tensor's name may have behind its kind.
+func withoutEnding(name string) string {
+	if name == "" {
+		return ""
+	}
+	ending := ".weight"
+	switch name[len(name)-1] {
+	case 't':
+	case 's':
+		ending = ".bias"
+		if strings.HasSuffix(name, ".scales") {
+			ending = ".scales"
+		}
+	case 'e':
+		ending = ".scale"
+		if strings.HasSuffix(name, ".input_scale") {
+			ending = ".input_scale"
+		}
+	}
+	return strings.TrimSuffix(name, ending)
+}
+
+// ofLayer cuts "blk.", a number and a dot off the front of a name.
+func ofLayer(name string) (kind string, ok bool) {
+	const front = len("blk.")
+	if len(name) <= front || name[:front] != "blk." {
+		return name, false
+	}
+	i := front
+	for i < len(name) && '0' <= name[i] && name[i] <= '9' {
+		i++
+	}
+	if i == front || i == len(name) || name[i] != '.' {
+		return name, false
+	}
+	return name[i+1:], true
+}
 
 // has reports whether the architecture knows the tensor.
 func (s *archSet) has(name string) bool {
-	for _, e := range endings {
-		if base, ok := strings.CutSuffix(name, e); ok {
-			name = base
-			break
-		}
-	}
-	want := seenName{kind: name}
-	if strings.HasPrefix(name, "blk.") {
-		if n := strings.IndexByte(name[4:], '.'); n > 0 && number(name[4:4+n]) {
-			want = seenName{name[4+n+1:], true}
-		}
-	}
+	name = withoutEnding(name)
+	kind, layer := ofLayer(name)
+	want := seenName{kind, layer}
 	for i := range s.seen {
 		at := s.next + i
 		if at >= len(s.seen) {

@@ -3,48 +3,34 @@ package gguf
 import (
 	"encoding/binary"
 	"math"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 const (
-	// nameRoom is how much of the table is copied at once: the names are cut
-	// from that copy, which is one allocation for some hundred of them.
+	// nameRoom is how much room for names is made at once.
 	nameRoom = 16 << 10
-	// usualRow is more than most rows take.
-	usualRow = 96
+	// usualName is more than most names take.
+	usualName = 40
 )
 
-// A table is a copy of the part of the file where rows lie.
-type table struct {
-	text string
-	off  int64 // of the text in the file
-}
-
-// cut returns n bytes from off, if the copy holds them.
-func (t *table) cut(off int64, n int) (string, bool) {
-	at := off - t.off
-	if at < 0 || at+int64(n) > int64(len(t.text)) {
-		return "", false
+// name copies a name to the end of a text that many share: one allocation for
+// some hundred of them.
+func (d *decoder) name(p []byte) (string, error) {
+	if len(p) > d.texts.Cap()-d.texts.Len() {
+		left := d.tensors - len(d.out.Infos) + 1
+		room := max(len(p), min(nameRoom, min(left, nameRoom)*usualName))
+		if err := d.b.Alloc(int64(room)); err != nil {
+			return "", err
+		}
+		d.texts = strings.Builder{}
+		d.texts.Grow(room)
 	}
-	return t.text[at : at+int64(n)], true
-}
-
-// name returns the n bytes at off, which w begins with, as text of their own.
-func (d *decoder) name(w []byte, off int64, n int) (string, error) {
-	if s, ok := d.table.cut(off, n); ok {
-		return s, nil
-	}
-	left := d.tensors - len(d.out.Infos)
-	room := min(len(w), max(n, min(nameRoom, left*usualRow)))
-	text, err := limits.String(d.b, w[:room])
-	if err != nil {
-		return "", err
-	}
-	d.table = table{text, off}
-	return text[:n], nil
+	start := d.texts.Len()
+	d.texts.Write(p)
+	return d.texts.String()[start:], nil
 }
 
 // usualRows reads rows in the form that almost all have: little endian, of a
@@ -94,27 +80,26 @@ func (d *decoder) usual(w []byte, off int64, r *row, info *tensor.Info) (int, er
 	if size > uint64(len(w)) || uint64(len(w)) < 8+size+4+8*MaxDims+12 {
 		return 0, nil
 	}
-	n := int(size)
-	p := w[8+n:]
-	count := binary.LittleEndian.Uint32(p)
-	if count > MaxDims || !goodText(w[8:8+n]) {
+	name, p := w[8:8+size], w[8+size:]
+	dims := binary.LittleEndian.Uint32(p)
+	if dims > MaxDims || !goodText(name) {
 		return 0, nil
 	}
-	dims := int(count)
-	elements, ok := d.usualShape(info, p[4:4+8*dims])
-	p = p[4+8*dims:]
+	n := int(dims)
+	elements, ok := d.usualShape(info, p[4:4+8*n])
+	p = p[4+8*n : 4+8*n+12]
 	t := Type(binary.LittleEndian.Uint32(p))
 	if !ok || t.DType() == tensor.Unknown || d.typed(info, t, elements) != nil {
 		return 0, nil
 	}
-	name, err := d.name(w[8:], off+8, n)
-	if err != nil {
+	var err error
+	if info.Name, err = d.name(name); err != nil {
 		return 0, err
 	}
-	info.Name, info.Order = name, tensor.Little
-	d.dims = d.dims[:len(d.dims)+dims]
+	info.Order = tensor.Little
+	d.dims = d.dims[:len(d.dims)+n]
 	*r = row{off, binary.LittleEndian.Uint64(p[4:]), t, uint8(dims)}
-	return 8 + n + 4 + 8*dims + 12, nil
+	return 8 + len(name) + 4 + 8*n + 12, nil
 }
 
 // usualShape reads dimensions that are neither zero nor too large.

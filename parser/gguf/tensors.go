@@ -252,23 +252,24 @@ func (d *decoder) typed(info *tensor.Info, t Type, elements uint64) error {
 	}
 	info.Stored = types[t].name
 	g, _ := info.DType.Geometry()
-	row := uint64(1)
-	if n := len(info.Shape); n > 0 {
-		row = uint64(info.Shape[n-1])
+	blocks := elements
+	if g.Elems > 1 {
+		row := uint64(1)
+		if n := len(info.Shape); n > 0 {
+			row = uint64(info.Shape[n-1])
+		}
+		if row%uint64(g.Elems) != 0 {
+			return d.c.Fail("", wire.ErrRange.With("rows of %d elements are no whole blocks of %d (%s)", row, g.Elems, info.Stored))
+		}
+		blocks /= uint64(g.Elems)
 	}
-	if row%uint64(g.Elems) != 0 {
-		return d.c.Fail("", wire.ErrRange.With("rows of %d elements are no whole blocks of %d (%s)", row, g.Elems, info.Stored))
-	}
-	size, ok := g.Size(elements)
+	size, ok := wire.Mul(blocks, uint64(g.Bytes))
 	if !ok {
 		return d.c.Fail("", wire.ErrOverflow.With("%d elements of %s", elements, info.Stored))
 	}
 	info.Span.Len = int64(size)
 	if g.Elems > 1 { // decoded, an element of a block takes 4 bytes at most
-		size = elements * 4
-		if elements > math.MaxInt64/4 {
-			size = math.MaxInt64
-		}
+		size = min(elements, math.MaxInt64/4) * 4
 	}
 	d.expanded = min(d.expanded+size, math.MaxInt64)
 	return nil

@@ -37,20 +37,33 @@ func textFault(c byte) string {
 
 // goodText reports UTF-8 without NUL. Most texts are ASCII up to some place.
 func goodText(p []byte) bool {
-	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	for len(p) >= 8 {
-		// The top bit of a byte is set in w if it is not ASCII, and in w-ones if
-		// it is zero or follows one that is.
-		if w := binary.LittleEndian.Uint64(p); (w|(w-ones))&tops != 0 {
-			break
-		}
-		p = p[8:]
+	last := len(p) - 8
+	if last < 0 {
+		return goodRest(p)
 	}
-	for i, c := range p {
-		if c-1 < utf8.RuneSelf-1 {
-			continue
+	for i := 0; i < last; i += 8 {
+		if unusual(p[i:]) {
+			return goodRest(p[i:])
 		}
-		return c != 0 && utf8.Valid(p[i:]) && bytes.IndexByte(p[i:], 0) < 0
+	}
+	// Some of these bytes were looked at already: all before them are ASCII.
+	return !unusual(p[last:]) || goodRest(p[last:])
+}
+
+// unusual reports that the first 8 bytes may hold more than ASCII without NUL.
+func unusual(p []byte) bool {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	// The top bit of a byte is set in w if it is not ASCII, and in w-ones if it
+	// is zero or follows one that is.
+	w := binary.LittleEndian.Uint64(p)
+	return (w|(w-ones))&tops != 0
+}
+
+func goodRest(p []byte) bool {
+	for i, c := range p {
+		if c-1 >= utf8.RuneSelf-1 {
+			return c != 0 && utf8.Valid(p[i:]) && bytes.IndexByte(p[i:], 0) < 0
+		}
 	}
 	return true
 }
