@@ -86,3 +86,14 @@ numbers = torch.rand(40000, generator=g)
 counts = torch.cat([torch.arange(1, 140), torch.tensor([255, 256, 1000, 1023, 1024, 1025, 2047, 2048, 4095, 4096, 4097, 8191, 10007, 32767, 32768, 39999, 40000])])
 means = torch.stack([numbers[: int(n)].clone().mean() for n in counts])
 save_file({"input": numbers, "count": counts, "mean": means}, HERE / "mean.safetensors")
+
+# What quantizing takes, in float64.
+x = torch.cat([torch.randn(80000, generator=g) * 0.05, torch.zeros(64)])
+codes, state = F.quantize_4bit(x, quant_type="nf4", blocksize=64)
+table = F.get_4bit_type("nf4", device="cpu")
+nibbles = torch.stack([codes.flatten() >> 4, codes.flatten() & 15], 1).flatten().long()[: x.numel()]
+y = table[nibbles] * state.absmax.repeat_interleave(64)[: x.numel()]
+a, b = x.numpy().astype(np.float64), y.numpy().astype(np.float64)
+stats = [np.abs(a - b).mean(), np.sqrt(((a - b) ** 2).mean()) / np.sqrt((a**2).mean()), np.abs(a - b).max(),
+         a @ b / (np.linalg.norm(a) * np.linalg.norm(b))]
+save_file({"stats": torch.tensor(stats, dtype=torch.float64), "input": x, "absmax": state.absmax, "w": codes}, HERE / "distortion.safetensors")

@@ -1,0 +1,30 @@
+package quant
+
+// Decode is the way back from the codes of whole blocks and their scales.
+func (q Bnb4) Decode(dst []float32, codes []byte, scales []float32) {
+	book := q.Book()
+	if q.FP4 {
+		book[8] = negativeZero
+	}
+	for i := range dst {
+		c := codes[i/2]
+		if i%2 == 0 {
+			c >>= 4
+		}
+		dst[i] = book[c&15] * scales[i/q.Block]
+	}
+}
+
+// DecodeNested is the way back from nested scales of whole blocks.
+func DecodeNested(dst []float32, codes []byte, nested []float32, mean float32) {
+	for i := range dst {
+		dst[i] = float32(nestedBook[codes[i]]*nested[i/NestedBlock]) + mean
+	}
+}
+
+// DecodeBnb8 is the way back from the codes of whole rows.
+func DecodeBnb8(dst []float32, codes []byte, scales []float32, cols int) {
+	for i := range dst {
+		dst[i] = float32(float32(int8(codes[i]))*scales[i/cols]) * per127
+	}
+}
