@@ -223,11 +223,13 @@ func TestOutputFollowsTheSchemas(t *testing.T) {
 	}
 }
 
-// The schemas of inspect and parse differ in their names alone.
+// The schemas of inspect, parse and verify differ in their names alone.
 func TestSchemasAgree(t *testing.T) {
 	inspect := load(t, "schema/inspect.json")
-	if diff := cmp.Diff(strings.ReplaceAll(inspect, "inspect", "parse"), load(t, "schema/parse.json")); diff != "" {
-		t.Error(diff)
+	for _, command := range []string{"parse", "verify"} {
+		if diff := cmp.Diff(strings.ReplaceAll(inspect, "inspect", command), load(t, "schema/"+command+".json")); diff != "" {
+			t.Error(diff)
+		}
 	}
 }
 

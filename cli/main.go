@@ -31,6 +31,8 @@ type app struct {
 	Inspect  inspectCmd  `cmd:"" aliases:"info" help:"Say what a file is and sum it up."`
 	Parse    parseCmd    `cmd:"" help:"List every tensor of a file."`
 	Scan     scanCmd     `cmd:"" help:"Judge files: is it safe to load them, and what do they ask for?"`
+	Diff     diffCmd     `cmd:"" help:"Compare two models: names, shapes, types, bits."`
+	Verify   verifyCmd   `cmd:"" help:"Read all that files hold, and check what can be checked."`
 	Remember rememberCmd `cmd:"" aliases:"dequantize" help:"Recover the precision of a quantized model."`
 
 	Formats formatsCmd `cmd:"" help:"List the formats that are read, and what is refused by name."`

@@ -32,6 +32,7 @@ Standard output is data, standard error is for people. Flags may stand anywhere;
 | 5 | unsupported | legal, but not read here; the message says what it is and what to do |
 | 6 | limit | a ceiling was reached; the message names the flag that raises it |
 | 7 | forbidden | refused by rule: code, or what the policy refuses |
+| 8 | differs | ` + "`amn diff`, `amn verify --against`" + `: two models are not equal |
 
 With several files each is reported, and the highest class is the exit code. An interrupt ends with 130, SIGTERM with 143, SIGHUP with 129;
 nothing is left behind.

@@ -53,11 +53,12 @@ var mayImport = map[string][]string{
 	"parser":              with(format, "parser/...", "vm"),
 	"quant":               with(format, "asm"),
 	"convert":             with(format, "asm", "quant", "parser", "parser/...", "vm", "internal/tiles"),
-	"cli":                 {"limits", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "convert", "cli/...", kong, sys},
+	"compare":             with(format, "quant"),
+	"cli":                 {"limits", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "convert", "compare", "cli/...", kong, sys},
 	"cli/amn":             {"cli"},
 	"corpus":              {},
 	"corpus/...":          {"corpus"},
-	"fuzz":                {"limits", "limits/limitstest", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "convert", "corpus", diff},
+	"fuzz":                {"limits", "limits/limitstest", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "convert", "compare", "corpus", diff},
 	"crosscheck/...":      {"limits", "internal/...", "parser", "parser/...", "vm", "quant", "convert", "corpus", diff},
 }
 

@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/anamnesis-go/anamnesis/compare"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// diffCmd compares two models.
+type diffCmd struct {
+	First  word `arg:"" name:"first" help:"A file, a folder, ollama:NAME, or - for standard input."`
+	Second word `arg:"" name:"second" help:"What to compare it with."`
+
+	compareFlags `embed:""`
+}
+
+// compareFlags decide what counts as equal.
+type compareFlags struct {
+	Values    bool   `help:"Compare numbers, in whatever type they are stored; quantized weights are decoded."`
+	Tolerance string `placeholder:"X|X%" help:"Compare numbers, which may differ by X, or by so much of the larger one."`
+	Limit     int    `default:"20" placeholder:"N" help:"Most differences to print, 0 for all (${default}). JSON has all."`
+}
+
+// Validate implements kong's check of flags.
+func (f *compareFlags) Validate() error {
+	_, err := f.options()
+	if err == nil && f.Limit < 0 {
+		return fmt.Errorf("--limit: %d is less than 0", f.Limit)
+	}
+	return err
+}
+
+func (f *compareFlags) options() (compare.Options, error) {
+	o := compare.Options{Values: f.Values}
+	if f.Tolerance == "" {
+		return o, nil
+	}
+	text, percent := strings.CutSuffix(f.Tolerance, "%")
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(x >= 0) || x > 1e308 {
+		return o, fmt.Errorf("--tolerance: %q is no number such as 1e-6 or 0.1%%", f.Tolerance)
+	}
+	o.Tolerance = compare.Tolerance{Given: true, Absolute: x}
+	if percent {
+		o.Tolerance = compare.Tolerance{Given: true, Relative: x / 100}
+	}
+	return o, nil
+}
+
+func (diffCmd) Help() string {
+	return `Equal models have tensors of the same names, shapes, types and bits; their formats, the
+order of their tensors and their metadata may differ. Both are read side by side, in
+bounded memory. The exit code is 8 where they differ, and 0 where not.
+
+With --values or --tolerance numbers are compared. Then NaN equals NaN alone, whatever its
+payload, an infinity equals itself alone, and the two zeros are equal.`
+}
+
+func (diffCmd) examples() []example {
+	return []example{
+		{"amn diff model.safetensors sharded", "Are they the same?"},
+		{"amn diff --tolerance 1e-6 model.safetensors sharded", "Numbers may be a little off."},
+		{"amn diff --json --values model.safetensors sharded", "For a program: every tensor that differs."},
+	}
+}
+
+// Run implements the command.
+func (c *diffCmd) Run(ctx context.Context, s *session) error {
+	return s.diff(ctx, [2]string{string(c.First), string(c.Second)}, &c.compareFlags, false)
+}
+
+// A side is one model of a comparison.
+type side struct {
+	path  string
+	err   error
+	model tensor.Model
+	size  int64 // bytes of its tensors
+}
+
+// diff opens two models, verifies their bodies if asked, and compares them.
+func (s *session) diff(ctx context.Context, paths [2]string, f *compareFlags, verify bool) error {
+	o, err := f.options()
+	if err != nil {
+		return usage{err.Error()}
+	}
+	b := s.longPolicy().Budget(ctx)
+	defer b.Close()
+	d := &differ{s: s, limit: f.Limit}
+	for i, path := range paths {
+		d.sides[i] = s.openSide(ctx, b, path, verify)
+		if m := d.sides[i].model; m != nil {
+			defer m.Close()
+		}
+		if err, ok := errors.AsType[interrupted](d.sides[i].err); ok {
+			return err
+		}
+	}
+	return d.run(b, o)
+}
+
+// longPolicy is the policy of work that takes as long as it takes: it has no
+// deadline unless one was asked for.
+func (s *session) longPolicy() *limits.Policy {
+	p := s.policy
+	if s.flags.Ceilings.Time == "" && !s.gate {
+		p.Timeout = limits.NoTimeout
+	}
+	return &p
+}
+
+func (s *session) openSide(ctx context.Context, b *limits.Budget, path string, verify bool) *side {
+	d := &side{path: path}
+	if path == "-" {
+		src := s.stdin(ctx)
+		if d.err = src.err; d.err == nil {
+			d.model, d.err = src.open(b)
+		}
+	} else {
+		d.model, d.err = parser.Open(path, b)
+	}
+	if d.err != nil {
+		return d
+	}
+	for i := range d.model.Tensors() {
+		d.size = addCap(d.size, i.Bytes())
+	}
+	if verify || s.gate {
+		done := s.progress("verifying "+showPath(path), func() (int64, int64) { return parser.Progress(d.model) })
+		d.err = parser.Verify(b, d.model)
+		done()
+	}
+	return d
+}
+
+// differ compares two models and prints what differs.
+type differ struct {
+	s       *session
+	sides   [2]*side
+	limit   int
+	printed int
+	result  compare.Result
+	err     error
+	took    time.Duration
+}
+
+func (d *differ) run(b *limits.Budget, o compare.Options) error {
+	s := d.s
+	for _, side := range d.sides {
+		s.note(side.err)
+	}
+	print := d.printText
+	if s.json {
+		print = d.printJSON
+	}
+	if d.sides[0].err != nil || d.sides[1].err != nil {
+		if s.json {
+			if err := print(nil); err != nil {
+				return err
+			}
+		}
+		for _, side := range d.sides {
+			if side.err != nil {
+				s.complain(side.path, side.err)
+			}
+		}
+		return nil
+	}
+	var read atomic.Int64
+	o.Done = &read
+	done := s.progress("comparing", func() (int64, int64) { return read.Load(), d.sides[0].size })
+	err := print(func(found func(*compare.Difference) error) {
+		d.result, d.err = compare.Models(b, d.sides[0].model, d.sides[1].model, o, found)
+	})
+	done()
+	if err == nil && d.err != nil {
+		if err, ok := errors.AsType[interrupted](d.err); ok {
+			return err
+		}
+		s.complain("", d.err)
+	}
+	s.note(d.err)
+	if d.err == nil && d.result.Different > 0 {
+		s.worst = max(s.worst, wire.Differs)
+	}
+	return err
+}
+
+// class is what the comparison came to.
+func (d *differ) class() wire.Class {
+	worst := wire.ClassOf(d.err)
+	for _, side := range d.sides {
+		worst = max(worst, wire.ClassOf(side.err))
+	}
+	if worst == wire.OK && d.result.Different > 0 {
+		return wire.Differs
+	}
+	return worst
+}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/anamnesis-go/anamnesis/compare"
+)
+
+// A walk compares and calls found for each difference.
+type walk func(found func(*compare.Difference) error)
+
+// printText prints a line per difference, and what it came to.
+func (d *differ) printText(compared walk) error {
+	s := d.s
+	s.line("--- %s (%s)", showPath(d.sides[0].path), d.sides[0].model.Format())
+	s.line("+++ %s (%s)", showPath(d.sides[1].path), d.sides[1].model.Format())
+	compared(func(x *compare.Difference) error {
+		if d.printed++; d.limit > 0 && d.printed > d.limit {
+			return nil
+		}
+		mark, what := differenceText(x)
+		s.line("%s %s  %s", mark, nameText(x.Name), what)
+		return nil
+	})
+	if d.err != nil {
+		return nil
+	}
+	if more := d.printed - d.limit; d.limit > 0 && more > 0 {
+		s.line("and %s (--limit 0 prints all)", plural(int64(more), "more difference"))
+	}
+	r := &d.result
+	if r.Different == 0 {
+		s.line("Equal: %s, %s compared", plural(r.Equal, "tensor"), formatBytes(r.Bytes))
+		return nil
+	}
+	s.line("Different: %s, and %s equal", plural(r.Different, "tensor"), formatCount(r.Equal))
+	return nil
+}
+
+// differenceText is a mark as of a patch, and what differs.
+func differenceText(x *compare.Difference) (mark, text string) {
+	switch x.Kind {
+	case compare.OnlyFirst:
+		return "-", sideText(x.A)
+	case compare.OnlySecond:
+		return "+", sideText(x.B)
+	case compare.Shape:
+		return "!", "shape " + formatShape(x.A.Shape) + ", " + formatShape(x.B.Shape)
+	case compare.Type:
+		return "!", "type " + typeText(x.A.Type) + ", " + typeText(x.B.Type)
+	default:
+		n := int64(1)
+		for _, k := range x.A.Shape {
+			n *= k
+		}
+		text := fmt.Sprintf("%s of %s differ, first %s: %s, %s", formatCount(x.Count), plural(n, "element"), formatShape(x.First), x.Values[0], x.Values[1])
+		if x.Max > 0 {
+			text += ", at most " + strconv.FormatFloat(x.Max, 'g', 4, 64)
+		}
+		return "!", text
+	}
+}
+
+func sideText(t *compare.Tensor) string { return typeText(t.Type) + " " + formatShape(t.Shape) }
+
+// printJSON prints one object: what schema/diff.json describes.
+func (d *differ) printJSON(compared walk) error {
+	object(d.s.out, func(o *jsonObject) {
+		o.field("schema", "amn.diff/1")
+		for i, name := range [...]string{"first", "second"} {
+			o.object(name, func(o *jsonObject) { jsonSide(o, d.sides[i]) })
+		}
+		if compared != nil {
+			o.list("differences", func(add func(func(*jsonObject))) {
+				compared(func(x *compare.Difference) error {
+					add(func(o *jsonObject) { jsonDifference(o, x) })
+					return nil
+				})
+			})
+			o.number("equal", d.result.Equal)
+			o.number("different", d.result.Different)
+			o.number("bytes", d.result.Bytes)
+		}
+		o.field("class", d.class().String())
+		o.field("exit", d.class().ExitCode())
+		if d.err != nil {
+			o.object("error", func(o *jsonObject) { jsonError(o, d.err) })
+		}
+	})
+	return d.s.out.WriteByte('\n')
+}
+
+func jsonSide(o *jsonObject, d *side) {
+	o.text("path", d.path)
+	format := ""
+	if d.model != nil {
+		format = d.model.Format()
+	}
+	o.field("format", format)
+	if d.err != nil {
+		o.object("error", func(o *jsonObject) { jsonError(o, d.err) })
+		return
+	}
+	o.number("tensors", int64(d.model.Len()))
+}
+
+func jsonDifference(o *jsonObject, x *compare.Difference) {
+	o.field("kind", x.Kind.String())
+	o.text("name", x.Name)
+	for i, t := range [...]*compare.Tensor{x.A, x.B} {
+		if t != nil {
+			o.object([...]string{"first", "second"}[i], func(o *jsonObject) {
+				o.text("dtype", t.Type)
+				o.numbers("shape", t.Shape)
+			})
+		}
+	}
+	if x.Kind != compare.Elements {
+		return
+	}
+	o.number("count", x.Count)
+	o.numbers("at", x.First)
+	o.field("values", x.Values)
+	o.float("max", x.Max, 64)
+}

@@ -1,0 +1,47 @@
+package cli
+
+import "context"
+
+// verifyCmd reads everything that a file holds.
+type verifyCmd struct {
+	fileArgs `embed:""`
+
+	Against word `placeholder:"MODEL" help:"Compare the one model that is named with another, bit by bit, as amn diff does."`
+
+	compareFlags `embed:""`
+}
+
+func (verifyCmd) Help() string {
+	return `Reads the header and all bodies: checksums of archives, the digest of every layer of an
+ollama model, real lengths, texts. What a format has no checksum for is read by its rules
+alone: safetensors and npy files have none. --against compares the tensors with those of a
+model that is known to be good; exit 8 if they differ.`
+}
+
+func (verifyCmd) examples() []example {
+	return []example{
+		{"amn verify weights.npz", "Is it whole?"},
+		{"amn verify -r models", "Every model in a folder and below."},
+		{"amn verify --against model.safetensors sharded", "Does it hold what the other holds?"},
+	}
+}
+
+// Run implements the command.
+func (c *verifyCmd) Run(ctx context.Context, s *session) error {
+	if c.Against != "" {
+		if len(c.Paths) != 1 || c.Recursive {
+			return usage{"--against compares one model: give one path"}
+		}
+		return s.diff(ctx, [2]string{string(c.Against), string(c.Paths[0])}, &c.compareFlags, true)
+	}
+	return s.each(ctx, &c.fileArgs, reportOptions{verify: true}, func(r *report) error {
+		if s.json {
+			return s.printJSON("amn.verify/1", r, tensorsOf(r))
+		}
+		if r.err == nil {
+			s.line("%s: %s, %s, %s, bodies %s", showPath(r.path), viewOf(r.model).title,
+				plural(r.total.Tensors, "tensor"), formatBytes(r.total.Bytes), r.bodies())
+		}
+		return nil
+	})
+}

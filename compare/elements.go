@@ -1,0 +1,178 @@
+package compare
+
+import (
+	"bytes"
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// pieceElements is how many elements are compared at a time: a multiple of every
+// type's block.
+const pieceElements = 1 << 15
+
+// pieceBytes holds as many of the largest type.
+const pieceBytes = pieceElements * 16
+
+func (c *comparison) pieces() (err error) {
+	for i := range c.piece {
+		if c.piece[i], err = limits.Make[byte](c.b, pieceBytes); err != nil {
+			return err
+		}
+		if c.values[i], err = limits.Make[value](c.b, pieceElements); err != nil {
+			return err
+		}
+	}
+	c.tile, err = limits.Make[float32](c.b, pieceElements)
+	return err
+}
+
+// elements compares two tensors of one shape. It returns nil if they are equal.
+func (c *comparison) elements(a, b *Tensor) (*Difference, error) {
+	account := c.b.Child(*c.b.Policy()) // what reading them needs is given back
+	defer account.Close()
+	var r [2]source
+	for i, t := range [...]*Tensor{a, b} {
+		var err error
+		if r[i], err = open(account, c.models[i], t); err != nil {
+			return nil, err
+		}
+		defer r[i].close()
+	}
+	how := c.how(r[0].dtype(), r[1].dtype(), a, b)
+	if how == nil {
+		return nil, wire.ErrUnsupported.With("%s and %s cannot be compared by value", wire.Quote(a.Type), wire.Quote(b.Type))
+	}
+	d := &Difference{Kind: Elements, Name: a.Name, A: a, B: b}
+	total := r[0].elements()
+	for at := int64(0); at < total; {
+		n := min(pieceElements, total-at)
+		var p [2][]byte
+		for i := range r {
+			p[i] = c.piece[i][:sizeOf(r[i].dtype(), n)]
+			if err := r[i].read(p[i]); err != nil {
+				return nil, err
+			}
+		}
+		c.count(int64(len(p[0])))
+		if r[0].dtype() != r[1].dtype() || !bytes.Equal(p[0], p[1]) {
+			how.compare(d, at, n, p)
+		}
+		at += n
+	}
+	if d.Count == 0 {
+		return nil, nil
+	}
+	return d, nil
+}
+
+func (c *comparison) count(n int64) {
+	c.result.Bytes += n
+	if c.o.Done != nil {
+		c.o.Done.Add(n)
+	}
+}
+
+// A manner is how elements of two types are compared.
+type manner interface {
+	// compare adds to d what differs in n elements, the first of which is at.
+	compare(d *Difference, at, n int64, p [2][]byte)
+}
+
+// how chooses the manner: bits, or numbers. It is nil where there is none.
+func (c *comparison) how(x, y tensor.DType, a, b *Tensor) manner {
+	byValue := c.o.Values || c.o.Tolerance.Given
+	of := [2]loader{loaderOf(x), loaderOf(y)}
+	switch {
+	case byValue && of[0] != nil && of[1] != nil:
+		return &byNumber{c, of}
+	case x == y && a.Type == b.Type:
+		return &byBits{c, x, of[0]}
+	default:
+		return nil
+	}
+}
+
+// byBits compares what is stored, block by block of types that have blocks.
+type byBits struct {
+	*comparison
+	dtype tensor.DType
+	of    loader // nil where a number is not known
+}
+
+func (m *byBits) compare(d *Difference, at, n int64, p [2][]byte) {
+	g, _ := m.dtype.Geometry()
+	elems, size := int64(g.Elems), int(g.Bytes)
+	for k := int64(0); k*elems < n; k++ {
+		x, y := p[0][int(k)*size:][:size], p[1][int(k)*size:][:size]
+		if bytes.Equal(x, y) {
+			continue
+		}
+		if m.of == nil || elems > 1 {
+			if d.note(at+k*elems, min(elems, n-k*elems), 0) {
+				d.Values = [2]string{hexText(x), hexText(y)}
+			}
+			continue
+		}
+		m.of(m.values[0][:1], x, m.tile)
+		m.of(m.values[1][:1], y, m.tile)
+		u, v := m.values[0][0], m.values[1][0]
+		if d.note(at+k, 1, u.distance(v)) {
+			d.Values = [2]string{u.text(x), v.text(y)}
+		}
+	}
+}
+
+// byNumber compares values.
+type byNumber struct {
+	*comparison
+	of [2]loader
+}
+
+func (m *byNumber) compare(d *Difference, at, n int64, p [2][]byte) {
+	for i, load := range m.of {
+		load(m.values[i][:n], p[i], m.tile)
+	}
+	for k, x := range m.values[0][:n] {
+		y := m.values[1][k]
+		if x.same(y) || m.o.Tolerance.holds(x, y) {
+			continue
+		}
+		if d.note(at+int64(k), 1, x.distance(y)) {
+			d.Values = [2]string{x.text(nil), y.text(nil)}
+		}
+	}
+}
+
+func (t *Tolerance) holds(x, y value) bool {
+	e := x.distance(y)
+	if !t.Given || math.IsNaN(e) || math.IsInf(e, 0) {
+		return false
+	}
+	return e <= t.Absolute || e <= t.Relative*math.Max(math.Abs(x.f), math.Abs(y.f))
+}
+
+// note counts a difference, and says whether it is the first.
+func (d *Difference) note(at, n int64, distance float64) bool {
+	first := d.Count == 0
+	if first {
+		d.First = index(d.A.Shape, at)
+	}
+	d.Count += n
+	if distance > d.Max { // not where it is NaN
+		d.Max = distance
+	}
+	return first
+}
+
+// index is where an element stands.
+func index(shape []int64, at int64) []int64 {
+	out := append([]int64(nil), shape...)
+	for k := len(shape) - 1; k >= 0; k-- {
+		out[k] = at % max(1, shape[k])
+		at /= max(1, shape[k])
+	}
+	return out
+}

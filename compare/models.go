@@ -1,0 +1,193 @@
+package compare
+
+import (
+	"cmp"
+	"slices"
+	"sync/atomic"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// Options say what counts as equal. The zero value asks for the same names,
+// shapes, types and bits.
+type Options struct {
+	// Values compares numbers, whatever type they are stored in; quantized weights
+	// are decoded.
+	Values bool
+	// Tolerance compares numbers, which may differ by so much.
+	Tolerance Tolerance
+	// Done counts the bytes that were read of the first model, if it is not nil.
+	Done *atomic.Int64
+}
+
+// A Tolerance is how far numbers may be apart, absolute and relative to the
+// larger magnitude: either suffices. The zero Tolerance is not given.
+type Tolerance struct {
+	Given              bool
+	Absolute, Relative float64
+}
+
+// A Kind is in what two models differ.
+type Kind uint8
+
+// The kinds.
+const (
+	OnlyFirst  Kind = iota // the second has no tensor of the name
+	OnlySecond             // the first has none
+	Shape
+	Type
+	Elements
+)
+
+var kinds = [...]string{"only-first", "only-second", "shape", "type", "elements"}
+
+func (k Kind) String() string { return kinds[k] }
+
+// A Difference is one tensor that is not the same.
+type Difference struct {
+	Kind Kind
+	Name string
+	A, B *Tensor // nil on the side that has none
+	// Of Elements: how many differ, where the first is, and what it is on each
+	// side; the largest distance of two numbers, 0 where none can be told.
+	Count  int64
+	First  []int64
+	Values [2]string
+	Max    float64
+}
+
+// A Tensor is one side's.
+type Tensor struct {
+	Name  string
+	Type  string // of the tensor, or the scheme that decoded it
+	Shape []int64
+
+	info   tensor.Info
+	weight *quant.Weight
+}
+
+// A Result counts tensors and the bytes that were read of the first model.
+type Result struct {
+	Equal, Different int64
+	Bytes            int64
+}
+
+// Models compares two models and calls found for each difference, in order. An
+// error of found ends it.
+func Models(b *limits.Budget, first, second tensor.Model, o Options, found func(*Difference) error) (Result, error) {
+	c := &comparison{b: b, o: o, found: found, models: [2]tensor.Model{first, second}}
+	for side := range c.models {
+		if err := c.list(side); err != nil {
+			return c.result, err
+		}
+	}
+	if err := c.pieces(); err != nil {
+		return c.result, err
+	}
+	for i := range c.tensors[0] {
+		if err := c.match(&c.tensors[0][i]); err != nil {
+			return c.result, err
+		}
+	}
+	for i := range c.tensors[1] {
+		if t := &c.tensors[1][i]; !c.matched[i] {
+			if err := c.differ(&Difference{Kind: OnlySecond, Name: t.Name, B: t}); err != nil {
+				return c.result, err
+			}
+		}
+	}
+	return c.result, nil
+}
+
+type comparison struct {
+	b       *limits.Budget
+	o       Options
+	found   func(*Difference) error
+	models  [2]tensor.Model
+	tensors [2][]Tensor
+	byName  []int32 // of the second side's tensors
+	matched []bool
+	piece   [2][]byte
+	values  [2][]value
+	tile    []float32
+	result  Result
+}
+
+// list describes the tensors of one side.
+func (c *comparison) list(side int) (err error) {
+	m := c.models[side]
+	list, err := limits.Make[Tensor](c.b, m.Len())
+	if err != nil {
+		return err
+	}
+	list = list[:0]
+	if c.o.Values && quant.Any(m) {
+		bound, err := quant.Plan(c.b, m, quant.Options{Target: quant.F32})
+		if err != nil {
+			return err
+		}
+		for _, w := range bound.Weights {
+			list = append(list, Tensor{Name: w.Name, Type: w.Scheme, Shape: w.Shape, weight: w})
+		}
+		for _, i := range bound.Plain {
+			list = append(list, plain(i))
+		}
+	} else {
+		for i := range m.Tensors() {
+			list = append(list, plain(i))
+		}
+	}
+	c.tensors[side] = list
+	if side == 0 {
+		return nil
+	}
+	if c.byName, err = limits.Make[int32](c.b, len(list)); err != nil {
+		return err
+	}
+	for i := range c.byName {
+		c.byName[i] = int32(i)
+	}
+	slices.SortStableFunc(c.byName, func(x, y int32) int { return cmp.Compare(list[x].Name, list[y].Name) })
+	c.matched, err = limits.Make[bool](c.b, len(list))
+	return err
+}
+
+func plain(i tensor.Info) Tensor {
+	return Tensor{Name: i.Name, Type: i.TypeName(), Shape: i.Shape, info: i}
+}
+
+// match finds the second side's tensor of a name and compares the two.
+func (c *comparison) match(a *Tensor) error {
+	at, ok := slices.BinarySearchFunc(c.byName, a.Name, func(i int32, name string) int {
+		return cmp.Compare(c.tensors[1][i].Name, name)
+	})
+	if !ok {
+		return c.differ(&Difference{Kind: OnlyFirst, Name: a.Name, A: a})
+	}
+	i := c.byName[at]
+	c.matched[i] = true
+	b := &c.tensors[1][i]
+	switch {
+	case !slices.Equal(a.Shape, b.Shape):
+		return c.differ(&Difference{Kind: Shape, Name: a.Name, A: a, B: b})
+	case !c.o.Values && a.Type != b.Type:
+		return c.differ(&Difference{Kind: Type, Name: a.Name, A: a, B: b})
+	}
+	d, err := c.elements(a, b)
+	if err != nil {
+		return wire.At("compare", "tensor "+wire.Quote(a.Name), wire.NoOffset, err)
+	}
+	if d != nil {
+		return c.differ(d)
+	}
+	c.result.Equal++
+	return nil
+}
+
+func (c *comparison) differ(d *Difference) error {
+	c.result.Different++
+	return c.found(d)
+}
