@@ -147,8 +147,7 @@ func (m *machine) fitsTorch(letter byte, r, prev ref, kind Kind, id ID) bool {
 	case '(': // the arguments of the function before it
 		return kind == KindTuple && m.takes(rules[m.g.id(prev)].call, r)
 	case 'V':
-		n := m.g.node(r)
-		return kind == KindTuple && (m.takesOne("bbh", n) || m.takesOne("Tvhbv", n) || m.takesOne("SiII", n))
+		return kind == KindTuple && m.takes("bbh|Tvhbv|SiII", r)
 	case 'W':
 		return kind == KindTuple && m.takesOne("SiII", m.g.node(r))
 	default:
