@@ -93,7 +93,7 @@ func (m *machine) newSequence(kind Kind, id ID, from, extra ref) error {
 	if err != nil {
 		return err
 	}
-	if id == Deque {
+	if extra != refAbsent {
 		if err := m.setAttr(r, attr{extra: extra}, false); err != nil {
 			return err
 		}

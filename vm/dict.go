@@ -9,7 +9,7 @@ import (
 )
 
 // smallTable is how many keys are compared one by one before a table is made.
-const smallTable = 8
+const smallTable = 16
 
 // tableCost is what an entry of the map of tables costs, with the struct.
 const tableCost = 128
@@ -51,6 +51,9 @@ func (m *machine) setItem(r, key, value ref) error {
 		*m.g.elems.at(n.a + 2*at + 1) = value
 		return m.strict(wire.ErrDuplicate, "key %s", key)
 	}
+	if err := m.count(); err != nil {
+		return err
+	}
 	run, err := m.grown(n.a, 2*int(n.n), 2)
 	if err != nil {
 		return err
@@ -83,6 +86,9 @@ func (m *machine) addItem(r, item ref) error {
 	}
 	if found {
 		return m.strict(wire.ErrDuplicate, "element %s", item)
+	}
+	if err := m.count(); err != nil {
+		return err
 	}
 	run, err := m.grown(n.a, int(n.n), 1)
 	if err != nil {
@@ -135,10 +141,10 @@ func (m *machine) table(r ref, n *node, stride uint32) (*table, error) {
 		t = &table{}
 		m.tables[uint32(r)] = t
 	}
-	if 2*(t.count+1) <= len(t.slots) {
+	if 4*(t.count+1) <= 3*len(t.slots) {
 		return t, nil
 	}
-	slots, err := limits.MakeWork[uint64](&m.tmp, max(4*smallTable, 2*len(t.slots)))
+	slots, err := limits.MakeWork[uint64](&m.tmp, max(2*smallTable, 2*len(t.slots)))
 	if err != nil {
 		return nil, err
 	}

@@ -1,16 +1,77 @@
-// Package vm is the pickle machine. It runs all opcodes of protocols 0 to 5
-// and builds data; nothing is ever imported or called.
+// Package vm is the pickle machine. It runs all instructions of protocols 0 to
+// 5 and builds data; nothing is ever imported or called.
 //
 // [Load] reads one pickle and stops at the first global outside the allowlist,
 // at a call with other arguments than that global takes, and at a change of
 // anything but data of our own making. [Scan] goes on with opaque values and
-// reports every global, call, state and persistent id. [Disassemble] lists the
-// opcodes. All three are one machine.
+// reports every global, call, state and persistent id, with two verdicts: ours,
+// and that of PyTorch's restricted loader. [Disassemble] lists the instructions.
+// All three are one machine.
 //
 //	g, err := vm.Load(r, off, end, b)
 //	for key, value := range g.Root().Entries() { ... }
 //
 // A call of an allowed global is an object that remembers callee and arguments
 // ([Value.Global], [Value.Args], [Value.State]); what a tensor is made of is
-// the caller's to decide.
+// the caller's to decide. Calls that make containers (OrderedDict, set,
+// bytearray, ...) give containers.
+//
+// # Values
+//
+// A value is a node of 16 bytes in an arena and refers to others by number, and
+// texts refer to the bytes of the pickle, which are kept as one string. So a
+// replay from the memo costs one word, however much hangs on it, and what a
+// walk of it would cost is a number that is added up and bounded. Keys of dicts
+// are equal if they are equal texts, bytes or numbers; trees and objects are
+// equal to themselves only, so that no hash ever walks a tree.
+//
+// # Order
+//
+// One loop: take a step, find where the next instruction begins (in its frame,
+// or behind it), look its byte up in one table, run it. Every instruction
+// consumes at least its own byte, and what an instruction does beyond a constant
+// is bounded by the values that earlier instructions have pushed, or is charged
+// as toil (see the limits). STOP ends the loop. If a container grew after
+// something had referred to it, one walk then finds true depth and size and any
+// value that contains itself; it enters each value once.
+//
+// # Limits
+//
+//	what                                          charged to, or bounded by
+//	instructions                                  MaxSteps, one each
+//	looks at arguments, copies of elements        MaxSteps; 8 for each byte of the pickle, and 1,024
+//	values (not integers of 31 bits, None, ...)   MaxItems, MaxWorkingSet: 16 bytes each
+//	elements, stack, marks, memo, tables, texts   MaxWorkingSet and MaxTotalBytes
+//	bytes of the pickle                           MaxSingleAlloc, 2 GiB
+//	depth of containers                           MaxDepth
+//	values that replays make a walk meet again    MaxExpandRatio for each byte, past 1,048,576
+//	an index of the memo                          2^32-1; a slice below twice the entries, else a table
+//	distinct globals                              65,536
+//	module and name of a global                   512 bytes each
+//	decimal digits of an integer                  4,300, as CPython
+//	notes, reasons of a verdict                   32, 64
+//
+// A flood of any instruction costs at most 64 charged bytes and 10 steps for
+// each of its bytes.
+//
+// # Strictness
+//
+// Refused although some loader takes it, because another one does not, or reads
+// it otherwise: an instruction that crosses its frame, a frame in a frame, or
+// one that goes on after STOP; values or marks that are left at STOP; PROTO in
+// another place than the first; a key or an element that stands twice; a list
+// for the arguments of a call; numbers in other forms than picklers write; a
+// value that contains itself. A scan notes the first of these and goes on as
+// the more lenient loader would.
+//
+// # Not supported
+//
+// NEXT_BUFFER and READONLY_BUFFER (what they name is not in the file), PERSID and
+// persistent ids that are no storage of PyTorch (refused by name), EXT1, EXT2
+// and EXT4 (forbidden: what their numbers stand for, nobody else knows),
+// protocols above 5. Arrays of joblib in a checkpoint: [ScanPlain] alone reads
+// them, as joblib 0.10 and later write them without compression.
+//
+// Specification: CPython's Lib/pickletools.py and Modules/_pickle.c (3.14), PEP
+// 307, 3154 and 574. PyTorch's rules: torch/_weights_only_unpickler.py (2.15.0).
 package vm

@@ -16,6 +16,10 @@ const globalCost = 256
 // and a text that the memo replays costs its length each time it is looked up.
 const maxName = 512
 
+// maxGlobals bounds the distinct globals of a pickle: judging one costs more
+// than its bytes. Checkpoints have some dozens, pickled programs some hundreds.
+const maxGlobals = 1 << 16
+
 // opGlobal names a global by two lines.
 func (m *machine) opGlobal() error {
 	key, module, name, err := m.twoLines()
@@ -169,6 +173,9 @@ func (m *machine) use(r ref) error {
 func (m *machine) newGlobal(key, module, name string) (ref, error) {
 	if len(module) > maxName || len(name) > maxName {
 		return 0, tooLong(module, name)
+	}
+	if len(m.g.globals) == maxGlobals {
+		return 0, &limits.Error{Axis: limits.Items, Want: 1, Left: 0}
 	}
 	if !utf8.ValidString(module) || !utf8.ValidString(name) {
 		return 0, wire.ErrText.With("the name of a global is not UTF-8")

@@ -63,6 +63,7 @@ func newMachine(r io.ReaderAt, off, end int64, b *limits.Budget) *machine {
 		seed:     maphash.MakeSeed(),
 		maxDepth: uint16(b.Policy().Limit(limits.Depth)),
 	}
+	m.memo.spread = maphash.Comparable(m.seed, "memo") | 1
 	return m
 }
 
@@ -219,12 +220,18 @@ func (m *machine) strict(cause *wire.Cause, text string, what ref) error {
 	return nil
 }
 
+// count counts one value, one entry of a dict or set, or one of the memo.
+func (m *machine) count() error {
+	if m.unpaid++; m.unpaid < payEvery {
+		return nil
+	}
+	return m.pay()
+}
+
 // add makes a value.
 func (m *machine) add(n node) (ref, error) {
-	if m.unpaid++; m.unpaid >= payEvery {
-		if err := m.pay(); err != nil {
-			return 0, err
-		}
+	if err := m.count(); err != nil {
+		return 0, err
 	}
 	i, err := m.g.nodes.reserve(&m.work, 1)
 	if err != nil {

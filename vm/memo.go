@@ -9,69 +9,91 @@ import (
 
 // A memo maps the indexes that a pickle chooses, up to 2^32-1, to values.
 // Picklers number from 0 on, so most indexes are in a slice; one that would
-// leave the slice half empty is in a map.
+// leave most of the slice empty is in a table.
 type memo struct {
 	dense  []ref
-	sparse map[uint32]ref
-	count  int
+	sparse []uint64 // 0, or index and value
+	spread uint64   // an odd number that nobody outside knows
+	far    int      // entries of sparse
+	count  int      // all entries
 }
 
-const (
-	// denseSlack is how far the slice may run ahead of twice the count.
-	denseSlack = 256
-	// sparseCost is what one entry of a Go map of this kind costs at most,
-	// half-filled tables included (measured: 20 to 45 bytes).
-	sparseCost = 48
-)
+// denseSlack is how far the slice may run ahead of twice the count.
+const denseSlack = 256
 
 func (o *memo) get(i uint32) ref {
 	if uint64(i) < uint64(len(o.dense)) && o.dense[i] != refAbsent {
 		return o.dense[i]
 	}
-	if o.sparse == nil {
+	if o.far == 0 {
 		return refAbsent
 	}
-	return o.sparse[i]
+	return ref(o.sparse[o.slot(i)])
 }
 
-func (o *memo) put(w *limits.Workspace, i uint32, r ref) error {
+// slot finds the slot of an index: its own, or the free one where it belongs.
+func (o *memo) slot(i uint32) uint64 {
+	mask := uint64(len(o.sparse) - 1)
+	at := (uint64(i) + 1) * o.spread >> 32 & mask
+	for o.sparse[at] != 0 && uint32(o.sparse[at]>>32) != i {
+		at = (at + 1) & mask
+	}
+	return at
+}
+
+// put stores a value, and reports whether the index is new.
+func (o *memo) put(w *limits.Workspace, i uint32, r ref) (added bool, err error) {
 	if uint64(i) < uint64(len(o.dense)) && o.dense[i] != refAbsent {
 		o.dense[i] = r
-		return nil
+		return false, nil
 	}
-	if _, has := o.sparse[i]; has {
-		o.sparse[i] = r
-		return nil
+	if o.far > 0 {
+		if at := o.slot(i); o.sparse[at] != 0 {
+			o.sparse[at] = uint64(i)<<32 | uint64(r)
+			return false, nil
+		}
 	}
 	if uint64(i) < uint64(2*o.count+denseSlack) {
-		if err := o.widen(w, int(i)+1); err != nil {
+		err = o.near(w, i, r)
+	} else {
+		err = o.away(w, i, r)
+	}
+	if err != nil {
+		return false, err
+	}
+	o.count++
+	return true, nil
+}
+
+func (o *memo) near(w *limits.Workspace, i uint32, r ref) error {
+	if n := int(i) + 1; n > len(o.dense) {
+		grown, err := limits.GrowWork(w, o.dense, n-len(o.dense))
+		if err != nil {
 			return err
 		}
-		o.dense[i] = r
-		o.count++
-		return nil
+		o.dense = grown[:n]
 	}
-	if err := w.Take(sparseCost); err != nil {
-		return err
-	}
-	if o.sparse == nil {
-		o.sparse = map[uint32]ref{}
-	}
-	o.sparse[i] = r
-	o.count++
+	o.dense[i] = r
 	return nil
 }
 
-// widen makes the slice at least n long.
-func (o *memo) widen(w *limits.Workspace, n int) error {
-	if n <= len(o.dense) {
-		return nil
+func (o *memo) away(w *limits.Workspace, i uint32, r ref) error {
+	if 4*(o.far+1) > 3*len(o.sparse) {
+		slots, err := limits.MakeWork[uint64](w, max(16, 2*len(o.sparse)))
+		if err != nil {
+			return err
+		}
+		old := o.sparse
+		o.sparse = slots
+		for _, s := range old {
+			if s != 0 {
+				slots[o.slot(uint32(s>>32))] = s
+			}
+		}
+		w.Give(8 * int64(len(old)))
 	}
-	grown, err := limits.GrowWork(w, o.dense, n-len(o.dense))
-	if err != nil {
-		return err
-	}
-	o.dense = grown[:n]
+	o.sparse[o.slot(i)] = uint64(i)<<32 | uint64(r)
+	o.far++
 	return nil
 }
 
@@ -89,7 +111,11 @@ func (m *machine) put(i uint32) error {
 	if err := m.have(1); err != nil {
 		return err
 	}
-	return m.memo.put(&m.tmp, i, m.top())
+	added, err := m.memo.put(&m.tmp, i, m.top())
+	if err == nil && added && m.memo.far > 0 {
+		err = m.count()
+	}
+	return err
 }
 
 // replay pushes a value once more. That costs one word here, but whoever walks
