@@ -11,7 +11,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/vm"
 )
 
 // listPickles prints the instructions of every pickle of each file.
@@ -73,7 +72,7 @@ func (s *session) listPickle(ctx context.Context, path string, r io.ReaderAt, p 
 	s.printed = true
 	s.line("%s: %s, protocol %d", showPath(path), wire.Clean(p.Name, 256), p.Report.Graph.Protocol())
 	s.line("%8s   %3s %-16s %s", "offset", "top", "instruction", "operand, or what was made (! is refused)")
-	for l, err := range vm.Disassemble(r, p.Off, p.Limit, b) {
+	for l, err := range p.Lines(r, b) {
 		if err != nil {
 			return skipData(err)
 		}
@@ -100,7 +99,7 @@ func (s *session) jsonListing(path string, r io.ReaderAt, p pth.Pickle, b *limit
 		o.number("offset", p.Off)
 		o.number("protocol", int64(p.Report.Graph.Protocol()))
 		o.list("lines", func(add func(func(*jsonObject))) {
-			for l, err := range vm.Disassemble(r, p.Off, p.Limit, b) {
+			for l, err := range p.Lines(r, b) {
 				if err != nil {
 					failed = err
 					return

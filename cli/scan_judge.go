@@ -122,7 +122,7 @@ func looksPickled(sub *subject) bool {
 	}
 	b := limits.Policy{MaxSteps: 100_000, MaxTotalBytes: 16 << 20, MaxWorkingSet: 8 << 20}.Budget(context.Background())
 	defer b.Close()
-	r := vm.ScanNext(sub.r, 0, min(sub.size, 1<<20), b)
+	r := vm.ScanPlain(sub.r, 0, min(sub.size, 1<<20), b)
 	if r.Err == nil && r.Graph.End() == sub.size {
 		return true
 	}

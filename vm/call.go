@@ -256,7 +256,10 @@ func (m *machine) opBuild() error {
 	if err := m.event(UseBuild, target, state, ok); err != nil {
 		return err
 	}
-	return m.setState(target, state)
+	if err := m.setState(target, state); err != nil || !ok || id != JoblibArray {
+		return err
+	}
+	return m.array(state)
 }
 
 // stanceOnState is what PyTorch's restricted loader makes of a state that we

@@ -32,9 +32,13 @@ func (l Line) String() string {
 // as [Scan] runs it. An error is the last thing it yields. What the account is
 // charged, it gets back at the end.
 func Disassemble(r io.ReaderAt, off, end int64, b *limits.Budget) iter.Seq2[Line, error] {
+	return disassemble(r, off, end, b, unread)
+}
+
+func disassemble(r io.ReaderAt, off, end int64, b *limits.Budget, as reading) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		m := newMachine(r, off, end, b)
-		m.scan, m.listing = true, true
+		m.scan, m.listing, m.arrays.as = true, true, as
 		defer m.release(false)
 		err := m.begin()
 		for err == nil && !m.done {

@@ -191,6 +191,7 @@ func (m *machine) newGlobal(key, module, name string) (ref, error) {
 		g.Written = module + " " + name
 	}
 	g.judge()
+	m.judgeJoblib(g)
 	if !takenByTorch(module, name) {
 		m.against("global", wire.Quote(g.String())+" is not on its list", refAbsent)
 	}

@@ -92,4 +92,7 @@ const (
 	NumpyFromBuffer  // (bytes, dtype, shape, order)
 	NumpyArray       // the class numpy.ndarray: never called
 	NumpyType        // numpy.float32, ...: never called
+
+	// Others.
+	JoblibArray // joblib.numpy_pickle.NumpyArrayWrapper, of [ScanPlain] alone: () and State
 )

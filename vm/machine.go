@@ -44,8 +44,13 @@ type machine struct {
 	paid     int64  // of them, charged
 	unpaid   int64  // values made, not charged yet
 
-	scan     bool
-	listing  bool  // scan: for Disassemble, which records no events
+	scan    bool
+	listing bool // scan: for Disassemble, which records no events
+	arrays  struct {
+		as     reading
+		seen   int
+		padded bool // one of them is
+	}
 	problem  error // scan: the first rule broken that loaders do not ask for
 	events   arena[event]
 	verdicts verdicts

@@ -61,4 +61,6 @@ var rules = [...]rule{
 	NumpyFromBuffer:  {"yJIt", "-", ""},
 	NumpyArray:       {"-", "-", ""},
 	NumpyType:        {"-", "-", ""},
+
+	JoblibArray: {"", "", "A"},
 }

@@ -211,7 +211,7 @@ func (d *decoder) record(r io.ReaderAt, name string, m *zip.Member) (*vm.Graph, 
 	if d.scan == nil {
 		g, err = vm.Load(r, m.DataOff, end, d.b)
 	} else {
-		g, err = d.scan.add(name, m.DataOff, end, vm.Scan(r, m.DataOff, end, d.b))
+		g, err = d.scan.add(Pickle{name, m.DataOff, end, false, vm.Scan(r, m.DataOff, end, d.b)})
 	}
 	if err != nil {
 		return nil, within(err)
@@ -229,7 +229,7 @@ func (d *decoder) next(name string) (*vm.Graph, error) {
 	if d.scan == nil {
 		g, err = vm.LoadNext(d.r, d.begin, d.size, d.b)
 	} else {
-		g, err = d.scan.add(name, d.begin, d.size, vm.ScanNext(d.r, d.begin, d.size, d.b))
+		g, err = d.scan.add(Pickle{name, d.begin, d.size, false, vm.ScanNext(d.r, d.begin, d.size, d.b)})
 	}
 	if err != nil {
 		return nil, err

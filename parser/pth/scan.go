@@ -2,6 +2,7 @@ package pth
 
 import (
 	"io"
+	"iter"
 	"strconv"
 	"strings"
 
@@ -15,7 +16,16 @@ type Pickle struct {
 	Name   string // "data.pkl", "pickle 4 (checkpoint)"
 	Off    int64
 	Limit  int64 // what it cannot pass: the end of its record, or of the file
+	Plain  bool  // it is no part of a checkpoint
 	Report *vm.Report
+}
+
+// Lines lists the instructions of the pickle.
+func (p *Pickle) Lines(r io.ReaderAt, b *limits.Budget) iter.Seq2[vm.Line, error] {
+	if p.Plain {
+		return vm.DisassemblePlain(r, p.Off, p.Limit, b)
+	}
+	return vm.Disassemble(r, p.Off, p.Limit, b)
 }
 
 // A Report is what [Scan] finds.
@@ -78,7 +88,7 @@ func (d *decoder) plain() error {
 		if n > maxPickles {
 			return fail(name, d.begin, wire.ErrUnsupported.With("more than %d pickles in one file", maxPickles))
 		}
-		g, err := d.scan.add(name, d.begin, d.size, vm.ScanNext(d.r, d.begin, d.size, d.b))
+		g, err := d.scan.add(Pickle{name, d.begin, d.size, true, vm.ScanPlain(d.r, d.begin, d.size, d.b)})
 		if err != nil {
 			return err
 		}
@@ -93,12 +103,13 @@ func (d *decoder) seenForbidden() bool { return d.scan != nil && d.scan.forbidde
 
 // add keeps the report of one pickle. What is forbidden does not end the scan:
 // the pickles after it are to be seen, too.
-func (r *Report) add(name string, off, limit int64, p *vm.Report) (*vm.Graph, error) {
-	list, err := limits.Append(r.b, r.Pickles, Pickle{name, off, limit, p})
+func (r *Report) add(pickle Pickle) (*vm.Graph, error) {
+	list, err := limits.Append(r.b, r.Pickles, pickle)
 	if err != nil {
-		return nil, fail(name, off, err)
+		return nil, fail(pickle.Name, pickle.Off, err)
 	}
 	r.Pickles = list
+	p := pickle.Report
 	if err := p.Refusal(); err != nil && p.Err == nil && r.forbidden == nil {
 		r.forbidden = err
 	}
@@ -119,7 +130,8 @@ func (d *decoder) others(a *archive) error {
 			continue
 		}
 		// What stands there may be anything: only what it asks for counts.
-		_, err := d.scan.add(m.Name[len(a.prefix):], m.DataOff, m.DataOff+m.Size, vm.Scan(d.r, m.DataOff, m.DataOff+m.Size, d.b))
+		end := m.DataOff + m.Size
+		_, err := d.scan.add(Pickle{m.Name[len(a.prefix):], m.DataOff, end, false, vm.Scan(d.r, m.DataOff, end, d.b)})
 		if c := wire.ClassOf(err); c == wire.Limit || c == wire.Internal {
 			return err
 		}

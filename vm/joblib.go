@@ -1,0 +1,226 @@
+package vm
+
+import (
+	"errors"
+	"io"
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// A reading says what a loader makes of a NumpyArrayWrapper of joblib, whose
+// array stands in the stream behind the BUILD that describes it.
+// joblib/numpy_pickle.py (1.6) is the reference.
+type reading uint8
+
+const (
+	unread   reading = iota // the class is as unknown as any other
+	skipped                 // joblib: the bytes are data
+	unpadded                // joblib before 1.2: as well, but it knows no padding before them
+	executed                // pickle.load: an object like others, and the bytes are instructions
+)
+
+// ScanPlain is [ScanNext] for a pickle that stands in a file of its own, which
+// may be one of joblib without compression: the bytes of its arrays are data.
+// Loaders that take them for instructions are asked as well: what one of them
+// would run is reported, and a file that two loaders would read as different
+// values is refused.
+func ScanPlain(r io.ReaderAt, off, end int64, b *limits.Budget) *Report {
+	out, arrays, padded := scanAs(skipped, r, off, end, b)
+	if arrays == 0 {
+		return out
+	}
+	for _, as := range [...]reading{unpadded, executed} {
+		if as == executed || padded {
+			other, _, _ := scanAs(as, r, off, end, b)
+			out.differs(other)
+			other.Graph.Release()
+		}
+	}
+	return out
+}
+
+func scanAs(as reading, r io.ReaderAt, off, end int64, b *limits.Budget) (out *Report, arrays int, padded bool) {
+	m := newMachine(r, off, end, b)
+	m.arrays.as = as
+	return scan(m, false), m.arrays.seen, m.arrays.padded
+}
+
+// differs adds what speaks against a pickle that another loader reads in another
+// way. Mostly that one finds no instruction in the first byte of the data.
+func (r *Report) differs(other *Report) {
+	if f, ok := errors.AsType[*wire.Error](other.forbidden); ok {
+		if r.forbidden == nil {
+			r.forbidden = f
+		}
+		r.Safe.add(Reason{Code: "array", Off: f.Off, Text: "to a loader that runs the bytes of an array, " + f.Err.Error()})
+		r.Safe.OK = false
+	}
+	err := other.Err
+	if c := wire.ClassOf(err); err == nil {
+		err = &wire.Error{Format: Format, Off: r.Graph.base, Err: wire.ErrUnsupported.With("two loaders read the arrays of joblib in two ways, to the end")}
+	} else if c != wire.Limit && c != wire.Internal {
+		return
+	}
+	if r.Err == nil {
+		r.Err = err
+		r.Safe.add(broken(err))
+		r.Safe.OK = false
+	}
+}
+
+// DisassemblePlain is [Disassemble] for a pickle that [ScanPlain] scans. An array
+// of joblib is part of the BUILD before it.
+func DisassemblePlain(r io.ReaderAt, off, end int64, b *limits.Budget) iter.Seq2[Line, error] {
+	return disassemble(r, off, end, b, skipped)
+}
+
+const joblibModule, joblibName = "joblib.numpy_pickle", "NumpyArrayWrapper"
+
+// judgeJoblib allows the one class of joblib that is data.
+func (m *machine) judgeJoblib(g *Global) {
+	if m.arrays.as != unread && g.Module == joblibModule && g.Name == joblibName {
+		g.ID, g.Status, g.Reason = JoblibArray, Allowed, ""
+	}
+}
+
+// An arrayState is what describes an array.
+type arrayState struct {
+	shape, dtype ref
+	padded       bool // a byte before the data says how much padding there is
+}
+
+// arrayState reads the state of a wrapper: attributes as joblib writes them, and
+// no other ones, which might stand for its methods. Versions before 1.2 have no
+// alignment.
+func (m *machine) arrayState(r ref) (s arrayState, ok bool) {
+	n, required := m.g.node(r), 0
+	for i := range n.n {
+		key, v, fits := m.g.elem(n.a+2*i), m.g.elem(n.a+2*i+1), false
+		switch m.g.text(key) {
+		case "subclass":
+			required, fits = required+1, m.g.kind(v) == KindGlobal && m.g.id(v) == NumpyArray
+		case "shape": // a tuple, so that nothing changes it afterwards
+			s.shape, required, fits = v, required+1, m.g.kind(v) == KindTuple && m.isInts(v)
+		case "order":
+			required, fits = required+1, m.g.kind(v) == KindText
+		case "dtype":
+			s.dtype, required, fits = v, required+1, m.fits("J", v, refAbsent)
+		case "allow_mmap":
+			fits = m.g.kind(v) == KindBool
+		case "numpy_array_alignment_bytes":
+			s.padded, fits = true, m.g.isInt64(v)
+		}
+		if !fits {
+			return s, false
+		}
+	}
+	return s, required == 4
+}
+
+// array is the BUILD of a wrapper: what stands behind it is its array.
+func (m *machine) array(state ref) error {
+	s, ok := m.arrayState(state)
+	if err := m.settle(); err != nil {
+		return err
+	}
+	if !ok {
+		return wire.ErrUnsupported.With("an array of joblib that is described in another way")
+	}
+	size, err := m.arraySize(s)
+	if err != nil {
+		return err
+	}
+	m.arrays.seen++
+	m.arrays.padded = m.arrays.padded || s.padded
+	if m.arrays.as == executed {
+		return nil
+	}
+	// Loaders hold a whole frame while they read arrays behind it.
+	if m.frame > m.pos {
+		return wire.ErrSyntax.With("an array of joblib begins inside a frame")
+	}
+	m.frame = 0
+	m.limit()
+	if s.padded && m.arrays.as == skipped {
+		padding, err := m.u8()
+		if err == nil {
+			_, err = m.data(uint64(padding))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err = m.data(size)
+	return err
+}
+
+// arraySize is how many bytes an array has.
+func (m *machine) arraySize(s arrayState) (uint64, error) {
+	size, ok := m.itemSize(s.dtype)
+	if !ok {
+		return 0, wire.ErrUnsupported.With("an array of joblib whose type has no known size")
+	}
+	shape := m.g.node(s.shape)
+	for i := range shape.n {
+		n, _ := m.g.int64(m.g.elem(shape.a + i))
+		if n < 0 {
+			return 0, wire.ErrRange.With("an array with a dimension of %d", n)
+		}
+		if size, ok = wire.Mul(size, uint64(n)); !ok {
+			return 0, wire.ErrOverflow.With("an array of more than 2^63-1 bytes")
+		}
+	}
+	return size, nil
+}
+
+// sizedTypes are the codes that numpy's dtypes of one size are pickled with.
+// Those that hold objects are not among them: such an array is a pickle.
+const (
+	sizedTypes = " b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 f12 f16 c8 c16 c24 c32 m8 M8 "
+	flexible   = "SUV" // bytes, text, void: of any size
+)
+
+// itemSize is the bytes of an element of a dtype: the digits of its code. The
+// state of a dtype has a size, too, which numpy takes for text, bytes and void
+// alone: one that is different is none that numpy wrote.
+func (m *machine) itemSize(dtype ref) (uint64, bool) {
+	args, state := m.g.elem(m.g.node(dtype).a+objArgs), m.g.state(dtype)
+	if m.g.kind(args) != KindTuple || !m.takes(rules[NumpyDType].call, args) {
+		return 0, false // a scan has refused the call
+	}
+	code := m.g.elem(m.g.node(args).a)
+	if m.g.kind(code) != KindText || len(m.g.text(code)) < 2 {
+		return 0, false
+	}
+	text := m.g.text(code)
+	size, err := strconv.ParseUint(text[1:], 10, 31)
+	if err != nil || strings.IndexByte(flexible, text[0]) < 0 && !strings.Contains(sizedTypes, " "+text+" ") {
+		return 0, false
+	}
+	if text[0] == 'U' {
+		size *= 4
+	}
+	if state == refAbsent {
+		return size, true
+	}
+	if !m.fits(rules[NumpyDType].state, state, refAbsent) {
+		return 0, false
+	}
+	return size, m.statesSize(m.g.node(state), int64(size), text[0])
+}
+
+// statesSize reports the state of a dtype of a code and a size: only void has
+// fields, and no array has a dtype that is a subarray.
+func (m *machine) statesSize(state *node, size int64, code byte) bool {
+	const subarray, names, fields, elsize = 2, 3, 4, 5
+	part := func(i uint32) ref { return m.g.elem(state.a + i) }
+	if part(subarray) != refNone || code != 'V' && (part(names) != refNone || part(fields) != refNone) {
+		return false
+	}
+	stated, _ := m.g.int64(part(elsize))
+	return stated == size || stated == -1 && strings.IndexByte(flexible, code) < 0
+}
