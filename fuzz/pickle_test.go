@@ -65,7 +65,7 @@ func FuzzPickle(f *testing.F) {
 func FuzzScan(f *testing.F) {
 	corpus.Seeds(f, "pickle")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, pickle := range [][]byte{data, fuzz.NewPickle(data).Damaged(), fuzz.NewPickle(data).Attack()} {
+		for _, pickle := range [][]byte{data, fuzz.NewPickle(data).Damaged(), fuzz.NewPickle(data).Attack(), fuzz.Fragments(data)} {
 			scanTarget.Check(t, pickle)
 			sameRuns(t, pickle, fuzz.Ceilings)
 		}
@@ -95,6 +95,10 @@ func sameRuns(t testing.TB, data []byte, policy limits.Policy) {
 	}
 	if n := strings.Count(events(report), "\n"); n != report.Len() {
 		t.Errorf("%d events are listed of %d", n, report.Len())
+	}
+	plain := vm.ScanPlain(bytes.NewReader(data), 0, int64(len(data)), limitstest.Open(t, policy))
+	if plain.Safe.OK && !report.Safe.OK && !strings.Contains(string(data), "joblib") || report.Safe.OK && !plain.Safe.OK {
+		t.Errorf("a plain scan says %v, a scan %v", plain.Refusal(), report.Refusal())
 	}
 	listed(t, data, report, policy)
 }
@@ -276,6 +280,23 @@ var pickleCeilings = map[limits.Axis]func(*limits.Policy, int64){
 	limits.Depth:      func(p *limits.Policy, n int64) { p.MaxDepth = n },
 	limits.Items:      func(p *limits.Policy, n int64) { p.MaxItems = n },
 	limits.StepCount:  func(p *limits.Policy, n int64) { p.MaxSteps = n },
+}
+
+// Fragments that fit by chance come further than a damaged plan: some are taken,
+// some are refused for each reason.
+func TestFragmentsRunAlikeInLoadAndScan(t *testing.T) {
+	ends := map[wire.Class]int{}
+	for seed := range 20000 {
+		data := fuzz.Fragments(bytesOf(uint64(seed), 2+seed%14))
+		sameRuns(t, data, limits.Policy{})
+		_, err := loadAll(t, data)
+		ends[wire.ClassOf(err)]++
+	}
+	for _, c := range []wire.Class{wire.OK, wire.Malformed, wire.Truncated, wire.Unsupported, wire.Forbidden} {
+		if ends[c] < 50 {
+			t.Errorf("%d of 20000 end as %v", ends[c], c)
+		}
+	}
 }
 
 // A generator that is often refused would test the door only.
