@@ -35,6 +35,12 @@ var forbidden = []struct {
 	}},
 	{"a write to a package's variable", nil, writesGlobal},
 	{`a panic that does not begin with "internal error:"`, []string{"fuzz"}, loosePanic},
+	{"a door to the system: files, processes, network", []string{"cli", "convert", "internal/tiles", "internal/guard", "internal/fixtures", "corpus/amn-corpus", "crosscheck"}, opens},
+	{"a goroutine", []string{"cli", "convert", "internal/tiles", "fuzz"}, func(_ *checker, _ *source, n ast.Node) bool {
+		_, ok := n.(*ast.GoStmt)
+		return ok
+	}},
+	{"a recover that is not at the door", []string{"cli", "convert", "internal/tiles", "fuzz"}, recovers},
 	{"printing", []string{"cli", "corpus/amn-corpus", "crosscheck"}, prints},
 	{"os.Exit", []string{"cli/amn", "corpus/amn-corpus", "crosscheck"}, selects("os", "Exit")},
 	{"the machine's clock or chance, which would make a verdict depend on more than bytes and policy", []string{"limits", "cli", "convert", "internal/tiles"}, depends},
@@ -94,6 +100,27 @@ func comment(words ...string) func(*checker, *source, ast.Node) bool {
 			return slices.ContainsFunc(g.List, func(c *ast.Comment) bool { return pattern.MatchString(c.Text) })
 		})
 	}
+}
+
+// opens finds the packages that reach outside. The facade opens the files that
+// it is told to, and a store has its place in the user's folder.
+func opens(c *checker, s *source, n ast.Node) bool {
+	for _, name := range []string{"net", "net/http", "os/exec", "plugin", "os/signal"} {
+		if imports(name)(c, s, n) {
+			return true
+		}
+	}
+	facade := s.dir() == "parser" || s.dir() == "parser/ollama"
+	return !facade && (imports("os")(c, s, n) || imports("syscall")(c, s, n))
+}
+
+func recovers(_ *checker, s *source, n ast.Node) bool {
+	call, ok := n.(*ast.CallExpr)
+	if !ok || s.dir() == "parser" {
+		return false
+	}
+	id, ok := call.Fun.(*ast.Ident)
+	return ok && id.Name == "recover"
 }
 
 func prints(c *checker, s *source, n ast.Node) bool {
