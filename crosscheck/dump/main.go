@@ -30,6 +30,7 @@ type file struct {
 	Meta    map[string]string `json:"meta,omitempty"`
 	Finds   []string          `json:"findings,omitempty"`
 	Aliases map[string]string `json:"aliases,omitempty"`
+	GGUF    *ggufFile         `json:"gguf,omitempty"`
 }
 
 type entry struct {
@@ -105,7 +106,8 @@ func fill(out *file, b *limits.Budget) error {
 	for i := range m.Tensors() {
 		out.Tensors = append(out.Tensors, describe(m, b, i))
 	}
-	return nil
+	out.GGUF, err = ggufOf(m, b)
+	return err
 }
 
 func describe(m tensor.Model, b *limits.Budget, i tensor.Info) entry {
