@@ -22,11 +22,16 @@ library that quantized it computes, rounded once. Other tensors are copied byte 
 Memory does not grow with the model. The target appears when it is whole: whatever happens,
 it is what it was before or what it is to be.
 
+A model's folder becomes a folder that transformers loads: shards and their index,
+config.json without the quantization, and the files that a loader needs beside them. Code,
+pickles and old weights are never copied; what was left is named.
+
 Checksums of archives are verified first. A GGUF file keeps its own names of tensors.`
 }
 
 func (rememberCmd) examples() []example {
 	return []example{
+		{"amn remember llama-fp8", "A model's folder: writes llama-fp8-bf16, which transformers loads."},
 		{"amn remember tiny.gguf", "Decode to BF16: writes tiny.safetensors."},
 		{"amn remember --to f32 -o full.safetensors tiny.gguf", "In full precision, under a name."},
 		{"amn remember --dry-run tiny.gguf", "What it would do."},
@@ -57,6 +62,9 @@ func (c *rememberCmd) Run(ctx context.Context, s *session) error {
 			return nil
 		},
 		target: func(w *written) string {
+			if w.folder {
+				return derived(w.path, "-"+c.To, "")
+			}
 			if w.model.Format() == safetensors.Format {
 				return derived(w.path, "-"+c.To, ".safetensors")
 			}

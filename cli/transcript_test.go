@@ -144,8 +144,8 @@ func TestTranscripts(t *testing.T) {
 
 var console = regexp.MustCompile("(?s)```console\n(.*?)```\n")
 
-// The sessions that README and the guides show are real: they run in the root of
-// the repository.
+// The sessions that README and the guides show are real: they run in a copy of
+// the files that the repository has for them.
 func TestDocumentsShowWhatIsPrinted(t *testing.T) {
 	docs, err := filepath.Abs("..")
 	if err != nil {
@@ -155,7 +155,9 @@ func TestDocumentsShowWhatIsPrinted(t *testing.T) {
 	for _, name := range []string{"README.md"} {
 		path := filepath.Join(docs, name)
 		text := load(t, path)
-		t.Chdir(docs)
+		dir := t.TempDir() // some write files
+		copyTree(t, filepath.Join(dir, "testdata", "demo"), filepath.Join(docs, "testdata", "demo"))
+		t.Chdir(dir)
 		got := console.ReplaceAllStringFunc(text, func(block string) string {
 			seen++
 			return "```console\n" + (&transcript{t: t}).replay(console.FindStringSubmatch(block)[1]) + "```\n"

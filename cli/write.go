@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -24,6 +27,9 @@ type writeFlags struct {
 	DryRun  bool   `help:"Say what would be written, and write nothing."`
 	Threads int    `placeholder:"N" help:"Most workers (all processors)."`
 	Memory  string `placeholder:"SIZE" help:"Most memory for buffers; fewer workers run where it is short."`
+
+	MaxShardSize string `placeholder:"SIZE" help:"Write a folder of safetensors files of at most this size each, and their index; 5GB for folders."`
+	CopyCode     bool   `help:"Copy the .py files of a folder too, which auto_map in config.json may run."`
 
 	Tensor         []word `sep:"none" placeholder:"GLOB" help:"Write only tensors whose name matches: * any text, ? one character, [a-z] one of a range. May be given several times."`
 	KeepScales     bool   `help:"Write scales that only a runtime needs too: of activations and of the cache."`
@@ -38,7 +44,41 @@ func (f *writeFlags) Validate() error {
 	if _, err := f.memory(); err != nil {
 		return fmt.Errorf("--memory: %w", err)
 	}
+	if _, err := f.shard(); err != nil {
+		return fmt.Errorf("--max-shard-size: %w", err)
+	}
 	return nil
+}
+
+// defaultShard is what a folder's files hold at most.
+const defaultShard = 5_000_000_000
+
+// shard is the bytes of a shard. As in transformers, GB is a thousand million.
+func (f *writeFlags) shard() (int64, error) {
+	text, unit := f.MaxShardSize, int64(1)
+	for name, n := range map[string]int64{"KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12} {
+		if rest, ok := strings.CutSuffix(text, name); ok {
+			text, unit = rest, n
+		}
+	}
+	switch {
+	case f.MaxShardSize == "":
+		return defaultShard, nil
+	case unit == 1:
+		return positive(limits.ParseSize(text))
+	}
+	n, err := positive(limits.ParseCount(text))
+	if err == nil && n > math.MaxInt64/unit {
+		err = errors.New("that is more than any file can hold")
+	}
+	return n * unit, err
+}
+
+func positive(n int64, err error) (int64, error) {
+	if err == nil && n == 0 {
+		err = errors.New("give more than nothing")
+	}
+	return n, err
 }
 
 func (f *writeFlags) memory() (int64, error) {
@@ -73,6 +113,7 @@ type conversion struct {
 // A written is what is known of a conversion.
 type written struct {
 	path   string // of the source
+	folder bool   // a model's folder is written
 	model  tensor.Model
 	plan   *convert.Plan
 	target string
@@ -123,6 +164,10 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 	c.opts.Threads, c.opts.Keep = c.flags.Threads, c.flags.keep()
 	c.opts.Memory, _ = c.flags.memory()
 	c.opts.Quant.KeepScales = c.flags.KeepScales
+	if c.folder = c.toFolder(); c.folder {
+		c.opts.Shard, _ = c.flags.shard()
+		c.opts.Quant.Folder = true
+	}
 	var err error
 	if c.plan, err = convert.NewPlan(b, c.model, c.opts); err != nil {
 		return err
@@ -140,6 +185,17 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 		return nil
 	}
 	return s.write(c)
+}
+
+// toFolder reports that what is written is a folder: where the source is one
+// that transformers loads, and where shards are asked for.
+func (c *conversion) toFolder() bool {
+	if c.opts.Sink != nil && c.opts.Sink.Name() != safetensors.Format {
+		return false
+	}
+	info, err := os.Stat(c.path)
+	f := c.model.Format()
+	return c.flags.MaxShardSize != "" || err == nil && info.IsDir() && (f == safetensors.Format || f == "pth")
 }
 
 // openFor opens the source, and verifies it if a policy was asked for.
@@ -165,7 +221,13 @@ func (s *session) openFor(ctx context.Context, b *limits.Budget, w *written) err
 func (s *session) write(c *conversion) error {
 	began := time.Now()
 	done := s.progress(c.verb+" "+showPath(c.path), c.plan.Progress)
-	r, err := c.plan.Write(c.written.target, c.flags.Force)
+	var r *convert.Result
+	var err error
+	if c.folder {
+		r, err = c.plan.WriteFolder(c.written.target, c.flags.Force, c.flags.CopyCode)
+	} else {
+		r, err = c.plan.Write(c.written.target, c.flags.Force)
+	}
 	done()
 	if err != nil {
 		return err
@@ -189,5 +251,13 @@ func derived(path, suffix, ext string) string {
 		return strings.ReplaceAll(name, ":", "-") + suffix + ext
 	}
 	path = filepath.Clean(path)
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		if base := filepath.Base(path); base == "." || base == ".." { // no names of their own
+			if full, err := filepath.Abs(path); err == nil {
+				path = full
+			}
+		}
+		return path + suffix + ext
+	}
 	return strings.TrimSuffix(path, filepath.Ext(path)) + suffix + ext
 }

@@ -36,6 +36,7 @@ func (s *session) printWritten(c *conversion) {
 		s.fact("", "Lethe took", fmt.Sprintf("~%s of precision", formatBytes(max(0, p.total.Decoded-p.total.Stored))))
 	}
 	s.printSpecial(c.result)
+	s.printBeside(c.result)
 	label := "Output"
 	if c.result == nil {
 		label = "Would write"
@@ -59,6 +60,27 @@ func (s *session) printSpecial(r *convert.Result) {
 			break
 		}
 		s.line("  %s  %s overflowed, %s infinite, %s NaN", tidy(x.Name, 64), formatCount(x.Overflow), formatCount(x.Inf), formatCount(x.NaN))
+	}
+}
+
+// printBeside says which files of a folder came along, and which did not.
+func (s *session) printBeside(r *convert.Result) {
+	if r == nil || r.Beside == nil {
+		return
+	}
+	if n := len(r.Beside.Copied); n > 0 {
+		s.fact("", "Files", plural(int64(n), "file")+" beside the weights")
+	}
+	for i, name := range r.Beside.Left {
+		label := ""
+		if i == 0 {
+			label = "Not copied:"
+		}
+		if i == maxSpecial {
+			s.line("%-*sand %d more", labelWidth, label, len(r.Beside.Left)-i)
+			break
+		}
+		s.line("%-*s%s", labelWidth, label, tidy(name, 80))
 	}
 }
 
@@ -93,6 +115,16 @@ func jsonWritten(o *jsonObject, c *conversion) {
 	o.number("passthrough", int64(c.plan.Copied.Tensors))
 	o.number("left_out", int64(len(c.plan.LeftOut)))
 	jsonSchemes(o, p)
+	o.list("files", func(add func(func(*jsonObject))) {
+		for _, f := range c.plan.Files {
+			add(func(o *jsonObject) {
+				if f.Name != "" {
+					o.text("path", f.Name)
+				}
+				o.number("bytes", f.Size)
+			})
+		}
+	})
 	if c.result == nil {
 		return
 	}
@@ -106,6 +138,18 @@ func jsonWritten(o *jsonObject, c *conversion) {
 				o.number("infinite", x.Inf)
 				o.number("nan", x.NaN)
 			})
+		}
+	})
+	if c.result.Beside != nil {
+		names(o, "copied", c.result.Beside.Copied)
+		names(o, "not_copied", c.result.Beside.Left)
+	}
+}
+
+func names(o *jsonObject, name string, list []string) {
+	o.list(name, func(add func(func(*jsonObject))) {
+		for _, text := range list {
+			add(func(o *jsonObject) { o.text("path", text) })
 		}
 	})
 }

@@ -54,11 +54,11 @@ type copyTask struct {
 	r    io.ReaderAt
 }
 
-func (t *copyTask) units() int64 { return t.size }
-func (t *copyTask) whole() int64 { return 0 }
-func (t *copyTask) close()       { t.r = nil }
-func (t *copyTask) name() string { return t.info.Name }
-func (t *copyTask) first() int32 { return t.out }
+func (t *copyTask) units() int64          { return t.size }
+func (t *copyTask) whole() int64          { return 0 }
+func (t *copyTask) close()                { t.r = nil }
+func (t *copyTask) name() string          { return t.info.Name }
+func (t *copyTask) first() (int32, int64) { return t.out, 0 }
 
 func (t *copyTask) cut(lo, tile int64) int64 {
 	if t.swap > 0 {

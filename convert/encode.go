@@ -58,9 +58,9 @@ func (t *encodeTask) cut(lo, tile int64) int64 {
 	return max(lo+1, end/t.rows)
 }
 
-func (t *encodeTask) whole() int64 { return t.hold + t.e.Hold() + tiles.Slack }
-func (t *encodeTask) name() string { return t.w.Name }
-func (t *encodeTask) first() int32 { return t.at }
+func (t *encodeTask) whole() int64          { return t.hold + t.e.Hold() + tiles.Slack }
+func (t *encodeTask) name() string          { return t.w.Name }
+func (t *encodeTask) first() (int32, int64) { return t.at, 0 }
 
 func (t *encodeTask) open(s *stream, memory []byte) error {
 	t.e.Open(memory[t.hold : t.hold+t.e.Hold()])

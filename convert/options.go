@@ -16,6 +16,9 @@ type Options struct {
 	// Encode chooses weights, or tensors of floating-point numbers, that are stored
 	// in another form; it gives nil for those that are not. Nil encodes none.
 	Encode func(*quant.Weight) (Encoding, error)
+	// Shard is the most bytes of tensors in one file; 0 is one file for all. Only
+	// safetensors is written in shards.
+	Shard int64
 	// Threads is the most workers; 0 is one for each processor.
 	Threads int
 	// Memory is the most bytes of buffers, 0 for what the account grants.
@@ -30,6 +33,8 @@ type Result struct {
 	Workers int
 	// Special lists the decoded weights that hold numbers which are none.
 	Special []Special
+	// Beside is the files beside the weights, of a folder.
+	Beside *Beside
 }
 
 // A Special counts what is no number in one decoded weight.
@@ -77,6 +82,6 @@ type task interface {
 	close()
 	// name is the tensor's, for errors.
 	name() string
-	// first is the first of its outs.
-	first() int32
+	// first is where its first byte goes: an out, and an offset in it.
+	first() (out int32, off int64)
 }

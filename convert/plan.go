@@ -23,14 +23,15 @@ type Plan struct {
 	Copied  Count           // tensors that pass through byte for byte
 	LeftOut []tensor.Info   // scales that only a runtime needs
 
-	b     *limits.Budget
-	m     tensor.Model
-	o     Options
-	sink  Sink
-	tile  int64
-	tasks []task
-	whole int64 // most that a task needs in memory
-	done  atomic.Int64
+	b      *limits.Budget
+	m      tensor.Model
+	o      Options
+	counts []*specials // of Weights
+	sink   Sink
+	tile   int64
+	tasks  []task
+	whole  int64 // most that a task needs in memory
+	done   atomic.Int64
 }
 
 // A File is one file that is written.
@@ -176,7 +177,7 @@ func (p *Plan) encode(k *pick) (done bool, err error) {
 	if e == nil || err != nil {
 		return false, err
 	}
-	r, err := newRowReader(p.m, w)
+	r, err := newRowReader(p.m, w, 0, w.Rows())
 	if err != nil {
 		return false, err
 	}
@@ -196,15 +197,34 @@ func (p *Plan) encode(k *pick) (done bool, err error) {
 func (p *Plan) decode(w *quant.Weight) error {
 	to := p.o.Quant.Target
 	o := Out{Name: w.Name, DType: to.DType(), Shape: w.Shape, Size: w.Size(to)}
-	t, err := newWeightTask(p.m, w, to, int32(len(p.Outs)))
-	if err != nil {
+	out := int32(len(p.Outs))
+	if err := p.store(o); err != nil {
 		return err
 	}
 	p.Decoded.add(o.Size)
+	counts := &specials{}
+	var err error
 	if p.Weights, err = limits.Append(p.b, p.Weights, w); err != nil {
 		return err
 	}
-	return p.add(o, t)
+	if p.counts, err = limits.Append(p.b, p.counts, counts); err != nil {
+		return err
+	}
+	group := w.Group()
+	if group <= 0 {
+		group = max(1, w.Rows())
+	}
+	for lo := int64(0); lo < w.Rows(); lo += group {
+		r, err := newRowReader(p.m, w, lo, min(lo+group, w.Rows()))
+		if err != nil {
+			return err
+		}
+		t := &weightTask{r, counts, to, out, w.Cols() * int64(to.Size())}
+		if p.tasks, err = limits.Append(p.b, p.tasks, task(t)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // copy plans a tensor whose elements are written as they are.
@@ -251,38 +271,14 @@ func (p *Plan) unique() error {
 	return nil
 }
 
-// layout asks the sink for the files.
-func (p *Plan) layout() error {
-	meta, err := p.meta()
-	if err != nil {
-		return err
-	}
-	all, err := limits.Make[int32](p.b, len(p.Outs))
-	if err != nil {
-		return err
-	}
-	for i := range all {
-		all[i] = int32(i)
-	}
-	l, err := p.sink.Layout(p.b, p.Outs, meta)
-	if err != nil {
-		return err
-	}
-	p.Files = []File{{Size: l.Size, outs: all, layout: l}}
-	for i := range p.Outs {
-		p.Outs[i].off = l.Offsets[i]
-	}
-	p.Size = l.Size
-	return nil
-}
-
 // order sorts the tasks by where they write, so that files grow from their
 // beginning, and finds the largest that is needed whole.
 func (p *Plan) order() error {
-	first := func(t task) *Out { return &p.Outs[t.first()] }
 	slices.SortStableFunc(p.tasks, func(a, b task) int {
-		x, y := first(a), first(b)
-		return cmp.Or(cmp.Compare(x.file, y.file), cmp.Compare(x.off, y.off))
+		i, from := a.first()
+		j, to := b.first()
+		x, y := &p.Outs[i], &p.Outs[j]
+		return cmp.Or(cmp.Compare(x.file, y.file), cmp.Compare(x.off+from, y.off+to))
 	})
 	for _, t := range p.tasks {
 		p.whole = max(p.whole, t.whole())

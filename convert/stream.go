@@ -63,6 +63,7 @@ func (p *Plan) Stream(files ...io.WriterAt) (*Result, error) {
 	b := p.b.Child(*p.b.Policy())
 	defer b.Close()
 	s := &stream{p: p, b: b, files: files, tile: p.tile}
+	p.reset()
 	s.freed = sync.NewCond(&s.mu)
 	if err := s.verify(); err != nil {
 		return nil, err
@@ -78,14 +79,25 @@ func (p *Plan) Stream(files ...io.WriterAt) (*Result, error) {
 		return nil, wire.At("convert", "", wire.NoOffset, err)
 	}
 	r := &Result{Bytes: p.Size, Workers: n}
-	for _, t := range p.tasks {
-		if w, ok := t.(*weightTask); ok && w.special() {
-			if r.Special, err = limits.Append(p.b, r.Special, Special{w.w.Name, w.over.Load(), w.nan.Load(), w.inf.Load()}); err != nil {
-				return nil, wire.At("convert", "", wire.NoOffset, err)
-			}
+	for i, c := range p.counts {
+		if !c.any() {
+			continue
+		}
+		if r.Special, err = limits.Append(p.b, r.Special, Special{p.Weights[i].Name, c.over.Load(), c.nan.Load(), c.inf.Load()}); err != nil {
+			return nil, wire.At("convert", "", wire.NoOffset, err)
 		}
 	}
 	return r, nil
+}
+
+// reset forgets what another run has counted.
+func (p *Plan) reset() {
+	p.done.Store(0)
+	for _, c := range p.counts {
+		c.over.Store(0)
+		c.nan.Store(0)
+		c.inf.Store(0)
+	}
 }
 
 // verify reads the checksums of an archive, which no range is held to.

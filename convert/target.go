@@ -61,6 +61,9 @@ func checkStore(path string) error {
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return refused(path, "its folder does not exist")
+	}
 	if err != nil {
 		return err
 	}

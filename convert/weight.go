@@ -13,33 +13,41 @@ import (
 // A part is one stored tensor that a weight is made of.
 type part struct {
 	info  tensor.Info
-	held  bool        // needed whole by every range, or not readable at an offset
+	held  bool        // needed by every range alike, or not readable at an offset
+	span  tensor.Span // of a held part, from its start: what is needed
 	r     io.ReaderAt // of the bytes, while the task is open
 	bytes []byte      // of a held part
 }
 
-// A rowReader gives the numbers of a weight, rows at a time, to several workers.
+// A rowReader gives the numbers of a weight, rows at a time, to several workers:
+// those of the whole weight, or of one of the groups whose rows need the same
+// bytes.
 type rowReader struct {
-	w     *quant.Weight
-	m     tensor.Model
-	parts []part
-	hold  int64
+	w      *quant.Weight
+	m      tensor.Model
+	lo, hi int64
+	parts  []part
+	hold   int64
 }
 
-// newRowReader finds out which parts are needed whole.
-func newRowReader(m tensor.Model, w *quant.Weight) (*rowReader, error) {
-	r := &rowReader{w: w, m: m, parts: []part{}}
+// newRowReader finds out what all ranges of the rows [lo, hi) need.
+func newRowReader(m tensor.Model, w *quant.Weight, lo, hi int64) (*rowReader, error) {
+	r := &rowReader{w: w, m: m, lo: lo, hi: hi}
 	for p, info := range w.Parts {
 		g, _ := info.DType.Geometry()
 		if info.Strides != nil || info.Order == tensor.Big && g.Bytes > 1 {
 			return nil, wire.ErrUnsupported.With("its part %s is stored big-endian or as a view that is not row-major", wire.Quote(info.Name))
 		}
 		_, direct := m.At(info)
-		n := w.Rows()
-		all := n > 1 && w.Need(p, 0, 1) == w.Need(p, n-1, n)
-		one := part{info: info, held: !direct || all}
+		one := part{info: info}
+		switch {
+		case !direct:
+			one.held, one.span = true, tensor.Span{Len: info.Span.Len}
+		case hi-lo > 1 && w.Need(p, lo, lo+1) == w.Need(p, hi-1, hi):
+			one.held, one.span = true, w.Need(p, lo, hi)
+		}
 		if one.held {
-			r.hold += info.Span.Len + tiles.Slack
+			r.hold += one.span.Len + tiles.Slack
 		}
 		r.parts = append(r.parts, one)
 	}
@@ -54,8 +62,8 @@ func (r *rowReader) open(s *stream, memory []byte) error {
 		if !p.held {
 			continue
 		}
-		n := int(p.info.Span.Len)
-		p.bytes = tiles.Shift(memory, p.info.Span.Off, n)
+		n := int(p.span.Len)
+		p.bytes = tiles.Shift(memory, p.info.Span.Off+p.span.Off, n)
 		memory = memory[n+tiles.Slack:]
 		if err := readWhole(s, r.m, p); err != nil {
 			return err
@@ -87,7 +95,7 @@ func readWhole(s *stream, m tensor.Model, p *part) error {
 		if err := s.b.Err(); err != nil {
 			return err
 		}
-		if err := wire.ReadFull(p.r, p.bytes[at:min(at+wholeStep, len(p.bytes))], int64(at)); err != nil {
+		if err := wire.ReadFull(p.r, p.bytes[at:min(at+wholeStep, len(p.bytes))], p.span.Off+int64(at)); err != nil {
 			return err
 		}
 	}
@@ -98,7 +106,7 @@ func readWhole(s *stream, m tensor.Model, p *part) error {
 // rows of size bytes, whichever is more.
 func (r *rowReader) cut(lo, tile, size int64) int64 {
 	n := tile / max(1, size)
-	if left := r.w.Rows() - lo; n > left {
+	if left := r.hi - lo; n > left {
 		n = left
 	}
 	n = max(n, 1)
@@ -132,7 +140,7 @@ func (r *rowReader) read(w *worker, lo, hi int64) error {
 	left := w.in.p
 	for p := range r.parts {
 		if r.parts[p].held {
-			w.parts[p], w.spans[p] = r.parts[p].bytes, tensor.Span{Len: int64(len(r.parts[p].bytes))}
+			w.parts[p], w.spans[p] = r.parts[p].bytes, r.parts[p].span
 			continue
 		}
 		span := w.spans[p]
@@ -184,35 +192,34 @@ func (r *rowReader) narrow(w *worker, lo, hi int64) error {
 	return nil
 }
 
-// A weightTask decodes one weight. Its units are rows.
+// A weightTask decodes one weight, or a group of its rows. Its units are rows.
 type weightTask struct {
 	*rowReader
+	*specials
 	to  quant.Target
 	out int32
 	row int64 // bytes of a decoded row
-
-	over, nan, inf atomic.Int64
 }
 
-func newWeightTask(m tensor.Model, w *quant.Weight, to quant.Target, out int32) (*weightTask, error) {
-	r, err := newRowReader(m, w)
-	return &weightTask{rowReader: r, to: to, out: out, row: w.Cols() * int64(to.Size())}, err
-}
+// specials counts what is no number in one weight.
+type specials struct{ over, nan, inf atomic.Int64 }
+
+func (s *specials) any() bool { return s.over.Load()|s.nan.Load()|s.inf.Load() != 0 }
 
 func (t *weightTask) units() int64 {
 	if t.row == 0 {
 		return 0
 	}
-	return t.w.Rows()
+	return t.hi - t.lo
 }
 
-func (t *weightTask) cut(lo, tile int64) int64 { return t.rowReader.cut(lo, tile, t.row) }
+func (t *weightTask) cut(lo, tile int64) int64 { return t.rowReader.cut(t.lo+lo, tile, t.row) - t.lo }
 func (t *weightTask) whole() int64             { return t.hold }
 func (t *weightTask) name() string             { return t.w.Name }
-func (t *weightTask) first() int32             { return t.out }
-func (t *weightTask) special() bool            { return t.over.Load()|t.nan.Load()|t.inf.Load() != 0 }
+func (t *weightTask) first() (int32, int64)    { return t.out, t.lo * t.row }
 
 func (t *weightTask) run(w *worker, lo, hi int64) error {
+	lo, hi = lo+t.lo, hi+t.lo
 	dst, err := w.output(&w.s.p.Outs[t.out], lo*t.row, (hi-lo)*t.row)
 	if err != nil {
 		return err

@@ -1,0 +1,136 @@
+package convert
+
+import (
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// maxBeside bounds a file that is copied beside the weights: the largest
+// tokenizers have some tens of megabytes.
+const maxBeside = 256 << 20
+
+// besidePatterns are what a loader needs beside the weights.
+var besidePatterns = []string{"*.json", "*.txt", "*.model", "*.jinja", "LICENSE*", "*.md"}
+
+// quantFiles say how weights were quantized, which is over.
+var quantFiles = []string{"quantize_config.json", "quant_config.json", "hf_quant_config.json"}
+
+// A Beside is the files beside a model, and what becomes of them.
+type Beside struct {
+	Copied []string
+	Left   []string // not copied, with the reason
+}
+
+// beside decides which files of the model's folder are copied. Weights are not
+// spoken of.
+func (p *Plan) beside(code bool) (*Beside, error) {
+	files := p.m.Configs()
+	list, err := fs.ReadDir(files, ".")
+	if err != nil {
+		return nil, err
+	}
+	out := &Beside{}
+	for _, e := range list {
+		name := e.Name()
+		if err := p.b.Items(1); err != nil {
+			return nil, err
+		}
+		to, add := &out.Left, name
+		switch why := leave(files, e, code); {
+		case why == "":
+			to = &out.Copied
+		case why == "weights":
+			continue
+		default:
+			add += " (" + why + ")"
+		}
+		if err := p.b.Hold(int64(len(add))); err != nil {
+			return nil, err
+		}
+		if *to, err = limits.Append(p.b, *to, add); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// leave says why a file is not copied, "" if it is.
+func leave(files fs.FS, e fs.DirEntry, code bool) string {
+	name := e.Name()
+	like := func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok }
+	switch {
+	case e.IsDir():
+		return "folder"
+	case strings.HasPrefix(name, "."):
+		return "hidden"
+	case isWeights(name):
+		return "weights"
+	case slices.Contains(quantFiles, name):
+		return "quantization"
+	case like("*.py") && !code:
+		return "code"
+	case !like("*.py") && !slices.ContainsFunc(besidePatterns, like):
+		return "not needed to load it"
+	}
+	if e.Type()&fs.ModeSymlink != 0 && !isBlob(files, name) {
+		return "link"
+	}
+	info, err := fs.Stat(files, name)
+	switch {
+	case err != nil || !info.Mode().IsRegular():
+		return "no regular file"
+	case info.Size() > maxBeside:
+		return "too large"
+	}
+	return ""
+}
+
+// isWeights knows weights and their indexes by their names.
+func isWeights(name string) bool {
+	switch path.Ext(name) {
+	case ".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".pkl", ".gguf", ".npz", ".npy", ".h5", ".msgpack", ".onnx":
+		return true
+	}
+	return strings.HasSuffix(name, ".index.json")
+}
+
+// isBlob reports a link as the cache of the Hugging Face hub has them.
+func isBlob(files fs.FS, name string) bool {
+	to, err := fs.ReadLink(files, name)
+	dir, base := path.Split(strings.ReplaceAll(to, `\`, "/"))
+	return err == nil && strings.HasSuffix(dir, "../blobs/") && (len(base) == 40 || len(base) == 64)
+}
+
+// copyBeside copies one file.
+func (p *Plan) copyBeside(w io.Writer, name string) error {
+	h, err := tensor.OpenFile(p.m.Configs(), name)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	if h.Size > maxBeside {
+		return wire.At("convert", "file "+wire.Quote(name), wire.NoOffset, &limits.Error{Axis: limits.SingleAlloc, Want: h.Size, Left: maxBeside})
+	}
+	var buf [32 << 10]byte
+	for off := int64(0); off < h.Size; {
+		if err := p.b.Err(); err != nil {
+			return err
+		}
+		n := min(int64(len(buf)), h.Size-off)
+		if err := wire.ReadFull(h, buf[:n], off); err != nil {
+			return wire.At("convert", "file "+wire.Quote(name), off, err)
+		}
+		if _, err := w.Write(buf[:n]); err != nil {
+			return err
+		}
+		off += n
+	}
+	return nil
+}

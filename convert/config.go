@@ -1,0 +1,123 @@
+package convert
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// configName is transformers' description of a model.
+const configName = "config.json"
+
+// maxConfig bounds it, as package quant does.
+const maxConfig = quant.MaxConfig
+
+// quantMembers of a configuration say how weights are quantized.
+var quantMembers = []string{"quantization_config", "compression_config", "quantization"}
+
+// dtypeMembers say in which type a model is loaded. The second is the name that
+// the first had.
+var dtypeMembers = []string{"dtype", "torch_dtype"}
+
+// torchNames are the targets as torch names them.
+var torchNames = map[quant.Target]string{quant.BF16: "bfloat16", quant.F16: "float16", quant.F32: "float32"}
+
+// readText reads a file of a model's folder whole.
+func readText(b *limits.Budget, files fs.FS, name string, most int64) (string, error) {
+	h, err := tensor.OpenFile(files, name)
+	if err != nil {
+		return "", err
+	}
+	defer h.Close()
+	if h.Size > most {
+		return "", wire.At("convert", "file "+wire.Quote(name), wire.NoOffset, &limits.Error{Axis: limits.SingleAlloc, Want: h.Size, Left: most})
+	}
+	c := wire.NewCursor("convert", h, h.Size, b)
+	return c.String(uint64(h.Size))
+}
+
+// config is config.json as the decoded model has it: without quantization, the
+// type set. It is nil where there is none.
+func (p *Plan) config() ([]byte, error) {
+	body, err := readText(p.b, p.m.Configs(), configName, maxConfig)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	w := &text{b: p.b}
+	e := configEditor{w: w, body: body, dtype: torchNames[p.o.Quant.Target]}
+	doc := strictjson.Text{Format: configName, Body: body, Whole: true}
+	if err := strictjson.Decode(p.b, doc, func(d *strictjson.Decoder) error { return e.object(d, "  ", true) }); err != nil {
+		return nil, err
+	}
+	w.put("\n")
+	return w.p, w.err
+}
+
+// A configEditor copies an object member by member, as it is written, but for
+// those that decoding changes.
+type configEditor struct {
+	w     *text
+	body  string
+	dtype string
+}
+
+// object copies one object; indent is that of its members.
+func (e *configEditor) object(d *strictjson.Decoder, indent string, top bool) error {
+	e.w.put("{")
+	first, typed := true, false
+	member := func(name string) {
+		if !first {
+			e.w.put(",")
+		}
+		first = false
+		e.w.put("\n", indent)
+		e.w.quote(name)
+		e.w.put(": ")
+	}
+	err := d.Object(func(name string) error {
+		kind, err := d.Kind()
+		if err != nil {
+			return err
+		}
+		switch {
+		case slices.Contains(quantMembers, name) && kind == strictjson.Object:
+			return d.Skip()
+		case slices.Contains(dtypeMembers, name) && (kind == strictjson.String || kind == strictjson.Null):
+			typed = true
+			member(name)
+			e.w.quote(e.dtype)
+			return d.Skip()
+		case top && kind == strictjson.Object:
+			member(name)
+			return e.object(d, indent+"  ", false)
+		}
+		member(name)
+		from := d.Off()
+		if err := d.Skip(); err != nil {
+			return err
+		}
+		e.w.put(e.body[from:d.Off()])
+		return e.w.err
+	})
+	if err != nil {
+		return err
+	}
+	if top && !typed {
+		member(dtypeMembers[1]) // every version reads it
+		e.w.quote(e.dtype)
+	}
+	if !first {
+		e.w.put("\n", indent[2:])
+	}
+	e.w.put("}")
+	return e.w.err
+}

@@ -1,0 +1,250 @@
+package convert
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/anamnesis-go/anamnesis/internal/tiles"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// WriteFolder writes a model's folder: the weights, their index if there are
+// several files, config.json without quantization, and what a loader needs
+// beside them; code only if that is asked for. Like a file, the folder appears
+// when it is whole. By force it replaces a folder that holds nothing but what
+// it would write itself.
+func (p *Plan) WriteFolder(path string, force, code bool) (*Result, error) {
+	path = filepath.Clean(path)
+	beside, err := p.beside(code)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkFolder(p.m, path, force, code); err != nil {
+		return nil, err
+	}
+	parent := filepath.Dir(path)
+	if err := checkSpace(machine{}, parent, p.Size); err != nil {
+		return nil, err
+	}
+	temp := partialName(path)
+	lock, err := claimFolder(temp)
+	if err != nil {
+		return nil, err
+	}
+	done := false
+	defer func() {
+		if !done {
+			clearFolder(temp)
+		}
+		lock.Close()
+	}()
+	r, err := p.fillFolder(temp, beside)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.lastLook(); err != nil {
+		return nil, err
+	}
+	if err := publishFolder(temp, path); err != nil {
+		return nil, err
+	}
+	done = true
+	r.Beside = beside
+	return r, tiles.SyncFolder(parent)
+}
+
+// fillFolder writes every file and makes them last.
+func (p *Plan) fillFolder(dir string, beside *Beside) (*Result, error) {
+	r, err := p.fillWeights(dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Files) > 1 {
+		index, err := p.index()
+		if err != nil {
+			return nil, err
+		}
+		if err := writeNew(dir, indexName, func(f *os.File) error { return writeFull(f, index, 0) }); err != nil {
+			return nil, err
+		}
+	}
+	config, err := p.config()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range beside.Copied {
+		write := func(f *os.File) error { return p.copyBeside(f, name) }
+		if name == configName && len(p.Weights) > 0 {
+			write = func(f *os.File) error { return writeFull(f, config, 0) }
+		}
+		if err := writeNew(dir, name, write); err != nil {
+			return nil, err
+		}
+	}
+	return r, tiles.SyncFolder(dir)
+}
+
+// fillWeights writes the files of weights.
+func (p *Plan) fillWeights(dir string) (r *Result, err error) {
+	var open []*os.File // as many as there are shards
+	defer func() {
+		for _, f := range open {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	var files []io.WriterAt
+	for i := range p.Files {
+		f, err := create(dir, p.Files[i].Name)
+		if err != nil {
+			return nil, err
+		}
+		open, files = append(open, f), append(files, f)
+		if err := tiles.Reserve(f, p.Files[i].Size); err != nil {
+			return nil, err
+		}
+	}
+	if r, err = p.Stream(files...); err != nil {
+		return nil, err
+	}
+	for _, f := range open {
+		if err := f.Sync(); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func create(dir, name string) (*os.File, error) {
+	return os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|os.O_EXCL|tiles.NoFollow, 0o666)
+}
+
+// writeNew writes one small file.
+func writeNew(dir, name string, write func(*os.File) error) error {
+	f, err := create(dir, name)
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// checkFolder refuses places where no folder is written.
+func checkFolder(m tensor.Model, path string, force, code bool) error {
+	if err := checkStore(path); err != nil {
+		return err
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return refused(path, "it is no folder")
+	}
+	list, err := os.ReadDir(path)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	files := os.DirFS(path)
+	for _, e := range list {
+		info, err := os.Stat(filepath.Join(path, e.Name()))
+		switch {
+		case err == nil && parser.Reads(m, info):
+			return refused(path, "it is the input")
+		case !force:
+			return refused(path, "it exists; --force replaces it")
+		}
+		if why := leave(files, e, code); why != "" && why != "weights" || !e.Type().IsRegular() {
+			return refused(path, "it holds %q, which is none of the files that would be written: remove it, or choose another folder", e.Name())
+		}
+	}
+	return nil
+}
+
+// claimFolder creates a folder, after removing what a killed run left of it, and
+// locks it.
+func claimFolder(path string) (*os.File, error) {
+	if info, err := os.Lstat(path); err == nil {
+		if !info.IsDir() {
+			return nil, refused(path, "something that is no folder is in the way")
+		}
+		old, err := lockFolder(path)
+		if err != nil {
+			return nil, err
+		}
+		err = clearFolder(path)
+		if err = errors.Join(err, old.Close()); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.Mkdir(path, 0o777); err != nil {
+		return nil, err
+	}
+	return lockFolder(path)
+}
+
+func lockFolder(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	taken, err := tiles.Lock(f)
+	if err == nil && !taken {
+		err = refused(path, "another run is writing this target")
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// clearFolder removes a folder of files; what is in a folder below is not ours.
+func clearFolder(path string) error {
+	list, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if err := os.Remove(filepath.Join(path, e.Name())); err != nil {
+			return err
+		}
+	}
+	return os.Remove(path)
+}
+
+// publishFolder gives the folder its name. One that is there is swapped for it
+// where the system can, else moved aside first.
+func publishFolder(temp, path string) error {
+	list, err := os.ReadDir(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(list) == 0 {
+		if err == nil {
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+		}
+		return os.Rename(temp, path)
+	}
+	if err != nil {
+		return err
+	}
+	if tiles.Exchange(temp, path) == nil {
+		return clearFolder(temp)
+	}
+	old := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".amn-old")
+	if err := os.Rename(path, old); err != nil {
+		return err
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return errors.Join(err, os.Rename(old, path))
+	}
+	return clearFolder(old)
+}

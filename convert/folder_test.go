@@ -1,0 +1,231 @@
+package convert_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// llama is a folder that transformers wrote, quantized to FP8, and decoded what
+// torch makes of its weights, as safetensors' own writer stores them.
+const (
+	llama   = "../testdata/demo/llama-fp8"
+	decoded = "../testdata/convert/llama-bf16.safetensors"
+)
+
+var folderOptions = convert.Options{Quant: quant.Options{Folder: true}, Shard: 5e9}
+
+// remember writes the folder under a name in a new folder.
+func remember(t *testing.T, from string, o convert.Options, code bool) (string, *convert.Result) {
+	t.Helper()
+	m, b := open(t, from)
+	p, err := convert.NewPlan(b, m, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(t.TempDir(), "out")
+	r, err := p.WriteFolder(to, false, code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list := names(t, filepath.Dir(to)); len(list) != 1 {
+		t.Errorf("beside it are %q", list)
+	}
+	return to, r
+}
+
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range list {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+func read(t *testing.T, path ...string) []byte {
+	t.Helper()
+	p, err := os.ReadFile(filepath.Join(path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestAFolderIsWhatTheReferencesWrite(t *testing.T) {
+	to, r := remember(t, llama, folderOptions, false)
+	if !bytes.Equal(read(t, to, "model.safetensors"), read(t, decoded)) {
+		t.Error("other bytes than torch and safetensors make")
+	}
+	want := []string{"LICENSE", "chat_template.jinja", "config.json", "generation_config.json", "model.safetensors", "tokenizer.json"}
+	if diff := cmp.Diff(want, names(t, to)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"modeling_llama.py (code)"}, r.Beside.Left); diff != "" {
+		t.Error(diff)
+	}
+	for _, same := range []string{"LICENSE", "generation_config.json", "tokenizer.json"} {
+		if !bytes.Equal(read(t, to, same), read(t, llama, same)) {
+			t.Errorf("%s was changed", same)
+		}
+	}
+	var was, now map[string]any
+	json.Unmarshal(read(t, llama, "config.json"), &was)
+	if err := json.Unmarshal(read(t, to, "config.json"), &now); err != nil {
+		t.Fatal(err)
+	}
+	delete(was, "quantization_config")
+	if diff := cmp.Diff(was, now); diff != "" || now["dtype"] != "bfloat16" {
+		t.Error(diff)
+	}
+	if _, err := os.Stat(filepath.Join(to, "model.safetensors.index.json")); err == nil {
+		t.Error("one file has an index")
+	}
+}
+
+func TestCodeIsCopiedWhenItIsAskedFor(t *testing.T) {
+	to, _ := remember(t, llama, folderOptions, true)
+	if !slices.Contains(names(t, to), "modeling_llama.py") {
+		t.Error("no code")
+	}
+}
+
+// Shards hold the same tensors, each in the file that the index says, and none
+// passes the size unless it is alone.
+func TestShardsAreOneModel(t *testing.T) {
+	whole, _ := open(t, decoded)
+	for _, size := range []int64{1, 4000, 8192, 1e6} {
+		o := folderOptions
+		o.Shard = size
+		to, _ := remember(t, llama, o, false)
+		m, b := open(t, to)
+		if err := parser.Verify(b, m); err != nil {
+			t.Error(err)
+		}
+		sizes, counts := map[int32]int64{}, map[int32]int{}
+		for i := range m.Tensors() {
+			sizes[i.Part] += i.Bytes()
+			counts[i.Part]++
+			if !bytes.Equal(body(t, m, i.Name), body(t, whole, i.Name)) {
+				t.Errorf("%d: %s has other bytes", size, i.Name)
+			}
+		}
+		for part, n := range sizes {
+			if n > size && counts[part] > 1 {
+				t.Errorf("%d: file %d has %d bytes", size, part, n)
+			}
+		}
+		if m.Len() != whole.Len() {
+			t.Errorf("%d: %d tensors", size, m.Len())
+		}
+	}
+}
+
+// The types that config.json names are those of the target, wherever it does.
+func TestTheConfigurationNamesTheTarget(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(llama)); err != nil {
+		t.Fatal(err)
+	}
+	for in, want := range map[string]string{
+		`{"a": [1.50, "\u00e9"], "torch_dtype": "float16", "text_config": {"dtype": null, "x": {}, "quantization_config": {}}, "quantization_config": {"quant_method": "fp8", "weight_block_size": [16, 16]}}`: "{\n" + `  "a": [1.50, "\u00e9"],` + "\n" + `  "torch_dtype": "float32",` + "\n" + `  "text_config": {` + "\n" + `    "dtype": "float32",` + "\n" + `    "x": {}` + "\n  }\n}\n",
+		`{"quantization_config": {"quant_method": "fp8", "weight_block_size": [16, 16]}}`:                                                                                                                      "{\n" + `  "torch_dtype": "float32"` + "\n}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(in), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		o := folderOptions
+		o.Quant.Target = quant.F32
+		to, _ := remember(t, dir, o, false)
+		if diff := cmp.Diff(want, string(read(t, to, "config.json"))); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// What a folder holds that would not be written is not lost to --force.
+func TestAFolderIsReplacedOnlyIfItHoldsAModel(t *testing.T) {
+	m, b := open(t, llama)
+	p, err := convert.NewPlan(b, m, folderOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(t.TempDir(), "out")
+	write := func(force bool) error { _, err := p.WriteFolder(to, force, false); return err }
+	if err := os.Mkdir(to, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(false); err != nil {
+		t.Errorf("an empty folder: %v", err)
+	}
+	if err := write(false); err == nil || !strings.Contains(err.Error(), "--force") {
+		t.Errorf("a model that is there: %v", err)
+	}
+	if err := write(true); err != nil {
+		t.Errorf("by force: %v", err)
+	}
+	for _, name := range []string{"thesis.tex", "train.py", ".git"} {
+		path := filepath.Join(to, name)
+		if err := os.WriteFile(path, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(true); parser.ClassOf(err) != parser.Usage || !strings.Contains(err.Error(), name) {
+			t.Errorf("with %s: %v", name, err)
+		}
+		os.Remove(path)
+	}
+	if err := os.Mkdir(filepath.Join(to, "checkpoints"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(true); parser.ClassOf(err) != parser.Usage {
+		t.Errorf("with a folder in it: %v", err)
+	}
+	to = llama
+	if err := write(true); parser.ClassOf(err) != parser.Usage || !strings.Contains(err.Error(), "input") {
+		t.Errorf("over the input: %v", err)
+	}
+}
+
+// A leftover of a killed run is removed by the next one for the target.
+func TestALeftoverIsRemoved(t *testing.T) {
+	m, b := open(t, llama)
+	dir := t.TempDir()
+	for _, name := range []string{".out.amn-partial", ".file.amn-partial"} {
+		if name == ".out.amn-partial" {
+			if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			name += "/model.safetensors"
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := convert.NewPlan(b, m, folderOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.WriteFolder(filepath.Join(dir, "out"), false, false); err != nil {
+		t.Error(err)
+	}
+	if _, err := p.Write(filepath.Join(dir, "file"), false); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"file", "out"}, names(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+}

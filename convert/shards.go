@@ -1,0 +1,189 @@
+package convert
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// The files of a set of shards are named as transformers names them.
+const (
+	singleName = "model.safetensors"
+	indexName  = "model.safetensors.index.json"
+)
+
+// split puts the outs in files of at most the size of a shard, in their order:
+// a file ends where the next tensor would pass the size, and a tensor that
+// passes it alone is a file by itself. That is huggingface_hub's rule.
+func (p *Plan) split() ([][]int32, error) {
+	var files [][]int32
+	var now []int32
+	var size int64
+	end := func() (err error) {
+		if len(now) > 0 {
+			files, err = limits.Append(p.b, files, now)
+		}
+		now, size = nil, 0
+		return err
+	}
+	for i := range p.Outs {
+		n := p.Outs[i].Size
+		if p.o.Shard > 0 && n > p.o.Shard {
+			alone, err := limits.Make[int32](p.b, 1)
+			if err != nil {
+				return nil, err
+			}
+			alone[0] = int32(i)
+			if files, err = limits.Append(p.b, files, alone); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if p.o.Shard > 0 && size+n > p.o.Shard {
+			if err := end(); err != nil {
+				return nil, err
+			}
+		}
+		var err error
+		if now, err = limits.Append(p.b, now, int32(i)); err != nil {
+			return nil, err
+		}
+		size += n
+	}
+	err := end()
+	if len(files) == 0 {
+		files = append(files, nil) // no tensors at all
+	}
+	return files, err
+}
+
+// layout asks the sink for the files.
+func (p *Plan) layout() error {
+	meta, err := p.meta()
+	if err != nil {
+		return err
+	}
+	sets, err := p.split()
+	if err != nil {
+		return err
+	}
+	if p.Files, err = limits.Make[File](p.b, len(sets)); err != nil {
+		return err
+	}
+	for k, set := range sets {
+		if err := p.place(k, set, meta); err != nil {
+			return err
+		}
+		f := &p.Files[k]
+		switch {
+		case p.o.Shard <= 0:
+		case len(sets) == 1:
+			f.Name = singleName
+		default:
+			f.Name = fmt.Sprintf("model-%05d-of-%05d.safetensors", k+1, len(sets))
+		}
+		p.Size += f.Size
+	}
+	return nil
+}
+
+// place lays one file out.
+func (p *Plan) place(k int, set []int32, meta []Entry) error {
+	outs, err := limits.Make[Out](p.b, len(set))
+	if err != nil {
+		return err
+	}
+	for i, o := range set {
+		outs[i] = p.Outs[o]
+	}
+	l, err := p.sink.Layout(p.b, outs, meta)
+	if err != nil {
+		return err
+	}
+	for i, o := range set {
+		p.Outs[o].file, p.Outs[o].off = int32(k), l.Offsets[i]
+	}
+	p.Files[k] = File{Size: l.Size, outs: set, layout: l}
+	return nil
+}
+
+// index is the text of the index of shards, as transformers writes it.
+func (p *Plan) index() ([]byte, error) {
+	order, err := limits.Make[int32](p.b, len(p.Outs))
+	if err != nil {
+		return nil, err
+	}
+	var elements, size int64
+	for i := range p.Outs {
+		order[i] = int32(i)
+		info := tensor.Info{Shape: p.Outs[i].Shape}
+		elements += info.Elements()
+		size += p.Outs[i].Size
+	}
+	slices.SortFunc(order, func(a, b int32) int { return strings.Compare(p.Outs[a].Name, p.Outs[b].Name) })
+	w := text{b: p.b}
+	w.put("{\n  \"metadata\": {\n    \"total_parameters\": ", strconv.FormatInt(elements, 10),
+		",\n    \"total_size\": ", strconv.FormatInt(size, 10), "\n  },\n  \"weight_map\": {")
+	for i, o := range order {
+		if i > 0 {
+			w.put(",")
+		}
+		w.put("\n    ")
+		w.quote(p.Outs[o].Name)
+		w.put(": ")
+		w.quote(p.Files[p.Outs[o].file].Name)
+	}
+	w.put("\n  }\n}\n")
+	return w.p, w.err
+}
+
+// text is JSON in the making, on the account.
+type text struct {
+	b   *limits.Budget
+	p   []byte
+	err error
+}
+
+func (t *text) put(parts ...string) {
+	for _, s := range parts {
+		if t.err == nil {
+			t.p, t.err = limits.Grow(t.b, t.p, len(s))
+		}
+		if t.err == nil {
+			t.p = append(t.p, s...)
+		}
+	}
+}
+
+// quote writes a string as Python's json does: ASCII alone, UTF-16 escaped.
+func (t *text) quote(s string) {
+	t.put(`"`)
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			t.put(`\`, string(r))
+		case r == '\n':
+			t.put(`\n`)
+		case r == '\r':
+			t.put(`\r`)
+		case r == '\t':
+			t.put(`\t`)
+		case r == '\b':
+			t.put(`\b`)
+		case r == '\f':
+			t.put(`\f`)
+		case r >= ' ' && r <= '~':
+			t.put(string(r))
+		case r > 0xFFFF:
+			r -= 0x10000
+			t.put(fmt.Sprintf(`\u%04x\u%04x`, 0xD800+r>>10, 0xDC00+r&0x3FF))
+		default:
+			t.put(fmt.Sprintf(`\u%04x`, r))
+		}
+	}
+	t.put(`"`)
+}
