@@ -4,6 +4,11 @@
 
 package asm
 
+// limitAVX2 writes 32 words n times, from step bytes each. It measures memory.
+//
+//go:noescape
+func limitAVX2(dst *byte, src *byte, step int, n int)
+
 // q8_0BF16AVX2 decodes n blocks.
 //
 //go:noescape
@@ -273,3 +278,208 @@ func iq3_SBF16AVX2(dst *byte, src *byte, n int)
 //
 //go:noescape
 func iq3_SF32AVX2(dst *byte, src *byte, n int)
+
+// castF32ToF32AVX2 converts 32 numbers n times.
+//
+//go:noescape
+func castF32ToF32AVX2(dst *byte, src *byte, n int)
+
+// castF32ToBF16AVX2 converts 32 numbers n times.
+//
+//go:noescape
+func castF32ToBF16AVX2(dst *byte, src *byte, n int)
+
+// castF32ToF16AVX2 converts 32 numbers n times.
+//
+//go:noescape
+func castF32ToF16AVX2(dst *byte, src *byte, n int)
+
+// castBF16ToF32AVX2 converts 32 numbers n times.
+//
+//go:noescape
+func castBF16ToF32AVX2(dst *byte, src *byte, n int)
+
+// castBF16ToBF16AVX2 converts 32 numbers n times.
+//
+//go:noescape
+func castBF16ToBF16AVX2(dst *byte, src *byte, n int)
+
+// castBF16ToF16AVX2 converts 32 numbers n times.
+//
+//go:noescape
+func castBF16ToF16AVX2(dst *byte, src *byte, n int)
+
+// castF16ToF32AVX2 converts 32 numbers n times.
+//
+//go:noescape
+func castF16ToF32AVX2(dst *byte, src *byte, n int)
+
+// castF16ToBF16AVX2 converts 32 numbers n times.
+//
+//go:noescape
+func castF16ToBF16AVX2(dst *byte, src *byte, n int)
+
+// castF16ToF16AVX2 converts 32 numbers n times.
+//
+//go:noescape
+func castF16ToF16AVX2(dst *byte, src *byte, n int)
+
+// bytesScaleBF16AVX2 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesScaleBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesScaleF32AVX2 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesScaleF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesShiftBF16AVX2 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesShiftF32AVX2 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesAffineBF16AVX2 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesAffineBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesAffineF32AVX2 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesAffineF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesTwiceBF16AVX2 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesTwiceBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesTwiceF32AVX2 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesTwiceF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bookLowScale32BF16AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookLowScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookLowScale64BF16AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookLowScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookLowScale32F32AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookLowScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookLowScale64F32AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookLowScale64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookLowShift32BF16AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookLowShift32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookLowShift64BF16AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookLowShift64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookLowShift32F32AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookLowShift32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookLowShift64F32AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookLowShift64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookLowAffine32BF16AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookLowAffine32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookLowAffine64BF16AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookLowAffine64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookLowAffine32F32AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookLowAffine32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookLowAffine64F32AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookLowAffine64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookHighScale32BF16AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookHighScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookHighScale64BF16AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookHighScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookHighScale32F32AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookHighScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookHighScale64F32AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookHighScale64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// float8E4M3BF16AVX2 decodes n runs of chunks of 32 codes.
+//
+//go:noescape
+func float8E4M3BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+
+// float8E4M3F32AVX2 decodes n runs of chunks of 32 codes.
+//
+//go:noescape
+func float8E4M3F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+
+// float8E5M2BF16AVX2 decodes n runs of chunks of 32 codes.
+//
+//go:noescape
+func float8E5M2BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+
+// float8E5M2F32AVX2 decodes n runs of chunks of 32 codes.
+//
+//go:noescape
+func float8E5M2F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+
+// float8E4M3FNUZBF16AVX2 decodes n runs of chunks of 32 codes.
+//
+//go:noescape
+func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+
+// float8E4M3FNUZF32AVX2 decodes n runs of chunks of 32 codes.
+//
+//go:noescape
+func float8E4M3FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+
+// float8E5M2FNUZBF16AVX2 decodes n runs of chunks of 32 codes.
+//
+//go:noescape
+func float8E5M2FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+
+// float8E5M2FNUZF32AVX2 decodes n runs of chunks of 32 codes.
+//
+//go:noescape
+func float8E5M2FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)

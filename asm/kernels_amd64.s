@@ -4,6 +4,26 @@
 
 #include "textflag.h"
 
+// func limitAVX2(dst *byte, src *byte, step int, n int)
+// Requires: AVX, AVX2
+TEXT ·limitAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ step+16(FP), DX
+	MOVQ n+24(FP), BX
+
+more:
+	VPMOVZXBW (CX), Y0
+	VPMOVZXBW -16(CX)(DX*1), Y1
+	VMOVDQU   Y0, (AX)
+	VMOVDQU   Y1, 32(AX)
+	ADDQ      DX, CX
+	ADDQ      $0x40, AX
+	DECQ      BX
+	JNZ       more
+	VZEROUPPER
+	RET
+
 // func q8_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·q8_0BF16AVX2(SB), NOSPLIT, $0-24
@@ -16918,5 +16938,3253 @@ block:
 	ADDQ         $0x00000400, AX
 	DECQ         DX
 	JNZ          block
+	VZEROUPPER
+	RET
+
+// func castF32ToF32AVX2(dst *byte, src *byte, n int)
+// Requires: AVX
+TEXT ·castF32ToF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k0<>+0(SB), Y0
+	VMOVDQU k7<>+0(SB), Y0
+
+more:
+	VMOVUPS   (CX), Y0
+	VCMPPS    $0x03, Y0, Y0, Y1
+	VBLENDVPS Y1, k8<>+0(SB), Y0, Y0
+	VMOVUPS   32(CX), Y1
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k8<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, (AX)
+	VMOVUPS   Y1, 32(AX)
+	VMOVUPS   64(CX), Y0
+	VCMPPS    $0x03, Y0, Y0, Y1
+	VBLENDVPS Y1, k8<>+0(SB), Y0, Y0
+	VMOVUPS   96(CX), Y1
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k8<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 64(AX)
+	VMOVUPS   Y1, 96(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, AX
+	DECQ      DX
+	JNZ       more
+	VZEROUPPER
+	RET
+
+// func castF32ToBF16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2
+TEXT ·castF32ToBF16AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k0<>+0(SB), Y0
+	VMOVDQU k7<>+0(SB), Y1
+
+more:
+	VMOVUPS   (CX), Y2
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VBLENDVPS Y3, k8<>+0(SB), Y2, Y2
+	VMOVUPS   32(CX), Y3
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k8<>+0(SB), Y3, Y3
+	VPSRLD    $0x10, Y2, Y4
+	VPAND     Y0, Y4, Y4
+	VPADDD    Y1, Y2, Y2
+	VPADDD    Y4, Y2, Y2
+	VPSRLD    $0x10, Y2, Y2
+	VPSRLD    $0x10, Y3, Y4
+	VPAND     Y0, Y4, Y4
+	VPADDD    Y1, Y3, Y3
+	VPADDD    Y4, Y3, Y3
+	VPSRLD    $0x10, Y3, Y3
+	VPACKUSDW Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	VMOVUPS   64(CX), Y2
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VBLENDVPS Y3, k8<>+0(SB), Y2, Y2
+	VMOVUPS   96(CX), Y3
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k8<>+0(SB), Y3, Y3
+	VPSRLD    $0x10, Y2, Y4
+	VPAND     Y0, Y4, Y4
+	VPADDD    Y1, Y2, Y2
+	VPADDD    Y4, Y2, Y2
+	VPSRLD    $0x10, Y2, Y2
+	VPSRLD    $0x10, Y3, Y4
+	VPAND     Y0, Y4, Y4
+	VPADDD    Y1, Y3, Y3
+	VPADDD    Y4, Y3, Y3
+	VPSRLD    $0x10, Y3, Y3
+	VPACKUSDW Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVDQU   Y2, 32(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000040, AX
+	DECQ      DX
+	JNZ       more
+	VZEROUPPER
+	RET
+
+// func castF32ToF16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, F16C
+TEXT ·castF32ToF16AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k0<>+0(SB), Y0
+	VMOVDQU k7<>+0(SB), Y0
+
+more:
+	VMOVUPS   (CX), Y0
+	VCMPPS    $0x03, Y0, Y0, Y1
+	VBLENDVPS Y1, k8<>+0(SB), Y0, Y0
+	VMOVUPS   32(CX), Y1
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k8<>+0(SB), Y1, Y1
+	VCVTPS2PH $0x00, Y0, (AX)
+	VCVTPS2PH $0x00, Y1, 16(AX)
+	VMOVUPS   64(CX), Y0
+	VCMPPS    $0x03, Y0, Y0, Y1
+	VBLENDVPS Y1, k8<>+0(SB), Y0, Y0
+	VMOVUPS   96(CX), Y1
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k8<>+0(SB), Y1, Y1
+	VCVTPS2PH $0x00, Y0, 32(AX)
+	VCVTPS2PH $0x00, Y1, 48(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000040, AX
+	DECQ      DX
+	JNZ       more
+	VZEROUPPER
+	RET
+
+// func castBF16ToF32AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2
+TEXT ·castBF16ToF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k0<>+0(SB), Y0
+	VMOVDQU k7<>+0(SB), Y0
+
+more:
+	VPMOVZXWD (CX), Y0
+	VPSLLD    $0x10, Y0, Y0
+	VCMPPS    $0x03, Y0, Y0, Y1
+	VBLENDVPS Y1, k8<>+0(SB), Y0, Y0
+	VPMOVZXWD 16(CX), Y1
+	VPSLLD    $0x10, Y1, Y1
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k8<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, (AX)
+	VMOVUPS   Y1, 32(AX)
+	VPMOVZXWD 32(CX), Y0
+	VPSLLD    $0x10, Y0, Y0
+	VCMPPS    $0x03, Y0, Y0, Y1
+	VBLENDVPS Y1, k8<>+0(SB), Y0, Y0
+	VPMOVZXWD 48(CX), Y1
+	VPSLLD    $0x10, Y1, Y1
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k8<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 64(AX)
+	VMOVUPS   Y1, 96(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000080, AX
+	DECQ      DX
+	JNZ       more
+	VZEROUPPER
+	RET
+
+// func castBF16ToBF16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2
+TEXT ·castBF16ToBF16AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k0<>+0(SB), Y0
+	VMOVDQU k7<>+0(SB), Y1
+
+more:
+	VPMOVZXWD (CX), Y2
+	VPSLLD    $0x10, Y2, Y2
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VBLENDVPS Y3, k8<>+0(SB), Y2, Y2
+	VPMOVZXWD 16(CX), Y3
+	VPSLLD    $0x10, Y3, Y3
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k8<>+0(SB), Y3, Y3
+	VPSRLD    $0x10, Y2, Y4
+	VPAND     Y0, Y4, Y4
+	VPADDD    Y1, Y2, Y2
+	VPADDD    Y4, Y2, Y2
+	VPSRLD    $0x10, Y2, Y2
+	VPSRLD    $0x10, Y3, Y4
+	VPAND     Y0, Y4, Y4
+	VPADDD    Y1, Y3, Y3
+	VPADDD    Y4, Y3, Y3
+	VPSRLD    $0x10, Y3, Y3
+	VPACKUSDW Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	VPMOVZXWD 32(CX), Y2
+	VPSLLD    $0x10, Y2, Y2
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VBLENDVPS Y3, k8<>+0(SB), Y2, Y2
+	VPMOVZXWD 48(CX), Y3
+	VPSLLD    $0x10, Y3, Y3
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k8<>+0(SB), Y3, Y3
+	VPSRLD    $0x10, Y2, Y4
+	VPAND     Y0, Y4, Y4
+	VPADDD    Y1, Y2, Y2
+	VPADDD    Y4, Y2, Y2
+	VPSRLD    $0x10, Y2, Y2
+	VPSRLD    $0x10, Y3, Y4
+	VPAND     Y0, Y4, Y4
+	VPADDD    Y1, Y3, Y3
+	VPADDD    Y4, Y3, Y3
+	VPSRLD    $0x10, Y3, Y3
+	VPACKUSDW Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVDQU   Y2, 32(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, AX
+	DECQ      DX
+	JNZ       more
+	VZEROUPPER
+	RET
+
+// func castBF16ToF16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·castBF16ToF16AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k0<>+0(SB), Y0
+	VMOVDQU k7<>+0(SB), Y0
+
+more:
+	VPMOVZXWD (CX), Y0
+	VPSLLD    $0x10, Y0, Y0
+	VCMPPS    $0x03, Y0, Y0, Y1
+	VBLENDVPS Y1, k8<>+0(SB), Y0, Y0
+	VPMOVZXWD 16(CX), Y1
+	VPSLLD    $0x10, Y1, Y1
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k8<>+0(SB), Y1, Y1
+	VCVTPS2PH $0x00, Y0, (AX)
+	VCVTPS2PH $0x00, Y1, 16(AX)
+	VPMOVZXWD 32(CX), Y0
+	VPSLLD    $0x10, Y0, Y0
+	VCMPPS    $0x03, Y0, Y0, Y1
+	VBLENDVPS Y1, k8<>+0(SB), Y0, Y0
+	VPMOVZXWD 48(CX), Y1
+	VPSLLD    $0x10, Y1, Y1
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k8<>+0(SB), Y1, Y1
+	VCVTPS2PH $0x00, Y0, 32(AX)
+	VCVTPS2PH $0x00, Y1, 48(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, AX
+	DECQ      DX
+	JNZ       more
+	VZEROUPPER
+	RET
+
+// func castF16ToF32AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, F16C
+TEXT ·castF16ToF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k0<>+0(SB), Y0
+	VMOVDQU k7<>+0(SB), Y0
+
+more:
+	VCVTPH2PS (CX), Y0
+	VCMPPS    $0x03, Y0, Y0, Y1
+	VBLENDVPS Y1, k8<>+0(SB), Y0, Y0
+	VCVTPH2PS 16(CX), Y1
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k8<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, (AX)
+	VMOVUPS   Y1, 32(AX)
+	VCVTPH2PS 32(CX), Y0
+	VCMPPS    $0x03, Y0, Y0, Y1
+	VBLENDVPS Y1, k8<>+0(SB), Y0, Y0
+	VCVTPH2PS 48(CX), Y1
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k8<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 64(AX)
+	VMOVUPS   Y1, 96(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000080, AX
+	DECQ      DX
+	JNZ       more
+	VZEROUPPER
+	RET
+
+// func castF16ToBF16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·castF16ToBF16AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k0<>+0(SB), Y0
+	VMOVDQU k7<>+0(SB), Y1
+
+more:
+	VCVTPH2PS (CX), Y2
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VBLENDVPS Y3, k8<>+0(SB), Y2, Y2
+	VCVTPH2PS 16(CX), Y3
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k8<>+0(SB), Y3, Y3
+	VPSRLD    $0x10, Y2, Y4
+	VPAND     Y0, Y4, Y4
+	VPADDD    Y1, Y2, Y2
+	VPADDD    Y4, Y2, Y2
+	VPSRLD    $0x10, Y2, Y2
+	VPSRLD    $0x10, Y3, Y4
+	VPAND     Y0, Y4, Y4
+	VPADDD    Y1, Y3, Y3
+	VPADDD    Y4, Y3, Y3
+	VPSRLD    $0x10, Y3, Y3
+	VPACKUSDW Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	VCVTPH2PS 32(CX), Y2
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VBLENDVPS Y3, k8<>+0(SB), Y2, Y2
+	VCVTPH2PS 48(CX), Y3
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k8<>+0(SB), Y3, Y3
+	VPSRLD    $0x10, Y2, Y4
+	VPAND     Y0, Y4, Y4
+	VPADDD    Y1, Y2, Y2
+	VPADDD    Y4, Y2, Y2
+	VPSRLD    $0x10, Y2, Y2
+	VPSRLD    $0x10, Y3, Y4
+	VPAND     Y0, Y4, Y4
+	VPADDD    Y1, Y3, Y3
+	VPADDD    Y4, Y3, Y3
+	VPSRLD    $0x10, Y3, Y3
+	VPACKUSDW Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVDQU   Y2, 32(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, AX
+	DECQ      DX
+	JNZ       more
+	VZEROUPPER
+	RET
+
+// func castF16ToF16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, F16C
+TEXT ·castF16ToF16AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k0<>+0(SB), Y0
+	VMOVDQU k7<>+0(SB), Y0
+
+more:
+	VCVTPH2PS (CX), Y0
+	VCMPPS    $0x03, Y0, Y0, Y1
+	VBLENDVPS Y1, k8<>+0(SB), Y0, Y0
+	VCVTPH2PS 16(CX), Y1
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k8<>+0(SB), Y1, Y1
+	VCVTPS2PH $0x00, Y0, (AX)
+	VCVTPS2PH $0x00, Y1, 16(AX)
+	VCVTPH2PS 32(CX), Y0
+	VCMPPS    $0x03, Y0, Y0, Y1
+	VBLENDVPS Y1, k8<>+0(SB), Y0, Y0
+	VCVTPH2PS 48(CX), Y1
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k8<>+0(SB), Y1, Y1
+	VCVTPS2PH $0x00, Y0, 32(AX)
+	VCVTPS2PH $0x00, Y1, 48(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, AX
+	DECQ      DX
+	JNZ       more
+	VZEROUPPER
+	RET
+
+// func bytesScaleBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bytesScaleBF16AVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	VMOVDQU      k0<>+0(SB), Y0
+	VMOVDQU      k1<>+0(SB), Y1
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y2
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Y3
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VBROADCASTSS (DX), Y3
+	VXORPS       k2<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+
+chunk:
+	VPERMQ     $0xd8, (CX), Y4
+	VPXOR      Y2, Y4, Y4
+	VPUNPCKLBW Y4, Y4, Y5
+	VPSLLD     $0x10, Y5, Y6
+	VPSRAD     $0x18, Y6, Y6
+	VPSRAD     $0x18, Y5, Y5
+	VCVTDQ2PS  Y6, Y6
+	VMULPS     Y3, Y6, Y6
+	VPSRLD     $0x10, Y6, Y7
+	VPAND      Y0, Y7, Y7
+	VPADDD     Y1, Y6, Y6
+	VPADDD     Y7, Y6, Y6
+	VCVTDQ2PS  Y5, Y5
+	VMULPS     Y3, Y5, Y5
+	VPSRLD     $0x10, Y5, Y7
+	VPAND      Y0, Y7, Y7
+	VPADDD     Y1, Y5, Y5
+	VPADDD     Y7, Y5, Y5
+	VPSRLD     $0x10, Y6, Y6
+	VPBLENDW   $0xaa, Y5, Y6, Y6
+	VMOVDQU    Y6, (AX)
+	VPUNPCKHBW Y4, Y4, Y4
+	VPSLLD     $0x10, Y4, Y5
+	VPSRAD     $0x18, Y5, Y5
+	VPSRAD     $0x18, Y4, Y4
+	VCVTDQ2PS  Y5, Y5
+	VMULPS     Y3, Y5, Y5
+	VPSRLD     $0x10, Y5, Y6
+	VPAND      Y0, Y6, Y6
+	VPADDD     Y1, Y5, Y5
+	VPADDD     Y6, Y5, Y5
+	VCVTDQ2PS  Y4, Y4
+	VMULPS     Y3, Y4, Y4
+	VPSRLD     $0x10, Y4, Y6
+	VPAND      Y0, Y6, Y6
+	VPADDD     Y1, Y4, Y4
+	VPADDD     Y6, Y4, Y4
+	VPSRLD     $0x10, Y5, Y5
+	VPBLENDW   $0xaa, Y4, Y5, Y5
+	VMOVDQU    Y5, 32(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func bytesScaleF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bytesScaleF32AVX2(SB), NOSPLIT, $32-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y0
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Y1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VBROADCASTSS (DX), Y1
+	VXORPS       k2<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+
+chunk:
+	VPERMQ    $0xd8, (CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VMOVDQU   Y2, (SP)
+	VPMOVSXBD (SP), Y2
+	VCVTDQ2PS Y2, Y2
+	VMULPS    Y1, Y2, Y2
+	VXORPS    k2<>+0(SB), Y2, Y2
+	VMOVUPS   Y2, (AX)
+	VPMOVSXBD 16(SP), Y2
+	VCVTDQ2PS Y2, Y2
+	VMULPS    Y1, Y2, Y2
+	VXORPS    k2<>+0(SB), Y2, Y2
+	VMOVUPS   Y2, 32(AX)
+	VPMOVSXBD 8(SP), Y2
+	VCVTDQ2PS Y2, Y2
+	VMULPS    Y1, Y2, Y2
+	VXORPS    k2<>+0(SB), Y2, Y2
+	VMOVUPS   Y2, 64(AX)
+	VPMOVSXBD 24(SP), Y2
+	VCVTDQ2PS Y2, Y2
+	VMULPS    Y1, Y2, Y2
+	VXORPS    k2<>+0(SB), Y2, Y2
+	VMOVUPS   Y2, 96(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000080, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
+	VZEROUPPER
+	RET
+
+// func bytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bytesShiftBF16AVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	VMOVDQU      k0<>+0(SB), Y0
+	VMOVDQU      k1<>+0(SB), Y1
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y2
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Y3
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VBROADCASTSS (DX), Y4
+	VXORPS       k2<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
+	VBROADCASTSS (BX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
+
+chunk:
+	VPERMQ     $0xd8, (CX), Y6
+	VPXOR      Y2, Y6, Y6
+	VPUNPCKLBW Y6, Y6, Y7
+	VPSLLD     $0x10, Y7, Y8
+	VPSRAD     $0x18, Y8, Y8
+	VPSRAD     $0x18, Y7, Y7
+	VCVTDQ2PS  Y8, Y8
+	VADDPS     Y3, Y8, Y8
+	VSUBPS     Y5, Y8, Y8
+	VMULPS     Y4, Y8, Y8
+	VPSRLD     $0x10, Y8, Y9
+	VPAND      Y0, Y9, Y9
+	VPADDD     Y1, Y8, Y8
+	VPADDD     Y9, Y8, Y8
+	VCVTDQ2PS  Y7, Y7
+	VADDPS     Y3, Y7, Y7
+	VSUBPS     Y5, Y7, Y7
+	VMULPS     Y4, Y7, Y7
+	VPSRLD     $0x10, Y7, Y9
+	VPAND      Y0, Y9, Y9
+	VPADDD     Y1, Y7, Y7
+	VPADDD     Y9, Y7, Y7
+	VPSRLD     $0x10, Y8, Y8
+	VPBLENDW   $0xaa, Y7, Y8, Y8
+	VMOVDQU    Y8, (AX)
+	VPUNPCKHBW Y6, Y6, Y6
+	VPSLLD     $0x10, Y6, Y7
+	VPSRAD     $0x18, Y7, Y7
+	VPSRAD     $0x18, Y6, Y6
+	VCVTDQ2PS  Y7, Y7
+	VADDPS     Y3, Y7, Y7
+	VSUBPS     Y5, Y7, Y7
+	VMULPS     Y4, Y7, Y7
+	VPSRLD     $0x10, Y7, Y8
+	VPAND      Y0, Y8, Y8
+	VPADDD     Y1, Y7, Y7
+	VPADDD     Y8, Y7, Y7
+	VCVTDQ2PS  Y6, Y6
+	VADDPS     Y3, Y6, Y6
+	VSUBPS     Y5, Y6, Y6
+	VMULPS     Y4, Y6, Y6
+	VPSRLD     $0x10, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPADDD     Y1, Y6, Y6
+	VPADDD     Y8, Y6, Y6
+	VPSRLD     $0x10, Y7, Y7
+	VPBLENDW   $0xaa, Y6, Y7, Y7
+	VMOVDQU    Y7, 32(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func bytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bytesShiftF32AVX2(SB), NOSPLIT, $32-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y0
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Y1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VBROADCASTSS (DX), Y2
+	VXORPS       k2<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VBROADCASTSS (BX), Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+
+chunk:
+	VPERMQ    $0xd8, (CX), Y4
+	VPXOR     Y0, Y4, Y4
+	VMOVDQU   Y4, (SP)
+	VPMOVSXBD (SP), Y4
+	VCVTDQ2PS Y4, Y4
+	VADDPS    Y1, Y4, Y4
+	VSUBPS    Y3, Y4, Y4
+	VMULPS    Y2, Y4, Y4
+	VXORPS    k2<>+0(SB), Y4, Y4
+	VMOVUPS   Y4, (AX)
+	VPMOVSXBD 16(SP), Y4
+	VCVTDQ2PS Y4, Y4
+	VADDPS    Y1, Y4, Y4
+	VSUBPS    Y3, Y4, Y4
+	VMULPS    Y2, Y4, Y4
+	VXORPS    k2<>+0(SB), Y4, Y4
+	VMOVUPS   Y4, 32(AX)
+	VPMOVSXBD 8(SP), Y4
+	VCVTDQ2PS Y4, Y4
+	VADDPS    Y1, Y4, Y4
+	VSUBPS    Y3, Y4, Y4
+	VMULPS    Y2, Y4, Y4
+	VXORPS    k2<>+0(SB), Y4, Y4
+	VMOVUPS   Y4, 64(AX)
+	VPMOVSXBD 24(SP), Y4
+	VCVTDQ2PS Y4, Y4
+	VADDPS    Y1, Y4, Y4
+	VSUBPS    Y3, Y4, Y4
+	VMULPS    Y2, Y4, Y4
+	VXORPS    k2<>+0(SB), Y4, Y4
+	VMOVUPS   Y4, 96(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000080, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
+	VZEROUPPER
+	RET
+
+// func bytesAffineBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bytesAffineBF16AVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	VMOVDQU      k0<>+0(SB), Y0
+	VMOVDQU      k7<>+0(SB), Y1
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y2
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Y3
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VBROADCASTSS (DX), Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k8<>+0(SB), Y4, Y4
+	VBROADCASTSS (BX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k8<>+0(SB), Y5, Y5
+
+chunk:
+	VPERMQ     $0xd8, (CX), Y6
+	VPXOR      Y2, Y6, Y6
+	VPUNPCKLBW Y6, Y6, Y7
+	VPSLLD     $0x10, Y7, Y8
+	VPSRAD     $0x18, Y8, Y8
+	VPSRAD     $0x18, Y7, Y7
+	VCVTDQ2PS  Y8, Y8
+	VADDPS     Y3, Y8, Y8
+	VMULPS     Y4, Y8, Y8
+	VADDPS     Y5, Y8, Y8
+	VPSRLD     $0x10, Y8, Y9
+	VPAND      Y0, Y9, Y9
+	VPADDD     Y1, Y8, Y8
+	VPADDD     Y9, Y8, Y8
+	VCVTDQ2PS  Y7, Y7
+	VADDPS     Y3, Y7, Y7
+	VMULPS     Y4, Y7, Y7
+	VADDPS     Y5, Y7, Y7
+	VPSRLD     $0x10, Y7, Y9
+	VPAND      Y0, Y9, Y9
+	VPADDD     Y1, Y7, Y7
+	VPADDD     Y9, Y7, Y7
+	VPSRLD     $0x10, Y8, Y8
+	VPBLENDW   $0xaa, Y7, Y8, Y8
+	VPCMPEQW   k9<>+0(SB), Y8, Y7
+	VPSLLW     $0x0f, Y7, Y7
+	VPXOR      Y7, Y8, Y8
+	VMOVDQU    Y8, (AX)
+	VPUNPCKHBW Y6, Y6, Y6
+	VPSLLD     $0x10, Y6, Y7
+	VPSRAD     $0x18, Y7, Y7
+	VPSRAD     $0x18, Y6, Y6
+	VCVTDQ2PS  Y7, Y7
+	VADDPS     Y3, Y7, Y7
+	VMULPS     Y4, Y7, Y7
+	VADDPS     Y5, Y7, Y7
+	VPSRLD     $0x10, Y7, Y8
+	VPAND      Y0, Y8, Y8
+	VPADDD     Y1, Y7, Y7
+	VPADDD     Y8, Y7, Y7
+	VCVTDQ2PS  Y6, Y6
+	VADDPS     Y3, Y6, Y6
+	VMULPS     Y4, Y6, Y6
+	VADDPS     Y5, Y6, Y6
+	VPSRLD     $0x10, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPADDD     Y1, Y6, Y6
+	VPADDD     Y8, Y6, Y6
+	VPSRLD     $0x10, Y7, Y7
+	VPBLENDW   $0xaa, Y6, Y7, Y7
+	VPCMPEQW   k9<>+0(SB), Y7, Y6
+	VPSLLW     $0x0f, Y6, Y6
+	VPXOR      Y6, Y7, Y7
+	VMOVDQU    Y7, 32(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func bytesAffineF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bytesAffineF32AVX2(SB), NOSPLIT, $32-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y0
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Y1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VBROADCASTSS (DX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VBROADCASTSS (BX), Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k8<>+0(SB), Y3, Y3
+
+chunk:
+	VPERMQ    $0xd8, (CX), Y4
+	VPXOR     Y0, Y4, Y4
+	VMOVDQU   Y4, (SP)
+	VPMOVSXBD (SP), Y4
+	VCVTDQ2PS Y4, Y4
+	VADDPS    Y1, Y4, Y4
+	VMULPS    Y2, Y4, Y4
+	VADDPS    Y3, Y4, Y4
+	VCMPPS    $0x03, Y4, Y4, Y5
+	VBLENDVPS Y5, k8<>+0(SB), Y4, Y4
+	VMOVUPS   Y4, (AX)
+	VPMOVSXBD 16(SP), Y4
+	VCVTDQ2PS Y4, Y4
+	VADDPS    Y1, Y4, Y4
+	VMULPS    Y2, Y4, Y4
+	VADDPS    Y3, Y4, Y4
+	VCMPPS    $0x03, Y4, Y4, Y5
+	VBLENDVPS Y5, k8<>+0(SB), Y4, Y4
+	VMOVUPS   Y4, 32(AX)
+	VPMOVSXBD 8(SP), Y4
+	VCVTDQ2PS Y4, Y4
+	VADDPS    Y1, Y4, Y4
+	VMULPS    Y2, Y4, Y4
+	VADDPS    Y3, Y4, Y4
+	VCMPPS    $0x03, Y4, Y4, Y5
+	VBLENDVPS Y5, k8<>+0(SB), Y4, Y4
+	VMOVUPS   Y4, 64(AX)
+	VPMOVSXBD 24(SP), Y4
+	VCVTDQ2PS Y4, Y4
+	VADDPS    Y1, Y4, Y4
+	VMULPS    Y2, Y4, Y4
+	VADDPS    Y3, Y4, Y4
+	VCMPPS    $0x03, Y4, Y4, Y5
+	VBLENDVPS Y5, k8<>+0(SB), Y4, Y4
+	VMOVUPS   Y4, 96(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000080, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
+	VZEROUPPER
+	RET
+
+// func bytesTwiceBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bytesTwiceBF16AVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	VMOVDQU      k0<>+0(SB), Y0
+	VMOVDQU      k1<>+0(SB), Y1
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y2
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Y3
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VBROADCASTSS (DX), Y4
+	VXORPS       k2<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
+
+chunk:
+	VPERMQ     $0xd8, (CX), Y5
+	VPXOR      Y2, Y5, Y5
+	VPUNPCKLBW Y5, Y5, Y6
+	VPSLLD     $0x10, Y6, Y7
+	VPSRAD     $0x18, Y7, Y7
+	VPSRAD     $0x18, Y6, Y6
+	VCVTDQ2PS  Y7, Y7
+	VMULPS     Y4, Y7, Y7
+	VMULPS     Y3, Y7, Y7
+	VPSRLD     $0x10, Y7, Y8
+	VPAND      Y0, Y8, Y8
+	VPADDD     Y1, Y7, Y7
+	VPADDD     Y8, Y7, Y7
+	VCVTDQ2PS  Y6, Y6
+	VMULPS     Y4, Y6, Y6
+	VMULPS     Y3, Y6, Y6
+	VPSRLD     $0x10, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPADDD     Y1, Y6, Y6
+	VPADDD     Y8, Y6, Y6
+	VPSRLD     $0x10, Y7, Y7
+	VPBLENDW   $0xaa, Y6, Y7, Y7
+	VMOVDQU    Y7, (AX)
+	VPUNPCKHBW Y5, Y5, Y5
+	VPSLLD     $0x10, Y5, Y6
+	VPSRAD     $0x18, Y6, Y6
+	VPSRAD     $0x18, Y5, Y5
+	VCVTDQ2PS  Y6, Y6
+	VMULPS     Y4, Y6, Y6
+	VMULPS     Y3, Y6, Y6
+	VPSRLD     $0x10, Y6, Y7
+	VPAND      Y0, Y7, Y7
+	VPADDD     Y1, Y6, Y6
+	VPADDD     Y7, Y6, Y6
+	VCVTDQ2PS  Y5, Y5
+	VMULPS     Y4, Y5, Y5
+	VMULPS     Y3, Y5, Y5
+	VPSRLD     $0x10, Y5, Y7
+	VPAND      Y0, Y7, Y7
+	VPADDD     Y1, Y5, Y5
+	VPADDD     Y7, Y5, Y5
+	VPSRLD     $0x10, Y6, Y6
+	VPBLENDW   $0xaa, Y5, Y6, Y6
+	VMOVDQU    Y6, 32(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func bytesTwiceF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bytesTwiceF32AVX2(SB), NOSPLIT, $32-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y0
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Y1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VBROADCASTSS (DX), Y2
+	VXORPS       k2<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+
+chunk:
+	VPERMQ    $0xd8, (CX), Y3
+	VPXOR     Y0, Y3, Y3
+	VMOVDQU   Y3, (SP)
+	VPMOVSXBD (SP), Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    Y2, Y3, Y3
+	VMULPS    Y1, Y3, Y3
+	VXORPS    k2<>+0(SB), Y3, Y3
+	VMOVUPS   Y3, (AX)
+	VPMOVSXBD 16(SP), Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    Y2, Y3, Y3
+	VMULPS    Y1, Y3, Y3
+	VXORPS    k2<>+0(SB), Y3, Y3
+	VMOVUPS   Y3, 32(AX)
+	VPMOVSXBD 8(SP), Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    Y2, Y3, Y3
+	VMULPS    Y1, Y3, Y3
+	VXORPS    k2<>+0(SB), Y3, Y3
+	VMOVUPS   Y3, 64(AX)
+	VPMOVSXBD 24(SP), Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    Y2, Y3, Y3
+	VMULPS    Y1, Y3, Y3
+	VXORPS    k2<>+0(SB), Y3, Y3
+	VMOVUPS   Y3, 96(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000080, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
+	VZEROUPPER
+	RET
+
+// func bookLowScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bookLowScale32BF16AVX2(SB), NOSPLIT, $64-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	VMOVDQU k0<>+0(SB), Y0
+	VMOVDQU k1<>+0(SB), Y1
+	MOVQ    book+32(FP), SI
+	VMOVDQU (SI), Y2
+	VMOVDQU 32(SI), Y3
+	VSHUFPS $0x88, Y3, Y2, Y4
+	VPERMQ  $0xd8, Y4, Y4
+	VSHUFPS $0xdd, Y3, Y2, Y2
+	VPERMQ  $0xd8, Y2, Y2
+	VMOVUPS Y4, (SP)
+	VMOVUPS Y2, 32(SP)
+	VMOVDQU k4<>+0(SB), Y2
+	MOVQ    n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y3
+	VXORPS       k2<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VMOVDQU      (SP), Y4
+	VMOVDQU      32(SP), Y5
+	VMULPS       Y3, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y6, Y4, Y4
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y3, Y5, Y5
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	VPSHUFB      k41<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+
+chunk:
+	VPMOVZXBW  (CX), Y5
+	VPSLLW     $0x04, Y5, Y6
+	VPOR       Y6, Y5, Y5
+	VPAND      Y2, Y5, Y5
+	VPERMQ     $0xd8, Y5, Y5
+	VPSHUFB    Y5, Y3, Y6
+	VPSHUFB    Y5, Y4, Y5
+	VPUNPCKLBW Y5, Y6, Y7
+	VMOVDQU    Y7, (AX)
+	VPUNPCKHBW Y5, Y6, Y7
+	VMOVDQU    Y7, 32(AX)
+	ADDQ       $0x00000010, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+DATA k41<>+0(SB)/8, $0x0e0c0a0806040200
+DATA k41<>+8(SB)/8, $0x0f0d0b0907050301
+DATA k41<>+16(SB)/8, $0x0e0c0a0806040200
+DATA k41<>+24(SB)/8, $0x0f0d0b0907050301
+GLOBL k41<>(SB), RODATA|NOPTR, $32
+
+// func bookLowScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bookLowScale64BF16AVX2(SB), NOSPLIT, $64-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	VMOVDQU k0<>+0(SB), Y0
+	VMOVDQU k1<>+0(SB), Y1
+	MOVQ    book+32(FP), SI
+	VMOVDQU (SI), Y2
+	VMOVDQU 32(SI), Y3
+	VSHUFPS $0x88, Y3, Y2, Y4
+	VPERMQ  $0xd8, Y4, Y4
+	VSHUFPS $0xdd, Y3, Y2, Y2
+	VPERMQ  $0xd8, Y2, Y2
+	VMOVUPS Y4, (SP)
+	VMOVUPS Y2, 32(SP)
+	VMOVDQU k4<>+0(SB), Y2
+	MOVQ    n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y3
+	VXORPS       k2<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VMOVDQU      (SP), Y4
+	VMOVDQU      32(SP), Y5
+	VMULPS       Y3, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y6, Y4, Y4
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y3, Y5, Y5
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	VPSHUFB      k41<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+
+chunk:
+	VMOVDQU    k42<>+0(SB), Y5
+	VPERMD     (CX), Y5, Y5
+	VPSRLW     $0x04, Y5, Y6
+	VPAND      Y2, Y5, Y5
+	VPAND      Y2, Y6, Y6
+	VPUNPCKLBW Y6, Y5, Y7
+	VPUNPCKHBW Y6, Y5, Y5
+	VPSHUFB    Y7, Y3, Y6
+	VPSHUFB    Y7, Y4, Y7
+	VPUNPCKLBW Y7, Y6, Y8
+	VMOVDQU    Y8, (AX)
+	VPUNPCKHBW Y7, Y6, Y8
+	VMOVDQU    Y8, 32(AX)
+	VPSHUFB    Y5, Y3, Y6
+	VPSHUFB    Y5, Y4, Y5
+	VPUNPCKLBW Y5, Y6, Y7
+	VMOVDQU    Y7, 64(AX)
+	VPUNPCKHBW Y5, Y6, Y7
+	VMOVDQU    Y7, 96(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000080, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+DATA k42<>+0(SB)/8, $0x0000000200000000
+DATA k42<>+8(SB)/8, $0x0000000600000004
+DATA k42<>+16(SB)/8, $0x0000000300000001
+DATA k42<>+24(SB)/8, $0x0000000700000005
+GLOBL k42<>(SB), RODATA|NOPTR, $32
+
+// func bookLowScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $96-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	MOVQ    book+32(FP), SI
+	VMOVDQU (SI), Y0
+	VMOVDQU 32(SI), Y1
+	VMOVUPS Y0, 32(SP)
+	VMOVUPS Y1, 64(SP)
+	VMOVDQU k4<>+0(SB), Y0
+	MOVQ    n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y1
+	VXORPS       k2<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VMOVDQU      32(SP), Y2
+	VMOVDQU      64(SP), Y3
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k2<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k8<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y3, Y3
+	VXORPS       k2<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y1
+	VBLENDVPS    Y1, k8<>+0(SB), Y3, Y3
+
+chunk:
+	VPMOVZXBW (CX), Y1
+	VPSLLW    $0x04, Y1, Y4
+	VPOR      Y4, Y1, Y1
+	VPAND     Y0, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VMOVDQU   Y1, (SP)
+	VPMOVZXBD (SP), Y1
+	VPERMPS   Y2, Y1, Y5
+	VPERMPS   Y3, Y1, Y4
+	VPSLLD    $0x1c, Y1, Y1
+	VBLENDVPS Y1, Y4, Y5, Y5
+	VMOVUPS   Y5, (AX)
+	VPMOVZXBD 16(SP), Y1
+	VPERMPS   Y2, Y1, Y5
+	VPERMPS   Y3, Y1, Y4
+	VPSLLD    $0x1c, Y1, Y1
+	VBLENDVPS Y1, Y4, Y5, Y5
+	VMOVUPS   Y5, 32(AX)
+	VPMOVZXBD 8(SP), Y1
+	VPERMPS   Y2, Y1, Y5
+	VPERMPS   Y3, Y1, Y4
+	VPSLLD    $0x1c, Y1, Y1
+	VBLENDVPS Y1, Y4, Y5, Y5
+	VMOVUPS   Y5, 64(AX)
+	VPMOVZXBD 24(SP), Y1
+	VPERMPS   Y2, Y1, Y5
+	VPERMPS   Y3, Y1, Y4
+	VPSLLD    $0x1c, Y1, Y1
+	VBLENDVPS Y1, Y4, Y5, Y5
+	VMOVUPS   Y5, 96(AX)
+	ADDQ      $0x00000010, CX
+	ADDQ      $0x00000080, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
+	VZEROUPPER
+	RET
+
+// func bookLowScale64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bookLowScale64F32AVX2(SB), NOSPLIT, $96-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	MOVQ    book+32(FP), SI
+	VMOVDQU (SI), Y0
+	VMOVDQU 32(SI), Y1
+	VMOVUPS Y0, 32(SP)
+	VMOVUPS Y1, 64(SP)
+	VMOVDQU k4<>+0(SB), Y0
+	MOVQ    n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y1
+	VXORPS       k2<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VMOVDQU      32(SP), Y2
+	VMOVDQU      64(SP), Y3
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k2<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k8<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y3, Y3
+	VXORPS       k2<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y1
+	VBLENDVPS    Y1, k8<>+0(SB), Y3, Y3
+
+chunk:
+	VMOVDQU    k42<>+0(SB), Y1
+	VPERMD     (CX), Y1, Y1
+	VPSRLW     $0x04, Y1, Y4
+	VPAND      Y0, Y1, Y1
+	VPAND      Y0, Y4, Y4
+	VPUNPCKLBW Y4, Y1, Y5
+	VPUNPCKHBW Y4, Y1, Y1
+	VMOVDQU    Y5, (SP)
+	VPMOVZXBD  (SP), Y4
+	VPERMPS    Y2, Y4, Y6
+	VPERMPS    Y3, Y4, Y5
+	VPSLLD     $0x1c, Y4, Y4
+	VBLENDVPS  Y4, Y5, Y6, Y6
+	VMOVUPS    Y6, (AX)
+	VPMOVZXBD  16(SP), Y4
+	VPERMPS    Y2, Y4, Y6
+	VPERMPS    Y3, Y4, Y5
+	VPSLLD     $0x1c, Y4, Y4
+	VBLENDVPS  Y4, Y5, Y6, Y6
+	VMOVUPS    Y6, 32(AX)
+	VPMOVZXBD  8(SP), Y4
+	VPERMPS    Y2, Y4, Y6
+	VPERMPS    Y3, Y4, Y5
+	VPSLLD     $0x1c, Y4, Y4
+	VBLENDVPS  Y4, Y5, Y6, Y6
+	VMOVUPS    Y6, 64(AX)
+	VPMOVZXBD  24(SP), Y4
+	VPERMPS    Y2, Y4, Y6
+	VPERMPS    Y3, Y4, Y5
+	VPSLLD     $0x1c, Y4, Y4
+	VBLENDVPS  Y4, Y5, Y6, Y6
+	VMOVUPS    Y6, 96(AX)
+	VMOVDQU    Y1, (SP)
+	VPMOVZXBD  (SP), Y1
+	VPERMPS    Y2, Y1, Y5
+	VPERMPS    Y3, Y1, Y4
+	VPSLLD     $0x1c, Y1, Y1
+	VBLENDVPS  Y1, Y4, Y5, Y5
+	VMOVUPS    Y5, 128(AX)
+	VPMOVZXBD  16(SP), Y1
+	VPERMPS    Y2, Y1, Y5
+	VPERMPS    Y3, Y1, Y4
+	VPSLLD     $0x1c, Y1, Y1
+	VBLENDVPS  Y1, Y4, Y5, Y5
+	VMOVUPS    Y5, 160(AX)
+	VPMOVZXBD  8(SP), Y1
+	VPERMPS    Y2, Y1, Y5
+	VPERMPS    Y3, Y1, Y4
+	VPSLLD     $0x1c, Y1, Y1
+	VBLENDVPS  Y1, Y4, Y5, Y5
+	VMOVUPS    Y5, 192(AX)
+	VPMOVZXBD  24(SP), Y1
+	VPERMPS    Y2, Y1, Y5
+	VPERMPS    Y3, Y1, Y4
+	VPSLLD     $0x1c, Y1, Y1
+	VBLENDVPS  Y1, Y4, Y5, Y5
+	VMOVUPS    Y5, 224(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000100, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func bookLowShift32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bookLowShift32BF16AVX2(SB), NOSPLIT, $64-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	VMOVDQU k0<>+0(SB), Y0
+	VMOVDQU k1<>+0(SB), Y1
+	MOVQ    book+32(FP), SI
+	VMOVDQU (SI), Y2
+	VMOVDQU 32(SI), Y3
+	VSHUFPS $0x88, Y3, Y2, Y4
+	VPERMQ  $0xd8, Y4, Y4
+	VSHUFPS $0xdd, Y3, Y2, Y2
+	VPERMQ  $0xd8, Y2, Y2
+	VMOVUPS Y4, (SP)
+	VMOVUPS Y2, 32(SP)
+	VMOVDQU k4<>+0(SB), Y2
+	MOVQ    n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y3
+	VXORPS       k2<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VBROADCASTSS (BX), Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
+	VMOVDQU      (SP), Y5
+	VMOVDQU      32(SP), Y6
+	VSUBPS       Y4, Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y6
+	VMULPS       Y3, Y6, Y6
+	VPSRLD       $0x10, Y6, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y3, Y6, Y6
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VPSHUFB      k41<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y3
+	VPERMQ       $0xdd, Y5, Y4
+
+chunk:
+	VPMOVZXBW  (CX), Y5
+	VPSLLW     $0x04, Y5, Y6
+	VPOR       Y6, Y5, Y5
+	VPAND      Y2, Y5, Y5
+	VPERMQ     $0xd8, Y5, Y5
+	VPSHUFB    Y5, Y3, Y6
+	VPSHUFB    Y5, Y4, Y5
+	VPUNPCKLBW Y5, Y6, Y7
+	VMOVDQU    Y7, (AX)
+	VPUNPCKHBW Y5, Y6, Y7
+	VMOVDQU    Y7, 32(AX)
+	ADDQ       $0x00000010, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func bookLowShift64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bookLowShift64BF16AVX2(SB), NOSPLIT, $64-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	VMOVDQU k0<>+0(SB), Y0
+	VMOVDQU k1<>+0(SB), Y1
+	MOVQ    book+32(FP), SI
+	VMOVDQU (SI), Y2
+	VMOVDQU 32(SI), Y3
+	VSHUFPS $0x88, Y3, Y2, Y4
+	VPERMQ  $0xd8, Y4, Y4
+	VSHUFPS $0xdd, Y3, Y2, Y2
+	VPERMQ  $0xd8, Y2, Y2
+	VMOVUPS Y4, (SP)
+	VMOVUPS Y2, 32(SP)
+	VMOVDQU k4<>+0(SB), Y2
+	MOVQ    n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y3
+	VXORPS       k2<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VBROADCASTSS (BX), Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
+	VMOVDQU      (SP), Y5
+	VMOVDQU      32(SP), Y6
+	VSUBPS       Y4, Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y6
+	VMULPS       Y3, Y6, Y6
+	VPSRLD       $0x10, Y6, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y3, Y6, Y6
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VPSHUFB      k41<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y3
+	VPERMQ       $0xdd, Y5, Y4
+
+chunk:
+	VMOVDQU    k42<>+0(SB), Y5
+	VPERMD     (CX), Y5, Y5
+	VPSRLW     $0x04, Y5, Y6
+	VPAND      Y2, Y5, Y5
+	VPAND      Y2, Y6, Y6
+	VPUNPCKLBW Y6, Y5, Y7
+	VPUNPCKHBW Y6, Y5, Y5
+	VPSHUFB    Y7, Y3, Y6
+	VPSHUFB    Y7, Y4, Y7
+	VPUNPCKLBW Y7, Y6, Y8
+	VMOVDQU    Y8, (AX)
+	VPUNPCKHBW Y7, Y6, Y8
+	VMOVDQU    Y8, 32(AX)
+	VPSHUFB    Y5, Y3, Y6
+	VPSHUFB    Y5, Y4, Y5
+	VPUNPCKLBW Y5, Y6, Y7
+	VMOVDQU    Y7, 64(AX)
+	VPUNPCKHBW Y5, Y6, Y7
+	VMOVDQU    Y7, 96(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000080, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func bookLowShift32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bookLowShift32F32AVX2(SB), NOSPLIT, $96-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	MOVQ    book+32(FP), SI
+	VMOVDQU (SI), Y0
+	VMOVDQU 32(SI), Y1
+	VMOVUPS Y0, 32(SP)
+	VMOVUPS Y1, 64(SP)
+	VMOVDQU k4<>+0(SB), Y0
+	MOVQ    n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y1
+	VXORPS       k2<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VBROADCASTSS (BX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VMOVDQU      32(SP), Y3
+	VMOVDQU      64(SP), Y4
+	VSUBPS       Y2, Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VXORPS       k2<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
+	VSUBPS       Y2, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VXORPS       k2<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y1
+	VBLENDVPS    Y1, k8<>+0(SB), Y4, Y4
+
+chunk:
+	VPMOVZXBW (CX), Y1
+	VPSLLW    $0x04, Y1, Y2
+	VPOR      Y2, Y1, Y1
+	VPAND     Y0, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VMOVDQU   Y1, (SP)
+	VPMOVZXBD (SP), Y1
+	VPERMPS   Y3, Y1, Y5
+	VPERMPS   Y4, Y1, Y2
+	VPSLLD    $0x1c, Y1, Y1
+	VBLENDVPS Y1, Y2, Y5, Y5
+	VMOVUPS   Y5, (AX)
+	VPMOVZXBD 16(SP), Y1
+	VPERMPS   Y3, Y1, Y5
+	VPERMPS   Y4, Y1, Y2
+	VPSLLD    $0x1c, Y1, Y1
+	VBLENDVPS Y1, Y2, Y5, Y5
+	VMOVUPS   Y5, 32(AX)
+	VPMOVZXBD 8(SP), Y1
+	VPERMPS   Y3, Y1, Y5
+	VPERMPS   Y4, Y1, Y2
+	VPSLLD    $0x1c, Y1, Y1
+	VBLENDVPS Y1, Y2, Y5, Y5
+	VMOVUPS   Y5, 64(AX)
+	VPMOVZXBD 24(SP), Y1
+	VPERMPS   Y3, Y1, Y5
+	VPERMPS   Y4, Y1, Y2
+	VPSLLD    $0x1c, Y1, Y1
+	VBLENDVPS Y1, Y2, Y5, Y5
+	VMOVUPS   Y5, 96(AX)
+	ADDQ      $0x00000010, CX
+	ADDQ      $0x00000080, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
+	VZEROUPPER
+	RET
+
+// func bookLowShift64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bookLowShift64F32AVX2(SB), NOSPLIT, $96-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	MOVQ    book+32(FP), SI
+	VMOVDQU (SI), Y0
+	VMOVDQU 32(SI), Y1
+	VMOVUPS Y0, 32(SP)
+	VMOVUPS Y1, 64(SP)
+	VMOVDQU k4<>+0(SB), Y0
+	MOVQ    n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y1
+	VXORPS       k2<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VBROADCASTSS (BX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VMOVDQU      32(SP), Y3
+	VMOVDQU      64(SP), Y4
+	VSUBPS       Y2, Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VXORPS       k2<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
+	VSUBPS       Y2, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VXORPS       k2<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y1
+	VBLENDVPS    Y1, k8<>+0(SB), Y4, Y4
+
+chunk:
+	VMOVDQU    k42<>+0(SB), Y1
+	VPERMD     (CX), Y1, Y1
+	VPSRLW     $0x04, Y1, Y2
+	VPAND      Y0, Y1, Y1
+	VPAND      Y0, Y2, Y2
+	VPUNPCKLBW Y2, Y1, Y5
+	VPUNPCKHBW Y2, Y1, Y1
+	VMOVDQU    Y5, (SP)
+	VPMOVZXBD  (SP), Y2
+	VPERMPS    Y3, Y2, Y6
+	VPERMPS    Y4, Y2, Y5
+	VPSLLD     $0x1c, Y2, Y2
+	VBLENDVPS  Y2, Y5, Y6, Y6
+	VMOVUPS    Y6, (AX)
+	VPMOVZXBD  16(SP), Y2
+	VPERMPS    Y3, Y2, Y6
+	VPERMPS    Y4, Y2, Y5
+	VPSLLD     $0x1c, Y2, Y2
+	VBLENDVPS  Y2, Y5, Y6, Y6
+	VMOVUPS    Y6, 32(AX)
+	VPMOVZXBD  8(SP), Y2
+	VPERMPS    Y3, Y2, Y6
+	VPERMPS    Y4, Y2, Y5
+	VPSLLD     $0x1c, Y2, Y2
+	VBLENDVPS  Y2, Y5, Y6, Y6
+	VMOVUPS    Y6, 64(AX)
+	VPMOVZXBD  24(SP), Y2
+	VPERMPS    Y3, Y2, Y6
+	VPERMPS    Y4, Y2, Y5
+	VPSLLD     $0x1c, Y2, Y2
+	VBLENDVPS  Y2, Y5, Y6, Y6
+	VMOVUPS    Y6, 96(AX)
+	VMOVDQU    Y1, (SP)
+	VPMOVZXBD  (SP), Y1
+	VPERMPS    Y3, Y1, Y5
+	VPERMPS    Y4, Y1, Y2
+	VPSLLD     $0x1c, Y1, Y1
+	VBLENDVPS  Y1, Y2, Y5, Y5
+	VMOVUPS    Y5, 128(AX)
+	VPMOVZXBD  16(SP), Y1
+	VPERMPS    Y3, Y1, Y5
+	VPERMPS    Y4, Y1, Y2
+	VPSLLD     $0x1c, Y1, Y1
+	VBLENDVPS  Y1, Y2, Y5, Y5
+	VMOVUPS    Y5, 160(AX)
+	VPMOVZXBD  8(SP), Y1
+	VPERMPS    Y3, Y1, Y5
+	VPERMPS    Y4, Y1, Y2
+	VPSLLD     $0x1c, Y1, Y1
+	VBLENDVPS  Y1, Y2, Y5, Y5
+	VMOVUPS    Y5, 192(AX)
+	VPMOVZXBD  24(SP), Y1
+	VPERMPS    Y3, Y1, Y5
+	VPERMPS    Y4, Y1, Y2
+	VPSLLD     $0x1c, Y1, Y1
+	VBLENDVPS  Y1, Y2, Y5, Y5
+	VMOVUPS    Y5, 224(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000100, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func bookLowAffine32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bookLowAffine32BF16AVX2(SB), NOSPLIT, $64-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	VMOVDQU k0<>+0(SB), Y0
+	VMOVDQU k7<>+0(SB), Y1
+	MOVQ    book+32(FP), SI
+	VMOVDQU (SI), Y2
+	VMOVDQU 32(SI), Y3
+	VSHUFPS $0x88, Y3, Y2, Y4
+	VPERMQ  $0xd8, Y4, Y4
+	VSHUFPS $0xdd, Y3, Y2, Y2
+	VPERMQ  $0xd8, Y2, Y2
+	VMOVUPS Y4, (SP)
+	VMOVUPS Y2, 32(SP)
+	VMOVDQU k4<>+0(SB), Y2
+	MOVQ    n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k8<>+0(SB), Y3, Y3
+	VBROADCASTSS (BX), Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k8<>+0(SB), Y4, Y4
+	VMOVDQU      (SP), Y5
+	VMOVDQU      32(SP), Y6
+	VMULPS       Y3, Y5, Y5
+	VADDPS       Y4, Y5, Y5
+	VPSRLD       $0x10, Y5, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y7, Y5, Y5
+	VMULPS       Y3, Y6, Y6
+	VADDPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y3, Y6, Y6
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VPCMPEQW     k9<>+0(SB), Y5, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y5, Y5
+	VPSHUFB      k41<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y3
+	VPERMQ       $0xdd, Y5, Y4
+
+chunk:
+	VPMOVZXBW  (CX), Y5
+	VPSLLW     $0x04, Y5, Y6
+	VPOR       Y6, Y5, Y5
+	VPAND      Y2, Y5, Y5
+	VPERMQ     $0xd8, Y5, Y5
+	VPSHUFB    Y5, Y3, Y6
+	VPSHUFB    Y5, Y4, Y5
+	VPUNPCKLBW Y5, Y6, Y7
+	VMOVDQU    Y7, (AX)
+	VPUNPCKHBW Y5, Y6, Y7
+	VMOVDQU    Y7, 32(AX)
+	ADDQ       $0x00000010, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func bookLowAffine64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bookLowAffine64BF16AVX2(SB), NOSPLIT, $64-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	VMOVDQU k0<>+0(SB), Y0
+	VMOVDQU k7<>+0(SB), Y1
+	MOVQ    book+32(FP), SI
+	VMOVDQU (SI), Y2
+	VMOVDQU 32(SI), Y3
+	VSHUFPS $0x88, Y3, Y2, Y4
+	VPERMQ  $0xd8, Y4, Y4
+	VSHUFPS $0xdd, Y3, Y2, Y2
+	VPERMQ  $0xd8, Y2, Y2
+	VMOVUPS Y4, (SP)
+	VMOVUPS Y2, 32(SP)
+	VMOVDQU k4<>+0(SB), Y2
+	MOVQ    n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k8<>+0(SB), Y3, Y3
+	VBROADCASTSS (BX), Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k8<>+0(SB), Y4, Y4
+	VMOVDQU      (SP), Y5
+	VMOVDQU      32(SP), Y6
+	VMULPS       Y3, Y5, Y5
+	VADDPS       Y4, Y5, Y5
+	VPSRLD       $0x10, Y5, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y7, Y5, Y5
+	VMULPS       Y3, Y6, Y6
+	VADDPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y3, Y6, Y6
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VPCMPEQW     k9<>+0(SB), Y5, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y5, Y5
+	VPSHUFB      k41<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y3
+	VPERMQ       $0xdd, Y5, Y4
+
+chunk:
+	VMOVDQU    k42<>+0(SB), Y5
+	VPERMD     (CX), Y5, Y5
+	VPSRLW     $0x04, Y5, Y6
+	VPAND      Y2, Y5, Y5
+	VPAND      Y2, Y6, Y6
+	VPUNPCKLBW Y6, Y5, Y7
+	VPUNPCKHBW Y6, Y5, Y5
+	VPSHUFB    Y7, Y3, Y6
+	VPSHUFB    Y7, Y4, Y7
+	VPUNPCKLBW Y7, Y6, Y8
+	VMOVDQU    Y8, (AX)
+	VPUNPCKHBW Y7, Y6, Y8
+	VMOVDQU    Y8, 32(AX)
+	VPSHUFB    Y5, Y3, Y6
+	VPSHUFB    Y5, Y4, Y5
+	VPUNPCKLBW Y5, Y6, Y7
+	VMOVDQU    Y7, 64(AX)
+	VPUNPCKHBW Y5, Y6, Y7
+	VMOVDQU    Y7, 96(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000080, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func bookLowAffine32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $96-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	MOVQ    book+32(FP), SI
+	VMOVDQU (SI), Y0
+	VMOVDQU 32(SI), Y1
+	VMOVUPS Y0, 32(SP)
+	VMOVUPS Y1, 64(SP)
+	VMOVDQU k4<>+0(SB), Y0
+	MOVQ    n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k8<>+0(SB), Y1, Y1
+	VBROADCASTSS (BX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VMOVDQU      32(SP), Y3
+	VMOVDQU      64(SP), Y4
+	VMULPS       Y1, Y3, Y3
+	VADDPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
+	VMULPS       Y1, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y1
+	VBLENDVPS    Y1, k8<>+0(SB), Y4, Y4
+
+chunk:
+	VPMOVZXBW (CX), Y1
+	VPSLLW    $0x04, Y1, Y2
+	VPOR      Y2, Y1, Y1
+	VPAND     Y0, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VMOVDQU   Y1, (SP)
+	VPMOVZXBD (SP), Y1
+	VPERMPS   Y3, Y1, Y5
+	VPERMPS   Y4, Y1, Y2
+	VPSLLD    $0x1c, Y1, Y1
+	VBLENDVPS Y1, Y2, Y5, Y5
+	VMOVUPS   Y5, (AX)
+	VPMOVZXBD 16(SP), Y1
+	VPERMPS   Y3, Y1, Y5
+	VPERMPS   Y4, Y1, Y2
+	VPSLLD    $0x1c, Y1, Y1
+	VBLENDVPS Y1, Y2, Y5, Y5
+	VMOVUPS   Y5, 32(AX)
+	VPMOVZXBD 8(SP), Y1
+	VPERMPS   Y3, Y1, Y5
+	VPERMPS   Y4, Y1, Y2
+	VPSLLD    $0x1c, Y1, Y1
+	VBLENDVPS Y1, Y2, Y5, Y5
+	VMOVUPS   Y5, 64(AX)
+	VPMOVZXBD 24(SP), Y1
+	VPERMPS   Y3, Y1, Y5
+	VPERMPS   Y4, Y1, Y2
+	VPSLLD    $0x1c, Y1, Y1
+	VBLENDVPS Y1, Y2, Y5, Y5
+	VMOVUPS   Y5, 96(AX)
+	ADDQ      $0x00000010, CX
+	ADDQ      $0x00000080, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
+	VZEROUPPER
+	RET
+
+// func bookLowAffine64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bookLowAffine64F32AVX2(SB), NOSPLIT, $96-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	MOVQ    book+32(FP), SI
+	VMOVDQU (SI), Y0
+	VMOVDQU 32(SI), Y1
+	VMOVUPS Y0, 32(SP)
+	VMOVUPS Y1, 64(SP)
+	VMOVDQU k4<>+0(SB), Y0
+	MOVQ    n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k8<>+0(SB), Y1, Y1
+	VBROADCASTSS (BX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VMOVDQU      32(SP), Y3
+	VMOVDQU      64(SP), Y4
+	VMULPS       Y1, Y3, Y3
+	VADDPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
+	VMULPS       Y1, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y1
+	VBLENDVPS    Y1, k8<>+0(SB), Y4, Y4
+
+chunk:
+	VMOVDQU    k42<>+0(SB), Y1
+	VPERMD     (CX), Y1, Y1
+	VPSRLW     $0x04, Y1, Y2
+	VPAND      Y0, Y1, Y1
+	VPAND      Y0, Y2, Y2
+	VPUNPCKLBW Y2, Y1, Y5
+	VPUNPCKHBW Y2, Y1, Y1
+	VMOVDQU    Y5, (SP)
+	VPMOVZXBD  (SP), Y2
+	VPERMPS    Y3, Y2, Y6
+	VPERMPS    Y4, Y2, Y5
+	VPSLLD     $0x1c, Y2, Y2
+	VBLENDVPS  Y2, Y5, Y6, Y6
+	VMOVUPS    Y6, (AX)
+	VPMOVZXBD  16(SP), Y2
+	VPERMPS    Y3, Y2, Y6
+	VPERMPS    Y4, Y2, Y5
+	VPSLLD     $0x1c, Y2, Y2
+	VBLENDVPS  Y2, Y5, Y6, Y6
+	VMOVUPS    Y6, 32(AX)
+	VPMOVZXBD  8(SP), Y2
+	VPERMPS    Y3, Y2, Y6
+	VPERMPS    Y4, Y2, Y5
+	VPSLLD     $0x1c, Y2, Y2
+	VBLENDVPS  Y2, Y5, Y6, Y6
+	VMOVUPS    Y6, 64(AX)
+	VPMOVZXBD  24(SP), Y2
+	VPERMPS    Y3, Y2, Y6
+	VPERMPS    Y4, Y2, Y5
+	VPSLLD     $0x1c, Y2, Y2
+	VBLENDVPS  Y2, Y5, Y6, Y6
+	VMOVUPS    Y6, 96(AX)
+	VMOVDQU    Y1, (SP)
+	VPMOVZXBD  (SP), Y1
+	VPERMPS    Y3, Y1, Y5
+	VPERMPS    Y4, Y1, Y2
+	VPSLLD     $0x1c, Y1, Y1
+	VBLENDVPS  Y1, Y2, Y5, Y5
+	VMOVUPS    Y5, 128(AX)
+	VPMOVZXBD  16(SP), Y1
+	VPERMPS    Y3, Y1, Y5
+	VPERMPS    Y4, Y1, Y2
+	VPSLLD     $0x1c, Y1, Y1
+	VBLENDVPS  Y1, Y2, Y5, Y5
+	VMOVUPS    Y5, 160(AX)
+	VPMOVZXBD  8(SP), Y1
+	VPERMPS    Y3, Y1, Y5
+	VPERMPS    Y4, Y1, Y2
+	VPSLLD     $0x1c, Y1, Y1
+	VBLENDVPS  Y1, Y2, Y5, Y5
+	VMOVUPS    Y5, 192(AX)
+	VPMOVZXBD  24(SP), Y1
+	VPERMPS    Y3, Y1, Y5
+	VPERMPS    Y4, Y1, Y2
+	VPSLLD     $0x1c, Y1, Y1
+	VBLENDVPS  Y1, Y2, Y5, Y5
+	VMOVUPS    Y5, 224(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000100, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func bookHighScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bookHighScale32BF16AVX2(SB), NOSPLIT, $64-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	VMOVDQU k0<>+0(SB), Y0
+	VMOVDQU k1<>+0(SB), Y1
+	MOVQ    book+32(FP), SI
+	VMOVDQU (SI), Y2
+	VMOVDQU 32(SI), Y3
+	VSHUFPS $0x88, Y3, Y2, Y4
+	VPERMQ  $0xd8, Y4, Y4
+	VSHUFPS $0xdd, Y3, Y2, Y2
+	VPERMQ  $0xd8, Y2, Y2
+	VMOVUPS Y4, (SP)
+	VMOVUPS Y2, 32(SP)
+	VMOVDQU k4<>+0(SB), Y2
+	MOVQ    n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y3
+	VXORPS       k2<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VMOVDQU      (SP), Y4
+	VMOVDQU      32(SP), Y5
+	VMULPS       Y3, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y6, Y4, Y4
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y3, Y5, Y5
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	VPSHUFB      k41<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+
+chunk:
+	VPMOVZXBW  (CX), Y5
+	VPSLLW     $0x08, Y5, Y6
+	VPSRLW     $0x04, Y5, Y5
+	VPOR       Y6, Y5, Y5
+	VPAND      Y2, Y5, Y5
+	VPERMQ     $0xd8, Y5, Y5
+	VPSHUFB    Y5, Y3, Y6
+	VPSHUFB    Y5, Y4, Y5
+	VPUNPCKLBW Y5, Y6, Y7
+	VMOVDQU    Y7, (AX)
+	VPUNPCKHBW Y5, Y6, Y7
+	VMOVDQU    Y7, 32(AX)
+	ADDQ       $0x00000010, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func bookHighScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bookHighScale64BF16AVX2(SB), NOSPLIT, $64-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	VMOVDQU k0<>+0(SB), Y0
+	VMOVDQU k1<>+0(SB), Y1
+	MOVQ    book+32(FP), SI
+	VMOVDQU (SI), Y2
+	VMOVDQU 32(SI), Y3
+	VSHUFPS $0x88, Y3, Y2, Y4
+	VPERMQ  $0xd8, Y4, Y4
+	VSHUFPS $0xdd, Y3, Y2, Y2
+	VPERMQ  $0xd8, Y2, Y2
+	VMOVUPS Y4, (SP)
+	VMOVUPS Y2, 32(SP)
+	VMOVDQU k4<>+0(SB), Y2
+	MOVQ    n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y3
+	VXORPS       k2<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VMOVDQU      (SP), Y4
+	VMOVDQU      32(SP), Y5
+	VMULPS       Y3, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y6, Y4, Y4
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y3, Y5, Y5
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	VPSHUFB      k41<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+
+chunk:
+	VMOVDQU    k42<>+0(SB), Y5
+	VPERMD     (CX), Y5, Y5
+	VPSRLW     $0x04, Y5, Y6
+	VPAND      Y2, Y5, Y5
+	VPAND      Y2, Y6, Y6
+	VPUNPCKLBW Y5, Y6, Y7
+	VPUNPCKHBW Y5, Y6, Y5
+	VPSHUFB    Y7, Y3, Y6
+	VPSHUFB    Y7, Y4, Y7
+	VPUNPCKLBW Y7, Y6, Y8
+	VMOVDQU    Y8, (AX)
+	VPUNPCKHBW Y7, Y6, Y8
+	VMOVDQU    Y8, 32(AX)
+	VPSHUFB    Y5, Y3, Y6
+	VPSHUFB    Y5, Y4, Y5
+	VPUNPCKLBW Y5, Y6, Y7
+	VMOVDQU    Y7, 64(AX)
+	VPUNPCKHBW Y5, Y6, Y7
+	VMOVDQU    Y7, 96(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000080, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func bookHighScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bookHighScale32F32AVX2(SB), NOSPLIT, $96-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	MOVQ    book+32(FP), SI
+	VMOVDQU (SI), Y0
+	VMOVDQU 32(SI), Y1
+	VMOVUPS Y0, 32(SP)
+	VMOVUPS Y1, 64(SP)
+	VMOVDQU k4<>+0(SB), Y0
+	MOVQ    n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y1
+	VXORPS       k2<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VMOVDQU      32(SP), Y2
+	VMOVDQU      64(SP), Y3
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k2<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k8<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y3, Y3
+	VXORPS       k2<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y1
+	VBLENDVPS    Y1, k8<>+0(SB), Y3, Y3
+
+chunk:
+	VPMOVZXBW (CX), Y1
+	VPSLLW    $0x08, Y1, Y4
+	VPSRLW    $0x04, Y1, Y1
+	VPOR      Y4, Y1, Y1
+	VPAND     Y0, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VMOVDQU   Y1, (SP)
+	VPMOVZXBD (SP), Y1
+	VPERMPS   Y2, Y1, Y5
+	VPERMPS   Y3, Y1, Y4
+	VPSLLD    $0x1c, Y1, Y1
+	VBLENDVPS Y1, Y4, Y5, Y5
+	VMOVUPS   Y5, (AX)
+	VPMOVZXBD 16(SP), Y1
+	VPERMPS   Y2, Y1, Y5
+	VPERMPS   Y3, Y1, Y4
+	VPSLLD    $0x1c, Y1, Y1
+	VBLENDVPS Y1, Y4, Y5, Y5
+	VMOVUPS   Y5, 32(AX)
+	VPMOVZXBD 8(SP), Y1
+	VPERMPS   Y2, Y1, Y5
+	VPERMPS   Y3, Y1, Y4
+	VPSLLD    $0x1c, Y1, Y1
+	VBLENDVPS Y1, Y4, Y5, Y5
+	VMOVUPS   Y5, 64(AX)
+	VPMOVZXBD 24(SP), Y1
+	VPERMPS   Y2, Y1, Y5
+	VPERMPS   Y3, Y1, Y4
+	VPSLLD    $0x1c, Y1, Y1
+	VBLENDVPS Y1, Y4, Y5, Y5
+	VMOVUPS   Y5, 96(AX)
+	ADDQ      $0x00000010, CX
+	ADDQ      $0x00000080, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
+	VZEROUPPER
+	RET
+
+// func bookHighScale64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bookHighScale64F32AVX2(SB), NOSPLIT, $96-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	MOVQ    book+32(FP), SI
+	VMOVDQU (SI), Y0
+	VMOVDQU 32(SI), Y1
+	VMOVUPS Y0, 32(SP)
+	VMOVUPS Y1, 64(SP)
+	VMOVDQU k4<>+0(SB), Y0
+	MOVQ    n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y1
+	VXORPS       k2<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VMOVDQU      32(SP), Y2
+	VMOVDQU      64(SP), Y3
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k2<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k8<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y3, Y3
+	VXORPS       k2<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y1
+	VBLENDVPS    Y1, k8<>+0(SB), Y3, Y3
+
+chunk:
+	VMOVDQU    k42<>+0(SB), Y1
+	VPERMD     (CX), Y1, Y1
+	VPSRLW     $0x04, Y1, Y4
+	VPAND      Y0, Y1, Y1
+	VPAND      Y0, Y4, Y4
+	VPUNPCKLBW Y1, Y4, Y5
+	VPUNPCKHBW Y1, Y4, Y1
+	VMOVDQU    Y5, (SP)
+	VPMOVZXBD  (SP), Y4
+	VPERMPS    Y2, Y4, Y6
+	VPERMPS    Y3, Y4, Y5
+	VPSLLD     $0x1c, Y4, Y4
+	VBLENDVPS  Y4, Y5, Y6, Y6
+	VMOVUPS    Y6, (AX)
+	VPMOVZXBD  16(SP), Y4
+	VPERMPS    Y2, Y4, Y6
+	VPERMPS    Y3, Y4, Y5
+	VPSLLD     $0x1c, Y4, Y4
+	VBLENDVPS  Y4, Y5, Y6, Y6
+	VMOVUPS    Y6, 32(AX)
+	VPMOVZXBD  8(SP), Y4
+	VPERMPS    Y2, Y4, Y6
+	VPERMPS    Y3, Y4, Y5
+	VPSLLD     $0x1c, Y4, Y4
+	VBLENDVPS  Y4, Y5, Y6, Y6
+	VMOVUPS    Y6, 64(AX)
+	VPMOVZXBD  24(SP), Y4
+	VPERMPS    Y2, Y4, Y6
+	VPERMPS    Y3, Y4, Y5
+	VPSLLD     $0x1c, Y4, Y4
+	VBLENDVPS  Y4, Y5, Y6, Y6
+	VMOVUPS    Y6, 96(AX)
+	VMOVDQU    Y1, (SP)
+	VPMOVZXBD  (SP), Y1
+	VPERMPS    Y2, Y1, Y5
+	VPERMPS    Y3, Y1, Y4
+	VPSLLD     $0x1c, Y1, Y1
+	VBLENDVPS  Y1, Y4, Y5, Y5
+	VMOVUPS    Y5, 128(AX)
+	VPMOVZXBD  16(SP), Y1
+	VPERMPS    Y2, Y1, Y5
+	VPERMPS    Y3, Y1, Y4
+	VPSLLD     $0x1c, Y1, Y1
+	VBLENDVPS  Y1, Y4, Y5, Y5
+	VMOVUPS    Y5, 160(AX)
+	VPMOVZXBD  8(SP), Y1
+	VPERMPS    Y2, Y1, Y5
+	VPERMPS    Y3, Y1, Y4
+	VPSLLD     $0x1c, Y1, Y1
+	VBLENDVPS  Y1, Y4, Y5, Y5
+	VMOVUPS    Y5, 192(AX)
+	VPMOVZXBD  24(SP), Y1
+	VPERMPS    Y2, Y1, Y5
+	VPERMPS    Y3, Y1, Y4
+	VPSLLD     $0x1c, Y1, Y1
+	VBLENDVPS  Y1, Y4, Y5, Y5
+	VMOVUPS    Y5, 224(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000100, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func float8E4M3BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·float8E4M3BF16AVX2(SB), NOSPLIT, $0-48
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	VMOVDQU k0<>+0(SB), Y0
+	VMOVDQU k7<>+0(SB), Y1
+	MOVQ    n+40(FP), DI
+
+run:
+	MOVQ         chunks+32(FP), SI
+	VBROADCASTSS (DX), Y2
+	MOVL         (DX), R8
+	SHRL         $0x17, R8
+	ANDL         $0x000000ff, R8
+	SUBL         $0x0000000a, R8
+	CMPL         R8, $0x000000eb
+	JHI          odd
+	VMOVDQU      k43<>+0(SB), Y3
+	VMOVDQU      k44<>+0(SB), Y4
+	VMULPS       Y2, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VMULPS       Y2, Y4, Y4
+	VPSRLD       $0x10, Y4, Y2
+	VPAND        Y0, Y2, Y2
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y2, Y4, Y4
+	VPSRLD       $0x10, Y3, Y3
+	VPBLENDW     $0xaa, Y4, Y3, Y3
+	VPCMPEQW     k9<>+0(SB), Y3, Y2
+	VPSLLW       $0x0f, Y2, Y2
+	VPXOR        Y2, Y3, Y3
+	VPSHUFB      k41<>+0(SB), Y3, Y3
+	VPERMQ       $0x88, Y3, Y2
+	VPERMQ       $0xdd, Y3, Y3
+
+chunk:
+	VPERMQ     $0xd8, (CX), Y4
+	VPAND      k45<>+0(SB), Y4, Y5
+	VPMINUB    k20<>+0(SB), Y5, Y6
+	VPAND      k20<>+0(SB), Y6, Y6
+	VPAND      k46<>+0(SB), Y4, Y7
+	VPOR       Y7, Y6, Y6
+	VPSUBUSB   k20<>+0(SB), Y5, Y7
+	VPAND      k47<>+0(SB), Y7, Y7
+	VPSHUFB    Y6, Y2, Y8
+	VPSHUFB    Y6, Y3, Y6
+	VPAND      k23<>+0(SB), Y4, Y4
+	VPXOR      Y4, Y6, Y6
+	VPCMPEQB   k45<>+0(SB), Y5, Y4
+	VPBLENDVB  Y4, k48<>+0(SB), Y8, Y8
+	VPBLENDVB  Y4, k45<>+0(SB), Y6, Y6
+	VPANDN     Y7, Y4, Y7
+	VPXOR      Y5, Y5, Y5
+	VPUNPCKLBW Y6, Y8, Y4
+	VPUNPCKLBW Y5, Y7, Y5
+	VPSLLW     $0x04, Y5, Y5
+	VPADDW     Y5, Y4, Y4
+	VMOVDQU    Y4, (AX)
+	VPXOR      Y4, Y4, Y4
+	VPUNPCKHBW Y6, Y8, Y5
+	VPUNPCKHBW Y4, Y7, Y4
+	VPSLLW     $0x04, Y4, Y4
+	VPADDW     Y4, Y5, Y5
+	VMOVDQU    Y5, 32(AX)
+	ADDQ       $0x20, CX
+	ADDQ       $0x40, AX
+	DECQ       SI
+	JNZ        chunk
+	JMP        done
+
+odd:
+	VPMOVSXBW    (CX), Y4
+	VPAND        k49<>+0(SB), Y4, Y3
+	VPCMPEQW     k49<>+0(SB), Y3, Y3
+	VPSLLW       $0x07, Y4, Y4
+	VPAND        k50<>+0(SB), Y4, Y4
+	VPOR         Y3, Y4, Y4
+	VCVTPH2PS    X4, Y3
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
+	VMULPS       k51<>+0(SB), Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
+	VMULPS       k51<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k8<>+0(SB), Y4, Y4
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y4
+	VPACKUSDW    Y4, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VMOVDQU      Y3, (AX)
+	VPMOVSXBW    16(CX), Y4
+	VPAND        k49<>+0(SB), Y4, Y3
+	VPCMPEQW     k49<>+0(SB), Y3, Y3
+	VPSLLW       $0x07, Y4, Y4
+	VPAND        k50<>+0(SB), Y4, Y4
+	VPOR         Y3, Y4, Y4
+	VCVTPH2PS    X4, Y3
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
+	VMULPS       k51<>+0(SB), Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
+	VMULPS       k51<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k8<>+0(SB), Y4, Y4
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y4
+	VPACKUSDW    Y4, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VMOVDQU      Y3, 32(AX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000040, AX
+	DECQ         SI
+	JNZ          odd
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
+
+DATA k43<>+0(SB)/8, $0x3b80000000000000
+DATA k43<>+8(SB)/8, $0x3c4000003c000000
+DATA k43<>+16(SB)/8, $0x3ca000003c800000
+DATA k43<>+24(SB)/8, $0x3ce000003cc00000
+GLOBL k43<>(SB), RODATA|NOPTR, $32
+
+DATA k44<>+0(SB)/8, $0x3bc000003b000000
+DATA k44<>+8(SB)/8, $0x3c6000003c200000
+DATA k44<>+16(SB)/8, $0x3cb000003c900000
+DATA k44<>+24(SB)/8, $0x3cf000003cd00000
+GLOBL k44<>(SB), RODATA|NOPTR, $32
+
+DATA k45<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k45<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k45<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k45<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
+GLOBL k45<>(SB), RODATA|NOPTR, $32
+
+DATA k46<>+0(SB)/8, $0x0707070707070707
+DATA k46<>+8(SB)/8, $0x0707070707070707
+DATA k46<>+16(SB)/8, $0x0707070707070707
+DATA k46<>+24(SB)/8, $0x0707070707070707
+GLOBL k46<>(SB), RODATA|NOPTR, $32
+
+DATA k47<>+0(SB)/8, $0x7878787878787878
+DATA k47<>+8(SB)/8, $0x7878787878787878
+DATA k47<>+16(SB)/8, $0x7878787878787878
+DATA k47<>+24(SB)/8, $0x7878787878787878
+GLOBL k47<>(SB), RODATA|NOPTR, $32
+
+DATA k48<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k48<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k48<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k48<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
+GLOBL k48<>(SB), RODATA|NOPTR, $32
+
+DATA k49<>+0(SB)/8, $0x007f007f007f007f
+DATA k49<>+8(SB)/8, $0x007f007f007f007f
+DATA k49<>+16(SB)/8, $0x007f007f007f007f
+DATA k49<>+24(SB)/8, $0x007f007f007f007f
+GLOBL k49<>(SB), RODATA|NOPTR, $32
+
+DATA k50<>+0(SB)/8, $0xbf80bf80bf80bf80
+DATA k50<>+8(SB)/8, $0xbf80bf80bf80bf80
+DATA k50<>+16(SB)/8, $0xbf80bf80bf80bf80
+DATA k50<>+24(SB)/8, $0xbf80bf80bf80bf80
+GLOBL k50<>(SB), RODATA|NOPTR, $32
+
+DATA k51<>+0(SB)/8, $0x4380000043800000
+DATA k51<>+8(SB)/8, $0x4380000043800000
+DATA k51<>+16(SB)/8, $0x4380000043800000
+DATA k51<>+24(SB)/8, $0x4380000043800000
+GLOBL k51<>(SB), RODATA|NOPTR, $32
+
+// func float8E4M3F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·float8E4M3F32AVX2(SB), NOSPLIT, $32-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	MOVQ n+40(FP), DI
+
+run:
+	MOVQ         chunks+32(FP), SI
+	VBROADCASTSS (DX), Y0
+
+chunk:
+	VPMOVSXBW    (CX), Y2
+	VPAND        k49<>+0(SB), Y2, Y1
+	VPCMPEQW     k49<>+0(SB), Y1, Y1
+	VPSLLW       $0x07, Y2, Y2
+	VPAND        k50<>+0(SB), Y2, Y2
+	VPOR         Y1, Y2, Y2
+	VCVTPH2PS    X2, Y1
+	VEXTRACTI128 $0x01, Y2, X2
+	VCVTPH2PS    X2, Y2
+	VMULPS       k51<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k8<>+0(SB), Y1, Y1
+	VMULPS       k51<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VMOVUPS      Y1, (AX)
+	VMOVUPS      Y2, 32(AX)
+	VPMOVSXBW    16(CX), Y2
+	VPAND        k49<>+0(SB), Y2, Y1
+	VPCMPEQW     k49<>+0(SB), Y1, Y1
+	VPSLLW       $0x07, Y2, Y2
+	VPAND        k50<>+0(SB), Y2, Y2
+	VPOR         Y1, Y2, Y2
+	VCVTPH2PS    X2, Y1
+	VEXTRACTI128 $0x01, Y2, X2
+	VCVTPH2PS    X2, Y2
+	VMULPS       k51<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k8<>+0(SB), Y1, Y1
+	VMULPS       k51<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VMOVUPS      Y1, 64(AX)
+	VMOVUPS      Y2, 96(AX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000080, AX
+	DECQ         SI
+	JNZ          chunk
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
+	VZEROUPPER
+	RET
+
+// func float8E5M2BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·float8E5M2BF16AVX2(SB), NOSPLIT, $0-48
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	VMOVDQU k0<>+0(SB), Y0
+	VMOVDQU k7<>+0(SB), Y1
+	MOVQ    n+40(FP), DI
+
+run:
+	MOVQ         chunks+32(FP), SI
+	VBROADCASTSS (DX), Y2
+	MOVL         (DX), R8
+	MOVL         R8, R9
+	SHRL         $0x18, R9
+	ORL          $0x7f, R9
+	VMOVD        R9, X3
+	VPBROADCASTB X3, Y3
+	SHRL         $0x17, R8
+	ANDL         $0x000000ff, R8
+	SUBL         $0x00000011, R8
+	CMPL         R8, $0x000000dd
+	JHI          odd
+	VMOVDQU      k52<>+0(SB), Y4
+	VMOVDQU      k53<>+0(SB), Y5
+	VMULPS       Y2, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y6, Y4, Y4
+	VMULPS       Y2, Y5, Y5
+	VPSRLD       $0x10, Y5, Y2
+	VPAND        Y0, Y2, Y2
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y2, Y5, Y5
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	VPCMPEQW     k9<>+0(SB), Y4, Y2
+	VPSLLW       $0x0f, Y2, Y2
+	VPXOR        Y2, Y4, Y4
+	VPSHUFB      k41<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y2
+	VPERMQ       $0xdd, Y4, Y4
+
+chunk:
+	VPERMQ     $0xd8, (CX), Y5
+	VPAND      k45<>+0(SB), Y5, Y6
+	VPMINUB    k19<>+0(SB), Y6, Y7
+	VPAND      k19<>+0(SB), Y7, Y7
+	VPAND      k14<>+0(SB), Y5, Y8
+	VPOR       Y8, Y7, Y7
+	VPSUBUSB   k19<>+0(SB), Y6, Y8
+	VPAND      k54<>+0(SB), Y8, Y8
+	VPSHUFB    Y7, Y2, Y9
+	VPSHUFB    Y7, Y4, Y7
+	VPCMPGTB   k55<>+0(SB), Y6, Y10
+	VPBLENDVB  Y10, k23<>+0(SB), Y9, Y9
+	VPBLENDVB  Y10, Y3, Y7, Y7
+	VPANDN     Y8, Y10, Y8
+	VPAND      k23<>+0(SB), Y5, Y5
+	VPXOR      Y5, Y7, Y7
+	VPCMPGTB   k54<>+0(SB), Y6, Y5
+	VPBLENDVB  Y5, k48<>+0(SB), Y9, Y9
+	VPBLENDVB  Y5, k45<>+0(SB), Y7, Y7
+	VPANDN     Y8, Y5, Y8
+	VPXOR      Y6, Y6, Y6
+	VPUNPCKLBW Y7, Y9, Y5
+	VPUNPCKLBW Y6, Y8, Y6
+	VPSLLW     $0x05, Y6, Y6
+	VPADDW     Y6, Y5, Y5
+	VMOVDQU    Y5, (AX)
+	VPXOR      Y5, Y5, Y5
+	VPUNPCKHBW Y7, Y9, Y6
+	VPUNPCKHBW Y5, Y8, Y5
+	VPSLLW     $0x05, Y5, Y5
+	VPADDW     Y5, Y6, Y6
+	VMOVDQU    Y6, 32(AX)
+	ADDQ       $0x20, CX
+	ADDQ       $0x40, AX
+	DECQ       SI
+	JNZ        chunk
+	JMP        done
+
+odd:
+	VPMOVSXBW    (CX), Y4
+	VPSLLW       $0x08, Y4, Y4
+	VCVTPH2PS    X4, Y3
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
+	VMULPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
+	VMULPS       Y2, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k8<>+0(SB), Y4, Y4
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y4
+	VPACKUSDW    Y4, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VMOVDQU      Y3, (AX)
+	VPMOVSXBW    16(CX), Y4
+	VPSLLW       $0x08, Y4, Y4
+	VCVTPH2PS    X4, Y3
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
+	VMULPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
+	VMULPS       Y2, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k8<>+0(SB), Y4, Y4
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y4
+	VPACKUSDW    Y4, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VMOVDQU      Y3, 32(AX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000040, AX
+	DECQ         SI
+	JNZ          odd
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
+
+DATA k52<>+0(SB)/8, $0x3800000000000000
+DATA k52<>+8(SB)/8, $0x38c0000038800000
+DATA k52<>+16(SB)/8, $0x3940000039000000
+DATA k52<>+24(SB)/8, $0x39c0000039800000
+GLOBL k52<>(SB), RODATA|NOPTR, $32
+
+DATA k53<>+0(SB)/8, $0x3840000037800000
+DATA k53<>+8(SB)/8, $0x38e0000038a00000
+DATA k53<>+16(SB)/8, $0x3960000039200000
+DATA k53<>+24(SB)/8, $0x39e0000039a00000
+GLOBL k53<>(SB), RODATA|NOPTR, $32
+
+DATA k54<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k54<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k54<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k54<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
+GLOBL k54<>(SB), RODATA|NOPTR, $32
+
+DATA k55<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k55<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k55<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k55<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
+GLOBL k55<>(SB), RODATA|NOPTR, $32
+
+// func float8E5M2F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·float8E5M2F32AVX2(SB), NOSPLIT, $32-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	MOVQ n+40(FP), DI
+
+run:
+	MOVQ         chunks+32(FP), SI
+	VBROADCASTSS (DX), Y0
+
+chunk:
+	VPMOVSXBW    (CX), Y2
+	VPSLLW       $0x08, Y2, Y2
+	VCVTPH2PS    X2, Y1
+	VEXTRACTI128 $0x01, Y2, X2
+	VCVTPH2PS    X2, Y2
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k8<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VMOVUPS      Y1, (AX)
+	VMOVUPS      Y2, 32(AX)
+	VPMOVSXBW    16(CX), Y2
+	VPSLLW       $0x08, Y2, Y2
+	VCVTPH2PS    X2, Y1
+	VEXTRACTI128 $0x01, Y2, X2
+	VCVTPH2PS    X2, Y2
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k8<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VMOVUPS      Y1, 64(AX)
+	VMOVUPS      Y2, 96(AX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000080, AX
+	DECQ         SI
+	JNZ          chunk
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
+	VZEROUPPER
+	RET
+
+// func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·float8E4M3FNUZBF16AVX2(SB), NOSPLIT, $0-48
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	VMOVDQU k0<>+0(SB), Y0
+	VMOVDQU k7<>+0(SB), Y1
+	MOVQ    n+40(FP), DI
+
+run:
+	MOVQ         chunks+32(FP), SI
+	VBROADCASTSS (DX), Y2
+	MOVL         (DX), R8
+	SHRL         $0x17, R8
+	ANDL         $0x000000ff, R8
+	SUBL         $0x0000000b, R8
+	CMPL         R8, $0x000000ea
+	JHI          odd
+	VMOVDQU      k56<>+0(SB), Y3
+	VMOVDQU      k57<>+0(SB), Y4
+	VMULPS       Y2, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VMULPS       Y2, Y4, Y4
+	VPSRLD       $0x10, Y4, Y2
+	VPAND        Y0, Y2, Y2
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y2, Y4, Y4
+	VPSRLD       $0x10, Y3, Y3
+	VPBLENDW     $0xaa, Y4, Y3, Y3
+	VPCMPEQW     k9<>+0(SB), Y3, Y2
+	VPSLLW       $0x0f, Y2, Y2
+	VPXOR        Y2, Y3, Y3
+	VPSHUFB      k41<>+0(SB), Y3, Y3
+	VPERMQ       $0x88, Y3, Y2
+	VPERMQ       $0xdd, Y3, Y3
+
+chunk:
+	VPERMQ     $0xd8, (CX), Y4
+	VPAND      k45<>+0(SB), Y4, Y5
+	VPMINUB    k20<>+0(SB), Y5, Y6
+	VPAND      k20<>+0(SB), Y6, Y6
+	VPAND      k46<>+0(SB), Y4, Y7
+	VPOR       Y7, Y6, Y6
+	VPSUBUSB   k20<>+0(SB), Y5, Y5
+	VPAND      k47<>+0(SB), Y5, Y5
+	VPSHUFB    Y6, Y2, Y7
+	VPSHUFB    Y6, Y3, Y6
+	VPAND      k23<>+0(SB), Y4, Y8
+	VPXOR      Y8, Y6, Y6
+	VPCMPEQB   k23<>+0(SB), Y4, Y4
+	VPBLENDVB  Y4, k48<>+0(SB), Y7, Y7
+	VPBLENDVB  Y4, k45<>+0(SB), Y6, Y6
+	VPANDN     Y5, Y4, Y5
+	VPXOR      Y8, Y8, Y8
+	VPUNPCKLBW Y6, Y7, Y4
+	VPUNPCKLBW Y8, Y5, Y8
+	VPSLLW     $0x04, Y8, Y8
+	VPADDW     Y8, Y4, Y4
+	VMOVDQU    Y4, (AX)
+	VPXOR      Y4, Y4, Y4
+	VPUNPCKHBW Y6, Y7, Y6
+	VPUNPCKHBW Y4, Y5, Y4
+	VPSLLW     $0x04, Y4, Y4
+	VPADDW     Y4, Y6, Y6
+	VMOVDQU    Y6, 32(AX)
+	ADDQ       $0x20, CX
+	ADDQ       $0x40, AX
+	DECQ       SI
+	JNZ        chunk
+	JMP        done
+
+odd:
+	VPMOVSXBW    (CX), Y4
+	VPCMPEQW     k58<>+0(SB), Y4, Y3
+	VPSLLW       $0x07, Y4, Y4
+	VPAND        k50<>+0(SB), Y4, Y4
+	VPOR         Y3, Y4, Y4
+	VCVTPH2PS    X4, Y3
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
+	VMULPS       k59<>+0(SB), Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
+	VMULPS       k59<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k8<>+0(SB), Y4, Y4
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y4
+	VPACKUSDW    Y4, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VMOVDQU      Y3, (AX)
+	VPMOVSXBW    16(CX), Y4
+	VPCMPEQW     k58<>+0(SB), Y4, Y3
+	VPSLLW       $0x07, Y4, Y4
+	VPAND        k50<>+0(SB), Y4, Y4
+	VPOR         Y3, Y4, Y4
+	VCVTPH2PS    X4, Y3
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
+	VMULPS       k59<>+0(SB), Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
+	VMULPS       k59<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k8<>+0(SB), Y4, Y4
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y4
+	VPACKUSDW    Y4, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VMOVDQU      Y3, 32(AX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000040, AX
+	DECQ         SI
+	JNZ          odd
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
+
+DATA k56<>+0(SB)/8, $0x3b00000000000000
+DATA k56<>+8(SB)/8, $0x3bc000003b800000
+DATA k56<>+16(SB)/8, $0x3c2000003c000000
+DATA k56<>+24(SB)/8, $0x3c6000003c400000
+GLOBL k56<>(SB), RODATA|NOPTR, $32
+
+DATA k57<>+0(SB)/8, $0x3b4000003a800000
+DATA k57<>+8(SB)/8, $0x3be000003ba00000
+DATA k57<>+16(SB)/8, $0x3c3000003c100000
+DATA k57<>+24(SB)/8, $0x3c7000003c500000
+GLOBL k57<>(SB), RODATA|NOPTR, $32
+
+DATA k58<>+0(SB)/8, $0xff80ff80ff80ff80
+DATA k58<>+8(SB)/8, $0xff80ff80ff80ff80
+DATA k58<>+16(SB)/8, $0xff80ff80ff80ff80
+DATA k58<>+24(SB)/8, $0xff80ff80ff80ff80
+GLOBL k58<>(SB), RODATA|NOPTR, $32
+
+DATA k59<>+0(SB)/8, $0x4300000043000000
+DATA k59<>+8(SB)/8, $0x4300000043000000
+DATA k59<>+16(SB)/8, $0x4300000043000000
+DATA k59<>+24(SB)/8, $0x4300000043000000
+GLOBL k59<>(SB), RODATA|NOPTR, $32
+
+// func float8E4M3FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·float8E4M3FNUZF32AVX2(SB), NOSPLIT, $32-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	MOVQ n+40(FP), DI
+
+run:
+	MOVQ         chunks+32(FP), SI
+	VBROADCASTSS (DX), Y0
+
+chunk:
+	VPMOVSXBW    (CX), Y2
+	VPCMPEQW     k58<>+0(SB), Y2, Y1
+	VPSLLW       $0x07, Y2, Y2
+	VPAND        k50<>+0(SB), Y2, Y2
+	VPOR         Y1, Y2, Y2
+	VCVTPH2PS    X2, Y1
+	VEXTRACTI128 $0x01, Y2, X2
+	VCVTPH2PS    X2, Y2
+	VMULPS       k59<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k8<>+0(SB), Y1, Y1
+	VMULPS       k59<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VMOVUPS      Y1, (AX)
+	VMOVUPS      Y2, 32(AX)
+	VPMOVSXBW    16(CX), Y2
+	VPCMPEQW     k58<>+0(SB), Y2, Y1
+	VPSLLW       $0x07, Y2, Y2
+	VPAND        k50<>+0(SB), Y2, Y2
+	VPOR         Y1, Y2, Y2
+	VCVTPH2PS    X2, Y1
+	VEXTRACTI128 $0x01, Y2, X2
+	VCVTPH2PS    X2, Y2
+	VMULPS       k59<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k8<>+0(SB), Y1, Y1
+	VMULPS       k59<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VMOVUPS      Y1, 64(AX)
+	VMOVUPS      Y2, 96(AX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000080, AX
+	DECQ         SI
+	JNZ          chunk
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
+	VZEROUPPER
+	RET
+
+// func float8E5M2FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·float8E5M2FNUZBF16AVX2(SB), NOSPLIT, $0-48
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	VMOVDQU k0<>+0(SB), Y0
+	VMOVDQU k7<>+0(SB), Y1
+	MOVQ    n+40(FP), DI
+
+run:
+	MOVQ         chunks+32(FP), SI
+	VBROADCASTSS (DX), Y2
+	MOVL         (DX), R8
+	SHRL         $0x17, R8
+	ANDL         $0x000000ff, R8
+	SUBL         $0x00000012, R8
+	CMPL         R8, $0x000000dc
+	JHI          odd
+	VMOVDQU      k60<>+0(SB), Y3
+	VMOVDQU      k61<>+0(SB), Y4
+	VMULPS       Y2, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VMULPS       Y2, Y4, Y4
+	VPSRLD       $0x10, Y4, Y2
+	VPAND        Y0, Y2, Y2
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y2, Y4, Y4
+	VPSRLD       $0x10, Y3, Y3
+	VPBLENDW     $0xaa, Y4, Y3, Y3
+	VPCMPEQW     k9<>+0(SB), Y3, Y2
+	VPSLLW       $0x0f, Y2, Y2
+	VPXOR        Y2, Y3, Y3
+	VPSHUFB      k41<>+0(SB), Y3, Y3
+	VPERMQ       $0x88, Y3, Y2
+	VPERMQ       $0xdd, Y3, Y3
+
+chunk:
+	VPERMQ     $0xd8, (CX), Y4
+	VPAND      k45<>+0(SB), Y4, Y5
+	VPMINUB    k19<>+0(SB), Y5, Y6
+	VPAND      k19<>+0(SB), Y6, Y6
+	VPAND      k14<>+0(SB), Y4, Y7
+	VPOR       Y7, Y6, Y6
+	VPSUBUSB   k19<>+0(SB), Y5, Y5
+	VPAND      k54<>+0(SB), Y5, Y5
+	VPSHUFB    Y6, Y2, Y7
+	VPSHUFB    Y6, Y3, Y6
+	VPAND      k23<>+0(SB), Y4, Y8
+	VPXOR      Y8, Y6, Y6
+	VPCMPEQB   k23<>+0(SB), Y4, Y4
+	VPBLENDVB  Y4, k48<>+0(SB), Y7, Y7
+	VPBLENDVB  Y4, k45<>+0(SB), Y6, Y6
+	VPANDN     Y5, Y4, Y5
+	VPXOR      Y8, Y8, Y8
+	VPUNPCKLBW Y6, Y7, Y4
+	VPUNPCKLBW Y8, Y5, Y8
+	VPSLLW     $0x05, Y8, Y8
+	VPADDW     Y8, Y4, Y4
+	VMOVDQU    Y4, (AX)
+	VPXOR      Y4, Y4, Y4
+	VPUNPCKHBW Y6, Y7, Y6
+	VPUNPCKHBW Y4, Y5, Y4
+	VPSLLW     $0x05, Y4, Y4
+	VPADDW     Y4, Y6, Y6
+	VMOVDQU    Y6, 32(AX)
+	ADDQ       $0x20, CX
+	ADDQ       $0x40, AX
+	DECQ       SI
+	JNZ        chunk
+	JMP        done
+
+odd:
+	VPMOVSXBD (CX), Y3
+	VPCMPEQD  k62<>+0(SB), Y3, Y4
+	VPSLLD    $0x15, Y3, Y3
+	VPAND     k63<>+0(SB), Y3, Y3
+	VPOR      Y4, Y3, Y3
+	VPMOVSXBD 8(CX), Y4
+	VPCMPEQD  k62<>+0(SB), Y4, Y5
+	VPSLLD    $0x15, Y4, Y4
+	VPAND     k63<>+0(SB), Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VMULPS    k64<>+0(SB), Y3, Y3
+	VMULPS    Y2, Y3, Y3
+	VCMPPS    $0x03, Y3, Y3, Y5
+	VBLENDVPS Y5, k8<>+0(SB), Y3, Y3
+	VMULPS    k64<>+0(SB), Y4, Y4
+	VMULPS    Y2, Y4, Y4
+	VCMPPS    $0x03, Y4, Y4, Y5
+	VBLENDVPS Y5, k8<>+0(SB), Y4, Y4
+	VPSRLD    $0x10, Y3, Y5
+	VPAND     Y0, Y5, Y5
+	VPADDD    Y1, Y3, Y3
+	VPADDD    Y5, Y3, Y3
+	VPSRLD    $0x10, Y3, Y3
+	VPSRLD    $0x10, Y4, Y5
+	VPAND     Y0, Y5, Y5
+	VPADDD    Y1, Y4, Y4
+	VPADDD    Y5, Y4, Y4
+	VPSRLD    $0x10, Y4, Y4
+	VPACKUSDW Y4, Y3, Y3
+	VPERMQ    $0xd8, Y3, Y3
+	VMOVDQU   Y3, (AX)
+	VPMOVSXBD 16(CX), Y3
+	VPCMPEQD  k62<>+0(SB), Y3, Y4
+	VPSLLD    $0x15, Y3, Y3
+	VPAND     k63<>+0(SB), Y3, Y3
+	VPOR      Y4, Y3, Y3
+	VPMOVSXBD 24(CX), Y4
+	VPCMPEQD  k62<>+0(SB), Y4, Y5
+	VPSLLD    $0x15, Y4, Y4
+	VPAND     k63<>+0(SB), Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VMULPS    k64<>+0(SB), Y3, Y3
+	VMULPS    Y2, Y3, Y3
+	VCMPPS    $0x03, Y3, Y3, Y5
+	VBLENDVPS Y5, k8<>+0(SB), Y3, Y3
+	VMULPS    k64<>+0(SB), Y4, Y4
+	VMULPS    Y2, Y4, Y4
+	VCMPPS    $0x03, Y4, Y4, Y5
+	VBLENDVPS Y5, k8<>+0(SB), Y4, Y4
+	VPSRLD    $0x10, Y3, Y5
+	VPAND     Y0, Y5, Y5
+	VPADDD    Y1, Y3, Y3
+	VPADDD    Y5, Y3, Y3
+	VPSRLD    $0x10, Y3, Y3
+	VPSRLD    $0x10, Y4, Y5
+	VPAND     Y0, Y5, Y5
+	VPADDD    Y1, Y4, Y4
+	VPADDD    Y5, Y4, Y4
+	VPSRLD    $0x10, Y4, Y4
+	VPACKUSDW Y4, Y3, Y3
+	VPERMQ    $0xd8, Y3, Y3
+	VMOVDQU   Y3, 32(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	DECQ      SI
+	JNZ       odd
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
+
+DATA k60<>+0(SB)/8, $0x3780000000000000
+DATA k60<>+8(SB)/8, $0x3840000038000000
+DATA k60<>+16(SB)/8, $0x38c0000038800000
+DATA k60<>+24(SB)/8, $0x3940000039000000
+GLOBL k60<>(SB), RODATA|NOPTR, $32
+
+DATA k61<>+0(SB)/8, $0x37c0000037000000
+DATA k61<>+8(SB)/8, $0x3860000038200000
+DATA k61<>+16(SB)/8, $0x38e0000038a00000
+DATA k61<>+24(SB)/8, $0x3960000039200000
+GLOBL k61<>(SB), RODATA|NOPTR, $32
+
+DATA k62<>+0(SB)/8, $0xffffff80ffffff80
+DATA k62<>+8(SB)/8, $0xffffff80ffffff80
+DATA k62<>+16(SB)/8, $0xffffff80ffffff80
+DATA k62<>+24(SB)/8, $0xffffff80ffffff80
+GLOBL k62<>(SB), RODATA|NOPTR, $32
+
+DATA k63<>+0(SB)/8, $0x8fe000008fe00000
+DATA k63<>+8(SB)/8, $0x8fe000008fe00000
+DATA k63<>+16(SB)/8, $0x8fe000008fe00000
+DATA k63<>+24(SB)/8, $0x8fe000008fe00000
+GLOBL k63<>(SB), RODATA|NOPTR, $32
+
+DATA k64<>+0(SB)/8, $0x7700000077000000
+DATA k64<>+8(SB)/8, $0x7700000077000000
+DATA k64<>+16(SB)/8, $0x7700000077000000
+DATA k64<>+24(SB)/8, $0x7700000077000000
+GLOBL k64<>(SB), RODATA|NOPTR, $32
+
+// func float8E5M2FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·float8E5M2FNUZF32AVX2(SB), NOSPLIT, $32-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	MOVQ n+40(FP), DI
+
+run:
+	MOVQ         chunks+32(FP), SI
+	VBROADCASTSS (DX), Y0
+
+chunk:
+	VPMOVSXBD (CX), Y1
+	VPCMPEQD  k62<>+0(SB), Y1, Y2
+	VPSLLD    $0x15, Y1, Y1
+	VPAND     k63<>+0(SB), Y1, Y1
+	VPOR      Y2, Y1, Y1
+	VPMOVSXBD 8(CX), Y2
+	VPCMPEQD  k62<>+0(SB), Y2, Y3
+	VPSLLD    $0x15, Y2, Y2
+	VPAND     k63<>+0(SB), Y2, Y2
+	VPOR      Y3, Y2, Y2
+	VMULPS    k64<>+0(SB), Y1, Y1
+	VMULPS    Y0, Y1, Y1
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VBLENDVPS Y3, k8<>+0(SB), Y1, Y1
+	VMULPS    k64<>+0(SB), Y2, Y2
+	VMULPS    Y0, Y2, Y2
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VBLENDVPS Y3, k8<>+0(SB), Y2, Y2
+	VMOVUPS   Y1, (AX)
+	VMOVUPS   Y2, 32(AX)
+	VPMOVSXBD 16(CX), Y1
+	VPCMPEQD  k62<>+0(SB), Y1, Y2
+	VPSLLD    $0x15, Y1, Y1
+	VPAND     k63<>+0(SB), Y1, Y1
+	VPOR      Y2, Y1, Y1
+	VPMOVSXBD 24(CX), Y2
+	VPCMPEQD  k62<>+0(SB), Y2, Y3
+	VPSLLD    $0x15, Y2, Y2
+	VPAND     k63<>+0(SB), Y2, Y2
+	VPOR      Y3, Y2, Y2
+	VMULPS    k64<>+0(SB), Y1, Y1
+	VMULPS    Y0, Y1, Y1
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VBLENDVPS Y3, k8<>+0(SB), Y1, Y1
+	VMULPS    k64<>+0(SB), Y2, Y2
+	VMULPS    Y0, Y2, Y2
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VBLENDVPS Y3, k8<>+0(SB), Y2, Y2
+	VMOVUPS   Y1, 64(AX)
+	VMOVUPS   Y2, 96(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000080, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
 	VZEROUPPER
 	RET

@@ -6,8 +6,13 @@ import "unsafe"
 // nil where the scalar function is used. Kernels take whole blocks and trust
 // their lengths; the methods check them.
 type Ops struct {
-	level  Level
-	blocks [2][Kinds]func(dst, src *byte, n int) // by F32 and BF16
+	level Level
+	// All are by F32 and BF16 first; F16 is by way of F32.
+	blocks  [2][Kinds]func(dst, src *byte, n int)
+	float8  [2][Floats8]float8Kernel
+	bytes   [2][bytesTwice + 1]bytesKernel    // by Op
+	nibbles [2][2][opsN][2]bookKernel         // by order, Op, chunks of 32 or 64
+	cast    [3][3]func(dst, src *byte, n int) // by types, 32 numbers each time
 }
 
 // For fills the table from a set of features, worst level first. It asks

@@ -12,6 +12,37 @@ func (o *Ops) arch(f Features) {
 func (o *Ops) avx2() {
 	o.level = AVX2
 	o.blocks = blocksAVX2
+	o.float8 = [2][Floats8]float8Kernel{
+		F32:  {float8E4M3F32AVX2, float8E5M2F32AVX2, float8E4M3FNUZF32AVX2, float8E5M2FNUZF32AVX2},
+		BF16: {float8E4M3BF16AVX2, float8E5M2BF16AVX2, float8E4M3FNUZBF16AVX2, float8E5M2FNUZBF16AVX2},
+	}
+	o.bytes = [2][bytesTwice + 1]bytesKernel{
+		F32:  {bytesScaleF32AVX2, bytesShiftF32AVX2, bytesAffineF32AVX2, bytesTwiceF32AVX2},
+		BF16: {bytesScaleBF16AVX2, bytesShiftBF16AVX2, bytesAffineBF16AVX2, bytesTwiceBF16AVX2},
+	}
+	o.nibbles = [2][2][opsN][2]bookKernel{
+		F32: {
+			{
+				{bookLowScale32F32AVX2, bookLowScale64F32AVX2},
+				{bookLowShift32F32AVX2, bookLowShift64F32AVX2},
+				{bookLowAffine32F32AVX2, bookLowAffine64F32AVX2},
+			},
+			{Scale: {bookHighScale32F32AVX2, bookHighScale64F32AVX2}},
+		},
+		BF16: {
+			{
+				{bookLowScale32BF16AVX2, bookLowScale64BF16AVX2},
+				{bookLowShift32BF16AVX2, bookLowShift64BF16AVX2},
+				{bookLowAffine32BF16AVX2, bookLowAffine64BF16AVX2},
+			},
+			{Scale: {bookHighScale32BF16AVX2, bookHighScale64BF16AVX2}},
+		},
+	}
+	o.cast = [3][3]func(dst, src *byte, n int){
+		F32:  {castF32ToF32AVX2, castF32ToBF16AVX2, castF32ToF16AVX2},
+		BF16: {castBF16ToF32AVX2, castBF16ToBF16AVX2, castBF16ToF16AVX2},
+		F16:  {castF16ToF32AVX2, castF16ToBF16AVX2, castF16ToF16AVX2},
+	}
 }
 
 // The sign sets of the grid types as bytes of 1 and -1, by eight bits, and by

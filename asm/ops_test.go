@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/internal/guard"
@@ -76,10 +77,10 @@ func same(t *testing.T, o *Ops, c call, src []byte, size int) {
 	scalar := For(0)
 	want := make([]byte, size)
 	c.run(&scalar, want, src)
+	guarded := walls(t)
 	for _, front := range []bool{false, true} {
-		in := guard.Memory(t, len(src), front)
+		in, out := guard.At(guarded[0], len(src), front), guard.At(guarded[1], size, front)
 		copy(in, src)
-		out := guard.Memory(t, size, front)
 		c.run(o, out, in)
 		if !bytes.Equal(want, out) {
 			t.Fatalf("%s: %s", c.name, difference(want, out))
@@ -99,6 +100,26 @@ func same(t *testing.T, o *Ops, c call, src []byte, size int) {
 		}
 	}
 }
+
+// walls is memory for the sources and for the destination, the same for all
+// tests.
+func walls(t *testing.T) [2][]byte {
+	t.Helper()
+	guarded, err := guardedMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return guarded
+}
+
+var guardedMemory = sync.OnceValues(func() (out [2][]byte, err error) {
+	for i := range out {
+		if out[i], err = guard.Memory(4 << 20); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+})
 
 func difference(want, got []byte) string {
 	for i := range want {

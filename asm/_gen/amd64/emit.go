@@ -87,43 +87,75 @@ func pack(even, odd VecVirtual) VecVirtual {
 	return even
 }
 
-// scaled writes 32 elements: signed codes times a negated scale; the scales of
-// the first and the second sixteen may differ.
-func (k *kernel) scaled(at int, codes, first, second VecVirtual) {
+// numbers writes 32 elements. The codes are bytes, signed or not; join makes a
+// number of a code and is told which sixteen it belongs to. Turned numbers have
+// the other sign.
+func (k *kernel) numbers(at int, codes VecVirtual, signed, turned bool, join func(half int, x VecVirtual)) {
 	if k.wide {
 		VMOVDQU(codes, k.spill)
-		for i, s := range [4]VecVirtual{first, first, second, second} {
+		for i := range 4 {
 			x := YMM()
-			VPMOVSXBD(k.spill.Offset(quadAt[i]), x)
+			if signed {
+				VPMOVSXBD(k.spill.Offset(quadAt[i]), x)
+			} else {
+				VPMOVZXBD(k.spill.Offset(quadAt[i]), x)
+			}
 			VCVTDQ2PS(x, x)
-			VMULPS(s, x, x)
-			VXORPS(k.minus, x, x)
+			join(i/2, x)
+			if turned {
+				VXORPS(k.minus, x, x)
+			} else {
+				quieted(x)
+			}
 			VMOVUPS(x, k.to(at+8*i))
 		}
 		return
 	}
-	for i, s := range [2]VecVirtual{first, second} {
-		w := YMM()
-		if i == 0 {
-			VPUNPCKLBW(codes, codes, w)
-		} else {
-			VPUNPCKHBW(codes, codes, w)
-		}
-		even, odd := YMM(), YMM()
-		VPSLLD(Imm(16), w, even)
-		VPSRAD(Imm(24), even, even)
-		VPSRAD(Imm(24), w, odd)
+	for i := range 2 {
+		even, odd := k.dwords(codes, i == 1, signed)
 		for _, x := range [2]VecVirtual{even, odd} {
 			VCVTDQ2PS(x, x)
-			VMULPS(s, x, x)
+			join(i, x)
 			k.nearest(x)
 		}
-		VMOVDQU(pack(even, odd), k.to(at+16*i))
+		w := pack(even, odd)
+		if !turned {
+			unsigned(w)
+		}
+		VMOVDQU(w, k.to(at+16*i))
 	}
 }
 
-// quadAt is where the i-th eight codes lie in a register.
-var quadAt = [4]int{0, 16, 8, 24}
+// dwords widens the even and the odd of sixteen codes.
+func (k *kernel) dwords(codes VecVirtual, upper, signed bool) (even, odd VecVirtual) {
+	other, w := codes, YMM()
+	if !signed {
+		other = k.shared["zero"]
+	}
+	if upper {
+		VPUNPCKHBW(other, codes, w)
+	} else {
+		VPUNPCKLBW(other, codes, w)
+	}
+	even, odd = YMM(), YMM()
+	if signed {
+		VPSLLD(Imm(16), w, even)
+		VPSRAD(Imm(24), even, even)
+		VPSRAD(Imm(24), w, odd)
+	} else {
+		VPSRLD(Imm(16), w, odd)
+		VPBLENDW(Imm(0xAA), other, w, even)
+	}
+	return even, odd
+}
+
+// scaled writes 32 elements: signed codes times a negated scale; the scales of
+// the first and the second sixteen may differ.
+func (k *kernel) scaled(at int, codes, first, second VecVirtual) {
+	k.numbers(at, codes, true, true, func(half int, x VecVirtual) {
+		VMULPS([2]VecVirtual{first, second}[half], x, x)
+	})
+}
 
 // A pair is the scale and the second number of sixteen elements.
 type pair struct{ d, m VecVirtual }
@@ -131,46 +163,23 @@ type pair struct{ d, m VecVirtual }
 // affine writes 32 elements of unsigned codes: q*d - m, or q*d + m. The numbers
 // are as they are, a NaN among them 7FC00000.
 func (k *kernel) affine(at int, codes VecVirtual, first, second pair, plus bool) {
-	join := func(x VecVirtual, p pair) {
-		VCVTDQ2PS(x, x)
-		VMULPS(p.d, x, x)
-		if plus {
-			VADDPS(p.m, x, x)
-		} else {
-			VSUBPS(p.m, x, x)
-		}
-	}
-	if k.wide {
-		VMOVDQU(codes, k.spill)
-		for i, p := range [4]pair{first, first, second, second} {
-			x := YMM()
-			VPMOVZXBD(k.spill.Offset(quadAt[i]), x)
-			join(x, p)
-			quieted(x)
-			VMOVUPS(x, k.to(at+8*i))
-		}
-		return
-	}
-	zero := k.constant("zero", func(y VecVirtual) { VPXOR(y, y, y) })
-	for i, p := range [2]pair{first, second} {
-		w := YMM()
-		if i == 0 {
-			VPUNPCKLBW(zero, codes, w)
-		} else {
-			VPUNPCKHBW(zero, codes, w)
-		}
-		even, odd := YMM(), YMM()
-		VPSRLD(Imm(16), w, odd)
-		VPBLENDW(Imm(0xAA), zero, w, even)
-		for _, x := range [2]VecVirtual{even, odd} {
-			join(x, p)
-			k.nearest(x)
-		}
-		w = pack(even, odd)
-		unsigned(w)
-		VMOVDQU(w, k.to(at+16*i))
+	k.numbers(at, codes, false, false, func(half int, x VecVirtual) {
+		p := [2]pair{first, second}[half]
+		p.join(x, plus)
+	})
+}
+
+func (p pair) join(x VecVirtual, plus bool) {
+	VMULPS(p.d, x, x)
+	if plus {
+		VADDPS(p.m, x, x)
+	} else {
+		VSUBPS(p.m, x, x)
 	}
 }
+
+// quadAt is where the i-th eight codes lie in a register.
+var quadAt = [4]int{0, 16, 8, 24}
 
 // unsigned takes the sign off words that are NaN: all of them are 7FC0 or FFC0.
 func unsigned(w VecVirtual) {
@@ -178,15 +187,6 @@ func unsigned(w VecVirtual) {
 	VPCMPEQW(words(0xFFC0), w, nan)
 	VPSLLW(Imm(15), nan, nan)
 	VPXOR(nan, w, w)
-}
-
-// constant is a register that is set once before the loop of blocks.
-func (k *kernel) constant(name string, set func(VecVirtual)) VecVirtual {
-	y, ok := k.shared[name]
-	if !ok {
-		panic("constant " + name + " was not declared")
-	}
-	return y
 }
 
 // declare sets constants before the loop.

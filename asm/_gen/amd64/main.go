@@ -10,6 +10,11 @@ import . "github.com/mmcloughlin/avo/build"
 
 func main() {
 	ConstraintExpr("!purego")
+	limitKernel()
 	blockKernels()
+	castKernels()
+	bytesKernels()
+	bookKernels()
+	float8Kernels()
 	Generate()
 }

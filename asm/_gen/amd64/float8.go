@@ -1,0 +1,239 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// A float8 is a format of eight bits: sign, exponent, man bits of mantissa.
+// Scales with a biased exponent from least to most give products that are all
+// normal.
+type float8 struct {
+	name        string
+	man         int
+	bias        int
+	least, most uint32
+	nan         func(k *runs, codes, mag VecVirtual) VecVirtual // FF where a code is NaN
+	infinite    bool
+}
+
+func topCode(_ *runs, _, mag VecVirtual) VecVirtual { return equal(mag, 0x7F) }
+
+func minusZero(_ *runs, codes, _ VecVirtual) VecVirtual { return equal(codes, 0x80) }
+
+func aboveInfinity(_ *runs, _, mag VecVirtual) VecVirtual {
+	m := YMM()
+	VPCMPGTB(bytes32(0x7C), mag, m)
+	return m
+}
+
+func equal(y VecVirtual, v byte) VecVirtual {
+	m := YMM()
+	VPCMPEQB(bytes32(v), y, m)
+	return m
+}
+
+// The least product of a number that is not zero is 2^(1-bias-man) times the
+// scale; the largest is below 2^16 or 2^9 times the scale.
+var float8s = []float8{
+	{"E4M3", 3, 7, 127 - 117, 127 + 118, topCode, false},
+	{"E5M2", 2, 15, 127 - 110, 127 + 111, aboveInfinity, true},
+	{"E4M3FNUZ", 3, 8, 127 - 116, 127 + 118, minusZero, false},
+	{"E5M2FNUZ", 2, 16, 127 - 109, 127 + 111, minusZero, false},
+}
+
+func float8Kernels() {
+	for _, f := range float8s {
+		for _, wide := range []bool{false, true} {
+			f.kernel(wide)
+		}
+	}
+}
+
+// kernel: what a product rounds to depends on the mantissa alone, so the
+// products of the first codes, with exponents 0 and 1, are rounded once per run;
+// of the others the exponent is added. Runs whose products are not all normal
+// are computed one by one.
+func (f float8) kernel(wide bool) {
+	var l looked
+	var scale, infinity VecVirtual
+	doc := "decodes n runs of chunks of 32 codes."
+	runKernel("float8"+f.name, "", doc, wide, false, 32, 32, nil,
+		func(k *runs) {
+			scale = YMM()
+			VBROADCASTSS(Mem{Base: k.a}, scale)
+			if wide {
+				return
+			}
+			bits := GP32()
+			MOVL(Mem{Base: k.a}, bits)
+			if f.infinite {
+				top, x := GP32(), XMM()
+				MOVL(bits, top)
+				SHRL(Imm(24), top)
+				ORL(Imm(0x7F), top)
+				infinity = YMM()
+				VMOVD(top, x)
+				VPBROADCASTB(x, infinity)
+			}
+			SHRL(Imm(23), bits)
+			and32(bits, 0xFF)
+			SUBL(U32(f.least), bits)
+			CMPL(bits, U32(f.most-f.least))
+			JHI(LabelRef("odd"))
+			l = k.table16(f.first(k.kernel), false, func(x VecVirtual) { VMULPS(scale, x, x) })
+		},
+		func(k *runs) {
+			if wide {
+				f.each(k, scale)
+				return
+			}
+			f.byMantissa(k, l, infinity)
+			ADDQ(Imm(32), k.src)
+			ADDQ(Imm(64), k.dst)
+			DECQ(k.chunks)
+			JNZ(LabelRef("chunk"))
+			JMP(LabelRef("done"))
+			Label("odd")
+			k.loop = "odd"
+			f.each(k, scale)
+		})
+}
+
+// first is what the codes below 16 stand for.
+func (f float8) first(k *kernel) values {
+	var v [16]float32
+	for i := range v {
+		m, e := i%(1<<f.man), i>>f.man
+		if e > 0 {
+			m += 1 << f.man
+		}
+		v[i] = float32(m) * pow2(max(e, 1)-f.bias-f.man)
+	}
+	return k.constants(v, false)
+}
+
+func pow2(e int) float32 {
+	v := float32(1)
+	for ; e > 0; e-- {
+		v *= 2
+	}
+	for ; e < 0; e++ {
+		v /= 2
+	}
+	return v
+}
+
+// byMantissa writes 32 elements by the table.
+func (f float8) byMantissa(k *runs, l looked, infinity VecVirtual) {
+	step := byte(1) << f.man
+	codes, mag, index, low := YMM(), YMM(), YMM(), YMM()
+	VPERMQ(Imm(quads), k.from(0), codes)
+	VPAND(bytes32(0x7F), codes, mag)
+	VPMINUB(bytes32(step), mag, index)
+	VPAND(bytes32(step), index, index)
+	VPAND(bytes32(step-1), codes, low)
+	VPOR(low, index, index)
+	exp := YMM()
+	VPSUBUSB(bytes32(step), mag, exp)
+	VPAND(bytes32(0x80-step), exp, exp)
+	lo, hi := YMM(), YMM()
+	VPSHUFB(index, l.a, lo)
+	VPSHUFB(index, l.b, hi)
+	if f.infinite {
+		top := YMM()
+		VPCMPGTB(bytes32(0x7B), mag, top)
+		VPBLENDVB(top, bytes32(0x80), lo, lo)
+		VPBLENDVB(top, infinity, hi, hi)
+		VPANDN(exp, top, exp)
+	}
+	sign := YMM()
+	VPAND(bytes32(0x80), codes, sign)
+	VPXOR(sign, hi, hi)
+	nan := f.nan(k, codes, mag)
+	VPBLENDVB(nan, bytes32(0xC0), lo, lo)
+	VPBLENDVB(nan, bytes32(0x7F), hi, hi)
+	VPANDN(exp, nan, exp)
+	for i := range 2 {
+		w, e := YMM(), YMM()
+		zero := YMM()
+		VPXOR(zero, zero, zero)
+		if i == 0 {
+			VPUNPCKLBW(hi, lo, w)
+			VPUNPCKLBW(zero, exp, e)
+		} else {
+			VPUNPCKHBW(hi, lo, w)
+			VPUNPCKHBW(zero, exp, e)
+		}
+		VPSLLW(Imm(uint64(7-f.man)), e, e)
+		VPADDW(e, w, w)
+		VMOVDQU(w, k.to(16*i))
+	}
+}
+
+// each writes 32 elements by float16, which has room for these formats: the
+// exponents differ by a power of two. But the largest exponent of E5M2FNUZ is
+// float16's infinity, so that its bits go to float32.
+func (f float8) each(k *runs, scale VecVirtual) {
+	for at := 0; at < 32; at += 16 {
+		x := [2]VecVirtual{YMM(), YMM()}
+		up := float32(1)
+		if f.name == "E5M2FNUZ" {
+			for i, y := range x {
+				VPMOVSXBD(k.from(at+8*i), y)
+				nan := YMM()
+				VPCMPEQD(dwords(0xFFFFFF80), y, nan)
+				VPSLLD(Imm(21), y, y)
+				VPAND(dwords(0x8FE00000), y, y)
+				VPOR(nan, y, y)
+			}
+			up = pow2(111)
+		} else {
+			f.half(k, at, x)
+			up = pow2(15 - f.bias)
+		}
+		for _, y := range x {
+			if up != 1 {
+				VMULPS(floats(up), y, y)
+			}
+			VMULPS(scale, y, y)
+			quieted(y)
+		}
+		to := "BF16"
+		if k.wide {
+			to = "F32"
+		}
+		k.store(x, to, at)
+	}
+}
+
+// half reads sixteen codes as float16.
+func (f float8) half(k *runs, at int, x [2]VecVirtual) {
+	w := YMM()
+	VPMOVSXBW(k.from(at), w)
+	nan := YMM()
+	switch f.name {
+	case "E5M2":
+		VPSLLW(Imm(8), w, w)
+	case "E4M3":
+		mag := YMM()
+		VPAND(words(0x7F), w, mag)
+		VPCMPEQW(words(0x7F), mag, nan)
+		VPSLLW(Imm(7), w, w)
+		VPAND(words(0xBF80), w, w)
+		VPOR(nan, w, w)
+	case "E4M3FNUZ":
+		VPCMPEQW(words(0xFF80), w, nan)
+		VPSLLW(Imm(7), w, w)
+		VPAND(words(0xBF80), w, w)
+		VPOR(nan, w, w)
+	default:
+		panic(fmt.Sprint("no float16 for ", f.name))
+	}
+	VCVTPH2PS(w.AsX(), x[0])
+	VEXTRACTI128(Imm(1), w, w.AsX())
+	VCVTPH2PS(w.AsX(), x[1])
+}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+)
+
+// limitKernel does nothing but widen bytes to words, with plain stores: the
+// rate that no decoder can pass. Each 64 bytes written take step bytes, at most
+// 32.
+func limitKernel() {
+	TEXT("limitAVX2", NOSPLIT, "func(dst *byte, src *byte, step int, n int)")
+	Pragma("noescape")
+	Doc("limitAVX2 writes 32 words n times, from step bytes each. It measures memory.")
+	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+	step, n := Load(Param("step"), GP64()), Load(Param("n"), GP64())
+	Label("more")
+	a, b := YMM(), YMM()
+	VPMOVZXBW(Mem{Base: src}, a)
+	VPMOVZXBW(Mem{Base: src, Index: step, Scale: 1, Disp: -16}, b)
+	VMOVDQU(a, Mem{Base: dst})
+	VMOVDQU(b, Mem{Base: dst, Disp: 32})
+	ADDQ(step, src)
+	ADDQ(Imm(64), dst)
+	DECQ(n)
+	JNZ(LabelRef("more"))
+	VZEROUPPER()
+	RET()
+}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// A runs kernel takes n runs of codes, each of some chunks, under one scale and
+// perhaps a second number each.
+type runs struct {
+	*kernel
+	a, b   Register
+	chunks Register
+	loop   string // the label that the last loop of a run begins with
+}
+
+// An op is what joins a code with its scale and its second number; as in the
+// package.
+type op struct {
+	name   string
+	turned bool
+}
+
+var ops = []op{{"Scale", true}, {"Shift", true}, {"Affine", false}}
+
+// runKernel writes the loops: scale once per run, chunk for each chunk.
+func runKernel(name, params, doc string, wide, turned bool, in, elems int, before func(*runs), run func(*runs), chunk func(*runs)) {
+	target := "BF16"
+	if wide {
+		target = "F32"
+	}
+	name += target + "AVX2"
+	TEXT(name, NOSPLIT, "func(dst *byte, src *byte, a *float32, b *float32"+params+", chunks int, n int)")
+	Pragma("noescape")
+	Doc(name + " " + doc)
+	k := &runs{kernel: &kernel{wide: wide, shared: map[string]VecVirtual{}}, loop: "chunk"}
+	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+	k.a, k.b = Load(Param("a"), GP64()), Load(Param("b"), GP64())
+	k.begin(turned)
+	if before != nil {
+		before(k)
+	}
+	k.chunks = GP64()
+	n := Load(Param("n"), GP64())
+	Label("run")
+	Load(Param("chunks"), k.chunks)
+	run(k)
+	Label("chunk")
+	chunk(k)
+	ADDQ(U32(in), k.src)
+	ADDQ(U32(elems*k.width()), k.dst)
+	DECQ(k.chunks)
+	JNZ(LabelRef(k.loop))
+	Label("done")
+	ADDQ(Imm(4), k.a)
+	ADDQ(Imm(4), k.b)
+	DECQ(n)
+	JNZ(LabelRef("run"))
+	VZEROUPPER()
+	RET()
+}
+
+// numbersOf brings the two numbers of a run into registers, the first negated
+// where products are turned.
+func (k *runs) numbersOf(o op) pair {
+	p := pair{YMM(), YMM()}
+	VBROADCASTSS(Mem{Base: k.a}, p.d)
+	if o.turned {
+		negated(p.d)
+	} else {
+		quieted(p.d)
+	}
+	if o.name != "Scale" {
+		VBROADCASTSS(Mem{Base: k.b}, p.m)
+		if o.turned {
+			canonical(p.m)
+		} else {
+			quieted(p.m)
+		}
+	}
+	return p
+}
+
+func (o op) join(p pair, x VecVirtual) {
+	switch o.name {
+	case "Scale":
+		VMULPS(p.d, x, x)
+	case "Shift":
+		VSUBPS(p.m, x, x)
+		VMULPS(p.d, x, x)
+	case "Affine":
+		p.join(x, true)
+	}
+}
+
+// bytesKernels is codes of a byte each. The codes are turned into signed ones by
+// a mask, and a bias makes them again what they were.
+func bytesKernels() {
+	twice := op{"Twice", true}
+	for _, o := range append(ops, twice) {
+		for _, wide := range []bool{false, true} {
+			var p pair
+			var mask, last VecVirtual
+			runKernel("bytes"+o.name, ", flip *byte, last *float32", "decodes n runs of chunks of 32 bytes.", wide, o.turned, 32, 32,
+				func(k *runs) {
+					mask, last = YMM(), YMM()
+					VPBROADCASTB(Mem{Base: Load(Param("flip"), GP64())}, mask)
+					VBROADCASTSS(Mem{Base: Load(Param("last"), GP64())}, last)
+				},
+				func(k *runs) {
+					first := o
+					if o == twice {
+						first = op{"Scale", true}
+					}
+					p = k.numbersOf(first)
+				},
+				func(k *runs) {
+					codes := YMM()
+					VPERMQ(Imm(quads), k.from(0), codes)
+					VPXOR(mask, codes, codes)
+					k.numbers(0, codes, true, o.turned, func(_ int, x VecVirtual) {
+						switch o.name {
+						case "Scale", "Twice":
+							VMULPS(p.d, x, x)
+							if o == twice {
+								VMULPS(last, x, x)
+							}
+						default:
+							VADDPS(last, x, x)
+							o.join(p, x)
+						}
+					})
+				})
+		}
+	}
+}
+
+// bookKernels is nibbles that a code book of sixteen numbers explains.
+func bookKernels() {
+	for _, high := range []bool{false, true} {
+		for _, o := range ops {
+			if high && o.name != "Scale" {
+				continue // nobody stores those
+			}
+			for _, wide := range []bool{false, true} {
+				for _, elems := range []int{32, 64} {
+					bookKernel(high, o, wide, elems)
+				}
+			}
+		}
+	}
+}
+
+func bookKernel(high bool, o op, wide bool, elems int) {
+	name := map[bool]string{false: "bookLow", true: "bookHigh"}[high] + o.name + map[int]string{32: "32", 64: "64"}[elems]
+	var v values
+	var l looked
+	runKernel(name, ", book *float32", "decodes n runs of chunks of that many nibbles.", wide, o.turned, elems/2, elems,
+		func(k *runs) {
+			book, base := AllocLocal(64), Load(Param("book"), GP64())
+			v = k.arrange(Mem{Base: base}, book)
+			k.declare("low", func(y VecVirtual) { VMOVDQU(bytes32(0x0F), y) })
+		},
+		func(k *runs) {
+			p := k.numbersOf(o)
+			l = k.table16(v, o.turned, func(x VecVirtual) { o.join(p, x) })
+		},
+		func(k *runs) {
+			for i, codes := range k.nibblePairs(high, elems) {
+				k.lookup(32*i, codes, l)
+			}
+		})
+}
+
+// arrange copies a book of sixteen numbers in the order of tables.
+func (k *runs) arrange(book, to Mem) values {
+	a, b := load(book), load(book.Offset(32))
+	if k.wide {
+		VMOVUPS(a, to)
+		VMOVUPS(b, to.Offset(32))
+	} else {
+		even := YMM()
+		VSHUFPS(Imm(0x88), b, a, even)
+		VPERMQ(Imm(quads), even, even)
+		VSHUFPS(Imm(0xDD), b, a, a)
+		VPERMQ(Imm(quads), a, a)
+		VMOVUPS(even, to)
+		VMOVUPS(a, to.Offset(32))
+	}
+	return values{to, to.Offset(32)}
+}
+
+// nibblePairs unpacks bytes of two elements each, which follow each other.
+func (k *runs) nibblePairs(high bool, elems int) (out []VecVirtual) {
+	low := k.shared["low"]
+	if elems == 32 {
+		codes, shifted := YMM(), YMM()
+		VPMOVZXBW(k.from(0), codes)
+		if high {
+			VPSLLW(Imm(8), codes, shifted)
+			VPSRLW(Imm(4), codes, codes)
+		} else {
+			VPSLLW(Imm(4), codes, shifted)
+		}
+		VPOR(shifted, codes, codes)
+		VPAND(low, codes, codes)
+		VPERMQ(Imm(quads), codes, codes)
+		return []VecVirtual{codes}
+	}
+	// Dwords in the order of which the halves interleave to two registers of
+	// codes in their order.
+	first, second := load(dwords(0, 2, 4, 6, 1, 3, 5, 7)), YMM()
+	VPERMD(k.from(0), first, first)
+	VPSRLW(Imm(4), first, second)
+	VPAND(low, first, first)
+	VPAND(low, second, second)
+	if high {
+		first, second = second, first
+	}
+	a, b := YMM(), YMM()
+	VPUNPCKLBW(second, first, a)
+	VPUNPCKHBW(second, first, b)
+	return []VecVirtual{a, b}
+}

@@ -1,0 +1,141 @@
+package asm
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"testing"
+	"time"
+)
+
+var (
+	only = flag.String("entry", "", "measure the entries that match")
+	big  = flag.Bool("dram", true, "measure a 4096x11008 matrix too")
+)
+
+// A bench is an entry as it is measured.
+type bench struct {
+	class, name string
+	elems       int // per unit
+	bytes       int // of source per unit
+	out         int // bytes written per element
+	fix         func(src []byte)
+	run         func(o *Ops, dst, src []byte)
+}
+
+func benches() (out []bench) {
+	for k := range Kinds {
+		for _, to := range []Type{BF16, F32, F16} {
+			out = append(out, bench{classes[k], fmt.Sprintf("%v to %v", k, to), k.Elems(), k.Bytes(), to.Size(),
+				func(src []byte) { honest(k, src) },
+				func(o *Ops, dst, src []byte) { o.Blocks(k, to, dst, src) }})
+		}
+	}
+	return out
+}
+
+var classes = [Kinds]string{
+	Q8_0: "8-bit", Q8_1: "8-bit", Q8_K: "8-bit",
+	Q4_0: "4-bit", Q4_1: "4-bit", IQ4_NL: "4-bit", IQ4_XS: "4-bit", MXFP4: "4-bit", NVFP4: "4-bit",
+	Q2_K: "K", Q3_K: "K", Q4_K: "K", Q5_K: "K", Q6_K: "K", Q5_0: "K", Q5_1: "K",
+	IQ1_S: "IQ, TQ", IQ1_M: "IQ, TQ", IQ2_XXS: "IQ, TQ", IQ2_XS: "IQ, TQ", IQ2_S: "IQ, TQ", IQ3_XXS: "IQ, TQ", IQ3_S: "IQ, TQ",
+	TQ1_0: "IQ, TQ", TQ2_0: "IQ, TQ", Q1_0: "IQ, TQ", Q2_0: "IQ, TQ",
+}
+
+// honest gives blocks the scales of a model: random codes, float16 near 2^-8.
+func honest(k Kind, src []byte) {
+	for at := 0; at < len(src); at += k.Bytes() {
+		block := src[at:][:k.Bytes()]
+		for _, h := range halves[k] {
+			block[max(h, -h)+1] = block[max(h, -h)+1]&0x83 | 0x1C
+		}
+		switch k {
+		case MXFP4:
+			block[0] = block[0]&7 | 112
+		case Q8_K:
+			block[2], block[3] = block[2]|0x80, 0x3B
+		case IQ1_M:
+			block[53], block[55] = block[53]&15|0x90, block[55]&15|0x10
+		}
+	}
+}
+
+// BenchmarkTable prints a table of all entries at all levels: billions of
+// elements a second from and to caches, and to memory that is faulted in, the
+// latter also as the share of what plain stores reach in the same run. Inputs
+// rotate over 32 buffers of random blocks, so that no branch predictor learns
+// their bits.
+func BenchmarkTable(b *testing.B) {
+	const small, large = 64 << 10, 4096 * 11008
+	pattern := regexp.MustCompile(*only)
+	rng := rand.NewChaCha8([32]byte{1})
+	var dst, src []byte
+	if *big {
+		dst, src = make([]byte, 4*large), make([]byte, 2*large)
+		rng.Read(src)
+		for i := range dst {
+			dst[i] = byte(i)
+		}
+	}
+	fmt.Printf("%-8s %-18s %-8s %8s %8s %8s\n", "class", "entry", "level", "cache", "memory", "of limit")
+	for _, e := range benches() {
+		if !pattern.MatchString(e.name) {
+			continue
+		}
+		var in [32][]byte
+		n := small / e.elems
+		for i := range in {
+			in[i] = make([]byte, n*e.bytes)
+			rng.Read(in[i])
+			e.fix(in[i])
+		}
+		out := make([]byte, n*e.elems*e.out)
+		for _, l := range Machine() {
+			o := For(Features(0).With(l))
+			i := 0
+			cache := best7(n*e.elems, func() { e.run(&o, out, in[i%32]); i++ })
+			if !*big || l == Generic {
+				fmt.Printf("%-8s %-18s %-8v %8.2f\n", e.class, e.name, l, cache)
+				continue
+			}
+			n := large / e.elems
+			from, to := src[:n*e.bytes], dst[:n*e.elems*e.out]
+			e.fix(from)
+			memory, limit := 0.0, 0.0
+			for range 3 {
+				limit = max(limit, rate(n*e.elems, func() { plainStores(to, from) }))
+				memory = max(memory, rate(n*e.elems, func() { e.run(&o, to, from) }))
+			}
+			fmt.Printf("%-8s %-18s %-8v %8.2f %8.2f %7.0f%%\n", e.class, e.name, l, cache, memory, 100*memory/limit)
+		}
+	}
+}
+
+// rate is billions of elements a second of one call.
+func rate(elems int, f func()) float64 {
+	begin := time.Now()
+	f()
+	return float64(elems) / float64(time.Since(begin).Nanoseconds())
+}
+
+// best7 is the best of seven runs of two milliseconds and more.
+func best7(elems int, f func()) float64 {
+	calls := 1
+	for rate(1, func() {
+		for range calls {
+			f()
+		}
+	}) > 1/2e6 {
+		calls *= 2
+	}
+	best := 0.0
+	for range 7 {
+		best = max(best, rate(calls*elems, func() {
+			for range calls {
+				f()
+			}
+		}))
+	}
+	return best
+}

@@ -1,0 +1,196 @@
+package asm
+
+// The kernels of runs: n runs of a number of chunks; flip, last and book are
+// the same for all.
+type (
+	float8Kernel = func(dst, src *byte, a, b *float32, chunks, n int)
+	bytesKernel  = func(dst, src *byte, a, b *float32, flip *byte, last *float32, chunks, n int)
+	bookKernel   = func(dst, src *byte, a, b *float32, book *float32, chunks, n int)
+)
+
+// Float8 decodes codes of a format of eight bits: code*scale.
+func (o *Ops) Float8(f Float, to Type, dst, src []byte, scales []float32, run int) {
+	want(f < Floats8 && len(dst) == len(src)*to.Size(), "codes and numbers differ in count")
+	split(len(src), run, Scale, scales, nil)
+	apart(dst, src)
+	if to == F16 {
+		o.viaFloats(dst, 1, func(tile []byte, at int) {
+			o.pieces(tile, at, run, func(dst []byte, at, n int) {
+				o.Float8(f, F32, dst, src[at:at+n], scales[at/run:], run)
+			})
+		})
+		return
+	}
+	var kernel func(r, runs, chunks, at int)
+	if k := o.float8[to][f]; k != nil {
+		kernel = func(r, runs, chunks, at int) {
+			k(&dst[at*to.Size()], &src[at], &scales[r], &scales[r], chunks, runs)
+		}
+	}
+	eachRun(len(src), run, kernelChunk, kernel, func(r, from, to2 int) {
+		scalarRun(to, dst[from*to.Size():], to2-from, func(i int) float32 { return f.Value(src[from+i]) * scales[r] })
+	})
+}
+
+// pieces calls decode for parts of a tile, which begins at element at, such
+// that each begins a run or ends with one.
+func (o *Ops) pieces(tile []byte, at, run int, decode func(dst []byte, at, n int)) {
+	for len(tile) > 0 {
+		n := len(tile) / 4
+		if at%run != 0 {
+			n = min(n, run-at%run)
+		} else if n > run {
+			n -= n % run
+		}
+		decode(tile[:4*n], at, n)
+		tile, at = tile[4*n:], at+n
+	}
+}
+
+// scalarRun writes n numbers of a run.
+func scalarRun(to Type, dst []byte, n int, number func(i int) float32) {
+	var f [64]float32
+	for at := 0; at < n; at += len(f) {
+		m := min(n-at, len(f))
+		for i := range m {
+			f[i] = number(at + i)
+		}
+		to.put(dst[at*to.Size():], f[:m])
+	}
+}
+
+// Bytes are codes of a byte each.
+type Bytes struct {
+	Op       Op
+	Unsigned bool
+	Less     uint8   // taken off each code before all else: 0 or 128, of unsigned ones
+	Last     float32 // 0, or a number that each product is multiplied with too
+}
+
+func (c *Bytes) value(b byte) float32 {
+	if c.Unsigned {
+		return float32(int(b) - int(c.Less))
+	}
+	return float32(int8(b))
+}
+
+// Bytes decodes codes of a byte each.
+func (o *Ops) Bytes(c *Bytes, to Type, dst, src []byte, a, b []float32, run int) {
+	want(len(dst) == len(src)*to.Size(), "codes and numbers differ in count")
+	want(c.Op < opsN && (c.Last == 0 || c.Op == Scale) && (c.Less == 0 || c.Unsigned && c.Less == 128), "no such bytes")
+	split(len(src), run, c.Op, a, b)
+	apart(dst, src)
+	if to == F16 {
+		o.viaFloats(dst, 1, func(tile []byte, at int) {
+			o.pieces(tile, at, run, func(dst []byte, at, n int) {
+				o.Bytes(c, F32, dst, src[at:at+n], a[at/run:], from(b, at/run), run)
+			})
+		})
+		return
+	}
+	which, flip, last := c.Op, &flips[0], &biases[0]
+	if c.Unsigned {
+		flip = &flips[1]
+		if c.Less == 0 {
+			last = &biases[1]
+		}
+	}
+	if c.Last != 0 {
+		which, last = bytesTwice, &c.Last
+	}
+	var kernel func(r, runs, chunks, at int)
+	// An unsigned code times a scale has no kernel: its bias costs an addition
+	// that Shift has anyway.
+	if k := o.bytes[to][which]; k != nil && (c.Op != Scale || !c.Unsigned || c.Less != 0) {
+		kernel = func(r, runs, chunks, at int) {
+			k(&dst[at*to.Size()], &src[at], &a[r], pointer(b, r, a), flip, last, chunks, runs)
+		}
+	}
+	eachRun(len(src), run, kernelChunk, kernel, func(r, start, end int) {
+		z := float32(0)
+		if c.Op != Scale {
+			z = b[r]
+		}
+		scalarRun(to, dst[start*to.Size():], end-start, func(i int) float32 {
+			v := c.Op.join(c.value(src[start+i]), a[r], z)
+			if c.Last != 0 {
+				v *= c.Last
+			}
+			return v
+		})
+	})
+}
+
+// flips turn codes into signed ones, and biases make them again what they were.
+var (
+	flips  = [2]byte{0, 0x80}
+	biases = [2]float32{0, 128}
+)
+
+// from is b from run r on, if there is a b.
+func from(b []float32, r int) []float32 {
+	if b == nil {
+		return nil
+	}
+	return b[r:]
+}
+
+// pointer is the second number of run r; kernels that have none still advance.
+func pointer(b []float32, r int, a []float32) *float32 {
+	if b == nil {
+		return &a[r]
+	}
+	return &b[r]
+}
+
+// Nibbles are codes of four bits, two a byte, that a book of numbers explains.
+type Nibbles struct {
+	Op   Op
+	High bool // the first of two is the high nibble
+	Book [16]float32
+}
+
+// Nibbles decodes codes of four bits. An odd number of them leaves the last
+// nibble unread.
+func (o *Ops) Nibbles(c *Nibbles, to Type, dst, src []byte, a, b []float32, run int) {
+	elems := len(dst) / to.Size()
+	want(elems*to.Size() == len(dst) && (elems+1)/2 == len(src), "codes and numbers differ in count")
+	want(c.Op < opsN && run%2 == 0, "runs of nibbles end within a byte")
+	split(elems, run, c.Op, a, b)
+	apart(dst, src)
+	if to == F16 {
+		o.viaFloats(dst, 2, func(tile []byte, at int) {
+			o.pieces(tile, at, run, func(dst []byte, at, n int) {
+				o.Nibbles(c, F32, dst, src[at/2:(at+n+1)/2], a[at/run:], from(b, at/run), run)
+			})
+		})
+		return
+	}
+	chunk, which := 32, 0
+	if run%64 == 0 {
+		chunk, which = 64, 1
+	}
+	var kernel func(r, runs, chunks, at int)
+	high := 0
+	if c.High {
+		high = 1
+	}
+	if k := o.nibbles[to][high][c.Op][which]; k != nil {
+		kernel = func(r, runs, chunks, at int) {
+			k(&dst[at*to.Size()], &src[at/2], &a[r], pointer(b, r, a), &c.Book[0], chunks, runs)
+		}
+	}
+	eachRun(elems, run, chunk, kernel, func(r, start, end int) {
+		z := float32(0)
+		if c.Op != Scale {
+			z = b[r]
+		}
+		scalarRun(to, dst[start*to.Size():], end-start, func(i int) float32 {
+			code := src[(start+i)/2]
+			if (i+start)%2 == 1 != c.High {
+				code >>= 4
+			}
+			return c.Op.join(c.Book[code&15], a[r], z)
+		})
+	})
+}

@@ -1,0 +1,68 @@
+package asm
+
+// A run is consecutive codes under one scale, and perhaps a second number. The
+// last run of a call may be shorter than the others.
+
+// An Op is what joins a code q with its scale s and its second number z.
+type Op uint8
+
+// The ways to join. Each operation rounds by itself.
+const (
+	Scale  Op = iota // q*s
+	Shift            // (q-z)*s
+	Affine           // q*s + z
+	opsN
+	bytesTwice = opsN // bytes alone: (q*s)*c
+)
+
+func (o Op) String() string { return [...]string{"Scale", "Shift", "Affine"}[o] }
+
+func (o Op) join(q, s, z float32) float32 {
+	switch o {
+	case Shift:
+		return float32(q-z) * s
+	case Affine:
+		return float32(q*s) + z
+	default:
+		return q * s
+	}
+}
+
+// kernelChunk is how many elements the kernels take at once.
+const kernelChunk = 32
+
+// split says how many runs, which have elems codes in all, and panics unless
+// each run has its numbers. What has no second number may have none.
+func split(elems, run int, op Op, a, b []float32) int {
+	want(run > 0, "runs of nothing")
+	n := (elems + run - 1) / run
+	want(len(a) >= n && (op == Scale || len(b) >= n), "runs without a scale")
+	return n
+}
+
+// eachRun calls kernel for whole chunks, over as many runs as it can take at
+// once, and scalar for the rest: run r, elements [from, to) of all.
+func eachRun(elems, run, chunk int, kernel func(r, runs, chunks, at int), scalar func(r, from, to int)) {
+	n, whole := (elems+run-1)/run, elems/run
+	if kernel == nil || run < chunk {
+		for r := range n {
+			scalar(r, r*run, min(elems, (r+1)*run))
+		}
+		return
+	}
+	if run%chunk == 0 && whole > 0 {
+		kernel(0, whole, run/chunk, 0)
+	} else {
+		whole = 0
+	}
+	for r := whole; r < n; r++ {
+		from, to := r*run, min(elems, (r+1)*run)
+		if chunks := (to - from) / chunk; chunks > 0 {
+			kernel(r, 1, chunks, from)
+			from += chunks * chunk
+		}
+		if from < to {
+			scalar(r, from, to)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package asm
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// Scales of every class: each exponent, subnormal, zero, infinite, NaN with
+// payloads, both signs.
+func scalesOf(rng *rand.ChaCha8, n int) []float32 {
+	special := []uint32{0, 0x80000000, 1, 0x80000001, 0x007FFFFF, 0x00800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000, 0xFF800000,
+		0x7FC00000, 0xFFC00000, 0x7F800001, 0x7FFFFFFF, 0xFFFFFFFF, 0x3F800000, 0xBF800000}
+	out := make([]float32, n)
+	for i := range out {
+		v := rng.Uint64()
+		switch v >> 60 {
+		case 0:
+			out[i] = math.Float32frombits(special[v%uint64(len(special))])
+		case 1, 2, 3: // what models have
+			out[i] = math.Float32frombits(uint32(v)&0x81FFFFFF | 0x3A000000)
+		case 4: // powers of two
+			out[i] = math.Float32frombits(uint32(v) & 0xFF800000)
+		default:
+			out[i] = math.Float32frombits(uint32(v))
+		}
+	}
+	return out
+}
+
+// Lengths of runs, and of all codes, that meet every path: chunks, their tails,
+// runs shorter than a chunk, a last run that is cut.
+var runShapes = []struct{ run, elems int }{
+	{32, 0}, {32, 32}, {32, 96}, {64, 256}, {128, 384}, {128, 333}, {16, 64}, {2, 6}, {48, 144}, {70, 140}, {96, 95}, {1000, 70}, {256, 64},
+}
+
+func lengths() (out []struct{ run, elems int }) {
+	out = append(out, runShapes...)
+	for n := range 71 {
+		out = append(out, struct{ run, elems int }{128, n}, struct{ run, elems int }{32, n})
+	}
+	return out
+}
+
+// Codes under scales: every format, operation and type.
+func TestRunsAgreeWithTheScalarFunctions(t *testing.T) {
+	for level, o := range tables(t) {
+		for _, to := range types {
+			for f := range Float(Floats8) {
+				t.Run(fmt.Sprintf("%v/%v to %v", level, f, to), func(t *testing.T) {
+					eachShape(t, o, to, 1, func(o *Ops, dst, src []byte, a, _ []float32, run int) { o.Float8(f, to, dst, src, a, run) })
+				})
+			}
+			for _, c := range []Bytes{
+				{Op: Scale}, {Op: Shift}, {Op: Affine}, {Op: Scale, Last: 0.007874015718698502}, {Op: Scale, Unsigned: true, Less: 128},
+				{Op: Shift, Unsigned: true, Less: 128}, {Op: Shift, Unsigned: true}, {Op: Affine, Unsigned: true}, {Op: Scale, Unsigned: true},
+			} {
+				t.Run(fmt.Sprintf("%v/%+v to %v", level, c, to), func(t *testing.T) {
+					eachShape(t, o, to, 1, func(o *Ops, dst, src []byte, a, b []float32, run int) { o.Bytes(&c, to, dst, src, a, b, run) })
+				})
+			}
+			rng := rand.NewChaCha8([32]byte{9})
+			for op := range opsN {
+				for _, high := range []bool{false, true} {
+					c := Nibbles{Op: op, High: high}
+					copy(c.Book[:], scalesOf(rng, 16))
+					t.Run(fmt.Sprintf("%v/nibbles %v %v to %v", level, op, high, to), func(t *testing.T) {
+						eachShape(t, o, to, 2, func(o *Ops, dst, src []byte, a, b []float32, run int) { o.Nibbles(&c, to, dst, src, a, b, run) })
+					})
+				}
+			}
+		}
+	}
+}
+
+func eachShape(t *testing.T, o *Ops, to Type, per int, run func(o *Ops, dst, src []byte, a, b []float32, run int)) {
+	rng := rand.NewChaCha8([32]byte{byte(to), byte(per)})
+	for _, shape := range lengths() {
+		if shape.run%per != 0 {
+			continue
+		}
+		for _, f := range fills[:4] {
+			src := make([]byte, (shape.elems+per-1)/per)
+			f.set(src, rng)
+			n := (shape.elems + shape.run - 1) / shape.run
+			a, b := scalesOf(rng, n), scalesOf(rng, n)
+			c := call{fmt.Sprintf("%d codes of %s in runs of %d, scales %x %x", shape.elems, f.name, shape.run, raw(a), raw(b)),
+				func(o *Ops, dst, src []byte) { run(o, dst, src, a, b, shape.run) }}
+			same(t, o, c, src, shape.elems*to.Size())
+		}
+	}
+}
+
+func raw(f []float32) (out []uint32) {
+	for _, v := range f[:min(4, len(f))] {
+		out = append(out, math.Float32bits(v))
+	}
+	return out
+}
+
+// Every code of the small floats under thousands of scales: each exponent with
+// several mantissas, both signs, and the edges of what the table can do.
+func TestEveryCodeUnderEveryExponent(t *testing.T) {
+	var src [256]byte
+	for i := range src {
+		src[i] = byte(i)
+	}
+	var scales []float32
+	for e := range uint32(256) {
+		for _, m := range []uint32{0, 1, 0x400000, 0x5A5A5A, 0x7FFFFF, 0x123456, 0x7F0000, 0x008000} {
+			scales = append(scales, math.Float32frombits(e<<23|m), math.Float32frombits(1<<31|e<<23|m))
+		}
+	}
+	for level, o := range tables(t) {
+		for f := range Float(Floats8) {
+			t.Run(fmt.Sprintf("%v/%v", level, f), func(t *testing.T) {
+				scalar := For(0)
+				for _, to := range types {
+					want, got := make([]byte, 256*to.Size()), make([]byte, 256*to.Size())
+					for i := range scales {
+						scalar.Float8(f, to, want, src[:], scales[i:], 256)
+						o.Float8(f, to, got, src[:], scales[i:], 256)
+						if string(want) != string(got) {
+							t.Fatalf("scale %x to %v: %s", math.Float32bits(scales[i]), to, difference(want, got))
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// All pairs of types: every float16, every bfloat16, and float32 around all
+// that rounds.
+func TestCastsAgreeWithTheScalarFunctions(t *testing.T) {
+	sources := map[Type][]byte{}
+	for i := range 1 << 16 {
+		sources[F16] = binary.LittleEndian.AppendUint16(sources[F16], uint16(i))
+		for _, low := range []uint32{0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF, 0x1000, 0x0FFF, 0x3000} {
+			if !raced || i%16 == 0 {
+				sources[F32] = binary.LittleEndian.AppendUint32(sources[F32], uint32(i)<<16|low)
+			}
+		}
+	}
+	sources[BF16] = sources[F16]
+	rng := rand.NewChaCha8([32]byte{})
+	for level, o := range tables(t) {
+		for _, from := range types {
+			for _, to := range types {
+				t.Run(fmt.Sprintf("%v/%v to %v", level, from, to), func(t *testing.T) {
+					c := call{"all", func(o *Ops, dst, src []byte) { o.Cast(from, to, dst, src) }}
+					all := sources[from]
+					same(t, o, c, all, len(all)/from.Size()*to.Size())
+					for n := range 71 {
+						src := make([]byte, n*from.Size())
+						rng.Read(src)
+						c.name = fmt.Sprint(n, " numbers")
+						same(t, o, c, src, n*to.Size())
+					}
+				})
+			}
+		}
+	}
+}
