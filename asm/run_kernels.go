@@ -63,8 +63,8 @@ func scalarRun(to Type, dst []byte, n int, number func(i int) float32) {
 type Bytes struct {
 	Op       Op
 	Unsigned bool
-	Less     uint8   // taken off each code before all else: 0 or 128, of unsigned ones
-	Last     float32 // 0, or a number that each product is multiplied with too
+	Less     uint8    // taken off each code before all else: 0 or 128, of unsigned ones
+	Last     *float32 // a number that each product is multiplied with too, or nil
 }
 
 func (c *Bytes) value(b byte) float32 {
@@ -75,9 +75,9 @@ func (c *Bytes) value(b byte) float32 {
 }
 
 // Bytes decodes codes of a byte each.
-func (o *Ops) Bytes(c *Bytes, to Type, dst, src []byte, a, b []float32, run int) {
+func (o *Ops) Bytes(c Bytes, to Type, dst, src []byte, a, b []float32, run int) {
 	want(len(dst) == len(src)*to.Size(), "codes and numbers differ in count")
-	want(c.Op < opsN && (c.Last == 0 || c.Op == Scale) && (c.Less == 0 || c.Unsigned && c.Less == 128), "no such bytes")
+	want(c.Op < opsN && (c.Last == nil || c.Op == Scale) && (c.Less == 0 || c.Unsigned && c.Less == 128), "no such bytes")
 	split(len(src), run, c.Op, a, b)
 	apart(dst, src)
 	if to == F16 {
@@ -95,8 +95,8 @@ func (o *Ops) Bytes(c *Bytes, to Type, dst, src []byte, a, b []float32, run int)
 			last = &biases[1]
 		}
 	}
-	if c.Last != 0 {
-		which, last = bytesTwice, &c.Last
+	if c.Last != nil {
+		which, last = bytesTwice, c.Last
 	}
 	var kernel func(r, runs, chunks, at int)
 	// An unsigned code times a scale has no kernel: its bias costs an addition
@@ -113,8 +113,8 @@ func (o *Ops) Bytes(c *Bytes, to Type, dst, src []byte, a, b []float32, run int)
 		}
 		scalarRun(to, dst[start*to.Size():], end-start, func(i int) float32 {
 			v := c.Op.join(c.value(src[start+i]), a[r], z)
-			if c.Last != 0 {
-				v *= c.Last
+			if c.Last != nil {
+				v *= *c.Last
 			}
 			return v
 		})
@@ -147,12 +147,12 @@ func pointer(b []float32, r int, a []float32) *float32 {
 type Nibbles struct {
 	Op   Op
 	High bool // the first of two is the high nibble
-	Book [16]float32
+	Book *[16]float32
 }
 
 // Nibbles decodes codes of four bits. An odd number of them leaves the last
 // nibble unread.
-func (o *Ops) Nibbles(c *Nibbles, to Type, dst, src []byte, a, b []float32, run int) {
+func (o *Ops) Nibbles(c Nibbles, to Type, dst, src []byte, a, b []float32, run int) {
 	elems := len(dst) / to.Size()
 	want(elems*to.Size() == len(dst) && (elems+1)/2 == len(src), "codes and numbers differ in count")
 	want(c.Op < opsN && run%2 == 0, "runs of nibbles end within a byte")

@@ -53,21 +53,22 @@ func TestRunsAgreeWithTheScalarFunctions(t *testing.T) {
 					eachShape(t, o, to, 1, func(o *Ops, dst, src []byte, a, _ []float32, run int) { o.Float8(f, to, dst, src, a, run) })
 				})
 			}
+			last := float32(0.007874015718698502)
 			for _, c := range []Bytes{
-				{Op: Scale}, {Op: Shift}, {Op: Affine}, {Op: Scale, Last: 0.007874015718698502}, {Op: Scale, Unsigned: true, Less: 128},
+				{Op: Scale}, {Op: Shift}, {Op: Affine}, {Op: Scale, Last: &last}, {Op: Scale, Unsigned: true, Less: 128},
 				{Op: Shift, Unsigned: true, Less: 128}, {Op: Shift, Unsigned: true}, {Op: Affine, Unsigned: true}, {Op: Scale, Unsigned: true},
 			} {
 				t.Run(fmt.Sprintf("%v/%+v to %v", level, c, to), func(t *testing.T) {
-					eachShape(t, o, to, 1, func(o *Ops, dst, src []byte, a, b []float32, run int) { o.Bytes(&c, to, dst, src, a, b, run) })
+					eachShape(t, o, to, 1, func(o *Ops, dst, src []byte, a, b []float32, run int) { o.Bytes(c, to, dst, src, a, b, run) })
 				})
 			}
 			rng := rand.NewChaCha8([32]byte{9})
 			for op := range opsN {
 				for _, high := range []bool{false, true} {
-					c := Nibbles{Op: op, High: high}
+					c := Nibbles{Op: op, High: high, Book: new([16]float32)}
 					copy(c.Book[:], scalesOf(rng, 16))
 					t.Run(fmt.Sprintf("%v/nibbles %v %v to %v", level, op, high, to), func(t *testing.T) {
-						eachShape(t, o, to, 2, func(o *Ops, dst, src []byte, a, b []float32, run int) { o.Nibbles(&c, to, dst, src, a, b, run) })
+						eachShape(t, o, to, 2, func(o *Ops, dst, src []byte, a, b []float32, run int) { o.Nibbles(c, to, dst, src, a, b, run) })
 					})
 				}
 			}

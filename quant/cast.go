@@ -26,5 +26,6 @@ func Cast(info *tensor.Info) (*Weight, error) {
 		w.rows = info.Elements() / w.cols
 	}
 	w.form = &blockForm{cols: w.cols, codes: plainRows(w.cols*int64(g.Bytes), codec.Decode)}
+	w.form.(*blockForm).codes.kernel = codec.kernel
 	return w, nil
 }

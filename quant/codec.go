@@ -40,11 +40,16 @@ func blocks(t tensor.DType, k asm.Kind) Codec {
 	return Codec{t, k.Decode, func(o *asm.Ops, to asm.Type, dst, src []byte) { o.Blocks(k, to, dst, src) }}
 }
 
+// casts is the row of a type of plain numbers.
+func casts(t tensor.DType, from asm.Type, decode func([]float32, []byte)) Codec {
+	return Codec{t, decode, func(o *asm.Ops, to asm.Type, dst, src []byte) { o.Cast(from, to, dst, src) }}
+}
+
 // One row per type.
 var codecs = [...]Codec{
-	{tensor.F32, decodeF32, nil},
-	{tensor.F16, decodeF16, nil},
-	{tensor.BF16, decodeBF16, nil},
+	casts(tensor.F32, asm.F32, decodeF32),
+	casts(tensor.F16, asm.F16, decodeF16),
+	casts(tensor.BF16, asm.BF16, decodeBF16),
 	{tensor.I8, decodeI8, nil},
 	{tensor.U8, decodeU8, nil},
 	{tensor.F8E4M3, asm.E4M3.Decode, nil},

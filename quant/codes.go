@@ -13,6 +13,31 @@ func rowOf(n, elems, bytes int64, decode func([]float32, []byte)) codes {
 	return c
 }
 
+// float8Row is rows of a format of eight bits.
+func float8Row(cols int64, f asm.Float) codes {
+	c := rowOf(cols, 1, 1, f.Decode)
+	c.kernel = func(o *asm.Ops, to asm.Type, dst, src []byte) {
+		o.Float8(f, to, dst, src, unscaled[:], max(1, len(src)))
+	}
+	c.under = func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
+		if u.op == asm.Scale {
+			o.Float8(f, to, dst, row, u.scales, u.run)
+		}
+		return u.op == asm.Scale
+	}
+	return c
+}
+
+// unscaled is the scale of codes that have none.
+var unscaled = [1]float32{1}
+
+// int8Row is rows of signed bytes.
+func int8Row(cols int64) codes {
+	c := rowOf(cols, 1, 1, decodeI8)
+	c.under = underBytes(asm.Bytes{})
+	return c
+}
+
 // fp4Row is rows of E2M1, two a byte, the low nibble first.
 func fp4Row(cols int64) codes {
 	c := rowOf(cols, 2, 1, decodeF4)
@@ -22,6 +47,7 @@ func fp4Row(cols int64) codes {
 			dst[i] = asm.E2M1.Value(row[at/2] >> (at % 2 * 4) & 15)
 		}
 	}
+	c.under = underNibbles(cols, func(code uint8) float32 { return asm.E2M1.Value(code) })
 	return c
 }
 
@@ -33,13 +59,15 @@ func fp4PlusRow(cols int64) codes {
 			dst[i] = asm.E2M1.Value(row[at/2]>>(at%2*4)&15) + 0 // -0 + 0 is 0
 		}
 	}
-	return cutRows(cols/2, cut)
+	c := cutRows(cols/2, cut)
+	c.under = underNibbles(cols, func(code uint8) float32 { return asm.E2M1.Value(code) + 0 })
+	return c
 }
 
 // streamRow is rows of fields of a few bits in one stream, lowest bits first,
 // each row beginning with a word; bias is taken off each field.
 func streamRow(cols, bits, rowBytes int64, bias int32) codes {
-	return cutRows(rowBytes, func(dst []float32, row []byte, col int64) {
+	c := cutRows(rowBytes, func(dst []float32, row []byte, col int64) {
 		for i := range int64(len(dst)) {
 			at := (col + i) * bits
 			v := uint32(row[at/8]) >> (at % 8)
@@ -49,6 +77,13 @@ func streamRow(cols, bits, rowBytes int64, bias int32) codes {
 			dst[i] = float32(int32(v&(1<<bits-1)) - bias)
 		}
 	})
+	switch {
+	case bits == 4:
+		c.under = underNibbles(cols, func(code uint8) float32 { return float32(int32(code) - bias) })
+	case bits == 8 && (bias == 0 || bias == 128):
+		c.under = underBytes(asm.Bytes{Unsigned: true, Less: uint8(bias)})
+	}
+	return c
 }
 
 // wordRow is rows of fields packed into words of 32 bits that no field crosses.

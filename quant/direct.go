@@ -33,3 +33,102 @@ func (f *blockForm) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, 
 	f.codes.kernel(o, to, dst, parts[0][:(hi-lo)*f.codes.rowBytes])
 	return true
 }
+
+// An under is the scales of a row: the numbers of run k are columns k*run on.
+type under struct {
+	op              asm.Op
+	scales, seconds []float32
+	run             int
+}
+
+func underBytes(b asm.Bytes) func(*asm.Ops, asm.Type, []byte, []byte, under) bool {
+	return func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
+		b := b
+		b.Op = u.op
+		o.Bytes(b, to, dst, row[:len(dst)/to.Size()], u.scales, u.seconds, u.run)
+		return true
+	}
+}
+
+// underNibbles is codes of four bits, the first of two in the low nibble.
+func underNibbles(cols int64, value func(code uint8) float32) func(*asm.Ops, asm.Type, []byte, []byte, under) bool {
+	book := new([16]float32)
+	for i := range book {
+		book[i] = value(uint8(i))
+	}
+	return func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
+		if u.run%2 != 0 {
+			return false
+		}
+		o.Nibbles(asm.Nibbles{Op: u.op, Book: book}, to, dst, row[:(cols+1)/2], u.scales, u.seconds, u.run)
+		return true
+	}
+}
+
+// direct takes rows one by one; the scratch holds the scales of a row.
+func (f *scaled) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
+	blocks := ceilDiv(f.cols, max(1, f.scales.blockCols))
+	if f.codes.under == nil || f.columns || f.op == opDivide || f.scales.blockCols < 2 || 2*blocks > int64(len(scratch)) {
+		return false
+	}
+	u := under{op: asm.Op(f.op), scales: scratch[:blocks], seconds: scratch[blocks : 2*blocks], run: int(f.scales.blockCols)}
+	rowBytes := f.cols * int64(to.Size())
+	for r := lo; r < hi; r++ {
+		if r == lo || f.changes(r) {
+			for k := range blocks {
+				u.scales[k], u.seconds[k] = f.pair(parts, lo, r, k)
+			}
+		}
+		if !f.codes.under(o, to, dst[(r-lo)*rowBytes:][:rowBytes], parts[0][(r-lo)*f.codes.rowBytes:][:f.codes.rowBytes], u) {
+			return false
+		}
+	}
+	return true
+}
+
+// changes reports whether row r has other scales than the row before it.
+func (f *scaled) changes(r int64) bool {
+	for _, g := range [...]*grid{&f.scales, f.seconds, f.global} {
+		if g != nil && g.row(r) != g.row(r-1) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *bnb8) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
+	if f.cols == 0 || int64(len(scratch)) < hi-lo {
+		return false
+	}
+	scales := scratch[:hi-lo]
+	decodeF32(scales, parts[1][:4*(hi-lo)])
+	o.Bytes(asm.Bytes{Last: &last127}, to, dst, parts[0][:(hi-lo)*f.cols], scales, nil, int(f.cols))
+	return true
+}
+
+// last127 is per127 at an address.
+var last127 = per127
+
+// direct takes what a range has of its first block, and then whole blocks.
+func (f *bnb4) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
+	first, end := lo*f.cols, hi*f.cols
+	blocks := ceilDiv(end, f.block) - first/f.block
+	if first%2 != 0 || f.block%2 != 0 || blocks+16 > int64(len(scratch)) {
+		return false
+	}
+	scales, book := scratch[:blocks], (*[16]float32)(scratch[blocks:])
+	*book = f.book(parts)
+	for i := range scales {
+		scales[i] = f.absmax(parts, first/f.block+int64(i), first/f.block)
+	}
+	c, size := asm.Nibbles{High: true, Book: book}, int64(to.Size())
+	codes := parts[bnbCodes][:ceilDiv(end, 2)-first/2]
+	if n := min(f.block-first%f.block, end-first); n < f.block && n%2 == 0 {
+		o.Nibbles(c, to, dst[:n*size], codes[:n/2], scales, nil, int(n))
+		dst, codes, scales = dst[n*size:], codes[n/2:], scales[1:]
+	}
+	if len(dst) > 0 {
+		o.Nibbles(c, to, dst, codes, scales, nil, int(f.block))
+	}
+	return true
+}

@@ -99,7 +99,7 @@ func TestRealFP8Slices(t *testing.T) {
 			dtype := sliceScales[s.head[1]]
 			g, _ := dtype.Geometry()
 			f := &scaled{
-				cols: cols, codes: plainRows(cols, asm.E4M3.Decode),
+				cols: cols, codes: float8Row(cols, asm.E4M3),
 				scales: grid{matrixRows: rows, blockRows: blocks[0], blockCols: blocks[1], cols: ceilDiv(cols, blocks[1]),
 					size: int64(g.Bytes), read: numbers[dtype]},
 			}

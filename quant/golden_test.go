@@ -1,6 +1,7 @@
 package quant_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"path/filepath"
@@ -47,11 +48,28 @@ func TestSchemesDecodeAsTheirLibrariesDo(t *testing.T) {
 			}
 			want := floats(read(t, filepath.Join(dir, w.Name+".f32")))
 			tilesAgree(t, m, w, got)
+			targetsAgree(t, b, m, w, got)
 			if strings.Contains(string(read(t, oracle)), "zero is free") {
 				freeZeros(got, want)
 			}
 			sameBits(t, want, floats(got))
 		})
+	}
+}
+
+// targetsAgree decodes to the narrow types, by other kernels, and compares with
+// the numbers rounded.
+func targetsAgree(t *testing.T, b *limits.Budget, m tensor.Model, w *quant.Weight, whole []byte) {
+	t.Helper()
+	for _, to := range []quant.Target{quant.BF16, quant.F16} {
+		got, want := make([]byte, w.Size(to)), make([]byte, w.Size(to))
+		if err := quant.Decode(b, m, w, got, to); err != nil {
+			t.Fatal(err)
+		}
+		to.Put(want, floats(whole))
+		if !bytes.Equal(want, got) {
+			t.Errorf("%v is not the numbers rounded", to)
+		}
 	}
 }
 

@@ -122,7 +122,7 @@ func (s *set) comfyMXFP8(info *tensor.Info, stem string) (*Weight, error) {
 	}
 	return &Weight{
 		Name: info.Name, Shape: info.Shape, Layout: "MXFP8, 32-value blocks", Parts: []tensor.Info{*info, *scales},
-		form: &scaled{cols: cols, codes: rowOf(cols, 1, 1, codec), scales: g},
+		form: &scaled{cols: cols, codes: float8Row(cols, codec), scales: g},
 	}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -44,17 +45,22 @@ func bindFP8(s *set, info *tensor.Info) (*Weight, error) {
 	return &Weight{
 		Name: info.Name, Shape: info.Shape, Parts: []tensor.Info{*info, *scale},
 		Layout: fmt.Sprintf("%v, %s, %s scales", info.DType, layout, scale.TypeName()),
-		form:   &scaled{cols: cols, codes: rowOf(cols, 1, 1, codec), scales: g},
+		form:   &scaled{cols: cols, codes: float8Row(cols, codec), scales: g},
 	}, nil
 }
 
-func fp8Codec(t tensor.DType) (func([]float32, []byte), bool) {
+func fp8Codec(t tensor.DType) (asm.Float, bool) {
 	switch t {
-	case tensor.F8E4M3, tensor.F8E5M2, tensor.F8E4M3FNUZ, tensor.F8E5M2FNUZ:
-		c, ok := CodecOf(t)
-		return c.Decode, ok
+	case tensor.F8E4M3:
+		return asm.E4M3, true
+	case tensor.F8E5M2:
+		return asm.E5M2, true
+	case tensor.F8E4M3FNUZ:
+		return asm.E4M3FNUZ, true
+	case tensor.F8E5M2FNUZ:
+		return asm.E5M2FNUZ, true
 	}
-	return nil, false
+	return 0, false
 }
 
 // isScale reports a name of a block scale, which is itself stored as FP8 by the
@@ -85,7 +91,7 @@ func (s *set) fp8Scale(info *tensor.Info) (*tensor.Info, error) {
 }
 
 // bindCast is FP8 without a scale: honest where nobody promised one.
-func (s *set) bindCast(info *tensor.Info, codec func([]float32, []byte)) (*Weight, error) {
+func (s *set) bindCast(info *tensor.Info, codec asm.Float) (*Weight, error) {
 	if slices.Contains(fp8Methods, s.config.method()) && !s.excluded(info.Name) {
 		return nil, wire.ErrMissing.With("its scale, which %s promises (quant_method %s)", s.config.file, wire.Quote(s.config.method()))
 	}
@@ -95,7 +101,7 @@ func (s *set) bindCast(info *tensor.Info, codec func([]float32, []byte)) (*Weigh
 	}
 	return &Weight{
 		Name: info.Name, Shape: info.Shape, Parts: []tensor.Info{*info}, Layout: info.DType.String() + ", no scale",
-		form: &blockForm{cols: cols, codes: rowOf(cols, 1, 1, codec)},
+		form: &blockForm{cols: cols, codes: float8Row(cols, codec)},
 	}, nil
 }
 

@@ -20,7 +20,7 @@ func bindInt8(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, err
 	}
 	cols := info.Shape[len(info.Shape)-1]
-	f := &scaled{cols: cols, codes: rowOf(cols, 1, 1, decodeI8), scales: g}
+	f := &scaled{cols: cols, codes: int8Row(cols), scales: g}
 	w := &Weight{
 		Name: info.Name, Shape: info.Shape, Layout: fmt.Sprintf("INT8, %s", layout), Parts: []tensor.Info{*info, *scales}, form: f,
 	}

@@ -94,7 +94,7 @@ func (s *set) mlxFloat(w *Weight, mode string, cols, rows, group int64, scales *
 	case "nvfp4":
 		f.codes, f.scales.read = fp4Row(cols), numbers[tensor.F8E4M3]
 	case "mxfp8":
-		f.codes = rowOf(cols, 1, 1, asm.E4M3.Decode)
+		f.codes = float8Row(cols, asm.E4M3)
 	default:
 		return wire.ErrUnsupported.With("MLX mode %s", wire.Quote(mode))
 	}

@@ -36,13 +36,13 @@ func bindTorchAO(s *set, info *tensor.Info) (*Weight, error) {
 	w := &Weight{Name: name, Shape: info.Shape, Parts: []tensor.Info{*info}, Layout: o.text("_type")}
 	switch o.text("_type") {
 	case "Int8Tensor", "IntxUnpackedToInt8Tensor":
-		return w, s.torchaoRows(w, prefix, tensor.I8, decodeI8)
+		return w, s.torchaoRows(w, prefix, tensor.I8, int8Row)
 	case "Float8Tensor":
 		codec, ok := fp8Codec(info.DType)
 		if !ok {
 			return nil, wire.ErrMismatch.With("Float8Tensor holds %s", info.TypeName())
 		}
-		return w, s.torchaoRows(w, prefix, info.DType, codec)
+		return w, s.torchaoRows(w, prefix, info.DType, func(cols int64) codes { return float8Row(cols, codec) })
 	default:
 		return nil, wire.ErrUnsupported.With("TorchAO's %s: its dequantize() can save the model in full", wire.Quote(o.text("_type")))
 	}
@@ -50,7 +50,7 @@ func bindTorchAO(s *set, info *tensor.Info) (*Weight, error) {
 
 // torchaoRows is codes of a byte under scales of rows or groups, and zero
 // points of the same shape.
-func (s *set) torchaoRows(w *Weight, prefix string, want tensor.DType, unpack func([]float32, []byte)) error {
+func (s *set) torchaoRows(w *Weight, prefix string, want tensor.DType, rows func(cols int64) codes) error {
 	info := &w.Parts[0]
 	scale, ok := s.find(prefix + "_scale")
 	if !ok {
@@ -64,7 +64,7 @@ func (s *set) torchaoRows(w *Weight, prefix string, want tensor.DType, unpack fu
 		return err
 	}
 	cols := info.Shape[1]
-	f := &scaled{cols: cols, codes: rowOf(cols, 1, 1, unpack), scales: g}
+	f := &scaled{cols: cols, codes: rows(cols), scales: g}
 	w.Parts, w.form = append(w.Parts, *scale), f
 	zero, ok := s.find(prefix + "_zero_point")
 	if !ok {
