@@ -1,0 +1,162 @@
+package convert
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A BnbRule decides which tensors bitsandbytes' formats hold quantized: those
+// that transformers 5 replaces when it loads a model with a BitsAndBytesConfig.
+// It goes by the modules' classes, which a file does not have; here names, shapes
+// and model_type stand for them. What is left alone although transformers would
+// take it still loads, since config.json lists it.
+type BnbRule struct {
+	// ModelTypes are those of config.json and of the configurations in it.
+	ModelTypes []string
+	// Include and Exclude choose by name, before the rule; nil chooses none.
+	Include, Exclude func(name string) bool
+	// Has reports whether the model has a tensor.
+	Has func(name string) bool
+}
+
+// A BnbVerdict is what becomes of a tensor.
+type BnbVerdict struct {
+	Quantize bool
+	// Transposed weights are stored [in, out], and quantized as [out, in].
+	Transposed bool
+	// Why it is left alone.
+	Why string
+}
+
+// Judge decides about one tensor.
+func (r *BnbRule) Judge(name string, shape []int64) BnbVerdict {
+	module, isWeight := strings.CutSuffix(name, ".weight")
+	keep := func(why string) BnbVerdict { return BnbVerdict{Why: why} }
+	switch {
+	case r.Exclude != nil && r.Exclude(name):
+		return keep("excluded")
+	case !isWeight || len(shape) != 2:
+		return keep("no matrix of a linear module")
+	case shape[0] == 0 || shape[1] == 0:
+		return keep("empty")
+	}
+	parts := strings.Split(module, ".")
+	v := BnbVerdict{Quantize: true, Transposed: r.isConv1D(parts[len(parts)-1])}
+	if r.Include != nil && r.Include(name) {
+		return v
+	}
+	if why := r.notLinear(module, parts); why != "" {
+		return keep(why)
+	}
+	return v
+}
+
+// conv1D are the models whose linear modules are transformers' Conv1D, and how
+// they are called there.
+var (
+	conv1DModels  = []string{"gpt2", "openai-gpt", "imagegpt", "decision_transformer", "clvp"}
+	conv1DModules = []string{"c_attn", "c_proj", "c_fc", "q_attn"}
+)
+
+func (r *BnbRule) is(models ...string) bool {
+	return slices.ContainsFunc(models, func(m string) bool { return slices.Contains(r.ModelTypes, m) })
+}
+
+func (r *BnbRule) isConv1D(last string) bool {
+	return slices.Contains(conv1DModules, last) && r.is(conv1DModels...)
+}
+
+// notLinear says why a matrix is left alone, "" if it is not.
+func (r *BnbRule) notLinear(module string, parts []string) string {
+	last := parts[len(parts)-1]
+	under := func(suffixes []string) bool {
+		return slices.ContainsFunc(suffixes, func(s string) bool { return module == s || strings.HasSuffix(module, "."+s) })
+	}
+	switch {
+	case isEmbedding(last):
+		return "embedding"
+	case under(heads) || module == "output" || module == "proj_out":
+		return "output head"
+	case last == "gate" || last == "router":
+		return "router"
+	case isExpert(parts):
+		return "expert: transformers fuses them into one parameter, which bitsandbytes does not take"
+	case last == "out_proj" && r.has(strings.TrimSuffix(module, "out_proj")+"in_proj_weight"):
+		return "part of torch's MultiheadAttention"
+	case r.is("falcon"):
+		return "no linear module of torch's own"
+	case len(r.ModelTypes) == 0 && slices.Contains(conv1DModules, last):
+		return "which way it lies only config.json says"
+	case r.isLast(module, last):
+		return "last module"
+	case r.full(module, under):
+		return "kept in full precision"
+	}
+	return ""
+}
+
+func (r *BnbRule) has(name string) bool { return r.Has != nil && r.Has(name) }
+
+// heads turn the hidden state into tokens.
+var heads = []string{"lm_head", "embed_out", "output_projection", "generator_lm_head", "predictions.decoder", "lm_head.decoder",
+	"lm_head.out_proj", "pred_layer.proj", "vocab_projector", "mlm_score.decoder"}
+
+// lookups are embeddings whose names do not say so.
+var lookups = []string{"wte", "wpe", "shared", "relative_attention_bias", "global_relative_attention_bias", "mask_tokens", "iou_token",
+	"codebook", "pos_emb", "rel_pos_emb", "freq_emb", "segment_emb", "token_embd"}
+
+// projections are linear modules whose names say otherwise.
+var projections = []string{"embedding_hidden_mapping_in", "embeddings_project"}
+
+func isEmbedding(last string) bool {
+	return slices.Contains(lookups, last) || strings.Contains(last, "embed") && !slices.Contains(projections, last) && !slices.Contains(heads, last)
+}
+
+// isExpert reports a module of one expert: "experts.3.w1".
+func isExpert(parts []string) bool {
+	for i, p := range parts[:len(parts)-1] {
+		if p == "experts" && parts[i+1] != "" && strings.Trim(parts[i+1], "0123456789") == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// isLast knows modules that hold a model's last parameter. transformers leaves
+// that module alone, but for its name: where the parameter is a bias, it takes
+// the module all the same.
+func (r *BnbRule) isLast(module, last string) bool {
+	if r.has(module + ".bias") {
+		return false
+	}
+	switch last {
+	case "score", "text_projection":
+		return true
+	case "visual_projection":
+		return !r.has(strings.TrimSuffix(module, last) + "text_projection.weight")
+	}
+	return false
+}
+
+// full is transformers' _keep_in_fp32_modules, as far as linear modules are in it.
+func (r *BnbRule) full(module string, under func([]string) bool) bool {
+	switch {
+	case r.is("t5", "mt5", "umt5", "pop2piano", "udop"):
+		return under([]string{"wo"})
+	case r.is("deepseek_v32", "glm_moe_dsa", "axk2", "mistral_large4"):
+		return under([]string{"indexer.weights_proj"})
+	case r.is("deepseek_v4"):
+		return under([]string{"self_attn.compressor.kv_proj", "self_attn.compressor.gate_proj", "self_attn.compressor.indexer.kv_proj",
+			"self_attn.compressor.indexer.gate_proj", "self_attn.compressor.indexer.scorer.weights_proj", "o_a_proj"})
+	case r.is("blip-2"):
+		return strings.HasPrefix(module, "qformer.")
+	}
+	return false
+}
+
+// floating are the types that bitsandbytes quantizes.
+func floating(t tensor.DType) bool {
+	return t == tensor.F32 || t == tensor.F16 || t == tensor.BF16
+}
