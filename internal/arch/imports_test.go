@@ -45,6 +45,7 @@ var mayImport = map[string][]string{
 	"parser/tensor":       bottom,
 	"parser/safetensors":  format,
 	"parser/gguf":         with(format, "internal/jinja"),
+	"parser/gguf/edit":    with(format, "parser/gguf"),
 	"parser/npy":          format,
 	"parser/zip":          with(format, flate),
 	"parser/npz":          with(format, "parser/npy", "parser/zip", flate),

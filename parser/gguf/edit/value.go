@@ -1,4 +1,4 @@
-package gguf
+package edit
 
 import (
 	"math"
@@ -7,32 +7,33 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
 )
 
 // scalar reads one value of a kind.
-func (r metaReader) scalar(k Kind) (any, error) {
+func (r metaReader) scalar(k gguf.Kind) (any, error) {
 	switch k {
-	case KindU8:
+	case gguf.KindU8:
 		return boxed(r.d, unsigned[uint8])
-	case KindI8:
+	case gguf.KindI8:
 		return boxed(r.d, signed[int8])
-	case KindU16:
+	case gguf.KindU16:
 		return boxed(r.d, unsigned[uint16])
-	case KindI16:
+	case gguf.KindI16:
 		return boxed(r.d, signed[int16])
-	case KindU32:
+	case gguf.KindU32:
 		return boxed(r.d, unsigned[uint32])
-	case KindI32:
+	case gguf.KindI32:
 		return boxed(r.d, signed[int32])
-	case KindU64:
+	case gguf.KindU64:
 		return boxed(r.d, unsigned[uint64])
-	case KindI64:
+	case gguf.KindI64:
 		return boxed(r.d, signed[int64])
-	case KindF32:
+	case gguf.KindF32:
 		return boxed(r.d, single)
-	case KindF64:
+	case gguf.KindF64:
 		return boxed(r.d, (*strictjson.Decoder).Float)
-	case KindBool:
+	case gguf.KindBool:
 		return boxed(r.d, (*strictjson.Decoder).Bool)
 	default:
 		return boxed(r.d, textOf)
@@ -40,29 +41,29 @@ func (r metaReader) scalar(k Kind) (any, error) {
 }
 
 // list reads an array of values of a kind.
-func (r metaReader) list(k Kind) (any, error) {
+func (r metaReader) list(k gguf.Kind) (any, error) {
 	switch k {
-	case KindU8:
+	case gguf.KindU8:
 		return listOf(r, unsigned[uint8])
-	case KindI8:
+	case gguf.KindI8:
 		return listOf(r, signed[int8])
-	case KindU16:
+	case gguf.KindU16:
 		return listOf(r, unsigned[uint16])
-	case KindI16:
+	case gguf.KindI16:
 		return listOf(r, signed[int16])
-	case KindU32:
+	case gguf.KindU32:
 		return listOf(r, unsigned[uint32])
-	case KindI32:
+	case gguf.KindI32:
 		return listOf(r, signed[int32])
-	case KindU64:
+	case gguf.KindU64:
 		return listOf(r, unsigned[uint64])
-	case KindI64:
+	case gguf.KindI64:
 		return listOf(r, signed[int64])
-	case KindF32:
+	case gguf.KindF32:
 		return listOf(r, single)
-	case KindF64:
+	case gguf.KindF64:
 		return listOf(r, (*strictjson.Decoder).Float)
-	case KindBool:
+	case gguf.KindBool:
 		return listOf(r, (*strictjson.Decoder).Bool)
 	default:
 		return listOf(r, textOf)
@@ -117,7 +118,7 @@ func single(d *strictjson.Decoder) (float32, error) {
 func textOf(d *strictjson.Decoder) (string, error) {
 	at := d.Off()
 	s, err := d.String()
-	if err == nil && badText(s, false) >= 0 {
+	if err == nil && !isText(s) {
 		err = d.FailAt("", at, wire.ErrText.With("a text holds a NUL"))
 	}
 	return s, err

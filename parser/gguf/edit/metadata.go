@@ -1,29 +1,50 @@
-package gguf
+package edit
 
 import (
+	"errors"
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
 )
 
-// ParsePair reads one key and its text from KEY=VALUE; the value may hold
+// noKind is one past the kinds.
+const noKind = gguf.KindF64 + 1
+
+func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
+
+func isKey(s string) bool { return s != "" && len(s) <= gguf.MaxKeyBytes && isText(s) }
+
+func fail(where string, err error) error { return wire.At(gguf.Format, where, wire.NoOffset, err) }
+
+// inKey says in which key an error happened.
+func inKey(key string, off int64, err error) error {
+	where := "key " + wire.Quote(key)
+	if e, ok := errors.AsType[*wire.Error](err); ok {
+		return wire.At(gguf.Format, where, e.Off, e.Err)
+	}
+	return wire.At(gguf.Format, where, off, err)
+}
+
+// Pair reads one key and its text from KEY=VALUE; the value may hold
 // further equal signs, and may be empty.
-func ParsePair(s string) (Entry, error) {
+func Pair(s string) (gguf.Entry, error) {
 	key, value, ok := strings.Cut(s, "=")
 	switch {
 	case !ok || key == "":
-		return Entry{}, encodeError("key and value "+wire.Quote(s), wire.ErrUsage.With("must have the form KEY=VALUE"))
-	case len(key) > MaxKeyBytes || badText(key, false) >= 0 || badText(value, false) >= 0:
-		return Entry{}, encodeError("key "+wire.Quote(key), wire.ErrUsage.With("key and value must be UTF-8 without NUL, the key of at most %d bytes", MaxKeyBytes))
+		return gguf.Entry{}, fail("key and value "+wire.Quote(s), wire.ErrUsage.With("must have the form KEY=VALUE"))
+	case !isKey(key) || !isText(value):
+		return gguf.Entry{}, fail("key "+wire.Quote(key), wire.ErrUsage.With("key and value must be UTF-8 without NUL, the key of at most %d bytes", gguf.MaxKeyBytes))
 	}
-	return Entry{key, value}, nil
+	return gguf.Entry{Key: key, Value: value}, nil
 }
 
-// ParseMetadata reads keys and values from a JSON object, in its order. The
+// Metadata reads keys and values from a JSON object, in its order. The
 // caller has charged the text.
 //
 // Without more ado a text becomes str, true and false bool, a whole number u32 if
@@ -36,12 +57,12 @@ func ParsePair(s string) (Entry, error) {
 //
 // The names are u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool string. Null, arrays
 // of arrays, and arrays that are empty and do not name their kind are refused.
-func ParseMetadata(body string, b *limits.Budget) ([]Entry, error) {
-	var out []Entry
-	err := strictjson.Decode(b, strictjson.Text{Format: Format, Body: body, Whole: true}, func(d *strictjson.Decoder) error {
+func Metadata(body string, b *limits.Budget) ([]gguf.Entry, error) {
+	var out []gguf.Entry
+	err := strictjson.Decode(b, strictjson.Text{Format: gguf.Format, Body: body, Whole: true}, func(d *strictjson.Decoder) error {
 		return d.Object(func(key string) error {
-			if key == "" || len(key) > MaxKeyBytes || badText(key, false) >= 0 {
-				return d.FailAt("", d.NameOff(), wire.ErrRange.With("a key is 1 to %d bytes without NUL", MaxKeyBytes))
+			if !isKey(key) {
+				return d.FailAt("", d.NameOff(), wire.ErrRange.With("a key is 1 to %d bytes without NUL", gguf.MaxKeyBytes))
 			}
 			r := metaReader{d, b}
 			value, err := r.value()
@@ -49,34 +70,34 @@ func ParseMetadata(body string, b *limits.Budget) ([]Entry, error) {
 				err = b.Hold(24) // the value in its interface
 			}
 			if err == nil {
-				out, err = limits.Append(b, out, Entry{key, value})
+				out, err = limits.Append(b, out, gguf.Entry{Key: key, Value: value})
 			}
 			if err != nil {
-				return within("key "+wire.Quote(key), d.Off(), err)
+				return inKey(key, d.Off(), err)
 			}
 			return nil
 		})
 	})
 	if err != nil {
-		return nil, wire.At(Format, "metadata", wire.NoOffset, err)
+		return nil, wire.At(gguf.Format, "metadata", wire.NoOffset, err)
 	}
 	return out, nil
 }
 
 // Merge lays entries over others: a key that is there keeps its place and takes
 // the new value, the rest follow in their order.
-func Merge(base, over []Entry, b *limits.Budget) ([]Entry, error) {
+func Merge(base, over []gguf.Entry, b *limits.Budget) ([]gguf.Entry, error) {
 	out, err := limits.Clone(b, base)
 	if err != nil {
-		return nil, encodeError("", err)
+		return nil, fail("", err)
 	}
 	names, err := wire.NewNameSet(b, len(base)+len(over), func(i int) string { return out[i].Key })
 	if err != nil {
-		return nil, encodeError("", err)
+		return nil, fail("", err)
 	}
 	for i := range out {
 		if _, _, err := names.Add(i); err != nil {
-			return nil, encodeError("", err)
+			return nil, fail("", err)
 		}
 	}
 	for _, e := range over {
@@ -88,7 +109,7 @@ func Merge(base, over []Entry, b *limits.Budget) ([]Entry, error) {
 			_, _, err = names.Add(len(out) - 1)
 		}
 		if err != nil {
-			return nil, encodeError("key "+wire.Quote(e.Key), err)
+			return nil, fail("key "+wire.Quote(e.Key), err)
 		}
 	}
 	return out, nil
@@ -121,7 +142,7 @@ func (r metaReader) value() (any, error) {
 
 // kindOf is the kind of the scalar that a text begins with, when nothing names
 // it: of whole numbers the first of u32, i64 and u64 that holds it.
-func kindOf(text string) (Kind, bool) {
+func kindOf(text string) (gguf.Kind, bool) {
 	end := 0
 	for end < len(text) && strings.IndexByte("+-.0123456789eE", text[end]) >= 0 {
 		end++
@@ -130,24 +151,24 @@ func kindOf(text string) (Kind, bool) {
 	case text == "":
 		return 0, false
 	case text[0] == '"':
-		return KindString, true
+		return gguf.KindString, true
 	case text[0] == 't' || text[0] == 'f':
-		return KindBool, true
+		return gguf.KindBool, true
 	case text[0] != '-' && (text[0] < '0' || text[0] > '9'):
 		return 0, false
 	case strings.ContainsAny(text[:end], ".eE"):
-		return KindF32, true
+		return gguf.KindF32, true
 	}
 	n, err := strconv.ParseUint(text[:end], 10, 64)
 	switch {
 	case err != nil:
-		return KindI64, true // negative, or too large and refused
+		return gguf.KindI64, true // negative, or too large and refused
 	case n <= math.MaxUint32:
-		return KindU32, true
+		return gguf.KindU32, true
 	case n <= math.MaxInt64:
-		return KindI64, true
+		return gguf.KindI64, true
 	default:
-		return KindU64, true
+		return gguf.KindU64, true
 	}
 }
 
@@ -168,12 +189,12 @@ func (r metaReader) untyped() (any, error) {
 
 // The names of kinds in a metadata file, which are not those of ggml for texts
 // and arrays.
-var metaKinds = [kindCount]string{
-	KindU8: "u8", KindI8: "i8", KindU16: "u16", KindI16: "i16", KindU32: "u32", KindI32: "i32", KindF32: "f32",
-	KindBool: "bool", KindString: "string", KindArray: "array", KindU64: "u64", KindI64: "i64", KindF64: "f64",
+var metaKinds = [noKind]string{
+	gguf.KindU8: "u8", gguf.KindI8: "i8", gguf.KindU16: "u16", gguf.KindI16: "i16", gguf.KindU32: "u32", gguf.KindI32: "i32", gguf.KindF32: "f32",
+	gguf.KindBool: "bool", gguf.KindString: "string", gguf.KindArray: "array", gguf.KindU64: "u64", gguf.KindI64: "i64", gguf.KindF64: "f64",
 }
 
-func (r metaReader) kind(what string) (Kind, error) {
+func (r metaReader) kind(what string) (gguf.Kind, error) {
 	at := r.d.Off()
 	name, err := r.d.String()
 	if err != nil {
@@ -181,7 +202,7 @@ func (r metaReader) kind(what string) (Kind, error) {
 	}
 	for k, n := range metaKinds {
 		if n == name {
-			return Kind(k), nil
+			return gguf.Kind(k), nil
 		}
 	}
 	return 0, r.d.FailAt("", at, wire.ErrRange.With("%s %s is not known", what, wire.Quote(name)))
@@ -191,7 +212,7 @@ func (r metaReader) kind(what string) (Kind, error) {
 // the value is read once the kind is known.
 func (r metaReader) explicit() (any, error) {
 	at := r.d.Off()
-	kind, elem := Kind(kindCount), Kind(kindCount)
+	kind, elem := noKind, noKind
 	var value strictjson.Text
 	has, err := r.d.Fields([]string{"type", "item_type", "value"}, func(i int) (err error) {
 		switch i {
@@ -212,20 +233,20 @@ func (r metaReader) explicit() (any, error) {
 		return nil, err
 	case has&0b101 != 0b101:
 		return nil, r.d.FailAt("", at, wire.ErrMissing.With("type or value"))
-	case (kind == KindArray) != (elem < kindCount):
+	case (kind == gguf.KindArray) != (elem != noKind):
 		return nil, r.d.FailAt("", at, wire.ErrMismatch.With("item_type goes with the type array, and only with it"))
-	case elem == KindArray:
+	case elem == gguf.KindArray:
 		return nil, r.d.FailAt("", at, wire.ErrRange.With("arrays of arrays are not written"))
 	}
 	return r.again(value, kind, elem)
 }
 
 // again reads a value that was skipped, by a decoder of its own.
-func (r metaReader) again(value strictjson.Text, kind, elem Kind) (out any, err error) {
-	value.Format = Format
+func (r metaReader) again(value strictjson.Text, kind, elem gguf.Kind) (out any, err error) {
+	value.Format = gguf.Format
 	err = strictjson.Decode(r.b, value, func(d *strictjson.Decoder) (err error) {
 		inner := metaReader{d, r.b}
-		if kind == KindArray {
+		if kind == gguf.KindArray {
 			out, err = inner.list(elem)
 		} else {
 			out, err = inner.scalar(kind)

@@ -1,4 +1,4 @@
-package gguf_test
+package edit_test
 
 import (
 	"bytes"
@@ -12,7 +12,14 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/gguf/edit"
 )
+
+func account(t testing.TB, p limits.Policy) *limits.Budget {
+	b := p.Budget(t.Context())
+	t.Cleanup(b.Close)
+	return b
+}
 
 func TestMetadataTakesItsKindsFromTheJSON(t *testing.T) {
 	for _, tc := range []struct {
@@ -66,7 +73,7 @@ func TestMetadataTakesItsKindsFromTheJSON(t *testing.T) {
 		{`{"type": "array", "item_type": "string", "value": ["a"]}`, []string{"a"}},
 	} {
 		t.Run(tc.json, func(t *testing.T) {
-			got, err := gguf.ParseMetadata(`{"first": 1, "key": `+tc.json+`}`, account(t, limits.Policy{}))
+			got, err := edit.Metadata(`{"first": 1, "key": `+tc.json+`}`, account(t, limits.Policy{}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,7 +139,7 @@ func TestMetadataThatIsRefused(t *testing.T) {
 		{`{"a": {"type": "f64", "value": 1`, wire.Truncated, ""},
 	} {
 		t.Run(tc.json[:min(60, len(tc.json))], func(t *testing.T) {
-			got, err := gguf.ParseMetadata(tc.json, account(t, limits.Policy{}))
+			got, err := edit.Metadata(tc.json, account(t, limits.Policy{}))
 			if wire.ClassOf(err) != tc.class || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("%v, %v", got, err)
 			}
@@ -149,12 +156,12 @@ func TestPairsOfKeyAndText(t *testing.T) {
 		"k=":               {Key: "k", Value: ""},
 		"k=é":              {Key: "k", Value: "é"},
 	} {
-		if got, err := gguf.ParsePair(arg); err != nil || got != want {
+		if got, err := edit.Pair(arg); err != nil || got != want {
 			t.Errorf("%s: %v, %v", arg, got, err)
 		}
 	}
 	for _, bad := range []string{"", "k", "=v", "k\x00=v", "k=v\x00", "k=\xff", "\xff=v", strings.Repeat("k", 65536) + "=v"} {
-		if got, err := gguf.ParsePair(bad); wire.ClassOf(err) != wire.Usage {
+		if got, err := edit.Pair(bad); wire.ClassOf(err) != wire.Usage {
 			t.Errorf("%.20q: %v, %v", bad, got, err)
 		}
 	}
@@ -163,7 +170,7 @@ func TestPairsOfKeyAndText(t *testing.T) {
 func TestMergedKeysKeepTheirPlaces(t *testing.T) {
 	base := []gguf.Entry{{Key: "a", Value: "1"}, {Key: "b", Value: "2"}}
 	over := []gguf.Entry{{Key: "c", Value: uint8(3)}, {Key: "a", Value: true}, {Key: "c", Value: "last"}}
-	got, err := gguf.Merge(base, over, account(t, limits.Policy{}))
+	got, err := edit.Merge(base, over, account(t, limits.Policy{}))
 	want := []gguf.Entry{{Key: "a", Value: true}, {Key: "b", Value: "2"}, {Key: "c", Value: "last"}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(err, diff)
@@ -173,7 +180,7 @@ func TestMergedKeysKeepTheirPlaces(t *testing.T) {
 	}
 	for limit := int64(1); limit < 400; limit += 8 {
 		b := limits.Policy{MaxTotalBytes: limit}.Budget(t.Context())
-		if _, err := gguf.Merge(base, over, b); err != nil && wire.ClassOf(err) != wire.Limit {
+		if _, err := edit.Merge(base, over, b); err != nil && wire.ClassOf(err) != wire.Limit {
 			t.Error(err)
 		}
 		b.Close()
@@ -183,7 +190,7 @@ func TestMergedKeysKeepTheirPlaces(t *testing.T) {
 // What a metadata file says is what a reader of the written file gets.
 func TestMetadataReachesTheFile(t *testing.T) {
 	b := account(t, limits.Policy{})
-	meta, err := gguf.ParseMetadata(`{"general.architecture": "llama", "general.alignment": 64, "x": {"type": "array", "item_type": "i16", "value": [-1, 2]}}`, b)
+	meta, err := edit.Metadata(`{"general.architecture": "llama", "general.alignment": 64, "x": {"type": "array", "item_type": "i16", "value": [-1, 2]}}`, b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +220,7 @@ func TestMetadataKeepsToItsAccount(t *testing.T) {
 	refused := 0
 	for limit := int64(64); ; limit *= 2 {
 		b := limits.Policy{MaxTotalBytes: limit}.Budget(t.Context())
-		_, err := gguf.ParseMetadata(text, b)
+		_, err := edit.Metadata(text, b)
 		b.Close()
 		if err == nil {
 			break
