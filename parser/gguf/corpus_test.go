@@ -388,9 +388,15 @@ func TestSplitFilesOfTheCorpusThatDoNotBelongTogether(t *testing.T) {
 		"a number without a count":  {one: one, two: "kinds-le.gguf", three: three},
 		"a hostile file among them": {one: one, two: two, three: "offset-gap"},
 		"other numbers in the name": {gguf.SplitName("split", 1, 2): one, gguf.SplitName("split", 2, 2): two},
+		"a count of other tensors":  {gguf.SplitName("m", 1, 1): "split-alone.txt"},
+		"no count of tensors":       {gguf.SplitName("m", 1, 2): "split-first.txt", gguf.SplitName("m", 2, 2): "split-second.txt"},
+		"a text for a count":        {gguf.SplitName("m", 1, 2): "split-first-of-two.txt", gguf.SplitName("m", 2, 2): "split-second.txt"},
 	} {
 		folder := fstest.MapFS{}
 		for as, is := range files {
+			if data[is] == nil {
+				t.Fatalf("the corpus has no %s", is)
+			}
 			folder[as] = &fstest.MapFile{Data: data[is]}
 		}
 		for as := range files {
@@ -399,6 +405,9 @@ func TestSplitFilesOfTheCorpusThatDoNotBelongTogether(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
+	}
+	for _, name := range []string{"m-00000-of-00003.gguf", "m-00004-of-00003.gguf", "m-00001_of_00003.gguf", "m-0000a-of-00003.gguf"} {
+		data[name] = nil
 	}
 	for name := range data {
 		if _, _, _, ok := gguf.IsSplitName(name); ok {
