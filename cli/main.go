@@ -35,6 +35,7 @@ type app struct {
 	Verify   verifyCmd   `cmd:"" help:"Read all that files hold, and check what can be checked."`
 	Remember rememberCmd `cmd:"" aliases:"dequantize" help:"Recover the precision of a quantized model."`
 
+	Convert convertCmd `cmd:"" help:"Write a model in another format."`
 	Formats formatsCmd `cmd:"" help:"List the formats that are read, and what is refused by name."`
 	Limits  limitsCmd  `cmd:"" help:"Show the limits that a file is held to."`
 	Version versionCmd `cmd:"" help:"Print the version."`

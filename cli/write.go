@@ -102,6 +102,8 @@ type conversion struct {
 	verb   string // "remembering"
 	flags  *writeFlags
 	opts   convert.Options
+	// prepare completes the options once the model is open, or nil.
+	prepare func(*conversion, *limits.Budget) error
 	// admit says why the plan is not to be carried out, or nil.
 	admit func(*written) error
 	// target derives the path that is written.
@@ -164,6 +166,11 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 	c.opts.Threads, c.opts.Keep = c.flags.Threads, c.flags.keep()
 	c.opts.Memory, _ = c.flags.memory()
 	c.opts.Quant.KeepScales = c.flags.KeepScales
+	if c.prepare != nil {
+		if err := c.prepare(c, b); err != nil {
+			return err
+		}
+	}
 	if c.folder = c.toFolder(); c.folder {
 		c.opts.Shard, _ = c.flags.shard()
 		c.opts.Quant.Folder = true
@@ -175,8 +182,10 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 	if len(c.plan.Outs) == 0 && c.opts.Keep != nil {
 		return usage{"--tensor: no tensor has such a name"}
 	}
-	if err := c.admit(&c.written); err != nil {
-		return err
+	if c.admit != nil {
+		if err := c.admit(&c.written); err != nil {
+			return err
+		}
 	}
 	if c.written.target = string(c.flags.Output); c.written.target == "" {
 		c.written.target = c.target(&c.written)

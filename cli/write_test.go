@@ -22,6 +22,20 @@ func TestRememberFollowsItsSchema(t *testing.T) {
 	}
 }
 
+// So is what convert prints.
+func TestConvertFollowsItsSchema(t *testing.T) {
+	s, dir := loadSchema(t, "convert"), workplace(t)
+	t.Chdir(dir)
+	for _, args := range [][]string{
+		{"npz", "tiny.gguf"}, {"gguf", "tiny.gguf"}, {"gguf", "weights.npz"}, {"safetensors", "sharded"}, {"safetensors", "empty.npz"},
+	} {
+		r := amn(t, nil, "convert", "--json", "--to", args[0], args[1])
+		for _, wrong := range s.check(s, strings.Join(args, " "), object(t, strings.TrimSuffix(r.out, "\n"))) {
+			t.Error(wrong)
+		}
+	}
+}
+
 // A target that is the source is never written, whatever it is called.
 func TestTheSourceIsNeverTheTarget(t *testing.T) {
 	dir := workplace(t)

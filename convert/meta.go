@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/quant"
 )
@@ -24,6 +25,10 @@ func (p *Plan) falsified(key string) bool {
 // nothing in another; what decoding makes untrue is left out.
 func (p *Plan) meta() (meta []Entry, err error) {
 	switch from, to := p.m.Format(), p.sink.Name(); {
+	case from == to && to == gguf.Format:
+		if meta, err = p.ggufMeta(); err != nil {
+			return nil, err
+		}
 	case from == to:
 		for k, v := range p.m.Meta() {
 			if len(p.Weights) > 0 && p.falsified(k) {

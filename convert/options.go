@@ -13,6 +13,9 @@ type Options struct {
 	Meta func([]Entry) ([]Entry, error)
 	// Keep chooses tensors by the names that are written; nil keeps all.
 	Keep func(name string) bool
+	// AsIs copies quantized weights as they are stored, where the sink has their
+	// types.
+	AsIs bool
 	// Encode chooses weights, or tensors of floating-point numbers, that are stored
 	// in another form; it gives nil for those that are not. Nil encodes none.
 	Encode func(*quant.Weight) (Encoding, error)

@@ -121,7 +121,7 @@ func (p *Plan) picks() ([]pick, error) {
 		n++
 	}
 	bound := &quant.Bound{Plain: infos}
-	if quant.Any(p.m) {
+	if !p.o.AsIs && quant.Any(p.m) {
 		if bound, err = quant.Plan(p.b, p.m, p.o.Quant); err != nil {
 			return nil, err
 		}
@@ -249,7 +249,10 @@ func (p *Plan) add(o Out, t task) (err error) {
 // store adds an out that the sink can hold.
 func (p *Plan) store(o Out) (err error) {
 	if !p.sink.Stores(o.DType) {
-		return wire.ErrUnsupported.With("%s has no type %v; --out-dtype decides what quantized weights become, other tensors keep theirs", p.sink.Name(), o.DType)
+		if p.o.AsIs {
+			return wire.ErrUnsupported.With("%s has no type %v; without --as-is what is quantized is decoded", p.sink.Name(), o.DType)
+		}
+		return wire.ErrUnsupported.With("%s has no type %v; --out-dtype decides what quantized weights become, other tensors keep theirs (--tensor leaves some out)", p.sink.Name(), o.DType)
 	}
 	p.Outs, err = limits.Append(p.b, p.Outs, o)
 	return err

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+)
+
+// convertCmd writes a model in another format.
+type convertCmd struct {
+	writeFlags  `embed:""`
+	schemeFlags `embed:""`
+
+	To       string `required:"" placeholder:"FORMAT" help:"What to write: safetensors (or bf16), gguf, npz."`
+	OutDtype string `help:"Type that quantized weights are decoded to: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
+	AsIs     bool   `help:"Copy quantized weights as they are stored, where the format has their types."`
+	RawNames bool   `help:"Write a GGUF file that no architecture of llama.cpp has the names for."`
+}
+
+func (convertCmd) Help() string {
+	return `Reads any format and writes another. Quantized weights are decoded on the way; other
+tensors keep their type and their bytes, or the row-major, little-endian form of them. A
+type or a name that the target does not have is an error, never a change.
+
+GGUF keeps the keys of a GGUF source, but for those that the conversion makes untrue: its
+file type, its split, its alignment. A source of another format has no keys for llama.cpp.`
+}
+
+func (convertCmd) examples() []example {
+	return []example{
+		{"amn convert --to safetensors checkpoint.pt", "Out of a pickle: writes checkpoint-bf16.safetensors."},
+		{"amn convert --to npz tiny.gguf", "For NumPy: writes tiny-npz.npz."},
+		{"amn convert --to gguf --out-dtype f16 tiny.gguf", "Blocks decoded to F16, the keys kept."},
+		{"amn convert --to gguf --as-is -o joined.gguf split/tiny-00001-of-00002.gguf", "One file of several, as they are."},
+		{"amn convert --to gguf --raw-names weights.npz", "For programs that read names as they are."},
+	}
+}
+
+// A convertTarget is what --to may say.
+type convertTarget struct {
+	names []string // the first is that of the target
+	ext   string
+	sink  func(c *convertCmd, from string) convert.Sink
+}
+
+var convertTargets = []convertTarget{
+	{[]string{"safetensors", "bf16"}, ".safetensors", func(*convertCmd, string) convert.Sink { return convert.Safetensors{} }},
+	{[]string{"gguf"}, ".gguf", func(c *convertCmd, from string) convert.Sink {
+		return convert.GGUF{RawNames: c.RawNames || from == gguf.Format}
+	}},
+	{[]string{"npz"}, ".npz", func(*convertCmd, string) convert.Sink { return convert.NPZ{} }},
+}
+
+// target finds what --to says, whatever the case of its letters.
+func (c *convertCmd) target() (*convertTarget, error) {
+	var known []string
+	for i, t := range convertTargets {
+		if slices.Contains(t.names, strings.ToLower(c.To)) {
+			return &convertTargets[i], nil
+		}
+		known = append(known, t.names...)
+	}
+	if c.To == "" {
+		return nil, fmt.Errorf("--to: say what to write: %s", strings.Join(known, ", "))
+	}
+	return nil, fmt.Errorf("--to: %q is none of %s", c.To, strings.Join(known, ", "))
+}
+
+// Validate implements kong's check of flags.
+func (c *convertCmd) Validate() error {
+	if _, err := c.target(); err != nil {
+		return err
+	}
+	if err := c.writeFlags.Validate(); err != nil {
+		return err
+	}
+	return c.schemeFlags.Validate()
+}
+
+// quantEndings are those of names that say how a model is quantized. The first
+// that a name has is cut off.
+var quantEndings = []string{
+	"-GPTQ-Int4", "-GPTQ-Int8", "-gptq-int4", "-gptq-int8", "-gptq4", "-gptq8", "-GPTQ", "-gptq", "_gptq",
+	"-AWQ", "-awq", "_awq", "-bnb-4bit", "-bnb-int8", "-bnb", "_bnb", "-4bit", "-int4", "-int8", "-fp8", "_fp8", "-FP8",
+}
+
+// unquantized cuts such an ending off the stem of a path.
+func unquantized(path string) string {
+	ext := filepath.Ext(path)
+	stem := strings.TrimSuffix(path, ext)
+	for _, ending := range quantEndings {
+		if short, ok := strings.CutSuffix(stem, ending); ok && filepath.Base(stem) != ending {
+			return short + ext
+		}
+	}
+	return path
+}
+
+// Run implements the command.
+func (c *convertCmd) Run(ctx context.Context, s *session) error {
+	t, err := c.target()
+	if err != nil {
+		return usage{err.Error()}
+	}
+	return s.convert(ctx, &conversion{
+		schema: "amn.convert/1",
+		verb:   "converting",
+		flags:  &c.writeFlags,
+		opts:   convert.Options{Quant: *c.options(c.OutDtype), AsIs: c.AsIs},
+		prepare: func(o *conversion, _ *limits.Budget) error {
+			o.opts.Sink = t.sink(c, o.model.Format())
+			return nil
+		},
+		target: func(w *written) string {
+			suffix := "-" + t.names[0]
+			if t.names[0] == safetensors.Format {
+				suffix = "-" + c.OutDtype
+			}
+			if w.folder {
+				return derived(unquantized(w.path), suffix, "")
+			}
+			return derived(unquantized(w.path), suffix, t.ext)
+		},
+	})
+}

@@ -1,0 +1,93 @@
+package convert
+
+import (
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// GGUF writes version 3, little endian. Names and keys that no architecture of
+// llama.cpp has are written only if RawNames says so.
+type GGUF struct{ RawNames bool }
+
+// Name implements [Sink].
+func (GGUF) Name() string { return gguf.Format }
+
+// Stores implements [Sink].
+func (GGUF) Stores(d tensor.DType) bool { _, ok := gguf.TypeOf(d); return ok }
+
+// Layout implements [Sink].
+func (g GGUF) Layout(b *limits.Budget, outs []Out, meta []Entry) (*Layout, error) {
+	infos, err := infosOf(b, outs)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := limits.Make[gguf.Entry](b, len(meta))
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range meta {
+		entries[i] = gguf.Entry{Key: e.Key, Value: e.Value}
+	}
+	p, err := gguf.Layout(infos, entries, gguf.Options{}, b)
+	if err != nil {
+		return nil, err
+	}
+	l := &Layout{Size: p.Size, Offsets: p.Offsets, Head: []Patch{{0, p.Header}}}
+	if g.RawNames {
+		return l, nil
+	}
+	return l, g.loadable(b, l)
+}
+
+// loadable reads the file as it will be and asks whether llama.cpp could know
+// it: whether it states an architecture, and that one has all of its tensors.
+func (g GGUF) loadable(b *limits.Budget, l *Layout) error {
+	b = b.Child(*b.Policy())
+	defer b.Close()
+	f, err := gguf.Decode(&preview{patches: [][]Patch{l.Head}}, l.Size, b)
+	if err != nil {
+		return unreadable(b, gguf.Format, err)
+	}
+	const advice = "--raw-names writes it all the same, for programs that read names as they are"
+	if _, ok := f.Get("general.architecture"); !ok {
+		return wire.At(gguf.Format, "", wire.NoOffset,
+			wire.ErrUnsupported.With("llama.cpp loads no file without the key general.architecture (--gguf-kv or --gguf-metadata give it, and the keys of that architecture); %s", advice))
+	}
+	for _, found := range f.Findings() {
+		switch found.Code {
+		case gguf.CodeTensor, gguf.CodeName, gguf.CodeWeight, gguf.CodeKeyKind:
+			return wire.At(gguf.Format, found.Where, wire.NoOffset, wire.ErrUnsupported.With("%s; %s", found.Text, advice))
+		}
+	}
+	return nil
+}
+
+// fileTypes are general.file_type of what weights are decoded to: llama.cpp's
+// LLAMA_FTYPE_ALL_F32, MOSTLY_F16 and MOSTLY_BF16.
+var fileTypes = map[tensor.DType]uint32{tensor.F32: 0, tensor.F16: 1, tensor.BF16: 32}
+
+// ggufMeta is the keys of a GGUF file as they are in another: one file, aligned
+// as the format's default, its weights decoded.
+func (p *Plan) ggufMeta() (meta []Entry, err error) {
+	for k, v := range p.m.Meta() {
+		switch {
+		case strings.HasPrefix(k, "split."), k == "general.alignment":
+			continue
+		case len(p.Weights) > 0 && k == "general.quantization_version":
+			continue
+		case len(p.Weights) > 0 && k == "general.file_type":
+			v = fileTypes[p.o.Quant.Target.DType()]
+		}
+		if err := p.b.Hold(16); err != nil { // the value in its interface
+			return nil, err
+		}
+		if meta, err = limits.Append(p.b, meta, Entry{k, v}); err != nil {
+			return nil, err
+		}
+	}
+	return meta, nil
+}

@@ -1,0 +1,33 @@
+package convert
+
+import (
+	"cmp"
+	"io"
+	"slices"
+)
+
+// A preview is a file before any tensor is written: its patches, and zeros. Of
+// each list the patches ascend.
+type preview struct{ patches [][]Patch }
+
+// ReadAt implements [io.ReaderAt] for a file without end.
+func (f *preview) ReadAt(p []byte, off int64) (int, error) {
+	if off < 0 {
+		return 0, io.EOF
+	}
+	clear(p)
+	for _, list := range f.patches {
+		at, _ := slices.BinarySearchFunc(list, off, func(x Patch, off int64) int {
+			return cmp.Compare(x.Off+int64(len(x.Data)), off+1)
+		})
+		for ; at < len(list) && list[at].Off < off+int64(len(p)); at++ {
+			x := &list[at]
+			if x.Off >= off {
+				copy(p[x.Off-off:], x.Data)
+			} else {
+				copy(p, x.Data[off-x.Off:])
+			}
+		}
+	}
+	return len(p), nil
+}
