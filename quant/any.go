@@ -11,12 +11,15 @@ import (
 // Where it says no, [Plan] binds nothing, and costs what it costs for nothing.
 func Any(m tensor.Model) bool {
 	for i := range m.Tensors() {
-		if !plainTypes[i.DType] || mainName(i.Name) {
+		if holdsCodes(&i) {
 			return true
 		}
 	}
 	return false
 }
+
+// holdsCodes reports a tensor that may hold codes and no numbers.
+func holdsCodes(i *tensor.Info) bool { return !plainTypes[i.DType] || mainName(i.Name) }
 
 // plainTypes are those that no scheme keeps codes in, but under names of its own.
 var plainTypes = map[tensor.DType]bool{
@@ -26,7 +29,7 @@ var plainTypes = map[tensor.DType]bool{
 
 // mainName reports names of codes that may be stored as any type.
 func mainName(name string) bool {
-	for _, suffix := range [...]string{".qweight", ".compressed", ".codes", ".trellis", ".indices", "__nf4", "__fp4"} {
+	for _, suffix := range [...]string{".qweight", ".compressed", ".codes", ".trellis", ".indices", ".Qidxs", ".dense_weights", ".tables2", "__nf4", "__fp4"} {
 		if strings.HasSuffix(name, suffix) {
 			return true
 		}

@@ -15,6 +15,9 @@ type Options struct {
 	GPTQZeros string
 	// Block is rows and columns of an FP8 scale's block, or zero to find out.
 	Block [2]int64
+	// FoldPreQuant multiplies weights by what ModelOpt multiplies their inputs
+	// by; without it such a weight is an error.
+	FoldPreQuant bool
 	// KeepScales passes activation and cache scales through.
 	KeepScales bool
 	// Folder gives each weight the name, the shape and the orientation that the
@@ -92,6 +95,9 @@ func (s *set) bind(i int) (*Weight, error) {
 		return nil, nil
 	}
 	s.hollow = nil
+	if err := s.refuse(&s.infos[i]); err != nil {
+		return nil, err
+	}
 	for k, row := range schemes {
 		w, err := row.bind(s, &s.infos[i])
 		if err != nil {
@@ -117,6 +123,9 @@ func (s *set) bind(i int) (*Weight, error) {
 		return nil, nil
 	case s.hollow != nil:
 		return nil, wire.ErrMismatch.With("its companion %s is empty: shape %v", wire.Quote(s.hollow.Name), s.hollow.Shape)
+	}
+	if err := s.fold(found); err != nil {
+		return nil, err
 	}
 	if err := s.layOut(found); err != nil {
 		return nil, err

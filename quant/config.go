@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -202,20 +201,4 @@ func (c *config) since(major, minor int64) bool {
 		return false
 	}
 	return a > major || a == major && b >= minor
-}
-
-// place finds where a pattern of a configuration first matches a name, or -1.
-// Go's regular expressions take time linear in the text, whatever the pattern.
-func place(pattern, name string) (int, error) {
-	if len(pattern) > 1<<10 {
-		return 0, wire.ErrRange.With("a pattern of %d bytes", len(pattern))
-	}
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		return 0, wire.ErrUnsupported.With("pattern %s", wire.Quote(pattern))
-	}
-	if at := re.FindStringIndex(name); at != nil {
-		return at[0], nil
-	}
-	return -1, nil
 }

@@ -28,6 +28,9 @@ func (s *set) explained(info *tensor.Info, bound *nameList) bool {
 			return bound.has(module + ".weight")
 		}
 	}
+	if module, ok := strings.CutSuffix(info.Name, "_input_scale"); ok && bound.has(module) {
+		return true // of ModelOpt's fused experts
+	}
 	for _, suffix := range cacheScales {
 		if strings.HasSuffix(info.Name, suffix) {
 			return s.quantizesCache()

@@ -39,7 +39,6 @@ var schemes = [...]scheme{
 	{"HQQ", "1, 2, 3, 4, 8 bits on either axis", "hqq", bindHQQ},
 	{"sparse bitmask", "compressed-tensors' bit masks", "the definition", bindSparse},
 	{"TorchAO", "Int8Tensor, IntxUnpackedToInt8Tensor, Float8Tensor", "torchao", bindTorchAO},
-	{"", "", "", bindRefused},
 }
 
 // A Support is a row of the table of schemes.
@@ -50,14 +49,15 @@ type Support struct {
 // Schemes lists what is decoded, and what is known and refused by name.
 func Schemes() (decoded []Support, refusedNames []string) {
 	for _, s := range schemes {
-		if s.name != "" {
-			decoded = append(decoded, Support{s.name, s.stores, s.oracle})
-		}
+		decoded = append(decoded, Support{s.name, s.stores, s.oracle})
 	}
 	for _, r := range refused {
-		if !slices.Contains(refusedNames, r.name) {
-			refusedNames = append(refusedNames, r.name)
-		}
+		refusedNames = append(refusedNames, r.name)
 	}
+	for _, r := range refusedFormats {
+		refusedNames = append(refusedNames, r.name)
+	}
+	slices.Sort(refusedNames)
+	refusedNames = slices.Compact(refusedNames)
 	return decoded, refusedNames
 }

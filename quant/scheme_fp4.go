@@ -27,6 +27,9 @@ var nvfp4Names = [...]fp4Name{
 
 // bindNVFP4 takes the forms of compressed-tensors and of ModelOpt.
 func bindNVFP4(s *set, info *tensor.Info) (*Weight, error) {
+	if w, err := s.bindFused(info); w != nil || err != nil {
+		return w, err
+	}
 	for _, n := range nvfp4Names {
 		stem, scales, ok := s.fp4(info, n)
 		if !ok || scales.DType != tensor.F8E4M3 {

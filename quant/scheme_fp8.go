@@ -15,6 +15,7 @@ import (
 var fp8Scales = [...]struct{ weight, scale string }{
 	{"", "_scale_inv"},               // DeepSeek, transformers; inverse in name only
 	{"", "_scale"},                   // compressed-tensors, ModelOpt, fbgemm
+	{"", "_weight_scale"},            // ModelOpt's fused experts
 	{".weight", ".scale"},            // DeepSeek-V4
 	{".weight", ".scale_weight"},     // ComfyUI's first form
 	{".weight", ".weight_scale_inv"}, // the same as the first for a ".weight"
@@ -29,6 +30,11 @@ func bindFP8(s *set, info *tensor.Info) (*Weight, error) {
 	codec, ok := fp8Codec(info.DType)
 	if _, torchao := s.texts[torchaoKey]; !ok || isScale(info.Name) || s.sentinel(info) || torchao && strings.HasSuffix(info.Name, "_qdata") {
 		return nil, nil
+	}
+	if stem, ok := suffix(info, ".compressed"); ok {
+		if _, ok := s.find(stem + ".bitmask"); ok {
+			return nil, nil
+		}
 	}
 	scale, err := s.fp8Scale(info)
 	if err != nil {
@@ -92,7 +98,11 @@ func (s *set) fp8Scale(info *tensor.Info) (*tensor.Info, error) {
 
 // bindCast is FP8 without a scale: honest where nobody promised one.
 func (s *set) bindCast(info *tensor.Info, codec asm.Float) (*Weight, error) {
-	if slices.Contains(fp8Methods, s.config.method()) && !s.excluded(info.Name) {
+	excluded, err := s.excluded(info.Name)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(fp8Methods, s.config.method()) && !excluded {
 		return nil, wire.ErrMissing.With("its scale, which %s promises (quant_method %s)", s.config.file, wire.Quote(s.config.method()))
 	}
 	cols := int64(1)
@@ -103,16 +113,4 @@ func (s *set) bindCast(info *tensor.Info, codec asm.Float) (*Weight, error) {
 		Name: info.Name, Shape: info.Shape, Parts: []tensor.Info{*info}, Layout: info.DType.String() + ", no scale",
 		form: &blockForm{cols: cols, codes: float8Row(cols, codec)},
 	}, nil
-}
-
-// excluded reports a module that the configuration leaves out.
-func (s *set) excluded(name string) bool {
-	for _, key := range []string{"modules_to_not_convert", "ignored_layers", "ignore", "exclude_modules", "exclude"} {
-		for _, v := range s.config.quant.list(key) {
-			if module, ok := v.(string); ok && module != "" && strings.Contains(name, strings.TrimSuffix(module, "*")) {
-				return true
-			}
-		}
-	}
-	return false
 }

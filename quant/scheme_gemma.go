@@ -68,7 +68,7 @@ func (s *set) gemmaBits(name string) (int64, error) {
 	bits, found := s.config.quant.whole("num_bits")
 	first := len(module) + 1
 	for _, pattern := range patterns.names() {
-		at, err := place(pattern, module)
+		at, err := s.place(pattern, module)
 		if err != nil {
 			return 0, err
 		}

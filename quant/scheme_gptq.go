@@ -31,13 +31,13 @@ func bindGPTQ(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, err
 	}
 	f := &gptq{out: out, groups: groups}
-	if err := s.gptqSizes(f, info, zeros); err != nil {
+	if err := s.gptqSizes(stem, f, info, zeros); err != nil {
 		return nil, err
 	}
 	if f.scale, f.scaleSize, err = scaleNumber(scales); err != nil {
 		return nil, err
 	}
-	if f.oldZeros, err = s.oldZeros(); err != nil {
+	if f.oldZeros, err = s.oldZeros(stem, f, zeros); err != nil {
 		return nil, err
 	}
 	w := &Weight{
@@ -49,16 +49,16 @@ func bindGPTQ(s *set, info *tensor.Info) (*Weight, error) {
 
 // gptqSizes finds the width of a field from the zero points, which are packed
 // along the outputs, and the inputs from that.
-func (s *set) gptqSizes(f *gptq, info, zeros *tensor.Info) error {
+func (s *set) gptqSizes(stem string, f *gptq, info, zeros *tensor.Info) error {
 	if f.out == 0 || zeros.Shape[1]*32%f.out != 0 {
 		return wire.ErrMismatch.With("%s has shape %v beside %d outputs", wire.Quote(zeros.Name), zeros.Shape, f.out)
 	}
 	f.bits = zeros.Shape[1] * 32 / f.out
-	if !slices.Contains([]int64{2, 3, 4, 8}, f.bits) {
-		return wire.ErrUnsupported.With("fields of %d bits in %s", f.bits, wire.Quote(zeros.Name))
+	if !slices.Contains([]int64{2, 3, 4, 8}, f.bits) && !(s.autoRound() && f.bits >= 5 && f.bits <= 7) {
+		return wire.ErrUnsupported.With("fields of %d bits in %s (GPTQModel's gptq_p): gptqmodel can dequantize it", f.bits, wire.Quote(zeros.Name))
 	}
-	if n, ok := s.config.quant.whole("bits"); ok && n != f.bits && s.config.quant.get("dynamic") == nil {
-		return wire.ErrMismatch.With("%s says %d bits, %s has %d", s.config.file, n, wire.Quote(zeros.Name), f.bits)
+	if n, ok, err := s.whole(stem, "bits"); err != nil || ok && n != f.bits {
+		return orMismatch(err, "%s says %d bits, %s has %d", s.config.file, n, wire.Quote(zeros.Name), f.bits)
 	}
 	if info.Shape[0]*32%f.bits != 0 {
 		return wire.ErrMismatch.With("%d words do not hold whole fields of %d bits", info.Shape[0], f.bits)
@@ -68,7 +68,11 @@ func (s *set) gptqSizes(f *gptq, info, zeros *tensor.Info) error {
 	if f.in == 0 || f.groups == 0 {
 		return wire.ErrMismatch.With("%d inputs in %d groups", f.in, f.groups)
 	}
-	if n, ok := s.config.quant.whole("group_size"); ok && n > 0 && s.config.quant.get("dynamic") == nil {
+	n, ok, err := s.whole(stem, "group_size")
+	if err != nil {
+		return err
+	}
+	if ok && n > 0 {
 		f.groupSize = n
 	} else if f.in%f.groups != 0 {
 		return wire.ErrUnsupported.With("%d inputs in %d groups: a config.json with group_size decides", f.in, f.groups)
@@ -102,23 +106,10 @@ func (s *set) gptqOrder(w *Weight, f *gptq, stem string) error {
 	return nil
 }
 
-// oldZeros reports the first version of the format, whose zero points are less
-// by one. It is the default of every file that does not say otherwise.
-func (s *set) oldZeros() (bool, error) {
-	format := s.config.quant.text("checkpoint_format")
-	if format == "" {
-		format = s.config.quant.text("format")
+// orMismatch is an error that came before, or else a contradiction.
+func orMismatch(err error, format string, args ...any) error {
+	if err != nil {
+		return err
 	}
-	switch {
-	case s.o.GPTQZeros == "v1":
-		return true, nil
-	case s.o.GPTQZeros == "v2":
-		return false, nil
-	case format == "gptq_v2":
-		return false, nil
-	case format == "" || format == "gptq":
-		return true, nil
-	default:
-		return false, wire.ErrUnsupported.With("checkpoint format %s", wire.Quote(format))
-	}
+	return wire.ErrMismatch.With(format, args...)
 }

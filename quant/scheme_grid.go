@@ -56,12 +56,19 @@ func (s *set) scaleGrid(w, scale *tensor.Info) (grid, string, error) {
 }
 
 // perColumn is the form of fused experts of Llama-4: the weight is [E, in, out]
-// and the scale [E, 1, out], or [E, out, 1] as it was before transposing.
+// and the scale [E, 1, out], or [E, out, 1] as it was before transposing, or
+// [E, out] as ModelOpt stores it.
 func (s *set) perColumn(w, scale *tensor.Info) bool {
-	if len(w.Shape) != 3 || len(scale.Shape) != 3 || s.config.method() != "fbgemm_fp8" {
+	if len(w.Shape) != 3 {
 		return false
 	}
 	e, out := w.Shape[0], w.Shape[2]
+	if scale.Name == w.Name+"_weight_scale" { // ModelOpt's name for fused experts
+		return shaped(scale.Shape, []int64{e, out}) || shaped(scale.Shape, []int64{e, 1, out})
+	}
+	if s.config.method() != "fbgemm_fp8" {
+		return false
+	}
 	return shaped(scale.Shape, []int64{e, 1, out}) || shaped(scale.Shape, []int64{e, out, 1})
 }
 

@@ -68,7 +68,11 @@ func (s *set) mlxMode(stem string) (mode string, bits, group int64, err error) {
 }
 
 func (s *set) mlxAffine(w *Weight, stem string, cols, rows, bits, group int64, scales *tensor.Info) error {
-	biases, err := s.companion(stem+".biases", scales.Shape, scales.DType)
+	name := stem + ".biases"
+	if _, ok := s.find(stem + ".qbiases"); ok { // as transformers writes the same
+		name = stem + ".qbiases"
+	}
+	biases, err := s.companion(name, scales.Shape, scales.DType)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func bindPacked(s *set, info *tensor.Info) (*Weight, error) {
 	}
 	shape := w.Shape
 	cols, words := shape[len(shape)-1], info.Shape[len(info.Shape)-1]
-	bits, codes, err := s.packedBits(cols, words)
+	bits, loose, err := s.packedBits(stem, cols, words)
 	if err != nil {
 		return nil, err
 	}
@@ -41,9 +41,12 @@ func bindPacked(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, err
 	}
 	rows := info.Elements() / words
-	f := &scaled{cols: cols, codes: codes, scales: groupGrid(rows, cols, group, size, read)}
+	f := &scaled{cols: cols, codes: streamRow(cols, bits, 4*words, 1<<(bits-1)), scales: groupGrid(rows, cols, group, size, read)}
+	if loose {
+		f.codes = wordRow(bits, 4*words, 1<<(bits-1))
+	}
 	w.Layout, w.form = describe(bits, group), f
-	if err := s.packedZeros(w, f, stem, bits, rows, groups); err != nil {
+	if err := s.packedZeros(w, f, stem, bits, loose, rows, groups); err != nil {
 		return nil, err
 	}
 	return w, s.packedOrder(w, f, stem, groups)
@@ -63,45 +66,51 @@ func (s *set) packedShape(w *Weight, stem string, info *tensor.Info) error {
 	return nil
 }
 
-// packedBits finds the width of a field. Widths that do not divide 32 were
-// packed with unused bits in every word until 0.17 of the library and as one
-// stream since; where both give the same words the configuration's version
-// decides.
-func (s *set) packedBits(cols, words int64) (int64, codes, error) {
-	bits, ok := s.configBits()
-	if !ok {
-		for _, b := range []int64{1, 2, 4, 8} {
-			if ceilDiv(cols*b, 32) == words {
-				bits, ok = b, true
-			}
+// packedBits finds the width of a field: of those that the configuration allows
+// the one that fits the words. Widths that do not divide 32 were packed with
+// unused bits in every word until 0.17 of the library and as one stream since;
+// where both give the same words the configuration's version decides.
+func (s *set) packedBits(stem string, cols, words int64) (bits int64, loose bool, err error) {
+	allowed, err := s.allowedBits(stem)
+	if err != nil {
+		return 0, false, err
+	}
+	fit := 0
+	for b := int64(1); b <= 8; b++ {
+		if allowed[b] && (ceilDiv(cols*b, 32) == words || ceilDiv(cols, 32/b) == words) {
+			bits, fit = b, fit+1
 		}
 	}
-	if !ok || bits < 1 || bits > 8 {
-		return 0, codes{}, wire.ErrUnsupported.With("%d words for %d columns: the configuration must say num_bits", words, cols)
-	}
-	bias := int32(1) << (bits - 1)
-	dense, loose := ceilDiv(cols*bits, 32) == words, ceilDiv(cols, 32/bits) == words
 	switch {
-	case dense && (32%bits == 0 || !loose || s.config.since(0, 17)):
-		return bits, streamRow(cols, bits, 4*words, bias), nil
-	case loose:
-		return bits, wordRow(bits, 4*words, bias), nil
-	default:
-		return 0, codes{}, wire.ErrMismatch.With("%d words for %d columns of %d bits", words, cols, bits)
+	case fit == 0:
+		return 0, false, wire.ErrMismatch.With("%d words for %d columns of no width that %s allows", words, cols, s.configName())
+	case fit > 1:
+		return 0, false, wire.ErrUnsupported.With("%d words for %d columns have several readings: the configuration must say num_bits", words, cols)
 	}
+	stream, unused := ceilDiv(cols*bits, 32) == words, ceilDiv(cols, 32/bits) == words
+	return bits, 32%bits != 0 && unused && !(stream && s.config.since(0, 17)), nil
 }
 
-// configBits is num_bits where all groups of the configuration agree.
-func (s *set) configBits() (bits int64, ok bool) {
-	groups := s.config.quant.at("config_groups")
-	for _, name := range groups.names() {
-		n, has := groups.at(name, "weights").whole("num_bits")
-		if !has || ok && n != bits {
-			return 0, false
-		}
-		bits, ok = n, true
+// allowedBits are the widths that the configuration gives a module, or those
+// that every version packs alike.
+func (s *set) allowedBits(stem string) (allowed [9]bool, err error) {
+	groups, err := s.groups(stem)
+	if err != nil {
+		return allowed, err
 	}
-	return bits, ok
+	for _, g := range groups {
+		n, ok := g.at("weights").whole("num_bits")
+		if ok && (n < 1 || n > 8) {
+			return allowed, wire.ErrRange.With("%s says num_bits %d", s.config.file, n)
+		}
+		if ok {
+			allowed[n] = true
+		}
+	}
+	if allowed == [9]bool{} {
+		allowed = [9]bool{1: true, 2: true, 4: true, 8: true}
+	}
+	return allowed, nil
 }
 
 // groupSize is columns per group, which must divide them: a last group that is
@@ -113,19 +122,28 @@ func (s *set) groupSize(cols, groups int64) (int64, error) {
 	return cols / groups, nil
 }
 
-func (s *set) packedZeros(w *Weight, f *scaled, stem string, bits, rows, groups int64) error {
+// packedZeros binds zero points, which are packed as the codes are, but along
+// the rows.
+func (s *set) packedZeros(w *Weight, f *scaled, stem string, bits int64, loose bool, rows, groups int64) error {
 	info, ok := s.find(stem + ".weight_zero_point")
 	if !ok {
 		return nil
 	}
-	bias := float32(int32(1) << (bits - 1))
+	bias, per, words := float32(int32(1)<<(bits-1)), 32/bits, ceilDiv(rows*bits, 32)
+	if loose {
+		words = ceilDiv(rows, per)
+	}
 	switch {
 	case info.DType == tensor.I8 && info.Elements() == rows*groups:
 		g := groupGrid(rows, f.cols, f.scales.blockCols, 1, numbers[tensor.I8])
 		f.seconds = &g
-	case info.DType == tensor.I32 && len(w.Shape) == 2 && shaped(info.Shape, []int64{ceilDiv(rows*bits, 32), groups}):
+	case info.DType == tensor.I32 && len(w.Shape) == 2 && shaped(info.Shape, []int64{words, groups}):
 		g := groupGrid(rows, f.cols, f.scales.blockCols, 4, func(p []byte, i int64) float32 {
-			return float32(column(p, groups, bits, i/groups, i%groups)) - bias
+			row, group := i/groups, i%groups
+			if loose {
+				return float32(u32(p[4*(row/per*groups+group):])>>(row%per*bits)&(1<<bits-1)) - bias
+			}
+			return float32(column(p, groups, bits, row, group)) - bias
 		})
 		g.whole = info.Span.Len
 		f.seconds = &g

@@ -10,13 +10,15 @@ import (
 )
 
 // sparse is a matrix without its zeros: a bit per element says which are there.
-// Parts: values, bits, and for sparse-bitmask the first value of each row.
+// Parts: values, bits, for sparse-bitmask the first value of each row, and where
+// the values are FP8 their scales.
 type sparse struct {
 	rows, cols int64
 	values     int64 // how many are stored
 	read       number
 	size       int64
 	half       bool // exactly half of each row is there, and no offsets
+	scales     *grid
 }
 
 func (f *sparse) need(p int, lo, hi int64) tensor.Span {
@@ -28,8 +30,10 @@ func (f *sparse) need(p int, lo, hi int64) tensor.Span {
 	case p == 1:
 		row := ceilDiv(f.cols, 8)
 		return tensor.Span{Off: lo * row, Len: (hi - lo) * row}
-	default:
+	case p == 2 && !f.half:
 		return tensor.Span{Off: 8 * lo, Len: 8 * (hi - lo)}
+	default:
+		return f.scales.need(lo, hi)
 	}
 }
 
@@ -47,6 +51,10 @@ func (f *sparse) decode(dst []float32, parts [][]byte, lo, hi int64) {
 				next++
 			}
 			dst[r*f.cols+c] = v
+		}
+		if f.scales != nil {
+			scaled := scaled{scales: *f.scales}
+			scaled.scale(dst[r*f.cols:][:f.cols], [][]byte{nil, parts[len(parts)-1]}, lo, lo+r, 0)
 		}
 	}
 }
@@ -76,11 +84,38 @@ func bindSparse(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, err
 	}
 	f := &sparse{rows: shape[0], cols: shape[1], values: info.Elements()}
-	if f.read, f.size, err = scaleNumber(info); err != nil {
+	w.form, w.Parts = f, append(w.Parts, *mask)
+	codec, isFP8 := fp8Codec(info.DType)
+	if !isFP8 {
+		if f.read, f.size, err = scaleNumber(info); err != nil {
+			return nil, err
+		}
+		return w, s.sparseRows(stem, w, f, mask)
+	}
+	f.size, f.read = 1, func(p []byte, i int64) float32 {
+		return codec.Value(p[i])
+	}
+	if err := s.sparseRows(stem, w, f, mask); err != nil {
 		return nil, err
 	}
-	w.form, w.Parts = f, append(w.Parts, *mask)
-	return w, s.sparseRows(stem, w, f, mask)
+	return w, s.sparseScales(w, f, stem)
+}
+
+// sparseScales binds the scales that stand over the dense matrix.
+func (s *set) sparseScales(w *Weight, f *sparse, stem string) error {
+	name := strings.TrimSuffix(stem, ".weight") + ".weight_scale"
+	scale, ok := s.find(name)
+	if !ok {
+		return wire.ErrMissing.With("its companion %s", wire.Quote(name))
+	}
+	dense := tensor.Info{Name: w.Name, Shape: w.Shape}
+	g, layout, err := s.scaleGrid(&dense, scale)
+	if err != nil {
+		return err
+	}
+	f.scales, w.Layout = &g, "bit mask, FP8, "+layout
+	w.Parts = append(w.Parts, *scale)
+	return nil
 }
 
 // sparseRows proves that every row's values are there: the bits of each row

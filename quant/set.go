@@ -2,6 +2,7 @@ package quant
 
 import (
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -12,17 +13,18 @@ import (
 
 // A set is the tensors of one model by name.
 type set struct {
-	b       *limits.Budget
-	m       tensor.Model
-	o       Options
-	infos   []tensor.Info
-	names   *wire.NameSet
-	claimed []bool
-	config  *config
-	scratch []byte            // of small
-	texts   map[string]string // of the model's own metadata
-	comfy   *object           // layers that ComfyUI's metadata describes, or nil
-	hollow  *tensor.Info      // a companion of the tensor at hand that holds nothing
+	b        *limits.Budget
+	m        tensor.Model
+	o        Options
+	infos    []tensor.Info
+	names    *wire.NameSet
+	claimed  []bool
+	config   *config
+	scratch  []byte            // of small
+	texts    map[string]string // of the model's own metadata
+	comfy    *object           // layers that ComfyUI's metadata describes, or nil
+	hollow   *tensor.Info      // a companion of the tensor at hand that holds nothing
+	patterns map[string]*regexp.Regexp
 }
 
 // maxElements is more than any file system holds of any type, and leaves room
@@ -130,10 +132,13 @@ func suffix(info *tensor.Info, suffix string) (stem string, ok bool) {
 
 // small reads a tensor whole: one that says how others are stored. What it
 // returns is valid until the next call.
-func (s *set) small(info *tensor.Info) ([]byte, error) {
-	size, ok := wire.Int(uint64(info.Span.Len), wire.MaxSize)
+func (s *set) small(info *tensor.Info) ([]byte, error) { return s.prefix(info, info.Span.Len) }
+
+// prefix reads the first bytes of a tensor, as small does.
+func (s *set) prefix(info *tensor.Info, n int64) ([]byte, error) {
+	size, ok := wire.Int(uint64(n), wire.MaxSize)
 	if !ok {
-		return nil, wire.ErrOverflow.With("%d bytes", info.Span.Len)
+		return nil, wire.ErrOverflow.With("%d bytes", n)
 	}
 	if cap(s.scratch) < size {
 		p, err := limits.Make[byte](s.b, size)

@@ -56,13 +56,18 @@ func (f *turned) need(p int, lo, hi int64) tensor.Span {
 	return tensor.Span{}
 }
 
-// decode fills dst with what belongs to the rows [lo, hi) of one matrix, but
-// column after column: to write it turned is [Weight.Decode]'s.
+// decode is what the interface asks for, number by number: put is how weights
+// are written.
 func (f *turned) decode(dst []float32, parts [][]byte, lo, hi int64) {
-	f.columns(dst, parts, lo/f.in*f.side, lo, hi)
+	from := lo / f.in * f.side
+	for ; lo < hi; lo++ {
+		f.columns(dst[:f.out], parts, from, lo, lo+1)
+		dst = dst[f.out:]
+	}
 }
 
-// columns is decode where parts begin with the piece from.
+// columns fills dst with what belongs to the rows [lo, hi) of one matrix, but
+// column after column. parts begin with what the piece from needs.
 func (f *turned) columns(dst []float32, parts [][]byte, from, lo, hi int64) {
 	n, m := hi-lo, lo/f.in
 	for k := m * f.side; k < (m+1)*f.side; k++ {

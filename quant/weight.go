@@ -38,7 +38,11 @@ func (w *Weight) Size(to Target) int64 { return w.rows * w.cols * int64(to.Size(
 // whoever decodes them in ranges reads those once. It is zero where rows have
 // bytes of their own.
 func (w *Weight) Group() int64 {
-	switch f := w.form.(type) {
+	inner := w.form
+	if f, ok := inner.(*folded); ok {
+		inner = f.form
+	}
+	switch f := inner.(type) {
 	case *turned:
 		return f.in
 	case *gptq, *awq, *hqq:

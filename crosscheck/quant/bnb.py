@@ -4,7 +4,7 @@ import json
 import bitsandbytes.functional as F
 import torch
 from bitsandbytes.backends.default.ops import _dequantize_4bit_compute
-from cases import Case
+from cases import Case, grown
 
 
 def plain(fn):
@@ -13,7 +13,7 @@ def plain(fn):
 
 def cases(g):
     for kind in ("nf4", "fp4"):
-        for shape, block in (((64, 96), 64), ((33, 50), 64), ((128, 256), 128), ((7, 9), 32), ((300, 192), 64)):
+        for *shape, block in grown((64, 96, 64), (33, 50, 64), (128, 256, 128), (7, 9, 32), (300, 192, 64)):
             for nested in (False, True):
                 w = torch.randn(shape, generator=g) * 0.05
                 q, state = F.quantize_4bit(w, quant_type=kind, blocksize=block, compress_statistics=nested)
@@ -33,7 +33,7 @@ def case(kind, q, state, shape, block, nested):
 
 
 def int8(g):
-    for rows, cols in ((64, 96), (5, 7)):
+    for rows, cols in grown((64, 96), (5, 7)):
         q = torch.randint(-128, 128, (rows, cols), generator=g, dtype=torch.int32).to(torch.int8)
         scb = torch.rand(rows, generator=g) * 3
         yield Case("bitsandbytes INT8", "bitsandbytes 0.50.2",

@@ -1,6 +1,6 @@
 """NVFP4 and MXFP4, by compressed-tensors, ModelOpt, transformers and MLX."""
 import torch
-from cases import Case
+from cases import Case, grown
 from compressed_tensors.compressors.nvfp4.helpers import unpack_fp4_from_uint8
 from compressed_tensors.quantization import QuantizationArgs
 from compressed_tensors.quantization.lifecycle.forward import dequantize
@@ -20,7 +20,7 @@ def cases(g):
     from modelopt.torch.quantization.qtensor import MXFP4QTensor, NVFP4QTensor
     from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
-    for rows, cols in ((48, 64), (7, 96), (128, 512)):
+    for rows, cols in grown((48, 64), (7, 96), (128, 512)):
         q = u8(g, (rows, cols // 2))
         s = u8(g, (rows, cols // 16), 0x7F).view(torch.float8_e4m3fn)
         for gs in (1.0, 0.0031, 2688.0 / 3.7):
@@ -39,7 +39,7 @@ def cases(g):
         want = MXFP4QTensor((rows, cols), torch.float32, q).dequantize(torch.float32, scale=e, block_sizes={-1: 32})
         yield Case("MXFP4 Quark, ModelOpt", "modelopt 0.47", {"m.weight": q, "m.weight_scale": e}, None, {"m.weight": want})
         yield Case("MXFP4 compressed-tensors", "modelopt 0.47", {"m.weight_packed": q, "m.weight_scale": e}, None, {"m.weight": want})
-    for experts, rows, cols in ((2, 64, 64), (3, 32, 96)):
+    for rows, cols, experts in grown((64, 64, 2), (32, 96, 3)):
         blocks, e = u8(g, (experts, rows, cols // 32, 16)), exponents(g, (experts, rows, cols // 32))
         want = convert_moe_packed_tensors(blocks.clone(), e.clone(), dtype=torch.float32).transpose(1, 2).contiguous()
         yield Case("MXFP4 gpt-oss", "transformers 5.23",

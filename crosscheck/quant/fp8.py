@@ -1,6 +1,6 @@
 """FP8, INT8 and packed integers, by compressed-tensors and torch."""
 import torch
-from cases import Case
+from cases import Case, grown
 from compressed_tensors.compressors.base import BaseCompressor
 from compressed_tensors.quantization import QuantizationArgs, QuantizationScheme
 
@@ -28,7 +28,7 @@ def naive(q, s, bits, kind, strategy, group=None, zero=None):
 
 def cases(g):
     for dtype in (torch.float32, torch.bfloat16, torch.float16):
-        for rows, cols in ((24, 40), (33, 70), (256, 380)):
+        for rows, cols in grown((24, 40), (33, 70), (256, 380)):
             q = fp8(g, (rows, cols))
             s = scales(g, (1,), dtype)
             yield Case("FP8 tensor", "compressed-tensors 0.20", {"m.weight": q, "m.weight_scale": s}, None,
@@ -48,7 +48,7 @@ def cases(g):
                        {"m.weight": i, "m.weight_scale": s, "m.weight_zero_point": z}, None,
                        {"m.weight": naive(i, s, 8, "int", "channel", zero=z)})
     for dtype in (torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz):
-        q = fp8(g, (64, 96), dtype)
+        q = fp8(g, *grown((64, 96)), dtype)
         yield Case("FP8 cast", "torch 2.15", {"m.weight": q}, None, {"m.weight": q.float()})
     yield from blocks(g)
 
@@ -56,7 +56,7 @@ def cases(g):
 def blocks(g):
     from transformers.integrations.finegrained_fp8 import Fp8Dequantize
     for block in ((128, 128), (32, 32), (64, 128)):
-        for rows, cols in ((256, 384), (576, 200), (40, 70)):
+        for rows, cols in grown((256, 384), (576, 200), (40, 70)):
             q = fp8(g, (rows, cols))
             s = scales(g, (-(-rows // block[0]), -(-cols // block[1])), torch.float32)
             config = {"quantization_config": {"quant_method": "fp8", "weight_block_size": list(block)}}
@@ -68,12 +68,13 @@ def blocks(g):
                 assert torch.equal(lib.nan_to_num(7), want.nan_to_num(7))
                 oracle = "transformers 5.23"
             yield Case("FP8 blocks", oracle, {"m.weight": q, "m.weight_scale_inv": s}, config, {"m.weight": want})
-    q, s = fp8(g, (2, 64, 96)), scales(g, (2, 2, 3), torch.float32)
+    (rows, cols), = grown((64, 96))
+    q, s = fp8(g, (2, rows, cols)), scales(g, (2, rows // 32, cols // 32), torch.float32)
     config = {"quantization_config": {"quant_method": "fp8", "weight_block_size": [32, 32]}}
     want = Fp8Dequantize(None)._dequantize_one(q, s, output_dtype=torch.float32)
     yield Case("FP8 blocks, experts", "transformers 5.23",
                {"e.gate_up_proj": q, "e.gate_up_proj_scale_inv": s}, config, {"e.gate_up_proj": want})
-    q, e = fp8(g, (64, 96)), torch.randint(0, 255, (64, 3), generator=g, dtype=torch.int32).to(torch.uint8)
+    q, e = fp8(g, (rows, cols)), torch.randint(0, 255, (rows, cols // 32), generator=g, dtype=torch.int32).to(torch.uint8)
     want = Fp8Dequantize(None)._dequantize_one(q, e.view(torch.float8_e8m0fnu), output_dtype=torch.float32)
     yield Case("MXFP8", "transformers 5.23", {"m.weight": q, "m.weight_scale_inv": e}, None, {"m.weight": want})
     yield Case("MXFP8, E8M0", "transformers 5.23", {"m.weight": q, "m.scale": e.view(torch.float8_e8m0fnu)}, None, {"m.weight": want})

@@ -1,6 +1,6 @@
 """GPTQ by GPTQModel, AWQ by AutoAWQ."""
 import torch
-from cases import Case
+from cases import Case, grown
 
 
 def int32(g, shape):
@@ -15,7 +15,7 @@ def cases(g):
     for bits in (2, 3, 4, 8):
         for version in ("gptq", "gptq_v2"):
             for order in (False, True):
-                inputs, outputs, group = 64, 32, 32
+                (inputs, outputs, group), = grown((64, 32, 32))
                 groups = inputs // group
                 qweight = int32(g, (inputs * bits // 32, outputs))
                 qzeros = int32(g, (groups, outputs * bits // 32))
@@ -35,7 +35,7 @@ def cases(g):
                 label = f"GPTQ {bits} bits, {'v1' if version == 'gptq' else 'v2'}" + (", act-order" if order else "")
                 yield Case(label, "gptqmodel 7.7.0",
                            {"m.qweight": qweight, "m.qzeros": qzeros, "m.scales": scales, "m.g_idx": index}, config, {"m.weight": want})
-    for inputs, outputs, group in ((128, 64, 32), (256, 96, 128)):
+    for inputs, outputs, group in grown((128, 64, 32), (256, 96, 128)):
         qweight, qzeros = int32(g, (inputs, outputs // 8)), int32(g, (inputs // group, outputs // 8))
         scales = (torch.rand((inputs // group, outputs), generator=g) * 0.1).half()
         want = dequantize_gemm(qweight, qzeros, scales.float(), 4, group).T.contiguous()
@@ -43,7 +43,7 @@ def cases(g):
                    {"quantization_config": {"quant_method": "awq", "bits": 4, "group_size": group, "version": "gemm"}}, {"m.weight": want})
     from gptqmodel.quantization.awq.utils.packing_utils import dequantize_gemm as any_width
     for bits in (2, 3, 5, 6, 7, 8):
-        inputs, outputs, group = 64, 32, 32
+        (inputs, outputs, group), = grown((64, 32, 32))
         qweight, qzeros = int32(g, (inputs, outputs * bits // 32)), int32(g, (inputs // group, outputs * bits // 32))
         scales = (torch.rand((inputs // group, outputs), generator=g) * 0.1).half()
         want = any_width(qweight, qzeros, scales.float(), bits, group).T.contiguous().float()

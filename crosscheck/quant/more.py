@@ -1,15 +1,14 @@
-"""ComfyUI, Gemma, TorchAO and bit masks."""
+"""ComfyUI, Gemma and TorchAO."""
 import json
 
 import torch
-from cases import Case
+from cases import Case, grown
 
 
 def cases(g):
     yield from comfy(g)
     yield from gemma(g)
     yield from torchao(g)
-    yield from sparse(g)
 
 
 def comfy(g):
@@ -22,7 +21,7 @@ def comfy(g):
         text = json.dumps({"format": fmt}).encode()
         return torch.tensor(list(text), dtype=torch.uint8)
 
-    for rows, cols in ((128, 64), (96, 160), (272, 320)):
+    for rows, cols in grown((128, 64), (96, 160), (272, 320)):
         q = u8(g, (rows, cols // 2))
         tiles = (-(-rows // 128) * 128, -(-(cols // 16) // 4) * 4)
         s = u8(g, tiles, 0x7F).view(torch.float8_e4m3fn)
@@ -49,14 +48,16 @@ def gemma(g):
     for bits in (2, 4, 8):
         config = {"quantization_config": {"quant_method": "gemma", "num_bits": 8,
                                           "module_quant_configs": {"proj": {"num_bits": bits}, "emb": {"num_bits": bits}}}}
-        m = QuantizedLinear(64, 48, num_bits=bits)
+        (rows, cols), = grown((48, 64))
+        m = QuantizedLinear(cols, rows, num_bits=bits)
         fill(g, m.weight)
-        m.weight_scale.data = torch.rand((48, 1), generator=g)
+        m.weight_scale.data = torch.rand((rows, 1), generator=g)
         yield Case(f"Gemma {bits} bits", "transformers 5.23", {"proj.weight": m.weight.data, "proj.weight_scale": m.weight_scale.data},
                    config, {"proj.weight": m._dequantize_weights().detach()})
-        m = QuantizedEmbedding(40, 64, torch.float32, num_bits=bits)
+        (rows, cols), = grown((40, 64))
+        m = QuantizedEmbedding(rows, cols, torch.float32, num_bits=bits)
         fill(g, m.embedding_quantized)
-        m.embedding_scale.data = torch.rand((40, 4), generator=g)
+        m.embedding_scale.data = torch.rand((rows, 4), generator=g)
         yield Case(f"Gemma {bits} bits, embedding", "transformers 5.23",
                    {"emb.embedding_quantized": m.embedding_quantized.data, "emb.embedding_scale": m.embedding_scale.data},
                    config, {"emb.weight": m.weight.detach()})
@@ -74,25 +75,12 @@ def torchao(g):
     for label, config in (("int8", Int8WeightOnlyConfig()), ("float8", Float8WeightOnlyConfig()),
                           ("intx 4, groups", IntxWeightOnlyConfig(weight_dtype=torch.int4, granularity=PerGroup(32))),
                           ("intx 8, rows", IntxWeightOnlyConfig(weight_dtype=torch.int8, granularity=PerAxis(0)))):
-        linear = torch.nn.Sequential(torch.nn.Linear(64, 48, bias=False))
-        linear[0].weight.data = torch.randn((48, 64), generator=g)
+        (rows, cols), = grown((48, 64))
+        linear = torch.nn.Sequential(torch.nn.Linear(cols, rows, bias=False))
+        linear[0].weight.data = torch.randn((rows, cols), generator=g)
         quantize_(linear, config)
         w = linear[0].weight
         tensors, metadata = flatten_tensor_state_dict({"0.weight": w})
         want = w.dequantize().float()
         case = Case(f"TorchAO {label}", "torchao 0.18", tensors, {"__metadata__": metadata}, {"0.weight": want.detach()})
         yield case
-
-
-def sparse(g):
-    for rows, cols in ((16, 64), (7, 40)):
-        w = torch.randn((rows, cols), generator=g).half()
-        mask = torch.rand((rows, cols), generator=g) < 0.4
-        w = torch.where(mask, w, 0)
-        values = w[mask]
-        bits = torch.zeros((rows, -(-cols // 8)), dtype=torch.uint8)
-        for c in range(cols):
-            bits[:, c // 8] |= mask[:, c].to(torch.uint8) << (c % 8)
-        offsets = torch.cat([torch.zeros(1, dtype=torch.int64), mask.sum(1).cumsum(0)[:-1]])
-        yield Case("sparse-bitmask", "definition", {"m.shape": torch.tensor([rows, cols]), "m.compressed": values,
-                   "m.bitmask": bits, "m.row_offsets": offsets}, None, {"m.weight": w.float()})

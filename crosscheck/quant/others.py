@@ -1,6 +1,6 @@
 """HQQ, BitNet, ModelOpt's four bits and AutoAWQ's kernel layouts."""
 import torch
-from cases import Case
+from cases import Case, grown
 
 
 def cases(g):
@@ -14,7 +14,7 @@ def hqq(g):
     from hqq.core.quantize import Quantizer
     for bits in (1, 2, 3, 4, 8):
         for axis in (0, 1):
-            for rows, cols, group in ((64, 128, 64), (24, 64, 32)):
+            for rows, cols, group in grown((64, 128, 64), (24, 64, 32)):
                 w = torch.randn((rows, cols), generator=g) * 0.1
                 q, meta = Quantizer.quantize(w, nbits=bits, group_size=group, axis=axis, optimize=False, device="cpu", compute_dtype=torch.float32)
                 meta = dict(meta)
@@ -29,7 +29,7 @@ def hqq(g):
 
 def bitnet(g):
     from transformers.integrations.bitnet import pack_weights, unpack_weights
-    for rows, cols in ((64, 96), (16, 5)):
+    for rows, cols in grown((64, 96), (16, 5)):
         t = torch.randint(-1, 2, (rows, cols), generator=g)
         packed = pack_weights(t.float())
         s = torch.tensor([0.37]).bfloat16()
@@ -42,7 +42,8 @@ def bitnet(g):
 
 def modelopt(g):
     from modelopt.torch.export.quant_utils import pack_int4_in_uint8
-    for rows, cols, group in ((64, 128, 32), (6, 96, 96)):
+    for rows, cols, group in grown((64, 128, 32), (6, 96, None)):
+        group = group or cols
         q = torch.randint(-8, 8, (rows, cols), generator=g).float()
         s = torch.exp2(torch.randint(-8, 2, (rows, cols // group), generator=g).float())
         w = q * s.repeat_interleave(group, 1)
@@ -53,7 +54,7 @@ def modelopt(g):
 def awq_kernels(g):
     from awq.modules.linear.gemv import WQLinear_GEMV
     from awq.modules.linear.gemv_fast import WQLinear_GEMVFast
-    for inputs, outputs, group in ((256, 64, 128), (256, 32, 64), (128, 32, 32)):
+    for inputs, outputs, group in grown((256, 64, 128), (256, 32, 64), (128, 32, 32)):
         q = torch.randint(0, 16, (outputs, inputs), generator=g)
         z = torch.randint(0, 16, (outputs, inputs // group), generator=g)
         s = torch.exp2(torch.randint(-6, 0, (outputs, inputs // group), generator=g).float())

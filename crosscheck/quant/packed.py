@@ -2,7 +2,7 @@
 import mlx.core as mx
 import numpy as np
 import torch
-from cases import Case
+from cases import Case, grown
 from compressed_tensors.compressors.base import BaseCompressor
 from compressed_tensors.compressors.pack_quantized.helpers import pack_to_int32
 from compressed_tensors.quantization import QuantizationArgs, QuantizationScheme
@@ -10,14 +10,17 @@ from compressed_tensors.quantization import QuantizationArgs, QuantizationScheme
 
 def cases(g):
     for bits in (1, 2, 3, 4, 5, 6, 7, 8):
-        for rows, cols, group in ((32, 64, 32), (96, 256, 64), (64, 128, None)):
+        for rows, cols, group in grown((32, 64, 32), (96, 256, 64), (64, 128, None)):
             for symmetric in (True, False):
                 yield packed(g, bits, rows, cols, group, symmetric)
     for bits in (2, 3, 4, 5, 6, 8):
-        for group in (32, 64, 128):
-            yield affine(g, bits, group)
+        for rows, cols, group in grown((8, 128, 32), (8, 128, 64), (8, 128, 128)):
+            yield affine(g, rows, cols, bits, group)
+    for bits in (2, 4, 8):
+        for rows, cols, group in grown((8, 128, 32), (8, 128, 64)):
+            yield metal(g, rows, cols, bits, group)
     for mode, bits, group in (("mxfp4", 4, 32), ("nvfp4", 4, 16), ("mxfp8", 8, 32)):
-        yield floats(g, mode, bits, group)
+        yield from (floats(g, rows, cols, mode, bits, group) for rows, cols in grown((8, 128)))
 
 
 def packed(g, bits, rows, cols, group, symmetric):
@@ -47,8 +50,8 @@ def to_torch(a, view=None):
     return t.view(view) if view else t
 
 
-def affine(g, bits, group):
-    w = mx.array((torch.randn((8, 128), generator=g) * 0.1).numpy())
+def affine(g, rows, cols, bits, group):
+    w = mx.array((torch.randn((rows, cols), generator=g) * 0.1).numpy())
     q, s, b = mx.quantize(w, group_size=group, bits=bits)
     want = torch.from_numpy(np.array(mx.dequantize(q, s, b, group_size=group, bits=bits)))
     return Case(f"MLX affine, {bits} bits", "mlx 0.32.4",
@@ -56,8 +59,17 @@ def affine(g, bits, group):
                 {"quantization": {"group_size": group, "bits": bits}}, {"m.weight": want})
 
 
-def floats(g, mode, bits, group):
-    w = mx.array((torch.randn((8, 128), generator=g) * 0.1).numpy())
+def metal(g, rows, cols, bits, group):
+    """The same under the names that transformers gives it."""
+    from transformers.integrations.metal_quantization import _affine_dequantize_tensor, _affine_quantize_tensor
+    q, s, b = _affine_quantize_tensor(torch.randn((rows, cols), generator=g) * 0.1, group, bits)
+    want = _affine_dequantize_tensor(q, s, b, group, bits)
+    return Case(f"Metal affine, {bits} bits", "transformers 5.23", {"m.weight": q, "m.scales": s, "m.qbiases": b},
+                {"quantization_config": {"quant_method": "metal", "group_size": group, "bits": bits}}, {"m.weight": want})
+
+
+def floats(g, rows, cols, mode, bits, group):
+    w = mx.array((torch.randn((rows, cols), generator=g) * 0.1).numpy())
     q, s = mx.quantize(w, group_size=group, bits=bits, mode=mode)
     want = torch.from_numpy(np.array(mx.dequantize(q, s, group_size=group, bits=bits, mode=mode, dtype=mx.float32)))
     return Case(f"MLX {mode}", "mlx 0.32.4", {"m.weight": to_torch(q, torch.uint32), "m.scales": to_torch(s)},

@@ -1,0 +1,55 @@
+package quant
+
+import (
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// folded is a weight times a number per column: what its inputs are multiplied
+// by at run time, and the unquantized model has no place for. Its last part.
+type folded struct {
+	form
+	cols, size int64
+	read       number
+	part       int
+}
+
+func (f *folded) need(p int, lo, hi int64) tensor.Span {
+	if p == f.part {
+		return tensor.Span{Len: f.cols * f.size}
+	}
+	return f.form.need(p, lo, hi)
+}
+
+func (f *folded) decode(dst []float32, parts [][]byte, lo, hi int64) {
+	f.form.decode(dst, parts[:f.part], lo, hi)
+	for i := range dst[:(hi-lo)*f.cols] {
+		dst[i] *= f.read(parts[f.part], int64(i)%f.cols)
+	}
+}
+
+// fold takes care of ModelOpt's pre_quant_scale: the weight alone is not that of
+// the unquantized model, so that only the caller can say what is wanted.
+func (s *set) fold(w *Weight) error {
+	scale, ok := s.find(strings.TrimSuffix(w.Name, ".weight") + ".pre_quant_scale")
+	if !ok {
+		return nil
+	}
+	if !s.o.FoldPreQuant {
+		return wire.ErrUnsupported.With("its inputs are multiplied by %s: --fold-pre-quant-scale multiplies the weight instead", wire.Quote(scale.Name))
+	}
+	cols := w.Shape[len(w.Shape)-1]
+	read, size, err := scaleNumber(scale)
+	if err != nil {
+		return err
+	}
+	if len(w.Shape) != 2 || !shaped(scale.Shape, []int64{cols}) {
+		return mismatch(&w.Parts[0], scale)
+	}
+	w.form = &folded{form: w.form, cols: cols, size: size, read: read, part: len(w.Parts)}
+	w.Parts = append(w.Parts, *scale)
+	w.Layout += ", folded pre_quant_scale"
+	return nil
+}

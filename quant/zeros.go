@@ -1,0 +1,130 @@
+package quant
+
+import (
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// autoRound reports AutoRound's configuration, under both of its names.
+func (s *set) autoRound() bool { return strings.HasSuffix(s.config.method(), "auto-round") }
+
+// zeroVersion is what the configuration says of GPTQ's zero points: "v1", which
+// stores them less one and is the default of every file that does not say
+// otherwise, or "v2"; and the words that say so.
+func (s *set) zeroVersion() (version, said string, err error) {
+	q := s.config.quant
+	if s.autoRound() {
+		format := q.text("packing_format")
+		if format == "" {
+			format = q.text("backend")
+		}
+		switch {
+		case strings.Contains(format, "gptqmodel"):
+			return "v2", format, nil
+		case strings.Contains(format, "gptq"), format == "":
+			return "v1", format, nil
+		case strings.HasPrefix(format, "auto_round"), strings.HasPrefix(format, "autoround"):
+			return "v2", format, nil
+		}
+		return "", "", wire.ErrUnsupported.With("AutoRound's packing format %s", wire.Quote(format))
+	}
+	format := q.text("checkpoint_format")
+	if format == "" {
+		format = q.text("format")
+	}
+	switch format {
+	case "", "gptq":
+		return "v1", format, nil
+	case "gptq_v2":
+		return "v2", format, nil
+	}
+	return "", "", wire.ErrUnsupported.With("checkpoint format %s", wire.Quote(format))
+}
+
+// oldZeros reports zero points of the first version. Symmetric codes have all
+// of them in the middle, so that the stored ones tell the version: where they
+// contradict the configuration nobody but the caller can decide.
+func (s *set) oldZeros(stem string, f *gptq, zeros *tensor.Info) (bool, error) {
+	if v := s.o.GPTQZeros; v != "" {
+		return v == "v1", nil
+	}
+	version, said, err := s.zeroVersion()
+	if err != nil {
+		return false, err
+	}
+	own, err := s.own(stem)
+	if err != nil {
+		return false, err
+	}
+	if sym, ok := first(own.get("sym"), s.config.quant.get("sym")).(bool); ok && !sym {
+		return version == "v1", nil
+	}
+	stored, err := s.middleZeros(f, zeros)
+	if err != nil || stored == "" || stored == version {
+		return version == "v1", err
+	}
+	if said == "" {
+		said = "no format"
+	}
+	return false, wire.ErrUnsupported.With("two readings: %s says %s, which is %s, and every zero point in %s is %s's: --gptq-zeros v1 or v2 decides",
+		s.configName(), wire.Quote(said), version, wire.Quote(zeros.Name), stored)
+}
+
+func first(values ...any) any {
+	for _, v := range values {
+		if v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+// configName is the configuration's file, for messages.
+func (s *set) configName() string {
+	if s.config.file == "" {
+		return "the absent configuration"
+	}
+	return s.config.file
+}
+
+// zeroSample is how many bytes of zero points are looked at, and zeroCount how
+// many of them make a rule and no accident.
+const (
+	zeroSample = 4 << 10
+	zeroCount  = 32
+)
+
+// middleZeros says of which version the zero points are if all that are looked
+// at are the middle of the codes.
+func (s *set) middleZeros(f *gptq, zeros *tensor.Info) (string, error) {
+	rows, cols := f.groups, f.out
+	if bytes := f.out * f.bits / 8; bytes > zeroSample {
+		rows, cols = 1, zeroSample*8/f.bits
+	} else {
+		rows = min(rows, zeroSample/bytes)
+	}
+	if rows*cols < zeroCount {
+		return "", nil
+	}
+	p, err := s.prefix(zeros, rows*f.out*f.bits/8)
+	if err != nil {
+		return "", err
+	}
+	raw := *f
+	raw.oldZeros = false
+	value := raw.zero(p, 0, 0)
+	for i := range rows * cols {
+		if raw.zero(p, i/cols, i%cols) != value {
+			return "", nil
+		}
+	}
+	switch value {
+	case 1 << (f.bits - 1):
+		return "v2", nil
+	case 1<<(f.bits-1) - 1:
+		return "v1", nil
+	}
+	return "", nil
+}
