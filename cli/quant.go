@@ -23,6 +23,8 @@ type schemeFlags struct {
 	Scheme    string  `placeholder:"NAME" help:"Scheme to read a weight by where several could (amn formats lists them)."`
 	GPTQZeros string  `name:"gptq-zeros" enum:"v1,v2," default:"" placeholder:"v1|v2" help:"How GPTQ stores zero points, where the file does not say."`
 	BlockSize []int64 `placeholder:"ROWS,COLS" help:"Size of the blocks under an FP8 scale, where the file does not say."`
+
+	FoldPreQuantScale bool `help:"Multiply weights by the pre_quant_scale of their inputs."`
 }
 
 // Validate implements kong's check of flags.
@@ -44,7 +46,7 @@ func (f *schemeFlags) options(to string) *quant.Options {
 	if err != nil {
 		panic("internal error: " + err.Error()) // the flag allows the names alone
 	}
-	o := &quant.Options{Target: target, Scheme: f.Scheme, GPTQZeros: f.GPTQZeros}
+	o := &quant.Options{Target: target, Scheme: f.Scheme, GPTQZeros: f.GPTQZeros, FoldPreQuant: f.FoldPreQuantScale}
 	copy(o.Block[:], f.BlockSize)
 	return o
 }
