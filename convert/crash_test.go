@@ -1,0 +1,244 @@
+package convert
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+)
+
+// A lazyDisk keeps what is written and what is named in memory until it is
+// synced, as disks do: after a crash a file has the bytes of its last sync, and
+// a folder any names that it had since its own.
+type lazyDisk struct {
+	names   map[string]*lazyFile // as programs see them
+	lasting map[string]*lazyFile // as of the last sync of the folder
+	after   func(step string)    // called after every step
+	fail    string               // the step that fails
+	full    error
+}
+
+type lazyFile struct {
+	d           *lazyDisk
+	now, synced []byte
+}
+
+func (d *lazyDisk) step(name string) error {
+	if d.fail == name {
+		return d.full
+	}
+	if d.after != nil {
+		d.after(name)
+	}
+	return nil
+}
+
+func (d *lazyDisk) claim(path string) (file, error) {
+	f := &lazyFile{d: d}
+	d.names[path] = f
+	return f, d.step("claim")
+}
+
+func (d *lazyDisk) publish(f file, partial, path string, _ bool) error {
+	if d.fail == "publish" {
+		return d.full
+	}
+	d.names[path] = d.names[partial]
+	delete(d.names, partial)
+	return d.step("publish")
+}
+
+func (d *lazyDisk) discard(_ file, partial string) { delete(d.names, partial) }
+
+func (d *lazyDisk) syncFolder(string) error {
+	if d.fail == "sync folder" {
+		return d.full
+	}
+	d.lasting = maps.Clone(d.names)
+	return d.step("sync folder")
+}
+
+func (d *lazyDisk) free(string) (int64, bool) { return 1 << 40, true }
+
+func (f *lazyFile) reserve(n int64) error {
+	f.now = make([]byte, n)
+	return f.d.step("reserve")
+}
+
+func (f *lazyFile) WriteAt(p []byte, off int64) (int, error) {
+	if f.d.fail == "write" {
+		return 0, f.d.full
+	}
+	n := copy(f.now[off:], p)
+	return n, f.d.step("write")
+}
+
+func (f *lazyFile) Sync() error {
+	if f.d.fail == "sync" {
+		return f.d.full
+	}
+	f.synced = bytes.Clone(f.now)
+	return f.d.step("sync")
+}
+
+func (f *lazyFile) Close() error { return nil }
+
+func newLazyDisk(target string, old []byte) *lazyDisk {
+	d := &lazyDisk{names: map[string]*lazyFile{}}
+	if old != nil {
+		d.names[target] = &lazyFile{d: d, now: old, synced: old}
+	}
+	d.lasting = maps.Clone(d.names)
+	return d
+}
+
+func testPlan(t *testing.T, source string) *Plan {
+	t.Helper()
+	b := limits.Policy{}.Budget(t.Context())
+	t.Cleanup(b.Close)
+	m, err := parser.Open(source, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	p, err := NewPlan(b, m, Options{Tile: 1000, Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+const crashSource = "../testdata/demo/tiny.gguf"
+
+// Whenever the machine stops, the target is what it was or whole, and once the
+// conversion says that it is done it is whole for good.
+func TestACrashAtAnyStepLeavesTheOldOrTheNew(t *testing.T) {
+	for name, old := range map[string][]byte{"an old file": []byte("old"), "no file": nil} {
+		t.Run(name, func(t *testing.T) {
+			p := testPlan(t, crashSource)
+			target := filepath.Join(t.TempDir(), "out")
+			want := &lazyFile{d: &lazyDisk{}, now: make([]byte, p.Size)}
+			if _, err := p.Stream(want); err != nil {
+				t.Fatal(err)
+			}
+			d := newLazyDisk(target, old)
+			steps := 0
+			d.after = func(step string) {
+				steps++
+				for _, names := range []map[string]*lazyFile{d.names, d.lasting} {
+					f := names[target]
+					switch {
+					case f == nil && old == nil:
+					case f != nil && bytes.Equal(f.synced, old) && old != nil:
+					case f != nil && bytes.Equal(f.synced, want.now):
+					default:
+						t.Errorf("after a crash at step %d, %s, the target is neither old nor new", steps, step)
+					}
+				}
+			}
+			if _, err := p.write(d, target, true); err != nil {
+				t.Fatal(err)
+			}
+			if f := d.lasting[target]; f == nil || !bytes.Equal(f.synced, want.now) {
+				t.Error("it was not whole for good when it was done")
+			}
+			if steps < 8 || len(d.names) != 1 {
+				t.Errorf("%d steps, %d names", steps, len(d.names))
+			}
+		})
+	}
+}
+
+// A disk that fails at any step is an error of the system, and leaves the old.
+func TestAFullDiskLeavesTheOld(t *testing.T) {
+	for _, step := range []string{"claim", "reserve", "write", "sync", "publish"} {
+		t.Run(step, func(t *testing.T) {
+			p := testPlan(t, crashSource)
+			target := filepath.Join(t.TempDir(), "out")
+			d := newLazyDisk(target, []byte("old"))
+			d.fail, d.full = step, &os.PathError{Op: step, Path: target, Err: syscall.ENOSPC}
+			_, err := p.write(d, target, true)
+			if !errors.Is(err, syscall.ENOSPC) || wire.ClassOf(err) != wire.Internal {
+				t.Errorf("got %v", err)
+			}
+			if f := d.names[target]; f == nil || string(f.now) != "old" {
+				t.Error("the old file is gone")
+			}
+			if step != "claim" && len(d.names) != 1 {
+				t.Errorf("%d names are left", len(d.names))
+			}
+		})
+	}
+}
+
+// A disk without room is found before anything is written.
+func TestRoomIsAskedForFirst(t *testing.T) {
+	p := testPlan(t, crashSource)
+	d := &small{newLazyDisk("", nil)}
+	if _, err := p.write(d, filepath.Join(t.TempDir(), "out"), false); wire.ClassOf(err) != wire.Internal || len(d.names) > 0 {
+		t.Errorf("got %v", err)
+	}
+}
+
+type small struct{ *lazyDisk }
+
+func (small) free(string) (int64, bool) { return 100, true }
+
+// A source that changes while it is read is told from one that does not.
+func TestASourceThatChangesIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(path string) error
+		class  wire.Class
+	}{
+		"shrinks": {func(path string) error { return os.Truncate(path, 1000) }, wire.Truncated},
+		"grows": {func(path string) error {
+			f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+			if err != nil {
+				return err
+			}
+			_, err = f.WriteString("more")
+			return errors.Join(err, f.Close())
+		}, wire.Malformed},
+		"is written again": {func(path string) error {
+			return os.Chtimes(path, time.Time{}, time.Now().Add(time.Hour))
+		}, wire.Malformed},
+		"stays":                          {func(string) error { return nil }, wire.OK},
+		"loses its name, and is read on": {os.Remove, wire.OK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			source, target := filepath.Join(dir, "in.gguf"), filepath.Join(dir, "out")
+			data, err := os.ReadFile(crashSource)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(source, data, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			p := testPlan(t, source)
+			d := newLazyDisk(target, []byte("old"))
+			d.after = func(step string) {
+				if step == "claim" {
+					if err := c.change(source); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			_, err = p.write(d, target, true)
+			if wire.ClassOf(err) != c.class {
+				t.Errorf("got %v", err)
+			}
+			if kept := string(d.names[target].now) == "old"; kept != (c.class != wire.OK) || len(d.names) != 1 {
+				t.Errorf("old kept: %v, %d names", kept, len(d.names))
+			}
+		})
+	}
+}
