@@ -59,7 +59,7 @@ func TestAKilledRunLosesNothing(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(rand.N(took*3/2))
+		time.Sleep(rand.N(took * 3 / 2))
 		cmd.Process.Kill()
 		cmd.Wait()
 		got, err := os.ReadFile(target)
