@@ -1,0 +1,48 @@
+//go:build !purego
+
+package asm
+
+//lint:file-ignore U1000 the kernels read these tables, which staticcheck does not see
+
+// The sign sets of the grid types as bytes of 1 and -1, by eight bits, and by
+// seven of which the eighth makes the number of minuses even; and the shifts of
+// the ternary grids in eighths.
+var (
+	signBytes     = signTable()
+	evenSignBytes = evenSignTable()
+	eighthBytes   = [2]uint64{0x0101010101010101, 0xFFFFFFFFFFFFFFFF}
+)
+
+func signTable() (t [256]uint64) {
+	for i := range t {
+		for j := range 8 {
+			b := uint64(1)
+			if i>>j&1 == 1 {
+				b = 0xFF
+			}
+			t[i] |= b << (8 * j)
+		}
+	}
+	return t
+}
+
+func evenSignTable() (t [128]uint64) {
+	all := signTable()
+	for i := range t {
+		t[i] = all[evenSigns(uint32(i))]
+	}
+	return t
+}
+
+// The scales of MXFP4 and NVFP4 by their byte.
+var (
+	mxfp4Scales = scaleTable(e8m0Half)
+	nvfp4Scales = scaleTable(ue4m3Half)
+)
+
+func scaleTable(of func(uint8) float32) (t [256]float32) {
+	for i := range t {
+		t[i] = of(uint8(i))
+	}
+	return t
+}
