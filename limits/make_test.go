@@ -2,6 +2,7 @@ package limits_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -104,4 +105,42 @@ func TestCloneAndString(t *testing.T) {
 	refused(t, err, limits.Error{Axis: limits.Total, Want: 13, Left: 12})
 	_, err = limits.Clone(b, make([]uint32, 4))
 	refused(t, err, limits.Error{Axis: limits.Total, Want: 16, Left: 12})
+}
+
+// Many short texts cost few allocations, and what they are charged.
+func TestTextsShareAllocations(t *testing.T) {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	var texts limits.Texts
+	var got []string
+	var want []string
+	allocs := testing.AllocsPerRun(1, func() {
+		for i := range 1000 {
+			s, err := texts.String(b, []byte{byte(i), byte(i >> 8), 'x'})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, s)
+		}
+	})
+	for i := range 2000 {
+		want = append(want, string([]byte{byte(i % 1000), byte(i % 1000 >> 8), 'x'}))
+	}
+	if !slices.Equal(got, want) {
+		t.Error("texts are not what was given")
+	}
+	if allocs > 40 {
+		t.Errorf("%v allocations", allocs)
+	}
+	if long, err := texts.String(b, make([]byte, 5000)); err != nil || len(long) != 5000 {
+		t.Errorf("a long text: %d bytes, %v", len(long), err)
+	}
+	if charged := b.Charged(); charged < 2000*3+5000 || charged > 20000 {
+		t.Errorf("%d bytes charged", charged)
+	}
+	tight := limits.Policy{MaxTotalBytes: 100}.Budget(t.Context())
+	defer tight.Close()
+	if _, err := new(limits.Texts).String(tight, []byte("x")); err == nil {
+		t.Error("a piece above the ceiling is made")
+	}
 }

@@ -1,9 +1,6 @@
 package vm
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // An entry is the allowed names of one module that share an id.
 type entry struct {
@@ -112,7 +109,13 @@ func lookup(module, name string) (id ID, weightsOnly bool) {
 
 // hasName reports whether a list of names holds one.
 func hasName(list, name string) bool {
-	return name != "" && slices.Contains(strings.Fields(list), name)
+	for list != "" {
+		var one string
+		if one, list, _ = strings.Cut(list, " "); one == name {
+			return name != ""
+		}
+	}
+	return false
 }
 
 // python3 is what Python 3 calls a global of Python 2.

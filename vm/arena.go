@@ -2,18 +2,18 @@ package vm
 
 import "github.com/anamnesis-go/anamnesis/limits"
 
-// An arena holds elements in pieces that never move, so that growing costs no
-// copy and no second array. Only the first piece starts small and doubles.
+// An arena holds elements in pieces that never move: growing costs no copy and
+// no second array, and finding an element no look at the length of a piece.
 type arena[T any] struct {
-	pieces [][]T
+	pieces []*[pieceLen]T
 	len    uint32
 	room   uint32 // elements that fit without growing
 }
 
 const (
-	pieceBits = 12
+	// A piece of nodes has 8 KiB: small pickles need no more.
+	pieceBits = 9
 	pieceLen  = 1 << pieceBits
-	firstLen  = 64
 	// maxArena bounds the elements of one arena: an index must not reach the
 	// bit that marks an inline integer.
 	maxArena = 1 << 31
@@ -38,49 +38,21 @@ func (a *arena[T]) extend(w *limits.Workspace, n int) (uint32, error) {
 	if uint64(n) > maxArena-uint64(first) {
 		return 0, &limits.Error{Axis: limits.Items, Want: int64(n), Left: int64(maxArena - first)}
 	}
-	for end := int(first) + n; end > int(a.room); {
-		if err := a.grow(w, end); err != nil {
+	for end := uint64(first) + uint64(n); end > uint64(a.room); {
+		pieces, err := limits.GrowWork(w, a.pieces, 1)
+		if err != nil {
 			return 0, err
 		}
+		a.pieces = pieces
+		piece, err := limits.MakeWork[[pieceLen]T](w, 1)
+		if err != nil {
+			return 0, err
+		}
+		a.pieces = append(pieces, &piece[0])
+		a.room += pieceLen
 	}
 	a.len = first + uint32(n)
 	return first, nil
-}
-
-func (a *arena[T]) grow(w *limits.Workspace, end int) error {
-	pieces, err := limits.GrowWork(w, a.pieces, 1)
-	if err != nil {
-		return err
-	}
-	a.pieces = pieces
-	if len(pieces) > 1 || len(pieces) == 1 && len(pieces[0]) == pieceLen {
-		piece, err := limits.MakeWork[T](w, pieceLen)
-		if err == nil {
-			a.pieces = append(pieces, piece)
-			a.room += pieceLen
-		}
-		return err
-	}
-	return a.widen(w, end)
-}
-
-// widen doubles the only piece, or makes it.
-func (a *arena[T]) widen(w *limits.Workspace, end int) error {
-	size := firstLen
-	for size < end && size < pieceLen {
-		size *= 2
-	}
-	var first []T
-	if len(a.pieces) > 0 {
-		first = a.pieces[0]
-	}
-	grown, err := limits.GrowWork(w, first, size-len(first))
-	if err != nil {
-		return err
-	}
-	a.room = uint32(min(cap(grown), pieceLen))
-	a.pieces = append(a.pieces[:0], grown[:a.room])
-	return nil
 }
 
 // copyIn copies items to index i on.

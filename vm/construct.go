@@ -19,21 +19,20 @@ var classes = [...][4]ID{
 	KindSet:   {NoID, FrozenSet},
 }
 
-// classOf is the class of a container as its flags.
-func classOf(id ID) uint8 {
-	for _, row := range classes {
-		for i, of := range row {
-			if of == id && id != NoID {
-				return uint8(i) << flagShift
-			}
-		}
-	}
-	return 0
+// The same, as flags by class.
+var classFlags = [...]uint8{
+	OrderedDict: 1 << flagShift,
+	Counter:     2 << flagShift,
+	DefaultDict: 3 << flagShift,
+	Deque:       1 << flagShift,
+	Set:         0,
+	FrozenSet:   1 << flagShift,
+	ByteArray:   1 << flagShift,
 }
 
 // newDict pushes a dict of a class, filled from a dict or a list of pairs.
 func (m *machine) newDict(id ID, from, extra ref) error {
-	r, err := m.add(node{kind: KindDict, flags: flagNoHash | classOf(id), depth: 1, size: 1})
+	r, err := m.add(node{kind: KindDict, flags: flagNoHash | classFlags[id], depth: 1, size: 1})
 	if err != nil {
 		return err
 	}
@@ -85,7 +84,7 @@ func (m *machine) pair(to *[2]ref, r ref) bool {
 
 // newSequence pushes a deque, set or frozenset of the elements of a container.
 func (m *machine) newSequence(kind Kind, id ID, from, extra ref) error {
-	flags := classOf(id)
+	flags := classFlags[id]
 	if id != FrozenSet {
 		flags |= flagNoHash
 	}

@@ -165,7 +165,7 @@ func (m *machine) opFrozenSet() error {
 	if err != nil {
 		return err
 	}
-	r, err := m.add(node{kind: KindSet, flags: classOf(FrozenSet), depth: 1, size: 1})
+	r, err := m.add(node{kind: KindSet, flags: classFlags[FrozenSet], depth: 1, size: 1})
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func disassemble(r io.ReaderAt, off, end int64, b *limits.Budget, as reading) it
 			if err = m.step(); err != nil {
 				break
 			}
-			l := Line{m.g.base + int64(m.op), m.cur.name, len(m.stack), len(m.marks), m.explain(), m.refusals() > refused}
+			l := Line{m.g.base + int64(m.op), m.name(), len(m.stack), len(m.marks), m.explain(), m.refusals() > refused}
 			if !yield(l, nil) {
 				return
 			}
@@ -68,7 +68,7 @@ func (m *machine) refusals() int { return len(m.verdicts.safe.Reasons) + m.verdi
 // explain says what the instruction did, in the words of its operand.
 func (m *machine) explain() string {
 	operand := m.src[m.op+1 : m.pos]
-	switch m.cur.name {
+	switch m.name() {
 	case "PROTO":
 		return strconv.Itoa(m.g.proto)
 	case "FRAME":

@@ -20,14 +20,15 @@ type machine struct {
 	steps limits.Steps
 
 	in    source
-	whole bool   // the pickle fills its source: read all at once
-	src   string // what was read, as in.text and g.src
-	pos   int    // the next byte
-	lim   int    // the end of what an operand may use: of the frame, or of src
-	frame int    // the end of the frame, 0 outside of one
-	op    int    // where the instruction begins
-	cur   *opcode
-	done  bool // STOP was met
+	whole bool         // the pickle fills its source: read all at once
+	src   string       // what was read, as in.text and g.src
+	pos   int          // the next byte
+	lim   int          // the end of what an operand may use: of the frame, or of src
+	frame int          // the end of the frame, 0 outside of one
+	op    int          // where the instruction begins
+	code  uint8        // of the instruction
+	codes *[256]opcode // what each byte does
+	done  bool         // STOP was met
 
 	stack  []ref
 	marks  []uint32 // stack heights
@@ -65,6 +66,7 @@ func newMachine(r io.ReaderAt, off, end int64, b *limits.Budget) *machine {
 		tmp:      b.Workspace(),
 		steps:    b.Steps(),
 		in:       source{r: r, base: off, end: max(off, end), text: new(strings.Builder)},
+		codes:    &opcodes,
 		seed:     maphash.MakeSeed(),
 		maxDepth: uint16(b.Policy().Limit(limits.Depth)),
 	}
@@ -109,15 +111,19 @@ func (m *machine) step() error {
 	}
 	code := m.src[m.pos]
 	m.pos++
-	m.cur = &opcodes[code]
-	if m.cur.exec == nil {
+	m.code = code
+	cur := &m.codes[code]
+	if cur.exec == nil {
 		return wire.ErrSyntax.With("%#02x is no opcode", code)
 	}
-	if !m.cur.weightsOnly && m.verdicts.first[code] == 0 {
+	if !cur.weightsOnly && m.verdicts.first[code] == 0 {
 		m.verdicts.first[code] = uint32(m.op) + 1
 	}
-	return m.cur.exec(m)
+	return cur.exec(m)
 }
+
+// name is what the instruction is called.
+func (m *machine) name() string { return m.codes[m.code].name }
 
 // next is where a frame or what was read has ended.
 func (m *machine) next() error {
@@ -203,7 +209,7 @@ func (m *machine) placed(err error) error {
 	}
 	var where string
 	if m.op < m.pos {
-		where = m.cur.name
+		where = m.name()
 	}
 	return wire.At(Format, where, off, err)
 }
@@ -251,16 +257,25 @@ const payEvery = 64
 
 // push puts a value on the stack.
 func (m *machine) push(r ref) error {
-	if len(m.stack) == cap(m.stack) {
-		grown, err := limits.GrowWork(&m.tmp, m.stack, 1)
-		if err != nil {
-			return err
-		}
-		m.stack = grown
+	if n := len(m.stack); n < cap(m.stack) {
+		m.stack = m.stack[:n+1]
+		m.stack[n] = r
+		return nil
 	}
-	m.stack = append(m.stack, r)
+	return m.pushGrown(r)
+}
+
+func (m *machine) pushGrown(r ref) error {
+	grown, err := limits.GrowWork(&m.tmp, m.stack, max(1, firstStack-len(m.stack)))
+	if err != nil {
+		return err
+	}
+	m.stack = append(grown, r)
 	return nil
 }
+
+// firstStack is room for the stack of most checkpoints.
+const firstStack = 512
 
 // pushNew makes a value and puts it on the stack.
 func (m *machine) pushNew(n node) error {

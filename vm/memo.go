@@ -67,11 +67,14 @@ func (o *memo) put(w *limits.Workspace, i uint32, r ref) (added bool, err error)
 
 func (o *memo) near(w *limits.Workspace, i uint32, r ref) error {
 	if n := int(i) + 1; n > len(o.dense) {
-		grown, err := limits.GrowWork(w, o.dense, n-len(o.dense))
-		if err != nil {
-			return err
+		if n > cap(o.dense) {
+			grown, err := limits.GrowWork(w, o.dense, max(n, denseSlack)-len(o.dense))
+			if err != nil {
+				return err
+			}
+			o.dense = grown
 		}
-		o.dense = grown[:n]
+		o.dense = o.dense[:n]
 	}
 	o.dense[i] = r
 	return nil

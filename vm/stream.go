@@ -96,7 +96,7 @@ func (m *machine) opDup() error {
 
 // opBuffer asks for a buffer outside of the pickle. A file has none.
 func (m *machine) opBuffer() error {
-	return wire.ErrUnsupported.With("%s: the pickle needs buffers that are not in it", m.cur.name)
+	return wire.ErrUnsupported.With("%s: the pickle needs buffers that are not in it", m.name())
 }
 
 // opPersID hands a line to the loader. Writers of model files use BINPERSID.

@@ -120,7 +120,7 @@ func (m *machine) opByteArray8() error {
 	if err != nil {
 		return err
 	}
-	return m.bytes(n, classOf(ByteArray)|flagNoHash)
+	return m.bytes(n, classFlags[ByteArray]|flagNoHash)
 }
 
 func (m *machine) bytes(n uint64, flags uint8) error {

@@ -106,7 +106,7 @@ func (m *machine) refuse(code string, what ref, why string, with ref, torch stan
 		return f
 	}
 	if v.forbidden == nil {
-		v.forbidden, v.where = f, m.cur.name
+		v.forbidden, v.where = f, m.name()
 	}
 	if torch != takes {
 		v.torch.add(Reason{code, f.Off, torch == unsure, f.text()})

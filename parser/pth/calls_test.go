@@ -161,7 +161,7 @@ func TestNoPersistentIDIsTakenOnTrust(t *testing.T) {
 		tup(txt("storage"), glob("torch", "FloatStorage"), txt("0"), txt("cpu"), num(-1)),
 		tup(txt("storage"), glob("torch", "FloatStorage"), txt("0"), txt("cpu"), num(4), none, none),
 	} {
-		if _, err := parsePID(load(t, b, code).Root()); err == nil {
+		if _, err := new(stores).parsePID(load(t, b, code).Root()); err == nil {
 			t.Errorf("%q is taken", code)
 		}
 	}
@@ -258,7 +258,7 @@ func TestExactNamesAreInjective(t *testing.T) {
 			if b.kind == 99 {
 				p = path{a}
 			}
-			name, err := p.exact(nil)
+			name, err := (&walker{path: p}).exactly()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -273,9 +273,9 @@ func TestExactNamesAreInjective(t *testing.T) {
 // A name is charged before it is made, and never more than it was charged.
 func TestNamesAreChargedInFull(t *testing.T) {
 	for _, p := range []path{{{kind: stepKey, text: `.\[@`}}, {{kind: stepIndex, n: -1 << 63}, {kind: stepAttr, text: "@@@"}}, {{kind: stepOther, text: ""}}} {
-		for _, f := range []func(path, *limits.Budget) (string, error){path.plain, path.exact} {
+		for _, f := range []func(*walker) (string, error){(*walker).plain, (*walker).exactly} {
 			b := limits.Policy{}.Budget(t.Context())
-			name, err := f(p, b)
+			name, err := f(&walker{b: b, path: p})
 			if charged := b.Usage()[limits.Total].Used; err != nil || int64(len(name)) > charged {
 				t.Errorf("%q takes %d bytes, charged are %d, %v", name, len(name), charged, err)
 			}
@@ -284,7 +284,7 @@ func TestNamesAreChargedInFull(t *testing.T) {
 	}
 	b := limits.Policy{MaxTotalBytes: 10}.Budget(t.Context())
 	defer b.Close()
-	if _, err := (path{{kind: stepKey, text: "0123456789a"}}).plain(b); wire.ClassOf(err) != wire.Limit {
+	if _, err := (&walker{b: b, path: path{{kind: stepKey, text: "0123456789a"}}}).plain(); wire.ClassOf(err) != wire.Limit {
 		t.Error(err)
 	}
 }

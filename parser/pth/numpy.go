@@ -77,7 +77,7 @@ func (w *walker) emitMemory(c *call, info *tensor.Info, s *scalar, data string) 
 	if err := w.b.Expand(int64(bytes)); err != nil {
 		return c.fail(err)
 	}
-	name, err := w.path.plain(w.b)
+	name, err := w.plain()
 	if err != nil {
 		return c.fail(err)
 	}

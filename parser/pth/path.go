@@ -46,36 +46,39 @@ func keyStep(k vm.Value) step {
 type path []step
 
 // plain joins the steps with dots: the name that state dicts have anyway.
-func (p path) plain(b *limits.Budget) (string, error) { return p.join(b, 1, step.plain) }
+func (w *walker) plain() (string, error) { return w.join(1, step.plain) }
 
 // exact is a name that no other place of the checkpoint has: dots, backslashes,
 // brackets and at signs of keys are escaped, positions and integer keys stand in
 // brackets, attributes begin with an at sign.
-func (p path) exact(b *limits.Budget) (string, error) { return p.join(b, 2, step.exact) }
+func (w *walker) exactly() (string, error) { return w.join(2, step.exact) }
 
 // join charges what the name may take, which is escape times the text.
-func (p path) join(b *limits.Budget, escape int, write func(step, *strings.Builder)) (string, error) {
-	if len(p) == 0 {
+func (w *walker) join(escape int, write func(step, []byte) []byte) (string, error) {
+	if len(w.path) == 0 {
 		return rootName, nil
 	}
-	size := len(p) - 1
-	for _, s := range p {
-		size += escape*s.size() + 2*(escape-1) // brackets, or an at sign
+	size := len(w.path) - 1
+	for i := range w.path {
+		size += escape*w.path[i].size() + 2*(escape-1) // brackets, or an at sign
 	}
-	if b != nil {
-		if err := b.Alloc(int64(size)); err != nil {
+	if size > cap(w.name) && w.b != nil {
+		var err error
+		if w.name, err = limits.Make[byte](w.b, max(size, 128)); err != nil {
 			return "", err
 		}
 	}
-	var out strings.Builder
-	out.Grow(size)
-	for i, s := range p {
+	out := w.name[:0]
+	for i := range w.path {
 		if i > 0 {
-			out.WriteByte('.')
+			out = append(out, '.')
 		}
-		write(s, &out)
+		out = write(w.path[i], out)
 	}
-	return out.String(), nil
+	if w.b == nil {
+		return string(out), nil
+	}
+	return w.names.String(w.b, out)
 }
 
 // size bounds what a step takes when its text needs no escape.
@@ -90,43 +93,38 @@ func (s step) size() int {
 	return size + 1
 }
 
-func (s step) plain(out *strings.Builder) {
+func (s step) plain(out []byte) []byte {
 	if s.kind == stepIndex {
-		var buf [20]byte
-		out.Write(strconv.AppendInt(buf[:0], s.n, 10))
-		return
+		return strconv.AppendInt(out, s.n, 10)
 	}
-	out.WriteString(s.text)
+	return append(out, s.text...)
 }
 
-func (s step) exact(out *strings.Builder) {
+func (s step) exact(out []byte) []byte {
 	switch s.kind {
 	case stepIndex:
-		out.WriteByte('[')
-		s.plain(out)
-		out.WriteByte(']')
+		return append(s.plain(append(out, '[')), ']')
 	case stepOther:
-		out.WriteString("[" + s.text + "]")
+		return append(append(append(out, '['), s.text...), ']')
 	case stepAttr:
-		out.WriteByte('@')
-		escapeKey(s.text, out)
+		return escapeKey(s.text, append(out, '@'))
 	case stepKey:
-		escapeKey(s.text, out)
+		return escapeKey(s.text, out)
 	default:
-		out.WriteString(s.text)
+		return append(out, s.text...)
 	}
 }
 
-func escapeKey(text string, out *strings.Builder) {
+func escapeKey(text string, out []byte) []byte {
 	for i := range len(text) {
 		switch c := text[i]; c {
 		case '\\', '.', '[', '@':
-			out.WriteByte('\\')
-			out.WriteByte(c)
+			out = append(out, '\\', c)
 		default:
-			out.WriteByte(c)
+			out = append(out, c)
 		}
 	}
+	return out
 }
 
 // maxRepr bounds what is shown of a key that is no text.

@@ -3,6 +3,7 @@ package pth
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -30,9 +31,17 @@ type stores struct {
 	keys  *wire.NameSet
 	list  []store
 	ids   []declared // every persistent id, in the order of the pickle
+	next  int        // of ids: the one that a walk most likely asks for
+	class classSize  // of the last id
 	order tensor.Order
 	// add makes a store for a key that is not there, or refuses it.
 	add func(key string) (int, error)
+}
+
+// A classSize is what a storage class was found to be.
+type classSize struct {
+	global *vm.Global
+	scalar *scalar
 }
 
 // A storageRef is a storage as one persistent id names it.
@@ -58,7 +67,7 @@ type pid struct {
 	elements int
 }
 
-func parsePID(v vm.Value) (pid, error) {
+func (s *stores) parsePID(v vm.Value) (pid, error) {
 	var out pid
 	id := v.PID()
 	if id.Kind() != vm.KindTuple || id.Len() < 5 || id.Len() > 6 {
@@ -72,7 +81,10 @@ func parsePID(v vm.Value) (pid, error) {
 	if class.Kind() != vm.KindGlobal || !class.Is(vm.TorchStorage) && !class.Is(vm.TorchUntyped) {
 		return out, wire.ErrSyntax.With("persistent id names no storage class")
 	}
-	if out.scalar = findStorageClass(class.Global().Name); out.scalar == nil {
+	if g := class.Global(); g != s.class.global {
+		s.class = classSize{g, findStorageClass(g.Name)}
+	}
+	if out.scalar = s.class.scalar; out.scalar == nil {
 		return out, wire.ErrUnsupported.With("storage class %s", wire.Quote(class.Global().String()))
 	}
 	if key.Kind() != vm.KindText || location.Kind() != vm.KindText {
@@ -93,11 +105,16 @@ func parsePID(v vm.Value) (pid, error) {
 // declare takes one persistent id that the pickle resolves: its storage must
 // be there and exactly as long as the id says.
 func (s *stores) declare(v vm.Value) error {
-	p, err := parsePID(v)
+	p, err := s.parsePID(v)
 	if err != nil {
 		return fail("storage", v.Off(), err)
 	}
-	i, found := s.keys.Find(p.key)
+	// Writers number storages as the pickle names them first.
+	i := len(s.ids)
+	found := i < len(s.list) && strings.HasPrefix(s.list[i].name, recData) && s.list[i].name[len(recData):] == p.key
+	if !found {
+		i, found = s.keys.Find(p.key)
+	}
 	if !found {
 		i, err = s.add(p.key)
 	}
@@ -122,10 +139,15 @@ func (s *stores) declare(v vm.Value) error {
 // ref is the storage of a persistent id that was declared. The ids stand in the
 // order of their places, since the pickle was run in that order.
 func (s *stores) ref(v vm.Value) (storageRef, error) {
-	i, found := slices.BinarySearchFunc(s.ids, v.Off(), func(d declared, off int64) int { return cmp.Compare(d.off, off) })
+	off := v.Off()
+	i, found := s.next, s.next < len(s.ids) && s.ids[s.next].off == off
 	if !found {
-		return storageRef{}, fail("storage", v.Off(), wire.ErrInternal.With("persistent id was not declared"))
+		i, found = slices.BinarySearchFunc(s.ids, off, func(d declared, off int64) int { return cmp.Compare(d.off, off) })
 	}
+	if !found {
+		return storageRef{}, fail("storage", off, wire.ErrInternal.With("persistent id was not declared"))
+	}
+	s.next = i + 1
 	return s.ids[i].storageRef, nil
 }
 

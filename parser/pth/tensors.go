@@ -192,11 +192,11 @@ func (w *walker) emit(d *dense) error {
 	if info.Storage, err = d.resolved(w.b, &info); err != nil {
 		return d.c.fail(err)
 	}
-	if info.Name, err = w.path.plain(w.b); err != nil {
+	if info.Name, err = w.plain(); err != nil {
 		return d.c.fail(err)
 	}
-	if err := w.b.Items(1); err != nil {
-		return d.c.fail(err)
+	if err := w.visit(1); err != nil {
+		return err
 	}
 	infos, err := limits.Append(w.b, w.infos, info)
 	if err != nil {
@@ -213,7 +213,7 @@ func (w *walker) rename() error {
 	if !w.exact[i] {
 		return nil
 	}
-	name, err := w.path.exact(w.b)
+	name, err := w.exactly()
 	if err != nil {
 		return fail("tensor "+strconv.Itoa(i), wire.NoOffset, err)
 	}

@@ -17,6 +17,8 @@ type walker struct {
 	st    *stores
 	found *tensor.Findings
 	path  path
+	name  []byte // the last name that was joined
+	names limits.Texts
 	batch int // values and leaves since the last charge
 	left  int
 	ints  slab
@@ -210,7 +212,7 @@ func (w *walker) say(part string, value any) {
 		})
 		return
 	}
-	name, _ := w.path.plain(nil)
+	name, _ := w.plain()
 	w.done = !w.yield(name, value)
 }
 

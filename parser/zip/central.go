@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 // Flag bits. Anything outside legalFlags is refused.
@@ -92,7 +91,7 @@ func (d *decoder) member(e *entry) error {
 	if err != nil {
 		return err
 	}
-	if e.m.Name, err = limits.String(d.b, p); err != nil {
+	if e.m.Name, err = d.names.String(d.b, p); err != nil {
 		return err
 	}
 	if err := checkName(e.m.Name, e.m.Flags); err != nil {

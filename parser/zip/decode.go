@@ -85,6 +85,7 @@ type decoder struct {
 	at    int         // the next entry or member
 	tail  tail        // what must follow the data of the last member
 	buf   []byte
+	names limits.Texts
 	out   *Archive
 
 	foot    [footLen]byte // the end of the file, and where it begins
