@@ -138,7 +138,7 @@ func TestTextsShareAllocations(t *testing.T) {
 	if charged := b.Charged(); charged < 2000*3+5000 || charged > 20000 {
 		t.Errorf("%d bytes charged", charged)
 	}
-	tight := limits.Policy{MaxTotalBytes: 100}.Budget(t.Context())
+	tight := limits.Policy{MaxTotalBytes: 50}.Budget(t.Context())
 	defer tight.Close()
 	if _, err := new(limits.Texts).String(tight, []byte("x")); err == nil {
 		t.Error("a piece above the ceiling is made")
