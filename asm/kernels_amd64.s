@@ -39,30 +39,27 @@ block:
 	VXORPS       k2<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
-	VPERMQ       $0xd8, 2(CX), Y3
-	VPUNPCKLBW   Y3, Y3, Y4
-	VPSLLD       $0x10, Y4, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y2, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
+	VPMOVSXBW    2(CX), Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y4, Y5, Y5
-	VMOVDQU      Y5, (AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPADDD       Y5, Y4, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, (AX)
+	VPMOVSXBW    18(CX), Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y5
@@ -109,6 +106,12 @@ DATA k3<>+16(SB)/8, $0xffc00000ffc00000
 DATA k3<>+24(SB)/8, $0xffc00000ffc00000
 GLOBL k3<>(SB), RODATA|NOPTR, $32
 
+DATA k4<>+0(SB)/8, $0x0001000000010000
+DATA k4<>+8(SB)/8, $0x0001000000010000
+DATA k4<>+16(SB)/8, $0x0001000000010000
+DATA k4<>+24(SB)/8, $0x0001000000010000
+GLOBL k4<>(SB), RODATA|NOPTR, $32
+
 // func q8_0F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·q8_0F32AVX2(SB), NOSPLIT, $32-24
@@ -122,24 +125,22 @@ block:
 	VXORPS       k2<>+0(SB), Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k3<>+0(SB), Y0, Y0
-	VPERMQ       $0xd8, 2(CX), Y1
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
+	VPMOVSXBD    2(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, (AX)
-	VPMOVSXBD    16(SP), Y1
+	VPMOVSXBD    10(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(AX)
-	VPMOVSXBD    8(SP), Y1
+	VPMOVSXBD    18(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(AX)
-	VPMOVSXBD    24(SP), Y1
+	VPMOVSXBD    26(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
@@ -166,30 +167,27 @@ block:
 	VXORPS       k2<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
-	VPERMQ       $0xd8, 4(CX), Y3
-	VPUNPCKLBW   Y3, Y3, Y4
-	VPSLLD       $0x10, Y4, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y2, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
+	VPMOVSXBW    4(CX), Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y4, Y5, Y5
-	VMOVDQU      Y5, (AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPADDD       Y5, Y4, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, (AX)
+	VPMOVSXBW    20(CX), Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y5
@@ -225,24 +223,22 @@ block:
 	VXORPS       k2<>+0(SB), Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k3<>+0(SB), Y0, Y0
-	VPERMQ       $0xd8, 4(CX), Y1
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
+	VPMOVSXBD    4(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, (AX)
-	VPMOVSXBD    16(SP), Y1
+	VPMOVSXBD    12(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(AX)
-	VPMOVSXBD    8(SP), Y1
+	VPMOVSXBD    20(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(AX)
-	VPMOVSXBD    24(SP), Y1
+	VPMOVSXBD    28(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
@@ -268,30 +264,27 @@ block:
 	VXORPS       k2<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
-	VPERMQ       $0xd8, 4(CX), Y3
-	VPUNPCKLBW   Y3, Y3, Y4
-	VPSLLD       $0x10, Y4, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y2, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
+	VPMOVSXBW    4(CX), Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y4, Y5, Y5
-	VMOVDQU      Y5, (AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPADDD       Y5, Y4, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, (AX)
+	VPMOVSXBW    20(CX), Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y5
@@ -307,30 +300,27 @@ block:
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 32(AX)
-	VPERMQ       $0xd8, 36(CX), Y3
-	VPUNPCKLBW   Y3, Y3, Y4
-	VPSLLD       $0x10, Y4, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y2, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
+	VPMOVSXBW    36(CX), Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y4, Y5, Y5
-	VMOVDQU      Y5, 64(AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPADDD       Y5, Y4, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 64(AX)
+	VPMOVSXBW    52(CX), Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y5
@@ -346,30 +336,27 @@ block:
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 96(AX)
-	VPERMQ       $0xd8, 68(CX), Y3
-	VPUNPCKLBW   Y3, Y3, Y4
-	VPSLLD       $0x10, Y4, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y2, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
+	VPMOVSXBW    68(CX), Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y4, Y5, Y5
-	VMOVDQU      Y5, 128(AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPADDD       Y5, Y4, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 128(AX)
+	VPMOVSXBW    84(CX), Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y5
@@ -385,30 +372,27 @@ block:
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 160(AX)
-	VPERMQ       $0xd8, 100(CX), Y3
-	VPUNPCKLBW   Y3, Y3, Y4
-	VPSLLD       $0x10, Y4, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y2, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
+	VPMOVSXBW    100(CX), Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y4, Y5, Y5
-	VMOVDQU      Y5, 192(AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPADDD       Y5, Y4, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 192(AX)
+	VPMOVSXBW    116(CX), Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y5
@@ -424,30 +408,27 @@ block:
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 224(AX)
-	VPERMQ       $0xd8, 132(CX), Y3
-	VPUNPCKLBW   Y3, Y3, Y4
-	VPSLLD       $0x10, Y4, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y2, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
+	VPMOVSXBW    132(CX), Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y4, Y5, Y5
-	VMOVDQU      Y5, 256(AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPADDD       Y5, Y4, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 256(AX)
+	VPMOVSXBW    148(CX), Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y5
@@ -463,30 +444,27 @@ block:
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 288(AX)
-	VPERMQ       $0xd8, 164(CX), Y3
-	VPUNPCKLBW   Y3, Y3, Y4
-	VPSLLD       $0x10, Y4, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y2, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
+	VPMOVSXBW    164(CX), Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y4, Y5, Y5
-	VMOVDQU      Y5, 320(AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPADDD       Y5, Y4, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 320(AX)
+	VPMOVSXBW    180(CX), Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y5
@@ -502,30 +480,27 @@ block:
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 352(AX)
-	VPERMQ       $0xd8, 196(CX), Y3
-	VPUNPCKLBW   Y3, Y3, Y4
-	VPSLLD       $0x10, Y4, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y2, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
+	VPMOVSXBW    196(CX), Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y4, Y5, Y5
-	VMOVDQU      Y5, 384(AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPADDD       Y5, Y4, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 384(AX)
+	VPMOVSXBW    212(CX), Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y5
@@ -541,30 +516,27 @@ block:
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 416(AX)
-	VPERMQ       $0xd8, 228(CX), Y3
-	VPUNPCKLBW   Y3, Y3, Y4
-	VPSLLD       $0x10, Y4, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y2, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
+	VPMOVSXBW    228(CX), Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y4, Y5, Y5
-	VMOVDQU      Y5, 448(AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPADDD       Y5, Y4, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 448(AX)
+	VPMOVSXBW    244(CX), Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y5
@@ -599,178 +571,162 @@ block:
 	VXORPS       k2<>+0(SB), Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k3<>+0(SB), Y0, Y0
-	VPERMQ       $0xd8, 4(CX), Y1
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
+	VPMOVSXBD    4(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, (AX)
-	VPMOVSXBD    16(SP), Y1
+	VPMOVSXBD    12(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(AX)
-	VPMOVSXBD    8(SP), Y1
+	VPMOVSXBD    20(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(AX)
-	VPMOVSXBD    24(SP), Y1
+	VPMOVSXBD    28(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 96(AX)
-	VPERMQ       $0xd8, 36(CX), Y1
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
+	VPMOVSXBD    36(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 128(AX)
-	VPMOVSXBD    16(SP), Y1
+	VPMOVSXBD    44(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 160(AX)
-	VPMOVSXBD    8(SP), Y1
+	VPMOVSXBD    52(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 192(AX)
-	VPMOVSXBD    24(SP), Y1
+	VPMOVSXBD    60(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 224(AX)
-	VPERMQ       $0xd8, 68(CX), Y1
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
+	VPMOVSXBD    68(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 256(AX)
-	VPMOVSXBD    16(SP), Y1
+	VPMOVSXBD    76(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 288(AX)
-	VPMOVSXBD    8(SP), Y1
+	VPMOVSXBD    84(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 320(AX)
-	VPMOVSXBD    24(SP), Y1
+	VPMOVSXBD    92(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 352(AX)
-	VPERMQ       $0xd8, 100(CX), Y1
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
+	VPMOVSXBD    100(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 384(AX)
-	VPMOVSXBD    16(SP), Y1
+	VPMOVSXBD    108(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 416(AX)
-	VPMOVSXBD    8(SP), Y1
+	VPMOVSXBD    116(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 448(AX)
-	VPMOVSXBD    24(SP), Y1
+	VPMOVSXBD    124(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 480(AX)
-	VPERMQ       $0xd8, 132(CX), Y1
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
+	VPMOVSXBD    132(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 512(AX)
-	VPMOVSXBD    16(SP), Y1
+	VPMOVSXBD    140(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 544(AX)
-	VPMOVSXBD    8(SP), Y1
+	VPMOVSXBD    148(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 576(AX)
-	VPMOVSXBD    24(SP), Y1
+	VPMOVSXBD    156(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 608(AX)
-	VPERMQ       $0xd8, 164(CX), Y1
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
+	VPMOVSXBD    164(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 640(AX)
-	VPMOVSXBD    16(SP), Y1
+	VPMOVSXBD    172(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 672(AX)
-	VPMOVSXBD    8(SP), Y1
+	VPMOVSXBD    180(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 704(AX)
-	VPMOVSXBD    24(SP), Y1
+	VPMOVSXBD    188(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 736(AX)
-	VPERMQ       $0xd8, 196(CX), Y1
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
+	VPMOVSXBD    196(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 768(AX)
-	VPMOVSXBD    16(SP), Y1
+	VPMOVSXBD    204(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 800(AX)
-	VPMOVSXBD    8(SP), Y1
+	VPMOVSXBD    212(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 832(AX)
-	VPMOVSXBD    24(SP), Y1
+	VPMOVSXBD    220(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 864(AX)
-	VPERMQ       $0xd8, 228(CX), Y1
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
+	VPMOVSXBD    228(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 896(AX)
-	VPMOVSXBD    16(SP), Y1
+	VPMOVSXBD    236(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 928(AX)
-	VPMOVSXBD    8(SP), Y1
+	VPMOVSXBD    244(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 960(AX)
-	VPMOVSXBD    24(SP), Y1
+	VPMOVSXBD    252(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
@@ -790,56 +746,39 @@ TEXT ·q4_0BF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    n+16(FP), DX
 	VMOVDQU k0<>+0(SB), Y0
 	VMOVDQU k1<>+0(SB), Y1
-	VMOVDQU k4<>+0(SB), Y2
+	VMOVDQU k5<>+0(SB), Y2
 
 block:
 	VPBROADCASTW (CX), X3
 	VCVTPH2PS    X3, Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
 	VMOVDQU      2(CX), X5
 	VPERMQ       $0x50, Y5, Y5
-	VPSRLVQ      k5<>+0(SB), Y5, Y5
+	VPSRLVQ      k6<>+0(SB), Y5, Y5
 	VPAND        Y2, Y5, Y5
-	VPADDB       k6<>+0(SB), Y5, Y5
-	VPUNPCKLBW   Y5, Y5, Y4
-	VPSLLD       $0x10, Y4, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y4, Y4
+	VMOVDQU      k7<>+0(SB), Y4
+	VMOVDQU      k8<>+0(SB), Y6
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y4, Y4
 	VPADDD       Y7, Y4, Y4
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y4, Y6, Y6
-	VMOVDQU      Y6, (AX)
-	VPUNPCKHBW   Y5, Y5, Y4
-	VPSLLD       $0x10, Y4, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y3
+	VPSRLD       $0x10, Y6, Y3
 	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y3, Y4, Y4
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y4, Y6, Y6
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y3, Y6, Y6
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y6, Y4, Y4
+	VPSHUFB      k9<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+	VPSHUFB      Y5, Y3, Y3
+	VPSHUFB      Y5, Y4, Y4
+	VPUNPCKLBW   Y4, Y3, Y6
+	VMOVDQU      Y6, (AX)
+	VPUNPCKHBW   Y4, Y3, Y6
 	VMOVDQU      Y6, 32(AX)
 	ADDQ         $0x00000012, CX
 	ADDQ         $0x00000040, AX
@@ -848,23 +787,35 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k4<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA k4<>+8(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA k4<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA k4<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
-GLOBL k4<>(SB), RODATA|NOPTR, $32
-
-DATA k5<>+0(SB)/8, $0x0000000000000000
-DATA k5<>+8(SB)/8, $0x0000000000000004
-DATA k5<>+16(SB)/8, $0x0000000000000000
-DATA k5<>+24(SB)/8, $0x0000000000000004
+DATA k5<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA k5<>+8(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA k5<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA k5<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
 GLOBL k5<>(SB), RODATA|NOPTR, $32
 
-DATA k6<>+0(SB)/8, $0xf8f8f8f8f8f8f8f8
-DATA k6<>+8(SB)/8, $0xf8f8f8f8f8f8f8f8
-DATA k6<>+16(SB)/8, $0xf8f8f8f8f8f8f8f8
-DATA k6<>+24(SB)/8, $0xf8f8f8f8f8f8f8f8
+DATA k6<>+0(SB)/8, $0x0000000000000000
+DATA k6<>+8(SB)/8, $0x0000000000000004
+DATA k6<>+16(SB)/8, $0x0000000000000000
+DATA k6<>+24(SB)/8, $0x0000000000000004
 GLOBL k6<>(SB), RODATA|NOPTR, $32
+
+DATA k7<>+0(SB)/8, $0x40c0000041000000
+DATA k7<>+8(SB)/8, $0x4000000040800000
+DATA k7<>+16(SB)/8, $0xc000000080000000
+DATA k7<>+24(SB)/8, $0xc0c00000c0800000
+GLOBL k7<>(SB), RODATA|NOPTR, $32
+
+DATA k8<>+0(SB)/8, $0x40a0000040e00000
+DATA k8<>+8(SB)/8, $0x3f80000040400000
+DATA k8<>+16(SB)/8, $0xc0400000bf800000
+DATA k8<>+24(SB)/8, $0xc0e00000c0a00000
+GLOBL k8<>(SB), RODATA|NOPTR, $32
+
+DATA k9<>+0(SB)/8, $0x0e0c0a0806040200
+DATA k9<>+8(SB)/8, $0x0f0d0b0907050301
+DATA k9<>+16(SB)/8, $0x0e0c0a0806040200
+DATA k9<>+24(SB)/8, $0x0f0d0b0907050301
+GLOBL k9<>(SB), RODATA|NOPTR, $32
 
 // func q4_0F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
@@ -872,39 +823,51 @@ TEXT ·q4_0F32AVX2(SB), NOSPLIT, $32-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k4<>+0(SB), Y0
+	VMOVDQU k5<>+0(SB), Y0
 
 block:
 	VPBROADCASTW (CX), X1
 	VCVTPH2PS    X1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
 	VMOVDQU      2(CX), X3
 	VPERMQ       $0x50, Y3, Y3
-	VPSRLVQ      k5<>+0(SB), Y3, Y3
+	VPSRLVQ      k6<>+0(SB), Y3, Y3
 	VPAND        Y0, Y3, Y3
-	VPADDB       k6<>+0(SB), Y3, Y3
+	VMOVDQU      k10<>+0(SB), Y2
+	VMOVDQU      k11<>+0(SB), Y4
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k2<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y4, Y4
+	VXORPS       k2<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y1
+	VBLENDVPS    Y1, k12<>+0(SB), Y4, Y4
 	VMOVDQU      Y3, (SP)
-	VPMOVSXBD    (SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, (AX)
-	VPMOVSXBD    16(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 32(AX)
-	VPMOVSXBD    8(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 64(AX)
-	VPMOVSXBD    24(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VPMOVZXBD    (SP), Y1
+	VPERMPS      Y2, Y1, Y6
+	VPERMPS      Y4, Y1, Y5
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y5, Y6, Y6
+	VMOVUPS      Y6, (AX)
+	VPMOVZXBD    16(SP), Y1
+	VPERMPS      Y2, Y1, Y6
+	VPERMPS      Y4, Y1, Y5
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y5, Y6, Y6
+	VMOVUPS      Y6, 32(AX)
+	VPMOVZXBD    8(SP), Y1
+	VPERMPS      Y2, Y1, Y6
+	VPERMPS      Y4, Y1, Y5
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y5, Y6, Y6
+	VMOVUPS      Y6, 64(AX)
+	VPMOVZXBD    24(SP), Y1
+	VPERMPS      Y2, Y1, Y2
+	VPERMPS      Y4, Y1, Y4
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y4, Y2, Y2
 	VMOVUPS      Y2, 96(AX)
 	ADDQ         $0x00000012, CX
 	ADDQ         $0x00000080, AX
@@ -913,6 +876,24 @@ block:
 	VZEROUPPER
 	RET
 
+DATA k10<>+0(SB)/8, $0x40e0000041000000
+DATA k10<>+8(SB)/8, $0x40a0000040c00000
+DATA k10<>+16(SB)/8, $0x4040000040800000
+DATA k10<>+24(SB)/8, $0x3f80000040000000
+GLOBL k10<>(SB), RODATA|NOPTR, $32
+
+DATA k11<>+0(SB)/8, $0xbf80000080000000
+DATA k11<>+8(SB)/8, $0xc0400000c0000000
+DATA k11<>+16(SB)/8, $0xc0a00000c0800000
+DATA k11<>+24(SB)/8, $0xc0e00000c0c00000
+GLOBL k11<>(SB), RODATA|NOPTR, $32
+
+DATA k12<>+0(SB)/8, $0x7fc000007fc00000
+DATA k12<>+8(SB)/8, $0x7fc000007fc00000
+DATA k12<>+16(SB)/8, $0x7fc000007fc00000
+DATA k12<>+24(SB)/8, $0x7fc000007fc00000
+GLOBL k12<>(SB), RODATA|NOPTR, $32
+
 // func q4_1BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·q4_1BF16AVX2(SB), NOSPLIT, $0-24
@@ -920,69 +901,50 @@ TEXT ·q4_1BF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
 	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k7<>+0(SB), Y1
-	VPXOR   Y2, Y2, Y2
-	VMOVDQU k4<>+0(SB), Y3
+	VMOVDQU k13<>+0(SB), Y1
+	VMOVDQU k5<>+0(SB), Y2
 
 block:
-	VPBROADCASTW (CX), X4
+	VPBROADCASTW (CX), X3
+	VCVTPH2PS    X3, Y3
+	VPBROADCASTW 2(CX), X4
 	VCVTPH2PS    X4, Y4
-	VPBROADCASTW 2(CX), X5
-	VCVTPH2PS    X5, Y5
-	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k8<>+0(SB), Y4, Y4
-	VCMPPS       $0x03, Y5, Y5, Y6
-	VBLENDVPS    Y6, k8<>+0(SB), Y5, Y5
-	VMOVDQU      4(CX), X7
-	VPERMQ       $0x50, Y7, Y7
-	VPSRLVQ      k5<>+0(SB), Y7, Y7
-	VPAND        Y3, Y7, Y7
-	VPUNPCKLBW   Y2, Y7, Y6
-	VPSRLD       $0x10, Y6, Y8
-	VPBLENDW     $0xaa, Y2, Y6, Y6
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VADDPS       Y5, Y6, Y6
-	VPSRLD       $0x10, Y6, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y9, Y6, Y6
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VADDPS       Y5, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y8, Y6, Y6
-	VPCMPEQW     k9<>+0(SB), Y6, Y8
-	VPSLLW       $0x0f, Y8, Y8
-	VPXOR        Y8, Y6, Y6
-	VMOVDQU      Y6, (AX)
-	VPUNPCKHBW   Y2, Y7, Y6
-	VPSRLD       $0x10, Y6, Y8
-	VPBLENDW     $0xaa, Y2, Y6, Y6
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VADDPS       Y5, Y6, Y6
-	VPSRLD       $0x10, Y6, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y9, Y6, Y6
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VADDPS       Y5, Y8, Y8
-	VPSRLD       $0x10, Y8, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y4, Y8, Y8
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y8, Y6, Y6
-	VPCMPEQW     k9<>+0(SB), Y6, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y6, Y6
-	VMOVDQU      Y6, 32(AX)
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
+	VMOVDQU      4(CX), X6
+	VPERMQ       $0x50, Y6, Y6
+	VPSRLVQ      k6<>+0(SB), Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VMOVDQU      k14<>+0(SB), Y5
+	VMOVDQU      k15<>+0(SB), Y7
+	VMULPS       Y3, Y5, Y5
+	VADDPS       Y4, Y5, Y5
+	VPSRLD       $0x10, Y5, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y8, Y5, Y5
+	VMULPS       Y3, Y7, Y7
+	VADDPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y3, Y7, Y7
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y7, Y5, Y5
+	VPCMPEQW     k16<>+0(SB), Y5, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y5, Y5
+	VPSHUFB      k9<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y3
+	VPERMQ       $0xdd, Y5, Y4
+	VPSHUFB      Y6, Y3, Y3
+	VPSHUFB      Y6, Y4, Y4
+	VPUNPCKLBW   Y4, Y3, Y5
+	VMOVDQU      Y5, (AX)
+	VPUNPCKHBW   Y4, Y3, Y5
+	VMOVDQU      Y5, 32(AX)
 	ADDQ         $0x00000014, CX
 	ADDQ         $0x00000040, AX
 	DECQ         DX
@@ -990,23 +952,29 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k7<>+0(SB)/8, $0x00007fff00007fff
-DATA k7<>+8(SB)/8, $0x00007fff00007fff
-DATA k7<>+16(SB)/8, $0x00007fff00007fff
-DATA k7<>+24(SB)/8, $0x00007fff00007fff
-GLOBL k7<>(SB), RODATA|NOPTR, $32
+DATA k13<>+0(SB)/8, $0x00007fff00007fff
+DATA k13<>+8(SB)/8, $0x00007fff00007fff
+DATA k13<>+16(SB)/8, $0x00007fff00007fff
+DATA k13<>+24(SB)/8, $0x00007fff00007fff
+GLOBL k13<>(SB), RODATA|NOPTR, $32
 
-DATA k8<>+0(SB)/8, $0x7fc000007fc00000
-DATA k8<>+8(SB)/8, $0x7fc000007fc00000
-DATA k8<>+16(SB)/8, $0x7fc000007fc00000
-DATA k8<>+24(SB)/8, $0x7fc000007fc00000
-GLOBL k8<>(SB), RODATA|NOPTR, $32
+DATA k14<>+0(SB)/8, $0x4000000000000000
+DATA k14<>+8(SB)/8, $0x40c0000040800000
+DATA k14<>+16(SB)/8, $0x4120000041000000
+DATA k14<>+24(SB)/8, $0x4160000041400000
+GLOBL k14<>(SB), RODATA|NOPTR, $32
 
-DATA k9<>+0(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k9<>+8(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k9<>+16(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k9<>+24(SB)/8, $0xffc0ffc0ffc0ffc0
-GLOBL k9<>(SB), RODATA|NOPTR, $32
+DATA k15<>+0(SB)/8, $0x404000003f800000
+DATA k15<>+8(SB)/8, $0x40e0000040a00000
+DATA k15<>+16(SB)/8, $0x4130000041100000
+DATA k15<>+24(SB)/8, $0x4170000041500000
+GLOBL k15<>(SB), RODATA|NOPTR, $32
+
+DATA k16<>+0(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k16<>+8(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k16<>+16(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k16<>+24(SB)/8, $0xffc0ffc0ffc0ffc0
+GLOBL k16<>(SB), RODATA|NOPTR, $32
 
 // func q4_1F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
@@ -1014,7 +982,7 @@ TEXT ·q4_1F32AVX2(SB), NOSPLIT, $32-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k4<>+0(SB), Y0
+	VMOVDQU k5<>+0(SB), Y0
 
 block:
 	VPBROADCASTW (CX), X1
@@ -1022,48 +990,66 @@ block:
 	VPBROADCASTW 2(CX), X2
 	VCVTPH2PS    X2, Y2
 	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y1, Y1
+	VBLENDVPS    Y3, k12<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
 	VMOVDQU      4(CX), X4
 	VPERMQ       $0x50, Y4, Y4
-	VPSRLVQ      k5<>+0(SB), Y4, Y4
+	VPSRLVQ      k6<>+0(SB), Y4, Y4
 	VPAND        Y0, Y4, Y4
+	VMOVDQU      k17<>+0(SB), Y3
+	VMOVDQU      k18<>+0(SB), Y5
+	VMULPS       Y1, Y3, Y3
+	VADDPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y6
+	VBLENDVPS    Y6, k12<>+0(SB), Y3, Y3
+	VMULPS       Y1, Y5, Y5
+	VADDPS       Y2, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y1
+	VBLENDVPS    Y1, k12<>+0(SB), Y5, Y5
 	VMOVDQU      Y4, (SP)
-	VPMOVZXBD    (SP), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y1, Y3, Y3
-	VADDPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, (AX)
-	VPMOVZXBD    16(SP), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y1, Y3, Y3
-	VADDPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 32(AX)
-	VPMOVZXBD    8(SP), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y1, Y3, Y3
-	VADDPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 64(AX)
-	VPMOVZXBD    24(SP), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y1, Y3, Y3
-	VADDPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 96(AX)
+	VPMOVZXBD    (SP), Y1
+	VPERMPS      Y3, Y1, Y6
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y6, Y6
+	VMOVUPS      Y6, (AX)
+	VPMOVZXBD    16(SP), Y1
+	VPERMPS      Y3, Y1, Y6
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y6, Y6
+	VMOVUPS      Y6, 32(AX)
+	VPMOVZXBD    8(SP), Y1
+	VPERMPS      Y3, Y1, Y6
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y6, Y6
+	VMOVUPS      Y6, 64(AX)
+	VPMOVZXBD    24(SP), Y1
+	VPERMPS      Y3, Y1, Y2
+	VPERMPS      Y5, Y1, Y3
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y3, Y2, Y2
+	VMOVUPS      Y2, 96(AX)
 	ADDQ         $0x00000014, CX
 	ADDQ         $0x00000080, AX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
 	RET
+
+DATA k17<>+0(SB)/8, $0x3f80000000000000
+DATA k17<>+8(SB)/8, $0x4040000040000000
+DATA k17<>+16(SB)/8, $0x40a0000040800000
+DATA k17<>+24(SB)/8, $0x40e0000040c00000
+GLOBL k17<>(SB), RODATA|NOPTR, $32
+
+DATA k18<>+0(SB)/8, $0x4110000041000000
+DATA k18<>+8(SB)/8, $0x4130000041200000
+DATA k18<>+16(SB)/8, $0x4150000041400000
+DATA k18<>+24(SB)/8, $0x4170000041600000
+GLOBL k18<>(SB), RODATA|NOPTR, $32
 
 // func q5_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
@@ -1073,29 +1059,29 @@ TEXT ·q5_0BF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    n+16(FP), DX
 	VMOVDQU k0<>+0(SB), Y0
 	VMOVDQU k1<>+0(SB), Y1
-	VMOVDQU k4<>+0(SB), Y2
+	VMOVDQU k5<>+0(SB), Y2
 
 block:
 	VPBROADCASTW (CX), X3
 	VCVTPH2PS    X3, Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
+	VMULPS       k19<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
 	VMOVDQU      6(CX), X5
 	VPERMQ       $0x50, Y5, Y5
-	VPSRLVQ      k5<>+0(SB), Y5, Y5
+	VPSRLVQ      k6<>+0(SB), Y5, Y5
 	VPAND        Y2, Y5, Y5
-	VMOVDQU      k10<>+0(SB), Y6
+	VMOVDQU      k20<>+0(SB), Y6
 	VPBROADCASTD 2(CX), Y4
-	VPSHUFB      k11<>+0(SB), Y4, Y4
+	VPSHUFB      k21<>+0(SB), Y4, Y4
 	VPANDN       Y6, Y4, Y4
 	VPCMPEQB     Y6, Y4, Y4
-	VPAND        k12<>+0(SB), Y4, Y4
+	VPAND        k22<>+0(SB), Y4, Y4
 	VPOR         Y4, Y5, Y5
-	VPUNPCKLBW   Y5, Y5, Y4
-	VPSLLD       $0x10, Y4, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y4, Y4
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKLBW   Y5, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y6
+	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -1111,10 +1097,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y4, Y6, Y6
 	VMOVDQU      Y6, (AX)
-	VPUNPCKHBW   Y5, Y5, Y4
-	VPSLLD       $0x10, Y4, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y4, Y4
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y5, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y6
+	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -1137,23 +1123,29 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k10<>+0(SB)/8, $0x8040201008040201
-DATA k10<>+8(SB)/8, $0x8040201008040201
-DATA k10<>+16(SB)/8, $0x8040201008040201
-DATA k10<>+24(SB)/8, $0x8040201008040201
-GLOBL k10<>(SB), RODATA|NOPTR, $32
+DATA k19<>+0(SB)/8, $0xbb800000bb800000
+DATA k19<>+8(SB)/8, $0xbb800000bb800000
+DATA k19<>+16(SB)/8, $0xbb800000bb800000
+DATA k19<>+24(SB)/8, $0xbb800000bb800000
+GLOBL k19<>(SB), RODATA|NOPTR, $32
 
-DATA k11<>+0(SB)/8, $0x0000000000000000
-DATA k11<>+8(SB)/8, $0x0202020202020202
-DATA k11<>+16(SB)/8, $0x0101010101010101
-DATA k11<>+24(SB)/8, $0x0303030303030303
-GLOBL k11<>(SB), RODATA|NOPTR, $32
+DATA k20<>+0(SB)/8, $0x8040201008040201
+DATA k20<>+8(SB)/8, $0x8040201008040201
+DATA k20<>+16(SB)/8, $0x8040201008040201
+DATA k20<>+24(SB)/8, $0x8040201008040201
+GLOBL k20<>(SB), RODATA|NOPTR, $32
 
-DATA k12<>+0(SB)/8, $0xf0f0f0f0f0f0f0f0
-DATA k12<>+8(SB)/8, $0xf0f0f0f0f0f0f0f0
-DATA k12<>+16(SB)/8, $0xf0f0f0f0f0f0f0f0
-DATA k12<>+24(SB)/8, $0xf0f0f0f0f0f0f0f0
-GLOBL k12<>(SB), RODATA|NOPTR, $32
+DATA k21<>+0(SB)/8, $0x0000000000000000
+DATA k21<>+8(SB)/8, $0x0202020202020202
+DATA k21<>+16(SB)/8, $0x0101010101010101
+DATA k21<>+24(SB)/8, $0x0303030303030303
+GLOBL k21<>(SB), RODATA|NOPTR, $32
+
+DATA k22<>+0(SB)/8, $0xf0f0f0f0f0f0f0f0
+DATA k22<>+8(SB)/8, $0xf0f0f0f0f0f0f0f0
+DATA k22<>+16(SB)/8, $0xf0f0f0f0f0f0f0f0
+DATA k22<>+24(SB)/8, $0xf0f0f0f0f0f0f0f0
+GLOBL k22<>(SB), RODATA|NOPTR, $32
 
 // func q5_0F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
@@ -1161,24 +1153,24 @@ TEXT ·q5_0F32AVX2(SB), NOSPLIT, $32-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k4<>+0(SB), Y0
+	VMOVDQU k5<>+0(SB), Y0
 
 block:
 	VPBROADCASTW (CX), X1
 	VCVTPH2PS    X1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VMULPS       k23<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
 	VMOVDQU      6(CX), X3
 	VPERMQ       $0x50, Y3, Y3
-	VPSRLVQ      k5<>+0(SB), Y3, Y3
+	VPSRLVQ      k6<>+0(SB), Y3, Y3
 	VPAND        Y0, Y3, Y3
-	VMOVDQU      k10<>+0(SB), Y4
+	VMOVDQU      k20<>+0(SB), Y4
 	VPBROADCASTD 2(CX), Y2
-	VPSHUFB      k11<>+0(SB), Y2, Y2
+	VPSHUFB      k21<>+0(SB), Y2, Y2
 	VPANDN       Y4, Y2, Y2
 	VPCMPEQB     Y4, Y2, Y2
-	VPAND        k12<>+0(SB), Y2, Y2
+	VPAND        k22<>+0(SB), Y2, Y2
 	VPOR         Y2, Y3, Y3
 	VMOVDQU      Y3, (SP)
 	VPMOVSXBD    (SP), Y2
@@ -1208,6 +1200,12 @@ block:
 	VZEROUPPER
 	RET
 
+DATA k23<>+0(SB)/8, $0xbf800000bf800000
+DATA k23<>+8(SB)/8, $0xbf800000bf800000
+DATA k23<>+16(SB)/8, $0xbf800000bf800000
+DATA k23<>+24(SB)/8, $0xbf800000bf800000
+GLOBL k23<>(SB), RODATA|NOPTR, $32
+
 // func q5_1BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·q5_1BF16AVX2(SB), NOSPLIT, $0-24
@@ -1215,76 +1213,77 @@ TEXT ·q5_1BF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
 	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k7<>+0(SB), Y1
-	VPXOR   Y2, Y2, Y2
-	VMOVDQU k4<>+0(SB), Y3
+	VMOVDQU k13<>+0(SB), Y1
+	VMOVDQU k5<>+0(SB), Y2
 
 block:
-	VPBROADCASTW (CX), X4
+	VPBROADCASTW (CX), X3
+	VCVTPH2PS    X3, Y3
+	VPBROADCASTW 2(CX), X4
 	VCVTPH2PS    X4, Y4
-	VPBROADCASTW 2(CX), X5
-	VCVTPH2PS    X5, Y5
-	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k8<>+0(SB), Y4, Y4
-	VCMPPS       $0x03, Y5, Y5, Y6
-	VBLENDVPS    Y6, k8<>+0(SB), Y5, Y5
-	VMOVDQU      8(CX), X7
-	VPERMQ       $0x50, Y7, Y7
-	VPSRLVQ      k5<>+0(SB), Y7, Y7
-	VPAND        Y3, Y7, Y7
-	VMOVDQU      k10<>+0(SB), Y8
-	VPBROADCASTD 4(CX), Y6
-	VPSHUFB      k11<>+0(SB), Y6, Y6
-	VPANDN       Y8, Y6, Y6
-	VPCMPEQB     Y8, Y6, Y6
-	VPANDN       k13<>+0(SB), Y6, Y6
-	VPOR         Y6, Y7, Y7
-	VPUNPCKLBW   Y2, Y7, Y6
-	VPSRLD       $0x10, Y6, Y8
-	VPBLENDW     $0xaa, Y2, Y6, Y6
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VADDPS       Y5, Y6, Y6
-	VPSRLD       $0x10, Y6, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y9, Y6, Y6
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VADDPS       Y5, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y8, Y6, Y6
-	VPCMPEQW     k9<>+0(SB), Y6, Y8
-	VPSLLW       $0x0f, Y8, Y8
-	VPXOR        Y8, Y6, Y6
-	VMOVDQU      Y6, (AX)
-	VPUNPCKHBW   Y2, Y7, Y6
-	VPSRLD       $0x10, Y6, Y8
-	VPBLENDW     $0xaa, Y2, Y6, Y6
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VADDPS       Y5, Y6, Y6
-	VPSRLD       $0x10, Y6, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y9, Y6, Y6
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VADDPS       Y5, Y8, Y8
-	VPSRLD       $0x10, Y8, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y4, Y8, Y8
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y8, Y6, Y6
-	VPCMPEQW     k9<>+0(SB), Y6, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y6, Y6
-	VMOVDQU      Y6, 32(AX)
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
+	VMOVDQU      8(CX), X6
+	VPERMQ       $0x50, Y6, Y6
+	VPSRLVQ      k6<>+0(SB), Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VMOVDQU      k20<>+0(SB), Y7
+	VPBROADCASTD 4(CX), Y5
+	VPSHUFB      k21<>+0(SB), Y5, Y5
+	VPANDN       Y7, Y5, Y5
+	VPCMPEQB     Y7, Y5, Y5
+	VPANDN       k24<>+0(SB), Y5, Y5
+	VPOR         Y5, Y6, Y6
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y5, Y6, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y7
+	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y3, Y7, Y7
+	VADDPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VADDPS       Y4, Y5, Y5
+	VPSRLD       $0x10, Y5, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y8, Y5, Y5
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y5, Y7, Y7
+	VPCMPEQW     k16<>+0(SB), Y7, Y5
+	VPSLLW       $0x0f, Y5, Y5
+	VPXOR        Y5, Y7, Y7
+	VMOVDQU      Y7, (AX)
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y5, Y6, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y7
+	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y3, Y7, Y7
+	VADDPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VADDPS       Y4, Y5, Y5
+	VPSRLD       $0x10, Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y3, Y5, Y5
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y5, Y7, Y7
+	VPCMPEQW     k16<>+0(SB), Y7, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y7, Y7
+	VMOVDQU      Y7, 32(AX)
 	ADDQ         $0x00000018, CX
 	ADDQ         $0x00000040, AX
 	DECQ         DX
@@ -1292,11 +1291,11 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k13<>+0(SB)/8, $0x1010101010101010
-DATA k13<>+8(SB)/8, $0x1010101010101010
-DATA k13<>+16(SB)/8, $0x1010101010101010
-DATA k13<>+24(SB)/8, $0x1010101010101010
-GLOBL k13<>(SB), RODATA|NOPTR, $32
+DATA k24<>+0(SB)/8, $0x1010101010101010
+DATA k24<>+8(SB)/8, $0x1010101010101010
+DATA k24<>+16(SB)/8, $0x1010101010101010
+DATA k24<>+24(SB)/8, $0x1010101010101010
+GLOBL k24<>(SB), RODATA|NOPTR, $32
 
 // func q5_1F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
@@ -1304,7 +1303,7 @@ TEXT ·q5_1F32AVX2(SB), NOSPLIT, $32-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k4<>+0(SB), Y0
+	VMOVDQU k5<>+0(SB), Y0
 
 block:
 	VPBROADCASTW (CX), X1
@@ -1312,19 +1311,19 @@ block:
 	VPBROADCASTW 2(CX), X2
 	VCVTPH2PS    X2, Y2
 	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y1, Y1
+	VBLENDVPS    Y3, k12<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
 	VMOVDQU      8(CX), X4
 	VPERMQ       $0x50, Y4, Y4
-	VPSRLVQ      k5<>+0(SB), Y4, Y4
+	VPSRLVQ      k6<>+0(SB), Y4, Y4
 	VPAND        Y0, Y4, Y4
-	VMOVDQU      k10<>+0(SB), Y5
+	VMOVDQU      k20<>+0(SB), Y5
 	VPBROADCASTD 4(CX), Y3
-	VPSHUFB      k11<>+0(SB), Y3, Y3
+	VPSHUFB      k21<>+0(SB), Y3, Y3
 	VPANDN       Y5, Y3, Y3
 	VPCMPEQB     Y5, Y3, Y3
-	VPANDN       k13<>+0(SB), Y3, Y3
+	VPANDN       k24<>+0(SB), Y3, Y3
 	VPOR         Y3, Y4, Y4
 	VMOVDQU      Y4, (SP)
 	VPMOVZXBD    (SP), Y3
@@ -1332,28 +1331,28 @@ block:
 	VMULPS       Y1, Y3, Y3
 	VADDPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, (AX)
 	VPMOVZXBD    16(SP), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y1, Y3, Y3
 	VADDPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, 32(AX)
 	VPMOVZXBD    8(SP), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y1, Y3, Y3
 	VADDPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, 64(AX)
 	VPMOVZXBD    24(SP), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y1, Y3, Y3
 	VADDPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y3, Y3
+	VBLENDVPS    Y1, k12<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, 96(AX)
 	ADDQ         $0x00000018, CX
 	ADDQ         $0x00000080, AX
@@ -1369,471 +1368,486 @@ TEXT ·q2_KBF16AVX2(SB), NOSPLIT, $128-24
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
 	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k7<>+0(SB), Y1
-	VPXOR   Y2, Y2, Y2
-	VMOVDQU k4<>+0(SB), Y3
+	VMOVDQU k13<>+0(SB), Y1
+	VMOVDQU k5<>+0(SB), Y2
 
 block:
-	VPBROADCASTW 80(CX), X3
+	VPBROADCASTW 80(CX), X2
+	VCVTPH2PS    X2, Y2
+	VPBROADCASTW 82(CX), X3
 	VCVTPH2PS    X3, Y3
-	VPBROADCASTW 82(CX), X4
-	VCVTPH2PS    X4, Y4
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k12<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k12<>+0(SB), Y3, Y3
+	VMOVDQU      (CX), X4
+	VMOVDQA      X4, X5
+	VPAND        k5<>+0(SB), X5, X5
+	VPMOVZXBD    X5, Y6
+	VPSRLDQ      $0x08, X5, X5
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y2, Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VBLENDVPS    Y7, k12<>+0(SB), Y6, Y6
+	VMOVUPS      Y6, (SP)
+	VPMOVZXBD    X5, Y5
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y2, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y2
+	VBLENDVPS    Y2, k12<>+0(SB), Y5, Y5
+	VMOVUPS      Y5, 32(SP)
+	VPSRLW       $0x04, X4, X2
+	VPAND        k5<>+0(SB), X2, X2
+	VPMOVZXBD    X2, Y4
+	VPSRLDQ      $0x08, X2, X2
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y3, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y4, Y4
-	VMOVDQU      (CX), X5
-	VMOVDQA      X5, X6
-	VPAND        k4<>+0(SB), X6, X6
-	VPMOVZXBD    X6, Y7
-	VPSRLDQ      $0x08, X6, X6
+	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
+	VMOVUPS      Y4, 64(SP)
+	VPMOVZXBD    X2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 96(SP)
+	VPERMQ       $0xd8, 16(CX), Y2
+	VPAND        k25<>+0(SB), Y2, Y2
+	VBROADCASTSS (SP), Y3
+	VBROADCASTSS 64(SP), Y4
+	VBROADCASTSS 4(SP), Y5
+	VBROADCASTSS 68(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y2, Y7
+	VPMADDWD     k0<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y3, Y8, Y8
+	VSUBPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
-	VCMPPS       $0x03, Y7, Y7, Y8
-	VBLENDVPS    Y8, k8<>+0(SB), Y7, Y7
-	VMOVUPS      Y7, (SP)
-	VPMOVZXBD    X6, Y6
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VCMPPS       $0x03, Y6, Y6, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y6, Y6
-	VMOVUPS      Y6, 32(SP)
-	VPSRLW       $0x04, X5, X3
-	VPAND        k4<>+0(SB), X3, X3
-	VPMOVZXBD    X3, Y5
-	VPSRLDQ      $0x08, X3, X3
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y4, Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y6
-	VBLENDVPS    Y6, k8<>+0(SB), Y5, Y5
-	VMOVUPS      Y5, 64(SP)
-	VPMOVZXBD    X3, Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 96(SP)
-	VPERMQ       $0xd8, 16(CX), Y3
-	VPAND        k14<>+0(SB), Y3, Y3
-	VBROADCASTSS (SP), Y4
-	VBROADCASTSS 64(SP), Y5
-	VBROADCASTSS 4(SP), Y6
-	VBROADCASTSS 68(SP), Y7
-	VPUNPCKLBW   Y2, Y3, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPBLENDW     $0xaa, Y2, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VSUBPS       Y5, Y8, Y8
-	VPSRLD       $0x10, Y8, Y10
-	VPAND        Y0, Y10, Y10
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y10, Y8, Y8
-	VCVTDQ2PS    Y9, Y9
-	VMULPS       Y4, Y9, Y9
-	VSUBPS       Y5, Y9, Y9
-	VPSRLD       $0x10, Y9, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y9, Y9
-	VPADDD       Y4, Y9, Y9
+	VSUBPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y3, Y7, Y7
 	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y9, Y8, Y8
-	VPCMPEQW     k9<>+0(SB), Y8, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k16<>+0(SB), Y8, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y8, Y8
 	VMOVDQU      Y8, (AX)
-	VPUNPCKHBW   Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y4
-	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y3, Y2, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y6, Y3, Y3
-	VSUBPS       Y7, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
+	VMULPS       Y5, Y3, Y3
+	VSUBPS       Y6, Y3, Y3
+	VPSRLD       $0x10, Y3, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VSUBPS       Y7, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VSUBPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y4, Y2, Y2
 	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y4, Y3, Y3
-	VPCMPEQW     k9<>+0(SB), Y3, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y3, Y3
+	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPCMPEQW     k16<>+0(SB), Y3, Y2
+	VPSLLW       $0x0f, Y2, Y2
+	VPXOR        Y2, Y3, Y3
 	VMOVDQU      Y3, 32(AX)
-	VPERMQ       $0xd8, 16(CX), Y3
-	VPSRLW       $0x02, Y3, Y3
-	VPAND        k14<>+0(SB), Y3, Y3
-	VBROADCASTSS 8(SP), Y4
-	VBROADCASTSS 72(SP), Y5
-	VBROADCASTSS 12(SP), Y6
-	VBROADCASTSS 76(SP), Y7
-	VPUNPCKLBW   Y2, Y3, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPBLENDW     $0xaa, Y2, Y8, Y8
+	VPERMQ       $0xd8, 16(CX), Y2
+	VPSRLW       $0x02, Y2, Y2
+	VPAND        k25<>+0(SB), Y2, Y2
+	VBROADCASTSS 8(SP), Y3
+	VBROADCASTSS 72(SP), Y4
+	VBROADCASTSS 12(SP), Y5
+	VBROADCASTSS 76(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y2, Y7
+	VPMADDWD     k0<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
 	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VSUBPS       Y5, Y8, Y8
-	VPSRLD       $0x10, Y8, Y10
-	VPAND        Y0, Y10, Y10
+	VMULPS       Y3, Y8, Y8
+	VSUBPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
 	VPADDD       Y1, Y8, Y8
-	VPADDD       Y10, Y8, Y8
-	VCVTDQ2PS    Y9, Y9
-	VMULPS       Y4, Y9, Y9
-	VSUBPS       Y5, Y9, Y9
-	VPSRLD       $0x10, Y9, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y9, Y9
-	VPADDD       Y4, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y3, Y7, Y7
+	VSUBPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y3, Y7, Y7
 	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y9, Y8, Y8
-	VPCMPEQW     k9<>+0(SB), Y8, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k16<>+0(SB), Y8, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y8, Y8
 	VMOVDQU      Y8, 64(AX)
-	VPUNPCKHBW   Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y4
-	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y3, Y2, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y6, Y3, Y3
-	VSUBPS       Y7, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
+	VMULPS       Y5, Y3, Y3
+	VSUBPS       Y6, Y3, Y3
+	VPSRLD       $0x10, Y3, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VSUBPS       Y7, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VSUBPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y4, Y2, Y2
 	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y4, Y3, Y3
-	VPCMPEQW     k9<>+0(SB), Y3, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y3, Y3
+	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPCMPEQW     k16<>+0(SB), Y3, Y2
+	VPSLLW       $0x0f, Y2, Y2
+	VPXOR        Y2, Y3, Y3
 	VMOVDQU      Y3, 96(AX)
-	VPERMQ       $0xd8, 16(CX), Y3
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        k14<>+0(SB), Y3, Y3
-	VBROADCASTSS 16(SP), Y4
-	VBROADCASTSS 80(SP), Y5
-	VBROADCASTSS 20(SP), Y6
-	VBROADCASTSS 84(SP), Y7
-	VPUNPCKLBW   Y2, Y3, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPBLENDW     $0xaa, Y2, Y8, Y8
+	VPERMQ       $0xd8, 16(CX), Y2
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        k25<>+0(SB), Y2, Y2
+	VBROADCASTSS 16(SP), Y3
+	VBROADCASTSS 80(SP), Y4
+	VBROADCASTSS 20(SP), Y5
+	VBROADCASTSS 84(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y2, Y7
+	VPMADDWD     k0<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
 	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VSUBPS       Y5, Y8, Y8
-	VPSRLD       $0x10, Y8, Y10
-	VPAND        Y0, Y10, Y10
+	VMULPS       Y3, Y8, Y8
+	VSUBPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
 	VPADDD       Y1, Y8, Y8
-	VPADDD       Y10, Y8, Y8
-	VCVTDQ2PS    Y9, Y9
-	VMULPS       Y4, Y9, Y9
-	VSUBPS       Y5, Y9, Y9
-	VPSRLD       $0x10, Y9, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y9, Y9
-	VPADDD       Y4, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y3, Y7, Y7
+	VSUBPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y3, Y7, Y7
 	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y9, Y8, Y8
-	VPCMPEQW     k9<>+0(SB), Y8, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k16<>+0(SB), Y8, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y8, Y8
 	VMOVDQU      Y8, 128(AX)
-	VPUNPCKHBW   Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y4
-	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y3, Y2, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y6, Y3, Y3
-	VSUBPS       Y7, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
+	VMULPS       Y5, Y3, Y3
+	VSUBPS       Y6, Y3, Y3
+	VPSRLD       $0x10, Y3, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VSUBPS       Y7, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VSUBPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y4, Y2, Y2
 	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y4, Y3, Y3
-	VPCMPEQW     k9<>+0(SB), Y3, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y3, Y3
+	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPCMPEQW     k16<>+0(SB), Y3, Y2
+	VPSLLW       $0x0f, Y2, Y2
+	VPXOR        Y2, Y3, Y3
 	VMOVDQU      Y3, 160(AX)
-	VPERMQ       $0xd8, 16(CX), Y3
-	VPSRLW       $0x06, Y3, Y3
-	VPAND        k14<>+0(SB), Y3, Y3
-	VBROADCASTSS 24(SP), Y4
-	VBROADCASTSS 88(SP), Y5
-	VBROADCASTSS 28(SP), Y6
-	VBROADCASTSS 92(SP), Y7
-	VPUNPCKLBW   Y2, Y3, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPBLENDW     $0xaa, Y2, Y8, Y8
+	VPERMQ       $0xd8, 16(CX), Y2
+	VPSRLW       $0x06, Y2, Y2
+	VPAND        k25<>+0(SB), Y2, Y2
+	VBROADCASTSS 24(SP), Y3
+	VBROADCASTSS 88(SP), Y4
+	VBROADCASTSS 28(SP), Y5
+	VBROADCASTSS 92(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y2, Y7
+	VPMADDWD     k0<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
 	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VSUBPS       Y5, Y8, Y8
-	VPSRLD       $0x10, Y8, Y10
-	VPAND        Y0, Y10, Y10
+	VMULPS       Y3, Y8, Y8
+	VSUBPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
 	VPADDD       Y1, Y8, Y8
-	VPADDD       Y10, Y8, Y8
-	VCVTDQ2PS    Y9, Y9
-	VMULPS       Y4, Y9, Y9
-	VSUBPS       Y5, Y9, Y9
-	VPSRLD       $0x10, Y9, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y9, Y9
-	VPADDD       Y4, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y3, Y7, Y7
+	VSUBPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y3, Y7, Y7
 	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y9, Y8, Y8
-	VPCMPEQW     k9<>+0(SB), Y8, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k16<>+0(SB), Y8, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y8, Y8
 	VMOVDQU      Y8, 192(AX)
-	VPUNPCKHBW   Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y4
-	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y3, Y2, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y6, Y3, Y3
-	VSUBPS       Y7, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
+	VMULPS       Y5, Y3, Y3
+	VSUBPS       Y6, Y3, Y3
+	VPSRLD       $0x10, Y3, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VSUBPS       Y7, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VSUBPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y4, Y2, Y2
 	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y4, Y3, Y3
-	VPCMPEQW     k9<>+0(SB), Y3, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y3, Y3
+	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPCMPEQW     k16<>+0(SB), Y3, Y2
+	VPSLLW       $0x0f, Y2, Y2
+	VPXOR        Y2, Y3, Y3
 	VMOVDQU      Y3, 224(AX)
-	VPERMQ       $0xd8, 48(CX), Y3
-	VPAND        k14<>+0(SB), Y3, Y3
-	VBROADCASTSS 32(SP), Y4
-	VBROADCASTSS 96(SP), Y5
-	VBROADCASTSS 36(SP), Y6
-	VBROADCASTSS 100(SP), Y7
-	VPUNPCKLBW   Y2, Y3, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPBLENDW     $0xaa, Y2, Y8, Y8
+	VPERMQ       $0xd8, 48(CX), Y2
+	VPAND        k25<>+0(SB), Y2, Y2
+	VBROADCASTSS 32(SP), Y3
+	VBROADCASTSS 96(SP), Y4
+	VBROADCASTSS 36(SP), Y5
+	VBROADCASTSS 100(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y2, Y7
+	VPMADDWD     k0<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
 	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VSUBPS       Y5, Y8, Y8
-	VPSRLD       $0x10, Y8, Y10
-	VPAND        Y0, Y10, Y10
+	VMULPS       Y3, Y8, Y8
+	VSUBPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
 	VPADDD       Y1, Y8, Y8
-	VPADDD       Y10, Y8, Y8
-	VCVTDQ2PS    Y9, Y9
-	VMULPS       Y4, Y9, Y9
-	VSUBPS       Y5, Y9, Y9
-	VPSRLD       $0x10, Y9, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y9, Y9
-	VPADDD       Y4, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y3, Y7, Y7
+	VSUBPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y3, Y7, Y7
 	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y9, Y8, Y8
-	VPCMPEQW     k9<>+0(SB), Y8, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k16<>+0(SB), Y8, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y8, Y8
 	VMOVDQU      Y8, 256(AX)
-	VPUNPCKHBW   Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y4
-	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y3, Y2, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y6, Y3, Y3
-	VSUBPS       Y7, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
+	VMULPS       Y5, Y3, Y3
+	VSUBPS       Y6, Y3, Y3
+	VPSRLD       $0x10, Y3, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VSUBPS       Y7, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VSUBPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y4, Y2, Y2
 	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y4, Y3, Y3
-	VPCMPEQW     k9<>+0(SB), Y3, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y3, Y3
+	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPCMPEQW     k16<>+0(SB), Y3, Y2
+	VPSLLW       $0x0f, Y2, Y2
+	VPXOR        Y2, Y3, Y3
 	VMOVDQU      Y3, 288(AX)
-	VPERMQ       $0xd8, 48(CX), Y3
-	VPSRLW       $0x02, Y3, Y3
-	VPAND        k14<>+0(SB), Y3, Y3
-	VBROADCASTSS 40(SP), Y4
-	VBROADCASTSS 104(SP), Y5
-	VBROADCASTSS 44(SP), Y6
-	VBROADCASTSS 108(SP), Y7
-	VPUNPCKLBW   Y2, Y3, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPBLENDW     $0xaa, Y2, Y8, Y8
+	VPERMQ       $0xd8, 48(CX), Y2
+	VPSRLW       $0x02, Y2, Y2
+	VPAND        k25<>+0(SB), Y2, Y2
+	VBROADCASTSS 40(SP), Y3
+	VBROADCASTSS 104(SP), Y4
+	VBROADCASTSS 44(SP), Y5
+	VBROADCASTSS 108(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y2, Y7
+	VPMADDWD     k0<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
 	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VSUBPS       Y5, Y8, Y8
-	VPSRLD       $0x10, Y8, Y10
-	VPAND        Y0, Y10, Y10
+	VMULPS       Y3, Y8, Y8
+	VSUBPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
 	VPADDD       Y1, Y8, Y8
-	VPADDD       Y10, Y8, Y8
-	VCVTDQ2PS    Y9, Y9
-	VMULPS       Y4, Y9, Y9
-	VSUBPS       Y5, Y9, Y9
-	VPSRLD       $0x10, Y9, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y9, Y9
-	VPADDD       Y4, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y3, Y7, Y7
+	VSUBPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y3, Y7, Y7
 	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y9, Y8, Y8
-	VPCMPEQW     k9<>+0(SB), Y8, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k16<>+0(SB), Y8, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y8, Y8
 	VMOVDQU      Y8, 320(AX)
-	VPUNPCKHBW   Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y4
-	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y3, Y2, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y6, Y3, Y3
-	VSUBPS       Y7, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
+	VMULPS       Y5, Y3, Y3
+	VSUBPS       Y6, Y3, Y3
+	VPSRLD       $0x10, Y3, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VSUBPS       Y7, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VSUBPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y4, Y2, Y2
 	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y4, Y3, Y3
-	VPCMPEQW     k9<>+0(SB), Y3, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y3, Y3
+	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPCMPEQW     k16<>+0(SB), Y3, Y2
+	VPSLLW       $0x0f, Y2, Y2
+	VPXOR        Y2, Y3, Y3
 	VMOVDQU      Y3, 352(AX)
-	VPERMQ       $0xd8, 48(CX), Y3
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        k14<>+0(SB), Y3, Y3
-	VBROADCASTSS 48(SP), Y4
-	VBROADCASTSS 112(SP), Y5
-	VBROADCASTSS 52(SP), Y6
-	VBROADCASTSS 116(SP), Y7
-	VPUNPCKLBW   Y2, Y3, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPBLENDW     $0xaa, Y2, Y8, Y8
+	VPERMQ       $0xd8, 48(CX), Y2
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        k25<>+0(SB), Y2, Y2
+	VBROADCASTSS 48(SP), Y3
+	VBROADCASTSS 112(SP), Y4
+	VBROADCASTSS 52(SP), Y5
+	VBROADCASTSS 116(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y2, Y7
+	VPMADDWD     k0<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
 	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VSUBPS       Y5, Y8, Y8
-	VPSRLD       $0x10, Y8, Y10
-	VPAND        Y0, Y10, Y10
+	VMULPS       Y3, Y8, Y8
+	VSUBPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
 	VPADDD       Y1, Y8, Y8
-	VPADDD       Y10, Y8, Y8
-	VCVTDQ2PS    Y9, Y9
-	VMULPS       Y4, Y9, Y9
-	VSUBPS       Y5, Y9, Y9
-	VPSRLD       $0x10, Y9, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y9, Y9
-	VPADDD       Y4, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y3, Y7, Y7
+	VSUBPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y3, Y7, Y7
 	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y9, Y8, Y8
-	VPCMPEQW     k9<>+0(SB), Y8, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k16<>+0(SB), Y8, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y8, Y8
 	VMOVDQU      Y8, 384(AX)
-	VPUNPCKHBW   Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y4
-	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y3, Y2, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y6, Y3, Y3
-	VSUBPS       Y7, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VSUBPS       Y7, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y4, Y3, Y3
-	VPCMPEQW     k9<>+0(SB), Y3, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y3, Y3
-	VMOVDQU      Y3, 416(AX)
-	VPERMQ       $0xd8, 48(CX), Y3
-	VPSRLW       $0x06, Y3, Y3
-	VPAND        k14<>+0(SB), Y3, Y3
-	VBROADCASTSS 56(SP), Y4
-	VBROADCASTSS 120(SP), Y5
-	VBROADCASTSS 60(SP), Y6
-	VBROADCASTSS 124(SP), Y7
-	VPUNPCKLBW   Y2, Y3, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPBLENDW     $0xaa, Y2, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VSUBPS       Y5, Y8, Y8
-	VPSRLD       $0x10, Y8, Y10
-	VPAND        Y0, Y10, Y10
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y10, Y8, Y8
-	VCVTDQ2PS    Y9, Y9
-	VMULPS       Y4, Y9, Y9
-	VSUBPS       Y5, Y9, Y9
-	VPSRLD       $0x10, Y9, Y4
+	VMULPS       Y5, Y3, Y3
+	VSUBPS       Y6, Y3, Y3
+	VPSRLD       $0x10, Y3, Y4
 	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y9, Y9
-	VPADDD       Y4, Y9, Y9
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y9, Y8, Y8
-	VPCMPEQW     k9<>+0(SB), Y8, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y8, Y8
-	VMOVDQU      Y8, 448(AX)
-	VPUNPCKHBW   Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y4
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y6, Y3, Y3
-	VSUBPS       Y7, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VSUBPS       Y7, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VSUBPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y4, Y2, Y2
 	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y4, Y3, Y3
-	VPCMPEQW     k9<>+0(SB), Y3, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y3, Y3
+	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPCMPEQW     k16<>+0(SB), Y3, Y2
+	VPSLLW       $0x0f, Y2, Y2
+	VPXOR        Y2, Y3, Y3
+	VMOVDQU      Y3, 416(AX)
+	VPERMQ       $0xd8, 48(CX), Y2
+	VPSRLW       $0x06, Y2, Y2
+	VPAND        k25<>+0(SB), Y2, Y2
+	VBROADCASTSS 56(SP), Y3
+	VBROADCASTSS 120(SP), Y4
+	VBROADCASTSS 60(SP), Y5
+	VBROADCASTSS 124(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y2, Y7
+	VPMADDWD     k0<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y3, Y8, Y8
+	VSUBPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y3, Y7, Y7
+	VSUBPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y3, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k16<>+0(SB), Y8, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y8, Y8
+	VMOVDQU      Y8, 448(AX)
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y3, Y2, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VSUBPS       Y6, Y3, Y3
+	VPSRLD       $0x10, Y3, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y4, Y3, Y3
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VSUBPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y4, Y2, Y2
+	VPSRLD       $0x10, Y3, Y3
+	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPCMPEQW     k16<>+0(SB), Y3, Y2
+	VPSLLW       $0x0f, Y2, Y2
+	VPXOR        Y2, Y3, Y3
 	VMOVDQU      Y3, 480(AX)
 	ADDQ         $0x00000054, CX
 	ADDQ         $0x00000200, AX
@@ -1842,11 +1856,11 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k14<>+0(SB)/8, $0x0303030303030303
-DATA k14<>+8(SB)/8, $0x0303030303030303
-DATA k14<>+16(SB)/8, $0x0303030303030303
-DATA k14<>+24(SB)/8, $0x0303030303030303
-GLOBL k14<>(SB), RODATA|NOPTR, $32
+DATA k25<>+0(SB)/8, $0x0303030303030303
+DATA k25<>+8(SB)/8, $0x0303030303030303
+DATA k25<>+16(SB)/8, $0x0303030303030303
+DATA k25<>+24(SB)/8, $0x0303030303030303
+GLOBL k25<>(SB), RODATA|NOPTR, $32
 
 // func q2_KF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
@@ -1854,7 +1868,7 @@ TEXT ·q2_KF32AVX2(SB), NOSPLIT, $160-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k4<>+0(SB), Y0
+	VMOVDQU k5<>+0(SB), Y0
 
 block:
 	VPBROADCASTW 80(CX), X0
@@ -1862,42 +1876,42 @@ block:
 	VPBROADCASTW 82(CX), X1
 	VCVTPH2PS    X1, Y1
 	VCMPPS       $0x03, Y0, Y0, Y2
-	VBLENDVPS    Y2, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y2, k12<>+0(SB), Y0, Y0
 	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k8<>+0(SB), Y1, Y1
+	VBLENDVPS    Y2, k12<>+0(SB), Y1, Y1
 	VMOVDQU      (CX), X2
 	VMOVDQA      X2, X3
-	VPAND        k4<>+0(SB), X3, X3
+	VPAND        k5<>+0(SB), X3, X3
 	VPMOVZXBD    X3, Y4
 	VPSRLDQ      $0x08, X3, X3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y0, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
 	VMOVUPS      Y4, 32(SP)
 	VPMOVZXBD    X3, Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y0, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y0
-	VBLENDVPS    Y0, k8<>+0(SB), Y3, Y3
+	VBLENDVPS    Y0, k12<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, 64(SP)
 	VPSRLW       $0x04, X2, X0
-	VPAND        k4<>+0(SB), X0, X0
+	VPAND        k5<>+0(SB), X0, X0
 	VPMOVZXBD    X0, Y2
 	VPSRLDQ      $0x08, X0, X0
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 96(SP)
 	VPMOVZXBD    X0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 128(SP)
 	VPERMQ       $0xd8, 16(CX), Y0
-	VPAND        k14<>+0(SB), Y0, Y0
+	VPAND        k25<>+0(SB), Y0, Y0
 	VBROADCASTSS 32(SP), Y1
 	VBROADCASTSS 96(SP), Y2
 	VBROADCASTSS 36(SP), Y3
@@ -1908,32 +1922,32 @@ block:
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y5, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, (AX)
 	VPMOVZXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 32(AX)
 	VPMOVZXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 64(AX)
 	VPMOVZXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 96(AX)
 	VPERMQ       $0xd8, 16(CX), Y0
 	VPSRLW       $0x02, Y0, Y0
-	VPAND        k14<>+0(SB), Y0, Y0
+	VPAND        k25<>+0(SB), Y0, Y0
 	VBROADCASTSS 40(SP), Y1
 	VBROADCASTSS 104(SP), Y2
 	VBROADCASTSS 44(SP), Y3
@@ -1944,32 +1958,32 @@ block:
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y5, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 128(AX)
 	VPMOVZXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 160(AX)
 	VPMOVZXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 192(AX)
 	VPMOVZXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 224(AX)
 	VPERMQ       $0xd8, 16(CX), Y0
 	VPSRLW       $0x04, Y0, Y0
-	VPAND        k14<>+0(SB), Y0, Y0
+	VPAND        k25<>+0(SB), Y0, Y0
 	VBROADCASTSS 48(SP), Y1
 	VBROADCASTSS 112(SP), Y2
 	VBROADCASTSS 52(SP), Y3
@@ -1980,32 +1994,32 @@ block:
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y5, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 256(AX)
 	VPMOVZXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 288(AX)
 	VPMOVZXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 320(AX)
 	VPMOVZXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 352(AX)
 	VPERMQ       $0xd8, 16(CX), Y0
 	VPSRLW       $0x06, Y0, Y0
-	VPAND        k14<>+0(SB), Y0, Y0
+	VPAND        k25<>+0(SB), Y0, Y0
 	VBROADCASTSS 56(SP), Y1
 	VBROADCASTSS 120(SP), Y2
 	VBROADCASTSS 60(SP), Y3
@@ -2016,31 +2030,31 @@ block:
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y5, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 384(AX)
 	VPMOVZXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 416(AX)
 	VPMOVZXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 448(AX)
 	VPMOVZXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 480(AX)
 	VPERMQ       $0xd8, 48(CX), Y0
-	VPAND        k14<>+0(SB), Y0, Y0
+	VPAND        k25<>+0(SB), Y0, Y0
 	VBROADCASTSS 64(SP), Y1
 	VBROADCASTSS 128(SP), Y2
 	VBROADCASTSS 68(SP), Y3
@@ -2051,32 +2065,32 @@ block:
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y5, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 512(AX)
 	VPMOVZXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 544(AX)
 	VPMOVZXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 576(AX)
 	VPMOVZXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 608(AX)
 	VPERMQ       $0xd8, 48(CX), Y0
 	VPSRLW       $0x02, Y0, Y0
-	VPAND        k14<>+0(SB), Y0, Y0
+	VPAND        k25<>+0(SB), Y0, Y0
 	VBROADCASTSS 72(SP), Y1
 	VBROADCASTSS 136(SP), Y2
 	VBROADCASTSS 76(SP), Y3
@@ -2087,32 +2101,32 @@ block:
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y5, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 640(AX)
 	VPMOVZXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 672(AX)
 	VPMOVZXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 704(AX)
 	VPMOVZXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 736(AX)
 	VPERMQ       $0xd8, 48(CX), Y0
 	VPSRLW       $0x04, Y0, Y0
-	VPAND        k14<>+0(SB), Y0, Y0
+	VPAND        k25<>+0(SB), Y0, Y0
 	VBROADCASTSS 80(SP), Y1
 	VBROADCASTSS 144(SP), Y2
 	VBROADCASTSS 84(SP), Y3
@@ -2123,32 +2137,32 @@ block:
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y5, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 768(AX)
 	VPMOVZXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 800(AX)
 	VPMOVZXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 832(AX)
 	VPMOVZXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 864(AX)
 	VPERMQ       $0xd8, 48(CX), Y0
 	VPSRLW       $0x06, Y0, Y0
-	VPAND        k14<>+0(SB), Y0, Y0
+	VPAND        k25<>+0(SB), Y0, Y0
 	VBROADCASTSS 88(SP), Y1
 	VBROADCASTSS 152(SP), Y2
 	VBROADCASTSS 92(SP), Y3
@@ -2159,28 +2173,28 @@ block:
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y5, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 896(AX)
 	VPMOVZXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 928(AX)
 	VPMOVZXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 960(AX)
 	VPMOVZXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 992(AX)
 	ADDQ         $0x00000054, CX
 	ADDQ         $0x00000400, AX
@@ -2216,10 +2230,10 @@ block:
 	ORQ          R9, R8
 	VMOVQ        R8, X3
 	VPMOVZXBD    X3, Y3
-	VPADDD       k15<>+0(SB), Y3, Y3
+	VPADDD       k26<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
+	VMULPS       k19<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, (SP)
@@ -2234,26 +2248,26 @@ block:
 	ORQ          SI, BX
 	VMOVQ        BX, X3
 	VPMOVZXBD    X3, Y3
-	VPADDD       k15<>+0(SB), Y3, Y3
+	VPADDD       k26<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
+	VMULPS       k19<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y2
 	VBLENDVPS    Y2, k3<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, 32(SP)
 	VPERMQ       $0xd8, (CX), Y2
 	VPERMQ       $0xd8, 32(CX), Y3
-	VPAND        k14<>+0(SB), Y3, Y3
-	VPANDN       k16<>+0(SB), Y2, Y4
-	VPCMPEQB     k16<>+0(SB), Y4, Y4
-	VPAND        k17<>+0(SB), Y4, Y4
+	VPAND        k25<>+0(SB), Y3, Y3
+	VPANDN       k27<>+0(SB), Y2, Y4
+	VPCMPEQB     k27<>+0(SB), Y4, Y4
+	VPAND        k28<>+0(SB), Y4, Y4
 	VPADDB       Y4, Y3, Y3
 	VBROADCASTSS (SP), Y4
 	VBROADCASTSS 4(SP), Y5
-	VPUNPCKLBW   Y3, Y3, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y4, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -2269,10 +2283,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, (AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y5, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
@@ -2290,17 +2304,17 @@ block:
 	VMOVDQU      Y4, 32(AX)
 	VPERMQ       $0xd8, 32(CX), Y3
 	VPSRLW       $0x02, Y3, Y3
-	VPAND        k14<>+0(SB), Y3, Y3
-	VPANDN       k18<>+0(SB), Y2, Y4
-	VPCMPEQB     k18<>+0(SB), Y4, Y4
-	VPAND        k17<>+0(SB), Y4, Y4
+	VPAND        k25<>+0(SB), Y3, Y3
+	VPANDN       k29<>+0(SB), Y2, Y4
+	VPCMPEQB     k29<>+0(SB), Y4, Y4
+	VPAND        k28<>+0(SB), Y4, Y4
 	VPADDB       Y4, Y3, Y3
 	VBROADCASTSS 8(SP), Y4
 	VBROADCASTSS 12(SP), Y5
-	VPUNPCKLBW   Y3, Y3, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y4, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -2316,10 +2330,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 64(AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y5, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
@@ -2337,17 +2351,17 @@ block:
 	VMOVDQU      Y4, 96(AX)
 	VPERMQ       $0xd8, 32(CX), Y3
 	VPSRLW       $0x04, Y3, Y3
-	VPAND        k14<>+0(SB), Y3, Y3
-	VPANDN       k19<>+0(SB), Y2, Y4
-	VPCMPEQB     k19<>+0(SB), Y4, Y4
-	VPAND        k17<>+0(SB), Y4, Y4
+	VPAND        k25<>+0(SB), Y3, Y3
+	VPANDN       k30<>+0(SB), Y2, Y4
+	VPCMPEQB     k30<>+0(SB), Y4, Y4
+	VPAND        k28<>+0(SB), Y4, Y4
 	VPADDB       Y4, Y3, Y3
 	VBROADCASTSS 16(SP), Y4
 	VBROADCASTSS 20(SP), Y5
-	VPUNPCKLBW   Y3, Y3, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y4, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -2363,10 +2377,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 128(AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y5, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
@@ -2384,17 +2398,17 @@ block:
 	VMOVDQU      Y4, 160(AX)
 	VPERMQ       $0xd8, 32(CX), Y3
 	VPSRLW       $0x06, Y3, Y3
-	VPAND        k14<>+0(SB), Y3, Y3
-	VPANDN       k20<>+0(SB), Y2, Y4
-	VPCMPEQB     k20<>+0(SB), Y4, Y4
-	VPAND        k17<>+0(SB), Y4, Y4
+	VPAND        k25<>+0(SB), Y3, Y3
+	VPANDN       k31<>+0(SB), Y2, Y4
+	VPCMPEQB     k31<>+0(SB), Y4, Y4
+	VPAND        k28<>+0(SB), Y4, Y4
 	VPADDB       Y4, Y3, Y3
 	VBROADCASTSS 24(SP), Y4
 	VBROADCASTSS 28(SP), Y5
-	VPUNPCKLBW   Y3, Y3, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y4, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -2410,10 +2424,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 192(AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y5, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
@@ -2430,17 +2444,17 @@ block:
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 224(AX)
 	VPERMQ       $0xd8, 64(CX), Y3
-	VPAND        k14<>+0(SB), Y3, Y3
-	VPANDN       k13<>+0(SB), Y2, Y4
-	VPCMPEQB     k13<>+0(SB), Y4, Y4
-	VPAND        k17<>+0(SB), Y4, Y4
+	VPAND        k25<>+0(SB), Y3, Y3
+	VPANDN       k24<>+0(SB), Y2, Y4
+	VPCMPEQB     k24<>+0(SB), Y4, Y4
+	VPAND        k28<>+0(SB), Y4, Y4
 	VPADDB       Y4, Y3, Y3
 	VBROADCASTSS 32(SP), Y4
 	VBROADCASTSS 36(SP), Y5
-	VPUNPCKLBW   Y3, Y3, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y4, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -2456,10 +2470,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 256(AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y5, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
@@ -2477,17 +2491,17 @@ block:
 	VMOVDQU      Y4, 288(AX)
 	VPERMQ       $0xd8, 64(CX), Y3
 	VPSRLW       $0x02, Y3, Y3
-	VPAND        k14<>+0(SB), Y3, Y3
-	VPANDN       k21<>+0(SB), Y2, Y4
-	VPCMPEQB     k21<>+0(SB), Y4, Y4
-	VPAND        k17<>+0(SB), Y4, Y4
+	VPAND        k25<>+0(SB), Y3, Y3
+	VPANDN       k32<>+0(SB), Y2, Y4
+	VPCMPEQB     k32<>+0(SB), Y4, Y4
+	VPAND        k28<>+0(SB), Y4, Y4
 	VPADDB       Y4, Y3, Y3
 	VBROADCASTSS 40(SP), Y4
 	VBROADCASTSS 44(SP), Y5
-	VPUNPCKLBW   Y3, Y3, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y4, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -2503,10 +2517,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 320(AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y5, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
@@ -2524,17 +2538,17 @@ block:
 	VMOVDQU      Y4, 352(AX)
 	VPERMQ       $0xd8, 64(CX), Y3
 	VPSRLW       $0x04, Y3, Y3
-	VPAND        k14<>+0(SB), Y3, Y3
-	VPANDN       k22<>+0(SB), Y2, Y4
-	VPCMPEQB     k22<>+0(SB), Y4, Y4
-	VPAND        k17<>+0(SB), Y4, Y4
+	VPAND        k25<>+0(SB), Y3, Y3
+	VPANDN       k33<>+0(SB), Y2, Y4
+	VPCMPEQB     k33<>+0(SB), Y4, Y4
+	VPAND        k28<>+0(SB), Y4, Y4
 	VPADDB       Y4, Y3, Y3
 	VBROADCASTSS 48(SP), Y4
 	VBROADCASTSS 52(SP), Y5
-	VPUNPCKLBW   Y3, Y3, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y4, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -2550,10 +2564,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 384(AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y5, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
@@ -2571,17 +2585,17 @@ block:
 	VMOVDQU      Y4, 416(AX)
 	VPERMQ       $0xd8, 64(CX), Y3
 	VPSRLW       $0x06, Y3, Y3
-	VPAND        k14<>+0(SB), Y3, Y3
-	VPANDN       k23<>+0(SB), Y2, Y2
-	VPCMPEQB     k23<>+0(SB), Y2, Y2
-	VPAND        k17<>+0(SB), Y2, Y2
+	VPAND        k25<>+0(SB), Y3, Y3
+	VPANDN       k34<>+0(SB), Y2, Y2
+	VPCMPEQB     k34<>+0(SB), Y2, Y2
+	VPAND        k28<>+0(SB), Y2, Y2
 	VPADDB       Y2, Y3, Y3
 	VBROADCASTSS 56(SP), Y2
 	VBROADCASTSS 60(SP), Y4
-	VPUNPCKLBW   Y3, Y3, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y3, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y2, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -2597,10 +2611,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 448(AX)
-	VPUNPCKHBW   Y3, Y3, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y2, Y2, Y2
+	VPUNPCKHBW   Y3, Y2, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
@@ -2623,59 +2637,59 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k15<>+0(SB)/8, $0xffffffe0ffffffe0
-DATA k15<>+8(SB)/8, $0xffffffe0ffffffe0
-DATA k15<>+16(SB)/8, $0xffffffe0ffffffe0
-DATA k15<>+24(SB)/8, $0xffffffe0ffffffe0
-GLOBL k15<>(SB), RODATA|NOPTR, $32
+DATA k26<>+0(SB)/8, $0xffffffe0ffffffe0
+DATA k26<>+8(SB)/8, $0xffffffe0ffffffe0
+DATA k26<>+16(SB)/8, $0xffffffe0ffffffe0
+DATA k26<>+24(SB)/8, $0xffffffe0ffffffe0
+GLOBL k26<>(SB), RODATA|NOPTR, $32
 
-DATA k16<>+0(SB)/8, $0x0101010101010101
-DATA k16<>+8(SB)/8, $0x0101010101010101
-DATA k16<>+16(SB)/8, $0x0101010101010101
-DATA k16<>+24(SB)/8, $0x0101010101010101
-GLOBL k16<>(SB), RODATA|NOPTR, $32
+DATA k27<>+0(SB)/8, $0x0101010101010101
+DATA k27<>+8(SB)/8, $0x0101010101010101
+DATA k27<>+16(SB)/8, $0x0101010101010101
+DATA k27<>+24(SB)/8, $0x0101010101010101
+GLOBL k27<>(SB), RODATA|NOPTR, $32
 
-DATA k17<>+0(SB)/8, $0xfcfcfcfcfcfcfcfc
-DATA k17<>+8(SB)/8, $0xfcfcfcfcfcfcfcfc
-DATA k17<>+16(SB)/8, $0xfcfcfcfcfcfcfcfc
-DATA k17<>+24(SB)/8, $0xfcfcfcfcfcfcfcfc
-GLOBL k17<>(SB), RODATA|NOPTR, $32
+DATA k28<>+0(SB)/8, $0xfcfcfcfcfcfcfcfc
+DATA k28<>+8(SB)/8, $0xfcfcfcfcfcfcfcfc
+DATA k28<>+16(SB)/8, $0xfcfcfcfcfcfcfcfc
+DATA k28<>+24(SB)/8, $0xfcfcfcfcfcfcfcfc
+GLOBL k28<>(SB), RODATA|NOPTR, $32
 
-DATA k18<>+0(SB)/8, $0x0202020202020202
-DATA k18<>+8(SB)/8, $0x0202020202020202
-DATA k18<>+16(SB)/8, $0x0202020202020202
-DATA k18<>+24(SB)/8, $0x0202020202020202
-GLOBL k18<>(SB), RODATA|NOPTR, $32
+DATA k29<>+0(SB)/8, $0x0202020202020202
+DATA k29<>+8(SB)/8, $0x0202020202020202
+DATA k29<>+16(SB)/8, $0x0202020202020202
+DATA k29<>+24(SB)/8, $0x0202020202020202
+GLOBL k29<>(SB), RODATA|NOPTR, $32
 
-DATA k19<>+0(SB)/8, $0x0404040404040404
-DATA k19<>+8(SB)/8, $0x0404040404040404
-DATA k19<>+16(SB)/8, $0x0404040404040404
-DATA k19<>+24(SB)/8, $0x0404040404040404
-GLOBL k19<>(SB), RODATA|NOPTR, $32
+DATA k30<>+0(SB)/8, $0x0404040404040404
+DATA k30<>+8(SB)/8, $0x0404040404040404
+DATA k30<>+16(SB)/8, $0x0404040404040404
+DATA k30<>+24(SB)/8, $0x0404040404040404
+GLOBL k30<>(SB), RODATA|NOPTR, $32
 
-DATA k20<>+0(SB)/8, $0x0808080808080808
-DATA k20<>+8(SB)/8, $0x0808080808080808
-DATA k20<>+16(SB)/8, $0x0808080808080808
-DATA k20<>+24(SB)/8, $0x0808080808080808
-GLOBL k20<>(SB), RODATA|NOPTR, $32
+DATA k31<>+0(SB)/8, $0x0808080808080808
+DATA k31<>+8(SB)/8, $0x0808080808080808
+DATA k31<>+16(SB)/8, $0x0808080808080808
+DATA k31<>+24(SB)/8, $0x0808080808080808
+GLOBL k31<>(SB), RODATA|NOPTR, $32
 
-DATA k21<>+0(SB)/8, $0x2020202020202020
-DATA k21<>+8(SB)/8, $0x2020202020202020
-DATA k21<>+16(SB)/8, $0x2020202020202020
-DATA k21<>+24(SB)/8, $0x2020202020202020
-GLOBL k21<>(SB), RODATA|NOPTR, $32
+DATA k32<>+0(SB)/8, $0x2020202020202020
+DATA k32<>+8(SB)/8, $0x2020202020202020
+DATA k32<>+16(SB)/8, $0x2020202020202020
+DATA k32<>+24(SB)/8, $0x2020202020202020
+GLOBL k32<>(SB), RODATA|NOPTR, $32
 
-DATA k22<>+0(SB)/8, $0x4040404040404040
-DATA k22<>+8(SB)/8, $0x4040404040404040
-DATA k22<>+16(SB)/8, $0x4040404040404040
-DATA k22<>+24(SB)/8, $0x4040404040404040
-GLOBL k22<>(SB), RODATA|NOPTR, $32
+DATA k33<>+0(SB)/8, $0x4040404040404040
+DATA k33<>+8(SB)/8, $0x4040404040404040
+DATA k33<>+16(SB)/8, $0x4040404040404040
+DATA k33<>+24(SB)/8, $0x4040404040404040
+GLOBL k33<>(SB), RODATA|NOPTR, $32
 
-DATA k23<>+0(SB)/8, $0x8080808080808080
-DATA k23<>+8(SB)/8, $0x8080808080808080
-DATA k23<>+16(SB)/8, $0x8080808080808080
-DATA k23<>+24(SB)/8, $0x8080808080808080
-GLOBL k23<>(SB), RODATA|NOPTR, $32
+DATA k34<>+0(SB)/8, $0x8080808080808080
+DATA k34<>+8(SB)/8, $0x8080808080808080
+DATA k34<>+16(SB)/8, $0x8080808080808080
+DATA k34<>+24(SB)/8, $0x8080808080808080
+GLOBL k34<>(SB), RODATA|NOPTR, $32
 
 // func q3_KF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
@@ -2702,10 +2716,10 @@ block:
 	ORQ          R9, R8
 	VMOVQ        R8, X1
 	VPMOVZXBD    X1, Y1
-	VPADDD       k15<>+0(SB), Y1, Y1
+	VPADDD       k26<>+0(SB), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VMULPS       k23<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(SP)
@@ -2720,19 +2734,19 @@ block:
 	ORQ          SI, BX
 	VMOVQ        BX, X1
 	VPMOVZXBD    X1, Y1
-	VPADDD       k15<>+0(SB), Y1, Y1
+	VPADDD       k26<>+0(SB), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VMULPS       k23<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k3<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(SP)
 	VPERMQ       $0xd8, (CX), Y0
 	VPERMQ       $0xd8, 32(CX), Y1
-	VPAND        k14<>+0(SB), Y1, Y1
-	VPANDN       k16<>+0(SB), Y0, Y2
-	VPCMPEQB     k16<>+0(SB), Y2, Y2
-	VPAND        k17<>+0(SB), Y2, Y2
+	VPAND        k25<>+0(SB), Y1, Y1
+	VPANDN       k27<>+0(SB), Y0, Y2
+	VPCMPEQB     k27<>+0(SB), Y2, Y2
+	VPAND        k28<>+0(SB), Y2, Y2
 	VPADDB       Y2, Y1, Y1
 	VBROADCASTSS 32(SP), Y2
 	VBROADCASTSS 36(SP), Y3
@@ -2759,10 +2773,10 @@ block:
 	VMOVUPS      Y1, 96(AX)
 	VPERMQ       $0xd8, 32(CX), Y1
 	VPSRLW       $0x02, Y1, Y1
-	VPAND        k14<>+0(SB), Y1, Y1
-	VPANDN       k18<>+0(SB), Y0, Y2
-	VPCMPEQB     k18<>+0(SB), Y2, Y2
-	VPAND        k17<>+0(SB), Y2, Y2
+	VPAND        k25<>+0(SB), Y1, Y1
+	VPANDN       k29<>+0(SB), Y0, Y2
+	VPCMPEQB     k29<>+0(SB), Y2, Y2
+	VPAND        k28<>+0(SB), Y2, Y2
 	VPADDB       Y2, Y1, Y1
 	VBROADCASTSS 40(SP), Y2
 	VBROADCASTSS 44(SP), Y3
@@ -2789,10 +2803,10 @@ block:
 	VMOVUPS      Y1, 224(AX)
 	VPERMQ       $0xd8, 32(CX), Y1
 	VPSRLW       $0x04, Y1, Y1
-	VPAND        k14<>+0(SB), Y1, Y1
-	VPANDN       k19<>+0(SB), Y0, Y2
-	VPCMPEQB     k19<>+0(SB), Y2, Y2
-	VPAND        k17<>+0(SB), Y2, Y2
+	VPAND        k25<>+0(SB), Y1, Y1
+	VPANDN       k30<>+0(SB), Y0, Y2
+	VPCMPEQB     k30<>+0(SB), Y2, Y2
+	VPAND        k28<>+0(SB), Y2, Y2
 	VPADDB       Y2, Y1, Y1
 	VBROADCASTSS 48(SP), Y2
 	VBROADCASTSS 52(SP), Y3
@@ -2819,10 +2833,10 @@ block:
 	VMOVUPS      Y1, 352(AX)
 	VPERMQ       $0xd8, 32(CX), Y1
 	VPSRLW       $0x06, Y1, Y1
-	VPAND        k14<>+0(SB), Y1, Y1
-	VPANDN       k20<>+0(SB), Y0, Y2
-	VPCMPEQB     k20<>+0(SB), Y2, Y2
-	VPAND        k17<>+0(SB), Y2, Y2
+	VPAND        k25<>+0(SB), Y1, Y1
+	VPANDN       k31<>+0(SB), Y0, Y2
+	VPCMPEQB     k31<>+0(SB), Y2, Y2
+	VPAND        k28<>+0(SB), Y2, Y2
 	VPADDB       Y2, Y1, Y1
 	VBROADCASTSS 56(SP), Y2
 	VBROADCASTSS 60(SP), Y3
@@ -2848,10 +2862,10 @@ block:
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 480(AX)
 	VPERMQ       $0xd8, 64(CX), Y1
-	VPAND        k14<>+0(SB), Y1, Y1
-	VPANDN       k13<>+0(SB), Y0, Y2
-	VPCMPEQB     k13<>+0(SB), Y2, Y2
-	VPAND        k17<>+0(SB), Y2, Y2
+	VPAND        k25<>+0(SB), Y1, Y1
+	VPANDN       k24<>+0(SB), Y0, Y2
+	VPCMPEQB     k24<>+0(SB), Y2, Y2
+	VPAND        k28<>+0(SB), Y2, Y2
 	VPADDB       Y2, Y1, Y1
 	VBROADCASTSS 64(SP), Y2
 	VBROADCASTSS 68(SP), Y3
@@ -2878,10 +2892,10 @@ block:
 	VMOVUPS      Y1, 608(AX)
 	VPERMQ       $0xd8, 64(CX), Y1
 	VPSRLW       $0x02, Y1, Y1
-	VPAND        k14<>+0(SB), Y1, Y1
-	VPANDN       k21<>+0(SB), Y0, Y2
-	VPCMPEQB     k21<>+0(SB), Y2, Y2
-	VPAND        k17<>+0(SB), Y2, Y2
+	VPAND        k25<>+0(SB), Y1, Y1
+	VPANDN       k32<>+0(SB), Y0, Y2
+	VPCMPEQB     k32<>+0(SB), Y2, Y2
+	VPAND        k28<>+0(SB), Y2, Y2
 	VPADDB       Y2, Y1, Y1
 	VBROADCASTSS 72(SP), Y2
 	VBROADCASTSS 76(SP), Y3
@@ -2908,10 +2922,10 @@ block:
 	VMOVUPS      Y1, 736(AX)
 	VPERMQ       $0xd8, 64(CX), Y1
 	VPSRLW       $0x04, Y1, Y1
-	VPAND        k14<>+0(SB), Y1, Y1
-	VPANDN       k22<>+0(SB), Y0, Y2
-	VPCMPEQB     k22<>+0(SB), Y2, Y2
-	VPAND        k17<>+0(SB), Y2, Y2
+	VPAND        k25<>+0(SB), Y1, Y1
+	VPANDN       k33<>+0(SB), Y0, Y2
+	VPCMPEQB     k33<>+0(SB), Y2, Y2
+	VPAND        k28<>+0(SB), Y2, Y2
 	VPADDB       Y2, Y1, Y1
 	VBROADCASTSS 80(SP), Y2
 	VBROADCASTSS 84(SP), Y3
@@ -2938,10 +2952,10 @@ block:
 	VMOVUPS      Y1, 864(AX)
 	VPERMQ       $0xd8, 64(CX), Y1
 	VPSRLW       $0x06, Y1, Y1
-	VPAND        k14<>+0(SB), Y1, Y1
-	VPANDN       k23<>+0(SB), Y0, Y0
-	VPCMPEQB     k23<>+0(SB), Y0, Y0
-	VPAND        k17<>+0(SB), Y0, Y0
+	VPAND        k25<>+0(SB), Y1, Y1
+	VPANDN       k34<>+0(SB), Y0, Y0
+	VPCMPEQB     k34<>+0(SB), Y0, Y0
+	VPAND        k28<>+0(SB), Y0, Y0
 	VPADDB       Y0, Y1, Y1
 	VBROADCASTSS 88(SP), Y0
 	VBROADCASTSS 92(SP), Y2
@@ -2980,9 +2994,8 @@ TEXT ·q4_KBF16AVX2(SB), NOSPLIT, $64-24
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
 	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k7<>+0(SB), Y1
-	VPXOR   Y2, Y2, Y2
-	VMOVDQU k4<>+0(SB), Y3
+	VMOVDQU k13<>+0(SB), Y1
+	VMOVDQU k5<>+0(SB), Y2
 
 block:
 	MOVL         4(CX), DI
@@ -2994,9 +3007,9 @@ block:
 	ORL          BX, SI
 	MOVL         DI, BX
 	ANDL         $0x3f3f3f3f, BX
-	VMOVD        BX, X4
-	VPINSRD      $0x01, SI, X4, X4
-	VPMOVZXBD    X4, Y4
+	VMOVD        BX, X3
+	VPINSRD      $0x01, SI, X3, X3
+	VPMOVZXBD    X3, Y3
 	MOVL         8(CX), SI
 	MOVL         SI, DI
 	SHRL         $0x02, DI
@@ -3007,431 +3020,287 @@ block:
 	ORL          BX, DI
 	MOVL         SI, BX
 	ANDL         $0x3f3f3f3f, BX
-	VMOVD        BX, X5
-	VPINSRD      $0x01, DI, X5, X5
-	VPMOVZXBD    X5, Y5
-	VPBROADCASTW (CX), X6
+	VMOVD        BX, X4
+	VPINSRD      $0x01, DI, X4, X4
+	VPMOVZXBD    X4, Y4
+	VPBROADCASTW (CX), X5
+	VCVTPH2PS    X5, Y5
+	VPBROADCASTW 2(CX), X6
 	VCVTPH2PS    X6, Y6
-	VPBROADCASTW 2(CX), X7
-	VCVTPH2PS    X7, Y7
-	VCMPPS       $0x03, Y6, Y6, Y8
-	VBLENDVPS    Y8, k8<>+0(SB), Y6, Y6
-	VCMPPS       $0x03, Y7, Y7, Y8
-	VBLENDVPS    Y8, k8<>+0(SB), Y7, Y7
+	VCMPPS       $0x03, Y5, Y5, Y7
+	VBLENDVPS    Y7, k12<>+0(SB), Y5, Y5
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VBLENDVPS    Y7, k12<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y6, Y4, Y4
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y7, Y5, Y5
-	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k8<>+0(SB), Y4, Y4
-	VCMPPS       $0x03, Y5, Y5, Y6
-	VBLENDVPS    Y6, k8<>+0(SB), Y5, Y5
-	VMOVUPS      Y4, (SP)
-	VMOVUPS      Y5, 32(SP)
-	VPERMQ       $0xd8, 16(CX), Y4
-	VPAND        Y3, Y4, Y4
-	VBROADCASTSS (SP), Y5
-	VBROADCASTSS 32(SP), Y6
-	VPUNPCKLBW   Y2, Y4, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPBLENDW     $0xaa, Y2, Y7, Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y5, Y8, Y8
-	VSUBPS       Y6, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y8, Y7, Y7
-	VPCMPEQW     k9<>+0(SB), Y7, Y8
-	VPSLLW       $0x0f, Y8, Y8
-	VPXOR        Y8, Y7, Y7
-	VMOVDQU      Y7, (AX)
-	VPUNPCKHBW   Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y7
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VSUBPS       Y6, Y4, Y4
-	VPSRLD       $0x10, Y4, Y8
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
+	VMOVUPS      Y3, (SP)
+	VMOVUPS      Y4, 32(SP)
+	VPERMQ       $0xd8, 16(CX), Y3
+	VPAND        Y2, Y3, Y3
+	VBROADCASTSS (SP), Y4
+	VBROADCASTSS 32(SP), Y5
+	VMOVDQU      k14<>+0(SB), Y6
+	VMOVDQU      k15<>+0(SB), Y7
+	VMULPS       Y4, Y6, Y6
+	VSUBPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
 	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y8, Y4, Y4
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y5
-	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VMULPS       Y4, Y7, Y7
+	VSUBPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y5, Y7, Y7
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y7, Y4, Y4
-	VPCMPEQW     k9<>+0(SB), Y4, Y5
-	VPSLLW       $0x0f, Y5, Y5
-	VPXOR        Y5, Y4, Y4
-	VMOVDQU      Y4, 32(AX)
-	VPERMQ       $0xd8, 16(CX), Y4
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        Y3, Y4, Y4
-	VBROADCASTSS 4(SP), Y5
-	VBROADCASTSS 36(SP), Y6
-	VPUNPCKLBW   Y2, Y4, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPBLENDW     $0xaa, Y2, Y7, Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y5, Y8, Y8
-	VSUBPS       Y6, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y8, Y7, Y7
-	VPCMPEQW     k9<>+0(SB), Y7, Y8
-	VPSLLW       $0x0f, Y8, Y8
-	VPXOR        Y8, Y7, Y7
-	VMOVDQU      Y7, 64(AX)
-	VPUNPCKHBW   Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y7
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VSUBPS       Y6, Y4, Y4
-	VPSRLD       $0x10, Y4, Y8
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPCMPEQW     k16<>+0(SB), Y6, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y6, Y6
+	VPSHUFB      k9<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+	VPSHUFB      Y3, Y4, Y4
+	VPSHUFB      Y3, Y5, Y3
+	VPUNPCKLBW   Y3, Y4, Y5
+	VMOVDQU      Y5, (AX)
+	VPUNPCKHBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 32(AX)
+	VPERMQ       $0xd8, 16(CX), Y3
+	VPSRLW       $0x04, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VBROADCASTSS 4(SP), Y4
+	VBROADCASTSS 36(SP), Y5
+	VMOVDQU      k14<>+0(SB), Y6
+	VMOVDQU      k15<>+0(SB), Y7
+	VMULPS       Y4, Y6, Y6
+	VSUBPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
 	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y8, Y4, Y4
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y5
-	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VMULPS       Y4, Y7, Y7
+	VSUBPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y5, Y7, Y7
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y7, Y4, Y4
-	VPCMPEQW     k9<>+0(SB), Y4, Y5
-	VPSLLW       $0x0f, Y5, Y5
-	VPXOR        Y5, Y4, Y4
-	VMOVDQU      Y4, 96(AX)
-	VPERMQ       $0xd8, 48(CX), Y4
-	VPAND        Y3, Y4, Y4
-	VBROADCASTSS 8(SP), Y5
-	VBROADCASTSS 40(SP), Y6
-	VPUNPCKLBW   Y2, Y4, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPBLENDW     $0xaa, Y2, Y7, Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y5, Y8, Y8
-	VSUBPS       Y6, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y8, Y7, Y7
-	VPCMPEQW     k9<>+0(SB), Y7, Y8
-	VPSLLW       $0x0f, Y8, Y8
-	VPXOR        Y8, Y7, Y7
-	VMOVDQU      Y7, 128(AX)
-	VPUNPCKHBW   Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y7
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VSUBPS       Y6, Y4, Y4
-	VPSRLD       $0x10, Y4, Y8
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPCMPEQW     k16<>+0(SB), Y6, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y6, Y6
+	VPSHUFB      k9<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+	VPSHUFB      Y3, Y4, Y4
+	VPSHUFB      Y3, Y5, Y3
+	VPUNPCKLBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 64(AX)
+	VPUNPCKHBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 96(AX)
+	VPERMQ       $0xd8, 48(CX), Y3
+	VPAND        Y2, Y3, Y3
+	VBROADCASTSS 8(SP), Y4
+	VBROADCASTSS 40(SP), Y5
+	VMOVDQU      k14<>+0(SB), Y6
+	VMOVDQU      k15<>+0(SB), Y7
+	VMULPS       Y4, Y6, Y6
+	VSUBPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
 	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y8, Y4, Y4
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y5
-	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VMULPS       Y4, Y7, Y7
+	VSUBPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y5, Y7, Y7
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y7, Y4, Y4
-	VPCMPEQW     k9<>+0(SB), Y4, Y5
-	VPSLLW       $0x0f, Y5, Y5
-	VPXOR        Y5, Y4, Y4
-	VMOVDQU      Y4, 160(AX)
-	VPERMQ       $0xd8, 48(CX), Y4
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        Y3, Y4, Y4
-	VBROADCASTSS 12(SP), Y5
-	VBROADCASTSS 44(SP), Y6
-	VPUNPCKLBW   Y2, Y4, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPBLENDW     $0xaa, Y2, Y7, Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y5, Y8, Y8
-	VSUBPS       Y6, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y8, Y7, Y7
-	VPCMPEQW     k9<>+0(SB), Y7, Y8
-	VPSLLW       $0x0f, Y8, Y8
-	VPXOR        Y8, Y7, Y7
-	VMOVDQU      Y7, 192(AX)
-	VPUNPCKHBW   Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y7
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VSUBPS       Y6, Y4, Y4
-	VPSRLD       $0x10, Y4, Y8
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPCMPEQW     k16<>+0(SB), Y6, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y6, Y6
+	VPSHUFB      k9<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+	VPSHUFB      Y3, Y4, Y4
+	VPSHUFB      Y3, Y5, Y3
+	VPUNPCKLBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 128(AX)
+	VPUNPCKHBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 160(AX)
+	VPERMQ       $0xd8, 48(CX), Y3
+	VPSRLW       $0x04, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VBROADCASTSS 12(SP), Y4
+	VBROADCASTSS 44(SP), Y5
+	VMOVDQU      k14<>+0(SB), Y6
+	VMOVDQU      k15<>+0(SB), Y7
+	VMULPS       Y4, Y6, Y6
+	VSUBPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
 	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y8, Y4, Y4
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y5
-	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VMULPS       Y4, Y7, Y7
+	VSUBPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y5, Y7, Y7
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y7, Y4, Y4
-	VPCMPEQW     k9<>+0(SB), Y4, Y5
-	VPSLLW       $0x0f, Y5, Y5
-	VPXOR        Y5, Y4, Y4
-	VMOVDQU      Y4, 224(AX)
-	VPERMQ       $0xd8, 80(CX), Y4
-	VPAND        Y3, Y4, Y4
-	VBROADCASTSS 16(SP), Y5
-	VBROADCASTSS 48(SP), Y6
-	VPUNPCKLBW   Y2, Y4, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPBLENDW     $0xaa, Y2, Y7, Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y5, Y8, Y8
-	VSUBPS       Y6, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y8, Y7, Y7
-	VPCMPEQW     k9<>+0(SB), Y7, Y8
-	VPSLLW       $0x0f, Y8, Y8
-	VPXOR        Y8, Y7, Y7
-	VMOVDQU      Y7, 256(AX)
-	VPUNPCKHBW   Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y7
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VSUBPS       Y6, Y4, Y4
-	VPSRLD       $0x10, Y4, Y8
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPCMPEQW     k16<>+0(SB), Y6, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y6, Y6
+	VPSHUFB      k9<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+	VPSHUFB      Y3, Y4, Y4
+	VPSHUFB      Y3, Y5, Y3
+	VPUNPCKLBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 192(AX)
+	VPUNPCKHBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 224(AX)
+	VPERMQ       $0xd8, 80(CX), Y3
+	VPAND        Y2, Y3, Y3
+	VBROADCASTSS 16(SP), Y4
+	VBROADCASTSS 48(SP), Y5
+	VMOVDQU      k14<>+0(SB), Y6
+	VMOVDQU      k15<>+0(SB), Y7
+	VMULPS       Y4, Y6, Y6
+	VSUBPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
 	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y8, Y4, Y4
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y5
-	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VMULPS       Y4, Y7, Y7
+	VSUBPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y5, Y7, Y7
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y7, Y4, Y4
-	VPCMPEQW     k9<>+0(SB), Y4, Y5
-	VPSLLW       $0x0f, Y5, Y5
-	VPXOR        Y5, Y4, Y4
-	VMOVDQU      Y4, 288(AX)
-	VPERMQ       $0xd8, 80(CX), Y4
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        Y3, Y4, Y4
-	VBROADCASTSS 20(SP), Y5
-	VBROADCASTSS 52(SP), Y6
-	VPUNPCKLBW   Y2, Y4, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPBLENDW     $0xaa, Y2, Y7, Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y5, Y8, Y8
-	VSUBPS       Y6, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y8, Y7, Y7
-	VPCMPEQW     k9<>+0(SB), Y7, Y8
-	VPSLLW       $0x0f, Y8, Y8
-	VPXOR        Y8, Y7, Y7
-	VMOVDQU      Y7, 320(AX)
-	VPUNPCKHBW   Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y7
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VSUBPS       Y6, Y4, Y4
-	VPSRLD       $0x10, Y4, Y8
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPCMPEQW     k16<>+0(SB), Y6, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y6, Y6
+	VPSHUFB      k9<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+	VPSHUFB      Y3, Y4, Y4
+	VPSHUFB      Y3, Y5, Y3
+	VPUNPCKLBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 256(AX)
+	VPUNPCKHBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 288(AX)
+	VPERMQ       $0xd8, 80(CX), Y3
+	VPSRLW       $0x04, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VBROADCASTSS 20(SP), Y4
+	VBROADCASTSS 52(SP), Y5
+	VMOVDQU      k14<>+0(SB), Y6
+	VMOVDQU      k15<>+0(SB), Y7
+	VMULPS       Y4, Y6, Y6
+	VSUBPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
 	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y8, Y4, Y4
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y5
-	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VMULPS       Y4, Y7, Y7
+	VSUBPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y5, Y7, Y7
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y7, Y4, Y4
-	VPCMPEQW     k9<>+0(SB), Y4, Y5
-	VPSLLW       $0x0f, Y5, Y5
-	VPXOR        Y5, Y4, Y4
-	VMOVDQU      Y4, 352(AX)
-	VPERMQ       $0xd8, 112(CX), Y4
-	VPAND        Y3, Y4, Y4
-	VBROADCASTSS 24(SP), Y5
-	VBROADCASTSS 56(SP), Y6
-	VPUNPCKLBW   Y2, Y4, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPBLENDW     $0xaa, Y2, Y7, Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y5, Y8, Y8
-	VSUBPS       Y6, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y8, Y7, Y7
-	VPCMPEQW     k9<>+0(SB), Y7, Y8
-	VPSLLW       $0x0f, Y8, Y8
-	VPXOR        Y8, Y7, Y7
-	VMOVDQU      Y7, 384(AX)
-	VPUNPCKHBW   Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y7
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VSUBPS       Y6, Y4, Y4
-	VPSRLD       $0x10, Y4, Y8
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPCMPEQW     k16<>+0(SB), Y6, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y6, Y6
+	VPSHUFB      k9<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+	VPSHUFB      Y3, Y4, Y4
+	VPSHUFB      Y3, Y5, Y3
+	VPUNPCKLBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 320(AX)
+	VPUNPCKHBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 352(AX)
+	VPERMQ       $0xd8, 112(CX), Y3
+	VPAND        Y2, Y3, Y3
+	VBROADCASTSS 24(SP), Y4
+	VBROADCASTSS 56(SP), Y5
+	VMOVDQU      k14<>+0(SB), Y6
+	VMOVDQU      k15<>+0(SB), Y7
+	VMULPS       Y4, Y6, Y6
+	VSUBPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
 	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y8, Y4, Y4
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y5
-	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VMULPS       Y4, Y7, Y7
+	VSUBPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y5, Y7, Y7
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y7, Y4, Y4
-	VPCMPEQW     k9<>+0(SB), Y4, Y5
-	VPSLLW       $0x0f, Y5, Y5
-	VPXOR        Y5, Y4, Y4
-	VMOVDQU      Y4, 416(AX)
-	VPERMQ       $0xd8, 112(CX), Y4
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        Y3, Y4, Y4
-	VBROADCASTSS 28(SP), Y5
-	VBROADCASTSS 60(SP), Y6
-	VPUNPCKLBW   Y2, Y4, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPBLENDW     $0xaa, Y2, Y7, Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y5, Y8, Y8
-	VSUBPS       Y6, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y8, Y7, Y7
-	VPCMPEQW     k9<>+0(SB), Y7, Y8
-	VPSLLW       $0x0f, Y8, Y8
-	VPXOR        Y8, Y7, Y7
-	VMOVDQU      Y7, 448(AX)
-	VPUNPCKHBW   Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y7
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VSUBPS       Y6, Y4, Y4
-	VPSRLD       $0x10, Y4, Y8
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPCMPEQW     k16<>+0(SB), Y6, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y6, Y6
+	VPSHUFB      k9<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+	VPSHUFB      Y3, Y4, Y4
+	VPSHUFB      Y3, Y5, Y3
+	VPUNPCKLBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 384(AX)
+	VPUNPCKHBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 416(AX)
+	VPERMQ       $0xd8, 112(CX), Y3
+	VPSRLW       $0x04, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VBROADCASTSS 28(SP), Y4
+	VBROADCASTSS 60(SP), Y5
+	VMOVDQU      k14<>+0(SB), Y6
+	VMOVDQU      k15<>+0(SB), Y7
+	VMULPS       Y4, Y6, Y6
+	VSUBPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
 	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y8, Y4, Y4
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y5
-	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VMULPS       Y4, Y7, Y7
+	VSUBPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y5, Y7, Y7
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y7, Y4, Y4
-	VPCMPEQW     k9<>+0(SB), Y4, Y5
-	VPSLLW       $0x0f, Y5, Y5
-	VPXOR        Y5, Y4, Y4
-	VMOVDQU      Y4, 480(AX)
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPCMPEQW     k16<>+0(SB), Y6, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y6, Y6
+	VPSHUFB      k9<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+	VPSHUFB      Y3, Y4, Y4
+	VPSHUFB      Y3, Y5, Y3
+	VPUNPCKLBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 448(AX)
+	VPUNPCKHBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 480(AX)
 	ADDQ         $0x00000090, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -3445,7 +3314,7 @@ TEXT ·q4_KF32AVX2(SB), NOSPLIT, $96-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k4<>+0(SB), Y0
+	VMOVDQU k5<>+0(SB), Y0
 
 block:
 	MOVL         4(CX), DI
@@ -3478,287 +3347,335 @@ block:
 	VPBROADCASTW 2(CX), X4
 	VCVTPH2PS    X4, Y4
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y1, Y1
+	VBLENDVPS    Y3, k12<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, 32(SP)
 	VMOVUPS      Y2, 64(SP)
 	VPERMQ       $0xd8, 16(CX), Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 32(SP), Y2
 	VBROADCASTSS 64(SP), Y3
+	VMOVDQU      k17<>+0(SB), Y4
+	VMOVDQU      k18<>+0(SB), Y5
+	VMULPS       Y2, Y4, Y4
+	VSUBPS       Y3, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y6
+	VBLENDVPS    Y6, k12<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y5, Y5
+	VSUBPS       Y3, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y2
+	VBLENDVPS    Y2, k12<>+0(SB), Y5, Y5
 	VMOVDQU      Y1, (SP)
 	VPMOVZXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, (AX)
+	VPERMPS      Y4, Y1, Y3
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPS      Y3, (AX)
 	VPMOVZXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 32(AX)
+	VPERMPS      Y4, Y1, Y3
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPS      Y3, 32(AX)
 	VPMOVZXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 64(AX)
+	VPERMPS      Y4, Y1, Y3
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPS      Y3, 64(AX)
 	VPMOVZXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 96(AX)
+	VPERMPS      Y4, Y1, Y2
+	VPERMPS      Y5, Y1, Y3
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y3, Y2, Y2
+	VMOVUPS      Y2, 96(AX)
 	VPERMQ       $0xd8, 16(CX), Y1
 	VPSRLW       $0x04, Y1, Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 36(SP), Y2
 	VBROADCASTSS 68(SP), Y3
+	VMOVDQU      k17<>+0(SB), Y4
+	VMOVDQU      k18<>+0(SB), Y5
+	VMULPS       Y2, Y4, Y4
+	VSUBPS       Y3, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y6
+	VBLENDVPS    Y6, k12<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y5, Y5
+	VSUBPS       Y3, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y2
+	VBLENDVPS    Y2, k12<>+0(SB), Y5, Y5
 	VMOVDQU      Y1, (SP)
 	VPMOVZXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 128(AX)
+	VPERMPS      Y4, Y1, Y3
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPS      Y3, 128(AX)
 	VPMOVZXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 160(AX)
+	VPERMPS      Y4, Y1, Y3
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPS      Y3, 160(AX)
 	VPMOVZXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 192(AX)
+	VPERMPS      Y4, Y1, Y3
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPS      Y3, 192(AX)
 	VPMOVZXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 224(AX)
+	VPERMPS      Y4, Y1, Y2
+	VPERMPS      Y5, Y1, Y3
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y3, Y2, Y2
+	VMOVUPS      Y2, 224(AX)
 	VPERMQ       $0xd8, 48(CX), Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 40(SP), Y2
 	VBROADCASTSS 72(SP), Y3
+	VMOVDQU      k17<>+0(SB), Y4
+	VMOVDQU      k18<>+0(SB), Y5
+	VMULPS       Y2, Y4, Y4
+	VSUBPS       Y3, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y6
+	VBLENDVPS    Y6, k12<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y5, Y5
+	VSUBPS       Y3, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y2
+	VBLENDVPS    Y2, k12<>+0(SB), Y5, Y5
 	VMOVDQU      Y1, (SP)
 	VPMOVZXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 256(AX)
+	VPERMPS      Y4, Y1, Y3
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPS      Y3, 256(AX)
 	VPMOVZXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 288(AX)
+	VPERMPS      Y4, Y1, Y3
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPS      Y3, 288(AX)
 	VPMOVZXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 320(AX)
+	VPERMPS      Y4, Y1, Y3
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPS      Y3, 320(AX)
 	VPMOVZXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 352(AX)
+	VPERMPS      Y4, Y1, Y2
+	VPERMPS      Y5, Y1, Y3
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y3, Y2, Y2
+	VMOVUPS      Y2, 352(AX)
 	VPERMQ       $0xd8, 48(CX), Y1
 	VPSRLW       $0x04, Y1, Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 44(SP), Y2
 	VBROADCASTSS 76(SP), Y3
+	VMOVDQU      k17<>+0(SB), Y4
+	VMOVDQU      k18<>+0(SB), Y5
+	VMULPS       Y2, Y4, Y4
+	VSUBPS       Y3, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y6
+	VBLENDVPS    Y6, k12<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y5, Y5
+	VSUBPS       Y3, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y2
+	VBLENDVPS    Y2, k12<>+0(SB), Y5, Y5
 	VMOVDQU      Y1, (SP)
 	VPMOVZXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 384(AX)
+	VPERMPS      Y4, Y1, Y3
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPS      Y3, 384(AX)
 	VPMOVZXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 416(AX)
+	VPERMPS      Y4, Y1, Y3
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPS      Y3, 416(AX)
 	VPMOVZXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 448(AX)
+	VPERMPS      Y4, Y1, Y3
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPS      Y3, 448(AX)
 	VPMOVZXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 480(AX)
+	VPERMPS      Y4, Y1, Y2
+	VPERMPS      Y5, Y1, Y3
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y3, Y2, Y2
+	VMOVUPS      Y2, 480(AX)
 	VPERMQ       $0xd8, 80(CX), Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 48(SP), Y2
 	VBROADCASTSS 80(SP), Y3
+	VMOVDQU      k17<>+0(SB), Y4
+	VMOVDQU      k18<>+0(SB), Y5
+	VMULPS       Y2, Y4, Y4
+	VSUBPS       Y3, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y6
+	VBLENDVPS    Y6, k12<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y5, Y5
+	VSUBPS       Y3, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y2
+	VBLENDVPS    Y2, k12<>+0(SB), Y5, Y5
 	VMOVDQU      Y1, (SP)
 	VPMOVZXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 512(AX)
+	VPERMPS      Y4, Y1, Y3
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPS      Y3, 512(AX)
 	VPMOVZXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 544(AX)
+	VPERMPS      Y4, Y1, Y3
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPS      Y3, 544(AX)
 	VPMOVZXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 576(AX)
+	VPERMPS      Y4, Y1, Y3
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPS      Y3, 576(AX)
 	VPMOVZXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 608(AX)
+	VPERMPS      Y4, Y1, Y2
+	VPERMPS      Y5, Y1, Y3
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y3, Y2, Y2
+	VMOVUPS      Y2, 608(AX)
 	VPERMQ       $0xd8, 80(CX), Y1
 	VPSRLW       $0x04, Y1, Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 52(SP), Y2
 	VBROADCASTSS 84(SP), Y3
+	VMOVDQU      k17<>+0(SB), Y4
+	VMOVDQU      k18<>+0(SB), Y5
+	VMULPS       Y2, Y4, Y4
+	VSUBPS       Y3, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y6
+	VBLENDVPS    Y6, k12<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y5, Y5
+	VSUBPS       Y3, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y2
+	VBLENDVPS    Y2, k12<>+0(SB), Y5, Y5
 	VMOVDQU      Y1, (SP)
 	VPMOVZXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 640(AX)
+	VPERMPS      Y4, Y1, Y3
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPS      Y3, 640(AX)
 	VPMOVZXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 672(AX)
+	VPERMPS      Y4, Y1, Y3
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPS      Y3, 672(AX)
 	VPMOVZXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 704(AX)
+	VPERMPS      Y4, Y1, Y3
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPS      Y3, 704(AX)
 	VPMOVZXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 736(AX)
+	VPERMPS      Y4, Y1, Y2
+	VPERMPS      Y5, Y1, Y3
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y3, Y2, Y2
+	VMOVUPS      Y2, 736(AX)
 	VPERMQ       $0xd8, 112(CX), Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 56(SP), Y2
 	VBROADCASTSS 88(SP), Y3
+	VMOVDQU      k17<>+0(SB), Y4
+	VMOVDQU      k18<>+0(SB), Y5
+	VMULPS       Y2, Y4, Y4
+	VSUBPS       Y3, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y6
+	VBLENDVPS    Y6, k12<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y5, Y5
+	VSUBPS       Y3, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y2
+	VBLENDVPS    Y2, k12<>+0(SB), Y5, Y5
 	VMOVDQU      Y1, (SP)
 	VPMOVZXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 768(AX)
+	VPERMPS      Y4, Y1, Y3
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPS      Y3, 768(AX)
 	VPMOVZXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 800(AX)
+	VPERMPS      Y4, Y1, Y3
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPS      Y3, 800(AX)
 	VPMOVZXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 832(AX)
+	VPERMPS      Y4, Y1, Y3
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPS      Y3, 832(AX)
 	VPMOVZXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 864(AX)
+	VPERMPS      Y4, Y1, Y2
+	VPERMPS      Y5, Y1, Y3
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y3, Y2, Y2
+	VMOVUPS      Y2, 864(AX)
 	VPERMQ       $0xd8, 112(CX), Y1
 	VPSRLW       $0x04, Y1, Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 60(SP), Y2
 	VBROADCASTSS 92(SP), Y3
+	VMOVDQU      k17<>+0(SB), Y4
+	VMOVDQU      k18<>+0(SB), Y5
+	VMULPS       Y2, Y4, Y4
+	VSUBPS       Y3, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y6
+	VBLENDVPS    Y6, k12<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y5, Y5
+	VSUBPS       Y3, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y2
+	VBLENDVPS    Y2, k12<>+0(SB), Y5, Y5
 	VMOVDQU      Y1, (SP)
 	VPMOVZXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 896(AX)
+	VPERMPS      Y4, Y1, Y3
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPS      Y3, 896(AX)
 	VPMOVZXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 928(AX)
+	VPERMPS      Y4, Y1, Y3
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPS      Y3, 928(AX)
 	VPMOVZXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 960(AX)
+	VPERMPS      Y4, Y1, Y3
+	VPERMPS      Y5, Y1, Y2
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPS      Y3, 960(AX)
 	VPMOVZXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k8<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 992(AX)
+	VPERMPS      Y4, Y1, Y2
+	VPERMPS      Y5, Y1, Y3
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y3, Y2, Y2
+	VMOVUPS      Y2, 992(AX)
 	ADDQ         $0x00000090, CX
 	ADDQ         $0x00000400, AX
 	DECQ         DX
@@ -3773,9 +3690,8 @@ TEXT ·q5_KBF16AVX2(SB), NOSPLIT, $64-24
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
 	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k7<>+0(SB), Y1
-	VPXOR   Y2, Y2, Y2
-	VMOVDQU k4<>+0(SB), Y3
+	VMOVDQU k13<>+0(SB), Y1
+	VMOVDQU k5<>+0(SB), Y2
 
 block:
 	MOVL         4(CX), DI
@@ -3787,9 +3703,9 @@ block:
 	ORL          BX, SI
 	MOVL         DI, BX
 	ANDL         $0x3f3f3f3f, BX
-	VMOVD        BX, X4
-	VPINSRD      $0x01, SI, X4, X4
-	VPMOVZXBD    X4, Y4
+	VMOVD        BX, X3
+	VPINSRD      $0x01, SI, X3, X3
+	VPMOVZXBD    X3, Y3
 	MOVL         8(CX), SI
 	MOVL         SI, DI
 	SHRL         $0x02, DI
@@ -3800,456 +3716,472 @@ block:
 	ORL          BX, DI
 	MOVL         SI, BX
 	ANDL         $0x3f3f3f3f, BX
-	VMOVD        BX, X5
-	VPINSRD      $0x01, DI, X5, X5
-	VPMOVZXBD    X5, Y5
-	VPBROADCASTW (CX), X6
+	VMOVD        BX, X4
+	VPINSRD      $0x01, DI, X4, X4
+	VPMOVZXBD    X4, Y4
+	VPBROADCASTW (CX), X5
+	VCVTPH2PS    X5, Y5
+	VPBROADCASTW 2(CX), X6
 	VCVTPH2PS    X6, Y6
-	VPBROADCASTW 2(CX), X7
-	VCVTPH2PS    X7, Y7
-	VCMPPS       $0x03, Y6, Y6, Y8
-	VBLENDVPS    Y8, k8<>+0(SB), Y6, Y6
-	VCMPPS       $0x03, Y7, Y7, Y8
-	VBLENDVPS    Y8, k8<>+0(SB), Y7, Y7
+	VCMPPS       $0x03, Y5, Y5, Y7
+	VBLENDVPS    Y7, k12<>+0(SB), Y5, Y5
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VBLENDVPS    Y7, k12<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y6, Y4, Y4
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y7, Y5, Y5
-	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k8<>+0(SB), Y4, Y4
-	VCMPPS       $0x03, Y5, Y5, Y6
-	VBLENDVPS    Y6, k8<>+0(SB), Y5, Y5
-	VMOVUPS      Y4, (SP)
-	VMOVUPS      Y5, 32(SP)
-	VPERMQ       $0xd8, 16(CX), Y4
-	VPERMQ       $0xd8, 48(CX), Y5
-	VPAND        Y3, Y5, Y5
-	VPSLLW       $0x04, Y4, Y6
-	VPAND        k13<>+0(SB), Y6, Y6
-	VPOR         Y6, Y5, Y5
-	VBROADCASTSS (SP), Y6
-	VBROADCASTSS 32(SP), Y7
-	VPUNPCKLBW   Y2, Y5, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPBLENDW     $0xaa, Y2, Y8, Y8
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
+	VMOVUPS      Y3, (SP)
+	VMOVUPS      Y4, 32(SP)
+	VPERMQ       $0xd8, 16(CX), Y3
+	VPERMQ       $0xd8, 48(CX), Y4
+	VPAND        Y2, Y4, Y4
+	VPSLLW       $0x04, Y3, Y5
+	VPAND        k24<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VBROADCASTSS (SP), Y5
+	VBROADCASTSS 32(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y4, Y7
+	VPMADDWD     k0<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
 	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y6, Y8, Y8
-	VSUBPS       Y7, Y8, Y8
-	VPSRLD       $0x10, Y8, Y10
-	VPAND        Y0, Y10, Y10
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y10, Y8, Y8
-	VCVTDQ2PS    Y9, Y9
-	VMULPS       Y6, Y9, Y9
-	VSUBPS       Y7, Y9, Y9
-	VPSRLD       $0x10, Y9, Y10
-	VPAND        Y0, Y10, Y10
-	VPADDD       Y1, Y9, Y9
-	VPADDD       Y10, Y9, Y9
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y9, Y8, Y8
-	VPCMPEQW     k9<>+0(SB), Y8, Y9
-	VPSLLW       $0x0f, Y9, Y9
-	VPXOR        Y9, Y8, Y8
-	VMOVDQU      Y8, (AX)
-	VPUNPCKHBW   Y2, Y5, Y5
-	VPSRLD       $0x10, Y5, Y8
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y6, Y5, Y5
-	VSUBPS       Y7, Y5, Y5
-	VPSRLD       $0x10, Y5, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y9, Y5, Y5
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y6, Y8, Y8
-	VSUBPS       Y7, Y8, Y8
-	VPSRLD       $0x10, Y8, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y6, Y8, Y8
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y8, Y5, Y5
-	VPCMPEQW     k9<>+0(SB), Y5, Y6
-	VPSLLW       $0x0f, Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VMOVDQU      Y5, 32(AX)
-	VPERMQ       $0xd8, 48(CX), Y5
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        Y3, Y5, Y5
-	VPSLLW       $0x03, Y4, Y6
-	VPAND        k13<>+0(SB), Y6, Y6
-	VPOR         Y6, Y5, Y5
-	VBROADCASTSS 4(SP), Y6
-	VBROADCASTSS 36(SP), Y7
-	VPUNPCKLBW   Y2, Y5, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPBLENDW     $0xaa, Y2, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y6, Y8, Y8
-	VSUBPS       Y7, Y8, Y8
-	VPSRLD       $0x10, Y8, Y10
-	VPAND        Y0, Y10, Y10
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y10, Y8, Y8
-	VCVTDQ2PS    Y9, Y9
-	VMULPS       Y6, Y9, Y9
-	VSUBPS       Y7, Y9, Y9
-	VPSRLD       $0x10, Y9, Y10
-	VPAND        Y0, Y10, Y10
-	VPADDD       Y1, Y9, Y9
-	VPADDD       Y10, Y9, Y9
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y9, Y8, Y8
-	VPCMPEQW     k9<>+0(SB), Y8, Y9
-	VPSLLW       $0x0f, Y9, Y9
-	VPXOR        Y9, Y8, Y8
-	VMOVDQU      Y8, 64(AX)
-	VPUNPCKHBW   Y2, Y5, Y5
-	VPSRLD       $0x10, Y5, Y8
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y6, Y5, Y5
-	VSUBPS       Y7, Y5, Y5
-	VPSRLD       $0x10, Y5, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y9, Y5, Y5
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y6, Y8, Y8
-	VSUBPS       Y7, Y8, Y8
-	VPSRLD       $0x10, Y8, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y6, Y8, Y8
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y8, Y5, Y5
-	VPCMPEQW     k9<>+0(SB), Y5, Y6
-	VPSLLW       $0x0f, Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VMOVDQU      Y5, 96(AX)
-	VPERMQ       $0xd8, 80(CX), Y5
-	VPAND        Y3, Y5, Y5
-	VPSLLW       $0x02, Y4, Y6
-	VPAND        k13<>+0(SB), Y6, Y6
-	VPOR         Y6, Y5, Y5
-	VBROADCASTSS 8(SP), Y6
-	VBROADCASTSS 40(SP), Y7
-	VPUNPCKLBW   Y2, Y5, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPBLENDW     $0xaa, Y2, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y6, Y8, Y8
-	VSUBPS       Y7, Y8, Y8
-	VPSRLD       $0x10, Y8, Y10
-	VPAND        Y0, Y10, Y10
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y10, Y8, Y8
-	VCVTDQ2PS    Y9, Y9
-	VMULPS       Y6, Y9, Y9
-	VSUBPS       Y7, Y9, Y9
-	VPSRLD       $0x10, Y9, Y10
-	VPAND        Y0, Y10, Y10
-	VPADDD       Y1, Y9, Y9
-	VPADDD       Y10, Y9, Y9
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y9, Y8, Y8
-	VPCMPEQW     k9<>+0(SB), Y8, Y9
-	VPSLLW       $0x0f, Y9, Y9
-	VPXOR        Y9, Y8, Y8
-	VMOVDQU      Y8, 128(AX)
-	VPUNPCKHBW   Y2, Y5, Y5
-	VPSRLD       $0x10, Y5, Y8
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y6, Y5, Y5
-	VSUBPS       Y7, Y5, Y5
-	VPSRLD       $0x10, Y5, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y9, Y5, Y5
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y6, Y8, Y8
-	VSUBPS       Y7, Y8, Y8
-	VPSRLD       $0x10, Y8, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y6, Y8, Y8
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y8, Y5, Y5
-	VPCMPEQW     k9<>+0(SB), Y5, Y6
-	VPSLLW       $0x0f, Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VMOVDQU      Y5, 160(AX)
-	VPERMQ       $0xd8, 80(CX), Y5
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        Y3, Y5, Y5
-	VPSLLW       $0x01, Y4, Y6
-	VPAND        k13<>+0(SB), Y6, Y6
-	VPOR         Y6, Y5, Y5
-	VBROADCASTSS 12(SP), Y6
-	VBROADCASTSS 44(SP), Y7
-	VPUNPCKLBW   Y2, Y5, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPBLENDW     $0xaa, Y2, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y6, Y8, Y8
-	VSUBPS       Y7, Y8, Y8
-	VPSRLD       $0x10, Y8, Y10
-	VPAND        Y0, Y10, Y10
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y10, Y8, Y8
-	VCVTDQ2PS    Y9, Y9
-	VMULPS       Y6, Y9, Y9
-	VSUBPS       Y7, Y9, Y9
-	VPSRLD       $0x10, Y9, Y10
-	VPAND        Y0, Y10, Y10
-	VPADDD       Y1, Y9, Y9
-	VPADDD       Y10, Y9, Y9
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y9, Y8, Y8
-	VPCMPEQW     k9<>+0(SB), Y8, Y9
-	VPSLLW       $0x0f, Y9, Y9
-	VPXOR        Y9, Y8, Y8
-	VMOVDQU      Y8, 192(AX)
-	VPUNPCKHBW   Y2, Y5, Y5
-	VPSRLD       $0x10, Y5, Y8
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y6, Y5, Y5
-	VSUBPS       Y7, Y5, Y5
-	VPSRLD       $0x10, Y5, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y9, Y5, Y5
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y6, Y8, Y8
-	VSUBPS       Y7, Y8, Y8
-	VPSRLD       $0x10, Y8, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y6, Y8, Y8
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y8, Y5, Y5
-	VPCMPEQW     k9<>+0(SB), Y5, Y6
-	VPSLLW       $0x0f, Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VMOVDQU      Y5, 224(AX)
-	VPERMQ       $0xd8, 112(CX), Y5
-	VPAND        Y3, Y5, Y5
-	VMOVDQA      Y4, Y6
-	VPAND        k13<>+0(SB), Y6, Y6
-	VPOR         Y6, Y5, Y5
-	VBROADCASTSS 16(SP), Y6
-	VBROADCASTSS 48(SP), Y7
-	VPUNPCKLBW   Y2, Y5, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPBLENDW     $0xaa, Y2, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y6, Y8, Y8
-	VSUBPS       Y7, Y8, Y8
-	VPSRLD       $0x10, Y8, Y10
-	VPAND        Y0, Y10, Y10
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y10, Y8, Y8
-	VCVTDQ2PS    Y9, Y9
-	VMULPS       Y6, Y9, Y9
-	VSUBPS       Y7, Y9, Y9
-	VPSRLD       $0x10, Y9, Y10
-	VPAND        Y0, Y10, Y10
-	VPADDD       Y1, Y9, Y9
-	VPADDD       Y10, Y9, Y9
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y9, Y8, Y8
-	VPCMPEQW     k9<>+0(SB), Y8, Y9
-	VPSLLW       $0x0f, Y9, Y9
-	VPXOR        Y9, Y8, Y8
-	VMOVDQU      Y8, 256(AX)
-	VPUNPCKHBW   Y2, Y5, Y5
-	VPSRLD       $0x10, Y5, Y8
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y6, Y5, Y5
-	VSUBPS       Y7, Y5, Y5
-	VPSRLD       $0x10, Y5, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y9, Y5, Y5
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y6, Y8, Y8
-	VSUBPS       Y7, Y8, Y8
-	VPSRLD       $0x10, Y8, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y6, Y8, Y8
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y8, Y5, Y5
-	VPCMPEQW     k9<>+0(SB), Y5, Y6
-	VPSLLW       $0x0f, Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VMOVDQU      Y5, 288(AX)
-	VPERMQ       $0xd8, 112(CX), Y5
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        Y3, Y5, Y5
-	VPSRLW       $0x01, Y4, Y6
-	VPAND        k13<>+0(SB), Y6, Y6
-	VPOR         Y6, Y5, Y5
-	VBROADCASTSS 20(SP), Y6
-	VBROADCASTSS 52(SP), Y7
-	VPUNPCKLBW   Y2, Y5, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPBLENDW     $0xaa, Y2, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y6, Y8, Y8
-	VSUBPS       Y7, Y8, Y8
-	VPSRLD       $0x10, Y8, Y10
-	VPAND        Y0, Y10, Y10
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y10, Y8, Y8
-	VCVTDQ2PS    Y9, Y9
-	VMULPS       Y6, Y9, Y9
-	VSUBPS       Y7, Y9, Y9
-	VPSRLD       $0x10, Y9, Y10
-	VPAND        Y0, Y10, Y10
-	VPADDD       Y1, Y9, Y9
-	VPADDD       Y10, Y9, Y9
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y9, Y8, Y8
-	VPCMPEQW     k9<>+0(SB), Y8, Y9
-	VPSLLW       $0x0f, Y9, Y9
-	VPXOR        Y9, Y8, Y8
-	VMOVDQU      Y8, 320(AX)
-	VPUNPCKHBW   Y2, Y5, Y5
-	VPSRLD       $0x10, Y5, Y8
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y6, Y5, Y5
-	VSUBPS       Y7, Y5, Y5
-	VPSRLD       $0x10, Y5, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y9, Y5, Y5
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y6, Y8, Y8
-	VSUBPS       Y7, Y8, Y8
-	VPSRLD       $0x10, Y8, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y6, Y8, Y8
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y8, Y5, Y5
-	VPCMPEQW     k9<>+0(SB), Y5, Y6
-	VPSLLW       $0x0f, Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VMOVDQU      Y5, 352(AX)
-	VPERMQ       $0xd8, 144(CX), Y5
-	VPAND        Y3, Y5, Y5
-	VPSRLW       $0x02, Y4, Y6
-	VPAND        k13<>+0(SB), Y6, Y6
-	VPOR         Y6, Y5, Y5
-	VBROADCASTSS 24(SP), Y6
-	VBROADCASTSS 56(SP), Y7
-	VPUNPCKLBW   Y2, Y5, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPBLENDW     $0xaa, Y2, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y6, Y8, Y8
-	VSUBPS       Y7, Y8, Y8
-	VPSRLD       $0x10, Y8, Y10
-	VPAND        Y0, Y10, Y10
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y10, Y8, Y8
-	VCVTDQ2PS    Y9, Y9
-	VMULPS       Y6, Y9, Y9
-	VSUBPS       Y7, Y9, Y9
-	VPSRLD       $0x10, Y9, Y10
-	VPAND        Y0, Y10, Y10
-	VPADDD       Y1, Y9, Y9
-	VPADDD       Y10, Y9, Y9
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y9, Y8, Y8
-	VPCMPEQW     k9<>+0(SB), Y8, Y9
-	VPSLLW       $0x0f, Y9, Y9
-	VPXOR        Y9, Y8, Y8
-	VMOVDQU      Y8, 384(AX)
-	VPUNPCKHBW   Y2, Y5, Y5
-	VPSRLD       $0x10, Y5, Y8
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y6, Y5, Y5
-	VSUBPS       Y7, Y5, Y5
-	VPSRLD       $0x10, Y5, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y9, Y5, Y5
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y6, Y8, Y8
-	VSUBPS       Y7, Y8, Y8
-	VPSRLD       $0x10, Y8, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y6, Y8, Y8
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y8, Y5, Y5
-	VPCMPEQW     k9<>+0(SB), Y5, Y6
-	VPSLLW       $0x0f, Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VMOVDQU      Y5, 416(AX)
-	VPERMQ       $0xd8, 144(CX), Y5
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        Y3, Y5, Y5
-	VPSRLW       $0x03, Y4, Y4
-	VPAND        k13<>+0(SB), Y4, Y4
-	VPOR         Y4, Y5, Y5
-	VBROADCASTSS 28(SP), Y4
-	VBROADCASTSS 60(SP), Y6
-	VPUNPCKLBW   Y2, Y5, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPBLENDW     $0xaa, Y2, Y7, Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
+	VMULPS       Y5, Y8, Y8
 	VSUBPS       Y6, Y8, Y8
 	VPSRLD       $0x10, Y8, Y9
 	VPAND        Y0, Y9, Y9
 	VPADDD       Y1, Y8, Y8
 	VPADDD       Y9, Y8, Y8
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y8, Y7, Y7
-	VPCMPEQW     k9<>+0(SB), Y7, Y8
-	VPSLLW       $0x0f, Y8, Y8
-	VPXOR        Y8, Y7, Y7
-	VMOVDQU      Y7, 448(AX)
-	VPUNPCKHBW   Y2, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y4, Y5, Y5
-	VSUBPS       Y6, Y5, Y5
-	VPSRLD       $0x10, Y5, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y8, Y5, Y5
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
+	VMULPS       Y5, Y7, Y7
 	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y4
-	VPAND        Y0, Y4, Y4
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        Y0, Y9, Y9
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y7, Y5, Y5
-	VPCMPEQW     k9<>+0(SB), Y5, Y4
+	VPADDD       Y9, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k16<>+0(SB), Y8, Y7
+	VPSLLW       $0x0f, Y7, Y7
+	VPXOR        Y7, Y8, Y8
+	VMOVDQU      Y8, (AX)
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKHBW   Y7, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y7
+	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VSUBPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y4, Y7, Y7
+	VPCMPEQW     k16<>+0(SB), Y7, Y4
 	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y5, Y5
-	VMOVDQU      Y5, 480(AX)
+	VPXOR        Y4, Y7, Y7
+	VMOVDQU      Y7, 32(AX)
+	VPERMQ       $0xd8, 48(CX), Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPSLLW       $0x03, Y3, Y5
+	VPAND        k24<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VBROADCASTSS 4(SP), Y5
+	VBROADCASTSS 36(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y4, Y7
+	VPMADDWD     k0<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y5, Y8, Y8
+	VSUBPS       Y6, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y9, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k16<>+0(SB), Y8, Y7
+	VPSLLW       $0x0f, Y7, Y7
+	VPXOR        Y7, Y8, Y8
+	VMOVDQU      Y8, 64(AX)
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKHBW   Y7, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y7
+	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VSUBPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y4, Y7, Y7
+	VPCMPEQW     k16<>+0(SB), Y7, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y7, Y7
+	VMOVDQU      Y7, 96(AX)
+	VPERMQ       $0xd8, 80(CX), Y4
+	VPAND        Y2, Y4, Y4
+	VPSLLW       $0x02, Y3, Y5
+	VPAND        k24<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VBROADCASTSS 8(SP), Y5
+	VBROADCASTSS 40(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y4, Y7
+	VPMADDWD     k0<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y5, Y8, Y8
+	VSUBPS       Y6, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y9, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k16<>+0(SB), Y8, Y7
+	VPSLLW       $0x0f, Y7, Y7
+	VPXOR        Y7, Y8, Y8
+	VMOVDQU      Y8, 128(AX)
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKHBW   Y7, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y7
+	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VSUBPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y4, Y7, Y7
+	VPCMPEQW     k16<>+0(SB), Y7, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y7, Y7
+	VMOVDQU      Y7, 160(AX)
+	VPERMQ       $0xd8, 80(CX), Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPSLLW       $0x01, Y3, Y5
+	VPAND        k24<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VBROADCASTSS 12(SP), Y5
+	VBROADCASTSS 44(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y4, Y7
+	VPMADDWD     k0<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y5, Y8, Y8
+	VSUBPS       Y6, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y9, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k16<>+0(SB), Y8, Y7
+	VPSLLW       $0x0f, Y7, Y7
+	VPXOR        Y7, Y8, Y8
+	VMOVDQU      Y8, 192(AX)
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKHBW   Y7, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y7
+	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VSUBPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y4, Y7, Y7
+	VPCMPEQW     k16<>+0(SB), Y7, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y7, Y7
+	VMOVDQU      Y7, 224(AX)
+	VPERMQ       $0xd8, 112(CX), Y4
+	VPAND        Y2, Y4, Y4
+	VMOVDQA      Y3, Y5
+	VPAND        k24<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VBROADCASTSS 16(SP), Y5
+	VBROADCASTSS 48(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y4, Y7
+	VPMADDWD     k0<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y5, Y8, Y8
+	VSUBPS       Y6, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y9, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k16<>+0(SB), Y8, Y7
+	VPSLLW       $0x0f, Y7, Y7
+	VPXOR        Y7, Y8, Y8
+	VMOVDQU      Y8, 256(AX)
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKHBW   Y7, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y7
+	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VSUBPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y4, Y7, Y7
+	VPCMPEQW     k16<>+0(SB), Y7, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y7, Y7
+	VMOVDQU      Y7, 288(AX)
+	VPERMQ       $0xd8, 112(CX), Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPSRLW       $0x01, Y3, Y5
+	VPAND        k24<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VBROADCASTSS 20(SP), Y5
+	VBROADCASTSS 52(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y4, Y7
+	VPMADDWD     k0<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y5, Y8, Y8
+	VSUBPS       Y6, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y9, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k16<>+0(SB), Y8, Y7
+	VPSLLW       $0x0f, Y7, Y7
+	VPXOR        Y7, Y8, Y8
+	VMOVDQU      Y8, 320(AX)
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKHBW   Y7, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y7
+	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VSUBPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y4, Y7, Y7
+	VPCMPEQW     k16<>+0(SB), Y7, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y7, Y7
+	VMOVDQU      Y7, 352(AX)
+	VPERMQ       $0xd8, 144(CX), Y4
+	VPAND        Y2, Y4, Y4
+	VPSRLW       $0x02, Y3, Y5
+	VPAND        k24<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VBROADCASTSS 24(SP), Y5
+	VBROADCASTSS 56(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y4, Y7
+	VPMADDWD     k0<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y5, Y8, Y8
+	VSUBPS       Y6, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y9, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k16<>+0(SB), Y8, Y7
+	VPSLLW       $0x0f, Y7, Y7
+	VPXOR        Y7, Y8, Y8
+	VMOVDQU      Y8, 384(AX)
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKHBW   Y7, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y7
+	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VSUBPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y4, Y7, Y7
+	VPCMPEQW     k16<>+0(SB), Y7, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y7, Y7
+	VMOVDQU      Y7, 416(AX)
+	VPERMQ       $0xd8, 144(CX), Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPSRLW       $0x03, Y3, Y3
+	VPAND        k24<>+0(SB), Y3, Y3
+	VPOR         Y3, Y4, Y4
+	VBROADCASTSS 28(SP), Y3
+	VBROADCASTSS 60(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y6, Y4, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y3, Y7, Y7
+	VSUBPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y3, Y6, Y6
+	VSUBPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VPCMPEQW     k16<>+0(SB), Y7, Y6
+	VPSLLW       $0x0f, Y6, Y6
+	VPXOR        Y6, Y7, Y7
+	VMOVDQU      Y7, 448(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y6, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y6
+	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y3, Y6, Y6
+	VSUBPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y7, Y6, Y6
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y3, Y4, Y4
+	VSUBPS       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y3, Y4, Y4
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y4, Y6, Y6
+	VPCMPEQW     k16<>+0(SB), Y6, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y6, Y6
+	VMOVDQU      Y6, 480(AX)
 	ADDQ         $0x000000b0, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -4263,7 +4195,7 @@ TEXT ·q5_KF32AVX2(SB), NOSPLIT, $96-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k4<>+0(SB), Y0
+	VMOVDQU k5<>+0(SB), Y0
 
 block:
 	MOVL         4(CX), DI
@@ -4296,24 +4228,24 @@ block:
 	VPBROADCASTW 2(CX), X4
 	VCVTPH2PS    X4, Y4
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y1, Y1
+	VBLENDVPS    Y3, k12<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, 32(SP)
 	VMOVUPS      Y2, 64(SP)
 	VPERMQ       $0xd8, 16(CX), Y1
 	VPERMQ       $0xd8, 48(CX), Y2
 	VPAND        Y0, Y2, Y2
 	VPSLLW       $0x04, Y1, Y3
-	VPAND        k13<>+0(SB), Y3, Y3
+	VPAND        k24<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
 	VBROADCASTSS 32(SP), Y3
 	VBROADCASTSS 64(SP), Y4
@@ -4323,34 +4255,34 @@ block:
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, (AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 64(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 96(AX)
 	VPERMQ       $0xd8, 48(CX), Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        Y0, Y2, Y2
 	VPSLLW       $0x03, Y1, Y3
-	VPAND        k13<>+0(SB), Y3, Y3
+	VPAND        k24<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
 	VBROADCASTSS 36(SP), Y3
 	VBROADCASTSS 68(SP), Y4
@@ -4360,33 +4292,33 @@ block:
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 128(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 160(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 192(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 224(AX)
 	VPERMQ       $0xd8, 80(CX), Y2
 	VPAND        Y0, Y2, Y2
 	VPSLLW       $0x02, Y1, Y3
-	VPAND        k13<>+0(SB), Y3, Y3
+	VPAND        k24<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
 	VBROADCASTSS 40(SP), Y3
 	VBROADCASTSS 72(SP), Y4
@@ -4396,34 +4328,34 @@ block:
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 256(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 288(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 320(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 352(AX)
 	VPERMQ       $0xd8, 80(CX), Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        Y0, Y2, Y2
 	VPSLLW       $0x01, Y1, Y3
-	VPAND        k13<>+0(SB), Y3, Y3
+	VPAND        k24<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
 	VBROADCASTSS 44(SP), Y3
 	VBROADCASTSS 76(SP), Y4
@@ -4433,33 +4365,33 @@ block:
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 384(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 416(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 448(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 480(AX)
 	VPERMQ       $0xd8, 112(CX), Y2
 	VPAND        Y0, Y2, Y2
 	VMOVDQA      Y1, Y3
-	VPAND        k13<>+0(SB), Y3, Y3
+	VPAND        k24<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
 	VBROADCASTSS 48(SP), Y3
 	VBROADCASTSS 80(SP), Y4
@@ -4469,34 +4401,34 @@ block:
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 512(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 544(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 576(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 608(AX)
 	VPERMQ       $0xd8, 112(CX), Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        Y0, Y2, Y2
 	VPSRLW       $0x01, Y1, Y3
-	VPAND        k13<>+0(SB), Y3, Y3
+	VPAND        k24<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
 	VBROADCASTSS 52(SP), Y3
 	VBROADCASTSS 84(SP), Y4
@@ -4506,33 +4438,33 @@ block:
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 640(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 672(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 704(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 736(AX)
 	VPERMQ       $0xd8, 144(CX), Y2
 	VPAND        Y0, Y2, Y2
 	VPSRLW       $0x02, Y1, Y3
-	VPAND        k13<>+0(SB), Y3, Y3
+	VPAND        k24<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
 	VBROADCASTSS 56(SP), Y3
 	VBROADCASTSS 88(SP), Y4
@@ -4542,34 +4474,34 @@ block:
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 768(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 800(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 832(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 864(AX)
 	VPERMQ       $0xd8, 144(CX), Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        Y0, Y2, Y2
 	VPSRLW       $0x03, Y1, Y1
-	VPAND        k13<>+0(SB), Y1, Y1
+	VPAND        k24<>+0(SB), Y1, Y1
 	VPOR         Y1, Y2, Y2
 	VBROADCASTSS 60(SP), Y1
 	VBROADCASTSS 92(SP), Y3
@@ -4579,28 +4511,28 @@ block:
 	VMULPS       Y1, Y2, Y2
 	VSUBPS       Y3, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y4, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 896(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
 	VSUBPS       Y3, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y4, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 928(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
 	VSUBPS       Y3, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y4, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 960(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
 	VSUBPS       Y3, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y1, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 992(AX)
 	ADDQ         $0x000000b0, CX
 	ADDQ         $0x00000400, AX
@@ -4624,30 +4556,30 @@ block:
 	VPMOVSXBD    192(CX), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
+	VMULPS       k19<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, (SP)
 	VPMOVSXBD    200(CX), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
+	VMULPS       k19<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y2
 	VBLENDVPS    Y2, k3<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, 32(SP)
 	VPERMQ       $0xd8, (CX), Y2
-	VPAND        k4<>+0(SB), Y2, Y2
+	VPAND        k5<>+0(SB), Y2, Y2
 	VPERMQ       $0xd8, 128(CX), Y3
 	VPSLLW       $0x04, Y3, Y3
-	VPAND        k24<>+0(SB), Y3, Y3
+	VPAND        k35<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
-	VPADDB       k25<>+0(SB), Y2, Y2
+	VPADDB       k36<>+0(SB), Y2, Y2
 	VBROADCASTSS (SP), Y3
 	VBROADCASTSS 4(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -4663,10 +4595,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, (AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
@@ -4683,18 +4615,18 @@ block:
 	VPBLENDW     $0xaa, Y2, Y3, Y3
 	VMOVDQU      Y3, 32(AX)
 	VPERMQ       $0xd8, 32(CX), Y2
-	VPAND        k4<>+0(SB), Y2, Y2
+	VPAND        k5<>+0(SB), Y2, Y2
 	VPERMQ       $0xd8, 128(CX), Y3
 	VPSLLW       $0x02, Y3, Y3
-	VPAND        k24<>+0(SB), Y3, Y3
+	VPAND        k35<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
-	VPADDB       k25<>+0(SB), Y2, Y2
+	VPADDB       k36<>+0(SB), Y2, Y2
 	VBROADCASTSS 8(SP), Y3
 	VBROADCASTSS 12(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -4710,10 +4642,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 64(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
@@ -4731,17 +4663,17 @@ block:
 	VMOVDQU      Y3, 96(AX)
 	VPERMQ       $0xd8, (CX), Y2
 	VPSRLW       $0x04, Y2, Y2
-	VPAND        k4<>+0(SB), Y2, Y2
+	VPAND        k5<>+0(SB), Y2, Y2
 	VPERMQ       $0xd8, 128(CX), Y3
-	VPAND        k24<>+0(SB), Y3, Y3
+	VPAND        k35<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
-	VPADDB       k25<>+0(SB), Y2, Y2
+	VPADDB       k36<>+0(SB), Y2, Y2
 	VBROADCASTSS 16(SP), Y3
 	VBROADCASTSS 20(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -4757,10 +4689,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 128(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
@@ -4778,18 +4710,18 @@ block:
 	VMOVDQU      Y3, 160(AX)
 	VPERMQ       $0xd8, 32(CX), Y2
 	VPSRLW       $0x04, Y2, Y2
-	VPAND        k4<>+0(SB), Y2, Y2
+	VPAND        k5<>+0(SB), Y2, Y2
 	VPERMQ       $0xd8, 128(CX), Y3
 	VPSRLW       $0x02, Y3, Y3
-	VPAND        k24<>+0(SB), Y3, Y3
+	VPAND        k35<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
-	VPADDB       k25<>+0(SB), Y2, Y2
+	VPADDB       k36<>+0(SB), Y2, Y2
 	VBROADCASTSS 24(SP), Y3
 	VBROADCASTSS 28(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -4805,10 +4737,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 192(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
@@ -4825,18 +4757,18 @@ block:
 	VPBLENDW     $0xaa, Y2, Y3, Y3
 	VMOVDQU      Y3, 224(AX)
 	VPERMQ       $0xd8, 64(CX), Y2
-	VPAND        k4<>+0(SB), Y2, Y2
+	VPAND        k5<>+0(SB), Y2, Y2
 	VPERMQ       $0xd8, 160(CX), Y3
 	VPSLLW       $0x04, Y3, Y3
-	VPAND        k24<>+0(SB), Y3, Y3
+	VPAND        k35<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
-	VPADDB       k25<>+0(SB), Y2, Y2
+	VPADDB       k36<>+0(SB), Y2, Y2
 	VBROADCASTSS 32(SP), Y3
 	VBROADCASTSS 36(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -4852,10 +4784,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 256(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
@@ -4872,18 +4804,18 @@ block:
 	VPBLENDW     $0xaa, Y2, Y3, Y3
 	VMOVDQU      Y3, 288(AX)
 	VPERMQ       $0xd8, 96(CX), Y2
-	VPAND        k4<>+0(SB), Y2, Y2
+	VPAND        k5<>+0(SB), Y2, Y2
 	VPERMQ       $0xd8, 160(CX), Y3
 	VPSLLW       $0x02, Y3, Y3
-	VPAND        k24<>+0(SB), Y3, Y3
+	VPAND        k35<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
-	VPADDB       k25<>+0(SB), Y2, Y2
+	VPADDB       k36<>+0(SB), Y2, Y2
 	VBROADCASTSS 40(SP), Y3
 	VBROADCASTSS 44(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -4899,10 +4831,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 320(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
@@ -4920,17 +4852,17 @@ block:
 	VMOVDQU      Y3, 352(AX)
 	VPERMQ       $0xd8, 64(CX), Y2
 	VPSRLW       $0x04, Y2, Y2
-	VPAND        k4<>+0(SB), Y2, Y2
+	VPAND        k5<>+0(SB), Y2, Y2
 	VPERMQ       $0xd8, 160(CX), Y3
-	VPAND        k24<>+0(SB), Y3, Y3
+	VPAND        k35<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
-	VPADDB       k25<>+0(SB), Y2, Y2
+	VPADDB       k36<>+0(SB), Y2, Y2
 	VBROADCASTSS 48(SP), Y3
 	VBROADCASTSS 52(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -4946,10 +4878,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 384(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
@@ -4967,18 +4899,18 @@ block:
 	VMOVDQU      Y3, 416(AX)
 	VPERMQ       $0xd8, 96(CX), Y2
 	VPSRLW       $0x04, Y2, Y2
-	VPAND        k4<>+0(SB), Y2, Y2
+	VPAND        k5<>+0(SB), Y2, Y2
 	VPERMQ       $0xd8, 160(CX), Y3
 	VPSRLW       $0x02, Y3, Y3
-	VPAND        k24<>+0(SB), Y3, Y3
+	VPAND        k35<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
-	VPADDB       k25<>+0(SB), Y2, Y2
+	VPADDB       k36<>+0(SB), Y2, Y2
 	VBROADCASTSS 56(SP), Y3
 	VBROADCASTSS 60(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -4994,10 +4926,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 448(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
@@ -5020,17 +4952,17 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k24<>+0(SB)/8, $0x3030303030303030
-DATA k24<>+8(SB)/8, $0x3030303030303030
-DATA k24<>+16(SB)/8, $0x3030303030303030
-DATA k24<>+24(SB)/8, $0x3030303030303030
-GLOBL k24<>(SB), RODATA|NOPTR, $32
+DATA k35<>+0(SB)/8, $0x3030303030303030
+DATA k35<>+8(SB)/8, $0x3030303030303030
+DATA k35<>+16(SB)/8, $0x3030303030303030
+DATA k35<>+24(SB)/8, $0x3030303030303030
+GLOBL k35<>(SB), RODATA|NOPTR, $32
 
-DATA k25<>+0(SB)/8, $0xe0e0e0e0e0e0e0e0
-DATA k25<>+8(SB)/8, $0xe0e0e0e0e0e0e0e0
-DATA k25<>+16(SB)/8, $0xe0e0e0e0e0e0e0e0
-DATA k25<>+24(SB)/8, $0xe0e0e0e0e0e0e0e0
-GLOBL k25<>(SB), RODATA|NOPTR, $32
+DATA k36<>+0(SB)/8, $0xe0e0e0e0e0e0e0e0
+DATA k36<>+8(SB)/8, $0xe0e0e0e0e0e0e0e0
+DATA k36<>+16(SB)/8, $0xe0e0e0e0e0e0e0e0
+DATA k36<>+24(SB)/8, $0xe0e0e0e0e0e0e0e0
+GLOBL k36<>(SB), RODATA|NOPTR, $32
 
 // func q6_KF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
@@ -5045,24 +4977,24 @@ block:
 	VPMOVSXBD    192(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VMULPS       k23<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(SP)
 	VPMOVSXBD    200(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VMULPS       k23<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k3<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(SP)
 	VPERMQ       $0xd8, (CX), Y0
-	VPAND        k4<>+0(SB), Y0, Y0
+	VPAND        k5<>+0(SB), Y0, Y0
 	VPERMQ       $0xd8, 128(CX), Y1
 	VPSLLW       $0x04, Y1, Y1
-	VPAND        k24<>+0(SB), Y1, Y1
+	VPAND        k35<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
-	VPADDB       k25<>+0(SB), Y0, Y0
+	VPADDB       k36<>+0(SB), Y0, Y0
 	VBROADCASTSS 32(SP), Y1
 	VBROADCASTSS 36(SP), Y2
 	VMOVDQU      Y0, (SP)
@@ -5087,12 +5019,12 @@ block:
 	VXORPS       k2<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 96(AX)
 	VPERMQ       $0xd8, 32(CX), Y0
-	VPAND        k4<>+0(SB), Y0, Y0
+	VPAND        k5<>+0(SB), Y0, Y0
 	VPERMQ       $0xd8, 128(CX), Y1
 	VPSLLW       $0x02, Y1, Y1
-	VPAND        k24<>+0(SB), Y1, Y1
+	VPAND        k35<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
-	VPADDB       k25<>+0(SB), Y0, Y0
+	VPADDB       k36<>+0(SB), Y0, Y0
 	VBROADCASTSS 40(SP), Y1
 	VBROADCASTSS 44(SP), Y2
 	VMOVDQU      Y0, (SP)
@@ -5118,11 +5050,11 @@ block:
 	VMOVUPS      Y0, 224(AX)
 	VPERMQ       $0xd8, (CX), Y0
 	VPSRLW       $0x04, Y0, Y0
-	VPAND        k4<>+0(SB), Y0, Y0
+	VPAND        k5<>+0(SB), Y0, Y0
 	VPERMQ       $0xd8, 128(CX), Y1
-	VPAND        k24<>+0(SB), Y1, Y1
+	VPAND        k35<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
-	VPADDB       k25<>+0(SB), Y0, Y0
+	VPADDB       k36<>+0(SB), Y0, Y0
 	VBROADCASTSS 48(SP), Y1
 	VBROADCASTSS 52(SP), Y2
 	VMOVDQU      Y0, (SP)
@@ -5148,12 +5080,12 @@ block:
 	VMOVUPS      Y0, 352(AX)
 	VPERMQ       $0xd8, 32(CX), Y0
 	VPSRLW       $0x04, Y0, Y0
-	VPAND        k4<>+0(SB), Y0, Y0
+	VPAND        k5<>+0(SB), Y0, Y0
 	VPERMQ       $0xd8, 128(CX), Y1
 	VPSRLW       $0x02, Y1, Y1
-	VPAND        k24<>+0(SB), Y1, Y1
+	VPAND        k35<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
-	VPADDB       k25<>+0(SB), Y0, Y0
+	VPADDB       k36<>+0(SB), Y0, Y0
 	VBROADCASTSS 56(SP), Y1
 	VBROADCASTSS 60(SP), Y2
 	VMOVDQU      Y0, (SP)
@@ -5178,12 +5110,12 @@ block:
 	VXORPS       k2<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 480(AX)
 	VPERMQ       $0xd8, 64(CX), Y0
-	VPAND        k4<>+0(SB), Y0, Y0
+	VPAND        k5<>+0(SB), Y0, Y0
 	VPERMQ       $0xd8, 160(CX), Y1
 	VPSLLW       $0x04, Y1, Y1
-	VPAND        k24<>+0(SB), Y1, Y1
+	VPAND        k35<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
-	VPADDB       k25<>+0(SB), Y0, Y0
+	VPADDB       k36<>+0(SB), Y0, Y0
 	VBROADCASTSS 64(SP), Y1
 	VBROADCASTSS 68(SP), Y2
 	VMOVDQU      Y0, (SP)
@@ -5208,12 +5140,12 @@ block:
 	VXORPS       k2<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 608(AX)
 	VPERMQ       $0xd8, 96(CX), Y0
-	VPAND        k4<>+0(SB), Y0, Y0
+	VPAND        k5<>+0(SB), Y0, Y0
 	VPERMQ       $0xd8, 160(CX), Y1
 	VPSLLW       $0x02, Y1, Y1
-	VPAND        k24<>+0(SB), Y1, Y1
+	VPAND        k35<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
-	VPADDB       k25<>+0(SB), Y0, Y0
+	VPADDB       k36<>+0(SB), Y0, Y0
 	VBROADCASTSS 72(SP), Y1
 	VBROADCASTSS 76(SP), Y2
 	VMOVDQU      Y0, (SP)
@@ -5239,11 +5171,11 @@ block:
 	VMOVUPS      Y0, 736(AX)
 	VPERMQ       $0xd8, 64(CX), Y0
 	VPSRLW       $0x04, Y0, Y0
-	VPAND        k4<>+0(SB), Y0, Y0
+	VPAND        k5<>+0(SB), Y0, Y0
 	VPERMQ       $0xd8, 160(CX), Y1
-	VPAND        k24<>+0(SB), Y1, Y1
+	VPAND        k35<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
-	VPADDB       k25<>+0(SB), Y0, Y0
+	VPADDB       k36<>+0(SB), Y0, Y0
 	VBROADCASTSS 80(SP), Y1
 	VBROADCASTSS 84(SP), Y2
 	VMOVDQU      Y0, (SP)
@@ -5269,12 +5201,12 @@ block:
 	VMOVUPS      Y0, 864(AX)
 	VPERMQ       $0xd8, 96(CX), Y0
 	VPSRLW       $0x04, Y0, Y0
-	VPAND        k4<>+0(SB), Y0, Y0
+	VPAND        k5<>+0(SB), Y0, Y0
 	VPERMQ       $0xd8, 160(CX), Y1
 	VPSRLW       $0x02, Y1, Y1
-	VPAND        k24<>+0(SB), Y1, Y1
+	VPAND        k35<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
-	VPADDB       k25<>+0(SB), Y0, Y0
+	VPADDB       k36<>+0(SB), Y0, Y0
 	VBROADCASTSS 88(SP), Y1
 	VBROADCASTSS 92(SP), Y2
 	VMOVDQU      Y0, (SP)
@@ -5313,57 +5245,39 @@ TEXT ·iq4_NLBF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    n+16(FP), DX
 	VMOVDQU k0<>+0(SB), Y0
 	VMOVDQU k1<>+0(SB), Y1
-	VMOVDQU k4<>+0(SB), Y2
+	VMOVDQU k5<>+0(SB), Y2
 
 block:
 	VPBROADCASTW (CX), X3
 	VCVTPH2PS    X3, Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
 	VMOVDQU      2(CX), X5
 	VPERMQ       $0x50, Y5, Y5
-	VPSRLVQ      k5<>+0(SB), Y5, Y5
+	VPSRLVQ      k6<>+0(SB), Y5, Y5
 	VPAND        Y2, Y5, Y5
-	VMOVDQU      k26<>+0(SB), Y4
-	VPSHUFB      Y5, Y4, Y5
-	VPUNPCKLBW   Y5, Y5, Y4
-	VPSLLD       $0x10, Y4, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y4, Y4
+	VMOVDQU      k37<>+0(SB), Y4
+	VMOVDQU      k38<>+0(SB), Y6
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y4, Y4
 	VPADDD       Y7, Y4, Y4
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y4, Y6, Y6
-	VMOVDQU      Y6, (AX)
-	VPUNPCKHBW   Y5, Y5, Y4
-	VPSLLD       $0x10, Y4, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y3
+	VPSRLD       $0x10, Y6, Y3
 	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y3, Y4, Y4
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y4, Y6, Y6
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y3, Y6, Y6
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y6, Y4, Y4
+	VPSHUFB      k9<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+	VPSHUFB      Y5, Y3, Y3
+	VPSHUFB      Y5, Y4, Y4
+	VPUNPCKLBW   Y4, Y3, Y6
+	VMOVDQU      Y6, (AX)
+	VPUNPCKHBW   Y4, Y3, Y6
 	VMOVDQU      Y6, 32(AX)
 	ADDQ         $0x00000012, CX
 	ADDQ         $0x00000040, AX
@@ -5372,11 +5286,17 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k26<>+0(SB)/8, $0xf6eaddcfbfad9881
-DATA k26<>+8(SB)/8, $0x7159453526190d01
-DATA k26<>+16(SB)/8, $0xf6eaddcfbfad9881
-DATA k26<>+24(SB)/8, $0x7159453526190d01
-GLOBL k26<>(SB), RODATA|NOPTR, $32
+DATA k37<>+0(SB)/8, $0x42a6000042fe0000
+DATA k37<>+8(SB)/8, $0x41b0000042440000
+DATA k37<>+16(SB)/8, $0xc1c80000bf800000
+DATA k37<>+24(SB)/8, $0xc2b20000c2540000
+GLOBL k37<>(SB), RODATA|NOPTR, $32
+
+DATA k38<>+0(SB)/8, $0x4282000042d00000
+DATA k38<>+8(SB)/8, $0x41200000420c0000
+DATA k38<>+16(SB)/8, $0xc2180000c1500000
+DATA k38<>+24(SB)/8, $0xc2e20000c28a0000
+GLOBL k38<>(SB), RODATA|NOPTR, $32
 
 // func iq4_NLF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
@@ -5384,40 +5304,51 @@ TEXT ·iq4_NLF32AVX2(SB), NOSPLIT, $32-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k4<>+0(SB), Y0
+	VMOVDQU k5<>+0(SB), Y0
 
 block:
 	VPBROADCASTW (CX), X1
 	VCVTPH2PS    X1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
 	VMOVDQU      2(CX), X3
 	VPERMQ       $0x50, Y3, Y3
-	VPSRLVQ      k5<>+0(SB), Y3, Y3
+	VPSRLVQ      k6<>+0(SB), Y3, Y3
 	VPAND        Y0, Y3, Y3
-	VMOVDQU      k26<>+0(SB), Y2
-	VPSHUFB      Y3, Y2, Y3
+	VMOVDQU      k39<>+0(SB), Y2
+	VMOVDQU      k40<>+0(SB), Y4
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k2<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y4, Y4
+	VXORPS       k2<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y1
+	VBLENDVPS    Y1, k12<>+0(SB), Y4, Y4
 	VMOVDQU      Y3, (SP)
-	VPMOVSXBD    (SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, (AX)
-	VPMOVSXBD    16(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 32(AX)
-	VPMOVSXBD    8(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 64(AX)
-	VPMOVSXBD    24(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VPMOVZXBD    (SP), Y1
+	VPERMPS      Y2, Y1, Y6
+	VPERMPS      Y4, Y1, Y5
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y5, Y6, Y6
+	VMOVUPS      Y6, (AX)
+	VPMOVZXBD    16(SP), Y1
+	VPERMPS      Y2, Y1, Y6
+	VPERMPS      Y4, Y1, Y5
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y5, Y6, Y6
+	VMOVUPS      Y6, 32(AX)
+	VPMOVZXBD    8(SP), Y1
+	VPERMPS      Y2, Y1, Y6
+	VPERMPS      Y4, Y1, Y5
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y5, Y6, Y6
+	VMOVUPS      Y6, 64(AX)
+	VPMOVZXBD    24(SP), Y1
+	VPERMPS      Y2, Y1, Y2
+	VPERMPS      Y4, Y1, Y4
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y4, Y2, Y2
 	VMOVUPS      Y2, 96(AX)
 	ADDQ         $0x00000012, CX
 	ADDQ         $0x00000080, AX
@@ -5425,6 +5356,18 @@ block:
 	JNZ          block
 	VZEROUPPER
 	RET
+
+DATA k39<>+0(SB)/8, $0x42d0000042fe0000
+DATA k39<>+8(SB)/8, $0x4282000042a60000
+DATA k39<>+16(SB)/8, $0x420c000042440000
+DATA k39<>+24(SB)/8, $0x4120000041b00000
+GLOBL k39<>(SB), RODATA|NOPTR, $32
+
+DATA k40<>+0(SB)/8, $0xc1500000bf800000
+DATA k40<>+8(SB)/8, $0xc2180000c1c80000
+DATA k40<>+16(SB)/8, $0xc28a0000c2540000
+DATA k40<>+24(SB)/8, $0xc2e20000c2b20000
+GLOBL k40<>(SB), RODATA|NOPTR, $32
 
 // func iq4_XSBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C
@@ -5434,7 +5377,7 @@ TEXT ·iq4_XSBF16AVX2(SB), NOSPLIT, $32-24
 	MOVQ    n+16(FP), DX
 	VMOVDQU k0<>+0(SB), Y0
 	VMOVDQU k1<>+0(SB), Y1
-	VMOVDQU k4<>+0(SB), Y2
+	VMOVDQU k5<>+0(SB), Y2
 
 block:
 	VPBROADCASTW (CX), X3
@@ -5449,372 +5392,235 @@ block:
 	VMOVQ        BX, X5
 	VPOR         X5, X4, X4
 	VPMOVZXBD    X4, Y4
-	VPADDD       k15<>+0(SB), Y4, Y4
+	VPADDD       k26<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y3, Y4, Y4
-	VXORPS       k2<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y3
 	VBLENDVPS    Y3, k3<>+0(SB), Y4, Y4
 	VMOVUPS      Y4, (SP)
 	VMOVDQU      8(CX), X5
 	VPERMQ       $0x50, Y5, Y5
-	VPSRLVQ      k5<>+0(SB), Y5, Y5
+	VPSRLVQ      k6<>+0(SB), Y5, Y5
 	VPAND        Y2, Y5, Y5
-	VMOVDQU      k26<>+0(SB), Y3
-	VPSHUFB      Y5, Y3, Y5
 	VBROADCASTSS (SP), Y3
-	VPUNPCKLBW   Y5, Y5, Y4
-	VPSLLD       $0x10, Y4, Y13
-	VPSRAD       $0x18, Y13, Y13
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y13, Y13
-	VMULPS       Y3, Y13, Y13
-	VPSRLD       $0x10, Y13, Y14
-	VPAND        Y0, Y14, Y14
-	VPADDD       Y1, Y13, Y13
-	VPADDD       Y14, Y13, Y13
-	VCVTDQ2PS    Y4, Y4
+	VMOVDQU      k37<>+0(SB), Y4
+	VMOVDQU      k38<>+0(SB), Y13
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y14
 	VPAND        Y0, Y14, Y14
 	VPADDD       Y1, Y4, Y4
 	VPADDD       Y14, Y4, Y4
-	VPSRLD       $0x10, Y13, Y13
-	VPBLENDW     $0xaa, Y4, Y13, Y13
-	VMOVDQU      Y13, (AX)
-	VPUNPCKHBW   Y5, Y5, Y4
-	VPSLLD       $0x10, Y4, Y13
-	VPSRAD       $0x18, Y13, Y13
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y13, Y13
 	VMULPS       Y3, Y13, Y13
-	VPSRLD       $0x10, Y13, Y14
-	VPAND        Y0, Y14, Y14
-	VPADDD       Y1, Y13, Y13
-	VPADDD       Y14, Y13, Y13
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y3
+	VPSRLD       $0x10, Y13, Y3
 	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y3, Y4, Y4
-	VPSRLD       $0x10, Y13, Y13
-	VPBLENDW     $0xaa, Y4, Y13, Y13
+	VPADDD       Y1, Y13, Y13
+	VPADDD       Y3, Y13, Y13
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y13, Y4, Y4
+	VPSHUFB      k9<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+	VPSHUFB      Y5, Y3, Y3
+	VPSHUFB      Y5, Y4, Y4
+	VPUNPCKLBW   Y4, Y3, Y13
+	VMOVDQU      Y13, (AX)
+	VPUNPCKHBW   Y4, Y3, Y13
 	VMOVDQU      Y13, 32(AX)
 	VMOVDQU      24(CX), X6
 	VPERMQ       $0x50, Y6, Y6
-	VPSRLVQ      k5<>+0(SB), Y6, Y6
+	VPSRLVQ      k6<>+0(SB), Y6, Y6
 	VPAND        Y2, Y6, Y6
-	VMOVDQU      k26<>+0(SB), Y3
-	VPSHUFB      Y6, Y3, Y6
 	VBROADCASTSS 4(SP), Y3
-	VPUNPCKLBW   Y6, Y6, Y4
-	VPSLLD       $0x10, Y4, Y13
-	VPSRAD       $0x18, Y13, Y13
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y13, Y13
-	VMULPS       Y3, Y13, Y13
-	VPSRLD       $0x10, Y13, Y14
-	VPAND        Y0, Y14, Y14
-	VPADDD       Y1, Y13, Y13
-	VPADDD       Y14, Y13, Y13
-	VCVTDQ2PS    Y4, Y4
+	VMOVDQU      k37<>+0(SB), Y4
+	VMOVDQU      k38<>+0(SB), Y13
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y14
 	VPAND        Y0, Y14, Y14
 	VPADDD       Y1, Y4, Y4
 	VPADDD       Y14, Y4, Y4
-	VPSRLD       $0x10, Y13, Y13
-	VPBLENDW     $0xaa, Y4, Y13, Y13
-	VMOVDQU      Y13, 64(AX)
-	VPUNPCKHBW   Y6, Y6, Y4
-	VPSLLD       $0x10, Y4, Y13
-	VPSRAD       $0x18, Y13, Y13
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y13, Y13
 	VMULPS       Y3, Y13, Y13
-	VPSRLD       $0x10, Y13, Y14
-	VPAND        Y0, Y14, Y14
-	VPADDD       Y1, Y13, Y13
-	VPADDD       Y14, Y13, Y13
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y3
+	VPSRLD       $0x10, Y13, Y3
 	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y3, Y4, Y4
-	VPSRLD       $0x10, Y13, Y13
-	VPBLENDW     $0xaa, Y4, Y13, Y13
+	VPADDD       Y1, Y13, Y13
+	VPADDD       Y3, Y13, Y13
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y13, Y4, Y4
+	VPSHUFB      k9<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+	VPSHUFB      Y6, Y3, Y3
+	VPSHUFB      Y6, Y4, Y4
+	VPUNPCKLBW   Y4, Y3, Y13
+	VMOVDQU      Y13, 64(AX)
+	VPUNPCKHBW   Y4, Y3, Y13
 	VMOVDQU      Y13, 96(AX)
 	VMOVDQU      40(CX), X7
 	VPERMQ       $0x50, Y7, Y7
-	VPSRLVQ      k5<>+0(SB), Y7, Y7
+	VPSRLVQ      k6<>+0(SB), Y7, Y7
 	VPAND        Y2, Y7, Y7
-	VMOVDQU      k26<>+0(SB), Y3
-	VPSHUFB      Y7, Y3, Y7
 	VBROADCASTSS 8(SP), Y3
-	VPUNPCKLBW   Y7, Y7, Y4
-	VPSLLD       $0x10, Y4, Y13
-	VPSRAD       $0x18, Y13, Y13
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y13, Y13
-	VMULPS       Y3, Y13, Y13
-	VPSRLD       $0x10, Y13, Y14
-	VPAND        Y0, Y14, Y14
-	VPADDD       Y1, Y13, Y13
-	VPADDD       Y14, Y13, Y13
-	VCVTDQ2PS    Y4, Y4
+	VMOVDQU      k37<>+0(SB), Y4
+	VMOVDQU      k38<>+0(SB), Y13
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y14
 	VPAND        Y0, Y14, Y14
 	VPADDD       Y1, Y4, Y4
 	VPADDD       Y14, Y4, Y4
-	VPSRLD       $0x10, Y13, Y13
-	VPBLENDW     $0xaa, Y4, Y13, Y13
-	VMOVDQU      Y13, 128(AX)
-	VPUNPCKHBW   Y7, Y7, Y4
-	VPSLLD       $0x10, Y4, Y13
-	VPSRAD       $0x18, Y13, Y13
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y13, Y13
 	VMULPS       Y3, Y13, Y13
-	VPSRLD       $0x10, Y13, Y14
-	VPAND        Y0, Y14, Y14
-	VPADDD       Y1, Y13, Y13
-	VPADDD       Y14, Y13, Y13
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y3
+	VPSRLD       $0x10, Y13, Y3
 	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y3, Y4, Y4
-	VPSRLD       $0x10, Y13, Y13
-	VPBLENDW     $0xaa, Y4, Y13, Y13
+	VPADDD       Y1, Y13, Y13
+	VPADDD       Y3, Y13, Y13
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y13, Y4, Y4
+	VPSHUFB      k9<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+	VPSHUFB      Y7, Y3, Y3
+	VPSHUFB      Y7, Y4, Y4
+	VPUNPCKLBW   Y4, Y3, Y13
+	VMOVDQU      Y13, 128(AX)
+	VPUNPCKHBW   Y4, Y3, Y13
 	VMOVDQU      Y13, 160(AX)
 	VMOVDQU      56(CX), X8
 	VPERMQ       $0x50, Y8, Y8
-	VPSRLVQ      k5<>+0(SB), Y8, Y8
+	VPSRLVQ      k6<>+0(SB), Y8, Y8
 	VPAND        Y2, Y8, Y8
-	VMOVDQU      k26<>+0(SB), Y3
-	VPSHUFB      Y8, Y3, Y8
 	VBROADCASTSS 12(SP), Y3
-	VPUNPCKLBW   Y8, Y8, Y4
-	VPSLLD       $0x10, Y4, Y13
-	VPSRAD       $0x18, Y13, Y13
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y13, Y13
-	VMULPS       Y3, Y13, Y13
-	VPSRLD       $0x10, Y13, Y14
-	VPAND        Y0, Y14, Y14
-	VPADDD       Y1, Y13, Y13
-	VPADDD       Y14, Y13, Y13
-	VCVTDQ2PS    Y4, Y4
+	VMOVDQU      k37<>+0(SB), Y4
+	VMOVDQU      k38<>+0(SB), Y13
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y14
 	VPAND        Y0, Y14, Y14
 	VPADDD       Y1, Y4, Y4
 	VPADDD       Y14, Y4, Y4
-	VPSRLD       $0x10, Y13, Y13
-	VPBLENDW     $0xaa, Y4, Y13, Y13
-	VMOVDQU      Y13, 192(AX)
-	VPUNPCKHBW   Y8, Y8, Y4
-	VPSLLD       $0x10, Y4, Y13
-	VPSRAD       $0x18, Y13, Y13
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y13, Y13
 	VMULPS       Y3, Y13, Y13
-	VPSRLD       $0x10, Y13, Y14
-	VPAND        Y0, Y14, Y14
-	VPADDD       Y1, Y13, Y13
-	VPADDD       Y14, Y13, Y13
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y3
+	VPSRLD       $0x10, Y13, Y3
 	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y3, Y4, Y4
-	VPSRLD       $0x10, Y13, Y13
-	VPBLENDW     $0xaa, Y4, Y13, Y13
+	VPADDD       Y1, Y13, Y13
+	VPADDD       Y3, Y13, Y13
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y13, Y4, Y4
+	VPSHUFB      k9<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+	VPSHUFB      Y8, Y3, Y3
+	VPSHUFB      Y8, Y4, Y4
+	VPUNPCKLBW   Y4, Y3, Y13
+	VMOVDQU      Y13, 192(AX)
+	VPUNPCKHBW   Y4, Y3, Y13
 	VMOVDQU      Y13, 224(AX)
 	VMOVDQU      72(CX), X9
 	VPERMQ       $0x50, Y9, Y9
-	VPSRLVQ      k5<>+0(SB), Y9, Y9
+	VPSRLVQ      k6<>+0(SB), Y9, Y9
 	VPAND        Y2, Y9, Y9
-	VMOVDQU      k26<>+0(SB), Y3
-	VPSHUFB      Y9, Y3, Y9
 	VBROADCASTSS 16(SP), Y3
-	VPUNPCKLBW   Y9, Y9, Y4
-	VPSLLD       $0x10, Y4, Y13
-	VPSRAD       $0x18, Y13, Y13
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y13, Y13
-	VMULPS       Y3, Y13, Y13
-	VPSRLD       $0x10, Y13, Y14
-	VPAND        Y0, Y14, Y14
-	VPADDD       Y1, Y13, Y13
-	VPADDD       Y14, Y13, Y13
-	VCVTDQ2PS    Y4, Y4
+	VMOVDQU      k37<>+0(SB), Y4
+	VMOVDQU      k38<>+0(SB), Y13
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y14
 	VPAND        Y0, Y14, Y14
 	VPADDD       Y1, Y4, Y4
 	VPADDD       Y14, Y4, Y4
-	VPSRLD       $0x10, Y13, Y13
-	VPBLENDW     $0xaa, Y4, Y13, Y13
-	VMOVDQU      Y13, 256(AX)
-	VPUNPCKHBW   Y9, Y9, Y4
-	VPSLLD       $0x10, Y4, Y13
-	VPSRAD       $0x18, Y13, Y13
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y13, Y13
 	VMULPS       Y3, Y13, Y13
-	VPSRLD       $0x10, Y13, Y14
-	VPAND        Y0, Y14, Y14
-	VPADDD       Y1, Y13, Y13
-	VPADDD       Y14, Y13, Y13
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y3
+	VPSRLD       $0x10, Y13, Y3
 	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y3, Y4, Y4
-	VPSRLD       $0x10, Y13, Y13
-	VPBLENDW     $0xaa, Y4, Y13, Y13
+	VPADDD       Y1, Y13, Y13
+	VPADDD       Y3, Y13, Y13
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y13, Y4, Y4
+	VPSHUFB      k9<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+	VPSHUFB      Y9, Y3, Y3
+	VPSHUFB      Y9, Y4, Y4
+	VPUNPCKLBW   Y4, Y3, Y13
+	VMOVDQU      Y13, 256(AX)
+	VPUNPCKHBW   Y4, Y3, Y13
 	VMOVDQU      Y13, 288(AX)
 	VMOVDQU      88(CX), X10
 	VPERMQ       $0x50, Y10, Y10
-	VPSRLVQ      k5<>+0(SB), Y10, Y10
+	VPSRLVQ      k6<>+0(SB), Y10, Y10
 	VPAND        Y2, Y10, Y10
-	VMOVDQU      k26<>+0(SB), Y3
-	VPSHUFB      Y10, Y3, Y10
 	VBROADCASTSS 20(SP), Y3
-	VPUNPCKLBW   Y10, Y10, Y4
-	VPSLLD       $0x10, Y4, Y13
-	VPSRAD       $0x18, Y13, Y13
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y13, Y13
-	VMULPS       Y3, Y13, Y13
-	VPSRLD       $0x10, Y13, Y14
-	VPAND        Y0, Y14, Y14
-	VPADDD       Y1, Y13, Y13
-	VPADDD       Y14, Y13, Y13
-	VCVTDQ2PS    Y4, Y4
+	VMOVDQU      k37<>+0(SB), Y4
+	VMOVDQU      k38<>+0(SB), Y13
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y14
 	VPAND        Y0, Y14, Y14
 	VPADDD       Y1, Y4, Y4
 	VPADDD       Y14, Y4, Y4
-	VPSRLD       $0x10, Y13, Y13
-	VPBLENDW     $0xaa, Y4, Y13, Y13
-	VMOVDQU      Y13, 320(AX)
-	VPUNPCKHBW   Y10, Y10, Y4
-	VPSLLD       $0x10, Y4, Y13
-	VPSRAD       $0x18, Y13, Y13
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y13, Y13
 	VMULPS       Y3, Y13, Y13
-	VPSRLD       $0x10, Y13, Y14
-	VPAND        Y0, Y14, Y14
-	VPADDD       Y1, Y13, Y13
-	VPADDD       Y14, Y13, Y13
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y3
+	VPSRLD       $0x10, Y13, Y3
 	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y3, Y4, Y4
-	VPSRLD       $0x10, Y13, Y13
-	VPBLENDW     $0xaa, Y4, Y13, Y13
+	VPADDD       Y1, Y13, Y13
+	VPADDD       Y3, Y13, Y13
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y13, Y4, Y4
+	VPSHUFB      k9<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+	VPSHUFB      Y10, Y3, Y3
+	VPSHUFB      Y10, Y4, Y4
+	VPUNPCKLBW   Y4, Y3, Y13
+	VMOVDQU      Y13, 320(AX)
+	VPUNPCKHBW   Y4, Y3, Y13
 	VMOVDQU      Y13, 352(AX)
 	VMOVDQU      104(CX), X11
 	VPERMQ       $0x50, Y11, Y11
-	VPSRLVQ      k5<>+0(SB), Y11, Y11
+	VPSRLVQ      k6<>+0(SB), Y11, Y11
 	VPAND        Y2, Y11, Y11
-	VMOVDQU      k26<>+0(SB), Y3
-	VPSHUFB      Y11, Y3, Y11
 	VBROADCASTSS 24(SP), Y3
-	VPUNPCKLBW   Y11, Y11, Y4
-	VPSLLD       $0x10, Y4, Y13
-	VPSRAD       $0x18, Y13, Y13
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y13, Y13
-	VMULPS       Y3, Y13, Y13
-	VPSRLD       $0x10, Y13, Y14
-	VPAND        Y0, Y14, Y14
-	VPADDD       Y1, Y13, Y13
-	VPADDD       Y14, Y13, Y13
-	VCVTDQ2PS    Y4, Y4
+	VMOVDQU      k37<>+0(SB), Y4
+	VMOVDQU      k38<>+0(SB), Y13
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y14
 	VPAND        Y0, Y14, Y14
 	VPADDD       Y1, Y4, Y4
 	VPADDD       Y14, Y4, Y4
-	VPSRLD       $0x10, Y13, Y13
-	VPBLENDW     $0xaa, Y4, Y13, Y13
-	VMOVDQU      Y13, 384(AX)
-	VPUNPCKHBW   Y11, Y11, Y4
-	VPSLLD       $0x10, Y4, Y13
-	VPSRAD       $0x18, Y13, Y13
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y13, Y13
 	VMULPS       Y3, Y13, Y13
-	VPSRLD       $0x10, Y13, Y14
-	VPAND        Y0, Y14, Y14
-	VPADDD       Y1, Y13, Y13
-	VPADDD       Y14, Y13, Y13
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y3
+	VPSRLD       $0x10, Y13, Y3
 	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y3, Y4, Y4
-	VPSRLD       $0x10, Y13, Y13
-	VPBLENDW     $0xaa, Y4, Y13, Y13
+	VPADDD       Y1, Y13, Y13
+	VPADDD       Y3, Y13, Y13
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y13, Y4, Y4
+	VPSHUFB      k9<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+	VPSHUFB      Y11, Y3, Y3
+	VPSHUFB      Y11, Y4, Y4
+	VPUNPCKLBW   Y4, Y3, Y13
+	VMOVDQU      Y13, 384(AX)
+	VPUNPCKHBW   Y4, Y3, Y13
 	VMOVDQU      Y13, 416(AX)
 	VMOVDQU      120(CX), X12
 	VPERMQ       $0x50, Y12, Y12
-	VPSRLVQ      k5<>+0(SB), Y12, Y12
+	VPSRLVQ      k6<>+0(SB), Y12, Y12
 	VPAND        Y2, Y12, Y12
-	VMOVDQU      k26<>+0(SB), Y3
-	VPSHUFB      Y12, Y3, Y12
 	VBROADCASTSS 28(SP), Y3
-	VPUNPCKLBW   Y12, Y12, Y4
-	VPSLLD       $0x10, Y4, Y13
-	VPSRAD       $0x18, Y13, Y13
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y13, Y13
-	VMULPS       Y3, Y13, Y13
-	VPSRLD       $0x10, Y13, Y14
-	VPAND        Y0, Y14, Y14
-	VPADDD       Y1, Y13, Y13
-	VPADDD       Y14, Y13, Y13
-	VCVTDQ2PS    Y4, Y4
+	VMOVDQU      k37<>+0(SB), Y4
+	VMOVDQU      k38<>+0(SB), Y13
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y14
 	VPAND        Y0, Y14, Y14
 	VPADDD       Y1, Y4, Y4
 	VPADDD       Y14, Y4, Y4
-	VPSRLD       $0x10, Y13, Y13
-	VPBLENDW     $0xaa, Y4, Y13, Y13
-	VMOVDQU      Y13, 448(AX)
-	VPUNPCKHBW   Y12, Y12, Y4
-	VPSLLD       $0x10, Y4, Y13
-	VPSRAD       $0x18, Y13, Y13
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y13, Y13
 	VMULPS       Y3, Y13, Y13
-	VPSRLD       $0x10, Y13, Y14
-	VPAND        Y0, Y14, Y14
-	VPADDD       Y1, Y13, Y13
-	VPADDD       Y14, Y13, Y13
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y3
+	VPSRLD       $0x10, Y13, Y3
 	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y3, Y4, Y4
-	VPSRLD       $0x10, Y13, Y13
-	VPBLENDW     $0xaa, Y4, Y13, Y13
+	VPADDD       Y1, Y13, Y13
+	VPADDD       Y3, Y13, Y13
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y13, Y4, Y4
+	VPSHUFB      k9<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+	VPSHUFB      Y12, Y3, Y3
+	VPSHUFB      Y12, Y4, Y4
+	VPUNPCKLBW   Y4, Y3, Y13
+	VMOVDQU      Y13, 448(AX)
+	VPUNPCKHBW   Y4, Y3, Y13
 	VMOVDQU      Y13, 480(AX)
 	ADDQ         $0x00000088, CX
 	ADDQ         $0x00000200, AX
@@ -5829,7 +5635,7 @@ TEXT ·iq4_XSF32AVX2(SB), NOSPLIT, $64-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k4<>+0(SB), Y0
+	VMOVDQU k5<>+0(SB), Y0
 
 block:
 	VPBROADCASTW (CX), X1
@@ -5844,236 +5650,331 @@ block:
 	VMOVQ        BX, X3
 	VPOR         X3, X2, X2
 	VPMOVZXBD    X2, Y2
-	VPADDD       k15<>+0(SB), Y2, Y2
+	VPADDD       k26<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k3<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(SP)
 	VMOVDQU      8(CX), X3
 	VPERMQ       $0x50, Y3, Y3
-	VPSRLVQ      k5<>+0(SB), Y3, Y3
+	VPSRLVQ      k6<>+0(SB), Y3, Y3
 	VPAND        Y0, Y3, Y3
-	VMOVDQU      k26<>+0(SB), Y1
-	VPSHUFB      Y3, Y1, Y3
 	VBROADCASTSS 32(SP), Y1
+	VMOVDQU      k39<>+0(SB), Y2
+	VMOVDQU      k40<>+0(SB), Y11
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k2<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y12
+	VBLENDVPS    Y12, k12<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y11, Y11
+	VXORPS       k2<>+0(SB), Y11, Y11
+	VCMPPS       $0x03, Y11, Y11, Y1
+	VBLENDVPS    Y1, k12<>+0(SB), Y11, Y11
 	VMOVDQU      Y3, (SP)
-	VPMOVSXBD    (SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, (AX)
-	VPMOVSXBD    16(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 32(AX)
-	VPMOVSXBD    8(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 64(AX)
-	VPMOVSXBD    24(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VPMOVZXBD    (SP), Y1
+	VPERMPS      Y2, Y1, Y13
+	VPERMPS      Y11, Y1, Y12
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y12, Y13, Y13
+	VMOVUPS      Y13, (AX)
+	VPMOVZXBD    16(SP), Y1
+	VPERMPS      Y2, Y1, Y13
+	VPERMPS      Y11, Y1, Y12
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y12, Y13, Y13
+	VMOVUPS      Y13, 32(AX)
+	VPMOVZXBD    8(SP), Y1
+	VPERMPS      Y2, Y1, Y13
+	VPERMPS      Y11, Y1, Y12
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y12, Y13, Y13
+	VMOVUPS      Y13, 64(AX)
+	VPMOVZXBD    24(SP), Y1
+	VPERMPS      Y2, Y1, Y2
+	VPERMPS      Y11, Y1, Y11
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y11, Y2, Y2
 	VMOVUPS      Y2, 96(AX)
 	VMOVDQU      24(CX), X4
 	VPERMQ       $0x50, Y4, Y4
-	VPSRLVQ      k5<>+0(SB), Y4, Y4
+	VPSRLVQ      k6<>+0(SB), Y4, Y4
 	VPAND        Y0, Y4, Y4
-	VMOVDQU      k26<>+0(SB), Y1
-	VPSHUFB      Y4, Y1, Y4
 	VBROADCASTSS 36(SP), Y1
+	VMOVDQU      k39<>+0(SB), Y2
+	VMOVDQU      k40<>+0(SB), Y11
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k2<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y12
+	VBLENDVPS    Y12, k12<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y11, Y11
+	VXORPS       k2<>+0(SB), Y11, Y11
+	VCMPPS       $0x03, Y11, Y11, Y1
+	VBLENDVPS    Y1, k12<>+0(SB), Y11, Y11
 	VMOVDQU      Y4, (SP)
-	VPMOVSXBD    (SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 128(AX)
-	VPMOVSXBD    16(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 160(AX)
-	VPMOVSXBD    8(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 192(AX)
-	VPMOVSXBD    24(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VPMOVZXBD    (SP), Y1
+	VPERMPS      Y2, Y1, Y13
+	VPERMPS      Y11, Y1, Y12
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y12, Y13, Y13
+	VMOVUPS      Y13, 128(AX)
+	VPMOVZXBD    16(SP), Y1
+	VPERMPS      Y2, Y1, Y13
+	VPERMPS      Y11, Y1, Y12
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y12, Y13, Y13
+	VMOVUPS      Y13, 160(AX)
+	VPMOVZXBD    8(SP), Y1
+	VPERMPS      Y2, Y1, Y13
+	VPERMPS      Y11, Y1, Y12
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y12, Y13, Y13
+	VMOVUPS      Y13, 192(AX)
+	VPMOVZXBD    24(SP), Y1
+	VPERMPS      Y2, Y1, Y2
+	VPERMPS      Y11, Y1, Y11
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y11, Y2, Y2
 	VMOVUPS      Y2, 224(AX)
 	VMOVDQU      40(CX), X5
 	VPERMQ       $0x50, Y5, Y5
-	VPSRLVQ      k5<>+0(SB), Y5, Y5
+	VPSRLVQ      k6<>+0(SB), Y5, Y5
 	VPAND        Y0, Y5, Y5
-	VMOVDQU      k26<>+0(SB), Y1
-	VPSHUFB      Y5, Y1, Y5
 	VBROADCASTSS 40(SP), Y1
+	VMOVDQU      k39<>+0(SB), Y2
+	VMOVDQU      k40<>+0(SB), Y11
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k2<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y12
+	VBLENDVPS    Y12, k12<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y11, Y11
+	VXORPS       k2<>+0(SB), Y11, Y11
+	VCMPPS       $0x03, Y11, Y11, Y1
+	VBLENDVPS    Y1, k12<>+0(SB), Y11, Y11
 	VMOVDQU      Y5, (SP)
-	VPMOVSXBD    (SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 256(AX)
-	VPMOVSXBD    16(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 288(AX)
-	VPMOVSXBD    8(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 320(AX)
-	VPMOVSXBD    24(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VPMOVZXBD    (SP), Y1
+	VPERMPS      Y2, Y1, Y13
+	VPERMPS      Y11, Y1, Y12
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y12, Y13, Y13
+	VMOVUPS      Y13, 256(AX)
+	VPMOVZXBD    16(SP), Y1
+	VPERMPS      Y2, Y1, Y13
+	VPERMPS      Y11, Y1, Y12
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y12, Y13, Y13
+	VMOVUPS      Y13, 288(AX)
+	VPMOVZXBD    8(SP), Y1
+	VPERMPS      Y2, Y1, Y13
+	VPERMPS      Y11, Y1, Y12
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y12, Y13, Y13
+	VMOVUPS      Y13, 320(AX)
+	VPMOVZXBD    24(SP), Y1
+	VPERMPS      Y2, Y1, Y2
+	VPERMPS      Y11, Y1, Y11
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y11, Y2, Y2
 	VMOVUPS      Y2, 352(AX)
 	VMOVDQU      56(CX), X6
 	VPERMQ       $0x50, Y6, Y6
-	VPSRLVQ      k5<>+0(SB), Y6, Y6
+	VPSRLVQ      k6<>+0(SB), Y6, Y6
 	VPAND        Y0, Y6, Y6
-	VMOVDQU      k26<>+0(SB), Y1
-	VPSHUFB      Y6, Y1, Y6
 	VBROADCASTSS 44(SP), Y1
+	VMOVDQU      k39<>+0(SB), Y2
+	VMOVDQU      k40<>+0(SB), Y11
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k2<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y12
+	VBLENDVPS    Y12, k12<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y11, Y11
+	VXORPS       k2<>+0(SB), Y11, Y11
+	VCMPPS       $0x03, Y11, Y11, Y1
+	VBLENDVPS    Y1, k12<>+0(SB), Y11, Y11
 	VMOVDQU      Y6, (SP)
-	VPMOVSXBD    (SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 384(AX)
-	VPMOVSXBD    16(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 416(AX)
-	VPMOVSXBD    8(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 448(AX)
-	VPMOVSXBD    24(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VPMOVZXBD    (SP), Y1
+	VPERMPS      Y2, Y1, Y13
+	VPERMPS      Y11, Y1, Y12
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y12, Y13, Y13
+	VMOVUPS      Y13, 384(AX)
+	VPMOVZXBD    16(SP), Y1
+	VPERMPS      Y2, Y1, Y13
+	VPERMPS      Y11, Y1, Y12
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y12, Y13, Y13
+	VMOVUPS      Y13, 416(AX)
+	VPMOVZXBD    8(SP), Y1
+	VPERMPS      Y2, Y1, Y13
+	VPERMPS      Y11, Y1, Y12
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y12, Y13, Y13
+	VMOVUPS      Y13, 448(AX)
+	VPMOVZXBD    24(SP), Y1
+	VPERMPS      Y2, Y1, Y2
+	VPERMPS      Y11, Y1, Y11
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y11, Y2, Y2
 	VMOVUPS      Y2, 480(AX)
 	VMOVDQU      72(CX), X7
 	VPERMQ       $0x50, Y7, Y7
-	VPSRLVQ      k5<>+0(SB), Y7, Y7
+	VPSRLVQ      k6<>+0(SB), Y7, Y7
 	VPAND        Y0, Y7, Y7
-	VMOVDQU      k26<>+0(SB), Y1
-	VPSHUFB      Y7, Y1, Y7
 	VBROADCASTSS 48(SP), Y1
+	VMOVDQU      k39<>+0(SB), Y2
+	VMOVDQU      k40<>+0(SB), Y11
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k2<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y12
+	VBLENDVPS    Y12, k12<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y11, Y11
+	VXORPS       k2<>+0(SB), Y11, Y11
+	VCMPPS       $0x03, Y11, Y11, Y1
+	VBLENDVPS    Y1, k12<>+0(SB), Y11, Y11
 	VMOVDQU      Y7, (SP)
-	VPMOVSXBD    (SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 512(AX)
-	VPMOVSXBD    16(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 544(AX)
-	VPMOVSXBD    8(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 576(AX)
-	VPMOVSXBD    24(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VPMOVZXBD    (SP), Y1
+	VPERMPS      Y2, Y1, Y13
+	VPERMPS      Y11, Y1, Y12
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y12, Y13, Y13
+	VMOVUPS      Y13, 512(AX)
+	VPMOVZXBD    16(SP), Y1
+	VPERMPS      Y2, Y1, Y13
+	VPERMPS      Y11, Y1, Y12
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y12, Y13, Y13
+	VMOVUPS      Y13, 544(AX)
+	VPMOVZXBD    8(SP), Y1
+	VPERMPS      Y2, Y1, Y13
+	VPERMPS      Y11, Y1, Y12
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y12, Y13, Y13
+	VMOVUPS      Y13, 576(AX)
+	VPMOVZXBD    24(SP), Y1
+	VPERMPS      Y2, Y1, Y2
+	VPERMPS      Y11, Y1, Y11
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y11, Y2, Y2
 	VMOVUPS      Y2, 608(AX)
 	VMOVDQU      88(CX), X8
 	VPERMQ       $0x50, Y8, Y8
-	VPSRLVQ      k5<>+0(SB), Y8, Y8
+	VPSRLVQ      k6<>+0(SB), Y8, Y8
 	VPAND        Y0, Y8, Y8
-	VMOVDQU      k26<>+0(SB), Y1
-	VPSHUFB      Y8, Y1, Y8
 	VBROADCASTSS 52(SP), Y1
+	VMOVDQU      k39<>+0(SB), Y2
+	VMOVDQU      k40<>+0(SB), Y11
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k2<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y12
+	VBLENDVPS    Y12, k12<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y11, Y11
+	VXORPS       k2<>+0(SB), Y11, Y11
+	VCMPPS       $0x03, Y11, Y11, Y1
+	VBLENDVPS    Y1, k12<>+0(SB), Y11, Y11
 	VMOVDQU      Y8, (SP)
-	VPMOVSXBD    (SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 640(AX)
-	VPMOVSXBD    16(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 672(AX)
-	VPMOVSXBD    8(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 704(AX)
-	VPMOVSXBD    24(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VPMOVZXBD    (SP), Y1
+	VPERMPS      Y2, Y1, Y13
+	VPERMPS      Y11, Y1, Y12
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y12, Y13, Y13
+	VMOVUPS      Y13, 640(AX)
+	VPMOVZXBD    16(SP), Y1
+	VPERMPS      Y2, Y1, Y13
+	VPERMPS      Y11, Y1, Y12
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y12, Y13, Y13
+	VMOVUPS      Y13, 672(AX)
+	VPMOVZXBD    8(SP), Y1
+	VPERMPS      Y2, Y1, Y13
+	VPERMPS      Y11, Y1, Y12
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y12, Y13, Y13
+	VMOVUPS      Y13, 704(AX)
+	VPMOVZXBD    24(SP), Y1
+	VPERMPS      Y2, Y1, Y2
+	VPERMPS      Y11, Y1, Y11
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y11, Y2, Y2
 	VMOVUPS      Y2, 736(AX)
 	VMOVDQU      104(CX), X9
 	VPERMQ       $0x50, Y9, Y9
-	VPSRLVQ      k5<>+0(SB), Y9, Y9
+	VPSRLVQ      k6<>+0(SB), Y9, Y9
 	VPAND        Y0, Y9, Y9
-	VMOVDQU      k26<>+0(SB), Y1
-	VPSHUFB      Y9, Y1, Y9
 	VBROADCASTSS 56(SP), Y1
+	VMOVDQU      k39<>+0(SB), Y2
+	VMOVDQU      k40<>+0(SB), Y11
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k2<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y12
+	VBLENDVPS    Y12, k12<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y11, Y11
+	VXORPS       k2<>+0(SB), Y11, Y11
+	VCMPPS       $0x03, Y11, Y11, Y1
+	VBLENDVPS    Y1, k12<>+0(SB), Y11, Y11
 	VMOVDQU      Y9, (SP)
-	VPMOVSXBD    (SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 768(AX)
-	VPMOVSXBD    16(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 800(AX)
-	VPMOVSXBD    8(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 832(AX)
-	VPMOVSXBD    24(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VPMOVZXBD    (SP), Y1
+	VPERMPS      Y2, Y1, Y13
+	VPERMPS      Y11, Y1, Y12
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y12, Y13, Y13
+	VMOVUPS      Y13, 768(AX)
+	VPMOVZXBD    16(SP), Y1
+	VPERMPS      Y2, Y1, Y13
+	VPERMPS      Y11, Y1, Y12
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y12, Y13, Y13
+	VMOVUPS      Y13, 800(AX)
+	VPMOVZXBD    8(SP), Y1
+	VPERMPS      Y2, Y1, Y13
+	VPERMPS      Y11, Y1, Y12
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y12, Y13, Y13
+	VMOVUPS      Y13, 832(AX)
+	VPMOVZXBD    24(SP), Y1
+	VPERMPS      Y2, Y1, Y2
+	VPERMPS      Y11, Y1, Y11
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y11, Y2, Y2
 	VMOVUPS      Y2, 864(AX)
 	VMOVDQU      120(CX), X10
 	VPERMQ       $0x50, Y10, Y10
-	VPSRLVQ      k5<>+0(SB), Y10, Y10
+	VPSRLVQ      k6<>+0(SB), Y10, Y10
 	VPAND        Y0, Y10, Y10
-	VMOVDQU      k26<>+0(SB), Y1
-	VPSHUFB      Y10, Y1, Y10
 	VBROADCASTSS 60(SP), Y1
+	VMOVDQU      k39<>+0(SB), Y2
+	VMOVDQU      k40<>+0(SB), Y11
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k2<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y12
+	VBLENDVPS    Y12, k12<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y11, Y11
+	VXORPS       k2<>+0(SB), Y11, Y11
+	VCMPPS       $0x03, Y11, Y11, Y1
+	VBLENDVPS    Y1, k12<>+0(SB), Y11, Y11
 	VMOVDQU      Y10, (SP)
-	VPMOVSXBD    (SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 896(AX)
-	VPMOVSXBD    16(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 928(AX)
-	VPMOVSXBD    8(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 960(AX)
-	VPMOVSXBD    24(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VPMOVZXBD    (SP), Y1
+	VPERMPS      Y2, Y1, Y13
+	VPERMPS      Y11, Y1, Y12
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y12, Y13, Y13
+	VMOVUPS      Y13, 896(AX)
+	VPMOVZXBD    16(SP), Y1
+	VPERMPS      Y2, Y1, Y13
+	VPERMPS      Y11, Y1, Y12
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y12, Y13, Y13
+	VMOVUPS      Y13, 928(AX)
+	VPMOVZXBD    8(SP), Y1
+	VPERMPS      Y2, Y1, Y13
+	VPERMPS      Y11, Y1, Y12
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y12, Y13, Y13
+	VMOVUPS      Y13, 960(AX)
+	VPMOVZXBD    24(SP), Y1
+	VPERMPS      Y2, Y1, Y2
+	VPERMPS      Y11, Y1, Y11
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y11, Y2, Y2
 	VMOVUPS      Y2, 992(AX)
 	ADDQ         $0x00000088, CX
 	ADDQ         $0x00000400, AX
@@ -6090,58 +5991,40 @@ TEXT ·mxfp4BF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    n+16(FP), DX
 	VMOVDQU k0<>+0(SB), Y0
 	VMOVDQU k1<>+0(SB), Y1
-	VMOVDQU k4<>+0(SB), Y2
+	VMOVDQU k5<>+0(SB), Y2
 
 block:
 	MOVBQZX      (CX), BX
 	LEAQ         ·mxfp4Scales+0(SB), SI
 	VBROADCASTSS (SI)(BX*4), Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
 	VMOVDQU      1(CX), X5
 	VPERMQ       $0x50, Y5, Y5
-	VPSRLVQ      k5<>+0(SB), Y5, Y5
+	VPSRLVQ      k6<>+0(SB), Y5, Y5
 	VPAND        Y2, Y5, Y5
-	VMOVDQU      k27<>+0(SB), Y4
-	VPSHUFB      Y5, Y4, Y5
-	VPUNPCKLBW   Y5, Y5, Y4
-	VPSLLD       $0x10, Y4, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y4, Y4
+	VMOVDQU      k41<>+0(SB), Y4
+	VMOVDQU      k42<>+0(SB), Y6
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y4, Y4
 	VPADDD       Y7, Y4, Y4
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y4, Y6, Y6
-	VMOVDQU      Y6, (AX)
-	VPUNPCKHBW   Y5, Y5, Y4
-	VPSLLD       $0x10, Y4, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y4, Y4
-	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y3
+	VPSRLD       $0x10, Y6, Y3
 	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y3, Y4, Y4
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y4, Y6, Y6
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y3, Y6, Y6
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y6, Y4, Y4
+	VPSHUFB      k9<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+	VPSHUFB      Y5, Y3, Y3
+	VPSHUFB      Y5, Y4, Y4
+	VPUNPCKLBW   Y4, Y3, Y6
+	VMOVDQU      Y6, (AX)
+	VPUNPCKHBW   Y4, Y3, Y6
 	VMOVDQU      Y6, 32(AX)
 	ADDQ         $0x00000011, CX
 	ADDQ         $0x00000040, AX
@@ -6150,11 +6033,17 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k27<>+0(SB)/8, $0x0c08060403020100
-DATA k27<>+8(SB)/8, $0xf4f8fafcfdfeff00
-DATA k27<>+16(SB)/8, $0x0c08060403020100
-DATA k27<>+24(SB)/8, $0xf4f8fafcfdfeff00
-GLOBL k27<>(SB), RODATA|NOPTR, $32
+DATA k41<>+0(SB)/8, $0xc000000080000000
+DATA k41<>+8(SB)/8, $0xc1000000c0800000
+DATA k41<>+16(SB)/8, $0x4000000080000000
+DATA k41<>+24(SB)/8, $0x4100000040800000
+GLOBL k41<>(SB), RODATA|NOPTR, $32
+
+DATA k42<>+0(SB)/8, $0xc0400000bf800000
+DATA k42<>+8(SB)/8, $0xc1400000c0c00000
+DATA k42<>+16(SB)/8, $0x404000003f800000
+DATA k42<>+24(SB)/8, $0x4140000040c00000
+GLOBL k42<>(SB), RODATA|NOPTR, $32
 
 // func mxfp4F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -6162,41 +6051,52 @@ TEXT ·mxfp4F32AVX2(SB), NOSPLIT, $32-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k4<>+0(SB), Y0
+	VMOVDQU k5<>+0(SB), Y0
 
 block:
 	MOVBQZX      (CX), BX
 	LEAQ         ·mxfp4Scales+0(SB), SI
 	VBROADCASTSS (SI)(BX*4), Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
 	VMOVDQU      1(CX), X3
 	VPERMQ       $0x50, Y3, Y3
-	VPSRLVQ      k5<>+0(SB), Y3, Y3
+	VPSRLVQ      k6<>+0(SB), Y3, Y3
 	VPAND        Y0, Y3, Y3
-	VMOVDQU      k27<>+0(SB), Y2
-	VPSHUFB      Y3, Y2, Y3
+	VMOVDQU      k43<>+0(SB), Y2
+	VMOVDQU      k44<>+0(SB), Y4
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k2<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y4, Y4
+	VXORPS       k2<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y1
+	VBLENDVPS    Y1, k12<>+0(SB), Y4, Y4
 	VMOVDQU      Y3, (SP)
-	VPMOVSXBD    (SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, (AX)
-	VPMOVSXBD    16(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 32(AX)
-	VPMOVSXBD    8(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 64(AX)
-	VPMOVSXBD    24(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VPMOVZXBD    (SP), Y1
+	VPERMPS      Y2, Y1, Y6
+	VPERMPS      Y4, Y1, Y5
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y5, Y6, Y6
+	VMOVUPS      Y6, (AX)
+	VPMOVZXBD    16(SP), Y1
+	VPERMPS      Y2, Y1, Y6
+	VPERMPS      Y4, Y1, Y5
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y5, Y6, Y6
+	VMOVUPS      Y6, 32(AX)
+	VPMOVZXBD    8(SP), Y1
+	VPERMPS      Y2, Y1, Y6
+	VPERMPS      Y4, Y1, Y5
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y5, Y6, Y6
+	VMOVUPS      Y6, 64(AX)
+	VPMOVZXBD    24(SP), Y1
+	VPERMPS      Y2, Y1, Y2
+	VPERMPS      Y4, Y1, Y4
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y4, Y2, Y2
 	VMOVUPS      Y2, 96(AX)
 	ADDQ         $0x00000011, CX
 	ADDQ         $0x00000080, AX
@@ -6204,6 +6104,18 @@ block:
 	JNZ          block
 	VZEROUPPER
 	RET
+
+DATA k43<>+0(SB)/8, $0xbf80000080000000
+DATA k43<>+8(SB)/8, $0xc0400000c0000000
+DATA k43<>+16(SB)/8, $0xc0c00000c0800000
+DATA k43<>+24(SB)/8, $0xc1400000c1000000
+GLOBL k43<>(SB), RODATA|NOPTR, $32
+
+DATA k44<>+0(SB)/8, $0x3f80000080000000
+DATA k44<>+8(SB)/8, $0x4040000040000000
+DATA k44<>+16(SB)/8, $0x40c0000040800000
+DATA k44<>+24(SB)/8, $0x4140000041000000
+GLOBL k44<>(SB), RODATA|NOPTR, $32
 
 // func nvfp4BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -6213,7 +6125,7 @@ TEXT ·nvfp4BF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    n+16(FP), DX
 	VMOVDQU k0<>+0(SB), Y0
 	VMOVDQU k1<>+0(SB), Y1
-	VMOVDQU k4<>+0(SB), Y2
+	VMOVDQU k5<>+0(SB), Y2
 
 block:
 	MOVBQZX        (CX), BX
@@ -6222,110 +6134,102 @@ block:
 	MOVBQZX        1(CX), BX
 	LEAQ           ·nvfp4Scales+0(SB), SI
 	VBROADCASTSS   (SI)(BX*4), Y4
-	VXORPS         k2<>+0(SB), Y3, Y3
-	VCMPPS         $0x03, Y3, Y3, Y5
-	VBLENDVPS      Y5, k3<>+0(SB), Y3, Y3
-	VXORPS         k2<>+0(SB), Y4, Y4
-	VCMPPS         $0x03, Y4, Y4, Y5
-	VBLENDVPS      Y5, k3<>+0(SB), Y4, Y4
 	VBROADCASTI128 4(CX), Y5
-	VPSRLVQ        k28<>+0(SB), Y5, Y5
+	VPSRLVQ        k45<>+0(SB), Y5, Y5
 	VPAND          Y2, Y5, Y5
-	VMOVDQU        k27<>+0(SB), Y6
-	VPSHUFB        Y5, Y6, Y5
-	VPUNPCKLBW     Y5, Y5, Y6
-	VPSLLD         $0x10, Y6, Y7
-	VPSRAD         $0x18, Y7, Y7
-	VPSRAD         $0x18, Y6, Y6
-	VCVTDQ2PS      Y7, Y7
-	VMULPS         Y3, Y7, Y7
-	VPSRLD         $0x10, Y7, Y8
-	VPAND          Y0, Y8, Y8
-	VPADDD         Y1, Y7, Y7
-	VPADDD         Y8, Y7, Y7
-	VCVTDQ2PS      Y6, Y6
+	VMOVDQU        k41<>+0(SB), Y6
+	VMOVDQU        k42<>+0(SB), Y7
 	VMULPS         Y3, Y6, Y6
-	VPSRLD         $0x10, Y6, Y3
-	VPAND          Y0, Y3, Y3
+	VPSRLD         $0x10, Y6, Y8
+	VPAND          Y0, Y8, Y8
 	VPADDD         Y1, Y6, Y6
-	VPADDD         Y3, Y6, Y6
-	VPSRLD         $0x10, Y7, Y7
-	VPBLENDW       $0xaa, Y6, Y7, Y7
-	VMOVDQU        Y7, (AX)
-	VPUNPCKHBW     Y5, Y5, Y3
-	VPSLLD         $0x10, Y3, Y5
-	VPSRAD         $0x18, Y5, Y5
-	VPSRAD         $0x18, Y3, Y3
-	VCVTDQ2PS      Y5, Y5
-	VMULPS         Y4, Y5, Y5
-	VPSRLD         $0x10, Y5, Y6
-	VPAND          Y0, Y6, Y6
-	VPADDD         Y1, Y5, Y5
-	VPADDD         Y6, Y5, Y5
-	VCVTDQ2PS      Y3, Y3
-	VMULPS         Y4, Y3, Y3
-	VPSRLD         $0x10, Y3, Y4
+	VPADDD         Y8, Y6, Y6
+	VMULPS         Y3, Y7, Y7
+	VPSRLD         $0x10, Y7, Y3
+	VPAND          Y0, Y3, Y3
+	VPADDD         Y1, Y7, Y7
+	VPADDD         Y3, Y7, Y7
+	VPSRLD         $0x10, Y6, Y6
+	VPBLENDW       $0xaa, Y7, Y6, Y6
+	VPSHUFB        k9<>+0(SB), Y6, Y6
+	VPERMQ         $0x88, Y6, Y3
+	VPERMQ         $0xdd, Y6, Y6
+	VMOVDQU        k41<>+0(SB), Y7
+	VMOVDQU        k42<>+0(SB), Y8
+	VMULPS         Y4, Y7, Y7
+	VPSRLD         $0x10, Y7, Y9
+	VPAND          Y0, Y9, Y9
+	VPADDD         Y1, Y7, Y7
+	VPADDD         Y9, Y7, Y7
+	VMULPS         Y4, Y8, Y8
+	VPSRLD         $0x10, Y8, Y4
 	VPAND          Y0, Y4, Y4
-	VPADDD         Y1, Y3, Y3
-	VPADDD         Y4, Y3, Y3
-	VPSRLD         $0x10, Y5, Y5
-	VPBLENDW       $0xaa, Y3, Y5, Y5
-	VMOVDQU        Y5, 32(AX)
+	VPADDD         Y1, Y8, Y8
+	VPADDD         Y4, Y8, Y8
+	VPSRLD         $0x10, Y7, Y7
+	VPBLENDW       $0xaa, Y8, Y7, Y7
+	VPSHUFB        k9<>+0(SB), Y7, Y7
+	VPERMQ         $0x88, Y7, Y4
+	VPERMQ         $0xdd, Y7, Y7
+	VPSHUFB        Y5, Y3, Y3
+	VPSHUFB        Y5, Y6, Y6
+	VPUNPCKLBW     Y6, Y3, Y3
+	VMOVDQU        Y3, (AX)
+	VPSHUFB        Y5, Y4, Y3
+	VPSHUFB        Y5, Y7, Y4
+	VPUNPCKHBW     Y4, Y3, Y3
+	VMOVDQU        Y3, 32(AX)
 	MOVBQZX        2(CX), BX
 	LEAQ           ·nvfp4Scales+0(SB), SI
 	VBROADCASTSS   (SI)(BX*4), Y3
 	MOVBQZX        3(CX), BX
 	LEAQ           ·nvfp4Scales+0(SB), SI
 	VBROADCASTSS   (SI)(BX*4), Y4
-	VXORPS         k2<>+0(SB), Y3, Y3
-	VCMPPS         $0x03, Y3, Y3, Y5
-	VBLENDVPS      Y5, k3<>+0(SB), Y3, Y3
-	VXORPS         k2<>+0(SB), Y4, Y4
-	VCMPPS         $0x03, Y4, Y4, Y5
-	VBLENDVPS      Y5, k3<>+0(SB), Y4, Y4
 	VBROADCASTI128 20(CX), Y5
-	VPSRLVQ        k28<>+0(SB), Y5, Y5
+	VPSRLVQ        k45<>+0(SB), Y5, Y5
 	VPAND          Y2, Y5, Y5
-	VMOVDQU        k27<>+0(SB), Y6
-	VPSHUFB        Y5, Y6, Y5
-	VPUNPCKLBW     Y5, Y5, Y6
-	VPSLLD         $0x10, Y6, Y7
-	VPSRAD         $0x18, Y7, Y7
-	VPSRAD         $0x18, Y6, Y6
-	VCVTDQ2PS      Y7, Y7
-	VMULPS         Y3, Y7, Y7
-	VPSRLD         $0x10, Y7, Y8
-	VPAND          Y0, Y8, Y8
-	VPADDD         Y1, Y7, Y7
-	VPADDD         Y8, Y7, Y7
-	VCVTDQ2PS      Y6, Y6
+	VMOVDQU        k41<>+0(SB), Y6
+	VMOVDQU        k42<>+0(SB), Y7
 	VMULPS         Y3, Y6, Y6
-	VPSRLD         $0x10, Y6, Y3
-	VPAND          Y0, Y3, Y3
+	VPSRLD         $0x10, Y6, Y8
+	VPAND          Y0, Y8, Y8
 	VPADDD         Y1, Y6, Y6
-	VPADDD         Y3, Y6, Y6
-	VPSRLD         $0x10, Y7, Y7
-	VPBLENDW       $0xaa, Y6, Y7, Y7
-	VMOVDQU        Y7, 64(AX)
-	VPUNPCKHBW     Y5, Y5, Y3
-	VPSLLD         $0x10, Y3, Y5
-	VPSRAD         $0x18, Y5, Y5
-	VPSRAD         $0x18, Y3, Y3
-	VCVTDQ2PS      Y5, Y5
-	VMULPS         Y4, Y5, Y5
-	VPSRLD         $0x10, Y5, Y6
-	VPAND          Y0, Y6, Y6
-	VPADDD         Y1, Y5, Y5
-	VPADDD         Y6, Y5, Y5
-	VCVTDQ2PS      Y3, Y3
-	VMULPS         Y4, Y3, Y3
-	VPSRLD         $0x10, Y3, Y4
+	VPADDD         Y8, Y6, Y6
+	VMULPS         Y3, Y7, Y7
+	VPSRLD         $0x10, Y7, Y3
+	VPAND          Y0, Y3, Y3
+	VPADDD         Y1, Y7, Y7
+	VPADDD         Y3, Y7, Y7
+	VPSRLD         $0x10, Y6, Y6
+	VPBLENDW       $0xaa, Y7, Y6, Y6
+	VPSHUFB        k9<>+0(SB), Y6, Y6
+	VPERMQ         $0x88, Y6, Y3
+	VPERMQ         $0xdd, Y6, Y6
+	VMOVDQU        k41<>+0(SB), Y7
+	VMOVDQU        k42<>+0(SB), Y8
+	VMULPS         Y4, Y7, Y7
+	VPSRLD         $0x10, Y7, Y9
+	VPAND          Y0, Y9, Y9
+	VPADDD         Y1, Y7, Y7
+	VPADDD         Y9, Y7, Y7
+	VMULPS         Y4, Y8, Y8
+	VPSRLD         $0x10, Y8, Y4
 	VPAND          Y0, Y4, Y4
-	VPADDD         Y1, Y3, Y3
-	VPADDD         Y4, Y3, Y3
-	VPSRLD         $0x10, Y5, Y5
-	VPBLENDW       $0xaa, Y3, Y5, Y5
-	VMOVDQU        Y5, 96(AX)
+	VPADDD         Y1, Y8, Y8
+	VPADDD         Y4, Y8, Y8
+	VPSRLD         $0x10, Y7, Y7
+	VPBLENDW       $0xaa, Y8, Y7, Y7
+	VPSHUFB        k9<>+0(SB), Y7, Y7
+	VPERMQ         $0x88, Y7, Y4
+	VPERMQ         $0xdd, Y7, Y7
+	VPSHUFB        Y5, Y3, Y3
+	VPSHUFB        Y5, Y6, Y6
+	VPUNPCKLBW     Y6, Y3, Y3
+	VMOVDQU        Y3, 64(AX)
+	VPSHUFB        Y5, Y4, Y3
+	VPSHUFB        Y5, Y7, Y4
+	VPUNPCKHBW     Y4, Y3, Y3
+	VMOVDQU        Y3, 96(AX)
 	ADDQ           $0x00000024, CX
 	ADDQ           $0x00000080, AX
 	DECQ           DX
@@ -6333,11 +6237,11 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k28<>+0(SB)/8, $0x0000000000000000
-DATA k28<>+8(SB)/8, $0x0000000000000000
-DATA k28<>+16(SB)/8, $0x0000000000000004
-DATA k28<>+24(SB)/8, $0x0000000000000004
-GLOBL k28<>(SB), RODATA|NOPTR, $32
+DATA k45<>+0(SB)/8, $0x0000000000000000
+DATA k45<>+8(SB)/8, $0x0000000000000000
+DATA k45<>+16(SB)/8, $0x0000000000000004
+DATA k45<>+24(SB)/8, $0x0000000000000004
+GLOBL k45<>(SB), RODATA|NOPTR, $32
 
 // func nvfp4F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -6345,7 +6249,7 @@ TEXT ·nvfp4F32AVX2(SB), NOSPLIT, $32-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k4<>+0(SB), Y0
+	VMOVDQU k5<>+0(SB), Y0
 
 block:
 	MOVBQZX        (CX), BX
@@ -6354,37 +6258,53 @@ block:
 	MOVBQZX        1(CX), BX
 	LEAQ           ·nvfp4Scales+0(SB), SI
 	VBROADCASTSS   (SI)(BX*4), Y2
-	VXORPS         k2<>+0(SB), Y1, Y1
-	VCMPPS         $0x03, Y1, Y1, Y3
-	VBLENDVPS      Y3, k3<>+0(SB), Y1, Y1
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VCMPPS         $0x03, Y2, Y2, Y3
-	VBLENDVPS      Y3, k3<>+0(SB), Y2, Y2
 	VBROADCASTI128 4(CX), Y3
-	VPSRLVQ        k28<>+0(SB), Y3, Y3
+	VPSRLVQ        k45<>+0(SB), Y3, Y3
 	VPAND          Y0, Y3, Y3
-	VMOVDQU        k27<>+0(SB), Y4
-	VPSHUFB        Y3, Y4, Y3
+	VMOVDQU        k43<>+0(SB), Y4
+	VMOVDQU        k44<>+0(SB), Y5
+	VMULPS         Y1, Y4, Y4
+	VXORPS         k2<>+0(SB), Y4, Y4
+	VCMPPS         $0x03, Y4, Y4, Y6
+	VBLENDVPS      Y6, k12<>+0(SB), Y4, Y4
+	VMULPS         Y1, Y5, Y5
+	VXORPS         k2<>+0(SB), Y5, Y5
+	VCMPPS         $0x03, Y5, Y5, Y1
+	VBLENDVPS      Y1, k12<>+0(SB), Y5, Y5
+	VMOVDQU        k43<>+0(SB), Y1
+	VMOVDQU        k44<>+0(SB), Y6
+	VMULPS         Y2, Y1, Y1
+	VXORPS         k2<>+0(SB), Y1, Y1
+	VCMPPS         $0x03, Y1, Y1, Y7
+	VBLENDVPS      Y7, k12<>+0(SB), Y1, Y1
+	VMULPS         Y2, Y6, Y6
+	VXORPS         k2<>+0(SB), Y6, Y6
+	VCMPPS         $0x03, Y6, Y6, Y2
+	VBLENDVPS      Y2, k12<>+0(SB), Y6, Y6
 	VMOVDQU        Y3, (SP)
-	VPMOVSXBD      (SP), Y3
-	VCVTDQ2PS      Y3, Y3
-	VMULPS         Y1, Y3, Y3
-	VXORPS         k2<>+0(SB), Y3, Y3
-	VMOVUPS        Y3, (AX)
-	VPMOVSXBD      16(SP), Y3
-	VCVTDQ2PS      Y3, Y3
-	VMULPS         Y1, Y3, Y3
-	VXORPS         k2<>+0(SB), Y3, Y3
+	VPMOVZXBD      (SP), Y2
+	VPERMPS        Y4, Y2, Y7
+	VPERMPS        Y5, Y2, Y3
+	VPSLLD         $0x1c, Y2, Y2
+	VBLENDVPS      Y2, Y3, Y7, Y7
+	VMOVUPS        Y7, (AX)
+	VPMOVZXBD      16(SP), Y2
+	VPERMPS        Y4, Y2, Y3
+	VPERMPS        Y5, Y2, Y4
+	VPSLLD         $0x1c, Y2, Y2
+	VBLENDVPS      Y2, Y4, Y3, Y3
 	VMOVUPS        Y3, 32(AX)
-	VPMOVSXBD      8(SP), Y1
-	VCVTDQ2PS      Y1, Y1
-	VMULPS         Y2, Y1, Y1
-	VXORPS         k2<>+0(SB), Y1, Y1
-	VMOVUPS        Y1, 64(AX)
-	VPMOVSXBD      24(SP), Y1
-	VCVTDQ2PS      Y1, Y1
-	VMULPS         Y2, Y1, Y1
-	VXORPS         k2<>+0(SB), Y1, Y1
+	VPMOVZXBD      8(SP), Y2
+	VPERMPS        Y1, Y2, Y4
+	VPERMPS        Y6, Y2, Y3
+	VPSLLD         $0x1c, Y2, Y2
+	VBLENDVPS      Y2, Y3, Y4, Y4
+	VMOVUPS        Y4, 64(AX)
+	VPMOVZXBD      24(SP), Y2
+	VPERMPS        Y1, Y2, Y1
+	VPERMPS        Y6, Y2, Y3
+	VPSLLD         $0x1c, Y2, Y2
+	VBLENDVPS      Y2, Y3, Y1, Y1
 	VMOVUPS        Y1, 96(AX)
 	MOVBQZX        2(CX), BX
 	LEAQ           ·nvfp4Scales+0(SB), SI
@@ -6392,37 +6312,53 @@ block:
 	MOVBQZX        3(CX), BX
 	LEAQ           ·nvfp4Scales+0(SB), SI
 	VBROADCASTSS   (SI)(BX*4), Y2
-	VXORPS         k2<>+0(SB), Y1, Y1
-	VCMPPS         $0x03, Y1, Y1, Y3
-	VBLENDVPS      Y3, k3<>+0(SB), Y1, Y1
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VCMPPS         $0x03, Y2, Y2, Y3
-	VBLENDVPS      Y3, k3<>+0(SB), Y2, Y2
 	VBROADCASTI128 20(CX), Y3
-	VPSRLVQ        k28<>+0(SB), Y3, Y3
+	VPSRLVQ        k45<>+0(SB), Y3, Y3
 	VPAND          Y0, Y3, Y3
-	VMOVDQU        k27<>+0(SB), Y4
-	VPSHUFB        Y3, Y4, Y3
+	VMOVDQU        k43<>+0(SB), Y4
+	VMOVDQU        k44<>+0(SB), Y5
+	VMULPS         Y1, Y4, Y4
+	VXORPS         k2<>+0(SB), Y4, Y4
+	VCMPPS         $0x03, Y4, Y4, Y6
+	VBLENDVPS      Y6, k12<>+0(SB), Y4, Y4
+	VMULPS         Y1, Y5, Y5
+	VXORPS         k2<>+0(SB), Y5, Y5
+	VCMPPS         $0x03, Y5, Y5, Y1
+	VBLENDVPS      Y1, k12<>+0(SB), Y5, Y5
+	VMOVDQU        k43<>+0(SB), Y1
+	VMOVDQU        k44<>+0(SB), Y6
+	VMULPS         Y2, Y1, Y1
+	VXORPS         k2<>+0(SB), Y1, Y1
+	VCMPPS         $0x03, Y1, Y1, Y7
+	VBLENDVPS      Y7, k12<>+0(SB), Y1, Y1
+	VMULPS         Y2, Y6, Y6
+	VXORPS         k2<>+0(SB), Y6, Y6
+	VCMPPS         $0x03, Y6, Y6, Y2
+	VBLENDVPS      Y2, k12<>+0(SB), Y6, Y6
 	VMOVDQU        Y3, (SP)
-	VPMOVSXBD      (SP), Y3
-	VCVTDQ2PS      Y3, Y3
-	VMULPS         Y1, Y3, Y3
-	VXORPS         k2<>+0(SB), Y3, Y3
-	VMOVUPS        Y3, 128(AX)
-	VPMOVSXBD      16(SP), Y3
-	VCVTDQ2PS      Y3, Y3
-	VMULPS         Y1, Y3, Y3
-	VXORPS         k2<>+0(SB), Y3, Y3
+	VPMOVZXBD      (SP), Y2
+	VPERMPS        Y4, Y2, Y7
+	VPERMPS        Y5, Y2, Y3
+	VPSLLD         $0x1c, Y2, Y2
+	VBLENDVPS      Y2, Y3, Y7, Y7
+	VMOVUPS        Y7, 128(AX)
+	VPMOVZXBD      16(SP), Y2
+	VPERMPS        Y4, Y2, Y3
+	VPERMPS        Y5, Y2, Y4
+	VPSLLD         $0x1c, Y2, Y2
+	VBLENDVPS      Y2, Y4, Y3, Y3
 	VMOVUPS        Y3, 160(AX)
-	VPMOVSXBD      8(SP), Y1
-	VCVTDQ2PS      Y1, Y1
-	VMULPS         Y2, Y1, Y1
-	VXORPS         k2<>+0(SB), Y1, Y1
-	VMOVUPS        Y1, 192(AX)
-	VPMOVSXBD      24(SP), Y1
-	VCVTDQ2PS      Y1, Y1
-	VMULPS         Y2, Y1, Y1
-	VXORPS         k2<>+0(SB), Y1, Y1
+	VPMOVZXBD      8(SP), Y2
+	VPERMPS        Y1, Y2, Y4
+	VPERMPS        Y6, Y2, Y3
+	VPSLLD         $0x1c, Y2, Y2
+	VBLENDVPS      Y2, Y3, Y4, Y4
+	VMOVUPS        Y4, 192(AX)
+	VPMOVZXBD      24(SP), Y2
+	VPERMPS        Y1, Y2, Y1
+	VPERMPS        Y6, Y2, Y3
+	VPSLLD         $0x1c, Y2, Y2
+	VBLENDVPS      Y2, Y3, Y1, Y1
 	VMOVUPS        Y1, 224(AX)
 	ADDQ           $0x00000024, CX
 	ADDQ           $0x00000100, AX
@@ -6443,20 +6379,20 @@ TEXT ·tq1_0BF16AVX2(SB), NOSPLIT, $0-24
 block:
 	VPBROADCASTW   52(CX), X2
 	VCVTPH2PS      X2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
+	VMULPS         k19<>+0(SB), Y2, Y2
 	VCMPPS         $0x03, Y2, Y2, Y3
 	VBLENDVPS      Y3, k3<>+0(SB), Y2, Y2
 	VPERMQ         $0xd8, (CX), Y3
-	VMOVDQU        k29<>+0(SB), Y4
-	VPXOR          k23<>+0(SB), Y3, Y5
-	VPCMPGTB       k30<>+0(SB), Y5, Y6
+	VMOVDQU        k46<>+0(SB), Y4
+	VPXOR          k34<>+0(SB), Y3, Y5
+	VPCMPGTB       k47<>+0(SB), Y5, Y6
 	VPSUBB         Y6, Y4, Y4
-	VPCMPGTB       k31<>+0(SB), Y5, Y6
+	VPCMPGTB       k48<>+0(SB), Y5, Y6
 	VPSUBB         Y6, Y4, Y4
-	VPUNPCKLBW     Y4, Y4, Y5
-	VPSLLD         $0x10, Y5, Y6
-	VPSRAD         $0x18, Y6, Y6
-	VPSRAD         $0x18, Y5, Y5
+	VPXOR          Y5, Y5, Y5
+	VPUNPCKLBW     Y4, Y5, Y5
+	VPMADDWD       k0<>+0(SB), Y5, Y6
+	VPMADDWD       k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS      Y6, Y6
 	VMULPS         Y2, Y6, Y6
 	VPSRLD         $0x10, Y6, Y7
@@ -6472,10 +6408,10 @@ block:
 	VPSRLD         $0x10, Y6, Y6
 	VPBLENDW       $0xaa, Y5, Y6, Y6
 	VMOVDQU        Y6, (AX)
-	VPUNPCKHBW     Y4, Y4, Y4
-	VPSLLD         $0x10, Y4, Y5
-	VPSRAD         $0x18, Y5, Y5
-	VPSRAD         $0x18, Y4, Y4
+	VPXOR          Y5, Y5, Y5
+	VPUNPCKHBW     Y4, Y5, Y4
+	VPMADDWD       k0<>+0(SB), Y4, Y5
+	VPMADDWD       k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS      Y5, Y5
 	VMULPS         Y2, Y5, Y5
 	VPSRLD         $0x10, Y5, Y6
@@ -6493,16 +6429,16 @@ block:
 	VMOVDQU        Y5, 32(AX)
 	VPADDB         Y3, Y3, Y4
 	VPADDB         Y4, Y3, Y3
-	VMOVDQU        k29<>+0(SB), Y4
-	VPXOR          k23<>+0(SB), Y3, Y5
-	VPCMPGTB       k30<>+0(SB), Y5, Y6
+	VMOVDQU        k46<>+0(SB), Y4
+	VPXOR          k34<>+0(SB), Y3, Y5
+	VPCMPGTB       k47<>+0(SB), Y5, Y6
 	VPSUBB         Y6, Y4, Y4
-	VPCMPGTB       k31<>+0(SB), Y5, Y6
+	VPCMPGTB       k48<>+0(SB), Y5, Y6
 	VPSUBB         Y6, Y4, Y4
-	VPUNPCKLBW     Y4, Y4, Y5
-	VPSLLD         $0x10, Y5, Y6
-	VPSRAD         $0x18, Y6, Y6
-	VPSRAD         $0x18, Y5, Y5
+	VPXOR          Y5, Y5, Y5
+	VPUNPCKLBW     Y4, Y5, Y5
+	VPMADDWD       k0<>+0(SB), Y5, Y6
+	VPMADDWD       k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS      Y6, Y6
 	VMULPS         Y2, Y6, Y6
 	VPSRLD         $0x10, Y6, Y7
@@ -6518,10 +6454,10 @@ block:
 	VPSRLD         $0x10, Y6, Y6
 	VPBLENDW       $0xaa, Y5, Y6, Y6
 	VMOVDQU        Y6, 64(AX)
-	VPUNPCKHBW     Y4, Y4, Y4
-	VPSLLD         $0x10, Y4, Y5
-	VPSRAD         $0x18, Y5, Y5
-	VPSRAD         $0x18, Y4, Y4
+	VPXOR          Y5, Y5, Y5
+	VPUNPCKHBW     Y4, Y5, Y4
+	VPMADDWD       k0<>+0(SB), Y4, Y5
+	VPMADDWD       k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS      Y5, Y5
 	VMULPS         Y2, Y5, Y5
 	VPSRLD         $0x10, Y5, Y6
@@ -6539,16 +6475,16 @@ block:
 	VMOVDQU        Y5, 96(AX)
 	VPADDB         Y3, Y3, Y4
 	VPADDB         Y4, Y3, Y3
-	VMOVDQU        k29<>+0(SB), Y4
-	VPXOR          k23<>+0(SB), Y3, Y5
-	VPCMPGTB       k30<>+0(SB), Y5, Y6
+	VMOVDQU        k46<>+0(SB), Y4
+	VPXOR          k34<>+0(SB), Y3, Y5
+	VPCMPGTB       k47<>+0(SB), Y5, Y6
 	VPSUBB         Y6, Y4, Y4
-	VPCMPGTB       k31<>+0(SB), Y5, Y6
+	VPCMPGTB       k48<>+0(SB), Y5, Y6
 	VPSUBB         Y6, Y4, Y4
-	VPUNPCKLBW     Y4, Y4, Y5
-	VPSLLD         $0x10, Y5, Y6
-	VPSRAD         $0x18, Y6, Y6
-	VPSRAD         $0x18, Y5, Y5
+	VPXOR          Y5, Y5, Y5
+	VPUNPCKLBW     Y4, Y5, Y5
+	VPMADDWD       k0<>+0(SB), Y5, Y6
+	VPMADDWD       k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS      Y6, Y6
 	VMULPS         Y2, Y6, Y6
 	VPSRLD         $0x10, Y6, Y7
@@ -6564,10 +6500,10 @@ block:
 	VPSRLD         $0x10, Y6, Y6
 	VPBLENDW       $0xaa, Y5, Y6, Y6
 	VMOVDQU        Y6, 128(AX)
-	VPUNPCKHBW     Y4, Y4, Y4
-	VPSLLD         $0x10, Y4, Y5
-	VPSRAD         $0x18, Y5, Y5
-	VPSRAD         $0x18, Y4, Y4
+	VPXOR          Y5, Y5, Y5
+	VPUNPCKHBW     Y4, Y5, Y4
+	VPMADDWD       k0<>+0(SB), Y4, Y5
+	VPMADDWD       k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS      Y5, Y5
 	VMULPS         Y2, Y5, Y5
 	VPSRLD         $0x10, Y5, Y6
@@ -6585,16 +6521,16 @@ block:
 	VMOVDQU        Y5, 160(AX)
 	VPADDB         Y3, Y3, Y4
 	VPADDB         Y4, Y3, Y3
-	VMOVDQU        k29<>+0(SB), Y4
-	VPXOR          k23<>+0(SB), Y3, Y5
-	VPCMPGTB       k30<>+0(SB), Y5, Y6
+	VMOVDQU        k46<>+0(SB), Y4
+	VPXOR          k34<>+0(SB), Y3, Y5
+	VPCMPGTB       k47<>+0(SB), Y5, Y6
 	VPSUBB         Y6, Y4, Y4
-	VPCMPGTB       k31<>+0(SB), Y5, Y6
+	VPCMPGTB       k48<>+0(SB), Y5, Y6
 	VPSUBB         Y6, Y4, Y4
-	VPUNPCKLBW     Y4, Y4, Y5
-	VPSLLD         $0x10, Y5, Y6
-	VPSRAD         $0x18, Y6, Y6
-	VPSRAD         $0x18, Y5, Y5
+	VPXOR          Y5, Y5, Y5
+	VPUNPCKLBW     Y4, Y5, Y5
+	VPMADDWD       k0<>+0(SB), Y5, Y6
+	VPMADDWD       k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS      Y6, Y6
 	VMULPS         Y2, Y6, Y6
 	VPSRLD         $0x10, Y6, Y7
@@ -6610,10 +6546,10 @@ block:
 	VPSRLD         $0x10, Y6, Y6
 	VPBLENDW       $0xaa, Y5, Y6, Y6
 	VMOVDQU        Y6, 192(AX)
-	VPUNPCKHBW     Y4, Y4, Y4
-	VPSLLD         $0x10, Y4, Y5
-	VPSRAD         $0x18, Y5, Y5
-	VPSRAD         $0x18, Y4, Y4
+	VPXOR          Y5, Y5, Y5
+	VPUNPCKHBW     Y4, Y5, Y4
+	VPMADDWD       k0<>+0(SB), Y4, Y5
+	VPMADDWD       k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS      Y5, Y5
 	VMULPS         Y2, Y5, Y5
 	VPSRLD         $0x10, Y5, Y6
@@ -6631,16 +6567,16 @@ block:
 	VMOVDQU        Y5, 224(AX)
 	VPADDB         Y3, Y3, Y4
 	VPADDB         Y4, Y3, Y3
-	VMOVDQU        k29<>+0(SB), Y4
-	VPXOR          k23<>+0(SB), Y3, Y3
-	VPCMPGTB       k30<>+0(SB), Y3, Y5
+	VMOVDQU        k46<>+0(SB), Y4
+	VPXOR          k34<>+0(SB), Y3, Y3
+	VPCMPGTB       k47<>+0(SB), Y3, Y5
 	VPSUBB         Y5, Y4, Y4
-	VPCMPGTB       k31<>+0(SB), Y3, Y5
+	VPCMPGTB       k48<>+0(SB), Y3, Y5
 	VPSUBB         Y5, Y4, Y4
-	VPUNPCKLBW     Y4, Y4, Y3
-	VPSLLD         $0x10, Y3, Y5
-	VPSRAD         $0x18, Y5, Y5
-	VPSRAD         $0x18, Y3, Y3
+	VPXOR          Y3, Y3, Y3
+	VPUNPCKLBW     Y4, Y3, Y3
+	VPMADDWD       k0<>+0(SB), Y3, Y5
+	VPMADDWD       k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS      Y5, Y5
 	VMULPS         Y2, Y5, Y5
 	VPSRLD         $0x10, Y5, Y6
@@ -6656,10 +6592,10 @@ block:
 	VPSRLD         $0x10, Y5, Y5
 	VPBLENDW       $0xaa, Y3, Y5, Y5
 	VMOVDQU        Y5, 256(AX)
-	VPUNPCKHBW     Y4, Y4, Y3
-	VPSLLD         $0x10, Y3, Y4
-	VPSRAD         $0x18, Y4, Y4
-	VPSRAD         $0x18, Y3, Y3
+	VPXOR          Y3, Y3, Y3
+	VPUNPCKHBW     Y4, Y3, Y3
+	VPMADDWD       k0<>+0(SB), Y3, Y4
+	VPMADDWD       k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS      Y4, Y4
 	VMULPS         Y2, Y4, Y4
 	VPSRLD         $0x10, Y4, Y5
@@ -6680,16 +6616,16 @@ block:
 	VPADDB         Y3, Y4, Y4
 	VPBLENDD       $0xf0, Y4, Y3, Y3
 	VPERMQ         $0xd8, Y3, Y4
-	VMOVDQU        k29<>+0(SB), Y5
-	VPXOR          k23<>+0(SB), Y4, Y4
-	VPCMPGTB       k30<>+0(SB), Y4, Y6
+	VMOVDQU        k46<>+0(SB), Y5
+	VPXOR          k34<>+0(SB), Y4, Y4
+	VPCMPGTB       k47<>+0(SB), Y4, Y6
 	VPSUBB         Y6, Y5, Y5
-	VPCMPGTB       k31<>+0(SB), Y4, Y6
+	VPCMPGTB       k48<>+0(SB), Y4, Y6
 	VPSUBB         Y6, Y5, Y5
-	VPUNPCKLBW     Y5, Y5, Y4
-	VPSLLD         $0x10, Y4, Y6
-	VPSRAD         $0x18, Y6, Y6
-	VPSRAD         $0x18, Y4, Y4
+	VPXOR          Y4, Y4, Y4
+	VPUNPCKLBW     Y5, Y4, Y4
+	VPMADDWD       k0<>+0(SB), Y4, Y6
+	VPMADDWD       k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS      Y6, Y6
 	VMULPS         Y2, Y6, Y6
 	VPSRLD         $0x10, Y6, Y7
@@ -6705,10 +6641,10 @@ block:
 	VPSRLD         $0x10, Y6, Y6
 	VPBLENDW       $0xaa, Y4, Y6, Y6
 	VMOVDQU        Y6, 320(AX)
-	VPUNPCKHBW     Y5, Y5, Y4
-	VPSLLD         $0x10, Y4, Y5
-	VPSRAD         $0x18, Y5, Y5
-	VPSRAD         $0x18, Y4, Y4
+	VPXOR          Y4, Y4, Y4
+	VPUNPCKHBW     Y5, Y4, Y4
+	VPMADDWD       k0<>+0(SB), Y4, Y5
+	VPMADDWD       k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS      Y5, Y5
 	VMULPS         Y2, Y5, Y5
 	VPSRLD         $0x10, Y5, Y6
@@ -6729,16 +6665,16 @@ block:
 	VPADDB         Y3, Y3, Y4
 	VPADDB         Y4, Y3, Y3
 	VPERMQ         $0xd8, Y3, Y4
-	VMOVDQU        k29<>+0(SB), Y5
-	VPXOR          k23<>+0(SB), Y4, Y4
-	VPCMPGTB       k30<>+0(SB), Y4, Y6
+	VMOVDQU        k46<>+0(SB), Y5
+	VPXOR          k34<>+0(SB), Y4, Y4
+	VPCMPGTB       k47<>+0(SB), Y4, Y6
 	VPSUBB         Y6, Y5, Y5
-	VPCMPGTB       k31<>+0(SB), Y4, Y6
+	VPCMPGTB       k48<>+0(SB), Y4, Y6
 	VPSUBB         Y6, Y5, Y5
-	VPUNPCKLBW     Y5, Y5, Y4
-	VPSLLD         $0x10, Y4, Y6
-	VPSRAD         $0x18, Y6, Y6
-	VPSRAD         $0x18, Y4, Y4
+	VPXOR          Y4, Y4, Y4
+	VPUNPCKLBW     Y5, Y4, Y4
+	VPMADDWD       k0<>+0(SB), Y4, Y6
+	VPMADDWD       k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS      Y6, Y6
 	VMULPS         Y2, Y6, Y6
 	VPSRLD         $0x10, Y6, Y7
@@ -6754,10 +6690,10 @@ block:
 	VPSRLD         $0x10, Y6, Y6
 	VPBLENDW       $0xaa, Y4, Y6, Y6
 	VMOVDQU        Y6, 384(AX)
-	VPUNPCKHBW     Y5, Y5, Y4
-	VPSLLD         $0x10, Y4, Y5
-	VPSRAD         $0x18, Y5, Y5
-	VPSRAD         $0x18, Y4, Y4
+	VPXOR          Y4, Y4, Y4
+	VPUNPCKHBW     Y5, Y4, Y4
+	VPMADDWD       k0<>+0(SB), Y4, Y5
+	VPMADDWD       k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS      Y5, Y5
 	VMULPS         Y2, Y5, Y5
 	VPSRLD         $0x10, Y5, Y6
@@ -6779,22 +6715,22 @@ block:
 	VPADDB         Y4, Y3, Y3
 	VPBROADCASTD   48(CX), X4
 	VPMOVZXBW      X4, Y4
-	VPMULLW        k32<>+0(SB), Y4, Y4
-	VPAND          k33<>+0(SB), Y4, Y4
+	VPMULLW        k49<>+0(SB), Y4, Y4
+	VPAND          k50<>+0(SB), Y4, Y4
 	VEXTRACTI128   $0x01, Y4, X5
 	VPACKUSWB      X5, X4, X4
 	VINSERTI128    $0x01, X4, Y3, Y3
 	VPERMQ         $0xd8, Y3, Y3
-	VMOVDQU        k29<>+0(SB), Y4
-	VPXOR          k23<>+0(SB), Y3, Y3
-	VPCMPGTB       k30<>+0(SB), Y3, Y5
+	VMOVDQU        k46<>+0(SB), Y4
+	VPXOR          k34<>+0(SB), Y3, Y3
+	VPCMPGTB       k47<>+0(SB), Y3, Y5
 	VPSUBB         Y5, Y4, Y4
-	VPCMPGTB       k31<>+0(SB), Y3, Y5
+	VPCMPGTB       k48<>+0(SB), Y3, Y5
 	VPSUBB         Y5, Y4, Y4
-	VPUNPCKLBW     Y4, Y4, Y3
-	VPSLLD         $0x10, Y3, Y5
-	VPSRAD         $0x18, Y5, Y5
-	VPSRAD         $0x18, Y3, Y3
+	VPXOR          Y3, Y3, Y3
+	VPUNPCKLBW     Y4, Y3, Y3
+	VPMADDWD       k0<>+0(SB), Y3, Y5
+	VPMADDWD       k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS      Y5, Y5
 	VMULPS         Y2, Y5, Y5
 	VPSRLD         $0x10, Y5, Y6
@@ -6810,10 +6746,10 @@ block:
 	VPSRLD         $0x10, Y5, Y5
 	VPBLENDW       $0xaa, Y3, Y5, Y5
 	VMOVDQU        Y5, 448(AX)
-	VPUNPCKHBW     Y4, Y4, Y3
-	VPSLLD         $0x10, Y3, Y4
-	VPSRAD         $0x18, Y4, Y4
-	VPSRAD         $0x18, Y3, Y3
+	VPXOR          Y3, Y3, Y3
+	VPUNPCKHBW     Y4, Y3, Y3
+	VPMADDWD       k0<>+0(SB), Y3, Y4
+	VPMADDWD       k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS      Y4, Y4
 	VMULPS         Y2, Y4, Y4
 	VPSRLD         $0x10, Y4, Y5
@@ -6836,35 +6772,35 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k29<>+0(SB)/8, $0xffffffffffffffff
-DATA k29<>+8(SB)/8, $0xffffffffffffffff
-DATA k29<>+16(SB)/8, $0xffffffffffffffff
-DATA k29<>+24(SB)/8, $0xffffffffffffffff
-GLOBL k29<>(SB), RODATA|NOPTR, $32
+DATA k46<>+0(SB)/8, $0xffffffffffffffff
+DATA k46<>+8(SB)/8, $0xffffffffffffffff
+DATA k46<>+16(SB)/8, $0xffffffffffffffff
+DATA k46<>+24(SB)/8, $0xffffffffffffffff
+GLOBL k46<>(SB), RODATA|NOPTR, $32
 
-DATA k30<>+0(SB)/8, $0xd5d5d5d5d5d5d5d5
-DATA k30<>+8(SB)/8, $0xd5d5d5d5d5d5d5d5
-DATA k30<>+16(SB)/8, $0xd5d5d5d5d5d5d5d5
-DATA k30<>+24(SB)/8, $0xd5d5d5d5d5d5d5d5
-GLOBL k30<>(SB), RODATA|NOPTR, $32
+DATA k47<>+0(SB)/8, $0xd5d5d5d5d5d5d5d5
+DATA k47<>+8(SB)/8, $0xd5d5d5d5d5d5d5d5
+DATA k47<>+16(SB)/8, $0xd5d5d5d5d5d5d5d5
+DATA k47<>+24(SB)/8, $0xd5d5d5d5d5d5d5d5
+GLOBL k47<>(SB), RODATA|NOPTR, $32
 
-DATA k31<>+0(SB)/8, $0x2a2a2a2a2a2a2a2a
-DATA k31<>+8(SB)/8, $0x2a2a2a2a2a2a2a2a
-DATA k31<>+16(SB)/8, $0x2a2a2a2a2a2a2a2a
-DATA k31<>+24(SB)/8, $0x2a2a2a2a2a2a2a2a
-GLOBL k31<>(SB), RODATA|NOPTR, $32
+DATA k48<>+0(SB)/8, $0x2a2a2a2a2a2a2a2a
+DATA k48<>+8(SB)/8, $0x2a2a2a2a2a2a2a2a
+DATA k48<>+16(SB)/8, $0x2a2a2a2a2a2a2a2a
+DATA k48<>+24(SB)/8, $0x2a2a2a2a2a2a2a2a
+GLOBL k48<>(SB), RODATA|NOPTR, $32
 
-DATA k32<>+0(SB)/8, $0x0001000100010001
-DATA k32<>+8(SB)/8, $0x0003000300030003
-DATA k32<>+16(SB)/8, $0x0009000900090009
-DATA k32<>+24(SB)/8, $0x001b001b001b001b
-GLOBL k32<>(SB), RODATA|NOPTR, $32
+DATA k49<>+0(SB)/8, $0x0001000100010001
+DATA k49<>+8(SB)/8, $0x0003000300030003
+DATA k49<>+16(SB)/8, $0x0009000900090009
+DATA k49<>+24(SB)/8, $0x001b001b001b001b
+GLOBL k49<>(SB), RODATA|NOPTR, $32
 
-DATA k33<>+0(SB)/8, $0x00ff00ff00ff00ff
-DATA k33<>+8(SB)/8, $0x00ff00ff00ff00ff
-DATA k33<>+16(SB)/8, $0x00ff00ff00ff00ff
-DATA k33<>+24(SB)/8, $0x00ff00ff00ff00ff
-GLOBL k33<>(SB), RODATA|NOPTR, $32
+DATA k50<>+0(SB)/8, $0x00ff00ff00ff00ff
+DATA k50<>+8(SB)/8, $0x00ff00ff00ff00ff
+DATA k50<>+16(SB)/8, $0x00ff00ff00ff00ff
+DATA k50<>+24(SB)/8, $0x00ff00ff00ff00ff
+GLOBL k50<>(SB), RODATA|NOPTR, $32
 
 // func tq1_0F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
@@ -6876,15 +6812,15 @@ TEXT ·tq1_0F32AVX2(SB), NOSPLIT, $32-24
 block:
 	VPBROADCASTW   52(CX), X0
 	VCVTPH2PS      X0, Y0
-	VXORPS         k2<>+0(SB), Y0, Y0
+	VMULPS         k23<>+0(SB), Y0, Y0
 	VCMPPS         $0x03, Y0, Y0, Y1
 	VBLENDVPS      Y1, k3<>+0(SB), Y0, Y0
 	VPERMQ         $0xd8, (CX), Y1
-	VMOVDQU        k29<>+0(SB), Y2
-	VPXOR          k23<>+0(SB), Y1, Y3
-	VPCMPGTB       k30<>+0(SB), Y3, Y4
+	VMOVDQU        k46<>+0(SB), Y2
+	VPXOR          k34<>+0(SB), Y1, Y3
+	VPCMPGTB       k47<>+0(SB), Y3, Y4
 	VPSUBB         Y4, Y2, Y2
-	VPCMPGTB       k31<>+0(SB), Y3, Y4
+	VPCMPGTB       k48<>+0(SB), Y3, Y4
 	VPSUBB         Y4, Y2, Y2
 	VMOVDQU        Y2, (SP)
 	VPMOVSXBD      (SP), Y2
@@ -6909,11 +6845,11 @@ block:
 	VMOVUPS        Y2, 96(AX)
 	VPADDB         Y1, Y1, Y2
 	VPADDB         Y2, Y1, Y1
-	VMOVDQU        k29<>+0(SB), Y2
-	VPXOR          k23<>+0(SB), Y1, Y3
-	VPCMPGTB       k30<>+0(SB), Y3, Y4
+	VMOVDQU        k46<>+0(SB), Y2
+	VPXOR          k34<>+0(SB), Y1, Y3
+	VPCMPGTB       k47<>+0(SB), Y3, Y4
 	VPSUBB         Y4, Y2, Y2
-	VPCMPGTB       k31<>+0(SB), Y3, Y4
+	VPCMPGTB       k48<>+0(SB), Y3, Y4
 	VPSUBB         Y4, Y2, Y2
 	VMOVDQU        Y2, (SP)
 	VPMOVSXBD      (SP), Y2
@@ -6938,11 +6874,11 @@ block:
 	VMOVUPS        Y2, 224(AX)
 	VPADDB         Y1, Y1, Y2
 	VPADDB         Y2, Y1, Y1
-	VMOVDQU        k29<>+0(SB), Y2
-	VPXOR          k23<>+0(SB), Y1, Y3
-	VPCMPGTB       k30<>+0(SB), Y3, Y4
+	VMOVDQU        k46<>+0(SB), Y2
+	VPXOR          k34<>+0(SB), Y1, Y3
+	VPCMPGTB       k47<>+0(SB), Y3, Y4
 	VPSUBB         Y4, Y2, Y2
-	VPCMPGTB       k31<>+0(SB), Y3, Y4
+	VPCMPGTB       k48<>+0(SB), Y3, Y4
 	VPSUBB         Y4, Y2, Y2
 	VMOVDQU        Y2, (SP)
 	VPMOVSXBD      (SP), Y2
@@ -6967,11 +6903,11 @@ block:
 	VMOVUPS        Y2, 352(AX)
 	VPADDB         Y1, Y1, Y2
 	VPADDB         Y2, Y1, Y1
-	VMOVDQU        k29<>+0(SB), Y2
-	VPXOR          k23<>+0(SB), Y1, Y3
-	VPCMPGTB       k30<>+0(SB), Y3, Y4
+	VMOVDQU        k46<>+0(SB), Y2
+	VPXOR          k34<>+0(SB), Y1, Y3
+	VPCMPGTB       k47<>+0(SB), Y3, Y4
 	VPSUBB         Y4, Y2, Y2
-	VPCMPGTB       k31<>+0(SB), Y3, Y4
+	VPCMPGTB       k48<>+0(SB), Y3, Y4
 	VPSUBB         Y4, Y2, Y2
 	VMOVDQU        Y2, (SP)
 	VPMOVSXBD      (SP), Y2
@@ -6996,11 +6932,11 @@ block:
 	VMOVUPS        Y2, 480(AX)
 	VPADDB         Y1, Y1, Y2
 	VPADDB         Y2, Y1, Y1
-	VMOVDQU        k29<>+0(SB), Y2
-	VPXOR          k23<>+0(SB), Y1, Y1
-	VPCMPGTB       k30<>+0(SB), Y1, Y3
+	VMOVDQU        k46<>+0(SB), Y2
+	VPXOR          k34<>+0(SB), Y1, Y1
+	VPCMPGTB       k47<>+0(SB), Y1, Y3
 	VPSUBB         Y3, Y2, Y2
-	VPCMPGTB       k31<>+0(SB), Y1, Y3
+	VPCMPGTB       k48<>+0(SB), Y1, Y3
 	VPSUBB         Y3, Y2, Y2
 	VMOVDQU        Y2, (SP)
 	VPMOVSXBD      (SP), Y1
@@ -7028,11 +6964,11 @@ block:
 	VPADDB         Y1, Y2, Y2
 	VPBLENDD       $0xf0, Y2, Y1, Y1
 	VPERMQ         $0xd8, Y1, Y2
-	VMOVDQU        k29<>+0(SB), Y3
-	VPXOR          k23<>+0(SB), Y2, Y2
-	VPCMPGTB       k30<>+0(SB), Y2, Y4
+	VMOVDQU        k46<>+0(SB), Y3
+	VPXOR          k34<>+0(SB), Y2, Y2
+	VPCMPGTB       k47<>+0(SB), Y2, Y4
 	VPSUBB         Y4, Y3, Y3
-	VPCMPGTB       k31<>+0(SB), Y2, Y4
+	VPCMPGTB       k48<>+0(SB), Y2, Y4
 	VPSUBB         Y4, Y3, Y3
 	VMOVDQU        Y3, (SP)
 	VPMOVSXBD      (SP), Y2
@@ -7060,11 +6996,11 @@ block:
 	VPADDB         Y1, Y1, Y2
 	VPADDB         Y2, Y1, Y1
 	VPERMQ         $0xd8, Y1, Y2
-	VMOVDQU        k29<>+0(SB), Y3
-	VPXOR          k23<>+0(SB), Y2, Y2
-	VPCMPGTB       k30<>+0(SB), Y2, Y4
+	VMOVDQU        k46<>+0(SB), Y3
+	VPXOR          k34<>+0(SB), Y2, Y2
+	VPCMPGTB       k47<>+0(SB), Y2, Y4
 	VPSUBB         Y4, Y3, Y3
-	VPCMPGTB       k31<>+0(SB), Y2, Y4
+	VPCMPGTB       k48<>+0(SB), Y2, Y4
 	VPSUBB         Y4, Y3, Y3
 	VMOVDQU        Y3, (SP)
 	VPMOVSXBD      (SP), Y2
@@ -7093,17 +7029,17 @@ block:
 	VPADDB         Y2, Y1, Y1
 	VPBROADCASTD   48(CX), X2
 	VPMOVZXBW      X2, Y2
-	VPMULLW        k32<>+0(SB), Y2, Y2
-	VPAND          k33<>+0(SB), Y2, Y2
+	VPMULLW        k49<>+0(SB), Y2, Y2
+	VPAND          k50<>+0(SB), Y2, Y2
 	VEXTRACTI128   $0x01, Y2, X3
 	VPACKUSWB      X3, X2, X2
 	VINSERTI128    $0x01, X2, Y1, Y1
 	VPERMQ         $0xd8, Y1, Y1
-	VMOVDQU        k29<>+0(SB), Y2
-	VPXOR          k23<>+0(SB), Y1, Y1
-	VPCMPGTB       k30<>+0(SB), Y1, Y3
+	VMOVDQU        k46<>+0(SB), Y2
+	VPXOR          k34<>+0(SB), Y1, Y1
+	VPCMPGTB       k47<>+0(SB), Y1, Y3
 	VPSUBB         Y3, Y2, Y2
-	VPCMPGTB       k31<>+0(SB), Y1, Y3
+	VPCMPGTB       k48<>+0(SB), Y1, Y3
 	VPSUBB         Y3, Y2, Y2
 	VMOVDQU        Y2, (SP)
 	VPMOVSXBD      (SP), Y1
@@ -7145,16 +7081,16 @@ TEXT ·tq2_0BF16AVX2(SB), NOSPLIT, $0-24
 block:
 	VPBROADCASTW 64(CX), X2
 	VCVTPH2PS    X2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VMULPS       k19<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
 	VPERMQ       $0xd8, (CX), Y3
-	VPAND        k14<>+0(SB), Y3, Y3
-	VPADDB       k29<>+0(SB), Y3, Y3
-	VPUNPCKLBW   Y3, Y3, Y4
-	VPSLLD       $0x10, Y4, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y4, Y4
+	VPAND        k25<>+0(SB), Y3, Y3
+	VPADDB       k46<>+0(SB), Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKLBW   Y3, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y5
+	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -7170,10 +7106,10 @@ block:
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y4, Y5, Y5
 	VMOVDQU      Y5, (AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y5
@@ -7191,12 +7127,12 @@ block:
 	VMOVDQU      Y4, 32(AX)
 	VPERMQ       $0xd8, (CX), Y3
 	VPSRLW       $0x02, Y3, Y3
-	VPAND        k14<>+0(SB), Y3, Y3
-	VPADDB       k29<>+0(SB), Y3, Y3
-	VPUNPCKLBW   Y3, Y3, Y4
-	VPSLLD       $0x10, Y4, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y4, Y4
+	VPAND        k25<>+0(SB), Y3, Y3
+	VPADDB       k46<>+0(SB), Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKLBW   Y3, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y5
+	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -7212,10 +7148,10 @@ block:
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y4, Y5, Y5
 	VMOVDQU      Y5, 64(AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y5
@@ -7233,12 +7169,12 @@ block:
 	VMOVDQU      Y4, 96(AX)
 	VPERMQ       $0xd8, (CX), Y3
 	VPSRLW       $0x04, Y3, Y3
-	VPAND        k14<>+0(SB), Y3, Y3
-	VPADDB       k29<>+0(SB), Y3, Y3
-	VPUNPCKLBW   Y3, Y3, Y4
-	VPSLLD       $0x10, Y4, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y4, Y4
+	VPAND        k25<>+0(SB), Y3, Y3
+	VPADDB       k46<>+0(SB), Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKLBW   Y3, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y5
+	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -7254,10 +7190,10 @@ block:
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y4, Y5, Y5
 	VMOVDQU      Y5, 128(AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y5
@@ -7275,12 +7211,12 @@ block:
 	VMOVDQU      Y4, 160(AX)
 	VPERMQ       $0xd8, (CX), Y3
 	VPSRLW       $0x06, Y3, Y3
-	VPAND        k14<>+0(SB), Y3, Y3
-	VPADDB       k29<>+0(SB), Y3, Y3
-	VPUNPCKLBW   Y3, Y3, Y4
-	VPSLLD       $0x10, Y4, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y4, Y4
+	VPAND        k25<>+0(SB), Y3, Y3
+	VPADDB       k46<>+0(SB), Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKLBW   Y3, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y5
+	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -7296,10 +7232,10 @@ block:
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y4, Y5, Y5
 	VMOVDQU      Y5, 192(AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y5
@@ -7316,12 +7252,12 @@ block:
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 224(AX)
 	VPERMQ       $0xd8, 32(CX), Y3
-	VPAND        k14<>+0(SB), Y3, Y3
-	VPADDB       k29<>+0(SB), Y3, Y3
-	VPUNPCKLBW   Y3, Y3, Y4
-	VPSLLD       $0x10, Y4, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y4, Y4
+	VPAND        k25<>+0(SB), Y3, Y3
+	VPADDB       k46<>+0(SB), Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKLBW   Y3, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y5
+	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -7337,10 +7273,10 @@ block:
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y4, Y5, Y5
 	VMOVDQU      Y5, 256(AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y5
@@ -7358,12 +7294,12 @@ block:
 	VMOVDQU      Y4, 288(AX)
 	VPERMQ       $0xd8, 32(CX), Y3
 	VPSRLW       $0x02, Y3, Y3
-	VPAND        k14<>+0(SB), Y3, Y3
-	VPADDB       k29<>+0(SB), Y3, Y3
-	VPUNPCKLBW   Y3, Y3, Y4
-	VPSLLD       $0x10, Y4, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y4, Y4
+	VPAND        k25<>+0(SB), Y3, Y3
+	VPADDB       k46<>+0(SB), Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKLBW   Y3, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y5
+	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -7379,10 +7315,10 @@ block:
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y4, Y5, Y5
 	VMOVDQU      Y5, 320(AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y5
@@ -7400,12 +7336,12 @@ block:
 	VMOVDQU      Y4, 352(AX)
 	VPERMQ       $0xd8, 32(CX), Y3
 	VPSRLW       $0x04, Y3, Y3
-	VPAND        k14<>+0(SB), Y3, Y3
-	VPADDB       k29<>+0(SB), Y3, Y3
-	VPUNPCKLBW   Y3, Y3, Y4
-	VPSLLD       $0x10, Y4, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y4, Y4
+	VPAND        k25<>+0(SB), Y3, Y3
+	VPADDB       k46<>+0(SB), Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKLBW   Y3, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y5
+	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -7421,10 +7357,10 @@ block:
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y4, Y5, Y5
 	VMOVDQU      Y5, 384(AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y5
@@ -7442,12 +7378,12 @@ block:
 	VMOVDQU      Y4, 416(AX)
 	VPERMQ       $0xd8, 32(CX), Y3
 	VPSRLW       $0x06, Y3, Y3
-	VPAND        k14<>+0(SB), Y3, Y3
-	VPADDB       k29<>+0(SB), Y3, Y3
-	VPUNPCKLBW   Y3, Y3, Y4
-	VPSLLD       $0x10, Y4, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y4, Y4
+	VPAND        k25<>+0(SB), Y3, Y3
+	VPADDB       k46<>+0(SB), Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKLBW   Y3, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y5
+	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -7463,10 +7399,10 @@ block:
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y4, Y5, Y5
 	VMOVDQU      Y5, 448(AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y5
@@ -7499,12 +7435,12 @@ TEXT ·tq2_0F32AVX2(SB), NOSPLIT, $32-24
 block:
 	VPBROADCASTW 64(CX), X0
 	VCVTPH2PS    X0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VMULPS       k23<>+0(SB), Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k3<>+0(SB), Y0, Y0
 	VPERMQ       $0xd8, (CX), Y1
-	VPAND        k14<>+0(SB), Y1, Y1
-	VPADDB       k29<>+0(SB), Y1, Y1
+	VPAND        k25<>+0(SB), Y1, Y1
+	VPADDB       k46<>+0(SB), Y1, Y1
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -7528,8 +7464,8 @@ block:
 	VMOVUPS      Y1, 96(AX)
 	VPERMQ       $0xd8, (CX), Y1
 	VPSRLW       $0x02, Y1, Y1
-	VPAND        k14<>+0(SB), Y1, Y1
-	VPADDB       k29<>+0(SB), Y1, Y1
+	VPAND        k25<>+0(SB), Y1, Y1
+	VPADDB       k46<>+0(SB), Y1, Y1
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -7553,8 +7489,8 @@ block:
 	VMOVUPS      Y1, 224(AX)
 	VPERMQ       $0xd8, (CX), Y1
 	VPSRLW       $0x04, Y1, Y1
-	VPAND        k14<>+0(SB), Y1, Y1
-	VPADDB       k29<>+0(SB), Y1, Y1
+	VPAND        k25<>+0(SB), Y1, Y1
+	VPADDB       k46<>+0(SB), Y1, Y1
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -7578,8 +7514,8 @@ block:
 	VMOVUPS      Y1, 352(AX)
 	VPERMQ       $0xd8, (CX), Y1
 	VPSRLW       $0x06, Y1, Y1
-	VPAND        k14<>+0(SB), Y1, Y1
-	VPADDB       k29<>+0(SB), Y1, Y1
+	VPAND        k25<>+0(SB), Y1, Y1
+	VPADDB       k46<>+0(SB), Y1, Y1
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -7602,8 +7538,8 @@ block:
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 480(AX)
 	VPERMQ       $0xd8, 32(CX), Y1
-	VPAND        k14<>+0(SB), Y1, Y1
-	VPADDB       k29<>+0(SB), Y1, Y1
+	VPAND        k25<>+0(SB), Y1, Y1
+	VPADDB       k46<>+0(SB), Y1, Y1
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -7627,8 +7563,8 @@ block:
 	VMOVUPS      Y1, 608(AX)
 	VPERMQ       $0xd8, 32(CX), Y1
 	VPSRLW       $0x02, Y1, Y1
-	VPAND        k14<>+0(SB), Y1, Y1
-	VPADDB       k29<>+0(SB), Y1, Y1
+	VPAND        k25<>+0(SB), Y1, Y1
+	VPADDB       k46<>+0(SB), Y1, Y1
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -7652,8 +7588,8 @@ block:
 	VMOVUPS      Y1, 736(AX)
 	VPERMQ       $0xd8, 32(CX), Y1
 	VPSRLW       $0x04, Y1, Y1
-	VPAND        k14<>+0(SB), Y1, Y1
-	VPADDB       k29<>+0(SB), Y1, Y1
+	VPAND        k25<>+0(SB), Y1, Y1
+	VPADDB       k46<>+0(SB), Y1, Y1
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -7677,8 +7613,8 @@ block:
 	VMOVUPS      Y1, 864(AX)
 	VPERMQ       $0xd8, 32(CX), Y1
 	VPSRLW       $0x06, Y1, Y1
-	VPAND        k14<>+0(SB), Y1, Y1
-	VPADDB       k29<>+0(SB), Y1, Y1
+	VPAND        k25<>+0(SB), Y1, Y1
+	VPADDB       k46<>+0(SB), Y1, Y1
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -7715,24 +7651,23 @@ TEXT ·q1_0BF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    n+16(FP), DX
 	VMOVDQU k0<>+0(SB), Y0
 	VMOVDQU k1<>+0(SB), Y1
-	VMOVDQU k4<>+0(SB), Y2
 
 block:
 	VPBROADCASTW (CX), X2
 	VCVTPH2PS    X2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VMULPS       k19<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
-	VMOVDQU      k10<>+0(SB), Y4
+	VMOVDQU      k20<>+0(SB), Y4
 	VPBROADCASTD 2(CX), Y3
-	VPSHUFB      k11<>+0(SB), Y3, Y3
+	VPSHUFB      k21<>+0(SB), Y3, Y3
 	VPANDN       Y4, Y3, Y3
 	VPCMPEQB     Y4, Y3, Y3
-	VPOR         k16<>+0(SB), Y3, Y3
-	VPUNPCKLBW   Y3, Y3, Y4
-	VPSLLD       $0x10, Y4, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y4, Y4
+	VPOR         k27<>+0(SB), Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKLBW   Y3, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y5
+	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -7748,10 +7683,10 @@ block:
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y4, Y5, Y5
 	VMOVDQU      Y5, (AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y5
@@ -7767,16 +7702,16 @@ block:
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 32(AX)
-	VMOVDQU      k10<>+0(SB), Y4
+	VMOVDQU      k20<>+0(SB), Y4
 	VPBROADCASTD 6(CX), Y3
-	VPSHUFB      k11<>+0(SB), Y3, Y3
+	VPSHUFB      k21<>+0(SB), Y3, Y3
 	VPANDN       Y4, Y3, Y3
 	VPCMPEQB     Y4, Y3, Y3
-	VPOR         k16<>+0(SB), Y3, Y3
-	VPUNPCKLBW   Y3, Y3, Y4
-	VPSLLD       $0x10, Y4, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y4, Y4
+	VPOR         k27<>+0(SB), Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKLBW   Y3, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y5
+	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -7792,10 +7727,10 @@ block:
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y4, Y5, Y5
 	VMOVDQU      Y5, 64(AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y5
@@ -7811,16 +7746,16 @@ block:
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 96(AX)
-	VMOVDQU      k10<>+0(SB), Y4
+	VMOVDQU      k20<>+0(SB), Y4
 	VPBROADCASTD 10(CX), Y3
-	VPSHUFB      k11<>+0(SB), Y3, Y3
+	VPSHUFB      k21<>+0(SB), Y3, Y3
 	VPANDN       Y4, Y3, Y3
 	VPCMPEQB     Y4, Y3, Y3
-	VPOR         k16<>+0(SB), Y3, Y3
-	VPUNPCKLBW   Y3, Y3, Y4
-	VPSLLD       $0x10, Y4, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y4, Y4
+	VPOR         k27<>+0(SB), Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKLBW   Y3, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y5
+	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -7836,10 +7771,10 @@ block:
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y4, Y5, Y5
 	VMOVDQU      Y5, 128(AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y5
@@ -7855,16 +7790,16 @@ block:
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 160(AX)
-	VMOVDQU      k10<>+0(SB), Y4
+	VMOVDQU      k20<>+0(SB), Y4
 	VPBROADCASTD 14(CX), Y3
-	VPSHUFB      k11<>+0(SB), Y3, Y3
+	VPSHUFB      k21<>+0(SB), Y3, Y3
 	VPANDN       Y4, Y3, Y3
 	VPCMPEQB     Y4, Y3, Y3
-	VPOR         k16<>+0(SB), Y3, Y3
-	VPUNPCKLBW   Y3, Y3, Y4
-	VPSLLD       $0x10, Y4, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y4, Y4
+	VPOR         k27<>+0(SB), Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKLBW   Y3, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y5
+	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -7880,10 +7815,10 @@ block:
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y4, Y5, Y5
 	VMOVDQU      Y5, 192(AX)
-	VPUNPCKHBW   Y3, Y3, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y5
@@ -7909,23 +7844,22 @@ block:
 // func q1_0F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·q1_0F32AVX2(SB), NOSPLIT, $32-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    n+16(FP), DX
-	VMOVDQU k4<>+0(SB), Y0
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
 
 block:
 	VPBROADCASTW (CX), X0
 	VCVTPH2PS    X0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VMULPS       k23<>+0(SB), Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k3<>+0(SB), Y0, Y0
-	VMOVDQU      k10<>+0(SB), Y2
+	VMOVDQU      k20<>+0(SB), Y2
 	VPBROADCASTD 2(CX), Y1
-	VPSHUFB      k11<>+0(SB), Y1, Y1
+	VPSHUFB      k21<>+0(SB), Y1, Y1
 	VPANDN       Y2, Y1, Y1
 	VPCMPEQB     Y2, Y1, Y1
-	VPOR         k16<>+0(SB), Y1, Y1
+	VPOR         k27<>+0(SB), Y1, Y1
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -7947,12 +7881,12 @@ block:
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 96(AX)
-	VMOVDQU      k10<>+0(SB), Y2
+	VMOVDQU      k20<>+0(SB), Y2
 	VPBROADCASTD 6(CX), Y1
-	VPSHUFB      k11<>+0(SB), Y1, Y1
+	VPSHUFB      k21<>+0(SB), Y1, Y1
 	VPANDN       Y2, Y1, Y1
 	VPCMPEQB     Y2, Y1, Y1
-	VPOR         k16<>+0(SB), Y1, Y1
+	VPOR         k27<>+0(SB), Y1, Y1
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -7974,12 +7908,12 @@ block:
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 224(AX)
-	VMOVDQU      k10<>+0(SB), Y2
+	VMOVDQU      k20<>+0(SB), Y2
 	VPBROADCASTD 10(CX), Y1
-	VPSHUFB      k11<>+0(SB), Y1, Y1
+	VPSHUFB      k21<>+0(SB), Y1, Y1
 	VPANDN       Y2, Y1, Y1
 	VPCMPEQB     Y2, Y1, Y1
-	VPOR         k16<>+0(SB), Y1, Y1
+	VPOR         k27<>+0(SB), Y1, Y1
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -8001,12 +7935,12 @@ block:
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 352(AX)
-	VMOVDQU      k10<>+0(SB), Y2
+	VMOVDQU      k20<>+0(SB), Y2
 	VPBROADCASTD 14(CX), Y1
-	VPSHUFB      k11<>+0(SB), Y1, Y1
+	VPSHUFB      k21<>+0(SB), Y1, Y1
 	VPANDN       Y2, Y1, Y1
 	VPCMPEQB     Y2, Y1, Y1
-	VPOR         k16<>+0(SB), Y1, Y1
+	VPOR         k27<>+0(SB), Y1, Y1
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -8047,23 +7981,23 @@ TEXT ·q2_0BF16AVX2(SB), NOSPLIT, $0-24
 block:
 	VPBROADCASTW (CX), X2
 	VCVTPH2PS    X2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VMULPS       k19<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
 	VPBROADCASTQ 2(CX), Y3
-	VPSHUFB      k34<>+0(SB), Y3, Y3
-	VPAND        k35<>+0(SB), Y3, Y4
-	VPCMPEQB     k35<>+0(SB), Y4, Y4
-	VPAND        k36<>+0(SB), Y3, Y3
-	VPCMPEQB     k36<>+0(SB), Y3, Y3
-	VMOVDQU      k29<>+0(SB), Y5
+	VPSHUFB      k51<>+0(SB), Y3, Y3
+	VPAND        k52<>+0(SB), Y3, Y4
+	VPCMPEQB     k52<>+0(SB), Y4, Y4
+	VPAND        k53<>+0(SB), Y3, Y3
+	VPCMPEQB     k53<>+0(SB), Y3, Y3
+	VMOVDQU      k46<>+0(SB), Y5
 	VPSUBB       Y4, Y5, Y5
 	VPSUBB       Y3, Y5, Y5
 	VPSUBB       Y3, Y5, Y5
-	VPUNPCKLBW   Y5, Y5, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKLBW   Y5, Y3, Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
@@ -8079,10 +8013,10 @@ block:
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, (AX)
-	VPUNPCKHBW   Y5, Y5, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y5, Y3, Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y5
@@ -8099,19 +8033,19 @@ block:
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 32(AX)
 	VPBROADCASTQ 10(CX), Y3
-	VPSHUFB      k34<>+0(SB), Y3, Y3
-	VPAND        k35<>+0(SB), Y3, Y4
-	VPCMPEQB     k35<>+0(SB), Y4, Y4
-	VPAND        k36<>+0(SB), Y3, Y3
-	VPCMPEQB     k36<>+0(SB), Y3, Y3
-	VMOVDQU      k29<>+0(SB), Y5
+	VPSHUFB      k51<>+0(SB), Y3, Y3
+	VPAND        k52<>+0(SB), Y3, Y4
+	VPCMPEQB     k52<>+0(SB), Y4, Y4
+	VPAND        k53<>+0(SB), Y3, Y3
+	VPCMPEQB     k53<>+0(SB), Y3, Y3
+	VMOVDQU      k46<>+0(SB), Y5
 	VPSUBB       Y4, Y5, Y5
 	VPSUBB       Y3, Y5, Y5
 	VPSUBB       Y3, Y5, Y5
-	VPUNPCKLBW   Y5, Y5, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKLBW   Y5, Y3, Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
@@ -8127,10 +8061,10 @@ block:
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 64(AX)
-	VPUNPCKHBW   Y5, Y5, Y3
-	VPSLLD       $0x10, Y3, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y3, Y3
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y5, Y3, Y3
+	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y5
@@ -8153,23 +8087,23 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k34<>+0(SB)/8, $0x0101010100000000
-DATA k34<>+8(SB)/8, $0x0505050504040404
-DATA k34<>+16(SB)/8, $0x0303030302020202
-DATA k34<>+24(SB)/8, $0x0707070706060606
-GLOBL k34<>(SB), RODATA|NOPTR, $32
+DATA k51<>+0(SB)/8, $0x0101010100000000
+DATA k51<>+8(SB)/8, $0x0505050504040404
+DATA k51<>+16(SB)/8, $0x0303030302020202
+DATA k51<>+24(SB)/8, $0x0707070706060606
+GLOBL k51<>(SB), RODATA|NOPTR, $32
 
-DATA k35<>+0(SB)/8, $0x4010040140100401
-DATA k35<>+8(SB)/8, $0x4010040140100401
-DATA k35<>+16(SB)/8, $0x4010040140100401
-DATA k35<>+24(SB)/8, $0x4010040140100401
-GLOBL k35<>(SB), RODATA|NOPTR, $32
+DATA k52<>+0(SB)/8, $0x4010040140100401
+DATA k52<>+8(SB)/8, $0x4010040140100401
+DATA k52<>+16(SB)/8, $0x4010040140100401
+DATA k52<>+24(SB)/8, $0x4010040140100401
+GLOBL k52<>(SB), RODATA|NOPTR, $32
 
-DATA k36<>+0(SB)/8, $0x8020080280200802
-DATA k36<>+8(SB)/8, $0x8020080280200802
-DATA k36<>+16(SB)/8, $0x8020080280200802
-DATA k36<>+24(SB)/8, $0x8020080280200802
-GLOBL k36<>(SB), RODATA|NOPTR, $32
+DATA k53<>+0(SB)/8, $0x8020080280200802
+DATA k53<>+8(SB)/8, $0x8020080280200802
+DATA k53<>+16(SB)/8, $0x8020080280200802
+DATA k53<>+24(SB)/8, $0x8020080280200802
+GLOBL k53<>(SB), RODATA|NOPTR, $32
 
 // func q2_0F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
@@ -8181,16 +8115,16 @@ TEXT ·q2_0F32AVX2(SB), NOSPLIT, $32-24
 block:
 	VPBROADCASTW (CX), X0
 	VCVTPH2PS    X0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VMULPS       k23<>+0(SB), Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k3<>+0(SB), Y0, Y0
 	VPBROADCASTQ 2(CX), Y1
-	VPSHUFB      k34<>+0(SB), Y1, Y1
-	VPAND        k35<>+0(SB), Y1, Y2
-	VPCMPEQB     k35<>+0(SB), Y2, Y2
-	VPAND        k36<>+0(SB), Y1, Y1
-	VPCMPEQB     k36<>+0(SB), Y1, Y1
-	VMOVDQU      k29<>+0(SB), Y3
+	VPSHUFB      k51<>+0(SB), Y1, Y1
+	VPAND        k52<>+0(SB), Y1, Y2
+	VPCMPEQB     k52<>+0(SB), Y2, Y2
+	VPAND        k53<>+0(SB), Y1, Y1
+	VPCMPEQB     k53<>+0(SB), Y1, Y1
+	VMOVDQU      k46<>+0(SB), Y3
 	VPSUBB       Y2, Y3, Y3
 	VPSUBB       Y1, Y3, Y3
 	VPSUBB       Y1, Y3, Y3
@@ -8216,12 +8150,12 @@ block:
 	VXORPS       k2<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 96(AX)
 	VPBROADCASTQ 10(CX), Y1
-	VPSHUFB      k34<>+0(SB), Y1, Y1
-	VPAND        k35<>+0(SB), Y1, Y2
-	VPCMPEQB     k35<>+0(SB), Y2, Y2
-	VPAND        k36<>+0(SB), Y1, Y1
-	VPCMPEQB     k36<>+0(SB), Y1, Y1
-	VMOVDQU      k29<>+0(SB), Y3
+	VPSHUFB      k51<>+0(SB), Y1, Y1
+	VPAND        k52<>+0(SB), Y1, Y2
+	VPCMPEQB     k52<>+0(SB), Y2, Y2
+	VPAND        k53<>+0(SB), Y1, Y1
+	VPCMPEQB     k53<>+0(SB), Y1, Y1
+	VMOVDQU      k46<>+0(SB), Y3
 	VPSUBB       Y2, Y3, Y3
 	VPSUBB       Y1, Y3, Y3
 	VPSUBB       Y1, Y3, Y3
@@ -8267,13 +8201,13 @@ block:
 	VCVTPH2PS    X2, Y2
 	VPMOVZXWD    34(CX), Y3
 	VPSRLD       $0x0c, Y3, Y3
-	VPAND        k37<>+0(SB), Y3, Y3
+	VPAND        k54<>+0(SB), Y3, Y3
 	VPADDD       Y3, Y3, Y3
 	VPADDD       k0<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k38<>+0(SB), Y3, Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
+	VMULPS       k55<>+0(SB), Y3, Y3
+	VMULPS       k19<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y2
 	VBLENDVPS    Y2, k3<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, (SP)
@@ -8316,10 +8250,10 @@ block:
 	VPADDB       Y2, Y2, Y2
 	VPADDB       Y3, Y2, Y2
 	VBROADCASTSS (SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -8335,10 +8269,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, (AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -8392,10 +8326,10 @@ block:
 	VPADDB       Y2, Y2, Y2
 	VPADDB       Y3, Y2, Y2
 	VBROADCASTSS 4(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -8411,10 +8345,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 64(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -8468,10 +8402,10 @@ block:
 	VPADDB       Y2, Y2, Y2
 	VPADDB       Y3, Y2, Y2
 	VBROADCASTSS 8(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -8487,10 +8421,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 128(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -8544,10 +8478,10 @@ block:
 	VPADDB       Y2, Y2, Y2
 	VPADDB       Y3, Y2, Y2
 	VBROADCASTSS 12(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -8563,10 +8497,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 192(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -8620,10 +8554,10 @@ block:
 	VPADDB       Y2, Y2, Y2
 	VPADDB       Y3, Y2, Y2
 	VBROADCASTSS 16(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -8639,10 +8573,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 256(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -8696,10 +8630,10 @@ block:
 	VPADDB       Y2, Y2, Y2
 	VPADDB       Y3, Y2, Y2
 	VBROADCASTSS 20(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -8715,10 +8649,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 320(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -8772,10 +8706,10 @@ block:
 	VPADDB       Y2, Y2, Y2
 	VPADDB       Y3, Y2, Y2
 	VBROADCASTSS 24(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -8791,10 +8725,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 384(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -8848,10 +8782,10 @@ block:
 	VPADDB       Y2, Y2, Y2
 	VPADDB       Y3, Y2, Y2
 	VBROADCASTSS 28(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -8867,10 +8801,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 448(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -8893,17 +8827,17 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k37<>+0(SB)/8, $0x0000000700000007
-DATA k37<>+8(SB)/8, $0x0000000700000007
-DATA k37<>+16(SB)/8, $0x0000000700000007
-DATA k37<>+24(SB)/8, $0x0000000700000007
-GLOBL k37<>(SB), RODATA|NOPTR, $32
+DATA k54<>+0(SB)/8, $0x0000000700000007
+DATA k54<>+8(SB)/8, $0x0000000700000007
+DATA k54<>+16(SB)/8, $0x0000000700000007
+DATA k54<>+24(SB)/8, $0x0000000700000007
+GLOBL k54<>(SB), RODATA|NOPTR, $32
 
-DATA k38<>+0(SB)/8, $0x3e0000003e000000
-DATA k38<>+8(SB)/8, $0x3e0000003e000000
-DATA k38<>+16(SB)/8, $0x3e0000003e000000
-DATA k38<>+24(SB)/8, $0x3e0000003e000000
-GLOBL k38<>(SB), RODATA|NOPTR, $32
+DATA k55<>+0(SB)/8, $0x3e0000003e000000
+DATA k55<>+8(SB)/8, $0x3e0000003e000000
+DATA k55<>+16(SB)/8, $0x3e0000003e000000
+DATA k55<>+24(SB)/8, $0x3e0000003e000000
+GLOBL k55<>(SB), RODATA|NOPTR, $32
 
 // func iq1_SF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
@@ -8917,13 +8851,13 @@ block:
 	VCVTPH2PS    X0, Y0
 	VPMOVZXWD    34(CX), Y1
 	VPSRLD       $0x0c, Y1, Y1
-	VPAND        k37<>+0(SB), Y1, Y1
+	VPAND        k54<>+0(SB), Y1, Y1
 	VPADDD       Y1, Y1, Y1
 	VPADDD       k0<>+0(SB), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k38<>+0(SB), Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VMULPS       k55<>+0(SB), Y1, Y1
+	VMULPS       k23<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k3<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(SP)
@@ -9433,8 +9367,8 @@ block:
 	VPADDD       k0<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k38<>+0(SB), Y3, Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
+	VMULPS       k55<>+0(SB), Y3, Y3
+	VMULPS       k19<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, (SP)
@@ -9447,8 +9381,8 @@ block:
 	VPADDD       k0<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k38<>+0(SB), Y3, Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
+	VMULPS       k55<>+0(SB), Y3, Y3
+	VMULPS       k19<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y2
 	VBLENDVPS    Y2, k3<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, 32(SP)
@@ -9506,10 +9440,10 @@ block:
 	VPADDB       Y3, Y2, Y2
 	VBROADCASTSS (SP), Y3
 	VBROADCASTSS 4(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -9525,10 +9459,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, (AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
@@ -9596,10 +9530,10 @@ block:
 	VPADDB       Y3, Y2, Y2
 	VBROADCASTSS 8(SP), Y3
 	VBROADCASTSS 12(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -9615,10 +9549,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 64(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
@@ -9686,10 +9620,10 @@ block:
 	VPADDB       Y3, Y2, Y2
 	VBROADCASTSS 16(SP), Y3
 	VBROADCASTSS 20(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -9705,10 +9639,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 128(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
@@ -9776,10 +9710,10 @@ block:
 	VPADDB       Y3, Y2, Y2
 	VBROADCASTSS 24(SP), Y3
 	VBROADCASTSS 28(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -9795,10 +9729,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 192(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
@@ -9866,10 +9800,10 @@ block:
 	VPADDB       Y3, Y2, Y2
 	VBROADCASTSS 32(SP), Y3
 	VBROADCASTSS 36(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -9885,10 +9819,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 256(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
@@ -9956,10 +9890,10 @@ block:
 	VPADDB       Y3, Y2, Y2
 	VBROADCASTSS 40(SP), Y3
 	VBROADCASTSS 44(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -9975,10 +9909,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 320(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
@@ -10046,10 +9980,10 @@ block:
 	VPADDB       Y3, Y2, Y2
 	VBROADCASTSS 48(SP), Y3
 	VBROADCASTSS 52(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -10065,10 +9999,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 384(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
@@ -10136,10 +10070,10 @@ block:
 	VPADDB       Y3, Y2, Y2
 	VBROADCASTSS 56(SP), Y3
 	VBROADCASTSS 60(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -10155,10 +10089,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 448(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
@@ -10205,8 +10139,8 @@ block:
 	VPADDD       k0<>+0(SB), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k38<>+0(SB), Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VMULPS       k55<>+0(SB), Y1, Y1
+	VMULPS       k23<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(SP)
@@ -10219,8 +10153,8 @@ block:
 	VPADDD       k0<>+0(SB), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k38<>+0(SB), Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VMULPS       k55<>+0(SB), Y1, Y1
+	VMULPS       k23<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k3<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(SP)
@@ -10835,10 +10769,10 @@ block:
 	VPERMQ       $0xd8, Y3, Y3
 	VPSRLD       $0x1c, Y3, Y3
 	VCVTDQ2PS    Y3, Y3
-	VADDPS       k39<>+0(SB), Y3, Y3
+	VADDPS       k56<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k40<>+0(SB), Y3, Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
+	VMULPS       k57<>+0(SB), Y3, Y3
+	VMULPS       k19<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y2
 	VBLENDVPS    Y2, k3<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, (SP)
@@ -10871,10 +10805,10 @@ block:
 	VINSERTI128  $0x01, X3, Y5, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS (SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y4
-	VPSLLD       $0x10, Y4, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y4, Y4
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKLBW   Y2, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y6
+	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -10890,10 +10824,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y4, Y6, Y6
 	VMOVDQU      Y6, (AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y4
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
@@ -10936,10 +10870,10 @@ block:
 	VINSERTI128  $0x01, X3, Y5, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 4(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y4
-	VPSLLD       $0x10, Y4, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y4, Y4
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKLBW   Y2, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y6
+	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -10955,10 +10889,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y4, Y6, Y6
 	VMOVDQU      Y6, 64(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y4
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
@@ -11001,10 +10935,10 @@ block:
 	VINSERTI128  $0x01, X3, Y5, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 8(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y4
-	VPSLLD       $0x10, Y4, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y4, Y4
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKLBW   Y2, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y6
+	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -11020,10 +10954,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y4, Y6, Y6
 	VMOVDQU      Y6, 128(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y4
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
@@ -11066,10 +11000,10 @@ block:
 	VINSERTI128  $0x01, X3, Y5, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 12(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y4
-	VPSLLD       $0x10, Y4, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y4, Y4
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKLBW   Y2, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y6
+	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -11085,10 +11019,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y4, Y6, Y6
 	VMOVDQU      Y6, 192(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y4
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
@@ -11131,10 +11065,10 @@ block:
 	VINSERTI128  $0x01, X3, Y5, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 16(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y4
-	VPSLLD       $0x10, Y4, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y4, Y4
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKLBW   Y2, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y6
+	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -11150,10 +11084,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y4, Y6, Y6
 	VMOVDQU      Y6, 256(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y4
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
@@ -11196,10 +11130,10 @@ block:
 	VINSERTI128  $0x01, X3, Y5, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 20(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y4
-	VPSLLD       $0x10, Y4, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y4, Y4
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKLBW   Y2, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y6
+	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -11215,10 +11149,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y4, Y6, Y6
 	VMOVDQU      Y6, 320(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y4
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
@@ -11261,10 +11195,10 @@ block:
 	VINSERTI128  $0x01, X3, Y5, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 24(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y4
-	VPSLLD       $0x10, Y4, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y4, Y4
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKLBW   Y2, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y6
+	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -11280,10 +11214,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y4, Y6, Y6
 	VMOVDQU      Y6, 384(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y4
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
@@ -11326,10 +11260,10 @@ block:
 	VINSERTI128  $0x01, X3, Y5, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 28(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y4
-	VPSLLD       $0x10, Y4, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y4, Y4
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKLBW   Y2, Y4, Y4
+	VPMADDWD     k0<>+0(SB), Y4, Y6
+	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -11345,10 +11279,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y4, Y6, Y6
 	VMOVDQU      Y6, 448(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y4
-	VPSRAD       $0x18, Y4, Y4
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y4
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
@@ -11371,17 +11305,17 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k39<>+0(SB)/8, $0x3f0000003f000000
-DATA k39<>+8(SB)/8, $0x3f0000003f000000
-DATA k39<>+16(SB)/8, $0x3f0000003f000000
-DATA k39<>+24(SB)/8, $0x3f0000003f000000
-GLOBL k39<>(SB), RODATA|NOPTR, $32
+DATA k56<>+0(SB)/8, $0x3f0000003f000000
+DATA k56<>+8(SB)/8, $0x3f0000003f000000
+DATA k56<>+16(SB)/8, $0x3f0000003f000000
+DATA k56<>+24(SB)/8, $0x3f0000003f000000
+GLOBL k56<>(SB), RODATA|NOPTR, $32
 
-DATA k40<>+0(SB)/8, $0x3e8000003e800000
-DATA k40<>+8(SB)/8, $0x3e8000003e800000
-DATA k40<>+16(SB)/8, $0x3e8000003e800000
-DATA k40<>+24(SB)/8, $0x3e8000003e800000
-GLOBL k40<>(SB), RODATA|NOPTR, $32
+DATA k57<>+0(SB)/8, $0x3e8000003e800000
+DATA k57<>+8(SB)/8, $0x3e8000003e800000
+DATA k57<>+16(SB)/8, $0x3e8000003e800000
+DATA k57<>+24(SB)/8, $0x3e8000003e800000
+GLOBL k57<>(SB), RODATA|NOPTR, $32
 
 // func iq2_XXSF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
@@ -11399,10 +11333,10 @@ block:
 	VPERMQ       $0xd8, Y1, Y1
 	VPSRLD       $0x1c, Y1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       k39<>+0(SB), Y1, Y1
+	VADDPS       k56<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k40<>+0(SB), Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VMULPS       k57<>+0(SB), Y1, Y1
+	VMULPS       k23<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k3<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(SP)
@@ -11817,10 +11751,10 @@ block:
 	VMOVQ        BX, X3
 	VPMOVZXBD    X3, Y3
 	VCVTDQ2PS    Y3, Y3
-	VADDPS       k39<>+0(SB), Y3, Y3
+	VADDPS       k56<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k40<>+0(SB), Y3, Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
+	VMULPS       k57<>+0(SB), Y3, Y3
+	VMULPS       k19<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, (SP)
@@ -11830,10 +11764,10 @@ block:
 	VMOVQ        BX, X3
 	VPMOVZXBD    X3, Y3
 	VCVTDQ2PS    Y3, Y3
-	VADDPS       k39<>+0(SB), Y3, Y3
+	VADDPS       k56<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k40<>+0(SB), Y3, Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
+	VMULPS       k57<>+0(SB), Y3, Y3
+	VMULPS       k19<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y2
 	VBLENDVPS    Y2, k3<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, 32(SP)
@@ -11875,10 +11809,10 @@ block:
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS (SP), Y3
 	VBROADCASTSS 4(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -11894,10 +11828,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, (AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
@@ -11949,10 +11883,10 @@ block:
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 8(SP), Y3
 	VBROADCASTSS 12(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -11968,10 +11902,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 64(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
@@ -12023,10 +11957,10 @@ block:
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 16(SP), Y3
 	VBROADCASTSS 20(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -12042,10 +11976,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 128(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
@@ -12097,10 +12031,10 @@ block:
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 24(SP), Y3
 	VBROADCASTSS 28(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -12116,10 +12050,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 192(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
@@ -12171,10 +12105,10 @@ block:
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 32(SP), Y3
 	VBROADCASTSS 36(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -12190,10 +12124,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 256(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
@@ -12245,10 +12179,10 @@ block:
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 40(SP), Y3
 	VBROADCASTSS 44(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -12264,10 +12198,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 320(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
@@ -12319,10 +12253,10 @@ block:
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 48(SP), Y3
 	VBROADCASTSS 52(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -12338,10 +12272,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 384(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
@@ -12393,10 +12327,10 @@ block:
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 56(SP), Y3
 	VBROADCASTSS 60(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -12412,10 +12346,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 448(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
@@ -12454,10 +12388,10 @@ block:
 	VMOVQ        BX, X1
 	VPMOVZXBD    X1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       k39<>+0(SB), Y1, Y1
+	VADDPS       k56<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k40<>+0(SB), Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VMULPS       k57<>+0(SB), Y1, Y1
+	VMULPS       k23<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(SP)
@@ -12467,10 +12401,10 @@ block:
 	VMOVQ        BX, X1
 	VPMOVZXBD    X1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       k39<>+0(SB), Y1, Y1
+	VADDPS       k56<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k40<>+0(SB), Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VMULPS       k57<>+0(SB), Y1, Y1
+	VMULPS       k23<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k3<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(SP)
@@ -12957,10 +12891,10 @@ block:
 	VMOVQ        BX, X3
 	VPMOVZXBD    X3, Y3
 	VCVTDQ2PS    Y3, Y3
-	VADDPS       k39<>+0(SB), Y3, Y3
+	VADDPS       k56<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k40<>+0(SB), Y3, Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
+	VMULPS       k57<>+0(SB), Y3, Y3
+	VMULPS       k19<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, (SP)
@@ -12970,10 +12904,10 @@ block:
 	VMOVQ        BX, X3
 	VPMOVZXBD    X3, Y3
 	VCVTDQ2PS    Y3, Y3
-	VADDPS       k39<>+0(SB), Y3, Y3
+	VADDPS       k56<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k40<>+0(SB), Y3, Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
+	VMULPS       k57<>+0(SB), Y3, Y3
+	VMULPS       k19<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y2
 	VBLENDVPS    Y2, k3<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, 32(SP)
@@ -13016,10 +12950,10 @@ block:
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS (SP), Y3
 	VBROADCASTSS 4(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -13035,10 +12969,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, (AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
@@ -13091,10 +13025,10 @@ block:
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 8(SP), Y3
 	VBROADCASTSS 12(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -13110,10 +13044,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 64(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
@@ -13166,10 +13100,10 @@ block:
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 16(SP), Y3
 	VBROADCASTSS 20(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -13185,10 +13119,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 128(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
@@ -13241,10 +13175,10 @@ block:
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 24(SP), Y3
 	VBROADCASTSS 28(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -13260,10 +13194,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 192(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
@@ -13316,10 +13250,10 @@ block:
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 32(SP), Y3
 	VBROADCASTSS 36(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -13335,10 +13269,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 256(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
@@ -13391,10 +13325,10 @@ block:
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 40(SP), Y3
 	VBROADCASTSS 44(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -13410,10 +13344,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 320(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
@@ -13466,10 +13400,10 @@ block:
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 48(SP), Y3
 	VBROADCASTSS 52(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -13485,10 +13419,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 384(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
@@ -13541,10 +13475,10 @@ block:
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 56(SP), Y3
 	VBROADCASTSS 60(SP), Y4
-	VPUNPCKLBW   Y2, Y2, Y6
-	VPSLLD       $0x10, Y6, Y7
-	VPSRAD       $0x18, Y7, Y7
-	VPSRAD       $0x18, Y6, Y6
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
@@ -13560,10 +13494,10 @@ block:
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 448(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y3
-	VPSRAD       $0x18, Y3, Y3
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
@@ -13602,10 +13536,10 @@ block:
 	VMOVQ        BX, X1
 	VPMOVZXBD    X1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       k39<>+0(SB), Y1, Y1
+	VADDPS       k56<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k40<>+0(SB), Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VMULPS       k57<>+0(SB), Y1, Y1
+	VMULPS       k23<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(SP)
@@ -13615,10 +13549,10 @@ block:
 	VMOVQ        BX, X1
 	VPMOVZXBD    X1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       k39<>+0(SB), Y1, Y1
+	VADDPS       k56<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k40<>+0(SB), Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VMULPS       k57<>+0(SB), Y1, Y1
+	VMULPS       k23<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k3<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(SP)
@@ -14110,10 +14044,10 @@ block:
 	VMOVDQU      66(CX), Y3
 	VPSRLD       $0x1c, Y3, Y3
 	VCVTDQ2PS    Y3, Y3
-	VADDPS       k39<>+0(SB), Y3, Y3
+	VADDPS       k56<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k39<>+0(SB), Y3, Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
+	VMULPS       k56<>+0(SB), Y3, Y3
+	VMULPS       k19<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y2
 	VBLENDVPS    Y2, k3<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, (SP)
@@ -14330,10 +14264,10 @@ block:
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS (SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -14349,10 +14283,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, (AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -14387,10 +14321,10 @@ block:
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 4(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -14406,10 +14340,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 64(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -14444,10 +14378,10 @@ block:
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 8(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -14463,10 +14397,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 128(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -14501,10 +14435,10 @@ block:
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 12(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -14520,10 +14454,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 192(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -14558,10 +14492,10 @@ block:
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 16(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -14577,10 +14511,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 256(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -14615,10 +14549,10 @@ block:
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 20(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -14634,10 +14568,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 320(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -14672,10 +14606,10 @@ block:
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 24(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -14691,10 +14625,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 384(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -14729,10 +14663,10 @@ block:
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 28(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -14748,10 +14682,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 448(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -14787,10 +14721,10 @@ block:
 	VMOVDQU      66(CX), Y1
 	VPSRLD       $0x1c, Y1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       k39<>+0(SB), Y1, Y1
+	VADDPS       k56<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k39<>+0(SB), Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VMULPS       k56<>+0(SB), Y1, Y1
+	VMULPS       k23<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k3<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(SP)
@@ -15336,7 +15270,7 @@ block:
 	VPADDD       k0<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
+	VMULPS       k19<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y2
 	VBLENDVPS    Y2, k3<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, (SP)
@@ -15802,10 +15736,10 @@ block:
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS (SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -15821,10 +15755,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, (AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -15852,10 +15786,10 @@ block:
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 4(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -15871,10 +15805,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 64(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -15902,10 +15836,10 @@ block:
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 8(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -15921,10 +15855,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 128(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -15952,10 +15886,10 @@ block:
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 12(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -15971,10 +15905,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 192(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -16002,10 +15936,10 @@ block:
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 16(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -16021,10 +15955,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 256(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -16052,10 +15986,10 @@ block:
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 20(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -16071,10 +16005,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 320(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -16102,10 +16036,10 @@ block:
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 24(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -16121,10 +16055,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 384(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -16152,10 +16086,10 @@ block:
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 28(SP), Y3
-	VPUNPCKLBW   Y2, Y2, Y5
-	VPSLLD       $0x10, Y5, Y6
-	VPSRAD       $0x18, Y6, Y6
-	VPSRAD       $0x18, Y5, Y5
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
@@ -16171,10 +16105,10 @@ block:
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 448(AX)
-	VPUNPCKHBW   Y2, Y2, Y2
-	VPSLLD       $0x10, Y2, Y5
-	VPSRAD       $0x18, Y5, Y5
-	VPSRAD       $0x18, Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
@@ -16216,7 +16150,7 @@ block:
 	VPADDD       k0<>+0(SB), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VMULPS       k23<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k3<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(SP)
@@ -16948,23 +16882,23 @@ TEXT ·castF32ToF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
 	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k7<>+0(SB), Y0
+	VMOVDQU k13<>+0(SB), Y0
 
 more:
 	VMOVUPS   (CX), Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
-	VBLENDVPS Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS   32(CX), Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k8<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k12<>+0(SB), Y1, Y1
 	VMOVUPS   Y0, (AX)
 	VMOVUPS   Y1, 32(AX)
 	VMOVUPS   64(CX), Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
-	VBLENDVPS Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS   96(CX), Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k8<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k12<>+0(SB), Y1, Y1
 	VMOVUPS   Y0, 64(AX)
 	VMOVUPS   Y1, 96(AX)
 	ADDQ      $0x00000080, CX
@@ -16981,15 +16915,15 @@ TEXT ·castF32ToBF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
 	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k7<>+0(SB), Y1
+	VMOVDQU k13<>+0(SB), Y1
 
 more:
 	VMOVUPS   (CX), Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
-	VBLENDVPS Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS Y3, k12<>+0(SB), Y2, Y2
 	VMOVUPS   32(CX), Y3
 	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k8<>+0(SB), Y3, Y3
+	VBLENDVPS Y4, k12<>+0(SB), Y3, Y3
 	VPSRLD    $0x10, Y2, Y4
 	VPAND     Y0, Y4, Y4
 	VPADDD    Y1, Y2, Y2
@@ -17005,10 +16939,10 @@ more:
 	VMOVDQU   Y2, (AX)
 	VMOVUPS   64(CX), Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
-	VBLENDVPS Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS Y3, k12<>+0(SB), Y2, Y2
 	VMOVUPS   96(CX), Y3
 	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k8<>+0(SB), Y3, Y3
+	VBLENDVPS Y4, k12<>+0(SB), Y3, Y3
 	VPSRLD    $0x10, Y2, Y4
 	VPAND     Y0, Y4, Y4
 	VPADDD    Y1, Y2, Y2
@@ -17036,23 +16970,23 @@ TEXT ·castF32ToF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
 	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k7<>+0(SB), Y0
+	VMOVDQU k13<>+0(SB), Y0
 
 more:
 	VMOVUPS   (CX), Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
-	VBLENDVPS Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS   32(CX), Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k8<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k12<>+0(SB), Y1, Y1
 	VCVTPS2PH $0x00, Y0, (AX)
 	VCVTPS2PH $0x00, Y1, 16(AX)
 	VMOVUPS   64(CX), Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
-	VBLENDVPS Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, k12<>+0(SB), Y0, Y0
 	VMOVUPS   96(CX), Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k8<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k12<>+0(SB), Y1, Y1
 	VCVTPS2PH $0x00, Y0, 32(AX)
 	VCVTPS2PH $0x00, Y1, 48(AX)
 	ADDQ      $0x00000080, CX
@@ -17069,27 +17003,27 @@ TEXT ·castBF16ToF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
 	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k7<>+0(SB), Y0
+	VMOVDQU k13<>+0(SB), Y0
 
 more:
 	VPMOVZXWD (CX), Y0
 	VPSLLD    $0x10, Y0, Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
-	VBLENDVPS Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, k12<>+0(SB), Y0, Y0
 	VPMOVZXWD 16(CX), Y1
 	VPSLLD    $0x10, Y1, Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k8<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k12<>+0(SB), Y1, Y1
 	VMOVUPS   Y0, (AX)
 	VMOVUPS   Y1, 32(AX)
 	VPMOVZXWD 32(CX), Y0
 	VPSLLD    $0x10, Y0, Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
-	VBLENDVPS Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, k12<>+0(SB), Y0, Y0
 	VPMOVZXWD 48(CX), Y1
 	VPSLLD    $0x10, Y1, Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k8<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k12<>+0(SB), Y1, Y1
 	VMOVUPS   Y0, 64(AX)
 	VMOVUPS   Y1, 96(AX)
 	ADDQ      $0x00000040, CX
@@ -17106,17 +17040,17 @@ TEXT ·castBF16ToBF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
 	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k7<>+0(SB), Y1
+	VMOVDQU k13<>+0(SB), Y1
 
 more:
 	VPMOVZXWD (CX), Y2
 	VPSLLD    $0x10, Y2, Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
-	VBLENDVPS Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS Y3, k12<>+0(SB), Y2, Y2
 	VPMOVZXWD 16(CX), Y3
 	VPSLLD    $0x10, Y3, Y3
 	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k8<>+0(SB), Y3, Y3
+	VBLENDVPS Y4, k12<>+0(SB), Y3, Y3
 	VPSRLD    $0x10, Y2, Y4
 	VPAND     Y0, Y4, Y4
 	VPADDD    Y1, Y2, Y2
@@ -17133,11 +17067,11 @@ more:
 	VPMOVZXWD 32(CX), Y2
 	VPSLLD    $0x10, Y2, Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
-	VBLENDVPS Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS Y3, k12<>+0(SB), Y2, Y2
 	VPMOVZXWD 48(CX), Y3
 	VPSLLD    $0x10, Y3, Y3
 	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k8<>+0(SB), Y3, Y3
+	VBLENDVPS Y4, k12<>+0(SB), Y3, Y3
 	VPSRLD    $0x10, Y2, Y4
 	VPAND     Y0, Y4, Y4
 	VPADDD    Y1, Y2, Y2
@@ -17165,27 +17099,27 @@ TEXT ·castBF16ToF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
 	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k7<>+0(SB), Y0
+	VMOVDQU k13<>+0(SB), Y0
 
 more:
 	VPMOVZXWD (CX), Y0
 	VPSLLD    $0x10, Y0, Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
-	VBLENDVPS Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, k12<>+0(SB), Y0, Y0
 	VPMOVZXWD 16(CX), Y1
 	VPSLLD    $0x10, Y1, Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k8<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k12<>+0(SB), Y1, Y1
 	VCVTPS2PH $0x00, Y0, (AX)
 	VCVTPS2PH $0x00, Y1, 16(AX)
 	VPMOVZXWD 32(CX), Y0
 	VPSLLD    $0x10, Y0, Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
-	VBLENDVPS Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, k12<>+0(SB), Y0, Y0
 	VPMOVZXWD 48(CX), Y1
 	VPSLLD    $0x10, Y1, Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k8<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k12<>+0(SB), Y1, Y1
 	VCVTPS2PH $0x00, Y0, 32(AX)
 	VCVTPS2PH $0x00, Y1, 48(AX)
 	ADDQ      $0x00000040, CX
@@ -17202,23 +17136,23 @@ TEXT ·castF16ToF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
 	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k7<>+0(SB), Y0
+	VMOVDQU k13<>+0(SB), Y0
 
 more:
 	VCVTPH2PS (CX), Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
-	VBLENDVPS Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, k12<>+0(SB), Y0, Y0
 	VCVTPH2PS 16(CX), Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k8<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k12<>+0(SB), Y1, Y1
 	VMOVUPS   Y0, (AX)
 	VMOVUPS   Y1, 32(AX)
 	VCVTPH2PS 32(CX), Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
-	VBLENDVPS Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, k12<>+0(SB), Y0, Y0
 	VCVTPH2PS 48(CX), Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k8<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k12<>+0(SB), Y1, Y1
 	VMOVUPS   Y0, 64(AX)
 	VMOVUPS   Y1, 96(AX)
 	ADDQ      $0x00000040, CX
@@ -17235,15 +17169,15 @@ TEXT ·castF16ToBF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
 	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k7<>+0(SB), Y1
+	VMOVDQU k13<>+0(SB), Y1
 
 more:
 	VCVTPH2PS (CX), Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
-	VBLENDVPS Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS Y3, k12<>+0(SB), Y2, Y2
 	VCVTPH2PS 16(CX), Y3
 	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k8<>+0(SB), Y3, Y3
+	VBLENDVPS Y4, k12<>+0(SB), Y3, Y3
 	VPSRLD    $0x10, Y2, Y4
 	VPAND     Y0, Y4, Y4
 	VPADDD    Y1, Y2, Y2
@@ -17259,10 +17193,10 @@ more:
 	VMOVDQU   Y2, (AX)
 	VCVTPH2PS 32(CX), Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
-	VBLENDVPS Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS Y3, k12<>+0(SB), Y2, Y2
 	VCVTPH2PS 48(CX), Y3
 	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k8<>+0(SB), Y3, Y3
+	VBLENDVPS Y4, k12<>+0(SB), Y3, Y3
 	VPSRLD    $0x10, Y2, Y4
 	VPAND     Y0, Y4, Y4
 	VPADDD    Y1, Y2, Y2
@@ -17290,23 +17224,23 @@ TEXT ·castF16ToF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
 	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k7<>+0(SB), Y0
+	VMOVDQU k13<>+0(SB), Y0
 
 more:
 	VCVTPH2PS (CX), Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
-	VBLENDVPS Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, k12<>+0(SB), Y0, Y0
 	VCVTPH2PS 16(CX), Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k8<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k12<>+0(SB), Y1, Y1
 	VCVTPS2PH $0x00, Y0, (AX)
 	VCVTPS2PH $0x00, Y1, 16(AX)
 	VCVTPH2PS 32(CX), Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
-	VBLENDVPS Y1, k8<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, k12<>+0(SB), Y0, Y0
 	VCVTPH2PS 48(CX), Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k8<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k12<>+0(SB), Y1, Y1
 	VCVTPS2PH $0x00, Y0, 32(AX)
 	VCVTPS2PH $0x00, Y1, 48(AX)
 	ADDQ      $0x00000040, CX
@@ -17327,6 +17261,7 @@ TEXT ·bytesScaleBF16AVX2(SB), NOSPLIT, $0-64
 	VMOVDQU      k1<>+0(SB), Y1
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y2
+	VPMOVSXBW    X2, Y2
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Y3
 	MOVQ         n+56(FP), DI
@@ -17339,54 +17274,52 @@ run:
 	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
 
 chunk:
-	VPERMQ     $0xd8, (CX), Y4
-	VPXOR      Y2, Y4, Y4
-	VPUNPCKLBW Y4, Y4, Y5
-	VPSLLD     $0x10, Y5, Y6
-	VPSRAD     $0x18, Y6, Y6
-	VPSRAD     $0x18, Y5, Y5
-	VCVTDQ2PS  Y6, Y6
-	VMULPS     Y3, Y6, Y6
-	VPSRLD     $0x10, Y6, Y7
-	VPAND      Y0, Y7, Y7
-	VPADDD     Y1, Y6, Y6
-	VPADDD     Y7, Y6, Y6
-	VCVTDQ2PS  Y5, Y5
-	VMULPS     Y3, Y5, Y5
-	VPSRLD     $0x10, Y5, Y7
-	VPAND      Y0, Y7, Y7
-	VPADDD     Y1, Y5, Y5
-	VPADDD     Y7, Y5, Y5
-	VPSRLD     $0x10, Y6, Y6
-	VPBLENDW   $0xaa, Y5, Y6, Y6
-	VMOVDQU    Y6, (AX)
-	VPUNPCKHBW Y4, Y4, Y4
-	VPSLLD     $0x10, Y4, Y5
-	VPSRAD     $0x18, Y5, Y5
-	VPSRAD     $0x18, Y4, Y4
-	VCVTDQ2PS  Y5, Y5
-	VMULPS     Y3, Y5, Y5
-	VPSRLD     $0x10, Y5, Y6
-	VPAND      Y0, Y6, Y6
-	VPADDD     Y1, Y5, Y5
-	VPADDD     Y6, Y5, Y5
-	VCVTDQ2PS  Y4, Y4
-	VMULPS     Y3, Y4, Y4
-	VPSRLD     $0x10, Y4, Y6
-	VPAND      Y0, Y6, Y6
-	VPADDD     Y1, Y4, Y4
-	VPADDD     Y6, Y4, Y4
-	VPSRLD     $0x10, Y5, Y5
-	VPBLENDW   $0xaa, Y4, Y5, Y5
-	VMOVDQU    Y5, 32(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000040, AX
-	DECQ       SI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	DECQ       DI
-	JNZ        run
+	VPMOVSXBW (CX), Y4
+	VPXOR     Y2, Y4, Y4
+	VPMADDWD  k0<>+0(SB), Y4, Y5
+	VPMADDWD  k4<>+0(SB), Y4, Y4
+	VCVTDQ2PS Y5, Y5
+	VMULPS    Y3, Y5, Y5
+	VPSRLD    $0x10, Y5, Y6
+	VPAND     Y0, Y6, Y6
+	VPADDD    Y1, Y5, Y5
+	VPADDD    Y6, Y5, Y5
+	VCVTDQ2PS Y4, Y4
+	VMULPS    Y3, Y4, Y4
+	VPSRLD    $0x10, Y4, Y6
+	VPAND     Y0, Y6, Y6
+	VPADDD    Y1, Y4, Y4
+	VPADDD    Y6, Y4, Y4
+	VPSRLD    $0x10, Y5, Y5
+	VPBLENDW  $0xaa, Y4, Y5, Y5
+	VMOVDQU   Y5, (AX)
+	VPMOVSXBW 16(CX), Y4
+	VPXOR     Y2, Y4, Y4
+	VPMADDWD  k0<>+0(SB), Y4, Y5
+	VPMADDWD  k4<>+0(SB), Y4, Y4
+	VCVTDQ2PS Y5, Y5
+	VMULPS    Y3, Y5, Y5
+	VPSRLD    $0x10, Y5, Y6
+	VPAND     Y0, Y6, Y6
+	VPADDD    Y1, Y5, Y5
+	VPADDD    Y6, Y5, Y5
+	VCVTDQ2PS Y4, Y4
+	VMULPS    Y3, Y4, Y4
+	VPSRLD    $0x10, Y4, Y6
+	VPAND     Y0, Y6, Y6
+	VPADDD    Y1, Y4, Y4
+	VPADDD    Y6, Y4, Y4
+	VPSRLD    $0x10, Y5, Y5
+	VPBLENDW  $0xaa, Y4, Y5, Y5
+	VMOVDQU   Y5, 32(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
 	VZEROUPPER
 	RET
 
@@ -17399,6 +17332,7 @@ TEXT ·bytesScaleF32AVX2(SB), NOSPLIT, $32-64
 	MOVQ         b+24(FP), BX
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y0
+	VPMOVSXBD    X0, Y0
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Y1
 	MOVQ         n+56(FP), DI
@@ -17411,25 +17345,26 @@ run:
 	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
 
 chunk:
-	VPERMQ    $0xd8, (CX), Y2
+	VPMOVSXBD (CX), Y2
 	VPXOR     Y0, Y2, Y2
-	VMOVDQU   Y2, (SP)
-	VPMOVSXBD (SP), Y2
 	VCVTDQ2PS Y2, Y2
 	VMULPS    Y1, Y2, Y2
 	VXORPS    k2<>+0(SB), Y2, Y2
 	VMOVUPS   Y2, (AX)
-	VPMOVSXBD 16(SP), Y2
+	VPMOVSXBD 8(CX), Y2
+	VPXOR     Y0, Y2, Y2
 	VCVTDQ2PS Y2, Y2
 	VMULPS    Y1, Y2, Y2
 	VXORPS    k2<>+0(SB), Y2, Y2
 	VMOVUPS   Y2, 32(AX)
-	VPMOVSXBD 8(SP), Y2
+	VPMOVSXBD 16(CX), Y2
+	VPXOR     Y0, Y2, Y2
 	VCVTDQ2PS Y2, Y2
 	VMULPS    Y1, Y2, Y2
 	VXORPS    k2<>+0(SB), Y2, Y2
 	VMOVUPS   Y2, 64(AX)
-	VPMOVSXBD 24(SP), Y2
+	VPMOVSXBD 24(CX), Y2
+	VPXOR     Y0, Y2, Y2
 	VCVTDQ2PS Y2, Y2
 	VMULPS    Y1, Y2, Y2
 	VXORPS    k2<>+0(SB), Y2, Y2
@@ -17456,6 +17391,7 @@ TEXT ·bytesShiftBF16AVX2(SB), NOSPLIT, $0-64
 	VMOVDQU      k1<>+0(SB), Y1
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y2
+	VPMOVSXBW    X2, Y2
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Y3
 	MOVQ         n+56(FP), DI
@@ -17471,62 +17407,60 @@ run:
 	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
 
 chunk:
-	VPERMQ     $0xd8, (CX), Y6
-	VPXOR      Y2, Y6, Y6
-	VPUNPCKLBW Y6, Y6, Y7
-	VPSLLD     $0x10, Y7, Y8
-	VPSRAD     $0x18, Y8, Y8
-	VPSRAD     $0x18, Y7, Y7
-	VCVTDQ2PS  Y8, Y8
-	VADDPS     Y3, Y8, Y8
-	VSUBPS     Y5, Y8, Y8
-	VMULPS     Y4, Y8, Y8
-	VPSRLD     $0x10, Y8, Y9
-	VPAND      Y0, Y9, Y9
-	VPADDD     Y1, Y8, Y8
-	VPADDD     Y9, Y8, Y8
-	VCVTDQ2PS  Y7, Y7
-	VADDPS     Y3, Y7, Y7
-	VSUBPS     Y5, Y7, Y7
-	VMULPS     Y4, Y7, Y7
-	VPSRLD     $0x10, Y7, Y9
-	VPAND      Y0, Y9, Y9
-	VPADDD     Y1, Y7, Y7
-	VPADDD     Y9, Y7, Y7
-	VPSRLD     $0x10, Y8, Y8
-	VPBLENDW   $0xaa, Y7, Y8, Y8
-	VMOVDQU    Y8, (AX)
-	VPUNPCKHBW Y6, Y6, Y6
-	VPSLLD     $0x10, Y6, Y7
-	VPSRAD     $0x18, Y7, Y7
-	VPSRAD     $0x18, Y6, Y6
-	VCVTDQ2PS  Y7, Y7
-	VADDPS     Y3, Y7, Y7
-	VSUBPS     Y5, Y7, Y7
-	VMULPS     Y4, Y7, Y7
-	VPSRLD     $0x10, Y7, Y8
-	VPAND      Y0, Y8, Y8
-	VPADDD     Y1, Y7, Y7
-	VPADDD     Y8, Y7, Y7
-	VCVTDQ2PS  Y6, Y6
-	VADDPS     Y3, Y6, Y6
-	VSUBPS     Y5, Y6, Y6
-	VMULPS     Y4, Y6, Y6
-	VPSRLD     $0x10, Y6, Y8
-	VPAND      Y0, Y8, Y8
-	VPADDD     Y1, Y6, Y6
-	VPADDD     Y8, Y6, Y6
-	VPSRLD     $0x10, Y7, Y7
-	VPBLENDW   $0xaa, Y6, Y7, Y7
-	VMOVDQU    Y7, 32(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000040, AX
-	DECQ       SI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	DECQ       DI
-	JNZ        run
+	VPMOVSXBW (CX), Y6
+	VPXOR     Y2, Y6, Y6
+	VPMADDWD  k0<>+0(SB), Y6, Y7
+	VPMADDWD  k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS Y7, Y7
+	VADDPS    Y3, Y7, Y7
+	VSUBPS    Y5, Y7, Y7
+	VMULPS    Y4, Y7, Y7
+	VPSRLD    $0x10, Y7, Y8
+	VPAND     Y0, Y8, Y8
+	VPADDD    Y1, Y7, Y7
+	VPADDD    Y8, Y7, Y7
+	VCVTDQ2PS Y6, Y6
+	VADDPS    Y3, Y6, Y6
+	VSUBPS    Y5, Y6, Y6
+	VMULPS    Y4, Y6, Y6
+	VPSRLD    $0x10, Y6, Y8
+	VPAND     Y0, Y8, Y8
+	VPADDD    Y1, Y6, Y6
+	VPADDD    Y8, Y6, Y6
+	VPSRLD    $0x10, Y7, Y7
+	VPBLENDW  $0xaa, Y6, Y7, Y7
+	VMOVDQU   Y7, (AX)
+	VPMOVSXBW 16(CX), Y6
+	VPXOR     Y2, Y6, Y6
+	VPMADDWD  k0<>+0(SB), Y6, Y7
+	VPMADDWD  k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS Y7, Y7
+	VADDPS    Y3, Y7, Y7
+	VSUBPS    Y5, Y7, Y7
+	VMULPS    Y4, Y7, Y7
+	VPSRLD    $0x10, Y7, Y8
+	VPAND     Y0, Y8, Y8
+	VPADDD    Y1, Y7, Y7
+	VPADDD    Y8, Y7, Y7
+	VCVTDQ2PS Y6, Y6
+	VADDPS    Y3, Y6, Y6
+	VSUBPS    Y5, Y6, Y6
+	VMULPS    Y4, Y6, Y6
+	VPSRLD    $0x10, Y6, Y8
+	VPAND     Y0, Y8, Y8
+	VPADDD    Y1, Y6, Y6
+	VPADDD    Y8, Y6, Y6
+	VPSRLD    $0x10, Y7, Y7
+	VPBLENDW  $0xaa, Y6, Y7, Y7
+	VMOVDQU   Y7, 32(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
 	VZEROUPPER
 	RET
 
@@ -17539,6 +17473,7 @@ TEXT ·bytesShiftF32AVX2(SB), NOSPLIT, $32-64
 	MOVQ         b+24(FP), BX
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y0
+	VPMOVSXBD    X0, Y0
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Y1
 	MOVQ         n+56(FP), DI
@@ -17554,31 +17489,32 @@ run:
 	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
 
 chunk:
-	VPERMQ    $0xd8, (CX), Y4
+	VPMOVSXBD (CX), Y4
 	VPXOR     Y0, Y4, Y4
-	VMOVDQU   Y4, (SP)
-	VPMOVSXBD (SP), Y4
 	VCVTDQ2PS Y4, Y4
 	VADDPS    Y1, Y4, Y4
 	VSUBPS    Y3, Y4, Y4
 	VMULPS    Y2, Y4, Y4
 	VXORPS    k2<>+0(SB), Y4, Y4
 	VMOVUPS   Y4, (AX)
-	VPMOVSXBD 16(SP), Y4
+	VPMOVSXBD 8(CX), Y4
+	VPXOR     Y0, Y4, Y4
 	VCVTDQ2PS Y4, Y4
 	VADDPS    Y1, Y4, Y4
 	VSUBPS    Y3, Y4, Y4
 	VMULPS    Y2, Y4, Y4
 	VXORPS    k2<>+0(SB), Y4, Y4
 	VMOVUPS   Y4, 32(AX)
-	VPMOVSXBD 8(SP), Y4
+	VPMOVSXBD 16(CX), Y4
+	VPXOR     Y0, Y4, Y4
 	VCVTDQ2PS Y4, Y4
 	VADDPS    Y1, Y4, Y4
 	VSUBPS    Y3, Y4, Y4
 	VMULPS    Y2, Y4, Y4
 	VXORPS    k2<>+0(SB), Y4, Y4
 	VMOVUPS   Y4, 64(AX)
-	VPMOVSXBD 24(SP), Y4
+	VPMOVSXBD 24(CX), Y4
+	VPXOR     Y0, Y4, Y4
 	VCVTDQ2PS Y4, Y4
 	VADDPS    Y1, Y4, Y4
 	VSUBPS    Y3, Y4, Y4
@@ -17604,9 +17540,10 @@ TEXT ·bytesAffineBF16AVX2(SB), NOSPLIT, $0-64
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
 	VMOVDQU      k0<>+0(SB), Y0
-	VMOVDQU      k7<>+0(SB), Y1
+	VMOVDQU      k13<>+0(SB), Y1
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y2
+	VPMOVSXBW    X2, Y2
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Y3
 	MOVQ         n+56(FP), DI
@@ -17615,74 +17552,72 @@ run:
 	MOVQ         chunks+48(FP), SI
 	VBROADCASTSS (DX), Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
 	VBROADCASTSS (BX), Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
-	VBLENDVPS    Y6, k8<>+0(SB), Y5, Y5
+	VBLENDVPS    Y6, k12<>+0(SB), Y5, Y5
 
 chunk:
-	VPERMQ     $0xd8, (CX), Y6
-	VPXOR      Y2, Y6, Y6
-	VPUNPCKLBW Y6, Y6, Y7
-	VPSLLD     $0x10, Y7, Y8
-	VPSRAD     $0x18, Y8, Y8
-	VPSRAD     $0x18, Y7, Y7
-	VCVTDQ2PS  Y8, Y8
-	VADDPS     Y3, Y8, Y8
-	VMULPS     Y4, Y8, Y8
-	VADDPS     Y5, Y8, Y8
-	VPSRLD     $0x10, Y8, Y9
-	VPAND      Y0, Y9, Y9
-	VPADDD     Y1, Y8, Y8
-	VPADDD     Y9, Y8, Y8
-	VCVTDQ2PS  Y7, Y7
-	VADDPS     Y3, Y7, Y7
-	VMULPS     Y4, Y7, Y7
-	VADDPS     Y5, Y7, Y7
-	VPSRLD     $0x10, Y7, Y9
-	VPAND      Y0, Y9, Y9
-	VPADDD     Y1, Y7, Y7
-	VPADDD     Y9, Y7, Y7
-	VPSRLD     $0x10, Y8, Y8
-	VPBLENDW   $0xaa, Y7, Y8, Y8
-	VPCMPEQW   k9<>+0(SB), Y8, Y7
-	VPSLLW     $0x0f, Y7, Y7
-	VPXOR      Y7, Y8, Y8
-	VMOVDQU    Y8, (AX)
-	VPUNPCKHBW Y6, Y6, Y6
-	VPSLLD     $0x10, Y6, Y7
-	VPSRAD     $0x18, Y7, Y7
-	VPSRAD     $0x18, Y6, Y6
-	VCVTDQ2PS  Y7, Y7
-	VADDPS     Y3, Y7, Y7
-	VMULPS     Y4, Y7, Y7
-	VADDPS     Y5, Y7, Y7
-	VPSRLD     $0x10, Y7, Y8
-	VPAND      Y0, Y8, Y8
-	VPADDD     Y1, Y7, Y7
-	VPADDD     Y8, Y7, Y7
-	VCVTDQ2PS  Y6, Y6
-	VADDPS     Y3, Y6, Y6
-	VMULPS     Y4, Y6, Y6
-	VADDPS     Y5, Y6, Y6
-	VPSRLD     $0x10, Y6, Y8
-	VPAND      Y0, Y8, Y8
-	VPADDD     Y1, Y6, Y6
-	VPADDD     Y8, Y6, Y6
-	VPSRLD     $0x10, Y7, Y7
-	VPBLENDW   $0xaa, Y6, Y7, Y7
-	VPCMPEQW   k9<>+0(SB), Y7, Y6
-	VPSLLW     $0x0f, Y6, Y6
-	VPXOR      Y6, Y7, Y7
-	VMOVDQU    Y7, 32(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000040, AX
-	DECQ       SI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	DECQ       DI
-	JNZ        run
+	VPMOVSXBW (CX), Y6
+	VPXOR     Y2, Y6, Y6
+	VPMADDWD  k0<>+0(SB), Y6, Y7
+	VPMADDWD  k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS Y7, Y7
+	VADDPS    Y3, Y7, Y7
+	VMULPS    Y4, Y7, Y7
+	VADDPS    Y5, Y7, Y7
+	VPSRLD    $0x10, Y7, Y8
+	VPAND     Y0, Y8, Y8
+	VPADDD    Y1, Y7, Y7
+	VPADDD    Y8, Y7, Y7
+	VCVTDQ2PS Y6, Y6
+	VADDPS    Y3, Y6, Y6
+	VMULPS    Y4, Y6, Y6
+	VADDPS    Y5, Y6, Y6
+	VPSRLD    $0x10, Y6, Y8
+	VPAND     Y0, Y8, Y8
+	VPADDD    Y1, Y6, Y6
+	VPADDD    Y8, Y6, Y6
+	VPSRLD    $0x10, Y7, Y7
+	VPBLENDW  $0xaa, Y6, Y7, Y7
+	VPCMPEQW  k16<>+0(SB), Y7, Y6
+	VPSLLW    $0x0f, Y6, Y6
+	VPXOR     Y6, Y7, Y7
+	VMOVDQU   Y7, (AX)
+	VPMOVSXBW 16(CX), Y6
+	VPXOR     Y2, Y6, Y6
+	VPMADDWD  k0<>+0(SB), Y6, Y7
+	VPMADDWD  k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS Y7, Y7
+	VADDPS    Y3, Y7, Y7
+	VMULPS    Y4, Y7, Y7
+	VADDPS    Y5, Y7, Y7
+	VPSRLD    $0x10, Y7, Y8
+	VPAND     Y0, Y8, Y8
+	VPADDD    Y1, Y7, Y7
+	VPADDD    Y8, Y7, Y7
+	VCVTDQ2PS Y6, Y6
+	VADDPS    Y3, Y6, Y6
+	VMULPS    Y4, Y6, Y6
+	VADDPS    Y5, Y6, Y6
+	VPSRLD    $0x10, Y6, Y8
+	VPAND     Y0, Y8, Y8
+	VPADDD    Y1, Y6, Y6
+	VPADDD    Y8, Y6, Y6
+	VPSRLD    $0x10, Y7, Y7
+	VPBLENDW  $0xaa, Y6, Y7, Y7
+	VPCMPEQW  k16<>+0(SB), Y7, Y6
+	VPSLLW    $0x0f, Y6, Y6
+	VPXOR     Y6, Y7, Y7
+	VMOVDQU   Y7, 32(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
 	VZEROUPPER
 	RET
 
@@ -17695,6 +17630,7 @@ TEXT ·bytesAffineF32AVX2(SB), NOSPLIT, $32-64
 	MOVQ         b+24(FP), BX
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y0
+	VPMOVSXBD    X0, Y0
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Y1
 	MOVQ         n+56(FP), DI
@@ -17703,46 +17639,47 @@ run:
 	MOVQ         chunks+48(FP), SI
 	VBROADCASTSS (DX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
 	VBROADCASTSS (BX), Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y3, Y3
+	VBLENDVPS    Y4, k12<>+0(SB), Y3, Y3
 
 chunk:
-	VPERMQ    $0xd8, (CX), Y4
+	VPMOVSXBD (CX), Y4
 	VPXOR     Y0, Y4, Y4
-	VMOVDQU   Y4, (SP)
-	VPMOVSXBD (SP), Y4
 	VCVTDQ2PS Y4, Y4
 	VADDPS    Y1, Y4, Y4
 	VMULPS    Y2, Y4, Y4
 	VADDPS    Y3, Y4, Y4
 	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, k8<>+0(SB), Y4, Y4
+	VBLENDVPS Y5, k12<>+0(SB), Y4, Y4
 	VMOVUPS   Y4, (AX)
-	VPMOVSXBD 16(SP), Y4
+	VPMOVSXBD 8(CX), Y4
+	VPXOR     Y0, Y4, Y4
 	VCVTDQ2PS Y4, Y4
 	VADDPS    Y1, Y4, Y4
 	VMULPS    Y2, Y4, Y4
 	VADDPS    Y3, Y4, Y4
 	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, k8<>+0(SB), Y4, Y4
+	VBLENDVPS Y5, k12<>+0(SB), Y4, Y4
 	VMOVUPS   Y4, 32(AX)
-	VPMOVSXBD 8(SP), Y4
+	VPMOVSXBD 16(CX), Y4
+	VPXOR     Y0, Y4, Y4
 	VCVTDQ2PS Y4, Y4
 	VADDPS    Y1, Y4, Y4
 	VMULPS    Y2, Y4, Y4
 	VADDPS    Y3, Y4, Y4
 	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, k8<>+0(SB), Y4, Y4
+	VBLENDVPS Y5, k12<>+0(SB), Y4, Y4
 	VMOVUPS   Y4, 64(AX)
-	VPMOVSXBD 24(SP), Y4
+	VPMOVSXBD 24(CX), Y4
+	VPXOR     Y0, Y4, Y4
 	VCVTDQ2PS Y4, Y4
 	VADDPS    Y1, Y4, Y4
 	VMULPS    Y2, Y4, Y4
 	VADDPS    Y3, Y4, Y4
 	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, k8<>+0(SB), Y4, Y4
+	VBLENDVPS Y5, k12<>+0(SB), Y4, Y4
 	VMOVUPS   Y4, 96(AX)
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000080, AX
@@ -17766,6 +17703,7 @@ TEXT ·bytesTwiceBF16AVX2(SB), NOSPLIT, $0-64
 	VMOVDQU      k1<>+0(SB), Y1
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y2
+	VPMOVSXBW    X2, Y2
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Y3
 	MOVQ         n+56(FP), DI
@@ -17778,58 +17716,56 @@ run:
 	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
 
 chunk:
-	VPERMQ     $0xd8, (CX), Y5
-	VPXOR      Y2, Y5, Y5
-	VPUNPCKLBW Y5, Y5, Y6
-	VPSLLD     $0x10, Y6, Y7
-	VPSRAD     $0x18, Y7, Y7
-	VPSRAD     $0x18, Y6, Y6
-	VCVTDQ2PS  Y7, Y7
-	VMULPS     Y4, Y7, Y7
-	VMULPS     Y3, Y7, Y7
-	VPSRLD     $0x10, Y7, Y8
-	VPAND      Y0, Y8, Y8
-	VPADDD     Y1, Y7, Y7
-	VPADDD     Y8, Y7, Y7
-	VCVTDQ2PS  Y6, Y6
-	VMULPS     Y4, Y6, Y6
-	VMULPS     Y3, Y6, Y6
-	VPSRLD     $0x10, Y6, Y8
-	VPAND      Y0, Y8, Y8
-	VPADDD     Y1, Y6, Y6
-	VPADDD     Y8, Y6, Y6
-	VPSRLD     $0x10, Y7, Y7
-	VPBLENDW   $0xaa, Y6, Y7, Y7
-	VMOVDQU    Y7, (AX)
-	VPUNPCKHBW Y5, Y5, Y5
-	VPSLLD     $0x10, Y5, Y6
-	VPSRAD     $0x18, Y6, Y6
-	VPSRAD     $0x18, Y5, Y5
-	VCVTDQ2PS  Y6, Y6
-	VMULPS     Y4, Y6, Y6
-	VMULPS     Y3, Y6, Y6
-	VPSRLD     $0x10, Y6, Y7
-	VPAND      Y0, Y7, Y7
-	VPADDD     Y1, Y6, Y6
-	VPADDD     Y7, Y6, Y6
-	VCVTDQ2PS  Y5, Y5
-	VMULPS     Y4, Y5, Y5
-	VMULPS     Y3, Y5, Y5
-	VPSRLD     $0x10, Y5, Y7
-	VPAND      Y0, Y7, Y7
-	VPADDD     Y1, Y5, Y5
-	VPADDD     Y7, Y5, Y5
-	VPSRLD     $0x10, Y6, Y6
-	VPBLENDW   $0xaa, Y5, Y6, Y6
-	VMOVDQU    Y6, 32(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000040, AX
-	DECQ       SI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	DECQ       DI
-	JNZ        run
+	VPMOVSXBW (CX), Y5
+	VPXOR     Y2, Y5, Y5
+	VPMADDWD  k0<>+0(SB), Y5, Y6
+	VPMADDWD  k4<>+0(SB), Y5, Y5
+	VCVTDQ2PS Y6, Y6
+	VMULPS    Y4, Y6, Y6
+	VMULPS    Y3, Y6, Y6
+	VPSRLD    $0x10, Y6, Y7
+	VPAND     Y0, Y7, Y7
+	VPADDD    Y1, Y6, Y6
+	VPADDD    Y7, Y6, Y6
+	VCVTDQ2PS Y5, Y5
+	VMULPS    Y4, Y5, Y5
+	VMULPS    Y3, Y5, Y5
+	VPSRLD    $0x10, Y5, Y7
+	VPAND     Y0, Y7, Y7
+	VPADDD    Y1, Y5, Y5
+	VPADDD    Y7, Y5, Y5
+	VPSRLD    $0x10, Y6, Y6
+	VPBLENDW  $0xaa, Y5, Y6, Y6
+	VMOVDQU   Y6, (AX)
+	VPMOVSXBW 16(CX), Y5
+	VPXOR     Y2, Y5, Y5
+	VPMADDWD  k0<>+0(SB), Y5, Y6
+	VPMADDWD  k4<>+0(SB), Y5, Y5
+	VCVTDQ2PS Y6, Y6
+	VMULPS    Y4, Y6, Y6
+	VMULPS    Y3, Y6, Y6
+	VPSRLD    $0x10, Y6, Y7
+	VPAND     Y0, Y7, Y7
+	VPADDD    Y1, Y6, Y6
+	VPADDD    Y7, Y6, Y6
+	VCVTDQ2PS Y5, Y5
+	VMULPS    Y4, Y5, Y5
+	VMULPS    Y3, Y5, Y5
+	VPSRLD    $0x10, Y5, Y7
+	VPAND     Y0, Y7, Y7
+	VPADDD    Y1, Y5, Y5
+	VPADDD    Y7, Y5, Y5
+	VPSRLD    $0x10, Y6, Y6
+	VPBLENDW  $0xaa, Y5, Y6, Y6
+	VMOVDQU   Y6, 32(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
 	VZEROUPPER
 	RET
 
@@ -17842,6 +17778,7 @@ TEXT ·bytesTwiceF32AVX2(SB), NOSPLIT, $32-64
 	MOVQ         b+24(FP), BX
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y0
+	VPMOVSXBD    X0, Y0
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Y1
 	MOVQ         n+56(FP), DI
@@ -17854,28 +17791,29 @@ run:
 	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
 
 chunk:
-	VPERMQ    $0xd8, (CX), Y3
+	VPMOVSXBD (CX), Y3
 	VPXOR     Y0, Y3, Y3
-	VMOVDQU   Y3, (SP)
-	VPMOVSXBD (SP), Y3
 	VCVTDQ2PS Y3, Y3
 	VMULPS    Y2, Y3, Y3
 	VMULPS    Y1, Y3, Y3
 	VXORPS    k2<>+0(SB), Y3, Y3
 	VMOVUPS   Y3, (AX)
-	VPMOVSXBD 16(SP), Y3
+	VPMOVSXBD 8(CX), Y3
+	VPXOR     Y0, Y3, Y3
 	VCVTDQ2PS Y3, Y3
 	VMULPS    Y2, Y3, Y3
 	VMULPS    Y1, Y3, Y3
 	VXORPS    k2<>+0(SB), Y3, Y3
 	VMOVUPS   Y3, 32(AX)
-	VPMOVSXBD 8(SP), Y3
+	VPMOVSXBD 16(CX), Y3
+	VPXOR     Y0, Y3, Y3
 	VCVTDQ2PS Y3, Y3
 	VMULPS    Y2, Y3, Y3
 	VMULPS    Y1, Y3, Y3
 	VXORPS    k2<>+0(SB), Y3, Y3
 	VMOVUPS   Y3, 64(AX)
-	VPMOVSXBD 24(SP), Y3
+	VPMOVSXBD 24(CX), Y3
+	VPXOR     Y0, Y3, Y3
 	VCVTDQ2PS Y3, Y3
 	VMULPS    Y2, Y3, Y3
 	VMULPS    Y1, Y3, Y3
@@ -17910,7 +17848,7 @@ TEXT ·bookLowScale32BF16AVX2(SB), NOSPLIT, $64-56
 	VPERMQ  $0xd8, Y2, Y2
 	VMOVUPS Y4, (SP)
 	VMOVUPS Y2, 32(SP)
-	VMOVDQU k4<>+0(SB), Y2
+	VMOVDQU k5<>+0(SB), Y2
 	MOVQ    n+48(FP), DI
 
 run:
@@ -17933,7 +17871,7 @@ run:
 	VPADDD       Y3, Y5, Y5
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y5, Y4, Y4
-	VPSHUFB      k41<>+0(SB), Y4, Y4
+	VPSHUFB      k9<>+0(SB), Y4, Y4
 	VPERMQ       $0x88, Y4, Y3
 	VPERMQ       $0xdd, Y4, Y4
 
@@ -17960,12 +17898,6 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k41<>+0(SB)/8, $0x0e0c0a0806040200
-DATA k41<>+8(SB)/8, $0x0f0d0b0907050301
-DATA k41<>+16(SB)/8, $0x0e0c0a0806040200
-DATA k41<>+24(SB)/8, $0x0f0d0b0907050301
-GLOBL k41<>(SB), RODATA|NOPTR, $32
-
 // func bookLowScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·bookLowScale64BF16AVX2(SB), NOSPLIT, $64-56
@@ -17984,7 +17916,7 @@ TEXT ·bookLowScale64BF16AVX2(SB), NOSPLIT, $64-56
 	VPERMQ  $0xd8, Y2, Y2
 	VMOVUPS Y4, (SP)
 	VMOVUPS Y2, 32(SP)
-	VMOVDQU k4<>+0(SB), Y2
+	VMOVDQU k5<>+0(SB), Y2
 	MOVQ    n+48(FP), DI
 
 run:
@@ -18007,12 +17939,12 @@ run:
 	VPADDD       Y3, Y5, Y5
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y5, Y4, Y4
-	VPSHUFB      k41<>+0(SB), Y4, Y4
+	VPSHUFB      k9<>+0(SB), Y4, Y4
 	VPERMQ       $0x88, Y4, Y3
 	VPERMQ       $0xdd, Y4, Y4
 
 chunk:
-	VMOVDQU    k42<>+0(SB), Y5
+	VMOVDQU    k58<>+0(SB), Y5
 	VPERMD     (CX), Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y2, Y5, Y5
@@ -18042,11 +17974,11 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k42<>+0(SB)/8, $0x0000000200000000
-DATA k42<>+8(SB)/8, $0x0000000600000004
-DATA k42<>+16(SB)/8, $0x0000000300000001
-DATA k42<>+24(SB)/8, $0x0000000700000005
-GLOBL k42<>(SB), RODATA|NOPTR, $32
+DATA k58<>+0(SB)/8, $0x0000000200000000
+DATA k58<>+8(SB)/8, $0x0000000600000004
+DATA k58<>+16(SB)/8, $0x0000000300000001
+DATA k58<>+24(SB)/8, $0x0000000700000005
+GLOBL k58<>(SB), RODATA|NOPTR, $32
 
 // func bookLowScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
@@ -18060,7 +17992,7 @@ TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU 32(SI), Y1
 	VMOVUPS Y0, 32(SP)
 	VMOVUPS Y1, 64(SP)
-	VMOVDQU k4<>+0(SB), Y0
+	VMOVDQU k5<>+0(SB), Y0
 	MOVQ    n+48(FP), DI
 
 run:
@@ -18074,11 +18006,11 @@ run:
 	VMULPS       Y1, Y2, Y2
 	VXORPS       k2<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y4, k12<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y3, Y3
 	VXORPS       k2<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y3, Y3
+	VBLENDVPS    Y1, k12<>+0(SB), Y3, Y3
 
 chunk:
 	VPMOVZXBW (CX), Y1
@@ -18134,7 +18066,7 @@ TEXT ·bookLowScale64F32AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU 32(SI), Y1
 	VMOVUPS Y0, 32(SP)
 	VMOVUPS Y1, 64(SP)
-	VMOVDQU k4<>+0(SB), Y0
+	VMOVDQU k5<>+0(SB), Y0
 	MOVQ    n+48(FP), DI
 
 run:
@@ -18148,14 +18080,14 @@ run:
 	VMULPS       Y1, Y2, Y2
 	VXORPS       k2<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y4, k12<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y3, Y3
 	VXORPS       k2<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y3, Y3
+	VBLENDVPS    Y1, k12<>+0(SB), Y3, Y3
 
 chunk:
-	VMOVDQU    k42<>+0(SB), Y1
+	VMOVDQU    k58<>+0(SB), Y1
 	VPERMD     (CX), Y1, Y1
 	VPSRLW     $0x04, Y1, Y4
 	VPAND      Y0, Y1, Y1
@@ -18241,7 +18173,7 @@ TEXT ·bookLowShift32BF16AVX2(SB), NOSPLIT, $64-56
 	VPERMQ  $0xd8, Y2, Y2
 	VMOVUPS Y4, (SP)
 	VMOVUPS Y2, 32(SP)
-	VMOVDQU k4<>+0(SB), Y2
+	VMOVDQU k5<>+0(SB), Y2
 	MOVQ    n+48(FP), DI
 
 run:
@@ -18269,7 +18201,7 @@ run:
 	VPADDD       Y3, Y6, Y6
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPSHUFB      k41<>+0(SB), Y5, Y5
+	VPSHUFB      k9<>+0(SB), Y5, Y5
 	VPERMQ       $0x88, Y5, Y3
 	VPERMQ       $0xdd, Y5, Y4
 
@@ -18314,7 +18246,7 @@ TEXT ·bookLowShift64BF16AVX2(SB), NOSPLIT, $64-56
 	VPERMQ  $0xd8, Y2, Y2
 	VMOVUPS Y4, (SP)
 	VMOVUPS Y2, 32(SP)
-	VMOVDQU k4<>+0(SB), Y2
+	VMOVDQU k5<>+0(SB), Y2
 	MOVQ    n+48(FP), DI
 
 run:
@@ -18342,12 +18274,12 @@ run:
 	VPADDD       Y3, Y6, Y6
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPSHUFB      k41<>+0(SB), Y5, Y5
+	VPSHUFB      k9<>+0(SB), Y5, Y5
 	VPERMQ       $0x88, Y5, Y3
 	VPERMQ       $0xdd, Y5, Y4
 
 chunk:
-	VMOVDQU    k42<>+0(SB), Y5
+	VMOVDQU    k58<>+0(SB), Y5
 	VPERMD     (CX), Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y2, Y5, Y5
@@ -18389,7 +18321,7 @@ TEXT ·bookLowShift32F32AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU 32(SI), Y1
 	VMOVUPS Y0, 32(SP)
 	VMOVUPS Y1, 64(SP)
-	VMOVDQU k4<>+0(SB), Y0
+	VMOVDQU k5<>+0(SB), Y0
 	MOVQ    n+48(FP), DI
 
 run:
@@ -18407,12 +18339,12 @@ run:
 	VMULPS       Y1, Y3, Y3
 	VXORPS       k2<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
 	VSUBPS       Y2, Y4, Y4
 	VMULPS       Y1, Y4, Y4
 	VXORPS       k2<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y4, Y4
+	VBLENDVPS    Y1, k12<>+0(SB), Y4, Y4
 
 chunk:
 	VPMOVZXBW (CX), Y1
@@ -18468,7 +18400,7 @@ TEXT ·bookLowShift64F32AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU 32(SI), Y1
 	VMOVUPS Y0, 32(SP)
 	VMOVUPS Y1, 64(SP)
-	VMOVDQU k4<>+0(SB), Y0
+	VMOVDQU k5<>+0(SB), Y0
 	MOVQ    n+48(FP), DI
 
 run:
@@ -18486,15 +18418,15 @@ run:
 	VMULPS       Y1, Y3, Y3
 	VXORPS       k2<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
 	VSUBPS       Y2, Y4, Y4
 	VMULPS       Y1, Y4, Y4
 	VXORPS       k2<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y4, Y4
+	VBLENDVPS    Y1, k12<>+0(SB), Y4, Y4
 
 chunk:
-	VMOVDQU    k42<>+0(SB), Y1
+	VMOVDQU    k58<>+0(SB), Y1
 	VPERMD     (CX), Y1, Y1
 	VPSRLW     $0x04, Y1, Y2
 	VPAND      Y0, Y1, Y1
@@ -18570,7 +18502,7 @@ TEXT ·bookLowAffine32BF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ    a+16(FP), DX
 	MOVQ    b+24(FP), BX
 	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k7<>+0(SB), Y1
+	VMOVDQU k13<>+0(SB), Y1
 	MOVQ    book+32(FP), SI
 	VMOVDQU (SI), Y2
 	VMOVDQU 32(SI), Y3
@@ -18580,17 +18512,17 @@ TEXT ·bookLowAffine32BF16AVX2(SB), NOSPLIT, $64-56
 	VPERMQ  $0xd8, Y2, Y2
 	VMOVUPS Y4, (SP)
 	VMOVUPS Y2, 32(SP)
-	VMOVDQU k4<>+0(SB), Y2
+	VMOVDQU k5<>+0(SB), Y2
 	MOVQ    n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
 	VBROADCASTSS (DX), Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y3, Y3
+	VBLENDVPS    Y4, k12<>+0(SB), Y3, Y3
 	VBROADCASTSS (BX), Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
 	VMOVDQU      (SP), Y5
 	VMOVDQU      32(SP), Y6
 	VMULPS       Y3, Y5, Y5
@@ -18607,10 +18539,10 @@ run:
 	VPADDD       Y3, Y6, Y6
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPCMPEQW     k9<>+0(SB), Y5, Y3
+	VPCMPEQW     k16<>+0(SB), Y5, Y3
 	VPSLLW       $0x0f, Y3, Y3
 	VPXOR        Y3, Y5, Y5
-	VPSHUFB      k41<>+0(SB), Y5, Y5
+	VPSHUFB      k9<>+0(SB), Y5, Y5
 	VPERMQ       $0x88, Y5, Y3
 	VPERMQ       $0xdd, Y5, Y4
 
@@ -18645,7 +18577,7 @@ TEXT ·bookLowAffine64BF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ    a+16(FP), DX
 	MOVQ    b+24(FP), BX
 	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k7<>+0(SB), Y1
+	VMOVDQU k13<>+0(SB), Y1
 	MOVQ    book+32(FP), SI
 	VMOVDQU (SI), Y2
 	VMOVDQU 32(SI), Y3
@@ -18655,17 +18587,17 @@ TEXT ·bookLowAffine64BF16AVX2(SB), NOSPLIT, $64-56
 	VPERMQ  $0xd8, Y2, Y2
 	VMOVUPS Y4, (SP)
 	VMOVUPS Y2, 32(SP)
-	VMOVDQU k4<>+0(SB), Y2
+	VMOVDQU k5<>+0(SB), Y2
 	MOVQ    n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
 	VBROADCASTSS (DX), Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y3, Y3
+	VBLENDVPS    Y4, k12<>+0(SB), Y3, Y3
 	VBROADCASTSS (BX), Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
 	VMOVDQU      (SP), Y5
 	VMOVDQU      32(SP), Y6
 	VMULPS       Y3, Y5, Y5
@@ -18682,15 +18614,15 @@ run:
 	VPADDD       Y3, Y6, Y6
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPCMPEQW     k9<>+0(SB), Y5, Y3
+	VPCMPEQW     k16<>+0(SB), Y5, Y3
 	VPSLLW       $0x0f, Y3, Y3
 	VPXOR        Y3, Y5, Y5
-	VPSHUFB      k41<>+0(SB), Y5, Y5
+	VPSHUFB      k9<>+0(SB), Y5, Y5
 	VPERMQ       $0x88, Y5, Y3
 	VPERMQ       $0xdd, Y5, Y4
 
 chunk:
-	VMOVDQU    k42<>+0(SB), Y5
+	VMOVDQU    k58<>+0(SB), Y5
 	VPERMD     (CX), Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y2, Y5, Y5
@@ -18732,27 +18664,27 @@ TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU 32(SI), Y1
 	VMOVUPS Y0, 32(SP)
 	VMOVUPS Y1, 64(SP)
-	VMOVDQU k4<>+0(SB), Y0
+	VMOVDQU k5<>+0(SB), Y0
 	MOVQ    n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k8<>+0(SB), Y1, Y1
+	VBLENDVPS    Y2, k12<>+0(SB), Y1, Y1
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
 	VMOVDQU      32(SP), Y3
 	VMOVDQU      64(SP), Y4
 	VMULPS       Y1, Y3, Y3
 	VADDPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
 	VMULPS       Y1, Y4, Y4
 	VADDPS       Y2, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y4, Y4
+	VBLENDVPS    Y1, k12<>+0(SB), Y4, Y4
 
 chunk:
 	VPMOVZXBW (CX), Y1
@@ -18808,30 +18740,30 @@ TEXT ·bookLowAffine64F32AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU 32(SI), Y1
 	VMOVUPS Y0, 32(SP)
 	VMOVUPS Y1, 64(SP)
-	VMOVDQU k4<>+0(SB), Y0
+	VMOVDQU k5<>+0(SB), Y0
 	MOVQ    n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k8<>+0(SB), Y1, Y1
+	VBLENDVPS    Y2, k12<>+0(SB), Y1, Y1
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
 	VMOVDQU      32(SP), Y3
 	VMOVDQU      64(SP), Y4
 	VMULPS       Y1, Y3, Y3
 	VADDPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
 	VMULPS       Y1, Y4, Y4
 	VADDPS       Y2, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y4, Y4
+	VBLENDVPS    Y1, k12<>+0(SB), Y4, Y4
 
 chunk:
-	VMOVDQU    k42<>+0(SB), Y1
+	VMOVDQU    k58<>+0(SB), Y1
 	VPERMD     (CX), Y1, Y1
 	VPSRLW     $0x04, Y1, Y2
 	VPAND      Y0, Y1, Y1
@@ -18917,7 +18849,7 @@ TEXT ·bookHighScale32BF16AVX2(SB), NOSPLIT, $64-56
 	VPERMQ  $0xd8, Y2, Y2
 	VMOVUPS Y4, (SP)
 	VMOVUPS Y2, 32(SP)
-	VMOVDQU k4<>+0(SB), Y2
+	VMOVDQU k5<>+0(SB), Y2
 	MOVQ    n+48(FP), DI
 
 run:
@@ -18940,7 +18872,7 @@ run:
 	VPADDD       Y3, Y5, Y5
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y5, Y4, Y4
-	VPSHUFB      k41<>+0(SB), Y4, Y4
+	VPSHUFB      k9<>+0(SB), Y4, Y4
 	VPERMQ       $0x88, Y4, Y3
 	VPERMQ       $0xdd, Y4, Y4
 
@@ -18986,7 +18918,7 @@ TEXT ·bookHighScale64BF16AVX2(SB), NOSPLIT, $64-56
 	VPERMQ  $0xd8, Y2, Y2
 	VMOVUPS Y4, (SP)
 	VMOVUPS Y2, 32(SP)
-	VMOVDQU k4<>+0(SB), Y2
+	VMOVDQU k5<>+0(SB), Y2
 	MOVQ    n+48(FP), DI
 
 run:
@@ -19009,12 +18941,12 @@ run:
 	VPADDD       Y3, Y5, Y5
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y5, Y4, Y4
-	VPSHUFB      k41<>+0(SB), Y4, Y4
+	VPSHUFB      k9<>+0(SB), Y4, Y4
 	VPERMQ       $0x88, Y4, Y3
 	VPERMQ       $0xdd, Y4, Y4
 
 chunk:
-	VMOVDQU    k42<>+0(SB), Y5
+	VMOVDQU    k58<>+0(SB), Y5
 	VPERMD     (CX), Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y2, Y5, Y5
@@ -19056,7 +18988,7 @@ TEXT ·bookHighScale32F32AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU 32(SI), Y1
 	VMOVUPS Y0, 32(SP)
 	VMOVUPS Y1, 64(SP)
-	VMOVDQU k4<>+0(SB), Y0
+	VMOVDQU k5<>+0(SB), Y0
 	MOVQ    n+48(FP), DI
 
 run:
@@ -19070,11 +19002,11 @@ run:
 	VMULPS       Y1, Y2, Y2
 	VXORPS       k2<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y4, k12<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y3, Y3
 	VXORPS       k2<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y3, Y3
+	VBLENDVPS    Y1, k12<>+0(SB), Y3, Y3
 
 chunk:
 	VPMOVZXBW (CX), Y1
@@ -19131,7 +19063,7 @@ TEXT ·bookHighScale64F32AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU 32(SI), Y1
 	VMOVUPS Y0, 32(SP)
 	VMOVUPS Y1, 64(SP)
-	VMOVDQU k4<>+0(SB), Y0
+	VMOVDQU k5<>+0(SB), Y0
 	MOVQ    n+48(FP), DI
 
 run:
@@ -19145,14 +19077,14 @@ run:
 	VMULPS       Y1, Y2, Y2
 	VXORPS       k2<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y4, k12<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y3, Y3
 	VXORPS       k2<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y1
-	VBLENDVPS    Y1, k8<>+0(SB), Y3, Y3
+	VBLENDVPS    Y1, k12<>+0(SB), Y3, Y3
 
 chunk:
-	VMOVDQU    k42<>+0(SB), Y1
+	VMOVDQU    k58<>+0(SB), Y1
 	VPERMD     (CX), Y1, Y1
 	VPSRLW     $0x04, Y1, Y4
 	VPAND      Y0, Y1, Y1
@@ -19228,7 +19160,7 @@ TEXT ·float8E4M3BF16AVX2(SB), NOSPLIT, $0-48
 	MOVQ    a+16(FP), DX
 	MOVQ    b+24(FP), BX
 	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k7<>+0(SB), Y1
+	VMOVDQU k13<>+0(SB), Y1
 	MOVQ    n+40(FP), DI
 
 run:
@@ -19240,8 +19172,8 @@ run:
 	SUBL         $0x0000000a, R8
 	CMPL         R8, $0x000000eb
 	JHI          odd
-	VMOVDQU      k43<>+0(SB), Y3
-	VMOVDQU      k44<>+0(SB), Y4
+	VMOVDQU      k59<>+0(SB), Y3
+	VMOVDQU      k60<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
@@ -19254,29 +19186,29 @@ run:
 	VPADDD       Y2, Y4, Y4
 	VPSRLD       $0x10, Y3, Y3
 	VPBLENDW     $0xaa, Y4, Y3, Y3
-	VPCMPEQW     k9<>+0(SB), Y3, Y2
+	VPCMPEQW     k16<>+0(SB), Y3, Y2
 	VPSLLW       $0x0f, Y2, Y2
 	VPXOR        Y2, Y3, Y3
-	VPSHUFB      k41<>+0(SB), Y3, Y3
+	VPSHUFB      k9<>+0(SB), Y3, Y3
 	VPERMQ       $0x88, Y3, Y2
 	VPERMQ       $0xdd, Y3, Y3
 
 chunk:
 	VPERMQ     $0xd8, (CX), Y4
-	VPAND      k45<>+0(SB), Y4, Y5
-	VPMINUB    k20<>+0(SB), Y5, Y6
-	VPAND      k20<>+0(SB), Y6, Y6
-	VPAND      k46<>+0(SB), Y4, Y7
+	VPAND      k61<>+0(SB), Y4, Y5
+	VPMINUB    k31<>+0(SB), Y5, Y6
+	VPAND      k31<>+0(SB), Y6, Y6
+	VPAND      k62<>+0(SB), Y4, Y7
 	VPOR       Y7, Y6, Y6
-	VPSUBUSB   k20<>+0(SB), Y5, Y7
-	VPAND      k47<>+0(SB), Y7, Y7
+	VPSUBUSB   k31<>+0(SB), Y5, Y7
+	VPAND      k63<>+0(SB), Y7, Y7
 	VPSHUFB    Y6, Y2, Y8
 	VPSHUFB    Y6, Y3, Y6
-	VPAND      k23<>+0(SB), Y4, Y4
+	VPAND      k34<>+0(SB), Y4, Y4
 	VPXOR      Y4, Y6, Y6
-	VPCMPEQB   k45<>+0(SB), Y5, Y4
-	VPBLENDVB  Y4, k48<>+0(SB), Y8, Y8
-	VPBLENDVB  Y4, k45<>+0(SB), Y6, Y6
+	VPCMPEQB   k61<>+0(SB), Y5, Y4
+	VPBLENDVB  Y4, k64<>+0(SB), Y8, Y8
+	VPBLENDVB  Y4, k61<>+0(SB), Y6, Y6
 	VPANDN     Y7, Y4, Y7
 	VPXOR      Y5, Y5, Y5
 	VPUNPCKLBW Y6, Y8, Y4
@@ -19298,22 +19230,22 @@ chunk:
 
 odd:
 	VPMOVSXBW    (CX), Y4
-	VPAND        k49<>+0(SB), Y4, Y3
-	VPCMPEQW     k49<>+0(SB), Y3, Y3
+	VPAND        k65<>+0(SB), Y4, Y3
+	VPCMPEQW     k65<>+0(SB), Y3, Y3
 	VPSLLW       $0x07, Y4, Y4
-	VPAND        k50<>+0(SB), Y4, Y4
+	VPAND        k66<>+0(SB), Y4, Y4
 	VPOR         Y3, Y4, Y4
 	VCVTPH2PS    X4, Y3
 	VEXTRACTI128 $0x01, Y4, X4
 	VCVTPH2PS    X4, Y4
-	VMULPS       k51<>+0(SB), Y3, Y3
+	VMULPS       k67<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
-	VMULPS       k51<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
+	VMULPS       k67<>+0(SB), Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y3, Y3
@@ -19328,22 +19260,22 @@ odd:
 	VPERMQ       $0xd8, Y3, Y3
 	VMOVDQU      Y3, (AX)
 	VPMOVSXBW    16(CX), Y4
-	VPAND        k49<>+0(SB), Y4, Y3
-	VPCMPEQW     k49<>+0(SB), Y3, Y3
+	VPAND        k65<>+0(SB), Y4, Y3
+	VPCMPEQW     k65<>+0(SB), Y3, Y3
 	VPSLLW       $0x07, Y4, Y4
-	VPAND        k50<>+0(SB), Y4, Y4
+	VPAND        k66<>+0(SB), Y4, Y4
 	VPOR         Y3, Y4, Y4
 	VCVTPH2PS    X4, Y3
 	VEXTRACTI128 $0x01, Y4, X4
 	VCVTPH2PS    X4, Y4
-	VMULPS       k51<>+0(SB), Y3, Y3
+	VMULPS       k67<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
-	VMULPS       k51<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
+	VMULPS       k67<>+0(SB), Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y3, Y3
@@ -19370,59 +19302,59 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k43<>+0(SB)/8, $0x3b80000000000000
-DATA k43<>+8(SB)/8, $0x3c4000003c000000
-DATA k43<>+16(SB)/8, $0x3ca000003c800000
-DATA k43<>+24(SB)/8, $0x3ce000003cc00000
-GLOBL k43<>(SB), RODATA|NOPTR, $32
+DATA k59<>+0(SB)/8, $0x3b80000000000000
+DATA k59<>+8(SB)/8, $0x3c4000003c000000
+DATA k59<>+16(SB)/8, $0x3ca000003c800000
+DATA k59<>+24(SB)/8, $0x3ce000003cc00000
+GLOBL k59<>(SB), RODATA|NOPTR, $32
 
-DATA k44<>+0(SB)/8, $0x3bc000003b000000
-DATA k44<>+8(SB)/8, $0x3c6000003c200000
-DATA k44<>+16(SB)/8, $0x3cb000003c900000
-DATA k44<>+24(SB)/8, $0x3cf000003cd00000
-GLOBL k44<>(SB), RODATA|NOPTR, $32
+DATA k60<>+0(SB)/8, $0x3bc000003b000000
+DATA k60<>+8(SB)/8, $0x3c6000003c200000
+DATA k60<>+16(SB)/8, $0x3cb000003c900000
+DATA k60<>+24(SB)/8, $0x3cf000003cd00000
+GLOBL k60<>(SB), RODATA|NOPTR, $32
 
-DATA k45<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k45<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k45<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k45<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
-GLOBL k45<>(SB), RODATA|NOPTR, $32
+DATA k61<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k61<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k61<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k61<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
+GLOBL k61<>(SB), RODATA|NOPTR, $32
 
-DATA k46<>+0(SB)/8, $0x0707070707070707
-DATA k46<>+8(SB)/8, $0x0707070707070707
-DATA k46<>+16(SB)/8, $0x0707070707070707
-DATA k46<>+24(SB)/8, $0x0707070707070707
-GLOBL k46<>(SB), RODATA|NOPTR, $32
+DATA k62<>+0(SB)/8, $0x0707070707070707
+DATA k62<>+8(SB)/8, $0x0707070707070707
+DATA k62<>+16(SB)/8, $0x0707070707070707
+DATA k62<>+24(SB)/8, $0x0707070707070707
+GLOBL k62<>(SB), RODATA|NOPTR, $32
 
-DATA k47<>+0(SB)/8, $0x7878787878787878
-DATA k47<>+8(SB)/8, $0x7878787878787878
-DATA k47<>+16(SB)/8, $0x7878787878787878
-DATA k47<>+24(SB)/8, $0x7878787878787878
-GLOBL k47<>(SB), RODATA|NOPTR, $32
+DATA k63<>+0(SB)/8, $0x7878787878787878
+DATA k63<>+8(SB)/8, $0x7878787878787878
+DATA k63<>+16(SB)/8, $0x7878787878787878
+DATA k63<>+24(SB)/8, $0x7878787878787878
+GLOBL k63<>(SB), RODATA|NOPTR, $32
 
-DATA k48<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k48<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k48<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k48<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
-GLOBL k48<>(SB), RODATA|NOPTR, $32
+DATA k64<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k64<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k64<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k64<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
+GLOBL k64<>(SB), RODATA|NOPTR, $32
 
-DATA k49<>+0(SB)/8, $0x007f007f007f007f
-DATA k49<>+8(SB)/8, $0x007f007f007f007f
-DATA k49<>+16(SB)/8, $0x007f007f007f007f
-DATA k49<>+24(SB)/8, $0x007f007f007f007f
-GLOBL k49<>(SB), RODATA|NOPTR, $32
+DATA k65<>+0(SB)/8, $0x007f007f007f007f
+DATA k65<>+8(SB)/8, $0x007f007f007f007f
+DATA k65<>+16(SB)/8, $0x007f007f007f007f
+DATA k65<>+24(SB)/8, $0x007f007f007f007f
+GLOBL k65<>(SB), RODATA|NOPTR, $32
 
-DATA k50<>+0(SB)/8, $0xbf80bf80bf80bf80
-DATA k50<>+8(SB)/8, $0xbf80bf80bf80bf80
-DATA k50<>+16(SB)/8, $0xbf80bf80bf80bf80
-DATA k50<>+24(SB)/8, $0xbf80bf80bf80bf80
-GLOBL k50<>(SB), RODATA|NOPTR, $32
+DATA k66<>+0(SB)/8, $0xbf80bf80bf80bf80
+DATA k66<>+8(SB)/8, $0xbf80bf80bf80bf80
+DATA k66<>+16(SB)/8, $0xbf80bf80bf80bf80
+DATA k66<>+24(SB)/8, $0xbf80bf80bf80bf80
+GLOBL k66<>(SB), RODATA|NOPTR, $32
 
-DATA k51<>+0(SB)/8, $0x4380000043800000
-DATA k51<>+8(SB)/8, $0x4380000043800000
-DATA k51<>+16(SB)/8, $0x4380000043800000
-DATA k51<>+24(SB)/8, $0x4380000043800000
-GLOBL k51<>(SB), RODATA|NOPTR, $32
+DATA k67<>+0(SB)/8, $0x4380000043800000
+DATA k67<>+8(SB)/8, $0x4380000043800000
+DATA k67<>+16(SB)/8, $0x4380000043800000
+DATA k67<>+24(SB)/8, $0x4380000043800000
+GLOBL k67<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C
@@ -19439,41 +19371,41 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPAND        k49<>+0(SB), Y2, Y1
-	VPCMPEQW     k49<>+0(SB), Y1, Y1
+	VPAND        k65<>+0(SB), Y2, Y1
+	VPCMPEQW     k65<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k50<>+0(SB), Y2, Y2
+	VPAND        k66<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k51<>+0(SB), Y1, Y1
+	VMULPS       k67<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y1, Y1
-	VMULPS       k51<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y1, Y1
+	VMULPS       k67<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, (AX)
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPAND        k49<>+0(SB), Y2, Y1
-	VPCMPEQW     k49<>+0(SB), Y1, Y1
+	VPAND        k65<>+0(SB), Y2, Y1
+	VPCMPEQW     k65<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k50<>+0(SB), Y2, Y2
+	VPAND        k66<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k51<>+0(SB), Y1, Y1
+	VMULPS       k67<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y1, Y1
-	VMULPS       k51<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y1, Y1
+	VMULPS       k67<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, 64(AX)
 	VMOVUPS      Y2, 96(AX)
 	ADDQ         $0x00000020, CX
@@ -19495,7 +19427,7 @@ TEXT ·float8E5M2BF16AVX2(SB), NOSPLIT, $0-48
 	MOVQ    a+16(FP), DX
 	MOVQ    b+24(FP), BX
 	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k7<>+0(SB), Y1
+	VMOVDQU k13<>+0(SB), Y1
 	MOVQ    n+40(FP), DI
 
 run:
@@ -19512,8 +19444,8 @@ run:
 	SUBL         $0x00000011, R8
 	CMPL         R8, $0x000000dd
 	JHI          odd
-	VMOVDQU      k52<>+0(SB), Y4
-	VMOVDQU      k53<>+0(SB), Y5
+	VMOVDQU      k68<>+0(SB), Y4
+	VMOVDQU      k69<>+0(SB), Y5
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
 	VPAND        Y0, Y6, Y6
@@ -19526,33 +19458,33 @@ run:
 	VPADDD       Y2, Y5, Y5
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y5, Y4, Y4
-	VPCMPEQW     k9<>+0(SB), Y4, Y2
+	VPCMPEQW     k16<>+0(SB), Y4, Y2
 	VPSLLW       $0x0f, Y2, Y2
 	VPXOR        Y2, Y4, Y4
-	VPSHUFB      k41<>+0(SB), Y4, Y4
+	VPSHUFB      k9<>+0(SB), Y4, Y4
 	VPERMQ       $0x88, Y4, Y2
 	VPERMQ       $0xdd, Y4, Y4
 
 chunk:
 	VPERMQ     $0xd8, (CX), Y5
-	VPAND      k45<>+0(SB), Y5, Y6
-	VPMINUB    k19<>+0(SB), Y6, Y7
-	VPAND      k19<>+0(SB), Y7, Y7
-	VPAND      k14<>+0(SB), Y5, Y8
+	VPAND      k61<>+0(SB), Y5, Y6
+	VPMINUB    k30<>+0(SB), Y6, Y7
+	VPAND      k30<>+0(SB), Y7, Y7
+	VPAND      k25<>+0(SB), Y5, Y8
 	VPOR       Y8, Y7, Y7
-	VPSUBUSB   k19<>+0(SB), Y6, Y8
-	VPAND      k54<>+0(SB), Y8, Y8
+	VPSUBUSB   k30<>+0(SB), Y6, Y8
+	VPAND      k70<>+0(SB), Y8, Y8
 	VPSHUFB    Y7, Y2, Y9
 	VPSHUFB    Y7, Y4, Y7
-	VPCMPGTB   k55<>+0(SB), Y6, Y10
-	VPBLENDVB  Y10, k23<>+0(SB), Y9, Y9
+	VPCMPGTB   k71<>+0(SB), Y6, Y10
+	VPBLENDVB  Y10, k34<>+0(SB), Y9, Y9
 	VPBLENDVB  Y10, Y3, Y7, Y7
 	VPANDN     Y8, Y10, Y8
-	VPAND      k23<>+0(SB), Y5, Y5
+	VPAND      k34<>+0(SB), Y5, Y5
 	VPXOR      Y5, Y7, Y7
-	VPCMPGTB   k54<>+0(SB), Y6, Y5
-	VPBLENDVB  Y5, k48<>+0(SB), Y9, Y9
-	VPBLENDVB  Y5, k45<>+0(SB), Y7, Y7
+	VPCMPGTB   k70<>+0(SB), Y6, Y5
+	VPBLENDVB  Y5, k64<>+0(SB), Y9, Y9
+	VPBLENDVB  Y5, k61<>+0(SB), Y7, Y7
 	VPANDN     Y8, Y5, Y8
 	VPXOR      Y6, Y6, Y6
 	VPUNPCKLBW Y7, Y9, Y5
@@ -19580,10 +19512,10 @@ odd:
 	VCVTPH2PS    X4, Y4
 	VMULPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y3, Y3
@@ -19604,10 +19536,10 @@ odd:
 	VCVTPH2PS    X4, Y4
 	VMULPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y3, Y3
@@ -19634,29 +19566,29 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k52<>+0(SB)/8, $0x3800000000000000
-DATA k52<>+8(SB)/8, $0x38c0000038800000
-DATA k52<>+16(SB)/8, $0x3940000039000000
-DATA k52<>+24(SB)/8, $0x39c0000039800000
-GLOBL k52<>(SB), RODATA|NOPTR, $32
+DATA k68<>+0(SB)/8, $0x3800000000000000
+DATA k68<>+8(SB)/8, $0x38c0000038800000
+DATA k68<>+16(SB)/8, $0x3940000039000000
+DATA k68<>+24(SB)/8, $0x39c0000039800000
+GLOBL k68<>(SB), RODATA|NOPTR, $32
 
-DATA k53<>+0(SB)/8, $0x3840000037800000
-DATA k53<>+8(SB)/8, $0x38e0000038a00000
-DATA k53<>+16(SB)/8, $0x3960000039200000
-DATA k53<>+24(SB)/8, $0x39e0000039a00000
-GLOBL k53<>(SB), RODATA|NOPTR, $32
+DATA k69<>+0(SB)/8, $0x3840000037800000
+DATA k69<>+8(SB)/8, $0x38e0000038a00000
+DATA k69<>+16(SB)/8, $0x3960000039200000
+DATA k69<>+24(SB)/8, $0x39e0000039a00000
+GLOBL k69<>(SB), RODATA|NOPTR, $32
 
-DATA k54<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k54<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k54<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k54<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
-GLOBL k54<>(SB), RODATA|NOPTR, $32
+DATA k70<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k70<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k70<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k70<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
+GLOBL k70<>(SB), RODATA|NOPTR, $32
 
-DATA k55<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k55<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k55<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k55<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
-GLOBL k55<>(SB), RODATA|NOPTR, $32
+DATA k71<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k71<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k71<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k71<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
+GLOBL k71<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C
@@ -19679,10 +19611,10 @@ chunk:
 	VCVTPH2PS    X2, Y2
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y1, Y1
+	VBLENDVPS    Y3, k12<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, (AX)
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBW    16(CX), Y2
@@ -19692,10 +19624,10 @@ chunk:
 	VCVTPH2PS    X2, Y2
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y1, Y1
+	VBLENDVPS    Y3, k12<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, 64(AX)
 	VMOVUPS      Y2, 96(AX)
 	ADDQ         $0x00000020, CX
@@ -19717,7 +19649,7 @@ TEXT ·float8E4M3FNUZBF16AVX2(SB), NOSPLIT, $0-48
 	MOVQ    a+16(FP), DX
 	MOVQ    b+24(FP), BX
 	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k7<>+0(SB), Y1
+	VMOVDQU k13<>+0(SB), Y1
 	MOVQ    n+40(FP), DI
 
 run:
@@ -19729,8 +19661,8 @@ run:
 	SUBL         $0x0000000b, R8
 	CMPL         R8, $0x000000ea
 	JHI          odd
-	VMOVDQU      k56<>+0(SB), Y3
-	VMOVDQU      k57<>+0(SB), Y4
+	VMOVDQU      k72<>+0(SB), Y3
+	VMOVDQU      k73<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
@@ -19743,29 +19675,29 @@ run:
 	VPADDD       Y2, Y4, Y4
 	VPSRLD       $0x10, Y3, Y3
 	VPBLENDW     $0xaa, Y4, Y3, Y3
-	VPCMPEQW     k9<>+0(SB), Y3, Y2
+	VPCMPEQW     k16<>+0(SB), Y3, Y2
 	VPSLLW       $0x0f, Y2, Y2
 	VPXOR        Y2, Y3, Y3
-	VPSHUFB      k41<>+0(SB), Y3, Y3
+	VPSHUFB      k9<>+0(SB), Y3, Y3
 	VPERMQ       $0x88, Y3, Y2
 	VPERMQ       $0xdd, Y3, Y3
 
 chunk:
 	VPERMQ     $0xd8, (CX), Y4
-	VPAND      k45<>+0(SB), Y4, Y5
-	VPMINUB    k20<>+0(SB), Y5, Y6
-	VPAND      k20<>+0(SB), Y6, Y6
-	VPAND      k46<>+0(SB), Y4, Y7
+	VPAND      k61<>+0(SB), Y4, Y5
+	VPMINUB    k31<>+0(SB), Y5, Y6
+	VPAND      k31<>+0(SB), Y6, Y6
+	VPAND      k62<>+0(SB), Y4, Y7
 	VPOR       Y7, Y6, Y6
-	VPSUBUSB   k20<>+0(SB), Y5, Y5
-	VPAND      k47<>+0(SB), Y5, Y5
+	VPSUBUSB   k31<>+0(SB), Y5, Y5
+	VPAND      k63<>+0(SB), Y5, Y5
 	VPSHUFB    Y6, Y2, Y7
 	VPSHUFB    Y6, Y3, Y6
-	VPAND      k23<>+0(SB), Y4, Y8
+	VPAND      k34<>+0(SB), Y4, Y8
 	VPXOR      Y8, Y6, Y6
-	VPCMPEQB   k23<>+0(SB), Y4, Y4
-	VPBLENDVB  Y4, k48<>+0(SB), Y7, Y7
-	VPBLENDVB  Y4, k45<>+0(SB), Y6, Y6
+	VPCMPEQB   k34<>+0(SB), Y4, Y4
+	VPBLENDVB  Y4, k64<>+0(SB), Y7, Y7
+	VPBLENDVB  Y4, k61<>+0(SB), Y6, Y6
 	VPANDN     Y5, Y4, Y5
 	VPXOR      Y8, Y8, Y8
 	VPUNPCKLBW Y6, Y7, Y4
@@ -19787,21 +19719,21 @@ chunk:
 
 odd:
 	VPMOVSXBW    (CX), Y4
-	VPCMPEQW     k58<>+0(SB), Y4, Y3
+	VPCMPEQW     k74<>+0(SB), Y4, Y3
 	VPSLLW       $0x07, Y4, Y4
-	VPAND        k50<>+0(SB), Y4, Y4
+	VPAND        k66<>+0(SB), Y4, Y4
 	VPOR         Y3, Y4, Y4
 	VCVTPH2PS    X4, Y3
 	VEXTRACTI128 $0x01, Y4, X4
 	VCVTPH2PS    X4, Y4
-	VMULPS       k59<>+0(SB), Y3, Y3
+	VMULPS       k75<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
-	VMULPS       k59<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
+	VMULPS       k75<>+0(SB), Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y3, Y3
@@ -19816,21 +19748,21 @@ odd:
 	VPERMQ       $0xd8, Y3, Y3
 	VMOVDQU      Y3, (AX)
 	VPMOVSXBW    16(CX), Y4
-	VPCMPEQW     k58<>+0(SB), Y4, Y3
+	VPCMPEQW     k74<>+0(SB), Y4, Y3
 	VPSLLW       $0x07, Y4, Y4
-	VPAND        k50<>+0(SB), Y4, Y4
+	VPAND        k66<>+0(SB), Y4, Y4
 	VPOR         Y3, Y4, Y4
 	VCVTPH2PS    X4, Y3
 	VEXTRACTI128 $0x01, Y4, X4
 	VCVTPH2PS    X4, Y4
-	VMULPS       k59<>+0(SB), Y3, Y3
+	VMULPS       k75<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y3, Y3
-	VMULPS       k59<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
+	VMULPS       k75<>+0(SB), Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k8<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y3, Y3
@@ -19857,29 +19789,29 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k56<>+0(SB)/8, $0x3b00000000000000
-DATA k56<>+8(SB)/8, $0x3bc000003b800000
-DATA k56<>+16(SB)/8, $0x3c2000003c000000
-DATA k56<>+24(SB)/8, $0x3c6000003c400000
-GLOBL k56<>(SB), RODATA|NOPTR, $32
+DATA k72<>+0(SB)/8, $0x3b00000000000000
+DATA k72<>+8(SB)/8, $0x3bc000003b800000
+DATA k72<>+16(SB)/8, $0x3c2000003c000000
+DATA k72<>+24(SB)/8, $0x3c6000003c400000
+GLOBL k72<>(SB), RODATA|NOPTR, $32
 
-DATA k57<>+0(SB)/8, $0x3b4000003a800000
-DATA k57<>+8(SB)/8, $0x3be000003ba00000
-DATA k57<>+16(SB)/8, $0x3c3000003c100000
-DATA k57<>+24(SB)/8, $0x3c7000003c500000
-GLOBL k57<>(SB), RODATA|NOPTR, $32
+DATA k73<>+0(SB)/8, $0x3b4000003a800000
+DATA k73<>+8(SB)/8, $0x3be000003ba00000
+DATA k73<>+16(SB)/8, $0x3c3000003c100000
+DATA k73<>+24(SB)/8, $0x3c7000003c500000
+GLOBL k73<>(SB), RODATA|NOPTR, $32
 
-DATA k58<>+0(SB)/8, $0xff80ff80ff80ff80
-DATA k58<>+8(SB)/8, $0xff80ff80ff80ff80
-DATA k58<>+16(SB)/8, $0xff80ff80ff80ff80
-DATA k58<>+24(SB)/8, $0xff80ff80ff80ff80
-GLOBL k58<>(SB), RODATA|NOPTR, $32
+DATA k74<>+0(SB)/8, $0xff80ff80ff80ff80
+DATA k74<>+8(SB)/8, $0xff80ff80ff80ff80
+DATA k74<>+16(SB)/8, $0xff80ff80ff80ff80
+DATA k74<>+24(SB)/8, $0xff80ff80ff80ff80
+GLOBL k74<>(SB), RODATA|NOPTR, $32
 
-DATA k59<>+0(SB)/8, $0x4300000043000000
-DATA k59<>+8(SB)/8, $0x4300000043000000
-DATA k59<>+16(SB)/8, $0x4300000043000000
-DATA k59<>+24(SB)/8, $0x4300000043000000
-GLOBL k59<>(SB), RODATA|NOPTR, $32
+DATA k75<>+0(SB)/8, $0x4300000043000000
+DATA k75<>+8(SB)/8, $0x4300000043000000
+DATA k75<>+16(SB)/8, $0x4300000043000000
+DATA k75<>+24(SB)/8, $0x4300000043000000
+GLOBL k75<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C
@@ -19896,39 +19828,39 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPCMPEQW     k58<>+0(SB), Y2, Y1
+	VPCMPEQW     k74<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k50<>+0(SB), Y2, Y2
+	VPAND        k66<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k59<>+0(SB), Y1, Y1
+	VMULPS       k75<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y1, Y1
-	VMULPS       k59<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y1, Y1
+	VMULPS       k75<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, (AX)
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPCMPEQW     k58<>+0(SB), Y2, Y1
+	VPCMPEQW     k74<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k50<>+0(SB), Y2, Y2
+	VPAND        k66<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k59<>+0(SB), Y1, Y1
+	VMULPS       k75<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y1, Y1
-	VMULPS       k59<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y1, Y1
+	VMULPS       k75<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, 64(AX)
 	VMOVUPS      Y2, 96(AX)
 	ADDQ         $0x00000020, CX
@@ -19950,7 +19882,7 @@ TEXT ·float8E5M2FNUZBF16AVX2(SB), NOSPLIT, $0-48
 	MOVQ    a+16(FP), DX
 	MOVQ    b+24(FP), BX
 	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k7<>+0(SB), Y1
+	VMOVDQU k13<>+0(SB), Y1
 	MOVQ    n+40(FP), DI
 
 run:
@@ -19962,8 +19894,8 @@ run:
 	SUBL         $0x00000012, R8
 	CMPL         R8, $0x000000dc
 	JHI          odd
-	VMOVDQU      k60<>+0(SB), Y3
-	VMOVDQU      k61<>+0(SB), Y4
+	VMOVDQU      k76<>+0(SB), Y3
+	VMOVDQU      k77<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
@@ -19976,29 +19908,29 @@ run:
 	VPADDD       Y2, Y4, Y4
 	VPSRLD       $0x10, Y3, Y3
 	VPBLENDW     $0xaa, Y4, Y3, Y3
-	VPCMPEQW     k9<>+0(SB), Y3, Y2
+	VPCMPEQW     k16<>+0(SB), Y3, Y2
 	VPSLLW       $0x0f, Y2, Y2
 	VPXOR        Y2, Y3, Y3
-	VPSHUFB      k41<>+0(SB), Y3, Y3
+	VPSHUFB      k9<>+0(SB), Y3, Y3
 	VPERMQ       $0x88, Y3, Y2
 	VPERMQ       $0xdd, Y3, Y3
 
 chunk:
 	VPERMQ     $0xd8, (CX), Y4
-	VPAND      k45<>+0(SB), Y4, Y5
-	VPMINUB    k19<>+0(SB), Y5, Y6
-	VPAND      k19<>+0(SB), Y6, Y6
-	VPAND      k14<>+0(SB), Y4, Y7
+	VPAND      k61<>+0(SB), Y4, Y5
+	VPMINUB    k30<>+0(SB), Y5, Y6
+	VPAND      k30<>+0(SB), Y6, Y6
+	VPAND      k25<>+0(SB), Y4, Y7
 	VPOR       Y7, Y6, Y6
-	VPSUBUSB   k19<>+0(SB), Y5, Y5
-	VPAND      k54<>+0(SB), Y5, Y5
+	VPSUBUSB   k30<>+0(SB), Y5, Y5
+	VPAND      k70<>+0(SB), Y5, Y5
 	VPSHUFB    Y6, Y2, Y7
 	VPSHUFB    Y6, Y3, Y6
-	VPAND      k23<>+0(SB), Y4, Y8
+	VPAND      k34<>+0(SB), Y4, Y8
 	VPXOR      Y8, Y6, Y6
-	VPCMPEQB   k23<>+0(SB), Y4, Y4
-	VPBLENDVB  Y4, k48<>+0(SB), Y7, Y7
-	VPBLENDVB  Y4, k45<>+0(SB), Y6, Y6
+	VPCMPEQB   k34<>+0(SB), Y4, Y4
+	VPBLENDVB  Y4, k64<>+0(SB), Y7, Y7
+	VPBLENDVB  Y4, k61<>+0(SB), Y6, Y6
 	VPANDN     Y5, Y4, Y5
 	VPXOR      Y8, Y8, Y8
 	VPUNPCKLBW Y6, Y7, Y4
@@ -20020,23 +19952,23 @@ chunk:
 
 odd:
 	VPMOVSXBD (CX), Y3
-	VPCMPEQD  k62<>+0(SB), Y3, Y4
+	VPCMPEQD  k78<>+0(SB), Y3, Y4
 	VPSLLD    $0x15, Y3, Y3
-	VPAND     k63<>+0(SB), Y3, Y3
+	VPAND     k79<>+0(SB), Y3, Y3
 	VPOR      Y4, Y3, Y3
 	VPMOVSXBD 8(CX), Y4
-	VPCMPEQD  k62<>+0(SB), Y4, Y5
+	VPCMPEQD  k78<>+0(SB), Y4, Y5
 	VPSLLD    $0x15, Y4, Y4
-	VPAND     k63<>+0(SB), Y4, Y4
+	VPAND     k79<>+0(SB), Y4, Y4
 	VPOR      Y5, Y4, Y4
-	VMULPS    k64<>+0(SB), Y3, Y3
+	VMULPS    k80<>+0(SB), Y3, Y3
 	VMULPS    Y2, Y3, Y3
 	VCMPPS    $0x03, Y3, Y3, Y5
-	VBLENDVPS Y5, k8<>+0(SB), Y3, Y3
-	VMULPS    k64<>+0(SB), Y4, Y4
+	VBLENDVPS Y5, k12<>+0(SB), Y3, Y3
+	VMULPS    k80<>+0(SB), Y4, Y4
 	VMULPS    Y2, Y4, Y4
 	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, k8<>+0(SB), Y4, Y4
+	VBLENDVPS Y5, k12<>+0(SB), Y4, Y4
 	VPSRLD    $0x10, Y3, Y5
 	VPAND     Y0, Y5, Y5
 	VPADDD    Y1, Y3, Y3
@@ -20051,23 +19983,23 @@ odd:
 	VPERMQ    $0xd8, Y3, Y3
 	VMOVDQU   Y3, (AX)
 	VPMOVSXBD 16(CX), Y3
-	VPCMPEQD  k62<>+0(SB), Y3, Y4
+	VPCMPEQD  k78<>+0(SB), Y3, Y4
 	VPSLLD    $0x15, Y3, Y3
-	VPAND     k63<>+0(SB), Y3, Y3
+	VPAND     k79<>+0(SB), Y3, Y3
 	VPOR      Y4, Y3, Y3
 	VPMOVSXBD 24(CX), Y4
-	VPCMPEQD  k62<>+0(SB), Y4, Y5
+	VPCMPEQD  k78<>+0(SB), Y4, Y5
 	VPSLLD    $0x15, Y4, Y4
-	VPAND     k63<>+0(SB), Y4, Y4
+	VPAND     k79<>+0(SB), Y4, Y4
 	VPOR      Y5, Y4, Y4
-	VMULPS    k64<>+0(SB), Y3, Y3
+	VMULPS    k80<>+0(SB), Y3, Y3
 	VMULPS    Y2, Y3, Y3
 	VCMPPS    $0x03, Y3, Y3, Y5
-	VBLENDVPS Y5, k8<>+0(SB), Y3, Y3
-	VMULPS    k64<>+0(SB), Y4, Y4
+	VBLENDVPS Y5, k12<>+0(SB), Y3, Y3
+	VMULPS    k80<>+0(SB), Y4, Y4
 	VMULPS    Y2, Y4, Y4
 	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, k8<>+0(SB), Y4, Y4
+	VBLENDVPS Y5, k12<>+0(SB), Y4, Y4
 	VPSRLD    $0x10, Y3, Y5
 	VPAND     Y0, Y5, Y5
 	VPADDD    Y1, Y3, Y3
@@ -20094,35 +20026,35 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k60<>+0(SB)/8, $0x3780000000000000
-DATA k60<>+8(SB)/8, $0x3840000038000000
-DATA k60<>+16(SB)/8, $0x38c0000038800000
-DATA k60<>+24(SB)/8, $0x3940000039000000
-GLOBL k60<>(SB), RODATA|NOPTR, $32
+DATA k76<>+0(SB)/8, $0x3780000000000000
+DATA k76<>+8(SB)/8, $0x3840000038000000
+DATA k76<>+16(SB)/8, $0x38c0000038800000
+DATA k76<>+24(SB)/8, $0x3940000039000000
+GLOBL k76<>(SB), RODATA|NOPTR, $32
 
-DATA k61<>+0(SB)/8, $0x37c0000037000000
-DATA k61<>+8(SB)/8, $0x3860000038200000
-DATA k61<>+16(SB)/8, $0x38e0000038a00000
-DATA k61<>+24(SB)/8, $0x3960000039200000
-GLOBL k61<>(SB), RODATA|NOPTR, $32
+DATA k77<>+0(SB)/8, $0x37c0000037000000
+DATA k77<>+8(SB)/8, $0x3860000038200000
+DATA k77<>+16(SB)/8, $0x38e0000038a00000
+DATA k77<>+24(SB)/8, $0x3960000039200000
+GLOBL k77<>(SB), RODATA|NOPTR, $32
 
-DATA k62<>+0(SB)/8, $0xffffff80ffffff80
-DATA k62<>+8(SB)/8, $0xffffff80ffffff80
-DATA k62<>+16(SB)/8, $0xffffff80ffffff80
-DATA k62<>+24(SB)/8, $0xffffff80ffffff80
-GLOBL k62<>(SB), RODATA|NOPTR, $32
+DATA k78<>+0(SB)/8, $0xffffff80ffffff80
+DATA k78<>+8(SB)/8, $0xffffff80ffffff80
+DATA k78<>+16(SB)/8, $0xffffff80ffffff80
+DATA k78<>+24(SB)/8, $0xffffff80ffffff80
+GLOBL k78<>(SB), RODATA|NOPTR, $32
 
-DATA k63<>+0(SB)/8, $0x8fe000008fe00000
-DATA k63<>+8(SB)/8, $0x8fe000008fe00000
-DATA k63<>+16(SB)/8, $0x8fe000008fe00000
-DATA k63<>+24(SB)/8, $0x8fe000008fe00000
-GLOBL k63<>(SB), RODATA|NOPTR, $32
+DATA k79<>+0(SB)/8, $0x8fe000008fe00000
+DATA k79<>+8(SB)/8, $0x8fe000008fe00000
+DATA k79<>+16(SB)/8, $0x8fe000008fe00000
+DATA k79<>+24(SB)/8, $0x8fe000008fe00000
+GLOBL k79<>(SB), RODATA|NOPTR, $32
 
-DATA k64<>+0(SB)/8, $0x7700000077000000
-DATA k64<>+8(SB)/8, $0x7700000077000000
-DATA k64<>+16(SB)/8, $0x7700000077000000
-DATA k64<>+24(SB)/8, $0x7700000077000000
-GLOBL k64<>(SB), RODATA|NOPTR, $32
+DATA k80<>+0(SB)/8, $0x7700000077000000
+DATA k80<>+8(SB)/8, $0x7700000077000000
+DATA k80<>+16(SB)/8, $0x7700000077000000
+DATA k80<>+24(SB)/8, $0x7700000077000000
+GLOBL k80<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2
@@ -20139,43 +20071,43 @@ run:
 
 chunk:
 	VPMOVSXBD (CX), Y1
-	VPCMPEQD  k62<>+0(SB), Y1, Y2
+	VPCMPEQD  k78<>+0(SB), Y1, Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPAND     k63<>+0(SB), Y1, Y1
+	VPAND     k79<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VPMOVSXBD 8(CX), Y2
-	VPCMPEQD  k62<>+0(SB), Y2, Y3
+	VPCMPEQD  k78<>+0(SB), Y2, Y3
 	VPSLLD    $0x15, Y2, Y2
-	VPAND     k63<>+0(SB), Y2, Y2
+	VPAND     k79<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k64<>+0(SB), Y1, Y1
+	VMULPS    k80<>+0(SB), Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VCMPPS    $0x03, Y1, Y1, Y3
-	VBLENDVPS Y3, k8<>+0(SB), Y1, Y1
-	VMULPS    k64<>+0(SB), Y2, Y2
+	VBLENDVPS Y3, k12<>+0(SB), Y1, Y1
+	VMULPS    k80<>+0(SB), Y2, Y2
 	VMULPS    Y0, Y2, Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
-	VBLENDVPS Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS Y3, k12<>+0(SB), Y2, Y2
 	VMOVUPS   Y1, (AX)
 	VMOVUPS   Y2, 32(AX)
 	VPMOVSXBD 16(CX), Y1
-	VPCMPEQD  k62<>+0(SB), Y1, Y2
+	VPCMPEQD  k78<>+0(SB), Y1, Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPAND     k63<>+0(SB), Y1, Y1
+	VPAND     k79<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VPMOVSXBD 24(CX), Y2
-	VPCMPEQD  k62<>+0(SB), Y2, Y3
+	VPCMPEQD  k78<>+0(SB), Y2, Y3
 	VPSLLD    $0x15, Y2, Y2
-	VPAND     k63<>+0(SB), Y2, Y2
+	VPAND     k79<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k64<>+0(SB), Y1, Y1
+	VMULPS    k80<>+0(SB), Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VCMPPS    $0x03, Y1, Y1, Y3
-	VBLENDVPS Y3, k8<>+0(SB), Y1, Y1
-	VMULPS    k64<>+0(SB), Y2, Y2
+	VBLENDVPS Y3, k12<>+0(SB), Y1, Y1
+	VMULPS    k80<>+0(SB), Y2, Y2
 	VMULPS    Y0, Y2, Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
-	VBLENDVPS Y3, k8<>+0(SB), Y2, Y2
+	VBLENDVPS Y3, k12<>+0(SB), Y2, Y2
 	VMOVUPS   Y1, 64(AX)
 	VMOVUPS   Y2, 96(AX)
 	ADDQ      $0x00000020, CX

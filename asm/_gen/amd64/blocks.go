@@ -30,22 +30,22 @@ func layouts() []layout {
 		bytesLayout("q8_0", 32, 34, 2, half),
 		bytesLayout("q8_1", 32, 36, 4, half),
 		bytesLayout("q8_K", 256, 292, 4, single),
-		{"q4_0", 32, 18, false, setNibbles, nibbleBlock(2, func(k *kernel) VecVirtual { return k.half(0) }, minus8)},
-		{"q4_1", 32, 20, true, setNibblesPlain, q4_1},
-		{"q5_0", 32, 22, false, setBits, q5_0},
-		{"q5_1", 32, 24, true, setBitsPlain, q5_1},
-		{"q2_K", 256, 84, true, setPlain, q2K},
+		{"q4_0", 32, 18, false, setNibbles, lookedBlock(2, halfAtFront, minus8Values)},
+		{"q4_1", 32, 20, true, setNibbles, q4_1},
+		{"q5_0", 32, 22, false, setNibbles, q5_0},
+		{"q5_1", 32, 24, true, setNibbles, q5_1},
+		{"q2_K", 256, 84, true, setNibbles, q2K},
 		{"q3_K", 256, 110, false, nil, q3K},
-		{"q4_K", 256, 144, true, setPlain, q45K(false)},
-		{"q5_K", 256, 176, true, setPlain, q45K(true)},
+		{"q4_K", 256, 144, true, setNibbles, q45K(false)},
+		{"q5_K", 256, 176, true, setNibbles, q45K(true)},
 		{"q6_K", 256, 210, false, nil, q6K},
-		{"iq4_NL", 32, 18, false, setNibbles, nibbleBlock(2, func(k *kernel) VecVirtual { return k.half(0) }, book(iq4Values))},
+		{"iq4_NL", 32, 18, false, setNibbles, lookedBlock(2, halfAtFront, iq4Values)},
 		{"iq4_XS", 256, 136, false, setNibbles, iq4XS},
-		{"mxfp4", 32, 17, false, setNibbles, nibbleBlock(1, func(k *kernel) VecVirtual { return k.listed("mxfp4Scales", 0) }, book(fp4Values))},
+		{"mxfp4", 32, 17, false, setNibbles, lookedBlock(1, func(k *kernel) VecVirtual { return k.listed("mxfp4Scales", 0) }, fp4Values)},
 		{"nvfp4", 64, 36, false, setNibbles, nvfp4},
 		{"tq1_0", 256, 54, false, nil, tq1},
 		{"tq2_0", 256, 66, false, nil, tq2},
-		{"q1_0", 128, 18, false, setBits, q1},
+		{"q1_0", 128, 18, false, nil, q1},
 		{"q2_0", 64, 18, false, nil, q2},
 		{"iq1_S", 256, 50, false, nil, iq1S},
 		{"iq1_M", 256, 56, false, nil, iq1M},
@@ -112,11 +112,9 @@ func (k *kernel) listed(table string, off int) VecVirtual {
 func bytesLayout(name string, elems, bytes, off int, scale func(*kernel, int) VecVirtual) layout {
 	return layout{name, elems, bytes, false, nil, func(k *kernel) {
 		d := scale(k, 0)
-		negated(d)
+		turned(d)
 		for at := 0; at < elems; at += 32 {
-			codes := YMM()
-			VPERMQ(Imm(quads), k.from(off+at), codes)
-			k.scaled(at, codes, d, d)
+			k.bytes(at, k.from(off+at), nil, true, func(x VecVirtual) { VMULPS(d, x, x) })
 		}
 	}}
 }
@@ -125,17 +123,6 @@ func bytesLayout(name string, elems, bytes, off int, scale func(*kernel, int) Ve
 func setNibbles(k *kernel) {
 	k.declare("low", func(y VecVirtual) { VMOVDQU(bytes32(0x0F), y) })
 }
-
-func setPlain(k *kernel) {
-	if !k.wide {
-		k.declare("zero", func(y VecVirtual) { VPXOR(y, y, y) })
-	}
-	setNibbles(k)
-}
-
-func setNibblesPlain(k *kernel) { setPlain(k) }
-func setBitsPlain(k *kernel)    { setPlain(k) }
-func setBits(k *kernel)         { setNibbles(k) }
 
 // nibbles spreads 16 bytes: the low nibbles are elements 0-15, the high ones
 // 16-31.
@@ -148,39 +135,27 @@ func (k *kernel) nibbles(off int) VecVirtual {
 	return y
 }
 
-func minus8(y VecVirtual) { VPADDB(bytes32(0xF8), y, y) }
-
-// book looks codes up in 16 signed bytes.
-func book(values [16]int8) func(VecVirtual) {
-	var p []byte
-	for _, v := range values {
-		p = append(p, byte(v))
-	}
-	return func(y VecVirtual) {
-		t := load(bytes32(p...))
-		VPSHUFB(y, t, y)
-	}
-}
-
 var (
-	iq4Values = [16]int8{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
-	fp4Values = [16]int8{0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12}
+	counted      = [16]float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
+	minus8Values = [16]float32{-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7}
+	iq4Values    = [16]float32{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
+	fp4Values    = [16]float32{0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12}
 )
 
-// nibbleBlock is 32 nibbles at off under one scale.
-func nibbleBlock(off int, scale func(*kernel) VecVirtual, value func(VecVirtual)) func(*kernel) {
+func halfAtFront(k *kernel) VecVirtual { return k.half(0) }
+
+// lookedBlock is 32 nibbles at off under one scale.
+func lookedBlock(off int, scale func(*kernel) VecVirtual, v [16]float32) func(*kernel) {
 	return func(k *kernel) {
 		d := scale(k)
-		negated(d)
-		codes := k.nibbles(off)
-		value(codes)
-		k.scaled(0, codes, d, d)
+		canonical(d)
+		k.lookup(0, k.nibbles(off), k.by(k.constants(v, true), d))
 	}
 }
 
 func q4_1(k *kernel) {
 	p := k.halves(0, 2)
-	k.affine(0, k.nibbles(4), p, p, true)
+	k.lookup(0, k.nibbles(4), k.table16(k.constants(counted, false), false, func(x VecVirtual) { p.join(x, true) }))
 }
 
 // halves is a scale and a minimum, both float16.
@@ -203,7 +178,7 @@ func (k *kernel) unset(off int) VecVirtual {
 
 func q5_0(k *kernel) {
 	d := k.half(0)
-	negated(d)
+	k.negated(d)
 	codes, clear := k.nibbles(6), k.unset(2)
 	VPAND(bytes32(0xF0), clear, clear) // -16 where the high bit is clear
 	VPOR(clear, codes, codes)
@@ -220,21 +195,19 @@ func q5_1(k *kernel) {
 
 func nvfp4(k *kernel) {
 	for s := 0; s < 4; s += 2 {
-		first, second := k.listed("nvfp4Scales", s), k.listed("nvfp4Scales", s+1)
-		negated(first)
-		negated(second)
+		first, second := k.listed("nvfp4Scales", s), k.listed("nvfp4Scales", s+1) // none is NaN
 		codes := YMM()
 		VBROADCASTI128(k.from(4+8*s), codes)
 		VPSRLVQ(data(append(make([]byte, 16), 4, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0)), codes, codes)
 		VPAND(k.shared["low"], codes, codes)
-		book(fp4Values)(codes)
-		k.scaled(16*s, codes, first, second)
+		v := k.constants(fp4Values, true)
+		k.lookupTwo(16*s, codes, k.by(v, first), k.by(v, second))
 	}
 }
 
 func q1(k *kernel) {
 	d := k.half(0)
-	negated(d)
+	k.negated(d)
 	for i := range 4 {
 		codes := k.unset(2 + 4*i)
 		VPOR(bytes32(1), codes, codes) // -1 where the bit is clear
@@ -244,7 +217,7 @@ func q1(k *kernel) {
 
 func q2(k *kernel) {
 	d := k.half(0)
-	negated(d)
+	k.negated(d)
 	for i := range 2 {
 		y := YMM()
 		VPBROADCASTQ(k.from(2+8*i), y)
@@ -275,7 +248,7 @@ func (k *kernel) twoBits(off, r int) VecVirtual {
 
 func tq2(k *kernel) {
 	d := k.half(64)
-	negated(d)
+	k.negated(d)
 	for r := range 8 {
 		codes := k.twoBits(0, r)
 		VPADDB(bytes32(0xFF), codes, codes)
@@ -304,7 +277,7 @@ func tripled(t VecVirtual) {
 
 func tq1(k *kernel) {
 	d := k.half(52)
-	negated(d)
+	k.negated(d)
 	t := YMM()
 	VPERMQ(Imm(quads), k.from(0), t)
 	for n := range 5 {

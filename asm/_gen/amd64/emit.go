@@ -56,12 +56,22 @@ func (k *kernel) begin(turn bool) {
 	}
 }
 
-// negated turns the sign of scales and makes every NaN FFC00000.
-func negated(s VecVirtual) {
-	nan := YMM()
+// negated turns the sign of scales that come of a float16 and makes every NaN
+// FFC00000. For BF16 it divides by 256 too, exactly: codes are widened to words
+// as their upper bytes.
+func (k *kernel) negated(s VecVirtual) {
+	if k.wide {
+		VMULPS(floats(-1), s, s)
+	} else {
+		VMULPS(floats(-1.0/256), s, s)
+	}
+	canonical(s)
+}
+
+// turned turns the sign of scales and makes every NaN FFC00000.
+func turned(s VecVirtual) {
 	VXORPS(dwords(0x80000000), s, s)
-	VCMPPS(Imm(3), s, s, nan)
-	VBLENDVPS(nan, dwords(0xFFC00000), s, s)
+	canonical(s)
 }
 
 // quieted makes every NaN 7FC00000.
@@ -89,7 +99,7 @@ func pack(even, odd VecVirtual) VecVirtual {
 
 // numbers writes 32 elements. The codes are bytes, signed or not; join makes a
 // number of a code and is told which sixteen it belongs to. Turned numbers have
-// the other sign.
+// the other sign. Signed codes to BF16 come as 256 times what they are.
 func (k *kernel) numbers(at int, codes VecVirtual, signed, turned bool, join func(half int, x VecVirtual)) {
 	if k.wide {
 		VMOVDQU(codes, k.spill)
@@ -128,25 +138,67 @@ func (k *kernel) numbers(at int, codes VecVirtual, signed, turned bool, join fun
 
 // dwords widens the even and the odd of sixteen codes.
 func (k *kernel) dwords(codes VecVirtual, upper, signed bool) (even, odd VecVirtual) {
-	other, w := codes, YMM()
-	if !signed {
-		other = k.shared["zero"]
+	zero, w := YMM(), YMM()
+	VPXOR(zero, zero, zero)
+	a, b := zero, codes
+	if signed {
+		a, b = codes, zero
 	}
 	if upper {
-		VPUNPCKHBW(other, codes, w)
+		VPUNPCKHBW(a, b, w)
 	} else {
-		VPUNPCKLBW(other, codes, w)
+		VPUNPCKLBW(a, b, w)
 	}
+	return halvesOf(w)
+}
+
+// halvesOf widens the even and the odd of sixteen words: multiplied by one and
+// by zero and added, which keeps the ports of shifts free.
+func halvesOf(w VecVirtual) (even, odd VecVirtual) {
 	even, odd = YMM(), YMM()
-	if signed {
-		VPSLLD(Imm(16), w, even)
-		VPSRAD(Imm(24), even, even)
-		VPSRAD(Imm(24), w, odd)
-	} else {
-		VPSRLD(Imm(16), w, odd)
-		VPBLENDW(Imm(0xAA), other, w, even)
-	}
+	VPMADDWD(words(1, 0), w, even)
+	VPMADDWD(words(0, 1), w, odd)
 	return even, odd
+}
+
+// bytes writes 32 elements of signed bytes in memory.
+func (k *kernel) bytes(at int, codes Mem, flip VecVirtual, turned bool, join func(x VecVirtual)) {
+	for i := 0; i < 32; i += 16 {
+		if k.wide {
+			for j := i; j < i+16; j += 8 {
+				x := YMM()
+				VPMOVSXBD(codes.Offset(j), x)
+				if flip != nil {
+					VPXOR(flip, x, x)
+				}
+				VCVTDQ2PS(x, x)
+				join(x)
+				if turned {
+					VXORPS(k.minus, x, x)
+				} else {
+					quieted(x)
+				}
+				VMOVUPS(x, k.to(at+j))
+			}
+			continue
+		}
+		w := YMM()
+		VPMOVSXBW(codes.Offset(i), w)
+		if flip != nil {
+			VPXOR(flip, w, w)
+		}
+		even, odd := halvesOf(w)
+		for _, x := range [2]VecVirtual{even, odd} {
+			VCVTDQ2PS(x, x)
+			join(x)
+			k.nearest(x)
+		}
+		w = pack(even, odd)
+		if !turned {
+			unsigned(w)
+		}
+		VMOVDQU(w, k.to(at+i))
+	}
 }
 
 // scaled writes 32 elements: signed codes times a negated scale; the scales of

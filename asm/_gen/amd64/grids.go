@@ -51,7 +51,7 @@ func (k *kernel) loaded(off int) (out [4]Register) {
 
 // dByScale keeps -d*(half+s)*factor for eight scales in dwords. Without a half
 // the scale is d*(1+2s).
-func dByScale(s VecVirtual, d VecVirtual, half, factor float32) {
+func (k *kernel) dByScale(s VecVirtual, d VecVirtual, half, factor float32) {
 	if half == 0 {
 		VPADDD(s, s, s)
 		VPADDD(dwords(1), s, s)
@@ -64,7 +64,7 @@ func dByScale(s VecVirtual, d VecVirtual, half, factor float32) {
 	if factor != 1 {
 		VMULPS(floats(factor), s, s)
 	}
-	negated(s)
+	k.negated(s)
 }
 
 // nibbleScales is 4-bit scales, eight in each word.
@@ -74,7 +74,7 @@ func (k *kernel) nibbleScales(off, n int, d VecVirtual, half, factor float32) sc
 		word, y := GP64(), YMM()
 		MOVL(k.from(off+i/2), word.As32())
 		VPMOVZXBD(spread(word, 0x0F0F0F0F0F0F0F0F), y)
-		dByScale(y, d, half, factor)
+		k.dByScale(y, d, half, factor)
 		s.keep(i, y)
 	}
 	return s
@@ -88,7 +88,7 @@ func iq2XXS(k *kernel) {
 	VSHUFPS(Imm(0xDD), b, a, a)
 	VPERMQ(Imm(quads), a, a)
 	VPSRLD(Imm(28), a, a)
-	dByScale(a, d, 0.5, 0.25)
+	k.dByScale(a, d, 0.5, 0.25)
 	s.keep(0, a)
 	grid, signs := table("iq2xxsGrid"), table("evenSignBytes")
 	for i := range 8 {
@@ -155,7 +155,7 @@ func iq3XXS(k *kernel) {
 	d, s := k.half(0), k.scales(8)
 	words := YMM()
 	VPSRLD(Imm(28), load(k.from(66)), words)
-	dByScale(words, d, 0.5, 0.5)
+	k.dByScale(words, d, 0.5, 0.5)
 	s.keep(0, words)
 	codesAt := k.rows4(table("iq3xxsGrid"), func(i int) Register {
 		r := GP64()
@@ -209,7 +209,7 @@ func iq1S(k *kernel) {
 	VPMOVZXWD(k.from(34), y)
 	VPSRLD(Imm(12), y, y)
 	VPAND(dwords(7), y, y)
-	dByScale(y, d, 0, 0.125)
+	k.dByScale(y, d, 0, 0.125)
 	s.keep(0, y)
 	grid := table("iq1Grid")
 	for i := range 8 {
@@ -248,7 +248,7 @@ func iq1M(k *kernel) {
 	for i := range 2 {
 		y := YMM()
 		VPMOVZXBD(spread(r, 0x0707070707070707), y)
-		dByScale(y, d, 0, 0.125)
+		k.dByScale(y, d, 0, 0.125)
 		s.keep(8*i, y)
 		if i == 0 {
 			SHRQ(Imm(24), r)

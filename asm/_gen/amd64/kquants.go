@@ -95,6 +95,10 @@ func q45K(high bool) func(*kernel) {
 				VPOR(bit, codes, codes)
 			}
 			p := pair{ds.of(i), ms.of(i)}
+			if !high {
+				k.lookup(32*i, codes, k.table16(k.constants(counted, false), false, func(x VecVirtual) { p.join(x, false) }))
+				continue
+			}
 			k.affine(32*i, codes, p, p, false)
 		}
 	}
@@ -158,7 +162,7 @@ func (k *kernel) q3Scales(off int, d VecVirtual) scales {
 		VPMOVZXBD(x, y)
 		VPADDD(dwords(0xFFFFFFE0), y, y)
 		times(y, d)
-		negated(y)
+		k.negated(y)
 		s.keep(8*i, y)
 	}
 	return s
@@ -184,7 +188,7 @@ func q6K(k *kernel) {
 		y := YMM()
 		VPMOVSXBD(k.from(192+8*i), y)
 		times(y, d)
-		negated(y)
+		k.negated(y)
 		s.keep(8*i, y)
 	}
 	for i := range 8 {
@@ -229,12 +233,9 @@ func iq4XS(k *kernel) {
 	VPMOVZXBD(sc, y)
 	VPADDD(dwords(0xFFFFFFE0), y, y)
 	times(y, d)
-	negated(y)
+	canonical(y)
 	s.keep(0, y)
 	for i := range 8 {
-		codes := k.nibbles(8 + 16*i)
-		book(iq4Values)(codes)
-		of := s.of(i)
-		k.scaled(32*i, codes, of, of)
+		k.lookup(32*i, k.nibbles(8+16*i), k.by(k.constants(iq4Values, true), s.of(i)))
 	}
 }

@@ -75,13 +75,7 @@ func (k *kernel) lookup(at int, codes VecVirtual, l looked) {
 	if k.wide {
 		VMOVDQU(codes, k.spill)
 		for i := range 4 {
-			index, high, x := YMM(), YMM(), YMM()
-			VPMOVZXBD(k.spill.Offset(quadAt[i]), index)
-			VPERMPS(l.a, index, x)
-			VPERMPS(l.b, index, high)
-			VPSLLD(Imm(28), index, index)
-			VBLENDVPS(index, high, x, x)
-			VMOVUPS(x, k.to(at+8*i))
+			k.lookupWide(at+8*i, k.spill.Offset(quadAt[i]), l)
 		}
 		return
 	}
@@ -92,6 +86,40 @@ func (k *kernel) lookup(at int, codes VecVirtual, l looked) {
 	VMOVDQU(out, k.to(at))
 	VPUNPCKHBW(high, low, out)
 	VMOVDQU(out, k.to(at+16))
+}
+
+// lookupTwo is lookup where the first and the second sixteen have tables of
+// their own.
+func (k *kernel) lookupTwo(at int, codes VecVirtual, first, second looked) {
+	if k.wide {
+		VMOVDQU(codes, k.spill)
+		for i := range 4 {
+			k.lookupWide(at+8*i, k.spill.Offset(quadAt[i]), [2]looked{first, second}[i/2])
+		}
+		return
+	}
+	for i, l := range [2]looked{first, second} {
+		low, high, out := YMM(), YMM(), YMM()
+		VPSHUFB(codes, l.a, low)
+		VPSHUFB(codes, l.b, high)
+		if i == 0 {
+			VPUNPCKLBW(high, low, out)
+		} else {
+			VPUNPCKHBW(high, low, out)
+		}
+		VMOVDQU(out, k.to(at+16*i))
+	}
+}
+
+// lookupWide writes eight elements.
+func (k *kernel) lookupWide(at int, codes Mem, l looked) {
+	index, high, x := YMM(), YMM(), YMM()
+	VPMOVZXBD(codes, index)
+	VPERMPS(l.a, index, x)
+	VPERMPS(l.b, index, high)
+	VPSLLD(Imm(28), index, index)
+	VBLENDVPS(index, high, x, x)
+	VMOVUPS(x, k.to(at))
 }
 
 // by is a table of values times a scale: the scale has its sign, a NaN among

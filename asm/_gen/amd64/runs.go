@@ -67,7 +67,7 @@ func (k *runs) numbersOf(o op) pair {
 	p := pair{YMM(), YMM()}
 	VBROADCASTSS(Mem{Base: k.a}, p.d)
 	if o.turned {
-		negated(p.d)
+		turned(p.d)
 	} else {
 		quieted(p.d)
 	}
@@ -105,7 +105,13 @@ func bytesKernels() {
 			runKernel("bytes"+o.name, ", flip *byte, last *float32", "decodes n runs of chunks of 32 bytes.", wide, o.turned, 32, 32,
 				func(k *runs) {
 					mask, last = YMM(), YMM()
-					VPBROADCASTB(Mem{Base: Load(Param("flip"), GP64())}, mask)
+					flip := Mem{Base: Load(Param("flip"), GP64())}
+					VPBROADCASTB(flip, mask)
+					if wide {
+						VPMOVSXBD(mask.AsX(), mask)
+					} else {
+						VPMOVSXBW(mask.AsX(), mask)
+					}
 					VBROADCASTSS(Mem{Base: Load(Param("last"), GP64())}, last)
 				},
 				func(k *runs) {
@@ -116,10 +122,7 @@ func bytesKernels() {
 					p = k.numbersOf(first)
 				},
 				func(k *runs) {
-					codes := YMM()
-					VPERMQ(Imm(quads), k.from(0), codes)
-					VPXOR(mask, codes, codes)
-					k.numbers(0, codes, true, o.turned, func(_ int, x VecVirtual) {
+					k.bytes(0, k.from(0), mask, o.turned, func(x VecVirtual) {
 						switch o.name {
 						case "Scale", "Twice":
 							VMULPS(p.d, x, x)
