@@ -483,3 +483,63 @@ func float8E5M2FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks
 //
 //go:noescape
 func float8E5M2FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+
+// transpose2AVX2 turns n squares of side 8, numbers of 2 bytes.
+//
+//go:noescape
+func transpose2AVX2(dst *byte, src *byte, dstStride int, srcStride int, n int)
+
+// transpose4AVX2 turns n squares of side 8, numbers of 4 bytes.
+//
+//go:noescape
+func transpose4AVX2(dst *byte, src *byte, dstStride int, srcStride int, n int)
+
+// transpose8AVX2 turns n squares of side 4, numbers of 8 bytes.
+//
+//go:noescape
+func transpose8AVX2(dst *byte, src *byte, dstStride int, srcStride int, n int)
+
+// lanesAVX2 parts 32 dwords n times into four streams of their bytes.
+//
+//go:noescape
+func lanesAVX2(dst *byte, src *byte, stride int, n int)
+
+// spreadAVX2 gives each of 32 nibbles a byte, n times.
+//
+//go:noescape
+func spreadAVX2(dst *byte, src *byte, n int)
+
+// swap2AVX2 turns around the bytes of 32 bytes of numbers of 2, n times.
+//
+//go:noescape
+func swap2AVX2(dst *byte, src *byte, n int)
+
+// swap4AVX2 turns around the bytes of 32 bytes of numbers of 4, n times.
+//
+//go:noescape
+func swap4AVX2(dst *byte, src *byte, n int)
+
+// swap8AVX2 turns around the bytes of 32 bytes of numbers of 8, n times.
+//
+//go:noescape
+func swap8AVX2(dst *byte, src *byte, n int)
+
+// gatherBF16AVX2 looks 16 elements up n times; groups are indices into the table, less the codes.
+//
+//go:noescape
+func gatherBF16AVX2(dst *byte, codes *byte, groups *uint16, table *byte, n int)
+
+// gatherF32AVX2 looks 16 elements up n times; groups are indices into the table, less the codes.
+//
+//go:noescape
+func gatherF32AVX2(dst *byte, codes *byte, groups *uint16, table *byte, n int)
+
+// halfBytesShiftBF16AVX2 decodes n runs of chunks of 32 bytes, a nibble of each.
+//
+//go:noescape
+func halfBytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
+
+// halfBytesShiftF32AVX2 decodes n runs of chunks of 32 bytes, a nibble of each.
+//
+//go:noescape
+func halfBytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)

@@ -17833,23 +17833,27 @@ chunk:
 // func bookLowScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·bookLowScale32BF16AVX2(SB), NOSPLIT, $64-56
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    b+24(FP), BX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
-	MOVQ    book+32(FP), SI
-	VMOVDQU (SI), Y2
-	VMOVDQU 32(SI), Y3
-	VSHUFPS $0x88, Y3, Y2, Y4
-	VPERMQ  $0xd8, Y4, Y4
-	VSHUFPS $0xdd, Y3, Y2, Y2
-	VPERMQ  $0xd8, Y2, Y2
-	VMOVUPS Y4, (SP)
-	VMOVUPS Y2, 32(SP)
-	VMOVDQU k5<>+0(SB), Y2
-	MOVQ    n+48(FP), DI
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k0<>+0(SB), Y0
+	VMOVDQU   k1<>+0(SB), Y1
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y2
+	VMOVDQU   32(SI), Y3
+	VCMPPS    $0x03, Y2, Y2, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VSHUFPS   $0xdd, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVUPS   Y4, (SP)
+	VMOVUPS   Y2, 32(SP)
+	VMOVDQU   k5<>+0(SB), Y2
+	MOVQ      n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
@@ -17901,23 +17905,27 @@ chunk:
 // func bookLowScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·bookLowScale64BF16AVX2(SB), NOSPLIT, $64-56
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    b+24(FP), BX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
-	MOVQ    book+32(FP), SI
-	VMOVDQU (SI), Y2
-	VMOVDQU 32(SI), Y3
-	VSHUFPS $0x88, Y3, Y2, Y4
-	VPERMQ  $0xd8, Y4, Y4
-	VSHUFPS $0xdd, Y3, Y2, Y2
-	VPERMQ  $0xd8, Y2, Y2
-	VMOVUPS Y4, (SP)
-	VMOVUPS Y2, 32(SP)
-	VMOVDQU k5<>+0(SB), Y2
-	MOVQ    n+48(FP), DI
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k0<>+0(SB), Y0
+	VMOVDQU   k1<>+0(SB), Y1
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y2
+	VMOVDQU   32(SI), Y3
+	VCMPPS    $0x03, Y2, Y2, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VSHUFPS   $0xdd, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVUPS   Y4, (SP)
+	VMOVUPS   Y2, 32(SP)
+	VMOVDQU   k5<>+0(SB), Y2
+	MOVQ      n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
@@ -17983,17 +17991,21 @@ GLOBL k58<>(SB), RODATA|NOPTR, $32
 // func bookLowScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $96-56
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    b+24(FP), BX
-	MOVQ    book+32(FP), SI
-	VMOVDQU (SI), Y0
-	VMOVDQU 32(SI), Y1
-	VMOVUPS Y0, 32(SP)
-	VMOVUPS Y1, 64(SP)
-	VMOVDQU k5<>+0(SB), Y0
-	MOVQ    n+48(FP), DI
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 32(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVDQU   k5<>+0(SB), Y0
+	MOVQ      n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
@@ -18057,17 +18069,21 @@ chunk:
 // func bookLowScale64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·bookLowScale64F32AVX2(SB), NOSPLIT, $96-56
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    b+24(FP), BX
-	MOVQ    book+32(FP), SI
-	VMOVDQU (SI), Y0
-	VMOVDQU 32(SI), Y1
-	VMOVUPS Y0, 32(SP)
-	VMOVUPS Y1, 64(SP)
-	VMOVDQU k5<>+0(SB), Y0
-	MOVQ    n+48(FP), DI
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 32(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVDQU   k5<>+0(SB), Y0
+	MOVQ      n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
@@ -18158,23 +18174,27 @@ chunk:
 // func bookLowShift32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·bookLowShift32BF16AVX2(SB), NOSPLIT, $64-56
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    b+24(FP), BX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
-	MOVQ    book+32(FP), SI
-	VMOVDQU (SI), Y2
-	VMOVDQU 32(SI), Y3
-	VSHUFPS $0x88, Y3, Y2, Y4
-	VPERMQ  $0xd8, Y4, Y4
-	VSHUFPS $0xdd, Y3, Y2, Y2
-	VPERMQ  $0xd8, Y2, Y2
-	VMOVUPS Y4, (SP)
-	VMOVUPS Y2, 32(SP)
-	VMOVDQU k5<>+0(SB), Y2
-	MOVQ    n+48(FP), DI
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k0<>+0(SB), Y0
+	VMOVDQU   k1<>+0(SB), Y1
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y2
+	VMOVDQU   32(SI), Y3
+	VCMPPS    $0x03, Y2, Y2, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VSHUFPS   $0xdd, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVUPS   Y4, (SP)
+	VMOVUPS   Y2, 32(SP)
+	VMOVDQU   k5<>+0(SB), Y2
+	MOVQ      n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
@@ -18231,23 +18251,27 @@ chunk:
 // func bookLowShift64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·bookLowShift64BF16AVX2(SB), NOSPLIT, $64-56
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    b+24(FP), BX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
-	MOVQ    book+32(FP), SI
-	VMOVDQU (SI), Y2
-	VMOVDQU 32(SI), Y3
-	VSHUFPS $0x88, Y3, Y2, Y4
-	VPERMQ  $0xd8, Y4, Y4
-	VSHUFPS $0xdd, Y3, Y2, Y2
-	VPERMQ  $0xd8, Y2, Y2
-	VMOVUPS Y4, (SP)
-	VMOVUPS Y2, 32(SP)
-	VMOVDQU k5<>+0(SB), Y2
-	MOVQ    n+48(FP), DI
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k0<>+0(SB), Y0
+	VMOVDQU   k1<>+0(SB), Y1
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y2
+	VMOVDQU   32(SI), Y3
+	VCMPPS    $0x03, Y2, Y2, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VSHUFPS   $0xdd, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVUPS   Y4, (SP)
+	VMOVUPS   Y2, 32(SP)
+	VMOVDQU   k5<>+0(SB), Y2
+	MOVQ      n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
@@ -18312,17 +18336,21 @@ chunk:
 // func bookLowShift32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·bookLowShift32F32AVX2(SB), NOSPLIT, $96-56
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    b+24(FP), BX
-	MOVQ    book+32(FP), SI
-	VMOVDQU (SI), Y0
-	VMOVDQU 32(SI), Y1
-	VMOVUPS Y0, 32(SP)
-	VMOVUPS Y1, 64(SP)
-	VMOVDQU k5<>+0(SB), Y0
-	MOVQ    n+48(FP), DI
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 32(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVDQU   k5<>+0(SB), Y0
+	MOVQ      n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
@@ -18391,17 +18419,21 @@ chunk:
 // func bookLowShift64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·bookLowShift64F32AVX2(SB), NOSPLIT, $96-56
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    b+24(FP), BX
-	MOVQ    book+32(FP), SI
-	VMOVDQU (SI), Y0
-	VMOVDQU 32(SI), Y1
-	VMOVUPS Y0, 32(SP)
-	VMOVUPS Y1, 64(SP)
-	VMOVDQU k5<>+0(SB), Y0
-	MOVQ    n+48(FP), DI
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 32(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVDQU   k5<>+0(SB), Y0
+	MOVQ      n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
@@ -18497,23 +18529,27 @@ chunk:
 // func bookLowAffine32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·bookLowAffine32BF16AVX2(SB), NOSPLIT, $64-56
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    b+24(FP), BX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k13<>+0(SB), Y1
-	MOVQ    book+32(FP), SI
-	VMOVDQU (SI), Y2
-	VMOVDQU 32(SI), Y3
-	VSHUFPS $0x88, Y3, Y2, Y4
-	VPERMQ  $0xd8, Y4, Y4
-	VSHUFPS $0xdd, Y3, Y2, Y2
-	VPERMQ  $0xd8, Y2, Y2
-	VMOVUPS Y4, (SP)
-	VMOVUPS Y2, 32(SP)
-	VMOVDQU k5<>+0(SB), Y2
-	MOVQ    n+48(FP), DI
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k0<>+0(SB), Y0
+	VMOVDQU   k13<>+0(SB), Y1
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y2
+	VMOVDQU   32(SI), Y3
+	VCMPPS    $0x03, Y2, Y2, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VSHUFPS   $0xdd, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVUPS   Y4, (SP)
+	VMOVUPS   Y2, 32(SP)
+	VMOVDQU   k5<>+0(SB), Y2
+	MOVQ      n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
@@ -18572,23 +18608,27 @@ chunk:
 // func bookLowAffine64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·bookLowAffine64BF16AVX2(SB), NOSPLIT, $64-56
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    b+24(FP), BX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k13<>+0(SB), Y1
-	MOVQ    book+32(FP), SI
-	VMOVDQU (SI), Y2
-	VMOVDQU 32(SI), Y3
-	VSHUFPS $0x88, Y3, Y2, Y4
-	VPERMQ  $0xd8, Y4, Y4
-	VSHUFPS $0xdd, Y3, Y2, Y2
-	VPERMQ  $0xd8, Y2, Y2
-	VMOVUPS Y4, (SP)
-	VMOVUPS Y2, 32(SP)
-	VMOVDQU k5<>+0(SB), Y2
-	MOVQ    n+48(FP), DI
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k0<>+0(SB), Y0
+	VMOVDQU   k13<>+0(SB), Y1
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y2
+	VMOVDQU   32(SI), Y3
+	VCMPPS    $0x03, Y2, Y2, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VSHUFPS   $0xdd, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVUPS   Y4, (SP)
+	VMOVUPS   Y2, 32(SP)
+	VMOVDQU   k5<>+0(SB), Y2
+	MOVQ      n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
@@ -18655,17 +18695,21 @@ chunk:
 // func bookLowAffine32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $96-56
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    b+24(FP), BX
-	MOVQ    book+32(FP), SI
-	VMOVDQU (SI), Y0
-	VMOVDQU 32(SI), Y1
-	VMOVUPS Y0, 32(SP)
-	VMOVUPS Y1, 64(SP)
-	VMOVDQU k5<>+0(SB), Y0
-	MOVQ    n+48(FP), DI
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 32(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVDQU   k5<>+0(SB), Y0
+	MOVQ      n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
@@ -18731,17 +18775,21 @@ chunk:
 // func bookLowAffine64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·bookLowAffine64F32AVX2(SB), NOSPLIT, $96-56
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    b+24(FP), BX
-	MOVQ    book+32(FP), SI
-	VMOVDQU (SI), Y0
-	VMOVDQU 32(SI), Y1
-	VMOVUPS Y0, 32(SP)
-	VMOVUPS Y1, 64(SP)
-	VMOVDQU k5<>+0(SB), Y0
-	MOVQ    n+48(FP), DI
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 32(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVDQU   k5<>+0(SB), Y0
+	MOVQ      n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
@@ -18834,23 +18882,27 @@ chunk:
 // func bookHighScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·bookHighScale32BF16AVX2(SB), NOSPLIT, $64-56
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    b+24(FP), BX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
-	MOVQ    book+32(FP), SI
-	VMOVDQU (SI), Y2
-	VMOVDQU 32(SI), Y3
-	VSHUFPS $0x88, Y3, Y2, Y4
-	VPERMQ  $0xd8, Y4, Y4
-	VSHUFPS $0xdd, Y3, Y2, Y2
-	VPERMQ  $0xd8, Y2, Y2
-	VMOVUPS Y4, (SP)
-	VMOVUPS Y2, 32(SP)
-	VMOVDQU k5<>+0(SB), Y2
-	MOVQ    n+48(FP), DI
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k0<>+0(SB), Y0
+	VMOVDQU   k1<>+0(SB), Y1
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y2
+	VMOVDQU   32(SI), Y3
+	VCMPPS    $0x03, Y2, Y2, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VSHUFPS   $0xdd, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVUPS   Y4, (SP)
+	VMOVUPS   Y2, 32(SP)
+	VMOVDQU   k5<>+0(SB), Y2
+	MOVQ      n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
@@ -18903,23 +18955,27 @@ chunk:
 // func bookHighScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·bookHighScale64BF16AVX2(SB), NOSPLIT, $64-56
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    b+24(FP), BX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
-	MOVQ    book+32(FP), SI
-	VMOVDQU (SI), Y2
-	VMOVDQU 32(SI), Y3
-	VSHUFPS $0x88, Y3, Y2, Y4
-	VPERMQ  $0xd8, Y4, Y4
-	VSHUFPS $0xdd, Y3, Y2, Y2
-	VPERMQ  $0xd8, Y2, Y2
-	VMOVUPS Y4, (SP)
-	VMOVUPS Y2, 32(SP)
-	VMOVDQU k5<>+0(SB), Y2
-	MOVQ    n+48(FP), DI
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k0<>+0(SB), Y0
+	VMOVDQU   k1<>+0(SB), Y1
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y2
+	VMOVDQU   32(SI), Y3
+	VCMPPS    $0x03, Y2, Y2, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VSHUFPS   $0xdd, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVUPS   Y4, (SP)
+	VMOVUPS   Y2, 32(SP)
+	VMOVDQU   k5<>+0(SB), Y2
+	MOVQ      n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
@@ -18979,17 +19035,21 @@ chunk:
 // func bookHighScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·bookHighScale32F32AVX2(SB), NOSPLIT, $96-56
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    b+24(FP), BX
-	MOVQ    book+32(FP), SI
-	VMOVDQU (SI), Y0
-	VMOVDQU 32(SI), Y1
-	VMOVUPS Y0, 32(SP)
-	VMOVUPS Y1, 64(SP)
-	VMOVDQU k5<>+0(SB), Y0
-	MOVQ    n+48(FP), DI
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 32(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVDQU   k5<>+0(SB), Y0
+	MOVQ      n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
@@ -19054,17 +19114,21 @@ chunk:
 // func bookHighScale64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·bookHighScale64F32AVX2(SB), NOSPLIT, $96-56
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    b+24(FP), BX
-	MOVQ    book+32(FP), SI
-	VMOVDQU (SI), Y0
-	VMOVDQU 32(SI), Y1
-	VMOVUPS Y0, 32(SP)
-	VMOVUPS Y1, 64(SP)
-	VMOVDQU k5<>+0(SB), Y0
-	MOVQ    n+48(FP), DI
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 32(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVDQU   k5<>+0(SB), Y0
+	MOVQ      n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
@@ -20110,6 +20174,621 @@ chunk:
 	VBLENDVPS Y3, k12<>+0(SB), Y2, Y2
 	VMOVUPS   Y1, 64(AX)
 	VMOVUPS   Y2, 96(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000080, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
+	VZEROUPPER
+	RET
+
+// func transpose2AVX2(dst *byte, src *byte, dstStride int, srcStride int, n int)
+// Requires: AVX
+TEXT ·transpose2AVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ dstStride+16(FP), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (AX)(DX*4), SI
+	MOVQ srcStride+24(FP), DI
+	LEAQ (DI)(DI*2), R8
+	LEAQ (CX)(DI*4), R9
+	MOVQ n+32(FP), R10
+	MOVQ DI, R11
+	SHLQ $0x03, R11
+
+square:
+	VMOVDQU    (CX), X0
+	VMOVDQU    (CX)(DI*1), X1
+	VMOVDQU    (CX)(DI*2), X2
+	VMOVDQU    (CX)(R8*1), X3
+	VMOVDQU    (R9), X4
+	VMOVDQU    (R9)(DI*1), X5
+	VMOVDQU    (R9)(DI*2), X6
+	VMOVDQU    (R9)(R8*1), X7
+	VPUNPCKLWD X4, X0, X8
+	VPUNPCKHWD X4, X0, X0
+	VPUNPCKLWD X5, X1, X4
+	VPUNPCKHWD X5, X1, X1
+	VPUNPCKLWD X6, X2, X5
+	VPUNPCKHWD X6, X2, X2
+	VPUNPCKLWD X7, X3, X6
+	VPUNPCKHWD X7, X3, X3
+	VPUNPCKLWD X5, X8, X7
+	VPUNPCKHWD X5, X8, X5
+	VPUNPCKLWD X2, X0, X8
+	VPUNPCKHWD X2, X0, X0
+	VPUNPCKLWD X6, X4, X2
+	VPUNPCKHWD X6, X4, X4
+	VPUNPCKLWD X3, X1, X6
+	VPUNPCKHWD X3, X1, X1
+	VPUNPCKLWD X2, X7, X3
+	VPUNPCKHWD X2, X7, X2
+	VPUNPCKLWD X4, X5, X7
+	VPUNPCKHWD X4, X5, X4
+	VPUNPCKLWD X6, X8, X5
+	VPUNPCKHWD X6, X8, X6
+	VPUNPCKLWD X1, X0, X8
+	VPUNPCKHWD X1, X0, X0
+	VMOVDQU    X3, (AX)
+	VMOVDQU    X2, (AX)(DX*1)
+	VMOVDQU    X7, (AX)(DX*2)
+	VMOVDQU    X4, (AX)(BX*1)
+	VMOVDQU    X5, (SI)
+	VMOVDQU    X6, (SI)(DX*1)
+	VMOVDQU    X8, (SI)(DX*2)
+	VMOVDQU    X0, (SI)(BX*1)
+	ADDQ       R11, CX
+	ADDQ       R11, R9
+	ADDQ       $0x10, AX
+	ADDQ       $0x10, SI
+	DECQ       R10
+	JNZ        square
+	VZEROUPPER
+	RET
+
+// func transpose4AVX2(dst *byte, src *byte, dstStride int, srcStride int, n int)
+// Requires: AVX
+TEXT ·transpose4AVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ dstStride+16(FP), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (AX)(DX*4), SI
+	MOVQ srcStride+24(FP), DI
+	LEAQ (DI)(DI*2), R8
+	LEAQ (CX)(DI*4), R9
+	MOVQ n+32(FP), R10
+	MOVQ DI, R11
+	SHLQ $0x03, R11
+
+square:
+	VMOVUPS    (CX), Y0
+	VMOVUPS    (CX)(DI*1), Y1
+	VMOVUPS    (CX)(DI*2), Y2
+	VMOVUPS    (CX)(R8*1), Y3
+	VMOVUPS    (R9), Y4
+	VMOVUPS    (R9)(DI*1), Y5
+	VMOVUPS    (R9)(DI*2), Y6
+	VMOVUPS    (R9)(R8*1), Y7
+	VUNPCKLPS  Y1, Y0, Y8
+	VUNPCKHPS  Y1, Y0, Y0
+	VUNPCKLPS  Y3, Y2, Y1
+	VUNPCKHPS  Y3, Y2, Y2
+	VUNPCKLPS  Y5, Y4, Y3
+	VUNPCKHPS  Y5, Y4, Y4
+	VUNPCKLPS  Y7, Y6, Y5
+	VUNPCKHPS  Y7, Y6, Y6
+	VUNPCKLPD  Y1, Y8, Y7
+	VUNPCKHPD  Y1, Y8, Y1
+	VUNPCKLPD  Y2, Y0, Y8
+	VUNPCKHPD  Y2, Y0, Y0
+	VUNPCKLPD  Y5, Y3, Y2
+	VUNPCKHPD  Y5, Y3, Y3
+	VUNPCKLPD  Y6, Y4, Y5
+	VUNPCKHPD  Y6, Y4, Y4
+	VPERM2F128 $0x20, Y2, Y7, Y6
+	VPERM2F128 $0x31, Y2, Y7, Y2
+	VMOVUPS    Y6, (AX)
+	VMOVUPS    Y2, (SI)
+	VPERM2F128 $0x20, Y3, Y1, Y2
+	VPERM2F128 $0x31, Y3, Y1, Y1
+	VMOVUPS    Y2, (AX)(DX*1)
+	VMOVUPS    Y1, (SI)(DX*1)
+	VPERM2F128 $0x20, Y5, Y8, Y1
+	VPERM2F128 $0x31, Y5, Y8, Y2
+	VMOVUPS    Y1, (AX)(DX*2)
+	VMOVUPS    Y2, (SI)(DX*2)
+	VPERM2F128 $0x20, Y4, Y0, Y1
+	VPERM2F128 $0x31, Y4, Y0, Y0
+	VMOVUPS    Y1, (AX)(BX*1)
+	VMOVUPS    Y0, (SI)(BX*1)
+	ADDQ       R11, CX
+	ADDQ       R11, R9
+	ADDQ       $0x20, AX
+	ADDQ       $0x20, SI
+	DECQ       R10
+	JNZ        square
+	VZEROUPPER
+	RET
+
+// func transpose8AVX2(dst *byte, src *byte, dstStride int, srcStride int, n int)
+// Requires: AVX
+TEXT ·transpose8AVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ dstStride+16(FP), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ srcStride+24(FP), SI
+	LEAQ (SI)(SI*2), DI
+	MOVQ n+32(FP), R8
+	MOVQ SI, R9
+	SHLQ $0x02, R9
+
+square:
+	VMOVUPS    (CX), Y0
+	VMOVUPS    (CX)(SI*1), Y1
+	VMOVUPS    (CX)(SI*2), Y2
+	VMOVUPS    (CX)(DI*1), Y3
+	VUNPCKLPD  Y1, Y0, Y4
+	VUNPCKHPD  Y1, Y0, Y0
+	VUNPCKLPD  Y3, Y2, Y1
+	VUNPCKHPD  Y3, Y2, Y2
+	VPERM2F128 $0x20, Y1, Y4, Y3
+	VPERM2F128 $0x31, Y1, Y4, Y1
+	VMOVUPS    Y3, (AX)
+	VMOVUPS    Y1, (AX)(DX*2)
+	VPERM2F128 $0x20, Y2, Y0, Y1
+	VPERM2F128 $0x31, Y2, Y0, Y0
+	VMOVUPS    Y1, (AX)(DX*1)
+	VMOVUPS    Y0, (AX)(BX*1)
+	ADDQ       R9, CX
+	ADDQ       $0x20, AX
+	DECQ       R8
+	JNZ        square
+	VZEROUPPER
+	RET
+
+// func lanesAVX2(dst *byte, src *byte, stride int, n int)
+// Requires: AVX, AVX2
+TEXT ·lanesAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ stride+16(FP), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ n+24(FP), SI
+
+more:
+	VMOVDQU     (CX), Y0
+	VPSHUFB     k81<>+0(SB), Y0, Y0
+	VMOVDQU     32(CX), Y1
+	VPSHUFB     k81<>+0(SB), Y1, Y1
+	VMOVDQU     64(CX), Y2
+	VPSHUFB     k81<>+0(SB), Y2, Y2
+	VMOVDQU     96(CX), Y3
+	VPSHUFB     k81<>+0(SB), Y3, Y3
+	VPUNPCKLDQ  Y1, Y0, Y4
+	VPUNPCKHDQ  Y1, Y0, Y0
+	VPUNPCKLDQ  Y3, Y2, Y1
+	VPUNPCKHDQ  Y3, Y2, Y2
+	VMOVDQU     k82<>+0(SB), Y3
+	VPUNPCKLQDQ Y1, Y4, Y5
+	VPERMD      Y5, Y3, Y5
+	VMOVDQU     Y5, (AX)
+	VPUNPCKHQDQ Y1, Y4, Y1
+	VPERMD      Y1, Y3, Y1
+	VMOVDQU     Y1, (AX)(DX*1)
+	VPUNPCKLQDQ Y2, Y0, Y1
+	VPERMD      Y1, Y3, Y1
+	VMOVDQU     Y1, (AX)(DX*2)
+	VPUNPCKHQDQ Y2, Y0, Y0
+	VPERMD      Y0, Y3, Y0
+	VMOVDQU     Y0, (AX)(BX*1)
+	ADDQ        $0x00000080, CX
+	ADDQ        $0x20, AX
+	DECQ        SI
+	JNZ         more
+	VZEROUPPER
+	RET
+
+DATA k81<>+0(SB)/8, $0x0d0905010c080400
+DATA k81<>+8(SB)/8, $0x0f0b07030e0a0602
+DATA k81<>+16(SB)/8, $0x0d0905010c080400
+DATA k81<>+24(SB)/8, $0x0f0b07030e0a0602
+GLOBL k81<>(SB), RODATA|NOPTR, $32
+
+DATA k82<>+0(SB)/8, $0x0000000400000000
+DATA k82<>+8(SB)/8, $0x0000000500000001
+DATA k82<>+16(SB)/8, $0x0000000600000002
+DATA k82<>+24(SB)/8, $0x0000000700000003
+GLOBL k82<>(SB), RODATA|NOPTR, $32
+
+// func spreadAVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2
+TEXT ·spreadAVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k5<>+0(SB), Y0
+
+more:
+	VPMOVZXBW (CX), Y1
+	VPSLLW    $0x04, Y1, Y2
+	VPOR      Y2, Y1, Y1
+	VPAND     Y0, Y1, Y1
+	VMOVDQU   Y1, (AX)
+	ADDQ      $0x10, CX
+	ADDQ      $0x20, AX
+	DECQ      DX
+	JNZ       more
+	VZEROUPPER
+	RET
+
+// func swap2AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2
+TEXT ·swap2AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k83<>+0(SB), Y0
+
+more:
+	VMOVDQU (CX), Y1
+	VPSHUFB Y0, Y1, Y1
+	VMOVDQU Y1, (AX)
+	ADDQ    $0x20, CX
+	ADDQ    $0x20, AX
+	DECQ    DX
+	JNZ     more
+	VZEROUPPER
+	RET
+
+DATA k83<>+0(SB)/8, $0x0607040502030001
+DATA k83<>+8(SB)/8, $0x0e0f0c0d0a0b0809
+DATA k83<>+16(SB)/8, $0x0607040502030001
+DATA k83<>+24(SB)/8, $0x0e0f0c0d0a0b0809
+GLOBL k83<>(SB), RODATA|NOPTR, $32
+
+// func swap4AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2
+TEXT ·swap4AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k84<>+0(SB), Y0
+
+more:
+	VMOVDQU (CX), Y1
+	VPSHUFB Y0, Y1, Y1
+	VMOVDQU Y1, (AX)
+	ADDQ    $0x20, CX
+	ADDQ    $0x20, AX
+	DECQ    DX
+	JNZ     more
+	VZEROUPPER
+	RET
+
+DATA k84<>+0(SB)/8, $0x0405060700010203
+DATA k84<>+8(SB)/8, $0x0c0d0e0f08090a0b
+DATA k84<>+16(SB)/8, $0x0405060700010203
+DATA k84<>+24(SB)/8, $0x0c0d0e0f08090a0b
+GLOBL k84<>(SB), RODATA|NOPTR, $32
+
+// func swap8AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2
+TEXT ·swap8AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k85<>+0(SB), Y0
+
+more:
+	VMOVDQU (CX), Y1
+	VPSHUFB Y0, Y1, Y1
+	VMOVDQU Y1, (AX)
+	ADDQ    $0x20, CX
+	ADDQ    $0x20, AX
+	DECQ    DX
+	JNZ     more
+	VZEROUPPER
+	RET
+
+DATA k85<>+0(SB)/8, $0x0001020304050607
+DATA k85<>+8(SB)/8, $0x08090a0b0c0d0e0f
+DATA k85<>+16(SB)/8, $0x0001020304050607
+DATA k85<>+24(SB)/8, $0x08090a0b0c0d0e0f
+GLOBL k85<>(SB), RODATA|NOPTR, $32
+
+// func gatherBF16AVX2(dst *byte, codes *byte, groups *uint16, table *byte, n int)
+// Requires: AVX, AVX2
+TEXT ·gatherBF16AVX2(SB), NOSPLIT, $32-40
+	MOVQ dst+0(FP), AX
+	MOVQ codes+8(FP), CX
+	MOVQ groups+16(FP), DX
+	MOVQ table+24(FP), BX
+	MOVQ n+32(FP), SI
+
+more:
+	VPMOVZXBW (CX), Y0
+	VPADDW    (DX), Y0, Y0
+	VMOVDQU   Y0, (SP)
+	MOVWQZX   (SP), DI
+	MOVWLZX   (BX)(DI*2), DI
+	MOVW      DI, (AX)
+	MOVWQZX   2(SP), DI
+	MOVWLZX   (BX)(DI*2), DI
+	MOVW      DI, 2(AX)
+	MOVWQZX   4(SP), DI
+	MOVWLZX   (BX)(DI*2), DI
+	MOVW      DI, 4(AX)
+	MOVWQZX   6(SP), DI
+	MOVWLZX   (BX)(DI*2), DI
+	MOVW      DI, 6(AX)
+	MOVWQZX   8(SP), DI
+	MOVWLZX   (BX)(DI*2), DI
+	MOVW      DI, 8(AX)
+	MOVWQZX   10(SP), DI
+	MOVWLZX   (BX)(DI*2), DI
+	MOVW      DI, 10(AX)
+	MOVWQZX   12(SP), DI
+	MOVWLZX   (BX)(DI*2), DI
+	MOVW      DI, 12(AX)
+	MOVWQZX   14(SP), DI
+	MOVWLZX   (BX)(DI*2), DI
+	MOVW      DI, 14(AX)
+	MOVWQZX   16(SP), DI
+	MOVWLZX   (BX)(DI*2), DI
+	MOVW      DI, 16(AX)
+	MOVWQZX   18(SP), DI
+	MOVWLZX   (BX)(DI*2), DI
+	MOVW      DI, 18(AX)
+	MOVWQZX   20(SP), DI
+	MOVWLZX   (BX)(DI*2), DI
+	MOVW      DI, 20(AX)
+	MOVWQZX   22(SP), DI
+	MOVWLZX   (BX)(DI*2), DI
+	MOVW      DI, 22(AX)
+	MOVWQZX   24(SP), DI
+	MOVWLZX   (BX)(DI*2), DI
+	MOVW      DI, 24(AX)
+	MOVWQZX   26(SP), DI
+	MOVWLZX   (BX)(DI*2), DI
+	MOVW      DI, 26(AX)
+	MOVWQZX   28(SP), DI
+	MOVWLZX   (BX)(DI*2), DI
+	MOVW      DI, 28(AX)
+	MOVWQZX   30(SP), DI
+	MOVWLZX   (BX)(DI*2), DI
+	MOVW      DI, 30(AX)
+	ADDQ      $0x10, CX
+	ADDQ      $0x20, DX
+	ADDQ      $0x00000020, AX
+	DECQ      SI
+	JNZ       more
+	VZEROUPPER
+	RET
+
+// func gatherF32AVX2(dst *byte, codes *byte, groups *uint16, table *byte, n int)
+// Requires: AVX, AVX2
+TEXT ·gatherF32AVX2(SB), NOSPLIT, $32-40
+	MOVQ dst+0(FP), AX
+	MOVQ codes+8(FP), CX
+	MOVQ groups+16(FP), DX
+	MOVQ table+24(FP), BX
+	MOVQ n+32(FP), SI
+
+more:
+	VPMOVZXBW (CX), Y0
+	VPADDW    (DX), Y0, Y0
+	VMOVDQU   Y0, (SP)
+	MOVWQZX   (SP), DI
+	MOVL      (BX)(DI*4), DI
+	MOVL      DI, (AX)
+	MOVWQZX   2(SP), DI
+	MOVL      (BX)(DI*4), DI
+	MOVL      DI, 4(AX)
+	MOVWQZX   4(SP), DI
+	MOVL      (BX)(DI*4), DI
+	MOVL      DI, 8(AX)
+	MOVWQZX   6(SP), DI
+	MOVL      (BX)(DI*4), DI
+	MOVL      DI, 12(AX)
+	MOVWQZX   8(SP), DI
+	MOVL      (BX)(DI*4), DI
+	MOVL      DI, 16(AX)
+	MOVWQZX   10(SP), DI
+	MOVL      (BX)(DI*4), DI
+	MOVL      DI, 20(AX)
+	MOVWQZX   12(SP), DI
+	MOVL      (BX)(DI*4), DI
+	MOVL      DI, 24(AX)
+	MOVWQZX   14(SP), DI
+	MOVL      (BX)(DI*4), DI
+	MOVL      DI, 28(AX)
+	MOVWQZX   16(SP), DI
+	MOVL      (BX)(DI*4), DI
+	MOVL      DI, 32(AX)
+	MOVWQZX   18(SP), DI
+	MOVL      (BX)(DI*4), DI
+	MOVL      DI, 36(AX)
+	MOVWQZX   20(SP), DI
+	MOVL      (BX)(DI*4), DI
+	MOVL      DI, 40(AX)
+	MOVWQZX   22(SP), DI
+	MOVL      (BX)(DI*4), DI
+	MOVL      DI, 44(AX)
+	MOVWQZX   24(SP), DI
+	MOVL      (BX)(DI*4), DI
+	MOVL      DI, 48(AX)
+	MOVWQZX   26(SP), DI
+	MOVL      (BX)(DI*4), DI
+	MOVL      DI, 52(AX)
+	MOVWQZX   28(SP), DI
+	MOVL      (BX)(DI*4), DI
+	MOVL      DI, 56(AX)
+	MOVWQZX   30(SP), DI
+	MOVL      (BX)(DI*4), DI
+	MOVL      DI, 60(AX)
+	ADDQ      $0x10, CX
+	ADDQ      $0x20, DX
+	ADDQ      $0x00000040, AX
+	DECQ      SI
+	JNZ       more
+	VZEROUPPER
+	RET
+
+// func halfBytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·halfBytesShiftBF16AVX2(SB), NOSPLIT, $64-64
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k0<>+0(SB), Y0
+	VMOVDQU   k1<>+0(SB), Y1
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y2
+	VMOVDQU   32(SI), Y3
+	VCMPPS    $0x03, Y2, Y2, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VSHUFPS   $0xdd, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVUPS   Y4, (SP)
+	VMOVUPS   Y2, 32(SP)
+	MOVQ      shift+40(FP), SI
+	VMOVQ     (SI), X2
+	VMOVDQU   k5<>+0(SB), Y3
+	MOVQ      n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VBROADCASTSS (DX), Y4
+	VXORPS       k2<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
+	VBROADCASTSS (BX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
+	VMOVDQU      (SP), Y6
+	VMOVDQU      32(SP), Y7
+	VSUBPS       Y5, Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VSUBPS       Y5, Y7, Y7
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPSHUFB      k9<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+
+chunk:
+	VPERMQ     $0xd8, (CX), Y6
+	VPSRLW     X2, Y6, Y6
+	VPAND      Y3, Y6, Y6
+	VPSHUFB    Y6, Y4, Y7
+	VPSHUFB    Y6, Y5, Y6
+	VPUNPCKLBW Y6, Y7, Y8
+	VMOVDQU    Y8, (AX)
+	VPUNPCKHBW Y6, Y7, Y8
+	VMOVDQU    Y8, 32(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func halfBytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·halfBytesShiftF32AVX2(SB), NOSPLIT, $96-64
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 32(SP)
+	VMOVUPS   Y1, 64(SP)
+	MOVQ      shift+40(FP), SI
+	VMOVQ     (SI), X0
+	VMOVDQU   k5<>+0(SB), Y1
+	MOVQ      n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VBROADCASTSS (DX), Y2
+	VXORPS       k2<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VBROADCASTSS (BX), Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VMOVDQU      32(SP), Y4
+	VMOVDQU      64(SP), Y5
+	VSUBPS       Y3, Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VXORPS       k2<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y6
+	VBLENDVPS    Y6, k12<>+0(SB), Y4, Y4
+	VSUBPS       Y3, Y5, Y5
+	VMULPS       Y2, Y5, Y5
+	VXORPS       k2<>+0(SB), Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y2
+	VBLENDVPS    Y2, k12<>+0(SB), Y5, Y5
+
+chunk:
+	VPERMQ    $0xd8, (CX), Y2
+	VPSRLW    X0, Y2, Y2
+	VPAND     Y1, Y2, Y2
+	VMOVDQU   Y2, (SP)
+	VPMOVZXBD (SP), Y2
+	VPERMPS   Y4, Y2, Y6
+	VPERMPS   Y5, Y2, Y3
+	VPSLLD    $0x1c, Y2, Y2
+	VBLENDVPS Y2, Y3, Y6, Y6
+	VMOVUPS   Y6, (AX)
+	VPMOVZXBD 16(SP), Y2
+	VPERMPS   Y4, Y2, Y6
+	VPERMPS   Y5, Y2, Y3
+	VPSLLD    $0x1c, Y2, Y2
+	VBLENDVPS Y2, Y3, Y6, Y6
+	VMOVUPS   Y6, 32(AX)
+	VPMOVZXBD 8(SP), Y2
+	VPERMPS   Y4, Y2, Y6
+	VPERMPS   Y5, Y2, Y3
+	VPSLLD    $0x1c, Y2, Y2
+	VBLENDVPS Y2, Y3, Y6, Y6
+	VMOVUPS   Y6, 64(AX)
+	VPMOVZXBD 24(SP), Y2
+	VPERMPS   Y4, Y2, Y6
+	VPERMPS   Y5, Y2, Y3
+	VPSLLD    $0x1c, Y2, Y2
+	VBLENDVPS Y2, Y3, Y6, Y6
+	VMOVUPS   Y6, 96(AX)
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000080, AX
 	DECQ      SI

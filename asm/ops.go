@@ -13,6 +13,13 @@ type Ops struct {
 	bytes   [2][bytesTwice + 1]bytesKernel    // by Op
 	nibbles [2][2][opsN][2]bookKernel         // by order, Op, chunks of 32 or 64
 	cast    [3][3]func(dst, src *byte, n int) // by types, 32 numbers each time
+
+	halfBytes [2]func(dst, src *byte, a, b *float32, book *float32, shift *uint64, chunks, n int)
+	gather    [2]func(dst, codes *byte, groups *uint16, table *byte, n int) // 16 elements each time
+	transpose [9]func(dst, src *byte, dstStride, srcStride, n int)          // by size, n squares
+	swap      [9]func(dst, src *byte, n int)                                // by size, 32 bytes each time
+	lanes     func(dst, src *byte, stride, n int)                           // 32 words each time
+	spread    func(dst, src *byte, n int)                                   // 32 nibbles each time
 }
 
 // For fills the table from a set of features, worst level first. It asks

@@ -63,6 +63,13 @@ func TestRunsAgreeWithTheScalarFunctions(t *testing.T) {
 				})
 			}
 			rng := rand.NewChaCha8([32]byte{9})
+			for _, upper := range []bool{false, true} {
+				c := HalfBytes{upper, new([16]float32)}
+				copy(c.Book[:], scalesOf(rng, 16))
+				t.Run(fmt.Sprintf("%v/half bytes %v to %v", level, upper, to), func(t *testing.T) {
+					eachShape(t, o, to, 1, func(o *Ops, dst, src []byte, a, b []float32, run int) { o.HalfBytes(c, to, dst, src, a, b, run) })
+				})
+			}
 			for op := range opsN {
 				for _, high := range []bool{false, true} {
 					c := Nibbles{Op: op, High: high, Book: new([16]float32)}

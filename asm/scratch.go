@@ -1,6 +1,9 @@
 package asm
 
-import "sync"
+import (
+	"sync"
+	"unsafe"
+)
 
 // tileElems is how many numbers pass through float32 at a time: they stay in
 // the first cache.
@@ -30,4 +33,20 @@ func (o *Ops) viaFloats(dst []byte, unit int, decode func(tile []byte, at int)) 
 		decode(t.bytes[:4*m], at)
 		o.Round(F16, dst[2*at:2*(at+m)], t.bytes[:4*m])
 	}
+}
+
+// Raw is the memory of numbers, for scratch that holds other things.
+func Raw(f []float32) []byte {
+	if len(f) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&f[0])), 4*len(f))
+}
+
+// Raw16 is the memory of numbers as half as wide integers.
+func Raw16(f []float32) []uint16 {
+	if len(f) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*uint16)(unsafe.Pointer(&f[0])), 2*len(f))
 }

@@ -16,5 +16,11 @@ func main() {
 	bytesKernels()
 	bookKernels()
 	float8Kernels()
+	transposeKernels()
+	lanesKernel()
+	spreadKernel()
+	swapKernels()
+	gatherKernels()
+	halfBytesKernels()
 	Generate()
 }

@@ -179,6 +179,8 @@ func bookKernel(high bool, o op, wide bool, elems int) {
 // arrange copies a book of sixteen numbers in the order of tables.
 func (k *runs) arrange(book, to Mem) values {
 	a, b := load(book), load(book.Offset(32))
+	canonical(a)
+	canonical(b)
 	if k.wide {
 		VMOVUPS(a, to)
 		VMOVUPS(b, to.Offset(32))

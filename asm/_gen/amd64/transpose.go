@@ -1,0 +1,310 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// A lattice is the addresses of up to eight rows at equal distances.
+type lattice struct {
+	base, fourth, stride, triple Register
+}
+
+func latticeOf(base, stride Register, rows int) lattice {
+	l := lattice{base: base, stride: stride, triple: GP64()}
+	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, l.triple)
+	if rows > 4 {
+		l.fourth = GP64()
+		LEAQ(Mem{Base: base, Index: stride, Scale: 4}, l.fourth)
+	}
+	return l
+}
+
+func (l lattice) row(i int) Mem {
+	base := l.base
+	if i >= 4 {
+		base = l.fourth
+	}
+	switch i % 4 {
+	case 1:
+		return Mem{Base: base, Index: l.stride, Scale: 1}
+	case 2:
+		return Mem{Base: base, Index: l.stride, Scale: 2}
+	case 3:
+		return Mem{Base: base, Index: l.triple, Scale: 1}
+	}
+	return Mem{Base: base}
+}
+
+// transposeKernels turns squares of 8x8 words or dwords, 4x4 qwords: as many
+// columns of the source become rows, and n squares lie below each other.
+func transposeKernels() {
+	for _, size := range []int{2, 4, 8} {
+		side := min(8, 32/size)
+		name := fmt.Sprintf("transpose%dAVX2", size)
+		TEXT(name, NOSPLIT, "func(dst *byte, src *byte, dstStride int, srcStride int, n int)")
+		Pragma("noescape")
+		Doc(fmt.Sprintf("%s turns n squares of side %d, numbers of %d bytes.", name, side, size))
+		dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+		to := latticeOf(dst, Load(Param("dstStride"), GP64()), side)
+		from := latticeOf(src, Load(Param("srcStride"), GP64()), side)
+		n, below := Load(Param("n"), GP64()), GP64()
+		MOVQ(from.stride, below)
+		SHLQ(Imm(map[int]uint64{8: 3, 4: 2}[side]), below)
+		Label("square")
+		square(size, from, to)
+		for _, l := range []lattice{from, to} {
+			for _, r := range []Register{l.base, l.fourth} {
+				switch {
+				case r == nil:
+				case l == from:
+					ADDQ(below, r)
+				default:
+					ADDQ(Imm(uint64(side*size)), r)
+				}
+			}
+		}
+		DECQ(n)
+		JNZ(LabelRef("square"))
+		VZEROUPPER()
+		RET()
+	}
+}
+
+func square(size int, from, to lattice) {
+	switch size {
+	case 2:
+		words8x8(from, to)
+	case 4:
+		dwords8x8(from, to)
+	case 8:
+		qwords4x4(from, to)
+	}
+}
+
+func words8x8(from, to lattice) {
+	var x [8]VecVirtual
+	for i := range x {
+		x[i] = XMM()
+		VMOVDQU(from.row(i), x[i])
+	}
+	// A perfect shuffle of the words of all rows, three times.
+	for range 3 {
+		var y [8]VecVirtual
+		for i := range 4 {
+			y[2*i], y[2*i+1] = XMM(), XMM()
+			VPUNPCKLWD(x[i+4], x[i], y[2*i])
+			VPUNPCKHWD(x[i+4], x[i], y[2*i+1])
+		}
+		x = y
+	}
+	for i := range x {
+		VMOVDQU(x[i], to.row(i))
+	}
+}
+
+func dwords8x8(from, to lattice) {
+	var x, y [8]VecVirtual
+	for i := range x {
+		x[i] = YMM()
+		VMOVUPS(from.row(i), x[i])
+	}
+	for i := 0; i < 8; i += 2 {
+		y[i], y[i+1] = YMM(), YMM()
+		VUNPCKLPS(x[i+1], x[i], y[i])
+		VUNPCKHPS(x[i+1], x[i], y[i+1])
+	}
+	for i := 0; i < 8; i += 4 {
+		for j := range 2 {
+			x[i+2*j], x[i+2*j+1] = YMM(), YMM()
+			VUNPCKLPD(y[i+2+j], y[i+j], x[i+2*j])
+			VUNPCKHPD(y[i+2+j], y[i+j], x[i+2*j+1])
+		}
+	}
+	for i := range 4 {
+		low, high := YMM(), YMM()
+		VPERM2F128(Imm(0x20), x[i+4], x[i], low)
+		VPERM2F128(Imm(0x31), x[i+4], x[i], high)
+		VMOVUPS(low, to.row(i))
+		VMOVUPS(high, to.row(i+4))
+	}
+}
+
+func qwords4x4(from, to lattice) {
+	var x, y [4]VecVirtual
+	for i := range x {
+		x[i] = YMM()
+		VMOVUPS(from.row(i), x[i])
+	}
+	for i := 0; i < 4; i += 2 {
+		y[i], y[i+1] = YMM(), YMM()
+		VUNPCKLPD(x[i+1], x[i], y[i])
+		VUNPCKHPD(x[i+1], x[i], y[i+1])
+	}
+	for i := range 2 {
+		low, high := YMM(), YMM()
+		VPERM2F128(Imm(0x20), y[i+2], y[i], low)
+		VPERM2F128(Imm(0x31), y[i+2], y[i], high)
+		VMOVUPS(low, to.row(i))
+		VMOVUPS(high, to.row(i+2))
+	}
+}
+
+// lanesKernel parts dwords into their four bytes: four streams, each stride
+// bytes behind the one before.
+func lanesKernel() {
+	TEXT("lanesAVX2", NOSPLIT, "func(dst *byte, src *byte, stride int, n int)")
+	Pragma("noescape")
+	Doc("lanesAVX2 parts 32 dwords n times into four streams of their bytes.")
+	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+	to := latticeOf(dst, Load(Param("stride"), GP64()), 4)
+	n := Load(Param("n"), GP64())
+	Label("more")
+	var x, y [4]VecVirtual
+	for i := range x {
+		x[i] = load(Mem{Base: src, Disp: 32 * i})
+		VPSHUFB(bytes32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), x[i], x[i])
+	}
+	for i := 0; i < 4; i += 2 {
+		y[i], y[i+1] = YMM(), YMM()
+		VPUNPCKLDQ(x[i+1], x[i], y[i])
+		VPUNPCKHDQ(x[i+1], x[i], y[i+1])
+	}
+	order := load(dwords(0, 4, 1, 5, 2, 6, 3, 7))
+	for i := range 4 {
+		z := YMM()
+		if i%2 == 0 {
+			VPUNPCKLQDQ(y[i/2+2], y[i/2], z)
+		} else {
+			VPUNPCKHQDQ(y[i/2+2], y[i/2], z)
+		}
+		VPERMD(z, order, z)
+		VMOVDQU(z, to.row(i))
+	}
+	ADDQ(U32(128), src)
+	ADDQ(Imm(32), dst)
+	DECQ(n)
+	JNZ(LabelRef("more"))
+	VZEROUPPER()
+	RET()
+}
+
+// spreadKernel gives each nibble a byte, the low one of two first.
+func spreadKernel() {
+	TEXT("spreadAVX2", NOSPLIT, "func(dst *byte, src *byte, n int)")
+	Pragma("noescape")
+	Doc("spreadAVX2 gives each of 32 nibbles a byte, n times.")
+	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+	n, low := Load(Param("n"), GP64()), load(bytes32(0x0F))
+	Label("more")
+	y, up := YMM(), YMM()
+	VPMOVZXBW(Mem{Base: src}, y)
+	VPSLLW(Imm(4), y, up)
+	VPOR(up, y, y)
+	VPAND(low, y, y)
+	VMOVDQU(y, Mem{Base: dst})
+	ADDQ(Imm(16), src)
+	ADDQ(Imm(32), dst)
+	DECQ(n)
+	JNZ(LabelRef("more"))
+	VZEROUPPER()
+	RET()
+}
+
+// swapKernels turns the bytes of numbers around, 32 bytes at a time.
+func swapKernels() {
+	for _, size := range []int{2, 4, 8} {
+		name := fmt.Sprintf("swap%dAVX2", size)
+		TEXT(name, NOSPLIT, "func(dst *byte, src *byte, n int)")
+		Pragma("noescape")
+		Doc(fmt.Sprintf("%s turns around the bytes of 32 bytes of numbers of %d, n times.", name, size))
+		dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+		n := Load(Param("n"), GP64())
+		var p []byte
+		for i := range 16 {
+			p = append(p, byte(i/size*size+size-1-i%size))
+		}
+		order := load(bytes32(p...))
+		Label("more")
+		y := YMM()
+		VPSHUFB(order, load(Mem{Base: src}), y)
+		VMOVDQU(y, Mem{Base: dst})
+		ADDQ(Imm(32), src)
+		ADDQ(Imm(32), dst)
+		DECQ(n)
+		JNZ(LabelRef("more"))
+		VZEROUPPER()
+		RET()
+	}
+}
+
+// gatherKernels looks 16 elements up in a table of 16 numbers for each group:
+// the index of an element is its group's and its code's.
+func gatherKernels() {
+	for _, wide := range []bool{false, true} {
+		name := map[bool]string{false: "gatherBF16AVX2", true: "gatherF32AVX2"}[wide]
+		TEXT(name, NOSPLIT, "func(dst *byte, codes *byte, groups *uint16, table *byte, n int)")
+		Pragma("noescape")
+		Doc(name + " looks 16 elements up n times; groups are indices into the table, less the codes.")
+		k := &kernel{wide: wide}
+		k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("codes"), GP64())
+		groups, table := Load(Param("groups"), GP64()), Load(Param("table"), GP64())
+		n := Load(Param("n"), GP64())
+		at := AllocLocal(32)
+		Label("more")
+		y := YMM()
+		VPMOVZXBW(k.from(0), y)
+		VPADDW(Mem{Base: groups}, y, y)
+		VMOVDQU(y, at)
+		for i := range 16 {
+			r := GP64()
+			MOVWQZX(at.Offset(2*i), r)
+			if wide {
+				MOVL(Mem{Base: table, Index: r, Scale: 4}, r.As32())
+				MOVL(r.As32(), k.to(i))
+			} else {
+				MOVWLZX(Mem{Base: table, Index: r, Scale: 2}, r.As32())
+				MOVW(r.As16(), k.to(i))
+			}
+		}
+		ADDQ(Imm(16), k.src)
+		ADDQ(Imm(32), groups)
+		ADDQ(U32(16*k.width()), k.dst)
+		DECQ(n)
+		JNZ(LabelRef("more"))
+		VZEROUPPER()
+		RET()
+	}
+}
+
+// halfBytesKernels is a book of sixteen numbers over one nibble of each byte:
+// the upper one where shift is 4.
+func halfBytesKernels() {
+	for _, wide := range []bool{false, true} {
+		var v values
+		var l looked
+		var shift VecVirtual
+		runKernel("halfBytesShift", ", book *float32, shift *uint64", "decodes n runs of chunks of 32 bytes, a nibble of each.", wide, true, 32, 32,
+			func(k *runs) {
+				v = k.arrange(Mem{Base: Load(Param("book"), GP64())}, AllocLocal(64))
+				shift = XMM()
+				VMOVQ(Mem{Base: Load(Param("shift"), GP64())}, shift)
+				k.declare("low", func(y VecVirtual) { VMOVDQU(bytes32(0x0F), y) })
+			},
+			func(k *runs) {
+				o := op{"Shift", true}
+				p := k.numbersOf(o)
+				l = k.table16(v, true, func(x VecVirtual) { o.join(p, x) })
+			},
+			func(k *runs) {
+				codes := YMM()
+				VPERMQ(Imm(quads), k.from(0), codes)
+				VPSRLW(shift, codes, codes)
+				VPAND(k.shared["low"], codes, codes)
+				k.lookup(0, codes, l)
+			})
+	}
+}

@@ -1,0 +1,78 @@
+package asm
+
+import "encoding/binary"
+
+// HalfBytes decodes codes of four bits, one of each byte: the upper one, or the
+// lower. The first operation is Shift: (book[q]-z)*s.
+type HalfBytes struct {
+	Upper bool
+	Book  *[16]float32
+}
+
+// shifts are how far a nibble lies from the bottom.
+var shifts = [2]uint64{0, 4}
+
+// HalfBytes decodes one nibble of each byte.
+func (o *Ops) HalfBytes(c HalfBytes, to Type, dst, src []byte, a, b []float32, run int) {
+	want(len(dst) == len(src)*to.Size(), "codes and numbers differ in count")
+	split(len(src), run, Shift, a, b)
+	apart(dst, src)
+	if to == F16 {
+		o.viaFloats(dst, 1, func(tile []byte, at int) {
+			o.pieces(tile, at, run, func(dst []byte, at, n int) {
+				o.HalfBytes(c, F32, dst, src[at:at+n], a[at/run:], b[at/run:], run)
+			})
+		})
+		return
+	}
+	shift := &shifts[0]
+	if c.Upper {
+		shift = &shifts[1]
+	}
+	var kernel func(r, runs, chunks, at int)
+	if k := o.halfBytes[to]; k != nil {
+		kernel = func(r, runs, chunks, at int) {
+			k(&dst[at*to.Size()], &src[at], &a[r], &b[r], &c.Book[0], shift, chunks, runs)
+		}
+	}
+	eachRun(len(src), run, kernelChunk, kernel, func(r, start, end int) {
+		scalarRun(to, dst[start*to.Size():], end-start, func(i int) float32 {
+			return Shift.join(c.Book[src[start+i]>>*shift&15], a[r], b[r])
+		})
+	})
+}
+
+// Gather looks codes below 16 up in the table of their group: element i is
+// number groups[i]+codes[i] of the table, whose groups have 16 numbers each. A
+// group is the index of its first number.
+func (o *Ops) Gather(to Type, dst, codes []byte, groups []uint16, table []byte) {
+	n := len(codes)
+	want(len(dst) == n*to.Size() && len(groups) == n && len(table)%(16*to.Size()) == 0, "codes and numbers differ in count")
+	apart(dst, codes)
+	apart(dst, table)
+	highest := uint16(0)
+	for _, g := range groups {
+		highest = max(highest, g)
+	}
+	top := byte(0)
+	for _, c := range codes {
+		top |= c
+	}
+	want(n == 0 || top < 16 && (int(highest)+16)*to.Size() <= len(table), "a group that the table has not")
+	which, done := F32, 0
+	if to != F32 {
+		which = BF16 // any two bytes
+	}
+	if kernel := o.gather[which]; kernel != nil && n >= 16 {
+		kernel(&dst[0], &codes[0], &groups[0], &table[0], n/16)
+		done = n &^ 15
+	}
+	for i := done; i < n; i++ {
+		at := int(groups[i]) + int(codes[i])
+		if to == F32 {
+			binary.LittleEndian.PutUint32(dst[4*i:], u32(table[4*at:]))
+		} else {
+			binary.LittleEndian.PutUint16(dst[2*i:], u16(table[2*at:]))
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package asm
+
+// Transpose writes the columns of a matrix as rows. Numbers have size bytes, 1,
+// 2, 4 or 8; strides are bytes from row to row. Column c of the source, of
+// rows numbers, is written at c*dstStride.
+func (o *Ops) Transpose(size int, dst, src []byte, rows, cols, dstStride, srcStride int) {
+	if rows == 0 || cols == 0 {
+		return
+	}
+	want(size == 1 || size == 2 || size == 4 || size == 8, "numbers of that size")
+	want(rows > 0 && cols > 0 && cols*size <= srcStride && rows*size <= dstStride, "rows that overlap")
+	want(len(src) >= (rows-1)*srcStride+cols*size && len(dst) >= (cols-1)*dstStride+rows*size, "matrices differ in size")
+	apart(dst, src)
+	side := min(8, 32/size)
+	squares := 0
+	if kernel := o.transpose[size]; kernel != nil && rows >= side {
+		squares = rows / side
+		for c := 0; c+side <= cols; c += side {
+			kernel(&dst[c*dstStride], &src[c*size], dstStride, srcStride, squares)
+		}
+		if rest := cols % side; rest > 0 {
+			scalarTranspose(size, dst, src, 0, squares*side, cols-rest, cols, dstStride, srcStride)
+		}
+	}
+	scalarTranspose(size, dst, src, squares*side, rows, 0, cols, dstStride, srcStride)
+}
+
+func scalarTranspose(size int, dst, src []byte, fromRow, rows, fromCol, cols, dstStride, srcStride int) {
+	for r := fromRow; r < rows; r++ {
+		for c := fromCol; c < cols; c++ {
+			copy(dst[c*dstStride+r*size:][:size], src[r*srcStride+c*size:])
+		}
+	}
+}
+
+// Swap turns around the bytes of numbers of size 2, 4 or 8.
+func (o *Ops) Swap(size int, dst, src []byte) {
+	want(size == 2 || size == 4 || size == 8, "numbers of that size")
+	want(len(dst) == len(src) && len(src)%size == 0, "numbers differ in count")
+	apart(dst, src)
+	if kernel := o.swap[size]; kernel != nil && len(src) >= 32 {
+		kernel(&dst[0], &src[0], len(src)/32)
+		done := len(src) &^ 31
+		dst, src = dst[done:], src[done:]
+	}
+	for at := 0; at < len(src); at += size {
+		for i := range size {
+			dst[at+i] = src[at+size-1-i]
+		}
+	}
+}
+
+// Spread gives each nibble a byte, the low one of two first.
+func (o *Ops) Spread(dst, src []byte) {
+	want(len(dst) == 2*len(src), "nibbles differ in count")
+	apart(dst, src)
+	if kernel := o.spread; kernel != nil && len(src) >= 16 {
+		kernel(&dst[0], &src[0], len(src)/16)
+		done := len(src) &^ 15
+		dst, src = dst[2*done:], src[done:]
+	}
+	for i, c := range src {
+		dst[2*i], dst[2*i+1] = c&15, c>>4
+	}
+}
+
+// Lanes parts words of four bytes: byte i of each is written to the stream at
+// i*stride.
+func (o *Ops) Lanes(dst, src []byte, stride int) {
+	n := len(src) / 4
+	want(4*n == len(src) && stride >= n && (n == 0 || len(dst) >= 3*stride+n), "streams differ in length")
+	apart(dst, src)
+	done := 0
+	if kernel := o.lanes; kernel != nil && n >= 32 {
+		kernel(&dst[0], &src[0], stride, n/32)
+		done = n &^ 31
+	}
+	for i := done; i < n; i++ {
+		for j := range 4 {
+			dst[j*stride+i] = src[4*i+j]
+		}
+	}
+}

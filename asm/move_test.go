@@ -1,0 +1,95 @@
+package asm
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// Matrices of every shape up to 20x20 and some larger, in rows with and without
+// room between them.
+func TestTransposeAgreesWithTheScalarFunction(t *testing.T) {
+	rng := rand.NewChaCha8([32]byte{3})
+	for level, o := range tables(t) {
+		for _, size := range []int{1, 2, 4, 8} {
+			t.Run(fmt.Sprintf("%v/%d", level, size), func(t *testing.T) {
+				for rows := range 20 {
+					for cols := range 20 {
+						shape := [2]int{rows, cols}
+						if rows == 19 {
+							shape[0] = 65
+						}
+						agreesTransposed(t, o, rng, size, shape[0], shape[1], rows%3)
+					}
+				}
+			})
+		}
+	}
+}
+
+func agreesTransposed(t *testing.T, o *Ops, rng *rand.ChaCha8, size, rows, cols, room int) {
+	t.Helper()
+	from, to := cols*size+room, rows*size+room
+	src := make([]byte, max(0, rows*from-room))
+	rng.Read(src)
+	c := call{fmt.Sprintf("%dx%d", rows, cols), func(o *Ops, dst, src []byte) {
+		o.Transpose(size, dst, src, rows, cols, to, from)
+	}}
+	if room == 0 { // else what lies between rows stays as it was
+		same(t, o, c, src, cols*to)
+		return
+	}
+	want, got := make([]byte, cols*to), make([]byte, cols*to)
+	rng.Read(want)
+	copy(got, want)
+	scalar := For(0)
+	c.run(&scalar, want, src)
+	c.run(o, got, src)
+	if string(want) != string(got) {
+		t.Fatalf("%s: %s", c.name, difference(want, got))
+	}
+}
+
+func TestSwapAndLanesAgreeWithTheScalarFunctions(t *testing.T) {
+	rng := rand.NewChaCha8([32]byte{4})
+	for level, o := range tables(t) {
+		t.Run(level.String(), func(t *testing.T) {
+			for n := range 140 {
+				for _, size := range []int{2, 4, 8} {
+					src := make([]byte, n*size)
+					rng.Read(src)
+					same(t, o, call{fmt.Sprint("swap ", n, " of ", size), func(o *Ops, dst, src []byte) { o.Swap(size, dst, src) }}, src, n*size)
+				}
+				src := make([]byte, n)
+				rng.Read(src)
+				same(t, o, call{fmt.Sprint("spread ", n), func(o *Ops, dst, src []byte) { o.Spread(dst, src) }}, src, 2*n)
+				src = make([]byte, 4*n)
+				rng.Read(src)
+				same(t, o, call{fmt.Sprint("lanes of ", n), func(o *Ops, dst, src []byte) { o.Lanes(dst, src, n) }}, src, 4*n)
+			}
+		})
+	}
+}
+
+func TestGatherAgreesWithTheScalarFunction(t *testing.T) {
+	rng := rand.NewChaCha8([32]byte{5})
+	for level, o := range tables(t) {
+		for _, to := range types {
+			t.Run(fmt.Sprintf("%v/%v", level, to), func(t *testing.T) {
+				for n := range 100 {
+					groups := make([]uint16, n)
+					for i := range groups {
+						groups[i] = uint16(rng.Uint64() % 4095 * 16)
+					}
+					table := make([]byte, 4096*16*to.Size())
+					rng.Read(table)
+					src := make([]byte, n)
+					for i := range src {
+						src[i] = byte(rng.Uint64() & 15)
+					}
+					same(t, o, call{fmt.Sprint(n, " codes"), func(o *Ops, dst, src []byte) { o.Gather(to, dst, src, groups, table) }}, src, n*to.Size())
+				}
+			})
+		}
+	}
+}

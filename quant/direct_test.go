@@ -1,0 +1,136 @@
+package quant
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// directForms are forms that have kernels, of 96 rows.
+func directForms() map[string]struct {
+	form
+	cols int64
+} {
+	type row = struct {
+		form
+		cols int64
+	}
+	f32 := numbers[tensor.F32]
+	grid := func(rows, cols, blockRows, blockCols int64) grid {
+		return grid{matrixRows: rows, blockRows: blockRows, blockCols: blockCols, cols: ceilDiv(cols, blockCols), size: 4, read: f32}
+	}
+	second := grid(96, 256, 1, 64)
+	forms := map[string]row{
+		"GPTQ 4 bits":         {&gptq{in: 256, out: 96, groups: 4, bits: 4, groupSize: 64, scale: f32, scaleSize: 4, oldZeros: true}, 256},
+		"GPTQ 8 bits":         {&gptq{in: 256, out: 96, groups: 2, bits: 8, groupSize: 128, scale: numbers[tensor.F16], scaleSize: 2}, 256},
+		"GPTQ act-order":      {&gptq{in: 512, out: 96, groups: 4, bits: 4, groupSize: 128, scale: f32, scaleSize: 4}, 512},
+		"AWQ":                 {&awq{in: 256, out: 96, groups: 4, bits: 4, groupSize: 64, scale: f32, scaleSize: 4}, 256},
+		"NF4":                 {&bnb4{cols: 256, block: 64}, 256},
+		"NF4 across rows":     {&bnb4{cols: 96, block: 64}, 96},
+		"NF4 nested":          {&bnb4{cols: 256, block: 64, nested: true, nestedBlock: 256, offset: 0.5}, 256},
+		"FP4":                 {&bnb4{cols: 256, block: 128, fp4: true}, 256},
+		"LLM.int8":            {&bnb8{cols: 200}, 200},
+		"FP8 blocks":          {&scaled{cols: 300, codes: float8Row(300, asm.E4M3), scales: grid(96, 300, 32, 128)}, 300},
+		"FP8 rows":            {&scaled{cols: 200, codes: float8Row(200, asm.E5M2), scales: grid(96, 200, 1, 200)}, 200},
+		"INT8 groups":         {&scaled{cols: 256, codes: int8Row(256), scales: grid(96, 256, 1, 64), seconds: &second, op: opShift}, 256},
+		"MLX 4 bits":          {&scaled{cols: 256, codes: streamRow(256, 4, 128, 0), scales: grid(96, 256, 1, 64), seconds: &second, op: opAffine}, 256},
+		"MLX 8 bits":          {&scaled{cols: 256, codes: streamRow(256, 8, 256, 0), scales: grid(96, 256, 1, 64), seconds: &second, op: opAffine}, 256},
+		"packed 4 bits":       {&scaled{cols: 256, codes: streamRow(256, 4, 128, 8), scales: grid(96, 256, 1, 32)}, 256},
+		"packed, zero points": {&scaled{cols: 256, codes: streamRow(256, 4, 128, 8), scales: grid(96, 256, 1, 64), seconds: &second, op: opShift}, 256},
+		"packed 8 bits":       {&scaled{cols: 256, codes: streamRow(256, 8, 256, 128), scales: grid(96, 256, 1, 64)}, 256},
+		"MXFP4":               {&scaled{cols: 256, codes: fp4PlusRow(256), scales: grid(96, 256, 1, 32)}, 256},
+		"NVFP4":               {&scaled{cols: 256, codes: fp4Row(256), scales: grid(96, 256, 1, 16), global: &second}, 256},
+		"Q4_K":                {&blockForm{cols: 256, codes: codes{rowBytes: 144, perRow: 1, kernel: blocksOf(asm.Q4_K), pick: plainRows(144, asm.Q4_K.Decode).pick}}, 256},
+	}
+	return forms
+}
+
+func blocksOf(k asm.Kind) func(*asm.Ops, asm.Type, []byte, []byte) {
+	return func(o *asm.Ops, to asm.Type, dst, src []byte) { o.Blocks(k, to, dst, src) }
+}
+
+// Whole weights and ranges of rows, every target, every level: the kernels are
+// used, and give what the form decodes.
+func TestDirectFormsAgreeWithDecoding(t *testing.T) {
+	const rows = 96
+	for name, f := range directForms() {
+		t.Run(name, func(t *testing.T) {
+			parts := randomParts(f.form, name)
+			for _, o := range everyLevel() {
+				for _, to := range []Target{BF16, F16, F32} {
+					for _, r := range [][2]int64{{0, rows}, {8, 72}, {3, 29}} {
+						need := make([][]byte, len(parts))
+						for p, part := range parts {
+							span := f.need(p, r[0], r[1])
+							need[p] = part[span.Off:span.End():span.End()]
+						}
+						n := (r[1] - r[0]) * f.cols
+						tile := make([]float32, n)
+						f.decode(tile, need, r[0], r[1])
+						want, got := make([]byte, n*int64(to.Size())), make([]byte, n*int64(to.Size()))
+						scalar := asm.For(0)
+						scalar.Put(targets[to].kind, want, tile)
+						if !f.form.(direct).direct(o, got, targets[to].kind, need, r[0], r[1], tile) {
+							t.Fatal("no kernel was used")
+						}
+						if !bytes.Equal(want, got) {
+							t.Fatalf("%v to %v, rows %v: differs", o.Level(), to, r)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// randomParts is parts of random bytes; scales are what they are, NaN and
+// infinity among them.
+func randomParts(f form, name string) (parts [][]byte) {
+	rng := rand.NewChaCha8([32]byte([]byte(fmt.Sprintf("%-32s", name))))
+	for p := range partsOf(f, name) {
+		span := f.need(p, 0, 96)
+		part := make([]byte, span.Off+span.Len)
+		rng.Read(part)
+		parts = append(parts, part)
+	}
+	if name == "GPTQ act-order" {
+		for i := 0; i < len(parts[gptqIndex]); i += 4 {
+			binary.LittleEndian.PutUint32(parts[gptqIndex][i:], uint32(rng.Uint64()%4))
+		}
+	}
+	return parts
+}
+
+func partsOf(f form, name string) int {
+	switch f := f.(type) {
+	case *gptq:
+		if name == "GPTQ act-order" {
+			return 4
+		}
+		return 3
+	case *awq:
+		return 3
+	case *bnb4:
+		if f.nested {
+			return 5
+		}
+		return 3
+	case *scaled:
+		n := 2
+		for _, g := range []*grid{f.seconds, f.global} {
+			if g != nil {
+				n++
+			}
+		}
+		return n
+	case *bnb8:
+		return 2
+	default:
+		return 1
+	}
+}
