@@ -11,5 +11,6 @@ MODULES = {
     "others": ["quant"],
     "experts": ["quant"],
     "more": ["quant"],
+    "folders": ["quant"],
     "old": ["ct-0.12.2", "quant"],
 }
