@@ -18,7 +18,7 @@ import (
 // the libraries decode: crosscheck/quant/golden.py.
 func TestSchemesDecodeAsTheirLibrariesDo(t *testing.T) {
 	folders, err := filepath.Glob("../testdata/quant/schemes/*/oracle.txt")
-	if err != nil || len(folders) < 90 {
+	if err != nil || len(folders) < 150 {
 		t.Fatalf("%d goldens, %v", len(folders), err)
 	}
 	for _, oracle := range folders {

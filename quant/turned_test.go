@@ -16,7 +16,7 @@ import (
 func goldens(t *testing.T, o Options, test func(*testing.T, *limits.Budget, tensor.Model, *Weight)) {
 	t.Helper()
 	files, err := filepath.Glob("../testdata/quant/schemes/*/model.safetensors")
-	if err != nil || len(files) < 90 {
+	if err != nil || len(files) < 150 {
 		t.Fatalf("%d goldens, %v", len(files), err)
 	}
 	for _, file := range files {
