@@ -154,11 +154,12 @@ func (m *machine) unpacked(callee, args ref, isNew bool) error {
 	if err := m.settle(); err != nil {
 		return err
 	}
+	if err := m.widen(int(n.n) + 1); err != nil {
+		return err
+	}
 	at := len(m.stack)
 	for i := range n.n {
-		if err := m.push(m.g.elem(n.a + i)); err != nil {
-			return err
-		}
+		m.stack = append(m.stack, m.g.elem(n.a+i))
 	}
 	tuple, err := m.sequence(m.stack[at:])
 	m.stack = m.stack[:at]

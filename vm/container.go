@@ -19,7 +19,8 @@ func (m *machine) opMark() error {
 		}
 		m.marks = grown
 	}
-	m.marks = append(m.marks, uint32(len(m.stack)))
+	m.low = len(m.stack)
+	m.marks = append(m.marks, uint32(m.low))
 	return nil
 }
 

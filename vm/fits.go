@@ -8,14 +8,14 @@ func (m *machine) takes(signature string, args ref) bool {
 		return false
 	}
 	for {
-		one, rest, more := strings.Cut(signature, "|")
-		if m.takesOne(one, m.g.node(args)) {
+		end := strings.IndexByte(signature, '|')
+		if end < 0 {
+			return m.takesOne(signature, m.g.node(args))
+		}
+		if m.takesOne(signature[:end], m.g.node(args)) {
 			return true
 		}
-		if !more {
-			return false
-		}
-		signature = rest
+		signature = signature[end+1:]
 	}
 }
 
@@ -60,7 +60,7 @@ func (m *machine) fits(letter string, r, prev ref) bool {
 	if letter == "" {
 		return false
 	}
-	kind, id := m.g.kind(r), m.g.id(r)
+	kind := m.g.kind(r)
 	switch letter[0] {
 	case 'b':
 		return kind == KindBool
@@ -88,23 +88,26 @@ func (m *machine) fits(letter string, r, prev ref) bool {
 		return kind == KindList || kind == KindTuple || kind == KindDict || kind == KindSet
 	case 'E':
 		return kind == KindDict || kind == KindList
+	case 'S':
+		return kind == KindPersistent
 	case 'k', 'h':
 		return kind == KindDict || letter == "h" && r == refNone
 	default:
-		return m.fitsState(letter[0], r, prev, kind, id)
+		return m.fitsState(letter[0], r, prev, kind)
 	}
 }
 
 // fitsState has the letters of states and of the globals that make plain data.
-func (m *machine) fitsState(letter byte, r, prev ref, kind Kind, id ID) bool {
-	object, global := kind == KindObject, kind == KindGlobal
+func (m *machine) fitsState(letter byte, r, prev ref, kind Kind) bool {
+	if letter == 'I' { // most often: the shape of a tensor
+		return m.isInts(r)
+	}
+	object, global, id := kind == KindObject, kind == KindGlobal, m.g.id(r)
 	switch letter {
 	case 'A':
 		return kind == KindDict && m.attributes(r)
 	case 's':
 		return m.isState(r)
-	case 'I':
-		return m.isInts(r)
 	case 'F': // what makes the missing values of a defaultdict
 		return r == refNone || global && (id >= OrderedDict && id <= ByteArray || id == BytesType || id == PlainType)
 	case 'G':
@@ -122,8 +125,6 @@ func (m *machine) fitsState(letter byte, r, prev ref, kind Kind, id ID) bool {
 func (m *machine) fitsTorch(letter byte, r, prev ref, kind Kind, id ID) bool {
 	object, global := kind == KindObject, kind == KindGlobal
 	switch letter {
-	case 'S':
-		return kind == KindPersistent
 	case 'O': // the class of a storage
 		return global && (id == TorchStorage || id == TorchUntyped)
 	case 'T':

@@ -18,6 +18,7 @@ type Graph struct {
 	nodes   arena[node]
 	elems   arena[ref]
 	side    []string // texts that do not stand in src as they are
+	ids     []ref    // every persistent id
 	globals []*Global
 	attrs   map[uint32]attr // of dicts, lists and sets that have any
 	notes   []Note
@@ -169,10 +170,15 @@ func (g *Graph) global(r ref) *Global {
 // id is the id of a global, of the global that was called, or of the class of
 // a container.
 func (g *Graph) id(r ref) ID {
-	switch kind := g.kind(r); kind {
+	if r >= inline {
+		return NoID
+	}
+	switch n := g.node(r); n.kind {
 	case KindBytes, KindList, KindDict, KindSet:
-		return classes[kind][g.node(r).flags>>flagShift]
-	case KindGlobal, KindObject:
+		return classes[n.kind][n.flags>>flagShift]
+	case KindGlobal:
+		return g.globals[n.a].ID
+	case KindObject:
 		if own := g.global(r); own != nil {
 			return own.ID
 		}

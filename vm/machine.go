@@ -32,6 +32,7 @@ type machine struct {
 
 	stack  []ref
 	marks  []uint32 // stack heights
+	low    int      // the height that an instruction may not go below
 	memo   memo
 	tables map[uint32]*table // of dicts and sets of many keys, by node
 	names  map[string]ref    // of globals, by what the file calls them
@@ -115,6 +116,11 @@ func (m *machine) step() error {
 	cur := &m.codes[code]
 	if cur.exec == nil {
 		return wire.ErrSyntax.With("%#02x is no opcode", code)
+	}
+	if len(m.stack) == cap(m.stack) {
+		if err := m.widen(1); err != nil {
+			return err
+		}
 	}
 	if !cur.weightsOnly && m.verdicts.first[code] == 0 {
 		m.verdicts.first[code] = uint32(m.op) + 1
@@ -244,8 +250,10 @@ func (m *machine) add(n node) (ref, error) {
 	if err := m.count(); err != nil {
 		return 0, err
 	}
-	i, err := m.g.nodes.reserve(&m.work, 1)
-	if err != nil {
+	i := m.g.nodes.len
+	if i < m.g.nodes.room {
+		m.g.nodes.len++
+	} else if _, err := m.g.nodes.extend(&m.work, 1); err != nil {
 		return 0, err
 	}
 	*m.g.nodes.at(i) = n
@@ -255,23 +263,20 @@ func (m *machine) add(n node) (ref, error) {
 // payEvery is how many values or steps may stay uncharged.
 const payEvery = 64
 
-// push puts a value on the stack.
+// push puts a value on the stack. No instruction leaves more than one, and step
+// has made room for that.
 func (m *machine) push(r ref) error {
-	if n := len(m.stack); n < cap(m.stack) {
-		m.stack = m.stack[:n+1]
-		m.stack[n] = r
-		return nil
-	}
-	return m.pushGrown(r)
+	m.stack = append(m.stack, r)
+	return nil
 }
 
-func (m *machine) pushGrown(r ref) error {
-	grown, err := limits.GrowWork(&m.tmp, m.stack, max(1, firstStack-len(m.stack)))
-	if err != nil {
-		return err
+// widen makes room for n more values on the stack.
+func (m *machine) widen(n int) error {
+	grown, err := limits.GrowWork(&m.tmp, m.stack, max(n, firstStack-len(m.stack)))
+	if err == nil {
+		m.stack = grown
 	}
-	m.stack = append(grown, r)
-	return nil
+	return err
 }
 
 // firstStack is room for the stack of most checkpoints.
@@ -286,19 +291,24 @@ func (m *machine) pushNew(n node) error {
 	return m.push(r)
 }
 
-// floor is the height of the stack that an instruction may not go below.
-func (m *machine) floor() int {
-	if len(m.marks) == 0 {
-		return 0
+// unmark drops the mark on top.
+func (m *machine) unmark() {
+	m.marks = m.marks[:len(m.marks)-1]
+	m.low = 0
+	if n := len(m.marks); n > 0 {
+		m.low = int(m.marks[n-1])
 	}
-	return int(m.marks[len(m.marks)-1])
 }
 
 // have asks for n values on the stack above the mark.
 func (m *machine) have(n int) error {
-	if len(m.stack)-m.floor() >= n {
+	if len(m.stack)-m.low >= n {
 		return nil
 	}
+	return m.lacks()
+}
+
+func (m *machine) lacks() error {
 	if len(m.marks) > 0 {
 		return wire.ErrSyntax.With("a MARK stands where a value is wanted")
 	}
@@ -320,8 +330,8 @@ func (m *machine) popMark() ([]ref, error) {
 	if len(m.marks) == 0 {
 		return nil, errNoMark()
 	}
-	at := m.marks[len(m.marks)-1]
-	m.marks = m.marks[:len(m.marks)-1]
+	at := m.low
+	m.unmark()
 	items := m.stack[at:]
 	m.stack = m.stack[:at]
 	return items, nil

@@ -102,7 +102,13 @@ func (o *memo) away(w *limits.Workspace, i uint32, r ref) error {
 
 // get pushes what the memo holds at an index.
 func (m *machine) get(i uint32) error {
-	r := m.memo.get(i)
+	r := refAbsent
+	if uint64(i) < uint64(len(m.memo.dense)) {
+		r = m.memo.dense[i]
+	}
+	if r == refAbsent {
+		r = m.memo.get(i)
+	}
 	if r == refAbsent {
 		return wire.ErrMissing.With("the memo has nothing at %d", i)
 	}
@@ -113,6 +119,12 @@ func (m *machine) get(i uint32) error {
 func (m *machine) put(i uint32) error {
 	if err := m.have(1); err != nil {
 		return err
+	}
+	// Picklers number one after the other.
+	if o := &m.memo; uint64(i) == uint64(len(o.dense)) && len(o.dense) < cap(o.dense) && len(o.dense) <= 2*o.count && o.far == 0 {
+		o.dense = append(o.dense, m.top())
+		o.count++
+		return nil
 	}
 	added, err := m.memo.put(&m.tmp, i, m.top())
 	if err == nil && added && m.memo.far > 0 {

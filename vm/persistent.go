@@ -6,8 +6,8 @@ import "iter"
 // also those that no value refers to in the end: a loader has fetched them.
 func (g *Graph) Persistents() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
-		for i := uint32(refFirst); i < g.nodes.len; i++ {
-			if g.nodes.at(i).kind == KindPersistent && !yield(Value{g, ref(i)}) {
+		for _, r := range g.ids {
+			if !yield(Value{g, r}) {
 				return
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 const maxProtocol = 5
@@ -71,8 +72,8 @@ func (m *machine) opStop() error {
 
 // opPop drops the value on top, or the mark if nothing stands above it.
 func (m *machine) opPop() error {
-	if len(m.marks) > 0 && len(m.stack) == m.floor() {
-		m.marks = m.marks[:len(m.marks)-1]
+	if len(m.marks) > 0 && len(m.stack) == m.low {
+		m.unmark()
 		return nil
 	}
 	if err := m.have(1); err != nil {
@@ -140,7 +141,15 @@ func (m *machine) persistent(id ref) error {
 	if err != nil {
 		return err
 	}
-	return m.pushNew(node{kind: KindPersistent, depth: depth, a: uint32(id), n: uint32(m.op), size: t.size})
+	r, err := m.add(node{kind: KindPersistent, depth: depth, a: uint32(id), n: uint32(m.op), size: t.size})
+	if err != nil {
+		return err
+	}
+	if m.g.ids, err = limits.GrowWork(&m.work, m.g.ids, 1); err != nil {
+		return err
+	}
+	m.g.ids = append(m.g.ids, r)
+	return m.push(r)
 }
 
 // hasDType reports an id that PyTorch takes for a storage's: it asks the class

@@ -72,7 +72,8 @@ func (w *walker) charge() error {
 // value walks one value and all below it. The machine lets no value contain
 // itself, and no nesting be deeper than MaxDepth.
 func (w *walker) value(v vm.Value) error {
-	switch v.Kind() {
+	kind := v.Kind()
+	switch kind {
 	case vm.KindTuple, vm.KindList, vm.KindSet, vm.KindDict, vm.KindObject:
 	case vm.KindPersistent:
 		if err := w.visit(1); err != nil {
@@ -85,7 +86,7 @@ func (w *walker) value(v vm.Value) error {
 	if err := w.visit(0); err != nil {
 		return err
 	}
-	switch v.Kind() {
+	switch kind {
 	case vm.KindDict:
 		return w.dict(v)
 	case vm.KindObject:
@@ -95,7 +96,13 @@ func (w *walker) value(v vm.Value) error {
 	}
 }
 
-func (w *walker) push(s step) error { return grow(w, &w.path, s) }
+func (w *walker) push(s step) error {
+	if len(w.path) < cap(w.path) {
+		w.path = append(w.path, s)
+		return nil
+	}
+	return grow(w, &w.path, s)
+}
 
 func (w *walker) pop() { w.path = w.path[:len(w.path)-1] }
 
