@@ -34,13 +34,14 @@ func FuzzBind(f *testing.F) {
 			f.Add(uint16(i), []byte{0, 6, 0}, []byte(nil))
 		}
 		f.Add(uint16(i), []byte{0, 6, 0, 1, 6, 0, 2, 1, 0}, []byte(nil)) // scalars, and nothing at all
+		f.Add(uint16(i+1<<15/len(models)*len(models)+len(models)), []byte{}, []byte(`{"model_type":"gpt2"}`))
 	}
 	f.Fuzz(func(t *testing.T, which uint16, changes, config []byte) {
 		m := models[int(which)%len(models)].changed(changes, config)
 		b := limits.Policy{MaxSteps: 1 << 24}.Budget(context.Background())
 		defer b.Close()
 		b.Source(1 << 40)
-		bound, err := quant.Plan(b, m, quant.Options{})
+		bound, err := quant.Plan(b, m, quant.Options{Folder: which >= 1<<15})
 		if err != nil {
 			if c := wire.ClassOf(err); c == wire.Internal && !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Fatalf("no class: %v", err)

@@ -60,7 +60,7 @@ func Plan(b *limits.Budget, m tensor.Model, o Options) (*Bound, error) {
 	if err := s.rest(out); err != nil {
 		return nil, wire.At("quant", "", wire.NoOffset, err)
 	}
-	return out, nil
+	return out, s.fuse(out)
 }
 
 // rest sorts what no weight is made of.

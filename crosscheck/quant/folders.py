@@ -213,6 +213,27 @@ def llama4(g, folder):
     return want
 
 
+def llama4_linear(g, folder):
+    """folder: Llama-4 FP8 by layers"""
+    config = T.Llama4TextConfig(**SIZES, head_dim=32, num_local_experts=2, num_experts_per_tok=1, intermediate_size_mlp=128,
+                                interleave_moe_layer_step=1, attn_temperature_tuning=False)
+    tensors = fresh(config, folder)
+    want = T.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16).state_dict()
+    for name in [n for n in tensors if n.endswith(("experts.gate_up_proj", "experts.down_proj"))]:
+        experts, inputs, outputs = tensors.pop(name).shape
+        layers = ("gate_proj", "up_proj") if "gate_up" in name else ("down_proj",)
+        stem, dense = name.rpartition(".")[0], []
+        for e in range(experts):
+            for layer in layers:
+                q, s = finite(g, (outputs // len(layers), inputs)), torch.rand((outputs // len(layers), 1), generator=g)
+                tensors |= {f"{stem}.{e}.{layer}.weight": q, f"{stem}.{e}.{layer}.weight_scale": s}
+                dense.append((q.float() * s).to(torch.bfloat16).T)
+        want[name] = torch.stack([torch.cat(dense[e * len(layers):(e + 1) * len(layers)], 1) for e in range(experts)])
+    rewrite(folder, tensors, {"quant_method": "compressed-tensors", "format": "float-quantized", "ignore": ["lm_head", "re:.*self_attn.*", "re:.*router.*", "re:.*shared_expert.*"],
+            "config_groups": {"group_0": {"targets": ["Linear"], "weights": {"num_bits": 8, "type": "float", "strategy": "channel"}}}})
+    return want
+
+
 def gptq(g, folder):
     """folder: GPTQ 4 bits"""
     from gptq import int32
@@ -234,7 +255,7 @@ def gptq(g, folder):
 
 INT4 = {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 32, "symmetric": True}
 SCHEMES = [
-    gptoss, fp8_moe, llama4, gptq, metal, gpt2,
+    gptoss, fp8_moe, llama4, llama4_linear, gptq, metal, gpt2,
     compressed("packed 4 bits", INT4, "pack-quantized"),
     compressed("packed 4 bits, zeros", INT4 | {"symmetric": False}, "pack-quantized"),
     compressed("packed 4 bits, experts", INT4, "pack-quantized", T.Qwen3MoeConfig(

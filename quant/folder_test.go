@@ -1,0 +1,139 @@
+package quant_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+const llama4 = `{"model_type":"llama4","text_config":{"model_type":"llama4_text"}}`
+
+// llama4Experts are three experts of 3 inputs and 2 inner numbers, each INT8
+// under a scale per row; the codes count up.
+func llama4Experts(drop string) tensor.Model {
+	var tensors []stored
+	code := byte(0)
+	for e := range 3 {
+		for _, layer := range []struct {
+			name      string
+			rows, col int64
+		}{{"gate_proj", 2, 3}, {"up_proj", 2, 3}, {"down_proj", 3, 2}} {
+			name := fmt.Sprintf("model.layers.0.feed_forward.experts.%d.%s", e, layer.name)
+			w, s := ints(name+".weight", tensor.I8, layer.rows, layer.col), ints(name+".weight_scale", tensor.F32, layer.rows, 1)
+			for i := range w.data {
+				w.data[i] = code
+				code++
+			}
+			for r := range layer.rows {
+				binary.LittleEndian.PutUint32(s.data[4*r:], math.Float32bits(float32(r+1)))
+			}
+			if name+".weight" != drop {
+				tensors = append(tensors, w, s)
+			}
+		}
+	}
+	return model(llama4, tensors...)
+}
+
+func TestExpertsOfLlama4AreFusedInFolders(t *testing.T) {
+	m := llama4Experts("")
+	bound, b, err := plan(t, m, quant.Options{Target: quant.F32, Folder: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]float32{}
+	for n, err := range bound.All(b, m, quant.F32) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[fmt.Sprint(n.Name, n.Shape)] = append([]float32(nil), floats(n.Data)...)
+	}
+	var gateUp, down []float32
+	for e := range 3 {
+		base := float32(18 * e) // codes of gate, up and down: 6 each
+		for in := range 3 {
+			for _, first := range []float32{base, base + 6} { // gate, then up
+				for out := range 2 {
+					gateUp = append(gateUp, (first+float32(3*out+in))*float32(out+1))
+				}
+			}
+		}
+		for in := range 2 {
+			for out := range 3 {
+				down = append(down, (base+12+float32(2*out+in))*float32(out+1))
+			}
+		}
+	}
+	want := map[string][]float32{
+		"model.layers.0.feed_forward.experts.gate_up_proj[3 3 4]": gateUp,
+		"model.layers.0.feed_forward.experts.down_proj[3 2 3]":    down,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	inRows(t, m, bound.Weights, want)
+}
+
+// inRows decodes one row at a time, from no more than it needs.
+func inRows(t *testing.T, m tensor.Model, weights []*quant.Weight, want map[string][]float32) {
+	t.Helper()
+	for _, w := range weights {
+		for lo := range w.Rows() {
+			var parts [][]byte
+			for p, info := range w.Parts {
+				span := w.Need(p, lo, lo+1)
+				part := make([]byte, span.Len)
+				r, _ := m.At(info)
+				if _, err := r.ReadAt(part, span.Off); err != nil && span.Len > 0 {
+					t.Fatal(err)
+				}
+				parts = append(parts, part)
+			}
+			got := make([]byte, 4*w.Cols())
+			w.Decode(got, quant.F32, parts, lo, lo+1, make([]float32, w.Cols()))
+			sameBits(t, want[fmt.Sprint(w.Name, w.Shape)][lo*w.Cols():(lo+1)*w.Cols()], floats(got))
+		}
+	}
+}
+
+func TestExpertsThatCannotBeFusedAreNamed(t *testing.T) {
+	for what, m := range map[string]tensor.Model{
+		"a layer that is not there": llama4Experts("model.layers.0.feed_forward.experts.1.up_proj.weight"),
+		"an expert that is not there": model(llama4, ints("model.layers.0.feed_forward.experts.1.up_proj.weight", tensor.I8, 2, 3),
+			ints("model.layers.0.feed_forward.experts.1.up_proj.weight_scale", tensor.F32, 2, 1)),
+		"an expert that is not quantized": model(llama4, ints("model.layers.0.feed_forward.experts.0.up_proj.weight", tensor.BF16, 2, 3)),
+	} {
+		t.Run(what, func(t *testing.T) {
+			bound, _, err := plan(t, m, quant.Options{Folder: true})
+			if c := wire.ClassOf(err); c != wire.Malformed && c != wire.Unsupported || !strings.Contains(err.Error(), "experts") {
+				t.Errorf("%v, %+v", err, bound)
+			}
+			if _, _, err := plan(t, m, quant.Options{}); err != nil {
+				t.Errorf("a file keeps its own: %v", err)
+			}
+		})
+	}
+}
+
+func TestWeightsThatStandForConv1DAreTurnedInFolders(t *testing.T) {
+	m := func(module string) tensor.Model {
+		return model(`{"model_type":"gpt2"}`, ints(module+".weight", tensor.I8, 4, 6), ints(module+".SCB", tensor.F32, 4))
+	}
+	for module, want := range map[string][]int64{"h.0.attn.c_attn": {6, 4}, "h.0.mlp.c_fc": {6, 4}, "lm_head": {4, 6}} {
+		bound, _, err := plan(t, m(module), quant.Options{Folder: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, bound.Weights[0].Shape); diff != "" {
+			t.Errorf("%s: %s", module, diff)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package quant
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// Llama-4's experts are quantized one by one, since only linear layers are, and
+// the unquantized model has two parameters for all: gate and up side by side as
+// [E, in, 2*out], and down as [E, in, out]. A folder has those.
+
+// fusedExperts are the parameters and the layers that they are made of.
+var fusedExperts = []struct {
+	name   string
+	layers []string
+}{
+	{"gate_up_proj", []string{"gate_proj", "up_proj"}},
+	{"down_proj", []string{"down_proj"}},
+}
+
+// An expert is one of a layer's experts, and its quantized layers.
+type expert struct {
+	number int64
+	layers map[string]*Weight
+}
+
+// expertName takes "stem.experts.3.up_proj.weight" apart.
+func expertName(name string) (stem string, number int64, layer string, ok bool) {
+	stem, rest, ok := strings.Cut(name, ".feed_forward.experts.")
+	if !ok {
+		return "", 0, "", false
+	}
+	digits, rest, ok := strings.Cut(rest, ".")
+	layer, isWeight := strings.CutSuffix(rest, ".weight")
+	number, err := strconv.ParseInt(digits, 10, 32)
+	return stem + ".feed_forward.experts", number, layer, ok && isWeight && err == nil && strconv.FormatInt(number, 10) == digits
+}
+
+// fuse makes of the weights of Llama-4's experts those that the unquantized
+// model has.
+func (s *set) fuse(out *Bound) error {
+	if !s.o.Folder || !strings.HasPrefix(s.architecture(), "llama4") {
+		return nil
+	}
+	known, stacks := map[string]*expert{}, map[string][]*expert{}
+	var order []string
+	kept := out.Weights[:0]
+	for _, w := range out.Weights {
+		stem, number, layer, ok := expertName(w.Name)
+		if !ok {
+			kept = append(kept, w)
+			continue
+		}
+		if err := s.b.Hold(int64(len(w.Name)) + 8*treeCost); err != nil {
+			return err
+		}
+		if stacks[stem] == nil {
+			order = append(order, stem)
+		}
+		key := stem + "." + strconv.FormatInt(number, 10)
+		e := known[key]
+		if e == nil {
+			e = &expert{number, map[string]*Weight{}}
+			known[key], stacks[stem] = e, append(stacks[stem], e)
+		}
+		e.layers[layer] = w
+	}
+	out.Weights = kept
+	for _, i := range out.Plain {
+		if stem, _, _, ok := expertName(i.Name); ok {
+			return wire.At("quant", "tensor "+wire.Quote(i.Name), wire.NoOffset, wire.ErrUnsupported.With(
+				"it is not quantized as others are, and the unquantized model has all experts in %s", wire.Quote(stem+".gate_up_proj")))
+		}
+	}
+	for _, stem := range order {
+		experts := stacks[stem]
+		slices.SortFunc(experts, func(a, b *expert) int { return int(a.number - b.number) })
+		for _, f := range fusedExperts {
+			w, err := s.stack(stem+"."+f.name, experts, f.layers)
+			if err != nil {
+				return wire.At("quant", "tensor "+wire.Quote(stem+"."+f.name), wire.NoOffset, err)
+			}
+			out.Weights = append(out.Weights, w)
+		}
+	}
+	return nil
+}
+
+// stack is one parameter of all experts.
+func (s *set) stack(name string, experts []*expert, layers []string) (*Weight, error) {
+	pieces, err := limits.Make[piece](s.b, len(experts)*len(layers))
+	if err != nil {
+		return nil, err
+	}
+	f := &turned{side: int64(len(layers)), pieces: pieces[:0]}
+	w := &Weight{Name: name, form: f}
+	for i, e := range experts {
+		if e.number != int64(i) {
+			return nil, wire.ErrMissing.With("expert %d of %d", i, len(experts))
+		}
+		rows := int64(0)
+		for _, layer := range layers {
+			part := e.layers[layer]
+			if part == nil {
+				return nil, wire.ErrMissing.With("a quantized %s of expert %d: all or none must be", layer, i)
+			}
+			inner, ok := part.form.(slicer)
+			if !ok || !inner.slices() || len(part.Shape) != 2 {
+				return nil, wire.ErrUnsupported.With("%s %s of shape %v cannot be written transposed", part.Scheme, wire.Quote(part.Name), part.Shape)
+			}
+			if f.in == 0 {
+				f.in, w.Scheme, w.Layout = part.Shape[1], part.Scheme, part.Layout+", fused experts"
+			}
+			if part.Shape[1] != f.in {
+				return nil, wire.ErrMismatch.With("%s has shape %v beside %d inputs of others", wire.Quote(part.Name), part.Shape, f.in)
+			}
+			f.pieces = append(f.pieces, piece{form: inner, rows: part.Shape[0], part: len(w.Parts), parts: len(part.Parts)})
+			rows += part.Shape[0]
+			if err := s.adopt(w, part); err != nil {
+				return nil, err
+			}
+		}
+		if f.out == 0 {
+			f.out = rows
+		}
+		if rows != f.out {
+			return nil, wire.ErrMismatch.With("expert %d has %d outputs and others %d", i, rows, f.out)
+		}
+	}
+	w.Shape = []int64{int64(len(experts)), f.in, f.out}
+	w.rows, w.cols = int64(len(experts))*f.in, f.out
+	return w, nil
+}
+
+// adopt moves the parts of one weight to another.
+func (s *set) adopt(w, part *Weight) (err error) {
+	for _, lists := range [...][2]*[]tensor.Info{{&w.Parts, &part.Parts}, {&w.Extra, &part.Extra}} {
+		for _, p := range *lists[1] {
+			if *lists[0], err = limits.Append(s.b, *lists[0], p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
