@@ -84,7 +84,7 @@ func (t *copyTask) run(w *worker, lo, hi int64) error {
 		err = wire.ReadFull(t.r, dst, lo)
 	} else {
 		var src []byte // read where it lies well, moved in memory
-		if src, err = w.in.at(w.s.b, from, hi-lo); err == nil {
+		if src, err = w.in.at(w.s, from, hi-lo); err == nil {
 			err = wire.ReadFull(t.r, src, lo)
 			copy(dst, src)
 		}

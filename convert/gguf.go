@@ -50,7 +50,7 @@ func (g GGUF) loadable(b *limits.Budget, l *Layout) error {
 	defer b.Close()
 	f, err := gguf.Decode(&preview{patches: [][]Patch{l.Head}}, l.Size, b)
 	if err != nil {
-		return unreadable(b, gguf.Format, err)
+		return unreadable(gguf.Format, err)
 	}
 	const advice = "--raw-names writes it all the same, for programs that read names as they are"
 	if _, ok := f.Get("general.architecture"); !ok {

@@ -2,8 +2,12 @@ package convert
 
 import (
 	"cmp"
+	"errors"
 	"io"
 	"slices"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 // A preview is a file before any tensor is written: its patches, and zeros. Of
@@ -30,4 +34,19 @@ func (f *preview) ReadAt(p []byte, off int64) (int, error) {
 		}
 	}
 	return len(p), nil
+}
+
+// unreadable says that a layout is none that a reader takes. A limit of the
+// account stays one, without its place in a file that is not there yet.
+func unreadable(format string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if limit, ok := errors.AsType[*limits.Error](err); ok {
+		return limit
+	}
+	if wire.ClassOf(err) == wire.Internal {
+		return err
+	}
+	return wire.At(format, "", wire.NoOffset, wire.ErrUnsupported.With("readers of the result would refuse it: %s", wire.Message(err)))
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/anamnesis-go/anamnesis/internal/tiles"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -24,6 +25,8 @@ type stream struct {
 	files []io.WriterAt
 	tile  int64
 	sums  []sum // of each out, where the sink asks for them
+
+	bytes atomic.Int64 // that buffers hold of the account
 
 	mu     sync.Mutex
 	freed  *sync.Cond
@@ -60,9 +63,8 @@ func (p *Plan) Stream(files ...io.WriterAt) (*Result, error) {
 	if len(files) != len(p.Files) {
 		return nil, wire.At("convert", "", wire.NoOffset, wire.ErrUsage.With("%d writers for %d files", len(files), len(p.Files)))
 	}
-	b := p.b.Child(*p.b.Policy())
-	defer b.Close()
-	s := &stream{p: p, b: b, files: files, tile: p.tile}
+	s := &stream{p: p, b: p.b, files: files, tile: p.tile}
+	defer func() { s.b.Drop(s.bytes.Swap(0)) }()
 	p.reset()
 	s.freed = sync.NewCond(&s.mu)
 	if err := s.verify(); err != nil {
@@ -109,6 +111,20 @@ func (s *stream) verify() error {
 	return nil
 }
 
+// alloc charges a buffer, which drop or the end of the stream gives back.
+func (s *stream) alloc(n int64) error {
+	if err := s.b.Alloc(n); err != nil {
+		return err
+	}
+	s.bytes.Add(n)
+	return nil
+}
+
+func (s *stream) drop(n int64) {
+	s.bytes.Add(-n)
+	s.b.Drop(n)
+}
+
 // begin takes the memory that tasks need whole, and writes what is known.
 func (s *stream) begin() error {
 	n, ok := wire.Int(uint64(s.p.whole), wire.MaxSize)
@@ -116,7 +132,7 @@ func (s *stream) begin() error {
 		return wire.ErrUnsupported.With("a weight needs %d bytes in memory at once", s.p.whole)
 	}
 	if n > 0 {
-		if err := s.b.Alloc(int64(n)); err != nil {
+		if err := s.alloc(int64(n) + tiles.Slack); err != nil {
 			return err
 		}
 		s.memory = tiles.Bytes(n)

@@ -160,7 +160,7 @@ func (t *viewTask) runBlocks(w *worker, dst []byte, lo, hi int64) error {
 		end := min(e+t.group*t.block, (e/line+1)*line, hi)
 		first := t.position(e)
 		last := first + t.cover + (end-e-1)/t.block*stride
-		src, err := w.in.at(w.s.b, t.info.Span.Off+first*t.elem, (last-first)*t.elem)
+		src, err := w.in.at(w.s, t.info.Span.Off+first*t.elem, (last-first)*t.elem)
 		if err != nil {
 			return err
 		}
@@ -183,7 +183,7 @@ func (t *viewTask) runStrip(w *worker, dst []byte, lo, hi int64) error {
 			}
 		}
 		at := t.position(lo + j)
-		src, err := w.in.at(w.s.b, t.info.Span.Off+at*t.elem, n*t.elem)
+		src, err := w.in.at(w.s, t.info.Span.Off+at*t.elem, n*t.elem)
 		if err != nil {
 			return err
 		}

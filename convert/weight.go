@@ -134,7 +134,7 @@ func (r *rowReader) read(w *worker, lo, hi int64) error {
 			total += int(w.spans[p].Len) + tiles.Slack
 		}
 	}
-	if err := w.in.grow(w.s.b, total); err != nil {
+	if err := w.in.grow(w.s, total); err != nil {
 		return err
 	}
 	left := w.in.p

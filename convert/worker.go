@@ -20,7 +20,6 @@ type worker struct {
 	s       *stream
 	in, out buffer
 	tile    []float32
-	tileEnd func()
 	parts   [][]byte      // of the range
 	spans   []tensor.Span // and where they begin
 	subs    [][]byte      // of a piece of the range
@@ -30,7 +29,7 @@ type worker struct {
 func newWorker(s *stream) (*worker, error) {
 	w := &worker{s: s}
 	for _, buf := range [...]*buffer{&w.in, &w.out} {
-		if err := buf.grow(s.b, int(s.tile)); err != nil {
+		if err := buf.grow(s, int(s.tile)); err != nil {
 			return nil, err
 		}
 	}
@@ -42,15 +41,14 @@ func (w *worker) numbers(n int64) error {
 	if int64(len(w.tile)) >= n {
 		return nil
 	}
-	if w.tileEnd != nil {
-		w.tile = nil
-		w.tileEnd()
-	}
+	w.s.drop(4 * int64(len(w.tile)))
+	w.tile = nil
 	tile, err := limits.Make[float32](w.s.b, int(n))
 	if err != nil {
 		return err
 	}
-	w.tile, w.tileEnd = tile, func() { w.s.b.Drop(4 * n) }
+	w.tile = tile
+	w.s.bytes.Add(4 * n)
 	return nil
 }
 
@@ -71,7 +69,7 @@ func (w *worker) lists(n int) (err error) {
 
 // output gives room for n bytes of an out, to be written at off.
 func (w *worker) output(o *Out, off int64, n int64) ([]byte, error) {
-	return w.out.at(w.s.b, o.off+off, n)
+	return w.out.at(w.s, o.off+off, n)
 }
 
 // write writes a range of an out, and sums it up if the sink asks for that.
@@ -99,28 +97,25 @@ func writeFull(f io.WriterAt, p []byte, off int64) error {
 }
 
 // A buffer is memory that is read into or written from.
-type buffer struct {
-	p    []byte
-	held int64
-}
+type buffer struct{ p []byte }
 
 // grow makes room for n bytes at any place in a line.
-func (f *buffer) grow(b *limits.Budget, n int) error {
+func (f *buffer) grow(s *stream, n int) error {
 	if n+tiles.Slack <= len(f.p) {
 		return nil
 	}
-	b.Drop(f.held)
-	f.p, f.held = nil, 0
-	if err := b.Alloc(int64(n) + tiles.Slack); err != nil {
+	s.drop(int64(len(f.p)))
+	f.p = nil
+	if err := s.alloc(int64(n) + tiles.Slack); err != nil {
 		return err
 	}
-	f.p, f.held = tiles.Bytes(n), int64(n)+tiles.Slack
+	f.p = tiles.Bytes(n)
 	return nil
 }
 
 // at gives n bytes that lie in their lines as the file's bytes at off.
-func (f *buffer) at(b *limits.Budget, off, n int64) ([]byte, error) {
-	if err := f.grow(b, int(n)); err != nil {
+func (f *buffer) at(s *stream, off, n int64) ([]byte, error) {
+	if err := f.grow(s, int(n)); err != nil {
 		return nil, err
 	}
 	return tiles.Shift(f.p, off, int(n)), nil

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/npz"
 )
@@ -223,17 +222,5 @@ func (z *zipWriter) check(l *Layout) error {
 		return err
 	}
 	_, err = npz.Decode(&preview{patches: [][]Patch{l.Head, tail}}, l.Size, b)
-	return unreadable(b, "npz", err)
-}
-
-// unreadable says that a layout is none that a reader takes. A limit of the
-// account stays one.
-func unreadable(b *limits.Budget, format string, err error) error {
-	switch c := wire.ClassOf(err); {
-	case err == nil:
-		return nil
-	case c == wire.Limit || c == wire.Internal || b.Err() != nil:
-		return err
-	}
-	return wire.At(format, "", wire.NoOffset, wire.ErrUnsupported.With("readers of the result would refuse it: %s", wire.Message(err)))
+	return unreadable("npz", err)
 }

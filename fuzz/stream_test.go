@@ -1,0 +1,252 @@
+package fuzz_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/corpus"
+	"github.com/anamnesis-go/anamnesis/fuzz"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// sinks are all that a stream may write.
+var sinks = []convert.Sink{convert.Safetensors{}, convert.NPZ{}, convert.GGUF{RawNames: true}, convert.GGUF{}}
+
+// maxOut is the largest output that is looked at.
+const maxOut = 4 << 20
+
+// FuzzStream converts files that are bytes. What is written must be a file of
+// its format, the same for any workers and tiles, and a tighter account must
+// give the same or say that it is too tight.
+func FuzzStream(f *testing.F) {
+	for i, format := range corpus.Formats() {
+		for _, s := range corpus.Valid(format) {
+			f.Add(s.Data, uint8(i))
+		}
+		for _, r := range corpus.Hostile(format) {
+			if p := r.Bytes(); len(p) < 64<<10 {
+				f.Add(p, uint8(i))
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte, how uint8) {
+		sink, to := sinks[how%4], quant.Target(how/4%3)
+		o := convert.Options{Sink: sink, Quant: quant.Options{Target: to}, AsIs: how&64 != 0}
+		var first string
+		for _, shape := range [...]struct{ threads, tile int }{{1, 0}, {4, 128}, {3, 1000}} {
+			o.Threads, o.Tile = shape.threads, shape.tile
+			sum, err := converted(data, o)
+			if err := fuzz.Placed(err, int64(len(data))); err != nil {
+				t.Fatal(err)
+			}
+			answer := fmt.Sprint(sum, wire.ClassOf(err))
+			if first == "" {
+				first = answer
+			}
+			if answer != first {
+				t.Fatalf("%d workers, tiles of %d: %s, %v, before %s", shape.threads, shape.tile, answer, err, first)
+			}
+		}
+		streamTarget(o).Check(t, data)
+	})
+}
+
+// streamTarget is one conversion as a way to read bytes.
+func streamTarget(o convert.Options) fuzz.Target {
+	o.Threads = 1 // what several allocate is a matter of their order
+	return fuzz.Target{
+		Read: func(r io.ReaderAt, size int64, b *limits.Budget) (fuzz.Answer, error) {
+			sum, err := stream(r, size, o, b, true)
+			return fuzz.Text(sum), err
+		},
+		Measured: func(r io.ReaderAt, size int64, b *limits.Budget) error {
+			_, err := stream(r, size, o, b, false)
+			return err
+		},
+	}
+}
+
+func converted(data []byte, o convert.Options) (string, error) {
+	b := fuzz.Ceilings.Budget(context.Background())
+	defer b.Close()
+	return stream(bytes.NewReader(data), int64(len(data)), o, b, true)
+}
+
+// stream converts and reads what was written.
+func stream(r io.ReaderAt, size int64, o convert.Options, b *limits.Budget, look bool) (string, error) {
+	m, err := parser.Decode(r, size, b)
+	if err != nil {
+		return "", err
+	}
+	defer m.Close()
+	p, err := convert.NewPlan(b, m, o)
+	if err != nil {
+		return "", err
+	}
+	if p.Size > maxOut {
+		return fmt.Sprint("large: ", p.Size), nil
+	}
+	if !look {
+		_, err = p.Stream(nowhere{})
+		return "", err
+	}
+	out := &inMemory{p: make([]byte, p.Size)}
+	if _, err := p.Stream(out); err != nil {
+		return "", err
+	}
+	if why := isWritten(out.p, p); why != "" {
+		return "", &fuzz.Broken{Property: fuzz.Rewritten, Seen: why}
+	}
+	sum := sha256.Sum256(out.p)
+	return hex.EncodeToString(sum[:8]), nil
+}
+
+// isWritten says why what was written is none of what the plan says.
+func isWritten(data []byte, p *convert.Plan) string {
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
+	defer b.Close()
+	m, err := parser.Decode(bytes.NewReader(data), int64(len(data)), b)
+	if err != nil {
+		return err.Error()
+	}
+	if err := parser.Verify(b, m); err != nil {
+		return err.Error()
+	}
+	if m.Len() != len(p.Outs) {
+		return fmt.Sprintf("%d tensors of %d", m.Len(), len(p.Outs))
+	}
+	byName := map[string]tensor.Info{}
+	for i := range m.Tensors() {
+		byName[i.Name] = i
+	}
+	for _, o := range p.Outs {
+		i, ok := byName[o.Name]
+		if !ok || i.DType != o.DType || !slices.Equal(i.Shape, o.Shape) || i.Span.Len != o.Size {
+			return fmt.Sprintf("%q is %v %v of %d bytes, planned as %v %v of %d", o.Name, i.DType, i.Shape, i.Span.Len, o.DType, o.Shape, o.Size)
+		}
+	}
+	return ""
+}
+
+// inMemory is a file of a known size.
+type inMemory struct {
+	sync.Mutex
+	p []byte
+}
+
+func (f *inMemory) WriteAt(p []byte, off int64) (int, error) {
+	f.Lock()
+	defer f.Unlock()
+	return copy(f.p[off:], p), nil
+}
+
+// nowhere takes everything.
+type nowhere struct{}
+
+func (nowhere) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
+
+// everywhere are the types that all sinks hold.
+var everywhere = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.F64, tensor.I8, tensor.I16, tensor.I32, tensor.I64}
+
+// FuzzMatrix sends a small model of random tensors through random formats and
+// back. Nothing but the container may change.
+func FuzzMatrix(f *testing.F) {
+	f.Add([]byte{3, 0, 2, 1, 2, 3, 7, 1, 9}, []byte{0, 1, 2, 1, 0, 2, 2})
+	f.Add([]byte{}, []byte{1})
+	f.Add([]byte{5, 7, 4, 1, 1, 1, 1, 3, 0, 2, 1, 4, 2, 2, 6, 3, 0, 5, 5}, []byte{2, 0, 1})
+	f.Fuzz(func(t *testing.T, model, way []byte) {
+		data := smallModel(t, model)
+		want := contents(t, data)
+		for i, w := range way[:min(len(way), 12)] {
+			b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
+			m, err := parser.Decode(bytes.NewReader(data), int64(len(data)), b)
+			if err != nil {
+				t.Fatalf("step %d: %v", i, err)
+			}
+			p, err := convert.NewPlan(b, m, convert.Options{Sink: sinks[w%3], Threads: 1 + int(w)/3%3, Tile: int(w)})
+			if err != nil {
+				t.Fatalf("step %d, to %s: %v", i, sinks[w%3].Name(), err)
+			}
+			out := &inMemory{p: make([]byte, p.Size)}
+			if _, err := p.Stream(out); err != nil {
+				t.Fatalf("step %d, to %s: %v", i, sinks[w%3].Name(), err)
+			}
+			b.Close()
+			data = out.p
+			if got := contents(t, data); !slices.Equal(got, want) {
+				t.Fatalf("after %v: %q, before %q", way[:i+1], got, want)
+			}
+		}
+	})
+}
+
+// smallModel builds a safetensors file: per tensor a type, a number of
+// dimensions, and each of them.
+func smallModel(t *testing.T, p []byte) []byte {
+	next := func() int {
+		if len(p) == 0 {
+			return 0
+		}
+		n := int(p[0])
+		p = p[1:]
+		return n
+	}
+	var infos []tensor.Info
+	total := 0
+	for n := next() % 9; n > 0; n-- {
+		i := tensor.Info{Name: fmt.Sprintf("t%d.weight", n), DType: everywhere[next()%len(everywhere)]}
+		for d := next() % 5; d > 0; d-- {
+			i.Shape = append(i.Shape, int64(next()%6))
+		}
+		total += int(i.Bytes())
+		infos = append(infos, i)
+	}
+	b := limits.Policy{}.Budget(context.Background())
+	defer b.Close()
+	plan, err := safetensors.Layout(infos, nil, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := append([]byte(nil), plan.Header...)
+	for i := range total {
+		out = append(out, byte(i*131>>3)^byte(i))
+	}
+	return out
+}
+
+// contents describes every tensor of a file, by name.
+func contents(t *testing.T, data []byte) []string {
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
+	defer b.Close()
+	m, err := parser.Decode(bytes.NewReader(data), int64(len(data)), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for i := range m.Tensors() {
+		body, err := m.Body(b, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := io.ReadAll(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, fmt.Sprintf("%s %v %v %x", i.Name, i.DType, i.Shape, p))
+	}
+	slices.Sort(out)
+	return out
+}
