@@ -32,6 +32,9 @@ FUZZ_COUNTS = \
 # Systems that are built and vetted: other word sizes, byte orders, file systems.
 CROSS = linux/arm64 linux/386 linux/s390x windows/amd64 darwin/arm64
 
+# Levels of kernels that must run in the tests, where the processor has them.
+MUST_HAVE ?= $(shell grep -qw avx2 /proc/cpuinfo 2>/dev/null && uname -m | sed -n 's/x86_64/avx2/p')
+
 FUZZ  ?= FuzzNPY
 TIME  ?= 60s
 OUT   ?= corpus-out
@@ -54,17 +57,17 @@ lint:
 	$(GO) run $(STATICCHECK) ./...
 
 test:
-	$(GO) test -timeout 20m ./...
+	MUST_HAVE=$(MUST_HAVE) $(GO) test -timeout 20m ./...
 
 race:
-	$(GO) test -race -timeout 40m ./...
+	MUST_HAVE=$(MUST_HAVE) $(GO) test -race -timeout 40m ./...
 
 purego: ## without assembly
 	$(GO) vet -tags purego ./...
 	$(GO) test -tags purego -timeout 20m ./...
 
 word32: ## 32-bit int: runs on amd64 as it is
-	GOARCH=386 $(GO) test ./limits/... ./internal/... ./vm/... ./parser/...
+	GOARCH=386 $(GO) test ./asm/... ./limits/... ./internal/... ./vm/... ./parser/...
 
 gen-check: ## what is generated is what is committed
 	@before=$$(git status --porcelain; git diff); $(GO) generate ./... || exit 1; \

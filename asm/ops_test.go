@@ -2,9 +2,11 @@ package asm
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -69,21 +71,39 @@ type call struct {
 	run  func(o *Ops, dst, src []byte)
 }
 
-// same runs a call on the scalar table and on another, on memory that faults
+// same fails the test where compare finds a difference.
+func same(t *testing.T, o *Ops, c call, src []byte, size int) {
+	t.Helper()
+	if err := compare(t, o, c, src, size); err != nil {
+		t.Fatalf("%s: %v", c.name, err)
+	}
+}
+
+// compare runs a call on the scalar table and on another, on memory that faults
 // behind (or before) the last byte, and compares every byte, those around the
 // destination too.
-func same(t *testing.T, o *Ops, c call, src []byte, size int) {
+func compare(t *testing.T, o *Ops, c call, src []byte, size int) (err error) {
 	t.Helper()
 	scalar := For(0)
 	want := make([]byte, size)
 	c.run(&scalar, want, src)
 	guarded := walls(t)
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		switch fault := recover().(type) {
+		case nil:
+		case interface{ Addr() uintptr }:
+			err = fmt.Errorf("touches memory at %#x that is not its own", fault.Addr())
+		default:
+			panic(fault)
+		}
+	}()
 	for _, front := range []bool{false, true} {
 		in, out := guard.At(guarded[0], len(src), front), guard.At(guarded[1], size, front)
 		copy(in, src)
 		c.run(o, out, in)
 		if !bytes.Equal(want, out) {
-			t.Fatalf("%s: %s", c.name, difference(want, out))
+			return errors.New(difference(want, out))
 		}
 	}
 	const edge = 67
@@ -92,13 +112,17 @@ func same(t *testing.T, o *Ops, c call, src []byte, size int) {
 	out := bytes.Repeat([]byte{0xA5}, size+2*edge)
 	c.run(o, out[edge:edge+size:edge+size], in)
 	if !bytes.Equal(want, out[edge:edge+size]) {
-		t.Fatalf("%s, at an odd address: %s", c.name, difference(want, out[edge:]))
+		return fmt.Errorf("at an odd address: %s", difference(want, out[edge:]))
 	}
 	for i, b := range out {
 		if (i < edge || i >= edge+size) && b != 0xA5 {
-			t.Fatalf("%s: byte %d of the destination of %d is written", c.name, i-edge, size)
+			return fmt.Errorf("byte %d of the destination of %d is written", i-edge, size)
 		}
 	}
+	if !bytes.Equal(in, src) {
+		return errors.New("the source is written")
+	}
+	return nil
 }
 
 // walls is memory for the sources and for the destination, the same for all

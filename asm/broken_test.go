@@ -1,0 +1,186 @@
+package asm
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/anamnesis-go/anamnesis/internal/guard"
+)
+
+// Kernels that are wrong in one way each: what the comparison is for.
+func TestTheComparisonCatchesBrokenKernels(t *testing.T) {
+	right := func(dst, src *byte, n int) {
+		scalarBlocks(Q8_0, BF16, unsafe.Slice(dst, 64*n), unsafe.Slice(src, 34*n))
+	}
+	at := func(p *byte, i int) *byte { return (*byte)(unsafe.Add(unsafe.Pointer(p), i)) }
+	sink := byte(0)
+	for _, c := range []struct {
+		name   string
+		damage func(dst, src *byte, n int)
+		caught string
+		walls  bool
+	}{
+		{"one bit of the last element", func(dst, _ *byte, n int) { *at(dst, 64*n-2) ^= 1 }, "want", false},
+		{"a sign of zero", func(dst, _ *byte, n int) { *at(dst, 64*n-1) ^= 0x80 }, "want", false},
+		{"a block that is left out", func(dst, _ *byte, n int) { clear(unsafe.Slice(at(dst, 64*(n-1)), 64)) }, "want", false},
+		{"a byte written behind the end", func(dst, _ *byte, n int) { *at(dst, 64*n) = 1 }, "touches memory", true},
+		{"a byte written before the beginning", func(dst, _ *byte, _ int) { *at(dst, -1) = 1 }, "touches memory", true},
+		{"a byte read behind the end", func(_, src *byte, n int) { sink = *at(src, 34*n) }, "touches memory", true},
+		{"a byte read before the beginning", func(_, src *byte, _ int) { sink = *at(src, -1) }, "touches memory", true},
+		{"a source that is written", func(_, src *byte, _ int) { *at(src, 33) ^= 1 }, "is written", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.walls && !guard.Guards {
+				t.Skip("memory is not guarded here")
+			}
+			var o Ops
+			o.blocks[BF16][Q8_0] = func(dst, src *byte, n int) {
+				right(dst, src, n)
+				c.damage(dst, src, n)
+			}
+			src := []byte(strings.Repeat("\x01\x38\x10\x20\x7f\x80\xff\x03", 17*3))[:34*12]
+			err := compare(t, &o, call{"broken", func(o *Ops, dst, src []byte) { o.Blocks(Q8_0, BF16, dst, src) }}, src, 64*12)
+			if err == nil || !strings.Contains(err.Error(), c.caught) {
+				t.Errorf("got %v, want %q", err, c.caught)
+			}
+		})
+	}
+	_ = sink
+	var o Ops
+	o.blocks[BF16][Q8_0] = right
+	if err := compare(t, &o, call{"right", func(o *Ops, dst, src []byte) { o.Blocks(Q8_0, BF16, dst, src) }}, make([]byte, 34), 64); err != nil {
+		t.Errorf("a right kernel: %v", err)
+	}
+}
+
+// Each method refuses lengths that do not fit, on memory that would fault if
+// anything were read or written before the check.
+func TestWrongCallsPanicBeforeAnythingIsTouched(t *testing.T) {
+	memory, err := guard.Memory(guard.Page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := func(n int) []byte { return guard.At(memory, n, false) }
+	q := func(n int) []byte { return guard.At(memory, n, true) }
+	scales, book := make([]float32, 2), new([16]float32)
+	for level, o := range withScalar(t) {
+		for name, wrong := range map[string]func(){
+			"blocks, a byte short":            func() { o.Blocks(Q8_0, BF16, p(64), q(33)) },
+			"blocks, a destination short":     func() { o.Blocks(Q8_0, BF16, p(62), q(34)) },
+			"blocks, a destination long":      func() { o.Blocks(Q4_K, F32, p(1028), q(144)) },
+			"blocks, no destination":          func() { o.Blocks(Q8_0, F16, nil, q(34)) },
+			"blocks, no source":               func() { o.Blocks(Q8_0, BF16, p(64), nil) },
+			"blocks onto themselves":          func() { o.Blocks(Q8_0, BF16, p(64), p(34)) },
+			"blocks that overlap":             func() { m := p(200); o.Blocks(Q8_0, BF16, m[:64], m[63:97]) },
+			"floats, a scale short":           func() { o.Float8(E4M3, BF16, p(192), q(96), scales, 32) },
+			"floats, no run":                  func() { o.Float8(E4M3, BF16, p(192), q(96), scales, 0) },
+			"floats, a format of other width": func() { o.Float8(E2M1, BF16, p(64), q(32), scales, 32) },
+			"floats, a destination short":     func() { o.Float8(E5M2, F32, p(127), q(32), scales, 32) },
+			"bytes, no second numbers":        func() { o.Bytes(Bytes{Op: Shift}, BF16, p(128), q(64), scales, nil, 32) },
+			"bytes, a second number short":    func() { o.Bytes(Bytes{Op: Affine}, BF16, p(128), q(64), scales, scales[:1], 32) },
+			"bytes that overlap":              func() { m := p(300); o.Bytes(Bytes{}, F32, m[:256], m[200:264], scales, nil, 32) },
+			"nibbles, an odd run":             func() { o.Nibbles(Nibbles{Book: book}, BF16, p(64), q(16), scales, nil, 31) },
+			"nibbles, a source long":          func() { o.Nibbles(Nibbles{Book: book}, BF16, p(64), q(17), scales, nil, 32) },
+			"nibbles, half a number":          func() { o.Nibbles(Nibbles{Book: book}, BF16, p(63), q(16), scales, nil, 32) },
+			"half bytes, a source short":      func() { o.HalfBytes(HalfBytes{Book: book}, BF16, p(64), q(31), scales, scales, 32) },
+			"cast, a destination short":       func() { o.Cast(F32, BF16, p(62), q(128)) },
+			"cast, half a number":             func() { o.Cast(F32, BF16, p(64), q(127)) },
+			"cast onto itself":                func() { m := p(128); o.Cast(F32, F32, m, m) },
+			"put, a destination short":        func() { o.Put(BF16, p(62), make([]float32, 32)) },
+			"transpose, rows that overlap":    func() { o.Transpose(4, p(4096), q(4096), 32, 32, 127, 128) },
+			"transpose, a source short":       func() { o.Transpose(4, p(4096), q(4095), 32, 32, 128, 128) },
+			"transpose, a destination short":  func() { o.Transpose(4, p(4095), q(4096), 32, 32, 128, 128) },
+			"transpose, numbers of three":     func() { o.Transpose(3, p(4096), q(4096), 32, 32, 128, 128) },
+			"swap, a number short":            func() { o.Swap(8, p(64), q(72)) },
+			"lanes, a stream short":           func() { o.Lanes(p(127), q(128), 32) },
+			"spread, a byte long":             func() { o.Spread(p(65), q(32)) },
+			"gather, a group too high":        func() { o.Gather(BF16, p(64), make([]byte, 32), []uint16{31: 17}, q(64)) },
+			"gather, a code too high":         func() { o.Gather(BF16, p(64), []byte{31: 16}, make([]uint16, 32), q(64)) },
+			"gather, a group short":           func() { o.Gather(F32, p(128), make([]byte, 32), make([]uint16, 31), q(64)) },
+		} {
+			t.Run(fmt.Sprintf("%v/%s", level, name), func(t *testing.T) {
+				defer func() {
+					if text := fmt.Sprint(recover()); !strings.HasPrefix(text, "internal error: a kernel was called wrongly") {
+						t.Errorf("got %s", text)
+					}
+				}()
+				wrong()
+			})
+		}
+	}
+}
+
+func withScalar(t *testing.T) map[Level]*Ops {
+	all := tables(t)
+	scalar := For(0)
+	all[Generic] = &scalar
+	return all
+}
+
+// Odd addresses and empty calls are not wrong.
+func TestEmptyCallsDoNothing(t *testing.T) {
+	for level, o := range withScalar(t) {
+		t.Run(level.String(), func(*testing.T) {
+			for _, to := range types {
+				o.Blocks(Q8_0, to, nil, nil)
+				o.Float8(E4M3, to, nil, nil, nil, 32)
+				o.Bytes(Bytes{Op: Shift}, to, nil, nil, nil, nil, 32)
+				o.Nibbles(Nibbles{Book: new([16]float32)}, to, nil, nil, nil, nil, 32)
+				o.Cast(F32, to, nil, nil)
+				o.Put(to, nil, nil)
+				o.Gather(to, nil, nil, nil, nil)
+			}
+			o.Transpose(4, nil, nil, 0, 4, 0, 16)
+			o.Swap(2, nil, nil)
+			o.Lanes(nil, nil, 0)
+			o.Spread(nil, nil)
+		})
+	}
+}
+
+// A level says its name, and every field of the table is compared by a test of
+// this package: a new one fails until it stands here.
+func TestLevelsAreWhatTheySay(t *testing.T) {
+	for level, o := range tables(t) {
+		if o.Level() != level {
+			t.Errorf("%v calls itself %v", level, o.Level())
+		}
+	}
+	compared := []string{"level", "blocks", "float8", "bytes", "nibbles", "cast", "halfBytes", "gather", "transpose", "swap", "lanes", "spread"}
+	for i := range reflect.TypeFor[Ops]().NumField() {
+		if name := reflect.TypeFor[Ops]().Field(i).Name; !slices.Contains(compared, name) {
+			t.Errorf("no test compares %s", name)
+		}
+	}
+	if o := For(0); o.Level() != Generic {
+		t.Errorf("the scalar table calls itself %v", o.Level())
+	}
+	if o := For(Features(0).With(AVX512)); o.blocks[BF16][Q8_0] != nil && o.Level() == Generic {
+		t.Error("kernels at no level")
+	}
+}
+
+// The variable forces a level, and an unknown one is refused.
+func TestTheVariableForcesALevel(t *testing.T) {
+	for _, l := range Machine() {
+		t.Setenv(Variable, l.String())
+		f, err := Forced()
+		if o := For(f); err != nil || o.Level() != l {
+			t.Errorf("%v: %v, %v", l, o.Level(), err)
+		}
+	}
+	for _, name := range []string{"sse9", "AVX2 ", "avx512", "neon"} {
+		has := false
+		for _, l := range Machine() {
+			has = has || l.String() == name
+		}
+		t.Setenv(Variable, name)
+		if _, err := Forced(); (err == nil) != has {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
