@@ -98,6 +98,10 @@ func TestWrongCallsPanicBeforeAnythingIsTouched(t *testing.T) {
 			"swap, a number short":            func() { o.Swap(8, p(64), q(72)) },
 			"lanes, a stream short":           func() { o.Lanes(p(127), q(128), 32) },
 			"spread, a byte long":             func() { o.Spread(p(65), q(32)) },
+			"absmax, a magnitude short":       func() { o.Absmax(make([]float32, 1), floatsOf(p(256)), 32) },
+			"nearest, a scale short":          func() { o.Nearest(&Quantizer{}, p(48), floatsOf(q(384)), scales, 32) },
+			"nearest, a run that is cut":      func() { o.Nearest(&Quantizer{}, p(40), floatsOf(q(320)), scales, 64) },
+			"int8, a code short":              func() { o.Int8(p(63), floatsOf(q(256)), scales, 32) },
 			"gather, a group too high":        func() { o.Gather(BF16, p(64), make([]byte, 32), []uint16{31: 17}, q(64)) },
 			"gather, a code too high":         func() { o.Gather(BF16, p(64), []byte{31: 16}, make([]uint16, 32), q(64)) },
 			"gather, a group short":           func() { o.Gather(F32, p(128), make([]byte, 32), make([]uint16, 31), q(64)) },
@@ -150,7 +154,7 @@ func TestLevelsAreWhatTheySay(t *testing.T) {
 			t.Errorf("%v calls itself %v", level, o.Level())
 		}
 	}
-	compared := []string{"level", "blocks", "float8", "bytes", "nibbles", "cast", "halfBytes", "gather", "transpose", "swap", "lanes", "spread"}
+	compared := []string{"level", "blocks", "float8", "bytes", "nibbles", "cast", "halfBytes", "gather", "transpose", "swap", "lanes", "spread", "absmax", "nearest", "int8"}
 	for i := range reflect.TypeFor[Ops]().NumField() {
 		if name := reflect.TypeFor[Ops]().Field(i).Name; !slices.Contains(compared, name) {
 			t.Errorf("no test compares %s", name)

@@ -543,3 +543,18 @@ func halfBytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *
 //
 //go:noescape
 func halfBytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
+
+// absmaxAVX2 writes the largest magnitude of each of n runs of chunks of 32 numbers.
+//
+//go:noescape
+func absmaxAVX2(dst *float32, src *byte, chunks int, n int)
+
+// nearestAVX2 writes the codes of n runs of chunks of 32 numbers, two a byte, the first in the high nibble.
+//
+//go:noescape
+func nearestAVX2(dst *byte, src *byte, scales *float32, tables *byte, least *float32, chunks int, n int)
+
+// int8AVX2 rounds n runs of chunks of 32 numbers to bytes.
+//
+//go:noescape
+func int8AVX2(dst *byte, src *byte, scales *float32, chunks int, n int)

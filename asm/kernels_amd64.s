@@ -20799,3 +20799,220 @@ chunk:
 	JNZ       run
 	VZEROUPPER
 	RET
+
+// func absmaxAVX2(dst *float32, src *byte, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·absmaxAVX2(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+24(FP), DX
+	VMOVDQU k86<>+0(SB), Y0
+
+run:
+	MOVQ  chunks+16(FP), BX
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	VPXOR Y4, Y4, Y4
+
+chunk:
+	VPAND        (CX), Y0, Y5
+	VPMAXUD      Y5, Y1, Y1
+	VPAND        32(CX), Y0, Y5
+	VPMAXUD      Y5, Y2, Y2
+	VPAND        64(CX), Y0, Y5
+	VPMAXUD      Y5, Y3, Y3
+	VPAND        96(CX), Y0, Y5
+	VPMAXUD      Y5, Y4, Y4
+	ADDQ         $0x00000080, CX
+	DECQ         BX
+	JNZ          chunk
+	VPMAXUD      Y2, Y1, Y1
+	VPMAXUD      Y4, Y3, Y3
+	VPMAXUD      Y3, Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPMAXUD      X2, X1, X1
+	VPSHUFD      $0x4e, X1, X2
+	VPMAXUD      X2, X1, X1
+	VPSHUFD      $0xb1, X1, X2
+	VPMAXUD      X2, X1, X1
+	VMOVD        X1, (AX)
+	ADDQ         $0x04, AX
+	DECQ         DX
+	JNZ          run
+	VZEROUPPER
+	RET
+
+DATA k86<>+0(SB)/8, $0x7fffffff7fffffff
+DATA k86<>+8(SB)/8, $0x7fffffff7fffffff
+DATA k86<>+16(SB)/8, $0x7fffffff7fffffff
+DATA k86<>+24(SB)/8, $0x7fffffff7fffffff
+GLOBL k86<>(SB), RODATA|NOPTR, $32
+
+// func nearestAVX2(dst *byte, src *byte, scales *float32, tables *byte, least *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·nearestAVX2(SB), NOSPLIT, $0-56
+	MOVQ           dst+0(FP), AX
+	MOVQ           src+8(FP), CX
+	MOVQ           scales+16(FP), DX
+	MOVQ           n+48(FP), BX
+	MOVQ           tables+24(FP), SI
+	VMOVDQU        (SI), Y0
+	VMOVDQU        32(SI), Y1
+	VBROADCASTI128 64(SI), Y2
+	VBROADCASTSS   80(SI), Y3
+	VBROADCASTSS   84(SI), Y4
+	VBROADCASTSS   88(SI), Y5
+
+run:
+	MOVQ         chunks+40(FP), SI
+	MOVQ         least+32(FP), DI
+	VMOVSS       (DI), X6
+	VMAXSS       (DX), X6, X6
+	VMOVSS       k87<>+0(SB), X7
+	VDIVSS       X6, X7, X7
+	VBROADCASTSS X7, Y6
+
+chunk:
+	VMULPS       (CX), Y6, Y7
+	VCMPPS       $0x11, Y7, Y3, Y8
+	VBLENDVPS    Y8, Y5, Y4, Y9
+	VCMPPS       $0x11, Y7, Y9, Y9
+	VPADDD       Y8, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VPERMPS      Y0, Y8, Y9
+	VCMPPS       $0x11, Y7, Y9, Y9
+	VPADDD       Y8, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VPERMPS      Y1, Y8, Y9
+	VCMPPS       $0x11, Y7, Y9, Y9
+	VPADDD       Y8, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VMULPS       32(CX), Y6, Y7
+	VCMPPS       $0x11, Y7, Y3, Y9
+	VBLENDVPS    Y9, Y5, Y4, Y10
+	VCMPPS       $0x11, Y7, Y10, Y10
+	VPADDD       Y9, Y9, Y9
+	VPADDD       Y10, Y9, Y9
+	VPERMPS      Y0, Y9, Y10
+	VCMPPS       $0x11, Y7, Y10, Y10
+	VPADDD       Y9, Y9, Y9
+	VPADDD       Y10, Y9, Y9
+	VPERMPS      Y1, Y9, Y10
+	VCMPPS       $0x11, Y7, Y10, Y10
+	VPADDD       Y9, Y9, Y9
+	VPADDD       Y10, Y9, Y9
+	VMULPS       64(CX), Y6, Y7
+	VCMPPS       $0x11, Y7, Y3, Y10
+	VBLENDVPS    Y10, Y5, Y4, Y11
+	VCMPPS       $0x11, Y7, Y11, Y11
+	VPADDD       Y10, Y10, Y10
+	VPADDD       Y11, Y10, Y10
+	VPERMPS      Y0, Y10, Y11
+	VCMPPS       $0x11, Y7, Y11, Y11
+	VPADDD       Y10, Y10, Y10
+	VPADDD       Y11, Y10, Y10
+	VPERMPS      Y1, Y10, Y11
+	VCMPPS       $0x11, Y7, Y11, Y11
+	VPADDD       Y10, Y10, Y10
+	VPADDD       Y11, Y10, Y10
+	VMULPS       96(CX), Y6, Y7
+	VCMPPS       $0x11, Y7, Y3, Y11
+	VBLENDVPS    Y11, Y5, Y4, Y12
+	VCMPPS       $0x11, Y7, Y12, Y12
+	VPADDD       Y11, Y11, Y11
+	VPADDD       Y12, Y11, Y11
+	VPERMPS      Y0, Y11, Y12
+	VCMPPS       $0x11, Y7, Y12, Y12
+	VPADDD       Y11, Y11, Y11
+	VPADDD       Y12, Y11, Y11
+	VPERMPS      Y1, Y11, Y12
+	VCMPPS       $0x11, Y7, Y12, Y12
+	VPADDD       Y11, Y11, Y11
+	VPADDD       Y12, Y11, Y11
+	VPACKSSDW    Y9, Y8, Y8
+	VPACKSSDW    Y11, Y10, Y10
+	VPACKSSWB    Y10, Y8, Y8
+	VMOVDQU      k82<>+0(SB), Y7
+	VPERMD       Y8, Y7, Y8
+	VPAND        k5<>+0(SB), Y8, Y8
+	VPSHUFB      Y8, Y2, Y8
+	VPMADDUBSW   k88<>+0(SB), Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X7
+	VPACKUSWB    X7, X8, X7
+	VMOVDQU      X7, (AX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x10, AX
+	DECQ         SI
+	JNZ          chunk
+	ADDQ         $0x04, DX
+	DECQ         BX
+	JNZ          run
+	VZEROUPPER
+	RET
+
+DATA k87<>+0(SB)/8, $0x3f8000003f800000
+DATA k87<>+8(SB)/8, $0x3f8000003f800000
+DATA k87<>+16(SB)/8, $0x3f8000003f800000
+DATA k87<>+24(SB)/8, $0x3f8000003f800000
+GLOBL k87<>(SB), RODATA|NOPTR, $32
+
+DATA k88<>+0(SB)/8, $0x0110011001100110
+DATA k88<>+8(SB)/8, $0x0110011001100110
+DATA k88<>+16(SB)/8, $0x0110011001100110
+DATA k88<>+24(SB)/8, $0x0110011001100110
+GLOBL k88<>(SB), RODATA|NOPTR, $32
+
+// func int8AVX2(dst *byte, src *byte, scales *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·int8AVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ scales+16(FP), DX
+	MOVQ n+32(FP), BX
+
+run:
+	MOVQ         chunks+24(FP), SI
+	VMOVSS       k87<>+0(SB), X0
+	VDIVSS       (DX), X0, X0
+	VMULSS       k89<>+0(SB), X0, X0
+	VBROADCASTSS X0, Y0
+
+chunk:
+	VMULPS    (CX), Y0, Y1
+	VCVTPS2DQ Y1, Y1
+	VPCMPEQD  k2<>+0(SB), Y1, Y2
+	VPANDN    Y1, Y2, Y1
+	VMULPS    32(CX), Y0, Y2
+	VCVTPS2DQ Y2, Y2
+	VPCMPEQD  k2<>+0(SB), Y2, Y3
+	VPANDN    Y2, Y3, Y2
+	VMULPS    64(CX), Y0, Y3
+	VCVTPS2DQ Y3, Y3
+	VPCMPEQD  k2<>+0(SB), Y3, Y4
+	VPANDN    Y3, Y4, Y3
+	VMULPS    96(CX), Y0, Y4
+	VCVTPS2DQ Y4, Y4
+	VPCMPEQD  k2<>+0(SB), Y4, Y5
+	VPANDN    Y4, Y5, Y4
+	VPACKSSDW Y2, Y1, Y1
+	VPACKSSDW Y4, Y3, Y3
+	VPACKSSWB Y3, Y1, Y1
+	VMOVDQU   k82<>+0(SB), Y2
+	VPERMD    Y1, Y2, Y1
+	VMOVDQU   Y1, (AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x20, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	DECQ      BX
+	JNZ       run
+	VZEROUPPER
+	RET
+
+DATA k89<>+0(SB)/8, $0x42fe000042fe0000
+DATA k89<>+8(SB)/8, $0x42fe000042fe0000
+DATA k89<>+16(SB)/8, $0x42fe000042fe0000
+DATA k89<>+24(SB)/8, $0x42fe000042fe0000
+GLOBL k89<>(SB), RODATA|NOPTR, $32

@@ -20,6 +20,10 @@ type Ops struct {
 	swap      [9]func(dst, src *byte, n int)                                // by size, 32 bytes each time
 	lanes     func(dst, src *byte, stride, n int)                           // 32 words each time
 	spread    func(dst, src *byte, n int)                                   // 32 nibbles each time
+
+	absmax  func(dst *float32, src *byte, chunks, n int)
+	nearest func(dst, src *byte, scales *float32, tables *byte, least *float32, chunks, n int)
+	int8    func(dst, src *byte, scales *float32, chunks, n int)
 }
 
 // For fills the table from a set of features, worst level first. It asks

@@ -3,6 +3,7 @@ package quant
 import (
 	"math"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
@@ -40,11 +41,14 @@ func (e *NotFinite) Unwrap() error {
 	return wire.ErrUnsupported.With("element %d is %v, which codes with a scale cannot say", e.Index, e.Value)
 }
 
-// absmax is the largest magnitude, 0 of nothing. All are finite.
-func absmax(src []float32) float32 {
-	var m uint32
-	for _, x := range src {
-		m = max(m, math.Float32bits(x)&^(1<<31))
+// absmax fills in the largest magnitude of each run, and refuses the first
+// number that is not finite: it shows in its run.
+func absmax(dst, src []float32, run int) error {
+	asm.Best().Absmax(dst, src, run)
+	for _, m := range dst {
+		if math.Float32bits(m) >= 0x7F800000 {
+			return allFinite(src)
+		}
 	}
-	return math.Float32frombits(m)
+	return nil
 }

@@ -1,6 +1,9 @@
 package quant
 
-import "github.com/anamnesis-go/anamnesis/internal/wire"
+import (
+	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
 
 // A Bnb4 is bitsandbytes' four-bit quantizer: blocks that run over the flat
 // tensor, one absmax each, two codes a byte, the high nibble first.
@@ -49,80 +52,53 @@ const leastAbsmax float32 = 1e-38
 // numbers, rounded up. The first number of src begins a block, and src ends with
 // one, unless it ends the tensor.
 func (q Bnb4) Encode(codes []byte, scales, src []float32) error {
-	if err := allFinite(src); err != nil {
+	if err := q.Absmax(scales, src); err != nil {
 		return err
 	}
-	for b := 0; len(src) > 0; b++ {
-		n := min(q.Block, len(src))
-		scales[b] = q.block(codes, src[:n])
-		codes, src = codes[(n+1)/2:], src[n:]
+	whole := len(src) / q.Block * q.Block
+	asm.Best().Nearest(q.quantizer(), codes[:whole/2], src[:whole], scales, q.Block)
+	if rest := src[whole:]; len(rest) > 0 {
+		q.last(codes[whole/2:], rest, scales[whole/q.Block])
 	}
 	return nil
 }
+
+// quantizer finds codes by the library's bounds. Its FP4 takes a zero, and what
+// is a little less, for the zero with code 0, what is a little more for that
+// with code 8.
+func (q Bnb4) quantizer() *asm.Quantizer {
+	if q.FP4 {
+		return fp4Quantizer
+	}
+	return nf4Quantizer
+}
+
+var (
+	nf4Quantizer = asm.NewQuantizer(nf4Bounds, nf4Order, leastAbsmax)
+	fp4Quantizer = asm.NewQuantizer(fp4Bounds, fp4Order, leastAbsmax)
+)
 
 // Absmax fills only the scales that Encode would.
 func (q Bnb4) Absmax(scales, src []float32) error {
-	if err := allFinite(src); err != nil {
+	if err := absmax(scales[:ceilDiv(int64(len(src)), int64(q.Block))], src, q.Block); err != nil {
 		return err
 	}
-	for b := 0; len(src) > 0; b++ {
-		n := min(q.Block, len(src))
-		scales[b] = q.scale(src[:n])
-		src = src[n:]
+	if len(src)%q.Block != 0 { // that of a block which is cut off is never less than the least
+		last := &scales[len(src)/q.Block]
+		*last = max(*last, leastAbsmax)
 	}
 	return nil
 }
 
-// scale is a block's absmax. That of a block which is cut off at the tensor's end
-// is never less than the least.
-func (q Bnb4) scale(src []float32) float32 {
-	m := absmax(src)
-	if len(src) < q.Block {
-		m = max(m, leastAbsmax)
-	}
-	return m
-}
-
-// block quantizes one block. A whole block is multiplied by the reciprocal of
-// its absmax, one that is cut off is divided by its absmax.
-func (q Bnb4) block(codes []byte, src []float32) float32 {
-	m := q.scale(src)
-	if len(src) == q.Block {
-		q.pack(codes, src, 1/max(m, leastAbsmax))
-		return m
-	}
-	var scaled [maxBnbBlock]float32
-	for i, x := range src {
-		scaled[i] = x / m
-	}
-	q.pack(codes, scaled[:len(src)], 1)
-	return m
-}
-
-// pack writes the codes that are nearest to the scaled numbers, as the library
-// finds them: its FP4 takes a zero, and what is a little less, for the zero with
-// code 0, what is a little more for that with code 8.
-func (q Bnb4) pack(codes []byte, src []float32, inverse float32) {
-	bounds, order := &nf4Bounds, &nf4Order
-	if q.FP4 {
-		bounds, order = &fp4Bounds, &fp4Order
-	}
+// last quantizes the block that the tensor's end cuts off: its numbers are
+// divided by its absmax, where those of others are multiplied by the reciprocal.
+func (q Bnb4) last(codes []byte, src []float32, m float32) {
+	c := q.quantizer()
 	for len(src) > 1 {
-		codes[0] = order[below(bounds, src[0]*inverse)]<<4 | order[below(bounds, src[1]*inverse)]
+		codes[0] = c.Code(src[0]/m)<<4 | c.Code(src[1]/m)
 		codes, src = codes[1:], src[2:]
 	}
-	if len(src) == 1 { // the tensor's end: the other half is a zero
-		codes[0] = order[below(bounds, src[0]*inverse)]<<4 | order[below(bounds, 0)]
+	if len(src) == 1 { // the other half is a zero
+		codes[0] = c.Code(src[0]/m)<<4 | c.Code(0)
 	}
-}
-
-// below counts the bounds below x: a number on a bound takes the lower side.
-func below(bounds *[15]float32, x float32) int {
-	n := 0
-	for step := 8; step > 0; step /= 2 {
-		if bounds[n+step-1] < x {
-			n += step
-		}
-	}
-	return n
 }

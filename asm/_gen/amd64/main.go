@@ -22,5 +22,6 @@ func main() {
 	swapKernels()
 	gatherKernels()
 	halfBytesKernels()
+	encodeKernels()
 	Generate()
 }
