@@ -104,11 +104,13 @@ GOLDEN = corpus/valid/gguf corpus/valid/npy corpus/valid/npz corpus/valid/safete
 golden: ## needs Python with crosscheck/requirements.txt: make golden PYTHON=.venv/bin/python
 	@for d in $(GOLDEN); do echo "$$d"; $(PYTHON) $$d/generate.py || exit 1; done
 	$(PYTHON) testdata/quant/floats.py
+	python3 crosscheck/quant/run.py --python $(PYTHON) --golden testdata/quant/schemes
 	$(PYTHON) asm/_gen/iq_tables.py > asm/iq_tables.go
 	git status --short
 
 crosscheck: ## needs Python with crosscheck/requirements.txt
 	python3 crosscheck/run.py
+	python3 crosscheck/quant/run.py
 
 corpus: ## every recipe as a file, with a manifest: make corpus OUT=dir
 	$(GO) run ./corpus/amn-corpus write $(OUT)
