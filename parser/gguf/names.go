@@ -131,9 +131,10 @@ type archSet struct {
 	next    int
 }
 
-// A seenName is a name without ending: "output_norm", or "attn_q" of any layer.
+// A seenName is a name that the architecture has: "output_norm.weight", or
+// "attn_q.weight" of any layer.
 type seenName struct {
-	kind  string
+	tail  string
 	layer bool
 }
 
@@ -149,7 +150,8 @@ func (d *decoder) archNames() (*archSet, error) {
 	}
 	for i := range archs {
 		if archs[i].name == p.str {
-			seen, err := limits.Make[seenName](d.b, strings.Count(archs[i].tensors, " "))
+			// Twice as many as there are kinds: some have a bias too.
+			seen, err := limits.Make[seenName](d.b, 2*strings.Count(archs[i].tensors, " "))
 			if err != nil {
 				return nil, err
 			}
@@ -182,7 +184,7 @@ func withoutEnding(name string) string {
 }
 
 // ofLayer cuts "blk.", a number and a dot off the front of a name.
-func ofLayer(name string) (kind string, ok bool) {
+func ofLayer(name string) (tail string, ok bool) {
 	const front = len("blk.")
 	if len(name) <= front || name[:front] != "blk." {
 		return name, false
@@ -199,9 +201,8 @@ func ofLayer(name string) (kind string, ok bool) {
 
 // has reports whether the architecture knows the tensor.
 func (s *archSet) has(name string) bool {
-	name = withoutEnding(name)
-	kind, layer := ofLayer(name)
-	want := seenName{kind, layer}
+	tail, layer := ofLayer(name)
+	want := seenName{tail, layer}
 	for i := range s.seen {
 		at := s.next + i
 		if at >= len(s.seen) {
@@ -218,12 +219,12 @@ func (s *archSet) has(name string) bool {
 // look finds a name in the table, where numbers stand as "#".
 func (s *archSet) look(want seenName, name string) bool {
 	var room [72]byte
-	whole := normal(room[:0], name)
+	whole, kind := normal(room[:0], withoutEnding(name)), withoutEnding(want.tail)
 	if whole == nil || !strings.Contains(s.tensors, " "+string(whole)+" ") {
 		return false
 	}
 	// One with another number in it would be kept anew for each number.
-	if plain := string(whole) == want.kind || want.layer && string(whole[1:]) == want.kind; plain && len(s.seen) < cap(s.seen) {
+	if plain := string(whole) == kind || want.layer && string(whole[1:]) == kind; plain && len(s.seen) < cap(s.seen) {
 		s.seen = append(s.seen, want)
 	}
 	return true

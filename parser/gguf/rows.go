@@ -53,7 +53,8 @@ func (d *decoder) usualRows() error {
 		if err := d.rowRoom(); err != nil {
 			return within(place("tensor", i, ""), off+int64(at), err)
 		}
-		f.Infos, f.rows = f.Infos[:i+1], f.rows[:i+1]
+		f.Infos = f.Infos[:i+1]
+		f.rows = f.rows[:i+1]
 		size, err := d.usual(w[at:], off+int64(at), &f.rows[i], &f.Infos[i])
 		if err != nil {
 			return within(place("tensor", i, ""), off+int64(at), err)
