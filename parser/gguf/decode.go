@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
-	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -42,9 +41,9 @@ type decoder struct {
 
 	tensors, keys int // numbers that the file states, bounded by its size
 	names         *wire.NameSet
-	dims          []int64         // room for shapes
-	texts         strings.Builder // names of tensors, one after the other
-	lastType      Type            // and its name, for rows of one unknown type
+	dims          []int64      // room for shapes
+	texts         limits.Texts // names of tensors
+	lastType      Type         // and its name, for rows of one unknown type
 	lastName      string
 	part          bool   // of a split model
 	expanded      uint64 // bytes of all tensors once decoded, at most 2^63-1

@@ -242,3 +242,21 @@ func TestBodiesAreTheBytesOfTheSpan(t *testing.T) {
 		}
 	}
 }
+
+// Sizes are found by shifts.
+func TestBlocksOfEveryTypeArePowersOfTwo(t *testing.T) {
+	known := 0
+	for n := range gguf.Type(100) {
+		g, ok := n.DType().Geometry()
+		if !ok {
+			continue
+		}
+		known++
+		if g.Elems&(g.Elems-1) != 0 || g.Elems == 0 {
+			t.Errorf("%v has blocks of %d elements", n, g.Elems)
+		}
+	}
+	if known < 30 {
+		t.Errorf("%d types", known)
+	}
+}

@@ -3,35 +3,10 @@ package gguf
 import (
 	"encoding/binary"
 	"math"
-	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
-
-const (
-	// nameRoom is how much room for names is made at once.
-	nameRoom = 16 << 10
-	// usualName is more than most names take.
-	usualName = 40
-)
-
-// name copies a name to the end of a text that many share: one allocation for
-// some hundred of them.
-func (d *decoder) name(p []byte) (string, error) {
-	if len(p) > d.texts.Cap()-d.texts.Len() {
-		left := d.tensors - len(d.out.Infos) + 1
-		room := max(len(p), min(nameRoom, min(left, nameRoom)*usualName))
-		if err := d.b.Alloc(int64(room)); err != nil {
-			return "", err
-		}
-		d.texts = strings.Builder{}
-		d.texts.Grow(room)
-	}
-	start := d.texts.Len()
-	d.texts.Write(p)
-	return d.texts.String()[start:], nil
-}
 
 // usualRows reads rows in the form that almost all have: little endian, of a
 // known type, whole in the window of the file. It stops before any other, and
@@ -94,7 +69,7 @@ func (d *decoder) usual(w []byte, off int64, r *row, info *tensor.Info) (int, er
 		return 0, nil
 	}
 	var err error
-	if info.Name, err = d.name(name); err != nil {
+	if info.Name, err = d.texts.String(d.b, name); err != nil {
 		return 0, err
 	}
 	info.Order = tensor.Little

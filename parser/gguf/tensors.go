@@ -2,6 +2,7 @@ package gguf
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -258,10 +259,10 @@ func (d *decoder) typed(info *tensor.Info, t Type, elements uint64) error {
 		if n := len(info.Shape); n > 0 {
 			row = uint64(info.Shape[n-1])
 		}
-		if row%uint64(g.Elems) != 0 {
+		if row&(uint64(g.Elems)-1) != 0 { // a power of two, in every type of ggml
 			return d.c.Fail("", wire.ErrRange.With("rows of %d elements are no whole blocks of %d (%s)", row, g.Elems, info.Stored))
 		}
-		blocks /= uint64(g.Elems)
+		blocks >>= bits.TrailingZeros32(g.Elems)
 	}
 	size, ok := wire.Mul(blocks, uint64(g.Bytes))
 	if !ok {
