@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
@@ -58,7 +59,7 @@ type planned struct {
 	schemes []schemeGroup
 	total   schemeGroup
 	plain   group
-	leftOut group
+	leftOut []tensor.Info
 }
 
 // A schemeGroup is the weights that are stored alike.
@@ -94,9 +95,7 @@ func (r *report) plan(b *limits.Budget, o quant.Options) {
 	for _, i := range bound.Plain {
 		p.plain.add(&i)
 	}
-	for _, i := range bound.LeftOut {
-		p.leftOut.add(&i)
-	}
+	p.leftOut = bound.LeftOut
 	r.planned = p
 }
 
@@ -131,9 +130,7 @@ func (s *session) printPlan(p *planned) {
 	s.fact("", "Quantized", fmt.Sprintf("%s, %s", plural(p.total.Weights, "weight"), formatBytes(p.total.Stored)))
 	s.printSchemes(p)
 	s.fact("", "Passthrough", fmt.Sprintf("%s, %s", plural(p.plain.Tensors, "tensor"), formatBytes(p.plain.Bytes)))
-	if p.leftOut.Tensors > 0 {
-		s.fact("", "Left out", plural(p.leftOut.Tensors, "scale")+" that only a runtime needs")
-	}
+	s.printLeftOut(p.leftOut)
 	s.fact("", "Decoded", fmt.Sprintf("%s (%v)", formatBytes(p.size()), p.target))
 	s.fact("", "Lethe took", fmt.Sprintf("~%s of precision", formatBytes(max(0, p.total.Decoded-p.total.Stored))))
 }
@@ -147,6 +144,37 @@ func (s *session) printSchemes(p *planned) {
 	for _, g := range p.schemes {
 		s.line("  %-*s  %-*s  %6s  %s", name, g.Scheme, layout, g.Layout, formatCount(g.Weights), padLeft(formatBytes(g.Stored), sizeWidth))
 	}
+}
+
+// maxLeftOut is how many scales that are left out people are told by name.
+const maxLeftOut = 5
+
+// printLeftOut names scales that a loader of the unquantized model stops at.
+func (s *session) printLeftOut(scales []tensor.Info) {
+	if len(scales) == 0 {
+		return
+	}
+	s.fact("", "Left out", plural(int64(len(scales)), "scale")+" that only a runtime needs")
+	for k, i := range scales {
+		if k == maxLeftOut {
+			s.line("  and %s", plural(int64(len(scales)-k), "more scale"))
+			break
+		}
+		s.line("  %s", tidy(i.Name, 64))
+	}
+}
+
+// jsonLeftOut counts and names them.
+func jsonLeftOut(o *jsonObject, scales []tensor.Info) {
+	o.number("left_out", int64(len(scales)))
+	if len(scales) == 0 {
+		return
+	}
+	o.list("left_out_scales", func(add func(func(*jsonObject))) {
+		for _, i := range scales {
+			add(func(o *jsonObject) { o.text("name", i.Name) })
+		}
+	})
 }
 
 // jsonPlan writes the plan.
@@ -164,7 +192,7 @@ func jsonPlan(o *jsonObject, p *planned) {
 		o.number("stored", p.total.Stored)
 		o.number("decoded", p.size())
 		o.number("passthrough", p.plain.Tensors)
-		o.number("left_out", p.leftOut.Tensors)
+		jsonLeftOut(o, p.leftOut)
 		jsonSchemes(o, p)
 	})
 }

@@ -29,9 +29,7 @@ func (s *session) printWritten(c *conversion) {
 	if n := c.plan.Copied; n.Tensors > 0 {
 		s.fact("", "Passthrough", fmt.Sprintf("%s, %s", plural(int64(n.Tensors), "tensor"), formatBytes(n.Bytes)))
 	}
-	if n := len(c.plan.LeftOut); n > 0 {
-		s.fact("", "Left out", plural(int64(n), "scale")+" that only a runtime needs")
-	}
+	s.printLeftOut(c.plan.LeftOut)
 	if p.total.Weights > 0 {
 		s.fact("", "Lethe took", fmt.Sprintf("~%s of precision", formatBytes(max(0, p.total.Decoded-p.total.Stored))))
 	}
@@ -113,7 +111,7 @@ func jsonWritten(o *jsonObject, c *conversion) {
 	o.number("stored", p.total.Stored)
 	o.number("decoded", p.total.Decoded)
 	o.number("passthrough", int64(c.plan.Copied.Tensors))
-	o.number("left_out", int64(len(c.plan.LeftOut)))
+	jsonLeftOut(o, c.plan.LeftOut)
 	jsonSchemes(o, p)
 	o.list("files", func(add func(func(*jsonObject))) {
 		for _, f := range c.plan.Files {
