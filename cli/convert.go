@@ -3,14 +3,18 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/gguf/edit"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // convertCmd writes a model in another format.
@@ -18,10 +22,12 @@ type convertCmd struct {
 	writeFlags  `embed:""`
 	schemeFlags `embed:""`
 
-	To       string `required:"" placeholder:"FORMAT" help:"What to write: safetensors (or bf16), gguf, npz."`
-	OutDtype string `help:"Type that quantized weights are decoded to: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
-	AsIs     bool   `help:"Copy quantized weights as they are stored, where the format has their types."`
-	RawNames bool   `help:"Write a GGUF file that no architecture of llama.cpp has the names for."`
+	To           string `required:"" placeholder:"FORMAT" help:"What to write: safetensors (or bf16), gguf, npz."`
+	OutDtype     string `help:"Type that quantized weights are decoded to: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
+	AsIs         bool   `help:"Copy quantized weights as they are stored, where the format has their types."`
+	GGUFMetadata word   `name:"gguf-metadata" placeholder:"FILE" help:"A JSON object of keys to lay over those of the source."`
+	GGUFKV       []word `name:"gguf-kv" sep:"none" placeholder:"KEY=VALUE" help:"One key and its text, over all others. May be given several times."`
+	RawNames     bool   `help:"Write a GGUF file that no architecture of llama.cpp has the names for."`
 }
 
 func (convertCmd) Help() string {
@@ -39,6 +45,7 @@ func (convertCmd) examples() []example {
 		{"amn convert --to npz tiny.gguf", "For NumPy: writes tiny-npz.npz."},
 		{"amn convert --to gguf --out-dtype f16 tiny.gguf", "Blocks decoded to F16, the keys kept."},
 		{"amn convert --to gguf --as-is -o joined.gguf split/tiny-00001-of-00002.gguf", "One file of several, as they are."},
+		{"amn convert --to gguf --gguf-kv general.name=mine -o named.gguf tiny.gguf", "Another name in its metadata."},
 		{"amn convert --to gguf --raw-names weights.npz", "For programs that read names as they are."},
 	}
 }
@@ -103,6 +110,68 @@ func unquantized(path string) string {
 	return path
 }
 
+// keys lays the keys of a file, and then those of the flags, over the source's.
+func (c *convertCmd) keys(o *conversion, b *limits.Budget) error {
+	if c.GGUFMetadata == "" && len(c.GGUFKV) == 0 {
+		return nil
+	}
+	if o.opts.Sink.Name() != gguf.Format {
+		return usage{"--gguf-metadata and --gguf-kv go with --to gguf"}
+	}
+	var over []gguf.Entry
+	if path := string(c.GGUFMetadata); path != "" {
+		body, err := readSmall(b, path)
+		if err == nil {
+			over, err = edit.Metadata(body, b)
+		}
+		if err != nil {
+			return fmt.Errorf("--gguf-metadata: %w", err)
+		}
+	}
+	for _, pair := range c.GGUFKV {
+		e, err := edit.Pair(string(pair))
+		if err == nil {
+			over, err = edit.Merge(over, []gguf.Entry{e}, b)
+		}
+		if err != nil {
+			return fmt.Errorf("--gguf-kv: %w", err)
+		}
+	}
+	o.opts.Meta = func(meta []convert.Entry) ([]convert.Entry, error) {
+		base := make([]gguf.Entry, 0, len(meta))
+		for _, e := range meta {
+			base = append(base, gguf.Entry(e))
+		}
+		merged, err := edit.Merge(base, over, b)
+		if err != nil {
+			return nil, err
+		}
+		out := make([]convert.Entry, 0, len(merged))
+		for _, e := range merged {
+			out = append(out, convert.Entry(e))
+		}
+		return out, nil
+	}
+	return nil
+}
+
+// maxKeys bounds a file of keys: the largest vocabularies take a few megabytes.
+const maxKeys = 64 << 20
+
+// readSmall reads a file that the user names, on the account.
+func readSmall(b *limits.Budget, path string) (string, error) {
+	h, err := tensor.OpenFile(os.DirFS(filepath.Dir(path)), filepath.Base(path))
+	if err != nil {
+		return "", err
+	}
+	defer h.Close()
+	if h.Size > maxKeys {
+		return "", wire.ErrUnsupported.With("%d bytes, at most %d are read", h.Size, maxKeys)
+	}
+	c := wire.NewCursor(gguf.Format, h, h.Size, b)
+	return c.String(uint64(h.Size))
+}
+
 // Run implements the command.
 func (c *convertCmd) Run(ctx context.Context, s *session) error {
 	t, err := c.target()
@@ -114,9 +183,9 @@ func (c *convertCmd) Run(ctx context.Context, s *session) error {
 		verb:   "converting",
 		flags:  &c.writeFlags,
 		opts:   convert.Options{Quant: *c.options(c.OutDtype), AsIs: c.AsIs},
-		prepare: func(o *conversion, _ *limits.Budget) error {
+		prepare: func(o *conversion, b *limits.Budget) error {
 			o.opts.Sink = t.sink(c, o.model.Format())
-			return nil
+			return c.keys(o, b)
 		},
 		target: func(w *written) string {
 			suffix := "-" + t.names[0]
