@@ -2,6 +2,7 @@ package convert_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -12,7 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
@@ -228,4 +231,44 @@ func TestALeftoverIsRemoved(t *testing.T) {
 	if diff := cmp.Diff([]string{"file", "out"}, names(t, dir)); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// A tied weight is written once, as save_model does, where the configuration
+// ties it, and under each name where nothing does.
+func TestTiedWeights(t *testing.T) {
+	const from, want = "../testdata/convert/tied", "../testdata/convert/tied.safetensors"
+	to, _ := remember(t, from, folderOptions, false)
+	got, wanted := read(t, to, "model.safetensors"), read(t, want)
+	if diff := cmp.Diff(sorted(wanted), sorted(got)); diff != "" {
+		t.Errorf("what save_model writes, its metadata in any order: %s", diff)
+	}
+	m, b := open(t, filepath.Join(from, "pytorch_model.bin"))
+	alone := filepath.Join(t.TempDir(), "alone.bin")
+	if err := os.WriteFile(alone, read(t, from, "pytorch_model.bin"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(planned(t, b, m).Outs); n != 3 {
+		t.Errorf("beside its configuration: %d tensors", n)
+	}
+	m, b = open(t, alone)
+	if n := len(planned(t, b, m).Outs); n != 4 {
+		t.Errorf("alone: %d tensors", n)
+	}
+}
+
+func planned(t *testing.T, b *limits.Budget, m tensor.Model) *convert.Plan {
+	t.Helper()
+	p, err := convert.NewPlan(b, m, convert.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// sorted is the header with its metadata as a map, and the data.
+func sorted(file []byte) []any {
+	n := binary.LittleEndian.Uint64(file)
+	var header map[string]any
+	json.Unmarshal(file[8:8+n], &header)
+	return []any{n, header, file[8+n:]}
 }

@@ -41,6 +41,15 @@ func (p *Plan) meta() (meta []Entry, err error) {
 	case to == safetensors.Format:
 		meta = []Entry{{"format", "pt"}} // loaders ask for it
 	}
+	for _, alias := range p.aliases {
+		taken := func(e Entry) bool { return e.Key == alias.Key }
+		if slices.ContainsFunc(meta, taken) {
+			continue
+		}
+		if meta, err = limits.Append(p.b, meta, alias); err != nil {
+			return nil, err
+		}
+	}
 	if p.o.Meta != nil {
 		return p.o.Meta(meta)
 	}

@@ -23,15 +23,16 @@ type Plan struct {
 	Copied  Count           // tensors that pass through byte for byte
 	LeftOut []tensor.Info   // scales that only a runtime needs
 
-	b      *limits.Budget
-	m      tensor.Model
-	o      Options
-	counts []*specials // of Weights
-	sink   Sink
-	tile   int64
-	tasks  []task
-	whole  int64 // most that a task needs in memory
-	done   atomic.Int64
+	b       *limits.Budget
+	m       tensor.Model
+	o       Options
+	counts  []*specials // of Weights
+	aliases []Entry     // names left out, and the names that stand for them
+	sink    Sink
+	tile    int64
+	tasks   []task
+	whole   int64 // most that a task needs in memory
+	done    atomic.Int64
 }
 
 // A File is one file that is written.
@@ -141,7 +142,7 @@ func (p *Plan) picks() ([]pick, error) {
 		picks = append(picks, pick{at: at, plain: bound.Plain[i]})
 	}
 	slices.SortStableFunc(picks, func(a, b pick) int { return cmp.Compare(a.at, b.at) })
-	return picks, nil
+	return p.tie(picks)
 }
 
 // take plans one tensor.
