@@ -32,7 +32,61 @@ func benches() (out []bench) {
 				func(o *Ops, dst, src []byte) { o.Blocks(k, to, dst, src) }})
 		}
 	}
-	return out
+	// Scales of a model, one for each run of any source.
+	scales := make([]float32, 4096*11008/32+1)
+	for i := range scales {
+		scales[i] = float32(i%97+3) / 4096
+	}
+	book := &[16]float32{-1, -0.6961928, -0.52507305, -0.3949175, -0.28444138, -0.18477343, -0.091050036, 0, 0.0795803, 0.1609302,
+		0.2461123, 0.33791524, 0.44070983, 0.562617, 0.72295684, 1}
+	last := float32(0.007874015718698502)
+	add := func(class, name string, elems, bytes int, run func(o *Ops, to Type, dst, src []byte)) {
+		for _, to := range []Type{BF16, F32, F16} {
+			out = append(out, bench{class, fmt.Sprintf("%s to %v", name, to), elems, bytes, to.Size(), func([]byte) {},
+				func(o *Ops, dst, src []byte) { run(o, to, dst, src) }})
+		}
+	}
+	for f := range Float(Floats8) {
+		add("8-bit", fmt.Sprintf("%v, blocks", f), 128, 128, func(o *Ops, to Type, dst, src []byte) { o.Float8(f, to, dst, src, scales, 128) })
+	}
+	add("8-bit", "INT8 rows", 4096, 4096, func(o *Ops, to Type, dst, src []byte) { o.Bytes(Bytes{Last: &last}, to, dst, src, scales, nil, 4096) })
+	add("8-bit", "bytes, affine", 64, 64, func(o *Ops, to Type, dst, src []byte) {
+		o.Bytes(Bytes{Op: Affine, Unsigned: true}, to, dst, src, scales, scales, 64)
+	})
+	for _, run := range []int{32, 64, 128} {
+		add("4-bit", fmt.Sprintf("book/%d", run), run, run/2, func(o *Ops, to Type, dst, src []byte) {
+			o.Nibbles(Nibbles{High: run == 64, Book: book}, to, dst, src, scales, nil, run)
+		})
+	}
+	add("4-bit", "affine/64", 64, 32, func(o *Ops, to Type, dst, src []byte) {
+		o.Nibbles(Nibbles{Op: Affine, Book: book}, to, dst, src, scales, scales, 64)
+	})
+	add("casts", "F16", 32, 64, func(o *Ops, to Type, dst, src []byte) { o.Cast(F16, to, dst, src) })
+	add("casts", "BF16", 32, 64, func(o *Ops, to Type, dst, src []byte) { o.Cast(BF16, to, dst, src) })
+	return append(out, encoders(scales)...)
+}
+
+func encoders(scales []float32) []bench {
+	one := func(name string, out int, run func(o *Ops, dst, src []byte)) bench {
+		return bench{"encode", name, 64, 256, out, func(src []byte) {
+			for i := 3; i < len(src); i += 4 {
+				src[i] = src[i]&0x80 | 0x3C
+			}
+		}, run}
+	}
+	most := make([]float32, len(scales))
+	return []bench{
+		one("absmax and NF4", 1, func(o *Ops, dst, src []byte) {
+			n := len(src) / 4
+			o.Absmax(most[:n/64], floatsOf(src), 64)
+			o.Nearest(testQuantizer, dst[:n/2], floatsOf(src), most, 64)
+		}),
+		one("absmax and INT8", 1, func(o *Ops, dst, src []byte) {
+			n := len(src) / 4
+			o.Absmax(most[:n/64], floatsOf(src), 64)
+			o.Int8(dst[:n], floatsOf(src), most, 64)
+		}),
+	}
 }
 
 var classes = [Kinds]string{
@@ -72,7 +126,7 @@ func BenchmarkTable(b *testing.B) {
 	rng := rand.NewChaCha8([32]byte{1})
 	var dst, src []byte
 	if *big {
-		dst, src = make([]byte, 4*large), make([]byte, 2*large)
+		dst, src = make([]byte, 4*large), make([]byte, 4*large)
 		rng.Read(src)
 		for i := range dst {
 			dst[i] = byte(i)

@@ -17,14 +17,6 @@ func (o *Ops) HalfBytes(c HalfBytes, to Type, dst, src []byte, a, b []float32, r
 	want(len(dst) == len(src)*to.Size(), "codes and numbers differ in count")
 	split(len(src), run, Shift, a, b)
 	apart(dst, src)
-	if to == F16 {
-		o.viaFloats(dst, 1, func(tile []byte, at int) {
-			o.pieces(tile, at, run, func(dst []byte, at, n int) {
-				o.HalfBytes(c, F32, dst, src[at:at+n], a[at/run:], b[at/run:], run)
-			})
-		})
-		return
-	}
 	shift := &shifts[0]
 	if c.Upper {
 		shift = &shifts[1]

@@ -9,275 +9,410 @@ package asm
 //go:noescape
 func limitAVX2(dst *byte, src *byte, step int, n int)
 
-// q8_0BF16AVX2 decodes n blocks.
-//
-//go:noescape
-func q8_0BF16AVX2(dst *byte, src *byte, n int)
-
 // q8_0F32AVX2 decodes n blocks.
 //
 //go:noescape
 func q8_0F32AVX2(dst *byte, src *byte, n int)
 
-// q8_1BF16AVX2 decodes n blocks.
+// q8_0BF16AVX2 decodes n blocks.
 //
 //go:noescape
-func q8_1BF16AVX2(dst *byte, src *byte, n int)
+func q8_0BF16AVX2(dst *byte, src *byte, n int)
+
+// q8_0F16AVX2 decodes n blocks.
+//
+//go:noescape
+func q8_0F16AVX2(dst *byte, src *byte, n int)
 
 // q8_1F32AVX2 decodes n blocks.
 //
 //go:noescape
 func q8_1F32AVX2(dst *byte, src *byte, n int)
 
-// q8_KBF16AVX2 decodes n blocks.
+// q8_1BF16AVX2 decodes n blocks.
 //
 //go:noescape
-func q8_KBF16AVX2(dst *byte, src *byte, n int)
+func q8_1BF16AVX2(dst *byte, src *byte, n int)
+
+// q8_1F16AVX2 decodes n blocks.
+//
+//go:noescape
+func q8_1F16AVX2(dst *byte, src *byte, n int)
 
 // q8_KF32AVX2 decodes n blocks.
 //
 //go:noescape
 func q8_KF32AVX2(dst *byte, src *byte, n int)
 
-// q4_0BF16AVX2 decodes n blocks.
+// q8_KBF16AVX2 decodes n blocks.
 //
 //go:noescape
-func q4_0BF16AVX2(dst *byte, src *byte, n int)
+func q8_KBF16AVX2(dst *byte, src *byte, n int)
+
+// q8_KF16AVX2 decodes n blocks.
+//
+//go:noescape
+func q8_KF16AVX2(dst *byte, src *byte, n int)
 
 // q4_0F32AVX2 decodes n blocks.
 //
 //go:noescape
 func q4_0F32AVX2(dst *byte, src *byte, n int)
 
-// q4_1BF16AVX2 decodes n blocks.
+// q4_0BF16AVX2 decodes n blocks.
 //
 //go:noescape
-func q4_1BF16AVX2(dst *byte, src *byte, n int)
+func q4_0BF16AVX2(dst *byte, src *byte, n int)
+
+// q4_0F16AVX2 decodes n blocks.
+//
+//go:noescape
+func q4_0F16AVX2(dst *byte, src *byte, n int)
 
 // q4_1F32AVX2 decodes n blocks.
 //
 //go:noescape
 func q4_1F32AVX2(dst *byte, src *byte, n int)
 
-// q5_0BF16AVX2 decodes n blocks.
+// q4_1BF16AVX2 decodes n blocks.
 //
 //go:noescape
-func q5_0BF16AVX2(dst *byte, src *byte, n int)
+func q4_1BF16AVX2(dst *byte, src *byte, n int)
+
+// q4_1F16AVX2 decodes n blocks.
+//
+//go:noescape
+func q4_1F16AVX2(dst *byte, src *byte, n int)
 
 // q5_0F32AVX2 decodes n blocks.
 //
 //go:noescape
 func q5_0F32AVX2(dst *byte, src *byte, n int)
 
-// q5_1BF16AVX2 decodes n blocks.
+// q5_0BF16AVX2 decodes n blocks.
 //
 //go:noescape
-func q5_1BF16AVX2(dst *byte, src *byte, n int)
+func q5_0BF16AVX2(dst *byte, src *byte, n int)
+
+// q5_0F16AVX2 decodes n blocks.
+//
+//go:noescape
+func q5_0F16AVX2(dst *byte, src *byte, n int)
 
 // q5_1F32AVX2 decodes n blocks.
 //
 //go:noescape
 func q5_1F32AVX2(dst *byte, src *byte, n int)
 
-// q2_KBF16AVX2 decodes n blocks.
+// q5_1BF16AVX2 decodes n blocks.
 //
 //go:noescape
-func q2_KBF16AVX2(dst *byte, src *byte, n int)
+func q5_1BF16AVX2(dst *byte, src *byte, n int)
+
+// q5_1F16AVX2 decodes n blocks.
+//
+//go:noescape
+func q5_1F16AVX2(dst *byte, src *byte, n int)
 
 // q2_KF32AVX2 decodes n blocks.
 //
 //go:noescape
 func q2_KF32AVX2(dst *byte, src *byte, n int)
 
-// q3_KBF16AVX2 decodes n blocks.
+// q2_KBF16AVX2 decodes n blocks.
 //
 //go:noescape
-func q3_KBF16AVX2(dst *byte, src *byte, n int)
+func q2_KBF16AVX2(dst *byte, src *byte, n int)
+
+// q2_KF16AVX2 decodes n blocks.
+//
+//go:noescape
+func q2_KF16AVX2(dst *byte, src *byte, n int)
 
 // q3_KF32AVX2 decodes n blocks.
 //
 //go:noescape
 func q3_KF32AVX2(dst *byte, src *byte, n int)
 
-// q4_KBF16AVX2 decodes n blocks.
+// q3_KBF16AVX2 decodes n blocks.
 //
 //go:noescape
-func q4_KBF16AVX2(dst *byte, src *byte, n int)
+func q3_KBF16AVX2(dst *byte, src *byte, n int)
+
+// q3_KF16AVX2 decodes n blocks.
+//
+//go:noescape
+func q3_KF16AVX2(dst *byte, src *byte, n int)
 
 // q4_KF32AVX2 decodes n blocks.
 //
 //go:noescape
 func q4_KF32AVX2(dst *byte, src *byte, n int)
 
-// q5_KBF16AVX2 decodes n blocks.
+// q4_KBF16AVX2 decodes n blocks.
 //
 //go:noescape
-func q5_KBF16AVX2(dst *byte, src *byte, n int)
+func q4_KBF16AVX2(dst *byte, src *byte, n int)
+
+// q4_KF16AVX2 decodes n blocks.
+//
+//go:noescape
+func q4_KF16AVX2(dst *byte, src *byte, n int)
 
 // q5_KF32AVX2 decodes n blocks.
 //
 //go:noescape
 func q5_KF32AVX2(dst *byte, src *byte, n int)
 
-// q6_KBF16AVX2 decodes n blocks.
+// q5_KBF16AVX2 decodes n blocks.
 //
 //go:noescape
-func q6_KBF16AVX2(dst *byte, src *byte, n int)
+func q5_KBF16AVX2(dst *byte, src *byte, n int)
+
+// q5_KF16AVX2 decodes n blocks.
+//
+//go:noescape
+func q5_KF16AVX2(dst *byte, src *byte, n int)
 
 // q6_KF32AVX2 decodes n blocks.
 //
 //go:noescape
 func q6_KF32AVX2(dst *byte, src *byte, n int)
 
-// iq4_NLBF16AVX2 decodes n blocks.
+// q6_KBF16AVX2 decodes n blocks.
 //
 //go:noescape
-func iq4_NLBF16AVX2(dst *byte, src *byte, n int)
+func q6_KBF16AVX2(dst *byte, src *byte, n int)
+
+// q6_KF16AVX2 decodes n blocks.
+//
+//go:noescape
+func q6_KF16AVX2(dst *byte, src *byte, n int)
 
 // iq4_NLF32AVX2 decodes n blocks.
 //
 //go:noescape
 func iq4_NLF32AVX2(dst *byte, src *byte, n int)
 
-// iq4_XSBF16AVX2 decodes n blocks.
+// iq4_NLBF16AVX2 decodes n blocks.
 //
 //go:noescape
-func iq4_XSBF16AVX2(dst *byte, src *byte, n int)
+func iq4_NLBF16AVX2(dst *byte, src *byte, n int)
+
+// iq4_NLF16AVX2 decodes n blocks.
+//
+//go:noescape
+func iq4_NLF16AVX2(dst *byte, src *byte, n int)
 
 // iq4_XSF32AVX2 decodes n blocks.
 //
 //go:noescape
 func iq4_XSF32AVX2(dst *byte, src *byte, n int)
 
-// mxfp4BF16AVX2 decodes n blocks.
+// iq4_XSBF16AVX2 decodes n blocks.
 //
 //go:noescape
-func mxfp4BF16AVX2(dst *byte, src *byte, n int)
+func iq4_XSBF16AVX2(dst *byte, src *byte, n int)
+
+// iq4_XSF16AVX2 decodes n blocks.
+//
+//go:noescape
+func iq4_XSF16AVX2(dst *byte, src *byte, n int)
 
 // mxfp4F32AVX2 decodes n blocks.
 //
 //go:noescape
 func mxfp4F32AVX2(dst *byte, src *byte, n int)
 
-// nvfp4BF16AVX2 decodes n blocks.
+// mxfp4BF16AVX2 decodes n blocks.
 //
 //go:noescape
-func nvfp4BF16AVX2(dst *byte, src *byte, n int)
+func mxfp4BF16AVX2(dst *byte, src *byte, n int)
+
+// mxfp4F16AVX2 decodes n blocks.
+//
+//go:noescape
+func mxfp4F16AVX2(dst *byte, src *byte, n int)
 
 // nvfp4F32AVX2 decodes n blocks.
 //
 //go:noescape
 func nvfp4F32AVX2(dst *byte, src *byte, n int)
 
-// tq1_0BF16AVX2 decodes n blocks.
+// nvfp4BF16AVX2 decodes n blocks.
 //
 //go:noescape
-func tq1_0BF16AVX2(dst *byte, src *byte, n int)
+func nvfp4BF16AVX2(dst *byte, src *byte, n int)
+
+// nvfp4F16AVX2 decodes n blocks.
+//
+//go:noescape
+func nvfp4F16AVX2(dst *byte, src *byte, n int)
 
 // tq1_0F32AVX2 decodes n blocks.
 //
 //go:noescape
 func tq1_0F32AVX2(dst *byte, src *byte, n int)
 
-// tq2_0BF16AVX2 decodes n blocks.
+// tq1_0BF16AVX2 decodes n blocks.
 //
 //go:noescape
-func tq2_0BF16AVX2(dst *byte, src *byte, n int)
+func tq1_0BF16AVX2(dst *byte, src *byte, n int)
+
+// tq1_0F16AVX2 decodes n blocks.
+//
+//go:noescape
+func tq1_0F16AVX2(dst *byte, src *byte, n int)
 
 // tq2_0F32AVX2 decodes n blocks.
 //
 //go:noescape
 func tq2_0F32AVX2(dst *byte, src *byte, n int)
 
-// q1_0BF16AVX2 decodes n blocks.
+// tq2_0BF16AVX2 decodes n blocks.
 //
 //go:noescape
-func q1_0BF16AVX2(dst *byte, src *byte, n int)
+func tq2_0BF16AVX2(dst *byte, src *byte, n int)
+
+// tq2_0F16AVX2 decodes n blocks.
+//
+//go:noescape
+func tq2_0F16AVX2(dst *byte, src *byte, n int)
 
 // q1_0F32AVX2 decodes n blocks.
 //
 //go:noescape
 func q1_0F32AVX2(dst *byte, src *byte, n int)
 
-// q2_0BF16AVX2 decodes n blocks.
+// q1_0BF16AVX2 decodes n blocks.
 //
 //go:noescape
-func q2_0BF16AVX2(dst *byte, src *byte, n int)
+func q1_0BF16AVX2(dst *byte, src *byte, n int)
+
+// q1_0F16AVX2 decodes n blocks.
+//
+//go:noescape
+func q1_0F16AVX2(dst *byte, src *byte, n int)
 
 // q2_0F32AVX2 decodes n blocks.
 //
 //go:noescape
 func q2_0F32AVX2(dst *byte, src *byte, n int)
 
-// iq1_SBF16AVX2 decodes n blocks.
+// q2_0BF16AVX2 decodes n blocks.
 //
 //go:noescape
-func iq1_SBF16AVX2(dst *byte, src *byte, n int)
+func q2_0BF16AVX2(dst *byte, src *byte, n int)
+
+// q2_0F16AVX2 decodes n blocks.
+//
+//go:noescape
+func q2_0F16AVX2(dst *byte, src *byte, n int)
 
 // iq1_SF32AVX2 decodes n blocks.
 //
 //go:noescape
 func iq1_SF32AVX2(dst *byte, src *byte, n int)
 
-// iq1_MBF16AVX2 decodes n blocks.
+// iq1_SBF16AVX2 decodes n blocks.
 //
 //go:noescape
-func iq1_MBF16AVX2(dst *byte, src *byte, n int)
+func iq1_SBF16AVX2(dst *byte, src *byte, n int)
+
+// iq1_SF16AVX2 decodes n blocks.
+//
+//go:noescape
+func iq1_SF16AVX2(dst *byte, src *byte, n int)
 
 // iq1_MF32AVX2 decodes n blocks.
 //
 //go:noescape
 func iq1_MF32AVX2(dst *byte, src *byte, n int)
 
-// iq2_XXSBF16AVX2 decodes n blocks.
+// iq1_MBF16AVX2 decodes n blocks.
 //
 //go:noescape
-func iq2_XXSBF16AVX2(dst *byte, src *byte, n int)
+func iq1_MBF16AVX2(dst *byte, src *byte, n int)
+
+// iq1_MF16AVX2 decodes n blocks.
+//
+//go:noescape
+func iq1_MF16AVX2(dst *byte, src *byte, n int)
 
 // iq2_XXSF32AVX2 decodes n blocks.
 //
 //go:noescape
 func iq2_XXSF32AVX2(dst *byte, src *byte, n int)
 
-// iq2_XSBF16AVX2 decodes n blocks.
+// iq2_XXSBF16AVX2 decodes n blocks.
 //
 //go:noescape
-func iq2_XSBF16AVX2(dst *byte, src *byte, n int)
+func iq2_XXSBF16AVX2(dst *byte, src *byte, n int)
+
+// iq2_XXSF16AVX2 decodes n blocks.
+//
+//go:noescape
+func iq2_XXSF16AVX2(dst *byte, src *byte, n int)
 
 // iq2_XSF32AVX2 decodes n blocks.
 //
 //go:noescape
 func iq2_XSF32AVX2(dst *byte, src *byte, n int)
 
-// iq2_SBF16AVX2 decodes n blocks.
+// iq2_XSBF16AVX2 decodes n blocks.
 //
 //go:noescape
-func iq2_SBF16AVX2(dst *byte, src *byte, n int)
+func iq2_XSBF16AVX2(dst *byte, src *byte, n int)
+
+// iq2_XSF16AVX2 decodes n blocks.
+//
+//go:noescape
+func iq2_XSF16AVX2(dst *byte, src *byte, n int)
 
 // iq2_SF32AVX2 decodes n blocks.
 //
 //go:noescape
 func iq2_SF32AVX2(dst *byte, src *byte, n int)
 
-// iq3_XXSBF16AVX2 decodes n blocks.
+// iq2_SBF16AVX2 decodes n blocks.
 //
 //go:noescape
-func iq3_XXSBF16AVX2(dst *byte, src *byte, n int)
+func iq2_SBF16AVX2(dst *byte, src *byte, n int)
+
+// iq2_SF16AVX2 decodes n blocks.
+//
+//go:noescape
+func iq2_SF16AVX2(dst *byte, src *byte, n int)
 
 // iq3_XXSF32AVX2 decodes n blocks.
 //
 //go:noescape
 func iq3_XXSF32AVX2(dst *byte, src *byte, n int)
 
-// iq3_SBF16AVX2 decodes n blocks.
+// iq3_XXSBF16AVX2 decodes n blocks.
 //
 //go:noescape
-func iq3_SBF16AVX2(dst *byte, src *byte, n int)
+func iq3_XXSBF16AVX2(dst *byte, src *byte, n int)
+
+// iq3_XXSF16AVX2 decodes n blocks.
+//
+//go:noescape
+func iq3_XXSF16AVX2(dst *byte, src *byte, n int)
 
 // iq3_SF32AVX2 decodes n blocks.
 //
 //go:noescape
 func iq3_SF32AVX2(dst *byte, src *byte, n int)
+
+// iq3_SBF16AVX2 decodes n blocks.
+//
+//go:noescape
+func iq3_SBF16AVX2(dst *byte, src *byte, n int)
+
+// iq3_SF16AVX2 decodes n blocks.
+//
+//go:noescape
+func iq3_SF16AVX2(dst *byte, src *byte, n int)
 
 // castF32ToF32AVX2 converts 32 numbers n times.
 //
@@ -324,55 +459,65 @@ func castF16ToBF16AVX2(dst *byte, src *byte, n int)
 //go:noescape
 func castF16ToF16AVX2(dst *byte, src *byte, n int)
 
-// bytesScaleBF16AVX2 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesScaleBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
 // bytesScaleF32AVX2 decodes n runs of chunks of 32 bytes.
 //
 //go:noescape
 func bytesScaleF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 
-// bytesShiftBF16AVX2 decodes n runs of chunks of 32 bytes.
+// bytesScaleBF16AVX2 decodes n runs of chunks of 32 bytes.
 //
 //go:noescape
-func bytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+func bytesScaleBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesScaleF16AVX2 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesScaleF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 
 // bytesShiftF32AVX2 decodes n runs of chunks of 32 bytes.
 //
 //go:noescape
 func bytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 
-// bytesAffineBF16AVX2 decodes n runs of chunks of 32 bytes.
+// bytesShiftBF16AVX2 decodes n runs of chunks of 32 bytes.
 //
 //go:noescape
-func bytesAffineBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+func bytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesShiftF16AVX2 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 
 // bytesAffineF32AVX2 decodes n runs of chunks of 32 bytes.
 //
 //go:noescape
 func bytesAffineF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 
-// bytesTwiceBF16AVX2 decodes n runs of chunks of 32 bytes.
+// bytesAffineBF16AVX2 decodes n runs of chunks of 32 bytes.
 //
 //go:noescape
-func bytesTwiceBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+func bytesAffineBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesAffineF16AVX2 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesAffineF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 
 // bytesTwiceF32AVX2 decodes n runs of chunks of 32 bytes.
 //
 //go:noescape
 func bytesTwiceF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 
-// bookLowScale32BF16AVX2 decodes n runs of chunks of that many nibbles.
+// bytesTwiceBF16AVX2 decodes n runs of chunks of 32 bytes.
 //
 //go:noescape
-func bookLowScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func bytesTwiceBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 
-// bookLowScale64BF16AVX2 decodes n runs of chunks of that many nibbles.
+// bytesTwiceF16AVX2 decodes n runs of chunks of 32 bytes.
 //
 //go:noescape
-func bookLowScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func bytesTwiceF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 
 // bookLowScale32F32AVX2 decodes n runs of chunks of that many nibbles.
 //
@@ -384,15 +529,25 @@ func bookLowScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *f
 //go:noescape
 func bookLowScale64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 
-// bookLowShift32BF16AVX2 decodes n runs of chunks of that many nibbles.
+// bookLowScale32BF16AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookLowShift32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func bookLowScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 
-// bookLowShift64BF16AVX2 decodes n runs of chunks of that many nibbles.
+// bookLowScale64BF16AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookLowShift64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func bookLowScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookLowScale32F16AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookLowScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookLowScale64F16AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookLowScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 
 // bookLowShift32F32AVX2 decodes n runs of chunks of that many nibbles.
 //
@@ -404,15 +559,25 @@ func bookLowShift32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *f
 //go:noescape
 func bookLowShift64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 
-// bookLowAffine32BF16AVX2 decodes n runs of chunks of that many nibbles.
+// bookLowShift32BF16AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookLowAffine32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func bookLowShift32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 
-// bookLowAffine64BF16AVX2 decodes n runs of chunks of that many nibbles.
+// bookLowShift64BF16AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookLowAffine64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func bookLowShift64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookLowShift32F16AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookLowShift32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookLowShift64F16AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookLowShift64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 
 // bookLowAffine32F32AVX2 decodes n runs of chunks of that many nibbles.
 //
@@ -424,15 +589,25 @@ func bookLowAffine32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *
 //go:noescape
 func bookLowAffine64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 
-// bookHighScale32BF16AVX2 decodes n runs of chunks of that many nibbles.
+// bookLowAffine32BF16AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookHighScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func bookLowAffine32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 
-// bookHighScale64BF16AVX2 decodes n runs of chunks of that many nibbles.
+// bookLowAffine64BF16AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookHighScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func bookLowAffine64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookLowAffine32F16AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookLowAffine32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookLowAffine64F16AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookLowAffine64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 
 // bookHighScale32F32AVX2 decodes n runs of chunks of that many nibbles.
 //
@@ -444,45 +619,85 @@ func bookHighScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *
 //go:noescape
 func bookHighScale64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 
-// float8E4M3BF16AVX2 decodes n runs of chunks of 32 codes.
+// bookHighScale32BF16AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func float8E4M3BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+func bookHighScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookHighScale64BF16AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookHighScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookHighScale32F16AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookHighScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookHighScale64F16AVX2 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookHighScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 
 // float8E4M3F32AVX2 decodes n runs of chunks of 32 codes.
 //
 //go:noescape
 func float8E4M3F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 
-// float8E5M2BF16AVX2 decodes n runs of chunks of 32 codes.
+// float8E4M3BF16AVX2 decodes n runs of chunks of 32 codes.
 //
 //go:noescape
-func float8E5M2BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+func float8E4M3BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+
+// float8E4M3F16AVX2 decodes n runs of chunks of 32 codes.
+//
+//go:noescape
+func float8E4M3F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 
 // float8E5M2F32AVX2 decodes n runs of chunks of 32 codes.
 //
 //go:noescape
 func float8E5M2F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 
-// float8E4M3FNUZBF16AVX2 decodes n runs of chunks of 32 codes.
+// float8E5M2BF16AVX2 decodes n runs of chunks of 32 codes.
 //
 //go:noescape
-func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+func float8E5M2BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+
+// float8E5M2F16AVX2 decodes n runs of chunks of 32 codes.
+//
+//go:noescape
+func float8E5M2F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 
 // float8E4M3FNUZF32AVX2 decodes n runs of chunks of 32 codes.
 //
 //go:noescape
 func float8E4M3FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 
-// float8E5M2FNUZBF16AVX2 decodes n runs of chunks of 32 codes.
+// float8E4M3FNUZBF16AVX2 decodes n runs of chunks of 32 codes.
 //
 //go:noescape
-func float8E5M2FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+
+// float8E4M3FNUZF16AVX2 decodes n runs of chunks of 32 codes.
+//
+//go:noescape
+func float8E4M3FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 
 // float8E5M2FNUZF32AVX2 decodes n runs of chunks of 32 codes.
 //
 //go:noescape
 func float8E5M2FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+
+// float8E5M2FNUZBF16AVX2 decodes n runs of chunks of 32 codes.
+//
+//go:noescape
+func float8E5M2FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+
+// float8E5M2FNUZF16AVX2 decodes n runs of chunks of 32 codes.
+//
+//go:noescape
+func float8E5M2FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 
 // transpose2AVX2 turns n squares of side 8, numbers of 2 bytes.
 //
@@ -534,15 +749,20 @@ func gatherBF16AVX2(dst *byte, codes *byte, groups *uint16, table *byte, n int)
 //go:noescape
 func gatherF32AVX2(dst *byte, codes *byte, groups *uint16, table *byte, n int)
 
+// halfBytesShiftF32AVX2 decodes n runs of chunks of 32 bytes, a nibble of each.
+//
+//go:noescape
+func halfBytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
+
 // halfBytesShiftBF16AVX2 decodes n runs of chunks of 32 bytes, a nibble of each.
 //
 //go:noescape
 func halfBytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
 
-// halfBytesShiftF32AVX2 decodes n runs of chunks of 32 bytes, a nibble of each.
+// halfBytesShiftF16AVX2 decodes n runs of chunks of 32 bytes, a nibble of each.
 //
 //go:noescape
-func halfBytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
+func halfBytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
 
 // absmaxAVX2 writes the largest magnitude of each of n runs of chunks of 32 numbers.
 //

@@ -24,23 +24,75 @@ more:
 	VZEROUPPER
 	RET
 
+// func q8_0F32AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·q8_0F32AVX2(SB), NOSPLIT, $32-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+block:
+	VPBROADCASTW (CX), X0
+	VCVTPH2PS    X0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k1<>+0(SB), Y0, Y0
+	VPMOVSXBD    2(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, (AX)
+	VPMOVSXBD    10(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 32(AX)
+	VPMOVSXBD    18(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 64(AX)
+	VPMOVSXBD    26(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 96(AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000080, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+DATA k0<>+0(SB)/8, $0x8000000080000000
+DATA k0<>+8(SB)/8, $0x8000000080000000
+DATA k0<>+16(SB)/8, $0x8000000080000000
+DATA k0<>+24(SB)/8, $0x8000000080000000
+GLOBL k0<>(SB), RODATA|NOPTR, $32
+
+DATA k1<>+0(SB)/8, $0xffc00000ffc00000
+DATA k1<>+8(SB)/8, $0xffc00000ffc00000
+DATA k1<>+16(SB)/8, $0xffc00000ffc00000
+DATA k1<>+24(SB)/8, $0xffc00000ffc00000
+GLOBL k1<>(SB), RODATA|NOPTR, $32
+
 // func q8_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·q8_0BF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k3<>+0(SB), Y1
 
 block:
 	VPBROADCASTW (CX), X2
 	VCVTPH2PS    X2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
 	VPMOVSXBW    2(CX), Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -58,7 +110,7 @@ block:
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, (AX)
 	VPMOVSXBW    18(CX), Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -82,28 +134,16 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k0<>+0(SB)/8, $0x0000000100000001
-DATA k0<>+8(SB)/8, $0x0000000100000001
-DATA k0<>+16(SB)/8, $0x0000000100000001
-DATA k0<>+24(SB)/8, $0x0000000100000001
-GLOBL k0<>(SB), RODATA|NOPTR, $32
-
-DATA k1<>+0(SB)/8, $0x80007fff80007fff
-DATA k1<>+8(SB)/8, $0x80007fff80007fff
-DATA k1<>+16(SB)/8, $0x80007fff80007fff
-DATA k1<>+24(SB)/8, $0x80007fff80007fff
-GLOBL k1<>(SB), RODATA|NOPTR, $32
-
-DATA k2<>+0(SB)/8, $0x8000000080000000
-DATA k2<>+8(SB)/8, $0x8000000080000000
-DATA k2<>+16(SB)/8, $0x8000000080000000
-DATA k2<>+24(SB)/8, $0x8000000080000000
+DATA k2<>+0(SB)/8, $0x0000000100000001
+DATA k2<>+8(SB)/8, $0x0000000100000001
+DATA k2<>+16(SB)/8, $0x0000000100000001
+DATA k2<>+24(SB)/8, $0x0000000100000001
 GLOBL k2<>(SB), RODATA|NOPTR, $32
 
-DATA k3<>+0(SB)/8, $0xffc00000ffc00000
-DATA k3<>+8(SB)/8, $0xffc00000ffc00000
-DATA k3<>+16(SB)/8, $0xffc00000ffc00000
-DATA k3<>+24(SB)/8, $0xffc00000ffc00000
+DATA k3<>+0(SB)/8, $0x80007fff80007fff
+DATA k3<>+8(SB)/8, $0x80007fff80007fff
+DATA k3<>+16(SB)/8, $0x80007fff80007fff
+DATA k3<>+24(SB)/8, $0x80007fff80007fff
 GLOBL k3<>(SB), RODATA|NOPTR, $32
 
 DATA k4<>+0(SB)/8, $0x0001000000010000
@@ -112,9 +152,9 @@ DATA k4<>+16(SB)/8, $0x0001000000010000
 DATA k4<>+24(SB)/8, $0x0001000000010000
 GLOBL k4<>(SB), RODATA|NOPTR, $32
 
-// func q8_0F32AVX2(dst *byte, src *byte, n int)
+// func q8_0F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·q8_0F32AVX2(SB), NOSPLIT, $32-24
+TEXT ·q8_0F16AVX2(SB), NOSPLIT, $32-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -122,88 +162,30 @@ TEXT ·q8_0F32AVX2(SB), NOSPLIT, $32-24
 block:
 	VPBROADCASTW (CX), X0
 	VCVTPH2PS    X0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k3<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k1<>+0(SB), Y0, Y0
 	VPMOVSXBD    2(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, (AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, (AX)
 	VPMOVSXBD    10(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 32(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 16(AX)
 	VPMOVSXBD    18(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 64(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 32(AX)
 	VPMOVSXBD    26(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 96(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 48(AX)
 	ADDQ         $0x00000022, CX
-	ADDQ         $0x00000080, AX
-	DECQ         DX
-	JNZ          block
-	VZEROUPPER
-	RET
-
-// func q8_1BF16AVX2(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, F16C
-TEXT ·q8_1BF16AVX2(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
-
-block:
-	VPBROADCASTW (CX), X2
-	VCVTPH2PS    X2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
-	VPMOVSXBW    4(CX), Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
-	VPMADDWD     k4<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, (AX)
-	VPMOVSXBW    20(CX), Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
-	VPMADDWD     k4<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y2
-	VPAND        Y0, Y2, Y2
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y2, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 32(AX)
-	ADDQ         $0x00000024, CX
 	ADDQ         $0x00000040, AX
 	DECQ         DX
 	JNZ          block
@@ -220,28 +202,28 @@ TEXT ·q8_1F32AVX2(SB), NOSPLIT, $32-24
 block:
 	VPBROADCASTW (CX), X0
 	VCVTPH2PS    X0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k3<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k1<>+0(SB), Y0, Y0
 	VPMOVSXBD    4(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, (AX)
 	VPMOVSXBD    12(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(AX)
 	VPMOVSXBD    20(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(AX)
 	VPMOVSXBD    28(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 96(AX)
 	ADDQ         $0x00000024, CX
 	ADDQ         $0x00000080, AX
@@ -250,22 +232,23 @@ block:
 	VZEROUPPER
 	RET
 
-// func q8_KBF16AVX2(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2
-TEXT ·q8_KBF16AVX2(SB), NOSPLIT, $0-24
+// func q8_1BF16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·q8_1BF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k3<>+0(SB), Y1
 
 block:
-	VBROADCASTSS (CX), Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VPBROADCASTW (CX), X2
+	VCVTPH2PS    X2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
 	VPMOVSXBW    4(CX), Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -283,7 +266,283 @@ block:
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, (AX)
 	VPMOVSXBW    20(CX), Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y5, Y4, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VPSRLD       $0x10, Y3, Y2
+	VPAND        Y0, Y2, Y2
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y2, Y3, Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 32(AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000040, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func q8_1F16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·q8_1F16AVX2(SB), NOSPLIT, $32-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+block:
+	VPBROADCASTW (CX), X0
+	VCVTPH2PS    X0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k1<>+0(SB), Y0, Y0
+	VPMOVSXBD    4(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, (AX)
+	VPMOVSXBD    12(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 16(AX)
+	VPMOVSXBD    20(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 32(AX)
+	VPMOVSXBD    28(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 48(AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000040, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func q8_KF32AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2
+TEXT ·q8_KF32AVX2(SB), NOSPLIT, $32-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+block:
+	VBROADCASTSS (CX), Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k1<>+0(SB), Y0, Y0
+	VPMOVSXBD    4(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, (AX)
+	VPMOVSXBD    12(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 32(AX)
+	VPMOVSXBD    20(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 64(AX)
+	VPMOVSXBD    28(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 96(AX)
+	VPMOVSXBD    36(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 128(AX)
+	VPMOVSXBD    44(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 160(AX)
+	VPMOVSXBD    52(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 192(AX)
+	VPMOVSXBD    60(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 224(AX)
+	VPMOVSXBD    68(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 256(AX)
+	VPMOVSXBD    76(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 288(AX)
+	VPMOVSXBD    84(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 320(AX)
+	VPMOVSXBD    92(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 352(AX)
+	VPMOVSXBD    100(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 384(AX)
+	VPMOVSXBD    108(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 416(AX)
+	VPMOVSXBD    116(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 448(AX)
+	VPMOVSXBD    124(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 480(AX)
+	VPMOVSXBD    132(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 512(AX)
+	VPMOVSXBD    140(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 544(AX)
+	VPMOVSXBD    148(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 576(AX)
+	VPMOVSXBD    156(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 608(AX)
+	VPMOVSXBD    164(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 640(AX)
+	VPMOVSXBD    172(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 672(AX)
+	VPMOVSXBD    180(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 704(AX)
+	VPMOVSXBD    188(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 736(AX)
+	VPMOVSXBD    196(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 768(AX)
+	VPMOVSXBD    204(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 800(AX)
+	VPMOVSXBD    212(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 832(AX)
+	VPMOVSXBD    220(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 864(AX)
+	VPMOVSXBD    228(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 896(AX)
+	VPMOVSXBD    236(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 928(AX)
+	VPMOVSXBD    244(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 960(AX)
+	VPMOVSXBD    252(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 992(AX)
+	ADDQ         $0x00000124, CX
+	ADDQ         $0x00000400, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func q8_KBF16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2
+TEXT ·q8_KBF16AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k3<>+0(SB), Y1
+
+block:
+	VBROADCASTSS (CX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
+	VPMOVSXBW    4(CX), Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y5, Y4, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, (AX)
+	VPMOVSXBW    20(CX), Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -301,7 +560,7 @@ block:
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 32(AX)
 	VPMOVSXBW    36(CX), Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -319,7 +578,7 @@ block:
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 64(AX)
 	VPMOVSXBW    52(CX), Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -337,7 +596,7 @@ block:
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 96(AX)
 	VPMOVSXBW    68(CX), Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -355,7 +614,7 @@ block:
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 128(AX)
 	VPMOVSXBW    84(CX), Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -373,7 +632,7 @@ block:
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 160(AX)
 	VPMOVSXBW    100(CX), Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -391,7 +650,7 @@ block:
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 192(AX)
 	VPMOVSXBW    116(CX), Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -409,7 +668,7 @@ block:
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 224(AX)
 	VPMOVSXBW    132(CX), Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -427,7 +686,7 @@ block:
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 256(AX)
 	VPMOVSXBW    148(CX), Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -445,7 +704,7 @@ block:
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 288(AX)
 	VPMOVSXBW    164(CX), Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -463,7 +722,7 @@ block:
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 320(AX)
 	VPMOVSXBW    180(CX), Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -481,7 +740,7 @@ block:
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 352(AX)
 	VPMOVSXBW    196(CX), Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -499,7 +758,7 @@ block:
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 384(AX)
 	VPMOVSXBW    212(CX), Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -517,7 +776,7 @@ block:
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 416(AX)
 	VPMOVSXBW    228(CX), Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -535,7 +794,7 @@ block:
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 448(AX)
 	VPMOVSXBW    244(CX), Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -559,229 +818,246 @@ block:
 	VZEROUPPER
 	RET
 
-// func q8_KF32AVX2(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2
-TEXT ·q8_KF32AVX2(SB), NOSPLIT, $32-24
+// func q8_KF16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·q8_KF16AVX2(SB), NOSPLIT, $32-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
 block:
 	VBROADCASTSS (CX), Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k3<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k1<>+0(SB), Y0, Y0
 	VPMOVSXBD    4(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, (AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, (AX)
 	VPMOVSXBD    12(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 32(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 16(AX)
 	VPMOVSXBD    20(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 64(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 32(AX)
 	VPMOVSXBD    28(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 96(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 48(AX)
 	VPMOVSXBD    36(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 128(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 64(AX)
 	VPMOVSXBD    44(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 160(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 80(AX)
 	VPMOVSXBD    52(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 192(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 96(AX)
 	VPMOVSXBD    60(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 224(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 112(AX)
 	VPMOVSXBD    68(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 256(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 128(AX)
 	VPMOVSXBD    76(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 288(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 144(AX)
 	VPMOVSXBD    84(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 320(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 160(AX)
 	VPMOVSXBD    92(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 352(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 176(AX)
 	VPMOVSXBD    100(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 384(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 192(AX)
 	VPMOVSXBD    108(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 416(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 208(AX)
 	VPMOVSXBD    116(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 448(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 224(AX)
 	VPMOVSXBD    124(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 480(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 240(AX)
 	VPMOVSXBD    132(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 512(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 256(AX)
 	VPMOVSXBD    140(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 544(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 272(AX)
 	VPMOVSXBD    148(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 576(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 288(AX)
 	VPMOVSXBD    156(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 608(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 304(AX)
 	VPMOVSXBD    164(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 640(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 320(AX)
 	VPMOVSXBD    172(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 672(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 336(AX)
 	VPMOVSXBD    180(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 704(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 352(AX)
 	VPMOVSXBD    188(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 736(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 368(AX)
 	VPMOVSXBD    196(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 768(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 384(AX)
 	VPMOVSXBD    204(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 800(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 400(AX)
 	VPMOVSXBD    212(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 832(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 416(AX)
 	VPMOVSXBD    220(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 864(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 432(AX)
 	VPMOVSXBD    228(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 896(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 448(AX)
 	VPMOVSXBD    236(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 928(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 464(AX)
 	VPMOVSXBD    244(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 960(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 480(AX)
 	VPMOVSXBD    252(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 992(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 496(AX)
 	ADDQ         $0x00000124, CX
-	ADDQ         $0x00000400, AX
+	ADDQ         $0x00000200, AX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
 	RET
 
-// func q4_0BF16AVX2(dst *byte, src *byte, n int)
+// func q4_0F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·q4_0BF16AVX2(SB), NOSPLIT, $0-24
+TEXT ·q4_0F32AVX2(SB), NOSPLIT, $32-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
-	VMOVDQU k5<>+0(SB), Y2
+	VMOVDQU k5<>+0(SB), Y0
 
 block:
-	VPBROADCASTW (CX), X3
-	VCVTPH2PS    X3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VMOVDQU      2(CX), X5
-	VPERMQ       $0x50, Y5, Y5
-	VPSRLVQ      k6<>+0(SB), Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VMOVDQU      k7<>+0(SB), Y4
-	VMOVDQU      k8<>+0(SB), Y6
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y7, Y4, Y4
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
+	VPBROADCASTW (CX), X1
+	VCVTPH2PS    X1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	VMOVDQU      2(CX), X3
+	VPERMQ       $0x50, Y3, Y3
+	VPSRLVQ      k6<>+0(SB), Y3, Y3
 	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y6, Y4, Y4
-	VPSHUFB      k9<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y3
-	VPERMQ       $0xdd, Y4, Y4
-	VPSHUFB      Y5, Y3, Y3
-	VPSHUFB      Y5, Y4, Y4
-	VPUNPCKLBW   Y4, Y3, Y6
-	VMOVDQU      Y6, (AX)
-	VPUNPCKHBW   Y4, Y3, Y6
-	VMOVDQU      Y6, 32(AX)
+	VMOVDQU      k7<>+0(SB), Y2
+	VMOVDQU      k8<>+0(SB), Y4
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y4, Y4
+	VPSHUFB      k10<>+0(SB), Y2, Y2
+	VPSHUFB      k10<>+0(SB), Y4, Y4
+	VPUNPCKLDQ   Y4, Y2, Y1
+	VMOVDQU      k11<>+0(SB), Y5
+	VPERMD       Y1, Y5, Y5
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y1, Y6, Y1
+	VPUNPCKHDQ   Y4, Y2, Y2
+	VMOVDQU      k11<>+0(SB), Y4
+	VPERMD       Y2, Y4, Y4
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y2, Y6, Y2
+	VPSHUFB      Y3, Y5, Y5
+	VPSHUFB      Y3, Y1, Y1
+	VPSHUFB      Y3, Y4, Y4
+	VPSHUFB      Y3, Y2, Y2
+	VPUNPCKLBW   Y1, Y5, Y6
+	VPUNPCKLBW   Y2, Y4, Y7
+	VPUNPCKLWD   Y7, Y6, Y8
+	VPUNPCKHWD   Y7, Y6, Y6
+	VMOVDQU      X8, (AX)
+	VEXTRACTI128 $0x01, Y8, 32(AX)
+	VMOVDQU      X6, 16(AX)
+	VEXTRACTI128 $0x01, Y6, 48(AX)
+	VPUNPCKHBW   Y1, Y5, Y1
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPUNPCKLWD   Y2, Y1, Y4
+	VPUNPCKHWD   Y2, Y1, Y1
+	VMOVDQU      X4, 64(AX)
+	VEXTRACTI128 $0x01, Y4, 96(AX)
+	VMOVDQU      X1, 80(AX)
+	VEXTRACTI128 $0x01, Y1, 112(AX)
 	ADDQ         $0x00000012, CX
-	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000080, AX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -799,27 +1075,112 @@ DATA k6<>+16(SB)/8, $0x0000000000000000
 DATA k6<>+24(SB)/8, $0x0000000000000004
 GLOBL k6<>(SB), RODATA|NOPTR, $32
 
-DATA k7<>+0(SB)/8, $0x40c0000041000000
-DATA k7<>+8(SB)/8, $0x4000000040800000
-DATA k7<>+16(SB)/8, $0xc000000080000000
-DATA k7<>+24(SB)/8, $0xc0c00000c0800000
+DATA k7<>+0(SB)/8, $0x40e0000041000000
+DATA k7<>+8(SB)/8, $0x40a0000040c00000
+DATA k7<>+16(SB)/8, $0x4040000040800000
+DATA k7<>+24(SB)/8, $0x3f80000040000000
 GLOBL k7<>(SB), RODATA|NOPTR, $32
 
-DATA k8<>+0(SB)/8, $0x40a0000040e00000
-DATA k8<>+8(SB)/8, $0x3f80000040400000
-DATA k8<>+16(SB)/8, $0xc0400000bf800000
-DATA k8<>+24(SB)/8, $0xc0e00000c0a00000
+DATA k8<>+0(SB)/8, $0xbf80000080000000
+DATA k8<>+8(SB)/8, $0xc0400000c0000000
+DATA k8<>+16(SB)/8, $0xc0a00000c0800000
+DATA k8<>+24(SB)/8, $0xc0e00000c0c00000
 GLOBL k8<>(SB), RODATA|NOPTR, $32
 
-DATA k9<>+0(SB)/8, $0x0e0c0a0806040200
-DATA k9<>+8(SB)/8, $0x0f0d0b0907050301
-DATA k9<>+16(SB)/8, $0x0e0c0a0806040200
-DATA k9<>+24(SB)/8, $0x0f0d0b0907050301
+DATA k9<>+0(SB)/8, $0x7fc000007fc00000
+DATA k9<>+8(SB)/8, $0x7fc000007fc00000
+DATA k9<>+16(SB)/8, $0x7fc000007fc00000
+DATA k9<>+24(SB)/8, $0x7fc000007fc00000
 GLOBL k9<>(SB), RODATA|NOPTR, $32
 
-// func q4_0F32AVX2(dst *byte, src *byte, n int)
+DATA k10<>+0(SB)/8, $0x0d0905010c080400
+DATA k10<>+8(SB)/8, $0x0f0b07030e0a0602
+DATA k10<>+16(SB)/8, $0x0d0905010c080400
+DATA k10<>+24(SB)/8, $0x0f0b07030e0a0602
+GLOBL k10<>(SB), RODATA|NOPTR, $32
+
+DATA k11<>+0(SB)/8, $0x0000000400000000
+DATA k11<>+8(SB)/8, $0x0000000500000001
+DATA k11<>+16(SB)/8, $0x0000000400000000
+DATA k11<>+24(SB)/8, $0x0000000500000001
+GLOBL k11<>(SB), RODATA|NOPTR, $32
+
+DATA k12<>+0(SB)/8, $0x0000000600000002
+DATA k12<>+8(SB)/8, $0x0000000700000003
+DATA k12<>+16(SB)/8, $0x0000000600000002
+DATA k12<>+24(SB)/8, $0x0000000700000003
+GLOBL k12<>(SB), RODATA|NOPTR, $32
+
+// func q4_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·q4_0F32AVX2(SB), NOSPLIT, $32-24
+TEXT ·q4_0BF16AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k3<>+0(SB), Y1
+	VMOVDQU k5<>+0(SB), Y2
+
+block:
+	VPBROADCASTW (CX), X3
+	VCVTPH2PS    X3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+	VMOVDQU      2(CX), X5
+	VPERMQ       $0x50, Y5, Y5
+	VPSRLVQ      k6<>+0(SB), Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VMOVDQU      k13<>+0(SB), Y4
+	VMOVDQU      k14<>+0(SB), Y6
+	VMULPS       Y3, Y4, Y4
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y7, Y4, Y4
+	VMULPS       Y3, Y6, Y6
+	VPSRLD       $0x10, Y6, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y3, Y6, Y6
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y6, Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+	VPSHUFB      Y5, Y3, Y3
+	VPSHUFB      Y5, Y4, Y4
+	VPUNPCKLBW   Y4, Y3, Y6
+	VMOVDQU      Y6, (AX)
+	VPUNPCKHBW   Y4, Y3, Y3
+	VMOVDQU      Y3, 32(AX)
+	ADDQ         $0x00000012, CX
+	ADDQ         $0x00000040, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+DATA k13<>+0(SB)/8, $0x40c0000041000000
+DATA k13<>+8(SB)/8, $0x4000000040800000
+DATA k13<>+16(SB)/8, $0xc000000080000000
+DATA k13<>+24(SB)/8, $0xc0c00000c0800000
+GLOBL k13<>(SB), RODATA|NOPTR, $32
+
+DATA k14<>+0(SB)/8, $0x40a0000040e00000
+DATA k14<>+8(SB)/8, $0x3f80000040400000
+DATA k14<>+16(SB)/8, $0xc0400000bf800000
+DATA k14<>+24(SB)/8, $0xc0e00000c0a00000
+GLOBL k14<>(SB), RODATA|NOPTR, $32
+
+DATA k15<>+0(SB)/8, $0x0e0c0a0806040200
+DATA k15<>+8(SB)/8, $0x0f0d0b0907050301
+DATA k15<>+16(SB)/8, $0x0e0c0a0806040200
+DATA k15<>+24(SB)/8, $0x0f0d0b0907050301
+GLOBL k15<>(SB), RODATA|NOPTR, $32
+
+// func q4_0F16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·q4_0F16AVX2(SB), NOSPLIT, $32-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -829,152 +1190,39 @@ block:
 	VPBROADCASTW (CX), X1
 	VCVTPH2PS    X1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
 	VMOVDQU      2(CX), X3
 	VPERMQ       $0x50, Y3, Y3
 	VPSRLVQ      k6<>+0(SB), Y3, Y3
 	VPAND        Y0, Y3, Y3
-	VMOVDQU      k10<>+0(SB), Y2
-	VMOVDQU      k11<>+0(SB), Y4
+	VMOVDQU      k7<>+0(SB), Y2
+	VMOVDQU      k8<>+0(SB), Y4
 	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y4, Y4
-	VXORPS       k2<>+0(SB), Y4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y4, Y4
-	VMOVDQU      Y3, (SP)
-	VPMOVZXBD    (SP), Y1
-	VPERMPS      Y2, Y1, Y6
-	VPERMPS      Y4, Y1, Y5
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y5, Y6, Y6
-	VMOVUPS      Y6, (AX)
-	VPMOVZXBD    16(SP), Y1
-	VPERMPS      Y2, Y1, Y6
-	VPERMPS      Y4, Y1, Y5
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y5, Y6, Y6
-	VMOVUPS      Y6, 32(AX)
-	VPMOVZXBD    8(SP), Y1
-	VPERMPS      Y2, Y1, Y6
-	VPERMPS      Y4, Y1, Y5
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y5, Y6, Y6
-	VMOVUPS      Y6, 64(AX)
-	VPMOVZXBD    24(SP), Y1
-	VPERMPS      Y2, Y1, Y2
-	VPERMPS      Y4, Y1, Y4
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y4, Y2, Y2
-	VMOVUPS      Y2, 96(AX)
+	VBLENDVPS    Y1, k9<>+0(SB), Y4, Y4
+	VCVTPS2PH    $0x00, Y2, X2
+	VCVTPS2PH    $0x00, Y4, X1
+	VINSERTI128  $0x01, X1, Y2, Y2
+	VPSHUFB      k15<>+0(SB), Y2, Y2
+	VPERMQ       $0x88, Y2, Y1
+	VPERMQ       $0xdd, Y2, Y2
+	VPSHUFB      Y3, Y1, Y1
+	VPSHUFB      Y3, Y2, Y2
+	VPUNPCKLBW   Y2, Y1, Y4
+	VMOVDQU      Y4, (AX)
+	VPUNPCKHBW   Y2, Y1, Y1
+	VMOVDQU      Y1, 32(AX)
 	ADDQ         $0x00000012, CX
-	ADDQ         $0x00000080, AX
-	DECQ         DX
-	JNZ          block
-	VZEROUPPER
-	RET
-
-DATA k10<>+0(SB)/8, $0x40e0000041000000
-DATA k10<>+8(SB)/8, $0x40a0000040c00000
-DATA k10<>+16(SB)/8, $0x4040000040800000
-DATA k10<>+24(SB)/8, $0x3f80000040000000
-GLOBL k10<>(SB), RODATA|NOPTR, $32
-
-DATA k11<>+0(SB)/8, $0xbf80000080000000
-DATA k11<>+8(SB)/8, $0xc0400000c0000000
-DATA k11<>+16(SB)/8, $0xc0a00000c0800000
-DATA k11<>+24(SB)/8, $0xc0e00000c0c00000
-GLOBL k11<>(SB), RODATA|NOPTR, $32
-
-DATA k12<>+0(SB)/8, $0x7fc000007fc00000
-DATA k12<>+8(SB)/8, $0x7fc000007fc00000
-DATA k12<>+16(SB)/8, $0x7fc000007fc00000
-DATA k12<>+24(SB)/8, $0x7fc000007fc00000
-GLOBL k12<>(SB), RODATA|NOPTR, $32
-
-// func q4_1BF16AVX2(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, F16C
-TEXT ·q4_1BF16AVX2(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k13<>+0(SB), Y1
-	VMOVDQU k5<>+0(SB), Y2
-
-block:
-	VPBROADCASTW (CX), X3
-	VCVTPH2PS    X3, Y3
-	VPBROADCASTW 2(CX), X4
-	VCVTPH2PS    X4, Y4
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
-	VMOVDQU      4(CX), X6
-	VPERMQ       $0x50, Y6, Y6
-	VPSRLVQ      k6<>+0(SB), Y6, Y6
-	VPAND        Y2, Y6, Y6
-	VMOVDQU      k14<>+0(SB), Y5
-	VMOVDQU      k15<>+0(SB), Y7
-	VMULPS       Y3, Y5, Y5
-	VADDPS       Y4, Y5, Y5
-	VPSRLD       $0x10, Y5, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y8, Y5, Y5
-	VMULPS       Y3, Y7, Y7
-	VADDPS       Y4, Y7, Y7
-	VPSRLD       $0x10, Y7, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y3, Y7, Y7
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y7, Y5, Y5
-	VPCMPEQW     k16<>+0(SB), Y5, Y3
-	VPSLLW       $0x0f, Y3, Y3
-	VPXOR        Y3, Y5, Y5
-	VPSHUFB      k9<>+0(SB), Y5, Y5
-	VPERMQ       $0x88, Y5, Y3
-	VPERMQ       $0xdd, Y5, Y4
-	VPSHUFB      Y6, Y3, Y3
-	VPSHUFB      Y6, Y4, Y4
-	VPUNPCKLBW   Y4, Y3, Y5
-	VMOVDQU      Y5, (AX)
-	VPUNPCKHBW   Y4, Y3, Y5
-	VMOVDQU      Y5, 32(AX)
-	ADDQ         $0x00000014, CX
 	ADDQ         $0x00000040, AX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
 	RET
-
-DATA k13<>+0(SB)/8, $0x00007fff00007fff
-DATA k13<>+8(SB)/8, $0x00007fff00007fff
-DATA k13<>+16(SB)/8, $0x00007fff00007fff
-DATA k13<>+24(SB)/8, $0x00007fff00007fff
-GLOBL k13<>(SB), RODATA|NOPTR, $32
-
-DATA k14<>+0(SB)/8, $0x4000000000000000
-DATA k14<>+8(SB)/8, $0x40c0000040800000
-DATA k14<>+16(SB)/8, $0x4120000041000000
-DATA k14<>+24(SB)/8, $0x4160000041400000
-GLOBL k14<>(SB), RODATA|NOPTR, $32
-
-DATA k15<>+0(SB)/8, $0x404000003f800000
-DATA k15<>+8(SB)/8, $0x40e0000040a00000
-DATA k15<>+16(SB)/8, $0x4130000041100000
-DATA k15<>+24(SB)/8, $0x4170000041500000
-GLOBL k15<>(SB), RODATA|NOPTR, $32
-
-DATA k16<>+0(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k16<>+8(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k16<>+16(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k16<>+24(SB)/8, $0xffc0ffc0ffc0ffc0
-GLOBL k16<>(SB), RODATA|NOPTR, $32
 
 // func q4_1F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
@@ -990,48 +1238,55 @@ block:
 	VPBROADCASTW 2(CX), X2
 	VCVTPH2PS    X2, Y2
 	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y1, Y1
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVDQU      4(CX), X4
 	VPERMQ       $0x50, Y4, Y4
 	VPSRLVQ      k6<>+0(SB), Y4, Y4
 	VPAND        Y0, Y4, Y4
-	VMOVDQU      k17<>+0(SB), Y3
-	VMOVDQU      k18<>+0(SB), Y5
+	VMOVDQU      k16<>+0(SB), Y3
+	VMOVDQU      k17<>+0(SB), Y5
 	VMULPS       Y1, Y3, Y3
 	VADDPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y6
-	VBLENDVPS    Y6, k12<>+0(SB), Y3, Y3
+	VBLENDVPS    Y6, k9<>+0(SB), Y3, Y3
 	VMULPS       Y1, Y5, Y5
 	VADDPS       Y2, Y5, Y5
 	VCMPPS       $0x03, Y5, Y5, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y5, Y5
-	VMOVDQU      Y4, (SP)
-	VPMOVZXBD    (SP), Y1
-	VPERMPS      Y3, Y1, Y6
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y6, Y6
-	VMOVUPS      Y6, (AX)
-	VPMOVZXBD    16(SP), Y1
-	VPERMPS      Y3, Y1, Y6
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y6, Y6
-	VMOVUPS      Y6, 32(AX)
-	VPMOVZXBD    8(SP), Y1
-	VPERMPS      Y3, Y1, Y6
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y6, Y6
-	VMOVUPS      Y6, 64(AX)
-	VPMOVZXBD    24(SP), Y1
-	VPERMPS      Y3, Y1, Y2
-	VPERMPS      Y5, Y1, Y3
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y3, Y2, Y2
-	VMOVUPS      Y2, 96(AX)
+	VBLENDVPS    Y1, k9<>+0(SB), Y5, Y5
+	VPSHUFB      k10<>+0(SB), Y3, Y3
+	VPSHUFB      k10<>+0(SB), Y5, Y5
+	VPUNPCKLDQ   Y5, Y3, Y1
+	VMOVDQU      k11<>+0(SB), Y2
+	VPERMD       Y1, Y2, Y2
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y1, Y6, Y1
+	VPUNPCKHDQ   Y5, Y3, Y3
+	VMOVDQU      k11<>+0(SB), Y5
+	VPERMD       Y3, Y5, Y5
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y3, Y6, Y3
+	VPSHUFB      Y4, Y2, Y2
+	VPSHUFB      Y4, Y1, Y1
+	VPSHUFB      Y4, Y5, Y5
+	VPSHUFB      Y4, Y3, Y3
+	VPUNPCKLBW   Y1, Y2, Y6
+	VPUNPCKLBW   Y3, Y5, Y7
+	VPUNPCKLWD   Y7, Y6, Y8
+	VPUNPCKHWD   Y7, Y6, Y6
+	VMOVDQU      X8, (AX)
+	VEXTRACTI128 $0x01, Y8, 32(AX)
+	VMOVDQU      X6, 16(AX)
+	VEXTRACTI128 $0x01, Y6, 48(AX)
+	VPUNPCKHBW   Y1, Y2, Y1
+	VPUNPCKHBW   Y3, Y5, Y2
+	VPUNPCKLWD   Y2, Y1, Y3
+	VPUNPCKHWD   Y2, Y1, Y1
+	VMOVDQU      X3, 64(AX)
+	VEXTRACTI128 $0x01, Y3, 96(AX)
+	VMOVDQU      X1, 80(AX)
+	VEXTRACTI128 $0x01, Y1, 112(AX)
 	ADDQ         $0x00000014, CX
 	ADDQ         $0x00000080, AX
 	DECQ         DX
@@ -1039,17 +1294,226 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k17<>+0(SB)/8, $0x3f80000000000000
-DATA k17<>+8(SB)/8, $0x4040000040000000
-DATA k17<>+16(SB)/8, $0x40a0000040800000
-DATA k17<>+24(SB)/8, $0x40e0000040c00000
+DATA k16<>+0(SB)/8, $0x3f80000000000000
+DATA k16<>+8(SB)/8, $0x4040000040000000
+DATA k16<>+16(SB)/8, $0x40a0000040800000
+DATA k16<>+24(SB)/8, $0x40e0000040c00000
+GLOBL k16<>(SB), RODATA|NOPTR, $32
+
+DATA k17<>+0(SB)/8, $0x4110000041000000
+DATA k17<>+8(SB)/8, $0x4130000041200000
+DATA k17<>+16(SB)/8, $0x4150000041400000
+DATA k17<>+24(SB)/8, $0x4170000041600000
 GLOBL k17<>(SB), RODATA|NOPTR, $32
 
-DATA k18<>+0(SB)/8, $0x4110000041000000
-DATA k18<>+8(SB)/8, $0x4130000041200000
-DATA k18<>+16(SB)/8, $0x4150000041400000
-DATA k18<>+24(SB)/8, $0x4170000041600000
+// func q4_1BF16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·q4_1BF16AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k18<>+0(SB), Y1
+	VMOVDQU k5<>+0(SB), Y2
+
+block:
+	VPBROADCASTW (CX), X3
+	VCVTPH2PS    X3, Y3
+	VPBROADCASTW 2(CX), X4
+	VCVTPH2PS    X4, Y4
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
+	VMOVDQU      4(CX), X6
+	VPERMQ       $0x50, Y6, Y6
+	VPSRLVQ      k6<>+0(SB), Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VMOVDQU      k19<>+0(SB), Y5
+	VMOVDQU      k20<>+0(SB), Y7
+	VMULPS       Y3, Y5, Y5
+	VADDPS       Y4, Y5, Y5
+	VPSRLD       $0x10, Y5, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y8, Y5, Y5
+	VMULPS       Y3, Y7, Y7
+	VADDPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y3, Y7, Y7
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y7, Y5, Y5
+	VPCMPEQW     k21<>+0(SB), Y5, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y5, Y5
+	VPSHUFB      k15<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y3
+	VPERMQ       $0xdd, Y5, Y4
+	VPSHUFB      Y6, Y3, Y3
+	VPSHUFB      Y6, Y4, Y4
+	VPUNPCKLBW   Y4, Y3, Y5
+	VMOVDQU      Y5, (AX)
+	VPUNPCKHBW   Y4, Y3, Y3
+	VMOVDQU      Y3, 32(AX)
+	ADDQ         $0x00000014, CX
+	ADDQ         $0x00000040, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+DATA k18<>+0(SB)/8, $0x00007fff00007fff
+DATA k18<>+8(SB)/8, $0x00007fff00007fff
+DATA k18<>+16(SB)/8, $0x00007fff00007fff
+DATA k18<>+24(SB)/8, $0x00007fff00007fff
 GLOBL k18<>(SB), RODATA|NOPTR, $32
+
+DATA k19<>+0(SB)/8, $0x4000000000000000
+DATA k19<>+8(SB)/8, $0x40c0000040800000
+DATA k19<>+16(SB)/8, $0x4120000041000000
+DATA k19<>+24(SB)/8, $0x4160000041400000
+GLOBL k19<>(SB), RODATA|NOPTR, $32
+
+DATA k20<>+0(SB)/8, $0x404000003f800000
+DATA k20<>+8(SB)/8, $0x40e0000040a00000
+DATA k20<>+16(SB)/8, $0x4130000041100000
+DATA k20<>+24(SB)/8, $0x4170000041500000
+GLOBL k20<>(SB), RODATA|NOPTR, $32
+
+DATA k21<>+0(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k21<>+8(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k21<>+16(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k21<>+24(SB)/8, $0xffc0ffc0ffc0ffc0
+GLOBL k21<>(SB), RODATA|NOPTR, $32
+
+// func q4_1F16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·q4_1F16AVX2(SB), NOSPLIT, $32-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k5<>+0(SB), Y0
+
+block:
+	VPBROADCASTW (CX), X1
+	VCVTPH2PS    X1, Y1
+	VPBROADCASTW 2(CX), X2
+	VCVTPH2PS    X2, Y2
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VMOVDQU      4(CX), X4
+	VPERMQ       $0x50, Y4, Y4
+	VPSRLVQ      k6<>+0(SB), Y4, Y4
+	VPAND        Y0, Y4, Y4
+	VMOVDQU      k16<>+0(SB), Y3
+	VMOVDQU      k17<>+0(SB), Y5
+	VMULPS       Y1, Y3, Y3
+	VADDPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y6
+	VBLENDVPS    Y6, k9<>+0(SB), Y3, Y3
+	VMULPS       Y1, Y5, Y5
+	VADDPS       Y2, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y5, Y5
+	VCVTPS2PH    $0x00, Y3, X3
+	VCVTPS2PH    $0x00, Y5, X1
+	VINSERTI128  $0x01, X1, Y3, Y3
+	VPSHUFB      k15<>+0(SB), Y3, Y3
+	VPERMQ       $0x88, Y3, Y1
+	VPERMQ       $0xdd, Y3, Y2
+	VPSHUFB      Y4, Y1, Y1
+	VPSHUFB      Y4, Y2, Y2
+	VPUNPCKLBW   Y2, Y1, Y3
+	VMOVDQU      Y3, (AX)
+	VPUNPCKHBW   Y2, Y1, Y1
+	VMOVDQU      Y1, 32(AX)
+	ADDQ         $0x00000014, CX
+	ADDQ         $0x00000040, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func q5_0F32AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·q5_0F32AVX2(SB), NOSPLIT, $32-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k5<>+0(SB), Y0
+
+block:
+	VPBROADCASTW (CX), X1
+	VCVTPH2PS    X1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	VMOVDQU      6(CX), X3
+	VPERMQ       $0x50, Y3, Y3
+	VPSRLVQ      k6<>+0(SB), Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 2(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPANDN       Y4, Y2, Y2
+	VPCMPEQB     Y4, Y2, Y2
+	VPAND        k25<>+0(SB), Y2, Y2
+	VPOR         Y2, Y3, Y3
+	VMOVDQU      Y3, (SP)
+	VPMOVSXBD    (SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, (AX)
+	VPMOVSXBD    16(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 32(AX)
+	VPMOVSXBD    8(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 64(AX)
+	VPMOVSXBD    24(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 96(AX)
+	ADDQ         $0x00000016, CX
+	ADDQ         $0x00000080, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+DATA k22<>+0(SB)/8, $0xbf800000bf800000
+DATA k22<>+8(SB)/8, $0xbf800000bf800000
+DATA k22<>+16(SB)/8, $0xbf800000bf800000
+DATA k22<>+24(SB)/8, $0xbf800000bf800000
+GLOBL k22<>(SB), RODATA|NOPTR, $32
+
+DATA k23<>+0(SB)/8, $0x8040201008040201
+DATA k23<>+8(SB)/8, $0x8040201008040201
+DATA k23<>+16(SB)/8, $0x8040201008040201
+DATA k23<>+24(SB)/8, $0x8040201008040201
+GLOBL k23<>(SB), RODATA|NOPTR, $32
+
+DATA k24<>+0(SB)/8, $0x0000000000000000
+DATA k24<>+8(SB)/8, $0x0202020202020202
+DATA k24<>+16(SB)/8, $0x0101010101010101
+DATA k24<>+24(SB)/8, $0x0303030303030303
+GLOBL k24<>(SB), RODATA|NOPTR, $32
+
+DATA k25<>+0(SB)/8, $0xf0f0f0f0f0f0f0f0
+DATA k25<>+8(SB)/8, $0xf0f0f0f0f0f0f0f0
+DATA k25<>+16(SB)/8, $0xf0f0f0f0f0f0f0f0
+DATA k25<>+24(SB)/8, $0xf0f0f0f0f0f0f0f0
+GLOBL k25<>(SB), RODATA|NOPTR, $32
 
 // func q5_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
@@ -1057,30 +1521,30 @@ TEXT ·q5_0BF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k3<>+0(SB), Y1
 	VMOVDQU k5<>+0(SB), Y2
 
 block:
 	VPBROADCASTW (CX), X3
 	VCVTPH2PS    X3, Y3
-	VMULPS       k19<>+0(SB), Y3, Y3
+	VMULPS       k26<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
 	VMOVDQU      6(CX), X5
 	VPERMQ       $0x50, Y5, Y5
 	VPSRLVQ      k6<>+0(SB), Y5, Y5
 	VPAND        Y2, Y5, Y5
-	VMOVDQU      k20<>+0(SB), Y6
+	VMOVDQU      k23<>+0(SB), Y6
 	VPBROADCASTD 2(CX), Y4
-	VPSHUFB      k21<>+0(SB), Y4, Y4
+	VPSHUFB      k24<>+0(SB), Y4, Y4
 	VPANDN       Y6, Y4, Y4
 	VPCMPEQB     Y6, Y4, Y4
-	VPAND        k22<>+0(SB), Y4, Y4
+	VPAND        k25<>+0(SB), Y4, Y4
 	VPOR         Y4, Y5, Y5
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKLBW   Y5, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y6
+	VPMADDWD     k2<>+0(SB), Y4, Y6
 	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -1099,7 +1563,7 @@ block:
 	VMOVDQU      Y6, (AX)
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKHBW   Y5, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y6
+	VPMADDWD     k2<>+0(SB), Y4, Y6
 	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -1123,33 +1587,15 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k19<>+0(SB)/8, $0xbb800000bb800000
-DATA k19<>+8(SB)/8, $0xbb800000bb800000
-DATA k19<>+16(SB)/8, $0xbb800000bb800000
-DATA k19<>+24(SB)/8, $0xbb800000bb800000
-GLOBL k19<>(SB), RODATA|NOPTR, $32
+DATA k26<>+0(SB)/8, $0xbb800000bb800000
+DATA k26<>+8(SB)/8, $0xbb800000bb800000
+DATA k26<>+16(SB)/8, $0xbb800000bb800000
+DATA k26<>+24(SB)/8, $0xbb800000bb800000
+GLOBL k26<>(SB), RODATA|NOPTR, $32
 
-DATA k20<>+0(SB)/8, $0x8040201008040201
-DATA k20<>+8(SB)/8, $0x8040201008040201
-DATA k20<>+16(SB)/8, $0x8040201008040201
-DATA k20<>+24(SB)/8, $0x8040201008040201
-GLOBL k20<>(SB), RODATA|NOPTR, $32
-
-DATA k21<>+0(SB)/8, $0x0000000000000000
-DATA k21<>+8(SB)/8, $0x0202020202020202
-DATA k21<>+16(SB)/8, $0x0101010101010101
-DATA k21<>+24(SB)/8, $0x0303030303030303
-GLOBL k21<>(SB), RODATA|NOPTR, $32
-
-DATA k22<>+0(SB)/8, $0xf0f0f0f0f0f0f0f0
-DATA k22<>+8(SB)/8, $0xf0f0f0f0f0f0f0f0
-DATA k22<>+16(SB)/8, $0xf0f0f0f0f0f0f0f0
-DATA k22<>+24(SB)/8, $0xf0f0f0f0f0f0f0f0
-GLOBL k22<>(SB), RODATA|NOPTR, $32
-
-// func q5_0F32AVX2(dst *byte, src *byte, n int)
+// func q5_0F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·q5_0F32AVX2(SB), NOSPLIT, $32-24
+TEXT ·q5_0F16AVX2(SB), NOSPLIT, $32-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -1158,53 +1604,117 @@ TEXT ·q5_0F32AVX2(SB), NOSPLIT, $32-24
 block:
 	VPBROADCASTW (CX), X1
 	VCVTPH2PS    X1, Y1
-	VMULPS       k23<>+0(SB), Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
 	VMOVDQU      6(CX), X3
 	VPERMQ       $0x50, Y3, Y3
 	VPSRLVQ      k6<>+0(SB), Y3, Y3
 	VPAND        Y0, Y3, Y3
-	VMOVDQU      k20<>+0(SB), Y4
+	VMOVDQU      k23<>+0(SB), Y4
 	VPBROADCASTD 2(CX), Y2
-	VPSHUFB      k21<>+0(SB), Y2, Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
 	VPANDN       Y4, Y2, Y2
 	VPCMPEQB     Y4, Y2, Y2
-	VPAND        k22<>+0(SB), Y2, Y2
+	VPAND        k25<>+0(SB), Y2, Y2
 	VPOR         Y2, Y3, Y3
 	VMOVDQU      Y3, (SP)
 	VPMOVSXBD    (SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, (AX)
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, (AX)
 	VPMOVSXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 32(AX)
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 16(AX)
 	VPMOVSXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 64(AX)
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 32(AX)
 	VPMOVSXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 96(AX)
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 48(AX)
 	ADDQ         $0x00000016, CX
+	ADDQ         $0x00000040, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func q5_1F32AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·q5_1F32AVX2(SB), NOSPLIT, $32-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k5<>+0(SB), Y0
+
+block:
+	VPBROADCASTW (CX), X1
+	VCVTPH2PS    X1, Y1
+	VPBROADCASTW 2(CX), X2
+	VCVTPH2PS    X2, Y2
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VMOVDQU      8(CX), X4
+	VPERMQ       $0x50, Y4, Y4
+	VPSRLVQ      k6<>+0(SB), Y4, Y4
+	VPAND        Y0, Y4, Y4
+	VMOVDQU      k23<>+0(SB), Y5
+	VPBROADCASTD 4(CX), Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
+	VPANDN       Y5, Y3, Y3
+	VPCMPEQB     Y5, Y3, Y3
+	VPANDN       k27<>+0(SB), Y3, Y3
+	VPOR         Y3, Y4, Y4
+	VMOVDQU      Y4, (SP)
+	VPMOVZXBD    (SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VADDPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, (AX)
+	VPMOVZXBD    16(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VADDPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 32(AX)
+	VPMOVZXBD    8(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VADDPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 64(AX)
+	VPMOVZXBD    24(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VADDPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 96(AX)
+	ADDQ         $0x00000018, CX
 	ADDQ         $0x00000080, AX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
 	RET
 
-DATA k23<>+0(SB)/8, $0xbf800000bf800000
-DATA k23<>+8(SB)/8, $0xbf800000bf800000
-DATA k23<>+16(SB)/8, $0xbf800000bf800000
-DATA k23<>+24(SB)/8, $0xbf800000bf800000
-GLOBL k23<>(SB), RODATA|NOPTR, $32
+DATA k27<>+0(SB)/8, $0x1010101010101010
+DATA k27<>+8(SB)/8, $0x1010101010101010
+DATA k27<>+16(SB)/8, $0x1010101010101010
+DATA k27<>+24(SB)/8, $0x1010101010101010
+GLOBL k27<>(SB), RODATA|NOPTR, $32
 
 // func q5_1BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
@@ -1212,8 +1722,8 @@ TEXT ·q5_1BF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k13<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k18<>+0(SB), Y1
 	VMOVDQU k5<>+0(SB), Y2
 
 block:
@@ -1222,23 +1732,23 @@ block:
 	VPBROADCASTW 2(CX), X4
 	VCVTPH2PS    X4, Y4
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
 	VMOVDQU      8(CX), X6
 	VPERMQ       $0x50, Y6, Y6
 	VPSRLVQ      k6<>+0(SB), Y6, Y6
 	VPAND        Y2, Y6, Y6
-	VMOVDQU      k20<>+0(SB), Y7
+	VMOVDQU      k23<>+0(SB), Y7
 	VPBROADCASTD 4(CX), Y5
-	VPSHUFB      k21<>+0(SB), Y5, Y5
+	VPSHUFB      k24<>+0(SB), Y5, Y5
 	VPANDN       Y7, Y5, Y5
 	VPCMPEQB     Y7, Y5, Y5
-	VPANDN       k24<>+0(SB), Y5, Y5
+	VPANDN       k27<>+0(SB), Y5, Y5
 	VPOR         Y5, Y6, Y6
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y5, Y6, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y7
+	VPMADDWD     k2<>+0(SB), Y5, Y7
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -1256,13 +1766,13 @@ block:
 	VPADDD       Y8, Y5, Y5
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y5, Y7, Y7
-	VPCMPEQW     k16<>+0(SB), Y7, Y5
+	VPCMPEQW     k21<>+0(SB), Y7, Y5
 	VPSLLW       $0x0f, Y5, Y5
 	VPXOR        Y5, Y7, Y7
 	VMOVDQU      Y7, (AX)
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKHBW   Y5, Y6, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y7
+	VPMADDWD     k2<>+0(SB), Y5, Y7
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -1280,7 +1790,7 @@ block:
 	VPADDD       Y3, Y5, Y5
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y5, Y7, Y7
-	VPCMPEQW     k16<>+0(SB), Y7, Y3
+	VPCMPEQW     k21<>+0(SB), Y7, Y3
 	VPSLLW       $0x0f, Y3, Y3
 	VPXOR        Y3, Y7, Y7
 	VMOVDQU      Y7, 32(AX)
@@ -1291,15 +1801,9 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k24<>+0(SB)/8, $0x1010101010101010
-DATA k24<>+8(SB)/8, $0x1010101010101010
-DATA k24<>+16(SB)/8, $0x1010101010101010
-DATA k24<>+24(SB)/8, $0x1010101010101010
-GLOBL k24<>(SB), RODATA|NOPTR, $32
-
-// func q5_1F32AVX2(dst *byte, src *byte, n int)
+// func q5_1F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·q5_1F32AVX2(SB), NOSPLIT, $32-24
+TEXT ·q5_1F16AVX2(SB), NOSPLIT, $32-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -1311,19 +1815,19 @@ block:
 	VPBROADCASTW 2(CX), X2
 	VCVTPH2PS    X2, Y2
 	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y1, Y1
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVDQU      8(CX), X4
 	VPERMQ       $0x50, Y4, Y4
 	VPSRLVQ      k6<>+0(SB), Y4, Y4
 	VPAND        Y0, Y4, Y4
-	VMOVDQU      k20<>+0(SB), Y5
+	VMOVDQU      k23<>+0(SB), Y5
 	VPBROADCASTD 4(CX), Y3
-	VPSHUFB      k21<>+0(SB), Y3, Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
 	VPANDN       Y5, Y3, Y3
 	VPCMPEQB     Y5, Y3, Y3
-	VPANDN       k24<>+0(SB), Y3, Y3
+	VPANDN       k27<>+0(SB), Y3, Y3
 	VPOR         Y3, Y4, Y4
 	VMOVDQU      Y4, (SP)
 	VPMOVZXBD    (SP), Y3
@@ -1331,536 +1835,35 @@ block:
 	VMULPS       Y1, Y3, Y3
 	VADDPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, (AX)
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VCVTPS2PH    $0x00, Y3, (AX)
 	VPMOVZXBD    16(SP), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y1, Y3, Y3
 	VADDPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 32(AX)
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VCVTPS2PH    $0x00, Y3, 16(AX)
 	VPMOVZXBD    8(SP), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y1, Y3, Y3
 	VADDPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 64(AX)
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VCVTPS2PH    $0x00, Y3, 32(AX)
 	VPMOVZXBD    24(SP), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y1, Y3, Y3
 	VADDPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 96(AX)
+	VBLENDVPS    Y1, k9<>+0(SB), Y3, Y3
+	VCVTPS2PH    $0x00, Y3, 48(AX)
 	ADDQ         $0x00000018, CX
-	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000040, AX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
 	RET
-
-// func q2_KBF16AVX2(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, F16C
-TEXT ·q2_KBF16AVX2(SB), NOSPLIT, $128-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k13<>+0(SB), Y1
-	VMOVDQU k5<>+0(SB), Y2
-
-block:
-	VPBROADCASTW 80(CX), X2
-	VCVTPH2PS    X2, Y2
-	VPBROADCASTW 82(CX), X3
-	VCVTPH2PS    X3, Y3
-	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k12<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k12<>+0(SB), Y3, Y3
-	VMOVDQU      (CX), X4
-	VMOVDQA      X4, X5
-	VPAND        k5<>+0(SB), X5, X5
-	VPMOVZXBD    X5, Y6
-	VPSRLDQ      $0x08, X5, X5
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y2, Y6, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VBLENDVPS    Y7, k12<>+0(SB), Y6, Y6
-	VMOVUPS      Y6, (SP)
-	VPMOVZXBD    X5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y2, Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y2
-	VBLENDVPS    Y2, k12<>+0(SB), Y5, Y5
-	VMOVUPS      Y5, 32(SP)
-	VPSRLW       $0x04, X4, X2
-	VPAND        k5<>+0(SB), X2, X2
-	VPMOVZXBD    X2, Y4
-	VPSRLDQ      $0x08, X2, X2
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
-	VMOVUPS      Y4, 64(SP)
-	VPMOVZXBD    X2, Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 96(SP)
-	VPERMQ       $0xd8, 16(CX), Y2
-	VPAND        k25<>+0(SB), Y2, Y2
-	VBROADCASTSS (SP), Y3
-	VBROADCASTSS 64(SP), Y4
-	VBROADCASTSS 4(SP), Y5
-	VBROADCASTSS 68(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y7, Y2, Y7
-	VPMADDWD     k0<>+0(SB), Y7, Y8
-	VPMADDWD     k4<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y3, Y8, Y8
-	VSUBPS       Y4, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VSUBPS       Y4, Y7, Y7
-	VPSRLD       $0x10, Y7, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y3, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VPCMPEQW     k16<>+0(SB), Y8, Y3
-	VPSLLW       $0x0f, Y3, Y3
-	VPXOR        Y3, Y8, Y8
-	VMOVDQU      Y8, (AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y3, Y2, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VSUBPS       Y6, Y3, Y3
-	VPSRLD       $0x10, Y3, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y4, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VSUBPS       Y6, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VPCMPEQW     k16<>+0(SB), Y3, Y2
-	VPSLLW       $0x0f, Y2, Y2
-	VPXOR        Y2, Y3, Y3
-	VMOVDQU      Y3, 32(AX)
-	VPERMQ       $0xd8, 16(CX), Y2
-	VPSRLW       $0x02, Y2, Y2
-	VPAND        k25<>+0(SB), Y2, Y2
-	VBROADCASTSS 8(SP), Y3
-	VBROADCASTSS 72(SP), Y4
-	VBROADCASTSS 12(SP), Y5
-	VBROADCASTSS 76(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y7, Y2, Y7
-	VPMADDWD     k0<>+0(SB), Y7, Y8
-	VPMADDWD     k4<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y3, Y8, Y8
-	VSUBPS       Y4, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VSUBPS       Y4, Y7, Y7
-	VPSRLD       $0x10, Y7, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y3, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VPCMPEQW     k16<>+0(SB), Y8, Y3
-	VPSLLW       $0x0f, Y3, Y3
-	VPXOR        Y3, Y8, Y8
-	VMOVDQU      Y8, 64(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y3, Y2, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VSUBPS       Y6, Y3, Y3
-	VPSRLD       $0x10, Y3, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y4, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VSUBPS       Y6, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VPCMPEQW     k16<>+0(SB), Y3, Y2
-	VPSLLW       $0x0f, Y2, Y2
-	VPXOR        Y2, Y3, Y3
-	VMOVDQU      Y3, 96(AX)
-	VPERMQ       $0xd8, 16(CX), Y2
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        k25<>+0(SB), Y2, Y2
-	VBROADCASTSS 16(SP), Y3
-	VBROADCASTSS 80(SP), Y4
-	VBROADCASTSS 20(SP), Y5
-	VBROADCASTSS 84(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y7, Y2, Y7
-	VPMADDWD     k0<>+0(SB), Y7, Y8
-	VPMADDWD     k4<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y3, Y8, Y8
-	VSUBPS       Y4, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VSUBPS       Y4, Y7, Y7
-	VPSRLD       $0x10, Y7, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y3, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VPCMPEQW     k16<>+0(SB), Y8, Y3
-	VPSLLW       $0x0f, Y3, Y3
-	VPXOR        Y3, Y8, Y8
-	VMOVDQU      Y8, 128(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y3, Y2, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VSUBPS       Y6, Y3, Y3
-	VPSRLD       $0x10, Y3, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y4, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VSUBPS       Y6, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VPCMPEQW     k16<>+0(SB), Y3, Y2
-	VPSLLW       $0x0f, Y2, Y2
-	VPXOR        Y2, Y3, Y3
-	VMOVDQU      Y3, 160(AX)
-	VPERMQ       $0xd8, 16(CX), Y2
-	VPSRLW       $0x06, Y2, Y2
-	VPAND        k25<>+0(SB), Y2, Y2
-	VBROADCASTSS 24(SP), Y3
-	VBROADCASTSS 88(SP), Y4
-	VBROADCASTSS 28(SP), Y5
-	VBROADCASTSS 92(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y7, Y2, Y7
-	VPMADDWD     k0<>+0(SB), Y7, Y8
-	VPMADDWD     k4<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y3, Y8, Y8
-	VSUBPS       Y4, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VSUBPS       Y4, Y7, Y7
-	VPSRLD       $0x10, Y7, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y3, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VPCMPEQW     k16<>+0(SB), Y8, Y3
-	VPSLLW       $0x0f, Y3, Y3
-	VPXOR        Y3, Y8, Y8
-	VMOVDQU      Y8, 192(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y3, Y2, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VSUBPS       Y6, Y3, Y3
-	VPSRLD       $0x10, Y3, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y4, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VSUBPS       Y6, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VPCMPEQW     k16<>+0(SB), Y3, Y2
-	VPSLLW       $0x0f, Y2, Y2
-	VPXOR        Y2, Y3, Y3
-	VMOVDQU      Y3, 224(AX)
-	VPERMQ       $0xd8, 48(CX), Y2
-	VPAND        k25<>+0(SB), Y2, Y2
-	VBROADCASTSS 32(SP), Y3
-	VBROADCASTSS 96(SP), Y4
-	VBROADCASTSS 36(SP), Y5
-	VBROADCASTSS 100(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y7, Y2, Y7
-	VPMADDWD     k0<>+0(SB), Y7, Y8
-	VPMADDWD     k4<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y3, Y8, Y8
-	VSUBPS       Y4, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VSUBPS       Y4, Y7, Y7
-	VPSRLD       $0x10, Y7, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y3, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VPCMPEQW     k16<>+0(SB), Y8, Y3
-	VPSLLW       $0x0f, Y3, Y3
-	VPXOR        Y3, Y8, Y8
-	VMOVDQU      Y8, 256(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y3, Y2, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VSUBPS       Y6, Y3, Y3
-	VPSRLD       $0x10, Y3, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y4, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VSUBPS       Y6, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VPCMPEQW     k16<>+0(SB), Y3, Y2
-	VPSLLW       $0x0f, Y2, Y2
-	VPXOR        Y2, Y3, Y3
-	VMOVDQU      Y3, 288(AX)
-	VPERMQ       $0xd8, 48(CX), Y2
-	VPSRLW       $0x02, Y2, Y2
-	VPAND        k25<>+0(SB), Y2, Y2
-	VBROADCASTSS 40(SP), Y3
-	VBROADCASTSS 104(SP), Y4
-	VBROADCASTSS 44(SP), Y5
-	VBROADCASTSS 108(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y7, Y2, Y7
-	VPMADDWD     k0<>+0(SB), Y7, Y8
-	VPMADDWD     k4<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y3, Y8, Y8
-	VSUBPS       Y4, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VSUBPS       Y4, Y7, Y7
-	VPSRLD       $0x10, Y7, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y3, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VPCMPEQW     k16<>+0(SB), Y8, Y3
-	VPSLLW       $0x0f, Y3, Y3
-	VPXOR        Y3, Y8, Y8
-	VMOVDQU      Y8, 320(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y3, Y2, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VSUBPS       Y6, Y3, Y3
-	VPSRLD       $0x10, Y3, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y4, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VSUBPS       Y6, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VPCMPEQW     k16<>+0(SB), Y3, Y2
-	VPSLLW       $0x0f, Y2, Y2
-	VPXOR        Y2, Y3, Y3
-	VMOVDQU      Y3, 352(AX)
-	VPERMQ       $0xd8, 48(CX), Y2
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        k25<>+0(SB), Y2, Y2
-	VBROADCASTSS 48(SP), Y3
-	VBROADCASTSS 112(SP), Y4
-	VBROADCASTSS 52(SP), Y5
-	VBROADCASTSS 116(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y7, Y2, Y7
-	VPMADDWD     k0<>+0(SB), Y7, Y8
-	VPMADDWD     k4<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y3, Y8, Y8
-	VSUBPS       Y4, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VSUBPS       Y4, Y7, Y7
-	VPSRLD       $0x10, Y7, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y3, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VPCMPEQW     k16<>+0(SB), Y8, Y3
-	VPSLLW       $0x0f, Y3, Y3
-	VPXOR        Y3, Y8, Y8
-	VMOVDQU      Y8, 384(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y3, Y2, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VSUBPS       Y6, Y3, Y3
-	VPSRLD       $0x10, Y3, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y4, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VSUBPS       Y6, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VPCMPEQW     k16<>+0(SB), Y3, Y2
-	VPSLLW       $0x0f, Y2, Y2
-	VPXOR        Y2, Y3, Y3
-	VMOVDQU      Y3, 416(AX)
-	VPERMQ       $0xd8, 48(CX), Y2
-	VPSRLW       $0x06, Y2, Y2
-	VPAND        k25<>+0(SB), Y2, Y2
-	VBROADCASTSS 56(SP), Y3
-	VBROADCASTSS 120(SP), Y4
-	VBROADCASTSS 60(SP), Y5
-	VBROADCASTSS 124(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y7, Y2, Y7
-	VPMADDWD     k0<>+0(SB), Y7, Y8
-	VPMADDWD     k4<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y3, Y8, Y8
-	VSUBPS       Y4, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VSUBPS       Y4, Y7, Y7
-	VPSRLD       $0x10, Y7, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y3, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VPCMPEQW     k16<>+0(SB), Y8, Y3
-	VPSLLW       $0x0f, Y3, Y3
-	VPXOR        Y3, Y8, Y8
-	VMOVDQU      Y8, 448(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y3, Y2, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VSUBPS       Y6, Y3, Y3
-	VPSRLD       $0x10, Y3, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y4, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VSUBPS       Y6, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VPCMPEQW     k16<>+0(SB), Y3, Y2
-	VPSLLW       $0x0f, Y2, Y2
-	VPXOR        Y2, Y3, Y3
-	VMOVDQU      Y3, 480(AX)
-	ADDQ         $0x00000054, CX
-	ADDQ         $0x00000200, AX
-	DECQ         DX
-	JNZ          block
-	VZEROUPPER
-	RET
-
-DATA k25<>+0(SB)/8, $0x0303030303030303
-DATA k25<>+8(SB)/8, $0x0303030303030303
-DATA k25<>+16(SB)/8, $0x0303030303030303
-DATA k25<>+24(SB)/8, $0x0303030303030303
-GLOBL k25<>(SB), RODATA|NOPTR, $32
 
 // func q2_KF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
@@ -1876,9 +1879,9 @@ block:
 	VPBROADCASTW 82(CX), X1
 	VCVTPH2PS    X1, Y1
 	VCMPPS       $0x03, Y0, Y0, Y2
-	VBLENDVPS    Y2, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y2, k9<>+0(SB), Y0, Y0
 	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k12<>+0(SB), Y1, Y1
+	VBLENDVPS    Y2, k9<>+0(SB), Y1, Y1
 	VMOVDQU      (CX), X2
 	VMOVDQA      X2, X3
 	VPAND        k5<>+0(SB), X3, X3
@@ -1887,13 +1890,13 @@ block:
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y0, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
 	VMOVUPS      Y4, 32(SP)
 	VPMOVZXBD    X3, Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y0, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y0
-	VBLENDVPS    Y0, k12<>+0(SB), Y3, Y3
+	VBLENDVPS    Y0, k9<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, 64(SP)
 	VPSRLW       $0x04, X2, X0
 	VPAND        k5<>+0(SB), X0, X0
@@ -1902,16 +1905,16 @@ block:
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 96(SP)
 	VPMOVZXBD    X0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 128(SP)
 	VPERMQ       $0xd8, 16(CX), Y0
-	VPAND        k25<>+0(SB), Y0, Y0
+	VPAND        k28<>+0(SB), Y0, Y0
 	VBROADCASTSS 32(SP), Y1
 	VBROADCASTSS 96(SP), Y2
 	VBROADCASTSS 36(SP), Y3
@@ -1922,32 +1925,32 @@ block:
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y5, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, (AX)
 	VPMOVZXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 32(AX)
 	VPMOVZXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 64(AX)
 	VPMOVZXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 96(AX)
 	VPERMQ       $0xd8, 16(CX), Y0
 	VPSRLW       $0x02, Y0, Y0
-	VPAND        k25<>+0(SB), Y0, Y0
+	VPAND        k28<>+0(SB), Y0, Y0
 	VBROADCASTSS 40(SP), Y1
 	VBROADCASTSS 104(SP), Y2
 	VBROADCASTSS 44(SP), Y3
@@ -1958,32 +1961,32 @@ block:
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y5, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 128(AX)
 	VPMOVZXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 160(AX)
 	VPMOVZXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 192(AX)
 	VPMOVZXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 224(AX)
 	VPERMQ       $0xd8, 16(CX), Y0
 	VPSRLW       $0x04, Y0, Y0
-	VPAND        k25<>+0(SB), Y0, Y0
+	VPAND        k28<>+0(SB), Y0, Y0
 	VBROADCASTSS 48(SP), Y1
 	VBROADCASTSS 112(SP), Y2
 	VBROADCASTSS 52(SP), Y3
@@ -1994,32 +1997,32 @@ block:
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y5, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 256(AX)
 	VPMOVZXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 288(AX)
 	VPMOVZXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 320(AX)
 	VPMOVZXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 352(AX)
 	VPERMQ       $0xd8, 16(CX), Y0
 	VPSRLW       $0x06, Y0, Y0
-	VPAND        k25<>+0(SB), Y0, Y0
+	VPAND        k28<>+0(SB), Y0, Y0
 	VBROADCASTSS 56(SP), Y1
 	VBROADCASTSS 120(SP), Y2
 	VBROADCASTSS 60(SP), Y3
@@ -2030,31 +2033,31 @@ block:
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y5, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 384(AX)
 	VPMOVZXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 416(AX)
 	VPMOVZXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 448(AX)
 	VPMOVZXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 480(AX)
 	VPERMQ       $0xd8, 48(CX), Y0
-	VPAND        k25<>+0(SB), Y0, Y0
+	VPAND        k28<>+0(SB), Y0, Y0
 	VBROADCASTSS 64(SP), Y1
 	VBROADCASTSS 128(SP), Y2
 	VBROADCASTSS 68(SP), Y3
@@ -2065,32 +2068,32 @@ block:
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y5, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 512(AX)
 	VPMOVZXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 544(AX)
 	VPMOVZXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 576(AX)
 	VPMOVZXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 608(AX)
 	VPERMQ       $0xd8, 48(CX), Y0
 	VPSRLW       $0x02, Y0, Y0
-	VPAND        k25<>+0(SB), Y0, Y0
+	VPAND        k28<>+0(SB), Y0, Y0
 	VBROADCASTSS 72(SP), Y1
 	VBROADCASTSS 136(SP), Y2
 	VBROADCASTSS 76(SP), Y3
@@ -2101,32 +2104,32 @@ block:
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y5, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 640(AX)
 	VPMOVZXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 672(AX)
 	VPMOVZXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 704(AX)
 	VPMOVZXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 736(AX)
 	VPERMQ       $0xd8, 48(CX), Y0
 	VPSRLW       $0x04, Y0, Y0
-	VPAND        k25<>+0(SB), Y0, Y0
+	VPAND        k28<>+0(SB), Y0, Y0
 	VBROADCASTSS 80(SP), Y1
 	VBROADCASTSS 144(SP), Y2
 	VBROADCASTSS 84(SP), Y3
@@ -2137,32 +2140,32 @@ block:
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y5, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 768(AX)
 	VPMOVZXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 800(AX)
 	VPMOVZXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 832(AX)
 	VPMOVZXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 864(AX)
 	VPERMQ       $0xd8, 48(CX), Y0
 	VPSRLW       $0x06, Y0, Y0
-	VPAND        k25<>+0(SB), Y0, Y0
+	VPAND        k28<>+0(SB), Y0, Y0
 	VBROADCASTSS 88(SP), Y1
 	VBROADCASTSS 152(SP), Y2
 	VBROADCASTSS 92(SP), Y3
@@ -2173,28 +2176,28 @@ block:
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y5, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 896(AX)
 	VPMOVZXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 928(AX)
 	VPMOVZXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 960(AX)
 	VPMOVZXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 992(AX)
 	ADDQ         $0x00000054, CX
 	ADDQ         $0x00000400, AX
@@ -2203,493 +2206,847 @@ block:
 	VZEROUPPER
 	RET
 
-// func q3_KBF16AVX2(dst *byte, src *byte, n int)
+DATA k28<>+0(SB)/8, $0x0303030303030303
+DATA k28<>+8(SB)/8, $0x0303030303030303
+DATA k28<>+16(SB)/8, $0x0303030303030303
+DATA k28<>+24(SB)/8, $0x0303030303030303
+GLOBL k28<>(SB), RODATA|NOPTR, $32
+
+// func q2_KBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·q3_KBF16AVX2(SB), NOSPLIT, $64-24
+TEXT ·q2_KBF16AVX2(SB), NOSPLIT, $128-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k18<>+0(SB), Y1
+	VMOVDQU k5<>+0(SB), Y2
 
 block:
-	VPBROADCASTW 108(CX), X2
+	VPBROADCASTW 80(CX), X2
 	VCVTPH2PS    X2, Y2
-	MOVQ         96(CX), BX
-	MOVL         104(CX), DI
-	MOVQ         DI, SI
-	SHLQ         $0x1e, SI
-	ORQ          DI, SI
-	MOVQ         BX, R8
-	MOVQ         SI, R9
-	MOVQ         $0x0f0f0f0f0f0f0f0f, DI
-	ANDQ         DI, R8
-	MOVQ         $0x0303030303030303, DI
-	ANDQ         DI, R9
-	SHLQ         $0x04, R9
-	ORQ          R9, R8
-	VMOVQ        R8, X3
-	VPMOVZXBD    X3, Y3
-	VPADDD       k26<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VMULPS       k19<>+0(SB), Y3, Y3
+	VPBROADCASTW 82(CX), X3
+	VCVTPH2PS    X3, Y3
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k9<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, (SP)
-	MOVQ         SI, SI
-	SHRQ         $0x04, BX
-	SHRQ         $0x04, SI
-	MOVQ         $0x0f0f0f0f0f0f0f0f, DI
-	ANDQ         DI, BX
-	MOVQ         $0x0303030303030303, DI
-	ANDQ         DI, SI
-	SHLQ         $0x04, SI
-	ORQ          SI, BX
-	VMOVQ        BX, X3
-	VPMOVZXBD    X3, Y3
-	VPADDD       k26<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VMULPS       k19<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 32(SP)
-	VPERMQ       $0xd8, (CX), Y2
-	VPERMQ       $0xd8, 32(CX), Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPANDN       k27<>+0(SB), Y2, Y4
-	VPCMPEQB     k27<>+0(SB), Y4, Y4
-	VPAND        k28<>+0(SB), Y4, Y4
-	VPADDB       Y4, Y3, Y3
-	VBROADCASTSS (SP), Y4
-	VBROADCASTSS 4(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y3, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VPSRLD       $0x10, Y6, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y4, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, (AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
-	VPMADDWD     k4<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 32(AX)
-	VPERMQ       $0xd8, 32(CX), Y3
-	VPSRLW       $0x02, Y3, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPANDN       k29<>+0(SB), Y2, Y4
-	VPCMPEQB     k29<>+0(SB), Y4, Y4
-	VPAND        k28<>+0(SB), Y4, Y4
-	VPADDB       Y4, Y3, Y3
-	VBROADCASTSS 8(SP), Y4
-	VBROADCASTSS 12(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y3, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VPSRLD       $0x10, Y6, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y4, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 64(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
-	VPMADDWD     k4<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 96(AX)
-	VPERMQ       $0xd8, 32(CX), Y3
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPANDN       k30<>+0(SB), Y2, Y4
-	VPCMPEQB     k30<>+0(SB), Y4, Y4
-	VPAND        k28<>+0(SB), Y4, Y4
-	VPADDB       Y4, Y3, Y3
-	VBROADCASTSS 16(SP), Y4
-	VBROADCASTSS 20(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y3, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VPSRLD       $0x10, Y6, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y4, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 128(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
-	VPMADDWD     k4<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 160(AX)
-	VPERMQ       $0xd8, 32(CX), Y3
-	VPSRLW       $0x06, Y3, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPANDN       k31<>+0(SB), Y2, Y4
-	VPCMPEQB     k31<>+0(SB), Y4, Y4
-	VPAND        k28<>+0(SB), Y4, Y4
-	VPADDB       Y4, Y3, Y3
-	VBROADCASTSS 24(SP), Y4
-	VBROADCASTSS 28(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y3, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VPSRLD       $0x10, Y6, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y4, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 192(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
-	VPMADDWD     k4<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 224(AX)
-	VPERMQ       $0xd8, 64(CX), Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPANDN       k24<>+0(SB), Y2, Y4
-	VPCMPEQB     k24<>+0(SB), Y4, Y4
-	VPAND        k28<>+0(SB), Y4, Y4
-	VPADDB       Y4, Y3, Y3
-	VBROADCASTSS 32(SP), Y4
-	VBROADCASTSS 36(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y3, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VPSRLD       $0x10, Y6, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y4, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 256(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
-	VPMADDWD     k4<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 288(AX)
-	VPERMQ       $0xd8, 64(CX), Y3
-	VPSRLW       $0x02, Y3, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPANDN       k32<>+0(SB), Y2, Y4
-	VPCMPEQB     k32<>+0(SB), Y4, Y4
-	VPAND        k28<>+0(SB), Y4, Y4
-	VPADDB       Y4, Y3, Y3
-	VBROADCASTSS 40(SP), Y4
-	VBROADCASTSS 44(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y3, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VPSRLD       $0x10, Y6, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y4, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 320(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
-	VPMADDWD     k4<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 352(AX)
-	VPERMQ       $0xd8, 64(CX), Y3
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPANDN       k33<>+0(SB), Y2, Y4
-	VPCMPEQB     k33<>+0(SB), Y4, Y4
-	VPAND        k28<>+0(SB), Y4, Y4
-	VPADDB       Y4, Y3, Y3
-	VBROADCASTSS 48(SP), Y4
-	VBROADCASTSS 52(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y3, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VPSRLD       $0x10, Y6, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y4, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 384(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
-	VPMADDWD     k4<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 416(AX)
-	VPERMQ       $0xd8, 64(CX), Y3
-	VPSRLW       $0x06, Y3, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPANDN       k34<>+0(SB), Y2, Y2
-	VPCMPEQB     k34<>+0(SB), Y2, Y2
-	VPAND        k28<>+0(SB), Y2, Y2
-	VPADDB       Y2, Y3, Y3
-	VBROADCASTSS 56(SP), Y2
-	VBROADCASTSS 60(SP), Y4
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y3, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VBLENDVPS    Y4, k9<>+0(SB), Y3, Y3
+	VMOVDQU      (CX), X4
+	VMOVDQA      X4, X5
+	VPAND        k5<>+0(SB), X5, X5
+	VPMOVZXBD    X5, Y6
+	VPSRLDQ      $0x08, X5, X5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y2, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VBLENDVPS    Y7, k9<>+0(SB), Y6, Y6
+	VMOVUPS      Y6, (SP)
+	VPMOVZXBD    X5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
-	VPSRLD       $0x10, Y5, Y2
-	VPAND        Y0, Y2, Y2
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y2, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 448(AX)
-	VPXOR        Y2, Y2, Y2
+	VCMPPS       $0x03, Y5, Y5, Y2
+	VBLENDVPS    Y2, k9<>+0(SB), Y5, Y5
+	VMOVUPS      Y5, 32(SP)
+	VPSRLW       $0x04, X4, X2
+	VPAND        k5<>+0(SB), X2, X2
+	VPMOVZXBD    X2, Y4
+	VPSRLDQ      $0x08, X2, X2
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
+	VMOVUPS      Y4, 64(SP)
+	VPMOVZXBD    X2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 96(SP)
+	VPERMQ       $0xd8, 16(CX), Y2
+	VPAND        k28<>+0(SB), Y2, Y2
+	VBROADCASTSS (SP), Y3
+	VBROADCASTSS 64(SP), Y4
+	VBROADCASTSS 4(SP), Y5
+	VBROADCASTSS 68(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y2, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y3, Y8, Y8
+	VSUBPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y3, Y7, Y7
+	VSUBPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y3, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k21<>+0(SB), Y8, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y8, Y8
+	VMOVDQU      Y8, (AX)
+	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y3, Y2, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
+	VMULPS       Y5, Y3, Y3
+	VSUBPS       Y6, Y3, Y3
+	VPSRLD       $0x10, Y3, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
+	VPADDD       Y4, Y3, Y3
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VSUBPS       Y6, Y2, Y2
 	VPSRLD       $0x10, Y2, Y4
 	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y2, Y2
 	VPADDD       Y4, Y2, Y2
 	VPSRLD       $0x10, Y3, Y3
 	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPCMPEQW     k21<>+0(SB), Y3, Y2
+	VPSLLW       $0x0f, Y2, Y2
+	VPXOR        Y2, Y3, Y3
+	VMOVDQU      Y3, 32(AX)
+	VPERMQ       $0xd8, 16(CX), Y2
+	VPSRLW       $0x02, Y2, Y2
+	VPAND        k28<>+0(SB), Y2, Y2
+	VBROADCASTSS 8(SP), Y3
+	VBROADCASTSS 72(SP), Y4
+	VBROADCASTSS 12(SP), Y5
+	VBROADCASTSS 76(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y2, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y3, Y8, Y8
+	VSUBPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y3, Y7, Y7
+	VSUBPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y3, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k21<>+0(SB), Y8, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y8, Y8
+	VMOVDQU      Y8, 64(AX)
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y3, Y2, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VSUBPS       Y6, Y3, Y3
+	VPSRLD       $0x10, Y3, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y4, Y3, Y3
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VSUBPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y4, Y2, Y2
+	VPSRLD       $0x10, Y3, Y3
+	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPCMPEQW     k21<>+0(SB), Y3, Y2
+	VPSLLW       $0x0f, Y2, Y2
+	VPXOR        Y2, Y3, Y3
+	VMOVDQU      Y3, 96(AX)
+	VPERMQ       $0xd8, 16(CX), Y2
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        k28<>+0(SB), Y2, Y2
+	VBROADCASTSS 16(SP), Y3
+	VBROADCASTSS 80(SP), Y4
+	VBROADCASTSS 20(SP), Y5
+	VBROADCASTSS 84(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y2, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y3, Y8, Y8
+	VSUBPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y3, Y7, Y7
+	VSUBPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y3, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k21<>+0(SB), Y8, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y8, Y8
+	VMOVDQU      Y8, 128(AX)
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y3, Y2, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VSUBPS       Y6, Y3, Y3
+	VPSRLD       $0x10, Y3, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y4, Y3, Y3
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VSUBPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y4, Y2, Y2
+	VPSRLD       $0x10, Y3, Y3
+	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPCMPEQW     k21<>+0(SB), Y3, Y2
+	VPSLLW       $0x0f, Y2, Y2
+	VPXOR        Y2, Y3, Y3
+	VMOVDQU      Y3, 160(AX)
+	VPERMQ       $0xd8, 16(CX), Y2
+	VPSRLW       $0x06, Y2, Y2
+	VPAND        k28<>+0(SB), Y2, Y2
+	VBROADCASTSS 24(SP), Y3
+	VBROADCASTSS 88(SP), Y4
+	VBROADCASTSS 28(SP), Y5
+	VBROADCASTSS 92(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y2, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y3, Y8, Y8
+	VSUBPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y3, Y7, Y7
+	VSUBPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y3, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k21<>+0(SB), Y8, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y8, Y8
+	VMOVDQU      Y8, 192(AX)
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y3, Y2, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VSUBPS       Y6, Y3, Y3
+	VPSRLD       $0x10, Y3, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y4, Y3, Y3
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VSUBPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y4, Y2, Y2
+	VPSRLD       $0x10, Y3, Y3
+	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPCMPEQW     k21<>+0(SB), Y3, Y2
+	VPSLLW       $0x0f, Y2, Y2
+	VPXOR        Y2, Y3, Y3
+	VMOVDQU      Y3, 224(AX)
+	VPERMQ       $0xd8, 48(CX), Y2
+	VPAND        k28<>+0(SB), Y2, Y2
+	VBROADCASTSS 32(SP), Y3
+	VBROADCASTSS 96(SP), Y4
+	VBROADCASTSS 36(SP), Y5
+	VBROADCASTSS 100(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y2, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y3, Y8, Y8
+	VSUBPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y3, Y7, Y7
+	VSUBPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y3, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k21<>+0(SB), Y8, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y8, Y8
+	VMOVDQU      Y8, 256(AX)
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y3, Y2, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VSUBPS       Y6, Y3, Y3
+	VPSRLD       $0x10, Y3, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y4, Y3, Y3
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VSUBPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y4, Y2, Y2
+	VPSRLD       $0x10, Y3, Y3
+	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPCMPEQW     k21<>+0(SB), Y3, Y2
+	VPSLLW       $0x0f, Y2, Y2
+	VPXOR        Y2, Y3, Y3
+	VMOVDQU      Y3, 288(AX)
+	VPERMQ       $0xd8, 48(CX), Y2
+	VPSRLW       $0x02, Y2, Y2
+	VPAND        k28<>+0(SB), Y2, Y2
+	VBROADCASTSS 40(SP), Y3
+	VBROADCASTSS 104(SP), Y4
+	VBROADCASTSS 44(SP), Y5
+	VBROADCASTSS 108(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y2, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y3, Y8, Y8
+	VSUBPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y3, Y7, Y7
+	VSUBPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y3, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k21<>+0(SB), Y8, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y8, Y8
+	VMOVDQU      Y8, 320(AX)
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y3, Y2, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VSUBPS       Y6, Y3, Y3
+	VPSRLD       $0x10, Y3, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y4, Y3, Y3
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VSUBPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y4, Y2, Y2
+	VPSRLD       $0x10, Y3, Y3
+	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPCMPEQW     k21<>+0(SB), Y3, Y2
+	VPSLLW       $0x0f, Y2, Y2
+	VPXOR        Y2, Y3, Y3
+	VMOVDQU      Y3, 352(AX)
+	VPERMQ       $0xd8, 48(CX), Y2
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        k28<>+0(SB), Y2, Y2
+	VBROADCASTSS 48(SP), Y3
+	VBROADCASTSS 112(SP), Y4
+	VBROADCASTSS 52(SP), Y5
+	VBROADCASTSS 116(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y2, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y3, Y8, Y8
+	VSUBPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y3, Y7, Y7
+	VSUBPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y3, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k21<>+0(SB), Y8, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y8, Y8
+	VMOVDQU      Y8, 384(AX)
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y3, Y2, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VSUBPS       Y6, Y3, Y3
+	VPSRLD       $0x10, Y3, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y4, Y3, Y3
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VSUBPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y4, Y2, Y2
+	VPSRLD       $0x10, Y3, Y3
+	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPCMPEQW     k21<>+0(SB), Y3, Y2
+	VPSLLW       $0x0f, Y2, Y2
+	VPXOR        Y2, Y3, Y3
+	VMOVDQU      Y3, 416(AX)
+	VPERMQ       $0xd8, 48(CX), Y2
+	VPSRLW       $0x06, Y2, Y2
+	VPAND        k28<>+0(SB), Y2, Y2
+	VBROADCASTSS 56(SP), Y3
+	VBROADCASTSS 120(SP), Y4
+	VBROADCASTSS 60(SP), Y5
+	VBROADCASTSS 124(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y2, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y3, Y8, Y8
+	VSUBPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y3, Y7, Y7
+	VSUBPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y3, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k21<>+0(SB), Y8, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y8, Y8
+	VMOVDQU      Y8, 448(AX)
+	VPXOR        Y3, Y3, Y3
+	VPUNPCKHBW   Y3, Y2, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VSUBPS       Y6, Y3, Y3
+	VPSRLD       $0x10, Y3, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y4, Y3, Y3
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VSUBPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y4, Y2, Y2
+	VPSRLD       $0x10, Y3, Y3
+	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPCMPEQW     k21<>+0(SB), Y3, Y2
+	VPSLLW       $0x0f, Y2, Y2
+	VPXOR        Y2, Y3, Y3
 	VMOVDQU      Y3, 480(AX)
-	ADDQ         $0x0000006e, CX
+	ADDQ         $0x00000054, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
 	RET
 
-DATA k26<>+0(SB)/8, $0xffffffe0ffffffe0
-DATA k26<>+8(SB)/8, $0xffffffe0ffffffe0
-DATA k26<>+16(SB)/8, $0xffffffe0ffffffe0
-DATA k26<>+24(SB)/8, $0xffffffe0ffffffe0
-GLOBL k26<>(SB), RODATA|NOPTR, $32
+// func q2_KF16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·q2_KF16AVX2(SB), NOSPLIT, $160-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k5<>+0(SB), Y0
 
-DATA k27<>+0(SB)/8, $0x0101010101010101
-DATA k27<>+8(SB)/8, $0x0101010101010101
-DATA k27<>+16(SB)/8, $0x0101010101010101
-DATA k27<>+24(SB)/8, $0x0101010101010101
-GLOBL k27<>(SB), RODATA|NOPTR, $32
-
-DATA k28<>+0(SB)/8, $0xfcfcfcfcfcfcfcfc
-DATA k28<>+8(SB)/8, $0xfcfcfcfcfcfcfcfc
-DATA k28<>+16(SB)/8, $0xfcfcfcfcfcfcfcfc
-DATA k28<>+24(SB)/8, $0xfcfcfcfcfcfcfcfc
-GLOBL k28<>(SB), RODATA|NOPTR, $32
-
-DATA k29<>+0(SB)/8, $0x0202020202020202
-DATA k29<>+8(SB)/8, $0x0202020202020202
-DATA k29<>+16(SB)/8, $0x0202020202020202
-DATA k29<>+24(SB)/8, $0x0202020202020202
-GLOBL k29<>(SB), RODATA|NOPTR, $32
-
-DATA k30<>+0(SB)/8, $0x0404040404040404
-DATA k30<>+8(SB)/8, $0x0404040404040404
-DATA k30<>+16(SB)/8, $0x0404040404040404
-DATA k30<>+24(SB)/8, $0x0404040404040404
-GLOBL k30<>(SB), RODATA|NOPTR, $32
-
-DATA k31<>+0(SB)/8, $0x0808080808080808
-DATA k31<>+8(SB)/8, $0x0808080808080808
-DATA k31<>+16(SB)/8, $0x0808080808080808
-DATA k31<>+24(SB)/8, $0x0808080808080808
-GLOBL k31<>(SB), RODATA|NOPTR, $32
-
-DATA k32<>+0(SB)/8, $0x2020202020202020
-DATA k32<>+8(SB)/8, $0x2020202020202020
-DATA k32<>+16(SB)/8, $0x2020202020202020
-DATA k32<>+24(SB)/8, $0x2020202020202020
-GLOBL k32<>(SB), RODATA|NOPTR, $32
-
-DATA k33<>+0(SB)/8, $0x4040404040404040
-DATA k33<>+8(SB)/8, $0x4040404040404040
-DATA k33<>+16(SB)/8, $0x4040404040404040
-DATA k33<>+24(SB)/8, $0x4040404040404040
-GLOBL k33<>(SB), RODATA|NOPTR, $32
-
-DATA k34<>+0(SB)/8, $0x8080808080808080
-DATA k34<>+8(SB)/8, $0x8080808080808080
-DATA k34<>+16(SB)/8, $0x8080808080808080
-DATA k34<>+24(SB)/8, $0x8080808080808080
-GLOBL k34<>(SB), RODATA|NOPTR, $32
+block:
+	VPBROADCASTW 80(CX), X0
+	VCVTPH2PS    X0, Y0
+	VPBROADCASTW 82(CX), X1
+	VCVTPH2PS    X1, Y1
+	VCMPPS       $0x03, Y0, Y0, Y2
+	VBLENDVPS    Y2, k9<>+0(SB), Y0, Y0
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k9<>+0(SB), Y1, Y1
+	VMOVDQU      (CX), X2
+	VMOVDQA      X2, X3
+	VPAND        k5<>+0(SB), X3, X3
+	VPMOVZXBD    X3, Y4
+	VPSRLDQ      $0x08, X3, X3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
+	VMOVUPS      Y4, 32(SP)
+	VPMOVZXBD    X3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y0
+	VBLENDVPS    Y0, k9<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 64(SP)
+	VPSRLW       $0x04, X2, X0
+	VPAND        k5<>+0(SB), X0, X0
+	VPMOVZXBD    X0, Y2
+	VPSRLDQ      $0x08, X0, X0
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y1, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 96(SP)
+	VPMOVZXBD    X0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 128(SP)
+	VPERMQ       $0xd8, 16(CX), Y0
+	VPAND        k28<>+0(SB), Y0, Y0
+	VBROADCASTSS 32(SP), Y1
+	VBROADCASTSS 96(SP), Y2
+	VBROADCASTSS 36(SP), Y3
+	VBROADCASTSS 100(SP), Y4
+	VMOVDQU      Y0, (SP)
+	VPMOVZXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VSUBPS       Y2, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, (AX)
+	VPMOVZXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VSUBPS       Y2, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 16(AX)
+	VPMOVZXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VSUBPS       Y4, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 32(AX)
+	VPMOVZXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VSUBPS       Y4, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 48(AX)
+	VPERMQ       $0xd8, 16(CX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        k28<>+0(SB), Y0, Y0
+	VBROADCASTSS 40(SP), Y1
+	VBROADCASTSS 104(SP), Y2
+	VBROADCASTSS 44(SP), Y3
+	VBROADCASTSS 108(SP), Y4
+	VMOVDQU      Y0, (SP)
+	VPMOVZXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VSUBPS       Y2, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 64(AX)
+	VPMOVZXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VSUBPS       Y2, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 80(AX)
+	VPMOVZXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VSUBPS       Y4, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 96(AX)
+	VPMOVZXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VSUBPS       Y4, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 112(AX)
+	VPERMQ       $0xd8, 16(CX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        k28<>+0(SB), Y0, Y0
+	VBROADCASTSS 48(SP), Y1
+	VBROADCASTSS 112(SP), Y2
+	VBROADCASTSS 52(SP), Y3
+	VBROADCASTSS 116(SP), Y4
+	VMOVDQU      Y0, (SP)
+	VPMOVZXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VSUBPS       Y2, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 128(AX)
+	VPMOVZXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VSUBPS       Y2, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 144(AX)
+	VPMOVZXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VSUBPS       Y4, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 160(AX)
+	VPMOVZXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VSUBPS       Y4, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 176(AX)
+	VPERMQ       $0xd8, 16(CX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        k28<>+0(SB), Y0, Y0
+	VBROADCASTSS 56(SP), Y1
+	VBROADCASTSS 120(SP), Y2
+	VBROADCASTSS 60(SP), Y3
+	VBROADCASTSS 124(SP), Y4
+	VMOVDQU      Y0, (SP)
+	VPMOVZXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VSUBPS       Y2, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 192(AX)
+	VPMOVZXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VSUBPS       Y2, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 208(AX)
+	VPMOVZXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VSUBPS       Y4, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 224(AX)
+	VPMOVZXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VSUBPS       Y4, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 240(AX)
+	VPERMQ       $0xd8, 48(CX), Y0
+	VPAND        k28<>+0(SB), Y0, Y0
+	VBROADCASTSS 64(SP), Y1
+	VBROADCASTSS 128(SP), Y2
+	VBROADCASTSS 68(SP), Y3
+	VBROADCASTSS 132(SP), Y4
+	VMOVDQU      Y0, (SP)
+	VPMOVZXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VSUBPS       Y2, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 256(AX)
+	VPMOVZXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VSUBPS       Y2, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 272(AX)
+	VPMOVZXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VSUBPS       Y4, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 288(AX)
+	VPMOVZXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VSUBPS       Y4, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 304(AX)
+	VPERMQ       $0xd8, 48(CX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        k28<>+0(SB), Y0, Y0
+	VBROADCASTSS 72(SP), Y1
+	VBROADCASTSS 136(SP), Y2
+	VBROADCASTSS 76(SP), Y3
+	VBROADCASTSS 140(SP), Y4
+	VMOVDQU      Y0, (SP)
+	VPMOVZXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VSUBPS       Y2, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 320(AX)
+	VPMOVZXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VSUBPS       Y2, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 336(AX)
+	VPMOVZXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VSUBPS       Y4, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 352(AX)
+	VPMOVZXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VSUBPS       Y4, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 368(AX)
+	VPERMQ       $0xd8, 48(CX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        k28<>+0(SB), Y0, Y0
+	VBROADCASTSS 80(SP), Y1
+	VBROADCASTSS 144(SP), Y2
+	VBROADCASTSS 84(SP), Y3
+	VBROADCASTSS 148(SP), Y4
+	VMOVDQU      Y0, (SP)
+	VPMOVZXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VSUBPS       Y2, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 384(AX)
+	VPMOVZXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VSUBPS       Y2, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 400(AX)
+	VPMOVZXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VSUBPS       Y4, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 416(AX)
+	VPMOVZXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VSUBPS       Y4, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 432(AX)
+	VPERMQ       $0xd8, 48(CX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        k28<>+0(SB), Y0, Y0
+	VBROADCASTSS 88(SP), Y1
+	VBROADCASTSS 152(SP), Y2
+	VBROADCASTSS 92(SP), Y3
+	VBROADCASTSS 156(SP), Y4
+	VMOVDQU      Y0, (SP)
+	VPMOVZXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VSUBPS       Y2, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 448(AX)
+	VPMOVZXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VSUBPS       Y2, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 464(AX)
+	VPMOVZXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VSUBPS       Y4, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 480(AX)
+	VPMOVZXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VSUBPS       Y4, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 496(AX)
+	ADDQ         $0x00000054, CX
+	ADDQ         $0x00000200, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
 
 // func q3_KF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
@@ -2716,12 +3073,12 @@ block:
 	ORQ          R9, R8
 	VMOVQ        R8, X1
 	VPMOVZXBD    X1, Y1
-	VPADDD       k26<>+0(SB), Y1, Y1
+	VPADDD       k29<>+0(SB), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k23<>+0(SB), Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(SP)
 	MOVQ         SI, SI
 	SHRQ         $0x04, BX
@@ -2734,19 +3091,19 @@ block:
 	ORQ          SI, BX
 	VMOVQ        BX, X1
 	VPMOVZXBD    X1, Y1
-	VPADDD       k26<>+0(SB), Y1, Y1
+	VPADDD       k29<>+0(SB), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k23<>+0(SB), Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
-	VBLENDVPS    Y0, k3<>+0(SB), Y1, Y1
+	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(SP)
 	VPERMQ       $0xd8, (CX), Y0
 	VPERMQ       $0xd8, 32(CX), Y1
-	VPAND        k25<>+0(SB), Y1, Y1
-	VPANDN       k27<>+0(SB), Y0, Y2
-	VPCMPEQB     k27<>+0(SB), Y2, Y2
-	VPAND        k28<>+0(SB), Y2, Y2
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPANDN       k30<>+0(SB), Y0, Y2
+	VPCMPEQB     k30<>+0(SB), Y2, Y2
+	VPAND        k31<>+0(SB), Y2, Y2
 	VPADDB       Y2, Y1, Y1
 	VBROADCASTSS 32(SP), Y2
 	VBROADCASTSS 36(SP), Y3
@@ -2754,29 +3111,29 @@ block:
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, (AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 96(AX)
 	VPERMQ       $0xd8, 32(CX), Y1
 	VPSRLW       $0x02, Y1, Y1
-	VPAND        k25<>+0(SB), Y1, Y1
-	VPANDN       k29<>+0(SB), Y0, Y2
-	VPCMPEQB     k29<>+0(SB), Y2, Y2
-	VPAND        k28<>+0(SB), Y2, Y2
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPANDN       k32<>+0(SB), Y0, Y2
+	VPCMPEQB     k32<>+0(SB), Y2, Y2
+	VPAND        k31<>+0(SB), Y2, Y2
 	VPADDB       Y2, Y1, Y1
 	VBROADCASTSS 40(SP), Y2
 	VBROADCASTSS 44(SP), Y3
@@ -2784,29 +3141,29 @@ block:
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 128(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 160(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 192(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 224(AX)
 	VPERMQ       $0xd8, 32(CX), Y1
 	VPSRLW       $0x04, Y1, Y1
-	VPAND        k25<>+0(SB), Y1, Y1
-	VPANDN       k30<>+0(SB), Y0, Y2
-	VPCMPEQB     k30<>+0(SB), Y2, Y2
-	VPAND        k28<>+0(SB), Y2, Y2
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPANDN       k33<>+0(SB), Y0, Y2
+	VPCMPEQB     k33<>+0(SB), Y2, Y2
+	VPAND        k31<>+0(SB), Y2, Y2
 	VPADDB       Y2, Y1, Y1
 	VBROADCASTSS 48(SP), Y2
 	VBROADCASTSS 52(SP), Y3
@@ -2814,29 +3171,29 @@ block:
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 256(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 288(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 320(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 352(AX)
 	VPERMQ       $0xd8, 32(CX), Y1
 	VPSRLW       $0x06, Y1, Y1
-	VPAND        k25<>+0(SB), Y1, Y1
-	VPANDN       k31<>+0(SB), Y0, Y2
-	VPCMPEQB     k31<>+0(SB), Y2, Y2
-	VPAND        k28<>+0(SB), Y2, Y2
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPANDN       k34<>+0(SB), Y0, Y2
+	VPCMPEQB     k34<>+0(SB), Y2, Y2
+	VPAND        k31<>+0(SB), Y2, Y2
 	VPADDB       Y2, Y1, Y1
 	VBROADCASTSS 56(SP), Y2
 	VBROADCASTSS 60(SP), Y3
@@ -2844,28 +3201,28 @@ block:
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 384(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 416(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 448(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 480(AX)
 	VPERMQ       $0xd8, 64(CX), Y1
-	VPAND        k25<>+0(SB), Y1, Y1
-	VPANDN       k24<>+0(SB), Y0, Y2
-	VPCMPEQB     k24<>+0(SB), Y2, Y2
-	VPAND        k28<>+0(SB), Y2, Y2
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPANDN       k27<>+0(SB), Y0, Y2
+	VPCMPEQB     k27<>+0(SB), Y2, Y2
+	VPAND        k31<>+0(SB), Y2, Y2
 	VPADDB       Y2, Y1, Y1
 	VBROADCASTSS 64(SP), Y2
 	VBROADCASTSS 68(SP), Y3
@@ -2873,29 +3230,29 @@ block:
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 512(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 544(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 576(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 608(AX)
 	VPERMQ       $0xd8, 64(CX), Y1
 	VPSRLW       $0x02, Y1, Y1
-	VPAND        k25<>+0(SB), Y1, Y1
-	VPANDN       k32<>+0(SB), Y0, Y2
-	VPCMPEQB     k32<>+0(SB), Y2, Y2
-	VPAND        k28<>+0(SB), Y2, Y2
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPANDN       k35<>+0(SB), Y0, Y2
+	VPCMPEQB     k35<>+0(SB), Y2, Y2
+	VPAND        k31<>+0(SB), Y2, Y2
 	VPADDB       Y2, Y1, Y1
 	VBROADCASTSS 72(SP), Y2
 	VBROADCASTSS 76(SP), Y3
@@ -2903,29 +3260,29 @@ block:
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 640(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 672(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 704(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 736(AX)
 	VPERMQ       $0xd8, 64(CX), Y1
 	VPSRLW       $0x04, Y1, Y1
-	VPAND        k25<>+0(SB), Y1, Y1
-	VPANDN       k33<>+0(SB), Y0, Y2
-	VPCMPEQB     k33<>+0(SB), Y2, Y2
-	VPAND        k28<>+0(SB), Y2, Y2
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPANDN       k36<>+0(SB), Y0, Y2
+	VPCMPEQB     k36<>+0(SB), Y2, Y2
+	VPAND        k31<>+0(SB), Y2, Y2
 	VPADDB       Y2, Y1, Y1
 	VBROADCASTSS 80(SP), Y2
 	VBROADCASTSS 84(SP), Y3
@@ -2933,29 +3290,29 @@ block:
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 768(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 800(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 832(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 864(AX)
 	VPERMQ       $0xd8, 64(CX), Y1
 	VPSRLW       $0x06, Y1, Y1
-	VPAND        k25<>+0(SB), Y1, Y1
-	VPANDN       k34<>+0(SB), Y0, Y0
-	VPCMPEQB     k34<>+0(SB), Y0, Y0
-	VPAND        k28<>+0(SB), Y0, Y0
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPANDN       k37<>+0(SB), Y0, Y0
+	VPCMPEQB     k37<>+0(SB), Y0, Y0
+	VPAND        k31<>+0(SB), Y0, Y0
 	VPADDB       Y0, Y1, Y1
 	VBROADCASTSS 88(SP), Y0
 	VBROADCASTSS 92(SP), Y2
@@ -2963,22 +3320,22 @@ block:
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 896(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 928(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 960(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 992(AX)
 	ADDQ         $0x0000006e, CX
 	ADDQ         $0x00000400, AX
@@ -2987,321 +3344,784 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_KBF16AVX2(dst *byte, src *byte, n int)
+DATA k29<>+0(SB)/8, $0xffffffe0ffffffe0
+DATA k29<>+8(SB)/8, $0xffffffe0ffffffe0
+DATA k29<>+16(SB)/8, $0xffffffe0ffffffe0
+DATA k29<>+24(SB)/8, $0xffffffe0ffffffe0
+GLOBL k29<>(SB), RODATA|NOPTR, $32
+
+DATA k30<>+0(SB)/8, $0x0101010101010101
+DATA k30<>+8(SB)/8, $0x0101010101010101
+DATA k30<>+16(SB)/8, $0x0101010101010101
+DATA k30<>+24(SB)/8, $0x0101010101010101
+GLOBL k30<>(SB), RODATA|NOPTR, $32
+
+DATA k31<>+0(SB)/8, $0xfcfcfcfcfcfcfcfc
+DATA k31<>+8(SB)/8, $0xfcfcfcfcfcfcfcfc
+DATA k31<>+16(SB)/8, $0xfcfcfcfcfcfcfcfc
+DATA k31<>+24(SB)/8, $0xfcfcfcfcfcfcfcfc
+GLOBL k31<>(SB), RODATA|NOPTR, $32
+
+DATA k32<>+0(SB)/8, $0x0202020202020202
+DATA k32<>+8(SB)/8, $0x0202020202020202
+DATA k32<>+16(SB)/8, $0x0202020202020202
+DATA k32<>+24(SB)/8, $0x0202020202020202
+GLOBL k32<>(SB), RODATA|NOPTR, $32
+
+DATA k33<>+0(SB)/8, $0x0404040404040404
+DATA k33<>+8(SB)/8, $0x0404040404040404
+DATA k33<>+16(SB)/8, $0x0404040404040404
+DATA k33<>+24(SB)/8, $0x0404040404040404
+GLOBL k33<>(SB), RODATA|NOPTR, $32
+
+DATA k34<>+0(SB)/8, $0x0808080808080808
+DATA k34<>+8(SB)/8, $0x0808080808080808
+DATA k34<>+16(SB)/8, $0x0808080808080808
+DATA k34<>+24(SB)/8, $0x0808080808080808
+GLOBL k34<>(SB), RODATA|NOPTR, $32
+
+DATA k35<>+0(SB)/8, $0x2020202020202020
+DATA k35<>+8(SB)/8, $0x2020202020202020
+DATA k35<>+16(SB)/8, $0x2020202020202020
+DATA k35<>+24(SB)/8, $0x2020202020202020
+GLOBL k35<>(SB), RODATA|NOPTR, $32
+
+DATA k36<>+0(SB)/8, $0x4040404040404040
+DATA k36<>+8(SB)/8, $0x4040404040404040
+DATA k36<>+16(SB)/8, $0x4040404040404040
+DATA k36<>+24(SB)/8, $0x4040404040404040
+GLOBL k36<>(SB), RODATA|NOPTR, $32
+
+DATA k37<>+0(SB)/8, $0x8080808080808080
+DATA k37<>+8(SB)/8, $0x8080808080808080
+DATA k37<>+16(SB)/8, $0x8080808080808080
+DATA k37<>+24(SB)/8, $0x8080808080808080
+GLOBL k37<>(SB), RODATA|NOPTR, $32
+
+// func q3_KBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·q4_KBF16AVX2(SB), NOSPLIT, $64-24
+TEXT ·q3_KBF16AVX2(SB), NOSPLIT, $64-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k13<>+0(SB), Y1
-	VMOVDQU k5<>+0(SB), Y2
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k3<>+0(SB), Y1
 
 block:
-	MOVL         4(CX), DI
-	MOVL         DI, SI
-	SHRL         $0x02, SI
-	ANDL         $0x30303030, SI
-	MOVL         12(CX), BX
-	ANDL         $0x0f0f0f0f, BX
-	ORL          BX, SI
-	MOVL         DI, BX
-	ANDL         $0x3f3f3f3f, BX
-	VMOVD        BX, X3
-	VPINSRD      $0x01, SI, X3, X3
+	VPBROADCASTW 108(CX), X2
+	VCVTPH2PS    X2, Y2
+	MOVQ         96(CX), BX
+	MOVL         104(CX), DI
+	MOVQ         DI, SI
+	SHLQ         $0x1e, SI
+	ORQ          DI, SI
+	MOVQ         BX, R8
+	MOVQ         SI, R9
+	MOVQ         $0x0f0f0f0f0f0f0f0f, DI
+	ANDQ         DI, R8
+	MOVQ         $0x0303030303030303, DI
+	ANDQ         DI, R9
+	SHLQ         $0x04, R9
+	ORQ          R9, R8
+	VMOVQ        R8, X3
 	VPMOVZXBD    X3, Y3
-	MOVL         8(CX), SI
-	MOVL         SI, DI
-	SHRL         $0x02, DI
-	ANDL         $0x30303030, DI
-	MOVL         12(CX), BX
-	SHRL         $0x04, BX
-	ANDL         $0x0f0f0f0f, BX
-	ORL          BX, DI
-	MOVL         SI, BX
-	ANDL         $0x3f3f3f3f, BX
-	VMOVD        BX, X4
-	VPINSRD      $0x01, DI, X4, X4
-	VPMOVZXBD    X4, Y4
-	VPBROADCASTW (CX), X5
-	VCVTPH2PS    X5, Y5
-	VPBROADCASTW 2(CX), X6
-	VCVTPH2PS    X6, Y6
-	VCMPPS       $0x03, Y5, Y5, Y7
-	VBLENDVPS    Y7, k12<>+0(SB), Y5, Y5
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VBLENDVPS    Y7, k12<>+0(SB), Y6, Y6
+	VPADDD       k29<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VMULPS       k26<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, (SP)
+	MOVQ         SI, SI
+	SHRQ         $0x04, BX
+	SHRQ         $0x04, SI
+	MOVQ         $0x0f0f0f0f0f0f0f0f, DI
+	ANDQ         DI, BX
+	MOVQ         $0x0303030303030303, DI
+	ANDQ         DI, SI
+	SHLQ         $0x04, SI
+	ORQ          SI, BX
+	VMOVQ        BX, X3
+	VPMOVZXBD    X3, Y3
+	VPADDD       k29<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VMULPS       k26<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y2
+	VBLENDVPS    Y2, k1<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 32(SP)
+	VPERMQ       $0xd8, (CX), Y2
+	VPERMQ       $0xd8, 32(CX), Y3
+	VPAND        k28<>+0(SB), Y3, Y3
+	VPANDN       k30<>+0(SB), Y2, Y4
+	VPCMPEQB     k30<>+0(SB), Y4, Y4
+	VPAND        k31<>+0(SB), Y4, Y4
+	VPADDB       Y4, Y3, Y3
+	VBROADCASTSS (SP), Y4
+	VBROADCASTSS 4(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y4, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, (AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y6, Y4, Y4
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y5, Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
-	VMOVUPS      Y3, (SP)
-	VMOVUPS      Y4, 32(SP)
-	VPERMQ       $0xd8, 16(CX), Y3
-	VPAND        Y2, Y3, Y3
-	VBROADCASTSS (SP), Y4
-	VBROADCASTSS 32(SP), Y5
-	VMOVDQU      k14<>+0(SB), Y6
-	VMOVDQU      k15<>+0(SB), Y7
-	VMULPS       Y4, Y6, Y6
-	VSUBPS       Y5, Y6, Y6
-	VPSRLD       $0x10, Y6, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y8, Y6, Y6
-	VMULPS       Y4, Y7, Y7
-	VSUBPS       Y5, Y7, Y7
-	VPSRLD       $0x10, Y7, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPCMPEQW     k16<>+0(SB), Y6, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y6, Y6
-	VPSHUFB      k9<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y4
-	VPERMQ       $0xdd, Y6, Y5
-	VPSHUFB      Y3, Y4, Y4
-	VPSHUFB      Y3, Y5, Y3
-	VPUNPCKLBW   Y3, Y4, Y5
-	VMOVDQU      Y5, (AX)
-	VPUNPCKHBW   Y3, Y4, Y5
-	VMOVDQU      Y5, 32(AX)
-	VPERMQ       $0xd8, 16(CX), Y3
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        Y2, Y3, Y3
-	VBROADCASTSS 4(SP), Y4
-	VBROADCASTSS 36(SP), Y5
-	VMOVDQU      k14<>+0(SB), Y6
-	VMOVDQU      k15<>+0(SB), Y7
-	VMULPS       Y4, Y6, Y6
-	VSUBPS       Y5, Y6, Y6
-	VPSRLD       $0x10, Y6, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y8, Y6, Y6
-	VMULPS       Y4, Y7, Y7
-	VSUBPS       Y5, Y7, Y7
-	VPSRLD       $0x10, Y7, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPCMPEQW     k16<>+0(SB), Y6, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y6, Y6
-	VPSHUFB      k9<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y4
-	VPERMQ       $0xdd, Y6, Y5
-	VPSHUFB      Y3, Y4, Y4
-	VPSHUFB      Y3, Y5, Y3
-	VPUNPCKLBW   Y3, Y4, Y5
-	VMOVDQU      Y5, 64(AX)
-	VPUNPCKHBW   Y3, Y4, Y5
-	VMOVDQU      Y5, 96(AX)
-	VPERMQ       $0xd8, 48(CX), Y3
-	VPAND        Y2, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 32(AX)
+	VPERMQ       $0xd8, 32(CX), Y3
+	VPSRLW       $0x02, Y3, Y3
+	VPAND        k28<>+0(SB), Y3, Y3
+	VPANDN       k32<>+0(SB), Y2, Y4
+	VPCMPEQB     k32<>+0(SB), Y4, Y4
+	VPAND        k31<>+0(SB), Y4, Y4
+	VPADDB       Y4, Y3, Y3
 	VBROADCASTSS 8(SP), Y4
-	VBROADCASTSS 40(SP), Y5
-	VMOVDQU      k14<>+0(SB), Y6
-	VMOVDQU      k15<>+0(SB), Y7
-	VMULPS       Y4, Y6, Y6
-	VSUBPS       Y5, Y6, Y6
-	VPSRLD       $0x10, Y6, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y8, Y6, Y6
+	VBROADCASTSS 12(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y4, Y7, Y7
-	VSUBPS       Y5, Y7, Y7
-	VPSRLD       $0x10, Y7, Y4
-	VPAND        Y0, Y4, Y4
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPCMPEQW     k16<>+0(SB), Y6, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y6, Y6
-	VPSHUFB      k9<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y4
-	VPERMQ       $0xdd, Y6, Y5
-	VPSHUFB      Y3, Y4, Y4
-	VPSHUFB      Y3, Y5, Y3
-	VPUNPCKLBW   Y3, Y4, Y5
-	VMOVDQU      Y5, 128(AX)
-	VPUNPCKHBW   Y3, Y4, Y5
-	VMOVDQU      Y5, 160(AX)
-	VPERMQ       $0xd8, 48(CX), Y3
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y4, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 64(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y6, Y4, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 96(AX)
+	VPERMQ       $0xd8, 32(CX), Y3
 	VPSRLW       $0x04, Y3, Y3
-	VPAND        Y2, Y3, Y3
-	VBROADCASTSS 12(SP), Y4
-	VBROADCASTSS 44(SP), Y5
-	VMOVDQU      k14<>+0(SB), Y6
-	VMOVDQU      k15<>+0(SB), Y7
-	VMULPS       Y4, Y6, Y6
-	VSUBPS       Y5, Y6, Y6
-	VPSRLD       $0x10, Y6, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y8, Y6, Y6
-	VMULPS       Y4, Y7, Y7
-	VSUBPS       Y5, Y7, Y7
-	VPSRLD       $0x10, Y7, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPCMPEQW     k16<>+0(SB), Y6, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y6, Y6
-	VPSHUFB      k9<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y4
-	VPERMQ       $0xdd, Y6, Y5
-	VPSHUFB      Y3, Y4, Y4
-	VPSHUFB      Y3, Y5, Y3
-	VPUNPCKLBW   Y3, Y4, Y5
-	VMOVDQU      Y5, 192(AX)
-	VPUNPCKHBW   Y3, Y4, Y5
-	VMOVDQU      Y5, 224(AX)
-	VPERMQ       $0xd8, 80(CX), Y3
-	VPAND        Y2, Y3, Y3
+	VPAND        k28<>+0(SB), Y3, Y3
+	VPANDN       k33<>+0(SB), Y2, Y4
+	VPCMPEQB     k33<>+0(SB), Y4, Y4
+	VPAND        k31<>+0(SB), Y4, Y4
+	VPADDB       Y4, Y3, Y3
 	VBROADCASTSS 16(SP), Y4
-	VBROADCASTSS 48(SP), Y5
-	VMOVDQU      k14<>+0(SB), Y6
-	VMOVDQU      k15<>+0(SB), Y7
-	VMULPS       Y4, Y6, Y6
-	VSUBPS       Y5, Y6, Y6
-	VPSRLD       $0x10, Y6, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y8, Y6, Y6
+	VBROADCASTSS 20(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y4, Y7, Y7
-	VSUBPS       Y5, Y7, Y7
-	VPSRLD       $0x10, Y7, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPCMPEQW     k16<>+0(SB), Y6, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y6, Y6
-	VPSHUFB      k9<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y4
-	VPERMQ       $0xdd, Y6, Y5
-	VPSHUFB      Y3, Y4, Y4
-	VPSHUFB      Y3, Y5, Y3
-	VPUNPCKLBW   Y3, Y4, Y5
-	VMOVDQU      Y5, 256(AX)
-	VPUNPCKHBW   Y3, Y4, Y5
-	VMOVDQU      Y5, 288(AX)
-	VPERMQ       $0xd8, 80(CX), Y3
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        Y2, Y3, Y3
-	VBROADCASTSS 20(SP), Y4
-	VBROADCASTSS 52(SP), Y5
-	VMOVDQU      k14<>+0(SB), Y6
-	VMOVDQU      k15<>+0(SB), Y7
-	VMULPS       Y4, Y6, Y6
-	VSUBPS       Y5, Y6, Y6
-	VPSRLD       $0x10, Y6, Y8
+	VPSRLD       $0x10, Y7, Y8
 	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y8, Y6, Y6
-	VMULPS       Y4, Y7, Y7
-	VSUBPS       Y5, Y7, Y7
-	VPSRLD       $0x10, Y7, Y4
-	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPCMPEQW     k16<>+0(SB), Y6, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y6, Y6
-	VPSHUFB      k9<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y4
-	VPERMQ       $0xdd, Y6, Y5
-	VPSHUFB      Y3, Y4, Y4
-	VPSHUFB      Y3, Y5, Y3
-	VPUNPCKLBW   Y3, Y4, Y5
-	VMOVDQU      Y5, 320(AX)
-	VPUNPCKHBW   Y3, Y4, Y5
-	VMOVDQU      Y5, 352(AX)
-	VPERMQ       $0xd8, 112(CX), Y3
-	VPAND        Y2, Y3, Y3
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y4, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 128(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y6, Y4, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 160(AX)
+	VPERMQ       $0xd8, 32(CX), Y3
+	VPSRLW       $0x06, Y3, Y3
+	VPAND        k28<>+0(SB), Y3, Y3
+	VPANDN       k34<>+0(SB), Y2, Y4
+	VPCMPEQB     k34<>+0(SB), Y4, Y4
+	VPAND        k31<>+0(SB), Y4, Y4
+	VPADDB       Y4, Y3, Y3
 	VBROADCASTSS 24(SP), Y4
-	VBROADCASTSS 56(SP), Y5
-	VMOVDQU      k14<>+0(SB), Y6
-	VMOVDQU      k15<>+0(SB), Y7
-	VMULPS       Y4, Y6, Y6
-	VSUBPS       Y5, Y6, Y6
-	VPSRLD       $0x10, Y6, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y8, Y6, Y6
+	VBROADCASTSS 28(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y4, Y7, Y7
-	VSUBPS       Y5, Y7, Y7
-	VPSRLD       $0x10, Y7, Y4
-	VPAND        Y0, Y4, Y4
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPCMPEQW     k16<>+0(SB), Y6, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y6, Y6
-	VPSHUFB      k9<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y4
-	VPERMQ       $0xdd, Y6, Y5
-	VPSHUFB      Y3, Y4, Y4
-	VPSHUFB      Y3, Y5, Y3
-	VPUNPCKLBW   Y3, Y4, Y5
-	VMOVDQU      Y5, 384(AX)
-	VPUNPCKHBW   Y3, Y4, Y5
-	VMOVDQU      Y5, 416(AX)
-	VPERMQ       $0xd8, 112(CX), Y3
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y4, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 192(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y6, Y4, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 224(AX)
+	VPERMQ       $0xd8, 64(CX), Y3
+	VPAND        k28<>+0(SB), Y3, Y3
+	VPANDN       k27<>+0(SB), Y2, Y4
+	VPCMPEQB     k27<>+0(SB), Y4, Y4
+	VPAND        k31<>+0(SB), Y4, Y4
+	VPADDB       Y4, Y3, Y3
+	VBROADCASTSS 32(SP), Y4
+	VBROADCASTSS 36(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y4, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 256(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y6, Y4, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 288(AX)
+	VPERMQ       $0xd8, 64(CX), Y3
+	VPSRLW       $0x02, Y3, Y3
+	VPAND        k28<>+0(SB), Y3, Y3
+	VPANDN       k35<>+0(SB), Y2, Y4
+	VPCMPEQB     k35<>+0(SB), Y4, Y4
+	VPAND        k31<>+0(SB), Y4, Y4
+	VPADDB       Y4, Y3, Y3
+	VBROADCASTSS 40(SP), Y4
+	VBROADCASTSS 44(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y4, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 320(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y6, Y4, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 352(AX)
+	VPERMQ       $0xd8, 64(CX), Y3
 	VPSRLW       $0x04, Y3, Y3
-	VPAND        Y2, Y3, Y3
-	VBROADCASTSS 28(SP), Y4
-	VBROADCASTSS 60(SP), Y5
-	VMOVDQU      k14<>+0(SB), Y6
-	VMOVDQU      k15<>+0(SB), Y7
-	VMULPS       Y4, Y6, Y6
-	VSUBPS       Y5, Y6, Y6
-	VPSRLD       $0x10, Y6, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y8, Y6, Y6
+	VPAND        k28<>+0(SB), Y3, Y3
+	VPANDN       k36<>+0(SB), Y2, Y4
+	VPCMPEQB     k36<>+0(SB), Y4, Y4
+	VPAND        k31<>+0(SB), Y4, Y4
+	VPADDB       Y4, Y3, Y3
+	VBROADCASTSS 48(SP), Y4
+	VBROADCASTSS 52(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y4, Y7, Y7
-	VSUBPS       Y5, Y7, Y7
-	VPSRLD       $0x10, Y7, Y4
-	VPAND        Y0, Y4, Y4
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y4, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y4, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 384(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y6, Y4, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 416(AX)
+	VPERMQ       $0xd8, 64(CX), Y3
+	VPSRLW       $0x06, Y3, Y3
+	VPAND        k28<>+0(SB), Y3, Y3
+	VPANDN       k37<>+0(SB), Y2, Y2
+	VPCMPEQB     k37<>+0(SB), Y2, Y2
+	VPAND        k31<>+0(SB), Y2, Y2
+	VPADDB       Y2, Y3, Y3
+	VBROADCASTSS 56(SP), Y2
+	VBROADCASTSS 60(SP), Y4
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y3, Y5, Y5
+	VPMADDWD     k2<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y2, Y6, Y6
+	VPSRLD       $0x10, Y6, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y7, Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y2, Y5, Y5
+	VPSRLD       $0x10, Y5, Y2
+	VPAND        Y0, Y2, Y2
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y2, Y5, Y5
 	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPCMPEQW     k16<>+0(SB), Y6, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y6, Y6
-	VPSHUFB      k9<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y4
-	VPERMQ       $0xdd, Y6, Y5
-	VPSHUFB      Y3, Y4, Y4
-	VPSHUFB      Y3, Y5, Y3
-	VPUNPCKLBW   Y3, Y4, Y5
-	VMOVDQU      Y5, 448(AX)
-	VPUNPCKHBW   Y3, Y4, Y5
-	VMOVDQU      Y5, 480(AX)
-	ADDQ         $0x00000090, CX
+	VPBLENDW     $0xaa, Y5, Y6, Y6
+	VMOVDQU      Y6, 448(AX)
+	VPXOR        Y2, Y2, Y2
+	VPUNPCKHBW   Y3, Y2, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y3
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VPSRLD       $0x10, Y2, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y4, Y2, Y2
+	VPSRLD       $0x10, Y3, Y3
+	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VMOVDQU      Y3, 480(AX)
+	ADDQ         $0x0000006e, CX
+	ADDQ         $0x00000200, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func q3_KF16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·q3_KF16AVX2(SB), NOSPLIT, $96-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+block:
+	VPBROADCASTW 108(CX), X0
+	VCVTPH2PS    X0, Y0
+	MOVQ         96(CX), BX
+	MOVL         104(CX), DI
+	MOVQ         DI, SI
+	SHLQ         $0x1e, SI
+	ORQ          DI, SI
+	MOVQ         BX, R8
+	MOVQ         SI, R9
+	MOVQ         $0x0f0f0f0f0f0f0f0f, DI
+	ANDQ         DI, R8
+	MOVQ         $0x0303030303030303, DI
+	ANDQ         DI, R9
+	SHLQ         $0x04, R9
+	ORQ          R9, R8
+	VMOVQ        R8, X1
+	VPMOVZXBD    X1, Y1
+	VPADDD       k29<>+0(SB), Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 32(SP)
+	MOVQ         SI, SI
+	SHRQ         $0x04, BX
+	SHRQ         $0x04, SI
+	MOVQ         $0x0f0f0f0f0f0f0f0f, DI
+	ANDQ         DI, BX
+	MOVQ         $0x0303030303030303, DI
+	ANDQ         DI, SI
+	SHLQ         $0x04, SI
+	ORQ          SI, BX
+	VMOVQ        BX, X1
+	VPMOVZXBD    X1, Y1
+	VPADDD       k29<>+0(SB), Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y0
+	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 64(SP)
+	VPERMQ       $0xd8, (CX), Y0
+	VPERMQ       $0xd8, 32(CX), Y1
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPANDN       k30<>+0(SB), Y0, Y2
+	VPCMPEQB     k30<>+0(SB), Y2, Y2
+	VPAND        k31<>+0(SB), Y2, Y2
+	VPADDB       Y2, Y1, Y1
+	VBROADCASTSS 32(SP), Y2
+	VBROADCASTSS 36(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, (AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 16(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 32(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 48(AX)
+	VPERMQ       $0xd8, 32(CX), Y1
+	VPSRLW       $0x02, Y1, Y1
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPANDN       k32<>+0(SB), Y0, Y2
+	VPCMPEQB     k32<>+0(SB), Y2, Y2
+	VPAND        k31<>+0(SB), Y2, Y2
+	VPADDB       Y2, Y1, Y1
+	VBROADCASTSS 40(SP), Y2
+	VBROADCASTSS 44(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 64(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 80(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 96(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 112(AX)
+	VPERMQ       $0xd8, 32(CX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPANDN       k33<>+0(SB), Y0, Y2
+	VPCMPEQB     k33<>+0(SB), Y2, Y2
+	VPAND        k31<>+0(SB), Y2, Y2
+	VPADDB       Y2, Y1, Y1
+	VBROADCASTSS 48(SP), Y2
+	VBROADCASTSS 52(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 128(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 144(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 160(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 176(AX)
+	VPERMQ       $0xd8, 32(CX), Y1
+	VPSRLW       $0x06, Y1, Y1
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPANDN       k34<>+0(SB), Y0, Y2
+	VPCMPEQB     k34<>+0(SB), Y2, Y2
+	VPAND        k31<>+0(SB), Y2, Y2
+	VPADDB       Y2, Y1, Y1
+	VBROADCASTSS 56(SP), Y2
+	VBROADCASTSS 60(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 192(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 208(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 224(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 240(AX)
+	VPERMQ       $0xd8, 64(CX), Y1
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPANDN       k27<>+0(SB), Y0, Y2
+	VPCMPEQB     k27<>+0(SB), Y2, Y2
+	VPAND        k31<>+0(SB), Y2, Y2
+	VPADDB       Y2, Y1, Y1
+	VBROADCASTSS 64(SP), Y2
+	VBROADCASTSS 68(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 256(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 272(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 288(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 304(AX)
+	VPERMQ       $0xd8, 64(CX), Y1
+	VPSRLW       $0x02, Y1, Y1
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPANDN       k35<>+0(SB), Y0, Y2
+	VPCMPEQB     k35<>+0(SB), Y2, Y2
+	VPAND        k31<>+0(SB), Y2, Y2
+	VPADDB       Y2, Y1, Y1
+	VBROADCASTSS 72(SP), Y2
+	VBROADCASTSS 76(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 320(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 336(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 352(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 368(AX)
+	VPERMQ       $0xd8, 64(CX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPANDN       k36<>+0(SB), Y0, Y2
+	VPCMPEQB     k36<>+0(SB), Y2, Y2
+	VPAND        k31<>+0(SB), Y2, Y2
+	VPADDB       Y2, Y1, Y1
+	VBROADCASTSS 80(SP), Y2
+	VBROADCASTSS 84(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 384(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 400(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 416(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 432(AX)
+	VPERMQ       $0xd8, 64(CX), Y1
+	VPSRLW       $0x06, Y1, Y1
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPANDN       k37<>+0(SB), Y0, Y0
+	VPCMPEQB     k37<>+0(SB), Y0, Y0
+	VPAND        k31<>+0(SB), Y0, Y0
+	VPADDB       Y0, Y1, Y1
+	VBROADCASTSS 88(SP), Y0
+	VBROADCASTSS 92(SP), Y2
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 448(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 464(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 480(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 496(AX)
+	ADDQ         $0x0000006e, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
 	JNZ          block
@@ -3347,335 +4167,391 @@ block:
 	VPBROADCASTW 2(CX), X4
 	VCVTPH2PS    X4, Y4
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y1, Y1
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, 32(SP)
 	VMOVUPS      Y2, 64(SP)
 	VPERMQ       $0xd8, 16(CX), Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 32(SP), Y2
 	VBROADCASTSS 64(SP), Y3
-	VMOVDQU      k17<>+0(SB), Y4
-	VMOVDQU      k18<>+0(SB), Y5
+	VMOVDQU      k16<>+0(SB), Y4
+	VMOVDQU      k17<>+0(SB), Y5
 	VMULPS       Y2, Y4, Y4
 	VSUBPS       Y3, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y6, k9<>+0(SB), Y4, Y4
 	VMULPS       Y2, Y5, Y5
 	VSUBPS       Y3, Y5, Y5
 	VCMPPS       $0x03, Y5, Y5, Y2
-	VBLENDVPS    Y2, k12<>+0(SB), Y5, Y5
-	VMOVDQU      Y1, (SP)
-	VPMOVZXBD    (SP), Y1
-	VPERMPS      Y4, Y1, Y3
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPS      Y3, (AX)
-	VPMOVZXBD    16(SP), Y1
-	VPERMPS      Y4, Y1, Y3
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPS      Y3, 32(AX)
-	VPMOVZXBD    8(SP), Y1
-	VPERMPS      Y4, Y1, Y3
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPS      Y3, 64(AX)
-	VPMOVZXBD    24(SP), Y1
-	VPERMPS      Y4, Y1, Y2
-	VPERMPS      Y5, Y1, Y3
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y3, Y2, Y2
-	VMOVUPS      Y2, 96(AX)
+	VBLENDVPS    Y2, k9<>+0(SB), Y5, Y5
+	VPSHUFB      k10<>+0(SB), Y4, Y4
+	VPSHUFB      k10<>+0(SB), Y5, Y5
+	VPUNPCKLDQ   Y5, Y4, Y2
+	VMOVDQU      k11<>+0(SB), Y3
+	VPERMD       Y2, Y3, Y3
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y2, Y6, Y2
+	VPUNPCKHDQ   Y5, Y4, Y4
+	VMOVDQU      k11<>+0(SB), Y5
+	VPERMD       Y4, Y5, Y5
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y4, Y6, Y4
+	VPSHUFB      Y1, Y3, Y3
+	VPSHUFB      Y1, Y2, Y2
+	VPSHUFB      Y1, Y5, Y5
+	VPSHUFB      Y1, Y4, Y1
+	VPUNPCKLBW   Y2, Y3, Y4
+	VPUNPCKLBW   Y1, Y5, Y6
+	VPUNPCKLWD   Y6, Y4, Y7
+	VPUNPCKHWD   Y6, Y4, Y4
+	VMOVDQU      X7, (AX)
+	VEXTRACTI128 $0x01, Y7, 32(AX)
+	VMOVDQU      X4, 16(AX)
+	VEXTRACTI128 $0x01, Y4, 48(AX)
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPUNPCKHBW   Y1, Y5, Y1
+	VPUNPCKLWD   Y1, Y2, Y3
+	VPUNPCKHWD   Y1, Y2, Y1
+	VMOVDQU      X3, 64(AX)
+	VEXTRACTI128 $0x01, Y3, 96(AX)
+	VMOVDQU      X1, 80(AX)
+	VEXTRACTI128 $0x01, Y1, 112(AX)
 	VPERMQ       $0xd8, 16(CX), Y1
 	VPSRLW       $0x04, Y1, Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 36(SP), Y2
 	VBROADCASTSS 68(SP), Y3
-	VMOVDQU      k17<>+0(SB), Y4
-	VMOVDQU      k18<>+0(SB), Y5
+	VMOVDQU      k16<>+0(SB), Y4
+	VMOVDQU      k17<>+0(SB), Y5
 	VMULPS       Y2, Y4, Y4
 	VSUBPS       Y3, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y6, k9<>+0(SB), Y4, Y4
 	VMULPS       Y2, Y5, Y5
 	VSUBPS       Y3, Y5, Y5
 	VCMPPS       $0x03, Y5, Y5, Y2
-	VBLENDVPS    Y2, k12<>+0(SB), Y5, Y5
-	VMOVDQU      Y1, (SP)
-	VPMOVZXBD    (SP), Y1
-	VPERMPS      Y4, Y1, Y3
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPS      Y3, 128(AX)
-	VPMOVZXBD    16(SP), Y1
-	VPERMPS      Y4, Y1, Y3
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPS      Y3, 160(AX)
-	VPMOVZXBD    8(SP), Y1
-	VPERMPS      Y4, Y1, Y3
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPS      Y3, 192(AX)
-	VPMOVZXBD    24(SP), Y1
-	VPERMPS      Y4, Y1, Y2
-	VPERMPS      Y5, Y1, Y3
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y3, Y2, Y2
-	VMOVUPS      Y2, 224(AX)
+	VBLENDVPS    Y2, k9<>+0(SB), Y5, Y5
+	VPSHUFB      k10<>+0(SB), Y4, Y4
+	VPSHUFB      k10<>+0(SB), Y5, Y5
+	VPUNPCKLDQ   Y5, Y4, Y2
+	VMOVDQU      k11<>+0(SB), Y3
+	VPERMD       Y2, Y3, Y3
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y2, Y6, Y2
+	VPUNPCKHDQ   Y5, Y4, Y4
+	VMOVDQU      k11<>+0(SB), Y5
+	VPERMD       Y4, Y5, Y5
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y4, Y6, Y4
+	VPSHUFB      Y1, Y3, Y3
+	VPSHUFB      Y1, Y2, Y2
+	VPSHUFB      Y1, Y5, Y5
+	VPSHUFB      Y1, Y4, Y1
+	VPUNPCKLBW   Y2, Y3, Y4
+	VPUNPCKLBW   Y1, Y5, Y6
+	VPUNPCKLWD   Y6, Y4, Y7
+	VPUNPCKHWD   Y6, Y4, Y4
+	VMOVDQU      X7, 128(AX)
+	VEXTRACTI128 $0x01, Y7, 160(AX)
+	VMOVDQU      X4, 144(AX)
+	VEXTRACTI128 $0x01, Y4, 176(AX)
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPUNPCKHBW   Y1, Y5, Y1
+	VPUNPCKLWD   Y1, Y2, Y3
+	VPUNPCKHWD   Y1, Y2, Y1
+	VMOVDQU      X3, 192(AX)
+	VEXTRACTI128 $0x01, Y3, 224(AX)
+	VMOVDQU      X1, 208(AX)
+	VEXTRACTI128 $0x01, Y1, 240(AX)
 	VPERMQ       $0xd8, 48(CX), Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 40(SP), Y2
 	VBROADCASTSS 72(SP), Y3
-	VMOVDQU      k17<>+0(SB), Y4
-	VMOVDQU      k18<>+0(SB), Y5
+	VMOVDQU      k16<>+0(SB), Y4
+	VMOVDQU      k17<>+0(SB), Y5
 	VMULPS       Y2, Y4, Y4
 	VSUBPS       Y3, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y6, k9<>+0(SB), Y4, Y4
 	VMULPS       Y2, Y5, Y5
 	VSUBPS       Y3, Y5, Y5
 	VCMPPS       $0x03, Y5, Y5, Y2
-	VBLENDVPS    Y2, k12<>+0(SB), Y5, Y5
-	VMOVDQU      Y1, (SP)
-	VPMOVZXBD    (SP), Y1
-	VPERMPS      Y4, Y1, Y3
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPS      Y3, 256(AX)
-	VPMOVZXBD    16(SP), Y1
-	VPERMPS      Y4, Y1, Y3
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPS      Y3, 288(AX)
-	VPMOVZXBD    8(SP), Y1
-	VPERMPS      Y4, Y1, Y3
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPS      Y3, 320(AX)
-	VPMOVZXBD    24(SP), Y1
-	VPERMPS      Y4, Y1, Y2
-	VPERMPS      Y5, Y1, Y3
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y3, Y2, Y2
-	VMOVUPS      Y2, 352(AX)
+	VBLENDVPS    Y2, k9<>+0(SB), Y5, Y5
+	VPSHUFB      k10<>+0(SB), Y4, Y4
+	VPSHUFB      k10<>+0(SB), Y5, Y5
+	VPUNPCKLDQ   Y5, Y4, Y2
+	VMOVDQU      k11<>+0(SB), Y3
+	VPERMD       Y2, Y3, Y3
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y2, Y6, Y2
+	VPUNPCKHDQ   Y5, Y4, Y4
+	VMOVDQU      k11<>+0(SB), Y5
+	VPERMD       Y4, Y5, Y5
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y4, Y6, Y4
+	VPSHUFB      Y1, Y3, Y3
+	VPSHUFB      Y1, Y2, Y2
+	VPSHUFB      Y1, Y5, Y5
+	VPSHUFB      Y1, Y4, Y1
+	VPUNPCKLBW   Y2, Y3, Y4
+	VPUNPCKLBW   Y1, Y5, Y6
+	VPUNPCKLWD   Y6, Y4, Y7
+	VPUNPCKHWD   Y6, Y4, Y4
+	VMOVDQU      X7, 256(AX)
+	VEXTRACTI128 $0x01, Y7, 288(AX)
+	VMOVDQU      X4, 272(AX)
+	VEXTRACTI128 $0x01, Y4, 304(AX)
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPUNPCKHBW   Y1, Y5, Y1
+	VPUNPCKLWD   Y1, Y2, Y3
+	VPUNPCKHWD   Y1, Y2, Y1
+	VMOVDQU      X3, 320(AX)
+	VEXTRACTI128 $0x01, Y3, 352(AX)
+	VMOVDQU      X1, 336(AX)
+	VEXTRACTI128 $0x01, Y1, 368(AX)
 	VPERMQ       $0xd8, 48(CX), Y1
 	VPSRLW       $0x04, Y1, Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 44(SP), Y2
 	VBROADCASTSS 76(SP), Y3
-	VMOVDQU      k17<>+0(SB), Y4
-	VMOVDQU      k18<>+0(SB), Y5
+	VMOVDQU      k16<>+0(SB), Y4
+	VMOVDQU      k17<>+0(SB), Y5
 	VMULPS       Y2, Y4, Y4
 	VSUBPS       Y3, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y6, k9<>+0(SB), Y4, Y4
 	VMULPS       Y2, Y5, Y5
 	VSUBPS       Y3, Y5, Y5
 	VCMPPS       $0x03, Y5, Y5, Y2
-	VBLENDVPS    Y2, k12<>+0(SB), Y5, Y5
-	VMOVDQU      Y1, (SP)
-	VPMOVZXBD    (SP), Y1
-	VPERMPS      Y4, Y1, Y3
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPS      Y3, 384(AX)
-	VPMOVZXBD    16(SP), Y1
-	VPERMPS      Y4, Y1, Y3
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPS      Y3, 416(AX)
-	VPMOVZXBD    8(SP), Y1
-	VPERMPS      Y4, Y1, Y3
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPS      Y3, 448(AX)
-	VPMOVZXBD    24(SP), Y1
-	VPERMPS      Y4, Y1, Y2
-	VPERMPS      Y5, Y1, Y3
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y3, Y2, Y2
-	VMOVUPS      Y2, 480(AX)
+	VBLENDVPS    Y2, k9<>+0(SB), Y5, Y5
+	VPSHUFB      k10<>+0(SB), Y4, Y4
+	VPSHUFB      k10<>+0(SB), Y5, Y5
+	VPUNPCKLDQ   Y5, Y4, Y2
+	VMOVDQU      k11<>+0(SB), Y3
+	VPERMD       Y2, Y3, Y3
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y2, Y6, Y2
+	VPUNPCKHDQ   Y5, Y4, Y4
+	VMOVDQU      k11<>+0(SB), Y5
+	VPERMD       Y4, Y5, Y5
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y4, Y6, Y4
+	VPSHUFB      Y1, Y3, Y3
+	VPSHUFB      Y1, Y2, Y2
+	VPSHUFB      Y1, Y5, Y5
+	VPSHUFB      Y1, Y4, Y1
+	VPUNPCKLBW   Y2, Y3, Y4
+	VPUNPCKLBW   Y1, Y5, Y6
+	VPUNPCKLWD   Y6, Y4, Y7
+	VPUNPCKHWD   Y6, Y4, Y4
+	VMOVDQU      X7, 384(AX)
+	VEXTRACTI128 $0x01, Y7, 416(AX)
+	VMOVDQU      X4, 400(AX)
+	VEXTRACTI128 $0x01, Y4, 432(AX)
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPUNPCKHBW   Y1, Y5, Y1
+	VPUNPCKLWD   Y1, Y2, Y3
+	VPUNPCKHWD   Y1, Y2, Y1
+	VMOVDQU      X3, 448(AX)
+	VEXTRACTI128 $0x01, Y3, 480(AX)
+	VMOVDQU      X1, 464(AX)
+	VEXTRACTI128 $0x01, Y1, 496(AX)
 	VPERMQ       $0xd8, 80(CX), Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 48(SP), Y2
 	VBROADCASTSS 80(SP), Y3
-	VMOVDQU      k17<>+0(SB), Y4
-	VMOVDQU      k18<>+0(SB), Y5
+	VMOVDQU      k16<>+0(SB), Y4
+	VMOVDQU      k17<>+0(SB), Y5
 	VMULPS       Y2, Y4, Y4
 	VSUBPS       Y3, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y6, k9<>+0(SB), Y4, Y4
 	VMULPS       Y2, Y5, Y5
 	VSUBPS       Y3, Y5, Y5
 	VCMPPS       $0x03, Y5, Y5, Y2
-	VBLENDVPS    Y2, k12<>+0(SB), Y5, Y5
-	VMOVDQU      Y1, (SP)
-	VPMOVZXBD    (SP), Y1
-	VPERMPS      Y4, Y1, Y3
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPS      Y3, 512(AX)
-	VPMOVZXBD    16(SP), Y1
-	VPERMPS      Y4, Y1, Y3
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPS      Y3, 544(AX)
-	VPMOVZXBD    8(SP), Y1
-	VPERMPS      Y4, Y1, Y3
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPS      Y3, 576(AX)
-	VPMOVZXBD    24(SP), Y1
-	VPERMPS      Y4, Y1, Y2
-	VPERMPS      Y5, Y1, Y3
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y3, Y2, Y2
-	VMOVUPS      Y2, 608(AX)
+	VBLENDVPS    Y2, k9<>+0(SB), Y5, Y5
+	VPSHUFB      k10<>+0(SB), Y4, Y4
+	VPSHUFB      k10<>+0(SB), Y5, Y5
+	VPUNPCKLDQ   Y5, Y4, Y2
+	VMOVDQU      k11<>+0(SB), Y3
+	VPERMD       Y2, Y3, Y3
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y2, Y6, Y2
+	VPUNPCKHDQ   Y5, Y4, Y4
+	VMOVDQU      k11<>+0(SB), Y5
+	VPERMD       Y4, Y5, Y5
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y4, Y6, Y4
+	VPSHUFB      Y1, Y3, Y3
+	VPSHUFB      Y1, Y2, Y2
+	VPSHUFB      Y1, Y5, Y5
+	VPSHUFB      Y1, Y4, Y1
+	VPUNPCKLBW   Y2, Y3, Y4
+	VPUNPCKLBW   Y1, Y5, Y6
+	VPUNPCKLWD   Y6, Y4, Y7
+	VPUNPCKHWD   Y6, Y4, Y4
+	VMOVDQU      X7, 512(AX)
+	VEXTRACTI128 $0x01, Y7, 544(AX)
+	VMOVDQU      X4, 528(AX)
+	VEXTRACTI128 $0x01, Y4, 560(AX)
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPUNPCKHBW   Y1, Y5, Y1
+	VPUNPCKLWD   Y1, Y2, Y3
+	VPUNPCKHWD   Y1, Y2, Y1
+	VMOVDQU      X3, 576(AX)
+	VEXTRACTI128 $0x01, Y3, 608(AX)
+	VMOVDQU      X1, 592(AX)
+	VEXTRACTI128 $0x01, Y1, 624(AX)
 	VPERMQ       $0xd8, 80(CX), Y1
 	VPSRLW       $0x04, Y1, Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 52(SP), Y2
 	VBROADCASTSS 84(SP), Y3
-	VMOVDQU      k17<>+0(SB), Y4
-	VMOVDQU      k18<>+0(SB), Y5
+	VMOVDQU      k16<>+0(SB), Y4
+	VMOVDQU      k17<>+0(SB), Y5
 	VMULPS       Y2, Y4, Y4
 	VSUBPS       Y3, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y6, k9<>+0(SB), Y4, Y4
 	VMULPS       Y2, Y5, Y5
 	VSUBPS       Y3, Y5, Y5
 	VCMPPS       $0x03, Y5, Y5, Y2
-	VBLENDVPS    Y2, k12<>+0(SB), Y5, Y5
-	VMOVDQU      Y1, (SP)
-	VPMOVZXBD    (SP), Y1
-	VPERMPS      Y4, Y1, Y3
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPS      Y3, 640(AX)
-	VPMOVZXBD    16(SP), Y1
-	VPERMPS      Y4, Y1, Y3
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPS      Y3, 672(AX)
-	VPMOVZXBD    8(SP), Y1
-	VPERMPS      Y4, Y1, Y3
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPS      Y3, 704(AX)
-	VPMOVZXBD    24(SP), Y1
-	VPERMPS      Y4, Y1, Y2
-	VPERMPS      Y5, Y1, Y3
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y3, Y2, Y2
-	VMOVUPS      Y2, 736(AX)
+	VBLENDVPS    Y2, k9<>+0(SB), Y5, Y5
+	VPSHUFB      k10<>+0(SB), Y4, Y4
+	VPSHUFB      k10<>+0(SB), Y5, Y5
+	VPUNPCKLDQ   Y5, Y4, Y2
+	VMOVDQU      k11<>+0(SB), Y3
+	VPERMD       Y2, Y3, Y3
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y2, Y6, Y2
+	VPUNPCKHDQ   Y5, Y4, Y4
+	VMOVDQU      k11<>+0(SB), Y5
+	VPERMD       Y4, Y5, Y5
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y4, Y6, Y4
+	VPSHUFB      Y1, Y3, Y3
+	VPSHUFB      Y1, Y2, Y2
+	VPSHUFB      Y1, Y5, Y5
+	VPSHUFB      Y1, Y4, Y1
+	VPUNPCKLBW   Y2, Y3, Y4
+	VPUNPCKLBW   Y1, Y5, Y6
+	VPUNPCKLWD   Y6, Y4, Y7
+	VPUNPCKHWD   Y6, Y4, Y4
+	VMOVDQU      X7, 640(AX)
+	VEXTRACTI128 $0x01, Y7, 672(AX)
+	VMOVDQU      X4, 656(AX)
+	VEXTRACTI128 $0x01, Y4, 688(AX)
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPUNPCKHBW   Y1, Y5, Y1
+	VPUNPCKLWD   Y1, Y2, Y3
+	VPUNPCKHWD   Y1, Y2, Y1
+	VMOVDQU      X3, 704(AX)
+	VEXTRACTI128 $0x01, Y3, 736(AX)
+	VMOVDQU      X1, 720(AX)
+	VEXTRACTI128 $0x01, Y1, 752(AX)
 	VPERMQ       $0xd8, 112(CX), Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 56(SP), Y2
 	VBROADCASTSS 88(SP), Y3
-	VMOVDQU      k17<>+0(SB), Y4
-	VMOVDQU      k18<>+0(SB), Y5
+	VMOVDQU      k16<>+0(SB), Y4
+	VMOVDQU      k17<>+0(SB), Y5
 	VMULPS       Y2, Y4, Y4
 	VSUBPS       Y3, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y6, k9<>+0(SB), Y4, Y4
 	VMULPS       Y2, Y5, Y5
 	VSUBPS       Y3, Y5, Y5
 	VCMPPS       $0x03, Y5, Y5, Y2
-	VBLENDVPS    Y2, k12<>+0(SB), Y5, Y5
-	VMOVDQU      Y1, (SP)
-	VPMOVZXBD    (SP), Y1
-	VPERMPS      Y4, Y1, Y3
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPS      Y3, 768(AX)
-	VPMOVZXBD    16(SP), Y1
-	VPERMPS      Y4, Y1, Y3
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPS      Y3, 800(AX)
-	VPMOVZXBD    8(SP), Y1
-	VPERMPS      Y4, Y1, Y3
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPS      Y3, 832(AX)
-	VPMOVZXBD    24(SP), Y1
-	VPERMPS      Y4, Y1, Y2
-	VPERMPS      Y5, Y1, Y3
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y3, Y2, Y2
-	VMOVUPS      Y2, 864(AX)
+	VBLENDVPS    Y2, k9<>+0(SB), Y5, Y5
+	VPSHUFB      k10<>+0(SB), Y4, Y4
+	VPSHUFB      k10<>+0(SB), Y5, Y5
+	VPUNPCKLDQ   Y5, Y4, Y2
+	VMOVDQU      k11<>+0(SB), Y3
+	VPERMD       Y2, Y3, Y3
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y2, Y6, Y2
+	VPUNPCKHDQ   Y5, Y4, Y4
+	VMOVDQU      k11<>+0(SB), Y5
+	VPERMD       Y4, Y5, Y5
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y4, Y6, Y4
+	VPSHUFB      Y1, Y3, Y3
+	VPSHUFB      Y1, Y2, Y2
+	VPSHUFB      Y1, Y5, Y5
+	VPSHUFB      Y1, Y4, Y1
+	VPUNPCKLBW   Y2, Y3, Y4
+	VPUNPCKLBW   Y1, Y5, Y6
+	VPUNPCKLWD   Y6, Y4, Y7
+	VPUNPCKHWD   Y6, Y4, Y4
+	VMOVDQU      X7, 768(AX)
+	VEXTRACTI128 $0x01, Y7, 800(AX)
+	VMOVDQU      X4, 784(AX)
+	VEXTRACTI128 $0x01, Y4, 816(AX)
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPUNPCKHBW   Y1, Y5, Y1
+	VPUNPCKLWD   Y1, Y2, Y3
+	VPUNPCKHWD   Y1, Y2, Y1
+	VMOVDQU      X3, 832(AX)
+	VEXTRACTI128 $0x01, Y3, 864(AX)
+	VMOVDQU      X1, 848(AX)
+	VEXTRACTI128 $0x01, Y1, 880(AX)
 	VPERMQ       $0xd8, 112(CX), Y1
 	VPSRLW       $0x04, Y1, Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 60(SP), Y2
 	VBROADCASTSS 92(SP), Y3
-	VMOVDQU      k17<>+0(SB), Y4
-	VMOVDQU      k18<>+0(SB), Y5
+	VMOVDQU      k16<>+0(SB), Y4
+	VMOVDQU      k17<>+0(SB), Y5
 	VMULPS       Y2, Y4, Y4
 	VSUBPS       Y3, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y6, k9<>+0(SB), Y4, Y4
 	VMULPS       Y2, Y5, Y5
 	VSUBPS       Y3, Y5, Y5
 	VCMPPS       $0x03, Y5, Y5, Y2
-	VBLENDVPS    Y2, k12<>+0(SB), Y5, Y5
-	VMOVDQU      Y1, (SP)
-	VPMOVZXBD    (SP), Y1
-	VPERMPS      Y4, Y1, Y3
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPS      Y3, 896(AX)
-	VPMOVZXBD    16(SP), Y1
-	VPERMPS      Y4, Y1, Y3
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPS      Y3, 928(AX)
-	VPMOVZXBD    8(SP), Y1
-	VPERMPS      Y4, Y1, Y3
-	VPERMPS      Y5, Y1, Y2
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y2, Y3, Y3
-	VMOVUPS      Y3, 960(AX)
-	VPMOVZXBD    24(SP), Y1
-	VPERMPS      Y4, Y1, Y2
-	VPERMPS      Y5, Y1, Y3
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y3, Y2, Y2
-	VMOVUPS      Y2, 992(AX)
+	VBLENDVPS    Y2, k9<>+0(SB), Y5, Y5
+	VPSHUFB      k10<>+0(SB), Y4, Y4
+	VPSHUFB      k10<>+0(SB), Y5, Y5
+	VPUNPCKLDQ   Y5, Y4, Y2
+	VMOVDQU      k11<>+0(SB), Y3
+	VPERMD       Y2, Y3, Y3
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y2, Y6, Y2
+	VPUNPCKHDQ   Y5, Y4, Y4
+	VMOVDQU      k11<>+0(SB), Y5
+	VPERMD       Y4, Y5, Y5
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y4, Y6, Y4
+	VPSHUFB      Y1, Y3, Y3
+	VPSHUFB      Y1, Y2, Y2
+	VPSHUFB      Y1, Y5, Y5
+	VPSHUFB      Y1, Y4, Y1
+	VPUNPCKLBW   Y2, Y3, Y4
+	VPUNPCKLBW   Y1, Y5, Y6
+	VPUNPCKLWD   Y6, Y4, Y7
+	VPUNPCKHWD   Y6, Y4, Y4
+	VMOVDQU      X7, 896(AX)
+	VEXTRACTI128 $0x01, Y7, 928(AX)
+	VMOVDQU      X4, 912(AX)
+	VEXTRACTI128 $0x01, Y4, 944(AX)
+	VPUNPCKHBW   Y2, Y3, Y2
+	VPUNPCKHBW   Y1, Y5, Y1
+	VPUNPCKLWD   Y1, Y2, Y3
+	VPUNPCKHWD   Y1, Y2, Y1
+	VMOVDQU      X3, 960(AX)
+	VEXTRACTI128 $0x01, Y3, 992(AX)
+	VMOVDQU      X1, 976(AX)
+	VEXTRACTI128 $0x01, Y1, 1008(AX)
 	ADDQ         $0x00000090, CX
 	ADDQ         $0x00000400, AX
 	DECQ         DX
@@ -3683,14 +4559,14 @@ block:
 	VZEROUPPER
 	RET
 
-// func q5_KBF16AVX2(dst *byte, src *byte, n int)
+// func q4_KBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·q5_KBF16AVX2(SB), NOSPLIT, $64-24
+TEXT ·q4_KBF16AVX2(SB), NOSPLIT, $64-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k13<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k18<>+0(SB), Y1
 	VMOVDQU k5<>+0(SB), Y2
 
 block:
@@ -3724,465 +4600,551 @@ block:
 	VPBROADCASTW 2(CX), X6
 	VCVTPH2PS    X6, Y6
 	VCMPPS       $0x03, Y5, Y5, Y7
-	VBLENDVPS    Y7, k12<>+0(SB), Y5, Y5
+	VBLENDVPS    Y7, k9<>+0(SB), Y5, Y5
 	VCMPPS       $0x03, Y6, Y6, Y7
-	VBLENDVPS    Y7, k12<>+0(SB), Y6, Y6
+	VBLENDVPS    Y7, k9<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y5, Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y6, Y4, Y4
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
 	VMOVUPS      Y3, (SP)
 	VMOVUPS      Y4, 32(SP)
 	VPERMQ       $0xd8, 16(CX), Y3
-	VPERMQ       $0xd8, 48(CX), Y4
-	VPAND        Y2, Y4, Y4
-	VPSLLW       $0x04, Y3, Y5
-	VPAND        k24<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VBROADCASTSS (SP), Y5
-	VBROADCASTSS 32(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y7, Y4, Y7
-	VPMADDWD     k0<>+0(SB), Y7, Y8
-	VPMADDWD     k4<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y5, Y8, Y8
-	VSUBPS       Y6, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VPCMPEQW     k16<>+0(SB), Y8, Y7
-	VPSLLW       $0x0f, Y7, Y7
-	VPXOR        Y7, Y8, Y8
-	VMOVDQU      Y8, (AX)
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKHBW   Y7, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y7
-	VPMADDWD     k4<>+0(SB), Y4, Y4
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VSUBPS       Y6, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y4, Y7, Y7
-	VPCMPEQW     k16<>+0(SB), Y7, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y7, Y7
-	VMOVDQU      Y7, 32(AX)
-	VPERMQ       $0xd8, 48(CX), Y4
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPSLLW       $0x03, Y3, Y5
-	VPAND        k24<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VBROADCASTSS 4(SP), Y5
-	VBROADCASTSS 36(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y7, Y4, Y7
-	VPMADDWD     k0<>+0(SB), Y7, Y8
-	VPMADDWD     k4<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y5, Y8, Y8
-	VSUBPS       Y6, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VPCMPEQW     k16<>+0(SB), Y8, Y7
-	VPSLLW       $0x0f, Y7, Y7
-	VPXOR        Y7, Y8, Y8
-	VMOVDQU      Y8, 64(AX)
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKHBW   Y7, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y7
-	VPMADDWD     k4<>+0(SB), Y4, Y4
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VSUBPS       Y6, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y4, Y7, Y7
-	VPCMPEQW     k16<>+0(SB), Y7, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y7, Y7
-	VMOVDQU      Y7, 96(AX)
-	VPERMQ       $0xd8, 80(CX), Y4
-	VPAND        Y2, Y4, Y4
-	VPSLLW       $0x02, Y3, Y5
-	VPAND        k24<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VBROADCASTSS 8(SP), Y5
-	VBROADCASTSS 40(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y7, Y4, Y7
-	VPMADDWD     k0<>+0(SB), Y7, Y8
-	VPMADDWD     k4<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y5, Y8, Y8
-	VSUBPS       Y6, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VPCMPEQW     k16<>+0(SB), Y8, Y7
-	VPSLLW       $0x0f, Y7, Y7
-	VPXOR        Y7, Y8, Y8
-	VMOVDQU      Y8, 128(AX)
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKHBW   Y7, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y7
-	VPMADDWD     k4<>+0(SB), Y4, Y4
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VSUBPS       Y6, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y4, Y7, Y7
-	VPCMPEQW     k16<>+0(SB), Y7, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y7, Y7
-	VMOVDQU      Y7, 160(AX)
-	VPERMQ       $0xd8, 80(CX), Y4
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPSLLW       $0x01, Y3, Y5
-	VPAND        k24<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VBROADCASTSS 12(SP), Y5
-	VBROADCASTSS 44(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y7, Y4, Y7
-	VPMADDWD     k0<>+0(SB), Y7, Y8
-	VPMADDWD     k4<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y5, Y8, Y8
-	VSUBPS       Y6, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VPCMPEQW     k16<>+0(SB), Y8, Y7
-	VPSLLW       $0x0f, Y7, Y7
-	VPXOR        Y7, Y8, Y8
-	VMOVDQU      Y8, 192(AX)
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKHBW   Y7, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y7
-	VPMADDWD     k4<>+0(SB), Y4, Y4
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VSUBPS       Y6, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y4, Y7, Y7
-	VPCMPEQW     k16<>+0(SB), Y7, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y7, Y7
-	VMOVDQU      Y7, 224(AX)
-	VPERMQ       $0xd8, 112(CX), Y4
-	VPAND        Y2, Y4, Y4
-	VMOVDQA      Y3, Y5
-	VPAND        k24<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VBROADCASTSS 16(SP), Y5
-	VBROADCASTSS 48(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y7, Y4, Y7
-	VPMADDWD     k0<>+0(SB), Y7, Y8
-	VPMADDWD     k4<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y5, Y8, Y8
-	VSUBPS       Y6, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VPCMPEQW     k16<>+0(SB), Y8, Y7
-	VPSLLW       $0x0f, Y7, Y7
-	VPXOR        Y7, Y8, Y8
-	VMOVDQU      Y8, 256(AX)
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKHBW   Y7, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y7
-	VPMADDWD     k4<>+0(SB), Y4, Y4
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VSUBPS       Y6, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y4, Y7, Y7
-	VPCMPEQW     k16<>+0(SB), Y7, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y7, Y7
-	VMOVDQU      Y7, 288(AX)
-	VPERMQ       $0xd8, 112(CX), Y4
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPSRLW       $0x01, Y3, Y5
-	VPAND        k24<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VBROADCASTSS 20(SP), Y5
-	VBROADCASTSS 52(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y7, Y4, Y7
-	VPMADDWD     k0<>+0(SB), Y7, Y8
-	VPMADDWD     k4<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y5, Y8, Y8
-	VSUBPS       Y6, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VPCMPEQW     k16<>+0(SB), Y8, Y7
-	VPSLLW       $0x0f, Y7, Y7
-	VPXOR        Y7, Y8, Y8
-	VMOVDQU      Y8, 320(AX)
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKHBW   Y7, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y7
-	VPMADDWD     k4<>+0(SB), Y4, Y4
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VSUBPS       Y6, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y4, Y7, Y7
-	VPCMPEQW     k16<>+0(SB), Y7, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y7, Y7
-	VMOVDQU      Y7, 352(AX)
-	VPERMQ       $0xd8, 144(CX), Y4
-	VPAND        Y2, Y4, Y4
-	VPSRLW       $0x02, Y3, Y5
-	VPAND        k24<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VBROADCASTSS 24(SP), Y5
-	VBROADCASTSS 56(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y7, Y4, Y7
-	VPMADDWD     k0<>+0(SB), Y7, Y8
-	VPMADDWD     k4<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y5, Y8, Y8
-	VSUBPS       Y6, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VPCMPEQW     k16<>+0(SB), Y8, Y7
-	VPSLLW       $0x0f, Y7, Y7
-	VPXOR        Y7, Y8, Y8
-	VMOVDQU      Y8, 384(AX)
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKHBW   Y7, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y7
-	VPMADDWD     k4<>+0(SB), Y4, Y4
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VSUBPS       Y6, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y4, Y7, Y7
-	VPCMPEQW     k16<>+0(SB), Y7, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y7, Y7
-	VMOVDQU      Y7, 416(AX)
-	VPERMQ       $0xd8, 144(CX), Y4
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPSRLW       $0x03, Y3, Y3
-	VPAND        k24<>+0(SB), Y3, Y3
-	VPOR         Y3, Y4, Y4
-	VBROADCASTSS 28(SP), Y3
-	VBROADCASTSS 60(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y6, Y4, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VSUBPS       Y5, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VPAND        Y2, Y3, Y3
+	VBROADCASTSS (SP), Y4
+	VBROADCASTSS 32(SP), Y5
+	VMOVDQU      k19<>+0(SB), Y6
+	VMOVDQU      k20<>+0(SB), Y7
+	VMULPS       Y4, Y6, Y6
 	VSUBPS       Y5, Y6, Y6
 	VPSRLD       $0x10, Y6, Y8
 	VPAND        Y0, Y8, Y8
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VPCMPEQW     k16<>+0(SB), Y7, Y6
-	VPSLLW       $0x0f, Y6, Y6
-	VPXOR        Y6, Y7, Y7
-	VMOVDQU      Y7, 448(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y6, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y6
-	VPMADDWD     k4<>+0(SB), Y4, Y4
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VSUBPS       Y5, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VSUBPS       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y3, Y4, Y4
+	VMULPS       Y4, Y7, Y7
+	VSUBPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y4, Y7, Y7
 	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y4, Y6, Y6
-	VPCMPEQW     k16<>+0(SB), Y6, Y3
-	VPSLLW       $0x0f, Y3, Y3
-	VPXOR        Y3, Y6, Y6
-	VMOVDQU      Y6, 480(AX)
-	ADDQ         $0x000000b0, CX
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPCMPEQW     k21<>+0(SB), Y6, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y6, Y6
+	VPSHUFB      k15<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+	VPSHUFB      Y3, Y4, Y4
+	VPSHUFB      Y3, Y5, Y3
+	VPUNPCKLBW   Y3, Y4, Y5
+	VMOVDQU      Y5, (AX)
+	VPUNPCKHBW   Y3, Y4, Y3
+	VMOVDQU      Y3, 32(AX)
+	VPERMQ       $0xd8, 16(CX), Y3
+	VPSRLW       $0x04, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VBROADCASTSS 4(SP), Y4
+	VBROADCASTSS 36(SP), Y5
+	VMOVDQU      k19<>+0(SB), Y6
+	VMOVDQU      k20<>+0(SB), Y7
+	VMULPS       Y4, Y6, Y6
+	VSUBPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VMULPS       Y4, Y7, Y7
+	VSUBPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPCMPEQW     k21<>+0(SB), Y6, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y6, Y6
+	VPSHUFB      k15<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+	VPSHUFB      Y3, Y4, Y4
+	VPSHUFB      Y3, Y5, Y3
+	VPUNPCKLBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 64(AX)
+	VPUNPCKHBW   Y3, Y4, Y3
+	VMOVDQU      Y3, 96(AX)
+	VPERMQ       $0xd8, 48(CX), Y3
+	VPAND        Y2, Y3, Y3
+	VBROADCASTSS 8(SP), Y4
+	VBROADCASTSS 40(SP), Y5
+	VMOVDQU      k19<>+0(SB), Y6
+	VMOVDQU      k20<>+0(SB), Y7
+	VMULPS       Y4, Y6, Y6
+	VSUBPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VMULPS       Y4, Y7, Y7
+	VSUBPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPCMPEQW     k21<>+0(SB), Y6, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y6, Y6
+	VPSHUFB      k15<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+	VPSHUFB      Y3, Y4, Y4
+	VPSHUFB      Y3, Y5, Y3
+	VPUNPCKLBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 128(AX)
+	VPUNPCKHBW   Y3, Y4, Y3
+	VMOVDQU      Y3, 160(AX)
+	VPERMQ       $0xd8, 48(CX), Y3
+	VPSRLW       $0x04, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VBROADCASTSS 12(SP), Y4
+	VBROADCASTSS 44(SP), Y5
+	VMOVDQU      k19<>+0(SB), Y6
+	VMOVDQU      k20<>+0(SB), Y7
+	VMULPS       Y4, Y6, Y6
+	VSUBPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VMULPS       Y4, Y7, Y7
+	VSUBPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPCMPEQW     k21<>+0(SB), Y6, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y6, Y6
+	VPSHUFB      k15<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+	VPSHUFB      Y3, Y4, Y4
+	VPSHUFB      Y3, Y5, Y3
+	VPUNPCKLBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 192(AX)
+	VPUNPCKHBW   Y3, Y4, Y3
+	VMOVDQU      Y3, 224(AX)
+	VPERMQ       $0xd8, 80(CX), Y3
+	VPAND        Y2, Y3, Y3
+	VBROADCASTSS 16(SP), Y4
+	VBROADCASTSS 48(SP), Y5
+	VMOVDQU      k19<>+0(SB), Y6
+	VMOVDQU      k20<>+0(SB), Y7
+	VMULPS       Y4, Y6, Y6
+	VSUBPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VMULPS       Y4, Y7, Y7
+	VSUBPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPCMPEQW     k21<>+0(SB), Y6, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y6, Y6
+	VPSHUFB      k15<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+	VPSHUFB      Y3, Y4, Y4
+	VPSHUFB      Y3, Y5, Y3
+	VPUNPCKLBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 256(AX)
+	VPUNPCKHBW   Y3, Y4, Y3
+	VMOVDQU      Y3, 288(AX)
+	VPERMQ       $0xd8, 80(CX), Y3
+	VPSRLW       $0x04, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VBROADCASTSS 20(SP), Y4
+	VBROADCASTSS 52(SP), Y5
+	VMOVDQU      k19<>+0(SB), Y6
+	VMOVDQU      k20<>+0(SB), Y7
+	VMULPS       Y4, Y6, Y6
+	VSUBPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VMULPS       Y4, Y7, Y7
+	VSUBPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPCMPEQW     k21<>+0(SB), Y6, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y6, Y6
+	VPSHUFB      k15<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+	VPSHUFB      Y3, Y4, Y4
+	VPSHUFB      Y3, Y5, Y3
+	VPUNPCKLBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 320(AX)
+	VPUNPCKHBW   Y3, Y4, Y3
+	VMOVDQU      Y3, 352(AX)
+	VPERMQ       $0xd8, 112(CX), Y3
+	VPAND        Y2, Y3, Y3
+	VBROADCASTSS 24(SP), Y4
+	VBROADCASTSS 56(SP), Y5
+	VMOVDQU      k19<>+0(SB), Y6
+	VMOVDQU      k20<>+0(SB), Y7
+	VMULPS       Y4, Y6, Y6
+	VSUBPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VMULPS       Y4, Y7, Y7
+	VSUBPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPCMPEQW     k21<>+0(SB), Y6, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y6, Y6
+	VPSHUFB      k15<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+	VPSHUFB      Y3, Y4, Y4
+	VPSHUFB      Y3, Y5, Y3
+	VPUNPCKLBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 384(AX)
+	VPUNPCKHBW   Y3, Y4, Y3
+	VMOVDQU      Y3, 416(AX)
+	VPERMQ       $0xd8, 112(CX), Y3
+	VPSRLW       $0x04, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VBROADCASTSS 28(SP), Y4
+	VBROADCASTSS 60(SP), Y5
+	VMOVDQU      k19<>+0(SB), Y6
+	VMOVDQU      k20<>+0(SB), Y7
+	VMULPS       Y4, Y6, Y6
+	VSUBPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VMULPS       Y4, Y7, Y7
+	VSUBPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPCMPEQW     k21<>+0(SB), Y6, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y6, Y6
+	VPSHUFB      k15<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+	VPSHUFB      Y3, Y4, Y4
+	VPSHUFB      Y3, Y5, Y3
+	VPUNPCKLBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 448(AX)
+	VPUNPCKHBW   Y3, Y4, Y3
+	VMOVDQU      Y3, 480(AX)
+	ADDQ         $0x00000090, CX
+	ADDQ         $0x00000200, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func q4_KF16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·q4_KF16AVX2(SB), NOSPLIT, $96-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k5<>+0(SB), Y0
+
+block:
+	MOVL         4(CX), DI
+	MOVL         DI, SI
+	SHRL         $0x02, SI
+	ANDL         $0x30303030, SI
+	MOVL         12(CX), BX
+	ANDL         $0x0f0f0f0f, BX
+	ORL          BX, SI
+	MOVL         DI, BX
+	ANDL         $0x3f3f3f3f, BX
+	VMOVD        BX, X1
+	VPINSRD      $0x01, SI, X1, X1
+	VPMOVZXBD    X1, Y1
+	MOVL         8(CX), SI
+	MOVL         SI, DI
+	SHRL         $0x02, DI
+	ANDL         $0x30303030, DI
+	MOVL         12(CX), BX
+	SHRL         $0x04, BX
+	ANDL         $0x0f0f0f0f, BX
+	ORL          BX, DI
+	MOVL         SI, BX
+	ANDL         $0x3f3f3f3f, BX
+	VMOVD        BX, X2
+	VPINSRD      $0x01, DI, X2, X2
+	VPMOVZXBD    X2, Y2
+	VPBROADCASTW (CX), X3
+	VCVTPH2PS    X3, Y3
+	VPBROADCASTW 2(CX), X4
+	VCVTPH2PS    X4, Y4
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VMOVUPS      Y1, 32(SP)
+	VMOVUPS      Y2, 64(SP)
+	VPERMQ       $0xd8, 16(CX), Y1
+	VPAND        Y0, Y1, Y1
+	VBROADCASTSS 32(SP), Y2
+	VBROADCASTSS 64(SP), Y3
+	VMOVDQU      k16<>+0(SB), Y4
+	VMOVDQU      k17<>+0(SB), Y5
+	VMULPS       Y2, Y4, Y4
+	VSUBPS       Y3, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y6
+	VBLENDVPS    Y6, k9<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y5, Y5
+	VSUBPS       Y3, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y2
+	VBLENDVPS    Y2, k9<>+0(SB), Y5, Y5
+	VCVTPS2PH    $0x00, Y4, X4
+	VCVTPS2PH    $0x00, Y5, X2
+	VINSERTI128  $0x01, X2, Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y2
+	VPERMQ       $0xdd, Y4, Y3
+	VPSHUFB      Y1, Y2, Y2
+	VPSHUFB      Y1, Y3, Y1
+	VPUNPCKLBW   Y1, Y2, Y3
+	VMOVDQU      Y3, (AX)
+	VPUNPCKHBW   Y1, Y2, Y1
+	VMOVDQU      Y1, 32(AX)
+	VPERMQ       $0xd8, 16(CX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y0, Y1, Y1
+	VBROADCASTSS 36(SP), Y2
+	VBROADCASTSS 68(SP), Y3
+	VMOVDQU      k16<>+0(SB), Y4
+	VMOVDQU      k17<>+0(SB), Y5
+	VMULPS       Y2, Y4, Y4
+	VSUBPS       Y3, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y6
+	VBLENDVPS    Y6, k9<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y5, Y5
+	VSUBPS       Y3, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y2
+	VBLENDVPS    Y2, k9<>+0(SB), Y5, Y5
+	VCVTPS2PH    $0x00, Y4, X4
+	VCVTPS2PH    $0x00, Y5, X2
+	VINSERTI128  $0x01, X2, Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y2
+	VPERMQ       $0xdd, Y4, Y3
+	VPSHUFB      Y1, Y2, Y2
+	VPSHUFB      Y1, Y3, Y1
+	VPUNPCKLBW   Y1, Y2, Y3
+	VMOVDQU      Y3, 64(AX)
+	VPUNPCKHBW   Y1, Y2, Y1
+	VMOVDQU      Y1, 96(AX)
+	VPERMQ       $0xd8, 48(CX), Y1
+	VPAND        Y0, Y1, Y1
+	VBROADCASTSS 40(SP), Y2
+	VBROADCASTSS 72(SP), Y3
+	VMOVDQU      k16<>+0(SB), Y4
+	VMOVDQU      k17<>+0(SB), Y5
+	VMULPS       Y2, Y4, Y4
+	VSUBPS       Y3, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y6
+	VBLENDVPS    Y6, k9<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y5, Y5
+	VSUBPS       Y3, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y2
+	VBLENDVPS    Y2, k9<>+0(SB), Y5, Y5
+	VCVTPS2PH    $0x00, Y4, X4
+	VCVTPS2PH    $0x00, Y5, X2
+	VINSERTI128  $0x01, X2, Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y2
+	VPERMQ       $0xdd, Y4, Y3
+	VPSHUFB      Y1, Y2, Y2
+	VPSHUFB      Y1, Y3, Y1
+	VPUNPCKLBW   Y1, Y2, Y3
+	VMOVDQU      Y3, 128(AX)
+	VPUNPCKHBW   Y1, Y2, Y1
+	VMOVDQU      Y1, 160(AX)
+	VPERMQ       $0xd8, 48(CX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y0, Y1, Y1
+	VBROADCASTSS 44(SP), Y2
+	VBROADCASTSS 76(SP), Y3
+	VMOVDQU      k16<>+0(SB), Y4
+	VMOVDQU      k17<>+0(SB), Y5
+	VMULPS       Y2, Y4, Y4
+	VSUBPS       Y3, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y6
+	VBLENDVPS    Y6, k9<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y5, Y5
+	VSUBPS       Y3, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y2
+	VBLENDVPS    Y2, k9<>+0(SB), Y5, Y5
+	VCVTPS2PH    $0x00, Y4, X4
+	VCVTPS2PH    $0x00, Y5, X2
+	VINSERTI128  $0x01, X2, Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y2
+	VPERMQ       $0xdd, Y4, Y3
+	VPSHUFB      Y1, Y2, Y2
+	VPSHUFB      Y1, Y3, Y1
+	VPUNPCKLBW   Y1, Y2, Y3
+	VMOVDQU      Y3, 192(AX)
+	VPUNPCKHBW   Y1, Y2, Y1
+	VMOVDQU      Y1, 224(AX)
+	VPERMQ       $0xd8, 80(CX), Y1
+	VPAND        Y0, Y1, Y1
+	VBROADCASTSS 48(SP), Y2
+	VBROADCASTSS 80(SP), Y3
+	VMOVDQU      k16<>+0(SB), Y4
+	VMOVDQU      k17<>+0(SB), Y5
+	VMULPS       Y2, Y4, Y4
+	VSUBPS       Y3, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y6
+	VBLENDVPS    Y6, k9<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y5, Y5
+	VSUBPS       Y3, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y2
+	VBLENDVPS    Y2, k9<>+0(SB), Y5, Y5
+	VCVTPS2PH    $0x00, Y4, X4
+	VCVTPS2PH    $0x00, Y5, X2
+	VINSERTI128  $0x01, X2, Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y2
+	VPERMQ       $0xdd, Y4, Y3
+	VPSHUFB      Y1, Y2, Y2
+	VPSHUFB      Y1, Y3, Y1
+	VPUNPCKLBW   Y1, Y2, Y3
+	VMOVDQU      Y3, 256(AX)
+	VPUNPCKHBW   Y1, Y2, Y1
+	VMOVDQU      Y1, 288(AX)
+	VPERMQ       $0xd8, 80(CX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y0, Y1, Y1
+	VBROADCASTSS 52(SP), Y2
+	VBROADCASTSS 84(SP), Y3
+	VMOVDQU      k16<>+0(SB), Y4
+	VMOVDQU      k17<>+0(SB), Y5
+	VMULPS       Y2, Y4, Y4
+	VSUBPS       Y3, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y6
+	VBLENDVPS    Y6, k9<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y5, Y5
+	VSUBPS       Y3, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y2
+	VBLENDVPS    Y2, k9<>+0(SB), Y5, Y5
+	VCVTPS2PH    $0x00, Y4, X4
+	VCVTPS2PH    $0x00, Y5, X2
+	VINSERTI128  $0x01, X2, Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y2
+	VPERMQ       $0xdd, Y4, Y3
+	VPSHUFB      Y1, Y2, Y2
+	VPSHUFB      Y1, Y3, Y1
+	VPUNPCKLBW   Y1, Y2, Y3
+	VMOVDQU      Y3, 320(AX)
+	VPUNPCKHBW   Y1, Y2, Y1
+	VMOVDQU      Y1, 352(AX)
+	VPERMQ       $0xd8, 112(CX), Y1
+	VPAND        Y0, Y1, Y1
+	VBROADCASTSS 56(SP), Y2
+	VBROADCASTSS 88(SP), Y3
+	VMOVDQU      k16<>+0(SB), Y4
+	VMOVDQU      k17<>+0(SB), Y5
+	VMULPS       Y2, Y4, Y4
+	VSUBPS       Y3, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y6
+	VBLENDVPS    Y6, k9<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y5, Y5
+	VSUBPS       Y3, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y2
+	VBLENDVPS    Y2, k9<>+0(SB), Y5, Y5
+	VCVTPS2PH    $0x00, Y4, X4
+	VCVTPS2PH    $0x00, Y5, X2
+	VINSERTI128  $0x01, X2, Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y2
+	VPERMQ       $0xdd, Y4, Y3
+	VPSHUFB      Y1, Y2, Y2
+	VPSHUFB      Y1, Y3, Y1
+	VPUNPCKLBW   Y1, Y2, Y3
+	VMOVDQU      Y3, 384(AX)
+	VPUNPCKHBW   Y1, Y2, Y1
+	VMOVDQU      Y1, 416(AX)
+	VPERMQ       $0xd8, 112(CX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y0, Y1, Y1
+	VBROADCASTSS 60(SP), Y2
+	VBROADCASTSS 92(SP), Y3
+	VMOVDQU      k16<>+0(SB), Y4
+	VMOVDQU      k17<>+0(SB), Y5
+	VMULPS       Y2, Y4, Y4
+	VSUBPS       Y3, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y6
+	VBLENDVPS    Y6, k9<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y5, Y5
+	VSUBPS       Y3, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y2
+	VBLENDVPS    Y2, k9<>+0(SB), Y5, Y5
+	VCVTPS2PH    $0x00, Y4, X4
+	VCVTPS2PH    $0x00, Y5, X2
+	VINSERTI128  $0x01, X2, Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y2
+	VPERMQ       $0xdd, Y4, Y3
+	VPSHUFB      Y1, Y2, Y2
+	VPSHUFB      Y1, Y3, Y1
+	VPUNPCKLBW   Y1, Y2, Y3
+	VMOVDQU      Y3, 448(AX)
+	VPUNPCKHBW   Y1, Y2, Y1
+	VMOVDQU      Y1, 480(AX)
+	ADDQ         $0x00000090, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
 	JNZ          block
@@ -4228,24 +5190,24 @@ block:
 	VPBROADCASTW 2(CX), X4
 	VCVTPH2PS    X4, Y4
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y1, Y1
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, 32(SP)
 	VMOVUPS      Y2, 64(SP)
 	VPERMQ       $0xd8, 16(CX), Y1
 	VPERMQ       $0xd8, 48(CX), Y2
 	VPAND        Y0, Y2, Y2
 	VPSLLW       $0x04, Y1, Y3
-	VPAND        k24<>+0(SB), Y3, Y3
+	VPAND        k27<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
 	VBROADCASTSS 32(SP), Y3
 	VBROADCASTSS 64(SP), Y4
@@ -4255,34 +5217,34 @@ block:
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, (AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 64(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 96(AX)
 	VPERMQ       $0xd8, 48(CX), Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        Y0, Y2, Y2
 	VPSLLW       $0x03, Y1, Y3
-	VPAND        k24<>+0(SB), Y3, Y3
+	VPAND        k27<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
 	VBROADCASTSS 36(SP), Y3
 	VBROADCASTSS 68(SP), Y4
@@ -4292,33 +5254,33 @@ block:
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 128(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 160(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 192(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 224(AX)
 	VPERMQ       $0xd8, 80(CX), Y2
 	VPAND        Y0, Y2, Y2
 	VPSLLW       $0x02, Y1, Y3
-	VPAND        k24<>+0(SB), Y3, Y3
+	VPAND        k27<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
 	VBROADCASTSS 40(SP), Y3
 	VBROADCASTSS 72(SP), Y4
@@ -4328,34 +5290,34 @@ block:
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 256(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 288(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 320(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 352(AX)
 	VPERMQ       $0xd8, 80(CX), Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        Y0, Y2, Y2
 	VPSLLW       $0x01, Y1, Y3
-	VPAND        k24<>+0(SB), Y3, Y3
+	VPAND        k27<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
 	VBROADCASTSS 44(SP), Y3
 	VBROADCASTSS 76(SP), Y4
@@ -4365,33 +5327,33 @@ block:
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 384(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 416(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 448(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 480(AX)
 	VPERMQ       $0xd8, 112(CX), Y2
 	VPAND        Y0, Y2, Y2
 	VMOVDQA      Y1, Y3
-	VPAND        k24<>+0(SB), Y3, Y3
+	VPAND        k27<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
 	VBROADCASTSS 48(SP), Y3
 	VBROADCASTSS 80(SP), Y4
@@ -4401,34 +5363,34 @@ block:
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 512(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 544(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 576(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 608(AX)
 	VPERMQ       $0xd8, 112(CX), Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        Y0, Y2, Y2
 	VPSRLW       $0x01, Y1, Y3
-	VPAND        k24<>+0(SB), Y3, Y3
+	VPAND        k27<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
 	VBROADCASTSS 52(SP), Y3
 	VBROADCASTSS 84(SP), Y4
@@ -4438,33 +5400,33 @@ block:
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 640(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 672(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 704(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 736(AX)
 	VPERMQ       $0xd8, 144(CX), Y2
 	VPAND        Y0, Y2, Y2
 	VPSRLW       $0x02, Y1, Y3
-	VPAND        k24<>+0(SB), Y3, Y3
+	VPAND        k27<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
 	VBROADCASTSS 56(SP), Y3
 	VBROADCASTSS 88(SP), Y4
@@ -4474,34 +5436,34 @@ block:
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 768(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 800(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 832(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 864(AX)
 	VPERMQ       $0xd8, 144(CX), Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        Y0, Y2, Y2
 	VPSRLW       $0x03, Y1, Y1
-	VPAND        k24<>+0(SB), Y1, Y1
+	VPAND        k27<>+0(SB), Y1, Y1
 	VPOR         Y1, Y2, Y2
 	VBROADCASTSS 60(SP), Y1
 	VBROADCASTSS 92(SP), Y3
@@ -4511,28 +5473,28 @@ block:
 	VMULPS       Y1, Y2, Y2
 	VSUBPS       Y3, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y4, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 896(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
 	VSUBPS       Y3, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y4, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 928(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
 	VSUBPS       Y3, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y4, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 960(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
 	VSUBPS       Y3, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y1, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 992(AX)
 	ADDQ         $0x000000b0, CX
 	ADDQ         $0x00000400, AX
@@ -4541,14 +5503,1157 @@ block:
 	VZEROUPPER
 	RET
 
+// func q5_KBF16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·q5_KBF16AVX2(SB), NOSPLIT, $64-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k18<>+0(SB), Y1
+	VMOVDQU k5<>+0(SB), Y2
+
+block:
+	MOVL         4(CX), DI
+	MOVL         DI, SI
+	SHRL         $0x02, SI
+	ANDL         $0x30303030, SI
+	MOVL         12(CX), BX
+	ANDL         $0x0f0f0f0f, BX
+	ORL          BX, SI
+	MOVL         DI, BX
+	ANDL         $0x3f3f3f3f, BX
+	VMOVD        BX, X3
+	VPINSRD      $0x01, SI, X3, X3
+	VPMOVZXBD    X3, Y3
+	MOVL         8(CX), SI
+	MOVL         SI, DI
+	SHRL         $0x02, DI
+	ANDL         $0x30303030, DI
+	MOVL         12(CX), BX
+	SHRL         $0x04, BX
+	ANDL         $0x0f0f0f0f, BX
+	ORL          BX, DI
+	MOVL         SI, BX
+	ANDL         $0x3f3f3f3f, BX
+	VMOVD        BX, X4
+	VPINSRD      $0x01, DI, X4, X4
+	VPMOVZXBD    X4, Y4
+	VPBROADCASTW (CX), X5
+	VCVTPH2PS    X5, Y5
+	VPBROADCASTW 2(CX), X6
+	VCVTPH2PS    X6, Y6
+	VCMPPS       $0x03, Y5, Y5, Y7
+	VBLENDVPS    Y7, k9<>+0(SB), Y5, Y5
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VBLENDVPS    Y7, k9<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
+	VMOVUPS      Y3, (SP)
+	VMOVUPS      Y4, 32(SP)
+	VPERMQ       $0xd8, 16(CX), Y3
+	VPERMQ       $0xd8, 48(CX), Y4
+	VPAND        Y2, Y4, Y4
+	VPSLLW       $0x04, Y3, Y5
+	VPAND        k27<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VBROADCASTSS (SP), Y5
+	VBROADCASTSS 32(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y4, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y5, Y8, Y8
+	VSUBPS       Y6, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y9, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k21<>+0(SB), Y8, Y7
+	VPSLLW       $0x0f, Y7, Y7
+	VPXOR        Y7, Y8, Y8
+	VMOVDQU      Y8, (AX)
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKHBW   Y7, Y4, Y4
+	VPMADDWD     k2<>+0(SB), Y4, Y7
+	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VSUBPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y4, Y7, Y7
+	VPCMPEQW     k21<>+0(SB), Y7, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y7, Y7
+	VMOVDQU      Y7, 32(AX)
+	VPERMQ       $0xd8, 48(CX), Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPSLLW       $0x03, Y3, Y5
+	VPAND        k27<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VBROADCASTSS 4(SP), Y5
+	VBROADCASTSS 36(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y4, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y5, Y8, Y8
+	VSUBPS       Y6, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y9, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k21<>+0(SB), Y8, Y7
+	VPSLLW       $0x0f, Y7, Y7
+	VPXOR        Y7, Y8, Y8
+	VMOVDQU      Y8, 64(AX)
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKHBW   Y7, Y4, Y4
+	VPMADDWD     k2<>+0(SB), Y4, Y7
+	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VSUBPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y4, Y7, Y7
+	VPCMPEQW     k21<>+0(SB), Y7, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y7, Y7
+	VMOVDQU      Y7, 96(AX)
+	VPERMQ       $0xd8, 80(CX), Y4
+	VPAND        Y2, Y4, Y4
+	VPSLLW       $0x02, Y3, Y5
+	VPAND        k27<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VBROADCASTSS 8(SP), Y5
+	VBROADCASTSS 40(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y4, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y5, Y8, Y8
+	VSUBPS       Y6, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y9, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k21<>+0(SB), Y8, Y7
+	VPSLLW       $0x0f, Y7, Y7
+	VPXOR        Y7, Y8, Y8
+	VMOVDQU      Y8, 128(AX)
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKHBW   Y7, Y4, Y4
+	VPMADDWD     k2<>+0(SB), Y4, Y7
+	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VSUBPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y4, Y7, Y7
+	VPCMPEQW     k21<>+0(SB), Y7, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y7, Y7
+	VMOVDQU      Y7, 160(AX)
+	VPERMQ       $0xd8, 80(CX), Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPSLLW       $0x01, Y3, Y5
+	VPAND        k27<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VBROADCASTSS 12(SP), Y5
+	VBROADCASTSS 44(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y4, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y5, Y8, Y8
+	VSUBPS       Y6, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y9, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k21<>+0(SB), Y8, Y7
+	VPSLLW       $0x0f, Y7, Y7
+	VPXOR        Y7, Y8, Y8
+	VMOVDQU      Y8, 192(AX)
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKHBW   Y7, Y4, Y4
+	VPMADDWD     k2<>+0(SB), Y4, Y7
+	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VSUBPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y4, Y7, Y7
+	VPCMPEQW     k21<>+0(SB), Y7, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y7, Y7
+	VMOVDQU      Y7, 224(AX)
+	VPERMQ       $0xd8, 112(CX), Y4
+	VPAND        Y2, Y4, Y4
+	VMOVDQA      Y3, Y5
+	VPAND        k27<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VBROADCASTSS 16(SP), Y5
+	VBROADCASTSS 48(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y4, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y5, Y8, Y8
+	VSUBPS       Y6, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y9, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k21<>+0(SB), Y8, Y7
+	VPSLLW       $0x0f, Y7, Y7
+	VPXOR        Y7, Y8, Y8
+	VMOVDQU      Y8, 256(AX)
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKHBW   Y7, Y4, Y4
+	VPMADDWD     k2<>+0(SB), Y4, Y7
+	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VSUBPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y4, Y7, Y7
+	VPCMPEQW     k21<>+0(SB), Y7, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y7, Y7
+	VMOVDQU      Y7, 288(AX)
+	VPERMQ       $0xd8, 112(CX), Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPSRLW       $0x01, Y3, Y5
+	VPAND        k27<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VBROADCASTSS 20(SP), Y5
+	VBROADCASTSS 52(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y4, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y5, Y8, Y8
+	VSUBPS       Y6, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y9, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k21<>+0(SB), Y8, Y7
+	VPSLLW       $0x0f, Y7, Y7
+	VPXOR        Y7, Y8, Y8
+	VMOVDQU      Y8, 320(AX)
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKHBW   Y7, Y4, Y4
+	VPMADDWD     k2<>+0(SB), Y4, Y7
+	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VSUBPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y4, Y7, Y7
+	VPCMPEQW     k21<>+0(SB), Y7, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y7, Y7
+	VMOVDQU      Y7, 352(AX)
+	VPERMQ       $0xd8, 144(CX), Y4
+	VPAND        Y2, Y4, Y4
+	VPSRLW       $0x02, Y3, Y5
+	VPAND        k27<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VBROADCASTSS 24(SP), Y5
+	VBROADCASTSS 56(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y7, Y4, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y5, Y8, Y8
+	VSUBPS       Y6, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y9, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VPCMPEQW     k21<>+0(SB), Y8, Y7
+	VPSLLW       $0x0f, Y7, Y7
+	VPXOR        Y7, Y8, Y8
+	VMOVDQU      Y8, 384(AX)
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKHBW   Y7, Y4, Y4
+	VPMADDWD     k2<>+0(SB), Y4, Y7
+	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VSUBPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y4, Y7, Y7
+	VPCMPEQW     k21<>+0(SB), Y7, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y7, Y7
+	VMOVDQU      Y7, 416(AX)
+	VPERMQ       $0xd8, 144(CX), Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPSRLW       $0x03, Y3, Y3
+	VPAND        k27<>+0(SB), Y3, Y3
+	VPOR         Y3, Y4, Y4
+	VBROADCASTSS 28(SP), Y3
+	VBROADCASTSS 60(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y6, Y4, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y3, Y7, Y7
+	VSUBPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y3, Y6, Y6
+	VSUBPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VPCMPEQW     k21<>+0(SB), Y7, Y6
+	VPSLLW       $0x0f, Y6, Y6
+	VPXOR        Y6, Y7, Y7
+	VMOVDQU      Y7, 448(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y6, Y4, Y4
+	VPMADDWD     k2<>+0(SB), Y4, Y6
+	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y3, Y6, Y6
+	VSUBPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y7, Y6, Y6
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y3, Y4, Y4
+	VSUBPS       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y3, Y4, Y4
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y4, Y6, Y6
+	VPCMPEQW     k21<>+0(SB), Y6, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y6, Y6
+	VMOVDQU      Y6, 480(AX)
+	ADDQ         $0x000000b0, CX
+	ADDQ         $0x00000200, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func q5_KF16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·q5_KF16AVX2(SB), NOSPLIT, $96-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k5<>+0(SB), Y0
+
+block:
+	MOVL         4(CX), DI
+	MOVL         DI, SI
+	SHRL         $0x02, SI
+	ANDL         $0x30303030, SI
+	MOVL         12(CX), BX
+	ANDL         $0x0f0f0f0f, BX
+	ORL          BX, SI
+	MOVL         DI, BX
+	ANDL         $0x3f3f3f3f, BX
+	VMOVD        BX, X1
+	VPINSRD      $0x01, SI, X1, X1
+	VPMOVZXBD    X1, Y1
+	MOVL         8(CX), SI
+	MOVL         SI, DI
+	SHRL         $0x02, DI
+	ANDL         $0x30303030, DI
+	MOVL         12(CX), BX
+	SHRL         $0x04, BX
+	ANDL         $0x0f0f0f0f, BX
+	ORL          BX, DI
+	MOVL         SI, BX
+	ANDL         $0x3f3f3f3f, BX
+	VMOVD        BX, X2
+	VPINSRD      $0x01, DI, X2, X2
+	VPMOVZXBD    X2, Y2
+	VPBROADCASTW (CX), X3
+	VCVTPH2PS    X3, Y3
+	VPBROADCASTW 2(CX), X4
+	VCVTPH2PS    X4, Y4
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VMOVUPS      Y1, 32(SP)
+	VMOVUPS      Y2, 64(SP)
+	VPERMQ       $0xd8, 16(CX), Y1
+	VPERMQ       $0xd8, 48(CX), Y2
+	VPAND        Y0, Y2, Y2
+	VPSLLW       $0x04, Y1, Y3
+	VPAND        k27<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VBROADCASTSS 32(SP), Y3
+	VBROADCASTSS 64(SP), Y4
+	VMOVDQU      Y2, (SP)
+	VPMOVZXBD    (SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, (AX)
+	VPMOVZXBD    16(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 16(AX)
+	VPMOVZXBD    8(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 32(AX)
+	VPMOVZXBD    24(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 48(AX)
+	VPERMQ       $0xd8, 48(CX), Y2
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        Y0, Y2, Y2
+	VPSLLW       $0x03, Y1, Y3
+	VPAND        k27<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VBROADCASTSS 36(SP), Y3
+	VBROADCASTSS 68(SP), Y4
+	VMOVDQU      Y2, (SP)
+	VPMOVZXBD    (SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 64(AX)
+	VPMOVZXBD    16(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 80(AX)
+	VPMOVZXBD    8(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 96(AX)
+	VPMOVZXBD    24(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 112(AX)
+	VPERMQ       $0xd8, 80(CX), Y2
+	VPAND        Y0, Y2, Y2
+	VPSLLW       $0x02, Y1, Y3
+	VPAND        k27<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VBROADCASTSS 40(SP), Y3
+	VBROADCASTSS 72(SP), Y4
+	VMOVDQU      Y2, (SP)
+	VPMOVZXBD    (SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 128(AX)
+	VPMOVZXBD    16(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 144(AX)
+	VPMOVZXBD    8(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 160(AX)
+	VPMOVZXBD    24(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 176(AX)
+	VPERMQ       $0xd8, 80(CX), Y2
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        Y0, Y2, Y2
+	VPSLLW       $0x01, Y1, Y3
+	VPAND        k27<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VBROADCASTSS 44(SP), Y3
+	VBROADCASTSS 76(SP), Y4
+	VMOVDQU      Y2, (SP)
+	VPMOVZXBD    (SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 192(AX)
+	VPMOVZXBD    16(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 208(AX)
+	VPMOVZXBD    8(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 224(AX)
+	VPMOVZXBD    24(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 240(AX)
+	VPERMQ       $0xd8, 112(CX), Y2
+	VPAND        Y0, Y2, Y2
+	VMOVDQA      Y1, Y3
+	VPAND        k27<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VBROADCASTSS 48(SP), Y3
+	VBROADCASTSS 80(SP), Y4
+	VMOVDQU      Y2, (SP)
+	VPMOVZXBD    (SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 256(AX)
+	VPMOVZXBD    16(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 272(AX)
+	VPMOVZXBD    8(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 288(AX)
+	VPMOVZXBD    24(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 304(AX)
+	VPERMQ       $0xd8, 112(CX), Y2
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        Y0, Y2, Y2
+	VPSRLW       $0x01, Y1, Y3
+	VPAND        k27<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VBROADCASTSS 52(SP), Y3
+	VBROADCASTSS 84(SP), Y4
+	VMOVDQU      Y2, (SP)
+	VPMOVZXBD    (SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 320(AX)
+	VPMOVZXBD    16(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 336(AX)
+	VPMOVZXBD    8(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 352(AX)
+	VPMOVZXBD    24(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 368(AX)
+	VPERMQ       $0xd8, 144(CX), Y2
+	VPAND        Y0, Y2, Y2
+	VPSRLW       $0x02, Y1, Y3
+	VPAND        k27<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VBROADCASTSS 56(SP), Y3
+	VBROADCASTSS 88(SP), Y4
+	VMOVDQU      Y2, (SP)
+	VPMOVZXBD    (SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 384(AX)
+	VPMOVZXBD    16(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 400(AX)
+	VPMOVZXBD    8(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 416(AX)
+	VPMOVZXBD    24(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 432(AX)
+	VPERMQ       $0xd8, 144(CX), Y2
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        Y0, Y2, Y2
+	VPSRLW       $0x03, Y1, Y1
+	VPAND        k27<>+0(SB), Y1, Y1
+	VPOR         Y1, Y2, Y2
+	VBROADCASTSS 60(SP), Y1
+	VBROADCASTSS 92(SP), Y3
+	VMOVDQU      Y2, (SP)
+	VPMOVZXBD    (SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y1, Y2, Y2
+	VSUBPS       Y3, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 448(AX)
+	VPMOVZXBD    16(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y1, Y2, Y2
+	VSUBPS       Y3, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 464(AX)
+	VPMOVZXBD    8(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y1, Y2, Y2
+	VSUBPS       Y3, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 480(AX)
+	VPMOVZXBD    24(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y1, Y2, Y2
+	VSUBPS       Y3, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y2, 496(AX)
+	ADDQ         $0x000000b0, CX
+	ADDQ         $0x00000200, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func q6_KF32AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·q6_KF32AVX2(SB), NOSPLIT, $96-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+block:
+	VPBROADCASTW 208(CX), X0
+	VCVTPH2PS    X0, Y0
+	VPMOVSXBD    192(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 32(SP)
+	VPMOVSXBD    200(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y0
+	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 64(SP)
+	VPERMQ       $0xd8, (CX), Y0
+	VPAND        k5<>+0(SB), Y0, Y0
+	VPERMQ       $0xd8, 128(CX), Y1
+	VPSLLW       $0x04, Y1, Y1
+	VPAND        k38<>+0(SB), Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPADDB       k39<>+0(SB), Y0, Y0
+	VBROADCASTSS 32(SP), Y1
+	VBROADCASTSS 36(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 64(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 96(AX)
+	VPERMQ       $0xd8, 32(CX), Y0
+	VPAND        k5<>+0(SB), Y0, Y0
+	VPERMQ       $0xd8, 128(CX), Y1
+	VPSLLW       $0x02, Y1, Y1
+	VPAND        k38<>+0(SB), Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPADDB       k39<>+0(SB), Y0, Y0
+	VBROADCASTSS 40(SP), Y1
+	VBROADCASTSS 44(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 128(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 160(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 192(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 224(AX)
+	VPERMQ       $0xd8, (CX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        k5<>+0(SB), Y0, Y0
+	VPERMQ       $0xd8, 128(CX), Y1
+	VPAND        k38<>+0(SB), Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPADDB       k39<>+0(SB), Y0, Y0
+	VBROADCASTSS 48(SP), Y1
+	VBROADCASTSS 52(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 256(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 288(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 320(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 352(AX)
+	VPERMQ       $0xd8, 32(CX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        k5<>+0(SB), Y0, Y0
+	VPERMQ       $0xd8, 128(CX), Y1
+	VPSRLW       $0x02, Y1, Y1
+	VPAND        k38<>+0(SB), Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPADDB       k39<>+0(SB), Y0, Y0
+	VBROADCASTSS 56(SP), Y1
+	VBROADCASTSS 60(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 384(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 416(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 448(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 480(AX)
+	VPERMQ       $0xd8, 64(CX), Y0
+	VPAND        k5<>+0(SB), Y0, Y0
+	VPERMQ       $0xd8, 160(CX), Y1
+	VPSLLW       $0x04, Y1, Y1
+	VPAND        k38<>+0(SB), Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPADDB       k39<>+0(SB), Y0, Y0
+	VBROADCASTSS 64(SP), Y1
+	VBROADCASTSS 68(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 512(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 544(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 576(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 608(AX)
+	VPERMQ       $0xd8, 96(CX), Y0
+	VPAND        k5<>+0(SB), Y0, Y0
+	VPERMQ       $0xd8, 160(CX), Y1
+	VPSLLW       $0x02, Y1, Y1
+	VPAND        k38<>+0(SB), Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPADDB       k39<>+0(SB), Y0, Y0
+	VBROADCASTSS 72(SP), Y1
+	VBROADCASTSS 76(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 640(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 672(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 704(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 736(AX)
+	VPERMQ       $0xd8, 64(CX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        k5<>+0(SB), Y0, Y0
+	VPERMQ       $0xd8, 160(CX), Y1
+	VPAND        k38<>+0(SB), Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPADDB       k39<>+0(SB), Y0, Y0
+	VBROADCASTSS 80(SP), Y1
+	VBROADCASTSS 84(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 768(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 800(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 832(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 864(AX)
+	VPERMQ       $0xd8, 96(CX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        k5<>+0(SB), Y0, Y0
+	VPERMQ       $0xd8, 160(CX), Y1
+	VPSRLW       $0x02, Y1, Y1
+	VPAND        k38<>+0(SB), Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPADDB       k39<>+0(SB), Y0, Y0
+	VBROADCASTSS 88(SP), Y1
+	VBROADCASTSS 92(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 896(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 928(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 960(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 992(AX)
+	ADDQ         $0x000000d2, CX
+	ADDQ         $0x00000400, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+DATA k38<>+0(SB)/8, $0x3030303030303030
+DATA k38<>+8(SB)/8, $0x3030303030303030
+DATA k38<>+16(SB)/8, $0x3030303030303030
+DATA k38<>+24(SB)/8, $0x3030303030303030
+GLOBL k38<>(SB), RODATA|NOPTR, $32
+
+DATA k39<>+0(SB)/8, $0xe0e0e0e0e0e0e0e0
+DATA k39<>+8(SB)/8, $0xe0e0e0e0e0e0e0e0
+DATA k39<>+16(SB)/8, $0xe0e0e0e0e0e0e0e0
+DATA k39<>+24(SB)/8, $0xe0e0e0e0e0e0e0e0
+GLOBL k39<>(SB), RODATA|NOPTR, $32
+
 // func q6_KBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·q6_KBF16AVX2(SB), NOSPLIT, $64-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k3<>+0(SB), Y1
 
 block:
 	VPBROADCASTW 208(CX), X2
@@ -4556,29 +6661,29 @@ block:
 	VPMOVSXBD    192(CX), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k19<>+0(SB), Y3, Y3
+	VMULPS       k26<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, (SP)
 	VPMOVSXBD    200(CX), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k19<>+0(SB), Y3, Y3
+	VMULPS       k26<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y3, Y3
+	VBLENDVPS    Y2, k1<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, 32(SP)
 	VPERMQ       $0xd8, (CX), Y2
 	VPAND        k5<>+0(SB), Y2, Y2
 	VPERMQ       $0xd8, 128(CX), Y3
 	VPSLLW       $0x04, Y3, Y3
-	VPAND        k35<>+0(SB), Y3, Y3
+	VPAND        k38<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
-	VPADDB       k36<>+0(SB), Y2, Y2
+	VPADDB       k39<>+0(SB), Y2, Y2
 	VBROADCASTSS (SP), Y3
 	VBROADCASTSS 4(SP), Y4
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -4597,7 +6702,7 @@ block:
 	VMOVDQU      Y6, (AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -4618,14 +6723,14 @@ block:
 	VPAND        k5<>+0(SB), Y2, Y2
 	VPERMQ       $0xd8, 128(CX), Y3
 	VPSLLW       $0x02, Y3, Y3
-	VPAND        k35<>+0(SB), Y3, Y3
+	VPAND        k38<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
-	VPADDB       k36<>+0(SB), Y2, Y2
+	VPADDB       k39<>+0(SB), Y2, Y2
 	VBROADCASTSS 8(SP), Y3
 	VBROADCASTSS 12(SP), Y4
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -4644,7 +6749,7 @@ block:
 	VMOVDQU      Y6, 64(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -4665,14 +6770,14 @@ block:
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        k5<>+0(SB), Y2, Y2
 	VPERMQ       $0xd8, 128(CX), Y3
-	VPAND        k35<>+0(SB), Y3, Y3
+	VPAND        k38<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
-	VPADDB       k36<>+0(SB), Y2, Y2
+	VPADDB       k39<>+0(SB), Y2, Y2
 	VBROADCASTSS 16(SP), Y3
 	VBROADCASTSS 20(SP), Y4
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -4691,7 +6796,7 @@ block:
 	VMOVDQU      Y6, 128(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -4713,14 +6818,14 @@ block:
 	VPAND        k5<>+0(SB), Y2, Y2
 	VPERMQ       $0xd8, 128(CX), Y3
 	VPSRLW       $0x02, Y3, Y3
-	VPAND        k35<>+0(SB), Y3, Y3
+	VPAND        k38<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
-	VPADDB       k36<>+0(SB), Y2, Y2
+	VPADDB       k39<>+0(SB), Y2, Y2
 	VBROADCASTSS 24(SP), Y3
 	VBROADCASTSS 28(SP), Y4
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -4739,7 +6844,7 @@ block:
 	VMOVDQU      Y6, 192(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -4760,14 +6865,14 @@ block:
 	VPAND        k5<>+0(SB), Y2, Y2
 	VPERMQ       $0xd8, 160(CX), Y3
 	VPSLLW       $0x04, Y3, Y3
-	VPAND        k35<>+0(SB), Y3, Y3
+	VPAND        k38<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
-	VPADDB       k36<>+0(SB), Y2, Y2
+	VPADDB       k39<>+0(SB), Y2, Y2
 	VBROADCASTSS 32(SP), Y3
 	VBROADCASTSS 36(SP), Y4
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -4786,7 +6891,7 @@ block:
 	VMOVDQU      Y6, 256(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -4807,14 +6912,14 @@ block:
 	VPAND        k5<>+0(SB), Y2, Y2
 	VPERMQ       $0xd8, 160(CX), Y3
 	VPSLLW       $0x02, Y3, Y3
-	VPAND        k35<>+0(SB), Y3, Y3
+	VPAND        k38<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
-	VPADDB       k36<>+0(SB), Y2, Y2
+	VPADDB       k39<>+0(SB), Y2, Y2
 	VBROADCASTSS 40(SP), Y3
 	VBROADCASTSS 44(SP), Y4
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -4833,7 +6938,7 @@ block:
 	VMOVDQU      Y6, 320(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -4854,14 +6959,14 @@ block:
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        k5<>+0(SB), Y2, Y2
 	VPERMQ       $0xd8, 160(CX), Y3
-	VPAND        k35<>+0(SB), Y3, Y3
+	VPAND        k38<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
-	VPADDB       k36<>+0(SB), Y2, Y2
+	VPADDB       k39<>+0(SB), Y2, Y2
 	VBROADCASTSS 48(SP), Y3
 	VBROADCASTSS 52(SP), Y4
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -4880,7 +6985,7 @@ block:
 	VMOVDQU      Y6, 384(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -4902,14 +7007,14 @@ block:
 	VPAND        k5<>+0(SB), Y2, Y2
 	VPERMQ       $0xd8, 160(CX), Y3
 	VPSRLW       $0x02, Y3, Y3
-	VPAND        k35<>+0(SB), Y3, Y3
+	VPAND        k38<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
-	VPADDB       k36<>+0(SB), Y2, Y2
+	VPADDB       k39<>+0(SB), Y2, Y2
 	VBROADCASTSS 56(SP), Y3
 	VBROADCASTSS 60(SP), Y4
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -4928,7 +7033,7 @@ block:
 	VMOVDQU      Y6, 448(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -4952,21 +7057,9 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k35<>+0(SB)/8, $0x3030303030303030
-DATA k35<>+8(SB)/8, $0x3030303030303030
-DATA k35<>+16(SB)/8, $0x3030303030303030
-DATA k35<>+24(SB)/8, $0x3030303030303030
-GLOBL k35<>(SB), RODATA|NOPTR, $32
-
-DATA k36<>+0(SB)/8, $0xe0e0e0e0e0e0e0e0
-DATA k36<>+8(SB)/8, $0xe0e0e0e0e0e0e0e0
-DATA k36<>+16(SB)/8, $0xe0e0e0e0e0e0e0e0
-DATA k36<>+24(SB)/8, $0xe0e0e0e0e0e0e0e0
-GLOBL k36<>(SB), RODATA|NOPTR, $32
-
-// func q6_KF32AVX2(dst *byte, src *byte, n int)
+// func q6_KF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·q6_KF32AVX2(SB), NOSPLIT, $96-24
+TEXT ·q6_KF16AVX2(SB), NOSPLIT, $96-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -4977,326 +7070,265 @@ block:
 	VPMOVSXBD    192(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k23<>+0(SB), Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(SP)
 	VPMOVSXBD    200(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k23<>+0(SB), Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
-	VBLENDVPS    Y0, k3<>+0(SB), Y1, Y1
+	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(SP)
 	VPERMQ       $0xd8, (CX), Y0
 	VPAND        k5<>+0(SB), Y0, Y0
 	VPERMQ       $0xd8, 128(CX), Y1
 	VPSLLW       $0x04, Y1, Y1
-	VPAND        k35<>+0(SB), Y1, Y1
+	VPAND        k38<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
-	VPADDB       k36<>+0(SB), Y0, Y0
+	VPADDB       k39<>+0(SB), Y0, Y0
 	VBROADCASTSS 32(SP), Y1
 	VBROADCASTSS 36(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, (AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 32(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 64(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 96(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 48(AX)
 	VPERMQ       $0xd8, 32(CX), Y0
 	VPAND        k5<>+0(SB), Y0, Y0
 	VPERMQ       $0xd8, 128(CX), Y1
 	VPSLLW       $0x02, Y1, Y1
-	VPAND        k35<>+0(SB), Y1, Y1
+	VPAND        k38<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
-	VPADDB       k36<>+0(SB), Y0, Y0
+	VPADDB       k39<>+0(SB), Y0, Y0
 	VBROADCASTSS 40(SP), Y1
 	VBROADCASTSS 44(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 128(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 64(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 160(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 80(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 192(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 96(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 224(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 112(AX)
 	VPERMQ       $0xd8, (CX), Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
 	VPERMQ       $0xd8, 128(CX), Y1
-	VPAND        k35<>+0(SB), Y1, Y1
+	VPAND        k38<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
-	VPADDB       k36<>+0(SB), Y0, Y0
+	VPADDB       k39<>+0(SB), Y0, Y0
 	VBROADCASTSS 48(SP), Y1
 	VBROADCASTSS 52(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 256(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 288(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 320(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 352(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 176(AX)
 	VPERMQ       $0xd8, 32(CX), Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
 	VPERMQ       $0xd8, 128(CX), Y1
 	VPSRLW       $0x02, Y1, Y1
-	VPAND        k35<>+0(SB), Y1, Y1
+	VPAND        k38<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
-	VPADDB       k36<>+0(SB), Y0, Y0
+	VPADDB       k39<>+0(SB), Y0, Y0
 	VBROADCASTSS 56(SP), Y1
 	VBROADCASTSS 60(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 384(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 192(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 416(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 208(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 448(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 224(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 480(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 240(AX)
 	VPERMQ       $0xd8, 64(CX), Y0
 	VPAND        k5<>+0(SB), Y0, Y0
 	VPERMQ       $0xd8, 160(CX), Y1
 	VPSLLW       $0x04, Y1, Y1
-	VPAND        k35<>+0(SB), Y1, Y1
+	VPAND        k38<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
-	VPADDB       k36<>+0(SB), Y0, Y0
+	VPADDB       k39<>+0(SB), Y0, Y0
 	VBROADCASTSS 64(SP), Y1
 	VBROADCASTSS 68(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 512(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 544(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 576(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 608(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 304(AX)
 	VPERMQ       $0xd8, 96(CX), Y0
 	VPAND        k5<>+0(SB), Y0, Y0
 	VPERMQ       $0xd8, 160(CX), Y1
 	VPSLLW       $0x02, Y1, Y1
-	VPAND        k35<>+0(SB), Y1, Y1
+	VPAND        k38<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
-	VPADDB       k36<>+0(SB), Y0, Y0
+	VPADDB       k39<>+0(SB), Y0, Y0
 	VBROADCASTSS 72(SP), Y1
 	VBROADCASTSS 76(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 640(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 320(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 672(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 336(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 704(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 352(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 736(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 368(AX)
 	VPERMQ       $0xd8, 64(CX), Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
 	VPERMQ       $0xd8, 160(CX), Y1
-	VPAND        k35<>+0(SB), Y1, Y1
+	VPAND        k38<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
-	VPADDB       k36<>+0(SB), Y0, Y0
+	VPADDB       k39<>+0(SB), Y0, Y0
 	VBROADCASTSS 80(SP), Y1
 	VBROADCASTSS 84(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 768(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 800(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 400(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 832(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 416(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 864(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 432(AX)
 	VPERMQ       $0xd8, 96(CX), Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
 	VPERMQ       $0xd8, 160(CX), Y1
 	VPSRLW       $0x02, Y1, Y1
-	VPAND        k35<>+0(SB), Y1, Y1
+	VPAND        k38<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
-	VPADDB       k36<>+0(SB), Y0, Y0
+	VPADDB       k39<>+0(SB), Y0, Y0
 	VBROADCASTSS 88(SP), Y1
 	VBROADCASTSS 92(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 896(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 448(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 928(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 464(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 960(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 480(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 992(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 496(AX)
 	ADDQ         $0x000000d2, CX
-	ADDQ         $0x00000400, AX
+	ADDQ         $0x00000200, AX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
 	RET
-
-// func iq4_NLBF16AVX2(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, F16C
-TEXT ·iq4_NLBF16AVX2(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
-	VMOVDQU k5<>+0(SB), Y2
-
-block:
-	VPBROADCASTW (CX), X3
-	VCVTPH2PS    X3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VMOVDQU      2(CX), X5
-	VPERMQ       $0x50, Y5, Y5
-	VPSRLVQ      k6<>+0(SB), Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VMOVDQU      k37<>+0(SB), Y4
-	VMOVDQU      k38<>+0(SB), Y6
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y7, Y4, Y4
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y6, Y4, Y4
-	VPSHUFB      k9<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y3
-	VPERMQ       $0xdd, Y4, Y4
-	VPSHUFB      Y5, Y3, Y3
-	VPSHUFB      Y5, Y4, Y4
-	VPUNPCKLBW   Y4, Y3, Y6
-	VMOVDQU      Y6, (AX)
-	VPUNPCKHBW   Y4, Y3, Y6
-	VMOVDQU      Y6, 32(AX)
-	ADDQ         $0x00000012, CX
-	ADDQ         $0x00000040, AX
-	DECQ         DX
-	JNZ          block
-	VZEROUPPER
-	RET
-
-DATA k37<>+0(SB)/8, $0x42a6000042fe0000
-DATA k37<>+8(SB)/8, $0x41b0000042440000
-DATA k37<>+16(SB)/8, $0xc1c80000bf800000
-DATA k37<>+24(SB)/8, $0xc2b20000c2540000
-GLOBL k37<>(SB), RODATA|NOPTR, $32
-
-DATA k38<>+0(SB)/8, $0x4282000042d00000
-DATA k38<>+8(SB)/8, $0x41200000420c0000
-DATA k38<>+16(SB)/8, $0xc2180000c1500000
-DATA k38<>+24(SB)/8, $0xc2e20000c28a0000
-GLOBL k38<>(SB), RODATA|NOPTR, $32
 
 // func iq4_NLF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
@@ -5310,46 +7342,53 @@ block:
 	VPBROADCASTW (CX), X1
 	VCVTPH2PS    X1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
 	VMOVDQU      2(CX), X3
 	VPERMQ       $0x50, Y3, Y3
 	VPSRLVQ      k6<>+0(SB), Y3, Y3
 	VPAND        Y0, Y3, Y3
-	VMOVDQU      k39<>+0(SB), Y2
-	VMOVDQU      k40<>+0(SB), Y4
+	VMOVDQU      k40<>+0(SB), Y2
+	VMOVDQU      k41<>+0(SB), Y4
 	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y4, Y4
-	VXORPS       k2<>+0(SB), Y4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y4, Y4
-	VMOVDQU      Y3, (SP)
-	VPMOVZXBD    (SP), Y1
-	VPERMPS      Y2, Y1, Y6
-	VPERMPS      Y4, Y1, Y5
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y5, Y6, Y6
-	VMOVUPS      Y6, (AX)
-	VPMOVZXBD    16(SP), Y1
-	VPERMPS      Y2, Y1, Y6
-	VPERMPS      Y4, Y1, Y5
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y5, Y6, Y6
-	VMOVUPS      Y6, 32(AX)
-	VPMOVZXBD    8(SP), Y1
-	VPERMPS      Y2, Y1, Y6
-	VPERMPS      Y4, Y1, Y5
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y5, Y6, Y6
-	VMOVUPS      Y6, 64(AX)
-	VPMOVZXBD    24(SP), Y1
-	VPERMPS      Y2, Y1, Y2
-	VPERMPS      Y4, Y1, Y4
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y4, Y2, Y2
-	VMOVUPS      Y2, 96(AX)
+	VBLENDVPS    Y1, k9<>+0(SB), Y4, Y4
+	VPSHUFB      k10<>+0(SB), Y2, Y2
+	VPSHUFB      k10<>+0(SB), Y4, Y4
+	VPUNPCKLDQ   Y4, Y2, Y1
+	VMOVDQU      k11<>+0(SB), Y5
+	VPERMD       Y1, Y5, Y5
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y1, Y6, Y1
+	VPUNPCKHDQ   Y4, Y2, Y2
+	VMOVDQU      k11<>+0(SB), Y4
+	VPERMD       Y2, Y4, Y4
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y2, Y6, Y2
+	VPSHUFB      Y3, Y5, Y5
+	VPSHUFB      Y3, Y1, Y1
+	VPSHUFB      Y3, Y4, Y4
+	VPSHUFB      Y3, Y2, Y2
+	VPUNPCKLBW   Y1, Y5, Y6
+	VPUNPCKLBW   Y2, Y4, Y7
+	VPUNPCKLWD   Y7, Y6, Y8
+	VPUNPCKHWD   Y7, Y6, Y6
+	VMOVDQU      X8, (AX)
+	VEXTRACTI128 $0x01, Y8, 32(AX)
+	VMOVDQU      X6, 16(AX)
+	VEXTRACTI128 $0x01, Y6, 48(AX)
+	VPUNPCKHBW   Y1, Y5, Y1
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPUNPCKLWD   Y2, Y1, Y4
+	VPUNPCKHWD   Y2, Y1, Y1
+	VMOVDQU      X4, 64(AX)
+	VEXTRACTI128 $0x01, Y4, 96(AX)
+	VMOVDQU      X1, 80(AX)
+	VEXTRACTI128 $0x01, Y1, 112(AX)
 	ADDQ         $0x00000012, CX
 	ADDQ         $0x00000080, AX
 	DECQ         DX
@@ -5357,273 +7396,120 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k39<>+0(SB)/8, $0x42d0000042fe0000
-DATA k39<>+8(SB)/8, $0x4282000042a60000
-DATA k39<>+16(SB)/8, $0x420c000042440000
-DATA k39<>+24(SB)/8, $0x4120000041b00000
-GLOBL k39<>(SB), RODATA|NOPTR, $32
-
-DATA k40<>+0(SB)/8, $0xc1500000bf800000
-DATA k40<>+8(SB)/8, $0xc2180000c1c80000
-DATA k40<>+16(SB)/8, $0xc28a0000c2540000
-DATA k40<>+24(SB)/8, $0xc2e20000c2b20000
+DATA k40<>+0(SB)/8, $0x42d0000042fe0000
+DATA k40<>+8(SB)/8, $0x4282000042a60000
+DATA k40<>+16(SB)/8, $0x420c000042440000
+DATA k40<>+24(SB)/8, $0x4120000041b00000
 GLOBL k40<>(SB), RODATA|NOPTR, $32
 
-// func iq4_XSBF16AVX2(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, BMI2, F16C
-TEXT ·iq4_XSBF16AVX2(SB), NOSPLIT, $32-24
+DATA k41<>+0(SB)/8, $0xc1500000bf800000
+DATA k41<>+8(SB)/8, $0xc2180000c1c80000
+DATA k41<>+16(SB)/8, $0xc28a0000c2540000
+DATA k41<>+24(SB)/8, $0xc2e20000c2b20000
+GLOBL k41<>(SB), RODATA|NOPTR, $32
+
+// func iq4_NLBF16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·iq4_NLBF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k3<>+0(SB), Y1
 	VMOVDQU k5<>+0(SB), Y2
 
 block:
 	VPBROADCASTW (CX), X3
 	VCVTPH2PS    X3, Y3
-	MOVL         4(CX), BX
-	MOVWQZX      2(CX), SI
-	MOVQ         $0x0f0f0f0f0f0f0f0f, DI
-	PDEPQ        DI, BX, BX
-	VMOVQ        BX, X4
-	MOVQ         $0x3030303030303030, BX
-	PDEPQ        BX, SI, BX
-	VMOVQ        BX, X5
-	VPOR         X5, X4, X4
-	VPMOVZXBD    X4, Y4
-	VPADDD       k26<>+0(SB), Y4, Y4
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y4, Y4
-	VMOVUPS      Y4, (SP)
-	VMOVDQU      8(CX), X5
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+	VMOVDQU      2(CX), X5
 	VPERMQ       $0x50, Y5, Y5
 	VPSRLVQ      k6<>+0(SB), Y5, Y5
 	VPAND        Y2, Y5, Y5
-	VBROADCASTSS (SP), Y3
-	VMOVDQU      k37<>+0(SB), Y4
-	VMOVDQU      k38<>+0(SB), Y13
+	VMOVDQU      k42<>+0(SB), Y4
+	VMOVDQU      k43<>+0(SB), Y6
 	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y14
-	VPAND        Y0, Y14, Y14
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y14, Y4, Y4
-	VMULPS       Y3, Y13, Y13
-	VPSRLD       $0x10, Y13, Y3
+	VPADDD       Y7, Y4, Y4
+	VMULPS       Y3, Y6, Y6
+	VPSRLD       $0x10, Y6, Y3
 	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y13, Y13
-	VPADDD       Y3, Y13, Y13
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y3, Y6, Y6
 	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y13, Y4, Y4
-	VPSHUFB      k9<>+0(SB), Y4, Y4
+	VPBLENDW     $0xaa, Y6, Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
 	VPERMQ       $0x88, Y4, Y3
 	VPERMQ       $0xdd, Y4, Y4
 	VPSHUFB      Y5, Y3, Y3
 	VPSHUFB      Y5, Y4, Y4
-	VPUNPCKLBW   Y4, Y3, Y13
-	VMOVDQU      Y13, (AX)
-	VPUNPCKHBW   Y4, Y3, Y13
-	VMOVDQU      Y13, 32(AX)
-	VMOVDQU      24(CX), X6
-	VPERMQ       $0x50, Y6, Y6
-	VPSRLVQ      k6<>+0(SB), Y6, Y6
-	VPAND        Y2, Y6, Y6
-	VBROADCASTSS 4(SP), Y3
-	VMOVDQU      k37<>+0(SB), Y4
-	VMOVDQU      k38<>+0(SB), Y13
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y14
-	VPAND        Y0, Y14, Y14
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y14, Y4, Y4
-	VMULPS       Y3, Y13, Y13
-	VPSRLD       $0x10, Y13, Y3
+	VPUNPCKLBW   Y4, Y3, Y6
+	VMOVDQU      Y6, (AX)
+	VPUNPCKHBW   Y4, Y3, Y3
+	VMOVDQU      Y3, 32(AX)
+	ADDQ         $0x00000012, CX
+	ADDQ         $0x00000040, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+DATA k42<>+0(SB)/8, $0x42a6000042fe0000
+DATA k42<>+8(SB)/8, $0x41b0000042440000
+DATA k42<>+16(SB)/8, $0xc1c80000bf800000
+DATA k42<>+24(SB)/8, $0xc2b20000c2540000
+GLOBL k42<>(SB), RODATA|NOPTR, $32
+
+DATA k43<>+0(SB)/8, $0x4282000042d00000
+DATA k43<>+8(SB)/8, $0x41200000420c0000
+DATA k43<>+16(SB)/8, $0xc2180000c1500000
+DATA k43<>+24(SB)/8, $0xc2e20000c28a0000
+GLOBL k43<>(SB), RODATA|NOPTR, $32
+
+// func iq4_NLF16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·iq4_NLF16AVX2(SB), NOSPLIT, $32-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k5<>+0(SB), Y0
+
+block:
+	VPBROADCASTW (CX), X1
+	VCVTPH2PS    X1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	VMOVDQU      2(CX), X3
+	VPERMQ       $0x50, Y3, Y3
+	VPSRLVQ      k6<>+0(SB), Y3, Y3
 	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y13, Y13
-	VPADDD       Y3, Y13, Y13
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y13, Y4, Y4
-	VPSHUFB      k9<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y3
-	VPERMQ       $0xdd, Y4, Y4
-	VPSHUFB      Y6, Y3, Y3
-	VPSHUFB      Y6, Y4, Y4
-	VPUNPCKLBW   Y4, Y3, Y13
-	VMOVDQU      Y13, 64(AX)
-	VPUNPCKHBW   Y4, Y3, Y13
-	VMOVDQU      Y13, 96(AX)
-	VMOVDQU      40(CX), X7
-	VPERMQ       $0x50, Y7, Y7
-	VPSRLVQ      k6<>+0(SB), Y7, Y7
-	VPAND        Y2, Y7, Y7
-	VBROADCASTSS 8(SP), Y3
-	VMOVDQU      k37<>+0(SB), Y4
-	VMOVDQU      k38<>+0(SB), Y13
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y14
-	VPAND        Y0, Y14, Y14
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y14, Y4, Y4
-	VMULPS       Y3, Y13, Y13
-	VPSRLD       $0x10, Y13, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y13, Y13
-	VPADDD       Y3, Y13, Y13
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y13, Y4, Y4
-	VPSHUFB      k9<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y3
-	VPERMQ       $0xdd, Y4, Y4
-	VPSHUFB      Y7, Y3, Y3
-	VPSHUFB      Y7, Y4, Y4
-	VPUNPCKLBW   Y4, Y3, Y13
-	VMOVDQU      Y13, 128(AX)
-	VPUNPCKHBW   Y4, Y3, Y13
-	VMOVDQU      Y13, 160(AX)
-	VMOVDQU      56(CX), X8
-	VPERMQ       $0x50, Y8, Y8
-	VPSRLVQ      k6<>+0(SB), Y8, Y8
-	VPAND        Y2, Y8, Y8
-	VBROADCASTSS 12(SP), Y3
-	VMOVDQU      k37<>+0(SB), Y4
-	VMOVDQU      k38<>+0(SB), Y13
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y14
-	VPAND        Y0, Y14, Y14
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y14, Y4, Y4
-	VMULPS       Y3, Y13, Y13
-	VPSRLD       $0x10, Y13, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y13, Y13
-	VPADDD       Y3, Y13, Y13
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y13, Y4, Y4
-	VPSHUFB      k9<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y3
-	VPERMQ       $0xdd, Y4, Y4
-	VPSHUFB      Y8, Y3, Y3
-	VPSHUFB      Y8, Y4, Y4
-	VPUNPCKLBW   Y4, Y3, Y13
-	VMOVDQU      Y13, 192(AX)
-	VPUNPCKHBW   Y4, Y3, Y13
-	VMOVDQU      Y13, 224(AX)
-	VMOVDQU      72(CX), X9
-	VPERMQ       $0x50, Y9, Y9
-	VPSRLVQ      k6<>+0(SB), Y9, Y9
-	VPAND        Y2, Y9, Y9
-	VBROADCASTSS 16(SP), Y3
-	VMOVDQU      k37<>+0(SB), Y4
-	VMOVDQU      k38<>+0(SB), Y13
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y14
-	VPAND        Y0, Y14, Y14
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y14, Y4, Y4
-	VMULPS       Y3, Y13, Y13
-	VPSRLD       $0x10, Y13, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y13, Y13
-	VPADDD       Y3, Y13, Y13
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y13, Y4, Y4
-	VPSHUFB      k9<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y3
-	VPERMQ       $0xdd, Y4, Y4
-	VPSHUFB      Y9, Y3, Y3
-	VPSHUFB      Y9, Y4, Y4
-	VPUNPCKLBW   Y4, Y3, Y13
-	VMOVDQU      Y13, 256(AX)
-	VPUNPCKHBW   Y4, Y3, Y13
-	VMOVDQU      Y13, 288(AX)
-	VMOVDQU      88(CX), X10
-	VPERMQ       $0x50, Y10, Y10
-	VPSRLVQ      k6<>+0(SB), Y10, Y10
-	VPAND        Y2, Y10, Y10
-	VBROADCASTSS 20(SP), Y3
-	VMOVDQU      k37<>+0(SB), Y4
-	VMOVDQU      k38<>+0(SB), Y13
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y14
-	VPAND        Y0, Y14, Y14
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y14, Y4, Y4
-	VMULPS       Y3, Y13, Y13
-	VPSRLD       $0x10, Y13, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y13, Y13
-	VPADDD       Y3, Y13, Y13
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y13, Y4, Y4
-	VPSHUFB      k9<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y3
-	VPERMQ       $0xdd, Y4, Y4
-	VPSHUFB      Y10, Y3, Y3
-	VPSHUFB      Y10, Y4, Y4
-	VPUNPCKLBW   Y4, Y3, Y13
-	VMOVDQU      Y13, 320(AX)
-	VPUNPCKHBW   Y4, Y3, Y13
-	VMOVDQU      Y13, 352(AX)
-	VMOVDQU      104(CX), X11
-	VPERMQ       $0x50, Y11, Y11
-	VPSRLVQ      k6<>+0(SB), Y11, Y11
-	VPAND        Y2, Y11, Y11
-	VBROADCASTSS 24(SP), Y3
-	VMOVDQU      k37<>+0(SB), Y4
-	VMOVDQU      k38<>+0(SB), Y13
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y14
-	VPAND        Y0, Y14, Y14
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y14, Y4, Y4
-	VMULPS       Y3, Y13, Y13
-	VPSRLD       $0x10, Y13, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y13, Y13
-	VPADDD       Y3, Y13, Y13
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y13, Y4, Y4
-	VPSHUFB      k9<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y3
-	VPERMQ       $0xdd, Y4, Y4
-	VPSHUFB      Y11, Y3, Y3
-	VPSHUFB      Y11, Y4, Y4
-	VPUNPCKLBW   Y4, Y3, Y13
-	VMOVDQU      Y13, 384(AX)
-	VPUNPCKHBW   Y4, Y3, Y13
-	VMOVDQU      Y13, 416(AX)
-	VMOVDQU      120(CX), X12
-	VPERMQ       $0x50, Y12, Y12
-	VPSRLVQ      k6<>+0(SB), Y12, Y12
-	VPAND        Y2, Y12, Y12
-	VBROADCASTSS 28(SP), Y3
-	VMOVDQU      k37<>+0(SB), Y4
-	VMOVDQU      k38<>+0(SB), Y13
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y14
-	VPAND        Y0, Y14, Y14
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y14, Y4, Y4
-	VMULPS       Y3, Y13, Y13
-	VPSRLD       $0x10, Y13, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y13, Y13
-	VPADDD       Y3, Y13, Y13
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y13, Y4, Y4
-	VPSHUFB      k9<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y3
-	VPERMQ       $0xdd, Y4, Y4
-	VPSHUFB      Y12, Y3, Y3
-	VPSHUFB      Y12, Y4, Y4
-	VPUNPCKLBW   Y4, Y3, Y13
-	VMOVDQU      Y13, 448(AX)
-	VPUNPCKHBW   Y4, Y3, Y13
-	VMOVDQU      Y13, 480(AX)
-	ADDQ         $0x00000088, CX
-	ADDQ         $0x00000200, AX
+	VMOVDQU      k40<>+0(SB), Y2
+	VMOVDQU      k41<>+0(SB), Y4
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y4, Y4
+	VCVTPS2PH    $0x00, Y2, X2
+	VCVTPS2PH    $0x00, Y4, X1
+	VINSERTI128  $0x01, X1, Y2, Y2
+	VPSHUFB      k15<>+0(SB), Y2, Y2
+	VPERMQ       $0x88, Y2, Y1
+	VPERMQ       $0xdd, Y2, Y2
+	VPSHUFB      Y3, Y1, Y1
+	VPSHUFB      Y3, Y2, Y2
+	VPUNPCKLBW   Y2, Y1, Y4
+	VMOVDQU      Y4, (AX)
+	VPUNPCKHBW   Y2, Y1, Y1
+	VMOVDQU      Y1, 32(AX)
+	ADDQ         $0x00000012, CX
+	ADDQ         $0x00000040, AX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -5650,332 +7536,388 @@ block:
 	VMOVQ        BX, X3
 	VPOR         X3, X2, X2
 	VPMOVZXBD    X2, Y2
-	VPADDD       k26<>+0(SB), Y2, Y2
+	VPADDD       k29<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
-	VBLENDVPS    Y1, k3<>+0(SB), Y2, Y2
+	VBLENDVPS    Y1, k1<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(SP)
 	VMOVDQU      8(CX), X3
 	VPERMQ       $0x50, Y3, Y3
 	VPSRLVQ      k6<>+0(SB), Y3, Y3
 	VPAND        Y0, Y3, Y3
 	VBROADCASTSS 32(SP), Y1
-	VMOVDQU      k39<>+0(SB), Y2
-	VMOVDQU      k40<>+0(SB), Y11
+	VMOVDQU      k40<>+0(SB), Y2
+	VMOVDQU      k41<>+0(SB), Y11
 	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y12
-	VBLENDVPS    Y12, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y12, k9<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y11, Y11
-	VXORPS       k2<>+0(SB), Y11, Y11
+	VXORPS       k0<>+0(SB), Y11, Y11
 	VCMPPS       $0x03, Y11, Y11, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y11, Y11
-	VMOVDQU      Y3, (SP)
-	VPMOVZXBD    (SP), Y1
-	VPERMPS      Y2, Y1, Y13
-	VPERMPS      Y11, Y1, Y12
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y12, Y13, Y13
-	VMOVUPS      Y13, (AX)
-	VPMOVZXBD    16(SP), Y1
-	VPERMPS      Y2, Y1, Y13
-	VPERMPS      Y11, Y1, Y12
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y12, Y13, Y13
-	VMOVUPS      Y13, 32(AX)
-	VPMOVZXBD    8(SP), Y1
-	VPERMPS      Y2, Y1, Y13
-	VPERMPS      Y11, Y1, Y12
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y12, Y13, Y13
-	VMOVUPS      Y13, 64(AX)
-	VPMOVZXBD    24(SP), Y1
-	VPERMPS      Y2, Y1, Y2
-	VPERMPS      Y11, Y1, Y11
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y11, Y2, Y2
-	VMOVUPS      Y2, 96(AX)
+	VBLENDVPS    Y1, k9<>+0(SB), Y11, Y11
+	VPSHUFB      k10<>+0(SB), Y2, Y2
+	VPSHUFB      k10<>+0(SB), Y11, Y11
+	VPUNPCKLDQ   Y11, Y2, Y1
+	VMOVDQU      k11<>+0(SB), Y12
+	VPERMD       Y1, Y12, Y12
+	VMOVDQU      k12<>+0(SB), Y13
+	VPERMD       Y1, Y13, Y1
+	VPUNPCKHDQ   Y11, Y2, Y2
+	VMOVDQU      k11<>+0(SB), Y11
+	VPERMD       Y2, Y11, Y11
+	VMOVDQU      k12<>+0(SB), Y13
+	VPERMD       Y2, Y13, Y2
+	VPSHUFB      Y3, Y12, Y12
+	VPSHUFB      Y3, Y1, Y1
+	VPSHUFB      Y3, Y11, Y11
+	VPSHUFB      Y3, Y2, Y2
+	VPUNPCKLBW   Y1, Y12, Y13
+	VPUNPCKLBW   Y2, Y11, Y14
+	VPUNPCKLWD   Y14, Y13, Y15
+	VPUNPCKHWD   Y14, Y13, Y13
+	VMOVDQU      X15, (AX)
+	VEXTRACTI128 $0x01, Y15, 32(AX)
+	VMOVDQU      X13, 16(AX)
+	VEXTRACTI128 $0x01, Y13, 48(AX)
+	VPUNPCKHBW   Y1, Y12, Y1
+	VPUNPCKHBW   Y2, Y11, Y2
+	VPUNPCKLWD   Y2, Y1, Y11
+	VPUNPCKHWD   Y2, Y1, Y1
+	VMOVDQU      X11, 64(AX)
+	VEXTRACTI128 $0x01, Y11, 96(AX)
+	VMOVDQU      X1, 80(AX)
+	VEXTRACTI128 $0x01, Y1, 112(AX)
 	VMOVDQU      24(CX), X4
 	VPERMQ       $0x50, Y4, Y4
 	VPSRLVQ      k6<>+0(SB), Y4, Y4
 	VPAND        Y0, Y4, Y4
 	VBROADCASTSS 36(SP), Y1
-	VMOVDQU      k39<>+0(SB), Y2
-	VMOVDQU      k40<>+0(SB), Y11
+	VMOVDQU      k40<>+0(SB), Y2
+	VMOVDQU      k41<>+0(SB), Y11
 	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y12
-	VBLENDVPS    Y12, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y12, k9<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y11, Y11
-	VXORPS       k2<>+0(SB), Y11, Y11
+	VXORPS       k0<>+0(SB), Y11, Y11
 	VCMPPS       $0x03, Y11, Y11, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y11, Y11
-	VMOVDQU      Y4, (SP)
-	VPMOVZXBD    (SP), Y1
-	VPERMPS      Y2, Y1, Y13
-	VPERMPS      Y11, Y1, Y12
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y12, Y13, Y13
-	VMOVUPS      Y13, 128(AX)
-	VPMOVZXBD    16(SP), Y1
-	VPERMPS      Y2, Y1, Y13
-	VPERMPS      Y11, Y1, Y12
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y12, Y13, Y13
-	VMOVUPS      Y13, 160(AX)
-	VPMOVZXBD    8(SP), Y1
-	VPERMPS      Y2, Y1, Y13
-	VPERMPS      Y11, Y1, Y12
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y12, Y13, Y13
-	VMOVUPS      Y13, 192(AX)
-	VPMOVZXBD    24(SP), Y1
-	VPERMPS      Y2, Y1, Y2
-	VPERMPS      Y11, Y1, Y11
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y11, Y2, Y2
-	VMOVUPS      Y2, 224(AX)
+	VBLENDVPS    Y1, k9<>+0(SB), Y11, Y11
+	VPSHUFB      k10<>+0(SB), Y2, Y2
+	VPSHUFB      k10<>+0(SB), Y11, Y11
+	VPUNPCKLDQ   Y11, Y2, Y1
+	VMOVDQU      k11<>+0(SB), Y12
+	VPERMD       Y1, Y12, Y12
+	VMOVDQU      k12<>+0(SB), Y13
+	VPERMD       Y1, Y13, Y1
+	VPUNPCKHDQ   Y11, Y2, Y2
+	VMOVDQU      k11<>+0(SB), Y11
+	VPERMD       Y2, Y11, Y11
+	VMOVDQU      k12<>+0(SB), Y13
+	VPERMD       Y2, Y13, Y2
+	VPSHUFB      Y4, Y12, Y12
+	VPSHUFB      Y4, Y1, Y1
+	VPSHUFB      Y4, Y11, Y11
+	VPSHUFB      Y4, Y2, Y2
+	VPUNPCKLBW   Y1, Y12, Y13
+	VPUNPCKLBW   Y2, Y11, Y14
+	VPUNPCKLWD   Y14, Y13, Y15
+	VPUNPCKHWD   Y14, Y13, Y13
+	VMOVDQU      X15, 128(AX)
+	VEXTRACTI128 $0x01, Y15, 160(AX)
+	VMOVDQU      X13, 144(AX)
+	VEXTRACTI128 $0x01, Y13, 176(AX)
+	VPUNPCKHBW   Y1, Y12, Y1
+	VPUNPCKHBW   Y2, Y11, Y2
+	VPUNPCKLWD   Y2, Y1, Y11
+	VPUNPCKHWD   Y2, Y1, Y1
+	VMOVDQU      X11, 192(AX)
+	VEXTRACTI128 $0x01, Y11, 224(AX)
+	VMOVDQU      X1, 208(AX)
+	VEXTRACTI128 $0x01, Y1, 240(AX)
 	VMOVDQU      40(CX), X5
 	VPERMQ       $0x50, Y5, Y5
 	VPSRLVQ      k6<>+0(SB), Y5, Y5
 	VPAND        Y0, Y5, Y5
 	VBROADCASTSS 40(SP), Y1
-	VMOVDQU      k39<>+0(SB), Y2
-	VMOVDQU      k40<>+0(SB), Y11
+	VMOVDQU      k40<>+0(SB), Y2
+	VMOVDQU      k41<>+0(SB), Y11
 	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y12
-	VBLENDVPS    Y12, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y12, k9<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y11, Y11
-	VXORPS       k2<>+0(SB), Y11, Y11
+	VXORPS       k0<>+0(SB), Y11, Y11
 	VCMPPS       $0x03, Y11, Y11, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y11, Y11
-	VMOVDQU      Y5, (SP)
-	VPMOVZXBD    (SP), Y1
-	VPERMPS      Y2, Y1, Y13
-	VPERMPS      Y11, Y1, Y12
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y12, Y13, Y13
-	VMOVUPS      Y13, 256(AX)
-	VPMOVZXBD    16(SP), Y1
-	VPERMPS      Y2, Y1, Y13
-	VPERMPS      Y11, Y1, Y12
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y12, Y13, Y13
-	VMOVUPS      Y13, 288(AX)
-	VPMOVZXBD    8(SP), Y1
-	VPERMPS      Y2, Y1, Y13
-	VPERMPS      Y11, Y1, Y12
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y12, Y13, Y13
-	VMOVUPS      Y13, 320(AX)
-	VPMOVZXBD    24(SP), Y1
-	VPERMPS      Y2, Y1, Y2
-	VPERMPS      Y11, Y1, Y11
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y11, Y2, Y2
-	VMOVUPS      Y2, 352(AX)
+	VBLENDVPS    Y1, k9<>+0(SB), Y11, Y11
+	VPSHUFB      k10<>+0(SB), Y2, Y2
+	VPSHUFB      k10<>+0(SB), Y11, Y11
+	VPUNPCKLDQ   Y11, Y2, Y1
+	VMOVDQU      k11<>+0(SB), Y12
+	VPERMD       Y1, Y12, Y12
+	VMOVDQU      k12<>+0(SB), Y13
+	VPERMD       Y1, Y13, Y1
+	VPUNPCKHDQ   Y11, Y2, Y2
+	VMOVDQU      k11<>+0(SB), Y11
+	VPERMD       Y2, Y11, Y11
+	VMOVDQU      k12<>+0(SB), Y13
+	VPERMD       Y2, Y13, Y2
+	VPSHUFB      Y5, Y12, Y12
+	VPSHUFB      Y5, Y1, Y1
+	VPSHUFB      Y5, Y11, Y11
+	VPSHUFB      Y5, Y2, Y2
+	VPUNPCKLBW   Y1, Y12, Y13
+	VPUNPCKLBW   Y2, Y11, Y14
+	VPUNPCKLWD   Y14, Y13, Y15
+	VPUNPCKHWD   Y14, Y13, Y13
+	VMOVDQU      X15, 256(AX)
+	VEXTRACTI128 $0x01, Y15, 288(AX)
+	VMOVDQU      X13, 272(AX)
+	VEXTRACTI128 $0x01, Y13, 304(AX)
+	VPUNPCKHBW   Y1, Y12, Y1
+	VPUNPCKHBW   Y2, Y11, Y2
+	VPUNPCKLWD   Y2, Y1, Y11
+	VPUNPCKHWD   Y2, Y1, Y1
+	VMOVDQU      X11, 320(AX)
+	VEXTRACTI128 $0x01, Y11, 352(AX)
+	VMOVDQU      X1, 336(AX)
+	VEXTRACTI128 $0x01, Y1, 368(AX)
 	VMOVDQU      56(CX), X6
 	VPERMQ       $0x50, Y6, Y6
 	VPSRLVQ      k6<>+0(SB), Y6, Y6
 	VPAND        Y0, Y6, Y6
 	VBROADCASTSS 44(SP), Y1
-	VMOVDQU      k39<>+0(SB), Y2
-	VMOVDQU      k40<>+0(SB), Y11
+	VMOVDQU      k40<>+0(SB), Y2
+	VMOVDQU      k41<>+0(SB), Y11
 	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y12
-	VBLENDVPS    Y12, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y12, k9<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y11, Y11
-	VXORPS       k2<>+0(SB), Y11, Y11
+	VXORPS       k0<>+0(SB), Y11, Y11
 	VCMPPS       $0x03, Y11, Y11, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y11, Y11
-	VMOVDQU      Y6, (SP)
-	VPMOVZXBD    (SP), Y1
-	VPERMPS      Y2, Y1, Y13
-	VPERMPS      Y11, Y1, Y12
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y12, Y13, Y13
-	VMOVUPS      Y13, 384(AX)
-	VPMOVZXBD    16(SP), Y1
-	VPERMPS      Y2, Y1, Y13
-	VPERMPS      Y11, Y1, Y12
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y12, Y13, Y13
-	VMOVUPS      Y13, 416(AX)
-	VPMOVZXBD    8(SP), Y1
-	VPERMPS      Y2, Y1, Y13
-	VPERMPS      Y11, Y1, Y12
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y12, Y13, Y13
-	VMOVUPS      Y13, 448(AX)
-	VPMOVZXBD    24(SP), Y1
-	VPERMPS      Y2, Y1, Y2
-	VPERMPS      Y11, Y1, Y11
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y11, Y2, Y2
-	VMOVUPS      Y2, 480(AX)
+	VBLENDVPS    Y1, k9<>+0(SB), Y11, Y11
+	VPSHUFB      k10<>+0(SB), Y2, Y2
+	VPSHUFB      k10<>+0(SB), Y11, Y11
+	VPUNPCKLDQ   Y11, Y2, Y1
+	VMOVDQU      k11<>+0(SB), Y12
+	VPERMD       Y1, Y12, Y12
+	VMOVDQU      k12<>+0(SB), Y13
+	VPERMD       Y1, Y13, Y1
+	VPUNPCKHDQ   Y11, Y2, Y2
+	VMOVDQU      k11<>+0(SB), Y11
+	VPERMD       Y2, Y11, Y11
+	VMOVDQU      k12<>+0(SB), Y13
+	VPERMD       Y2, Y13, Y2
+	VPSHUFB      Y6, Y12, Y12
+	VPSHUFB      Y6, Y1, Y1
+	VPSHUFB      Y6, Y11, Y11
+	VPSHUFB      Y6, Y2, Y2
+	VPUNPCKLBW   Y1, Y12, Y13
+	VPUNPCKLBW   Y2, Y11, Y14
+	VPUNPCKLWD   Y14, Y13, Y15
+	VPUNPCKHWD   Y14, Y13, Y13
+	VMOVDQU      X15, 384(AX)
+	VEXTRACTI128 $0x01, Y15, 416(AX)
+	VMOVDQU      X13, 400(AX)
+	VEXTRACTI128 $0x01, Y13, 432(AX)
+	VPUNPCKHBW   Y1, Y12, Y1
+	VPUNPCKHBW   Y2, Y11, Y2
+	VPUNPCKLWD   Y2, Y1, Y11
+	VPUNPCKHWD   Y2, Y1, Y1
+	VMOVDQU      X11, 448(AX)
+	VEXTRACTI128 $0x01, Y11, 480(AX)
+	VMOVDQU      X1, 464(AX)
+	VEXTRACTI128 $0x01, Y1, 496(AX)
 	VMOVDQU      72(CX), X7
 	VPERMQ       $0x50, Y7, Y7
 	VPSRLVQ      k6<>+0(SB), Y7, Y7
 	VPAND        Y0, Y7, Y7
 	VBROADCASTSS 48(SP), Y1
-	VMOVDQU      k39<>+0(SB), Y2
-	VMOVDQU      k40<>+0(SB), Y11
+	VMOVDQU      k40<>+0(SB), Y2
+	VMOVDQU      k41<>+0(SB), Y11
 	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y12
-	VBLENDVPS    Y12, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y12, k9<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y11, Y11
-	VXORPS       k2<>+0(SB), Y11, Y11
+	VXORPS       k0<>+0(SB), Y11, Y11
 	VCMPPS       $0x03, Y11, Y11, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y11, Y11
-	VMOVDQU      Y7, (SP)
-	VPMOVZXBD    (SP), Y1
-	VPERMPS      Y2, Y1, Y13
-	VPERMPS      Y11, Y1, Y12
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y12, Y13, Y13
-	VMOVUPS      Y13, 512(AX)
-	VPMOVZXBD    16(SP), Y1
-	VPERMPS      Y2, Y1, Y13
-	VPERMPS      Y11, Y1, Y12
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y12, Y13, Y13
-	VMOVUPS      Y13, 544(AX)
-	VPMOVZXBD    8(SP), Y1
-	VPERMPS      Y2, Y1, Y13
-	VPERMPS      Y11, Y1, Y12
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y12, Y13, Y13
-	VMOVUPS      Y13, 576(AX)
-	VPMOVZXBD    24(SP), Y1
-	VPERMPS      Y2, Y1, Y2
-	VPERMPS      Y11, Y1, Y11
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y11, Y2, Y2
-	VMOVUPS      Y2, 608(AX)
+	VBLENDVPS    Y1, k9<>+0(SB), Y11, Y11
+	VPSHUFB      k10<>+0(SB), Y2, Y2
+	VPSHUFB      k10<>+0(SB), Y11, Y11
+	VPUNPCKLDQ   Y11, Y2, Y1
+	VMOVDQU      k11<>+0(SB), Y12
+	VPERMD       Y1, Y12, Y12
+	VMOVDQU      k12<>+0(SB), Y13
+	VPERMD       Y1, Y13, Y1
+	VPUNPCKHDQ   Y11, Y2, Y2
+	VMOVDQU      k11<>+0(SB), Y11
+	VPERMD       Y2, Y11, Y11
+	VMOVDQU      k12<>+0(SB), Y13
+	VPERMD       Y2, Y13, Y2
+	VPSHUFB      Y7, Y12, Y12
+	VPSHUFB      Y7, Y1, Y1
+	VPSHUFB      Y7, Y11, Y11
+	VPSHUFB      Y7, Y2, Y2
+	VPUNPCKLBW   Y1, Y12, Y13
+	VPUNPCKLBW   Y2, Y11, Y14
+	VPUNPCKLWD   Y14, Y13, Y15
+	VPUNPCKHWD   Y14, Y13, Y13
+	VMOVDQU      X15, 512(AX)
+	VEXTRACTI128 $0x01, Y15, 544(AX)
+	VMOVDQU      X13, 528(AX)
+	VEXTRACTI128 $0x01, Y13, 560(AX)
+	VPUNPCKHBW   Y1, Y12, Y1
+	VPUNPCKHBW   Y2, Y11, Y2
+	VPUNPCKLWD   Y2, Y1, Y11
+	VPUNPCKHWD   Y2, Y1, Y1
+	VMOVDQU      X11, 576(AX)
+	VEXTRACTI128 $0x01, Y11, 608(AX)
+	VMOVDQU      X1, 592(AX)
+	VEXTRACTI128 $0x01, Y1, 624(AX)
 	VMOVDQU      88(CX), X8
 	VPERMQ       $0x50, Y8, Y8
 	VPSRLVQ      k6<>+0(SB), Y8, Y8
 	VPAND        Y0, Y8, Y8
 	VBROADCASTSS 52(SP), Y1
-	VMOVDQU      k39<>+0(SB), Y2
-	VMOVDQU      k40<>+0(SB), Y11
+	VMOVDQU      k40<>+0(SB), Y2
+	VMOVDQU      k41<>+0(SB), Y11
 	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y12
-	VBLENDVPS    Y12, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y12, k9<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y11, Y11
-	VXORPS       k2<>+0(SB), Y11, Y11
+	VXORPS       k0<>+0(SB), Y11, Y11
 	VCMPPS       $0x03, Y11, Y11, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y11, Y11
-	VMOVDQU      Y8, (SP)
-	VPMOVZXBD    (SP), Y1
-	VPERMPS      Y2, Y1, Y13
-	VPERMPS      Y11, Y1, Y12
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y12, Y13, Y13
-	VMOVUPS      Y13, 640(AX)
-	VPMOVZXBD    16(SP), Y1
-	VPERMPS      Y2, Y1, Y13
-	VPERMPS      Y11, Y1, Y12
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y12, Y13, Y13
-	VMOVUPS      Y13, 672(AX)
-	VPMOVZXBD    8(SP), Y1
-	VPERMPS      Y2, Y1, Y13
-	VPERMPS      Y11, Y1, Y12
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y12, Y13, Y13
-	VMOVUPS      Y13, 704(AX)
-	VPMOVZXBD    24(SP), Y1
-	VPERMPS      Y2, Y1, Y2
-	VPERMPS      Y11, Y1, Y11
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y11, Y2, Y2
-	VMOVUPS      Y2, 736(AX)
+	VBLENDVPS    Y1, k9<>+0(SB), Y11, Y11
+	VPSHUFB      k10<>+0(SB), Y2, Y2
+	VPSHUFB      k10<>+0(SB), Y11, Y11
+	VPUNPCKLDQ   Y11, Y2, Y1
+	VMOVDQU      k11<>+0(SB), Y12
+	VPERMD       Y1, Y12, Y12
+	VMOVDQU      k12<>+0(SB), Y13
+	VPERMD       Y1, Y13, Y1
+	VPUNPCKHDQ   Y11, Y2, Y2
+	VMOVDQU      k11<>+0(SB), Y11
+	VPERMD       Y2, Y11, Y11
+	VMOVDQU      k12<>+0(SB), Y13
+	VPERMD       Y2, Y13, Y2
+	VPSHUFB      Y8, Y12, Y12
+	VPSHUFB      Y8, Y1, Y1
+	VPSHUFB      Y8, Y11, Y11
+	VPSHUFB      Y8, Y2, Y2
+	VPUNPCKLBW   Y1, Y12, Y13
+	VPUNPCKLBW   Y2, Y11, Y14
+	VPUNPCKLWD   Y14, Y13, Y15
+	VPUNPCKHWD   Y14, Y13, Y13
+	VMOVDQU      X15, 640(AX)
+	VEXTRACTI128 $0x01, Y15, 672(AX)
+	VMOVDQU      X13, 656(AX)
+	VEXTRACTI128 $0x01, Y13, 688(AX)
+	VPUNPCKHBW   Y1, Y12, Y1
+	VPUNPCKHBW   Y2, Y11, Y2
+	VPUNPCKLWD   Y2, Y1, Y11
+	VPUNPCKHWD   Y2, Y1, Y1
+	VMOVDQU      X11, 704(AX)
+	VEXTRACTI128 $0x01, Y11, 736(AX)
+	VMOVDQU      X1, 720(AX)
+	VEXTRACTI128 $0x01, Y1, 752(AX)
 	VMOVDQU      104(CX), X9
 	VPERMQ       $0x50, Y9, Y9
 	VPSRLVQ      k6<>+0(SB), Y9, Y9
 	VPAND        Y0, Y9, Y9
 	VBROADCASTSS 56(SP), Y1
-	VMOVDQU      k39<>+0(SB), Y2
-	VMOVDQU      k40<>+0(SB), Y11
+	VMOVDQU      k40<>+0(SB), Y2
+	VMOVDQU      k41<>+0(SB), Y11
 	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y12
-	VBLENDVPS    Y12, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y12, k9<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y11, Y11
-	VXORPS       k2<>+0(SB), Y11, Y11
+	VXORPS       k0<>+0(SB), Y11, Y11
 	VCMPPS       $0x03, Y11, Y11, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y11, Y11
-	VMOVDQU      Y9, (SP)
-	VPMOVZXBD    (SP), Y1
-	VPERMPS      Y2, Y1, Y13
-	VPERMPS      Y11, Y1, Y12
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y12, Y13, Y13
-	VMOVUPS      Y13, 768(AX)
-	VPMOVZXBD    16(SP), Y1
-	VPERMPS      Y2, Y1, Y13
-	VPERMPS      Y11, Y1, Y12
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y12, Y13, Y13
-	VMOVUPS      Y13, 800(AX)
-	VPMOVZXBD    8(SP), Y1
-	VPERMPS      Y2, Y1, Y13
-	VPERMPS      Y11, Y1, Y12
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y12, Y13, Y13
-	VMOVUPS      Y13, 832(AX)
-	VPMOVZXBD    24(SP), Y1
-	VPERMPS      Y2, Y1, Y2
-	VPERMPS      Y11, Y1, Y11
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y11, Y2, Y2
-	VMOVUPS      Y2, 864(AX)
+	VBLENDVPS    Y1, k9<>+0(SB), Y11, Y11
+	VPSHUFB      k10<>+0(SB), Y2, Y2
+	VPSHUFB      k10<>+0(SB), Y11, Y11
+	VPUNPCKLDQ   Y11, Y2, Y1
+	VMOVDQU      k11<>+0(SB), Y12
+	VPERMD       Y1, Y12, Y12
+	VMOVDQU      k12<>+0(SB), Y13
+	VPERMD       Y1, Y13, Y1
+	VPUNPCKHDQ   Y11, Y2, Y2
+	VMOVDQU      k11<>+0(SB), Y11
+	VPERMD       Y2, Y11, Y11
+	VMOVDQU      k12<>+0(SB), Y13
+	VPERMD       Y2, Y13, Y2
+	VPSHUFB      Y9, Y12, Y12
+	VPSHUFB      Y9, Y1, Y1
+	VPSHUFB      Y9, Y11, Y11
+	VPSHUFB      Y9, Y2, Y2
+	VPUNPCKLBW   Y1, Y12, Y13
+	VPUNPCKLBW   Y2, Y11, Y14
+	VPUNPCKLWD   Y14, Y13, Y15
+	VPUNPCKHWD   Y14, Y13, Y13
+	VMOVDQU      X15, 768(AX)
+	VEXTRACTI128 $0x01, Y15, 800(AX)
+	VMOVDQU      X13, 784(AX)
+	VEXTRACTI128 $0x01, Y13, 816(AX)
+	VPUNPCKHBW   Y1, Y12, Y1
+	VPUNPCKHBW   Y2, Y11, Y2
+	VPUNPCKLWD   Y2, Y1, Y11
+	VPUNPCKHWD   Y2, Y1, Y1
+	VMOVDQU      X11, 832(AX)
+	VEXTRACTI128 $0x01, Y11, 864(AX)
+	VMOVDQU      X1, 848(AX)
+	VEXTRACTI128 $0x01, Y1, 880(AX)
 	VMOVDQU      120(CX), X10
 	VPERMQ       $0x50, Y10, Y10
 	VPSRLVQ      k6<>+0(SB), Y10, Y10
 	VPAND        Y0, Y10, Y10
 	VBROADCASTSS 60(SP), Y1
-	VMOVDQU      k39<>+0(SB), Y2
-	VMOVDQU      k40<>+0(SB), Y11
+	VMOVDQU      k40<>+0(SB), Y2
+	VMOVDQU      k41<>+0(SB), Y11
 	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y12
-	VBLENDVPS    Y12, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y12, k9<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y11, Y11
-	VXORPS       k2<>+0(SB), Y11, Y11
+	VXORPS       k0<>+0(SB), Y11, Y11
 	VCMPPS       $0x03, Y11, Y11, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y11, Y11
-	VMOVDQU      Y10, (SP)
-	VPMOVZXBD    (SP), Y1
-	VPERMPS      Y2, Y1, Y13
-	VPERMPS      Y11, Y1, Y12
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y12, Y13, Y13
-	VMOVUPS      Y13, 896(AX)
-	VPMOVZXBD    16(SP), Y1
-	VPERMPS      Y2, Y1, Y13
-	VPERMPS      Y11, Y1, Y12
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y12, Y13, Y13
-	VMOVUPS      Y13, 928(AX)
-	VPMOVZXBD    8(SP), Y1
-	VPERMPS      Y2, Y1, Y13
-	VPERMPS      Y11, Y1, Y12
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y12, Y13, Y13
-	VMOVUPS      Y13, 960(AX)
-	VPMOVZXBD    24(SP), Y1
-	VPERMPS      Y2, Y1, Y2
-	VPERMPS      Y11, Y1, Y11
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y11, Y2, Y2
-	VMOVUPS      Y2, 992(AX)
+	VBLENDVPS    Y1, k9<>+0(SB), Y11, Y11
+	VPSHUFB      k10<>+0(SB), Y2, Y2
+	VPSHUFB      k10<>+0(SB), Y11, Y11
+	VPUNPCKLDQ   Y11, Y2, Y1
+	VMOVDQU      k11<>+0(SB), Y12
+	VPERMD       Y1, Y12, Y12
+	VMOVDQU      k12<>+0(SB), Y13
+	VPERMD       Y1, Y13, Y1
+	VPUNPCKHDQ   Y11, Y2, Y2
+	VMOVDQU      k11<>+0(SB), Y11
+	VPERMD       Y2, Y11, Y11
+	VMOVDQU      k12<>+0(SB), Y13
+	VPERMD       Y2, Y13, Y2
+	VPSHUFB      Y10, Y12, Y12
+	VPSHUFB      Y10, Y1, Y1
+	VPSHUFB      Y10, Y11, Y11
+	VPSHUFB      Y10, Y2, Y2
+	VPUNPCKLBW   Y1, Y12, Y13
+	VPUNPCKLBW   Y2, Y11, Y14
+	VPUNPCKLWD   Y14, Y13, Y15
+	VPUNPCKHWD   Y14, Y13, Y13
+	VMOVDQU      X15, 896(AX)
+	VEXTRACTI128 $0x01, Y15, 928(AX)
+	VMOVDQU      X13, 912(AX)
+	VEXTRACTI128 $0x01, Y13, 944(AX)
+	VPUNPCKHBW   Y1, Y12, Y1
+	VPUNPCKHBW   Y2, Y11, Y2
+	VPUNPCKLWD   Y2, Y1, Y11
+	VPUNPCKHWD   Y2, Y1, Y1
+	VMOVDQU      X11, 960(AX)
+	VEXTRACTI128 $0x01, Y11, 992(AX)
+	VMOVDQU      X1, 976(AX)
+	VEXTRACTI128 $0x01, Y1, 1008(AX)
 	ADDQ         $0x00000088, CX
 	ADDQ         $0x00000400, AX
 	DECQ         DX
@@ -5983,67 +7925,515 @@ block:
 	VZEROUPPER
 	RET
 
-// func mxfp4BF16AVX2(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2
-TEXT ·mxfp4BF16AVX2(SB), NOSPLIT, $0-24
+// func iq4_XSBF16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, BMI2, F16C
+TEXT ·iq4_XSBF16AVX2(SB), NOSPLIT, $32-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k3<>+0(SB), Y1
 	VMOVDQU k5<>+0(SB), Y2
 
 block:
-	MOVBQZX      (CX), BX
-	LEAQ         ·mxfp4Scales+0(SB), SI
-	VBROADCASTSS (SI)(BX*4), Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VMOVDQU      1(CX), X5
+	VPBROADCASTW (CX), X3
+	VCVTPH2PS    X3, Y3
+	MOVL         4(CX), BX
+	MOVWQZX      2(CX), SI
+	MOVQ         $0x0f0f0f0f0f0f0f0f, DI
+	PDEPQ        DI, BX, BX
+	VMOVQ        BX, X4
+	MOVQ         $0x3030303030303030, BX
+	PDEPQ        BX, SI, BX
+	VMOVQ        BX, X5
+	VPOR         X5, X4, X4
+	VPMOVZXBD    X4, Y4
+	VPADDD       k29<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y3
+	VBLENDVPS    Y3, k1<>+0(SB), Y4, Y4
+	VMOVUPS      Y4, (SP)
+	VMOVDQU      8(CX), X5
 	VPERMQ       $0x50, Y5, Y5
 	VPSRLVQ      k6<>+0(SB), Y5, Y5
 	VPAND        Y2, Y5, Y5
-	VMOVDQU      k41<>+0(SB), Y4
-	VMOVDQU      k42<>+0(SB), Y6
+	VBROADCASTSS (SP), Y3
+	VMOVDQU      k42<>+0(SB), Y4
+	VMOVDQU      k43<>+0(SB), Y13
 	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y7
-	VPAND        Y0, Y7, Y7
+	VPSRLD       $0x10, Y4, Y14
+	VPAND        Y0, Y14, Y14
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y7, Y4, Y4
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
+	VPADDD       Y14, Y4, Y4
+	VMULPS       Y3, Y13, Y13
+	VPSRLD       $0x10, Y13, Y3
 	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
+	VPADDD       Y1, Y13, Y13
+	VPADDD       Y3, Y13, Y13
 	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y6, Y4, Y4
-	VPSHUFB      k9<>+0(SB), Y4, Y4
+	VPBLENDW     $0xaa, Y13, Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
 	VPERMQ       $0x88, Y4, Y3
 	VPERMQ       $0xdd, Y4, Y4
 	VPSHUFB      Y5, Y3, Y3
 	VPSHUFB      Y5, Y4, Y4
-	VPUNPCKLBW   Y4, Y3, Y6
-	VMOVDQU      Y6, (AX)
-	VPUNPCKHBW   Y4, Y3, Y6
-	VMOVDQU      Y6, 32(AX)
-	ADDQ         $0x00000011, CX
-	ADDQ         $0x00000040, AX
+	VPUNPCKLBW   Y4, Y3, Y13
+	VMOVDQU      Y13, (AX)
+	VPUNPCKHBW   Y4, Y3, Y3
+	VMOVDQU      Y3, 32(AX)
+	VMOVDQU      24(CX), X6
+	VPERMQ       $0x50, Y6, Y6
+	VPSRLVQ      k6<>+0(SB), Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VBROADCASTSS 4(SP), Y3
+	VMOVDQU      k42<>+0(SB), Y4
+	VMOVDQU      k43<>+0(SB), Y13
+	VMULPS       Y3, Y4, Y4
+	VPSRLD       $0x10, Y4, Y14
+	VPAND        Y0, Y14, Y14
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y14, Y4, Y4
+	VMULPS       Y3, Y13, Y13
+	VPSRLD       $0x10, Y13, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y13, Y13
+	VPADDD       Y3, Y13, Y13
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y13, Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+	VPSHUFB      Y6, Y3, Y3
+	VPSHUFB      Y6, Y4, Y4
+	VPUNPCKLBW   Y4, Y3, Y13
+	VMOVDQU      Y13, 64(AX)
+	VPUNPCKHBW   Y4, Y3, Y3
+	VMOVDQU      Y3, 96(AX)
+	VMOVDQU      40(CX), X7
+	VPERMQ       $0x50, Y7, Y7
+	VPSRLVQ      k6<>+0(SB), Y7, Y7
+	VPAND        Y2, Y7, Y7
+	VBROADCASTSS 8(SP), Y3
+	VMOVDQU      k42<>+0(SB), Y4
+	VMOVDQU      k43<>+0(SB), Y13
+	VMULPS       Y3, Y4, Y4
+	VPSRLD       $0x10, Y4, Y14
+	VPAND        Y0, Y14, Y14
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y14, Y4, Y4
+	VMULPS       Y3, Y13, Y13
+	VPSRLD       $0x10, Y13, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y13, Y13
+	VPADDD       Y3, Y13, Y13
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y13, Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+	VPSHUFB      Y7, Y3, Y3
+	VPSHUFB      Y7, Y4, Y4
+	VPUNPCKLBW   Y4, Y3, Y13
+	VMOVDQU      Y13, 128(AX)
+	VPUNPCKHBW   Y4, Y3, Y3
+	VMOVDQU      Y3, 160(AX)
+	VMOVDQU      56(CX), X8
+	VPERMQ       $0x50, Y8, Y8
+	VPSRLVQ      k6<>+0(SB), Y8, Y8
+	VPAND        Y2, Y8, Y8
+	VBROADCASTSS 12(SP), Y3
+	VMOVDQU      k42<>+0(SB), Y4
+	VMOVDQU      k43<>+0(SB), Y13
+	VMULPS       Y3, Y4, Y4
+	VPSRLD       $0x10, Y4, Y14
+	VPAND        Y0, Y14, Y14
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y14, Y4, Y4
+	VMULPS       Y3, Y13, Y13
+	VPSRLD       $0x10, Y13, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y13, Y13
+	VPADDD       Y3, Y13, Y13
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y13, Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+	VPSHUFB      Y8, Y3, Y3
+	VPSHUFB      Y8, Y4, Y4
+	VPUNPCKLBW   Y4, Y3, Y13
+	VMOVDQU      Y13, 192(AX)
+	VPUNPCKHBW   Y4, Y3, Y3
+	VMOVDQU      Y3, 224(AX)
+	VMOVDQU      72(CX), X9
+	VPERMQ       $0x50, Y9, Y9
+	VPSRLVQ      k6<>+0(SB), Y9, Y9
+	VPAND        Y2, Y9, Y9
+	VBROADCASTSS 16(SP), Y3
+	VMOVDQU      k42<>+0(SB), Y4
+	VMOVDQU      k43<>+0(SB), Y13
+	VMULPS       Y3, Y4, Y4
+	VPSRLD       $0x10, Y4, Y14
+	VPAND        Y0, Y14, Y14
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y14, Y4, Y4
+	VMULPS       Y3, Y13, Y13
+	VPSRLD       $0x10, Y13, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y13, Y13
+	VPADDD       Y3, Y13, Y13
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y13, Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+	VPSHUFB      Y9, Y3, Y3
+	VPSHUFB      Y9, Y4, Y4
+	VPUNPCKLBW   Y4, Y3, Y13
+	VMOVDQU      Y13, 256(AX)
+	VPUNPCKHBW   Y4, Y3, Y3
+	VMOVDQU      Y3, 288(AX)
+	VMOVDQU      88(CX), X10
+	VPERMQ       $0x50, Y10, Y10
+	VPSRLVQ      k6<>+0(SB), Y10, Y10
+	VPAND        Y2, Y10, Y10
+	VBROADCASTSS 20(SP), Y3
+	VMOVDQU      k42<>+0(SB), Y4
+	VMOVDQU      k43<>+0(SB), Y13
+	VMULPS       Y3, Y4, Y4
+	VPSRLD       $0x10, Y4, Y14
+	VPAND        Y0, Y14, Y14
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y14, Y4, Y4
+	VMULPS       Y3, Y13, Y13
+	VPSRLD       $0x10, Y13, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y13, Y13
+	VPADDD       Y3, Y13, Y13
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y13, Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+	VPSHUFB      Y10, Y3, Y3
+	VPSHUFB      Y10, Y4, Y4
+	VPUNPCKLBW   Y4, Y3, Y13
+	VMOVDQU      Y13, 320(AX)
+	VPUNPCKHBW   Y4, Y3, Y3
+	VMOVDQU      Y3, 352(AX)
+	VMOVDQU      104(CX), X11
+	VPERMQ       $0x50, Y11, Y11
+	VPSRLVQ      k6<>+0(SB), Y11, Y11
+	VPAND        Y2, Y11, Y11
+	VBROADCASTSS 24(SP), Y3
+	VMOVDQU      k42<>+0(SB), Y4
+	VMOVDQU      k43<>+0(SB), Y13
+	VMULPS       Y3, Y4, Y4
+	VPSRLD       $0x10, Y4, Y14
+	VPAND        Y0, Y14, Y14
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y14, Y4, Y4
+	VMULPS       Y3, Y13, Y13
+	VPSRLD       $0x10, Y13, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y13, Y13
+	VPADDD       Y3, Y13, Y13
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y13, Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+	VPSHUFB      Y11, Y3, Y3
+	VPSHUFB      Y11, Y4, Y4
+	VPUNPCKLBW   Y4, Y3, Y13
+	VMOVDQU      Y13, 384(AX)
+	VPUNPCKHBW   Y4, Y3, Y3
+	VMOVDQU      Y3, 416(AX)
+	VMOVDQU      120(CX), X12
+	VPERMQ       $0x50, Y12, Y12
+	VPSRLVQ      k6<>+0(SB), Y12, Y12
+	VPAND        Y2, Y12, Y12
+	VBROADCASTSS 28(SP), Y3
+	VMOVDQU      k42<>+0(SB), Y4
+	VMOVDQU      k43<>+0(SB), Y13
+	VMULPS       Y3, Y4, Y4
+	VPSRLD       $0x10, Y4, Y14
+	VPAND        Y0, Y14, Y14
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y14, Y4, Y4
+	VMULPS       Y3, Y13, Y13
+	VPSRLD       $0x10, Y13, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y13, Y13
+	VPADDD       Y3, Y13, Y13
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y13, Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+	VPSHUFB      Y12, Y3, Y3
+	VPSHUFB      Y12, Y4, Y4
+	VPUNPCKLBW   Y4, Y3, Y13
+	VMOVDQU      Y13, 448(AX)
+	VPUNPCKHBW   Y4, Y3, Y3
+	VMOVDQU      Y3, 480(AX)
+	ADDQ         $0x00000088, CX
+	ADDQ         $0x00000200, AX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
 	RET
 
-DATA k41<>+0(SB)/8, $0xc000000080000000
-DATA k41<>+8(SB)/8, $0xc1000000c0800000
-DATA k41<>+16(SB)/8, $0x4000000080000000
-DATA k41<>+24(SB)/8, $0x4100000040800000
-GLOBL k41<>(SB), RODATA|NOPTR, $32
+// func iq4_XSF16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, BMI2, F16C
+TEXT ·iq4_XSF16AVX2(SB), NOSPLIT, $64-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k5<>+0(SB), Y0
 
-DATA k42<>+0(SB)/8, $0xc0400000bf800000
-DATA k42<>+8(SB)/8, $0xc1400000c0c00000
-DATA k42<>+16(SB)/8, $0x404000003f800000
-DATA k42<>+24(SB)/8, $0x4140000040c00000
-GLOBL k42<>(SB), RODATA|NOPTR, $32
+block:
+	VPBROADCASTW (CX), X1
+	VCVTPH2PS    X1, Y1
+	MOVL         4(CX), BX
+	MOVWQZX      2(CX), SI
+	MOVQ         $0x0f0f0f0f0f0f0f0f, DI
+	PDEPQ        DI, BX, BX
+	VMOVQ        BX, X2
+	MOVQ         $0x3030303030303030, BX
+	PDEPQ        BX, SI, BX
+	VMOVQ        BX, X3
+	VPOR         X3, X2, X2
+	VPMOVZXBD    X2, Y2
+	VPADDD       k29<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y1, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y1
+	VBLENDVPS    Y1, k1<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 32(SP)
+	VMOVDQU      8(CX), X3
+	VPERMQ       $0x50, Y3, Y3
+	VPSRLVQ      k6<>+0(SB), Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VBROADCASTSS 32(SP), Y1
+	VMOVDQU      k40<>+0(SB), Y2
+	VMOVDQU      k41<>+0(SB), Y11
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y12
+	VBLENDVPS    Y12, k9<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y11, Y11
+	VXORPS       k0<>+0(SB), Y11, Y11
+	VCMPPS       $0x03, Y11, Y11, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y11, Y11
+	VCVTPS2PH    $0x00, Y2, X2
+	VCVTPS2PH    $0x00, Y11, X1
+	VINSERTI128  $0x01, X1, Y2, Y2
+	VPSHUFB      k15<>+0(SB), Y2, Y2
+	VPERMQ       $0x88, Y2, Y1
+	VPERMQ       $0xdd, Y2, Y2
+	VPSHUFB      Y3, Y1, Y1
+	VPSHUFB      Y3, Y2, Y2
+	VPUNPCKLBW   Y2, Y1, Y11
+	VMOVDQU      Y11, (AX)
+	VPUNPCKHBW   Y2, Y1, Y1
+	VMOVDQU      Y1, 32(AX)
+	VMOVDQU      24(CX), X4
+	VPERMQ       $0x50, Y4, Y4
+	VPSRLVQ      k6<>+0(SB), Y4, Y4
+	VPAND        Y0, Y4, Y4
+	VBROADCASTSS 36(SP), Y1
+	VMOVDQU      k40<>+0(SB), Y2
+	VMOVDQU      k41<>+0(SB), Y11
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y12
+	VBLENDVPS    Y12, k9<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y11, Y11
+	VXORPS       k0<>+0(SB), Y11, Y11
+	VCMPPS       $0x03, Y11, Y11, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y11, Y11
+	VCVTPS2PH    $0x00, Y2, X2
+	VCVTPS2PH    $0x00, Y11, X1
+	VINSERTI128  $0x01, X1, Y2, Y2
+	VPSHUFB      k15<>+0(SB), Y2, Y2
+	VPERMQ       $0x88, Y2, Y1
+	VPERMQ       $0xdd, Y2, Y2
+	VPSHUFB      Y4, Y1, Y1
+	VPSHUFB      Y4, Y2, Y2
+	VPUNPCKLBW   Y2, Y1, Y11
+	VMOVDQU      Y11, 64(AX)
+	VPUNPCKHBW   Y2, Y1, Y1
+	VMOVDQU      Y1, 96(AX)
+	VMOVDQU      40(CX), X5
+	VPERMQ       $0x50, Y5, Y5
+	VPSRLVQ      k6<>+0(SB), Y5, Y5
+	VPAND        Y0, Y5, Y5
+	VBROADCASTSS 40(SP), Y1
+	VMOVDQU      k40<>+0(SB), Y2
+	VMOVDQU      k41<>+0(SB), Y11
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y12
+	VBLENDVPS    Y12, k9<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y11, Y11
+	VXORPS       k0<>+0(SB), Y11, Y11
+	VCMPPS       $0x03, Y11, Y11, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y11, Y11
+	VCVTPS2PH    $0x00, Y2, X2
+	VCVTPS2PH    $0x00, Y11, X1
+	VINSERTI128  $0x01, X1, Y2, Y2
+	VPSHUFB      k15<>+0(SB), Y2, Y2
+	VPERMQ       $0x88, Y2, Y1
+	VPERMQ       $0xdd, Y2, Y2
+	VPSHUFB      Y5, Y1, Y1
+	VPSHUFB      Y5, Y2, Y2
+	VPUNPCKLBW   Y2, Y1, Y11
+	VMOVDQU      Y11, 128(AX)
+	VPUNPCKHBW   Y2, Y1, Y1
+	VMOVDQU      Y1, 160(AX)
+	VMOVDQU      56(CX), X6
+	VPERMQ       $0x50, Y6, Y6
+	VPSRLVQ      k6<>+0(SB), Y6, Y6
+	VPAND        Y0, Y6, Y6
+	VBROADCASTSS 44(SP), Y1
+	VMOVDQU      k40<>+0(SB), Y2
+	VMOVDQU      k41<>+0(SB), Y11
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y12
+	VBLENDVPS    Y12, k9<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y11, Y11
+	VXORPS       k0<>+0(SB), Y11, Y11
+	VCMPPS       $0x03, Y11, Y11, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y11, Y11
+	VCVTPS2PH    $0x00, Y2, X2
+	VCVTPS2PH    $0x00, Y11, X1
+	VINSERTI128  $0x01, X1, Y2, Y2
+	VPSHUFB      k15<>+0(SB), Y2, Y2
+	VPERMQ       $0x88, Y2, Y1
+	VPERMQ       $0xdd, Y2, Y2
+	VPSHUFB      Y6, Y1, Y1
+	VPSHUFB      Y6, Y2, Y2
+	VPUNPCKLBW   Y2, Y1, Y11
+	VMOVDQU      Y11, 192(AX)
+	VPUNPCKHBW   Y2, Y1, Y1
+	VMOVDQU      Y1, 224(AX)
+	VMOVDQU      72(CX), X7
+	VPERMQ       $0x50, Y7, Y7
+	VPSRLVQ      k6<>+0(SB), Y7, Y7
+	VPAND        Y0, Y7, Y7
+	VBROADCASTSS 48(SP), Y1
+	VMOVDQU      k40<>+0(SB), Y2
+	VMOVDQU      k41<>+0(SB), Y11
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y12
+	VBLENDVPS    Y12, k9<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y11, Y11
+	VXORPS       k0<>+0(SB), Y11, Y11
+	VCMPPS       $0x03, Y11, Y11, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y11, Y11
+	VCVTPS2PH    $0x00, Y2, X2
+	VCVTPS2PH    $0x00, Y11, X1
+	VINSERTI128  $0x01, X1, Y2, Y2
+	VPSHUFB      k15<>+0(SB), Y2, Y2
+	VPERMQ       $0x88, Y2, Y1
+	VPERMQ       $0xdd, Y2, Y2
+	VPSHUFB      Y7, Y1, Y1
+	VPSHUFB      Y7, Y2, Y2
+	VPUNPCKLBW   Y2, Y1, Y11
+	VMOVDQU      Y11, 256(AX)
+	VPUNPCKHBW   Y2, Y1, Y1
+	VMOVDQU      Y1, 288(AX)
+	VMOVDQU      88(CX), X8
+	VPERMQ       $0x50, Y8, Y8
+	VPSRLVQ      k6<>+0(SB), Y8, Y8
+	VPAND        Y0, Y8, Y8
+	VBROADCASTSS 52(SP), Y1
+	VMOVDQU      k40<>+0(SB), Y2
+	VMOVDQU      k41<>+0(SB), Y11
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y12
+	VBLENDVPS    Y12, k9<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y11, Y11
+	VXORPS       k0<>+0(SB), Y11, Y11
+	VCMPPS       $0x03, Y11, Y11, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y11, Y11
+	VCVTPS2PH    $0x00, Y2, X2
+	VCVTPS2PH    $0x00, Y11, X1
+	VINSERTI128  $0x01, X1, Y2, Y2
+	VPSHUFB      k15<>+0(SB), Y2, Y2
+	VPERMQ       $0x88, Y2, Y1
+	VPERMQ       $0xdd, Y2, Y2
+	VPSHUFB      Y8, Y1, Y1
+	VPSHUFB      Y8, Y2, Y2
+	VPUNPCKLBW   Y2, Y1, Y11
+	VMOVDQU      Y11, 320(AX)
+	VPUNPCKHBW   Y2, Y1, Y1
+	VMOVDQU      Y1, 352(AX)
+	VMOVDQU      104(CX), X9
+	VPERMQ       $0x50, Y9, Y9
+	VPSRLVQ      k6<>+0(SB), Y9, Y9
+	VPAND        Y0, Y9, Y9
+	VBROADCASTSS 56(SP), Y1
+	VMOVDQU      k40<>+0(SB), Y2
+	VMOVDQU      k41<>+0(SB), Y11
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y12
+	VBLENDVPS    Y12, k9<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y11, Y11
+	VXORPS       k0<>+0(SB), Y11, Y11
+	VCMPPS       $0x03, Y11, Y11, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y11, Y11
+	VCVTPS2PH    $0x00, Y2, X2
+	VCVTPS2PH    $0x00, Y11, X1
+	VINSERTI128  $0x01, X1, Y2, Y2
+	VPSHUFB      k15<>+0(SB), Y2, Y2
+	VPERMQ       $0x88, Y2, Y1
+	VPERMQ       $0xdd, Y2, Y2
+	VPSHUFB      Y9, Y1, Y1
+	VPSHUFB      Y9, Y2, Y2
+	VPUNPCKLBW   Y2, Y1, Y11
+	VMOVDQU      Y11, 384(AX)
+	VPUNPCKHBW   Y2, Y1, Y1
+	VMOVDQU      Y1, 416(AX)
+	VMOVDQU      120(CX), X10
+	VPERMQ       $0x50, Y10, Y10
+	VPSRLVQ      k6<>+0(SB), Y10, Y10
+	VPAND        Y0, Y10, Y10
+	VBROADCASTSS 60(SP), Y1
+	VMOVDQU      k40<>+0(SB), Y2
+	VMOVDQU      k41<>+0(SB), Y11
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y12
+	VBLENDVPS    Y12, k9<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y11, Y11
+	VXORPS       k0<>+0(SB), Y11, Y11
+	VCMPPS       $0x03, Y11, Y11, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y11, Y11
+	VCVTPS2PH    $0x00, Y2, X2
+	VCVTPS2PH    $0x00, Y11, X1
+	VINSERTI128  $0x01, X1, Y2, Y2
+	VPSHUFB      k15<>+0(SB), Y2, Y2
+	VPERMQ       $0x88, Y2, Y1
+	VPERMQ       $0xdd, Y2, Y2
+	VPSHUFB      Y10, Y1, Y1
+	VPSHUFB      Y10, Y2, Y2
+	VPUNPCKLBW   Y2, Y1, Y11
+	VMOVDQU      Y11, 448(AX)
+	VPUNPCKHBW   Y2, Y1, Y1
+	VMOVDQU      Y1, 480(AX)
+	ADDQ         $0x00000088, CX
+	ADDQ         $0x00000200, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
 
 // func mxfp4F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -6058,46 +8448,53 @@ block:
 	LEAQ         ·mxfp4Scales+0(SB), SI
 	VBROADCASTSS (SI)(BX*4), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
 	VMOVDQU      1(CX), X3
 	VPERMQ       $0x50, Y3, Y3
 	VPSRLVQ      k6<>+0(SB), Y3, Y3
 	VPAND        Y0, Y3, Y3
-	VMOVDQU      k43<>+0(SB), Y2
-	VMOVDQU      k44<>+0(SB), Y4
+	VMOVDQU      k44<>+0(SB), Y2
+	VMOVDQU      k45<>+0(SB), Y4
 	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y4, Y4
-	VXORPS       k2<>+0(SB), Y4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y4, Y4
-	VMOVDQU      Y3, (SP)
-	VPMOVZXBD    (SP), Y1
-	VPERMPS      Y2, Y1, Y6
-	VPERMPS      Y4, Y1, Y5
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y5, Y6, Y6
-	VMOVUPS      Y6, (AX)
-	VPMOVZXBD    16(SP), Y1
-	VPERMPS      Y2, Y1, Y6
-	VPERMPS      Y4, Y1, Y5
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y5, Y6, Y6
-	VMOVUPS      Y6, 32(AX)
-	VPMOVZXBD    8(SP), Y1
-	VPERMPS      Y2, Y1, Y6
-	VPERMPS      Y4, Y1, Y5
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y5, Y6, Y6
-	VMOVUPS      Y6, 64(AX)
-	VPMOVZXBD    24(SP), Y1
-	VPERMPS      Y2, Y1, Y2
-	VPERMPS      Y4, Y1, Y4
-	VPSLLD       $0x1c, Y1, Y1
-	VBLENDVPS    Y1, Y4, Y2, Y2
-	VMOVUPS      Y2, 96(AX)
+	VBLENDVPS    Y1, k9<>+0(SB), Y4, Y4
+	VPSHUFB      k10<>+0(SB), Y2, Y2
+	VPSHUFB      k10<>+0(SB), Y4, Y4
+	VPUNPCKLDQ   Y4, Y2, Y1
+	VMOVDQU      k11<>+0(SB), Y5
+	VPERMD       Y1, Y5, Y5
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y1, Y6, Y1
+	VPUNPCKHDQ   Y4, Y2, Y2
+	VMOVDQU      k11<>+0(SB), Y4
+	VPERMD       Y2, Y4, Y4
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y2, Y6, Y2
+	VPSHUFB      Y3, Y5, Y5
+	VPSHUFB      Y3, Y1, Y1
+	VPSHUFB      Y3, Y4, Y4
+	VPSHUFB      Y3, Y2, Y2
+	VPUNPCKLBW   Y1, Y5, Y6
+	VPUNPCKLBW   Y2, Y4, Y7
+	VPUNPCKLWD   Y7, Y6, Y8
+	VPUNPCKHWD   Y7, Y6, Y6
+	VMOVDQU      X8, (AX)
+	VEXTRACTI128 $0x01, Y8, 32(AX)
+	VMOVDQU      X6, 16(AX)
+	VEXTRACTI128 $0x01, Y6, 48(AX)
+	VPUNPCKHBW   Y1, Y5, Y1
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPUNPCKLWD   Y2, Y1, Y4
+	VPUNPCKHWD   Y2, Y1, Y1
+	VMOVDQU      X4, 64(AX)
+	VEXTRACTI128 $0x01, Y4, 96(AX)
+	VMOVDQU      X1, 80(AX)
+	VEXTRACTI128 $0x01, Y1, 112(AX)
 	ADDQ         $0x00000011, CX
 	ADDQ         $0x00000080, AX
 	DECQ         DX
@@ -6105,143 +8502,126 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k43<>+0(SB)/8, $0xbf80000080000000
-DATA k43<>+8(SB)/8, $0xc0400000c0000000
-DATA k43<>+16(SB)/8, $0xc0c00000c0800000
-DATA k43<>+24(SB)/8, $0xc1400000c1000000
-GLOBL k43<>(SB), RODATA|NOPTR, $32
-
-DATA k44<>+0(SB)/8, $0x3f80000080000000
-DATA k44<>+8(SB)/8, $0x4040000040000000
-DATA k44<>+16(SB)/8, $0x40c0000040800000
-DATA k44<>+24(SB)/8, $0x4140000041000000
+DATA k44<>+0(SB)/8, $0xbf80000080000000
+DATA k44<>+8(SB)/8, $0xc0400000c0000000
+DATA k44<>+16(SB)/8, $0xc0c00000c0800000
+DATA k44<>+24(SB)/8, $0xc1400000c1000000
 GLOBL k44<>(SB), RODATA|NOPTR, $32
 
-// func nvfp4BF16AVX2(dst *byte, src *byte, n int)
+DATA k45<>+0(SB)/8, $0x3f80000080000000
+DATA k45<>+8(SB)/8, $0x4040000040000000
+DATA k45<>+16(SB)/8, $0x40c0000040800000
+DATA k45<>+24(SB)/8, $0x4140000041000000
+GLOBL k45<>(SB), RODATA|NOPTR, $32
+
+// func mxfp4BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
-TEXT ·nvfp4BF16AVX2(SB), NOSPLIT, $0-24
+TEXT ·mxfp4BF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k3<>+0(SB), Y1
 	VMOVDQU k5<>+0(SB), Y2
 
 block:
-	MOVBQZX        (CX), BX
-	LEAQ           ·nvfp4Scales+0(SB), SI
-	VBROADCASTSS   (SI)(BX*4), Y3
-	MOVBQZX        1(CX), BX
-	LEAQ           ·nvfp4Scales+0(SB), SI
-	VBROADCASTSS   (SI)(BX*4), Y4
-	VBROADCASTI128 4(CX), Y5
-	VPSRLVQ        k45<>+0(SB), Y5, Y5
-	VPAND          Y2, Y5, Y5
-	VMOVDQU        k41<>+0(SB), Y6
-	VMOVDQU        k42<>+0(SB), Y7
-	VMULPS         Y3, Y6, Y6
-	VPSRLD         $0x10, Y6, Y8
-	VPAND          Y0, Y8, Y8
-	VPADDD         Y1, Y6, Y6
-	VPADDD         Y8, Y6, Y6
-	VMULPS         Y3, Y7, Y7
-	VPSRLD         $0x10, Y7, Y3
-	VPAND          Y0, Y3, Y3
-	VPADDD         Y1, Y7, Y7
-	VPADDD         Y3, Y7, Y7
-	VPSRLD         $0x10, Y6, Y6
-	VPBLENDW       $0xaa, Y7, Y6, Y6
-	VPSHUFB        k9<>+0(SB), Y6, Y6
-	VPERMQ         $0x88, Y6, Y3
-	VPERMQ         $0xdd, Y6, Y6
-	VMOVDQU        k41<>+0(SB), Y7
-	VMOVDQU        k42<>+0(SB), Y8
-	VMULPS         Y4, Y7, Y7
-	VPSRLD         $0x10, Y7, Y9
-	VPAND          Y0, Y9, Y9
-	VPADDD         Y1, Y7, Y7
-	VPADDD         Y9, Y7, Y7
-	VMULPS         Y4, Y8, Y8
-	VPSRLD         $0x10, Y8, Y4
-	VPAND          Y0, Y4, Y4
-	VPADDD         Y1, Y8, Y8
-	VPADDD         Y4, Y8, Y8
-	VPSRLD         $0x10, Y7, Y7
-	VPBLENDW       $0xaa, Y8, Y7, Y7
-	VPSHUFB        k9<>+0(SB), Y7, Y7
-	VPERMQ         $0x88, Y7, Y4
-	VPERMQ         $0xdd, Y7, Y7
-	VPSHUFB        Y5, Y3, Y3
-	VPSHUFB        Y5, Y6, Y6
-	VPUNPCKLBW     Y6, Y3, Y3
-	VMOVDQU        Y3, (AX)
-	VPSHUFB        Y5, Y4, Y3
-	VPSHUFB        Y5, Y7, Y4
-	VPUNPCKHBW     Y4, Y3, Y3
-	VMOVDQU        Y3, 32(AX)
-	MOVBQZX        2(CX), BX
-	LEAQ           ·nvfp4Scales+0(SB), SI
-	VBROADCASTSS   (SI)(BX*4), Y3
-	MOVBQZX        3(CX), BX
-	LEAQ           ·nvfp4Scales+0(SB), SI
-	VBROADCASTSS   (SI)(BX*4), Y4
-	VBROADCASTI128 20(CX), Y5
-	VPSRLVQ        k45<>+0(SB), Y5, Y5
-	VPAND          Y2, Y5, Y5
-	VMOVDQU        k41<>+0(SB), Y6
-	VMOVDQU        k42<>+0(SB), Y7
-	VMULPS         Y3, Y6, Y6
-	VPSRLD         $0x10, Y6, Y8
-	VPAND          Y0, Y8, Y8
-	VPADDD         Y1, Y6, Y6
-	VPADDD         Y8, Y6, Y6
-	VMULPS         Y3, Y7, Y7
-	VPSRLD         $0x10, Y7, Y3
-	VPAND          Y0, Y3, Y3
-	VPADDD         Y1, Y7, Y7
-	VPADDD         Y3, Y7, Y7
-	VPSRLD         $0x10, Y6, Y6
-	VPBLENDW       $0xaa, Y7, Y6, Y6
-	VPSHUFB        k9<>+0(SB), Y6, Y6
-	VPERMQ         $0x88, Y6, Y3
-	VPERMQ         $0xdd, Y6, Y6
-	VMOVDQU        k41<>+0(SB), Y7
-	VMOVDQU        k42<>+0(SB), Y8
-	VMULPS         Y4, Y7, Y7
-	VPSRLD         $0x10, Y7, Y9
-	VPAND          Y0, Y9, Y9
-	VPADDD         Y1, Y7, Y7
-	VPADDD         Y9, Y7, Y7
-	VMULPS         Y4, Y8, Y8
-	VPSRLD         $0x10, Y8, Y4
-	VPAND          Y0, Y4, Y4
-	VPADDD         Y1, Y8, Y8
-	VPADDD         Y4, Y8, Y8
-	VPSRLD         $0x10, Y7, Y7
-	VPBLENDW       $0xaa, Y8, Y7, Y7
-	VPSHUFB        k9<>+0(SB), Y7, Y7
-	VPERMQ         $0x88, Y7, Y4
-	VPERMQ         $0xdd, Y7, Y7
-	VPSHUFB        Y5, Y3, Y3
-	VPSHUFB        Y5, Y6, Y6
-	VPUNPCKLBW     Y6, Y3, Y3
-	VMOVDQU        Y3, 64(AX)
-	VPSHUFB        Y5, Y4, Y3
-	VPSHUFB        Y5, Y7, Y4
-	VPUNPCKHBW     Y4, Y3, Y3
-	VMOVDQU        Y3, 96(AX)
-	ADDQ           $0x00000024, CX
-	ADDQ           $0x00000080, AX
-	DECQ           DX
-	JNZ            block
+	MOVBQZX      (CX), BX
+	LEAQ         ·mxfp4Scales+0(SB), SI
+	VBROADCASTSS (SI)(BX*4), Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+	VMOVDQU      1(CX), X5
+	VPERMQ       $0x50, Y5, Y5
+	VPSRLVQ      k6<>+0(SB), Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VMOVDQU      k46<>+0(SB), Y4
+	VMOVDQU      k47<>+0(SB), Y6
+	VMULPS       Y3, Y4, Y4
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y7, Y4, Y4
+	VMULPS       Y3, Y6, Y6
+	VPSRLD       $0x10, Y6, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y3, Y6, Y6
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y6, Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+	VPSHUFB      Y5, Y3, Y3
+	VPSHUFB      Y5, Y4, Y4
+	VPUNPCKLBW   Y4, Y3, Y6
+	VMOVDQU      Y6, (AX)
+	VPUNPCKHBW   Y4, Y3, Y3
+	VMOVDQU      Y3, 32(AX)
+	ADDQ         $0x00000011, CX
+	ADDQ         $0x00000040, AX
+	DECQ         DX
+	JNZ          block
 	VZEROUPPER
 	RET
 
-DATA k45<>+0(SB)/8, $0x0000000000000000
-DATA k45<>+8(SB)/8, $0x0000000000000000
-DATA k45<>+16(SB)/8, $0x0000000000000004
-DATA k45<>+24(SB)/8, $0x0000000000000004
-GLOBL k45<>(SB), RODATA|NOPTR, $32
+DATA k46<>+0(SB)/8, $0xc000000080000000
+DATA k46<>+8(SB)/8, $0xc1000000c0800000
+DATA k46<>+16(SB)/8, $0x4000000080000000
+DATA k46<>+24(SB)/8, $0x4100000040800000
+GLOBL k46<>(SB), RODATA|NOPTR, $32
+
+DATA k47<>+0(SB)/8, $0xc0400000bf800000
+DATA k47<>+8(SB)/8, $0xc1400000c0c00000
+DATA k47<>+16(SB)/8, $0x404000003f800000
+DATA k47<>+24(SB)/8, $0x4140000040c00000
+GLOBL k47<>(SB), RODATA|NOPTR, $32
+
+// func mxfp4F16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·mxfp4F16AVX2(SB), NOSPLIT, $32-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k5<>+0(SB), Y0
+
+block:
+	MOVBQZX      (CX), BX
+	LEAQ         ·mxfp4Scales+0(SB), SI
+	VBROADCASTSS (SI)(BX*4), Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	VMOVDQU      1(CX), X3
+	VPERMQ       $0x50, Y3, Y3
+	VPSRLVQ      k6<>+0(SB), Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VMOVDQU      k44<>+0(SB), Y2
+	VMOVDQU      k45<>+0(SB), Y4
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y4, Y4
+	VCVTPS2PH    $0x00, Y2, X2
+	VCVTPS2PH    $0x00, Y4, X1
+	VINSERTI128  $0x01, X1, Y2, Y2
+	VPSHUFB      k15<>+0(SB), Y2, Y2
+	VPERMQ       $0x88, Y2, Y1
+	VPERMQ       $0xdd, Y2, Y2
+	VPSHUFB      Y3, Y1, Y1
+	VPSHUFB      Y3, Y2, Y2
+	VPUNPCKLBW   Y2, Y1, Y4
+	VMOVDQU      Y4, (AX)
+	VPUNPCKHBW   Y2, Y1, Y1
+	VMOVDQU      Y1, 32(AX)
+	ADDQ         $0x00000011, CX
+	ADDQ         $0x00000040, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
 
 // func nvfp4F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -6259,53 +8639,76 @@ block:
 	LEAQ           ·nvfp4Scales+0(SB), SI
 	VBROADCASTSS   (SI)(BX*4), Y2
 	VBROADCASTI128 4(CX), Y3
-	VPSRLVQ        k45<>+0(SB), Y3, Y3
+	VPSRLVQ        k48<>+0(SB), Y3, Y3
 	VPAND          Y0, Y3, Y3
-	VMOVDQU        k43<>+0(SB), Y4
-	VMOVDQU        k44<>+0(SB), Y5
+	VMOVDQU        k44<>+0(SB), Y4
+	VMOVDQU        k45<>+0(SB), Y5
 	VMULPS         Y1, Y4, Y4
-	VXORPS         k2<>+0(SB), Y4, Y4
+	VXORPS         k0<>+0(SB), Y4, Y4
 	VCMPPS         $0x03, Y4, Y4, Y6
-	VBLENDVPS      Y6, k12<>+0(SB), Y4, Y4
+	VBLENDVPS      Y6, k9<>+0(SB), Y4, Y4
 	VMULPS         Y1, Y5, Y5
-	VXORPS         k2<>+0(SB), Y5, Y5
+	VXORPS         k0<>+0(SB), Y5, Y5
 	VCMPPS         $0x03, Y5, Y5, Y1
-	VBLENDVPS      Y1, k12<>+0(SB), Y5, Y5
-	VMOVDQU        k43<>+0(SB), Y1
-	VMOVDQU        k44<>+0(SB), Y6
-	VMULPS         Y2, Y1, Y1
-	VXORPS         k2<>+0(SB), Y1, Y1
-	VCMPPS         $0x03, Y1, Y1, Y7
-	VBLENDVPS      Y7, k12<>+0(SB), Y1, Y1
-	VMULPS         Y2, Y6, Y6
-	VXORPS         k2<>+0(SB), Y6, Y6
-	VCMPPS         $0x03, Y6, Y6, Y2
-	VBLENDVPS      Y2, k12<>+0(SB), Y6, Y6
-	VMOVDQU        Y3, (SP)
-	VPMOVZXBD      (SP), Y2
-	VPERMPS        Y4, Y2, Y7
-	VPERMPS        Y5, Y2, Y3
-	VPSLLD         $0x1c, Y2, Y2
-	VBLENDVPS      Y2, Y3, Y7, Y7
-	VMOVUPS        Y7, (AX)
-	VPMOVZXBD      16(SP), Y2
-	VPERMPS        Y4, Y2, Y3
-	VPERMPS        Y5, Y2, Y4
-	VPSLLD         $0x1c, Y2, Y2
-	VBLENDVPS      Y2, Y4, Y3, Y3
-	VMOVUPS        Y3, 32(AX)
-	VPMOVZXBD      8(SP), Y2
-	VPERMPS        Y1, Y2, Y4
-	VPERMPS        Y6, Y2, Y3
-	VPSLLD         $0x1c, Y2, Y2
-	VBLENDVPS      Y2, Y3, Y4, Y4
-	VMOVUPS        Y4, 64(AX)
-	VPMOVZXBD      24(SP), Y2
-	VPERMPS        Y1, Y2, Y1
-	VPERMPS        Y6, Y2, Y3
-	VPSLLD         $0x1c, Y2, Y2
-	VBLENDVPS      Y2, Y3, Y1, Y1
-	VMOVUPS        Y1, 96(AX)
+	VBLENDVPS      Y1, k9<>+0(SB), Y5, Y5
+	VPSHUFB        k10<>+0(SB), Y4, Y4
+	VPSHUFB        k10<>+0(SB), Y5, Y5
+	VPUNPCKLDQ     Y5, Y4, Y1
+	VMOVDQU        k11<>+0(SB), Y6
+	VPERMD         Y1, Y6, Y6
+	VMOVDQU        k12<>+0(SB), Y7
+	VPERMD         Y1, Y7, Y1
+	VPUNPCKHDQ     Y5, Y4, Y4
+	VMOVDQU        k11<>+0(SB), Y5
+	VPERMD         Y4, Y5, Y5
+	VMOVDQU        k12<>+0(SB), Y7
+	VPERMD         Y4, Y7, Y4
+	VMOVDQU        k44<>+0(SB), Y7
+	VMOVDQU        k45<>+0(SB), Y8
+	VMULPS         Y2, Y7, Y7
+	VXORPS         k0<>+0(SB), Y7, Y7
+	VCMPPS         $0x03, Y7, Y7, Y9
+	VBLENDVPS      Y9, k9<>+0(SB), Y7, Y7
+	VMULPS         Y2, Y8, Y8
+	VXORPS         k0<>+0(SB), Y8, Y8
+	VCMPPS         $0x03, Y8, Y8, Y2
+	VBLENDVPS      Y2, k9<>+0(SB), Y8, Y8
+	VPSHUFB        k10<>+0(SB), Y7, Y7
+	VPSHUFB        k10<>+0(SB), Y8, Y8
+	VPUNPCKLDQ     Y8, Y7, Y2
+	VMOVDQU        k11<>+0(SB), Y9
+	VPERMD         Y2, Y9, Y9
+	VMOVDQU        k12<>+0(SB), Y10
+	VPERMD         Y2, Y10, Y2
+	VPUNPCKHDQ     Y8, Y7, Y7
+	VMOVDQU        k11<>+0(SB), Y8
+	VPERMD         Y7, Y8, Y8
+	VMOVDQU        k12<>+0(SB), Y10
+	VPERMD         Y7, Y10, Y7
+	VPSHUFB        Y3, Y6, Y6
+	VPSHUFB        Y3, Y1, Y1
+	VPSHUFB        Y3, Y5, Y5
+	VPSHUFB        Y3, Y4, Y4
+	VPUNPCKLBW     Y1, Y6, Y1
+	VPUNPCKLBW     Y4, Y5, Y4
+	VPUNPCKLWD     Y4, Y1, Y5
+	VPUNPCKHWD     Y4, Y1, Y1
+	VMOVDQU        X5, (AX)
+	VEXTRACTI128   $0x01, Y5, 32(AX)
+	VMOVDQU        X1, 16(AX)
+	VEXTRACTI128   $0x01, Y1, 48(AX)
+	VPSHUFB        Y3, Y9, Y6
+	VPSHUFB        Y3, Y2, Y1
+	VPSHUFB        Y3, Y8, Y5
+	VPSHUFB        Y3, Y7, Y4
+	VPUNPCKHBW     Y1, Y6, Y1
+	VPUNPCKHBW     Y4, Y5, Y2
+	VPUNPCKLWD     Y2, Y1, Y3
+	VPUNPCKHWD     Y2, Y1, Y1
+	VMOVDQU        X3, 64(AX)
+	VEXTRACTI128   $0x01, Y3, 96(AX)
+	VMOVDQU        X1, 80(AX)
+	VEXTRACTI128   $0x01, Y1, 112(AX)
 	MOVBQZX        2(CX), BX
 	LEAQ           ·nvfp4Scales+0(SB), SI
 	VBROADCASTSS   (SI)(BX*4), Y1
@@ -6313,53 +8716,76 @@ block:
 	LEAQ           ·nvfp4Scales+0(SB), SI
 	VBROADCASTSS   (SI)(BX*4), Y2
 	VBROADCASTI128 20(CX), Y3
-	VPSRLVQ        k45<>+0(SB), Y3, Y3
+	VPSRLVQ        k48<>+0(SB), Y3, Y3
 	VPAND          Y0, Y3, Y3
-	VMOVDQU        k43<>+0(SB), Y4
-	VMOVDQU        k44<>+0(SB), Y5
+	VMOVDQU        k44<>+0(SB), Y4
+	VMOVDQU        k45<>+0(SB), Y5
 	VMULPS         Y1, Y4, Y4
-	VXORPS         k2<>+0(SB), Y4, Y4
+	VXORPS         k0<>+0(SB), Y4, Y4
 	VCMPPS         $0x03, Y4, Y4, Y6
-	VBLENDVPS      Y6, k12<>+0(SB), Y4, Y4
+	VBLENDVPS      Y6, k9<>+0(SB), Y4, Y4
 	VMULPS         Y1, Y5, Y5
-	VXORPS         k2<>+0(SB), Y5, Y5
+	VXORPS         k0<>+0(SB), Y5, Y5
 	VCMPPS         $0x03, Y5, Y5, Y1
-	VBLENDVPS      Y1, k12<>+0(SB), Y5, Y5
-	VMOVDQU        k43<>+0(SB), Y1
-	VMOVDQU        k44<>+0(SB), Y6
-	VMULPS         Y2, Y1, Y1
-	VXORPS         k2<>+0(SB), Y1, Y1
-	VCMPPS         $0x03, Y1, Y1, Y7
-	VBLENDVPS      Y7, k12<>+0(SB), Y1, Y1
-	VMULPS         Y2, Y6, Y6
-	VXORPS         k2<>+0(SB), Y6, Y6
-	VCMPPS         $0x03, Y6, Y6, Y2
-	VBLENDVPS      Y2, k12<>+0(SB), Y6, Y6
-	VMOVDQU        Y3, (SP)
-	VPMOVZXBD      (SP), Y2
-	VPERMPS        Y4, Y2, Y7
-	VPERMPS        Y5, Y2, Y3
-	VPSLLD         $0x1c, Y2, Y2
-	VBLENDVPS      Y2, Y3, Y7, Y7
-	VMOVUPS        Y7, 128(AX)
-	VPMOVZXBD      16(SP), Y2
-	VPERMPS        Y4, Y2, Y3
-	VPERMPS        Y5, Y2, Y4
-	VPSLLD         $0x1c, Y2, Y2
-	VBLENDVPS      Y2, Y4, Y3, Y3
-	VMOVUPS        Y3, 160(AX)
-	VPMOVZXBD      8(SP), Y2
-	VPERMPS        Y1, Y2, Y4
-	VPERMPS        Y6, Y2, Y3
-	VPSLLD         $0x1c, Y2, Y2
-	VBLENDVPS      Y2, Y3, Y4, Y4
-	VMOVUPS        Y4, 192(AX)
-	VPMOVZXBD      24(SP), Y2
-	VPERMPS        Y1, Y2, Y1
-	VPERMPS        Y6, Y2, Y3
-	VPSLLD         $0x1c, Y2, Y2
-	VBLENDVPS      Y2, Y3, Y1, Y1
-	VMOVUPS        Y1, 224(AX)
+	VBLENDVPS      Y1, k9<>+0(SB), Y5, Y5
+	VPSHUFB        k10<>+0(SB), Y4, Y4
+	VPSHUFB        k10<>+0(SB), Y5, Y5
+	VPUNPCKLDQ     Y5, Y4, Y1
+	VMOVDQU        k11<>+0(SB), Y6
+	VPERMD         Y1, Y6, Y6
+	VMOVDQU        k12<>+0(SB), Y7
+	VPERMD         Y1, Y7, Y1
+	VPUNPCKHDQ     Y5, Y4, Y4
+	VMOVDQU        k11<>+0(SB), Y5
+	VPERMD         Y4, Y5, Y5
+	VMOVDQU        k12<>+0(SB), Y7
+	VPERMD         Y4, Y7, Y4
+	VMOVDQU        k44<>+0(SB), Y7
+	VMOVDQU        k45<>+0(SB), Y8
+	VMULPS         Y2, Y7, Y7
+	VXORPS         k0<>+0(SB), Y7, Y7
+	VCMPPS         $0x03, Y7, Y7, Y9
+	VBLENDVPS      Y9, k9<>+0(SB), Y7, Y7
+	VMULPS         Y2, Y8, Y8
+	VXORPS         k0<>+0(SB), Y8, Y8
+	VCMPPS         $0x03, Y8, Y8, Y2
+	VBLENDVPS      Y2, k9<>+0(SB), Y8, Y8
+	VPSHUFB        k10<>+0(SB), Y7, Y7
+	VPSHUFB        k10<>+0(SB), Y8, Y8
+	VPUNPCKLDQ     Y8, Y7, Y2
+	VMOVDQU        k11<>+0(SB), Y9
+	VPERMD         Y2, Y9, Y9
+	VMOVDQU        k12<>+0(SB), Y10
+	VPERMD         Y2, Y10, Y2
+	VPUNPCKHDQ     Y8, Y7, Y7
+	VMOVDQU        k11<>+0(SB), Y8
+	VPERMD         Y7, Y8, Y8
+	VMOVDQU        k12<>+0(SB), Y10
+	VPERMD         Y7, Y10, Y7
+	VPSHUFB        Y3, Y6, Y6
+	VPSHUFB        Y3, Y1, Y1
+	VPSHUFB        Y3, Y5, Y5
+	VPSHUFB        Y3, Y4, Y4
+	VPUNPCKLBW     Y1, Y6, Y1
+	VPUNPCKLBW     Y4, Y5, Y4
+	VPUNPCKLWD     Y4, Y1, Y5
+	VPUNPCKHWD     Y4, Y1, Y1
+	VMOVDQU        X5, 128(AX)
+	VEXTRACTI128   $0x01, Y5, 160(AX)
+	VMOVDQU        X1, 144(AX)
+	VEXTRACTI128   $0x01, Y1, 176(AX)
+	VPSHUFB        Y3, Y9, Y6
+	VPSHUFB        Y3, Y2, Y1
+	VPSHUFB        Y3, Y8, Y5
+	VPSHUFB        Y3, Y7, Y4
+	VPUNPCKHBW     Y1, Y6, Y1
+	VPUNPCKHBW     Y4, Y5, Y2
+	VPUNPCKLWD     Y2, Y1, Y3
+	VPUNPCKHWD     Y2, Y1, Y1
+	VMOVDQU        X3, 192(AX)
+	VEXTRACTI128   $0x01, Y3, 224(AX)
+	VMOVDQU        X1, 208(AX)
+	VEXTRACTI128   $0x01, Y1, 240(AX)
 	ADDQ           $0x00000024, CX
 	ADDQ           $0x00000100, AX
 	DECQ           DX
@@ -6367,31 +8793,568 @@ block:
 	VZEROUPPER
 	RET
 
+DATA k48<>+0(SB)/8, $0x0000000000000000
+DATA k48<>+8(SB)/8, $0x0000000000000000
+DATA k48<>+16(SB)/8, $0x0000000000000004
+DATA k48<>+24(SB)/8, $0x0000000000000004
+GLOBL k48<>(SB), RODATA|NOPTR, $32
+
+// func nvfp4BF16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2
+TEXT ·nvfp4BF16AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k3<>+0(SB), Y1
+	VMOVDQU k5<>+0(SB), Y2
+
+block:
+	MOVBQZX        (CX), BX
+	LEAQ           ·nvfp4Scales+0(SB), SI
+	VBROADCASTSS   (SI)(BX*4), Y3
+	MOVBQZX        1(CX), BX
+	LEAQ           ·nvfp4Scales+0(SB), SI
+	VBROADCASTSS   (SI)(BX*4), Y4
+	VBROADCASTI128 4(CX), Y5
+	VPSRLVQ        k48<>+0(SB), Y5, Y5
+	VPAND          Y2, Y5, Y5
+	VMOVDQU        k46<>+0(SB), Y6
+	VMOVDQU        k47<>+0(SB), Y7
+	VMULPS         Y3, Y6, Y6
+	VPSRLD         $0x10, Y6, Y8
+	VPAND          Y0, Y8, Y8
+	VPADDD         Y1, Y6, Y6
+	VPADDD         Y8, Y6, Y6
+	VMULPS         Y3, Y7, Y7
+	VPSRLD         $0x10, Y7, Y3
+	VPAND          Y0, Y3, Y3
+	VPADDD         Y1, Y7, Y7
+	VPADDD         Y3, Y7, Y7
+	VPSRLD         $0x10, Y6, Y6
+	VPBLENDW       $0xaa, Y7, Y6, Y6
+	VPSHUFB        k15<>+0(SB), Y6, Y6
+	VPERMQ         $0x88, Y6, Y3
+	VPERMQ         $0xdd, Y6, Y6
+	VMOVDQU        k46<>+0(SB), Y7
+	VMOVDQU        k47<>+0(SB), Y8
+	VMULPS         Y4, Y7, Y7
+	VPSRLD         $0x10, Y7, Y9
+	VPAND          Y0, Y9, Y9
+	VPADDD         Y1, Y7, Y7
+	VPADDD         Y9, Y7, Y7
+	VMULPS         Y4, Y8, Y8
+	VPSRLD         $0x10, Y8, Y4
+	VPAND          Y0, Y4, Y4
+	VPADDD         Y1, Y8, Y8
+	VPADDD         Y4, Y8, Y8
+	VPSRLD         $0x10, Y7, Y7
+	VPBLENDW       $0xaa, Y8, Y7, Y7
+	VPSHUFB        k15<>+0(SB), Y7, Y7
+	VPERMQ         $0x88, Y7, Y4
+	VPERMQ         $0xdd, Y7, Y7
+	VPSHUFB        Y5, Y3, Y3
+	VPSHUFB        Y5, Y6, Y6
+	VPUNPCKLBW     Y6, Y3, Y3
+	VMOVDQU        Y3, (AX)
+	VPSHUFB        Y5, Y4, Y3
+	VPSHUFB        Y5, Y7, Y6
+	VPUNPCKHBW     Y6, Y3, Y3
+	VMOVDQU        Y3, 32(AX)
+	MOVBQZX        2(CX), BX
+	LEAQ           ·nvfp4Scales+0(SB), SI
+	VBROADCASTSS   (SI)(BX*4), Y3
+	MOVBQZX        3(CX), BX
+	LEAQ           ·nvfp4Scales+0(SB), SI
+	VBROADCASTSS   (SI)(BX*4), Y4
+	VBROADCASTI128 20(CX), Y5
+	VPSRLVQ        k48<>+0(SB), Y5, Y5
+	VPAND          Y2, Y5, Y5
+	VMOVDQU        k46<>+0(SB), Y6
+	VMOVDQU        k47<>+0(SB), Y7
+	VMULPS         Y3, Y6, Y6
+	VPSRLD         $0x10, Y6, Y8
+	VPAND          Y0, Y8, Y8
+	VPADDD         Y1, Y6, Y6
+	VPADDD         Y8, Y6, Y6
+	VMULPS         Y3, Y7, Y7
+	VPSRLD         $0x10, Y7, Y3
+	VPAND          Y0, Y3, Y3
+	VPADDD         Y1, Y7, Y7
+	VPADDD         Y3, Y7, Y7
+	VPSRLD         $0x10, Y6, Y6
+	VPBLENDW       $0xaa, Y7, Y6, Y6
+	VPSHUFB        k15<>+0(SB), Y6, Y6
+	VPERMQ         $0x88, Y6, Y3
+	VPERMQ         $0xdd, Y6, Y6
+	VMOVDQU        k46<>+0(SB), Y7
+	VMOVDQU        k47<>+0(SB), Y8
+	VMULPS         Y4, Y7, Y7
+	VPSRLD         $0x10, Y7, Y9
+	VPAND          Y0, Y9, Y9
+	VPADDD         Y1, Y7, Y7
+	VPADDD         Y9, Y7, Y7
+	VMULPS         Y4, Y8, Y8
+	VPSRLD         $0x10, Y8, Y4
+	VPAND          Y0, Y4, Y4
+	VPADDD         Y1, Y8, Y8
+	VPADDD         Y4, Y8, Y8
+	VPSRLD         $0x10, Y7, Y7
+	VPBLENDW       $0xaa, Y8, Y7, Y7
+	VPSHUFB        k15<>+0(SB), Y7, Y7
+	VPERMQ         $0x88, Y7, Y4
+	VPERMQ         $0xdd, Y7, Y7
+	VPSHUFB        Y5, Y3, Y3
+	VPSHUFB        Y5, Y6, Y6
+	VPUNPCKLBW     Y6, Y3, Y3
+	VMOVDQU        Y3, 64(AX)
+	VPSHUFB        Y5, Y4, Y3
+	VPSHUFB        Y5, Y7, Y6
+	VPUNPCKHBW     Y6, Y3, Y3
+	VMOVDQU        Y3, 96(AX)
+	ADDQ           $0x00000024, CX
+	ADDQ           $0x00000080, AX
+	DECQ           DX
+	JNZ            block
+	VZEROUPPER
+	RET
+
+// func nvfp4F16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·nvfp4F16AVX2(SB), NOSPLIT, $32-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k5<>+0(SB), Y0
+
+block:
+	MOVBQZX        (CX), BX
+	LEAQ           ·nvfp4Scales+0(SB), SI
+	VBROADCASTSS   (SI)(BX*4), Y1
+	MOVBQZX        1(CX), BX
+	LEAQ           ·nvfp4Scales+0(SB), SI
+	VBROADCASTSS   (SI)(BX*4), Y2
+	VBROADCASTI128 4(CX), Y3
+	VPSRLVQ        k48<>+0(SB), Y3, Y3
+	VPAND          Y0, Y3, Y3
+	VMOVDQU        k44<>+0(SB), Y4
+	VMOVDQU        k45<>+0(SB), Y5
+	VMULPS         Y1, Y4, Y4
+	VXORPS         k0<>+0(SB), Y4, Y4
+	VCMPPS         $0x03, Y4, Y4, Y6
+	VBLENDVPS      Y6, k9<>+0(SB), Y4, Y4
+	VMULPS         Y1, Y5, Y5
+	VXORPS         k0<>+0(SB), Y5, Y5
+	VCMPPS         $0x03, Y5, Y5, Y1
+	VBLENDVPS      Y1, k9<>+0(SB), Y5, Y5
+	VCVTPS2PH      $0x00, Y4, X4
+	VCVTPS2PH      $0x00, Y5, X1
+	VINSERTI128    $0x01, X1, Y4, Y4
+	VPSHUFB        k15<>+0(SB), Y4, Y4
+	VPERMQ         $0x88, Y4, Y1
+	VPERMQ         $0xdd, Y4, Y4
+	VMOVDQU        k44<>+0(SB), Y5
+	VMOVDQU        k45<>+0(SB), Y6
+	VMULPS         Y2, Y5, Y5
+	VXORPS         k0<>+0(SB), Y5, Y5
+	VCMPPS         $0x03, Y5, Y5, Y7
+	VBLENDVPS      Y7, k9<>+0(SB), Y5, Y5
+	VMULPS         Y2, Y6, Y6
+	VXORPS         k0<>+0(SB), Y6, Y6
+	VCMPPS         $0x03, Y6, Y6, Y2
+	VBLENDVPS      Y2, k9<>+0(SB), Y6, Y6
+	VCVTPS2PH      $0x00, Y5, X5
+	VCVTPS2PH      $0x00, Y6, X2
+	VINSERTI128    $0x01, X2, Y5, Y5
+	VPSHUFB        k15<>+0(SB), Y5, Y5
+	VPERMQ         $0x88, Y5, Y2
+	VPERMQ         $0xdd, Y5, Y5
+	VPSHUFB        Y3, Y1, Y1
+	VPSHUFB        Y3, Y4, Y4
+	VPUNPCKLBW     Y4, Y1, Y1
+	VMOVDQU        Y1, (AX)
+	VPSHUFB        Y3, Y2, Y1
+	VPSHUFB        Y3, Y5, Y4
+	VPUNPCKHBW     Y4, Y1, Y1
+	VMOVDQU        Y1, 32(AX)
+	MOVBQZX        2(CX), BX
+	LEAQ           ·nvfp4Scales+0(SB), SI
+	VBROADCASTSS   (SI)(BX*4), Y1
+	MOVBQZX        3(CX), BX
+	LEAQ           ·nvfp4Scales+0(SB), SI
+	VBROADCASTSS   (SI)(BX*4), Y2
+	VBROADCASTI128 20(CX), Y3
+	VPSRLVQ        k48<>+0(SB), Y3, Y3
+	VPAND          Y0, Y3, Y3
+	VMOVDQU        k44<>+0(SB), Y4
+	VMOVDQU        k45<>+0(SB), Y5
+	VMULPS         Y1, Y4, Y4
+	VXORPS         k0<>+0(SB), Y4, Y4
+	VCMPPS         $0x03, Y4, Y4, Y6
+	VBLENDVPS      Y6, k9<>+0(SB), Y4, Y4
+	VMULPS         Y1, Y5, Y5
+	VXORPS         k0<>+0(SB), Y5, Y5
+	VCMPPS         $0x03, Y5, Y5, Y1
+	VBLENDVPS      Y1, k9<>+0(SB), Y5, Y5
+	VCVTPS2PH      $0x00, Y4, X4
+	VCVTPS2PH      $0x00, Y5, X1
+	VINSERTI128    $0x01, X1, Y4, Y4
+	VPSHUFB        k15<>+0(SB), Y4, Y4
+	VPERMQ         $0x88, Y4, Y1
+	VPERMQ         $0xdd, Y4, Y4
+	VMOVDQU        k44<>+0(SB), Y5
+	VMOVDQU        k45<>+0(SB), Y6
+	VMULPS         Y2, Y5, Y5
+	VXORPS         k0<>+0(SB), Y5, Y5
+	VCMPPS         $0x03, Y5, Y5, Y7
+	VBLENDVPS      Y7, k9<>+0(SB), Y5, Y5
+	VMULPS         Y2, Y6, Y6
+	VXORPS         k0<>+0(SB), Y6, Y6
+	VCMPPS         $0x03, Y6, Y6, Y2
+	VBLENDVPS      Y2, k9<>+0(SB), Y6, Y6
+	VCVTPS2PH      $0x00, Y5, X5
+	VCVTPS2PH      $0x00, Y6, X2
+	VINSERTI128    $0x01, X2, Y5, Y5
+	VPSHUFB        k15<>+0(SB), Y5, Y5
+	VPERMQ         $0x88, Y5, Y2
+	VPERMQ         $0xdd, Y5, Y5
+	VPSHUFB        Y3, Y1, Y1
+	VPSHUFB        Y3, Y4, Y4
+	VPUNPCKLBW     Y4, Y1, Y1
+	VMOVDQU        Y1, 64(AX)
+	VPSHUFB        Y3, Y2, Y1
+	VPSHUFB        Y3, Y5, Y4
+	VPUNPCKHBW     Y4, Y1, Y1
+	VMOVDQU        Y1, 96(AX)
+	ADDQ           $0x00000024, CX
+	ADDQ           $0x00000080, AX
+	DECQ           DX
+	JNZ            block
+	VZEROUPPER
+	RET
+
+// func tq1_0F32AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·tq1_0F32AVX2(SB), NOSPLIT, $32-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+block:
+	VPBROADCASTW   52(CX), X0
+	VCVTPH2PS      X0, Y0
+	VMULPS         k22<>+0(SB), Y0, Y0
+	VCMPPS         $0x03, Y0, Y0, Y1
+	VBLENDVPS      Y1, k1<>+0(SB), Y0, Y0
+	VPERMQ         $0xd8, (CX), Y1
+	VMOVDQU        k49<>+0(SB), Y2
+	VPXOR          k37<>+0(SB), Y1, Y3
+	VPCMPGTB       k50<>+0(SB), Y3, Y4
+	VPSUBB         Y4, Y2, Y2
+	VPCMPGTB       k51<>+0(SB), Y3, Y4
+	VPSUBB         Y4, Y2, Y2
+	VMOVDQU        Y2, (SP)
+	VPMOVSXBD      (SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VMOVUPS        Y2, (AX)
+	VPMOVSXBD      16(SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VMOVUPS        Y2, 32(AX)
+	VPMOVSXBD      8(SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VMOVUPS        Y2, 64(AX)
+	VPMOVSXBD      24(SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VMOVUPS        Y2, 96(AX)
+	VPADDB         Y1, Y1, Y2
+	VPADDB         Y2, Y1, Y1
+	VMOVDQU        k49<>+0(SB), Y2
+	VPXOR          k37<>+0(SB), Y1, Y3
+	VPCMPGTB       k50<>+0(SB), Y3, Y4
+	VPSUBB         Y4, Y2, Y2
+	VPCMPGTB       k51<>+0(SB), Y3, Y4
+	VPSUBB         Y4, Y2, Y2
+	VMOVDQU        Y2, (SP)
+	VPMOVSXBD      (SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VMOVUPS        Y2, 128(AX)
+	VPMOVSXBD      16(SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VMOVUPS        Y2, 160(AX)
+	VPMOVSXBD      8(SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VMOVUPS        Y2, 192(AX)
+	VPMOVSXBD      24(SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VMOVUPS        Y2, 224(AX)
+	VPADDB         Y1, Y1, Y2
+	VPADDB         Y2, Y1, Y1
+	VMOVDQU        k49<>+0(SB), Y2
+	VPXOR          k37<>+0(SB), Y1, Y3
+	VPCMPGTB       k50<>+0(SB), Y3, Y4
+	VPSUBB         Y4, Y2, Y2
+	VPCMPGTB       k51<>+0(SB), Y3, Y4
+	VPSUBB         Y4, Y2, Y2
+	VMOVDQU        Y2, (SP)
+	VPMOVSXBD      (SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VMOVUPS        Y2, 256(AX)
+	VPMOVSXBD      16(SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VMOVUPS        Y2, 288(AX)
+	VPMOVSXBD      8(SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VMOVUPS        Y2, 320(AX)
+	VPMOVSXBD      24(SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VMOVUPS        Y2, 352(AX)
+	VPADDB         Y1, Y1, Y2
+	VPADDB         Y2, Y1, Y1
+	VMOVDQU        k49<>+0(SB), Y2
+	VPXOR          k37<>+0(SB), Y1, Y3
+	VPCMPGTB       k50<>+0(SB), Y3, Y4
+	VPSUBB         Y4, Y2, Y2
+	VPCMPGTB       k51<>+0(SB), Y3, Y4
+	VPSUBB         Y4, Y2, Y2
+	VMOVDQU        Y2, (SP)
+	VPMOVSXBD      (SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VMOVUPS        Y2, 384(AX)
+	VPMOVSXBD      16(SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VMOVUPS        Y2, 416(AX)
+	VPMOVSXBD      8(SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VMOVUPS        Y2, 448(AX)
+	VPMOVSXBD      24(SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VMOVUPS        Y2, 480(AX)
+	VPADDB         Y1, Y1, Y2
+	VPADDB         Y2, Y1, Y1
+	VMOVDQU        k49<>+0(SB), Y2
+	VPXOR          k37<>+0(SB), Y1, Y1
+	VPCMPGTB       k50<>+0(SB), Y1, Y3
+	VPSUBB         Y3, Y2, Y2
+	VPCMPGTB       k51<>+0(SB), Y1, Y3
+	VPSUBB         Y3, Y2, Y2
+	VMOVDQU        Y2, (SP)
+	VPMOVSXBD      (SP), Y1
+	VCVTDQ2PS      Y1, Y1
+	VMULPS         Y0, Y1, Y1
+	VXORPS         k0<>+0(SB), Y1, Y1
+	VMOVUPS        Y1, 512(AX)
+	VPMOVSXBD      16(SP), Y1
+	VCVTDQ2PS      Y1, Y1
+	VMULPS         Y0, Y1, Y1
+	VXORPS         k0<>+0(SB), Y1, Y1
+	VMOVUPS        Y1, 544(AX)
+	VPMOVSXBD      8(SP), Y1
+	VCVTDQ2PS      Y1, Y1
+	VMULPS         Y0, Y1, Y1
+	VXORPS         k0<>+0(SB), Y1, Y1
+	VMOVUPS        Y1, 576(AX)
+	VPMOVSXBD      24(SP), Y1
+	VCVTDQ2PS      Y1, Y1
+	VMULPS         Y0, Y1, Y1
+	VXORPS         k0<>+0(SB), Y1, Y1
+	VMOVUPS        Y1, 608(AX)
+	VBROADCASTI128 32(CX), Y1
+	VPADDB         Y1, Y1, Y2
+	VPADDB         Y1, Y2, Y2
+	VPBLENDD       $0xf0, Y2, Y1, Y1
+	VPERMQ         $0xd8, Y1, Y2
+	VMOVDQU        k49<>+0(SB), Y3
+	VPXOR          k37<>+0(SB), Y2, Y2
+	VPCMPGTB       k50<>+0(SB), Y2, Y4
+	VPSUBB         Y4, Y3, Y3
+	VPCMPGTB       k51<>+0(SB), Y2, Y4
+	VPSUBB         Y4, Y3, Y3
+	VMOVDQU        Y3, (SP)
+	VPMOVSXBD      (SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VMOVUPS        Y2, 640(AX)
+	VPMOVSXBD      16(SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VMOVUPS        Y2, 672(AX)
+	VPMOVSXBD      8(SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VMOVUPS        Y2, 704(AX)
+	VPMOVSXBD      24(SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VMOVUPS        Y2, 736(AX)
+	VPADDB         Y1, Y1, Y2
+	VPADDB         Y2, Y1, Y1
+	VPADDB         Y1, Y1, Y2
+	VPADDB         Y2, Y1, Y1
+	VPERMQ         $0xd8, Y1, Y2
+	VMOVDQU        k49<>+0(SB), Y3
+	VPXOR          k37<>+0(SB), Y2, Y2
+	VPCMPGTB       k50<>+0(SB), Y2, Y4
+	VPSUBB         Y4, Y3, Y3
+	VPCMPGTB       k51<>+0(SB), Y2, Y4
+	VPSUBB         Y4, Y3, Y3
+	VMOVDQU        Y3, (SP)
+	VPMOVSXBD      (SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VMOVUPS        Y2, 768(AX)
+	VPMOVSXBD      16(SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VMOVUPS        Y2, 800(AX)
+	VPMOVSXBD      8(SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VMOVUPS        Y2, 832(AX)
+	VPMOVSXBD      24(SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VMOVUPS        Y2, 864(AX)
+	VPADDB         Y1, Y1, Y2
+	VPADDB         Y2, Y1, Y1
+	VPADDB         Y1, Y1, Y2
+	VPADDB         Y2, Y1, Y1
+	VPBROADCASTD   48(CX), X2
+	VPMOVZXBW      X2, Y2
+	VPMULLW        k52<>+0(SB), Y2, Y2
+	VPAND          k53<>+0(SB), Y2, Y2
+	VEXTRACTI128   $0x01, Y2, X3
+	VPACKUSWB      X3, X2, X2
+	VINSERTI128    $0x01, X2, Y1, Y1
+	VPERMQ         $0xd8, Y1, Y1
+	VMOVDQU        k49<>+0(SB), Y2
+	VPXOR          k37<>+0(SB), Y1, Y1
+	VPCMPGTB       k50<>+0(SB), Y1, Y3
+	VPSUBB         Y3, Y2, Y2
+	VPCMPGTB       k51<>+0(SB), Y1, Y3
+	VPSUBB         Y3, Y2, Y2
+	VMOVDQU        Y2, (SP)
+	VPMOVSXBD      (SP), Y1
+	VCVTDQ2PS      Y1, Y1
+	VMULPS         Y0, Y1, Y1
+	VXORPS         k0<>+0(SB), Y1, Y1
+	VMOVUPS        Y1, 896(AX)
+	VPMOVSXBD      16(SP), Y1
+	VCVTDQ2PS      Y1, Y1
+	VMULPS         Y0, Y1, Y1
+	VXORPS         k0<>+0(SB), Y1, Y1
+	VMOVUPS        Y1, 928(AX)
+	VPMOVSXBD      8(SP), Y1
+	VCVTDQ2PS      Y1, Y1
+	VMULPS         Y0, Y1, Y1
+	VXORPS         k0<>+0(SB), Y1, Y1
+	VMOVUPS        Y1, 960(AX)
+	VPMOVSXBD      24(SP), Y1
+	VCVTDQ2PS      Y1, Y1
+	VMULPS         Y0, Y1, Y1
+	VXORPS         k0<>+0(SB), Y1, Y1
+	VMOVUPS        Y1, 992(AX)
+	ADDQ           $0x00000036, CX
+	ADDQ           $0x00000400, AX
+	DECQ           DX
+	JNZ            block
+	VZEROUPPER
+	RET
+
+DATA k49<>+0(SB)/8, $0xffffffffffffffff
+DATA k49<>+8(SB)/8, $0xffffffffffffffff
+DATA k49<>+16(SB)/8, $0xffffffffffffffff
+DATA k49<>+24(SB)/8, $0xffffffffffffffff
+GLOBL k49<>(SB), RODATA|NOPTR, $32
+
+DATA k50<>+0(SB)/8, $0xd5d5d5d5d5d5d5d5
+DATA k50<>+8(SB)/8, $0xd5d5d5d5d5d5d5d5
+DATA k50<>+16(SB)/8, $0xd5d5d5d5d5d5d5d5
+DATA k50<>+24(SB)/8, $0xd5d5d5d5d5d5d5d5
+GLOBL k50<>(SB), RODATA|NOPTR, $32
+
+DATA k51<>+0(SB)/8, $0x2a2a2a2a2a2a2a2a
+DATA k51<>+8(SB)/8, $0x2a2a2a2a2a2a2a2a
+DATA k51<>+16(SB)/8, $0x2a2a2a2a2a2a2a2a
+DATA k51<>+24(SB)/8, $0x2a2a2a2a2a2a2a2a
+GLOBL k51<>(SB), RODATA|NOPTR, $32
+
+DATA k52<>+0(SB)/8, $0x0001000100010001
+DATA k52<>+8(SB)/8, $0x0003000300030003
+DATA k52<>+16(SB)/8, $0x0009000900090009
+DATA k52<>+24(SB)/8, $0x001b001b001b001b
+GLOBL k52<>(SB), RODATA|NOPTR, $32
+
+DATA k53<>+0(SB)/8, $0x00ff00ff00ff00ff
+DATA k53<>+8(SB)/8, $0x00ff00ff00ff00ff
+DATA k53<>+16(SB)/8, $0x00ff00ff00ff00ff
+DATA k53<>+24(SB)/8, $0x00ff00ff00ff00ff
+GLOBL k53<>(SB), RODATA|NOPTR, $32
+
 // func tq1_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·tq1_0BF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k3<>+0(SB), Y1
 
 block:
 	VPBROADCASTW   52(CX), X2
 	VCVTPH2PS      X2, Y2
-	VMULPS         k19<>+0(SB), Y2, Y2
+	VMULPS         k26<>+0(SB), Y2, Y2
 	VCMPPS         $0x03, Y2, Y2, Y3
-	VBLENDVPS      Y3, k3<>+0(SB), Y2, Y2
+	VBLENDVPS      Y3, k1<>+0(SB), Y2, Y2
 	VPERMQ         $0xd8, (CX), Y3
-	VMOVDQU        k46<>+0(SB), Y4
-	VPXOR          k34<>+0(SB), Y3, Y5
-	VPCMPGTB       k47<>+0(SB), Y5, Y6
+	VMOVDQU        k49<>+0(SB), Y4
+	VPXOR          k37<>+0(SB), Y3, Y5
+	VPCMPGTB       k50<>+0(SB), Y5, Y6
 	VPSUBB         Y6, Y4, Y4
-	VPCMPGTB       k48<>+0(SB), Y5, Y6
+	VPCMPGTB       k51<>+0(SB), Y5, Y6
 	VPSUBB         Y6, Y4, Y4
 	VPXOR          Y5, Y5, Y5
 	VPUNPCKLBW     Y4, Y5, Y5
-	VPMADDWD       k0<>+0(SB), Y5, Y6
+	VPMADDWD       k2<>+0(SB), Y5, Y6
 	VPMADDWD       k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS      Y6, Y6
 	VMULPS         Y2, Y6, Y6
@@ -6410,7 +9373,7 @@ block:
 	VMOVDQU        Y6, (AX)
 	VPXOR          Y5, Y5, Y5
 	VPUNPCKHBW     Y4, Y5, Y4
-	VPMADDWD       k0<>+0(SB), Y4, Y5
+	VPMADDWD       k2<>+0(SB), Y4, Y5
 	VPMADDWD       k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS      Y5, Y5
 	VMULPS         Y2, Y5, Y5
@@ -6429,15 +9392,15 @@ block:
 	VMOVDQU        Y5, 32(AX)
 	VPADDB         Y3, Y3, Y4
 	VPADDB         Y4, Y3, Y3
-	VMOVDQU        k46<>+0(SB), Y4
-	VPXOR          k34<>+0(SB), Y3, Y5
-	VPCMPGTB       k47<>+0(SB), Y5, Y6
+	VMOVDQU        k49<>+0(SB), Y4
+	VPXOR          k37<>+0(SB), Y3, Y5
+	VPCMPGTB       k50<>+0(SB), Y5, Y6
 	VPSUBB         Y6, Y4, Y4
-	VPCMPGTB       k48<>+0(SB), Y5, Y6
+	VPCMPGTB       k51<>+0(SB), Y5, Y6
 	VPSUBB         Y6, Y4, Y4
 	VPXOR          Y5, Y5, Y5
 	VPUNPCKLBW     Y4, Y5, Y5
-	VPMADDWD       k0<>+0(SB), Y5, Y6
+	VPMADDWD       k2<>+0(SB), Y5, Y6
 	VPMADDWD       k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS      Y6, Y6
 	VMULPS         Y2, Y6, Y6
@@ -6456,7 +9419,7 @@ block:
 	VMOVDQU        Y6, 64(AX)
 	VPXOR          Y5, Y5, Y5
 	VPUNPCKHBW     Y4, Y5, Y4
-	VPMADDWD       k0<>+0(SB), Y4, Y5
+	VPMADDWD       k2<>+0(SB), Y4, Y5
 	VPMADDWD       k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS      Y5, Y5
 	VMULPS         Y2, Y5, Y5
@@ -6475,15 +9438,15 @@ block:
 	VMOVDQU        Y5, 96(AX)
 	VPADDB         Y3, Y3, Y4
 	VPADDB         Y4, Y3, Y3
-	VMOVDQU        k46<>+0(SB), Y4
-	VPXOR          k34<>+0(SB), Y3, Y5
-	VPCMPGTB       k47<>+0(SB), Y5, Y6
+	VMOVDQU        k49<>+0(SB), Y4
+	VPXOR          k37<>+0(SB), Y3, Y5
+	VPCMPGTB       k50<>+0(SB), Y5, Y6
 	VPSUBB         Y6, Y4, Y4
-	VPCMPGTB       k48<>+0(SB), Y5, Y6
+	VPCMPGTB       k51<>+0(SB), Y5, Y6
 	VPSUBB         Y6, Y4, Y4
 	VPXOR          Y5, Y5, Y5
 	VPUNPCKLBW     Y4, Y5, Y5
-	VPMADDWD       k0<>+0(SB), Y5, Y6
+	VPMADDWD       k2<>+0(SB), Y5, Y6
 	VPMADDWD       k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS      Y6, Y6
 	VMULPS         Y2, Y6, Y6
@@ -6502,7 +9465,7 @@ block:
 	VMOVDQU        Y6, 128(AX)
 	VPXOR          Y5, Y5, Y5
 	VPUNPCKHBW     Y4, Y5, Y4
-	VPMADDWD       k0<>+0(SB), Y4, Y5
+	VPMADDWD       k2<>+0(SB), Y4, Y5
 	VPMADDWD       k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS      Y5, Y5
 	VMULPS         Y2, Y5, Y5
@@ -6521,15 +9484,15 @@ block:
 	VMOVDQU        Y5, 160(AX)
 	VPADDB         Y3, Y3, Y4
 	VPADDB         Y4, Y3, Y3
-	VMOVDQU        k46<>+0(SB), Y4
-	VPXOR          k34<>+0(SB), Y3, Y5
-	VPCMPGTB       k47<>+0(SB), Y5, Y6
+	VMOVDQU        k49<>+0(SB), Y4
+	VPXOR          k37<>+0(SB), Y3, Y5
+	VPCMPGTB       k50<>+0(SB), Y5, Y6
 	VPSUBB         Y6, Y4, Y4
-	VPCMPGTB       k48<>+0(SB), Y5, Y6
+	VPCMPGTB       k51<>+0(SB), Y5, Y6
 	VPSUBB         Y6, Y4, Y4
 	VPXOR          Y5, Y5, Y5
 	VPUNPCKLBW     Y4, Y5, Y5
-	VPMADDWD       k0<>+0(SB), Y5, Y6
+	VPMADDWD       k2<>+0(SB), Y5, Y6
 	VPMADDWD       k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS      Y6, Y6
 	VMULPS         Y2, Y6, Y6
@@ -6548,7 +9511,7 @@ block:
 	VMOVDQU        Y6, 192(AX)
 	VPXOR          Y5, Y5, Y5
 	VPUNPCKHBW     Y4, Y5, Y4
-	VPMADDWD       k0<>+0(SB), Y4, Y5
+	VPMADDWD       k2<>+0(SB), Y4, Y5
 	VPMADDWD       k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS      Y5, Y5
 	VMULPS         Y2, Y5, Y5
@@ -6567,15 +9530,15 @@ block:
 	VMOVDQU        Y5, 224(AX)
 	VPADDB         Y3, Y3, Y4
 	VPADDB         Y4, Y3, Y3
-	VMOVDQU        k46<>+0(SB), Y4
-	VPXOR          k34<>+0(SB), Y3, Y3
-	VPCMPGTB       k47<>+0(SB), Y3, Y5
+	VMOVDQU        k49<>+0(SB), Y4
+	VPXOR          k37<>+0(SB), Y3, Y3
+	VPCMPGTB       k50<>+0(SB), Y3, Y5
 	VPSUBB         Y5, Y4, Y4
-	VPCMPGTB       k48<>+0(SB), Y3, Y5
+	VPCMPGTB       k51<>+0(SB), Y3, Y5
 	VPSUBB         Y5, Y4, Y4
 	VPXOR          Y3, Y3, Y3
 	VPUNPCKLBW     Y4, Y3, Y3
-	VPMADDWD       k0<>+0(SB), Y3, Y5
+	VPMADDWD       k2<>+0(SB), Y3, Y5
 	VPMADDWD       k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS      Y5, Y5
 	VMULPS         Y2, Y5, Y5
@@ -6594,7 +9557,7 @@ block:
 	VMOVDQU        Y5, 256(AX)
 	VPXOR          Y3, Y3, Y3
 	VPUNPCKHBW     Y4, Y3, Y3
-	VPMADDWD       k0<>+0(SB), Y3, Y4
+	VPMADDWD       k2<>+0(SB), Y3, Y4
 	VPMADDWD       k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS      Y4, Y4
 	VMULPS         Y2, Y4, Y4
@@ -6616,15 +9579,15 @@ block:
 	VPADDB         Y3, Y4, Y4
 	VPBLENDD       $0xf0, Y4, Y3, Y3
 	VPERMQ         $0xd8, Y3, Y4
-	VMOVDQU        k46<>+0(SB), Y5
-	VPXOR          k34<>+0(SB), Y4, Y4
-	VPCMPGTB       k47<>+0(SB), Y4, Y6
+	VMOVDQU        k49<>+0(SB), Y5
+	VPXOR          k37<>+0(SB), Y4, Y4
+	VPCMPGTB       k50<>+0(SB), Y4, Y6
 	VPSUBB         Y6, Y5, Y5
-	VPCMPGTB       k48<>+0(SB), Y4, Y6
+	VPCMPGTB       k51<>+0(SB), Y4, Y6
 	VPSUBB         Y6, Y5, Y5
 	VPXOR          Y4, Y4, Y4
 	VPUNPCKLBW     Y5, Y4, Y4
-	VPMADDWD       k0<>+0(SB), Y4, Y6
+	VPMADDWD       k2<>+0(SB), Y4, Y6
 	VPMADDWD       k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS      Y6, Y6
 	VMULPS         Y2, Y6, Y6
@@ -6643,7 +9606,7 @@ block:
 	VMOVDQU        Y6, 320(AX)
 	VPXOR          Y4, Y4, Y4
 	VPUNPCKHBW     Y5, Y4, Y4
-	VPMADDWD       k0<>+0(SB), Y4, Y5
+	VPMADDWD       k2<>+0(SB), Y4, Y5
 	VPMADDWD       k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS      Y5, Y5
 	VMULPS         Y2, Y5, Y5
@@ -6665,15 +9628,15 @@ block:
 	VPADDB         Y3, Y3, Y4
 	VPADDB         Y4, Y3, Y3
 	VPERMQ         $0xd8, Y3, Y4
-	VMOVDQU        k46<>+0(SB), Y5
-	VPXOR          k34<>+0(SB), Y4, Y4
-	VPCMPGTB       k47<>+0(SB), Y4, Y6
+	VMOVDQU        k49<>+0(SB), Y5
+	VPXOR          k37<>+0(SB), Y4, Y4
+	VPCMPGTB       k50<>+0(SB), Y4, Y6
 	VPSUBB         Y6, Y5, Y5
-	VPCMPGTB       k48<>+0(SB), Y4, Y6
+	VPCMPGTB       k51<>+0(SB), Y4, Y6
 	VPSUBB         Y6, Y5, Y5
 	VPXOR          Y4, Y4, Y4
 	VPUNPCKLBW     Y5, Y4, Y4
-	VPMADDWD       k0<>+0(SB), Y4, Y6
+	VPMADDWD       k2<>+0(SB), Y4, Y6
 	VPMADDWD       k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS      Y6, Y6
 	VMULPS         Y2, Y6, Y6
@@ -6692,7 +9655,7 @@ block:
 	VMOVDQU        Y6, 384(AX)
 	VPXOR          Y4, Y4, Y4
 	VPUNPCKHBW     Y5, Y4, Y4
-	VPMADDWD       k0<>+0(SB), Y4, Y5
+	VPMADDWD       k2<>+0(SB), Y4, Y5
 	VPMADDWD       k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS      Y5, Y5
 	VMULPS         Y2, Y5, Y5
@@ -6715,21 +9678,21 @@ block:
 	VPADDB         Y4, Y3, Y3
 	VPBROADCASTD   48(CX), X4
 	VPMOVZXBW      X4, Y4
-	VPMULLW        k49<>+0(SB), Y4, Y4
-	VPAND          k50<>+0(SB), Y4, Y4
+	VPMULLW        k52<>+0(SB), Y4, Y4
+	VPAND          k53<>+0(SB), Y4, Y4
 	VEXTRACTI128   $0x01, Y4, X5
 	VPACKUSWB      X5, X4, X4
 	VINSERTI128    $0x01, X4, Y3, Y3
 	VPERMQ         $0xd8, Y3, Y3
-	VMOVDQU        k46<>+0(SB), Y4
-	VPXOR          k34<>+0(SB), Y3, Y3
-	VPCMPGTB       k47<>+0(SB), Y3, Y5
+	VMOVDQU        k49<>+0(SB), Y4
+	VPXOR          k37<>+0(SB), Y3, Y3
+	VPCMPGTB       k50<>+0(SB), Y3, Y5
 	VPSUBB         Y5, Y4, Y4
-	VPCMPGTB       k48<>+0(SB), Y3, Y5
+	VPCMPGTB       k51<>+0(SB), Y3, Y5
 	VPSUBB         Y5, Y4, Y4
 	VPXOR          Y3, Y3, Y3
 	VPUNPCKLBW     Y4, Y3, Y3
-	VPMADDWD       k0<>+0(SB), Y3, Y5
+	VPMADDWD       k2<>+0(SB), Y3, Y5
 	VPMADDWD       k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS      Y5, Y5
 	VMULPS         Y2, Y5, Y5
@@ -6748,7 +9711,7 @@ block:
 	VMOVDQU        Y5, 448(AX)
 	VPXOR          Y3, Y3, Y3
 	VPUNPCKHBW     Y4, Y3, Y3
-	VPMADDWD       k0<>+0(SB), Y3, Y4
+	VPMADDWD       k2<>+0(SB), Y3, Y4
 	VPMADDWD       k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS      Y4, Y4
 	VMULPS         Y2, Y4, Y4
@@ -6772,39 +9735,9 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k46<>+0(SB)/8, $0xffffffffffffffff
-DATA k46<>+8(SB)/8, $0xffffffffffffffff
-DATA k46<>+16(SB)/8, $0xffffffffffffffff
-DATA k46<>+24(SB)/8, $0xffffffffffffffff
-GLOBL k46<>(SB), RODATA|NOPTR, $32
-
-DATA k47<>+0(SB)/8, $0xd5d5d5d5d5d5d5d5
-DATA k47<>+8(SB)/8, $0xd5d5d5d5d5d5d5d5
-DATA k47<>+16(SB)/8, $0xd5d5d5d5d5d5d5d5
-DATA k47<>+24(SB)/8, $0xd5d5d5d5d5d5d5d5
-GLOBL k47<>(SB), RODATA|NOPTR, $32
-
-DATA k48<>+0(SB)/8, $0x2a2a2a2a2a2a2a2a
-DATA k48<>+8(SB)/8, $0x2a2a2a2a2a2a2a2a
-DATA k48<>+16(SB)/8, $0x2a2a2a2a2a2a2a2a
-DATA k48<>+24(SB)/8, $0x2a2a2a2a2a2a2a2a
-GLOBL k48<>(SB), RODATA|NOPTR, $32
-
-DATA k49<>+0(SB)/8, $0x0001000100010001
-DATA k49<>+8(SB)/8, $0x0003000300030003
-DATA k49<>+16(SB)/8, $0x0009000900090009
-DATA k49<>+24(SB)/8, $0x001b001b001b001b
-GLOBL k49<>(SB), RODATA|NOPTR, $32
-
-DATA k50<>+0(SB)/8, $0x00ff00ff00ff00ff
-DATA k50<>+8(SB)/8, $0x00ff00ff00ff00ff
-DATA k50<>+16(SB)/8, $0x00ff00ff00ff00ff
-DATA k50<>+24(SB)/8, $0x00ff00ff00ff00ff
-GLOBL k50<>(SB), RODATA|NOPTR, $32
-
-// func tq1_0F32AVX2(dst *byte, src *byte, n int)
+// func tq1_0F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·tq1_0F32AVX2(SB), NOSPLIT, $32-24
+TEXT ·tq1_0F16AVX2(SB), NOSPLIT, $32-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -6812,260 +9745,478 @@ TEXT ·tq1_0F32AVX2(SB), NOSPLIT, $32-24
 block:
 	VPBROADCASTW   52(CX), X0
 	VCVTPH2PS      X0, Y0
-	VMULPS         k23<>+0(SB), Y0, Y0
+	VMULPS         k22<>+0(SB), Y0, Y0
 	VCMPPS         $0x03, Y0, Y0, Y1
-	VBLENDVPS      Y1, k3<>+0(SB), Y0, Y0
+	VBLENDVPS      Y1, k1<>+0(SB), Y0, Y0
 	VPERMQ         $0xd8, (CX), Y1
-	VMOVDQU        k46<>+0(SB), Y2
-	VPXOR          k34<>+0(SB), Y1, Y3
-	VPCMPGTB       k47<>+0(SB), Y3, Y4
+	VMOVDQU        k49<>+0(SB), Y2
+	VPXOR          k37<>+0(SB), Y1, Y3
+	VPCMPGTB       k50<>+0(SB), Y3, Y4
 	VPSUBB         Y4, Y2, Y2
-	VPCMPGTB       k48<>+0(SB), Y3, Y4
-	VPSUBB         Y4, Y2, Y2
-	VMOVDQU        Y2, (SP)
-	VPMOVSXBD      (SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y0, Y2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VMOVUPS        Y2, (AX)
-	VPMOVSXBD      16(SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y0, Y2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VMOVUPS        Y2, 32(AX)
-	VPMOVSXBD      8(SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y0, Y2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VMOVUPS        Y2, 64(AX)
-	VPMOVSXBD      24(SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y0, Y2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VMOVUPS        Y2, 96(AX)
-	VPADDB         Y1, Y1, Y2
-	VPADDB         Y2, Y1, Y1
-	VMOVDQU        k46<>+0(SB), Y2
-	VPXOR          k34<>+0(SB), Y1, Y3
-	VPCMPGTB       k47<>+0(SB), Y3, Y4
-	VPSUBB         Y4, Y2, Y2
-	VPCMPGTB       k48<>+0(SB), Y3, Y4
+	VPCMPGTB       k51<>+0(SB), Y3, Y4
 	VPSUBB         Y4, Y2, Y2
 	VMOVDQU        Y2, (SP)
 	VPMOVSXBD      (SP), Y2
 	VCVTDQ2PS      Y2, Y2
 	VMULPS         Y0, Y2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VMOVUPS        Y2, 128(AX)
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VCVTPS2PH      $0x00, Y2, (AX)
 	VPMOVSXBD      16(SP), Y2
 	VCVTDQ2PS      Y2, Y2
 	VMULPS         Y0, Y2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VMOVUPS        Y2, 160(AX)
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VCVTPS2PH      $0x00, Y2, 16(AX)
 	VPMOVSXBD      8(SP), Y2
 	VCVTDQ2PS      Y2, Y2
 	VMULPS         Y0, Y2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VMOVUPS        Y2, 192(AX)
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VCVTPS2PH      $0x00, Y2, 32(AX)
 	VPMOVSXBD      24(SP), Y2
 	VCVTDQ2PS      Y2, Y2
 	VMULPS         Y0, Y2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VMOVUPS        Y2, 224(AX)
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VCVTPS2PH      $0x00, Y2, 48(AX)
 	VPADDB         Y1, Y1, Y2
 	VPADDB         Y2, Y1, Y1
-	VMOVDQU        k46<>+0(SB), Y2
-	VPXOR          k34<>+0(SB), Y1, Y3
-	VPCMPGTB       k47<>+0(SB), Y3, Y4
+	VMOVDQU        k49<>+0(SB), Y2
+	VPXOR          k37<>+0(SB), Y1, Y3
+	VPCMPGTB       k50<>+0(SB), Y3, Y4
 	VPSUBB         Y4, Y2, Y2
-	VPCMPGTB       k48<>+0(SB), Y3, Y4
+	VPCMPGTB       k51<>+0(SB), Y3, Y4
 	VPSUBB         Y4, Y2, Y2
 	VMOVDQU        Y2, (SP)
 	VPMOVSXBD      (SP), Y2
 	VCVTDQ2PS      Y2, Y2
 	VMULPS         Y0, Y2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VMOVUPS        Y2, 256(AX)
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VCVTPS2PH      $0x00, Y2, 64(AX)
 	VPMOVSXBD      16(SP), Y2
 	VCVTDQ2PS      Y2, Y2
 	VMULPS         Y0, Y2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VMOVUPS        Y2, 288(AX)
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VCVTPS2PH      $0x00, Y2, 80(AX)
 	VPMOVSXBD      8(SP), Y2
 	VCVTDQ2PS      Y2, Y2
 	VMULPS         Y0, Y2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VMOVUPS        Y2, 320(AX)
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VCVTPS2PH      $0x00, Y2, 96(AX)
 	VPMOVSXBD      24(SP), Y2
 	VCVTDQ2PS      Y2, Y2
 	VMULPS         Y0, Y2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VMOVUPS        Y2, 352(AX)
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VCVTPS2PH      $0x00, Y2, 112(AX)
 	VPADDB         Y1, Y1, Y2
 	VPADDB         Y2, Y1, Y1
-	VMOVDQU        k46<>+0(SB), Y2
-	VPXOR          k34<>+0(SB), Y1, Y3
-	VPCMPGTB       k47<>+0(SB), Y3, Y4
+	VMOVDQU        k49<>+0(SB), Y2
+	VPXOR          k37<>+0(SB), Y1, Y3
+	VPCMPGTB       k50<>+0(SB), Y3, Y4
 	VPSUBB         Y4, Y2, Y2
-	VPCMPGTB       k48<>+0(SB), Y3, Y4
+	VPCMPGTB       k51<>+0(SB), Y3, Y4
 	VPSUBB         Y4, Y2, Y2
 	VMOVDQU        Y2, (SP)
 	VPMOVSXBD      (SP), Y2
 	VCVTDQ2PS      Y2, Y2
 	VMULPS         Y0, Y2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VMOVUPS        Y2, 384(AX)
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VCVTPS2PH      $0x00, Y2, 128(AX)
 	VPMOVSXBD      16(SP), Y2
 	VCVTDQ2PS      Y2, Y2
 	VMULPS         Y0, Y2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VMOVUPS        Y2, 416(AX)
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VCVTPS2PH      $0x00, Y2, 144(AX)
 	VPMOVSXBD      8(SP), Y2
 	VCVTDQ2PS      Y2, Y2
 	VMULPS         Y0, Y2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VMOVUPS        Y2, 448(AX)
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VCVTPS2PH      $0x00, Y2, 160(AX)
 	VPMOVSXBD      24(SP), Y2
 	VCVTDQ2PS      Y2, Y2
 	VMULPS         Y0, Y2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VMOVUPS        Y2, 480(AX)
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VCVTPS2PH      $0x00, Y2, 176(AX)
 	VPADDB         Y1, Y1, Y2
 	VPADDB         Y2, Y1, Y1
-	VMOVDQU        k46<>+0(SB), Y2
-	VPXOR          k34<>+0(SB), Y1, Y1
-	VPCMPGTB       k47<>+0(SB), Y1, Y3
+	VMOVDQU        k49<>+0(SB), Y2
+	VPXOR          k37<>+0(SB), Y1, Y3
+	VPCMPGTB       k50<>+0(SB), Y3, Y4
+	VPSUBB         Y4, Y2, Y2
+	VPCMPGTB       k51<>+0(SB), Y3, Y4
+	VPSUBB         Y4, Y2, Y2
+	VMOVDQU        Y2, (SP)
+	VPMOVSXBD      (SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VCVTPS2PH      $0x00, Y2, 192(AX)
+	VPMOVSXBD      16(SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VCVTPS2PH      $0x00, Y2, 208(AX)
+	VPMOVSXBD      8(SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VCVTPS2PH      $0x00, Y2, 224(AX)
+	VPMOVSXBD      24(SP), Y2
+	VCVTDQ2PS      Y2, Y2
+	VMULPS         Y0, Y2, Y2
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VCVTPS2PH      $0x00, Y2, 240(AX)
+	VPADDB         Y1, Y1, Y2
+	VPADDB         Y2, Y1, Y1
+	VMOVDQU        k49<>+0(SB), Y2
+	VPXOR          k37<>+0(SB), Y1, Y1
+	VPCMPGTB       k50<>+0(SB), Y1, Y3
 	VPSUBB         Y3, Y2, Y2
-	VPCMPGTB       k48<>+0(SB), Y1, Y3
+	VPCMPGTB       k51<>+0(SB), Y1, Y3
 	VPSUBB         Y3, Y2, Y2
 	VMOVDQU        Y2, (SP)
 	VPMOVSXBD      (SP), Y1
 	VCVTDQ2PS      Y1, Y1
 	VMULPS         Y0, Y1, Y1
-	VXORPS         k2<>+0(SB), Y1, Y1
-	VMOVUPS        Y1, 512(AX)
+	VXORPS         k0<>+0(SB), Y1, Y1
+	VCVTPS2PH      $0x00, Y1, 256(AX)
 	VPMOVSXBD      16(SP), Y1
 	VCVTDQ2PS      Y1, Y1
 	VMULPS         Y0, Y1, Y1
-	VXORPS         k2<>+0(SB), Y1, Y1
-	VMOVUPS        Y1, 544(AX)
+	VXORPS         k0<>+0(SB), Y1, Y1
+	VCVTPS2PH      $0x00, Y1, 272(AX)
 	VPMOVSXBD      8(SP), Y1
 	VCVTDQ2PS      Y1, Y1
 	VMULPS         Y0, Y1, Y1
-	VXORPS         k2<>+0(SB), Y1, Y1
-	VMOVUPS        Y1, 576(AX)
+	VXORPS         k0<>+0(SB), Y1, Y1
+	VCVTPS2PH      $0x00, Y1, 288(AX)
 	VPMOVSXBD      24(SP), Y1
 	VCVTDQ2PS      Y1, Y1
 	VMULPS         Y0, Y1, Y1
-	VXORPS         k2<>+0(SB), Y1, Y1
-	VMOVUPS        Y1, 608(AX)
+	VXORPS         k0<>+0(SB), Y1, Y1
+	VCVTPS2PH      $0x00, Y1, 304(AX)
 	VBROADCASTI128 32(CX), Y1
 	VPADDB         Y1, Y1, Y2
 	VPADDB         Y1, Y2, Y2
 	VPBLENDD       $0xf0, Y2, Y1, Y1
 	VPERMQ         $0xd8, Y1, Y2
-	VMOVDQU        k46<>+0(SB), Y3
-	VPXOR          k34<>+0(SB), Y2, Y2
-	VPCMPGTB       k47<>+0(SB), Y2, Y4
+	VMOVDQU        k49<>+0(SB), Y3
+	VPXOR          k37<>+0(SB), Y2, Y2
+	VPCMPGTB       k50<>+0(SB), Y2, Y4
 	VPSUBB         Y4, Y3, Y3
-	VPCMPGTB       k48<>+0(SB), Y2, Y4
+	VPCMPGTB       k51<>+0(SB), Y2, Y4
 	VPSUBB         Y4, Y3, Y3
 	VMOVDQU        Y3, (SP)
 	VPMOVSXBD      (SP), Y2
 	VCVTDQ2PS      Y2, Y2
 	VMULPS         Y0, Y2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VMOVUPS        Y2, 640(AX)
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VCVTPS2PH      $0x00, Y2, 320(AX)
 	VPMOVSXBD      16(SP), Y2
 	VCVTDQ2PS      Y2, Y2
 	VMULPS         Y0, Y2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VMOVUPS        Y2, 672(AX)
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VCVTPS2PH      $0x00, Y2, 336(AX)
 	VPMOVSXBD      8(SP), Y2
 	VCVTDQ2PS      Y2, Y2
 	VMULPS         Y0, Y2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VMOVUPS        Y2, 704(AX)
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VCVTPS2PH      $0x00, Y2, 352(AX)
 	VPMOVSXBD      24(SP), Y2
 	VCVTDQ2PS      Y2, Y2
 	VMULPS         Y0, Y2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VMOVUPS        Y2, 736(AX)
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VCVTPS2PH      $0x00, Y2, 368(AX)
 	VPADDB         Y1, Y1, Y2
 	VPADDB         Y2, Y1, Y1
 	VPADDB         Y1, Y1, Y2
 	VPADDB         Y2, Y1, Y1
 	VPERMQ         $0xd8, Y1, Y2
-	VMOVDQU        k46<>+0(SB), Y3
-	VPXOR          k34<>+0(SB), Y2, Y2
-	VPCMPGTB       k47<>+0(SB), Y2, Y4
+	VMOVDQU        k49<>+0(SB), Y3
+	VPXOR          k37<>+0(SB), Y2, Y2
+	VPCMPGTB       k50<>+0(SB), Y2, Y4
 	VPSUBB         Y4, Y3, Y3
-	VPCMPGTB       k48<>+0(SB), Y2, Y4
+	VPCMPGTB       k51<>+0(SB), Y2, Y4
 	VPSUBB         Y4, Y3, Y3
 	VMOVDQU        Y3, (SP)
 	VPMOVSXBD      (SP), Y2
 	VCVTDQ2PS      Y2, Y2
 	VMULPS         Y0, Y2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VMOVUPS        Y2, 768(AX)
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VCVTPS2PH      $0x00, Y2, 384(AX)
 	VPMOVSXBD      16(SP), Y2
 	VCVTDQ2PS      Y2, Y2
 	VMULPS         Y0, Y2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VMOVUPS        Y2, 800(AX)
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VCVTPS2PH      $0x00, Y2, 400(AX)
 	VPMOVSXBD      8(SP), Y2
 	VCVTDQ2PS      Y2, Y2
 	VMULPS         Y0, Y2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VMOVUPS        Y2, 832(AX)
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VCVTPS2PH      $0x00, Y2, 416(AX)
 	VPMOVSXBD      24(SP), Y2
 	VCVTDQ2PS      Y2, Y2
 	VMULPS         Y0, Y2, Y2
-	VXORPS         k2<>+0(SB), Y2, Y2
-	VMOVUPS        Y2, 864(AX)
+	VXORPS         k0<>+0(SB), Y2, Y2
+	VCVTPS2PH      $0x00, Y2, 432(AX)
 	VPADDB         Y1, Y1, Y2
 	VPADDB         Y2, Y1, Y1
 	VPADDB         Y1, Y1, Y2
 	VPADDB         Y2, Y1, Y1
 	VPBROADCASTD   48(CX), X2
 	VPMOVZXBW      X2, Y2
-	VPMULLW        k49<>+0(SB), Y2, Y2
-	VPAND          k50<>+0(SB), Y2, Y2
+	VPMULLW        k52<>+0(SB), Y2, Y2
+	VPAND          k53<>+0(SB), Y2, Y2
 	VEXTRACTI128   $0x01, Y2, X3
 	VPACKUSWB      X3, X2, X2
 	VINSERTI128    $0x01, X2, Y1, Y1
 	VPERMQ         $0xd8, Y1, Y1
-	VMOVDQU        k46<>+0(SB), Y2
-	VPXOR          k34<>+0(SB), Y1, Y1
-	VPCMPGTB       k47<>+0(SB), Y1, Y3
+	VMOVDQU        k49<>+0(SB), Y2
+	VPXOR          k37<>+0(SB), Y1, Y1
+	VPCMPGTB       k50<>+0(SB), Y1, Y3
 	VPSUBB         Y3, Y2, Y2
-	VPCMPGTB       k48<>+0(SB), Y1, Y3
+	VPCMPGTB       k51<>+0(SB), Y1, Y3
 	VPSUBB         Y3, Y2, Y2
 	VMOVDQU        Y2, (SP)
 	VPMOVSXBD      (SP), Y1
 	VCVTDQ2PS      Y1, Y1
 	VMULPS         Y0, Y1, Y1
-	VXORPS         k2<>+0(SB), Y1, Y1
-	VMOVUPS        Y1, 896(AX)
+	VXORPS         k0<>+0(SB), Y1, Y1
+	VCVTPS2PH      $0x00, Y1, 448(AX)
 	VPMOVSXBD      16(SP), Y1
 	VCVTDQ2PS      Y1, Y1
 	VMULPS         Y0, Y1, Y1
-	VXORPS         k2<>+0(SB), Y1, Y1
-	VMOVUPS        Y1, 928(AX)
+	VXORPS         k0<>+0(SB), Y1, Y1
+	VCVTPS2PH      $0x00, Y1, 464(AX)
 	VPMOVSXBD      8(SP), Y1
 	VCVTDQ2PS      Y1, Y1
 	VMULPS         Y0, Y1, Y1
-	VXORPS         k2<>+0(SB), Y1, Y1
-	VMOVUPS        Y1, 960(AX)
+	VXORPS         k0<>+0(SB), Y1, Y1
+	VCVTPS2PH      $0x00, Y1, 480(AX)
 	VPMOVSXBD      24(SP), Y1
 	VCVTDQ2PS      Y1, Y1
 	VMULPS         Y0, Y1, Y1
-	VXORPS         k2<>+0(SB), Y1, Y1
-	VMOVUPS        Y1, 992(AX)
+	VXORPS         k0<>+0(SB), Y1, Y1
+	VCVTPS2PH      $0x00, Y1, 496(AX)
 	ADDQ           $0x00000036, CX
-	ADDQ           $0x00000400, AX
+	ADDQ           $0x00000200, AX
 	DECQ           DX
 	JNZ            block
+	VZEROUPPER
+	RET
+
+// func tq2_0F32AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·tq2_0F32AVX2(SB), NOSPLIT, $32-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+block:
+	VPBROADCASTW 64(CX), X0
+	VCVTPH2PS    X0, Y0
+	VMULPS       k22<>+0(SB), Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k1<>+0(SB), Y0, Y0
+	VPERMQ       $0xd8, (CX), Y1
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPADDB       k49<>+0(SB), Y1, Y1
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, (AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 32(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 64(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 96(AX)
+	VPERMQ       $0xd8, (CX), Y1
+	VPSRLW       $0x02, Y1, Y1
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPADDB       k49<>+0(SB), Y1, Y1
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 128(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 160(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 192(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 224(AX)
+	VPERMQ       $0xd8, (CX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPADDB       k49<>+0(SB), Y1, Y1
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 256(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 288(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 320(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 352(AX)
+	VPERMQ       $0xd8, (CX), Y1
+	VPSRLW       $0x06, Y1, Y1
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPADDB       k49<>+0(SB), Y1, Y1
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 384(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 416(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 448(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 480(AX)
+	VPERMQ       $0xd8, 32(CX), Y1
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPADDB       k49<>+0(SB), Y1, Y1
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 512(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 544(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 576(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 608(AX)
+	VPERMQ       $0xd8, 32(CX), Y1
+	VPSRLW       $0x02, Y1, Y1
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPADDB       k49<>+0(SB), Y1, Y1
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 640(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 672(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 704(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 736(AX)
+	VPERMQ       $0xd8, 32(CX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPADDB       k49<>+0(SB), Y1, Y1
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 768(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 800(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 832(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 864(AX)
+	VPERMQ       $0xd8, 32(CX), Y1
+	VPSRLW       $0x06, Y1, Y1
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPADDB       k49<>+0(SB), Y1, Y1
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 896(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 928(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 960(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 992(AX)
+	ADDQ         $0x00000042, CX
+	ADDQ         $0x00000400, AX
+	DECQ         DX
+	JNZ          block
 	VZEROUPPER
 	RET
 
@@ -7075,21 +10226,21 @@ TEXT ·tq2_0BF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k3<>+0(SB), Y1
 
 block:
 	VPBROADCASTW 64(CX), X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k19<>+0(SB), Y2, Y2
+	VMULPS       k26<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
 	VPERMQ       $0xd8, (CX), Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPADDB       k46<>+0(SB), Y3, Y3
+	VPAND        k28<>+0(SB), Y3, Y3
+	VPADDB       k49<>+0(SB), Y3, Y3
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKLBW   Y3, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y5
+	VPMADDWD     k2<>+0(SB), Y4, Y5
 	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
@@ -7108,7 +10259,7 @@ block:
 	VMOVDQU      Y5, (AX)
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -7127,11 +10278,11 @@ block:
 	VMOVDQU      Y4, 32(AX)
 	VPERMQ       $0xd8, (CX), Y3
 	VPSRLW       $0x02, Y3, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPADDB       k46<>+0(SB), Y3, Y3
+	VPAND        k28<>+0(SB), Y3, Y3
+	VPADDB       k49<>+0(SB), Y3, Y3
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKLBW   Y3, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y5
+	VPMADDWD     k2<>+0(SB), Y4, Y5
 	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
@@ -7150,7 +10301,7 @@ block:
 	VMOVDQU      Y5, 64(AX)
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -7169,11 +10320,11 @@ block:
 	VMOVDQU      Y4, 96(AX)
 	VPERMQ       $0xd8, (CX), Y3
 	VPSRLW       $0x04, Y3, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPADDB       k46<>+0(SB), Y3, Y3
+	VPAND        k28<>+0(SB), Y3, Y3
+	VPADDB       k49<>+0(SB), Y3, Y3
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKLBW   Y3, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y5
+	VPMADDWD     k2<>+0(SB), Y4, Y5
 	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
@@ -7192,7 +10343,7 @@ block:
 	VMOVDQU      Y5, 128(AX)
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -7211,11 +10362,11 @@ block:
 	VMOVDQU      Y4, 160(AX)
 	VPERMQ       $0xd8, (CX), Y3
 	VPSRLW       $0x06, Y3, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPADDB       k46<>+0(SB), Y3, Y3
+	VPAND        k28<>+0(SB), Y3, Y3
+	VPADDB       k49<>+0(SB), Y3, Y3
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKLBW   Y3, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y5
+	VPMADDWD     k2<>+0(SB), Y4, Y5
 	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
@@ -7234,7 +10385,7 @@ block:
 	VMOVDQU      Y5, 192(AX)
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -7252,11 +10403,11 @@ block:
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 224(AX)
 	VPERMQ       $0xd8, 32(CX), Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPADDB       k46<>+0(SB), Y3, Y3
+	VPAND        k28<>+0(SB), Y3, Y3
+	VPADDB       k49<>+0(SB), Y3, Y3
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKLBW   Y3, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y5
+	VPMADDWD     k2<>+0(SB), Y4, Y5
 	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
@@ -7275,7 +10426,7 @@ block:
 	VMOVDQU      Y5, 256(AX)
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -7294,11 +10445,11 @@ block:
 	VMOVDQU      Y4, 288(AX)
 	VPERMQ       $0xd8, 32(CX), Y3
 	VPSRLW       $0x02, Y3, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPADDB       k46<>+0(SB), Y3, Y3
+	VPAND        k28<>+0(SB), Y3, Y3
+	VPADDB       k49<>+0(SB), Y3, Y3
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKLBW   Y3, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y5
+	VPMADDWD     k2<>+0(SB), Y4, Y5
 	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
@@ -7317,7 +10468,7 @@ block:
 	VMOVDQU      Y5, 320(AX)
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -7336,11 +10487,11 @@ block:
 	VMOVDQU      Y4, 352(AX)
 	VPERMQ       $0xd8, 32(CX), Y3
 	VPSRLW       $0x04, Y3, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPADDB       k46<>+0(SB), Y3, Y3
+	VPAND        k28<>+0(SB), Y3, Y3
+	VPADDB       k49<>+0(SB), Y3, Y3
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKLBW   Y3, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y5
+	VPMADDWD     k2<>+0(SB), Y4, Y5
 	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
@@ -7359,7 +10510,7 @@ block:
 	VMOVDQU      Y5, 384(AX)
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -7378,11 +10529,11 @@ block:
 	VMOVDQU      Y4, 416(AX)
 	VPERMQ       $0xd8, 32(CX), Y3
 	VPSRLW       $0x06, Y3, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPADDB       k46<>+0(SB), Y3, Y3
+	VPAND        k28<>+0(SB), Y3, Y3
+	VPADDB       k49<>+0(SB), Y3, Y3
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKLBW   Y3, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y5
+	VPMADDWD     k2<>+0(SB), Y4, Y5
 	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
@@ -7401,7 +10552,7 @@ block:
 	VMOVDQU      Y5, 448(AX)
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -7425,9 +10576,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func tq2_0F32AVX2(dst *byte, src *byte, n int)
+// func tq2_0F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·tq2_0F32AVX2(SB), NOSPLIT, $32-24
+TEXT ·tq2_0F16AVX2(SB), NOSPLIT, $32-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -7435,209 +10586,337 @@ TEXT ·tq2_0F32AVX2(SB), NOSPLIT, $32-24
 block:
 	VPBROADCASTW 64(CX), X0
 	VCVTPH2PS    X0, Y0
-	VMULPS       k23<>+0(SB), Y0, Y0
+	VMULPS       k22<>+0(SB), Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k3<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k1<>+0(SB), Y0, Y0
 	VPERMQ       $0xd8, (CX), Y1
-	VPAND        k25<>+0(SB), Y1, Y1
-	VPADDB       k46<>+0(SB), Y1, Y1
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPADDB       k49<>+0(SB), Y1, Y1
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, (AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 16(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 32(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 48(AX)
+	VPERMQ       $0xd8, (CX), Y1
+	VPSRLW       $0x02, Y1, Y1
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPADDB       k49<>+0(SB), Y1, Y1
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 64(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 80(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 96(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 112(AX)
+	VPERMQ       $0xd8, (CX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPADDB       k49<>+0(SB), Y1, Y1
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 128(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 144(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 160(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 176(AX)
+	VPERMQ       $0xd8, (CX), Y1
+	VPSRLW       $0x06, Y1, Y1
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPADDB       k49<>+0(SB), Y1, Y1
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 192(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 208(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 224(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 240(AX)
+	VPERMQ       $0xd8, 32(CX), Y1
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPADDB       k49<>+0(SB), Y1, Y1
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 256(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 272(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 288(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 304(AX)
+	VPERMQ       $0xd8, 32(CX), Y1
+	VPSRLW       $0x02, Y1, Y1
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPADDB       k49<>+0(SB), Y1, Y1
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 320(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 336(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 352(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 368(AX)
+	VPERMQ       $0xd8, 32(CX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPADDB       k49<>+0(SB), Y1, Y1
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 384(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 400(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 416(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 432(AX)
+	VPERMQ       $0xd8, 32(CX), Y1
+	VPSRLW       $0x06, Y1, Y1
+	VPAND        k28<>+0(SB), Y1, Y1
+	VPADDB       k49<>+0(SB), Y1, Y1
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 448(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 464(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 480(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 496(AX)
+	ADDQ         $0x00000042, CX
+	ADDQ         $0x00000200, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func q1_0F32AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·q1_0F32AVX2(SB), NOSPLIT, $32-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+block:
+	VPBROADCASTW (CX), X0
+	VCVTPH2PS    X0, Y0
+	VMULPS       k22<>+0(SB), Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k1<>+0(SB), Y0, Y0
+	VMOVDQU      k23<>+0(SB), Y2
+	VPBROADCASTD 2(CX), Y1
+	VPSHUFB      k24<>+0(SB), Y1, Y1
+	VPANDN       Y2, Y1, Y1
+	VPCMPEQB     Y2, Y1, Y1
+	VPOR         k30<>+0(SB), Y1, Y1
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, (AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 96(AX)
-	VPERMQ       $0xd8, (CX), Y1
-	VPSRLW       $0x02, Y1, Y1
-	VPAND        k25<>+0(SB), Y1, Y1
-	VPADDB       k46<>+0(SB), Y1, Y1
+	VMOVDQU      k23<>+0(SB), Y2
+	VPBROADCASTD 6(CX), Y1
+	VPSHUFB      k24<>+0(SB), Y1, Y1
+	VPANDN       Y2, Y1, Y1
+	VPCMPEQB     Y2, Y1, Y1
+	VPOR         k30<>+0(SB), Y1, Y1
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 128(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 160(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 192(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 224(AX)
-	VPERMQ       $0xd8, (CX), Y1
-	VPSRLW       $0x04, Y1, Y1
-	VPAND        k25<>+0(SB), Y1, Y1
-	VPADDB       k46<>+0(SB), Y1, Y1
+	VMOVDQU      k23<>+0(SB), Y2
+	VPBROADCASTD 10(CX), Y1
+	VPSHUFB      k24<>+0(SB), Y1, Y1
+	VPANDN       Y2, Y1, Y1
+	VPCMPEQB     Y2, Y1, Y1
+	VPOR         k30<>+0(SB), Y1, Y1
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 256(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 288(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 320(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 352(AX)
-	VPERMQ       $0xd8, (CX), Y1
-	VPSRLW       $0x06, Y1, Y1
-	VPAND        k25<>+0(SB), Y1, Y1
-	VPADDB       k46<>+0(SB), Y1, Y1
+	VMOVDQU      k23<>+0(SB), Y2
+	VPBROADCASTD 14(CX), Y1
+	VPSHUFB      k24<>+0(SB), Y1, Y1
+	VPANDN       Y2, Y1, Y1
+	VPCMPEQB     Y2, Y1, Y1
+	VPOR         k30<>+0(SB), Y1, Y1
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 384(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 416(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 448(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 480(AX)
-	VPERMQ       $0xd8, 32(CX), Y1
-	VPAND        k25<>+0(SB), Y1, Y1
-	VPADDB       k46<>+0(SB), Y1, Y1
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 512(AX)
-	VPMOVSXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 544(AX)
-	VPMOVSXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 576(AX)
-	VPMOVSXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 608(AX)
-	VPERMQ       $0xd8, 32(CX), Y1
-	VPSRLW       $0x02, Y1, Y1
-	VPAND        k25<>+0(SB), Y1, Y1
-	VPADDB       k46<>+0(SB), Y1, Y1
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 640(AX)
-	VPMOVSXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 672(AX)
-	VPMOVSXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 704(AX)
-	VPMOVSXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 736(AX)
-	VPERMQ       $0xd8, 32(CX), Y1
-	VPSRLW       $0x04, Y1, Y1
-	VPAND        k25<>+0(SB), Y1, Y1
-	VPADDB       k46<>+0(SB), Y1, Y1
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 768(AX)
-	VPMOVSXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 800(AX)
-	VPMOVSXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 832(AX)
-	VPMOVSXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 864(AX)
-	VPERMQ       $0xd8, 32(CX), Y1
-	VPSRLW       $0x06, Y1, Y1
-	VPAND        k25<>+0(SB), Y1, Y1
-	VPADDB       k46<>+0(SB), Y1, Y1
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 896(AX)
-	VPMOVSXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 928(AX)
-	VPMOVSXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 960(AX)
-	VPMOVSXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 992(AX)
-	ADDQ         $0x00000042, CX
-	ADDQ         $0x00000400, AX
+	ADDQ         $0x00000012, CX
+	ADDQ         $0x00000200, AX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -7649,24 +10928,24 @@ TEXT ·q1_0BF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k3<>+0(SB), Y1
 
 block:
 	VPBROADCASTW (CX), X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k19<>+0(SB), Y2, Y2
+	VMULPS       k26<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
-	VMOVDQU      k20<>+0(SB), Y4
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
+	VMOVDQU      k23<>+0(SB), Y4
 	VPBROADCASTD 2(CX), Y3
-	VPSHUFB      k21<>+0(SB), Y3, Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
 	VPANDN       Y4, Y3, Y3
 	VPCMPEQB     Y4, Y3, Y3
-	VPOR         k27<>+0(SB), Y3, Y3
+	VPOR         k30<>+0(SB), Y3, Y3
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKLBW   Y3, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y5
+	VPMADDWD     k2<>+0(SB), Y4, Y5
 	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
@@ -7685,7 +10964,7 @@ block:
 	VMOVDQU      Y5, (AX)
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -7702,15 +10981,15 @@ block:
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 32(AX)
-	VMOVDQU      k20<>+0(SB), Y4
+	VMOVDQU      k23<>+0(SB), Y4
 	VPBROADCASTD 6(CX), Y3
-	VPSHUFB      k21<>+0(SB), Y3, Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
 	VPANDN       Y4, Y3, Y3
 	VPCMPEQB     Y4, Y3, Y3
-	VPOR         k27<>+0(SB), Y3, Y3
+	VPOR         k30<>+0(SB), Y3, Y3
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKLBW   Y3, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y5
+	VPMADDWD     k2<>+0(SB), Y4, Y5
 	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
@@ -7729,7 +11008,7 @@ block:
 	VMOVDQU      Y5, 64(AX)
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -7746,15 +11025,15 @@ block:
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 96(AX)
-	VMOVDQU      k20<>+0(SB), Y4
+	VMOVDQU      k23<>+0(SB), Y4
 	VPBROADCASTD 10(CX), Y3
-	VPSHUFB      k21<>+0(SB), Y3, Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
 	VPANDN       Y4, Y3, Y3
 	VPCMPEQB     Y4, Y3, Y3
-	VPOR         k27<>+0(SB), Y3, Y3
+	VPOR         k30<>+0(SB), Y3, Y3
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKLBW   Y3, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y5
+	VPMADDWD     k2<>+0(SB), Y4, Y5
 	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
@@ -7773,7 +11052,7 @@ block:
 	VMOVDQU      Y5, 128(AX)
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -7790,15 +11069,15 @@ block:
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 160(AX)
-	VMOVDQU      k20<>+0(SB), Y4
+	VMOVDQU      k23<>+0(SB), Y4
 	VPBROADCASTD 14(CX), Y3
-	VPSHUFB      k21<>+0(SB), Y3, Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
 	VPANDN       Y4, Y3, Y3
 	VPCMPEQB     Y4, Y3, Y3
-	VPOR         k27<>+0(SB), Y3, Y3
+	VPOR         k30<>+0(SB), Y3, Y3
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKLBW   Y3, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y5
+	VPMADDWD     k2<>+0(SB), Y4, Y5
 	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y2, Y5, Y5
@@ -7817,7 +11096,7 @@ block:
 	VMOVDQU      Y5, 192(AX)
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -7841,9 +11120,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func q1_0F32AVX2(dst *byte, src *byte, n int)
+// func q1_0F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·q1_0F32AVX2(SB), NOSPLIT, $32-24
+TEXT ·q1_0F16AVX2(SB), NOSPLIT, $32-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -7851,123 +11130,223 @@ TEXT ·q1_0F32AVX2(SB), NOSPLIT, $32-24
 block:
 	VPBROADCASTW (CX), X0
 	VCVTPH2PS    X0, Y0
-	VMULPS       k23<>+0(SB), Y0, Y0
+	VMULPS       k22<>+0(SB), Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k3<>+0(SB), Y0, Y0
-	VMOVDQU      k20<>+0(SB), Y2
+	VBLENDVPS    Y1, k1<>+0(SB), Y0, Y0
+	VMOVDQU      k23<>+0(SB), Y2
 	VPBROADCASTD 2(CX), Y1
-	VPSHUFB      k21<>+0(SB), Y1, Y1
+	VPSHUFB      k24<>+0(SB), Y1, Y1
 	VPANDN       Y2, Y1, Y1
 	VPCMPEQB     Y2, Y1, Y1
-	VPOR         k27<>+0(SB), Y1, Y1
+	VPOR         k30<>+0(SB), Y1, Y1
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, (AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, (AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 32(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 16(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 64(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 32(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 96(AX)
-	VMOVDQU      k20<>+0(SB), Y2
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 48(AX)
+	VMOVDQU      k23<>+0(SB), Y2
 	VPBROADCASTD 6(CX), Y1
-	VPSHUFB      k21<>+0(SB), Y1, Y1
+	VPSHUFB      k24<>+0(SB), Y1, Y1
 	VPANDN       Y2, Y1, Y1
 	VPCMPEQB     Y2, Y1, Y1
-	VPOR         k27<>+0(SB), Y1, Y1
+	VPOR         k30<>+0(SB), Y1, Y1
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 128(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 64(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 160(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 80(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 192(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 96(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 224(AX)
-	VMOVDQU      k20<>+0(SB), Y2
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 112(AX)
+	VMOVDQU      k23<>+0(SB), Y2
 	VPBROADCASTD 10(CX), Y1
-	VPSHUFB      k21<>+0(SB), Y1, Y1
+	VPSHUFB      k24<>+0(SB), Y1, Y1
 	VPANDN       Y2, Y1, Y1
 	VPCMPEQB     Y2, Y1, Y1
-	VPOR         k27<>+0(SB), Y1, Y1
+	VPOR         k30<>+0(SB), Y1, Y1
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 256(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 128(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 288(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 144(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 320(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 160(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 352(AX)
-	VMOVDQU      k20<>+0(SB), Y2
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 176(AX)
+	VMOVDQU      k23<>+0(SB), Y2
 	VPBROADCASTD 14(CX), Y1
-	VPSHUFB      k21<>+0(SB), Y1, Y1
+	VPSHUFB      k24<>+0(SB), Y1, Y1
 	VPANDN       Y2, Y1, Y1
 	VPCMPEQB     Y2, Y1, Y1
-	VPOR         k27<>+0(SB), Y1, Y1
+	VPOR         k30<>+0(SB), Y1, Y1
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 384(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 192(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 416(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 208(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 448(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 224(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 480(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 240(AX)
 	ADDQ         $0x00000012, CX
-	ADDQ         $0x00000200, AX
+	ADDQ         $0x00000100, AX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
 	RET
+
+// func q2_0F32AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·q2_0F32AVX2(SB), NOSPLIT, $32-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+block:
+	VPBROADCASTW (CX), X0
+	VCVTPH2PS    X0, Y0
+	VMULPS       k22<>+0(SB), Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k1<>+0(SB), Y0, Y0
+	VPBROADCASTQ 2(CX), Y1
+	VPSHUFB      k54<>+0(SB), Y1, Y1
+	VPAND        k55<>+0(SB), Y1, Y2
+	VPCMPEQB     k55<>+0(SB), Y2, Y2
+	VPAND        k56<>+0(SB), Y1, Y1
+	VPCMPEQB     k56<>+0(SB), Y1, Y1
+	VMOVDQU      k49<>+0(SB), Y3
+	VPSUBB       Y2, Y3, Y3
+	VPSUBB       Y1, Y3, Y3
+	VPSUBB       Y1, Y3, Y3
+	VMOVDQU      Y3, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, (AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 32(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 64(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 96(AX)
+	VPBROADCASTQ 10(CX), Y1
+	VPSHUFB      k54<>+0(SB), Y1, Y1
+	VPAND        k55<>+0(SB), Y1, Y2
+	VPCMPEQB     k55<>+0(SB), Y2, Y2
+	VPAND        k56<>+0(SB), Y1, Y1
+	VPCMPEQB     k56<>+0(SB), Y1, Y1
+	VMOVDQU      k49<>+0(SB), Y3
+	VPSUBB       Y2, Y3, Y3
+	VPSUBB       Y1, Y3, Y3
+	VPSUBB       Y1, Y3, Y3
+	VMOVDQU      Y3, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 128(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 160(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 192(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 224(AX)
+	ADDQ         $0x00000012, CX
+	ADDQ         $0x00000100, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+DATA k54<>+0(SB)/8, $0x0101010100000000
+DATA k54<>+8(SB)/8, $0x0505050504040404
+DATA k54<>+16(SB)/8, $0x0303030302020202
+DATA k54<>+24(SB)/8, $0x0707070706060606
+GLOBL k54<>(SB), RODATA|NOPTR, $32
+
+DATA k55<>+0(SB)/8, $0x4010040140100401
+DATA k55<>+8(SB)/8, $0x4010040140100401
+DATA k55<>+16(SB)/8, $0x4010040140100401
+DATA k55<>+24(SB)/8, $0x4010040140100401
+GLOBL k55<>(SB), RODATA|NOPTR, $32
+
+DATA k56<>+0(SB)/8, $0x8020080280200802
+DATA k56<>+8(SB)/8, $0x8020080280200802
+DATA k56<>+16(SB)/8, $0x8020080280200802
+DATA k56<>+24(SB)/8, $0x8020080280200802
+GLOBL k56<>(SB), RODATA|NOPTR, $32
 
 // func q2_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
@@ -7975,28 +11354,28 @@ TEXT ·q2_0BF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k3<>+0(SB), Y1
 
 block:
 	VPBROADCASTW (CX), X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k19<>+0(SB), Y2, Y2
+	VMULPS       k26<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
 	VPBROADCASTQ 2(CX), Y3
-	VPSHUFB      k51<>+0(SB), Y3, Y3
-	VPAND        k52<>+0(SB), Y3, Y4
-	VPCMPEQB     k52<>+0(SB), Y4, Y4
-	VPAND        k53<>+0(SB), Y3, Y3
-	VPCMPEQB     k53<>+0(SB), Y3, Y3
-	VMOVDQU      k46<>+0(SB), Y5
+	VPSHUFB      k54<>+0(SB), Y3, Y3
+	VPAND        k55<>+0(SB), Y3, Y4
+	VPCMPEQB     k55<>+0(SB), Y4, Y4
+	VPAND        k56<>+0(SB), Y3, Y3
+	VPCMPEQB     k56<>+0(SB), Y3, Y3
+	VMOVDQU      k49<>+0(SB), Y5
 	VPSUBB       Y4, Y5, Y5
 	VPSUBB       Y3, Y5, Y5
 	VPSUBB       Y3, Y5, Y5
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKLBW   Y5, Y3, Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -8015,7 +11394,7 @@ block:
 	VMOVDQU      Y4, (AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y5, Y3, Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -8033,18 +11412,18 @@ block:
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 32(AX)
 	VPBROADCASTQ 10(CX), Y3
-	VPSHUFB      k51<>+0(SB), Y3, Y3
-	VPAND        k52<>+0(SB), Y3, Y4
-	VPCMPEQB     k52<>+0(SB), Y4, Y4
-	VPAND        k53<>+0(SB), Y3, Y3
-	VPCMPEQB     k53<>+0(SB), Y3, Y3
-	VMOVDQU      k46<>+0(SB), Y5
+	VPSHUFB      k54<>+0(SB), Y3, Y3
+	VPAND        k55<>+0(SB), Y3, Y4
+	VPCMPEQB     k55<>+0(SB), Y4, Y4
+	VPAND        k56<>+0(SB), Y3, Y3
+	VPCMPEQB     k56<>+0(SB), Y3, Y3
+	VMOVDQU      k49<>+0(SB), Y5
 	VPSUBB       Y4, Y5, Y5
 	VPSUBB       Y3, Y5, Y5
 	VPSUBB       Y3, Y5, Y5
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKLBW   Y5, Y3, Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -8063,7 +11442,7 @@ block:
 	VMOVDQU      Y4, 64(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y5, Y3, Y3
-	VPMADDWD     k0<>+0(SB), Y3, Y4
+	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -8087,27 +11466,9 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k51<>+0(SB)/8, $0x0101010100000000
-DATA k51<>+8(SB)/8, $0x0505050504040404
-DATA k51<>+16(SB)/8, $0x0303030302020202
-DATA k51<>+24(SB)/8, $0x0707070706060606
-GLOBL k51<>(SB), RODATA|NOPTR, $32
-
-DATA k52<>+0(SB)/8, $0x4010040140100401
-DATA k52<>+8(SB)/8, $0x4010040140100401
-DATA k52<>+16(SB)/8, $0x4010040140100401
-DATA k52<>+24(SB)/8, $0x4010040140100401
-GLOBL k52<>(SB), RODATA|NOPTR, $32
-
-DATA k53<>+0(SB)/8, $0x8020080280200802
-DATA k53<>+8(SB)/8, $0x8020080280200802
-DATA k53<>+16(SB)/8, $0x8020080280200802
-DATA k53<>+24(SB)/8, $0x8020080280200802
-GLOBL k53<>(SB), RODATA|NOPTR, $32
-
-// func q2_0F32AVX2(dst *byte, src *byte, n int)
+// func q2_0F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·q2_0F32AVX2(SB), NOSPLIT, $32-24
+TEXT ·q2_0F16AVX2(SB), NOSPLIT, $32-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -8115,16 +11476,16 @@ TEXT ·q2_0F32AVX2(SB), NOSPLIT, $32-24
 block:
 	VPBROADCASTW (CX), X0
 	VCVTPH2PS    X0, Y0
-	VMULPS       k23<>+0(SB), Y0, Y0
+	VMULPS       k22<>+0(SB), Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k3<>+0(SB), Y0, Y0
+	VBLENDVPS    Y1, k1<>+0(SB), Y0, Y0
 	VPBROADCASTQ 2(CX), Y1
-	VPSHUFB      k51<>+0(SB), Y1, Y1
-	VPAND        k52<>+0(SB), Y1, Y2
-	VPCMPEQB     k52<>+0(SB), Y2, Y2
-	VPAND        k53<>+0(SB), Y1, Y1
-	VPCMPEQB     k53<>+0(SB), Y1, Y1
-	VMOVDQU      k46<>+0(SB), Y3
+	VPSHUFB      k54<>+0(SB), Y1, Y1
+	VPAND        k55<>+0(SB), Y1, Y2
+	VPCMPEQB     k55<>+0(SB), Y2, Y2
+	VPAND        k56<>+0(SB), Y1, Y1
+	VPCMPEQB     k56<>+0(SB), Y1, Y1
+	VMOVDQU      k49<>+0(SB), Y3
 	VPSUBB       Y2, Y3, Y3
 	VPSUBB       Y1, Y3, Y3
 	VPSUBB       Y1, Y3, Y3
@@ -8132,30 +11493,30 @@ block:
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, (AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, (AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 32(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 16(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 64(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 32(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 96(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 48(AX)
 	VPBROADCASTQ 10(CX), Y1
-	VPSHUFB      k51<>+0(SB), Y1, Y1
-	VPAND        k52<>+0(SB), Y1, Y2
-	VPCMPEQB     k52<>+0(SB), Y2, Y2
-	VPAND        k53<>+0(SB), Y1, Y1
-	VPCMPEQB     k53<>+0(SB), Y1, Y1
-	VMOVDQU      k46<>+0(SB), Y3
+	VPSHUFB      k54<>+0(SB), Y1, Y1
+	VPAND        k55<>+0(SB), Y1, Y2
+	VPCMPEQB     k55<>+0(SB), Y2, Y2
+	VPAND        k56<>+0(SB), Y1, Y1
+	VPCMPEQB     k56<>+0(SB), Y1, Y1
+	VMOVDQU      k49<>+0(SB), Y3
 	VPSUBB       Y2, Y3, Y3
 	VPSUBB       Y1, Y3, Y3
 	VPSUBB       Y1, Y3, Y3
@@ -8163,29 +11524,543 @@ block:
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 128(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 64(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 160(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 80(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 192(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 96(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 224(AX)
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, 112(AX)
 	ADDQ         $0x00000012, CX
-	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000080, AX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
 	RET
+
+// func iq1_SF32AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·iq1_SF32AVX2(SB), NOSPLIT, $64-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+block:
+	VPBROADCASTW (CX), X0
+	VCVTPH2PS    X0, Y0
+	VPMOVZXWD    34(CX), Y1
+	VPSRLD       $0x0c, Y1, Y1
+	VPAND        k57<>+0(SB), Y1, Y1
+	VPADDD       Y1, Y1, Y1
+	VPADDD       k2<>+0(SB), Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMULPS       k58<>+0(SB), Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y0
+	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 32(SP)
+	LEAQ         ·iq1Grid+0(SB), BX
+	MOVWQZX      34(CX), SI
+	MOVBQZX      2(CX), DI
+	MOVBQZX      3(CX), R8
+	MOVBQZX      4(CX), R9
+	MOVBQZX      5(CX), R10
+	MOVQ         SI, R11
+	ANDL         $0x00000007, R11
+	MOVQ         SI, R12
+	SHRQ         $0x03, R12
+	ANDL         $0x00000007, R12
+	MOVQ         SI, R13
+	SHRQ         $0x06, R13
+	ANDL         $0x00000007, R13
+	SHRQ         $0x09, SI
+	ANDL         $0x00000007, SI
+	SHLL         $0x08, R11
+	ORL          R11, DI
+	SHLL         $0x08, R12
+	ORL          R12, R8
+	SHLL         $0x08, R13
+	ORL          R13, R9
+	SHLL         $0x08, SI
+	ORL          SI, R10
+	VMOVQ        (BX)(DI*8), X2
+	VMOVHPS      (BX)(R9*8), X2, X2
+	VMOVQ        (BX)(R8*8), X0
+	VMOVHPS      (BX)(R10*8), X0, X0
+	VINSERTI128  $0x01, X0, Y2, Y0
+	MOVWQSX      34(CX), SI
+	SARQ         $0x3f, SI
+	ORQ          $0x01, SI
+	VMOVD        SI, X1
+	VPBROADCASTB X1, Y1
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y1, Y0, Y0
+	VBROADCASTSS 32(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 64(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 96(AX)
+	MOVWQZX      36(CX), SI
+	MOVBQZX      6(CX), DI
+	MOVBQZX      7(CX), R8
+	MOVBQZX      8(CX), R9
+	MOVBQZX      9(CX), R10
+	MOVQ         SI, R11
+	ANDL         $0x00000007, R11
+	MOVQ         SI, R12
+	SHRQ         $0x03, R12
+	ANDL         $0x00000007, R12
+	MOVQ         SI, R13
+	SHRQ         $0x06, R13
+	ANDL         $0x00000007, R13
+	SHRQ         $0x09, SI
+	ANDL         $0x00000007, SI
+	SHLL         $0x08, R11
+	ORL          R11, DI
+	SHLL         $0x08, R12
+	ORL          R12, R8
+	SHLL         $0x08, R13
+	ORL          R13, R9
+	SHLL         $0x08, SI
+	ORL          SI, R10
+	VMOVQ        (BX)(DI*8), X2
+	VMOVHPS      (BX)(R9*8), X2, X2
+	VMOVQ        (BX)(R8*8), X0
+	VMOVHPS      (BX)(R10*8), X0, X0
+	VINSERTI128  $0x01, X0, Y2, Y0
+	MOVWQSX      36(CX), SI
+	SARQ         $0x3f, SI
+	ORQ          $0x01, SI
+	VMOVD        SI, X1
+	VPBROADCASTB X1, Y1
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y1, Y0, Y0
+	VBROADCASTSS 36(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 128(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 160(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 192(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 224(AX)
+	MOVWQZX      38(CX), SI
+	MOVBQZX      10(CX), DI
+	MOVBQZX      11(CX), R8
+	MOVBQZX      12(CX), R9
+	MOVBQZX      13(CX), R10
+	MOVQ         SI, R11
+	ANDL         $0x00000007, R11
+	MOVQ         SI, R12
+	SHRQ         $0x03, R12
+	ANDL         $0x00000007, R12
+	MOVQ         SI, R13
+	SHRQ         $0x06, R13
+	ANDL         $0x00000007, R13
+	SHRQ         $0x09, SI
+	ANDL         $0x00000007, SI
+	SHLL         $0x08, R11
+	ORL          R11, DI
+	SHLL         $0x08, R12
+	ORL          R12, R8
+	SHLL         $0x08, R13
+	ORL          R13, R9
+	SHLL         $0x08, SI
+	ORL          SI, R10
+	VMOVQ        (BX)(DI*8), X2
+	VMOVHPS      (BX)(R9*8), X2, X2
+	VMOVQ        (BX)(R8*8), X0
+	VMOVHPS      (BX)(R10*8), X0, X0
+	VINSERTI128  $0x01, X0, Y2, Y0
+	MOVWQSX      38(CX), SI
+	SARQ         $0x3f, SI
+	ORQ          $0x01, SI
+	VMOVD        SI, X1
+	VPBROADCASTB X1, Y1
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y1, Y0, Y0
+	VBROADCASTSS 40(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 256(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 288(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 320(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 352(AX)
+	MOVWQZX      40(CX), SI
+	MOVBQZX      14(CX), DI
+	MOVBQZX      15(CX), R8
+	MOVBQZX      16(CX), R9
+	MOVBQZX      17(CX), R10
+	MOVQ         SI, R11
+	ANDL         $0x00000007, R11
+	MOVQ         SI, R12
+	SHRQ         $0x03, R12
+	ANDL         $0x00000007, R12
+	MOVQ         SI, R13
+	SHRQ         $0x06, R13
+	ANDL         $0x00000007, R13
+	SHRQ         $0x09, SI
+	ANDL         $0x00000007, SI
+	SHLL         $0x08, R11
+	ORL          R11, DI
+	SHLL         $0x08, R12
+	ORL          R12, R8
+	SHLL         $0x08, R13
+	ORL          R13, R9
+	SHLL         $0x08, SI
+	ORL          SI, R10
+	VMOVQ        (BX)(DI*8), X2
+	VMOVHPS      (BX)(R9*8), X2, X2
+	VMOVQ        (BX)(R8*8), X0
+	VMOVHPS      (BX)(R10*8), X0, X0
+	VINSERTI128  $0x01, X0, Y2, Y0
+	MOVWQSX      40(CX), SI
+	SARQ         $0x3f, SI
+	ORQ          $0x01, SI
+	VMOVD        SI, X1
+	VPBROADCASTB X1, Y1
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y1, Y0, Y0
+	VBROADCASTSS 44(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 384(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 416(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 448(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 480(AX)
+	MOVWQZX      42(CX), SI
+	MOVBQZX      18(CX), DI
+	MOVBQZX      19(CX), R8
+	MOVBQZX      20(CX), R9
+	MOVBQZX      21(CX), R10
+	MOVQ         SI, R11
+	ANDL         $0x00000007, R11
+	MOVQ         SI, R12
+	SHRQ         $0x03, R12
+	ANDL         $0x00000007, R12
+	MOVQ         SI, R13
+	SHRQ         $0x06, R13
+	ANDL         $0x00000007, R13
+	SHRQ         $0x09, SI
+	ANDL         $0x00000007, SI
+	SHLL         $0x08, R11
+	ORL          R11, DI
+	SHLL         $0x08, R12
+	ORL          R12, R8
+	SHLL         $0x08, R13
+	ORL          R13, R9
+	SHLL         $0x08, SI
+	ORL          SI, R10
+	VMOVQ        (BX)(DI*8), X2
+	VMOVHPS      (BX)(R9*8), X2, X2
+	VMOVQ        (BX)(R8*8), X0
+	VMOVHPS      (BX)(R10*8), X0, X0
+	VINSERTI128  $0x01, X0, Y2, Y0
+	MOVWQSX      42(CX), SI
+	SARQ         $0x3f, SI
+	ORQ          $0x01, SI
+	VMOVD        SI, X1
+	VPBROADCASTB X1, Y1
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y1, Y0, Y0
+	VBROADCASTSS 48(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 512(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 544(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 576(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 608(AX)
+	MOVWQZX      44(CX), SI
+	MOVBQZX      22(CX), DI
+	MOVBQZX      23(CX), R8
+	MOVBQZX      24(CX), R9
+	MOVBQZX      25(CX), R10
+	MOVQ         SI, R11
+	ANDL         $0x00000007, R11
+	MOVQ         SI, R12
+	SHRQ         $0x03, R12
+	ANDL         $0x00000007, R12
+	MOVQ         SI, R13
+	SHRQ         $0x06, R13
+	ANDL         $0x00000007, R13
+	SHRQ         $0x09, SI
+	ANDL         $0x00000007, SI
+	SHLL         $0x08, R11
+	ORL          R11, DI
+	SHLL         $0x08, R12
+	ORL          R12, R8
+	SHLL         $0x08, R13
+	ORL          R13, R9
+	SHLL         $0x08, SI
+	ORL          SI, R10
+	VMOVQ        (BX)(DI*8), X2
+	VMOVHPS      (BX)(R9*8), X2, X2
+	VMOVQ        (BX)(R8*8), X0
+	VMOVHPS      (BX)(R10*8), X0, X0
+	VINSERTI128  $0x01, X0, Y2, Y0
+	MOVWQSX      44(CX), SI
+	SARQ         $0x3f, SI
+	ORQ          $0x01, SI
+	VMOVD        SI, X1
+	VPBROADCASTB X1, Y1
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y1, Y0, Y0
+	VBROADCASTSS 52(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 640(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 672(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 704(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 736(AX)
+	MOVWQZX      46(CX), SI
+	MOVBQZX      26(CX), DI
+	MOVBQZX      27(CX), R8
+	MOVBQZX      28(CX), R9
+	MOVBQZX      29(CX), R10
+	MOVQ         SI, R11
+	ANDL         $0x00000007, R11
+	MOVQ         SI, R12
+	SHRQ         $0x03, R12
+	ANDL         $0x00000007, R12
+	MOVQ         SI, R13
+	SHRQ         $0x06, R13
+	ANDL         $0x00000007, R13
+	SHRQ         $0x09, SI
+	ANDL         $0x00000007, SI
+	SHLL         $0x08, R11
+	ORL          R11, DI
+	SHLL         $0x08, R12
+	ORL          R12, R8
+	SHLL         $0x08, R13
+	ORL          R13, R9
+	SHLL         $0x08, SI
+	ORL          SI, R10
+	VMOVQ        (BX)(DI*8), X2
+	VMOVHPS      (BX)(R9*8), X2, X2
+	VMOVQ        (BX)(R8*8), X0
+	VMOVHPS      (BX)(R10*8), X0, X0
+	VINSERTI128  $0x01, X0, Y2, Y0
+	MOVWQSX      46(CX), SI
+	SARQ         $0x3f, SI
+	ORQ          $0x01, SI
+	VMOVD        SI, X1
+	VPBROADCASTB X1, Y1
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y1, Y0, Y0
+	VBROADCASTSS 56(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 768(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 800(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 832(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 864(AX)
+	MOVWQZX      48(CX), SI
+	MOVBQZX      30(CX), DI
+	MOVBQZX      31(CX), R8
+	MOVBQZX      32(CX), R9
+	MOVBQZX      33(CX), R10
+	MOVQ         SI, R11
+	ANDL         $0x00000007, R11
+	MOVQ         SI, R12
+	SHRQ         $0x03, R12
+	ANDL         $0x00000007, R12
+	MOVQ         SI, R13
+	SHRQ         $0x06, R13
+	ANDL         $0x00000007, R13
+	SHRQ         $0x09, SI
+	ANDL         $0x00000007, SI
+	SHLL         $0x08, R11
+	ORL          R11, DI
+	SHLL         $0x08, R12
+	ORL          R12, R8
+	SHLL         $0x08, R13
+	ORL          R13, R9
+	SHLL         $0x08, SI
+	ORL          SI, R10
+	VMOVQ        (BX)(DI*8), X2
+	VMOVHPS      (BX)(R9*8), X2, X2
+	VMOVQ        (BX)(R8*8), X0
+	VMOVHPS      (BX)(R10*8), X0, X0
+	VINSERTI128  $0x01, X0, Y2, Y0
+	MOVWQSX      48(CX), BX
+	SARQ         $0x3f, BX
+	ORQ          $0x01, BX
+	VMOVD        BX, X1
+	VPBROADCASTB X1, Y1
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y1, Y0, Y0
+	VBROADCASTSS 60(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 896(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 928(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 960(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 992(AX)
+	ADDQ         $0x00000032, CX
+	ADDQ         $0x00000400, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+DATA k57<>+0(SB)/8, $0x0000000700000007
+DATA k57<>+8(SB)/8, $0x0000000700000007
+DATA k57<>+16(SB)/8, $0x0000000700000007
+DATA k57<>+24(SB)/8, $0x0000000700000007
+GLOBL k57<>(SB), RODATA|NOPTR, $32
+
+DATA k58<>+0(SB)/8, $0x3e0000003e000000
+DATA k58<>+8(SB)/8, $0x3e0000003e000000
+DATA k58<>+16(SB)/8, $0x3e0000003e000000
+DATA k58<>+24(SB)/8, $0x3e0000003e000000
+GLOBL k58<>(SB), RODATA|NOPTR, $32
 
 // func iq1_SBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
@@ -8193,23 +12068,23 @@ TEXT ·iq1_SBF16AVX2(SB), NOSPLIT, $32-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k3<>+0(SB), Y1
 
 block:
 	VPBROADCASTW (CX), X2
 	VCVTPH2PS    X2, Y2
 	VPMOVZXWD    34(CX), Y3
 	VPSRLD       $0x0c, Y3, Y3
-	VPAND        k54<>+0(SB), Y3, Y3
+	VPAND        k57<>+0(SB), Y3, Y3
 	VPADDD       Y3, Y3, Y3
-	VPADDD       k0<>+0(SB), Y3, Y3
+	VPADDD       k2<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k55<>+0(SB), Y3, Y3
-	VMULPS       k19<>+0(SB), Y3, Y3
+	VMULPS       k58<>+0(SB), Y3, Y3
+	VMULPS       k26<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y3, Y3
+	VBLENDVPS    Y2, k1<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, (SP)
 	LEAQ         ·iq1Grid+0(SB), BX
 	MOVWQZX      34(CX), SI
@@ -8252,7 +12127,7 @@ block:
 	VBROADCASTSS (SP), Y3
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -8271,7 +12146,7 @@ block:
 	VMOVDQU      Y6, (AX)
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k2<>+0(SB), Y2, Y5
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
@@ -8328,7 +12203,7 @@ block:
 	VBROADCASTSS 4(SP), Y3
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -8347,7 +12222,7 @@ block:
 	VMOVDQU      Y6, 64(AX)
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k2<>+0(SB), Y2, Y5
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
@@ -8404,7 +12279,7 @@ block:
 	VBROADCASTSS 8(SP), Y3
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -8423,7 +12298,7 @@ block:
 	VMOVDQU      Y6, 128(AX)
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k2<>+0(SB), Y2, Y5
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
@@ -8480,7 +12355,7 @@ block:
 	VBROADCASTSS 12(SP), Y3
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -8499,7 +12374,7 @@ block:
 	VMOVDQU      Y6, 192(AX)
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k2<>+0(SB), Y2, Y5
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
@@ -8556,7 +12431,7 @@ block:
 	VBROADCASTSS 16(SP), Y3
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -8575,7 +12450,7 @@ block:
 	VMOVDQU      Y6, 256(AX)
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k2<>+0(SB), Y2, Y5
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
@@ -8632,7 +12507,7 @@ block:
 	VBROADCASTSS 20(SP), Y3
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -8651,7 +12526,7 @@ block:
 	VMOVDQU      Y6, 320(AX)
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k2<>+0(SB), Y2, Y5
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
@@ -8708,7 +12583,7 @@ block:
 	VBROADCASTSS 24(SP), Y3
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -8727,7 +12602,7 @@ block:
 	VMOVDQU      Y6, 384(AX)
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k2<>+0(SB), Y2, Y5
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
@@ -8784,7 +12659,7 @@ block:
 	VBROADCASTSS 28(SP), Y3
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -8803,7 +12678,7 @@ block:
 	VMOVDQU      Y6, 448(AX)
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k2<>+0(SB), Y2, Y5
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
@@ -8827,21 +12702,9 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k54<>+0(SB)/8, $0x0000000700000007
-DATA k54<>+8(SB)/8, $0x0000000700000007
-DATA k54<>+16(SB)/8, $0x0000000700000007
-DATA k54<>+24(SB)/8, $0x0000000700000007
-GLOBL k54<>(SB), RODATA|NOPTR, $32
-
-DATA k55<>+0(SB)/8, $0x3e0000003e000000
-DATA k55<>+8(SB)/8, $0x3e0000003e000000
-DATA k55<>+16(SB)/8, $0x3e0000003e000000
-DATA k55<>+24(SB)/8, $0x3e0000003e000000
-GLOBL k55<>(SB), RODATA|NOPTR, $32
-
-// func iq1_SF32AVX2(dst *byte, src *byte, n int)
+// func iq1_SF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·iq1_SF32AVX2(SB), NOSPLIT, $64-24
+TEXT ·iq1_SF16AVX2(SB), NOSPLIT, $64-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -8851,15 +12714,15 @@ block:
 	VCVTPH2PS    X0, Y0
 	VPMOVZXWD    34(CX), Y1
 	VPSRLD       $0x0c, Y1, Y1
-	VPAND        k54<>+0(SB), Y1, Y1
+	VPAND        k57<>+0(SB), Y1, Y1
 	VPADDD       Y1, Y1, Y1
-	VPADDD       k0<>+0(SB), Y1, Y1
+	VPADDD       k2<>+0(SB), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k55<>+0(SB), Y1, Y1
-	VMULPS       k23<>+0(SB), Y1, Y1
+	VMULPS       k58<>+0(SB), Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
-	VBLENDVPS    Y0, k3<>+0(SB), Y1, Y1
+	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(SP)
 	LEAQ         ·iq1Grid+0(SB), BX
 	MOVWQZX      34(CX), SI
@@ -8904,23 +12767,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, (AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 32(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 64(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 96(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 48(AX)
 	MOVWQZX      36(CX), SI
 	MOVBQZX      6(CX), DI
 	MOVBQZX      7(CX), R8
@@ -8963,23 +12826,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 128(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 64(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 160(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 80(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 192(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 96(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 224(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 112(AX)
 	MOVWQZX      38(CX), SI
 	MOVBQZX      10(CX), DI
 	MOVBQZX      11(CX), R8
@@ -9022,23 +12885,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 256(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 288(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 320(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 352(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 176(AX)
 	MOVWQZX      40(CX), SI
 	MOVBQZX      14(CX), DI
 	MOVBQZX      15(CX), R8
@@ -9081,23 +12944,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 384(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 192(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 416(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 208(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 448(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 224(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 480(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 240(AX)
 	MOVWQZX      42(CX), SI
 	MOVBQZX      18(CX), DI
 	MOVBQZX      19(CX), R8
@@ -9140,23 +13003,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 512(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 544(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 576(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 608(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 304(AX)
 	MOVWQZX      44(CX), SI
 	MOVBQZX      22(CX), DI
 	MOVBQZX      23(CX), R8
@@ -9199,23 +13062,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 640(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 320(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 672(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 336(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 704(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 352(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 736(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 368(AX)
 	MOVWQZX      46(CX), SI
 	MOVBQZX      26(CX), DI
 	MOVBQZX      27(CX), R8
@@ -9258,23 +13121,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 768(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 800(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 400(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 832(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 416(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 864(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 432(AX)
 	MOVWQZX      48(CX), SI
 	MOVBQZX      30(CX), DI
 	MOVBQZX      31(CX), R8
@@ -9317,24 +13180,660 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 448(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 464(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 480(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 496(AX)
+	ADDQ         $0x00000032, CX
+	ADDQ         $0x00000200, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func iq1_MF32AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, BMI2, F16C
+TEXT ·iq1_MF32AVX2(SB), NOSPLIT, $96-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+block:
+	MOVQ         48(CX), BX
+	MOVQ         $0xf000f000f000f000, SI
+	PEXTQ        SI, BX, SI
+	VMOVD        SI, X0
+	VPBROADCASTW X0, X0
+	VCVTPH2PS    X0, Y0
+	MOVQ         $0x0fff0fff0fff0fff, SI
+	PEXTQ        SI, BX, SI
+	MOVQ         $0x0707070707070707, BX
+	PDEPQ        BX, SI, BX
+	VMOVQ        BX, X1
+	VPMOVZXBD    X1, Y1
+	VPADDD       Y1, Y1, Y1
+	VPADDD       k2<>+0(SB), Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMULPS       k58<>+0(SB), Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 32(SP)
+	SHRQ         $0x18, SI
+	MOVQ         $0x0707070707070707, BX
+	PDEPQ        BX, SI, BX
+	VMOVQ        BX, X1
+	VPMOVZXBD    X1, Y1
+	VPADDD       Y1, Y1, Y1
+	VPADDD       k2<>+0(SB), Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMULPS       k58<>+0(SB), Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y0
+	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 64(SP)
+	LEAQ         ·iq1Grid+0(SB), BX
+	LEAQ         ·eighthBytes+0(SB), SI
+	MOVBQZX      (CX), DI
+	MOVBQZX      1(CX), R8
+	MOVBQZX      2(CX), R9
+	MOVBQZX      3(CX), R10
+	MOVWQZX      32(CX), R11
+	MOVQ         R11, R12
+	ANDL         $0x00000007, R12
+	MOVQ         R11, R13
+	SHRQ         $0x04, R13
+	ANDL         $0x00000007, R13
+	MOVQ         R11, R14
+	SHRQ         $0x08, R14
+	ANDL         $0x00000007, R14
+	MOVQ         R11, R15
+	SHRQ         $0x0c, R15
+	ANDL         $0x00000007, R15
+	SHLL         $0x08, R12
+	ORL          R12, DI
+	SHLL         $0x08, R13
+	ORL          R13, R8
+	SHLL         $0x08, R14
+	ORL          R14, R9
+	SHLL         $0x08, R15
+	ORL          R15, R10
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VMOVQ        (BX)(R8*8), X0
+	VMOVHPS      (BX)(R10*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVQ         R11, DI
+	SHRQ         $0x03, DI
+	ANDL         $0x00000001, DI
+	MOVQ         R11, R8
+	SHRQ         $0x07, R8
+	ANDL         $0x00000001, R8
+	MOVQ         R11, R9
+	SHRQ         $0x0b, R9
+	ANDL         $0x00000001, R9
+	MOVQ         R11, R10
+	SHRQ         $0x0f, R10
+	ANDL         $0x00000001, R10
+	VMOVQ        (SI)(DI*8), X3
+	VMOVHPS      (SI)(R9*8), X3, X3
+	VMOVQ        (SI)(R8*8), X1
+	VMOVHPS      (SI)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y1, Y0, Y0
+	VBROADCASTSS 32(SP), Y1
+	VBROADCASTSS 36(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 64(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 96(AX)
+	MOVBQZX      4(CX), DI
+	MOVBQZX      5(CX), R8
+	MOVBQZX      6(CX), R9
+	MOVBQZX      7(CX), R10
+	MOVWQZX      34(CX), R11
+	MOVQ         R11, R12
+	ANDL         $0x00000007, R12
+	MOVQ         R11, R13
+	SHRQ         $0x04, R13
+	ANDL         $0x00000007, R13
+	MOVQ         R11, R14
+	SHRQ         $0x08, R14
+	ANDL         $0x00000007, R14
+	MOVQ         R11, R15
+	SHRQ         $0x0c, R15
+	ANDL         $0x00000007, R15
+	SHLL         $0x08, R12
+	ORL          R12, DI
+	SHLL         $0x08, R13
+	ORL          R13, R8
+	SHLL         $0x08, R14
+	ORL          R14, R9
+	SHLL         $0x08, R15
+	ORL          R15, R10
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VMOVQ        (BX)(R8*8), X0
+	VMOVHPS      (BX)(R10*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVQ         R11, DI
+	SHRQ         $0x03, DI
+	ANDL         $0x00000001, DI
+	MOVQ         R11, R8
+	SHRQ         $0x07, R8
+	ANDL         $0x00000001, R8
+	MOVQ         R11, R9
+	SHRQ         $0x0b, R9
+	ANDL         $0x00000001, R9
+	MOVQ         R11, R10
+	SHRQ         $0x0f, R10
+	ANDL         $0x00000001, R10
+	VMOVQ        (SI)(DI*8), X3
+	VMOVHPS      (SI)(R9*8), X3, X3
+	VMOVQ        (SI)(R8*8), X1
+	VMOVHPS      (SI)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y1, Y0, Y0
+	VBROADCASTSS 40(SP), Y1
+	VBROADCASTSS 44(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 128(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 160(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 192(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 224(AX)
+	MOVBQZX      8(CX), DI
+	MOVBQZX      9(CX), R8
+	MOVBQZX      10(CX), R9
+	MOVBQZX      11(CX), R10
+	MOVWQZX      36(CX), R11
+	MOVQ         R11, R12
+	ANDL         $0x00000007, R12
+	MOVQ         R11, R13
+	SHRQ         $0x04, R13
+	ANDL         $0x00000007, R13
+	MOVQ         R11, R14
+	SHRQ         $0x08, R14
+	ANDL         $0x00000007, R14
+	MOVQ         R11, R15
+	SHRQ         $0x0c, R15
+	ANDL         $0x00000007, R15
+	SHLL         $0x08, R12
+	ORL          R12, DI
+	SHLL         $0x08, R13
+	ORL          R13, R8
+	SHLL         $0x08, R14
+	ORL          R14, R9
+	SHLL         $0x08, R15
+	ORL          R15, R10
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VMOVQ        (BX)(R8*8), X0
+	VMOVHPS      (BX)(R10*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVQ         R11, DI
+	SHRQ         $0x03, DI
+	ANDL         $0x00000001, DI
+	MOVQ         R11, R8
+	SHRQ         $0x07, R8
+	ANDL         $0x00000001, R8
+	MOVQ         R11, R9
+	SHRQ         $0x0b, R9
+	ANDL         $0x00000001, R9
+	MOVQ         R11, R10
+	SHRQ         $0x0f, R10
+	ANDL         $0x00000001, R10
+	VMOVQ        (SI)(DI*8), X3
+	VMOVHPS      (SI)(R9*8), X3, X3
+	VMOVQ        (SI)(R8*8), X1
+	VMOVHPS      (SI)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y1, Y0, Y0
+	VBROADCASTSS 48(SP), Y1
+	VBROADCASTSS 52(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 256(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 288(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 320(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 352(AX)
+	MOVBQZX      12(CX), DI
+	MOVBQZX      13(CX), R8
+	MOVBQZX      14(CX), R9
+	MOVBQZX      15(CX), R10
+	MOVWQZX      38(CX), R11
+	MOVQ         R11, R12
+	ANDL         $0x00000007, R12
+	MOVQ         R11, R13
+	SHRQ         $0x04, R13
+	ANDL         $0x00000007, R13
+	MOVQ         R11, R14
+	SHRQ         $0x08, R14
+	ANDL         $0x00000007, R14
+	MOVQ         R11, R15
+	SHRQ         $0x0c, R15
+	ANDL         $0x00000007, R15
+	SHLL         $0x08, R12
+	ORL          R12, DI
+	SHLL         $0x08, R13
+	ORL          R13, R8
+	SHLL         $0x08, R14
+	ORL          R14, R9
+	SHLL         $0x08, R15
+	ORL          R15, R10
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VMOVQ        (BX)(R8*8), X0
+	VMOVHPS      (BX)(R10*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVQ         R11, DI
+	SHRQ         $0x03, DI
+	ANDL         $0x00000001, DI
+	MOVQ         R11, R8
+	SHRQ         $0x07, R8
+	ANDL         $0x00000001, R8
+	MOVQ         R11, R9
+	SHRQ         $0x0b, R9
+	ANDL         $0x00000001, R9
+	MOVQ         R11, R10
+	SHRQ         $0x0f, R10
+	ANDL         $0x00000001, R10
+	VMOVQ        (SI)(DI*8), X3
+	VMOVHPS      (SI)(R9*8), X3, X3
+	VMOVQ        (SI)(R8*8), X1
+	VMOVHPS      (SI)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y1, Y0, Y0
+	VBROADCASTSS 56(SP), Y1
+	VBROADCASTSS 60(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 384(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 416(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 448(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 480(AX)
+	MOVBQZX      16(CX), DI
+	MOVBQZX      17(CX), R8
+	MOVBQZX      18(CX), R9
+	MOVBQZX      19(CX), R10
+	MOVWQZX      40(CX), R11
+	MOVQ         R11, R12
+	ANDL         $0x00000007, R12
+	MOVQ         R11, R13
+	SHRQ         $0x04, R13
+	ANDL         $0x00000007, R13
+	MOVQ         R11, R14
+	SHRQ         $0x08, R14
+	ANDL         $0x00000007, R14
+	MOVQ         R11, R15
+	SHRQ         $0x0c, R15
+	ANDL         $0x00000007, R15
+	SHLL         $0x08, R12
+	ORL          R12, DI
+	SHLL         $0x08, R13
+	ORL          R13, R8
+	SHLL         $0x08, R14
+	ORL          R14, R9
+	SHLL         $0x08, R15
+	ORL          R15, R10
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VMOVQ        (BX)(R8*8), X0
+	VMOVHPS      (BX)(R10*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVQ         R11, DI
+	SHRQ         $0x03, DI
+	ANDL         $0x00000001, DI
+	MOVQ         R11, R8
+	SHRQ         $0x07, R8
+	ANDL         $0x00000001, R8
+	MOVQ         R11, R9
+	SHRQ         $0x0b, R9
+	ANDL         $0x00000001, R9
+	MOVQ         R11, R10
+	SHRQ         $0x0f, R10
+	ANDL         $0x00000001, R10
+	VMOVQ        (SI)(DI*8), X3
+	VMOVHPS      (SI)(R9*8), X3, X3
+	VMOVQ        (SI)(R8*8), X1
+	VMOVHPS      (SI)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y1, Y0, Y0
+	VBROADCASTSS 64(SP), Y1
+	VBROADCASTSS 68(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 512(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 544(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 576(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 608(AX)
+	MOVBQZX      20(CX), DI
+	MOVBQZX      21(CX), R8
+	MOVBQZX      22(CX), R9
+	MOVBQZX      23(CX), R10
+	MOVWQZX      42(CX), R11
+	MOVQ         R11, R12
+	ANDL         $0x00000007, R12
+	MOVQ         R11, R13
+	SHRQ         $0x04, R13
+	ANDL         $0x00000007, R13
+	MOVQ         R11, R14
+	SHRQ         $0x08, R14
+	ANDL         $0x00000007, R14
+	MOVQ         R11, R15
+	SHRQ         $0x0c, R15
+	ANDL         $0x00000007, R15
+	SHLL         $0x08, R12
+	ORL          R12, DI
+	SHLL         $0x08, R13
+	ORL          R13, R8
+	SHLL         $0x08, R14
+	ORL          R14, R9
+	SHLL         $0x08, R15
+	ORL          R15, R10
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VMOVQ        (BX)(R8*8), X0
+	VMOVHPS      (BX)(R10*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVQ         R11, DI
+	SHRQ         $0x03, DI
+	ANDL         $0x00000001, DI
+	MOVQ         R11, R8
+	SHRQ         $0x07, R8
+	ANDL         $0x00000001, R8
+	MOVQ         R11, R9
+	SHRQ         $0x0b, R9
+	ANDL         $0x00000001, R9
+	MOVQ         R11, R10
+	SHRQ         $0x0f, R10
+	ANDL         $0x00000001, R10
+	VMOVQ        (SI)(DI*8), X3
+	VMOVHPS      (SI)(R9*8), X3, X3
+	VMOVQ        (SI)(R8*8), X1
+	VMOVHPS      (SI)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y1, Y0, Y0
+	VBROADCASTSS 72(SP), Y1
+	VBROADCASTSS 76(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 640(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 672(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 704(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 736(AX)
+	MOVBQZX      24(CX), DI
+	MOVBQZX      25(CX), R8
+	MOVBQZX      26(CX), R9
+	MOVBQZX      27(CX), R10
+	MOVWQZX      44(CX), R11
+	MOVQ         R11, R12
+	ANDL         $0x00000007, R12
+	MOVQ         R11, R13
+	SHRQ         $0x04, R13
+	ANDL         $0x00000007, R13
+	MOVQ         R11, R14
+	SHRQ         $0x08, R14
+	ANDL         $0x00000007, R14
+	MOVQ         R11, R15
+	SHRQ         $0x0c, R15
+	ANDL         $0x00000007, R15
+	SHLL         $0x08, R12
+	ORL          R12, DI
+	SHLL         $0x08, R13
+	ORL          R13, R8
+	SHLL         $0x08, R14
+	ORL          R14, R9
+	SHLL         $0x08, R15
+	ORL          R15, R10
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VMOVQ        (BX)(R8*8), X0
+	VMOVHPS      (BX)(R10*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVQ         R11, DI
+	SHRQ         $0x03, DI
+	ANDL         $0x00000001, DI
+	MOVQ         R11, R8
+	SHRQ         $0x07, R8
+	ANDL         $0x00000001, R8
+	MOVQ         R11, R9
+	SHRQ         $0x0b, R9
+	ANDL         $0x00000001, R9
+	MOVQ         R11, R10
+	SHRQ         $0x0f, R10
+	ANDL         $0x00000001, R10
+	VMOVQ        (SI)(DI*8), X3
+	VMOVHPS      (SI)(R9*8), X3, X3
+	VMOVQ        (SI)(R8*8), X1
+	VMOVHPS      (SI)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y1, Y0, Y0
+	VBROADCASTSS 80(SP), Y1
+	VBROADCASTSS 84(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 768(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 800(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 832(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 864(AX)
+	MOVBQZX      28(CX), DI
+	MOVBQZX      29(CX), R8
+	MOVBQZX      30(CX), R9
+	MOVBQZX      31(CX), R10
+	MOVWQZX      46(CX), R11
+	MOVQ         R11, R12
+	ANDL         $0x00000007, R12
+	MOVQ         R11, R13
+	SHRQ         $0x04, R13
+	ANDL         $0x00000007, R13
+	MOVQ         R11, R14
+	SHRQ         $0x08, R14
+	ANDL         $0x00000007, R14
+	MOVQ         R11, R15
+	SHRQ         $0x0c, R15
+	ANDL         $0x00000007, R15
+	SHLL         $0x08, R12
+	ORL          R12, DI
+	SHLL         $0x08, R13
+	ORL          R13, R8
+	SHLL         $0x08, R14
+	ORL          R14, R9
+	SHLL         $0x08, R15
+	ORL          R15, R10
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VMOVQ        (BX)(R8*8), X0
+	VMOVHPS      (BX)(R10*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVQ         R11, BX
+	SHRQ         $0x03, BX
+	ANDL         $0x00000001, BX
+	MOVQ         R11, DI
+	SHRQ         $0x07, DI
+	ANDL         $0x00000001, DI
+	MOVQ         R11, R8
+	SHRQ         $0x0b, R8
+	ANDL         $0x00000001, R8
+	MOVQ         R11, R9
+	SHRQ         $0x0f, R9
+	ANDL         $0x00000001, R9
+	VMOVQ        (SI)(BX*8), X3
+	VMOVHPS      (SI)(R8*8), X3, X3
+	VMOVQ        (SI)(DI*8), X1
+	VMOVHPS      (SI)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y0, Y0, Y0
+	VPADDB       Y1, Y0, Y0
+	VBROADCASTSS 88(SP), Y1
+	VBROADCASTSS 92(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 896(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 928(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 960(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 992(AX)
-	ADDQ         $0x00000032, CX
+	ADDQ         $0x00000038, CX
 	ADDQ         $0x00000400, AX
 	DECQ         DX
 	JNZ          block
@@ -9347,8 +13846,8 @@ TEXT ·iq1_MBF16AVX2(SB), NOSPLIT, $64-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k3<>+0(SB), Y1
 
 block:
 	MOVQ         48(CX), BX
@@ -9364,13 +13863,13 @@ block:
 	VMOVQ        BX, X3
 	VPMOVZXBD    X3, Y3
 	VPADDD       Y3, Y3, Y3
-	VPADDD       k0<>+0(SB), Y3, Y3
+	VPADDD       k2<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k55<>+0(SB), Y3, Y3
-	VMULPS       k19<>+0(SB), Y3, Y3
+	VMULPS       k58<>+0(SB), Y3, Y3
+	VMULPS       k26<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, (SP)
 	SHRQ         $0x18, SI
 	MOVQ         $0x0707070707070707, BX
@@ -9378,13 +13877,13 @@ block:
 	VMOVQ        BX, X3
 	VPMOVZXBD    X3, Y3
 	VPADDD       Y3, Y3, Y3
-	VPADDD       k0<>+0(SB), Y3, Y3
+	VPADDD       k2<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k55<>+0(SB), Y3, Y3
-	VMULPS       k19<>+0(SB), Y3, Y3
+	VMULPS       k58<>+0(SB), Y3, Y3
+	VMULPS       k26<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y3, Y3
+	VBLENDVPS    Y2, k1<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, 32(SP)
 	LEAQ         ·iq1Grid+0(SB), BX
 	LEAQ         ·eighthBytes+0(SB), SI
@@ -9442,7 +13941,7 @@ block:
 	VBROADCASTSS 4(SP), Y4
 	VPXOR        Y6, Y6, Y6
 	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -9461,7 +13960,7 @@ block:
 	VMOVDQU      Y7, (AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -9532,7 +14031,7 @@ block:
 	VBROADCASTSS 12(SP), Y4
 	VPXOR        Y6, Y6, Y6
 	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -9551,7 +14050,7 @@ block:
 	VMOVDQU      Y7, 64(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -9622,7 +14121,7 @@ block:
 	VBROADCASTSS 20(SP), Y4
 	VPXOR        Y6, Y6, Y6
 	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -9641,7 +14140,7 @@ block:
 	VMOVDQU      Y7, 128(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -9712,7 +14211,7 @@ block:
 	VBROADCASTSS 28(SP), Y4
 	VPXOR        Y6, Y6, Y6
 	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -9731,7 +14230,7 @@ block:
 	VMOVDQU      Y7, 192(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -9802,7 +14301,7 @@ block:
 	VBROADCASTSS 36(SP), Y4
 	VPXOR        Y6, Y6, Y6
 	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -9821,7 +14320,7 @@ block:
 	VMOVDQU      Y7, 256(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -9892,7 +14391,7 @@ block:
 	VBROADCASTSS 44(SP), Y4
 	VPXOR        Y6, Y6, Y6
 	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -9911,7 +14410,7 @@ block:
 	VMOVDQU      Y7, 320(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -9982,7 +14481,7 @@ block:
 	VBROADCASTSS 52(SP), Y4
 	VPXOR        Y6, Y6, Y6
 	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -10001,7 +14500,7 @@ block:
 	VMOVDQU      Y7, 384(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -10072,7 +14571,7 @@ block:
 	VBROADCASTSS 60(SP), Y4
 	VPXOR        Y6, Y6, Y6
 	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -10091,7 +14590,7 @@ block:
 	VMOVDQU      Y7, 448(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -10115,9 +14614,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func iq1_MF32AVX2(dst *byte, src *byte, n int)
+// func iq1_MF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C
-TEXT ·iq1_MF32AVX2(SB), NOSPLIT, $96-24
+TEXT ·iq1_MF16AVX2(SB), NOSPLIT, $96-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -10136,13 +14635,13 @@ block:
 	VMOVQ        BX, X1
 	VPMOVZXBD    X1, Y1
 	VPADDD       Y1, Y1, Y1
-	VPADDD       k0<>+0(SB), Y1, Y1
+	VPADDD       k2<>+0(SB), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k55<>+0(SB), Y1, Y1
-	VMULPS       k23<>+0(SB), Y1, Y1
+	VMULPS       k58<>+0(SB), Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(SP)
 	SHRQ         $0x18, SI
 	MOVQ         $0x0707070707070707, BX
@@ -10150,13 +14649,13 @@ block:
 	VMOVQ        BX, X1
 	VPMOVZXBD    X1, Y1
 	VPADDD       Y1, Y1, Y1
-	VPADDD       k0<>+0(SB), Y1, Y1
+	VPADDD       k2<>+0(SB), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k55<>+0(SB), Y1, Y1
-	VMULPS       k23<>+0(SB), Y1, Y1
+	VMULPS       k58<>+0(SB), Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
-	VBLENDVPS    Y0, k3<>+0(SB), Y1, Y1
+	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(SP)
 	LEAQ         ·iq1Grid+0(SB), BX
 	LEAQ         ·eighthBytes+0(SB), SI
@@ -10216,23 +14715,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, (AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 32(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 64(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 96(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 48(AX)
 	MOVBQZX      4(CX), DI
 	MOVBQZX      5(CX), R8
 	MOVBQZX      6(CX), R9
@@ -10289,23 +14788,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 128(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 64(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 160(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 80(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 192(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 96(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 224(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 112(AX)
 	MOVBQZX      8(CX), DI
 	MOVBQZX      9(CX), R8
 	MOVBQZX      10(CX), R9
@@ -10362,23 +14861,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 256(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 288(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 320(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 352(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 176(AX)
 	MOVBQZX      12(CX), DI
 	MOVBQZX      13(CX), R8
 	MOVBQZX      14(CX), R9
@@ -10435,23 +14934,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 384(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 192(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 416(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 208(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 448(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 224(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 480(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 240(AX)
 	MOVBQZX      16(CX), DI
 	MOVBQZX      17(CX), R8
 	MOVBQZX      18(CX), R9
@@ -10508,23 +15007,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 512(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 544(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 576(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 608(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 304(AX)
 	MOVBQZX      20(CX), DI
 	MOVBQZX      21(CX), R8
 	MOVBQZX      22(CX), R9
@@ -10581,23 +15080,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 640(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 320(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 672(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 336(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 704(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 352(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 736(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 368(AX)
 	MOVBQZX      24(CX), DI
 	MOVBQZX      25(CX), R8
 	MOVBQZX      26(CX), R9
@@ -10654,23 +15153,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 768(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 800(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 400(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 832(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 416(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 864(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 432(AX)
 	MOVBQZX      28(CX), DI
 	MOVBQZX      29(CX), R8
 	MOVBQZX      30(CX), R9
@@ -10727,29 +15226,457 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 448(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 464(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 480(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 496(AX)
+	ADDQ         $0x00000038, CX
+	ADDQ         $0x00000200, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func iq2_XXSF32AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·iq2_XXSF32AVX2(SB), NOSPLIT, $64-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+block:
+	VPBROADCASTW (CX), X0
+	VCVTPH2PS    X0, Y0
+	VMOVUPS      2(CX), Y1
+	VMOVUPS      34(CX), Y2
+	VSHUFPS      $0xdd, Y2, Y1, Y1
+	VPERMQ       $0xd8, Y1, Y1
+	VPSRLD       $0x1c, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VADDPS       k59<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMULPS       k60<>+0(SB), Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y0
+	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 32(SP)
+	LEAQ         ·iq2xxsGrid+0(SB), BX
+	LEAQ         ·evenSignBytes+0(SB), SI
+	MOVL         6(CX), DI
+	MOVBQZX      2(CX), R8
+	MOVBQZX      3(CX), R9
+	MOVBQZX      4(CX), R10
+	MOVBQZX      5(CX), R11
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VMOVQ        (BX)(R9*8), X0
+	VMOVHPS      (BX)(R11*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVQ         DI, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         DI, R9
+	SHRQ         $0x07, R9
+	ANDL         $0x0000007f, R9
+	MOVQ         DI, R10
+	SHRQ         $0x0e, R10
+	ANDL         $0x0000007f, R10
+	SHRQ         $0x15, DI
+	ANDL         $0x0000007f, DI
+	VMOVQ        (SI)(R8*8), X3
+	VMOVHPS      (SI)(R10*8), X3, X3
+	VMOVQ        (SI)(R9*8), X1
+	VMOVHPS      (SI)(DI*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 32(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 64(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 96(AX)
+	MOVL         14(CX), DI
+	MOVBQZX      10(CX), R8
+	MOVBQZX      11(CX), R9
+	MOVBQZX      12(CX), R10
+	MOVBQZX      13(CX), R11
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VMOVQ        (BX)(R9*8), X0
+	VMOVHPS      (BX)(R11*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVQ         DI, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         DI, R9
+	SHRQ         $0x07, R9
+	ANDL         $0x0000007f, R9
+	MOVQ         DI, R10
+	SHRQ         $0x0e, R10
+	ANDL         $0x0000007f, R10
+	SHRQ         $0x15, DI
+	ANDL         $0x0000007f, DI
+	VMOVQ        (SI)(R8*8), X3
+	VMOVHPS      (SI)(R10*8), X3, X3
+	VMOVQ        (SI)(R9*8), X1
+	VMOVHPS      (SI)(DI*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 36(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 128(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 160(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 192(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 224(AX)
+	MOVL         22(CX), DI
+	MOVBQZX      18(CX), R8
+	MOVBQZX      19(CX), R9
+	MOVBQZX      20(CX), R10
+	MOVBQZX      21(CX), R11
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VMOVQ        (BX)(R9*8), X0
+	VMOVHPS      (BX)(R11*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVQ         DI, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         DI, R9
+	SHRQ         $0x07, R9
+	ANDL         $0x0000007f, R9
+	MOVQ         DI, R10
+	SHRQ         $0x0e, R10
+	ANDL         $0x0000007f, R10
+	SHRQ         $0x15, DI
+	ANDL         $0x0000007f, DI
+	VMOVQ        (SI)(R8*8), X3
+	VMOVHPS      (SI)(R10*8), X3, X3
+	VMOVQ        (SI)(R9*8), X1
+	VMOVHPS      (SI)(DI*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 40(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 256(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 288(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 320(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 352(AX)
+	MOVL         30(CX), DI
+	MOVBQZX      26(CX), R8
+	MOVBQZX      27(CX), R9
+	MOVBQZX      28(CX), R10
+	MOVBQZX      29(CX), R11
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VMOVQ        (BX)(R9*8), X0
+	VMOVHPS      (BX)(R11*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVQ         DI, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         DI, R9
+	SHRQ         $0x07, R9
+	ANDL         $0x0000007f, R9
+	MOVQ         DI, R10
+	SHRQ         $0x0e, R10
+	ANDL         $0x0000007f, R10
+	SHRQ         $0x15, DI
+	ANDL         $0x0000007f, DI
+	VMOVQ        (SI)(R8*8), X3
+	VMOVHPS      (SI)(R10*8), X3, X3
+	VMOVQ        (SI)(R9*8), X1
+	VMOVHPS      (SI)(DI*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 44(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 384(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 416(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 448(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 480(AX)
+	MOVL         38(CX), DI
+	MOVBQZX      34(CX), R8
+	MOVBQZX      35(CX), R9
+	MOVBQZX      36(CX), R10
+	MOVBQZX      37(CX), R11
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VMOVQ        (BX)(R9*8), X0
+	VMOVHPS      (BX)(R11*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVQ         DI, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         DI, R9
+	SHRQ         $0x07, R9
+	ANDL         $0x0000007f, R9
+	MOVQ         DI, R10
+	SHRQ         $0x0e, R10
+	ANDL         $0x0000007f, R10
+	SHRQ         $0x15, DI
+	ANDL         $0x0000007f, DI
+	VMOVQ        (SI)(R8*8), X3
+	VMOVHPS      (SI)(R10*8), X3, X3
+	VMOVQ        (SI)(R9*8), X1
+	VMOVHPS      (SI)(DI*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 48(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 512(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 544(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 576(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 608(AX)
+	MOVL         46(CX), DI
+	MOVBQZX      42(CX), R8
+	MOVBQZX      43(CX), R9
+	MOVBQZX      44(CX), R10
+	MOVBQZX      45(CX), R11
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VMOVQ        (BX)(R9*8), X0
+	VMOVHPS      (BX)(R11*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVQ         DI, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         DI, R9
+	SHRQ         $0x07, R9
+	ANDL         $0x0000007f, R9
+	MOVQ         DI, R10
+	SHRQ         $0x0e, R10
+	ANDL         $0x0000007f, R10
+	SHRQ         $0x15, DI
+	ANDL         $0x0000007f, DI
+	VMOVQ        (SI)(R8*8), X3
+	VMOVHPS      (SI)(R10*8), X3, X3
+	VMOVQ        (SI)(R9*8), X1
+	VMOVHPS      (SI)(DI*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 52(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 640(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 672(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 704(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 736(AX)
+	MOVL         54(CX), DI
+	MOVBQZX      50(CX), R8
+	MOVBQZX      51(CX), R9
+	MOVBQZX      52(CX), R10
+	MOVBQZX      53(CX), R11
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VMOVQ        (BX)(R9*8), X0
+	VMOVHPS      (BX)(R11*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVQ         DI, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         DI, R9
+	SHRQ         $0x07, R9
+	ANDL         $0x0000007f, R9
+	MOVQ         DI, R10
+	SHRQ         $0x0e, R10
+	ANDL         $0x0000007f, R10
+	SHRQ         $0x15, DI
+	ANDL         $0x0000007f, DI
+	VMOVQ        (SI)(R8*8), X3
+	VMOVHPS      (SI)(R10*8), X3, X3
+	VMOVQ        (SI)(R9*8), X1
+	VMOVHPS      (SI)(DI*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 56(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 768(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 800(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 832(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 864(AX)
+	MOVL         62(CX), DI
+	MOVBQZX      58(CX), R8
+	MOVBQZX      59(CX), R9
+	MOVBQZX      60(CX), R10
+	MOVBQZX      61(CX), R11
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VMOVQ        (BX)(R9*8), X0
+	VMOVHPS      (BX)(R11*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVQ         DI, BX
+	ANDL         $0x0000007f, BX
+	MOVQ         DI, R8
+	SHRQ         $0x07, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         DI, R9
+	SHRQ         $0x0e, R9
+	ANDL         $0x0000007f, R9
+	SHRQ         $0x15, DI
+	ANDL         $0x0000007f, DI
+	VMOVQ        (SI)(BX*8), X3
+	VMOVHPS      (SI)(R9*8), X3, X3
+	VMOVQ        (SI)(R8*8), X1
+	VMOVHPS      (SI)(DI*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 60(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 896(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 928(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 960(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 992(AX)
-	ADDQ         $0x00000038, CX
+	ADDQ         $0x00000042, CX
 	ADDQ         $0x00000400, AX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
 	RET
+
+DATA k59<>+0(SB)/8, $0x3f0000003f000000
+DATA k59<>+8(SB)/8, $0x3f0000003f000000
+DATA k59<>+16(SB)/8, $0x3f0000003f000000
+DATA k59<>+24(SB)/8, $0x3f0000003f000000
+GLOBL k59<>(SB), RODATA|NOPTR, $32
+
+DATA k60<>+0(SB)/8, $0x3e8000003e800000
+DATA k60<>+8(SB)/8, $0x3e8000003e800000
+DATA k60<>+16(SB)/8, $0x3e8000003e800000
+DATA k60<>+24(SB)/8, $0x3e8000003e800000
+GLOBL k60<>(SB), RODATA|NOPTR, $32
 
 // func iq2_XXSBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
@@ -10757,8 +15684,8 @@ TEXT ·iq2_XXSBF16AVX2(SB), NOSPLIT, $32-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k3<>+0(SB), Y1
 
 block:
 	VPBROADCASTW (CX), X2
@@ -10769,12 +15696,12 @@ block:
 	VPERMQ       $0xd8, Y3, Y3
 	VPSRLD       $0x1c, Y3, Y3
 	VCVTDQ2PS    Y3, Y3
-	VADDPS       k56<>+0(SB), Y3, Y3
+	VADDPS       k59<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k57<>+0(SB), Y3, Y3
-	VMULPS       k19<>+0(SB), Y3, Y3
+	VMULPS       k60<>+0(SB), Y3, Y3
+	VMULPS       k26<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y3, Y3
+	VBLENDVPS    Y2, k1<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, (SP)
 	LEAQ         ·iq2xxsGrid+0(SB), BX
 	LEAQ         ·evenSignBytes+0(SB), SI
@@ -10807,7 +15734,7 @@ block:
 	VBROADCASTSS (SP), Y3
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKLBW   Y2, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y6
+	VPMADDWD     k2<>+0(SB), Y4, Y6
 	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -10826,7 +15753,7 @@ block:
 	VMOVDQU      Y6, (AX)
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y4
+	VPMADDWD     k2<>+0(SB), Y2, Y4
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y3, Y4, Y4
@@ -10872,7 +15799,7 @@ block:
 	VBROADCASTSS 4(SP), Y3
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKLBW   Y2, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y6
+	VPMADDWD     k2<>+0(SB), Y4, Y6
 	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -10891,7 +15818,7 @@ block:
 	VMOVDQU      Y6, 64(AX)
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y4
+	VPMADDWD     k2<>+0(SB), Y2, Y4
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y3, Y4, Y4
@@ -10937,7 +15864,7 @@ block:
 	VBROADCASTSS 8(SP), Y3
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKLBW   Y2, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y6
+	VPMADDWD     k2<>+0(SB), Y4, Y6
 	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -10956,7 +15883,7 @@ block:
 	VMOVDQU      Y6, 128(AX)
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y4
+	VPMADDWD     k2<>+0(SB), Y2, Y4
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y3, Y4, Y4
@@ -11002,7 +15929,7 @@ block:
 	VBROADCASTSS 12(SP), Y3
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKLBW   Y2, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y6
+	VPMADDWD     k2<>+0(SB), Y4, Y6
 	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -11021,7 +15948,7 @@ block:
 	VMOVDQU      Y6, 192(AX)
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y4
+	VPMADDWD     k2<>+0(SB), Y2, Y4
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y3, Y4, Y4
@@ -11067,7 +15994,7 @@ block:
 	VBROADCASTSS 16(SP), Y3
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKLBW   Y2, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y6
+	VPMADDWD     k2<>+0(SB), Y4, Y6
 	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -11086,7 +16013,7 @@ block:
 	VMOVDQU      Y6, 256(AX)
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y4
+	VPMADDWD     k2<>+0(SB), Y2, Y4
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y3, Y4, Y4
@@ -11132,7 +16059,7 @@ block:
 	VBROADCASTSS 20(SP), Y3
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKLBW   Y2, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y6
+	VPMADDWD     k2<>+0(SB), Y4, Y6
 	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -11151,7 +16078,7 @@ block:
 	VMOVDQU      Y6, 320(AX)
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y4
+	VPMADDWD     k2<>+0(SB), Y2, Y4
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y3, Y4, Y4
@@ -11197,7 +16124,7 @@ block:
 	VBROADCASTSS 24(SP), Y3
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKLBW   Y2, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y6
+	VPMADDWD     k2<>+0(SB), Y4, Y6
 	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -11216,7 +16143,7 @@ block:
 	VMOVDQU      Y6, 384(AX)
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y4
+	VPMADDWD     k2<>+0(SB), Y2, Y4
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y3, Y4, Y4
@@ -11262,7 +16189,7 @@ block:
 	VBROADCASTSS 28(SP), Y3
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKLBW   Y2, Y4, Y4
-	VPMADDWD     k0<>+0(SB), Y4, Y6
+	VPMADDWD     k2<>+0(SB), Y4, Y6
 	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -11281,7 +16208,7 @@ block:
 	VMOVDQU      Y6, 448(AX)
 	VPXOR        Y4, Y4, Y4
 	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y4
+	VPMADDWD     k2<>+0(SB), Y2, Y4
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y3, Y4, Y4
@@ -11305,21 +16232,9 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k56<>+0(SB)/8, $0x3f0000003f000000
-DATA k56<>+8(SB)/8, $0x3f0000003f000000
-DATA k56<>+16(SB)/8, $0x3f0000003f000000
-DATA k56<>+24(SB)/8, $0x3f0000003f000000
-GLOBL k56<>(SB), RODATA|NOPTR, $32
-
-DATA k57<>+0(SB)/8, $0x3e8000003e800000
-DATA k57<>+8(SB)/8, $0x3e8000003e800000
-DATA k57<>+16(SB)/8, $0x3e8000003e800000
-DATA k57<>+24(SB)/8, $0x3e8000003e800000
-GLOBL k57<>(SB), RODATA|NOPTR, $32
-
-// func iq2_XXSF32AVX2(dst *byte, src *byte, n int)
+// func iq2_XXSF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·iq2_XXSF32AVX2(SB), NOSPLIT, $64-24
+TEXT ·iq2_XXSF16AVX2(SB), NOSPLIT, $64-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -11333,12 +16248,12 @@ block:
 	VPERMQ       $0xd8, Y1, Y1
 	VPSRLD       $0x1c, Y1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       k56<>+0(SB), Y1, Y1
+	VADDPS       k59<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k57<>+0(SB), Y1, Y1
-	VMULPS       k23<>+0(SB), Y1, Y1
+	VMULPS       k60<>+0(SB), Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
-	VBLENDVPS    Y0, k3<>+0(SB), Y1, Y1
+	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(SP)
 	LEAQ         ·iq2xxsGrid+0(SB), BX
 	LEAQ         ·evenSignBytes+0(SB), SI
@@ -11373,23 +16288,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, (AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 32(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 64(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 96(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 48(AX)
 	MOVL         14(CX), DI
 	MOVBQZX      10(CX), R8
 	MOVBQZX      11(CX), R9
@@ -11421,23 +16336,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 128(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 64(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 160(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 80(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 192(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 96(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 224(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 112(AX)
 	MOVL         22(CX), DI
 	MOVBQZX      18(CX), R8
 	MOVBQZX      19(CX), R9
@@ -11469,23 +16384,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 256(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 288(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 320(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 352(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 176(AX)
 	MOVL         30(CX), DI
 	MOVBQZX      26(CX), R8
 	MOVBQZX      27(CX), R9
@@ -11517,23 +16432,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 384(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 192(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 416(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 208(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 448(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 224(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 480(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 240(AX)
 	MOVL         38(CX), DI
 	MOVBQZX      34(CX), R8
 	MOVBQZX      35(CX), R9
@@ -11565,23 +16480,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 512(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 544(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 576(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 608(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 304(AX)
 	MOVL         46(CX), DI
 	MOVBQZX      42(CX), R8
 	MOVBQZX      43(CX), R9
@@ -11613,23 +16528,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 640(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 320(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 672(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 336(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 704(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 352(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 736(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 368(AX)
 	MOVL         54(CX), DI
 	MOVBQZX      50(CX), R8
 	MOVBQZX      51(CX), R9
@@ -11661,23 +16576,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 768(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 800(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 400(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 832(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 416(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 864(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 432(AX)
 	MOVL         62(CX), DI
 	MOVBQZX      58(CX), R8
 	MOVBQZX      59(CX), R9
@@ -11709,24 +16624,525 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 448(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 464(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 480(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 496(AX)
+	ADDQ         $0x00000042, CX
+	ADDQ         $0x00000200, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func iq2_XSF32AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, BMI2, F16C
+TEXT ·iq2_XSF32AVX2(SB), NOSPLIT, $96-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+block:
+	VPBROADCASTW (CX), X0
+	VCVTPH2PS    X0, Y0
+	MOVL         66(CX), BX
+	MOVQ         $0x0f0f0f0f0f0f0f0f, SI
+	PDEPQ        SI, BX, BX
+	VMOVQ        BX, X1
+	VPMOVZXBD    X1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VADDPS       k59<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMULPS       k60<>+0(SB), Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 32(SP)
+	MOVL         70(CX), BX
+	MOVQ         $0x0f0f0f0f0f0f0f0f, SI
+	PDEPQ        SI, BX, BX
+	VMOVQ        BX, X1
+	VPMOVZXBD    X1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VADDPS       k59<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMULPS       k60<>+0(SB), Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y0
+	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 64(SP)
+	LEAQ         ·iq2xsGrid+0(SB), BX
+	LEAQ         ·evenSignBytes+0(SB), SI
+	MOVQ         2(CX), DI
+	MOVQ         DI, R8
+	ANDL         $0x000001ff, R8
+	MOVQ         DI, R9
+	SHRQ         $0x10, R9
+	ANDL         $0x000001ff, R9
+	MOVQ         DI, R10
+	SHRQ         $0x20, R10
+	ANDL         $0x000001ff, R10
+	MOVQ         DI, R11
+	SHRQ         $0x30, R11
+	ANDL         $0x000001ff, R11
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VMOVQ        (BX)(R9*8), X0
+	VMOVHPS      (BX)(R11*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVQ         DI, R8
+	SHRQ         $0x09, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         DI, R9
+	SHRQ         $0x19, R9
+	ANDL         $0x0000007f, R9
+	MOVQ         DI, R10
+	SHRQ         $0x29, R10
+	ANDL         $0x0000007f, R10
+	SHRQ         $0x39, DI
+	ANDL         $0x0000007f, DI
+	VMOVQ        (SI)(R8*8), X3
+	VMOVHPS      (SI)(R10*8), X3, X3
+	VMOVQ        (SI)(R9*8), X1
+	VMOVHPS      (SI)(DI*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 32(SP), Y1
+	VBROADCASTSS 36(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 64(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 96(AX)
+	MOVQ         10(CX), DI
+	MOVQ         DI, R8
+	ANDL         $0x000001ff, R8
+	MOVQ         DI, R9
+	SHRQ         $0x10, R9
+	ANDL         $0x000001ff, R9
+	MOVQ         DI, R10
+	SHRQ         $0x20, R10
+	ANDL         $0x000001ff, R10
+	MOVQ         DI, R11
+	SHRQ         $0x30, R11
+	ANDL         $0x000001ff, R11
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VMOVQ        (BX)(R9*8), X0
+	VMOVHPS      (BX)(R11*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVQ         DI, R8
+	SHRQ         $0x09, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         DI, R9
+	SHRQ         $0x19, R9
+	ANDL         $0x0000007f, R9
+	MOVQ         DI, R10
+	SHRQ         $0x29, R10
+	ANDL         $0x0000007f, R10
+	SHRQ         $0x39, DI
+	ANDL         $0x0000007f, DI
+	VMOVQ        (SI)(R8*8), X3
+	VMOVHPS      (SI)(R10*8), X3, X3
+	VMOVQ        (SI)(R9*8), X1
+	VMOVHPS      (SI)(DI*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 40(SP), Y1
+	VBROADCASTSS 44(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 128(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 160(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 192(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 224(AX)
+	MOVQ         18(CX), DI
+	MOVQ         DI, R8
+	ANDL         $0x000001ff, R8
+	MOVQ         DI, R9
+	SHRQ         $0x10, R9
+	ANDL         $0x000001ff, R9
+	MOVQ         DI, R10
+	SHRQ         $0x20, R10
+	ANDL         $0x000001ff, R10
+	MOVQ         DI, R11
+	SHRQ         $0x30, R11
+	ANDL         $0x000001ff, R11
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VMOVQ        (BX)(R9*8), X0
+	VMOVHPS      (BX)(R11*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVQ         DI, R8
+	SHRQ         $0x09, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         DI, R9
+	SHRQ         $0x19, R9
+	ANDL         $0x0000007f, R9
+	MOVQ         DI, R10
+	SHRQ         $0x29, R10
+	ANDL         $0x0000007f, R10
+	SHRQ         $0x39, DI
+	ANDL         $0x0000007f, DI
+	VMOVQ        (SI)(R8*8), X3
+	VMOVHPS      (SI)(R10*8), X3, X3
+	VMOVQ        (SI)(R9*8), X1
+	VMOVHPS      (SI)(DI*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 48(SP), Y1
+	VBROADCASTSS 52(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 256(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 288(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 320(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 352(AX)
+	MOVQ         26(CX), DI
+	MOVQ         DI, R8
+	ANDL         $0x000001ff, R8
+	MOVQ         DI, R9
+	SHRQ         $0x10, R9
+	ANDL         $0x000001ff, R9
+	MOVQ         DI, R10
+	SHRQ         $0x20, R10
+	ANDL         $0x000001ff, R10
+	MOVQ         DI, R11
+	SHRQ         $0x30, R11
+	ANDL         $0x000001ff, R11
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VMOVQ        (BX)(R9*8), X0
+	VMOVHPS      (BX)(R11*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVQ         DI, R8
+	SHRQ         $0x09, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         DI, R9
+	SHRQ         $0x19, R9
+	ANDL         $0x0000007f, R9
+	MOVQ         DI, R10
+	SHRQ         $0x29, R10
+	ANDL         $0x0000007f, R10
+	SHRQ         $0x39, DI
+	ANDL         $0x0000007f, DI
+	VMOVQ        (SI)(R8*8), X3
+	VMOVHPS      (SI)(R10*8), X3, X3
+	VMOVQ        (SI)(R9*8), X1
+	VMOVHPS      (SI)(DI*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 56(SP), Y1
+	VBROADCASTSS 60(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 384(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 416(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 448(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 480(AX)
+	MOVQ         34(CX), DI
+	MOVQ         DI, R8
+	ANDL         $0x000001ff, R8
+	MOVQ         DI, R9
+	SHRQ         $0x10, R9
+	ANDL         $0x000001ff, R9
+	MOVQ         DI, R10
+	SHRQ         $0x20, R10
+	ANDL         $0x000001ff, R10
+	MOVQ         DI, R11
+	SHRQ         $0x30, R11
+	ANDL         $0x000001ff, R11
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VMOVQ        (BX)(R9*8), X0
+	VMOVHPS      (BX)(R11*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVQ         DI, R8
+	SHRQ         $0x09, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         DI, R9
+	SHRQ         $0x19, R9
+	ANDL         $0x0000007f, R9
+	MOVQ         DI, R10
+	SHRQ         $0x29, R10
+	ANDL         $0x0000007f, R10
+	SHRQ         $0x39, DI
+	ANDL         $0x0000007f, DI
+	VMOVQ        (SI)(R8*8), X3
+	VMOVHPS      (SI)(R10*8), X3, X3
+	VMOVQ        (SI)(R9*8), X1
+	VMOVHPS      (SI)(DI*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 64(SP), Y1
+	VBROADCASTSS 68(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 512(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 544(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 576(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 608(AX)
+	MOVQ         42(CX), DI
+	MOVQ         DI, R8
+	ANDL         $0x000001ff, R8
+	MOVQ         DI, R9
+	SHRQ         $0x10, R9
+	ANDL         $0x000001ff, R9
+	MOVQ         DI, R10
+	SHRQ         $0x20, R10
+	ANDL         $0x000001ff, R10
+	MOVQ         DI, R11
+	SHRQ         $0x30, R11
+	ANDL         $0x000001ff, R11
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VMOVQ        (BX)(R9*8), X0
+	VMOVHPS      (BX)(R11*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVQ         DI, R8
+	SHRQ         $0x09, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         DI, R9
+	SHRQ         $0x19, R9
+	ANDL         $0x0000007f, R9
+	MOVQ         DI, R10
+	SHRQ         $0x29, R10
+	ANDL         $0x0000007f, R10
+	SHRQ         $0x39, DI
+	ANDL         $0x0000007f, DI
+	VMOVQ        (SI)(R8*8), X3
+	VMOVHPS      (SI)(R10*8), X3, X3
+	VMOVQ        (SI)(R9*8), X1
+	VMOVHPS      (SI)(DI*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 72(SP), Y1
+	VBROADCASTSS 76(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 640(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 672(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 704(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 736(AX)
+	MOVQ         50(CX), DI
+	MOVQ         DI, R8
+	ANDL         $0x000001ff, R8
+	MOVQ         DI, R9
+	SHRQ         $0x10, R9
+	ANDL         $0x000001ff, R9
+	MOVQ         DI, R10
+	SHRQ         $0x20, R10
+	ANDL         $0x000001ff, R10
+	MOVQ         DI, R11
+	SHRQ         $0x30, R11
+	ANDL         $0x000001ff, R11
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VMOVQ        (BX)(R9*8), X0
+	VMOVHPS      (BX)(R11*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVQ         DI, R8
+	SHRQ         $0x09, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         DI, R9
+	SHRQ         $0x19, R9
+	ANDL         $0x0000007f, R9
+	MOVQ         DI, R10
+	SHRQ         $0x29, R10
+	ANDL         $0x0000007f, R10
+	SHRQ         $0x39, DI
+	ANDL         $0x0000007f, DI
+	VMOVQ        (SI)(R8*8), X3
+	VMOVHPS      (SI)(R10*8), X3, X3
+	VMOVQ        (SI)(R9*8), X1
+	VMOVHPS      (SI)(DI*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 80(SP), Y1
+	VBROADCASTSS 84(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 768(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 800(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 832(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 864(AX)
+	MOVQ         58(CX), DI
+	MOVQ         DI, R8
+	ANDL         $0x000001ff, R8
+	MOVQ         DI, R9
+	SHRQ         $0x10, R9
+	ANDL         $0x000001ff, R9
+	MOVQ         DI, R10
+	SHRQ         $0x20, R10
+	ANDL         $0x000001ff, R10
+	MOVQ         DI, R11
+	SHRQ         $0x30, R11
+	ANDL         $0x000001ff, R11
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VMOVQ        (BX)(R9*8), X0
+	VMOVHPS      (BX)(R11*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVQ         DI, BX
+	SHRQ         $0x09, BX
+	ANDL         $0x0000007f, BX
+	MOVQ         DI, R8
+	SHRQ         $0x19, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         DI, R9
+	SHRQ         $0x29, R9
+	ANDL         $0x0000007f, R9
+	SHRQ         $0x39, DI
+	ANDL         $0x0000007f, DI
+	VMOVQ        (SI)(BX*8), X3
+	VMOVHPS      (SI)(R9*8), X3, X3
+	VMOVQ        (SI)(R8*8), X1
+	VMOVHPS      (SI)(DI*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 88(SP), Y1
+	VBROADCASTSS 92(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 896(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 928(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 960(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 992(AX)
-	ADDQ         $0x00000042, CX
+	ADDQ         $0x0000004a, CX
 	ADDQ         $0x00000400, AX
 	DECQ         DX
 	JNZ          block
@@ -11739,8 +17155,8 @@ TEXT ·iq2_XSBF16AVX2(SB), NOSPLIT, $64-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k3<>+0(SB), Y1
 
 block:
 	VPBROADCASTW (CX), X2
@@ -11751,12 +17167,12 @@ block:
 	VMOVQ        BX, X3
 	VPMOVZXBD    X3, Y3
 	VCVTDQ2PS    Y3, Y3
-	VADDPS       k56<>+0(SB), Y3, Y3
+	VADDPS       k59<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k57<>+0(SB), Y3, Y3
-	VMULPS       k19<>+0(SB), Y3, Y3
+	VMULPS       k60<>+0(SB), Y3, Y3
+	VMULPS       k26<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, (SP)
 	MOVL         70(CX), BX
 	MOVQ         $0x0f0f0f0f0f0f0f0f, SI
@@ -11764,12 +17180,12 @@ block:
 	VMOVQ        BX, X3
 	VPMOVZXBD    X3, Y3
 	VCVTDQ2PS    Y3, Y3
-	VADDPS       k56<>+0(SB), Y3, Y3
+	VADDPS       k59<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k57<>+0(SB), Y3, Y3
-	VMULPS       k19<>+0(SB), Y3, Y3
+	VMULPS       k60<>+0(SB), Y3, Y3
+	VMULPS       k26<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y3, Y3
+	VBLENDVPS    Y2, k1<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, 32(SP)
 	LEAQ         ·iq2xsGrid+0(SB), BX
 	LEAQ         ·evenSignBytes+0(SB), SI
@@ -11811,7 +17227,7 @@ block:
 	VBROADCASTSS 4(SP), Y4
 	VPXOR        Y6, Y6, Y6
 	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -11830,7 +17246,7 @@ block:
 	VMOVDQU      Y7, (AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -11885,7 +17301,7 @@ block:
 	VBROADCASTSS 12(SP), Y4
 	VPXOR        Y6, Y6, Y6
 	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -11904,7 +17320,7 @@ block:
 	VMOVDQU      Y7, 64(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -11959,7 +17375,7 @@ block:
 	VBROADCASTSS 20(SP), Y4
 	VPXOR        Y6, Y6, Y6
 	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -11978,7 +17394,7 @@ block:
 	VMOVDQU      Y7, 128(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -12033,7 +17449,7 @@ block:
 	VBROADCASTSS 28(SP), Y4
 	VPXOR        Y6, Y6, Y6
 	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -12052,7 +17468,7 @@ block:
 	VMOVDQU      Y7, 192(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -12107,7 +17523,7 @@ block:
 	VBROADCASTSS 36(SP), Y4
 	VPXOR        Y6, Y6, Y6
 	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -12126,7 +17542,7 @@ block:
 	VMOVDQU      Y7, 256(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -12181,7 +17597,7 @@ block:
 	VBROADCASTSS 44(SP), Y4
 	VPXOR        Y6, Y6, Y6
 	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -12200,7 +17616,7 @@ block:
 	VMOVDQU      Y7, 320(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -12255,7 +17671,7 @@ block:
 	VBROADCASTSS 52(SP), Y4
 	VPXOR        Y6, Y6, Y6
 	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -12274,7 +17690,7 @@ block:
 	VMOVDQU      Y7, 384(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -12329,7 +17745,7 @@ block:
 	VBROADCASTSS 60(SP), Y4
 	VPXOR        Y6, Y6, Y6
 	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -12348,7 +17764,7 @@ block:
 	VMOVDQU      Y7, 448(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -12372,9 +17788,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func iq2_XSF32AVX2(dst *byte, src *byte, n int)
+// func iq2_XSF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C
-TEXT ·iq2_XSF32AVX2(SB), NOSPLIT, $96-24
+TEXT ·iq2_XSF16AVX2(SB), NOSPLIT, $96-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -12388,12 +17804,12 @@ block:
 	VMOVQ        BX, X1
 	VPMOVZXBD    X1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       k56<>+0(SB), Y1, Y1
+	VADDPS       k59<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k57<>+0(SB), Y1, Y1
-	VMULPS       k23<>+0(SB), Y1, Y1
+	VMULPS       k60<>+0(SB), Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(SP)
 	MOVL         70(CX), BX
 	MOVQ         $0x0f0f0f0f0f0f0f0f, SI
@@ -12401,12 +17817,12 @@ block:
 	VMOVQ        BX, X1
 	VPMOVZXBD    X1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       k56<>+0(SB), Y1, Y1
+	VADDPS       k59<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k57<>+0(SB), Y1, Y1
-	VMULPS       k23<>+0(SB), Y1, Y1
+	VMULPS       k60<>+0(SB), Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
-	VBLENDVPS    Y0, k3<>+0(SB), Y1, Y1
+	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(SP)
 	LEAQ         ·iq2xsGrid+0(SB), BX
 	LEAQ         ·evenSignBytes+0(SB), SI
@@ -12450,23 +17866,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, (AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 32(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 64(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 96(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 48(AX)
 	MOVQ         10(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -12507,23 +17923,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 128(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 64(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 160(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 80(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 192(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 96(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 224(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 112(AX)
 	MOVQ         18(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -12564,23 +17980,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 256(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 288(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 320(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 352(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 176(AX)
 	MOVQ         26(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -12621,23 +18037,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 384(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 192(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 416(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 208(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 448(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 224(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 480(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 240(AX)
 	MOVQ         34(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -12678,23 +18094,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 512(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 544(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 576(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 608(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 304(AX)
 	MOVQ         42(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -12735,23 +18151,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 640(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 320(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 672(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 336(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 704(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 352(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 736(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 368(AX)
 	MOVQ         50(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -12792,23 +18208,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 768(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 800(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 400(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 832(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 416(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 864(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 432(AX)
 	MOVQ         58(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -12849,24 +18265,533 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 448(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 464(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 480(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 496(AX)
+	ADDQ         $0x0000004a, CX
+	ADDQ         $0x00000200, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func iq2_SF32AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, BMI2, F16C
+TEXT ·iq2_SF32AVX2(SB), NOSPLIT, $96-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+block:
+	VPBROADCASTW (CX), X0
+	VCVTPH2PS    X0, Y0
+	MOVL         74(CX), BX
+	MOVQ         $0x0f0f0f0f0f0f0f0f, SI
+	PDEPQ        SI, BX, BX
+	VMOVQ        BX, X1
+	VPMOVZXBD    X1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VADDPS       k59<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMULPS       k60<>+0(SB), Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 32(SP)
+	MOVL         78(CX), BX
+	MOVQ         $0x0f0f0f0f0f0f0f0f, SI
+	PDEPQ        SI, BX, BX
+	VMOVQ        BX, X1
+	VPMOVZXBD    X1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VADDPS       k59<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMULPS       k60<>+0(SB), Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y0
+	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 64(SP)
+	LEAQ         ·iq2sGrid+0(SB), BX
+	LEAQ         ·signBytes+0(SB), SI
+	MOVBQZX      2(CX), DI
+	MOVBQZX      3(CX), R8
+	MOVBQZX      4(CX), R9
+	MOVBQZX      5(CX), R10
+	MOVBLZX      66(CX), R11
+	SHLL         $0x08, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, DI
+	MOVBLZX      66(CX), R11
+	SHLL         $0x06, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, R8
+	MOVBLZX      66(CX), R11
+	SHLL         $0x04, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, R9
+	MOVBLZX      66(CX), R11
+	SHLL         $0x02, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, R10
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VMOVQ        (BX)(R8*8), X0
+	VMOVHPS      (BX)(R10*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVBQZX      34(CX), DI
+	MOVBQZX      35(CX), R8
+	MOVBQZX      36(CX), R9
+	MOVBQZX      37(CX), R10
+	VMOVQ        (SI)(DI*8), X3
+	VMOVHPS      (SI)(R9*8), X3, X3
+	VMOVQ        (SI)(R8*8), X1
+	VMOVHPS      (SI)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 32(SP), Y1
+	VBROADCASTSS 36(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 64(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 96(AX)
+	MOVBQZX      6(CX), DI
+	MOVBQZX      7(CX), R8
+	MOVBQZX      8(CX), R9
+	MOVBQZX      9(CX), R10
+	MOVBLZX      67(CX), R11
+	SHLL         $0x08, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, DI
+	MOVBLZX      67(CX), R11
+	SHLL         $0x06, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, R8
+	MOVBLZX      67(CX), R11
+	SHLL         $0x04, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, R9
+	MOVBLZX      67(CX), R11
+	SHLL         $0x02, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, R10
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VMOVQ        (BX)(R8*8), X0
+	VMOVHPS      (BX)(R10*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVBQZX      38(CX), DI
+	MOVBQZX      39(CX), R8
+	MOVBQZX      40(CX), R9
+	MOVBQZX      41(CX), R10
+	VMOVQ        (SI)(DI*8), X3
+	VMOVHPS      (SI)(R9*8), X3, X3
+	VMOVQ        (SI)(R8*8), X1
+	VMOVHPS      (SI)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 40(SP), Y1
+	VBROADCASTSS 44(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 128(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 160(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 192(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 224(AX)
+	MOVBQZX      10(CX), DI
+	MOVBQZX      11(CX), R8
+	MOVBQZX      12(CX), R9
+	MOVBQZX      13(CX), R10
+	MOVBLZX      68(CX), R11
+	SHLL         $0x08, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, DI
+	MOVBLZX      68(CX), R11
+	SHLL         $0x06, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, R8
+	MOVBLZX      68(CX), R11
+	SHLL         $0x04, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, R9
+	MOVBLZX      68(CX), R11
+	SHLL         $0x02, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, R10
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VMOVQ        (BX)(R8*8), X0
+	VMOVHPS      (BX)(R10*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVBQZX      42(CX), DI
+	MOVBQZX      43(CX), R8
+	MOVBQZX      44(CX), R9
+	MOVBQZX      45(CX), R10
+	VMOVQ        (SI)(DI*8), X3
+	VMOVHPS      (SI)(R9*8), X3, X3
+	VMOVQ        (SI)(R8*8), X1
+	VMOVHPS      (SI)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 48(SP), Y1
+	VBROADCASTSS 52(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 256(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 288(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 320(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 352(AX)
+	MOVBQZX      14(CX), DI
+	MOVBQZX      15(CX), R8
+	MOVBQZX      16(CX), R9
+	MOVBQZX      17(CX), R10
+	MOVBLZX      69(CX), R11
+	SHLL         $0x08, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, DI
+	MOVBLZX      69(CX), R11
+	SHLL         $0x06, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, R8
+	MOVBLZX      69(CX), R11
+	SHLL         $0x04, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, R9
+	MOVBLZX      69(CX), R11
+	SHLL         $0x02, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, R10
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VMOVQ        (BX)(R8*8), X0
+	VMOVHPS      (BX)(R10*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVBQZX      46(CX), DI
+	MOVBQZX      47(CX), R8
+	MOVBQZX      48(CX), R9
+	MOVBQZX      49(CX), R10
+	VMOVQ        (SI)(DI*8), X3
+	VMOVHPS      (SI)(R9*8), X3, X3
+	VMOVQ        (SI)(R8*8), X1
+	VMOVHPS      (SI)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 56(SP), Y1
+	VBROADCASTSS 60(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 384(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 416(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 448(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 480(AX)
+	MOVBQZX      18(CX), DI
+	MOVBQZX      19(CX), R8
+	MOVBQZX      20(CX), R9
+	MOVBQZX      21(CX), R10
+	MOVBLZX      70(CX), R11
+	SHLL         $0x08, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, DI
+	MOVBLZX      70(CX), R11
+	SHLL         $0x06, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, R8
+	MOVBLZX      70(CX), R11
+	SHLL         $0x04, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, R9
+	MOVBLZX      70(CX), R11
+	SHLL         $0x02, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, R10
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VMOVQ        (BX)(R8*8), X0
+	VMOVHPS      (BX)(R10*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVBQZX      50(CX), DI
+	MOVBQZX      51(CX), R8
+	MOVBQZX      52(CX), R9
+	MOVBQZX      53(CX), R10
+	VMOVQ        (SI)(DI*8), X3
+	VMOVHPS      (SI)(R9*8), X3, X3
+	VMOVQ        (SI)(R8*8), X1
+	VMOVHPS      (SI)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 64(SP), Y1
+	VBROADCASTSS 68(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 512(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 544(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 576(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 608(AX)
+	MOVBQZX      22(CX), DI
+	MOVBQZX      23(CX), R8
+	MOVBQZX      24(CX), R9
+	MOVBQZX      25(CX), R10
+	MOVBLZX      71(CX), R11
+	SHLL         $0x08, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, DI
+	MOVBLZX      71(CX), R11
+	SHLL         $0x06, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, R8
+	MOVBLZX      71(CX), R11
+	SHLL         $0x04, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, R9
+	MOVBLZX      71(CX), R11
+	SHLL         $0x02, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, R10
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VMOVQ        (BX)(R8*8), X0
+	VMOVHPS      (BX)(R10*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVBQZX      54(CX), DI
+	MOVBQZX      55(CX), R8
+	MOVBQZX      56(CX), R9
+	MOVBQZX      57(CX), R10
+	VMOVQ        (SI)(DI*8), X3
+	VMOVHPS      (SI)(R9*8), X3, X3
+	VMOVQ        (SI)(R8*8), X1
+	VMOVHPS      (SI)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 72(SP), Y1
+	VBROADCASTSS 76(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 640(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 672(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 704(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 736(AX)
+	MOVBQZX      26(CX), DI
+	MOVBQZX      27(CX), R8
+	MOVBQZX      28(CX), R9
+	MOVBQZX      29(CX), R10
+	MOVBLZX      72(CX), R11
+	SHLL         $0x08, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, DI
+	MOVBLZX      72(CX), R11
+	SHLL         $0x06, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, R8
+	MOVBLZX      72(CX), R11
+	SHLL         $0x04, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, R9
+	MOVBLZX      72(CX), R11
+	SHLL         $0x02, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, R10
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VMOVQ        (BX)(R8*8), X0
+	VMOVHPS      (BX)(R10*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVBQZX      58(CX), DI
+	MOVBQZX      59(CX), R8
+	MOVBQZX      60(CX), R9
+	MOVBQZX      61(CX), R10
+	VMOVQ        (SI)(DI*8), X3
+	VMOVHPS      (SI)(R9*8), X3, X3
+	VMOVQ        (SI)(R8*8), X1
+	VMOVHPS      (SI)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 80(SP), Y1
+	VBROADCASTSS 84(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 768(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 800(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 832(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 864(AX)
+	MOVBQZX      30(CX), DI
+	MOVBQZX      31(CX), R8
+	MOVBQZX      32(CX), R9
+	MOVBQZX      33(CX), R10
+	MOVBLZX      73(CX), R11
+	SHLL         $0x08, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, DI
+	MOVBLZX      73(CX), R11
+	SHLL         $0x06, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, R8
+	MOVBLZX      73(CX), R11
+	SHLL         $0x04, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, R9
+	MOVBLZX      73(CX), R11
+	SHLL         $0x02, R11
+	ANDL         $0x00000300, R11
+	ORL          R11, R10
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VMOVQ        (BX)(R8*8), X0
+	VMOVHPS      (BX)(R10*8), X0, X0
+	VINSERTI128  $0x01, X0, Y3, Y0
+	MOVBQZX      62(CX), BX
+	MOVBQZX      63(CX), DI
+	MOVBQZX      64(CX), R8
+	MOVBQZX      65(CX), R9
+	VMOVQ        (SI)(BX*8), X3
+	VMOVHPS      (SI)(R8*8), X3, X3
+	VMOVQ        (SI)(DI*8), X1
+	VMOVHPS      (SI)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 88(SP), Y1
+	VBROADCASTSS 92(SP), Y2
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 896(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 928(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 960(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 992(AX)
-	ADDQ         $0x0000004a, CX
+	ADDQ         $0x00000052, CX
 	ADDQ         $0x00000400, AX
 	DECQ         DX
 	JNZ          block
@@ -12879,8 +18804,8 @@ TEXT ·iq2_SBF16AVX2(SB), NOSPLIT, $64-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k3<>+0(SB), Y1
 
 block:
 	VPBROADCASTW (CX), X2
@@ -12891,12 +18816,12 @@ block:
 	VMOVQ        BX, X3
 	VPMOVZXBD    X3, Y3
 	VCVTDQ2PS    Y3, Y3
-	VADDPS       k56<>+0(SB), Y3, Y3
+	VADDPS       k59<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k57<>+0(SB), Y3, Y3
-	VMULPS       k19<>+0(SB), Y3, Y3
+	VMULPS       k60<>+0(SB), Y3, Y3
+	VMULPS       k26<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, (SP)
 	MOVL         78(CX), BX
 	MOVQ         $0x0f0f0f0f0f0f0f0f, SI
@@ -12904,12 +18829,12 @@ block:
 	VMOVQ        BX, X3
 	VPMOVZXBD    X3, Y3
 	VCVTDQ2PS    Y3, Y3
-	VADDPS       k56<>+0(SB), Y3, Y3
+	VADDPS       k59<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k57<>+0(SB), Y3, Y3
-	VMULPS       k19<>+0(SB), Y3, Y3
+	VMULPS       k60<>+0(SB), Y3, Y3
+	VMULPS       k26<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y3, Y3
+	VBLENDVPS    Y2, k1<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, 32(SP)
 	LEAQ         ·iq2sGrid+0(SB), BX
 	LEAQ         ·signBytes+0(SB), SI
@@ -12952,7 +18877,7 @@ block:
 	VBROADCASTSS 4(SP), Y4
 	VPXOR        Y6, Y6, Y6
 	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -12971,7 +18896,7 @@ block:
 	VMOVDQU      Y7, (AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -13027,7 +18952,7 @@ block:
 	VBROADCASTSS 12(SP), Y4
 	VPXOR        Y6, Y6, Y6
 	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -13046,7 +18971,7 @@ block:
 	VMOVDQU      Y7, 64(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -13102,7 +19027,7 @@ block:
 	VBROADCASTSS 20(SP), Y4
 	VPXOR        Y6, Y6, Y6
 	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -13121,7 +19046,7 @@ block:
 	VMOVDQU      Y7, 128(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -13177,7 +19102,7 @@ block:
 	VBROADCASTSS 28(SP), Y4
 	VPXOR        Y6, Y6, Y6
 	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -13196,7 +19121,7 @@ block:
 	VMOVDQU      Y7, 192(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -13252,7 +19177,7 @@ block:
 	VBROADCASTSS 36(SP), Y4
 	VPXOR        Y6, Y6, Y6
 	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -13271,7 +19196,7 @@ block:
 	VMOVDQU      Y7, 256(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -13327,7 +19252,7 @@ block:
 	VBROADCASTSS 44(SP), Y4
 	VPXOR        Y6, Y6, Y6
 	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -13346,7 +19271,7 @@ block:
 	VMOVDQU      Y7, 320(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -13402,7 +19327,7 @@ block:
 	VBROADCASTSS 52(SP), Y4
 	VPXOR        Y6, Y6, Y6
 	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -13421,7 +19346,7 @@ block:
 	VMOVDQU      Y7, 384(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -13477,7 +19402,7 @@ block:
 	VBROADCASTSS 60(SP), Y4
 	VPXOR        Y6, Y6, Y6
 	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k0<>+0(SB), Y6, Y7
+	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
@@ -13496,7 +19421,7 @@ block:
 	VMOVDQU      Y7, 448(AX)
 	VPXOR        Y3, Y3, Y3
 	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y3
+	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
@@ -13520,9 +19445,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func iq2_SF32AVX2(dst *byte, src *byte, n int)
+// func iq2_SF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C
-TEXT ·iq2_SF32AVX2(SB), NOSPLIT, $96-24
+TEXT ·iq2_SF16AVX2(SB), NOSPLIT, $96-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -13536,12 +19461,12 @@ block:
 	VMOVQ        BX, X1
 	VPMOVZXBD    X1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       k56<>+0(SB), Y1, Y1
+	VADDPS       k59<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k57<>+0(SB), Y1, Y1
-	VMULPS       k23<>+0(SB), Y1, Y1
+	VMULPS       k60<>+0(SB), Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(SP)
 	MOVL         78(CX), BX
 	MOVQ         $0x0f0f0f0f0f0f0f0f, SI
@@ -13549,12 +19474,12 @@ block:
 	VMOVQ        BX, X1
 	VPMOVZXBD    X1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       k56<>+0(SB), Y1, Y1
+	VADDPS       k59<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k57<>+0(SB), Y1, Y1
-	VMULPS       k23<>+0(SB), Y1, Y1
+	VMULPS       k60<>+0(SB), Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
-	VBLENDVPS    Y0, k3<>+0(SB), Y1, Y1
+	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(SP)
 	LEAQ         ·iq2sGrid+0(SB), BX
 	LEAQ         ·signBytes+0(SB), SI
@@ -13599,23 +19524,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, (AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 32(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 64(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 96(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 48(AX)
 	MOVBQZX      6(CX), DI
 	MOVBQZX      7(CX), R8
 	MOVBQZX      8(CX), R9
@@ -13657,23 +19582,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 128(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 64(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 160(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 80(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 192(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 96(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 224(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 112(AX)
 	MOVBQZX      10(CX), DI
 	MOVBQZX      11(CX), R8
 	MOVBQZX      12(CX), R9
@@ -13715,23 +19640,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 256(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 288(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 320(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 352(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 176(AX)
 	MOVBQZX      14(CX), DI
 	MOVBQZX      15(CX), R8
 	MOVBQZX      16(CX), R9
@@ -13773,23 +19698,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 384(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 192(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 416(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 208(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 448(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 224(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 480(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 240(AX)
 	MOVBQZX      18(CX), DI
 	MOVBQZX      19(CX), R8
 	MOVBQZX      20(CX), R9
@@ -13831,23 +19756,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 512(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 544(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 576(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 608(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 304(AX)
 	MOVBQZX      22(CX), DI
 	MOVBQZX      23(CX), R8
 	MOVBQZX      24(CX), R9
@@ -13889,23 +19814,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 640(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 320(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 672(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 336(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 704(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 352(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 736(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 368(AX)
 	MOVBQZX      26(CX), DI
 	MOVBQZX      27(CX), R8
 	MOVBQZX      28(CX), R9
@@ -13947,23 +19872,23 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 768(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 800(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 400(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 832(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 416(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 864(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 432(AX)
 	MOVBQZX      30(CX), DI
 	MOVBQZX      31(CX), R8
 	MOVBQZX      32(CX), R9
@@ -14005,703 +19930,24 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 896(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 448(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 928(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 464(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 960(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 480(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 992(AX)
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 496(AX)
 	ADDQ         $0x00000052, CX
-	ADDQ         $0x00000400, AX
-	DECQ         DX
-	JNZ          block
-	VZEROUPPER
-	RET
-
-// func iq3_XXSBF16AVX2(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, F16C
-TEXT ·iq3_XXSBF16AVX2(SB), NOSPLIT, $288-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
-
-block:
-	VPBROADCASTW (CX), X2
-	VCVTPH2PS    X2, Y2
-	VMOVDQU      66(CX), Y3
-	VPSRLD       $0x1c, Y3, Y3
-	VCVTDQ2PS    Y3, Y3
-	VADDPS       k56<>+0(SB), Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VMULPS       k56<>+0(SB), Y3, Y3
-	VMULPS       k19<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, (SP)
-	LEAQ         ·iq3xxsGrid+0(SB), BX
-	MOVBQZX      2(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 32(SP)
-	MOVBQZX      3(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 36(SP)
-	MOVBQZX      4(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 48(SP)
-	MOVBQZX      5(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 52(SP)
-	MOVBQZX      6(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 40(SP)
-	MOVBQZX      7(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 44(SP)
-	MOVBQZX      8(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 56(SP)
-	MOVBQZX      9(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 60(SP)
-	MOVBQZX      10(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 64(SP)
-	MOVBQZX      11(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 68(SP)
-	MOVBQZX      12(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 80(SP)
-	MOVBQZX      13(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 84(SP)
-	MOVBQZX      14(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 72(SP)
-	MOVBQZX      15(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 76(SP)
-	MOVBQZX      16(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 88(SP)
-	MOVBQZX      17(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 92(SP)
-	MOVBQZX      18(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 96(SP)
-	MOVBQZX      19(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 100(SP)
-	MOVBQZX      20(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 112(SP)
-	MOVBQZX      21(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 116(SP)
-	MOVBQZX      22(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 104(SP)
-	MOVBQZX      23(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 108(SP)
-	MOVBQZX      24(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 120(SP)
-	MOVBQZX      25(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 124(SP)
-	MOVBQZX      26(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 128(SP)
-	MOVBQZX      27(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 132(SP)
-	MOVBQZX      28(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 144(SP)
-	MOVBQZX      29(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 148(SP)
-	MOVBQZX      30(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 136(SP)
-	MOVBQZX      31(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 140(SP)
-	MOVBQZX      32(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 152(SP)
-	MOVBQZX      33(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 156(SP)
-	MOVBQZX      34(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 160(SP)
-	MOVBQZX      35(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 164(SP)
-	MOVBQZX      36(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 176(SP)
-	MOVBQZX      37(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 180(SP)
-	MOVBQZX      38(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 168(SP)
-	MOVBQZX      39(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 172(SP)
-	MOVBQZX      40(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 184(SP)
-	MOVBQZX      41(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 188(SP)
-	MOVBQZX      42(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 192(SP)
-	MOVBQZX      43(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 196(SP)
-	MOVBQZX      44(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 208(SP)
-	MOVBQZX      45(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 212(SP)
-	MOVBQZX      46(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 200(SP)
-	MOVBQZX      47(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 204(SP)
-	MOVBQZX      48(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 216(SP)
-	MOVBQZX      49(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 220(SP)
-	MOVBQZX      50(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 224(SP)
-	MOVBQZX      51(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 228(SP)
-	MOVBQZX      52(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 240(SP)
-	MOVBQZX      53(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 244(SP)
-	MOVBQZX      54(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 232(SP)
-	MOVBQZX      55(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 236(SP)
-	MOVBQZX      56(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 248(SP)
-	MOVBQZX      57(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 252(SP)
-	MOVBQZX      58(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 256(SP)
-	MOVBQZX      59(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 260(SP)
-	MOVBQZX      60(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 272(SP)
-	MOVBQZX      61(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 276(SP)
-	MOVBQZX      62(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 264(SP)
-	MOVBQZX      63(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 268(SP)
-	MOVBQZX      64(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 280(SP)
-	MOVBQZX      65(CX), SI
-	MOVL         (BX)(SI*4), BX
-	MOVL         BX, 284(SP)
-	LEAQ         ·evenSignBytes+0(SB), BX
-	MOVL         66(CX), SI
-	VMOVDQU      32(SP), Y2
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X4
-	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS (SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, (AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 32(AX)
-	MOVL         70(CX), SI
-	VMOVDQU      64(SP), Y2
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X4
-	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 4(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 64(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 96(AX)
-	MOVL         74(CX), SI
-	VMOVDQU      96(SP), Y2
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X4
-	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 8(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 128(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 160(AX)
-	MOVL         78(CX), SI
-	VMOVDQU      128(SP), Y2
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X4
-	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 12(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 192(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 224(AX)
-	MOVL         82(CX), SI
-	VMOVDQU      160(SP), Y2
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X4
-	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 16(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 256(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 288(AX)
-	MOVL         86(CX), SI
-	VMOVDQU      192(SP), Y2
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X4
-	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 20(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 320(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 352(AX)
-	MOVL         90(CX), SI
-	VMOVDQU      224(SP), Y2
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X4
-	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 24(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 384(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 416(AX)
-	MOVL         94(CX), SI
-	VMOVDQU      256(SP), Y2
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X4
-	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 28(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 448(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 480(AX)
-	ADDQ         $0x00000062, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
 	JNZ          block
@@ -14721,12 +19967,12 @@ block:
 	VMOVDQU      66(CX), Y1
 	VPSRLD       $0x1c, Y1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       k56<>+0(SB), Y1, Y1
+	VADDPS       k59<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k56<>+0(SB), Y1, Y1
-	VMULPS       k23<>+0(SB), Y1, Y1
+	VMULPS       k59<>+0(SB), Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
-	VBLENDVPS    Y0, k3<>+0(SB), Y1, Y1
+	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(SP)
 	LEAQ         ·iq3xxsGrid+0(SB), BX
 	MOVBQZX      2(CX), SI
@@ -14945,22 +20191,22 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 32(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 64(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 96(AX)
 	MOVL         70(CX), SI
 	VMOVDQU      96(SP), Y0
@@ -14985,22 +20231,22 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 160(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 192(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 224(AX)
 	MOVL         74(CX), SI
 	VMOVDQU      128(SP), Y0
@@ -15025,22 +20271,22 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 288(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 320(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 352(AX)
 	MOVL         78(CX), SI
 	VMOVDQU      160(SP), Y0
@@ -15065,22 +20311,22 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 416(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 448(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 480(AX)
 	MOVL         82(CX), SI
 	VMOVDQU      192(SP), Y0
@@ -15105,22 +20351,22 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 512(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 544(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 576(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 608(AX)
 	MOVL         86(CX), SI
 	VMOVDQU      224(SP), Y0
@@ -15145,22 +20391,22 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 640(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 672(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 704(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 736(AX)
 	MOVL         90(CX), SI
 	VMOVDQU      256(SP), Y0
@@ -15185,22 +20431,22 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 768(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 800(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 832(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 864(AX)
 	MOVL         94(CX), SI
 	VMOVDQU      288(SP), Y0
@@ -15225,22 +20471,22 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 896(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 928(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 960(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 992(AX)
 	ADDQ         $0x00000062, CX
 	ADDQ         $0x00000400, AX
@@ -15249,496 +20495,244 @@ block:
 	VZEROUPPER
 	RET
 
-// func iq3_SBF16AVX2(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, BMI2, F16C
-TEXT ·iq3_SBF16AVX2(SB), NOSPLIT, $288-24
+// func iq3_XXSBF16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·iq3_XXSBF16AVX2(SB), NOSPLIT, $288-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k1<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k3<>+0(SB), Y1
 
 block:
 	VPBROADCASTW (CX), X2
 	VCVTPH2PS    X2, Y2
-	MOVL         106(CX), BX
-	MOVQ         $0x0f0f0f0f0f0f0f0f, SI
-	PDEPQ        SI, BX, BX
-	VMOVQ        BX, X3
-	VPMOVZXBD    X3, Y3
-	VPADDD       Y3, Y3, Y3
-	VPADDD       k0<>+0(SB), Y3, Y3
+	VMOVDQU      66(CX), Y3
+	VPSRLD       $0x1c, Y3, Y3
 	VCVTDQ2PS    Y3, Y3
+	VADDPS       k59<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k19<>+0(SB), Y3, Y3
+	VMULPS       k59<>+0(SB), Y3, Y3
+	VMULPS       k26<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y3, Y3
+	VBLENDVPS    Y2, k1<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, (SP)
-	LEAQ         ·iq3sGrid+0(SB), BX
+	LEAQ         ·iq3xxsGrid+0(SB), BX
 	MOVBQZX      2(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 32(SP)
 	MOVBQZX      3(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 36(SP)
 	MOVBQZX      4(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 48(SP)
 	MOVBQZX      5(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 52(SP)
 	MOVBQZX      6(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 40(SP)
 	MOVBQZX      7(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 44(SP)
 	MOVBQZX      8(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 56(SP)
 	MOVBQZX      9(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 60(SP)
 	MOVBQZX      10(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 64(SP)
 	MOVBQZX      11(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 68(SP)
 	MOVBQZX      12(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 80(SP)
 	MOVBQZX      13(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 84(SP)
 	MOVBQZX      14(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 72(SP)
 	MOVBQZX      15(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 76(SP)
 	MOVBQZX      16(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 88(SP)
 	MOVBQZX      17(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 92(SP)
 	MOVBQZX      18(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 96(SP)
 	MOVBQZX      19(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 100(SP)
 	MOVBQZX      20(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 112(SP)
 	MOVBQZX      21(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 116(SP)
 	MOVBQZX      22(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 104(SP)
 	MOVBQZX      23(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 108(SP)
 	MOVBQZX      24(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 120(SP)
 	MOVBQZX      25(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 124(SP)
 	MOVBQZX      26(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 128(SP)
 	MOVBQZX      27(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 132(SP)
 	MOVBQZX      28(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 144(SP)
 	MOVBQZX      29(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 148(SP)
 	MOVBQZX      30(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 136(SP)
 	MOVBQZX      31(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 140(SP)
 	MOVBQZX      32(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 152(SP)
 	MOVBQZX      33(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 156(SP)
 	MOVBQZX      34(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 160(SP)
 	MOVBQZX      35(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 164(SP)
 	MOVBQZX      36(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 176(SP)
 	MOVBQZX      37(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 180(SP)
 	MOVBQZX      38(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 168(SP)
 	MOVBQZX      39(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 172(SP)
 	MOVBQZX      40(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 184(SP)
 	MOVBQZX      41(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 188(SP)
 	MOVBQZX      42(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 192(SP)
 	MOVBQZX      43(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 196(SP)
 	MOVBQZX      44(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 208(SP)
 	MOVBQZX      45(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 212(SP)
 	MOVBQZX      46(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 200(SP)
 	MOVBQZX      47(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 204(SP)
 	MOVBQZX      48(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 216(SP)
 	MOVBQZX      49(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 220(SP)
 	MOVBQZX      50(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 224(SP)
 	MOVBQZX      51(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 228(SP)
 	MOVBQZX      52(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 240(SP)
 	MOVBQZX      53(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 244(SP)
 	MOVBQZX      54(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 232(SP)
 	MOVBQZX      55(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 236(SP)
 	MOVBQZX      56(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 248(SP)
 	MOVBQZX      57(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 252(SP)
 	MOVBQZX      58(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 256(SP)
 	MOVBQZX      59(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 260(SP)
 	MOVBQZX      60(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 272(SP)
 	MOVBQZX      61(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 276(SP)
 	MOVBQZX      62(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 264(SP)
 	MOVBQZX      63(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 268(SP)
 	MOVBQZX      64(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), SI
 	MOVL         SI, 280(SP)
 	MOVBQZX      65(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
 	MOVL         (BX)(SI*4), BX
 	MOVL         BX, 284(SP)
-	LEAQ         ·signBytes+0(SB), BX
+	LEAQ         ·evenSignBytes+0(SB), BX
+	MOVL         66(CX), SI
 	VMOVDQU      32(SP), Y2
-	MOVBQZX      74(CX), SI
-	MOVBQZX      75(CX), DI
-	MOVBQZX      76(CX), R8
-	MOVBQZX      77(CX), R9
-	VMOVQ        (BX)(SI*8), X4
-	VMOVHPS      (BX)(R8*8), X4, X4
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
+	MOVQ         SI, DI
+	ANDL         $0x0000007f, DI
+	MOVQ         SI, R8
+	SHRQ         $0x07, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         SI, R9
+	SHRQ         $0x0e, R9
+	ANDL         $0x0000007f, R9
+	SHRQ         $0x15, SI
+	ANDL         $0x0000007f, SI
+	VMOVQ        (BX)(DI*8), X4
+	VMOVHPS      (BX)(R9*8), X4, X4
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(SI*8), X3, X3
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS (SP), Y3
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -15757,7 +20751,7 @@ block:
 	VMOVDQU      Y6, (AX)
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k2<>+0(SB), Y2, Y5
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
@@ -15774,21 +20768,28 @@ block:
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y2, Y5, Y5
 	VMOVDQU      Y5, 32(AX)
+	MOVL         70(CX), SI
 	VMOVDQU      64(SP), Y2
-	MOVBQZX      78(CX), SI
-	MOVBQZX      79(CX), DI
-	MOVBQZX      80(CX), R8
-	MOVBQZX      81(CX), R9
-	VMOVQ        (BX)(SI*8), X4
-	VMOVHPS      (BX)(R8*8), X4, X4
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
+	MOVQ         SI, DI
+	ANDL         $0x0000007f, DI
+	MOVQ         SI, R8
+	SHRQ         $0x07, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         SI, R9
+	SHRQ         $0x0e, R9
+	ANDL         $0x0000007f, R9
+	SHRQ         $0x15, SI
+	ANDL         $0x0000007f, SI
+	VMOVQ        (BX)(DI*8), X4
+	VMOVHPS      (BX)(R9*8), X4, X4
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(SI*8), X3, X3
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 4(SP), Y3
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -15807,7 +20808,7 @@ block:
 	VMOVDQU      Y6, 64(AX)
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k2<>+0(SB), Y2, Y5
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
@@ -15824,21 +20825,28 @@ block:
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y2, Y5, Y5
 	VMOVDQU      Y5, 96(AX)
+	MOVL         74(CX), SI
 	VMOVDQU      96(SP), Y2
-	MOVBQZX      82(CX), SI
-	MOVBQZX      83(CX), DI
-	MOVBQZX      84(CX), R8
-	MOVBQZX      85(CX), R9
-	VMOVQ        (BX)(SI*8), X4
-	VMOVHPS      (BX)(R8*8), X4, X4
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
+	MOVQ         SI, DI
+	ANDL         $0x0000007f, DI
+	MOVQ         SI, R8
+	SHRQ         $0x07, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         SI, R9
+	SHRQ         $0x0e, R9
+	ANDL         $0x0000007f, R9
+	SHRQ         $0x15, SI
+	ANDL         $0x0000007f, SI
+	VMOVQ        (BX)(DI*8), X4
+	VMOVHPS      (BX)(R9*8), X4, X4
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(SI*8), X3, X3
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 8(SP), Y3
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -15857,7 +20865,7 @@ block:
 	VMOVDQU      Y6, 128(AX)
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k2<>+0(SB), Y2, Y5
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
@@ -15874,21 +20882,28 @@ block:
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y2, Y5, Y5
 	VMOVDQU      Y5, 160(AX)
+	MOVL         78(CX), SI
 	VMOVDQU      128(SP), Y2
-	MOVBQZX      86(CX), SI
-	MOVBQZX      87(CX), DI
-	MOVBQZX      88(CX), R8
-	MOVBQZX      89(CX), R9
-	VMOVQ        (BX)(SI*8), X4
-	VMOVHPS      (BX)(R8*8), X4, X4
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
+	MOVQ         SI, DI
+	ANDL         $0x0000007f, DI
+	MOVQ         SI, R8
+	SHRQ         $0x07, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         SI, R9
+	SHRQ         $0x0e, R9
+	ANDL         $0x0000007f, R9
+	SHRQ         $0x15, SI
+	ANDL         $0x0000007f, SI
+	VMOVQ        (BX)(DI*8), X4
+	VMOVHPS      (BX)(R9*8), X4, X4
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(SI*8), X3, X3
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 12(SP), Y3
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -15907,7 +20922,7 @@ block:
 	VMOVDQU      Y6, 192(AX)
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k2<>+0(SB), Y2, Y5
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
@@ -15924,21 +20939,28 @@ block:
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y2, Y5, Y5
 	VMOVDQU      Y5, 224(AX)
+	MOVL         82(CX), SI
 	VMOVDQU      160(SP), Y2
-	MOVBQZX      90(CX), SI
-	MOVBQZX      91(CX), DI
-	MOVBQZX      92(CX), R8
-	MOVBQZX      93(CX), R9
-	VMOVQ        (BX)(SI*8), X4
-	VMOVHPS      (BX)(R8*8), X4, X4
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
+	MOVQ         SI, DI
+	ANDL         $0x0000007f, DI
+	MOVQ         SI, R8
+	SHRQ         $0x07, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         SI, R9
+	SHRQ         $0x0e, R9
+	ANDL         $0x0000007f, R9
+	SHRQ         $0x15, SI
+	ANDL         $0x0000007f, SI
+	VMOVQ        (BX)(DI*8), X4
+	VMOVHPS      (BX)(R9*8), X4, X4
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(SI*8), X3, X3
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 16(SP), Y3
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -15957,7 +20979,7 @@ block:
 	VMOVDQU      Y6, 256(AX)
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k2<>+0(SB), Y2, Y5
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
@@ -15974,21 +20996,28 @@ block:
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y2, Y5, Y5
 	VMOVDQU      Y5, 288(AX)
+	MOVL         86(CX), SI
 	VMOVDQU      192(SP), Y2
-	MOVBQZX      94(CX), SI
-	MOVBQZX      95(CX), DI
-	MOVBQZX      96(CX), R8
-	MOVBQZX      97(CX), R9
-	VMOVQ        (BX)(SI*8), X4
-	VMOVHPS      (BX)(R8*8), X4, X4
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
+	MOVQ         SI, DI
+	ANDL         $0x0000007f, DI
+	MOVQ         SI, R8
+	SHRQ         $0x07, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         SI, R9
+	SHRQ         $0x0e, R9
+	ANDL         $0x0000007f, R9
+	SHRQ         $0x15, SI
+	ANDL         $0x0000007f, SI
+	VMOVQ        (BX)(DI*8), X4
+	VMOVHPS      (BX)(R9*8), X4, X4
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(SI*8), X3, X3
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 20(SP), Y3
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -16007,7 +21036,7 @@ block:
 	VMOVDQU      Y6, 320(AX)
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k2<>+0(SB), Y2, Y5
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
@@ -16024,21 +21053,28 @@ block:
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y2, Y5, Y5
 	VMOVDQU      Y5, 352(AX)
+	MOVL         90(CX), SI
 	VMOVDQU      224(SP), Y2
-	MOVBQZX      98(CX), SI
-	MOVBQZX      99(CX), DI
-	MOVBQZX      100(CX), R8
-	MOVBQZX      101(CX), R9
-	VMOVQ        (BX)(SI*8), X4
-	VMOVHPS      (BX)(R8*8), X4, X4
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
+	MOVQ         SI, DI
+	ANDL         $0x0000007f, DI
+	MOVQ         SI, R8
+	SHRQ         $0x07, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         SI, R9
+	SHRQ         $0x0e, R9
+	ANDL         $0x0000007f, R9
+	SHRQ         $0x15, SI
+	ANDL         $0x0000007f, SI
+	VMOVQ        (BX)(DI*8), X4
+	VMOVHPS      (BX)(R9*8), X4, X4
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(SI*8), X3, X3
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 24(SP), Y3
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -16057,7 +21093,7 @@ block:
 	VMOVDQU      Y6, 384(AX)
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k2<>+0(SB), Y2, Y5
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
@@ -16074,21 +21110,28 @@ block:
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y2, Y5, Y5
 	VMOVDQU      Y5, 416(AX)
+	MOVL         94(CX), SI
 	VMOVDQU      256(SP), Y2
-	MOVBQZX      102(CX), SI
-	MOVBQZX      103(CX), DI
-	MOVBQZX      104(CX), R8
-	MOVBQZX      105(CX), R9
-	VMOVQ        (BX)(SI*8), X4
-	VMOVHPS      (BX)(R8*8), X4, X4
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
+	MOVQ         SI, DI
+	ANDL         $0x0000007f, DI
+	MOVQ         SI, R8
+	SHRQ         $0x07, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         SI, R9
+	SHRQ         $0x0e, R9
+	ANDL         $0x0000007f, R9
+	SHRQ         $0x15, SI
+	ANDL         $0x0000007f, SI
+	VMOVQ        (BX)(DI*8), X4
+	VMOVHPS      (BX)(R9*8), X4, X4
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(SI*8), X3, X3
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
 	VBROADCASTSS 28(SP), Y3
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k0<>+0(SB), Y5, Y6
+	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
@@ -16107,7 +21150,7 @@ block:
 	VMOVDQU      Y6, 448(AX)
 	VPXOR        Y5, Y5, Y5
 	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k0<>+0(SB), Y2, Y5
+	VPMADDWD     k2<>+0(SB), Y2, Y5
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y3, Y5, Y5
@@ -16124,7 +21167,548 @@ block:
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y2, Y5, Y5
 	VMOVDQU      Y5, 480(AX)
-	ADDQ         $0x0000006e, CX
+	ADDQ         $0x00000062, CX
+	ADDQ         $0x00000200, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func iq3_XXSF16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·iq3_XXSF16AVX2(SB), NOSPLIT, $320-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+block:
+	VPBROADCASTW (CX), X0
+	VCVTPH2PS    X0, Y0
+	VMOVDQU      66(CX), Y1
+	VPSRLD       $0x1c, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VADDPS       k59<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMULPS       k59<>+0(SB), Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y0
+	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 32(SP)
+	LEAQ         ·iq3xxsGrid+0(SB), BX
+	MOVBQZX      2(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 64(SP)
+	MOVBQZX      3(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 68(SP)
+	MOVBQZX      4(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 80(SP)
+	MOVBQZX      5(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 84(SP)
+	MOVBQZX      6(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 72(SP)
+	MOVBQZX      7(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 76(SP)
+	MOVBQZX      8(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 88(SP)
+	MOVBQZX      9(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 92(SP)
+	MOVBQZX      10(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 96(SP)
+	MOVBQZX      11(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 100(SP)
+	MOVBQZX      12(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 112(SP)
+	MOVBQZX      13(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 116(SP)
+	MOVBQZX      14(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 104(SP)
+	MOVBQZX      15(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 108(SP)
+	MOVBQZX      16(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 120(SP)
+	MOVBQZX      17(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 124(SP)
+	MOVBQZX      18(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 128(SP)
+	MOVBQZX      19(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 132(SP)
+	MOVBQZX      20(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 144(SP)
+	MOVBQZX      21(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 148(SP)
+	MOVBQZX      22(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 136(SP)
+	MOVBQZX      23(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 140(SP)
+	MOVBQZX      24(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 152(SP)
+	MOVBQZX      25(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 156(SP)
+	MOVBQZX      26(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 160(SP)
+	MOVBQZX      27(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 164(SP)
+	MOVBQZX      28(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 176(SP)
+	MOVBQZX      29(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 180(SP)
+	MOVBQZX      30(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 168(SP)
+	MOVBQZX      31(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 172(SP)
+	MOVBQZX      32(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 184(SP)
+	MOVBQZX      33(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 188(SP)
+	MOVBQZX      34(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 192(SP)
+	MOVBQZX      35(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 196(SP)
+	MOVBQZX      36(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 208(SP)
+	MOVBQZX      37(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 212(SP)
+	MOVBQZX      38(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 200(SP)
+	MOVBQZX      39(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 204(SP)
+	MOVBQZX      40(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 216(SP)
+	MOVBQZX      41(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 220(SP)
+	MOVBQZX      42(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 224(SP)
+	MOVBQZX      43(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 228(SP)
+	MOVBQZX      44(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 240(SP)
+	MOVBQZX      45(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 244(SP)
+	MOVBQZX      46(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 232(SP)
+	MOVBQZX      47(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 236(SP)
+	MOVBQZX      48(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 248(SP)
+	MOVBQZX      49(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 252(SP)
+	MOVBQZX      50(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 256(SP)
+	MOVBQZX      51(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 260(SP)
+	MOVBQZX      52(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 272(SP)
+	MOVBQZX      53(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 276(SP)
+	MOVBQZX      54(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 264(SP)
+	MOVBQZX      55(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 268(SP)
+	MOVBQZX      56(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 280(SP)
+	MOVBQZX      57(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 284(SP)
+	MOVBQZX      58(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 288(SP)
+	MOVBQZX      59(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 292(SP)
+	MOVBQZX      60(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 304(SP)
+	MOVBQZX      61(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 308(SP)
+	MOVBQZX      62(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 296(SP)
+	MOVBQZX      63(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 300(SP)
+	MOVBQZX      64(CX), SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 312(SP)
+	MOVBQZX      65(CX), SI
+	MOVL         (BX)(SI*4), BX
+	MOVL         BX, 316(SP)
+	LEAQ         ·evenSignBytes+0(SB), BX
+	MOVL         66(CX), SI
+	VMOVDQU      64(SP), Y0
+	MOVQ         SI, DI
+	ANDL         $0x0000007f, DI
+	MOVQ         SI, R8
+	SHRQ         $0x07, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         SI, R9
+	SHRQ         $0x0e, R9
+	ANDL         $0x0000007f, R9
+	SHRQ         $0x15, SI
+	ANDL         $0x0000007f, SI
+	VMOVQ        (BX)(DI*8), X2
+	VMOVHPS      (BX)(R9*8), X2, X2
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(SI*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 32(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, (AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 16(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 32(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 48(AX)
+	MOVL         70(CX), SI
+	VMOVDQU      96(SP), Y0
+	MOVQ         SI, DI
+	ANDL         $0x0000007f, DI
+	MOVQ         SI, R8
+	SHRQ         $0x07, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         SI, R9
+	SHRQ         $0x0e, R9
+	ANDL         $0x0000007f, R9
+	SHRQ         $0x15, SI
+	ANDL         $0x0000007f, SI
+	VMOVQ        (BX)(DI*8), X2
+	VMOVHPS      (BX)(R9*8), X2, X2
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(SI*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 36(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 64(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 80(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 96(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 112(AX)
+	MOVL         74(CX), SI
+	VMOVDQU      128(SP), Y0
+	MOVQ         SI, DI
+	ANDL         $0x0000007f, DI
+	MOVQ         SI, R8
+	SHRQ         $0x07, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         SI, R9
+	SHRQ         $0x0e, R9
+	ANDL         $0x0000007f, R9
+	SHRQ         $0x15, SI
+	ANDL         $0x0000007f, SI
+	VMOVQ        (BX)(DI*8), X2
+	VMOVHPS      (BX)(R9*8), X2, X2
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(SI*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 40(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 128(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 144(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 160(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 176(AX)
+	MOVL         78(CX), SI
+	VMOVDQU      160(SP), Y0
+	MOVQ         SI, DI
+	ANDL         $0x0000007f, DI
+	MOVQ         SI, R8
+	SHRQ         $0x07, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         SI, R9
+	SHRQ         $0x0e, R9
+	ANDL         $0x0000007f, R9
+	SHRQ         $0x15, SI
+	ANDL         $0x0000007f, SI
+	VMOVQ        (BX)(DI*8), X2
+	VMOVHPS      (BX)(R9*8), X2, X2
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(SI*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 44(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 192(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 208(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 224(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 240(AX)
+	MOVL         82(CX), SI
+	VMOVDQU      192(SP), Y0
+	MOVQ         SI, DI
+	ANDL         $0x0000007f, DI
+	MOVQ         SI, R8
+	SHRQ         $0x07, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         SI, R9
+	SHRQ         $0x0e, R9
+	ANDL         $0x0000007f, R9
+	SHRQ         $0x15, SI
+	ANDL         $0x0000007f, SI
+	VMOVQ        (BX)(DI*8), X2
+	VMOVHPS      (BX)(R9*8), X2, X2
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(SI*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 48(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 256(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 272(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 288(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 304(AX)
+	MOVL         86(CX), SI
+	VMOVDQU      224(SP), Y0
+	MOVQ         SI, DI
+	ANDL         $0x0000007f, DI
+	MOVQ         SI, R8
+	SHRQ         $0x07, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         SI, R9
+	SHRQ         $0x0e, R9
+	ANDL         $0x0000007f, R9
+	SHRQ         $0x15, SI
+	ANDL         $0x0000007f, SI
+	VMOVQ        (BX)(DI*8), X2
+	VMOVHPS      (BX)(R9*8), X2, X2
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(SI*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 52(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 320(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 336(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 352(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 368(AX)
+	MOVL         90(CX), SI
+	VMOVDQU      256(SP), Y0
+	MOVQ         SI, DI
+	ANDL         $0x0000007f, DI
+	MOVQ         SI, R8
+	SHRQ         $0x07, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         SI, R9
+	SHRQ         $0x0e, R9
+	ANDL         $0x0000007f, R9
+	SHRQ         $0x15, SI
+	ANDL         $0x0000007f, SI
+	VMOVQ        (BX)(DI*8), X2
+	VMOVHPS      (BX)(R9*8), X2, X2
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(SI*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 56(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 384(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 400(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 416(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 432(AX)
+	MOVL         94(CX), SI
+	VMOVDQU      288(SP), Y0
+	MOVQ         SI, DI
+	ANDL         $0x0000007f, DI
+	MOVQ         SI, R8
+	SHRQ         $0x07, R8
+	ANDL         $0x0000007f, R8
+	MOVQ         SI, R9
+	SHRQ         $0x0e, R9
+	ANDL         $0x0000007f, R9
+	SHRQ         $0x15, SI
+	ANDL         $0x0000007f, SI
+	VMOVQ        (BX)(DI*8), X2
+	VMOVHPS      (BX)(R9*8), X2, X2
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(SI*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 60(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 448(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 464(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 480(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 496(AX)
+	ADDQ         $0x00000062, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
 	JNZ          block
@@ -16147,12 +21731,12 @@ block:
 	VMOVQ        BX, X1
 	VPMOVZXBD    X1, Y1
 	VPADDD       Y1, Y1, Y1
-	VPADDD       k0<>+0(SB), Y1, Y1
+	VPADDD       k2<>+0(SB), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k23<>+0(SB), Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
-	VBLENDVPS    Y0, k3<>+0(SB), Y1, Y1
+	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(SP)
 	LEAQ         ·iq3sGrid+0(SB), BX
 	MOVBQZX      2(CX), SI
@@ -16620,22 +22204,22 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 32(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 64(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 96(AX)
 	VMOVDQU      96(SP), Y0
 	MOVBQZX      78(CX), SI
@@ -16653,22 +22237,22 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 160(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 192(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 224(AX)
 	VMOVDQU      128(SP), Y0
 	MOVBQZX      82(CX), SI
@@ -16686,22 +22270,22 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 288(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 320(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 352(AX)
 	VMOVDQU      160(SP), Y0
 	MOVBQZX      86(CX), SI
@@ -16719,22 +22303,22 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 416(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 448(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 480(AX)
 	VMOVDQU      192(SP), Y0
 	MOVBQZX      90(CX), SI
@@ -16752,22 +22336,22 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 512(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 544(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 576(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 608(AX)
 	VMOVDQU      224(SP), Y0
 	MOVBQZX      94(CX), SI
@@ -16785,22 +22369,22 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 640(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 672(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 704(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 736(AX)
 	VMOVDQU      256(SP), Y0
 	MOVBQZX      98(CX), SI
@@ -16818,22 +22402,22 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 768(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 800(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 832(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 864(AX)
 	VMOVDQU      288(SP), Y0
 	MOVBQZX      102(CX), SI
@@ -16851,25 +22435,1651 @@ block:
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 896(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 928(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 960(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VXORPS       k2<>+0(SB), Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 992(AX)
 	ADDQ         $0x0000006e, CX
 	ADDQ         $0x00000400, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func iq3_SBF16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, BMI2, F16C
+TEXT ·iq3_SBF16AVX2(SB), NOSPLIT, $288-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k3<>+0(SB), Y1
+
+block:
+	VPBROADCASTW (CX), X2
+	VCVTPH2PS    X2, Y2
+	MOVL         106(CX), BX
+	MOVQ         $0x0f0f0f0f0f0f0f0f, SI
+	PDEPQ        SI, BX, BX
+	VMOVQ        BX, X3
+	VPMOVZXBD    X3, Y3
+	VPADDD       Y3, Y3, Y3
+	VPADDD       k2<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VMULPS       k26<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y2
+	VBLENDVPS    Y2, k1<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, (SP)
+	LEAQ         ·iq3sGrid+0(SB), BX
+	MOVBQZX      2(CX), SI
+	MOVBLZX      66(CX), DI
+	SHLL         $0x08, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 32(SP)
+	MOVBQZX      3(CX), SI
+	MOVBLZX      66(CX), DI
+	SHLL         $0x07, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 36(SP)
+	MOVBQZX      4(CX), SI
+	MOVBLZX      66(CX), DI
+	SHLL         $0x06, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 48(SP)
+	MOVBQZX      5(CX), SI
+	MOVBLZX      66(CX), DI
+	SHLL         $0x05, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 52(SP)
+	MOVBQZX      6(CX), SI
+	MOVBLZX      66(CX), DI
+	SHLL         $0x04, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 40(SP)
+	MOVBQZX      7(CX), SI
+	MOVBLZX      66(CX), DI
+	SHLL         $0x03, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 44(SP)
+	MOVBQZX      8(CX), SI
+	MOVBLZX      66(CX), DI
+	SHLL         $0x02, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 56(SP)
+	MOVBQZX      9(CX), SI
+	MOVBLZX      66(CX), DI
+	SHLL         $0x01, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 60(SP)
+	MOVBQZX      10(CX), SI
+	MOVBLZX      67(CX), DI
+	SHLL         $0x08, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 64(SP)
+	MOVBQZX      11(CX), SI
+	MOVBLZX      67(CX), DI
+	SHLL         $0x07, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 68(SP)
+	MOVBQZX      12(CX), SI
+	MOVBLZX      67(CX), DI
+	SHLL         $0x06, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 80(SP)
+	MOVBQZX      13(CX), SI
+	MOVBLZX      67(CX), DI
+	SHLL         $0x05, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 84(SP)
+	MOVBQZX      14(CX), SI
+	MOVBLZX      67(CX), DI
+	SHLL         $0x04, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 72(SP)
+	MOVBQZX      15(CX), SI
+	MOVBLZX      67(CX), DI
+	SHLL         $0x03, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 76(SP)
+	MOVBQZX      16(CX), SI
+	MOVBLZX      67(CX), DI
+	SHLL         $0x02, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 88(SP)
+	MOVBQZX      17(CX), SI
+	MOVBLZX      67(CX), DI
+	SHLL         $0x01, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 92(SP)
+	MOVBQZX      18(CX), SI
+	MOVBLZX      68(CX), DI
+	SHLL         $0x08, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 96(SP)
+	MOVBQZX      19(CX), SI
+	MOVBLZX      68(CX), DI
+	SHLL         $0x07, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 100(SP)
+	MOVBQZX      20(CX), SI
+	MOVBLZX      68(CX), DI
+	SHLL         $0x06, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 112(SP)
+	MOVBQZX      21(CX), SI
+	MOVBLZX      68(CX), DI
+	SHLL         $0x05, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 116(SP)
+	MOVBQZX      22(CX), SI
+	MOVBLZX      68(CX), DI
+	SHLL         $0x04, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 104(SP)
+	MOVBQZX      23(CX), SI
+	MOVBLZX      68(CX), DI
+	SHLL         $0x03, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 108(SP)
+	MOVBQZX      24(CX), SI
+	MOVBLZX      68(CX), DI
+	SHLL         $0x02, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 120(SP)
+	MOVBQZX      25(CX), SI
+	MOVBLZX      68(CX), DI
+	SHLL         $0x01, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 124(SP)
+	MOVBQZX      26(CX), SI
+	MOVBLZX      69(CX), DI
+	SHLL         $0x08, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 128(SP)
+	MOVBQZX      27(CX), SI
+	MOVBLZX      69(CX), DI
+	SHLL         $0x07, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 132(SP)
+	MOVBQZX      28(CX), SI
+	MOVBLZX      69(CX), DI
+	SHLL         $0x06, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 144(SP)
+	MOVBQZX      29(CX), SI
+	MOVBLZX      69(CX), DI
+	SHLL         $0x05, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 148(SP)
+	MOVBQZX      30(CX), SI
+	MOVBLZX      69(CX), DI
+	SHLL         $0x04, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 136(SP)
+	MOVBQZX      31(CX), SI
+	MOVBLZX      69(CX), DI
+	SHLL         $0x03, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 140(SP)
+	MOVBQZX      32(CX), SI
+	MOVBLZX      69(CX), DI
+	SHLL         $0x02, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 152(SP)
+	MOVBQZX      33(CX), SI
+	MOVBLZX      69(CX), DI
+	SHLL         $0x01, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 156(SP)
+	MOVBQZX      34(CX), SI
+	MOVBLZX      70(CX), DI
+	SHLL         $0x08, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 160(SP)
+	MOVBQZX      35(CX), SI
+	MOVBLZX      70(CX), DI
+	SHLL         $0x07, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 164(SP)
+	MOVBQZX      36(CX), SI
+	MOVBLZX      70(CX), DI
+	SHLL         $0x06, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 176(SP)
+	MOVBQZX      37(CX), SI
+	MOVBLZX      70(CX), DI
+	SHLL         $0x05, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 180(SP)
+	MOVBQZX      38(CX), SI
+	MOVBLZX      70(CX), DI
+	SHLL         $0x04, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 168(SP)
+	MOVBQZX      39(CX), SI
+	MOVBLZX      70(CX), DI
+	SHLL         $0x03, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 172(SP)
+	MOVBQZX      40(CX), SI
+	MOVBLZX      70(CX), DI
+	SHLL         $0x02, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 184(SP)
+	MOVBQZX      41(CX), SI
+	MOVBLZX      70(CX), DI
+	SHLL         $0x01, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 188(SP)
+	MOVBQZX      42(CX), SI
+	MOVBLZX      71(CX), DI
+	SHLL         $0x08, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 192(SP)
+	MOVBQZX      43(CX), SI
+	MOVBLZX      71(CX), DI
+	SHLL         $0x07, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 196(SP)
+	MOVBQZX      44(CX), SI
+	MOVBLZX      71(CX), DI
+	SHLL         $0x06, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 208(SP)
+	MOVBQZX      45(CX), SI
+	MOVBLZX      71(CX), DI
+	SHLL         $0x05, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 212(SP)
+	MOVBQZX      46(CX), SI
+	MOVBLZX      71(CX), DI
+	SHLL         $0x04, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 200(SP)
+	MOVBQZX      47(CX), SI
+	MOVBLZX      71(CX), DI
+	SHLL         $0x03, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 204(SP)
+	MOVBQZX      48(CX), SI
+	MOVBLZX      71(CX), DI
+	SHLL         $0x02, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 216(SP)
+	MOVBQZX      49(CX), SI
+	MOVBLZX      71(CX), DI
+	SHLL         $0x01, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 220(SP)
+	MOVBQZX      50(CX), SI
+	MOVBLZX      72(CX), DI
+	SHLL         $0x08, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 224(SP)
+	MOVBQZX      51(CX), SI
+	MOVBLZX      72(CX), DI
+	SHLL         $0x07, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 228(SP)
+	MOVBQZX      52(CX), SI
+	MOVBLZX      72(CX), DI
+	SHLL         $0x06, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 240(SP)
+	MOVBQZX      53(CX), SI
+	MOVBLZX      72(CX), DI
+	SHLL         $0x05, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 244(SP)
+	MOVBQZX      54(CX), SI
+	MOVBLZX      72(CX), DI
+	SHLL         $0x04, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 232(SP)
+	MOVBQZX      55(CX), SI
+	MOVBLZX      72(CX), DI
+	SHLL         $0x03, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 236(SP)
+	MOVBQZX      56(CX), SI
+	MOVBLZX      72(CX), DI
+	SHLL         $0x02, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 248(SP)
+	MOVBQZX      57(CX), SI
+	MOVBLZX      72(CX), DI
+	SHLL         $0x01, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 252(SP)
+	MOVBQZX      58(CX), SI
+	MOVBLZX      73(CX), DI
+	SHLL         $0x08, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 256(SP)
+	MOVBQZX      59(CX), SI
+	MOVBLZX      73(CX), DI
+	SHLL         $0x07, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 260(SP)
+	MOVBQZX      60(CX), SI
+	MOVBLZX      73(CX), DI
+	SHLL         $0x06, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 272(SP)
+	MOVBQZX      61(CX), SI
+	MOVBLZX      73(CX), DI
+	SHLL         $0x05, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 276(SP)
+	MOVBQZX      62(CX), SI
+	MOVBLZX      73(CX), DI
+	SHLL         $0x04, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 264(SP)
+	MOVBQZX      63(CX), SI
+	MOVBLZX      73(CX), DI
+	SHLL         $0x03, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 268(SP)
+	MOVBQZX      64(CX), SI
+	MOVBLZX      73(CX), DI
+	SHLL         $0x02, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 280(SP)
+	MOVBQZX      65(CX), SI
+	MOVBLZX      73(CX), DI
+	SHLL         $0x01, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), BX
+	MOVL         BX, 284(SP)
+	LEAQ         ·signBytes+0(SB), BX
+	VMOVDQU      32(SP), Y2
+	MOVBQZX      74(CX), SI
+	MOVBQZX      75(CX), DI
+	MOVBQZX      76(CX), R8
+	MOVBQZX      77(CX), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y4, Y3
+	VPSIGNB      Y3, Y2, Y2
+	VBROADCASTSS (SP), Y3
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k2<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y3, Y6, Y6
+	VPSRLD       $0x10, Y6, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y7, Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y7, Y5, Y5
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y5, Y6, Y6
+	VMOVDQU      Y6, (AX)
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VPSRLD       $0x10, Y2, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y3, Y2, Y2
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y2, Y5, Y5
+	VMOVDQU      Y5, 32(AX)
+	VMOVDQU      64(SP), Y2
+	MOVBQZX      78(CX), SI
+	MOVBQZX      79(CX), DI
+	MOVBQZX      80(CX), R8
+	MOVBQZX      81(CX), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y4, Y3
+	VPSIGNB      Y3, Y2, Y2
+	VBROADCASTSS 4(SP), Y3
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k2<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y3, Y6, Y6
+	VPSRLD       $0x10, Y6, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y7, Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y7, Y5, Y5
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y5, Y6, Y6
+	VMOVDQU      Y6, 64(AX)
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VPSRLD       $0x10, Y2, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y3, Y2, Y2
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y2, Y5, Y5
+	VMOVDQU      Y5, 96(AX)
+	VMOVDQU      96(SP), Y2
+	MOVBQZX      82(CX), SI
+	MOVBQZX      83(CX), DI
+	MOVBQZX      84(CX), R8
+	MOVBQZX      85(CX), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y4, Y3
+	VPSIGNB      Y3, Y2, Y2
+	VBROADCASTSS 8(SP), Y3
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k2<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y3, Y6, Y6
+	VPSRLD       $0x10, Y6, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y7, Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y7, Y5, Y5
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y5, Y6, Y6
+	VMOVDQU      Y6, 128(AX)
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VPSRLD       $0x10, Y2, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y3, Y2, Y2
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y2, Y5, Y5
+	VMOVDQU      Y5, 160(AX)
+	VMOVDQU      128(SP), Y2
+	MOVBQZX      86(CX), SI
+	MOVBQZX      87(CX), DI
+	MOVBQZX      88(CX), R8
+	MOVBQZX      89(CX), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y4, Y3
+	VPSIGNB      Y3, Y2, Y2
+	VBROADCASTSS 12(SP), Y3
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k2<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y3, Y6, Y6
+	VPSRLD       $0x10, Y6, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y7, Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y7, Y5, Y5
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y5, Y6, Y6
+	VMOVDQU      Y6, 192(AX)
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VPSRLD       $0x10, Y2, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y3, Y2, Y2
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y2, Y5, Y5
+	VMOVDQU      Y5, 224(AX)
+	VMOVDQU      160(SP), Y2
+	MOVBQZX      90(CX), SI
+	MOVBQZX      91(CX), DI
+	MOVBQZX      92(CX), R8
+	MOVBQZX      93(CX), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y4, Y3
+	VPSIGNB      Y3, Y2, Y2
+	VBROADCASTSS 16(SP), Y3
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k2<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y3, Y6, Y6
+	VPSRLD       $0x10, Y6, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y7, Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y7, Y5, Y5
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y5, Y6, Y6
+	VMOVDQU      Y6, 256(AX)
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VPSRLD       $0x10, Y2, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y3, Y2, Y2
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y2, Y5, Y5
+	VMOVDQU      Y5, 288(AX)
+	VMOVDQU      192(SP), Y2
+	MOVBQZX      94(CX), SI
+	MOVBQZX      95(CX), DI
+	MOVBQZX      96(CX), R8
+	MOVBQZX      97(CX), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y4, Y3
+	VPSIGNB      Y3, Y2, Y2
+	VBROADCASTSS 20(SP), Y3
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k2<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y3, Y6, Y6
+	VPSRLD       $0x10, Y6, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y7, Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y7, Y5, Y5
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y5, Y6, Y6
+	VMOVDQU      Y6, 320(AX)
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VPSRLD       $0x10, Y2, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y3, Y2, Y2
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y2, Y5, Y5
+	VMOVDQU      Y5, 352(AX)
+	VMOVDQU      224(SP), Y2
+	MOVBQZX      98(CX), SI
+	MOVBQZX      99(CX), DI
+	MOVBQZX      100(CX), R8
+	MOVBQZX      101(CX), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y4, Y3
+	VPSIGNB      Y3, Y2, Y2
+	VBROADCASTSS 24(SP), Y3
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k2<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y3, Y6, Y6
+	VPSRLD       $0x10, Y6, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y7, Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y7, Y5, Y5
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y5, Y6, Y6
+	VMOVDQU      Y6, 384(AX)
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VPSRLD       $0x10, Y2, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y3, Y2, Y2
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y2, Y5, Y5
+	VMOVDQU      Y5, 416(AX)
+	VMOVDQU      256(SP), Y2
+	MOVBQZX      102(CX), SI
+	MOVBQZX      103(CX), DI
+	MOVBQZX      104(CX), R8
+	MOVBQZX      105(CX), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y4, Y3
+	VPSIGNB      Y3, Y2, Y2
+	VBROADCASTSS 28(SP), Y3
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLBW   Y2, Y5, Y5
+	VPMADDWD     k2<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y3, Y6, Y6
+	VPSRLD       $0x10, Y6, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y7, Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y7, Y5, Y5
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y5, Y6, Y6
+	VMOVDQU      Y6, 448(AX)
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKHBW   Y2, Y5, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y5
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VPSRLD       $0x10, Y2, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y3, Y2, Y2
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y2, Y5, Y5
+	VMOVDQU      Y5, 480(AX)
+	ADDQ         $0x0000006e, CX
+	ADDQ         $0x00000200, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func iq3_SF16AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, BMI2, F16C
+TEXT ·iq3_SF16AVX2(SB), NOSPLIT, $320-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+block:
+	VPBROADCASTW (CX), X0
+	VCVTPH2PS    X0, Y0
+	MOVL         106(CX), BX
+	MOVQ         $0x0f0f0f0f0f0f0f0f, SI
+	PDEPQ        SI, BX, BX
+	VMOVQ        BX, X1
+	VPMOVZXBD    X1, Y1
+	VPADDD       Y1, Y1, Y1
+	VPADDD       k2<>+0(SB), Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMULPS       k22<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y0
+	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 32(SP)
+	LEAQ         ·iq3sGrid+0(SB), BX
+	MOVBQZX      2(CX), SI
+	MOVBLZX      66(CX), DI
+	SHLL         $0x08, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 64(SP)
+	MOVBQZX      3(CX), SI
+	MOVBLZX      66(CX), DI
+	SHLL         $0x07, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 68(SP)
+	MOVBQZX      4(CX), SI
+	MOVBLZX      66(CX), DI
+	SHLL         $0x06, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 80(SP)
+	MOVBQZX      5(CX), SI
+	MOVBLZX      66(CX), DI
+	SHLL         $0x05, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 84(SP)
+	MOVBQZX      6(CX), SI
+	MOVBLZX      66(CX), DI
+	SHLL         $0x04, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 72(SP)
+	MOVBQZX      7(CX), SI
+	MOVBLZX      66(CX), DI
+	SHLL         $0x03, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 76(SP)
+	MOVBQZX      8(CX), SI
+	MOVBLZX      66(CX), DI
+	SHLL         $0x02, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 88(SP)
+	MOVBQZX      9(CX), SI
+	MOVBLZX      66(CX), DI
+	SHLL         $0x01, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 92(SP)
+	MOVBQZX      10(CX), SI
+	MOVBLZX      67(CX), DI
+	SHLL         $0x08, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 96(SP)
+	MOVBQZX      11(CX), SI
+	MOVBLZX      67(CX), DI
+	SHLL         $0x07, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 100(SP)
+	MOVBQZX      12(CX), SI
+	MOVBLZX      67(CX), DI
+	SHLL         $0x06, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 112(SP)
+	MOVBQZX      13(CX), SI
+	MOVBLZX      67(CX), DI
+	SHLL         $0x05, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 116(SP)
+	MOVBQZX      14(CX), SI
+	MOVBLZX      67(CX), DI
+	SHLL         $0x04, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 104(SP)
+	MOVBQZX      15(CX), SI
+	MOVBLZX      67(CX), DI
+	SHLL         $0x03, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 108(SP)
+	MOVBQZX      16(CX), SI
+	MOVBLZX      67(CX), DI
+	SHLL         $0x02, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 120(SP)
+	MOVBQZX      17(CX), SI
+	MOVBLZX      67(CX), DI
+	SHLL         $0x01, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 124(SP)
+	MOVBQZX      18(CX), SI
+	MOVBLZX      68(CX), DI
+	SHLL         $0x08, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 128(SP)
+	MOVBQZX      19(CX), SI
+	MOVBLZX      68(CX), DI
+	SHLL         $0x07, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 132(SP)
+	MOVBQZX      20(CX), SI
+	MOVBLZX      68(CX), DI
+	SHLL         $0x06, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 144(SP)
+	MOVBQZX      21(CX), SI
+	MOVBLZX      68(CX), DI
+	SHLL         $0x05, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 148(SP)
+	MOVBQZX      22(CX), SI
+	MOVBLZX      68(CX), DI
+	SHLL         $0x04, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 136(SP)
+	MOVBQZX      23(CX), SI
+	MOVBLZX      68(CX), DI
+	SHLL         $0x03, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 140(SP)
+	MOVBQZX      24(CX), SI
+	MOVBLZX      68(CX), DI
+	SHLL         $0x02, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 152(SP)
+	MOVBQZX      25(CX), SI
+	MOVBLZX      68(CX), DI
+	SHLL         $0x01, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 156(SP)
+	MOVBQZX      26(CX), SI
+	MOVBLZX      69(CX), DI
+	SHLL         $0x08, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 160(SP)
+	MOVBQZX      27(CX), SI
+	MOVBLZX      69(CX), DI
+	SHLL         $0x07, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 164(SP)
+	MOVBQZX      28(CX), SI
+	MOVBLZX      69(CX), DI
+	SHLL         $0x06, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 176(SP)
+	MOVBQZX      29(CX), SI
+	MOVBLZX      69(CX), DI
+	SHLL         $0x05, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 180(SP)
+	MOVBQZX      30(CX), SI
+	MOVBLZX      69(CX), DI
+	SHLL         $0x04, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 168(SP)
+	MOVBQZX      31(CX), SI
+	MOVBLZX      69(CX), DI
+	SHLL         $0x03, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 172(SP)
+	MOVBQZX      32(CX), SI
+	MOVBLZX      69(CX), DI
+	SHLL         $0x02, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 184(SP)
+	MOVBQZX      33(CX), SI
+	MOVBLZX      69(CX), DI
+	SHLL         $0x01, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 188(SP)
+	MOVBQZX      34(CX), SI
+	MOVBLZX      70(CX), DI
+	SHLL         $0x08, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 192(SP)
+	MOVBQZX      35(CX), SI
+	MOVBLZX      70(CX), DI
+	SHLL         $0x07, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 196(SP)
+	MOVBQZX      36(CX), SI
+	MOVBLZX      70(CX), DI
+	SHLL         $0x06, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 208(SP)
+	MOVBQZX      37(CX), SI
+	MOVBLZX      70(CX), DI
+	SHLL         $0x05, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 212(SP)
+	MOVBQZX      38(CX), SI
+	MOVBLZX      70(CX), DI
+	SHLL         $0x04, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 200(SP)
+	MOVBQZX      39(CX), SI
+	MOVBLZX      70(CX), DI
+	SHLL         $0x03, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 204(SP)
+	MOVBQZX      40(CX), SI
+	MOVBLZX      70(CX), DI
+	SHLL         $0x02, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 216(SP)
+	MOVBQZX      41(CX), SI
+	MOVBLZX      70(CX), DI
+	SHLL         $0x01, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 220(SP)
+	MOVBQZX      42(CX), SI
+	MOVBLZX      71(CX), DI
+	SHLL         $0x08, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 224(SP)
+	MOVBQZX      43(CX), SI
+	MOVBLZX      71(CX), DI
+	SHLL         $0x07, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 228(SP)
+	MOVBQZX      44(CX), SI
+	MOVBLZX      71(CX), DI
+	SHLL         $0x06, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 240(SP)
+	MOVBQZX      45(CX), SI
+	MOVBLZX      71(CX), DI
+	SHLL         $0x05, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 244(SP)
+	MOVBQZX      46(CX), SI
+	MOVBLZX      71(CX), DI
+	SHLL         $0x04, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 232(SP)
+	MOVBQZX      47(CX), SI
+	MOVBLZX      71(CX), DI
+	SHLL         $0x03, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 236(SP)
+	MOVBQZX      48(CX), SI
+	MOVBLZX      71(CX), DI
+	SHLL         $0x02, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 248(SP)
+	MOVBQZX      49(CX), SI
+	MOVBLZX      71(CX), DI
+	SHLL         $0x01, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 252(SP)
+	MOVBQZX      50(CX), SI
+	MOVBLZX      72(CX), DI
+	SHLL         $0x08, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 256(SP)
+	MOVBQZX      51(CX), SI
+	MOVBLZX      72(CX), DI
+	SHLL         $0x07, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 260(SP)
+	MOVBQZX      52(CX), SI
+	MOVBLZX      72(CX), DI
+	SHLL         $0x06, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 272(SP)
+	MOVBQZX      53(CX), SI
+	MOVBLZX      72(CX), DI
+	SHLL         $0x05, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 276(SP)
+	MOVBQZX      54(CX), SI
+	MOVBLZX      72(CX), DI
+	SHLL         $0x04, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 264(SP)
+	MOVBQZX      55(CX), SI
+	MOVBLZX      72(CX), DI
+	SHLL         $0x03, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 268(SP)
+	MOVBQZX      56(CX), SI
+	MOVBLZX      72(CX), DI
+	SHLL         $0x02, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 280(SP)
+	MOVBQZX      57(CX), SI
+	MOVBLZX      72(CX), DI
+	SHLL         $0x01, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 284(SP)
+	MOVBQZX      58(CX), SI
+	MOVBLZX      73(CX), DI
+	SHLL         $0x08, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 288(SP)
+	MOVBQZX      59(CX), SI
+	MOVBLZX      73(CX), DI
+	SHLL         $0x07, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 292(SP)
+	MOVBQZX      60(CX), SI
+	MOVBLZX      73(CX), DI
+	SHLL         $0x06, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 304(SP)
+	MOVBQZX      61(CX), SI
+	MOVBLZX      73(CX), DI
+	SHLL         $0x05, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 308(SP)
+	MOVBQZX      62(CX), SI
+	MOVBLZX      73(CX), DI
+	SHLL         $0x04, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 296(SP)
+	MOVBQZX      63(CX), SI
+	MOVBLZX      73(CX), DI
+	SHLL         $0x03, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 300(SP)
+	MOVBQZX      64(CX), SI
+	MOVBLZX      73(CX), DI
+	SHLL         $0x02, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), SI
+	MOVL         SI, 312(SP)
+	MOVBQZX      65(CX), SI
+	MOVBLZX      73(CX), DI
+	SHLL         $0x01, DI
+	ANDL         $0x00000100, DI
+	ORL          DI, SI
+	MOVL         (BX)(SI*4), BX
+	MOVL         BX, 316(SP)
+	LEAQ         ·signBytes+0(SB), BX
+	VMOVDQU      64(SP), Y0
+	MOVBQZX      74(CX), SI
+	MOVBQZX      75(CX), DI
+	MOVBQZX      76(CX), R8
+	MOVBQZX      77(CX), R9
+	VMOVQ        (BX)(SI*8), X2
+	VMOVHPS      (BX)(R8*8), X2, X2
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 32(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, (AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 16(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 32(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 48(AX)
+	VMOVDQU      96(SP), Y0
+	MOVBQZX      78(CX), SI
+	MOVBQZX      79(CX), DI
+	MOVBQZX      80(CX), R8
+	MOVBQZX      81(CX), R9
+	VMOVQ        (BX)(SI*8), X2
+	VMOVHPS      (BX)(R8*8), X2, X2
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 36(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 64(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 80(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 96(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 112(AX)
+	VMOVDQU      128(SP), Y0
+	MOVBQZX      82(CX), SI
+	MOVBQZX      83(CX), DI
+	MOVBQZX      84(CX), R8
+	MOVBQZX      85(CX), R9
+	VMOVQ        (BX)(SI*8), X2
+	VMOVHPS      (BX)(R8*8), X2, X2
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 40(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 128(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 144(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 160(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 176(AX)
+	VMOVDQU      160(SP), Y0
+	MOVBQZX      86(CX), SI
+	MOVBQZX      87(CX), DI
+	MOVBQZX      88(CX), R8
+	MOVBQZX      89(CX), R9
+	VMOVQ        (BX)(SI*8), X2
+	VMOVHPS      (BX)(R8*8), X2, X2
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 44(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 192(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 208(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 224(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 240(AX)
+	VMOVDQU      192(SP), Y0
+	MOVBQZX      90(CX), SI
+	MOVBQZX      91(CX), DI
+	MOVBQZX      92(CX), R8
+	MOVBQZX      93(CX), R9
+	VMOVQ        (BX)(SI*8), X2
+	VMOVHPS      (BX)(R8*8), X2, X2
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 48(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 256(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 272(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 288(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 304(AX)
+	VMOVDQU      224(SP), Y0
+	MOVBQZX      94(CX), SI
+	MOVBQZX      95(CX), DI
+	MOVBQZX      96(CX), R8
+	MOVBQZX      97(CX), R9
+	VMOVQ        (BX)(SI*8), X2
+	VMOVHPS      (BX)(R8*8), X2, X2
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 52(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 320(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 336(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 352(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 368(AX)
+	VMOVDQU      256(SP), Y0
+	MOVBQZX      98(CX), SI
+	MOVBQZX      99(CX), DI
+	MOVBQZX      100(CX), R8
+	MOVBQZX      101(CX), R9
+	VMOVQ        (BX)(SI*8), X2
+	VMOVHPS      (BX)(R8*8), X2, X2
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 56(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 384(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 400(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 416(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 432(AX)
+	VMOVDQU      288(SP), Y0
+	MOVBQZX      102(CX), SI
+	MOVBQZX      103(CX), DI
+	MOVBQZX      104(CX), R8
+	MOVBQZX      105(CX), R9
+	VMOVQ        (BX)(SI*8), X2
+	VMOVHPS      (BX)(R8*8), X2, X2
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VPSIGNB      Y1, Y0, Y0
+	VBROADCASTSS 60(SP), Y1
+	VMOVDQU      Y0, (SP)
+	VPMOVSXBD    (SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 448(AX)
+	VPMOVSXBD    16(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 464(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 480(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, 496(AX)
+	ADDQ         $0x0000006e, CX
+	ADDQ         $0x00000200, AX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -16881,24 +24091,24 @@ TEXT ·castF32ToF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k13<>+0(SB), Y0
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k18<>+0(SB), Y0
 
 more:
 	VMOVUPS   (CX), Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
-	VBLENDVPS Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS   32(CX), Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k12<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k9<>+0(SB), Y1, Y1
 	VMOVUPS   Y0, (AX)
 	VMOVUPS   Y1, 32(AX)
 	VMOVUPS   64(CX), Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
-	VBLENDVPS Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS   96(CX), Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k12<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k9<>+0(SB), Y1, Y1
 	VMOVUPS   Y0, 64(AX)
 	VMOVUPS   Y1, 96(AX)
 	ADDQ      $0x00000080, CX
@@ -16914,16 +24124,16 @@ TEXT ·castF32ToBF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k13<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k18<>+0(SB), Y1
 
 more:
 	VMOVUPS   (CX), Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
-	VBLENDVPS Y3, k12<>+0(SB), Y2, Y2
+	VBLENDVPS Y3, k9<>+0(SB), Y2, Y2
 	VMOVUPS   32(CX), Y3
 	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k12<>+0(SB), Y3, Y3
+	VBLENDVPS Y4, k9<>+0(SB), Y3, Y3
 	VPSRLD    $0x10, Y2, Y4
 	VPAND     Y0, Y4, Y4
 	VPADDD    Y1, Y2, Y2
@@ -16939,10 +24149,10 @@ more:
 	VMOVDQU   Y2, (AX)
 	VMOVUPS   64(CX), Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
-	VBLENDVPS Y3, k12<>+0(SB), Y2, Y2
+	VBLENDVPS Y3, k9<>+0(SB), Y2, Y2
 	VMOVUPS   96(CX), Y3
 	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k12<>+0(SB), Y3, Y3
+	VBLENDVPS Y4, k9<>+0(SB), Y3, Y3
 	VPSRLD    $0x10, Y2, Y4
 	VPAND     Y0, Y4, Y4
 	VPADDD    Y1, Y2, Y2
@@ -16969,24 +24179,24 @@ TEXT ·castF32ToF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k13<>+0(SB), Y0
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k18<>+0(SB), Y0
 
 more:
 	VMOVUPS   (CX), Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
-	VBLENDVPS Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS   32(CX), Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k12<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k9<>+0(SB), Y1, Y1
 	VCVTPS2PH $0x00, Y0, (AX)
 	VCVTPS2PH $0x00, Y1, 16(AX)
 	VMOVUPS   64(CX), Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
-	VBLENDVPS Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, k9<>+0(SB), Y0, Y0
 	VMOVUPS   96(CX), Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k12<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k9<>+0(SB), Y1, Y1
 	VCVTPS2PH $0x00, Y0, 32(AX)
 	VCVTPS2PH $0x00, Y1, 48(AX)
 	ADDQ      $0x00000080, CX
@@ -17002,28 +24212,28 @@ TEXT ·castBF16ToF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k13<>+0(SB), Y0
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k18<>+0(SB), Y0
 
 more:
 	VPMOVZXWD (CX), Y0
 	VPSLLD    $0x10, Y0, Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
-	VBLENDVPS Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, k9<>+0(SB), Y0, Y0
 	VPMOVZXWD 16(CX), Y1
 	VPSLLD    $0x10, Y1, Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k12<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k9<>+0(SB), Y1, Y1
 	VMOVUPS   Y0, (AX)
 	VMOVUPS   Y1, 32(AX)
 	VPMOVZXWD 32(CX), Y0
 	VPSLLD    $0x10, Y0, Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
-	VBLENDVPS Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, k9<>+0(SB), Y0, Y0
 	VPMOVZXWD 48(CX), Y1
 	VPSLLD    $0x10, Y1, Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k12<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k9<>+0(SB), Y1, Y1
 	VMOVUPS   Y0, 64(AX)
 	VMOVUPS   Y1, 96(AX)
 	ADDQ      $0x00000040, CX
@@ -17039,18 +24249,18 @@ TEXT ·castBF16ToBF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k13<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k18<>+0(SB), Y1
 
 more:
 	VPMOVZXWD (CX), Y2
 	VPSLLD    $0x10, Y2, Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
-	VBLENDVPS Y3, k12<>+0(SB), Y2, Y2
+	VBLENDVPS Y3, k9<>+0(SB), Y2, Y2
 	VPMOVZXWD 16(CX), Y3
 	VPSLLD    $0x10, Y3, Y3
 	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k12<>+0(SB), Y3, Y3
+	VBLENDVPS Y4, k9<>+0(SB), Y3, Y3
 	VPSRLD    $0x10, Y2, Y4
 	VPAND     Y0, Y4, Y4
 	VPADDD    Y1, Y2, Y2
@@ -17067,11 +24277,11 @@ more:
 	VPMOVZXWD 32(CX), Y2
 	VPSLLD    $0x10, Y2, Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
-	VBLENDVPS Y3, k12<>+0(SB), Y2, Y2
+	VBLENDVPS Y3, k9<>+0(SB), Y2, Y2
 	VPMOVZXWD 48(CX), Y3
 	VPSLLD    $0x10, Y3, Y3
 	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k12<>+0(SB), Y3, Y3
+	VBLENDVPS Y4, k9<>+0(SB), Y3, Y3
 	VPSRLD    $0x10, Y2, Y4
 	VPAND     Y0, Y4, Y4
 	VPADDD    Y1, Y2, Y2
@@ -17098,28 +24308,28 @@ TEXT ·castBF16ToF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k13<>+0(SB), Y0
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k18<>+0(SB), Y0
 
 more:
 	VPMOVZXWD (CX), Y0
 	VPSLLD    $0x10, Y0, Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
-	VBLENDVPS Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, k9<>+0(SB), Y0, Y0
 	VPMOVZXWD 16(CX), Y1
 	VPSLLD    $0x10, Y1, Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k12<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k9<>+0(SB), Y1, Y1
 	VCVTPS2PH $0x00, Y0, (AX)
 	VCVTPS2PH $0x00, Y1, 16(AX)
 	VPMOVZXWD 32(CX), Y0
 	VPSLLD    $0x10, Y0, Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
-	VBLENDVPS Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, k9<>+0(SB), Y0, Y0
 	VPMOVZXWD 48(CX), Y1
 	VPSLLD    $0x10, Y1, Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k12<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k9<>+0(SB), Y1, Y1
 	VCVTPS2PH $0x00, Y0, 32(AX)
 	VCVTPS2PH $0x00, Y1, 48(AX)
 	ADDQ      $0x00000040, CX
@@ -17135,24 +24345,24 @@ TEXT ·castF16ToF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k13<>+0(SB), Y0
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k18<>+0(SB), Y0
 
 more:
 	VCVTPH2PS (CX), Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
-	VBLENDVPS Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, k9<>+0(SB), Y0, Y0
 	VCVTPH2PS 16(CX), Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k12<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k9<>+0(SB), Y1, Y1
 	VMOVUPS   Y0, (AX)
 	VMOVUPS   Y1, 32(AX)
 	VCVTPH2PS 32(CX), Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
-	VBLENDVPS Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, k9<>+0(SB), Y0, Y0
 	VCVTPH2PS 48(CX), Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k12<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k9<>+0(SB), Y1, Y1
 	VMOVUPS   Y0, 64(AX)
 	VMOVUPS   Y1, 96(AX)
 	ADDQ      $0x00000040, CX
@@ -17168,16 +24378,16 @@ TEXT ·castF16ToBF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k13<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k18<>+0(SB), Y1
 
 more:
 	VCVTPH2PS (CX), Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
-	VBLENDVPS Y3, k12<>+0(SB), Y2, Y2
+	VBLENDVPS Y3, k9<>+0(SB), Y2, Y2
 	VCVTPH2PS 16(CX), Y3
 	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k12<>+0(SB), Y3, Y3
+	VBLENDVPS Y4, k9<>+0(SB), Y3, Y3
 	VPSRLD    $0x10, Y2, Y4
 	VPAND     Y0, Y4, Y4
 	VPADDD    Y1, Y2, Y2
@@ -17193,10 +24403,10 @@ more:
 	VMOVDQU   Y2, (AX)
 	VCVTPH2PS 32(CX), Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
-	VBLENDVPS Y3, k12<>+0(SB), Y2, Y2
+	VBLENDVPS Y3, k9<>+0(SB), Y2, Y2
 	VCVTPH2PS 48(CX), Y3
 	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k12<>+0(SB), Y3, Y3
+	VBLENDVPS Y4, k9<>+0(SB), Y3, Y3
 	VPSRLD    $0x10, Y2, Y4
 	VPAND     Y0, Y4, Y4
 	VPADDD    Y1, Y2, Y2
@@ -17223,30 +24433,87 @@ TEXT ·castF16ToF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k13<>+0(SB), Y0
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k18<>+0(SB), Y0
 
 more:
 	VCVTPH2PS (CX), Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
-	VBLENDVPS Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, k9<>+0(SB), Y0, Y0
 	VCVTPH2PS 16(CX), Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k12<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k9<>+0(SB), Y1, Y1
 	VCVTPS2PH $0x00, Y0, (AX)
 	VCVTPS2PH $0x00, Y1, 16(AX)
 	VCVTPH2PS 32(CX), Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
-	VBLENDVPS Y1, k12<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, k9<>+0(SB), Y0, Y0
 	VCVTPH2PS 48(CX), Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k12<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k9<>+0(SB), Y1, Y1
 	VCVTPS2PH $0x00, Y0, 32(AX)
 	VCVTPS2PH $0x00, Y1, 48(AX)
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, AX
 	DECQ      DX
 	JNZ       more
+	VZEROUPPER
+	RET
+
+// func bytesScaleF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bytesScaleF32AVX2(SB), NOSPLIT, $32-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y0
+	VPMOVSXBD    X0, Y0
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Y1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VBROADCASTSS (DX), Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+
+chunk:
+	VPMOVSXBD (CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VCVTDQ2PS Y2, Y2
+	VMULPS    Y1, Y2, Y2
+	VXORPS    k0<>+0(SB), Y2, Y2
+	VMOVUPS   Y2, (AX)
+	VPMOVSXBD 8(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VCVTDQ2PS Y2, Y2
+	VMULPS    Y1, Y2, Y2
+	VXORPS    k0<>+0(SB), Y2, Y2
+	VMOVUPS   Y2, 32(AX)
+	VPMOVSXBD 16(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VCVTDQ2PS Y2, Y2
+	VMULPS    Y1, Y2, Y2
+	VXORPS    k0<>+0(SB), Y2, Y2
+	VMOVUPS   Y2, 64(AX)
+	VPMOVSXBD 24(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VCVTDQ2PS Y2, Y2
+	VMULPS    Y1, Y2, Y2
+	VXORPS    k0<>+0(SB), Y2, Y2
+	VMOVUPS   Y2, 96(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000080, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
 	VZEROUPPER
 	RET
 
@@ -17257,8 +24524,8 @@ TEXT ·bytesScaleBF16AVX2(SB), NOSPLIT, $0-64
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
-	VMOVDQU      k0<>+0(SB), Y0
-	VMOVDQU      k1<>+0(SB), Y1
+	VMOVDQU      k2<>+0(SB), Y0
+	VMOVDQU      k3<>+0(SB), Y1
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y2
 	VPMOVSXBW    X2, Y2
@@ -17269,14 +24536,14 @@ TEXT ·bytesScaleBF16AVX2(SB), NOSPLIT, $0-64
 run:
 	MOVQ         chunks+48(FP), SI
 	VBROADCASTSS (DX), Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
 
 chunk:
 	VPMOVSXBW (CX), Y4
 	VPXOR     Y2, Y4, Y4
-	VPMADDWD  k0<>+0(SB), Y4, Y5
+	VPMADDWD  k2<>+0(SB), Y4, Y5
 	VPMADDWD  k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS Y5, Y5
 	VMULPS    Y3, Y5, Y5
@@ -17295,7 +24562,7 @@ chunk:
 	VMOVDQU   Y5, (AX)
 	VPMOVSXBW 16(CX), Y4
 	VPXOR     Y2, Y4, Y4
-	VPMADDWD  k0<>+0(SB), Y4, Y5
+	VPMADDWD  k2<>+0(SB), Y4, Y5
 	VPMADDWD  k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS Y5, Y5
 	VMULPS    Y3, Y5, Y5
@@ -17323,9 +24590,9 @@ chunk:
 	VZEROUPPER
 	RET
 
-// func bytesScaleF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bytesScaleF32AVX2(SB), NOSPLIT, $32-64
+// func bytesScaleF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·bytesScaleF16AVX2(SB), NOSPLIT, $32-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -17340,119 +24607,35 @@ TEXT ·bytesScaleF32AVX2(SB), NOSPLIT, $32-64
 run:
 	MOVQ         chunks+48(FP), SI
 	VBROADCASTSS (DX), Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
 
 chunk:
 	VPMOVSXBD (CX), Y2
 	VPXOR     Y0, Y2, Y2
 	VCVTDQ2PS Y2, Y2
 	VMULPS    Y1, Y2, Y2
-	VXORPS    k2<>+0(SB), Y2, Y2
-	VMOVUPS   Y2, (AX)
+	VXORPS    k0<>+0(SB), Y2, Y2
+	VCVTPS2PH $0x00, Y2, (AX)
 	VPMOVSXBD 8(CX), Y2
 	VPXOR     Y0, Y2, Y2
 	VCVTDQ2PS Y2, Y2
 	VMULPS    Y1, Y2, Y2
-	VXORPS    k2<>+0(SB), Y2, Y2
-	VMOVUPS   Y2, 32(AX)
+	VXORPS    k0<>+0(SB), Y2, Y2
+	VCVTPS2PH $0x00, Y2, 16(AX)
 	VPMOVSXBD 16(CX), Y2
 	VPXOR     Y0, Y2, Y2
 	VCVTDQ2PS Y2, Y2
 	VMULPS    Y1, Y2, Y2
-	VXORPS    k2<>+0(SB), Y2, Y2
-	VMOVUPS   Y2, 64(AX)
+	VXORPS    k0<>+0(SB), Y2, Y2
+	VCVTPS2PH $0x00, Y2, 32(AX)
 	VPMOVSXBD 24(CX), Y2
 	VPXOR     Y0, Y2, Y2
 	VCVTDQ2PS Y2, Y2
 	VMULPS    Y1, Y2, Y2
-	VXORPS    k2<>+0(SB), Y2, Y2
-	VMOVUPS   Y2, 96(AX)
-	ADDQ      $0x00000020, CX
-	ADDQ      $0x00000080, AX
-	DECQ      SI
-	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
-	VZEROUPPER
-	RET
-
-// func bytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bytesShiftBF16AVX2(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	VMOVDQU      k0<>+0(SB), Y0
-	VMOVDQU      k1<>+0(SB), Y1
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y2
-	VPMOVSXBW    X2, Y2
-	MOVQ         last+40(FP), SI
-	VBROADCASTSS (SI), Y3
-	MOVQ         n+56(FP), DI
-
-run:
-	MOVQ         chunks+48(FP), SI
-	VBROADCASTSS (DX), Y4
-	VXORPS       k2<>+0(SB), Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
-	VBROADCASTSS (BX), Y5
-	VCMPPS       $0x03, Y5, Y5, Y6
-	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
-
-chunk:
-	VPMOVSXBW (CX), Y6
-	VPXOR     Y2, Y6, Y6
-	VPMADDWD  k0<>+0(SB), Y6, Y7
-	VPMADDWD  k4<>+0(SB), Y6, Y6
-	VCVTDQ2PS Y7, Y7
-	VADDPS    Y3, Y7, Y7
-	VSUBPS    Y5, Y7, Y7
-	VMULPS    Y4, Y7, Y7
-	VPSRLD    $0x10, Y7, Y8
-	VPAND     Y0, Y8, Y8
-	VPADDD    Y1, Y7, Y7
-	VPADDD    Y8, Y7, Y7
-	VCVTDQ2PS Y6, Y6
-	VADDPS    Y3, Y6, Y6
-	VSUBPS    Y5, Y6, Y6
-	VMULPS    Y4, Y6, Y6
-	VPSRLD    $0x10, Y6, Y8
-	VPAND     Y0, Y8, Y8
-	VPADDD    Y1, Y6, Y6
-	VPADDD    Y8, Y6, Y6
-	VPSRLD    $0x10, Y7, Y7
-	VPBLENDW  $0xaa, Y6, Y7, Y7
-	VMOVDQU   Y7, (AX)
-	VPMOVSXBW 16(CX), Y6
-	VPXOR     Y2, Y6, Y6
-	VPMADDWD  k0<>+0(SB), Y6, Y7
-	VPMADDWD  k4<>+0(SB), Y6, Y6
-	VCVTDQ2PS Y7, Y7
-	VADDPS    Y3, Y7, Y7
-	VSUBPS    Y5, Y7, Y7
-	VMULPS    Y4, Y7, Y7
-	VPSRLD    $0x10, Y7, Y8
-	VPAND     Y0, Y8, Y8
-	VPADDD    Y1, Y7, Y7
-	VPADDD    Y8, Y7, Y7
-	VCVTDQ2PS Y6, Y6
-	VADDPS    Y3, Y6, Y6
-	VSUBPS    Y5, Y6, Y6
-	VMULPS    Y4, Y6, Y6
-	VPSRLD    $0x10, Y6, Y8
-	VPAND     Y0, Y8, Y8
-	VPADDD    Y1, Y6, Y6
-	VPADDD    Y8, Y6, Y6
-	VPSRLD    $0x10, Y7, Y7
-	VPBLENDW  $0xaa, Y6, Y7, Y7
-	VMOVDQU   Y7, 32(AX)
+	VXORPS    k0<>+0(SB), Y2, Y2
+	VCVTPS2PH $0x00, Y2, 48(AX)
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000040, AX
 	DECQ      SI
@@ -17481,12 +24664,12 @@ TEXT ·bytesShiftF32AVX2(SB), NOSPLIT, $32-64
 run:
 	MOVQ         chunks+48(FP), SI
 	VBROADCASTSS (DX), Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
 	VBROADCASTSS (BX), Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
 
 chunk:
 	VPMOVSXBD (CX), Y4
@@ -17495,7 +24678,7 @@ chunk:
 	VADDPS    Y1, Y4, Y4
 	VSUBPS    Y3, Y4, Y4
 	VMULPS    Y2, Y4, Y4
-	VXORPS    k2<>+0(SB), Y4, Y4
+	VXORPS    k0<>+0(SB), Y4, Y4
 	VMOVUPS   Y4, (AX)
 	VPMOVSXBD 8(CX), Y4
 	VPXOR     Y0, Y4, Y4
@@ -17503,7 +24686,7 @@ chunk:
 	VADDPS    Y1, Y4, Y4
 	VSUBPS    Y3, Y4, Y4
 	VMULPS    Y2, Y4, Y4
-	VXORPS    k2<>+0(SB), Y4, Y4
+	VXORPS    k0<>+0(SB), Y4, Y4
 	VMOVUPS   Y4, 32(AX)
 	VPMOVSXBD 16(CX), Y4
 	VPXOR     Y0, Y4, Y4
@@ -17511,7 +24694,7 @@ chunk:
 	VADDPS    Y1, Y4, Y4
 	VSUBPS    Y3, Y4, Y4
 	VMULPS    Y2, Y4, Y4
-	VXORPS    k2<>+0(SB), Y4, Y4
+	VXORPS    k0<>+0(SB), Y4, Y4
 	VMOVUPS   Y4, 64(AX)
 	VPMOVSXBD 24(CX), Y4
 	VPXOR     Y0, Y4, Y4
@@ -17519,7 +24702,7 @@ chunk:
 	VADDPS    Y1, Y4, Y4
 	VSUBPS    Y3, Y4, Y4
 	VMULPS    Y2, Y4, Y4
-	VXORPS    k2<>+0(SB), Y4, Y4
+	VXORPS    k0<>+0(SB), Y4, Y4
 	VMOVUPS   Y4, 96(AX)
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000080, AX
@@ -17532,15 +24715,15 @@ chunk:
 	VZEROUPPER
 	RET
 
-// func bytesAffineBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// func bytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2
-TEXT ·bytesAffineBF16AVX2(SB), NOSPLIT, $0-64
+TEXT ·bytesShiftBF16AVX2(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
-	VMOVDQU      k0<>+0(SB), Y0
-	VMOVDQU      k13<>+0(SB), Y1
+	VMOVDQU      k2<>+0(SB), Y0
+	VMOVDQU      k3<>+0(SB), Y1
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y2
 	VPMOVSXBW    X2, Y2
@@ -17551,65 +24734,128 @@ TEXT ·bytesAffineBF16AVX2(SB), NOSPLIT, $0-64
 run:
 	MOVQ         chunks+48(FP), SI
 	VBROADCASTSS (DX), Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k1<>+0(SB), Y4, Y4
 	VBROADCASTSS (BX), Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
-	VBLENDVPS    Y6, k12<>+0(SB), Y5, Y5
+	VBLENDVPS    Y6, k1<>+0(SB), Y5, Y5
 
 chunk:
 	VPMOVSXBW (CX), Y6
 	VPXOR     Y2, Y6, Y6
-	VPMADDWD  k0<>+0(SB), Y6, Y7
+	VPMADDWD  k2<>+0(SB), Y6, Y7
 	VPMADDWD  k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS Y7, Y7
 	VADDPS    Y3, Y7, Y7
+	VSUBPS    Y5, Y7, Y7
 	VMULPS    Y4, Y7, Y7
-	VADDPS    Y5, Y7, Y7
 	VPSRLD    $0x10, Y7, Y8
 	VPAND     Y0, Y8, Y8
 	VPADDD    Y1, Y7, Y7
 	VPADDD    Y8, Y7, Y7
 	VCVTDQ2PS Y6, Y6
 	VADDPS    Y3, Y6, Y6
+	VSUBPS    Y5, Y6, Y6
 	VMULPS    Y4, Y6, Y6
-	VADDPS    Y5, Y6, Y6
 	VPSRLD    $0x10, Y6, Y8
 	VPAND     Y0, Y8, Y8
 	VPADDD    Y1, Y6, Y6
 	VPADDD    Y8, Y6, Y6
 	VPSRLD    $0x10, Y7, Y7
 	VPBLENDW  $0xaa, Y6, Y7, Y7
-	VPCMPEQW  k16<>+0(SB), Y7, Y6
-	VPSLLW    $0x0f, Y6, Y6
-	VPXOR     Y6, Y7, Y7
 	VMOVDQU   Y7, (AX)
 	VPMOVSXBW 16(CX), Y6
 	VPXOR     Y2, Y6, Y6
-	VPMADDWD  k0<>+0(SB), Y6, Y7
+	VPMADDWD  k2<>+0(SB), Y6, Y7
 	VPMADDWD  k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS Y7, Y7
 	VADDPS    Y3, Y7, Y7
+	VSUBPS    Y5, Y7, Y7
 	VMULPS    Y4, Y7, Y7
-	VADDPS    Y5, Y7, Y7
 	VPSRLD    $0x10, Y7, Y8
 	VPAND     Y0, Y8, Y8
 	VPADDD    Y1, Y7, Y7
 	VPADDD    Y8, Y7, Y7
 	VCVTDQ2PS Y6, Y6
 	VADDPS    Y3, Y6, Y6
+	VSUBPS    Y5, Y6, Y6
 	VMULPS    Y4, Y6, Y6
-	VADDPS    Y5, Y6, Y6
 	VPSRLD    $0x10, Y6, Y8
 	VPAND     Y0, Y8, Y8
 	VPADDD    Y1, Y6, Y6
 	VPADDD    Y8, Y6, Y6
 	VPSRLD    $0x10, Y7, Y7
 	VPBLENDW  $0xaa, Y6, Y7, Y7
-	VPCMPEQW  k16<>+0(SB), Y7, Y6
-	VPSLLW    $0x0f, Y6, Y6
-	VPXOR     Y6, Y7, Y7
 	VMOVDQU   Y7, 32(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
+	VZEROUPPER
+	RET
+
+// func bytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·bytesShiftF16AVX2(SB), NOSPLIT, $32-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y0
+	VPMOVSXBD    X0, Y0
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Y1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VBROADCASTSS (DX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
+	VBROADCASTSS (BX), Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+
+chunk:
+	VPMOVSXBD (CX), Y4
+	VPXOR     Y0, Y4, Y4
+	VCVTDQ2PS Y4, Y4
+	VADDPS    Y1, Y4, Y4
+	VSUBPS    Y3, Y4, Y4
+	VMULPS    Y2, Y4, Y4
+	VXORPS    k0<>+0(SB), Y4, Y4
+	VCVTPS2PH $0x00, Y4, (AX)
+	VPMOVSXBD 8(CX), Y4
+	VPXOR     Y0, Y4, Y4
+	VCVTDQ2PS Y4, Y4
+	VADDPS    Y1, Y4, Y4
+	VSUBPS    Y3, Y4, Y4
+	VMULPS    Y2, Y4, Y4
+	VXORPS    k0<>+0(SB), Y4, Y4
+	VCVTPS2PH $0x00, Y4, 16(AX)
+	VPMOVSXBD 16(CX), Y4
+	VPXOR     Y0, Y4, Y4
+	VCVTDQ2PS Y4, Y4
+	VADDPS    Y1, Y4, Y4
+	VSUBPS    Y3, Y4, Y4
+	VMULPS    Y2, Y4, Y4
+	VXORPS    k0<>+0(SB), Y4, Y4
+	VCVTPS2PH $0x00, Y4, 32(AX)
+	VPMOVSXBD 24(CX), Y4
+	VPXOR     Y0, Y4, Y4
+	VCVTDQ2PS Y4, Y4
+	VADDPS    Y1, Y4, Y4
+	VSUBPS    Y3, Y4, Y4
+	VMULPS    Y2, Y4, Y4
+	VXORPS    k0<>+0(SB), Y4, Y4
+	VCVTPS2PH $0x00, Y4, 48(AX)
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000040, AX
 	DECQ      SI
@@ -17639,10 +24885,10 @@ run:
 	MOVQ         chunks+48(FP), SI
 	VBROADCASTSS (DX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VBROADCASTSS (BX), Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k12<>+0(SB), Y3, Y3
+	VBLENDVPS    Y4, k9<>+0(SB), Y3, Y3
 
 chunk:
 	VPMOVSXBD (CX), Y4
@@ -17652,7 +24898,7 @@ chunk:
 	VMULPS    Y2, Y4, Y4
 	VADDPS    Y3, Y4, Y4
 	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, k12<>+0(SB), Y4, Y4
+	VBLENDVPS Y5, k9<>+0(SB), Y4, Y4
 	VMOVUPS   Y4, (AX)
 	VPMOVSXBD 8(CX), Y4
 	VPXOR     Y0, Y4, Y4
@@ -17661,7 +24907,7 @@ chunk:
 	VMULPS    Y2, Y4, Y4
 	VADDPS    Y3, Y4, Y4
 	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, k12<>+0(SB), Y4, Y4
+	VBLENDVPS Y5, k9<>+0(SB), Y4, Y4
 	VMOVUPS   Y4, 32(AX)
 	VPMOVSXBD 16(CX), Y4
 	VPXOR     Y0, Y4, Y4
@@ -17670,7 +24916,7 @@ chunk:
 	VMULPS    Y2, Y4, Y4
 	VADDPS    Y3, Y4, Y4
 	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, k12<>+0(SB), Y4, Y4
+	VBLENDVPS Y5, k9<>+0(SB), Y4, Y4
 	VMOVUPS   Y4, 64(AX)
 	VPMOVSXBD 24(CX), Y4
 	VPXOR     Y0, Y4, Y4
@@ -17679,8 +24925,229 @@ chunk:
 	VMULPS    Y2, Y4, Y4
 	VADDPS    Y3, Y4, Y4
 	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, k12<>+0(SB), Y4, Y4
+	VBLENDVPS Y5, k9<>+0(SB), Y4, Y4
 	VMOVUPS   Y4, 96(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000080, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
+	VZEROUPPER
+	RET
+
+// func bytesAffineBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bytesAffineBF16AVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	VMOVDQU      k2<>+0(SB), Y0
+	VMOVDQU      k18<>+0(SB), Y1
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y2
+	VPMOVSXBW    X2, Y2
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Y3
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VBROADCASTSS (DX), Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
+	VBROADCASTSS (BX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k9<>+0(SB), Y5, Y5
+
+chunk:
+	VPMOVSXBW (CX), Y6
+	VPXOR     Y2, Y6, Y6
+	VPMADDWD  k2<>+0(SB), Y6, Y7
+	VPMADDWD  k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS Y7, Y7
+	VADDPS    Y3, Y7, Y7
+	VMULPS    Y4, Y7, Y7
+	VADDPS    Y5, Y7, Y7
+	VPSRLD    $0x10, Y7, Y8
+	VPAND     Y0, Y8, Y8
+	VPADDD    Y1, Y7, Y7
+	VPADDD    Y8, Y7, Y7
+	VCVTDQ2PS Y6, Y6
+	VADDPS    Y3, Y6, Y6
+	VMULPS    Y4, Y6, Y6
+	VADDPS    Y5, Y6, Y6
+	VPSRLD    $0x10, Y6, Y8
+	VPAND     Y0, Y8, Y8
+	VPADDD    Y1, Y6, Y6
+	VPADDD    Y8, Y6, Y6
+	VPSRLD    $0x10, Y7, Y7
+	VPBLENDW  $0xaa, Y6, Y7, Y7
+	VPCMPEQW  k21<>+0(SB), Y7, Y6
+	VPSLLW    $0x0f, Y6, Y6
+	VPXOR     Y6, Y7, Y7
+	VMOVDQU   Y7, (AX)
+	VPMOVSXBW 16(CX), Y6
+	VPXOR     Y2, Y6, Y6
+	VPMADDWD  k2<>+0(SB), Y6, Y7
+	VPMADDWD  k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS Y7, Y7
+	VADDPS    Y3, Y7, Y7
+	VMULPS    Y4, Y7, Y7
+	VADDPS    Y5, Y7, Y7
+	VPSRLD    $0x10, Y7, Y8
+	VPAND     Y0, Y8, Y8
+	VPADDD    Y1, Y7, Y7
+	VPADDD    Y8, Y7, Y7
+	VCVTDQ2PS Y6, Y6
+	VADDPS    Y3, Y6, Y6
+	VMULPS    Y4, Y6, Y6
+	VADDPS    Y5, Y6, Y6
+	VPSRLD    $0x10, Y6, Y8
+	VPAND     Y0, Y8, Y8
+	VPADDD    Y1, Y6, Y6
+	VPADDD    Y8, Y6, Y6
+	VPSRLD    $0x10, Y7, Y7
+	VPBLENDW  $0xaa, Y6, Y7, Y7
+	VPCMPEQW  k21<>+0(SB), Y7, Y6
+	VPSLLW    $0x0f, Y6, Y6
+	VPXOR     Y6, Y7, Y7
+	VMOVDQU   Y7, 32(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
+	VZEROUPPER
+	RET
+
+// func bytesAffineF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·bytesAffineF16AVX2(SB), NOSPLIT, $32-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y0
+	VPMOVSXBD    X0, Y0
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Y1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VBROADCASTSS (DX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VBROADCASTSS (BX), Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k9<>+0(SB), Y3, Y3
+
+chunk:
+	VPMOVSXBD (CX), Y4
+	VPXOR     Y0, Y4, Y4
+	VCVTDQ2PS Y4, Y4
+	VADDPS    Y1, Y4, Y4
+	VMULPS    Y2, Y4, Y4
+	VADDPS    Y3, Y4, Y4
+	VCMPPS    $0x03, Y4, Y4, Y5
+	VBLENDVPS Y5, k9<>+0(SB), Y4, Y4
+	VCVTPS2PH $0x00, Y4, (AX)
+	VPMOVSXBD 8(CX), Y4
+	VPXOR     Y0, Y4, Y4
+	VCVTDQ2PS Y4, Y4
+	VADDPS    Y1, Y4, Y4
+	VMULPS    Y2, Y4, Y4
+	VADDPS    Y3, Y4, Y4
+	VCMPPS    $0x03, Y4, Y4, Y5
+	VBLENDVPS Y5, k9<>+0(SB), Y4, Y4
+	VCVTPS2PH $0x00, Y4, 16(AX)
+	VPMOVSXBD 16(CX), Y4
+	VPXOR     Y0, Y4, Y4
+	VCVTDQ2PS Y4, Y4
+	VADDPS    Y1, Y4, Y4
+	VMULPS    Y2, Y4, Y4
+	VADDPS    Y3, Y4, Y4
+	VCMPPS    $0x03, Y4, Y4, Y5
+	VBLENDVPS Y5, k9<>+0(SB), Y4, Y4
+	VCVTPS2PH $0x00, Y4, 32(AX)
+	VPMOVSXBD 24(CX), Y4
+	VPXOR     Y0, Y4, Y4
+	VCVTDQ2PS Y4, Y4
+	VADDPS    Y1, Y4, Y4
+	VMULPS    Y2, Y4, Y4
+	VADDPS    Y3, Y4, Y4
+	VCMPPS    $0x03, Y4, Y4, Y5
+	VBLENDVPS Y5, k9<>+0(SB), Y4, Y4
+	VCVTPS2PH $0x00, Y4, 48(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
+	VZEROUPPER
+	RET
+
+// func bytesTwiceF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bytesTwiceF32AVX2(SB), NOSPLIT, $32-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y0
+	VPMOVSXBD    X0, Y0
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Y1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VBROADCASTSS (DX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
+
+chunk:
+	VPMOVSXBD (CX), Y3
+	VPXOR     Y0, Y3, Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    Y2, Y3, Y3
+	VMULPS    Y1, Y3, Y3
+	VXORPS    k0<>+0(SB), Y3, Y3
+	VMOVUPS   Y3, (AX)
+	VPMOVSXBD 8(CX), Y3
+	VPXOR     Y0, Y3, Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    Y2, Y3, Y3
+	VMULPS    Y1, Y3, Y3
+	VXORPS    k0<>+0(SB), Y3, Y3
+	VMOVUPS   Y3, 32(AX)
+	VPMOVSXBD 16(CX), Y3
+	VPXOR     Y0, Y3, Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    Y2, Y3, Y3
+	VMULPS    Y1, Y3, Y3
+	VXORPS    k0<>+0(SB), Y3, Y3
+	VMOVUPS   Y3, 64(AX)
+	VPMOVSXBD 24(CX), Y3
+	VPXOR     Y0, Y3, Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    Y2, Y3, Y3
+	VMULPS    Y1, Y3, Y3
+	VXORPS    k0<>+0(SB), Y3, Y3
+	VMOVUPS   Y3, 96(AX)
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000080, AX
 	DECQ      SI
@@ -17699,8 +25166,8 @@ TEXT ·bytesTwiceBF16AVX2(SB), NOSPLIT, $0-64
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
-	VMOVDQU      k0<>+0(SB), Y0
-	VMOVDQU      k1<>+0(SB), Y1
+	VMOVDQU      k2<>+0(SB), Y0
+	VMOVDQU      k3<>+0(SB), Y1
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y2
 	VPMOVSXBW    X2, Y2
@@ -17711,14 +25178,14 @@ TEXT ·bytesTwiceBF16AVX2(SB), NOSPLIT, $0-64
 run:
 	MOVQ         chunks+48(FP), SI
 	VBROADCASTSS (DX), Y4
-	VXORPS       k2<>+0(SB), Y4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k1<>+0(SB), Y4, Y4
 
 chunk:
 	VPMOVSXBW (CX), Y5
 	VPXOR     Y2, Y5, Y5
-	VPMADDWD  k0<>+0(SB), Y5, Y6
+	VPMADDWD  k2<>+0(SB), Y5, Y6
 	VPMADDWD  k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS Y6, Y6
 	VMULPS    Y4, Y6, Y6
@@ -17739,7 +25206,7 @@ chunk:
 	VMOVDQU   Y6, (AX)
 	VPMOVSXBW 16(CX), Y5
 	VPXOR     Y2, Y5, Y5
-	VPMADDWD  k0<>+0(SB), Y5, Y6
+	VPMADDWD  k2<>+0(SB), Y5, Y6
 	VPMADDWD  k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS Y6, Y6
 	VMULPS    Y4, Y6, Y6
@@ -17769,9 +25236,9 @@ chunk:
 	VZEROUPPER
 	RET
 
-// func bytesTwiceF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bytesTwiceF32AVX2(SB), NOSPLIT, $32-64
+// func bytesTwiceF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·bytesTwiceF16AVX2(SB), NOSPLIT, $32-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -17786,9 +25253,9 @@ TEXT ·bytesTwiceF32AVX2(SB), NOSPLIT, $32-64
 run:
 	MOVQ         chunks+48(FP), SI
 	VBROADCASTSS (DX), Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
 
 chunk:
 	VPMOVSXBD (CX), Y3
@@ -17796,31 +25263,31 @@ chunk:
 	VCVTDQ2PS Y3, Y3
 	VMULPS    Y2, Y3, Y3
 	VMULPS    Y1, Y3, Y3
-	VXORPS    k2<>+0(SB), Y3, Y3
-	VMOVUPS   Y3, (AX)
+	VXORPS    k0<>+0(SB), Y3, Y3
+	VCVTPS2PH $0x00, Y3, (AX)
 	VPMOVSXBD 8(CX), Y3
 	VPXOR     Y0, Y3, Y3
 	VCVTDQ2PS Y3, Y3
 	VMULPS    Y2, Y3, Y3
 	VMULPS    Y1, Y3, Y3
-	VXORPS    k2<>+0(SB), Y3, Y3
-	VMOVUPS   Y3, 32(AX)
+	VXORPS    k0<>+0(SB), Y3, Y3
+	VCVTPS2PH $0x00, Y3, 16(AX)
 	VPMOVSXBD 16(CX), Y3
 	VPXOR     Y0, Y3, Y3
 	VCVTDQ2PS Y3, Y3
 	VMULPS    Y2, Y3, Y3
 	VMULPS    Y1, Y3, Y3
-	VXORPS    k2<>+0(SB), Y3, Y3
-	VMOVUPS   Y3, 64(AX)
+	VXORPS    k0<>+0(SB), Y3, Y3
+	VCVTPS2PH $0x00, Y3, 32(AX)
 	VPMOVSXBD 24(CX), Y3
 	VPXOR     Y0, Y3, Y3
 	VCVTDQ2PS Y3, Y3
 	VMULPS    Y2, Y3, Y3
 	VMULPS    Y1, Y3, Y3
-	VXORPS    k2<>+0(SB), Y3, Y3
-	VMOVUPS   Y3, 96(AX)
+	VXORPS    k0<>+0(SB), Y3, Y3
+	VCVTPS2PH $0x00, Y3, 48(AX)
 	ADDQ      $0x00000020, CX
-	ADDQ      $0x00000080, AX
+	ADDQ      $0x00000040, AX
 	DECQ      SI
 	JNZ       chunk
 	ADDQ      $0x04, DX
@@ -17830,6 +25297,204 @@ chunk:
 	VZEROUPPER
 	RET
 
+// func bookLowScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $96-56
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 32(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVDQU   k5<>+0(SB), Y0
+	MOVQ      n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	VMOVDQU      32(SP), Y2
+	VMOVDQU      64(SP), Y3
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k9<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y3, Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y3, Y3
+	VPSHUFB      k10<>+0(SB), Y2, Y2
+	VPSHUFB      k10<>+0(SB), Y3, Y3
+	VPUNPCKLDQ   Y3, Y2, Y1
+	VMOVDQU      k11<>+0(SB), Y4
+	VPERMD       Y1, Y4, Y4
+	VMOVDQU      k12<>+0(SB), Y5
+	VPERMD       Y1, Y5, Y1
+	VPUNPCKHDQ   Y3, Y2, Y2
+	VMOVDQU      k11<>+0(SB), Y3
+	VPERMD       Y2, Y3, Y3
+	VMOVDQU      k12<>+0(SB), Y5
+	VPERMD       Y2, Y5, Y2
+
+chunk:
+	VPMOVZXBW    (CX), Y5
+	VPSLLW       $0x04, Y5, Y6
+	VPOR         Y6, Y5, Y5
+	VPAND        Y0, Y5, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VPSHUFB      Y5, Y4, Y6
+	VPSHUFB      Y5, Y1, Y7
+	VPSHUFB      Y5, Y3, Y8
+	VPSHUFB      Y5, Y2, Y5
+	VPUNPCKLBW   Y7, Y6, Y9
+	VPUNPCKLBW   Y5, Y8, Y10
+	VPUNPCKLWD   Y10, Y9, Y11
+	VPUNPCKHWD   Y10, Y9, Y9
+	VMOVDQU      X11, (AX)
+	VEXTRACTI128 $0x01, Y11, 32(AX)
+	VMOVDQU      X9, 16(AX)
+	VEXTRACTI128 $0x01, Y9, 48(AX)
+	VPUNPCKHBW   Y7, Y6, Y6
+	VPUNPCKHBW   Y5, Y8, Y5
+	VPUNPCKLWD   Y5, Y6, Y7
+	VPUNPCKHWD   Y5, Y6, Y5
+	VMOVDQU      X7, 64(AX)
+	VEXTRACTI128 $0x01, Y7, 96(AX)
+	VMOVDQU      X5, 80(AX)
+	VEXTRACTI128 $0x01, Y5, 112(AX)
+	ADDQ         $0x00000010, CX
+	ADDQ         $0x00000080, AX
+	DECQ         SI
+	JNZ          chunk
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
+	VZEROUPPER
+	RET
+
+// func bookLowScale64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bookLowScale64F32AVX2(SB), NOSPLIT, $96-56
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 32(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVDQU   k5<>+0(SB), Y0
+	MOVQ      n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	VMOVDQU      32(SP), Y2
+	VMOVDQU      64(SP), Y3
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k9<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y3, Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y3, Y3
+	VPSHUFB      k10<>+0(SB), Y2, Y2
+	VPSHUFB      k10<>+0(SB), Y3, Y3
+	VPUNPCKLDQ   Y3, Y2, Y1
+	VMOVDQU      k11<>+0(SB), Y4
+	VPERMD       Y1, Y4, Y4
+	VMOVDQU      k12<>+0(SB), Y5
+	VPERMD       Y1, Y5, Y1
+	VPUNPCKHDQ   Y3, Y2, Y2
+	VMOVDQU      k11<>+0(SB), Y3
+	VPERMD       Y2, Y3, Y3
+	VMOVDQU      k12<>+0(SB), Y5
+	VPERMD       Y2, Y5, Y2
+
+chunk:
+	VMOVDQU      k61<>+0(SB), Y5
+	VPERMD       (CX), Y5, Y5
+	VPSRLW       $0x04, Y5, Y6
+	VPAND        Y0, Y5, Y5
+	VPAND        Y0, Y6, Y6
+	VPUNPCKLBW   Y6, Y5, Y7
+	VPUNPCKHBW   Y6, Y5, Y5
+	VPSHUFB      Y7, Y4, Y6
+	VPSHUFB      Y7, Y1, Y8
+	VPSHUFB      Y7, Y3, Y9
+	VPSHUFB      Y7, Y2, Y7
+	VPUNPCKLBW   Y8, Y6, Y10
+	VPUNPCKLBW   Y7, Y9, Y11
+	VPUNPCKLWD   Y11, Y10, Y12
+	VPUNPCKHWD   Y11, Y10, Y10
+	VMOVDQU      X12, (AX)
+	VEXTRACTI128 $0x01, Y12, 32(AX)
+	VMOVDQU      X10, 16(AX)
+	VEXTRACTI128 $0x01, Y10, 48(AX)
+	VPUNPCKHBW   Y8, Y6, Y6
+	VPUNPCKHBW   Y7, Y9, Y7
+	VPUNPCKLWD   Y7, Y6, Y8
+	VPUNPCKHWD   Y7, Y6, Y6
+	VMOVDQU      X8, 64(AX)
+	VEXTRACTI128 $0x01, Y8, 96(AX)
+	VMOVDQU      X6, 80(AX)
+	VEXTRACTI128 $0x01, Y6, 112(AX)
+	VPSHUFB      Y5, Y4, Y6
+	VPSHUFB      Y5, Y1, Y7
+	VPSHUFB      Y5, Y3, Y8
+	VPSHUFB      Y5, Y2, Y5
+	VPUNPCKLBW   Y7, Y6, Y9
+	VPUNPCKLBW   Y5, Y8, Y10
+	VPUNPCKLWD   Y10, Y9, Y11
+	VPUNPCKHWD   Y10, Y9, Y9
+	VMOVDQU      X11, 128(AX)
+	VEXTRACTI128 $0x01, Y11, 160(AX)
+	VMOVDQU      X9, 144(AX)
+	VEXTRACTI128 $0x01, Y9, 176(AX)
+	VPUNPCKHBW   Y7, Y6, Y6
+	VPUNPCKHBW   Y5, Y8, Y5
+	VPUNPCKLWD   Y5, Y6, Y7
+	VPUNPCKHWD   Y5, Y6, Y5
+	VMOVDQU      X7, 192(AX)
+	VEXTRACTI128 $0x01, Y7, 224(AX)
+	VMOVDQU      X5, 208(AX)
+	VEXTRACTI128 $0x01, Y5, 240(AX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000100, AX
+	DECQ         SI
+	JNZ          chunk
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
+	VZEROUPPER
+	RET
+
+DATA k61<>+0(SB)/8, $0x0000000200000000
+DATA k61<>+8(SB)/8, $0x0000000600000004
+DATA k61<>+16(SB)/8, $0x0000000300000001
+DATA k61<>+24(SB)/8, $0x0000000700000005
+GLOBL k61<>(SB), RODATA|NOPTR, $32
+
 // func bookLowScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·bookLowScale32BF16AVX2(SB), NOSPLIT, $64-56
@@ -17837,15 +25502,15 @@ TEXT ·bookLowScale32BF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
-	VMOVDQU   k0<>+0(SB), Y0
-	VMOVDQU   k1<>+0(SB), Y1
+	VMOVDQU   k2<>+0(SB), Y0
+	VMOVDQU   k3<>+0(SB), Y1
 	MOVQ      book+32(FP), SI
 	VMOVDQU   (SI), Y2
 	VMOVDQU   32(SI), Y3
 	VCMPPS    $0x03, Y2, Y2, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
+	VBLENDVPS Y4, k1<>+0(SB), Y2, Y2
 	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
+	VBLENDVPS Y4, k1<>+0(SB), Y3, Y3
 	VSHUFPS   $0x88, Y3, Y2, Y4
 	VPERMQ    $0xd8, Y4, Y4
 	VSHUFPS   $0xdd, Y3, Y2, Y2
@@ -17858,9 +25523,9 @@ TEXT ·bookLowScale32BF16AVX2(SB), NOSPLIT, $64-56
 run:
 	MOVQ         chunks+40(FP), SI
 	VBROADCASTSS (DX), Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
 	VMOVDQU      (SP), Y4
 	VMOVDQU      32(SP), Y5
 	VMULPS       Y3, Y4, Y4
@@ -17875,7 +25540,7 @@ run:
 	VPADDD       Y3, Y5, Y5
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y5, Y4, Y4
-	VPSHUFB      k9<>+0(SB), Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
 	VPERMQ       $0x88, Y4, Y3
 	VPERMQ       $0xdd, Y4, Y4
 
@@ -17889,8 +25554,8 @@ chunk:
 	VPSHUFB    Y5, Y4, Y5
 	VPUNPCKLBW Y5, Y6, Y7
 	VMOVDQU    Y7, (AX)
-	VPUNPCKHBW Y5, Y6, Y7
-	VMOVDQU    Y7, 32(AX)
+	VPUNPCKHBW Y5, Y6, Y5
+	VMOVDQU    Y5, 32(AX)
 	ADDQ       $0x00000010, CX
 	ADDQ       $0x00000040, AX
 	DECQ       SI
@@ -17909,15 +25574,15 @@ TEXT ·bookLowScale64BF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
-	VMOVDQU   k0<>+0(SB), Y0
-	VMOVDQU   k1<>+0(SB), Y1
+	VMOVDQU   k2<>+0(SB), Y0
+	VMOVDQU   k3<>+0(SB), Y1
 	MOVQ      book+32(FP), SI
 	VMOVDQU   (SI), Y2
 	VMOVDQU   32(SI), Y3
 	VCMPPS    $0x03, Y2, Y2, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
+	VBLENDVPS Y4, k1<>+0(SB), Y2, Y2
 	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
+	VBLENDVPS Y4, k1<>+0(SB), Y3, Y3
 	VSHUFPS   $0x88, Y3, Y2, Y4
 	VPERMQ    $0xd8, Y4, Y4
 	VSHUFPS   $0xdd, Y3, Y2, Y2
@@ -17930,9 +25595,9 @@ TEXT ·bookLowScale64BF16AVX2(SB), NOSPLIT, $64-56
 run:
 	MOVQ         chunks+40(FP), SI
 	VBROADCASTSS (DX), Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
 	VMOVDQU      (SP), Y4
 	VMOVDQU      32(SP), Y5
 	VMULPS       Y3, Y4, Y4
@@ -17947,12 +25612,12 @@ run:
 	VPADDD       Y3, Y5, Y5
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y5, Y4, Y4
-	VPSHUFB      k9<>+0(SB), Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
 	VPERMQ       $0x88, Y4, Y3
 	VPERMQ       $0xdd, Y4, Y4
 
 chunk:
-	VMOVDQU    k58<>+0(SB), Y5
+	VMOVDQU    k61<>+0(SB), Y5
 	VPERMD     (CX), Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y2, Y5, Y5
@@ -17963,14 +25628,14 @@ chunk:
 	VPSHUFB    Y7, Y4, Y7
 	VPUNPCKLBW Y7, Y6, Y8
 	VMOVDQU    Y8, (AX)
-	VPUNPCKHBW Y7, Y6, Y8
-	VMOVDQU    Y8, 32(AX)
+	VPUNPCKHBW Y7, Y6, Y6
+	VMOVDQU    Y6, 32(AX)
 	VPSHUFB    Y5, Y3, Y6
 	VPSHUFB    Y5, Y4, Y5
 	VPUNPCKLBW Y5, Y6, Y7
 	VMOVDQU    Y7, 64(AX)
-	VPUNPCKHBW Y5, Y6, Y7
-	VMOVDQU    Y7, 96(AX)
+	VPUNPCKHBW Y5, Y6, Y5
+	VMOVDQU    Y5, 96(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000080, AX
 	DECQ       SI
@@ -17982,15 +25647,9 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k58<>+0(SB)/8, $0x0000000200000000
-DATA k58<>+8(SB)/8, $0x0000000600000004
-DATA k58<>+16(SB)/8, $0x0000000300000001
-DATA k58<>+24(SB)/8, $0x0000000700000005
-GLOBL k58<>(SB), RODATA|NOPTR, $32
-
-// func bookLowScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $96-56
+// func bookLowScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·bookLowScale32F16AVX2(SB), NOSPLIT, $96-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -17999,9 +25658,9 @@ TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
 	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
+	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
 	VMOVUPS   Y0, 32(SP)
 	VMOVUPS   Y1, 64(SP)
 	VMOVDQU   k5<>+0(SB), Y0
@@ -18010,233 +25669,38 @@ TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $96-56
 run:
 	MOVQ         chunks+40(FP), SI
 	VBROADCASTSS (DX), Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
 	VMOVDQU      32(SP), Y2
 	VMOVDQU      64(SP), Y3
 	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y4, k9<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y3, Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y3, Y3
+	VBLENDVPS    Y1, k9<>+0(SB), Y3, Y3
+	VCVTPS2PH    $0x00, Y2, X2
+	VCVTPS2PH    $0x00, Y3, X1
+	VINSERTI128  $0x01, X1, Y2, Y2
+	VPSHUFB      k15<>+0(SB), Y2, Y2
+	VPERMQ       $0x88, Y2, Y1
+	VPERMQ       $0xdd, Y2, Y2
 
 chunk:
-	VPMOVZXBW (CX), Y1
-	VPSLLW    $0x04, Y1, Y4
-	VPOR      Y4, Y1, Y1
-	VPAND     Y0, Y1, Y1
-	VPERMQ    $0xd8, Y1, Y1
-	VMOVDQU   Y1, (SP)
-	VPMOVZXBD (SP), Y1
-	VPERMPS   Y2, Y1, Y5
-	VPERMPS   Y3, Y1, Y4
-	VPSLLD    $0x1c, Y1, Y1
-	VBLENDVPS Y1, Y4, Y5, Y5
-	VMOVUPS   Y5, (AX)
-	VPMOVZXBD 16(SP), Y1
-	VPERMPS   Y2, Y1, Y5
-	VPERMPS   Y3, Y1, Y4
-	VPSLLD    $0x1c, Y1, Y1
-	VBLENDVPS Y1, Y4, Y5, Y5
-	VMOVUPS   Y5, 32(AX)
-	VPMOVZXBD 8(SP), Y1
-	VPERMPS   Y2, Y1, Y5
-	VPERMPS   Y3, Y1, Y4
-	VPSLLD    $0x1c, Y1, Y1
-	VBLENDVPS Y1, Y4, Y5, Y5
-	VMOVUPS   Y5, 64(AX)
-	VPMOVZXBD 24(SP), Y1
-	VPERMPS   Y2, Y1, Y5
-	VPERMPS   Y3, Y1, Y4
-	VPSLLD    $0x1c, Y1, Y1
-	VBLENDVPS Y1, Y4, Y5, Y5
-	VMOVUPS   Y5, 96(AX)
-	ADDQ      $0x00000010, CX
-	ADDQ      $0x00000080, AX
-	DECQ      SI
-	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
-	VZEROUPPER
-	RET
-
-// func bookLowScale64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bookLowScale64F32AVX2(SB), NOSPLIT, $96-56
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	MOVQ      book+32(FP), SI
-	VMOVDQU   (SI), Y0
-	VMOVDQU   32(SI), Y1
-	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
-	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 32(SP)
-	VMOVUPS   Y1, 64(SP)
-	VMOVDQU   k5<>+0(SB), Y0
-	MOVQ      n+48(FP), DI
-
-run:
-	MOVQ         chunks+40(FP), SI
-	VBROADCASTSS (DX), Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
-	VMOVDQU      32(SP), Y2
-	VMOVDQU      64(SP), Y3
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k12<>+0(SB), Y2, Y2
-	VMULPS       Y1, Y3, Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y3, Y3
-
-chunk:
-	VMOVDQU    k58<>+0(SB), Y1
-	VPERMD     (CX), Y1, Y1
-	VPSRLW     $0x04, Y1, Y4
-	VPAND      Y0, Y1, Y1
-	VPAND      Y0, Y4, Y4
-	VPUNPCKLBW Y4, Y1, Y5
-	VPUNPCKHBW Y4, Y1, Y1
-	VMOVDQU    Y5, (SP)
-	VPMOVZXBD  (SP), Y4
-	VPERMPS    Y2, Y4, Y6
-	VPERMPS    Y3, Y4, Y5
-	VPSLLD     $0x1c, Y4, Y4
-	VBLENDVPS  Y4, Y5, Y6, Y6
-	VMOVUPS    Y6, (AX)
-	VPMOVZXBD  16(SP), Y4
-	VPERMPS    Y2, Y4, Y6
-	VPERMPS    Y3, Y4, Y5
-	VPSLLD     $0x1c, Y4, Y4
-	VBLENDVPS  Y4, Y5, Y6, Y6
-	VMOVUPS    Y6, 32(AX)
-	VPMOVZXBD  8(SP), Y4
-	VPERMPS    Y2, Y4, Y6
-	VPERMPS    Y3, Y4, Y5
-	VPSLLD     $0x1c, Y4, Y4
-	VBLENDVPS  Y4, Y5, Y6, Y6
-	VMOVUPS    Y6, 64(AX)
-	VPMOVZXBD  24(SP), Y4
-	VPERMPS    Y2, Y4, Y6
-	VPERMPS    Y3, Y4, Y5
-	VPSLLD     $0x1c, Y4, Y4
-	VBLENDVPS  Y4, Y5, Y6, Y6
-	VMOVUPS    Y6, 96(AX)
-	VMOVDQU    Y1, (SP)
-	VPMOVZXBD  (SP), Y1
-	VPERMPS    Y2, Y1, Y5
-	VPERMPS    Y3, Y1, Y4
-	VPSLLD     $0x1c, Y1, Y1
-	VBLENDVPS  Y1, Y4, Y5, Y5
-	VMOVUPS    Y5, 128(AX)
-	VPMOVZXBD  16(SP), Y1
-	VPERMPS    Y2, Y1, Y5
-	VPERMPS    Y3, Y1, Y4
-	VPSLLD     $0x1c, Y1, Y1
-	VBLENDVPS  Y1, Y4, Y5, Y5
-	VMOVUPS    Y5, 160(AX)
-	VPMOVZXBD  8(SP), Y1
-	VPERMPS    Y2, Y1, Y5
-	VPERMPS    Y3, Y1, Y4
-	VPSLLD     $0x1c, Y1, Y1
-	VBLENDVPS  Y1, Y4, Y5, Y5
-	VMOVUPS    Y5, 192(AX)
-	VPMOVZXBD  24(SP), Y1
-	VPERMPS    Y2, Y1, Y5
-	VPERMPS    Y3, Y1, Y4
-	VPSLLD     $0x1c, Y1, Y1
-	VBLENDVPS  Y1, Y4, Y5, Y5
-	VMOVUPS    Y5, 224(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000100, AX
-	DECQ       SI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	DECQ       DI
-	JNZ        run
-	VZEROUPPER
-	RET
-
-// func bookLowShift32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bookLowShift32BF16AVX2(SB), NOSPLIT, $64-56
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	VMOVDQU   k0<>+0(SB), Y0
-	VMOVDQU   k1<>+0(SB), Y1
-	MOVQ      book+32(FP), SI
-	VMOVDQU   (SI), Y2
-	VMOVDQU   32(SI), Y3
-	VCMPPS    $0x03, Y2, Y2, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
-	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
-	VSHUFPS   $0x88, Y3, Y2, Y4
-	VPERMQ    $0xd8, Y4, Y4
-	VSHUFPS   $0xdd, Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VMOVUPS   Y4, (SP)
-	VMOVUPS   Y2, 32(SP)
-	VMOVDQU   k5<>+0(SB), Y2
-	MOVQ      n+48(FP), DI
-
-run:
-	MOVQ         chunks+40(FP), SI
-	VBROADCASTSS (DX), Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VBROADCASTSS (BX), Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
-	VMOVDQU      (SP), Y5
-	VMOVDQU      32(SP), Y6
-	VSUBPS       Y4, Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
-	VSUBPS       Y4, Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPSHUFB      k9<>+0(SB), Y5, Y5
-	VPERMQ       $0x88, Y5, Y3
-	VPERMQ       $0xdd, Y5, Y4
-
-chunk:
-	VPMOVZXBW  (CX), Y5
-	VPSLLW     $0x04, Y5, Y6
-	VPOR       Y6, Y5, Y5
-	VPAND      Y2, Y5, Y5
-	VPERMQ     $0xd8, Y5, Y5
-	VPSHUFB    Y5, Y3, Y6
-	VPSHUFB    Y5, Y4, Y5
-	VPUNPCKLBW Y5, Y6, Y7
-	VMOVDQU    Y7, (AX)
-	VPUNPCKHBW Y5, Y6, Y7
-	VMOVDQU    Y7, 32(AX)
+	VPMOVZXBW  (CX), Y3
+	VPSLLW     $0x04, Y3, Y4
+	VPOR       Y4, Y3, Y3
+	VPAND      Y0, Y3, Y3
+	VPERMQ     $0xd8, Y3, Y3
+	VPSHUFB    Y3, Y1, Y4
+	VPSHUFB    Y3, Y2, Y3
+	VPUNPCKLBW Y3, Y4, Y5
+	VMOVDQU    Y5, (AX)
+	VPUNPCKHBW Y3, Y4, Y3
+	VMOVDQU    Y3, 32(AX)
 	ADDQ       $0x00000010, CX
 	ADDQ       $0x00000040, AX
 	DECQ       SI
@@ -18248,80 +25712,68 @@ chunk:
 	VZEROUPPER
 	RET
 
-// func bookLowShift64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bookLowShift64BF16AVX2(SB), NOSPLIT, $64-56
+// func bookLowScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·bookLowScale64F16AVX2(SB), NOSPLIT, $96-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
-	VMOVDQU   k0<>+0(SB), Y0
-	VMOVDQU   k1<>+0(SB), Y1
 	MOVQ      book+32(FP), SI
-	VMOVDQU   (SI), Y2
-	VMOVDQU   32(SI), Y3
-	VCMPPS    $0x03, Y2, Y2, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
-	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
-	VSHUFPS   $0x88, Y3, Y2, Y4
-	VPERMQ    $0xd8, Y4, Y4
-	VSHUFPS   $0xdd, Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VMOVUPS   Y4, (SP)
-	VMOVUPS   Y2, 32(SP)
-	VMOVDQU   k5<>+0(SB), Y2
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 32(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVDQU   k5<>+0(SB), Y0
 	MOVQ      n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
-	VBROADCASTSS (DX), Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VBROADCASTSS (BX), Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
-	VMOVDQU      (SP), Y5
-	VMOVDQU      32(SP), Y6
-	VSUBPS       Y4, Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
-	VSUBPS       Y4, Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPSHUFB      k9<>+0(SB), Y5, Y5
-	VPERMQ       $0x88, Y5, Y3
-	VPERMQ       $0xdd, Y5, Y4
+	VBROADCASTSS (DX), Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	VMOVDQU      32(SP), Y2
+	VMOVDQU      64(SP), Y3
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k9<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y3, Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y3, Y3
+	VCVTPS2PH    $0x00, Y2, X2
+	VCVTPS2PH    $0x00, Y3, X1
+	VINSERTI128  $0x01, X1, Y2, Y2
+	VPSHUFB      k15<>+0(SB), Y2, Y2
+	VPERMQ       $0x88, Y2, Y1
+	VPERMQ       $0xdd, Y2, Y2
 
 chunk:
-	VMOVDQU    k58<>+0(SB), Y5
-	VPERMD     (CX), Y5, Y5
-	VPSRLW     $0x04, Y5, Y6
-	VPAND      Y2, Y5, Y5
-	VPAND      Y2, Y6, Y6
-	VPUNPCKLBW Y6, Y5, Y7
-	VPUNPCKHBW Y6, Y5, Y5
-	VPSHUFB    Y7, Y3, Y6
-	VPSHUFB    Y7, Y4, Y7
-	VPUNPCKLBW Y7, Y6, Y8
-	VMOVDQU    Y8, (AX)
-	VPUNPCKHBW Y7, Y6, Y8
-	VMOVDQU    Y8, 32(AX)
-	VPSHUFB    Y5, Y3, Y6
-	VPSHUFB    Y5, Y4, Y5
-	VPUNPCKLBW Y5, Y6, Y7
-	VMOVDQU    Y7, 64(AX)
-	VPUNPCKHBW Y5, Y6, Y7
-	VMOVDQU    Y7, 96(AX)
+	VMOVDQU    k61<>+0(SB), Y3
+	VPERMD     (CX), Y3, Y3
+	VPSRLW     $0x04, Y3, Y4
+	VPAND      Y0, Y3, Y3
+	VPAND      Y0, Y4, Y4
+	VPUNPCKLBW Y4, Y3, Y5
+	VPUNPCKHBW Y4, Y3, Y3
+	VPSHUFB    Y5, Y1, Y4
+	VPSHUFB    Y5, Y2, Y5
+	VPUNPCKLBW Y5, Y4, Y6
+	VMOVDQU    Y6, (AX)
+	VPUNPCKHBW Y5, Y4, Y4
+	VMOVDQU    Y4, 32(AX)
+	VPSHUFB    Y3, Y1, Y4
+	VPSHUFB    Y3, Y2, Y3
+	VPUNPCKLBW Y3, Y4, Y5
+	VMOVDQU    Y5, 64(AX)
+	VPUNPCKHBW Y3, Y4, Y3
+	VMOVDQU    Y3, 96(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000080, AX
 	DECQ       SI
@@ -18344,9 +25796,9 @@ TEXT ·bookLowShift32F32AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
 	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
+	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
 	VMOVUPS   Y0, 32(SP)
 	VMOVUPS   Y1, 64(SP)
 	VMOVDQU   k5<>+0(SB), Y0
@@ -18355,64 +25807,71 @@ TEXT ·bookLowShift32F32AVX2(SB), NOSPLIT, $96-56
 run:
 	MOVQ         chunks+40(FP), SI
 	VBROADCASTSS (DX), Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
 	VMOVDQU      32(SP), Y3
 	VMOVDQU      64(SP), Y4
 	VSUBPS       Y2, Y3, Y3
 	VMULPS       Y1, Y3, Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
 	VSUBPS       Y2, Y4, Y4
 	VMULPS       Y1, Y4, Y4
-	VXORPS       k2<>+0(SB), Y4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y1, k9<>+0(SB), Y4, Y4
+	VPSHUFB      k10<>+0(SB), Y3, Y3
+	VPSHUFB      k10<>+0(SB), Y4, Y4
+	VPUNPCKLDQ   Y4, Y3, Y1
+	VMOVDQU      k11<>+0(SB), Y2
+	VPERMD       Y1, Y2, Y2
+	VMOVDQU      k12<>+0(SB), Y5
+	VPERMD       Y1, Y5, Y1
+	VPUNPCKHDQ   Y4, Y3, Y3
+	VMOVDQU      k11<>+0(SB), Y4
+	VPERMD       Y3, Y4, Y4
+	VMOVDQU      k12<>+0(SB), Y5
+	VPERMD       Y3, Y5, Y3
 
 chunk:
-	VPMOVZXBW (CX), Y1
-	VPSLLW    $0x04, Y1, Y2
-	VPOR      Y2, Y1, Y1
-	VPAND     Y0, Y1, Y1
-	VPERMQ    $0xd8, Y1, Y1
-	VMOVDQU   Y1, (SP)
-	VPMOVZXBD (SP), Y1
-	VPERMPS   Y3, Y1, Y5
-	VPERMPS   Y4, Y1, Y2
-	VPSLLD    $0x1c, Y1, Y1
-	VBLENDVPS Y1, Y2, Y5, Y5
-	VMOVUPS   Y5, (AX)
-	VPMOVZXBD 16(SP), Y1
-	VPERMPS   Y3, Y1, Y5
-	VPERMPS   Y4, Y1, Y2
-	VPSLLD    $0x1c, Y1, Y1
-	VBLENDVPS Y1, Y2, Y5, Y5
-	VMOVUPS   Y5, 32(AX)
-	VPMOVZXBD 8(SP), Y1
-	VPERMPS   Y3, Y1, Y5
-	VPERMPS   Y4, Y1, Y2
-	VPSLLD    $0x1c, Y1, Y1
-	VBLENDVPS Y1, Y2, Y5, Y5
-	VMOVUPS   Y5, 64(AX)
-	VPMOVZXBD 24(SP), Y1
-	VPERMPS   Y3, Y1, Y5
-	VPERMPS   Y4, Y1, Y2
-	VPSLLD    $0x1c, Y1, Y1
-	VBLENDVPS Y1, Y2, Y5, Y5
-	VMOVUPS   Y5, 96(AX)
-	ADDQ      $0x00000010, CX
-	ADDQ      $0x00000080, AX
-	DECQ      SI
-	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
+	VPMOVZXBW    (CX), Y5
+	VPSLLW       $0x04, Y5, Y6
+	VPOR         Y6, Y5, Y5
+	VPAND        Y0, Y5, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VPSHUFB      Y5, Y2, Y6
+	VPSHUFB      Y5, Y1, Y7
+	VPSHUFB      Y5, Y4, Y8
+	VPSHUFB      Y5, Y3, Y5
+	VPUNPCKLBW   Y7, Y6, Y9
+	VPUNPCKLBW   Y5, Y8, Y10
+	VPUNPCKLWD   Y10, Y9, Y11
+	VPUNPCKHWD   Y10, Y9, Y9
+	VMOVDQU      X11, (AX)
+	VEXTRACTI128 $0x01, Y11, 32(AX)
+	VMOVDQU      X9, 16(AX)
+	VEXTRACTI128 $0x01, Y9, 48(AX)
+	VPUNPCKHBW   Y7, Y6, Y6
+	VPUNPCKHBW   Y5, Y8, Y5
+	VPUNPCKLWD   Y5, Y6, Y7
+	VPUNPCKHWD   Y5, Y6, Y5
+	VMOVDQU      X7, 64(AX)
+	VEXTRACTI128 $0x01, Y7, 96(AX)
+	VMOVDQU      X5, 80(AX)
+	VEXTRACTI128 $0x01, Y5, 112(AX)
+	ADDQ         $0x00000010, CX
+	ADDQ         $0x00000080, AX
+	DECQ         SI
+	JNZ          chunk
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
 	VZEROUPPER
 	RET
 
@@ -18427,9 +25886,9 @@ TEXT ·bookLowShift64F32AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
 	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
+	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
 	VMOVUPS   Y0, 32(SP)
 	VMOVUPS   Y1, 64(SP)
 	VMOVDQU   k5<>+0(SB), Y0
@@ -18438,110 +25897,112 @@ TEXT ·bookLowShift64F32AVX2(SB), NOSPLIT, $96-56
 run:
 	MOVQ         chunks+40(FP), SI
 	VBROADCASTSS (DX), Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
 	VMOVDQU      32(SP), Y3
 	VMOVDQU      64(SP), Y4
 	VSUBPS       Y2, Y3, Y3
 	VMULPS       Y1, Y3, Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
 	VSUBPS       Y2, Y4, Y4
 	VMULPS       Y1, Y4, Y4
-	VXORPS       k2<>+0(SB), Y4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y1, k9<>+0(SB), Y4, Y4
+	VPSHUFB      k10<>+0(SB), Y3, Y3
+	VPSHUFB      k10<>+0(SB), Y4, Y4
+	VPUNPCKLDQ   Y4, Y3, Y1
+	VMOVDQU      k11<>+0(SB), Y2
+	VPERMD       Y1, Y2, Y2
+	VMOVDQU      k12<>+0(SB), Y5
+	VPERMD       Y1, Y5, Y1
+	VPUNPCKHDQ   Y4, Y3, Y3
+	VMOVDQU      k11<>+0(SB), Y4
+	VPERMD       Y3, Y4, Y4
+	VMOVDQU      k12<>+0(SB), Y5
+	VPERMD       Y3, Y5, Y3
 
 chunk:
-	VMOVDQU    k58<>+0(SB), Y1
-	VPERMD     (CX), Y1, Y1
-	VPSRLW     $0x04, Y1, Y2
-	VPAND      Y0, Y1, Y1
-	VPAND      Y0, Y2, Y2
-	VPUNPCKLBW Y2, Y1, Y5
-	VPUNPCKHBW Y2, Y1, Y1
-	VMOVDQU    Y5, (SP)
-	VPMOVZXBD  (SP), Y2
-	VPERMPS    Y3, Y2, Y6
-	VPERMPS    Y4, Y2, Y5
-	VPSLLD     $0x1c, Y2, Y2
-	VBLENDVPS  Y2, Y5, Y6, Y6
-	VMOVUPS    Y6, (AX)
-	VPMOVZXBD  16(SP), Y2
-	VPERMPS    Y3, Y2, Y6
-	VPERMPS    Y4, Y2, Y5
-	VPSLLD     $0x1c, Y2, Y2
-	VBLENDVPS  Y2, Y5, Y6, Y6
-	VMOVUPS    Y6, 32(AX)
-	VPMOVZXBD  8(SP), Y2
-	VPERMPS    Y3, Y2, Y6
-	VPERMPS    Y4, Y2, Y5
-	VPSLLD     $0x1c, Y2, Y2
-	VBLENDVPS  Y2, Y5, Y6, Y6
-	VMOVUPS    Y6, 64(AX)
-	VPMOVZXBD  24(SP), Y2
-	VPERMPS    Y3, Y2, Y6
-	VPERMPS    Y4, Y2, Y5
-	VPSLLD     $0x1c, Y2, Y2
-	VBLENDVPS  Y2, Y5, Y6, Y6
-	VMOVUPS    Y6, 96(AX)
-	VMOVDQU    Y1, (SP)
-	VPMOVZXBD  (SP), Y1
-	VPERMPS    Y3, Y1, Y5
-	VPERMPS    Y4, Y1, Y2
-	VPSLLD     $0x1c, Y1, Y1
-	VBLENDVPS  Y1, Y2, Y5, Y5
-	VMOVUPS    Y5, 128(AX)
-	VPMOVZXBD  16(SP), Y1
-	VPERMPS    Y3, Y1, Y5
-	VPERMPS    Y4, Y1, Y2
-	VPSLLD     $0x1c, Y1, Y1
-	VBLENDVPS  Y1, Y2, Y5, Y5
-	VMOVUPS    Y5, 160(AX)
-	VPMOVZXBD  8(SP), Y1
-	VPERMPS    Y3, Y1, Y5
-	VPERMPS    Y4, Y1, Y2
-	VPSLLD     $0x1c, Y1, Y1
-	VBLENDVPS  Y1, Y2, Y5, Y5
-	VMOVUPS    Y5, 192(AX)
-	VPMOVZXBD  24(SP), Y1
-	VPERMPS    Y3, Y1, Y5
-	VPERMPS    Y4, Y1, Y2
-	VPSLLD     $0x1c, Y1, Y1
-	VBLENDVPS  Y1, Y2, Y5, Y5
-	VMOVUPS    Y5, 224(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000100, AX
-	DECQ       SI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	DECQ       DI
-	JNZ        run
+	VMOVDQU      k61<>+0(SB), Y5
+	VPERMD       (CX), Y5, Y5
+	VPSRLW       $0x04, Y5, Y6
+	VPAND        Y0, Y5, Y5
+	VPAND        Y0, Y6, Y6
+	VPUNPCKLBW   Y6, Y5, Y7
+	VPUNPCKHBW   Y6, Y5, Y5
+	VPSHUFB      Y7, Y2, Y6
+	VPSHUFB      Y7, Y1, Y8
+	VPSHUFB      Y7, Y4, Y9
+	VPSHUFB      Y7, Y3, Y7
+	VPUNPCKLBW   Y8, Y6, Y10
+	VPUNPCKLBW   Y7, Y9, Y11
+	VPUNPCKLWD   Y11, Y10, Y12
+	VPUNPCKHWD   Y11, Y10, Y10
+	VMOVDQU      X12, (AX)
+	VEXTRACTI128 $0x01, Y12, 32(AX)
+	VMOVDQU      X10, 16(AX)
+	VEXTRACTI128 $0x01, Y10, 48(AX)
+	VPUNPCKHBW   Y8, Y6, Y6
+	VPUNPCKHBW   Y7, Y9, Y7
+	VPUNPCKLWD   Y7, Y6, Y8
+	VPUNPCKHWD   Y7, Y6, Y6
+	VMOVDQU      X8, 64(AX)
+	VEXTRACTI128 $0x01, Y8, 96(AX)
+	VMOVDQU      X6, 80(AX)
+	VEXTRACTI128 $0x01, Y6, 112(AX)
+	VPSHUFB      Y5, Y2, Y6
+	VPSHUFB      Y5, Y1, Y7
+	VPSHUFB      Y5, Y4, Y8
+	VPSHUFB      Y5, Y3, Y5
+	VPUNPCKLBW   Y7, Y6, Y9
+	VPUNPCKLBW   Y5, Y8, Y10
+	VPUNPCKLWD   Y10, Y9, Y11
+	VPUNPCKHWD   Y10, Y9, Y9
+	VMOVDQU      X11, 128(AX)
+	VEXTRACTI128 $0x01, Y11, 160(AX)
+	VMOVDQU      X9, 144(AX)
+	VEXTRACTI128 $0x01, Y9, 176(AX)
+	VPUNPCKHBW   Y7, Y6, Y6
+	VPUNPCKHBW   Y5, Y8, Y5
+	VPUNPCKLWD   Y5, Y6, Y7
+	VPUNPCKHWD   Y5, Y6, Y5
+	VMOVDQU      X7, 192(AX)
+	VEXTRACTI128 $0x01, Y7, 224(AX)
+	VMOVDQU      X5, 208(AX)
+	VEXTRACTI128 $0x01, Y5, 240(AX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000100, AX
+	DECQ         SI
+	JNZ          chunk
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
 	VZEROUPPER
 	RET
 
-// func bookLowAffine32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func bookLowShift32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
-TEXT ·bookLowAffine32BF16AVX2(SB), NOSPLIT, $64-56
+TEXT ·bookLowShift32BF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
-	VMOVDQU   k0<>+0(SB), Y0
-	VMOVDQU   k13<>+0(SB), Y1
+	VMOVDQU   k2<>+0(SB), Y0
+	VMOVDQU   k3<>+0(SB), Y1
 	MOVQ      book+32(FP), SI
 	VMOVDQU   (SI), Y2
 	VMOVDQU   32(SI), Y3
 	VCMPPS    $0x03, Y2, Y2, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
+	VBLENDVPS Y4, k1<>+0(SB), Y2, Y2
 	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
+	VBLENDVPS Y4, k1<>+0(SB), Y3, Y3
 	VSHUFPS   $0x88, Y3, Y2, Y4
 	VPERMQ    $0xd8, Y4, Y4
 	VSHUFPS   $0xdd, Y3, Y2, Y2
@@ -18554,31 +26015,29 @@ TEXT ·bookLowAffine32BF16AVX2(SB), NOSPLIT, $64-56
 run:
 	MOVQ         chunks+40(FP), SI
 	VBROADCASTSS (DX), Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k12<>+0(SB), Y3, Y3
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
 	VBROADCASTSS (BX), Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k1<>+0(SB), Y4, Y4
 	VMOVDQU      (SP), Y5
 	VMOVDQU      32(SP), Y6
+	VSUBPS       Y4, Y5, Y5
 	VMULPS       Y3, Y5, Y5
-	VADDPS       Y4, Y5, Y5
 	VPSRLD       $0x10, Y5, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y5, Y5
 	VPADDD       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y6
 	VMULPS       Y3, Y6, Y6
-	VADDPS       Y4, Y6, Y6
 	VPSRLD       $0x10, Y6, Y3
 	VPAND        Y0, Y3, Y3
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y3, Y6, Y6
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPCMPEQW     k16<>+0(SB), Y5, Y3
-	VPSLLW       $0x0f, Y3, Y3
-	VPXOR        Y3, Y5, Y5
-	VPSHUFB      k9<>+0(SB), Y5, Y5
+	VPSHUFB      k15<>+0(SB), Y5, Y5
 	VPERMQ       $0x88, Y5, Y3
 	VPERMQ       $0xdd, Y5, Y4
 
@@ -18592,8 +26051,8 @@ chunk:
 	VPSHUFB    Y5, Y4, Y5
 	VPUNPCKLBW Y5, Y6, Y7
 	VMOVDQU    Y7, (AX)
-	VPUNPCKHBW Y5, Y6, Y7
-	VMOVDQU    Y7, 32(AX)
+	VPUNPCKHBW Y5, Y6, Y5
+	VMOVDQU    Y5, 32(AX)
 	ADDQ       $0x00000010, CX
 	ADDQ       $0x00000040, AX
 	DECQ       SI
@@ -18605,22 +26064,22 @@ chunk:
 	VZEROUPPER
 	RET
 
-// func bookLowAffine64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func bookLowShift64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
-TEXT ·bookLowAffine64BF16AVX2(SB), NOSPLIT, $64-56
+TEXT ·bookLowShift64BF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
-	VMOVDQU   k0<>+0(SB), Y0
-	VMOVDQU   k13<>+0(SB), Y1
+	VMOVDQU   k2<>+0(SB), Y0
+	VMOVDQU   k3<>+0(SB), Y1
 	MOVQ      book+32(FP), SI
 	VMOVDQU   (SI), Y2
 	VMOVDQU   32(SI), Y3
 	VCMPPS    $0x03, Y2, Y2, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
+	VBLENDVPS Y4, k1<>+0(SB), Y2, Y2
 	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
+	VBLENDVPS Y4, k1<>+0(SB), Y3, Y3
 	VSHUFPS   $0x88, Y3, Y2, Y4
 	VPERMQ    $0xd8, Y4, Y4
 	VSHUFPS   $0xdd, Y3, Y2, Y2
@@ -18633,36 +26092,34 @@ TEXT ·bookLowAffine64BF16AVX2(SB), NOSPLIT, $64-56
 run:
 	MOVQ         chunks+40(FP), SI
 	VBROADCASTSS (DX), Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k12<>+0(SB), Y3, Y3
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
 	VBROADCASTSS (BX), Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k1<>+0(SB), Y4, Y4
 	VMOVDQU      (SP), Y5
 	VMOVDQU      32(SP), Y6
+	VSUBPS       Y4, Y5, Y5
 	VMULPS       Y3, Y5, Y5
-	VADDPS       Y4, Y5, Y5
 	VPSRLD       $0x10, Y5, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y5, Y5
 	VPADDD       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y6
 	VMULPS       Y3, Y6, Y6
-	VADDPS       Y4, Y6, Y6
 	VPSRLD       $0x10, Y6, Y3
 	VPAND        Y0, Y3, Y3
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y3, Y6, Y6
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPCMPEQW     k16<>+0(SB), Y5, Y3
-	VPSLLW       $0x0f, Y3, Y3
-	VPXOR        Y3, Y5, Y5
-	VPSHUFB      k9<>+0(SB), Y5, Y5
+	VPSHUFB      k15<>+0(SB), Y5, Y5
 	VPERMQ       $0x88, Y5, Y3
 	VPERMQ       $0xdd, Y5, Y4
 
 chunk:
-	VMOVDQU    k58<>+0(SB), Y5
+	VMOVDQU    k61<>+0(SB), Y5
 	VPERMD     (CX), Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y2, Y5, Y5
@@ -18673,14 +26130,162 @@ chunk:
 	VPSHUFB    Y7, Y4, Y7
 	VPUNPCKLBW Y7, Y6, Y8
 	VMOVDQU    Y8, (AX)
-	VPUNPCKHBW Y7, Y6, Y8
-	VMOVDQU    Y8, 32(AX)
+	VPUNPCKHBW Y7, Y6, Y6
+	VMOVDQU    Y6, 32(AX)
 	VPSHUFB    Y5, Y3, Y6
 	VPSHUFB    Y5, Y4, Y5
 	VPUNPCKLBW Y5, Y6, Y7
 	VMOVDQU    Y7, 64(AX)
-	VPUNPCKHBW Y5, Y6, Y7
-	VMOVDQU    Y7, 96(AX)
+	VPUNPCKHBW Y5, Y6, Y5
+	VMOVDQU    Y5, 96(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000080, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func bookLowShift32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·bookLowShift32F16AVX2(SB), NOSPLIT, $96-56
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 32(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVDQU   k5<>+0(SB), Y0
+	MOVQ      n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	VBROADCASTSS (BX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
+	VMOVDQU      32(SP), Y3
+	VMOVDQU      64(SP), Y4
+	VSUBPS       Y2, Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VSUBPS       Y2, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y4, Y4
+	VCVTPS2PH    $0x00, Y3, X3
+	VCVTPS2PH    $0x00, Y4, X1
+	VINSERTI128  $0x01, X1, Y3, Y3
+	VPSHUFB      k15<>+0(SB), Y3, Y3
+	VPERMQ       $0x88, Y3, Y1
+	VPERMQ       $0xdd, Y3, Y2
+
+chunk:
+	VPMOVZXBW  (CX), Y3
+	VPSLLW     $0x04, Y3, Y4
+	VPOR       Y4, Y3, Y3
+	VPAND      Y0, Y3, Y3
+	VPERMQ     $0xd8, Y3, Y3
+	VPSHUFB    Y3, Y1, Y4
+	VPSHUFB    Y3, Y2, Y3
+	VPUNPCKLBW Y3, Y4, Y5
+	VMOVDQU    Y5, (AX)
+	VPUNPCKHBW Y3, Y4, Y3
+	VMOVDQU    Y3, 32(AX)
+	ADDQ       $0x00000010, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func bookLowShift64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·bookLowShift64F16AVX2(SB), NOSPLIT, $96-56
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 32(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVDQU   k5<>+0(SB), Y0
+	MOVQ      n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	VBROADCASTSS (BX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
+	VMOVDQU      32(SP), Y3
+	VMOVDQU      64(SP), Y4
+	VSUBPS       Y2, Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VSUBPS       Y2, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y4, Y4
+	VCVTPS2PH    $0x00, Y3, X3
+	VCVTPS2PH    $0x00, Y4, X1
+	VINSERTI128  $0x01, X1, Y3, Y3
+	VPSHUFB      k15<>+0(SB), Y3, Y3
+	VPERMQ       $0x88, Y3, Y1
+	VPERMQ       $0xdd, Y3, Y2
+
+chunk:
+	VMOVDQU    k61<>+0(SB), Y3
+	VPERMD     (CX), Y3, Y3
+	VPSRLW     $0x04, Y3, Y4
+	VPAND      Y0, Y3, Y3
+	VPAND      Y0, Y4, Y4
+	VPUNPCKLBW Y4, Y3, Y5
+	VPUNPCKHBW Y4, Y3, Y3
+	VPSHUFB    Y5, Y1, Y4
+	VPSHUFB    Y5, Y2, Y5
+	VPUNPCKLBW Y5, Y4, Y6
+	VMOVDQU    Y6, (AX)
+	VPUNPCKHBW Y5, Y4, Y4
+	VMOVDQU    Y4, 32(AX)
+	VPSHUFB    Y3, Y1, Y4
+	VPSHUFB    Y3, Y2, Y3
+	VPUNPCKLBW Y3, Y4, Y5
+	VMOVDQU    Y5, 64(AX)
+	VPUNPCKHBW Y3, Y4, Y3
+	VMOVDQU    Y3, 96(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000080, AX
 	DECQ       SI
@@ -18703,9 +26308,9 @@ TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
 	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
+	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
 	VMOVUPS   Y0, 32(SP)
 	VMOVUPS   Y1, 64(SP)
 	VMOVDQU   k5<>+0(SB), Y0
@@ -18715,60 +26320,67 @@ run:
 	MOVQ         chunks+40(FP), SI
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k12<>+0(SB), Y1, Y1
+	VBLENDVPS    Y2, k9<>+0(SB), Y1, Y1
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVDQU      32(SP), Y3
 	VMOVDQU      64(SP), Y4
 	VMULPS       Y1, Y3, Y3
 	VADDPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
 	VMULPS       Y1, Y4, Y4
 	VADDPS       Y2, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y1, k9<>+0(SB), Y4, Y4
+	VPSHUFB      k10<>+0(SB), Y3, Y3
+	VPSHUFB      k10<>+0(SB), Y4, Y4
+	VPUNPCKLDQ   Y4, Y3, Y1
+	VMOVDQU      k11<>+0(SB), Y2
+	VPERMD       Y1, Y2, Y2
+	VMOVDQU      k12<>+0(SB), Y5
+	VPERMD       Y1, Y5, Y1
+	VPUNPCKHDQ   Y4, Y3, Y3
+	VMOVDQU      k11<>+0(SB), Y4
+	VPERMD       Y3, Y4, Y4
+	VMOVDQU      k12<>+0(SB), Y5
+	VPERMD       Y3, Y5, Y3
 
 chunk:
-	VPMOVZXBW (CX), Y1
-	VPSLLW    $0x04, Y1, Y2
-	VPOR      Y2, Y1, Y1
-	VPAND     Y0, Y1, Y1
-	VPERMQ    $0xd8, Y1, Y1
-	VMOVDQU   Y1, (SP)
-	VPMOVZXBD (SP), Y1
-	VPERMPS   Y3, Y1, Y5
-	VPERMPS   Y4, Y1, Y2
-	VPSLLD    $0x1c, Y1, Y1
-	VBLENDVPS Y1, Y2, Y5, Y5
-	VMOVUPS   Y5, (AX)
-	VPMOVZXBD 16(SP), Y1
-	VPERMPS   Y3, Y1, Y5
-	VPERMPS   Y4, Y1, Y2
-	VPSLLD    $0x1c, Y1, Y1
-	VBLENDVPS Y1, Y2, Y5, Y5
-	VMOVUPS   Y5, 32(AX)
-	VPMOVZXBD 8(SP), Y1
-	VPERMPS   Y3, Y1, Y5
-	VPERMPS   Y4, Y1, Y2
-	VPSLLD    $0x1c, Y1, Y1
-	VBLENDVPS Y1, Y2, Y5, Y5
-	VMOVUPS   Y5, 64(AX)
-	VPMOVZXBD 24(SP), Y1
-	VPERMPS   Y3, Y1, Y5
-	VPERMPS   Y4, Y1, Y2
-	VPSLLD    $0x1c, Y1, Y1
-	VBLENDVPS Y1, Y2, Y5, Y5
-	VMOVUPS   Y5, 96(AX)
-	ADDQ      $0x00000010, CX
-	ADDQ      $0x00000080, AX
-	DECQ      SI
-	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
+	VPMOVZXBW    (CX), Y5
+	VPSLLW       $0x04, Y5, Y6
+	VPOR         Y6, Y5, Y5
+	VPAND        Y0, Y5, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VPSHUFB      Y5, Y2, Y6
+	VPSHUFB      Y5, Y1, Y7
+	VPSHUFB      Y5, Y4, Y8
+	VPSHUFB      Y5, Y3, Y5
+	VPUNPCKLBW   Y7, Y6, Y9
+	VPUNPCKLBW   Y5, Y8, Y10
+	VPUNPCKLWD   Y10, Y9, Y11
+	VPUNPCKHWD   Y10, Y9, Y9
+	VMOVDQU      X11, (AX)
+	VEXTRACTI128 $0x01, Y11, 32(AX)
+	VMOVDQU      X9, 16(AX)
+	VEXTRACTI128 $0x01, Y9, 48(AX)
+	VPUNPCKHBW   Y7, Y6, Y6
+	VPUNPCKHBW   Y5, Y8, Y5
+	VPUNPCKLWD   Y5, Y6, Y7
+	VPUNPCKHWD   Y5, Y6, Y5
+	VMOVDQU      X7, 64(AX)
+	VEXTRACTI128 $0x01, Y7, 96(AX)
+	VMOVDQU      X5, 80(AX)
+	VEXTRACTI128 $0x01, Y5, 112(AX)
+	ADDQ         $0x00000010, CX
+	ADDQ         $0x00000080, AX
+	DECQ         SI
+	JNZ          chunk
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
 	VZEROUPPER
 	RET
 
@@ -18783,9 +26395,9 @@ TEXT ·bookLowAffine64F32AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
 	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
+	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
 	VMOVUPS   Y0, 32(SP)
 	VMOVUPS   Y1, 64(SP)
 	VMOVDQU   k5<>+0(SB), Y0
@@ -18795,106 +26407,108 @@ run:
 	MOVQ         chunks+40(FP), SI
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k12<>+0(SB), Y1, Y1
+	VBLENDVPS    Y2, k9<>+0(SB), Y1, Y1
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVDQU      32(SP), Y3
 	VMOVDQU      64(SP), Y4
 	VMULPS       Y1, Y3, Y3
 	VADDPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
 	VMULPS       Y1, Y4, Y4
 	VADDPS       Y2, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y1, k9<>+0(SB), Y4, Y4
+	VPSHUFB      k10<>+0(SB), Y3, Y3
+	VPSHUFB      k10<>+0(SB), Y4, Y4
+	VPUNPCKLDQ   Y4, Y3, Y1
+	VMOVDQU      k11<>+0(SB), Y2
+	VPERMD       Y1, Y2, Y2
+	VMOVDQU      k12<>+0(SB), Y5
+	VPERMD       Y1, Y5, Y1
+	VPUNPCKHDQ   Y4, Y3, Y3
+	VMOVDQU      k11<>+0(SB), Y4
+	VPERMD       Y3, Y4, Y4
+	VMOVDQU      k12<>+0(SB), Y5
+	VPERMD       Y3, Y5, Y3
 
 chunk:
-	VMOVDQU    k58<>+0(SB), Y1
-	VPERMD     (CX), Y1, Y1
-	VPSRLW     $0x04, Y1, Y2
-	VPAND      Y0, Y1, Y1
-	VPAND      Y0, Y2, Y2
-	VPUNPCKLBW Y2, Y1, Y5
-	VPUNPCKHBW Y2, Y1, Y1
-	VMOVDQU    Y5, (SP)
-	VPMOVZXBD  (SP), Y2
-	VPERMPS    Y3, Y2, Y6
-	VPERMPS    Y4, Y2, Y5
-	VPSLLD     $0x1c, Y2, Y2
-	VBLENDVPS  Y2, Y5, Y6, Y6
-	VMOVUPS    Y6, (AX)
-	VPMOVZXBD  16(SP), Y2
-	VPERMPS    Y3, Y2, Y6
-	VPERMPS    Y4, Y2, Y5
-	VPSLLD     $0x1c, Y2, Y2
-	VBLENDVPS  Y2, Y5, Y6, Y6
-	VMOVUPS    Y6, 32(AX)
-	VPMOVZXBD  8(SP), Y2
-	VPERMPS    Y3, Y2, Y6
-	VPERMPS    Y4, Y2, Y5
-	VPSLLD     $0x1c, Y2, Y2
-	VBLENDVPS  Y2, Y5, Y6, Y6
-	VMOVUPS    Y6, 64(AX)
-	VPMOVZXBD  24(SP), Y2
-	VPERMPS    Y3, Y2, Y6
-	VPERMPS    Y4, Y2, Y5
-	VPSLLD     $0x1c, Y2, Y2
-	VBLENDVPS  Y2, Y5, Y6, Y6
-	VMOVUPS    Y6, 96(AX)
-	VMOVDQU    Y1, (SP)
-	VPMOVZXBD  (SP), Y1
-	VPERMPS    Y3, Y1, Y5
-	VPERMPS    Y4, Y1, Y2
-	VPSLLD     $0x1c, Y1, Y1
-	VBLENDVPS  Y1, Y2, Y5, Y5
-	VMOVUPS    Y5, 128(AX)
-	VPMOVZXBD  16(SP), Y1
-	VPERMPS    Y3, Y1, Y5
-	VPERMPS    Y4, Y1, Y2
-	VPSLLD     $0x1c, Y1, Y1
-	VBLENDVPS  Y1, Y2, Y5, Y5
-	VMOVUPS    Y5, 160(AX)
-	VPMOVZXBD  8(SP), Y1
-	VPERMPS    Y3, Y1, Y5
-	VPERMPS    Y4, Y1, Y2
-	VPSLLD     $0x1c, Y1, Y1
-	VBLENDVPS  Y1, Y2, Y5, Y5
-	VMOVUPS    Y5, 192(AX)
-	VPMOVZXBD  24(SP), Y1
-	VPERMPS    Y3, Y1, Y5
-	VPERMPS    Y4, Y1, Y2
-	VPSLLD     $0x1c, Y1, Y1
-	VBLENDVPS  Y1, Y2, Y5, Y5
-	VMOVUPS    Y5, 224(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000100, AX
-	DECQ       SI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	DECQ       DI
-	JNZ        run
+	VMOVDQU      k61<>+0(SB), Y5
+	VPERMD       (CX), Y5, Y5
+	VPSRLW       $0x04, Y5, Y6
+	VPAND        Y0, Y5, Y5
+	VPAND        Y0, Y6, Y6
+	VPUNPCKLBW   Y6, Y5, Y7
+	VPUNPCKHBW   Y6, Y5, Y5
+	VPSHUFB      Y7, Y2, Y6
+	VPSHUFB      Y7, Y1, Y8
+	VPSHUFB      Y7, Y4, Y9
+	VPSHUFB      Y7, Y3, Y7
+	VPUNPCKLBW   Y8, Y6, Y10
+	VPUNPCKLBW   Y7, Y9, Y11
+	VPUNPCKLWD   Y11, Y10, Y12
+	VPUNPCKHWD   Y11, Y10, Y10
+	VMOVDQU      X12, (AX)
+	VEXTRACTI128 $0x01, Y12, 32(AX)
+	VMOVDQU      X10, 16(AX)
+	VEXTRACTI128 $0x01, Y10, 48(AX)
+	VPUNPCKHBW   Y8, Y6, Y6
+	VPUNPCKHBW   Y7, Y9, Y7
+	VPUNPCKLWD   Y7, Y6, Y8
+	VPUNPCKHWD   Y7, Y6, Y6
+	VMOVDQU      X8, 64(AX)
+	VEXTRACTI128 $0x01, Y8, 96(AX)
+	VMOVDQU      X6, 80(AX)
+	VEXTRACTI128 $0x01, Y6, 112(AX)
+	VPSHUFB      Y5, Y2, Y6
+	VPSHUFB      Y5, Y1, Y7
+	VPSHUFB      Y5, Y4, Y8
+	VPSHUFB      Y5, Y3, Y5
+	VPUNPCKLBW   Y7, Y6, Y9
+	VPUNPCKLBW   Y5, Y8, Y10
+	VPUNPCKLWD   Y10, Y9, Y11
+	VPUNPCKHWD   Y10, Y9, Y9
+	VMOVDQU      X11, 128(AX)
+	VEXTRACTI128 $0x01, Y11, 160(AX)
+	VMOVDQU      X9, 144(AX)
+	VEXTRACTI128 $0x01, Y9, 176(AX)
+	VPUNPCKHBW   Y7, Y6, Y6
+	VPUNPCKHBW   Y5, Y8, Y5
+	VPUNPCKLWD   Y5, Y6, Y7
+	VPUNPCKHWD   Y5, Y6, Y5
+	VMOVDQU      X7, 192(AX)
+	VEXTRACTI128 $0x01, Y7, 224(AX)
+	VMOVDQU      X5, 208(AX)
+	VEXTRACTI128 $0x01, Y5, 240(AX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000100, AX
+	DECQ         SI
+	JNZ          chunk
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
 	VZEROUPPER
 	RET
 
-// func bookHighScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func bookLowAffine32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
-TEXT ·bookHighScale32BF16AVX2(SB), NOSPLIT, $64-56
+TEXT ·bookLowAffine32BF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
-	VMOVDQU   k0<>+0(SB), Y0
-	VMOVDQU   k1<>+0(SB), Y1
+	VMOVDQU   k2<>+0(SB), Y0
+	VMOVDQU   k18<>+0(SB), Y1
 	MOVQ      book+32(FP), SI
 	VMOVDQU   (SI), Y2
 	VMOVDQU   32(SI), Y3
 	VCMPPS    $0x03, Y2, Y2, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
+	VBLENDVPS Y4, k1<>+0(SB), Y2, Y2
 	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
+	VBLENDVPS Y4, k1<>+0(SB), Y3, Y3
 	VSHUFPS   $0x88, Y3, Y2, Y4
 	VPERMQ    $0xd8, Y4, Y4
 	VSHUFPS   $0xdd, Y3, Y2, Y2
@@ -18907,31 +26521,37 @@ TEXT ·bookHighScale32BF16AVX2(SB), NOSPLIT, $64-56
 run:
 	MOVQ         chunks+40(FP), SI
 	VBROADCASTSS (DX), Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VMOVDQU      (SP), Y4
-	VMOVDQU      32(SP), Y5
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
+	VBLENDVPS    Y4, k9<>+0(SB), Y3, Y3
+	VBROADCASTSS (BX), Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
+	VMOVDQU      (SP), Y5
+	VMOVDQU      32(SP), Y6
 	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y3
-	VPAND        Y0, Y3, Y3
+	VADDPS       Y4, Y5, Y5
+	VPSRLD       $0x10, Y5, Y7
+	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y5, Y5
-	VPADDD       Y3, Y5, Y5
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y5, Y4, Y4
-	VPSHUFB      k9<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y3
-	VPERMQ       $0xdd, Y4, Y4
+	VPADDD       Y7, Y5, Y5
+	VMULPS       Y3, Y6, Y6
+	VADDPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y3, Y6, Y6
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VPCMPEQW     k21<>+0(SB), Y5, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y5, Y5
+	VPSHUFB      k15<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y3
+	VPERMQ       $0xdd, Y5, Y4
 
 chunk:
 	VPMOVZXBW  (CX), Y5
-	VPSLLW     $0x08, Y5, Y6
-	VPSRLW     $0x04, Y5, Y5
+	VPSLLW     $0x04, Y5, Y6
 	VPOR       Y6, Y5, Y5
 	VPAND      Y2, Y5, Y5
 	VPERMQ     $0xd8, Y5, Y5
@@ -18939,8 +26559,8 @@ chunk:
 	VPSHUFB    Y5, Y4, Y5
 	VPUNPCKLBW Y5, Y6, Y7
 	VMOVDQU    Y7, (AX)
-	VPUNPCKHBW Y5, Y6, Y7
-	VMOVDQU    Y7, 32(AX)
+	VPUNPCKHBW Y5, Y6, Y5
+	VMOVDQU    Y5, 32(AX)
 	ADDQ       $0x00000010, CX
 	ADDQ       $0x00000040, AX
 	DECQ       SI
@@ -18952,22 +26572,22 @@ chunk:
 	VZEROUPPER
 	RET
 
-// func bookHighScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func bookLowAffine64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
-TEXT ·bookHighScale64BF16AVX2(SB), NOSPLIT, $64-56
+TEXT ·bookLowAffine64BF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
-	VMOVDQU   k0<>+0(SB), Y0
-	VMOVDQU   k1<>+0(SB), Y1
+	VMOVDQU   k2<>+0(SB), Y0
+	VMOVDQU   k18<>+0(SB), Y1
 	MOVQ      book+32(FP), SI
 	VMOVDQU   (SI), Y2
 	VMOVDQU   32(SI), Y3
 	VCMPPS    $0x03, Y2, Y2, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
+	VBLENDVPS Y4, k1<>+0(SB), Y2, Y2
 	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
+	VBLENDVPS Y4, k1<>+0(SB), Y3, Y3
 	VSHUFPS   $0x88, Y3, Y2, Y4
 	VPERMQ    $0xd8, Y4, Y4
 	VSHUFPS   $0xdd, Y3, Y2, Y2
@@ -18980,47 +26600,196 @@ TEXT ·bookHighScale64BF16AVX2(SB), NOSPLIT, $64-56
 run:
 	MOVQ         chunks+40(FP), SI
 	VBROADCASTSS (DX), Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VMOVDQU      (SP), Y4
-	VMOVDQU      32(SP), Y5
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
+	VBLENDVPS    Y4, k9<>+0(SB), Y3, Y3
+	VBROADCASTSS (BX), Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
+	VMOVDQU      (SP), Y5
+	VMOVDQU      32(SP), Y6
 	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y3
-	VPAND        Y0, Y3, Y3
+	VADDPS       Y4, Y5, Y5
+	VPSRLD       $0x10, Y5, Y7
+	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y5, Y5
-	VPADDD       Y3, Y5, Y5
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y5, Y4, Y4
-	VPSHUFB      k9<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y3
-	VPERMQ       $0xdd, Y4, Y4
+	VPADDD       Y7, Y5, Y5
+	VMULPS       Y3, Y6, Y6
+	VADDPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y3, Y6, Y6
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VPCMPEQW     k21<>+0(SB), Y5, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y5, Y5
+	VPSHUFB      k15<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y3
+	VPERMQ       $0xdd, Y5, Y4
 
 chunk:
-	VMOVDQU    k58<>+0(SB), Y5
+	VMOVDQU    k61<>+0(SB), Y5
 	VPERMD     (CX), Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y2, Y5, Y5
 	VPAND      Y2, Y6, Y6
-	VPUNPCKLBW Y5, Y6, Y7
-	VPUNPCKHBW Y5, Y6, Y5
+	VPUNPCKLBW Y6, Y5, Y7
+	VPUNPCKHBW Y6, Y5, Y5
 	VPSHUFB    Y7, Y3, Y6
 	VPSHUFB    Y7, Y4, Y7
 	VPUNPCKLBW Y7, Y6, Y8
 	VMOVDQU    Y8, (AX)
-	VPUNPCKHBW Y7, Y6, Y8
-	VMOVDQU    Y8, 32(AX)
+	VPUNPCKHBW Y7, Y6, Y6
+	VMOVDQU    Y6, 32(AX)
 	VPSHUFB    Y5, Y3, Y6
 	VPSHUFB    Y5, Y4, Y5
 	VPUNPCKLBW Y5, Y6, Y7
 	VMOVDQU    Y7, 64(AX)
-	VPUNPCKHBW Y5, Y6, Y7
-	VMOVDQU    Y7, 96(AX)
+	VPUNPCKHBW Y5, Y6, Y5
+	VMOVDQU    Y5, 96(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000080, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func bookLowAffine32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·bookLowAffine32F16AVX2(SB), NOSPLIT, $96-56
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 32(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVDQU   k5<>+0(SB), Y0
+	MOVQ      n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k9<>+0(SB), Y1, Y1
+	VBROADCASTSS (BX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VMOVDQU      32(SP), Y3
+	VMOVDQU      64(SP), Y4
+	VMULPS       Y1, Y3, Y3
+	VADDPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VMULPS       Y1, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y4, Y4
+	VCVTPS2PH    $0x00, Y3, X3
+	VCVTPS2PH    $0x00, Y4, X1
+	VINSERTI128  $0x01, X1, Y3, Y3
+	VPSHUFB      k15<>+0(SB), Y3, Y3
+	VPERMQ       $0x88, Y3, Y1
+	VPERMQ       $0xdd, Y3, Y2
+
+chunk:
+	VPMOVZXBW  (CX), Y3
+	VPSLLW     $0x04, Y3, Y4
+	VPOR       Y4, Y3, Y3
+	VPAND      Y0, Y3, Y3
+	VPERMQ     $0xd8, Y3, Y3
+	VPSHUFB    Y3, Y1, Y4
+	VPSHUFB    Y3, Y2, Y3
+	VPUNPCKLBW Y3, Y4, Y5
+	VMOVDQU    Y5, (AX)
+	VPUNPCKHBW Y3, Y4, Y3
+	VMOVDQU    Y3, 32(AX)
+	ADDQ       $0x00000010, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func bookLowAffine64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·bookLowAffine64F16AVX2(SB), NOSPLIT, $96-56
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 32(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVDQU   k5<>+0(SB), Y0
+	MOVQ      n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k9<>+0(SB), Y1, Y1
+	VBROADCASTSS (BX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VMOVDQU      32(SP), Y3
+	VMOVDQU      64(SP), Y4
+	VMULPS       Y1, Y3, Y3
+	VADDPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VMULPS       Y1, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y4, Y4
+	VCVTPS2PH    $0x00, Y3, X3
+	VCVTPS2PH    $0x00, Y4, X1
+	VINSERTI128  $0x01, X1, Y3, Y3
+	VPSHUFB      k15<>+0(SB), Y3, Y3
+	VPERMQ       $0x88, Y3, Y1
+	VPERMQ       $0xdd, Y3, Y2
+
+chunk:
+	VMOVDQU    k61<>+0(SB), Y3
+	VPERMD     (CX), Y3, Y3
+	VPSRLW     $0x04, Y3, Y4
+	VPAND      Y0, Y3, Y3
+	VPAND      Y0, Y4, Y4
+	VPUNPCKLBW Y4, Y3, Y5
+	VPUNPCKHBW Y4, Y3, Y3
+	VPSHUFB    Y5, Y1, Y4
+	VPSHUFB    Y5, Y2, Y5
+	VPUNPCKLBW Y5, Y4, Y6
+	VMOVDQU    Y6, (AX)
+	VPUNPCKHBW Y5, Y4, Y4
+	VMOVDQU    Y4, 32(AX)
+	VPSHUFB    Y3, Y1, Y4
+	VPSHUFB    Y3, Y2, Y3
+	VPUNPCKLBW Y3, Y4, Y5
+	VMOVDQU    Y5, 64(AX)
+	VPUNPCKHBW Y3, Y4, Y3
+	VMOVDQU    Y3, 96(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000080, AX
 	DECQ       SI
@@ -19043,9 +26812,9 @@ TEXT ·bookHighScale32F32AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
 	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
+	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
 	VMOVUPS   Y0, 32(SP)
 	VMOVUPS   Y1, 64(SP)
 	VMOVDQU   k5<>+0(SB), Y0
@@ -19054,60 +26823,67 @@ TEXT ·bookHighScale32F32AVX2(SB), NOSPLIT, $96-56
 run:
 	MOVQ         chunks+40(FP), SI
 	VBROADCASTSS (DX), Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
 	VMOVDQU      32(SP), Y2
 	VMOVDQU      64(SP), Y3
 	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y4, k9<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y3, Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y3, Y3
+	VBLENDVPS    Y1, k9<>+0(SB), Y3, Y3
+	VPSHUFB      k10<>+0(SB), Y2, Y2
+	VPSHUFB      k10<>+0(SB), Y3, Y3
+	VPUNPCKLDQ   Y3, Y2, Y1
+	VMOVDQU      k11<>+0(SB), Y4
+	VPERMD       Y1, Y4, Y4
+	VMOVDQU      k12<>+0(SB), Y5
+	VPERMD       Y1, Y5, Y1
+	VPUNPCKHDQ   Y3, Y2, Y2
+	VMOVDQU      k11<>+0(SB), Y3
+	VPERMD       Y2, Y3, Y3
+	VMOVDQU      k12<>+0(SB), Y5
+	VPERMD       Y2, Y5, Y2
 
 chunk:
-	VPMOVZXBW (CX), Y1
-	VPSLLW    $0x08, Y1, Y4
-	VPSRLW    $0x04, Y1, Y1
-	VPOR      Y4, Y1, Y1
-	VPAND     Y0, Y1, Y1
-	VPERMQ    $0xd8, Y1, Y1
-	VMOVDQU   Y1, (SP)
-	VPMOVZXBD (SP), Y1
-	VPERMPS   Y2, Y1, Y5
-	VPERMPS   Y3, Y1, Y4
-	VPSLLD    $0x1c, Y1, Y1
-	VBLENDVPS Y1, Y4, Y5, Y5
-	VMOVUPS   Y5, (AX)
-	VPMOVZXBD 16(SP), Y1
-	VPERMPS   Y2, Y1, Y5
-	VPERMPS   Y3, Y1, Y4
-	VPSLLD    $0x1c, Y1, Y1
-	VBLENDVPS Y1, Y4, Y5, Y5
-	VMOVUPS   Y5, 32(AX)
-	VPMOVZXBD 8(SP), Y1
-	VPERMPS   Y2, Y1, Y5
-	VPERMPS   Y3, Y1, Y4
-	VPSLLD    $0x1c, Y1, Y1
-	VBLENDVPS Y1, Y4, Y5, Y5
-	VMOVUPS   Y5, 64(AX)
-	VPMOVZXBD 24(SP), Y1
-	VPERMPS   Y2, Y1, Y5
-	VPERMPS   Y3, Y1, Y4
-	VPSLLD    $0x1c, Y1, Y1
-	VBLENDVPS Y1, Y4, Y5, Y5
-	VMOVUPS   Y5, 96(AX)
-	ADDQ      $0x00000010, CX
-	ADDQ      $0x00000080, AX
-	DECQ      SI
-	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
+	VPMOVZXBW    (CX), Y5
+	VPSLLW       $0x08, Y5, Y6
+	VPSRLW       $0x04, Y5, Y5
+	VPOR         Y6, Y5, Y5
+	VPAND        Y0, Y5, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VPSHUFB      Y5, Y4, Y6
+	VPSHUFB      Y5, Y1, Y7
+	VPSHUFB      Y5, Y3, Y8
+	VPSHUFB      Y5, Y2, Y5
+	VPUNPCKLBW   Y7, Y6, Y9
+	VPUNPCKLBW   Y5, Y8, Y10
+	VPUNPCKLWD   Y10, Y9, Y11
+	VPUNPCKHWD   Y10, Y9, Y9
+	VMOVDQU      X11, (AX)
+	VEXTRACTI128 $0x01, Y11, 32(AX)
+	VMOVDQU      X9, 16(AX)
+	VEXTRACTI128 $0x01, Y9, 48(AX)
+	VPUNPCKHBW   Y7, Y6, Y6
+	VPUNPCKHBW   Y5, Y8, Y5
+	VPUNPCKLWD   Y5, Y6, Y7
+	VPUNPCKHWD   Y5, Y6, Y5
+	VMOVDQU      X7, 64(AX)
+	VEXTRACTI128 $0x01, Y7, 96(AX)
+	VMOVDQU      X5, 80(AX)
+	VEXTRACTI128 $0x01, Y5, 112(AX)
+	ADDQ         $0x00000010, CX
+	ADDQ         $0x00000080, AX
+	DECQ         SI
+	JNZ          chunk
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
 	VZEROUPPER
 	RET
 
@@ -19122,9 +26898,9 @@ TEXT ·bookHighScale64F32AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
 	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
+	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
 	VMOVUPS   Y0, 32(SP)
 	VMOVUPS   Y1, 64(SP)
 	VMOVDQU   k5<>+0(SB), Y0
@@ -19133,80 +26909,155 @@ TEXT ·bookHighScale64F32AVX2(SB), NOSPLIT, $96-56
 run:
 	MOVQ         chunks+40(FP), SI
 	VBROADCASTSS (DX), Y1
-	VXORPS       k2<>+0(SB), Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
 	VMOVDQU      32(SP), Y2
 	VMOVDQU      64(SP), Y3
 	VMULPS       Y1, Y2, Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y4, k9<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y3, Y3
-	VXORPS       k2<>+0(SB), Y3, Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y1
-	VBLENDVPS    Y1, k12<>+0(SB), Y3, Y3
+	VBLENDVPS    Y1, k9<>+0(SB), Y3, Y3
+	VPSHUFB      k10<>+0(SB), Y2, Y2
+	VPSHUFB      k10<>+0(SB), Y3, Y3
+	VPUNPCKLDQ   Y3, Y2, Y1
+	VMOVDQU      k11<>+0(SB), Y4
+	VPERMD       Y1, Y4, Y4
+	VMOVDQU      k12<>+0(SB), Y5
+	VPERMD       Y1, Y5, Y1
+	VPUNPCKHDQ   Y3, Y2, Y2
+	VMOVDQU      k11<>+0(SB), Y3
+	VPERMD       Y2, Y3, Y3
+	VMOVDQU      k12<>+0(SB), Y5
+	VPERMD       Y2, Y5, Y2
 
 chunk:
-	VMOVDQU    k58<>+0(SB), Y1
-	VPERMD     (CX), Y1, Y1
-	VPSRLW     $0x04, Y1, Y4
-	VPAND      Y0, Y1, Y1
-	VPAND      Y0, Y4, Y4
-	VPUNPCKLBW Y1, Y4, Y5
-	VPUNPCKHBW Y1, Y4, Y1
-	VMOVDQU    Y5, (SP)
-	VPMOVZXBD  (SP), Y4
-	VPERMPS    Y2, Y4, Y6
-	VPERMPS    Y3, Y4, Y5
-	VPSLLD     $0x1c, Y4, Y4
-	VBLENDVPS  Y4, Y5, Y6, Y6
-	VMOVUPS    Y6, (AX)
-	VPMOVZXBD  16(SP), Y4
-	VPERMPS    Y2, Y4, Y6
-	VPERMPS    Y3, Y4, Y5
-	VPSLLD     $0x1c, Y4, Y4
-	VBLENDVPS  Y4, Y5, Y6, Y6
-	VMOVUPS    Y6, 32(AX)
-	VPMOVZXBD  8(SP), Y4
-	VPERMPS    Y2, Y4, Y6
-	VPERMPS    Y3, Y4, Y5
-	VPSLLD     $0x1c, Y4, Y4
-	VBLENDVPS  Y4, Y5, Y6, Y6
-	VMOVUPS    Y6, 64(AX)
-	VPMOVZXBD  24(SP), Y4
-	VPERMPS    Y2, Y4, Y6
-	VPERMPS    Y3, Y4, Y5
-	VPSLLD     $0x1c, Y4, Y4
-	VBLENDVPS  Y4, Y5, Y6, Y6
-	VMOVUPS    Y6, 96(AX)
-	VMOVDQU    Y1, (SP)
-	VPMOVZXBD  (SP), Y1
-	VPERMPS    Y2, Y1, Y5
-	VPERMPS    Y3, Y1, Y4
-	VPSLLD     $0x1c, Y1, Y1
-	VBLENDVPS  Y1, Y4, Y5, Y5
-	VMOVUPS    Y5, 128(AX)
-	VPMOVZXBD  16(SP), Y1
-	VPERMPS    Y2, Y1, Y5
-	VPERMPS    Y3, Y1, Y4
-	VPSLLD     $0x1c, Y1, Y1
-	VBLENDVPS  Y1, Y4, Y5, Y5
-	VMOVUPS    Y5, 160(AX)
-	VPMOVZXBD  8(SP), Y1
-	VPERMPS    Y2, Y1, Y5
-	VPERMPS    Y3, Y1, Y4
-	VPSLLD     $0x1c, Y1, Y1
-	VBLENDVPS  Y1, Y4, Y5, Y5
-	VMOVUPS    Y5, 192(AX)
-	VPMOVZXBD  24(SP), Y1
-	VPERMPS    Y2, Y1, Y5
-	VPERMPS    Y3, Y1, Y4
-	VPSLLD     $0x1c, Y1, Y1
-	VBLENDVPS  Y1, Y4, Y5, Y5
-	VMOVUPS    Y5, 224(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000100, AX
+	VMOVDQU      k61<>+0(SB), Y5
+	VPERMD       (CX), Y5, Y5
+	VPSRLW       $0x04, Y5, Y6
+	VPAND        Y0, Y5, Y5
+	VPAND        Y0, Y6, Y6
+	VPUNPCKLBW   Y5, Y6, Y7
+	VPUNPCKHBW   Y5, Y6, Y5
+	VPSHUFB      Y7, Y4, Y6
+	VPSHUFB      Y7, Y1, Y8
+	VPSHUFB      Y7, Y3, Y9
+	VPSHUFB      Y7, Y2, Y7
+	VPUNPCKLBW   Y8, Y6, Y10
+	VPUNPCKLBW   Y7, Y9, Y11
+	VPUNPCKLWD   Y11, Y10, Y12
+	VPUNPCKHWD   Y11, Y10, Y10
+	VMOVDQU      X12, (AX)
+	VEXTRACTI128 $0x01, Y12, 32(AX)
+	VMOVDQU      X10, 16(AX)
+	VEXTRACTI128 $0x01, Y10, 48(AX)
+	VPUNPCKHBW   Y8, Y6, Y6
+	VPUNPCKHBW   Y7, Y9, Y7
+	VPUNPCKLWD   Y7, Y6, Y8
+	VPUNPCKHWD   Y7, Y6, Y6
+	VMOVDQU      X8, 64(AX)
+	VEXTRACTI128 $0x01, Y8, 96(AX)
+	VMOVDQU      X6, 80(AX)
+	VEXTRACTI128 $0x01, Y6, 112(AX)
+	VPSHUFB      Y5, Y4, Y6
+	VPSHUFB      Y5, Y1, Y7
+	VPSHUFB      Y5, Y3, Y8
+	VPSHUFB      Y5, Y2, Y5
+	VPUNPCKLBW   Y7, Y6, Y9
+	VPUNPCKLBW   Y5, Y8, Y10
+	VPUNPCKLWD   Y10, Y9, Y11
+	VPUNPCKHWD   Y10, Y9, Y9
+	VMOVDQU      X11, 128(AX)
+	VEXTRACTI128 $0x01, Y11, 160(AX)
+	VMOVDQU      X9, 144(AX)
+	VEXTRACTI128 $0x01, Y9, 176(AX)
+	VPUNPCKHBW   Y7, Y6, Y6
+	VPUNPCKHBW   Y5, Y8, Y5
+	VPUNPCKLWD   Y5, Y6, Y7
+	VPUNPCKHWD   Y5, Y6, Y5
+	VMOVDQU      X7, 192(AX)
+	VEXTRACTI128 $0x01, Y7, 224(AX)
+	VMOVDQU      X5, 208(AX)
+	VEXTRACTI128 $0x01, Y5, 240(AX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000100, AX
+	DECQ         SI
+	JNZ          chunk
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
+	VZEROUPPER
+	RET
+
+// func bookHighScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bookHighScale32BF16AVX2(SB), NOSPLIT, $64-56
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k2<>+0(SB), Y0
+	VMOVDQU   k3<>+0(SB), Y1
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y2
+	VMOVDQU   32(SI), Y3
+	VCMPPS    $0x03, Y2, Y2, Y4
+	VBLENDVPS Y4, k1<>+0(SB), Y2, Y2
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k1<>+0(SB), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VSHUFPS   $0xdd, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVUPS   Y4, (SP)
+	VMOVUPS   Y2, 32(SP)
+	VMOVDQU   k5<>+0(SB), Y2
+	MOVQ      n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+	VMOVDQU      (SP), Y4
+	VMOVDQU      32(SP), Y5
+	VMULPS       Y3, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y6, Y4, Y4
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y3, Y5, Y5
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+
+chunk:
+	VPMOVZXBW  (CX), Y5
+	VPSLLW     $0x08, Y5, Y6
+	VPSRLW     $0x04, Y5, Y5
+	VPOR       Y6, Y5, Y5
+	VPAND      Y2, Y5, Y5
+	VPERMQ     $0xd8, Y5, Y5
+	VPSHUFB    Y5, Y3, Y6
+	VPSHUFB    Y5, Y4, Y5
+	VPUNPCKLBW Y5, Y6, Y7
+	VMOVDQU    Y7, (AX)
+	VPUNPCKHBW Y5, Y6, Y5
+	VMOVDQU    Y5, 32(AX)
+	ADDQ       $0x00000010, CX
+	ADDQ       $0x00000040, AX
 	DECQ       SI
 	JNZ        chunk
 	ADDQ       $0x04, DX
@@ -19216,6 +27067,306 @@ chunk:
 	VZEROUPPER
 	RET
 
+// func bookHighScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bookHighScale64BF16AVX2(SB), NOSPLIT, $64-56
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k2<>+0(SB), Y0
+	VMOVDQU   k3<>+0(SB), Y1
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y2
+	VMOVDQU   32(SI), Y3
+	VCMPPS    $0x03, Y2, Y2, Y4
+	VBLENDVPS Y4, k1<>+0(SB), Y2, Y2
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k1<>+0(SB), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VSHUFPS   $0xdd, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVUPS   Y4, (SP)
+	VMOVUPS   Y2, 32(SP)
+	VMOVDQU   k5<>+0(SB), Y2
+	MOVQ      n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+	VMOVDQU      (SP), Y4
+	VMOVDQU      32(SP), Y5
+	VMULPS       Y3, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y6, Y4, Y4
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y3, Y5, Y5
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+
+chunk:
+	VMOVDQU    k61<>+0(SB), Y5
+	VPERMD     (CX), Y5, Y5
+	VPSRLW     $0x04, Y5, Y6
+	VPAND      Y2, Y5, Y5
+	VPAND      Y2, Y6, Y6
+	VPUNPCKLBW Y5, Y6, Y7
+	VPUNPCKHBW Y5, Y6, Y5
+	VPSHUFB    Y7, Y3, Y6
+	VPSHUFB    Y7, Y4, Y7
+	VPUNPCKLBW Y7, Y6, Y8
+	VMOVDQU    Y8, (AX)
+	VPUNPCKHBW Y7, Y6, Y6
+	VMOVDQU    Y6, 32(AX)
+	VPSHUFB    Y5, Y3, Y6
+	VPSHUFB    Y5, Y4, Y5
+	VPUNPCKLBW Y5, Y6, Y7
+	VMOVDQU    Y7, 64(AX)
+	VPUNPCKHBW Y5, Y6, Y5
+	VMOVDQU    Y5, 96(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000080, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func bookHighScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·bookHighScale32F16AVX2(SB), NOSPLIT, $96-56
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 32(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVDQU   k5<>+0(SB), Y0
+	MOVQ      n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	VMOVDQU      32(SP), Y2
+	VMOVDQU      64(SP), Y3
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k9<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y3, Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y3, Y3
+	VCVTPS2PH    $0x00, Y2, X2
+	VCVTPS2PH    $0x00, Y3, X1
+	VINSERTI128  $0x01, X1, Y2, Y2
+	VPSHUFB      k15<>+0(SB), Y2, Y2
+	VPERMQ       $0x88, Y2, Y1
+	VPERMQ       $0xdd, Y2, Y2
+
+chunk:
+	VPMOVZXBW  (CX), Y3
+	VPSLLW     $0x08, Y3, Y4
+	VPSRLW     $0x04, Y3, Y3
+	VPOR       Y4, Y3, Y3
+	VPAND      Y0, Y3, Y3
+	VPERMQ     $0xd8, Y3, Y3
+	VPSHUFB    Y3, Y1, Y4
+	VPSHUFB    Y3, Y2, Y3
+	VPUNPCKLBW Y3, Y4, Y5
+	VMOVDQU    Y5, (AX)
+	VPUNPCKHBW Y3, Y4, Y3
+	VMOVDQU    Y3, 32(AX)
+	ADDQ       $0x00000010, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func bookHighScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·bookHighScale64F16AVX2(SB), NOSPLIT, $96-56
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 32(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVDQU   k5<>+0(SB), Y0
+	MOVQ      n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	VBROADCASTSS (DX), Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	VMOVDQU      32(SP), Y2
+	VMOVDQU      64(SP), Y3
+	VMULPS       Y1, Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k9<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y3, Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y3, Y3
+	VCVTPS2PH    $0x00, Y2, X2
+	VCVTPS2PH    $0x00, Y3, X1
+	VINSERTI128  $0x01, X1, Y2, Y2
+	VPSHUFB      k15<>+0(SB), Y2, Y2
+	VPERMQ       $0x88, Y2, Y1
+	VPERMQ       $0xdd, Y2, Y2
+
+chunk:
+	VMOVDQU    k61<>+0(SB), Y3
+	VPERMD     (CX), Y3, Y3
+	VPSRLW     $0x04, Y3, Y4
+	VPAND      Y0, Y3, Y3
+	VPAND      Y0, Y4, Y4
+	VPUNPCKLBW Y3, Y4, Y5
+	VPUNPCKHBW Y3, Y4, Y3
+	VPSHUFB    Y5, Y1, Y4
+	VPSHUFB    Y5, Y2, Y5
+	VPUNPCKLBW Y5, Y4, Y6
+	VMOVDQU    Y6, (AX)
+	VPUNPCKHBW Y5, Y4, Y4
+	VMOVDQU    Y4, 32(AX)
+	VPSHUFB    Y3, Y1, Y4
+	VPSHUFB    Y3, Y2, Y3
+	VPUNPCKLBW Y3, Y4, Y5
+	VMOVDQU    Y5, 64(AX)
+	VPUNPCKHBW Y3, Y4, Y3
+	VMOVDQU    Y3, 96(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000080, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func float8E4M3F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·float8E4M3F32AVX2(SB), NOSPLIT, $32-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	MOVQ n+40(FP), DI
+
+run:
+	MOVQ         chunks+32(FP), SI
+	VBROADCASTSS (DX), Y0
+
+chunk:
+	VPMOVSXBW    (CX), Y2
+	VPAND        k62<>+0(SB), Y2, Y1
+	VPCMPEQW     k62<>+0(SB), Y1, Y1
+	VPSLLW       $0x07, Y2, Y2
+	VPAND        k63<>+0(SB), Y2, Y2
+	VPOR         Y1, Y2, Y2
+	VCVTPH2PS    X2, Y1
+	VEXTRACTI128 $0x01, Y2, X2
+	VCVTPH2PS    X2, Y2
+	VMULPS       k64<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VMULPS       k64<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VMOVUPS      Y1, (AX)
+	VMOVUPS      Y2, 32(AX)
+	VPMOVSXBW    16(CX), Y2
+	VPAND        k62<>+0(SB), Y2, Y1
+	VPCMPEQW     k62<>+0(SB), Y1, Y1
+	VPSLLW       $0x07, Y2, Y2
+	VPAND        k63<>+0(SB), Y2, Y2
+	VPOR         Y1, Y2, Y2
+	VCVTPH2PS    X2, Y1
+	VEXTRACTI128 $0x01, Y2, X2
+	VCVTPH2PS    X2, Y2
+	VMULPS       k64<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VMULPS       k64<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VMOVUPS      Y1, 64(AX)
+	VMOVUPS      Y2, 96(AX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000080, AX
+	DECQ         SI
+	JNZ          chunk
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
+	VZEROUPPER
+	RET
+
+DATA k62<>+0(SB)/8, $0x007f007f007f007f
+DATA k62<>+8(SB)/8, $0x007f007f007f007f
+DATA k62<>+16(SB)/8, $0x007f007f007f007f
+DATA k62<>+24(SB)/8, $0x007f007f007f007f
+GLOBL k62<>(SB), RODATA|NOPTR, $32
+
+DATA k63<>+0(SB)/8, $0xbf80bf80bf80bf80
+DATA k63<>+8(SB)/8, $0xbf80bf80bf80bf80
+DATA k63<>+16(SB)/8, $0xbf80bf80bf80bf80
+DATA k63<>+24(SB)/8, $0xbf80bf80bf80bf80
+GLOBL k63<>(SB), RODATA|NOPTR, $32
+
+DATA k64<>+0(SB)/8, $0x4380000043800000
+DATA k64<>+8(SB)/8, $0x4380000043800000
+DATA k64<>+16(SB)/8, $0x4380000043800000
+DATA k64<>+24(SB)/8, $0x4380000043800000
+GLOBL k64<>(SB), RODATA|NOPTR, $32
+
 // func float8E4M3BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·float8E4M3BF16AVX2(SB), NOSPLIT, $0-48
@@ -19223,8 +27374,8 @@ TEXT ·float8E4M3BF16AVX2(SB), NOSPLIT, $0-48
 	MOVQ    src+8(FP), CX
 	MOVQ    a+16(FP), DX
 	MOVQ    b+24(FP), BX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k13<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k18<>+0(SB), Y1
 	MOVQ    n+40(FP), DI
 
 run:
@@ -19236,8 +27387,8 @@ run:
 	SUBL         $0x0000000a, R8
 	CMPL         R8, $0x000000eb
 	JHI          odd
-	VMOVDQU      k59<>+0(SB), Y3
-	VMOVDQU      k60<>+0(SB), Y4
+	VMOVDQU      k65<>+0(SB), Y3
+	VMOVDQU      k66<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
@@ -19250,29 +27401,29 @@ run:
 	VPADDD       Y2, Y4, Y4
 	VPSRLD       $0x10, Y3, Y3
 	VPBLENDW     $0xaa, Y4, Y3, Y3
-	VPCMPEQW     k16<>+0(SB), Y3, Y2
+	VPCMPEQW     k21<>+0(SB), Y3, Y2
 	VPSLLW       $0x0f, Y2, Y2
 	VPXOR        Y2, Y3, Y3
-	VPSHUFB      k9<>+0(SB), Y3, Y3
+	VPSHUFB      k15<>+0(SB), Y3, Y3
 	VPERMQ       $0x88, Y3, Y2
 	VPERMQ       $0xdd, Y3, Y3
 
 chunk:
 	VPERMQ     $0xd8, (CX), Y4
-	VPAND      k61<>+0(SB), Y4, Y5
-	VPMINUB    k31<>+0(SB), Y5, Y6
-	VPAND      k31<>+0(SB), Y6, Y6
-	VPAND      k62<>+0(SB), Y4, Y7
+	VPAND      k67<>+0(SB), Y4, Y5
+	VPMINUB    k34<>+0(SB), Y5, Y6
+	VPAND      k34<>+0(SB), Y6, Y6
+	VPAND      k68<>+0(SB), Y4, Y7
 	VPOR       Y7, Y6, Y6
-	VPSUBUSB   k31<>+0(SB), Y5, Y7
-	VPAND      k63<>+0(SB), Y7, Y7
+	VPSUBUSB   k34<>+0(SB), Y5, Y7
+	VPAND      k69<>+0(SB), Y7, Y7
 	VPSHUFB    Y6, Y2, Y8
 	VPSHUFB    Y6, Y3, Y6
-	VPAND      k34<>+0(SB), Y4, Y4
+	VPAND      k37<>+0(SB), Y4, Y4
 	VPXOR      Y4, Y6, Y6
-	VPCMPEQB   k61<>+0(SB), Y5, Y4
-	VPBLENDVB  Y4, k64<>+0(SB), Y8, Y8
-	VPBLENDVB  Y4, k61<>+0(SB), Y6, Y6
+	VPCMPEQB   k67<>+0(SB), Y5, Y4
+	VPBLENDVB  Y4, k70<>+0(SB), Y8, Y8
+	VPBLENDVB  Y4, k67<>+0(SB), Y6, Y6
 	VPANDN     Y7, Y4, Y7
 	VPXOR      Y5, Y5, Y5
 	VPUNPCKLBW Y6, Y8, Y4
@@ -19294,22 +27445,22 @@ chunk:
 
 odd:
 	VPMOVSXBW    (CX), Y4
-	VPAND        k65<>+0(SB), Y4, Y3
-	VPCMPEQW     k65<>+0(SB), Y3, Y3
+	VPAND        k62<>+0(SB), Y4, Y3
+	VPCMPEQW     k62<>+0(SB), Y3, Y3
 	VPSLLW       $0x07, Y4, Y4
-	VPAND        k66<>+0(SB), Y4, Y4
+	VPAND        k63<>+0(SB), Y4, Y4
 	VPOR         Y3, Y4, Y4
 	VCVTPH2PS    X4, Y3
 	VEXTRACTI128 $0x01, Y4, X4
 	VCVTPH2PS    X4, Y4
-	VMULPS       k67<>+0(SB), Y3, Y3
+	VMULPS       k64<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
-	VMULPS       k67<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VMULPS       k64<>+0(SB), Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y3, Y3
@@ -19324,22 +27475,22 @@ odd:
 	VPERMQ       $0xd8, Y3, Y3
 	VMOVDQU      Y3, (AX)
 	VPMOVSXBW    16(CX), Y4
-	VPAND        k65<>+0(SB), Y4, Y3
-	VPCMPEQW     k65<>+0(SB), Y3, Y3
+	VPAND        k62<>+0(SB), Y4, Y3
+	VPCMPEQW     k62<>+0(SB), Y3, Y3
 	VPSLLW       $0x07, Y4, Y4
-	VPAND        k66<>+0(SB), Y4, Y4
+	VPAND        k63<>+0(SB), Y4, Y4
 	VPOR         Y3, Y4, Y4
 	VCVTPH2PS    X4, Y3
 	VEXTRACTI128 $0x01, Y4, X4
 	VCVTPH2PS    X4, Y4
-	VMULPS       k67<>+0(SB), Y3, Y3
+	VMULPS       k64<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
-	VMULPS       k67<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VMULPS       k64<>+0(SB), Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y3, Y3
@@ -19366,63 +27517,45 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k59<>+0(SB)/8, $0x3b80000000000000
-DATA k59<>+8(SB)/8, $0x3c4000003c000000
-DATA k59<>+16(SB)/8, $0x3ca000003c800000
-DATA k59<>+24(SB)/8, $0x3ce000003cc00000
-GLOBL k59<>(SB), RODATA|NOPTR, $32
-
-DATA k60<>+0(SB)/8, $0x3bc000003b000000
-DATA k60<>+8(SB)/8, $0x3c6000003c200000
-DATA k60<>+16(SB)/8, $0x3cb000003c900000
-DATA k60<>+24(SB)/8, $0x3cf000003cd00000
-GLOBL k60<>(SB), RODATA|NOPTR, $32
-
-DATA k61<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k61<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k61<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k61<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
-GLOBL k61<>(SB), RODATA|NOPTR, $32
-
-DATA k62<>+0(SB)/8, $0x0707070707070707
-DATA k62<>+8(SB)/8, $0x0707070707070707
-DATA k62<>+16(SB)/8, $0x0707070707070707
-DATA k62<>+24(SB)/8, $0x0707070707070707
-GLOBL k62<>(SB), RODATA|NOPTR, $32
-
-DATA k63<>+0(SB)/8, $0x7878787878787878
-DATA k63<>+8(SB)/8, $0x7878787878787878
-DATA k63<>+16(SB)/8, $0x7878787878787878
-DATA k63<>+24(SB)/8, $0x7878787878787878
-GLOBL k63<>(SB), RODATA|NOPTR, $32
-
-DATA k64<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k64<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k64<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k64<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
-GLOBL k64<>(SB), RODATA|NOPTR, $32
-
-DATA k65<>+0(SB)/8, $0x007f007f007f007f
-DATA k65<>+8(SB)/8, $0x007f007f007f007f
-DATA k65<>+16(SB)/8, $0x007f007f007f007f
-DATA k65<>+24(SB)/8, $0x007f007f007f007f
+DATA k65<>+0(SB)/8, $0x3b80000000000000
+DATA k65<>+8(SB)/8, $0x3c4000003c000000
+DATA k65<>+16(SB)/8, $0x3ca000003c800000
+DATA k65<>+24(SB)/8, $0x3ce000003cc00000
 GLOBL k65<>(SB), RODATA|NOPTR, $32
 
-DATA k66<>+0(SB)/8, $0xbf80bf80bf80bf80
-DATA k66<>+8(SB)/8, $0xbf80bf80bf80bf80
-DATA k66<>+16(SB)/8, $0xbf80bf80bf80bf80
-DATA k66<>+24(SB)/8, $0xbf80bf80bf80bf80
+DATA k66<>+0(SB)/8, $0x3bc000003b000000
+DATA k66<>+8(SB)/8, $0x3c6000003c200000
+DATA k66<>+16(SB)/8, $0x3cb000003c900000
+DATA k66<>+24(SB)/8, $0x3cf000003cd00000
 GLOBL k66<>(SB), RODATA|NOPTR, $32
 
-DATA k67<>+0(SB)/8, $0x4380000043800000
-DATA k67<>+8(SB)/8, $0x4380000043800000
-DATA k67<>+16(SB)/8, $0x4380000043800000
-DATA k67<>+24(SB)/8, $0x4380000043800000
+DATA k67<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k67<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k67<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k67<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
 GLOBL k67<>(SB), RODATA|NOPTR, $32
 
-// func float8E4M3F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+DATA k68<>+0(SB)/8, $0x0707070707070707
+DATA k68<>+8(SB)/8, $0x0707070707070707
+DATA k68<>+16(SB)/8, $0x0707070707070707
+DATA k68<>+24(SB)/8, $0x0707070707070707
+GLOBL k68<>(SB), RODATA|NOPTR, $32
+
+DATA k69<>+0(SB)/8, $0x7878787878787878
+DATA k69<>+8(SB)/8, $0x7878787878787878
+DATA k69<>+16(SB)/8, $0x7878787878787878
+DATA k69<>+24(SB)/8, $0x7878787878787878
+GLOBL k69<>(SB), RODATA|NOPTR, $32
+
+DATA k70<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k70<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k70<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k70<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
+GLOBL k70<>(SB), RODATA|NOPTR, $32
+
+// func float8E4M3F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·float8E4M3F32AVX2(SB), NOSPLIT, $32-48
+TEXT ·float8E4M3F16AVX2(SB), NOSPLIT, $32-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -19435,41 +27568,92 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPAND        k65<>+0(SB), Y2, Y1
-	VPCMPEQW     k65<>+0(SB), Y1, Y1
+	VPAND        k62<>+0(SB), Y2, Y1
+	VPCMPEQW     k62<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k66<>+0(SB), Y2, Y2
+	VPAND        k63<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k67<>+0(SB), Y1, Y1
+	VMULPS       k64<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y1, Y1
-	VMULPS       k67<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VMULPS       k64<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y1, (AX)
+	VCVTPS2PH    $0x00, Y2, 16(AX)
+	VPMOVSXBW    16(CX), Y2
+	VPAND        k62<>+0(SB), Y2, Y1
+	VPCMPEQW     k62<>+0(SB), Y1, Y1
+	VPSLLW       $0x07, Y2, Y2
+	VPAND        k63<>+0(SB), Y2, Y2
+	VPOR         Y1, Y2, Y2
+	VCVTPH2PS    X2, Y1
+	VEXTRACTI128 $0x01, Y2, X2
+	VCVTPH2PS    X2, Y2
+	VMULPS       k64<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VMULPS       k64<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y1, 32(AX)
+	VCVTPS2PH    $0x00, Y2, 48(AX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000040, AX
+	DECQ         SI
+	JNZ          chunk
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
+	VZEROUPPER
+	RET
+
+// func float8E5M2F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·float8E5M2F32AVX2(SB), NOSPLIT, $32-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	MOVQ n+40(FP), DI
+
+run:
+	MOVQ         chunks+32(FP), SI
+	VBROADCASTSS (DX), Y0
+
+chunk:
+	VPMOVSXBW    (CX), Y2
+	VPSLLW       $0x08, Y2, Y2
+	VCVTPH2PS    X2, Y1
+	VEXTRACTI128 $0x01, Y2, X2
+	VCVTPH2PS    X2, Y2
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, (AX)
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPAND        k65<>+0(SB), Y2, Y1
-	VPCMPEQW     k65<>+0(SB), Y1, Y1
-	VPSLLW       $0x07, Y2, Y2
-	VPAND        k66<>+0(SB), Y2, Y2
-	VPOR         Y1, Y2, Y2
+	VPSLLW       $0x08, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k67<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y1, Y1
-	VMULPS       k67<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, 64(AX)
 	VMOVUPS      Y2, 96(AX)
 	ADDQ         $0x00000020, CX
@@ -19490,8 +27674,8 @@ TEXT ·float8E5M2BF16AVX2(SB), NOSPLIT, $0-48
 	MOVQ    src+8(FP), CX
 	MOVQ    a+16(FP), DX
 	MOVQ    b+24(FP), BX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k13<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k18<>+0(SB), Y1
 	MOVQ    n+40(FP), DI
 
 run:
@@ -19508,8 +27692,8 @@ run:
 	SUBL         $0x00000011, R8
 	CMPL         R8, $0x000000dd
 	JHI          odd
-	VMOVDQU      k68<>+0(SB), Y4
-	VMOVDQU      k69<>+0(SB), Y5
+	VMOVDQU      k71<>+0(SB), Y4
+	VMOVDQU      k72<>+0(SB), Y5
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
 	VPAND        Y0, Y6, Y6
@@ -19522,33 +27706,33 @@ run:
 	VPADDD       Y2, Y5, Y5
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y5, Y4, Y4
-	VPCMPEQW     k16<>+0(SB), Y4, Y2
+	VPCMPEQW     k21<>+0(SB), Y4, Y2
 	VPSLLW       $0x0f, Y2, Y2
 	VPXOR        Y2, Y4, Y4
-	VPSHUFB      k9<>+0(SB), Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
 	VPERMQ       $0x88, Y4, Y2
 	VPERMQ       $0xdd, Y4, Y4
 
 chunk:
 	VPERMQ     $0xd8, (CX), Y5
-	VPAND      k61<>+0(SB), Y5, Y6
-	VPMINUB    k30<>+0(SB), Y6, Y7
-	VPAND      k30<>+0(SB), Y7, Y7
-	VPAND      k25<>+0(SB), Y5, Y8
+	VPAND      k67<>+0(SB), Y5, Y6
+	VPMINUB    k33<>+0(SB), Y6, Y7
+	VPAND      k33<>+0(SB), Y7, Y7
+	VPAND      k28<>+0(SB), Y5, Y8
 	VPOR       Y8, Y7, Y7
-	VPSUBUSB   k30<>+0(SB), Y6, Y8
-	VPAND      k70<>+0(SB), Y8, Y8
+	VPSUBUSB   k33<>+0(SB), Y6, Y8
+	VPAND      k73<>+0(SB), Y8, Y8
 	VPSHUFB    Y7, Y2, Y9
 	VPSHUFB    Y7, Y4, Y7
-	VPCMPGTB   k71<>+0(SB), Y6, Y10
-	VPBLENDVB  Y10, k34<>+0(SB), Y9, Y9
+	VPCMPGTB   k74<>+0(SB), Y6, Y10
+	VPBLENDVB  Y10, k37<>+0(SB), Y9, Y9
 	VPBLENDVB  Y10, Y3, Y7, Y7
 	VPANDN     Y8, Y10, Y8
-	VPAND      k34<>+0(SB), Y5, Y5
+	VPAND      k37<>+0(SB), Y5, Y5
 	VPXOR      Y5, Y7, Y7
-	VPCMPGTB   k70<>+0(SB), Y6, Y5
-	VPBLENDVB  Y5, k64<>+0(SB), Y9, Y9
-	VPBLENDVB  Y5, k61<>+0(SB), Y7, Y7
+	VPCMPGTB   k73<>+0(SB), Y6, Y5
+	VPBLENDVB  Y5, k70<>+0(SB), Y9, Y9
+	VPBLENDVB  Y5, k67<>+0(SB), Y7, Y7
 	VPANDN     Y8, Y5, Y8
 	VPXOR      Y6, Y6, Y6
 	VPUNPCKLBW Y7, Y9, Y5
@@ -19576,10 +27760,10 @@ odd:
 	VCVTPH2PS    X4, Y4
 	VMULPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y3, Y3
@@ -19600,10 +27784,10 @@ odd:
 	VCVTPH2PS    X4, Y4
 	VMULPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y3, Y3
@@ -19630,33 +27814,33 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k68<>+0(SB)/8, $0x3800000000000000
-DATA k68<>+8(SB)/8, $0x38c0000038800000
-DATA k68<>+16(SB)/8, $0x3940000039000000
-DATA k68<>+24(SB)/8, $0x39c0000039800000
-GLOBL k68<>(SB), RODATA|NOPTR, $32
-
-DATA k69<>+0(SB)/8, $0x3840000037800000
-DATA k69<>+8(SB)/8, $0x38e0000038a00000
-DATA k69<>+16(SB)/8, $0x3960000039200000
-DATA k69<>+24(SB)/8, $0x39e0000039a00000
-GLOBL k69<>(SB), RODATA|NOPTR, $32
-
-DATA k70<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k70<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k70<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k70<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
-GLOBL k70<>(SB), RODATA|NOPTR, $32
-
-DATA k71<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k71<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k71<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k71<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k71<>+0(SB)/8, $0x3800000000000000
+DATA k71<>+8(SB)/8, $0x38c0000038800000
+DATA k71<>+16(SB)/8, $0x3940000039000000
+DATA k71<>+24(SB)/8, $0x39c0000039800000
 GLOBL k71<>(SB), RODATA|NOPTR, $32
 
-// func float8E5M2F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+DATA k72<>+0(SB)/8, $0x3840000037800000
+DATA k72<>+8(SB)/8, $0x38e0000038a00000
+DATA k72<>+16(SB)/8, $0x3960000039200000
+DATA k72<>+24(SB)/8, $0x39e0000039a00000
+GLOBL k72<>(SB), RODATA|NOPTR, $32
+
+DATA k73<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k73<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k73<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k73<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
+GLOBL k73<>(SB), RODATA|NOPTR, $32
+
+DATA k74<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k74<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k74<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k74<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
+GLOBL k74<>(SB), RODATA|NOPTR, $32
+
+// func float8E5M2F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·float8E5M2F32AVX2(SB), NOSPLIT, $32-48
+TEXT ·float8E5M2F16AVX2(SB), NOSPLIT, $32-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -19675,12 +27859,12 @@ chunk:
 	VCVTPH2PS    X2, Y2
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y1, Y1
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
-	VMOVUPS      Y1, (AX)
-	VMOVUPS      Y2, 32(AX)
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y1, (AX)
+	VCVTPS2PH    $0x00, Y2, 16(AX)
 	VPMOVSXBW    16(CX), Y2
 	VPSLLW       $0x08, Y2, Y2
 	VCVTPH2PS    X2, Y1
@@ -19688,10 +27872,71 @@ chunk:
 	VCVTPH2PS    X2, Y2
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y1, Y1
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y1, 32(AX)
+	VCVTPS2PH    $0x00, Y2, 48(AX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000040, AX
+	DECQ         SI
+	JNZ          chunk
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
+	VZEROUPPER
+	RET
+
+// func float8E4M3FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·float8E4M3FNUZF32AVX2(SB), NOSPLIT, $32-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	MOVQ n+40(FP), DI
+
+run:
+	MOVQ         chunks+32(FP), SI
+	VBROADCASTSS (DX), Y0
+
+chunk:
+	VPMOVSXBW    (CX), Y2
+	VPCMPEQW     k75<>+0(SB), Y2, Y1
+	VPSLLW       $0x07, Y2, Y2
+	VPAND        k63<>+0(SB), Y2, Y2
+	VPOR         Y1, Y2, Y2
+	VCVTPH2PS    X2, Y1
+	VEXTRACTI128 $0x01, Y2, X2
+	VCVTPH2PS    X2, Y2
+	VMULPS       k76<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VMULPS       k76<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VMOVUPS      Y1, (AX)
+	VMOVUPS      Y2, 32(AX)
+	VPMOVSXBW    16(CX), Y2
+	VPCMPEQW     k75<>+0(SB), Y2, Y1
+	VPSLLW       $0x07, Y2, Y2
+	VPAND        k63<>+0(SB), Y2, Y2
+	VPOR         Y1, Y2, Y2
+	VCVTPH2PS    X2, Y1
+	VEXTRACTI128 $0x01, Y2, X2
+	VCVTPH2PS    X2, Y2
+	VMULPS       k76<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VMULPS       k76<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, 64(AX)
 	VMOVUPS      Y2, 96(AX)
 	ADDQ         $0x00000020, CX
@@ -19705,6 +27950,18 @@ chunk:
 	VZEROUPPER
 	RET
 
+DATA k75<>+0(SB)/8, $0xff80ff80ff80ff80
+DATA k75<>+8(SB)/8, $0xff80ff80ff80ff80
+DATA k75<>+16(SB)/8, $0xff80ff80ff80ff80
+DATA k75<>+24(SB)/8, $0xff80ff80ff80ff80
+GLOBL k75<>(SB), RODATA|NOPTR, $32
+
+DATA k76<>+0(SB)/8, $0x4300000043000000
+DATA k76<>+8(SB)/8, $0x4300000043000000
+DATA k76<>+16(SB)/8, $0x4300000043000000
+DATA k76<>+24(SB)/8, $0x4300000043000000
+GLOBL k76<>(SB), RODATA|NOPTR, $32
+
 // func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·float8E4M3FNUZBF16AVX2(SB), NOSPLIT, $0-48
@@ -19712,8 +27969,8 @@ TEXT ·float8E4M3FNUZBF16AVX2(SB), NOSPLIT, $0-48
 	MOVQ    src+8(FP), CX
 	MOVQ    a+16(FP), DX
 	MOVQ    b+24(FP), BX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k13<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k18<>+0(SB), Y1
 	MOVQ    n+40(FP), DI
 
 run:
@@ -19725,8 +27982,8 @@ run:
 	SUBL         $0x0000000b, R8
 	CMPL         R8, $0x000000ea
 	JHI          odd
-	VMOVDQU      k72<>+0(SB), Y3
-	VMOVDQU      k73<>+0(SB), Y4
+	VMOVDQU      k77<>+0(SB), Y3
+	VMOVDQU      k78<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
@@ -19739,29 +27996,29 @@ run:
 	VPADDD       Y2, Y4, Y4
 	VPSRLD       $0x10, Y3, Y3
 	VPBLENDW     $0xaa, Y4, Y3, Y3
-	VPCMPEQW     k16<>+0(SB), Y3, Y2
+	VPCMPEQW     k21<>+0(SB), Y3, Y2
 	VPSLLW       $0x0f, Y2, Y2
 	VPXOR        Y2, Y3, Y3
-	VPSHUFB      k9<>+0(SB), Y3, Y3
+	VPSHUFB      k15<>+0(SB), Y3, Y3
 	VPERMQ       $0x88, Y3, Y2
 	VPERMQ       $0xdd, Y3, Y3
 
 chunk:
 	VPERMQ     $0xd8, (CX), Y4
-	VPAND      k61<>+0(SB), Y4, Y5
-	VPMINUB    k31<>+0(SB), Y5, Y6
-	VPAND      k31<>+0(SB), Y6, Y6
-	VPAND      k62<>+0(SB), Y4, Y7
+	VPAND      k67<>+0(SB), Y4, Y5
+	VPMINUB    k34<>+0(SB), Y5, Y6
+	VPAND      k34<>+0(SB), Y6, Y6
+	VPAND      k68<>+0(SB), Y4, Y7
 	VPOR       Y7, Y6, Y6
-	VPSUBUSB   k31<>+0(SB), Y5, Y5
-	VPAND      k63<>+0(SB), Y5, Y5
+	VPSUBUSB   k34<>+0(SB), Y5, Y5
+	VPAND      k69<>+0(SB), Y5, Y5
 	VPSHUFB    Y6, Y2, Y7
 	VPSHUFB    Y6, Y3, Y6
-	VPAND      k34<>+0(SB), Y4, Y8
+	VPAND      k37<>+0(SB), Y4, Y8
 	VPXOR      Y8, Y6, Y6
-	VPCMPEQB   k34<>+0(SB), Y4, Y4
-	VPBLENDVB  Y4, k64<>+0(SB), Y7, Y7
-	VPBLENDVB  Y4, k61<>+0(SB), Y6, Y6
+	VPCMPEQB   k37<>+0(SB), Y4, Y4
+	VPBLENDVB  Y4, k70<>+0(SB), Y7, Y7
+	VPBLENDVB  Y4, k67<>+0(SB), Y6, Y6
 	VPANDN     Y5, Y4, Y5
 	VPXOR      Y8, Y8, Y8
 	VPUNPCKLBW Y6, Y7, Y4
@@ -19783,21 +28040,21 @@ chunk:
 
 odd:
 	VPMOVSXBW    (CX), Y4
-	VPCMPEQW     k74<>+0(SB), Y4, Y3
+	VPCMPEQW     k75<>+0(SB), Y4, Y3
 	VPSLLW       $0x07, Y4, Y4
-	VPAND        k66<>+0(SB), Y4, Y4
+	VPAND        k63<>+0(SB), Y4, Y4
 	VPOR         Y3, Y4, Y4
 	VCVTPH2PS    X4, Y3
 	VEXTRACTI128 $0x01, Y4, X4
 	VCVTPH2PS    X4, Y4
-	VMULPS       k75<>+0(SB), Y3, Y3
+	VMULPS       k76<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
-	VMULPS       k75<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VMULPS       k76<>+0(SB), Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y3, Y3
@@ -19812,21 +28069,21 @@ odd:
 	VPERMQ       $0xd8, Y3, Y3
 	VMOVDQU      Y3, (AX)
 	VPMOVSXBW    16(CX), Y4
-	VPCMPEQW     k74<>+0(SB), Y4, Y3
+	VPCMPEQW     k75<>+0(SB), Y4, Y3
 	VPSLLW       $0x07, Y4, Y4
-	VPAND        k66<>+0(SB), Y4, Y4
+	VPAND        k63<>+0(SB), Y4, Y4
 	VPOR         Y3, Y4, Y4
 	VCVTPH2PS    X4, Y3
 	VEXTRACTI128 $0x01, Y4, X4
 	VCVTPH2PS    X4, Y4
-	VMULPS       k75<>+0(SB), Y3, Y3
+	VMULPS       k76<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y3, Y3
-	VMULPS       k75<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VMULPS       k76<>+0(SB), Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y3, Y3
@@ -19853,33 +28110,21 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k72<>+0(SB)/8, $0x3b00000000000000
-DATA k72<>+8(SB)/8, $0x3bc000003b800000
-DATA k72<>+16(SB)/8, $0x3c2000003c000000
-DATA k72<>+24(SB)/8, $0x3c6000003c400000
-GLOBL k72<>(SB), RODATA|NOPTR, $32
+DATA k77<>+0(SB)/8, $0x3b00000000000000
+DATA k77<>+8(SB)/8, $0x3bc000003b800000
+DATA k77<>+16(SB)/8, $0x3c2000003c000000
+DATA k77<>+24(SB)/8, $0x3c6000003c400000
+GLOBL k77<>(SB), RODATA|NOPTR, $32
 
-DATA k73<>+0(SB)/8, $0x3b4000003a800000
-DATA k73<>+8(SB)/8, $0x3be000003ba00000
-DATA k73<>+16(SB)/8, $0x3c3000003c100000
-DATA k73<>+24(SB)/8, $0x3c7000003c500000
-GLOBL k73<>(SB), RODATA|NOPTR, $32
+DATA k78<>+0(SB)/8, $0x3b4000003a800000
+DATA k78<>+8(SB)/8, $0x3be000003ba00000
+DATA k78<>+16(SB)/8, $0x3c3000003c100000
+DATA k78<>+24(SB)/8, $0x3c7000003c500000
+GLOBL k78<>(SB), RODATA|NOPTR, $32
 
-DATA k74<>+0(SB)/8, $0xff80ff80ff80ff80
-DATA k74<>+8(SB)/8, $0xff80ff80ff80ff80
-DATA k74<>+16(SB)/8, $0xff80ff80ff80ff80
-DATA k74<>+24(SB)/8, $0xff80ff80ff80ff80
-GLOBL k74<>(SB), RODATA|NOPTR, $32
-
-DATA k75<>+0(SB)/8, $0x4300000043000000
-DATA k75<>+8(SB)/8, $0x4300000043000000
-DATA k75<>+16(SB)/8, $0x4300000043000000
-DATA k75<>+24(SB)/8, $0x4300000043000000
-GLOBL k75<>(SB), RODATA|NOPTR, $32
-
-// func float8E4M3FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+// func float8E4M3FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·float8E4M3FNUZF32AVX2(SB), NOSPLIT, $32-48
+TEXT ·float8E4M3FNUZF16AVX2(SB), NOSPLIT, $32-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -19892,43 +28137,43 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPCMPEQW     k74<>+0(SB), Y2, Y1
+	VPCMPEQW     k75<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k66<>+0(SB), Y2, Y2
+	VPAND        k63<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k75<>+0(SB), Y1, Y1
+	VMULPS       k76<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y1, Y1
-	VMULPS       k75<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VMULPS       k76<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
-	VMOVUPS      Y1, (AX)
-	VMOVUPS      Y2, 32(AX)
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y1, (AX)
+	VCVTPS2PH    $0x00, Y2, 16(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPCMPEQW     k74<>+0(SB), Y2, Y1
+	VPCMPEQW     k75<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k66<>+0(SB), Y2, Y2
+	VPAND        k63<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k75<>+0(SB), Y1, Y1
+	VMULPS       k76<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y1, Y1
-	VMULPS       k75<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VMULPS       k76<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k12<>+0(SB), Y2, Y2
-	VMOVUPS      Y1, 64(AX)
-	VMOVUPS      Y2, 96(AX)
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH    $0x00, Y1, 32(AX)
+	VCVTPS2PH    $0x00, Y2, 48(AX)
 	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000040, AX
 	DECQ         SI
 	JNZ          chunk
 	ADDQ         $0x04, DX
@@ -19938,6 +28183,89 @@ chunk:
 	VZEROUPPER
 	RET
 
+// func float8E5M2FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·float8E5M2FNUZF32AVX2(SB), NOSPLIT, $32-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	MOVQ n+40(FP), DI
+
+run:
+	MOVQ         chunks+32(FP), SI
+	VBROADCASTSS (DX), Y0
+
+chunk:
+	VPMOVSXBD (CX), Y1
+	VPCMPEQD  k79<>+0(SB), Y1, Y2
+	VPSLLD    $0x15, Y1, Y1
+	VPAND     k80<>+0(SB), Y1, Y1
+	VPOR      Y2, Y1, Y1
+	VPMOVSXBD 8(CX), Y2
+	VPCMPEQD  k79<>+0(SB), Y2, Y3
+	VPSLLD    $0x15, Y2, Y2
+	VPAND     k80<>+0(SB), Y2, Y2
+	VPOR      Y3, Y2, Y2
+	VMULPS    k81<>+0(SB), Y1, Y1
+	VMULPS    Y0, Y1, Y1
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VBLENDVPS Y3, k9<>+0(SB), Y1, Y1
+	VMULPS    k81<>+0(SB), Y2, Y2
+	VMULPS    Y0, Y2, Y2
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VBLENDVPS Y3, k9<>+0(SB), Y2, Y2
+	VMOVUPS   Y1, (AX)
+	VMOVUPS   Y2, 32(AX)
+	VPMOVSXBD 16(CX), Y1
+	VPCMPEQD  k79<>+0(SB), Y1, Y2
+	VPSLLD    $0x15, Y1, Y1
+	VPAND     k80<>+0(SB), Y1, Y1
+	VPOR      Y2, Y1, Y1
+	VPMOVSXBD 24(CX), Y2
+	VPCMPEQD  k79<>+0(SB), Y2, Y3
+	VPSLLD    $0x15, Y2, Y2
+	VPAND     k80<>+0(SB), Y2, Y2
+	VPOR      Y3, Y2, Y2
+	VMULPS    k81<>+0(SB), Y1, Y1
+	VMULPS    Y0, Y1, Y1
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VBLENDVPS Y3, k9<>+0(SB), Y1, Y1
+	VMULPS    k81<>+0(SB), Y2, Y2
+	VMULPS    Y0, Y2, Y2
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VBLENDVPS Y3, k9<>+0(SB), Y2, Y2
+	VMOVUPS   Y1, 64(AX)
+	VMOVUPS   Y2, 96(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000080, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
+	VZEROUPPER
+	RET
+
+DATA k79<>+0(SB)/8, $0xffffff80ffffff80
+DATA k79<>+8(SB)/8, $0xffffff80ffffff80
+DATA k79<>+16(SB)/8, $0xffffff80ffffff80
+DATA k79<>+24(SB)/8, $0xffffff80ffffff80
+GLOBL k79<>(SB), RODATA|NOPTR, $32
+
+DATA k80<>+0(SB)/8, $0x8fe000008fe00000
+DATA k80<>+8(SB)/8, $0x8fe000008fe00000
+DATA k80<>+16(SB)/8, $0x8fe000008fe00000
+DATA k80<>+24(SB)/8, $0x8fe000008fe00000
+GLOBL k80<>(SB), RODATA|NOPTR, $32
+
+DATA k81<>+0(SB)/8, $0x7700000077000000
+DATA k81<>+8(SB)/8, $0x7700000077000000
+DATA k81<>+16(SB)/8, $0x7700000077000000
+DATA k81<>+24(SB)/8, $0x7700000077000000
+GLOBL k81<>(SB), RODATA|NOPTR, $32
+
 // func float8E5M2FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·float8E5M2FNUZBF16AVX2(SB), NOSPLIT, $0-48
@@ -19945,8 +28273,8 @@ TEXT ·float8E5M2FNUZBF16AVX2(SB), NOSPLIT, $0-48
 	MOVQ    src+8(FP), CX
 	MOVQ    a+16(FP), DX
 	MOVQ    b+24(FP), BX
-	VMOVDQU k0<>+0(SB), Y0
-	VMOVDQU k13<>+0(SB), Y1
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k18<>+0(SB), Y1
 	MOVQ    n+40(FP), DI
 
 run:
@@ -19958,8 +28286,8 @@ run:
 	SUBL         $0x00000012, R8
 	CMPL         R8, $0x000000dc
 	JHI          odd
-	VMOVDQU      k76<>+0(SB), Y3
-	VMOVDQU      k77<>+0(SB), Y4
+	VMOVDQU      k82<>+0(SB), Y3
+	VMOVDQU      k83<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
@@ -19972,29 +28300,29 @@ run:
 	VPADDD       Y2, Y4, Y4
 	VPSRLD       $0x10, Y3, Y3
 	VPBLENDW     $0xaa, Y4, Y3, Y3
-	VPCMPEQW     k16<>+0(SB), Y3, Y2
+	VPCMPEQW     k21<>+0(SB), Y3, Y2
 	VPSLLW       $0x0f, Y2, Y2
 	VPXOR        Y2, Y3, Y3
-	VPSHUFB      k9<>+0(SB), Y3, Y3
+	VPSHUFB      k15<>+0(SB), Y3, Y3
 	VPERMQ       $0x88, Y3, Y2
 	VPERMQ       $0xdd, Y3, Y3
 
 chunk:
 	VPERMQ     $0xd8, (CX), Y4
-	VPAND      k61<>+0(SB), Y4, Y5
-	VPMINUB    k30<>+0(SB), Y5, Y6
-	VPAND      k30<>+0(SB), Y6, Y6
-	VPAND      k25<>+0(SB), Y4, Y7
+	VPAND      k67<>+0(SB), Y4, Y5
+	VPMINUB    k33<>+0(SB), Y5, Y6
+	VPAND      k33<>+0(SB), Y6, Y6
+	VPAND      k28<>+0(SB), Y4, Y7
 	VPOR       Y7, Y6, Y6
-	VPSUBUSB   k30<>+0(SB), Y5, Y5
-	VPAND      k70<>+0(SB), Y5, Y5
+	VPSUBUSB   k33<>+0(SB), Y5, Y5
+	VPAND      k73<>+0(SB), Y5, Y5
 	VPSHUFB    Y6, Y2, Y7
 	VPSHUFB    Y6, Y3, Y6
-	VPAND      k34<>+0(SB), Y4, Y8
+	VPAND      k37<>+0(SB), Y4, Y8
 	VPXOR      Y8, Y6, Y6
-	VPCMPEQB   k34<>+0(SB), Y4, Y4
-	VPBLENDVB  Y4, k64<>+0(SB), Y7, Y7
-	VPBLENDVB  Y4, k61<>+0(SB), Y6, Y6
+	VPCMPEQB   k37<>+0(SB), Y4, Y4
+	VPBLENDVB  Y4, k70<>+0(SB), Y7, Y7
+	VPBLENDVB  Y4, k67<>+0(SB), Y6, Y6
 	VPANDN     Y5, Y4, Y5
 	VPXOR      Y8, Y8, Y8
 	VPUNPCKLBW Y6, Y7, Y4
@@ -20016,23 +28344,23 @@ chunk:
 
 odd:
 	VPMOVSXBD (CX), Y3
-	VPCMPEQD  k78<>+0(SB), Y3, Y4
+	VPCMPEQD  k79<>+0(SB), Y3, Y4
 	VPSLLD    $0x15, Y3, Y3
-	VPAND     k79<>+0(SB), Y3, Y3
+	VPAND     k80<>+0(SB), Y3, Y3
 	VPOR      Y4, Y3, Y3
 	VPMOVSXBD 8(CX), Y4
-	VPCMPEQD  k78<>+0(SB), Y4, Y5
+	VPCMPEQD  k79<>+0(SB), Y4, Y5
 	VPSLLD    $0x15, Y4, Y4
-	VPAND     k79<>+0(SB), Y4, Y4
+	VPAND     k80<>+0(SB), Y4, Y4
 	VPOR      Y5, Y4, Y4
-	VMULPS    k80<>+0(SB), Y3, Y3
+	VMULPS    k81<>+0(SB), Y3, Y3
 	VMULPS    Y2, Y3, Y3
 	VCMPPS    $0x03, Y3, Y3, Y5
-	VBLENDVPS Y5, k12<>+0(SB), Y3, Y3
-	VMULPS    k80<>+0(SB), Y4, Y4
+	VBLENDVPS Y5, k9<>+0(SB), Y3, Y3
+	VMULPS    k81<>+0(SB), Y4, Y4
 	VMULPS    Y2, Y4, Y4
 	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, k12<>+0(SB), Y4, Y4
+	VBLENDVPS Y5, k9<>+0(SB), Y4, Y4
 	VPSRLD    $0x10, Y3, Y5
 	VPAND     Y0, Y5, Y5
 	VPADDD    Y1, Y3, Y3
@@ -20047,23 +28375,23 @@ odd:
 	VPERMQ    $0xd8, Y3, Y3
 	VMOVDQU   Y3, (AX)
 	VPMOVSXBD 16(CX), Y3
-	VPCMPEQD  k78<>+0(SB), Y3, Y4
+	VPCMPEQD  k79<>+0(SB), Y3, Y4
 	VPSLLD    $0x15, Y3, Y3
-	VPAND     k79<>+0(SB), Y3, Y3
+	VPAND     k80<>+0(SB), Y3, Y3
 	VPOR      Y4, Y3, Y3
 	VPMOVSXBD 24(CX), Y4
-	VPCMPEQD  k78<>+0(SB), Y4, Y5
+	VPCMPEQD  k79<>+0(SB), Y4, Y5
 	VPSLLD    $0x15, Y4, Y4
-	VPAND     k79<>+0(SB), Y4, Y4
+	VPAND     k80<>+0(SB), Y4, Y4
 	VPOR      Y5, Y4, Y4
-	VMULPS    k80<>+0(SB), Y3, Y3
+	VMULPS    k81<>+0(SB), Y3, Y3
 	VMULPS    Y2, Y3, Y3
 	VCMPPS    $0x03, Y3, Y3, Y5
-	VBLENDVPS Y5, k12<>+0(SB), Y3, Y3
-	VMULPS    k80<>+0(SB), Y4, Y4
+	VBLENDVPS Y5, k9<>+0(SB), Y3, Y3
+	VMULPS    k81<>+0(SB), Y4, Y4
 	VMULPS    Y2, Y4, Y4
 	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, k12<>+0(SB), Y4, Y4
+	VBLENDVPS Y5, k9<>+0(SB), Y4, Y4
 	VPSRLD    $0x10, Y3, Y5
 	VPAND     Y0, Y5, Y5
 	VPADDD    Y1, Y3, Y3
@@ -20090,39 +28418,21 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k76<>+0(SB)/8, $0x3780000000000000
-DATA k76<>+8(SB)/8, $0x3840000038000000
-DATA k76<>+16(SB)/8, $0x38c0000038800000
-DATA k76<>+24(SB)/8, $0x3940000039000000
-GLOBL k76<>(SB), RODATA|NOPTR, $32
+DATA k82<>+0(SB)/8, $0x3780000000000000
+DATA k82<>+8(SB)/8, $0x3840000038000000
+DATA k82<>+16(SB)/8, $0x38c0000038800000
+DATA k82<>+24(SB)/8, $0x3940000039000000
+GLOBL k82<>(SB), RODATA|NOPTR, $32
 
-DATA k77<>+0(SB)/8, $0x37c0000037000000
-DATA k77<>+8(SB)/8, $0x3860000038200000
-DATA k77<>+16(SB)/8, $0x38e0000038a00000
-DATA k77<>+24(SB)/8, $0x3960000039200000
-GLOBL k77<>(SB), RODATA|NOPTR, $32
+DATA k83<>+0(SB)/8, $0x37c0000037000000
+DATA k83<>+8(SB)/8, $0x3860000038200000
+DATA k83<>+16(SB)/8, $0x38e0000038a00000
+DATA k83<>+24(SB)/8, $0x3960000039200000
+GLOBL k83<>(SB), RODATA|NOPTR, $32
 
-DATA k78<>+0(SB)/8, $0xffffff80ffffff80
-DATA k78<>+8(SB)/8, $0xffffff80ffffff80
-DATA k78<>+16(SB)/8, $0xffffff80ffffff80
-DATA k78<>+24(SB)/8, $0xffffff80ffffff80
-GLOBL k78<>(SB), RODATA|NOPTR, $32
-
-DATA k79<>+0(SB)/8, $0x8fe000008fe00000
-DATA k79<>+8(SB)/8, $0x8fe000008fe00000
-DATA k79<>+16(SB)/8, $0x8fe000008fe00000
-DATA k79<>+24(SB)/8, $0x8fe000008fe00000
-GLOBL k79<>(SB), RODATA|NOPTR, $32
-
-DATA k80<>+0(SB)/8, $0x7700000077000000
-DATA k80<>+8(SB)/8, $0x7700000077000000
-DATA k80<>+16(SB)/8, $0x7700000077000000
-DATA k80<>+24(SB)/8, $0x7700000077000000
-GLOBL k80<>(SB), RODATA|NOPTR, $32
-
-// func float8E5M2FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·float8E5M2FNUZF32AVX2(SB), NOSPLIT, $32-48
+// func float8E5M2FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·float8E5M2FNUZF16AVX2(SB), NOSPLIT, $32-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -20135,47 +28445,47 @@ run:
 
 chunk:
 	VPMOVSXBD (CX), Y1
-	VPCMPEQD  k78<>+0(SB), Y1, Y2
+	VPCMPEQD  k79<>+0(SB), Y1, Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPAND     k79<>+0(SB), Y1, Y1
+	VPAND     k80<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VPMOVSXBD 8(CX), Y2
-	VPCMPEQD  k78<>+0(SB), Y2, Y3
+	VPCMPEQD  k79<>+0(SB), Y2, Y3
 	VPSLLD    $0x15, Y2, Y2
-	VPAND     k79<>+0(SB), Y2, Y2
+	VPAND     k80<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k80<>+0(SB), Y1, Y1
+	VMULPS    k81<>+0(SB), Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VCMPPS    $0x03, Y1, Y1, Y3
-	VBLENDVPS Y3, k12<>+0(SB), Y1, Y1
-	VMULPS    k80<>+0(SB), Y2, Y2
+	VBLENDVPS Y3, k9<>+0(SB), Y1, Y1
+	VMULPS    k81<>+0(SB), Y2, Y2
 	VMULPS    Y0, Y2, Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
-	VBLENDVPS Y3, k12<>+0(SB), Y2, Y2
-	VMOVUPS   Y1, (AX)
-	VMOVUPS   Y2, 32(AX)
+	VBLENDVPS Y3, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH $0x00, Y1, (AX)
+	VCVTPS2PH $0x00, Y2, 16(AX)
 	VPMOVSXBD 16(CX), Y1
-	VPCMPEQD  k78<>+0(SB), Y1, Y2
+	VPCMPEQD  k79<>+0(SB), Y1, Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPAND     k79<>+0(SB), Y1, Y1
+	VPAND     k80<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VPMOVSXBD 24(CX), Y2
-	VPCMPEQD  k78<>+0(SB), Y2, Y3
+	VPCMPEQD  k79<>+0(SB), Y2, Y3
 	VPSLLD    $0x15, Y2, Y2
-	VPAND     k79<>+0(SB), Y2, Y2
+	VPAND     k80<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k80<>+0(SB), Y1, Y1
+	VMULPS    k81<>+0(SB), Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VCMPPS    $0x03, Y1, Y1, Y3
-	VBLENDVPS Y3, k12<>+0(SB), Y1, Y1
-	VMULPS    k80<>+0(SB), Y2, Y2
+	VBLENDVPS Y3, k9<>+0(SB), Y1, Y1
+	VMULPS    k81<>+0(SB), Y2, Y2
 	VMULPS    Y0, Y2, Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
-	VBLENDVPS Y3, k12<>+0(SB), Y2, Y2
-	VMOVUPS   Y1, 64(AX)
-	VMOVUPS   Y2, 96(AX)
+	VBLENDVPS Y3, k9<>+0(SB), Y2, Y2
+	VCVTPS2PH $0x00, Y1, 32(AX)
+	VCVTPS2PH $0x00, Y2, 48(AX)
 	ADDQ      $0x00000020, CX
-	ADDQ      $0x00000080, AX
+	ADDQ      $0x00000040, AX
 	DECQ      SI
 	JNZ       chunk
 	ADDQ      $0x04, DX
@@ -20363,18 +28673,18 @@ TEXT ·lanesAVX2(SB), NOSPLIT, $0-32
 
 more:
 	VMOVDQU     (CX), Y0
-	VPSHUFB     k81<>+0(SB), Y0, Y0
+	VPSHUFB     k10<>+0(SB), Y0, Y0
 	VMOVDQU     32(CX), Y1
-	VPSHUFB     k81<>+0(SB), Y1, Y1
+	VPSHUFB     k10<>+0(SB), Y1, Y1
 	VMOVDQU     64(CX), Y2
-	VPSHUFB     k81<>+0(SB), Y2, Y2
+	VPSHUFB     k10<>+0(SB), Y2, Y2
 	VMOVDQU     96(CX), Y3
-	VPSHUFB     k81<>+0(SB), Y3, Y3
+	VPSHUFB     k10<>+0(SB), Y3, Y3
 	VPUNPCKLDQ  Y1, Y0, Y4
 	VPUNPCKHDQ  Y1, Y0, Y0
 	VPUNPCKLDQ  Y3, Y2, Y1
 	VPUNPCKHDQ  Y3, Y2, Y2
-	VMOVDQU     k82<>+0(SB), Y3
+	VMOVDQU     k84<>+0(SB), Y3
 	VPUNPCKLQDQ Y1, Y4, Y5
 	VPERMD      Y5, Y3, Y5
 	VMOVDQU     Y5, (AX)
@@ -20394,17 +28704,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k81<>+0(SB)/8, $0x0d0905010c080400
-DATA k81<>+8(SB)/8, $0x0f0b07030e0a0602
-DATA k81<>+16(SB)/8, $0x0d0905010c080400
-DATA k81<>+24(SB)/8, $0x0f0b07030e0a0602
-GLOBL k81<>(SB), RODATA|NOPTR, $32
-
-DATA k82<>+0(SB)/8, $0x0000000400000000
-DATA k82<>+8(SB)/8, $0x0000000500000001
-DATA k82<>+16(SB)/8, $0x0000000600000002
-DATA k82<>+24(SB)/8, $0x0000000700000003
-GLOBL k82<>(SB), RODATA|NOPTR, $32
+DATA k84<>+0(SB)/8, $0x0000000400000000
+DATA k84<>+8(SB)/8, $0x0000000500000001
+DATA k84<>+16(SB)/8, $0x0000000600000002
+DATA k84<>+24(SB)/8, $0x0000000700000003
+GLOBL k84<>(SB), RODATA|NOPTR, $32
 
 // func spreadAVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -20433,56 +28737,6 @@ TEXT ·swap2AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k83<>+0(SB), Y0
-
-more:
-	VMOVDQU (CX), Y1
-	VPSHUFB Y0, Y1, Y1
-	VMOVDQU Y1, (AX)
-	ADDQ    $0x20, CX
-	ADDQ    $0x20, AX
-	DECQ    DX
-	JNZ     more
-	VZEROUPPER
-	RET
-
-DATA k83<>+0(SB)/8, $0x0607040502030001
-DATA k83<>+8(SB)/8, $0x0e0f0c0d0a0b0809
-DATA k83<>+16(SB)/8, $0x0607040502030001
-DATA k83<>+24(SB)/8, $0x0e0f0c0d0a0b0809
-GLOBL k83<>(SB), RODATA|NOPTR, $32
-
-// func swap4AVX2(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2
-TEXT ·swap4AVX2(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    n+16(FP), DX
-	VMOVDQU k84<>+0(SB), Y0
-
-more:
-	VMOVDQU (CX), Y1
-	VPSHUFB Y0, Y1, Y1
-	VMOVDQU Y1, (AX)
-	ADDQ    $0x20, CX
-	ADDQ    $0x20, AX
-	DECQ    DX
-	JNZ     more
-	VZEROUPPER
-	RET
-
-DATA k84<>+0(SB)/8, $0x0405060700010203
-DATA k84<>+8(SB)/8, $0x0c0d0e0f08090a0b
-DATA k84<>+16(SB)/8, $0x0405060700010203
-DATA k84<>+24(SB)/8, $0x0c0d0e0f08090a0b
-GLOBL k84<>(SB), RODATA|NOPTR, $32
-
-// func swap8AVX2(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2
-TEXT ·swap8AVX2(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    n+16(FP), DX
 	VMOVDQU k85<>+0(SB), Y0
 
 more:
@@ -20496,11 +28750,61 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k85<>+0(SB)/8, $0x0001020304050607
-DATA k85<>+8(SB)/8, $0x08090a0b0c0d0e0f
-DATA k85<>+16(SB)/8, $0x0001020304050607
-DATA k85<>+24(SB)/8, $0x08090a0b0c0d0e0f
+DATA k85<>+0(SB)/8, $0x0607040502030001
+DATA k85<>+8(SB)/8, $0x0e0f0c0d0a0b0809
+DATA k85<>+16(SB)/8, $0x0607040502030001
+DATA k85<>+24(SB)/8, $0x0e0f0c0d0a0b0809
 GLOBL k85<>(SB), RODATA|NOPTR, $32
+
+// func swap4AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2
+TEXT ·swap4AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k86<>+0(SB), Y0
+
+more:
+	VMOVDQU (CX), Y1
+	VPSHUFB Y0, Y1, Y1
+	VMOVDQU Y1, (AX)
+	ADDQ    $0x20, CX
+	ADDQ    $0x20, AX
+	DECQ    DX
+	JNZ     more
+	VZEROUPPER
+	RET
+
+DATA k86<>+0(SB)/8, $0x0405060700010203
+DATA k86<>+8(SB)/8, $0x0c0d0e0f08090a0b
+DATA k86<>+16(SB)/8, $0x0405060700010203
+DATA k86<>+24(SB)/8, $0x0c0d0e0f08090a0b
+GLOBL k86<>(SB), RODATA|NOPTR, $32
+
+// func swap8AVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2
+TEXT ·swap8AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k87<>+0(SB), Y0
+
+more:
+	VMOVDQU (CX), Y1
+	VPSHUFB Y0, Y1, Y1
+	VMOVDQU Y1, (AX)
+	ADDQ    $0x20, CX
+	ADDQ    $0x20, AX
+	DECQ    DX
+	JNZ     more
+	VZEROUPPER
+	RET
+
+DATA k87<>+0(SB)/8, $0x0001020304050607
+DATA k87<>+8(SB)/8, $0x08090a0b0c0d0e0f
+DATA k87<>+16(SB)/8, $0x0001020304050607
+DATA k87<>+24(SB)/8, $0x08090a0b0c0d0e0f
+GLOBL k87<>(SB), RODATA|NOPTR, $32
 
 // func gatherBF16AVX2(dst *byte, codes *byte, groups *uint16, table *byte, n int)
 // Requires: AVX, AVX2
@@ -20640,6 +28944,96 @@ more:
 	VZEROUPPER
 	RET
 
+// func halfBytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·halfBytesShiftF32AVX2(SB), NOSPLIT, $96-64
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 32(SP)
+	VMOVUPS   Y1, 64(SP)
+	MOVQ      shift+40(FP), SI
+	VMOVQ     (SI), X0
+	VMOVDQU   k5<>+0(SB), Y1
+	MOVQ      n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VBROADCASTSS (DX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
+	VBROADCASTSS (BX), Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+	VMOVDQU      32(SP), Y4
+	VMOVDQU      64(SP), Y5
+	VSUBPS       Y3, Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y6
+	VBLENDVPS    Y6, k9<>+0(SB), Y4, Y4
+	VSUBPS       Y3, Y5, Y5
+	VMULPS       Y2, Y5, Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y2
+	VBLENDVPS    Y2, k9<>+0(SB), Y5, Y5
+	VPSHUFB      k10<>+0(SB), Y4, Y4
+	VPSHUFB      k10<>+0(SB), Y5, Y5
+	VPUNPCKLDQ   Y5, Y4, Y2
+	VMOVDQU      k11<>+0(SB), Y3
+	VPERMD       Y2, Y3, Y3
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y2, Y6, Y2
+	VPUNPCKHDQ   Y5, Y4, Y4
+	VMOVDQU      k11<>+0(SB), Y5
+	VPERMD       Y4, Y5, Y5
+	VMOVDQU      k12<>+0(SB), Y6
+	VPERMD       Y4, Y6, Y4
+
+chunk:
+	VPERMQ       $0xd8, (CX), Y6
+	VPSRLW       X0, Y6, Y6
+	VPAND        Y1, Y6, Y6
+	VPSHUFB      Y6, Y3, Y7
+	VPSHUFB      Y6, Y2, Y8
+	VPSHUFB      Y6, Y5, Y9
+	VPSHUFB      Y6, Y4, Y6
+	VPUNPCKLBW   Y8, Y7, Y10
+	VPUNPCKLBW   Y6, Y9, Y11
+	VPUNPCKLWD   Y11, Y10, Y12
+	VPUNPCKHWD   Y11, Y10, Y10
+	VMOVDQU      X12, (AX)
+	VEXTRACTI128 $0x01, Y12, 32(AX)
+	VMOVDQU      X10, 16(AX)
+	VEXTRACTI128 $0x01, Y10, 48(AX)
+	VPUNPCKHBW   Y8, Y7, Y7
+	VPUNPCKHBW   Y6, Y9, Y6
+	VPUNPCKLWD   Y6, Y7, Y8
+	VPUNPCKHWD   Y6, Y7, Y6
+	VMOVDQU      X8, 64(AX)
+	VEXTRACTI128 $0x01, Y8, 96(AX)
+	VMOVDQU      X6, 80(AX)
+	VEXTRACTI128 $0x01, Y6, 112(AX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000080, AX
+	DECQ         SI
+	JNZ          chunk
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
+	VZEROUPPER
+	RET
+
 // func halfBytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·halfBytesShiftBF16AVX2(SB), NOSPLIT, $64-64
@@ -20647,15 +29041,15 @@ TEXT ·halfBytesShiftBF16AVX2(SB), NOSPLIT, $64-64
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
-	VMOVDQU   k0<>+0(SB), Y0
-	VMOVDQU   k1<>+0(SB), Y1
+	VMOVDQU   k2<>+0(SB), Y0
+	VMOVDQU   k3<>+0(SB), Y1
 	MOVQ      book+32(FP), SI
 	VMOVDQU   (SI), Y2
 	VMOVDQU   32(SI), Y3
 	VCMPPS    $0x03, Y2, Y2, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
+	VBLENDVPS Y4, k1<>+0(SB), Y2, Y2
 	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
+	VBLENDVPS Y4, k1<>+0(SB), Y3, Y3
 	VSHUFPS   $0x88, Y3, Y2, Y4
 	VPERMQ    $0xd8, Y4, Y4
 	VSHUFPS   $0xdd, Y3, Y2, Y2
@@ -20670,12 +29064,12 @@ TEXT ·halfBytesShiftBF16AVX2(SB), NOSPLIT, $64-64
 run:
 	MOVQ         chunks+48(FP), SI
 	VBROADCASTSS (DX), Y4
-	VXORPS       k2<>+0(SB), Y4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
+	VBLENDVPS    Y5, k1<>+0(SB), Y4, Y4
 	VBROADCASTSS (BX), Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
-	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
+	VBLENDVPS    Y6, k1<>+0(SB), Y5, Y5
 	VMOVDQU      (SP), Y6
 	VMOVDQU      32(SP), Y7
 	VSUBPS       Y5, Y6, Y6
@@ -20692,7 +29086,7 @@ run:
 	VPADDD       Y4, Y7, Y7
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPSHUFB      k9<>+0(SB), Y6, Y6
+	VPSHUFB      k15<>+0(SB), Y6, Y6
 	VPERMQ       $0x88, Y6, Y4
 	VPERMQ       $0xdd, Y6, Y5
 
@@ -20704,8 +29098,8 @@ chunk:
 	VPSHUFB    Y6, Y5, Y6
 	VPUNPCKLBW Y6, Y7, Y8
 	VMOVDQU    Y8, (AX)
-	VPUNPCKHBW Y6, Y7, Y8
-	VMOVDQU    Y8, 32(AX)
+	VPUNPCKHBW Y6, Y7, Y6
+	VMOVDQU    Y6, 32(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
 	DECQ       SI
@@ -20717,9 +29111,9 @@ chunk:
 	VZEROUPPER
 	RET
 
-// func halfBytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·halfBytesShiftF32AVX2(SB), NOSPLIT, $96-64
+// func halfBytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·halfBytesShiftF16AVX2(SB), NOSPLIT, $96-64
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -20728,9 +29122,9 @@ TEXT ·halfBytesShiftF32AVX2(SB), NOSPLIT, $96-64
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
 	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
+	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
 	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
+	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
 	VMOVUPS   Y0, 32(SP)
 	VMOVUPS   Y1, 64(SP)
 	MOVQ      shift+40(FP), SI
@@ -20741,62 +29135,49 @@ TEXT ·halfBytesShiftF32AVX2(SB), NOSPLIT, $96-64
 run:
 	MOVQ         chunks+48(FP), SI
 	VBROADCASTSS (DX), Y2
-	VXORPS       k2<>+0(SB), Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
 	VBROADCASTSS (BX), Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
 	VMOVDQU      32(SP), Y4
 	VMOVDQU      64(SP), Y5
 	VSUBPS       Y3, Y4, Y4
 	VMULPS       Y2, Y4, Y4
-	VXORPS       k2<>+0(SB), Y4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k12<>+0(SB), Y4, Y4
+	VBLENDVPS    Y6, k9<>+0(SB), Y4, Y4
 	VSUBPS       Y3, Y5, Y5
 	VMULPS       Y2, Y5, Y5
-	VXORPS       k2<>+0(SB), Y5, Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
 	VCMPPS       $0x03, Y5, Y5, Y2
-	VBLENDVPS    Y2, k12<>+0(SB), Y5, Y5
+	VBLENDVPS    Y2, k9<>+0(SB), Y5, Y5
+	VCVTPS2PH    $0x00, Y4, X4
+	VCVTPS2PH    $0x00, Y5, X2
+	VINSERTI128  $0x01, X2, Y4, Y4
+	VPSHUFB      k15<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y2
+	VPERMQ       $0xdd, Y4, Y3
 
 chunk:
-	VPERMQ    $0xd8, (CX), Y2
-	VPSRLW    X0, Y2, Y2
-	VPAND     Y1, Y2, Y2
-	VMOVDQU   Y2, (SP)
-	VPMOVZXBD (SP), Y2
-	VPERMPS   Y4, Y2, Y6
-	VPERMPS   Y5, Y2, Y3
-	VPSLLD    $0x1c, Y2, Y2
-	VBLENDVPS Y2, Y3, Y6, Y6
-	VMOVUPS   Y6, (AX)
-	VPMOVZXBD 16(SP), Y2
-	VPERMPS   Y4, Y2, Y6
-	VPERMPS   Y5, Y2, Y3
-	VPSLLD    $0x1c, Y2, Y2
-	VBLENDVPS Y2, Y3, Y6, Y6
-	VMOVUPS   Y6, 32(AX)
-	VPMOVZXBD 8(SP), Y2
-	VPERMPS   Y4, Y2, Y6
-	VPERMPS   Y5, Y2, Y3
-	VPSLLD    $0x1c, Y2, Y2
-	VBLENDVPS Y2, Y3, Y6, Y6
-	VMOVUPS   Y6, 64(AX)
-	VPMOVZXBD 24(SP), Y2
-	VPERMPS   Y4, Y2, Y6
-	VPERMPS   Y5, Y2, Y3
-	VPSLLD    $0x1c, Y2, Y2
-	VBLENDVPS Y2, Y3, Y6, Y6
-	VMOVUPS   Y6, 96(AX)
-	ADDQ      $0x00000020, CX
-	ADDQ      $0x00000080, AX
-	DECQ      SI
-	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
+	VPERMQ     $0xd8, (CX), Y4
+	VPSRLW     X0, Y4, Y4
+	VPAND      Y1, Y4, Y4
+	VPSHUFB    Y4, Y2, Y5
+	VPSHUFB    Y4, Y3, Y4
+	VPUNPCKLBW Y4, Y5, Y6
+	VMOVDQU    Y6, (AX)
+	VPUNPCKHBW Y4, Y5, Y4
+	VMOVDQU    Y4, 32(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
 	VZEROUPPER
 	RET
 
@@ -20806,7 +29187,7 @@ TEXT ·absmaxAVX2(SB), NOSPLIT, $0-32
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+24(FP), DX
-	VMOVDQU k86<>+0(SB), Y0
+	VMOVDQU k88<>+0(SB), Y0
 
 run:
 	MOVQ  chunks+16(FP), BX
@@ -20843,11 +29224,11 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k86<>+0(SB)/8, $0x7fffffff7fffffff
-DATA k86<>+8(SB)/8, $0x7fffffff7fffffff
-DATA k86<>+16(SB)/8, $0x7fffffff7fffffff
-DATA k86<>+24(SB)/8, $0x7fffffff7fffffff
-GLOBL k86<>(SB), RODATA|NOPTR, $32
+DATA k88<>+0(SB)/8, $0x7fffffff7fffffff
+DATA k88<>+8(SB)/8, $0x7fffffff7fffffff
+DATA k88<>+16(SB)/8, $0x7fffffff7fffffff
+DATA k88<>+24(SB)/8, $0x7fffffff7fffffff
+GLOBL k88<>(SB), RODATA|NOPTR, $32
 
 // func nearestAVX2(dst *byte, src *byte, scales *float32, tables *byte, least *float32, chunks int, n int)
 // Requires: AVX, AVX2
@@ -20869,7 +29250,7 @@ run:
 	MOVQ         least+32(FP), DI
 	VMOVSS       (DI), X6
 	VMAXSS       (DX), X6, X6
-	VMOVSS       k87<>+0(SB), X7
+	VMOVSS       k89<>+0(SB), X7
 	VDIVSS       X6, X7, X7
 	VBROADCASTSS X7, Y6
 
@@ -20933,11 +29314,11 @@ chunk:
 	VPACKSSDW    Y9, Y8, Y8
 	VPACKSSDW    Y11, Y10, Y10
 	VPACKSSWB    Y10, Y8, Y8
-	VMOVDQU      k82<>+0(SB), Y7
+	VMOVDQU      k84<>+0(SB), Y7
 	VPERMD       Y8, Y7, Y8
 	VPAND        k5<>+0(SB), Y8, Y8
 	VPSHUFB      Y8, Y2, Y8
-	VPMADDUBSW   k88<>+0(SB), Y8, Y8
+	VPMADDUBSW   k90<>+0(SB), Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X7
 	VPACKUSWB    X7, X8, X7
 	VMOVDQU      X7, (AX)
@@ -20951,17 +29332,17 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k87<>+0(SB)/8, $0x3f8000003f800000
-DATA k87<>+8(SB)/8, $0x3f8000003f800000
-DATA k87<>+16(SB)/8, $0x3f8000003f800000
-DATA k87<>+24(SB)/8, $0x3f8000003f800000
-GLOBL k87<>(SB), RODATA|NOPTR, $32
+DATA k89<>+0(SB)/8, $0x3f8000003f800000
+DATA k89<>+8(SB)/8, $0x3f8000003f800000
+DATA k89<>+16(SB)/8, $0x3f8000003f800000
+DATA k89<>+24(SB)/8, $0x3f8000003f800000
+GLOBL k89<>(SB), RODATA|NOPTR, $32
 
-DATA k88<>+0(SB)/8, $0x0110011001100110
-DATA k88<>+8(SB)/8, $0x0110011001100110
-DATA k88<>+16(SB)/8, $0x0110011001100110
-DATA k88<>+24(SB)/8, $0x0110011001100110
-GLOBL k88<>(SB), RODATA|NOPTR, $32
+DATA k90<>+0(SB)/8, $0x0110011001100110
+DATA k90<>+8(SB)/8, $0x0110011001100110
+DATA k90<>+16(SB)/8, $0x0110011001100110
+DATA k90<>+24(SB)/8, $0x0110011001100110
+GLOBL k90<>(SB), RODATA|NOPTR, $32
 
 // func int8AVX2(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX2
@@ -20973,32 +29354,32 @@ TEXT ·int8AVX2(SB), NOSPLIT, $0-40
 
 run:
 	MOVQ         chunks+24(FP), SI
-	VMOVSS       k87<>+0(SB), X0
+	VMOVSS       k89<>+0(SB), X0
 	VDIVSS       (DX), X0, X0
-	VMULSS       k89<>+0(SB), X0, X0
+	VMULSS       k91<>+0(SB), X0, X0
 	VBROADCASTSS X0, Y0
 
 chunk:
 	VMULPS    (CX), Y0, Y1
 	VCVTPS2DQ Y1, Y1
-	VPCMPEQD  k2<>+0(SB), Y1, Y2
+	VPCMPEQD  k0<>+0(SB), Y1, Y2
 	VPANDN    Y1, Y2, Y1
 	VMULPS    32(CX), Y0, Y2
 	VCVTPS2DQ Y2, Y2
-	VPCMPEQD  k2<>+0(SB), Y2, Y3
+	VPCMPEQD  k0<>+0(SB), Y2, Y3
 	VPANDN    Y2, Y3, Y2
 	VMULPS    64(CX), Y0, Y3
 	VCVTPS2DQ Y3, Y3
-	VPCMPEQD  k2<>+0(SB), Y3, Y4
+	VPCMPEQD  k0<>+0(SB), Y3, Y4
 	VPANDN    Y3, Y4, Y3
 	VMULPS    96(CX), Y0, Y4
 	VCVTPS2DQ Y4, Y4
-	VPCMPEQD  k2<>+0(SB), Y4, Y5
+	VPCMPEQD  k0<>+0(SB), Y4, Y5
 	VPANDN    Y4, Y5, Y4
 	VPACKSSDW Y2, Y1, Y1
 	VPACKSSDW Y4, Y3, Y3
 	VPACKSSWB Y3, Y1, Y1
-	VMOVDQU   k82<>+0(SB), Y2
+	VMOVDQU   k84<>+0(SB), Y2
 	VPERMD    Y1, Y2, Y1
 	VMOVDQU   Y1, (AX)
 	ADDQ      $0x00000080, CX
@@ -21011,8 +29392,8 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k89<>+0(SB)/8, $0x42fe000042fe0000
-DATA k89<>+8(SB)/8, $0x42fe000042fe0000
-DATA k89<>+16(SB)/8, $0x42fe000042fe0000
-DATA k89<>+24(SB)/8, $0x42fe000042fe0000
-GLOBL k89<>(SB), RODATA|NOPTR, $32
+DATA k91<>+0(SB)/8, $0x42fe000042fe0000
+DATA k91<>+8(SB)/8, $0x42fe000042fe0000
+DATA k91<>+16(SB)/8, $0x42fe000042fe0000
+DATA k91<>+24(SB)/8, $0x42fe000042fe0000
+GLOBL k91<>(SB), RODATA|NOPTR, $32

@@ -81,6 +81,10 @@ var values = [...][256]float32{
 	E2M1:     minifloat{2, 1, 1, finite}.table(),
 }
 
+func (f Float) String() string {
+	return [...]string{"E4M3", "E5M2", "E4M3FNUZ", "E5M2FNUZ", "E2M3", "E3M2", "E2M1"}[f]
+}
+
 // Value is the number that a code stands for; bits above the format's do not
 // count.
 func (f Float) Value(code uint8) float32 { return values[f][code] }

@@ -7,14 +7,14 @@ import "unsafe"
 // their lengths; the methods check them.
 type Ops struct {
 	level Level
-	// All are by F32 and BF16 first; F16 is by way of F32.
-	blocks  [2][Kinds]func(dst, src *byte, n int)
-	float8  [2][Floats8]float8Kernel
-	bytes   [2][bytesTwice + 1]bytesKernel    // by Op
-	nibbles [2][2][opsN][2]bookKernel         // by order, Op, chunks of 32 or 64
+	// All are by type first.
+	blocks  [3][Kinds]func(dst, src *byte, n int)
+	float8  [3][Floats8]float8Kernel
+	bytes   [3][bytesTwice + 1]bytesKernel    // by Op
+	nibbles [3][2][opsN][2]bookKernel         // by order, Op, chunks of 32 or 64
 	cast    [3][3]func(dst, src *byte, n int) // by types, 32 numbers each time
 
-	halfBytes [2]func(dst, src *byte, a, b *float32, book *float32, shift *uint64, chunks, n int)
+	halfBytes [3]func(dst, src *byte, a, b *float32, book *float32, shift *uint64, chunks, n int)
 	gather    [2]func(dst, codes *byte, groups *uint16, table *byte, n int) // 16 elements each time
 	transpose [9]func(dst, src *byte, dstStride, srcStride, n int)          // by size, n squares
 	swap      [9]func(dst, src *byte, n int)                                // by size, 32 bytes each time
@@ -41,13 +41,6 @@ func (o *Ops) Blocks(k Kind, to Type, dst, src []byte) {
 	n := len(src) / k.Bytes()
 	want(n*k.Bytes() == len(src) && n*k.Elems()*to.Size() == len(dst), "blocks and numbers differ in count")
 	apart(dst, src)
-	if to == F16 {
-		o.viaFloats(dst, k.Elems(), func(tile []byte, at int) {
-			src := src[at/k.Elems()*k.Bytes():]
-			o.Blocks(k, F32, tile, src[:len(tile)/4/k.Elems()*k.Bytes()])
-		})
-		return
-	}
 	if kernel := o.blocks[to][k]; kernel == nil {
 		scalarBlocks(k, to, dst, src)
 	} else if n > 0 {

@@ -12,15 +12,17 @@ func (o *Ops) arch(f Features) {
 func (o *Ops) avx2() {
 	o.level = AVX2
 	o.blocks = blocksAVX2
-	o.float8 = [2][Floats8]float8Kernel{
+	o.float8 = [3][Floats8]float8Kernel{
 		F32:  {float8E4M3F32AVX2, float8E5M2F32AVX2, float8E4M3FNUZF32AVX2, float8E5M2FNUZF32AVX2},
 		BF16: {float8E4M3BF16AVX2, float8E5M2BF16AVX2, float8E4M3FNUZBF16AVX2, float8E5M2FNUZBF16AVX2},
+		F16:  {float8E4M3F16AVX2, float8E5M2F16AVX2, float8E4M3FNUZF16AVX2, float8E5M2FNUZF16AVX2},
 	}
-	o.bytes = [2][bytesTwice + 1]bytesKernel{
+	o.bytes = [3][bytesTwice + 1]bytesKernel{
 		F32:  {bytesScaleF32AVX2, bytesShiftF32AVX2, bytesAffineF32AVX2, bytesTwiceF32AVX2},
 		BF16: {bytesScaleBF16AVX2, bytesShiftBF16AVX2, bytesAffineBF16AVX2, bytesTwiceBF16AVX2},
+		F16:  {bytesScaleF16AVX2, bytesShiftF16AVX2, bytesAffineF16AVX2, bytesTwiceF16AVX2},
 	}
-	o.nibbles = [2][2][opsN][2]bookKernel{
+	o.nibbles = [3][2][opsN][2]bookKernel{
 		F32: {
 			{
 				{bookLowScale32F32AVX2, bookLowScale64F32AVX2},
@@ -37,8 +39,18 @@ func (o *Ops) avx2() {
 			},
 			{Scale: {bookHighScale32BF16AVX2, bookHighScale64BF16AVX2}},
 		},
+		F16: {
+			{
+				{bookLowScale32F16AVX2, bookLowScale64F16AVX2},
+				{bookLowShift32F16AVX2, bookLowShift64F16AVX2},
+				{bookLowAffine32F16AVX2, bookLowAffine64F16AVX2},
+			},
+			{Scale: {bookHighScale32F16AVX2, bookHighScale64F16AVX2}},
+		},
 	}
-	o.halfBytes[F32], o.halfBytes[BF16] = halfBytesShiftF32AVX2, halfBytesShiftBF16AVX2
+	o.halfBytes = [3]func(dst, src *byte, a, b *float32, book *float32, shift *uint64, chunks, n int){
+		F32: halfBytesShiftF32AVX2, BF16: halfBytesShiftBF16AVX2, F16: halfBytesShiftF16AVX2,
+	}
 	o.gather[F32], o.gather[BF16] = gatherF32AVX2, gatherBF16AVX2
 	o.transpose[2], o.transpose[4], o.transpose[8] = transpose2AVX2, transpose4AVX2, transpose8AVX2
 	o.swap[2], o.swap[4], o.swap[8] = swap2AVX2, swap4AVX2, swap8AVX2
@@ -51,8 +63,8 @@ func (o *Ops) avx2() {
 	}
 }
 
-// One row per kind: to float32, and to bfloat16.
-var blocksAVX2 = [2][Kinds]func(dst, src *byte, n int){
+// One row per kind, for each type.
+var blocksAVX2 = [3][Kinds]func(dst, src *byte, n int){
 	F32: {
 		Q4_0:    q4_0F32AVX2,
 		Q4_1:    q4_1F32AVX2,
@@ -110,5 +122,34 @@ var blocksAVX2 = [2][Kinds]func(dst, src *byte, n int){
 		NVFP4:   nvfp4BF16AVX2,
 		Q1_0:    q1_0BF16AVX2,
 		Q2_0:    q2_0BF16AVX2,
+	},
+	F16: {
+		Q4_0:    q4_0F16AVX2,
+		Q4_1:    q4_1F16AVX2,
+		Q5_0:    q5_0F16AVX2,
+		Q5_1:    q5_1F16AVX2,
+		Q8_0:    q8_0F16AVX2,
+		Q8_1:    q8_1F16AVX2,
+		Q2_K:    q2_KF16AVX2,
+		Q3_K:    q3_KF16AVX2,
+		Q4_K:    q4_KF16AVX2,
+		Q5_K:    q5_KF16AVX2,
+		Q6_K:    q6_KF16AVX2,
+		Q8_K:    q8_KF16AVX2,
+		IQ1_S:   iq1_SF16AVX2,
+		IQ1_M:   iq1_MF16AVX2,
+		IQ2_XXS: iq2_XXSF16AVX2,
+		IQ2_XS:  iq2_XSF16AVX2,
+		IQ2_S:   iq2_SF16AVX2,
+		IQ3_XXS: iq3_XXSF16AVX2,
+		IQ3_S:   iq3_SF16AVX2,
+		IQ4_NL:  iq4_NLF16AVX2,
+		IQ4_XS:  iq4_XSF16AVX2,
+		TQ1_0:   tq1_0F16AVX2,
+		TQ2_0:   tq2_0F16AVX2,
+		MXFP4:   mxfp4F16AVX2,
+		NVFP4:   nvfp4F16AVX2,
+		Q1_0:    q1_0F16AVX2,
+		Q2_0:    q2_0F16AVX2,
 	},
 }

@@ -13,14 +13,6 @@ func (o *Ops) Float8(f Float, to Type, dst, src []byte, scales []float32, run in
 	want(f < Floats8 && len(dst) == len(src)*to.Size(), "codes and numbers differ in count")
 	split(len(src), run, Scale, scales, nil)
 	apart(dst, src)
-	if to == F16 {
-		o.viaFloats(dst, 1, func(tile []byte, at int) {
-			o.pieces(tile, at, run, func(dst []byte, at, n int) {
-				o.Float8(f, F32, dst, src[at:at+n], scales[at/run:], run)
-			})
-		})
-		return
-	}
 	var kernel func(r, runs, chunks, at int)
 	if k := o.float8[to][f]; k != nil {
 		kernel = func(r, runs, chunks, at int) {
@@ -30,21 +22,6 @@ func (o *Ops) Float8(f Float, to Type, dst, src []byte, scales []float32, run in
 	eachRun(len(src), run, kernelChunk, kernel, func(r, from, to2 int) {
 		scalarRun(to, dst[from*to.Size():], to2-from, func(i int) float32 { return f.Value(src[from+i]) * scales[r] })
 	})
-}
-
-// pieces calls decode for parts of a tile, which begins at element at, such
-// that each begins a run or ends with one.
-func (o *Ops) pieces(tile []byte, at, run int, decode func(dst []byte, at, n int)) {
-	for len(tile) > 0 {
-		n := len(tile) / 4
-		if at%run != 0 {
-			n = min(n, run-at%run)
-		} else if n > run {
-			n -= n % run
-		}
-		decode(tile[:4*n], at, n)
-		tile, at = tile[4*n:], at+n
-	}
 }
 
 // scalarRun writes n numbers of a run.
@@ -80,14 +57,6 @@ func (o *Ops) Bytes(c Bytes, to Type, dst, src []byte, a, b []float32, run int) 
 	want(c.Op < opsN && (c.Last == nil || c.Op == Scale) && (c.Less == 0 || c.Unsigned && c.Less == 128), "no such bytes")
 	split(len(src), run, c.Op, a, b)
 	apart(dst, src)
-	if to == F16 {
-		o.viaFloats(dst, 1, func(tile []byte, at int) {
-			o.pieces(tile, at, run, func(dst []byte, at, n int) {
-				o.Bytes(c, F32, dst, src[at:at+n], a[at/run:], from(b, at/run), run)
-			})
-		})
-		return
-	}
 	which, flip, last := c.Op, &flips[0], &biases[0]
 	if c.Unsigned {
 		flip = &flips[1]
@@ -127,14 +96,6 @@ var (
 	biases = [2]float32{0, 128}
 )
 
-// from is b from run r on, if there is a b.
-func from(b []float32, r int) []float32 {
-	if b == nil {
-		return nil
-	}
-	return b[r:]
-}
-
 // pointer is the second number of run r; kernels that have none still advance.
 func pointer(b []float32, r int, a []float32) *float32 {
 	if b == nil {
@@ -158,14 +119,6 @@ func (o *Ops) Nibbles(c Nibbles, to Type, dst, src []byte, a, b []float32, run i
 	want(c.Op < opsN && run%2 == 0, "runs of nibbles end within a byte")
 	split(elems, run, c.Op, a, b)
 	apart(dst, src)
-	if to == F16 {
-		o.viaFloats(dst, 2, func(tile []byte, at int) {
-			o.pieces(tile, at, run, func(dst []byte, at, n int) {
-				o.Nibbles(c, F32, dst, src[at/2:(at+n+1)/2], a[at/run:], from(b, at/run), run)
-			})
-		})
-		return
-	}
 	chunk, which := 32, 0
 	if run%64 == 0 {
 		chunk, which = 64, 1

@@ -13,7 +13,6 @@ const tileElems = 1024
 // cannot stand on the stack.
 type tile struct {
 	floats [tileElems]float32
-	bytes  [4 * tileElems]byte
 }
 
 var tiles = sync.Pool{New: func() any { return new(tile) }}
@@ -21,19 +20,6 @@ var tiles = sync.Pool{New: func() any { return new(tile) }}
 func scratch() *tile { return tiles.Get().(*tile) }
 
 func (t *tile) free() { tiles.Put(t) }
-
-// viaFloats writes float16 by way of float32: decode fills a tile with the
-// numbers from at on. Tiles are whole units.
-func (o *Ops) viaFloats(dst []byte, unit int, decode func(tile []byte, at int)) {
-	t := scratch()
-	defer t.free()
-	step := tileElems / unit * unit
-	for at, n := 0, len(dst)/2; at < n; at += step {
-		m := min(step, n-at)
-		decode(t.bytes[:4*m], at)
-		o.Round(F16, dst[2*at:2*(at+m)], t.bytes[:4*m])
-	}
-}
 
 // Raw is the memory of numbers, for scratch that holds other things.
 func Raw(f []float32) []byte {

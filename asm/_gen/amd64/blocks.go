@@ -19,8 +19,8 @@ type layout struct {
 
 func blockKernels() {
 	for _, l := range layouts() {
-		for _, wide := range []bool{false, true} {
-			blockKernel(l, wide)
+		for _, t := range targets {
+			blockKernel(l, t.name, &kernel{wide: t.wide, narrow: t.narrow, shared: map[string]VecVirtual{}})
 		}
 	}
 }
@@ -57,15 +57,11 @@ func layouts() []layout {
 	}
 }
 
-func blockKernel(l layout, wide bool) {
-	name := l.name + "BF16AVX2"
-	if wide {
-		name = l.name + "F32AVX2"
-	}
+func blockKernel(l layout, target string, k *kernel) {
+	name := l.name + target + "AVX2"
 	TEXT(name, NOSPLIT, "func(dst *byte, src *byte, n int)")
 	Pragma("noescape")
 	Doc(name + " decodes n blocks.")
-	k := &kernel{wide: wide, shared: map[string]VecVirtual{}}
 	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	n := Load(Param("n"), GP64())
 	k.begin(!l.plain)

@@ -13,7 +13,8 @@ const quads = 0xD8
 
 // A kernel writes one target from blocks or chunks of codes.
 type kernel struct {
-	wide     bool // F32, else BF16
+	wide     bool // numbers stay float32 until they are stored, in their order
+	narrow   bool // and are stored as float16
 	dst, src Register
 	one, add VecVirtual // rounding to BF16; add may also turn the sign
 	minus    Mem
@@ -23,10 +24,25 @@ type kernel struct {
 
 // width is the bytes of one number written.
 func (k *kernel) width() int {
-	if k.wide {
+	if k.wide && !k.narrow {
 		return 4
 	}
 	return 2
+}
+
+// targets are the types that kernels write.
+var targets = []struct {
+	name         string
+	wide, narrow bool
+}{{"F32", true, false}, {"BF16", false, false}, {"F16", true, true}}
+
+// store8 writes eight numbers.
+func (k *kernel) store8(x VecVirtual, at int) {
+	if k.narrow {
+		VCVTPS2PH(Imm(0), x, k.to(at))
+	} else {
+		VMOVUPS(x, k.to(at))
+	}
 }
 
 func (k *kernel) from(off int) Mem       { return Mem{Base: k.src, Disp: off} }
@@ -117,7 +133,7 @@ func (k *kernel) numbers(at int, codes VecVirtual, signed, turned bool, join fun
 			} else {
 				quieted(x)
 			}
-			VMOVUPS(x, k.to(at+8*i))
+			k.store8(x, at+8*i)
 		}
 		return
 	}
@@ -178,7 +194,7 @@ func (k *kernel) bytes(at int, codes Mem, flip VecVirtual, turned bool, join fun
 				} else {
 					quieted(x)
 				}
-				VMOVUPS(x, k.to(at+j))
+				k.store8(x, at+j)
 			}
 			continue
 		}

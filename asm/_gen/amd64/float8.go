@@ -47,8 +47,8 @@ var float8s = []float8{
 
 func float8Kernels() {
 	for _, f := range float8s {
-		for _, wide := range []bool{false, true} {
-			f.kernel(wide)
+		for t := range targets {
+			f.kernel(t)
 		}
 	}
 }
@@ -57,15 +57,15 @@ func float8Kernels() {
 // products of the first codes, with exponents 0 and 1, are rounded once per run;
 // of the others the exponent is added. Runs whose products are not all normal
 // are computed one by one.
-func (f float8) kernel(wide bool) {
+func (f float8) kernel(t int) {
 	var l looked
 	var scale, infinity VecVirtual
 	doc := "decodes n runs of chunks of 32 codes."
-	runKernel("float8"+f.name, "", doc, wide, false, 32, 32, nil,
+	runKernel("float8"+f.name, "", doc, t, false, 32, 32, nil,
 		func(k *runs) {
 			scale = YMM()
 			VBROADCASTSS(Mem{Base: k.a}, scale)
-			if wide {
+			if k.wide {
 				return
 			}
 			bits := GP32()
@@ -87,7 +87,7 @@ func (f float8) kernel(wide bool) {
 			l = k.table16(f.first(k.kernel), false, func(x VecVirtual) { VMULPS(scale, x, x) })
 		},
 		func(k *runs) {
-			if wide {
+			if k.wide {
 				f.each(k, scale)
 				return
 			}
@@ -141,8 +141,8 @@ func (f float8) byMantissa(k *runs, l looked, infinity VecVirtual) {
 	VPSUBUSB(bytes32(step), mag, exp)
 	VPAND(bytes32(0x80-step), exp, exp)
 	lo, hi := YMM(), YMM()
-	VPSHUFB(index, l.a, lo)
-	VPSHUFB(index, l.b, hi)
+	VPSHUFB(index, l[0], lo)
+	VPSHUFB(index, l[1], hi)
 	if f.infinite {
 		top := YMM()
 		VPCMPGTB(bytes32(0x7B), mag, top)
@@ -202,11 +202,12 @@ func (f float8) each(k *runs, scale VecVirtual) {
 			VMULPS(scale, y, y)
 			quieted(y)
 		}
-		to := "BF16"
 		if k.wide {
-			to = "F32"
+			k.store8(x[0], at)
+			k.store8(x[1], at+8)
+		} else {
+			k.store(x, "BF16", at)
 		}
-		k.store(x, to, at)
 	}
 }
 

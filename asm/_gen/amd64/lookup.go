@@ -10,7 +10,7 @@ import (
 // BF16 it is the rounded products, their low and their high bytes; for F32 the
 // products themselves, eight and eight. Elements are then looked up, and no
 // arithmetic is done on them.
-type looked struct{ a, b VecVirtual }
+type looked []VecVirtual
 
 // A values is sixteen numbers in the two orders that tables are built in: even
 // and odd ones for BF16, halves for F32.
@@ -48,8 +48,15 @@ func (k *kernel) table16(v values, turned bool, join func(x VecVirtual)) looked 
 			k.nearest(x)
 		}
 	}
+	if k.narrow {
+		high := YMM()
+		VCVTPS2PH(Imm(0), a, a.AsX())
+		VCVTPS2PH(Imm(0), b, high.AsX())
+		VINSERTI128(Imm(1), high.AsX(), a, a)
+		return split(a)
+	}
 	if k.wide {
-		return looked{a, b}
+		return k.planes(a, b)
 	}
 	w := pack(a, b)
 	if !turned {
@@ -63,63 +70,69 @@ func (k *kernel) table16(v values, turned bool, join func(x VecVirtual)) looked 
 func split(w VecVirtual) looked {
 	VPSHUFB(bytes16(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), w, w)
 	l := looked{YMM(), YMM()}
-	VPERMQ(Imm(0x88), w, l.a)
-	VPERMQ(Imm(0xDD), w, l.b)
+	VPERMQ(Imm(0x88), w, l[0])
+	VPERMQ(Imm(0xDD), w, l[1])
+	return l
+}
+
+// planes parts twice eight dwords into their four bytes, each sixteen in both
+// halves of a register.
+func (k *kernel) planes(a, b VecVirtual) (l looked) {
+	order := bytes32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15)
+	VPSHUFB(order, a, a)
+	VPSHUFB(order, b, b)
+	for _, join := range []func(...Op){VPUNPCKLDQ, VPUNPCKHDQ} {
+		p, first := YMM(), YMM()
+		join(b, a, p)
+		VPERMD(p, load(dwords(0, 4, 1, 5)), first)
+		VPERMD(p, load(dwords(2, 6, 3, 7)), p)
+		l = append(l, first, p)
+	}
 	return l
 }
 
 func bytes16(p ...byte) Mem { return bytes32(p...) }
 
 // lookup writes 32 elements by their codes.
-func (k *kernel) lookup(at int, codes VecVirtual, l looked) {
-	if k.wide {
-		VMOVDQU(codes, k.spill)
-		for i := range 4 {
-			k.lookupWide(at+8*i, k.spill.Offset(quadAt[i]), l)
-		}
-		return
-	}
-	low, high, out := YMM(), YMM(), YMM()
-	VPSHUFB(codes, l.a, low)
-	VPSHUFB(codes, l.b, high)
-	VPUNPCKLBW(high, low, out)
-	VMOVDQU(out, k.to(at))
-	VPUNPCKHBW(high, low, out)
-	VMOVDQU(out, k.to(at+16))
-}
+func (k *kernel) lookup(at int, codes VecVirtual, l looked) { k.lookupTwo(at, codes, l, l) }
 
 // lookupTwo is lookup where the first and the second sixteen have tables of
 // their own.
 func (k *kernel) lookupTwo(at int, codes VecVirtual, first, second looked) {
-	if k.wide {
-		VMOVDQU(codes, k.spill)
-		for i := range 4 {
-			k.lookupWide(at+8*i, k.spill.Offset(quadAt[i]), [2]looked{first, second}[i/2])
-		}
-		return
+	found := looked{}
+	for i := range first {
+		found = append(found, YMM())
+		VPSHUFB(codes, first[i], found[i])
 	}
-	for i, l := range [2]looked{first, second} {
-		low, high, out := YMM(), YMM(), YMM()
-		VPSHUFB(codes, l.a, low)
-		VPSHUFB(codes, l.b, high)
-		if i == 0 {
-			VPUNPCKLBW(high, low, out)
-		} else {
-			VPUNPCKHBW(high, low, out)
+	for half, l := range [2]looked{first, second} {
+		if half == 1 && &l[0] != &first[0] {
+			for i := range l {
+				VPSHUFB(codes, l[i], found[i])
+			}
 		}
-		VMOVDQU(out, k.to(at+16*i))
+		var words []VecVirtual
+		for i := 0; i < len(found); i += 2 {
+			w := YMM()
+			if half == 0 {
+				VPUNPCKLBW(found[i+1], found[i], w)
+			} else {
+				VPUNPCKHBW(found[i+1], found[i], w)
+			}
+			words = append(words, w)
+		}
+		if len(words) == 1 {
+			VMOVDQU(words[0], k.to(at+16*half))
+			continue
+		}
+		// Within the halves of a register lie eight elements each.
+		low, high := YMM(), YMM()
+		VPUNPCKLWD(words[1], words[0], low)
+		VPUNPCKHWD(words[1], words[0], high)
+		for i, x := range [2]VecVirtual{low, high} {
+			VMOVDQU(x.AsX(), k.to(at+16*half+4*i))
+			VEXTRACTI128(Imm(1), x, k.to(at+16*half+8+4*i))
+		}
 	}
-}
-
-// lookupWide writes eight elements.
-func (k *kernel) lookupWide(at int, codes Mem, l looked) {
-	index, high, x := YMM(), YMM(), YMM()
-	VPMOVZXBD(codes, index)
-	VPERMPS(l.a, index, x)
-	VPERMPS(l.b, index, high)
-	VPSLLD(Imm(28), index, index)
-	VBLENDVPS(index, high, x, x)
-	VMOVUPS(x, k.to(at))
 }
 
 // by is a table of values times a scale: the scale has its sign, a NaN among

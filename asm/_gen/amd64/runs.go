@@ -25,16 +25,13 @@ type op struct {
 var ops = []op{{"Scale", true}, {"Shift", true}, {"Affine", false}}
 
 // runKernel writes the loops: scale once per run, chunk for each chunk.
-func runKernel(name, params, doc string, wide, turned bool, in, elems int, before func(*runs), run func(*runs), chunk func(*runs)) {
-	target := "BF16"
-	if wide {
-		target = "F32"
-	}
-	name += target + "AVX2"
+func runKernel(name, params, doc string, t int, turned bool, in, elems int, before func(*runs), run func(*runs), chunk func(*runs)) {
+	target := targets[t]
+	name += target.name + "AVX2"
 	TEXT(name, NOSPLIT, "func(dst *byte, src *byte, a *float32, b *float32"+params+", chunks int, n int)")
 	Pragma("noescape")
 	Doc(name + " " + doc)
-	k := &runs{kernel: &kernel{wide: wide, shared: map[string]VecVirtual{}}, loop: "chunk"}
+	k := &runs{kernel: &kernel{wide: target.wide, narrow: target.narrow, shared: map[string]VecVirtual{}}, loop: "chunk"}
 	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	k.a, k.b = Load(Param("a"), GP64()), Load(Param("b"), GP64())
 	k.begin(turned)
@@ -99,15 +96,15 @@ func (o op) join(p pair, x VecVirtual) {
 func bytesKernels() {
 	twice := op{"Twice", true}
 	for _, o := range append(ops, twice) {
-		for _, wide := range []bool{false, true} {
+		for t := range targets {
 			var p pair
 			var mask, last VecVirtual
-			runKernel("bytes"+o.name, ", flip *byte, last *float32", "decodes n runs of chunks of 32 bytes.", wide, o.turned, 32, 32,
+			runKernel("bytes"+o.name, ", flip *byte, last *float32", "decodes n runs of chunks of 32 bytes.", t, o.turned, 32, 32,
 				func(k *runs) {
 					mask, last = YMM(), YMM()
 					flip := Mem{Base: Load(Param("flip"), GP64())}
 					VPBROADCASTB(flip, mask)
-					if wide {
+					if k.wide {
 						VPMOVSXBD(mask.AsX(), mask)
 					} else {
 						VPMOVSXBW(mask.AsX(), mask)
@@ -146,20 +143,20 @@ func bookKernels() {
 			if high && o.name != "Scale" {
 				continue // nobody stores those
 			}
-			for _, wide := range []bool{false, true} {
+			for t := range targets {
 				for _, elems := range []int{32, 64} {
-					bookKernel(high, o, wide, elems)
+					bookKernel(high, o, t, elems)
 				}
 			}
 		}
 	}
 }
 
-func bookKernel(high bool, o op, wide bool, elems int) {
+func bookKernel(high bool, o op, t int, elems int) {
 	name := map[bool]string{false: "bookLow", true: "bookHigh"}[high] + o.name + map[int]string{32: "32", 64: "64"}[elems]
 	var v values
 	var l looked
-	runKernel(name, ", book *float32", "decodes n runs of chunks of that many nibbles.", wide, o.turned, elems/2, elems,
+	runKernel(name, ", book *float32", "decodes n runs of chunks of that many nibbles.", t, o.turned, elems/2, elems,
 		func(k *runs) {
 			book, base := AllocLocal(64), Load(Param("book"), GP64())
 			v = k.arrange(Mem{Base: base}, book)

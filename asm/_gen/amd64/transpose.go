@@ -283,11 +283,11 @@ func gatherKernels() {
 // halfBytesKernels is a book of sixteen numbers over one nibble of each byte:
 // the upper one where shift is 4.
 func halfBytesKernels() {
-	for _, wide := range []bool{false, true} {
+	for t := range targets {
 		var v values
 		var l looked
 		var shift VecVirtual
-		runKernel("halfBytesShift", ", book *float32, shift *uint64", "decodes n runs of chunks of 32 bytes, a nibble of each.", wide, true, 32, 32,
+		runKernel("halfBytesShift", ", book *float32, shift *uint64", "decodes n runs of chunks of 32 bytes, a nibble of each.", t, true, 32, 32,
 			func(k *runs) {
 				v = k.arrange(Mem{Base: Load(Param("book"), GP64())}, AllocLocal(64))
 				shift = XMM()
