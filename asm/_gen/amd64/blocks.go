@@ -145,12 +145,16 @@ func lookedBlock(off int, scale func(*kernel) VecVirtual, v [16]float32) func(*k
 	return func(k *kernel) {
 		d := scale(k)
 		canonical(d)
-		k.lookup(0, k.nibbles(off), k.by(k.constants(v, true), d))
+		k.whole(0, k.nibbles(off), v, d, d)
 	}
 }
 
 func q4_1(k *kernel) {
 	p := k.halves(0, 2)
+	if k.float32() {
+		k.affine(0, k.nibbles(4), p, p, true)
+		return
+	}
 	k.lookup(0, k.nibbles(4), k.table16(k.constants(counted, false), false, func(x VecVirtual) { p.join(x, true) }))
 }
 
@@ -196,38 +200,59 @@ func nvfp4(k *kernel) {
 		VBROADCASTI128(k.from(4+8*s), codes)
 		VPSRLVQ(data(append(make([]byte, 16), 4, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0)), codes, codes)
 		VPAND(k.shared["low"], codes, codes)
-		v := k.constants(fp4Values, true)
-		k.lookupTwo(16*s, codes, k.by(v, first), k.by(v, second))
+		k.whole(16*s, codes, fp4Values, first, second)
+	}
+}
+
+// A few is codes of a block that has one scale and few values: one table, or a
+// multiplication each.
+type few struct {
+	d VecVirtual
+	l looked
+	v [16]float32
+}
+
+func (k *kernel) few(d VecVirtual, v ...float32) few {
+	f := few{d: d}
+	copy(f.v[:], v)
+	canonical(d)
+	if !k.float32() {
+		f.l = k.by(k.constants(f.v, true), d)
+	}
+	return f
+}
+
+func (f few) write(k *kernel, at int, codes VecVirtual) {
+	if k.float32() {
+		k.whole(at, codes, f.v, f.d, f.d)
+	} else {
+		k.lookup(at, codes, f.l)
 	}
 }
 
 func q1(k *kernel) {
-	d := k.half(0)
-	k.negated(d)
+	f := k.few(k.half(0), 1, -1)
 	for i := range 4 {
 		codes := k.unset(2 + 4*i)
-		VPOR(bytes32(1), codes, codes) // -1 where the bit is clear
-		k.scaled(32*i, codes, d, d)
+		VPAND(bytes32(1), codes, codes)
+		f.write(k, 32*i, codes)
 	}
 }
 
 func q2(k *kernel) {
-	d := k.half(0)
-	k.negated(d)
+	f := k.few(k.half(0), -1, 0, 1, 2)
 	for i := range 2 {
 		y := YMM()
 		VPBROADCASTQ(k.from(2+8*i), y)
 		VPSHUFB(data([]byte{0, 0, 0, 0, 1, 1, 1, 1, 4, 4, 4, 4, 5, 5, 5, 5, 2, 2, 2, 2, 3, 3, 3, 3, 6, 6, 6, 6, 7, 7, 7, 7}), y, y)
-		low, high := YMM(), YMM()
-		VPAND(bytes32(0x01, 0x04, 0x10, 0x40), y, low)
-		VPCMPEQB(bytes32(0x01, 0x04, 0x10, 0x40), low, low)
-		VPAND(bytes32(0x02, 0x08, 0x20, 0x80), y, high)
-		VPCMPEQB(bytes32(0x02, 0x08, 0x20, 0x80), high, high)
-		codes := load(bytes32(0xFF))
-		VPSUBB(low, codes, codes)
-		VPSUBB(high, codes, codes)
-		VPSUBB(high, codes, codes)
-		k.scaled(32*i, codes, d, d)
+		// Of each four equal bytes keep one pair of bits, then bring it down.
+		high, codes := YMM(), YMM()
+		VPSRLW(Imm(4), y, high)
+		VPBLENDW(Imm(0xAA), high, y, y) // bits 0-3 of a word's bytes: pairs 0, 1 or 2, 3
+		VPSRLW(Imm(2), y, high)
+		VPBLENDVB(load(words(0xFF00)), high, y, codes)
+		VPAND(bytes32(3), codes, codes)
+		f.write(k, 32*i, codes)
 	}
 }
 
@@ -243,22 +268,19 @@ func (k *kernel) twoBits(off, r int) VecVirtual {
 }
 
 func tq2(k *kernel) {
-	d := k.half(64)
-	k.negated(d)
+	f := k.few(k.half(64), -1, 0, 1, 2)
 	for r := range 8 {
-		codes := k.twoBits(0, r)
-		VPADDB(bytes32(0xFF), codes, codes)
-		k.scaled(32*r, codes, d, d)
+		f.write(k, 32*r, k.twoBits(0, r))
 	}
 }
 
-// trit is the top base-3 digit of each byte, less one: bytes are fractions of
-// 3^5 in 256ths, so the digit is how often 256 goes into three times the byte.
+// trit is the top base-3 digit of each byte: bytes are fractions of 3^5 in
+// 256ths, so the digit is how often 256 goes into three times the byte.
 func trit(t VecVirtual) VecVirtual {
-	codes, turned, m := load(bytes32(0xFF)), YMM(), YMM()
+	codes, turned, m := YMM(), YMM(), YMM()
 	VPXOR(bytes32(0x80), t, turned)
 	VPCMPGTB(bytes32(85^0x80), turned, m)
-	VPSUBB(m, codes, codes)
+	VPABSB(m, codes)
 	VPCMPGTB(bytes32(170^0x80), turned, m)
 	VPSUBB(m, codes, codes)
 	return codes
@@ -272,15 +294,14 @@ func tripled(t VecVirtual) {
 }
 
 func tq1(k *kernel) {
-	d := k.half(52)
-	k.negated(d)
+	f := k.few(k.half(52), -1, 0, 1)
 	t := YMM()
 	VPERMQ(Imm(quads), k.from(0), t)
 	for n := range 5 {
 		if n > 0 {
 			tripled(t)
 		}
-		k.scaled(32*n, trit(t), d, d)
+		f.write(k, 32*n, trit(t))
 	}
 	// Sixteen bytes of five digits: two digits a run; with the last one go
 	// four bytes of four digits.
@@ -298,7 +319,7 @@ func tq1(k *kernel) {
 		}
 		codes := YMM()
 		VPERMQ(Imm(quads), pairs, codes)
-		k.scaled(160+32*n, trit(codes), d, d)
+		f.write(k, 160+32*n, trit(codes))
 	}
 	for range 2 {
 		tripled(pairs)
@@ -313,7 +334,7 @@ func tq1(k *kernel) {
 	VPACKUSWB(other.AsX(), last.AsX(), last.AsX())
 	VINSERTI128(Imm(1), last.AsX(), pairs, pairs)
 	VPERMQ(Imm(quads), pairs, pairs)
-	k.scaled(224, trit(pairs), d, d)
+	f.write(k, 224, trit(pairs))
 }
 
 func words16(p ...uint16) Mem { return words(p...) }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -95,7 +97,7 @@ func q45K(high bool) func(*kernel) {
 				VPOR(bit, codes, codes)
 			}
 			p := pair{ds.of(i), ms.of(i)}
-			if !high {
+			if !high && !k.float32() {
 				k.lookup(32*i, codes, k.table16(k.constants(counted, false), false, func(x VecVirtual) { p.join(x, false) }))
 				continue
 			}
@@ -107,6 +109,7 @@ func q45K(high bool) func(*kernel) {
 func q2K(k *kernel) {
 	whole := k.halves(80, 82)
 	ds, ms := k.scales(16), k.scales(16)
+	tables := k.smallTables(4)
 	x := XMM()
 	VMOVDQU(k.from(0), x)
 	for i, s := range [2]scales{ds, ms} {
@@ -128,12 +131,29 @@ func q2K(k *kernel) {
 			s.keep(8*j, y)
 		}
 	}
+	for i := range 2 {
+		if k.wide {
+			break
+		}
+		d, m := load(ds.at.Offset(32*i)), load(ms.at.Offset(32*i))
+		tables.build(k, i, false, func(q int) VecVirtual {
+			x := YMM()
+			VMULPS(floats(float32(q)), d, x)
+			VSUBPS(m, x, x)
+			return x
+		})
+	}
 	for r := range 8 {
+		if !k.wide {
+			tables.lookup(k, r, k.twoBits(16, r))
+			continue
+		}
 		k.affine(32*r, k.twoBits(16, r), pair{ds.of(2 * r), ms.of(2 * r)}, pair{ds.of(2*r + 1), ms.of(2*r + 1)}, false)
 	}
 }
 
-// q3Scales unpacks sixteen 6-bit scales, less 32, times -d.
+// q3Scales unpacks sixteen 6-bit scales, less 32, times d. To F32 and F16 they
+// are turned, else of each NaN is FFC00000.
 func (k *kernel) q3Scales(off int, d VecVirtual) scales {
 	s := k.scales(16)
 	low, high, top := GP64(), GP64(), GP64()
@@ -162,7 +182,11 @@ func (k *kernel) q3Scales(off int, d VecVirtual) scales {
 		VPMOVZXBD(x, y)
 		VPADDD(dwords(0xFFFFFFE0), y, y)
 		times(y, d)
-		k.negated(y)
+		if k.wide {
+			k.negated(y)
+		} else {
+			canonical(y)
+		}
 		s.keep(8*i, y)
 	}
 	return s
@@ -170,10 +194,33 @@ func (k *kernel) q3Scales(off int, d VecVirtual) scales {
 
 func q3K(k *kernel) {
 	s := k.q3Scales(96, k.half(108))
+	tables := k.smallTables(8)
+	for i := range 2 {
+		if k.wide {
+			break
+		}
+		d := load(s.at.Offset(32 * i))
+		tables.build(k, i, true, func(q int) VecVirtual {
+			x, level := YMM(), float32(4-q) // less than nothing: products are turned
+			if q == 4 {
+				level = float32(math.Copysign(0, -1))
+			}
+			VMULPS(floats(level), d, x)
+			return x
+		})
+	}
 	high := YMM()
 	VPERMQ(Imm(quads), k.from(0), high)
 	for r := range 8 {
 		codes, clear := k.twoBits(32, r), YMM()
+		if !k.wide {
+			VPAND(bytes32(1<<r), high, clear)
+			VPCMPEQB(bytes32(1<<r), clear, clear)
+			VPAND(bytes32(4), clear, clear)
+			VPOR(clear, codes, codes)
+			tables.lookup(k, r, codes)
+			continue
+		}
 		VPANDN(bytes32(1<<r), high, clear)
 		VPCMPEQB(bytes32(1<<r), clear, clear)
 		VPAND(bytes32(0xFC), clear, clear) // -4 where the bit is clear
@@ -236,6 +283,7 @@ func iq4XS(k *kernel) {
 	canonical(y)
 	s.keep(0, y)
 	for i := range 8 {
-		k.lookup(32*i, k.nibbles(8+16*i), k.by(k.constants(iq4Values, true), s.of(i)))
+		d := s.of(i)
+		k.whole(32*i, k.nibbles(8+16*i), iq4Values, d, d)
 	}
 }

@@ -135,6 +135,97 @@ func (k *kernel) lookupTwo(at int, codes VecVirtual, first, second looked) {
 	}
 }
 
+// float32 reports a kernel to F32, which computes where others look up: four
+// tables for its four bytes cost more than a multiplication.
+func (k *kernel) float32() bool { return k.wide && !k.narrow }
+
+// whole writes 32 elements of codes below 16 that stand for whole numbers,
+// under scales of the first and the second sixteen, in which a NaN is FFC00000.
+func (k *kernel) whole(at int, codes VecVirtual, v [16]float32, first, second VecVirtual) {
+	if !k.float32() {
+		l := k.by(k.constants(v, true), first)
+		if first == second {
+			k.lookup(at, codes, l)
+		} else {
+			k.lookupTwo(at, codes, l, k.by(k.constants(v, true), second))
+		}
+		return
+	}
+	var p []byte
+	for _, f := range v {
+		p = append(p, byte(int8(f)))
+	}
+	t := load(bytes32(p...))
+	VPSHUFB(codes, t, codes)
+	minus := load(floats(-1))
+	d := [2]VecVirtual{YMM(), YMM()}
+	VMULPS(minus, first, d[0])
+	VMULPS(minus, second, d[1])
+	k.scaled(at, codes, d[0], d[1])
+}
+
+// smallTables looks up codes of 4 or 8 levels, sixteen to a scale: the tables of
+// eight scales are built at once, a level after the other, and lie in memory.
+type smallTables struct {
+	levels    int
+	low, high Mem
+}
+
+func (k *kernel) smallTables(levels int) smallTables {
+	return smallTables{levels, AllocLocal(16 * levels), AllocLocal(16 * levels)}
+}
+
+// build makes the tables of the i-th eight scales.
+func (t smallTables) build(k *kernel, i int, turned bool, level func(q int) VecVirtual) {
+	var low, high []VecVirtual
+	for q := 0; q < t.levels; q += 4 {
+		var w [2]VecVirtual
+		for j := range w {
+			a, b := level(q+2*j), level(q+2*j+1)
+			k.nearest(a)
+			k.nearest(b)
+			w[j] = pack(a, b)
+			if !turned {
+				unsigned(w[j])
+			}
+			VPSHUFB(bytes32(0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15), w[j], w[j])
+		}
+		l, h := YMM(), YMM()
+		VPSLLD(Imm(16), w[1], l)
+		VPBLENDW(Imm(0xAA), l, w[0], l)
+		VPSRLD(Imm(16), w[0], h)
+		VPBLENDW(Imm(0xAA), w[1], h, h)
+		low, high = append(low, l), append(high, h)
+	}
+	for j, v := range [2][]VecVirtual{low, high} {
+		m := [2]Mem{t.low, t.high}[j].Offset(8 * t.levels * i)
+		if t.levels == 4 {
+			VMOVDQU(v[0], m)
+			continue
+		}
+		y := YMM()
+		VPUNPCKLDQ(v[1], v[0], y)
+		VMOVDQU(y, m)
+		VPUNPCKHDQ(v[1], v[0], y)
+		VMOVDQU(y, m.Offset(32))
+	}
+}
+
+// lookup writes run r of 32 elements, under the scales 2r and 2r+1.
+func (t smallTables) lookup(k *kernel, r int, codes VecVirtual) {
+	second := byte(t.levels)
+	VPOR(bytes32(0, 0, 0, 0, 0, 0, 0, 0, second, second, second, second, second, second, second, second), codes, codes)
+	l := looked{YMM(), YMM()}
+	for j, m := range [2]Mem{t.low, t.high} {
+		if t.levels == 4 {
+			VPBROADCASTQ(m.Offset(8*r), l[j])
+		} else {
+			VBROADCASTI128(m.Offset(r/4*64+r%2*32+r%4/2*16), l[j])
+		}
+	}
+	k.lookup(32*r, codes, l)
+}
+
 // by is a table of values times a scale: the scale has its sign, a NaN among
 // scales is FFC00000.
 func (k *kernel) by(v values, scale VecVirtual) looked {
