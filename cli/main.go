@@ -34,6 +34,7 @@ type app struct {
 	Diff     diffCmd     `cmd:"" help:"Compare two models: names, shapes, types, bits."`
 	Verify   verifyCmd   `cmd:"" help:"Read all that files hold, and check what can be checked."`
 	Remember rememberCmd `cmd:"" aliases:"dequantize" help:"Recover the precision of a quantized model."`
+	Forget   forgetCmd   `cmd:"" aliases:"quantize" help:"Quantize a model as bitsandbytes does."`
 
 	Convert convertCmd `cmd:"" help:"Write a model in another format."`
 	Formats formatsCmd `cmd:"" help:"List the formats that are read, and what is refused by name."`

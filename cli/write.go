@@ -122,6 +122,9 @@ type written struct {
 	result *convert.Result
 	took   time.Duration
 	err    error
+
+	forgotten *convert.Bnb // of a model that is quantized
+	report    bool         // print what was lost by weight
 }
 
 // convert runs a conversion and reports about it.

@@ -33,6 +33,7 @@ func (s *session) printWritten(c *conversion) {
 	if p.total.Weights > 0 {
 		s.fact("", "Lethe took", fmt.Sprintf("~%s of precision", formatBytes(max(0, p.total.Decoded-p.total.Stored))))
 	}
+	s.printForgotten(c)
 	s.printSpecial(c.result)
 	s.printBeside(c.result)
 	label := "Output"
@@ -123,6 +124,7 @@ func jsonWritten(o *jsonObject, c *conversion) {
 			})
 		}
 	})
+	jsonForgotten(o, c)
 	if c.result == nil {
 		return
 	}

@@ -143,7 +143,7 @@ type weight struct {
 }
 
 func newWeight(b *limits.Budget, m tensor.Model, w *quant.Weight) (source, error) {
-	rows, err := quant.NewRows(b, m, w, quant.F32)
+	rows, err := quant.NewRows(b, m, w, quant.F32, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func newWeight(b *limits.Budget, m tensor.Model, w *quant.Weight) (source, error
 
 func (s *weight) dtype() tensor.DType { return tensor.F32 }
 func (s *weight) elements() int64     { return s.n }
-func (s *weight) close()              {}
+func (s *weight) close()              { s.rows.Close() }
 
 func (s *weight) read(p []byte) error {
 	for len(p) > 0 {

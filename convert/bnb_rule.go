@@ -53,6 +53,12 @@ func (r *BnbRule) Judge(name string, shape []int64) BnbVerdict {
 	return v
 }
 
+// Reasons that others ask for.
+const (
+	whyEmbedding = "embedding"
+	whyHead      = "output head"
+)
+
 // conv1D are the models whose linear modules are transformers' Conv1D, and how
 // they are called there.
 var (
@@ -76,9 +82,9 @@ func (r *BnbRule) notLinear(module string, parts []string) string {
 	}
 	switch {
 	case isEmbedding(last):
-		return "embedding"
+		return whyEmbedding
 	case under(heads) || module == "output" || module == "proj_out":
-		return "output head"
+		return whyHead
 	case last == "gate" || last == "router":
 		return "router"
 	case isExpert(parts):

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -53,7 +54,15 @@ func (p *Plan) config() ([]byte, error) {
 		return nil, err
 	}
 	w := &text{b: p.b}
-	e := configEditor{w: w, body: body, dtype: torchNames[p.o.Quant.Target]}
+	e := configEditor{w: w, body: body}
+	if len(p.Weights) > 0 {
+		e.dtype = torchNames[p.o.Quant.Target]
+	}
+	if p.o.Quantization != nil {
+		if e.quantization, err = p.o.Quantization(); err != nil {
+			return nil, err
+		}
+	}
 	doc := strictjson.Text{Format: configName, Body: body, Whole: true}
 	if err := strictjson.Decode(p.b, doc, func(d *strictjson.Decoder) error { return e.object(d, "  ", true) }); err != nil {
 		return nil, err
@@ -65,9 +74,10 @@ func (p *Plan) config() ([]byte, error) {
 // A configEditor copies an object member by member, as it is written, but for
 // those that decoding changes.
 type configEditor struct {
-	w     *text
-	body  string
-	dtype string
+	w            *text
+	body         string
+	dtype        string // empty leaves it as it is
+	quantization []byte // what is added
 }
 
 // object copies one object; indent is that of its members.
@@ -91,7 +101,7 @@ func (e *configEditor) object(d *strictjson.Decoder, indent string, top bool) er
 		switch {
 		case slices.Contains(quantMembers, name) && kind == strictjson.Object:
 			return d.Skip()
-		case slices.Contains(dtypeMembers, name) && (kind == strictjson.String || kind == strictjson.Null):
+		case e.dtype != "" && slices.Contains(dtypeMembers, name) && (kind == strictjson.String || kind == strictjson.Null):
 			typed = true
 			member(name)
 			e.w.quote(e.dtype)
@@ -111,7 +121,11 @@ func (e *configEditor) object(d *strictjson.Decoder, indent string, top bool) er
 	if err != nil {
 		return err
 	}
-	if top && !typed {
+	if top && e.quantization != nil {
+		member(quantMembers[0])
+		e.w.put(strings.ReplaceAll(string(e.quantization), "\n", "\n"+indent))
+	}
+	if top && !typed && e.dtype != "" {
 		member(dtypeMembers[1]) // every version reads it
 		e.w.quote(e.dtype)
 	}

@@ -31,7 +31,7 @@ func (p *Plan) meta() (meta []Entry, err error) {
 		}
 	case from == to:
 		for k, v := range p.m.Meta() {
-			if len(p.Weights) > 0 && p.falsified(k) {
+			if (len(p.Weights) > 0 || p.recoded) && p.falsified(k) {
 				continue
 			}
 			if meta, err = limits.Append(p.b, meta, Entry{k, v}); err != nil {

@@ -19,6 +19,11 @@ type Options struct {
 	// Encode chooses weights, or tensors of floating-point numbers, that are stored
 	// in another form; it gives nil for those that are not. Nil encodes none.
 	Encode func(*quant.Weight) (Encoding, error)
+	// Encodes decides by name and shape whether Encode is asked; nil asks for all.
+	Encodes func(name string, shape []int64) (bool, error)
+	// Quantization gives the quantization_config of config.json, as JSON whose
+	// first line stands at no indent; nil writes none.
+	Quantization func() ([]byte, error)
 	// Shard is the most bytes of tensors in one file; 0 is one file for all. Only
 	// safetensors is written in shards.
 	Shard int64

@@ -28,6 +28,7 @@ type Plan struct {
 	o       Options
 	counts  []*specials // of Weights
 	aliases []Entry     // names left out, and the names that stand for them
+	recoded bool        // weights that were quantized are encoded in another form
 	sink    Sink
 	tile    int64
 	tasks   []task
@@ -169,6 +170,15 @@ func (p *Plan) take(k *pick) (err error) {
 // to be.
 func (p *Plan) encode(k *pick) (done bool, err error) {
 	w := k.weight
+	if p.o.Encodes != nil {
+		name, shape := k.plain.Name, k.plain.Shape
+		if w != nil {
+			name, shape = w.Name, w.Shape
+		}
+		if yes, err := p.o.Encodes(name, shape); !yes || err != nil {
+			return false, err
+		}
+	}
 	if w == nil {
 		if w, err = quant.Cast(&k.plain); w == nil || err != nil {
 			return false, err
@@ -178,6 +188,10 @@ func (p *Plan) encode(k *pick) (done bool, err error) {
 	if e == nil || err != nil {
 		return false, err
 	}
+	if t, ok := e.(interface{ Weight() *quant.Weight }); ok {
+		w = t.Weight()
+	}
+	p.recoded = p.recoded || k.weight != nil
 	r, err := newRowReader(p.m, w, 0, w.Rows())
 	if err != nil {
 		return false, err

@@ -1,9 +1,8 @@
 package quant
 
 import (
+	"encoding/binary"
 	"math"
-
-	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 // A Distortion measures what quantizing took: sums over the numbers before and
@@ -72,38 +71,37 @@ func (d *Distortion) Cosine() float64 {
 	return d.Dot / (math.Sqrt(d.Before) * math.Sqrt(d.After))
 }
 
-// DistortionBlock is how many numbers are summed up in a row. Sums of blocks are
-// then added in their order, so that workers who share a tensor get the same bits
-// as one who does it alone.
-const DistortionBlock = 1 << 16
+// DistortionBytes is what the sums of one block of [Distortions] take.
+const DistortionBytes = 7 * 8
 
-// Distortions are the sums of a tensor's blocks. Blocks may be set at the same
-// time.
+// Distortions are the sums of a tensor's blocks, in memory of the caller's. Sums
+// of blocks are added in their order, so that workers who share a tensor get the
+// same bits as one who does it alone. Different blocks may be set at once.
 type Distortions struct {
-	blocks []Distortion
+	memory []byte
 }
 
-// NewDistortions makes room for the blocks of n numbers.
-func NewDistortions(b *limits.Budget, n int64) (*Distortions, error) {
-	blocks, err := limits.Make[Distortion](b, int(ceilDiv(n, DistortionBlock)))
-	return &Distortions{blocks}, err
+// NewDistortions takes the blocks from memory.
+func NewDistortions(memory []byte) Distortions {
+	clear(memory)
+	return Distortions{memory}
 }
 
-// Add takes numbers of the tensor from the one at first on. Each block is given
-// whole, or in pieces that follow each other.
-func (s *Distortions) Add(first int64, before, after []float32) {
-	for len(before) > 0 {
-		n := min(int(DistortionBlock-first%DistortionBlock), len(before))
-		s.blocks[first/DistortionBlock].Add(before[:n], after[:n])
-		before, after, first = before[n:], after[n:], first+int64(n)
+// Set keeps the sums of one block.
+func (s Distortions) Set(block int64, d *Distortion) {
+	p := s.memory[block*DistortionBytes:][:DistortionBytes]
+	binary.LittleEndian.PutUint64(p, uint64(d.N))
+	for i, x := range [...]float64{d.Abs, d.Square, d.Before, d.After, d.Dot, d.Max} {
+		binary.LittleEndian.PutUint64(p[8+8*i:], math.Float64bits(x))
 	}
 }
 
 // Sum adds the blocks up.
-func (s *Distortions) Sum() Distortion {
+func (s Distortions) Sum() Distortion {
 	var d Distortion
-	for _, o := range s.blocks {
-		d.Merge(o)
+	for p := s.memory; len(p) >= DistortionBytes; p = p[DistortionBytes:] {
+		at := func(i int) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(p[8*i:])) }
+		d.Merge(Distortion{int64(binary.LittleEndian.Uint64(p)), at(1), at(2), at(3), at(4), at(5), at(6)})
 	}
 	return d
 }

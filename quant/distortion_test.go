@@ -6,7 +6,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
@@ -32,26 +31,24 @@ func TestDistortionIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 	before := floats(g.data["input"])
 	after := make([]float32, len(before))
 	quant.Bnb4{Block: 64}.Decode(after, g.data["w"], floats(g.data["absmax"]))
+	const block = 1000
 	sums := func(workers int) quant.Distortion {
-		b := limits.Policy{}.Budget(t.Context())
-		defer b.Close()
-		s, err := quant.NewDistortions(b, int64(len(before)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := quant.NewDistortions(make([]byte, (len(before)+block-1)/block*quant.DistortionBytes))
 		var wg sync.WaitGroup
 		for k := range workers {
 			wg.Go(func() {
-				for at := k * quant.DistortionBlock; at < len(before); at += workers * quant.DistortionBlock {
-					end := min(at+quant.DistortionBlock, len(before))
-					s.Add(int64(at), before[at:end], after[at:end])
+				for b := k; b*block < len(before); b += workers {
+					var d quant.Distortion
+					end := min((b+1)*block, len(before))
+					d.Add(before[b*block:end], after[b*block:end])
+					s.Set(int64(b), &d)
 				}
 			})
 		}
 		wg.Wait()
 		return s.Sum()
 	}
-	if one, four := sums(1), sums(4); one != four || one.N != int64(len(before)) {
+	if one, four := sums(1), sums(4); one != four || one.N != int64(len(before)) || one.Max == 0 {
 		t.Errorf("%+v, %+v", one, four)
 	}
 }

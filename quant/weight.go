@@ -118,6 +118,9 @@ type reader struct {
 	parts [][]byte
 	spans []tensor.Span
 	tile  []float32
+	// ordered are the bodies of parts that are read from their beginning to their
+	// end, if they are: nil where any range may be asked for.
+	ordered []ordered
 }
 
 func (d *reader) rows(dst []byte, to Target, lo, hi int64) error {
@@ -164,6 +167,9 @@ func (d *reader) read(p int, span tensor.Span) error {
 	d.parts[p], d.spans[p] = d.parts[p][:span.Len], span
 	if r, ok := d.m.At(part); ok {
 		return wire.ReadFull(r, d.parts[p], span.Off)
+	}
+	if d.ordered != nil {
+		return d.ordered[p].read(d.b, d.m, part, d.parts[p], span.Off)
 	}
 	body, err := d.m.Body(d.b, part)
 	if err != nil {

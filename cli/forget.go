@@ -1,0 +1,240 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// forgetCmd quantizes a model.
+type forgetCmd struct {
+	writeFlags  `embed:""`
+	schemeFlags `embed:""`
+
+	To       string `help:"How weights are stored: nf4, fp4, int8." enum:"nf4,fp4,int8" default:"nf4" placeholder:"nf4"`
+	OutDtype string `help:"Type of quantized weights that are decoded and not quantized again: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
+
+	bnbFlags `embed:""`
+}
+
+// bnbFlags are those of targets of bitsandbytes.
+type bnbFlags struct {
+	DoubleQuant bool   `help:"Quantize the scales too (nf4, fp4)."`
+	Block       int    `name:"block" default:"64" placeholder:"N" help:"Numbers that share a scale (nf4, fp4): 32 to 4096, a power of two (${default})."`
+	Include     []word `sep:"none" placeholder:"GLOB" help:"Quantize matrices whose name matches, whatever the rule says of them. May be given several times."`
+	Exclude     []word `sep:"none" placeholder:"GLOB" help:"Leave tensors alone whose name matches. May be given several times."`
+	Report      bool   `help:"Measure what is lost: compare each weight with what it decodes to."`
+}
+
+func (forgetCmd) Help() string {
+	return `Writes safetensors as bitsandbytes stores them, bit for bit what its own quantizer makes of
+float32 on a processor: NF4 or FP4 in blocks, or LLM.int8() in rows. A model's folder becomes
+a folder that transformers loads: config.json says how.
+
+The weights of linear modules are quantized, as transformers chooses them: embeddings, norms,
+heads, routers and fused experts are copied, and listed in config.json. A model that is
+quantized is decoded on the way. Numbers that are not finite are refused: no block can hold
+them.
+
+--report measures by weight and in all the mean and the largest error, the root mean square
+error relative to that of the numbers, and the cosine.`
+}
+
+func (forgetCmd) examples() []example {
+	return []example{
+		{"amn forget model.safetensors", "To NF4: writes model-nf4.safetensors."},
+		{"amn forget --double-quant --report -o small.safetensors model.safetensors", "With quantized scales, and what is lost."},
+		{"amn forget --to int8 --exclude 'layers.0.*' model.safetensors", "LLM.int8(), but for one layer."},
+		{"amn forget --dry-run llama-fp8", "A model's folder: what would be written."},
+	}
+}
+
+// Validate implements kong's check of flags.
+func (c *forgetCmd) Validate() error {
+	if err := c.writeFlags.Validate(); err != nil {
+		return err
+	}
+	if err := c.schemeFlags.Validate(); err != nil {
+		return err
+	}
+	return c.bnbFlags.check(c.To)
+}
+
+func (f *bnbFlags) check(to string) error {
+	four := to != convert.INT8.String()
+	switch err := (quant.Bnb4{Block: f.Block}).Check(); {
+	case four && err != nil:
+		return fmt.Errorf("--block: %w", err)
+	case !four && f.Block != 64:
+		return errors.New("--block: the scales of int8 are those of rows")
+	case !four && f.DoubleQuant:
+		return errors.New("--double-quant: the scales of int8 are never quantized")
+	}
+	return nil
+}
+
+// Run implements the command.
+func (c *forgetCmd) Run(ctx context.Context, s *session) error {
+	for _, list := range []globs{c.Include, c.Exclude} {
+		if err := list.check(); err != nil {
+			return err
+		}
+	}
+	kind, _ := convert.ParseBnbType(c.To)
+	return s.convert(ctx, &conversion{
+		schema:  "amn.forget/1",
+		verb:    "forgetting",
+		flags:   &c.writeFlags,
+		opts:    convert.Options{Quant: *c.options(c.OutDtype)},
+		prepare: func(w *conversion, b *limits.Budget) error { return c.prepare(b, w, kind) },
+		admit:   admitForgotten,
+		target: func(w *written) string {
+			if w.folder {
+				return derived(w.path, "-"+c.To, "")
+			}
+			return derived(w.path, "-"+c.To, ".safetensors")
+		},
+	})
+}
+
+// prepare makes the encoder of a model's weights.
+func (f *bnbFlags) prepare(b *limits.Budget, c *conversion, kind convert.BnbType) (err error) {
+	o := convert.BnbOptions{Type: kind, Block: f.Block, Nested: f.DoubleQuant, Measure: f.Report, Threads: c.flags.Threads}
+	if len(f.Include) > 0 {
+		o.Include = globs(f.Include).match
+	}
+	if len(f.Exclude) > 0 {
+		o.Exclude = globs(f.Exclude).match
+	}
+	if c.forgotten, err = convert.NewBnb(b, c.model, c.opts.Quant.Target, o); err != nil {
+		return err
+	}
+	c.report = f.Report
+	c.opts.Encode, c.opts.Encodes, c.opts.Quantization = c.forgotten.Encode, c.forgotten.Encodes, c.forgotten.Config
+	return nil
+}
+
+// admitForgotten refuses models with nothing to quantize, and what no
+// configuration can say, before anything is written.
+func admitForgotten(w *written) error {
+	if len(w.forgotten.Weights) == 0 {
+		return usage{"no weight in it is quantized by the rule of transformers; --include names some"}
+	}
+	_, err := w.forgotten.Config()
+	return err
+}
+
+// printForgotten says what was quantized, and what that took.
+func (s *session) printForgotten(c *conversion) {
+	e := c.forgotten
+	if e == nil {
+		return
+	}
+	var before, after int64
+	for i := range e.Weights {
+		before, after = addCap(before, e.Weights[i].Before), addCap(after, e.Weights[i].After)
+	}
+	s.fact("", "Forgotten", fmt.Sprintf("%s, %s -> %s (%s)", plural(int64(len(e.Weights)), "weight"), formatBytes(before), formatBytes(after), e.Layout()))
+	if n := int64(len(e.Kept)); n > 0 {
+		s.fact("", "Kept", matrices(n)+reasons(e.Kept))
+	}
+	if !c.report || c.result == nil {
+		return
+	}
+	width := len("in all")
+	for i := range e.Weights {
+		width = min(max(width, columns(nameText(e.Weights[i].Name))), 48)
+	}
+	s.fact("", "Lethe", "distance by weight: mean error, relative RMSE, largest error, cosine")
+	for i := range e.Weights {
+		s.distance(e.Weights[i].Name, width, &e.Weights[i].Lost)
+	}
+	all := e.Lost()
+	s.distance("in all", width, &all)
+}
+
+// reasons counts why matrices are left alone: " (2 embedding, 1 router)".
+func reasons(kept []convert.BnbKept) string {
+	var order []string
+	count := map[string]int{}
+	for _, k := range kept {
+		if count[k.Why]++; count[k.Why] == 1 {
+			order = append(order, k.Why)
+		}
+	}
+	text := ""
+	for i, why := range order {
+		text += [...]string{" (", ", "}[min(i, 1)] + why
+		if count[why] > 1 {
+			text += " x" + strconv.Itoa(count[why])
+		}
+	}
+	return text + ")"
+}
+
+func (s *session) distance(name string, width int, d *quant.Distortion) {
+	name = pad(cutColumns(nameText(name), width), width)
+	if d.N == 0 {
+		s.line("  %s  not measured: its rows and its blocks of scales do not meet", name)
+		return
+	}
+	s.line("  %s  %-10.4g %-9.4g %-10.4g %.6f", name, d.MAE(), d.RelativeRMSE(), d.Max, d.Cosine())
+}
+
+// jsonForgotten writes the same.
+func jsonForgotten(o *jsonObject, c *conversion) {
+	e := c.forgotten
+	if e == nil {
+		return
+	}
+	o.object("forgotten", func(o *jsonObject) {
+		o.field("layout", e.Layout())
+		o.list("weights", func(add func(func(*jsonObject))) {
+			for i := range e.Weights {
+				add(func(o *jsonObject) {
+					w := &e.Weights[i]
+					o.text("name", w.Name)
+					o.numbers("shape", w.Shape)
+					o.number("before", w.Before)
+					o.number("after", w.After)
+					jsonLost(o, &w.Lost)
+				})
+			}
+		})
+		o.list("kept", func(add func(func(*jsonObject))) {
+			for _, k := range e.Kept {
+				add(func(o *jsonObject) {
+					o.text("name", k.Name)
+					o.field("why", k.Why)
+				})
+			}
+		})
+		all := e.Lost()
+		jsonLost(o, &all)
+	})
+}
+
+func jsonLost(o *jsonObject, d *quant.Distortion) {
+	if d.N == 0 {
+		return
+	}
+	o.object("lost", func(o *jsonObject) {
+		o.number("elements", d.N)
+		o.float("mae", d.MAE(), 64)
+		o.float("relative_rmse", d.RelativeRMSE(), 64)
+		o.float("max", d.Max, 64)
+		o.float("cosine", d.Cosine(), 64)
+	})
+}
+
+func matrices(n int64) string {
+	if n == 1 {
+		return "1 matrix"
+	}
+	return formatCount(n) + " matrices"
+}

@@ -1,0 +1,196 @@
+package convert
+
+import (
+	"errors"
+
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// bnbBlocks is NF4 and FP4: codes under the weight's own name, and beside it what
+// the library calls their quantization state. Where the scales are quantized too,
+// their mean must be known before the first of them is written, and, since it
+// stands in the state's text, before the file is laid out: the weight is read
+// once for it when it is planned.
+type bnbBlocks struct {
+	*bnbEncoding
+	state  quant.Bnb4State
+	text   []byte
+	blocks int64
+	// late says that the scales are held in memory and quantized at the end: where
+	// rows fit blocks of blocks badly, ranges of whole ones would be too long.
+	late    bool
+	hold    int64
+	scales  []byte
+	outText int // which of the outs
+}
+
+// The outs of a weight.
+const (
+	outCodes = iota
+	outScales
+	outBook
+	outNested
+	outNestedBook
+)
+
+// maxUnit is the numbers that the shortest range may have before scales are
+// quantized late.
+const maxUnit = 2 << 20
+
+func newBnbBlocks(e *bnbEncoding, dtype string) (Encoding, error) {
+	o := &e.bnb.o
+	t := &bnbBlocks{bnbEncoding: e, state: quant.Bnb4State{
+		Bnb4: quant.Bnb4{FP4: o.Type == FP4, Block: o.Block}, DType: dtype, Shape: e.w.Shape, Nested: o.Nested,
+	}}
+	n := e.w.Rows() * e.w.Cols()
+	t.blocks = t.state.Blocks(n)
+	groups := (t.blocks + quant.NestedBlock - 1) / quant.NestedBlock
+	if o.Nested {
+		var err error
+		if t.state.Mean, err = e.bnb.mean(e.w, t.state.Bnb4); err != nil {
+			return nil, err
+		}
+		t.late = unitRows(e.w, int64(o.Block)*quant.NestedBlock)*e.w.Cols() > maxUnit
+	}
+	switch {
+	case t.late:
+		t.hold = 5*t.blocks + 4*groups
+	default:
+		t.hold = e.measured(t.Block())
+	}
+	t.text = t.state.Append(nil)
+	name := e.w.Name
+	err := errors.Join(e.add(name, tensor.U8, (n+1)/2, (n+1)/2, 1))
+	if o.Nested {
+		err = errors.Join(err, e.add(name+".absmax", tensor.U8, t.blocks, t.blocks), e.add(name+".quant_map", tensor.F32, 64, 16),
+			e.add(name+".nested_absmax", tensor.F32, 4*groups, groups), e.add(name+".nested_quant_map", tensor.F32, 1024, 256))
+	} else {
+		err = errors.Join(err, e.add(name+".absmax", tensor.F32, 4*t.blocks, t.blocks), e.add(name+".quant_map", tensor.F32, 64, 16))
+	}
+	t.outText = len(e.outs)
+	return t, errors.Join(err, e.add(name+t.state.Key(), tensor.U8, int64(len(t.text)), int64(len(t.text))))
+}
+
+func (e *bnbBlocks) Hold() int64 { return e.hold }
+
+// Block is a block of numbers, or as many as make a block of scales.
+func (e *bnbBlocks) Block() int64 {
+	if e.state.Nested && !e.late {
+		return int64(e.state.Block) * quant.NestedBlock
+	}
+	return int64(e.state.Block)
+}
+
+func (e *bnbBlocks) Open(memory []byte) {
+	if e.late {
+		e.scales = memory[:4*e.blocks]
+		e.memory = memory
+		return
+	}
+	e.bnbEncoding.Open(memory)
+}
+
+func (e *bnbBlocks) Span(i int, lo, hi int64) tensor.Span {
+	first, end := lo/int64(e.state.Block), e.state.Blocks(hi)
+	switch {
+	case i == outCodes:
+		return tensor.Span{Off: lo / 2, Len: (hi+1)/2 - lo/2}
+	case i == outScales && !e.state.Nested:
+		return tensor.Span{Off: 4 * first, Len: 4 * (end - first)}
+	case i == outScales && !e.late:
+		return tensor.Span{Off: first, Len: end - first}
+	case i == outNested && e.state.Nested && !e.late:
+		from := first / quant.NestedBlock
+		return tensor.Span{Off: 4 * from, Len: 4 * ((end+quant.NestedBlock-1)/quant.NestedBlock - from)}
+	}
+	return tensor.Span{}
+}
+
+// Put encodes as many blocks at once as make a block of scales.
+func (e *bnbBlocks) Put(dst [][]byte, lo int64, src []float32) error {
+	var list, back [quant.NestedBlock]float32
+	q := &e.state
+	step := q.Block * quant.NestedBlock
+	m := e.meter(lo)
+	codes, scaled, nested := dst[outCodes], dst[outScales], []byte(nil)
+	if q.Nested {
+		nested = dst[outNested]
+	}
+	for len(src) > 0 {
+		n := min(step, len(src))
+		scales := list[:q.Blocks(int64(n))]
+		if err := q.Encode(codes, scales, src[:n]); err != nil {
+			return located(err, lo)
+		}
+		used := scales
+		switch {
+		case !q.Nested:
+			putFloats(scaled, scales)
+			scaled = scaled[4*len(scales):]
+		case e.late:
+			putFloats(e.scales[4*(lo/int64(q.Block)):], scales)
+		default:
+			var one [1]float32
+			quant.EncodeNested(scaled, one[:], scales, q.Mean)
+			putFloats(nested, one[:])
+			used = back[:len(scales)]
+			quant.DecodeNested(used, scaled, one[:], q.Mean)
+			scaled, nested = scaled[len(scales):], nested[4:]
+		}
+		if e.unit > 0 {
+			e.measure(&m, src[:n], codes, used)
+		}
+		lo, src, codes = lo+int64(n), src[n:], codes[(n+1)/2:]
+	}
+	if e.unit > 0 {
+		m.end()
+	}
+	return nil
+}
+
+// measure decodes block by block.
+func (e *bnbBlocks) measure(m *meter, src []float32, codes []byte, scales []float32) {
+	var after [4096]float32 // the largest block
+	for k := range scales {
+		n := min(e.state.Block, len(src))
+		e.state.Decode(after[:n], codes, scales[k:k+1])
+		m.add(src[:n], after[:n])
+		src, codes = src[n:], codes[n/2:]
+	}
+}
+
+// End gives what does not depend on ranges.
+func (e *bnbBlocks) End() ([][]byte, error) {
+	book := e.state.Book()
+	var books [16 * 4]byte
+	putFloats(books[:], book[:])
+	var ends [outNestedBook + 2][]byte
+	ends[outBook], ends[e.outText] = books[:], e.text
+	if e.state.Nested {
+		var map256 [256 * 4]byte
+		putFloats(map256[:], quant.NestedBook())
+		ends[outNestedBook] = map256[:]
+	}
+	if e.late {
+		ends[outScales], ends[outNested] = e.nest()
+	} else {
+		e.finish()
+	}
+	return ends[:len(e.outs)], nil
+}
+
+// nest quantizes the scales that were held.
+func (e *bnbBlocks) nest() (codes, nested []byte) {
+	codes = e.memory[4*e.blocks : 5*e.blocks]
+	nested = e.memory[5*e.blocks : e.hold]
+	for at := int64(0); at < e.blocks; at += quant.NestedBlock {
+		var list [quant.NestedBlock]float32
+		n := min(quant.NestedBlock, e.blocks-at)
+		getFloats(list[:n], e.scales[4*at:])
+		var one [1]float32
+		quant.EncodeNested(codes[at:at+n], one[:], list[:n], e.state.Mean)
+		putFloats(nested[4*(at/quant.NestedBlock):], one[:])
+	}
+	return codes, nested
+}

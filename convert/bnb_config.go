@@ -1,0 +1,170 @@
+package convert
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// Config is the quantization_config of what was planned, with the members of
+// transformers' BitsAndBytesConfig. It lists every module that is left alone: with
+// a list of its own transformers asks for no other reason.
+func (e *Bnb) Config() ([]byte, error) {
+	skip, err := e.skipped()
+	if err != nil {
+		return nil, err
+	}
+	four := e.o.Type != INT8
+	kind, compute := e.o.Type.String(), e.compute
+	if !four {
+		kind = FP4.String() // what the library writes where it says nothing
+	}
+	if compute == "" || !four {
+		compute = "float32"
+	}
+	w := text{b: e.b}
+	member := func(name, value string) { w.put("  \"", name, "\": ", value, ",\n") }
+	truth := map[bool]string{false: "false", true: "true"}
+	w.put("{\n")
+	member("_load_in_4bit", truth[four])
+	member("_load_in_8bit", truth[!four])
+	member("bnb_4bit_compute_dtype", `"`+compute+`"`)
+	member("bnb_4bit_quant_storage", `"uint8"`)
+	member("bnb_4bit_quant_type", `"`+kind+`"`)
+	member("bnb_4bit_use_double_quant", truth[e.o.Nested])
+	member("llm_int8_enable_fp32_cpu_offload", "false")
+	member("llm_int8_has_fp16_weight", "false")
+	w.put("  \"llm_int8_skip_modules\": [")
+	for i, name := range skip {
+		if i > 0 {
+			w.put(",")
+		}
+		w.put("\n    ")
+		w.quote(name)
+	}
+	if len(skip) > 0 {
+		w.put("\n  ")
+	}
+	w.put("],\n")
+	member("llm_int8_threshold", "6.0")
+	member("load_in_4bit", truth[four])
+	member("load_in_8bit", truth[!four])
+	w.put("  \"quant_method\": \"bitsandbytes\"\n}")
+	return w.p, w.err
+}
+
+// skipped lists patterns of the modules that are left alone. A pattern is the end
+// of a module's name, as short as it can be without meaning one that is quantized:
+// in memory modules may stand under other names than in the file. For older
+// versions, which look for whole names, those are listed as well.
+func (e *Bnb) skipped() ([]string, error) {
+	q, err := newModuleSet(e.b, e.Weights)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	add := func(pattern string) {
+		if err == nil {
+			out, err = limits.Append(e.b, out, pattern)
+		}
+	}
+	headed := false
+	for i := range e.Kept {
+		k := &e.Kept[i]
+		module := strings.TrimSuffix(k.Name, ".weight")
+		if at := strings.Index("."+module, ".experts."); at >= 0 && strings.HasPrefix(k.Why, "expert") {
+			add(plainPattern((module + ".")[:at+len("experts")]))
+			continue
+		}
+		headed = headed || k.Why == whyHead
+		switch {
+		case !q.means(module):
+			add(q.shortest(module))
+			if k.Why != whyEmbedding {
+				add(plainPattern(module))
+			}
+		case k.Why != whyEmbedding: // which is never replaced
+			return nil, wire.ErrUnsupported.With("%s is left alone (%s), which transformers can be told of only by a name that means others too: --include it, or --exclude all that end so", wire.Quote(k.Name), k.Why)
+		}
+	}
+	if !headed { // the head shares the embedding's numbers, and is in no file
+		for _, head := range append([]string{"proj_out"}, heads...) {
+			if !q.means(head) {
+				add(head)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), err
+}
+
+// plainPattern is a name as a regular expression, which transformers takes
+// patterns for.
+func plainPattern(name string) string {
+	if !strings.ContainsAny(name, `\^$*+?{}[]|()`) {
+		return name
+	}
+	var p strings.Builder
+	for _, r := range name {
+		if strings.ContainsRune(`\^$*+?{}[]|()`, r) {
+			p.WriteByte('\\')
+		}
+		p.WriteRune(r)
+	}
+	return p.String()
+}
+
+// A moduleSet answers which quantized modules a pattern means.
+type moduleSet struct {
+	names    []string // sorted
+	reversed []string // each backwards, sorted
+}
+
+func newModuleSet(b *limits.Budget, weights []BnbWeight) (s moduleSet, err error) {
+	if s.names, err = limits.Make[string](b, len(weights)); err != nil {
+		return s, err
+	}
+	if s.reversed, err = limits.Make[string](b, len(weights)); err != nil {
+		return s, err
+	}
+	for i := range weights {
+		s.names[i] = strings.TrimSuffix(weights[i].Name, ".weight")
+		if err := b.Hold(int64(len(s.names[i]))); err != nil {
+			return s, err
+		}
+		s.reversed[i] = backwards(s.names[i])
+	}
+	slices.Sort(s.names)
+	slices.Sort(s.reversed)
+	return s, nil
+}
+
+func backwards(s string) string {
+	p := []byte(s)
+	slices.Reverse(p)
+	return string(p)
+}
+
+// means reports a quantized module that transformers would leave alone for the
+// pattern: one whose name ends with it, or begins with it and goes on with a dot.
+func (s *moduleSet) means(pattern string) bool {
+	begins := func(list []string, prefix string) bool {
+		at, _ := slices.BinarySearch(list, prefix)
+		return at < len(list) && strings.HasPrefix(list[at], prefix)
+	}
+	return begins(s.reversed, backwards(pattern)) || begins(s.names, pattern+".")
+}
+
+// shortest is the shortest end of a name, of whole words, that means nothing
+// quantized; the name itself if there is none.
+func (s *moduleSet) shortest(module string) string {
+	for at := len(module); at > 0; {
+		at = strings.LastIndexByte(module[:at], '.')
+		if end := module[at+1:]; end != "" && plainPattern(end) == end && !s.means(end) {
+			return end
+		}
+	}
+	return plainPattern(module)
+}
