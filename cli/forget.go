@@ -81,8 +81,8 @@ func (f *bnbFlags) check(to string) error {
 // Run implements the command.
 func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 	for _, list := range []globs{c.Include, c.Exclude} {
-		if err := list.check(); err != nil {
-			return err
+		if list.check() != nil {
+			return usage{"--include and --exclude: * is any text, ? one character, [a-z] one of a range"}
 		}
 	}
 	kind, _ := convert.ParseBnbType(c.To)

@@ -1,0 +1,361 @@
+package convert_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// bnbSource writes matrices of F32 under the names of a model.
+func bnbSource(t testing.TB, matrices map[string][]float32, shapes map[string][]int64) tensor.Model {
+	t.Helper()
+	var names []string
+	for name := range matrices {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	header, body := "{", []byte(nil)
+	for i, name := range names {
+		if i > 0 {
+			header += ","
+		}
+		begin := len(body)
+		for _, x := range matrices[name] {
+			body = binary.LittleEndian.AppendUint32(body, math.Float32bits(x))
+		}
+		shape, _ := json.Marshal(shapes[name])
+		header += fmt.Sprintf(`%q:{"dtype":"F32","shape":%s,"data_offsets":[%d,%d]}`, name, shape, begin, len(body))
+	}
+	header += "}"
+	file := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
+	file = append(file, body...)
+	m, err := safetensors.Decode(bytes.NewReader(file), int64(len(file)), limits.Policy{}.Budget(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// wave is numbers that do not repeat soon.
+func wave(n int) []float32 {
+	out := make([]float32, n)
+	for i := range out {
+		out[i] = float32(math.Sin(float64(i)*0.7) * math.Exp(math.Sin(float64(i)*0.013)*3))
+	}
+	return out
+}
+
+// inMemory is a file in memory.
+type inMemory struct{ p []byte }
+
+func (m *inMemory) WriteAt(p []byte, off int64) (int, error) { return copy(m.p[off:], p), nil }
+
+// forget quantizes a model into memory.
+func forget(t testing.TB, m tensor.Model, o convert.BnbOptions, threads, tile int) ([]byte, *convert.Bnb, error) {
+	t.Helper()
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
+	t.Cleanup(b.Close)
+	b.Source(1 << 30)
+	o.Threads = threads
+	e, err := convert.NewBnb(b, m, quant.BF16, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := convert.NewPlan(b, m, convert.Options{Encode: e.Encode, Encodes: e.Encodes, Threads: threads, Tile: tile})
+	if err != nil {
+		return nil, e, err
+	}
+	out := &inMemory{make([]byte, p.Size)}
+	_, err = p.Stream(out)
+	return out.p, e, err
+}
+
+// The same numbers give the same tensors as bitsandbytes gives, for any number of
+// workers and any tile.
+func TestForgottenWeightsAreBitsandbytes(t *testing.T) {
+	files, err := filepath.Glob("../testdata/quant/encode/*.safetensors")
+	if err != nil || len(files) < 30 {
+		t.Fatal(files, err)
+	}
+	seen := 0
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".safetensors")
+		if name == "mean" || name == "distortion" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			want, dims := contents(t, file)
+			shape := dims["input"]
+			if len(shape) != 2 {
+				return // no linear module has it
+			}
+			seen++
+			var numbers []float32
+			for p := want["input"]; len(p) > 0; p = p[4:] {
+				numbers = append(numbers, math.Float32frombits(binary.LittleEndian.Uint32(p)))
+			}
+			delete(want, "input")
+			o := convert.BnbOptions{Type: convert.NF4, Measure: true}
+			var state struct{ Blocksize int }
+			switch text, ok := want["w.quant_state.bitsandbytes__fp4"]; {
+			case ok:
+				o.Type = convert.FP4
+				_ = json.Unmarshal(text, &state)
+			case want["SCB"] != nil:
+				o.Type = convert.INT8
+			default:
+				_ = json.Unmarshal(want["w.quant_state.bitsandbytes__nf4"], &state)
+			}
+			o.Block = state.Blocksize
+			_, o.Nested = want["w.nested_absmax"]
+			m := bnbSource(t, map[string][]float32{"m.weight": numbers}, map[string][]int64{"m.weight": shape})
+			var first []byte
+			for _, threads := range []int{1, 4} {
+				for _, tile := range []int{1, 5000, 1 << 20} {
+					file, e, err := forget(t, m, o, threads, tile)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if first == nil {
+						first = file
+						sameTensors(t, want, file, e)
+					} else if !bytes.Equal(first, file) {
+						t.Errorf("%d workers, tiles of %d: other bytes", threads, tile)
+					}
+				}
+			}
+		})
+	}
+	if seen < 25 {
+		t.Errorf("only %d goldens", seen)
+	}
+}
+
+// contents is the tensors of a file.
+func contents(t *testing.T, path string) (map[string][]byte, map[string][]int64) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tensorsOf(t, data)
+}
+
+func tensorsOf(t *testing.T, data []byte) (map[string][]byte, map[string][]int64) {
+	t.Helper()
+	m, err := parser.Decode(bytes.NewReader(data), int64(len(data)), limits.Policy{}.Budget(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bodies, shapes := map[string][]byte{}, map[string][]int64{}
+	for i := range m.Tensors() {
+		bodies[i.Name], shapes[i.Name] = data[i.Span.Off:i.Span.End()], i.Shape
+	}
+	return bodies, shapes
+}
+
+func sameTensors(t *testing.T, want map[string][]byte, file []byte, e *convert.Bnb) {
+	t.Helper()
+	got, _ := tensorsOf(t, file)
+	for name, p := range want {
+		ours := "m.weight" + strings.TrimPrefix(name, "w")
+		if name == "SCB" {
+			ours = "m.SCB"
+		}
+		if !bytes.Equal(p, got[ours]) {
+			t.Errorf("%s differs", ours)
+		}
+		delete(got, ours)
+	}
+	delete(got, "m.weight_format")
+	if len(got) > 0 {
+		t.Errorf("more tensors: %d", len(got))
+	}
+	if d := e.Lost(); d.N != e.Weights[0].Elements {
+		t.Errorf("%d of %d numbers were measured", d.N, e.Weights[0].Elements)
+	}
+}
+
+// What is measured is what a reader of the file finds, and no worker changes it.
+func TestWhatIsLostIsMeasured(t *testing.T) {
+	for _, o := range []convert.BnbOptions{
+		{Type: convert.NF4}, {Type: convert.NF4, Nested: true}, {Type: convert.FP4, Block: 256}, {Type: convert.FP4, Block: 32, Nested: true}, {Type: convert.INT8},
+	} {
+		for _, shape := range [][]int64{{96, 320}, {33, 50}, {1, 7}, {700, 64}} {
+			t.Run(fmt.Sprintf("%v %v %v", o.Type, o.Nested, shape), func(t *testing.T) {
+				numbers := wave(int(shape[0] * shape[1]))
+				m := bnbSource(t, map[string][]float32{"m.weight": numbers}, map[string][]int64{"m.weight": shape})
+				o.Measure = true
+				file, e, err := forget(t, m, o, 1, 1<<20)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, other, err := forget(t, m, o, 4, 3000)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if e.Lost() != other.Lost() {
+					t.Errorf("%+v, with other workers %+v", e.Lost(), other.Lost())
+				}
+				back := decodeAll(t, file)
+				var want quant.Distortion
+				want.Add(numbers, back)
+				got := e.Lost()
+				near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }
+				if got.N != want.N || got.Max != want.Max || !near(got.MAE(), want.MAE()) || !near(got.RelativeRMSE(), want.RelativeRMSE()) || !near(got.Cosine(), want.Cosine()) {
+					t.Errorf("%+v, want %+v", got, want)
+				}
+			})
+		}
+	}
+}
+
+// decodeAll decodes the one weight of a file.
+func decodeAll(t *testing.T, file []byte) []float32 {
+	t.Helper()
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	m, err := parser.Decode(bytes.NewReader(file), int64(len(file)), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bound, err := quant.Plan(b, m, quant.Options{Target: quant.F32})
+	if err != nil || len(bound.Weights) != 1 {
+		t.Fatal(bound, err)
+	}
+	w := bound.Weights[0]
+	p := make([]byte, w.Size(quant.F32))
+	if err := quant.Decode(b, m, w, p, quant.F32); err != nil {
+		t.Fatal(err)
+	}
+	out := make([]float32, len(p)/4)
+	for i := range out {
+		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(p[4*i:]))
+	}
+	return out
+}
+
+// Rows that never end with a block of scales: those are held, and quantized last.
+func TestScalesOfOddRowsAreQuantizedLate(t *testing.T) {
+	const rows, cols = 300, 1031 // a prime
+	numbers := wave(rows * cols)
+	odd := bnbSource(t, map[string][]float32{"m.weight": numbers}, map[string][]int64{"m.weight": {rows, cols}})
+	flat := bnbSource(t, map[string][]float32{"m.weight": numbers}, map[string][]int64{"m.weight": {1, rows * cols}})
+	o := convert.BnbOptions{Type: convert.NF4, Nested: true, Block: 4096}
+	want, _, err := forget(t, flat, o, 1, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, _ := tensorsOf(t, want)
+	for _, threads := range []int{1, 4} {
+		got, _, err := forget(t, odd, o, threads, 4000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		two, _ := tensorsOf(t, got)
+		for _, name := range []string{"", ".absmax", ".nested_absmax", ".nested_quant_map", ".quant_map"} {
+			if !bytes.Equal(one["m.weight"+name], two["m.weight"+name]) {
+				t.Errorf("%d workers: %q differs", threads, name)
+			}
+		}
+	}
+}
+
+func TestWhatCannotBeForgottenIsRefused(t *testing.T) {
+	bad := wave(128)
+	bad[77] = float32(math.NaN())
+	good := map[string][]int64{"m.weight": {2, 64}}
+	m := bnbSource(t, map[string][]float32{"m.weight": wave(128)}, good)
+	for _, c := range []struct {
+		name string
+		m    tensor.Model
+		o    convert.BnbOptions
+		want wire.Class
+		text string
+	}{
+		{"NaN", bnbSource(t, map[string][]float32{"m.weight": bad}, good), convert.BnbOptions{}, wire.Unsupported, "element 77 is NaN"},
+		{"NaN with nested scales", bnbSource(t, map[string][]float32{"m.weight": bad}, good), convert.BnbOptions{Nested: true}, wire.Unsupported, "element 77 is NaN"},
+		{"NaN in rows", bnbSource(t, map[string][]float32{"m.weight": bad}, good), convert.BnbOptions{Type: convert.INT8}, wire.Unsupported, "element 77 is NaN"},
+		{"a block that is no power of two", m, convert.BnbOptions{Block: 48}, wire.Usage, "blocks of 48"},
+		{"a block that is too small", m, convert.BnbOptions{Block: 16}, wire.Usage, "blocks of 16"},
+		{"a block that is too large", m, convert.BnbOptions{Block: 8192}, wire.Usage, "blocks of 8192"},
+		{"nested scales of rows", m, convert.BnbOptions{Type: convert.INT8, Nested: true}, wire.Usage, "scales of rows"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, threads := range []int{1, 3} {
+				_, _, err := forget(t, c.m, c.o, threads, 64)
+				if wire.ClassOf(err) != c.want || !strings.Contains(fmt.Sprint(err), c.text) {
+					t.Errorf("%v (%v), want %v: %s", err, wire.ClassOf(err), c.want, c.text)
+				}
+			}
+		})
+	}
+}
+
+// Patterns for transformers mean what is left alone and nothing that is quantized.
+func TestTheListOfWhatIsLeftAlone(t *testing.T) {
+	shapes := map[string][]int64{
+		"model.embed_tokens.weight": {4, 4}, "lm_head.weight": {4, 4}, "model.layers.0.mlp.gate.weight": {2, 4},
+		"model.layers.0.mlp.shared_expert_gate.weight": {1, 4}, "model.layers.0.mlp.experts.0.up_proj.weight": {4, 4},
+		"model.layers.0.q_proj.weight": {4, 4}, "model.layers.1.q_proj.weight": {4, 4}, "model.layers.10.q_proj.weight": {4, 4},
+		"model.layers.0.norm.weight": {4},
+	}
+	matrices := map[string][]float32{}
+	for name, s := range shapes {
+		n := int64(1)
+		for _, d := range s {
+			n *= d
+		}
+		matrices[name] = wave(int(n))
+	}
+	m := bnbSource(t, matrices, shapes)
+	o := convert.BnbOptions{Exclude: func(name string) bool { return name == "model.layers.0.q_proj.weight" }}
+	_, e, err := forget(t, m, o, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := e.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config map[string]any
+	if err := json.Unmarshal(text, &config); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"_load_in_4bit": true, "_load_in_8bit": false, "bnb_4bit_compute_dtype": "float32", "bnb_4bit_quant_storage": "uint8",
+		"bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": false, "llm_int8_enable_fp32_cpu_offload": false,
+		"llm_int8_has_fp16_weight": false, "llm_int8_threshold": 6.0, "load_in_4bit": true, "load_in_8bit": false, "quant_method": "bitsandbytes",
+		"llm_int8_skip_modules": []any{"embed_tokens", "layers.0.q_proj", "lm_head", "mlp.gate", "model.layers.0.mlp.experts", "model.layers.0.mlp.gate", "model.layers.0.q_proj"},
+	}
+	if diff := cmp.Diff(want, config); diff != "" {
+		t.Error(diff)
+	}
+	clash := bnbSource(t, map[string][]float32{"score.weight": wave(16), "x.score.weight": wave(16), "x.score.bias": wave(4)},
+		map[string][]int64{"score.weight": {4, 4}, "x.score.weight": {4, 4}, "x.score.bias": {4}})
+	_, e, err = forget(t, clash, convert.BnbOptions{}, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Config(); wire.ClassOf(err) != wire.Unsupported {
+		t.Error(err)
+	}
+}
