@@ -60,7 +60,11 @@ func (w *Weight) turn(b *limits.Budget) error {
 	last := len(w.Shape) - 1
 	out, in := w.Shape[last-1], w.Shape[last]
 	n, _ := wire.Product(w.Shape[:last-1])
-	pieces, err := limits.Make[piece](b, int(n))
+	matrices, ok := wire.Int(n, wire.MaxSize)
+	if !ok {
+		return wire.ErrOverflow.With("%d matrices", n)
+	}
+	pieces, err := limits.Make[piece](b, matrices)
 	if err != nil {
 		return err
 	}

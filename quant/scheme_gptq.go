@@ -72,6 +72,9 @@ func (s *set) gptqSizes(stem string, f *gptq, info, zeros *tensor.Info) error {
 	if err != nil {
 		return err
 	}
+	if ok && n == 0 {
+		return wire.ErrRange.With("%s says groups of 0", s.config.file)
+	}
 	if ok && n > 0 {
 		f.groupSize = n
 	} else if f.in%f.groups != 0 {

@@ -149,7 +149,11 @@ func (d *reader) open(rows int64) (err error) {
 	if d.spans, err = limits.Make[tensor.Span](d.b, len(d.w.Parts)); err != nil {
 		return err
 	}
-	d.tile, err = limits.Make[float32](d.b, int(rows*d.w.cols))
+	tile, ok := wire.Int(uint64(rows)*uint64(d.w.cols), wire.MaxSize)
+	if !ok {
+		return wire.ErrOverflow.With("rows of %d", d.w.cols)
+	}
+	d.tile, err = limits.Make[float32](d.b, tile)
 	return err
 }
 
@@ -158,7 +162,11 @@ func (d *reader) open(rows int64) (err error) {
 func (d *reader) read(p int, span tensor.Span) error {
 	part := d.w.Parts[p]
 	if int64(cap(d.parts[p])) < span.Len {
-		buf, err := limits.Make[byte](d.b, int(span.Len))
+		size, ok := wire.Int(uint64(span.Len), wire.MaxSize)
+		if !ok {
+			return wire.ErrOverflow.With("%d bytes", span.Len)
+		}
+		buf, err := limits.Make[byte](d.b, size)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,124 @@
+package quant_test
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// bnb is a four-bit weight of 128 numbers in two blocks, whose description is
+// the caller's.
+func bnb(state string, drop ...string) tensor.Model {
+	all := []stored{
+		ints("m", tensor.U8, 64, 1), ints("m.absmax", tensor.U8, 2), ints("m.quant_map", tensor.F32, 16),
+		ints("m.nested_absmax", tensor.F32, 1), ints("m.nested_quant_map", tensor.F32, 256),
+		{"m.quant_state.bitsandbytes__nf4", tensor.U8, []int64{int64(len(state))}, []byte(state)},
+	}
+	var kept []stored
+	for _, s := range all {
+		if len(drop) == 0 || s.name != drop[0] {
+			kept = append(kept, s)
+		}
+	}
+	return model("", kept...)
+}
+
+func bnbState(block, nested int, shape string) string {
+	return fmt.Sprintf(`{"quant_type":"nf4","blocksize":%d,"shape":%s,"nested_blocksize":%d,"nested_offset":0.5}`, block, shape, nested)
+}
+
+func mlxModel(bits, group int) tensor.Model {
+	return model(fmt.Sprintf(`{"quantization":{"bits":%d,"group_size":%d}}`, bits, group),
+		ints("m.weight", tensor.U32, 2, 16), ints("m.scales", tensor.BF16, 2, 2), ints("m.biases", tensor.BF16, 2, 2))
+}
+
+func packedModel(bits int) tensor.Model {
+	return model(fmt.Sprintf(`{"quantization_config":{"quant_method":"compressed-tensors","config_groups":{"g":{"targets":["Linear"],"weights":{"num_bits":%d}}}}}`, bits),
+		ints("m.weight_packed", tensor.I32, 2, 4), ints("m.weight_scale", tensor.BF16, 2, 1),
+		stored{"m.weight_shape", tensor.I64, []int64{2}, []byte{2, 0, 0, 0, 0, 0, 0, 0, 32, 0, 0, 0, 0, 0, 0, 0}})
+}
+
+func TestBadInputIsRefusedBeforeAnythingIsDecoded(t *testing.T) {
+	good := bnbState(64, 256, "[2,64]")
+	gptqOf := func(config string, qzeros, scales, index stored) tensor.Model {
+		return model(config, ints("m.qweight", tensor.I32, 8, 64), qzeros, scales, index)
+	}
+	zeros, scales, index := ints("m.qzeros", tensor.I32, 2, 8), ints("m.scales", tensor.F16, 2, 64), ints("m.g_idx", tensor.I32, 64)
+	far := ints("m.g_idx", tensor.I32, 64)
+	far.data[4*63] = 2
+	before := ints("m.g_idx", tensor.I32, 64)
+	copy(before.data[4*5:], []byte{0xFD, 0xFF, 0xFF, 0xFF}) // -3 of 2 groups
+	huge := &tensor.File{Name: "safetensors", Source: strings.NewReader("x"), Infos: []tensor.Info{
+		{Name: "m.weight", DType: tensor.F8E4M3, Shape: []int64{1 << 20, 1 << 20}, Span: tensor.Span{Len: 1 << 40}},
+		{Name: "m.weight_scale", DType: tensor.F32, Span: tensor.Span{Len: 4}}}}
+	for _, tc := range []struct {
+		what  string
+		m     tensor.Model
+		class wire.Class
+	}{
+		{"a scale of the wrong length", model("", ints("m.weight", tensor.F8E4M3, 4, 6), ints("m.weight_scale", tensor.F32, 5)), wire.Malformed},
+		{"scales of the wrong length under signed bytes", model("", ints("m.weight", tensor.I8, 4, 6), ints("m.weight_scale", tensor.F32, 3, 1)), wire.Unsupported},
+		{"scales of the wrong length under nibbles", model("", ints("m.weight_packed", tensor.U8, 4, 32), ints("m.weight_scale", tensor.U8, 4, 3)), wire.Malformed},
+		{"an order past the groups", gptqOf("", zeros, scales, far), wire.Malformed},
+		{"an order before the groups", gptqOf("", zeros, scales, before), wire.Malformed},
+		{"an order of other length", gptqOf("", zeros, scales, ints("m.g_idx", tensor.I32, 63)), wire.Malformed},
+		{"zero points that are too short", gptqOf("", ints("m.qzeros", tensor.I32, 1, 8), scales, index), wire.Malformed},
+		{"rows of zero points that are too short", gptqOf("", ints("m.qzeros", tensor.I32, 2, 7), scales, index), wire.Malformed},
+		{"zero points of signed bytes that are too short", model("", ints("m.weight", tensor.I8, 4, 6), ints("m.weight_scale", tensor.F32, 4, 1), ints("m.weight_zero_point", tensor.I8, 3, 1)), wire.Malformed},
+		{"scales of another type", gptqOf("", zeros, ints("m.scales", tensor.I64, 2, 64), index), wire.Unsupported},
+		{"scales of another type under FP8", model("", ints("m.weight", tensor.F8E4M3, 4, 6), ints("m.weight_scale", tensor.F64)), wire.Unsupported},
+		{"a group size of 0", gptqOf(`{"quantization_config":{"quant_method":"gptq","bits":4,"group_size":0}}`, zeros, scales, index), wire.Malformed},
+		{"a group size of 0 in MLX", mlxModel(4, 0), wire.Unsupported},
+		{"0 bits in MLX", mlxModel(0, 64), wire.Unsupported},
+		{"9 bits in MLX", mlxModel(9, 64), wire.Unsupported},
+		{"33 bits in MLX", mlxModel(33, 64), wire.Unsupported},
+		{"0 bits in compressed-tensors", packedModel(0), wire.Malformed},
+		{"9 bits in compressed-tensors", packedModel(9), wire.Malformed},
+		{"33 bits in compressed-tensors", packedModel(33), wire.Malformed},
+		{"0 bits in GPTQ", gptqModel(`{"quantization_config":{"quant_method":"gptq","bits":0}}`, "m", 0), wire.Malformed},
+		{"9 bits in GPTQ", gptqModel(`{"quantization_config":{"quant_method":"gptq","bits":9}}`, "m", 0), wire.Malformed},
+		{"33 bits in GPTQ", gptqModel(`{"quantization_config":{"quant_method":"gptq","bits":33}}`, "m", 0), wire.Malformed},
+		{"0 bits in HQQ", model("", ints("m.W_q", tensor.U8, 4, 8), ints("m.nbits", tensor.I32, 1), ints("m.axis", tensor.I32, 1), ints("m.shape", tensor.I64, 2)), wire.Unsupported},
+		{"a description that lies about its shape", bnb(bnbState(64, 256, "[2,65]")), wire.Malformed},
+		{"a description of 2^40 numbers", bnb(bnbState(64, 256, "[1048576,1048576]")), wire.Malformed},
+		{"a description of more than any number", bnb(bnbState(64, 256, "[4294967296,4294967296]")), wire.Malformed},
+		{"a description that lies about its blocks", bnb(bnbState(32, 256, "[2,64]")), wire.Malformed},
+		{"blocks of 0", bnb(bnbState(0, 256, "[2,64]")), wire.Malformed},
+		{"nested blocks of 0", bnb(bnbState(64, 0, "[2,64]")), wire.Malformed},
+		{"nested scales that are missing", bnb(good, "m.nested_absmax"), wire.Malformed},
+		{"a nested code book that is missing", bnb(good, "m.nested_quant_map"), wire.Malformed},
+		{"scales that are missing", bnb(good, "m.absmax"), wire.Malformed},
+		{"a code book that is missing", bnb(good, "m.quant_map"), wire.Malformed},
+		{"a description that is cut", bnb(good[:40]), wire.Malformed},
+		{"2^40 elements in a file of one byte", huge, wire.Limit},
+	} {
+		t.Run(tc.what, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			bound, _, err := plan(t, tc.m, quant.Options{})
+			runtime.ReadMemStats(&after)
+			if wire.ClassOf(err) != tc.class {
+				t.Errorf("class %v, want %v: %v %+v", wire.ClassOf(err), tc.class, err, bound)
+			}
+			if _, placed := errors.AsType[*wire.Error](err); !placed {
+				t.Errorf("no place: %v", err)
+			}
+			if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {
+				t.Errorf("%d bytes were allocated", n)
+			}
+		})
+	}
+	t.Run("what is good", func(t *testing.T) {
+		for _, m := range []tensor.Model{bnb(good), mlxModel(4, 64), packedModel(4), gptqOf("", zeros, scales, index)} {
+			if _, _, err := plan(t, m, quant.Options{}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
