@@ -42,7 +42,7 @@ BENCH ?= .
 PYTHON ?= .venv/bin/python
 
 .PHONY: check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
-	bench bench-hostile golden crosscheck corpus recipe cover
+	bench bench-hostile memory golden crosscheck corpus recipe cover
 
 check: fmt vet lint test purego gen-check cross
 
@@ -100,6 +100,9 @@ bench-hostile: ## what hostile files cost
 # versions (but for six bytes of padding in each of NumPy's 16-byte floats); what
 # needs more than Python says so at its top.
 GOLDEN = corpus/valid/gguf corpus/valid/npy corpus/valid/npz corpus/valid/safetensors
+
+memory: ## whole models of 70 thousand million weights, and a real file of 4 GiB
+	CONVERT_TEST_FULL=1 $(GO) test ./convert -run 'TestMemory' -v -timeout 60m
 
 golden: ## needs Python with crosscheck/requirements.txt: make golden PYTHON=.venv/bin/python
 	@for d in $(GOLDEN); do echo "$$d"; $(PYTHON) $$d/generate.py || exit 1; done
