@@ -14,6 +14,7 @@ FUZZ_COUNTS = \
 	FuzzGGUF=40000 \
 	FuzzIndex=20000 \
 	FuzzLegacy=4000 \
+	FuzzMetadata=20000 \
 	FuzzMatrix=20000 \
 	FuzzNPY=40000 \
 	FuzzNPZ=20000 \
