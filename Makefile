@@ -43,7 +43,7 @@ BENCH ?= .
 PYTHON ?= .venv/bin/python
 
 .PHONY: check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
-	bench bench-hostile memory golden crosscheck corpus recipe cover
+	bench bench-hostile memory golden crosscheck corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
 
@@ -125,3 +125,12 @@ recipe: ## a draft of a recipe: make recipe CRASH=file
 cover:
 	$(GO) test ./... -coverpkg=./... -coverprofile cover.out
 	$(GO) tool cover -func cover.out | tail -n 1
+
+# What the files of the corpus reach of the packages that read them, without a
+# test that was written by hand.
+COVERED = vm parser/pth parser/gguf
+BY_CORPUS = TestCorpusRuns|TestEachHostileFile|TestEachHonestFile
+
+cover-corpus: ## coverage of COVERED by the corpus alone
+	@for p in $(COVERED); do $(GO) test ./fuzz -run '$(BY_CORPUS)' -coverpkg=./$$p -coverprofile cover.out || exit 1; \
+	$(GO) tool cover -func cover.out | awk -v p=$$p '$$1 == "total:" {print p ": " $$3}'; done

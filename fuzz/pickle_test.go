@@ -100,6 +100,11 @@ func sameRuns(t testing.TB, data []byte, policy limits.Policy) {
 	if plain.Safe.OK && !report.Safe.OK && !strings.Contains(string(data), "joblib") || report.Safe.OK && !plain.Safe.OK {
 		t.Errorf("a plain scan says %v, a scan %v", plain.Refusal(), report.Refusal())
 	}
+	for line, err := range vm.DisassemblePlain(bytes.NewReader(data), 0, int64(len(data)), limitstest.Open(t, policy)) {
+		if err == nil && line.Op == "" {
+			t.Error("a plain listing has a line without an instruction")
+		}
+	}
 	listed(t, data, report, policy)
 }
 

@@ -80,6 +80,9 @@ const maxPickles = 1024
 
 // plain scans a file that is one pickle, or several one after another.
 func (d *decoder) plain() error {
+	if err := d.compressed(); err != nil {
+		return err
+	}
 	for n := 1; d.begin < d.size || n == 1; n++ {
 		name := "pickle"
 		if n > 1 {
@@ -93,6 +96,22 @@ func (d *decoder) plain() error {
 			return err
 		}
 		d.begin = g.End()
+	}
+	return nil
+}
+
+// compressed refuses what joblib writes when it compresses, by the header of
+// zlib. No pickle begins so.
+func (d *decoder) compressed() error {
+	var head [2]byte
+	if d.size < 2 {
+		return nil
+	}
+	if err := wire.ReadFull(d.r, head[:], 0); err != nil {
+		return fail("", 0, err)
+	}
+	if head[0] == 'x' && (int(head[0])<<8|int(head[1]))%31 == 0 {
+		return fail("", 0, wire.ErrUnsupported.With("zlib stream: a pickle that joblib compressed is not looked into"))
 	}
 	return nil
 }

@@ -278,3 +278,16 @@ func TestFindings(t *testing.T) {
 		b.Close()
 	}
 }
+
+// What joblib compresses is named, not called a broken pickle.
+func TestScanNamesACompressedPickle(t *testing.T) {
+	for _, level := range []string{"\x01", "\x5e", "\x9c", "\xda"} {
+		err := scan(t, "x"+level+"\x63\x64\x01\x00").Err
+		if wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), "zlib") {
+			t.Error(err)
+		}
+	}
+	if err := scan(t, "x\x00\x63\x64").Err; wire.ClassOf(err) != wire.Malformed {
+		t.Error(err)
+	}
+}
