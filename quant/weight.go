@@ -57,11 +57,16 @@ func (w *Weight) Transposed() bool {
 	return ok
 }
 
-// Stored is the bytes of all parts.
+// Stored is the bytes of all parts, or what the weight has of them where it
+// shares them with others.
 func (w *Weight) Stored() int64 {
 	var n int64
-	for _, p := range w.Parts {
-		n += p.Span.Len
+	for p, part := range w.Parts {
+		if _, shares := w.form.(*shifted); shares && w.rows > 0 {
+			n += w.form.need(p, 0, w.rows).Len
+			continue
+		}
+		n += part.Span.Len
 	}
 	return n
 }

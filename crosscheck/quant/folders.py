@@ -197,6 +197,27 @@ def metal(g, folder):
     return want
 
 
+def mlx_moe(g, folder):
+    """folder: MLX Qwen3-MoE"""
+    import mlx.core as mx
+    import numpy as np
+    tensors = fresh(T.Qwen3MoeConfig(**SIZES, head_dim=32, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, decoder_sparse_step=1), folder)
+    want = T.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16).state_dict()
+    for layer in range(2):
+        stem, dense = f"model.layers.{layer}.mlp", {}
+        for name in ("gate_proj", "up_proj", "down_proj"):
+            stack = torch.stack([tensors.pop(f"{stem}.experts.{e}.{name}.weight") for e in range(4)])
+            q, s, b = mx.quantize(mx.array(stack.float().numpy()), group_size=32, bits=4)
+            tensors[f"{stem}.switch_mlp.{name}.weight"] = torch.from_numpy(np.array(q).view(np.int32)).view(torch.uint32)
+            tensors[f"{stem}.switch_mlp.{name}.scales"] = torch.from_numpy(np.array(s))
+            tensors[f"{stem}.switch_mlp.{name}.biases"] = torch.from_numpy(np.array(b))
+            dense[name] = torch.from_numpy(np.array(mx.dequantize(q, s, b, group_size=32, bits=4))).to(torch.bfloat16)
+        want[f"{stem}.experts.gate_up_proj"] = torch.cat([dense["gate_proj"], dense["up_proj"]], 1)
+        want[f"{stem}.experts.down_proj"] = dense["down_proj"]
+    rewrite(folder, tensors, {"group_size": 32, "bits": 4})
+    return want
+
+
 def llama4(g, folder):
     """folder: Llama-4 fbgemm FP8"""
     config = T.Llama4TextConfig(**SIZES, head_dim=32, num_local_experts=2, num_experts_per_tok=1, intermediate_size_mlp=128,
@@ -255,7 +276,7 @@ def gptq(g, folder):
 
 INT4 = {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 32, "symmetric": True}
 SCHEMES = [
-    gptoss, fp8_moe, llama4, llama4_linear, gptq, metal, gpt2,
+    gptoss, fp8_moe, llama4, llama4_linear, gptq, metal, mlx_moe, gpt2,
     compressed("packed 4 bits", INT4, "pack-quantized"),
     compressed("packed 4 bits, zeros", INT4 | {"symmetric": False}, "pack-quantized"),
     compressed("packed 4 bits, experts", INT4, "pack-quantized", T.Qwen3MoeConfig(

@@ -1,0 +1,113 @@
+package quant
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// MLX stacks the experts of a layer, which in transformers' files are one by
+// one. A folder has them so.
+
+// shifted is the rows of a form from one on.
+type shifted struct {
+	form
+	first int64
+}
+
+func (f *shifted) need(p int, lo, hi int64) tensor.Span {
+	return f.form.need(p, f.first+lo, f.first+hi)
+}
+
+func (f *shifted) decode(dst []float32, parts [][]byte, lo, hi int64) {
+	f.form.decode(dst, parts, f.first+lo, f.first+hi)
+}
+
+func (f *shifted) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
+	inner, ok := f.form.(direct)
+	return ok && inner.direct(o, dst, to, parts, f.first+lo, f.first+hi, scratch)
+}
+
+// mlxExperts are MLX's names of stacks, and what one expert's layers are called
+// instead.
+var mlxExperts = []struct {
+	stack string
+	layer map[string]string
+}{
+	{".mlp.switch_mlp.", map[string]string{"gate_proj": "gate_proj", "up_proj": "up_proj", "down_proj": "down_proj"}},
+	{".block_sparse_moe.switch_mlp.", map[string]string{"gate_proj": "w1", "down_proj": "w2", "up_proj": "w3"}},
+}
+
+// expertOf is the name of one expert's layer, in two halves around its number.
+func expertOf(name string) (before, after string, ok bool) {
+	for _, e := range mlxExperts {
+		stem, layer, found := strings.Cut(name, e.stack)
+		layer, isWeight := strings.CutSuffix(layer, ".weight")
+		if found && isWeight && e.layer[layer] != "" {
+			return stem + strings.TrimSuffix(e.stack, "switch_mlp.") + "experts.", "." + e.layer[layer] + ".weight", true
+		}
+	}
+	return "", "", false
+}
+
+// split takes MLX's stacks apart.
+func (s *set) split(out *Bound) error {
+	if !s.o.Folder {
+		return nil
+	}
+	for _, i := range out.Plain {
+		if strings.Contains(i.Name, ".switch_mlp.") {
+			return stackError(i.Name)
+		}
+	}
+	var all []*Weight
+	for _, w := range out.Weights {
+		if w.Scheme == "MLX" && len(w.Shape) == 3 {
+			before, after, ok := expertOf(w.Name)
+			if !ok {
+				return stackError(w.Name)
+			}
+			var err error
+			if all, err = s.experts(all, w, before, after); err != nil {
+				return err
+			}
+			continue
+		}
+		var err error
+		if all, err = limits.Append(s.b, all, w); err != nil {
+			return err
+		}
+	}
+	out.Weights = all
+	return nil
+}
+
+func stackError(name string) error {
+	return wire.At("quant", "tensor "+wire.Quote(name), wire.NoOffset, wire.ErrUnsupported.With(
+		"MLX's stack of experts, which transformers has in another form: remember the file, not the folder"))
+}
+
+// experts appends the matrices of a stack as weights of their own.
+func (s *set) experts(all []*Weight, w *Weight, before, after string) (_ []*Weight, err error) {
+	rows := w.Shape[1]
+	for e := range w.Shape[0] {
+		if err := s.b.Items(1); err != nil {
+			return nil, err
+		}
+		number := strconv.FormatInt(e, 10)
+		if err := s.b.Hold(int64(len(before)+len(number)+len(after)) + 4*treeCost); err != nil {
+			return nil, err
+		}
+		one := *w
+		one.Name, one.Shape = before+number+after, w.Shape[1:]
+		one.form, one.rows = &shifted{w.form, e * rows}, rows
+		if all, err = limits.Append(s.b, all, &one); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
