@@ -43,7 +43,7 @@ BENCH ?= .
 PYTHON ?= .venv/bin/python
 
 .PHONY: check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
-	bench bench-hostile memory golden crosscheck corpus recipe cover cover-corpus
+	bench bench-hostile bench-convert memory golden crosscheck corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
 
@@ -97,13 +97,16 @@ bench: ## one core, so that figures compare; BENCH=Pattern for some
 bench-hostile: ## what hostile files cost
 	$(GO) test ./... -run '^$$' -bench Hostile -benchmem -cpu 1 | grep -v -e 'no test files' -e '^PASS'
 
+memory: ## whole models of 70 thousand million weights, and a real file of 4 GiB
+	CONVERT_TEST_FULL=1 $(GO) test ./convert -run 'TestMemory' -v -timeout 60m
+
+bench-convert: ## file to file, beside raw reads and writes; needs 8 GB of disk and of page cache
+	$(GO) build -o amn-bench ./crosscheck/benchconvert && ./amn-bench $(FILES); status=$$?; rm -f amn-bench; exit $$status
+
 # The reference libraries write these again, the same bytes with the same
 # versions (but for six bytes of padding in each of NumPy's 16-byte floats); what
 # needs more than Python says so at its top.
 GOLDEN = corpus/valid/gguf corpus/valid/npy corpus/valid/npz corpus/valid/safetensors
-
-memory: ## whole models of 70 thousand million weights, and a real file of 4 GiB
-	CONVERT_TEST_FULL=1 $(GO) test ./convert -run 'TestMemory' -v -timeout 60m
 
 golden: ## needs Python with crosscheck/requirements.txt: make golden PYTHON=.venv/bin/python
 	@for d in $(GOLDEN); do echo "$$d"; $(PYTHON) $$d/generate.py || exit 1; done

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// sources write the files that are converted, each to about 1 GB of BF16.
+var sources = []func(dir string) (string, error){
+	plain, npz, blocks("q8_0", tensor.Q8_0), blocks("q4_k", tensor.Q4_K), fp8, nf4,
+}
+
+const rows, cols, layers = 4096, 11008, 11
+
+// name is that of a layer's weight.
+func name(i int) string { return fmt.Sprintf("model.layers.%d.mlp.down_proj.weight", i) }
+
+// plain is BF16 as it is.
+func plain(dir string) (string, error) {
+	var infos []tensor.Info
+	for i := range layers {
+		infos = append(infos, tensor.Info{Name: name(i), DType: tensor.BF16, Shape: []int64{rows, cols}})
+	}
+	return filepath.Join(dir, "bf16.safetensors"), inSafetensors(filepath.Join(dir, "bf16.safetensors"), infos, nil)
+}
+
+// npz is the same in an archive.
+func npz(dir string) (string, error) {
+	from, err := plain(dir)
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(from)
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
+	defer b.Close()
+	m, err := parser.Open(from, b)
+	if err != nil {
+		return "", err
+	}
+	defer m.Close()
+	p, err := convert.NewPlan(b, m, convert.Options{Sink: convert.NPZ{}})
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "bf16.npz")
+	_, err = p.Write(path, true)
+	return path, err
+}
+
+func blocks(file string, d tensor.DType) func(dir string) (string, error) {
+	return func(dir string) (string, error) {
+		var infos []tensor.Info
+		for i := range layers {
+			infos = append(infos, tensor.Info{Name: fmt.Sprintf("blk.%d.ffn_down.weight", i), DType: d, Shape: []int64{rows, cols}})
+		}
+		b := limits.Policy{}.Budget(context.Background())
+		defer b.Close()
+		p, err := gguf.Layout(infos, []gguf.Entry{{Key: "general.architecture", Value: "llama"}}, gguf.Options{}, b)
+		if err != nil {
+			return "", err
+		}
+		path := filepath.Join(dir, file+".gguf")
+		return path, random(path, p.Header, p.Size, nil)
+	}
+}
+
+// fp8 has blocks of 128 under scales of F32.
+func fp8(dir string) (string, error) {
+	var infos []tensor.Info
+	for i := range layers {
+		infos = append(infos, tensor.Info{Name: name(i), DType: tensor.F8E4M3, Shape: []int64{rows, cols}},
+			tensor.Info{Name: name(i) + "_scale_inv", DType: tensor.F32, Shape: []int64{rows / 128, cols / 128}})
+	}
+	return filepath.Join(dir, "fp8.safetensors"), inSafetensors(filepath.Join(dir, "fp8.safetensors"), infos, nil)
+}
+
+// nf4 is what bitsandbytes writes: codes, a scale for 64 of them, a table.
+func nf4(dir string) (string, error) {
+	state := fmt.Sprintf(`{"quant_type": "nf4", "blocksize": 64, "dtype": "bfloat16", "shape": [%d, %d]}`, rows, cols)
+	var infos []tensor.Info
+	fill := map[string][]byte{}
+	for i := range layers {
+		n := name(i)
+		infos = append(infos, tensor.Info{Name: n, DType: tensor.U8, Shape: []int64{rows * cols / 2, 1}},
+			tensor.Info{Name: n + ".absmax", DType: tensor.F32, Shape: []int64{rows * cols / 64}},
+			tensor.Info{Name: n + ".quant_map", DType: tensor.F32, Shape: []int64{16}},
+			tensor.Info{Name: n + ".quant_state.bitsandbytes__nf4", DType: tensor.U8, Shape: []int64{int64(len(state))}})
+		fill[n+".quant_state.bitsandbytes__nf4"] = []byte(state)
+	}
+	return filepath.Join(dir, "nf4.safetensors"), inSafetensors(filepath.Join(dir, "nf4.safetensors"), infos, fill)
+}
+
+func inSafetensors(path string, infos []tensor.Info, fill map[string][]byte) error {
+	b := limits.Policy{}.Budget(context.Background())
+	defer b.Close()
+	p, err := safetensors.Layout(infos, nil, b)
+	if err != nil {
+		return err
+	}
+	at := map[int64][]byte{}
+	for i := range infos {
+		if f, ok := fill[infos[i].Name]; ok {
+			at[p.Offsets[i]] = f
+		}
+	}
+	return random(path, p.Header, p.Size, at)
+}
+
+// random writes a file of random bytes that no number of 16 or 32 bits makes
+// infinite, a header before them and given bytes among them.
+func random(path string, header []byte, size int64, at map[int64][]byte) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(f, 1<<20)
+	w.Write(header)
+	r := rand.New(rand.NewPCG(1, 2))
+	for n := int64(len(header)); n < size; n += 8 {
+		v := r.Uint64() & 0xBFFF_BFFF_BFFF_BFFF
+		var p [8]byte
+		for i := range p {
+			p[i] = byte(v >> (8 * i))
+		}
+		w.Write(p[:min(8, size-n)])
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for off, p := range at {
+		if _, err := f.WriteAt(p, off); err != nil {
+			return err
+		}
+	}
+	return f.Close()
+}
