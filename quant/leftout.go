@@ -71,23 +71,50 @@ func (o *Bound) weightNames(b *limits.Budget) (*nameList, error) {
 	return &nameList{names}, nil
 }
 
-// packedNames end the names of tensors that hold codes and nothing else.
-var packedNames = []string{".qweight", ".weight_packed", ".W_q", "_qdata", ".comfy_quant"}
+// packedNames end the names of tensors that hold codes and nothing else, and
+// say what follows the module's name where their scales are called.
+var packedNames = []struct{ codes, scales string }{
+	{".qweight", ".scales"}, {".weight_packed", ".weight_scale"}, {".W_q", ".scale"}, {"_qdata", "_scale"},
+	{".comfy_quant", ".weight"}, {"_proj_blocks", "_proj_scales"},
+}
+
+// codeTypes are those that codes are kept in and honest weights are not.
+var codeTypes = []tensor.DType{tensor.U8, tensor.I8, tensor.I32, tensor.U32}
+
+// companions are what a weight of codes has beside it, after its own name or
+// after that of its module.
+var (
+	moduleCompanions = []string{".weight_scale", ".scales", ".SCB", ".scale", ".scale_weight", ".wscales", ".biases"}
+	weightCompanions = []string{
+		".absmax", ".quant_map", "_absmax", "_quant_map", "_scb", "_scale", "_scale_inv", "_scale_2", "_scales", "_weight_scale", "_zero_point", "_zeros",
+	}
+)
 
 // unexplained refuses codes that no row of the table has bound: copied as they
 // are, they would look like weights.
 func (s *set) unexplained(info *tensor.Info) error {
-	for _, suffix := range packedNames {
-		if strings.HasSuffix(info.Name, suffix) {
-			return wire.ErrUnsupported.With("%s of shape %v holds codes that no scheme here explains", info.TypeName(), info.Shape)
+	for _, n := range packedNames {
+		stem, ok := strings.CutSuffix(info.Name, n.codes)
+		if !ok {
+			continue
 		}
+		if _, ok := s.find(stem + n.scales); !ok {
+			return wire.ErrMissing.With("its companion %s", wire.Quote(stem+n.scales))
+		}
+		return wire.ErrUnsupported.With("%s of shape %v holds codes that no scheme here explains", info.TypeName(), info.Shape)
 	}
-	stem, ok := strings.CutSuffix(info.Name, ".weight")
-	if !ok || !slices.Contains([]tensor.DType{tensor.U8, tensor.I8, tensor.I32, tensor.U32}, info.DType) {
+	if !slices.Contains(codeTypes, info.DType) || isScale(info.Name) {
 		return nil
 	}
-	for _, companion := range []string{".weight_scale", ".scales", ".SCB", ".weight.absmax", ".scale"} {
-		if scale, ok := s.find(stem + companion); ok {
+	stem, isWeight := strings.CutSuffix(info.Name, ".weight")
+	for i, companion := range slices.Concat(weightCompanions, moduleCompanions) {
+		name := info.Name
+		if i >= len(weightCompanions) {
+			if name = stem; !isWeight {
+				break
+			}
+		}
+		if scale, ok := s.find(name + companion); ok {
 			return wire.ErrUnsupported.With("%s of shape %v beside %s of %s %v: no scheme here explains them",
 				info.TypeName(), info.Shape, wire.Quote(scale.Name), scale.TypeName(), scale.Shape)
 		}
