@@ -118,6 +118,7 @@ golden: ## needs Python with crosscheck/requirements.txt: make golden PYTHON=.ve
 crosscheck: ## needs Python with crosscheck/requirements.txt
 	python3 crosscheck/run.py
 	python3 crosscheck/quant/run.py
+	python3 crosscheck/forget/run.py
 
 corpus: ## every recipe as a file, with a manifest: make corpus OUT=dir
 	$(GO) run ./corpus/amn-corpus write $(OUT)

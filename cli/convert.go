@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,18 +23,21 @@ type convertCmd struct {
 	writeFlags  `embed:""`
 	schemeFlags `embed:""`
 
-	To           string `required:"" placeholder:"FORMAT" help:"What to write: safetensors (or bf16), gguf, npz."`
+	To           string `required:"" placeholder:"FORMAT" help:"What to write: safetensors (or bf16), gguf, npz, bnb-nf4 (or nf4), bnb-fp4, bnb-int8."`
 	OutDtype     string `help:"Type that quantized weights are decoded to: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
 	AsIs         bool   `help:"Copy quantized weights as they are stored, where the format has their types."`
 	GGUFMetadata word   `name:"gguf-metadata" placeholder:"FILE" help:"A JSON object of keys to lay over those of the source."`
 	GGUFKV       []word `name:"gguf-kv" sep:"none" placeholder:"KEY=VALUE" help:"One key and its text, over all others. May be given several times."`
 	RawNames     bool   `help:"Write a GGUF file that no architecture of llama.cpp has the names for."`
+
+	bnbFlags `embed:""`
 }
 
 func (convertCmd) Help() string {
 	return `Reads any format and writes another. Quantized weights are decoded on the way; other
 tensors keep their type and their bytes, or the row-major, little-endian form of them. A
-type or a name that the target does not have is an error, never a change.
+type or a name that the target does not have is an error, never a change. The targets of
+bitsandbytes are those of amn forget, which says what is quantized.
 
 GGUF keeps the keys of a GGUF source, but for those that the conversion makes untrue: its
 file type, its split, its alignment. A source of another format has no keys for llama.cpp.`
@@ -46,6 +50,7 @@ func (convertCmd) examples() []example {
 		{"amn convert --to gguf --out-dtype f16 tiny.gguf", "Blocks decoded to F16, the keys kept."},
 		{"amn convert --to gguf --as-is -o joined.gguf split/tiny-00001-of-00002.gguf", "One file of several, as they are."},
 		{"amn convert --to gguf --gguf-kv general.name=mine -o named.gguf tiny.gguf", "Another name in its metadata."},
+		{"amn convert --to bnb-nf4 tiny.gguf", "Quantized anew: writes tiny-bnb-nf4.safetensors."},
 		{"amn convert --to gguf --raw-names weights.npz", "For programs that read names as they are."},
 	}
 }
@@ -55,15 +60,21 @@ type convertTarget struct {
 	names []string // the first is that of the target
 	ext   string
 	sink  func(c *convertCmd, from string) convert.Sink
+	bnb   string // what weights are quantized to, as amn forget does it
 }
 
 var convertTargets = []convertTarget{
-	{[]string{"safetensors", "bf16"}, ".safetensors", func(*convertCmd, string) convert.Sink { return convert.Safetensors{} }},
-	{[]string{"gguf"}, ".gguf", func(c *convertCmd, from string) convert.Sink {
+	{names: []string{"safetensors", "bf16"}, ext: ".safetensors", sink: toSafetensors},
+	{names: []string{"gguf"}, ext: ".gguf", sink: func(c *convertCmd, from string) convert.Sink {
 		return convert.GGUF{RawNames: c.RawNames || from == gguf.Format}
 	}},
-	{[]string{"npz"}, ".npz", func(*convertCmd, string) convert.Sink { return convert.NPZ{} }},
+	{names: []string{"npz"}, ext: ".npz", sink: func(*convertCmd, string) convert.Sink { return convert.NPZ{} }},
+	{names: []string{"bnb-nf4", "bnb_nf4", "nf4"}, ext: ".safetensors", sink: toSafetensors, bnb: "nf4"},
+	{names: []string{"bnb-fp4", "bnb_fp4", "fp4"}, ext: ".safetensors", sink: toSafetensors, bnb: "fp4"},
+	{names: []string{"bnb-int8", "bnb_int8"}, ext: ".safetensors", sink: toSafetensors, bnb: "int8"},
 }
+
+func toSafetensors(*convertCmd, string) convert.Sink { return convert.Safetensors{} }
 
 // target finds what --to says, whatever the case of its letters.
 func (c *convertCmd) target() (*convertTarget, error) {
@@ -82,8 +93,15 @@ func (c *convertCmd) target() (*convertTarget, error) {
 
 // Validate implements kong's check of flags.
 func (c *convertCmd) Validate() error {
-	if _, err := c.target(); err != nil {
+	t, err := c.target()
+	if err != nil {
 		return err
+	}
+	if err := c.bnbFlags.check(t.bnb); err != nil {
+		return err
+	}
+	if c.AsIs && t.bnb != "" {
+		return errors.New("--as-is: weights are quantized anew")
 	}
 	if err := c.writeFlags.Validate(); err != nil {
 		return err
@@ -185,7 +203,17 @@ func (c *convertCmd) Run(ctx context.Context, s *session) error {
 		opts:   convert.Options{Quant: *c.options(c.OutDtype), AsIs: c.AsIs},
 		prepare: func(o *conversion, b *limits.Budget) error {
 			o.opts.Sink = t.sink(c, o.model.Format())
-			return c.keys(o, b)
+			if err := c.keys(o, b); err != nil || t.bnb == "" {
+				return err
+			}
+			kind, _ := convert.ParseBnbType(t.bnb)
+			return c.bnbFlags.prepare(o, b, kind)
+		},
+		admit: func(w *written) error {
+			if t.bnb == "" {
+				return nil
+			}
+			return admitForgotten(w)
 		},
 		target: func(w *written) string {
 			suffix := "-" + t.names[0]

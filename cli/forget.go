@@ -65,8 +65,13 @@ func (c *forgetCmd) Validate() error {
 	return c.bnbFlags.check(c.To)
 }
 
+// check refuses flags that do not go together; to is empty where nothing is
+// quantized.
 func (f *bnbFlags) check(to string) error {
 	four := to != convert.INT8.String()
+	if to == "" && (f.DoubleQuant || f.Block != 64 || len(f.Include) > 0 || len(f.Exclude) > 0 || f.Report) {
+		return errors.New("--double-quant, --block, --include, --exclude and --report go with --to bnb-nf4, bnb-fp4 and bnb-int8")
+	}
 	switch err := (quant.Bnb4{Block: f.Block}).Check(); {
 	case four && err != nil:
 		return fmt.Errorf("--block: %w", err)
@@ -91,7 +96,7 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 		verb:    "forgetting",
 		flags:   &c.writeFlags,
 		opts:    convert.Options{Quant: *c.options(c.OutDtype)},
-		prepare: func(w *conversion, b *limits.Budget) error { return c.prepare(b, w, kind) },
+		prepare: func(w *conversion, b *limits.Budget) error { return c.bnbFlags.prepare(w, b, kind) },
 		admit:   admitForgotten,
 		target: func(w *written) string {
 			if w.folder {
@@ -103,7 +108,7 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 }
 
 // prepare makes the encoder of a model's weights.
-func (f *bnbFlags) prepare(b *limits.Budget, c *conversion, kind convert.BnbType) (err error) {
+func (f *bnbFlags) prepare(c *conversion, b *limits.Budget, kind convert.BnbType) (err error) {
 	o := convert.BnbOptions{Type: kind, Block: f.Block, Nested: f.DoubleQuant, Measure: f.Report, Threads: c.flags.Threads}
 	if len(f.Include) > 0 {
 		o.Include = globs(f.Include).match

@@ -125,3 +125,35 @@ func TestWhatIsNotForgotten(t *testing.T) {
 		t.Error("a dry run wrote")
 	}
 }
+
+// Converting to a target of bitsandbytes is forgetting.
+func TestConvertingToBitsandbytesIsForgetting(t *testing.T) {
+	dir := tinyModel(t)
+	for target, to := range map[string]string{"bnb-nf4": "nf4", "NF4": "nf4", "bnb_fp4": "fp4", "bnb-int8": "int8"} {
+		one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
+		if r := amn(t, nil, "convert", "--json", "--to", target, "-o", one, dir); r.code != 0 {
+			t.Fatal(r)
+		} else {
+			valid(t, "convert", r.out)
+		}
+		if r := amn(t, nil, "forget", "-q", "--to", to, "-o", two, dir); r.code != 0 {
+			t.Fatal(r)
+		}
+		for _, name := range []string{"model.safetensors", "config.json"} {
+			if load(t, filepath.Join(one, name)) != load(t, filepath.Join(two, name)) {
+				t.Errorf("%s: %s differs", target, name)
+			}
+		}
+	}
+	for _, args := range [][]string{{"--to", "npz", "--report"}, {"--to", "bnb-nf4", "--as-is"}, {"--to", "bnb-int8", "--double-quant"}, {"--to", "gguf", "--include", "x"}} {
+		if r := amn(t, nil, append([]string{"convert", dir}, args...)...); r.code != 2 {
+			t.Errorf("%v: %+v", args, r)
+		}
+	}
+	if r := amn(t, nil, "convert", "--to", "bnb-nf4", filepath.Join(dir, "model.safetensors")); r.code != 0 {
+		t.Error(r)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "model-bnb-nf4.safetensors")); err != nil {
+		t.Error(err)
+	}
+}
