@@ -11,6 +11,7 @@ FUZZ_COUNTS = \
 	FuzzBind=10000 \
 	FuzzCodec=20000 \
 	FuzzEncode=20000 \
+	FuzzForget=4000 \
 	FuzzGGUF=40000 \
 	FuzzIndex=20000 \
 	FuzzLegacy=4000 \

@@ -128,8 +128,8 @@ def loads(cls, config, root):
     dtype = random.choice([torch.float32, torch.bfloat16])
     model.to(dtype).save_pretrained(plain, max_shard_size=random.choice(["100KB", "5GB"]))
     for label, flags, q in [
-        ("loads four bits", ["--to", kind], T.BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type=kind)),
-        ("loads four bits, nested", ["--to", kind, "--double-quant"], T.BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type=kind, bnb_4bit_use_double_quant=True)),
+        ("loads four bits", ["--to", kind], T.BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type=kind, bnb_4bit_compute_dtype=dtype)),
+        ("loads four bits, nested", ["--to", kind, "--double-quant"], T.BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type=kind, bnb_4bit_compute_dtype=dtype, bnb_4bit_use_double_quant=True)),
         ("loads eight bits", ["--to", "int8"], T.BitsAndBytesConfig(load_in_8bit=True)),
     ]:
         ours = root / "ours"

@@ -1,0 +1,154 @@
+package fuzz_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/corpus"
+	"github.com/anamnesis-go/anamnesis/fuzz"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// A forgetting is one way to quantize: its type, block, and what is chosen.
+type forgetting struct {
+	how     uint8
+	threads int
+	tile    int
+}
+
+func (f *forgetting) options() convert.BnbOptions {
+	o := convert.BnbOptions{Type: convert.BnbType(f.how % 3), Block: 32 << (f.how / 3 % 8), Measure: true, Threads: f.threads}
+	o.Nested = f.how&64 != 0 && o.Type != convert.INT8
+	if f.how&128 != 0 {
+		o.Include = func(string) bool { return true }
+	}
+	return o
+}
+
+// FuzzForget quantizes models that are bytes. What is written must be a file
+// whose weights bind and decode, the same for any workers and tiles, with the same
+// distortion; a tighter account must give the same or say that it is too tight.
+func FuzzForget(f *testing.F) {
+	for i, format := range corpus.Formats() {
+		for k, s := range corpus.Valid(format) {
+			f.Add(s.Data, uint8(37*i+k+128))
+		}
+	}
+	for how := range 16 {
+		f.Add(smallMatrices(how), uint8(how*16))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, how uint8) {
+		var first string
+		for _, w := range [...]forgetting{{how, 1, 0}, {how, 4, 128}, {how, 3, 1000}} {
+			b := fuzz.Ceilings.Budget(context.Background())
+			sum, err := forget(bytes.NewReader(data), int64(len(data)), w, b, true)
+			b.Close()
+			if err := fuzz.Placed(err, int64(len(data))); err != nil {
+				t.Fatal(err)
+			}
+			answer := fmt.Sprint(sum, wire.ClassOf(err))
+			if first == "" {
+				first = answer
+			}
+			if answer != first {
+				t.Fatalf("%+v: %s, %v, before %s", w, answer, err, first)
+			}
+		}
+		fuzz.Target{
+			Read: func(r io.ReaderAt, size int64, b *limits.Budget) (fuzz.Answer, error) {
+				sum, err := forget(r, size, forgetting{how, 1, 0}, b, true)
+				return fuzz.Text(sum), err
+			},
+			Measured: func(r io.ReaderAt, size int64, b *limits.Budget) error {
+				_, err := forget(r, size, forgetting{how, 1, 0}, b, false)
+				return err
+			},
+		}.Check(t, data)
+	})
+}
+
+// forget quantizes a model and decodes what was written.
+func forget(r io.ReaderAt, size int64, f forgetting, b *limits.Budget, look bool) (string, error) {
+	m, err := parser.Decode(r, size, b)
+	if err != nil {
+		return "", err
+	}
+	defer m.Close()
+	e, err := convert.NewBnb(b, m, quant.BF16, f.options())
+	if err != nil {
+		return "", err
+	}
+	p, err := convert.NewPlan(b, m, convert.Options{Encode: e.Encode, Encodes: e.Encodes, Quantization: e.Config, Threads: f.threads, Tile: f.tile})
+	if err != nil {
+		return "", err
+	}
+	if p.Size > maxOut {
+		return fmt.Sprint("large: ", p.Size), nil
+	}
+	if !look {
+		_, err = p.Stream(nowhere{})
+		return "", err
+	}
+	out := &inMemory{p: make([]byte, p.Size)}
+	if _, err := p.Stream(out); err != nil {
+		return "", err
+	}
+	if why := isWritten(out.p, p); why != "" {
+		return "", &fuzz.Broken{Property: fuzz.Rewritten, Seen: why}
+	}
+	if why := bindsAgain(out.p, e); why != "" {
+		return "", &fuzz.Broken{Property: fuzz.Rewritten, Seen: why}
+	}
+	return fmt.Sprintf("%x %+v", sha256.Sum256(out.p), e.Lost()), nil
+}
+
+// bindsAgain says why what was written does not decode to as many weights.
+func bindsAgain(data []byte, e *convert.Bnb) string {
+	b := limits.Policy{Timeout: limits.NoTimeout, MaxExpandRatio: 1 << 20}.Budget(context.Background())
+	defer b.Close()
+	m, err := parser.Decode(bytes.NewReader(data), int64(len(data)), b)
+	if err != nil {
+		return err.Error()
+	}
+	bound, err := quant.Plan(b, m, quant.Options{Target: quant.F32})
+	if err != nil {
+		return err.Error()
+	}
+	byName := map[string]*quant.Weight{}
+	for _, w := range bound.Weights {
+		byName[w.Name] = w
+	}
+	for i := range e.Weights {
+		want := &e.Weights[i]
+		w := byName[want.Name]
+		if w == nil || w.Rows()*w.Cols() != want.Elements {
+			return fmt.Sprintf("%q does not bind", want.Name)
+		}
+		if err := quant.Decode(b, m, w, make([]byte, w.Size(quant.F32)), quant.F32); err != nil {
+			return err.Error()
+		}
+	}
+	return ""
+}
+
+// smallMatrices is a safetensors file of linear weights.
+func smallMatrices(k int) []byte {
+	rows, cols := 1+k*5%23, 1+k*k%70
+	n := 2 * rows * cols
+	header := fmt.Sprintf(`{"a.weight":{"dtype":"BF16","shape":[%d,%d],"data_offsets":[0,%d]},"lm_head.weight":{"dtype":"BF16","shape":[1,1],"data_offsets":[%d,%d]}}`,
+		rows, cols, n, n, n+2)
+	out := []byte{byte(len(header)), byte(len(header) >> 8), 0, 0, 0, 0, 0, 0}
+	out = append(out, header...)
+	for i := range n/2 + 1 {
+		out = append(out, byte(i*37+k), byte(0x38+(i*k)%9)|byte(i%2<<7))
+	}
+	return out
+}
