@@ -118,8 +118,8 @@ func (b *Budget) Alloc(n int64) error {
 	if uint64(n) > uint64(b.single) {
 		return &Error{SingleAlloc, n, b.single}
 	}
-	if n > b.largest.Load() {
-		raise(&b.largest, n)
+	for a := b; a != nil && n > a.largest.Load(); a = a.parent { // theirs is that of all below
+		raise(&a.largest, n)
 	}
 	if b.parent == nil && b.shared[held].take(n) {
 		return nil // charge, without the call

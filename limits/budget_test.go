@@ -288,3 +288,27 @@ func TestChargedCountsWhatWasGivenBack(t *testing.T) {
 		t.Errorf("charged %d, want 35", got)
 	}
 }
+
+// What a child allocates at once counts for those above it too: their usage is
+// that of the whole operation.
+func TestAParentKnowsTheLargestBufferBelow(t *testing.T) {
+	host := limits.Policy{}.Budget(t.Context())
+	defer host.Close()
+	child := host.Child(limits.Policy{})
+	grandchild := child.Child(limits.Policy{})
+	if err := child.Alloc(300); err != nil {
+		t.Fatal(err)
+	}
+	if err := grandchild.Alloc(1000); err != nil {
+		t.Fatal(err)
+	}
+	grandchild.Close()
+	child.Close()
+	for _, b := range []*limits.Budget{host, child, grandchild} {
+		for _, u := range b.Usage() {
+			if u.Axis == limits.SingleAlloc && u.Peak != 1000 {
+				t.Errorf("peak %d", u.Peak)
+			}
+		}
+	}
+}
