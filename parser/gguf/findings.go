@@ -21,14 +21,15 @@ const (
 	CodeKeyKind   = "gguf.key-kind"     // a known key with another kind of value
 	CodeLayers    = "gguf.layer-count"  // outside of what llama.cpp can hold
 	CodeExperts   = "gguf.expert-count"
-	CodeEpsilon   = "gguf.epsilon"     // a norm's epsilon that is no small positive number
-	CodeCount     = "gguf.token-count" // arrays of the vocabulary that differ in length
-	CodeTokenID   = "gguf.token-id"    // a special token beyond the vocabulary
-	CodeCharsMap  = "gguf.charsmap"    // too short for what it announces
-	CodeTokenDup  = "gguf.token-dup"   // two equal tokens
-	CodeTokenByte = "gguf.token-byte"  // <0x..> that is no byte
-	CodeTextNUL   = "gguf.text-nul"    // a NUL in an element, by quirk
-	CodeName      = "gguf.name-long"   // a tensor name over 63 bytes
+	CodeRope      = "gguf.rope-scaling" // a kind of scaling that llama.cpp does not know
+	CodeEpsilon   = "gguf.epsilon"      // a norm's epsilon that is no small positive number
+	CodeCount     = "gguf.token-count"  // arrays of the vocabulary that differ in length
+	CodeTokenID   = "gguf.token-id"     // a special token beyond the vocabulary
+	CodeCharsMap  = "gguf.charsmap"     // too short for what it announces
+	CodeTokenDup  = "gguf.token-dup"    // two equal tokens
+	CodeTokenByte = "gguf.token-byte"   // <0x..> that is no byte
+	CodeTextNUL   = "gguf.text-nul"     // a NUL in an element, by quirk
+	CodeName      = "gguf.name-long"    // a tensor name over 63 bytes
 	CodeRemoved   = "gguf.type-removed"
 	CodeUnknown   = "gguf.type-unknown"
 	CodeInternal  = "gguf.type-internal" // Q8_1 and Q8_K: ggml cannot decode them
@@ -47,7 +48,7 @@ const (
 // findings looks for what this file may hold and other readers abort on, refuse
 // or read otherwise. Only the policy refuses.
 func (d *decoder) findings() error {
-	for _, look := range [...]func() error{d.findLayout, d.findKeys, d.findVocabulary, d.findTensors, d.findTemplates} {
+	for _, look := range [...]func() error{d.findLayout, d.findKeys, d.findBounds, d.findVocabulary, d.findTensors, d.findTemplates} {
 		if err := look(); err != nil {
 			return err
 		}
