@@ -41,10 +41,11 @@ FUZZ  ?= FuzzNPY
 TIME  ?= 60s
 OUT   ?= corpus-out
 BENCH ?= .
+ENTRY ?= .
 PYTHON ?= .venv/bin/python
 
 .PHONY: check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
-	bench bench-hostile bench-convert memory golden crosscheck corpus recipe cover cover-corpus
+	bench bench-kernels bench-peers bench-hostile bench-convert memory golden crosscheck corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
 
@@ -94,6 +95,13 @@ fuzz-all: ## every target by time, one after the other
 bench: ## one core, so that figures compare; BENCH=Pattern for some
 	$(GO) test ./... -run '^$$' -bench '$(BENCH)' -benchmem -cpu 1 -count 5
 	$(GO) test ./limits -run '^$$' -bench Contended -cpu 2 -count 5
+
+bench-kernels: ## kernels by level, from caches and from memory: make bench-kernels ENTRY=Q4_K
+	$(GO) test ./asm -run '^$$' -bench '^BenchmarkTable$$' -benchtime 1x -cpu 1 -timeout 60m -args -entry '$(ENTRY)'
+	$(GO) test ./quant -run '^$$' -bench '^BenchmarkForms$$' -cpu 1
+
+bench-peers: ## our kernels and their peers in one run: make bench-peers PYTHON=.venv/bin/python
+	$(PYTHON) crosscheck/peers/run.py
 
 bench-hostile: ## what hostile files cost
 	$(GO) test ./... -run '^$$' -bench Hostile -benchmem -cpu 1 | grep -v -e 'no test files' -e '^PASS'

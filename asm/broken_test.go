@@ -103,7 +103,6 @@ func TestWrongCallsPanicBeforeAnythingIsTouched(t *testing.T) {
 			"nearest, a run that is cut":      func() { o.Nearest(&Quantizer{}, p(40), floatsOf(q(320)), scales, 64) },
 			"int8, a code short":              func() { o.Int8(p(63), floatsOf(q(256)), scales, 32) },
 			"gather, a group too high":        func() { o.Gather(BF16, p(64), make([]byte, 32), []uint16{31: 17}, q(64)) },
-			"gather, a code too high":         func() { o.Gather(BF16, p(64), []byte{31: 16}, make([]uint16, 32), q(64)) },
 			"gather, a group short":           func() { o.Gather(F32, p(128), make([]byte, 32), make([]uint16, 31), q(64)) },
 		} {
 			t.Run(fmt.Sprintf("%v/%s", level, name), func(t *testing.T) {

@@ -34,7 +34,7 @@ func (o *Ops) HalfBytes(c HalfBytes, to Type, dst, src []byte, a, b []float32, r
 	})
 }
 
-// Gather looks codes below 16 up in the table of their group: element i is
+// Gather looks codes, of which the lower four bits count, up in the table of their group: element i is
 // number groups[i]+codes[i] of the table, whose groups have 16 numbers each. A
 // group is the index of its first number.
 func (o *Ops) Gather(to Type, dst, codes []byte, groups []uint16, table []byte) {
@@ -46,11 +46,7 @@ func (o *Ops) Gather(to Type, dst, codes []byte, groups []uint16, table []byte) 
 	for _, g := range groups {
 		highest = max(highest, g)
 	}
-	top := byte(0)
-	for _, c := range codes {
-		top |= c
-	}
-	want(n == 0 || top < 16 && (int(highest)+16)*to.Size() <= len(table), "a group that the table has not")
+	want(n == 0 || (int(highest)+16)*to.Size() <= len(table), "a group that the table has not")
 	which, done := F32, 0
 	if to != F32 {
 		which = BF16 // any two bytes
@@ -60,7 +56,7 @@ func (o *Ops) Gather(to Type, dst, codes []byte, groups []uint16, table []byte) 
 		done = n &^ 15
 	}
 	for i := done; i < n; i++ {
-		at := int(groups[i]) + int(codes[i])
+		at := int(groups[i]) + int(codes[i]&15)
 		if to == F32 {
 			binary.LittleEndian.PutUint32(dst[4*i:], u32(table[4*at:]))
 		} else {

@@ -27334,6 +27334,7 @@ TEXT ·gatherBF16AVX2(SB), NOSPLIT, $32-40
 
 more:
 	VPMOVZXBW (CX), Y0
+	VPAND     k109<>+0(SB), Y0, Y0
 	VPADDW    (DX), Y0, Y0
 	VMOVDQU   Y0, (SP)
 	MOVWQZX   (SP), DI
@@ -27392,6 +27393,12 @@ more:
 	VZEROUPPER
 	RET
 
+DATA k109<>+0(SB)/8, $0x000f000f000f000f
+DATA k109<>+8(SB)/8, $0x000f000f000f000f
+DATA k109<>+16(SB)/8, $0x000f000f000f000f
+DATA k109<>+24(SB)/8, $0x000f000f000f000f
+GLOBL k109<>(SB), RODATA|NOPTR, $32
+
 // func gatherF32AVX2(dst *byte, codes *byte, groups *uint16, table *byte, n int)
 // Requires: AVX, AVX2
 TEXT ·gatherF32AVX2(SB), NOSPLIT, $32-40
@@ -27403,6 +27410,7 @@ TEXT ·gatherF32AVX2(SB), NOSPLIT, $32-40
 
 more:
 	VPMOVZXBW (CX), Y0
+	VPAND     k109<>+0(SB), Y0, Y0
 	VPADDW    (DX), Y0, Y0
 	VMOVDQU   Y0, (SP)
 	MOVWQZX   (SP), DI
@@ -27704,7 +27712,7 @@ TEXT ·absmaxAVX2(SB), NOSPLIT, $0-32
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+24(FP), DX
-	VMOVDQU k109<>+0(SB), Y0
+	VMOVDQU k110<>+0(SB), Y0
 
 run:
 	MOVQ  chunks+16(FP), BX
@@ -27741,11 +27749,11 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k109<>+0(SB)/8, $0x7fffffff7fffffff
-DATA k109<>+8(SB)/8, $0x7fffffff7fffffff
-DATA k109<>+16(SB)/8, $0x7fffffff7fffffff
-DATA k109<>+24(SB)/8, $0x7fffffff7fffffff
-GLOBL k109<>(SB), RODATA|NOPTR, $32
+DATA k110<>+0(SB)/8, $0x7fffffff7fffffff
+DATA k110<>+8(SB)/8, $0x7fffffff7fffffff
+DATA k110<>+16(SB)/8, $0x7fffffff7fffffff
+DATA k110<>+24(SB)/8, $0x7fffffff7fffffff
+GLOBL k110<>(SB), RODATA|NOPTR, $32
 
 // func nearestAVX2(dst *byte, src *byte, scales *float32, tables *byte, least *float32, chunks int, n int)
 // Requires: AVX, AVX2
@@ -27835,7 +27843,7 @@ chunk:
 	VPERMD       Y8, Y7, Y8
 	VPAND        k5<>+0(SB), Y8, Y8
 	VPSHUFB      Y8, Y2, Y8
-	VPMADDUBSW   k110<>+0(SB), Y8, Y8
+	VPMADDUBSW   k111<>+0(SB), Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X7
 	VPACKUSWB    X7, X8, X7
 	VMOVDQU      X7, (AX)
@@ -27849,11 +27857,11 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k110<>+0(SB)/8, $0x0110011001100110
-DATA k110<>+8(SB)/8, $0x0110011001100110
-DATA k110<>+16(SB)/8, $0x0110011001100110
-DATA k110<>+24(SB)/8, $0x0110011001100110
-GLOBL k110<>(SB), RODATA|NOPTR, $32
+DATA k111<>+0(SB)/8, $0x0110011001100110
+DATA k111<>+8(SB)/8, $0x0110011001100110
+DATA k111<>+16(SB)/8, $0x0110011001100110
+DATA k111<>+24(SB)/8, $0x0110011001100110
+GLOBL k111<>(SB), RODATA|NOPTR, $32
 
 // func int8AVX2(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX2
@@ -27867,7 +27875,7 @@ run:
 	MOVQ         chunks+24(FP), SI
 	VMOVSS       k28<>+0(SB), X0
 	VDIVSS       (DX), X0, X0
-	VMULSS       k111<>+0(SB), X0, X0
+	VMULSS       k112<>+0(SB), X0, X0
 	VBROADCASTSS X0, Y0
 
 chunk:
@@ -27903,8 +27911,8 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k111<>+0(SB)/8, $0x42fe000042fe0000
-DATA k111<>+8(SB)/8, $0x42fe000042fe0000
-DATA k111<>+16(SB)/8, $0x42fe000042fe0000
-DATA k111<>+24(SB)/8, $0x42fe000042fe0000
-GLOBL k111<>(SB), RODATA|NOPTR, $32
+DATA k112<>+0(SB)/8, $0x42fe000042fe0000
+DATA k112<>+8(SB)/8, $0x42fe000042fe0000
+DATA k112<>+16(SB)/8, $0x42fe000042fe0000
+DATA k112<>+24(SB)/8, $0x42fe000042fe0000
+GLOBL k112<>(SB), RODATA|NOPTR, $32

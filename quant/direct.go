@@ -1,6 +1,10 @@
 package quant
 
-import "github.com/anamnesis-go/anamnesis/asm"
+import (
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/asm"
+)
 
 // A direct form has a kernel that writes rows in a type without a tile of
 // float32 between. It reports false where it has none for this weight.
@@ -75,15 +79,45 @@ func (f *scaled) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo,
 	rowBytes := f.cols * int64(to.Size())
 	for r := lo; r < hi; r++ {
 		if r == lo || f.changes(r) {
-			for k := range blocks {
-				u.scales[k], u.seconds[k] = f.pair(parts, lo, r, k)
-			}
+			f.fill(u, parts, lo, r)
 		}
 		if !f.codes.under(o, to, dst[(r-lo)*rowBytes:][:rowBytes], parts[0][(r-lo)*f.codes.rowBytes:][:f.codes.rowBytes], u) {
 			return false
 		}
 	}
 	return true
+}
+
+// fill reads the numbers of all blocks of a row: what pair gives of each.
+func (f *scaled) fill(u under, parts [][]byte, lo, r int64) {
+	f.scales.fill(u.scales, parts[1], lo, r)
+	next := 2
+	if f.seconds != nil {
+		f.seconds.fill(u.seconds, parts[next], lo, r)
+		next++
+	}
+	if f.global == nil {
+		return
+	}
+	g := f.global.at(parts[next], lo, r, 0)
+	for k, s := range u.scales {
+		if f.divides {
+			u.scales[k] = s / g
+		} else {
+			u.scales[k] = s * g
+		}
+	}
+}
+
+// fill reads a row of the grid.
+func (g *grid) fill(dst []float32, p []byte, lo, r int64) {
+	at := g.row(r) * g.cols
+	if g.whole == 0 {
+		at -= g.row(lo) * g.cols
+	}
+	for k := range dst {
+		dst[k] = g.read(p, at+int64(k))
+	}
 }
 
 // changes reports whether row r has other scales than the row before it.
@@ -118,9 +152,7 @@ func (f *bnb4) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, h
 	}
 	scales, book := scratch[:blocks], (*[16]float32)(scratch[blocks:])
 	*book = f.book(parts)
-	for i := range scales {
-		scales[i] = f.absmax(parts, first/f.block+int64(i), first/f.block)
-	}
+	f.absmaxes(scales, parts, first/f.block)
 	c, size := asm.Nibbles{High: true, Book: book}, int64(to.Size())
 	codes := parts[bnbCodes][:ceilDiv(end, 2)-first/2]
 	if n := min(f.block-first%f.block, end-first); n < f.block && n%2 == 0 {
@@ -131,4 +163,21 @@ func (f *bnb4) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, h
 		o.Nibbles(c, to, dst, codes, scales, nil, int(f.block))
 	}
 	return true
+}
+
+// absmaxes fills in the scales of the blocks from the first on.
+func (f *bnb4) absmaxes(scales []float32, parts [][]byte, from int64) {
+	if !f.nested {
+		decodeF32(scales, parts[bnbAbsmax][:4*len(scales)])
+		return
+	}
+	codes, book := parts[bnbAbsmax][:len(scales)], parts[bnbNestedBook]
+	for i := 0; i < len(scales); {
+		block := from + int64(i)
+		end := min(len(scales), i+int(f.nestedBlock-block%f.nestedBlock))
+		s := math.Float32frombits(u32(parts[bnbNestedAbsmax][4*(block/f.nestedBlock-from/f.nestedBlock):]))
+		for ; i < end; i++ {
+			scales[i] = float32(math.Float32frombits(u32(book[4*int(codes[i]):]))*s) + f.offset
+		}
+	}
 }

@@ -1,11 +1,6 @@
 package quant
 
-import (
-	"encoding/binary"
-	"math"
-
-	"github.com/anamnesis-go/anamnesis/asm"
-)
+import "github.com/anamnesis-go/anamnesis/asm"
 
 // The numbers that codes of four bits count.
 var counted = [16]float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
@@ -75,7 +70,7 @@ func (f *gptq) outOfOrder(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, l
 	words, size := f.in/8, int64(to.Size())
 	n := min(8, hi-lo)
 	tableWords, rest := ceilDiv(f.groups*16*size, 4), n*words
-	need := rest + ceilDiv(f.in, 2) + ceilDiv(f.in, 4) + tableWords + 2*f.groups
+	need := rest + ceilDiv(f.in, 2) + ceilDiv(f.in, 4) + tableWords + 18*f.groups
 	if f.bits != 4 || f.groups > 4095 || need > int64(len(scratch)) {
 		return false
 	}
@@ -85,6 +80,7 @@ func (f *gptq) outOfOrder(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, l
 	}
 	groups, codes := asm.Raw16(cut(ceilDiv(f.in, 2)))[:f.in], asm.Raw(cut(ceilDiv(f.in, 4)))[:f.in]
 	table, s, z := asm.Raw(cut(tableWords))[:f.groups*16*size], cut(f.groups), cut(f.groups)
+	products := cut(16 * f.groups)
 	for i := range groups {
 		g := f.group(int32(u32(parts[gptqIndex][4*i:])))
 		if g < 0 || g >= f.groups {
@@ -99,29 +95,16 @@ func (f *gptq) outOfOrder(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, l
 		for i := range n {
 			f.numbers(s, z, parts, at+i)
 			for g := range s {
-				products(table[int64(g)*16*size:], to, s[g], z[g])
+				for q, c := range counted {
+					products[16*g+q] = float32(c-z[g]) * s[g]
+				}
 			}
+			o.Put(to, table, products)
 			o.Spread(codes, stream[4*words*i:][:4*words])
 			o.Gather(to, dst[(at+i-lo)*f.in*size:][:f.in*size], codes, groups, table)
 		}
 	}
 	return true
-}
-
-// products is what the sixteen codes come to in a group.
-func products(dst []byte, to asm.Type, s, z float32) {
-	for q, c := range counted {
-		switch v := float32(c-z) * s; {
-		case to == asm.BF16:
-			binary.LittleEndian.PutUint16(dst[2*q:], asm.FloatToBfloat(v))
-		case to == asm.F16:
-			binary.LittleEndian.PutUint16(dst[2*q:], asm.FloatToHalf(v))
-		case v != v:
-			binary.LittleEndian.PutUint32(dst[4*q:], 0x7FC00000)
-		default:
-			binary.LittleEndian.PutUint32(dst[4*q:], math.Float32bits(v))
-		}
-	}
 }
 
 // direct turns columns of words into rows, parts the four bytes of a word, and

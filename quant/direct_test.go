@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -60,7 +61,7 @@ func TestDirectFormsAgreeWithDecoding(t *testing.T) {
 	const rows = 96
 	for name, f := range directForms() {
 		t.Run(name, func(t *testing.T) {
-			parts := randomParts(f.form, name)
+			parts := randomParts(f.form, name, rows)
 			for _, o := range everyLevel() {
 				for _, to := range []Target{BF16, F16, F32} {
 					for _, r := range [][2]int64{{0, rows}, {8, 72}, {3, 29}} {
@@ -90,10 +91,10 @@ func TestDirectFormsAgreeWithDecoding(t *testing.T) {
 
 // randomParts is parts of random bytes; scales are what they are, NaN and
 // infinity among them.
-func randomParts(f form, name string) (parts [][]byte) {
+func randomParts(f form, name string, rows int64) (parts [][]byte) {
 	rng := rand.NewChaCha8([32]byte([]byte(fmt.Sprintf("%-32s", name))))
 	for p := range partsOf(f, name) {
-		span := f.need(p, 0, 96)
+		span := f.need(p, 0, rows)
 		part := make([]byte, span.Off+span.Len)
 		rng.Read(part)
 		parts = append(parts, part)
@@ -132,5 +133,49 @@ func partsOf(f form, name string) int {
 		return 2
 	default:
 		return 1
+	}
+}
+
+// BenchmarkForms decodes weights of 1024 rows whose parts lie in memory, and
+// rotates over ranges of rows, as writing a file does.
+func BenchmarkForms(b *testing.B) {
+	const in, out, step = 4096, 1024, 64
+	f32 := numbers[tensor.F16]
+	for _, c := range []struct {
+		name string
+		form form
+	}{
+		{"GPTQ 4 bits", &gptq{in: in, out: out, groups: 32, bits: 4, groupSize: 128, scale: f32, scaleSize: 2, oldZeros: true}},
+		{"GPTQ 8 bits", &gptq{in: in, out: out, groups: 32, bits: 8, groupSize: 128, scale: f32, scaleSize: 2, oldZeros: true}},
+		{"GPTQ act-order", &gptq{in: in, out: out, groups: 32, bits: 4, groupSize: 128, scale: f32, scaleSize: 2, oldZeros: true}},
+		{"AWQ", &awq{in: in, out: out, groups: 32, bits: 4, groupSize: 128, scale: f32, scaleSize: 2}},
+		{"NF4 nested", &bnb4{cols: in, block: 64, nested: true, nestedBlock: 256}},
+		{"FP8 blocks", &scaled{cols: in, codes: float8Row(in, asm.E4M3), scales: grid{matrixRows: out, blockRows: 128, blockCols: 128, cols: 32, size: 4, read: numbers[tensor.F32]}}},
+		{"MLX 4 bits", &scaled{cols: in, codes: streamRow(in, 4, in/2, 0), scales: groupGrid(out, in, 64, 2, f32), seconds: new(grid), op: opAffine}},
+	} {
+		for _, o := range everyLevel() {
+			for _, to := range []Target{BF16, F16, F32} {
+				b.Run(c.name+"/"+to.String()+"/"+o.Level().String(), func(b *testing.B) {
+					if f, ok := c.form.(*scaled); ok && f.seconds != nil {
+						*f.seconds = f.scales
+					}
+					parts := randomParts(c.form, c.name, out)
+					tile, dst := make([]float32, step*in), make([]byte, step*in*to.Size())
+					need := make([][]byte, len(parts))
+					lo, best := int64(0), int64(1<<62)
+					for b.Loop() {
+						begin := time.Now()
+						for p, part := range parts {
+							span := c.form.need(p, lo, lo+step)
+							need[p] = part[span.Off:span.End()]
+						}
+						decodeForm(o, c.form, dst, to, need, lo, lo+step, tile)
+						lo = (lo + step) % out
+						best = min(best, time.Since(begin).Nanoseconds())
+					}
+					b.ReportMetric(step*in/float64(best), "best-Ge/s")
+				})
+			}
+		}
 	}
 }

@@ -257,6 +257,7 @@ func gatherKernels() {
 		Label("more")
 		y := YMM()
 		VPMOVZXBW(k.from(0), y)
+		VPAND(words(15), y, y)
 		VPADDW(Mem{Base: groups}, y, y)
 		VMOVDQU(y, at)
 		for i := range 16 {
