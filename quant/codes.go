@@ -40,28 +40,38 @@ func int8Row(cols int64) codes {
 
 // fp4Row is rows of E2M1, two a byte, the low nibble first.
 func fp4Row(cols int64) codes {
-	c := rowOf(cols, 2, 1, decodeF4)
-	c.cut = func(dst []float32, row []byte, col int64) {
-		for i := range dst {
-			at := col + int64(i)
-			dst[i] = asm.E2M1.Value(row[at/2] >> (at % 2 * 4) & 15)
-		}
-	}
-	c.under = underNibbles(cols, func(code uint8) float32 { return asm.E2M1.Value(code) })
+	c := nibbleRow(cols, func(code uint8) float32 { return asm.E2M1.Value(code) })
+	whole := rowOf(cols, 2, 1, decodeF4)
+	c.pick = whole.pick
 	return c
 }
 
 // fp4PlusRow is the same where the library's table says plus zero for code 8.
-func fp4PlusRow(cols int64) codes {
-	cut := func(dst []float32, row []byte, col int64) {
+func fp4PlusRow(cols int64) codes { return nibbleRow(cols, plusValue) }
+
+// plusValue is the number of a code of E2M1, minus zero made plus zero.
+func plusValue(code uint8) float32 { return asm.E2M1.Value(code) + 0 } // -0 + 0 is 0
+
+// nibbleRow is rows of codes of four bits, two a byte, the low nibble first.
+func nibbleRow(cols int64, value func(code uint8) float32) codes {
+	book := bookOf(value)
+	c := cutRows(cols/2, func(dst []float32, row []byte, col int64) {
 		for i := range dst {
 			at := col + int64(i)
-			dst[i] = asm.E2M1.Value(row[at/2]>>(at%2*4)&15) + 0 // -0 + 0 is 0
+			dst[i] = book[row[at/2]>>(at%2*4)&15]
 		}
-	}
-	c := cutRows(cols/2, cut)
-	c.under = underNibbles(cols, func(code uint8) float32 { return asm.E2M1.Value(code) + 0 })
+	})
+	c.under = underNibbles(cols, value)
 	return c
+}
+
+// bookOf is the numbers of sixteen codes.
+func bookOf(value func(code uint8) float32) *[16]float32 {
+	book := new([16]float32)
+	for i := range book {
+		book[i] = value(uint8(i))
+	}
+	return book
 }
 
 // streamRow is rows of fields of a few bits in one stream, lowest bits first,

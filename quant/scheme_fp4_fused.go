@@ -3,7 +3,6 @@ package quant
 import (
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -25,7 +24,7 @@ func (s *set) bindFused(info *tensor.Info) (*Weight, error) {
 	switch {
 	case first%(group/2) == 0 && shaped(scales.Shape, []int64{experts, first * 2 / group, last}):
 		g := grid{matrixRows: 2 * first, blockRows: group, blockCols: 1, cols: last, size: 1, read: numbers[tensor.F8E4M3]}
-		f = &scaled{cols: last, codes: codes{rowBytes: last, perRow: 2, pick: evenRowLow}, scales: g}
+		f = &scaled{cols: last, codes: codes{rowBytes: last, perRow: 2, pick: evenRowLow(bookOf(plusValue))}, scales: g}
 		w = &Weight{Name: info.Name, Shape: []int64{experts, 2 * first, last}, Parts: []tensor.Info{*info, *scales}, form: f}
 	case last%(group/2) == 0 && shaped(scales.Shape, []int64{experts, first, last * 2 / group}):
 		var err error
@@ -44,10 +43,13 @@ func (s *set) bindFused(info *tensor.Info) (*Weight, error) {
 	return w, nil
 }
 
-// evenRowLow reads E2M1 of two rows in a stored one, the even in the low nibble.
-func evenRowLow(dst []float32, src []byte, r int64) {
-	n := int64(len(dst))
-	for c, b := range src[r/2*n:][:n] {
-		dst[c] = asm.E2M1.Value(b>>(r%2*4)&15) + 0 // the library's table has plus zero
+// evenRowLow reads codes of two rows in a stored one, the even in the low
+// nibble.
+func evenRowLow(book *[16]float32) func(dst []float32, src []byte, r int64) {
+	return func(dst []float32, src []byte, r int64) {
+		n := int64(len(dst))
+		for c, b := range src[r/2*n:][:n] {
+			dst[c] = book[b>>(r%2*4)&15]
+		}
 	}
 }

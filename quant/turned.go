@@ -97,22 +97,46 @@ func (f *turned) put(dst []byte, to Target, parts [][]byte, lo, hi int64, tile [
 	}
 }
 
-// turn writes rows of cols numbers from columns of rows numbers.
+// turn writes rows of cols numbers from columns of rows numbers. Several
+// columns at a time, so that a line of the target is written once.
 func turn(dst []byte, to Target, src []float32, rows, cols int64) {
-	for c := range cols {
-		column := src[c*rows : (c+1)*rows]
-		for r, v := range column {
-			at := int64(r)*cols + c
-			switch {
-			case to == BF16:
-				binary.LittleEndian.PutUint16(dst[2*at:], asm.FloatToBfloat(v))
-			case to == F16:
-				binary.LittleEndian.PutUint16(dst[2*at:], asm.FloatToHalf(v))
-			case v != v:
-				binary.LittleEndian.PutUint32(dst[4*at:], 0x7FC00000)
-			default:
-				binary.LittleEndian.PutUint32(dst[4*at:], math.Float32bits(v))
-			}
+	put := turnF32
+	switch to {
+	case BF16:
+		put = turnBF16
+	case F16:
+		put = turnF16
+	}
+	size := int64(to.Size())
+	for c := int64(0); c < cols; c += turnWidth {
+		n := min(turnWidth, cols-c)
+		for r := range rows {
+			put(dst[(r*cols+c)*size:][:n*size], src[c*rows+r:], rows)
 		}
+	}
+}
+
+// turnWidth is a line of the cache in the wider types.
+const turnWidth = 16
+
+func turnBF16(dst []byte, src []float32, step int64) {
+	for k := range int64(len(dst) / 2) {
+		binary.LittleEndian.PutUint16(dst[2*k:], asm.FloatToBfloat(src[k*step]))
+	}
+}
+
+func turnF16(dst []byte, src []float32, step int64) {
+	for k := range int64(len(dst) / 2) {
+		binary.LittleEndian.PutUint16(dst[2*k:], asm.FloatToHalf(src[k*step]))
+	}
+}
+
+func turnF32(dst []byte, src []float32, step int64) {
+	for k := range int64(len(dst) / 4) {
+		v := math.Float32bits(src[k*step])
+		if v&0x7FFFFFFF > 0x7F800000 {
+			v = 0x7FC00000
+		}
+		binary.LittleEndian.PutUint32(dst[4*k:], v)
 	}
 }

@@ -14,7 +14,7 @@ torch.set_num_threads(1)
 binary, name, elements, seed = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 out, sys.stdout = sys.stdout, sys.stderr  # some libraries greet
 module = importlib.import_module(name)
-table = cases.Table(binary)
+table = cases.Table(binary, elements)
 if hasattr(module, "rows"):  # whole models, each once
     json.dump(module.rows(torch.Generator().manual_seed(seed)), out)
     sys.exit()
