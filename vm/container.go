@@ -206,6 +206,9 @@ func (m *machine) grown(a uint32, have, more int) (uint32, error) {
 // changes notes that a container takes items in. A container that something
 // refers to already makes what refers to it larger and deeper than it said.
 func (m *machine) changes(r ref, items []ref) error {
+	if len(items) == 0 {
+		return nil
+	}
 	t := trunk{size: m.g.node(r).size}
 	m.absorb(&t, items)
 	depth, err := m.deeper(t.depth)
@@ -256,6 +259,18 @@ func (m *machine) opAppend() error {
 	at := len(m.stack) - 1
 	items := m.stack[at:]
 	m.stack = m.stack[:at]
+	// Nearly always it is a list, and nothing has to move.
+	if list := m.top(); list < inline {
+		n := m.g.node(list)
+		if n.kind == KindList && n.flags&flagClass == 0 && n.n > 4 && n.n&(n.n-1) != 0 {
+			if err := m.changes(list, items); err != nil {
+				return err
+			}
+			*m.g.elems.at(n.a + n.n) = items[0]
+			n.n++
+			return nil
+		}
+	}
 	return m.append(items)
 }
 

@@ -61,7 +61,14 @@ func (m *machine) opStackGlobal() error {
 	if len(a) > maxName || len(b) > maxName {
 		return tooLong(a, b)
 	}
-	r, err := m.named(a+"\n"+b, a, b)
+	m.key = append(append(append(m.key[:0], a...), '\n'), b...)
+	r, ok := m.names[string(m.key)]
+	var err error
+	if ok {
+		err = m.use(r)
+	} else {
+		r, err = m.named(string(m.key), a, b)
+	}
 	if err != nil {
 		return err
 	}

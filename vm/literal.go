@@ -140,7 +140,7 @@ func (m *machine) opLong() error {
 const maxDigits = 4300
 
 // bigCost is what converting a short integer of more than 64 bits costs.
-const bigCost = 128
+const bigCost = 256
 
 func (m *machine) decimal(s string) error {
 	digits := strings.TrimPrefix(s, "-")

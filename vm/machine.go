@@ -36,6 +36,7 @@ type machine struct {
 	memo   memo
 	tables map[uint32]*table // of dicts and sets of many keys, by node
 	names  map[string]ref    // of globals, by what the file calls them
+	key    []byte            // of the last one that two texts named, at most 2 maxName + 1
 	exts   map[uint32]ref    // of globals, by their number in a registry
 	seed   maphash.Seed
 
