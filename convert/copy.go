@@ -52,6 +52,8 @@ type copyTask struct {
 	size int64
 	swap int64
 	r    io.ReaderAt
+	// vouched is the member of an archive that the bytes are held to, if they are.
+	vouched *vouched
 }
 
 func (t *copyTask) units() int64          { return t.size }
@@ -91,6 +93,11 @@ func (t *copyTask) run(w *worker, lo, hi int64) error {
 	}
 	if err != nil {
 		return err
+	}
+	if v := t.vouched; v != nil {
+		if err := v.add(w, from-v.member.DataOff, dst); err != nil {
+			return err
+		}
 	}
 	turn(dst, t.swap)
 	return w.write(t.out, lo, dst)

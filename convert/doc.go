@@ -22,6 +22,9 @@
 // first failure in that order is the one that is returned, whatever worker met
 // it first.
 //
+// The members of an archive are held to their CRC as they are copied; what no
+// tensor takes is read for that alone.
+//
 // # Limits
 //
 //	MaxTotalBytes   headers and names of what is written; buffers while they live

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/anamnesis-go/anamnesis/internal/tiles"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/parser"
 )
 
 // DefaultTile is the bytes of output that a worker writes at once: below it the
@@ -24,7 +24,10 @@ type stream struct {
 	b     *limits.Budget
 	files []io.WriterAt
 	tile  int64
+	tasks []task
 	sums  []sum // of each out, where the sink asks for them
+
+	vouched []*vouched // members of an archive, by where their data are
 
 	bytes atomic.Int64 // that buffers hold of the account
 
@@ -63,12 +66,12 @@ func (p *Plan) Stream(files ...io.WriterAt) (*Result, error) {
 	if len(files) != len(p.Files) {
 		return nil, wire.At("convert", "", wire.NoOffset, wire.ErrUsage.With("%d writers for %d files", len(files), len(p.Files)))
 	}
-	s := &stream{p: p, b: p.b, files: files, tile: p.tile}
+	s := &stream{p: p, b: p.b, files: files, tile: p.tile, tasks: slices.Clip(p.tasks)}
 	defer func() { s.b.Drop(s.bytes.Swap(0)) }()
 	p.reset()
 	s.freed = sync.NewCond(&s.mu)
-	if err := s.verify(); err != nil {
-		return nil, err
+	if err := s.vouch(); err != nil {
+		return nil, wire.At("convert", "", wire.NoOffset, err)
 	}
 	if err := s.begin(); err != nil {
 		return nil, wire.At("convert", "", wire.NoOffset, err)
@@ -76,6 +79,9 @@ func (p *Plan) Stream(files ...io.WriterAt) (*Result, error) {
 	n, err := s.work()
 	if err != nil {
 		return nil, err
+	}
+	if err := s.vouches(); err != nil {
+		return nil, wire.At("convert", "", wire.NoOffset, err)
 	}
 	if err := s.end(); err != nil {
 		return nil, wire.At("convert", "", wire.NoOffset, err)
@@ -100,15 +106,6 @@ func (p *Plan) reset() {
 		c.nan.Store(0)
 		c.inf.Store(0)
 	}
-}
-
-// verify reads the checksums of an archive, which no range is held to.
-func (s *stream) verify() error {
-	switch s.p.m.Format() {
-	case "npz", "pth":
-		return parser.Verify(s.b, s.p.m)
-	}
-	return nil
 }
 
 // alloc charges a buffer, which drop or the end of the stream gives back.
@@ -267,10 +264,10 @@ func (s *stream) take() (j *job, lo, hi int64) {
 			j.running++
 			return j, lo, j.at
 		}
-		if s.next == len(s.p.tasks) {
+		if s.next == len(s.tasks) {
 			break
 		}
-		t := s.p.tasks[s.next]
+		t := s.tasks[s.next]
 		if t.whole() > 0 && s.held {
 			s.freed.Wait()
 			continue

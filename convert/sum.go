@@ -25,10 +25,15 @@ type summed struct {
 
 // add sums up one range.
 func (s *sum) add(b *limits.Budget, off int64, p []byte) error {
-	if len(p) == 0 {
+	return s.put(b, off, int64(len(p)), crc32.ChecksumIEEE(p))
+}
+
+// put adds a range whose sum is known.
+func (s *sum) put(b *limits.Budget, off, n int64, crc uint32) error {
+	if n == 0 {
 		return nil
 	}
-	r := summed{off, off + int64(len(p)), crc32.ChecksumIEEE(p)}
+	r := summed{off, off + n, crc}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at, _ := slices.BinarySearchFunc(s.ranges, r.lo, func(x summed, lo int64) int { return cmp.Compare(x.lo, lo) })

@@ -5,7 +5,9 @@
 // Every contender is a process of its own, timed from when its source is open
 // to its last write, syncs apart; what is printed is the best of the rounds,
 // which go through all contenders in turn. The sources are random bytes, in the
-// page cache. Further sources are arguments: a checkpoint of torch's, say.
+// page cache. Further sources are arguments: a checkpoint of torch's, say. ONLY
+// is the number of the one source to measure, RUST_AMN the path of the published
+// Rust program.
 package main
 
 import (
@@ -61,7 +63,10 @@ func bench(more []string) error {
 	fmt.Printf("%s/%s, %d processors, %s, best of %d rounds\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), rounds)
 	fmt.Println("| source | output | contender | wall s | GB/s | of raw | CPU s | peak MiB |")
 	fmt.Println("|---|---|---|---|---|---|---|---|")
-	for _, make := range sources {
+	for i, make := range sources {
+		if only := os.Getenv("ONLY"); only != "" && only != strconv.Itoa(i) {
+			continue
+		}
 		path, err := make(dir)
 		if err != nil {
 			return err

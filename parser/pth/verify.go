@@ -7,6 +7,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/parser/zip"
 )
 
 // Verify reads what Decode does not: the checksum of every record, and the
@@ -17,6 +18,19 @@ func (f *File) Verify(b *limits.Budget) error {
 			return err
 		}
 	}
+	return f.VerifyIndices(b)
+}
+
+// Container is the archive that the file is, nil for a legacy file.
+func (f *File) Container() *zip.Archive {
+	if f.archive == nil {
+		return nil
+	}
+	return f.archive.Archive
+}
+
+// VerifyIndices is the part of [File.Verify] that looks at sparse tensors.
+func (f *File) VerifyIndices(b *limits.Budget) error {
 	steps := b.Steps()
 	for i := range f.sparse {
 		s := &f.sparse[i]

@@ -1,0 +1,233 @@
+package convert
+
+import (
+	"cmp"
+	"hash/crc32"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/npz"
+	"github.com/anamnesis-go/anamnesis/parser/pth"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/parser/zip"
+)
+
+// A vouched is a stored member of an archive, whose bytes are held to its CRC as
+// they are copied; what no copy takes is read for that alone.
+type vouched struct {
+	index  int
+	member *zip.Member
+	sum    sum
+	claims []tensor.Span // counted from the member's first byte
+}
+
+// maxClaims bounds the tensors of one member that are summed up as they are
+// copied. Files have one; of more, the rest is read twice.
+const maxClaims = 16
+
+// archiveOf is the archive that a model is read from, or nil.
+func archiveOf(m tensor.Model) *zip.Archive {
+	switch f := m.(type) {
+	case *npz.File:
+		return f.Archive
+	case *pth.File:
+		return f.Container()
+	}
+	return nil
+}
+
+// vouch adds tasks that read what the others do not of an archive's members, and
+// gives those that copy whole ranges the sums to add to.
+func (s *stream) vouch() error {
+	if f, ok := s.p.m.(*pth.File); ok {
+		if err := f.VerifyIndices(s.b); err != nil {
+			return err
+		}
+	}
+	a := archiveOf(s.p.m)
+	if a == nil {
+		return nil
+	}
+	all, err := limits.Make[vouched](s.b, len(a.Members))
+	if err != nil {
+		return err
+	}
+	if s.vouched, err = limits.Make[*vouched](s.b, len(a.Members)); err != nil {
+		return err
+	}
+	for i := range a.Members {
+		all[i].index, all[i].member = i, &a.Members[i]
+		s.vouched[i] = &all[i]
+	}
+	slices.SortFunc(s.vouched, func(x, y *vouched) int { return cmp.Compare(x.member.DataOff, y.member.DataOff) })
+	inOrder, err := s.inOrder()
+	if err != nil {
+		return err
+	}
+	for _, t := range s.tasks {
+		if c, ok := t.(*copyTask); ok {
+			if err := s.claim(c); err != nil {
+				return err
+			}
+		}
+	}
+	for _, v := range s.vouched {
+		stem, array := strings.CutSuffix(v.member.Name, ".npy")
+		if _, read := inOrder.Find(stem); array && read && v.member.Method != zip.Store {
+			continue // its reader holds it to its CRC
+		}
+		if err := s.fill(a, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inOrder is the names of the tensors that tasks read in order, to their end.
+func (s *stream) inOrder() (*wire.NameSet, error) {
+	var names []string
+	set, err := wire.NewNameSet(s.b, len(s.tasks), func(i int) string { return names[i] })
+	if err != nil {
+		return nil, err
+	}
+	add := func(i *tensor.Info) {
+		if _, direct := s.p.m.At(*i); direct || err != nil {
+			return
+		}
+		if names, err = limits.Append(s.b, names, i.Name); err == nil {
+			_, _, err = set.Add(len(names) - 1)
+		}
+	}
+	for _, t := range s.tasks {
+		switch t := t.(type) {
+		case *orderedTask:
+			add(&t.info)
+		case *viewTask:
+			add(&t.info)
+		case *weightTask:
+			for i := range t.parts {
+				add(&t.parts[i].info)
+			}
+		}
+	}
+	return set, err
+}
+
+// claim gives a task the sum of the member that it copies.
+func (s *stream) claim(t *copyTask) error {
+	t.vouched = nil
+	at, found := slices.BinarySearchFunc(s.vouched, t.info.Span.Off, func(v *vouched, off int64) int { return cmp.Compare(v.member.DataOff, off) })
+	if !found {
+		at--
+	}
+	if at < 0 || t.size == 0 {
+		return nil
+	}
+	v := s.vouched[at]
+	span := tensor.Span{Off: t.info.Span.Off - v.member.DataOff, Len: t.info.Span.Len}
+	overlaps := func(c tensor.Span) bool { return c.Off < span.End() && span.Off < c.End() }
+	if v.member.Method != zip.Store || span.End() > v.member.Size || len(v.claims) == maxClaims || slices.ContainsFunc(v.claims, overlaps) {
+		return nil
+	}
+	var err error
+	v.claims, err = limits.Append(s.b, v.claims, span)
+	t.vouched = v
+	return err
+}
+
+// fill adds tasks for what nobody claims of a member.
+func (s *stream) fill(a *zip.Archive, v *vouched) (err error) {
+	if v.member.Method != zip.Store {
+		s.tasks, err = limits.Append(s.b, s.tasks, task(&checkTask{v: v, a: a, size: 1, ordered: true}))
+		return err
+	}
+	slices.SortFunc(v.claims, func(x, y tensor.Span) int { return cmp.Compare(x.Off, y.Off) })
+	at := int64(0)
+	for _, c := range append(v.claims, tensor.Span{Off: v.member.Size}) {
+		if c.Off > at {
+			if s.tasks, err = limits.Append(s.b, s.tasks, task(&checkTask{v: v, a: a, off: at, size: c.Off - at})); err != nil {
+				return err
+			}
+		}
+		at = c.End()
+	}
+	return nil
+}
+
+// vouches compares every sum with what the archive says.
+func (s *stream) vouches() error {
+	for _, v := range s.vouched {
+		if v.member.Method != zip.Store {
+			continue
+		}
+		got, err := v.sum.whole(v.member.Size)
+		if err == nil && got != v.member.CRC {
+			err = wire.At(s.p.m.Format(), zip.Where(v.index, v.member.Name), v.member.DataOff,
+				wire.ErrChecksum.With("CRC-32 is %08x, must be %08x", got, v.member.CRC))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A checkTask reads a range of a stored member for its sum, or a deflated member
+// whole, which holds it to its CRC. Its units are bytes.
+type checkTask struct {
+	v         *vouched
+	a         *zip.Archive
+	off, size int64
+	ordered   bool
+	r         io.ReaderAt
+}
+
+func (t *checkTask) units() int64          { return t.size }
+func (t *checkTask) whole() int64          { return 0 }
+func (t *checkTask) close()                { t.r = nil }
+func (t *checkTask) name() string          { return t.v.member.Name }
+func (t *checkTask) first() (int32, int64) { return 0, 0 }
+func (t *checkTask) cut(lo, n int64) int64 { return lo + n }
+func (t *checkTask) open(*stream, []byte) error {
+	t.r, _ = t.a.At(t.v.index)
+	return nil
+}
+
+func (t *checkTask) run(w *worker, lo, hi int64) error {
+	if t.ordered {
+		return t.inflate(w)
+	}
+	p, err := w.in.at(w.s, t.v.member.DataOff+t.off+lo, hi-lo)
+	if err != nil {
+		return err
+	}
+	if err := wire.ReadFull(t.r, p, t.off+lo); err != nil {
+		return err
+	}
+	return t.v.add(w, t.off+lo, p)
+}
+
+// inflate reads a member to its end, which comes only if its CRC is right.
+func (t *checkTask) inflate(w *worker) error {
+	r, err := t.a.Open(w.s.b, t.v.index)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	p, err := w.in.at(w.s, 0, min(w.s.tile, DefaultTile))
+	for err == nil {
+		_, err = r.Read(p)
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return err
+}
+
+// add sums up bytes of the member.
+func (v *vouched) add(w *worker, off int64, p []byte) error {
+	return v.sum.put(w.s.b, off, int64(len(p)), crc32.ChecksumIEEE(p))
+}
