@@ -19,7 +19,7 @@ import (
 // bigGGUF writes a GGUF file of one matrix of rows, whose blocks are a hole.
 func bigGGUF(t *testing.T, path string, rows int64) {
 	t.Helper()
-	b := limits.Policy{}.Budget(t.Context())
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
 	defer b.Close()
 	p, err := gguf.Layout([]tensor.Info{{Name: "token_embd.weight", DType: tensor.Q8_0, Shape: []int64{rows, 4096}}}, nil, gguf.Options{}, b)
 	if err != nil {

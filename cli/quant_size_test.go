@@ -41,7 +41,7 @@ func TestDecodedSizesAreExactlyWhatIsWritten(t *testing.T) {
 // what the file has after its header.
 func countWritten(t *testing.T, path string) (tensors, bytes int64) {
 	t.Helper()
-	b := limits.Policy{}.Budget(t.Context())
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
 	defer b.Close()
 	m, err := parser.Open(path, b)
 	if err != nil {

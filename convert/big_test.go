@@ -23,7 +23,7 @@ func bigGGUF(t testing.TB, size int64) string {
 // sparse writes the header of a GGUF file; its tensors are a hole.
 func sparse(t testing.TB, path string, infos []tensor.Info, meta []gguf.Entry) {
 	t.Helper()
-	b := limits.Policy{}.Budget(t.Context())
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
 	defer b.Close()
 	p, err := gguf.Layout(infos, meta, gguf.Options{}, b)
 	if err != nil {

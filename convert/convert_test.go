@@ -29,7 +29,7 @@ func (m *memory) WriteAt(p []byte, off int64) (int, error) {
 
 func account(t *testing.T) *limits.Budget {
 	t.Helper()
-	b := limits.Policy{}.Budget(t.Context())
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
 	t.Cleanup(b.Close)
 	return b
 }

@@ -102,7 +102,7 @@ func newLazyDisk(target string, old []byte) *lazyDisk {
 
 func testPlan(t *testing.T, source string) *Plan {
 	t.Helper()
-	b := limits.Policy{}.Budget(t.Context())
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
 	t.Cleanup(b.Close)
 	m, err := parser.Open(source, b)
 	if err != nil {

@@ -203,7 +203,7 @@ func TestViewsAreReadByEveryWay(t *testing.T) {
 			if len(data) > 64<<20 && d != tensor.F16 {
 				continue
 			}
-			b := limits.Policy{MaxTotalBytes: 1 << 32, MaxSingleAlloc: 1 << 30}.Budget(t.Context())
+			b := limits.Policy{MaxTotalBytes: 1 << 32, MaxSingleAlloc: 1 << 30, Timeout: limits.NoTimeout}.Budget(t.Context())
 			want, err := elements(b, m, m.Infos[0])
 			if err != nil {
 				t.Fatal(err)

@@ -204,7 +204,7 @@ func largeFP8(t *testing.T) string {
 		}
 		infos = append(infos, tensor.Info{Name: fmt.Sprintf("model.layers.%d.input_layernorm.weight", l), DType: tensor.BF16, Shape: []int64{hidden}})
 		file := fmt.Sprintf("model-%05d-of-%05d.safetensors", l+1, layers())
-		b := limits.Policy{}.Budget(t.Context())
+		b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
 		p, err := safetensors.Layout(infos, nil, b)
 		if err != nil {
 			t.Fatal(err)
@@ -241,7 +241,7 @@ func largeGPTQ(t *testing.T) (path string, group int64) {
 	for _, i := range infos {
 		group += i.Bytes()
 	}
-	b := limits.Policy{}.Budget(t.Context())
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
 	defer b.Close()
 	p, err := safetensors.Layout(infos, nil, b)
 	if err != nil {

@@ -107,7 +107,7 @@ func BenchmarkScheme(b *testing.B) {
 }
 
 func benchWeight(b *testing.B, m *tensor.File, o quant.Options) {
-	account := limits.Policy{}.Budget(b.Context())
+	account := limits.Policy{Timeout: limits.NoTimeout}.Budget(b.Context())
 	defer account.Close()
 	account.Source(1 << 30)
 	bound, err := quant.Plan(account, m, o)

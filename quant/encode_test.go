@@ -31,7 +31,7 @@ func encodeGoldens(t testing.TB, pattern string) []golden {
 	}
 	var out []golden
 	for _, file := range files {
-		b := limits.Policy{}.Budget(t.Context())
+		b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
 		m, err := parser.Open(file, b)
 		if err != nil {
 			t.Fatal(err)

@@ -24,7 +24,7 @@ func TestSchemesDecodeAsTheirLibrariesDo(t *testing.T) {
 	for _, oracle := range folders {
 		dir := filepath.Dir(oracle)
 		t.Run(filepath.Base(dir), func(t *testing.T) {
-			b := limits.Policy{}.Budget(t.Context())
+			b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
 			defer b.Close()
 			m, err := parser.Open(filepath.Join(dir, "model.safetensors"), b)
 			if err != nil {
@@ -117,7 +117,7 @@ func TestEverySchemeHasAGolden(t *testing.T) {
 	}
 	seen := map[string]bool{"GGML": true}
 	for _, file := range files {
-		b := limits.Policy{}.Budget(t.Context())
+		b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
 		m, err := parser.Open(file, b)
 		if err != nil {
 			t.Fatal(err)

@@ -44,7 +44,7 @@ func model(config string, tensors ...stored) *tensor.File {
 
 func plan(t *testing.T, m tensor.Model, o quant.Options) (*quant.Bound, *limits.Budget, error) {
 	t.Helper()
-	b := limits.Policy{}.Budget(t.Context())
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
 	t.Cleanup(b.Close)
 	b.Source(1 << 30)
 	bound, err := quant.Plan(b, m, o)

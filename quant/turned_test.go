@@ -21,7 +21,7 @@ func goldens(t *testing.T, o Options, test func(*testing.T, *limits.Budget, tens
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
-			b := limits.Policy{}.Budget(t.Context())
+			b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
 			defer b.Close()
 			m, err := parser.Open(file, b)
 			if err != nil {
