@@ -44,7 +44,7 @@ BENCH ?= .
 ENTRY ?= .
 PYTHON ?= .venv/bin/python
 
-.PHONY: check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
+.PHONY: neon check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
 	bench bench-kernels bench-peers bench-hostile bench-convert memory golden crosscheck corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
@@ -81,6 +81,14 @@ cross: ## other systems: build and vet
 	@for t in $(CROSS); do echo "$$t"; \
 	export GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0; \
 	$(GO) build ./... && $(GO) vet ./... || exit 1; done
+	@$(MAKE) --no-print-directory neon
+
+neon: ## the kernels of arm64, run under emulation; installs qemu-user where it may
+	@q=$$(command -v qemu-aarch64-static || command -v qemu-aarch64) || { \
+	(apt-get update && apt-get install -y qemu-user-static) >/dev/null 2>&1; q=$$(command -v qemu-aarch64-static); }; \
+	[ -n "$$q" ] || { echo "NOT RUN: the kernels of arm64 are built, but there is no qemu-user and it cannot be installed"; exit 0; }; \
+	d=$$(mktemp -d) && CGO_ENABLED=0 GOARCH=arm64 $(GO) test -c -o $$d/asm.test ./asm && \
+	cd asm && MUST_HAVE=neon $$q $$d/asm.test -test.short; status=$$?; rm -rf $$d; exit $$status
 
 fuzz: ## make fuzz FUZZ=FuzzZip TIME=60s
 	$(GO) test ./fuzz -run '^$$' -fuzz '^$(FUZZ)$$' -fuzztime $(TIME)

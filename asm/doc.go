@@ -15,8 +15,10 @@
 // entry has one method of [Ops], which checks all lengths once per call and
 // panics with "internal error:" before anything is read or written.
 //
-// The kernels of amd64 are written by a program, _gen/amd64; the build tag
-// purego leaves them out.
+// The kernels are written by programs, _gen/amd64 and _gen/arm64; the build tag
+// purego leaves them out. There is no AVX-512 level: its kernels have not been
+// run anywhere, and what has not been run is not shipped.
 package asm
 
 //go:generate go -C _gen/amd64 run . -pkg asm -out ../../kernels_amd64.s -stubs ../../kernels_amd64.go
+//go:generate go -C _gen/arm64 run . -out ../../kernels_arm64.s -stubs ../../kernels_arm64.go

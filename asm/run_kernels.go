@@ -119,14 +119,14 @@ func (o *Ops) Nibbles(c Nibbles, to Type, dst, src []byte, a, b []float32, run i
 	want(c.Op < opsN && run%2 == 0, "runs of nibbles end within a byte")
 	split(elems, run, c.Op, a, b)
 	apart(dst, src)
-	chunk, which := 32, 0
-	if run%64 == 0 {
-		chunk, which = 64, 1
-	}
 	var kernel func(r, runs, chunks, at int)
 	high := 0
 	if c.High {
 		high = 1
+	}
+	chunk, which := 32, 0
+	if run%64 == 0 && o.nibbles[to][high][c.Op][1] != nil {
+		chunk, which = 64, 1
 	}
 	if k := o.nibbles[to][high][c.Op][which]; k != nil {
 		kernel = func(r, runs, chunks, at int) {

@@ -33,16 +33,3 @@ func evenSignTable() (t [128]uint64) {
 	}
 	return t
 }
-
-// The scales of MXFP4 and NVFP4 by their byte.
-var (
-	mxfp4Scales = scaleTable(e8m0Half)
-	nvfp4Scales = scaleTable(ue4m3Half)
-)
-
-func scaleTable(of func(uint8) float32) (t [256]float32) {
-	for i := range t {
-		t[i] = of(uint8(i))
-	}
-	return t
-}

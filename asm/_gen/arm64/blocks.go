@@ -1,0 +1,252 @@
+package main
+
+// Constants of every kernel.
+const (
+	one     = 31 // 1 in dwords
+	half    = 30 // 7FFF in dwords
+	nan     = 29 // 7FC00000
+	low     = 28 // 0F in bytes
+	book    = 27 // sixteen signed bytes
+	three   = 26 // 03 in bytes
+	minus32 = 25 // 32 in bytes, to be taken off
+)
+
+func (g *gen) constants() {
+	g.set(one, "S4", 1)
+	g.set(half, "S4", 0x7FFF)
+	g.set(nan, "S4", 0x7FC00000)
+	g.set(low, "B16", 0x0F)
+}
+
+// A layout is one block type; block decodes one, from R1 to R0, which it moves.
+type layout struct {
+	name  string
+	bytes int
+	set   func(g *gen)
+	block func(g *gen)
+}
+
+func blockKernels(g *gen) {
+	for _, l := range []layout{
+		{"q8_0", 34, nil, bytesBlock(2, 32, (*gen).halfScale)},
+		{"q8_1", 36, nil, bytesBlock(4, 32, (*gen).halfScale)},
+		{"q8_K", 292, nil, bytesBlock(4, 256, (*gen).singleScale)},
+		{"q4_0", 18, bookOf(-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7), nibbleBlock(2, (*gen).halfScale)},
+		{"iq4_NL", 18, bookOf(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113), nibbleBlock(2, (*gen).halfScale)},
+		{"mxfp4", 17, bookOf(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12), nibbleBlock(1, (*gen).listedScale)},
+		{"q4_K", 144, nil, q4K},
+		{"q6_K", 210, func(g *gen) { g.set(three, "B16", 3); g.set(minus32, "B16", 32) }, q6K},
+	} {
+		g.text(l.name+"BF16NEON", "dst *byte, src *byte, n int", 24)
+		g.op("MOVD dst+0(FP), R0")
+		g.op("MOVD src+8(FP), R1")
+		g.op("MOVD n+16(FP), R2")
+		g.constants()
+		if l.set != nil {
+			l.set(g)
+		}
+		g.line("block:")
+		l.block(g)
+		g.op("ADD $%d, R1", l.bytes)
+		g.op("SUBS $1, R2")
+		g.op("BNE block")
+		g.op("RET")
+	}
+}
+
+// nearest rounds four numbers in their upper halves; it needs V18.
+func (g *gen) nearest(v int) {
+	g.op("VUSHR $16, V%d.S4, V18.S4", v)
+	g.op("VAND V%d.B16, V18.B16, V18.B16", one)
+	g.op("VADD V%d.S4, V%d.S4, V%d.S4", half, v, v)
+	g.op("VADD V18.S4, V%d.S4, V%d.S4", v, v)
+}
+
+// quieted makes every NaN of four numbers 7FC00000; it needs V18.
+func (g *gen) quieted(v int) {
+	g.fcmeq(18, v, v)
+	g.bif(v, nan, 18)
+}
+
+// write writes sixteen numbers of V4 to V7, rounded.
+func (g *gen) write() {
+	for v := 4; v < 8; v++ {
+		g.nearest(v)
+	}
+	g.shrn16(1, 4)
+	g.shrn2x16(1, 5)
+	g.shrn16(2, 6)
+	g.shrn2x16(2, 7)
+	g.op("VST1.P [V1.B16, V2.B16], 32(R0)")
+}
+
+// widen makes V4 to V7 of the sixteen signed codes in V0.
+func (g *gen) widen() {
+	g.sxtlB(1, 0)
+	g.sxtl2B(2, 0)
+	g.sxtlH(4, 1)
+	g.sxtl2H(5, 1)
+	g.sxtlH(6, 2)
+	g.sxtl2H(7, 2)
+	for v := 4; v < 8; v++ {
+		g.scvtf(v, v)
+	}
+}
+
+// scaled writes sixteen signed codes in V0 times the scale in V16.
+func (g *gen) scaled() {
+	g.widen()
+	for v := 4; v < 8; v++ {
+		g.fmul(v, v, 16)
+	}
+	g.write()
+}
+
+// load brings sixteen bytes at an offset of the source into V0 or another.
+func (g *gen) load(v, off int) {
+	g.op("ADD $%d, R1, R4", off)
+	g.op("VLD1 (R4), [V%d.B16]", v)
+}
+
+// float16 is the float16 at off in all lanes.
+func (g *gen) float16(v, off int) {
+	g.op("MOVHU %d(R1), R3", off)
+	g.op("VDUP R3, V%d.H4", v)
+	g.fcvtl(v, v)
+	g.quieted(v)
+}
+
+func (g *gen) halfScale() { g.float16(16, 0) }
+
+func (g *gen) singleScale() {
+	g.op("MOVWU (R1), R3")
+	g.op("VDUP R3, V16.S4")
+	g.quieted(16)
+}
+
+func (g *gen) listedScale() {
+	g.op("MOVD $·mxfp4Scales(SB), R4")
+	g.op("MOVBU (R1), R3")
+	g.op("MOVWU (R4)(R3<<2), R3")
+	g.op("VDUP R3, V16.S4")
+}
+
+func bytesBlock(off, elems int, scale func(*gen)) func(*gen) {
+	return func(g *gen) {
+		scale(g)
+		for at := 0; at < elems; at += 16 {
+			g.load(0, off+at)
+			g.scaled()
+		}
+	}
+}
+
+// bookOf keeps sixteen signed bytes.
+func bookOf(values ...int8) func(*gen) {
+	return func(g *gen) {
+		for i := range 2 {
+			var w uint64
+			for j, v := range values[8*i : 8*i+8] {
+				w |= uint64(uint8(v)) << (8 * j)
+			}
+			g.op("MOVD $%#x, R3", w)
+			g.op("VMOV R3, V%d.D[%d]", book, i)
+		}
+	}
+}
+
+func nibbleBlock(off int, scale func(*gen)) func(*gen) {
+	return func(g *gen) {
+		scale(g)
+		g.load(3, off)
+		for i := range 2 {
+			if i == 0 {
+				g.op("VAND V%d.B16, V3.B16, V0.B16", low)
+			} else {
+				g.op("VUSHR $4, V3.B16, V0.B16")
+			}
+			g.op("VTBL V0.B16, [V%d.B16], V0.B16", book)
+			g.scaled()
+		}
+	}
+}
+
+// numbers8 makes eight numbers of the eight bytes in a register of words: two
+// times four, times the number in V17, in v and v+1.
+func (g *gen) numbers8(v int) {
+	g.sxtl2H(v+1, v)
+	g.sxtlH(v, v)
+	for i := v; i < v+2; i++ {
+		g.scvtf(i, i)
+		g.fmul(i, i, 17)
+		g.quieted(i)
+	}
+}
+
+// q4K: eight pairs of 6-bit scale and minimum in 12 bytes, as the scalar
+// function unpacks them; q*d - m, two roundings.
+func q4K(g *gen) {
+	for i, v := range []int{20, 22} {
+		g.op("MOVWU %d(R1), R5", 4+4*i)
+		g.op("LSR $2, R5, R6")
+		g.op("AND $0x30303030, R6, R6")
+		g.op("MOVWU 12(R1), R7")
+		if i == 1 {
+			g.op("LSR $4, R7, R7")
+		}
+		g.op("AND $0x0F0F0F0F, R7, R7")
+		g.op("ORR R7, R6, R6")
+		g.op("AND $0x3F3F3F3F, R5, R5")
+		g.op("ORR R6<<32, R5, R5")
+		g.op("VMOV R5, V%d.D[0]", v)
+		g.sxtlB(v, v)
+		g.float16(17, 2*i)
+		g.numbers8(v)
+	}
+	for i := range 8 {
+		g.op("VDUP V%d.S[%d], V16.S4", 20+i/4, i%4)
+		g.op("VDUP V%d.S[%d], V17.S4", 22+i/4, i%4)
+		for h := range 2 {
+			g.load(0, 16+i/2*32+16*h)
+			if i%2 == 0 {
+				g.op("VAND V%d.B16, V0.B16, V0.B16", low)
+			} else {
+				g.op("VUSHR $4, V0.B16, V0.B16")
+			}
+			g.widen()
+			for v := 4; v < 8; v++ {
+				g.fmul(v, v, 16)
+				g.fsub(v, v, 17)
+			}
+			g.write()
+		}
+	}
+}
+
+func q6K(g *gen) {
+	g.float16(17, 208)
+	g.load(0, 192)
+	g.sxtlB(20, 0)
+	g.sxtl2B(22, 0)
+	g.numbers8(20)
+	g.numbers8(22)
+	for i := range 16 { // runs of sixteen
+		r := i / 2
+		g.op("VDUP V%d.S[%d], V16.S4", 20+i/4, i%4)
+		g.load(0, r/4*64+r%2*32+i%2*16)
+		if r%4 >= 2 {
+			g.op("VUSHR $4, V0.B16, V0.B16")
+		} else {
+			g.op("VAND V%d.B16, V0.B16, V0.B16", low)
+		}
+		g.load(3, 128+r/4*32+i%2*16)
+		if r%4 > 0 {
+			g.op("VUSHR $%d, V3.B16, V3.B16", r%4*2)
+		}
+		g.op("VAND V%d.B16, V3.B16, V3.B16", three)
+		g.op("VSHL $4, V3.B16, V3.B16")
+		g.op("VORR V3.B16, V0.B16, V0.B16")
+		g.op("VSUB V%d.B16, V0.B16, V0.B16", minus32)
+		g.scaled()
+	}
+}

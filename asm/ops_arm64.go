@@ -1,0 +1,22 @@
+//go:build !purego
+
+package asm
+
+// arch overwrites what the levels of the set have: to BF16, the 8-bit types,
+// books of four bits, Q4_K and Q6_K.
+func (o *Ops) arch(f Features) {
+	if !f.Has(NEON) {
+		return
+	}
+	o.level = NEON
+	o.blocks[BF16] = [Kinds]func(dst, src *byte, n int){
+		Q8_0: q8_0BF16NEON, Q8_1: q8_1BF16NEON, Q8_K: q8_KBF16NEON, Q4_0: q4_0BF16NEON, IQ4_NL: iq4_NLBF16NEON, MXFP4: mxfp4BF16NEON,
+		Q4_K: q4_KBF16NEON, Q6_K: q6_KBF16NEON,
+	}
+	o.float8[BF16] = [Floats8]float8Kernel{E4M3: float8E4M3BF16NEON, E5M2: float8E5M2BF16NEON}
+	o.bytes[BF16][Scale] = bytesScaleBF16NEON
+	o.nibbles[BF16] = [2][opsN][2]bookKernel{
+		{Scale: {bookLowScale32BF16NEON}},
+		{Scale: {bookHighScale32BF16NEON}},
+	}
+}
