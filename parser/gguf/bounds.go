@@ -44,12 +44,8 @@ func (h *hparams) get(key string) *pair {
 	return p
 }
 
-// number is the value of a key: 0 without it, of an array the largest.
-func (h *hparams) number(key string) (uint64, error) {
-	p := h.get(key)
-	if p == nil {
-		return 0, nil
-	}
+// number is the value of a key, of an array the largest.
+func (h *hparams) number(p *pair) (uint64, error) {
 	if p.kind != KindArray {
 		return p.num, nil
 	}
@@ -73,13 +69,15 @@ func (h *hparams) experts() error {
 	var n [len(expertKeys)]uint64
 	var at *pair
 	for i, key := range expertKeys {
+		p := h.get(key)
+		if p == nil {
+			continue
+		}
 		var err error
-		if n[i], err = h.number(key); err != nil {
+		if n[i], err = h.number(p); err != nil {
 			return err
 		}
-		if p := h.get(key); p != nil {
-			at = p
-		}
+		at = p
 	}
 	all, used, groups, groupsUsed := n[0], n[1], n[2], n[3]
 	if all <= 1 && (h.arch == "hunyuan-dense" || h.arch == "hunyuan_vl") {
