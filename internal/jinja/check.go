@@ -11,6 +11,10 @@ import (
 // MaxIssues is how many places one template may fill a report with.
 const MaxIssues = 16
 
+// maxNest is how deep brackets may stand in each other: far deeper than in any
+// template, and shallower than Jinja's own parser gets.
+const maxNest = 1000
+
 // The codes of issues.
 const (
 	CodeDunder   = "dunder"   // an internal attribute is named
@@ -111,6 +115,10 @@ func (c *checker) bracket(t token) {
 	switch t.text {
 	case "(", "[", "{":
 		value := c.last.kind == name || c.last.kind == text || c.last.kind == punct && (c.last.text == ")" || c.last.text == "]")
+		if len(c.nest) == maxNest {
+			c.report(t, CodeSyntax, "brackets nest more than %d deep", maxNest)
+			c.nest = c.nest[:0]
+		}
 		c.nest = append(c.nest, t.text == "[" && value)
 	case ")", "]", "}":
 		c.nest = c.nest[:max(0, len(c.nest)-1)]

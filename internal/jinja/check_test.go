@@ -1,6 +1,7 @@
 package jinja_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
@@ -51,6 +52,9 @@ func TestCheck(t *testing.T) {
 		{"frames", "{{ x.gi_frame.f_globals }}", []string{"dunder@5", "dunder@14"}},
 		{"a known gadget", "{{ lipsum.x }}", []string{"global@3"}},
 		{"an attribute called as a gadget is data", "{{ message.config }}", nil},
+		{"a number of no character", `{{ x['\Uffffffff_a'] }}`, nil},
+		{"digits that are none", `{{ '\x5g_' ~ y }}`, []string{"computed@3"}},
+		{"brackets a thousand deep", "{{ " + strings.Repeat("(", 1001), []string{"syntax@1003", "syntax@1004"}},
 		{"an open tag", "{{ x", []string{"syntax@4"}},
 		{"an open string", "{{ 'x }}", []string{"syntax@3"}},
 		{"an open comment", "a{# x", []string{"syntax@1"}},
@@ -75,6 +79,29 @@ func TestCheckIsBounded(t *testing.T) {
 	got := jinja.Check(strings.Repeat("{{ x.__class__ }}", 1000))
 	if len(got) != jinja.MaxIssues {
 		t.Errorf("%d issues, want %d", len(got), jinja.MaxIssues)
+	}
+}
+
+// A template of any length takes no more stack, and no more memory than itself.
+func TestLongTemplatesTakeLittle(t *testing.T) {
+	const n = 1 << 20
+	for what, s := range map[string]string{
+		"spaces in a tag":  "{{" + strings.Repeat(" ", 5*n), // a call for each would overflow the stack
+		"lines in a tag":   "{%" + strings.Repeat("\n", n),
+		"open brackets":    "{{" + strings.Repeat("(", n),
+		"escapes":          "{{'" + strings.Repeat(`\x`, n/2) + "'}}",
+		"octal escapes":    "{{'" + strings.Repeat(`\777`, n/4) + "'}}",
+		"short strings":    "{{" + strings.Repeat(`'\x'`, n/4) + "}}",
+		"openers in raw":   "{% raw %}" + strings.Repeat("{%", n/2),
+		"dashes after raw": "{% raw" + strings.Repeat("-", n),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		jinja.Check(s)
+		runtime.ReadMemStats(&after)
+		if used := after.TotalAlloc - before.TotalAlloc; used > 2*n+64<<10 {
+			t.Errorf("%s: %d bytes for %d", what, used, n)
+		}
 	}
 }
 

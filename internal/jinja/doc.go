@@ -10,7 +10,9 @@
 // Order: text, then a tag at a time: statement, expression, comment, raw block.
 // Every step consumes at least one byte, and there is one pass.
 //
-// Limits: the caller bounds the text; at most [MaxIssues] places are reported.
+// Limits: the caller bounds the text, and pays its length once more for strings
+// with escapes; at most [MaxIssues] places are reported; brackets are followed
+// 1,000 deep.
 //
 // Not supported: custom delimiters and line statements, which no model file
 // can switch on, and values: a name that is computed from pieces, none of which

@@ -1,7 +1,6 @@
 package jinja
 
 import (
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -40,6 +39,10 @@ func (l *lexer) next() token {
 			if t, ok := l.outside(); ok {
 				return t
 			}
+			continue
+		}
+		if r, n := utf8.DecodeRuneInString(l.src[l.off:]); unicode.IsSpace(r) {
+			l.off += n
 			continue
 		}
 		return l.inside()
@@ -116,15 +119,12 @@ func (l *lexer) raw() bool {
 	return true
 }
 
-// inside reads one token of a tag.
+// inside reads one token of a tag; no white space stands before it.
 func (l *lexer) inside() token {
 	rest := l.src[l.off:]
 	r, n := utf8.DecodeRuneInString(rest)
 	at := l.off
 	switch {
-	case unicode.IsSpace(r):
-		l.off += n
-		return l.next()
 	case l.depth == 0 && (strings.HasPrefix(rest, l.until) || strings.HasPrefix(rest[n:], l.until) && (r == '-' || r == '+')):
 		l.off += strings.Index(rest, l.until) + len(l.until)
 		l.until = ""
@@ -172,6 +172,7 @@ func unescape(s string) string {
 		return s
 	}
 	var out strings.Builder
+	out.Grow(len(s))
 	for i := 0; i < len(s); i++ {
 		if s[i] != '\\' || i+1 == len(s) {
 			out.WriteByte(s[i])
@@ -184,8 +185,8 @@ func unescape(s string) string {
 			continue
 		}
 		if n := escapeDigits[s[i]]; n > 0 && i+n < len(s) {
-			if v, err := strconv.ParseUint(s[i+1:i+1+n], 16, 32); err == nil {
-				out.WriteRune(rune(v))
+			if v, ok := hexadecimal(s[i+1 : i+1+n]); ok {
+				out.WriteRune(v)
 				i += n
 				continue
 			}
@@ -193,19 +194,41 @@ func unescape(s string) string {
 		if s[i] == '\n' {
 			continue
 		}
-		digits := 0
-		for digits < 3 && i+digits < len(s) && '0' <= s[i+digits] && s[i+digits] <= '7' {
-			digits++
-		}
-		if digits > 0 {
-			v, _ := strconv.ParseUint(s[i:i+digits], 8, 16)
-			out.WriteRune(rune(v))
+		if v, digits := octal(s[i:]); digits > 0 {
+			out.WriteRune(v)
 			i += digits - 1
 			continue
 		}
 		out.WriteByte(s[i])
 	}
 	return out.String()
+}
+
+// octal reads at most three digits that s begins with, and how many there are.
+func octal(s string) (v rune, digits int) {
+	for digits < min(3, len(s)) && '0' <= s[digits] && s[digits] <= '7' {
+		v = v<<3 | rune(s[digits]-'0')
+		digits++
+	}
+	return v, digits
+}
+
+// hexadecimal reads all of s as digits, at most 8. A number beyond the last
+// character is read as the replacement character.
+func hexadecimal(s string) (rune, bool) {
+	v := uint32(0)
+	for _, c := range []byte(s) {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c|0x20 && c|0x20 <= 'f':
+			c = c | 0x20 - 'a' + 10
+		default:
+			return 0, false
+		}
+		v = v<<4 | uint32(c)
+	}
+	return rune(min(v, unicode.MaxRune+1)), true
 }
 
 // lowLine reports the one character that \N{...} could hide.

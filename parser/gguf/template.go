@@ -35,9 +35,15 @@ func (d *decoder) findTemplates() error {
 
 func (d *decoder) findTemplate(where string, p *pair) error {
 	text := p.body.End() - int64(len(p.str))
-	if err := d.b.Step(int64(len(p.str))); err != nil {
+	size := int64(len(p.str))
+	err := d.b.Step(size)
+	if err == nil {
+		err = d.b.Alloc(size) // the texts in it, escapes resolved
+	}
+	if err != nil {
 		return d.c.FailAt(where, text, err)
 	}
+	defer d.b.Drop(size)
 	if len(p.str) > MaxTemplate {
 		if err := d.found(CodeTemplate+"size", tensor.Warning, where, text,
 			"the chat template has %d bytes, more than any honest one", len(p.str)); err != nil {
