@@ -52,6 +52,8 @@ class Table:
         self.decode(batch)
 
     def decode(self, cases):
+        if not cases:
+            return
         with tempfile.TemporaryDirectory() as root:
             root = pathlib.Path(root)
             paths = []
