@@ -3,6 +3,7 @@ package quant
 import (
 	"bytes"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -125,5 +126,24 @@ func TestFoldersOfGptOssAreWrittenAsTransformersHasThem(t *testing.T) {
 				t.Errorf("groups of %d", w.Group())
 			}
 		}
+	})
+}
+
+func TestWeightsAreDecodedByManyAtOnce(t *testing.T) {
+	goldens(t, Options{Target: BF16}, func(t *testing.T, b *limits.Budget, m tensor.Model, w *Weight) {
+		want := make([]byte, w.Size(BF16))
+		if err := Decode(b, m, w, want, BF16); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				got := make([]byte, len(want))
+				if err := Decode(b, m, w, got, BF16); err != nil || !bytes.Equal(want, got) {
+					t.Errorf("differs: %v", err)
+				}
+			})
+		}
+		all.Wait()
 	})
 }
