@@ -17,7 +17,7 @@ var activationScales = []string{
 }
 
 // cacheScales are those of the attention's cache.
-var cacheScales = []string{".k_scale", ".v_scale", ".q_scale", ".prob_output_scale"}
+var cacheScales = []string{".k_cache_scale", ".v_cache_scale", ".k_scale", ".v_scale", ".q_scale", ".prob_output_scale"}
 
 // explained reports a tensor that only makes sense beside quantized weights:
 // loaders of the unquantized model stop at it. A tensor that merely has such a
@@ -42,7 +42,7 @@ func (s *set) explained(info *tensor.Info, bound *nameList) bool {
 // quantizesCache reports a configuration that gives the cache scales.
 func (s *set) quantizesCache() bool {
 	q := s.config.quant
-	return q.get("kv_cache_scheme") != nil || q.text("kv_cache_quant_algo") != "" || q.text("kv_cache_dtype") != ""
+	return s.config.method() == "gemma" || q.get("kv_cache_quant_config") != nil || q.get("kv_cache_scheme") != nil || q.text("kv_cache_quant_algo") != "" || q.text("kv_cache_dtype") != ""
 }
 
 // sentinel reports ComfyUI's mark that a file's weights are scaled.

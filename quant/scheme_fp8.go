@@ -48,11 +48,13 @@ func bindFP8(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, err
 	}
 	cols := info.Shape[len(info.Shape)-1] // scaleGrid takes no scalar
-	return &Weight{
+	f := &scaled{cols: cols, codes: float8Row(cols, codec), scales: g}
+	w := &Weight{
 		Name: info.Name, Shape: info.Shape, Parts: []tensor.Info{*info, *scale},
 		Layout: fmt.Sprintf("%v, %s, %s scales", info.DType, layout, scale.TypeName()),
-		form:   &scaled{cols: cols, codes: float8Row(cols, codec), scales: g},
-	}, nil
+		form:   f,
+	}
+	return w, s.zeroPoints(w, f, info.Name+"_zero_point", tensor.I8, tensor.F8E4M3)
 }
 
 func fp8Codec(t tensor.DType) (asm.Float, bool) {
@@ -72,7 +74,7 @@ func fp8Codec(t tensor.DType) (asm.Float, bool) {
 // isScale reports a name of a block scale, which is itself stored as FP8 by the
 // four-bit schemes.
 func isScale(name string) bool {
-	return strings.HasSuffix(name, "_scale") || strings.HasSuffix(name, "_scale_2") || strings.HasSuffix(name, ".scale") ||
+	return strings.HasSuffix(name, "_scale") || strings.HasSuffix(name, "_zero_point") || strings.HasSuffix(name, "_scale_2") || strings.HasSuffix(name, ".scale") ||
 		strings.HasSuffix(name, ".scales") || strings.HasSuffix(name, "_scales") || strings.HasSuffix(name, "_scale_inv")
 }
 

@@ -2,6 +2,7 @@ package quant
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -24,16 +25,21 @@ func bindInt8(s *set, info *tensor.Info) (*Weight, error) {
 	w := &Weight{
 		Name: info.Name, Shape: info.Shape, Layout: fmt.Sprintf("INT8, %s", layout), Parts: []tensor.Info{*info, *scales}, form: f,
 	}
-	zeros, ok := s.find(stem + ".weight_zero_point")
+	return w, s.zeroPoints(w, f, stem+".weight_zero_point", tensor.I8)
+}
+
+// zeroPoints binds a zero point beside each scale, where there are any.
+func (s *set) zeroPoints(w *Weight, f *scaled, name string, types ...tensor.DType) error {
+	zeros, ok := s.find(name)
 	if !ok {
-		return w, nil
+		return nil
 	}
-	if zeros.DType != tensor.I8 || zeros.Elements() != scales.Elements() {
-		return nil, mismatch(info, zeros)
+	if !slices.Contains(types, zeros.DType) || zeros.Elements() != w.Parts[1].Elements() {
+		return mismatch(&w.Parts[0], zeros)
 	}
-	second := g
-	second.size, second.read = 1, numbers[tensor.I8]
+	second := f.scales
+	second.size, second.read = 1, numbers[zeros.DType]
 	f.seconds, f.op = &second, opShift
 	w.Parts = append(w.Parts, *zeros)
-	return w, nil
+	return nil
 }

@@ -39,6 +39,10 @@ def cases(g):
             s = scales(g, (rows, cols // 10), dtype)
             yield Case("FP8 group", "compressed-tensors 0.20", {"m.weight": q, "m.weight_scale": s}, None,
                        {"m.weight": naive(q, s, 8, "float", "group", 10)})
+            z = fp8(g, (rows, 1)).float().nan_to_num(0.0).to(torch.float8_e4m3fn)
+            s = scales(g, (rows, 1), dtype)
+            yield Case("FP8 channel, zero points", "compressed-tensors 0.20", {"m.weight": q, "m.weight_scale": s, "m.weight_zero_point": z}, None,
+                       {"m.weight": naive(q, s, 8, "float", "channel", zero=z)})
             i = torch.randint(-128, 128, (rows, cols), generator=g, dtype=torch.int32).to(torch.int8)
             s = scales(g, (rows, 1), dtype)
             yield Case("INT8 channel", "compressed-tensors 0.20", {"m.weight": i, "m.weight_scale": s}, None,
