@@ -1,10 +1,10 @@
 // Package quant turns what quantized models store into numbers.
 //
 // A [Codec] decodes the blocks of one stored type; the table of codecs has one
-// row per type, and each function stands in a file of the type's name. Decoding
-// is the reference library's float32 arithmetic, and a [Target] rounds the
-// result once. Products that meet a sum are converted to float32 first, so that
-// no processor fuses them and every machine gives the same bits.
+// row per type. Decoding is the reference library's float32 arithmetic, which
+// package asm specifies and speeds up, and a [Target] rounds the result once.
+// Products that meet a sum are converted to float32 first, so that no processor
+// fuses them and every machine gives the same bits.
 //
 // A scheme binds the tensors of a model to logical weights: [Plan] asks every
 // row of the table about every tensor, and a [Weight] says which parts it is
