@@ -117,7 +117,7 @@ func inSafetensors(path string, infos []tensor.Info, fill map[string][]byte) err
 	return random(path, p.Header, p.Size, at)
 }
 
-// random writes a file of random bytes that no number of 16 or 32 bits makes
+// random writes a file of random bytes that no number of 8, 16 or 32 bits makes
 // infinite, a header before them and given bytes among them.
 func random(path string, header []byte, size int64, at map[int64][]byte) error {
 	f, err := os.Create(path)
@@ -128,7 +128,7 @@ func random(path string, header []byte, size int64, at map[int64][]byte) error {
 	w.Write(header)
 	r := rand.New(rand.NewPCG(1, 2))
 	for n := int64(len(header)); n < size; n += 8 {
-		v := r.Uint64() & 0xBFFF_BFFF_BFFF_BFFF
+		v := r.Uint64() & 0xBFBF_BFBF_BFBF_BFBF
 		var p [8]byte
 		for i := range p {
 			p[i] = byte(v >> (8 * i))
