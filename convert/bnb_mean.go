@@ -12,7 +12,7 @@ import (
 
 // meanRange is about how many numbers a worker goes through between two waits
 // for the others.
-const meanRange = 1 << 20
+const meanRange = 128 << 10
 
 // mean goes through a weight for the scales of its blocks, and adds them up in
 // their order.

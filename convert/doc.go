@@ -35,6 +35,12 @@
 // is held once, for one weight at a time. Workers whose buffers the account does
 // not grant are not started.
 //
+// A weight that is encoded in blocks is cut at rows that end with one. Where
+// bitsandbytes' scales are quantized too, that is 16,384 numbers for blocks of
+// 64, and more for rows that fit them badly; past two million its scales are held
+// in memory instead. Such a weight is read twice: the mean of its scales stands in
+// a text whose length the header has to know.
+//
 // # Not supported
 //
 // Weights whose parts are stored big-endian or as views that are not row-major.
