@@ -245,7 +245,8 @@ func (m *machine) opBuild() error {
 	case id == NoID || kind == KindSet || kind == KindBytes:
 		return m.misfit(target, "is given a state")
 	}
-	ok := id != NoID && m.g.state(target) == refAbsent && m.fits(rules[id].state, state, refAbsent)
+	ok := id != NoID && m.g.state(target) == refAbsent && m.fits(rules[id].state, state, refAbsent) &&
+		(id != NumpyDType || m.dtypeFits(target, state))
 	if err := m.settle(); err != nil {
 		return err
 	}
@@ -257,10 +258,16 @@ func (m *machine) opBuild() error {
 	if err := m.event(UseBuild, target, state, ok); err != nil {
 		return err
 	}
-	if err := m.setState(target, state); err != nil || !ok || id != JoblibArray {
+	if err := m.setState(target, state); err != nil || !ok {
 		return err
 	}
-	return m.array(state)
+	switch id {
+	case JoblibArray:
+		return m.array(state)
+	case NumpyDType:
+		return m.describes(target, state)
+	}
+	return nil
 }
 
 // stanceOnState is what PyTorch's restricted loader makes of a state that we

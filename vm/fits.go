@@ -167,7 +167,9 @@ func (m *machine) fitsNumpy(letter byte, r ref, kind Kind, id ID) bool {
 	case 'J':
 		return object && id == NumpyDType
 	case 'X':
-		return global && id == NumpyType || kind == KindText && !strings.ContainsAny(m.g.text(r), "Oo")
+		return global && id == NumpyType || kind == KindText && isCode(m.g.text(r))
+	case '0': // the shape of an array that BUILD describes
+		return kind == KindTuple && m.g.node(r).n == 1 && m.g.elem(m.g.node(r).a) == inline
 	case 'Y':
 		return kind == KindTuple && (m.takesOne("iIJbx", m.g.node(r)) || m.takesOne("IJbx", m.g.node(r)))
 	case 'K':

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"strconv"
-	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -177,50 +175,15 @@ func (m *machine) arraySize(s arrayState) (uint64, error) {
 	return size, nil
 }
 
-// sizedTypes are the codes that numpy's dtypes of one size are pickled with.
-// Those that hold objects are not among them: such an array is a pickle.
-const (
-	sizedTypes = " b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 f12 f16 c8 c16 c24 c32 m8 M8 "
-	flexible   = "SUV" // bytes, text, void: of any size
-)
-
-// itemSize is the bytes of an element of a dtype: the digits of its code. The
-// state of a dtype has a size, too, which numpy takes for text, bytes and void
-// alone: one that is different is none that numpy wrote.
+// itemSize is the bytes of an element of an array's dtype. No array has a dtype
+// that is a subarray.
 func (m *machine) itemSize(dtype ref) (uint64, bool) {
-	args, state := m.g.elem(m.g.node(dtype).a+objArgs), m.g.state(dtype)
-	if m.g.kind(args) != KindTuple || !m.takes(rules[NumpyDType].call, args) {
-		return 0, false // a scan has refused the call
+	const subarray = 2
+	size, _, ok := m.codeSize(dtype)
+	state := m.g.state(dtype)
+	if !ok || state == refAbsent {
+		return size, ok
 	}
-	code := m.g.elem(m.g.node(args).a)
-	if m.g.kind(code) != KindText || len(m.g.text(code)) < 2 {
-		return 0, false
-	}
-	text := m.g.text(code)
-	size, err := strconv.ParseUint(text[1:], 10, 31)
-	if err != nil || strings.IndexByte(flexible, text[0]) < 0 && !strings.Contains(sizedTypes, " "+text+" ") {
-		return 0, false
-	}
-	if text[0] == 'U' {
-		size *= 4
-	}
-	if state == refAbsent {
-		return size, true
-	}
-	if !m.fits(rules[NumpyDType].state, state, refAbsent) {
-		return 0, false
-	}
-	return size, m.statesSize(m.g.node(state), int64(size), text[0])
-}
-
-// statesSize reports the state of a dtype of a code and a size: only void has
-// fields, and no array has a dtype that is a subarray.
-func (m *machine) statesSize(state *node, size int64, code byte) bool {
-	const subarray, names, fields, elsize = 2, 3, 4, 5
-	part := func(i uint32) ref { return m.g.elem(state.a + i) }
-	if part(subarray) != refNone || code != 'V' && (part(names) != refNone || part(fields) != refNone) {
-		return false
-	}
-	stated, _ := m.g.int64(part(elsize))
-	return stated == size || stated == -1 && strings.IndexByte(flexible, code) < 0
+	return size, m.fits(rules[NumpyDType].state, state, refAbsent) && m.dtypeFits(dtype, state) &&
+		m.g.elem(m.g.node(state).a+subarray) == refNone
 }

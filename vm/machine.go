@@ -38,6 +38,7 @@ type machine struct {
 	names  map[string]ref    // of globals, by what the file calls them
 	key    []byte            // of the last one that two texts named, at most 2 maxName + 1
 	exts   map[uint32]ref    // of globals, by their number in a registry
+	dtypes []ref             // of NumPy, with fields
 	seed   maphash.Seed
 
 	maxDepth uint16
@@ -151,6 +152,9 @@ func (m *machine) next() error {
 // can tell.
 func (m *machine) finish() error {
 	m.g.end = m.g.base + int64(m.pos)
+	if err := m.structured(); err != nil {
+		return err
+	}
 	if err := m.pay(); err != nil {
 		return err
 	}

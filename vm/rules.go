@@ -55,7 +55,7 @@ var rules = [...]rule{
 	TorchDevice:               {"t?i", "-", ""},
 	TorchLayout:               {"t", "-", ""},
 
-	NumpyReconstruct: {"NIx", "-", "Y"},
+	NumpyReconstruct: {"N0x", "-", "Y"},
 	NumpyScalar:      {"Jy", "-", ""},
 	NumpyDType:       {"X?b?b", "-", "K"},
 	NumpyFromBuffer:  {"yJIt", "-", ""},

@@ -1,0 +1,180 @@
+package vm
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// What numpy.dtype.__setstate__ is given describes memory that NumPy reads
+// without a further look: fields beyond the end of an element, or flags that make
+// bytes into pointers. (2.4.6 takes both.) So a state must be one that NumPy
+// itself would write: numpy/_core/src/multiarray/descriptor.c.
+
+const (
+	// sizedTypes are the codes that numpy's dtypes of one size are pickled with.
+	// Those that hold objects are not among them.
+	sizedTypes = " b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 f12 f16 c8 c16 c24 c32 m8 M8 "
+	flexible   = "SUV" // bytes, text, void: of any size
+	// dtypeFlags are NEEDS_INIT, NEEDS_PYAPI and ALIGNED_STRUCT. The others are
+	// of references and pointers.
+	dtypeFlags = 0x08 | 0x10 | 0x80
+)
+
+// isCode reports a text that names one type without objects. Others are read by
+// a grammar of their own, and T is text behind pointers.
+func isCode(s string) bool {
+	const most = 16
+	bare := strings.TrimLeft(s, "<>|=")
+	return bare != "" && len(s) <= most && bare[0] != 'T' && !strings.ContainsAny(bare, "Oo") &&
+		strings.Trim(bare, "?0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+}
+
+// The parts of a state.
+const (
+	dtypeSubarray = 2 + iota
+	dtypeNames
+	dtypeFields
+	dtypeSize
+	_ // alignment
+	dtypeFlag
+	dtypeMeta
+)
+
+// codeSize is the size of an element, which the code of a dtype says: "f8" or
+// "U3". Nothing changes it.
+func (m *machine) codeSize(dtype ref) (size uint64, code byte, ok bool) {
+	args := m.g.elem(m.g.node(dtype).a + objArgs)
+	if m.g.kind(args) != KindTuple || !m.takes(rules[NumpyDType].call, args) {
+		return 0, 0, false // a scan has refused the call
+	}
+	first := m.g.elem(m.g.node(args).a)
+	if m.g.kind(first) != KindText || len(m.g.text(first)) < 2 {
+		return 0, 0, false
+	}
+	text := m.g.text(first)
+	size, err := strconv.ParseUint(text[1:], 10, 31)
+	if code = text[0]; err != nil || strings.IndexByte(flexible, code) < 0 && !strings.Contains(sizedTypes, " "+text+" ") {
+		return 0, 0, false
+	}
+	if code == 'U' {
+		size *= 4
+	}
+	return size, code, true
+}
+
+// dtypeFits reports a state, of the right types, that describes a dtype as its
+// code does: of that size, and with every field inside.
+func (m *machine) dtypeFits(dtype, state ref) bool {
+	size, code, ok := m.codeSize(dtype)
+	n := m.g.node(state)
+	part := func(i uint32) ref { return m.g.elem(n.a + i) }
+	stated, _ := m.g.int64(part(dtypeSize))
+	flags, _ := m.g.int64(part(dtypeFlag))
+	sized := strings.IndexByte(flexible, code) < 0
+	if !ok || stated != int64(size) && !(sized && stated == -1) || flags&^dtypeFlags != 0 {
+		return false
+	}
+	if n.n > dtypeMeta {
+		switch m.g.kind(part(dtypeMeta)) {
+		case KindNone, KindDict:
+		case KindTuple:
+			if code != 'm' && code != 'M' {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	if code != 'V' {
+		return part(dtypeSubarray) == refNone && part(dtypeNames) == refNone && part(dtypeFields) == refNone
+	}
+	return m.subarrayFits(part(dtypeSubarray), size) && m.fieldsFit(part(dtypeFields), size)
+}
+
+// subarrayFits reports (dtype, shape) that has just the size of the element.
+func (m *machine) subarrayFits(r ref, size uint64) bool {
+	if r == refNone {
+		return true
+	}
+	n := m.g.node(r)
+	all, _, ok := m.codeSize(m.g.elem(n.a))
+	if !ok {
+		return false
+	}
+	shape := []ref{m.g.elem(n.a + 1)}
+	if m.g.kind(shape[0]) == KindTuple {
+		dims := m.g.node(shape[0])
+		m.toil += int64(dims.n)
+		if dims.n > maxSubarray {
+			return false
+		}
+		shape = shape[:0]
+		for i := range dims.n {
+			shape = append(shape, m.g.elem(dims.a+i))
+		}
+	}
+	for _, r := range shape {
+		d, ok := m.g.int64(r)
+		if !ok || d < 0 || d > 1<<31 {
+			return false
+		}
+		if all *= uint64(d); all > 1<<31 {
+			return false
+		}
+	}
+	return all == size
+}
+
+// maxSubarray is how many dimensions an array of NumPy can have.
+const maxSubarray = 64
+
+// fieldsFit reports fields that lie inside of an element.
+func (m *machine) fieldsFit(r ref, size uint64) bool {
+	if r == refNone {
+		return true
+	}
+	n := m.g.node(r)
+	m.toil += int64(n.n)
+	for i := range n.n {
+		field := m.g.node(m.g.elem(n.a + 2*i + 1))
+		one, _, ok := m.codeSize(m.g.elem(field.a))
+		at, _ := m.g.int64(m.g.elem(field.a + 1))
+		if !ok || at < 0 || one > size || uint64(at) > size-one {
+			return false
+		}
+	}
+	return true
+}
+
+// structured looks at the fields of dtypes once more at the end: NumPy keeps the
+// dict that it was given, and what was added since is a field like the others.
+func (m *machine) structured() error {
+	for _, r := range m.dtypes {
+		state := m.g.state(r)
+		ok := m.fits(rules[NumpyDType].state, state, refAbsent) && m.dtypeFits(r, state)
+		if err := m.settle(); err != nil {
+			return err
+		}
+		if !ok {
+			if err := m.refuse("build", r, "a field was added to what describes its memory", refAbsent, refuses); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// describes remembers a dtype with fields.
+func (m *machine) describes(dtype, state ref) error {
+	if m.g.elem(m.g.node(state).a+dtypeFields) == refNone {
+		return nil
+	}
+	grown, err := limits.GrowWork(&m.tmp, m.dtypes, 1)
+	if err != nil {
+		return err
+	}
+	m.dtypes = append(grown, dtype)
+	return nil
+}
