@@ -2,6 +2,8 @@
 
 package asm
 
+//lint:file-ignore U1000 the kernels read these variables
+
 // The scales of MXFP4 and NVFP4 by their byte.
 var (
 	mxfp4Scales = scaleTable(e8m0Half)
