@@ -5,5 +5,6 @@ package asm
 // plainStores writes dst from src as fast as plain stores can.
 func plainStores(dst, src []byte) {
 	n := len(dst) / 64
-	limitAVX2(&dst[0], &src[0], max(16, min(32, len(src)/n)), min(n, len(src)/max(16, min(32, len(src)/n))))
+	step := len(src) / n
+	limitAVX2(&dst[0], &src[0], step, min(n, (len(src)-32)/step+1))
 }

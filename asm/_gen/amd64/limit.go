@@ -6,8 +6,8 @@ import (
 )
 
 // limitKernel does nothing but widen bytes to words, with plain stores: the
-// rate that no decoder can pass. Each 64 bytes written take step bytes, at most
-// 32.
+// rate that no decoder can pass. For each 64 bytes written it moves on by step
+// bytes, of 32 that it reads.
 func limitKernel() {
 	TEXT("limitAVX2", NOSPLIT, "func(dst *byte, src *byte, step int, n int)")
 	Pragma("noescape")
@@ -17,7 +17,7 @@ func limitKernel() {
 	Label("more")
 	a, b := YMM(), YMM()
 	VPMOVZXBW(Mem{Base: src}, a)
-	VPMOVZXBW(Mem{Base: src, Index: step, Scale: 1, Disp: -16}, b)
+	VPMOVZXBW(Mem{Base: src, Disp: 16}, b)
 	VMOVDQU(a, Mem{Base: dst})
 	VMOVDQU(b, Mem{Base: dst, Disp: 32})
 	ADDQ(step, src)
