@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/anamnesis-go/anamnesis/compare"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -150,7 +149,6 @@ type differ struct {
 	printed int
 	result  compare.Result
 	err     error
-	took    time.Duration
 }
 
 func (d *differ) run(b *limits.Budget, o compare.Options) error {
