@@ -292,7 +292,9 @@ func (p *Pickle) numpy() {
 	}
 	p.global(module, "_reconstruct")
 	p.global("numpy", "ndarray")
-	p.ints(1)
+	p.op("(") // no elements yet
+	p.integer(0)
+	p.op("t")
 	p.with('C', 1, 1, "b")
 	p.call(3)
 	p.op("(")
