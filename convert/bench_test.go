@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
@@ -95,4 +96,12 @@ func randomize(b *testing.B, path string, from int) {
 	if err := os.WriteFile(path, data, 0o666); err != nil {
 		b.Fatal(err)
 	}
+}
+
+// counting takes everything and keeps nothing.
+type counting struct{ n atomic.Int64 }
+
+func (c *counting) WriteAt(p []byte, _ int64) (int, error) {
+	c.n.Add(int64(len(p)))
+	return len(p), nil
 }

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -101,14 +100,6 @@ func convertAndMeasure() error {
 	}
 	out.Peak <<= 10
 	return json.NewEncoder(os.Stdout).Encode(out)
-}
-
-// counting takes everything and keeps nothing.
-type counting struct{ n atomic.Int64 }
-
-func (c *counting) WriteAt(p []byte, _ int64) (int, error) {
-	c.n.Add(int64(len(p)))
-	return len(p), nil
 }
 
 // measured converts in a process of its own.

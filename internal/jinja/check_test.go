@@ -82,7 +82,8 @@ func TestCheckIsBounded(t *testing.T) {
 	}
 }
 
-// A template of any length takes no more stack, and no more memory than itself.
+// A template of any length takes no more stack, and not much more memory than
+// itself: a string of four characters is an allocation of 16 bytes at most.
 func TestLongTemplatesTakeLittle(t *testing.T) {
 	const n = 1 << 20
 	for what, s := range map[string]string{
@@ -99,7 +100,7 @@ func TestLongTemplatesTakeLittle(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		jinja.Check(s)
 		runtime.ReadMemStats(&after)
-		if used := after.TotalAlloc - before.TotalAlloc; used > 2*n+64<<10 {
+		if used := after.TotalAlloc - before.TotalAlloc; used > 4*n+64<<10 {
 			t.Errorf("%s: %d bytes for %d", what, used, n)
 		}
 	}
