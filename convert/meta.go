@@ -4,21 +4,31 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
-	"github.com/anamnesis-go/anamnesis/quant"
 )
 
 // quantKeys are metadata of safetensors files that say how weights are
 // quantized: ComfyUI's, TorchAO's, and a whole configuration.
 var quantKeys = []string{"_quantization_metadata", "tensor_names", "quantization_config", "quantize_config"}
 
-// falsified reports metadata that decoding makes untrue. TorchAO describes each
-// weight under its name.
-func (p *Plan) falsified(key string) bool {
-	return slices.Contains(quantKeys, key) || strings.HasPrefix(key, "gptq_") || strings.HasPrefix(key, "awq_") ||
-		slices.ContainsFunc(p.Weights, func(w *quant.Weight) bool { return w.Scheme == "TorchAO" && w.Name == key })
+// described are the weights that TorchAO describes each under its name.
+func (p *Plan) described() (*wire.NameSet, error) {
+	names, err := wire.NewNameSet(p.b, 0, func(i int) string { return p.Weights[i].Name })
+	for i := 0; err == nil && i < len(p.Weights); i++ {
+		if p.Weights[i].Scheme == "TorchAO" {
+			_, _, err = names.Add(i)
+		}
+	}
+	return names, err
+}
+
+// falsified reports metadata that decoding makes untrue.
+func falsified(key string, described *wire.NameSet) bool {
+	_, its := described.Find(key)
+	return its || slices.Contains(quantKeys, key) || strings.HasPrefix(key, "gptq_") || strings.HasPrefix(key, "awq_")
 }
 
 // meta is the metadata that is written. What a format has of its own means
@@ -30,8 +40,12 @@ func (p *Plan) meta() (meta []Entry, err error) {
 			return nil, err
 		}
 	case from == to:
+		described, err := p.described()
+		if err != nil {
+			return nil, err
+		}
 		for k, v := range p.m.Meta() {
-			if (len(p.Weights) > 0 || p.recoded) && p.falsified(k) {
+			if (len(p.Weights) > 0 || p.recoded) && falsified(k, described) {
 				continue
 			}
 			if meta, err = limits.Append(p.b, meta, Entry{k, v}); err != nil {
@@ -41,17 +55,35 @@ func (p *Plan) meta() (meta []Entry, err error) {
 	case to == safetensors.Format:
 		meta = []Entry{{"format", "pt"}} // loaders ask for it
 	}
-	for _, alias := range p.aliases {
-		taken := func(e Entry) bool { return e.Key == alias.Key }
-		if slices.ContainsFunc(meta, taken) {
-			continue
-		}
-		if meta, err = limits.Append(p.b, meta, alias); err != nil {
-			return nil, err
-		}
+	if meta, err = p.withAliases(meta); err != nil {
+		return nil, err
 	}
 	if p.o.Meta != nil {
 		return p.o.Meta(meta)
 	}
 	return meta, nil
+}
+
+// withAliases adds the names of tied tensors that were left out, but for those
+// that the source's metadata says already.
+func (p *Plan) withAliases(meta []Entry) ([]Entry, error) {
+	if len(p.aliases) == 0 {
+		return meta, nil
+	}
+	keys, err := wire.NewNameSet(p.b, len(meta), func(i int) string { return meta[i].Key })
+	for i := 0; err == nil && i < len(meta); i++ {
+		_, _, err = keys.Add(i)
+	}
+	for _, alias := range p.aliases {
+		if err != nil {
+			return nil, err
+		}
+		if _, taken := keys.Find(alias.Key); taken {
+			continue
+		}
+		if meta, err = limits.Append(p.b, meta, alias); err == nil {
+			_, _, err = keys.Add(len(meta) - 1)
+		}
+	}
+	return meta, err
 }
