@@ -84,7 +84,7 @@ func (t *encodeTask) run(w *worker, lo, hi int64) error {
 	for i := range t.outs {
 		total += t.e.Span(i, from, to).Len + tiles.Slack
 	}
-	if err := w.out.grow(w.s, int(total)); err != nil {
+	if err := w.out.grow(w.s, total); err != nil {
 		return err
 	}
 	left := w.out.p

@@ -127,11 +127,11 @@ func (r *rowReader) read(w *worker, lo, hi int64) error {
 	if err := w.lists(len(r.parts)); err != nil {
 		return err
 	}
-	total := 0
+	total := int64(0)
 	for p := range r.parts {
 		w.spans[p] = r.w.Need(p, lo, hi)
 		if !r.parts[p].held {
-			total += int(w.spans[p].Len) + tiles.Slack
+			total += w.spans[p].Len + tiles.Slack
 		}
 	}
 	if err := w.in.grow(w.s, total); err != nil {

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"io"
+	"math"
 
 	"github.com/anamnesis-go/anamnesis/internal/tiles"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -29,7 +30,7 @@ type worker struct {
 func newWorker(s *stream) (*worker, error) {
 	w := &worker{s: s}
 	for _, buf := range [...]*buffer{&w.in, &w.out} {
-		if err := buf.grow(s, int(s.tile)); err != nil {
+		if err := buf.grow(s, s.tile); err != nil {
 			return nil, err
 		}
 	}
@@ -40,6 +41,9 @@ func newWorker(s *stream) (*worker, error) {
 func (w *worker) numbers(n int64) error {
 	if int64(len(w.tile)) >= n {
 		return nil
+	}
+	if err := addressed(4 * n); err != nil {
+		return err
 	}
 	w.s.drop(4 * int64(len(w.tile)))
 	w.tile = nil
@@ -100,22 +104,34 @@ func writeFull(f io.WriterAt, p []byte, off int64) error {
 type buffer struct{ p []byte }
 
 // grow makes room for n bytes at any place in a line.
-func (f *buffer) grow(s *stream, n int) error {
-	if n+tiles.Slack <= len(f.p) {
+func (f *buffer) grow(s *stream, n int64) error {
+	if n+tiles.Slack <= int64(len(f.p)) {
 		return nil
+	}
+	if err := addressed(n + tiles.Slack); err != nil {
+		return err
 	}
 	s.drop(int64(len(f.p)))
 	f.p = nil
-	if err := s.alloc(int64(n) + tiles.Slack); err != nil {
+	if err := s.alloc(n + tiles.Slack); err != nil {
 		return err
 	}
-	f.p = tiles.Bytes(n)
+	f.p = tiles.Bytes(int(n))
+	return nil
+}
+
+// addressed refuses what the machine's int does not count, before it becomes
+// one.
+func addressed(n int64) error {
+	if n > math.MaxInt {
+		return &limits.Error{Axis: limits.SingleAlloc, Want: n, Left: math.MaxInt}
+	}
 	return nil
 }
 
 // at gives n bytes that lie in their lines as the file's bytes at off.
 func (f *buffer) at(s *stream, off, n int64) ([]byte, error) {
-	if err := f.grow(s, int(n)); err != nil {
+	if err := f.grow(s, n); err != nil {
 		return nil, err
 	}
 	return tiles.Shift(f.p, off, int(n)), nil
