@@ -10,5 +10,8 @@ func features() (f Features) {
 	if cpuid.CPU.Supports(cpuid.AVX2, cpuid.F16C, cpuid.BMI1, cpuid.BMI2) {
 		f = f.With(AVX2)
 	}
+	if f.Has(AVX2) && cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.AVX512DQ, cpuid.AVX512VBMI) {
+		f = f.With(AVX512)
+	}
 	return f
 }

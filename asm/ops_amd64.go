@@ -7,6 +7,9 @@ func (o *Ops) arch(f Features) {
 	if f.Has(AVX2) {
 		o.avx2()
 	}
+	if f.Has(AVX512) {
+		o.avx512()
+	}
 }
 
 func (o *Ops) avx2() {

@@ -1,0 +1,352 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// The vocabulary of kernels whose registers have 64 bytes: AVX-512 with F, BW,
+// VL, DQ and VBMI. They take 32 elements a step, as two registers of float32,
+// or as one of words.
+//
+// VCVTNEPS2BF16 is not used: it takes subnormal numbers for zero.
+
+// A sign is what the numbers of a kernel look like before they are stored.
+type sign int
+
+const (
+	same   sign = iota // as they are; a NaN is 7FC00000
+	minus              // the other sign; a NaN is FFC00000: products of settled scales
+	either             // as they are; a NaN is 7FC00000 or FFC00000
+)
+
+// A zkernel writes one target.
+type zkernel struct {
+	wide, narrow bool // as in kernel
+	sign         sign
+	dst, src     Register
+	add, one     VecVirtual // rounding to BF16
+	bit          VecVirtual
+	uppers       VecVirtual            // where the upper words of two registers lie
+	twice        VecVirtual            // and those of one, twice
+	shared       map[string]VecVirtual // what a layout keeps over all steps
+}
+
+// zbegin begins the function name of one target, the t-th: it loads dst, src,
+// and what storing needs.
+func zbegin(name string, t int, params, doc string, s sign) *zkernel {
+	z := &zkernel{wide: targets[t].wide, narrow: targets[t].narrow, sign: s, shared: map[string]VecVirtual{}}
+	name += targets[t].name + "AVX512"
+	TEXT(name, NOSPLIT, "func(dst *byte, src *byte"+params+")")
+	Pragma("noescape")
+	Doc(name + " " + doc)
+	z.dst, z.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+	z.begin()
+	return z
+}
+
+// begin loads what storing needs.
+func (z *zkernel) begin() {
+	switch {
+	case z.wide && z.sign == minus:
+		z.add = all(0x80000000)
+	case z.wide:
+	default:
+		z.one, z.bit, z.add = all(1), all(0x10000), all(roundPlain)
+		if z.sign == minus {
+			z.add = all(roundTurn)
+		}
+		z.uppers = zload(words64(func(i int) int { return 2*i + 1 }))
+		z.twice = zload(words64(func(i int) int { return 2*(i%16) + 1 }))
+	}
+}
+
+// zend ends a function.
+func zend() {
+	VZEROUPPER()
+	RET()
+}
+
+func (z *zkernel) width() int {
+	if z.wide && !z.narrow {
+		return 4
+	}
+	return 2
+}
+
+func (z *zkernel) from(off int) Mem { return Mem{Base: z.src, Disp: off} }
+func (z *zkernel) to(elem int) Mem  { return Mem{Base: z.dst, Disp: elem * z.width()} }
+
+// float32 reports a kernel to F32.
+func (z *zkernel) float32() bool { return z.wide && !z.narrow }
+
+// Constants.
+
+// bytes64 is 64 bytes, as a function of their place.
+func bytes64(of func(i int) int) Mem {
+	var p [64]byte
+	for i := range p {
+		p[i] = byte(of(i))
+	}
+	return data(p[:])
+}
+
+// words64 is 32 words.
+func words64(of func(i int) int) Mem {
+	return bytes64(func(i int) int { return of(i/2) >> (i % 2 * 8) })
+}
+
+// dwords64 is 16 dwords.
+func dwords64(of func(i int) int) Mem {
+	return bytes64(func(i int) int { return of(i/4) >> (i % 4 * 8) })
+}
+
+// all is a dword in all lanes.
+func all(v uint32) VecVirtual {
+	x := ZMM()
+	VPBROADCASTD(dwords(v), x)
+	return x
+}
+
+// zload is 64 bytes of memory.
+func zload(m Mem) VecVirtual {
+	x := ZMM()
+	VMOVDQU64(m, x)
+	return x
+}
+
+// mask is a mask of constant bits.
+func mask(bits uint64) OpmaskVirtual {
+	r, k := GP64(), K()
+	MOVQ(U64(bits), r)
+	KMOVQ(r, k)
+	return k
+}
+
+// Scales.
+
+// zsingle is the float32 at m in all lanes.
+func zsingle(m Mem) VecVirtual {
+	x := ZMM()
+	VBROADCASTSS(m, x)
+	return x
+}
+
+// zhalf is the float16 at m in all lanes.
+func zhalf(m Mem) VecVirtual {
+	h, x := YMM(), ZMM()
+	VPBROADCASTW(m, h)
+	VCVTPH2PS(h, x)
+	return x
+}
+
+// nanOf replaces each NaN.
+func nanOf(x VecVirtual, nan uint32) {
+	k := K()
+	VCMPPS(Imm(3), x, x, k)
+	VPBROADCASTD(dwords(nan), k, x)
+}
+
+// zquieted makes every NaN 7FC00000.
+func zquieted(x VecVirtual) { nanOf(x, 0x7FC00000) }
+
+// zcanonical makes every NaN FFC00000: what this processor makes of infinity
+// times zero.
+func zcanonical(x VecVirtual) { nanOf(x, 0xFFC00000) }
+
+// settled makes scales what the products of the kernel's sign need: a NaN that
+// is canonical, and where numbers are turned the other sign.
+func (z *zkernel) settled(x VecVirtual) {
+	if z.sign == minus {
+		VXORPS_BCST(dwords(0x80000000), x, x)
+		zcanonical(x)
+		return
+	}
+	zquieted(x)
+}
+
+// Numbers.
+
+// put writes 32 numbers, sixteen and sixteen, which it destroys.
+func (z *zkernel) put(at int, a, b VecVirtual) {
+	if !z.wide {
+		VMOVDQU16(z.bfloats(a, b), z.to(at))
+		return
+	}
+	for i, x := range [2]VecVirtual{a, b} {
+		z.finish(x)
+		if z.narrow {
+			VCVTPS2PH(Imm(0), x, z.to(at+16*i))
+		} else {
+			VMOVUPS(x, z.to(at+16*i))
+		}
+	}
+}
+
+// finish gives numbers their sign, and a NaN that is 7FC00000.
+func (z *zkernel) finish(x VecVirtual) {
+	switch z.sign {
+	case minus:
+		VXORPS(z.add, x, x)
+	case either:
+		zquieted(x)
+	}
+}
+
+// nearest adds what rounds x in its upper half, ties to even: 7FFF, and one
+// more where that half is odd. It turns the sign of turned numbers.
+func (z *zkernel) nearest(x VecVirtual) {
+	odd := K()
+	VPTESTMD(z.bit, x, odd)
+	VPADDD(z.add, x, x)
+	VPADDD(z.one, x, odd, x)
+}
+
+// bfloats rounds 32 numbers to words.
+func (z *zkernel) bfloats(a, b VecVirtual) VecVirtual {
+	z.nearest(a)
+	z.nearest(b)
+	VPERMT2W(b, z.uppers, a)
+	if z.sign == either {
+		nan := K()
+		VPCMPEQW(zload(words64(func(int) int { return 0xFFC0 })), a, nan)
+		VMOVDQU16(zload(words64(func(int) int { return 0x7FC0 })), nan, a)
+	}
+	return a
+}
+
+// Codes.
+
+// Codes are 32 numbers of few bits: one register of words, or to F32 two of
+// dwords. Lookups take as many of their lower bits as the table has entries
+// for, so that what stands above needs no mask.
+type zcodes []VecVirtual
+
+// codes widens 32 bytes of memory.
+func (z *zkernel) codes(m Mem) zcodes {
+	if !z.float32() {
+		x := ZMM()
+		VPMOVZXBW(m, x)
+		return zcodes{x}
+	}
+	return zcodes{zunsigned(m), zunsigned(m.Offset(16))}
+}
+
+// widened widens 32 bytes of a register, which must be one of 32 bytes.
+func (z *zkernel) widened(y VecVirtual) zcodes {
+	x := ZMM()
+	if !z.float32() {
+		VPMOVZXBW(y, x)
+		return zcodes{x}
+	}
+	high, b := XMM(), ZMM()
+	VPMOVZXBD(y.AsX(), x)
+	VEXTRACTI128(Imm(1), y, high)
+	VPMOVZXBD(high, b)
+	return zcodes{x, b}
+}
+
+// above is the codes moved down by n bits.
+func (z *zkernel) above(c zcodes, n int) (out zcodes) {
+	for _, x := range c {
+		y := ZMM()
+		if z.float32() {
+			VPSRLD(Imm(uint64(n)), x, y)
+		} else {
+			VPSRLW(Imm(uint64(n)), x, y)
+		}
+		out = append(out, y)
+	}
+	return out
+}
+
+// zunsigned widens sixteen bytes to dwords, zsigned signed ones.
+func zunsigned(m Mem) VecVirtual {
+	x := ZMM()
+	VPMOVZXBD(m, x)
+	return x
+}
+
+func zsigned(m Mem) VecVirtual {
+	x := ZMM()
+	VPMOVSXBD(m, x)
+	return x
+}
+
+// zfloats makes numbers of dwords, in place.
+func zfloats(x ...VecVirtual) {
+	for _, x := range x {
+		VCVTDQ2PS(x, x)
+	}
+}
+
+// Tables.
+
+// A ztable is what 16 or 32 codes come to, rounded and in the target's form: 32
+// words, sixteen being there twice, or one or two registers of dwords.
+type ztable []VecVirtual
+
+// table16 rounds sixteen numbers of the kernel's sign, which it destroys.
+func (z *zkernel) table16(x VecVirtual) ztable {
+	z.finishTable(x)
+	switch {
+	case z.float32():
+		return ztable{x}
+	case z.narrow:
+		VCVTPS2PH(Imm(0), x, x.AsY())
+		VINSERTI64X4(Imm(1), x.AsY(), x, x)
+		return ztable{x}
+	}
+	t := ZMM()
+	VPERMW(x, z.twice, t)
+	return ztable{t}
+}
+
+// finishTable rounds the numbers of a table of sixteen.
+func (z *zkernel) finishTable(x VecVirtual) {
+	if z.sign == either {
+		zquieted(x)
+	}
+	if !z.wide {
+		z.nearest(x)
+	} else if z.sign == minus {
+		VXORPS(z.add, x, x)
+	}
+}
+
+// table32 rounds 32 numbers of the kernel's sign, which it destroys.
+func (z *zkernel) table32(a, b VecVirtual) ztable {
+	if !z.wide {
+		return ztable{z.bfloats(a, b)}
+	}
+	z.finish(a)
+	z.finish(b)
+	if !z.narrow {
+		return ztable{a, b}
+	}
+	VCVTPS2PH(Imm(0), a, a.AsY())
+	VCVTPS2PH(Imm(0), b, b.AsY())
+	VINSERTI64X4(Imm(1), b.AsY(), a, a)
+	return ztable{a}
+}
+
+// lookup writes what a table has for 32 codes.
+func (z *zkernel) lookup(at int, c zcodes, t ztable) {
+	for i, codes := range c {
+		x := ZMM()
+		switch {
+		case !z.float32():
+			VPERMW(t[0], codes, x)
+		case len(t) == 1:
+			VPERMD(t[0], codes, x)
+		default:
+			VMOVDQA64(codes, x)
+			VPERMI2D(t[1], t[0], x)
+		}
+		VMOVDQU64(x, z.to(at+16*i))
+	}
+}
+
+// declare sets what a layout keeps, before the loops.
+func (z *zkernel) declare(name string, set func() VecVirtual) { z.shared[name] = set() }
