@@ -98,6 +98,7 @@ func TestWrongCallsPanicBeforeAnythingIsTouched(t *testing.T) {
 			"swap, a number short":            func() { o.Swap(8, p(64), q(72)) },
 			"lanes, a stream short":           func() { o.Lanes(p(127), q(128), 32) },
 			"spread, a byte long":             func() { o.Spread(p(65), q(32)) },
+			"special, half a number":          func() { o.Special(BF16, q(33)) },
 			"absmax, a magnitude short":       func() { o.Absmax(make([]float32, 1), floatsOf(p(256)), 32) },
 			"nearest, a scale short":          func() { o.Nearest(&Quantizer{}, p(48), floatsOf(q(384)), scales, 32) },
 			"nearest, a run that is cut":      func() { o.Nearest(&Quantizer{}, p(40), floatsOf(q(320)), scales, 64) },
@@ -136,6 +137,7 @@ func TestEmptyCallsDoNothing(t *testing.T) {
 				o.Cast(F32, to, nil, nil)
 				o.Put(to, nil, nil)
 				o.Gather(to, nil, nil, nil, nil)
+				o.Special(to, nil)
 			}
 			o.Transpose(4, nil, nil, 0, 4, 0, 16)
 			o.Swap(2, nil, nil)
@@ -153,7 +155,7 @@ func TestLevelsAreWhatTheySay(t *testing.T) {
 			t.Errorf("%v calls itself %v", level, o.Level())
 		}
 	}
-	compared := []string{"level", "blocks", "float8", "bytes", "nibbles", "cast", "halfBytes", "gather", "transpose", "swap", "lanes", "spread", "absmax", "nearest", "int8"}
+	compared := []string{"level", "blocks", "float8", "bytes", "nibbles", "cast", "halfBytes", "gather", "transpose", "swap", "lanes", "spread", "special", "absmax", "nearest", "int8"}
 	for i := range reflect.TypeFor[Ops]().NumField() {
 		if name := reflect.TypeFor[Ops]().Field(i).Name; !slices.Contains(compared, name) {
 			t.Errorf("no test compares %s", name)

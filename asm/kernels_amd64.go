@@ -778,3 +778,18 @@ func nearestAVX2(dst *byte, src *byte, scales *float32, tables *byte, least *flo
 //
 //go:noescape
 func int8AVX2(dst *byte, src *byte, scales *float32, chunks int, n int)
+
+// specialF32AVX2 counts in n times 64 bytes: eight sums of what is no finite number, eight of NaN.
+//
+//go:noescape
+func specialF32AVX2(counts *uint32, src *byte, n int)
+
+// specialBF16AVX2 counts in n times 64 bytes: eight sums of what is no finite number, eight of NaN.
+//
+//go:noescape
+func specialBF16AVX2(counts *uint32, src *byte, n int)
+
+// specialF16AVX2 counts in n times 64 bytes: eight sums of what is no finite number, eight of NaN.
+//
+//go:noescape
+func specialF16AVX2(counts *uint32, src *byte, n int)

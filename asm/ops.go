@@ -21,6 +21,8 @@ type Ops struct {
 	lanes     func(dst, src *byte, stride, n int)                           // 32 words each time
 	spread    func(dst, src *byte, n int)                                   // 32 nibbles each time
 
+	special [3]func(counts *uint32, src *byte, n int) // 64 bytes each time
+
 	absmax  func(dst *float32, src *byte, chunks, n int)
 	nearest func(dst, src *byte, scales *float32, tables *byte, least *float32, chunks, n int)
 	int8    func(dst, src *byte, scales *float32, chunks, n int)

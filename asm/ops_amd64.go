@@ -58,6 +58,7 @@ func (o *Ops) avx2() {
 	o.transpose[2], o.transpose[4], o.transpose[8] = transpose2AVX2, transpose4AVX2, transpose8AVX2
 	o.swap[2], o.swap[4], o.swap[8] = swap2AVX2, swap4AVX2, swap8AVX2
 	o.lanes, o.spread = lanesAVX2, spreadAVX2
+	o.special = [3]func(counts *uint32, src *byte, n int){F32: specialF32AVX2, BF16: specialBF16AVX2, F16: specialF16AVX2}
 	o.absmax, o.nearest, o.int8 = absmaxAVX2, nearestAVX2, int8AVX2
 	o.cast = [3][3]func(dst, src *byte, n int){
 		F32:  {castF32ToF32AVX2, castF32ToBF16AVX2, castF32ToF16AVX2},

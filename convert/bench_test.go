@@ -34,6 +34,15 @@ func BenchmarkStream(b *testing.B) {
 		}},
 		{"Q8_0", func(dir string) string { return benchGGUF(b, dir, tensor.Q8_0) }},
 		{"Q4_K", func(dir string) string { return benchGGUF(b, dir, tensor.Q4_K) }},
+		// What is no number, or becomes none: NaN everywhere, infinities everywhere.
+		{"FP8 of NaN", func(dir string) string {
+			return filled(b, benchSafetensors(b, dir, tensor.Info{Name: "l.weight", DType: tensor.F8E4M3, Shape: []int64{benchRows, benchCols}},
+				tensor.Info{Name: "l.weight_scale_inv", DType: tensor.F32, Shape: []int64{benchRows / 128, benchCols / 128}}), 0x7F, 0x7F)
+		}},
+		{"Q8_0 of NaN", func(dir string) string { return filled(b, benchGGUF(b, dir, tensor.Q8_0), 0x7F, 0x7F) }},
+		{"Q8_0 of infinities", func(dir string) string { return filled(b, benchGGUF(b, dir, tensor.Q8_0), 0x00, 0x7C) }},
+		{"Q4_K of NaN", func(dir string) string { return filled(b, benchGGUF(b, dir, tensor.Q4_K), 0x7F, 0x7F) }},
+		{"Q4_K of infinities", func(dir string) string { return filled(b, benchGGUF(b, dir, tensor.Q4_K), 0x00, 0x7C) }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			account := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
@@ -96,6 +105,21 @@ func randomize(b *testing.B, path string, from int) {
 	if err := os.WriteFile(path, data, 0o666); err != nil {
 		b.Fatal(err)
 	}
+}
+
+// filled repeats two bytes over all but the first and the last 4096 of a file.
+func filled(b *testing.B, path string, even, odd byte) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := 4096; i < len(data)-4096; i += 2 {
+		data[i], data[i+1] = even, odd
+	}
+	if err := os.WriteFile(path, data, 0o666); err != nil {
+		b.Fatal(err)
+	}
+	return path
 }
 
 // counting takes everything and keeps nothing.

@@ -1,69 +1,50 @@
 package convert
 
 import (
-	"encoding/binary"
-	"math"
+	"sync/atomic"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// exponents is the exponent bits of each number in 8 bytes of a target, and the
-// lowest of them: added to one that is all ones, it carries into the sign.
-var exponents = [...]struct{ mask, low uint64 }{
-	quant.BF16: {0x7F80_7F80_7F80_7F80, 0x0080_0080_0080_0080},
-	quant.F16:  {0x7C00_7C00_7C00_7C00, 0x0400_0400_0400_0400},
-	quant.F32:  {0x7F80_0000_7F80_0000, 0x0080_0000_0080_0000},
-}
+// specials counts what is no number in one weight.
+type specials struct{ over, nan, inf atomic.Int64 }
 
-const signs = 0x8000_8000_8000_8000
+func (s *specials) any() bool { return s.over.Load()|s.nan.Load()|s.inf.Load() != 0 }
 
-// hasSpecial reports an infinity or a NaN among the numbers of p. Of two bytes
-// before a sign of F32 nothing is carried, so one mask of signs serves all.
-func hasSpecial(p []byte, to quant.Target) bool {
-	e := exponents[to]
-	var found uint64
-	for len(p) >= 32 {
-		a, b := binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[8:])
-		c, d := binary.LittleEndian.Uint64(p[16:]), binary.LittleEndian.Uint64(p[24:])
-		found |= (a&e.mask + e.low) | (b&e.mask + e.low) | (c&e.mask + e.low) | (d&e.mask + e.low)
-		p = p[32:]
+// kinds are the kernels' names of the targets.
+var kinds = [...]asm.Type{quant.BF16: asm.BF16, quant.F16: asm.F16, quant.F32: asm.F32}
+
+// piece decodes some rows of the range that was read, and counts. A NaN is one in
+// every type; an infinity of a narrower type may have been a finite number, so
+// pieces that have one are decoded to F32 and rounded from there. The next piece
+// of this worker is taken the same way at once: such numbers seldom come alone.
+func (t *weightTask) piece(w *worker, dst []byte, lo, hi int64) error {
+	ops, kind := asm.Best(), kinds[t.to]
+	if !w.wide {
+		if err := t.decode(w, dst, t.to, lo, hi); err != nil {
+			return err
+		}
+		nan, inf := ops.Special(kind, dst)
+		if inf == 0 || kind == asm.F32 {
+			t.nan.Add(int64(nan))
+			t.inf.Add(int64(inf))
+			return nil
+		}
 	}
-	var rest [32]byte
-	copy(rest[:], p)
-	for i := 0; i < len(rest); i += 8 {
-		found |= binary.LittleEndian.Uint64(rest[i:])&e.mask + e.low
-	}
-	return found&signs != 0
-}
-
-// count looks at the numbers of some rows in full precision.
-func (t *weightTask) count(w *worker, lo, hi int64) error {
-	full, err := t.numbers(w, lo, hi)
+	full, err := w.full.at(w.s, 0, int64(len(dst)/kind.Size()*asm.F32.Size()))
 	if err != nil {
 		return err
 	}
-	var over, nan, inf int64
-	most := largest[t.to]
-	for _, x := range full {
-		switch f := float64(x); {
-		case f != f:
-			nan++
-		case math.IsInf(f, 0):
-			inf++
-		case math.Abs(f) >= most:
-			over++
-		}
+	if err := t.decode(w, full, quant.F32, lo, hi); err != nil {
+		return err
 	}
-	t.over.Add(over)
-	t.nan.Add(nan)
-	t.inf.Add(inf)
+	ops.Cast(asm.F32, kind, dst, full)
+	nan, before := ops.Special(asm.F32, full)
+	_, after := ops.Special(kind, dst)
+	t.nan.Add(int64(nan))
+	t.inf.Add(int64(before))
+	t.over.Add(int64(after - before))
+	w.wide = after > 0 && kind != asm.F32
 	return nil
-}
-
-// largest is, by target, the least number that becomes infinite: half a step
-// above the largest one, which ties to even round up.
-var largest = [...]float64{
-	quant.BF16: 0x1.FFp127,
-	quant.F16:  65520,
-	quant.F32:  math.Inf(1),
 }

@@ -2,7 +2,6 @@ package convert
 
 import (
 	"io"
-	"sync/atomic"
 
 	"github.com/anamnesis-go/anamnesis/internal/tiles"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -201,11 +200,6 @@ type weightTask struct {
 	row int64 // bytes of a decoded row
 }
 
-// specials counts what is no number in one weight.
-type specials struct{ over, nan, inf atomic.Int64 }
-
-func (s *specials) any() bool { return s.over.Load()|s.nan.Load()|s.inf.Load() != 0 }
-
 func (t *weightTask) units() int64 {
 	if t.row == 0 {
 		return 0
@@ -230,14 +224,8 @@ func (t *weightTask) run(w *worker, lo, hi int64) error {
 	step := max(1, scratch/t.w.Cols())
 	for at := lo; at < hi; at += step {
 		end := min(at+step, hi)
-		piece := dst[(at-lo)*t.row : (end-lo)*t.row]
-		if err := t.decode(w, piece, t.to, at, end); err != nil {
+		if err := t.piece(w, dst[(at-lo)*t.row:(end-lo)*t.row], at, end); err != nil {
 			return err
-		}
-		if hasSpecial(piece, t.to) {
-			if err := t.count(w, at, end); err != nil {
-				return err
-			}
 		}
 	}
 	return w.write(t.out, lo*t.row, dst)

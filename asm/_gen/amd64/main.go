@@ -23,5 +23,6 @@ func main() {
 	gatherKernels()
 	halfBytesKernels()
 	encodeKernels()
+	specialKernels()
 	Generate()
 }
