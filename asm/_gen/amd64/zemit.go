@@ -26,10 +26,9 @@ type zkernel struct {
 	wide, narrow bool // as in kernel
 	sign         sign
 	dst, src     Register
-	add, one     VecVirtual // rounding to BF16
-	bit          VecVirtual
-	uppers       VecVirtual            // where the upper words of two registers lie
-	twice        VecVirtual            // and those of one, twice
+	tops         VecVirtual            // 8000 in each word, to F32 and F16 in each dword
+	ones         VecVirtual            // 1 in each word
+	upper, lower VecVirtual            // where the words of two registers of dwords lie
 	shared       map[string]VecVirtual // what a layout keeps over all steps
 }
 
@@ -48,18 +47,13 @@ func zbegin(name string, t int, params, doc string, s sign) *zkernel {
 
 // begin loads what storing needs.
 func (z *zkernel) begin() {
-	switch {
-	case z.wide && z.sign == minus:
-		z.add = all(0x80000000)
-	case z.wide:
-	default:
-		z.one, z.bit, z.add = all(1), all(0x10000), all(roundPlain)
-		if z.sign == minus {
-			z.add = all(roundTurn)
-		}
-		z.uppers = zload(words64(func(i int) int { return 2*i + 1 }))
-		z.twice = zload(words64(func(i int) int { return 2*(i%16) + 1 }))
+	if z.wide {
+		z.tops = all(0x80000000)
+		return
 	}
+	z.tops, z.ones = all(0x80008000), all(0x00010001)
+	z.upper = zload(words64(func(i int) int { return 2*i + 1 }))
+	z.lower = zload(words64(func(i int) int { return 2 * i }))
 }
 
 // zend ends a function.
@@ -188,32 +182,31 @@ func (z *zkernel) put(at int, a, b VecVirtual) {
 func (z *zkernel) finish(x VecVirtual) {
 	switch z.sign {
 	case minus:
-		VXORPS(z.add, x, x)
+		VXORPS(z.tops, x, x)
 	case either:
 		zquieted(x)
 	}
 }
 
-// nearest adds what rounds x in its upper half, ties to even: 7FFF, and one
-// more where that half is odd. It turns the sign of turned numbers.
-func (z *zkernel) nearest(x VecVirtual) {
-	odd := K()
-	VPTESTMD(z.bit, x, odd)
-	VPADDD(z.add, x, x)
-	VPADDD(z.one, x, odd, x)
-}
-
-// bfloats rounds 32 numbers to words.
+// bfloats rounds 32 numbers to words, to nearest and ties to even: up where
+// what is cut off is above one half, or is one half below an odd number.
 func (z *zkernel) bfloats(a, b VecVirtual) VecVirtual {
-	z.nearest(a)
-	z.nearest(b)
-	VPERMT2W(b, z.uppers, a)
-	if z.sign == either {
+	high, up := ZMM(), K()
+	VMOVDQA64(a, high)
+	VPERMT2W(b, z.upper, high)
+	VPERMT2W(b, z.lower, a)
+	VPTERNLOGD(Imm(0xF8), z.ones, high, a) // a | high & 1
+	VPCMPUW(Imm(6), z.tops, a, up)         // greater
+	VPADDW(z.ones, high, up, high)
+	switch z.sign {
+	case minus:
+		VPXORD(z.tops, high, high)
+	case either:
 		nan := K()
-		VPCMPEQW(zload(words64(func(int) int { return 0xFFC0 })), a, nan)
-		VMOVDQU16(zload(words64(func(int) int { return 0x7FC0 })), nan, a)
+		VPCMPEQW(words64(func(int) int { return 0xFFC0 }), high, nan)
+		VMOVDQU16(words64(func(int) int { return 0x7FC0 }), nan, high)
 	}
-	return a
+	return high
 }
 
 // Codes.
@@ -242,7 +235,7 @@ func (z *zkernel) widened(y VecVirtual) zcodes {
 	}
 	high, b := XMM(), ZMM()
 	VPMOVZXBD(y.AsX(), x)
-	VEXTRACTI128(Imm(1), y, high)
+	VEXTRACTI32X4(Imm(1), y, high)
 	VPMOVZXBD(high, b)
 	return zcodes{x, b}
 }
@@ -289,30 +282,29 @@ type ztable []VecVirtual
 
 // table16 rounds sixteen numbers of the kernel's sign, which it destroys.
 func (z *zkernel) table16(x VecVirtual) ztable {
-	z.finishTable(x)
-	switch {
-	case z.float32():
-		return ztable{x}
-	case z.narrow:
-		VCVTPS2PH(Imm(0), x, x.AsY())
-		VINSERTI64X4(Imm(1), x.AsY(), x, x)
+	if z.wide {
+		z.finish(x)
+		if z.narrow {
+			VCVTPS2PH(Imm(0), x, x.AsY())
+			VINSERTI64X4(Imm(1), x.AsY(), x, x)
+		}
 		return ztable{x}
 	}
-	t := ZMM()
-	VPERMW(x, z.twice, t)
-	return ztable{t}
-}
-
-// finishTable rounds the numbers of a table of sixteen.
-func (z *zkernel) finishTable(x VecVirtual) {
-	if z.sign == either {
+	add := uint32(roundPlain)
+	switch z.sign {
+	case minus:
+		add = roundTurn
+	case either:
 		zquieted(x)
 	}
-	if !z.wide {
-		z.nearest(x)
-	} else if z.sign == minus {
-		VXORPS(z.add, x, x)
-	}
+	// One register of dwords: it is rounded by addition, one more where the
+	// upper half is odd.
+	odd, t := K(), zload(words64(func(i int) int { return 2*(i%16) + 1 }))
+	VPTESTMD_BCST(dwords(0x10000), x, odd)
+	VPADDD_BCST(dwords(add), x, x)
+	VPADDD_BCST(dwords(1), x, odd, x)
+	VPERMW(x, t, t)
+	return ztable{t}
 }
 
 // table32 rounds 32 numbers of the kernel's sign, which it destroys.
