@@ -21,4 +21,5 @@
 package asm
 
 //go:generate go -C _gen/amd64 run . -pkg asm -out ../../kernels_amd64.s -stubs ../../kernels_amd64.go
+//go:generate go -C _gen/amd64 run . -level avx512 -pkg asm -out ../../kernels_avx512_amd64.s -stubs ../../kernels_avx512_amd64.go
 //go:generate go -C _gen/arm64 run . -out ../../kernels_arm64.s -stubs ../../kernels_arm64.go

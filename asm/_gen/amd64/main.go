@@ -1,15 +1,34 @@
-// Command amd64 writes the kernels of package asm for amd64: kernels_amd64.s
-// and the Go declarations beside it. One function here is one technique or one
+// Command amd64 writes the kernels of package asm for amd64: one level's
+// assembly and the Go declarations beside it. One function here is one technique or one
 // layout; what differs between two kernels only by a number is a parameter.
 //
 // Conventions of every kernel: no tail, no branch on data unless its comment
 // says so, whole blocks or chunks only. The Go wrappers check all lengths.
 package main
 
-import . "github.com/mmcloughlin/avo/build"
+import (
+	"flag"
+	"log"
+
+	. "github.com/mmcloughlin/avo/build"
+)
 
 func main() {
+	level := flag.String("level", "avx2", "avx2 or avx512")
+	flag.Parse()
 	ConstraintExpr("!purego")
+	switch *level {
+	case "avx2":
+		kernels()
+	case "avx512":
+		zkernels()
+	default:
+		log.Fatalf("no level %s", *level)
+	}
+	Generate()
+}
+
+func kernels() {
 	limitKernel()
 	blockKernels()
 	castKernels()
@@ -24,5 +43,7 @@ func main() {
 	halfBytesKernels()
 	encodeKernels()
 	specialKernels()
-	Generate()
 }
+
+// zkernels is what has registers of 64 bytes.
+func zkernels() {}
