@@ -233,6 +233,58 @@ def mlx_moe(g, folder):
 mlx_moe.oracle = "mlx 0.32.4, transformers 5.23"
 
 
+def mlx_gptoss(g, folder):
+    """folder: MLX gpt-oss, mxfp4"""
+    from mlx_lm.models import gpt_oss
+    want = gptoss(g, folder)
+    stored = {k: mx_array(v) for k, v in load_file(folder / "model.safetensors").items()}
+    tensors = {k: torch_tensor(v) for k, v in gpt_oss.Model.sanitize(None, stored).items()}
+    assert not any("gate_up" in k for k in tensors) and any("experts.gate_proj.weight" in k for k in tensors)
+    rewrite(folder, tensors, {"group_size": 32, "bits": 4, "mode": "mxfp4"})
+    return want
+
+
+mlx_gptoss.oracle = "transformers 5.23, names by mlx-lm 0.32.2"
+
+
+def mlx_llama4(g, folder):
+    """folder: MLX Llama-4"""
+    import mlx.core as mx
+    tensors = fresh(T.Llama4TextConfig(**SIZES, **LLAMA4), folder)
+    plain = dict(tensors)
+    for name in [n for n in tensors if n.endswith(("experts.gate_up_proj", "experts.down_proj"))]:
+        stacks = [(name + ".weight", mx_array(tensors.pop(name).float()))]
+        if "gate_up" in name:  # as mlx-lm's sanitize does it
+            stacks = [(name.replace("gate_up", x) + ".weight", half) for x, half in zip(("gate", "up"), mx.split(stacks[0][1], 2, axis=-1))]
+        dense = []
+        for stack, w in stacks:
+            q, s, b = mx.quantize(mx.swapaxes(w, 1, 2), group_size=32, bits=4)
+            stem = stack.removesuffix("weight")
+            tensors |= {stack: torch_tensor(q), stem + "scales": torch_tensor(s), stem + "biases": torch_tensor(b)}
+            dense.append(mx.swapaxes(mx.dequantize(q, s, b, group_size=32, bits=4), 1, 2))
+        plain[name] = torch_tensor(mx.concatenate(dense, axis=-1)).to(torch.bfloat16)
+    rewrite(folder, tensors, {"group_size": 32, "bits": 4})
+    return unquantized(folder, plain)
+
+
+mlx_llama4.oracle = "mlx 0.32.4, transformers 5.23"
+
+
+def mx_array(t):
+    import mlx.core as mx
+    if t.dtype == torch.bfloat16:
+        return mx.array(t.view(torch.uint16).numpy()).view(mx.bfloat16)
+    return mx.array(t.numpy())
+
+
+def torch_tensor(a):
+    import mlx.core as mx
+    kind = {mx.bfloat16: (mx.uint16, torch.bfloat16), mx.uint32: (mx.int32, torch.uint32)}.get(a.dtype)
+    if kind is None:
+        return torch.from_numpy(np.array(a))
+    return torch.from_numpy(np.array(mx.contiguous(a).view(kind[0]))).view(kind[1])
+
+
 def llama4(g, folder):
     """folder: Llama-4 fbgemm FP8"""
     tensors = fresh(T.Llama4TextConfig(**SIZES, **LLAMA4), folder)
@@ -311,7 +363,7 @@ def unquantized(folder, tensors):
 
 INT4 = {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 32, "symmetric": True}
 SCHEMES = [
-    gptoss, fp8_moe, llama4, llama4_linear, metal, mlx_moe, gpt2,
+    gptoss, fp8_moe, llama4, llama4_linear, metal, mlx_moe, mlx_gptoss, mlx_llama4, gpt2,
     compressed("packed 4 bits", INT4, "pack-quantized"),
     compressed("packed 4 bits, zeros", INT4 | {"symmetric": False}, "pack-quantized"),
     compressed("packed 4 bits, experts", INT4, "pack-quantized", T.Qwen3MoeConfig(
