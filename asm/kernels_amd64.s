@@ -169,22 +169,26 @@ block:
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, (AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, (AX)
 	VPMOVSXBD    10(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 16(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 16(AX)
 	VPMOVSXBD    18(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 32(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 32(AX)
 	VPMOVSXBD    26(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 48(AX)
+	VCVTPS2PH    $0x00, Y1, X0
+	VMOVDQU      X0, 48(AX)
 	ADDQ         $0x00000022, CX
 	ADDQ         $0x00000040, AX
 	DECQ         DX
@@ -307,22 +311,26 @@ block:
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, (AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, (AX)
 	VPMOVSXBD    12(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 16(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 16(AX)
 	VPMOVSXBD    20(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 32(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 32(AX)
 	VPMOVSXBD    28(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 48(AX)
+	VCVTPS2PH    $0x00, Y1, X0
+	VMOVDQU      X0, 48(AX)
 	ADDQ         $0x00000024, CX
 	ADDQ         $0x00000040, AX
 	DECQ         DX
@@ -834,162 +842,194 @@ block:
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, (AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, (AX)
 	VPMOVSXBD    12(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 16(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 16(AX)
 	VPMOVSXBD    20(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 32(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 32(AX)
 	VPMOVSXBD    28(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 48(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 48(AX)
 	VPMOVSXBD    36(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 64(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 64(AX)
 	VPMOVSXBD    44(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 80(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 80(AX)
 	VPMOVSXBD    52(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 96(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 96(AX)
 	VPMOVSXBD    60(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 112(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 112(AX)
 	VPMOVSXBD    68(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 128(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 128(AX)
 	VPMOVSXBD    76(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 144(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 144(AX)
 	VPMOVSXBD    84(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 160(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 160(AX)
 	VPMOVSXBD    92(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 176(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 176(AX)
 	VPMOVSXBD    100(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 192(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 192(AX)
 	VPMOVSXBD    108(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 208(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 208(AX)
 	VPMOVSXBD    116(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 224(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 224(AX)
 	VPMOVSXBD    124(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 240(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 240(AX)
 	VPMOVSXBD    132(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 256(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 256(AX)
 	VPMOVSXBD    140(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 272(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 272(AX)
 	VPMOVSXBD    148(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 288(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 288(AX)
 	VPMOVSXBD    156(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 304(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 304(AX)
 	VPMOVSXBD    164(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 320(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 320(AX)
 	VPMOVSXBD    172(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 336(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 336(AX)
 	VPMOVSXBD    180(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 352(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 352(AX)
 	VPMOVSXBD    188(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 368(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 368(AX)
 	VPMOVSXBD    196(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 384(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 384(AX)
 	VPMOVSXBD    204(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 400(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 400(AX)
 	VPMOVSXBD    212(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 416(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 416(AX)
 	VPMOVSXBD    220(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 432(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 432(AX)
 	VPMOVSXBD    228(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 448(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 448(AX)
 	VPMOVSXBD    236(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 464(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 464(AX)
 	VPMOVSXBD    244(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 480(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 480(AX)
 	VPMOVSXBD    252(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 496(AX)
+	VCVTPS2PH    $0x00, Y1, X0
+	VMOVDQU      X0, 496(AX)
 	ADDQ         $0x00000124, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -1582,22 +1622,26 @@ block:
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, (AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, (AX)
 	VPMOVSXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 16(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 16(AX)
 	VPMOVSXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 32(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 32(AX)
 	VPMOVSXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 48(AX)
+	VCVTPS2PH    $0x00, Y2, X1
+	VMOVDQU      X1, 48(AX)
 	ADDQ         $0x00000016, CX
 	ADDQ         $0x00000040, AX
 	DECQ         DX
@@ -1795,28 +1839,32 @@ block:
 	VADDPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y3, Y3
-	VCVTPS2PH    $0x00, Y3, (AX)
+	VCVTPS2PH    $0x00, Y3, X3
+	VMOVDQU      X3, (AX)
 	VPMOVZXBD    16(SP), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y1, Y3, Y3
 	VADDPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y3, Y3
-	VCVTPS2PH    $0x00, Y3, 16(AX)
+	VCVTPS2PH    $0x00, Y3, X3
+	VMOVDQU      X3, 16(AX)
 	VPMOVZXBD    8(SP), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y1, Y3, Y3
 	VADDPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y3, Y3
-	VCVTPS2PH    $0x00, Y3, 32(AX)
+	VCVTPS2PH    $0x00, Y3, X3
+	VMOVDQU      X3, 32(AX)
 	VPMOVZXBD    24(SP), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y1, Y3, Y3
 	VADDPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y3, Y3
-	VCVTPS2PH    $0x00, Y3, 48(AX)
+	VCVTPS2PH    $0x00, Y3, X1
+	VMOVDQU      X1, 48(AX)
 	ADDQ         $0x00000018, CX
 	ADDQ         $0x00000040, AX
 	DECQ         DX
@@ -1872,7 +1920,8 @@ block:
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 128(SP)
-	VPERMQ       $0xd8, 16(CX), Y0
+	VMOVDQU      16(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPAND        k26<>+0(SB), Y0, Y0
 	VBROADCASTSS 32(SP), Y1
 	VBROADCASTSS 96(SP), Y2
@@ -1907,7 +1956,8 @@ block:
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 96(AX)
-	VPERMQ       $0xd8, 16(CX), Y0
+	VMOVDQU      16(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPSRLW       $0x02, Y0, Y0
 	VPAND        k26<>+0(SB), Y0, Y0
 	VBROADCASTSS 40(SP), Y1
@@ -1943,7 +1993,8 @@ block:
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 224(AX)
-	VPERMQ       $0xd8, 16(CX), Y0
+	VMOVDQU      16(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        k26<>+0(SB), Y0, Y0
 	VBROADCASTSS 48(SP), Y1
@@ -1979,7 +2030,8 @@ block:
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 352(AX)
-	VPERMQ       $0xd8, 16(CX), Y0
+	VMOVDQU      16(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPSRLW       $0x06, Y0, Y0
 	VPAND        k26<>+0(SB), Y0, Y0
 	VBROADCASTSS 56(SP), Y1
@@ -2015,7 +2067,8 @@ block:
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 480(AX)
-	VPERMQ       $0xd8, 48(CX), Y0
+	VMOVDQU      48(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPAND        k26<>+0(SB), Y0, Y0
 	VBROADCASTSS 64(SP), Y1
 	VBROADCASTSS 128(SP), Y2
@@ -2050,7 +2103,8 @@ block:
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 608(AX)
-	VPERMQ       $0xd8, 48(CX), Y0
+	VMOVDQU      48(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPSRLW       $0x02, Y0, Y0
 	VPAND        k26<>+0(SB), Y0, Y0
 	VBROADCASTSS 72(SP), Y1
@@ -2086,7 +2140,8 @@ block:
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 736(AX)
-	VPERMQ       $0xd8, 48(CX), Y0
+	VMOVDQU      48(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        k26<>+0(SB), Y0, Y0
 	VBROADCASTSS 80(SP), Y1
@@ -2122,7 +2177,8 @@ block:
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 864(AX)
-	VPERMQ       $0xd8, 48(CX), Y0
+	VMOVDQU      48(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPSRLW       $0x06, Y0, Y0
 	VPAND        k26<>+0(SB), Y0, Y0
 	VBROADCASTSS 88(SP), Y1
@@ -2309,7 +2365,8 @@ block:
 	VPBLENDW     $0xaa, Y5, Y3, Y3
 	VMOVDQU      Y2, 160(SP)
 	VMOVDQU      Y3, 224(SP)
-	VPERMQ       $0xd8, 16(CX), Y2
+	VMOVDQU      16(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPAND        k26<>+0(SB), Y2, Y2
 	VPOR         k32<>+0(SB), Y2, Y2
 	VPBROADCASTQ 128(SP), Y3
@@ -2320,7 +2377,8 @@ block:
 	VMOVDQU      Y4, (AX)
 	VPUNPCKHBW   Y2, Y3, Y2
 	VMOVDQU      Y2, 32(AX)
-	VPERMQ       $0xd8, 16(CX), Y2
+	VMOVDQU      16(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x02, Y2, Y2
 	VPAND        k26<>+0(SB), Y2, Y2
 	VPOR         k32<>+0(SB), Y2, Y2
@@ -2332,7 +2390,8 @@ block:
 	VMOVDQU      Y4, 64(AX)
 	VPUNPCKHBW   Y2, Y3, Y2
 	VMOVDQU      Y2, 96(AX)
-	VPERMQ       $0xd8, 16(CX), Y2
+	VMOVDQU      16(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        k26<>+0(SB), Y2, Y2
 	VPOR         k32<>+0(SB), Y2, Y2
@@ -2344,7 +2403,8 @@ block:
 	VMOVDQU      Y4, 128(AX)
 	VPUNPCKHBW   Y2, Y3, Y2
 	VMOVDQU      Y2, 160(AX)
-	VPERMQ       $0xd8, 16(CX), Y2
+	VMOVDQU      16(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x06, Y2, Y2
 	VPAND        k26<>+0(SB), Y2, Y2
 	VPOR         k32<>+0(SB), Y2, Y2
@@ -2356,7 +2416,8 @@ block:
 	VMOVDQU      Y4, 192(AX)
 	VPUNPCKHBW   Y2, Y3, Y2
 	VMOVDQU      Y2, 224(AX)
-	VPERMQ       $0xd8, 48(CX), Y2
+	VMOVDQU      48(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPAND        k26<>+0(SB), Y2, Y2
 	VPOR         k32<>+0(SB), Y2, Y2
 	VPBROADCASTQ 160(SP), Y3
@@ -2367,7 +2428,8 @@ block:
 	VMOVDQU      Y4, 256(AX)
 	VPUNPCKHBW   Y2, Y3, Y2
 	VMOVDQU      Y2, 288(AX)
-	VPERMQ       $0xd8, 48(CX), Y2
+	VMOVDQU      48(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x02, Y2, Y2
 	VPAND        k26<>+0(SB), Y2, Y2
 	VPOR         k32<>+0(SB), Y2, Y2
@@ -2379,7 +2441,8 @@ block:
 	VMOVDQU      Y4, 320(AX)
 	VPUNPCKHBW   Y2, Y3, Y2
 	VMOVDQU      Y2, 352(AX)
-	VPERMQ       $0xd8, 48(CX), Y2
+	VMOVDQU      48(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        k26<>+0(SB), Y2, Y2
 	VPOR         k32<>+0(SB), Y2, Y2
@@ -2391,7 +2454,8 @@ block:
 	VMOVDQU      Y4, 384(AX)
 	VPUNPCKHBW   Y2, Y3, Y2
 	VMOVDQU      Y2, 416(AX)
-	VPERMQ       $0xd8, 48(CX), Y2
+	VMOVDQU      48(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x06, Y2, Y2
 	VPAND        k26<>+0(SB), Y2, Y2
 	VPOR         k32<>+0(SB), Y2, Y2
@@ -2494,7 +2558,8 @@ block:
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 128(SP)
-	VPERMQ       $0xd8, 16(CX), Y0
+	VMOVDQU      16(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPAND        k26<>+0(SB), Y0, Y0
 	VBROADCASTSS 32(SP), Y1
 	VBROADCASTSS 96(SP), Y2
@@ -2507,29 +2572,34 @@ block:
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, (AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, (AX)
 	VPMOVZXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 16(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 16(AX)
 	VPMOVZXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 32(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 32(AX)
 	VPMOVZXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 48(AX)
-	VPERMQ       $0xd8, 16(CX), Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 48(AX)
+	VMOVDQU      16(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPSRLW       $0x02, Y0, Y0
 	VPAND        k26<>+0(SB), Y0, Y0
 	VBROADCASTSS 40(SP), Y1
@@ -2543,29 +2613,34 @@ block:
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 64(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 64(AX)
 	VPMOVZXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 80(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 80(AX)
 	VPMOVZXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 96(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 96(AX)
 	VPMOVZXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 112(AX)
-	VPERMQ       $0xd8, 16(CX), Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 112(AX)
+	VMOVDQU      16(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        k26<>+0(SB), Y0, Y0
 	VBROADCASTSS 48(SP), Y1
@@ -2579,29 +2654,34 @@ block:
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 128(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 128(AX)
 	VPMOVZXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 144(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 144(AX)
 	VPMOVZXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 160(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 160(AX)
 	VPMOVZXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 176(AX)
-	VPERMQ       $0xd8, 16(CX), Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 176(AX)
+	VMOVDQU      16(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPSRLW       $0x06, Y0, Y0
 	VPAND        k26<>+0(SB), Y0, Y0
 	VBROADCASTSS 56(SP), Y1
@@ -2615,29 +2695,34 @@ block:
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 192(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 192(AX)
 	VPMOVZXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 208(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 208(AX)
 	VPMOVZXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 224(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 224(AX)
 	VPMOVZXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 240(AX)
-	VPERMQ       $0xd8, 48(CX), Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 240(AX)
+	VMOVDQU      48(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPAND        k26<>+0(SB), Y0, Y0
 	VBROADCASTSS 64(SP), Y1
 	VBROADCASTSS 128(SP), Y2
@@ -2650,29 +2735,34 @@ block:
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 256(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 256(AX)
 	VPMOVZXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 272(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 272(AX)
 	VPMOVZXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 288(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 288(AX)
 	VPMOVZXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 304(AX)
-	VPERMQ       $0xd8, 48(CX), Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 304(AX)
+	VMOVDQU      48(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPSRLW       $0x02, Y0, Y0
 	VPAND        k26<>+0(SB), Y0, Y0
 	VBROADCASTSS 72(SP), Y1
@@ -2686,29 +2776,34 @@ block:
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 320(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 320(AX)
 	VPMOVZXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 336(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 336(AX)
 	VPMOVZXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 352(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 352(AX)
 	VPMOVZXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 368(AX)
-	VPERMQ       $0xd8, 48(CX), Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 368(AX)
+	VMOVDQU      48(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        k26<>+0(SB), Y0, Y0
 	VBROADCASTSS 80(SP), Y1
@@ -2722,29 +2817,34 @@ block:
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 384(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 384(AX)
 	VPMOVZXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 400(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 400(AX)
 	VPMOVZXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 416(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 416(AX)
 	VPMOVZXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 432(AX)
-	VPERMQ       $0xd8, 48(CX), Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 432(AX)
+	VMOVDQU      48(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPSRLW       $0x06, Y0, Y0
 	VPAND        k26<>+0(SB), Y0, Y0
 	VBROADCASTSS 88(SP), Y1
@@ -2758,28 +2858,32 @@ block:
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 448(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 448(AX)
 	VPMOVZXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VSUBPS       Y2, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 464(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 464(AX)
 	VPMOVZXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 480(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 480(AX)
 	VPMOVZXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
 	VSUBPS       Y4, Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 496(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 496(AX)
 	ADDQ         $0x00000054, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -2837,8 +2941,10 @@ block:
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(SP)
-	VPERMQ       $0xd8, (CX), Y0
-	VPERMQ       $0xd8, 32(CX), Y1
+	VMOVDQU      (CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VMOVDQU      32(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPAND        k26<>+0(SB), Y1, Y1
 	VPANDN       k34<>+0(SB), Y0, Y2
 	VPCMPEQB     k34<>+0(SB), Y2, Y2
@@ -2867,7 +2973,8 @@ block:
 	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 96(AX)
-	VPERMQ       $0xd8, 32(CX), Y1
+	VMOVDQU      32(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x02, Y1, Y1
 	VPAND        k26<>+0(SB), Y1, Y1
 	VPANDN       k36<>+0(SB), Y0, Y2
@@ -2897,7 +3004,8 @@ block:
 	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 224(AX)
-	VPERMQ       $0xd8, 32(CX), Y1
+	VMOVDQU      32(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x04, Y1, Y1
 	VPAND        k26<>+0(SB), Y1, Y1
 	VPANDN       k37<>+0(SB), Y0, Y2
@@ -2927,7 +3035,8 @@ block:
 	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 352(AX)
-	VPERMQ       $0xd8, 32(CX), Y1
+	VMOVDQU      32(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x06, Y1, Y1
 	VPAND        k26<>+0(SB), Y1, Y1
 	VPANDN       k38<>+0(SB), Y0, Y2
@@ -2957,7 +3066,8 @@ block:
 	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 480(AX)
-	VPERMQ       $0xd8, 64(CX), Y1
+	VMOVDQU      64(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPAND        k26<>+0(SB), Y1, Y1
 	VPANDN       k25<>+0(SB), Y0, Y2
 	VPCMPEQB     k25<>+0(SB), Y2, Y2
@@ -2986,7 +3096,8 @@ block:
 	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 608(AX)
-	VPERMQ       $0xd8, 64(CX), Y1
+	VMOVDQU      64(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x02, Y1, Y1
 	VPAND        k26<>+0(SB), Y1, Y1
 	VPANDN       k39<>+0(SB), Y0, Y2
@@ -3016,7 +3127,8 @@ block:
 	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 736(AX)
-	VPERMQ       $0xd8, 64(CX), Y1
+	VMOVDQU      64(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x04, Y1, Y1
 	VPAND        k26<>+0(SB), Y1, Y1
 	VPANDN       k40<>+0(SB), Y0, Y2
@@ -3046,7 +3158,8 @@ block:
 	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 864(AX)
-	VPERMQ       $0xd8, 64(CX), Y1
+	VMOVDQU      64(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x06, Y1, Y1
 	VPAND        k26<>+0(SB), Y1, Y1
 	VPANDN       k41<>+0(SB), Y0, Y0
@@ -3325,8 +3438,10 @@ block:
 	VMOVDQU        Y2, 256(SP)
 	VPUNPCKHDQ     Y4, Y3, Y2
 	VMOVDQU        Y2, 288(SP)
-	VPERMQ         $0xd8, (CX), Y2
-	VPERMQ         $0xd8, 32(CX), Y3
+	VMOVDQU        (CX), Y2
+	VPERMQ         $0xd8, Y2, Y2
+	VMOVDQU        32(CX), Y3
+	VPERMQ         $0xd8, Y3, Y3
 	VPAND          k26<>+0(SB), Y3, Y3
 	VPAND          k34<>+0(SB), Y2, Y4
 	VPCMPEQB       k34<>+0(SB), Y4, Y4
@@ -3341,7 +3456,8 @@ block:
 	VMOVDQU        Y5, (AX)
 	VPUNPCKHBW     Y3, Y4, Y3
 	VMOVDQU        Y3, 32(AX)
-	VPERMQ         $0xd8, 32(CX), Y3
+	VMOVDQU        32(CX), Y3
+	VPERMQ         $0xd8, Y3, Y3
 	VPSRLW         $0x02, Y3, Y3
 	VPAND          k26<>+0(SB), Y3, Y3
 	VPAND          k36<>+0(SB), Y2, Y4
@@ -3357,7 +3473,8 @@ block:
 	VMOVDQU        Y5, 64(AX)
 	VPUNPCKHBW     Y3, Y4, Y3
 	VMOVDQU        Y3, 96(AX)
-	VPERMQ         $0xd8, 32(CX), Y3
+	VMOVDQU        32(CX), Y3
+	VPERMQ         $0xd8, Y3, Y3
 	VPSRLW         $0x04, Y3, Y3
 	VPAND          k26<>+0(SB), Y3, Y3
 	VPAND          k37<>+0(SB), Y2, Y4
@@ -3373,7 +3490,8 @@ block:
 	VMOVDQU        Y5, 128(AX)
 	VPUNPCKHBW     Y3, Y4, Y3
 	VMOVDQU        Y3, 160(AX)
-	VPERMQ         $0xd8, 32(CX), Y3
+	VMOVDQU        32(CX), Y3
+	VPERMQ         $0xd8, Y3, Y3
 	VPSRLW         $0x06, Y3, Y3
 	VPAND          k26<>+0(SB), Y3, Y3
 	VPAND          k38<>+0(SB), Y2, Y4
@@ -3389,7 +3507,8 @@ block:
 	VMOVDQU        Y5, 192(AX)
 	VPUNPCKHBW     Y3, Y4, Y3
 	VMOVDQU        Y3, 224(AX)
-	VPERMQ         $0xd8, 64(CX), Y3
+	VMOVDQU        64(CX), Y3
+	VPERMQ         $0xd8, Y3, Y3
 	VPAND          k26<>+0(SB), Y3, Y3
 	VPAND          k25<>+0(SB), Y2, Y4
 	VPCMPEQB       k25<>+0(SB), Y4, Y4
@@ -3404,7 +3523,8 @@ block:
 	VMOVDQU        Y5, 256(AX)
 	VPUNPCKHBW     Y3, Y4, Y3
 	VMOVDQU        Y3, 288(AX)
-	VPERMQ         $0xd8, 64(CX), Y3
+	VMOVDQU        64(CX), Y3
+	VPERMQ         $0xd8, Y3, Y3
 	VPSRLW         $0x02, Y3, Y3
 	VPAND          k26<>+0(SB), Y3, Y3
 	VPAND          k39<>+0(SB), Y2, Y4
@@ -3420,7 +3540,8 @@ block:
 	VMOVDQU        Y5, 320(AX)
 	VPUNPCKHBW     Y3, Y4, Y3
 	VMOVDQU        Y3, 352(AX)
-	VPERMQ         $0xd8, 64(CX), Y3
+	VMOVDQU        64(CX), Y3
+	VPERMQ         $0xd8, Y3, Y3
 	VPSRLW         $0x04, Y3, Y3
 	VPAND          k26<>+0(SB), Y3, Y3
 	VPAND          k40<>+0(SB), Y2, Y4
@@ -3436,7 +3557,8 @@ block:
 	VMOVDQU        Y5, 384(AX)
 	VPUNPCKHBW     Y3, Y4, Y3
 	VMOVDQU        Y3, 416(AX)
-	VPERMQ         $0xd8, 64(CX), Y3
+	VMOVDQU        64(CX), Y3
+	VPERMQ         $0xd8, Y3, Y3
 	VPSRLW         $0x06, Y3, Y3
 	VPAND          k26<>+0(SB), Y3, Y3
 	VPAND          k41<>+0(SB), Y2, Y2
@@ -3533,8 +3655,10 @@ block:
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(SP)
-	VPERMQ       $0xd8, (CX), Y0
-	VPERMQ       $0xd8, 32(CX), Y1
+	VMOVDQU      (CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VMOVDQU      32(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPAND        k26<>+0(SB), Y1, Y1
 	VPANDN       k34<>+0(SB), Y0, Y2
 	VPCMPEQB     k34<>+0(SB), Y2, Y2
@@ -3547,23 +3671,28 @@ block:
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, (AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, (AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 16(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 16(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 32(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 32(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 48(AX)
-	VPERMQ       $0xd8, 32(CX), Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 48(AX)
+	VMOVDQU      32(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x02, Y1, Y1
 	VPAND        k26<>+0(SB), Y1, Y1
 	VPANDN       k36<>+0(SB), Y0, Y2
@@ -3577,23 +3706,28 @@ block:
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 64(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 64(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 80(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 80(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 96(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 96(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 112(AX)
-	VPERMQ       $0xd8, 32(CX), Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 112(AX)
+	VMOVDQU      32(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x04, Y1, Y1
 	VPAND        k26<>+0(SB), Y1, Y1
 	VPANDN       k37<>+0(SB), Y0, Y2
@@ -3607,23 +3741,28 @@ block:
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 128(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 128(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 144(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 144(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 160(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 160(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 176(AX)
-	VPERMQ       $0xd8, 32(CX), Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 176(AX)
+	VMOVDQU      32(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x06, Y1, Y1
 	VPAND        k26<>+0(SB), Y1, Y1
 	VPANDN       k38<>+0(SB), Y0, Y2
@@ -3637,23 +3776,28 @@ block:
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 192(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 192(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 208(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 208(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 224(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 224(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 240(AX)
-	VPERMQ       $0xd8, 64(CX), Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 240(AX)
+	VMOVDQU      64(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPAND        k26<>+0(SB), Y1, Y1
 	VPANDN       k25<>+0(SB), Y0, Y2
 	VPCMPEQB     k25<>+0(SB), Y2, Y2
@@ -3666,23 +3810,28 @@ block:
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 256(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 256(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 272(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 272(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 288(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 288(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 304(AX)
-	VPERMQ       $0xd8, 64(CX), Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 304(AX)
+	VMOVDQU      64(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x02, Y1, Y1
 	VPAND        k26<>+0(SB), Y1, Y1
 	VPANDN       k39<>+0(SB), Y0, Y2
@@ -3696,23 +3845,28 @@ block:
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 320(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 320(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 336(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 336(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 352(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 352(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 368(AX)
-	VPERMQ       $0xd8, 64(CX), Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 368(AX)
+	VMOVDQU      64(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x04, Y1, Y1
 	VPAND        k26<>+0(SB), Y1, Y1
 	VPANDN       k40<>+0(SB), Y0, Y2
@@ -3726,23 +3880,28 @@ block:
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 384(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 384(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 400(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 400(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 416(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 416(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 432(AX)
-	VPERMQ       $0xd8, 64(CX), Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 432(AX)
+	VMOVDQU      64(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x06, Y1, Y1
 	VPAND        k26<>+0(SB), Y1, Y1
 	VPANDN       k41<>+0(SB), Y0, Y0
@@ -3756,22 +3915,26 @@ block:
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 448(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 448(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, 464(AX)
+	VCVTPS2PH    $0x00, Y1, X0
+	VMOVDQU      X0, 464(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 480(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 480(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 496(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 496(AX)
 	ADDQ         $0x0000006e, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -3831,7 +3994,8 @@ block:
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, 32(SP)
 	VMOVUPS      Y2, 64(SP)
-	VPERMQ       $0xd8, 16(CX), Y1
+	VMOVDQU      16(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 32(SP), Y2
 	VBROADCASTSS 64(SP), Y3
@@ -3864,7 +4028,8 @@ block:
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 96(AX)
-	VPERMQ       $0xd8, 16(CX), Y1
+	VMOVDQU      16(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x04, Y1, Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 36(SP), Y2
@@ -3898,7 +4063,8 @@ block:
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 224(AX)
-	VPERMQ       $0xd8, 48(CX), Y1
+	VMOVDQU      48(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 40(SP), Y2
 	VBROADCASTSS 72(SP), Y3
@@ -3931,7 +4097,8 @@ block:
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 352(AX)
-	VPERMQ       $0xd8, 48(CX), Y1
+	VMOVDQU      48(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x04, Y1, Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 44(SP), Y2
@@ -3965,7 +4132,8 @@ block:
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 480(AX)
-	VPERMQ       $0xd8, 80(CX), Y1
+	VMOVDQU      80(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 48(SP), Y2
 	VBROADCASTSS 80(SP), Y3
@@ -3998,7 +4166,8 @@ block:
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 608(AX)
-	VPERMQ       $0xd8, 80(CX), Y1
+	VMOVDQU      80(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x04, Y1, Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 52(SP), Y2
@@ -4032,7 +4201,8 @@ block:
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 736(AX)
-	VPERMQ       $0xd8, 112(CX), Y1
+	VMOVDQU      112(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 56(SP), Y2
 	VBROADCASTSS 88(SP), Y3
@@ -4065,7 +4235,8 @@ block:
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 864(AX)
-	VPERMQ       $0xd8, 112(CX), Y1
+	VMOVDQU      112(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x04, Y1, Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 60(SP), Y2
@@ -4160,7 +4331,8 @@ block:
 	VBLENDVPS    Y5, k14<>+0(SB), Y4, Y4
 	VMOVUPS      Y3, (SP)
 	VMOVUPS      Y4, 32(SP)
-	VPERMQ       $0xd8, 16(CX), Y3
+	VMOVDQU      16(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
 	VPAND        Y2, Y3, Y3
 	VBROADCASTSS (SP), Y4
 	VBROADCASTSS 32(SP), Y5
@@ -4192,7 +4364,8 @@ block:
 	VMOVDQU      Y5, (AX)
 	VPUNPCKHBW   Y3, Y4, Y3
 	VMOVDQU      Y3, 32(AX)
-	VPERMQ       $0xd8, 16(CX), Y3
+	VMOVDQU      16(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
 	VPSRLW       $0x04, Y3, Y3
 	VPAND        Y2, Y3, Y3
 	VBROADCASTSS 4(SP), Y4
@@ -4225,7 +4398,8 @@ block:
 	VMOVDQU      Y5, 64(AX)
 	VPUNPCKHBW   Y3, Y4, Y3
 	VMOVDQU      Y3, 96(AX)
-	VPERMQ       $0xd8, 48(CX), Y3
+	VMOVDQU      48(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
 	VPAND        Y2, Y3, Y3
 	VBROADCASTSS 8(SP), Y4
 	VBROADCASTSS 40(SP), Y5
@@ -4257,7 +4431,8 @@ block:
 	VMOVDQU      Y5, 128(AX)
 	VPUNPCKHBW   Y3, Y4, Y3
 	VMOVDQU      Y3, 160(AX)
-	VPERMQ       $0xd8, 48(CX), Y3
+	VMOVDQU      48(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
 	VPSRLW       $0x04, Y3, Y3
 	VPAND        Y2, Y3, Y3
 	VBROADCASTSS 12(SP), Y4
@@ -4290,7 +4465,8 @@ block:
 	VMOVDQU      Y5, 192(AX)
 	VPUNPCKHBW   Y3, Y4, Y3
 	VMOVDQU      Y3, 224(AX)
-	VPERMQ       $0xd8, 80(CX), Y3
+	VMOVDQU      80(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
 	VPAND        Y2, Y3, Y3
 	VBROADCASTSS 16(SP), Y4
 	VBROADCASTSS 48(SP), Y5
@@ -4322,7 +4498,8 @@ block:
 	VMOVDQU      Y5, 256(AX)
 	VPUNPCKHBW   Y3, Y4, Y3
 	VMOVDQU      Y3, 288(AX)
-	VPERMQ       $0xd8, 80(CX), Y3
+	VMOVDQU      80(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
 	VPSRLW       $0x04, Y3, Y3
 	VPAND        Y2, Y3, Y3
 	VBROADCASTSS 20(SP), Y4
@@ -4355,7 +4532,8 @@ block:
 	VMOVDQU      Y5, 320(AX)
 	VPUNPCKHBW   Y3, Y4, Y3
 	VMOVDQU      Y3, 352(AX)
-	VPERMQ       $0xd8, 112(CX), Y3
+	VMOVDQU      112(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
 	VPAND        Y2, Y3, Y3
 	VBROADCASTSS 24(SP), Y4
 	VBROADCASTSS 56(SP), Y5
@@ -4387,7 +4565,8 @@ block:
 	VMOVDQU      Y5, 384(AX)
 	VPUNPCKHBW   Y3, Y4, Y3
 	VMOVDQU      Y3, 416(AX)
-	VPERMQ       $0xd8, 112(CX), Y3
+	VMOVDQU      112(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
 	VPSRLW       $0x04, Y3, Y3
 	VPAND        Y2, Y3, Y3
 	VBROADCASTSS 28(SP), Y4
@@ -4479,7 +4658,8 @@ block:
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, 32(SP)
 	VMOVUPS      Y2, 64(SP)
-	VPERMQ       $0xd8, 16(CX), Y1
+	VMOVDQU      16(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 32(SP), Y2
 	VBROADCASTSS 64(SP), Y3
@@ -4505,7 +4685,8 @@ block:
 	VMOVDQU      Y3, (AX)
 	VPUNPCKHBW   Y1, Y2, Y1
 	VMOVDQU      Y1, 32(AX)
-	VPERMQ       $0xd8, 16(CX), Y1
+	VMOVDQU      16(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x04, Y1, Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 36(SP), Y2
@@ -4532,7 +4713,8 @@ block:
 	VMOVDQU      Y3, 64(AX)
 	VPUNPCKHBW   Y1, Y2, Y1
 	VMOVDQU      Y1, 96(AX)
-	VPERMQ       $0xd8, 48(CX), Y1
+	VMOVDQU      48(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 40(SP), Y2
 	VBROADCASTSS 72(SP), Y3
@@ -4558,7 +4740,8 @@ block:
 	VMOVDQU      Y3, 128(AX)
 	VPUNPCKHBW   Y1, Y2, Y1
 	VMOVDQU      Y1, 160(AX)
-	VPERMQ       $0xd8, 48(CX), Y1
+	VMOVDQU      48(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x04, Y1, Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 44(SP), Y2
@@ -4585,7 +4768,8 @@ block:
 	VMOVDQU      Y3, 192(AX)
 	VPUNPCKHBW   Y1, Y2, Y1
 	VMOVDQU      Y1, 224(AX)
-	VPERMQ       $0xd8, 80(CX), Y1
+	VMOVDQU      80(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 48(SP), Y2
 	VBROADCASTSS 80(SP), Y3
@@ -4611,7 +4795,8 @@ block:
 	VMOVDQU      Y3, 256(AX)
 	VPUNPCKHBW   Y1, Y2, Y1
 	VMOVDQU      Y1, 288(AX)
-	VPERMQ       $0xd8, 80(CX), Y1
+	VMOVDQU      80(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x04, Y1, Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 52(SP), Y2
@@ -4638,7 +4823,8 @@ block:
 	VMOVDQU      Y3, 320(AX)
 	VPUNPCKHBW   Y1, Y2, Y1
 	VMOVDQU      Y1, 352(AX)
-	VPERMQ       $0xd8, 112(CX), Y1
+	VMOVDQU      112(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 56(SP), Y2
 	VBROADCASTSS 88(SP), Y3
@@ -4664,7 +4850,8 @@ block:
 	VMOVDQU      Y3, 384(AX)
 	VPUNPCKHBW   Y1, Y2, Y1
 	VMOVDQU      Y1, 416(AX)
-	VPERMQ       $0xd8, 112(CX), Y1
+	VMOVDQU      112(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x04, Y1, Y1
 	VPAND        Y0, Y1, Y1
 	VBROADCASTSS 60(SP), Y2
@@ -4750,8 +4937,10 @@ block:
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, 32(SP)
 	VMOVUPS      Y2, 64(SP)
-	VPERMQ       $0xd8, 16(CX), Y1
-	VPERMQ       $0xd8, 48(CX), Y2
+	VMOVDQU      16(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
+	VMOVDQU      48(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPAND        Y0, Y2, Y2
 	VPSLLW       $0x04, Y1, Y3
 	VPAND        k25<>+0(SB), Y3, Y3
@@ -4787,7 +4976,8 @@ block:
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 96(AX)
-	VPERMQ       $0xd8, 48(CX), Y2
+	VMOVDQU      48(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        Y0, Y2, Y2
 	VPSLLW       $0x03, Y1, Y3
@@ -4824,7 +5014,8 @@ block:
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 224(AX)
-	VPERMQ       $0xd8, 80(CX), Y2
+	VMOVDQU      80(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPAND        Y0, Y2, Y2
 	VPSLLW       $0x02, Y1, Y3
 	VPAND        k25<>+0(SB), Y3, Y3
@@ -4860,7 +5051,8 @@ block:
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 352(AX)
-	VPERMQ       $0xd8, 80(CX), Y2
+	VMOVDQU      80(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        Y0, Y2, Y2
 	VPSLLW       $0x01, Y1, Y3
@@ -4897,7 +5089,8 @@ block:
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 480(AX)
-	VPERMQ       $0xd8, 112(CX), Y2
+	VMOVDQU      112(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPAND        Y0, Y2, Y2
 	VMOVDQA      Y1, Y3
 	VPAND        k25<>+0(SB), Y3, Y3
@@ -4933,7 +5126,8 @@ block:
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 608(AX)
-	VPERMQ       $0xd8, 112(CX), Y2
+	VMOVDQU      112(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        Y0, Y2, Y2
 	VPSRLW       $0x01, Y1, Y3
@@ -4970,7 +5164,8 @@ block:
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 736(AX)
-	VPERMQ       $0xd8, 144(CX), Y2
+	VMOVDQU      144(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPAND        Y0, Y2, Y2
 	VPSRLW       $0x02, Y1, Y3
 	VPAND        k25<>+0(SB), Y3, Y3
@@ -5006,7 +5201,8 @@ block:
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 864(AX)
-	VPERMQ       $0xd8, 144(CX), Y2
+	VMOVDQU      144(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        Y0, Y2, Y2
 	VPSRLW       $0x03, Y1, Y1
@@ -5104,8 +5300,10 @@ block:
 	VBLENDVPS    Y5, k14<>+0(SB), Y4, Y4
 	VMOVUPS      Y3, (SP)
 	VMOVUPS      Y4, 32(SP)
-	VPERMQ       $0xd8, 16(CX), Y3
-	VPERMQ       $0xd8, 48(CX), Y4
+	VMOVDQU      16(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VMOVDQU      48(CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
 	VPAND        Y2, Y4, Y4
 	VPSLLW       $0x04, Y3, Y5
 	VPAND        k25<>+0(SB), Y5, Y5
@@ -5160,7 +5358,8 @@ block:
 	VPSLLW       $0x0f, Y4, Y4
 	VPXOR        Y4, Y7, Y7
 	VMOVDQU      Y7, 32(AX)
-	VPERMQ       $0xd8, 48(CX), Y4
+	VMOVDQU      48(CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        Y2, Y4, Y4
 	VPSLLW       $0x03, Y3, Y5
@@ -5216,7 +5415,8 @@ block:
 	VPSLLW       $0x0f, Y4, Y4
 	VPXOR        Y4, Y7, Y7
 	VMOVDQU      Y7, 96(AX)
-	VPERMQ       $0xd8, 80(CX), Y4
+	VMOVDQU      80(CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
 	VPAND        Y2, Y4, Y4
 	VPSLLW       $0x02, Y3, Y5
 	VPAND        k25<>+0(SB), Y5, Y5
@@ -5271,7 +5471,8 @@ block:
 	VPSLLW       $0x0f, Y4, Y4
 	VPXOR        Y4, Y7, Y7
 	VMOVDQU      Y7, 160(AX)
-	VPERMQ       $0xd8, 80(CX), Y4
+	VMOVDQU      80(CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        Y2, Y4, Y4
 	VPSLLW       $0x01, Y3, Y5
@@ -5327,7 +5528,8 @@ block:
 	VPSLLW       $0x0f, Y4, Y4
 	VPXOR        Y4, Y7, Y7
 	VMOVDQU      Y7, 224(AX)
-	VPERMQ       $0xd8, 112(CX), Y4
+	VMOVDQU      112(CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
 	VPAND        Y2, Y4, Y4
 	VMOVDQA      Y3, Y5
 	VPAND        k25<>+0(SB), Y5, Y5
@@ -5382,7 +5584,8 @@ block:
 	VPSLLW       $0x0f, Y4, Y4
 	VPXOR        Y4, Y7, Y7
 	VMOVDQU      Y7, 288(AX)
-	VPERMQ       $0xd8, 112(CX), Y4
+	VMOVDQU      112(CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        Y2, Y4, Y4
 	VPSRLW       $0x01, Y3, Y5
@@ -5438,7 +5641,8 @@ block:
 	VPSLLW       $0x0f, Y4, Y4
 	VPXOR        Y4, Y7, Y7
 	VMOVDQU      Y7, 352(AX)
-	VPERMQ       $0xd8, 144(CX), Y4
+	VMOVDQU      144(CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
 	VPAND        Y2, Y4, Y4
 	VPSRLW       $0x02, Y3, Y5
 	VPAND        k25<>+0(SB), Y5, Y5
@@ -5493,7 +5697,8 @@ block:
 	VPSLLW       $0x0f, Y4, Y4
 	VPXOR        Y4, Y7, Y7
 	VMOVDQU      Y7, 416(AX)
-	VPERMQ       $0xd8, 144(CX), Y4
+	VMOVDQU      144(CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        Y2, Y4, Y4
 	VPSRLW       $0x03, Y3, Y3
@@ -5608,8 +5813,10 @@ block:
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, 32(SP)
 	VMOVUPS      Y2, 64(SP)
-	VPERMQ       $0xd8, 16(CX), Y1
-	VPERMQ       $0xd8, 48(CX), Y2
+	VMOVDQU      16(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
+	VMOVDQU      48(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPAND        Y0, Y2, Y2
 	VPSLLW       $0x04, Y1, Y3
 	VPAND        k25<>+0(SB), Y3, Y3
@@ -5623,29 +5830,34 @@ block:
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, (AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, (AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 16(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 16(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 32(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 32(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 48(AX)
-	VPERMQ       $0xd8, 48(CX), Y2
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 48(AX)
+	VMOVDQU      48(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        Y0, Y2, Y2
 	VPSLLW       $0x03, Y1, Y3
@@ -5660,29 +5872,34 @@ block:
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 64(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 64(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 80(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 80(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 96(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 96(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 112(AX)
-	VPERMQ       $0xd8, 80(CX), Y2
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 112(AX)
+	VMOVDQU      80(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPAND        Y0, Y2, Y2
 	VPSLLW       $0x02, Y1, Y3
 	VPAND        k25<>+0(SB), Y3, Y3
@@ -5696,29 +5913,34 @@ block:
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 128(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 128(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 144(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 144(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 160(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 160(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 176(AX)
-	VPERMQ       $0xd8, 80(CX), Y2
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 176(AX)
+	VMOVDQU      80(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        Y0, Y2, Y2
 	VPSLLW       $0x01, Y1, Y3
@@ -5733,29 +5955,34 @@ block:
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 192(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 192(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 208(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 208(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 224(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 224(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 240(AX)
-	VPERMQ       $0xd8, 112(CX), Y2
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 240(AX)
+	VMOVDQU      112(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPAND        Y0, Y2, Y2
 	VMOVDQA      Y1, Y3
 	VPAND        k25<>+0(SB), Y3, Y3
@@ -5769,29 +5996,34 @@ block:
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 256(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 256(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 272(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 272(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 288(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 288(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 304(AX)
-	VPERMQ       $0xd8, 112(CX), Y2
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 304(AX)
+	VMOVDQU      112(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        Y0, Y2, Y2
 	VPSRLW       $0x01, Y1, Y3
@@ -5806,29 +6038,34 @@ block:
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 320(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 320(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 336(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 336(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 352(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 352(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 368(AX)
-	VPERMQ       $0xd8, 144(CX), Y2
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 368(AX)
+	VMOVDQU      144(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPAND        Y0, Y2, Y2
 	VPSRLW       $0x02, Y1, Y3
 	VPAND        k25<>+0(SB), Y3, Y3
@@ -5842,29 +6079,34 @@ block:
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 384(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 384(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 400(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 400(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 416(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 416(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 432(AX)
-	VPERMQ       $0xd8, 144(CX), Y2
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 432(AX)
+	VMOVDQU      144(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        Y0, Y2, Y2
 	VPSRLW       $0x03, Y1, Y1
@@ -5879,28 +6121,32 @@ block:
 	VSUBPS       Y3, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y4
 	VBLENDVPS    Y4, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 448(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 448(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
 	VSUBPS       Y3, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y4
 	VBLENDVPS    Y4, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 464(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 464(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
 	VSUBPS       Y3, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y4
 	VBLENDVPS    Y4, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 480(AX)
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 480(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
 	VSUBPS       Y3, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, 496(AX)
+	VCVTPS2PH    $0x00, Y2, X1
+	VMOVDQU      X1, 496(AX)
 	ADDQ         $0x000000b0, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -5932,9 +6178,11 @@ block:
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(SP)
-	VPERMQ       $0xd8, (CX), Y0
+	VMOVDQU      (CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
-	VPERMQ       $0xd8, 128(CX), Y1
+	VMOVDQU      128(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSLLW       $0x04, Y1, Y1
 	VPAND        k46<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
@@ -5962,9 +6210,11 @@ block:
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 96(AX)
-	VPERMQ       $0xd8, 32(CX), Y0
+	VMOVDQU      32(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
-	VPERMQ       $0xd8, 128(CX), Y1
+	VMOVDQU      128(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSLLW       $0x02, Y1, Y1
 	VPAND        k46<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
@@ -5992,10 +6242,12 @@ block:
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 224(AX)
-	VPERMQ       $0xd8, (CX), Y0
+	VMOVDQU      (CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
-	VPERMQ       $0xd8, 128(CX), Y1
+	VMOVDQU      128(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPAND        k46<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
 	VPADDB       k47<>+0(SB), Y0, Y0
@@ -6022,10 +6274,12 @@ block:
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 352(AX)
-	VPERMQ       $0xd8, 32(CX), Y0
+	VMOVDQU      32(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
-	VPERMQ       $0xd8, 128(CX), Y1
+	VMOVDQU      128(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x02, Y1, Y1
 	VPAND        k46<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
@@ -6053,9 +6307,11 @@ block:
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 480(AX)
-	VPERMQ       $0xd8, 64(CX), Y0
+	VMOVDQU      64(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
-	VPERMQ       $0xd8, 160(CX), Y1
+	VMOVDQU      160(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSLLW       $0x04, Y1, Y1
 	VPAND        k46<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
@@ -6083,9 +6339,11 @@ block:
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 608(AX)
-	VPERMQ       $0xd8, 96(CX), Y0
+	VMOVDQU      96(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
-	VPERMQ       $0xd8, 160(CX), Y1
+	VMOVDQU      160(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSLLW       $0x02, Y1, Y1
 	VPAND        k46<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
@@ -6113,10 +6371,12 @@ block:
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 736(AX)
-	VPERMQ       $0xd8, 64(CX), Y0
+	VMOVDQU      64(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
-	VPERMQ       $0xd8, 160(CX), Y1
+	VMOVDQU      160(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPAND        k46<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
 	VPADDB       k47<>+0(SB), Y0, Y0
@@ -6143,10 +6403,12 @@ block:
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 864(AX)
-	VPERMQ       $0xd8, 96(CX), Y0
+	VMOVDQU      96(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
-	VPERMQ       $0xd8, 160(CX), Y1
+	VMOVDQU      160(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x02, Y1, Y1
 	VPAND        k46<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
@@ -6219,9 +6481,11 @@ block:
 	VCMPPS       $0x03, Y3, Y3, Y2
 	VBLENDVPS    Y2, k1<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, 32(SP)
-	VPERMQ       $0xd8, (CX), Y2
+	VMOVDQU      (CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPAND        k5<>+0(SB), Y2, Y2
-	VPERMQ       $0xd8, 128(CX), Y3
+	VMOVDQU      128(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
 	VPSLLW       $0x04, Y3, Y3
 	VPAND        k46<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
@@ -6266,9 +6530,11 @@ block:
 	VPSRLD       $0x10, Y3, Y3
 	VPBLENDW     $0xaa, Y2, Y3, Y3
 	VMOVDQU      Y3, 32(AX)
-	VPERMQ       $0xd8, 32(CX), Y2
+	VMOVDQU      32(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPAND        k5<>+0(SB), Y2, Y2
-	VPERMQ       $0xd8, 128(CX), Y3
+	VMOVDQU      128(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
 	VPSLLW       $0x02, Y3, Y3
 	VPAND        k46<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
@@ -6313,10 +6579,12 @@ block:
 	VPSRLD       $0x10, Y3, Y3
 	VPBLENDW     $0xaa, Y2, Y3, Y3
 	VMOVDQU      Y3, 96(AX)
-	VPERMQ       $0xd8, (CX), Y2
+	VMOVDQU      (CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        k5<>+0(SB), Y2, Y2
-	VPERMQ       $0xd8, 128(CX), Y3
+	VMOVDQU      128(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
 	VPAND        k46<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
 	VPADDB       k47<>+0(SB), Y2, Y2
@@ -6360,10 +6628,12 @@ block:
 	VPSRLD       $0x10, Y3, Y3
 	VPBLENDW     $0xaa, Y2, Y3, Y3
 	VMOVDQU      Y3, 160(AX)
-	VPERMQ       $0xd8, 32(CX), Y2
+	VMOVDQU      32(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        k5<>+0(SB), Y2, Y2
-	VPERMQ       $0xd8, 128(CX), Y3
+	VMOVDQU      128(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
 	VPSRLW       $0x02, Y3, Y3
 	VPAND        k46<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
@@ -6408,9 +6678,11 @@ block:
 	VPSRLD       $0x10, Y3, Y3
 	VPBLENDW     $0xaa, Y2, Y3, Y3
 	VMOVDQU      Y3, 224(AX)
-	VPERMQ       $0xd8, 64(CX), Y2
+	VMOVDQU      64(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPAND        k5<>+0(SB), Y2, Y2
-	VPERMQ       $0xd8, 160(CX), Y3
+	VMOVDQU      160(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
 	VPSLLW       $0x04, Y3, Y3
 	VPAND        k46<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
@@ -6455,9 +6727,11 @@ block:
 	VPSRLD       $0x10, Y3, Y3
 	VPBLENDW     $0xaa, Y2, Y3, Y3
 	VMOVDQU      Y3, 288(AX)
-	VPERMQ       $0xd8, 96(CX), Y2
+	VMOVDQU      96(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPAND        k5<>+0(SB), Y2, Y2
-	VPERMQ       $0xd8, 160(CX), Y3
+	VMOVDQU      160(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
 	VPSLLW       $0x02, Y3, Y3
 	VPAND        k46<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
@@ -6502,10 +6776,12 @@ block:
 	VPSRLD       $0x10, Y3, Y3
 	VPBLENDW     $0xaa, Y2, Y3, Y3
 	VMOVDQU      Y3, 352(AX)
-	VPERMQ       $0xd8, 64(CX), Y2
+	VMOVDQU      64(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        k5<>+0(SB), Y2, Y2
-	VPERMQ       $0xd8, 160(CX), Y3
+	VMOVDQU      160(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
 	VPAND        k46<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
 	VPADDB       k47<>+0(SB), Y2, Y2
@@ -6549,10 +6825,12 @@ block:
 	VPSRLD       $0x10, Y3, Y3
 	VPBLENDW     $0xaa, Y2, Y3, Y3
 	VMOVDQU      Y3, 416(AX)
-	VPERMQ       $0xd8, 96(CX), Y2
+	VMOVDQU      96(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        k5<>+0(SB), Y2, Y2
-	VPERMQ       $0xd8, 160(CX), Y3
+	VMOVDQU      160(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
 	VPSRLW       $0x02, Y3, Y3
 	VPAND        k46<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
@@ -6628,9 +6906,11 @@ block:
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(SP)
-	VPERMQ       $0xd8, (CX), Y0
+	VMOVDQU      (CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
-	VPERMQ       $0xd8, 128(CX), Y1
+	VMOVDQU      128(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSLLW       $0x04, Y1, Y1
 	VPAND        k46<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
@@ -6642,25 +6922,31 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, (AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 16(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 32(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 48(AX)
-	VPERMQ       $0xd8, 32(CX), Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 48(AX)
+	VMOVDQU      32(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
-	VPERMQ       $0xd8, 128(CX), Y1
+	VMOVDQU      128(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSLLW       $0x02, Y1, Y1
 	VPAND        k46<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
@@ -6672,26 +6958,32 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 64(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 64(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 80(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 80(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 96(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 96(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 112(AX)
-	VPERMQ       $0xd8, (CX), Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 112(AX)
+	VMOVDQU      (CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
-	VPERMQ       $0xd8, 128(CX), Y1
+	VMOVDQU      128(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPAND        k46<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
 	VPADDB       k47<>+0(SB), Y0, Y0
@@ -6702,26 +6994,32 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 128(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 144(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 160(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 176(AX)
-	VPERMQ       $0xd8, 32(CX), Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 176(AX)
+	VMOVDQU      32(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
-	VPERMQ       $0xd8, 128(CX), Y1
+	VMOVDQU      128(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x02, Y1, Y1
 	VPAND        k46<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
@@ -6733,25 +7031,31 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 192(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 192(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 208(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 208(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 224(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 224(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 240(AX)
-	VPERMQ       $0xd8, 64(CX), Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 240(AX)
+	VMOVDQU      64(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
-	VPERMQ       $0xd8, 160(CX), Y1
+	VMOVDQU      160(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSLLW       $0x04, Y1, Y1
 	VPAND        k46<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
@@ -6763,25 +7067,31 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 256(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 272(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 288(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 304(AX)
-	VPERMQ       $0xd8, 96(CX), Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 304(AX)
+	VMOVDQU      96(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
-	VPERMQ       $0xd8, 160(CX), Y1
+	VMOVDQU      160(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSLLW       $0x02, Y1, Y1
 	VPAND        k46<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
@@ -6793,26 +7103,32 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 320(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 320(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 336(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 336(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 352(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 352(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 368(AX)
-	VPERMQ       $0xd8, 64(CX), Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 368(AX)
+	VMOVDQU      64(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
-	VPERMQ       $0xd8, 160(CX), Y1
+	VMOVDQU      160(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPAND        k46<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
 	VPADDB       k47<>+0(SB), Y0, Y0
@@ -6823,26 +7139,32 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 384(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 400(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 400(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 416(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 416(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 432(AX)
-	VPERMQ       $0xd8, 96(CX), Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 432(AX)
+	VMOVDQU      96(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
-	VPERMQ       $0xd8, 160(CX), Y1
+	VMOVDQU      160(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x02, Y1, Y1
 	VPAND        k46<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
@@ -6854,22 +7176,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 448(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 448(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 464(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 464(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 480(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 480(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 496(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 496(AX)
 	ADDQ         $0x000000d2, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -8360,7 +8686,8 @@ block:
 	VCVTPH2PS      X0, Y0
 	VCMPPS         $0x03, Y0, Y0, Y1
 	VBLENDVPS      Y1, k1<>+0(SB), Y0, Y0
-	VPERMQ         $0xd8, (CX), Y1
+	VMOVDQU        (CX), Y1
+	VPERMQ         $0xd8, Y1, Y1
 	VPXOR          k41<>+0(SB), Y1, Y3
 	VPCMPGTB       k59<>+0(SB), Y3, Y4
 	VPABSB         Y4, Y2
@@ -8707,7 +9034,8 @@ block:
 	VPSHUFB        k11<>+0(SB), Y3, Y3
 	VPERMQ         $0x88, Y3, Y2
 	VPERMQ         $0xdd, Y3, Y3
-	VPERMQ         $0xd8, (CX), Y4
+	VMOVDQU        (CX), Y4
+	VPERMQ         $0xd8, Y4, Y4
 	VPXOR          k41<>+0(SB), Y4, Y6
 	VPCMPGTB       k59<>+0(SB), Y6, Y7
 	VPABSB         Y7, Y5
@@ -8867,7 +9195,8 @@ block:
 	VPSHUFB        k11<>+0(SB), Y1, Y1
 	VPERMQ         $0x88, Y1, Y0
 	VPERMQ         $0xdd, Y1, Y1
-	VPERMQ         $0xd8, (CX), Y2
+	VMOVDQU        (CX), Y2
+	VPERMQ         $0xd8, Y2, Y2
 	VPXOR          k41<>+0(SB), Y2, Y4
 	VPCMPGTB       k59<>+0(SB), Y4, Y5
 	VPABSB         Y5, Y3
@@ -9011,7 +9340,8 @@ block:
 	VCVTPH2PS    X0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k1<>+0(SB), Y0, Y0
-	VPERMQ       $0xd8, (CX), Y1
+	VMOVDQU      (CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPAND        k26<>+0(SB), Y1, Y1
 	VMOVDQU      k66<>+0(SB), Y2
 	VPSHUFB      Y1, Y2, Y1
@@ -9039,7 +9369,8 @@ block:
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 96(AX)
-	VPERMQ       $0xd8, (CX), Y1
+	VMOVDQU      (CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x02, Y1, Y1
 	VPAND        k26<>+0(SB), Y1, Y1
 	VMOVDQU      k66<>+0(SB), Y2
@@ -9068,7 +9399,8 @@ block:
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 224(AX)
-	VPERMQ       $0xd8, (CX), Y1
+	VMOVDQU      (CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x04, Y1, Y1
 	VPAND        k26<>+0(SB), Y1, Y1
 	VMOVDQU      k66<>+0(SB), Y2
@@ -9097,7 +9429,8 @@ block:
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 352(AX)
-	VPERMQ       $0xd8, (CX), Y1
+	VMOVDQU      (CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x06, Y1, Y1
 	VPAND        k26<>+0(SB), Y1, Y1
 	VMOVDQU      k66<>+0(SB), Y2
@@ -9126,7 +9459,8 @@ block:
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 480(AX)
-	VPERMQ       $0xd8, 32(CX), Y1
+	VMOVDQU      32(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPAND        k26<>+0(SB), Y1, Y1
 	VMOVDQU      k66<>+0(SB), Y2
 	VPSHUFB      Y1, Y2, Y1
@@ -9154,7 +9488,8 @@ block:
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 608(AX)
-	VPERMQ       $0xd8, 32(CX), Y1
+	VMOVDQU      32(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x02, Y1, Y1
 	VPAND        k26<>+0(SB), Y1, Y1
 	VMOVDQU      k66<>+0(SB), Y2
@@ -9183,7 +9518,8 @@ block:
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 736(AX)
-	VPERMQ       $0xd8, 32(CX), Y1
+	VMOVDQU      32(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x04, Y1, Y1
 	VPAND        k26<>+0(SB), Y1, Y1
 	VMOVDQU      k66<>+0(SB), Y2
@@ -9212,7 +9548,8 @@ block:
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 864(AX)
-	VPERMQ       $0xd8, 32(CX), Y1
+	VMOVDQU      32(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
 	VPSRLW       $0x06, Y1, Y1
 	VPAND        k26<>+0(SB), Y1, Y1
 	VMOVDQU      k66<>+0(SB), Y2
@@ -9285,7 +9622,8 @@ block:
 	VPSHUFB      k11<>+0(SB), Y3, Y3
 	VPERMQ       $0x88, Y3, Y2
 	VPERMQ       $0xdd, Y3, Y3
-	VPERMQ       $0xd8, (CX), Y4
+	VMOVDQU      (CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
 	VPAND        k26<>+0(SB), Y4, Y4
 	VPSHUFB      Y4, Y2, Y5
 	VPSHUFB      Y4, Y3, Y4
@@ -9293,7 +9631,8 @@ block:
 	VMOVDQU      Y6, (AX)
 	VPUNPCKHBW   Y4, Y5, Y4
 	VMOVDQU      Y4, 32(AX)
-	VPERMQ       $0xd8, (CX), Y4
+	VMOVDQU      (CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
 	VPSRLW       $0x02, Y4, Y4
 	VPAND        k26<>+0(SB), Y4, Y4
 	VPSHUFB      Y4, Y2, Y5
@@ -9302,7 +9641,8 @@ block:
 	VMOVDQU      Y6, 64(AX)
 	VPUNPCKHBW   Y4, Y5, Y4
 	VMOVDQU      Y4, 96(AX)
-	VPERMQ       $0xd8, (CX), Y4
+	VMOVDQU      (CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        k26<>+0(SB), Y4, Y4
 	VPSHUFB      Y4, Y2, Y5
@@ -9311,7 +9651,8 @@ block:
 	VMOVDQU      Y6, 128(AX)
 	VPUNPCKHBW   Y4, Y5, Y4
 	VMOVDQU      Y4, 160(AX)
-	VPERMQ       $0xd8, (CX), Y4
+	VMOVDQU      (CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
 	VPSRLW       $0x06, Y4, Y4
 	VPAND        k26<>+0(SB), Y4, Y4
 	VPSHUFB      Y4, Y2, Y5
@@ -9320,7 +9661,8 @@ block:
 	VMOVDQU      Y6, 192(AX)
 	VPUNPCKHBW   Y4, Y5, Y4
 	VMOVDQU      Y4, 224(AX)
-	VPERMQ       $0xd8, 32(CX), Y4
+	VMOVDQU      32(CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
 	VPAND        k26<>+0(SB), Y4, Y4
 	VPSHUFB      Y4, Y2, Y5
 	VPSHUFB      Y4, Y3, Y4
@@ -9328,7 +9670,8 @@ block:
 	VMOVDQU      Y6, 256(AX)
 	VPUNPCKHBW   Y4, Y5, Y4
 	VMOVDQU      Y4, 288(AX)
-	VPERMQ       $0xd8, 32(CX), Y4
+	VMOVDQU      32(CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
 	VPSRLW       $0x02, Y4, Y4
 	VPAND        k26<>+0(SB), Y4, Y4
 	VPSHUFB      Y4, Y2, Y5
@@ -9337,7 +9680,8 @@ block:
 	VMOVDQU      Y6, 320(AX)
 	VPUNPCKHBW   Y4, Y5, Y4
 	VMOVDQU      Y4, 352(AX)
-	VPERMQ       $0xd8, 32(CX), Y4
+	VMOVDQU      32(CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        k26<>+0(SB), Y4, Y4
 	VPSHUFB      Y4, Y2, Y5
@@ -9346,7 +9690,8 @@ block:
 	VMOVDQU      Y6, 384(AX)
 	VPUNPCKHBW   Y4, Y5, Y4
 	VMOVDQU      Y4, 416(AX)
-	VPERMQ       $0xd8, 32(CX), Y4
+	VMOVDQU      32(CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
 	VPSRLW       $0x06, Y4, Y4
 	VPAND        k26<>+0(SB), Y4, Y4
 	VPSHUFB      Y4, Y2, Y2
@@ -9396,7 +9741,8 @@ block:
 	VPSHUFB      k11<>+0(SB), Y1, Y1
 	VPERMQ       $0x88, Y1, Y0
 	VPERMQ       $0xdd, Y1, Y1
-	VPERMQ       $0xd8, (CX), Y2
+	VMOVDQU      (CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPAND        k26<>+0(SB), Y2, Y2
 	VPSHUFB      Y2, Y0, Y3
 	VPSHUFB      Y2, Y1, Y2
@@ -9404,7 +9750,8 @@ block:
 	VMOVDQU      Y4, (AX)
 	VPUNPCKHBW   Y2, Y3, Y2
 	VMOVDQU      Y2, 32(AX)
-	VPERMQ       $0xd8, (CX), Y2
+	VMOVDQU      (CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x02, Y2, Y2
 	VPAND        k26<>+0(SB), Y2, Y2
 	VPSHUFB      Y2, Y0, Y3
@@ -9413,7 +9760,8 @@ block:
 	VMOVDQU      Y4, 64(AX)
 	VPUNPCKHBW   Y2, Y3, Y2
 	VMOVDQU      Y2, 96(AX)
-	VPERMQ       $0xd8, (CX), Y2
+	VMOVDQU      (CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        k26<>+0(SB), Y2, Y2
 	VPSHUFB      Y2, Y0, Y3
@@ -9422,7 +9770,8 @@ block:
 	VMOVDQU      Y4, 128(AX)
 	VPUNPCKHBW   Y2, Y3, Y2
 	VMOVDQU      Y2, 160(AX)
-	VPERMQ       $0xd8, (CX), Y2
+	VMOVDQU      (CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x06, Y2, Y2
 	VPAND        k26<>+0(SB), Y2, Y2
 	VPSHUFB      Y2, Y0, Y3
@@ -9431,7 +9780,8 @@ block:
 	VMOVDQU      Y4, 192(AX)
 	VPUNPCKHBW   Y2, Y3, Y2
 	VMOVDQU      Y2, 224(AX)
-	VPERMQ       $0xd8, 32(CX), Y2
+	VMOVDQU      32(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPAND        k26<>+0(SB), Y2, Y2
 	VPSHUFB      Y2, Y0, Y3
 	VPSHUFB      Y2, Y1, Y2
@@ -9439,7 +9789,8 @@ block:
 	VMOVDQU      Y4, 256(AX)
 	VPUNPCKHBW   Y2, Y3, Y2
 	VMOVDQU      Y2, 288(AX)
-	VPERMQ       $0xd8, 32(CX), Y2
+	VMOVDQU      32(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x02, Y2, Y2
 	VPAND        k26<>+0(SB), Y2, Y2
 	VPSHUFB      Y2, Y0, Y3
@@ -9448,7 +9799,8 @@ block:
 	VMOVDQU      Y4, 320(AX)
 	VPUNPCKHBW   Y2, Y3, Y2
 	VMOVDQU      Y2, 352(AX)
-	VPERMQ       $0xd8, 32(CX), Y2
+	VMOVDQU      32(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        k26<>+0(SB), Y2, Y2
 	VPSHUFB      Y2, Y0, Y3
@@ -9457,7 +9809,8 @@ block:
 	VMOVDQU      Y4, 384(AX)
 	VPUNPCKHBW   Y2, Y3, Y2
 	VMOVDQU      Y2, 416(AX)
-	VPERMQ       $0xd8, 32(CX), Y2
+	VMOVDQU      32(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x06, Y2, Y2
 	VPAND        k26<>+0(SB), Y2, Y2
 	VPSHUFB      Y2, Y0, Y0
@@ -11267,22 +11620,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, (AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 16(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 32(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 48(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 48(AX)
 	MOVWQZX      36(CX), SI
 	MOVBQZX      6(CX), DI
 	MOVBQZX      7(CX), R8
@@ -11326,22 +11683,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 64(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 64(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 80(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 80(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 96(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 96(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 112(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 112(AX)
 	MOVWQZX      38(CX), SI
 	MOVBQZX      10(CX), DI
 	MOVBQZX      11(CX), R8
@@ -11385,22 +11746,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 128(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 144(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 160(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 176(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 176(AX)
 	MOVWQZX      40(CX), SI
 	MOVBQZX      14(CX), DI
 	MOVBQZX      15(CX), R8
@@ -11444,22 +11809,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 192(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 192(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 208(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 208(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 224(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 224(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 240(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 240(AX)
 	MOVWQZX      42(CX), SI
 	MOVBQZX      18(CX), DI
 	MOVBQZX      19(CX), R8
@@ -11503,22 +11872,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 256(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 272(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 288(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 304(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 304(AX)
 	MOVWQZX      44(CX), SI
 	MOVBQZX      22(CX), DI
 	MOVBQZX      23(CX), R8
@@ -11562,22 +11935,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 320(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 320(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 336(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 336(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 352(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 352(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 368(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 368(AX)
 	MOVWQZX      46(CX), SI
 	MOVBQZX      26(CX), DI
 	MOVBQZX      27(CX), R8
@@ -11621,22 +11998,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 384(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 400(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 400(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 416(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 416(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 432(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 432(AX)
 	MOVWQZX      48(CX), SI
 	MOVBQZX      30(CX), DI
 	MOVBQZX      31(CX), R8
@@ -11680,22 +12061,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 448(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 448(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 464(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 464(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 480(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 480(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 496(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 496(AX)
 	ADDQ         $0x00000032, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -13215,22 +13600,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, (AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 16(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 32(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 48(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 48(AX)
 	MOVBQZX      4(CX), DI
 	MOVBQZX      5(CX), R8
 	MOVBQZX      6(CX), R9
@@ -13288,22 +13677,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 64(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 64(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 80(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 80(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 96(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 96(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 112(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 112(AX)
 	MOVBQZX      8(CX), DI
 	MOVBQZX      9(CX), R8
 	MOVBQZX      10(CX), R9
@@ -13361,22 +13754,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 128(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 144(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 160(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 176(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 176(AX)
 	MOVBQZX      12(CX), DI
 	MOVBQZX      13(CX), R8
 	MOVBQZX      14(CX), R9
@@ -13434,22 +13831,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 192(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 192(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 208(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 208(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 224(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 224(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 240(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 240(AX)
 	MOVBQZX      16(CX), DI
 	MOVBQZX      17(CX), R8
 	MOVBQZX      18(CX), R9
@@ -13507,22 +13908,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 256(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 272(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 288(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 304(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 304(AX)
 	MOVBQZX      20(CX), DI
 	MOVBQZX      21(CX), R8
 	MOVBQZX      22(CX), R9
@@ -13580,22 +13985,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 320(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 320(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 336(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 336(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 352(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 352(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 368(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 368(AX)
 	MOVBQZX      24(CX), DI
 	MOVBQZX      25(CX), R8
 	MOVBQZX      26(CX), R9
@@ -13653,22 +14062,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 384(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 400(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 400(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 416(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 416(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 432(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 432(AX)
 	MOVBQZX      28(CX), DI
 	MOVBQZX      29(CX), R8
 	MOVBQZX      30(CX), R9
@@ -13726,22 +14139,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 448(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 448(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 464(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 464(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 480(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 480(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 496(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 496(AX)
 	ADDQ         $0x00000038, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -14788,22 +15205,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, (AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 16(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 32(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 48(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 48(AX)
 	MOVL         14(CX), DI
 	MOVBQZX      10(CX), R8
 	MOVBQZX      11(CX), R9
@@ -14836,22 +15257,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 64(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 64(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 80(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 80(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 96(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 96(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 112(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 112(AX)
 	MOVL         22(CX), DI
 	MOVBQZX      18(CX), R8
 	MOVBQZX      19(CX), R9
@@ -14884,22 +15309,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 128(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 144(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 160(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 176(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 176(AX)
 	MOVL         30(CX), DI
 	MOVBQZX      26(CX), R8
 	MOVBQZX      27(CX), R9
@@ -14932,22 +15361,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 192(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 192(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 208(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 208(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 224(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 224(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 240(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 240(AX)
 	MOVL         38(CX), DI
 	MOVBQZX      34(CX), R8
 	MOVBQZX      35(CX), R9
@@ -14980,22 +15413,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 256(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 272(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 288(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 304(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 304(AX)
 	MOVL         46(CX), DI
 	MOVBQZX      42(CX), R8
 	MOVBQZX      43(CX), R9
@@ -15028,22 +15465,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 320(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 320(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 336(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 336(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 352(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 352(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 368(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 368(AX)
 	MOVL         54(CX), DI
 	MOVBQZX      50(CX), R8
 	MOVBQZX      51(CX), R9
@@ -15076,22 +15517,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 384(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 400(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 400(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 416(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 416(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 432(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 432(AX)
 	MOVL         62(CX), DI
 	MOVBQZX      58(CX), R8
 	MOVBQZX      59(CX), R9
@@ -15124,22 +15569,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 448(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 448(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 464(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 464(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 480(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 480(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 496(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 496(AX)
 	ADDQ         $0x00000042, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -16366,22 +16815,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, (AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 16(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 32(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 48(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 48(AX)
 	MOVQ         10(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -16423,22 +16876,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 64(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 64(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 80(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 80(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 96(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 96(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 112(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 112(AX)
 	MOVQ         18(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -16480,22 +16937,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 128(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 144(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 160(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 176(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 176(AX)
 	MOVQ         26(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -16537,22 +16998,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 192(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 192(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 208(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 208(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 224(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 224(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 240(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 240(AX)
 	MOVQ         34(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -16594,22 +17059,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 256(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 272(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 288(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 304(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 304(AX)
 	MOVQ         42(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -16651,22 +17120,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 320(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 320(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 336(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 336(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 352(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 352(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 368(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 368(AX)
 	MOVQ         50(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -16708,22 +17181,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 384(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 400(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 400(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 416(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 416(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 432(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 432(AX)
 	MOVQ         58(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -16765,22 +17242,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 448(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 448(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 464(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 464(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 480(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 480(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 496(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 496(AX)
 	ADDQ         $0x0000004a, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -18024,22 +18505,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, (AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 16(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 32(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 48(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 48(AX)
 	MOVBQZX      6(CX), DI
 	MOVBQZX      7(CX), R8
 	MOVBQZX      8(CX), R9
@@ -18082,22 +18567,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 64(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 64(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 80(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 80(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 96(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 96(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 112(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 112(AX)
 	MOVBQZX      10(CX), DI
 	MOVBQZX      11(CX), R8
 	MOVBQZX      12(CX), R9
@@ -18140,22 +18629,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 128(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 144(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 160(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 176(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 176(AX)
 	MOVBQZX      14(CX), DI
 	MOVBQZX      15(CX), R8
 	MOVBQZX      16(CX), R9
@@ -18198,22 +18691,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 192(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 192(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 208(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 208(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 224(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 224(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 240(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 240(AX)
 	MOVBQZX      18(CX), DI
 	MOVBQZX      19(CX), R8
 	MOVBQZX      20(CX), R9
@@ -18256,22 +18753,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 256(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 272(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 288(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 304(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 304(AX)
 	MOVBQZX      22(CX), DI
 	MOVBQZX      23(CX), R8
 	MOVBQZX      24(CX), R9
@@ -18314,22 +18815,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 320(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 320(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 336(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 336(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 352(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 352(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 368(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 368(AX)
 	MOVBQZX      26(CX), DI
 	MOVBQZX      27(CX), R8
 	MOVBQZX      28(CX), R9
@@ -18372,22 +18877,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 384(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 400(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 400(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 416(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 416(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 432(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 432(AX)
 	MOVBQZX      30(CX), DI
 	MOVBQZX      31(CX), R8
 	MOVBQZX      32(CX), R9
@@ -18430,22 +18939,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 448(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 448(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 464(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 464(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 480(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 480(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 496(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 496(AX)
 	ADDQ         $0x00000052, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -19911,22 +20424,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, (AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 16(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 32(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 48(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 48(AX)
 	MOVL         70(CX), SI
 	VMOVDQU      96(SP), Y0
 	MOVQ         SI, DI
@@ -19951,22 +20468,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 64(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 64(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 80(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 80(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 96(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 96(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 112(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 112(AX)
 	MOVL         74(CX), SI
 	VMOVDQU      128(SP), Y0
 	MOVQ         SI, DI
@@ -19991,22 +20512,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 128(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 144(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 160(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 176(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 176(AX)
 	MOVL         78(CX), SI
 	VMOVDQU      160(SP), Y0
 	MOVQ         SI, DI
@@ -20031,22 +20556,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 192(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 192(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 208(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 208(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 224(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 224(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 240(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 240(AX)
 	MOVL         82(CX), SI
 	VMOVDQU      192(SP), Y0
 	MOVQ         SI, DI
@@ -20071,22 +20600,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 256(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 272(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 288(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 304(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 304(AX)
 	MOVL         86(CX), SI
 	VMOVDQU      224(SP), Y0
 	MOVQ         SI, DI
@@ -20111,22 +20644,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 320(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 320(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 336(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 336(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 352(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 352(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 368(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 368(AX)
 	MOVL         90(CX), SI
 	VMOVDQU      256(SP), Y0
 	MOVQ         SI, DI
@@ -20151,22 +20688,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 384(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 400(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 400(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 416(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 416(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 432(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 432(AX)
 	MOVL         94(CX), SI
 	VMOVDQU      288(SP), Y0
 	MOVQ         SI, DI
@@ -20191,22 +20732,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 448(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 448(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 464(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 464(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 480(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 480(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 496(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 496(AX)
 	ADDQ         $0x00000062, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -22330,22 +22875,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, (AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 16(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 32(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 48(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 48(AX)
 	VMOVDQU      96(SP), Y0
 	MOVBQZX      78(CX), SI
 	MOVBQZX      79(CX), DI
@@ -22363,22 +22912,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 64(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 64(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 80(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 80(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 96(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 96(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 112(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 112(AX)
 	VMOVDQU      128(SP), Y0
 	MOVBQZX      82(CX), SI
 	MOVBQZX      83(CX), DI
@@ -22396,22 +22949,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 128(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 144(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 160(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 176(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 176(AX)
 	VMOVDQU      160(SP), Y0
 	MOVBQZX      86(CX), SI
 	MOVBQZX      87(CX), DI
@@ -22429,22 +22986,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 192(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 192(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 208(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 208(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 224(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 224(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 240(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 240(AX)
 	VMOVDQU      192(SP), Y0
 	MOVBQZX      90(CX), SI
 	MOVBQZX      91(CX), DI
@@ -22462,22 +23023,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 256(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 272(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 288(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 304(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 304(AX)
 	VMOVDQU      224(SP), Y0
 	MOVBQZX      94(CX), SI
 	MOVBQZX      95(CX), DI
@@ -22495,22 +23060,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 320(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 320(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 336(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 336(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 352(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 352(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 368(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 368(AX)
 	VMOVDQU      256(SP), Y0
 	MOVBQZX      98(CX), SI
 	MOVBQZX      99(CX), DI
@@ -22528,22 +23097,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 384(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 400(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 400(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 416(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 416(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 432(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 432(AX)
 	VMOVDQU      288(SP), Y0
 	MOVBQZX      102(CX), SI
 	MOVBQZX      103(CX), DI
@@ -22561,22 +23134,26 @@ block:
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 448(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 448(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 464(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 464(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 480(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 480(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y1, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, 496(AX)
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 496(AX)
 	ADDQ         $0x0000006e, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -22688,16 +23265,20 @@ more:
 	VMOVUPS   32(CX), Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
 	VBLENDVPS Y2, k14<>+0(SB), Y1, Y1
-	VCVTPS2PH $0x00, Y0, (AX)
-	VCVTPS2PH $0x00, Y1, 16(AX)
+	VCVTPS2PH $0x00, Y0, X0
+	VMOVDQU   X0, (AX)
+	VCVTPS2PH $0x00, Y1, X0
+	VMOVDQU   X0, 16(AX)
 	VMOVUPS   64(CX), Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
 	VBLENDVPS Y1, k14<>+0(SB), Y0, Y0
 	VMOVUPS   96(CX), Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
 	VBLENDVPS Y2, k14<>+0(SB), Y1, Y1
-	VCVTPS2PH $0x00, Y0, 32(AX)
-	VCVTPS2PH $0x00, Y1, 48(AX)
+	VCVTPS2PH $0x00, Y0, X0
+	VMOVDQU   X0, 32(AX)
+	VCVTPS2PH $0x00, Y1, X0
+	VMOVDQU   X0, 48(AX)
 	ADDQ      $0x00000080, CX
 	ADDQ      $0x00000040, AX
 	DECQ      DX
@@ -22819,8 +23400,10 @@ more:
 	VPSLLD    $0x10, Y1, Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
 	VBLENDVPS Y2, k14<>+0(SB), Y1, Y1
-	VCVTPS2PH $0x00, Y0, (AX)
-	VCVTPS2PH $0x00, Y1, 16(AX)
+	VCVTPS2PH $0x00, Y0, X0
+	VMOVDQU   X0, (AX)
+	VCVTPS2PH $0x00, Y1, X0
+	VMOVDQU   X0, 16(AX)
 	VPMOVZXWD 32(CX), Y0
 	VPSLLD    $0x10, Y0, Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
@@ -22829,8 +23412,10 @@ more:
 	VPSLLD    $0x10, Y1, Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
 	VBLENDVPS Y2, k14<>+0(SB), Y1, Y1
-	VCVTPS2PH $0x00, Y0, 32(AX)
-	VCVTPS2PH $0x00, Y1, 48(AX)
+	VCVTPS2PH $0x00, Y0, X0
+	VMOVDQU   X0, 32(AX)
+	VCVTPS2PH $0x00, Y1, X0
+	VMOVDQU   X0, 48(AX)
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, AX
 	DECQ      DX
@@ -22942,16 +23527,20 @@ more:
 	VCVTPH2PS 16(CX), Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
 	VBLENDVPS Y2, k14<>+0(SB), Y1, Y1
-	VCVTPS2PH $0x00, Y0, (AX)
-	VCVTPS2PH $0x00, Y1, 16(AX)
+	VCVTPS2PH $0x00, Y0, X0
+	VMOVDQU   X0, (AX)
+	VCVTPS2PH $0x00, Y1, X0
+	VMOVDQU   X0, 16(AX)
 	VCVTPH2PS 32(CX), Y0
 	VCMPPS    $0x03, Y0, Y0, Y1
 	VBLENDVPS Y1, k14<>+0(SB), Y0, Y0
 	VCVTPH2PS 48(CX), Y1
 	VCMPPS    $0x03, Y1, Y1, Y2
 	VBLENDVPS Y2, k14<>+0(SB), Y1, Y1
-	VCVTPS2PH $0x00, Y0, 32(AX)
-	VCVTPS2PH $0x00, Y1, 48(AX)
+	VCVTPS2PH $0x00, Y0, X0
+	VMOVDQU   X0, 32(AX)
+	VCVTPS2PH $0x00, Y1, X0
+	VMOVDQU   X0, 48(AX)
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, AX
 	DECQ      DX
@@ -23116,25 +23705,29 @@ chunk:
 	VCVTDQ2PS Y2, Y2
 	VMULPS    Y1, Y2, Y2
 	VXORPS    k0<>+0(SB), Y2, Y2
-	VCVTPS2PH $0x00, Y2, (AX)
+	VCVTPS2PH $0x00, Y2, X2
+	VMOVDQU   X2, (AX)
 	VPMOVSXBD 8(CX), Y2
 	VPXOR     Y0, Y2, Y2
 	VCVTDQ2PS Y2, Y2
 	VMULPS    Y1, Y2, Y2
 	VXORPS    k0<>+0(SB), Y2, Y2
-	VCVTPS2PH $0x00, Y2, 16(AX)
+	VCVTPS2PH $0x00, Y2, X2
+	VMOVDQU   X2, 16(AX)
 	VPMOVSXBD 16(CX), Y2
 	VPXOR     Y0, Y2, Y2
 	VCVTDQ2PS Y2, Y2
 	VMULPS    Y1, Y2, Y2
 	VXORPS    k0<>+0(SB), Y2, Y2
-	VCVTPS2PH $0x00, Y2, 32(AX)
+	VCVTPS2PH $0x00, Y2, X2
+	VMOVDQU   X2, 32(AX)
 	VPMOVSXBD 24(CX), Y2
 	VPXOR     Y0, Y2, Y2
 	VCVTDQ2PS Y2, Y2
 	VMULPS    Y1, Y2, Y2
 	VXORPS    k0<>+0(SB), Y2, Y2
-	VCVTPS2PH $0x00, Y2, 48(AX)
+	VCVTPS2PH $0x00, Y2, X2
+	VMOVDQU   X2, 48(AX)
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000040, AX
 	DECQ      SI
@@ -23330,7 +23923,8 @@ chunk:
 	VSUBPS    Y3, Y4, Y4
 	VMULPS    Y2, Y4, Y4
 	VXORPS    k0<>+0(SB), Y4, Y4
-	VCVTPS2PH $0x00, Y4, (AX)
+	VCVTPS2PH $0x00, Y4, X4
+	VMOVDQU   X4, (AX)
 	VPMOVSXBD 8(CX), Y4
 	VPXOR     Y0, Y4, Y4
 	VCVTDQ2PS Y4, Y4
@@ -23338,7 +23932,8 @@ chunk:
 	VSUBPS    Y3, Y4, Y4
 	VMULPS    Y2, Y4, Y4
 	VXORPS    k0<>+0(SB), Y4, Y4
-	VCVTPS2PH $0x00, Y4, 16(AX)
+	VCVTPS2PH $0x00, Y4, X4
+	VMOVDQU   X4, 16(AX)
 	VPMOVSXBD 16(CX), Y4
 	VPXOR     Y0, Y4, Y4
 	VCVTDQ2PS Y4, Y4
@@ -23346,7 +23941,8 @@ chunk:
 	VSUBPS    Y3, Y4, Y4
 	VMULPS    Y2, Y4, Y4
 	VXORPS    k0<>+0(SB), Y4, Y4
-	VCVTPS2PH $0x00, Y4, 32(AX)
+	VCVTPS2PH $0x00, Y4, X4
+	VMOVDQU   X4, 32(AX)
 	VPMOVSXBD 24(CX), Y4
 	VPXOR     Y0, Y4, Y4
 	VCVTDQ2PS Y4, Y4
@@ -23354,7 +23950,8 @@ chunk:
 	VSUBPS    Y3, Y4, Y4
 	VMULPS    Y2, Y4, Y4
 	VXORPS    k0<>+0(SB), Y4, Y4
-	VCVTPS2PH $0x00, Y4, 48(AX)
+	VCVTPS2PH $0x00, Y4, X4
+	VMOVDQU   X4, 48(AX)
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000040, AX
 	DECQ      SI
@@ -23558,7 +24155,8 @@ chunk:
 	VADDPS    Y3, Y4, Y4
 	VCMPPS    $0x03, Y4, Y4, Y5
 	VBLENDVPS Y5, k14<>+0(SB), Y4, Y4
-	VCVTPS2PH $0x00, Y4, (AX)
+	VCVTPS2PH $0x00, Y4, X4
+	VMOVDQU   X4, (AX)
 	VPMOVSXBD 8(CX), Y4
 	VPXOR     Y0, Y4, Y4
 	VCVTDQ2PS Y4, Y4
@@ -23567,7 +24165,8 @@ chunk:
 	VADDPS    Y3, Y4, Y4
 	VCMPPS    $0x03, Y4, Y4, Y5
 	VBLENDVPS Y5, k14<>+0(SB), Y4, Y4
-	VCVTPS2PH $0x00, Y4, 16(AX)
+	VCVTPS2PH $0x00, Y4, X4
+	VMOVDQU   X4, 16(AX)
 	VPMOVSXBD 16(CX), Y4
 	VPXOR     Y0, Y4, Y4
 	VCVTDQ2PS Y4, Y4
@@ -23576,7 +24175,8 @@ chunk:
 	VADDPS    Y3, Y4, Y4
 	VCMPPS    $0x03, Y4, Y4, Y5
 	VBLENDVPS Y5, k14<>+0(SB), Y4, Y4
-	VCVTPS2PH $0x00, Y4, 32(AX)
+	VCVTPS2PH $0x00, Y4, X4
+	VMOVDQU   X4, 32(AX)
 	VPMOVSXBD 24(CX), Y4
 	VPXOR     Y0, Y4, Y4
 	VCVTDQ2PS Y4, Y4
@@ -23585,7 +24185,8 @@ chunk:
 	VADDPS    Y3, Y4, Y4
 	VCMPPS    $0x03, Y4, Y4, Y5
 	VBLENDVPS Y5, k14<>+0(SB), Y4, Y4
-	VCVTPS2PH $0x00, Y4, 48(AX)
+	VCVTPS2PH $0x00, Y4, X4
+	VMOVDQU   X4, 48(AX)
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000040, AX
 	DECQ      SI
@@ -23763,28 +24364,32 @@ chunk:
 	VMULPS    Y2, Y3, Y3
 	VMULPS    Y1, Y3, Y3
 	VXORPS    k0<>+0(SB), Y3, Y3
-	VCVTPS2PH $0x00, Y3, (AX)
+	VCVTPS2PH $0x00, Y3, X3
+	VMOVDQU   X3, (AX)
 	VPMOVSXBD 8(CX), Y3
 	VPXOR     Y0, Y3, Y3
 	VCVTDQ2PS Y3, Y3
 	VMULPS    Y2, Y3, Y3
 	VMULPS    Y1, Y3, Y3
 	VXORPS    k0<>+0(SB), Y3, Y3
-	VCVTPS2PH $0x00, Y3, 16(AX)
+	VCVTPS2PH $0x00, Y3, X3
+	VMOVDQU   X3, 16(AX)
 	VPMOVSXBD 16(CX), Y3
 	VPXOR     Y0, Y3, Y3
 	VCVTDQ2PS Y3, Y3
 	VMULPS    Y2, Y3, Y3
 	VMULPS    Y1, Y3, Y3
 	VXORPS    k0<>+0(SB), Y3, Y3
-	VCVTPS2PH $0x00, Y3, 32(AX)
+	VCVTPS2PH $0x00, Y3, X3
+	VMOVDQU   X3, 32(AX)
 	VPMOVSXBD 24(CX), Y3
 	VPXOR     Y0, Y3, Y3
 	VCVTDQ2PS Y3, Y3
 	VMULPS    Y2, Y3, Y3
 	VMULPS    Y1, Y3, Y3
 	VXORPS    k0<>+0(SB), Y3, Y3
-	VCVTPS2PH $0x00, Y3, 48(AX)
+	VCVTPS2PH $0x00, Y3, X3
+	VMOVDQU   X3, 48(AX)
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000040, AX
 	DECQ      SI
@@ -25804,7 +26409,7 @@ chunk:
 	RET
 
 // func float8E4M3F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C
+// Requires: AVX, AVX2, F16C, FMA3
 TEXT ·float8E4M3F32AVX2(SB), NOSPLIT, $32-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -25815,6 +26420,11 @@ TEXT ·float8E4M3F32AVX2(SB), NOSPLIT, $32-48
 run:
 	MOVQ         chunks+32(FP), SI
 	VBROADCASTSS (DX), Y0
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x04ffffff
+	JCS          small
 
 chunk:
 	VPMOVSXBW    (CX), Y2
@@ -25855,14 +26465,97 @@ chunk:
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, 64(AX)
 	VMOVUPS      Y2, 96(AX)
-	ADDQ         $0x00000020, CX
+	ADDQ         $0x20, CX
 	ADDQ         $0x00000080, AX
 	DECQ         SI
 	JNZ          chunk
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
-	DECQ         DI
-	JNZ          run
+	JMP          done
+
+small:
+	VBROADCASTSS (DX), Y0
+	VANDPS       k86<>+0(SB), Y0, Y0
+	VMOVDQU      k87<>+0(SB), Y2
+	VPCMPGTD     k88<>+0(SB), Y0, Y3
+	VCVTDQ2PS    Y0, Y1
+	VPADDD       k89<>+0(SB), Y0, Y0
+	VPADDD       k90<>+0(SB), Y1, Y1
+	VBLENDVPS    Y3, Y0, Y1, Y0
+	VPSUBD       k91<>+0(SB), Y0, Y1
+	VBROADCASTSS (DX), Y3
+
+tiny:
+	VMOVDQU     (CX), Y4
+	VPAND       k92<>+0(SB), Y4, Y4
+	VPCMPEQB    k92<>+0(SB), Y4, Y5
+	VMOVDQU     k93<>+0(SB), Y6
+	VPSHUFB     Y4, Y6, Y6
+	VPCMPGTB    k94<>+0(SB), Y4, Y7
+	VPADDB      k95<>+0(SB), Y4, Y4
+	VPBLENDVB   Y7, Y4, Y6, Y4
+	VPOR        Y5, Y4, Y4
+	VMOVDQU     Y4, (SP)
+	VPMOVZXBD   (SP), Y4
+	VPMOVSXBD   (CX), Y5
+	VPSLLD      $0x14, Y4, Y4
+	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y7, Y7
+	VPSUBD      Y2, Y7, Y7
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y7, Y7
+	VBLENDVPS   Y6, k14<>+0(SB), Y7, Y7
+	VMOVUPS     Y7, (AX)
+	VPMOVZXBD   8(SP), Y4
+	VPMOVSXBD   8(CX), Y5
+	VPSLLD      $0x14, Y4, Y4
+	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y7, Y7
+	VPSUBD      Y2, Y7, Y7
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y7, Y7
+	VBLENDVPS   Y6, k14<>+0(SB), Y7, Y7
+	VMOVUPS     Y7, 32(AX)
+	VPMOVZXBD   16(SP), Y4
+	VPMOVSXBD   16(CX), Y5
+	VPSLLD      $0x14, Y4, Y4
+	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y7, Y7
+	VPSUBD      Y2, Y7, Y7
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y7, Y7
+	VBLENDVPS   Y6, k14<>+0(SB), Y7, Y7
+	VMOVUPS     Y7, 64(AX)
+	VPMOVZXBD   24(SP), Y4
+	VPMOVSXBD   24(CX), Y5
+	VPSLLD      $0x14, Y4, Y4
+	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y7, Y7
+	VPSUBD      Y2, Y7, Y7
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y7, Y7
+	VBLENDVPS   Y6, k14<>+0(SB), Y7, Y7
+	VMOVUPS     Y7, 96(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000080, AX
+	DECQ        SI
+	JNZ         tiny
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
@@ -25884,9 +26577,75 @@ DATA k85<>+16(SB)/8, $0x4380000043800000
 DATA k85<>+24(SB)/8, $0x4380000043800000
 GLOBL k85<>(SB), RODATA|NOPTR, $32
 
+DATA k86<>+0(SB)/8, $0x7fffffff7fffffff
+DATA k86<>+8(SB)/8, $0x7fffffff7fffffff
+DATA k86<>+16(SB)/8, $0x7fffffff7fffffff
+DATA k86<>+24(SB)/8, $0x7fffffff7fffffff
+GLOBL k86<>(SB), RODATA|NOPTR, $32
+
+DATA k87<>+0(SB)/8, $0x2000000020000000
+DATA k87<>+8(SB)/8, $0x2000000020000000
+DATA k87<>+16(SB)/8, $0x2000000020000000
+DATA k87<>+24(SB)/8, $0x2000000020000000
+GLOBL k87<>(SB), RODATA|NOPTR, $32
+
+DATA k88<>+0(SB)/8, $0x007fffff007fffff
+DATA k88<>+8(SB)/8, $0x007fffff007fffff
+DATA k88<>+16(SB)/8, $0x007fffff007fffff
+DATA k88<>+24(SB)/8, $0x007fffff007fffff
+GLOBL k88<>(SB), RODATA|NOPTR, $32
+
+DATA k89<>+0(SB)/8, $0x5a8000005a800000
+DATA k89<>+8(SB)/8, $0x5a8000005a800000
+DATA k89<>+16(SB)/8, $0x5a8000005a800000
+DATA k89<>+24(SB)/8, $0x5a8000005a800000
+GLOBL k89<>(SB), RODATA|NOPTR, $32
+
+DATA k90<>+0(SB)/8, $0x1000000010000000
+DATA k90<>+8(SB)/8, $0x1000000010000000
+DATA k90<>+16(SB)/8, $0x1000000010000000
+DATA k90<>+24(SB)/8, $0x1000000010000000
+GLOBL k90<>(SB), RODATA|NOPTR, $32
+
+DATA k91<>+0(SB)/8, $0x0080000000800000
+DATA k91<>+8(SB)/8, $0x0080000000800000
+DATA k91<>+16(SB)/8, $0x0080000000800000
+DATA k91<>+24(SB)/8, $0x0080000000800000
+GLOBL k91<>(SB), RODATA|NOPTR, $32
+
+DATA k92<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k92<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k92<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k92<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
+GLOBL k92<>(SB), RODATA|NOPTR, $32
+
+DATA k93<>+0(SB)/8, $0x1e1c1a1814100800
+DATA k93<>+8(SB)/8, $0x0000000000000000
+DATA k93<>+16(SB)/8, $0x1e1c1a1814100800
+DATA k93<>+24(SB)/8, $0x0000000000000000
+GLOBL k93<>(SB), RODATA|NOPTR, $32
+
+DATA k94<>+0(SB)/8, $0x0707070707070707
+DATA k94<>+8(SB)/8, $0x0707070707070707
+DATA k94<>+16(SB)/8, $0x0707070707070707
+DATA k94<>+24(SB)/8, $0x0707070707070707
+GLOBL k94<>(SB), RODATA|NOPTR, $32
+
+DATA k95<>+0(SB)/8, $0x1818181818181818
+DATA k95<>+8(SB)/8, $0x1818181818181818
+DATA k95<>+16(SB)/8, $0x1818181818181818
+DATA k95<>+24(SB)/8, $0x1818181818181818
+GLOBL k95<>(SB), RODATA|NOPTR, $32
+
+DATA k96<>+0(SB)/8, $0x0ff000000ff00000
+DATA k96<>+8(SB)/8, $0x0ff000000ff00000
+DATA k96<>+16(SB)/8, $0x0ff000000ff00000
+DATA k96<>+24(SB)/8, $0x0ff000000ff00000
+GLOBL k96<>(SB), RODATA|NOPTR, $32
+
 // func float8E4M3BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C
-TEXT ·float8E4M3BF16AVX2(SB), NOSPLIT, $0-48
+// Requires: AVX, AVX2, FMA3
+TEXT ·float8E4M3BF16AVX2(SB), NOSPLIT, $64-48
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    a+16(FP), DX
@@ -25899,13 +26658,12 @@ run:
 	MOVQ         chunks+32(FP), SI
 	VBROADCASTSS (DX), Y2
 	MOVL         (DX), R8
-	SHRL         $0x17, R8
-	ANDL         $0x000000ff, R8
-	SUBL         $0x0000000a, R8
-	CMPL         R8, $0x000000eb
+	ANDL         $0x7fffffff, R8
+	SUBL         $0x05000000, R8
+	CMPL         R8, $0x75800000
 	JHI          odd
-	VMOVDQU      k86<>+0(SB), Y3
-	VMOVDQU      k87<>+0(SB), Y4
+	VMOVDQU      k97<>+0(SB), Y3
+	VMOVDQU      k98<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
@@ -25926,21 +26684,22 @@ run:
 	VPERMQ       $0xdd, Y3, Y3
 
 chunk:
-	VPERMQ     $0xd8, (CX), Y4
-	VPAND      k88<>+0(SB), Y4, Y5
+	VMOVDQU    (CX), Y4
+	VPERMQ     $0xd8, Y4, Y4
+	VPAND      k92<>+0(SB), Y4, Y5
 	VPMINUB    k38<>+0(SB), Y5, Y6
 	VPAND      k38<>+0(SB), Y6, Y6
-	VPAND      k89<>+0(SB), Y4, Y7
+	VPAND      k94<>+0(SB), Y4, Y7
 	VPOR       Y7, Y6, Y6
 	VPSUBUSB   k38<>+0(SB), Y5, Y7
-	VPAND      k90<>+0(SB), Y7, Y7
+	VPAND      k99<>+0(SB), Y7, Y7
 	VPSHUFB    Y6, Y2, Y8
 	VPSHUFB    Y6, Y3, Y6
 	VPAND      k41<>+0(SB), Y4, Y4
 	VPXOR      Y4, Y6, Y6
-	VPCMPEQB   k88<>+0(SB), Y5, Y4
-	VPBLENDVB  Y4, k91<>+0(SB), Y8, Y8
-	VPBLENDVB  Y4, k88<>+0(SB), Y6, Y6
+	VPCMPEQB   k92<>+0(SB), Y5, Y4
+	VPBLENDVB  Y4, k100<>+0(SB), Y8, Y8
+	VPBLENDVB  Y4, k92<>+0(SB), Y6, Y6
 	VPANDN     Y7, Y4, Y7
 	VPXOR      Y5, Y5, Y5
 	VPUNPCKLBW Y6, Y8, Y4
@@ -25955,76 +26714,178 @@ chunk:
 	VPADDW     Y4, Y5, Y5
 	VMOVDQU    Y5, 32(AX)
 	ADDQ       $0x20, CX
-	ADDQ       $0x40, AX
+	ADDQ       $0x00000040, AX
 	DECQ       SI
 	JNZ        chunk
 	JMP        done
 
 odd:
-	VPMOVSXBW    (CX), Y4
-	VPAND        k83<>+0(SB), Y4, Y3
-	VPCMPEQW     k83<>+0(SB), Y3, Y3
-	VPSLLW       $0x07, Y4, Y4
-	VPAND        k84<>+0(SB), Y4, Y4
-	VPOR         Y3, Y4, Y4
-	VCVTPH2PS    X4, Y3
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       k85<>+0(SB), Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y3, Y3
-	VMULPS       k85<>+0(SB), Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y4, Y4
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	LEAL         -1(R8), R8
+	CMPL         R8, $0x04ffffff
+	JCS          small
+	CMPL         R8, $0x7f7fffff
+	SBBL         R8, R8
+	VMOVD        R8, X2
+	VPBROADCASTD X2, Y2
+	VPXOR        k101<>+0(SB), Y2, Y3
+	VPOR         k102<>+0(SB), Y3, Y3
+	VMOVDQU      Y3, 32(SP)
+	VPAND        k99<>+0(SB), Y2, Y2
+	VMOVDQU      Y2, (SP)
+	VPBROADCASTB 3(DX), Y2
+	VBROADCASTSS (DX), Y3
+	VANDPS       k86<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
+	VMOVDQU      k97<>+0(SB), Y4
+	VMOVDQU      k98<>+0(SB), Y5
+	VMULPS       Y3, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
+	VPADDD       Y6, Y4, Y4
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y3, Y5, Y5
 	VPSRLD       $0x10, Y4, Y4
-	VPACKUSDW    Y4, Y3, Y3
-	VPERMQ       $0xd8, Y3, Y3
-	VMOVDQU      Y3, (AX)
-	VPMOVSXBW    16(CX), Y4
-	VPAND        k83<>+0(SB), Y4, Y3
-	VPCMPEQW     k83<>+0(SB), Y3, Y3
-	VPSLLW       $0x07, Y4, Y4
-	VPAND        k84<>+0(SB), Y4, Y4
-	VPOR         Y3, Y4, Y4
-	VCVTPH2PS    X4, Y3
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       k85<>+0(SB), Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y3, Y3
-	VMULPS       k85<>+0(SB), Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y4, Y4
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y4
-	VPACKUSDW    Y4, Y3, Y3
-	VPERMQ       $0xd8, Y3, Y3
-	VMOVDQU      Y3, 32(AX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000040, AX
-	DECQ         SI
-	JNZ          odd
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	VPCMPEQW     k18<>+0(SB), Y4, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y4, Y4
+	VPSHUFB      k11<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+
+edge:
+	VMOVDQU    (CX), Y5
+	VPERMQ     $0xd8, Y5, Y5
+	VPAND      k92<>+0(SB), Y5, Y6
+	VPMINUB    k38<>+0(SB), Y6, Y7
+	VPAND      k38<>+0(SB), Y7, Y7
+	VPAND      k94<>+0(SB), Y5, Y8
+	VPOR       Y8, Y7, Y7
+	VPSUBUSB   k38<>+0(SB), Y6, Y8
+	VPAND      (SP), Y8, Y8
+	VPSHUFB    Y7, Y3, Y9
+	VPSHUFB    Y7, Y4, Y7
+	VPXOR      Y2, Y5, Y5
+	VPAND      k41<>+0(SB), Y5, Y5
+	VPCMPEQB   k92<>+0(SB), Y6, Y6
+	VPAND      k100<>+0(SB), Y6, Y10
+	VPAND      k92<>+0(SB), Y6, Y6
+	VPXOR      Y11, Y11, Y11
+	VPUNPCKLBW Y7, Y9, Y12
+	VPUNPCKLBW Y11, Y8, Y13
+	VPUNPCKLBW Y6, Y10, Y14
+	VPUNPCKLBW Y5, Y11, Y15
+	VPSLLW     $0x04, Y13, Y13
+	VPADDW     Y13, Y12, Y12
+	VPMINUW    32(SP), Y12, Y12
+	VPMAXUW    Y14, Y12, Y12
+	VPCMPGTW   k102<>+0(SB), Y12, Y13
+	VPANDN     Y15, Y13, Y15
+	VPOR       Y15, Y12, Y12
+	VMOVDQU    Y12, (AX)
+	VPUNPCKHBW Y7, Y9, Y7
+	VPUNPCKHBW Y11, Y8, Y8
+	VPUNPCKHBW Y6, Y10, Y6
+	VPUNPCKHBW Y5, Y11, Y5
+	VPSLLW     $0x04, Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPMINUW    32(SP), Y7, Y7
+	VPMAXUW    Y6, Y7, Y7
+	VPCMPGTW   k102<>+0(SB), Y7, Y6
+	VPANDN     Y5, Y6, Y5
+	VPOR       Y5, Y7, Y7
+	VMOVDQU    Y7, 32(AX)
+	ADDQ       $0x20, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        edge
+	JMP        done
+
+small:
+	VBROADCASTSS (DX), Y2
+	VANDPS       k86<>+0(SB), Y2, Y2
+	VMOVDQU      k87<>+0(SB), Y4
+	VPCMPGTD     k88<>+0(SB), Y2, Y5
+	VCVTDQ2PS    Y2, Y3
+	VPADDD       k89<>+0(SB), Y2, Y2
+	VPADDD       k90<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, Y2, Y3, Y2
+	VPSUBD       k91<>+0(SB), Y2, Y3
+	VPBROADCASTB 3(DX), Y5
+	VMOVDQU      k103<>+0(SB), Y6
+
+tiny:
+	VMOVDQU     (CX), Y7
+	VPERMQ      $0xd8, Y7, Y7
+	VPAND       k92<>+0(SB), Y7, Y8
+	VPXOR       Y5, Y7, Y7
+	VPAND       k41<>+0(SB), Y7, Y7
+	VPCMPEQB    k92<>+0(SB), Y8, Y10
+	VPAND       k100<>+0(SB), Y10, Y9
+	VPBLENDVB   Y10, k92<>+0(SB), Y7, Y7
+	VMOVDQU     k93<>+0(SB), Y11
+	VPSHUFB     Y8, Y11, Y11
+	VPCMPGTB    k94<>+0(SB), Y8, Y12
+	VPADDB      k95<>+0(SB), Y8, Y8
+	VPBLENDVB   Y12, Y8, Y11, Y8
+	VPANDN      Y8, Y10, Y8
+	VPUNPCKLBW  Y7, Y9, Y10
+	VPSHUFB     k104<>+0(SB), Y8, Y11
+	VPSRLD      $0x04, Y11, Y11
+	VMULPS      Y2, Y11, Y12
+	VFMADD213PS Y4, Y3, Y11
+	VPMAXSD     Y11, Y12, Y12
+	VPSRLD      $0x10, Y12, Y11
+	VPAND       Y0, Y11, Y11
+	VPADDD      Y6, Y12, Y12
+	VPADDD      Y11, Y12, Y12
+	VPSHUFB     k105<>+0(SB), Y8, Y11
+	VPSRLD      $0x04, Y11, Y11
+	VMULPS      Y2, Y11, Y13
+	VFMADD213PS Y4, Y3, Y11
+	VPMAXSD     Y11, Y13, Y13
+	VPSRLD      $0x10, Y13, Y11
+	VPAND       Y0, Y11, Y11
+	VPADDD      Y6, Y13, Y13
+	VPADDD      Y11, Y13, Y13
+	VPSRLD      $0x10, Y12, Y12
+	VPBLENDW    $0xaa, Y13, Y12, Y12
+	VPOR        Y10, Y12, Y12
+	VMOVDQU     Y12, (AX)
+	VPUNPCKHBW  Y7, Y9, Y7
+	VPSHUFB     k106<>+0(SB), Y8, Y9
+	VPSRLD      $0x04, Y9, Y9
+	VMULPS      Y2, Y9, Y10
+	VFMADD213PS Y4, Y3, Y9
+	VPMAXSD     Y9, Y10, Y10
+	VPSRLD      $0x10, Y10, Y9
+	VPAND       Y0, Y9, Y9
+	VPADDD      Y6, Y10, Y10
+	VPADDD      Y9, Y10, Y10
+	VPSHUFB     k107<>+0(SB), Y8, Y8
+	VPSRLD      $0x04, Y8, Y8
+	VMULPS      Y2, Y8, Y9
+	VFMADD213PS Y4, Y3, Y8
+	VPMAXSD     Y8, Y9, Y9
+	VPSRLD      $0x10, Y9, Y8
+	VPAND       Y0, Y8, Y8
+	VPADDD      Y6, Y9, Y9
+	VPADDD      Y8, Y9, Y9
+	VPSRLD      $0x10, Y10, Y10
+	VPBLENDW    $0xaa, Y9, Y10, Y10
+	VPOR        Y7, Y10, Y10
+	VMOVDQU     Y10, 32(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         tiny
 
 done:
 	ADDQ $0x04, DX
@@ -26034,44 +26895,74 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k86<>+0(SB)/8, $0x3b80000000000000
-DATA k86<>+8(SB)/8, $0x3c4000003c000000
-DATA k86<>+16(SB)/8, $0x3ca000003c800000
-DATA k86<>+24(SB)/8, $0x3ce000003cc00000
-GLOBL k86<>(SB), RODATA|NOPTR, $32
+DATA k97<>+0(SB)/8, $0x3b80000000000000
+DATA k97<>+8(SB)/8, $0x3c4000003c000000
+DATA k97<>+16(SB)/8, $0x3ca000003c800000
+DATA k97<>+24(SB)/8, $0x3ce000003cc00000
+GLOBL k97<>(SB), RODATA|NOPTR, $32
 
-DATA k87<>+0(SB)/8, $0x3bc000003b000000
-DATA k87<>+8(SB)/8, $0x3c6000003c200000
-DATA k87<>+16(SB)/8, $0x3cb000003c900000
-DATA k87<>+24(SB)/8, $0x3cf000003cd00000
-GLOBL k87<>(SB), RODATA|NOPTR, $32
+DATA k98<>+0(SB)/8, $0x3bc000003b000000
+DATA k98<>+8(SB)/8, $0x3c6000003c200000
+DATA k98<>+16(SB)/8, $0x3cb000003c900000
+DATA k98<>+24(SB)/8, $0x3cf000003cd00000
+GLOBL k98<>(SB), RODATA|NOPTR, $32
 
-DATA k88<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k88<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k88<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k88<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
-GLOBL k88<>(SB), RODATA|NOPTR, $32
+DATA k99<>+0(SB)/8, $0x7878787878787878
+DATA k99<>+8(SB)/8, $0x7878787878787878
+DATA k99<>+16(SB)/8, $0x7878787878787878
+DATA k99<>+24(SB)/8, $0x7878787878787878
+GLOBL k99<>(SB), RODATA|NOPTR, $32
 
-DATA k89<>+0(SB)/8, $0x0707070707070707
-DATA k89<>+8(SB)/8, $0x0707070707070707
-DATA k89<>+16(SB)/8, $0x0707070707070707
-DATA k89<>+24(SB)/8, $0x0707070707070707
-GLOBL k89<>(SB), RODATA|NOPTR, $32
+DATA k100<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k100<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k100<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k100<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
+GLOBL k100<>(SB), RODATA|NOPTR, $32
 
-DATA k90<>+0(SB)/8, $0x7878787878787878
-DATA k90<>+8(SB)/8, $0x7878787878787878
-DATA k90<>+16(SB)/8, $0x7878787878787878
-DATA k90<>+24(SB)/8, $0x7878787878787878
-GLOBL k90<>(SB), RODATA|NOPTR, $32
+DATA k101<>+0(SB)/8, $0xffffffffffffffff
+DATA k101<>+8(SB)/8, $0xffffffffffffffff
+DATA k101<>+16(SB)/8, $0xffffffffffffffff
+DATA k101<>+24(SB)/8, $0xffffffffffffffff
+GLOBL k101<>(SB), RODATA|NOPTR, $32
 
-DATA k91<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k91<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k91<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k91<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
-GLOBL k91<>(SB), RODATA|NOPTR, $32
+DATA k102<>+0(SB)/8, $0x7f807f807f807f80
+DATA k102<>+8(SB)/8, $0x7f807f807f807f80
+DATA k102<>+16(SB)/8, $0x7f807f807f807f80
+DATA k102<>+24(SB)/8, $0x7f807f807f807f80
+GLOBL k102<>(SB), RODATA|NOPTR, $32
+
+DATA k103<>+0(SB)/8, $0xe0007fffe0007fff
+DATA k103<>+8(SB)/8, $0xe0007fffe0007fff
+DATA k103<>+16(SB)/8, $0xe0007fffe0007fff
+DATA k103<>+24(SB)/8, $0xe0007fffe0007fff
+GLOBL k103<>(SB), RODATA|NOPTR, $32
+
+DATA k104<>+0(SB)/8, $0x0280808000808080
+DATA k104<>+8(SB)/8, $0x0680808004808080
+DATA k104<>+16(SB)/8, $0x0280808000808080
+DATA k104<>+24(SB)/8, $0x0680808004808080
+GLOBL k104<>(SB), RODATA|NOPTR, $32
+
+DATA k105<>+0(SB)/8, $0x0380808001808080
+DATA k105<>+8(SB)/8, $0x0780808005808080
+DATA k105<>+16(SB)/8, $0x0380808001808080
+DATA k105<>+24(SB)/8, $0x0780808005808080
+GLOBL k105<>(SB), RODATA|NOPTR, $32
+
+DATA k106<>+0(SB)/8, $0x0a80808008808080
+DATA k106<>+8(SB)/8, $0x0e8080800c808080
+DATA k106<>+16(SB)/8, $0x0a80808008808080
+DATA k106<>+24(SB)/8, $0x0e8080800c808080
+GLOBL k106<>(SB), RODATA|NOPTR, $32
+
+DATA k107<>+0(SB)/8, $0x0b80808009808080
+DATA k107<>+8(SB)/8, $0x0f8080800d808080
+DATA k107<>+16(SB)/8, $0x0b80808009808080
+DATA k107<>+24(SB)/8, $0x0f8080800d808080
+GLOBL k107<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C
+// Requires: AVX, AVX2, F16C, FMA3
 TEXT ·float8E4M3F16AVX2(SB), NOSPLIT, $32-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -26082,6 +26973,11 @@ TEXT ·float8E4M3F16AVX2(SB), NOSPLIT, $32-48
 run:
 	MOVQ         chunks+32(FP), SI
 	VBROADCASTSS (DX), Y0
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x04ffffff
+	JCS          small
 
 chunk:
 	VPMOVSXBW    (CX), Y2
@@ -26101,8 +26997,10 @@ chunk:
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y1, (AX)
-	VCVTPS2PH    $0x00, Y2, 16(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, (AX)
+	VCVTPS2PH    $0x00, Y2, X1
+	VMOVDQU      X1, 16(AX)
 	VPMOVSXBW    16(CX), Y2
 	VPAND        k83<>+0(SB), Y2, Y1
 	VPCMPEQW     k83<>+0(SB), Y1, Y1
@@ -26120,21 +27018,110 @@ chunk:
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y1, 32(AX)
-	VCVTPS2PH    $0x00, Y2, 48(AX)
-	ADDQ         $0x00000020, CX
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 32(AX)
+	VCVTPS2PH    $0x00, Y2, X1
+	VMOVDQU      X1, 48(AX)
+	ADDQ         $0x20, CX
 	ADDQ         $0x00000040, AX
 	DECQ         SI
 	JNZ          chunk
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
-	DECQ         DI
-	JNZ          run
+	JMP          done
+
+small:
+	VBROADCASTSS (DX), Y0
+	VANDPS       k86<>+0(SB), Y0, Y0
+	VMOVDQU      k87<>+0(SB), Y2
+	VPCMPGTD     k88<>+0(SB), Y0, Y3
+	VCVTDQ2PS    Y0, Y1
+	VPADDD       k89<>+0(SB), Y0, Y0
+	VPADDD       k90<>+0(SB), Y1, Y1
+	VBLENDVPS    Y3, Y0, Y1, Y0
+	VPSUBD       k91<>+0(SB), Y0, Y1
+	VBROADCASTSS (DX), Y3
+
+tiny:
+	VMOVDQU     (CX), Y4
+	VPAND       k92<>+0(SB), Y4, Y4
+	VPCMPEQB    k92<>+0(SB), Y4, Y5
+	VMOVDQU     k93<>+0(SB), Y6
+	VPSHUFB     Y4, Y6, Y6
+	VPCMPGTB    k94<>+0(SB), Y4, Y7
+	VPADDB      k95<>+0(SB), Y4, Y4
+	VPBLENDVB   Y7, Y4, Y6, Y4
+	VPOR        Y5, Y4, Y4
+	VMOVDQU     Y4, (SP)
+	VPMOVZXBD   (SP), Y4
+	VPMOVSXBD   (CX), Y5
+	VPSLLD      $0x14, Y4, Y4
+	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y7, Y7
+	VPSUBD      Y2, Y7, Y7
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y7, Y7
+	VBLENDVPS   Y6, k14<>+0(SB), Y7, Y7
+	VCVTPS2PH   $0x00, Y7, X4
+	VMOVDQU     X4, (AX)
+	VPMOVZXBD   8(SP), Y4
+	VPMOVSXBD   8(CX), Y5
+	VPSLLD      $0x14, Y4, Y4
+	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y7, Y7
+	VPSUBD      Y2, Y7, Y7
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y7, Y7
+	VBLENDVPS   Y6, k14<>+0(SB), Y7, Y7
+	VCVTPS2PH   $0x00, Y7, X4
+	VMOVDQU     X4, 16(AX)
+	VPMOVZXBD   16(SP), Y4
+	VPMOVSXBD   16(CX), Y5
+	VPSLLD      $0x14, Y4, Y4
+	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y7, Y7
+	VPSUBD      Y2, Y7, Y7
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y7, Y7
+	VBLENDVPS   Y6, k14<>+0(SB), Y7, Y7
+	VCVTPS2PH   $0x00, Y7, X4
+	VMOVDQU     X4, 32(AX)
+	VPMOVZXBD   24(SP), Y4
+	VPMOVSXBD   24(CX), Y5
+	VPSLLD      $0x14, Y4, Y4
+	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y7, Y7
+	VPSUBD      Y2, Y7, Y7
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y7, Y7
+	VBLENDVPS   Y6, k14<>+0(SB), Y7, Y7
+	VCVTPS2PH   $0x00, Y7, X4
+	VMOVDQU     X4, 48(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         tiny
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
 // func float8E5M2F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C
+// Requires: AVX, AVX2, F16C, FMA3
 TEXT ·float8E5M2F32AVX2(SB), NOSPLIT, $32-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -26145,6 +27132,11 @@ TEXT ·float8E5M2F32AVX2(SB), NOSPLIT, $32-48
 run:
 	MOVQ         chunks+32(FP), SI
 	VBROADCASTSS (DX), Y0
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x087fffff
+	JCS          small
 
 chunk:
 	VPMOVSXBW    (CX), Y2
@@ -26173,20 +27165,161 @@ chunk:
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, 64(AX)
 	VMOVUPS      Y2, 96(AX)
-	ADDQ         $0x00000020, CX
+	ADDQ         $0x20, CX
 	ADDQ         $0x00000080, AX
 	DECQ         SI
 	JNZ          chunk
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
-	DECQ         DI
-	JNZ          run
+	JMP          done
+
+small:
+	VBROADCASTSS (DX), Y0
+	VANDPS       k86<>+0(SB), Y0, Y0
+	VMOVDQU      k87<>+0(SB), Y2
+	VPCMPGTD     k88<>+0(SB), Y0, Y3
+	VCVTDQ2PS    Y0, Y1
+	VPADDD       k108<>+0(SB), Y0, Y0
+	VPADDD       k109<>+0(SB), Y1, Y1
+	VBLENDVPS    Y3, Y0, Y1, Y0
+	VPSUBD       k91<>+0(SB), Y0, Y1
+	VBROADCASTSS (DX), Y3
+
+tiny:
+	VMOVDQU     (CX), Y4
+	VPAND       k92<>+0(SB), Y4, Y4
+	VPCMPGTB    k110<>+0(SB), Y4, Y5
+	VPCMPEQB    k110<>+0(SB), Y4, Y6
+	VMOVDQU     k111<>+0(SB), Y7
+	VPSHUFB     Y4, Y7, Y7
+	VPCMPGTB    k26<>+0(SB), Y4, Y8
+	VPADDB      k38<>+0(SB), Y4, Y4
+	VPBLENDVB   Y8, Y4, Y7, Y4
+	VPBLENDVB   Y6, k112<>+0(SB), Y4, Y4
+	VPOR        Y5, Y4, Y4
+	VMOVDQU     Y4, (SP)
+	VPMOVZXBD   (SP), Y4
+	VPMOVSXBD   (CX), Y5
+	VPSLLD      $0x15, Y4, Y4
+	VPCMPEQD    k113<>+0(SB), Y4, Y6
+	VPCMPEQD    k114<>+0(SB), Y4, Y7
+	VMULPS      Y0, Y4, Y8
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y8, Y8
+	VPSUBD      Y2, Y8, Y8
+	VBLENDVPS   Y7, k115<>+0(SB), Y8, Y8
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y8, Y8
+	VBLENDVPS   Y6, k14<>+0(SB), Y8, Y8
+	VMOVUPS     Y8, (AX)
+	VPMOVZXBD   8(SP), Y4
+	VPMOVSXBD   8(CX), Y5
+	VPSLLD      $0x15, Y4, Y4
+	VPCMPEQD    k113<>+0(SB), Y4, Y6
+	VPCMPEQD    k114<>+0(SB), Y4, Y7
+	VMULPS      Y0, Y4, Y8
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y8, Y8
+	VPSUBD      Y2, Y8, Y8
+	VBLENDVPS   Y7, k115<>+0(SB), Y8, Y8
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y8, Y8
+	VBLENDVPS   Y6, k14<>+0(SB), Y8, Y8
+	VMOVUPS     Y8, 32(AX)
+	VPMOVZXBD   16(SP), Y4
+	VPMOVSXBD   16(CX), Y5
+	VPSLLD      $0x15, Y4, Y4
+	VPCMPEQD    k113<>+0(SB), Y4, Y6
+	VPCMPEQD    k114<>+0(SB), Y4, Y7
+	VMULPS      Y0, Y4, Y8
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y8, Y8
+	VPSUBD      Y2, Y8, Y8
+	VBLENDVPS   Y7, k115<>+0(SB), Y8, Y8
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y8, Y8
+	VBLENDVPS   Y6, k14<>+0(SB), Y8, Y8
+	VMOVUPS     Y8, 64(AX)
+	VPMOVZXBD   24(SP), Y4
+	VPMOVSXBD   24(CX), Y5
+	VPSLLD      $0x15, Y4, Y4
+	VPCMPEQD    k113<>+0(SB), Y4, Y6
+	VPCMPEQD    k114<>+0(SB), Y4, Y7
+	VMULPS      Y0, Y4, Y8
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y8, Y8
+	VPSUBD      Y2, Y8, Y8
+	VBLENDVPS   Y7, k115<>+0(SB), Y8, Y8
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y8, Y8
+	VBLENDVPS   Y6, k14<>+0(SB), Y8, Y8
+	VMOVUPS     Y8, 96(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000080, AX
+	DECQ        SI
+	JNZ         tiny
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
+DATA k108<>+0(SB)/8, $0x5700000057000000
+DATA k108<>+8(SB)/8, $0x5700000057000000
+DATA k108<>+16(SB)/8, $0x5700000057000000
+DATA k108<>+24(SB)/8, $0x5700000057000000
+GLOBL k108<>(SB), RODATA|NOPTR, $32
+
+DATA k109<>+0(SB)/8, $0x0c8000000c800000
+DATA k109<>+8(SB)/8, $0x0c8000000c800000
+DATA k109<>+16(SB)/8, $0x0c8000000c800000
+DATA k109<>+24(SB)/8, $0x0c8000000c800000
+GLOBL k109<>(SB), RODATA|NOPTR, $32
+
+DATA k110<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k110<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k110<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k110<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
+GLOBL k110<>(SB), RODATA|NOPTR, $32
+
+DATA k111<>+0(SB)/8, $0x1e1c1a180a080400
+DATA k111<>+8(SB)/8, $0x0000000000000000
+DATA k111<>+16(SB)/8, $0x1e1c1a180a080400
+DATA k111<>+24(SB)/8, $0x0000000000000000
+GLOBL k111<>(SB), RODATA|NOPTR, $32
+
+DATA k112<>+0(SB)/8, $0xfefefefefefefefe
+DATA k112<>+8(SB)/8, $0xfefefefefefefefe
+DATA k112<>+16(SB)/8, $0xfefefefefefefefe
+DATA k112<>+24(SB)/8, $0xfefefefefefefefe
+GLOBL k112<>(SB), RODATA|NOPTR, $32
+
+DATA k113<>+0(SB)/8, $0x1fe000001fe00000
+DATA k113<>+8(SB)/8, $0x1fe000001fe00000
+DATA k113<>+16(SB)/8, $0x1fe000001fe00000
+DATA k113<>+24(SB)/8, $0x1fe000001fe00000
+GLOBL k113<>(SB), RODATA|NOPTR, $32
+
+DATA k114<>+0(SB)/8, $0x1fc000001fc00000
+DATA k114<>+8(SB)/8, $0x1fc000001fc00000
+DATA k114<>+16(SB)/8, $0x1fc000001fc00000
+DATA k114<>+24(SB)/8, $0x1fc000001fc00000
+GLOBL k114<>(SB), RODATA|NOPTR, $32
+
+DATA k115<>+0(SB)/8, $0x7f8000007f800000
+DATA k115<>+8(SB)/8, $0x7f8000007f800000
+DATA k115<>+16(SB)/8, $0x7f8000007f800000
+DATA k115<>+24(SB)/8, $0x7f8000007f800000
+GLOBL k115<>(SB), RODATA|NOPTR, $32
+
 // func float8E5M2BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C
-TEXT ·float8E5M2BF16AVX2(SB), NOSPLIT, $0-48
+// Requires: AVX, AVX2, FMA3
+TEXT ·float8E5M2BF16AVX2(SB), NOSPLIT, $96-48
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    a+16(FP), DX
@@ -26204,13 +27337,12 @@ run:
 	ORL          $0x7f, R9
 	VMOVD        R9, X3
 	VPBROADCASTB X3, Y3
-	SHRL         $0x17, R8
-	ANDL         $0x000000ff, R8
-	SUBL         $0x00000011, R8
-	CMPL         R8, $0x000000dd
+	ANDL         $0x7fffffff, R8
+	SUBL         $0x08800000, R8
+	CMPL         R8, $0x6e800000
 	JHI          odd
-	VMOVDQU      k92<>+0(SB), Y4
-	VMOVDQU      k93<>+0(SB), Y5
+	VMOVDQU      k116<>+0(SB), Y4
+	VMOVDQU      k117<>+0(SB), Y5
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
 	VPAND        Y0, Y6, Y6
@@ -26231,25 +27363,26 @@ run:
 	VPERMQ       $0xdd, Y4, Y4
 
 chunk:
-	VPERMQ     $0xd8, (CX), Y5
-	VPAND      k88<>+0(SB), Y5, Y6
+	VMOVDQU    (CX), Y5
+	VPERMQ     $0xd8, Y5, Y5
+	VPAND      k92<>+0(SB), Y5, Y6
 	VPMINUB    k37<>+0(SB), Y6, Y7
 	VPAND      k37<>+0(SB), Y7, Y7
 	VPAND      k26<>+0(SB), Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VPSUBUSB   k37<>+0(SB), Y6, Y8
-	VPAND      k94<>+0(SB), Y8, Y8
+	VPAND      k110<>+0(SB), Y8, Y8
 	VPSHUFB    Y7, Y2, Y9
 	VPSHUFB    Y7, Y4, Y7
-	VPCMPGTB   k95<>+0(SB), Y6, Y10
+	VPCMPGTB   k118<>+0(SB), Y6, Y10
 	VPBLENDVB  Y10, k41<>+0(SB), Y9, Y9
 	VPBLENDVB  Y10, Y3, Y7, Y7
 	VPANDN     Y8, Y10, Y8
 	VPAND      k41<>+0(SB), Y5, Y5
 	VPXOR      Y5, Y7, Y7
-	VPCMPGTB   k94<>+0(SB), Y6, Y5
-	VPBLENDVB  Y5, k91<>+0(SB), Y9, Y9
-	VPBLENDVB  Y5, k88<>+0(SB), Y7, Y7
+	VPCMPGTB   k110<>+0(SB), Y6, Y5
+	VPBLENDVB  Y5, k100<>+0(SB), Y9, Y9
+	VPBLENDVB  Y5, k92<>+0(SB), Y7, Y7
 	VPANDN     Y8, Y5, Y8
 	VPXOR      Y6, Y6, Y6
 	VPUNPCKLBW Y7, Y9, Y5
@@ -26264,64 +27397,197 @@ chunk:
 	VPADDW     Y5, Y6, Y6
 	VMOVDQU    Y6, 32(AX)
 	ADDQ       $0x20, CX
-	ADDQ       $0x40, AX
+	ADDQ       $0x00000040, AX
 	DECQ       SI
 	JNZ        chunk
 	JMP        done
 
 odd:
-	VPMOVSXBW    (CX), Y4
-	VPSLLW       $0x08, Y4, Y4
-	VCVTPH2PS    X4, Y3
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y3, Y3
-	VMULPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y4, Y4
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	LEAL         -1(R8), R9
+	CMPL         R9, $0x087fffff
+	JCS          small
+	CMPL         R9, $0x7f7fffff
+	SBBL         R9, R9
+	VMOVD        R9, X2
+	VPBROADCASTD X2, Y2
+	VPXOR        k101<>+0(SB), Y2, Y3
+	VPOR         k102<>+0(SB), Y3, Y3
+	VMOVDQU      Y3, 32(SP)
+	VPAND        k110<>+0(SB), Y2, Y2
+	VMOVDQU      Y2, (SP)
+	DECL         R8
+	CMPL         R8, $0x7f800000
+	SBBL         R9, R9
+	NOTL         R9
+	ANDL         $0x40404040, R9
+	ORL          $0x80808080, R9
+	VMOVD        R9, X2
+	VPBROADCASTD X2, Y2
+	VMOVDQU      Y2, 64(SP)
+	VPBROADCASTB 3(DX), Y2
+	VBROADCASTSS (DX), Y3
+	VANDPS       k86<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
+	VMOVDQU      k116<>+0(SB), Y4
+	VMOVDQU      k117<>+0(SB), Y5
+	VMULPS       Y3, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
+	VPADDD       Y6, Y4, Y4
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y3, Y5, Y5
 	VPSRLD       $0x10, Y4, Y4
-	VPACKUSDW    Y4, Y3, Y3
-	VPERMQ       $0xd8, Y3, Y3
-	VMOVDQU      Y3, (AX)
-	VPMOVSXBW    16(CX), Y4
-	VPSLLW       $0x08, Y4, Y4
-	VCVTPH2PS    X4, Y3
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y3, Y3
-	VMULPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y4, Y4
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y4
-	VPACKUSDW    Y4, Y3, Y3
-	VPERMQ       $0xd8, Y3, Y3
-	VMOVDQU      Y3, 32(AX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000040, AX
-	DECQ         SI
-	JNZ          odd
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	VPCMPEQW     k18<>+0(SB), Y4, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y4, Y4
+	VPSHUFB      k11<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+
+edge:
+	VMOVDQU    (CX), Y5
+	VPERMQ     $0xd8, Y5, Y5
+	VPAND      k92<>+0(SB), Y5, Y6
+	VPMINUB    k37<>+0(SB), Y6, Y7
+	VPAND      k37<>+0(SB), Y7, Y7
+	VPAND      k26<>+0(SB), Y5, Y8
+	VPOR       Y8, Y7, Y7
+	VPSUBUSB   k37<>+0(SB), Y6, Y8
+	VPAND      (SP), Y8, Y8
+	VPSHUFB    Y7, Y3, Y9
+	VPSHUFB    Y7, Y4, Y7
+	VPCMPGTB   k118<>+0(SB), Y6, Y10
+	VPBLENDVB  Y10, 64(SP), Y9, Y9
+	VPBLENDVB  Y10, k92<>+0(SB), Y7, Y7
+	VPANDN     Y8, Y10, Y8
+	VPXOR      Y2, Y5, Y5
+	VPAND      k41<>+0(SB), Y5, Y5
+	VPCMPGTB   k110<>+0(SB), Y6, Y6
+	VPAND      k100<>+0(SB), Y6, Y10
+	VPAND      k92<>+0(SB), Y6, Y6
+	VPXOR      Y11, Y11, Y11
+	VPUNPCKLBW Y7, Y9, Y12
+	VPUNPCKLBW Y11, Y8, Y13
+	VPUNPCKLBW Y6, Y10, Y14
+	VPUNPCKLBW Y5, Y11, Y15
+	VPSLLW     $0x05, Y13, Y13
+	VPADDW     Y13, Y12, Y12
+	VPMINUW    32(SP), Y12, Y12
+	VPMAXUW    Y14, Y12, Y12
+	VPCMPGTW   k102<>+0(SB), Y12, Y13
+	VPANDN     Y15, Y13, Y15
+	VPOR       Y15, Y12, Y12
+	VMOVDQU    Y12, (AX)
+	VPUNPCKHBW Y7, Y9, Y7
+	VPUNPCKHBW Y11, Y8, Y8
+	VPUNPCKHBW Y6, Y10, Y6
+	VPUNPCKHBW Y5, Y11, Y5
+	VPSLLW     $0x05, Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPMINUW    32(SP), Y7, Y7
+	VPMAXUW    Y6, Y7, Y7
+	VPCMPGTW   k102<>+0(SB), Y7, Y6
+	VPANDN     Y5, Y6, Y5
+	VPOR       Y5, Y7, Y7
+	VMOVDQU    Y7, 32(AX)
+	ADDQ       $0x20, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        edge
+	JMP        done
+
+small:
+	VBROADCASTSS (DX), Y2
+	VANDPS       k86<>+0(SB), Y2, Y2
+	VMOVDQU      k87<>+0(SB), Y4
+	VPCMPGTD     k88<>+0(SB), Y2, Y5
+	VCVTDQ2PS    Y2, Y3
+	VPADDD       k108<>+0(SB), Y2, Y2
+	VPADDD       k109<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, Y2, Y3, Y2
+	VPSUBD       k91<>+0(SB), Y2, Y3
+	VPBROADCASTB 3(DX), Y5
+	VMOVDQU      k103<>+0(SB), Y6
+
+tiny:
+	VMOVDQU     (CX), Y7
+	VPERMQ      $0xd8, Y7, Y7
+	VPAND       k92<>+0(SB), Y7, Y8
+	VPXOR       Y5, Y7, Y7
+	VPAND       k41<>+0(SB), Y7, Y7
+	VPCMPGTB    k110<>+0(SB), Y8, Y10
+	VPAND       k100<>+0(SB), Y10, Y9
+	VPCMPEQB    k110<>+0(SB), Y8, Y11
+	VPAND       k92<>+0(SB), Y11, Y12
+	VPOR        Y12, Y7, Y7
+	VPAND       k41<>+0(SB), Y11, Y12
+	VPOR        Y12, Y9, Y9
+	VPANDN      Y8, Y11, Y8
+	VPBLENDVB   Y10, k92<>+0(SB), Y7, Y7
+	VMOVDQU     k111<>+0(SB), Y11
+	VPSHUFB     Y8, Y11, Y11
+	VPCMPGTB    k26<>+0(SB), Y8, Y12
+	VPADDB      k38<>+0(SB), Y8, Y8
+	VPBLENDVB   Y12, Y8, Y11, Y8
+	VPANDN      Y8, Y10, Y8
+	VPUNPCKLBW  Y7, Y9, Y10
+	VPSHUFB     k104<>+0(SB), Y8, Y11
+	VPSRLD      $0x03, Y11, Y11
+	VMULPS      Y2, Y11, Y12
+	VFMADD213PS Y4, Y3, Y11
+	VPMAXSD     Y11, Y12, Y12
+	VPSRLD      $0x10, Y12, Y11
+	VPAND       Y0, Y11, Y11
+	VPADDD      Y6, Y12, Y12
+	VPADDD      Y11, Y12, Y12
+	VPSHUFB     k105<>+0(SB), Y8, Y11
+	VPSRLD      $0x03, Y11, Y11
+	VMULPS      Y2, Y11, Y13
+	VFMADD213PS Y4, Y3, Y11
+	VPMAXSD     Y11, Y13, Y13
+	VPSRLD      $0x10, Y13, Y11
+	VPAND       Y0, Y11, Y11
+	VPADDD      Y6, Y13, Y13
+	VPADDD      Y11, Y13, Y13
+	VPSRLD      $0x10, Y12, Y12
+	VPBLENDW    $0xaa, Y13, Y12, Y12
+	VPOR        Y10, Y12, Y12
+	VMOVDQU     Y12, (AX)
+	VPUNPCKHBW  Y7, Y9, Y7
+	VPSHUFB     k106<>+0(SB), Y8, Y9
+	VPSRLD      $0x03, Y9, Y9
+	VMULPS      Y2, Y9, Y10
+	VFMADD213PS Y4, Y3, Y9
+	VPMAXSD     Y9, Y10, Y10
+	VPSRLD      $0x10, Y10, Y9
+	VPAND       Y0, Y9, Y9
+	VPADDD      Y6, Y10, Y10
+	VPADDD      Y9, Y10, Y10
+	VPSHUFB     k107<>+0(SB), Y8, Y8
+	VPSRLD      $0x03, Y8, Y8
+	VMULPS      Y2, Y8, Y9
+	VFMADD213PS Y4, Y3, Y8
+	VPMAXSD     Y8, Y9, Y9
+	VPSRLD      $0x10, Y9, Y8
+	VPAND       Y0, Y8, Y8
+	VPADDD      Y6, Y9, Y9
+	VPADDD      Y8, Y9, Y9
+	VPSRLD      $0x10, Y10, Y10
+	VPBLENDW    $0xaa, Y9, Y10, Y10
+	VPOR        Y7, Y10, Y10
+	VMOVDQU     Y10, 32(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         tiny
 
 done:
 	ADDQ $0x04, DX
@@ -26331,32 +27597,26 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k92<>+0(SB)/8, $0x3800000000000000
-DATA k92<>+8(SB)/8, $0x38c0000038800000
-DATA k92<>+16(SB)/8, $0x3940000039000000
-DATA k92<>+24(SB)/8, $0x39c0000039800000
-GLOBL k92<>(SB), RODATA|NOPTR, $32
+DATA k116<>+0(SB)/8, $0x3800000000000000
+DATA k116<>+8(SB)/8, $0x38c0000038800000
+DATA k116<>+16(SB)/8, $0x3940000039000000
+DATA k116<>+24(SB)/8, $0x39c0000039800000
+GLOBL k116<>(SB), RODATA|NOPTR, $32
 
-DATA k93<>+0(SB)/8, $0x3840000037800000
-DATA k93<>+8(SB)/8, $0x38e0000038a00000
-DATA k93<>+16(SB)/8, $0x3960000039200000
-DATA k93<>+24(SB)/8, $0x39e0000039a00000
-GLOBL k93<>(SB), RODATA|NOPTR, $32
+DATA k117<>+0(SB)/8, $0x3840000037800000
+DATA k117<>+8(SB)/8, $0x38e0000038a00000
+DATA k117<>+16(SB)/8, $0x3960000039200000
+DATA k117<>+24(SB)/8, $0x39e0000039a00000
+GLOBL k117<>(SB), RODATA|NOPTR, $32
 
-DATA k94<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k94<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k94<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k94<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
-GLOBL k94<>(SB), RODATA|NOPTR, $32
-
-DATA k95<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k95<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k95<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k95<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
-GLOBL k95<>(SB), RODATA|NOPTR, $32
+DATA k118<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k118<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k118<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k118<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
+GLOBL k118<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C
+// Requires: AVX, AVX2, F16C, FMA3
 TEXT ·float8E5M2F16AVX2(SB), NOSPLIT, $32-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -26367,6 +27627,11 @@ TEXT ·float8E5M2F16AVX2(SB), NOSPLIT, $32-48
 run:
 	MOVQ         chunks+32(FP), SI
 	VBROADCASTSS (DX), Y0
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x087fffff
+	JCS          small
 
 chunk:
 	VPMOVSXBW    (CX), Y2
@@ -26380,8 +27645,10 @@ chunk:
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y1, (AX)
-	VCVTPS2PH    $0x00, Y2, 16(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, (AX)
+	VCVTPS2PH    $0x00, Y2, X1
+	VMOVDQU      X1, 16(AX)
 	VPMOVSXBW    16(CX), Y2
 	VPSLLW       $0x08, Y2, Y2
 	VCVTPH2PS    X2, Y1
@@ -26393,21 +27660,120 @@ chunk:
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y1, 32(AX)
-	VCVTPS2PH    $0x00, Y2, 48(AX)
-	ADDQ         $0x00000020, CX
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 32(AX)
+	VCVTPS2PH    $0x00, Y2, X1
+	VMOVDQU      X1, 48(AX)
+	ADDQ         $0x20, CX
 	ADDQ         $0x00000040, AX
 	DECQ         SI
 	JNZ          chunk
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
-	DECQ         DI
-	JNZ          run
+	JMP          done
+
+small:
+	VBROADCASTSS (DX), Y0
+	VANDPS       k86<>+0(SB), Y0, Y0
+	VMOVDQU      k87<>+0(SB), Y2
+	VPCMPGTD     k88<>+0(SB), Y0, Y3
+	VCVTDQ2PS    Y0, Y1
+	VPADDD       k108<>+0(SB), Y0, Y0
+	VPADDD       k109<>+0(SB), Y1, Y1
+	VBLENDVPS    Y3, Y0, Y1, Y0
+	VPSUBD       k91<>+0(SB), Y0, Y1
+	VBROADCASTSS (DX), Y3
+
+tiny:
+	VMOVDQU     (CX), Y4
+	VPAND       k92<>+0(SB), Y4, Y4
+	VPCMPGTB    k110<>+0(SB), Y4, Y5
+	VPCMPEQB    k110<>+0(SB), Y4, Y6
+	VMOVDQU     k111<>+0(SB), Y7
+	VPSHUFB     Y4, Y7, Y7
+	VPCMPGTB    k26<>+0(SB), Y4, Y8
+	VPADDB      k38<>+0(SB), Y4, Y4
+	VPBLENDVB   Y8, Y4, Y7, Y4
+	VPBLENDVB   Y6, k112<>+0(SB), Y4, Y4
+	VPOR        Y5, Y4, Y4
+	VMOVDQU     Y4, (SP)
+	VPMOVZXBD   (SP), Y4
+	VPMOVSXBD   (CX), Y5
+	VPSLLD      $0x15, Y4, Y4
+	VPCMPEQD    k113<>+0(SB), Y4, Y6
+	VPCMPEQD    k114<>+0(SB), Y4, Y7
+	VMULPS      Y0, Y4, Y8
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y8, Y8
+	VPSUBD      Y2, Y8, Y8
+	VBLENDVPS   Y7, k115<>+0(SB), Y8, Y8
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y8, Y8
+	VBLENDVPS   Y6, k14<>+0(SB), Y8, Y8
+	VCVTPS2PH   $0x00, Y8, X4
+	VMOVDQU     X4, (AX)
+	VPMOVZXBD   8(SP), Y4
+	VPMOVSXBD   8(CX), Y5
+	VPSLLD      $0x15, Y4, Y4
+	VPCMPEQD    k113<>+0(SB), Y4, Y6
+	VPCMPEQD    k114<>+0(SB), Y4, Y7
+	VMULPS      Y0, Y4, Y8
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y8, Y8
+	VPSUBD      Y2, Y8, Y8
+	VBLENDVPS   Y7, k115<>+0(SB), Y8, Y8
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y8, Y8
+	VBLENDVPS   Y6, k14<>+0(SB), Y8, Y8
+	VCVTPS2PH   $0x00, Y8, X4
+	VMOVDQU     X4, 16(AX)
+	VPMOVZXBD   16(SP), Y4
+	VPMOVSXBD   16(CX), Y5
+	VPSLLD      $0x15, Y4, Y4
+	VPCMPEQD    k113<>+0(SB), Y4, Y6
+	VPCMPEQD    k114<>+0(SB), Y4, Y7
+	VMULPS      Y0, Y4, Y8
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y8, Y8
+	VPSUBD      Y2, Y8, Y8
+	VBLENDVPS   Y7, k115<>+0(SB), Y8, Y8
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y8, Y8
+	VBLENDVPS   Y6, k14<>+0(SB), Y8, Y8
+	VCVTPS2PH   $0x00, Y8, X4
+	VMOVDQU     X4, 32(AX)
+	VPMOVZXBD   24(SP), Y4
+	VPMOVSXBD   24(CX), Y5
+	VPSLLD      $0x15, Y4, Y4
+	VPCMPEQD    k113<>+0(SB), Y4, Y6
+	VPCMPEQD    k114<>+0(SB), Y4, Y7
+	VMULPS      Y0, Y4, Y8
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y8, Y8
+	VPSUBD      Y2, Y8, Y8
+	VBLENDVPS   Y7, k115<>+0(SB), Y8, Y8
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y8, Y8
+	VBLENDVPS   Y6, k14<>+0(SB), Y8, Y8
+	VCVTPS2PH   $0x00, Y8, X4
+	VMOVDQU     X4, 48(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         tiny
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
 // func float8E4M3FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C
+// Requires: AVX, AVX2, F16C, FMA3
 TEXT ·float8E4M3FNUZF32AVX2(SB), NOSPLIT, $32-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -26418,70 +27784,170 @@ TEXT ·float8E4M3FNUZF32AVX2(SB), NOSPLIT, $32-48
 run:
 	MOVQ         chunks+32(FP), SI
 	VBROADCASTSS (DX), Y0
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x057fffff
+	JCS          small
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPCMPEQW     k96<>+0(SB), Y2, Y1
+	VPCMPEQW     k119<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
 	VPAND        k84<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k97<>+0(SB), Y1, Y1
+	VMULPS       k120<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
-	VMULPS       k97<>+0(SB), Y2, Y2
+	VMULPS       k120<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, (AX)
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPCMPEQW     k96<>+0(SB), Y2, Y1
+	VPCMPEQW     k119<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
 	VPAND        k84<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k97<>+0(SB), Y1, Y1
+	VMULPS       k120<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
-	VMULPS       k97<>+0(SB), Y2, Y2
+	VMULPS       k120<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, 64(AX)
 	VMOVUPS      Y2, 96(AX)
-	ADDQ         $0x00000020, CX
+	ADDQ         $0x20, CX
 	ADDQ         $0x00000080, AX
 	DECQ         SI
 	JNZ          chunk
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
-	DECQ         DI
-	JNZ          run
+	JMP          done
+
+small:
+	VBROADCASTSS (DX), Y0
+	VANDPS       k86<>+0(SB), Y0, Y0
+	VMOVDQU      k87<>+0(SB), Y2
+	VPCMPGTD     k88<>+0(SB), Y0, Y3
+	VCVTDQ2PS    Y0, Y1
+	VPADDD       k121<>+0(SB), Y0, Y0
+	VPADDD       k122<>+0(SB), Y1, Y1
+	VBLENDVPS    Y3, Y0, Y1, Y0
+	VPSUBD       k91<>+0(SB), Y0, Y1
+	VBROADCASTSS (DX), Y3
+
+tiny:
+	VMOVDQU     (CX), Y4
+	VPAND       k92<>+0(SB), Y4, Y5
+	VPCMPEQB    k41<>+0(SB), Y4, Y4
+	VMOVDQU     k93<>+0(SB), Y6
+	VPSHUFB     Y5, Y6, Y6
+	VPCMPGTB    k94<>+0(SB), Y5, Y7
+	VPADDB      k95<>+0(SB), Y5, Y5
+	VPBLENDVB   Y7, Y5, Y6, Y5
+	VPOR        Y4, Y5, Y5
+	VMOVDQU     Y5, (SP)
+	VPMOVZXBD   (SP), Y4
+	VPMOVSXBD   (CX), Y5
+	VPSLLD      $0x14, Y4, Y4
+	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y7, Y7
+	VPSUBD      Y2, Y7, Y7
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y7, Y7
+	VBLENDVPS   Y6, k14<>+0(SB), Y7, Y7
+	VMOVUPS     Y7, (AX)
+	VPMOVZXBD   8(SP), Y4
+	VPMOVSXBD   8(CX), Y5
+	VPSLLD      $0x14, Y4, Y4
+	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y7, Y7
+	VPSUBD      Y2, Y7, Y7
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y7, Y7
+	VBLENDVPS   Y6, k14<>+0(SB), Y7, Y7
+	VMOVUPS     Y7, 32(AX)
+	VPMOVZXBD   16(SP), Y4
+	VPMOVSXBD   16(CX), Y5
+	VPSLLD      $0x14, Y4, Y4
+	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y7, Y7
+	VPSUBD      Y2, Y7, Y7
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y7, Y7
+	VBLENDVPS   Y6, k14<>+0(SB), Y7, Y7
+	VMOVUPS     Y7, 64(AX)
+	VPMOVZXBD   24(SP), Y4
+	VPMOVSXBD   24(CX), Y5
+	VPSLLD      $0x14, Y4, Y4
+	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y7, Y7
+	VPSUBD      Y2, Y7, Y7
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y7, Y7
+	VBLENDVPS   Y6, k14<>+0(SB), Y7, Y7
+	VMOVUPS     Y7, 96(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000080, AX
+	DECQ        SI
+	JNZ         tiny
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
-DATA k96<>+0(SB)/8, $0xff80ff80ff80ff80
-DATA k96<>+8(SB)/8, $0xff80ff80ff80ff80
-DATA k96<>+16(SB)/8, $0xff80ff80ff80ff80
-DATA k96<>+24(SB)/8, $0xff80ff80ff80ff80
-GLOBL k96<>(SB), RODATA|NOPTR, $32
+DATA k119<>+0(SB)/8, $0xff80ff80ff80ff80
+DATA k119<>+8(SB)/8, $0xff80ff80ff80ff80
+DATA k119<>+16(SB)/8, $0xff80ff80ff80ff80
+DATA k119<>+24(SB)/8, $0xff80ff80ff80ff80
+GLOBL k119<>(SB), RODATA|NOPTR, $32
 
-DATA k97<>+0(SB)/8, $0x4300000043000000
-DATA k97<>+8(SB)/8, $0x4300000043000000
-DATA k97<>+16(SB)/8, $0x4300000043000000
-DATA k97<>+24(SB)/8, $0x4300000043000000
-GLOBL k97<>(SB), RODATA|NOPTR, $32
+DATA k120<>+0(SB)/8, $0x4300000043000000
+DATA k120<>+8(SB)/8, $0x4300000043000000
+DATA k120<>+16(SB)/8, $0x4300000043000000
+DATA k120<>+24(SB)/8, $0x4300000043000000
+GLOBL k120<>(SB), RODATA|NOPTR, $32
+
+DATA k121<>+0(SB)/8, $0x5a0000005a000000
+DATA k121<>+8(SB)/8, $0x5a0000005a000000
+DATA k121<>+16(SB)/8, $0x5a0000005a000000
+DATA k121<>+24(SB)/8, $0x5a0000005a000000
+GLOBL k121<>(SB), RODATA|NOPTR, $32
+
+DATA k122<>+0(SB)/8, $0x0f8000000f800000
+DATA k122<>+8(SB)/8, $0x0f8000000f800000
+DATA k122<>+16(SB)/8, $0x0f8000000f800000
+DATA k122<>+24(SB)/8, $0x0f8000000f800000
+GLOBL k122<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C
-TEXT ·float8E4M3FNUZBF16AVX2(SB), NOSPLIT, $0-48
+// Requires: AVX, AVX2, FMA3
+TEXT ·float8E4M3FNUZBF16AVX2(SB), NOSPLIT, $64-48
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    a+16(FP), DX
@@ -26494,13 +27960,12 @@ run:
 	MOVQ         chunks+32(FP), SI
 	VBROADCASTSS (DX), Y2
 	MOVL         (DX), R8
-	SHRL         $0x17, R8
-	ANDL         $0x000000ff, R8
-	SUBL         $0x0000000b, R8
-	CMPL         R8, $0x000000ea
+	ANDL         $0x7fffffff, R8
+	SUBL         $0x05800000, R8
+	CMPL         R8, $0x75000000
 	JHI          odd
-	VMOVDQU      k98<>+0(SB), Y3
-	VMOVDQU      k99<>+0(SB), Y4
+	VMOVDQU      k123<>+0(SB), Y3
+	VMOVDQU      k124<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
@@ -26521,21 +27986,22 @@ run:
 	VPERMQ       $0xdd, Y3, Y3
 
 chunk:
-	VPERMQ     $0xd8, (CX), Y4
-	VPAND      k88<>+0(SB), Y4, Y5
+	VMOVDQU    (CX), Y4
+	VPERMQ     $0xd8, Y4, Y4
+	VPAND      k92<>+0(SB), Y4, Y5
 	VPMINUB    k38<>+0(SB), Y5, Y6
 	VPAND      k38<>+0(SB), Y6, Y6
-	VPAND      k89<>+0(SB), Y4, Y7
+	VPAND      k94<>+0(SB), Y4, Y7
 	VPOR       Y7, Y6, Y6
 	VPSUBUSB   k38<>+0(SB), Y5, Y5
-	VPAND      k90<>+0(SB), Y5, Y5
+	VPAND      k99<>+0(SB), Y5, Y5
 	VPSHUFB    Y6, Y2, Y7
 	VPSHUFB    Y6, Y3, Y6
 	VPAND      k41<>+0(SB), Y4, Y8
 	VPXOR      Y8, Y6, Y6
 	VPCMPEQB   k41<>+0(SB), Y4, Y4
-	VPBLENDVB  Y4, k91<>+0(SB), Y7, Y7
-	VPBLENDVB  Y4, k88<>+0(SB), Y6, Y6
+	VPBLENDVB  Y4, k100<>+0(SB), Y7, Y7
+	VPBLENDVB  Y4, k92<>+0(SB), Y6, Y6
 	VPANDN     Y5, Y4, Y5
 	VPXOR      Y8, Y8, Y8
 	VPUNPCKLBW Y6, Y7, Y4
@@ -26550,74 +28016,178 @@ chunk:
 	VPADDW     Y4, Y6, Y6
 	VMOVDQU    Y6, 32(AX)
 	ADDQ       $0x20, CX
-	ADDQ       $0x40, AX
+	ADDQ       $0x00000040, AX
 	DECQ       SI
 	JNZ        chunk
 	JMP        done
 
 odd:
-	VPMOVSXBW    (CX), Y4
-	VPCMPEQW     k96<>+0(SB), Y4, Y3
-	VPSLLW       $0x07, Y4, Y4
-	VPAND        k84<>+0(SB), Y4, Y4
-	VPOR         Y3, Y4, Y4
-	VCVTPH2PS    X4, Y3
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       k97<>+0(SB), Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y3, Y3
-	VMULPS       k97<>+0(SB), Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y4, Y4
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	LEAL         -1(R8), R8
+	CMPL         R8, $0x057fffff
+	JCS          small
+	CMPL         R8, $0x7f7fffff
+	SBBL         R8, R8
+	VMOVD        R8, X2
+	VPBROADCASTD X2, Y2
+	VPXOR        k101<>+0(SB), Y2, Y3
+	VPOR         k102<>+0(SB), Y3, Y3
+	VMOVDQU      Y3, 32(SP)
+	VPAND        k99<>+0(SB), Y2, Y2
+	VMOVDQU      Y2, (SP)
+	VPBROADCASTB 3(DX), Y2
+	VBROADCASTSS (DX), Y3
+	VANDPS       k86<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
+	VMOVDQU      k123<>+0(SB), Y4
+	VMOVDQU      k124<>+0(SB), Y5
+	VMULPS       Y3, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
+	VPADDD       Y6, Y4, Y4
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y3, Y5, Y5
 	VPSRLD       $0x10, Y4, Y4
-	VPACKUSDW    Y4, Y3, Y3
-	VPERMQ       $0xd8, Y3, Y3
-	VMOVDQU      Y3, (AX)
-	VPMOVSXBW    16(CX), Y4
-	VPCMPEQW     k96<>+0(SB), Y4, Y3
-	VPSLLW       $0x07, Y4, Y4
-	VPAND        k84<>+0(SB), Y4, Y4
-	VPOR         Y3, Y4, Y4
-	VCVTPH2PS    X4, Y3
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       k97<>+0(SB), Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y3, Y3
-	VMULPS       k97<>+0(SB), Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y4, Y4
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y4
-	VPACKUSDW    Y4, Y3, Y3
-	VPERMQ       $0xd8, Y3, Y3
-	VMOVDQU      Y3, 32(AX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000040, AX
-	DECQ         SI
-	JNZ          odd
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	VPCMPEQW     k18<>+0(SB), Y4, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y4, Y4
+	VPSHUFB      k11<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+
+edge:
+	VMOVDQU    (CX), Y5
+	VPERMQ     $0xd8, Y5, Y5
+	VPAND      k92<>+0(SB), Y5, Y6
+	VPMINUB    k38<>+0(SB), Y6, Y7
+	VPAND      k38<>+0(SB), Y7, Y7
+	VPAND      k94<>+0(SB), Y5, Y8
+	VPOR       Y8, Y7, Y7
+	VPSUBUSB   k38<>+0(SB), Y6, Y6
+	VPAND      (SP), Y6, Y6
+	VPSHUFB    Y7, Y3, Y8
+	VPSHUFB    Y7, Y4, Y7
+	VPXOR      Y2, Y5, Y9
+	VPAND      k41<>+0(SB), Y9, Y9
+	VPCMPEQB   k41<>+0(SB), Y5, Y5
+	VPAND      k100<>+0(SB), Y5, Y10
+	VPAND      k92<>+0(SB), Y5, Y5
+	VPXOR      Y11, Y11, Y11
+	VPUNPCKLBW Y7, Y8, Y12
+	VPUNPCKLBW Y11, Y6, Y13
+	VPUNPCKLBW Y5, Y10, Y14
+	VPUNPCKLBW Y9, Y11, Y15
+	VPSLLW     $0x04, Y13, Y13
+	VPADDW     Y13, Y12, Y12
+	VPMINUW    32(SP), Y12, Y12
+	VPMAXUW    Y14, Y12, Y12
+	VPCMPGTW   k102<>+0(SB), Y12, Y13
+	VPANDN     Y15, Y13, Y15
+	VPOR       Y15, Y12, Y12
+	VMOVDQU    Y12, (AX)
+	VPUNPCKHBW Y7, Y8, Y7
+	VPUNPCKHBW Y11, Y6, Y6
+	VPUNPCKHBW Y5, Y10, Y5
+	VPUNPCKHBW Y9, Y11, Y8
+	VPSLLW     $0x04, Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMINUW    32(SP), Y7, Y7
+	VPMAXUW    Y5, Y7, Y7
+	VPCMPGTW   k102<>+0(SB), Y7, Y5
+	VPANDN     Y8, Y5, Y8
+	VPOR       Y8, Y7, Y7
+	VMOVDQU    Y7, 32(AX)
+	ADDQ       $0x20, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        edge
+	JMP        done
+
+small:
+	VBROADCASTSS (DX), Y2
+	VANDPS       k86<>+0(SB), Y2, Y2
+	VMOVDQU      k87<>+0(SB), Y4
+	VPCMPGTD     k88<>+0(SB), Y2, Y5
+	VCVTDQ2PS    Y2, Y3
+	VPADDD       k121<>+0(SB), Y2, Y2
+	VPADDD       k122<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, Y2, Y3, Y2
+	VPSUBD       k91<>+0(SB), Y2, Y3
+	VPBROADCASTB 3(DX), Y5
+	VMOVDQU      k103<>+0(SB), Y6
+
+tiny:
+	VMOVDQU     (CX), Y7
+	VPERMQ      $0xd8, Y7, Y7
+	VPAND       k92<>+0(SB), Y7, Y8
+	VPXOR       Y5, Y7, Y9
+	VPAND       k41<>+0(SB), Y9, Y9
+	VPCMPEQB    k41<>+0(SB), Y7, Y10
+	VPAND       k100<>+0(SB), Y10, Y7
+	VPBLENDVB   Y10, k92<>+0(SB), Y9, Y9
+	VMOVDQU     k93<>+0(SB), Y11
+	VPSHUFB     Y8, Y11, Y11
+	VPCMPGTB    k94<>+0(SB), Y8, Y12
+	VPADDB      k95<>+0(SB), Y8, Y8
+	VPBLENDVB   Y12, Y8, Y11, Y8
+	VPANDN      Y8, Y10, Y8
+	VPUNPCKLBW  Y9, Y7, Y10
+	VPSHUFB     k104<>+0(SB), Y8, Y11
+	VPSRLD      $0x04, Y11, Y11
+	VMULPS      Y2, Y11, Y12
+	VFMADD213PS Y4, Y3, Y11
+	VPMAXSD     Y11, Y12, Y12
+	VPSRLD      $0x10, Y12, Y11
+	VPAND       Y0, Y11, Y11
+	VPADDD      Y6, Y12, Y12
+	VPADDD      Y11, Y12, Y12
+	VPSHUFB     k105<>+0(SB), Y8, Y11
+	VPSRLD      $0x04, Y11, Y11
+	VMULPS      Y2, Y11, Y13
+	VFMADD213PS Y4, Y3, Y11
+	VPMAXSD     Y11, Y13, Y13
+	VPSRLD      $0x10, Y13, Y11
+	VPAND       Y0, Y11, Y11
+	VPADDD      Y6, Y13, Y13
+	VPADDD      Y11, Y13, Y13
+	VPSRLD      $0x10, Y12, Y12
+	VPBLENDW    $0xaa, Y13, Y12, Y12
+	VPOR        Y10, Y12, Y12
+	VMOVDQU     Y12, (AX)
+	VPUNPCKHBW  Y9, Y7, Y7
+	VPSHUFB     k106<>+0(SB), Y8, Y9
+	VPSRLD      $0x04, Y9, Y9
+	VMULPS      Y2, Y9, Y10
+	VFMADD213PS Y4, Y3, Y9
+	VPMAXSD     Y9, Y10, Y10
+	VPSRLD      $0x10, Y10, Y9
+	VPAND       Y0, Y9, Y9
+	VPADDD      Y6, Y10, Y10
+	VPADDD      Y9, Y10, Y10
+	VPSHUFB     k107<>+0(SB), Y8, Y8
+	VPSRLD      $0x04, Y8, Y8
+	VMULPS      Y2, Y8, Y9
+	VFMADD213PS Y4, Y3, Y8
+	VPMAXSD     Y8, Y9, Y9
+	VPSRLD      $0x10, Y9, Y8
+	VPAND       Y0, Y8, Y8
+	VPADDD      Y6, Y9, Y9
+	VPADDD      Y8, Y9, Y9
+	VPSRLD      $0x10, Y10, Y10
+	VPBLENDW    $0xaa, Y9, Y10, Y10
+	VPOR        Y7, Y10, Y10
+	VMOVDQU     Y10, 32(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         tiny
 
 done:
 	ADDQ $0x04, DX
@@ -26627,20 +28197,20 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k98<>+0(SB)/8, $0x3b00000000000000
-DATA k98<>+8(SB)/8, $0x3bc000003b800000
-DATA k98<>+16(SB)/8, $0x3c2000003c000000
-DATA k98<>+24(SB)/8, $0x3c6000003c400000
-GLOBL k98<>(SB), RODATA|NOPTR, $32
+DATA k123<>+0(SB)/8, $0x3b00000000000000
+DATA k123<>+8(SB)/8, $0x3bc000003b800000
+DATA k123<>+16(SB)/8, $0x3c2000003c000000
+DATA k123<>+24(SB)/8, $0x3c6000003c400000
+GLOBL k123<>(SB), RODATA|NOPTR, $32
 
-DATA k99<>+0(SB)/8, $0x3b4000003a800000
-DATA k99<>+8(SB)/8, $0x3be000003ba00000
-DATA k99<>+16(SB)/8, $0x3c3000003c100000
-DATA k99<>+24(SB)/8, $0x3c7000003c500000
-GLOBL k99<>(SB), RODATA|NOPTR, $32
+DATA k124<>+0(SB)/8, $0x3b4000003a800000
+DATA k124<>+8(SB)/8, $0x3be000003ba00000
+DATA k124<>+16(SB)/8, $0x3c3000003c100000
+DATA k124<>+24(SB)/8, $0x3c7000003c500000
+GLOBL k124<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C
+// Requires: AVX, AVX2, F16C, FMA3
 TEXT ·float8E4M3FNUZF16AVX2(SB), NOSPLIT, $32-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -26651,57 +28221,153 @@ TEXT ·float8E4M3FNUZF16AVX2(SB), NOSPLIT, $32-48
 run:
 	MOVQ         chunks+32(FP), SI
 	VBROADCASTSS (DX), Y0
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x057fffff
+	JCS          small
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPCMPEQW     k96<>+0(SB), Y2, Y1
+	VPCMPEQW     k119<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
 	VPAND        k84<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k97<>+0(SB), Y1, Y1
+	VMULPS       k120<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
-	VMULPS       k97<>+0(SB), Y2, Y2
+	VMULPS       k120<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y1, (AX)
-	VCVTPS2PH    $0x00, Y2, 16(AX)
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, (AX)
+	VCVTPS2PH    $0x00, Y2, X1
+	VMOVDQU      X1, 16(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPCMPEQW     k96<>+0(SB), Y2, Y1
+	VPCMPEQW     k119<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
 	VPAND        k84<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k97<>+0(SB), Y1, Y1
+	VMULPS       k120<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
-	VMULPS       k97<>+0(SB), Y2, Y2
+	VMULPS       k120<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y1, 32(AX)
-	VCVTPS2PH    $0x00, Y2, 48(AX)
-	ADDQ         $0x00000020, CX
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 32(AX)
+	VCVTPS2PH    $0x00, Y2, X1
+	VMOVDQU      X1, 48(AX)
+	ADDQ         $0x20, CX
 	ADDQ         $0x00000040, AX
 	DECQ         SI
 	JNZ          chunk
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
-	DECQ         DI
-	JNZ          run
+	JMP          done
+
+small:
+	VBROADCASTSS (DX), Y0
+	VANDPS       k86<>+0(SB), Y0, Y0
+	VMOVDQU      k87<>+0(SB), Y2
+	VPCMPGTD     k88<>+0(SB), Y0, Y3
+	VCVTDQ2PS    Y0, Y1
+	VPADDD       k121<>+0(SB), Y0, Y0
+	VPADDD       k122<>+0(SB), Y1, Y1
+	VBLENDVPS    Y3, Y0, Y1, Y0
+	VPSUBD       k91<>+0(SB), Y0, Y1
+	VBROADCASTSS (DX), Y3
+
+tiny:
+	VMOVDQU     (CX), Y4
+	VPAND       k92<>+0(SB), Y4, Y5
+	VPCMPEQB    k41<>+0(SB), Y4, Y4
+	VMOVDQU     k93<>+0(SB), Y6
+	VPSHUFB     Y5, Y6, Y6
+	VPCMPGTB    k94<>+0(SB), Y5, Y7
+	VPADDB      k95<>+0(SB), Y5, Y5
+	VPBLENDVB   Y7, Y5, Y6, Y5
+	VPOR        Y4, Y5, Y5
+	VMOVDQU     Y5, (SP)
+	VPMOVZXBD   (SP), Y4
+	VPMOVSXBD   (CX), Y5
+	VPSLLD      $0x14, Y4, Y4
+	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y7, Y7
+	VPSUBD      Y2, Y7, Y7
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y7, Y7
+	VBLENDVPS   Y6, k14<>+0(SB), Y7, Y7
+	VCVTPS2PH   $0x00, Y7, X4
+	VMOVDQU     X4, (AX)
+	VPMOVZXBD   8(SP), Y4
+	VPMOVSXBD   8(CX), Y5
+	VPSLLD      $0x14, Y4, Y4
+	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y7, Y7
+	VPSUBD      Y2, Y7, Y7
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y7, Y7
+	VBLENDVPS   Y6, k14<>+0(SB), Y7, Y7
+	VCVTPS2PH   $0x00, Y7, X4
+	VMOVDQU     X4, 16(AX)
+	VPMOVZXBD   16(SP), Y4
+	VPMOVSXBD   16(CX), Y5
+	VPSLLD      $0x14, Y4, Y4
+	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y7, Y7
+	VPSUBD      Y2, Y7, Y7
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y7, Y7
+	VBLENDVPS   Y6, k14<>+0(SB), Y7, Y7
+	VCVTPS2PH   $0x00, Y7, X4
+	VMOVDQU     X4, 32(AX)
+	VPMOVZXBD   24(SP), Y4
+	VPMOVSXBD   24(CX), Y5
+	VPSLLD      $0x14, Y4, Y4
+	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y7, Y7
+	VPSUBD      Y2, Y7, Y7
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y7, Y7
+	VBLENDVPS   Y6, k14<>+0(SB), Y7, Y7
+	VCVTPS2PH   $0x00, Y7, X4
+	VMOVDQU     X4, 48(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         tiny
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
 // func float8E5M2FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, FMA3
 TEXT ·float8E5M2FNUZF32AVX2(SB), NOSPLIT, $32-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -26712,80 +28378,180 @@ TEXT ·float8E5M2FNUZF32AVX2(SB), NOSPLIT, $32-48
 run:
 	MOVQ         chunks+32(FP), SI
 	VBROADCASTSS (DX), Y0
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x08ffffff
+	JCS          small
 
 chunk:
 	VPMOVSXBD (CX), Y1
-	VPCMPEQD  k100<>+0(SB), Y1, Y2
+	VPCMPEQD  k125<>+0(SB), Y1, Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPAND     k101<>+0(SB), Y1, Y1
+	VPAND     k126<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VPMOVSXBD 8(CX), Y2
-	VPCMPEQD  k100<>+0(SB), Y2, Y3
+	VPCMPEQD  k125<>+0(SB), Y2, Y3
 	VPSLLD    $0x15, Y2, Y2
-	VPAND     k101<>+0(SB), Y2, Y2
+	VPAND     k126<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k102<>+0(SB), Y1, Y1
+	VMULPS    k127<>+0(SB), Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VCMPPS    $0x03, Y1, Y1, Y3
 	VBLENDVPS Y3, k14<>+0(SB), Y1, Y1
-	VMULPS    k102<>+0(SB), Y2, Y2
+	VMULPS    k127<>+0(SB), Y2, Y2
 	VMULPS    Y0, Y2, Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
 	VBLENDVPS Y3, k14<>+0(SB), Y2, Y2
 	VMOVUPS   Y1, (AX)
 	VMOVUPS   Y2, 32(AX)
 	VPMOVSXBD 16(CX), Y1
-	VPCMPEQD  k100<>+0(SB), Y1, Y2
+	VPCMPEQD  k125<>+0(SB), Y1, Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPAND     k101<>+0(SB), Y1, Y1
+	VPAND     k126<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VPMOVSXBD 24(CX), Y2
-	VPCMPEQD  k100<>+0(SB), Y2, Y3
+	VPCMPEQD  k125<>+0(SB), Y2, Y3
 	VPSLLD    $0x15, Y2, Y2
-	VPAND     k101<>+0(SB), Y2, Y2
+	VPAND     k126<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k102<>+0(SB), Y1, Y1
+	VMULPS    k127<>+0(SB), Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VCMPPS    $0x03, Y1, Y1, Y3
 	VBLENDVPS Y3, k14<>+0(SB), Y1, Y1
-	VMULPS    k102<>+0(SB), Y2, Y2
+	VMULPS    k127<>+0(SB), Y2, Y2
 	VMULPS    Y0, Y2, Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
 	VBLENDVPS Y3, k14<>+0(SB), Y2, Y2
 	VMOVUPS   Y1, 64(AX)
 	VMOVUPS   Y2, 96(AX)
-	ADDQ      $0x00000020, CX
+	ADDQ      $0x20, CX
 	ADDQ      $0x00000080, AX
 	DECQ      SI
 	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
+	JMP       done
+
+small:
+	VBROADCASTSS (DX), Y0
+	VANDPS       k86<>+0(SB), Y0, Y0
+	VMOVDQU      k87<>+0(SB), Y2
+	VPCMPGTD     k88<>+0(SB), Y0, Y3
+	VCVTDQ2PS    Y0, Y1
+	VPADDD       k128<>+0(SB), Y0, Y0
+	VPADDD       k129<>+0(SB), Y1, Y1
+	VBLENDVPS    Y3, Y0, Y1, Y0
+	VPSUBD       k91<>+0(SB), Y0, Y1
+	VBROADCASTSS (DX), Y3
+
+tiny:
+	VMOVDQU     (CX), Y4
+	VPAND       k92<>+0(SB), Y4, Y5
+	VPCMPEQB    k41<>+0(SB), Y4, Y4
+	VMOVDQU     k111<>+0(SB), Y6
+	VPSHUFB     Y5, Y6, Y6
+	VPCMPGTB    k26<>+0(SB), Y5, Y7
+	VPADDB      k38<>+0(SB), Y5, Y5
+	VPBLENDVB   Y7, Y5, Y6, Y5
+	VPOR        Y4, Y5, Y5
+	VMOVDQU     Y5, (SP)
+	VPMOVZXBD   (SP), Y4
+	VPMOVSXBD   (CX), Y5
+	VPSLLD      $0x15, Y4, Y4
+	VPCMPEQD    k113<>+0(SB), Y4, Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y7, Y7
+	VPSUBD      Y2, Y7, Y7
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y7, Y7
+	VBLENDVPS   Y6, k14<>+0(SB), Y7, Y7
+	VMOVUPS     Y7, (AX)
+	VPMOVZXBD   8(SP), Y4
+	VPMOVSXBD   8(CX), Y5
+	VPSLLD      $0x15, Y4, Y4
+	VPCMPEQD    k113<>+0(SB), Y4, Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y7, Y7
+	VPSUBD      Y2, Y7, Y7
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y7, Y7
+	VBLENDVPS   Y6, k14<>+0(SB), Y7, Y7
+	VMOVUPS     Y7, 32(AX)
+	VPMOVZXBD   16(SP), Y4
+	VPMOVSXBD   16(CX), Y5
+	VPSLLD      $0x15, Y4, Y4
+	VPCMPEQD    k113<>+0(SB), Y4, Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y7, Y7
+	VPSUBD      Y2, Y7, Y7
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y7, Y7
+	VBLENDVPS   Y6, k14<>+0(SB), Y7, Y7
+	VMOVUPS     Y7, 64(AX)
+	VPMOVZXBD   24(SP), Y4
+	VPMOVSXBD   24(CX), Y5
+	VPSLLD      $0x15, Y4, Y4
+	VPCMPEQD    k113<>+0(SB), Y4, Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y7, Y7
+	VPSUBD      Y2, Y7, Y7
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y7, Y7
+	VBLENDVPS   Y6, k14<>+0(SB), Y7, Y7
+	VMOVUPS     Y7, 96(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000080, AX
+	DECQ        SI
+	JNZ         tiny
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
-DATA k100<>+0(SB)/8, $0xffffff80ffffff80
-DATA k100<>+8(SB)/8, $0xffffff80ffffff80
-DATA k100<>+16(SB)/8, $0xffffff80ffffff80
-DATA k100<>+24(SB)/8, $0xffffff80ffffff80
-GLOBL k100<>(SB), RODATA|NOPTR, $32
+DATA k125<>+0(SB)/8, $0xffffff80ffffff80
+DATA k125<>+8(SB)/8, $0xffffff80ffffff80
+DATA k125<>+16(SB)/8, $0xffffff80ffffff80
+DATA k125<>+24(SB)/8, $0xffffff80ffffff80
+GLOBL k125<>(SB), RODATA|NOPTR, $32
 
-DATA k101<>+0(SB)/8, $0x8fe000008fe00000
-DATA k101<>+8(SB)/8, $0x8fe000008fe00000
-DATA k101<>+16(SB)/8, $0x8fe000008fe00000
-DATA k101<>+24(SB)/8, $0x8fe000008fe00000
-GLOBL k101<>(SB), RODATA|NOPTR, $32
+DATA k126<>+0(SB)/8, $0x8fe000008fe00000
+DATA k126<>+8(SB)/8, $0x8fe000008fe00000
+DATA k126<>+16(SB)/8, $0x8fe000008fe00000
+DATA k126<>+24(SB)/8, $0x8fe000008fe00000
+GLOBL k126<>(SB), RODATA|NOPTR, $32
 
-DATA k102<>+0(SB)/8, $0x7700000077000000
-DATA k102<>+8(SB)/8, $0x7700000077000000
-DATA k102<>+16(SB)/8, $0x7700000077000000
-DATA k102<>+24(SB)/8, $0x7700000077000000
-GLOBL k102<>(SB), RODATA|NOPTR, $32
+DATA k127<>+0(SB)/8, $0x7700000077000000
+DATA k127<>+8(SB)/8, $0x7700000077000000
+DATA k127<>+16(SB)/8, $0x7700000077000000
+DATA k127<>+24(SB)/8, $0x7700000077000000
+GLOBL k127<>(SB), RODATA|NOPTR, $32
+
+DATA k128<>+0(SB)/8, $0x5680000056800000
+DATA k128<>+8(SB)/8, $0x5680000056800000
+DATA k128<>+16(SB)/8, $0x5680000056800000
+DATA k128<>+24(SB)/8, $0x5680000056800000
+GLOBL k128<>(SB), RODATA|NOPTR, $32
+
+DATA k129<>+0(SB)/8, $0x0c0000000c000000
+DATA k129<>+8(SB)/8, $0x0c0000000c000000
+DATA k129<>+16(SB)/8, $0x0c0000000c000000
+DATA k129<>+24(SB)/8, $0x0c0000000c000000
+GLOBL k129<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·float8E5M2FNUZBF16AVX2(SB), NOSPLIT, $0-48
+// Requires: AVX, AVX2, FMA3
+TEXT ·float8E5M2FNUZBF16AVX2(SB), NOSPLIT, $64-48
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    a+16(FP), DX
@@ -26798,13 +28564,12 @@ run:
 	MOVQ         chunks+32(FP), SI
 	VBROADCASTSS (DX), Y2
 	MOVL         (DX), R8
-	SHRL         $0x17, R8
-	ANDL         $0x000000ff, R8
-	SUBL         $0x00000012, R8
-	CMPL         R8, $0x000000dc
+	ANDL         $0x7fffffff, R8
+	SUBL         $0x09000000, R8
+	CMPL         R8, $0x6e000000
 	JHI          odd
-	VMOVDQU      k103<>+0(SB), Y3
-	VMOVDQU      k104<>+0(SB), Y4
+	VMOVDQU      k130<>+0(SB), Y3
+	VMOVDQU      k131<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
@@ -26825,21 +28590,22 @@ run:
 	VPERMQ       $0xdd, Y3, Y3
 
 chunk:
-	VPERMQ     $0xd8, (CX), Y4
-	VPAND      k88<>+0(SB), Y4, Y5
+	VMOVDQU    (CX), Y4
+	VPERMQ     $0xd8, Y4, Y4
+	VPAND      k92<>+0(SB), Y4, Y5
 	VPMINUB    k37<>+0(SB), Y5, Y6
 	VPAND      k37<>+0(SB), Y6, Y6
 	VPAND      k26<>+0(SB), Y4, Y7
 	VPOR       Y7, Y6, Y6
 	VPSUBUSB   k37<>+0(SB), Y5, Y5
-	VPAND      k94<>+0(SB), Y5, Y5
+	VPAND      k110<>+0(SB), Y5, Y5
 	VPSHUFB    Y6, Y2, Y7
 	VPSHUFB    Y6, Y3, Y6
 	VPAND      k41<>+0(SB), Y4, Y8
 	VPXOR      Y8, Y6, Y6
 	VPCMPEQB   k41<>+0(SB), Y4, Y4
-	VPBLENDVB  Y4, k91<>+0(SB), Y7, Y7
-	VPBLENDVB  Y4, k88<>+0(SB), Y6, Y6
+	VPBLENDVB  Y4, k100<>+0(SB), Y7, Y7
+	VPBLENDVB  Y4, k92<>+0(SB), Y6, Y6
 	VPANDN     Y5, Y4, Y5
 	VPXOR      Y8, Y8, Y8
 	VPUNPCKLBW Y6, Y7, Y4
@@ -26854,78 +28620,178 @@ chunk:
 	VPADDW     Y4, Y6, Y6
 	VMOVDQU    Y6, 32(AX)
 	ADDQ       $0x20, CX
-	ADDQ       $0x40, AX
+	ADDQ       $0x00000040, AX
 	DECQ       SI
 	JNZ        chunk
 	JMP        done
 
 odd:
-	VPMOVSXBD (CX), Y3
-	VPCMPEQD  k100<>+0(SB), Y3, Y4
-	VPSLLD    $0x15, Y3, Y3
-	VPAND     k101<>+0(SB), Y3, Y3
-	VPOR      Y4, Y3, Y3
-	VPMOVSXBD 8(CX), Y4
-	VPCMPEQD  k100<>+0(SB), Y4, Y5
-	VPSLLD    $0x15, Y4, Y4
-	VPAND     k101<>+0(SB), Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VMULPS    k102<>+0(SB), Y3, Y3
-	VMULPS    Y2, Y3, Y3
-	VCMPPS    $0x03, Y3, Y3, Y5
-	VBLENDVPS Y5, k14<>+0(SB), Y3, Y3
-	VMULPS    k102<>+0(SB), Y4, Y4
-	VMULPS    Y2, Y4, Y4
-	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, k14<>+0(SB), Y4, Y4
-	VPSRLD    $0x10, Y3, Y5
-	VPAND     Y0, Y5, Y5
-	VPADDD    Y1, Y3, Y3
-	VPADDD    Y5, Y3, Y3
-	VPSRLD    $0x10, Y3, Y3
-	VPSRLD    $0x10, Y4, Y5
-	VPAND     Y0, Y5, Y5
-	VPADDD    Y1, Y4, Y4
-	VPADDD    Y5, Y4, Y4
-	VPSRLD    $0x10, Y4, Y4
-	VPACKUSDW Y4, Y3, Y3
-	VPERMQ    $0xd8, Y3, Y3
-	VMOVDQU   Y3, (AX)
-	VPMOVSXBD 16(CX), Y3
-	VPCMPEQD  k100<>+0(SB), Y3, Y4
-	VPSLLD    $0x15, Y3, Y3
-	VPAND     k101<>+0(SB), Y3, Y3
-	VPOR      Y4, Y3, Y3
-	VPMOVSXBD 24(CX), Y4
-	VPCMPEQD  k100<>+0(SB), Y4, Y5
-	VPSLLD    $0x15, Y4, Y4
-	VPAND     k101<>+0(SB), Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VMULPS    k102<>+0(SB), Y3, Y3
-	VMULPS    Y2, Y3, Y3
-	VCMPPS    $0x03, Y3, Y3, Y5
-	VBLENDVPS Y5, k14<>+0(SB), Y3, Y3
-	VMULPS    k102<>+0(SB), Y4, Y4
-	VMULPS    Y2, Y4, Y4
-	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, k14<>+0(SB), Y4, Y4
-	VPSRLD    $0x10, Y3, Y5
-	VPAND     Y0, Y5, Y5
-	VPADDD    Y1, Y3, Y3
-	VPADDD    Y5, Y3, Y3
-	VPSRLD    $0x10, Y3, Y3
-	VPSRLD    $0x10, Y4, Y5
-	VPAND     Y0, Y5, Y5
-	VPADDD    Y1, Y4, Y4
-	VPADDD    Y5, Y4, Y4
-	VPSRLD    $0x10, Y4, Y4
-	VPACKUSDW Y4, Y3, Y3
-	VPERMQ    $0xd8, Y3, Y3
-	VMOVDQU   Y3, 32(AX)
-	ADDQ      $0x00000020, CX
-	ADDQ      $0x00000040, AX
-	DECQ      SI
-	JNZ       odd
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	LEAL         -1(R8), R8
+	CMPL         R8, $0x08ffffff
+	JCS          small
+	CMPL         R8, $0x7f7fffff
+	SBBL         R8, R8
+	VMOVD        R8, X2
+	VPBROADCASTD X2, Y2
+	VPXOR        k101<>+0(SB), Y2, Y3
+	VPOR         k102<>+0(SB), Y3, Y3
+	VMOVDQU      Y3, 32(SP)
+	VPAND        k110<>+0(SB), Y2, Y2
+	VMOVDQU      Y2, (SP)
+	VPBROADCASTB 3(DX), Y2
+	VBROADCASTSS (DX), Y3
+	VANDPS       k86<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
+	VMOVDQU      k130<>+0(SB), Y4
+	VMOVDQU      k131<>+0(SB), Y5
+	VMULPS       Y3, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y6, Y4, Y4
+	VMULPS       Y3, Y5, Y5
+	VPSRLD       $0x10, Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y3, Y5, Y5
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	VPCMPEQW     k18<>+0(SB), Y4, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y4, Y4
+	VPSHUFB      k11<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+
+edge:
+	VMOVDQU    (CX), Y5
+	VPERMQ     $0xd8, Y5, Y5
+	VPAND      k92<>+0(SB), Y5, Y6
+	VPMINUB    k37<>+0(SB), Y6, Y7
+	VPAND      k37<>+0(SB), Y7, Y7
+	VPAND      k26<>+0(SB), Y5, Y8
+	VPOR       Y8, Y7, Y7
+	VPSUBUSB   k37<>+0(SB), Y6, Y6
+	VPAND      (SP), Y6, Y6
+	VPSHUFB    Y7, Y3, Y8
+	VPSHUFB    Y7, Y4, Y7
+	VPXOR      Y2, Y5, Y9
+	VPAND      k41<>+0(SB), Y9, Y9
+	VPCMPEQB   k41<>+0(SB), Y5, Y5
+	VPAND      k100<>+0(SB), Y5, Y10
+	VPAND      k92<>+0(SB), Y5, Y5
+	VPXOR      Y11, Y11, Y11
+	VPUNPCKLBW Y7, Y8, Y12
+	VPUNPCKLBW Y11, Y6, Y13
+	VPUNPCKLBW Y5, Y10, Y14
+	VPUNPCKLBW Y9, Y11, Y15
+	VPSLLW     $0x05, Y13, Y13
+	VPADDW     Y13, Y12, Y12
+	VPMINUW    32(SP), Y12, Y12
+	VPMAXUW    Y14, Y12, Y12
+	VPCMPGTW   k102<>+0(SB), Y12, Y13
+	VPANDN     Y15, Y13, Y15
+	VPOR       Y15, Y12, Y12
+	VMOVDQU    Y12, (AX)
+	VPUNPCKHBW Y7, Y8, Y7
+	VPUNPCKHBW Y11, Y6, Y6
+	VPUNPCKHBW Y5, Y10, Y5
+	VPUNPCKHBW Y9, Y11, Y8
+	VPSLLW     $0x05, Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMINUW    32(SP), Y7, Y7
+	VPMAXUW    Y5, Y7, Y7
+	VPCMPGTW   k102<>+0(SB), Y7, Y5
+	VPANDN     Y8, Y5, Y8
+	VPOR       Y8, Y7, Y7
+	VMOVDQU    Y7, 32(AX)
+	ADDQ       $0x20, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        edge
+	JMP        done
+
+small:
+	VBROADCASTSS (DX), Y2
+	VANDPS       k86<>+0(SB), Y2, Y2
+	VMOVDQU      k87<>+0(SB), Y4
+	VPCMPGTD     k88<>+0(SB), Y2, Y5
+	VCVTDQ2PS    Y2, Y3
+	VPADDD       k128<>+0(SB), Y2, Y2
+	VPADDD       k129<>+0(SB), Y3, Y3
+	VBLENDVPS    Y5, Y2, Y3, Y2
+	VPSUBD       k91<>+0(SB), Y2, Y3
+	VPBROADCASTB 3(DX), Y5
+	VMOVDQU      k103<>+0(SB), Y6
+
+tiny:
+	VMOVDQU     (CX), Y7
+	VPERMQ      $0xd8, Y7, Y7
+	VPAND       k92<>+0(SB), Y7, Y8
+	VPXOR       Y5, Y7, Y9
+	VPAND       k41<>+0(SB), Y9, Y9
+	VPCMPEQB    k41<>+0(SB), Y7, Y10
+	VPAND       k100<>+0(SB), Y10, Y7
+	VPBLENDVB   Y10, k92<>+0(SB), Y9, Y9
+	VMOVDQU     k111<>+0(SB), Y11
+	VPSHUFB     Y8, Y11, Y11
+	VPCMPGTB    k26<>+0(SB), Y8, Y12
+	VPADDB      k38<>+0(SB), Y8, Y8
+	VPBLENDVB   Y12, Y8, Y11, Y8
+	VPANDN      Y8, Y10, Y8
+	VPUNPCKLBW  Y9, Y7, Y10
+	VPSHUFB     k104<>+0(SB), Y8, Y11
+	VPSRLD      $0x03, Y11, Y11
+	VMULPS      Y2, Y11, Y12
+	VFMADD213PS Y4, Y3, Y11
+	VPMAXSD     Y11, Y12, Y12
+	VPSRLD      $0x10, Y12, Y11
+	VPAND       Y0, Y11, Y11
+	VPADDD      Y6, Y12, Y12
+	VPADDD      Y11, Y12, Y12
+	VPSHUFB     k105<>+0(SB), Y8, Y11
+	VPSRLD      $0x03, Y11, Y11
+	VMULPS      Y2, Y11, Y13
+	VFMADD213PS Y4, Y3, Y11
+	VPMAXSD     Y11, Y13, Y13
+	VPSRLD      $0x10, Y13, Y11
+	VPAND       Y0, Y11, Y11
+	VPADDD      Y6, Y13, Y13
+	VPADDD      Y11, Y13, Y13
+	VPSRLD      $0x10, Y12, Y12
+	VPBLENDW    $0xaa, Y13, Y12, Y12
+	VPOR        Y10, Y12, Y12
+	VMOVDQU     Y12, (AX)
+	VPUNPCKHBW  Y9, Y7, Y7
+	VPSHUFB     k106<>+0(SB), Y8, Y9
+	VPSRLD      $0x03, Y9, Y9
+	VMULPS      Y2, Y9, Y10
+	VFMADD213PS Y4, Y3, Y9
+	VPMAXSD     Y9, Y10, Y10
+	VPSRLD      $0x10, Y10, Y9
+	VPAND       Y0, Y9, Y9
+	VPADDD      Y6, Y10, Y10
+	VPADDD      Y9, Y10, Y10
+	VPSHUFB     k107<>+0(SB), Y8, Y8
+	VPSRLD      $0x03, Y8, Y8
+	VMULPS      Y2, Y8, Y9
+	VFMADD213PS Y4, Y3, Y8
+	VPMAXSD     Y8, Y9, Y9
+	VPSRLD      $0x10, Y9, Y8
+	VPAND       Y0, Y8, Y8
+	VPADDD      Y6, Y9, Y9
+	VPADDD      Y8, Y9, Y9
+	VPSRLD      $0x10, Y10, Y10
+	VPBLENDW    $0xaa, Y9, Y10, Y10
+	VPOR        Y7, Y10, Y10
+	VMOVDQU     Y10, 32(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         tiny
 
 done:
 	ADDQ $0x04, DX
@@ -26935,20 +28801,20 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k103<>+0(SB)/8, $0x3780000000000000
-DATA k103<>+8(SB)/8, $0x3840000038000000
-DATA k103<>+16(SB)/8, $0x38c0000038800000
-DATA k103<>+24(SB)/8, $0x3940000039000000
-GLOBL k103<>(SB), RODATA|NOPTR, $32
+DATA k130<>+0(SB)/8, $0x3780000000000000
+DATA k130<>+8(SB)/8, $0x3840000038000000
+DATA k130<>+16(SB)/8, $0x38c0000038800000
+DATA k130<>+24(SB)/8, $0x3940000039000000
+GLOBL k130<>(SB), RODATA|NOPTR, $32
 
-DATA k104<>+0(SB)/8, $0x37c0000037000000
-DATA k104<>+8(SB)/8, $0x3860000038200000
-DATA k104<>+16(SB)/8, $0x38e0000038a00000
-DATA k104<>+24(SB)/8, $0x3960000039200000
-GLOBL k104<>(SB), RODATA|NOPTR, $32
+DATA k131<>+0(SB)/8, $0x37c0000037000000
+DATA k131<>+8(SB)/8, $0x3860000038200000
+DATA k131<>+16(SB)/8, $0x38e0000038a00000
+DATA k131<>+24(SB)/8, $0x3960000039200000
+GLOBL k131<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C
+// Requires: AVX, AVX2, F16C, FMA3
 TEXT ·float8E5M2FNUZF16AVX2(SB), NOSPLIT, $32-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -26959,56 +28825,152 @@ TEXT ·float8E5M2FNUZF16AVX2(SB), NOSPLIT, $32-48
 run:
 	MOVQ         chunks+32(FP), SI
 	VBROADCASTSS (DX), Y0
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x08ffffff
+	JCS          small
 
 chunk:
 	VPMOVSXBD (CX), Y1
-	VPCMPEQD  k100<>+0(SB), Y1, Y2
+	VPCMPEQD  k125<>+0(SB), Y1, Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPAND     k101<>+0(SB), Y1, Y1
+	VPAND     k126<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VPMOVSXBD 8(CX), Y2
-	VPCMPEQD  k100<>+0(SB), Y2, Y3
+	VPCMPEQD  k125<>+0(SB), Y2, Y3
 	VPSLLD    $0x15, Y2, Y2
-	VPAND     k101<>+0(SB), Y2, Y2
+	VPAND     k126<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k102<>+0(SB), Y1, Y1
+	VMULPS    k127<>+0(SB), Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VCMPPS    $0x03, Y1, Y1, Y3
 	VBLENDVPS Y3, k14<>+0(SB), Y1, Y1
-	VMULPS    k102<>+0(SB), Y2, Y2
+	VMULPS    k127<>+0(SB), Y2, Y2
 	VMULPS    Y0, Y2, Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
 	VBLENDVPS Y3, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH $0x00, Y1, (AX)
-	VCVTPS2PH $0x00, Y2, 16(AX)
+	VCVTPS2PH $0x00, Y1, X1
+	VMOVDQU   X1, (AX)
+	VCVTPS2PH $0x00, Y2, X1
+	VMOVDQU   X1, 16(AX)
 	VPMOVSXBD 16(CX), Y1
-	VPCMPEQD  k100<>+0(SB), Y1, Y2
+	VPCMPEQD  k125<>+0(SB), Y1, Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPAND     k101<>+0(SB), Y1, Y1
+	VPAND     k126<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VPMOVSXBD 24(CX), Y2
-	VPCMPEQD  k100<>+0(SB), Y2, Y3
+	VPCMPEQD  k125<>+0(SB), Y2, Y3
 	VPSLLD    $0x15, Y2, Y2
-	VPAND     k101<>+0(SB), Y2, Y2
+	VPAND     k126<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k102<>+0(SB), Y1, Y1
+	VMULPS    k127<>+0(SB), Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VCMPPS    $0x03, Y1, Y1, Y3
 	VBLENDVPS Y3, k14<>+0(SB), Y1, Y1
-	VMULPS    k102<>+0(SB), Y2, Y2
+	VMULPS    k127<>+0(SB), Y2, Y2
 	VMULPS    Y0, Y2, Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
 	VBLENDVPS Y3, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH $0x00, Y1, 32(AX)
-	VCVTPS2PH $0x00, Y2, 48(AX)
-	ADDQ      $0x00000020, CX
+	VCVTPS2PH $0x00, Y1, X1
+	VMOVDQU   X1, 32(AX)
+	VCVTPS2PH $0x00, Y2, X1
+	VMOVDQU   X1, 48(AX)
+	ADDQ      $0x20, CX
 	ADDQ      $0x00000040, AX
 	DECQ      SI
 	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
+	JMP       done
+
+small:
+	VBROADCASTSS (DX), Y0
+	VANDPS       k86<>+0(SB), Y0, Y0
+	VMOVDQU      k87<>+0(SB), Y2
+	VPCMPGTD     k88<>+0(SB), Y0, Y3
+	VCVTDQ2PS    Y0, Y1
+	VPADDD       k128<>+0(SB), Y0, Y0
+	VPADDD       k129<>+0(SB), Y1, Y1
+	VBLENDVPS    Y3, Y0, Y1, Y0
+	VPSUBD       k91<>+0(SB), Y0, Y1
+	VBROADCASTSS (DX), Y3
+
+tiny:
+	VMOVDQU     (CX), Y4
+	VPAND       k92<>+0(SB), Y4, Y5
+	VPCMPEQB    k41<>+0(SB), Y4, Y4
+	VMOVDQU     k111<>+0(SB), Y6
+	VPSHUFB     Y5, Y6, Y6
+	VPCMPGTB    k26<>+0(SB), Y5, Y7
+	VPADDB      k38<>+0(SB), Y5, Y5
+	VPBLENDVB   Y7, Y5, Y6, Y5
+	VPOR        Y4, Y5, Y5
+	VMOVDQU     Y5, (SP)
+	VPMOVZXBD   (SP), Y4
+	VPMOVSXBD   (CX), Y5
+	VPSLLD      $0x15, Y4, Y4
+	VPCMPEQD    k113<>+0(SB), Y4, Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y7, Y7
+	VPSUBD      Y2, Y7, Y7
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y7, Y7
+	VBLENDVPS   Y6, k14<>+0(SB), Y7, Y7
+	VCVTPS2PH   $0x00, Y7, X4
+	VMOVDQU     X4, (AX)
+	VPMOVZXBD   8(SP), Y4
+	VPMOVSXBD   8(CX), Y5
+	VPSLLD      $0x15, Y4, Y4
+	VPCMPEQD    k113<>+0(SB), Y4, Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y7, Y7
+	VPSUBD      Y2, Y7, Y7
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y7, Y7
+	VBLENDVPS   Y6, k14<>+0(SB), Y7, Y7
+	VCVTPS2PH   $0x00, Y7, X4
+	VMOVDQU     X4, 16(AX)
+	VPMOVZXBD   16(SP), Y4
+	VPMOVSXBD   16(CX), Y5
+	VPSLLD      $0x15, Y4, Y4
+	VPCMPEQD    k113<>+0(SB), Y4, Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y7, Y7
+	VPSUBD      Y2, Y7, Y7
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y7, Y7
+	VBLENDVPS   Y6, k14<>+0(SB), Y7, Y7
+	VCVTPS2PH   $0x00, Y7, X4
+	VMOVDQU     X4, 32(AX)
+	VPMOVZXBD   24(SP), Y4
+	VPMOVSXBD   24(CX), Y5
+	VPSLLD      $0x15, Y4, Y4
+	VPCMPEQD    k113<>+0(SB), Y4, Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y7, Y7
+	VPSUBD      Y2, Y7, Y7
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y7, Y7
+	VBLENDVPS   Y6, k14<>+0(SB), Y7, Y7
+	VCVTPS2PH   $0x00, Y7, X4
+	VMOVDQU     X4, 48(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         tiny
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
@@ -27201,7 +29163,7 @@ more:
 	VPUNPCKHDQ  Y1, Y0, Y0
 	VPUNPCKLDQ  Y3, Y2, Y1
 	VPUNPCKHDQ  Y3, Y2, Y2
-	VMOVDQU     k105<>+0(SB), Y3
+	VMOVDQU     k132<>+0(SB), Y3
 	VPUNPCKLQDQ Y1, Y4, Y5
 	VPERMD      Y5, Y3, Y5
 	VMOVDQU     Y5, (AX)
@@ -27221,11 +29183,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k105<>+0(SB)/8, $0x0000000400000000
-DATA k105<>+8(SB)/8, $0x0000000500000001
-DATA k105<>+16(SB)/8, $0x0000000600000002
-DATA k105<>+24(SB)/8, $0x0000000700000003
-GLOBL k105<>(SB), RODATA|NOPTR, $32
+DATA k132<>+0(SB)/8, $0x0000000400000000
+DATA k132<>+8(SB)/8, $0x0000000500000001
+DATA k132<>+16(SB)/8, $0x0000000600000002
+DATA k132<>+24(SB)/8, $0x0000000700000003
+GLOBL k132<>(SB), RODATA|NOPTR, $32
 
 // func spreadAVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -27254,7 +29216,7 @@ TEXT ·swap2AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k106<>+0(SB), Y0
+	VMOVDQU k133<>+0(SB), Y0
 
 more:
 	VMOVDQU (CX), Y1
@@ -27267,11 +29229,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k106<>+0(SB)/8, $0x0607040502030001
-DATA k106<>+8(SB)/8, $0x0e0f0c0d0a0b0809
-DATA k106<>+16(SB)/8, $0x0607040502030001
-DATA k106<>+24(SB)/8, $0x0e0f0c0d0a0b0809
-GLOBL k106<>(SB), RODATA|NOPTR, $32
+DATA k133<>+0(SB)/8, $0x0607040502030001
+DATA k133<>+8(SB)/8, $0x0e0f0c0d0a0b0809
+DATA k133<>+16(SB)/8, $0x0607040502030001
+DATA k133<>+24(SB)/8, $0x0e0f0c0d0a0b0809
+GLOBL k133<>(SB), RODATA|NOPTR, $32
 
 // func swap4AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -27279,7 +29241,7 @@ TEXT ·swap4AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k107<>+0(SB), Y0
+	VMOVDQU k134<>+0(SB), Y0
 
 more:
 	VMOVDQU (CX), Y1
@@ -27292,11 +29254,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k107<>+0(SB)/8, $0x0405060700010203
-DATA k107<>+8(SB)/8, $0x0c0d0e0f08090a0b
-DATA k107<>+16(SB)/8, $0x0405060700010203
-DATA k107<>+24(SB)/8, $0x0c0d0e0f08090a0b
-GLOBL k107<>(SB), RODATA|NOPTR, $32
+DATA k134<>+0(SB)/8, $0x0405060700010203
+DATA k134<>+8(SB)/8, $0x0c0d0e0f08090a0b
+DATA k134<>+16(SB)/8, $0x0405060700010203
+DATA k134<>+24(SB)/8, $0x0c0d0e0f08090a0b
+GLOBL k134<>(SB), RODATA|NOPTR, $32
 
 // func swap8AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -27304,7 +29266,7 @@ TEXT ·swap8AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k108<>+0(SB), Y0
+	VMOVDQU k135<>+0(SB), Y0
 
 more:
 	VMOVDQU (CX), Y1
@@ -27317,11 +29279,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k108<>+0(SB)/8, $0x0001020304050607
-DATA k108<>+8(SB)/8, $0x08090a0b0c0d0e0f
-DATA k108<>+16(SB)/8, $0x0001020304050607
-DATA k108<>+24(SB)/8, $0x08090a0b0c0d0e0f
-GLOBL k108<>(SB), RODATA|NOPTR, $32
+DATA k135<>+0(SB)/8, $0x0001020304050607
+DATA k135<>+8(SB)/8, $0x08090a0b0c0d0e0f
+DATA k135<>+16(SB)/8, $0x0001020304050607
+DATA k135<>+24(SB)/8, $0x08090a0b0c0d0e0f
+GLOBL k135<>(SB), RODATA|NOPTR, $32
 
 // func gatherBF16AVX2(dst *byte, codes *byte, groups *uint16, table *byte, n int)
 // Requires: AVX, AVX2
@@ -27334,7 +29296,7 @@ TEXT ·gatherBF16AVX2(SB), NOSPLIT, $32-40
 
 more:
 	VPMOVZXBW (CX), Y0
-	VPAND     k109<>+0(SB), Y0, Y0
+	VPAND     k136<>+0(SB), Y0, Y0
 	VPADDW    (DX), Y0, Y0
 	VMOVDQU   Y0, (SP)
 	MOVWQZX   (SP), DI
@@ -27393,11 +29355,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k109<>+0(SB)/8, $0x000f000f000f000f
-DATA k109<>+8(SB)/8, $0x000f000f000f000f
-DATA k109<>+16(SB)/8, $0x000f000f000f000f
-DATA k109<>+24(SB)/8, $0x000f000f000f000f
-GLOBL k109<>(SB), RODATA|NOPTR, $32
+DATA k136<>+0(SB)/8, $0x000f000f000f000f
+DATA k136<>+8(SB)/8, $0x000f000f000f000f
+DATA k136<>+16(SB)/8, $0x000f000f000f000f
+DATA k136<>+24(SB)/8, $0x000f000f000f000f
+GLOBL k136<>(SB), RODATA|NOPTR, $32
 
 // func gatherF32AVX2(dst *byte, codes *byte, groups *uint16, table *byte, n int)
 // Requires: AVX, AVX2
@@ -27410,7 +29372,7 @@ TEXT ·gatherF32AVX2(SB), NOSPLIT, $32-40
 
 more:
 	VPMOVZXBW (CX), Y0
-	VPAND     k109<>+0(SB), Y0, Y0
+	VPAND     k136<>+0(SB), Y0, Y0
 	VPADDW    (DX), Y0, Y0
 	VMOVDQU   Y0, (SP)
 	MOVWQZX   (SP), DI
@@ -27525,7 +29487,8 @@ run:
 	VPERMD       Y4, Y6, Y4
 
 chunk:
-	VPERMQ       $0xd8, (CX), Y6
+	VMOVDQU      (CX), Y6
+	VPERMQ       $0xd8, Y6, Y6
 	VPSRLW       X0, Y6, Y6
 	VPAND        Y1, Y6, Y6
 	VPSHUFB      Y6, Y3, Y7
@@ -27616,7 +29579,8 @@ run:
 	VPERMQ       $0xdd, Y6, Y5
 
 chunk:
-	VPERMQ     $0xd8, (CX), Y6
+	VMOVDQU    (CX), Y6
+	VPERMQ     $0xd8, Y6, Y6
 	VPSRLW     X2, Y6, Y6
 	VPAND      Y3, Y6, Y6
 	VPSHUFB    Y6, Y4, Y7
@@ -27686,7 +29650,8 @@ run:
 	VPERMQ       $0xdd, Y4, Y3
 
 chunk:
-	VPERMQ     $0xd8, (CX), Y4
+	VMOVDQU    (CX), Y4
+	VPERMQ     $0xd8, Y4, Y4
 	VPSRLW     X0, Y4, Y4
 	VPAND      Y1, Y4, Y4
 	VPSHUFB    Y4, Y2, Y5
@@ -27712,7 +29677,7 @@ TEXT ·absmaxAVX2(SB), NOSPLIT, $0-32
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+24(FP), DX
-	VMOVDQU k110<>+0(SB), Y0
+	VMOVDQU k86<>+0(SB), Y0
 
 run:
 	MOVQ  chunks+16(FP), BX
@@ -27748,12 +29713,6 @@ chunk:
 	JNZ          run
 	VZEROUPPER
 	RET
-
-DATA k110<>+0(SB)/8, $0x7fffffff7fffffff
-DATA k110<>+8(SB)/8, $0x7fffffff7fffffff
-DATA k110<>+16(SB)/8, $0x7fffffff7fffffff
-DATA k110<>+24(SB)/8, $0x7fffffff7fffffff
-GLOBL k110<>(SB), RODATA|NOPTR, $32
 
 // func nearestAVX2(dst *byte, src *byte, scales *float32, tables *byte, least *float32, chunks int, n int)
 // Requires: AVX, AVX2
@@ -27839,11 +29798,11 @@ chunk:
 	VPACKSSDW    Y9, Y8, Y8
 	VPACKSSDW    Y11, Y10, Y10
 	VPACKSSWB    Y10, Y8, Y8
-	VMOVDQU      k105<>+0(SB), Y7
+	VMOVDQU      k132<>+0(SB), Y7
 	VPERMD       Y8, Y7, Y8
 	VPAND        k5<>+0(SB), Y8, Y8
 	VPSHUFB      Y8, Y2, Y8
-	VPMADDUBSW   k111<>+0(SB), Y8, Y8
+	VPMADDUBSW   k137<>+0(SB), Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X7
 	VPACKUSWB    X7, X8, X7
 	VMOVDQU      X7, (AX)
@@ -27857,11 +29816,11 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k111<>+0(SB)/8, $0x0110011001100110
-DATA k111<>+8(SB)/8, $0x0110011001100110
-DATA k111<>+16(SB)/8, $0x0110011001100110
-DATA k111<>+24(SB)/8, $0x0110011001100110
-GLOBL k111<>(SB), RODATA|NOPTR, $32
+DATA k137<>+0(SB)/8, $0x0110011001100110
+DATA k137<>+8(SB)/8, $0x0110011001100110
+DATA k137<>+16(SB)/8, $0x0110011001100110
+DATA k137<>+24(SB)/8, $0x0110011001100110
+GLOBL k137<>(SB), RODATA|NOPTR, $32
 
 // func int8AVX2(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX2
@@ -27875,7 +29834,7 @@ run:
 	MOVQ         chunks+24(FP), SI
 	VMOVSS       k28<>+0(SB), X0
 	VDIVSS       (DX), X0, X0
-	VMULSS       k112<>+0(SB), X0, X0
+	VMULSS       k138<>+0(SB), X0, X0
 	VBROADCASTSS X0, Y0
 
 chunk:
@@ -27898,7 +29857,7 @@ chunk:
 	VPACKSSDW Y2, Y1, Y1
 	VPACKSSDW Y4, Y3, Y3
 	VPACKSSWB Y3, Y1, Y1
-	VMOVDQU   k105<>+0(SB), Y2
+	VMOVDQU   k132<>+0(SB), Y2
 	VPERMD    Y1, Y2, Y1
 	VMOVDQU   Y1, (AX)
 	ADDQ      $0x00000080, CX
@@ -27911,47 +29870,35 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k112<>+0(SB)/8, $0x42fe000042fe0000
-DATA k112<>+8(SB)/8, $0x42fe000042fe0000
-DATA k112<>+16(SB)/8, $0x42fe000042fe0000
-DATA k112<>+24(SB)/8, $0x42fe000042fe0000
-GLOBL k112<>(SB), RODATA|NOPTR, $32
+DATA k138<>+0(SB)/8, $0x42fe000042fe0000
+DATA k138<>+8(SB)/8, $0x42fe000042fe0000
+DATA k138<>+16(SB)/8, $0x42fe000042fe0000
+DATA k138<>+24(SB)/8, $0x42fe000042fe0000
+GLOBL k138<>(SB), RODATA|NOPTR, $32
 
-DATA k113<>+0(SB)/8, $0x7f7fffff7f7fffff
-DATA k113<>+8(SB)/8, $0x7f7fffff7f7fffff
-DATA k113<>+16(SB)/8, $0x7f7fffff7f7fffff
-DATA k113<>+24(SB)/8, $0x7f7fffff7f7fffff
-GLOBL k113<>(SB), RODATA|NOPTR, $32
+DATA k139<>+0(SB)/8, $0x7f7fffff7f7fffff
+DATA k139<>+8(SB)/8, $0x7f7fffff7f7fffff
+DATA k139<>+16(SB)/8, $0x7f7fffff7f7fffff
+DATA k139<>+24(SB)/8, $0x7f7fffff7f7fffff
+GLOBL k139<>(SB), RODATA|NOPTR, $32
 
-DATA k114<>+0(SB)/8, $0x7f8000007f800000
-DATA k114<>+8(SB)/8, $0x7f8000007f800000
-DATA k114<>+16(SB)/8, $0x7f8000007f800000
-DATA k114<>+24(SB)/8, $0x7f8000007f800000
-GLOBL k114<>(SB), RODATA|NOPTR, $32
+DATA k140<>+0(SB)/8, $0x7fff7fff7fff7fff
+DATA k140<>+8(SB)/8, $0x7fff7fff7fff7fff
+DATA k140<>+16(SB)/8, $0x7fff7fff7fff7fff
+DATA k140<>+24(SB)/8, $0x7fff7fff7fff7fff
+GLOBL k140<>(SB), RODATA|NOPTR, $32
 
-DATA k115<>+0(SB)/8, $0x7fff7fff7fff7fff
-DATA k115<>+8(SB)/8, $0x7fff7fff7fff7fff
-DATA k115<>+16(SB)/8, $0x7fff7fff7fff7fff
-DATA k115<>+24(SB)/8, $0x7fff7fff7fff7fff
-GLOBL k115<>(SB), RODATA|NOPTR, $32
+DATA k141<>+0(SB)/8, $0x7bff7bff7bff7bff
+DATA k141<>+8(SB)/8, $0x7bff7bff7bff7bff
+DATA k141<>+16(SB)/8, $0x7bff7bff7bff7bff
+DATA k141<>+24(SB)/8, $0x7bff7bff7bff7bff
+GLOBL k141<>(SB), RODATA|NOPTR, $32
 
-DATA k116<>+0(SB)/8, $0x7f807f807f807f80
-DATA k116<>+8(SB)/8, $0x7f807f807f807f80
-DATA k116<>+16(SB)/8, $0x7f807f807f807f80
-DATA k116<>+24(SB)/8, $0x7f807f807f807f80
-GLOBL k116<>(SB), RODATA|NOPTR, $32
-
-DATA k117<>+0(SB)/8, $0x7bff7bff7bff7bff
-DATA k117<>+8(SB)/8, $0x7bff7bff7bff7bff
-DATA k117<>+16(SB)/8, $0x7bff7bff7bff7bff
-DATA k117<>+24(SB)/8, $0x7bff7bff7bff7bff
-GLOBL k117<>(SB), RODATA|NOPTR, $32
-
-DATA k118<>+0(SB)/8, $0x7c007c007c007c00
-DATA k118<>+8(SB)/8, $0x7c007c007c007c00
-DATA k118<>+16(SB)/8, $0x7c007c007c007c00
-DATA k118<>+24(SB)/8, $0x7c007c007c007c00
-GLOBL k118<>(SB), RODATA|NOPTR, $32
+DATA k142<>+0(SB)/8, $0x7c007c007c007c00
+DATA k142<>+8(SB)/8, $0x7c007c007c007c00
+DATA k142<>+16(SB)/8, $0x7c007c007c007c00
+DATA k142<>+24(SB)/8, $0x7c007c007c007c00
+GLOBL k142<>(SB), RODATA|NOPTR, $32
 
 // func specialF32AVX2(counts *uint32, src *byte, n int)
 // Requires: AVX, AVX2
@@ -27959,9 +29906,9 @@ TEXT ·specialF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ    counts+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k110<>+0(SB), Y0
-	VMOVDQU k113<>+0(SB), Y1
-	VMOVDQU k114<>+0(SB), Y2
+	VMOVDQU k86<>+0(SB), Y0
+	VMOVDQU k139<>+0(SB), Y1
+	VMOVDQU k115<>+0(SB), Y2
 	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
 	VPXOR   Y5, Y5, Y5
@@ -27994,9 +29941,9 @@ TEXT ·specialBF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    counts+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k115<>+0(SB), Y0
-	VMOVDQU k88<>+0(SB), Y1
-	VMOVDQU k116<>+0(SB), Y2
+	VMOVDQU k140<>+0(SB), Y0
+	VMOVDQU k92<>+0(SB), Y1
+	VMOVDQU k102<>+0(SB), Y2
 	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
 	VPXOR   Y5, Y5, Y5
@@ -28017,19 +29964,19 @@ more:
 	DECQ     DX
 	JNZ      more
 	VPADDW   Y3, Y5, Y3
-	VPMADDWD k119<>+0(SB), Y3, Y3
+	VPMADDWD k143<>+0(SB), Y3, Y3
 	VMOVDQU  Y3, (AX)
 	VPADDW   Y4, Y6, Y4
-	VPMADDWD k119<>+0(SB), Y4, Y4
+	VPMADDWD k143<>+0(SB), Y4, Y4
 	VMOVDQU  Y4, 32(AX)
 	VZEROUPPER
 	RET
 
-DATA k119<>+0(SB)/8, $0x0001000100010001
-DATA k119<>+8(SB)/8, $0x0001000100010001
-DATA k119<>+16(SB)/8, $0x0001000100010001
-DATA k119<>+24(SB)/8, $0x0001000100010001
-GLOBL k119<>(SB), RODATA|NOPTR, $32
+DATA k143<>+0(SB)/8, $0x0001000100010001
+DATA k143<>+8(SB)/8, $0x0001000100010001
+DATA k143<>+16(SB)/8, $0x0001000100010001
+DATA k143<>+24(SB)/8, $0x0001000100010001
+GLOBL k143<>(SB), RODATA|NOPTR, $32
 
 // func specialF16AVX2(counts *uint32, src *byte, n int)
 // Requires: AVX, AVX2
@@ -28037,9 +29984,9 @@ TEXT ·specialF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    counts+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k115<>+0(SB), Y0
-	VMOVDQU k117<>+0(SB), Y1
-	VMOVDQU k118<>+0(SB), Y2
+	VMOVDQU k140<>+0(SB), Y0
+	VMOVDQU k141<>+0(SB), Y1
+	VMOVDQU k142<>+0(SB), Y2
 	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
 	VPXOR   Y5, Y5, Y5
@@ -28060,10 +30007,10 @@ more:
 	DECQ     DX
 	JNZ      more
 	VPADDW   Y3, Y5, Y3
-	VPMADDWD k119<>+0(SB), Y3, Y3
+	VPMADDWD k143<>+0(SB), Y3, Y3
 	VMOVDQU  Y3, (AX)
 	VPADDW   Y4, Y6, Y4
-	VPMADDWD k119<>+0(SB), Y4, Y4
+	VPMADDWD k143<>+0(SB), Y4, Y4
 	VMOVDQU  Y4, 32(AX)
 	VZEROUPPER
 	RET

@@ -259,7 +259,7 @@ func q2(k *kernel) {
 // twoBits is run r of 32 two-bit codes, the layout of the K types.
 func (k *kernel) twoBits(off, r int) VecVirtual {
 	y := YMM()
-	VPERMQ(Imm(quads), k.from(off+r/4*32), y)
+	k.spreadQuads(k.from(off+r/4*32), y)
 	if r%4 > 0 {
 		VPSRLW(Imm(uint64(r%4*2)), y, y)
 	}
@@ -296,7 +296,7 @@ func tripled(t VecVirtual) {
 func tq1(k *kernel) {
 	f := k.few(k.half(52), -1, 0, 1)
 	t := YMM()
-	VPERMQ(Imm(quads), k.from(0), t)
+	k.spreadQuads(k.from(0), t)
 	for n := range 5 {
 		if n > 0 {
 			tripled(t)

@@ -67,7 +67,7 @@ func (k *kernel) store(x [2]VecVirtual, to string, at int) {
 	}
 	for i, y := range x {
 		if to == "F16" {
-			VCVTPS2PH(Imm(0), y, Mem{Base: k.dst, Disp: 2 * (at + 8*i)})
+			storeHalves(y, Mem{Base: k.dst, Disp: 2 * (at + 8*i)})
 		} else {
 			VMOVUPS(y, Mem{Base: k.dst, Disp: 4 * (at + 8*i)})
 		}

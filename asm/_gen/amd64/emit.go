@@ -22,6 +22,20 @@ type kernel struct {
 	shared   map[string]VecVirtual
 }
 
+// spreadQuads loads 32 codes in the order of [quads]. The same in one
+// instruction takes twice as long on Zen 3.
+func (k *kernel) spreadQuads(m Mem, y VecVirtual) {
+	VMOVDQU(m, y)
+	VPERMQ(Imm(quads), y, y)
+}
+
+// storeHalves writes eight numbers as float16, in two steps for the same reason.
+func storeHalves(y VecVirtual, m Mem) {
+	x := XMM()
+	VCVTPS2PH(Imm(0), y, x)
+	VMOVDQU(x, m)
+}
+
 // width is the bytes of one number written.
 func (k *kernel) width() int {
 	if k.wide && !k.narrow {
@@ -39,7 +53,7 @@ var targets = []struct {
 // store8 writes eight numbers.
 func (k *kernel) store8(x VecVirtual, at int) {
 	if k.narrow {
-		VCVTPS2PH(Imm(0), x, k.to(at))
+		storeHalves(x, k.to(at))
 	} else {
 		VMOVUPS(x, k.to(at))
 	}

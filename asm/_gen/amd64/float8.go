@@ -55,8 +55,9 @@ func float8Kernels() {
 
 // kernel: what a product rounds to depends on the mantissa alone, so the
 // products of the first codes, with exponents 0 and 1, are rounded once per run;
-// of the others the exponent is added. Runs whose products are not all normal
-// are computed one by one.
+// of the others the exponent is added. Two kinds of scales have loops of their
+// own: those whose products may be subnormal, and, to BF16, those whose products
+// overflow or are all of one kind: zero, infinite and NaN.
 func (f float8) kernel(t int) {
 	var l looked
 	var scale, infinity VecVirtual
@@ -65,12 +66,9 @@ func (f float8) kernel(t int) {
 		func(k *runs) {
 			scale = YMM()
 			VBROADCASTSS(Mem{Base: k.a}, scale)
-			if k.wide {
-				return
-			}
 			bits := GP32()
 			MOVL(Mem{Base: k.a}, bits)
-			if f.infinite {
+			if f.infinite && !k.wide {
 				top, x := GP32(), XMM()
 				MOVL(bits, top)
 				SHRL(Imm(24), top)
@@ -79,28 +77,48 @@ func (f float8) kernel(t int) {
 				VMOVD(top, x)
 				VPBROADCASTB(x, infinity)
 			}
-			SHRL(Imm(23), bits)
-			and32(bits, 0xFF)
-			SUBL(U32(f.least), bits)
-			CMPL(bits, U32(f.most-f.least))
+			and32(bits, 0x7FFFFFFF)
+			if k.wide {
+				DECL(bits) // zero is not small
+				CMPL(bits, U32(f.least<<23-1))
+				JCS(LabelRef("small"))
+				return
+			}
+			SUBL(U32(f.least<<23), bits)
+			CMPL(bits, U32((f.most-f.least)<<23))
 			JHI(LabelRef("odd"))
 			l = k.table16(f.first(k.kernel), false, func(x VecVirtual) { VMULPS(scale, x, x) })
 		},
 		func(k *runs) {
 			if k.wide {
 				f.each(k, scale)
-				return
+			} else {
+				f.byMantissa(k, l, infinity)
 			}
-			f.byMantissa(k, l, infinity)
-			ADDQ(Imm(32), k.src)
-			ADDQ(Imm(64), k.dst)
-			DECQ(k.chunks)
-			JNZ(LabelRef("chunk"))
+			k.again("chunk")
 			JMP(LabelRef("done"))
-			Label("odd")
-			k.loop = "odd"
-			f.each(k, scale)
+			if !k.wide {
+				Label("odd")
+				edge := f.newEdge(k)
+				Label("edge")
+				edge.write(k)
+				k.again("edge")
+				JMP(LabelRef("done"))
+			}
+			Label("small")
+			small := f.newSmall(k)
+			Label("tiny")
+			small.write(k)
+			k.loop = "tiny"
 		})
+}
+
+// again ends a loop over the chunks of a run.
+func (k *runs) again(label string) {
+	ADDQ(Imm(32), k.src)
+	ADDQ(U32(32*k.width()), k.dst)
+	DECQ(k.chunks)
+	JNZ(LabelRef(label))
 }
 
 // first is what the codes below 16 stand for.
@@ -131,7 +149,7 @@ func pow2(e int) float32 {
 func (f float8) byMantissa(k *runs, l looked, infinity VecVirtual) {
 	step := byte(1) << f.man
 	codes, mag, index, low := YMM(), YMM(), YMM(), YMM()
-	VPERMQ(Imm(quads), k.from(0), codes)
+	k.spreadQuads(k.from(0), codes)
 	VPAND(bytes32(0x7F), codes, mag)
 	VPMINUB(bytes32(step), mag, index)
 	VPAND(bytes32(step), index, index)

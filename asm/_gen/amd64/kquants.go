@@ -74,11 +74,11 @@ func q45K(high bool) func(*kernel) {
 		var fifth VecVirtual
 		if high {
 			at, fifth = 48, YMM()
-			VPERMQ(Imm(quads), k.from(16), fifth)
+			k.spreadQuads(k.from(16), fifth)
 		}
 		for i := range 8 {
 			codes := YMM()
-			VPERMQ(Imm(quads), k.from(at+i/2*32), codes)
+			k.spreadQuads(k.from(at+i/2*32), codes)
 			if i%2 == 1 {
 				VPSRLW(Imm(4), codes, codes)
 			}
@@ -210,7 +210,7 @@ func q3K(k *kernel) {
 		})
 	}
 	high := YMM()
-	VPERMQ(Imm(quads), k.from(0), high)
+	k.spreadQuads(k.from(0), high)
 	for r := range 8 {
 		codes, clear := k.twoBits(32, r), YMM()
 		if !k.wide {
@@ -240,12 +240,12 @@ func q6K(k *kernel) {
 	}
 	for i := range 8 {
 		codes, high := YMM(), YMM()
-		VPERMQ(Imm(quads), k.from(i/4*64+i%2*32), codes)
+		k.spreadQuads(k.from(i/4*64+i%2*32), codes)
 		if i%4 >= 2 {
 			VPSRLW(Imm(4), codes, codes)
 		}
 		VPAND(bytes32(0x0F), codes, codes)
-		VPERMQ(Imm(quads), k.from(128+i/4*32), high)
+		k.spreadQuads(k.from(128+i/4*32), high)
 		switch i % 4 {
 		case 0:
 			VPSLLW(Imm(4), high, high)

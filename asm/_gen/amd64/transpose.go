@@ -302,7 +302,7 @@ func halfBytesKernels() {
 			},
 			func(k *runs) {
 				codes := YMM()
-				VPERMQ(Imm(quads), k.from(0), codes)
+				k.spreadQuads(k.from(0), codes)
 				VPSRLW(shift, codes, codes)
 				VPAND(k.shared["low"], codes, codes)
 				k.lookup(0, codes, l)

@@ -1,0 +1,128 @@
+package asm
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A hostile fill is data that an adversary would send to make a kernel slow.
+type hostile struct {
+	name  string
+	scale func(i int) float32 // of runs
+	half  func(i int) uint16  // float16 of blocks, and the least bytes of other scales
+	code  func(r uint64) byte
+}
+
+func anyCode(r uint64) byte { return byte(r) }
+
+func bitsOf(b uint32) func(int) float32 {
+	return func(i int) float32 { return math.Float32frombits(b + uint32(i*7919)&0xFFFFF) }
+}
+
+func constant[T any](v T) func(int) T { return func(int) T { return v } }
+
+var (
+	infinite = float32(math.Inf(1))
+	nan      = float32(math.NaN())
+	hostiles = []hostile{
+		{"small", bitsOf(0x00A00000), constant[uint16](0x0400), anyCode},
+		{"smaller", bitsOf(0x05A00000), constant[uint16](0x0001), anyCode},
+		{"subnormal", bitsOf(0x00100000), constant[uint16](0x0155), anyCode},
+		{"least", constant(float32(0x1p-149)), constant[uint16](0x8001), anyCode},
+		{"huge", bitsOf(0x7F000000), constant[uint16](0x7BFF), anyCode},
+		{"zero", constant(float32(0)), constant[uint16](0), anyCode},
+		{"infinite", constant(infinite), constant[uint16](0x7C00), anyCode},
+		{"NaN", constant(nan), constant[uint16](0x7E01), anyCode},
+		{"mixed", func(i int) float32 {
+			return [...]float32{0x1p-130, 0, 0x1p-120, infinite, nan, -0x1p127, 0x1p-8}[i*7919>>3%7]
+		}, func(i int) uint16 { return uint16(i * 40503) }, anyCode},
+		{"codes of zero", bitsOf(0x3C000000), constant[uint16](0x1C00), func(uint64) byte { return 0 }},
+		{"codes of ones", bitsOf(0x3C000000), constant[uint16](0x1C00), func(uint64) byte { return 0xFF }},
+		{"small codes", bitsOf(0x3C000000), constant[uint16](0x1C00), func(r uint64) byte { return byte(r & 0x81) }},
+		{"small, small codes", bitsOf(0x00A00000), constant[uint16](0x0001), func(r uint64) byte { return byte(r & 0x81) }},
+	}
+)
+
+// fill writes blocks of a kind, or codes, or numbers to encode.
+func (h *hostile) fill(e *bench, src []byte, rng *rand.ChaCha8) {
+	for i := range src {
+		src[i] = h.code(rng.Uint64())
+	}
+	if e.class == "encode" {
+		for i := range len(src) / 4 {
+			f := h.scale(i)
+			if i%64 == 0 && f != 0 {
+				f = 1 // beside which the others are small
+			}
+			binary.LittleEndian.PutUint32(src[4*i:], math.Float32bits(f))
+		}
+		return
+	}
+	for k := range Kinds {
+		if strings.HasPrefix(e.name, k.String()+" to ") {
+			h.blocks(k, src)
+		}
+	}
+}
+
+func (h *hostile) blocks(k Kind, src []byte) {
+	for i := range len(src) / k.Bytes() {
+		block := src[i*k.Bytes():]
+		for _, at := range halves[k] {
+			binary.LittleEndian.PutUint16(block[max(at, -at):], h.half(i))
+		}
+		switch k {
+		case MXFP4: // the byte is an exponent
+			block[0] = byte(math.Float32bits(h.scale(i)) >> 23)
+		case Q8_K:
+			binary.LittleEndian.PutUint32(block, math.Float32bits(h.scale(i)))
+		case NVFP4:
+			binary.LittleEndian.PutUint32(block, uint32(h.half(i))*0x10001)
+		}
+	}
+}
+
+// BenchmarkWorst prints, for each entry, its rate on data of a model and on the
+// data that slows it most, and how many times slower that is.
+func BenchmarkWorst(b *testing.B) {
+	const small = 64 << 10
+	pattern := regexp.MustCompile(*only)
+	rng := rand.NewChaCha8([32]byte{1})
+	scales, good := make([]float32, small), modelScales(small)
+	o := Best()
+	fmt.Printf("%-28s %-8s %8s %8s %6s  %s\n", "entry", "level", "model", "worst", "times", "on")
+	for _, e := range benches(scales) {
+		if !pattern.MatchString(e.name) {
+			continue
+		}
+		n := small / e.elems
+		var in [32][]byte
+		out := make([]byte, n*e.elems*e.out)
+		i := 0
+		measure := func() float64 { return quickest(n*e.elems, func() { e.run(o, out, in[i%32]); i++ }) }
+		copy(scales, good)
+		for i := range in {
+			in[i] = make([]byte, n*e.bytes)
+			rng.Read(in[i])
+			e.fix(in[i])
+		}
+		model, worst, on := measure(), math.Inf(1), ""
+		for _, h := range hostiles {
+			for i := range scales {
+				scales[i] = h.scale(i)
+			}
+			for i := range in {
+				h.fill(&e, in[i], rng)
+			}
+			if rate := measure(); rate < worst {
+				worst, on = rate, h.name
+			}
+		}
+		fmt.Printf("%-28s %-8v %8.2f %8.2f %6.2f  %s\n", e.name, o.Level(), model, worst, model/worst, on)
+	}
+}
