@@ -43,10 +43,8 @@ OUT   ?= corpus-out
 BENCH ?= .
 ENTRY ?= .
 PYTHON ?= .venv/bin/python
-PART  ?=
-ELEMENTS ?= 10000000
 
-.PHONY: neon check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
+.PHONY: neon avx512 check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
 	bench bench-kernels bench-peers bench-hostile bench-convert memory golden crosscheck corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
@@ -84,6 +82,7 @@ cross: ## other systems: build and vet
 	export GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0; \
 	$(GO) build ./... && $(GO) vet ./... || exit 1; done
 	@$(MAKE) --no-print-directory neon
+	@$(MAKE) --no-print-directory avx512
 
 neon: ## the kernels of arm64, run under emulation; installs qemu-user where it may
 	@q=$$(command -v qemu-aarch64-static || command -v qemu-aarch64) || { \
@@ -91,6 +90,9 @@ neon: ## the kernels of arm64, run under emulation; installs qemu-user where it 
 	[ -n "$$q" ] || { echo "NOT RUN: the kernels of arm64 are built, but there is no qemu-user and it cannot be installed"; exit 0; }; \
 	d=$$(mktemp -d) && CGO_ENABLED=0 GOARCH=arm64 $(GO) test -c -o $$d/asm.test ./asm && \
 	cd asm && MUST_HAVE=neon $$q $$d/asm.test -test.short; status=$$?; rm -rf $$d; exit $$status
+
+avx512: ## the kernels of AVX-512, run in Bochs where the processor has none; installs it where it may
+	@GO='$(GO)' asm/_emu/run
 
 fuzz: ## make fuzz FUZZ=FuzzZip TIME=60s
 	$(GO) test ./fuzz -run '^$$' -fuzz '^$(FUZZ)$$' -fuzztime $(TIME)
@@ -130,12 +132,14 @@ GOLDEN = corpus/valid/gguf corpus/valid/npy corpus/valid/npz corpus/valid/safete
 golden: ## needs Python with crosscheck/requirements.txt: make golden PYTHON=.venv/bin/python
 	@for d in $(GOLDEN); do echo "$$d"; $(PYTHON) $$d/generate.py || exit 1; done
 	$(PYTHON) testdata/quant/floats.py
-	python3 crosscheck/run.py --golden testdata/quant/schemes
+	python3 crosscheck/quant/run.py --python $(PYTHON) --golden testdata/quant/schemes
 	$(PYTHON) asm/_gen/iq_tables.py > asm/iq_tables.go
 	git status --short
 
-crosscheck: ## installs the reference libraries, compares all that both read; make crosscheck PART=quant/fp8
-	python3 crosscheck/run.py --elements $(ELEMENTS) $(PART)
+crosscheck: ## needs Python with crosscheck/requirements.txt
+	python3 crosscheck/run.py
+	python3 crosscheck/quant/run.py
+	python3 crosscheck/forget/run.py
 
 corpus: ## every recipe as a file, with a manifest: make corpus OUT=dir
 	$(GO) run ./corpus/amn-corpus write $(OUT)

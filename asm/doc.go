@@ -16,8 +16,19 @@
 // panics with "internal error:" before anything is read or written.
 //
 // The kernels are written by programs, _gen/amd64 and _gen/arm64; the build tag
-// purego leaves them out. There is no AVX-512 level: its kernels have not been
-// run anywhere, and what has not been run is not shipped.
+// purego leaves them out.
+//
+// # AVX-512
+//
+// The level wants F, BW, VL, DQ and VBMI. What has not been run is not shipped,
+// so `make avx512` runs the tests on a processor that has it, or else in Bochs:
+// _emu/run puts the test binary, a kernel of Debian's and _emu/main.go, which is
+// its first process, on a disk, and reads the status off the serial line. The
+// tests know two variables for it: LEVELS names the levels that there is time
+// for, and EMULATOR=bochs that ties round away from zero where float16 are made,
+// which is a fault of the emulator and no processor's.
+//
+// VCVTNEPS2BF16 is not used: it takes subnormal numbers for zero.
 package asm
 
 //go:generate go -C _gen/amd64 run . -pkg asm -out ../../kernels_amd64.s -stubs ../../kernels_amd64.go

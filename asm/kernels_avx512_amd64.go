@@ -3,3 +3,48 @@
 //go:build !purego
 
 package asm
+
+// q8_0F32AVX512 decodes n blocks.
+//
+//go:noescape
+func q8_0F32AVX512(dst *byte, src *byte, n int)
+
+// q8_0BF16AVX512 decodes n blocks.
+//
+//go:noescape
+func q8_0BF16AVX512(dst *byte, src *byte, n int)
+
+// q8_0F16AVX512 decodes n blocks.
+//
+//go:noescape
+func q8_0F16AVX512(dst *byte, src *byte, n int)
+
+// q8_1F32AVX512 decodes n blocks.
+//
+//go:noescape
+func q8_1F32AVX512(dst *byte, src *byte, n int)
+
+// q8_1BF16AVX512 decodes n blocks.
+//
+//go:noescape
+func q8_1BF16AVX512(dst *byte, src *byte, n int)
+
+// q8_1F16AVX512 decodes n blocks.
+//
+//go:noescape
+func q8_1F16AVX512(dst *byte, src *byte, n int)
+
+// q8_KF32AVX512 decodes n blocks.
+//
+//go:noescape
+func q8_KF32AVX512(dst *byte, src *byte, n int)
+
+// q8_KBF16AVX512 decodes n blocks.
+//
+//go:noescape
+func q8_KBF16AVX512(dst *byte, src *byte, n int)
+
+// q8_KF16AVX512 decodes n blocks.
+//
+//go:noescape
+func q8_KF16AVX512(dst *byte, src *byte, n int)

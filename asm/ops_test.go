@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,11 +16,16 @@ import (
 )
 
 // tables gives the table of each level that this machine has, worst first, the
-// scalar one left out. MUST_HAVE names levels whose absence is a failure.
+// scalar one left out. MUST_HAVE names levels whose absence is a failure; LEVELS
+// names those that an emulator has the time for.
 func tables(t testing.TB) map[Level]*Ops {
 	t.Helper()
 	out := map[Level]*Ops{}
+	only := os.Getenv("LEVELS")
 	for _, l := range Machine()[1:] {
+		if only != "" && !slices.Contains(strings.Split(only, ","), l.String()) {
+			continue
+		}
 		o := For(Features(0).With(l))
 		out[l] = &o
 	}
@@ -102,7 +108,7 @@ func compare(t *testing.T, o *Ops, c call, src []byte, size int) (err error) {
 		in, out := guard.At(guarded[0], len(src), front), guard.At(guarded[1], size, front)
 		copy(in, src)
 		c.run(o, out, in)
-		if !bytes.Equal(want, out) {
+		if !equal(t, want, out) {
 			return errors.New(difference(want, out))
 		}
 	}
@@ -111,7 +117,7 @@ func compare(t *testing.T, o *Ops, c call, src []byte, size int) (err error) {
 	copy(in, src)
 	out := bytes.Repeat([]byte{0xA5}, size+2*edge)
 	c.run(o, out[edge:edge+size:edge+size], in)
-	if !bytes.Equal(want, out[edge:edge+size]) {
+	if !equal(t, want, out[edge:edge+size]) {
 		return fmt.Errorf("at an odd address: %s", difference(want, out[edge:]))
 	}
 	for i, b := range out {
@@ -123,6 +129,21 @@ func compare(t *testing.T, o *Ops, c call, src []byte, size int) (err error) {
 		return errors.New("the source is written")
 	}
 	return nil
+}
+
+// equal compares all bits. Bochs 2.7 rounds ties away from zero where it makes
+// float16, so there an odd number may stand for the even one below: in subtests
+// named for float16 only, and on no processor that is one.
+func equal(t *testing.T, want, got []byte) bool {
+	if os.Getenv("EMULATOR") != "bochs" || !strings.HasSuffix(t.Name(), "to_F16") || len(want) != len(got) {
+		return bytes.Equal(want, got)
+	}
+	for i := 0; i < len(want); i += 2 {
+		if w, g := u16(want[i:]), u16(got[i:]); w != g && (w&1 == 1 || g != w+1) {
+			return false
+		}
+	}
+	return true
 }
 
 // walls is memory for the sources and for the destination, the same for all

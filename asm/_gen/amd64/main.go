@@ -46,4 +46,6 @@ func kernels() {
 }
 
 // zkernels is what has registers of 64 bytes.
-func zkernels() {}
+func zkernels() {
+	zblockKernels()
+}
