@@ -1,9 +1,10 @@
 package convert
 
 import (
-	"encoding/binary"
+	"hash/crc32"
 	"io"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/tiles"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -75,27 +76,43 @@ func (t *copyTask) open(*stream, []byte) error {
 	return nil
 }
 
+// copyPiece is what is read, summed up and moved at once, so that it is still in
+// the second level's cache from one to the next.
+const copyPiece = 128 << 10
+
 func (t *copyTask) run(w *worker, lo, hi int64) error {
 	o := &w.s.p.Outs[t.out]
 	dst, err := w.output(o, lo, hi-lo)
 	if err != nil {
 		return err
 	}
-	from := t.info.Span.Off + lo
-	if (from-o.off-lo)%tiles.Line == 0 {
-		err = wire.ReadFull(t.r, dst, lo)
-	} else {
-		var src []byte // read where it lies well, moved in memory
-		if src, err = w.in.at(w.s, from, hi-lo); err == nil {
-			err = wire.ReadFull(t.r, src, lo)
-			copy(dst, src)
+	from := t.info.Span.Off
+	alike := (from-o.off)%tiles.Line == 0
+	piece := int64(copyPiece)
+	if alike && t.vouched == nil {
+		piece = hi - lo
+	}
+	crc := uint32(0)
+	for at := lo; at < hi; at += piece {
+		to := dst[at-lo : min(at+piece, hi)-lo]
+		src := to
+		if !alike { // read where it lies well, moved in memory
+			if src, err = w.in.at(w.s, from+at, int64(len(to))); err != nil {
+				return err
+			}
+		}
+		if err := wire.ReadFull(t.r, src, at); err != nil {
+			return err
+		}
+		if t.vouched != nil {
+			crc = crc32.Update(crc, crc32.IEEETable, src)
+		}
+		if !alike {
+			copy(to, src)
 		}
 	}
-	if err != nil {
-		return err
-	}
 	if v := t.vouched; v != nil {
-		if err := v.add(w, from-v.member.DataOff, dst); err != nil {
+		if err := v.sum.put(w.s.b, from+lo-v.member.DataOff, hi-lo, crc); err != nil {
 			return err
 		}
 	}
@@ -103,21 +120,16 @@ func (t *copyTask) run(w *worker, lo, hi int64) error {
 	return w.write(t.out, lo, dst)
 }
 
-// turn reverses the bytes of each number of size bytes.
+// turn reverses the bytes of each number of size bytes, if there are such.
 func turn(p []byte, size int64) {
-	switch size {
-	case 2:
-		for ; len(p) >= 2; p = p[2:] {
-			binary.LittleEndian.PutUint16(p, binary.BigEndian.Uint16(p))
-		}
-	case 4:
-		for ; len(p) >= 4; p = p[4:] {
-			binary.LittleEndian.PutUint32(p, binary.BigEndian.Uint32(p))
-		}
-	case 8:
-		for ; len(p) >= 8; p = p[8:] {
-			binary.LittleEndian.PutUint64(p, binary.BigEndian.Uint64(p))
-		}
+	if size != 2 && size != 4 && size != 8 {
+		return
+	}
+	var piece [4096]byte
+	for ops := asm.Best(); len(p) > 0; {
+		n := copy(piece[:], p)
+		ops.Swap(int(size), p[:n], piece[:n])
+		p = p[n:]
 	}
 }
 

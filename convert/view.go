@@ -1,8 +1,7 @@
 package convert
 
 import (
-	"encoding/binary"
-
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/tiles"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
@@ -173,24 +172,36 @@ func (t *viewTask) runBlocks(w *worker, dst []byte, lo, hi int64) error {
 	return nil
 }
 
-// runStrip reads the neighbors of each index of the inner dimensions.
+// turnedStrips is how many neighborhoods are turned at once: a line of the target.
+const turnedStrips = 64
+
+// runStrip reads the neighbors of each index of the inner dimensions: rows of a
+// matrix, of which the transpose is written.
 func (t *viewTask) runStrip(w *worker, dst []byte, lo, hi int64) error {
 	n := (hi - lo) / t.inner
-	for j := range t.inner {
-		if j%1024 == 0 {
-			if err := w.s.b.Err(); err != nil {
-				return err
-			}
+	atOnce := min(turnedStrips, t.inner)
+	if t.elem > 8 {
+		atOnce = 1
+	}
+	for j := int64(0); j < t.inner; j += atOnce {
+		if err := w.s.b.Err(); err != nil {
+			return err
 		}
-		at := t.position(lo + j)
-		src, err := w.in.at(w.s, t.info.Span.Off+at*t.elem, n*t.elem)
+		rows := min(atOnce, t.inner-j)
+		src, err := w.in.at(w.s, 0, rows*n*t.elem)
 		if err != nil {
 			return err
 		}
-		if err := wire.ReadFull(t.r, src, at*t.elem); err != nil {
-			return err
+		for i := range rows {
+			if err := wire.ReadFull(t.r, src[i*n*t.elem:][:n*t.elem], t.position(lo+j+i)*t.elem); err != nil {
+				return err
+			}
 		}
-		spread(dst[j*t.elem:], src, t.elem, t.inner*t.elem)
+		if t.elem > 8 {
+			spread(dst[j*t.elem:], src, t.elem, t.inner*t.elem)
+			continue
+		}
+		asm.Best().Transpose(int(t.elem), dst[j*t.elem:], src, int(rows), int(n), int(t.inner*t.elem), int(n*t.elem))
 	}
 	return nil
 }
@@ -206,7 +217,8 @@ func (t *viewTask) position(e int64) int64 {
 	return at
 }
 
-// gather copies elements, a run along the last dimension at a time. base is the
+// gather copies elements, a run along the last dimension at a time; where runs
+// are columns that lie side by side, as many as there are at once. base is the
 // place in the storage of the first byte of src.
 func (t *viewTask) gather(dst, src []byte, base, lo, hi int64) {
 	width, stride := int64(1), int64(1)
@@ -215,10 +227,30 @@ func (t *viewTask) gather(dst, src []byte, base, lo, hi int64) {
 	}
 	for e := lo; e < hi; {
 		n := min(width-e%width, hi-e)
-		collect(dst[:n*t.elem], src[(t.position(e)-base)*t.elem:], t.elem, stride*t.elem)
+		from := src[(t.position(e)-base)*t.elem:]
+		if rows := t.beside(e, hi); rows > 1 {
+			n = rows * width
+			asm.Best().Transpose(int(t.elem), dst[:n*t.elem], from, int(width), int(rows), int(width*t.elem), int(stride*t.elem))
+		} else {
+			collect(dst[:n*t.elem], from, t.elem, stride*t.elem)
+		}
 		dst = dst[n*t.elem:]
 		e += n
 	}
+}
+
+// beside is how many whole runs from e on, below hi, begin next to each other
+// and do not meet.
+func (t *viewTask) beside(e, hi int64) int64 {
+	last := len(t.info.Shape) - 1
+	if last < 1 || t.elem > 8 || t.info.Strides[last-1] != 1 {
+		return 0
+	}
+	width, lines := t.info.Shape[last], t.info.Shape[last-1]
+	if e%width != 0 {
+		return 0
+	}
+	return min((hi-e)/width, lines-e/width%lines, t.info.Strides[last])
 }
 
 // collect copies elements that stand step bytes apart in src.
@@ -227,38 +259,14 @@ func collect(dst, src []byte, size, step int64) {
 		copy(dst, src)
 		return
 	}
-	at := int64(0)
-	switch size {
-	case 2:
-		for ; len(dst) >= 2; dst, at = dst[2:], at+step {
-			binary.LittleEndian.PutUint16(dst, binary.LittleEndian.Uint16(src[at:]))
-		}
-	case 4:
-		for ; len(dst) >= 4; dst, at = dst[4:], at+step {
-			binary.LittleEndian.PutUint32(dst, binary.LittleEndian.Uint32(src[at:]))
-		}
-	default:
-		for ; int64(len(dst)) >= size; dst, at = dst[size:], at+step {
-			copy(dst[:size], src[at:])
-		}
+	for at := int64(0); int64(len(dst)) >= size; dst, at = dst[size:], at+step {
+		copy(dst[:size], src[at:])
 	}
 }
 
 // spread copies elements to places that are step bytes apart in dst.
 func spread(dst, src []byte, size, step int64) {
-	at := int64(0)
-	switch size {
-	case 2:
-		for ; len(src) >= 2; src, at = src[2:], at+step {
-			binary.LittleEndian.PutUint16(dst[at:], binary.LittleEndian.Uint16(src))
-		}
-	case 4:
-		for ; len(src) >= 4; src, at = src[4:], at+step {
-			binary.LittleEndian.PutUint32(dst[at:], binary.LittleEndian.Uint32(src))
-		}
-	default:
-		for ; int64(len(src)) >= size; src, at = src[size:], at+step {
-			copy(dst[at:], src[:size])
-		}
+	for at := int64(0); int64(len(src)) >= size; src, at = src[size:], at+step {
+		copy(dst[at:at+size], src)
 	}
 }

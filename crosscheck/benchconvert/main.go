@@ -2,16 +2,21 @@
 // machine gives: the same output bytes, read and written at the same offsets
 // with nothing done to them.
 //
-// Every contender is a process of its own, timed from when its source is open
-// to its last write, syncs apart; what is printed is the best of the rounds,
-// which go through all contenders in turn. The sources are random bytes, in the
-// page cache. Further sources are arguments: a checkpoint of torch's, say. ONLY
-// is the number of the one source to measure, RUST_AMN the path of the published
-// Rust program.
+// Every contender is a process of its own. Ours and raw are timed from when the
+// target is created to the last write, syncs apart; cp and the published Rust
+// program, which do not sync, from their start to their end. What is printed is
+// the best of the rounds, which go through all contenders in turn, as many as
+// the seconds of a source allow. The sources are random bytes, in the page cache.
+//
+//	RUST_AMN  the path of the published Rust program
+//	ONLY      measures the sources of which this is a part of the name
+//	LAYERS    matrices in a source, 11 for 1 GB of output
+//	SECONDS   for each source, 50
+//
+// Arguments are files that are measured too.
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -19,13 +24,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"time"
 )
 
 // mode is the environment that makes this program one contender.
 const mode = "BENCHCONVERT"
-
-const rounds = 5
 
 // A run is what one contender took.
 type run struct {
@@ -54,76 +58,79 @@ func quit(err error) {
 	}
 }
 
+// number is a number of the environment.
+func number(name string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil && n > 0 {
+		return n
+	}
+	return otherwise
+}
+
 func bench(more []string) error {
 	dir, err := os.MkdirTemp(".", "bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	fmt.Printf("%s/%s, %d processors, %s, best of %d rounds\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), rounds)
-	fmt.Println("| source | output | contender | wall s | GB/s | of raw | CPU s | peak MiB |")
+	for _, path := range more {
+		sources = append(sources, source{filepath.Base(path), func(string) (string, error) { return path, nil }})
+	}
+	fmt.Printf("%s/%s, %d processors, %s. Of raw: the rate over that of raw with as many workers; of the best raw, in brackets.\n\n",
+		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
+	fmt.Println("| source | contender | wall s | GB/s | CPU s | peak MiB | of raw | Rust takes |")
 	fmt.Println("|---|---|---|---|---|---|---|---|")
-	for i, make := range sources {
-		if only := os.Getenv("ONLY"); only != "" && only != strconv.Itoa(i) {
+	for _, s := range sources {
+		if !strings.Contains(s.name, os.Getenv("ONLY")) {
 			continue
 		}
-		path, err := make(dir)
+		path, err := s.make(dir)
 		if err != nil {
 			return err
 		}
-		if err := compare(dir, path); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+		t, err := measure(dir, path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
 		}
-		os.Remove(path)
-	}
-	for _, path := range more {
-		if err := compare(dir, path); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+		t.print(s.name)
+		if filepath.Dir(path) == dir {
+			os.Remove(path)
 		}
 	}
 	return nil
 }
 
-// compare measures all contenders for one source.
-func compare(dir, source string) error {
-	threads := strconv.Itoa(runtime.NumCPU())
-	names := []string{"raw 1", "ours 1"}
-	if runtime.NumCPU() > 1 {
-		names = append(names, "raw "+threads, "ours "+threads)
+// contenders are those of this machine: a name and a number of workers.
+func contenders() (list []string) {
+	n := runtime.NumCPU()
+	for _, k := range []int{1, n}[:min(n, 2)] {
+		list = append(list, fmt.Sprint("raw ", k), fmt.Sprint("shifted ", k), fmt.Sprint("ours ", k))
 	}
-	names = append(names, "cp")
-	if rust := os.Getenv("RUST_AMN"); rust != "" {
-		names = append(names, "rust "+threads)
+	list = append(list, "cp")
+	if os.Getenv("RUST_AMN") != "" {
+		list = append(list, fmt.Sprint("rust ", n))
 	}
-	best := map[string]run{}
-	for range rounds {
-		for _, name := range names {
-			target := filepath.Join(dir, "out.safetensors")
+	return list
+}
+
+// measure runs all contenders for one source.
+func measure(dir, source string) (table, error) {
+	target := filepath.Join(dir, "out.safetensors")
+	t := table{}
+	began, limit := time.Now(), time.Duration(number("SECONDS", 50))*time.Second
+	for round := 0; round < 9 && (round < 2 || time.Since(began)*time.Duration(round+1)/time.Duration(round) < limit); round++ {
+		for _, name := range contenders() {
 			r, err := one(name, source, target)
 			os.Remove(target)
 			if err != nil {
-				fmt.Fprintf(os.Stderr, "%s, %s: %v\n", filepath.Base(source), name, err)
-				continue
+				return nil, fmt.Errorf("%s: %w", name, err)
 			}
-			if old, ok := best[name]; !ok || r.Wall < old.Wall {
-				best[name] = r
+			name = strings.Replace(name, "shifted", "raw", 1) // the better of both counts
+			if old, ok := t[name]; !ok || r.Wall < old.Wall {
+				t[name] = r
 			}
 		}
 	}
-	for _, name := range names {
-		r, ok := best[name]
-		if !ok {
-			continue
-		}
-		against := best["raw "+threads]
-		if name == "ours 1" || name == "raw 1" {
-			against = best["raw 1"]
-		}
-		rate := func(r run) float64 { return float64(r.Bytes) / r.Wall.Seconds() }
-		fmt.Printf("| %s | %.2f GB | %s | %.3f | %.2f | %.0f %% | %.2f | %.0f |\n", filepath.Base(source), float64(r.Bytes)/1e9, name,
-			r.Wall.Seconds(), rate(r)/1e9, 100*rate(r)/rate(against), r.CPU.Seconds(), float64(r.RSS)/(1<<20))
-	}
-	return nil
+	return t, nil
 }
 
 // one runs one contender.
@@ -132,20 +139,25 @@ func one(name, source, target string) (r run, err error) {
 	if err != nil {
 		return r, err
 	}
-	kind, threads, _ := bytes.Cut([]byte(name), []byte(" "))
+	kind, threads, _ := strings.Cut(name, " ")
 	cmd := exec.Command(self, source, target)
 	cmd.Env = append(os.Environ(), mode+"="+name)
-	switch string(kind) {
+	switch kind {
 	case "cp":
 		cmd = exec.Command("cp", source, target)
 	case "rust":
-		cmd = exec.Command(os.Getenv("RUST_AMN"), "remember", "--force", "--threads", string(threads), "-o", target, source)
+		cmd = exec.Command(os.Getenv("RUST_AMN"), "remember", "--force", "--threads", threads, "-o", target, source)
 	}
-	cmd.Stderr = os.Stderr
+	if kind == "rust" && strings.HasSuffix(source, "bf16.safetensors") {
+		cmd.Args[1] = "convert" // it remembers only what is quantized
+		cmd.Args = append(cmd.Args, "--to", "safetensors")
+	}
+	var complaint strings.Builder
+	cmd.Stderr = &complaint
 	began := time.Now()
 	out, err := cmd.Output()
 	if err != nil {
-		return r, err
+		return r, fmt.Errorf("%w: %s", err, complaint.String())
 	}
 	r.Wall = time.Since(began)
 	if info, err := os.Stat(target); err == nil {

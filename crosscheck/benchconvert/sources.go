@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -16,12 +16,22 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// sources write the files that are converted, each to about 1 GB of BF16.
-var sources = []func(dir string) (string, error){
-	plain, npz, blocks("q8_0", tensor.Q8_0), blocks("q4_k", tensor.Q4_K), fp8, nf4,
+// A source writes a file that is converted.
+type source struct {
+	name string
+	make func(dir string) (string, error)
 }
 
-const rows, cols, layers = 4096, 11008, 11
+var sources = []source{
+	{"BF16 safetensors", plain}, {"BF16 npz", npz}, {"BF16 pth", pth},
+	{"Q8_0 GGUF", blocks("q8_0", tensor.Q8_0)}, {"Q4_K GGUF", blocks("q4_k", tensor.Q4_K)},
+	{"FP8, blocks of 128", fp8}, {"NF4", nf4},
+}
+
+const rows, cols = 4096, 11008
+
+// layers is how many matrices a source has: as many make 1 GB of BF16.
+var layers = number("LAYERS", 11)
 
 // name is that of a layer's weight.
 func name(i int) string { return fmt.Sprintf("model.layers.%d.mlp.down_proj.weight", i) }
@@ -71,7 +81,7 @@ func blocks(file string, d tensor.DType) func(dir string) (string, error) {
 			return "", err
 		}
 		path := filepath.Join(dir, file+".gguf")
-		return path, random(path, p.Header, p.Size, nil)
+		return path, random(path, p.Header, p.Size, map[int64][]byte{})
 	}
 }
 
@@ -89,19 +99,19 @@ func fp8(dir string) (string, error) {
 func nf4(dir string) (string, error) {
 	state := fmt.Sprintf(`{"quant_type": "nf4", "blocksize": 64, "dtype": "bfloat16", "shape": [%d, %d]}`, rows, cols)
 	var infos []tensor.Info
-	fill := map[string][]byte{}
+	states := map[string][]byte{}
 	for i := range layers {
 		n := name(i)
 		infos = append(infos, tensor.Info{Name: n, DType: tensor.U8, Shape: []int64{rows * cols / 2, 1}},
 			tensor.Info{Name: n + ".absmax", DType: tensor.F32, Shape: []int64{rows * cols / 64}},
 			tensor.Info{Name: n + ".quant_map", DType: tensor.F32, Shape: []int64{16}},
 			tensor.Info{Name: n + ".quant_state.bitsandbytes__nf4", DType: tensor.U8, Shape: []int64{int64(len(state))}})
-		fill[n+".quant_state.bitsandbytes__nf4"] = []byte(state)
+		states[n+".quant_state.bitsandbytes__nf4"] = []byte(state)
 	}
-	return filepath.Join(dir, "nf4.safetensors"), inSafetensors(filepath.Join(dir, "nf4.safetensors"), infos, fill)
+	return filepath.Join(dir, "nf4.safetensors"), inSafetensors(filepath.Join(dir, "nf4.safetensors"), infos, states)
 }
 
-func inSafetensors(path string, infos []tensor.Info, fill map[string][]byte) error {
+func inSafetensors(path string, infos []tensor.Info, given map[string][]byte) error {
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()
 	p, err := safetensors.Layout(infos, nil, b)
@@ -110,38 +120,43 @@ func inSafetensors(path string, infos []tensor.Info, fill map[string][]byte) err
 	}
 	at := map[int64][]byte{}
 	for i := range infos {
-		if f, ok := fill[infos[i].Name]; ok {
+		if f, ok := given[infos[i].Name]; ok {
 			at[p.Offsets[i]] = f
 		}
 	}
 	return random(path, p.Header, p.Size, at)
 }
 
-// random writes a file of random bytes that no number of 8, 16 or 32 bits makes
-// infinite, a header before them and given bytes among them.
+// random writes a file of random bytes, a header before them and given bytes
+// among them.
 func random(path string, header []byte, size int64, at map[int64][]byte) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriterSize(f, 1<<20)
-	w.Write(header)
-	r := rand.New(rand.NewPCG(1, 2))
-	for n := int64(len(header)); n < size; n += 8 {
-		v := r.Uint64() & 0xBFBF_BFBF_BFBF_BFBF
-		var p [8]byte
-		for i := range p {
-			p[i] = byte(v >> (8 * i))
+	defer f.Close()
+	piece := make([]byte, 1<<20)
+	for n := int64(len(header)); n < size; n += int64(len(piece)) {
+		fill(piece, uint64(n))
+		if _, err := f.WriteAt(piece[:min(int64(len(piece)), size-n)], n); err != nil {
+			return err
 		}
-		w.Write(p[:min(8, size-n)])
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
+	at[0] = header
 	for off, p := range at {
 		if _, err := f.WriteAt(p, off); err != nil {
 			return err
 		}
 	}
-	return f.Close()
+	return nil
+}
+
+// fill makes random bytes of which no number of 8, 16 or 32 bits is infinite.
+func fill(p []byte, seed uint64) {
+	var key [32]byte
+	binary.LittleEndian.PutUint64(key[:], seed)
+	rand.NewChaCha8(key).Read(p)
+	for ; len(p) >= 8; p = p[8:] {
+		binary.LittleEndian.PutUint64(p, binary.LittleEndian.Uint64(p)&0xBFBF_BFBF_BFBF_BFBF)
+	}
 }
