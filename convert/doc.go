@@ -32,7 +32,9 @@
 //
 // A worker holds a tile of input, a tile of output and scratch: at most 3 MiB,
 // but for rows that are longer. A part of a weight that every range needs whole
-// is held once, for one weight at a time. Workers whose buffers the account does
+// is held once, for one weight at a time; where rows are columns of what is stored
+// (GPTQ, AWQ) and that is more than 16 MiB, it is read in strips of columns of as
+// much. Workers whose buffers the account does
 // not grant are not started.
 //
 // A weight that is encoded in blocks is cut at rows that end with one. Where

@@ -222,15 +222,12 @@ func largeFP8(t *testing.T) string {
 	return dir
 }
 
-// largeGPTQ is a weight that must be in memory whole, since it is transposed.
-func largeGPTQ(t *testing.T) (path string, group int64) {
+// largeGPTQ is a weight whose rows are columns of what is stored.
+func largeGPTQ(t *testing.T, in, out int64) string {
 	infos := []tensor.Info{
-		{Name: "l.qweight", DType: tensor.I32, Shape: []int64{hidden / 8, inner}},
-		{Name: "l.scales", DType: tensor.F16, Shape: []int64{hidden / 128, inner}},
-		{Name: "l.qzeros", DType: tensor.I32, Shape: []int64{hidden / 128, inner / 8}},
-	}
-	for _, i := range infos {
-		group += i.Bytes()
+		{Name: "l.qweight", DType: tensor.I32, Shape: []int64{in / 8, out}},
+		{Name: "l.scales", DType: tensor.F16, Shape: []int64{in / 128, out}},
+		{Name: "l.qzeros", DType: tensor.I32, Shape: []int64{in / 128, out / 8}},
 	}
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
 	defer b.Close()
@@ -238,31 +235,37 @@ func largeGPTQ(t *testing.T) (path string, group int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path = filepath.Join(t.TempDir(), "gptq.safetensors")
+	path := filepath.Join(t.TempDir(), "gptq.safetensors")
 	if err := os.WriteFile(path, p.Header, 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Truncate(path, p.Size); err != nil {
 		t.Fatal(err)
 	}
-	return path, group
+	return path
 }
 
 // Memory does not grow with the model: resident bytes stay under 40 MiB, 3 MiB
-// for each worker, 1 KiB for each tensor, and the largest group of packed codes
-// that a transposed layout needs.
+// for each worker, 1 KiB for each tensor, and one strip of the columns of a
+// transposed layout, however wide or tall it is.
 func TestMemoryDoesNotGrowWithTheModel(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector has memory of its own")
 	}
-	gptq, group := largeGPTQ(t)
+	const strip = 16 << 20
+	longer := int64(1)
+	if full() {
+		longer = 10
+	}
 	for _, c := range []struct {
 		name, source string
 		group        int64
 	}{
 		{"Q4_K in GGUF", largeGGUF(t), 0},
 		{"a folder of FP8", largeFP8(t), 0},
-		{"GPTQ, which is transposed", gptq, group},
+		{"GPTQ, which is transposed", largeGPTQ(t, hidden, inner), strip},
+		{"a wide one", largeGPTQ(t, hidden/8, longer*inner*4), strip},
+		{"a tall one", largeGPTQ(t, longer*inner*4, hidden/8), strip},
 	} {
 		for _, threads := range []int{1, 4} {
 			if threads == 1 && !full() {

@@ -229,17 +229,42 @@ func (p *Plan) decode(w *quant.Weight) error {
 	if group <= 0 {
 		group = max(1, w.Rows())
 	}
-	for lo := int64(0); lo < w.Rows(); lo += group {
-		r, err := newRowReader(p.m, w, lo, min(lo+group, w.Rows()))
+	for lo, hi := int64(0), int64(0); lo < w.Rows(); lo = hi {
+		hi = min(lo+group, w.Rows())
+		r, err := newRowReader(p.m, w, lo, hi)
 		if err != nil {
 			return err
 		}
-		t := &weightTask{r, counts, to, out, w.Cols() * int64(to.Size())}
+		t := &weightTask{r, counts, to, out, w.Cols() * int64(to.Size()), 0}
+		if n := w.StripRows(maxHeld); n > 0 && r.hold > maxHeld && r.direct() {
+			hi = min(lo+n, w.Rows())
+			if t, err = p.strip(t, w, lo, hi); err != nil {
+				return err
+			}
+		}
 		if p.tasks, err = limits.Append(p.b, p.tasks, task(t)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// maxHeld is the bytes of a weight that all its rows need from which it is read
+// in strips of columns, each of about as much.
+const maxHeld = 16 << 20
+
+// strip plans some rows by the columns that hold them.
+func (p *Plan) strip(t *weightTask, w *quant.Weight, lo, hi int64) (*weightTask, error) {
+	s, columns, err := w.Strip(lo, hi)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.b.Hold(1024); err != nil { // the strip's own account of its parts
+		return nil, err
+	}
+	t.rowReader, err = newStripReader(p.m, s, columns)
+	t.base = lo
+	return t, err
 }
 
 // copy plans a tensor whose elements are written as they are.

@@ -12,10 +12,11 @@ import (
 // A part is one stored tensor that a weight is made of.
 type part struct {
 	info  tensor.Info
-	held  bool        // needed by every range alike, or not readable at an offset
-	span  tensor.Span // of a held part, from its start: what is needed
-	r     io.ReaderAt // of the bytes, while the task is open
-	bytes []byte      // of a held part
+	held  bool          // needed by every range alike, or not readable at an offset
+	span  tensor.Span   // of a held part, from its start: what is needed
+	strip quant.Columns // what is needed instead, where that is columns
+	r     io.ReaderAt   // of the bytes, while the task is open
+	bytes []byte        // of a held part
 }
 
 // A rowReader gives the numbers of a weight, rows at a time, to several workers:
@@ -49,6 +50,33 @@ func newRowReader(m tensor.Model, w *quant.Weight, lo, hi int64) (*rowReader, er
 			r.hold += one.span.Len + tiles.Slack
 		}
 		r.parts = append(r.parts, one)
+	}
+	return r, nil
+}
+
+// direct reports that all parts can be read at any offset.
+func (r *rowReader) direct() bool {
+	for i := range r.parts {
+		if _, direct := r.m.At(r.parts[i].info); !direct {
+			return false
+		}
+	}
+	return true
+}
+
+// newStripReader is a reader of the rows of a strip, whose columns are held.
+func newStripReader(m tensor.Model, w *quant.Weight, columns []quant.Columns) (*rowReader, error) {
+	r, err := newRowReader(m, w, 0, w.Rows())
+	if err != nil {
+		return nil, err
+	}
+	r.hold = 0
+	for p, c := range columns {
+		if need := w.Need(p, 0, w.Rows()); need != (tensor.Span{Len: c.Size()}) {
+			return nil, wire.ErrInternal.With("a strip of part %d has %d bytes, its rows take %d", p, c.Size(), need.Len)
+		}
+		r.parts[p].held, r.parts[p].span, r.parts[p].strip = true, tensor.Span{Len: c.Size()}, c
+		r.hold += c.Size() + tiles.Slack
 	}
 	return r, nil
 }
@@ -90,11 +118,30 @@ func readWhole(s *stream, m tensor.Model, p *part) error {
 		_, err = io.ReadFull(body, p.bytes)
 		return err
 	}
+	if p.strip.Rows > 0 {
+		return readStrip(s, p)
+	}
 	for at := 0; at < len(p.bytes); at += wholeStep {
 		if err := s.b.Err(); err != nil {
 			return err
 		}
 		if err := wire.ReadFull(p.r, p.bytes[at:min(at+wholeStep, len(p.bytes))], p.span.Off+int64(at)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readStrip reads columns, a row of the stored matrix at a time.
+func readStrip(s *stream, p *part) error {
+	c := p.strip
+	for row := range c.Rows {
+		if row%256 == 0 {
+			if err := s.b.Err(); err != nil {
+				return err
+			}
+		}
+		if err := wire.ReadFull(p.r, p.bytes[row*c.Len:][:c.Len], c.Off+row*c.Stride); err != nil {
 			return err
 		}
 	}
@@ -195,9 +242,10 @@ func (r *rowReader) narrow(w *worker, lo, hi int64) error {
 type weightTask struct {
 	*rowReader
 	*specials
-	to  quant.Target
-	out int32
-	row int64 // bytes of a decoded row
+	to   quant.Target
+	out  int32
+	row  int64 // bytes of a decoded row
+	base int64 // of the out's rows, the reader's first
 }
 
 func (t *weightTask) units() int64 {
@@ -210,11 +258,12 @@ func (t *weightTask) units() int64 {
 func (t *weightTask) cut(lo, tile int64) int64 { return t.rowReader.cut(t.lo+lo, tile, t.row) - t.lo }
 func (t *weightTask) whole() int64             { return t.hold }
 func (t *weightTask) name() string             { return t.w.Name }
-func (t *weightTask) first() (int32, int64)    { return t.out, t.lo * t.row }
+func (t *weightTask) first() (int32, int64)    { return t.out, (t.base + t.lo) * t.row }
 
 func (t *weightTask) run(w *worker, lo, hi int64) error {
 	lo, hi = lo+t.lo, hi+t.lo
-	dst, err := w.output(&w.s.p.Outs[t.out], lo*t.row, (hi-lo)*t.row)
+	at := (t.base + lo) * t.row
+	dst, err := w.output(&w.s.p.Outs[t.out], at, (hi-lo)*t.row)
 	if err != nil {
 		return err
 	}
@@ -222,11 +271,11 @@ func (t *weightTask) run(w *worker, lo, hi int64) error {
 		return err
 	}
 	step := max(1, scratch/t.w.Cols())
-	for at := lo; at < hi; at += step {
-		end := min(at+step, hi)
-		if err := t.piece(w, dst[(at-lo)*t.row:(end-lo)*t.row], at, end); err != nil {
+	for from := lo; from < hi; from += step {
+		end := min(from+step, hi)
+		if err := t.piece(w, dst[(from-lo)*t.row:(end-lo)*t.row], from, end); err != nil {
 			return err
 		}
 	}
-	return w.write(t.out, lo*t.row, dst)
+	return w.write(t.out, at, dst)
 }
