@@ -43,6 +43,7 @@ func main() {
 	if os.Getenv(mode) != "" {
 		r, err := contend(os.Getenv(mode), os.Args[1], os.Args[2])
 		if err == nil {
+			r.RSS = ownPeak()
 			err = json.NewEncoder(os.Stdout).Encode(r)
 		}
 		quit(err)
@@ -72,14 +73,15 @@ func bench(more []string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	list := sources
 	for _, path := range more {
-		sources = append(sources, source{filepath.Base(path), func(string) (string, error) { return path, nil }})
+		list = append(list, source{filepath.Base(path), func(string) (string, error) { return path, nil }})
 	}
 	fmt.Printf("%s/%s, %d processors, %s. Of raw: the rate over that of raw with as many workers; of the best raw, in brackets.\n\n",
 		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
 	fmt.Println("| source | contender | wall s | GB/s | CPU s | peak MiB | of raw | Rust takes |")
 	fmt.Println("|---|---|---|---|---|---|---|---|")
-	for _, s := range sources {
+	for _, s := range list {
 		if !strings.Contains(s.name, os.Getenv("ONLY")) {
 			continue
 		}
@@ -169,6 +171,8 @@ func one(name, source, target string) (r run, err error) {
 		}
 	}
 	r.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	r.RSS = peak(cmd.ProcessState)
+	if r.RSS == 0 { // a process inherits the peak of the one that starts it
+		r.RSS = peak(cmd.ProcessState)
+	}
 	return r, nil
 }

@@ -5,3 +5,5 @@ package main
 import "os"
 
 func peak(*os.ProcessState) int64 { return 0 }
+
+func ownPeak() int64 { return 0 }
