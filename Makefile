@@ -43,6 +43,8 @@ OUT   ?= corpus-out
 BENCH ?= .
 ENTRY ?= .
 PYTHON ?= .venv/bin/python
+PART  ?=
+ELEMENTS ?= 10000000
 
 .PHONY: neon avx512 check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
 	bench bench-kernels bench-peers bench-hostile bench-convert memory golden crosscheck corpus recipe cover cover-corpus
@@ -132,14 +134,12 @@ GOLDEN = corpus/valid/gguf corpus/valid/npy corpus/valid/npz corpus/valid/safete
 golden: ## needs Python with crosscheck/requirements.txt: make golden PYTHON=.venv/bin/python
 	@for d in $(GOLDEN); do echo "$$d"; $(PYTHON) $$d/generate.py || exit 1; done
 	$(PYTHON) testdata/quant/floats.py
-	python3 crosscheck/quant/run.py --python $(PYTHON) --golden testdata/quant/schemes
+	python3 crosscheck/run.py --golden testdata/quant/schemes
 	$(PYTHON) asm/_gen/iq_tables.py > asm/iq_tables.go
 	git status --short
 
-crosscheck: ## needs Python with crosscheck/requirements.txt
-	python3 crosscheck/run.py
-	python3 crosscheck/quant/run.py
-	python3 crosscheck/forget/run.py
+crosscheck: ## installs the reference libraries, compares all that both read; make crosscheck PART=quant/fp8
+	python3 crosscheck/run.py --elements $(ELEMENTS) $(PART)
 
 corpus: ## every recipe as a file, with a manifest: make corpus OUT=dir
 	$(GO) run ./corpus/amn-corpus write $(OUT)

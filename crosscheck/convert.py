@@ -3,6 +3,7 @@ and compared with what was converted; files are the bytes of the reference write
 where those are a function of the tensors. Folders are loaded by transformers, if
 it is there."""
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -19,7 +20,7 @@ import torch  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORK = pathlib.Path(sys.argv[2])
 AMN = str(WORK / "amn")
-files = tensors = differences = 0
+files = tensors = elements = differences = 0
 versions = f"torch {torch.__version__}, numpy {np.__version__}, gguf, safetensors"
 
 
@@ -44,11 +45,12 @@ def raw(t):
 
 def compare(what, got, want):
     """Both are name -> (shape, bytes)."""
-    global tensors
+    global tensors, elements
     if set(got) != set(want):
         wrong(f"{what}: names {sorted(set(got) ^ set(want))}")
     for name in set(got) & set(want):
         tensors += 1
+        elements += math.prod(want[name][0])
         if got[name] != want[name]:
             wrong(f"{what}: {name} differs, shapes {got[name][0]} {want[name][0]}")
 
@@ -163,7 +165,7 @@ def blocks():
 
 def folders():
     """What transformers loads of a remembered folder is what torch decodes."""
-    global files, tensors, versions
+    global files, tensors, elements, versions
     try:
         import transformers
         from transformers import AutoModelForCausalLM
@@ -181,6 +183,7 @@ def folders():
             wrong(f"transformers, shards of {size}: {info}")
         for name, value in model.state_dict().items():
             tensors += 1
+            elements += value.numel()
             if value.dtype != torch.bfloat16 or not torch.equal(value, want[name]):
                 wrong(f"transformers, shards of {size}: {name} differs")
         saved = WORK / f"saved-{size}"
@@ -199,5 +202,5 @@ def folders():
 subprocess.run(["go", "build", "-o", AMN, "./cli/amn"], cwd=ROOT, check=True)
 for check in (plain, views, archives, blocks, folders):
     check()
-print(json.dumps({"files": files, "tensors": tensors, "differences": differences, "versions": versions}))
+print(json.dumps({"files": files, "tensors": tensors, "elements": elements, "differences": differences, "versions": versions}))
 sys.exit(1 if differences else 0)

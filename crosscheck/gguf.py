@@ -13,6 +13,7 @@ import hashlib
 import importlib.metadata
 import json
 import logging
+import math
 import os
 import pathlib
 import shutil
@@ -35,6 +36,7 @@ ROOT = HERE.parent
 c = Check("gguf " + importlib.metadata.version("gguf"))
 rng = np.random.default_rng(20261121)
 wrong = []
+elements = 0  # of all tensors that were compared
 
 
 # ---- what gguf-py's writer makes
@@ -220,12 +222,14 @@ def compare(name, want, got, ignore=()):
 
 def equal(paths):
     """Each file is read as gguf-py reads it."""
+    global elements
     refs, tensors = {}, 0
     said = ours(paths)
     for path in paths:
         name, f = os.path.basename(path), said.get(path)
         want = refs[path] = reference(path)
         tensors += len(want["tensors"])
+        elements += sum(math.prod(t["shape"]) for t in want["tensors"].values())
         if f is None or f["class"] != "ok":
             differ(name, f"refused: {f and f['error']}")
             continue
@@ -336,5 +340,5 @@ if tools:
     c.versions += ", " + llamacpp.VERSION
 for text in wrong[:50]:
     print(text, file=sys.stderr)
-print(json.dumps({"files": count, "tensors": tensors, "differences": len(wrong), "versions": c.versions}))
+print(json.dumps({"files": count, "tensors": tensors, "elements": elements, "differences": len(wrong), "versions": c.versions}))
 sys.exit(1 if wrong else 0)

@@ -13,6 +13,7 @@ finish prints the differences to stderr and the sums, as JSON, to stdout.
 import dataclasses
 import hashlib
 import json
+import math
 import os
 import subprocess
 import sys
@@ -54,14 +55,15 @@ class Check:
         for line in run.stdout.splitlines():
             f = json.loads(line)
             said[f["path"]] = f
-        tensors, differences = 0, 0
+        tensors, elements, differences = 0, 0, 0
         for path, want in self.files.items():
             tensors += len(want[1])
+            elements += sum(math.prod(t.shape) for t in want[1].values() if t.dense is not None)
             for why in compare(said.get(path), *want):
                 differences += 1
                 if differences <= 50:
                     print(f"{os.path.basename(path)}: {why}", file=sys.stderr)
-        print(json.dumps({"files": len(self.files), "tensors": tensors, "differences": differences, "versions": self.versions}))
+        print(json.dumps({"files": len(self.files), "tensors": tensors, "elements": elements, "differences": differences, "versions": self.versions}))
         sys.exit(1 if differences else 0)
 
 

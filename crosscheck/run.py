@@ -1,65 +1,119 @@
 #!/usr/bin/env python3
-"""Holds this module against the reference libraries.
+"""Holds this module against the reference libraries, and prints one table: what
+was compared, with which library, how many elements, how many differences.
 
-Builds a virtual environment in .venv/ with the versions of requirements.txt, and
-crosscheck/dump; then runs every crosscheck/<format>.py and prints one table.
-CROSSCHECK_PYTHON names a Python that has the libraries already.
-Arguments choose formats: run.py safetensors npy.
+    python3 crosscheck/run.py [--elements 10000000] [PART ...]
+    python3 crosscheck/run.py --golden testdata/quant/schemes
+
+The libraries are installed below .venv/ first, with pinned versions; see
+environment.py. Then the parts run one after the other. A part is a format
+(safetensors: crosscheck/safetensors.py), all schemes of quantization (quant), one
+module of them (quant/fp8), or forget. It ends with 1 if anything differs.
+
+Schemes are held against the libraries that own them: fresh random models, other
+seeds each time, at least so many ELEMENTS of each, decoded to float32, BF16 and
+F16. --golden writes the goldens of the tests from the same modules instead.
 """
+import argparse
 import json
 import os
 import pathlib
+import random
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
-NOT_FORMATS = {"run", "harness"}
+sys.path = [str(HERE / "quant"), *sys.path]
 
+from environment import Libraries  # noqa: E402
+from modules import MODULES  # noqa: E402
 
-def python():
-    """The Python that has the reference libraries, installed if need be."""
-    given = os.environ.get("CROSSCHECK_PYTHON")
-    if given:
-        return given
-    venv = ROOT / ".venv"
-    exe = venv / "bin" / "python"
-    stamp = venv / "crosscheck.txt"
-    wanted = (HERE / "requirements.txt").read_text()
-    if not exe.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
-    if not stamp.exists() or stamp.read_text() != wanted:
-        subprocess.run([str(exe), "-m", "pip", "install", "-q", "-r", str(HERE / "requirements.txt")], check=True)
-        stamp.write_text(wanted)
-    return str(exe)
+FORMATS = sorted(p.stem for p in HERE.glob("*.py") if p.stem not in ("run", "harness", "environment"))
+WIDTHS = "{:<46} {:<46} {:>15} {:>12}"
 
 
 def main():
-    chosen = sys.argv[1:] or sorted(p.stem for p in HERE.glob("*.py") if p.stem not in NOT_FORMATS)
-    exe = python()
-    rows, failed = [], False
+    flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    flags.add_argument("--elements", type=int, default=10_000_000)
+    flags.add_argument("--golden", metavar="FOLDER", help="write the goldens of schemes anew")
+    flags.add_argument("parts", nargs="*", metavar="PART")
+    a = flags.parse_args()
+    parts = chosen(flags, a.parts)
+    libraries = Libraries()
+    if a.golden:
+        golden(pathlib.Path(a.golden), libraries)
+        return
     with tempfile.TemporaryDirectory() as tmp:
-        dump = os.path.join(tmp, "dump")
-        subprocess.run(["go", "build", "-o", dump, "./crosscheck/dump"], cwd=ROOT, check=True)
-        for name in chosen:
-            work = os.path.join(tmp, name)
-            os.mkdir(work)
-            done = subprocess.run([exe, str(HERE / (name + ".py")), dump, work], stdout=subprocess.PIPE, text=True)
-            lines = done.stdout.strip().splitlines()
-            if done.returncode not in (0, 1) or not lines:
-                rows.append((name, "-", "-", "-", "the script failed"))
-                failed = True
-                continue
-            r = json.loads(lines[-1])
-            rows.append((name, r["files"], r["tensors"], r["differences"], r["versions"]))
-            failed = failed or r["differences"] != 0 or r["files"] == 0
-    print(f"{'format':<14}{'files':>7}{'tensors':>9}{'differences':>13}  against")
-    for r in rows:
-        print(f"{r[0]:<14}{r[1]:>7}{r[2]:>9}{r[3]:>13}  {r[4]}")
-    total = [sum(r[i] for r in rows if isinstance(r[i], int)) for i in (1, 2, 3)]
-    print(f"{'all':<14}{total[0]:>7}{total[1]:>9}{total[2]:>13}")
-    sys.exit(1 if failed else 0)
+        built = pathlib.Path(tmp)
+        for name, package in (("dump", "./crosscheck/dump"), ("decode", "./crosscheck/quant/decode"), ("amn", "./cli/amn")):
+            subprocess.run(["go", "build", "-o", str(built / name), package], cwd=ROOT, check=True)
+        sys.exit(0 if table(parts, libraries, built, a.elements) else 1)
+
+
+def chosen(flags, names):
+    schemes = ["quant/" + m for m in MODULES]
+    parts = []
+    for name in names or [*FORMATS, "quant", "forget"]:
+        parts += schemes if name == "quant" else [name]
+    for unknown in set(parts) - {*FORMATS, *schemes, "forget"}:
+        flags.error(f"no part {unknown}: {', '.join([*FORMATS, *schemes, 'forget'])}")
+    return parts
+
+
+def table(parts, libraries, built, elements):
+    """Prints the rows as they come, so that a run which is ended early has shown
+    what it found."""
+    print(WIDTHS.format("scheme", "oracle", "elements", "differences"), flush=True)
+    count, total, bad, good = 0, 0, 0, True
+    for part in parts:
+        began = time.monotonic()
+        rows = run(part, libraries, built, elements)
+        for scheme, oracle, n, differences in rows:
+            print(WIDTHS.format(scheme, oracle, f"{n:,}", f"{differences:,}"), flush=True)
+            good = good and n > 0 and differences == 0
+            count, total, bad = count + 1, total + n, bad + differences
+        print(f"{part}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    print(WIDTHS.format(f"{count} rows", "", f"{total:,}", f"{bad:,}"))
+    return good and count > 0
+
+
+def run(part, libraries, built, elements):
+    """The rows of a part: those its script prints, as JSON, in its last line."""
+    with tempfile.TemporaryDirectory() as work:
+        seed = str(random.randrange(2**31))
+        env = libraries.environment()
+        if part.startswith("quant/"):
+            name = part.removeprefix("quant/")
+            print(f"{part}: seed {seed}", file=sys.stderr, flush=True)
+            script, env = ["quant/worker.py", built / "decode", name, elements, seed], libraries.environment(MODULES[name])
+        elif part == "forget":
+            # The order in which torch adds is that of a processor it knows nothing of.
+            script, env = ["forget/worker.py", built / "amn", 1], libraries.environment(["quant"]) | {"ATEN_CPU_CAPABILITY": "default"}
+        else:
+            if part == "convert":
+                env = libraries.environment(["quant"])
+            script = [part + ".py", built / "dump", work]
+        command = [libraries.python, HERE / script[0], *script[1:]]
+        done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, text=True, env=env | {"CROSSCHECK_AMN": str(built / "amn")})
+    try:
+        last = json.loads(done.stdout.strip().splitlines()[-1])
+    except (IndexError, json.JSONDecodeError):
+        return [[part, f"the script ended with {done.returncode}", 0, 1]]
+    if isinstance(last, dict):
+        return [[f"{part}: {last['tensors']:,} tensors of {last['files']:,} files", last["versions"], last["elements"], last["differences"]]]
+    return last
+
+
+def golden(folder, libraries):
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, folders in MODULES.items():
+        if name != "folders":
+            command = [libraries.python, str(HERE / "quant" / "golden.py"), str(folder), name]
+            subprocess.run(command, check=True, env=libraries.environment(folders))
 
 
 if __name__ == "__main__":

@@ -105,7 +105,7 @@ def main():
     for text in differences:
         print(text, file=sys.stderr)
     versions = f"torch {torch.__version__} weights_only, which loads {loads} of them"
-    print(json.dumps({"files": len(files), "tensors": 0, "differences": len(differences), "versions": versions}))
+    print(json.dumps({"files": len(files), "tensors": 0, "elements": len(files), "differences": len(differences), "versions": versions}))
     sys.exit(1 if differences else 0)
 
 

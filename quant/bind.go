@@ -60,6 +60,9 @@ func Plan(b *limits.Budget, m tensor.Model, o Options) (*Bound, error) {
 	if err := s.rest(out); err != nil {
 		return nil, wire.At("quant", "", wire.NoOffset, err)
 	}
+	if err := s.restack(out); err != nil {
+		return nil, err
+	}
 	if err := s.split(out); err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func (w *Weight) turn(b *limits.Budget) error {
 	}
 	w.Shape = slices.Clone(w.Shape)
 	w.Shape[last-1], w.Shape[last] = in, out
-	w.form = &turned{in: in, out: out, side: 1, pieces: pieces, stacked: true}
+	w.form = &turned{in: in, out: out, side: 1, pieces: pieces}
 	w.Layout += ", transposed"
 	return nil
 }

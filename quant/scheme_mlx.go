@@ -34,28 +34,24 @@ func bindMLX(s *set, info *tensor.Info) (*Weight, error) {
 	rows := info.Elements() / words
 	w := &Weight{Name: info.Name, Shape: shape, Layout: mode + ", " + describe(bits, group), Parts: []tensor.Info{*info, *scales}}
 	if mode != "affine" {
-		return w, s.mlxFloat(w, mode, cols, rows, group, scales)
+		return w, s.mlxFloat(w, stem, mode, cols, rows, group, scales)
 	}
 	return w, s.mlxAffine(w, stem, cols, rows, bits, group, scales)
 }
 
-// mlxMode reads the mode of a module: its own entry, else that of the model.
-// Shapes alone give only the ratio of bits to group size.
+// mlxMode reads the mode of a module: its own entry, which stands for itself,
+// else that of the model. Shapes alone give only the ratio of bits to group size.
 func (s *set) mlxMode(stem string) (mode string, bits, group int64, err error) {
-	all := s.config.quant
-	own := all.at(stem)
-	pick := func(name string) (int64, bool) {
-		if n, ok := own.whole(name); ok {
-			return n, true
-		}
-		return all.whole(name)
+	of := s.config.quant
+	if whether, ok := of.get(stem).(bool); ok && !whether {
+		return "", 0, 0, wire.ErrMismatch.With("%s says that %s is not quantized, but it has %s", s.config.file, wire.Quote(stem), wire.Quote(stem+".scales"))
 	}
-	bits, hasBits := pick("bits")
-	group, hasGroup := pick("group_size")
-	if mode = own.text("mode"); mode == "" {
-		mode = all.text("mode")
+	if own := of.at(stem); own != nil {
+		of = own
 	}
-	if mode == "" {
+	bits, hasBits := of.whole("bits")
+	group, hasGroup := of.whole("group_size")
+	if mode = of.text("mode"); mode == "" {
 		mode = "affine"
 	}
 	if !hasBits || !hasGroup {
@@ -87,21 +83,41 @@ func (s *set) mlxAffine(w *Weight, stem string, cols, rows, bits, group int64, s
 }
 
 // mlxFloat is the modes of small floats: the same words, other codes.
-func (s *set) mlxFloat(w *Weight, mode string, cols, rows, group int64, scales *tensor.Info) error {
+func (s *set) mlxFloat(w *Weight, stem, mode string, cols, rows, group int64, scales *tensor.Info) error {
 	if scales.DType != tensor.U8 {
 		return wire.ErrUnsupported.With("its scales %s are %s", wire.Quote(scales.Name), scales.TypeName())
 	}
 	f := &scaled{cols: cols, scales: groupGrid(rows, cols, group, 1, exponentByte)}
+	w.form = f
 	switch strings.ToLower(mode) {
 	case "mxfp4":
 		f.codes = fp4Row(cols)
 	case "nvfp4":
 		f.codes, f.scales.read = fp4Row(cols), numbers[tensor.F8E4M3]
+		return s.mlxGlobal(w, f, stem+".global_scale")
 	case "mxfp8":
 		f.codes = float8Row(cols, asm.E4M3)
 	default:
 		return wire.ErrUnsupported.With("MLX mode %s", wire.Quote(mode))
 	}
-	w.form = f
+	return nil
+}
+
+// largestNVFP4 is the largest scale times the largest code.
+const largestNVFP4 = 448 * 6
+
+// mlxGlobal binds the number over all scales, if there is one: MLX stores the
+// largest number of the matrix.
+func (s *set) mlxGlobal(w *Weight, f *scaled, name string) error {
+	if _, ok := s.find(name); !ok {
+		return nil
+	}
+	global, err := s.globalGrid(w, name)
+	if err != nil {
+		return err
+	}
+	read := global.read
+	global.read = func(p []byte, i int64) float32 { return read(p, i) / largestNVFP4 }
+	f.global, w.Layout = global, w.Layout+", global scale"
 	return nil
 }

@@ -22,6 +22,7 @@ type set struct {
 	config   *config
 	scratch  []byte            // of small
 	texts    map[string]string // of the model's own metadata
+	counts   map[string][]any  // whole numbers of the model's own metadata, HQQ's alone
 	comfy    *object           // layers that ComfyUI's metadata describes, or nil
 	hollow   *tensor.Info      // a companion of the tensor at hand that holds nothing
 	patterns map[string]*regexp.Regexp
@@ -58,24 +59,10 @@ func newSet(b *limits.Budget, m tensor.Model, o Options) (s *set, err error) {
 	if s.config, err = loadConfig(b, m.Configs()); err != nil {
 		return nil, err
 	}
-	if err = s.loadTexts(); err != nil {
+	if err = s.loadMeta(); err != nil {
 		return nil, err
 	}
 	return s, s.loadComfy()
-}
-
-// loadTexts keeps the texts of the model's own metadata.
-func (s *set) loadTexts() error {
-	s.texts = map[string]string{}
-	for k, v := range s.m.Meta() {
-		if text, ok := v.(string); ok {
-			if err := s.b.Hold(treeCost); err != nil {
-				return err
-			}
-			s.texts[k] = text
-		}
-	}
-	return nil
 }
 
 // find returns a tensor by its name. One without elements explains nothing: it
@@ -154,37 +141,4 @@ func (s *set) prefix(info *tensor.Info, n int64) ([]byte, error) {
 	defer body.Close()
 	_, err = io.ReadFull(body, s.scratch[:size])
 	return s.scratch[:size], err
-}
-
-// maxIntegers bounds a companion that is a shape or a property.
-const maxIntegers = 16
-
-// integers reads a companion of a few whole numbers and binds it to the weight.
-func (s *set) integers(name string, w *Weight) ([]int64, error) {
-	info, ok := s.find(name)
-	if !ok {
-		return nil, wire.ErrMissing.With("its companion %s", wire.Quote(name))
-	}
-	g, _ := info.DType.Geometry()
-	n := info.Elements()
-	if n > maxIntegers || info.DType != tensor.I64 && info.DType != tensor.I32 {
-		return nil, wire.ErrUnsupported.With("its companion %s is %d of %s", wire.Quote(name), n, info.TypeName())
-	}
-	p, err := s.small(info)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]int64, 0, maxIntegers)
-	for i := range n {
-		v := int64(int32(u32(p[i*int64(g.Bytes):])))
-		if info.DType == tensor.I64 {
-			v = int64(uint64(u32(p[8*i:])) | uint64(u32(p[8*i+4:]))<<32)
-		}
-		if v < 0 {
-			return nil, wire.ErrRange.With("its companion %s says %d", wire.Quote(name), v)
-		}
-		out = append(out, v)
-	}
-	w.Extra = append(w.Extra, *info)
-	return out, nil
 }

@@ -26,7 +26,7 @@ type turned struct {
 	in, out int64 // rows and columns of a written matrix
 	side    int64
 	pieces  []piece
-	stacked bool // all pieces are rows of one form
+	woven   bool // columns of the pieces take turns, instead of following each other
 }
 
 // A piece is the rows [first, first+rows) of a form, whose parts are those of
@@ -42,18 +42,22 @@ func (f *turned) touched(lo, hi int64) []piece {
 	return f.pieces[lo/f.in*f.side : ceilDiv(hi, f.in)*f.side]
 }
 
+// need is the rows of one form from the first piece that has the part to the
+// last: pieces of several matrices may be rows of the same stack.
 func (f *turned) need(p int, lo, hi int64) tensor.Span {
+	var first, last *piece
 	touched := f.touched(lo, hi)
-	if f.stacked {
-		last := &touched[len(touched)-1]
-		return last.form.need(p-last.part, touched[0].first, last.first+last.rows)
-	}
 	for i := range touched {
 		if q := &touched[i]; p >= q.part && p < q.part+q.parts {
-			return q.form.need(p-q.part, q.first, q.first+q.rows)
+			if last = q; first == nil {
+				first = q
+			}
 		}
 	}
-	return tensor.Span{}
+	if first == nil {
+		return tensor.Span{}
+	}
+	return first.form.need(p-first.part, first.first, last.first+last.rows)
 }
 
 // decode is what the interface asks for, number by number: put is how weights
@@ -70,16 +74,24 @@ func (f *turned) decode(dst []float32, parts [][]byte, lo, hi int64) {
 // column after column. parts begin with what the piece from needs.
 func (f *turned) columns(dst []float32, parts [][]byte, from, lo, hi int64) {
 	n, m := hi-lo, lo/f.in
-	for k := m * f.side; k < (m+1)*f.side; k++ {
-		q := &f.pieces[k]
+	step, between := n, int64(0)
+	if f.woven {
+		step, between = n*f.side, n
+	}
+	for k := range f.side {
+		q, before := &f.pieces[m*f.side+k], &f.pieces[from+k]
 		base := q.first
-		if f.stacked {
-			base = f.pieces[from].first
+		if before.part == q.part {
+			base = before.first
 		}
 		own := parts[q.part : q.part+q.parts]
+		at := k * between
 		for r := range q.rows {
-			q.form.slice(dst[:n], own, base, q.first+r, lo-m*f.in)
-			dst = dst[n:]
+			q.form.slice(dst[at:at+n], own, base, q.first+r, lo-m*f.in)
+			at += step
+		}
+		if !f.woven {
+			dst = dst[at:]
 		}
 	}
 }

@@ -1,4 +1,11 @@
-"""The part of run.py that has the libraries: worker.py AMN ROUNDS."""
+"""Holds `amn forget` against bitsandbytes and transformers, on fresh random models.
+run.py starts it: worker.py AMN ROUNDS.
+
+codes: every stored tensor of every weight, against what bitsandbytes' own quantizer
+makes of the same numbers: the same bits. loads: models of several architectures,
+quantized here as folders, are loaded by transformers; each dequantized weight has
+the bits of the one that transformers quantized itself, and the logits are the same.
+"""
 import inspect
 import json
 import pathlib
@@ -178,7 +185,7 @@ def weights(folder):
 
 for _ in range(ROUNDS):
     seed = random.randrange(2**31)
-    print("seed", seed, flush=True)
+    print("forget: seed", seed, file=sys.stderr, flush=True)
     random.seed(seed)
     torch.manual_seed(seed)
     with tempfile.TemporaryDirectory() as tmp:
@@ -190,9 +197,10 @@ for _ in range(ROUNDS):
                     loads(cls, config, pathlib.Path(tmp))
                 except Exception as e:
                     failed.append(f"{cls}: {e!r}")
-print(f"bitsandbytes {bitsandbytes.__version__}, transformers {T.__version__}, torch {torch.__version__}")
-for kind, (n, d) in rows.items():
-    print(f"{kind:<34}{n:>12,} elements {d:>6} differ")
 for line in failed[:40]:
-    print("FAILED", line[:600])
+    print("FAILED", line[:600], file=sys.stderr)
+if failed:
+    rows["failures"] = (0, len(failed))
+oracle = f"bitsandbytes {bitsandbytes.__version__}, transformers {T.__version__}"
+print(json.dumps([["forget: " + kind, oracle, n, d] for kind, (n, d) in rows.items()]))
 sys.exit(1 if failed else 0)

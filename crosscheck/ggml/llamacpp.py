@@ -40,7 +40,7 @@ def run(*cmd):
         raise Missing(f"{cmd[0]} failed: {done.stdout[-400:]}")
 
 
-def sources():
+def sources(python=sys.executable):
     given = os.environ.get("CROSSCHECK_LLAMA")
     if given:
         return pathlib.Path(given)
@@ -48,7 +48,7 @@ def sources():
     if tree.exists():
         return tree
     HOME.mkdir(parents=True, exist_ok=True)
-    run(sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", "-d", HOME, PACKAGE + "==" + RELEASE)
+    run(python, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", PACKAGE, "-d", HOME, PACKAGE + "==" + RELEASE)
     packed = HOME / (UNPACKED + ".tar.gz")
     if hashlib.sha256(packed.read_bytes()).hexdigest() != SHA256:
         raise Missing(f"{packed.name} has another digest")

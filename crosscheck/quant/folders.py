@@ -6,20 +6,26 @@ model, and no name may be missing or too many.
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import traceback
+from unittest import mock
 
+import numpy as np
 import torch
 import transformers as T
+import written
 from cases import differences
-from fp4 import exponents, u8
-from fp8 import fp8
+from fp4 import u8
+from fp8 import fp8, naive
 from safetensors.torch import load_file, save_file
+from written import SIZES
 
 ORACLE = "transformers 5.23"
-SIZES = dict(vocab_size=96, hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,
-             max_position_embeddings=64, tie_word_embeddings=False, pad_token_id=0, bos_token_id=1, eos_token_id=2)
+MOE = dict(head_dim=32, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, decoder_sparse_step=1)
+LLAMA4 = dict(head_dim=32, num_local_experts=2, num_experts_per_tok=1, intermediate_size_mlp=128, interleave_moe_layer_step=1,
+              attn_temperature_tuning=False)
 
 
 def rows(g):
@@ -27,15 +33,16 @@ def rows(g):
     T.utils.logging.disable_progress_bar()
     torch.manual_seed(int(torch.randint(2**31, (1,), generator=g)))
     done = []
-    for scheme in SCHEMES:
+    for scheme in SCHEMES + written.SCHEMES:
+        oracle = getattr(scheme, "oracle", ORACLE)
         with tempfile.TemporaryDirectory() as tmp:
             quantized = pathlib.Path(tmp) / "quantized"
             try:
                 want = scheme(g, quantized)
-                done.append([scheme.__doc__, ORACLE, *compare(want, quantized, pathlib.Path(tmp) / "remembered")])
+                done.append([scheme.__doc__, oracle, *compare(want, quantized, pathlib.Path(tmp) / "remembered")])
             except Exception:
                 traceback.print_exc()
-                done.append([scheme.__doc__, ORACLE, 0, 1])
+                done.append([scheme.__doc__, oracle, 0, 1])
     return done
 
 
@@ -55,7 +62,7 @@ def compare(want, quantized, remembered):
             bad += 1
             continue
         if w.dtype == torch.bfloat16:
-            n = differences(h.flatten(), w.flatten(), True)
+            n = differences(h.flatten(), w.flatten(), False)
             if n:
                 print(name, n, "of", w.numel())
             bad += n
@@ -100,7 +107,7 @@ def gptoss(g, folder):
 
 def fp8_moe(g, folder):
     """folder: Qwen3-MoE FP8 blocks"""
-    config = T.Qwen3MoeConfig(**SIZES, head_dim=32, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, decoder_sparse_step=1)
+    config = T.Qwen3MoeConfig(**SIZES, **MOE)
     tensors = fresh(config, folder)
     for name in projections(tensors):
         rows, cols = tensors[name].shape
@@ -197,49 +204,133 @@ def metal(g, folder):
     return want
 
 
+def mlx(g, shape, bits=4, group=32):
+    """Codes as MLX writes them, and what it decodes."""
+    import mlx.core as mx
+    q, s, b = mx.quantize(mx.array(torch.randn(shape, generator=g).numpy()), group_size=group, bits=bits)
+    dense = torch.from_numpy(np.array(mx.dequantize(q, s, b, group_size=group, bits=bits))).to(torch.bfloat16)
+    return {"weight": torch.from_numpy(np.array(q).view(np.int32)).view(torch.uint32), "scales": torch.from_numpy(np.array(s)),
+            "biases": torch.from_numpy(np.array(b))}, dense
+
+
 def mlx_moe(g, folder):
     """folder: MLX Qwen3-MoE"""
-    import mlx.core as mx
-    import numpy as np
-    tensors = fresh(T.Qwen3MoeConfig(**SIZES, head_dim=32, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, decoder_sparse_step=1), folder)
-    want = T.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16).state_dict()
+    tensors = fresh(T.Qwen3MoeConfig(**SIZES, **MOE), folder)
+    plain = dict(tensors)
     for layer in range(2):
-        stem, dense = f"model.layers.{layer}.mlp", {}
+        stem = f"model.layers.{layer}.mlp"
         for name in ("gate_proj", "up_proj", "down_proj"):
-            stack = torch.stack([tensors.pop(f"{stem}.experts.{e}.{name}.weight") for e in range(4)])
-            q, s, b = mx.quantize(mx.array(stack.float().numpy()), group_size=32, bits=4)
-            tensors[f"{stem}.switch_mlp.{name}.weight"] = torch.from_numpy(np.array(q).view(np.int32)).view(torch.uint32)
-            tensors[f"{stem}.switch_mlp.{name}.scales"] = torch.from_numpy(np.array(s))
-            tensors[f"{stem}.switch_mlp.{name}.biases"] = torch.from_numpy(np.array(b))
-            dense[name] = torch.from_numpy(np.array(mx.dequantize(q, s, b, group_size=32, bits=4))).to(torch.bfloat16)
-        want[f"{stem}.experts.gate_up_proj"] = torch.cat([dense["gate_proj"], dense["up_proj"]], 1)
-        want[f"{stem}.experts.down_proj"] = dense["down_proj"]
+            rows, cols = tensors[f"{stem}.experts.0.{name}.weight"].shape
+            stored, dense = mlx(g, (4, rows, cols))
+            tensors |= {f"{stem}.switch_mlp.{name}.{k}": v for k, v in stored.items()}
+            for e in range(4):
+                del tensors[f"{stem}.experts.{e}.{name}.weight"]
+                plain[f"{stem}.experts.{e}.{name}.weight"] = dense[e]
     rewrite(folder, tensors, {"group_size": 32, "bits": 4})
+    return unquantized(folder, plain)
+
+
+mlx_moe.oracle = "mlx 0.32.4, transformers 5.23"
+
+
+def mlx_gptoss(g, folder):
+    """folder: MLX gpt-oss, mxfp4"""
+    from mlx_lm.models import gpt_oss
+    want = gptoss(g, folder)
+    stored = {k: mx_array(v) for k, v in load_file(folder / "model.safetensors").items()}
+    tensors = {k: torch_tensor(v) for k, v in gpt_oss.Model.sanitize(None, stored).items()}
+    assert not any("gate_up" in k for k in tensors) and any("experts.gate_proj.weight" in k for k in tensors)
+    rewrite(folder, tensors, {"group_size": 32, "bits": 4, "mode": "mxfp4"})
     return want
+
+
+mlx_gptoss.oracle = "transformers 5.23, names by mlx-lm 0.32.2"
+
+
+def mlx_llama4(g, folder):
+    """folder: MLX Llama-4"""
+    import mlx.core as mx
+    tensors = fresh(T.Llama4TextConfig(**SIZES, **LLAMA4), folder)
+    plain = dict(tensors)
+    for name in [n for n in tensors if n.endswith(("experts.gate_up_proj", "experts.down_proj"))]:
+        stacks = [(name + ".weight", mx_array(tensors.pop(name).float()))]
+        if "gate_up" in name:  # as mlx-lm's sanitize does it
+            stacks = [(name.replace("gate_up", x) + ".weight", half) for x, half in zip(("gate", "up"), mx.split(stacks[0][1], 2, axis=-1))]
+        dense = []
+        for stack, w in stacks:
+            q, s, b = mx.quantize(mx.swapaxes(w, 1, 2), group_size=32, bits=4)
+            stem = stack.removesuffix("weight")
+            tensors |= {stack: torch_tensor(q), stem + "scales": torch_tensor(s), stem + "biases": torch_tensor(b)}
+            dense.append(mx.swapaxes(mx.dequantize(q, s, b, group_size=32, bits=4), 1, 2))
+        plain[name] = torch_tensor(mx.concatenate(dense, axis=-1)).to(torch.bfloat16)
+    rewrite(folder, tensors, {"group_size": 32, "bits": 4})
+    return unquantized(folder, plain)
+
+
+mlx_llama4.oracle = "mlx 0.32.4, transformers 5.23"
+
+
+def mx_array(t):
+    import mlx.core as mx
+    if t.dtype == torch.bfloat16:
+        return mx.array(t.view(torch.uint16).numpy()).view(mx.bfloat16)
+    return mx.array(t.numpy())
+
+
+def torch_tensor(a):
+    import mlx.core as mx
+    kind = {mx.bfloat16: (mx.uint16, torch.bfloat16), mx.uint32: (mx.int32, torch.uint32)}.get(a.dtype)
+    if kind is None:
+        return torch.from_numpy(np.array(a))
+    return torch.from_numpy(np.array(mx.contiguous(a).view(kind[0]))).view(kind[1])
 
 
 def llama4(g, folder):
     """folder: Llama-4 fbgemm FP8"""
-    config = T.Llama4TextConfig(**SIZES, head_dim=32, num_local_experts=2, num_experts_per_tok=1, intermediate_size_mlp=128,
-                                interleave_moe_layer_step=1, attn_temperature_tuning=False)
-    tensors = fresh(config, folder)
+    tensors = fresh(T.Llama4TextConfig(**SIZES, **LLAMA4), folder)
     want = T.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16).state_dict()
-    for name in [n for n in tensors if n.endswith(("experts.gate_up_proj", "experts.down_proj"))]:
-        experts, inputs, outputs = tensors[name].shape
-        q, s = finite(g, (experts, inputs, outputs)), torch.rand((experts, 1, outputs), generator=g)
-        tensors[name] = q
-        tensors[name + "_scale"] = s if "gate_up" in name else s.transpose(1, 2)
-        want[name] = (q.float() * s).to(torch.bfloat16)
+    stems = {n.rpartition(".")[0] for n in tensors if n.endswith("experts.gate_up_proj")}
+    for stem in stems:
+        for leaf in ("gate_up_proj", "down_proj"):
+            name = f"{stem}.{leaf}"
+            experts, inputs, outputs = tensors[name].shape
+            q, s = finite(g, (experts, inputs, outputs)), torch.rand((experts, 1, outputs), generator=g)
+            tensors[name] = q
+            tensors[name + "_scale"] = s if leaf == "gate_up_proj" else s.transpose(1, 2)
+            want[name] = (q.float() * s).to(torch.bfloat16)
+        for name, w in as_multiplied(stem, tensors).items():
+            assert torch.equal(want[name], w), name
     rewrite(folder, tensors, {"quant_method": "fbgemm_fp8", "activation_scale_ub": 1200.0, "modules_to_not_convert": ["lm_head"]})
     return want
 
 
+llama4.oracle = "torch, and transformers' module (loader: GPU)"
+
+
+def as_multiplied(stem, tensors):
+    """The experts as transformers' module hands them to fbgemm's kernel, which
+    is not there: another is in its place, that says what it is given."""
+    from transformers.integrations import fbgemm_fp8
+    given = []
+
+    def kernel(x, w, x_scale, w_scale, **_):
+        given.append((w.float() * w_scale.reshape(-1, 1)).T)
+        return x.float() @ given[-1]
+    module = fbgemm_fp8.FbgemmFp8Llama4TextExperts(T.Llama4TextConfig(**SIZES, **LLAMA4))
+    for name, _ in module.named_parameters():
+        setattr(module, name, torch.nn.Parameter(tensors[f"{stem}.{name}"], requires_grad=False))
+    with mock.patch.object(torch.ops.fbgemm, "f8f8bf16_rowwise", kernel, create=True), \
+            mock.patch.object(fbgemm_fp8, "quantize_fp8_per_row", lambda x, *_: (x, torch.ones(len(x))), create=True), torch.no_grad():
+        module(torch.ones((module.num_experts, module.hidden_size)))
+    gate, up, down = given[0::3], given[1::3], given[2::3]
+    return {f"{stem}.gate_up_proj": torch.stack([torch.cat(pair, 1) for pair in zip(gate, up)]).to(torch.bfloat16),
+            f"{stem}.down_proj": torch.stack(down).to(torch.bfloat16)}
+
+
 def llama4_linear(g, folder):
     """folder: Llama-4 FP8 by layers"""
-    config = T.Llama4TextConfig(**SIZES, head_dim=32, num_local_experts=2, num_experts_per_tok=1, intermediate_size_mlp=128,
-                                interleave_moe_layer_step=1, attn_temperature_tuning=False)
-    tensors = fresh(config, folder)
-    want = T.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16).state_dict()
+    tensors = fresh(T.Llama4TextConfig(**SIZES, **LLAMA4), folder)
+    plain = dict(tensors)
     for name in [n for n in tensors if n.endswith(("experts.gate_up_proj", "experts.down_proj"))]:
         experts, inputs, outputs = tensors.pop(name).shape
         layers = ("gate_proj", "up_proj") if "gate_up" in name else ("down_proj",)
@@ -248,43 +339,38 @@ def llama4_linear(g, folder):
             for layer in layers:
                 q, s = finite(g, (outputs // len(layers), inputs)), torch.rand((outputs // len(layers), 1), generator=g)
                 tensors |= {f"{stem}.{e}.{layer}.weight": q, f"{stem}.{e}.{layer}.weight_scale": s}
-                dense.append((q.float() * s).to(torch.bfloat16).T)
-        want[name] = torch.stack([torch.cat(dense[e * len(layers):(e + 1) * len(layers)], 1) for e in range(experts)])
+                dense.append(naive(q, s, 8, "float", "channel").to(torch.bfloat16).T)
+        plain[name] = torch.stack([torch.cat(dense[e * len(layers):(e + 1) * len(layers)], 1) for e in range(experts)])
     rewrite(folder, tensors, {"quant_method": "compressed-tensors", "format": "float-quantized", "ignore": ["lm_head", "re:.*self_attn.*", "re:.*router.*", "re:.*shared_expert.*"],
             "config_groups": {"group_0": {"targets": ["Linear"], "weights": {"num_bits": 8, "type": "float", "strategy": "channel"}}}})
-    return want
+    return unquantized(folder, plain)
 
 
-def gptq(g, folder):
-    """folder: GPTQ 4 bits"""
-    from gptq import int32
-    tensors = fresh(T.LlamaConfig(**SIZES), folder)
-    want = T.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16).state_dict()
-    for name in projections(tensors):
-        out, inputs = tensors.pop(name).shape
-        stem = name.removesuffix("weight")
-        qweight, scales = int32(g, (inputs // 8, out)), (torch.rand((inputs // 32, out), generator=g) * 0.01).half()
-        tensors |= {stem + "qweight": qweight, stem + "scales": scales,
-                    stem + "qzeros": torch.full((inputs // 32, out // 8), 0x77777777, dtype=torch.int32),
-                    stem + "g_idx": (torch.arange(inputs) // 32).to(torch.int32)}
-        q = (qweight.unsqueeze(1) >> (torch.arange(8, dtype=torch.int32) * 4).view(1, 8, 1)) & 15
-        w = (q.reshape(inputs, out) - 8).float() * scales.float().repeat_interleave(32, 0)
-        want[name] = w.T.contiguous().to(torch.bfloat16)
-    rewrite(folder, tensors, {"quant_method": "gptq", "bits": 4, "group_size": 32, "sym": True, "desc_act": False})
-    return want
+llama4_linear.oracle = "compressed-tensors 0.20, transformers 5.23"
+
+
+def unquantized(folder, tensors):
+    """What transformers loads of a checkpoint with the tensors that a library
+    decoded."""
+    plain = folder.parent / "plain"
+    shutil.copytree(folder, plain)
+    config = json.loads((folder / "config.json").read_text())
+    config.pop("quantization_config", None)
+    (plain / "config.json").write_text(json.dumps(config))
+    save_file({k: v.contiguous() for k, v in tensors.items()}, plain / "model.safetensors", {"format": "pt"})
+    return T.AutoModelForCausalLM.from_pretrained(plain, dtype=torch.bfloat16).state_dict()
 
 
 INT4 = {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 32, "symmetric": True}
 SCHEMES = [
-    gptoss, fp8_moe, llama4, llama4_linear, gptq, metal, mlx_moe, gpt2,
+    gptoss, fp8_moe, llama4, llama4_linear, metal, mlx_moe, mlx_gptoss, mlx_llama4, gpt2,
     compressed("packed 4 bits", INT4, "pack-quantized"),
     compressed("packed 4 bits, zeros", INT4 | {"symmetric": False}, "pack-quantized"),
     compressed("packed 4 bits, experts", INT4, "pack-quantized", T.Qwen3MoeConfig(
-        **SIZES, head_dim=32, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, decoder_sparse_step=1)),
+        **SIZES, **MOE)),
     compressed("INT8 channel", {"num_bits": 8, "type": "int", "strategy": "channel", "symmetric": True}, "int-quantized"),
     compressed("FP8 channel", {"num_bits": 8, "type": "float", "strategy": "channel", "symmetric": True}, "float-quantized"),
     compressed("NVFP4", {"num_bits": 4, "type": "float", "strategy": "tensor_group", "group_size": 16, "symmetric": True}, "nvfp4-pack-quantized"),
     compressed("MXFP4", {"num_bits": 4, "type": "float", "strategy": "group", "group_size": 32, "symmetric": True, "scale_dtype": "torch.uint8"}, "mxfp4-pack-quantized"),
     bnb("nf4", False), bnb("fp4", True), bnb("int8", False),
 ]
-assert exponents

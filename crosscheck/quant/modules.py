@@ -11,6 +11,6 @@ MODULES = {
     "others": ["quant"],
     "experts": ["quant"],
     "more": ["quant"],
-    "folders": ["quant"],
+    "folders": ["quant", "gptqmodel"],
     "old": ["ct-0.12.2", "quant"],
 }

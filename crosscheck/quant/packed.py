@@ -21,6 +21,7 @@ def cases(g):
             yield metal(g, rows, cols, bits, group)
     for mode, bits, group in (("mxfp4", 4, 32), ("nvfp4", 4, 16), ("mxfp8", 8, 32)):
         yield from (floats(g, rows, cols, mode, bits, group) for rows, cols in grown((8, 128)))
+    yield from (floats(g, rows, cols, "nvfp4", 4, 16, True) for rows, cols in grown((8, 128)))
 
 
 def packed(g, bits, rows, cols, group, symmetric):
@@ -68,9 +69,11 @@ def metal(g, rows, cols, bits, group):
                 {"quantization_config": {"quant_method": "metal", "group_size": group, "bits": bits}}, {"m.weight": want})
 
 
-def floats(g, rows, cols, mode, bits, group):
-    w = mx.array((torch.randn((rows, cols), generator=g) * 0.1).numpy())
-    q, s = mx.quantize(w, group_size=group, bits=bits, mode=mode)
-    want = torch.from_numpy(np.array(mx.dequantize(q, s, group_size=group, bits=bits, mode=mode, dtype=mx.float32)))
-    return Case(f"MLX {mode}", "mlx 0.32.4", {"m.weight": to_torch(q, torch.uint32), "m.scales": to_torch(s)},
+def floats(g, rows, cols, mode, bits, group, over=False):
+    w = mx.array((torch.randn((rows, cols), generator=g) * 3.7).numpy())
+    more = {"global_scale": mx.max(mx.abs(w))} if over else {}
+    q, s = mx.quantize(w, group_size=group, bits=bits, mode=mode, **more)
+    want = torch.from_numpy(np.array(mx.dequantize(q, s, group_size=group, bits=bits, mode=mode, dtype=mx.float32, **more)))
+    return Case(f"MLX {mode}" + (", global scale" if over else ""), "mlx 0.32.4",
+                {"m.weight": to_torch(q, torch.uint32), "m.scales": to_torch(s)} | {"m." + k: to_torch(v) for k, v in more.items()},
                 {"quantization": {"group_size": group, "bits": bits, "mode": mode}}, {"m.weight": want})

@@ -1,0 +1,108 @@
+package quant
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// Properties of a weight that are a few whole numbers: tensors of safetensors,
+// and plain numbers of a pickle, where they are metadata.
+
+// maxIntegers bounds a companion that is a shape or a property.
+const maxIntegers = 16
+
+// countSuffixes are the names that whole numbers in metadata are looked up by.
+var countSuffixes = []string{".nbits", ".axis", ".shape"}
+
+// loadMeta keeps the texts of the model's own metadata, and the whole numbers
+// that say how tensors are stored.
+func (s *set) loadMeta() error {
+	s.texts, s.counts = map[string]string{}, map[string][]any{}
+	for k, v := range s.m.Meta() {
+		text, isText := v.(string)
+		list, isList := v.([]any)
+		if n, ok := v.(int64); ok {
+			list, isList = []any{n}, true
+		}
+		isCount := isList && slices.ContainsFunc(countSuffixes, func(end string) bool { return strings.HasSuffix(k, end) })
+		if !isText && !isCount {
+			continue
+		}
+		if err := s.b.Hold(2*treeCost + 24*int64(len(list))); err != nil {
+			return err
+		}
+		switch _, twice := s.counts[k]; {
+		case isText:
+			s.texts[k] = text
+		case twice:
+			s.counts[k] = nil // which one it is, nothing says
+		default:
+			s.counts[k] = list
+		}
+	}
+	return nil
+}
+
+// integers reads a companion of a few whole numbers and binds it to the weight.
+func (s *set) integers(name string, w *Weight) ([]int64, error) {
+	info, ok := s.find(name)
+	if !ok {
+		return s.counted(name)
+	}
+	g, _ := info.DType.Geometry()
+	n := info.Elements()
+	if n > maxIntegers || info.DType != tensor.I64 && info.DType != tensor.I32 {
+		return nil, wire.ErrUnsupported.With("its companion %s is %d of %s", wire.Quote(name), n, info.TypeName())
+	}
+	p, err := s.small(info)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int64, 0, maxIntegers)
+	for i := range n {
+		v := int64(int32(u32(p[i*int64(g.Bytes):])))
+		if info.DType == tensor.I64 {
+			v = int64(uint64(u32(p[8*i:])) | uint64(u32(p[8*i+4:]))<<32)
+		}
+		if out, err = natural(out, name, v); err != nil {
+			return nil, err
+		}
+	}
+	w.Extra = append(w.Extra, *info)
+	return out, nil
+}
+
+// counted is the same of metadata.
+func (s *set) counted(name string) (_ []int64, err error) {
+	list, ok := s.counts[name]
+	switch {
+	case !ok:
+		return nil, wire.ErrMissing.With("its companion %s", wire.Quote(name))
+	case list == nil:
+		return nil, wire.ErrDuplicate.With("its companion %s", wire.Quote(name))
+	case len(list) > maxIntegers:
+		return nil, wire.ErrUnsupported.With("its companion %s is %d numbers", wire.Quote(name), len(list))
+	}
+	out := make([]int64, 0, maxIntegers)
+	for _, v := range list {
+		n, whole := v.(int64)
+		if !whole {
+			return nil, wire.ErrMismatch.With("its companion %s is no list of whole numbers", wire.Quote(name))
+		}
+		if out, err = natural(out, name, n); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// natural appends a number that must not be negative.
+func natural(list []int64, name string, n int64) ([]int64, error) {
+	if n < 0 {
+		return nil, wire.ErrRange.With("its companion %s says %d", wire.Quote(name), n)
+	}
+	return append(list, n), nil
+}

@@ -1,0 +1,227 @@
+package quant
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// mlx-lm keeps the experts of gpt-oss and Llama-4 as three stacks of linear
+// layers; transformers has two parameters, [E, in, out], in which gate and up
+// are the two halves of the outputs or take turns.
+
+// fusedStacks are those architectures by model_type.
+var fusedStacks = map[string]struct {
+	stack string // in names, before the layer
+	woven bool   // gate and up take turns
+}{
+	"gpt_oss":     {".mlp.experts.", true},
+	"llama4":      {".feed_forward.experts.", false},
+	"llama4_text": {".feed_forward.experts.", false},
+}
+
+// layersOf is a module's stacks by their last name, as they are stored.
+type layersOf struct {
+	weights map[string]*Weight
+	biases  map[string]*tensor.Info
+}
+
+// stackLayers are the layers of an expert.
+var stackLayers = []string{"gate_proj", "up_proj", "down_proj"}
+
+// restack makes of mlx-lm's stacks what the unquantized model has.
+func (s *set) restack(out *Bound) error {
+	arch, ok := fusedStacks[s.architecture()]
+	if !s.o.Folder || !ok {
+		return nil
+	}
+	known := map[string]*layersOf{}
+	var order []string
+	of := func(name, end string) (*layersOf, string, error) {
+		stem, layer, found := strings.Cut(name, arch.stack)
+		layer, ends := strings.CutSuffix(layer, end)
+		if !found || !ends || !slices.Contains(stackLayers, layer) {
+			return nil, "", nil
+		}
+		if err := s.b.Hold(int64(len(name)) + 8*treeCost); err != nil {
+			return nil, "", err
+		}
+		stem += strings.TrimSuffix(arch.stack, ".")
+		if known[stem] == nil {
+			known[stem] = &layersOf{map[string]*Weight{}, map[string]*tensor.Info{}}
+			order = append(order, stem)
+		}
+		return known[stem], layer, nil
+	}
+	weights := out.Weights[:0]
+	for _, w := range out.Weights {
+		stacks, layer, err := of(w.Name, ".weight")
+		switch {
+		case err != nil:
+			return err
+		case stacks != nil && w.Scheme == "MLX" && len(w.Shape) == 3:
+			stacks.weights[layer] = w
+		default:
+			weights = append(weights, w)
+		}
+	}
+	plain := out.Plain[:0]
+	for _, i := range out.Plain {
+		stacks, layer, err := of(i.Name, ".bias")
+		if stacks == nil && len(i.Shape) == 3 && err == nil { // a stack that is not quantized is missing below
+			stacks, layer, err = of(i.Name, ".weight")
+		}
+		switch {
+		case err != nil:
+			return err
+		case stacks != nil && len(i.Shape) == 2:
+			stacks.biases[layer] = &i
+		case stacks != nil:
+		default:
+			plain = append(plain, i)
+		}
+	}
+	out.Weights, out.Plain = weights, plain
+	for _, stem := range order {
+		if err := s.fuseStacks(out, stem, known[stem], arch.woven); err != nil {
+			return wire.At("quant", "tensor "+wire.Quote(stem), wire.NoOffset, err)
+		}
+	}
+	return nil
+}
+
+// fuseStacks appends the parameters of one module's experts.
+func (s *set) fuseStacks(out *Bound, stem string, l *layersOf, woven bool) error {
+	for _, p := range fusedExperts {
+		w, err := s.fuseStack(stem+"."+p.name, l, p.layers, woven)
+		if err != nil {
+			return err
+		}
+		if out.Weights, err = limits.Append(s.b, out.Weights, w); err != nil {
+			return err
+		}
+		w, err = s.fuseBias(stem+"."+p.name+"_bias", l, p.layers)
+		if err != nil {
+			return err
+		}
+		if w == nil {
+			continue
+		}
+		if out.Weights, err = limits.Append(s.b, out.Weights, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fuseStack is one parameter of all experts, of one stack or of two.
+func (s *set) fuseStack(name string, l *layersOf, layers []string, woven bool) (*Weight, error) {
+	f := &turned{side: int64(len(layers)), woven: woven && len(layers) > 1}
+	w := &Weight{Name: name, form: f}
+	for _, layer := range layers {
+		part := l.weights[layer]
+		if part == nil {
+			return nil, wire.ErrMissing.With("a quantized stack %s for %s: all or none must be", layer, wire.Quote(name))
+		}
+		if w.Shape == nil {
+			w.Shape, w.Scheme, w.Layout = []int64{part.Shape[0], part.Shape[2], 0}, part.Scheme, part.Layout+", fused experts"
+		}
+		if part.Shape[0] != w.Shape[0] || part.Shape[2] != w.Shape[1] || w.Shape[2] > 0 && part.Shape[1] != w.Shape[2] {
+			return nil, wire.ErrMismatch.With("%s has shape %v beside %s of %v", wire.Quote(part.Name), part.Shape,
+				wire.Quote(l.weights[layers[0]].Name), l.weights[layers[0]].Shape)
+		}
+		w.Shape[2] = part.Shape[1]
+	}
+	w.Shape[2] *= f.side
+	f.in, f.out = w.Shape[1], w.Shape[2]
+	w.rows, w.cols = w.Shape[0]*f.in, f.out
+	matrices, ok := wire.Int(uint64(w.Shape[0])*uint64(f.side), wire.MaxSize)
+	if !ok {
+		return nil, wire.ErrOverflow.With("%d experts", w.Shape[0])
+	}
+	pieces, err := limits.Make[piece](s.b, matrices)
+	if err != nil {
+		return nil, err
+	}
+	f.pieces = pieces
+	for k, layer := range layers {
+		part := l.weights[layer]
+		inner, ok := part.form.(slicer)
+		if !ok || !inner.slices() {
+			return nil, wire.ErrUnsupported.With("%s cannot be written transposed", wire.Quote(part.Name))
+		}
+		for e := range part.Shape[0] {
+			f.pieces[e*f.side+int64(k)] = piece{form: inner, first: e * part.Shape[1], rows: part.Shape[1], part: len(w.Parts), parts: len(part.Parts)}
+		}
+		if err := s.adopt(w, part); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// fuseBias is the biases of the same layers, which take turns as these do. Only
+// gpt-oss has them.
+func (s *set) fuseBias(name string, l *layersOf, layers []string) (*Weight, error) {
+	w := &Weight{Name: name, Scheme: "MLX", Layout: "biases, fused experts"}
+	f := &braid{}
+	for _, layer := range layers {
+		part, weight := l.biases[layer], l.weights[layer]
+		if part == nil {
+			continue
+		}
+		read := numbers[part.DType]
+		if read == nil || !floats[part.DType] {
+			return nil, wire.ErrUnsupported.With("%s is %s", wire.Quote(part.Name), part.TypeName())
+		}
+		if !slices.Equal(part.Shape, weight.Shape[:2]) {
+			return nil, wire.ErrMismatch.With("%s has shape %v beside %s of %v", wire.Quote(part.Name), part.Shape, wire.Quote(weight.Name), weight.Shape)
+		}
+		if err := asStored(part); err != nil {
+			return nil, err
+		}
+		g, _ := part.DType.Geometry()
+		f.cols, f.strands = part.Shape[1], append(f.strands, strand{read, int64(g.Bytes)})
+		w.Parts = append(w.Parts, *part)
+	}
+	if len(w.Parts) == 0 {
+		return nil, nil
+	}
+	if len(w.Parts) != len(layers) {
+		return nil, wire.ErrMissing.With("a bias for %s beside %s", wire.Quote(name), wire.Quote(w.Parts[0].Name))
+	}
+	w.form, w.rows, w.cols = f, w.Parts[0].Shape[0], f.cols*int64(len(layers))
+	w.Shape = []int64{w.rows, w.cols}
+	if err := s.b.Items(1); err != nil {
+		return nil, err
+	}
+	return w, s.b.Expand(w.Size(s.o.Target))
+}
+
+// braid is the columns of several plain tensors that take turns.
+type braid struct {
+	cols    int64 // of each
+	strands []strand
+}
+
+type strand struct {
+	read number
+	size int64
+}
+
+func (f *braid) need(p int, lo, hi int64) tensor.Span {
+	row := f.cols * f.strands[p].size
+	return tensor.Span{Off: lo * row, Len: (hi - lo) * row}
+}
+
+func (f *braid) decode(dst []float32, parts [][]byte, lo, hi int64) {
+	n := len(f.strands)
+	for k, s := range f.strands {
+		for i := range (hi - lo) * f.cols {
+			dst[int(i)*n+k] = s.read(parts[k], i)
+		}
+	}
+}
