@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -45,7 +46,7 @@ func sane(rng *rand.ChaCha8, name string, dtype tensor.DType, shape ...int64) st
 	return s
 }
 
-func benchModels() map[string]*tensor.File {
+func benchModels() map[string]tensor.Model {
 	rng := rand.NewChaCha8([32]byte{2})
 	const r, c = int64(benchRows), int64(benchCols)
 	state := fmt.Sprintf(`{"quant_type":"nf4","blocksize":64,"shape":[%d,%d],"nested_blocksize":256,"nested_offset":0.1}`, r, c)
@@ -64,7 +65,11 @@ func benchModels() map[string]*tensor.File {
 		return model(fmt.Sprintf(`{"quantization":{"bits":%d,"group_size":64}}`, bits), random(rng, "m.weight", tensor.U32, r, c*int64(bits)/32),
 			sane(rng, "m.scales", tensor.BF16, r, c/64), sane(rng, "m.biases", tensor.BF16, r, c/64))
 	}
-	return map[string]*tensor.File{
+	half := ints("m.bitmask", tensor.U8, r, c/8)
+	for i := range half.data {
+		half.data[i] = []byte{0x33, 0x55, 0x99, 0xC3, 0x5A, 0xA6}[rng.Uint64()%6]
+	}
+	return map[string]tensor.Model{
 		"FP8 tensor":  model("", random(rng, "m.weight", tensor.F8E4M3, r, c), sane(rng, "m.weight_scale", tensor.F32)),
 		"FP8 rows":    model("", random(rng, "m.weight", tensor.F8E4M3, r, c), sane(rng, "m.weight_scale", tensor.BF16, r, 1)),
 		"FP8 blocks":  model("", random(rng, "m.weight", tensor.F8E4M3, r, c), sane(rng, "m.weight_scale_inv", tensor.F32, r/128, c/128)),
@@ -90,6 +95,9 @@ func benchModels() map[string]*tensor.File {
 		"Gemma 4":     model(method("gemma", `,"num_bits":4`), random(rng, "m.weight", tensor.U8, r, c/2), sane(rng, "m.weight_scale", tensor.F32, r, 1)),
 		"gpt-oss":     model("", random(rng, "e.down_proj_blocks", tensor.U8, 1, r, c/32, 16), sane(rng, "e.down_proj_scales", tensor.U8, 1, r, c/32)),
 		"AWQ GEMV":    model(method("awq", `,"group_size":128`), random(rng, "m.qweight", tensor.I32, r, c/8), random(rng, "m.qzeros", tensor.I32, r, c/1024), sane(rng, "m.scales", tensor.F16, r, c/128)),
+		"GEMV_FAST":   model(method("awq", `,"group_size":128`), random(rng, "m.qweight", tensor.I16, r/4, c), sane(rng, "m.qzeros", tensor.F16, c/128, r), sane(rng, "m.scales", tensor.F16, c/128, r)),
+		"sparse 2:4":  model("", sane(rng, "m.compressed", tensor.BF16, r, c/2), half, stored{"m.shape", tensor.I64, []int64{2}, shape}),
+		"TorchAO":     &pickled{model("", random(rng, "m._weight_qdata", tensor.I8, r, c), sane(rng, "m._weight_scale", tensor.F32, r, 1), random(rng, "m._weight_zero_point", tensor.I8, r, 1)), []entry{{"tensor_names", `["m.weight"]`}, {"m.weight", `{"_type":"Int8Tensor"}`}}},
 		"ComfyUI fp4": model("", random(rng, "m.weight", tensor.U8, r, c/2), sane(rng, "m.weight_scale", tensor.F8E4M3, r, c/16), sane(rng, "m.weight_scale_2", tensor.F32), text("m.comfy_quant", `{"format":"nvfp4"}`)),
 	}
 }
@@ -106,7 +114,7 @@ func BenchmarkScheme(b *testing.B) {
 	}
 }
 
-func benchWeight(b *testing.B, m *tensor.File, o quant.Options) {
+func benchWeight(b *testing.B, m tensor.Model, o quant.Options) {
 	account := limits.Policy{Timeout: limits.NoTimeout}.Budget(b.Context())
 	defer account.Close()
 	account.Source(1 << 30)
@@ -118,7 +126,7 @@ func benchWeight(b *testing.B, m *tensor.File, o quant.Options) {
 	parts := make([][]byte, len(w.Parts))
 	for p, info := range w.Parts {
 		parts[p] = make([]byte, info.Span.Len)
-		if _, err := m.Source.ReadAt(parts[p], info.Span.Off); err != nil {
+		if r, _ := m.At(info); wire.ReadFull(r, parts[p], 0) != nil {
 			b.Fatal(err)
 		}
 	}
