@@ -14,9 +14,8 @@ import torch
 from safetensors.torch import save_file
 
 # One weight or several; expect maps their names to float32. A model that is not
-# safetensors writes itself: write(folder) gives the path. either_zero: the sign
-# of a zero is free, because the library's paths differ in it.
-Case = collections.namedtuple("Case", "scheme oracle tensors config expect either_zero write", defaults=[False, None])
+# safetensors writes itself: write(folder) gives the path.
+Case = collections.namedtuple("Case", "scheme oracle tensors config expect write", defaults=[None])
 
 # How many elements grown shapes have; 0 leaves them as they are.
 GROWTH = 0
@@ -85,7 +84,7 @@ class Table:
             raw = bytearray(path.read_bytes())
             path.unlink()
             have = torch.frombuffer(raw, dtype=dtype) if raw else torch.empty(0, dtype=dtype)
-            bad = differences(have, want.flatten().to(dtype), case.either_zero)
+            bad = differences(have, want.flatten().to(dtype))
             if dtype == torch.float32:
                 row[0] += have.numel()
             row[1] += bad
@@ -107,10 +106,9 @@ def store(case, folder):
     return folder / "model.safetensors"
 
 
-def differences(have, want, either_zero):
+def differences(have, want):
+    """How many have other bits; a NaN is a NaN, and zeros have their sign."""
     bits = torch.int32 if have.dtype == torch.float32 else torch.int16
     same = have.contiguous().view(bits) == want.contiguous().view(bits)
     same |= have.isnan() & want.isnan()
-    if either_zero:
-        same |= (have == 0) & (want == 0)
     return int((~same).sum())

@@ -62,7 +62,7 @@ def compare(want, quantized, remembered):
             bad += 1
             continue
         if w.dtype == torch.bfloat16:
-            n = differences(h.flatten(), w.flatten(), False)
+            n = differences(h.flatten(), w.flatten())
             if n:
                 print(name, n, "of", w.numel())
             bad += n

@@ -40,18 +40,18 @@ def cases(g):
         write = writer(number, (rows, cols), raw)
         if name in types:
             want = quants.dequantize(raw, gguf.GGMLQuantizationType(number)).astype("<f4").reshape(rows, cols)
-            yield Case(f"GGML {name}", "gguf-py 0.19", {}, None, {"t.weight": torch.from_numpy(want)}, False, write)
+            yield Case(f"GGML {name}", "gguf-py 0.19", {}, None, {"t.weight": torch.from_numpy(want)}, write)
         if name == "Q8_1":  # an operand of products: neither decodes it, so d*q it is
             d = raw.reshape(-1, 36)[:, :2].copy().view("<f2").astype(np.float32)
             want = (d * raw.reshape(-1, 36)[:, 4:].view(np.int8).astype(np.float32)).reshape(rows, cols)
-            yield Case(f"GGML {name}", "definition", {}, None, {"t.weight": torch.from_numpy(want)}, False, write)
+            yield Case(f"GGML {name}", "definition", {}, None, {"t.weight": torch.from_numpy(want)}, write)
             continue
         fn = getattr(lib, "dequantize_row_" + name.lower().replace("_k", "_K"))
         fn.argtypes, fn.restype = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64], None
         want = np.empty((rows, cols), np.float32)
         raw = np.ascontiguousarray(raw)
         fn(raw.ctypes.data, want.ctypes.data, rows * cols)
-        yield Case(f"GGML {name}", "ggml 0.25.3, C", {}, None, {"t.weight": torch.from_numpy(want)}, False, write)
+        yield Case(f"GGML {name}", "ggml 0.25.3, C", {}, None, {"t.weight": torch.from_numpy(want)}, write)
 
 
 def blocks(rng, name, n, size):

@@ -64,8 +64,8 @@ def awq_kernels(g):
         config = {"quantization_config": {"quant_method": "awq", "bits": 4, "group_size": group, "version": "gemv"}}
         m = WQLinear_GEMV.from_linear(linear, 4, group, scales=s.half(), zeros=z.float())
         yield Case("AWQ GEMV", "autoawq 0.2.9, packer", {"m.qweight": m.qweight, "m.qzeros": m.qzeros, "m.scales": m.scales},
-                   config, {"m.weight": w}, True)
+                   config, {"m.weight": w})
         config = {"quantization_config": {"quant_method": "awq", "bits": 4, "group_size": group, "version": "gemv_fast"}}
         m = WQLinear_GEMVFast.from_linear(linear, 4, group, scales=s.half(), zeros=z.float())
         yield Case("AWQ GEMV_FAST", "autoawq 0.2.9, packer", {"m.qweight": m.qweight, "m.qzeros": m.qzeros, "m.scales": m.scales},
-                   config, {"m.weight": w}, True)
+                   config, {"m.weight": w})
