@@ -107,13 +107,13 @@ func TestModulesHavePropertiesOfTheirOwn(t *testing.T) {
 		{"words of several widths", model("", ints("m.weight_packed", tensor.I32, 2, 1), ints("m.weight_scale", tensor.BF16, 2, 1),
 			stored{"m.weight_shape", tensor.I64, []int64{2}, []byte{2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0}}), "several readings"},
 		{"GPTQModel's overrides", gptqModel(`{"quantization_config":{"quant_method":"gptq","bits":8,"group_size":128,"dynamic":{
-			"-:^lm_head":{},"+:.*\\.down":{"bits":4,"group_size":32}}}}`, "layers.0.down", 0x77777777), "4 bits, 2 groups"},
+			"-:^lm_head":{},"+:.*\\.down":{"bits":4,"group_size":32}}}}`, "layers.0.down", 0x77777777), "4 bits, groups of 32"},
 		{"GPTQModel's exclusion", gptqModel(gptqConfig("gptq", `,"dynamic":{"-:.*\\.down":{}}`), "layers.0.down", 0x77777777), "not quantized"},
 		{"a width that the configuration denies", gptqModel(`{"quantization_config":{"quant_method":"gptq","bits":8}}`, "m", 0x77777777), "says 8 bits"},
 		{"AutoRound's overrides", gptqModel(`{"quantization_config":{"quant_method":"auto-round","bits":2,"group_size":64,"extra_config":{
-			"layers.0.down":{"bits":4,"group_size":32}}}}`, "layers.0.down", 0x77777777), "4 bits, 2 groups"},
+			"layers.0.down":{"bits":4,"group_size":32}}}}`, "layers.0.down", 0x77777777), "4 bits, groups of 32"},
 		{"AutoRound's pattern", gptqModel(`{"quantization_config":{"quant_method":"auto-round","bits":2,"group_size":64,"extra_config":{
-			".*down.*":{"bits":4,"group_size":32}}}}`, "layers.0.down", 0x77777777), "4 bits, 2 groups"},
+			".*down.*":{"bits":4,"group_size":32}}}}`, "layers.0.down", 0x77777777), "4 bits, groups of 32"},
 		{"a pattern that costs too much", gptqModel(gptqConfig("gptq", `,"dynamic":{"+:(a{1000}){1000}":{}}`), "m", 0x77777777), "pattern"},
 		{"MLX's entry", model(`{"quantization":{"bits":4,"group_size":64,"model.layers.0.down":{"bits":8,"group_size":32}}}`,
 			ints("model.layers.0.down.weight", tensor.U32, 2, 16), ints("model.layers.0.down.scales", tensor.BF16, 2, 2),

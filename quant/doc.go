@@ -19,8 +19,9 @@
 // [Weight.Group] share all their bytes, so those are read once: the whole of a
 // GPTQ weight, or one matrix of a transposed one. A folder is planned with
 // [Options].Folder: names, Shape and rows are then those of the unquantized
-// model in transformers, gpt-oss's experts as [E, in, out] among them, and
-// nothing else changes for the caller.
+// model in transformers, gpt-oss's experts as [E, in, out] among them, and MLX's
+// stacks one by one or fused as the architecture has them; nothing else changes
+// for the caller.
 //
 // # Order
 //

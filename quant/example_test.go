@@ -8,13 +8,50 @@ import (
 	"math"
 
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// A model comes from parser.Open; here it is built by hand: FP8 codes of 1, 2,
-// -1 and 0.5, and one scale for all.
+// A model from disk: what it is made of is known before anything of its weights
+// is read, and one weight is decoded by itself.
 func Example() {
+	b := limits.Policy{}.Budget(context.Background())
+	defer b.Close()
+	m, err := parser.Open("../testdata/demo/llama-fp8", b)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer m.Close()
+	bound, err := quant.Plan(b, m, quant.Options{Target: quant.BF16})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(bound.Weights), "weights,", len(bound.Plain), "tensors as they are,", len(bound.LeftOut), "scales left out")
+	w := bound.Weights[0]
+	fmt.Println(w.Name, w.Shape, w.Scheme, w.Layout)
+	for _, part := range w.Parts {
+		fmt.Println(" ", part.Name, part.DType, part.Span.Len, "bytes")
+	}
+	data := make([]byte, w.Size(quant.BF16))
+	if err := quant.Decode(b, m, w, data, quant.BF16); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(w.Stored(), "bytes became", len(data))
+	// Output:
+	// 14 weights, 7 tensors as they are, 0 scales left out
+	// model.layers.0.mlp.down_proj.weight [32 48] FP8 F8_E4M3, 16x16 blocks, F32 scales
+	//   model.layers.0.mlp.down_proj.weight F8_E4M3 1536 bytes
+	//   model.layers.0.mlp.down_proj.weight_scale_inv F32 24 bytes
+	// 1560 bytes became 3072
+}
+
+// All weights of a model, one after the other. The model is built by hand: FP8
+// codes of 1, 2, -1 and 0.5, and one scale for all.
+func ExampleBound_All() {
 	codes := []byte{0x38, 0x40, 0xB8, 0x30}
 	scale := binary.LittleEndian.AppendUint32(nil, math.Float32bits(0.25))
 	m := &tensor.File{Name: "safetensors", Source: bytes.NewReader(append(codes, scale...)), Infos: []tensor.Info{
@@ -41,7 +78,7 @@ func Example() {
 		}
 	}
 	// Output:
-	// proj.weight [2 2] FP8 F8_E4M3, one scale, F32 scales
+	// proj.weight [2 2] FP8 F8_E4M3, one F32 scale
 	// 0.25
 	// 0.5
 	// -0.25

@@ -51,10 +51,18 @@ func bindFP8(s *set, info *tensor.Info) (*Weight, error) {
 	f := &scaled{cols: cols, codes: float8Row(cols, codec), scales: g}
 	w := &Weight{
 		Name: info.Name, Shape: info.Shape, Parts: []tensor.Info{*info, *scale},
-		Layout: fmt.Sprintf("%v, %s, %s scales", info.DType, layout, scale.TypeName()),
+		Layout: fmt.Sprintf("%v, %s", info.DType, withType(layout, scale)),
 		form:   f,
 	}
 	return w, s.zeroPoints(w, f, info.Name+"_zero_point", tensor.I8, tensor.F8E4M3)
+}
+
+// withType says of a layout what its scales are stored in.
+func withType(layout string, scale *tensor.Info) string {
+	if rest, ok := strings.CutPrefix(layout, "one "); ok {
+		return "one " + scale.TypeName() + " " + rest
+	}
+	return layout + ", " + scale.TypeName() + " scales"
 }
 
 func fp8Codec(t tensor.DType) (asm.Float, bool) {

@@ -1,7 +1,6 @@
 package quant
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -41,8 +40,11 @@ func bindGPTQ(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, err
 	}
 	w := &Weight{
-		Name: stem + ".weight", Shape: []int64{out, f.in}, Layout: fmt.Sprintf("%d bits, %d groups", f.bits, groups),
+		Name: stem + ".weight", Shape: []int64{out, f.in}, Layout: describe(f.bits, f.groupSize),
 		Parts: []tensor.Info{*info, *scales, *zeros}, form: f,
+	}
+	if !f.oldZeros {
+		w.Layout += ", v2"
 	}
 	return w, s.gptqOrder(w, f, stem)
 }
@@ -100,10 +102,16 @@ func (s *set) gptqOrder(w *Weight, f *gptq, stem string) error {
 	if err != nil {
 		return err
 	}
+	ordered := true
 	for i := range f.in {
-		if g := f.group(int32(u32(p[4*i:]))); g < 0 || g >= f.groups {
+		g := f.group(int32(u32(p[4*i:])))
+		if g < 0 || g >= f.groups {
 			return wire.ErrRange.With("%s names group %d of %d", wire.Quote(index.Name), g, f.groups)
 		}
+		ordered = ordered && g == i/f.groupSize
+	}
+	if !ordered {
+		w.Layout += ", act-order"
 	}
 	w.Parts = append(w.Parts, *index)
 	return nil

@@ -93,7 +93,7 @@ func bindHQQ(s *set, info *tensor.Info) (*Weight, error) {
 	if err := f.lay(info, w.Shape, axis); err != nil {
 		return nil, err
 	}
-	w.Layout, w.form = fmt.Sprintf("%d bits, %d groups", f.bits, f.groups()), f
+	w.Layout, w.form = fmt.Sprintf("%s, axis %d", describe(f.bits, f.total/f.groups()), axis), f
 	s.hqqRest(stem, w)
 	return w, s.hqqScales(stem, w, f)
 }
