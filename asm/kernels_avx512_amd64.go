@@ -48,3 +48,273 @@ func q8_KBF16AVX512(dst *byte, src *byte, n int)
 //
 //go:noescape
 func q8_KF16AVX512(dst *byte, src *byte, n int)
+
+// bytesScaleF32AVX512 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesScaleF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesScaleBF16AVX512 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesScaleBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesScaleF16AVX512 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesScaleF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesShiftF32AVX512 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesShiftBF16AVX512 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesShiftF16AVX512 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesAffineF32AVX512 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesAffineF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesAffineBF16AVX512 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesAffineBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesAffineF16AVX512 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesAffineF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesTwiceF32AVX512 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesTwiceF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesTwiceBF16AVX512 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesTwiceBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesTwiceF16AVX512 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesTwiceF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bookScale32F32AVX512 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookScale32F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+
+// bookScale64F32AVX512 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookScale64F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+
+// bookScale32BF16AVX512 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookScale32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+
+// bookScale64BF16AVX512 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookScale64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+
+// bookScale32F16AVX512 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookScale32F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+
+// bookScale64F16AVX512 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookScale64F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+
+// bookShift32F32AVX512 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookShift32F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+
+// bookShift64F32AVX512 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookShift64F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+
+// bookShift32BF16AVX512 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookShift32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+
+// bookShift64BF16AVX512 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookShift64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+
+// bookShift32F16AVX512 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookShift32F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+
+// bookShift64F16AVX512 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookShift64F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+
+// bookAffine32F32AVX512 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookAffine32F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+
+// bookAffine64F32AVX512 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookAffine64F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+
+// bookAffine32BF16AVX512 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookAffine32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+
+// bookAffine64BF16AVX512 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookAffine64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+
+// bookAffine32F16AVX512 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookAffine32F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+
+// bookAffine64F16AVX512 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookAffine64F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+
+// halfBytesShiftF32AVX512 decodes n runs of chunks of 32 bytes, a nibble of each.
+//
+//go:noescape
+func halfBytesShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
+
+// halfBytesShiftBF16AVX512 decodes n runs of chunks of 32 bytes, a nibble of each.
+//
+//go:noescape
+func halfBytesShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
+
+// halfBytesShiftF16AVX512 decodes n runs of chunks of 32 bytes, a nibble of each.
+//
+//go:noescape
+func halfBytesShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
+
+// float8F32AVX512 decodes n runs of chunks of 32 codes.
+//
+//go:noescape
+func float8F32AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
+
+// float8BF16AVX512 decodes n runs of chunks of 32 codes.
+//
+//go:noescape
+func float8BF16AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
+
+// float8F16AVX512 decodes n runs of chunks of 32 codes.
+//
+//go:noescape
+func float8F16AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
+
+// lookedAVX512 looks chunks of 32 codes up in a table of 256 words.
+//
+//go:noescape
+func lookedAVX512(dst *byte, src *byte, table *byte, chunks int)
+
+// float8NormalAVX512 decodes runs of chunks of 32 codes, at most n, up to the first scale that it does not serve, and returns how many.
+//
+//go:noescape
+func float8NormalAVX512(dst *byte, src *byte, a *float32, form *byte, chunks int, n int) int
+
+// castF32ToF32AVX512 converts 32 numbers n times.
+//
+//go:noescape
+func castF32ToF32AVX512(dst *byte, src *byte, n int)
+
+// castF32ToBF16AVX512 converts 32 numbers n times.
+//
+//go:noescape
+func castF32ToBF16AVX512(dst *byte, src *byte, n int)
+
+// castF32ToF16AVX512 converts 32 numbers n times.
+//
+//go:noescape
+func castF32ToF16AVX512(dst *byte, src *byte, n int)
+
+// castBF16ToF32AVX512 converts 32 numbers n times.
+//
+//go:noescape
+func castBF16ToF32AVX512(dst *byte, src *byte, n int)
+
+// castBF16ToF16AVX512 converts 32 numbers n times.
+//
+//go:noescape
+func castBF16ToF16AVX512(dst *byte, src *byte, n int)
+
+// castF16ToF32AVX512 converts 32 numbers n times.
+//
+//go:noescape
+func castF16ToF32AVX512(dst *byte, src *byte, n int)
+
+// castF16ToBF16AVX512 converts 32 numbers n times.
+//
+//go:noescape
+func castF16ToBF16AVX512(dst *byte, src *byte, n int)
+
+// castSameAVX512 copies 32 words n times, each NaN as the one that is given.
+//
+//go:noescape
+func castSameAVX512(dst *byte, src *byte, infinity *uint16, nan *uint16, n int)
+
+// lanesAVX512 parts 32 dwords n times into four streams of their bytes.
+//
+//go:noescape
+func lanesAVX512(dst *byte, src *byte, stride int, n int)
+
+// spreadAVX512 gives each of 32 nibbles a byte, n times.
+//
+//go:noescape
+func spreadAVX512(dst *byte, src *byte, n int)
+
+// swap2AVX512 turns around the bytes of 32 bytes of numbers of 2, n times.
+//
+//go:noescape
+func swap2AVX512(dst *byte, src *byte, n int)
+
+// swap4AVX512 turns around the bytes of 32 bytes of numbers of 4, n times.
+//
+//go:noescape
+func swap4AVX512(dst *byte, src *byte, n int)
+
+// swap8AVX512 turns around the bytes of 32 bytes of numbers of 8, n times.
+//
+//go:noescape
+func swap8AVX512(dst *byte, src *byte, n int)
+
+// absmaxAVX512 writes the largest magnitude of each of n runs of chunks of 32 numbers.
+//
+//go:noescape
+func absmaxAVX512(dst *float32, src *byte, chunks int, n int)
+
+// nearestAVX512 writes the codes of n runs of chunks of 32 numbers, two a byte, the first in the high nibble.
+//
+//go:noescape
+func nearestAVX512(dst *byte, src *byte, scales *float32, tables *byte, least *float32, chunks int, n int)
+
+// int8AVX512 rounds n runs of chunks of 32 numbers to bytes.
+//
+//go:noescape
+func int8AVX512(dst *byte, src *byte, scales *float32, chunks int, n int)

@@ -582,3 +582,3246 @@ block:
 	JNZ          block
 	VZEROUPPER
 	RET
+
+// func bytesScaleF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
+TEXT ·bytesScaleF32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y1
+	VPXORD       k6<>+0(SB), Y1, Y1
+	VBROADCASTSS k7<>+0(SB), Z2
+	VBROADCASTSS k8<>+0(SB), Z3
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z4
+	VMOVDQU64    k9<>+0(SB), Z4
+	VMOVDQU64    k10<>+0(SB), Z6
+	MOVQ         $0x1111111111111111, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z7
+
+chunk:
+	VPXORD  (CX), Y1, Y5
+	VMOVAPS Z2, Z8
+	VPERMB  Z5, Z4, K1, Z8
+	VSUBPS  Z3, Z8, Z8
+	VMULPS  Z7, Z8, Z8
+	VMOVAPS Z2, Z9
+	VPERMB  Z5, Z6, K1, Z9
+	VSUBPS  Z3, Z9, Z9
+	VMULPS  Z7, Z9, Z9
+	VXORPS  Z0, Z8, Z8
+	VMOVUPS Z8, (AX)
+	VXORPS  Z0, Z9, Z9
+	VMOVUPS Z9, 64(AX)
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000080, AX
+	DECQ    SI
+	JNZ     chunk
+	ADDQ    $0x04, DX
+	ADDQ    $0x04, BX
+	DECQ    DI
+	JNZ     run
+	VZEROUPPER
+	RET
+
+DATA k6<>+0(SB)/8, $0x8080808080808080
+DATA k6<>+8(SB)/8, $0x8080808080808080
+DATA k6<>+16(SB)/8, $0x8080808080808080
+DATA k6<>+24(SB)/8, $0x8080808080808080
+GLOBL k6<>(SB), RODATA|NOPTR, $32
+
+DATA k7<>+0(SB)/8, $0x4b0000004b000000
+DATA k7<>+8(SB)/8, $0x4b0000004b000000
+DATA k7<>+16(SB)/8, $0x4b0000004b000000
+DATA k7<>+24(SB)/8, $0x4b0000004b000000
+GLOBL k7<>(SB), RODATA|NOPTR, $32
+
+DATA k8<>+0(SB)/8, $0x4b0000804b000080
+DATA k8<>+8(SB)/8, $0x4b0000804b000080
+DATA k8<>+16(SB)/8, $0x4b0000804b000080
+DATA k8<>+24(SB)/8, $0x4b0000804b000080
+GLOBL k8<>(SB), RODATA|NOPTR, $32
+
+DATA k9<>+0(SB)/8, $0x0000000100000000
+DATA k9<>+8(SB)/8, $0x0000000300000002
+DATA k9<>+16(SB)/8, $0x0000000500000004
+DATA k9<>+24(SB)/8, $0x0000000700000006
+DATA k9<>+32(SB)/8, $0x0000000900000008
+DATA k9<>+40(SB)/8, $0x0000000b0000000a
+DATA k9<>+48(SB)/8, $0x0000000d0000000c
+DATA k9<>+56(SB)/8, $0x0000000f0000000e
+GLOBL k9<>(SB), RODATA|NOPTR, $64
+
+DATA k10<>+0(SB)/8, $0x0000001100000010
+DATA k10<>+8(SB)/8, $0x0000001300000012
+DATA k10<>+16(SB)/8, $0x0000001500000014
+DATA k10<>+24(SB)/8, $0x0000001700000016
+DATA k10<>+32(SB)/8, $0x0000001900000018
+DATA k10<>+40(SB)/8, $0x0000001b0000001a
+DATA k10<>+48(SB)/8, $0x0000001d0000001c
+DATA k10<>+56(SB)/8, $0x0000001f0000001e
+GLOBL k10<>(SB), RODATA|NOPTR, $64
+
+// func bytesScaleBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
+TEXT ·bytesScaleBF16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y4
+	VPXORD       k6<>+0(SB), Y4, Y4
+	VBROADCASTSS k7<>+0(SB), Z5
+	VBROADCASTSS k8<>+0(SB), Z6
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Z7
+	VCMPPS       $0x03, Z7, Z7, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z7
+	VMOVDQU64    k9<>+0(SB), Z7
+	VMOVDQU64    k10<>+0(SB), Z9
+	MOVQ         $0x1111111111111111, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z10
+
+chunk:
+	VPXORD     (CX), Y4, Y8
+	VMOVAPS    Z5, Z11
+	VPERMB     Z8, Z7, K1, Z11
+	VSUBPS     Z6, Z11, Z11
+	VMULPS     Z10, Z11, Z11
+	VMOVAPS    Z5, Z12
+	VPERMB     Z8, Z9, K1, Z12
+	VSUBPS     Z6, Z12, Z12
+	VMULPS     Z10, Z12, Z12
+	VMOVDQA64  Z11, Z13
+	VPERMT2W   Z12, Z2, Z13
+	VPERMT2W   Z12, Z3, Z11
+	VPTERNLOGD $0xf8, Z1, Z13, Z11
+	VPCMPUW    $0x06, Z0, Z11, K2
+	VPADDW     Z1, Z13, K2, Z13
+	VPXORD     Z0, Z13, Z13
+	VMOVDQU16  Z13, (AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func bytesScaleF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
+TEXT ·bytesScaleF16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y1
+	VPXORD       k6<>+0(SB), Y1, Y1
+	VBROADCASTSS k7<>+0(SB), Z2
+	VBROADCASTSS k8<>+0(SB), Z3
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z4
+	VMOVDQU64    k9<>+0(SB), Z4
+	VMOVDQU64    k10<>+0(SB), Z6
+	MOVQ         $0x1111111111111111, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z7
+
+chunk:
+	VPXORD    (CX), Y1, Y5
+	VMOVAPS   Z2, Z8
+	VPERMB    Z5, Z4, K1, Z8
+	VSUBPS    Z3, Z8, Z8
+	VMULPS    Z7, Z8, Z8
+	VMOVAPS   Z2, Z9
+	VPERMB    Z5, Z6, K1, Z9
+	VSUBPS    Z3, Z9, Z9
+	VMULPS    Z7, Z9, Z9
+	VXORPS    Z0, Z8, Z8
+	VCVTPS2PH $0x00, Z8, (AX)
+	VXORPS    Z0, Z9, Z9
+	VCVTPS2PH $0x00, Z9, 32(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
+	VZEROUPPER
+	RET
+
+// func bytesShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
+TEXT ·bytesShiftF32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y1
+	VPXORD       k6<>+0(SB), Y1, Y1
+	VBROADCASTSS k7<>+0(SB), Z2
+	VBROADCASTSS k8<>+0(SB), Z3
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z4
+	VSUBPS       Z4, Z3, Z3
+	VMOVDQU64    k9<>+0(SB), Z4
+	VMOVDQU64    k10<>+0(SB), Z6
+	MOVQ         $0x1111111111111111, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z7
+	MOVL         (BX), R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z8
+
+chunk:
+	VPXORD  (CX), Y1, Y5
+	VMOVAPS Z2, Z9
+	VPERMB  Z5, Z4, K1, Z9
+	VSUBPS  Z3, Z9, Z9
+	VSUBPS  Z8, Z9, Z9
+	VMULPS  Z7, Z9, Z9
+	VMOVAPS Z2, Z10
+	VPERMB  Z5, Z6, K1, Z10
+	VSUBPS  Z3, Z10, Z10
+	VSUBPS  Z8, Z10, Z10
+	VMULPS  Z7, Z10, Z10
+	VXORPS  Z0, Z9, Z9
+	VMOVUPS Z9, (AX)
+	VXORPS  Z0, Z10, Z10
+	VMOVUPS Z10, 64(AX)
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000080, AX
+	DECQ    SI
+	JNZ     chunk
+	ADDQ    $0x04, DX
+	ADDQ    $0x04, BX
+	DECQ    DI
+	JNZ     run
+	VZEROUPPER
+	RET
+
+// func bytesShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
+TEXT ·bytesShiftBF16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y4
+	VPXORD       k6<>+0(SB), Y4, Y4
+	VBROADCASTSS k7<>+0(SB), Z5
+	VBROADCASTSS k8<>+0(SB), Z6
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Z7
+	VCMPPS       $0x03, Z7, Z7, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMOVDQU64    k9<>+0(SB), Z7
+	VMOVDQU64    k10<>+0(SB), Z9
+	MOVQ         $0x1111111111111111, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z10
+	MOVL         (BX), R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z11
+
+chunk:
+	VPXORD     (CX), Y4, Y8
+	VMOVAPS    Z5, Z12
+	VPERMB     Z8, Z7, K1, Z12
+	VSUBPS     Z6, Z12, Z12
+	VSUBPS     Z11, Z12, Z12
+	VMULPS     Z10, Z12, Z12
+	VMOVAPS    Z5, Z13
+	VPERMB     Z8, Z9, K1, Z13
+	VSUBPS     Z6, Z13, Z13
+	VSUBPS     Z11, Z13, Z13
+	VMULPS     Z10, Z13, Z13
+	VMOVDQA64  Z12, Z14
+	VPERMT2W   Z13, Z2, Z14
+	VPERMT2W   Z13, Z3, Z12
+	VPTERNLOGD $0xf8, Z1, Z14, Z12
+	VPCMPUW    $0x06, Z0, Z12, K2
+	VPADDW     Z1, Z14, K2, Z14
+	VPXORD     Z0, Z14, Z14
+	VMOVDQU16  Z14, (AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func bytesShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
+TEXT ·bytesShiftF16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y1
+	VPXORD       k6<>+0(SB), Y1, Y1
+	VBROADCASTSS k7<>+0(SB), Z2
+	VBROADCASTSS k8<>+0(SB), Z3
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z4
+	VSUBPS       Z4, Z3, Z3
+	VMOVDQU64    k9<>+0(SB), Z4
+	VMOVDQU64    k10<>+0(SB), Z6
+	MOVQ         $0x1111111111111111, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z7
+	MOVL         (BX), R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z8
+
+chunk:
+	VPXORD    (CX), Y1, Y5
+	VMOVAPS   Z2, Z9
+	VPERMB    Z5, Z4, K1, Z9
+	VSUBPS    Z3, Z9, Z9
+	VSUBPS    Z8, Z9, Z9
+	VMULPS    Z7, Z9, Z9
+	VMOVAPS   Z2, Z10
+	VPERMB    Z5, Z6, K1, Z10
+	VSUBPS    Z3, Z10, Z10
+	VSUBPS    Z8, Z10, Z10
+	VMULPS    Z7, Z10, Z10
+	VXORPS    Z0, Z9, Z9
+	VCVTPS2PH $0x00, Z9, (AX)
+	VXORPS    Z0, Z10, Z10
+	VCVTPS2PH $0x00, Z10, 32(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
+	VZEROUPPER
+	RET
+
+// func bytesAffineF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
+TEXT ·bytesAffineF32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y0
+	VPXORD       k6<>+0(SB), Y0, Y0
+	VBROADCASTSS k7<>+0(SB), Z2
+	VBROADCASTSS k8<>+0(SB), Z3
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z4
+	VSUBPS       Z4, Z3, Z3
+	VMOVDQU64    k9<>+0(SB), Z4
+	VMOVDQU64    k10<>+0(SB), Z5
+	MOVQ         $0x1111111111111111, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R8
+	MOVL         $0x7fc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z6
+	MOVL         (BX), R8
+	MOVL         $0x7fc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z7
+
+chunk:
+	VPXORD       (CX), Y0, Y1
+	VMOVAPS      Z2, Z8
+	VPERMB       Z1, Z4, K1, Z8
+	VSUBPS       Z3, Z8, Z8
+	VMULPS       Z6, Z8, Z8
+	VADDPS       Z7, Z8, Z8
+	VMOVAPS      Z2, Z9
+	VPERMB       Z1, Z5, K1, Z9
+	VSUBPS       Z3, Z9, Z9
+	VMULPS       Z6, Z9, Z9
+	VADDPS       Z7, Z9, Z9
+	VCMPPS       $0x03, Z8, Z8, K2
+	VPBROADCASTD k11<>+0(SB), K2, Z8
+	VMOVUPS      Z8, (AX)
+	VCMPPS       $0x03, Z9, Z9, K2
+	VPBROADCASTD k11<>+0(SB), K2, Z9
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000080, AX
+	DECQ         SI
+	JNZ          chunk
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
+	VZEROUPPER
+	RET
+
+DATA k11<>+0(SB)/8, $0x7fc000007fc00000
+DATA k11<>+8(SB)/8, $0x7fc000007fc00000
+DATA k11<>+16(SB)/8, $0x7fc000007fc00000
+DATA k11<>+24(SB)/8, $0x7fc000007fc00000
+GLOBL k11<>(SB), RODATA|NOPTR, $32
+
+// func bytesAffineBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
+TEXT ·bytesAffineBF16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y4
+	VPXORD       k6<>+0(SB), Y4, Y4
+	VBROADCASTSS k7<>+0(SB), Z5
+	VBROADCASTSS k8<>+0(SB), Z6
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Z7
+	VCMPPS       $0x03, Z7, Z7, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMOVDQU64    k9<>+0(SB), Z7
+	VMOVDQU64    k10<>+0(SB), Z9
+	MOVQ         $0x1111111111111111, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R8
+	MOVL         $0x7fc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z10
+	MOVL         (BX), R8
+	MOVL         $0x7fc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z11
+
+chunk:
+	VPXORD     (CX), Y4, Y8
+	VMOVAPS    Z5, Z12
+	VPERMB     Z8, Z7, K1, Z12
+	VSUBPS     Z6, Z12, Z12
+	VMULPS     Z10, Z12, Z12
+	VADDPS     Z11, Z12, Z12
+	VMOVAPS    Z5, Z13
+	VPERMB     Z8, Z9, K1, Z13
+	VSUBPS     Z6, Z13, Z13
+	VMULPS     Z10, Z13, Z13
+	VADDPS     Z11, Z13, Z13
+	VMOVDQA64  Z12, Z14
+	VPERMT2W   Z13, Z2, Z14
+	VPERMT2W   Z13, Z3, Z12
+	VPTERNLOGD $0xf8, Z1, Z14, Z12
+	VPCMPUW    $0x06, Z0, Z12, K2
+	VPADDW     Z1, Z14, K2, Z14
+	VPCMPEQW   k12<>+0(SB), Z14, K2
+	VMOVDQU16  k13<>+0(SB), K2, Z14
+	VMOVDQU16  Z14, (AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+DATA k12<>+0(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k12<>+8(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k12<>+16(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k12<>+24(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k12<>+32(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k12<>+40(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k12<>+48(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k12<>+56(SB)/8, $0xffc0ffc0ffc0ffc0
+GLOBL k12<>(SB), RODATA|NOPTR, $64
+
+DATA k13<>+0(SB)/8, $0x7fc07fc07fc07fc0
+DATA k13<>+8(SB)/8, $0x7fc07fc07fc07fc0
+DATA k13<>+16(SB)/8, $0x7fc07fc07fc07fc0
+DATA k13<>+24(SB)/8, $0x7fc07fc07fc07fc0
+DATA k13<>+32(SB)/8, $0x7fc07fc07fc07fc0
+DATA k13<>+40(SB)/8, $0x7fc07fc07fc07fc0
+DATA k13<>+48(SB)/8, $0x7fc07fc07fc07fc0
+DATA k13<>+56(SB)/8, $0x7fc07fc07fc07fc0
+GLOBL k13<>(SB), RODATA|NOPTR, $64
+
+// func bytesAffineF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
+TEXT ·bytesAffineF16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y0
+	VPXORD       k6<>+0(SB), Y0, Y0
+	VBROADCASTSS k7<>+0(SB), Z2
+	VBROADCASTSS k8<>+0(SB), Z3
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z4
+	VSUBPS       Z4, Z3, Z3
+	VMOVDQU64    k9<>+0(SB), Z4
+	VMOVDQU64    k10<>+0(SB), Z5
+	MOVQ         $0x1111111111111111, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R8
+	MOVL         $0x7fc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z6
+	MOVL         (BX), R8
+	MOVL         $0x7fc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z7
+
+chunk:
+	VPXORD       (CX), Y0, Y1
+	VMOVAPS      Z2, Z8
+	VPERMB       Z1, Z4, K1, Z8
+	VSUBPS       Z3, Z8, Z8
+	VMULPS       Z6, Z8, Z8
+	VADDPS       Z7, Z8, Z8
+	VMOVAPS      Z2, Z9
+	VPERMB       Z1, Z5, K1, Z9
+	VSUBPS       Z3, Z9, Z9
+	VMULPS       Z6, Z9, Z9
+	VADDPS       Z7, Z9, Z9
+	VCMPPS       $0x03, Z8, Z8, K2
+	VPBROADCASTD k11<>+0(SB), K2, Z8
+	VCVTPS2PH    $0x00, Z8, (AX)
+	VCMPPS       $0x03, Z9, Z9, K2
+	VPBROADCASTD k11<>+0(SB), K2, Z9
+	VCVTPS2PH    $0x00, Z9, 32(AX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000040, AX
+	DECQ         SI
+	JNZ          chunk
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
+	VZEROUPPER
+	RET
+
+// func bytesTwiceF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
+TEXT ·bytesTwiceF32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y1
+	VPXORD       k6<>+0(SB), Y1, Y1
+	VBROADCASTSS k7<>+0(SB), Z2
+	VBROADCASTSS k8<>+0(SB), Z3
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z4
+	VMOVDQU64    k9<>+0(SB), Z5
+	VMOVDQU64    k10<>+0(SB), Z6
+	MOVQ         $0x1111111111111111, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z7
+
+chunk:
+	VPXORD  (CX), Y1, Y8
+	VMOVAPS Z2, Z9
+	VPERMB  Z8, Z5, K1, Z9
+	VSUBPS  Z3, Z9, Z9
+	VMULPS  Z7, Z9, Z9
+	VMULPS  Z4, Z9, Z9
+	VMOVAPS Z2, Z10
+	VPERMB  Z8, Z6, K1, Z10
+	VSUBPS  Z3, Z10, Z10
+	VMULPS  Z7, Z10, Z10
+	VMULPS  Z4, Z10, Z10
+	VXORPS  Z0, Z9, Z9
+	VMOVUPS Z9, (AX)
+	VXORPS  Z0, Z10, Z10
+	VMOVUPS Z10, 64(AX)
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000080, AX
+	DECQ    SI
+	JNZ     chunk
+	ADDQ    $0x04, DX
+	ADDQ    $0x04, BX
+	DECQ    DI
+	JNZ     run
+	VZEROUPPER
+	RET
+
+// func bytesTwiceBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
+TEXT ·bytesTwiceBF16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y4
+	VPXORD       k6<>+0(SB), Y4, Y4
+	VBROADCASTSS k7<>+0(SB), Z5
+	VBROADCASTSS k8<>+0(SB), Z6
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Z7
+	VCMPPS       $0x03, Z7, Z7, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z7
+	VMOVDQU64    k9<>+0(SB), Z8
+	VMOVDQU64    k10<>+0(SB), Z9
+	MOVQ         $0x1111111111111111, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z10
+
+chunk:
+	VPXORD     (CX), Y4, Y11
+	VMOVAPS    Z5, Z12
+	VPERMB     Z11, Z8, K1, Z12
+	VSUBPS     Z6, Z12, Z12
+	VMULPS     Z10, Z12, Z12
+	VMULPS     Z7, Z12, Z12
+	VMOVAPS    Z5, Z13
+	VPERMB     Z11, Z9, K1, Z13
+	VSUBPS     Z6, Z13, Z13
+	VMULPS     Z10, Z13, Z13
+	VMULPS     Z7, Z13, Z13
+	VMOVDQA64  Z12, Z14
+	VPERMT2W   Z13, Z2, Z14
+	VPERMT2W   Z13, Z3, Z12
+	VPTERNLOGD $0xf8, Z1, Z14, Z12
+	VPCMPUW    $0x06, Z0, Z12, K2
+	VPADDW     Z1, Z14, K2, Z14
+	VPXORD     Z0, Z14, Z14
+	VMOVDQU16  Z14, (AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
+	VZEROUPPER
+	RET
+
+// func bytesTwiceF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
+TEXT ·bytesTwiceF16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y1
+	VPXORD       k6<>+0(SB), Y1, Y1
+	VBROADCASTSS k7<>+0(SB), Z2
+	VBROADCASTSS k8<>+0(SB), Z3
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z4
+	VMOVDQU64    k9<>+0(SB), Z5
+	VMOVDQU64    k10<>+0(SB), Z6
+	MOVQ         $0x1111111111111111, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z7
+
+chunk:
+	VPXORD    (CX), Y1, Y8
+	VMOVAPS   Z2, Z9
+	VPERMB    Z8, Z5, K1, Z9
+	VSUBPS    Z3, Z9, Z9
+	VMULPS    Z7, Z9, Z9
+	VMULPS    Z4, Z9, Z9
+	VMOVAPS   Z2, Z10
+	VPERMB    Z8, Z6, K1, Z10
+	VSUBPS    Z3, Z10, Z10
+	VMULPS    Z7, Z10, Z10
+	VMULPS    Z4, Z10, Z10
+	VXORPS    Z0, Z9, Z9
+	VCVTPS2PH $0x00, Z9, (AX)
+	VXORPS    Z0, Z10, Z10
+	VCVTPS2PH $0x00, Z10, 32(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
+	VZEROUPPER
+	RET
+
+// func bookScale32F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV
+TEXT ·bookScale32F32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         book+32(FP), SI
+	VMOVDQU64    (SI), Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z1
+	MOVQ         order+40(FP), SI
+	VMOVDQU64    (SI), Z2
+	MOVQ         $0x00000000000000f0, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VMOVAPS      Z1, Z3
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z4
+	VMULPS       Z4, Z3, Z3
+	VXORPS       Z0, Z3, Z3
+
+chunk:
+	VPMULTISHIFTQB.BCST (CX), Z2, Z4
+	VPMULTISHIFTQB.BCST 8(CX), Z2, Z5
+	VPERMD              Z3, Z4, Z4
+	VMOVDQU64           Z4, (AX)
+	VPERMD              Z3, Z5, Z4
+	VMOVDQU64           Z4, 64(AX)
+	ADDQ                $0x00000010, CX
+	ADDQ                $0x00000080, AX
+	DECQ                SI
+	JNZ                 chunk
+	ADDQ                $0x04, DX
+	ADDQ                $0x04, BX
+	DECQ                DI
+	JNZ                 run
+	VZEROUPPER
+	RET
+
+// func bookScale64F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV
+TEXT ·bookScale64F32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         book+32(FP), SI
+	VMOVDQU64    (SI), Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z1
+	MOVQ         order+40(FP), SI
+	VMOVDQU64    (SI), Z2
+	MOVQ         $0x00000000000000f0, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VMOVAPS      Z1, Z3
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z4
+	VMULPS       Z4, Z3, Z3
+	VXORPS       Z0, Z3, Z3
+
+chunk:
+	VPMULTISHIFTQB.BCST (CX), Z2, Z4
+	VPMULTISHIFTQB.BCST 8(CX), Z2, Z5
+	VPERMD              Z3, Z4, Z4
+	VMOVDQU64           Z4, (AX)
+	VPERMD              Z3, Z5, Z4
+	VMOVDQU64           Z4, 64(AX)
+	VPMULTISHIFTQB.BCST 16(CX), Z2, Z4
+	VPMULTISHIFTQB.BCST 24(CX), Z2, Z5
+	VPERMD              Z3, Z4, Z4
+	VMOVDQU64           Z4, 128(AX)
+	VPERMD              Z3, Z5, Z4
+	VMOVDQU64           Z4, 192(AX)
+	ADDQ                $0x00000020, CX
+	ADDQ                $0x00000100, AX
+	DECQ                SI
+	JNZ                 chunk
+	ADDQ                $0x04, DX
+	ADDQ                $0x04, BX
+	DECQ                DI
+	JNZ                 run
+	VZEROUPPER
+	RET
+
+// func bookScale32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
+TEXT ·bookScale32BF16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z0
+	VMOVDQU64    k4<>+0(SB), Z0
+	VMOVDQU64    k5<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         book+32(FP), SI
+	VMOVDQU64    (SI), Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z0
+	MOVQ         order+40(FP), SI
+	VMOVDQU64    (SI), Z1
+	MOVQ         $0x00000000000000f0, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ          chunks+48(FP), SI
+	VMOVAPS       Z0, Z2
+	MOVL          (DX), R8
+	XORL          $0x80000000, R8
+	MOVL          $0xffc00000, R10
+	LEAL          (R8)(R8*1), R9
+	CMPL          R9, $0xff000000
+	CMOVLHI       R10, R8
+	VPBROADCASTD  R8, Z3
+	VMULPS        Z3, Z2, Z2
+	VMOVDQU64     k14<>+0(SB), Z3
+	VPTESTMD.BCST k15<>+0(SB), Z2, K2
+	VPADDD.BCST   k16<>+0(SB), Z2, Z2
+	VPADDD.BCST   k17<>+0(SB), Z2, K2, Z2
+	VPERMW        Z2, Z3, Z3
+
+chunk:
+	VPBROADCASTQ   (CX), Z2
+	VPBROADCASTQ   8(CX), K1, Z2
+	VPMULTISHIFTQB Z2, Z1, Z2
+	VPERMW         Z3, Z2, Z2
+	VMOVDQU64      Z2, (AX)
+	ADDQ           $0x00000010, CX
+	ADDQ           $0x00000040, AX
+	DECQ           SI
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           DI
+	JNZ            run
+	VZEROUPPER
+	RET
+
+DATA k14<>+0(SB)/8, $0x0007000500030001
+DATA k14<>+8(SB)/8, $0x000f000d000b0009
+DATA k14<>+16(SB)/8, $0x0017001500130011
+DATA k14<>+24(SB)/8, $0x001f001d001b0019
+DATA k14<>+32(SB)/8, $0x0007000500030001
+DATA k14<>+40(SB)/8, $0x000f000d000b0009
+DATA k14<>+48(SB)/8, $0x0017001500130011
+DATA k14<>+56(SB)/8, $0x001f001d001b0019
+GLOBL k14<>(SB), RODATA|NOPTR, $64
+
+DATA k15<>+0(SB)/8, $0x0001000000010000
+DATA k15<>+8(SB)/8, $0x0001000000010000
+DATA k15<>+16(SB)/8, $0x0001000000010000
+DATA k15<>+24(SB)/8, $0x0001000000010000
+GLOBL k15<>(SB), RODATA|NOPTR, $32
+
+DATA k16<>+0(SB)/8, $0x80007fff80007fff
+DATA k16<>+8(SB)/8, $0x80007fff80007fff
+DATA k16<>+16(SB)/8, $0x80007fff80007fff
+DATA k16<>+24(SB)/8, $0x80007fff80007fff
+GLOBL k16<>(SB), RODATA|NOPTR, $32
+
+DATA k17<>+0(SB)/8, $0x0000000100000001
+DATA k17<>+8(SB)/8, $0x0000000100000001
+DATA k17<>+16(SB)/8, $0x0000000100000001
+DATA k17<>+24(SB)/8, $0x0000000100000001
+GLOBL k17<>(SB), RODATA|NOPTR, $32
+
+// func bookScale64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
+TEXT ·bookScale64BF16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z0
+	VMOVDQU64    k4<>+0(SB), Z0
+	VMOVDQU64    k5<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         book+32(FP), SI
+	VMOVDQU64    (SI), Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z0
+	MOVQ         order+40(FP), SI
+	VMOVDQU64    (SI), Z1
+	MOVQ         $0x00000000000000f0, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ          chunks+48(FP), SI
+	VMOVAPS       Z0, Z2
+	MOVL          (DX), R8
+	XORL          $0x80000000, R8
+	MOVL          $0xffc00000, R10
+	LEAL          (R8)(R8*1), R9
+	CMPL          R9, $0xff000000
+	CMOVLHI       R10, R8
+	VPBROADCASTD  R8, Z3
+	VMULPS        Z3, Z2, Z2
+	VMOVDQU64     k14<>+0(SB), Z3
+	VPTESTMD.BCST k15<>+0(SB), Z2, K2
+	VPADDD.BCST   k16<>+0(SB), Z2, Z2
+	VPADDD.BCST   k17<>+0(SB), Z2, K2, Z2
+	VPERMW        Z2, Z3, Z3
+
+chunk:
+	VPBROADCASTQ   (CX), Z2
+	VPBROADCASTQ   8(CX), K1, Z2
+	VPMULTISHIFTQB Z2, Z1, Z2
+	VPERMW         Z3, Z2, Z2
+	VMOVDQU64      Z2, (AX)
+	VPBROADCASTQ   16(CX), Z2
+	VPBROADCASTQ   24(CX), K1, Z2
+	VPMULTISHIFTQB Z2, Z1, Z2
+	VPERMW         Z3, Z2, Z2
+	VMOVDQU64      Z2, 64(AX)
+	ADDQ           $0x00000020, CX
+	ADDQ           $0x00000080, AX
+	DECQ           SI
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           DI
+	JNZ            run
+	VZEROUPPER
+	RET
+
+// func bookScale32F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV
+TEXT ·bookScale32F16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         book+32(FP), SI
+	VMOVDQU64    (SI), Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z1
+	MOVQ         order+40(FP), SI
+	VMOVDQU64    (SI), Z2
+	MOVQ         $0x00000000000000f0, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VMOVAPS      Z1, Z3
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z4
+	VMULPS       Z4, Z3, Z3
+	VXORPS       Z0, Z3, Z3
+	VCVTPS2PH    $0x00, Z3, Y3
+	VINSERTI64X4 $0x01, Y3, Z3, Z3
+
+chunk:
+	VPBROADCASTQ   (CX), Z4
+	VPBROADCASTQ   8(CX), K1, Z4
+	VPMULTISHIFTQB Z4, Z2, Z4
+	VPERMW         Z3, Z4, Z4
+	VMOVDQU64      Z4, (AX)
+	ADDQ           $0x00000010, CX
+	ADDQ           $0x00000040, AX
+	DECQ           SI
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           DI
+	JNZ            run
+	VZEROUPPER
+	RET
+
+// func bookScale64F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV
+TEXT ·bookScale64F16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         book+32(FP), SI
+	VMOVDQU64    (SI), Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z1
+	MOVQ         order+40(FP), SI
+	VMOVDQU64    (SI), Z2
+	MOVQ         $0x00000000000000f0, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VMOVAPS      Z1, Z3
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z4
+	VMULPS       Z4, Z3, Z3
+	VXORPS       Z0, Z3, Z3
+	VCVTPS2PH    $0x00, Z3, Y3
+	VINSERTI64X4 $0x01, Y3, Z3, Z3
+
+chunk:
+	VPBROADCASTQ   (CX), Z4
+	VPBROADCASTQ   8(CX), K1, Z4
+	VPMULTISHIFTQB Z4, Z2, Z4
+	VPERMW         Z3, Z4, Z4
+	VMOVDQU64      Z4, (AX)
+	VPBROADCASTQ   16(CX), Z4
+	VPBROADCASTQ   24(CX), K1, Z4
+	VPMULTISHIFTQB Z4, Z2, Z4
+	VPERMW         Z3, Z4, Z4
+	VMOVDQU64      Z4, 64(AX)
+	ADDQ           $0x00000020, CX
+	ADDQ           $0x00000080, AX
+	DECQ           SI
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           DI
+	JNZ            run
+	VZEROUPPER
+	RET
+
+// func bookShift32F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV
+TEXT ·bookShift32F32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         book+32(FP), SI
+	VMOVDQU64    (SI), Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z1
+	MOVQ         order+40(FP), SI
+	VMOVDQU64    (SI), Z2
+	MOVQ         $0x00000000000000f0, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VMOVAPS      Z1, Z3
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z4
+	MOVL         (BX), R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z5
+	VSUBPS       Z5, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	VXORPS       Z0, Z3, Z3
+
+chunk:
+	VPMULTISHIFTQB.BCST (CX), Z2, Z4
+	VPMULTISHIFTQB.BCST 8(CX), Z2, Z5
+	VPERMD              Z3, Z4, Z4
+	VMOVDQU64           Z4, (AX)
+	VPERMD              Z3, Z5, Z4
+	VMOVDQU64           Z4, 64(AX)
+	ADDQ                $0x00000010, CX
+	ADDQ                $0x00000080, AX
+	DECQ                SI
+	JNZ                 chunk
+	ADDQ                $0x04, DX
+	ADDQ                $0x04, BX
+	DECQ                DI
+	JNZ                 run
+	VZEROUPPER
+	RET
+
+// func bookShift64F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV
+TEXT ·bookShift64F32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         book+32(FP), SI
+	VMOVDQU64    (SI), Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z1
+	MOVQ         order+40(FP), SI
+	VMOVDQU64    (SI), Z2
+	MOVQ         $0x00000000000000f0, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VMOVAPS      Z1, Z3
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z4
+	MOVL         (BX), R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z5
+	VSUBPS       Z5, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	VXORPS       Z0, Z3, Z3
+
+chunk:
+	VPMULTISHIFTQB.BCST (CX), Z2, Z4
+	VPMULTISHIFTQB.BCST 8(CX), Z2, Z5
+	VPERMD              Z3, Z4, Z4
+	VMOVDQU64           Z4, (AX)
+	VPERMD              Z3, Z5, Z4
+	VMOVDQU64           Z4, 64(AX)
+	VPMULTISHIFTQB.BCST 16(CX), Z2, Z4
+	VPMULTISHIFTQB.BCST 24(CX), Z2, Z5
+	VPERMD              Z3, Z4, Z4
+	VMOVDQU64           Z4, 128(AX)
+	VPERMD              Z3, Z5, Z4
+	VMOVDQU64           Z4, 192(AX)
+	ADDQ                $0x00000020, CX
+	ADDQ                $0x00000100, AX
+	DECQ                SI
+	JNZ                 chunk
+	ADDQ                $0x04, DX
+	ADDQ                $0x04, BX
+	DECQ                DI
+	JNZ                 run
+	VZEROUPPER
+	RET
+
+// func bookShift32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
+TEXT ·bookShift32BF16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z0
+	VMOVDQU64    k4<>+0(SB), Z0
+	VMOVDQU64    k5<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         book+32(FP), SI
+	VMOVDQU64    (SI), Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z0
+	MOVQ         order+40(FP), SI
+	VMOVDQU64    (SI), Z1
+	MOVQ         $0x00000000000000f0, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ          chunks+48(FP), SI
+	VMOVAPS       Z0, Z2
+	MOVL          (DX), R8
+	XORL          $0x80000000, R8
+	MOVL          $0xffc00000, R10
+	LEAL          (R8)(R8*1), R9
+	CMPL          R9, $0xff000000
+	CMOVLHI       R10, R8
+	VPBROADCASTD  R8, Z3
+	MOVL          (BX), R8
+	MOVL          $0xffc00000, R10
+	LEAL          (R8)(R8*1), R9
+	CMPL          R9, $0xff000000
+	CMOVLHI       R10, R8
+	VPBROADCASTD  R8, Z4
+	VSUBPS        Z4, Z2, Z2
+	VMULPS        Z3, Z2, Z2
+	VMOVDQU64     k14<>+0(SB), Z3
+	VPTESTMD.BCST k15<>+0(SB), Z2, K2
+	VPADDD.BCST   k16<>+0(SB), Z2, Z2
+	VPADDD.BCST   k17<>+0(SB), Z2, K2, Z2
+	VPERMW        Z2, Z3, Z3
+
+chunk:
+	VPBROADCASTQ   (CX), Z2
+	VPBROADCASTQ   8(CX), K1, Z2
+	VPMULTISHIFTQB Z2, Z1, Z2
+	VPERMW         Z3, Z2, Z2
+	VMOVDQU64      Z2, (AX)
+	ADDQ           $0x00000010, CX
+	ADDQ           $0x00000040, AX
+	DECQ           SI
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           DI
+	JNZ            run
+	VZEROUPPER
+	RET
+
+// func bookShift64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
+TEXT ·bookShift64BF16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z0
+	VMOVDQU64    k4<>+0(SB), Z0
+	VMOVDQU64    k5<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         book+32(FP), SI
+	VMOVDQU64    (SI), Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z0
+	MOVQ         order+40(FP), SI
+	VMOVDQU64    (SI), Z1
+	MOVQ         $0x00000000000000f0, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ          chunks+48(FP), SI
+	VMOVAPS       Z0, Z2
+	MOVL          (DX), R8
+	XORL          $0x80000000, R8
+	MOVL          $0xffc00000, R10
+	LEAL          (R8)(R8*1), R9
+	CMPL          R9, $0xff000000
+	CMOVLHI       R10, R8
+	VPBROADCASTD  R8, Z3
+	MOVL          (BX), R8
+	MOVL          $0xffc00000, R10
+	LEAL          (R8)(R8*1), R9
+	CMPL          R9, $0xff000000
+	CMOVLHI       R10, R8
+	VPBROADCASTD  R8, Z4
+	VSUBPS        Z4, Z2, Z2
+	VMULPS        Z3, Z2, Z2
+	VMOVDQU64     k14<>+0(SB), Z3
+	VPTESTMD.BCST k15<>+0(SB), Z2, K2
+	VPADDD.BCST   k16<>+0(SB), Z2, Z2
+	VPADDD.BCST   k17<>+0(SB), Z2, K2, Z2
+	VPERMW        Z2, Z3, Z3
+
+chunk:
+	VPBROADCASTQ   (CX), Z2
+	VPBROADCASTQ   8(CX), K1, Z2
+	VPMULTISHIFTQB Z2, Z1, Z2
+	VPERMW         Z3, Z2, Z2
+	VMOVDQU64      Z2, (AX)
+	VPBROADCASTQ   16(CX), Z2
+	VPBROADCASTQ   24(CX), K1, Z2
+	VPMULTISHIFTQB Z2, Z1, Z2
+	VPERMW         Z3, Z2, Z2
+	VMOVDQU64      Z2, 64(AX)
+	ADDQ           $0x00000020, CX
+	ADDQ           $0x00000080, AX
+	DECQ           SI
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           DI
+	JNZ            run
+	VZEROUPPER
+	RET
+
+// func bookShift32F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV
+TEXT ·bookShift32F16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         book+32(FP), SI
+	VMOVDQU64    (SI), Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z1
+	MOVQ         order+40(FP), SI
+	VMOVDQU64    (SI), Z2
+	MOVQ         $0x00000000000000f0, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VMOVAPS      Z1, Z3
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z4
+	MOVL         (BX), R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z5
+	VSUBPS       Z5, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	VXORPS       Z0, Z3, Z3
+	VCVTPS2PH    $0x00, Z3, Y3
+	VINSERTI64X4 $0x01, Y3, Z3, Z3
+
+chunk:
+	VPBROADCASTQ   (CX), Z4
+	VPBROADCASTQ   8(CX), K1, Z4
+	VPMULTISHIFTQB Z4, Z2, Z4
+	VPERMW         Z3, Z4, Z4
+	VMOVDQU64      Z4, (AX)
+	ADDQ           $0x00000010, CX
+	ADDQ           $0x00000040, AX
+	DECQ           SI
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           DI
+	JNZ            run
+	VZEROUPPER
+	RET
+
+// func bookShift64F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV
+TEXT ·bookShift64F16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         book+32(FP), SI
+	VMOVDQU64    (SI), Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z1
+	MOVQ         order+40(FP), SI
+	VMOVDQU64    (SI), Z2
+	MOVQ         $0x00000000000000f0, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VMOVAPS      Z1, Z3
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z4
+	MOVL         (BX), R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z5
+	VSUBPS       Z5, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	VXORPS       Z0, Z3, Z3
+	VCVTPS2PH    $0x00, Z3, Y3
+	VINSERTI64X4 $0x01, Y3, Z3, Z3
+
+chunk:
+	VPBROADCASTQ   (CX), Z4
+	VPBROADCASTQ   8(CX), K1, Z4
+	VPMULTISHIFTQB Z4, Z2, Z4
+	VPERMW         Z3, Z4, Z4
+	VMOVDQU64      Z4, (AX)
+	VPBROADCASTQ   16(CX), Z4
+	VPBROADCASTQ   24(CX), K1, Z4
+	VPMULTISHIFTQB Z4, Z2, Z4
+	VPERMW         Z3, Z4, Z4
+	VMOVDQU64      Z4, 64(AX)
+	ADDQ           $0x00000020, CX
+	ADDQ           $0x00000080, AX
+	DECQ           SI
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           DI
+	JNZ            run
+	VZEROUPPER
+	RET
+
+// func bookAffine32F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
+TEXT ·bookAffine32F32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         book+32(FP), SI
+	VMOVDQU64    (SI), Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z0
+	MOVQ         order+40(FP), SI
+	VMOVDQU64    (SI), Z1
+	MOVQ         $0x00000000000000f0, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VMOVAPS      Z0, Z2
+	MOVL         (DX), R8
+	MOVL         $0x7fc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z3
+	MOVL         (BX), R8
+	MOVL         $0x7fc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z4
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z4, Z2, Z2
+	VCMPPS       $0x03, Z2, Z2, K1
+	VPBROADCASTD k11<>+0(SB), K1, Z2
+
+chunk:
+	VPMULTISHIFTQB.BCST (CX), Z1, Z3
+	VPMULTISHIFTQB.BCST 8(CX), Z1, Z4
+	VPERMD              Z2, Z3, Z3
+	VMOVDQU64           Z3, (AX)
+	VPERMD              Z2, Z4, Z3
+	VMOVDQU64           Z3, 64(AX)
+	ADDQ                $0x00000010, CX
+	ADDQ                $0x00000080, AX
+	DECQ                SI
+	JNZ                 chunk
+	ADDQ                $0x04, DX
+	ADDQ                $0x04, BX
+	DECQ                DI
+	JNZ                 run
+	VZEROUPPER
+	RET
+
+// func bookAffine64F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
+TEXT ·bookAffine64F32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         book+32(FP), SI
+	VMOVDQU64    (SI), Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z0
+	MOVQ         order+40(FP), SI
+	VMOVDQU64    (SI), Z1
+	MOVQ         $0x00000000000000f0, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VMOVAPS      Z0, Z2
+	MOVL         (DX), R8
+	MOVL         $0x7fc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z3
+	MOVL         (BX), R8
+	MOVL         $0x7fc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z4
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z4, Z2, Z2
+	VCMPPS       $0x03, Z2, Z2, K1
+	VPBROADCASTD k11<>+0(SB), K1, Z2
+
+chunk:
+	VPMULTISHIFTQB.BCST (CX), Z1, Z3
+	VPMULTISHIFTQB.BCST 8(CX), Z1, Z4
+	VPERMD              Z2, Z3, Z3
+	VMOVDQU64           Z3, (AX)
+	VPERMD              Z2, Z4, Z3
+	VMOVDQU64           Z3, 64(AX)
+	VPMULTISHIFTQB.BCST 16(CX), Z1, Z3
+	VPMULTISHIFTQB.BCST 24(CX), Z1, Z4
+	VPERMD              Z2, Z3, Z3
+	VMOVDQU64           Z3, 128(AX)
+	VPERMD              Z2, Z4, Z3
+	VMOVDQU64           Z3, 192(AX)
+	ADDQ                $0x00000020, CX
+	ADDQ                $0x00000100, AX
+	DECQ                SI
+	JNZ                 chunk
+	ADDQ                $0x04, DX
+	ADDQ                $0x04, BX
+	DECQ                DI
+	JNZ                 run
+	VZEROUPPER
+	RET
+
+// func bookAffine32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
+TEXT ·bookAffine32BF16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z0
+	VMOVDQU64    k4<>+0(SB), Z0
+	VMOVDQU64    k5<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         book+32(FP), SI
+	VMOVDQU64    (SI), Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z0
+	MOVQ         order+40(FP), SI
+	VMOVDQU64    (SI), Z1
+	MOVQ         $0x00000000000000f0, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ          chunks+48(FP), SI
+	VMOVAPS       Z0, Z2
+	MOVL          (DX), R8
+	MOVL          $0x7fc00000, R10
+	LEAL          (R8)(R8*1), R9
+	CMPL          R9, $0xff000000
+	CMOVLHI       R10, R8
+	VPBROADCASTD  R8, Z3
+	MOVL          (BX), R8
+	MOVL          $0x7fc00000, R10
+	LEAL          (R8)(R8*1), R9
+	CMPL          R9, $0xff000000
+	CMOVLHI       R10, R8
+	VPBROADCASTD  R8, Z4
+	VMULPS        Z3, Z2, Z2
+	VADDPS        Z4, Z2, Z2
+	VCMPPS        $0x03, Z2, Z2, K2
+	VPBROADCASTD  k11<>+0(SB), K2, Z2
+	VMOVDQU64     k14<>+0(SB), Z3
+	VPTESTMD.BCST k15<>+0(SB), Z2, K2
+	VPADDD.BCST   k18<>+0(SB), Z2, Z2
+	VPADDD.BCST   k17<>+0(SB), Z2, K2, Z2
+	VPERMW        Z2, Z3, Z3
+
+chunk:
+	VPBROADCASTQ   (CX), Z2
+	VPBROADCASTQ   8(CX), K1, Z2
+	VPMULTISHIFTQB Z2, Z1, Z2
+	VPERMW         Z3, Z2, Z2
+	VMOVDQU64      Z2, (AX)
+	ADDQ           $0x00000010, CX
+	ADDQ           $0x00000040, AX
+	DECQ           SI
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           DI
+	JNZ            run
+	VZEROUPPER
+	RET
+
+DATA k18<>+0(SB)/8, $0x00007fff00007fff
+DATA k18<>+8(SB)/8, $0x00007fff00007fff
+DATA k18<>+16(SB)/8, $0x00007fff00007fff
+DATA k18<>+24(SB)/8, $0x00007fff00007fff
+GLOBL k18<>(SB), RODATA|NOPTR, $32
+
+// func bookAffine64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
+TEXT ·bookAffine64BF16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z0
+	VMOVDQU64    k4<>+0(SB), Z0
+	VMOVDQU64    k5<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         book+32(FP), SI
+	VMOVDQU64    (SI), Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z0
+	MOVQ         order+40(FP), SI
+	VMOVDQU64    (SI), Z1
+	MOVQ         $0x00000000000000f0, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ          chunks+48(FP), SI
+	VMOVAPS       Z0, Z2
+	MOVL          (DX), R8
+	MOVL          $0x7fc00000, R10
+	LEAL          (R8)(R8*1), R9
+	CMPL          R9, $0xff000000
+	CMOVLHI       R10, R8
+	VPBROADCASTD  R8, Z3
+	MOVL          (BX), R8
+	MOVL          $0x7fc00000, R10
+	LEAL          (R8)(R8*1), R9
+	CMPL          R9, $0xff000000
+	CMOVLHI       R10, R8
+	VPBROADCASTD  R8, Z4
+	VMULPS        Z3, Z2, Z2
+	VADDPS        Z4, Z2, Z2
+	VCMPPS        $0x03, Z2, Z2, K2
+	VPBROADCASTD  k11<>+0(SB), K2, Z2
+	VMOVDQU64     k14<>+0(SB), Z3
+	VPTESTMD.BCST k15<>+0(SB), Z2, K2
+	VPADDD.BCST   k18<>+0(SB), Z2, Z2
+	VPADDD.BCST   k17<>+0(SB), Z2, K2, Z2
+	VPERMW        Z2, Z3, Z3
+
+chunk:
+	VPBROADCASTQ   (CX), Z2
+	VPBROADCASTQ   8(CX), K1, Z2
+	VPMULTISHIFTQB Z2, Z1, Z2
+	VPERMW         Z3, Z2, Z2
+	VMOVDQU64      Z2, (AX)
+	VPBROADCASTQ   16(CX), Z2
+	VPBROADCASTQ   24(CX), K1, Z2
+	VPMULTISHIFTQB Z2, Z1, Z2
+	VPERMW         Z3, Z2, Z2
+	VMOVDQU64      Z2, 64(AX)
+	ADDQ           $0x00000020, CX
+	ADDQ           $0x00000080, AX
+	DECQ           SI
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           DI
+	JNZ            run
+	VZEROUPPER
+	RET
+
+// func bookAffine32F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
+TEXT ·bookAffine32F16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         book+32(FP), SI
+	VMOVDQU64    (SI), Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z0
+	MOVQ         order+40(FP), SI
+	VMOVDQU64    (SI), Z1
+	MOVQ         $0x00000000000000f0, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VMOVAPS      Z0, Z2
+	MOVL         (DX), R8
+	MOVL         $0x7fc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z3
+	MOVL         (BX), R8
+	MOVL         $0x7fc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z4
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z4, Z2, Z2
+	VCMPPS       $0x03, Z2, Z2, K2
+	VPBROADCASTD k11<>+0(SB), K2, Z2
+	VCVTPS2PH    $0x00, Z2, Y2
+	VINSERTI64X4 $0x01, Y2, Z2, Z2
+
+chunk:
+	VPBROADCASTQ   (CX), Z3
+	VPBROADCASTQ   8(CX), K1, Z3
+	VPMULTISHIFTQB Z3, Z1, Z3
+	VPERMW         Z2, Z3, Z3
+	VMOVDQU64      Z3, (AX)
+	ADDQ           $0x00000010, CX
+	ADDQ           $0x00000040, AX
+	DECQ           SI
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           DI
+	JNZ            run
+	VZEROUPPER
+	RET
+
+// func bookAffine64F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
+TEXT ·bookAffine64F16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         book+32(FP), SI
+	VMOVDQU64    (SI), Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z0
+	MOVQ         order+40(FP), SI
+	VMOVDQU64    (SI), Z1
+	MOVQ         $0x00000000000000f0, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VMOVAPS      Z0, Z2
+	MOVL         (DX), R8
+	MOVL         $0x7fc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z3
+	MOVL         (BX), R8
+	MOVL         $0x7fc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z4
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z4, Z2, Z2
+	VCMPPS       $0x03, Z2, Z2, K2
+	VPBROADCASTD k11<>+0(SB), K2, Z2
+	VCVTPS2PH    $0x00, Z2, Y2
+	VINSERTI64X4 $0x01, Y2, Z2, Z2
+
+chunk:
+	VPBROADCASTQ   (CX), Z3
+	VPBROADCASTQ   8(CX), K1, Z3
+	VPMULTISHIFTQB Z3, Z1, Z3
+	VPERMW         Z2, Z3, Z3
+	VMOVDQU64      Z3, (AX)
+	VPBROADCASTQ   16(CX), Z3
+	VPBROADCASTQ   24(CX), K1, Z3
+	VPMULTISHIFTQB Z3, Z1, Z3
+	VPERMW         Z2, Z3, Z3
+	VMOVDQU64      Z3, 64(AX)
+	ADDQ           $0x00000020, CX
+	ADDQ           $0x00000080, AX
+	DECQ           SI
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           DI
+	JNZ            run
+	VZEROUPPER
+	RET
+
+// func halfBytesShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV
+TEXT ·halfBytesShiftF32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         book+32(FP), SI
+	VMOVDQU64    (SI), Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z1
+	MOVQ         shift+40(FP), SI
+	VPBROADCASTD (SI), Z2
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VMOVAPS      Z1, Z3
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z4
+	MOVL         (BX), R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z5
+	VSUBPS       Z5, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	VXORPS       Z0, Z3, Z3
+
+chunk:
+	VPMOVZXBD (CX), Z4
+	VPMOVZXBD 16(CX), Z5
+	VPSRLVD   Z2, Z4, Z4
+	VPSRLVD   Z2, Z5, Z5
+	VPERMD    Z3, Z4, Z4
+	VMOVDQU64 Z4, (AX)
+	VPERMD    Z3, Z5, Z4
+	VMOVDQU64 Z4, 64(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000080, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
+	VZEROUPPER
+	RET
+
+// func halfBytesShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
+// Requires: AVX, AVX512BW, AVX512F, CMOV
+TEXT ·halfBytesShiftBF16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z0
+	VMOVDQU64    k4<>+0(SB), Z0
+	VMOVDQU64    k5<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         book+32(FP), SI
+	VMOVDQU64    (SI), Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z0
+	MOVQ         shift+40(FP), SI
+	VPBROADCASTW (SI), Z1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ          chunks+48(FP), SI
+	VMOVAPS       Z0, Z2
+	MOVL          (DX), R8
+	XORL          $0x80000000, R8
+	MOVL          $0xffc00000, R10
+	LEAL          (R8)(R8*1), R9
+	CMPL          R9, $0xff000000
+	CMOVLHI       R10, R8
+	VPBROADCASTD  R8, Z3
+	MOVL          (BX), R8
+	MOVL          $0xffc00000, R10
+	LEAL          (R8)(R8*1), R9
+	CMPL          R9, $0xff000000
+	CMOVLHI       R10, R8
+	VPBROADCASTD  R8, Z4
+	VSUBPS        Z4, Z2, Z2
+	VMULPS        Z3, Z2, Z2
+	VMOVDQU64     k14<>+0(SB), Z3
+	VPTESTMD.BCST k15<>+0(SB), Z2, K1
+	VPADDD.BCST   k16<>+0(SB), Z2, Z2
+	VPADDD.BCST   k17<>+0(SB), Z2, K1, Z2
+	VPERMW        Z2, Z3, Z3
+
+chunk:
+	VPMOVZXBW (CX), Z2
+	VPSRLVW   Z1, Z2, Z2
+	VPERMW    Z3, Z2, Z2
+	VMOVDQU64 Z2, (AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
+	VZEROUPPER
+	RET
+
+// func halfBytesShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, CMOV
+TEXT ·halfBytesShiftF16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         book+32(FP), SI
+	VMOVDQU64    (SI), Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z1
+	MOVQ         shift+40(FP), SI
+	VPBROADCASTW (SI), Z2
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VMOVAPS      Z1, Z3
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z4
+	MOVL         (BX), R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z5
+	VSUBPS       Z5, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	VXORPS       Z0, Z3, Z3
+	VCVTPS2PH    $0x00, Z3, Y3
+	VINSERTI64X4 $0x01, Y3, Z3, Z3
+
+chunk:
+	VPMOVZXBW (CX), Z4
+	VPSRLVW   Z2, Z4, Z4
+	VPERMW    Z3, Z4, Z4
+	VMOVDQU64 Z4, (AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	DECQ      SI
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
+	VZEROUPPER
+	RET
+
+// func float8F32AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
+TEXT ·float8F32AVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         table+32(FP), SI
+	VMOVDQU64    (SI), Z1
+	VMOVDQU64    64(SI), Z2
+	VMOVDQU64    128(SI), Z3
+	VMOVDQU64    192(SI), Z4
+	VMOVDQU64    256(SI), Z5
+	VMOVDQU64    320(SI), Z6
+	VMOVDQU64    384(SI), Z7
+	VMOVDQU64    448(SI), Z8
+	VMOVDQU64    k19<>+0(SB), Z9
+	VPXORD       Z10, Z10, Z10
+	MOVQ         n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z11
+	SUBQ         $0x02, SI
+	JCS          odd
+
+pair:
+	VPERMD     (CX), Z9, Z12
+	VPMOVB2M   Z12, K1
+	KNOTQ      K1, K2
+	VMOVDQA64  Z12, Z13
+	VPERMI2B   Z4, Z3, K1, Z13
+	VPERMI2B   Z2, Z1, K2, Z13
+	VMOVDQA64  Z12, Z12
+	VPERMI2B   Z8, Z7, K1, Z12
+	VPERMI2B   Z6, Z5, K2, Z12
+	VPUNPCKLBW Z12, Z13, Z15
+	VPUNPCKHBW Z12, Z13, Z12
+	VPUNPCKLWD Z15, Z10, Z13
+	VPUNPCKHWD Z15, Z10, Z15
+	VMULPS     Z11, Z13, Z13
+	VMULPS     Z11, Z15, Z15
+	VXORPS     Z0, Z13, Z13
+	VMOVUPS    Z13, (AX)
+	VXORPS     Z0, Z15, Z15
+	VMOVUPS    Z15, 64(AX)
+	VPUNPCKLWD Z12, Z10, Z13
+	VPUNPCKHWD Z12, Z10, Z12
+	VMULPS     Z11, Z13, Z13
+	VMULPS     Z11, Z12, Z12
+	VXORPS     Z0, Z13, Z13
+	VMOVUPS    Z13, 128(AX)
+	VXORPS     Z0, Z12, Z12
+	VMOVUPS    Z12, 192(AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000100, AX
+	SUBQ       $0x02, SI
+	JCC        pair
+
+odd:
+	ADDQ       $0x02, SI
+	JZ         done
+	VMOVDQU32  (CX), Y14
+	VPERMD     Z14, Z9, Z14
+	VPMOVB2M   Z14, K1
+	KNOTQ      K1, K2
+	VMOVDQA64  Z14, Z12
+	VPERMI2B   Z4, Z3, K1, Z12
+	VPERMI2B   Z2, Z1, K2, Z12
+	VMOVDQA64  Z14, Z13
+	VPERMI2B   Z8, Z7, K1, Z13
+	VPERMI2B   Z6, Z5, K2, Z13
+	VPUNPCKLBW Z13, Z12, Z15
+	VPUNPCKHBW Z13, Z12, Z12
+	VPUNPCKLWD Z15, Z10, Z12
+	VPUNPCKHWD Z15, Z10, Z13
+	VMULPS     Z11, Z12, Z12
+	VMULPS     Z11, Z13, Z13
+	VXORPS     Z0, Z12, Z12
+	VMOVUPS    Z12, (AX)
+	VXORPS     Z0, Z13, Z13
+	VMOVUPS    Z13, 64(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000080, AX
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
+
+DATA k19<>+0(SB)/8, $0x0000000400000000
+DATA k19<>+8(SB)/8, $0x0000000c00000008
+DATA k19<>+16(SB)/8, $0x0000000500000001
+DATA k19<>+24(SB)/8, $0x0000000d00000009
+DATA k19<>+32(SB)/8, $0x0000000600000002
+DATA k19<>+40(SB)/8, $0x0000000e0000000a
+DATA k19<>+48(SB)/8, $0x0000000700000003
+DATA k19<>+56(SB)/8, $0x0000000f0000000b
+GLOBL k19<>(SB), RODATA|NOPTR, $64
+
+// func float8BF16AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
+TEXT ·float8BF16AVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         table+32(FP), SI
+	VMOVDQU64    (SI), Z4
+	VMOVDQU64    64(SI), Z5
+	VMOVDQU64    128(SI), Z6
+	VMOVDQU64    192(SI), Z7
+	VMOVDQU64    256(SI), Z8
+	VMOVDQU64    320(SI), Z9
+	VMOVDQU64    384(SI), Z10
+	VMOVDQU64    448(SI), Z11
+	VMOVDQU64    k19<>+0(SB), Z12
+	VPXORD       Z13, Z13, Z13
+	MOVQ         n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z14
+	SUBQ         $0x02, SI
+	JCS          odd
+
+pair:
+	VPERMD     (CX), Z12, Z15
+	VPMOVB2M   Z15, K1
+	KNOTQ      K1, K2
+	VMOVDQA64  Z15, Z16
+	VPERMI2B   Z7, Z6, K1, Z16
+	VPERMI2B   Z5, Z4, K2, Z16
+	VMOVDQA64  Z15, Z15
+	VPERMI2B   Z11, Z10, K1, Z15
+	VPERMI2B   Z9, Z8, K2, Z15
+	VPUNPCKLBW Z15, Z16, Z18
+	VPUNPCKHBW Z15, Z16, Z15
+	VPUNPCKLWD Z18, Z13, Z16
+	VPUNPCKHWD Z18, Z13, Z18
+	VMULPS     Z14, Z16, Z16
+	VMULPS     Z14, Z18, Z18
+	VMOVDQA64  Z16, Z19
+	VPERMT2W   Z18, Z2, Z19
+	VPERMT2W   Z18, Z3, Z16
+	VPTERNLOGD $0xf8, Z1, Z19, Z16
+	VPCMPUW    $0x06, Z0, Z16, K1
+	VPADDW     Z1, Z19, K1, Z19
+	VPXORD     Z0, Z19, Z19
+	VMOVDQU16  Z19, (AX)
+	VPUNPCKLWD Z15, Z13, Z16
+	VPUNPCKHWD Z15, Z13, Z15
+	VMULPS     Z14, Z16, Z16
+	VMULPS     Z14, Z15, Z15
+	VMOVDQA64  Z16, Z18
+	VPERMT2W   Z15, Z2, Z18
+	VPERMT2W   Z15, Z3, Z16
+	VPTERNLOGD $0xf8, Z1, Z18, Z16
+	VPCMPUW    $0x06, Z0, Z16, K1
+	VPADDW     Z1, Z18, K1, Z18
+	VPXORD     Z0, Z18, Z18
+	VMOVDQU16  Z18, 64(AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000080, AX
+	SUBQ       $0x02, SI
+	JCC        pair
+
+odd:
+	ADDQ       $0x02, SI
+	JZ         done
+	VMOVDQU32  (CX), Y17
+	VPERMD     Z17, Z12, Z17
+	VPMOVB2M   Z17, K1
+	KNOTQ      K1, K2
+	VMOVDQA64  Z17, Z15
+	VPERMI2B   Z7, Z6, K1, Z15
+	VPERMI2B   Z5, Z4, K2, Z15
+	VMOVDQA64  Z17, Z16
+	VPERMI2B   Z11, Z10, K1, Z16
+	VPERMI2B   Z9, Z8, K2, Z16
+	VPUNPCKLBW Z16, Z15, Z18
+	VPUNPCKHBW Z16, Z15, Z15
+	VPUNPCKLWD Z18, Z13, Z15
+	VPUNPCKHWD Z18, Z13, Z16
+	VMULPS     Z14, Z15, Z15
+	VMULPS     Z14, Z16, Z16
+	VMOVDQA64  Z15, Z14
+	VPERMT2W   Z16, Z2, Z14
+	VPERMT2W   Z16, Z3, Z15
+	VPTERNLOGD $0xf8, Z1, Z14, Z15
+	VPCMPUW    $0x06, Z0, Z15, K1
+	VPADDW     Z1, Z14, K1, Z14
+	VPXORD     Z0, Z14, Z14
+	VMOVDQU16  Z14, (AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
+
+// func float8F16AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
+TEXT ·float8F16AVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         table+32(FP), SI
+	VMOVDQU64    (SI), Z1
+	VMOVDQU64    64(SI), Z2
+	VMOVDQU64    128(SI), Z3
+	VMOVDQU64    192(SI), Z4
+	VMOVDQU64    256(SI), Z5
+	VMOVDQU64    320(SI), Z6
+	VMOVDQU64    384(SI), Z7
+	VMOVDQU64    448(SI), Z8
+	VMOVDQU64    k19<>+0(SB), Z9
+	VPXORD       Z10, Z10, Z10
+	MOVQ         n+48(FP), DI
+
+run:
+	MOVQ         chunks+40(FP), SI
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z11
+	SUBQ         $0x02, SI
+	JCS          odd
+
+pair:
+	VPERMD     (CX), Z9, Z12
+	VPMOVB2M   Z12, K1
+	KNOTQ      K1, K2
+	VMOVDQA64  Z12, Z13
+	VPERMI2B   Z4, Z3, K1, Z13
+	VPERMI2B   Z2, Z1, K2, Z13
+	VMOVDQA64  Z12, Z12
+	VPERMI2B   Z8, Z7, K1, Z12
+	VPERMI2B   Z6, Z5, K2, Z12
+	VPUNPCKLBW Z12, Z13, Z15
+	VPUNPCKHBW Z12, Z13, Z12
+	VPUNPCKLWD Z15, Z10, Z13
+	VPUNPCKHWD Z15, Z10, Z15
+	VMULPS     Z11, Z13, Z13
+	VMULPS     Z11, Z15, Z15
+	VXORPS     Z0, Z13, Z13
+	VCVTPS2PH  $0x00, Z13, (AX)
+	VXORPS     Z0, Z15, Z15
+	VCVTPS2PH  $0x00, Z15, 32(AX)
+	VPUNPCKLWD Z12, Z10, Z13
+	VPUNPCKHWD Z12, Z10, Z12
+	VMULPS     Z11, Z13, Z13
+	VMULPS     Z11, Z12, Z12
+	VXORPS     Z0, Z13, Z13
+	VCVTPS2PH  $0x00, Z13, 64(AX)
+	VXORPS     Z0, Z12, Z12
+	VCVTPS2PH  $0x00, Z12, 96(AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000080, AX
+	SUBQ       $0x02, SI
+	JCC        pair
+
+odd:
+	ADDQ       $0x02, SI
+	JZ         done
+	VMOVDQU32  (CX), Y14
+	VPERMD     Z14, Z9, Z14
+	VPMOVB2M   Z14, K1
+	KNOTQ      K1, K2
+	VMOVDQA64  Z14, Z12
+	VPERMI2B   Z4, Z3, K1, Z12
+	VPERMI2B   Z2, Z1, K2, Z12
+	VMOVDQA64  Z14, Z13
+	VPERMI2B   Z8, Z7, K1, Z13
+	VPERMI2B   Z6, Z5, K2, Z13
+	VPUNPCKLBW Z13, Z12, Z15
+	VPUNPCKHBW Z13, Z12, Z12
+	VPUNPCKLWD Z15, Z10, Z12
+	VPUNPCKHWD Z15, Z10, Z13
+	VMULPS     Z11, Z12, Z12
+	VMULPS     Z11, Z13, Z13
+	VXORPS     Z0, Z12, Z12
+	VCVTPS2PH  $0x00, Z12, (AX)
+	VXORPS     Z0, Z13, Z13
+	VCVTPS2PH  $0x00, Z13, 32(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
+
+// func lookedAVX512(dst *byte, src *byte, table *byte, chunks int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL
+TEXT ·lookedAVX512(SB), NOSPLIT, $0-32
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      table+16(FP), DX
+	VMOVDQU64 k20<>+0(SB), Z0
+	VMOVDQU64 k21<>+0(SB), Z1
+	VMOVDQU64 (DX), Z2
+	VMOVDQA64 Z2, Z3
+	VMOVDQU64 64(DX), Z4
+	VPERMT2B  Z4, Z0, Z2
+	VPERMT2B  Z4, Z1, Z3
+	VMOVDQU64 128(DX), Z4
+	VMOVDQA64 Z4, Z6
+	VMOVDQU64 192(DX), Z7
+	VPERMT2B  Z7, Z0, Z4
+	VPERMT2B  Z7, Z1, Z6
+	VMOVDQU64 256(DX), Z7
+	VMOVDQA64 Z7, Z8
+	VMOVDQU64 320(DX), Z9
+	VPERMT2B  Z9, Z0, Z7
+	VPERMT2B  Z9, Z1, Z8
+	VMOVDQU64 384(DX), Z9
+	VMOVDQA64 Z9, Z10
+	VMOVDQU64 448(DX), Z11
+	VPERMT2B  Z11, Z0, Z9
+	VPERMT2B  Z11, Z1, Z10
+	VMOVDQU64 k22<>+0(SB), Z0
+	MOVQ      chunks+24(FP), DX
+	SUBQ      $0x02, DX
+	JCS       odd
+
+pair:
+	VPERMQ     (CX), Z0, Z1
+	VPMOVB2M   Z1, K1
+	KNOTQ      K1, K2
+	VMOVDQA64  Z1, Z11
+	VPERMI2B   Z9, Z7, K1, Z11
+	VPERMI2B   Z4, Z2, K2, Z11
+	VMOVDQA64  Z1, Z1
+	VPERMI2B   Z10, Z8, K1, Z1
+	VPERMI2B   Z6, Z3, K2, Z1
+	VPUNPCKLBW Z1, Z11, Z12
+	VMOVDQU64  Z12, (AX)
+	VPUNPCKHBW Z1, Z11, Z1
+	VMOVDQU64  Z1, 64(AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000080, AX
+	SUBQ       $0x02, DX
+	JCC        pair
+
+odd:
+	ADDQ       $0x02, DX
+	JZ         done
+	VMOVDQU32  (CX), Y5
+	VPERMQ     Z5, Z0, Z5
+	VPMOVB2M   Z5, K1
+	KNOTQ      K1, K2
+	VMOVDQA64  Z5, Z0
+	VPERMI2B   Z9, Z7, K1, Z0
+	VPERMI2B   Z4, Z2, K2, Z0
+	VMOVDQA64  Z5, Z1
+	VPERMI2B   Z10, Z8, K1, Z1
+	VPERMI2B   Z6, Z3, K2, Z1
+	VPUNPCKLBW Z1, Z0, Z0
+	VMOVDQU64  Z0, (AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+
+done:
+	VZEROUPPER
+	RET
+
+DATA k20<>+0(SB)/8, $0x0e0c0a0806040200
+DATA k20<>+8(SB)/8, $0x1e1c1a1816141210
+DATA k20<>+16(SB)/8, $0x2e2c2a2826242220
+DATA k20<>+24(SB)/8, $0x3e3c3a3836343230
+DATA k20<>+32(SB)/8, $0x4e4c4a4846444240
+DATA k20<>+40(SB)/8, $0x5e5c5a5856545250
+DATA k20<>+48(SB)/8, $0x6e6c6a6866646260
+DATA k20<>+56(SB)/8, $0x7e7c7a7876747270
+GLOBL k20<>(SB), RODATA|NOPTR, $64
+
+DATA k21<>+0(SB)/8, $0x0f0d0b0907050301
+DATA k21<>+8(SB)/8, $0x1f1d1b1917151311
+DATA k21<>+16(SB)/8, $0x2f2d2b2927252321
+DATA k21<>+24(SB)/8, $0x3f3d3b3937353331
+DATA k21<>+32(SB)/8, $0x4f4d4b4947454341
+DATA k21<>+40(SB)/8, $0x5f5d5b5957555351
+DATA k21<>+48(SB)/8, $0x6f6d6b6967656361
+DATA k21<>+56(SB)/8, $0x7f7d7b7977757371
+GLOBL k21<>(SB), RODATA|NOPTR, $64
+
+DATA k22<>+0(SB)/8, $0x0000000000000000
+DATA k22<>+8(SB)/8, $0x0000000000000004
+DATA k22<>+16(SB)/8, $0x0000000000000001
+DATA k22<>+24(SB)/8, $0x0000000000000005
+DATA k22<>+32(SB)/8, $0x0000000000000002
+DATA k22<>+40(SB)/8, $0x0000000000000006
+DATA k22<>+48(SB)/8, $0x0000000000000003
+DATA k22<>+56(SB)/8, $0x0000000000000007
+GLOBL k22<>(SB), RODATA|NOPTR, $64
+
+// func float8NormalAVX512(dst *byte, src *byte, a *float32, form *byte, chunks int, n int) int
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL
+TEXT ·float8NormalAVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         form+24(FP), SI
+	VMOVDQU64    (SI), Z0
+	VMOVDQU64    64(SI), Z1
+	VMOVDQU64    128(SI), Z2
+	VMOVDQU64    192(SI), Z3
+	VMOVDQU64    256(SI), Z4
+	VPBROADCASTW 320(SI), Z5
+	VPBROADCASTW 322(SI), Z6
+	VPBROADCASTB 324(SI), Y7
+	VPBROADCASTB 325(SI), Y8
+	VPBROADCASTD k23<>+0(SB), Y9
+	VPBROADCASTD k24<>+0(SB), Z10
+	MOVQ         n+40(FP), DI
+
+run:
+	MOVL          (DX), BX
+	SHRL          $0x17, BX
+	ANDL          $0x000000ff, BX
+	SUBL          328(SI), BX
+	CMPL          BX, 332(SI)
+	JHI           stop
+	VMULPS.BCST   (DX), Z0, Z11
+	VPTESTMD.BCST k15<>+0(SB), Z11, K1
+	VPADDD.BCST   k18<>+0(SB), Z11, Z11
+	VPADDD.BCST   k17<>+0(SB), Z11, K1, Z11
+	VPERMW        Z11, Z1, Z12
+	VPADDW        Z2, Z12, Z12
+	VPERMW        Z11, Z3, Z11
+	VPADDW        Z4, Z11, Z11
+	MOVQ          chunks+32(FP), BX
+
+chunk:
+	VMOVDQU32 (CX), Y13
+	VPMOVSXBW Y13, Z14
+	VPTESTNMB Y9, Y13, K1
+	VPERMW    Z11, Z14, Z15
+	VPERMW    Z12, Z14, K1, Z15
+	VPSLLVW   Z5, Z14, Z14
+	VPANDD    Z6, Z14, Z14
+	VPADDW    Z14, Z15, Z15
+	VPADDB    Y7, Y13, Y13
+	VPTESTNMB Y8, Y13, K1
+	VMOVDQU16 Z10, K1, Z15
+	VMOVDQU16 Z15, (AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	DECQ      BX
+	JNZ       chunk
+	ADDQ      $0x04, DX
+	DECQ      DI
+	JNZ       run
+
+stop:
+	MOVQ n+40(FP), AX
+	SUBQ DI, AX
+	MOVQ AX, ret+48(FP)
+	VZEROUPPER
+	RET
+
+DATA k23<>+0(SB)/8, $0x6060606060606060
+DATA k23<>+8(SB)/8, $0x6060606060606060
+DATA k23<>+16(SB)/8, $0x6060606060606060
+DATA k23<>+24(SB)/8, $0x6060606060606060
+GLOBL k23<>(SB), RODATA|NOPTR, $32
+
+DATA k24<>+0(SB)/8, $0x7fc07fc07fc07fc0
+DATA k24<>+8(SB)/8, $0x7fc07fc07fc07fc0
+DATA k24<>+16(SB)/8, $0x7fc07fc07fc07fc0
+DATA k24<>+24(SB)/8, $0x7fc07fc07fc07fc0
+GLOBL k24<>(SB), RODATA|NOPTR, $32
+
+// func castF32ToF32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512F
+TEXT ·castF32ToF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+more:
+	VMOVUPS      (CX), Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPBROADCASTD k11<>+0(SB), K1, Z0
+	VMOVUPS      64(CX), Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k11<>+0(SB), K1, Z1
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	DECQ         DX
+	JNZ          more
+	VZEROUPPER
+	RET
+
+// func castF32ToBF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·castF32ToBF16AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         n+16(FP), DX
+
+more:
+	VMOVUPS      (CX), Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k11<>+0(SB), K1, Z4
+	VMOVUPS      64(CX), Z5
+	VCMPPS       $0x03, Z5, Z5, K1
+	VPBROADCASTD k11<>+0(SB), K1, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VMOVDQU16    Z6, (AX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000040, AX
+	DECQ         DX
+	JNZ          more
+	VZEROUPPER
+	RET
+
+// func castF32ToF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512F
+TEXT ·castF32ToF16AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+more:
+	VMOVUPS      (CX), Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPBROADCASTD k11<>+0(SB), K1, Z0
+	VMOVUPS      64(CX), Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k11<>+0(SB), K1, Z1
+	VCVTPS2PH    $0x00, Z0, (AX)
+	VCVTPS2PH    $0x00, Z1, 32(AX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000040, AX
+	DECQ         DX
+	JNZ          more
+	VZEROUPPER
+	RET
+
+// func castBF16ToF32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512F
+TEXT ·castBF16ToF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+more:
+	VPMOVZXWD    (CX), Z0
+	VPSLLD       $0x10, Z0, Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPBROADCASTD k11<>+0(SB), K1, Z0
+	VPMOVZXWD    32(CX), Z1
+	VPSLLD       $0x10, Z1, Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k11<>+0(SB), K1, Z1
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000080, AX
+	DECQ         DX
+	JNZ          more
+	VZEROUPPER
+	RET
+
+// func castBF16ToF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512F
+TEXT ·castBF16ToF16AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+more:
+	VPMOVZXWD    (CX), Z0
+	VPSLLD       $0x10, Z0, Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPBROADCASTD k11<>+0(SB), K1, Z0
+	VPMOVZXWD    32(CX), Z1
+	VPSLLD       $0x10, Z1, Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k11<>+0(SB), K1, Z1
+	VCVTPS2PH    $0x00, Z0, (AX)
+	VCVTPS2PH    $0x00, Z1, 32(AX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, AX
+	DECQ         DX
+	JNZ          more
+	VZEROUPPER
+	RET
+
+// func castF16ToF32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512F
+TEXT ·castF16ToF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+more:
+	VCVTPH2PS    (CX), Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPBROADCASTD k11<>+0(SB), K1, Z0
+	VCVTPH2PS    32(CX), Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k11<>+0(SB), K1, Z1
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000080, AX
+	DECQ         DX
+	JNZ          more
+	VZEROUPPER
+	RET
+
+// func castF16ToBF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·castF16ToBF16AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         n+16(FP), DX
+
+more:
+	VCVTPH2PS    (CX), Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k11<>+0(SB), K1, Z4
+	VCVTPH2PS    32(CX), Z5
+	VCMPPS       $0x03, Z5, Z5, K1
+	VPBROADCASTD k11<>+0(SB), K1, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VMOVDQU16    Z6, (AX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, AX
+	DECQ         DX
+	JNZ          more
+	VZEROUPPER
+	RET
+
+// func castSameAVX512(dst *byte, src *byte, infinity *uint16, nan *uint16, n int)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·castSameAVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         infinity+16(FP), DX
+	VPBROADCASTW (DX), Z0
+	MOVQ         nan+24(FP), DX
+	VPBROADCASTW (DX), Z1
+	MOVQ         n+32(FP), DX
+	VPBROADCASTD k25<>+0(SB), Z2
+
+more:
+	VMOVDQU64 (CX), Z3
+	VPANDD    Z2, Z3, Z4
+	VPCMPUW   $0x06, Z0, Z4, K1
+	VMOVDQU16 Z1, K1, Z3
+	VMOVDQU16 Z3, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, AX
+	DECQ      DX
+	JNZ       more
+	VZEROUPPER
+	RET
+
+DATA k25<>+0(SB)/8, $0x7fff7fff7fff7fff
+DATA k25<>+8(SB)/8, $0x7fff7fff7fff7fff
+DATA k25<>+16(SB)/8, $0x7fff7fff7fff7fff
+DATA k25<>+24(SB)/8, $0x7fff7fff7fff7fff
+GLOBL k25<>(SB), RODATA|NOPTR, $32
+
+// func lanesAVX512(dst *byte, src *byte, stride int, n int)
+// Requires: AVX, AVX512F, AVX512VBMI, AVX512VL
+TEXT ·lanesAVX512(SB), NOSPLIT, $0-32
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      stride+16(FP), DX
+	LEAQ      (DX)(DX*2), BX
+	MOVQ      n+24(FP), SI
+	VMOVDQU64 k26<>+0(SB), Z0
+	VMOVDQU64 k27<>+0(SB), Z1
+
+more:
+	VMOVDQU64     (CX), Z2
+	VMOVDQU64     64(CX), Z3
+	VMOVDQA64     Z0, Z4
+	VPERMI2B      Z3, Z2, Z4
+	VMOVDQU32     Y4, (AX)
+	VEXTRACTI64X4 $0x01, Z4, (AX)(DX*1)
+	VMOVDQA64     Z1, Z4
+	VPERMI2B      Z3, Z2, Z4
+	VMOVDQU32     Y4, (AX)(DX*2)
+	VEXTRACTI64X4 $0x01, Z4, (AX)(BX*1)
+	ADDQ          $0x00000080, CX
+	ADDQ          $0x20, AX
+	DECQ          SI
+	JNZ           more
+	VZEROUPPER
+	RET
+
+DATA k26<>+0(SB)/8, $0x1c1814100c080400
+DATA k26<>+8(SB)/8, $0x3c3834302c282420
+DATA k26<>+16(SB)/8, $0x5c5854504c484440
+DATA k26<>+24(SB)/8, $0x7c7874706c686460
+DATA k26<>+32(SB)/8, $0x1d1915110d090501
+DATA k26<>+40(SB)/8, $0x3d3935312d292521
+DATA k26<>+48(SB)/8, $0x5d5955514d494541
+DATA k26<>+56(SB)/8, $0x7d7975716d696561
+GLOBL k26<>(SB), RODATA|NOPTR, $64
+
+DATA k27<>+0(SB)/8, $0x1e1a16120e0a0602
+DATA k27<>+8(SB)/8, $0x3e3a36322e2a2622
+DATA k27<>+16(SB)/8, $0x5e5a56524e4a4642
+DATA k27<>+24(SB)/8, $0x7e7a76726e6a6662
+DATA k27<>+32(SB)/8, $0x1f1b17130f0b0703
+DATA k27<>+40(SB)/8, $0x3f3b37332f2b2723
+DATA k27<>+48(SB)/8, $0x5f5b57534f4b4743
+DATA k27<>+56(SB)/8, $0x7f7b77736f6b6763
+GLOBL k27<>(SB), RODATA|NOPTR, $64
+
+// func spreadAVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512F, AVX512VBMI, AVX512VL
+TEXT ·spreadAVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VMOVDQU64    k28<>+0(SB), Z0
+	VPBROADCASTD k29<>+0(SB), Z1
+	SUBQ         $0x02, DX
+	JCS          odd
+
+pair:
+	VPMOVZXDQ      (CX), Z2
+	VPMULTISHIFTQB Z2, Z0, Z2
+	VPANDD         Z1, Z2, Z2
+	VMOVDQU64      Z2, (AX)
+	ADDQ           $0x00000020, CX
+	ADDQ           $0x00000040, AX
+	SUBQ           $0x02, DX
+	JCC            pair
+
+odd:
+	ADDQ           $0x02, DX
+	JZ             done
+	VPMOVZXDQ      (CX), Y2
+	VPMULTISHIFTQB Y2, Y0, Y2
+	VPANDD         Y1, Y2, Y2
+	VMOVDQU32      Y2, (AX)
+	ADDQ           $0x00000010, CX
+	ADDQ           $0x00000020, AX
+
+done:
+	VZEROUPPER
+	RET
+
+DATA k28<>+0(SB)/8, $0x1c1814100c080400
+DATA k28<>+8(SB)/8, $0x1c1814100c080400
+DATA k28<>+16(SB)/8, $0x1c1814100c080400
+DATA k28<>+24(SB)/8, $0x1c1814100c080400
+DATA k28<>+32(SB)/8, $0x1c1814100c080400
+DATA k28<>+40(SB)/8, $0x1c1814100c080400
+DATA k28<>+48(SB)/8, $0x1c1814100c080400
+DATA k28<>+56(SB)/8, $0x1c1814100c080400
+GLOBL k28<>(SB), RODATA|NOPTR, $64
+
+DATA k29<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA k29<>+8(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA k29<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA k29<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
+GLOBL k29<>(SB), RODATA|NOPTR, $32
+
+// func swap2AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL
+TEXT ·swap2AVX512(SB), NOSPLIT, $0-24
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      n+16(FP), DX
+	VMOVDQU64 k30<>+0(SB), Z0
+	SUBQ      $0x02, DX
+	JCS       odd
+
+pair:
+	VMOVDQU64 (CX), Z1
+	VPSHUFB   Z0, Z1, Z1
+	VMOVDQU64 Z1, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x02, DX
+	JCC       pair
+
+odd:
+	ADDQ      $0x02, DX
+	JZ        done
+	VMOVDQU32 (CX), Y1
+	VPSHUFB   Y0, Y1, Y1
+	VMOVDQU32 Y1, (AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000020, AX
+
+done:
+	VZEROUPPER
+	RET
+
+DATA k30<>+0(SB)/8, $0x0607040502030001
+DATA k30<>+8(SB)/8, $0x0e0f0c0d0a0b0809
+DATA k30<>+16(SB)/8, $0x0607040502030001
+DATA k30<>+24(SB)/8, $0x0e0f0c0d0a0b0809
+DATA k30<>+32(SB)/8, $0x0607040502030001
+DATA k30<>+40(SB)/8, $0x0e0f0c0d0a0b0809
+DATA k30<>+48(SB)/8, $0x0607040502030001
+DATA k30<>+56(SB)/8, $0x0e0f0c0d0a0b0809
+GLOBL k30<>(SB), RODATA|NOPTR, $64
+
+// func swap4AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL
+TEXT ·swap4AVX512(SB), NOSPLIT, $0-24
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      n+16(FP), DX
+	VMOVDQU64 k31<>+0(SB), Z0
+	SUBQ      $0x02, DX
+	JCS       odd
+
+pair:
+	VMOVDQU64 (CX), Z1
+	VPSHUFB   Z0, Z1, Z1
+	VMOVDQU64 Z1, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x02, DX
+	JCC       pair
+
+odd:
+	ADDQ      $0x02, DX
+	JZ        done
+	VMOVDQU32 (CX), Y1
+	VPSHUFB   Y0, Y1, Y1
+	VMOVDQU32 Y1, (AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000020, AX
+
+done:
+	VZEROUPPER
+	RET
+
+DATA k31<>+0(SB)/8, $0x0405060700010203
+DATA k31<>+8(SB)/8, $0x0c0d0e0f08090a0b
+DATA k31<>+16(SB)/8, $0x0405060700010203
+DATA k31<>+24(SB)/8, $0x0c0d0e0f08090a0b
+DATA k31<>+32(SB)/8, $0x0405060700010203
+DATA k31<>+40(SB)/8, $0x0c0d0e0f08090a0b
+DATA k31<>+48(SB)/8, $0x0405060700010203
+DATA k31<>+56(SB)/8, $0x0c0d0e0f08090a0b
+GLOBL k31<>(SB), RODATA|NOPTR, $64
+
+// func swap8AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL
+TEXT ·swap8AVX512(SB), NOSPLIT, $0-24
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      n+16(FP), DX
+	VMOVDQU64 k32<>+0(SB), Z0
+	SUBQ      $0x02, DX
+	JCS       odd
+
+pair:
+	VMOVDQU64 (CX), Z1
+	VPSHUFB   Z0, Z1, Z1
+	VMOVDQU64 Z1, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x02, DX
+	JCC       pair
+
+odd:
+	ADDQ      $0x02, DX
+	JZ        done
+	VMOVDQU32 (CX), Y1
+	VPSHUFB   Y0, Y1, Y1
+	VMOVDQU32 Y1, (AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000020, AX
+
+done:
+	VZEROUPPER
+	RET
+
+DATA k32<>+0(SB)/8, $0x0001020304050607
+DATA k32<>+8(SB)/8, $0x08090a0b0c0d0e0f
+DATA k32<>+16(SB)/8, $0x0001020304050607
+DATA k32<>+24(SB)/8, $0x08090a0b0c0d0e0f
+DATA k32<>+32(SB)/8, $0x0001020304050607
+DATA k32<>+40(SB)/8, $0x08090a0b0c0d0e0f
+DATA k32<>+48(SB)/8, $0x0001020304050607
+DATA k32<>+56(SB)/8, $0x08090a0b0c0d0e0f
+GLOBL k32<>(SB), RODATA|NOPTR, $64
+
+// func absmaxAVX512(dst *float32, src *byte, chunks int, n int)
+// Requires: AVX, AVX2, AVX512F, AVX512VL
+TEXT ·absmaxAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+24(FP), DX
+	VPBROADCASTD k33<>+0(SB), Z0
+
+run:
+	MOVQ   chunks+16(FP), BX
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+
+chunk:
+	VPANDD        (CX), Z0, Z3
+	VPMAXUD       Z3, Z1, Z1
+	VPANDD        64(CX), Z0, Z3
+	VPMAXUD       Z3, Z2, Z2
+	ADDQ          $0x00000080, CX
+	DECQ          BX
+	JNZ           chunk
+	VPMAXUD       Z2, Z1, Z1
+	VEXTRACTI64X4 $0x01, Z1, Y2
+	VPMAXUD       Y2, Y1, Y1
+	VEXTRACTI32X4 $0x01, Y1, X2
+	VPMAXUD       X2, X1, X1
+	VPSHUFD       $0x4e, X1, X2
+	VPMAXUD       X2, X1, X1
+	VPSHUFD       $0xb1, X1, X2
+	VPMAXUD       X2, X1, X1
+	VMOVD         X1, (AX)
+	ADDQ          $0x04, AX
+	DECQ          DX
+	JNZ           run
+	VZEROUPPER
+	RET
+
+DATA k33<>+0(SB)/8, $0x7fffffff7fffffff
+DATA k33<>+8(SB)/8, $0x7fffffff7fffffff
+DATA k33<>+16(SB)/8, $0x7fffffff7fffffff
+DATA k33<>+24(SB)/8, $0x7fffffff7fffffff
+GLOBL k33<>(SB), RODATA|NOPTR, $32
+
+// func nearestAVX512(dst *byte, src *byte, scales *float32, tables *byte, least *float32, chunks int, n int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
+TEXT ·nearestAVX512(SB), NOSPLIT, $0-56
+	MOVQ            dst+0(FP), AX
+	MOVQ            src+8(FP), CX
+	MOVQ            scales+16(FP), DX
+	MOVQ            n+48(FP), BX
+	MOVQ            tables+24(FP), SI
+	VBROADCASTF32X8 (SI), Z0
+	VBROADCASTF32X8 32(SI), Z1
+	VBROADCASTI32X4 64(SI), Z2
+	VBROADCASTSS    80(SI), Z3
+	VBROADCASTSS    84(SI), Z4
+	VBROADCASTSS    88(SI), Z5
+	VPBROADCASTD    k34<>+0(SB), Z6
+	VMOVDQU64       k35<>+0(SB), Z7
+
+run:
+	MOVQ         chunks+40(FP), SI
+	MOVQ         least+32(FP), DI
+	VMOVSS       (DI), X8
+	VMAXSS       (DX), X8, X8
+	VMOVSS       k36<>+0(SB), X9
+	VDIVSS       X8, X9, X9
+	VBROADCASTSS X9, Z8
+
+chunk:
+	VMULPS        (CX), Z8, Z9
+	VCMPPS        $0x11, Z9, Z3, K1
+	VPMOVM2D      K1, Z12
+	VBLENDMPS     Z5, Z4, K1, Z10
+	VCMPPS        $0x11, Z9, Z10, K1
+	VPADDD        Z12, Z12, Z12
+	VPADDD        Z6, Z12, K1, Z12
+	VPERMPS       Z0, Z12, Z10
+	VCMPPS        $0x11, Z9, Z10, K1
+	VPADDD        Z12, Z12, Z12
+	VPADDD        Z6, Z12, K1, Z12
+	VPERMPS       Z1, Z12, Z10
+	VCMPPS        $0x11, Z9, Z10, K1
+	VPADDD        Z12, Z12, Z12
+	VPADDD        Z6, Z12, K1, Z12
+	VMULPS        64(CX), Z8, Z9
+	VCMPPS        $0x11, Z9, Z3, K1
+	VPMOVM2D      K1, Z13
+	VBLENDMPS     Z5, Z4, K1, Z11
+	VCMPPS        $0x11, Z9, Z11, K1
+	VPADDD        Z13, Z13, Z13
+	VPADDD        Z6, Z13, K1, Z13
+	VPERMPS       Z0, Z13, Z11
+	VCMPPS        $0x11, Z9, Z11, K1
+	VPADDD        Z13, Z13, Z13
+	VPADDD        Z6, Z13, K1, Z13
+	VPERMPS       Z1, Z13, Z11
+	VCMPPS        $0x11, Z9, Z11, K1
+	VPADDD        Z13, Z13, Z13
+	VPADDD        Z6, Z13, K1, Z13
+	VPERMT2B      Z13, Z7, Z12
+	VPERMB        Z2, Z12, Z12
+	VEXTRACTI32X4 $0x01, Y12, X9
+	VPSLLW        $0x04, X12, X12
+	VPORD         X9, X12, X12
+	VMOVDQU32     X12, (AX)
+	ADDQ          $0x00000080, CX
+	ADDQ          $0x10, AX
+	DECQ          SI
+	JNZ           chunk
+	ADDQ          $0x04, DX
+	DECQ          BX
+	JNZ           run
+	VZEROUPPER
+	RET
+
+DATA k34<>+0(SB)/8, $0xffffffffffffffff
+DATA k34<>+8(SB)/8, $0xffffffffffffffff
+DATA k34<>+16(SB)/8, $0xffffffffffffffff
+DATA k34<>+24(SB)/8, $0xffffffffffffffff
+GLOBL k34<>(SB), RODATA|NOPTR, $32
+
+DATA k35<>+0(SB)/8, $0x3830282018100800
+DATA k35<>+8(SB)/8, $0x7870686058504840
+DATA k35<>+16(SB)/8, $0x3c342c241c140c04
+DATA k35<>+24(SB)/8, $0x7c746c645c544c44
+DATA k35<>+32(SB)/8, $0x3830282018100800
+DATA k35<>+40(SB)/8, $0x7870686058504840
+DATA k35<>+48(SB)/8, $0x3c342c241c140c04
+DATA k35<>+56(SB)/8, $0x7c746c645c544c44
+GLOBL k35<>(SB), RODATA|NOPTR, $64
+
+DATA k36<>+0(SB)/8, $0x3f8000003f800000
+DATA k36<>+8(SB)/8, $0x3f8000003f800000
+DATA k36<>+16(SB)/8, $0x3f8000003f800000
+DATA k36<>+24(SB)/8, $0x3f8000003f800000
+GLOBL k36<>(SB), RODATA|NOPTR, $32
+
+// func int8AVX512(dst *byte, src *byte, scales *float32, chunks int, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·int8AVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         scales+16(FP), DX
+	MOVQ         n+32(FP), BX
+	VPBROADCASTD k0<>+0(SB), Z0
+
+run:
+	MOVQ         chunks+24(FP), SI
+	VMOVSS       k36<>+0(SB), X1
+	VDIVSS       (DX), X1, X1
+	VMULSS       k37<>+0(SB), X1, X1
+	VBROADCASTSS X1, Z1
+
+chunk:
+	VMULPS     (CX), Z1, Z2
+	VCVTPS2DQ  Z2, Z2
+	VPCMPD     $0x04, Z0, Z2, K1
+	VPMOVSDB.Z Z2, K1, X2
+	VMOVDQU32  X2, (AX)
+	VMULPS     64(CX), Z1, Z2
+	VCVTPS2DQ  Z2, Z2
+	VPCMPD     $0x04, Z0, Z2, K1
+	VPMOVSDB.Z Z2, K1, X2
+	VMOVDQU32  X2, 16(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x20, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	DECQ       BX
+	JNZ        run
+	VZEROUPPER
+	RET
+
+DATA k37<>+0(SB)/8, $0x42fe000042fe0000
+DATA k37<>+8(SB)/8, $0x42fe000042fe0000
+DATA k37<>+16(SB)/8, $0x42fe000042fe0000
+DATA k37<>+24(SB)/8, $0x42fe000042fe0000
+GLOBL k37<>(SB), RODATA|NOPTR, $32

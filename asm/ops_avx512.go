@@ -2,9 +2,11 @@
 
 package asm
 
-// avx512 overwrites what has a kernel of 64-byte registers.
+// avx512 overwrites what has a kernel of 64-byte registers; the rest is the
+// level's below.
 func (o *Ops) avx512() {
 	o.level = AVX512
+	o.runsAVX512()
 	for to := range o.blocks {
 		for k, kernel := range blocksAVX512[to] {
 			if kernel != nil {

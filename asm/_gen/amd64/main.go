@@ -48,4 +48,17 @@ func kernels() {
 // zkernels is what has registers of 64 bytes.
 func zkernels() {
 	zblockKernels()
+	zbytesKernels()
+	zbookKernels()
+	zhalfBytesKernels()
+	zfloat8Kernels()
+	zlookedKernel()
+	zmantissaKernel()
+	zcastKernels()
+	zlanesKernel()
+	zspreadKernel()
+	zswapKernels()
+	zabsmaxKernel()
+	znearestKernel()
+	zint8Kernel()
 }

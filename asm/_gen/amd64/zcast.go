@@ -1,0 +1,69 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// zcastKernels converts between the types of numbers, 32 at a time.
+func zcastKernels() {
+	for from, f := range typeNames {
+		for to, t := range typeNames {
+			if f != t || f == "F32" {
+				zcastKernel(from, to)
+			}
+		}
+	}
+	zsameKernel()
+}
+
+func zcastKernel(from, to int) {
+	z := zbegin("cast"+typeNames[from]+"To", to, ", n int", "converts 32 numbers n times.", same)
+	n := Load(Param("n"), GP64())
+	Label("more")
+	x := [2]VecVirtual{ZMM(), ZMM()}
+	for i, x := range x {
+		m := z.from(16 * i * sizes[from])
+		switch typeNames[from] {
+		case "F32":
+			VMOVUPS(m, x)
+		case "BF16":
+			VPMOVZXWD(m, x)
+			VPSLLD(Imm(16), x, x)
+		case "F16":
+			VCVTPH2PS(m, x)
+		}
+		zquieted(x)
+	}
+	z.put(0, x[0], x[1])
+	z.advance(32*sizes[from], 32)
+	DECQ(n)
+	JNZ(LabelRef("more"))
+	zend()
+}
+
+// zsameKernel copies words but for those whose magnitude is above infinity's:
+// they become the one NaN.
+func zsameKernel() {
+	const name = "castSameAVX512"
+	TEXT(name, NOSPLIT, "func(dst *byte, src *byte, infinity *uint16, nan *uint16, n int)")
+	Pragma("noescape")
+	Doc(name + " copies 32 words n times, each NaN as the one that is given.")
+	z := &zkernel{dst: Load(Param("dst"), GP64()), src: Load(Param("src"), GP64())}
+	infinity, nan, n := ZMM(), ZMM(), GP64()
+	VPBROADCASTW(Mem{Base: Load(Param("infinity"), GP64())}, infinity)
+	VPBROADCASTW(Mem{Base: Load(Param("nan"), GP64())}, nan)
+	Load(Param("n"), n)
+	magnitude := all(0x7FFF7FFF)
+	Label("more")
+	x, m, above := zload(z.from(0)), ZMM(), K()
+	VPANDD(magnitude, x, m)
+	VPCMPUW(Imm(6), infinity, m, above)
+	VMOVDQU16(nan, above, x)
+	VMOVDQU16(x, z.to(0))
+	z.advance(64, 32)
+	DECQ(n)
+	JNZ(LabelRef("more"))
+	zend()
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// A zplane is 256 bytes by their index, in four registers.
+type zplane [4]VecVirtual
+
+// zplaneAt loads a plane.
+func zplaneAt(m Mem) (p zplane) {
+	for i := range p {
+		p[i] = zload(m.Offset(64 * i))
+	}
+	return p
+}
+
+// find looks 64 codes up in each plane: first those whose top bit is set, of
+// which the places then hold what was found, then the others, which are codes
+// still.
+func find(codes VecVirtual, planes ...zplane) (found []VecVirtual) {
+	high, low := K(), K()
+	VPMOVB2M(codes, high)
+	KNOTQ(high, low)
+	for _, p := range planes {
+		x := ZMM()
+		VMOVDQA64(codes, x)
+		VPERMI2B(p[3], p[2], high, x)
+		VPERMI2B(p[1], p[0], low, x)
+		found = append(found, x)
+	}
+	return found
+}
+
+// ordered loads 64 codes, or 32, in an order of qwords or dwords.
+func ordered(n int, m Mem, order VecVirtual, permute func(...Op)) VecVirtual {
+	x := ZMM()
+	if n == 64 {
+		permute(m, order, x)
+		return x
+	}
+	VMOVDQU32(m, x.AsY())
+	permute(x, order, x)
+	return x
+}
+
+// zfloat8Kernels is codes of eight bits that a table of exact numbers explains:
+// their upper words, the lower bytes of all 256 first. A NaN is FFC0 there.
+func zfloat8Kernels() {
+	for t := range targets {
+		var lower, upper zplane
+		var order, zero, scale VecVirtual
+		chunk := func(n int) func(z *zruns) {
+			return func(z *zruns) {
+				w := find(ordered(n, z.from(0), order, VPERMD), lower, upper)
+				// Dwords in the order that these bring back.
+				a, b := ZMM(), ZMM()
+				VPUNPCKLBW(w[1], w[0], a)
+				VPUNPCKHBW(w[1], w[0], b)
+				for i, x := range []VecVirtual{a, b}[:n/32] {
+					first, second := ZMM(), ZMM()
+					VPUNPCKLWD(x, zero, first)
+					VPUNPCKHWD(x, zero, second)
+					VMULPS(scale, first, first)
+					VMULPS(scale, second, second)
+					z.put(32*i, first, second)
+				}
+			}
+		}
+		zrunsKernel("float8", t, ", table *byte", "decodes n runs of chunks of 32 codes.", minus, zloop{in: 32, elems: 32,
+			before: func(z *zruns) {
+				table := Mem{Base: Load(Param("table"), GP64())}
+				lower, upper = zplaneAt(table), zplaneAt(table.Offset(256))
+				order = zload(dwords64(func(i int) int { return i%4*4 + i/4 }))
+				zero = ZMM()
+				VPXORD(zero, zero, zero)
+			},
+			run: func(z *zruns) {
+				scale = z.number(Mem{Base: z.a}, true)
+			},
+			chunk: chunk(32), two: chunk(64),
+		})
+	}
+}
+
+// zlookedKernel is codes of a byte each that a table of 256 words explains: what
+// another kernel has made of all codes.
+func zlookedKernel() {
+	const name = "lookedAVX512"
+	TEXT(name, NOSPLIT, "func(dst *byte, src *byte, table *byte, chunks int)")
+	Pragma("noescape")
+	Doc(name + " looks chunks of 32 codes up in a table of 256 words.")
+	z := &zkernel{dst: Load(Param("dst"), GP64()), src: Load(Param("src"), GP64())}
+	table := Mem{Base: Load(Param("table"), GP64())}
+	var lower, upper zplane
+	even, odd := zload(bytes64(func(i int) int { return 2 * i })), zload(bytes64(func(i int) int { return 2*i + 1 }))
+	for i := range lower {
+		lower[i] = zload(table.Offset(128 * i))
+		upper[i] = ZMM()
+		VMOVDQA64(lower[i], upper[i])
+		second := zload(table.Offset(128*i + 64))
+		VPERMT2B(second, even, lower[i])
+		VPERMT2B(second, odd, upper[i])
+	}
+	order := zload(bytes64(func(i int) int { return int(uint64(i/8%2*4+i/16) >> (i % 8 * 8)) }))
+	chunk := func(n int) func() {
+		return func() {
+			w := find(ordered(n, z.from(0), order, VPERMQ), lower, upper)
+			for i, unpack := range []func(...Op){VPUNPCKLBW, VPUNPCKHBW}[:n/32] {
+				x := ZMM()
+				unpack(w[1], w[0], x)
+				VMOVDQU64(x, z.to(32*i))
+			}
+		}
+	}
+	zpairs(z, Load(Param("chunks"), GP64()), 32, 32, chunk(64), chunk(32))
+	zend()
+}

@@ -1,0 +1,259 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// A zruns kernel takes n runs of codes, each of some chunks, under one scale
+// and perhaps a second number each.
+type zruns struct {
+	*zkernel
+	a, b   Register
+	chunks Register
+}
+
+// A zloop is what a kernel of runs does: before all, once per run, and for each
+// chunk of so many bytes that become so many numbers; two chunks together where
+// that is set.
+type zloop struct {
+	in, elems       int
+	before          func(*zruns)
+	run, chunk, two func(*zruns)
+}
+
+func zrunsKernel(name string, t int, params, doc string, s sign, l zloop) {
+	z := &zruns{zkernel: zbegin(name, t, ", a *float32, b *float32"+params+", chunks int, n int", doc, s)}
+	z.a, z.b, z.chunks = Load(Param("a"), GP64()), Load(Param("b"), GP64()), GP64()
+	if l.before != nil {
+		l.before(z)
+	}
+	n := Load(Param("n"), GP64())
+	Label("run")
+	Load(Param("chunks"), z.chunks)
+	l.run(z)
+	if l.two != nil {
+		zpairs(z.zkernel, z.chunks, l.in, l.elems, func() { l.two(z) }, func() { l.chunk(z) })
+	} else {
+		Label("chunk")
+		l.chunk(z)
+		z.advance(l.in, l.elems)
+		DECQ(z.chunks)
+		JNZ(LabelRef("chunk"))
+	}
+	ADDQ(Imm(4), z.a)
+	ADDQ(Imm(4), z.b)
+	DECQ(n)
+	JNZ(LabelRef("run"))
+	zend()
+}
+
+// zpairs is a loop of two chunks at a time, and the one that may be left.
+func zpairs(z *zkernel, chunks Register, in, elems int, two, one func()) {
+	SUBQ(Imm(2), chunks)
+	JCS(LabelRef("odd"))
+	Label("pair")
+	two()
+	z.advance(2*in, 2*elems)
+	SUBQ(Imm(2), chunks)
+	JCC(LabelRef("pair"))
+	Label("odd")
+	ADDQ(Imm(2), chunks)
+	JZ(LabelRef("done"))
+	one()
+	z.advance(in, elems)
+	Label("done")
+}
+
+// advance moves on by so many bytes of codes and so many numbers.
+func (z *zkernel) advance(in, elems int) {
+	ADDQ(U32(in), z.src)
+	ADDQ(U32(elems*z.width()), z.dst)
+}
+
+// numbersOf brings the two numbers of a run into registers: settled scales, and
+// what is joined with products before or after.
+func (z *zruns) numbersOf(o op) pair {
+	p := pair{d: z.number(Mem{Base: z.a}, o.turned)}
+	if o.name == "Shift" || o.name == "Affine" {
+		p.m = z.number(Mem{Base: z.b}, false)
+	}
+	return p
+}
+
+// number is the float32 at m in all lanes, of the other sign or not. A NaN is
+// canonical where the kernel turns signs, else 7FC00000. Ports of vectors are
+// what runs are short of, so it is looked at before.
+func (z *zruns) number(m Mem, turn bool) VecVirtual {
+	bits, twice, nan, x := GP32(), GP32(), GP32(), ZMM()
+	MOVL(m, bits)
+	if turn {
+		XORL(U32(0x80000000), bits)
+	}
+	if z.sign == minus {
+		MOVL(U32(0xFFC00000), nan)
+	} else {
+		MOVL(U32(0x7FC00000), nan)
+	}
+	LEAL(Mem{Base: bits, Index: bits, Scale: 1}, twice)
+	CMPL(twice, U32(0xFF000000))
+	CMOVLHI(nan, bits)
+	VPBROADCASTD(bits, x)
+	return x
+}
+
+// signOf is the sign of what an operation gives.
+func signOf(o op) sign {
+	if o.turned {
+		return minus
+	}
+	return either
+}
+
+// zbytesKernels is codes of a byte each. One byte of the mask and 80 turn them
+// into unsigned ones, which become numbers as the lowest bytes of 2^23; what is
+// taken off makes them again what they were.
+func zbytesKernels() {
+	twice := op{"Twice", true}
+	for _, o := range append(ops, twice) {
+		for t := range targets {
+			zbytesKernel(o, t, o == twice)
+		}
+	}
+}
+
+func zbytesKernel(o op, t int, twice bool) {
+	const origin = 1 << 23
+	var p pair
+	var flip, last, zero, base VecVirtual
+	var places [2]VecVirtual
+	var lowest OpmaskVirtual
+	zrunsKernel("bytes"+o.name, t, ", flip *byte, last *float32", "decodes n runs of chunks of 32 bytes.", signOf(o), zloop{in: 32, elems: 32,
+		before: func(z *zruns) {
+			flip = YMM()
+			VPBROADCASTB(Mem{Base: Load(Param("flip"), GP64())}, flip)
+			VPXORD(bytes32(0x80), flip, flip)
+			base, zero = zsingle(floats(origin)), zsingle(floats(origin+128))
+			last = zsingle(Mem{Base: Load(Param("last"), GP64())})
+			zcanonical(last)
+			if o.name == "Shift" || o.name == "Affine" {
+				VSUBPS(last, zero, zero)
+			}
+			for i := range places {
+				places[i] = zload(dwords64(func(j int) int { return 16*i + j }))
+			}
+			lowest = mask(0x1111111111111111)
+		},
+		run: func(z *zruns) { p = z.numbersOf(o) },
+		chunk: func(z *zruns) {
+			codes, x := YMM(), [2]VecVirtual{ZMM(), ZMM()}
+			VPXORD(z.from(0), flip, codes)
+			for i, x := range x {
+				VMOVAPS(base, x)
+				VPERMB(codes.AsZ(), places[i], lowest, x)
+				VSUBPS(zero, x, x)
+				if !twice {
+					o.join(p, x)
+					continue
+				}
+				VMULPS(p.d, x, x)
+				VMULPS(last, x, x)
+			}
+			z.put(0, x[0], x[1])
+		}})
+}
+
+// zbookKernels is nibbles that a code book of sixteen numbers explains, two of
+// a byte following each other. The order says which is the first: the places,
+// in bits, where bytes of indices are cut out of eight bytes.
+func zbookKernels() {
+	for _, o := range ops {
+		for t := range targets {
+			for _, elems := range []int{32, 64} {
+				zbookKernel(o, t, elems)
+			}
+		}
+	}
+}
+
+func zbookKernel(o op, t, elems int) {
+	name := "book" + o.name + map[int]string{32: "32", 64: "64"}[elems]
+	var book, order VecVirtual
+	var upper OpmaskVirtual
+	var table ztable
+	zrunsKernel(name, t, ", book *float32, order *byte", "decodes n runs of chunks of that many nibbles.", signOf(o), zloop{in: elems / 2, elems: elems,
+		before: func(z *zruns) {
+			book = zload(Mem{Base: Load(Param("book"), GP64())})
+			zcanonical(book)
+			order = zload(Mem{Base: Load(Param("order"), GP64())})
+			upper = mask(0xF0)
+		},
+		run: func(z *zruns) {
+			x := ZMM()
+			VMOVAPS(book, x)
+			o.join(z.numbersOf(o), x)
+			table = z.table16(x)
+		},
+		chunk: func(z *zruns) {
+			for i := 0; i < elems; i += 32 {
+				z.lookup(i, z.nibbles(z.from(i/2), order, upper), table)
+			}
+		}})
+}
+
+// nibbles is 32 indices from sixteen bytes: to F32 a dword, else a word each,
+// of which the lower four bits count. The upper four qwords of a register are
+// cut out of the second eight bytes.
+func (z *zkernel) nibbles(m Mem, order VecVirtual, upper OpmaskVirtual) zcodes {
+	if z.float32() {
+		a, b := ZMM(), ZMM()
+		VPMULTISHIFTQB_BCST(m, order, a)
+		VPMULTISHIFTQB_BCST(m.Offset(8), order, b)
+		return zcodes{a, b}
+	}
+	x := ZMM()
+	VPBROADCASTQ(m, x)
+	VPBROADCASTQ(m.Offset(8), upper, x)
+	VPMULTISHIFTQB(x, order, x)
+	return zcodes{x}
+}
+
+// zhalfBytesKernels is a book of sixteen numbers over one nibble of each byte:
+// the upper one where shift is 4.
+func zhalfBytesKernels() {
+	o := op{"Shift", true}
+	for t := range targets {
+		var book, shift VecVirtual
+		var table ztable
+		zrunsKernel("halfBytesShift", t, ", book *float32, shift *uint64", "decodes n runs of chunks of 32 bytes, a nibble of each.", minus, zloop{in: 32, elems: 32,
+			before: func(z *zruns) {
+				book = zload(Mem{Base: Load(Param("book"), GP64())})
+				zcanonical(book)
+				shift = ZMM()
+				m := Mem{Base: Load(Param("shift"), GP64())}
+				if z.float32() {
+					VPBROADCASTD(m, shift)
+				} else {
+					VPBROADCASTW(m, shift)
+				}
+			},
+			run: func(z *zruns) {
+				x := ZMM()
+				VMOVAPS(book, x)
+				o.join(z.numbersOf(o), x)
+				table = z.table16(x)
+			},
+			chunk: func(z *zruns) {
+				codes := z.codes(z.from(0))
+				for _, x := range codes {
+					if z.float32() {
+						VPSRLVD(shift, x, x)
+					} else {
+						VPSRLVW(shift, x, x)
+					}
+				}
+				z.lookup(0, codes, table)
+			}})
+	}
+}

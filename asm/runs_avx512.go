@@ -1,0 +1,132 @@
+//go:build amd64 && !purego
+
+package asm
+
+import "unsafe"
+
+// runsAVX512 is what has a kernel of 64-byte registers but blocks. Transposes
+// and gathers have none: they wait for memory, not for registers.
+func (o *Ops) runsAVX512() {
+	for f := range Float(Floats8) {
+		o.float8[F32][f] = float8By(float8F32AVX512, f)
+		o.float8[BF16][f] = longFloat8(normalFloat8(f, float8By(float8BF16AVX512, f)))
+		o.float8[F16][f] = longFloat8(float8By(float8F16AVX512, f))
+	}
+	o.bytes[F32] = [...]bytesKernel{bytesScaleF32AVX512, bytesShiftF32AVX512, bytesAffineF32AVX512, bytesTwiceF32AVX512}
+	o.bytes[BF16] = longBytes(bytesScaleBF16AVX512, bytesShiftBF16AVX512, bytesAffineBF16AVX512, bytesTwiceBF16AVX512)
+	o.bytes[F16] = longBytes(bytesScaleF16AVX512, bytesShiftF16AVX512, bytesAffineF16AVX512, bytesTwiceF16AVX512)
+	for to, kernels := range [3][opsN][2]nibblesKernel{
+		F32: {
+			{bookScale32F32AVX512, bookScale64F32AVX512},
+			{bookShift32F32AVX512, bookShift64F32AVX512},
+			{bookAffine32F32AVX512, bookAffine64F32AVX512},
+		},
+		BF16: {
+			{bookScale32BF16AVX512, bookScale64BF16AVX512},
+			{bookShift32BF16AVX512, bookShift64BF16AVX512},
+			{bookAffine32BF16AVX512, bookAffine64BF16AVX512},
+		},
+		F16: {
+			{bookScale32F16AVX512, bookScale64F16AVX512},
+			{bookShift32F16AVX512, bookShift64F16AVX512},
+			{bookAffine32F16AVX512, bookAffine64F16AVX512},
+		},
+	} {
+		for high := range o.nibbles[to] {
+			order := nibbleOrder(Type(to), high == 1)
+			for op := range kernels {
+				for i, k := range kernels[op] {
+					o.nibbles[to][high][op][i] = k.in(order)
+				}
+			}
+		}
+	}
+	o.halfBytes = [3]func(dst, src *byte, a, b *float32, book *float32, shift *uint64, chunks, n int){
+		F32: halfBytesShiftF32AVX512, BF16: halfBytesShiftBF16AVX512, F16: halfBytesShiftF16AVX512,
+	}
+	o.swap[2], o.swap[4], o.swap[8] = swap2AVX512, swap4AVX512, swap8AVX512
+	o.lanes, o.spread = lanesAVX512, spreadAVX512
+	o.absmax, o.nearest, o.int8 = absmaxAVX512, nearestAVX512, int8AVX512
+	o.cast = [3][3]func(dst, src *byte, n int){
+		F32:  {castF32ToF32AVX512, castF32ToBF16AVX512, castF32ToF16AVX512},
+		BF16: {castBF16ToF32AVX512, sameWords(0x7F80, 0x7FC0), castBF16ToF16AVX512},
+		F16:  {castF16ToF32AVX512, castF16ToBF16AVX512, sameWords(0x7C00, 0x7E00)},
+	}
+}
+
+// sameWords is a cast of a type to itself: words above infinity become the NaN.
+func sameWords(infinity, nan uint16) func(dst, src *byte, n int) {
+	return func(dst, src *byte, n int) { castSameAVX512(dst, src, &infinity, &nan, n) }
+}
+
+// A nibblesKernel is told where in a byte the first of two codes lies.
+type nibblesKernel func(dst, src *byte, a, b *float32, book *float32, order *byte, chunks, n int)
+
+func (k nibblesKernel) in(order *[64]byte) bookKernel {
+	return func(dst, src *byte, a, b *float32, book *float32, chunks, n int) {
+		k(dst, src, a, b, book, &order[0], chunks, n)
+	}
+}
+
+// nibbleOrder is the place, in bits of eight bytes, of the nibble that each
+// index is cut out for: indices are words, to F32 dwords. What lies above four
+// bits of an index does not count.
+func nibbleOrder(to Type, high bool) (order *[64]byte) {
+	order = new([64]byte)
+	width := 2
+	if to == F32 {
+		width = 4
+	}
+	for i := range 64 / width {
+		at := 4 * (i % 16)
+		if high {
+			at ^= 4
+		}
+		order[i*width] = byte(at)
+	}
+	return order
+}
+
+// longRun is from how many chunks on a run is worth a table of what all 256
+// codes come to: the kernel of short runs makes it.
+const longRun = 32
+
+// allCodes is each byte once.
+var allCodes = func() (p [256]byte) {
+	for i := range p {
+		p[i] = byte(i)
+	}
+	return p
+}()
+
+// looked decodes n runs; make decodes all codes under the numbers of run r.
+func looked(dst, src *byte, chunks, n int, make func(table *byte, r int)) {
+	s := scratch()
+	defer s.free()
+	table := &Raw(s.floats[:128])[0]
+	for r := range n {
+		make(table, r)
+		at := r * chunks * kernelChunk
+		lookedAVX512(after(dst, 2*at), after(src, at), table, chunks)
+	}
+}
+
+func longBytes(kernels ...bytesKernel) (out [bytesTwice + 1]bytesKernel) {
+	for i, k := range kernels {
+		out[i] = func(dst, src *byte, a, b *float32, flip *byte, last *float32, chunks, n int) {
+			if chunks < longRun {
+				k(dst, src, a, b, flip, last, chunks, n)
+				return
+			}
+			looked(dst, src, chunks, n, func(table *byte, r int) {
+				k(table, &allCodes[0], after(a, r), after(b, r), flip, last, len(allCodes)/kernelChunk, 1)
+			})
+		}
+	}
+	return out
+}
+
+// after is the number i places behind the first.
+func after[T any](p *T, i int) *T {
+	return (*T)(unsafe.Add(unsafe.Pointer(p), uintptr(i)*unsafe.Sizeof(*p)))
+}
