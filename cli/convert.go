@@ -200,7 +200,7 @@ func (c *convertCmd) Run(ctx context.Context, s *session) error {
 		schema: "amn.convert/1",
 		verb:   "converting",
 		flags:  &c.writeFlags,
-		opts:   convert.Options{Quant: *c.options(c.OutDtype), AsIs: c.AsIs},
+		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), AsIs: c.AsIs},
 		prepare: func(o *conversion, b *limits.Budget) error {
 			o.opts.Sink = t.sink(c, o.model.Format())
 			if err := c.keys(o, b); err != nil || t.bnb == "" {

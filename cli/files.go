@@ -54,7 +54,11 @@ func (s *session) one(ctx context.Context, src source, opts reportOptions, named
 	}
 	r := &report{path: src.path, named: named, err: src.err}
 	if r.err == nil {
-		b := s.policy.Budget(ctx)
+		p := &s.policy
+		if opts.verify {
+			p = s.longPolicy()
+		}
+		b := p.Budget(ctx)
 		defer b.Close()
 		s.fill(r, src, b, opts)
 		if r.model != nil {

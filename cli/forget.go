@@ -24,11 +24,11 @@ type forgetCmd struct {
 
 // bnbFlags are those of targets of bitsandbytes.
 type bnbFlags struct {
-	DoubleQuant bool   `help:"Quantize the scales too (nf4, fp4)."`
-	Block       int    `name:"block" default:"64" placeholder:"N" help:"Numbers that share a scale (nf4, fp4): 32 to 4096, a power of two (${default})."`
-	Include     []word `sep:"none" placeholder:"GLOB" help:"Quantize matrices whose name matches, whatever the rule says of them. May be given several times."`
-	Exclude     []word `sep:"none" placeholder:"GLOB" help:"Leave tensors alone whose name matches. May be given several times."`
-	Report      bool   `help:"Measure what is lost: compare each weight with what it decodes to."`
+	DoubleQuant bool    `help:"Quantize the scales too (nf4, fp4)."`
+	BlockSize   []int64 `placeholder:"N" help:"Numbers that share a scale in what is written (nf4, fp4): 32 to 4096, a power of two (64). ROWS,COLS is the blocks under an FP8 scale of the source, where it does not say; ROWS,COLS,N both."`
+	Include     []word  `sep:"none" placeholder:"GLOB" help:"Quantize matrices whose name matches, whatever the rule says of them. May be given several times."`
+	Exclude     []word  `sep:"none" placeholder:"GLOB" help:"Leave tensors alone whose name matches. May be given several times."`
+	Report      bool    `help:"Measure what is lost: compare each weight with what it decodes to."`
 }
 
 func (forgetCmd) Help() string {
@@ -65,18 +65,36 @@ func (c *forgetCmd) Validate() error {
 	return c.bnbFlags.check(c.To)
 }
 
+// defaultBlock is bitsandbytes' own.
+const defaultBlock = 64
+
+// block is how many numbers share a scale in what is written.
+func (f *bnbFlags) block() int64 {
+	if n := len(f.BlockSize); n%2 == 1 {
+		return f.BlockSize[n-1]
+	}
+	return defaultBlock
+}
+
+// sourceBlock is the rows and columns under a scale of the source, if given.
+func (f *bnbFlags) sourceBlock() []int64 { return f.BlockSize[:len(f.BlockSize)/2*2] }
+
 // check refuses flags that do not go together; to is empty where nothing is
 // quantized.
 func (f *bnbFlags) check(to string) error {
 	four := to != convert.INT8.String()
-	if to == "" && (f.DoubleQuant || f.Block != 64 || len(f.Include) > 0 || len(f.Exclude) > 0 || f.Report) {
-		return errors.New("--double-quant, --block, --include, --exclude and --report go with --to bnb-nf4, bnb-fp4 and bnb-int8")
+	if to == "" && (f.DoubleQuant || len(f.BlockSize)%2 == 1 || len(f.Include) > 0 || len(f.Exclude) > 0 || f.Report) {
+		return errors.New("--double-quant, --block-size N, --include, --exclude and --report go with --to bnb-nf4, bnb-fp4 and bnb-int8")
 	}
-	switch err := (quant.Bnb4{Block: f.Block}).Check(); {
+	block, source := f.block(), f.sourceBlock()
+	if len(f.BlockSize) > 3 || len(source) == 2 && min(source[0], source[1]) < 1 || block != int64(int(block)) {
+		return errors.New("--block-size: give a number such as 64, rows and columns of the source's blocks such as 128,128, or all three")
+	}
+	switch err := (quant.Bnb4{Block: int(block)}).Check(); {
 	case four && err != nil:
-		return fmt.Errorf("--block: %w", err)
-	case !four && f.Block != 64:
-		return errors.New("--block: the scales of int8 are those of rows")
+		return fmt.Errorf("--block-size: %w", err)
+	case !four && block != defaultBlock:
+		return errors.New("--block-size: the scales of int8 are those of rows")
 	case !four && f.DoubleQuant:
 		return errors.New("--double-quant: the scales of int8 are never quantized")
 	}
@@ -95,7 +113,7 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 		schema:  "amn.forget/1",
 		verb:    "forgetting",
 		flags:   &c.writeFlags,
-		opts:    convert.Options{Quant: *c.options(c.OutDtype)},
+		opts:    convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock())},
 		prepare: func(w *conversion, b *limits.Budget) error { return c.bnbFlags.prepare(w, b, kind) },
 		admit:   admitForgotten,
 		target: func(w *written) string {
@@ -109,7 +127,7 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 
 // prepare makes the encoder of a model's weights.
 func (f *bnbFlags) prepare(c *conversion, b *limits.Budget, kind convert.BnbType) (err error) {
-	o := convert.BnbOptions{Type: kind, Block: f.Block, Nested: f.DoubleQuant, Measure: f.Report, Threads: c.flags.Threads}
+	o := convert.BnbOptions{Type: kind, Block: int(f.block()), Nested: f.DoubleQuant, Measure: f.Report, Threads: c.flags.Threads}
 	if len(f.Include) > 0 {
 		o.Include = globs(f.Include).match
 	}

@@ -34,7 +34,7 @@ type axisFlags struct {
 	Depth        string `name:"max-depth" placeholder:"N" help:"Deepest nesting."`
 	StepCount    string `name:"max-steps" placeholder:"N" help:"Most steps of a parser."`
 	WorkingSet   string `name:"max-working-set" placeholder:"SIZE" help:"Most memory of the pickle machine."`
-	Time         string `name:"timeout" placeholder:"TIME" help:"Longest time for one file: 60s, 5m, none."`
+	Time         string `name:"timeout" placeholder:"TIME" help:"Longest time for one file: 60s, 5m, none. Without it 60s, and none for what reads or writes all bytes of a model, but for scan."`
 }
 
 // given lists the ceilings by axis.

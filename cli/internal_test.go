@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 func TestFormatBytes(t *testing.T) {
@@ -197,5 +198,23 @@ func TestComplaintsAreBounded(t *testing.T) {
 	text := strings.TrimSuffix(errs.String(), "\n")
 	if len(text) > wire.MaxMessage+len("amn: p: ") || strings.ContainsFunc(text, unicode.IsControl) {
 		t.Errorf("%d bytes", len(text))
+	}
+}
+
+// What reads all bytes has no deadline, unless one was asked for, by a flag or in
+// a policy.
+func TestTheDeadlineOfLongWork(t *testing.T) {
+	minute := limits.Policy{Timeout: time.Minute}
+	for name, c := range map[string]struct {
+		s    session
+		want time.Duration
+	}{
+		"none asked for": {session{flags: &globals{}, policy: minute}, limits.NoTimeout},
+		"a flag":         {session{flags: &globals{Ceilings: axisFlags{Time: "1m"}}, policy: minute}, time.Minute},
+		"a policy":       {session{flags: &globals{}, policy: minute, gate: true}, time.Minute},
+	} {
+		if got := c.s.longPolicy().Timeout; got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
 	}
 }

@@ -14,16 +14,34 @@ import (
 // planFlags decide how quantized weights are read, and what sizes are given for.
 type planFlags struct {
 	To          string `help:"Type that decoded sizes are given for: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
-	schemeFlags `embed:""`
+	sourceFlags `embed:""`
 }
 
-func (f *planFlags) options() *quant.Options { return f.schemeFlags.options(f.To) }
+func (f *planFlags) options() *quant.Options { return f.sourceFlags.options(f.To) }
+
+// sourceFlags are those of commands that read quantized weights and write none.
+type sourceFlags struct {
+	schemeFlags `embed:""`
+
+	BlockSize []int64 `placeholder:"ROWS,COLS" help:"Size of the blocks under an FP8 scale, where the file does not say."`
+}
+
+// Validate implements kong's check of flags.
+func (f *sourceFlags) Validate() error {
+	if n := f.BlockSize; len(n) != 0 && (len(n) != 2 || min(n[0], n[1]) < 1) {
+		return errors.New("--block-size: give rows and columns, such as 128,128")
+	}
+	return f.schemeFlags.Validate()
+}
+
+func (f *sourceFlags) options(to string) *quant.Options {
+	return f.schemeFlags.options(to, f.BlockSize)
+}
 
 // schemeFlags decide how quantized weights are read.
 type schemeFlags struct {
-	Scheme    string  `placeholder:"NAME" help:"Scheme to read a weight by where several could (amn formats lists them)."`
-	GPTQZeros string  `name:"gptq-zeros" enum:"v1,v2," default:"" placeholder:"v1|v2" help:"How GPTQ stores zero points, where the file does not say."`
-	BlockSize []int64 `placeholder:"ROWS,COLS" help:"Size of the blocks under an FP8 scale, where the file does not say."`
+	Scheme    string `placeholder:"NAME" help:"Scheme to read a weight by where several could (amn formats lists them)."`
+	GPTQZeros string `name:"gptq-zeros" enum:"v1,v2," default:"" placeholder:"v1|v2" help:"How GPTQ stores zero points, where the file does not say."`
 
 	FoldPreQuantScale bool `help:"Multiply weights by the pre_quant_scale of their inputs."`
 }
@@ -35,20 +53,18 @@ func (f *schemeFlags) Validate() error {
 	if f.Scheme != "" && !slices.ContainsFunc(schemes, known) {
 		return fmt.Errorf("--scheme: %q is no scheme that amn formats lists", f.Scheme)
 	}
-	if n := len(f.BlockSize); n != 0 && (n != 2 || min(f.BlockSize[0], f.BlockSize[1]) < 1) {
-		return errors.New("--block-size: give rows and columns, such as 128,128")
-	}
 	return nil
 }
 
-// options reads the weights for a target that a flag allows.
-func (f *schemeFlags) options(to string) *quant.Options {
+// options reads the weights for a target that a flag allows; block is the rows
+// and columns under an FP8 scale, if they are given.
+func (f *schemeFlags) options(to string, block []int64) *quant.Options {
 	target, err := quant.ParseTarget(to)
 	if err != nil {
 		panic("internal error: " + err.Error()) // the flag allows the names alone
 	}
 	o := &quant.Options{Target: target, Scheme: f.Scheme, GPTQZeros: f.GPTQZeros, FoldPreQuant: f.FoldPreQuantScale}
-	copy(o.Block[:], f.BlockSize)
+	copy(o.Block[:], block)
 	return o
 }
 

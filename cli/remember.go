@@ -10,7 +10,7 @@ import (
 // rememberCmd writes a model in full precision.
 type rememberCmd struct {
 	writeFlags  `embed:""`
-	schemeFlags `embed:""`
+	sourceFlags `embed:""`
 
 	To   string `help:"Type that weights are decoded to: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
 	Copy bool   `help:"Write a model in which nothing is quantized too."`
@@ -32,9 +32,9 @@ Checksums of archives are verified first. A GGUF file keeps its own names of ten
 func (rememberCmd) examples() []example {
 	return []example{
 		{"amn remember llama-fp8", "A model's folder: writes llama-fp8-bf16, which transformers loads."},
+		{"amn remember --dry-run tiny.gguf", "What it would do."},
 		{"amn remember tiny.gguf", "Decode to BF16: writes tiny.safetensors."},
 		{"amn remember --to f32 -o full.safetensors tiny.gguf", "In full precision, under a name."},
-		{"amn remember --dry-run tiny.gguf", "What it would do."},
 		{"amn remember --tensor 'blk.0.*' -o block.safetensors tiny.gguf", "A part of the model."},
 		{"amn remember --force --json tiny.gguf", "Replace the output, for a program."},
 	}
@@ -45,7 +45,7 @@ func (c *rememberCmd) Validate() error {
 	if err := c.writeFlags.Validate(); err != nil {
 		return err
 	}
-	return c.schemeFlags.Validate()
+	return c.sourceFlags.Validate()
 }
 
 // Run implements the command.

@@ -123,6 +123,9 @@ type written struct {
 	took   time.Duration
 	err    error
 
+	rehearsed bool // nothing was to be written
+	replaces  bool // what is there would be replaced
+
 	forgotten *convert.Bnb // of a model that is quantized
 	report    bool         // print what was lost by weight
 }
@@ -151,7 +154,7 @@ func (s *session) convert(ctx context.Context, c *conversion) error {
 		if err := s.printWrittenJSON(c); err != nil {
 			return err
 		}
-	} else if c.err == nil && !s.quiet {
+	} else if (c.err == nil || c.rehearsed) && !s.quiet {
 		s.printWritten(c)
 	}
 	if c.err != nil {
@@ -194,9 +197,20 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 		c.written.target = c.target(&c.written)
 	}
 	if c.flags.DryRun {
-		return nil
+		return c.rehearse()
 	}
 	return s.write(c)
+}
+
+// rehearse asks what would become of the target.
+func (c *conversion) rehearse() (err error) {
+	if c.folder {
+		c.replaces, err = c.plan.CheckFolder(c.written.target, c.flags.Force, c.flags.CopyCode)
+	} else {
+		c.replaces, err = c.plan.Check(c.written.target, c.flags.Force)
+	}
+	c.rehearsed = true
+	return err
 }
 
 // toFolder reports that what is written is a folder: where the source is one

@@ -36,11 +36,17 @@ func (s *session) printWritten(c *conversion) {
 	s.printForgotten(c)
 	s.printSpecial(c.result)
 	s.printBeside(c.result)
-	label := "Output"
-	if c.result == nil {
+	label, note := "Output", ""
+	switch {
+	case c.err != nil:
+		label = "Would fail"
+	case c.result == nil:
 		label = "Would write"
 	}
-	s.fact("", label, fmt.Sprintf("%s (%s)", showPath(c.written.target), formatBytes(c.plan.Size)))
+	if c.replaces {
+		note = ", replacing what is there"
+	}
+	s.fact("", label, fmt.Sprintf("%s (%s)%s", showPath(c.written.target), formatBytes(c.plan.Size), note))
 	if c.result != nil && c.took >= time.Second {
 		s.fact("", "Took", fmt.Sprintf("%s, %s/s, %s", c.took.Round(100*time.Millisecond),
 			formatBytes(int64(float64(c.plan.Size)/c.took.Seconds())), plural(int64(c.result.Workers), "worker")))
@@ -106,6 +112,9 @@ func jsonWritten(o *jsonObject, c *conversion) {
 	p := c.planOf()
 	o.text("output", c.written.target)
 	o.field("written", c.result != nil)
+	if c.rehearsed && c.err == nil {
+		o.field("replaces", c.replaces)
+	}
 	o.number("bytes", c.plan.Size)
 	o.field("target", p.target.String())
 	o.number("weights", p.total.Weights)

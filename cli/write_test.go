@@ -57,3 +57,47 @@ func TestTheSourceIsNeverTheTarget(t *testing.T) {
 		t.Error("the source was changed")
 	}
 }
+
+// A dry run says what would become of the target, exits as the run would, and
+// touches nothing.
+func TestADryRunLooksAtTheTarget(t *testing.T) {
+	s, dir := loadSchema(t, "remember"), workplace(t)
+	t.Chdir(dir)
+	if err := os.WriteFile("there.safetensors", []byte("old"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		args []string
+		code int
+		out  string
+		err  string
+	}{
+		{"nothing is there", []string{"-o", "new.safetensors"}, 0, "Would write: new.safetensors", ""},
+		{"a file is there", []string{"-o", "there.safetensors"}, 2, "Would fail:  there.safetensors", "--force replaces it"},
+		{"and is replaced", []string{"--force", "-o", "there.safetensors"}, 0, "replacing what is there", ""},
+		{"a folder", []string{"--force", "-o", "models"}, 2, "Would fail:", "it is a folder"},
+		{"no folder to write to", []string{"-o", "none/new.safetensors"}, 2, "Would fail:", "folder does not exist"},
+		{"the input", []string{"--force", "-o", "./tiny.gguf"}, 2, "Would fail:", "it is the input"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := amn(t, nil, append([]string{"remember", "--dry-run", "tiny.gguf"}, c.args...)...)
+			if r.code != c.code || !strings.Contains(r.out, c.out) || !strings.Contains(r.err, c.err) || !strings.Contains(r.out, "Recalled:") {
+				t.Errorf("exit %d, want %d\n%s%s", r.code, c.code, r.out, r.err)
+			}
+			j := amn(t, nil, append([]string{"remember", "--json", "--dry-run", "tiny.gguf"}, c.args...)...)
+			for _, wrong := range s.check(s, c.name, object(t, strings.TrimSuffix(j.out, "\n"))) {
+				t.Error(wrong)
+			}
+			if replaces := strings.Contains(j.out, `"replaces":true`); replaces != strings.Contains(c.out, "replacing") || j.code != c.code {
+				t.Errorf("exit %d, %s", j.code, j.out)
+			}
+		})
+	}
+	if load(t, "there.safetensors") != "old" {
+		t.Error("the target was changed")
+	}
+	if _, err := os.Stat("new.safetensors"); err == nil {
+		t.Error("something was written")
+	}
+}

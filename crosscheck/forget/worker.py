@@ -75,7 +75,7 @@ def codes(g, root):
         for block in random.sample([32, 64, 128, 256, 512, 1024, 2048, 4096], 3) + [64]:
             for nested in (False, True):
                 out = root / "out.safetensors"
-                amn("forget", "-f", "--to", kind, "--block", block, *(["--double-quant"] if nested else []), "-o", out, root / "model.safetensors")
+                amn("forget", "-f", "--to", kind, "--block-size", block, *(["--double-quant"] if nested else []), "-o", out, root / "model.safetensors")
                 got = load_file(out)
                 label = f"{kind}{', nested' if nested else ''}"
                 for name, w in model.items():

@@ -42,6 +42,15 @@ func Lock(f *os.File) (taken bool, err error) {
 	}
 }
 
+// Writable says why files cannot be made in a folder, as far as the system tells
+// without making one.
+func Writable(dir string) error {
+	if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
+		return &os.PathError{Op: "write to", Path: dir, Err: err}
+	}
+	return nil
+}
+
 // SyncFolder makes the names of a folder last.
 func SyncFolder(dir string) error {
 	f, err := os.Open(dir)

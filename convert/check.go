@@ -1,0 +1,45 @@
+package convert
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/anamnesis-go/anamnesis/internal/tiles"
+)
+
+// Check says whether [Plan.Write] would replace a file, or why it would refuse
+// the path, and writes nothing.
+func (p *Plan) Check(path string, force bool) (replaces bool, err error) {
+	if err := checkTarget(p.m, path, force); err != nil {
+		return false, err
+	}
+	return p.check(path)
+}
+
+// CheckFolder is the same for [Plan.WriteFolder].
+func (p *Plan) CheckFolder(path string, force, code bool) (replaces bool, err error) {
+	path = filepath.Clean(path)
+	if _, err := p.beside(code); err != nil {
+		return false, err
+	}
+	if err := checkFolder(p.m, path, force, code); err != nil {
+		return false, err
+	}
+	return p.check(path)
+}
+
+func (p *Plan) check(path string) (replaces bool, err error) {
+	dir := filepath.Dir(path)
+	if err := tiles.Writable(dir); err != nil {
+		return false, err
+	}
+	if err := checkSpace(machine{}, dir, p.Size); err != nil {
+		return false, err
+	}
+	if _, err = os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
