@@ -8686,286 +8686,186 @@ block:
 	VCVTPH2PS      X0, Y0
 	VCMPPS         $0x03, Y0, Y0, Y1
 	VBLENDVPS      Y1, k1<>+0(SB), Y0, Y0
-	VMOVDQU        (CX), Y1
-	VPERMQ         $0xd8, Y1, Y1
-	VPXOR          k41<>+0(SB), Y1, Y3
-	VPCMPGTB       k59<>+0(SB), Y3, Y4
-	VPABSB         Y4, Y2
+	VMOVDQU        k59<>+0(SB), Y1
+	VMULPS         Y0, Y1, Y1
+	VCMPPS         $0x03, Y1, Y1, Y0
+	VBLENDVPS      Y0, k14<>+0(SB), Y1, Y1
+	VMOVDQU        (CX), Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPXOR          k41<>+0(SB), Y0, Y3
 	VPCMPGTB       k60<>+0(SB), Y3, Y4
+	VPABSB         Y4, Y2
+	VPCMPGTB       k61<>+0(SB), Y3, Y4
 	VPSUBB         Y4, Y2, Y2
-	VMOVDQU        k61<>+0(SB), Y3
-	VPSHUFB        Y2, Y3, Y2
-	VMOVDQU        k8<>+0(SB), Y3
-	VMULPS         Y3, Y0, Y4
-	VMULPS         Y3, Y0, Y3
 	VMOVDQU        Y2, (SP)
-	VPMOVSXBD      (SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y4, Y2, Y2
-	VXORPS         k0<>+0(SB), Y2, Y2
+	VPMOVZXBD      (SP), Y2
+	VPERMILPS      Y2, Y1, Y2
 	VMOVUPS        Y2, (AX)
-	VPMOVSXBD      16(SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y4, Y2, Y2
-	VXORPS         k0<>+0(SB), Y2, Y2
+	VPMOVZXBD      16(SP), Y2
+	VPERMILPS      Y2, Y1, Y2
 	VMOVUPS        Y2, 32(AX)
-	VPMOVSXBD      8(SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y3, Y2, Y2
-	VXORPS         k0<>+0(SB), Y2, Y2
+	VPMOVZXBD      8(SP), Y2
+	VPERMILPS      Y2, Y1, Y2
 	VMOVUPS        Y2, 64(AX)
-	VPMOVSXBD      24(SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y3, Y2, Y2
-	VXORPS         k0<>+0(SB), Y2, Y2
+	VPMOVZXBD      24(SP), Y2
+	VPERMILPS      Y2, Y1, Y2
 	VMOVUPS        Y2, 96(AX)
-	VPADDB         Y1, Y1, Y2
-	VPADDB         Y2, Y1, Y1
-	VPXOR          k41<>+0(SB), Y1, Y3
-	VPCMPGTB       k59<>+0(SB), Y3, Y4
-	VPABSB         Y4, Y2
+	VPADDB         Y0, Y0, Y2
+	VPADDB         Y2, Y0, Y0
+	VPXOR          k41<>+0(SB), Y0, Y3
 	VPCMPGTB       k60<>+0(SB), Y3, Y4
+	VPABSB         Y4, Y2
+	VPCMPGTB       k61<>+0(SB), Y3, Y4
 	VPSUBB         Y4, Y2, Y2
-	VMOVDQU        k61<>+0(SB), Y3
-	VPSHUFB        Y2, Y3, Y2
-	VMOVDQU        k8<>+0(SB), Y3
-	VMULPS         Y3, Y0, Y4
-	VMULPS         Y3, Y0, Y3
 	VMOVDQU        Y2, (SP)
-	VPMOVSXBD      (SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y4, Y2, Y2
-	VXORPS         k0<>+0(SB), Y2, Y2
+	VPMOVZXBD      (SP), Y2
+	VPERMILPS      Y2, Y1, Y2
 	VMOVUPS        Y2, 128(AX)
-	VPMOVSXBD      16(SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y4, Y2, Y2
-	VXORPS         k0<>+0(SB), Y2, Y2
+	VPMOVZXBD      16(SP), Y2
+	VPERMILPS      Y2, Y1, Y2
 	VMOVUPS        Y2, 160(AX)
-	VPMOVSXBD      8(SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y3, Y2, Y2
-	VXORPS         k0<>+0(SB), Y2, Y2
+	VPMOVZXBD      8(SP), Y2
+	VPERMILPS      Y2, Y1, Y2
 	VMOVUPS        Y2, 192(AX)
-	VPMOVSXBD      24(SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y3, Y2, Y2
-	VXORPS         k0<>+0(SB), Y2, Y2
+	VPMOVZXBD      24(SP), Y2
+	VPERMILPS      Y2, Y1, Y2
 	VMOVUPS        Y2, 224(AX)
-	VPADDB         Y1, Y1, Y2
-	VPADDB         Y2, Y1, Y1
-	VPXOR          k41<>+0(SB), Y1, Y3
-	VPCMPGTB       k59<>+0(SB), Y3, Y4
-	VPABSB         Y4, Y2
+	VPADDB         Y0, Y0, Y2
+	VPADDB         Y2, Y0, Y0
+	VPXOR          k41<>+0(SB), Y0, Y3
 	VPCMPGTB       k60<>+0(SB), Y3, Y4
+	VPABSB         Y4, Y2
+	VPCMPGTB       k61<>+0(SB), Y3, Y4
 	VPSUBB         Y4, Y2, Y2
-	VMOVDQU        k61<>+0(SB), Y3
-	VPSHUFB        Y2, Y3, Y2
-	VMOVDQU        k8<>+0(SB), Y3
-	VMULPS         Y3, Y0, Y4
-	VMULPS         Y3, Y0, Y3
 	VMOVDQU        Y2, (SP)
-	VPMOVSXBD      (SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y4, Y2, Y2
-	VXORPS         k0<>+0(SB), Y2, Y2
+	VPMOVZXBD      (SP), Y2
+	VPERMILPS      Y2, Y1, Y2
 	VMOVUPS        Y2, 256(AX)
-	VPMOVSXBD      16(SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y4, Y2, Y2
-	VXORPS         k0<>+0(SB), Y2, Y2
+	VPMOVZXBD      16(SP), Y2
+	VPERMILPS      Y2, Y1, Y2
 	VMOVUPS        Y2, 288(AX)
-	VPMOVSXBD      8(SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y3, Y2, Y2
-	VXORPS         k0<>+0(SB), Y2, Y2
+	VPMOVZXBD      8(SP), Y2
+	VPERMILPS      Y2, Y1, Y2
 	VMOVUPS        Y2, 320(AX)
-	VPMOVSXBD      24(SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y3, Y2, Y2
-	VXORPS         k0<>+0(SB), Y2, Y2
+	VPMOVZXBD      24(SP), Y2
+	VPERMILPS      Y2, Y1, Y2
 	VMOVUPS        Y2, 352(AX)
-	VPADDB         Y1, Y1, Y2
-	VPADDB         Y2, Y1, Y1
-	VPXOR          k41<>+0(SB), Y1, Y3
-	VPCMPGTB       k59<>+0(SB), Y3, Y4
-	VPABSB         Y4, Y2
+	VPADDB         Y0, Y0, Y2
+	VPADDB         Y2, Y0, Y0
+	VPXOR          k41<>+0(SB), Y0, Y3
 	VPCMPGTB       k60<>+0(SB), Y3, Y4
+	VPABSB         Y4, Y2
+	VPCMPGTB       k61<>+0(SB), Y3, Y4
 	VPSUBB         Y4, Y2, Y2
-	VMOVDQU        k61<>+0(SB), Y3
-	VPSHUFB        Y2, Y3, Y2
-	VMOVDQU        k8<>+0(SB), Y3
-	VMULPS         Y3, Y0, Y4
-	VMULPS         Y3, Y0, Y3
 	VMOVDQU        Y2, (SP)
-	VPMOVSXBD      (SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y4, Y2, Y2
-	VXORPS         k0<>+0(SB), Y2, Y2
+	VPMOVZXBD      (SP), Y2
+	VPERMILPS      Y2, Y1, Y2
 	VMOVUPS        Y2, 384(AX)
-	VPMOVSXBD      16(SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y4, Y2, Y2
-	VXORPS         k0<>+0(SB), Y2, Y2
+	VPMOVZXBD      16(SP), Y2
+	VPERMILPS      Y2, Y1, Y2
 	VMOVUPS        Y2, 416(AX)
-	VPMOVSXBD      8(SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y3, Y2, Y2
-	VXORPS         k0<>+0(SB), Y2, Y2
+	VPMOVZXBD      8(SP), Y2
+	VPERMILPS      Y2, Y1, Y2
 	VMOVUPS        Y2, 448(AX)
-	VPMOVSXBD      24(SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y3, Y2, Y2
-	VXORPS         k0<>+0(SB), Y2, Y2
+	VPMOVZXBD      24(SP), Y2
+	VPERMILPS      Y2, Y1, Y2
 	VMOVUPS        Y2, 480(AX)
-	VPADDB         Y1, Y1, Y2
-	VPADDB         Y2, Y1, Y1
-	VPXOR          k41<>+0(SB), Y1, Y2
-	VPCMPGTB       k59<>+0(SB), Y2, Y3
-	VPABSB         Y3, Y1
+	VPADDB         Y0, Y0, Y2
+	VPADDB         Y2, Y0, Y0
+	VPXOR          k41<>+0(SB), Y0, Y2
 	VPCMPGTB       k60<>+0(SB), Y2, Y3
-	VPSUBB         Y3, Y1, Y1
-	VMOVDQU        k61<>+0(SB), Y2
-	VPSHUFB        Y1, Y2, Y1
-	VMOVDQU        k8<>+0(SB), Y2
-	VMULPS         Y2, Y0, Y3
-	VMULPS         Y2, Y0, Y2
-	VMOVDQU        Y1, (SP)
-	VPMOVSXBD      (SP), Y1
-	VCVTDQ2PS      Y1, Y1
-	VMULPS         Y3, Y1, Y1
-	VXORPS         k0<>+0(SB), Y1, Y1
-	VMOVUPS        Y1, 512(AX)
-	VPMOVSXBD      16(SP), Y1
-	VCVTDQ2PS      Y1, Y1
-	VMULPS         Y3, Y1, Y1
-	VXORPS         k0<>+0(SB), Y1, Y1
-	VMOVUPS        Y1, 544(AX)
-	VPMOVSXBD      8(SP), Y1
-	VCVTDQ2PS      Y1, Y1
-	VMULPS         Y2, Y1, Y1
-	VXORPS         k0<>+0(SB), Y1, Y1
-	VMOVUPS        Y1, 576(AX)
-	VPMOVSXBD      24(SP), Y1
-	VCVTDQ2PS      Y1, Y1
-	VMULPS         Y2, Y1, Y1
-	VXORPS         k0<>+0(SB), Y1, Y1
-	VMOVUPS        Y1, 608(AX)
-	VBROADCASTI128 32(CX), Y1
-	VPADDB         Y1, Y1, Y2
-	VPADDB         Y1, Y2, Y2
-	VPBLENDD       $0xf0, Y2, Y1, Y1
-	VPERMQ         $0xd8, Y1, Y2
+	VPABSB         Y3, Y0
+	VPCMPGTB       k61<>+0(SB), Y2, Y3
+	VPSUBB         Y3, Y0, Y0
+	VMOVDQU        Y0, (SP)
+	VPMOVZXBD      (SP), Y0
+	VPERMILPS      Y0, Y1, Y0
+	VMOVUPS        Y0, 512(AX)
+	VPMOVZXBD      16(SP), Y0
+	VPERMILPS      Y0, Y1, Y0
+	VMOVUPS        Y0, 544(AX)
+	VPMOVZXBD      8(SP), Y0
+	VPERMILPS      Y0, Y1, Y0
+	VMOVUPS        Y0, 576(AX)
+	VPMOVZXBD      24(SP), Y0
+	VPERMILPS      Y0, Y1, Y0
+	VMOVUPS        Y0, 608(AX)
+	VBROADCASTI128 32(CX), Y0
+	VPADDB         Y0, Y0, Y2
+	VPADDB         Y0, Y2, Y2
+	VPBLENDD       $0xf0, Y2, Y0, Y0
+	VPERMQ         $0xd8, Y0, Y2
 	VPXOR          k41<>+0(SB), Y2, Y3
-	VPCMPGTB       k59<>+0(SB), Y3, Y4
-	VPABSB         Y4, Y2
 	VPCMPGTB       k60<>+0(SB), Y3, Y4
+	VPABSB         Y4, Y2
+	VPCMPGTB       k61<>+0(SB), Y3, Y4
 	VPSUBB         Y4, Y2, Y2
-	VMOVDQU        k61<>+0(SB), Y3
-	VPSHUFB        Y2, Y3, Y2
-	VMOVDQU        k8<>+0(SB), Y3
-	VMULPS         Y3, Y0, Y4
-	VMULPS         Y3, Y0, Y3
 	VMOVDQU        Y2, (SP)
-	VPMOVSXBD      (SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y4, Y2, Y2
-	VXORPS         k0<>+0(SB), Y2, Y2
+	VPMOVZXBD      (SP), Y2
+	VPERMILPS      Y2, Y1, Y2
 	VMOVUPS        Y2, 640(AX)
-	VPMOVSXBD      16(SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y4, Y2, Y2
-	VXORPS         k0<>+0(SB), Y2, Y2
+	VPMOVZXBD      16(SP), Y2
+	VPERMILPS      Y2, Y1, Y2
 	VMOVUPS        Y2, 672(AX)
-	VPMOVSXBD      8(SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y3, Y2, Y2
-	VXORPS         k0<>+0(SB), Y2, Y2
+	VPMOVZXBD      8(SP), Y2
+	VPERMILPS      Y2, Y1, Y2
 	VMOVUPS        Y2, 704(AX)
-	VPMOVSXBD      24(SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y3, Y2, Y2
-	VXORPS         k0<>+0(SB), Y2, Y2
+	VPMOVZXBD      24(SP), Y2
+	VPERMILPS      Y2, Y1, Y2
 	VMOVUPS        Y2, 736(AX)
-	VPADDB         Y1, Y1, Y2
-	VPADDB         Y2, Y1, Y1
-	VPADDB         Y1, Y1, Y2
-	VPADDB         Y2, Y1, Y1
-	VPERMQ         $0xd8, Y1, Y2
+	VPADDB         Y0, Y0, Y2
+	VPADDB         Y2, Y0, Y0
+	VPADDB         Y0, Y0, Y2
+	VPADDB         Y2, Y0, Y0
+	VPERMQ         $0xd8, Y0, Y2
 	VPXOR          k41<>+0(SB), Y2, Y3
-	VPCMPGTB       k59<>+0(SB), Y3, Y4
-	VPABSB         Y4, Y2
 	VPCMPGTB       k60<>+0(SB), Y3, Y4
+	VPABSB         Y4, Y2
+	VPCMPGTB       k61<>+0(SB), Y3, Y4
 	VPSUBB         Y4, Y2, Y2
-	VMOVDQU        k61<>+0(SB), Y3
-	VPSHUFB        Y2, Y3, Y2
-	VMOVDQU        k8<>+0(SB), Y3
-	VMULPS         Y3, Y0, Y4
-	VMULPS         Y3, Y0, Y3
 	VMOVDQU        Y2, (SP)
-	VPMOVSXBD      (SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y4, Y2, Y2
-	VXORPS         k0<>+0(SB), Y2, Y2
+	VPMOVZXBD      (SP), Y2
+	VPERMILPS      Y2, Y1, Y2
 	VMOVUPS        Y2, 768(AX)
-	VPMOVSXBD      16(SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y4, Y2, Y2
-	VXORPS         k0<>+0(SB), Y2, Y2
+	VPMOVZXBD      16(SP), Y2
+	VPERMILPS      Y2, Y1, Y2
 	VMOVUPS        Y2, 800(AX)
-	VPMOVSXBD      8(SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y3, Y2, Y2
-	VXORPS         k0<>+0(SB), Y2, Y2
+	VPMOVZXBD      8(SP), Y2
+	VPERMILPS      Y2, Y1, Y2
 	VMOVUPS        Y2, 832(AX)
-	VPMOVSXBD      24(SP), Y2
-	VCVTDQ2PS      Y2, Y2
-	VMULPS         Y3, Y2, Y2
-	VXORPS         k0<>+0(SB), Y2, Y2
+	VPMOVZXBD      24(SP), Y2
+	VPERMILPS      Y2, Y1, Y2
 	VMOVUPS        Y2, 864(AX)
-	VPADDB         Y1, Y1, Y2
-	VPADDB         Y2, Y1, Y1
-	VPADDB         Y1, Y1, Y2
-	VPADDB         Y2, Y1, Y1
+	VPADDB         Y0, Y0, Y2
+	VPADDB         Y2, Y0, Y0
+	VPADDB         Y0, Y0, Y2
+	VPADDB         Y2, Y0, Y0
 	VPBROADCASTD   48(CX), X2
 	VPMOVZXBW      X2, Y2
 	VPMULLW        k62<>+0(SB), Y2, Y2
 	VPAND          k63<>+0(SB), Y2, Y2
 	VEXTRACTI128   $0x01, Y2, X3
 	VPACKUSWB      X3, X2, X2
-	VINSERTI128    $0x01, X2, Y1, Y1
-	VPERMQ         $0xd8, Y1, Y1
-	VPXOR          k41<>+0(SB), Y1, Y2
-	VPCMPGTB       k59<>+0(SB), Y2, Y3
-	VPABSB         Y3, Y1
+	VINSERTI128    $0x01, X2, Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPXOR          k41<>+0(SB), Y0, Y2
 	VPCMPGTB       k60<>+0(SB), Y2, Y3
-	VPSUBB         Y3, Y1, Y1
-	VMOVDQU        k61<>+0(SB), Y2
-	VPSHUFB        Y1, Y2, Y1
-	VMOVDQU        k8<>+0(SB), Y2
-	VMULPS         Y2, Y0, Y3
-	VMULPS         Y2, Y0, Y0
-	VMOVDQU        Y1, (SP)
-	VPMOVSXBD      (SP), Y1
-	VCVTDQ2PS      Y1, Y1
-	VMULPS         Y3, Y1, Y1
-	VXORPS         k0<>+0(SB), Y1, Y1
-	VMOVUPS        Y1, 896(AX)
-	VPMOVSXBD      16(SP), Y1
-	VCVTDQ2PS      Y1, Y1
-	VMULPS         Y3, Y1, Y1
-	VXORPS         k0<>+0(SB), Y1, Y1
-	VMOVUPS        Y1, 928(AX)
-	VPMOVSXBD      8(SP), Y1
-	VCVTDQ2PS      Y1, Y1
-	VMULPS         Y0, Y1, Y1
-	VXORPS         k0<>+0(SB), Y1, Y1
-	VMOVUPS        Y1, 960(AX)
-	VPMOVSXBD      24(SP), Y1
-	VCVTDQ2PS      Y1, Y1
-	VMULPS         Y0, Y1, Y1
-	VXORPS         k0<>+0(SB), Y1, Y1
-	VMOVUPS        Y1, 992(AX)
+	VPABSB         Y3, Y0
+	VPCMPGTB       k61<>+0(SB), Y2, Y3
+	VPSUBB         Y3, Y0, Y0
+	VMOVDQU        Y0, (SP)
+	VPMOVZXBD      (SP), Y0
+	VPERMILPS      Y0, Y1, Y0
+	VMOVUPS        Y0, 896(AX)
+	VPMOVZXBD      16(SP), Y0
+	VPERMILPS      Y0, Y1, Y0
+	VMOVUPS        Y0, 928(AX)
+	VPMOVZXBD      8(SP), Y0
+	VPERMILPS      Y0, Y1, Y0
+	VMOVUPS        Y0, 960(AX)
+	VPMOVZXBD      24(SP), Y0
+	VPERMILPS      Y0, Y1, Y0
+	VMOVUPS        Y0, 992(AX)
 	ADDQ           $0x00000036, CX
 	ADDQ           $0x00000400, AX
 	DECQ           DX
@@ -8973,22 +8873,22 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k59<>+0(SB)/8, $0xd5d5d5d5d5d5d5d5
-DATA k59<>+8(SB)/8, $0xd5d5d5d5d5d5d5d5
-DATA k59<>+16(SB)/8, $0xd5d5d5d5d5d5d5d5
-DATA k59<>+24(SB)/8, $0xd5d5d5d5d5d5d5d5
+DATA k59<>+0(SB)/8, $0x00000000bf800000
+DATA k59<>+8(SB)/8, $0x000000003f800000
+DATA k59<>+16(SB)/8, $0x00000000bf800000
+DATA k59<>+24(SB)/8, $0x000000003f800000
 GLOBL k59<>(SB), RODATA|NOPTR, $32
 
-DATA k60<>+0(SB)/8, $0x2a2a2a2a2a2a2a2a
-DATA k60<>+8(SB)/8, $0x2a2a2a2a2a2a2a2a
-DATA k60<>+16(SB)/8, $0x2a2a2a2a2a2a2a2a
-DATA k60<>+24(SB)/8, $0x2a2a2a2a2a2a2a2a
+DATA k60<>+0(SB)/8, $0xd5d5d5d5d5d5d5d5
+DATA k60<>+8(SB)/8, $0xd5d5d5d5d5d5d5d5
+DATA k60<>+16(SB)/8, $0xd5d5d5d5d5d5d5d5
+DATA k60<>+24(SB)/8, $0xd5d5d5d5d5d5d5d5
 GLOBL k60<>(SB), RODATA|NOPTR, $32
 
-DATA k61<>+0(SB)/8, $0x00000000000100ff
-DATA k61<>+8(SB)/8, $0x0000000000000000
-DATA k61<>+16(SB)/8, $0x00000000000100ff
-DATA k61<>+24(SB)/8, $0x0000000000000000
+DATA k61<>+0(SB)/8, $0x2a2a2a2a2a2a2a2a
+DATA k61<>+8(SB)/8, $0x2a2a2a2a2a2a2a2a
+DATA k61<>+16(SB)/8, $0x2a2a2a2a2a2a2a2a
+DATA k61<>+24(SB)/8, $0x2a2a2a2a2a2a2a2a
 GLOBL k61<>(SB), RODATA|NOPTR, $32
 
 DATA k62<>+0(SB)/8, $0x0001000100010001
@@ -9037,9 +8937,9 @@ block:
 	VMOVDQU        (CX), Y4
 	VPERMQ         $0xd8, Y4, Y4
 	VPXOR          k41<>+0(SB), Y4, Y6
-	VPCMPGTB       k59<>+0(SB), Y6, Y7
-	VPABSB         Y7, Y5
 	VPCMPGTB       k60<>+0(SB), Y6, Y7
+	VPABSB         Y7, Y5
+	VPCMPGTB       k61<>+0(SB), Y6, Y7
 	VPSUBB         Y7, Y5, Y5
 	VPSHUFB        Y5, Y2, Y6
 	VPSHUFB        Y5, Y3, Y5
@@ -9050,9 +8950,9 @@ block:
 	VPADDB         Y4, Y4, Y5
 	VPADDB         Y5, Y4, Y4
 	VPXOR          k41<>+0(SB), Y4, Y6
-	VPCMPGTB       k59<>+0(SB), Y6, Y7
-	VPABSB         Y7, Y5
 	VPCMPGTB       k60<>+0(SB), Y6, Y7
+	VPABSB         Y7, Y5
+	VPCMPGTB       k61<>+0(SB), Y6, Y7
 	VPSUBB         Y7, Y5, Y5
 	VPSHUFB        Y5, Y2, Y6
 	VPSHUFB        Y5, Y3, Y5
@@ -9063,9 +8963,9 @@ block:
 	VPADDB         Y4, Y4, Y5
 	VPADDB         Y5, Y4, Y4
 	VPXOR          k41<>+0(SB), Y4, Y6
-	VPCMPGTB       k59<>+0(SB), Y6, Y7
-	VPABSB         Y7, Y5
 	VPCMPGTB       k60<>+0(SB), Y6, Y7
+	VPABSB         Y7, Y5
+	VPCMPGTB       k61<>+0(SB), Y6, Y7
 	VPSUBB         Y7, Y5, Y5
 	VPSHUFB        Y5, Y2, Y6
 	VPSHUFB        Y5, Y3, Y5
@@ -9076,9 +8976,9 @@ block:
 	VPADDB         Y4, Y4, Y5
 	VPADDB         Y5, Y4, Y4
 	VPXOR          k41<>+0(SB), Y4, Y6
-	VPCMPGTB       k59<>+0(SB), Y6, Y7
-	VPABSB         Y7, Y5
 	VPCMPGTB       k60<>+0(SB), Y6, Y7
+	VPABSB         Y7, Y5
+	VPCMPGTB       k61<>+0(SB), Y6, Y7
 	VPSUBB         Y7, Y5, Y5
 	VPSHUFB        Y5, Y2, Y6
 	VPSHUFB        Y5, Y3, Y5
@@ -9089,9 +8989,9 @@ block:
 	VPADDB         Y4, Y4, Y5
 	VPADDB         Y5, Y4, Y4
 	VPXOR          k41<>+0(SB), Y4, Y5
-	VPCMPGTB       k59<>+0(SB), Y5, Y6
-	VPABSB         Y6, Y4
 	VPCMPGTB       k60<>+0(SB), Y5, Y6
+	VPABSB         Y6, Y4
+	VPCMPGTB       k61<>+0(SB), Y5, Y6
 	VPSUBB         Y6, Y4, Y4
 	VPSHUFB        Y4, Y2, Y5
 	VPSHUFB        Y4, Y3, Y4
@@ -9105,9 +9005,9 @@ block:
 	VPBLENDD       $0xf0, Y5, Y4, Y4
 	VPERMQ         $0xd8, Y4, Y5
 	VPXOR          k41<>+0(SB), Y5, Y6
-	VPCMPGTB       k59<>+0(SB), Y6, Y7
-	VPABSB         Y7, Y5
 	VPCMPGTB       k60<>+0(SB), Y6, Y7
+	VPABSB         Y7, Y5
+	VPCMPGTB       k61<>+0(SB), Y6, Y7
 	VPSUBB         Y7, Y5, Y5
 	VPSHUFB        Y5, Y2, Y6
 	VPSHUFB        Y5, Y3, Y5
@@ -9121,9 +9021,9 @@ block:
 	VPADDB         Y5, Y4, Y4
 	VPERMQ         $0xd8, Y4, Y5
 	VPXOR          k41<>+0(SB), Y5, Y6
-	VPCMPGTB       k59<>+0(SB), Y6, Y7
-	VPABSB         Y7, Y5
 	VPCMPGTB       k60<>+0(SB), Y6, Y7
+	VPABSB         Y7, Y5
+	VPCMPGTB       k61<>+0(SB), Y6, Y7
 	VPSUBB         Y7, Y5, Y5
 	VPSHUFB        Y5, Y2, Y6
 	VPSHUFB        Y5, Y3, Y5
@@ -9144,9 +9044,9 @@ block:
 	VINSERTI128    $0x01, X5, Y4, Y4
 	VPERMQ         $0xd8, Y4, Y4
 	VPXOR          k41<>+0(SB), Y4, Y5
-	VPCMPGTB       k59<>+0(SB), Y5, Y6
-	VPABSB         Y6, Y4
 	VPCMPGTB       k60<>+0(SB), Y5, Y6
+	VPABSB         Y6, Y4
+	VPCMPGTB       k61<>+0(SB), Y5, Y6
 	VPSUBB         Y6, Y4, Y4
 	VPSHUFB        Y4, Y2, Y2
 	VPSHUFB        Y4, Y3, Y3
@@ -9198,9 +9098,9 @@ block:
 	VMOVDQU        (CX), Y2
 	VPERMQ         $0xd8, Y2, Y2
 	VPXOR          k41<>+0(SB), Y2, Y4
-	VPCMPGTB       k59<>+0(SB), Y4, Y5
-	VPABSB         Y5, Y3
 	VPCMPGTB       k60<>+0(SB), Y4, Y5
+	VPABSB         Y5, Y3
+	VPCMPGTB       k61<>+0(SB), Y4, Y5
 	VPSUBB         Y5, Y3, Y3
 	VPSHUFB        Y3, Y0, Y4
 	VPSHUFB        Y3, Y1, Y3
@@ -9211,9 +9111,9 @@ block:
 	VPADDB         Y2, Y2, Y3
 	VPADDB         Y3, Y2, Y2
 	VPXOR          k41<>+0(SB), Y2, Y4
-	VPCMPGTB       k59<>+0(SB), Y4, Y5
-	VPABSB         Y5, Y3
 	VPCMPGTB       k60<>+0(SB), Y4, Y5
+	VPABSB         Y5, Y3
+	VPCMPGTB       k61<>+0(SB), Y4, Y5
 	VPSUBB         Y5, Y3, Y3
 	VPSHUFB        Y3, Y0, Y4
 	VPSHUFB        Y3, Y1, Y3
@@ -9224,9 +9124,9 @@ block:
 	VPADDB         Y2, Y2, Y3
 	VPADDB         Y3, Y2, Y2
 	VPXOR          k41<>+0(SB), Y2, Y4
-	VPCMPGTB       k59<>+0(SB), Y4, Y5
-	VPABSB         Y5, Y3
 	VPCMPGTB       k60<>+0(SB), Y4, Y5
+	VPABSB         Y5, Y3
+	VPCMPGTB       k61<>+0(SB), Y4, Y5
 	VPSUBB         Y5, Y3, Y3
 	VPSHUFB        Y3, Y0, Y4
 	VPSHUFB        Y3, Y1, Y3
@@ -9237,9 +9137,9 @@ block:
 	VPADDB         Y2, Y2, Y3
 	VPADDB         Y3, Y2, Y2
 	VPXOR          k41<>+0(SB), Y2, Y4
-	VPCMPGTB       k59<>+0(SB), Y4, Y5
-	VPABSB         Y5, Y3
 	VPCMPGTB       k60<>+0(SB), Y4, Y5
+	VPABSB         Y5, Y3
+	VPCMPGTB       k61<>+0(SB), Y4, Y5
 	VPSUBB         Y5, Y3, Y3
 	VPSHUFB        Y3, Y0, Y4
 	VPSHUFB        Y3, Y1, Y3
@@ -9250,9 +9150,9 @@ block:
 	VPADDB         Y2, Y2, Y3
 	VPADDB         Y3, Y2, Y2
 	VPXOR          k41<>+0(SB), Y2, Y3
-	VPCMPGTB       k59<>+0(SB), Y3, Y4
-	VPABSB         Y4, Y2
 	VPCMPGTB       k60<>+0(SB), Y3, Y4
+	VPABSB         Y4, Y2
+	VPCMPGTB       k61<>+0(SB), Y3, Y4
 	VPSUBB         Y4, Y2, Y2
 	VPSHUFB        Y2, Y0, Y3
 	VPSHUFB        Y2, Y1, Y2
@@ -9266,9 +9166,9 @@ block:
 	VPBLENDD       $0xf0, Y3, Y2, Y2
 	VPERMQ         $0xd8, Y2, Y3
 	VPXOR          k41<>+0(SB), Y3, Y4
-	VPCMPGTB       k59<>+0(SB), Y4, Y5
-	VPABSB         Y5, Y3
 	VPCMPGTB       k60<>+0(SB), Y4, Y5
+	VPABSB         Y5, Y3
+	VPCMPGTB       k61<>+0(SB), Y4, Y5
 	VPSUBB         Y5, Y3, Y3
 	VPSHUFB        Y3, Y0, Y4
 	VPSHUFB        Y3, Y1, Y3
@@ -9282,9 +9182,9 @@ block:
 	VPADDB         Y3, Y2, Y2
 	VPERMQ         $0xd8, Y2, Y3
 	VPXOR          k41<>+0(SB), Y3, Y4
-	VPCMPGTB       k59<>+0(SB), Y4, Y5
-	VPABSB         Y5, Y3
 	VPCMPGTB       k60<>+0(SB), Y4, Y5
+	VPABSB         Y5, Y3
+	VPCMPGTB       k61<>+0(SB), Y4, Y5
 	VPSUBB         Y5, Y3, Y3
 	VPSHUFB        Y3, Y0, Y4
 	VPSHUFB        Y3, Y1, Y3
@@ -9305,9 +9205,9 @@ block:
 	VINSERTI128    $0x01, X3, Y2, Y2
 	VPERMQ         $0xd8, Y2, Y2
 	VPXOR          k41<>+0(SB), Y2, Y3
-	VPCMPGTB       k59<>+0(SB), Y3, Y4
-	VPABSB         Y4, Y2
 	VPCMPGTB       k60<>+0(SB), Y3, Y4
+	VPABSB         Y4, Y2
+	VPCMPGTB       k61<>+0(SB), Y3, Y4
 	VPSUBB         Y4, Y2, Y2
 	VPSHUFB        Y2, Y0, Y0
 	VPSHUFB        Y2, Y1, Y1
@@ -9340,244 +9240,144 @@ block:
 	VCVTPH2PS    X0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k1<>+0(SB), Y0, Y0
-	VMOVDQU      (CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPAND        k26<>+0(SB), Y1, Y1
-	VMOVDQU      k66<>+0(SB), Y2
-	VPSHUFB      Y1, Y2, Y1
-	VMOVDQU      k8<>+0(SB), Y2
-	VMULPS       Y2, Y0, Y3
-	VMULPS       Y2, Y0, Y2
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, (AX)
-	VPMOVSXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 32(AX)
-	VPMOVSXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 64(AX)
-	VPMOVSXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 96(AX)
-	VMOVDQU      (CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPSRLW       $0x02, Y1, Y1
-	VPAND        k26<>+0(SB), Y1, Y1
-	VMOVDQU      k66<>+0(SB), Y2
-	VPSHUFB      Y1, Y2, Y1
-	VMOVDQU      k8<>+0(SB), Y2
-	VMULPS       Y2, Y0, Y3
-	VMULPS       Y2, Y0, Y2
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 128(AX)
-	VPMOVSXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 160(AX)
-	VPMOVSXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 192(AX)
-	VPMOVSXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 224(AX)
-	VMOVDQU      (CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPSRLW       $0x04, Y1, Y1
-	VPAND        k26<>+0(SB), Y1, Y1
-	VMOVDQU      k66<>+0(SB), Y2
-	VPSHUFB      Y1, Y2, Y1
-	VMOVDQU      k8<>+0(SB), Y2
-	VMULPS       Y2, Y0, Y3
-	VMULPS       Y2, Y0, Y2
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 256(AX)
-	VPMOVSXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 288(AX)
-	VPMOVSXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 320(AX)
-	VPMOVSXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 352(AX)
-	VMOVDQU      (CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPSRLW       $0x06, Y1, Y1
-	VPAND        k26<>+0(SB), Y1, Y1
-	VMOVDQU      k66<>+0(SB), Y2
-	VPSHUFB      Y1, Y2, Y1
-	VMOVDQU      k8<>+0(SB), Y2
-	VMULPS       Y2, Y0, Y3
-	VMULPS       Y2, Y0, Y2
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 384(AX)
-	VPMOVSXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 416(AX)
-	VPMOVSXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 448(AX)
-	VPMOVSXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 480(AX)
-	VMOVDQU      32(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPAND        k26<>+0(SB), Y1, Y1
-	VMOVDQU      k66<>+0(SB), Y2
-	VPSHUFB      Y1, Y2, Y1
-	VMOVDQU      k8<>+0(SB), Y2
-	VMULPS       Y2, Y0, Y3
-	VMULPS       Y2, Y0, Y2
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 512(AX)
-	VPMOVSXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 544(AX)
-	VPMOVSXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 576(AX)
-	VPMOVSXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 608(AX)
-	VMOVDQU      32(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPSRLW       $0x02, Y1, Y1
-	VPAND        k26<>+0(SB), Y1, Y1
-	VMOVDQU      k66<>+0(SB), Y2
-	VPSHUFB      Y1, Y2, Y1
-	VMOVDQU      k8<>+0(SB), Y2
-	VMULPS       Y2, Y0, Y3
-	VMULPS       Y2, Y0, Y2
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 640(AX)
-	VPMOVSXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 672(AX)
-	VPMOVSXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 704(AX)
-	VPMOVSXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 736(AX)
-	VMOVDQU      32(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPSRLW       $0x04, Y1, Y1
-	VPAND        k26<>+0(SB), Y1, Y1
-	VMOVDQU      k66<>+0(SB), Y2
-	VPSHUFB      Y1, Y2, Y1
-	VMOVDQU      k8<>+0(SB), Y2
-	VMULPS       Y2, Y0, Y3
-	VMULPS       Y2, Y0, Y2
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 768(AX)
-	VPMOVSXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 800(AX)
-	VPMOVSXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 832(AX)
-	VPMOVSXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 864(AX)
-	VMOVDQU      32(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPSRLW       $0x06, Y1, Y1
-	VPAND        k26<>+0(SB), Y1, Y1
-	VMOVDQU      k66<>+0(SB), Y2
-	VPSHUFB      Y1, Y2, Y1
-	VMOVDQU      k8<>+0(SB), Y2
-	VMULPS       Y2, Y0, Y3
-	VMULPS       Y2, Y0, Y0
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 896(AX)
-	VPMOVSXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 928(AX)
-	VPMOVSXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
+	VMOVDQU      k66<>+0(SB), Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 960(AX)
-	VPMOVSXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 992(AX)
+	VCMPPS       $0x03, Y1, Y1, Y0
+	VBLENDVPS    Y0, k14<>+0(SB), Y1, Y1
+	VMOVDQU      (CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VPAND        k26<>+0(SB), Y0, Y0
+	VMOVDQU      Y0, (SP)
+	VPMOVZXBD    (SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, (AX)
+	VPMOVZXBD    16(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 32(AX)
+	VPMOVZXBD    8(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 64(AX)
+	VPMOVZXBD    24(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 96(AX)
+	VMOVDQU      (CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        k26<>+0(SB), Y0, Y0
+	VMOVDQU      Y0, (SP)
+	VPMOVZXBD    (SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 128(AX)
+	VPMOVZXBD    16(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 160(AX)
+	VPMOVZXBD    8(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 192(AX)
+	VPMOVZXBD    24(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 224(AX)
+	VMOVDQU      (CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        k26<>+0(SB), Y0, Y0
+	VMOVDQU      Y0, (SP)
+	VPMOVZXBD    (SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 256(AX)
+	VPMOVZXBD    16(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 288(AX)
+	VPMOVZXBD    8(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 320(AX)
+	VPMOVZXBD    24(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 352(AX)
+	VMOVDQU      (CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        k26<>+0(SB), Y0, Y0
+	VMOVDQU      Y0, (SP)
+	VPMOVZXBD    (SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 384(AX)
+	VPMOVZXBD    16(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 416(AX)
+	VPMOVZXBD    8(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 448(AX)
+	VPMOVZXBD    24(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 480(AX)
+	VMOVDQU      32(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VPAND        k26<>+0(SB), Y0, Y0
+	VMOVDQU      Y0, (SP)
+	VPMOVZXBD    (SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 512(AX)
+	VPMOVZXBD    16(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 544(AX)
+	VPMOVZXBD    8(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 576(AX)
+	VPMOVZXBD    24(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 608(AX)
+	VMOVDQU      32(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        k26<>+0(SB), Y0, Y0
+	VMOVDQU      Y0, (SP)
+	VPMOVZXBD    (SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 640(AX)
+	VPMOVZXBD    16(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 672(AX)
+	VPMOVZXBD    8(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 704(AX)
+	VPMOVZXBD    24(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 736(AX)
+	VMOVDQU      32(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        k26<>+0(SB), Y0, Y0
+	VMOVDQU      Y0, (SP)
+	VPMOVZXBD    (SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 768(AX)
+	VPMOVZXBD    16(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 800(AX)
+	VPMOVZXBD    8(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 832(AX)
+	VPMOVZXBD    24(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 864(AX)
+	VMOVDQU      32(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        k26<>+0(SB), Y0, Y0
+	VMOVDQU      Y0, (SP)
+	VPMOVZXBD    (SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 896(AX)
+	VPMOVZXBD    16(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 928(AX)
+	VPMOVZXBD    8(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 960(AX)
+	VPMOVZXBD    24(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 992(AX)
 	ADDQ         $0x00000042, CX
 	ADDQ         $0x00000400, AX
 	DECQ         DX
@@ -9585,10 +9385,10 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k66<>+0(SB)/8, $0x00000000020100ff
-DATA k66<>+8(SB)/8, $0x0000000000000000
-DATA k66<>+16(SB)/8, $0x00000000020100ff
-DATA k66<>+24(SB)/8, $0x0000000000000000
+DATA k66<>+0(SB)/8, $0x00000000bf800000
+DATA k66<>+8(SB)/8, $0x400000003f800000
+DATA k66<>+16(SB)/8, $0x00000000bf800000
+DATA k66<>+24(SB)/8, $0x400000003f800000
 GLOBL k66<>(SB), RODATA|NOPTR, $32
 
 // func tq2_0BF16AVX2(dst *byte, src *byte, n int)
@@ -9844,134 +9644,86 @@ block:
 	VCVTPH2PS    X0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k1<>+0(SB), Y0, Y0
-	VMOVDQU      k21<>+0(SB), Y2
-	VPBROADCASTD 2(CX), Y1
-	VPSHUFB      k22<>+0(SB), Y1, Y1
-	VPANDN       Y2, Y1, Y1
-	VPCMPEQB     Y2, Y1, Y1
-	VPAND        k34<>+0(SB), Y1, Y1
-	VMOVDQU      k69<>+0(SB), Y2
-	VPSHUFB      Y1, Y2, Y1
-	VMOVDQU      k8<>+0(SB), Y2
-	VMULPS       Y2, Y0, Y3
-	VMULPS       Y2, Y0, Y2
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, (AX)
-	VPMOVSXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 32(AX)
-	VPMOVSXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 64(AX)
-	VPMOVSXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 96(AX)
-	VMOVDQU      k21<>+0(SB), Y2
-	VPBROADCASTD 6(CX), Y1
-	VPSHUFB      k22<>+0(SB), Y1, Y1
-	VPANDN       Y2, Y1, Y1
-	VPCMPEQB     Y2, Y1, Y1
-	VPAND        k34<>+0(SB), Y1, Y1
-	VMOVDQU      k69<>+0(SB), Y2
-	VPSHUFB      Y1, Y2, Y1
-	VMOVDQU      k8<>+0(SB), Y2
-	VMULPS       Y2, Y0, Y3
-	VMULPS       Y2, Y0, Y2
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 128(AX)
-	VPMOVSXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 160(AX)
-	VPMOVSXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 192(AX)
-	VPMOVSXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 224(AX)
-	VMOVDQU      k21<>+0(SB), Y2
-	VPBROADCASTD 10(CX), Y1
-	VPSHUFB      k22<>+0(SB), Y1, Y1
-	VPANDN       Y2, Y1, Y1
-	VPCMPEQB     Y2, Y1, Y1
-	VPAND        k34<>+0(SB), Y1, Y1
-	VMOVDQU      k69<>+0(SB), Y2
-	VPSHUFB      Y1, Y2, Y1
-	VMOVDQU      k8<>+0(SB), Y2
-	VMULPS       Y2, Y0, Y3
-	VMULPS       Y2, Y0, Y2
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 256(AX)
-	VPMOVSXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 288(AX)
-	VPMOVSXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 320(AX)
-	VPMOVSXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 352(AX)
-	VMOVDQU      k21<>+0(SB), Y2
-	VPBROADCASTD 14(CX), Y1
-	VPSHUFB      k22<>+0(SB), Y1, Y1
-	VPANDN       Y2, Y1, Y1
-	VPCMPEQB     Y2, Y1, Y1
-	VPAND        k34<>+0(SB), Y1, Y1
-	VMOVDQU      k69<>+0(SB), Y2
-	VPSHUFB      Y1, Y2, Y1
-	VMOVDQU      k8<>+0(SB), Y2
-	VMULPS       Y2, Y0, Y3
-	VMULPS       Y2, Y0, Y0
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 384(AX)
-	VPMOVSXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 416(AX)
-	VPMOVSXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
+	VMOVDQU      k69<>+0(SB), Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 448(AX)
-	VPMOVSXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 480(AX)
+	VCMPPS       $0x03, Y1, Y1, Y0
+	VBLENDVPS    Y0, k14<>+0(SB), Y1, Y1
+	VMOVDQU      k21<>+0(SB), Y2
+	VPBROADCASTD 2(CX), Y0
+	VPSHUFB      k22<>+0(SB), Y0, Y0
+	VPANDN       Y2, Y0, Y0
+	VPCMPEQB     Y2, Y0, Y0
+	VPAND        k34<>+0(SB), Y0, Y0
+	VMOVDQU      Y0, (SP)
+	VPMOVZXBD    (SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, (AX)
+	VPMOVZXBD    16(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 32(AX)
+	VPMOVZXBD    8(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 64(AX)
+	VPMOVZXBD    24(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 96(AX)
+	VMOVDQU      k21<>+0(SB), Y2
+	VPBROADCASTD 6(CX), Y0
+	VPSHUFB      k22<>+0(SB), Y0, Y0
+	VPANDN       Y2, Y0, Y0
+	VPCMPEQB     Y2, Y0, Y0
+	VPAND        k34<>+0(SB), Y0, Y0
+	VMOVDQU      Y0, (SP)
+	VPMOVZXBD    (SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 128(AX)
+	VPMOVZXBD    16(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 160(AX)
+	VPMOVZXBD    8(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 192(AX)
+	VPMOVZXBD    24(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 224(AX)
+	VMOVDQU      k21<>+0(SB), Y2
+	VPBROADCASTD 10(CX), Y0
+	VPSHUFB      k22<>+0(SB), Y0, Y0
+	VPANDN       Y2, Y0, Y0
+	VPCMPEQB     Y2, Y0, Y0
+	VPAND        k34<>+0(SB), Y0, Y0
+	VMOVDQU      Y0, (SP)
+	VPMOVZXBD    (SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 256(AX)
+	VPMOVZXBD    16(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 288(AX)
+	VPMOVZXBD    8(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 320(AX)
+	VPMOVZXBD    24(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 352(AX)
+	VMOVDQU      k21<>+0(SB), Y2
+	VPBROADCASTD 14(CX), Y0
+	VPSHUFB      k22<>+0(SB), Y0, Y0
+	VPANDN       Y2, Y0, Y0
+	VPCMPEQB     Y2, Y0, Y0
+	VPAND        k34<>+0(SB), Y0, Y0
+	VMOVDQU      Y0, (SP)
+	VPMOVZXBD    (SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 384(AX)
+	VPMOVZXBD    16(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 416(AX)
+	VPMOVZXBD    8(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 448(AX)
+	VPMOVZXBD    24(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 480(AX)
 	ADDQ         $0x00000012, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -9979,9 +9731,9 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k69<>+0(SB)/8, $0x000000000000ff01
+DATA k69<>+0(SB)/8, $0xbf8000003f800000
 DATA k69<>+8(SB)/8, $0x0000000000000000
-DATA k69<>+16(SB)/8, $0x000000000000ff01
+DATA k69<>+16(SB)/8, $0xbf8000003f800000
 DATA k69<>+24(SB)/8, $0x0000000000000000
 GLOBL k69<>(SB), RODATA|NOPTR, $32
 
@@ -10184,74 +9936,52 @@ block:
 	VCVTPH2PS    X0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k1<>+0(SB), Y0, Y0
-	VPBROADCASTQ 2(CX), Y1
-	VPSHUFB      k73<>+0(SB), Y1, Y1
-	VPSRLW       $0x04, Y1, Y2
-	VPBLENDW     $0xaa, Y2, Y1, Y1
-	VPSRLW       $0x02, Y1, Y2
-	VMOVDQU      k74<>+0(SB), Y3
-	VPBLENDVB    Y3, Y2, Y1, Y1
-	VPAND        k26<>+0(SB), Y1, Y1
-	VMOVDQU      k66<>+0(SB), Y2
-	VPSHUFB      Y1, Y2, Y1
-	VMOVDQU      k8<>+0(SB), Y2
-	VMULPS       Y2, Y0, Y3
-	VMULPS       Y2, Y0, Y2
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, (AX)
-	VPMOVSXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 32(AX)
-	VPMOVSXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 64(AX)
-	VPMOVSXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 96(AX)
-	VPBROADCASTQ 10(CX), Y1
-	VPSHUFB      k73<>+0(SB), Y1, Y1
-	VPSRLW       $0x04, Y1, Y2
-	VPBLENDW     $0xaa, Y2, Y1, Y1
-	VPSRLW       $0x02, Y1, Y2
-	VMOVDQU      k74<>+0(SB), Y3
-	VPBLENDVB    Y3, Y2, Y1, Y1
-	VPAND        k26<>+0(SB), Y1, Y1
-	VMOVDQU      k66<>+0(SB), Y2
-	VPSHUFB      Y1, Y2, Y1
-	VMOVDQU      k8<>+0(SB), Y2
-	VMULPS       Y2, Y0, Y3
-	VMULPS       Y2, Y0, Y0
-	VMOVDQU      Y1, (SP)
-	VPMOVSXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 128(AX)
-	VPMOVSXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 160(AX)
-	VPMOVSXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
+	VMOVDQU      k66<>+0(SB), Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 192(AX)
-	VPMOVSXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 224(AX)
+	VCMPPS       $0x03, Y1, Y1, Y0
+	VBLENDVPS    Y0, k14<>+0(SB), Y1, Y1
+	VPBROADCASTQ 2(CX), Y0
+	VPSHUFB      k73<>+0(SB), Y0, Y0
+	VPSRLW       $0x04, Y0, Y2
+	VPBLENDW     $0xaa, Y2, Y0, Y0
+	VPSRLW       $0x02, Y0, Y2
+	VMOVDQU      k74<>+0(SB), Y3
+	VPBLENDVB    Y3, Y2, Y0, Y0
+	VPAND        k26<>+0(SB), Y0, Y0
+	VMOVDQU      Y0, (SP)
+	VPMOVZXBD    (SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, (AX)
+	VPMOVZXBD    16(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 32(AX)
+	VPMOVZXBD    8(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 64(AX)
+	VPMOVZXBD    24(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 96(AX)
+	VPBROADCASTQ 10(CX), Y0
+	VPSHUFB      k73<>+0(SB), Y0, Y0
+	VPSRLW       $0x04, Y0, Y2
+	VPBLENDW     $0xaa, Y2, Y0, Y0
+	VPSRLW       $0x02, Y0, Y2
+	VMOVDQU      k74<>+0(SB), Y3
+	VPBLENDVB    Y3, Y2, Y0, Y0
+	VPAND        k26<>+0(SB), Y0, Y0
+	VMOVDQU      Y0, (SP)
+	VPMOVZXBD    (SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 128(AX)
+	VPMOVZXBD    16(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 160(AX)
+	VPMOVZXBD    8(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 192(AX)
+	VPMOVZXBD    24(SP), Y0
+	VPERMILPS    Y0, Y1, Y0
+	VMOVUPS      Y0, 224(AX)
 	ADDQ         $0x00000012, CX
 	ADDQ         $0x00000100, AX
 	DECQ         DX
@@ -24450,39 +24180,36 @@ run:
 	VPERMD       Y2, Y5, Y2
 
 chunk:
-	VPMOVZXBW    (CX), Y5
-	VPSLLW       $0x04, Y5, Y6
-	VPOR         Y6, Y5, Y5
-	VPAND        Y0, Y5, Y5
-	VPERMQ       $0xd8, Y5, Y5
-	VPSHUFB      Y5, Y4, Y6
-	VPSHUFB      Y5, Y1, Y7
-	VPSHUFB      Y5, Y3, Y8
-	VPSHUFB      Y5, Y2, Y5
-	VPUNPCKLBW   Y7, Y6, Y9
-	VPUNPCKLBW   Y5, Y8, Y10
-	VPUNPCKLWD   Y10, Y9, Y11
-	VPUNPCKHWD   Y10, Y9, Y9
-	VMOVDQU      X11, (AX)
-	VEXTRACTI128 $0x01, Y11, 32(AX)
-	VMOVDQU      X9, 16(AX)
-	VEXTRACTI128 $0x01, Y9, 48(AX)
-	VPUNPCKHBW   Y7, Y6, Y6
-	VPUNPCKHBW   Y5, Y8, Y5
-	VPUNPCKLWD   Y5, Y6, Y7
-	VPUNPCKHWD   Y5, Y6, Y5
-	VMOVDQU      X7, 64(AX)
-	VEXTRACTI128 $0x01, Y7, 96(AX)
-	VMOVDQU      X5, 80(AX)
-	VEXTRACTI128 $0x01, Y5, 112(AX)
-	ADDQ         $0x00000010, CX
-	ADDQ         $0x00000080, AX
-	DECQ         SI
-	JNZ          chunk
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
-	DECQ         DI
-	JNZ          run
+	VPMOVZXBW  (CX), Y5
+	VPSLLW     $0x04, Y5, Y6
+	VPOR       Y6, Y5, Y5
+	VPAND      Y0, Y5, Y5
+	VMOVDQU    k82<>+0(SB), Y6
+	VPERMD     Y5, Y6, Y5
+	VPSHUFB    Y5, Y4, Y6
+	VPSHUFB    Y5, Y1, Y7
+	VPSHUFB    Y5, Y3, Y8
+	VPSHUFB    Y5, Y2, Y5
+	VPUNPCKLBW Y7, Y6, Y9
+	VPUNPCKLBW Y5, Y8, Y10
+	VPUNPCKLWD Y10, Y9, Y11
+	VPUNPCKHWD Y10, Y9, Y9
+	VMOVDQU    Y11, (AX)
+	VMOVDQU    Y9, 32(AX)
+	VPUNPCKHBW Y7, Y6, Y6
+	VPUNPCKHBW Y5, Y8, Y5
+	VPUNPCKLWD Y5, Y6, Y7
+	VPUNPCKHWD Y5, Y6, Y5
+	VMOVDQU    Y7, 64(AX)
+	VMOVDQU    Y5, 96(AX)
+	ADDQ       $0x00000010, CX
+	ADDQ       $0x00000080, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
 	VZEROUPPER
 	RET
 
@@ -24503,6 +24230,12 @@ DATA k81<>+8(SB)/8, $0x0000000700000003
 DATA k81<>+16(SB)/8, $0x0000000600000002
 DATA k81<>+24(SB)/8, $0x0000000700000003
 GLOBL k81<>(SB), RODATA|NOPTR, $32
+
+DATA k82<>+0(SB)/8, $0x0000000200000000
+DATA k82<>+8(SB)/8, $0x0000000600000004
+DATA k82<>+16(SB)/8, $0x0000000300000001
+DATA k82<>+24(SB)/8, $0x0000000700000005
+GLOBL k82<>(SB), RODATA|NOPTR, $32
 
 // func bookLowScale64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
@@ -24553,69 +24286,63 @@ run:
 	VPERMD       Y2, Y5, Y2
 
 chunk:
-	VMOVDQU      k82<>+0(SB), Y5
-	VPERMD       (CX), Y5, Y5
-	VPSRLW       $0x04, Y5, Y6
-	VPAND        Y0, Y5, Y5
-	VPAND        Y0, Y6, Y6
-	VPUNPCKLBW   Y6, Y5, Y7
-	VPUNPCKHBW   Y6, Y5, Y5
-	VPSHUFB      Y7, Y4, Y6
-	VPSHUFB      Y7, Y1, Y8
-	VPSHUFB      Y7, Y3, Y9
-	VPSHUFB      Y7, Y2, Y7
-	VPUNPCKLBW   Y8, Y6, Y10
-	VPUNPCKLBW   Y7, Y9, Y11
-	VPUNPCKLWD   Y11, Y10, Y12
-	VPUNPCKHWD   Y11, Y10, Y10
-	VMOVDQU      X12, (AX)
-	VEXTRACTI128 $0x01, Y12, 32(AX)
-	VMOVDQU      X10, 16(AX)
-	VEXTRACTI128 $0x01, Y10, 48(AX)
-	VPUNPCKHBW   Y8, Y6, Y6
-	VPUNPCKHBW   Y7, Y9, Y7
-	VPUNPCKLWD   Y7, Y6, Y8
-	VPUNPCKHWD   Y7, Y6, Y6
-	VMOVDQU      X8, 64(AX)
-	VEXTRACTI128 $0x01, Y8, 96(AX)
-	VMOVDQU      X6, 80(AX)
-	VEXTRACTI128 $0x01, Y6, 112(AX)
-	VPSHUFB      Y5, Y4, Y6
-	VPSHUFB      Y5, Y1, Y7
-	VPSHUFB      Y5, Y3, Y8
-	VPSHUFB      Y5, Y2, Y5
-	VPUNPCKLBW   Y7, Y6, Y9
-	VPUNPCKLBW   Y5, Y8, Y10
-	VPUNPCKLWD   Y10, Y9, Y11
-	VPUNPCKHWD   Y10, Y9, Y9
-	VMOVDQU      X11, 128(AX)
-	VEXTRACTI128 $0x01, Y11, 160(AX)
-	VMOVDQU      X9, 144(AX)
-	VEXTRACTI128 $0x01, Y9, 176(AX)
-	VPUNPCKHBW   Y7, Y6, Y6
-	VPUNPCKHBW   Y5, Y8, Y5
-	VPUNPCKLWD   Y5, Y6, Y7
-	VPUNPCKHWD   Y5, Y6, Y5
-	VMOVDQU      X7, 192(AX)
-	VEXTRACTI128 $0x01, Y7, 224(AX)
-	VMOVDQU      X5, 208(AX)
-	VEXTRACTI128 $0x01, Y5, 240(AX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000100, AX
-	DECQ         SI
-	JNZ          chunk
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
-	DECQ         DI
-	JNZ          run
+	VMOVDQU    k82<>+0(SB), Y5
+	VMOVDQU    (CX), Y5
+	VPSHUFB    k83<>+0(SB), Y5, Y5
+	VPERMQ     $0xd8, Y5, Y5
+	VPSRLW     $0x04, Y5, Y6
+	VPAND      Y0, Y5, Y5
+	VPAND      Y0, Y6, Y6
+	VPUNPCKLBW Y6, Y5, Y7
+	VPUNPCKHBW Y6, Y5, Y5
+	VPSHUFB    Y7, Y4, Y6
+	VPSHUFB    Y7, Y1, Y8
+	VPSHUFB    Y7, Y3, Y9
+	VPSHUFB    Y7, Y2, Y7
+	VPUNPCKLBW Y8, Y6, Y10
+	VPUNPCKLBW Y7, Y9, Y11
+	VPUNPCKLWD Y11, Y10, Y12
+	VPUNPCKHWD Y11, Y10, Y10
+	VMOVDQU    Y12, (AX)
+	VMOVDQU    Y10, 32(AX)
+	VPUNPCKHBW Y8, Y6, Y6
+	VPUNPCKHBW Y7, Y9, Y7
+	VPUNPCKLWD Y7, Y6, Y8
+	VPUNPCKHWD Y7, Y6, Y6
+	VMOVDQU    Y8, 64(AX)
+	VMOVDQU    Y6, 96(AX)
+	VPSHUFB    Y5, Y4, Y6
+	VPSHUFB    Y5, Y1, Y7
+	VPSHUFB    Y5, Y3, Y8
+	VPSHUFB    Y5, Y2, Y5
+	VPUNPCKLBW Y7, Y6, Y9
+	VPUNPCKLBW Y5, Y8, Y10
+	VPUNPCKLWD Y10, Y9, Y11
+	VPUNPCKHWD Y10, Y9, Y9
+	VMOVDQU    Y11, 128(AX)
+	VMOVDQU    Y9, 160(AX)
+	VPUNPCKHBW Y7, Y6, Y6
+	VPUNPCKHBW Y5, Y8, Y5
+	VPUNPCKLWD Y5, Y6, Y7
+	VPUNPCKHWD Y5, Y6, Y5
+	VMOVDQU    Y7, 192(AX)
+	VMOVDQU    Y5, 224(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000100, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
 	VZEROUPPER
 	RET
 
-DATA k82<>+0(SB)/8, $0x0000000200000000
-DATA k82<>+8(SB)/8, $0x0000000600000004
-DATA k82<>+16(SB)/8, $0x0000000300000001
-DATA k82<>+24(SB)/8, $0x0000000700000005
-GLOBL k82<>(SB), RODATA|NOPTR, $32
+DATA k83<>+0(SB)/8, $0x0d0c090805040100
+DATA k83<>+8(SB)/8, $0x0f0e0b0a07060302
+DATA k83<>+16(SB)/8, $0x0d0c090805040100
+DATA k83<>+24(SB)/8, $0x0f0e0b0a07060302
+GLOBL k83<>(SB), RODATA|NOPTR, $32
 
 // func bookLowScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
@@ -24740,7 +24467,8 @@ run:
 
 chunk:
 	VMOVDQU    k82<>+0(SB), Y5
-	VPERMD     (CX), Y5, Y5
+	VMOVDQU    (CX), Y6
+	VPERMD     Y6, Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y2, Y5, Y5
 	VPAND      Y2, Y6, Y6
@@ -24878,7 +24606,8 @@ run:
 
 chunk:
 	VMOVDQU    k82<>+0(SB), Y3
-	VPERMD     (CX), Y3, Y3
+	VMOVDQU    (CX), Y4
+	VPERMD     Y4, Y3, Y3
 	VPSRLW     $0x04, Y3, Y4
 	VPAND      Y0, Y3, Y3
 	VPAND      Y0, Y4, Y4
@@ -24961,39 +24690,36 @@ run:
 	VPERMD       Y3, Y5, Y3
 
 chunk:
-	VPMOVZXBW    (CX), Y5
-	VPSLLW       $0x04, Y5, Y6
-	VPOR         Y6, Y5, Y5
-	VPAND        Y0, Y5, Y5
-	VPERMQ       $0xd8, Y5, Y5
-	VPSHUFB      Y5, Y2, Y6
-	VPSHUFB      Y5, Y1, Y7
-	VPSHUFB      Y5, Y4, Y8
-	VPSHUFB      Y5, Y3, Y5
-	VPUNPCKLBW   Y7, Y6, Y9
-	VPUNPCKLBW   Y5, Y8, Y10
-	VPUNPCKLWD   Y10, Y9, Y11
-	VPUNPCKHWD   Y10, Y9, Y9
-	VMOVDQU      X11, (AX)
-	VEXTRACTI128 $0x01, Y11, 32(AX)
-	VMOVDQU      X9, 16(AX)
-	VEXTRACTI128 $0x01, Y9, 48(AX)
-	VPUNPCKHBW   Y7, Y6, Y6
-	VPUNPCKHBW   Y5, Y8, Y5
-	VPUNPCKLWD   Y5, Y6, Y7
-	VPUNPCKHWD   Y5, Y6, Y5
-	VMOVDQU      X7, 64(AX)
-	VEXTRACTI128 $0x01, Y7, 96(AX)
-	VMOVDQU      X5, 80(AX)
-	VEXTRACTI128 $0x01, Y5, 112(AX)
-	ADDQ         $0x00000010, CX
-	ADDQ         $0x00000080, AX
-	DECQ         SI
-	JNZ          chunk
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
-	DECQ         DI
-	JNZ          run
+	VPMOVZXBW  (CX), Y5
+	VPSLLW     $0x04, Y5, Y6
+	VPOR       Y6, Y5, Y5
+	VPAND      Y0, Y5, Y5
+	VMOVDQU    k82<>+0(SB), Y6
+	VPERMD     Y5, Y6, Y5
+	VPSHUFB    Y5, Y2, Y6
+	VPSHUFB    Y5, Y1, Y7
+	VPSHUFB    Y5, Y4, Y8
+	VPSHUFB    Y5, Y3, Y5
+	VPUNPCKLBW Y7, Y6, Y9
+	VPUNPCKLBW Y5, Y8, Y10
+	VPUNPCKLWD Y10, Y9, Y11
+	VPUNPCKHWD Y10, Y9, Y9
+	VMOVDQU    Y11, (AX)
+	VMOVDQU    Y9, 32(AX)
+	VPUNPCKHBW Y7, Y6, Y6
+	VPUNPCKHBW Y5, Y8, Y5
+	VPUNPCKLWD Y5, Y6, Y7
+	VPUNPCKHWD Y5, Y6, Y5
+	VMOVDQU    Y7, 64(AX)
+	VMOVDQU    Y5, 96(AX)
+	ADDQ       $0x00000010, CX
+	ADDQ       $0x00000080, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
 	VZEROUPPER
 	RET
 
@@ -25051,61 +24777,55 @@ run:
 	VPERMD       Y3, Y5, Y3
 
 chunk:
-	VMOVDQU      k82<>+0(SB), Y5
-	VPERMD       (CX), Y5, Y5
-	VPSRLW       $0x04, Y5, Y6
-	VPAND        Y0, Y5, Y5
-	VPAND        Y0, Y6, Y6
-	VPUNPCKLBW   Y6, Y5, Y7
-	VPUNPCKHBW   Y6, Y5, Y5
-	VPSHUFB      Y7, Y2, Y6
-	VPSHUFB      Y7, Y1, Y8
-	VPSHUFB      Y7, Y4, Y9
-	VPSHUFB      Y7, Y3, Y7
-	VPUNPCKLBW   Y8, Y6, Y10
-	VPUNPCKLBW   Y7, Y9, Y11
-	VPUNPCKLWD   Y11, Y10, Y12
-	VPUNPCKHWD   Y11, Y10, Y10
-	VMOVDQU      X12, (AX)
-	VEXTRACTI128 $0x01, Y12, 32(AX)
-	VMOVDQU      X10, 16(AX)
-	VEXTRACTI128 $0x01, Y10, 48(AX)
-	VPUNPCKHBW   Y8, Y6, Y6
-	VPUNPCKHBW   Y7, Y9, Y7
-	VPUNPCKLWD   Y7, Y6, Y8
-	VPUNPCKHWD   Y7, Y6, Y6
-	VMOVDQU      X8, 64(AX)
-	VEXTRACTI128 $0x01, Y8, 96(AX)
-	VMOVDQU      X6, 80(AX)
-	VEXTRACTI128 $0x01, Y6, 112(AX)
-	VPSHUFB      Y5, Y2, Y6
-	VPSHUFB      Y5, Y1, Y7
-	VPSHUFB      Y5, Y4, Y8
-	VPSHUFB      Y5, Y3, Y5
-	VPUNPCKLBW   Y7, Y6, Y9
-	VPUNPCKLBW   Y5, Y8, Y10
-	VPUNPCKLWD   Y10, Y9, Y11
-	VPUNPCKHWD   Y10, Y9, Y9
-	VMOVDQU      X11, 128(AX)
-	VEXTRACTI128 $0x01, Y11, 160(AX)
-	VMOVDQU      X9, 144(AX)
-	VEXTRACTI128 $0x01, Y9, 176(AX)
-	VPUNPCKHBW   Y7, Y6, Y6
-	VPUNPCKHBW   Y5, Y8, Y5
-	VPUNPCKLWD   Y5, Y6, Y7
-	VPUNPCKHWD   Y5, Y6, Y5
-	VMOVDQU      X7, 192(AX)
-	VEXTRACTI128 $0x01, Y7, 224(AX)
-	VMOVDQU      X5, 208(AX)
-	VEXTRACTI128 $0x01, Y5, 240(AX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000100, AX
-	DECQ         SI
-	JNZ          chunk
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
-	DECQ         DI
-	JNZ          run
+	VMOVDQU    k82<>+0(SB), Y5
+	VMOVDQU    (CX), Y5
+	VPSHUFB    k83<>+0(SB), Y5, Y5
+	VPERMQ     $0xd8, Y5, Y5
+	VPSRLW     $0x04, Y5, Y6
+	VPAND      Y0, Y5, Y5
+	VPAND      Y0, Y6, Y6
+	VPUNPCKLBW Y6, Y5, Y7
+	VPUNPCKHBW Y6, Y5, Y5
+	VPSHUFB    Y7, Y2, Y6
+	VPSHUFB    Y7, Y1, Y8
+	VPSHUFB    Y7, Y4, Y9
+	VPSHUFB    Y7, Y3, Y7
+	VPUNPCKLBW Y8, Y6, Y10
+	VPUNPCKLBW Y7, Y9, Y11
+	VPUNPCKLWD Y11, Y10, Y12
+	VPUNPCKHWD Y11, Y10, Y10
+	VMOVDQU    Y12, (AX)
+	VMOVDQU    Y10, 32(AX)
+	VPUNPCKHBW Y8, Y6, Y6
+	VPUNPCKHBW Y7, Y9, Y7
+	VPUNPCKLWD Y7, Y6, Y8
+	VPUNPCKHWD Y7, Y6, Y6
+	VMOVDQU    Y8, 64(AX)
+	VMOVDQU    Y6, 96(AX)
+	VPSHUFB    Y5, Y2, Y6
+	VPSHUFB    Y5, Y1, Y7
+	VPSHUFB    Y5, Y4, Y8
+	VPSHUFB    Y5, Y3, Y5
+	VPUNPCKLBW Y7, Y6, Y9
+	VPUNPCKLBW Y5, Y8, Y10
+	VPUNPCKLWD Y10, Y9, Y11
+	VPUNPCKHWD Y10, Y9, Y9
+	VMOVDQU    Y11, 128(AX)
+	VMOVDQU    Y9, 160(AX)
+	VPUNPCKHBW Y7, Y6, Y6
+	VPUNPCKHBW Y5, Y8, Y5
+	VPUNPCKLWD Y5, Y6, Y7
+	VPUNPCKHWD Y5, Y6, Y5
+	VMOVDQU    Y7, 192(AX)
+	VMOVDQU    Y5, 224(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000100, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
 	VZEROUPPER
 	RET
 
@@ -25242,7 +24962,8 @@ run:
 
 chunk:
 	VMOVDQU    k82<>+0(SB), Y5
-	VPERMD     (CX), Y5, Y5
+	VMOVDQU    (CX), Y6
+	VPERMD     Y6, Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y2, Y5, Y5
 	VPAND      Y2, Y6, Y6
@@ -25390,7 +25111,8 @@ run:
 
 chunk:
 	VMOVDQU    k82<>+0(SB), Y3
-	VPERMD     (CX), Y3, Y3
+	VMOVDQU    (CX), Y4
+	VPERMD     Y4, Y3, Y3
 	VPSRLW     $0x04, Y3, Y4
 	VPAND      Y0, Y3, Y3
 	VPAND      Y0, Y4, Y4
@@ -25470,39 +25192,36 @@ run:
 	VPERMD       Y3, Y5, Y3
 
 chunk:
-	VPMOVZXBW    (CX), Y5
-	VPSLLW       $0x04, Y5, Y6
-	VPOR         Y6, Y5, Y5
-	VPAND        Y0, Y5, Y5
-	VPERMQ       $0xd8, Y5, Y5
-	VPSHUFB      Y5, Y2, Y6
-	VPSHUFB      Y5, Y1, Y7
-	VPSHUFB      Y5, Y4, Y8
-	VPSHUFB      Y5, Y3, Y5
-	VPUNPCKLBW   Y7, Y6, Y9
-	VPUNPCKLBW   Y5, Y8, Y10
-	VPUNPCKLWD   Y10, Y9, Y11
-	VPUNPCKHWD   Y10, Y9, Y9
-	VMOVDQU      X11, (AX)
-	VEXTRACTI128 $0x01, Y11, 32(AX)
-	VMOVDQU      X9, 16(AX)
-	VEXTRACTI128 $0x01, Y9, 48(AX)
-	VPUNPCKHBW   Y7, Y6, Y6
-	VPUNPCKHBW   Y5, Y8, Y5
-	VPUNPCKLWD   Y5, Y6, Y7
-	VPUNPCKHWD   Y5, Y6, Y5
-	VMOVDQU      X7, 64(AX)
-	VEXTRACTI128 $0x01, Y7, 96(AX)
-	VMOVDQU      X5, 80(AX)
-	VEXTRACTI128 $0x01, Y5, 112(AX)
-	ADDQ         $0x00000010, CX
-	ADDQ         $0x00000080, AX
-	DECQ         SI
-	JNZ          chunk
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
-	DECQ         DI
-	JNZ          run
+	VPMOVZXBW  (CX), Y5
+	VPSLLW     $0x04, Y5, Y6
+	VPOR       Y6, Y5, Y5
+	VPAND      Y0, Y5, Y5
+	VMOVDQU    k82<>+0(SB), Y6
+	VPERMD     Y5, Y6, Y5
+	VPSHUFB    Y5, Y2, Y6
+	VPSHUFB    Y5, Y1, Y7
+	VPSHUFB    Y5, Y4, Y8
+	VPSHUFB    Y5, Y3, Y5
+	VPUNPCKLBW Y7, Y6, Y9
+	VPUNPCKLBW Y5, Y8, Y10
+	VPUNPCKLWD Y10, Y9, Y11
+	VPUNPCKHWD Y10, Y9, Y9
+	VMOVDQU    Y11, (AX)
+	VMOVDQU    Y9, 32(AX)
+	VPUNPCKHBW Y7, Y6, Y6
+	VPUNPCKHBW Y5, Y8, Y5
+	VPUNPCKLWD Y5, Y6, Y7
+	VPUNPCKHWD Y5, Y6, Y5
+	VMOVDQU    Y7, 64(AX)
+	VMOVDQU    Y5, 96(AX)
+	ADDQ       $0x00000010, CX
+	ADDQ       $0x00000080, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
 	VZEROUPPER
 	RET
 
@@ -25557,61 +25276,55 @@ run:
 	VPERMD       Y3, Y5, Y3
 
 chunk:
-	VMOVDQU      k82<>+0(SB), Y5
-	VPERMD       (CX), Y5, Y5
-	VPSRLW       $0x04, Y5, Y6
-	VPAND        Y0, Y5, Y5
-	VPAND        Y0, Y6, Y6
-	VPUNPCKLBW   Y6, Y5, Y7
-	VPUNPCKHBW   Y6, Y5, Y5
-	VPSHUFB      Y7, Y2, Y6
-	VPSHUFB      Y7, Y1, Y8
-	VPSHUFB      Y7, Y4, Y9
-	VPSHUFB      Y7, Y3, Y7
-	VPUNPCKLBW   Y8, Y6, Y10
-	VPUNPCKLBW   Y7, Y9, Y11
-	VPUNPCKLWD   Y11, Y10, Y12
-	VPUNPCKHWD   Y11, Y10, Y10
-	VMOVDQU      X12, (AX)
-	VEXTRACTI128 $0x01, Y12, 32(AX)
-	VMOVDQU      X10, 16(AX)
-	VEXTRACTI128 $0x01, Y10, 48(AX)
-	VPUNPCKHBW   Y8, Y6, Y6
-	VPUNPCKHBW   Y7, Y9, Y7
-	VPUNPCKLWD   Y7, Y6, Y8
-	VPUNPCKHWD   Y7, Y6, Y6
-	VMOVDQU      X8, 64(AX)
-	VEXTRACTI128 $0x01, Y8, 96(AX)
-	VMOVDQU      X6, 80(AX)
-	VEXTRACTI128 $0x01, Y6, 112(AX)
-	VPSHUFB      Y5, Y2, Y6
-	VPSHUFB      Y5, Y1, Y7
-	VPSHUFB      Y5, Y4, Y8
-	VPSHUFB      Y5, Y3, Y5
-	VPUNPCKLBW   Y7, Y6, Y9
-	VPUNPCKLBW   Y5, Y8, Y10
-	VPUNPCKLWD   Y10, Y9, Y11
-	VPUNPCKHWD   Y10, Y9, Y9
-	VMOVDQU      X11, 128(AX)
-	VEXTRACTI128 $0x01, Y11, 160(AX)
-	VMOVDQU      X9, 144(AX)
-	VEXTRACTI128 $0x01, Y9, 176(AX)
-	VPUNPCKHBW   Y7, Y6, Y6
-	VPUNPCKHBW   Y5, Y8, Y5
-	VPUNPCKLWD   Y5, Y6, Y7
-	VPUNPCKHWD   Y5, Y6, Y5
-	VMOVDQU      X7, 192(AX)
-	VEXTRACTI128 $0x01, Y7, 224(AX)
-	VMOVDQU      X5, 208(AX)
-	VEXTRACTI128 $0x01, Y5, 240(AX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000100, AX
-	DECQ         SI
-	JNZ          chunk
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
-	DECQ         DI
-	JNZ          run
+	VMOVDQU    k82<>+0(SB), Y5
+	VMOVDQU    (CX), Y5
+	VPSHUFB    k83<>+0(SB), Y5, Y5
+	VPERMQ     $0xd8, Y5, Y5
+	VPSRLW     $0x04, Y5, Y6
+	VPAND      Y0, Y5, Y5
+	VPAND      Y0, Y6, Y6
+	VPUNPCKLBW Y6, Y5, Y7
+	VPUNPCKHBW Y6, Y5, Y5
+	VPSHUFB    Y7, Y2, Y6
+	VPSHUFB    Y7, Y1, Y8
+	VPSHUFB    Y7, Y4, Y9
+	VPSHUFB    Y7, Y3, Y7
+	VPUNPCKLBW Y8, Y6, Y10
+	VPUNPCKLBW Y7, Y9, Y11
+	VPUNPCKLWD Y11, Y10, Y12
+	VPUNPCKHWD Y11, Y10, Y10
+	VMOVDQU    Y12, (AX)
+	VMOVDQU    Y10, 32(AX)
+	VPUNPCKHBW Y8, Y6, Y6
+	VPUNPCKHBW Y7, Y9, Y7
+	VPUNPCKLWD Y7, Y6, Y8
+	VPUNPCKHWD Y7, Y6, Y6
+	VMOVDQU    Y8, 64(AX)
+	VMOVDQU    Y6, 96(AX)
+	VPSHUFB    Y5, Y2, Y6
+	VPSHUFB    Y5, Y1, Y7
+	VPSHUFB    Y5, Y4, Y8
+	VPSHUFB    Y5, Y3, Y5
+	VPUNPCKLBW Y7, Y6, Y9
+	VPUNPCKLBW Y5, Y8, Y10
+	VPUNPCKLWD Y10, Y9, Y11
+	VPUNPCKHWD Y10, Y9, Y9
+	VMOVDQU    Y11, 128(AX)
+	VMOVDQU    Y9, 160(AX)
+	VPUNPCKHBW Y7, Y6, Y6
+	VPUNPCKHBW Y5, Y8, Y5
+	VPUNPCKLWD Y5, Y6, Y7
+	VPUNPCKHWD Y5, Y6, Y5
+	VMOVDQU    Y7, 192(AX)
+	VMOVDQU    Y5, 224(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000100, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
 	VZEROUPPER
 	RET
 
@@ -25752,7 +25465,8 @@ run:
 
 chunk:
 	VMOVDQU    k82<>+0(SB), Y5
-	VPERMD     (CX), Y5, Y5
+	VMOVDQU    (CX), Y6
+	VPERMD     Y6, Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y2, Y5, Y5
 	VPAND      Y2, Y6, Y6
@@ -25894,7 +25608,8 @@ run:
 
 chunk:
 	VMOVDQU    k82<>+0(SB), Y3
-	VPERMD     (CX), Y3, Y3
+	VMOVDQU    (CX), Y4
+	VPERMD     Y4, Y3, Y3
 	VPSRLW     $0x04, Y3, Y4
 	VPAND      Y0, Y3, Y3
 	VPAND      Y0, Y4, Y4
@@ -25972,40 +25687,37 @@ run:
 	VPERMD       Y2, Y5, Y2
 
 chunk:
-	VPMOVZXBW    (CX), Y5
-	VPSLLW       $0x08, Y5, Y6
-	VPSRLW       $0x04, Y5, Y5
-	VPOR         Y6, Y5, Y5
-	VPAND        Y0, Y5, Y5
-	VPERMQ       $0xd8, Y5, Y5
-	VPSHUFB      Y5, Y4, Y6
-	VPSHUFB      Y5, Y1, Y7
-	VPSHUFB      Y5, Y3, Y8
-	VPSHUFB      Y5, Y2, Y5
-	VPUNPCKLBW   Y7, Y6, Y9
-	VPUNPCKLBW   Y5, Y8, Y10
-	VPUNPCKLWD   Y10, Y9, Y11
-	VPUNPCKHWD   Y10, Y9, Y9
-	VMOVDQU      X11, (AX)
-	VEXTRACTI128 $0x01, Y11, 32(AX)
-	VMOVDQU      X9, 16(AX)
-	VEXTRACTI128 $0x01, Y9, 48(AX)
-	VPUNPCKHBW   Y7, Y6, Y6
-	VPUNPCKHBW   Y5, Y8, Y5
-	VPUNPCKLWD   Y5, Y6, Y7
-	VPUNPCKHWD   Y5, Y6, Y5
-	VMOVDQU      X7, 64(AX)
-	VEXTRACTI128 $0x01, Y7, 96(AX)
-	VMOVDQU      X5, 80(AX)
-	VEXTRACTI128 $0x01, Y5, 112(AX)
-	ADDQ         $0x00000010, CX
-	ADDQ         $0x00000080, AX
-	DECQ         SI
-	JNZ          chunk
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
-	DECQ         DI
-	JNZ          run
+	VPMOVZXBW  (CX), Y5
+	VPSLLW     $0x08, Y5, Y6
+	VPSRLW     $0x04, Y5, Y5
+	VPOR       Y6, Y5, Y5
+	VPAND      Y0, Y5, Y5
+	VMOVDQU    k82<>+0(SB), Y6
+	VPERMD     Y5, Y6, Y5
+	VPSHUFB    Y5, Y4, Y6
+	VPSHUFB    Y5, Y1, Y7
+	VPSHUFB    Y5, Y3, Y8
+	VPSHUFB    Y5, Y2, Y5
+	VPUNPCKLBW Y7, Y6, Y9
+	VPUNPCKLBW Y5, Y8, Y10
+	VPUNPCKLWD Y10, Y9, Y11
+	VPUNPCKHWD Y10, Y9, Y9
+	VMOVDQU    Y11, (AX)
+	VMOVDQU    Y9, 32(AX)
+	VPUNPCKHBW Y7, Y6, Y6
+	VPUNPCKHBW Y5, Y8, Y5
+	VPUNPCKLWD Y5, Y6, Y7
+	VPUNPCKHWD Y5, Y6, Y5
+	VMOVDQU    Y7, 64(AX)
+	VMOVDQU    Y5, 96(AX)
+	ADDQ       $0x00000010, CX
+	ADDQ       $0x00000080, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
 	VZEROUPPER
 	RET
 
@@ -26058,61 +25770,55 @@ run:
 	VPERMD       Y2, Y5, Y2
 
 chunk:
-	VMOVDQU      k82<>+0(SB), Y5
-	VPERMD       (CX), Y5, Y5
-	VPSRLW       $0x04, Y5, Y6
-	VPAND        Y0, Y5, Y5
-	VPAND        Y0, Y6, Y6
-	VPUNPCKLBW   Y5, Y6, Y7
-	VPUNPCKHBW   Y5, Y6, Y5
-	VPSHUFB      Y7, Y4, Y6
-	VPSHUFB      Y7, Y1, Y8
-	VPSHUFB      Y7, Y3, Y9
-	VPSHUFB      Y7, Y2, Y7
-	VPUNPCKLBW   Y8, Y6, Y10
-	VPUNPCKLBW   Y7, Y9, Y11
-	VPUNPCKLWD   Y11, Y10, Y12
-	VPUNPCKHWD   Y11, Y10, Y10
-	VMOVDQU      X12, (AX)
-	VEXTRACTI128 $0x01, Y12, 32(AX)
-	VMOVDQU      X10, 16(AX)
-	VEXTRACTI128 $0x01, Y10, 48(AX)
-	VPUNPCKHBW   Y8, Y6, Y6
-	VPUNPCKHBW   Y7, Y9, Y7
-	VPUNPCKLWD   Y7, Y6, Y8
-	VPUNPCKHWD   Y7, Y6, Y6
-	VMOVDQU      X8, 64(AX)
-	VEXTRACTI128 $0x01, Y8, 96(AX)
-	VMOVDQU      X6, 80(AX)
-	VEXTRACTI128 $0x01, Y6, 112(AX)
-	VPSHUFB      Y5, Y4, Y6
-	VPSHUFB      Y5, Y1, Y7
-	VPSHUFB      Y5, Y3, Y8
-	VPSHUFB      Y5, Y2, Y5
-	VPUNPCKLBW   Y7, Y6, Y9
-	VPUNPCKLBW   Y5, Y8, Y10
-	VPUNPCKLWD   Y10, Y9, Y11
-	VPUNPCKHWD   Y10, Y9, Y9
-	VMOVDQU      X11, 128(AX)
-	VEXTRACTI128 $0x01, Y11, 160(AX)
-	VMOVDQU      X9, 144(AX)
-	VEXTRACTI128 $0x01, Y9, 176(AX)
-	VPUNPCKHBW   Y7, Y6, Y6
-	VPUNPCKHBW   Y5, Y8, Y5
-	VPUNPCKLWD   Y5, Y6, Y7
-	VPUNPCKHWD   Y5, Y6, Y5
-	VMOVDQU      X7, 192(AX)
-	VEXTRACTI128 $0x01, Y7, 224(AX)
-	VMOVDQU      X5, 208(AX)
-	VEXTRACTI128 $0x01, Y5, 240(AX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000100, AX
-	DECQ         SI
-	JNZ          chunk
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
-	DECQ         DI
-	JNZ          run
+	VMOVDQU    k82<>+0(SB), Y5
+	VMOVDQU    (CX), Y5
+	VPSHUFB    k83<>+0(SB), Y5, Y5
+	VPERMQ     $0xd8, Y5, Y5
+	VPSRLW     $0x04, Y5, Y6
+	VPAND      Y0, Y5, Y5
+	VPAND      Y0, Y6, Y6
+	VPUNPCKLBW Y5, Y6, Y7
+	VPUNPCKHBW Y5, Y6, Y5
+	VPSHUFB    Y7, Y4, Y6
+	VPSHUFB    Y7, Y1, Y8
+	VPSHUFB    Y7, Y3, Y9
+	VPSHUFB    Y7, Y2, Y7
+	VPUNPCKLBW Y8, Y6, Y10
+	VPUNPCKLBW Y7, Y9, Y11
+	VPUNPCKLWD Y11, Y10, Y12
+	VPUNPCKHWD Y11, Y10, Y10
+	VMOVDQU    Y12, (AX)
+	VMOVDQU    Y10, 32(AX)
+	VPUNPCKHBW Y8, Y6, Y6
+	VPUNPCKHBW Y7, Y9, Y7
+	VPUNPCKLWD Y7, Y6, Y8
+	VPUNPCKHWD Y7, Y6, Y6
+	VMOVDQU    Y8, 64(AX)
+	VMOVDQU    Y6, 96(AX)
+	VPSHUFB    Y5, Y4, Y6
+	VPSHUFB    Y5, Y1, Y7
+	VPSHUFB    Y5, Y3, Y8
+	VPSHUFB    Y5, Y2, Y5
+	VPUNPCKLBW Y7, Y6, Y9
+	VPUNPCKLBW Y5, Y8, Y10
+	VPUNPCKLWD Y10, Y9, Y11
+	VPUNPCKHWD Y10, Y9, Y9
+	VMOVDQU    Y11, 128(AX)
+	VMOVDQU    Y9, 160(AX)
+	VPUNPCKHBW Y7, Y6, Y6
+	VPUNPCKHBW Y5, Y8, Y5
+	VPUNPCKLWD Y5, Y6, Y7
+	VPUNPCKHWD Y5, Y6, Y5
+	VMOVDQU    Y7, 192(AX)
+	VMOVDQU    Y5, 224(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000100, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
 	VZEROUPPER
 	RET
 
@@ -26240,7 +25946,8 @@ run:
 
 chunk:
 	VMOVDQU    k82<>+0(SB), Y5
-	VPERMD     (CX), Y5, Y5
+	VMOVDQU    (CX), Y6
+	VPERMD     Y6, Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y2, Y5, Y5
 	VPAND      Y2, Y6, Y6
@@ -26379,7 +26086,8 @@ run:
 
 chunk:
 	VMOVDQU    k82<>+0(SB), Y3
-	VPERMD     (CX), Y3, Y3
+	VMOVDQU    (CX), Y4
+	VPERMD     Y4, Y3, Y3
 	VPSRLW     $0x04, Y3, Y4
 	VPAND      Y0, Y3, Y3
 	VPAND      Y0, Y4, Y4
@@ -26428,42 +26136,42 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPAND        k83<>+0(SB), Y2, Y1
-	VPCMPEQW     k83<>+0(SB), Y1, Y1
+	VPAND        k84<>+0(SB), Y2, Y1
+	VPCMPEQW     k84<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k84<>+0(SB), Y2, Y2
+	VPAND        k85<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k85<>+0(SB), Y1, Y1
+	VMULPS       k86<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
-	VMULPS       k85<>+0(SB), Y2, Y2
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, (AX)
+	VMULPS       k86<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y1
+	VBLENDVPS    Y1, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPAND        k83<>+0(SB), Y2, Y1
-	VPCMPEQW     k83<>+0(SB), Y1, Y1
+	VPAND        k84<>+0(SB), Y2, Y1
+	VPCMPEQW     k84<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k84<>+0(SB), Y2, Y2
+	VPAND        k85<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k85<>+0(SB), Y1, Y1
+	VMULPS       k86<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
-	VMULPS       k85<>+0(SB), Y2, Y2
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, 64(AX)
+	VMULPS       k86<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y1
+	VBLENDVPS    Y1, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 96(AX)
 	ADDQ         $0x20, CX
 	ADDQ         $0x00000080, AX
@@ -26473,31 +26181,31 @@ chunk:
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k86<>+0(SB), Y0, Y0
-	VMOVDQU      k87<>+0(SB), Y2
-	VPCMPGTD     k88<>+0(SB), Y0, Y3
+	VANDPS       k87<>+0(SB), Y0, Y0
+	VMOVDQU      k88<>+0(SB), Y2
+	VPCMPGTD     k89<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k89<>+0(SB), Y0, Y0
-	VPADDD       k90<>+0(SB), Y1, Y1
+	VPADDD       k90<>+0(SB), Y0, Y0
+	VPADDD       k91<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k91<>+0(SB), Y0, Y1
+	VPSUBD       k92<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k92<>+0(SB), Y4, Y4
-	VPCMPEQB    k92<>+0(SB), Y4, Y5
-	VMOVDQU     k93<>+0(SB), Y6
+	VPAND       k93<>+0(SB), Y4, Y4
+	VPCMPEQB    k93<>+0(SB), Y4, Y5
+	VMOVDQU     k94<>+0(SB), Y6
 	VPSHUFB     Y4, Y6, Y6
-	VPCMPGTB    k94<>+0(SB), Y4, Y7
-	VPADDB      k95<>+0(SB), Y4, Y4
+	VPCMPGTB    k95<>+0(SB), Y4, Y7
+	VPADDB      k96<>+0(SB), Y4, Y4
 	VPBLENDVB   Y7, Y4, Y6, Y4
 	VPOR        Y5, Y4, Y4
 	VMOVDQU     Y4, (SP)
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VPCMPEQD    k97<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -26510,7 +26218,7 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VPCMPEQD    k97<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -26523,7 +26231,7 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VPCMPEQD    k97<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -26536,7 +26244,7 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VPCMPEQD    k97<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -26559,89 +26267,89 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k83<>+0(SB)/8, $0x007f007f007f007f
-DATA k83<>+8(SB)/8, $0x007f007f007f007f
-DATA k83<>+16(SB)/8, $0x007f007f007f007f
-DATA k83<>+24(SB)/8, $0x007f007f007f007f
-GLOBL k83<>(SB), RODATA|NOPTR, $32
-
-DATA k84<>+0(SB)/8, $0xbf80bf80bf80bf80
-DATA k84<>+8(SB)/8, $0xbf80bf80bf80bf80
-DATA k84<>+16(SB)/8, $0xbf80bf80bf80bf80
-DATA k84<>+24(SB)/8, $0xbf80bf80bf80bf80
+DATA k84<>+0(SB)/8, $0x007f007f007f007f
+DATA k84<>+8(SB)/8, $0x007f007f007f007f
+DATA k84<>+16(SB)/8, $0x007f007f007f007f
+DATA k84<>+24(SB)/8, $0x007f007f007f007f
 GLOBL k84<>(SB), RODATA|NOPTR, $32
 
-DATA k85<>+0(SB)/8, $0x4380000043800000
-DATA k85<>+8(SB)/8, $0x4380000043800000
-DATA k85<>+16(SB)/8, $0x4380000043800000
-DATA k85<>+24(SB)/8, $0x4380000043800000
+DATA k85<>+0(SB)/8, $0xbf80bf80bf80bf80
+DATA k85<>+8(SB)/8, $0xbf80bf80bf80bf80
+DATA k85<>+16(SB)/8, $0xbf80bf80bf80bf80
+DATA k85<>+24(SB)/8, $0xbf80bf80bf80bf80
 GLOBL k85<>(SB), RODATA|NOPTR, $32
 
-DATA k86<>+0(SB)/8, $0x7fffffff7fffffff
-DATA k86<>+8(SB)/8, $0x7fffffff7fffffff
-DATA k86<>+16(SB)/8, $0x7fffffff7fffffff
-DATA k86<>+24(SB)/8, $0x7fffffff7fffffff
+DATA k86<>+0(SB)/8, $0x4380000043800000
+DATA k86<>+8(SB)/8, $0x4380000043800000
+DATA k86<>+16(SB)/8, $0x4380000043800000
+DATA k86<>+24(SB)/8, $0x4380000043800000
 GLOBL k86<>(SB), RODATA|NOPTR, $32
 
-DATA k87<>+0(SB)/8, $0x2000000020000000
-DATA k87<>+8(SB)/8, $0x2000000020000000
-DATA k87<>+16(SB)/8, $0x2000000020000000
-DATA k87<>+24(SB)/8, $0x2000000020000000
+DATA k87<>+0(SB)/8, $0x7fffffff7fffffff
+DATA k87<>+8(SB)/8, $0x7fffffff7fffffff
+DATA k87<>+16(SB)/8, $0x7fffffff7fffffff
+DATA k87<>+24(SB)/8, $0x7fffffff7fffffff
 GLOBL k87<>(SB), RODATA|NOPTR, $32
 
-DATA k88<>+0(SB)/8, $0x007fffff007fffff
-DATA k88<>+8(SB)/8, $0x007fffff007fffff
-DATA k88<>+16(SB)/8, $0x007fffff007fffff
-DATA k88<>+24(SB)/8, $0x007fffff007fffff
+DATA k88<>+0(SB)/8, $0x2000000020000000
+DATA k88<>+8(SB)/8, $0x2000000020000000
+DATA k88<>+16(SB)/8, $0x2000000020000000
+DATA k88<>+24(SB)/8, $0x2000000020000000
 GLOBL k88<>(SB), RODATA|NOPTR, $32
 
-DATA k89<>+0(SB)/8, $0x5a8000005a800000
-DATA k89<>+8(SB)/8, $0x5a8000005a800000
-DATA k89<>+16(SB)/8, $0x5a8000005a800000
-DATA k89<>+24(SB)/8, $0x5a8000005a800000
+DATA k89<>+0(SB)/8, $0x007fffff007fffff
+DATA k89<>+8(SB)/8, $0x007fffff007fffff
+DATA k89<>+16(SB)/8, $0x007fffff007fffff
+DATA k89<>+24(SB)/8, $0x007fffff007fffff
 GLOBL k89<>(SB), RODATA|NOPTR, $32
 
-DATA k90<>+0(SB)/8, $0x1000000010000000
-DATA k90<>+8(SB)/8, $0x1000000010000000
-DATA k90<>+16(SB)/8, $0x1000000010000000
-DATA k90<>+24(SB)/8, $0x1000000010000000
+DATA k90<>+0(SB)/8, $0x5a8000005a800000
+DATA k90<>+8(SB)/8, $0x5a8000005a800000
+DATA k90<>+16(SB)/8, $0x5a8000005a800000
+DATA k90<>+24(SB)/8, $0x5a8000005a800000
 GLOBL k90<>(SB), RODATA|NOPTR, $32
 
-DATA k91<>+0(SB)/8, $0x0080000000800000
-DATA k91<>+8(SB)/8, $0x0080000000800000
-DATA k91<>+16(SB)/8, $0x0080000000800000
-DATA k91<>+24(SB)/8, $0x0080000000800000
+DATA k91<>+0(SB)/8, $0x1000000010000000
+DATA k91<>+8(SB)/8, $0x1000000010000000
+DATA k91<>+16(SB)/8, $0x1000000010000000
+DATA k91<>+24(SB)/8, $0x1000000010000000
 GLOBL k91<>(SB), RODATA|NOPTR, $32
 
-DATA k92<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k92<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k92<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k92<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k92<>+0(SB)/8, $0x0080000000800000
+DATA k92<>+8(SB)/8, $0x0080000000800000
+DATA k92<>+16(SB)/8, $0x0080000000800000
+DATA k92<>+24(SB)/8, $0x0080000000800000
 GLOBL k92<>(SB), RODATA|NOPTR, $32
 
-DATA k93<>+0(SB)/8, $0x1e1c1a1814100800
-DATA k93<>+8(SB)/8, $0x0000000000000000
-DATA k93<>+16(SB)/8, $0x1e1c1a1814100800
-DATA k93<>+24(SB)/8, $0x0000000000000000
+DATA k93<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k93<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k93<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k93<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
 GLOBL k93<>(SB), RODATA|NOPTR, $32
 
-DATA k94<>+0(SB)/8, $0x0707070707070707
-DATA k94<>+8(SB)/8, $0x0707070707070707
-DATA k94<>+16(SB)/8, $0x0707070707070707
-DATA k94<>+24(SB)/8, $0x0707070707070707
+DATA k94<>+0(SB)/8, $0x1e1c1a1814100800
+DATA k94<>+8(SB)/8, $0x0000000000000000
+DATA k94<>+16(SB)/8, $0x1e1c1a1814100800
+DATA k94<>+24(SB)/8, $0x0000000000000000
 GLOBL k94<>(SB), RODATA|NOPTR, $32
 
-DATA k95<>+0(SB)/8, $0x1818181818181818
-DATA k95<>+8(SB)/8, $0x1818181818181818
-DATA k95<>+16(SB)/8, $0x1818181818181818
-DATA k95<>+24(SB)/8, $0x1818181818181818
+DATA k95<>+0(SB)/8, $0x0707070707070707
+DATA k95<>+8(SB)/8, $0x0707070707070707
+DATA k95<>+16(SB)/8, $0x0707070707070707
+DATA k95<>+24(SB)/8, $0x0707070707070707
 GLOBL k95<>(SB), RODATA|NOPTR, $32
 
-DATA k96<>+0(SB)/8, $0x0ff000000ff00000
-DATA k96<>+8(SB)/8, $0x0ff000000ff00000
-DATA k96<>+16(SB)/8, $0x0ff000000ff00000
-DATA k96<>+24(SB)/8, $0x0ff000000ff00000
+DATA k96<>+0(SB)/8, $0x1818181818181818
+DATA k96<>+8(SB)/8, $0x1818181818181818
+DATA k96<>+16(SB)/8, $0x1818181818181818
+DATA k96<>+24(SB)/8, $0x1818181818181818
 GLOBL k96<>(SB), RODATA|NOPTR, $32
+
+DATA k97<>+0(SB)/8, $0x0ff000000ff00000
+DATA k97<>+8(SB)/8, $0x0ff000000ff00000
+DATA k97<>+16(SB)/8, $0x0ff000000ff00000
+DATA k97<>+24(SB)/8, $0x0ff000000ff00000
+GLOBL k97<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
@@ -26662,8 +26370,8 @@ run:
 	SUBL         $0x05000000, R8
 	CMPL         R8, $0x75800000
 	JHI          odd
-	VMOVDQU      k97<>+0(SB), Y3
-	VMOVDQU      k98<>+0(SB), Y4
+	VMOVDQU      k98<>+0(SB), Y3
+	VMOVDQU      k99<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
@@ -26686,20 +26394,20 @@ run:
 chunk:
 	VMOVDQU    (CX), Y4
 	VPERMQ     $0xd8, Y4, Y4
-	VPAND      k92<>+0(SB), Y4, Y5
+	VPAND      k93<>+0(SB), Y4, Y5
 	VPMINUB    k38<>+0(SB), Y5, Y6
 	VPAND      k38<>+0(SB), Y6, Y6
-	VPAND      k94<>+0(SB), Y4, Y7
+	VPAND      k95<>+0(SB), Y4, Y7
 	VPOR       Y7, Y6, Y6
 	VPSUBUSB   k38<>+0(SB), Y5, Y7
-	VPAND      k99<>+0(SB), Y7, Y7
+	VPAND      k100<>+0(SB), Y7, Y7
 	VPSHUFB    Y6, Y2, Y8
 	VPSHUFB    Y6, Y3, Y6
 	VPAND      k41<>+0(SB), Y4, Y4
 	VPXOR      Y4, Y6, Y6
-	VPCMPEQB   k92<>+0(SB), Y5, Y4
-	VPBLENDVB  Y4, k100<>+0(SB), Y8, Y8
-	VPBLENDVB  Y4, k92<>+0(SB), Y6, Y6
+	VPCMPEQB   k93<>+0(SB), Y5, Y4
+	VPBLENDVB  Y4, k101<>+0(SB), Y8, Y8
+	VPBLENDVB  Y4, k93<>+0(SB), Y6, Y6
 	VPANDN     Y7, Y4, Y7
 	VPXOR      Y5, Y5, Y5
 	VPUNPCKLBW Y6, Y8, Y4
@@ -26729,18 +26437,18 @@ odd:
 	SBBL         R8, R8
 	VMOVD        R8, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k101<>+0(SB), Y2, Y3
-	VPOR         k102<>+0(SB), Y3, Y3
+	VPXOR        k102<>+0(SB), Y2, Y3
+	VPOR         k103<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k99<>+0(SB), Y2, Y2
+	VPAND        k100<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	VPBROADCASTB 3(DX), Y2
 	VBROADCASTSS (DX), Y3
-	VANDPS       k86<>+0(SB), Y3, Y3
+	VANDPS       k87<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
-	VMOVDQU      k97<>+0(SB), Y4
-	VMOVDQU      k98<>+0(SB), Y5
+	VMOVDQU      k98<>+0(SB), Y4
+	VMOVDQU      k99<>+0(SB), Y5
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
 	VPAND        Y0, Y6, Y6
@@ -26763,10 +26471,10 @@ odd:
 edge:
 	VMOVDQU    (CX), Y5
 	VPERMQ     $0xd8, Y5, Y5
-	VPAND      k92<>+0(SB), Y5, Y6
+	VPAND      k93<>+0(SB), Y5, Y6
 	VPMINUB    k38<>+0(SB), Y6, Y7
 	VPAND      k38<>+0(SB), Y7, Y7
-	VPAND      k94<>+0(SB), Y5, Y8
+	VPAND      k95<>+0(SB), Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VPSUBUSB   k38<>+0(SB), Y6, Y8
 	VPAND      (SP), Y8, Y8
@@ -26774,9 +26482,9 @@ edge:
 	VPSHUFB    Y7, Y4, Y7
 	VPXOR      Y2, Y5, Y5
 	VPAND      k41<>+0(SB), Y5, Y5
-	VPCMPEQB   k92<>+0(SB), Y6, Y6
-	VPAND      k100<>+0(SB), Y6, Y10
-	VPAND      k92<>+0(SB), Y6, Y6
+	VPCMPEQB   k93<>+0(SB), Y6, Y6
+	VPAND      k101<>+0(SB), Y6, Y10
+	VPAND      k93<>+0(SB), Y6, Y6
 	VPXOR      Y11, Y11, Y11
 	VPUNPCKLBW Y7, Y9, Y12
 	VPUNPCKLBW Y11, Y8, Y13
@@ -26786,7 +26494,7 @@ edge:
 	VPADDW     Y13, Y12, Y12
 	VPMINUW    32(SP), Y12, Y12
 	VPMAXUW    Y14, Y12, Y12
-	VPCMPGTW   k102<>+0(SB), Y12, Y13
+	VPCMPGTW   k103<>+0(SB), Y12, Y13
 	VPANDN     Y15, Y13, Y15
 	VPOR       Y15, Y12, Y12
 	VMOVDQU    Y12, (AX)
@@ -26798,7 +26506,7 @@ edge:
 	VPADDW     Y8, Y7, Y7
 	VPMINUW    32(SP), Y7, Y7
 	VPMAXUW    Y6, Y7, Y7
-	VPCMPGTW   k102<>+0(SB), Y7, Y6
+	VPCMPGTW   k103<>+0(SB), Y7, Y6
 	VPANDN     Y5, Y6, Y5
 	VPOR       Y5, Y7, Y7
 	VMOVDQU    Y7, 32(AX)
@@ -26810,34 +26518,34 @@ edge:
 
 small:
 	VBROADCASTSS (DX), Y2
-	VANDPS       k86<>+0(SB), Y2, Y2
-	VMOVDQU      k87<>+0(SB), Y4
-	VPCMPGTD     k88<>+0(SB), Y2, Y5
+	VANDPS       k87<>+0(SB), Y2, Y2
+	VMOVDQU      k88<>+0(SB), Y4
+	VPCMPGTD     k89<>+0(SB), Y2, Y5
 	VCVTDQ2PS    Y2, Y3
-	VPADDD       k89<>+0(SB), Y2, Y2
-	VPADDD       k90<>+0(SB), Y3, Y3
+	VPADDD       k90<>+0(SB), Y2, Y2
+	VPADDD       k91<>+0(SB), Y3, Y3
 	VBLENDVPS    Y5, Y2, Y3, Y2
-	VPSUBD       k91<>+0(SB), Y2, Y3
+	VPSUBD       k92<>+0(SB), Y2, Y3
 	VPBROADCASTB 3(DX), Y5
-	VMOVDQU      k103<>+0(SB), Y6
+	VMOVDQU      k104<>+0(SB), Y6
 
 tiny:
 	VMOVDQU     (CX), Y7
 	VPERMQ      $0xd8, Y7, Y7
-	VPAND       k92<>+0(SB), Y7, Y8
+	VPAND       k93<>+0(SB), Y7, Y8
 	VPXOR       Y5, Y7, Y7
 	VPAND       k41<>+0(SB), Y7, Y7
-	VPCMPEQB    k92<>+0(SB), Y8, Y10
-	VPAND       k100<>+0(SB), Y10, Y9
-	VPBLENDVB   Y10, k92<>+0(SB), Y7, Y7
-	VMOVDQU     k93<>+0(SB), Y11
+	VPCMPEQB    k93<>+0(SB), Y8, Y10
+	VPAND       k101<>+0(SB), Y10, Y9
+	VPBLENDVB   Y10, k93<>+0(SB), Y7, Y7
+	VMOVDQU     k94<>+0(SB), Y11
 	VPSHUFB     Y8, Y11, Y11
-	VPCMPGTB    k94<>+0(SB), Y8, Y12
-	VPADDB      k95<>+0(SB), Y8, Y8
+	VPCMPGTB    k95<>+0(SB), Y8, Y12
+	VPADDB      k96<>+0(SB), Y8, Y8
 	VPBLENDVB   Y12, Y8, Y11, Y8
 	VPANDN      Y8, Y10, Y8
 	VPUNPCKLBW  Y7, Y9, Y10
-	VPSHUFB     k104<>+0(SB), Y8, Y11
+	VPSHUFB     k105<>+0(SB), Y8, Y11
 	VPSRLD      $0x04, Y11, Y11
 	VMULPS      Y2, Y11, Y12
 	VFMADD213PS Y4, Y3, Y11
@@ -26846,7 +26554,7 @@ tiny:
 	VPAND       Y0, Y11, Y11
 	VPADDD      Y6, Y12, Y12
 	VPADDD      Y11, Y12, Y12
-	VPSHUFB     k105<>+0(SB), Y8, Y11
+	VPSHUFB     k106<>+0(SB), Y8, Y11
 	VPSRLD      $0x04, Y11, Y11
 	VMULPS      Y2, Y11, Y13
 	VFMADD213PS Y4, Y3, Y11
@@ -26860,7 +26568,7 @@ tiny:
 	VPOR        Y10, Y12, Y12
 	VMOVDQU     Y12, (AX)
 	VPUNPCKHBW  Y7, Y9, Y7
-	VPSHUFB     k106<>+0(SB), Y8, Y9
+	VPSHUFB     k107<>+0(SB), Y8, Y9
 	VPSRLD      $0x04, Y9, Y9
 	VMULPS      Y2, Y9, Y10
 	VFMADD213PS Y4, Y3, Y9
@@ -26869,7 +26577,7 @@ tiny:
 	VPAND       Y0, Y9, Y9
 	VPADDD      Y6, Y10, Y10
 	VPADDD      Y9, Y10, Y10
-	VPSHUFB     k107<>+0(SB), Y8, Y8
+	VPSHUFB     k108<>+0(SB), Y8, Y8
 	VPSRLD      $0x04, Y8, Y8
 	VMULPS      Y2, Y8, Y9
 	VFMADD213PS Y4, Y3, Y8
@@ -26895,71 +26603,71 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k97<>+0(SB)/8, $0x3b80000000000000
-DATA k97<>+8(SB)/8, $0x3c4000003c000000
-DATA k97<>+16(SB)/8, $0x3ca000003c800000
-DATA k97<>+24(SB)/8, $0x3ce000003cc00000
-GLOBL k97<>(SB), RODATA|NOPTR, $32
-
-DATA k98<>+0(SB)/8, $0x3bc000003b000000
-DATA k98<>+8(SB)/8, $0x3c6000003c200000
-DATA k98<>+16(SB)/8, $0x3cb000003c900000
-DATA k98<>+24(SB)/8, $0x3cf000003cd00000
+DATA k98<>+0(SB)/8, $0x3b80000000000000
+DATA k98<>+8(SB)/8, $0x3c4000003c000000
+DATA k98<>+16(SB)/8, $0x3ca000003c800000
+DATA k98<>+24(SB)/8, $0x3ce000003cc00000
 GLOBL k98<>(SB), RODATA|NOPTR, $32
 
-DATA k99<>+0(SB)/8, $0x7878787878787878
-DATA k99<>+8(SB)/8, $0x7878787878787878
-DATA k99<>+16(SB)/8, $0x7878787878787878
-DATA k99<>+24(SB)/8, $0x7878787878787878
+DATA k99<>+0(SB)/8, $0x3bc000003b000000
+DATA k99<>+8(SB)/8, $0x3c6000003c200000
+DATA k99<>+16(SB)/8, $0x3cb000003c900000
+DATA k99<>+24(SB)/8, $0x3cf000003cd00000
 GLOBL k99<>(SB), RODATA|NOPTR, $32
 
-DATA k100<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k100<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k100<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k100<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k100<>+0(SB)/8, $0x7878787878787878
+DATA k100<>+8(SB)/8, $0x7878787878787878
+DATA k100<>+16(SB)/8, $0x7878787878787878
+DATA k100<>+24(SB)/8, $0x7878787878787878
 GLOBL k100<>(SB), RODATA|NOPTR, $32
 
-DATA k101<>+0(SB)/8, $0xffffffffffffffff
-DATA k101<>+8(SB)/8, $0xffffffffffffffff
-DATA k101<>+16(SB)/8, $0xffffffffffffffff
-DATA k101<>+24(SB)/8, $0xffffffffffffffff
+DATA k101<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k101<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k101<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k101<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
 GLOBL k101<>(SB), RODATA|NOPTR, $32
 
-DATA k102<>+0(SB)/8, $0x7f807f807f807f80
-DATA k102<>+8(SB)/8, $0x7f807f807f807f80
-DATA k102<>+16(SB)/8, $0x7f807f807f807f80
-DATA k102<>+24(SB)/8, $0x7f807f807f807f80
+DATA k102<>+0(SB)/8, $0xffffffffffffffff
+DATA k102<>+8(SB)/8, $0xffffffffffffffff
+DATA k102<>+16(SB)/8, $0xffffffffffffffff
+DATA k102<>+24(SB)/8, $0xffffffffffffffff
 GLOBL k102<>(SB), RODATA|NOPTR, $32
 
-DATA k103<>+0(SB)/8, $0xe0007fffe0007fff
-DATA k103<>+8(SB)/8, $0xe0007fffe0007fff
-DATA k103<>+16(SB)/8, $0xe0007fffe0007fff
-DATA k103<>+24(SB)/8, $0xe0007fffe0007fff
+DATA k103<>+0(SB)/8, $0x7f807f807f807f80
+DATA k103<>+8(SB)/8, $0x7f807f807f807f80
+DATA k103<>+16(SB)/8, $0x7f807f807f807f80
+DATA k103<>+24(SB)/8, $0x7f807f807f807f80
 GLOBL k103<>(SB), RODATA|NOPTR, $32
 
-DATA k104<>+0(SB)/8, $0x0280808000808080
-DATA k104<>+8(SB)/8, $0x0680808004808080
-DATA k104<>+16(SB)/8, $0x0280808000808080
-DATA k104<>+24(SB)/8, $0x0680808004808080
+DATA k104<>+0(SB)/8, $0xe0007fffe0007fff
+DATA k104<>+8(SB)/8, $0xe0007fffe0007fff
+DATA k104<>+16(SB)/8, $0xe0007fffe0007fff
+DATA k104<>+24(SB)/8, $0xe0007fffe0007fff
 GLOBL k104<>(SB), RODATA|NOPTR, $32
 
-DATA k105<>+0(SB)/8, $0x0380808001808080
-DATA k105<>+8(SB)/8, $0x0780808005808080
-DATA k105<>+16(SB)/8, $0x0380808001808080
-DATA k105<>+24(SB)/8, $0x0780808005808080
+DATA k105<>+0(SB)/8, $0x0280808000808080
+DATA k105<>+8(SB)/8, $0x0680808004808080
+DATA k105<>+16(SB)/8, $0x0280808000808080
+DATA k105<>+24(SB)/8, $0x0680808004808080
 GLOBL k105<>(SB), RODATA|NOPTR, $32
 
-DATA k106<>+0(SB)/8, $0x0a80808008808080
-DATA k106<>+8(SB)/8, $0x0e8080800c808080
-DATA k106<>+16(SB)/8, $0x0a80808008808080
-DATA k106<>+24(SB)/8, $0x0e8080800c808080
+DATA k106<>+0(SB)/8, $0x0380808001808080
+DATA k106<>+8(SB)/8, $0x0780808005808080
+DATA k106<>+16(SB)/8, $0x0380808001808080
+DATA k106<>+24(SB)/8, $0x0780808005808080
 GLOBL k106<>(SB), RODATA|NOPTR, $32
 
-DATA k107<>+0(SB)/8, $0x0b80808009808080
-DATA k107<>+8(SB)/8, $0x0f8080800d808080
-DATA k107<>+16(SB)/8, $0x0b80808009808080
-DATA k107<>+24(SB)/8, $0x0f8080800d808080
+DATA k107<>+0(SB)/8, $0x0a80808008808080
+DATA k107<>+8(SB)/8, $0x0e8080800c808080
+DATA k107<>+16(SB)/8, $0x0a80808008808080
+DATA k107<>+24(SB)/8, $0x0e8080800c808080
 GLOBL k107<>(SB), RODATA|NOPTR, $32
+
+DATA k108<>+0(SB)/8, $0x0b80808009808080
+DATA k108<>+8(SB)/8, $0x0f8080800d808080
+DATA k108<>+16(SB)/8, $0x0b80808009808080
+DATA k108<>+24(SB)/8, $0x0f8080800d808080
+GLOBL k108<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
@@ -26981,45 +26689,45 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPAND        k83<>+0(SB), Y2, Y1
-	VPCMPEQW     k83<>+0(SB), Y1, Y1
+	VPAND        k84<>+0(SB), Y2, Y1
+	VPCMPEQW     k84<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k84<>+0(SB), Y2, Y2
+	VPAND        k85<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k85<>+0(SB), Y1, Y1
+	VMULPS       k86<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
-	VMULPS       k85<>+0(SB), Y2, Y2
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, (AX)
+	VMULPS       k86<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y1
+	VBLENDVPS    Y1, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPAND        k83<>+0(SB), Y2, Y1
-	VPCMPEQW     k83<>+0(SB), Y1, Y1
+	VPAND        k84<>+0(SB), Y2, Y1
+	VPCMPEQW     k84<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k84<>+0(SB), Y2, Y2
+	VPAND        k85<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k85<>+0(SB), Y1, Y1
+	VMULPS       k86<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
-	VMULPS       k85<>+0(SB), Y2, Y2
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 32(AX)
+	VMULPS       k86<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y1
+	VBLENDVPS    Y1, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 48(AX)
 	ADDQ         $0x20, CX
@@ -27030,31 +26738,31 @@ chunk:
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k86<>+0(SB), Y0, Y0
-	VMOVDQU      k87<>+0(SB), Y2
-	VPCMPGTD     k88<>+0(SB), Y0, Y3
+	VANDPS       k87<>+0(SB), Y0, Y0
+	VMOVDQU      k88<>+0(SB), Y2
+	VPCMPGTD     k89<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k89<>+0(SB), Y0, Y0
-	VPADDD       k90<>+0(SB), Y1, Y1
+	VPADDD       k90<>+0(SB), Y0, Y0
+	VPADDD       k91<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k91<>+0(SB), Y0, Y1
+	VPSUBD       k92<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k92<>+0(SB), Y4, Y4
-	VPCMPEQB    k92<>+0(SB), Y4, Y5
-	VMOVDQU     k93<>+0(SB), Y6
+	VPAND       k93<>+0(SB), Y4, Y4
+	VPCMPEQB    k93<>+0(SB), Y4, Y5
+	VMOVDQU     k94<>+0(SB), Y6
 	VPSHUFB     Y4, Y6, Y6
-	VPCMPGTB    k94<>+0(SB), Y4, Y7
-	VPADDB      k95<>+0(SB), Y4, Y4
+	VPCMPGTB    k95<>+0(SB), Y4, Y7
+	VPADDB      k96<>+0(SB), Y4, Y4
 	VPBLENDVB   Y7, Y4, Y6, Y4
 	VPOR        Y5, Y4, Y4
 	VMOVDQU     Y4, (SP)
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VPCMPEQD    k97<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -27068,7 +26776,7 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VPCMPEQD    k97<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -27082,7 +26790,7 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VPCMPEQD    k97<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -27096,7 +26804,7 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VPCMPEQD    k97<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -27147,10 +26855,10 @@ chunk:
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, (AX)
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y1
+	VBLENDVPS    Y1, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBW    16(CX), Y2
 	VPSLLW       $0x08, Y2, Y2
@@ -27160,10 +26868,10 @@ chunk:
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, 64(AX)
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y1
+	VBLENDVPS    Y1, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 96(AX)
 	ADDQ         $0x20, CX
 	ADDQ         $0x00000080, AX
@@ -27173,39 +26881,39 @@ chunk:
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k86<>+0(SB), Y0, Y0
-	VMOVDQU      k87<>+0(SB), Y2
-	VPCMPGTD     k88<>+0(SB), Y0, Y3
+	VANDPS       k87<>+0(SB), Y0, Y0
+	VMOVDQU      k88<>+0(SB), Y2
+	VPCMPGTD     k89<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k108<>+0(SB), Y0, Y0
-	VPADDD       k109<>+0(SB), Y1, Y1
+	VPADDD       k109<>+0(SB), Y0, Y0
+	VPADDD       k110<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k91<>+0(SB), Y0, Y1
+	VPSUBD       k92<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k92<>+0(SB), Y4, Y4
-	VPCMPGTB    k110<>+0(SB), Y4, Y5
-	VPCMPEQB    k110<>+0(SB), Y4, Y6
-	VMOVDQU     k111<>+0(SB), Y7
+	VPAND       k93<>+0(SB), Y4, Y4
+	VPCMPGTB    k111<>+0(SB), Y4, Y5
+	VPCMPEQB    k111<>+0(SB), Y4, Y6
+	VMOVDQU     k112<>+0(SB), Y7
 	VPSHUFB     Y4, Y7, Y7
 	VPCMPGTB    k26<>+0(SB), Y4, Y8
 	VPADDB      k38<>+0(SB), Y4, Y4
 	VPBLENDVB   Y8, Y4, Y7, Y4
-	VPBLENDVB   Y6, k112<>+0(SB), Y4, Y4
+	VPBLENDVB   Y6, k113<>+0(SB), Y4, Y4
 	VPOR        Y5, Y4, Y4
 	VMOVDQU     Y4, (SP)
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k113<>+0(SB), Y4, Y6
-	VPCMPEQD    k114<>+0(SB), Y4, Y7
+	VPCMPEQD    k114<>+0(SB), Y4, Y6
+	VPCMPEQD    k115<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k115<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k116<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -27214,13 +26922,13 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k113<>+0(SB), Y4, Y6
-	VPCMPEQD    k114<>+0(SB), Y4, Y7
+	VPCMPEQD    k114<>+0(SB), Y4, Y6
+	VPCMPEQD    k115<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k115<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k116<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -27229,13 +26937,13 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k113<>+0(SB), Y4, Y6
-	VPCMPEQD    k114<>+0(SB), Y4, Y7
+	VPCMPEQD    k114<>+0(SB), Y4, Y6
+	VPCMPEQD    k115<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k115<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k116<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -27244,13 +26952,13 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k113<>+0(SB), Y4, Y6
-	VPCMPEQD    k114<>+0(SB), Y4, Y7
+	VPCMPEQD    k114<>+0(SB), Y4, Y6
+	VPCMPEQD    k115<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k115<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k116<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -27269,53 +26977,53 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k108<>+0(SB)/8, $0x5700000057000000
-DATA k108<>+8(SB)/8, $0x5700000057000000
-DATA k108<>+16(SB)/8, $0x5700000057000000
-DATA k108<>+24(SB)/8, $0x5700000057000000
-GLOBL k108<>(SB), RODATA|NOPTR, $32
-
-DATA k109<>+0(SB)/8, $0x0c8000000c800000
-DATA k109<>+8(SB)/8, $0x0c8000000c800000
-DATA k109<>+16(SB)/8, $0x0c8000000c800000
-DATA k109<>+24(SB)/8, $0x0c8000000c800000
+DATA k109<>+0(SB)/8, $0x5700000057000000
+DATA k109<>+8(SB)/8, $0x5700000057000000
+DATA k109<>+16(SB)/8, $0x5700000057000000
+DATA k109<>+24(SB)/8, $0x5700000057000000
 GLOBL k109<>(SB), RODATA|NOPTR, $32
 
-DATA k110<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k110<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k110<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k110<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k110<>+0(SB)/8, $0x0c8000000c800000
+DATA k110<>+8(SB)/8, $0x0c8000000c800000
+DATA k110<>+16(SB)/8, $0x0c8000000c800000
+DATA k110<>+24(SB)/8, $0x0c8000000c800000
 GLOBL k110<>(SB), RODATA|NOPTR, $32
 
-DATA k111<>+0(SB)/8, $0x1e1c1a180a080400
-DATA k111<>+8(SB)/8, $0x0000000000000000
-DATA k111<>+16(SB)/8, $0x1e1c1a180a080400
-DATA k111<>+24(SB)/8, $0x0000000000000000
+DATA k111<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k111<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k111<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k111<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
 GLOBL k111<>(SB), RODATA|NOPTR, $32
 
-DATA k112<>+0(SB)/8, $0xfefefefefefefefe
-DATA k112<>+8(SB)/8, $0xfefefefefefefefe
-DATA k112<>+16(SB)/8, $0xfefefefefefefefe
-DATA k112<>+24(SB)/8, $0xfefefefefefefefe
+DATA k112<>+0(SB)/8, $0x1e1c1a180a080400
+DATA k112<>+8(SB)/8, $0x0000000000000000
+DATA k112<>+16(SB)/8, $0x1e1c1a180a080400
+DATA k112<>+24(SB)/8, $0x0000000000000000
 GLOBL k112<>(SB), RODATA|NOPTR, $32
 
-DATA k113<>+0(SB)/8, $0x1fe000001fe00000
-DATA k113<>+8(SB)/8, $0x1fe000001fe00000
-DATA k113<>+16(SB)/8, $0x1fe000001fe00000
-DATA k113<>+24(SB)/8, $0x1fe000001fe00000
+DATA k113<>+0(SB)/8, $0xfefefefefefefefe
+DATA k113<>+8(SB)/8, $0xfefefefefefefefe
+DATA k113<>+16(SB)/8, $0xfefefefefefefefe
+DATA k113<>+24(SB)/8, $0xfefefefefefefefe
 GLOBL k113<>(SB), RODATA|NOPTR, $32
 
-DATA k114<>+0(SB)/8, $0x1fc000001fc00000
-DATA k114<>+8(SB)/8, $0x1fc000001fc00000
-DATA k114<>+16(SB)/8, $0x1fc000001fc00000
-DATA k114<>+24(SB)/8, $0x1fc000001fc00000
+DATA k114<>+0(SB)/8, $0x1fe000001fe00000
+DATA k114<>+8(SB)/8, $0x1fe000001fe00000
+DATA k114<>+16(SB)/8, $0x1fe000001fe00000
+DATA k114<>+24(SB)/8, $0x1fe000001fe00000
 GLOBL k114<>(SB), RODATA|NOPTR, $32
 
-DATA k115<>+0(SB)/8, $0x7f8000007f800000
-DATA k115<>+8(SB)/8, $0x7f8000007f800000
-DATA k115<>+16(SB)/8, $0x7f8000007f800000
-DATA k115<>+24(SB)/8, $0x7f8000007f800000
+DATA k115<>+0(SB)/8, $0x1fc000001fc00000
+DATA k115<>+8(SB)/8, $0x1fc000001fc00000
+DATA k115<>+16(SB)/8, $0x1fc000001fc00000
+DATA k115<>+24(SB)/8, $0x1fc000001fc00000
 GLOBL k115<>(SB), RODATA|NOPTR, $32
+
+DATA k116<>+0(SB)/8, $0x7f8000007f800000
+DATA k116<>+8(SB)/8, $0x7f8000007f800000
+DATA k116<>+16(SB)/8, $0x7f8000007f800000
+DATA k116<>+24(SB)/8, $0x7f8000007f800000
+GLOBL k116<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
@@ -27341,8 +27049,8 @@ run:
 	SUBL         $0x08800000, R8
 	CMPL         R8, $0x6e800000
 	JHI          odd
-	VMOVDQU      k116<>+0(SB), Y4
-	VMOVDQU      k117<>+0(SB), Y5
+	VMOVDQU      k117<>+0(SB), Y4
+	VMOVDQU      k118<>+0(SB), Y5
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
 	VPAND        Y0, Y6, Y6
@@ -27365,24 +27073,24 @@ run:
 chunk:
 	VMOVDQU    (CX), Y5
 	VPERMQ     $0xd8, Y5, Y5
-	VPAND      k92<>+0(SB), Y5, Y6
+	VPAND      k93<>+0(SB), Y5, Y6
 	VPMINUB    k37<>+0(SB), Y6, Y7
 	VPAND      k37<>+0(SB), Y7, Y7
 	VPAND      k26<>+0(SB), Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VPSUBUSB   k37<>+0(SB), Y6, Y8
-	VPAND      k110<>+0(SB), Y8, Y8
+	VPAND      k111<>+0(SB), Y8, Y8
 	VPSHUFB    Y7, Y2, Y9
 	VPSHUFB    Y7, Y4, Y7
-	VPCMPGTB   k118<>+0(SB), Y6, Y10
+	VPCMPGTB   k119<>+0(SB), Y6, Y10
 	VPBLENDVB  Y10, k41<>+0(SB), Y9, Y9
 	VPBLENDVB  Y10, Y3, Y7, Y7
 	VPANDN     Y8, Y10, Y8
 	VPAND      k41<>+0(SB), Y5, Y5
 	VPXOR      Y5, Y7, Y7
-	VPCMPGTB   k110<>+0(SB), Y6, Y5
-	VPBLENDVB  Y5, k100<>+0(SB), Y9, Y9
-	VPBLENDVB  Y5, k92<>+0(SB), Y7, Y7
+	VPCMPGTB   k111<>+0(SB), Y6, Y5
+	VPBLENDVB  Y5, k101<>+0(SB), Y9, Y9
+	VPBLENDVB  Y5, k93<>+0(SB), Y7, Y7
 	VPANDN     Y8, Y5, Y8
 	VPXOR      Y6, Y6, Y6
 	VPUNPCKLBW Y7, Y9, Y5
@@ -27412,10 +27120,10 @@ odd:
 	SBBL         R9, R9
 	VMOVD        R9, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k101<>+0(SB), Y2, Y3
-	VPOR         k102<>+0(SB), Y3, Y3
+	VPXOR        k102<>+0(SB), Y2, Y3
+	VPOR         k103<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k110<>+0(SB), Y2, Y2
+	VPAND        k111<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	DECL         R8
 	CMPL         R8, $0x7f800000
@@ -27428,11 +27136,11 @@ odd:
 	VMOVDQU      Y2, 64(SP)
 	VPBROADCASTB 3(DX), Y2
 	VBROADCASTSS (DX), Y3
-	VANDPS       k86<>+0(SB), Y3, Y3
+	VANDPS       k87<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
-	VMOVDQU      k116<>+0(SB), Y4
-	VMOVDQU      k117<>+0(SB), Y5
+	VMOVDQU      k117<>+0(SB), Y4
+	VMOVDQU      k118<>+0(SB), Y5
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
 	VPAND        Y0, Y6, Y6
@@ -27455,7 +27163,7 @@ odd:
 edge:
 	VMOVDQU    (CX), Y5
 	VPERMQ     $0xd8, Y5, Y5
-	VPAND      k92<>+0(SB), Y5, Y6
+	VPAND      k93<>+0(SB), Y5, Y6
 	VPMINUB    k37<>+0(SB), Y6, Y7
 	VPAND      k37<>+0(SB), Y7, Y7
 	VPAND      k26<>+0(SB), Y5, Y8
@@ -27464,15 +27172,15 @@ edge:
 	VPAND      (SP), Y8, Y8
 	VPSHUFB    Y7, Y3, Y9
 	VPSHUFB    Y7, Y4, Y7
-	VPCMPGTB   k118<>+0(SB), Y6, Y10
+	VPCMPGTB   k119<>+0(SB), Y6, Y10
 	VPBLENDVB  Y10, 64(SP), Y9, Y9
-	VPBLENDVB  Y10, k92<>+0(SB), Y7, Y7
+	VPBLENDVB  Y10, k93<>+0(SB), Y7, Y7
 	VPANDN     Y8, Y10, Y8
 	VPXOR      Y2, Y5, Y5
 	VPAND      k41<>+0(SB), Y5, Y5
-	VPCMPGTB   k110<>+0(SB), Y6, Y6
-	VPAND      k100<>+0(SB), Y6, Y10
-	VPAND      k92<>+0(SB), Y6, Y6
+	VPCMPGTB   k111<>+0(SB), Y6, Y6
+	VPAND      k101<>+0(SB), Y6, Y10
+	VPAND      k93<>+0(SB), Y6, Y6
 	VPXOR      Y11, Y11, Y11
 	VPUNPCKLBW Y7, Y9, Y12
 	VPUNPCKLBW Y11, Y8, Y13
@@ -27482,7 +27190,7 @@ edge:
 	VPADDW     Y13, Y12, Y12
 	VPMINUW    32(SP), Y12, Y12
 	VPMAXUW    Y14, Y12, Y12
-	VPCMPGTW   k102<>+0(SB), Y12, Y13
+	VPCMPGTW   k103<>+0(SB), Y12, Y13
 	VPANDN     Y15, Y13, Y15
 	VPOR       Y15, Y12, Y12
 	VMOVDQU    Y12, (AX)
@@ -27494,7 +27202,7 @@ edge:
 	VPADDW     Y8, Y7, Y7
 	VPMINUW    32(SP), Y7, Y7
 	VPMAXUW    Y6, Y7, Y7
-	VPCMPGTW   k102<>+0(SB), Y7, Y6
+	VPCMPGTW   k103<>+0(SB), Y7, Y6
 	VPANDN     Y5, Y6, Y5
 	VPOR       Y5, Y7, Y7
 	VMOVDQU    Y7, 32(AX)
@@ -27506,40 +27214,40 @@ edge:
 
 small:
 	VBROADCASTSS (DX), Y2
-	VANDPS       k86<>+0(SB), Y2, Y2
-	VMOVDQU      k87<>+0(SB), Y4
-	VPCMPGTD     k88<>+0(SB), Y2, Y5
+	VANDPS       k87<>+0(SB), Y2, Y2
+	VMOVDQU      k88<>+0(SB), Y4
+	VPCMPGTD     k89<>+0(SB), Y2, Y5
 	VCVTDQ2PS    Y2, Y3
-	VPADDD       k108<>+0(SB), Y2, Y2
-	VPADDD       k109<>+0(SB), Y3, Y3
+	VPADDD       k109<>+0(SB), Y2, Y2
+	VPADDD       k110<>+0(SB), Y3, Y3
 	VBLENDVPS    Y5, Y2, Y3, Y2
-	VPSUBD       k91<>+0(SB), Y2, Y3
+	VPSUBD       k92<>+0(SB), Y2, Y3
 	VPBROADCASTB 3(DX), Y5
-	VMOVDQU      k103<>+0(SB), Y6
+	VMOVDQU      k104<>+0(SB), Y6
 
 tiny:
 	VMOVDQU     (CX), Y7
 	VPERMQ      $0xd8, Y7, Y7
-	VPAND       k92<>+0(SB), Y7, Y8
+	VPAND       k93<>+0(SB), Y7, Y8
 	VPXOR       Y5, Y7, Y7
 	VPAND       k41<>+0(SB), Y7, Y7
-	VPCMPGTB    k110<>+0(SB), Y8, Y10
-	VPAND       k100<>+0(SB), Y10, Y9
-	VPCMPEQB    k110<>+0(SB), Y8, Y11
-	VPAND       k92<>+0(SB), Y11, Y12
+	VPCMPGTB    k111<>+0(SB), Y8, Y10
+	VPAND       k101<>+0(SB), Y10, Y9
+	VPCMPEQB    k111<>+0(SB), Y8, Y11
+	VPAND       k93<>+0(SB), Y11, Y12
 	VPOR        Y12, Y7, Y7
 	VPAND       k41<>+0(SB), Y11, Y12
 	VPOR        Y12, Y9, Y9
 	VPANDN      Y8, Y11, Y8
-	VPBLENDVB   Y10, k92<>+0(SB), Y7, Y7
-	VMOVDQU     k111<>+0(SB), Y11
+	VPBLENDVB   Y10, k93<>+0(SB), Y7, Y7
+	VMOVDQU     k112<>+0(SB), Y11
 	VPSHUFB     Y8, Y11, Y11
 	VPCMPGTB    k26<>+0(SB), Y8, Y12
 	VPADDB      k38<>+0(SB), Y8, Y8
 	VPBLENDVB   Y12, Y8, Y11, Y8
 	VPANDN      Y8, Y10, Y8
 	VPUNPCKLBW  Y7, Y9, Y10
-	VPSHUFB     k104<>+0(SB), Y8, Y11
+	VPSHUFB     k105<>+0(SB), Y8, Y11
 	VPSRLD      $0x03, Y11, Y11
 	VMULPS      Y2, Y11, Y12
 	VFMADD213PS Y4, Y3, Y11
@@ -27548,7 +27256,7 @@ tiny:
 	VPAND       Y0, Y11, Y11
 	VPADDD      Y6, Y12, Y12
 	VPADDD      Y11, Y12, Y12
-	VPSHUFB     k105<>+0(SB), Y8, Y11
+	VPSHUFB     k106<>+0(SB), Y8, Y11
 	VPSRLD      $0x03, Y11, Y11
 	VMULPS      Y2, Y11, Y13
 	VFMADD213PS Y4, Y3, Y11
@@ -27562,7 +27270,7 @@ tiny:
 	VPOR        Y10, Y12, Y12
 	VMOVDQU     Y12, (AX)
 	VPUNPCKHBW  Y7, Y9, Y7
-	VPSHUFB     k106<>+0(SB), Y8, Y9
+	VPSHUFB     k107<>+0(SB), Y8, Y9
 	VPSRLD      $0x03, Y9, Y9
 	VMULPS      Y2, Y9, Y10
 	VFMADD213PS Y4, Y3, Y9
@@ -27571,7 +27279,7 @@ tiny:
 	VPAND       Y0, Y9, Y9
 	VPADDD      Y6, Y10, Y10
 	VPADDD      Y9, Y10, Y10
-	VPSHUFB     k107<>+0(SB), Y8, Y8
+	VPSHUFB     k108<>+0(SB), Y8, Y8
 	VPSRLD      $0x03, Y8, Y8
 	VMULPS      Y2, Y8, Y9
 	VFMADD213PS Y4, Y3, Y8
@@ -27597,23 +27305,23 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k116<>+0(SB)/8, $0x3800000000000000
-DATA k116<>+8(SB)/8, $0x38c0000038800000
-DATA k116<>+16(SB)/8, $0x3940000039000000
-DATA k116<>+24(SB)/8, $0x39c0000039800000
-GLOBL k116<>(SB), RODATA|NOPTR, $32
-
-DATA k117<>+0(SB)/8, $0x3840000037800000
-DATA k117<>+8(SB)/8, $0x38e0000038a00000
-DATA k117<>+16(SB)/8, $0x3960000039200000
-DATA k117<>+24(SB)/8, $0x39e0000039a00000
+DATA k117<>+0(SB)/8, $0x3800000000000000
+DATA k117<>+8(SB)/8, $0x38c0000038800000
+DATA k117<>+16(SB)/8, $0x3940000039000000
+DATA k117<>+24(SB)/8, $0x39c0000039800000
 GLOBL k117<>(SB), RODATA|NOPTR, $32
 
-DATA k118<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k118<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k118<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k118<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k118<>+0(SB)/8, $0x3840000037800000
+DATA k118<>+8(SB)/8, $0x38e0000038a00000
+DATA k118<>+16(SB)/8, $0x3960000039200000
+DATA k118<>+24(SB)/8, $0x39e0000039a00000
 GLOBL k118<>(SB), RODATA|NOPTR, $32
+
+DATA k119<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k119<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k119<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k119<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
+GLOBL k119<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
@@ -27642,11 +27350,11 @@ chunk:
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, (AX)
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y1
+	VBLENDVPS    Y1, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
 	VPMOVSXBW    16(CX), Y2
@@ -27657,11 +27365,11 @@ chunk:
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 32(AX)
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y1
+	VBLENDVPS    Y1, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 48(AX)
 	ADDQ         $0x20, CX
@@ -27672,39 +27380,39 @@ chunk:
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k86<>+0(SB), Y0, Y0
-	VMOVDQU      k87<>+0(SB), Y2
-	VPCMPGTD     k88<>+0(SB), Y0, Y3
+	VANDPS       k87<>+0(SB), Y0, Y0
+	VMOVDQU      k88<>+0(SB), Y2
+	VPCMPGTD     k89<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k108<>+0(SB), Y0, Y0
-	VPADDD       k109<>+0(SB), Y1, Y1
+	VPADDD       k109<>+0(SB), Y0, Y0
+	VPADDD       k110<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k91<>+0(SB), Y0, Y1
+	VPSUBD       k92<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k92<>+0(SB), Y4, Y4
-	VPCMPGTB    k110<>+0(SB), Y4, Y5
-	VPCMPEQB    k110<>+0(SB), Y4, Y6
-	VMOVDQU     k111<>+0(SB), Y7
+	VPAND       k93<>+0(SB), Y4, Y4
+	VPCMPGTB    k111<>+0(SB), Y4, Y5
+	VPCMPEQB    k111<>+0(SB), Y4, Y6
+	VMOVDQU     k112<>+0(SB), Y7
 	VPSHUFB     Y4, Y7, Y7
 	VPCMPGTB    k26<>+0(SB), Y4, Y8
 	VPADDB      k38<>+0(SB), Y4, Y4
 	VPBLENDVB   Y8, Y4, Y7, Y4
-	VPBLENDVB   Y6, k112<>+0(SB), Y4, Y4
+	VPBLENDVB   Y6, k113<>+0(SB), Y4, Y4
 	VPOR        Y5, Y4, Y4
 	VMOVDQU     Y4, (SP)
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k113<>+0(SB), Y4, Y6
-	VPCMPEQD    k114<>+0(SB), Y4, Y7
+	VPCMPEQD    k114<>+0(SB), Y4, Y6
+	VPCMPEQD    k115<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k115<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k116<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -27714,13 +27422,13 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k113<>+0(SB), Y4, Y6
-	VPCMPEQD    k114<>+0(SB), Y4, Y7
+	VPCMPEQD    k114<>+0(SB), Y4, Y6
+	VPCMPEQD    k115<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k115<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k116<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -27730,13 +27438,13 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k113<>+0(SB), Y4, Y6
-	VPCMPEQD    k114<>+0(SB), Y4, Y7
+	VPCMPEQD    k114<>+0(SB), Y4, Y6
+	VPCMPEQD    k115<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k115<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k116<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -27746,13 +27454,13 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k113<>+0(SB), Y4, Y6
-	VPCMPEQD    k114<>+0(SB), Y4, Y7
+	VPCMPEQD    k114<>+0(SB), Y4, Y6
+	VPCMPEQD    k115<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k115<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k116<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -27792,40 +27500,40 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPCMPEQW     k119<>+0(SB), Y2, Y1
+	VPCMPEQW     k120<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k84<>+0(SB), Y2, Y2
+	VPAND        k85<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k120<>+0(SB), Y1, Y1
+	VMULPS       k121<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
-	VMULPS       k120<>+0(SB), Y2, Y2
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, (AX)
+	VMULPS       k121<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y1
+	VBLENDVPS    Y1, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPCMPEQW     k119<>+0(SB), Y2, Y1
+	VPCMPEQW     k120<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k84<>+0(SB), Y2, Y2
+	VPAND        k85<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k120<>+0(SB), Y1, Y1
+	VMULPS       k121<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
-	VMULPS       k120<>+0(SB), Y2, Y2
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, 64(AX)
+	VMULPS       k121<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y1
+	VBLENDVPS    Y1, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 96(AX)
 	ADDQ         $0x20, CX
 	ADDQ         $0x00000080, AX
@@ -27835,31 +27543,31 @@ chunk:
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k86<>+0(SB), Y0, Y0
-	VMOVDQU      k87<>+0(SB), Y2
-	VPCMPGTD     k88<>+0(SB), Y0, Y3
+	VANDPS       k87<>+0(SB), Y0, Y0
+	VMOVDQU      k88<>+0(SB), Y2
+	VPCMPGTD     k89<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k121<>+0(SB), Y0, Y0
-	VPADDD       k122<>+0(SB), Y1, Y1
+	VPADDD       k122<>+0(SB), Y0, Y0
+	VPADDD       k123<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k91<>+0(SB), Y0, Y1
+	VPSUBD       k92<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k92<>+0(SB), Y4, Y5
+	VPAND       k93<>+0(SB), Y4, Y5
 	VPCMPEQB    k41<>+0(SB), Y4, Y4
-	VMOVDQU     k93<>+0(SB), Y6
+	VMOVDQU     k94<>+0(SB), Y6
 	VPSHUFB     Y5, Y6, Y6
-	VPCMPGTB    k94<>+0(SB), Y5, Y7
-	VPADDB      k95<>+0(SB), Y5, Y5
+	VPCMPGTB    k95<>+0(SB), Y5, Y7
+	VPADDB      k96<>+0(SB), Y5, Y5
 	VPBLENDVB   Y7, Y5, Y6, Y5
 	VPOR        Y4, Y5, Y5
 	VMOVDQU     Y5, (SP)
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VPCMPEQD    k97<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -27872,7 +27580,7 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VPCMPEQD    k97<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -27885,7 +27593,7 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VPCMPEQD    k97<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -27898,7 +27606,7 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VPCMPEQD    k97<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -27921,29 +27629,29 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k119<>+0(SB)/8, $0xff80ff80ff80ff80
-DATA k119<>+8(SB)/8, $0xff80ff80ff80ff80
-DATA k119<>+16(SB)/8, $0xff80ff80ff80ff80
-DATA k119<>+24(SB)/8, $0xff80ff80ff80ff80
-GLOBL k119<>(SB), RODATA|NOPTR, $32
-
-DATA k120<>+0(SB)/8, $0x4300000043000000
-DATA k120<>+8(SB)/8, $0x4300000043000000
-DATA k120<>+16(SB)/8, $0x4300000043000000
-DATA k120<>+24(SB)/8, $0x4300000043000000
+DATA k120<>+0(SB)/8, $0xff80ff80ff80ff80
+DATA k120<>+8(SB)/8, $0xff80ff80ff80ff80
+DATA k120<>+16(SB)/8, $0xff80ff80ff80ff80
+DATA k120<>+24(SB)/8, $0xff80ff80ff80ff80
 GLOBL k120<>(SB), RODATA|NOPTR, $32
 
-DATA k121<>+0(SB)/8, $0x5a0000005a000000
-DATA k121<>+8(SB)/8, $0x5a0000005a000000
-DATA k121<>+16(SB)/8, $0x5a0000005a000000
-DATA k121<>+24(SB)/8, $0x5a0000005a000000
+DATA k121<>+0(SB)/8, $0x4300000043000000
+DATA k121<>+8(SB)/8, $0x4300000043000000
+DATA k121<>+16(SB)/8, $0x4300000043000000
+DATA k121<>+24(SB)/8, $0x4300000043000000
 GLOBL k121<>(SB), RODATA|NOPTR, $32
 
-DATA k122<>+0(SB)/8, $0x0f8000000f800000
-DATA k122<>+8(SB)/8, $0x0f8000000f800000
-DATA k122<>+16(SB)/8, $0x0f8000000f800000
-DATA k122<>+24(SB)/8, $0x0f8000000f800000
+DATA k122<>+0(SB)/8, $0x5a0000005a000000
+DATA k122<>+8(SB)/8, $0x5a0000005a000000
+DATA k122<>+16(SB)/8, $0x5a0000005a000000
+DATA k122<>+24(SB)/8, $0x5a0000005a000000
 GLOBL k122<>(SB), RODATA|NOPTR, $32
+
+DATA k123<>+0(SB)/8, $0x0f8000000f800000
+DATA k123<>+8(SB)/8, $0x0f8000000f800000
+DATA k123<>+16(SB)/8, $0x0f8000000f800000
+DATA k123<>+24(SB)/8, $0x0f8000000f800000
+GLOBL k123<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
@@ -27964,8 +27672,8 @@ run:
 	SUBL         $0x05800000, R8
 	CMPL         R8, $0x75000000
 	JHI          odd
-	VMOVDQU      k123<>+0(SB), Y3
-	VMOVDQU      k124<>+0(SB), Y4
+	VMOVDQU      k124<>+0(SB), Y3
+	VMOVDQU      k125<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
@@ -27988,20 +27696,20 @@ run:
 chunk:
 	VMOVDQU    (CX), Y4
 	VPERMQ     $0xd8, Y4, Y4
-	VPAND      k92<>+0(SB), Y4, Y5
+	VPAND      k93<>+0(SB), Y4, Y5
 	VPMINUB    k38<>+0(SB), Y5, Y6
 	VPAND      k38<>+0(SB), Y6, Y6
-	VPAND      k94<>+0(SB), Y4, Y7
+	VPAND      k95<>+0(SB), Y4, Y7
 	VPOR       Y7, Y6, Y6
 	VPSUBUSB   k38<>+0(SB), Y5, Y5
-	VPAND      k99<>+0(SB), Y5, Y5
+	VPAND      k100<>+0(SB), Y5, Y5
 	VPSHUFB    Y6, Y2, Y7
 	VPSHUFB    Y6, Y3, Y6
 	VPAND      k41<>+0(SB), Y4, Y8
 	VPXOR      Y8, Y6, Y6
 	VPCMPEQB   k41<>+0(SB), Y4, Y4
-	VPBLENDVB  Y4, k100<>+0(SB), Y7, Y7
-	VPBLENDVB  Y4, k92<>+0(SB), Y6, Y6
+	VPBLENDVB  Y4, k101<>+0(SB), Y7, Y7
+	VPBLENDVB  Y4, k93<>+0(SB), Y6, Y6
 	VPANDN     Y5, Y4, Y5
 	VPXOR      Y8, Y8, Y8
 	VPUNPCKLBW Y6, Y7, Y4
@@ -28031,18 +27739,18 @@ odd:
 	SBBL         R8, R8
 	VMOVD        R8, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k101<>+0(SB), Y2, Y3
-	VPOR         k102<>+0(SB), Y3, Y3
+	VPXOR        k102<>+0(SB), Y2, Y3
+	VPOR         k103<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k99<>+0(SB), Y2, Y2
+	VPAND        k100<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	VPBROADCASTB 3(DX), Y2
 	VBROADCASTSS (DX), Y3
-	VANDPS       k86<>+0(SB), Y3, Y3
+	VANDPS       k87<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
-	VMOVDQU      k123<>+0(SB), Y4
-	VMOVDQU      k124<>+0(SB), Y5
+	VMOVDQU      k124<>+0(SB), Y4
+	VMOVDQU      k125<>+0(SB), Y5
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
 	VPAND        Y0, Y6, Y6
@@ -28065,10 +27773,10 @@ odd:
 edge:
 	VMOVDQU    (CX), Y5
 	VPERMQ     $0xd8, Y5, Y5
-	VPAND      k92<>+0(SB), Y5, Y6
+	VPAND      k93<>+0(SB), Y5, Y6
 	VPMINUB    k38<>+0(SB), Y6, Y7
 	VPAND      k38<>+0(SB), Y7, Y7
-	VPAND      k94<>+0(SB), Y5, Y8
+	VPAND      k95<>+0(SB), Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VPSUBUSB   k38<>+0(SB), Y6, Y6
 	VPAND      (SP), Y6, Y6
@@ -28077,8 +27785,8 @@ edge:
 	VPXOR      Y2, Y5, Y9
 	VPAND      k41<>+0(SB), Y9, Y9
 	VPCMPEQB   k41<>+0(SB), Y5, Y5
-	VPAND      k100<>+0(SB), Y5, Y10
-	VPAND      k92<>+0(SB), Y5, Y5
+	VPAND      k101<>+0(SB), Y5, Y10
+	VPAND      k93<>+0(SB), Y5, Y5
 	VPXOR      Y11, Y11, Y11
 	VPUNPCKLBW Y7, Y8, Y12
 	VPUNPCKLBW Y11, Y6, Y13
@@ -28088,7 +27796,7 @@ edge:
 	VPADDW     Y13, Y12, Y12
 	VPMINUW    32(SP), Y12, Y12
 	VPMAXUW    Y14, Y12, Y12
-	VPCMPGTW   k102<>+0(SB), Y12, Y13
+	VPCMPGTW   k103<>+0(SB), Y12, Y13
 	VPANDN     Y15, Y13, Y15
 	VPOR       Y15, Y12, Y12
 	VMOVDQU    Y12, (AX)
@@ -28100,7 +27808,7 @@ edge:
 	VPADDW     Y6, Y7, Y7
 	VPMINUW    32(SP), Y7, Y7
 	VPMAXUW    Y5, Y7, Y7
-	VPCMPGTW   k102<>+0(SB), Y7, Y5
+	VPCMPGTW   k103<>+0(SB), Y7, Y5
 	VPANDN     Y8, Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VMOVDQU    Y7, 32(AX)
@@ -28112,34 +27820,34 @@ edge:
 
 small:
 	VBROADCASTSS (DX), Y2
-	VANDPS       k86<>+0(SB), Y2, Y2
-	VMOVDQU      k87<>+0(SB), Y4
-	VPCMPGTD     k88<>+0(SB), Y2, Y5
+	VANDPS       k87<>+0(SB), Y2, Y2
+	VMOVDQU      k88<>+0(SB), Y4
+	VPCMPGTD     k89<>+0(SB), Y2, Y5
 	VCVTDQ2PS    Y2, Y3
-	VPADDD       k121<>+0(SB), Y2, Y2
-	VPADDD       k122<>+0(SB), Y3, Y3
+	VPADDD       k122<>+0(SB), Y2, Y2
+	VPADDD       k123<>+0(SB), Y3, Y3
 	VBLENDVPS    Y5, Y2, Y3, Y2
-	VPSUBD       k91<>+0(SB), Y2, Y3
+	VPSUBD       k92<>+0(SB), Y2, Y3
 	VPBROADCASTB 3(DX), Y5
-	VMOVDQU      k103<>+0(SB), Y6
+	VMOVDQU      k104<>+0(SB), Y6
 
 tiny:
 	VMOVDQU     (CX), Y7
 	VPERMQ      $0xd8, Y7, Y7
-	VPAND       k92<>+0(SB), Y7, Y8
+	VPAND       k93<>+0(SB), Y7, Y8
 	VPXOR       Y5, Y7, Y9
 	VPAND       k41<>+0(SB), Y9, Y9
 	VPCMPEQB    k41<>+0(SB), Y7, Y10
-	VPAND       k100<>+0(SB), Y10, Y7
-	VPBLENDVB   Y10, k92<>+0(SB), Y9, Y9
-	VMOVDQU     k93<>+0(SB), Y11
+	VPAND       k101<>+0(SB), Y10, Y7
+	VPBLENDVB   Y10, k93<>+0(SB), Y9, Y9
+	VMOVDQU     k94<>+0(SB), Y11
 	VPSHUFB     Y8, Y11, Y11
-	VPCMPGTB    k94<>+0(SB), Y8, Y12
-	VPADDB      k95<>+0(SB), Y8, Y8
+	VPCMPGTB    k95<>+0(SB), Y8, Y12
+	VPADDB      k96<>+0(SB), Y8, Y8
 	VPBLENDVB   Y12, Y8, Y11, Y8
 	VPANDN      Y8, Y10, Y8
 	VPUNPCKLBW  Y9, Y7, Y10
-	VPSHUFB     k104<>+0(SB), Y8, Y11
+	VPSHUFB     k105<>+0(SB), Y8, Y11
 	VPSRLD      $0x04, Y11, Y11
 	VMULPS      Y2, Y11, Y12
 	VFMADD213PS Y4, Y3, Y11
@@ -28148,7 +27856,7 @@ tiny:
 	VPAND       Y0, Y11, Y11
 	VPADDD      Y6, Y12, Y12
 	VPADDD      Y11, Y12, Y12
-	VPSHUFB     k105<>+0(SB), Y8, Y11
+	VPSHUFB     k106<>+0(SB), Y8, Y11
 	VPSRLD      $0x04, Y11, Y11
 	VMULPS      Y2, Y11, Y13
 	VFMADD213PS Y4, Y3, Y11
@@ -28162,7 +27870,7 @@ tiny:
 	VPOR        Y10, Y12, Y12
 	VMOVDQU     Y12, (AX)
 	VPUNPCKHBW  Y9, Y7, Y7
-	VPSHUFB     k106<>+0(SB), Y8, Y9
+	VPSHUFB     k107<>+0(SB), Y8, Y9
 	VPSRLD      $0x04, Y9, Y9
 	VMULPS      Y2, Y9, Y10
 	VFMADD213PS Y4, Y3, Y9
@@ -28171,7 +27879,7 @@ tiny:
 	VPAND       Y0, Y9, Y9
 	VPADDD      Y6, Y10, Y10
 	VPADDD      Y9, Y10, Y10
-	VPSHUFB     k107<>+0(SB), Y8, Y8
+	VPSHUFB     k108<>+0(SB), Y8, Y8
 	VPSRLD      $0x04, Y8, Y8
 	VMULPS      Y2, Y8, Y9
 	VFMADD213PS Y4, Y3, Y8
@@ -28197,17 +27905,17 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k123<>+0(SB)/8, $0x3b00000000000000
-DATA k123<>+8(SB)/8, $0x3bc000003b800000
-DATA k123<>+16(SB)/8, $0x3c2000003c000000
-DATA k123<>+24(SB)/8, $0x3c6000003c400000
-GLOBL k123<>(SB), RODATA|NOPTR, $32
-
-DATA k124<>+0(SB)/8, $0x3b4000003a800000
-DATA k124<>+8(SB)/8, $0x3be000003ba00000
-DATA k124<>+16(SB)/8, $0x3c3000003c100000
-DATA k124<>+24(SB)/8, $0x3c7000003c500000
+DATA k124<>+0(SB)/8, $0x3b00000000000000
+DATA k124<>+8(SB)/8, $0x3bc000003b800000
+DATA k124<>+16(SB)/8, $0x3c2000003c000000
+DATA k124<>+24(SB)/8, $0x3c6000003c400000
 GLOBL k124<>(SB), RODATA|NOPTR, $32
+
+DATA k125<>+0(SB)/8, $0x3b4000003a800000
+DATA k125<>+8(SB)/8, $0x3be000003ba00000
+DATA k125<>+16(SB)/8, $0x3c3000003c100000
+DATA k125<>+24(SB)/8, $0x3c7000003c500000
+GLOBL k125<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
@@ -28229,43 +27937,43 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPCMPEQW     k119<>+0(SB), Y2, Y1
+	VPCMPEQW     k120<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k84<>+0(SB), Y2, Y2
+	VPAND        k85<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k120<>+0(SB), Y1, Y1
+	VMULPS       k121<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
-	VMULPS       k120<>+0(SB), Y2, Y2
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, (AX)
+	VMULPS       k121<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y1
+	VBLENDVPS    Y1, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPCMPEQW     k119<>+0(SB), Y2, Y1
+	VPCMPEQW     k120<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k84<>+0(SB), Y2, Y2
+	VPAND        k85<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k120<>+0(SB), Y1, Y1
+	VMULPS       k121<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
-	VMULPS       k120<>+0(SB), Y2, Y2
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 32(AX)
+	VMULPS       k121<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y1
+	VBLENDVPS    Y1, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 48(AX)
 	ADDQ         $0x20, CX
@@ -28276,31 +27984,31 @@ chunk:
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k86<>+0(SB), Y0, Y0
-	VMOVDQU      k87<>+0(SB), Y2
-	VPCMPGTD     k88<>+0(SB), Y0, Y3
+	VANDPS       k87<>+0(SB), Y0, Y0
+	VMOVDQU      k88<>+0(SB), Y2
+	VPCMPGTD     k89<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k121<>+0(SB), Y0, Y0
-	VPADDD       k122<>+0(SB), Y1, Y1
+	VPADDD       k122<>+0(SB), Y0, Y0
+	VPADDD       k123<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k91<>+0(SB), Y0, Y1
+	VPSUBD       k92<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k92<>+0(SB), Y4, Y5
+	VPAND       k93<>+0(SB), Y4, Y5
 	VPCMPEQB    k41<>+0(SB), Y4, Y4
-	VMOVDQU     k93<>+0(SB), Y6
+	VMOVDQU     k94<>+0(SB), Y6
 	VPSHUFB     Y5, Y6, Y6
-	VPCMPGTB    k94<>+0(SB), Y5, Y7
-	VPADDB      k95<>+0(SB), Y5, Y5
+	VPCMPGTB    k95<>+0(SB), Y5, Y7
+	VPADDB      k96<>+0(SB), Y5, Y5
 	VPBLENDVB   Y7, Y5, Y6, Y5
 	VPOR        Y4, Y5, Y5
 	VMOVDQU     Y5, (SP)
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VPCMPEQD    k97<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -28314,7 +28022,7 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VPCMPEQD    k97<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -28328,7 +28036,7 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VPCMPEQD    k97<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -28342,7 +28050,7 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k96<>+0(SB), Y4, Y6
+	VPCMPEQD    k97<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -28383,48 +28091,67 @@ run:
 	DECL         R8
 	CMPL         R8, $0x08ffffff
 	JCS          small
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k1<>+0(SB), Y0, Y0
 
 chunk:
-	VPMOVSXBD (CX), Y1
-	VPCMPEQD  k125<>+0(SB), Y1, Y2
+	VMOVDQU   (CX), Y1
+	VPAND     k93<>+0(SB), Y1, Y1
+	VMOVDQU   k112<>+0(SB), Y2
+	VPSHUFB   Y1, Y2, Y2
+	VPCMPGTB  k26<>+0(SB), Y1, Y3
+	VPADDB    k38<>+0(SB), Y1, Y1
+	VPBLENDVB Y3, Y1, Y2, Y1
+	VMOVDQU   Y1, (SP)
+	VPMOVZXBD (SP), Y1
+	VPMOVSXBD (CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPAND     k126<>+0(SB), Y1, Y1
-	VPOR      Y2, Y1, Y1
-	VPMOVSXBD 8(CX), Y2
-	VPCMPEQD  k125<>+0(SB), Y2, Y3
-	VPSLLD    $0x15, Y2, Y2
-	VPAND     k126<>+0(SB), Y2, Y2
+	VPCMPEQD  k126<>+0(SB), Y2, Y3
+	VPAND     k1<>+0(SB), Y3, Y3
+	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
 	VMULPS    k127<>+0(SB), Y1, Y1
+	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
-	VCMPPS    $0x03, Y1, Y1, Y3
-	VBLENDVPS Y3, k14<>+0(SB), Y1, Y1
-	VMULPS    k127<>+0(SB), Y2, Y2
-	VMULPS    Y0, Y2, Y2
-	VCMPPS    $0x03, Y2, Y2, Y3
-	VBLENDVPS Y3, k14<>+0(SB), Y2, Y2
+	VXORPS    k0<>+0(SB), Y1, Y1
 	VMOVUPS   Y1, (AX)
-	VMOVUPS   Y2, 32(AX)
-	VPMOVSXBD 16(CX), Y1
-	VPCMPEQD  k125<>+0(SB), Y1, Y2
+	VPMOVZXBD 8(SP), Y1
+	VPMOVSXBD 8(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPAND     k126<>+0(SB), Y1, Y1
-	VPOR      Y2, Y1, Y1
-	VPMOVSXBD 24(CX), Y2
-	VPCMPEQD  k125<>+0(SB), Y2, Y3
-	VPSLLD    $0x15, Y2, Y2
-	VPAND     k126<>+0(SB), Y2, Y2
+	VPCMPEQD  k126<>+0(SB), Y2, Y3
+	VPAND     k1<>+0(SB), Y3, Y3
+	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
 	VMULPS    k127<>+0(SB), Y1, Y1
+	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
-	VCMPPS    $0x03, Y1, Y1, Y3
-	VBLENDVPS Y3, k14<>+0(SB), Y1, Y1
-	VMULPS    k127<>+0(SB), Y2, Y2
-	VMULPS    Y0, Y2, Y2
-	VCMPPS    $0x03, Y2, Y2, Y3
-	VBLENDVPS Y3, k14<>+0(SB), Y2, Y2
+	VXORPS    k0<>+0(SB), Y1, Y1
+	VMOVUPS   Y1, 32(AX)
+	VPMOVZXBD 16(SP), Y1
+	VPMOVSXBD 16(CX), Y2
+	VPSLLD    $0x15, Y1, Y1
+	VPCMPEQD  k126<>+0(SB), Y2, Y3
+	VPAND     k1<>+0(SB), Y3, Y3
+	VPAND     k0<>+0(SB), Y2, Y2
+	VPOR      Y3, Y2, Y2
+	VMULPS    k127<>+0(SB), Y1, Y1
+	VPOR      Y2, Y1, Y1
+	VMULPS    Y0, Y1, Y1
+	VXORPS    k0<>+0(SB), Y1, Y1
 	VMOVUPS   Y1, 64(AX)
-	VMOVUPS   Y2, 96(AX)
+	VPMOVZXBD 24(SP), Y1
+	VPMOVSXBD 24(CX), Y2
+	VPSLLD    $0x15, Y1, Y1
+	VPCMPEQD  k126<>+0(SB), Y2, Y3
+	VPAND     k1<>+0(SB), Y3, Y3
+	VPAND     k0<>+0(SB), Y2, Y2
+	VPOR      Y3, Y2, Y2
+	VMULPS    k127<>+0(SB), Y1, Y1
+	VPOR      Y2, Y1, Y1
+	VMULPS    Y0, Y1, Y1
+	VXORPS    k0<>+0(SB), Y1, Y1
+	VMOVUPS   Y1, 96(AX)
 	ADDQ      $0x20, CX
 	ADDQ      $0x00000080, AX
 	DECQ      SI
@@ -28433,21 +28160,21 @@ chunk:
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k86<>+0(SB), Y0, Y0
-	VMOVDQU      k87<>+0(SB), Y2
-	VPCMPGTD     k88<>+0(SB), Y0, Y3
+	VANDPS       k87<>+0(SB), Y0, Y0
+	VMOVDQU      k88<>+0(SB), Y2
+	VPCMPGTD     k89<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
 	VPADDD       k128<>+0(SB), Y0, Y0
 	VPADDD       k129<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k91<>+0(SB), Y0, Y1
+	VPSUBD       k92<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k92<>+0(SB), Y4, Y5
+	VPAND       k93<>+0(SB), Y4, Y5
 	VPCMPEQB    k41<>+0(SB), Y4, Y4
-	VMOVDQU     k111<>+0(SB), Y6
+	VMOVDQU     k112<>+0(SB), Y6
 	VPSHUFB     Y5, Y6, Y6
 	VPCMPGTB    k26<>+0(SB), Y5, Y7
 	VPADDB      k38<>+0(SB), Y5, Y5
@@ -28457,7 +28184,7 @@ tiny:
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k113<>+0(SB), Y4, Y6
+	VPCMPEQD    k114<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -28470,7 +28197,7 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k113<>+0(SB), Y4, Y6
+	VPCMPEQD    k114<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -28483,7 +28210,7 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k113<>+0(SB), Y4, Y6
+	VPCMPEQD    k114<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -28496,7 +28223,7 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k113<>+0(SB), Y4, Y6
+	VPCMPEQD    k114<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -28519,22 +28246,16 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k125<>+0(SB)/8, $0xffffff80ffffff80
-DATA k125<>+8(SB)/8, $0xffffff80ffffff80
-DATA k125<>+16(SB)/8, $0xffffff80ffffff80
-DATA k125<>+24(SB)/8, $0xffffff80ffffff80
-GLOBL k125<>(SB), RODATA|NOPTR, $32
-
-DATA k126<>+0(SB)/8, $0x8fe000008fe00000
-DATA k126<>+8(SB)/8, $0x8fe000008fe00000
-DATA k126<>+16(SB)/8, $0x8fe000008fe00000
-DATA k126<>+24(SB)/8, $0x8fe000008fe00000
+DATA k126<>+0(SB)/8, $0xffffff80ffffff80
+DATA k126<>+8(SB)/8, $0xffffff80ffffff80
+DATA k126<>+16(SB)/8, $0xffffff80ffffff80
+DATA k126<>+24(SB)/8, $0xffffff80ffffff80
 GLOBL k126<>(SB), RODATA|NOPTR, $32
 
-DATA k127<>+0(SB)/8, $0x7700000077000000
-DATA k127<>+8(SB)/8, $0x7700000077000000
-DATA k127<>+16(SB)/8, $0x7700000077000000
-DATA k127<>+24(SB)/8, $0x7700000077000000
+DATA k127<>+0(SB)/8, $0x7600000076000000
+DATA k127<>+8(SB)/8, $0x7600000076000000
+DATA k127<>+16(SB)/8, $0x7600000076000000
+DATA k127<>+24(SB)/8, $0x7600000076000000
 GLOBL k127<>(SB), RODATA|NOPTR, $32
 
 DATA k128<>+0(SB)/8, $0x5680000056800000
@@ -28592,20 +28313,20 @@ run:
 chunk:
 	VMOVDQU    (CX), Y4
 	VPERMQ     $0xd8, Y4, Y4
-	VPAND      k92<>+0(SB), Y4, Y5
+	VPAND      k93<>+0(SB), Y4, Y5
 	VPMINUB    k37<>+0(SB), Y5, Y6
 	VPAND      k37<>+0(SB), Y6, Y6
 	VPAND      k26<>+0(SB), Y4, Y7
 	VPOR       Y7, Y6, Y6
 	VPSUBUSB   k37<>+0(SB), Y5, Y5
-	VPAND      k110<>+0(SB), Y5, Y5
+	VPAND      k111<>+0(SB), Y5, Y5
 	VPSHUFB    Y6, Y2, Y7
 	VPSHUFB    Y6, Y3, Y6
 	VPAND      k41<>+0(SB), Y4, Y8
 	VPXOR      Y8, Y6, Y6
 	VPCMPEQB   k41<>+0(SB), Y4, Y4
-	VPBLENDVB  Y4, k100<>+0(SB), Y7, Y7
-	VPBLENDVB  Y4, k92<>+0(SB), Y6, Y6
+	VPBLENDVB  Y4, k101<>+0(SB), Y7, Y7
+	VPBLENDVB  Y4, k93<>+0(SB), Y6, Y6
 	VPANDN     Y5, Y4, Y5
 	VPXOR      Y8, Y8, Y8
 	VPUNPCKLBW Y6, Y7, Y4
@@ -28635,14 +28356,14 @@ odd:
 	SBBL         R8, R8
 	VMOVD        R8, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k101<>+0(SB), Y2, Y3
-	VPOR         k102<>+0(SB), Y3, Y3
+	VPXOR        k102<>+0(SB), Y2, Y3
+	VPOR         k103<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k110<>+0(SB), Y2, Y2
+	VPAND        k111<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	VPBROADCASTB 3(DX), Y2
 	VBROADCASTSS (DX), Y3
-	VANDPS       k86<>+0(SB), Y3, Y3
+	VANDPS       k87<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
 	VMOVDQU      k130<>+0(SB), Y4
@@ -28669,7 +28390,7 @@ odd:
 edge:
 	VMOVDQU    (CX), Y5
 	VPERMQ     $0xd8, Y5, Y5
-	VPAND      k92<>+0(SB), Y5, Y6
+	VPAND      k93<>+0(SB), Y5, Y6
 	VPMINUB    k37<>+0(SB), Y6, Y7
 	VPAND      k37<>+0(SB), Y7, Y7
 	VPAND      k26<>+0(SB), Y5, Y8
@@ -28681,8 +28402,8 @@ edge:
 	VPXOR      Y2, Y5, Y9
 	VPAND      k41<>+0(SB), Y9, Y9
 	VPCMPEQB   k41<>+0(SB), Y5, Y5
-	VPAND      k100<>+0(SB), Y5, Y10
-	VPAND      k92<>+0(SB), Y5, Y5
+	VPAND      k101<>+0(SB), Y5, Y10
+	VPAND      k93<>+0(SB), Y5, Y5
 	VPXOR      Y11, Y11, Y11
 	VPUNPCKLBW Y7, Y8, Y12
 	VPUNPCKLBW Y11, Y6, Y13
@@ -28692,7 +28413,7 @@ edge:
 	VPADDW     Y13, Y12, Y12
 	VPMINUW    32(SP), Y12, Y12
 	VPMAXUW    Y14, Y12, Y12
-	VPCMPGTW   k102<>+0(SB), Y12, Y13
+	VPCMPGTW   k103<>+0(SB), Y12, Y13
 	VPANDN     Y15, Y13, Y15
 	VPOR       Y15, Y12, Y12
 	VMOVDQU    Y12, (AX)
@@ -28704,7 +28425,7 @@ edge:
 	VPADDW     Y6, Y7, Y7
 	VPMINUW    32(SP), Y7, Y7
 	VPMAXUW    Y5, Y7, Y7
-	VPCMPGTW   k102<>+0(SB), Y7, Y5
+	VPCMPGTW   k103<>+0(SB), Y7, Y5
 	VPANDN     Y8, Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VMOVDQU    Y7, 32(AX)
@@ -28716,34 +28437,34 @@ edge:
 
 small:
 	VBROADCASTSS (DX), Y2
-	VANDPS       k86<>+0(SB), Y2, Y2
-	VMOVDQU      k87<>+0(SB), Y4
-	VPCMPGTD     k88<>+0(SB), Y2, Y5
+	VANDPS       k87<>+0(SB), Y2, Y2
+	VMOVDQU      k88<>+0(SB), Y4
+	VPCMPGTD     k89<>+0(SB), Y2, Y5
 	VCVTDQ2PS    Y2, Y3
 	VPADDD       k128<>+0(SB), Y2, Y2
 	VPADDD       k129<>+0(SB), Y3, Y3
 	VBLENDVPS    Y5, Y2, Y3, Y2
-	VPSUBD       k91<>+0(SB), Y2, Y3
+	VPSUBD       k92<>+0(SB), Y2, Y3
 	VPBROADCASTB 3(DX), Y5
-	VMOVDQU      k103<>+0(SB), Y6
+	VMOVDQU      k104<>+0(SB), Y6
 
 tiny:
 	VMOVDQU     (CX), Y7
 	VPERMQ      $0xd8, Y7, Y7
-	VPAND       k92<>+0(SB), Y7, Y8
+	VPAND       k93<>+0(SB), Y7, Y8
 	VPXOR       Y5, Y7, Y9
 	VPAND       k41<>+0(SB), Y9, Y9
 	VPCMPEQB    k41<>+0(SB), Y7, Y10
-	VPAND       k100<>+0(SB), Y10, Y7
-	VPBLENDVB   Y10, k92<>+0(SB), Y9, Y9
-	VMOVDQU     k111<>+0(SB), Y11
+	VPAND       k101<>+0(SB), Y10, Y7
+	VPBLENDVB   Y10, k93<>+0(SB), Y9, Y9
+	VMOVDQU     k112<>+0(SB), Y11
 	VPSHUFB     Y8, Y11, Y11
 	VPCMPGTB    k26<>+0(SB), Y8, Y12
 	VPADDB      k38<>+0(SB), Y8, Y8
 	VPBLENDVB   Y12, Y8, Y11, Y8
 	VPANDN      Y8, Y10, Y8
 	VPUNPCKLBW  Y9, Y7, Y10
-	VPSHUFB     k104<>+0(SB), Y8, Y11
+	VPSHUFB     k105<>+0(SB), Y8, Y11
 	VPSRLD      $0x03, Y11, Y11
 	VMULPS      Y2, Y11, Y12
 	VFMADD213PS Y4, Y3, Y11
@@ -28752,7 +28473,7 @@ tiny:
 	VPAND       Y0, Y11, Y11
 	VPADDD      Y6, Y12, Y12
 	VPADDD      Y11, Y12, Y12
-	VPSHUFB     k105<>+0(SB), Y8, Y11
+	VPSHUFB     k106<>+0(SB), Y8, Y11
 	VPSRLD      $0x03, Y11, Y11
 	VMULPS      Y2, Y11, Y13
 	VFMADD213PS Y4, Y3, Y11
@@ -28766,7 +28487,7 @@ tiny:
 	VPOR        Y10, Y12, Y12
 	VMOVDQU     Y12, (AX)
 	VPUNPCKHBW  Y9, Y7, Y7
-	VPSHUFB     k106<>+0(SB), Y8, Y9
+	VPSHUFB     k107<>+0(SB), Y8, Y9
 	VPSRLD      $0x03, Y9, Y9
 	VMULPS      Y2, Y9, Y10
 	VFMADD213PS Y4, Y3, Y9
@@ -28775,7 +28496,7 @@ tiny:
 	VPAND       Y0, Y9, Y9
 	VPADDD      Y6, Y10, Y10
 	VPADDD      Y9, Y10, Y10
-	VPSHUFB     k107<>+0(SB), Y8, Y8
+	VPSHUFB     k108<>+0(SB), Y8, Y8
 	VPSRLD      $0x03, Y8, Y8
 	VMULPS      Y2, Y8, Y9
 	VFMADD213PS Y4, Y3, Y8
@@ -28830,51 +28551,70 @@ run:
 	DECL         R8
 	CMPL         R8, $0x08ffffff
 	JCS          small
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k1<>+0(SB), Y0, Y0
 
 chunk:
-	VPMOVSXBD (CX), Y1
-	VPCMPEQD  k125<>+0(SB), Y1, Y2
+	VMOVDQU   (CX), Y1
+	VPAND     k93<>+0(SB), Y1, Y1
+	VMOVDQU   k112<>+0(SB), Y2
+	VPSHUFB   Y1, Y2, Y2
+	VPCMPGTB  k26<>+0(SB), Y1, Y3
+	VPADDB    k38<>+0(SB), Y1, Y1
+	VPBLENDVB Y3, Y1, Y2, Y1
+	VMOVDQU   Y1, (SP)
+	VPMOVZXBD (SP), Y1
+	VPMOVSXBD (CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPAND     k126<>+0(SB), Y1, Y1
-	VPOR      Y2, Y1, Y1
-	VPMOVSXBD 8(CX), Y2
-	VPCMPEQD  k125<>+0(SB), Y2, Y3
-	VPSLLD    $0x15, Y2, Y2
-	VPAND     k126<>+0(SB), Y2, Y2
+	VPCMPEQD  k126<>+0(SB), Y2, Y3
+	VPAND     k1<>+0(SB), Y3, Y3
+	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
 	VMULPS    k127<>+0(SB), Y1, Y1
+	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
-	VCMPPS    $0x03, Y1, Y1, Y3
-	VBLENDVPS Y3, k14<>+0(SB), Y1, Y1
-	VMULPS    k127<>+0(SB), Y2, Y2
-	VMULPS    Y0, Y2, Y2
-	VCMPPS    $0x03, Y2, Y2, Y3
-	VBLENDVPS Y3, k14<>+0(SB), Y2, Y2
+	VXORPS    k0<>+0(SB), Y1, Y1
 	VCVTPS2PH $0x00, Y1, X1
 	VMOVDQU   X1, (AX)
-	VCVTPS2PH $0x00, Y2, X1
-	VMOVDQU   X1, 16(AX)
-	VPMOVSXBD 16(CX), Y1
-	VPCMPEQD  k125<>+0(SB), Y1, Y2
+	VPMOVZXBD 8(SP), Y1
+	VPMOVSXBD 8(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPAND     k126<>+0(SB), Y1, Y1
-	VPOR      Y2, Y1, Y1
-	VPMOVSXBD 24(CX), Y2
-	VPCMPEQD  k125<>+0(SB), Y2, Y3
-	VPSLLD    $0x15, Y2, Y2
-	VPAND     k126<>+0(SB), Y2, Y2
+	VPCMPEQD  k126<>+0(SB), Y2, Y3
+	VPAND     k1<>+0(SB), Y3, Y3
+	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
 	VMULPS    k127<>+0(SB), Y1, Y1
+	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
-	VCMPPS    $0x03, Y1, Y1, Y3
-	VBLENDVPS Y3, k14<>+0(SB), Y1, Y1
-	VMULPS    k127<>+0(SB), Y2, Y2
-	VMULPS    Y0, Y2, Y2
-	VCMPPS    $0x03, Y2, Y2, Y3
-	VBLENDVPS Y3, k14<>+0(SB), Y2, Y2
+	VXORPS    k0<>+0(SB), Y1, Y1
+	VCVTPS2PH $0x00, Y1, X1
+	VMOVDQU   X1, 16(AX)
+	VPMOVZXBD 16(SP), Y1
+	VPMOVSXBD 16(CX), Y2
+	VPSLLD    $0x15, Y1, Y1
+	VPCMPEQD  k126<>+0(SB), Y2, Y3
+	VPAND     k1<>+0(SB), Y3, Y3
+	VPAND     k0<>+0(SB), Y2, Y2
+	VPOR      Y3, Y2, Y2
+	VMULPS    k127<>+0(SB), Y1, Y1
+	VPOR      Y2, Y1, Y1
+	VMULPS    Y0, Y1, Y1
+	VXORPS    k0<>+0(SB), Y1, Y1
 	VCVTPS2PH $0x00, Y1, X1
 	VMOVDQU   X1, 32(AX)
-	VCVTPS2PH $0x00, Y2, X1
+	VPMOVZXBD 24(SP), Y1
+	VPMOVSXBD 24(CX), Y2
+	VPSLLD    $0x15, Y1, Y1
+	VPCMPEQD  k126<>+0(SB), Y2, Y3
+	VPAND     k1<>+0(SB), Y3, Y3
+	VPAND     k0<>+0(SB), Y2, Y2
+	VPOR      Y3, Y2, Y2
+	VMULPS    k127<>+0(SB), Y1, Y1
+	VPOR      Y2, Y1, Y1
+	VMULPS    Y0, Y1, Y1
+	VXORPS    k0<>+0(SB), Y1, Y1
+	VCVTPS2PH $0x00, Y1, X1
 	VMOVDQU   X1, 48(AX)
 	ADDQ      $0x20, CX
 	ADDQ      $0x00000040, AX
@@ -28884,21 +28624,21 @@ chunk:
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k86<>+0(SB), Y0, Y0
-	VMOVDQU      k87<>+0(SB), Y2
-	VPCMPGTD     k88<>+0(SB), Y0, Y3
+	VANDPS       k87<>+0(SB), Y0, Y0
+	VMOVDQU      k88<>+0(SB), Y2
+	VPCMPGTD     k89<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
 	VPADDD       k128<>+0(SB), Y0, Y0
 	VPADDD       k129<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k91<>+0(SB), Y0, Y1
+	VPSUBD       k92<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k92<>+0(SB), Y4, Y5
+	VPAND       k93<>+0(SB), Y4, Y5
 	VPCMPEQB    k41<>+0(SB), Y4, Y4
-	VMOVDQU     k111<>+0(SB), Y6
+	VMOVDQU     k112<>+0(SB), Y6
 	VPSHUFB     Y5, Y6, Y6
 	VPCMPGTB    k26<>+0(SB), Y5, Y7
 	VPADDB      k38<>+0(SB), Y5, Y5
@@ -28908,7 +28648,7 @@ tiny:
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k113<>+0(SB), Y4, Y6
+	VPCMPEQD    k114<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -28922,7 +28662,7 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k113<>+0(SB), Y4, Y6
+	VPCMPEQD    k114<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -28936,7 +28676,7 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k113<>+0(SB), Y4, Y6
+	VPCMPEQD    k114<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -28950,7 +28690,7 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k113<>+0(SB), Y4, Y6
+	VPCMPEQD    k114<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -29487,38 +29227,35 @@ run:
 	VPERMD       Y4, Y6, Y4
 
 chunk:
-	VMOVDQU      (CX), Y6
-	VPERMQ       $0xd8, Y6, Y6
-	VPSRLW       X0, Y6, Y6
-	VPAND        Y1, Y6, Y6
-	VPSHUFB      Y6, Y3, Y7
-	VPSHUFB      Y6, Y2, Y8
-	VPSHUFB      Y6, Y5, Y9
-	VPSHUFB      Y6, Y4, Y6
-	VPUNPCKLBW   Y8, Y7, Y10
-	VPUNPCKLBW   Y6, Y9, Y11
-	VPUNPCKLWD   Y11, Y10, Y12
-	VPUNPCKHWD   Y11, Y10, Y10
-	VMOVDQU      X12, (AX)
-	VEXTRACTI128 $0x01, Y12, 32(AX)
-	VMOVDQU      X10, 16(AX)
-	VEXTRACTI128 $0x01, Y10, 48(AX)
-	VPUNPCKHBW   Y8, Y7, Y7
-	VPUNPCKHBW   Y6, Y9, Y6
-	VPUNPCKLWD   Y6, Y7, Y8
-	VPUNPCKHWD   Y6, Y7, Y6
-	VMOVDQU      X8, 64(AX)
-	VEXTRACTI128 $0x01, Y8, 96(AX)
-	VMOVDQU      X6, 80(AX)
-	VEXTRACTI128 $0x01, Y6, 112(AX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000080, AX
-	DECQ         SI
-	JNZ          chunk
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
-	DECQ         DI
-	JNZ          run
+	VMOVDQU    (CX), Y6
+	VMOVDQU    k82<>+0(SB), Y7
+	VPERMD     Y6, Y7, Y6
+	VPSRLW     X0, Y6, Y6
+	VPAND      Y1, Y6, Y6
+	VPSHUFB    Y6, Y3, Y7
+	VPSHUFB    Y6, Y2, Y8
+	VPSHUFB    Y6, Y5, Y9
+	VPSHUFB    Y6, Y4, Y6
+	VPUNPCKLBW Y8, Y7, Y10
+	VPUNPCKLBW Y6, Y9, Y11
+	VPUNPCKLWD Y11, Y10, Y12
+	VPUNPCKHWD Y11, Y10, Y10
+	VMOVDQU    Y12, (AX)
+	VMOVDQU    Y10, 32(AX)
+	VPUNPCKHBW Y8, Y7, Y7
+	VPUNPCKHBW Y6, Y9, Y6
+	VPUNPCKLWD Y6, Y7, Y8
+	VPUNPCKHWD Y6, Y7, Y6
+	VMOVDQU    Y8, 64(AX)
+	VMOVDQU    Y6, 96(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000080, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
 	VZEROUPPER
 	RET
 
@@ -29677,7 +29414,7 @@ TEXT ·absmaxAVX2(SB), NOSPLIT, $0-32
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+24(FP), DX
-	VMOVDQU k86<>+0(SB), Y0
+	VMOVDQU k87<>+0(SB), Y0
 
 run:
 	MOVQ  chunks+16(FP), BX
@@ -29906,9 +29643,9 @@ TEXT ·specialF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ    counts+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k86<>+0(SB), Y0
+	VMOVDQU k87<>+0(SB), Y0
 	VMOVDQU k139<>+0(SB), Y1
-	VMOVDQU k115<>+0(SB), Y2
+	VMOVDQU k116<>+0(SB), Y2
 	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
 	VPXOR   Y5, Y5, Y5
@@ -29942,8 +29679,8 @@ TEXT ·specialBF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
 	VMOVDQU k140<>+0(SB), Y0
-	VMOVDQU k92<>+0(SB), Y1
-	VMOVDQU k102<>+0(SB), Y2
+	VMOVDQU k93<>+0(SB), Y1
+	VMOVDQU k103<>+0(SB), Y2
 	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
 	VPXOR   Y5, Y5, Y5

@@ -204,29 +204,38 @@ func nvfp4(k *kernel) {
 	}
 }
 
-// A few is codes of a block that has one scale and few values: one table, or a
-// multiplication each.
+// A few is codes of a block that has one scale and at most four values: one
+// table, to F32 a register of them.
 type few struct {
-	d VecVirtual
-	l looked
-	v [16]float32
+	l    looked
+	four VecVirtual
 }
 
-func (k *kernel) few(d VecVirtual, v ...float32) few {
-	f := few{d: d}
-	copy(f.v[:], v)
+func (k *kernel) few(d VecVirtual, v ...float32) (f few) {
+	var all [16]float32
+	copy(all[:], v)
 	canonical(d)
 	if !k.float32() {
-		f.l = k.by(k.constants(f.v, true), d)
+		f.l = k.by(k.constants(all, true), d)
+		return f
 	}
+	f.four = load(floats(all[:4]...))
+	VMULPS(d, f.four, f.four)
+	quieted(f.four)
 	return f
 }
 
 func (f few) write(k *kernel, at int, codes VecVirtual) {
-	if k.float32() {
-		k.whole(at, codes, f.v, f.d, f.d)
-	} else {
+	if !k.float32() {
 		k.lookup(at, codes, f.l)
+		return
+	}
+	VMOVDQU(codes, k.spill)
+	for i := range 4 {
+		x := YMM()
+		VPMOVZXBD(k.spill.Offset(quadAt[i]), x)
+		VPERMILPS(x, f.four, x)
+		VMOVUPS(x, k.to(at+8*i))
 	}
 }
 

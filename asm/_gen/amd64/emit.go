@@ -11,6 +11,10 @@ import (
 // two halves, give the elements in their order. (The immediate of VPERMQ.)
 const quads = 0xD8
 
+// Where words are unpacked once more, to dwords, fours of elements lie in the
+// order 0, 2, 4, 6 | 1, 3, 5, 7.
+func fours() VecVirtual { return load(dwords(0, 2, 4, 6, 1, 3, 5, 7)) }
+
 // A kernel writes one target from blocks or chunks of codes.
 type kernel struct {
 	wide     bool // numbers stay float32 until they are stored, in their order

@@ -82,6 +82,9 @@ func (f float8) kernel(t int) {
 				DECL(bits) // zero is not small
 				CMPL(bits, U32(f.least<<23-1))
 				JCS(LabelRef("small"))
+				if f.name == "E5M2FNUZ" {
+					turned(scale)
+				}
 				return
 			}
 			SUBL(U32(f.least<<23), bits)
@@ -196,36 +199,46 @@ func (f float8) byMantissa(k *runs, l looked, infinity VecVirtual) {
 // exponents differ by a power of two. But the largest exponent of E5M2FNUZ is
 // float16's infinity, so that its bits go to float32.
 func (f float8) each(k *runs, scale VecVirtual) {
+	if f.name == "E5M2FNUZ" {
+		f.eachRaised(k, scale)
+		return
+	}
 	for at := 0; at < 32; at += 16 {
 		x := [2]VecVirtual{YMM(), YMM()}
-		up := float32(1)
-		if f.name == "E5M2FNUZ" {
-			for i, y := range x {
-				VPMOVSXBD(k.from(at+8*i), y)
-				nan := YMM()
-				VPCMPEQD(dwords(0xFFFFFF80), y, nan)
-				VPSLLD(Imm(21), y, y)
-				VPAND(dwords(0x8FE00000), y, y)
-				VPOR(nan, y, y)
-			}
-			up = pow2(111)
-		} else {
-			f.half(k, at, x)
-			up = pow2(15 - f.bias)
-		}
-		for _, y := range x {
-			if up != 1 {
+		f.half(k, at, x)
+		for i, y := range x {
+			if up := pow2(15 - f.bias); up != 1 {
 				VMULPS(floats(up), y, y)
 			}
 			VMULPS(scale, y, y)
 			quieted(y)
+			k.store8(y, at+8*i)
 		}
-		if k.wide {
-			k.store8(x[0], at)
-			k.store8(x[1], at+8)
-		} else {
-			k.store(x, "BF16", at)
-		}
+	}
+}
+
+// eachRaised is each without float16, for a format that has no infinity, and
+// under a scale that is turned.
+func (f float8) eachRaised(k *runs, scale VecVirtual) {
+	codes, mag := YMM(), YMM()
+	VMOVDQU(k.from(0), codes)
+	VPAND(bytes32(0x7F), codes, mag)
+	f.raised(mag)
+	VMOVDQU(mag, k.spill)
+	for at := 0; at < 32; at += 8 {
+		x, sign, nan := YMM(), YMM(), YMM()
+		VPMOVZXBD(k.spill.Offset(at), x)
+		VPMOVSXBD(k.from(at), sign)
+		VPSLLD(Imm(uint64(23-f.man)), x, x)
+		VPCMPEQD(dwords(0xFFFFFF80), sign, nan) // minus zero
+		VPAND(dwords(0xFFC00000), nan, nan)
+		VPAND(k.minus, sign, sign)
+		VPOR(nan, sign, sign)
+		VMULPS(floats(pow2(127-f.bias-f.man)), x, x)
+		VPOR(sign, x, x)
+		VMULPS(scale, x, x)
+		VXORPS(k.minus, x, x)
+		k.store8(x, at)
 	}
 }
 

@@ -93,7 +93,8 @@ func (k *kernel) planes(a, b VecVirtual) (l looked) {
 
 func bytes16(p ...byte) Mem { return bytes32(p...) }
 
-// lookup writes 32 elements by their codes.
+// lookup writes 32 elements by their codes: in the order of quads, but to F32 in
+// the order of fours.
 func (k *kernel) lookup(at int, codes VecVirtual, l looked) { k.lookupTwo(at, codes, l, l) }
 
 // lookupTwo is lookup where the first and the second sixteen have tables of
@@ -124,14 +125,11 @@ func (k *kernel) lookupTwo(at int, codes VecVirtual, first, second looked) {
 			VMOVDQU(words[0], k.to(at+16*half))
 			continue
 		}
-		// Within the halves of a register lie eight elements each.
 		low, high := YMM(), YMM()
 		VPUNPCKLWD(words[1], words[0], low)
 		VPUNPCKHWD(words[1], words[0], high)
-		for i, x := range [2]VecVirtual{low, high} {
-			VMOVDQU(x.AsX(), k.to(at+16*half+4*i))
-			VEXTRACTI128(Imm(1), x, k.to(at+16*half+8+4*i))
-		}
+		VMOVDQU(low, k.to(at+16*half))
+		VMOVDQU(high, k.to(at+16*half+8))
 	}
 }
 

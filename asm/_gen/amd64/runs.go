@@ -207,13 +207,24 @@ func (k *runs) nibblePairs(high bool, elems int) (out []VecVirtual) {
 		}
 		VPOR(shifted, codes, codes)
 		VPAND(low, codes, codes)
-		VPERMQ(Imm(quads), codes, codes)
+		if k.float32() {
+			VPERMD(codes, fours(), codes)
+		} else {
+			VPERMQ(Imm(quads), codes, codes)
+		}
 		return []VecVirtual{codes}
 	}
 	// Dwords in the order of which the halves interleave to two registers of
 	// codes in their order.
-	first, second := load(dwords(0, 2, 4, 6, 1, 3, 5, 7)), YMM()
-	VPERMD(k.from(0), first, first)
+	first, second := fours(), YMM()
+	if k.float32() { // pairs of bytes, for fours
+		VMOVDQU(k.from(0), first)
+		VPSHUFB(bytes16(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15), first, first)
+		VPERMQ(Imm(quads), first, first)
+	} else {
+		codes := load(k.from(0))
+		VPERMD(codes, first, first)
+	}
 	VPSRLW(Imm(4), first, second)
 	VPAND(low, first, first)
 	VPAND(low, second, second)

@@ -302,7 +302,12 @@ func halfBytesKernels() {
 			},
 			func(k *runs) {
 				codes := YMM()
-				k.spreadQuads(k.from(0), codes)
+				if k.float32() {
+					VMOVDQU(k.from(0), codes)
+					VPERMD(codes, fours(), codes)
+				} else {
+					k.spreadQuads(k.from(0), codes)
+				}
 				VPSRLW(shift, codes, codes)
 				VPAND(k.shared["low"], codes, codes)
 				k.lookup(0, codes, l)
