@@ -99,6 +99,11 @@ func TestWrongCallsPanicBeforeAnythingIsTouched(t *testing.T) {
 			"lanes, a stream short":           func() { o.Lanes(p(127), q(128), 32) },
 			"spread, a byte long":             func() { o.Spread(p(65), q(32)) },
 			"special, half a number":          func() { o.Special(BF16, q(33)) },
+			"fields, a byte short":            func() { o.Fields(3, 0, p(32), q(11)) },
+			"fields, a byte long":             func() { o.Fields(5, 0, p(32), q(21)) },
+			"fields of a byte":                func() { o.Fields(8, 0, p(32), q(32)) },
+			"fields onto themselves":          func() { m := p(64); o.Fields(6, 0, m[:32], m[31:55]) },
+			"half bytes, above a byte":        func() { o.HalfBytes(HalfBytes{From: 8, Book: book}, BF16, p(64), q(32), scales, scales, 32) },
 			"absmax, a magnitude short":       func() { o.Absmax(make([]float32, 1), floatsOf(p(256)), 32) },
 			"nearest, a scale short":          func() { o.Nearest(&Quantizer{}, p(48), floatsOf(q(384)), scales, 32) },
 			"nearest, a run that is cut":      func() { o.Nearest(&Quantizer{}, p(40), floatsOf(q(320)), scales, 64) },
@@ -143,6 +148,7 @@ func TestEmptyCallsDoNothing(t *testing.T) {
 			o.Swap(2, nil, nil)
 			o.Lanes(nil, nil, 0)
 			o.Spread(nil, nil)
+			o.Fields(3, 0, nil, nil)
 		})
 	}
 }
@@ -155,7 +161,7 @@ func TestLevelsAreWhatTheySay(t *testing.T) {
 			t.Errorf("%v calls itself %v", level, o.Level())
 		}
 	}
-	compared := []string{"level", "blocks", "float8", "bytes", "nibbles", "cast", "halfBytes", "gather", "transpose", "swap", "lanes", "spread", "special", "absmax", "nearest", "int8"}
+	compared := []string{"level", "blocks", "float8", "bytes", "nibbles", "cast", "halfBytes", "gather", "transpose", "swap", "lanes", "spread", "fields", "pairs", "special", "absmax", "nearest", "int8"}
 	for i := range reflect.TypeFor[Ops]().NumField() {
 		if name := reflect.TypeFor[Ops]().Field(i).Name; !slices.Contains(compared, name) {
 			t.Errorf("no test compares %s", name)

@@ -2,29 +2,35 @@ package asm
 
 import "encoding/binary"
 
-// HalfBytes decodes codes of four bits, one of each byte: the upper one, or the
-// lower. The first operation is Shift: (book[q]-z)*s.
+// HalfBytes decodes codes of four bits or less, one of each byte: that at bit
+// From, of which the lowest four bits count. The operation is Shift:
+// (book[q]-z)*s.
 type HalfBytes struct {
-	Upper bool
-	Book  *[16]float32
+	From uint8
+	Book *[16]float32
 }
 
-// shifts are how far a nibble lies from the bottom.
-var shifts = [2]uint64{0, 4}
+// shifts are how far a code lies from the bottom.
+var shifts = [8]uint64{0, 1, 2, 3, 4, 5, 6, 7}
 
-// HalfBytes decodes one nibble of each byte.
+// HalfBytes decodes one code of each byte.
 func (o *Ops) HalfBytes(c HalfBytes, to Type, dst, src []byte, a, b []float32, run int) {
 	want(len(dst) == len(src)*to.Size(), "codes and numbers differ in count")
+	want(c.From < 8, "a code above a byte")
 	split(len(src), run, Shift, a, b)
 	apart(dst, src)
-	shift := &shifts[0]
-	if c.Upper {
-		shift = &shifts[1]
+	shift := &shifts[c.From]
+	book := c.Book
+	if c.From > 4 { // what a kernel finds above the byte does not count
+		book = new([16]float32)
+		for i := range book {
+			book[i] = c.Book[i&(0xFF>>c.From)]
+		}
 	}
 	var kernel func(r, runs, chunks, at int)
 	if k := o.halfBytes[to]; k != nil {
 		kernel = func(r, runs, chunks, at int) {
-			k(&dst[at*to.Size()], &src[at], &a[r], &b[r], &c.Book[0], shift, chunks, runs)
+			k(&dst[at*to.Size()], &src[at], &a[r], &b[r], &book[0], shift, chunks, runs)
 		}
 	}
 	eachRun(len(src), run, kernelChunk, kernel, func(r, start, end int) {

@@ -639,6 +639,21 @@ func bookHighScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *
 //go:noescape
 func bookHighScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 
+// bookPairsF32AVX2 decodes n pairs of runs of 16 nibbles; there is one chunk.
+//
+//go:noescape
+func bookPairsF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookPairsBF16AVX2 decodes n pairs of runs of 16 nibbles; there is one chunk.
+//
+//go:noescape
+func bookPairsBF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookPairsF16AVX2 decodes n pairs of runs of 16 nibbles; there is one chunk.
+//
+//go:noescape
+func bookPairsF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
 // float8E4M3F32AVX2 decodes n runs of chunks of 32 codes.
 //
 //go:noescape
@@ -723,6 +738,11 @@ func lanesAVX2(dst *byte, src *byte, stride int, n int)
 //
 //go:noescape
 func spreadAVX2(dst *byte, src *byte, n int)
+
+// fieldsAVX2 unpacks 32 fields n times: tables are the bytes of eight fields, their factors, and what is taken off each.
+//
+//go:noescape
+func fieldsAVX2(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)
 
 // swap2AVX2 turns around the bytes of 32 bytes of numbers of 2, n times.
 //

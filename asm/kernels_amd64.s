@@ -24134,74 +24134,74 @@ chunk:
 // func bookLowScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $96-56
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	MOVQ      book+32(FP), SI
-	VMOVDQU   (SI), Y0
-	VMOVDQU   32(SI), Y1
-	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
-	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 32(SP)
-	VMOVUPS   Y1, 64(SP)
-	VMOVDQU   k5<>+0(SB), Y0
-	MOVQ      n+48(FP), DI
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       a+16(FP), DX
+	MOVQ       b+24(FP), BX
+	MOVQ       book+32(FP), SI
+	VMOVDQU    (SI), Y0
+	VMOVDQU    32(SI), Y1
+	VCMPPS     $0x03, Y0, Y0, Y2
+	VBLENDVPS  Y2, k1<>+0(SB), Y0, Y0
+	VCMPPS     $0x03, Y1, Y1, Y2
+	VBLENDVPS  Y2, k1<>+0(SB), Y1, Y1
+	VMOVUPS    Y0, 32(SP)
+	VMOVUPS    Y1, 64(SP)
+	VMOVDQU    k5<>+0(SB), Y0
+	VMOVDQU    32(SP), Y1
+	VMOVDQU    64(SP), Y2
+	VPSHUFB    k79<>+0(SB), Y1, Y1
+	VPSHUFB    k79<>+0(SB), Y2, Y2
+	VPUNPCKLDQ Y2, Y1, Y3
+	VMOVDQU    k80<>+0(SB), Y4
+	VPERMD     Y3, Y4, Y4
+	VMOVDQU    k81<>+0(SB), Y5
+	VPERMD     Y3, Y5, Y3
+	VPUNPCKHDQ Y2, Y1, Y1
+	VMOVDQU    k80<>+0(SB), Y2
+	VPERMD     Y1, Y2, Y2
+	VMOVDQU    k81<>+0(SB), Y5
+	VPERMD     Y1, Y5, Y1
+	MOVQ       n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
-	VBROADCASTSS (DX), Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
-	VMOVDQU      32(SP), Y2
-	VMOVDQU      64(SP), Y3
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y2, Y2
-	VMULPS       Y1, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y1
-	VBLENDVPS    Y1, k14<>+0(SB), Y3, Y3
-	VPSHUFB      k79<>+0(SB), Y2, Y2
-	VPSHUFB      k79<>+0(SB), Y3, Y3
-	VPUNPCKLDQ   Y3, Y2, Y1
-	VMOVDQU      k80<>+0(SB), Y4
-	VPERMD       Y1, Y4, Y4
-	VMOVDQU      k81<>+0(SB), Y5
-	VPERMD       Y1, Y5, Y1
-	VPUNPCKHDQ   Y3, Y2, Y2
-	VMOVDQU      k80<>+0(SB), Y3
-	VPERMD       Y2, Y3, Y3
-	VMOVDQU      k81<>+0(SB), Y5
-	VPERMD       Y2, Y5, Y2
+	VBROADCASTSS (DX), Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k1<>+0(SB), Y5, Y5
 
 chunk:
-	VPMOVZXBW  (CX), Y5
-	VPSLLW     $0x04, Y5, Y6
-	VPOR       Y6, Y5, Y5
-	VPAND      Y0, Y5, Y5
-	VMOVDQU    k82<>+0(SB), Y6
-	VPERMD     Y5, Y6, Y5
-	VPSHUFB    Y5, Y4, Y6
-	VPSHUFB    Y5, Y1, Y7
-	VPSHUFB    Y5, Y3, Y8
-	VPSHUFB    Y5, Y2, Y5
-	VPUNPCKLBW Y7, Y6, Y9
-	VPUNPCKLBW Y5, Y8, Y10
-	VPUNPCKLWD Y10, Y9, Y11
-	VPUNPCKHWD Y10, Y9, Y9
-	VMOVDQU    Y11, (AX)
-	VMOVDQU    Y9, 32(AX)
-	VPUNPCKHBW Y7, Y6, Y6
-	VPUNPCKHBW Y5, Y8, Y5
-	VPUNPCKLWD Y5, Y6, Y7
-	VPUNPCKHWD Y5, Y6, Y5
-	VMOVDQU    Y7, 64(AX)
-	VMOVDQU    Y5, 96(AX)
+	VPMOVZXBW  (CX), Y6
+	VPSLLW     $0x04, Y6, Y7
+	VPOR       Y7, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VMOVDQU    k82<>+0(SB), Y7
+	VPERMD     Y6, Y7, Y6
+	VPSHUFB    Y6, Y4, Y7
+	VPSHUFB    Y6, Y3, Y8
+	VPSHUFB    Y6, Y2, Y9
+	VPSHUFB    Y6, Y1, Y6
+	VPUNPCKLBW Y8, Y7, Y10
+	VPUNPCKLBW Y6, Y9, Y11
+	VPUNPCKLWD Y11, Y10, Y12
+	VPUNPCKHWD Y11, Y10, Y10
+	VPUNPCKHBW Y8, Y7, Y7
+	VPUNPCKHBW Y6, Y9, Y6
+	VPUNPCKLWD Y6, Y7, Y8
+	VPUNPCKHWD Y6, Y7, Y6
+	VMULPS     Y5, Y12, Y12
+	VXORPS     k0<>+0(SB), Y12, Y12
+	VMOVUPS    Y12, (AX)
+	VMULPS     Y5, Y10, Y10
+	VXORPS     k0<>+0(SB), Y10, Y10
+	VMOVUPS    Y10, 32(AX)
+	VMULPS     Y5, Y8, Y8
+	VXORPS     k0<>+0(SB), Y8, Y8
+	VMOVUPS    Y8, 64(AX)
+	VMULPS     Y5, Y6, Y6
+	VXORPS     k0<>+0(SB), Y6, Y6
+	VMOVUPS    Y6, 96(AX)
 	ADDQ       $0x00000010, CX
 	ADDQ       $0x00000080, AX
 	DECQ       SI
@@ -24639,79 +24639,81 @@ chunk:
 // func bookLowShift32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·bookLowShift32F32AVX2(SB), NOSPLIT, $96-56
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	MOVQ      book+32(FP), SI
-	VMOVDQU   (SI), Y0
-	VMOVDQU   32(SI), Y1
-	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
-	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 32(SP)
-	VMOVUPS   Y1, 64(SP)
-	VMOVDQU   k5<>+0(SB), Y0
-	MOVQ      n+48(FP), DI
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       a+16(FP), DX
+	MOVQ       b+24(FP), BX
+	MOVQ       book+32(FP), SI
+	VMOVDQU    (SI), Y0
+	VMOVDQU    32(SI), Y1
+	VCMPPS     $0x03, Y0, Y0, Y2
+	VBLENDVPS  Y2, k1<>+0(SB), Y0, Y0
+	VCMPPS     $0x03, Y1, Y1, Y2
+	VBLENDVPS  Y2, k1<>+0(SB), Y1, Y1
+	VMOVUPS    Y0, 32(SP)
+	VMOVUPS    Y1, 64(SP)
+	VMOVDQU    k5<>+0(SB), Y0
+	VMOVDQU    32(SP), Y1
+	VMOVDQU    64(SP), Y2
+	VPSHUFB    k79<>+0(SB), Y1, Y1
+	VPSHUFB    k79<>+0(SB), Y2, Y2
+	VPUNPCKLDQ Y2, Y1, Y3
+	VMOVDQU    k80<>+0(SB), Y4
+	VPERMD     Y3, Y4, Y4
+	VMOVDQU    k81<>+0(SB), Y5
+	VPERMD     Y3, Y5, Y3
+	VPUNPCKHDQ Y2, Y1, Y1
+	VMOVDQU    k80<>+0(SB), Y2
+	VPERMD     Y1, Y2, Y2
+	VMOVDQU    k81<>+0(SB), Y5
+	VPERMD     Y1, Y5, Y1
+	MOVQ       n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
-	VBROADCASTSS (DX), Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
-	VBROADCASTSS (BX), Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
-	VMOVDQU      32(SP), Y3
-	VMOVDQU      64(SP), Y4
-	VSUBPS       Y2, Y3, Y3
-	VMULPS       Y1, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y3, Y3
-	VSUBPS       Y2, Y4, Y4
-	VMULPS       Y1, Y4, Y4
-	VXORPS       k0<>+0(SB), Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y1
-	VBLENDVPS    Y1, k14<>+0(SB), Y4, Y4
-	VPSHUFB      k79<>+0(SB), Y3, Y3
-	VPSHUFB      k79<>+0(SB), Y4, Y4
-	VPUNPCKLDQ   Y4, Y3, Y1
-	VMOVDQU      k80<>+0(SB), Y2
-	VPERMD       Y1, Y2, Y2
-	VMOVDQU      k81<>+0(SB), Y5
-	VPERMD       Y1, Y5, Y1
-	VPUNPCKHDQ   Y4, Y3, Y3
-	VMOVDQU      k80<>+0(SB), Y4
-	VPERMD       Y3, Y4, Y4
-	VMOVDQU      k81<>+0(SB), Y5
-	VPERMD       Y3, Y5, Y3
+	VBROADCASTSS (DX), Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k1<>+0(SB), Y5, Y5
+	VBROADCASTSS (BX), Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VBLENDVPS    Y7, k1<>+0(SB), Y6, Y6
 
 chunk:
-	VPMOVZXBW  (CX), Y5
-	VPSLLW     $0x04, Y5, Y6
-	VPOR       Y6, Y5, Y5
-	VPAND      Y0, Y5, Y5
-	VMOVDQU    k82<>+0(SB), Y6
-	VPERMD     Y5, Y6, Y5
-	VPSHUFB    Y5, Y2, Y6
-	VPSHUFB    Y5, Y1, Y7
-	VPSHUFB    Y5, Y4, Y8
-	VPSHUFB    Y5, Y3, Y5
-	VPUNPCKLBW Y7, Y6, Y9
-	VPUNPCKLBW Y5, Y8, Y10
-	VPUNPCKLWD Y10, Y9, Y11
-	VPUNPCKHWD Y10, Y9, Y9
-	VMOVDQU    Y11, (AX)
-	VMOVDQU    Y9, 32(AX)
-	VPUNPCKHBW Y7, Y6, Y6
-	VPUNPCKHBW Y5, Y8, Y5
-	VPUNPCKLWD Y5, Y6, Y7
-	VPUNPCKHWD Y5, Y6, Y5
-	VMOVDQU    Y7, 64(AX)
-	VMOVDQU    Y5, 96(AX)
+	VPMOVZXBW  (CX), Y7
+	VPSLLW     $0x04, Y7, Y8
+	VPOR       Y8, Y7, Y7
+	VPAND      Y0, Y7, Y7
+	VMOVDQU    k82<>+0(SB), Y8
+	VPERMD     Y7, Y8, Y7
+	VPSHUFB    Y7, Y4, Y8
+	VPSHUFB    Y7, Y3, Y9
+	VPSHUFB    Y7, Y2, Y10
+	VPSHUFB    Y7, Y1, Y7
+	VPUNPCKLBW Y9, Y8, Y11
+	VPUNPCKLBW Y7, Y10, Y12
+	VPUNPCKLWD Y12, Y11, Y13
+	VPUNPCKHWD Y12, Y11, Y11
+	VPUNPCKHBW Y9, Y8, Y8
+	VPUNPCKHBW Y7, Y10, Y7
+	VPUNPCKLWD Y7, Y8, Y9
+	VPUNPCKHWD Y7, Y8, Y7
+	VSUBPS     Y6, Y13, Y13
+	VMULPS     Y5, Y13, Y13
+	VXORPS     k0<>+0(SB), Y13, Y13
+	VMOVUPS    Y13, (AX)
+	VSUBPS     Y6, Y11, Y11
+	VMULPS     Y5, Y11, Y11
+	VXORPS     k0<>+0(SB), Y11, Y11
+	VMOVUPS    Y11, 32(AX)
+	VSUBPS     Y6, Y9, Y9
+	VMULPS     Y5, Y9, Y9
+	VXORPS     k0<>+0(SB), Y9, Y9
+	VMOVUPS    Y9, 64(AX)
+	VSUBPS     Y6, Y7, Y7
+	VMULPS     Y5, Y7, Y7
+	VXORPS     k0<>+0(SB), Y7, Y7
+	VMOVUPS    Y7, 96(AX)
 	ADDQ       $0x00000010, CX
 	ADDQ       $0x00000080, AX
 	DECQ       SI
@@ -25144,76 +25146,84 @@ chunk:
 // func bookLowAffine32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $96-56
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	MOVQ      book+32(FP), SI
-	VMOVDQU   (SI), Y0
-	VMOVDQU   32(SI), Y1
-	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
-	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 32(SP)
-	VMOVUPS   Y1, 64(SP)
-	VMOVDQU   k5<>+0(SB), Y0
-	MOVQ      n+48(FP), DI
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       a+16(FP), DX
+	MOVQ       b+24(FP), BX
+	MOVQ       book+32(FP), SI
+	VMOVDQU    (SI), Y0
+	VMOVDQU    32(SI), Y1
+	VCMPPS     $0x03, Y0, Y0, Y2
+	VBLENDVPS  Y2, k1<>+0(SB), Y0, Y0
+	VCMPPS     $0x03, Y1, Y1, Y2
+	VBLENDVPS  Y2, k1<>+0(SB), Y1, Y1
+	VMOVUPS    Y0, 32(SP)
+	VMOVUPS    Y1, 64(SP)
+	VMOVDQU    k5<>+0(SB), Y0
+	VMOVDQU    32(SP), Y1
+	VMOVDQU    64(SP), Y2
+	VPSHUFB    k79<>+0(SB), Y1, Y1
+	VPSHUFB    k79<>+0(SB), Y2, Y2
+	VPUNPCKLDQ Y2, Y1, Y3
+	VMOVDQU    k80<>+0(SB), Y4
+	VPERMD     Y3, Y4, Y4
+	VMOVDQU    k81<>+0(SB), Y5
+	VPERMD     Y3, Y5, Y3
+	VPUNPCKHDQ Y2, Y1, Y1
+	VMOVDQU    k80<>+0(SB), Y2
+	VPERMD     Y1, Y2, Y2
+	VMOVDQU    k81<>+0(SB), Y5
+	VPERMD     Y1, Y5, Y1
+	MOVQ       n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
-	VBROADCASTSS (DX), Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k14<>+0(SB), Y1, Y1
-	VBROADCASTSS (BX), Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
-	VMOVDQU      32(SP), Y3
-	VMOVDQU      64(SP), Y4
-	VMULPS       Y1, Y3, Y3
-	VADDPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y3, Y3
-	VMULPS       Y1, Y4, Y4
-	VADDPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y1
-	VBLENDVPS    Y1, k14<>+0(SB), Y4, Y4
-	VPSHUFB      k79<>+0(SB), Y3, Y3
-	VPSHUFB      k79<>+0(SB), Y4, Y4
-	VPUNPCKLDQ   Y4, Y3, Y1
-	VMOVDQU      k80<>+0(SB), Y2
-	VPERMD       Y1, Y2, Y2
-	VMOVDQU      k81<>+0(SB), Y5
-	VPERMD       Y1, Y5, Y1
-	VPUNPCKHDQ   Y4, Y3, Y3
-	VMOVDQU      k80<>+0(SB), Y4
-	VPERMD       Y3, Y4, Y4
-	VMOVDQU      k81<>+0(SB), Y5
-	VPERMD       Y3, Y5, Y3
+	VBROADCASTSS (DX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y5, Y5
+	VBROADCASTSS (BX), Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VBLENDVPS    Y7, k14<>+0(SB), Y6, Y6
 
 chunk:
-	VPMOVZXBW  (CX), Y5
-	VPSLLW     $0x04, Y5, Y6
-	VPOR       Y6, Y5, Y5
-	VPAND      Y0, Y5, Y5
-	VMOVDQU    k82<>+0(SB), Y6
-	VPERMD     Y5, Y6, Y5
-	VPSHUFB    Y5, Y2, Y6
-	VPSHUFB    Y5, Y1, Y7
-	VPSHUFB    Y5, Y4, Y8
-	VPSHUFB    Y5, Y3, Y5
-	VPUNPCKLBW Y7, Y6, Y9
-	VPUNPCKLBW Y5, Y8, Y10
-	VPUNPCKLWD Y10, Y9, Y11
-	VPUNPCKHWD Y10, Y9, Y9
-	VMOVDQU    Y11, (AX)
-	VMOVDQU    Y9, 32(AX)
-	VPUNPCKHBW Y7, Y6, Y6
-	VPUNPCKHBW Y5, Y8, Y5
-	VPUNPCKLWD Y5, Y6, Y7
-	VPUNPCKHWD Y5, Y6, Y5
-	VMOVDQU    Y7, 64(AX)
-	VMOVDQU    Y5, 96(AX)
+	VPMOVZXBW  (CX), Y7
+	VPSLLW     $0x04, Y7, Y8
+	VPOR       Y8, Y7, Y7
+	VPAND      Y0, Y7, Y7
+	VMOVDQU    k82<>+0(SB), Y8
+	VPERMD     Y7, Y8, Y7
+	VPSHUFB    Y7, Y4, Y8
+	VPSHUFB    Y7, Y3, Y9
+	VPSHUFB    Y7, Y2, Y10
+	VPSHUFB    Y7, Y1, Y7
+	VPUNPCKLBW Y9, Y8, Y11
+	VPUNPCKLBW Y7, Y10, Y12
+	VPUNPCKLWD Y12, Y11, Y13
+	VPUNPCKHWD Y12, Y11, Y11
+	VPUNPCKHBW Y9, Y8, Y8
+	VPUNPCKHBW Y7, Y10, Y7
+	VPUNPCKLWD Y7, Y8, Y9
+	VPUNPCKHWD Y7, Y8, Y7
+	VMULPS     Y5, Y13, Y13
+	VADDPS     Y6, Y13, Y13
+	VCMPPS     $0x03, Y13, Y13, Y8
+	VBLENDVPS  Y8, k14<>+0(SB), Y13, Y13
+	VMOVUPS    Y13, (AX)
+	VMULPS     Y5, Y11, Y11
+	VADDPS     Y6, Y11, Y11
+	VCMPPS     $0x03, Y11, Y11, Y8
+	VBLENDVPS  Y8, k14<>+0(SB), Y11, Y11
+	VMOVUPS    Y11, 32(AX)
+	VMULPS     Y5, Y9, Y9
+	VADDPS     Y6, Y9, Y9
+	VCMPPS     $0x03, Y9, Y9, Y8
+	VBLENDVPS  Y8, k14<>+0(SB), Y9, Y9
+	VMOVUPS    Y9, 64(AX)
+	VMULPS     Y5, Y7, Y7
+	VADDPS     Y6, Y7, Y7
+	VCMPPS     $0x03, Y7, Y7, Y8
+	VBLENDVPS  Y8, k14<>+0(SB), Y7, Y7
+	VMOVUPS    Y7, 96(AX)
 	ADDQ       $0x00000010, CX
 	ADDQ       $0x00000080, AX
 	DECQ       SI
@@ -25641,75 +25651,75 @@ chunk:
 // func bookHighScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·bookHighScale32F32AVX2(SB), NOSPLIT, $96-56
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	MOVQ      book+32(FP), SI
-	VMOVDQU   (SI), Y0
-	VMOVDQU   32(SI), Y1
-	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
-	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 32(SP)
-	VMOVUPS   Y1, 64(SP)
-	VMOVDQU   k5<>+0(SB), Y0
-	MOVQ      n+48(FP), DI
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       a+16(FP), DX
+	MOVQ       b+24(FP), BX
+	MOVQ       book+32(FP), SI
+	VMOVDQU    (SI), Y0
+	VMOVDQU    32(SI), Y1
+	VCMPPS     $0x03, Y0, Y0, Y2
+	VBLENDVPS  Y2, k1<>+0(SB), Y0, Y0
+	VCMPPS     $0x03, Y1, Y1, Y2
+	VBLENDVPS  Y2, k1<>+0(SB), Y1, Y1
+	VMOVUPS    Y0, 32(SP)
+	VMOVUPS    Y1, 64(SP)
+	VMOVDQU    k5<>+0(SB), Y0
+	VMOVDQU    32(SP), Y1
+	VMOVDQU    64(SP), Y2
+	VPSHUFB    k79<>+0(SB), Y1, Y1
+	VPSHUFB    k79<>+0(SB), Y2, Y2
+	VPUNPCKLDQ Y2, Y1, Y3
+	VMOVDQU    k80<>+0(SB), Y4
+	VPERMD     Y3, Y4, Y4
+	VMOVDQU    k81<>+0(SB), Y5
+	VPERMD     Y3, Y5, Y3
+	VPUNPCKHDQ Y2, Y1, Y1
+	VMOVDQU    k80<>+0(SB), Y2
+	VPERMD     Y1, Y2, Y2
+	VMOVDQU    k81<>+0(SB), Y5
+	VPERMD     Y1, Y5, Y1
+	MOVQ       n+48(FP), DI
 
 run:
 	MOVQ         chunks+40(FP), SI
-	VBROADCASTSS (DX), Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
-	VMOVDQU      32(SP), Y2
-	VMOVDQU      64(SP), Y3
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y2, Y2
-	VMULPS       Y1, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y1
-	VBLENDVPS    Y1, k14<>+0(SB), Y3, Y3
-	VPSHUFB      k79<>+0(SB), Y2, Y2
-	VPSHUFB      k79<>+0(SB), Y3, Y3
-	VPUNPCKLDQ   Y3, Y2, Y1
-	VMOVDQU      k80<>+0(SB), Y4
-	VPERMD       Y1, Y4, Y4
-	VMOVDQU      k81<>+0(SB), Y5
-	VPERMD       Y1, Y5, Y1
-	VPUNPCKHDQ   Y3, Y2, Y2
-	VMOVDQU      k80<>+0(SB), Y3
-	VPERMD       Y2, Y3, Y3
-	VMOVDQU      k81<>+0(SB), Y5
-	VPERMD       Y2, Y5, Y2
+	VBROADCASTSS (DX), Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k1<>+0(SB), Y5, Y5
 
 chunk:
-	VPMOVZXBW  (CX), Y5
-	VPSLLW     $0x08, Y5, Y6
-	VPSRLW     $0x04, Y5, Y5
-	VPOR       Y6, Y5, Y5
-	VPAND      Y0, Y5, Y5
-	VMOVDQU    k82<>+0(SB), Y6
-	VPERMD     Y5, Y6, Y5
-	VPSHUFB    Y5, Y4, Y6
-	VPSHUFB    Y5, Y1, Y7
-	VPSHUFB    Y5, Y3, Y8
-	VPSHUFB    Y5, Y2, Y5
-	VPUNPCKLBW Y7, Y6, Y9
-	VPUNPCKLBW Y5, Y8, Y10
-	VPUNPCKLWD Y10, Y9, Y11
-	VPUNPCKHWD Y10, Y9, Y9
-	VMOVDQU    Y11, (AX)
-	VMOVDQU    Y9, 32(AX)
-	VPUNPCKHBW Y7, Y6, Y6
-	VPUNPCKHBW Y5, Y8, Y5
-	VPUNPCKLWD Y5, Y6, Y7
-	VPUNPCKHWD Y5, Y6, Y5
-	VMOVDQU    Y7, 64(AX)
-	VMOVDQU    Y5, 96(AX)
+	VPMOVZXBW  (CX), Y6
+	VPSLLW     $0x08, Y6, Y7
+	VPSRLW     $0x04, Y6, Y6
+	VPOR       Y7, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VMOVDQU    k82<>+0(SB), Y7
+	VPERMD     Y6, Y7, Y6
+	VPSHUFB    Y6, Y4, Y7
+	VPSHUFB    Y6, Y3, Y8
+	VPSHUFB    Y6, Y2, Y9
+	VPSHUFB    Y6, Y1, Y6
+	VPUNPCKLBW Y8, Y7, Y10
+	VPUNPCKLBW Y6, Y9, Y11
+	VPUNPCKLWD Y11, Y10, Y12
+	VPUNPCKHWD Y11, Y10, Y10
+	VPUNPCKHBW Y8, Y7, Y7
+	VPUNPCKHBW Y6, Y9, Y6
+	VPUNPCKLWD Y6, Y7, Y8
+	VPUNPCKHWD Y6, Y7, Y6
+	VMULPS     Y5, Y12, Y12
+	VXORPS     k0<>+0(SB), Y12, Y12
+	VMOVUPS    Y12, (AX)
+	VMULPS     Y5, Y10, Y10
+	VXORPS     k0<>+0(SB), Y10, Y10
+	VMOVUPS    Y10, 32(AX)
+	VMULPS     Y5, Y8, Y8
+	VXORPS     k0<>+0(SB), Y8, Y8
+	VMOVUPS    Y8, 64(AX)
+	VMULPS     Y5, Y6, Y6
+	VXORPS     k0<>+0(SB), Y6, Y6
+	VMOVUPS    Y6, 96(AX)
 	ADDQ       $0x00000010, CX
 	ADDQ       $0x00000080, AX
 	DECQ       SI
@@ -26113,6 +26123,271 @@ chunk:
 	ADDQ       $0x04, BX
 	DECQ       DI
 	JNZ        run
+	VZEROUPPER
+	RET
+
+// func bookPairsF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bookPairsF32AVX2(SB), NOSPLIT, $96-56
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       a+16(FP), DX
+	MOVQ       b+24(FP), BX
+	MOVQ       book+32(FP), SI
+	VMOVDQU    (SI), Y0
+	VMOVDQU    32(SI), Y1
+	VCMPPS     $0x03, Y0, Y0, Y2
+	VBLENDVPS  Y2, k1<>+0(SB), Y0, Y0
+	VCMPPS     $0x03, Y1, Y1, Y2
+	VBLENDVPS  Y2, k1<>+0(SB), Y1, Y1
+	VMOVUPS    Y0, 32(SP)
+	VMOVUPS    Y1, 64(SP)
+	VMOVDQU    k5<>+0(SB), Y0
+	VMOVDQU    32(SP), Y1
+	VMOVDQU    64(SP), Y2
+	VPSHUFB    k79<>+0(SB), Y1, Y1
+	VPSHUFB    k79<>+0(SB), Y2, Y2
+	VPUNPCKLDQ Y2, Y1, Y3
+	VMOVDQU    k80<>+0(SB), Y4
+	VPERMD     Y3, Y4, Y4
+	VMOVDQU    k81<>+0(SB), Y5
+	VPERMD     Y3, Y5, Y3
+	VPUNPCKHDQ Y2, Y1, Y1
+	VMOVDQU    k80<>+0(SB), Y2
+	VPERMD     Y1, Y2, Y2
+	VMOVDQU    k81<>+0(SB), Y5
+	VPERMD     Y1, Y5, Y1
+	MOVQ       n+48(FP), DI
+
+run:
+	MOVQ chunks+40(FP), SI
+
+chunk:
+	VPBROADCASTQ (DX), Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k1<>+0(SB), Y5, Y5
+	VMOVSLDUP    Y5, Y6
+	VMOVSHDUP    Y5, Y5
+	ADDQ         $0x04, DX
+	VPMOVZXBW    (CX), Y7
+	VPSLLW       $0x04, Y7, Y8
+	VPOR         Y8, Y7, Y7
+	VPAND        Y0, Y7, Y7
+	VMOVDQU      k82<>+0(SB), Y8
+	VPERMD       Y7, Y8, Y7
+	VPSHUFB      Y7, Y4, Y8
+	VPSHUFB      Y7, Y3, Y9
+	VPSHUFB      Y7, Y2, Y10
+	VPSHUFB      Y7, Y1, Y7
+	VPUNPCKLBW   Y9, Y8, Y11
+	VPUNPCKLBW   Y7, Y10, Y12
+	VPUNPCKLWD   Y12, Y11, Y13
+	VPUNPCKHWD   Y12, Y11, Y11
+	VPUNPCKHBW   Y9, Y8, Y8
+	VPUNPCKHBW   Y7, Y10, Y7
+	VPUNPCKLWD   Y7, Y8, Y9
+	VPUNPCKHWD   Y7, Y8, Y7
+	VMULPS       Y6, Y13, Y13
+	VXORPS       k0<>+0(SB), Y13, Y13
+	VMOVUPS      Y13, (AX)
+	VMULPS       Y6, Y11, Y11
+	VXORPS       k0<>+0(SB), Y11, Y11
+	VMOVUPS      Y11, 32(AX)
+	VMULPS       Y5, Y9, Y9
+	VXORPS       k0<>+0(SB), Y9, Y9
+	VMOVUPS      Y9, 64(AX)
+	VMULPS       Y5, Y7, Y7
+	VXORPS       k0<>+0(SB), Y7, Y7
+	VMOVUPS      Y7, 96(AX)
+	ADDQ         $0x00000010, CX
+	ADDQ         $0x00000080, AX
+	DECQ         SI
+	JNZ          chunk
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
+	VZEROUPPER
+	RET
+
+// func bookPairsBF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bookPairsBF16AVX2(SB), NOSPLIT, $64-56
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k2<>+0(SB), Y0
+	VMOVDQU   k3<>+0(SB), Y1
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y2
+	VMOVDQU   32(SI), Y3
+	VCMPPS    $0x03, Y2, Y2, Y4
+	VBLENDVPS Y4, k1<>+0(SB), Y2, Y2
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k1<>+0(SB), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VSHUFPS   $0xdd, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVUPS   Y4, (SP)
+	VMOVUPS   Y2, 32(SP)
+	VMOVDQU   k5<>+0(SB), Y2
+	MOVQ      n+48(FP), DI
+
+run:
+	MOVQ chunks+40(FP), SI
+
+chunk:
+	VPBROADCASTQ (DX), Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+	VMOVSLDUP    Y3, Y4
+	VMOVSHDUP    Y3, Y3
+	ADDQ         $0x04, DX
+	VPMOVZXBW    (CX), Y5
+	VPSLLW       $0x04, Y5, Y6
+	VPOR         Y6, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VMOVDQU      (SP), Y6
+	VMOVDQU      32(SP), Y7
+	VMULPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPSHUFB      k11<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y6
+	VMOVDQU      (SP), Y7
+	VMOVDQU      32(SP), Y8
+	VMULPS       Y3, Y7, Y7
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y9, Y7, Y7
+	VMULPS       Y3, Y8, Y8
+	VPSRLD       $0x10, Y8, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y3, Y8, Y8
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y8, Y7, Y7
+	VPSHUFB      k11<>+0(SB), Y7, Y7
+	VPERMQ       $0x88, Y7, Y3
+	VPERMQ       $0xdd, Y7, Y7
+	VPSHUFB      Y5, Y4, Y4
+	VPSHUFB      Y5, Y6, Y6
+	VPUNPCKLBW   Y6, Y4, Y4
+	VMOVDQU      Y4, (AX)
+	VPSHUFB      Y5, Y3, Y4
+	VPSHUFB      Y5, Y7, Y6
+	VPUNPCKHBW   Y6, Y4, Y3
+	VMOVDQU      Y3, 32(AX)
+	ADDQ         $0x00000010, CX
+	ADDQ         $0x00000040, AX
+	DECQ         SI
+	JNZ          chunk
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
+	VZEROUPPER
+	RET
+
+// func bookPairsF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·bookPairsF16AVX2(SB), NOSPLIT, $96-56
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 32(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVDQU   k5<>+0(SB), Y0
+	MOVQ      n+48(FP), DI
+
+run:
+	MOVQ chunks+40(FP), SI
+
+chunk:
+	VPBROADCASTQ (DX), Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	VMOVSLDUP    Y1, Y2
+	VMOVSHDUP    Y1, Y1
+	ADDQ         $0x04, DX
+	VPMOVZXBW    (CX), Y3
+	VPSLLW       $0x04, Y3, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VMOVDQU      32(SP), Y4
+	VMOVDQU      64(SP), Y5
+	VMULPS       Y2, Y4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y5, Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y2
+	VBLENDVPS    Y2, k14<>+0(SB), Y5, Y5
+	VCVTPS2PH    $0x00, Y4, X4
+	VCVTPS2PH    $0x00, Y5, X2
+	VINSERTI128  $0x01, X2, Y4, Y4
+	VPSHUFB      k11<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y2
+	VPERMQ       $0xdd, Y4, Y4
+	VMOVDQU      32(SP), Y5
+	VMOVDQU      64(SP), Y6
+	VMULPS       Y1, Y5, Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y7
+	VBLENDVPS    Y7, k14<>+0(SB), Y5, Y5
+	VMULPS       Y1, Y6, Y6
+	VXORPS       k0<>+0(SB), Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y1
+	VBLENDVPS    Y1, k14<>+0(SB), Y6, Y6
+	VCVTPS2PH    $0x00, Y5, X5
+	VCVTPS2PH    $0x00, Y6, X1
+	VINSERTI128  $0x01, X1, Y5, Y5
+	VPSHUFB      k11<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y1
+	VPERMQ       $0xdd, Y5, Y5
+	VPSHUFB      Y3, Y2, Y2
+	VPSHUFB      Y3, Y4, Y4
+	VPUNPCKLBW   Y4, Y2, Y2
+	VMOVDQU      Y2, (AX)
+	VPSHUFB      Y3, Y1, Y2
+	VPSHUFB      Y3, Y5, Y4
+	VPUNPCKHBW   Y4, Y2, Y1
+	VMOVDQU      Y1, 32(AX)
+	ADDQ         $0x00000010, CX
+	ADDQ         $0x00000040, AX
+	DECQ         SI
+	JNZ          chunk
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
 	VZEROUPPER
 	RET
 
@@ -28947,6 +29222,43 @@ more:
 	ADDQ      $0x20, AX
 	DECQ      DX
 	JNZ       more
+	VZEROUPPER
+	RET
+
+// func fieldsAVX2(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)
+// Requires: AVX, AVX2
+TEXT ·fieldsAVX2(SB), NOSPLIT, $0-48
+	MOVQ           dst+0(FP), AX
+	MOVQ           src+8(FP), CX
+	MOVQ           tables+16(FP), DX
+	VBROADCASTI128 (DX), Y0
+	VBROADCASTI128 16(DX), Y1
+	VPBROADCASTB   32(DX), Y2
+	MOVQ           step+24(FP), DX
+	LEAQ           (DX)(DX*2), BX
+	MOVQ           shift+32(FP), SI
+	VMOVQ          (SI), X3
+	MOVQ           n+40(FP), SI
+
+more:
+	VMOVDQU     (CX), X4
+	VINSERTI128 $0x01, (CX)(DX*1), Y4, Y4
+	VPSHUFB     Y0, Y4, Y4
+	VPMULLW     Y1, Y4, Y4
+	VPSRLW      X3, Y4, Y4
+	VMOVDQU     (CX)(DX*2), X5
+	VINSERTI128 $0x01, (CX)(BX*1), Y5, Y5
+	VPSHUFB     Y0, Y5, Y5
+	VPMULLW     Y1, Y5, Y5
+	VPSRLW      X3, Y5, Y5
+	VPACKUSWB   Y5, Y4, Y6
+	VPERMQ      $0xd8, Y6, Y6
+	VPSUBB      Y2, Y6, Y6
+	VMOVDQU     Y6, (AX)
+	LEAQ        (CX)(DX*4), CX
+	ADDQ        $0x20, AX
+	DECQ        SI
+	JNZ         more
 	VZEROUPPER
 	RET
 

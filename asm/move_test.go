@@ -93,3 +93,20 @@ func TestGatherAgreesWithTheScalarFunction(t *testing.T) {
 		}
 	}
 }
+
+// Fields of every width, as many as end within and at the end of a byte.
+func TestFieldsAgreeWithTheScalarFunction(t *testing.T) {
+	rng := rand.NewChaCha8([32]byte{7})
+	for level, o := range tables(t) {
+		for bits := 1; bits < 8; bits++ {
+			t.Run(fmt.Sprintf("%v/%d bits", level, bits), func(t *testing.T) {
+				for n := range 300 {
+					src := make([]byte, (n*bits+7)/8)
+					rng.Read(src)
+					less := uint8(rng.Uint64())
+					same(t, o, call{fmt.Sprint(n, " fields"), func(o *Ops, dst, src []byte) { o.Fields(bits, less, dst, src) }}, src, n)
+				}
+			})
+		}
+	}
+}

@@ -12,6 +12,7 @@ type Ops struct {
 	float8  [3][Floats8]float8Kernel
 	bytes   [3][bytesTwice + 1]bytesKernel    // by Op
 	nibbles [3][2][opsN][2]bookKernel         // by order, Op, chunks of 32 or 64
+	pairs   [3]bookKernel                     // Scale, the low nibble first, runs of 16, two each time
 	cast    [3][3]func(dst, src *byte, n int) // by types, 32 numbers each time
 
 	halfBytes [3]func(dst, src *byte, a, b *float32, book *float32, shift *uint64, chunks, n int)
@@ -20,6 +21,7 @@ type Ops struct {
 	swap      [9]func(dst, src *byte, n int)                                // by size, 32 bytes each time
 	lanes     func(dst, src *byte, stride, n int)                           // 32 words each time
 	spread    func(dst, src *byte, n int)                                   // 32 nibbles each time
+	fields    func(dst, src, tables *byte, step int, shift *uint64, n int)  // 32 each time
 
 	special [3]func(counts *uint32, src *byte, n int) // 64 bytes each time
 

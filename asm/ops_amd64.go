@@ -51,13 +51,14 @@ func (o *Ops) avx2() {
 			{Scale: {bookHighScale32F16AVX2, bookHighScale64F16AVX2}},
 		},
 	}
+	o.pairs = [3]bookKernel{F32: bookPairsF32AVX2, BF16: bookPairsBF16AVX2, F16: bookPairsF16AVX2}
 	o.halfBytes = [3]func(dst, src *byte, a, b *float32, book *float32, shift *uint64, chunks, n int){
 		F32: halfBytesShiftF32AVX2, BF16: halfBytesShiftBF16AVX2, F16: halfBytesShiftF16AVX2,
 	}
 	o.gather[F32], o.gather[BF16] = gatherF32AVX2, gatherBF16AVX2
 	o.transpose[2], o.transpose[4], o.transpose[8] = transpose2AVX2, transpose4AVX2, transpose8AVX2
 	o.swap[2], o.swap[4], o.swap[8] = swap2AVX2, swap4AVX2, swap8AVX2
-	o.lanes, o.spread = lanesAVX2, spreadAVX2
+	o.lanes, o.spread, o.fields = lanesAVX2, spreadAVX2, fieldsAVX2
 	o.special = [3]func(counts *uint32, src *byte, n int){F32: specialF32AVX2, BF16: specialBF16AVX2, F16: specialF16AVX2}
 	o.absmax, o.nearest, o.int8 = absmaxAVX2, nearestAVX2, int8AVX2
 	o.cast = [3][3]func(dst, src *byte, n int){

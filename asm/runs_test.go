@@ -33,7 +33,7 @@ func scalesOf(rng *rand.ChaCha8, n int) []float32 {
 // Lengths of runs, and of all codes, that meet every path: chunks, their tails,
 // runs shorter than a chunk, a last run that is cut.
 var runShapes = []struct{ run, elems int }{
-	{32, 0}, {32, 32}, {32, 96}, {64, 256}, {128, 384}, {128, 333}, {16, 64}, {2, 6}, {48, 144}, {70, 140}, {96, 95}, {1000, 70}, {256, 64},
+	{32, 0}, {32, 32}, {32, 96}, {64, 256}, {128, 384}, {128, 333}, {16, 64}, {16, 70}, {16, 1040}, {2, 6}, {48, 144}, {70, 140}, {96, 95}, {1000, 70}, {256, 64},
 }
 
 func lengths() (out []struct{ run, elems int }) {
@@ -63,10 +63,10 @@ func TestRunsAgreeWithTheScalarFunctions(t *testing.T) {
 				})
 			}
 			rng := rand.NewChaCha8([32]byte{9})
-			for _, upper := range []bool{false, true} {
-				c := HalfBytes{upper, new([16]float32)}
+			for from := range uint8(8) {
+				c := HalfBytes{from, new([16]float32)}
 				copy(c.Book[:], scalesOf(rng, 16))
-				t.Run(fmt.Sprintf("%v/half bytes %v to %v", level, upper, to), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%v/half bytes %v to %v", level, from, to), func(t *testing.T) {
 					eachShape(t, o, to, 1, func(o *Ops, dst, src []byte, a, b []float32, run int) { o.HalfBytes(c, to, dst, src, a, b, run) })
 				})
 			}

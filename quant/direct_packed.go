@@ -133,7 +133,7 @@ func (f *awq) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi
 					s[g] = f.scale(parts[1], int64(g)*f.out+out)
 					z[g] = float32(u32(parts[2][4*(int64(g)*f.out/8+at+i):]) >> (4 * nibble) & 15)
 				}
-				o.HalfBytes(asm.HalfBytes{Upper: nibble%2 == 1, Book: &counted}, to, dst[(out-lo)*f.in*size:][:f.in*size],
+				o.HalfBytes(asm.HalfBytes{From: uint8(nibble % 2 * 4), Book: &counted}, to, dst[(out-lo)*f.in*size:][:f.in*size],
 					lanes[int64(nibble/2)*f.in:][:f.in], s, z, int(f.groupSize))
 			}
 		}

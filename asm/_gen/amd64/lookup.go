@@ -133,6 +133,26 @@ func (k *kernel) lookupTwo(at int, codes VecVirtual, first, second looked) {
 	}
 }
 
+// numbersAt is what 32 codes in the order of fours stand for, by the planes of
+// float32 numbers.
+func (k *kernel) numbersAt(codes VecVirtual, l looked) (out []VecVirtual) {
+	found := [4]VecVirtual{}
+	for i := range found {
+		found[i] = YMM()
+		VPSHUFB(codes, l[i], found[i])
+	}
+	for _, join := range []func(...Op){VPUNPCKLBW, VPUNPCKHBW} {
+		low, high := YMM(), YMM()
+		join(found[1], found[0], low)
+		join(found[3], found[2], high)
+		a, b := YMM(), YMM()
+		VPUNPCKLWD(high, low, a)
+		VPUNPCKHWD(high, low, b)
+		out = append(out, a, b)
+	}
+	return out
+}
+
 // float32 reports a kernel to F32, which computes where others look up: four
 // tables for its four bytes cost more than a multiplication.
 func (k *kernel) float32() bool { return k.wide && !k.narrow }

@@ -152,23 +152,79 @@ func bookKernels() {
 	}
 }
 
+// pairKernels is nibbles of a book in runs of sixteen: chunks of two runs.
+func pairKernels() {
+	for t := range targets {
+		var v values
+		var l looked
+		runKernel("bookPairs", ", book *float32", "decodes n pairs of runs of 16 nibbles; there is one chunk.", t, true, 16, 32,
+			func(k *runs) {
+				book, base := AllocLocal(64), Load(Param("book"), GP64())
+				v = k.arrange(Mem{Base: base}, book)
+				k.declare("low", func(y VecVirtual) { VMOVDQU(bytes32(0x0F), y) })
+				if k.float32() {
+					l = k.planes(load(v.a), load(v.b))
+				}
+			},
+			func(*runs) {},
+			func(k *runs) {
+				both, d := YMM(), [2]VecVirtual{YMM(), YMM()}
+				VPBROADCASTQ(Mem{Base: k.a}, both)
+				turned(both)
+				VMOVSLDUP(both, d[0])
+				VMOVSHDUP(both, d[1])
+				ADDQ(Imm(4), k.a)
+				codes := k.nibblePairs(false, 32)[0]
+				if k.float32() {
+					k.products(0, codes, l, true, func(i int, x VecVirtual) { VMULPS(d[i/2], x, x) })
+					return
+				}
+				k.lookupTwo(0, codes, k.by(v, d[0]), k.by(v, d[1]))
+			})
+	}
+}
+
+// products writes 32 numbers to F32: each is found in a book by its four bytes,
+// and then joined with the numbers of its run. i is which eighth of 32 it is.
+func (k *runs) products(at int, codes VecVirtual, book looked, turned bool, join func(i int, x VecVirtual)) {
+	for i, x := range k.numbersAt(codes, book) {
+		join(i, x)
+		if turned {
+			VXORPS(k.minus, x, x)
+		} else {
+			quieted(x)
+		}
+		VMOVUPS(x, k.to(at+8*i))
+	}
+}
+
 func bookKernel(high bool, o op, t int, elems int) {
 	name := map[bool]string{false: "bookLow", true: "bookHigh"}[high] + o.name + map[int]string{32: "32", 64: "64"}[elems]
 	var v values
 	var l looked
+	var p pair
 	runKernel(name, ", book *float32", "decodes n runs of chunks of that many nibbles.", t, o.turned, elems/2, elems,
 		func(k *runs) {
 			book, base := AllocLocal(64), Load(Param("book"), GP64())
 			v = k.arrange(Mem{Base: base}, book)
 			k.declare("low", func(y VecVirtual) { VMOVDQU(bytes32(0x0F), y) })
+			if k.float32() && elems == 32 { // a table for so few costs more than the products
+				l = k.planes(load(v.a), load(v.b))
+			}
 		},
 		func(k *runs) {
-			p := k.numbersOf(o)
-			l = k.table16(v, o.turned, func(x VecVirtual) { o.join(p, x) })
+			p = k.numbersOf(o)
+			if !k.float32() || elems != 32 {
+				l = k.table16(v, o.turned, func(x VecVirtual) { o.join(p, x) })
+			}
 		},
 		func(k *runs) {
 			for i, codes := range k.nibblePairs(high, elems) {
-				k.lookup(32*i, codes, l)
+				if k.float32() && elems == 32 {
+					k.products(0, codes, l, o.turned, func(_ int, x VecVirtual) { o.join(p, x) })
+				} else {
+					k.lookup(32*i, codes, l)
+				}
 			}
 		})
 }

@@ -1,0 +1,47 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+)
+
+// fieldsKernel gives fields of a few bits a byte each. Eight fields of b bits
+// take b bytes: each gets the word that its two bytes are, a multiplication
+// moves it to the top of the word, and a shift down to the bottom. It reads 16
+// bytes for each eight fields.
+func fieldsKernel() {
+	TEXT("fieldsAVX2", NOSPLIT, "func(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)")
+	Pragma("noescape")
+	Doc("fieldsAVX2 unpacks 32 fields n times: tables are the bytes of eight fields, their factors, and what is taken off each.")
+	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+	tables := Load(Param("tables"), GP64())
+	order, factors, less, down := YMM(), YMM(), YMM(), XMM()
+	VBROADCASTI128(Mem{Base: tables}, order)
+	VBROADCASTI128(Mem{Base: tables, Disp: 16}, factors)
+	VPBROADCASTB(Mem{Base: tables, Disp: 32}, less)
+	from := latticeOf(src, Load(Param("step"), GP64()), 4)
+	VMOVQ(Mem{Base: Load(Param("shift"), GP64())}, down)
+	n := Load(Param("n"), GP64())
+	Label("more")
+	var words [2]Op
+	for i := range words {
+		y := YMM()
+		VMOVDQU(from.row(2*i), y.AsX())
+		VINSERTI128(Imm(1), from.row(2*i+1), y, y)
+		VPSHUFB(order, y, y)
+		VPMULLW(factors, y, y)
+		VPSRLW(down, y, y)
+		words[i] = y
+	}
+	y := YMM()
+	VPACKUSWB(words[1], words[0], y)
+	VPERMQ(Imm(quads), y, y)
+	VPSUBB(less, y, y)
+	VMOVDQU(y, Mem{Base: dst})
+	LEAQ(Mem{Base: from.base, Index: from.stride, Scale: 4}, from.base)
+	ADDQ(Imm(32), dst)
+	DECQ(n)
+	JNZ(LabelRef("more"))
+	VZEROUPPER()
+	RET()
+}

@@ -1,0 +1,39 @@
+package asm
+
+// A fieldTable is what kernels need to unpack fields: the bytes of eight fields
+// as words, the factors that move fields to the top of their words, and what is
+// taken off each field.
+type fieldTable [33]byte
+
+func fieldTableOf(bits int, less uint8) (t fieldTable) {
+	for i := range 8 {
+		at := i * bits
+		t[2*i], t[2*i+1] = byte(at/8), byte(at/8+1)
+		factor := 1 << (16 - bits - at%8)
+		t[16+2*i], t[17+2*i] = byte(factor), byte(factor>>8)
+	}
+	t[32] = less
+	return t
+}
+
+// Fields gives each field of a stream a byte: fields of 1 to 7 bits, the lowest
+// bits first, less what is taken off. As many are unpacked as dst has bytes.
+func (o *Ops) Fields(bits int, less uint8, dst, src []byte) {
+	want(bits >= 1 && bits <= 7 && len(src) == (len(dst)*bits+7)/8, "fields differ in count")
+	apart(dst, src)
+	done := 0
+	// The last eight fields of a round are read with bytes behind them.
+	if n := min(len(dst)/32, (len(src)-3*bits-16)/(4*bits)+1); o.fields != nil && len(src) >= 3*bits+16 && n > 0 {
+		table, shift := fieldTableOf(bits, less), uint64(16-bits)
+		o.fields(&dst[0], &src[0], &table[0], bits, &shift, n)
+		done = 32 * n
+	}
+	for i := done; i < len(dst); i++ {
+		at := i * bits
+		v := uint16(src[at/8])
+		if at%8+bits > 8 {
+			v |= uint16(src[at/8+1]) << 8
+		}
+		dst[i] = byte(v>>(at%8))&(1<<bits-1) - less
+	}
+}
