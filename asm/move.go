@@ -15,8 +15,16 @@ func (o *Ops) Transpose(size int, dst, src []byte, rows, cols, dstStride, srcStr
 	squares := 0
 	if kernel := o.transpose[size]; kernel != nil && rows >= side {
 		squares = rows / side
-		for c := 0; c+side <= cols; c += side {
-			kernel(&dst[c*dstStride], &src[c*size], dstStride, srcStride, squares)
+		// Rows far from each other share few lines of the caches: what lies beside
+		// a square is read before what lies below it.
+		below := squares
+		if srcStride >= 512 {
+			below = 1
+		}
+		for r := 0; r < squares; r += below {
+			for c := 0; c+side <= cols; c += side {
+				kernel(&dst[c*dstStride+r*side*size], &src[r*side*srcStride+c*size], dstStride, srcStride, min(below, squares-r))
+			}
 		}
 		if rest := cols % side; rest > 0 {
 			scalarTranspose(size, dst, src, 0, squares*side, cols-rest, cols, dstStride, srcStride)

@@ -13,6 +13,7 @@ type awq struct {
 	groupSize       int64
 	scale           number
 	scaleSize       int64
+	bulk            bulk
 }
 
 // awqNibble is the nibble of a word that holds column 8k+j.

@@ -92,6 +92,8 @@ func streamRow(cols, bits, rowBytes int64, bias int32) codes {
 		c.under = underNibbles(cols, func(code uint8) float32 { return float32(int32(code) - bias) })
 	case bits == 8 && (bias == 0 || bias == 128):
 		c.under = underBytes(asm.Bytes{Unsigned: true, Less: uint8(bias)})
+	case bits < 8:
+		c.under = underFields(bits, bias)
 	}
 	return c
 }

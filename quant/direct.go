@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // A direct form has a kernel that writes rows in a type without a tile of
@@ -41,27 +42,52 @@ func (f *blockForm) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, 
 // An under is the scales of a row: the numbers of run k are columns k*run on.
 type under struct {
 	op              asm.Op
+	divides         bool // there is no such operation
 	scales, seconds []float32
 	run             int
+	sub             int64  // which of the rows of a stored row it is
+	codes           []byte // room for a byte for each column
 }
 
 func underBytes(b asm.Bytes) func(*asm.Ops, asm.Type, []byte, []byte, under) bool {
 	return func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
 		b := b
 		b.Op = u.op
-		o.Bytes(b, to, dst, row[:len(dst)/to.Size()], u.scales, u.seconds, u.run)
+		if !u.divides {
+			o.Bytes(b, to, dst, row[:len(dst)/to.Size()], u.scales, u.seconds, u.run)
+		}
+		return !u.divides
+	}
+}
+
+// underFields is a stream of fields of less than eight bits, less a bias.
+func underFields(bits int64, bias int32) func(*asm.Ops, asm.Type, []byte, []byte, under) bool {
+	signed := underBytes(asm.Bytes{})
+	return func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
+		o.Fields(int(bits), uint8(bias), u.codes, row[:ceilDiv(int64(len(u.codes))*bits, 8)])
+		return signed(o, to, dst, u.codes, u)
+	}
+}
+
+// underHalfBytes is codes of four bits, one of each byte: the first row of a
+// stored one has the lower nibbles.
+func underHalfBytes(value func(code uint8) float32) func(*asm.Ops, asm.Type, []byte, []byte, under) bool {
+	book := bookOf(value)
+	return func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
+		if u.op != asm.Scale || u.divides {
+			return false
+		}
+		clear(u.seconds) // a number less zero is that number
+		o.HalfBytes(asm.HalfBytes{From: uint8(4 * u.sub), Book: book}, to, dst, row, u.scales, u.seconds, u.run)
 		return true
 	}
 }
 
 // underNibbles is codes of four bits, the first of two in the low nibble.
 func underNibbles(cols int64, value func(code uint8) float32) func(*asm.Ops, asm.Type, []byte, []byte, under) bool {
-	book := new([16]float32)
-	for i := range book {
-		book[i] = value(uint8(i))
-	}
+	book := bookOf(value)
 	return func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
-		if u.run%2 != 0 {
+		if u.run%2 != 0 || u.divides {
 			return false
 		}
 		o.Nibbles(asm.Nibbles{Op: u.op, Book: book}, to, dst, row[:(cols+1)/2], u.scales, u.seconds, u.run)
@@ -72,16 +98,21 @@ func underNibbles(cols int64, value func(code uint8) float32) func(*asm.Ops, asm
 // direct takes rows one by one; the scratch holds the scales of a row.
 func (f *scaled) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
 	blocks := ceilDiv(f.cols, max(1, f.scales.blockCols))
-	if f.codes.under == nil || f.columns || f.op == opDivide || f.scales.blockCols < 2 || 2*blocks > int64(len(scratch)) {
+	if f.codes.under == nil || f.columns || f.scales.blockCols < 2 || 2*blocks+ceilDiv(f.cols, 4) > int64(len(scratch)) {
 		return false
 	}
-	u := under{op: asm.Op(f.op), scales: scratch[:blocks], seconds: scratch[blocks : 2*blocks], run: int(f.scales.blockCols)}
-	rowBytes := f.cols * int64(to.Size())
+	u := under{scales: scratch[:blocks], seconds: scratch[blocks : 2*blocks], run: int(f.scales.blockCols), codes: asm.Raw(scratch[2*blocks:])[:f.cols]}
+	if u.divides = f.op == opDivide; !u.divides {
+		u.op = asm.Op(f.op)
+	}
+	rowBytes, first := f.cols*int64(to.Size()), lo/f.codes.perRow
 	for r := lo; r < hi; r++ {
 		if r == lo || f.changes(r) {
-			f.fill(u, parts, lo, r)
+			f.fill(o, u, parts, lo, r)
 		}
-		if !f.codes.under(o, to, dst[(r-lo)*rowBytes:][:rowBytes], parts[0][(r-lo)*f.codes.rowBytes:][:f.codes.rowBytes], u) {
+		row := parts[0][(r/f.codes.perRow-first)*f.codes.rowBytes:][:f.codes.rowBytes]
+		u.sub = r % f.codes.perRow
+		if !f.codes.under(o, to, dst[(r-lo)*rowBytes:][:rowBytes], row, u) {
 			return false
 		}
 	}
@@ -89,11 +120,11 @@ func (f *scaled) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo,
 }
 
 // fill reads the numbers of all blocks of a row: what pair gives of each.
-func (f *scaled) fill(u under, parts [][]byte, lo, r int64) {
-	f.scales.fill(u.scales, parts[1], lo, r)
+func (f *scaled) fill(o *asm.Ops, u under, parts [][]byte, lo, r int64) {
+	f.scales.fill(o, u.scales, parts[1], lo, r)
 	next := 2
 	if f.seconds != nil {
-		f.seconds.fill(u.seconds, parts[next], lo, r)
+		f.seconds.fill(o, u.seconds, parts[next], lo, r)
 		next++
 	}
 	if f.global == nil {
@@ -110,14 +141,39 @@ func (f *scaled) fill(u under, parts [][]byte, lo, r int64) {
 }
 
 // fill reads a row of the grid.
-func (g *grid) fill(dst []float32, p []byte, lo, r int64) {
+func (g *grid) fill(o *asm.Ops, dst []float32, p []byte, lo, r int64) {
 	at := g.row(r) * g.cols
 	if g.whole == 0 {
 		at -= g.row(lo) * g.cols
 	}
+	if g.bulk != nil && o.Level() != asm.Generic {
+		g.bulk(o, dst, p[at*g.size:][:int64(len(dst))*g.size])
+		return
+	}
 	for k := range dst {
 		dst[k] = g.read(p, at+int64(k))
 	}
+}
+
+// A bulk reads consecutive numbers of a part by kernels, into the memory of
+// float32 numbers: machines that have kernels are little-endian.
+type bulk func(o *asm.Ops, dst []float32, p []byte)
+
+// bulkOf is nil for types that are read one by one.
+func bulkOf(d tensor.DType) bulk {
+	switch d {
+	case tensor.F16:
+		return func(o *asm.Ops, dst []float32, p []byte) { o.Cast(asm.F16, asm.F32, asm.Raw(dst), p) }
+	case tensor.BF16:
+		return func(o *asm.Ops, dst []float32, p []byte) { o.Cast(asm.BF16, asm.F32, asm.Raw(dst), p) }
+	case tensor.F32:
+		return func(_ *asm.Ops, dst []float32, p []byte) { decodeF32(dst, p) }
+	case tensor.F8E4M3:
+		return func(o *asm.Ops, dst []float32, p []byte) {
+			o.Float8(asm.E4M3, asm.F32, asm.Raw(dst), p, unscaled[:], max(1, len(p)))
+		}
+	}
+	return nil
 }
 
 // changes reports whether row r has other scales than the row before it.

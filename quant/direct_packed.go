@@ -6,37 +6,50 @@ import "github.com/anamnesis-go/anamnesis/asm"
 var counted = [16]float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
 
 // outputsAtOnce is how many columns of packed words are turned into rows at a
-// time: the words of a cache line, twice, so that no line is fetched again.
-const outputsAtOnce = 32
+// time: the words of some cache lines.
+const outputsAtOnce = 64
 
 // direct turns words of columns into rows, which are then codes in a stream,
 // and decodes those group by group.
 func (f *gptq) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
-	words := f.in * f.bits / 32
-	if f.bits != 4 && f.bits != 8 || f.groupSize%2 != 0 || f.in*f.bits%32 != 0 || words+2*f.groups > f.in {
+	if f.groupSize%2 != 0 || f.in*f.bits%32 != 0 {
 		return false
 	}
 	if len(parts) > gptqIndex && !f.inOrder(parts[gptqIndex]) {
 		return f.outOfOrder(o, dst, to, parts, lo, hi, scratch)
 	}
-	for at := lo; at < hi; at += outputsAtOnce {
-		n := min(outputsAtOnce, hi-at)
-		stream := asm.Raw(scratch[:n*words])
-		o.Transpose(4, stream, parts[gptqWeight][4*at:], int(words), int(n), int(4*words), int(4*f.out))
-		numbers := scratch[n*words:]
+	// Rows are not a power of two apart: they would share their cache lines.
+	words, n := f.in*f.bits/32, min(outputsAtOnce, hi-lo)
+	stride, byteCodes := words+16, ceilDiv(f.in, 4)
+	if n*(stride+2*f.groups)+byteCodes > int64(len(scratch)) {
+		return false
+	}
+	stream := asm.Raw(scratch[:n*stride])
+	codes, numbers := asm.Raw(scratch[n*stride:])[:f.in], scratch[n*stride+byteCodes:]
+	for at := lo; at < hi; at += n {
+		n := min(n, hi-at)
+		o.Transpose(4, stream, parts[gptqWeight][4*at:], int(words), int(n), int(4*stride), int(4*f.out))
+		s, z := numbers[:n*f.groups], numbers[n*f.groups:2*n*f.groups]
+		f.numbers(o, s, z, parts, at, n)
 		for i := range n {
-			s, z := numbers[:f.groups], numbers[f.groups:2*f.groups]
-			f.numbers(s, z, parts, at+i)
 			row := dst[(at+i-lo)*f.in*int64(to.Size()):][:f.in*int64(to.Size())]
-			codes := stream[4*words*i:][:4*words]
-			if f.bits == 4 {
-				o.Nibbles(asm.Nibbles{Op: asm.Shift, Book: &counted}, to, row, codes, s, z, int(f.groupSize))
-			} else {
-				o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, to, row, codes, s, z, int(f.groupSize))
-			}
+			f.row(o, to, row, stream[4*stride*i:][:4*words], codes, s[i*f.groups:][:f.groups], z[i*f.groups:][:f.groups])
 		}
 	}
 	return true
+}
+
+// row decodes one output.
+func (f *gptq) row(o *asm.Ops, to asm.Type, dst, stream, codes []byte, s, z []float32) {
+	switch f.bits {
+	case 4:
+		o.Nibbles(asm.Nibbles{Op: asm.Shift, Book: &counted}, to, dst, stream, s, z, int(f.groupSize))
+	case 8:
+		o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, to, dst, stream, s, z, int(f.groupSize))
+	default:
+		o.Fields(int(f.bits), 0, codes, stream)
+		o.Bytes(asm.Bytes{Op: asm.Shift}, to, dst, codes, s, z, int(f.groupSize))
+	}
 }
 
 // inOrder reports an index that says what no index says.
@@ -52,16 +65,43 @@ func (f *gptq) inOrder(index []byte) bool {
 	return true
 }
 
-// numbers fills in the scales and zero points of the groups of an output.
-func (f *gptq) numbers(s, z []float32, parts [][]byte, o int64) {
-	words, shift, ones := f.out*f.bits/32, uint(o*f.bits%32), uint32(0)
+// numbers fills in the scales and zero points of the groups of n outputs, those
+// of an output together.
+func (f *gptq) numbers(o *asm.Ops, s, z []float32, parts [][]byte, at, n int64) {
+	fillColumns(o, s, z, parts[gptqScales], f.scale, f.bulk, f.scaleSize, f.out, f.groups, at, n)
+	words, ones, whole := f.out*f.bits/32, uint32(0), 32%f.bits == 0
 	if f.oldZeros {
 		ones = onesPerField[f.bits]
 	}
-	word := parts[gptqZeros][4*(o*f.bits/32):]
-	for g := range s {
-		s[g] = f.scale(parts[gptqScales], int64(g)*f.out+o)
-		z[g] = float32((u32(word[4*int64(g)*words:]) + ones) >> shift & (1<<f.bits - 1))
+	for i := range n {
+		row := z[i*f.groups:][:f.groups]
+		if !whole {
+			for g := range row {
+				row[g] = float32(f.zero(parts[gptqZeros], int64(g), at+i))
+			}
+			continue
+		}
+		shift, word := uint((at+i)*f.bits%32), parts[gptqZeros][4*((at+i)*f.bits/32):]
+		for g := range row {
+			row[g] = float32((u32(word[4*int64(g)*words:]) + ones) >> shift & (1<<f.bits - 1))
+		}
+	}
+}
+
+// fillColumns reads n columns of a matrix of scales as rows; room is as large as
+// what it fills.
+func fillColumns(o *asm.Ops, dst, room []float32, p []byte, read number, many bulk, size, cols, rows, at, n int64) {
+	if many != nil && o.Level() != asm.Generic {
+		for g := range rows {
+			many(o, room[g*n:][:n], p[(g*cols+at)*size:][:n*size])
+		}
+		o.Transpose(4, asm.Raw(dst[:n*rows]), asm.Raw(room[:n*rows]), int(rows), int(n), int(4*rows), int(4*n))
+		return
+	}
+	for i := range n {
+		for g := range rows {
+			dst[i*rows+g] = read(p, g*cols+at+i)
+		}
 	}
 }
 
@@ -93,7 +133,7 @@ func (f *gptq) outOfOrder(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, l
 		stream := asm.Raw(scratch[:n*words])
 		o.Transpose(4, stream, parts[gptqWeight][4*at:], int(words), int(n), int(4*words), int(4*f.out))
 		for i := range n {
-			f.numbers(s, z, parts, at+i)
+			f.numbers(o, s, z, parts, at+i, 1)
 			for g := range s {
 				for q, c := range counted {
 					products[16*g+q] = float32(c-z[g]) * s[g]
@@ -112,31 +152,77 @@ func (f *gptq) outOfOrder(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, l
 func (f *awq) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
 	const atOnce = 8 // columns of words
 	first, end, size := lo/8, ceilDiv(hi, 8), int64(to.Size())
-	n := min(atOnce, end-first)
-	if f.bits != 4 || f.out%8 != 0 || n*f.in+f.in+2*f.groups > int64(len(scratch)) {
+	n, stride := min(atOnce, end-first), f.in+16
+	if f.bits != 4 || f.out%8 != 0 || n*stride+f.in+9*f.groups+8*f.groups > int64(len(scratch)) {
 		return false
 	}
-	lanes := asm.Raw(scratch[n*f.in:][:f.in])
-	s, z := scratch[n*f.in+f.in:][:f.groups], scratch[n*f.in+f.in+f.groups:][:f.groups]
+	rest := scratch[n*stride:]
+	lanes, z, s, room := asm.Raw(rest[:f.in]), rest[f.in:][:f.groups], rest[f.in+f.groups:][:8*f.groups], rest[f.in+9*f.groups:][:8*f.groups]
 	for at := first; at < end; at += n {
 		n := min(n, end-at)
-		stream := asm.Raw(scratch[:n*f.in])
-		o.Transpose(4, stream, parts[0][4*at:], int(f.in), int(n), int(4*f.in), int(f.out/2))
+		stream := asm.Raw(scratch[:n*stride])
+		o.Transpose(4, stream, parts[0][4*at:], int(f.in), int(n), int(4*stride), int(f.out/2))
 		for i := range n {
-			o.Lanes(lanes, stream[4*f.in*i:][:4*f.in], int(f.in))
+			o.Lanes(lanes, stream[4*stride*i:][:4*f.in], int(f.in))
+			fillColumns(o, s, room, parts[1], f.scale, f.bulk, f.scaleSize, f.out, f.groups, 8*(at+i), 8)
 			for j, nibble := range awqNibble {
 				out := 8*(at+i) + int64(j)
 				if out < lo || out >= hi {
 					continue
 				}
-				for g := range s {
-					s[g] = f.scale(parts[1], int64(g)*f.out+out)
+				for g := range z {
 					z[g] = float32(u32(parts[2][4*(int64(g)*f.out/8+at+i):]) >> (4 * nibble) & 15)
 				}
 				o.HalfBytes(asm.HalfBytes{From: uint8(nibble % 2 * 4), Book: &counted}, to, dst[(out-lo)*f.in*size:][:f.in*size],
-					lanes[int64(nibble/2)*f.in:][:f.in], s, z, int(f.groupSize))
+					lanes[int64(nibble/2)*f.in:][:f.in], s[int64(j)*f.groups:][:f.groups], z, int(f.groupSize))
 			}
 		}
+	}
+	return true
+}
+
+// underTernary is codes of two bits at one place of each byte, less one, all
+// under one scale.
+func underTernary(o *asm.Ops, to asm.Type, dst, row []byte, from uint8, u under) bool {
+	book, s := new([16]float32), u.scales[0]
+	for i := range book {
+		if v := float32(i&3 - 1); u.divides {
+			book[i] = v / s
+		} else {
+			book[i] = v * s
+		}
+	}
+	// The products as they are: less zero, times one.
+	zero, one := [1]float32{}, [1]float32{1}
+	o.HalfBytes(asm.HalfBytes{From: from, Book: book}, to, dst, row, one[:], zero[:], max(1, len(row)))
+	return true
+}
+
+// direct takes pieces that lie in one field of the bytes, group by group.
+func (f *hqq) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
+	from, end, size := lo*f.cols, hi*f.cols, int64(to.Size())
+	if f.byColumn || f.bits == 3 || from%f.width != 0 || end%f.width != 0 || 2*f.height > int64(len(scratch)) {
+		return false
+	}
+	var book [16]float32
+	for i := range book {
+		book[i] = float32(i & (1<<f.bits - 1))
+	}
+	for row, last := from/f.width, end/f.width; row < last; {
+		field := row / f.stored
+		n := min(last, (field+1)*f.stored) - row
+		s, z := scratch[:n], scratch[n:2*n]
+		for i := range n {
+			s[i], z[i] = f.read(parts[1], row+i), f.read(parts[2], row+i)
+		}
+		codes := parts[0][row%f.stored*f.width:][:n*f.width]
+		out := dst[(row*f.width-from)*size:][:n*f.width*size]
+		if f.bits == 8 {
+			o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, to, out, codes, s, z, int(f.width))
+		} else {
+			o.HalfBytes(asm.HalfBytes{From: uint8(8 - f.bits*(field+1)), Book: &book}, to, out, codes, s, z, int(f.width))
+		}
+		row += n
 	}
 	return true
 }

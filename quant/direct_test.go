@@ -12,6 +12,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
+type gridOf = grid
+
 // directForms are forms that have kernels, of 96 rows.
 func directForms() map[string]struct {
 	form
@@ -26,10 +28,46 @@ func directForms() map[string]struct {
 		return grid{matrixRows: rows, blockRows: blockRows, blockCols: blockCols, cols: ceilDiv(cols, blockCols), size: 4, read: f32}
 	}
 	second := grid(96, 256, 1, 64)
+	of := func(g gridOf, d tensor.DType, size int64) gridOf { // as numbers of a type, many at once
+		g.read, g.bulk, g.size = numbers[d], bulkOf(d), size
+		return g
+	}
+	secondBF16 := of(second, tensor.BF16, 2)
+	ternary := mixedRows(24*256, 96, func(dst []float32, src []byte, r int64) {
+		for c, b := range src[r%24*256:][:256] {
+			dst[c] = float32(int32(b>>(2*(r/24))&3) - 1)
+		}
+	})
+	ternary.under = func(o *asm.Ops, to asm.Type, dst, src []byte, u under) bool {
+		return underTernary(o, to, dst, src[u.sub%24*256:][:256], uint8(2*(u.sub/24)), u)
+	}
+	pairs := codes{rowBytes: 256, perRow: 2, pick: func(dst []float32, src []byte, r int64) {
+		for c, b := range src[r/2*256:][:256] {
+			dst[c] = float32(int8(b>>(4*(r%2))<<4) >> 4)
+		}
+	}}
+	pairs.under = underHalfBytes(func(code uint8) float32 { return float32(int8(code<<4) >> 4) })
 	forms := map[string]row{
 		"GPTQ 4 bits":         {&gptq{in: 256, out: 96, groups: 4, bits: 4, groupSize: 64, scale: f32, scaleSize: 4, oldZeros: true}, 256},
 		"GPTQ 8 bits":         {&gptq{in: 256, out: 96, groups: 2, bits: 8, groupSize: 128, scale: numbers[tensor.F16], scaleSize: 2}, 256},
 		"GPTQ act-order":      {&gptq{in: 512, out: 96, groups: 4, bits: 4, groupSize: 128, scale: f32, scaleSize: 4}, 512},
+		"GPTQ 3 bits":         {&gptq{in: 256, out: 96, groups: 4, bits: 3, groupSize: 64, scale: numbers[tensor.F16], scaleSize: 2, bulk: bulkOf(tensor.F16), oldZeros: true}, 256},
+		"GPTQ 2 bits":         {&gptq{in: 256, out: 96, groups: 4, bits: 2, groupSize: 64, scale: numbers[tensor.BF16], scaleSize: 2, bulk: bulkOf(tensor.BF16), oldZeros: true}, 256},
+		"GPTQ 6 bits":         {&gptq{in: 256, out: 96, groups: 4, bits: 6, groupSize: 64, scale: f32, scaleSize: 4, bulk: bulkOf(tensor.F32)}, 256},
+		"AWQ of F16":          {&awq{in: 256, out: 96, groups: 4, bits: 4, groupSize: 64, scale: numbers[tensor.F16], scaleSize: 2, bulk: bulkOf(tensor.F16)}, 256},
+		"HQQ 4 bits":          {&hqq{cols: 256, total: 256 * 96, bits: 4, width: 64, height: 384, stored: 192, read: f32, size: 4}, 256},
+		"HQQ 2 bits":          {&hqq{cols: 256, total: 256 * 96, bits: 2, width: 64, height: 384, stored: 96, read: f32, size: 4}, 256},
+		"HQQ 1 bit":           {&hqq{cols: 256, total: 256 * 96, bits: 1, width: 32, height: 768, stored: 96, read: f32, size: 4}, 256},
+		"HQQ 8 bits":          {&hqq{cols: 256, total: 256 * 96, bits: 8, width: 128, height: 192, stored: 192, read: f32, size: 4}, 256},
+		"BitNet":              {&scaled{cols: 256, op: opDivide, codes: ternary, scales: gridOf{matrixRows: 96, blockRows: 96, blockCols: 256, cols: 1, size: 4, read: f32}}, 256},
+		"ternary, multiplied": {&scaled{cols: 256, codes: ternary, scales: gridOf{matrixRows: 96, blockRows: 96, blockCols: 256, cols: 1, size: 4, read: f32}}, 256},
+		"ModelOpt 4 bits":     {&scaled{cols: 256, codes: pairs, scales: of(grid(96, 256, 1, 128), tensor.BF16, 2)}, 256},
+		"MLX 2 bits":          {&scaled{cols: 256, codes: streamRow(256, 2, 64, 0), scales: secondBF16, seconds: &secondBF16, op: opAffine}, 256},
+		"MLX 3 bits":          {&scaled{cols: 256, codes: streamRow(256, 3, 96, 0), scales: secondBF16, seconds: &secondBF16, op: opAffine}, 256},
+		"MLX 5 bits":          {&scaled{cols: 256, codes: streamRow(256, 5, 160, 0), scales: secondBF16, seconds: &secondBF16, op: opAffine}, 256},
+		"MLX 6 bits":          {&scaled{cols: 256, codes: streamRow(256, 6, 192, 0), scales: second, seconds: &second, op: opAffine}, 256},
+		"packed 3 bits":       {&scaled{cols: 100, codes: streamRow(100, 3, 40, 4), scales: grid(96, 100, 1, 25)}, 100},
+		"packed 6 bits":       {&scaled{cols: 256, codes: streamRow(256, 6, 192, 32), scales: grid(96, 256, 1, 256), seconds: &second, op: opShift}, 256},
 		"AWQ":                 {&awq{in: 256, out: 96, groups: 4, bits: 4, groupSize: 64, scale: f32, scaleSize: 4}, 256},
 		"NF4":                 {&bnb4{cols: 256, block: 64}, 256},
 		"NF4 across rows":     {&bnb4{cols: 96, block: 64}, 96},
@@ -45,6 +83,7 @@ func directForms() map[string]struct {
 		"packed, zero points": {&scaled{cols: 256, codes: streamRow(256, 4, 128, 8), scales: grid(96, 256, 1, 64), seconds: &second, op: opShift}, 256},
 		"packed 8 bits":       {&scaled{cols: 256, codes: streamRow(256, 8, 256, 128), scales: grid(96, 256, 1, 64)}, 256},
 		"MXFP4":               {&scaled{cols: 256, codes: fp4PlusRow(256), scales: grid(96, 256, 1, 32)}, 256},
+		"NVFP4 of E4M3":       {&scaled{cols: 256, codes: fp4Row(256), scales: of(grid(96, 256, 1, 16), tensor.F8E4M3, 1), global: &second}, 256},
 		"NVFP4":               {&scaled{cols: 256, codes: fp4Row(256), scales: grid(96, 256, 1, 16), global: &second}, 256},
 		"Q4_K":                {&blockForm{cols: 256, codes: codes{rowBytes: 144, perRow: 1, kernel: blocksOf(asm.Q4_K), pick: plainRows(144, asm.Q4_K.Decode).pick}}, 256},
 	}
@@ -114,7 +153,7 @@ func partsOf(f form, name string) int {
 			return 4
 		}
 		return 3
-	case *awq:
+	case *awq, *hqq:
 		return 3
 	case *bnb4:
 		if f.nested {
@@ -141,17 +180,22 @@ func partsOf(f form, name string) int {
 func BenchmarkForms(b *testing.B) {
 	const in, out, step = 4096, 1024, 64
 	f32 := numbers[tensor.F16]
+	halves := func(g grid) grid { g.bulk = bulkOf(tensor.F16); return g }
+	eighths := func(g grid) grid { g.bulk = bulkOf(tensor.F8E4M3); return g }
 	for _, c := range []struct {
 		name string
 		form form
 	}{
-		{"GPTQ 4 bits", &gptq{in: in, out: out, groups: 32, bits: 4, groupSize: 128, scale: f32, scaleSize: 2, oldZeros: true}},
-		{"GPTQ 8 bits", &gptq{in: in, out: out, groups: 32, bits: 8, groupSize: 128, scale: f32, scaleSize: 2, oldZeros: true}},
-		{"GPTQ act-order", &gptq{in: in, out: out, groups: 32, bits: 4, groupSize: 128, scale: f32, scaleSize: 2, oldZeros: true}},
-		{"AWQ", &awq{in: in, out: out, groups: 32, bits: 4, groupSize: 128, scale: f32, scaleSize: 2}},
+		{"GPTQ 4 bits", &gptq{in: in, out: out, groups: 32, bits: 4, groupSize: 128, scale: f32, scaleSize: 2, bulk: bulkOf(tensor.F16), oldZeros: true}},
+		{"GPTQ 8 bits", &gptq{in: in, out: out, groups: 32, bits: 8, groupSize: 128, scale: f32, scaleSize: 2, bulk: bulkOf(tensor.F16), oldZeros: true}},
+		{"GPTQ act-order", &gptq{in: in, out: out, groups: 32, bits: 4, groupSize: 128, scale: f32, scaleSize: 2, bulk: bulkOf(tensor.F16), oldZeros: true}},
+		{"AWQ", &awq{in: in, out: out, groups: 32, bits: 4, groupSize: 128, scale: f32, scaleSize: 2, bulk: bulkOf(tensor.F16)}},
 		{"NF4 nested", &bnb4{cols: in, block: 64, nested: true, nestedBlock: 256}},
 		{"FP8 blocks", &scaled{cols: in, codes: float8Row(in, asm.E4M3), scales: grid{matrixRows: out, blockRows: 128, blockCols: 128, cols: 32, size: 4, read: numbers[tensor.F32]}}},
-		{"MLX 4 bits", &scaled{cols: in, codes: streamRow(in, 4, in/2, 0), scales: groupGrid(out, in, 64, 2, f32), seconds: new(grid), op: opAffine}},
+		{"MLX 4 bits", &scaled{cols: in, codes: streamRow(in, 4, in/2, 0), scales: halves(groupGrid(out, in, 64, 2, f32)), seconds: new(grid), op: opAffine}},
+		{"MLX 3 bits", &scaled{cols: in, codes: streamRow(in, 3, in*3/8, 0), scales: halves(groupGrid(out, in, 64, 2, f32)), seconds: new(grid), op: opAffine}},
+		{"GPTQ 3 bits", &gptq{in: in, out: out, groups: 32, bits: 3, groupSize: 128, scale: f32, scaleSize: 2, bulk: bulkOf(tensor.F16), oldZeros: true}},
+		{"NVFP4", &scaled{cols: in, codes: fp4Row(in), scales: eighths(groupGrid(out, in, 16, 1, numbers[tensor.F8E4M3]))}},
 	} {
 		for _, o := range everyLevel() {
 			for _, to := range []Target{BF16, F16, F32} {

@@ -12,6 +12,7 @@ type gptq struct {
 	groupSize       int64 // of consecutive inputs, where there is no g_idx
 	scale           number
 	scaleSize       int64
+	bulk            bulk
 	// oldZeros: the first version of the format stores zero points less one.
 	oldZeros bool
 }

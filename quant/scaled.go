@@ -12,6 +12,7 @@ type grid struct {
 	cols       int64 // stored numbers in a row of the grid
 	size       int64 // bytes of one stored number
 	read       number
+	bulk       bulk  // many numbers at once, or nil
 	whole      int64 // bytes of the part where every range takes it whole
 }
 
@@ -19,7 +20,7 @@ type grid struct {
 // the rows of the weight.
 func (g grid) transposed(rows, bytes int64) grid {
 	read, groups := g.read, g.cols
-	g.whole = bytes
+	g.whole, g.bulk = bytes, nil
 	g.read = func(p []byte, i int64) float32 { return read(p, i%groups*rows+i/groups) }
 	return g
 }

@@ -32,6 +32,7 @@ func bindAWQ(s *set, info *tensor.Info) (*Weight, error) {
 	if f.scale, f.scaleSize, err = scaleNumber(scales); err != nil {
 		return nil, err
 	}
+	f.bulk = bulkOf(scales.DType)
 	return &Weight{
 		Name: stem + ".weight", Shape: []int64{out, in}, Layout: describe(bits, f.groupSize),
 		Parts: []tensor.Info{*info, *scales, *zeros}, form: f,

@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -29,6 +30,9 @@ func bindBitNet(s *set, info *tensor.Info) (*Weight, error) {
 				dst[c] = float32(int32(b>>(2*(r/quarter))&3) - 1)
 			}
 		}),
+	}
+	f.codes.under = func(o *asm.Ops, to asm.Type, dst, src []byte, u under) bool {
+		return underTernary(o, to, dst, src[u.sub%quarter*cols:][:cols], uint8(2*(u.sub/quarter)), u)
 	}
 	switch class := s.config.quant.text("linear_class"); class {
 	case "", "bitlinear":

@@ -121,6 +121,7 @@ func (s *set) fp4Weight(info, scales *tensor.Info, name string, shape []int64, g
 	}
 	rows := info.Elements() * 2 / cols
 	f := &scaled{cols: cols, codes: fp4Row(cols), scales: groupGrid(rows, cols, group, size, read)}
+	f.scales.bulk = bulkOf(scales.DType)
 	return &Weight{Name: name, Shape: shape, Parts: []tensor.Info{*info, *scales}, form: f}, f, nil
 }
 

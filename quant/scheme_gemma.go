@@ -26,7 +26,7 @@ func bindGemma(s *set, info *tensor.Info) (*Weight, error) {
 	if err != nil {
 		return nil, err
 	}
-	bits, cols, unpack, err := s.gemmaCodes(info)
+	bits, cols, codes, err := s.gemmaCodes(info)
 	if err != nil {
 		return nil, err
 	}
@@ -37,27 +37,26 @@ func bindGemma(s *set, info *tensor.Info) (*Weight, error) {
 	rows := info.Shape[0]
 	return &Weight{
 		Name: name, Shape: []int64{rows, cols}, Layout: describe(bits, cols/blocks), Parts: []tensor.Info{*info, *scales},
-		form: &scaled{cols: cols, codes: plainRows(info.Shape[1], unpack), scales: groupGrid(rows, cols, cols/blocks, 4, numbers[tensor.F32])},
+		form: &scaled{cols: cols, codes: codes, scales: groupGrid(rows, cols, cols/blocks, 4, numbers[tensor.F32])},
 	}, nil
 }
 
 // gemmaCodes finds the width of a module's codes, which only the configuration
 // says for those that are packed in bytes.
-func (s *set) gemmaCodes(info *tensor.Info) (bits, cols int64, unpack func([]float32, []byte), err error) {
+func (s *set) gemmaCodes(info *tensor.Info) (bits, cols int64, c codes, err error) {
 	stored := info.Shape[1]
 	if info.DType == tensor.I8 {
-		return 8, stored, decodeI8, nil
+		return 8, stored, int8Row(stored), nil
 	}
 	bits, err = s.gemmaBits(info.Name)
 	if err != nil {
-		return 0, 0, nil, err
+		return 0, 0, c, err
 	}
 	if !slices.Contains([]int64{2, 4}, bits) {
-		return 0, 0, nil, wire.ErrMismatch.With("%s says %d bits for bytes without sign", s.config.file, bits)
+		return 0, 0, c, wire.ErrMismatch.With("%s says %d bits for bytes without sign", s.config.file, bits)
 	}
 	cols = stored * 8 / bits
-	row := streamRow(cols, bits, stored, int32(1)<<(bits-1))
-	return bits, cols, func(dst []float32, src []byte) { row.pick(dst, src, 0) }, nil
+	return bits, cols, streamRow(cols, bits, stored, int32(1)<<(bits-1)), nil
 }
 
 // gemmaBits asks the configuration: of its patterns the one that matches the

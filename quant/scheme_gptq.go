@@ -36,6 +36,7 @@ func bindGPTQ(s *set, info *tensor.Info) (*Weight, error) {
 	if f.scale, f.scaleSize, err = scaleNumber(scales); err != nil {
 		return nil, err
 	}
+	f.bulk = bulkOf(scales.DType)
 	if f.oldZeros, err = s.oldZeros(stem, f, zeros); err != nil {
 		return nil, err
 	}

@@ -77,6 +77,7 @@ func (s *set) mlxAffine(w *Weight, stem string, cols, rows, bits, group int64, s
 		return err
 	}
 	g := groupGrid(rows, cols, group, size, read)
+	g.bulk = bulkOf(scales.DType)
 	w.form = &scaled{cols: cols, codes: streamRow(cols, bits, cols*bits/8, 0), scales: g, seconds: &g, op: opAffine}
 	w.Parts = append(w.Parts, *biases)
 	return nil

@@ -37,8 +37,10 @@ func bindModelOpt4(s *set, info *tensor.Info) (*Weight, error) {
 			dst[c] = float32(int8(b>>(4*(r%2))<<4) >> 4)
 		}
 	}
+	pairs := codes{rowBytes: cols, perRow: 2, pick: pick}
+	pairs.under = underHalfBytes(func(code uint8) float32 { return float32(int8(code<<4) >> 4) })
 	return &Weight{
 		Name: info.Name, Shape: shape, Layout: "ModelOpt, " + describe(4, cols/groups), Parts: []tensor.Info{*info, *scales},
-		form: &scaled{cols: cols, codes: codes{rowBytes: cols, perRow: 2, pick: pick}, scales: groupGrid(rows, cols, cols/groups, size, read)},
+		form: &scaled{cols: cols, codes: pairs, scales: groupGrid(rows, cols, cols/groups, size, read)},
 	}, nil
 }

@@ -42,6 +42,7 @@ func bindPacked(s *set, info *tensor.Info) (*Weight, error) {
 	}
 	rows := info.Elements() / words
 	f := &scaled{cols: cols, codes: streamRow(cols, bits, 4*words, 1<<(bits-1)), scales: groupGrid(rows, cols, group, size, read)}
+	f.scales.bulk = bulkOf(scales.DType)
 	if loose {
 		f.codes = wordRow(bits, 4*words, 1<<(bits-1))
 	}
