@@ -121,7 +121,7 @@ func (s *set) bind(i int) (*Weight, error) {
 		case found == nil || s.o.Scheme == row.name:
 			found = w
 		case s.o.Scheme != found.Scheme:
-			return nil, wire.ErrUnsupported.With("two readings, %s and %s: --scheme decides", found.Scheme, w.Scheme)
+			return nil, wire.ErrUnsupported.With("two readings, %s and %s: --scheme decides", found.reading(), w.reading())
 		}
 	}
 	switch {
@@ -129,6 +129,11 @@ func (s *set) bind(i int) (*Weight, error) {
 		return nil, nil
 	case s.hollow != nil:
 		return nil, wire.ErrMismatch.With("its companion %s is empty: shape %v", wire.Quote(s.hollow.Name), s.hollow.Shape)
+	}
+	if found.Scheme != schemes[0].name {
+		if err := s.contradicted(found); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.fold(found); err != nil {
 		return nil, err
@@ -158,6 +163,9 @@ func (s *set) claim(w *Weight) error {
 				return err
 			}
 			i, _ := s.names.Find(p.Name)
+			if s.claimed[i] {
+				return wire.ErrDuplicate.With("%s is part of another weight too, beside %s", wire.Quote(p.Name), wire.Quote(w.Parts[0].Name))
+			}
 			s.claimed[i] = true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -47,8 +48,9 @@ var configPlaces = []struct {
 }
 
 // loadConfig reads the configuration of a model. A file that is there and
-// cannot be read is an error: guessing without it could be wrong.
-func loadConfig(b *limits.Budget, files fs.FS) (*config, error) {
+// cannot be read is an error: guessing without it could be wrong. zeros is what
+// the caller says of GPTQ's zero points.
+func loadConfig(b *limits.Budget, files fs.FS, zeros string) (*config, error) {
 	c := &config{}
 	read := map[string]*object{}
 	for _, place := range configPlaces {
@@ -63,8 +65,14 @@ func loadConfig(b *limits.Budget, files fs.FS) (*config, error) {
 				c.model = root
 			}
 		}
-		if o := root.at(place.path...); o != nil && c.quant == nil {
+		switch o := root.at(place.path...); {
+		case o == nil:
+		case c.quant == nil:
 			c.file, c.quant = place.file, o
+		case place.file != c.file:
+			if err := c.agree(place.file, o, zeros); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return c, nil
@@ -184,10 +192,16 @@ func (o *object) list(name string) []any {
 }
 
 // whole is an integer of the object; ok is false where there is none.
-func (o *object) whole(name string) (n int64, ok bool) {
-	f, isNumber := o.get(name).(float64)
+func (o *object) whole(name string) (n int64, ok bool) { return wholeOf(o.get(name)) }
+
+// wholeOf is a value that is an integer, of those that every float64 up to it is.
+func wholeOf(v any) (n int64, ok bool) {
+	f, isNumber := v.(float64)
+	if !isNumber || math.Abs(f) > 1<<53 {
+		return 0, false
+	}
 	n = int64(f)
-	return n, isNumber && float64(n) == f
+	return n, float64(n) == f
 }
 
 // method is the quantization's name for itself.

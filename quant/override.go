@@ -94,8 +94,9 @@ func (s *set) whole(stem, key string) (n int64, ok bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	if n, ok = own.whole(key); !ok {
-		n, ok = s.config.quant.whole(key)
+	v := first(own.get(key), s.config.quant.get(key))
+	if n, ok = wholeOf(v); !ok && v != nil {
+		return 0, false, wire.ErrMismatch.With("%s says of %s what is no whole number: %s", s.config.file, wire.Quote(stem), wire.Quote(key))
 	}
 	return n, ok, nil
 }

@@ -1,6 +1,8 @@
 package quant
 
 import (
+	"strings"
+
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -28,6 +30,9 @@ func bindAWQ(s *set, info *tensor.Info) (*Weight, error) {
 	if groups == 0 || in%groups != 0 {
 		return nil, wire.ErrMismatch.With("%d inputs in %d groups", in, groups)
 	}
+	if err := s.awqSays(stem, scales, bits, in/groups, groups); err != nil {
+		return nil, err
+	}
 	f := &awq{in: in, out: out, groups: groups, bits: bits, groupSize: in / groups}
 	if f.scale, f.scaleSize, err = scaleNumber(scales); err != nil {
 		return nil, err
@@ -37,4 +42,25 @@ func bindAWQ(s *set, info *tensor.Info) (*Weight, error) {
 		Name: stem + ".weight", Shape: []int64{out, in}, Layout: describe(bits, f.groupSize),
 		Parts: []tensor.Info{*info, *scales, *zeros}, form: f,
 	}, nil
+}
+
+// awqSays compares what the shapes say with the configuration, in the words of
+// both of its writers.
+func (s *set) awqSays(stem string, scales *tensor.Info, bits, group, groups int64) error {
+	for _, key := range [...]string{"bits", "w_bit", "group_size", "q_group_size"} {
+		n, ok, err := s.whole(stem, key)
+		if err != nil {
+			return err
+		}
+		have := bits
+		if strings.HasSuffix(key, "group_size") {
+			if have = group; n == -1 && groups == 1 {
+				continue
+			}
+		}
+		if ok && n != have {
+			return wire.ErrMismatch.With("%s says %s %d, %s of shape %v beside its weight says %d", s.config.file, key, n, wire.Quote(scales.Name), scales.Shape, have)
+		}
+	}
+	return nil
 }

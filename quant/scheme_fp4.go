@@ -39,6 +39,12 @@ func bindNVFP4(s *set, info *tensor.Info) (*Weight, error) {
 		if !has {
 			return nil, wire.ErrMissing.With("its companion %s", wire.Quote(stem+n.global))
 		}
+		for _, other := range nvfp4Names {
+			if also, has := s.find(stem + other.global); has && other.global != n.global {
+				return nil, wire.ErrUnsupported.With("two readings: %s and %s are there, of which one divides and one multiplies",
+					wire.Quote(stem+n.global), wire.Quote(also.Name))
+			}
+		}
 		w, f, err := s.fp4Weight(info, scales, stem+n.name, unpackedShape(info.Shape), 16)
 		if err != nil {
 			return nil, err

@@ -80,6 +80,8 @@ func (s *set) gptqSizes(stem string, f *gptq, info, zeros *tensor.Info) error {
 	}
 	if ok && n > 0 {
 		f.groupSize = n
+	} else if ok && f.groups != 1 {
+		return wire.ErrMismatch.With("%s says one group for all inputs, %s has %d", s.config.file, wire.Quote(zeros.Name), f.groups)
 	} else if f.in%f.groups != 0 {
 		return wire.ErrUnsupported.With("%d inputs in %d groups: a config.json with group_size decides", f.in, f.groups)
 	}

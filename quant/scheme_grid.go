@@ -88,31 +88,37 @@ func (s *set) blockGrid(g grid, w, scale *tensor.Info, have []int64) (grid, stri
 	if scale.Elements() != have[0]*have[1]*(w.Elements()/cols/g.matrixRows) {
 		return grid{}, "", mismatch(w, scale)
 	}
-	for _, block := range s.blockSizes(have, g.matrixRows, cols) {
-		if block[0] > 0 && block[1] > 0 && ceilDiv(g.matrixRows, block[0]) == have[0] && ceilDiv(cols, block[1]) == have[1] {
-			g.blockRows, g.blockCols, g.cols = block[0], block[1], have[1]
-			return g, fmt.Sprintf("%dx%d blocks", block[0], block[1]), nil
-		}
+	block, said := s.blockSize(have, g.matrixRows, cols)
+	if block[0] > 0 && block[1] > 0 && ceilDiv(g.matrixRows, block[0]) == have[0] && ceilDiv(cols, block[1]) == have[1] {
+		g.blockRows, g.blockCols, g.cols = block[0], block[1], have[1]
+		return g, fmt.Sprintf("%dx%d blocks", block[0], block[1]), nil
+	}
+	if said {
+		return grid{}, "", wire.ErrMismatch.With("%s says weight_block_size [%d %d], but %s has shape %v beside %v: --block-size decides",
+			s.config.file, block[0], block[1], wire.Quote(scale.Name), scale.Shape, w.Shape)
 	}
 	return grid{}, "", wire.ErrUnsupported.With("%s has shape %v beside %v: --block-size says the size of its blocks",
 		wire.Quote(scale.Name), scale.Shape, w.Shape)
 }
 
-// blockSizes are the sizes to believe: the caller's word, else the
-// configuration's, else groups of a row that divide it, else the usual square.
-func (s *set) blockSizes(have []int64, rows, cols int64) [][2]int64 {
-	if s.o.Block != [2]int64{} {
-		return [][2]int64{s.o.Block}
+// blockSize is the size to believe: the caller's word, else the configuration's
+// (which said reports), else groups of a row that divide it, else the usual
+// square.
+func (s *set) blockSize(have []int64, rows, cols int64) (block [2]int64, said bool) {
+	if s.o.Block != block {
+		return s.o.Block, false
 	}
-	if list := s.config.quant.list("weight_block_size"); len(list) == 2 {
-		bh, _ := list[0].(float64)
-		bw, _ := list[1].(float64)
-		return [][2]int64{{int64(bh), int64(bw)}}
+	if v := s.config.quant.get("weight_block_size"); v != nil {
+		if list, _ := v.([]any); len(list) == 2 {
+			block[0], _ = wholeOf(list[0])
+			block[1], _ = wholeOf(list[1])
+		}
+		return block, true
 	}
 	if have[0] == rows && cols%have[1] == 0 {
-		return [][2]int64{{1, cols / have[1]}}
+		return [2]int64{1, cols / have[1]}, false
 	}
-	return [][2]int64{{defaultBlock, defaultBlock}}
+	return [2]int64{defaultBlock, defaultBlock}, false
 }
 
 // scaleNumber is how a scale is read; a plain byte is an exponent.

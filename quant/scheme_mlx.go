@@ -58,7 +58,7 @@ func (s *set) mlxMode(stem string) (mode string, bits, group int64, err error) {
 		return "", 0, 0, wire.ErrMissing.With("bits and group_size of MLX: the model's config.json says them under quantization")
 	}
 	if bits < 1 || bits > 8 || bits == 7 || group < 1 || group > 1<<20 {
-		return "", 0, 0, wire.ErrUnsupported.With("%d bits in groups of %d", bits, group)
+		return "", 0, 0, wire.ErrUnsupported.With("%d bits in groups of %d, as %s says", bits, group, s.config.file)
 	}
 	return mode, bits, group, nil
 }

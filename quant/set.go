@@ -56,7 +56,7 @@ func newSet(b *limits.Budget, m tensor.Model, o Options) (s *set, err error) {
 		}
 		at++
 	}
-	if s.config, err = loadConfig(b, m.Configs()); err != nil {
+	if s.config, err = loadConfig(b, m.Configs(), o.GPTQZeros); err != nil {
 		return nil, err
 	}
 	if err = s.loadMeta(); err != nil {

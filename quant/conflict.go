@@ -1,0 +1,86 @@
+package quant
+
+import (
+	"slices"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// What a configuration says is a hypothesis, and tensors decide; where the two
+// contradict each other, the caller does.
+
+// methodSchemes are the rows of the table that a quant_method can stand for.
+// Methods that mix schemes freely are not here.
+var methodSchemes = map[string][]string{
+	"awq":                {"AWQ", "AWQ GEMV", "AWQ GEMV_FAST"},
+	"bitnet":             {"BitNet"},
+	"bitsandbytes":       {"BitsAndBytes 4-bit", "BitsAndBytes INT8"},
+	"compressed-tensors": {"compressed-tensors packed", "FP8", "INT8", "NVFP4", "MXFP4", "sparse bitmask"},
+	"fbgemm_fp8":         {"FP8"},
+	"fp8":                {"FP8", "MXFP4"},
+	"gemma":              {"Gemma"},
+	"gptq":               {"GPTQ"},
+	"hqq":                {"HQQ"},
+	"metal":              {"MLX"},
+	"modelopt":           {"FP8", "INT8", "MXFP4", "ModelOpt INT4", "NVFP4"},
+	"mxfp4":              {"MXFP4"},
+	"quark":              {"FP8", "INT8", "MXFP4"},
+	"torchao":            {"TorchAO"},
+}
+
+// contradicted refuses a weight whose scheme the configuration's method cannot
+// stand for, unless the caller asked for that scheme.
+func (s *set) contradicted(w *Weight) error {
+	may := methodSchemes[s.config.method()]
+	if may == nil || w.Scheme == s.o.Scheme || w.Scheme == "GGML" || slices.Contains(may, w.Scheme) {
+		return nil
+	}
+	names := wire.Quote(w.Parts[0].Name)
+	if len(w.Parts) > 1 {
+		names += " and " + wire.Quote(w.Parts[1].Name)
+	}
+	return wire.ErrUnsupported.With("two readings: %s says quant_method %s, and %s are %s: --scheme %q decides",
+		s.config.file, wire.Quote(s.config.method()), names, w.Scheme, w.Scheme)
+}
+
+// reading is a scheme and the tensor that speaks for it.
+func (w *Weight) reading() string {
+	if len(w.Parts) < 2 {
+		return w.Scheme
+	}
+	return w.Scheme + " with " + wire.Quote(w.Parts[1].Name)
+}
+
+// agree compares the files that describe one quantization: of two that differ,
+// libraries read either.
+func (c *config) agree(file string, o *object, zeros string) error {
+	for _, key := range [...]string{"quant_method", "bits", "group_size", "checkpoint_format"} {
+		a, b := c.quant.get(key), o.get(key)
+		if key == "checkpoint_format" {
+			if zeros != "" {
+				continue
+			}
+			a, b = first(a, "gptq"), first(b, "gptq")
+		}
+		if scalar(a) && scalar(b) && a != b {
+			return wire.ErrMismatch.With("%s says %s %v, and %s says %v", c.file, key, quoted(a), file, quoted(b))
+		}
+	}
+	return nil
+}
+
+// scalar reports a text or a number.
+func scalar(v any) bool {
+	switch v.(type) {
+	case string, float64:
+		return true
+	}
+	return false
+}
+
+func quoted(v any) any {
+	if text, ok := v.(string); ok {
+		return wire.Quote(text)
+	}
+	return v
+}

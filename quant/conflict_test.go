@@ -1,0 +1,101 @@
+package quant_test
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// gptq4 is 64 inputs of eight outputs in one group.
+func gptq4(config string) *tensor.File {
+	return model(config, ints("m.qweight", tensor.I32, 8, 8), ints("m.qzeros", tensor.I32, 1, 1), ints("m.scales", tensor.F16, 1, 8))
+}
+
+// What two statements of a model say is compared: the error names both, and the
+// flag where one decides.
+func TestContradictionsNameBothSidesAndTheFlag(t *testing.T) {
+	nvfp4 := []stored{ints("m.weight", tensor.U8, 8, 16), ints("m.weight_scale", tensor.F8E4M3, 8, 2), ints("m.weight_scale_2", tensor.F32, 1)}
+	fp8 := []stored{ints("m.weight", tensor.F8E4M3, 64, 64), ints("m.weight_scale_inv", tensor.F32, 2, 2)}
+	awq := []stored{ints("m.qweight", tensor.I32, 64, 8), ints("m.qzeros", tensor.I32, 2, 8), ints("m.scales", tensor.F16, 2, 64)}
+	gptq := []stored{ints("m.qweight", tensor.I32, 8, 64), ints("m.qzeros", tensor.I32, 2, 8), ints("m.scales", tensor.F16, 2, 64)}
+	block := func(size string) string { return method("fp8", `,"weight_block_size":`+size) }
+	for _, test := range []struct {
+		name   string
+		m      tensor.Model
+		o      quant.Options
+		says   []string
+		class  wire.Class
+		passes bool
+	}{
+		{name: "a method of another scheme", m: model(method("fp8", ""), nvfp4...),
+			says: []string{`"fp8"`, "m.weight_scale", `--scheme "NVFP4"`}, class: wire.Unsupported},
+		{name: "a method of another scheme, and the caller's word", m: model(method("fp8", ""), nvfp4...), o: quant.Options{Scheme: "NVFP4"}, passes: true},
+		{name: "a method of several schemes", m: model(method("modelopt", ""), nvfp4...), passes: true},
+		{name: "two schemes", m: model("", ints("m.weight", tensor.I8, 8, 8), ints("m.SCB", tensor.F32, 8), ints("m.weight_scale", tensor.F32, 8, 1)),
+			says: []string{"m.SCB", "m.weight_scale", "--scheme"}, class: wire.Unsupported},
+		{name: "a number that divides and one that multiplies", m: model("", append(nvfp4, ints("m.weight_global_scale", tensor.F32, 1))...),
+			says: []string{"m.weight_scale_2", "m.weight_global_scale"}, class: wire.Unsupported},
+		{name: "blocks that do not fit", m: model(block("[128,128]"), fp8...),
+			says: []string{"config.json", "[128 128]", "m.weight_scale_inv", "--block-size"}, class: wire.Malformed},
+		{name: "blocks of nothing", m: model(block("[0,32]"), fp8...), says: []string{"[0 32]", "--block-size"}, class: wire.Malformed},
+		{name: "blocks of no number", m: model(block(`"32"`), fp8...), says: []string{"weight_block_size", "--block-size"}, class: wire.Malformed},
+		{name: "blocks beyond all numbers", m: model(block(`[9223372036854775808,32]`), fp8...), says: []string{"--block-size"}, class: wire.Malformed},
+		{name: "blocks that do not fit, and the caller's word", m: model(block("[128,128]"), fp8...), o: quant.Options{Block: [2]int64{32, 32}}, passes: true},
+		{name: "bits in quotes", m: model(method("gptq", `,"bits":"4"`), gptq...), says: []string{"config.json", `"bits"`}, class: wire.Malformed},
+		{name: "one group and two", m: model(method("gptq", `,"group_size":-1`), gptq...), says: []string{"config.json", "m.qzeros"}, class: wire.Malformed},
+		{name: "bits of AWQ", m: model(method("awq", `,"bits":8`), awq...), says: []string{"bits 8", "m.scales"}, class: wire.Malformed},
+		{name: "groups of AWQ", m: model(method("awq", `,"group_size":64`), awq...), says: []string{"group_size 64", "m.scales"}, class: wire.Malformed},
+		{name: "AWQ as it is", m: model(method("awq", `,"bits":4,"group_size":32`), awq...), passes: true},
+		{name: "a tensor in two weights", m: model("", ints("m.weight", tensor.U8, 8, 16), ints("m.weight_packed", tensor.U8, 8, 16), ints("m.weight_scale", tensor.U8, 8, 1)),
+			says: []string{"m.weight_scale", "m.weight_packed"}, class: wire.Malformed},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, _, err := plan(t, test.m, test.o)
+			if test.passes {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if wire.ClassOf(err) != test.class {
+				t.Fatalf("class %v, want %v: %v", wire.ClassOf(err), test.class, err)
+			}
+			for _, s := range test.says {
+				if !strings.Contains(err.Error(), s) {
+					t.Errorf("%q is not in: %v", s, err)
+				}
+			}
+		})
+	}
+}
+
+func TestFilesThatDescribeOneQuantizationMustAgree(t *testing.T) {
+	own := method("gptq", `,"bits":4,"sym":false`)
+	for _, test := range []struct {
+		name, file, text, says string
+		o                      quant.Options
+	}{
+		{"the same", "quantize_config.json", `{"bits":4,"checkpoint_format":"gptq"}`, "", quant.Options{}},
+		{"other bits", "quantize_config.json", `{"bits":8}`, "says bits 4, and quantize_config.json says 8", quant.Options{}},
+		{"another version", "quantize_config.json", `{"checkpoint_format":"gptq_v2"}`, `"gptq_v2"`, quant.Options{}},
+		{"another version, and the caller's word", "quantize_config.json", `{"checkpoint_format":"gptq_v2"}`, "", quant.Options{GPTQZeros: "v2"}},
+		{"another method", "quant_config.json", `{"quant_method":"awq"}`, `"awq"`, quant.Options{}},
+		{"something else", "quant_config.json", `{"zero_point":true}`, "", quant.Options{}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m := gptq4(own)
+			m.Folder.(fstest.MapFS)[test.file] = &fstest.MapFile{Data: []byte(test.text)}
+			_, _, err := plan(t, m, test.o)
+			switch {
+			case test.says == "" && err != nil:
+				t.Error(err)
+			case test.says != "" && (wire.ClassOf(err) != wire.Malformed || !strings.Contains(err.Error(), test.says)):
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
