@@ -5,8 +5,9 @@ package asm
 import "encoding/binary"
 
 // float8Words is each code's number as a bfloat16, which it is exactly: all low
-// bytes, then all high ones. A NaN is FFC0, as the kernels want it.
-var float8Words = func() (t [Floats8][512]byte) {
+// bytes, then all high ones. A NaN is FFC0, as the kernels want it. The last four
+// bytes are the least scale whose products are normal, as bits.
+var float8Words = func() (t [Floats8][516]byte) {
 	for f := range t {
 		for i := range 256 {
 			w := FloatToBfloat(Float(f).Value(uint8(i)))
@@ -15,9 +16,20 @@ var float8Words = func() (t [Floats8][512]byte) {
 			}
 			t[f][i], t[f][256+i] = byte(w), byte(w>>8)
 		}
+		binary.LittleEndian.PutUint32(t[f][512:], float8Range[f].least<<23)
 	}
 	return t
 }()
+
+// float8Range is the biased exponents of scales that give products that are all
+// normal: from that of the least number above zero, 2^(1-bias-man), to that of
+// the largest, below 2^9 or 2^16.
+var float8Range = [Floats8]struct{ least, most uint32 }{
+	E4M3:     {127 - 117, 127 + 118},
+	E5M2:     {127 - 110, 127 + 111},
+	E4M3FNUZ: {127 - 116, 127 + 118},
+	E5M2FNUZ: {127 - 109, 127 + 111},
+}
 
 func float8By(k func(dst, src *byte, a, b *float32, table *byte, chunks, n int), f Float) float8Kernel {
 	table := &float8Words[f]
@@ -29,9 +41,8 @@ func float8By(k func(dst, src *byte, a, b *float32, table *byte, chunks, n int),
 type float8Form [5*64 + 16]byte
 
 // formOf makes the form of a format of man bits of mantissa, of which the NaN
-// plus lift has no bit of none. Scales with a biased exponent from least to most
-// give products that are all normal.
-func formOf(f Float, man int, lift, none byte, least, most uint32) *float8Form {
+// plus lift has no bit of none.
+func formOf(f Float, man int, lift, none byte) *float8Form {
 	p := new(float8Form)
 	word := func(at int, w uint16) { binary.LittleEndian.PutUint16(p[at:], w) }
 	first := 1 << man // the first code that is not subnormal
@@ -51,17 +62,16 @@ func formOf(f Float, man int, lift, none byte, least, most uint32) *float8Form {
 	word(320, uint16(7-man))
 	word(322, 0x8000|0x60<<(7-man))
 	p[324], p[325] = lift, none
-	binary.LittleEndian.PutUint32(p[328:], least)
-	binary.LittleEndian.PutUint32(p[332:], most-least)
+	r := float8Range[f]
+	binary.LittleEndian.PutUint32(p[328:], r.least)
+	binary.LittleEndian.PutUint32(p[332:], r.most-r.least)
 	return p
 }
 
-// The bounds are those of the least number above zero, 2^(1-bias-man), and of
-// the largest, below 2^9 or 2^16.
 var float8Forms = [Floats8]*float8Form{
-	E4M3:     formOf(E4M3, 3, 0x01, 0x7F, 127-117, 127+118),
-	E4M3FNUZ: formOf(E4M3FNUZ, 3, 0x80, 0xFF, 127-116, 127+118),
-	E5M2FNUZ: formOf(E5M2FNUZ, 2, 0x80, 0xFF, 127-109, 127+111),
+	E4M3:     formOf(E4M3, 3, 0x01, 0x7F),
+	E4M3FNUZ: formOf(E4M3FNUZ, 3, 0x80, 0xFF),
+	E5M2FNUZ: formOf(E5M2FNUZ, 2, 0x80, 0xFF),
 }
 
 // normalFloat8 decodes runs whose products are normal by their mantissas, and

@@ -31,8 +31,10 @@ func scalesOf(rng *rand.ChaCha8, n int) []float32 {
 }
 
 // Lengths of runs, and of all codes, that meet every path: chunks, their tails,
-// runs shorter than a chunk, a last run that is cut.
+// runs shorter than a chunk, a last run that is cut, many runs of one call, and
+// runs so long that a table of all codes pays.
 var runShapes = []struct{ run, elems int }{
+	{32, 2240}, {1024, 2048}, {1056, 2200}, {2048, 1060},
 	{32, 0}, {32, 32}, {32, 96}, {64, 256}, {128, 384}, {128, 333}, {16, 64}, {16, 70}, {16, 1040}, {2, 6}, {48, 144}, {70, 140}, {96, 95}, {1000, 70}, {256, 64},
 }
 

@@ -46,45 +46,6 @@ func ordered(n int, m Mem, order VecVirtual, permute func(...Op)) VecVirtual {
 	return x
 }
 
-// zfloat8Kernels is codes of eight bits that a table of exact numbers explains:
-// their upper words, the lower bytes of all 256 first. A NaN is FFC0 there.
-func zfloat8Kernels() {
-	for t := range targets {
-		var lower, upper zplane
-		var order, zero, scale VecVirtual
-		chunk := func(n int) func(z *zruns) {
-			return func(z *zruns) {
-				w := find(ordered(n, z.from(0), order, VPERMD), lower, upper)
-				// Dwords in the order that these bring back.
-				a, b := ZMM(), ZMM()
-				VPUNPCKLBW(w[1], w[0], a)
-				VPUNPCKHBW(w[1], w[0], b)
-				for i, x := range []VecVirtual{a, b}[:n/32] {
-					first, second := ZMM(), ZMM()
-					VPUNPCKLWD(x, zero, first)
-					VPUNPCKHWD(x, zero, second)
-					VMULPS(scale, first, first)
-					VMULPS(scale, second, second)
-					z.put(32*i, first, second)
-				}
-			}
-		}
-		zrunsKernel("float8", t, ", table *byte", "decodes n runs of chunks of 32 codes.", minus, zloop{in: 32, elems: 32,
-			before: func(z *zruns) {
-				table := Mem{Base: Load(Param("table"), GP64())}
-				lower, upper = zplaneAt(table), zplaneAt(table.Offset(256))
-				order = zload(dwords64(func(i int) int { return i%4*4 + i/4 }))
-				zero = ZMM()
-				VPXORD(zero, zero, zero)
-			},
-			run: func(z *zruns) {
-				scale = z.number(Mem{Base: z.a}, true)
-			},
-			chunk: chunk(32), two: chunk(64),
-		})
-	}
-}
-
 // zlookedKernel is codes of a byte each that a table of 256 words explains: what
 // another kernel has made of all codes.
 func zlookedKernel() {
@@ -115,6 +76,6 @@ func zlookedKernel() {
 			}
 		}
 	}
-	zpairs(z, Load(Param("chunks"), GP64()), 32, 32, chunk(64), chunk(32))
+	zpairs(z, "", Load(Param("chunks"), GP64()), 32, 32, chunk(64), chunk(32))
 	zend()
 }

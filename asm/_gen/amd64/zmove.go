@@ -45,7 +45,7 @@ func zbytewise(name, doc string, in int, before func(z *zkernel), step func(z *z
 	z := &zkernel{dst: Load(Param("dst"), GP64()), src: Load(Param("src"), GP64())}
 	n := Load(Param("n"), GP64())
 	before(z)
-	zpairs(z, n, in, 16, func() { step(z, true) }, func() { step(z, false) })
+	zpairs(z, "", n, in, 16, func() { step(z, true) }, func() { step(z, false) })
 	zend()
 }
 

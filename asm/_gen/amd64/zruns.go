@@ -16,11 +16,12 @@ type zruns struct {
 
 // A zloop is what a kernel of runs does: before all, once per run, and for each
 // chunk of so many bytes that become so many numbers; two chunks together where
-// that is set.
+// that is set. Other stands behind the loop of chunks: what run may jump to.
 type zloop struct {
 	in, elems       int
 	before          func(*zruns)
 	run, chunk, two func(*zruns)
+	other           func(*zruns)
 }
 
 func zrunsKernel(name string, t int, params, doc string, s sign, l zloop) {
@@ -34,13 +35,18 @@ func zrunsKernel(name string, t int, params, doc string, s sign, l zloop) {
 	Load(Param("chunks"), z.chunks)
 	l.run(z)
 	if l.two != nil {
-		zpairs(z.zkernel, z.chunks, l.in, l.elems, func() { l.two(z) }, func() { l.chunk(z) })
+		zpairs(z.zkernel, "", z.chunks, l.in, l.elems, func() { l.two(z) }, func() { l.chunk(z) })
 	} else {
 		Label("chunk")
 		l.chunk(z)
 		z.advance(l.in, l.elems)
 		DECQ(z.chunks)
 		JNZ(LabelRef("chunk"))
+	}
+	if l.other != nil {
+		JMP(LabelRef("next"))
+		l.other(z)
+		Label("next")
 	}
 	ADDQ(Imm(4), z.a)
 	ADDQ(Imm(4), z.b)
@@ -49,21 +55,22 @@ func zrunsKernel(name string, t int, params, doc string, s sign, l zloop) {
 	zend()
 }
 
-// zpairs is a loop of two chunks at a time, and the one that may be left.
-func zpairs(z *zkernel, chunks Register, in, elems int, two, one func()) {
+// zpairs is a loop of two chunks at a time, and the one that may be left. The
+// loop's labels begin with its name.
+func zpairs(z *zkernel, name string, chunks Register, in, elems int, two, one func()) {
 	SUBQ(Imm(2), chunks)
-	JCS(LabelRef("odd"))
-	Label("pair")
+	JCS(LabelRef(name + "Odd"))
+	Label(name + "Pair")
 	two()
 	z.advance(2*in, 2*elems)
 	SUBQ(Imm(2), chunks)
-	JCC(LabelRef("pair"))
-	Label("odd")
+	JCC(LabelRef(name + "Pair"))
+	Label(name + "Odd")
 	ADDQ(Imm(2), chunks)
-	JZ(LabelRef("done"))
+	JZ(LabelRef(name + "Done"))
 	one()
 	z.advance(in, elems)
-	Label("done")
+	Label(name + "Done")
 }
 
 // advance moves on by so many bytes of codes and so many numbers.
