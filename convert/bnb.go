@@ -53,12 +53,13 @@ type Bnb struct {
 	Weights []BnbWeight
 	Kept    []BnbKept // matrices that are left alone
 
-	o       BnbOptions
-	rule    BnbRule
-	b       *limits.Budget
-	m       tensor.Model
-	target  quant.Target
-	compute string // torch's name of the type that the modules compute in
+	o        BnbOptions
+	rule     BnbRule
+	b        *limits.Budget
+	m        tensor.Model
+	straight *straight // the same, as weights are read
+	target   quant.Target
+	compute  string // torch's name of the type that the modules compute in
 }
 
 // A BnbWeight is one that is quantized.
@@ -88,7 +89,7 @@ func NewBnb(b *limits.Budget, m tensor.Model, target quant.Target, o BnbOptions)
 	if o.Nested && o.Type == INT8 {
 		return nil, wire.At("convert", "", wire.NoOffset, wire.ErrUsage.With("scales of rows are never quantized themselves"))
 	}
-	e := &Bnb{o: o, b: b, m: m, target: target}
+	e := &Bnb{o: o, b: b, m: m, straight: &straight{Model: m, b: b}, target: target}
 	e.rule = BnbRule{Include: o.Include, Exclude: o.Exclude}
 	if err := e.names(); err != nil {
 		return nil, wire.At("convert", "", wire.NoOffset, err)

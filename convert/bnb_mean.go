@@ -65,7 +65,7 @@ func (e *Bnb) workers(w *quant.Weight, ranges int64) int {
 	if n <= 0 {
 		n = runtime.GOMAXPROCS(0)
 	}
-	if _, direct := e.m.At(w.Parts[0]); !direct {
+	if _, direct := e.straight.At(w.Parts[0]); !direct {
 		return 1
 	}
 	for p := range w.Parts {
@@ -87,7 +87,7 @@ type meanWorker struct {
 }
 
 func newMeanWorker(b *limits.Budget, e *Bnb, w *quant.Weight, rows int64, scales int) (*meanWorker, error) {
-	r, err := quant.NewRows(b, e.m, w, quant.F32, rows)
+	r, err := quant.NewRows(b, e.straight, w, quant.F32, rows)
 	if err != nil {
 		return nil, err
 	}

@@ -45,5 +45,6 @@
 //
 // # Not supported
 //
-// Weights whose parts are stored big-endian or as views that are not row-major.
+// Quantized weights whose parts are stored big-endian or as views that are not
+// row-major.
 package convert

@@ -23,17 +23,18 @@ type Plan struct {
 	Copied  Count           // tensors that pass through byte for byte
 	LeftOut []tensor.Info   // scales that only a runtime needs
 
-	b       *limits.Budget
-	m       tensor.Model
-	o       Options
-	counts  []*specials // of Weights
-	aliases []Entry     // names left out, and the names that stand for them
-	recoded bool        // weights that were quantized are encoded in another form
-	sink    Sink
-	tile    int64
-	tasks   []task
-	whole   int64 // most that a task needs in memory
-	done    atomic.Int64
+	b        *limits.Budget
+	m        tensor.Model
+	straight *straight // the same, for weights that are encoded
+	o        Options
+	counts   []*specials // of Weights
+	aliases  []Entry     // names left out, and the names that stand for them
+	recoded  bool        // weights that were quantized are encoded in another form
+	sink     Sink
+	tile     int64
+	tasks    []task
+	whole    int64 // most that a task needs in memory
+	done     atomic.Int64
 }
 
 // A File is one file that is written.
@@ -48,7 +49,7 @@ type File struct {
 // NewPlan binds the tensors of a model and lays out what is written. The plan
 // holds the account and the model, which stay open as long as it is used.
 func NewPlan(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
-	p := &Plan{b: b, m: m, o: o, sink: o.Sink, tile: int64(o.Tile)}
+	p := &Plan{b: b, m: m, straight: &straight{Model: m, b: b}, o: o, sink: o.Sink, tile: int64(o.Tile)}
 	if p.sink == nil {
 		p.sink = Safetensors{}
 	}
@@ -192,7 +193,7 @@ func (p *Plan) encode(k *pick) (done bool, err error) {
 		w = t.Weight()
 	}
 	p.recoded = p.recoded || k.weight != nil
-	r, err := newRowReader(p.m, w, 0, w.Rows())
+	r, err := newRowReader(p.straight, w, 0, w.Rows())
 	if err != nil {
 		return false, err
 	}

@@ -1,9 +1,13 @@
 package convert
 
 import (
+	"io"
+
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/tiles"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // A viewTask writes a view that is not row-major. Its units are elements.
@@ -16,6 +20,14 @@ import (
 // of the dimensions after it.
 type viewTask struct {
 	copyTask
+	view
+	held  bool
+	bytes []byte
+}
+
+// A view is a tensor whose elements do not lie in row-major order.
+type view struct {
+	of     tensor.Info
 	elem   int64 // bytes of an element
 	from   int   // first dimension of a block
 	block  int64 // elements of a block
@@ -24,9 +36,11 @@ type viewTask struct {
 	strip  int   // dimension of neighbors, or -1
 	inner  int64 // elements of the dimensions after it
 	across int64 // of them in a strip
-	held   bool
-	bytes  []byte
 }
+
+// A room gives memory for n bytes of a file from an offset on, until it is asked
+// again.
+type room func(off, n int64) ([]byte, error)
 
 const (
 	wasteful  = 4        // times more may be read than is given
@@ -36,26 +50,30 @@ const (
 )
 
 func newViewTask(c copyTask, direct bool) (task, error) {
-	g, _ := c.info.DType.Geometry()
+	v, hold, err := newView(&c.info)
+	return &viewTask{copyTask: c, view: v, held: hold || !direct}, err
+}
+
+// newView finds out how a view is read, and whether all its storage must be in
+// memory for that.
+func newView(info *tensor.Info) (v view, hold bool, err error) {
+	g, _ := info.DType.Geometry()
 	if g.Elems != 1 {
-		return nil, wire.ErrUnsupported.With("a view of %v that is not row-major", c.info.DType)
+		return v, false, wire.ErrUnsupported.With("a view of %v that is not row-major", info.DType)
 	}
-	t := &viewTask{copyTask: c, elem: int64(g.Bytes), strip: -1}
-	t.blocks()
-	switch scattered := t.group == 1 && t.from > 0 && t.block*t.elem < shortRead; {
-	case !direct, scattered && c.info.Span.Len <= smallView:
-		t.held = true
-	case scattered:
-		t.held = !t.strips()
+	v = view{of: *info, elem: int64(g.Bytes), strip: -1}
+	v.blocks()
+	if v.group > 1 || v.from == 0 || v.block*v.elem >= shortRead {
+		return v, false, nil
 	}
-	return t, nil
+	return v, info.Span.Len <= smallView || !v.strips(), nil
 }
 
 // blocks grows the block while it is small and close.
-func (t *viewTask) blocks() {
-	t.from, t.block, t.cover, t.group = len(t.info.Shape), 1, 1, 1
-	for d := len(t.info.Shape) - 1; d >= 0; d-- {
-		n, s := t.info.Shape[d], t.info.Strides[d]
+func (t *view) blocks() {
+	t.from, t.block, t.cover, t.group = len(t.of.Shape), 1, 1, 1
+	for d := len(t.of.Shape) - 1; d >= 0; d-- {
+		n, s := t.of.Shape[d], t.of.Strides[d]
 		if n == 0 {
 			return
 		}
@@ -74,11 +92,11 @@ func (t *viewTask) blocks() {
 }
 
 // strips finds the dimension of neighbors.
-func (t *viewTask) strips() bool {
+func (t *view) strips() bool {
 	t.inner = 1
-	for d := len(t.info.Shape) - 1; d >= 0; d-- {
-		if t.info.Strides[d] == 1 && t.info.Shape[d] > 1 {
-			t.across = min(stripSize/t.elem/t.inner, t.info.Shape[d])
+	for d := len(t.of.Shape) - 1; d >= 0; d-- {
+		if t.of.Strides[d] == 1 && t.of.Shape[d] > 1 {
+			t.across = min(stripSize/t.elem/t.inner, t.of.Shape[d])
 			if t.across*t.elem < shortRead/2 {
 				return false
 			}
@@ -86,7 +104,7 @@ func (t *viewTask) strips() bool {
 			return true
 		}
 		var ok bool
-		inner, ok := wire.Mul(uint64(t.inner), uint64(t.info.Shape[d]))
+		inner, ok := wire.Mul(uint64(t.inner), uint64(t.of.Shape[d]))
 		if !ok || inner > stripSize {
 			return false
 		}
@@ -132,13 +150,11 @@ func (t *viewTask) run(w *worker, lo, hi int64) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case t.held:
+	if t.held {
 		t.gather(dst, t.bytes, 0, lo, hi)
-	case t.strip >= 0:
-		err = t.runStrip(w, dst, lo, hi)
-	default:
-		err = t.runBlocks(w, dst, lo, hi)
+	} else {
+		room := func(off, n int64) ([]byte, error) { return w.in.at(w.s, off, n) }
+		err = t.read(w.s.b, t.r, room, dst, lo, hi)
 	}
 	if err != nil {
 		return err
@@ -147,23 +163,52 @@ func (t *viewTask) run(w *worker, lo, hi int64) error {
 	return w.write(t.out, lo*t.elem, dst)
 }
 
-// runBlocks reads some blocks at once, as long as they follow each other along
+// read reads the elements [lo, hi) from the storage.
+func (t *view) read(b *limits.Budget, r io.ReaderAt, room room, dst []byte, lo, hi int64) error {
+	if t.strip < 0 {
+		return t.readBlocks(r, room, dst, lo, hi)
+	}
+	line := t.of.Shape[t.strip] * t.inner // a strip stays within one
+	for e := lo; e < hi; {
+		end := min((e/line+1)*line, hi)
+		if e%t.inner != 0 || end%t.inner != 0 {
+			return wire.ErrUnsupported.With("a part of a view whose neighbors lie far apart")
+		}
+		if err := t.readStrip(b, r, room, dst[(e-lo)*t.elem:(end-lo)*t.elem], e, end); err != nil {
+			return err
+		}
+		e = end
+	}
+	return nil
+}
+
+// piece is the bytes of elements that can be read at once in a room of a tile.
+func (t *view) piece() int64 {
+	if t.strip < 0 {
+		return DefaultTile
+	}
+	line := t.inner * t.elem
+	return max(line, DefaultTile/line*line)
+}
+
+// readBlocks reads some blocks at once, as long as they follow each other along
 // the dimension before them.
-func (t *viewTask) runBlocks(w *worker, dst []byte, lo, hi int64) error {
+func (t *view) readBlocks(r io.ReaderAt, room room, dst []byte, lo, hi int64) error {
 	line, stride := t.block, int64(0)
 	if t.from > 0 {
-		line *= t.info.Shape[t.from-1]
-		stride = t.info.Strides[t.from-1]
+		line *= t.of.Shape[t.from-1]
+		stride = t.of.Strides[t.from-1]
 	}
 	for e := lo; e < hi; {
-		end := min(e+t.group*t.block, (e/line+1)*line, hi)
-		first := t.position(e)
-		last := first + t.cover + (end-e-1)/t.block*stride
-		src, err := w.in.at(w.s, t.info.Span.Off+first*t.elem, (last-first)*t.elem)
+		start := e - e%t.block
+		end := min(start+t.group*t.block, (e/line+1)*line, hi)
+		first := t.position(start)
+		last := first + t.cover + (end-start-1)/t.block*stride
+		src, err := room(t.of.Span.Off+first*t.elem, (last-first)*t.elem)
 		if err != nil {
 			return err
 		}
-		if err := wire.ReadFull(t.r, src, first*t.elem); err != nil {
+		if err := wire.ReadFull(r, src, first*t.elem); err != nil {
 			return err
 		}
 		t.gather(dst[(e-lo)*t.elem:], src, first, e, end)
@@ -175,25 +220,25 @@ func (t *viewTask) runBlocks(w *worker, dst []byte, lo, hi int64) error {
 // turnedStrips is how many neighborhoods are turned at once: a line of the target.
 const turnedStrips = 64
 
-// runStrip reads the neighbors of each index of the inner dimensions: rows of a
+// readStrip reads the neighbors of each index of the inner dimensions: rows of a
 // matrix, of which the transpose is written.
-func (t *viewTask) runStrip(w *worker, dst []byte, lo, hi int64) error {
+func (t *view) readStrip(b *limits.Budget, r io.ReaderAt, room room, dst []byte, lo, hi int64) error {
 	n := (hi - lo) / t.inner
-	atOnce := min(turnedStrips, t.inner)
+	atOnce := min(turnedStrips, t.inner, max(1, DefaultTile/(n*t.elem)))
 	if t.elem > 8 {
 		atOnce = 1
 	}
 	for j := int64(0); j < t.inner; j += atOnce {
-		if err := w.s.b.Err(); err != nil {
+		if err := b.Err(); err != nil {
 			return err
 		}
 		rows := min(atOnce, t.inner-j)
-		src, err := w.in.at(w.s, 0, rows*n*t.elem)
+		src, err := room(0, rows*n*t.elem)
 		if err != nil {
 			return err
 		}
 		for i := range rows {
-			if err := wire.ReadFull(t.r, src[i*n*t.elem:][:n*t.elem], t.position(lo+j+i)*t.elem); err != nil {
+			if err := wire.ReadFull(r, src[i*n*t.elem:][:n*t.elem], t.position(lo+j+i)*t.elem); err != nil {
 				return err
 			}
 		}
@@ -207,11 +252,11 @@ func (t *viewTask) runStrip(w *worker, dst []byte, lo, hi int64) error {
 }
 
 // position is where in the storage an element is.
-func (t *viewTask) position(e int64) int64 {
-	at := t.info.Offset
-	for d := len(t.info.Shape) - 1; d >= 0; d-- {
-		n := t.info.Shape[d]
-		at += e % n * t.info.Strides[d]
+func (t *view) position(e int64) int64 {
+	at := t.of.Offset
+	for d := len(t.of.Shape) - 1; d >= 0; d-- {
+		n := t.of.Shape[d]
+		at += e % n * t.of.Strides[d]
 		e /= n
 	}
 	return at
@@ -220,10 +265,10 @@ func (t *viewTask) position(e int64) int64 {
 // gather copies elements, a run along the last dimension at a time; where runs
 // are columns that lie side by side, as many as there are at once. base is the
 // place in the storage of the first byte of src.
-func (t *viewTask) gather(dst, src []byte, base, lo, hi int64) {
+func (t *view) gather(dst, src []byte, base, lo, hi int64) {
 	width, stride := int64(1), int64(1)
-	if last := len(t.info.Shape) - 1; last >= 0 {
-		width, stride = t.info.Shape[last], t.info.Strides[last]
+	if last := len(t.of.Shape) - 1; last >= 0 {
+		width, stride = t.of.Shape[last], t.of.Strides[last]
 	}
 	for e := lo; e < hi; {
 		n := min(width-e%width, hi-e)
@@ -241,16 +286,16 @@ func (t *viewTask) gather(dst, src []byte, base, lo, hi int64) {
 
 // beside is how many whole runs from e on, below hi, begin next to each other
 // and do not meet.
-func (t *viewTask) beside(e, hi int64) int64 {
-	last := len(t.info.Shape) - 1
-	if last < 1 || t.elem > 8 || t.info.Strides[last-1] != 1 {
+func (t *view) beside(e, hi int64) int64 {
+	last := len(t.of.Shape) - 1
+	if last < 1 || t.elem > 8 || t.of.Strides[last-1] != 1 {
 		return 0
 	}
-	width, lines := t.info.Shape[last], t.info.Shape[last-1]
+	width, lines := t.of.Shape[last], t.of.Shape[last-1]
 	if e%width != 0 {
 		return 0
 	}
-	return min((hi-e)/width, lines-e/width%lines, t.info.Strides[last])
+	return min((hi-e)/width, lines-e/width%lines, t.of.Strides[last])
 }
 
 // collect copies elements that stand step bytes apart in src.

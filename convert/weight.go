@@ -34,15 +34,11 @@ type rowReader struct {
 func newRowReader(m tensor.Model, w *quant.Weight, lo, hi int64) (*rowReader, error) {
 	r := &rowReader{w: w, m: m, lo: lo, hi: hi}
 	for p, info := range w.Parts {
-		g, _ := info.DType.Geometry()
-		if info.Strides != nil || info.Order == tensor.Big && g.Bytes > 1 {
-			return nil, wire.ErrUnsupported.With("its part %s is stored big-endian or as a view that is not row-major", wire.Quote(info.Name))
-		}
 		_, direct := m.At(info)
 		one := part{info: info}
 		switch {
 		case !direct:
-			one.held, one.span = true, tensor.Span{Len: info.Span.Len}
+			one.held, one.span = true, tensor.Span{Len: info.Bytes()}
 		case hi-lo > 1 && w.Need(p, lo, lo+1) == w.Need(p, hi-1, hi):
 			one.held, one.span = true, w.Need(p, lo, hi)
 		}

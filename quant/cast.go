@@ -3,20 +3,17 @@ package quant
 import (
 	"slices"
 
-	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // Cast is a tensor of floating-point numbers as a weight that decodes to them,
-// or nil for any other type. It must be stored row-major and little-endian.
+// or nil for any other type. Its bytes are counted row-major; whoever reads one
+// that is stored otherwise turns them.
 func Cast(info *tensor.Info) (*Weight, error) {
 	if !slices.Contains([]tensor.DType{tensor.F32, tensor.F16, tensor.BF16}, info.DType) {
 		return nil, nil
 	}
 	g, _ := info.DType.Geometry()
-	if info.Strides != nil || info.Order == tensor.Big {
-		return nil, wire.ErrUnsupported.With("%v that is stored big-endian or as a view that is not row-major", info.DType)
-	}
 	codec, _ := CodecOf(info.DType)
 	w := &Weight{Name: info.Name, Shape: info.Shape, Layout: info.DType.String(), Parts: []tensor.Info{*info}, cols: 1}
 	if len(w.Shape) > 0 {

@@ -1,0 +1,164 @@
+package convert
+
+import (
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// straight is a model whose tensors are read row-major and little-endian,
+// whatever they are stored as: what weights that are encoded are read through.
+type straight struct {
+	tensor.Model
+	b *limits.Budget
+
+	mu   sync.Mutex
+	free [][]byte // rooms of DefaultTile bytes, one for each reader at a time
+}
+
+func (m *straight) plain(i *tensor.Info) bool { return i.Strides == nil && swapSize(i) == 0 }
+
+// At is false too for a view that has to be in memory.
+func (m *straight) At(i tensor.Info) (io.ReaderAt, bool) {
+	r, direct := m.Model.At(i)
+	if !direct || m.plain(&i) {
+		return r, direct
+	}
+	s := &straightReader{m: m, r: r, swap: swapSize(&i)}
+	if i.Strides != nil {
+		v, hold, err := newView(&i)
+		if hold || err != nil {
+			return nil, false
+		}
+		s.view = &v
+	}
+	return s, true
+}
+
+// Body holds the storage of a view while it is read.
+func (m *straight) Body(b *limits.Budget, i tensor.Info) (io.ReadCloser, error) {
+	body, err := m.Model.Body(b, i)
+	if err != nil || m.plain(&i) {
+		return body, err
+	}
+	defer body.Close()
+	size, ok := wire.Int(uint64(i.Span.Len), wire.MaxSize)
+	if !ok {
+		return nil, wire.ErrOverflow.With("%d bytes", i.Span.Len)
+	}
+	storage, err := limits.Make[byte](b, size)
+	if err != nil {
+		return nil, err
+	}
+	held := &heldBody{b: b, storage: storage, swap: swapSize(&i), left: i.Bytes()}
+	if _, err := io.ReadFull(body, storage); err != nil {
+		return nil, errors.Join(err, held.Close())
+	}
+	if i.Strides != nil {
+		v, _, err := newView(&i)
+		if err != nil {
+			return nil, errors.Join(err, held.Close())
+		}
+		held.view = &v
+	}
+	return held, nil
+}
+
+// room lends memory to a reader.
+func (m *straight) room() ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n := len(m.free); n > 0 {
+		p := m.free[n-1]
+		m.free = m.free[:n-1]
+		return p, nil
+	}
+	return limits.Make[byte](m.b, DefaultTile)
+}
+
+func (m *straight) back(p []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.free = append(m.free, p)
+}
+
+// A straightReader reads one tensor that is stored otherwise. Offsets and
+// lengths are those of whole elements.
+type straightReader struct {
+	m    *straight
+	r    io.ReaderAt
+	view *view
+	swap int64
+}
+
+// ReadAt implements [io.ReaderAt].
+func (s *straightReader) ReadAt(p []byte, off int64) (int, error) {
+	if s.view == nil {
+		n, err := s.r.ReadAt(p, off)
+		turn(p[:n], s.swap)
+		return n, err
+	}
+	lent, err := s.m.room()
+	if err != nil {
+		return 0, err
+	}
+	defer s.m.back(lent)
+	room := func(_, n int64) ([]byte, error) {
+		if n > int64(len(lent)) {
+			return nil, wire.ErrInternal.With("a view wants %d bytes at once", n)
+		}
+		return lent[:n], nil
+	}
+	elem := s.view.elem
+	for done := int64(0); done < int64(len(p)); {
+		n := min(int64(len(p))-done, s.view.piece())
+		if err := s.view.read(s.m.b, s.r, room, p[done:done+n], (off+done)/elem, (off+done+n)/elem); err != nil {
+			return int(done), err
+		}
+		done += n
+	}
+	turn(p, s.swap)
+	return len(p), nil
+}
+
+// heldBody is the elements of a storage in memory.
+type heldBody struct {
+	b       *limits.Budget
+	storage []byte
+	view    *view
+	swap    int64
+	at      int64 // bytes that were read
+	left    int64
+}
+
+// Read gives whole elements.
+func (h *heldBody) Read(p []byte) (int, error) {
+	if h.left == 0 {
+		return 0, io.EOF
+	}
+	n := min(int64(len(p)), h.left)
+	if h.view == nil {
+		n -= n % max(1, h.swap)
+		copy(p[:n], h.storage[h.at:])
+	} else {
+		n -= n % h.view.elem
+		h.view.gather(p[:n], h.storage, 0, h.at/h.view.elem, (h.at+n)/h.view.elem)
+	}
+	if n == 0 {
+		return 0, wire.ErrInternal.With("an element is read in parts")
+	}
+	turn(p[:n], h.swap)
+	h.at, h.left = h.at+n, h.left-n
+	return int(n), nil
+}
+
+// Close gives the memory back.
+func (h *heldBody) Close() error {
+	h.b.Drop(int64(cap(h.storage)))
+	h.storage = nil
+	return nil
+}
