@@ -23279,8 +23279,8 @@ more:
 	RET
 
 // func bytesScaleF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bytesScaleF32AVX2(SB), NOSPLIT, $32-64
+// Requires: AVX, AVX2, FMA3
+TEXT ·bytesScaleF32AVX2(SB), NOSPLIT, $64-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -23294,50 +23294,172 @@ TEXT ·bytesScaleF32AVX2(SB), NOSPLIT, $32-64
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VBROADCASTSS (DX), Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	VBROADCASTSS (DX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          little
 
 chunk:
-	VPMOVSXBD (CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VCVTDQ2PS Y2, Y2
-	VMULPS    Y1, Y2, Y2
-	VXORPS    k0<>+0(SB), Y2, Y2
-	VMOVUPS   Y2, (AX)
-	VPMOVSXBD 8(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VCVTDQ2PS Y2, Y2
-	VMULPS    Y1, Y2, Y2
-	VXORPS    k0<>+0(SB), Y2, Y2
-	VMOVUPS   Y2, 32(AX)
-	VPMOVSXBD 16(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VCVTDQ2PS Y2, Y2
-	VMULPS    Y1, Y2, Y2
-	VXORPS    k0<>+0(SB), Y2, Y2
-	VMOVUPS   Y2, 64(AX)
-	VPMOVSXBD 24(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VCVTDQ2PS Y2, Y2
-	VMULPS    Y1, Y2, Y2
-	VXORPS    k0<>+0(SB), Y2, Y2
-	VMOVUPS   Y2, 96(AX)
-	ADDQ      $0x00000020, CX
+	VPMOVSXBD (CX), Y3
+	VPXOR     Y0, Y3, Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    Y2, Y3, Y3
+	VXORPS    k0<>+0(SB), Y3, Y3
+	VMOVUPS   Y3, (AX)
+	VPMOVSXBD 8(CX), Y3
+	VPXOR     Y0, Y3, Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    Y2, Y3, Y3
+	VXORPS    k0<>+0(SB), Y3, Y3
+	VMOVUPS   Y3, 32(AX)
+	VPMOVSXBD 16(CX), Y3
+	VPXOR     Y0, Y3, Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    Y2, Y3, Y3
+	VXORPS    k0<>+0(SB), Y3, Y3
+	VMOVUPS   Y3, 64(AX)
+	VPMOVSXBD 24(CX), Y3
+	VPXOR     Y0, Y3, Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    Y2, Y3, Y3
+	VXORPS    k0<>+0(SB), Y3, Y3
+	VMOVUPS   Y3, 96(AX)
+	ADDQ      $0x20, CX
 	ADDQ      $0x00000080, AX
 	DECQ      SI
 	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
+	JMP       done
+
+little:
+	VANDPS    k0<>+0(SB), Y2, Y3
+	VMOVUPS   Y3, 32(SP)
+	VANDPS    k79<>+0(SB), Y2, Y2
+	VPCMPGTD  k80<>+0(SB), Y2, Y4
+	VCVTDQ2PS Y2, Y3
+	VPADDD    k81<>+0(SB), Y2, Y2
+	VPADDD    k82<>+0(SB), Y3, Y3
+	VBLENDVPS Y4, Y2, Y3, Y2
+	VPSUBD    k83<>+0(SB), Y2, Y3
+	VMULPS    k77<>+0(SB), Y1, Y4
+
+slowly:
+	VPMOVSXBD   (CX), Y4
+	VPXOR       Y0, Y4, Y4
+	VCVTDQ2PS   Y4, Y4
+	VANDPS      k0<>+0(SB), Y4, Y5
+	VXORPS      32(SP), Y5, Y5
+	VANDPS      k79<>+0(SB), Y4, Y4
+	VMULPS      Y2, Y4, Y6
+	VFMADD213PS k81<>+0(SB), Y3, Y4
+	VPMAXSD     Y4, Y6, Y4
+	VPCMPGTD    k84<>+0(SB), Y6, Y7
+	VPSUBD      k81<>+0(SB), Y4, Y4
+	VBLENDVPS   Y7, Y6, Y4, Y4
+	VORPS       Y5, Y4, Y4
+	VXORPS      k0<>+0(SB), Y4, Y4
+	VMOVUPS     Y4, (AX)
+	VPMOVSXBD   8(CX), Y4
+	VPXOR       Y0, Y4, Y4
+	VCVTDQ2PS   Y4, Y4
+	VANDPS      k0<>+0(SB), Y4, Y5
+	VXORPS      32(SP), Y5, Y5
+	VANDPS      k79<>+0(SB), Y4, Y4
+	VMULPS      Y2, Y4, Y6
+	VFMADD213PS k81<>+0(SB), Y3, Y4
+	VPMAXSD     Y4, Y6, Y4
+	VPCMPGTD    k84<>+0(SB), Y6, Y7
+	VPSUBD      k81<>+0(SB), Y4, Y4
+	VBLENDVPS   Y7, Y6, Y4, Y4
+	VORPS       Y5, Y4, Y4
+	VXORPS      k0<>+0(SB), Y4, Y4
+	VMOVUPS     Y4, 32(AX)
+	VPMOVSXBD   16(CX), Y4
+	VPXOR       Y0, Y4, Y4
+	VCVTDQ2PS   Y4, Y4
+	VANDPS      k0<>+0(SB), Y4, Y5
+	VXORPS      32(SP), Y5, Y5
+	VANDPS      k79<>+0(SB), Y4, Y4
+	VMULPS      Y2, Y4, Y6
+	VFMADD213PS k81<>+0(SB), Y3, Y4
+	VPMAXSD     Y4, Y6, Y4
+	VPCMPGTD    k84<>+0(SB), Y6, Y7
+	VPSUBD      k81<>+0(SB), Y4, Y4
+	VBLENDVPS   Y7, Y6, Y4, Y4
+	VORPS       Y5, Y4, Y4
+	VXORPS      k0<>+0(SB), Y4, Y4
+	VMOVUPS     Y4, 64(AX)
+	VPMOVSXBD   24(CX), Y4
+	VPXOR       Y0, Y4, Y4
+	VCVTDQ2PS   Y4, Y4
+	VANDPS      k0<>+0(SB), Y4, Y5
+	VXORPS      32(SP), Y5, Y5
+	VANDPS      k79<>+0(SB), Y4, Y4
+	VMULPS      Y2, Y4, Y6
+	VFMADD213PS k81<>+0(SB), Y3, Y4
+	VPMAXSD     Y4, Y6, Y4
+	VPCMPGTD    k84<>+0(SB), Y6, Y7
+	VPSUBD      k81<>+0(SB), Y4, Y4
+	VBLENDVPS   Y7, Y6, Y4, Y4
+	VORPS       Y5, Y4, Y4
+	VXORPS      k0<>+0(SB), Y4, Y4
+	VMOVUPS     Y4, 96(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000080, AX
+	DECQ        SI
+	JNZ         slowly
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
+DATA k79<>+0(SB)/8, $0x7fffffff7fffffff
+DATA k79<>+8(SB)/8, $0x7fffffff7fffffff
+DATA k79<>+16(SB)/8, $0x7fffffff7fffffff
+DATA k79<>+24(SB)/8, $0x7fffffff7fffffff
+GLOBL k79<>(SB), RODATA|NOPTR, $32
+
+DATA k80<>+0(SB)/8, $0x007fffff007fffff
+DATA k80<>+8(SB)/8, $0x007fffff007fffff
+DATA k80<>+16(SB)/8, $0x007fffff007fffff
+DATA k80<>+24(SB)/8, $0x007fffff007fffff
+GLOBL k80<>(SB), RODATA|NOPTR, $32
+
+DATA k81<>+0(SB)/8, $0x2000000020000000
+DATA k81<>+8(SB)/8, $0x2000000020000000
+DATA k81<>+16(SB)/8, $0x2000000020000000
+DATA k81<>+24(SB)/8, $0x2000000020000000
+GLOBL k81<>(SB), RODATA|NOPTR, $32
+
+DATA k82<>+0(SB)/8, $0xd5800000d5800000
+DATA k82<>+8(SB)/8, $0xd5800000d5800000
+DATA k82<>+16(SB)/8, $0xd5800000d5800000
+DATA k82<>+24(SB)/8, $0xd5800000d5800000
+GLOBL k82<>(SB), RODATA|NOPTR, $32
+
+DATA k83<>+0(SB)/8, $0x0080000000800000
+DATA k83<>+8(SB)/8, $0x0080000000800000
+DATA k83<>+16(SB)/8, $0x0080000000800000
+DATA k83<>+24(SB)/8, $0x0080000000800000
+GLOBL k83<>(SB), RODATA|NOPTR, $32
+
+DATA k84<>+0(SB)/8, $0x7f7fffff7f7fffff
+DATA k84<>+8(SB)/8, $0x7f7fffff7f7fffff
+DATA k84<>+16(SB)/8, $0x7f7fffff7f7fffff
+DATA k84<>+24(SB)/8, $0x7f7fffff7f7fffff
+GLOBL k84<>(SB), RODATA|NOPTR, $32
+
 // func bytesScaleBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bytesScaleBF16AVX2(SB), NOSPLIT, $0-64
+// Requires: AVX, AVX2, FMA3
+TEXT ·bytesScaleBF16AVX2(SB), NOSPLIT, $32-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -23353,64 +23475,164 @@ TEXT ·bytesScaleBF16AVX2(SB), NOSPLIT, $0-64
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VBROADCASTSS (DX), Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+	VBROADCASTSS (DX), Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k1<>+0(SB), Y4, Y4
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          little
 
 chunk:
-	VPMOVSXBW (CX), Y4
-	VPXOR     Y2, Y4, Y4
-	VPMADDWD  k2<>+0(SB), Y4, Y5
-	VPMADDWD  k4<>+0(SB), Y4, Y4
+	VPMOVSXBW (CX), Y5
+	VPXOR     Y2, Y5, Y5
+	VPMADDWD  k2<>+0(SB), Y5, Y6
+	VPMADDWD  k4<>+0(SB), Y5, Y5
+	VCVTDQ2PS Y6, Y6
+	VMULPS    Y4, Y6, Y6
+	VPSRLD    $0x10, Y6, Y7
+	VPAND     Y0, Y7, Y7
+	VPADDD    Y1, Y6, Y6
+	VPADDD    Y7, Y6, Y6
 	VCVTDQ2PS Y5, Y5
-	VMULPS    Y3, Y5, Y5
-	VPSRLD    $0x10, Y5, Y6
-	VPAND     Y0, Y6, Y6
+	VMULPS    Y4, Y5, Y5
+	VPSRLD    $0x10, Y5, Y7
+	VPAND     Y0, Y7, Y7
 	VPADDD    Y1, Y5, Y5
-	VPADDD    Y6, Y5, Y5
-	VCVTDQ2PS Y4, Y4
-	VMULPS    Y3, Y4, Y4
-	VPSRLD    $0x10, Y4, Y6
-	VPAND     Y0, Y6, Y6
-	VPADDD    Y1, Y4, Y4
-	VPADDD    Y6, Y4, Y4
-	VPSRLD    $0x10, Y5, Y5
-	VPBLENDW  $0xaa, Y4, Y5, Y5
-	VMOVDQU   Y5, (AX)
-	VPMOVSXBW 16(CX), Y4
-	VPXOR     Y2, Y4, Y4
-	VPMADDWD  k2<>+0(SB), Y4, Y5
-	VPMADDWD  k4<>+0(SB), Y4, Y4
+	VPADDD    Y7, Y5, Y5
+	VPSRLD    $0x10, Y6, Y6
+	VPBLENDW  $0xaa, Y5, Y6, Y6
+	VMOVDQU   Y6, (AX)
+	VPMOVSXBW 16(CX), Y5
+	VPXOR     Y2, Y5, Y5
+	VPMADDWD  k2<>+0(SB), Y5, Y6
+	VPMADDWD  k4<>+0(SB), Y5, Y5
+	VCVTDQ2PS Y6, Y6
+	VMULPS    Y4, Y6, Y6
+	VPSRLD    $0x10, Y6, Y7
+	VPAND     Y0, Y7, Y7
+	VPADDD    Y1, Y6, Y6
+	VPADDD    Y7, Y6, Y6
 	VCVTDQ2PS Y5, Y5
-	VMULPS    Y3, Y5, Y5
-	VPSRLD    $0x10, Y5, Y6
-	VPAND     Y0, Y6, Y6
+	VMULPS    Y4, Y5, Y5
+	VPSRLD    $0x10, Y5, Y7
+	VPAND     Y0, Y7, Y7
 	VPADDD    Y1, Y5, Y5
-	VPADDD    Y6, Y5, Y5
-	VCVTDQ2PS Y4, Y4
-	VMULPS    Y3, Y4, Y4
-	VPSRLD    $0x10, Y4, Y6
-	VPAND     Y0, Y6, Y6
-	VPADDD    Y1, Y4, Y4
-	VPADDD    Y6, Y4, Y4
-	VPSRLD    $0x10, Y5, Y5
-	VPBLENDW  $0xaa, Y4, Y5, Y5
-	VMOVDQU   Y5, 32(AX)
-	ADDQ      $0x00000020, CX
+	VPADDD    Y7, Y5, Y5
+	VPSRLD    $0x10, Y6, Y6
+	VPBLENDW  $0xaa, Y5, Y6, Y6
+	VMOVDQU   Y6, 32(AX)
+	ADDQ      $0x20, CX
 	ADDQ      $0x00000040, AX
 	DECQ      SI
 	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
+	JMP       done
+
+little:
+	VANDPS    k0<>+0(SB), Y4, Y5
+	VMOVUPS   Y5, (SP)
+	VANDPS    k79<>+0(SB), Y4, Y4
+	VPCMPGTD  k80<>+0(SB), Y4, Y6
+	VCVTDQ2PS Y4, Y5
+	VPADDD    k81<>+0(SB), Y4, Y4
+	VPADDD    k82<>+0(SB), Y5, Y5
+	VBLENDVPS Y6, Y4, Y5, Y4
+	VPSUBD    k83<>+0(SB), Y4, Y5
+	VMULPS    k77<>+0(SB), Y3, Y6
+
+slowly:
+	VPMOVSXBW   (CX), Y6
+	VPXOR       Y2, Y6, Y6
+	VPMADDWD    k2<>+0(SB), Y6, Y7
+	VPMADDWD    k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS   Y7, Y7
+	VANDPS      k0<>+0(SB), Y7, Y8
+	VXORPS      (SP), Y8, Y8
+	VANDPS      k79<>+0(SB), Y7, Y7
+	VMULPS      Y4, Y7, Y9
+	VFMADD213PS k81<>+0(SB), Y5, Y7
+	VPMAXSD     Y7, Y9, Y7
+	VPCMPGTD    k84<>+0(SB), Y9, Y10
+	VPSUBD      k81<>+0(SB), Y7, Y7
+	VBLENDVPS   Y10, Y9, Y7, Y7
+	VORPS       Y8, Y7, Y7
+	VPSRLD      $0x10, Y7, Y8
+	VPAND       Y0, Y8, Y8
+	VPADDD      Y1, Y7, Y7
+	VPADDD      Y8, Y7, Y7
+	VCVTDQ2PS   Y6, Y6
+	VANDPS      k0<>+0(SB), Y6, Y8
+	VXORPS      (SP), Y8, Y8
+	VANDPS      k79<>+0(SB), Y6, Y6
+	VMULPS      Y4, Y6, Y9
+	VFMADD213PS k81<>+0(SB), Y5, Y6
+	VPMAXSD     Y6, Y9, Y6
+	VPCMPGTD    k84<>+0(SB), Y9, Y10
+	VPSUBD      k81<>+0(SB), Y6, Y6
+	VBLENDVPS   Y10, Y9, Y6, Y6
+	VORPS       Y8, Y6, Y6
+	VPSRLD      $0x10, Y6, Y8
+	VPAND       Y0, Y8, Y8
+	VPADDD      Y1, Y6, Y6
+	VPADDD      Y8, Y6, Y6
+	VPSRLD      $0x10, Y7, Y7
+	VPBLENDW    $0xaa, Y6, Y7, Y7
+	VMOVDQU     Y7, (AX)
+	VPMOVSXBW   16(CX), Y6
+	VPXOR       Y2, Y6, Y6
+	VPMADDWD    k2<>+0(SB), Y6, Y7
+	VPMADDWD    k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS   Y7, Y7
+	VANDPS      k0<>+0(SB), Y7, Y8
+	VXORPS      (SP), Y8, Y8
+	VANDPS      k79<>+0(SB), Y7, Y7
+	VMULPS      Y4, Y7, Y9
+	VFMADD213PS k81<>+0(SB), Y5, Y7
+	VPMAXSD     Y7, Y9, Y7
+	VPCMPGTD    k84<>+0(SB), Y9, Y10
+	VPSUBD      k81<>+0(SB), Y7, Y7
+	VBLENDVPS   Y10, Y9, Y7, Y7
+	VORPS       Y8, Y7, Y7
+	VPSRLD      $0x10, Y7, Y8
+	VPAND       Y0, Y8, Y8
+	VPADDD      Y1, Y7, Y7
+	VPADDD      Y8, Y7, Y7
+	VCVTDQ2PS   Y6, Y6
+	VANDPS      k0<>+0(SB), Y6, Y8
+	VXORPS      (SP), Y8, Y8
+	VANDPS      k79<>+0(SB), Y6, Y6
+	VMULPS      Y4, Y6, Y9
+	VFMADD213PS k81<>+0(SB), Y5, Y6
+	VPMAXSD     Y6, Y9, Y6
+	VPCMPGTD    k84<>+0(SB), Y9, Y10
+	VPSUBD      k81<>+0(SB), Y6, Y6
+	VBLENDVPS   Y10, Y9, Y6, Y6
+	VORPS       Y8, Y6, Y6
+	VPSRLD      $0x10, Y6, Y8
+	VPAND       Y0, Y8, Y8
+	VPADDD      Y1, Y6, Y6
+	VPADDD      Y8, Y6, Y6
+	VPSRLD      $0x10, Y7, Y7
+	VPBLENDW    $0xaa, Y6, Y7, Y7
+	VMOVDQU     Y7, 32(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         slowly
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
 // func bytesScaleF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C
-TEXT ·bytesScaleF16AVX2(SB), NOSPLIT, $32-64
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·bytesScaleF16AVX2(SB), NOSPLIT, $64-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -23424,54 +23646,144 @@ TEXT ·bytesScaleF16AVX2(SB), NOSPLIT, $32-64
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VBROADCASTSS (DX), Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	VBROADCASTSS (DX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          little
 
 chunk:
-	VPMOVSXBD (CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VCVTDQ2PS Y2, Y2
-	VMULPS    Y1, Y2, Y2
-	VXORPS    k0<>+0(SB), Y2, Y2
-	VCVTPS2PH $0x00, Y2, X2
-	VMOVDQU   X2, (AX)
-	VPMOVSXBD 8(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VCVTDQ2PS Y2, Y2
-	VMULPS    Y1, Y2, Y2
-	VXORPS    k0<>+0(SB), Y2, Y2
-	VCVTPS2PH $0x00, Y2, X2
-	VMOVDQU   X2, 16(AX)
-	VPMOVSXBD 16(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VCVTDQ2PS Y2, Y2
-	VMULPS    Y1, Y2, Y2
-	VXORPS    k0<>+0(SB), Y2, Y2
-	VCVTPS2PH $0x00, Y2, X2
-	VMOVDQU   X2, 32(AX)
-	VPMOVSXBD 24(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VCVTDQ2PS Y2, Y2
-	VMULPS    Y1, Y2, Y2
-	VXORPS    k0<>+0(SB), Y2, Y2
-	VCVTPS2PH $0x00, Y2, X2
-	VMOVDQU   X2, 48(AX)
-	ADDQ      $0x00000020, CX
+	VPMOVSXBD (CX), Y3
+	VPXOR     Y0, Y3, Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    Y2, Y3, Y3
+	VXORPS    k0<>+0(SB), Y3, Y3
+	VCVTPS2PH $0x00, Y3, X3
+	VMOVDQU   X3, (AX)
+	VPMOVSXBD 8(CX), Y3
+	VPXOR     Y0, Y3, Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    Y2, Y3, Y3
+	VXORPS    k0<>+0(SB), Y3, Y3
+	VCVTPS2PH $0x00, Y3, X3
+	VMOVDQU   X3, 16(AX)
+	VPMOVSXBD 16(CX), Y3
+	VPXOR     Y0, Y3, Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    Y2, Y3, Y3
+	VXORPS    k0<>+0(SB), Y3, Y3
+	VCVTPS2PH $0x00, Y3, X3
+	VMOVDQU   X3, 32(AX)
+	VPMOVSXBD 24(CX), Y3
+	VPXOR     Y0, Y3, Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    Y2, Y3, Y3
+	VXORPS    k0<>+0(SB), Y3, Y3
+	VCVTPS2PH $0x00, Y3, X3
+	VMOVDQU   X3, 48(AX)
+	ADDQ      $0x20, CX
 	ADDQ      $0x00000040, AX
 	DECQ      SI
 	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
+	JMP       done
+
+little:
+	VANDPS    k0<>+0(SB), Y2, Y3
+	VMOVUPS   Y3, 32(SP)
+	VANDPS    k79<>+0(SB), Y2, Y2
+	VPCMPGTD  k80<>+0(SB), Y2, Y4
+	VCVTDQ2PS Y2, Y3
+	VPADDD    k81<>+0(SB), Y2, Y2
+	VPADDD    k82<>+0(SB), Y3, Y3
+	VBLENDVPS Y4, Y2, Y3, Y2
+	VPSUBD    k83<>+0(SB), Y2, Y3
+	VMULPS    k77<>+0(SB), Y1, Y4
+
+slowly:
+	VPMOVSXBD   (CX), Y4
+	VPXOR       Y0, Y4, Y4
+	VCVTDQ2PS   Y4, Y4
+	VANDPS      k0<>+0(SB), Y4, Y5
+	VXORPS      32(SP), Y5, Y5
+	VANDPS      k79<>+0(SB), Y4, Y4
+	VMULPS      Y2, Y4, Y6
+	VFMADD213PS k81<>+0(SB), Y3, Y4
+	VPMAXSD     Y4, Y6, Y4
+	VPCMPGTD    k84<>+0(SB), Y6, Y7
+	VPSUBD      k81<>+0(SB), Y4, Y4
+	VBLENDVPS   Y7, Y6, Y4, Y4
+	VORPS       Y5, Y4, Y4
+	VXORPS      k0<>+0(SB), Y4, Y4
+	VCVTPS2PH   $0x00, Y4, X4
+	VMOVDQU     X4, (AX)
+	VPMOVSXBD   8(CX), Y4
+	VPXOR       Y0, Y4, Y4
+	VCVTDQ2PS   Y4, Y4
+	VANDPS      k0<>+0(SB), Y4, Y5
+	VXORPS      32(SP), Y5, Y5
+	VANDPS      k79<>+0(SB), Y4, Y4
+	VMULPS      Y2, Y4, Y6
+	VFMADD213PS k81<>+0(SB), Y3, Y4
+	VPMAXSD     Y4, Y6, Y4
+	VPCMPGTD    k84<>+0(SB), Y6, Y7
+	VPSUBD      k81<>+0(SB), Y4, Y4
+	VBLENDVPS   Y7, Y6, Y4, Y4
+	VORPS       Y5, Y4, Y4
+	VXORPS      k0<>+0(SB), Y4, Y4
+	VCVTPS2PH   $0x00, Y4, X4
+	VMOVDQU     X4, 16(AX)
+	VPMOVSXBD   16(CX), Y4
+	VPXOR       Y0, Y4, Y4
+	VCVTDQ2PS   Y4, Y4
+	VANDPS      k0<>+0(SB), Y4, Y5
+	VXORPS      32(SP), Y5, Y5
+	VANDPS      k79<>+0(SB), Y4, Y4
+	VMULPS      Y2, Y4, Y6
+	VFMADD213PS k81<>+0(SB), Y3, Y4
+	VPMAXSD     Y4, Y6, Y4
+	VPCMPGTD    k84<>+0(SB), Y6, Y7
+	VPSUBD      k81<>+0(SB), Y4, Y4
+	VBLENDVPS   Y7, Y6, Y4, Y4
+	VORPS       Y5, Y4, Y4
+	VXORPS      k0<>+0(SB), Y4, Y4
+	VCVTPS2PH   $0x00, Y4, X4
+	VMOVDQU     X4, 32(AX)
+	VPMOVSXBD   24(CX), Y4
+	VPXOR       Y0, Y4, Y4
+	VCVTDQ2PS   Y4, Y4
+	VANDPS      k0<>+0(SB), Y4, Y5
+	VXORPS      32(SP), Y5, Y5
+	VANDPS      k79<>+0(SB), Y4, Y4
+	VMULPS      Y2, Y4, Y6
+	VFMADD213PS k81<>+0(SB), Y3, Y4
+	VPMAXSD     Y4, Y6, Y4
+	VPCMPGTD    k84<>+0(SB), Y6, Y7
+	VPSUBD      k81<>+0(SB), Y4, Y4
+	VBLENDVPS   Y7, Y6, Y4, Y4
+	VORPS       Y5, Y4, Y4
+	VXORPS      k0<>+0(SB), Y4, Y4
+	VCVTPS2PH   $0x00, Y4, X4
+	VMOVDQU     X4, 48(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         slowly
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
 // func bytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bytesShiftF32AVX2(SB), NOSPLIT, $32-64
+// Requires: AVX, AVX2, FMA3
+TEXT ·bytesShiftF32AVX2(SB), NOSPLIT, $64-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -23492,6 +23804,11 @@ run:
 	VBROADCASTSS (BX), Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          little
 
 chunk:
 	VPMOVSXBD (CX), Y4
@@ -23526,20 +23843,121 @@ chunk:
 	VMULPS    Y2, Y4, Y4
 	VXORPS    k0<>+0(SB), Y4, Y4
 	VMOVUPS   Y4, 96(AX)
-	ADDQ      $0x00000020, CX
+	ADDQ      $0x20, CX
 	ADDQ      $0x00000080, AX
 	DECQ      SI
 	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
+	JMP       done
+
+little:
+	VANDPS    k0<>+0(SB), Y2, Y4
+	VMOVUPS   Y4, 32(SP)
+	VANDPS    k79<>+0(SB), Y2, Y2
+	VPCMPGTD  k80<>+0(SB), Y2, Y5
+	VCVTDQ2PS Y2, Y4
+	VPADDD    k81<>+0(SB), Y2, Y2
+	VPADDD    k82<>+0(SB), Y4, Y4
+	VBLENDVPS Y5, Y2, Y4, Y2
+	VPSUBD    k83<>+0(SB), Y2, Y4
+	VMULPS    k77<>+0(SB), Y1, Y5
+
+slowly:
+	VPMOVSXBD   (CX), Y5
+	VPXOR       Y0, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VADDPS      Y1, Y5, Y5
+	VSUBPS      Y3, Y5, Y5
+	VMOVAPS     Y5, Y7
+	VANDPS      k0<>+0(SB), Y7, Y6
+	VXORPS      32(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y7, Y7
+	VMULPS      Y2, Y7, Y8
+	VFMADD213PS k81<>+0(SB), Y4, Y7
+	VPMAXSD     Y7, Y8, Y7
+	VPCMPGTD    k84<>+0(SB), Y8, Y9
+	VPSUBD      k81<>+0(SB), Y7, Y7
+	VBLENDVPS   Y9, Y8, Y7, Y7
+	VORPS       Y6, Y7, Y7
+	VCMPPS      $0x03, Y5, Y5, Y6
+	VBLENDVPS   Y6, Y5, Y7, Y5
+	VXORPS      k0<>+0(SB), Y5, Y5
+	VMOVUPS     Y5, (AX)
+	VPMOVSXBD   8(CX), Y5
+	VPXOR       Y0, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VADDPS      Y1, Y5, Y5
+	VSUBPS      Y3, Y5, Y5
+	VMOVAPS     Y5, Y7
+	VANDPS      k0<>+0(SB), Y7, Y6
+	VXORPS      32(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y7, Y7
+	VMULPS      Y2, Y7, Y8
+	VFMADD213PS k81<>+0(SB), Y4, Y7
+	VPMAXSD     Y7, Y8, Y7
+	VPCMPGTD    k84<>+0(SB), Y8, Y9
+	VPSUBD      k81<>+0(SB), Y7, Y7
+	VBLENDVPS   Y9, Y8, Y7, Y7
+	VORPS       Y6, Y7, Y7
+	VCMPPS      $0x03, Y5, Y5, Y6
+	VBLENDVPS   Y6, Y5, Y7, Y5
+	VXORPS      k0<>+0(SB), Y5, Y5
+	VMOVUPS     Y5, 32(AX)
+	VPMOVSXBD   16(CX), Y5
+	VPXOR       Y0, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VADDPS      Y1, Y5, Y5
+	VSUBPS      Y3, Y5, Y5
+	VMOVAPS     Y5, Y7
+	VANDPS      k0<>+0(SB), Y7, Y6
+	VXORPS      32(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y7, Y7
+	VMULPS      Y2, Y7, Y8
+	VFMADD213PS k81<>+0(SB), Y4, Y7
+	VPMAXSD     Y7, Y8, Y7
+	VPCMPGTD    k84<>+0(SB), Y8, Y9
+	VPSUBD      k81<>+0(SB), Y7, Y7
+	VBLENDVPS   Y9, Y8, Y7, Y7
+	VORPS       Y6, Y7, Y7
+	VCMPPS      $0x03, Y5, Y5, Y6
+	VBLENDVPS   Y6, Y5, Y7, Y5
+	VXORPS      k0<>+0(SB), Y5, Y5
+	VMOVUPS     Y5, 64(AX)
+	VPMOVSXBD   24(CX), Y5
+	VPXOR       Y0, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VADDPS      Y1, Y5, Y5
+	VSUBPS      Y3, Y5, Y5
+	VMOVAPS     Y5, Y7
+	VANDPS      k0<>+0(SB), Y7, Y6
+	VXORPS      32(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y7, Y7
+	VMULPS      Y2, Y7, Y8
+	VFMADD213PS k81<>+0(SB), Y4, Y7
+	VPMAXSD     Y7, Y8, Y7
+	VPCMPGTD    k84<>+0(SB), Y8, Y9
+	VPSUBD      k81<>+0(SB), Y7, Y7
+	VBLENDVPS   Y9, Y8, Y7, Y7
+	VORPS       Y6, Y7, Y7
+	VCMPPS      $0x03, Y5, Y5, Y6
+	VBLENDVPS   Y6, Y5, Y7, Y5
+	VXORPS      k0<>+0(SB), Y5, Y5
+	VMOVUPS     Y5, 96(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000080, AX
+	DECQ        SI
+	JNZ         slowly
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
 // func bytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bytesShiftBF16AVX2(SB), NOSPLIT, $0-64
+// Requires: AVX, AVX2, FMA3
+TEXT ·bytesShiftBF16AVX2(SB), NOSPLIT, $32-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -23562,6 +23980,11 @@ run:
 	VBROADCASTSS (BX), Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
 	VBLENDVPS    Y6, k1<>+0(SB), Y5, Y5
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          little
 
 chunk:
 	VPMOVSXBW (CX), Y6
@@ -23610,20 +24033,135 @@ chunk:
 	VPSRLD    $0x10, Y7, Y7
 	VPBLENDW  $0xaa, Y6, Y7, Y7
 	VMOVDQU   Y7, 32(AX)
-	ADDQ      $0x00000020, CX
+	ADDQ      $0x20, CX
 	ADDQ      $0x00000040, AX
 	DECQ      SI
 	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
+	JMP       done
+
+little:
+	VANDPS    k0<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, (SP)
+	VANDPS    k79<>+0(SB), Y4, Y4
+	VPCMPGTD  k80<>+0(SB), Y4, Y7
+	VCVTDQ2PS Y4, Y6
+	VPADDD    k81<>+0(SB), Y4, Y4
+	VPADDD    k82<>+0(SB), Y6, Y6
+	VBLENDVPS Y7, Y4, Y6, Y4
+	VPSUBD    k83<>+0(SB), Y4, Y6
+	VMULPS    k77<>+0(SB), Y3, Y7
+
+slowly:
+	VPMOVSXBW   (CX), Y7
+	VPXOR       Y2, Y7, Y7
+	VPMADDWD    k2<>+0(SB), Y7, Y8
+	VPMADDWD    k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS   Y8, Y8
+	VADDPS      Y3, Y8, Y8
+	VSUBPS      Y5, Y8, Y8
+	VMOVAPS     Y8, Y10
+	VANDPS      k0<>+0(SB), Y10, Y9
+	VXORPS      (SP), Y9, Y9
+	VANDPS      k79<>+0(SB), Y10, Y10
+	VMULPS      Y4, Y10, Y11
+	VFMADD213PS k81<>+0(SB), Y6, Y10
+	VPMAXSD     Y10, Y11, Y10
+	VPCMPGTD    k84<>+0(SB), Y11, Y12
+	VPSUBD      k81<>+0(SB), Y10, Y10
+	VBLENDVPS   Y12, Y11, Y10, Y10
+	VORPS       Y9, Y10, Y10
+	VCMPPS      $0x03, Y8, Y8, Y9
+	VBLENDVPS   Y9, Y8, Y10, Y8
+	VPSRLD      $0x10, Y8, Y9
+	VPAND       Y0, Y9, Y9
+	VPADDD      Y1, Y8, Y8
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y3, Y7, Y7
+	VSUBPS      Y5, Y7, Y7
+	VMOVAPS     Y7, Y10
+	VANDPS      k0<>+0(SB), Y10, Y9
+	VXORPS      (SP), Y9, Y9
+	VANDPS      k79<>+0(SB), Y10, Y10
+	VMULPS      Y4, Y10, Y11
+	VFMADD213PS k81<>+0(SB), Y6, Y10
+	VPMAXSD     Y10, Y11, Y10
+	VPCMPGTD    k84<>+0(SB), Y11, Y12
+	VPSUBD      k81<>+0(SB), Y10, Y10
+	VBLENDVPS   Y12, Y11, Y10, Y10
+	VORPS       Y9, Y10, Y10
+	VCMPPS      $0x03, Y7, Y7, Y9
+	VBLENDVPS   Y9, Y7, Y10, Y7
+	VPSRLD      $0x10, Y7, Y9
+	VPAND       Y0, Y9, Y9
+	VPADDD      Y1, Y7, Y7
+	VPADDD      Y9, Y7, Y7
+	VPSRLD      $0x10, Y8, Y8
+	VPBLENDW    $0xaa, Y7, Y8, Y8
+	VMOVDQU     Y8, (AX)
+	VPMOVSXBW   16(CX), Y7
+	VPXOR       Y2, Y7, Y7
+	VPMADDWD    k2<>+0(SB), Y7, Y8
+	VPMADDWD    k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS   Y8, Y8
+	VADDPS      Y3, Y8, Y8
+	VSUBPS      Y5, Y8, Y8
+	VMOVAPS     Y8, Y10
+	VANDPS      k0<>+0(SB), Y10, Y9
+	VXORPS      (SP), Y9, Y9
+	VANDPS      k79<>+0(SB), Y10, Y10
+	VMULPS      Y4, Y10, Y11
+	VFMADD213PS k81<>+0(SB), Y6, Y10
+	VPMAXSD     Y10, Y11, Y10
+	VPCMPGTD    k84<>+0(SB), Y11, Y12
+	VPSUBD      k81<>+0(SB), Y10, Y10
+	VBLENDVPS   Y12, Y11, Y10, Y10
+	VORPS       Y9, Y10, Y10
+	VCMPPS      $0x03, Y8, Y8, Y9
+	VBLENDVPS   Y9, Y8, Y10, Y8
+	VPSRLD      $0x10, Y8, Y9
+	VPAND       Y0, Y9, Y9
+	VPADDD      Y1, Y8, Y8
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y3, Y7, Y7
+	VSUBPS      Y5, Y7, Y7
+	VMOVAPS     Y7, Y10
+	VANDPS      k0<>+0(SB), Y10, Y9
+	VXORPS      (SP), Y9, Y9
+	VANDPS      k79<>+0(SB), Y10, Y10
+	VMULPS      Y4, Y10, Y11
+	VFMADD213PS k81<>+0(SB), Y6, Y10
+	VPMAXSD     Y10, Y11, Y10
+	VPCMPGTD    k84<>+0(SB), Y11, Y12
+	VPSUBD      k81<>+0(SB), Y10, Y10
+	VBLENDVPS   Y12, Y11, Y10, Y10
+	VORPS       Y9, Y10, Y10
+	VCMPPS      $0x03, Y7, Y7, Y9
+	VBLENDVPS   Y9, Y7, Y10, Y7
+	VPSRLD      $0x10, Y7, Y9
+	VPAND       Y0, Y9, Y9
+	VPADDD      Y1, Y7, Y7
+	VPADDD      Y9, Y7, Y7
+	VPSRLD      $0x10, Y8, Y8
+	VPBLENDW    $0xaa, Y7, Y8, Y8
+	VMOVDQU     Y8, 32(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         slowly
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
 // func bytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C
-TEXT ·bytesShiftF16AVX2(SB), NOSPLIT, $32-64
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·bytesShiftF16AVX2(SB), NOSPLIT, $64-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -23644,6 +24182,11 @@ run:
 	VBROADCASTSS (BX), Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          little
 
 chunk:
 	VPMOVSXBD (CX), Y4
@@ -23682,20 +24225,125 @@ chunk:
 	VXORPS    k0<>+0(SB), Y4, Y4
 	VCVTPS2PH $0x00, Y4, X4
 	VMOVDQU   X4, 48(AX)
-	ADDQ      $0x00000020, CX
+	ADDQ      $0x20, CX
 	ADDQ      $0x00000040, AX
 	DECQ      SI
 	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
+	JMP       done
+
+little:
+	VANDPS    k0<>+0(SB), Y2, Y4
+	VMOVUPS   Y4, 32(SP)
+	VANDPS    k79<>+0(SB), Y2, Y2
+	VPCMPGTD  k80<>+0(SB), Y2, Y5
+	VCVTDQ2PS Y2, Y4
+	VPADDD    k81<>+0(SB), Y2, Y2
+	VPADDD    k82<>+0(SB), Y4, Y4
+	VBLENDVPS Y5, Y2, Y4, Y2
+	VPSUBD    k83<>+0(SB), Y2, Y4
+	VMULPS    k77<>+0(SB), Y1, Y5
+
+slowly:
+	VPMOVSXBD   (CX), Y5
+	VPXOR       Y0, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VADDPS      Y1, Y5, Y5
+	VSUBPS      Y3, Y5, Y5
+	VMOVAPS     Y5, Y7
+	VANDPS      k0<>+0(SB), Y7, Y6
+	VXORPS      32(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y7, Y7
+	VMULPS      Y2, Y7, Y8
+	VFMADD213PS k81<>+0(SB), Y4, Y7
+	VPMAXSD     Y7, Y8, Y7
+	VPCMPGTD    k84<>+0(SB), Y8, Y9
+	VPSUBD      k81<>+0(SB), Y7, Y7
+	VBLENDVPS   Y9, Y8, Y7, Y7
+	VORPS       Y6, Y7, Y7
+	VCMPPS      $0x03, Y5, Y5, Y6
+	VBLENDVPS   Y6, Y5, Y7, Y5
+	VXORPS      k0<>+0(SB), Y5, Y5
+	VCVTPS2PH   $0x00, Y5, X5
+	VMOVDQU     X5, (AX)
+	VPMOVSXBD   8(CX), Y5
+	VPXOR       Y0, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VADDPS      Y1, Y5, Y5
+	VSUBPS      Y3, Y5, Y5
+	VMOVAPS     Y5, Y7
+	VANDPS      k0<>+0(SB), Y7, Y6
+	VXORPS      32(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y7, Y7
+	VMULPS      Y2, Y7, Y8
+	VFMADD213PS k81<>+0(SB), Y4, Y7
+	VPMAXSD     Y7, Y8, Y7
+	VPCMPGTD    k84<>+0(SB), Y8, Y9
+	VPSUBD      k81<>+0(SB), Y7, Y7
+	VBLENDVPS   Y9, Y8, Y7, Y7
+	VORPS       Y6, Y7, Y7
+	VCMPPS      $0x03, Y5, Y5, Y6
+	VBLENDVPS   Y6, Y5, Y7, Y5
+	VXORPS      k0<>+0(SB), Y5, Y5
+	VCVTPS2PH   $0x00, Y5, X5
+	VMOVDQU     X5, 16(AX)
+	VPMOVSXBD   16(CX), Y5
+	VPXOR       Y0, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VADDPS      Y1, Y5, Y5
+	VSUBPS      Y3, Y5, Y5
+	VMOVAPS     Y5, Y7
+	VANDPS      k0<>+0(SB), Y7, Y6
+	VXORPS      32(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y7, Y7
+	VMULPS      Y2, Y7, Y8
+	VFMADD213PS k81<>+0(SB), Y4, Y7
+	VPMAXSD     Y7, Y8, Y7
+	VPCMPGTD    k84<>+0(SB), Y8, Y9
+	VPSUBD      k81<>+0(SB), Y7, Y7
+	VBLENDVPS   Y9, Y8, Y7, Y7
+	VORPS       Y6, Y7, Y7
+	VCMPPS      $0x03, Y5, Y5, Y6
+	VBLENDVPS   Y6, Y5, Y7, Y5
+	VXORPS      k0<>+0(SB), Y5, Y5
+	VCVTPS2PH   $0x00, Y5, X5
+	VMOVDQU     X5, 32(AX)
+	VPMOVSXBD   24(CX), Y5
+	VPXOR       Y0, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VADDPS      Y1, Y5, Y5
+	VSUBPS      Y3, Y5, Y5
+	VMOVAPS     Y5, Y7
+	VANDPS      k0<>+0(SB), Y7, Y6
+	VXORPS      32(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y7, Y7
+	VMULPS      Y2, Y7, Y8
+	VFMADD213PS k81<>+0(SB), Y4, Y7
+	VPMAXSD     Y7, Y8, Y7
+	VPCMPGTD    k84<>+0(SB), Y8, Y9
+	VPSUBD      k81<>+0(SB), Y7, Y7
+	VBLENDVPS   Y9, Y8, Y7, Y7
+	VORPS       Y6, Y7, Y7
+	VCMPPS      $0x03, Y5, Y5, Y6
+	VBLENDVPS   Y6, Y5, Y7, Y5
+	VXORPS      k0<>+0(SB), Y5, Y5
+	VCVTPS2PH   $0x00, Y5, X5
+	VMOVDQU     X5, 48(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         slowly
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
 // func bytesAffineF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bytesAffineF32AVX2(SB), NOSPLIT, $32-64
+// Requires: AVX, AVX2, FMA3
+TEXT ·bytesAffineF32AVX2(SB), NOSPLIT, $64-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -23715,6 +24363,11 @@ run:
 	VBROADCASTSS (BX), Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          little
 
 chunk:
 	VPMOVSXBD (CX), Y4
@@ -23753,20 +24406,113 @@ chunk:
 	VCMPPS    $0x03, Y4, Y4, Y5
 	VBLENDVPS Y5, k14<>+0(SB), Y4, Y4
 	VMOVUPS   Y4, 96(AX)
-	ADDQ      $0x00000020, CX
+	ADDQ      $0x20, CX
 	ADDQ      $0x00000080, AX
 	DECQ      SI
 	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
+	JMP       done
+
+little:
+	VANDPS    k0<>+0(SB), Y2, Y4
+	VMOVUPS   Y4, 32(SP)
+	VANDPS    k79<>+0(SB), Y2, Y2
+	VPCMPGTD  k80<>+0(SB), Y2, Y5
+	VCVTDQ2PS Y2, Y4
+	VPADDD    k81<>+0(SB), Y2, Y2
+	VPADDD    k82<>+0(SB), Y4, Y4
+	VBLENDVPS Y5, Y2, Y4, Y2
+	VPSUBD    k83<>+0(SB), Y2, Y4
+	VMULPS    k77<>+0(SB), Y1, Y5
+
+slowly:
+	VPMOVSXBD   (CX), Y5
+	VPXOR       Y0, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VADDPS      Y1, Y5, Y5
+	VANDPS      k0<>+0(SB), Y5, Y6
+	VXORPS      32(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y5, Y5
+	VMULPS      Y2, Y5, Y7
+	VFMADD213PS k81<>+0(SB), Y4, Y5
+	VPMAXSD     Y5, Y7, Y5
+	VPCMPGTD    k84<>+0(SB), Y7, Y8
+	VPSUBD      k81<>+0(SB), Y5, Y5
+	VBLENDVPS   Y8, Y7, Y5, Y5
+	VORPS       Y6, Y5, Y5
+	VADDPS      Y3, Y5, Y5
+	VCMPPS      $0x03, Y5, Y5, Y6
+	VBLENDVPS   Y6, k14<>+0(SB), Y5, Y5
+	VMOVUPS     Y5, (AX)
+	VPMOVSXBD   8(CX), Y5
+	VPXOR       Y0, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VADDPS      Y1, Y5, Y5
+	VANDPS      k0<>+0(SB), Y5, Y6
+	VXORPS      32(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y5, Y5
+	VMULPS      Y2, Y5, Y7
+	VFMADD213PS k81<>+0(SB), Y4, Y5
+	VPMAXSD     Y5, Y7, Y5
+	VPCMPGTD    k84<>+0(SB), Y7, Y8
+	VPSUBD      k81<>+0(SB), Y5, Y5
+	VBLENDVPS   Y8, Y7, Y5, Y5
+	VORPS       Y6, Y5, Y5
+	VADDPS      Y3, Y5, Y5
+	VCMPPS      $0x03, Y5, Y5, Y6
+	VBLENDVPS   Y6, k14<>+0(SB), Y5, Y5
+	VMOVUPS     Y5, 32(AX)
+	VPMOVSXBD   16(CX), Y5
+	VPXOR       Y0, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VADDPS      Y1, Y5, Y5
+	VANDPS      k0<>+0(SB), Y5, Y6
+	VXORPS      32(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y5, Y5
+	VMULPS      Y2, Y5, Y7
+	VFMADD213PS k81<>+0(SB), Y4, Y5
+	VPMAXSD     Y5, Y7, Y5
+	VPCMPGTD    k84<>+0(SB), Y7, Y8
+	VPSUBD      k81<>+0(SB), Y5, Y5
+	VBLENDVPS   Y8, Y7, Y5, Y5
+	VORPS       Y6, Y5, Y5
+	VADDPS      Y3, Y5, Y5
+	VCMPPS      $0x03, Y5, Y5, Y6
+	VBLENDVPS   Y6, k14<>+0(SB), Y5, Y5
+	VMOVUPS     Y5, 64(AX)
+	VPMOVSXBD   24(CX), Y5
+	VPXOR       Y0, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VADDPS      Y1, Y5, Y5
+	VANDPS      k0<>+0(SB), Y5, Y6
+	VXORPS      32(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y5, Y5
+	VMULPS      Y2, Y5, Y7
+	VFMADD213PS k81<>+0(SB), Y4, Y5
+	VPMAXSD     Y5, Y7, Y5
+	VPCMPGTD    k84<>+0(SB), Y7, Y8
+	VPSUBD      k81<>+0(SB), Y5, Y5
+	VBLENDVPS   Y8, Y7, Y5, Y5
+	VORPS       Y6, Y5, Y5
+	VADDPS      Y3, Y5, Y5
+	VCMPPS      $0x03, Y5, Y5, Y6
+	VBLENDVPS   Y6, k14<>+0(SB), Y5, Y5
+	VMOVUPS     Y5, 96(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000080, AX
+	DECQ        SI
+	JNZ         slowly
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
 // func bytesAffineBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bytesAffineBF16AVX2(SB), NOSPLIT, $0-64
+// Requires: AVX, AVX2, FMA3
+TEXT ·bytesAffineBF16AVX2(SB), NOSPLIT, $32-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -23788,6 +24534,11 @@ run:
 	VBROADCASTSS (BX), Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
 	VBLENDVPS    Y6, k14<>+0(SB), Y5, Y5
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          little
 
 chunk:
 	VPMOVSXBW (CX), Y6
@@ -23842,20 +24593,129 @@ chunk:
 	VPSLLW    $0x0f, Y6, Y6
 	VPXOR     Y6, Y7, Y7
 	VMOVDQU   Y7, 32(AX)
-	ADDQ      $0x00000020, CX
+	ADDQ      $0x20, CX
 	ADDQ      $0x00000040, AX
 	DECQ      SI
 	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
+	JMP       done
+
+little:
+	VANDPS    k0<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, (SP)
+	VANDPS    k79<>+0(SB), Y4, Y4
+	VPCMPGTD  k80<>+0(SB), Y4, Y7
+	VCVTDQ2PS Y4, Y6
+	VPADDD    k81<>+0(SB), Y4, Y4
+	VPADDD    k82<>+0(SB), Y6, Y6
+	VBLENDVPS Y7, Y4, Y6, Y4
+	VPSUBD    k83<>+0(SB), Y4, Y6
+	VMULPS    k77<>+0(SB), Y3, Y7
+
+slowly:
+	VPMOVSXBW   (CX), Y7
+	VPXOR       Y2, Y7, Y7
+	VPMADDWD    k2<>+0(SB), Y7, Y8
+	VPMADDWD    k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS   Y8, Y8
+	VADDPS      Y3, Y8, Y8
+	VANDPS      k0<>+0(SB), Y8, Y9
+	VXORPS      (SP), Y9, Y9
+	VANDPS      k79<>+0(SB), Y8, Y8
+	VMULPS      Y4, Y8, Y10
+	VFMADD213PS k81<>+0(SB), Y6, Y8
+	VPMAXSD     Y8, Y10, Y8
+	VPCMPGTD    k84<>+0(SB), Y10, Y11
+	VPSUBD      k81<>+0(SB), Y8, Y8
+	VBLENDVPS   Y11, Y10, Y8, Y8
+	VORPS       Y9, Y8, Y8
+	VADDPS      Y5, Y8, Y8
+	VPSRLD      $0x10, Y8, Y9
+	VPAND       Y0, Y9, Y9
+	VPADDD      Y1, Y8, Y8
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y3, Y7, Y7
+	VANDPS      k0<>+0(SB), Y7, Y9
+	VXORPS      (SP), Y9, Y9
+	VANDPS      k79<>+0(SB), Y7, Y7
+	VMULPS      Y4, Y7, Y10
+	VFMADD213PS k81<>+0(SB), Y6, Y7
+	VPMAXSD     Y7, Y10, Y7
+	VPCMPGTD    k84<>+0(SB), Y10, Y11
+	VPSUBD      k81<>+0(SB), Y7, Y7
+	VBLENDVPS   Y11, Y10, Y7, Y7
+	VORPS       Y9, Y7, Y7
+	VADDPS      Y5, Y7, Y7
+	VPSRLD      $0x10, Y7, Y9
+	VPAND       Y0, Y9, Y9
+	VPADDD      Y1, Y7, Y7
+	VPADDD      Y9, Y7, Y7
+	VPSRLD      $0x10, Y8, Y8
+	VPBLENDW    $0xaa, Y7, Y8, Y8
+	VPCMPEQW    k18<>+0(SB), Y8, Y7
+	VPSLLW      $0x0f, Y7, Y7
+	VPXOR       Y7, Y8, Y8
+	VMOVDQU     Y8, (AX)
+	VPMOVSXBW   16(CX), Y7
+	VPXOR       Y2, Y7, Y7
+	VPMADDWD    k2<>+0(SB), Y7, Y8
+	VPMADDWD    k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS   Y8, Y8
+	VADDPS      Y3, Y8, Y8
+	VANDPS      k0<>+0(SB), Y8, Y9
+	VXORPS      (SP), Y9, Y9
+	VANDPS      k79<>+0(SB), Y8, Y8
+	VMULPS      Y4, Y8, Y10
+	VFMADD213PS k81<>+0(SB), Y6, Y8
+	VPMAXSD     Y8, Y10, Y8
+	VPCMPGTD    k84<>+0(SB), Y10, Y11
+	VPSUBD      k81<>+0(SB), Y8, Y8
+	VBLENDVPS   Y11, Y10, Y8, Y8
+	VORPS       Y9, Y8, Y8
+	VADDPS      Y5, Y8, Y8
+	VPSRLD      $0x10, Y8, Y9
+	VPAND       Y0, Y9, Y9
+	VPADDD      Y1, Y8, Y8
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y3, Y7, Y7
+	VANDPS      k0<>+0(SB), Y7, Y9
+	VXORPS      (SP), Y9, Y9
+	VANDPS      k79<>+0(SB), Y7, Y7
+	VMULPS      Y4, Y7, Y10
+	VFMADD213PS k81<>+0(SB), Y6, Y7
+	VPMAXSD     Y7, Y10, Y7
+	VPCMPGTD    k84<>+0(SB), Y10, Y11
+	VPSUBD      k81<>+0(SB), Y7, Y7
+	VBLENDVPS   Y11, Y10, Y7, Y7
+	VORPS       Y9, Y7, Y7
+	VADDPS      Y5, Y7, Y7
+	VPSRLD      $0x10, Y7, Y9
+	VPAND       Y0, Y9, Y9
+	VPADDD      Y1, Y7, Y7
+	VPADDD      Y9, Y7, Y7
+	VPSRLD      $0x10, Y8, Y8
+	VPBLENDW    $0xaa, Y7, Y8, Y8
+	VPCMPEQW    k18<>+0(SB), Y8, Y7
+	VPSLLW      $0x0f, Y7, Y7
+	VPXOR       Y7, Y8, Y8
+	VMOVDQU     Y8, 32(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         slowly
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
 // func bytesAffineF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C
-TEXT ·bytesAffineF16AVX2(SB), NOSPLIT, $32-64
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·bytesAffineF16AVX2(SB), NOSPLIT, $64-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -23875,6 +24735,11 @@ run:
 	VBROADCASTSS (BX), Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          little
 
 chunk:
 	VPMOVSXBD (CX), Y4
@@ -23917,20 +24782,117 @@ chunk:
 	VBLENDVPS Y5, k14<>+0(SB), Y4, Y4
 	VCVTPS2PH $0x00, Y4, X4
 	VMOVDQU   X4, 48(AX)
-	ADDQ      $0x00000020, CX
+	ADDQ      $0x20, CX
 	ADDQ      $0x00000040, AX
 	DECQ      SI
 	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
+	JMP       done
+
+little:
+	VANDPS    k0<>+0(SB), Y2, Y4
+	VMOVUPS   Y4, 32(SP)
+	VANDPS    k79<>+0(SB), Y2, Y2
+	VPCMPGTD  k80<>+0(SB), Y2, Y5
+	VCVTDQ2PS Y2, Y4
+	VPADDD    k81<>+0(SB), Y2, Y2
+	VPADDD    k82<>+0(SB), Y4, Y4
+	VBLENDVPS Y5, Y2, Y4, Y2
+	VPSUBD    k83<>+0(SB), Y2, Y4
+	VMULPS    k77<>+0(SB), Y1, Y5
+
+slowly:
+	VPMOVSXBD   (CX), Y5
+	VPXOR       Y0, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VADDPS      Y1, Y5, Y5
+	VANDPS      k0<>+0(SB), Y5, Y6
+	VXORPS      32(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y5, Y5
+	VMULPS      Y2, Y5, Y7
+	VFMADD213PS k81<>+0(SB), Y4, Y5
+	VPMAXSD     Y5, Y7, Y5
+	VPCMPGTD    k84<>+0(SB), Y7, Y8
+	VPSUBD      k81<>+0(SB), Y5, Y5
+	VBLENDVPS   Y8, Y7, Y5, Y5
+	VORPS       Y6, Y5, Y5
+	VADDPS      Y3, Y5, Y5
+	VCMPPS      $0x03, Y5, Y5, Y6
+	VBLENDVPS   Y6, k14<>+0(SB), Y5, Y5
+	VCVTPS2PH   $0x00, Y5, X5
+	VMOVDQU     X5, (AX)
+	VPMOVSXBD   8(CX), Y5
+	VPXOR       Y0, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VADDPS      Y1, Y5, Y5
+	VANDPS      k0<>+0(SB), Y5, Y6
+	VXORPS      32(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y5, Y5
+	VMULPS      Y2, Y5, Y7
+	VFMADD213PS k81<>+0(SB), Y4, Y5
+	VPMAXSD     Y5, Y7, Y5
+	VPCMPGTD    k84<>+0(SB), Y7, Y8
+	VPSUBD      k81<>+0(SB), Y5, Y5
+	VBLENDVPS   Y8, Y7, Y5, Y5
+	VORPS       Y6, Y5, Y5
+	VADDPS      Y3, Y5, Y5
+	VCMPPS      $0x03, Y5, Y5, Y6
+	VBLENDVPS   Y6, k14<>+0(SB), Y5, Y5
+	VCVTPS2PH   $0x00, Y5, X5
+	VMOVDQU     X5, 16(AX)
+	VPMOVSXBD   16(CX), Y5
+	VPXOR       Y0, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VADDPS      Y1, Y5, Y5
+	VANDPS      k0<>+0(SB), Y5, Y6
+	VXORPS      32(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y5, Y5
+	VMULPS      Y2, Y5, Y7
+	VFMADD213PS k81<>+0(SB), Y4, Y5
+	VPMAXSD     Y5, Y7, Y5
+	VPCMPGTD    k84<>+0(SB), Y7, Y8
+	VPSUBD      k81<>+0(SB), Y5, Y5
+	VBLENDVPS   Y8, Y7, Y5, Y5
+	VORPS       Y6, Y5, Y5
+	VADDPS      Y3, Y5, Y5
+	VCMPPS      $0x03, Y5, Y5, Y6
+	VBLENDVPS   Y6, k14<>+0(SB), Y5, Y5
+	VCVTPS2PH   $0x00, Y5, X5
+	VMOVDQU     X5, 32(AX)
+	VPMOVSXBD   24(CX), Y5
+	VPXOR       Y0, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VADDPS      Y1, Y5, Y5
+	VANDPS      k0<>+0(SB), Y5, Y6
+	VXORPS      32(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y5, Y5
+	VMULPS      Y2, Y5, Y7
+	VFMADD213PS k81<>+0(SB), Y4, Y5
+	VPMAXSD     Y5, Y7, Y5
+	VPCMPGTD    k84<>+0(SB), Y7, Y8
+	VPSUBD      k81<>+0(SB), Y5, Y5
+	VBLENDVPS   Y8, Y7, Y5, Y5
+	VORPS       Y6, Y5, Y5
+	VADDPS      Y3, Y5, Y5
+	VCMPPS      $0x03, Y5, Y5, Y6
+	VBLENDVPS   Y6, k14<>+0(SB), Y5, Y5
+	VCVTPS2PH   $0x00, Y5, X5
+	VMOVDQU     X5, 48(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         slowly
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
 // func bytesTwiceF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bytesTwiceF32AVX2(SB), NOSPLIT, $32-64
+// Requires: AVX, AVX2, FMA3
+TEXT ·bytesTwiceF32AVX2(SB), NOSPLIT, $64-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -23948,6 +24910,11 @@ run:
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          little
 
 chunk:
 	VPMOVSXBD (CX), Y3
@@ -23978,20 +24945,123 @@ chunk:
 	VMULPS    Y1, Y3, Y3
 	VXORPS    k0<>+0(SB), Y3, Y3
 	VMOVUPS   Y3, 96(AX)
-	ADDQ      $0x00000020, CX
+	ADDQ      $0x20, CX
 	ADDQ      $0x00000080, AX
 	DECQ      SI
 	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
+	JMP       done
+
+little:
+	VANDPS    k0<>+0(SB), Y2, Y3
+	VMOVUPS   Y3, 32(SP)
+	VANDPS    k79<>+0(SB), Y2, Y2
+	VPCMPGTD  k80<>+0(SB), Y2, Y4
+	VCVTDQ2PS Y2, Y3
+	VPADDD    k81<>+0(SB), Y2, Y2
+	VPADDD    k82<>+0(SB), Y3, Y3
+	VBLENDVPS Y4, Y2, Y3, Y2
+	VPSUBD    k83<>+0(SB), Y2, Y3
+	VMULPS    k77<>+0(SB), Y1, Y4
+
+slowly:
+	VPMOVSXBD   (CX), Y5
+	VPXOR       Y0, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VANDPS      k0<>+0(SB), Y5, Y6
+	VXORPS      32(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y5, Y5
+	VMULPS      Y2, Y5, Y7
+	VFMADD213PS k81<>+0(SB), Y3, Y5
+	VSUBPS      k81<>+0(SB), Y5, Y5
+	VADDPS      Y5, Y5, Y5
+	VPCMPGTD    k85<>+0(SB), Y7, Y8
+	VBLENDVPS   Y8, Y7, Y5, Y5
+	VMULPS      Y1, Y5, Y7
+	VFMADD213PS k81<>+0(SB), Y4, Y5
+	VPMAXSD     Y5, Y7, Y5
+	VPSUBD      k81<>+0(SB), Y5, Y5
+	VORPS       Y6, Y5, Y5
+	VXORPS      k0<>+0(SB), Y5, Y5
+	VMOVUPS     Y5, (AX)
+	VPMOVSXBD   8(CX), Y5
+	VPXOR       Y0, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VANDPS      k0<>+0(SB), Y5, Y6
+	VXORPS      32(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y5, Y5
+	VMULPS      Y2, Y5, Y7
+	VFMADD213PS k81<>+0(SB), Y3, Y5
+	VSUBPS      k81<>+0(SB), Y5, Y5
+	VADDPS      Y5, Y5, Y5
+	VPCMPGTD    k85<>+0(SB), Y7, Y8
+	VBLENDVPS   Y8, Y7, Y5, Y5
+	VMULPS      Y1, Y5, Y7
+	VFMADD213PS k81<>+0(SB), Y4, Y5
+	VPMAXSD     Y5, Y7, Y5
+	VPSUBD      k81<>+0(SB), Y5, Y5
+	VORPS       Y6, Y5, Y5
+	VXORPS      k0<>+0(SB), Y5, Y5
+	VMOVUPS     Y5, 32(AX)
+	VPMOVSXBD   16(CX), Y5
+	VPXOR       Y0, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VANDPS      k0<>+0(SB), Y5, Y6
+	VXORPS      32(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y5, Y5
+	VMULPS      Y2, Y5, Y7
+	VFMADD213PS k81<>+0(SB), Y3, Y5
+	VSUBPS      k81<>+0(SB), Y5, Y5
+	VADDPS      Y5, Y5, Y5
+	VPCMPGTD    k85<>+0(SB), Y7, Y8
+	VBLENDVPS   Y8, Y7, Y5, Y5
+	VMULPS      Y1, Y5, Y7
+	VFMADD213PS k81<>+0(SB), Y4, Y5
+	VPMAXSD     Y5, Y7, Y5
+	VPSUBD      k81<>+0(SB), Y5, Y5
+	VORPS       Y6, Y5, Y5
+	VXORPS      k0<>+0(SB), Y5, Y5
+	VMOVUPS     Y5, 64(AX)
+	VPMOVSXBD   24(CX), Y5
+	VPXOR       Y0, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VANDPS      k0<>+0(SB), Y5, Y6
+	VXORPS      32(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y5, Y5
+	VMULPS      Y2, Y5, Y7
+	VFMADD213PS k81<>+0(SB), Y3, Y5
+	VSUBPS      k81<>+0(SB), Y5, Y5
+	VADDPS      Y5, Y5, Y5
+	VPCMPGTD    k85<>+0(SB), Y7, Y8
+	VBLENDVPS   Y8, Y7, Y5, Y5
+	VMULPS      Y1, Y5, Y7
+	VFMADD213PS k81<>+0(SB), Y4, Y5
+	VPMAXSD     Y5, Y7, Y5
+	VPSUBD      k81<>+0(SB), Y5, Y5
+	VORPS       Y6, Y5, Y5
+	VXORPS      k0<>+0(SB), Y5, Y5
+	VMOVUPS     Y5, 96(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000080, AX
+	DECQ        SI
+	JNZ         slowly
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
+DATA k85<>+0(SB)/8, $0x2080000020800000
+DATA k85<>+8(SB)/8, $0x2080000020800000
+DATA k85<>+16(SB)/8, $0x2080000020800000
+DATA k85<>+24(SB)/8, $0x2080000020800000
+GLOBL k85<>(SB), RODATA|NOPTR, $32
+
 // func bytesTwiceBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bytesTwiceBF16AVX2(SB), NOSPLIT, $0-64
+// Requires: AVX, AVX2, FMA3
+TEXT ·bytesTwiceBF16AVX2(SB), NOSPLIT, $32-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -24011,6 +25081,11 @@ run:
 	VXORPS       k0<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
 	VBLENDVPS    Y5, k1<>+0(SB), Y4, Y4
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          little
 
 chunk:
 	VPMOVSXBW (CX), Y5
@@ -24055,20 +25130,131 @@ chunk:
 	VPSRLD    $0x10, Y6, Y6
 	VPBLENDW  $0xaa, Y5, Y6, Y6
 	VMOVDQU   Y6, 32(AX)
-	ADDQ      $0x00000020, CX
+	ADDQ      $0x20, CX
 	ADDQ      $0x00000040, AX
 	DECQ      SI
 	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
+	JMP       done
+
+little:
+	VANDPS    k0<>+0(SB), Y4, Y5
+	VMOVUPS   Y5, (SP)
+	VANDPS    k79<>+0(SB), Y4, Y4
+	VPCMPGTD  k80<>+0(SB), Y4, Y6
+	VCVTDQ2PS Y4, Y5
+	VPADDD    k81<>+0(SB), Y4, Y4
+	VPADDD    k82<>+0(SB), Y5, Y5
+	VBLENDVPS Y6, Y4, Y5, Y4
+	VPSUBD    k83<>+0(SB), Y4, Y5
+	VMULPS    k77<>+0(SB), Y3, Y6
+
+slowly:
+	VPMOVSXBW   (CX), Y7
+	VPXOR       Y2, Y7, Y7
+	VPMADDWD    k2<>+0(SB), Y7, Y8
+	VPMADDWD    k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS   Y8, Y8
+	VANDPS      k0<>+0(SB), Y8, Y9
+	VXORPS      (SP), Y9, Y9
+	VANDPS      k79<>+0(SB), Y8, Y8
+	VMULPS      Y4, Y8, Y10
+	VFMADD213PS k81<>+0(SB), Y5, Y8
+	VSUBPS      k81<>+0(SB), Y8, Y8
+	VADDPS      Y8, Y8, Y8
+	VPCMPGTD    k85<>+0(SB), Y10, Y11
+	VBLENDVPS   Y11, Y10, Y8, Y8
+	VMULPS      Y3, Y8, Y10
+	VFMADD213PS k81<>+0(SB), Y6, Y8
+	VPMAXSD     Y8, Y10, Y8
+	VPSUBD      k81<>+0(SB), Y8, Y8
+	VORPS       Y9, Y8, Y8
+	VPSRLD      $0x10, Y8, Y9
+	VPAND       Y0, Y9, Y9
+	VPADDD      Y1, Y8, Y8
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y7, Y7
+	VANDPS      k0<>+0(SB), Y7, Y9
+	VXORPS      (SP), Y9, Y9
+	VANDPS      k79<>+0(SB), Y7, Y7
+	VMULPS      Y4, Y7, Y10
+	VFMADD213PS k81<>+0(SB), Y5, Y7
+	VSUBPS      k81<>+0(SB), Y7, Y7
+	VADDPS      Y7, Y7, Y7
+	VPCMPGTD    k85<>+0(SB), Y10, Y11
+	VBLENDVPS   Y11, Y10, Y7, Y7
+	VMULPS      Y3, Y7, Y10
+	VFMADD213PS k81<>+0(SB), Y6, Y7
+	VPMAXSD     Y7, Y10, Y7
+	VPSUBD      k81<>+0(SB), Y7, Y7
+	VORPS       Y9, Y7, Y7
+	VPSRLD      $0x10, Y7, Y9
+	VPAND       Y0, Y9, Y9
+	VPADDD      Y1, Y7, Y7
+	VPADDD      Y9, Y7, Y7
+	VPSRLD      $0x10, Y8, Y8
+	VPBLENDW    $0xaa, Y7, Y8, Y8
+	VMOVDQU     Y8, (AX)
+	VPMOVSXBW   16(CX), Y7
+	VPXOR       Y2, Y7, Y7
+	VPMADDWD    k2<>+0(SB), Y7, Y8
+	VPMADDWD    k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS   Y8, Y8
+	VANDPS      k0<>+0(SB), Y8, Y9
+	VXORPS      (SP), Y9, Y9
+	VANDPS      k79<>+0(SB), Y8, Y8
+	VMULPS      Y4, Y8, Y10
+	VFMADD213PS k81<>+0(SB), Y5, Y8
+	VSUBPS      k81<>+0(SB), Y8, Y8
+	VADDPS      Y8, Y8, Y8
+	VPCMPGTD    k85<>+0(SB), Y10, Y11
+	VBLENDVPS   Y11, Y10, Y8, Y8
+	VMULPS      Y3, Y8, Y10
+	VFMADD213PS k81<>+0(SB), Y6, Y8
+	VPMAXSD     Y8, Y10, Y8
+	VPSUBD      k81<>+0(SB), Y8, Y8
+	VORPS       Y9, Y8, Y8
+	VPSRLD      $0x10, Y8, Y9
+	VPAND       Y0, Y9, Y9
+	VPADDD      Y1, Y8, Y8
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y7, Y7
+	VANDPS      k0<>+0(SB), Y7, Y9
+	VXORPS      (SP), Y9, Y9
+	VANDPS      k79<>+0(SB), Y7, Y7
+	VMULPS      Y4, Y7, Y10
+	VFMADD213PS k81<>+0(SB), Y5, Y7
+	VSUBPS      k81<>+0(SB), Y7, Y7
+	VADDPS      Y7, Y7, Y7
+	VPCMPGTD    k85<>+0(SB), Y10, Y11
+	VBLENDVPS   Y11, Y10, Y7, Y7
+	VMULPS      Y3, Y7, Y10
+	VFMADD213PS k81<>+0(SB), Y6, Y7
+	VPMAXSD     Y7, Y10, Y7
+	VPSUBD      k81<>+0(SB), Y7, Y7
+	VORPS       Y9, Y7, Y7
+	VPSRLD      $0x10, Y7, Y9
+	VPAND       Y0, Y9, Y9
+	VPADDD      Y1, Y7, Y7
+	VPADDD      Y9, Y7, Y7
+	VPSRLD      $0x10, Y8, Y8
+	VPBLENDW    $0xaa, Y7, Y8, Y8
+	VMOVDQU     Y8, 32(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         slowly
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
 // func bytesTwiceF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C
-TEXT ·bytesTwiceF16AVX2(SB), NOSPLIT, $32-64
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·bytesTwiceF16AVX2(SB), NOSPLIT, $64-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -24086,6 +25272,11 @@ run:
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          little
 
 chunk:
 	VPMOVSXBD (CX), Y3
@@ -24120,20 +25311,121 @@ chunk:
 	VXORPS    k0<>+0(SB), Y3, Y3
 	VCVTPS2PH $0x00, Y3, X3
 	VMOVDQU   X3, 48(AX)
-	ADDQ      $0x00000020, CX
+	ADDQ      $0x20, CX
 	ADDQ      $0x00000040, AX
 	DECQ      SI
 	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
+	JMP       done
+
+little:
+	VANDPS    k0<>+0(SB), Y2, Y3
+	VMOVUPS   Y3, 32(SP)
+	VANDPS    k79<>+0(SB), Y2, Y2
+	VPCMPGTD  k80<>+0(SB), Y2, Y4
+	VCVTDQ2PS Y2, Y3
+	VPADDD    k81<>+0(SB), Y2, Y2
+	VPADDD    k82<>+0(SB), Y3, Y3
+	VBLENDVPS Y4, Y2, Y3, Y2
+	VPSUBD    k83<>+0(SB), Y2, Y3
+	VMULPS    k77<>+0(SB), Y1, Y4
+
+slowly:
+	VPMOVSXBD   (CX), Y5
+	VPXOR       Y0, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VANDPS      k0<>+0(SB), Y5, Y6
+	VXORPS      32(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y5, Y5
+	VMULPS      Y2, Y5, Y7
+	VFMADD213PS k81<>+0(SB), Y3, Y5
+	VSUBPS      k81<>+0(SB), Y5, Y5
+	VADDPS      Y5, Y5, Y5
+	VPCMPGTD    k85<>+0(SB), Y7, Y8
+	VBLENDVPS   Y8, Y7, Y5, Y5
+	VMULPS      Y1, Y5, Y7
+	VFMADD213PS k81<>+0(SB), Y4, Y5
+	VPMAXSD     Y5, Y7, Y5
+	VPSUBD      k81<>+0(SB), Y5, Y5
+	VORPS       Y6, Y5, Y5
+	VXORPS      k0<>+0(SB), Y5, Y5
+	VCVTPS2PH   $0x00, Y5, X5
+	VMOVDQU     X5, (AX)
+	VPMOVSXBD   8(CX), Y5
+	VPXOR       Y0, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VANDPS      k0<>+0(SB), Y5, Y6
+	VXORPS      32(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y5, Y5
+	VMULPS      Y2, Y5, Y7
+	VFMADD213PS k81<>+0(SB), Y3, Y5
+	VSUBPS      k81<>+0(SB), Y5, Y5
+	VADDPS      Y5, Y5, Y5
+	VPCMPGTD    k85<>+0(SB), Y7, Y8
+	VBLENDVPS   Y8, Y7, Y5, Y5
+	VMULPS      Y1, Y5, Y7
+	VFMADD213PS k81<>+0(SB), Y4, Y5
+	VPMAXSD     Y5, Y7, Y5
+	VPSUBD      k81<>+0(SB), Y5, Y5
+	VORPS       Y6, Y5, Y5
+	VXORPS      k0<>+0(SB), Y5, Y5
+	VCVTPS2PH   $0x00, Y5, X5
+	VMOVDQU     X5, 16(AX)
+	VPMOVSXBD   16(CX), Y5
+	VPXOR       Y0, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VANDPS      k0<>+0(SB), Y5, Y6
+	VXORPS      32(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y5, Y5
+	VMULPS      Y2, Y5, Y7
+	VFMADD213PS k81<>+0(SB), Y3, Y5
+	VSUBPS      k81<>+0(SB), Y5, Y5
+	VADDPS      Y5, Y5, Y5
+	VPCMPGTD    k85<>+0(SB), Y7, Y8
+	VBLENDVPS   Y8, Y7, Y5, Y5
+	VMULPS      Y1, Y5, Y7
+	VFMADD213PS k81<>+0(SB), Y4, Y5
+	VPMAXSD     Y5, Y7, Y5
+	VPSUBD      k81<>+0(SB), Y5, Y5
+	VORPS       Y6, Y5, Y5
+	VXORPS      k0<>+0(SB), Y5, Y5
+	VCVTPS2PH   $0x00, Y5, X5
+	VMOVDQU     X5, 32(AX)
+	VPMOVSXBD   24(CX), Y5
+	VPXOR       Y0, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VANDPS      k0<>+0(SB), Y5, Y6
+	VXORPS      32(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y5, Y5
+	VMULPS      Y2, Y5, Y7
+	VFMADD213PS k81<>+0(SB), Y3, Y5
+	VSUBPS      k81<>+0(SB), Y5, Y5
+	VADDPS      Y5, Y5, Y5
+	VPCMPGTD    k85<>+0(SB), Y7, Y8
+	VBLENDVPS   Y8, Y7, Y5, Y5
+	VMULPS      Y1, Y5, Y7
+	VFMADD213PS k81<>+0(SB), Y4, Y5
+	VPMAXSD     Y5, Y7, Y5
+	VPSUBD      k81<>+0(SB), Y5, Y5
+	VORPS       Y6, Y5, Y5
+	VXORPS      k0<>+0(SB), Y5, Y5
+	VCVTPS2PH   $0x00, Y5, X5
+	VMOVDQU     X5, 48(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         slowly
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
 // func bookLowScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $96-56
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $128-56
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
@@ -24150,33 +25442,64 @@ TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU    k5<>+0(SB), Y0
 	VMOVDQU    32(SP), Y1
 	VMOVDQU    64(SP), Y2
-	VPSHUFB    k79<>+0(SB), Y1, Y1
-	VPSHUFB    k79<>+0(SB), Y2, Y2
+	VPXOR      Y3, Y3, Y3
+	VPAND      k79<>+0(SB), Y1, Y1
+	VPXOR      Y4, Y4, Y4
+	VPCMPEQD   Y4, Y1, Y4
+	VMOVDQU    k86<>+0(SB), Y5
+	VPCMPGTD   Y1, Y5, Y5
+	VPCMPGTD   k87<>+0(SB), Y1, Y1
+	VPANDN     Y5, Y4, Y5
+	VPOR       Y5, Y3, Y3
+	VPOR       Y1, Y3, Y3
+	VPAND      k79<>+0(SB), Y2, Y1
+	VPXOR      Y2, Y2, Y2
+	VPCMPEQD   Y2, Y1, Y2
+	VMOVDQU    k86<>+0(SB), Y4
+	VPCMPGTD   Y1, Y4, Y4
+	VPCMPGTD   k87<>+0(SB), Y1, Y1
+	VPANDN     Y4, Y2, Y4
+	VPOR       Y4, Y3, Y3
+	VPOR       Y1, Y3, Y3
+	VMOVMSKPS  Y3, DI
+	XORL       SI, SI
+	TESTL      DI, DI
+	MOVL       $0x0d7fffff, DI
+	CMOVLEQ    DI, SI
+	VMOVDQU    32(SP), Y1
+	VMOVDQU    64(SP), Y2
+	VPSHUFB    k88<>+0(SB), Y1, Y1
+	VPSHUFB    k88<>+0(SB), Y2, Y2
 	VPUNPCKLDQ Y2, Y1, Y3
-	VMOVDQU    k80<>+0(SB), Y4
+	VMOVDQU    k89<>+0(SB), Y4
 	VPERMD     Y3, Y4, Y4
-	VMOVDQU    k81<>+0(SB), Y5
+	VMOVDQU    k90<>+0(SB), Y5
 	VPERMD     Y3, Y5, Y3
 	VPUNPCKHDQ Y2, Y1, Y1
-	VMOVDQU    k80<>+0(SB), Y2
+	VMOVDQU    k89<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y2
-	VMOVDQU    k81<>+0(SB), Y5
+	VMOVDQU    k90<>+0(SB), Y5
 	VPERMD     Y1, Y5, Y1
-	MOVQ       n+48(FP), DI
+	MOVQ       n+48(FP), R8
 
 run:
-	MOVQ         chunks+40(FP), SI
+	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS (DX), Y5
 	VXORPS       k0<>+0(SB), Y5, Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
 	VBLENDVPS    Y6, k1<>+0(SB), Y5, Y5
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
 
 chunk:
 	VPMOVZXBW  (CX), Y6
 	VPSLLW     $0x04, Y6, Y7
 	VPOR       Y7, Y6, Y6
 	VPAND      Y0, Y6, Y6
-	VMOVDQU    k82<>+0(SB), Y7
+	VMOVDQU    k91<>+0(SB), Y7
 	VPERMD     Y6, Y7, Y6
 	VPSHUFB    Y6, Y4, Y7
 	VPSHUFB    Y6, Y3, Y8
@@ -24202,44 +25525,142 @@ chunk:
 	VMULPS     Y5, Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	VMOVUPS    Y6, 96(AX)
-	ADDQ       $0x00000010, CX
+	ADDQ       $0x10, CX
 	ADDQ       $0x00000080, AX
-	DECQ       SI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
 	DECQ       DI
-	JNZ        run
+	JNZ        chunk
+	JMP        done
+
+little:
+	VANDPS    k0<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 96(SP)
+	VANDPS    k79<>+0(SB), Y5, Y5
+	VPCMPGTD  k80<>+0(SB), Y5, Y7
+	VCVTDQ2PS Y5, Y6
+	VPADDD    k81<>+0(SB), Y5, Y5
+	VPADDD    k82<>+0(SB), Y6, Y6
+	VBLENDVPS Y7, Y5, Y6, Y5
+	VPSUBD    k83<>+0(SB), Y5, Y6
+
+slowly:
+	VPMOVZXBW   (CX), Y7
+	VPSLLW      $0x04, Y7, Y8
+	VPOR        Y8, Y7, Y7
+	VPAND       Y0, Y7, Y7
+	VMOVDQU     k91<>+0(SB), Y8
+	VPERMD      Y7, Y8, Y7
+	VPSHUFB     Y7, Y4, Y8
+	VPSHUFB     Y7, Y3, Y9
+	VPSHUFB     Y7, Y2, Y10
+	VPSHUFB     Y7, Y1, Y7
+	VPUNPCKLBW  Y9, Y8, Y11
+	VPUNPCKLBW  Y7, Y10, Y12
+	VPUNPCKLWD  Y12, Y11, Y13
+	VPUNPCKHWD  Y12, Y11, Y11
+	VPUNPCKHBW  Y9, Y8, Y8
+	VPUNPCKHBW  Y7, Y10, Y7
+	VPUNPCKLWD  Y7, Y8, Y9
+	VPUNPCKHWD  Y7, Y8, Y7
+	VANDPS      k0<>+0(SB), Y13, Y8
+	VXORPS      96(SP), Y8, Y8
+	VANDPS      k79<>+0(SB), Y13, Y13
+	VMULPS      Y5, Y13, Y10
+	VFMADD213PS k81<>+0(SB), Y6, Y13
+	VPMAXSD     Y13, Y10, Y13
+	VPCMPGTD    k84<>+0(SB), Y10, Y12
+	VPSUBD      k81<>+0(SB), Y13, Y13
+	VBLENDVPS   Y12, Y10, Y13, Y13
+	VORPS       Y8, Y13, Y13
+	VXORPS      k0<>+0(SB), Y13, Y13
+	VMOVUPS     Y13, (AX)
+	VANDPS      k0<>+0(SB), Y11, Y8
+	VXORPS      96(SP), Y8, Y8
+	VANDPS      k79<>+0(SB), Y11, Y11
+	VMULPS      Y5, Y11, Y10
+	VFMADD213PS k81<>+0(SB), Y6, Y11
+	VPMAXSD     Y11, Y10, Y11
+	VPCMPGTD    k84<>+0(SB), Y10, Y12
+	VPSUBD      k81<>+0(SB), Y11, Y11
+	VBLENDVPS   Y12, Y10, Y11, Y11
+	VORPS       Y8, Y11, Y11
+	VXORPS      k0<>+0(SB), Y11, Y11
+	VMOVUPS     Y11, 32(AX)
+	VANDPS      k0<>+0(SB), Y9, Y8
+	VXORPS      96(SP), Y8, Y8
+	VANDPS      k79<>+0(SB), Y9, Y9
+	VMULPS      Y5, Y9, Y10
+	VFMADD213PS k81<>+0(SB), Y6, Y9
+	VPMAXSD     Y9, Y10, Y9
+	VPCMPGTD    k84<>+0(SB), Y10, Y11
+	VPSUBD      k81<>+0(SB), Y9, Y9
+	VBLENDVPS   Y11, Y10, Y9, Y9
+	VORPS       Y8, Y9, Y9
+	VXORPS      k0<>+0(SB), Y9, Y9
+	VMOVUPS     Y9, 64(AX)
+	VANDPS      k0<>+0(SB), Y7, Y8
+	VXORPS      96(SP), Y8, Y8
+	VANDPS      k79<>+0(SB), Y7, Y7
+	VMULPS      Y5, Y7, Y9
+	VFMADD213PS k81<>+0(SB), Y6, Y7
+	VPMAXSD     Y7, Y9, Y7
+	VPCMPGTD    k84<>+0(SB), Y9, Y10
+	VPSUBD      k81<>+0(SB), Y7, Y7
+	VBLENDVPS   Y10, Y9, Y7, Y7
+	VORPS       Y8, Y7, Y7
+	VXORPS      k0<>+0(SB), Y7, Y7
+	VMOVUPS     Y7, 96(AX)
+	ADDQ        $0x00000010, CX
+	ADDQ        $0x00000080, AX
+	DECQ        DI
+	JNZ         slowly
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ R8
+	JNZ  run
 	VZEROUPPER
 	RET
 
-DATA k79<>+0(SB)/8, $0x0d0905010c080400
-DATA k79<>+8(SB)/8, $0x0f0b07030e0a0602
-DATA k79<>+16(SB)/8, $0x0d0905010c080400
-DATA k79<>+24(SB)/8, $0x0f0b07030e0a0602
-GLOBL k79<>(SB), RODATA|NOPTR, $32
+DATA k86<>+0(SB)/8, $0x3580000035800000
+DATA k86<>+8(SB)/8, $0x3580000035800000
+DATA k86<>+16(SB)/8, $0x3580000035800000
+DATA k86<>+24(SB)/8, $0x3580000035800000
+GLOBL k86<>(SB), RODATA|NOPTR, $32
 
-DATA k80<>+0(SB)/8, $0x0000000400000000
-DATA k80<>+8(SB)/8, $0x0000000500000001
-DATA k80<>+16(SB)/8, $0x0000000400000000
-DATA k80<>+24(SB)/8, $0x0000000500000001
-GLOBL k80<>(SB), RODATA|NOPTR, $32
+DATA k87<>+0(SB)/8, $0x4e8000004e800000
+DATA k87<>+8(SB)/8, $0x4e8000004e800000
+DATA k87<>+16(SB)/8, $0x4e8000004e800000
+DATA k87<>+24(SB)/8, $0x4e8000004e800000
+GLOBL k87<>(SB), RODATA|NOPTR, $32
 
-DATA k81<>+0(SB)/8, $0x0000000600000002
-DATA k81<>+8(SB)/8, $0x0000000700000003
-DATA k81<>+16(SB)/8, $0x0000000600000002
-DATA k81<>+24(SB)/8, $0x0000000700000003
-GLOBL k81<>(SB), RODATA|NOPTR, $32
+DATA k88<>+0(SB)/8, $0x0d0905010c080400
+DATA k88<>+8(SB)/8, $0x0f0b07030e0a0602
+DATA k88<>+16(SB)/8, $0x0d0905010c080400
+DATA k88<>+24(SB)/8, $0x0f0b07030e0a0602
+GLOBL k88<>(SB), RODATA|NOPTR, $32
 
-DATA k82<>+0(SB)/8, $0x0000000200000000
-DATA k82<>+8(SB)/8, $0x0000000600000004
-DATA k82<>+16(SB)/8, $0x0000000300000001
-DATA k82<>+24(SB)/8, $0x0000000700000005
-GLOBL k82<>(SB), RODATA|NOPTR, $32
+DATA k89<>+0(SB)/8, $0x0000000400000000
+DATA k89<>+8(SB)/8, $0x0000000500000001
+DATA k89<>+16(SB)/8, $0x0000000400000000
+DATA k89<>+24(SB)/8, $0x0000000500000001
+GLOBL k89<>(SB), RODATA|NOPTR, $32
+
+DATA k90<>+0(SB)/8, $0x0000000600000002
+DATA k90<>+8(SB)/8, $0x0000000700000003
+DATA k90<>+16(SB)/8, $0x0000000600000002
+DATA k90<>+24(SB)/8, $0x0000000700000003
+GLOBL k90<>(SB), RODATA|NOPTR, $32
+
+DATA k91<>+0(SB)/8, $0x0000000200000000
+DATA k91<>+8(SB)/8, $0x0000000600000004
+DATA k91<>+16(SB)/8, $0x0000000300000001
+DATA k91<>+24(SB)/8, $0x0000000700000005
+GLOBL k91<>(SB), RODATA|NOPTR, $32
 
 // func bookLowScale64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bookLowScale64F32AVX2(SB), NOSPLIT, $96-56
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·bookLowScale64F32AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -24254,14 +25675,45 @@ TEXT ·bookLowScale64F32AVX2(SB), NOSPLIT, $96-56
 	VMOVUPS   Y0, 32(SP)
 	VMOVUPS   Y1, 64(SP)
 	VMOVDQU   k5<>+0(SB), Y0
-	MOVQ      n+48(FP), DI
+	VMOVDQU   32(SP), Y1
+	VMOVDQU   64(SP), Y2
+	VPXOR     Y3, Y3, Y3
+	VPAND     k79<>+0(SB), Y1, Y1
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y1, Y4
+	VMOVDQU   k86<>+0(SB), Y5
+	VPCMPGTD  Y1, Y5, Y5
+	VPCMPGTD  k87<>+0(SB), Y1, Y1
+	VPANDN    Y5, Y4, Y5
+	VPOR      Y5, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VPAND     k79<>+0(SB), Y2, Y1
+	VPXOR     Y2, Y2, Y2
+	VPCMPEQD  Y2, Y1, Y2
+	VMOVDQU   k86<>+0(SB), Y4
+	VPCMPGTD  Y1, Y4, Y4
+	VPCMPGTD  k87<>+0(SB), Y1, Y1
+	VPANDN    Y4, Y2, Y4
+	VPOR      Y4, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VMOVMSKPS Y3, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
 
 run:
-	MOVQ         chunks+40(FP), SI
+	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS (DX), Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
 	VMOVDQU      32(SP), Y2
 	VMOVDQU      64(SP), Y3
 	VMULPS       Y1, Y2, Y2
@@ -24272,23 +25724,79 @@ run:
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y3, Y3
-	VPSHUFB      k79<>+0(SB), Y2, Y2
-	VPSHUFB      k79<>+0(SB), Y3, Y3
+	VPSHUFB      k88<>+0(SB), Y2, Y2
+	VPSHUFB      k88<>+0(SB), Y3, Y3
 	VPUNPCKLDQ   Y3, Y2, Y1
-	VMOVDQU      k80<>+0(SB), Y4
+	VMOVDQU      k89<>+0(SB), Y4
 	VPERMD       Y1, Y4, Y4
-	VMOVDQU      k81<>+0(SB), Y5
+	VMOVDQU      k90<>+0(SB), Y5
 	VPERMD       Y1, Y5, Y1
 	VPUNPCKHDQ   Y3, Y2, Y2
-	VMOVDQU      k80<>+0(SB), Y3
+	VMOVDQU      k89<>+0(SB), Y3
 	VPERMD       Y2, Y3, Y3
-	VMOVDQU      k81<>+0(SB), Y5
+	VMOVDQU      k90<>+0(SB), Y5
 	VPERMD       Y2, Y5, Y2
+	JMP          chunk
+
+little:
+	VANDPS      k0<>+0(SB), Y1, Y4
+	VMOVUPS     Y4, 96(SP)
+	VANDPS      k79<>+0(SB), Y1, Y1
+	VPCMPGTD    k80<>+0(SB), Y1, Y3
+	VCVTDQ2PS   Y1, Y2
+	VPADDD      k81<>+0(SB), Y1, Y1
+	VPADDD      k82<>+0(SB), Y2, Y2
+	VBLENDVPS   Y3, Y1, Y2, Y1
+	VPSUBD      k83<>+0(SB), Y1, Y4
+	VMOVDQU     32(SP), Y2
+	VMOVDQU     64(SP), Y3
+	VANDPS      k0<>+0(SB), Y2, Y5
+	VXORPS      96(SP), Y5, Y5
+	VANDPS      k79<>+0(SB), Y2, Y2
+	VMULPS      Y1, Y2, Y6
+	VFMADD213PS k81<>+0(SB), Y4, Y2
+	VPMAXSD     Y2, Y6, Y2
+	VPCMPGTD    k84<>+0(SB), Y6, Y7
+	VPSUBD      k81<>+0(SB), Y2, Y2
+	VBLENDVPS   Y7, Y6, Y2, Y2
+	VORPS       Y5, Y2, Y2
+	VXORPS      k0<>+0(SB), Y2, Y2
+	VCMPPS      $0x03, Y2, Y2, Y5
+	VBLENDVPS   Y5, k14<>+0(SB), Y2, Y2
+	VANDPS      k0<>+0(SB), Y3, Y5
+	VXORPS      96(SP), Y5, Y5
+	VANDPS      k79<>+0(SB), Y3, Y3
+	VMULPS      Y1, Y3, Y1
+	VFMADD213PS k81<>+0(SB), Y4, Y3
+	VPMAXSD     Y3, Y1, Y3
+	VPCMPGTD    k84<>+0(SB), Y1, Y4
+	VPSUBD      k81<>+0(SB), Y3, Y3
+	VBLENDVPS   Y4, Y1, Y3, Y3
+	VORPS       Y5, Y3, Y3
+	VXORPS      k0<>+0(SB), Y3, Y3
+	VCMPPS      $0x03, Y3, Y3, Y1
+	VBLENDVPS   Y1, k14<>+0(SB), Y3, Y3
+	VPSHUFB     k88<>+0(SB), Y2, Y2
+	VPSHUFB     k88<>+0(SB), Y3, Y3
+	VPUNPCKLDQ  Y3, Y2, Y1
+	VMOVDQU     k89<>+0(SB), Y4
+	VPERMD      Y1, Y4, Y4
+	VMOVDQU     k90<>+0(SB), Y5
+	VPERMD      Y1, Y5, Y1
+	VPUNPCKHDQ  Y3, Y2, Y2
+	VMOVDQU     k89<>+0(SB), Y3
+	VPERMD      Y2, Y3, Y3
+	VMOVDQU     k90<>+0(SB), Y5
+	VPERMD      Y2, Y5, Y2
+	VMOVDQA     Y4, Y4
+	VMOVDQA     Y1, Y1
+	VMOVDQA     Y3, Y3
+	VMOVDQA     Y2, Y2
 
 chunk:
-	VMOVDQU    k82<>+0(SB), Y5
+	VMOVDQU    k91<>+0(SB), Y5
 	VMOVDQU    (CX), Y5
-	VPSHUFB    k83<>+0(SB), Y5, Y5
+	VPSHUFB    k92<>+0(SB), Y5, Y5
 	VPERMQ     $0xd8, Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y0, Y5, Y5
@@ -24329,24 +25837,24 @@ chunk:
 	VMOVDQU    Y5, 224(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000100, AX
-	DECQ       SI
+	DECQ       DI
 	JNZ        chunk
 	ADDQ       $0x04, DX
 	ADDQ       $0x04, BX
-	DECQ       DI
+	DECQ       R8
 	JNZ        run
 	VZEROUPPER
 	RET
 
-DATA k83<>+0(SB)/8, $0x0d0c090805040100
-DATA k83<>+8(SB)/8, $0x0f0e0b0a07060302
-DATA k83<>+16(SB)/8, $0x0d0c090805040100
-DATA k83<>+24(SB)/8, $0x0f0e0b0a07060302
-GLOBL k83<>(SB), RODATA|NOPTR, $32
+DATA k92<>+0(SB)/8, $0x0d0c090805040100
+DATA k92<>+8(SB)/8, $0x0f0e0b0a07060302
+DATA k92<>+16(SB)/8, $0x0d0c090805040100
+DATA k92<>+24(SB)/8, $0x0f0e0b0a07060302
+GLOBL k92<>(SB), RODATA|NOPTR, $32
 
 // func bookLowScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bookLowScale32BF16AVX2(SB), NOSPLIT, $64-56
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·bookLowScale32BF16AVX2(SB), NOSPLIT, $96-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -24367,14 +25875,45 @@ TEXT ·bookLowScale32BF16AVX2(SB), NOSPLIT, $64-56
 	VMOVUPS   Y4, (SP)
 	VMOVUPS   Y2, 32(SP)
 	VMOVDQU   k5<>+0(SB), Y2
-	MOVQ      n+48(FP), DI
+	VMOVDQU   (SP), Y3
+	VMOVDQU   32(SP), Y4
+	VPXOR     Y5, Y5, Y5
+	VPAND     k79<>+0(SB), Y3, Y3
+	VPXOR     Y6, Y6, Y6
+	VPCMPEQD  Y6, Y3, Y6
+	VMOVDQU   k86<>+0(SB), Y7
+	VPCMPGTD  Y3, Y7, Y7
+	VPCMPGTD  k87<>+0(SB), Y3, Y3
+	VPANDN    Y7, Y6, Y7
+	VPOR      Y7, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VPAND     k79<>+0(SB), Y4, Y3
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y3, Y4
+	VMOVDQU   k86<>+0(SB), Y6
+	VPCMPGTD  Y3, Y6, Y6
+	VPCMPGTD  k87<>+0(SB), Y3, Y3
+	VPANDN    Y6, Y4, Y6
+	VPOR      Y6, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VMOVMSKPS Y5, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
 
 run:
-	MOVQ         chunks+40(FP), SI
+	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS (DX), Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
 	VMOVDQU      (SP), Y4
 	VMOVDQU      32(SP), Y5
 	VMULPS       Y3, Y4, Y4
@@ -24392,6 +25931,55 @@ run:
 	VPSHUFB      k11<>+0(SB), Y4, Y4
 	VPERMQ       $0x88, Y4, Y3
 	VPERMQ       $0xdd, Y4, Y4
+	JMP          chunk
+
+little:
+	VANDPS      k0<>+0(SB), Y3, Y4
+	VMOVUPS     Y4, 64(SP)
+	VANDPS      k79<>+0(SB), Y3, Y3
+	VPCMPGTD    k80<>+0(SB), Y3, Y5
+	VCVTDQ2PS   Y3, Y4
+	VPADDD      k81<>+0(SB), Y3, Y3
+	VPADDD      k82<>+0(SB), Y4, Y4
+	VBLENDVPS   Y5, Y3, Y4, Y3
+	VPSUBD      k83<>+0(SB), Y3, Y4
+	VMOVDQU     (SP), Y5
+	VMOVDQU     32(SP), Y6
+	VANDPS      k0<>+0(SB), Y5, Y7
+	VXORPS      64(SP), Y7, Y7
+	VANDPS      k79<>+0(SB), Y5, Y5
+	VMULPS      Y3, Y5, Y8
+	VFMADD213PS k81<>+0(SB), Y4, Y5
+	VPMAXSD     Y5, Y8, Y5
+	VPCMPGTD    k84<>+0(SB), Y8, Y9
+	VPSUBD      k81<>+0(SB), Y5, Y5
+	VBLENDVPS   Y9, Y8, Y5, Y5
+	VORPS       Y7, Y5, Y5
+	VPSRLD      $0x10, Y5, Y7
+	VPAND       Y0, Y7, Y7
+	VPADDD      Y1, Y5, Y5
+	VPADDD      Y7, Y5, Y5
+	VANDPS      k0<>+0(SB), Y6, Y7
+	VXORPS      64(SP), Y7, Y7
+	VANDPS      k79<>+0(SB), Y6, Y6
+	VMULPS      Y3, Y6, Y3
+	VFMADD213PS k81<>+0(SB), Y4, Y6
+	VPMAXSD     Y6, Y3, Y6
+	VPCMPGTD    k84<>+0(SB), Y3, Y4
+	VPSUBD      k81<>+0(SB), Y6, Y6
+	VBLENDVPS   Y4, Y3, Y6, Y6
+	VORPS       Y7, Y6, Y6
+	VPSRLD      $0x10, Y6, Y3
+	VPAND       Y0, Y3, Y3
+	VPADDD      Y1, Y6, Y6
+	VPADDD      Y3, Y6, Y6
+	VPSRLD      $0x10, Y5, Y5
+	VPBLENDW    $0xaa, Y6, Y5, Y5
+	VPSHUFB     k11<>+0(SB), Y5, Y5
+	VPERMQ      $0x88, Y5, Y3
+	VPERMQ      $0xdd, Y5, Y4
+	VMOVDQA     Y3, Y3
+	VMOVDQA     Y4, Y4
 
 chunk:
 	VPMOVZXBW  (CX), Y5
@@ -24407,18 +25995,18 @@ chunk:
 	VMOVDQU    Y5, 32(AX)
 	ADDQ       $0x00000010, CX
 	ADDQ       $0x00000040, AX
-	DECQ       SI
+	DECQ       DI
 	JNZ        chunk
 	ADDQ       $0x04, DX
 	ADDQ       $0x04, BX
-	DECQ       DI
+	DECQ       R8
 	JNZ        run
 	VZEROUPPER
 	RET
 
 // func bookLowScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bookLowScale64BF16AVX2(SB), NOSPLIT, $64-56
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·bookLowScale64BF16AVX2(SB), NOSPLIT, $96-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -24439,14 +26027,45 @@ TEXT ·bookLowScale64BF16AVX2(SB), NOSPLIT, $64-56
 	VMOVUPS   Y4, (SP)
 	VMOVUPS   Y2, 32(SP)
 	VMOVDQU   k5<>+0(SB), Y2
-	MOVQ      n+48(FP), DI
+	VMOVDQU   (SP), Y3
+	VMOVDQU   32(SP), Y4
+	VPXOR     Y5, Y5, Y5
+	VPAND     k79<>+0(SB), Y3, Y3
+	VPXOR     Y6, Y6, Y6
+	VPCMPEQD  Y6, Y3, Y6
+	VMOVDQU   k86<>+0(SB), Y7
+	VPCMPGTD  Y3, Y7, Y7
+	VPCMPGTD  k87<>+0(SB), Y3, Y3
+	VPANDN    Y7, Y6, Y7
+	VPOR      Y7, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VPAND     k79<>+0(SB), Y4, Y3
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y3, Y4
+	VMOVDQU   k86<>+0(SB), Y6
+	VPCMPGTD  Y3, Y6, Y6
+	VPCMPGTD  k87<>+0(SB), Y3, Y3
+	VPANDN    Y6, Y4, Y6
+	VPOR      Y6, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VMOVMSKPS Y5, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
 
 run:
-	MOVQ         chunks+40(FP), SI
+	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS (DX), Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
 	VMOVDQU      (SP), Y4
 	VMOVDQU      32(SP), Y5
 	VMULPS       Y3, Y4, Y4
@@ -24464,9 +26083,58 @@ run:
 	VPSHUFB      k11<>+0(SB), Y4, Y4
 	VPERMQ       $0x88, Y4, Y3
 	VPERMQ       $0xdd, Y4, Y4
+	JMP          chunk
+
+little:
+	VANDPS      k0<>+0(SB), Y3, Y4
+	VMOVUPS     Y4, 64(SP)
+	VANDPS      k79<>+0(SB), Y3, Y3
+	VPCMPGTD    k80<>+0(SB), Y3, Y5
+	VCVTDQ2PS   Y3, Y4
+	VPADDD      k81<>+0(SB), Y3, Y3
+	VPADDD      k82<>+0(SB), Y4, Y4
+	VBLENDVPS   Y5, Y3, Y4, Y3
+	VPSUBD      k83<>+0(SB), Y3, Y4
+	VMOVDQU     (SP), Y5
+	VMOVDQU     32(SP), Y6
+	VANDPS      k0<>+0(SB), Y5, Y7
+	VXORPS      64(SP), Y7, Y7
+	VANDPS      k79<>+0(SB), Y5, Y5
+	VMULPS      Y3, Y5, Y8
+	VFMADD213PS k81<>+0(SB), Y4, Y5
+	VPMAXSD     Y5, Y8, Y5
+	VPCMPGTD    k84<>+0(SB), Y8, Y9
+	VPSUBD      k81<>+0(SB), Y5, Y5
+	VBLENDVPS   Y9, Y8, Y5, Y5
+	VORPS       Y7, Y5, Y5
+	VPSRLD      $0x10, Y5, Y7
+	VPAND       Y0, Y7, Y7
+	VPADDD      Y1, Y5, Y5
+	VPADDD      Y7, Y5, Y5
+	VANDPS      k0<>+0(SB), Y6, Y7
+	VXORPS      64(SP), Y7, Y7
+	VANDPS      k79<>+0(SB), Y6, Y6
+	VMULPS      Y3, Y6, Y3
+	VFMADD213PS k81<>+0(SB), Y4, Y6
+	VPMAXSD     Y6, Y3, Y6
+	VPCMPGTD    k84<>+0(SB), Y3, Y4
+	VPSUBD      k81<>+0(SB), Y6, Y6
+	VBLENDVPS   Y4, Y3, Y6, Y6
+	VORPS       Y7, Y6, Y6
+	VPSRLD      $0x10, Y6, Y3
+	VPAND       Y0, Y3, Y3
+	VPADDD      Y1, Y6, Y6
+	VPADDD      Y3, Y6, Y6
+	VPSRLD      $0x10, Y5, Y5
+	VPBLENDW    $0xaa, Y6, Y5, Y5
+	VPSHUFB     k11<>+0(SB), Y5, Y5
+	VPERMQ      $0x88, Y5, Y3
+	VPERMQ      $0xdd, Y5, Y4
+	VMOVDQA     Y3, Y3
+	VMOVDQA     Y4, Y4
 
 chunk:
-	VMOVDQU    k82<>+0(SB), Y5
+	VMOVDQU    k91<>+0(SB), Y5
 	VMOVDQU    (CX), Y6
 	VPERMD     Y6, Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
@@ -24488,18 +26156,18 @@ chunk:
 	VMOVDQU    Y5, 96(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000080, AX
-	DECQ       SI
+	DECQ       DI
 	JNZ        chunk
 	ADDQ       $0x04, DX
 	ADDQ       $0x04, BX
-	DECQ       DI
+	DECQ       R8
 	JNZ        run
 	VZEROUPPER
 	RET
 
 // func bookLowScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C
-TEXT ·bookLowScale32F16AVX2(SB), NOSPLIT, $96-56
+// Requires: AVX, AVX2, CMOV, F16C, FMA3
+TEXT ·bookLowScale32F16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -24514,14 +26182,45 @@ TEXT ·bookLowScale32F16AVX2(SB), NOSPLIT, $96-56
 	VMOVUPS   Y0, 32(SP)
 	VMOVUPS   Y1, 64(SP)
 	VMOVDQU   k5<>+0(SB), Y0
-	MOVQ      n+48(FP), DI
+	VMOVDQU   32(SP), Y1
+	VMOVDQU   64(SP), Y2
+	VPXOR     Y3, Y3, Y3
+	VPAND     k79<>+0(SB), Y1, Y1
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y1, Y4
+	VMOVDQU   k86<>+0(SB), Y5
+	VPCMPGTD  Y1, Y5, Y5
+	VPCMPGTD  k87<>+0(SB), Y1, Y1
+	VPANDN    Y5, Y4, Y5
+	VPOR      Y5, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VPAND     k79<>+0(SB), Y2, Y1
+	VPXOR     Y2, Y2, Y2
+	VPCMPEQD  Y2, Y1, Y2
+	VMOVDQU   k86<>+0(SB), Y4
+	VPCMPGTD  Y1, Y4, Y4
+	VPCMPGTD  k87<>+0(SB), Y1, Y1
+	VPANDN    Y4, Y2, Y4
+	VPOR      Y4, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VMOVMSKPS Y3, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
 
 run:
-	MOVQ         chunks+40(FP), SI
+	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS (DX), Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
 	VMOVDQU      32(SP), Y2
 	VMOVDQU      64(SP), Y3
 	VMULPS       Y1, Y2, Y2
@@ -24538,6 +26237,54 @@ run:
 	VPSHUFB      k11<>+0(SB), Y2, Y2
 	VPERMQ       $0x88, Y2, Y1
 	VPERMQ       $0xdd, Y2, Y2
+	JMP          chunk
+
+little:
+	VANDPS      k0<>+0(SB), Y1, Y2
+	VMOVUPS     Y2, 96(SP)
+	VANDPS      k79<>+0(SB), Y1, Y1
+	VPCMPGTD    k80<>+0(SB), Y1, Y3
+	VCVTDQ2PS   Y1, Y2
+	VPADDD      k81<>+0(SB), Y1, Y1
+	VPADDD      k82<>+0(SB), Y2, Y2
+	VBLENDVPS   Y3, Y1, Y2, Y1
+	VPSUBD      k83<>+0(SB), Y1, Y2
+	VMOVDQU     32(SP), Y3
+	VMOVDQU     64(SP), Y4
+	VANDPS      k0<>+0(SB), Y3, Y5
+	VXORPS      96(SP), Y5, Y5
+	VANDPS      k79<>+0(SB), Y3, Y3
+	VMULPS      Y1, Y3, Y6
+	VFMADD213PS k81<>+0(SB), Y2, Y3
+	VPMAXSD     Y3, Y6, Y3
+	VPCMPGTD    k84<>+0(SB), Y6, Y7
+	VPSUBD      k81<>+0(SB), Y3, Y3
+	VBLENDVPS   Y7, Y6, Y3, Y3
+	VORPS       Y5, Y3, Y3
+	VXORPS      k0<>+0(SB), Y3, Y3
+	VCMPPS      $0x03, Y3, Y3, Y5
+	VBLENDVPS   Y5, k14<>+0(SB), Y3, Y3
+	VANDPS      k0<>+0(SB), Y4, Y5
+	VXORPS      96(SP), Y5, Y5
+	VANDPS      k79<>+0(SB), Y4, Y4
+	VMULPS      Y1, Y4, Y1
+	VFMADD213PS k81<>+0(SB), Y2, Y4
+	VPMAXSD     Y4, Y1, Y4
+	VPCMPGTD    k84<>+0(SB), Y1, Y2
+	VPSUBD      k81<>+0(SB), Y4, Y4
+	VBLENDVPS   Y2, Y1, Y4, Y4
+	VORPS       Y5, Y4, Y4
+	VXORPS      k0<>+0(SB), Y4, Y4
+	VCMPPS      $0x03, Y4, Y4, Y1
+	VBLENDVPS   Y1, k14<>+0(SB), Y4, Y4
+	VCVTPS2PH   $0x00, Y3, X3
+	VCVTPS2PH   $0x00, Y4, X1
+	VINSERTI128 $0x01, X1, Y3, Y3
+	VPSHUFB     k11<>+0(SB), Y3, Y3
+	VPERMQ      $0x88, Y3, Y1
+	VPERMQ      $0xdd, Y3, Y2
+	VMOVDQA     Y1, Y1
+	VMOVDQA     Y2, Y2
 
 chunk:
 	VPMOVZXBW  (CX), Y3
@@ -24553,18 +26300,18 @@ chunk:
 	VMOVDQU    Y3, 32(AX)
 	ADDQ       $0x00000010, CX
 	ADDQ       $0x00000040, AX
-	DECQ       SI
+	DECQ       DI
 	JNZ        chunk
 	ADDQ       $0x04, DX
 	ADDQ       $0x04, BX
-	DECQ       DI
+	DECQ       R8
 	JNZ        run
 	VZEROUPPER
 	RET
 
 // func bookLowScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C
-TEXT ·bookLowScale64F16AVX2(SB), NOSPLIT, $96-56
+// Requires: AVX, AVX2, CMOV, F16C, FMA3
+TEXT ·bookLowScale64F16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -24579,14 +26326,45 @@ TEXT ·bookLowScale64F16AVX2(SB), NOSPLIT, $96-56
 	VMOVUPS   Y0, 32(SP)
 	VMOVUPS   Y1, 64(SP)
 	VMOVDQU   k5<>+0(SB), Y0
-	MOVQ      n+48(FP), DI
+	VMOVDQU   32(SP), Y1
+	VMOVDQU   64(SP), Y2
+	VPXOR     Y3, Y3, Y3
+	VPAND     k79<>+0(SB), Y1, Y1
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y1, Y4
+	VMOVDQU   k86<>+0(SB), Y5
+	VPCMPGTD  Y1, Y5, Y5
+	VPCMPGTD  k87<>+0(SB), Y1, Y1
+	VPANDN    Y5, Y4, Y5
+	VPOR      Y5, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VPAND     k79<>+0(SB), Y2, Y1
+	VPXOR     Y2, Y2, Y2
+	VPCMPEQD  Y2, Y1, Y2
+	VMOVDQU   k86<>+0(SB), Y4
+	VPCMPGTD  Y1, Y4, Y4
+	VPCMPGTD  k87<>+0(SB), Y1, Y1
+	VPANDN    Y4, Y2, Y4
+	VPOR      Y4, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VMOVMSKPS Y3, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
 
 run:
-	MOVQ         chunks+40(FP), SI
+	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS (DX), Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
 	VMOVDQU      32(SP), Y2
 	VMOVDQU      64(SP), Y3
 	VMULPS       Y1, Y2, Y2
@@ -24603,9 +26381,57 @@ run:
 	VPSHUFB      k11<>+0(SB), Y2, Y2
 	VPERMQ       $0x88, Y2, Y1
 	VPERMQ       $0xdd, Y2, Y2
+	JMP          chunk
+
+little:
+	VANDPS      k0<>+0(SB), Y1, Y2
+	VMOVUPS     Y2, 96(SP)
+	VANDPS      k79<>+0(SB), Y1, Y1
+	VPCMPGTD    k80<>+0(SB), Y1, Y3
+	VCVTDQ2PS   Y1, Y2
+	VPADDD      k81<>+0(SB), Y1, Y1
+	VPADDD      k82<>+0(SB), Y2, Y2
+	VBLENDVPS   Y3, Y1, Y2, Y1
+	VPSUBD      k83<>+0(SB), Y1, Y2
+	VMOVDQU     32(SP), Y3
+	VMOVDQU     64(SP), Y4
+	VANDPS      k0<>+0(SB), Y3, Y5
+	VXORPS      96(SP), Y5, Y5
+	VANDPS      k79<>+0(SB), Y3, Y3
+	VMULPS      Y1, Y3, Y6
+	VFMADD213PS k81<>+0(SB), Y2, Y3
+	VPMAXSD     Y3, Y6, Y3
+	VPCMPGTD    k84<>+0(SB), Y6, Y7
+	VPSUBD      k81<>+0(SB), Y3, Y3
+	VBLENDVPS   Y7, Y6, Y3, Y3
+	VORPS       Y5, Y3, Y3
+	VXORPS      k0<>+0(SB), Y3, Y3
+	VCMPPS      $0x03, Y3, Y3, Y5
+	VBLENDVPS   Y5, k14<>+0(SB), Y3, Y3
+	VANDPS      k0<>+0(SB), Y4, Y5
+	VXORPS      96(SP), Y5, Y5
+	VANDPS      k79<>+0(SB), Y4, Y4
+	VMULPS      Y1, Y4, Y1
+	VFMADD213PS k81<>+0(SB), Y2, Y4
+	VPMAXSD     Y4, Y1, Y4
+	VPCMPGTD    k84<>+0(SB), Y1, Y2
+	VPSUBD      k81<>+0(SB), Y4, Y4
+	VBLENDVPS   Y2, Y1, Y4, Y4
+	VORPS       Y5, Y4, Y4
+	VXORPS      k0<>+0(SB), Y4, Y4
+	VCMPPS      $0x03, Y4, Y4, Y1
+	VBLENDVPS   Y1, k14<>+0(SB), Y4, Y4
+	VCVTPS2PH   $0x00, Y3, X3
+	VCVTPS2PH   $0x00, Y4, X1
+	VINSERTI128 $0x01, X1, Y3, Y3
+	VPSHUFB     k11<>+0(SB), Y3, Y3
+	VPERMQ      $0x88, Y3, Y1
+	VPERMQ      $0xdd, Y3, Y2
+	VMOVDQA     Y1, Y1
+	VMOVDQA     Y2, Y2
 
 chunk:
-	VMOVDQU    k82<>+0(SB), Y3
+	VMOVDQU    k91<>+0(SB), Y3
 	VMOVDQU    (CX), Y4
 	VPERMD     Y4, Y3, Y3
 	VPSRLW     $0x04, Y3, Y4
@@ -24627,18 +26453,18 @@ chunk:
 	VMOVDQU    Y3, 96(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000080, AX
-	DECQ       SI
+	DECQ       DI
 	JNZ        chunk
 	ADDQ       $0x04, DX
 	ADDQ       $0x04, BX
-	DECQ       DI
+	DECQ       R8
 	JNZ        run
 	VZEROUPPER
 	RET
 
 // func bookLowShift32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bookLowShift32F32AVX2(SB), NOSPLIT, $96-56
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·bookLowShift32F32AVX2(SB), NOSPLIT, $128-56
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
@@ -24655,22 +26481,48 @@ TEXT ·bookLowShift32F32AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU    k5<>+0(SB), Y0
 	VMOVDQU    32(SP), Y1
 	VMOVDQU    64(SP), Y2
-	VPSHUFB    k79<>+0(SB), Y1, Y1
-	VPSHUFB    k79<>+0(SB), Y2, Y2
+	VPXOR      Y3, Y3, Y3
+	VPAND      k79<>+0(SB), Y1, Y1
+	VPXOR      Y4, Y4, Y4
+	VPCMPEQD   Y4, Y1, Y4
+	VMOVDQU    k86<>+0(SB), Y5
+	VPCMPGTD   Y1, Y5, Y5
+	VPCMPGTD   k87<>+0(SB), Y1, Y1
+	VPANDN     Y5, Y4, Y5
+	VPOR       Y5, Y3, Y3
+	VPOR       Y1, Y3, Y3
+	VPAND      k79<>+0(SB), Y2, Y1
+	VPXOR      Y2, Y2, Y2
+	VPCMPEQD   Y2, Y1, Y2
+	VMOVDQU    k86<>+0(SB), Y4
+	VPCMPGTD   Y1, Y4, Y4
+	VPCMPGTD   k87<>+0(SB), Y1, Y1
+	VPANDN     Y4, Y2, Y4
+	VPOR       Y4, Y3, Y3
+	VPOR       Y1, Y3, Y3
+	VMOVMSKPS  Y3, DI
+	XORL       SI, SI
+	TESTL      DI, DI
+	MOVL       $0x0d7fffff, DI
+	CMOVLEQ    DI, SI
+	VMOVDQU    32(SP), Y1
+	VMOVDQU    64(SP), Y2
+	VPSHUFB    k88<>+0(SB), Y1, Y1
+	VPSHUFB    k88<>+0(SB), Y2, Y2
 	VPUNPCKLDQ Y2, Y1, Y3
-	VMOVDQU    k80<>+0(SB), Y4
+	VMOVDQU    k89<>+0(SB), Y4
 	VPERMD     Y3, Y4, Y4
-	VMOVDQU    k81<>+0(SB), Y5
+	VMOVDQU    k90<>+0(SB), Y5
 	VPERMD     Y3, Y5, Y3
 	VPUNPCKHDQ Y2, Y1, Y1
-	VMOVDQU    k80<>+0(SB), Y2
+	VMOVDQU    k89<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y2
-	VMOVDQU    k81<>+0(SB), Y5
+	VMOVDQU    k90<>+0(SB), Y5
 	VPERMD     Y1, Y5, Y1
-	MOVQ       n+48(FP), DI
+	MOVQ       n+48(FP), R8
 
 run:
-	MOVQ         chunks+40(FP), SI
+	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS (DX), Y5
 	VXORPS       k0<>+0(SB), Y5, Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
@@ -24678,13 +26530,18 @@ run:
 	VBROADCASTSS (BX), Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VBLENDVPS    Y7, k1<>+0(SB), Y6, Y6
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
 
 chunk:
 	VPMOVZXBW  (CX), Y7
 	VPSLLW     $0x04, Y7, Y8
 	VPOR       Y8, Y7, Y7
 	VPAND      Y0, Y7, Y7
-	VMOVDQU    k82<>+0(SB), Y8
+	VMOVDQU    k91<>+0(SB), Y8
 	VPERMD     Y7, Y8, Y7
 	VPSHUFB    Y7, Y4, Y8
 	VPSHUFB    Y7, Y3, Y9
@@ -24714,20 +26571,122 @@ chunk:
 	VMULPS     Y5, Y7, Y7
 	VXORPS     k0<>+0(SB), Y7, Y7
 	VMOVUPS    Y7, 96(AX)
-	ADDQ       $0x00000010, CX
+	ADDQ       $0x10, CX
 	ADDQ       $0x00000080, AX
-	DECQ       SI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
 	DECQ       DI
-	JNZ        run
+	JNZ        chunk
+	JMP        done
+
+little:
+	VANDPS    k0<>+0(SB), Y5, Y7
+	VMOVUPS   Y7, 96(SP)
+	VANDPS    k79<>+0(SB), Y5, Y5
+	VPCMPGTD  k80<>+0(SB), Y5, Y8
+	VCVTDQ2PS Y5, Y7
+	VPADDD    k81<>+0(SB), Y5, Y5
+	VPADDD    k82<>+0(SB), Y7, Y7
+	VBLENDVPS Y8, Y5, Y7, Y5
+	VPSUBD    k83<>+0(SB), Y5, Y7
+
+slowly:
+	VPMOVZXBW   (CX), Y8
+	VPSLLW      $0x04, Y8, Y9
+	VPOR        Y9, Y8, Y8
+	VPAND       Y0, Y8, Y8
+	VMOVDQU     k91<>+0(SB), Y9
+	VPERMD      Y8, Y9, Y8
+	VPSHUFB     Y8, Y4, Y9
+	VPSHUFB     Y8, Y3, Y10
+	VPSHUFB     Y8, Y2, Y11
+	VPSHUFB     Y8, Y1, Y8
+	VPUNPCKLBW  Y10, Y9, Y12
+	VPUNPCKLBW  Y8, Y11, Y13
+	VPUNPCKLWD  Y13, Y12, Y14
+	VPUNPCKHWD  Y13, Y12, Y12
+	VPUNPCKHBW  Y10, Y9, Y9
+	VPUNPCKHBW  Y8, Y11, Y8
+	VPUNPCKLWD  Y8, Y9, Y10
+	VPUNPCKHWD  Y8, Y9, Y8
+	VSUBPS      Y6, Y14, Y14
+	VMOVAPS     Y14, Y11
+	VANDPS      k0<>+0(SB), Y11, Y9
+	VXORPS      96(SP), Y9, Y9
+	VANDPS      k79<>+0(SB), Y11, Y11
+	VMULPS      Y5, Y11, Y13
+	VFMADD213PS k81<>+0(SB), Y7, Y11
+	VPMAXSD     Y11, Y13, Y11
+	VPCMPGTD    k84<>+0(SB), Y13, Y15
+	VPSUBD      k81<>+0(SB), Y11, Y11
+	VBLENDVPS   Y15, Y13, Y11, Y11
+	VORPS       Y9, Y11, Y11
+	VCMPPS      $0x03, Y14, Y14, Y9
+	VBLENDVPS   Y9, Y14, Y11, Y14
+	VXORPS      k0<>+0(SB), Y14, Y14
+	VMOVUPS     Y14, (AX)
+	VSUBPS      Y6, Y12, Y12
+	VMOVAPS     Y12, Y11
+	VANDPS      k0<>+0(SB), Y11, Y9
+	VXORPS      96(SP), Y9, Y9
+	VANDPS      k79<>+0(SB), Y11, Y11
+	VMULPS      Y5, Y11, Y13
+	VFMADD213PS k81<>+0(SB), Y7, Y11
+	VPMAXSD     Y11, Y13, Y11
+	VPCMPGTD    k84<>+0(SB), Y13, Y14
+	VPSUBD      k81<>+0(SB), Y11, Y11
+	VBLENDVPS   Y14, Y13, Y11, Y11
+	VORPS       Y9, Y11, Y11
+	VCMPPS      $0x03, Y12, Y12, Y9
+	VBLENDVPS   Y9, Y12, Y11, Y12
+	VXORPS      k0<>+0(SB), Y12, Y12
+	VMOVUPS     Y12, 32(AX)
+	VSUBPS      Y6, Y10, Y10
+	VMOVAPS     Y10, Y11
+	VANDPS      k0<>+0(SB), Y11, Y9
+	VXORPS      96(SP), Y9, Y9
+	VANDPS      k79<>+0(SB), Y11, Y11
+	VMULPS      Y5, Y11, Y12
+	VFMADD213PS k81<>+0(SB), Y7, Y11
+	VPMAXSD     Y11, Y12, Y11
+	VPCMPGTD    k84<>+0(SB), Y12, Y13
+	VPSUBD      k81<>+0(SB), Y11, Y11
+	VBLENDVPS   Y13, Y12, Y11, Y11
+	VORPS       Y9, Y11, Y11
+	VCMPPS      $0x03, Y10, Y10, Y9
+	VBLENDVPS   Y9, Y10, Y11, Y10
+	VXORPS      k0<>+0(SB), Y10, Y10
+	VMOVUPS     Y10, 64(AX)
+	VSUBPS      Y6, Y8, Y8
+	VMOVAPS     Y8, Y10
+	VANDPS      k0<>+0(SB), Y10, Y9
+	VXORPS      96(SP), Y9, Y9
+	VANDPS      k79<>+0(SB), Y10, Y10
+	VMULPS      Y5, Y10, Y11
+	VFMADD213PS k81<>+0(SB), Y7, Y10
+	VPMAXSD     Y10, Y11, Y10
+	VPCMPGTD    k84<>+0(SB), Y11, Y12
+	VPSUBD      k81<>+0(SB), Y10, Y10
+	VBLENDVPS   Y12, Y11, Y10, Y10
+	VORPS       Y9, Y10, Y10
+	VCMPPS      $0x03, Y8, Y8, Y9
+	VBLENDVPS   Y9, Y8, Y10, Y8
+	VXORPS      k0<>+0(SB), Y8, Y8
+	VMOVUPS     Y8, 96(AX)
+	ADDQ        $0x00000010, CX
+	ADDQ        $0x00000080, AX
+	DECQ        DI
+	JNZ         slowly
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ R8
+	JNZ  run
 	VZEROUPPER
 	RET
 
 // func bookLowShift64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bookLowShift64F32AVX2(SB), NOSPLIT, $96-56
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·bookLowShift64F32AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -24742,10 +26701,36 @@ TEXT ·bookLowShift64F32AVX2(SB), NOSPLIT, $96-56
 	VMOVUPS   Y0, 32(SP)
 	VMOVUPS   Y1, 64(SP)
 	VMOVDQU   k5<>+0(SB), Y0
-	MOVQ      n+48(FP), DI
+	VMOVDQU   32(SP), Y1
+	VMOVDQU   64(SP), Y2
+	VPXOR     Y3, Y3, Y3
+	VPAND     k79<>+0(SB), Y1, Y1
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y1, Y4
+	VMOVDQU   k86<>+0(SB), Y5
+	VPCMPGTD  Y1, Y5, Y5
+	VPCMPGTD  k87<>+0(SB), Y1, Y1
+	VPANDN    Y5, Y4, Y5
+	VPOR      Y5, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VPAND     k79<>+0(SB), Y2, Y1
+	VPXOR     Y2, Y2, Y2
+	VPCMPEQD  Y2, Y1, Y2
+	VMOVDQU   k86<>+0(SB), Y4
+	VPCMPGTD  Y1, Y4, Y4
+	VPCMPGTD  k87<>+0(SB), Y1, Y1
+	VPANDN    Y4, Y2, Y4
+	VPOR      Y4, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VMOVMSKPS Y3, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
 
 run:
-	MOVQ         chunks+40(FP), SI
+	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS (DX), Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
@@ -24753,6 +26738,11 @@ run:
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
 	VMOVDQU      32(SP), Y3
 	VMOVDQU      64(SP), Y4
 	VSUBPS       Y2, Y3, Y3
@@ -24765,23 +26755,87 @@ run:
 	VXORPS       k0<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y4, Y4
-	VPSHUFB      k79<>+0(SB), Y3, Y3
-	VPSHUFB      k79<>+0(SB), Y4, Y4
+	VPSHUFB      k88<>+0(SB), Y3, Y3
+	VPSHUFB      k88<>+0(SB), Y4, Y4
 	VPUNPCKLDQ   Y4, Y3, Y1
-	VMOVDQU      k80<>+0(SB), Y2
+	VMOVDQU      k89<>+0(SB), Y2
 	VPERMD       Y1, Y2, Y2
-	VMOVDQU      k81<>+0(SB), Y5
+	VMOVDQU      k90<>+0(SB), Y5
 	VPERMD       Y1, Y5, Y1
 	VPUNPCKHDQ   Y4, Y3, Y3
-	VMOVDQU      k80<>+0(SB), Y4
+	VMOVDQU      k89<>+0(SB), Y4
 	VPERMD       Y3, Y4, Y4
-	VMOVDQU      k81<>+0(SB), Y5
+	VMOVDQU      k90<>+0(SB), Y5
 	VPERMD       Y3, Y5, Y3
+	JMP          chunk
+
+little:
+	VANDPS      k0<>+0(SB), Y1, Y3
+	VMOVUPS     Y3, 96(SP)
+	VANDPS      k79<>+0(SB), Y1, Y1
+	VPCMPGTD    k80<>+0(SB), Y1, Y4
+	VCVTDQ2PS   Y1, Y3
+	VPADDD      k81<>+0(SB), Y1, Y1
+	VPADDD      k82<>+0(SB), Y3, Y3
+	VBLENDVPS   Y4, Y1, Y3, Y1
+	VPSUBD      k83<>+0(SB), Y1, Y3
+	VMOVDQU     32(SP), Y4
+	VMOVDQU     64(SP), Y5
+	VSUBPS      Y2, Y4, Y4
+	VMOVAPS     Y4, Y7
+	VANDPS      k0<>+0(SB), Y7, Y6
+	VXORPS      96(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y7, Y7
+	VMULPS      Y1, Y7, Y8
+	VFMADD213PS k81<>+0(SB), Y3, Y7
+	VPMAXSD     Y7, Y8, Y7
+	VPCMPGTD    k84<>+0(SB), Y8, Y9
+	VPSUBD      k81<>+0(SB), Y7, Y7
+	VBLENDVPS   Y9, Y8, Y7, Y7
+	VORPS       Y6, Y7, Y7
+	VCMPPS      $0x03, Y4, Y4, Y6
+	VBLENDVPS   Y6, Y4, Y7, Y4
+	VXORPS      k0<>+0(SB), Y4, Y4
+	VCMPPS      $0x03, Y4, Y4, Y6
+	VBLENDVPS   Y6, k14<>+0(SB), Y4, Y4
+	VSUBPS      Y2, Y5, Y5
+	VMOVAPS     Y5, Y2
+	VANDPS      k0<>+0(SB), Y2, Y6
+	VXORPS      96(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y2, Y2
+	VMULPS      Y1, Y2, Y1
+	VFMADD213PS k81<>+0(SB), Y3, Y2
+	VPMAXSD     Y2, Y1, Y2
+	VPCMPGTD    k84<>+0(SB), Y1, Y3
+	VPSUBD      k81<>+0(SB), Y2, Y2
+	VBLENDVPS   Y3, Y1, Y2, Y2
+	VORPS       Y6, Y2, Y2
+	VCMPPS      $0x03, Y5, Y5, Y1
+	VBLENDVPS   Y1, Y5, Y2, Y5
+	VXORPS      k0<>+0(SB), Y5, Y5
+	VCMPPS      $0x03, Y5, Y5, Y1
+	VBLENDVPS   Y1, k14<>+0(SB), Y5, Y5
+	VPSHUFB     k88<>+0(SB), Y4, Y4
+	VPSHUFB     k88<>+0(SB), Y5, Y5
+	VPUNPCKLDQ  Y5, Y4, Y1
+	VMOVDQU     k89<>+0(SB), Y2
+	VPERMD      Y1, Y2, Y2
+	VMOVDQU     k90<>+0(SB), Y3
+	VPERMD      Y1, Y3, Y1
+	VPUNPCKHDQ  Y5, Y4, Y3
+	VMOVDQU     k89<>+0(SB), Y4
+	VPERMD      Y3, Y4, Y4
+	VMOVDQU     k90<>+0(SB), Y5
+	VPERMD      Y3, Y5, Y3
+	VMOVDQA     Y2, Y2
+	VMOVDQA     Y1, Y1
+	VMOVDQA     Y4, Y4
+	VMOVDQA     Y3, Y3
 
 chunk:
-	VMOVDQU    k82<>+0(SB), Y5
+	VMOVDQU    k91<>+0(SB), Y5
 	VMOVDQU    (CX), Y5
-	VPSHUFB    k83<>+0(SB), Y5, Y5
+	VPSHUFB    k92<>+0(SB), Y5, Y5
 	VPERMQ     $0xd8, Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y0, Y5, Y5
@@ -24822,18 +26876,18 @@ chunk:
 	VMOVDQU    Y5, 224(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000100, AX
-	DECQ       SI
+	DECQ       DI
 	JNZ        chunk
 	ADDQ       $0x04, DX
 	ADDQ       $0x04, BX
-	DECQ       DI
+	DECQ       R8
 	JNZ        run
 	VZEROUPPER
 	RET
 
 // func bookLowShift32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bookLowShift32BF16AVX2(SB), NOSPLIT, $64-56
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·bookLowShift32BF16AVX2(SB), NOSPLIT, $96-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -24854,10 +26908,36 @@ TEXT ·bookLowShift32BF16AVX2(SB), NOSPLIT, $64-56
 	VMOVUPS   Y4, (SP)
 	VMOVUPS   Y2, 32(SP)
 	VMOVDQU   k5<>+0(SB), Y2
-	MOVQ      n+48(FP), DI
+	VMOVDQU   (SP), Y3
+	VMOVDQU   32(SP), Y4
+	VPXOR     Y5, Y5, Y5
+	VPAND     k79<>+0(SB), Y3, Y3
+	VPXOR     Y6, Y6, Y6
+	VPCMPEQD  Y6, Y3, Y6
+	VMOVDQU   k86<>+0(SB), Y7
+	VPCMPGTD  Y3, Y7, Y7
+	VPCMPGTD  k87<>+0(SB), Y3, Y3
+	VPANDN    Y7, Y6, Y7
+	VPOR      Y7, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VPAND     k79<>+0(SB), Y4, Y3
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y3, Y4
+	VMOVDQU   k86<>+0(SB), Y6
+	VPCMPGTD  Y3, Y6, Y6
+	VPCMPGTD  k87<>+0(SB), Y3, Y3
+	VPANDN    Y6, Y4, Y6
+	VPOR      Y6, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VMOVMSKPS Y5, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
 
 run:
-	MOVQ         chunks+40(FP), SI
+	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS (DX), Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
@@ -24865,6 +26945,11 @@ run:
 	VBROADCASTSS (BX), Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
 	VBLENDVPS    Y5, k1<>+0(SB), Y4, Y4
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
 	VMOVDQU      (SP), Y5
 	VMOVDQU      32(SP), Y6
 	VSUBPS       Y4, Y5, Y5
@@ -24884,6 +26969,63 @@ run:
 	VPSHUFB      k11<>+0(SB), Y5, Y5
 	VPERMQ       $0x88, Y5, Y3
 	VPERMQ       $0xdd, Y5, Y4
+	JMP          chunk
+
+little:
+	VANDPS      k0<>+0(SB), Y3, Y5
+	VMOVUPS     Y5, 64(SP)
+	VANDPS      k79<>+0(SB), Y3, Y3
+	VPCMPGTD    k80<>+0(SB), Y3, Y6
+	VCVTDQ2PS   Y3, Y5
+	VPADDD      k81<>+0(SB), Y3, Y3
+	VPADDD      k82<>+0(SB), Y5, Y5
+	VBLENDVPS   Y6, Y3, Y5, Y3
+	VPSUBD      k83<>+0(SB), Y3, Y5
+	VMOVDQU     (SP), Y6
+	VMOVDQU     32(SP), Y7
+	VSUBPS      Y4, Y6, Y6
+	VMOVAPS     Y6, Y9
+	VANDPS      k0<>+0(SB), Y9, Y8
+	VXORPS      64(SP), Y8, Y8
+	VANDPS      k79<>+0(SB), Y9, Y9
+	VMULPS      Y3, Y9, Y10
+	VFMADD213PS k81<>+0(SB), Y5, Y9
+	VPMAXSD     Y9, Y10, Y9
+	VPCMPGTD    k84<>+0(SB), Y10, Y11
+	VPSUBD      k81<>+0(SB), Y9, Y9
+	VBLENDVPS   Y11, Y10, Y9, Y9
+	VORPS       Y8, Y9, Y9
+	VCMPPS      $0x03, Y6, Y6, Y8
+	VBLENDVPS   Y8, Y6, Y9, Y6
+	VPSRLD      $0x10, Y6, Y8
+	VPAND       Y0, Y8, Y8
+	VPADDD      Y1, Y6, Y6
+	VPADDD      Y8, Y6, Y6
+	VSUBPS      Y4, Y7, Y7
+	VMOVAPS     Y7, Y4
+	VANDPS      k0<>+0(SB), Y4, Y8
+	VXORPS      64(SP), Y8, Y8
+	VANDPS      k79<>+0(SB), Y4, Y4
+	VMULPS      Y3, Y4, Y3
+	VFMADD213PS k81<>+0(SB), Y5, Y4
+	VPMAXSD     Y4, Y3, Y4
+	VPCMPGTD    k84<>+0(SB), Y3, Y5
+	VPSUBD      k81<>+0(SB), Y4, Y4
+	VBLENDVPS   Y5, Y3, Y4, Y4
+	VORPS       Y8, Y4, Y4
+	VCMPPS      $0x03, Y7, Y7, Y3
+	VBLENDVPS   Y3, Y7, Y4, Y7
+	VPSRLD      $0x10, Y7, Y3
+	VPAND       Y0, Y3, Y3
+	VPADDD      Y1, Y7, Y7
+	VPADDD      Y3, Y7, Y7
+	VPSRLD      $0x10, Y6, Y6
+	VPBLENDW    $0xaa, Y7, Y6, Y6
+	VPSHUFB     k11<>+0(SB), Y6, Y6
+	VPERMQ      $0x88, Y6, Y3
+	VPERMQ      $0xdd, Y6, Y4
+	VMOVDQA     Y3, Y3
+	VMOVDQA     Y4, Y4
 
 chunk:
 	VPMOVZXBW  (CX), Y5
@@ -24899,18 +27041,18 @@ chunk:
 	VMOVDQU    Y5, 32(AX)
 	ADDQ       $0x00000010, CX
 	ADDQ       $0x00000040, AX
-	DECQ       SI
+	DECQ       DI
 	JNZ        chunk
 	ADDQ       $0x04, DX
 	ADDQ       $0x04, BX
-	DECQ       DI
+	DECQ       R8
 	JNZ        run
 	VZEROUPPER
 	RET
 
 // func bookLowShift64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bookLowShift64BF16AVX2(SB), NOSPLIT, $64-56
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·bookLowShift64BF16AVX2(SB), NOSPLIT, $96-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -24931,10 +27073,36 @@ TEXT ·bookLowShift64BF16AVX2(SB), NOSPLIT, $64-56
 	VMOVUPS   Y4, (SP)
 	VMOVUPS   Y2, 32(SP)
 	VMOVDQU   k5<>+0(SB), Y2
-	MOVQ      n+48(FP), DI
+	VMOVDQU   (SP), Y3
+	VMOVDQU   32(SP), Y4
+	VPXOR     Y5, Y5, Y5
+	VPAND     k79<>+0(SB), Y3, Y3
+	VPXOR     Y6, Y6, Y6
+	VPCMPEQD  Y6, Y3, Y6
+	VMOVDQU   k86<>+0(SB), Y7
+	VPCMPGTD  Y3, Y7, Y7
+	VPCMPGTD  k87<>+0(SB), Y3, Y3
+	VPANDN    Y7, Y6, Y7
+	VPOR      Y7, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VPAND     k79<>+0(SB), Y4, Y3
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y3, Y4
+	VMOVDQU   k86<>+0(SB), Y6
+	VPCMPGTD  Y3, Y6, Y6
+	VPCMPGTD  k87<>+0(SB), Y3, Y3
+	VPANDN    Y6, Y4, Y6
+	VPOR      Y6, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VMOVMSKPS Y5, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
 
 run:
-	MOVQ         chunks+40(FP), SI
+	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS (DX), Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
@@ -24942,6 +27110,11 @@ run:
 	VBROADCASTSS (BX), Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
 	VBLENDVPS    Y5, k1<>+0(SB), Y4, Y4
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
 	VMOVDQU      (SP), Y5
 	VMOVDQU      32(SP), Y6
 	VSUBPS       Y4, Y5, Y5
@@ -24961,9 +27134,66 @@ run:
 	VPSHUFB      k11<>+0(SB), Y5, Y5
 	VPERMQ       $0x88, Y5, Y3
 	VPERMQ       $0xdd, Y5, Y4
+	JMP          chunk
+
+little:
+	VANDPS      k0<>+0(SB), Y3, Y5
+	VMOVUPS     Y5, 64(SP)
+	VANDPS      k79<>+0(SB), Y3, Y3
+	VPCMPGTD    k80<>+0(SB), Y3, Y6
+	VCVTDQ2PS   Y3, Y5
+	VPADDD      k81<>+0(SB), Y3, Y3
+	VPADDD      k82<>+0(SB), Y5, Y5
+	VBLENDVPS   Y6, Y3, Y5, Y3
+	VPSUBD      k83<>+0(SB), Y3, Y5
+	VMOVDQU     (SP), Y6
+	VMOVDQU     32(SP), Y7
+	VSUBPS      Y4, Y6, Y6
+	VMOVAPS     Y6, Y9
+	VANDPS      k0<>+0(SB), Y9, Y8
+	VXORPS      64(SP), Y8, Y8
+	VANDPS      k79<>+0(SB), Y9, Y9
+	VMULPS      Y3, Y9, Y10
+	VFMADD213PS k81<>+0(SB), Y5, Y9
+	VPMAXSD     Y9, Y10, Y9
+	VPCMPGTD    k84<>+0(SB), Y10, Y11
+	VPSUBD      k81<>+0(SB), Y9, Y9
+	VBLENDVPS   Y11, Y10, Y9, Y9
+	VORPS       Y8, Y9, Y9
+	VCMPPS      $0x03, Y6, Y6, Y8
+	VBLENDVPS   Y8, Y6, Y9, Y6
+	VPSRLD      $0x10, Y6, Y8
+	VPAND       Y0, Y8, Y8
+	VPADDD      Y1, Y6, Y6
+	VPADDD      Y8, Y6, Y6
+	VSUBPS      Y4, Y7, Y7
+	VMOVAPS     Y7, Y4
+	VANDPS      k0<>+0(SB), Y4, Y8
+	VXORPS      64(SP), Y8, Y8
+	VANDPS      k79<>+0(SB), Y4, Y4
+	VMULPS      Y3, Y4, Y3
+	VFMADD213PS k81<>+0(SB), Y5, Y4
+	VPMAXSD     Y4, Y3, Y4
+	VPCMPGTD    k84<>+0(SB), Y3, Y5
+	VPSUBD      k81<>+0(SB), Y4, Y4
+	VBLENDVPS   Y5, Y3, Y4, Y4
+	VORPS       Y8, Y4, Y4
+	VCMPPS      $0x03, Y7, Y7, Y3
+	VBLENDVPS   Y3, Y7, Y4, Y7
+	VPSRLD      $0x10, Y7, Y3
+	VPAND       Y0, Y3, Y3
+	VPADDD      Y1, Y7, Y7
+	VPADDD      Y3, Y7, Y7
+	VPSRLD      $0x10, Y6, Y6
+	VPBLENDW    $0xaa, Y7, Y6, Y6
+	VPSHUFB     k11<>+0(SB), Y6, Y6
+	VPERMQ      $0x88, Y6, Y3
+	VPERMQ      $0xdd, Y6, Y4
+	VMOVDQA     Y3, Y3
+	VMOVDQA     Y4, Y4
 
 chunk:
-	VMOVDQU    k82<>+0(SB), Y5
+	VMOVDQU    k91<>+0(SB), Y5
 	VMOVDQU    (CX), Y6
 	VPERMD     Y6, Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
@@ -24985,18 +27215,18 @@ chunk:
 	VMOVDQU    Y5, 96(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000080, AX
-	DECQ       SI
+	DECQ       DI
 	JNZ        chunk
 	ADDQ       $0x04, DX
 	ADDQ       $0x04, BX
-	DECQ       DI
+	DECQ       R8
 	JNZ        run
 	VZEROUPPER
 	RET
 
 // func bookLowShift32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C
-TEXT ·bookLowShift32F16AVX2(SB), NOSPLIT, $96-56
+// Requires: AVX, AVX2, CMOV, F16C, FMA3
+TEXT ·bookLowShift32F16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -25011,10 +27241,36 @@ TEXT ·bookLowShift32F16AVX2(SB), NOSPLIT, $96-56
 	VMOVUPS   Y0, 32(SP)
 	VMOVUPS   Y1, 64(SP)
 	VMOVDQU   k5<>+0(SB), Y0
-	MOVQ      n+48(FP), DI
+	VMOVDQU   32(SP), Y1
+	VMOVDQU   64(SP), Y2
+	VPXOR     Y3, Y3, Y3
+	VPAND     k79<>+0(SB), Y1, Y1
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y1, Y4
+	VMOVDQU   k86<>+0(SB), Y5
+	VPCMPGTD  Y1, Y5, Y5
+	VPCMPGTD  k87<>+0(SB), Y1, Y1
+	VPANDN    Y5, Y4, Y5
+	VPOR      Y5, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VPAND     k79<>+0(SB), Y2, Y1
+	VPXOR     Y2, Y2, Y2
+	VPCMPEQD  Y2, Y1, Y2
+	VMOVDQU   k86<>+0(SB), Y4
+	VPCMPGTD  Y1, Y4, Y4
+	VPCMPGTD  k87<>+0(SB), Y1, Y1
+	VPANDN    Y4, Y2, Y4
+	VPOR      Y4, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VMOVMSKPS Y3, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
 
 run:
-	MOVQ         chunks+40(FP), SI
+	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS (DX), Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
@@ -25022,6 +27278,11 @@ run:
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
 	VMOVDQU      32(SP), Y3
 	VMOVDQU      64(SP), Y4
 	VSUBPS       Y2, Y3, Y3
@@ -25040,6 +27301,62 @@ run:
 	VPSHUFB      k11<>+0(SB), Y3, Y3
 	VPERMQ       $0x88, Y3, Y1
 	VPERMQ       $0xdd, Y3, Y2
+	JMP          chunk
+
+little:
+	VANDPS      k0<>+0(SB), Y1, Y3
+	VMOVUPS     Y3, 96(SP)
+	VANDPS      k79<>+0(SB), Y1, Y1
+	VPCMPGTD    k80<>+0(SB), Y1, Y4
+	VCVTDQ2PS   Y1, Y3
+	VPADDD      k81<>+0(SB), Y1, Y1
+	VPADDD      k82<>+0(SB), Y3, Y3
+	VBLENDVPS   Y4, Y1, Y3, Y1
+	VPSUBD      k83<>+0(SB), Y1, Y3
+	VMOVDQU     32(SP), Y4
+	VMOVDQU     64(SP), Y5
+	VSUBPS      Y2, Y4, Y4
+	VMOVAPS     Y4, Y7
+	VANDPS      k0<>+0(SB), Y7, Y6
+	VXORPS      96(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y7, Y7
+	VMULPS      Y1, Y7, Y8
+	VFMADD213PS k81<>+0(SB), Y3, Y7
+	VPMAXSD     Y7, Y8, Y7
+	VPCMPGTD    k84<>+0(SB), Y8, Y9
+	VPSUBD      k81<>+0(SB), Y7, Y7
+	VBLENDVPS   Y9, Y8, Y7, Y7
+	VORPS       Y6, Y7, Y7
+	VCMPPS      $0x03, Y4, Y4, Y6
+	VBLENDVPS   Y6, Y4, Y7, Y4
+	VXORPS      k0<>+0(SB), Y4, Y4
+	VCMPPS      $0x03, Y4, Y4, Y6
+	VBLENDVPS   Y6, k14<>+0(SB), Y4, Y4
+	VSUBPS      Y2, Y5, Y5
+	VMOVAPS     Y5, Y2
+	VANDPS      k0<>+0(SB), Y2, Y6
+	VXORPS      96(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y2, Y2
+	VMULPS      Y1, Y2, Y1
+	VFMADD213PS k81<>+0(SB), Y3, Y2
+	VPMAXSD     Y2, Y1, Y2
+	VPCMPGTD    k84<>+0(SB), Y1, Y3
+	VPSUBD      k81<>+0(SB), Y2, Y2
+	VBLENDVPS   Y3, Y1, Y2, Y2
+	VORPS       Y6, Y2, Y2
+	VCMPPS      $0x03, Y5, Y5, Y1
+	VBLENDVPS   Y1, Y5, Y2, Y5
+	VXORPS      k0<>+0(SB), Y5, Y5
+	VCMPPS      $0x03, Y5, Y5, Y1
+	VBLENDVPS   Y1, k14<>+0(SB), Y5, Y5
+	VCVTPS2PH   $0x00, Y4, X4
+	VCVTPS2PH   $0x00, Y5, X1
+	VINSERTI128 $0x01, X1, Y4, Y4
+	VPSHUFB     k11<>+0(SB), Y4, Y4
+	VPERMQ      $0x88, Y4, Y1
+	VPERMQ      $0xdd, Y4, Y2
+	VMOVDQA     Y1, Y1
+	VMOVDQA     Y2, Y2
 
 chunk:
 	VPMOVZXBW  (CX), Y3
@@ -25055,18 +27372,18 @@ chunk:
 	VMOVDQU    Y3, 32(AX)
 	ADDQ       $0x00000010, CX
 	ADDQ       $0x00000040, AX
-	DECQ       SI
+	DECQ       DI
 	JNZ        chunk
 	ADDQ       $0x04, DX
 	ADDQ       $0x04, BX
-	DECQ       DI
+	DECQ       R8
 	JNZ        run
 	VZEROUPPER
 	RET
 
 // func bookLowShift64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C
-TEXT ·bookLowShift64F16AVX2(SB), NOSPLIT, $96-56
+// Requires: AVX, AVX2, CMOV, F16C, FMA3
+TEXT ·bookLowShift64F16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -25081,10 +27398,36 @@ TEXT ·bookLowShift64F16AVX2(SB), NOSPLIT, $96-56
 	VMOVUPS   Y0, 32(SP)
 	VMOVUPS   Y1, 64(SP)
 	VMOVDQU   k5<>+0(SB), Y0
-	MOVQ      n+48(FP), DI
+	VMOVDQU   32(SP), Y1
+	VMOVDQU   64(SP), Y2
+	VPXOR     Y3, Y3, Y3
+	VPAND     k79<>+0(SB), Y1, Y1
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y1, Y4
+	VMOVDQU   k86<>+0(SB), Y5
+	VPCMPGTD  Y1, Y5, Y5
+	VPCMPGTD  k87<>+0(SB), Y1, Y1
+	VPANDN    Y5, Y4, Y5
+	VPOR      Y5, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VPAND     k79<>+0(SB), Y2, Y1
+	VPXOR     Y2, Y2, Y2
+	VPCMPEQD  Y2, Y1, Y2
+	VMOVDQU   k86<>+0(SB), Y4
+	VPCMPGTD  Y1, Y4, Y4
+	VPCMPGTD  k87<>+0(SB), Y1, Y1
+	VPANDN    Y4, Y2, Y4
+	VPOR      Y4, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VMOVMSKPS Y3, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
 
 run:
-	MOVQ         chunks+40(FP), SI
+	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS (DX), Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
@@ -25092,6 +27435,11 @@ run:
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
 	VMOVDQU      32(SP), Y3
 	VMOVDQU      64(SP), Y4
 	VSUBPS       Y2, Y3, Y3
@@ -25110,9 +27458,65 @@ run:
 	VPSHUFB      k11<>+0(SB), Y3, Y3
 	VPERMQ       $0x88, Y3, Y1
 	VPERMQ       $0xdd, Y3, Y2
+	JMP          chunk
+
+little:
+	VANDPS      k0<>+0(SB), Y1, Y3
+	VMOVUPS     Y3, 96(SP)
+	VANDPS      k79<>+0(SB), Y1, Y1
+	VPCMPGTD    k80<>+0(SB), Y1, Y4
+	VCVTDQ2PS   Y1, Y3
+	VPADDD      k81<>+0(SB), Y1, Y1
+	VPADDD      k82<>+0(SB), Y3, Y3
+	VBLENDVPS   Y4, Y1, Y3, Y1
+	VPSUBD      k83<>+0(SB), Y1, Y3
+	VMOVDQU     32(SP), Y4
+	VMOVDQU     64(SP), Y5
+	VSUBPS      Y2, Y4, Y4
+	VMOVAPS     Y4, Y7
+	VANDPS      k0<>+0(SB), Y7, Y6
+	VXORPS      96(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y7, Y7
+	VMULPS      Y1, Y7, Y8
+	VFMADD213PS k81<>+0(SB), Y3, Y7
+	VPMAXSD     Y7, Y8, Y7
+	VPCMPGTD    k84<>+0(SB), Y8, Y9
+	VPSUBD      k81<>+0(SB), Y7, Y7
+	VBLENDVPS   Y9, Y8, Y7, Y7
+	VORPS       Y6, Y7, Y7
+	VCMPPS      $0x03, Y4, Y4, Y6
+	VBLENDVPS   Y6, Y4, Y7, Y4
+	VXORPS      k0<>+0(SB), Y4, Y4
+	VCMPPS      $0x03, Y4, Y4, Y6
+	VBLENDVPS   Y6, k14<>+0(SB), Y4, Y4
+	VSUBPS      Y2, Y5, Y5
+	VMOVAPS     Y5, Y2
+	VANDPS      k0<>+0(SB), Y2, Y6
+	VXORPS      96(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y2, Y2
+	VMULPS      Y1, Y2, Y1
+	VFMADD213PS k81<>+0(SB), Y3, Y2
+	VPMAXSD     Y2, Y1, Y2
+	VPCMPGTD    k84<>+0(SB), Y1, Y3
+	VPSUBD      k81<>+0(SB), Y2, Y2
+	VBLENDVPS   Y3, Y1, Y2, Y2
+	VORPS       Y6, Y2, Y2
+	VCMPPS      $0x03, Y5, Y5, Y1
+	VBLENDVPS   Y1, Y5, Y2, Y5
+	VXORPS      k0<>+0(SB), Y5, Y5
+	VCMPPS      $0x03, Y5, Y5, Y1
+	VBLENDVPS   Y1, k14<>+0(SB), Y5, Y5
+	VCVTPS2PH   $0x00, Y4, X4
+	VCVTPS2PH   $0x00, Y5, X1
+	VINSERTI128 $0x01, X1, Y4, Y4
+	VPSHUFB     k11<>+0(SB), Y4, Y4
+	VPERMQ      $0x88, Y4, Y1
+	VPERMQ      $0xdd, Y4, Y2
+	VMOVDQA     Y1, Y1
+	VMOVDQA     Y2, Y2
 
 chunk:
-	VMOVDQU    k82<>+0(SB), Y3
+	VMOVDQU    k91<>+0(SB), Y3
 	VMOVDQU    (CX), Y4
 	VPERMD     Y4, Y3, Y3
 	VPSRLW     $0x04, Y3, Y4
@@ -25134,18 +27538,18 @@ chunk:
 	VMOVDQU    Y3, 96(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000080, AX
-	DECQ       SI
+	DECQ       DI
 	JNZ        chunk
 	ADDQ       $0x04, DX
 	ADDQ       $0x04, BX
-	DECQ       DI
+	DECQ       R8
 	JNZ        run
 	VZEROUPPER
 	RET
 
 // func bookLowAffine32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $96-56
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $128-56
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
@@ -25162,35 +27566,66 @@ TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU    k5<>+0(SB), Y0
 	VMOVDQU    32(SP), Y1
 	VMOVDQU    64(SP), Y2
-	VPSHUFB    k79<>+0(SB), Y1, Y1
-	VPSHUFB    k79<>+0(SB), Y2, Y2
+	VPXOR      Y3, Y3, Y3
+	VPAND      k79<>+0(SB), Y1, Y1
+	VPXOR      Y4, Y4, Y4
+	VPCMPEQD   Y4, Y1, Y4
+	VMOVDQU    k86<>+0(SB), Y5
+	VPCMPGTD   Y1, Y5, Y5
+	VPCMPGTD   k87<>+0(SB), Y1, Y1
+	VPANDN     Y5, Y4, Y5
+	VPOR       Y5, Y3, Y3
+	VPOR       Y1, Y3, Y3
+	VPAND      k79<>+0(SB), Y2, Y1
+	VPXOR      Y2, Y2, Y2
+	VPCMPEQD   Y2, Y1, Y2
+	VMOVDQU    k86<>+0(SB), Y4
+	VPCMPGTD   Y1, Y4, Y4
+	VPCMPGTD   k87<>+0(SB), Y1, Y1
+	VPANDN     Y4, Y2, Y4
+	VPOR       Y4, Y3, Y3
+	VPOR       Y1, Y3, Y3
+	VMOVMSKPS  Y3, DI
+	XORL       SI, SI
+	TESTL      DI, DI
+	MOVL       $0x0d7fffff, DI
+	CMOVLEQ    DI, SI
+	VMOVDQU    32(SP), Y1
+	VMOVDQU    64(SP), Y2
+	VPSHUFB    k88<>+0(SB), Y1, Y1
+	VPSHUFB    k88<>+0(SB), Y2, Y2
 	VPUNPCKLDQ Y2, Y1, Y3
-	VMOVDQU    k80<>+0(SB), Y4
+	VMOVDQU    k89<>+0(SB), Y4
 	VPERMD     Y3, Y4, Y4
-	VMOVDQU    k81<>+0(SB), Y5
+	VMOVDQU    k90<>+0(SB), Y5
 	VPERMD     Y3, Y5, Y3
 	VPUNPCKHDQ Y2, Y1, Y1
-	VMOVDQU    k80<>+0(SB), Y2
+	VMOVDQU    k89<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y2
-	VMOVDQU    k81<>+0(SB), Y5
+	VMOVDQU    k90<>+0(SB), Y5
 	VPERMD     Y1, Y5, Y1
-	MOVQ       n+48(FP), DI
+	MOVQ       n+48(FP), R8
 
 run:
-	MOVQ         chunks+40(FP), SI
+	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS (DX), Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
 	VBLENDVPS    Y6, k14<>+0(SB), Y5, Y5
 	VBROADCASTSS (BX), Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VBLENDVPS    Y7, k14<>+0(SB), Y6, Y6
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
 
 chunk:
 	VPMOVZXBW  (CX), Y7
 	VPSLLW     $0x04, Y7, Y8
 	VPOR       Y8, Y7, Y7
 	VPAND      Y0, Y7, Y7
-	VMOVDQU    k82<>+0(SB), Y8
+	VMOVDQU    k91<>+0(SB), Y8
 	VPERMD     Y7, Y8, Y7
 	VPSHUFB    Y7, Y4, Y8
 	VPSHUFB    Y7, Y3, Y9
@@ -25224,20 +27659,114 @@ chunk:
 	VCMPPS     $0x03, Y7, Y7, Y8
 	VBLENDVPS  Y8, k14<>+0(SB), Y7, Y7
 	VMOVUPS    Y7, 96(AX)
-	ADDQ       $0x00000010, CX
+	ADDQ       $0x10, CX
 	ADDQ       $0x00000080, AX
-	DECQ       SI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
 	DECQ       DI
-	JNZ        run
+	JNZ        chunk
+	JMP        done
+
+little:
+	VANDPS    k0<>+0(SB), Y5, Y7
+	VMOVUPS   Y7, 96(SP)
+	VANDPS    k79<>+0(SB), Y5, Y5
+	VPCMPGTD  k80<>+0(SB), Y5, Y8
+	VCVTDQ2PS Y5, Y7
+	VPADDD    k81<>+0(SB), Y5, Y5
+	VPADDD    k82<>+0(SB), Y7, Y7
+	VBLENDVPS Y8, Y5, Y7, Y5
+	VPSUBD    k83<>+0(SB), Y5, Y7
+
+slowly:
+	VPMOVZXBW   (CX), Y8
+	VPSLLW      $0x04, Y8, Y9
+	VPOR        Y9, Y8, Y8
+	VPAND       Y0, Y8, Y8
+	VMOVDQU     k91<>+0(SB), Y9
+	VPERMD      Y8, Y9, Y8
+	VPSHUFB     Y8, Y4, Y9
+	VPSHUFB     Y8, Y3, Y10
+	VPSHUFB     Y8, Y2, Y11
+	VPSHUFB     Y8, Y1, Y8
+	VPUNPCKLBW  Y10, Y9, Y12
+	VPUNPCKLBW  Y8, Y11, Y13
+	VPUNPCKLWD  Y13, Y12, Y14
+	VPUNPCKHWD  Y13, Y12, Y12
+	VPUNPCKHBW  Y10, Y9, Y9
+	VPUNPCKHBW  Y8, Y11, Y8
+	VPUNPCKLWD  Y8, Y9, Y10
+	VPUNPCKHWD  Y8, Y9, Y8
+	VANDPS      k0<>+0(SB), Y14, Y9
+	VXORPS      96(SP), Y9, Y9
+	VANDPS      k79<>+0(SB), Y14, Y14
+	VMULPS      Y5, Y14, Y11
+	VFMADD213PS k81<>+0(SB), Y7, Y14
+	VPMAXSD     Y14, Y11, Y14
+	VPCMPGTD    k84<>+0(SB), Y11, Y13
+	VPSUBD      k81<>+0(SB), Y14, Y14
+	VBLENDVPS   Y13, Y11, Y14, Y14
+	VORPS       Y9, Y14, Y14
+	VADDPS      Y6, Y14, Y14
+	VCMPPS      $0x03, Y14, Y14, Y9
+	VBLENDVPS   Y9, k14<>+0(SB), Y14, Y14
+	VMOVUPS     Y14, (AX)
+	VANDPS      k0<>+0(SB), Y12, Y9
+	VXORPS      96(SP), Y9, Y9
+	VANDPS      k79<>+0(SB), Y12, Y12
+	VMULPS      Y5, Y12, Y11
+	VFMADD213PS k81<>+0(SB), Y7, Y12
+	VPMAXSD     Y12, Y11, Y12
+	VPCMPGTD    k84<>+0(SB), Y11, Y13
+	VPSUBD      k81<>+0(SB), Y12, Y12
+	VBLENDVPS   Y13, Y11, Y12, Y12
+	VORPS       Y9, Y12, Y12
+	VADDPS      Y6, Y12, Y12
+	VCMPPS      $0x03, Y12, Y12, Y9
+	VBLENDVPS   Y9, k14<>+0(SB), Y12, Y12
+	VMOVUPS     Y12, 32(AX)
+	VANDPS      k0<>+0(SB), Y10, Y9
+	VXORPS      96(SP), Y9, Y9
+	VANDPS      k79<>+0(SB), Y10, Y10
+	VMULPS      Y5, Y10, Y11
+	VFMADD213PS k81<>+0(SB), Y7, Y10
+	VPMAXSD     Y10, Y11, Y10
+	VPCMPGTD    k84<>+0(SB), Y11, Y12
+	VPSUBD      k81<>+0(SB), Y10, Y10
+	VBLENDVPS   Y12, Y11, Y10, Y10
+	VORPS       Y9, Y10, Y10
+	VADDPS      Y6, Y10, Y10
+	VCMPPS      $0x03, Y10, Y10, Y9
+	VBLENDVPS   Y9, k14<>+0(SB), Y10, Y10
+	VMOVUPS     Y10, 64(AX)
+	VANDPS      k0<>+0(SB), Y8, Y9
+	VXORPS      96(SP), Y9, Y9
+	VANDPS      k79<>+0(SB), Y8, Y8
+	VMULPS      Y5, Y8, Y10
+	VFMADD213PS k81<>+0(SB), Y7, Y8
+	VPMAXSD     Y8, Y10, Y8
+	VPCMPGTD    k84<>+0(SB), Y10, Y11
+	VPSUBD      k81<>+0(SB), Y8, Y8
+	VBLENDVPS   Y11, Y10, Y8, Y8
+	VORPS       Y9, Y8, Y8
+	VADDPS      Y6, Y8, Y8
+	VCMPPS      $0x03, Y8, Y8, Y9
+	VBLENDVPS   Y9, k14<>+0(SB), Y8, Y8
+	VMOVUPS     Y8, 96(AX)
+	ADDQ        $0x00000010, CX
+	ADDQ        $0x00000080, AX
+	DECQ        DI
+	JNZ         slowly
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ R8
+	JNZ  run
 	VZEROUPPER
 	RET
 
 // func bookLowAffine64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bookLowAffine64F32AVX2(SB), NOSPLIT, $96-56
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·bookLowAffine64F32AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -25252,16 +27781,47 @@ TEXT ·bookLowAffine64F32AVX2(SB), NOSPLIT, $96-56
 	VMOVUPS   Y0, 32(SP)
 	VMOVUPS   Y1, 64(SP)
 	VMOVDQU   k5<>+0(SB), Y0
-	MOVQ      n+48(FP), DI
+	VMOVDQU   32(SP), Y1
+	VMOVDQU   64(SP), Y2
+	VPXOR     Y3, Y3, Y3
+	VPAND     k79<>+0(SB), Y1, Y1
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y1, Y4
+	VMOVDQU   k86<>+0(SB), Y5
+	VPCMPGTD  Y1, Y5, Y5
+	VPCMPGTD  k87<>+0(SB), Y1, Y1
+	VPANDN    Y5, Y4, Y5
+	VPOR      Y5, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VPAND     k79<>+0(SB), Y2, Y1
+	VPXOR     Y2, Y2, Y2
+	VPCMPEQD  Y2, Y1, Y2
+	VMOVDQU   k86<>+0(SB), Y4
+	VPCMPGTD  Y1, Y4, Y4
+	VPCMPGTD  k87<>+0(SB), Y1, Y1
+	VPANDN    Y4, Y2, Y4
+	VPOR      Y4, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VMOVMSKPS Y3, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
 
 run:
-	MOVQ         chunks+40(FP), SI
+	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k14<>+0(SB), Y1, Y1
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
 	VMOVDQU      32(SP), Y3
 	VMOVDQU      64(SP), Y4
 	VMULPS       Y1, Y3, Y3
@@ -25272,23 +27832,79 @@ run:
 	VADDPS       Y2, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y4, Y4
-	VPSHUFB      k79<>+0(SB), Y3, Y3
-	VPSHUFB      k79<>+0(SB), Y4, Y4
+	VPSHUFB      k88<>+0(SB), Y3, Y3
+	VPSHUFB      k88<>+0(SB), Y4, Y4
 	VPUNPCKLDQ   Y4, Y3, Y1
-	VMOVDQU      k80<>+0(SB), Y2
+	VMOVDQU      k89<>+0(SB), Y2
 	VPERMD       Y1, Y2, Y2
-	VMOVDQU      k81<>+0(SB), Y5
+	VMOVDQU      k90<>+0(SB), Y5
 	VPERMD       Y1, Y5, Y1
 	VPUNPCKHDQ   Y4, Y3, Y3
-	VMOVDQU      k80<>+0(SB), Y4
+	VMOVDQU      k89<>+0(SB), Y4
 	VPERMD       Y3, Y4, Y4
-	VMOVDQU      k81<>+0(SB), Y5
+	VMOVDQU      k90<>+0(SB), Y5
 	VPERMD       Y3, Y5, Y3
+	JMP          chunk
+
+little:
+	VANDPS      k0<>+0(SB), Y1, Y3
+	VMOVUPS     Y3, 96(SP)
+	VANDPS      k79<>+0(SB), Y1, Y1
+	VPCMPGTD    k80<>+0(SB), Y1, Y4
+	VCVTDQ2PS   Y1, Y3
+	VPADDD      k81<>+0(SB), Y1, Y1
+	VPADDD      k82<>+0(SB), Y3, Y3
+	VBLENDVPS   Y4, Y1, Y3, Y1
+	VPSUBD      k83<>+0(SB), Y1, Y3
+	VMOVDQU     32(SP), Y4
+	VMOVDQU     64(SP), Y5
+	VANDPS      k0<>+0(SB), Y4, Y6
+	VXORPS      96(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y4, Y4
+	VMULPS      Y1, Y4, Y7
+	VFMADD213PS k81<>+0(SB), Y3, Y4
+	VPMAXSD     Y4, Y7, Y4
+	VPCMPGTD    k84<>+0(SB), Y7, Y8
+	VPSUBD      k81<>+0(SB), Y4, Y4
+	VBLENDVPS   Y8, Y7, Y4, Y4
+	VORPS       Y6, Y4, Y4
+	VADDPS      Y2, Y4, Y4
+	VCMPPS      $0x03, Y4, Y4, Y6
+	VBLENDVPS   Y6, k14<>+0(SB), Y4, Y4
+	VANDPS      k0<>+0(SB), Y5, Y6
+	VXORPS      96(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y5, Y5
+	VMULPS      Y1, Y5, Y1
+	VFMADD213PS k81<>+0(SB), Y3, Y5
+	VPMAXSD     Y5, Y1, Y5
+	VPCMPGTD    k84<>+0(SB), Y1, Y3
+	VPSUBD      k81<>+0(SB), Y5, Y5
+	VBLENDVPS   Y3, Y1, Y5, Y5
+	VORPS       Y6, Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VCMPPS      $0x03, Y5, Y5, Y1
+	VBLENDVPS   Y1, k14<>+0(SB), Y5, Y5
+	VPSHUFB     k88<>+0(SB), Y4, Y4
+	VPSHUFB     k88<>+0(SB), Y5, Y5
+	VPUNPCKLDQ  Y5, Y4, Y1
+	VMOVDQU     k89<>+0(SB), Y2
+	VPERMD      Y1, Y2, Y2
+	VMOVDQU     k90<>+0(SB), Y3
+	VPERMD      Y1, Y3, Y1
+	VPUNPCKHDQ  Y5, Y4, Y3
+	VMOVDQU     k89<>+0(SB), Y4
+	VPERMD      Y3, Y4, Y4
+	VMOVDQU     k90<>+0(SB), Y5
+	VPERMD      Y3, Y5, Y3
+	VMOVDQA     Y2, Y2
+	VMOVDQA     Y1, Y1
+	VMOVDQA     Y4, Y4
+	VMOVDQA     Y3, Y3
 
 chunk:
-	VMOVDQU    k82<>+0(SB), Y5
+	VMOVDQU    k91<>+0(SB), Y5
 	VMOVDQU    (CX), Y5
-	VPSHUFB    k83<>+0(SB), Y5, Y5
+	VPSHUFB    k92<>+0(SB), Y5, Y5
 	VPERMQ     $0xd8, Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y0, Y5, Y5
@@ -25329,18 +27945,18 @@ chunk:
 	VMOVDQU    Y5, 224(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000100, AX
-	DECQ       SI
+	DECQ       DI
 	JNZ        chunk
 	ADDQ       $0x04, DX
 	ADDQ       $0x04, BX
-	DECQ       DI
+	DECQ       R8
 	JNZ        run
 	VZEROUPPER
 	RET
 
 // func bookLowAffine32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bookLowAffine32BF16AVX2(SB), NOSPLIT, $64-56
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·bookLowAffine32BF16AVX2(SB), NOSPLIT, $96-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -25361,16 +27977,47 @@ TEXT ·bookLowAffine32BF16AVX2(SB), NOSPLIT, $64-56
 	VMOVUPS   Y4, (SP)
 	VMOVUPS   Y2, 32(SP)
 	VMOVDQU   k5<>+0(SB), Y2
-	MOVQ      n+48(FP), DI
+	VMOVDQU   (SP), Y3
+	VMOVDQU   32(SP), Y4
+	VPXOR     Y5, Y5, Y5
+	VPAND     k79<>+0(SB), Y3, Y3
+	VPXOR     Y6, Y6, Y6
+	VPCMPEQD  Y6, Y3, Y6
+	VMOVDQU   k86<>+0(SB), Y7
+	VPCMPGTD  Y3, Y7, Y7
+	VPCMPGTD  k87<>+0(SB), Y3, Y3
+	VPANDN    Y7, Y6, Y7
+	VPOR      Y7, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VPAND     k79<>+0(SB), Y4, Y3
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y3, Y4
+	VMOVDQU   k86<>+0(SB), Y6
+	VPCMPGTD  Y3, Y6, Y6
+	VPCMPGTD  k87<>+0(SB), Y3, Y3
+	VPANDN    Y6, Y4, Y6
+	VPOR      Y6, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VMOVMSKPS Y5, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
 
 run:
-	MOVQ         chunks+40(FP), SI
+	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS (DX), Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
 	VBROADCASTSS (BX), Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y4, Y4
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
 	VMOVDQU      (SP), Y5
 	VMOVDQU      32(SP), Y6
 	VMULPS       Y3, Y5, Y5
@@ -25393,6 +28040,60 @@ run:
 	VPSHUFB      k11<>+0(SB), Y5, Y5
 	VPERMQ       $0x88, Y5, Y3
 	VPERMQ       $0xdd, Y5, Y4
+	JMP          chunk
+
+little:
+	VANDPS      k0<>+0(SB), Y3, Y5
+	VMOVUPS     Y5, 64(SP)
+	VANDPS      k79<>+0(SB), Y3, Y3
+	VPCMPGTD    k80<>+0(SB), Y3, Y6
+	VCVTDQ2PS   Y3, Y5
+	VPADDD      k81<>+0(SB), Y3, Y3
+	VPADDD      k82<>+0(SB), Y5, Y5
+	VBLENDVPS   Y6, Y3, Y5, Y3
+	VPSUBD      k83<>+0(SB), Y3, Y5
+	VMOVDQU     (SP), Y6
+	VMOVDQU     32(SP), Y7
+	VANDPS      k0<>+0(SB), Y6, Y8
+	VXORPS      64(SP), Y8, Y8
+	VANDPS      k79<>+0(SB), Y6, Y6
+	VMULPS      Y3, Y6, Y9
+	VFMADD213PS k81<>+0(SB), Y5, Y6
+	VPMAXSD     Y6, Y9, Y6
+	VPCMPGTD    k84<>+0(SB), Y9, Y10
+	VPSUBD      k81<>+0(SB), Y6, Y6
+	VBLENDVPS   Y10, Y9, Y6, Y6
+	VORPS       Y8, Y6, Y6
+	VADDPS      Y4, Y6, Y6
+	VPSRLD      $0x10, Y6, Y8
+	VPAND       Y0, Y8, Y8
+	VPADDD      Y1, Y6, Y6
+	VPADDD      Y8, Y6, Y6
+	VANDPS      k0<>+0(SB), Y7, Y8
+	VXORPS      64(SP), Y8, Y8
+	VANDPS      k79<>+0(SB), Y7, Y7
+	VMULPS      Y3, Y7, Y3
+	VFMADD213PS k81<>+0(SB), Y5, Y7
+	VPMAXSD     Y7, Y3, Y7
+	VPCMPGTD    k84<>+0(SB), Y3, Y5
+	VPSUBD      k81<>+0(SB), Y7, Y7
+	VBLENDVPS   Y5, Y3, Y7, Y7
+	VORPS       Y8, Y7, Y7
+	VADDPS      Y4, Y7, Y7
+	VPSRLD      $0x10, Y7, Y3
+	VPAND       Y0, Y3, Y3
+	VPADDD      Y1, Y7, Y7
+	VPADDD      Y3, Y7, Y7
+	VPSRLD      $0x10, Y6, Y6
+	VPBLENDW    $0xaa, Y7, Y6, Y6
+	VPCMPEQW    k18<>+0(SB), Y6, Y3
+	VPSLLW      $0x0f, Y3, Y3
+	VPXOR       Y3, Y6, Y6
+	VPSHUFB     k11<>+0(SB), Y6, Y6
+	VPERMQ      $0x88, Y6, Y3
+	VPERMQ      $0xdd, Y6, Y4
+	VMOVDQA     Y3, Y3
+	VMOVDQA     Y4, Y4
 
 chunk:
 	VPMOVZXBW  (CX), Y5
@@ -25408,18 +28109,18 @@ chunk:
 	VMOVDQU    Y5, 32(AX)
 	ADDQ       $0x00000010, CX
 	ADDQ       $0x00000040, AX
-	DECQ       SI
+	DECQ       DI
 	JNZ        chunk
 	ADDQ       $0x04, DX
 	ADDQ       $0x04, BX
-	DECQ       DI
+	DECQ       R8
 	JNZ        run
 	VZEROUPPER
 	RET
 
 // func bookLowAffine64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bookLowAffine64BF16AVX2(SB), NOSPLIT, $64-56
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·bookLowAffine64BF16AVX2(SB), NOSPLIT, $96-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -25440,16 +28141,47 @@ TEXT ·bookLowAffine64BF16AVX2(SB), NOSPLIT, $64-56
 	VMOVUPS   Y4, (SP)
 	VMOVUPS   Y2, 32(SP)
 	VMOVDQU   k5<>+0(SB), Y2
-	MOVQ      n+48(FP), DI
+	VMOVDQU   (SP), Y3
+	VMOVDQU   32(SP), Y4
+	VPXOR     Y5, Y5, Y5
+	VPAND     k79<>+0(SB), Y3, Y3
+	VPXOR     Y6, Y6, Y6
+	VPCMPEQD  Y6, Y3, Y6
+	VMOVDQU   k86<>+0(SB), Y7
+	VPCMPGTD  Y3, Y7, Y7
+	VPCMPGTD  k87<>+0(SB), Y3, Y3
+	VPANDN    Y7, Y6, Y7
+	VPOR      Y7, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VPAND     k79<>+0(SB), Y4, Y3
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y3, Y4
+	VMOVDQU   k86<>+0(SB), Y6
+	VPCMPGTD  Y3, Y6, Y6
+	VPCMPGTD  k87<>+0(SB), Y3, Y3
+	VPANDN    Y6, Y4, Y6
+	VPOR      Y6, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VMOVMSKPS Y5, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
 
 run:
-	MOVQ         chunks+40(FP), SI
+	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS (DX), Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
 	VBROADCASTSS (BX), Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y4, Y4
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
 	VMOVDQU      (SP), Y5
 	VMOVDQU      32(SP), Y6
 	VMULPS       Y3, Y5, Y5
@@ -25472,9 +28204,63 @@ run:
 	VPSHUFB      k11<>+0(SB), Y5, Y5
 	VPERMQ       $0x88, Y5, Y3
 	VPERMQ       $0xdd, Y5, Y4
+	JMP          chunk
+
+little:
+	VANDPS      k0<>+0(SB), Y3, Y5
+	VMOVUPS     Y5, 64(SP)
+	VANDPS      k79<>+0(SB), Y3, Y3
+	VPCMPGTD    k80<>+0(SB), Y3, Y6
+	VCVTDQ2PS   Y3, Y5
+	VPADDD      k81<>+0(SB), Y3, Y3
+	VPADDD      k82<>+0(SB), Y5, Y5
+	VBLENDVPS   Y6, Y3, Y5, Y3
+	VPSUBD      k83<>+0(SB), Y3, Y5
+	VMOVDQU     (SP), Y6
+	VMOVDQU     32(SP), Y7
+	VANDPS      k0<>+0(SB), Y6, Y8
+	VXORPS      64(SP), Y8, Y8
+	VANDPS      k79<>+0(SB), Y6, Y6
+	VMULPS      Y3, Y6, Y9
+	VFMADD213PS k81<>+0(SB), Y5, Y6
+	VPMAXSD     Y6, Y9, Y6
+	VPCMPGTD    k84<>+0(SB), Y9, Y10
+	VPSUBD      k81<>+0(SB), Y6, Y6
+	VBLENDVPS   Y10, Y9, Y6, Y6
+	VORPS       Y8, Y6, Y6
+	VADDPS      Y4, Y6, Y6
+	VPSRLD      $0x10, Y6, Y8
+	VPAND       Y0, Y8, Y8
+	VPADDD      Y1, Y6, Y6
+	VPADDD      Y8, Y6, Y6
+	VANDPS      k0<>+0(SB), Y7, Y8
+	VXORPS      64(SP), Y8, Y8
+	VANDPS      k79<>+0(SB), Y7, Y7
+	VMULPS      Y3, Y7, Y3
+	VFMADD213PS k81<>+0(SB), Y5, Y7
+	VPMAXSD     Y7, Y3, Y7
+	VPCMPGTD    k84<>+0(SB), Y3, Y5
+	VPSUBD      k81<>+0(SB), Y7, Y7
+	VBLENDVPS   Y5, Y3, Y7, Y7
+	VORPS       Y8, Y7, Y7
+	VADDPS      Y4, Y7, Y7
+	VPSRLD      $0x10, Y7, Y3
+	VPAND       Y0, Y3, Y3
+	VPADDD      Y1, Y7, Y7
+	VPADDD      Y3, Y7, Y7
+	VPSRLD      $0x10, Y6, Y6
+	VPBLENDW    $0xaa, Y7, Y6, Y6
+	VPCMPEQW    k18<>+0(SB), Y6, Y3
+	VPSLLW      $0x0f, Y3, Y3
+	VPXOR       Y3, Y6, Y6
+	VPSHUFB     k11<>+0(SB), Y6, Y6
+	VPERMQ      $0x88, Y6, Y3
+	VPERMQ      $0xdd, Y6, Y4
+	VMOVDQA     Y3, Y3
+	VMOVDQA     Y4, Y4
 
 chunk:
-	VMOVDQU    k82<>+0(SB), Y5
+	VMOVDQU    k91<>+0(SB), Y5
 	VMOVDQU    (CX), Y6
 	VPERMD     Y6, Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
@@ -25496,18 +28282,18 @@ chunk:
 	VMOVDQU    Y5, 96(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000080, AX
-	DECQ       SI
+	DECQ       DI
 	JNZ        chunk
 	ADDQ       $0x04, DX
 	ADDQ       $0x04, BX
-	DECQ       DI
+	DECQ       R8
 	JNZ        run
 	VZEROUPPER
 	RET
 
 // func bookLowAffine32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C
-TEXT ·bookLowAffine32F16AVX2(SB), NOSPLIT, $96-56
+// Requires: AVX, AVX2, CMOV, F16C, FMA3
+TEXT ·bookLowAffine32F16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -25522,16 +28308,47 @@ TEXT ·bookLowAffine32F16AVX2(SB), NOSPLIT, $96-56
 	VMOVUPS   Y0, 32(SP)
 	VMOVUPS   Y1, 64(SP)
 	VMOVDQU   k5<>+0(SB), Y0
-	MOVQ      n+48(FP), DI
+	VMOVDQU   32(SP), Y1
+	VMOVDQU   64(SP), Y2
+	VPXOR     Y3, Y3, Y3
+	VPAND     k79<>+0(SB), Y1, Y1
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y1, Y4
+	VMOVDQU   k86<>+0(SB), Y5
+	VPCMPGTD  Y1, Y5, Y5
+	VPCMPGTD  k87<>+0(SB), Y1, Y1
+	VPANDN    Y5, Y4, Y5
+	VPOR      Y5, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VPAND     k79<>+0(SB), Y2, Y1
+	VPXOR     Y2, Y2, Y2
+	VPCMPEQD  Y2, Y1, Y2
+	VMOVDQU   k86<>+0(SB), Y4
+	VPCMPGTD  Y1, Y4, Y4
+	VPCMPGTD  k87<>+0(SB), Y1, Y1
+	VPANDN    Y4, Y2, Y4
+	VPOR      Y4, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VMOVMSKPS Y3, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
 
 run:
-	MOVQ         chunks+40(FP), SI
+	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k14<>+0(SB), Y1, Y1
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
 	VMOVDQU      32(SP), Y3
 	VMOVDQU      64(SP), Y4
 	VMULPS       Y1, Y3, Y3
@@ -25548,6 +28365,54 @@ run:
 	VPSHUFB      k11<>+0(SB), Y3, Y3
 	VPERMQ       $0x88, Y3, Y1
 	VPERMQ       $0xdd, Y3, Y2
+	JMP          chunk
+
+little:
+	VANDPS      k0<>+0(SB), Y1, Y3
+	VMOVUPS     Y3, 96(SP)
+	VANDPS      k79<>+0(SB), Y1, Y1
+	VPCMPGTD    k80<>+0(SB), Y1, Y4
+	VCVTDQ2PS   Y1, Y3
+	VPADDD      k81<>+0(SB), Y1, Y1
+	VPADDD      k82<>+0(SB), Y3, Y3
+	VBLENDVPS   Y4, Y1, Y3, Y1
+	VPSUBD      k83<>+0(SB), Y1, Y3
+	VMOVDQU     32(SP), Y4
+	VMOVDQU     64(SP), Y5
+	VANDPS      k0<>+0(SB), Y4, Y6
+	VXORPS      96(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y4, Y4
+	VMULPS      Y1, Y4, Y7
+	VFMADD213PS k81<>+0(SB), Y3, Y4
+	VPMAXSD     Y4, Y7, Y4
+	VPCMPGTD    k84<>+0(SB), Y7, Y8
+	VPSUBD      k81<>+0(SB), Y4, Y4
+	VBLENDVPS   Y8, Y7, Y4, Y4
+	VORPS       Y6, Y4, Y4
+	VADDPS      Y2, Y4, Y4
+	VCMPPS      $0x03, Y4, Y4, Y6
+	VBLENDVPS   Y6, k14<>+0(SB), Y4, Y4
+	VANDPS      k0<>+0(SB), Y5, Y6
+	VXORPS      96(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y5, Y5
+	VMULPS      Y1, Y5, Y1
+	VFMADD213PS k81<>+0(SB), Y3, Y5
+	VPMAXSD     Y5, Y1, Y5
+	VPCMPGTD    k84<>+0(SB), Y1, Y3
+	VPSUBD      k81<>+0(SB), Y5, Y5
+	VBLENDVPS   Y3, Y1, Y5, Y5
+	VORPS       Y6, Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VCMPPS      $0x03, Y5, Y5, Y1
+	VBLENDVPS   Y1, k14<>+0(SB), Y5, Y5
+	VCVTPS2PH   $0x00, Y4, X4
+	VCVTPS2PH   $0x00, Y5, X1
+	VINSERTI128 $0x01, X1, Y4, Y4
+	VPSHUFB     k11<>+0(SB), Y4, Y4
+	VPERMQ      $0x88, Y4, Y1
+	VPERMQ      $0xdd, Y4, Y2
+	VMOVDQA     Y1, Y1
+	VMOVDQA     Y2, Y2
 
 chunk:
 	VPMOVZXBW  (CX), Y3
@@ -25563,18 +28428,18 @@ chunk:
 	VMOVDQU    Y3, 32(AX)
 	ADDQ       $0x00000010, CX
 	ADDQ       $0x00000040, AX
-	DECQ       SI
+	DECQ       DI
 	JNZ        chunk
 	ADDQ       $0x04, DX
 	ADDQ       $0x04, BX
-	DECQ       DI
+	DECQ       R8
 	JNZ        run
 	VZEROUPPER
 	RET
 
 // func bookLowAffine64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C
-TEXT ·bookLowAffine64F16AVX2(SB), NOSPLIT, $96-56
+// Requires: AVX, AVX2, CMOV, F16C, FMA3
+TEXT ·bookLowAffine64F16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -25589,16 +28454,47 @@ TEXT ·bookLowAffine64F16AVX2(SB), NOSPLIT, $96-56
 	VMOVUPS   Y0, 32(SP)
 	VMOVUPS   Y1, 64(SP)
 	VMOVDQU   k5<>+0(SB), Y0
-	MOVQ      n+48(FP), DI
+	VMOVDQU   32(SP), Y1
+	VMOVDQU   64(SP), Y2
+	VPXOR     Y3, Y3, Y3
+	VPAND     k79<>+0(SB), Y1, Y1
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y1, Y4
+	VMOVDQU   k86<>+0(SB), Y5
+	VPCMPGTD  Y1, Y5, Y5
+	VPCMPGTD  k87<>+0(SB), Y1, Y1
+	VPANDN    Y5, Y4, Y5
+	VPOR      Y5, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VPAND     k79<>+0(SB), Y2, Y1
+	VPXOR     Y2, Y2, Y2
+	VPCMPEQD  Y2, Y1, Y2
+	VMOVDQU   k86<>+0(SB), Y4
+	VPCMPGTD  Y1, Y4, Y4
+	VPCMPGTD  k87<>+0(SB), Y1, Y1
+	VPANDN    Y4, Y2, Y4
+	VPOR      Y4, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VMOVMSKPS Y3, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
 
 run:
-	MOVQ         chunks+40(FP), SI
+	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k14<>+0(SB), Y1, Y1
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
 	VMOVDQU      32(SP), Y3
 	VMOVDQU      64(SP), Y4
 	VMULPS       Y1, Y3, Y3
@@ -25615,9 +28511,57 @@ run:
 	VPSHUFB      k11<>+0(SB), Y3, Y3
 	VPERMQ       $0x88, Y3, Y1
 	VPERMQ       $0xdd, Y3, Y2
+	JMP          chunk
+
+little:
+	VANDPS      k0<>+0(SB), Y1, Y3
+	VMOVUPS     Y3, 96(SP)
+	VANDPS      k79<>+0(SB), Y1, Y1
+	VPCMPGTD    k80<>+0(SB), Y1, Y4
+	VCVTDQ2PS   Y1, Y3
+	VPADDD      k81<>+0(SB), Y1, Y1
+	VPADDD      k82<>+0(SB), Y3, Y3
+	VBLENDVPS   Y4, Y1, Y3, Y1
+	VPSUBD      k83<>+0(SB), Y1, Y3
+	VMOVDQU     32(SP), Y4
+	VMOVDQU     64(SP), Y5
+	VANDPS      k0<>+0(SB), Y4, Y6
+	VXORPS      96(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y4, Y4
+	VMULPS      Y1, Y4, Y7
+	VFMADD213PS k81<>+0(SB), Y3, Y4
+	VPMAXSD     Y4, Y7, Y4
+	VPCMPGTD    k84<>+0(SB), Y7, Y8
+	VPSUBD      k81<>+0(SB), Y4, Y4
+	VBLENDVPS   Y8, Y7, Y4, Y4
+	VORPS       Y6, Y4, Y4
+	VADDPS      Y2, Y4, Y4
+	VCMPPS      $0x03, Y4, Y4, Y6
+	VBLENDVPS   Y6, k14<>+0(SB), Y4, Y4
+	VANDPS      k0<>+0(SB), Y5, Y6
+	VXORPS      96(SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y5, Y5
+	VMULPS      Y1, Y5, Y1
+	VFMADD213PS k81<>+0(SB), Y3, Y5
+	VPMAXSD     Y5, Y1, Y5
+	VPCMPGTD    k84<>+0(SB), Y1, Y3
+	VPSUBD      k81<>+0(SB), Y5, Y5
+	VBLENDVPS   Y3, Y1, Y5, Y5
+	VORPS       Y6, Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VCMPPS      $0x03, Y5, Y5, Y1
+	VBLENDVPS   Y1, k14<>+0(SB), Y5, Y5
+	VCVTPS2PH   $0x00, Y4, X4
+	VCVTPS2PH   $0x00, Y5, X1
+	VINSERTI128 $0x01, X1, Y4, Y4
+	VPSHUFB     k11<>+0(SB), Y4, Y4
+	VPERMQ      $0x88, Y4, Y1
+	VPERMQ      $0xdd, Y4, Y2
+	VMOVDQA     Y1, Y1
+	VMOVDQA     Y2, Y2
 
 chunk:
-	VMOVDQU    k82<>+0(SB), Y3
+	VMOVDQU    k91<>+0(SB), Y3
 	VMOVDQU    (CX), Y4
 	VPERMD     Y4, Y3, Y3
 	VPSRLW     $0x04, Y3, Y4
@@ -25639,18 +28583,18 @@ chunk:
 	VMOVDQU    Y3, 96(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000080, AX
-	DECQ       SI
+	DECQ       DI
 	JNZ        chunk
 	ADDQ       $0x04, DX
 	ADDQ       $0x04, BX
-	DECQ       DI
+	DECQ       R8
 	JNZ        run
 	VZEROUPPER
 	RET
 
 // func bookHighScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bookHighScale32F32AVX2(SB), NOSPLIT, $96-56
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·bookHighScale32F32AVX2(SB), NOSPLIT, $128-56
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
@@ -25667,26 +28611,57 @@ TEXT ·bookHighScale32F32AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU    k5<>+0(SB), Y0
 	VMOVDQU    32(SP), Y1
 	VMOVDQU    64(SP), Y2
-	VPSHUFB    k79<>+0(SB), Y1, Y1
-	VPSHUFB    k79<>+0(SB), Y2, Y2
+	VPXOR      Y3, Y3, Y3
+	VPAND      k79<>+0(SB), Y1, Y1
+	VPXOR      Y4, Y4, Y4
+	VPCMPEQD   Y4, Y1, Y4
+	VMOVDQU    k86<>+0(SB), Y5
+	VPCMPGTD   Y1, Y5, Y5
+	VPCMPGTD   k87<>+0(SB), Y1, Y1
+	VPANDN     Y5, Y4, Y5
+	VPOR       Y5, Y3, Y3
+	VPOR       Y1, Y3, Y3
+	VPAND      k79<>+0(SB), Y2, Y1
+	VPXOR      Y2, Y2, Y2
+	VPCMPEQD   Y2, Y1, Y2
+	VMOVDQU    k86<>+0(SB), Y4
+	VPCMPGTD   Y1, Y4, Y4
+	VPCMPGTD   k87<>+0(SB), Y1, Y1
+	VPANDN     Y4, Y2, Y4
+	VPOR       Y4, Y3, Y3
+	VPOR       Y1, Y3, Y3
+	VMOVMSKPS  Y3, DI
+	XORL       SI, SI
+	TESTL      DI, DI
+	MOVL       $0x0d7fffff, DI
+	CMOVLEQ    DI, SI
+	VMOVDQU    32(SP), Y1
+	VMOVDQU    64(SP), Y2
+	VPSHUFB    k88<>+0(SB), Y1, Y1
+	VPSHUFB    k88<>+0(SB), Y2, Y2
 	VPUNPCKLDQ Y2, Y1, Y3
-	VMOVDQU    k80<>+0(SB), Y4
+	VMOVDQU    k89<>+0(SB), Y4
 	VPERMD     Y3, Y4, Y4
-	VMOVDQU    k81<>+0(SB), Y5
+	VMOVDQU    k90<>+0(SB), Y5
 	VPERMD     Y3, Y5, Y3
 	VPUNPCKHDQ Y2, Y1, Y1
-	VMOVDQU    k80<>+0(SB), Y2
+	VMOVDQU    k89<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y2
-	VMOVDQU    k81<>+0(SB), Y5
+	VMOVDQU    k90<>+0(SB), Y5
 	VPERMD     Y1, Y5, Y1
-	MOVQ       n+48(FP), DI
+	MOVQ       n+48(FP), R8
 
 run:
-	MOVQ         chunks+40(FP), SI
+	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS (DX), Y5
 	VXORPS       k0<>+0(SB), Y5, Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
 	VBLENDVPS    Y6, k1<>+0(SB), Y5, Y5
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
 
 chunk:
 	VPMOVZXBW  (CX), Y6
@@ -25694,7 +28669,7 @@ chunk:
 	VPSRLW     $0x04, Y6, Y6
 	VPOR       Y7, Y6, Y6
 	VPAND      Y0, Y6, Y6
-	VMOVDQU    k82<>+0(SB), Y7
+	VMOVDQU    k91<>+0(SB), Y7
 	VPERMD     Y6, Y7, Y6
 	VPSHUFB    Y6, Y4, Y7
 	VPSHUFB    Y6, Y3, Y8
@@ -25720,20 +28695,107 @@ chunk:
 	VMULPS     Y5, Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	VMOVUPS    Y6, 96(AX)
-	ADDQ       $0x00000010, CX
+	ADDQ       $0x10, CX
 	ADDQ       $0x00000080, AX
-	DECQ       SI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
 	DECQ       DI
-	JNZ        run
+	JNZ        chunk
+	JMP        done
+
+little:
+	VANDPS    k0<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 96(SP)
+	VANDPS    k79<>+0(SB), Y5, Y5
+	VPCMPGTD  k80<>+0(SB), Y5, Y7
+	VCVTDQ2PS Y5, Y6
+	VPADDD    k81<>+0(SB), Y5, Y5
+	VPADDD    k82<>+0(SB), Y6, Y6
+	VBLENDVPS Y7, Y5, Y6, Y5
+	VPSUBD    k83<>+0(SB), Y5, Y6
+
+slowly:
+	VPMOVZXBW   (CX), Y7
+	VPSLLW      $0x08, Y7, Y8
+	VPSRLW      $0x04, Y7, Y7
+	VPOR        Y8, Y7, Y7
+	VPAND       Y0, Y7, Y7
+	VMOVDQU     k91<>+0(SB), Y8
+	VPERMD      Y7, Y8, Y7
+	VPSHUFB     Y7, Y4, Y8
+	VPSHUFB     Y7, Y3, Y9
+	VPSHUFB     Y7, Y2, Y10
+	VPSHUFB     Y7, Y1, Y7
+	VPUNPCKLBW  Y9, Y8, Y11
+	VPUNPCKLBW  Y7, Y10, Y12
+	VPUNPCKLWD  Y12, Y11, Y13
+	VPUNPCKHWD  Y12, Y11, Y11
+	VPUNPCKHBW  Y9, Y8, Y8
+	VPUNPCKHBW  Y7, Y10, Y7
+	VPUNPCKLWD  Y7, Y8, Y9
+	VPUNPCKHWD  Y7, Y8, Y7
+	VANDPS      k0<>+0(SB), Y13, Y8
+	VXORPS      96(SP), Y8, Y8
+	VANDPS      k79<>+0(SB), Y13, Y13
+	VMULPS      Y5, Y13, Y10
+	VFMADD213PS k81<>+0(SB), Y6, Y13
+	VPMAXSD     Y13, Y10, Y13
+	VPCMPGTD    k84<>+0(SB), Y10, Y12
+	VPSUBD      k81<>+0(SB), Y13, Y13
+	VBLENDVPS   Y12, Y10, Y13, Y13
+	VORPS       Y8, Y13, Y13
+	VXORPS      k0<>+0(SB), Y13, Y13
+	VMOVUPS     Y13, (AX)
+	VANDPS      k0<>+0(SB), Y11, Y8
+	VXORPS      96(SP), Y8, Y8
+	VANDPS      k79<>+0(SB), Y11, Y11
+	VMULPS      Y5, Y11, Y10
+	VFMADD213PS k81<>+0(SB), Y6, Y11
+	VPMAXSD     Y11, Y10, Y11
+	VPCMPGTD    k84<>+0(SB), Y10, Y12
+	VPSUBD      k81<>+0(SB), Y11, Y11
+	VBLENDVPS   Y12, Y10, Y11, Y11
+	VORPS       Y8, Y11, Y11
+	VXORPS      k0<>+0(SB), Y11, Y11
+	VMOVUPS     Y11, 32(AX)
+	VANDPS      k0<>+0(SB), Y9, Y8
+	VXORPS      96(SP), Y8, Y8
+	VANDPS      k79<>+0(SB), Y9, Y9
+	VMULPS      Y5, Y9, Y10
+	VFMADD213PS k81<>+0(SB), Y6, Y9
+	VPMAXSD     Y9, Y10, Y9
+	VPCMPGTD    k84<>+0(SB), Y10, Y11
+	VPSUBD      k81<>+0(SB), Y9, Y9
+	VBLENDVPS   Y11, Y10, Y9, Y9
+	VORPS       Y8, Y9, Y9
+	VXORPS      k0<>+0(SB), Y9, Y9
+	VMOVUPS     Y9, 64(AX)
+	VANDPS      k0<>+0(SB), Y7, Y8
+	VXORPS      96(SP), Y8, Y8
+	VANDPS      k79<>+0(SB), Y7, Y7
+	VMULPS      Y5, Y7, Y9
+	VFMADD213PS k81<>+0(SB), Y6, Y7
+	VPMAXSD     Y7, Y9, Y7
+	VPCMPGTD    k84<>+0(SB), Y9, Y10
+	VPSUBD      k81<>+0(SB), Y7, Y7
+	VBLENDVPS   Y10, Y9, Y7, Y7
+	VORPS       Y8, Y7, Y7
+	VXORPS      k0<>+0(SB), Y7, Y7
+	VMOVUPS     Y7, 96(AX)
+	ADDQ        $0x00000010, CX
+	ADDQ        $0x00000080, AX
+	DECQ        DI
+	JNZ         slowly
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ R8
+	JNZ  run
 	VZEROUPPER
 	RET
 
 // func bookHighScale64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bookHighScale64F32AVX2(SB), NOSPLIT, $96-56
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·bookHighScale64F32AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -25748,14 +28810,45 @@ TEXT ·bookHighScale64F32AVX2(SB), NOSPLIT, $96-56
 	VMOVUPS   Y0, 32(SP)
 	VMOVUPS   Y1, 64(SP)
 	VMOVDQU   k5<>+0(SB), Y0
-	MOVQ      n+48(FP), DI
+	VMOVDQU   32(SP), Y1
+	VMOVDQU   64(SP), Y2
+	VPXOR     Y3, Y3, Y3
+	VPAND     k79<>+0(SB), Y1, Y1
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y1, Y4
+	VMOVDQU   k86<>+0(SB), Y5
+	VPCMPGTD  Y1, Y5, Y5
+	VPCMPGTD  k87<>+0(SB), Y1, Y1
+	VPANDN    Y5, Y4, Y5
+	VPOR      Y5, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VPAND     k79<>+0(SB), Y2, Y1
+	VPXOR     Y2, Y2, Y2
+	VPCMPEQD  Y2, Y1, Y2
+	VMOVDQU   k86<>+0(SB), Y4
+	VPCMPGTD  Y1, Y4, Y4
+	VPCMPGTD  k87<>+0(SB), Y1, Y1
+	VPANDN    Y4, Y2, Y4
+	VPOR      Y4, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VMOVMSKPS Y3, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
 
 run:
-	MOVQ         chunks+40(FP), SI
+	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS (DX), Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
 	VMOVDQU      32(SP), Y2
 	VMOVDQU      64(SP), Y3
 	VMULPS       Y1, Y2, Y2
@@ -25766,23 +28859,79 @@ run:
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y3, Y3
-	VPSHUFB      k79<>+0(SB), Y2, Y2
-	VPSHUFB      k79<>+0(SB), Y3, Y3
+	VPSHUFB      k88<>+0(SB), Y2, Y2
+	VPSHUFB      k88<>+0(SB), Y3, Y3
 	VPUNPCKLDQ   Y3, Y2, Y1
-	VMOVDQU      k80<>+0(SB), Y4
+	VMOVDQU      k89<>+0(SB), Y4
 	VPERMD       Y1, Y4, Y4
-	VMOVDQU      k81<>+0(SB), Y5
+	VMOVDQU      k90<>+0(SB), Y5
 	VPERMD       Y1, Y5, Y1
 	VPUNPCKHDQ   Y3, Y2, Y2
-	VMOVDQU      k80<>+0(SB), Y3
+	VMOVDQU      k89<>+0(SB), Y3
 	VPERMD       Y2, Y3, Y3
-	VMOVDQU      k81<>+0(SB), Y5
+	VMOVDQU      k90<>+0(SB), Y5
 	VPERMD       Y2, Y5, Y2
+	JMP          chunk
+
+little:
+	VANDPS      k0<>+0(SB), Y1, Y4
+	VMOVUPS     Y4, 96(SP)
+	VANDPS      k79<>+0(SB), Y1, Y1
+	VPCMPGTD    k80<>+0(SB), Y1, Y3
+	VCVTDQ2PS   Y1, Y2
+	VPADDD      k81<>+0(SB), Y1, Y1
+	VPADDD      k82<>+0(SB), Y2, Y2
+	VBLENDVPS   Y3, Y1, Y2, Y1
+	VPSUBD      k83<>+0(SB), Y1, Y4
+	VMOVDQU     32(SP), Y2
+	VMOVDQU     64(SP), Y3
+	VANDPS      k0<>+0(SB), Y2, Y5
+	VXORPS      96(SP), Y5, Y5
+	VANDPS      k79<>+0(SB), Y2, Y2
+	VMULPS      Y1, Y2, Y6
+	VFMADD213PS k81<>+0(SB), Y4, Y2
+	VPMAXSD     Y2, Y6, Y2
+	VPCMPGTD    k84<>+0(SB), Y6, Y7
+	VPSUBD      k81<>+0(SB), Y2, Y2
+	VBLENDVPS   Y7, Y6, Y2, Y2
+	VORPS       Y5, Y2, Y2
+	VXORPS      k0<>+0(SB), Y2, Y2
+	VCMPPS      $0x03, Y2, Y2, Y5
+	VBLENDVPS   Y5, k14<>+0(SB), Y2, Y2
+	VANDPS      k0<>+0(SB), Y3, Y5
+	VXORPS      96(SP), Y5, Y5
+	VANDPS      k79<>+0(SB), Y3, Y3
+	VMULPS      Y1, Y3, Y1
+	VFMADD213PS k81<>+0(SB), Y4, Y3
+	VPMAXSD     Y3, Y1, Y3
+	VPCMPGTD    k84<>+0(SB), Y1, Y4
+	VPSUBD      k81<>+0(SB), Y3, Y3
+	VBLENDVPS   Y4, Y1, Y3, Y3
+	VORPS       Y5, Y3, Y3
+	VXORPS      k0<>+0(SB), Y3, Y3
+	VCMPPS      $0x03, Y3, Y3, Y1
+	VBLENDVPS   Y1, k14<>+0(SB), Y3, Y3
+	VPSHUFB     k88<>+0(SB), Y2, Y2
+	VPSHUFB     k88<>+0(SB), Y3, Y3
+	VPUNPCKLDQ  Y3, Y2, Y1
+	VMOVDQU     k89<>+0(SB), Y4
+	VPERMD      Y1, Y4, Y4
+	VMOVDQU     k90<>+0(SB), Y5
+	VPERMD      Y1, Y5, Y1
+	VPUNPCKHDQ  Y3, Y2, Y2
+	VMOVDQU     k89<>+0(SB), Y3
+	VPERMD      Y2, Y3, Y3
+	VMOVDQU     k90<>+0(SB), Y5
+	VPERMD      Y2, Y5, Y2
+	VMOVDQA     Y4, Y4
+	VMOVDQA     Y1, Y1
+	VMOVDQA     Y3, Y3
+	VMOVDQA     Y2, Y2
 
 chunk:
-	VMOVDQU    k82<>+0(SB), Y5
+	VMOVDQU    k91<>+0(SB), Y5
 	VMOVDQU    (CX), Y5
-	VPSHUFB    k83<>+0(SB), Y5, Y5
+	VPSHUFB    k92<>+0(SB), Y5, Y5
 	VPERMQ     $0xd8, Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y0, Y5, Y5
@@ -25823,18 +28972,18 @@ chunk:
 	VMOVDQU    Y5, 224(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000100, AX
-	DECQ       SI
+	DECQ       DI
 	JNZ        chunk
 	ADDQ       $0x04, DX
 	ADDQ       $0x04, BX
-	DECQ       DI
+	DECQ       R8
 	JNZ        run
 	VZEROUPPER
 	RET
 
 // func bookHighScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bookHighScale32BF16AVX2(SB), NOSPLIT, $64-56
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·bookHighScale32BF16AVX2(SB), NOSPLIT, $96-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -25855,14 +29004,45 @@ TEXT ·bookHighScale32BF16AVX2(SB), NOSPLIT, $64-56
 	VMOVUPS   Y4, (SP)
 	VMOVUPS   Y2, 32(SP)
 	VMOVDQU   k5<>+0(SB), Y2
-	MOVQ      n+48(FP), DI
+	VMOVDQU   (SP), Y3
+	VMOVDQU   32(SP), Y4
+	VPXOR     Y5, Y5, Y5
+	VPAND     k79<>+0(SB), Y3, Y3
+	VPXOR     Y6, Y6, Y6
+	VPCMPEQD  Y6, Y3, Y6
+	VMOVDQU   k86<>+0(SB), Y7
+	VPCMPGTD  Y3, Y7, Y7
+	VPCMPGTD  k87<>+0(SB), Y3, Y3
+	VPANDN    Y7, Y6, Y7
+	VPOR      Y7, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VPAND     k79<>+0(SB), Y4, Y3
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y3, Y4
+	VMOVDQU   k86<>+0(SB), Y6
+	VPCMPGTD  Y3, Y6, Y6
+	VPCMPGTD  k87<>+0(SB), Y3, Y3
+	VPANDN    Y6, Y4, Y6
+	VPOR      Y6, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VMOVMSKPS Y5, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
 
 run:
-	MOVQ         chunks+40(FP), SI
+	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS (DX), Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
 	VMOVDQU      (SP), Y4
 	VMOVDQU      32(SP), Y5
 	VMULPS       Y3, Y4, Y4
@@ -25880,6 +29060,55 @@ run:
 	VPSHUFB      k11<>+0(SB), Y4, Y4
 	VPERMQ       $0x88, Y4, Y3
 	VPERMQ       $0xdd, Y4, Y4
+	JMP          chunk
+
+little:
+	VANDPS      k0<>+0(SB), Y3, Y4
+	VMOVUPS     Y4, 64(SP)
+	VANDPS      k79<>+0(SB), Y3, Y3
+	VPCMPGTD    k80<>+0(SB), Y3, Y5
+	VCVTDQ2PS   Y3, Y4
+	VPADDD      k81<>+0(SB), Y3, Y3
+	VPADDD      k82<>+0(SB), Y4, Y4
+	VBLENDVPS   Y5, Y3, Y4, Y3
+	VPSUBD      k83<>+0(SB), Y3, Y4
+	VMOVDQU     (SP), Y5
+	VMOVDQU     32(SP), Y6
+	VANDPS      k0<>+0(SB), Y5, Y7
+	VXORPS      64(SP), Y7, Y7
+	VANDPS      k79<>+0(SB), Y5, Y5
+	VMULPS      Y3, Y5, Y8
+	VFMADD213PS k81<>+0(SB), Y4, Y5
+	VPMAXSD     Y5, Y8, Y5
+	VPCMPGTD    k84<>+0(SB), Y8, Y9
+	VPSUBD      k81<>+0(SB), Y5, Y5
+	VBLENDVPS   Y9, Y8, Y5, Y5
+	VORPS       Y7, Y5, Y5
+	VPSRLD      $0x10, Y5, Y7
+	VPAND       Y0, Y7, Y7
+	VPADDD      Y1, Y5, Y5
+	VPADDD      Y7, Y5, Y5
+	VANDPS      k0<>+0(SB), Y6, Y7
+	VXORPS      64(SP), Y7, Y7
+	VANDPS      k79<>+0(SB), Y6, Y6
+	VMULPS      Y3, Y6, Y3
+	VFMADD213PS k81<>+0(SB), Y4, Y6
+	VPMAXSD     Y6, Y3, Y6
+	VPCMPGTD    k84<>+0(SB), Y3, Y4
+	VPSUBD      k81<>+0(SB), Y6, Y6
+	VBLENDVPS   Y4, Y3, Y6, Y6
+	VORPS       Y7, Y6, Y6
+	VPSRLD      $0x10, Y6, Y3
+	VPAND       Y0, Y3, Y3
+	VPADDD      Y1, Y6, Y6
+	VPADDD      Y3, Y6, Y6
+	VPSRLD      $0x10, Y5, Y5
+	VPBLENDW    $0xaa, Y6, Y5, Y5
+	VPSHUFB     k11<>+0(SB), Y5, Y5
+	VPERMQ      $0x88, Y5, Y3
+	VPERMQ      $0xdd, Y5, Y4
+	VMOVDQA     Y3, Y3
+	VMOVDQA     Y4, Y4
 
 chunk:
 	VPMOVZXBW  (CX), Y5
@@ -25896,18 +29125,18 @@ chunk:
 	VMOVDQU    Y5, 32(AX)
 	ADDQ       $0x00000010, CX
 	ADDQ       $0x00000040, AX
-	DECQ       SI
+	DECQ       DI
 	JNZ        chunk
 	ADDQ       $0x04, DX
 	ADDQ       $0x04, BX
-	DECQ       DI
+	DECQ       R8
 	JNZ        run
 	VZEROUPPER
 	RET
 
 // func bookHighScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2
-TEXT ·bookHighScale64BF16AVX2(SB), NOSPLIT, $64-56
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·bookHighScale64BF16AVX2(SB), NOSPLIT, $96-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -25928,14 +29157,45 @@ TEXT ·bookHighScale64BF16AVX2(SB), NOSPLIT, $64-56
 	VMOVUPS   Y4, (SP)
 	VMOVUPS   Y2, 32(SP)
 	VMOVDQU   k5<>+0(SB), Y2
-	MOVQ      n+48(FP), DI
+	VMOVDQU   (SP), Y3
+	VMOVDQU   32(SP), Y4
+	VPXOR     Y5, Y5, Y5
+	VPAND     k79<>+0(SB), Y3, Y3
+	VPXOR     Y6, Y6, Y6
+	VPCMPEQD  Y6, Y3, Y6
+	VMOVDQU   k86<>+0(SB), Y7
+	VPCMPGTD  Y3, Y7, Y7
+	VPCMPGTD  k87<>+0(SB), Y3, Y3
+	VPANDN    Y7, Y6, Y7
+	VPOR      Y7, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VPAND     k79<>+0(SB), Y4, Y3
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y3, Y4
+	VMOVDQU   k86<>+0(SB), Y6
+	VPCMPGTD  Y3, Y6, Y6
+	VPCMPGTD  k87<>+0(SB), Y3, Y3
+	VPANDN    Y6, Y4, Y6
+	VPOR      Y6, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VMOVMSKPS Y5, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
 
 run:
-	MOVQ         chunks+40(FP), SI
+	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS (DX), Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
 	VMOVDQU      (SP), Y4
 	VMOVDQU      32(SP), Y5
 	VMULPS       Y3, Y4, Y4
@@ -25953,9 +29213,58 @@ run:
 	VPSHUFB      k11<>+0(SB), Y4, Y4
 	VPERMQ       $0x88, Y4, Y3
 	VPERMQ       $0xdd, Y4, Y4
+	JMP          chunk
+
+little:
+	VANDPS      k0<>+0(SB), Y3, Y4
+	VMOVUPS     Y4, 64(SP)
+	VANDPS      k79<>+0(SB), Y3, Y3
+	VPCMPGTD    k80<>+0(SB), Y3, Y5
+	VCVTDQ2PS   Y3, Y4
+	VPADDD      k81<>+0(SB), Y3, Y3
+	VPADDD      k82<>+0(SB), Y4, Y4
+	VBLENDVPS   Y5, Y3, Y4, Y3
+	VPSUBD      k83<>+0(SB), Y3, Y4
+	VMOVDQU     (SP), Y5
+	VMOVDQU     32(SP), Y6
+	VANDPS      k0<>+0(SB), Y5, Y7
+	VXORPS      64(SP), Y7, Y7
+	VANDPS      k79<>+0(SB), Y5, Y5
+	VMULPS      Y3, Y5, Y8
+	VFMADD213PS k81<>+0(SB), Y4, Y5
+	VPMAXSD     Y5, Y8, Y5
+	VPCMPGTD    k84<>+0(SB), Y8, Y9
+	VPSUBD      k81<>+0(SB), Y5, Y5
+	VBLENDVPS   Y9, Y8, Y5, Y5
+	VORPS       Y7, Y5, Y5
+	VPSRLD      $0x10, Y5, Y7
+	VPAND       Y0, Y7, Y7
+	VPADDD      Y1, Y5, Y5
+	VPADDD      Y7, Y5, Y5
+	VANDPS      k0<>+0(SB), Y6, Y7
+	VXORPS      64(SP), Y7, Y7
+	VANDPS      k79<>+0(SB), Y6, Y6
+	VMULPS      Y3, Y6, Y3
+	VFMADD213PS k81<>+0(SB), Y4, Y6
+	VPMAXSD     Y6, Y3, Y6
+	VPCMPGTD    k84<>+0(SB), Y3, Y4
+	VPSUBD      k81<>+0(SB), Y6, Y6
+	VBLENDVPS   Y4, Y3, Y6, Y6
+	VORPS       Y7, Y6, Y6
+	VPSRLD      $0x10, Y6, Y3
+	VPAND       Y0, Y3, Y3
+	VPADDD      Y1, Y6, Y6
+	VPADDD      Y3, Y6, Y6
+	VPSRLD      $0x10, Y5, Y5
+	VPBLENDW    $0xaa, Y6, Y5, Y5
+	VPSHUFB     k11<>+0(SB), Y5, Y5
+	VPERMQ      $0x88, Y5, Y3
+	VPERMQ      $0xdd, Y5, Y4
+	VMOVDQA     Y3, Y3
+	VMOVDQA     Y4, Y4
 
 chunk:
-	VMOVDQU    k82<>+0(SB), Y5
+	VMOVDQU    k91<>+0(SB), Y5
 	VMOVDQU    (CX), Y6
 	VPERMD     Y6, Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
@@ -25977,18 +29286,18 @@ chunk:
 	VMOVDQU    Y5, 96(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000080, AX
-	DECQ       SI
+	DECQ       DI
 	JNZ        chunk
 	ADDQ       $0x04, DX
 	ADDQ       $0x04, BX
-	DECQ       DI
+	DECQ       R8
 	JNZ        run
 	VZEROUPPER
 	RET
 
 // func bookHighScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C
-TEXT ·bookHighScale32F16AVX2(SB), NOSPLIT, $96-56
+// Requires: AVX, AVX2, CMOV, F16C, FMA3
+TEXT ·bookHighScale32F16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -26003,14 +29312,45 @@ TEXT ·bookHighScale32F16AVX2(SB), NOSPLIT, $96-56
 	VMOVUPS   Y0, 32(SP)
 	VMOVUPS   Y1, 64(SP)
 	VMOVDQU   k5<>+0(SB), Y0
-	MOVQ      n+48(FP), DI
+	VMOVDQU   32(SP), Y1
+	VMOVDQU   64(SP), Y2
+	VPXOR     Y3, Y3, Y3
+	VPAND     k79<>+0(SB), Y1, Y1
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y1, Y4
+	VMOVDQU   k86<>+0(SB), Y5
+	VPCMPGTD  Y1, Y5, Y5
+	VPCMPGTD  k87<>+0(SB), Y1, Y1
+	VPANDN    Y5, Y4, Y5
+	VPOR      Y5, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VPAND     k79<>+0(SB), Y2, Y1
+	VPXOR     Y2, Y2, Y2
+	VPCMPEQD  Y2, Y1, Y2
+	VMOVDQU   k86<>+0(SB), Y4
+	VPCMPGTD  Y1, Y4, Y4
+	VPCMPGTD  k87<>+0(SB), Y1, Y1
+	VPANDN    Y4, Y2, Y4
+	VPOR      Y4, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VMOVMSKPS Y3, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
 
 run:
-	MOVQ         chunks+40(FP), SI
+	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS (DX), Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
 	VMOVDQU      32(SP), Y2
 	VMOVDQU      64(SP), Y3
 	VMULPS       Y1, Y2, Y2
@@ -26027,6 +29367,54 @@ run:
 	VPSHUFB      k11<>+0(SB), Y2, Y2
 	VPERMQ       $0x88, Y2, Y1
 	VPERMQ       $0xdd, Y2, Y2
+	JMP          chunk
+
+little:
+	VANDPS      k0<>+0(SB), Y1, Y2
+	VMOVUPS     Y2, 96(SP)
+	VANDPS      k79<>+0(SB), Y1, Y1
+	VPCMPGTD    k80<>+0(SB), Y1, Y3
+	VCVTDQ2PS   Y1, Y2
+	VPADDD      k81<>+0(SB), Y1, Y1
+	VPADDD      k82<>+0(SB), Y2, Y2
+	VBLENDVPS   Y3, Y1, Y2, Y1
+	VPSUBD      k83<>+0(SB), Y1, Y2
+	VMOVDQU     32(SP), Y3
+	VMOVDQU     64(SP), Y4
+	VANDPS      k0<>+0(SB), Y3, Y5
+	VXORPS      96(SP), Y5, Y5
+	VANDPS      k79<>+0(SB), Y3, Y3
+	VMULPS      Y1, Y3, Y6
+	VFMADD213PS k81<>+0(SB), Y2, Y3
+	VPMAXSD     Y3, Y6, Y3
+	VPCMPGTD    k84<>+0(SB), Y6, Y7
+	VPSUBD      k81<>+0(SB), Y3, Y3
+	VBLENDVPS   Y7, Y6, Y3, Y3
+	VORPS       Y5, Y3, Y3
+	VXORPS      k0<>+0(SB), Y3, Y3
+	VCMPPS      $0x03, Y3, Y3, Y5
+	VBLENDVPS   Y5, k14<>+0(SB), Y3, Y3
+	VANDPS      k0<>+0(SB), Y4, Y5
+	VXORPS      96(SP), Y5, Y5
+	VANDPS      k79<>+0(SB), Y4, Y4
+	VMULPS      Y1, Y4, Y1
+	VFMADD213PS k81<>+0(SB), Y2, Y4
+	VPMAXSD     Y4, Y1, Y4
+	VPCMPGTD    k84<>+0(SB), Y1, Y2
+	VPSUBD      k81<>+0(SB), Y4, Y4
+	VBLENDVPS   Y2, Y1, Y4, Y4
+	VORPS       Y5, Y4, Y4
+	VXORPS      k0<>+0(SB), Y4, Y4
+	VCMPPS      $0x03, Y4, Y4, Y1
+	VBLENDVPS   Y1, k14<>+0(SB), Y4, Y4
+	VCVTPS2PH   $0x00, Y3, X3
+	VCVTPS2PH   $0x00, Y4, X1
+	VINSERTI128 $0x01, X1, Y3, Y3
+	VPSHUFB     k11<>+0(SB), Y3, Y3
+	VPERMQ      $0x88, Y3, Y1
+	VPERMQ      $0xdd, Y3, Y2
+	VMOVDQA     Y1, Y1
+	VMOVDQA     Y2, Y2
 
 chunk:
 	VPMOVZXBW  (CX), Y3
@@ -26043,18 +29431,18 @@ chunk:
 	VMOVDQU    Y3, 32(AX)
 	ADDQ       $0x00000010, CX
 	ADDQ       $0x00000040, AX
-	DECQ       SI
+	DECQ       DI
 	JNZ        chunk
 	ADDQ       $0x04, DX
 	ADDQ       $0x04, BX
-	DECQ       DI
+	DECQ       R8
 	JNZ        run
 	VZEROUPPER
 	RET
 
 // func bookHighScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C
-TEXT ·bookHighScale64F16AVX2(SB), NOSPLIT, $96-56
+// Requires: AVX, AVX2, CMOV, F16C, FMA3
+TEXT ·bookHighScale64F16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -26069,14 +29457,45 @@ TEXT ·bookHighScale64F16AVX2(SB), NOSPLIT, $96-56
 	VMOVUPS   Y0, 32(SP)
 	VMOVUPS   Y1, 64(SP)
 	VMOVDQU   k5<>+0(SB), Y0
-	MOVQ      n+48(FP), DI
+	VMOVDQU   32(SP), Y1
+	VMOVDQU   64(SP), Y2
+	VPXOR     Y3, Y3, Y3
+	VPAND     k79<>+0(SB), Y1, Y1
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y1, Y4
+	VMOVDQU   k86<>+0(SB), Y5
+	VPCMPGTD  Y1, Y5, Y5
+	VPCMPGTD  k87<>+0(SB), Y1, Y1
+	VPANDN    Y5, Y4, Y5
+	VPOR      Y5, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VPAND     k79<>+0(SB), Y2, Y1
+	VPXOR     Y2, Y2, Y2
+	VPCMPEQD  Y2, Y1, Y2
+	VMOVDQU   k86<>+0(SB), Y4
+	VPCMPGTD  Y1, Y4, Y4
+	VPCMPGTD  k87<>+0(SB), Y1, Y1
+	VPANDN    Y4, Y2, Y4
+	VPOR      Y4, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VMOVMSKPS Y3, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
 
 run:
-	MOVQ         chunks+40(FP), SI
+	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS (DX), Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
 	VMOVDQU      32(SP), Y2
 	VMOVDQU      64(SP), Y3
 	VMULPS       Y1, Y2, Y2
@@ -26093,9 +29512,57 @@ run:
 	VPSHUFB      k11<>+0(SB), Y2, Y2
 	VPERMQ       $0x88, Y2, Y1
 	VPERMQ       $0xdd, Y2, Y2
+	JMP          chunk
+
+little:
+	VANDPS      k0<>+0(SB), Y1, Y2
+	VMOVUPS     Y2, 96(SP)
+	VANDPS      k79<>+0(SB), Y1, Y1
+	VPCMPGTD    k80<>+0(SB), Y1, Y3
+	VCVTDQ2PS   Y1, Y2
+	VPADDD      k81<>+0(SB), Y1, Y1
+	VPADDD      k82<>+0(SB), Y2, Y2
+	VBLENDVPS   Y3, Y1, Y2, Y1
+	VPSUBD      k83<>+0(SB), Y1, Y2
+	VMOVDQU     32(SP), Y3
+	VMOVDQU     64(SP), Y4
+	VANDPS      k0<>+0(SB), Y3, Y5
+	VXORPS      96(SP), Y5, Y5
+	VANDPS      k79<>+0(SB), Y3, Y3
+	VMULPS      Y1, Y3, Y6
+	VFMADD213PS k81<>+0(SB), Y2, Y3
+	VPMAXSD     Y3, Y6, Y3
+	VPCMPGTD    k84<>+0(SB), Y6, Y7
+	VPSUBD      k81<>+0(SB), Y3, Y3
+	VBLENDVPS   Y7, Y6, Y3, Y3
+	VORPS       Y5, Y3, Y3
+	VXORPS      k0<>+0(SB), Y3, Y3
+	VCMPPS      $0x03, Y3, Y3, Y5
+	VBLENDVPS   Y5, k14<>+0(SB), Y3, Y3
+	VANDPS      k0<>+0(SB), Y4, Y5
+	VXORPS      96(SP), Y5, Y5
+	VANDPS      k79<>+0(SB), Y4, Y4
+	VMULPS      Y1, Y4, Y1
+	VFMADD213PS k81<>+0(SB), Y2, Y4
+	VPMAXSD     Y4, Y1, Y4
+	VPCMPGTD    k84<>+0(SB), Y1, Y2
+	VPSUBD      k81<>+0(SB), Y4, Y4
+	VBLENDVPS   Y2, Y1, Y4, Y4
+	VORPS       Y5, Y4, Y4
+	VXORPS      k0<>+0(SB), Y4, Y4
+	VCMPPS      $0x03, Y4, Y4, Y1
+	VBLENDVPS   Y1, k14<>+0(SB), Y4, Y4
+	VCVTPS2PH   $0x00, Y3, X3
+	VCVTPS2PH   $0x00, Y4, X1
+	VINSERTI128 $0x01, X1, Y3, Y3
+	VPSHUFB     k11<>+0(SB), Y3, Y3
+	VPERMQ      $0x88, Y3, Y1
+	VPERMQ      $0xdd, Y3, Y2
+	VMOVDQA     Y1, Y1
+	VMOVDQA     Y2, Y2
 
 chunk:
-	VMOVDQU    k82<>+0(SB), Y3
+	VMOVDQU    k91<>+0(SB), Y3
 	VMOVDQU    (CX), Y4
 	VPERMD     Y4, Y3, Y3
 	VPSRLW     $0x04, Y3, Y4
@@ -26117,11 +29584,11 @@ chunk:
 	VMOVDQU    Y3, 96(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000080, AX
-	DECQ       SI
+	DECQ       DI
 	JNZ        chunk
 	ADDQ       $0x04, DX
 	ADDQ       $0x04, BX
-	DECQ       DI
+	DECQ       R8
 	JNZ        run
 	VZEROUPPER
 	RET
@@ -26145,17 +29612,17 @@ TEXT ·bookPairsF32AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU    k5<>+0(SB), Y0
 	VMOVDQU    32(SP), Y1
 	VMOVDQU    64(SP), Y2
-	VPSHUFB    k79<>+0(SB), Y1, Y1
-	VPSHUFB    k79<>+0(SB), Y2, Y2
+	VPSHUFB    k88<>+0(SB), Y1, Y1
+	VPSHUFB    k88<>+0(SB), Y2, Y2
 	VPUNPCKLDQ Y2, Y1, Y3
-	VMOVDQU    k80<>+0(SB), Y4
+	VMOVDQU    k89<>+0(SB), Y4
 	VPERMD     Y3, Y4, Y4
-	VMOVDQU    k81<>+0(SB), Y5
+	VMOVDQU    k90<>+0(SB), Y5
 	VPERMD     Y3, Y5, Y3
 	VPUNPCKHDQ Y2, Y1, Y1
-	VMOVDQU    k80<>+0(SB), Y2
+	VMOVDQU    k89<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y2
-	VMOVDQU    k81<>+0(SB), Y5
+	VMOVDQU    k90<>+0(SB), Y5
 	VPERMD     Y1, Y5, Y1
 	MOVQ       n+48(FP), DI
 
@@ -26174,7 +29641,7 @@ chunk:
 	VPSLLW       $0x04, Y7, Y8
 	VPOR         Y8, Y7, Y7
 	VPAND        Y0, Y7, Y7
-	VMOVDQU      k82<>+0(SB), Y8
+	VMOVDQU      k91<>+0(SB), Y8
 	VPERMD       Y7, Y8, Y7
 	VPSHUFB      Y7, Y4, Y8
 	VPSHUFB      Y7, Y3, Y9
@@ -26411,39 +29878,39 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPAND        k84<>+0(SB), Y2, Y1
-	VPCMPEQW     k84<>+0(SB), Y1, Y1
+	VPAND        k93<>+0(SB), Y2, Y1
+	VPCMPEQW     k93<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k85<>+0(SB), Y2, Y2
+	VPAND        k94<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k86<>+0(SB), Y1, Y1
+	VMULPS       k95<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, (AX)
-	VMULPS       k86<>+0(SB), Y2, Y2
+	VMULPS       k95<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPAND        k84<>+0(SB), Y2, Y1
-	VPCMPEQW     k84<>+0(SB), Y1, Y1
+	VPAND        k93<>+0(SB), Y2, Y1
+	VPCMPEQW     k93<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k85<>+0(SB), Y2, Y2
+	VPAND        k94<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k86<>+0(SB), Y1, Y1
+	VMULPS       k95<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(AX)
-	VMULPS       k86<>+0(SB), Y2, Y2
+	VMULPS       k95<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y2, Y2
@@ -26456,31 +29923,31 @@ chunk:
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k87<>+0(SB), Y0, Y0
-	VMOVDQU      k88<>+0(SB), Y2
-	VPCMPGTD     k89<>+0(SB), Y0, Y3
+	VANDPS       k79<>+0(SB), Y0, Y0
+	VMOVDQU      k81<>+0(SB), Y2
+	VPCMPGTD     k80<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k90<>+0(SB), Y0, Y0
-	VPADDD       k91<>+0(SB), Y1, Y1
+	VPADDD       k96<>+0(SB), Y0, Y0
+	VPADDD       k97<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k92<>+0(SB), Y0, Y1
+	VPSUBD       k83<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k93<>+0(SB), Y4, Y4
-	VPCMPEQB    k93<>+0(SB), Y4, Y5
-	VMOVDQU     k94<>+0(SB), Y6
+	VPAND       k98<>+0(SB), Y4, Y4
+	VPCMPEQB    k98<>+0(SB), Y4, Y5
+	VMOVDQU     k99<>+0(SB), Y6
 	VPSHUFB     Y4, Y6, Y6
-	VPCMPGTB    k95<>+0(SB), Y4, Y7
-	VPADDB      k96<>+0(SB), Y4, Y4
+	VPCMPGTB    k100<>+0(SB), Y4, Y7
+	VPADDB      k101<>+0(SB), Y4, Y4
 	VPBLENDVB   Y7, Y4, Y6, Y4
 	VPOR        Y5, Y4, Y4
 	VMOVDQU     Y4, (SP)
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k97<>+0(SB), Y4, Y6
+	VPCMPEQD    k102<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -26493,7 +29960,7 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k97<>+0(SB), Y4, Y6
+	VPCMPEQD    k102<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -26506,7 +29973,7 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k97<>+0(SB), Y4, Y6
+	VPCMPEQD    k102<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -26519,7 +29986,7 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k97<>+0(SB), Y4, Y6
+	VPCMPEQD    k102<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -26542,89 +30009,65 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k84<>+0(SB)/8, $0x007f007f007f007f
-DATA k84<>+8(SB)/8, $0x007f007f007f007f
-DATA k84<>+16(SB)/8, $0x007f007f007f007f
-DATA k84<>+24(SB)/8, $0x007f007f007f007f
-GLOBL k84<>(SB), RODATA|NOPTR, $32
-
-DATA k85<>+0(SB)/8, $0xbf80bf80bf80bf80
-DATA k85<>+8(SB)/8, $0xbf80bf80bf80bf80
-DATA k85<>+16(SB)/8, $0xbf80bf80bf80bf80
-DATA k85<>+24(SB)/8, $0xbf80bf80bf80bf80
-GLOBL k85<>(SB), RODATA|NOPTR, $32
-
-DATA k86<>+0(SB)/8, $0x4380000043800000
-DATA k86<>+8(SB)/8, $0x4380000043800000
-DATA k86<>+16(SB)/8, $0x4380000043800000
-DATA k86<>+24(SB)/8, $0x4380000043800000
-GLOBL k86<>(SB), RODATA|NOPTR, $32
-
-DATA k87<>+0(SB)/8, $0x7fffffff7fffffff
-DATA k87<>+8(SB)/8, $0x7fffffff7fffffff
-DATA k87<>+16(SB)/8, $0x7fffffff7fffffff
-DATA k87<>+24(SB)/8, $0x7fffffff7fffffff
-GLOBL k87<>(SB), RODATA|NOPTR, $32
-
-DATA k88<>+0(SB)/8, $0x2000000020000000
-DATA k88<>+8(SB)/8, $0x2000000020000000
-DATA k88<>+16(SB)/8, $0x2000000020000000
-DATA k88<>+24(SB)/8, $0x2000000020000000
-GLOBL k88<>(SB), RODATA|NOPTR, $32
-
-DATA k89<>+0(SB)/8, $0x007fffff007fffff
-DATA k89<>+8(SB)/8, $0x007fffff007fffff
-DATA k89<>+16(SB)/8, $0x007fffff007fffff
-DATA k89<>+24(SB)/8, $0x007fffff007fffff
-GLOBL k89<>(SB), RODATA|NOPTR, $32
-
-DATA k90<>+0(SB)/8, $0x5a8000005a800000
-DATA k90<>+8(SB)/8, $0x5a8000005a800000
-DATA k90<>+16(SB)/8, $0x5a8000005a800000
-DATA k90<>+24(SB)/8, $0x5a8000005a800000
-GLOBL k90<>(SB), RODATA|NOPTR, $32
-
-DATA k91<>+0(SB)/8, $0x1000000010000000
-DATA k91<>+8(SB)/8, $0x1000000010000000
-DATA k91<>+16(SB)/8, $0x1000000010000000
-DATA k91<>+24(SB)/8, $0x1000000010000000
-GLOBL k91<>(SB), RODATA|NOPTR, $32
-
-DATA k92<>+0(SB)/8, $0x0080000000800000
-DATA k92<>+8(SB)/8, $0x0080000000800000
-DATA k92<>+16(SB)/8, $0x0080000000800000
-DATA k92<>+24(SB)/8, $0x0080000000800000
-GLOBL k92<>(SB), RODATA|NOPTR, $32
-
-DATA k93<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k93<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k93<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k93<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k93<>+0(SB)/8, $0x007f007f007f007f
+DATA k93<>+8(SB)/8, $0x007f007f007f007f
+DATA k93<>+16(SB)/8, $0x007f007f007f007f
+DATA k93<>+24(SB)/8, $0x007f007f007f007f
 GLOBL k93<>(SB), RODATA|NOPTR, $32
 
-DATA k94<>+0(SB)/8, $0x1e1c1a1814100800
-DATA k94<>+8(SB)/8, $0x0000000000000000
-DATA k94<>+16(SB)/8, $0x1e1c1a1814100800
-DATA k94<>+24(SB)/8, $0x0000000000000000
+DATA k94<>+0(SB)/8, $0xbf80bf80bf80bf80
+DATA k94<>+8(SB)/8, $0xbf80bf80bf80bf80
+DATA k94<>+16(SB)/8, $0xbf80bf80bf80bf80
+DATA k94<>+24(SB)/8, $0xbf80bf80bf80bf80
 GLOBL k94<>(SB), RODATA|NOPTR, $32
 
-DATA k95<>+0(SB)/8, $0x0707070707070707
-DATA k95<>+8(SB)/8, $0x0707070707070707
-DATA k95<>+16(SB)/8, $0x0707070707070707
-DATA k95<>+24(SB)/8, $0x0707070707070707
+DATA k95<>+0(SB)/8, $0x4380000043800000
+DATA k95<>+8(SB)/8, $0x4380000043800000
+DATA k95<>+16(SB)/8, $0x4380000043800000
+DATA k95<>+24(SB)/8, $0x4380000043800000
 GLOBL k95<>(SB), RODATA|NOPTR, $32
 
-DATA k96<>+0(SB)/8, $0x1818181818181818
-DATA k96<>+8(SB)/8, $0x1818181818181818
-DATA k96<>+16(SB)/8, $0x1818181818181818
-DATA k96<>+24(SB)/8, $0x1818181818181818
+DATA k96<>+0(SB)/8, $0x5a8000005a800000
+DATA k96<>+8(SB)/8, $0x5a8000005a800000
+DATA k96<>+16(SB)/8, $0x5a8000005a800000
+DATA k96<>+24(SB)/8, $0x5a8000005a800000
 GLOBL k96<>(SB), RODATA|NOPTR, $32
 
-DATA k97<>+0(SB)/8, $0x0ff000000ff00000
-DATA k97<>+8(SB)/8, $0x0ff000000ff00000
-DATA k97<>+16(SB)/8, $0x0ff000000ff00000
-DATA k97<>+24(SB)/8, $0x0ff000000ff00000
+DATA k97<>+0(SB)/8, $0x1000000010000000
+DATA k97<>+8(SB)/8, $0x1000000010000000
+DATA k97<>+16(SB)/8, $0x1000000010000000
+DATA k97<>+24(SB)/8, $0x1000000010000000
 GLOBL k97<>(SB), RODATA|NOPTR, $32
+
+DATA k98<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k98<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k98<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k98<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
+GLOBL k98<>(SB), RODATA|NOPTR, $32
+
+DATA k99<>+0(SB)/8, $0x1e1c1a1814100800
+DATA k99<>+8(SB)/8, $0x0000000000000000
+DATA k99<>+16(SB)/8, $0x1e1c1a1814100800
+DATA k99<>+24(SB)/8, $0x0000000000000000
+GLOBL k99<>(SB), RODATA|NOPTR, $32
+
+DATA k100<>+0(SB)/8, $0x0707070707070707
+DATA k100<>+8(SB)/8, $0x0707070707070707
+DATA k100<>+16(SB)/8, $0x0707070707070707
+DATA k100<>+24(SB)/8, $0x0707070707070707
+GLOBL k100<>(SB), RODATA|NOPTR, $32
+
+DATA k101<>+0(SB)/8, $0x1818181818181818
+DATA k101<>+8(SB)/8, $0x1818181818181818
+DATA k101<>+16(SB)/8, $0x1818181818181818
+DATA k101<>+24(SB)/8, $0x1818181818181818
+GLOBL k101<>(SB), RODATA|NOPTR, $32
+
+DATA k102<>+0(SB)/8, $0x0ff000000ff00000
+DATA k102<>+8(SB)/8, $0x0ff000000ff00000
+DATA k102<>+16(SB)/8, $0x0ff000000ff00000
+DATA k102<>+24(SB)/8, $0x0ff000000ff00000
+GLOBL k102<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
@@ -26645,8 +30088,8 @@ run:
 	SUBL         $0x05000000, R8
 	CMPL         R8, $0x75800000
 	JHI          odd
-	VMOVDQU      k98<>+0(SB), Y3
-	VMOVDQU      k99<>+0(SB), Y4
+	VMOVDQU      k103<>+0(SB), Y3
+	VMOVDQU      k104<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
@@ -26669,20 +30112,20 @@ run:
 chunk:
 	VMOVDQU    (CX), Y4
 	VPERMQ     $0xd8, Y4, Y4
-	VPAND      k93<>+0(SB), Y4, Y5
+	VPAND      k98<>+0(SB), Y4, Y5
 	VPMINUB    k38<>+0(SB), Y5, Y6
 	VPAND      k38<>+0(SB), Y6, Y6
-	VPAND      k95<>+0(SB), Y4, Y7
+	VPAND      k100<>+0(SB), Y4, Y7
 	VPOR       Y7, Y6, Y6
 	VPSUBUSB   k38<>+0(SB), Y5, Y7
-	VPAND      k100<>+0(SB), Y7, Y7
+	VPAND      k105<>+0(SB), Y7, Y7
 	VPSHUFB    Y6, Y2, Y8
 	VPSHUFB    Y6, Y3, Y6
 	VPAND      k41<>+0(SB), Y4, Y4
 	VPXOR      Y4, Y6, Y6
-	VPCMPEQB   k93<>+0(SB), Y5, Y4
-	VPBLENDVB  Y4, k101<>+0(SB), Y8, Y8
-	VPBLENDVB  Y4, k93<>+0(SB), Y6, Y6
+	VPCMPEQB   k98<>+0(SB), Y5, Y4
+	VPBLENDVB  Y4, k106<>+0(SB), Y8, Y8
+	VPBLENDVB  Y4, k98<>+0(SB), Y6, Y6
 	VPANDN     Y7, Y4, Y7
 	VPXOR      Y5, Y5, Y5
 	VPUNPCKLBW Y6, Y8, Y4
@@ -26712,18 +30155,18 @@ odd:
 	SBBL         R8, R8
 	VMOVD        R8, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k102<>+0(SB), Y2, Y3
-	VPOR         k103<>+0(SB), Y3, Y3
+	VPXOR        k107<>+0(SB), Y2, Y3
+	VPOR         k108<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k100<>+0(SB), Y2, Y2
+	VPAND        k105<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	VPBROADCASTB 3(DX), Y2
 	VBROADCASTSS (DX), Y3
-	VANDPS       k87<>+0(SB), Y3, Y3
+	VANDPS       k79<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
-	VMOVDQU      k98<>+0(SB), Y4
-	VMOVDQU      k99<>+0(SB), Y5
+	VMOVDQU      k103<>+0(SB), Y4
+	VMOVDQU      k104<>+0(SB), Y5
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
 	VPAND        Y0, Y6, Y6
@@ -26746,10 +30189,10 @@ odd:
 edge:
 	VMOVDQU    (CX), Y5
 	VPERMQ     $0xd8, Y5, Y5
-	VPAND      k93<>+0(SB), Y5, Y6
+	VPAND      k98<>+0(SB), Y5, Y6
 	VPMINUB    k38<>+0(SB), Y6, Y7
 	VPAND      k38<>+0(SB), Y7, Y7
-	VPAND      k95<>+0(SB), Y5, Y8
+	VPAND      k100<>+0(SB), Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VPSUBUSB   k38<>+0(SB), Y6, Y8
 	VPAND      (SP), Y8, Y8
@@ -26757,9 +30200,9 @@ edge:
 	VPSHUFB    Y7, Y4, Y7
 	VPXOR      Y2, Y5, Y5
 	VPAND      k41<>+0(SB), Y5, Y5
-	VPCMPEQB   k93<>+0(SB), Y6, Y6
-	VPAND      k101<>+0(SB), Y6, Y10
-	VPAND      k93<>+0(SB), Y6, Y6
+	VPCMPEQB   k98<>+0(SB), Y6, Y6
+	VPAND      k106<>+0(SB), Y6, Y10
+	VPAND      k98<>+0(SB), Y6, Y6
 	VPXOR      Y11, Y11, Y11
 	VPUNPCKLBW Y7, Y9, Y12
 	VPUNPCKLBW Y11, Y8, Y13
@@ -26769,7 +30212,7 @@ edge:
 	VPADDW     Y13, Y12, Y12
 	VPMINUW    32(SP), Y12, Y12
 	VPMAXUW    Y14, Y12, Y12
-	VPCMPGTW   k103<>+0(SB), Y12, Y13
+	VPCMPGTW   k108<>+0(SB), Y12, Y13
 	VPANDN     Y15, Y13, Y15
 	VPOR       Y15, Y12, Y12
 	VMOVDQU    Y12, (AX)
@@ -26781,7 +30224,7 @@ edge:
 	VPADDW     Y8, Y7, Y7
 	VPMINUW    32(SP), Y7, Y7
 	VPMAXUW    Y6, Y7, Y7
-	VPCMPGTW   k103<>+0(SB), Y7, Y6
+	VPCMPGTW   k108<>+0(SB), Y7, Y6
 	VPANDN     Y5, Y6, Y5
 	VPOR       Y5, Y7, Y7
 	VMOVDQU    Y7, 32(AX)
@@ -26793,34 +30236,34 @@ edge:
 
 small:
 	VBROADCASTSS (DX), Y2
-	VANDPS       k87<>+0(SB), Y2, Y2
-	VMOVDQU      k88<>+0(SB), Y4
-	VPCMPGTD     k89<>+0(SB), Y2, Y5
+	VANDPS       k79<>+0(SB), Y2, Y2
+	VMOVDQU      k81<>+0(SB), Y4
+	VPCMPGTD     k80<>+0(SB), Y2, Y5
 	VCVTDQ2PS    Y2, Y3
-	VPADDD       k90<>+0(SB), Y2, Y2
-	VPADDD       k91<>+0(SB), Y3, Y3
+	VPADDD       k96<>+0(SB), Y2, Y2
+	VPADDD       k97<>+0(SB), Y3, Y3
 	VBLENDVPS    Y5, Y2, Y3, Y2
-	VPSUBD       k92<>+0(SB), Y2, Y3
+	VPSUBD       k83<>+0(SB), Y2, Y3
 	VPBROADCASTB 3(DX), Y5
-	VMOVDQU      k104<>+0(SB), Y6
+	VMOVDQU      k109<>+0(SB), Y6
 
 tiny:
 	VMOVDQU     (CX), Y7
 	VPERMQ      $0xd8, Y7, Y7
-	VPAND       k93<>+0(SB), Y7, Y8
+	VPAND       k98<>+0(SB), Y7, Y8
 	VPXOR       Y5, Y7, Y7
 	VPAND       k41<>+0(SB), Y7, Y7
-	VPCMPEQB    k93<>+0(SB), Y8, Y10
-	VPAND       k101<>+0(SB), Y10, Y9
-	VPBLENDVB   Y10, k93<>+0(SB), Y7, Y7
-	VMOVDQU     k94<>+0(SB), Y11
+	VPCMPEQB    k98<>+0(SB), Y8, Y10
+	VPAND       k106<>+0(SB), Y10, Y9
+	VPBLENDVB   Y10, k98<>+0(SB), Y7, Y7
+	VMOVDQU     k99<>+0(SB), Y11
 	VPSHUFB     Y8, Y11, Y11
-	VPCMPGTB    k95<>+0(SB), Y8, Y12
-	VPADDB      k96<>+0(SB), Y8, Y8
+	VPCMPGTB    k100<>+0(SB), Y8, Y12
+	VPADDB      k101<>+0(SB), Y8, Y8
 	VPBLENDVB   Y12, Y8, Y11, Y8
 	VPANDN      Y8, Y10, Y8
 	VPUNPCKLBW  Y7, Y9, Y10
-	VPSHUFB     k105<>+0(SB), Y8, Y11
+	VPSHUFB     k110<>+0(SB), Y8, Y11
 	VPSRLD      $0x04, Y11, Y11
 	VMULPS      Y2, Y11, Y12
 	VFMADD213PS Y4, Y3, Y11
@@ -26829,7 +30272,7 @@ tiny:
 	VPAND       Y0, Y11, Y11
 	VPADDD      Y6, Y12, Y12
 	VPADDD      Y11, Y12, Y12
-	VPSHUFB     k106<>+0(SB), Y8, Y11
+	VPSHUFB     k111<>+0(SB), Y8, Y11
 	VPSRLD      $0x04, Y11, Y11
 	VMULPS      Y2, Y11, Y13
 	VFMADD213PS Y4, Y3, Y11
@@ -26843,7 +30286,7 @@ tiny:
 	VPOR        Y10, Y12, Y12
 	VMOVDQU     Y12, (AX)
 	VPUNPCKHBW  Y7, Y9, Y7
-	VPSHUFB     k107<>+0(SB), Y8, Y9
+	VPSHUFB     k112<>+0(SB), Y8, Y9
 	VPSRLD      $0x04, Y9, Y9
 	VMULPS      Y2, Y9, Y10
 	VFMADD213PS Y4, Y3, Y9
@@ -26852,7 +30295,7 @@ tiny:
 	VPAND       Y0, Y9, Y9
 	VPADDD      Y6, Y10, Y10
 	VPADDD      Y9, Y10, Y10
-	VPSHUFB     k108<>+0(SB), Y8, Y8
+	VPSHUFB     k113<>+0(SB), Y8, Y8
 	VPSRLD      $0x04, Y8, Y8
 	VMULPS      Y2, Y8, Y9
 	VFMADD213PS Y4, Y3, Y8
@@ -26878,71 +30321,71 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k98<>+0(SB)/8, $0x3b80000000000000
-DATA k98<>+8(SB)/8, $0x3c4000003c000000
-DATA k98<>+16(SB)/8, $0x3ca000003c800000
-DATA k98<>+24(SB)/8, $0x3ce000003cc00000
-GLOBL k98<>(SB), RODATA|NOPTR, $32
-
-DATA k99<>+0(SB)/8, $0x3bc000003b000000
-DATA k99<>+8(SB)/8, $0x3c6000003c200000
-DATA k99<>+16(SB)/8, $0x3cb000003c900000
-DATA k99<>+24(SB)/8, $0x3cf000003cd00000
-GLOBL k99<>(SB), RODATA|NOPTR, $32
-
-DATA k100<>+0(SB)/8, $0x7878787878787878
-DATA k100<>+8(SB)/8, $0x7878787878787878
-DATA k100<>+16(SB)/8, $0x7878787878787878
-DATA k100<>+24(SB)/8, $0x7878787878787878
-GLOBL k100<>(SB), RODATA|NOPTR, $32
-
-DATA k101<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k101<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k101<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k101<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
-GLOBL k101<>(SB), RODATA|NOPTR, $32
-
-DATA k102<>+0(SB)/8, $0xffffffffffffffff
-DATA k102<>+8(SB)/8, $0xffffffffffffffff
-DATA k102<>+16(SB)/8, $0xffffffffffffffff
-DATA k102<>+24(SB)/8, $0xffffffffffffffff
-GLOBL k102<>(SB), RODATA|NOPTR, $32
-
-DATA k103<>+0(SB)/8, $0x7f807f807f807f80
-DATA k103<>+8(SB)/8, $0x7f807f807f807f80
-DATA k103<>+16(SB)/8, $0x7f807f807f807f80
-DATA k103<>+24(SB)/8, $0x7f807f807f807f80
+DATA k103<>+0(SB)/8, $0x3b80000000000000
+DATA k103<>+8(SB)/8, $0x3c4000003c000000
+DATA k103<>+16(SB)/8, $0x3ca000003c800000
+DATA k103<>+24(SB)/8, $0x3ce000003cc00000
 GLOBL k103<>(SB), RODATA|NOPTR, $32
 
-DATA k104<>+0(SB)/8, $0xe0007fffe0007fff
-DATA k104<>+8(SB)/8, $0xe0007fffe0007fff
-DATA k104<>+16(SB)/8, $0xe0007fffe0007fff
-DATA k104<>+24(SB)/8, $0xe0007fffe0007fff
+DATA k104<>+0(SB)/8, $0x3bc000003b000000
+DATA k104<>+8(SB)/8, $0x3c6000003c200000
+DATA k104<>+16(SB)/8, $0x3cb000003c900000
+DATA k104<>+24(SB)/8, $0x3cf000003cd00000
 GLOBL k104<>(SB), RODATA|NOPTR, $32
 
-DATA k105<>+0(SB)/8, $0x0280808000808080
-DATA k105<>+8(SB)/8, $0x0680808004808080
-DATA k105<>+16(SB)/8, $0x0280808000808080
-DATA k105<>+24(SB)/8, $0x0680808004808080
+DATA k105<>+0(SB)/8, $0x7878787878787878
+DATA k105<>+8(SB)/8, $0x7878787878787878
+DATA k105<>+16(SB)/8, $0x7878787878787878
+DATA k105<>+24(SB)/8, $0x7878787878787878
 GLOBL k105<>(SB), RODATA|NOPTR, $32
 
-DATA k106<>+0(SB)/8, $0x0380808001808080
-DATA k106<>+8(SB)/8, $0x0780808005808080
-DATA k106<>+16(SB)/8, $0x0380808001808080
-DATA k106<>+24(SB)/8, $0x0780808005808080
+DATA k106<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k106<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k106<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k106<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
 GLOBL k106<>(SB), RODATA|NOPTR, $32
 
-DATA k107<>+0(SB)/8, $0x0a80808008808080
-DATA k107<>+8(SB)/8, $0x0e8080800c808080
-DATA k107<>+16(SB)/8, $0x0a80808008808080
-DATA k107<>+24(SB)/8, $0x0e8080800c808080
+DATA k107<>+0(SB)/8, $0xffffffffffffffff
+DATA k107<>+8(SB)/8, $0xffffffffffffffff
+DATA k107<>+16(SB)/8, $0xffffffffffffffff
+DATA k107<>+24(SB)/8, $0xffffffffffffffff
 GLOBL k107<>(SB), RODATA|NOPTR, $32
 
-DATA k108<>+0(SB)/8, $0x0b80808009808080
-DATA k108<>+8(SB)/8, $0x0f8080800d808080
-DATA k108<>+16(SB)/8, $0x0b80808009808080
-DATA k108<>+24(SB)/8, $0x0f8080800d808080
+DATA k108<>+0(SB)/8, $0x7f807f807f807f80
+DATA k108<>+8(SB)/8, $0x7f807f807f807f80
+DATA k108<>+16(SB)/8, $0x7f807f807f807f80
+DATA k108<>+24(SB)/8, $0x7f807f807f807f80
 GLOBL k108<>(SB), RODATA|NOPTR, $32
+
+DATA k109<>+0(SB)/8, $0xe0007fffe0007fff
+DATA k109<>+8(SB)/8, $0xe0007fffe0007fff
+DATA k109<>+16(SB)/8, $0xe0007fffe0007fff
+DATA k109<>+24(SB)/8, $0xe0007fffe0007fff
+GLOBL k109<>(SB), RODATA|NOPTR, $32
+
+DATA k110<>+0(SB)/8, $0x0280808000808080
+DATA k110<>+8(SB)/8, $0x0680808004808080
+DATA k110<>+16(SB)/8, $0x0280808000808080
+DATA k110<>+24(SB)/8, $0x0680808004808080
+GLOBL k110<>(SB), RODATA|NOPTR, $32
+
+DATA k111<>+0(SB)/8, $0x0380808001808080
+DATA k111<>+8(SB)/8, $0x0780808005808080
+DATA k111<>+16(SB)/8, $0x0380808001808080
+DATA k111<>+24(SB)/8, $0x0780808005808080
+GLOBL k111<>(SB), RODATA|NOPTR, $32
+
+DATA k112<>+0(SB)/8, $0x0a80808008808080
+DATA k112<>+8(SB)/8, $0x0e8080800c808080
+DATA k112<>+16(SB)/8, $0x0a80808008808080
+DATA k112<>+24(SB)/8, $0x0e8080800c808080
+GLOBL k112<>(SB), RODATA|NOPTR, $32
+
+DATA k113<>+0(SB)/8, $0x0b80808009808080
+DATA k113<>+8(SB)/8, $0x0f8080800d808080
+DATA k113<>+16(SB)/8, $0x0b80808009808080
+DATA k113<>+24(SB)/8, $0x0f8080800d808080
+GLOBL k113<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
@@ -26964,42 +30407,42 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPAND        k84<>+0(SB), Y2, Y1
-	VPCMPEQW     k84<>+0(SB), Y1, Y1
+	VPAND        k93<>+0(SB), Y2, Y1
+	VPCMPEQW     k93<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k85<>+0(SB), Y2, Y2
+	VPAND        k94<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k86<>+0(SB), Y1, Y1
+	VMULPS       k95<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, (AX)
-	VMULPS       k86<>+0(SB), Y2, Y2
+	VMULPS       k95<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPAND        k84<>+0(SB), Y2, Y1
-	VPCMPEQW     k84<>+0(SB), Y1, Y1
+	VPAND        k93<>+0(SB), Y2, Y1
+	VPCMPEQW     k93<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k85<>+0(SB), Y2, Y2
+	VPAND        k94<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k86<>+0(SB), Y1, Y1
+	VMULPS       k95<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 32(AX)
-	VMULPS       k86<>+0(SB), Y2, Y2
+	VMULPS       k95<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y2, Y2
@@ -27013,31 +30456,31 @@ chunk:
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k87<>+0(SB), Y0, Y0
-	VMOVDQU      k88<>+0(SB), Y2
-	VPCMPGTD     k89<>+0(SB), Y0, Y3
+	VANDPS       k79<>+0(SB), Y0, Y0
+	VMOVDQU      k81<>+0(SB), Y2
+	VPCMPGTD     k80<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k90<>+0(SB), Y0, Y0
-	VPADDD       k91<>+0(SB), Y1, Y1
+	VPADDD       k96<>+0(SB), Y0, Y0
+	VPADDD       k97<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k92<>+0(SB), Y0, Y1
+	VPSUBD       k83<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k93<>+0(SB), Y4, Y4
-	VPCMPEQB    k93<>+0(SB), Y4, Y5
-	VMOVDQU     k94<>+0(SB), Y6
+	VPAND       k98<>+0(SB), Y4, Y4
+	VPCMPEQB    k98<>+0(SB), Y4, Y5
+	VMOVDQU     k99<>+0(SB), Y6
 	VPSHUFB     Y4, Y6, Y6
-	VPCMPGTB    k95<>+0(SB), Y4, Y7
-	VPADDB      k96<>+0(SB), Y4, Y4
+	VPCMPGTB    k100<>+0(SB), Y4, Y7
+	VPADDB      k101<>+0(SB), Y4, Y4
 	VPBLENDVB   Y7, Y4, Y6, Y4
 	VPOR        Y5, Y4, Y4
 	VMOVDQU     Y4, (SP)
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k97<>+0(SB), Y4, Y6
+	VPCMPEQD    k102<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -27051,7 +30494,7 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k97<>+0(SB), Y4, Y6
+	VPCMPEQD    k102<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -27065,7 +30508,7 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k97<>+0(SB), Y4, Y6
+	VPCMPEQD    k102<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -27079,7 +30522,7 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k97<>+0(SB), Y4, Y6
+	VPCMPEQD    k102<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -27156,39 +30599,39 @@ chunk:
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k87<>+0(SB), Y0, Y0
-	VMOVDQU      k88<>+0(SB), Y2
-	VPCMPGTD     k89<>+0(SB), Y0, Y3
+	VANDPS       k79<>+0(SB), Y0, Y0
+	VMOVDQU      k81<>+0(SB), Y2
+	VPCMPGTD     k80<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k109<>+0(SB), Y0, Y0
-	VPADDD       k110<>+0(SB), Y1, Y1
+	VPADDD       k114<>+0(SB), Y0, Y0
+	VPADDD       k115<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k92<>+0(SB), Y0, Y1
+	VPSUBD       k83<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k93<>+0(SB), Y4, Y4
-	VPCMPGTB    k111<>+0(SB), Y4, Y5
-	VPCMPEQB    k111<>+0(SB), Y4, Y6
-	VMOVDQU     k112<>+0(SB), Y7
+	VPAND       k98<>+0(SB), Y4, Y4
+	VPCMPGTB    k116<>+0(SB), Y4, Y5
+	VPCMPEQB    k116<>+0(SB), Y4, Y6
+	VMOVDQU     k117<>+0(SB), Y7
 	VPSHUFB     Y4, Y7, Y7
 	VPCMPGTB    k26<>+0(SB), Y4, Y8
 	VPADDB      k38<>+0(SB), Y4, Y4
 	VPBLENDVB   Y8, Y4, Y7, Y4
-	VPBLENDVB   Y6, k113<>+0(SB), Y4, Y4
+	VPBLENDVB   Y6, k118<>+0(SB), Y4, Y4
 	VPOR        Y5, Y4, Y4
 	VMOVDQU     Y4, (SP)
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k114<>+0(SB), Y4, Y6
-	VPCMPEQD    k115<>+0(SB), Y4, Y7
+	VPCMPEQD    k119<>+0(SB), Y4, Y6
+	VPCMPEQD    k120<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k116<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k121<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -27197,13 +30640,13 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k114<>+0(SB), Y4, Y6
-	VPCMPEQD    k115<>+0(SB), Y4, Y7
+	VPCMPEQD    k119<>+0(SB), Y4, Y6
+	VPCMPEQD    k120<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k116<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k121<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -27212,13 +30655,13 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k114<>+0(SB), Y4, Y6
-	VPCMPEQD    k115<>+0(SB), Y4, Y7
+	VPCMPEQD    k119<>+0(SB), Y4, Y6
+	VPCMPEQD    k120<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k116<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k121<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -27227,13 +30670,13 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k114<>+0(SB), Y4, Y6
-	VPCMPEQD    k115<>+0(SB), Y4, Y7
+	VPCMPEQD    k119<>+0(SB), Y4, Y6
+	VPCMPEQD    k120<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k116<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k121<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -27252,53 +30695,53 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k109<>+0(SB)/8, $0x5700000057000000
-DATA k109<>+8(SB)/8, $0x5700000057000000
-DATA k109<>+16(SB)/8, $0x5700000057000000
-DATA k109<>+24(SB)/8, $0x5700000057000000
-GLOBL k109<>(SB), RODATA|NOPTR, $32
-
-DATA k110<>+0(SB)/8, $0x0c8000000c800000
-DATA k110<>+8(SB)/8, $0x0c8000000c800000
-DATA k110<>+16(SB)/8, $0x0c8000000c800000
-DATA k110<>+24(SB)/8, $0x0c8000000c800000
-GLOBL k110<>(SB), RODATA|NOPTR, $32
-
-DATA k111<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k111<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k111<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k111<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
-GLOBL k111<>(SB), RODATA|NOPTR, $32
-
-DATA k112<>+0(SB)/8, $0x1e1c1a180a080400
-DATA k112<>+8(SB)/8, $0x0000000000000000
-DATA k112<>+16(SB)/8, $0x1e1c1a180a080400
-DATA k112<>+24(SB)/8, $0x0000000000000000
-GLOBL k112<>(SB), RODATA|NOPTR, $32
-
-DATA k113<>+0(SB)/8, $0xfefefefefefefefe
-DATA k113<>+8(SB)/8, $0xfefefefefefefefe
-DATA k113<>+16(SB)/8, $0xfefefefefefefefe
-DATA k113<>+24(SB)/8, $0xfefefefefefefefe
-GLOBL k113<>(SB), RODATA|NOPTR, $32
-
-DATA k114<>+0(SB)/8, $0x1fe000001fe00000
-DATA k114<>+8(SB)/8, $0x1fe000001fe00000
-DATA k114<>+16(SB)/8, $0x1fe000001fe00000
-DATA k114<>+24(SB)/8, $0x1fe000001fe00000
+DATA k114<>+0(SB)/8, $0x5700000057000000
+DATA k114<>+8(SB)/8, $0x5700000057000000
+DATA k114<>+16(SB)/8, $0x5700000057000000
+DATA k114<>+24(SB)/8, $0x5700000057000000
 GLOBL k114<>(SB), RODATA|NOPTR, $32
 
-DATA k115<>+0(SB)/8, $0x1fc000001fc00000
-DATA k115<>+8(SB)/8, $0x1fc000001fc00000
-DATA k115<>+16(SB)/8, $0x1fc000001fc00000
-DATA k115<>+24(SB)/8, $0x1fc000001fc00000
+DATA k115<>+0(SB)/8, $0x0c8000000c800000
+DATA k115<>+8(SB)/8, $0x0c8000000c800000
+DATA k115<>+16(SB)/8, $0x0c8000000c800000
+DATA k115<>+24(SB)/8, $0x0c8000000c800000
 GLOBL k115<>(SB), RODATA|NOPTR, $32
 
-DATA k116<>+0(SB)/8, $0x7f8000007f800000
-DATA k116<>+8(SB)/8, $0x7f8000007f800000
-DATA k116<>+16(SB)/8, $0x7f8000007f800000
-DATA k116<>+24(SB)/8, $0x7f8000007f800000
+DATA k116<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k116<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k116<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k116<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
 GLOBL k116<>(SB), RODATA|NOPTR, $32
+
+DATA k117<>+0(SB)/8, $0x1e1c1a180a080400
+DATA k117<>+8(SB)/8, $0x0000000000000000
+DATA k117<>+16(SB)/8, $0x1e1c1a180a080400
+DATA k117<>+24(SB)/8, $0x0000000000000000
+GLOBL k117<>(SB), RODATA|NOPTR, $32
+
+DATA k118<>+0(SB)/8, $0xfefefefefefefefe
+DATA k118<>+8(SB)/8, $0xfefefefefefefefe
+DATA k118<>+16(SB)/8, $0xfefefefefefefefe
+DATA k118<>+24(SB)/8, $0xfefefefefefefefe
+GLOBL k118<>(SB), RODATA|NOPTR, $32
+
+DATA k119<>+0(SB)/8, $0x1fe000001fe00000
+DATA k119<>+8(SB)/8, $0x1fe000001fe00000
+DATA k119<>+16(SB)/8, $0x1fe000001fe00000
+DATA k119<>+24(SB)/8, $0x1fe000001fe00000
+GLOBL k119<>(SB), RODATA|NOPTR, $32
+
+DATA k120<>+0(SB)/8, $0x1fc000001fc00000
+DATA k120<>+8(SB)/8, $0x1fc000001fc00000
+DATA k120<>+16(SB)/8, $0x1fc000001fc00000
+DATA k120<>+24(SB)/8, $0x1fc000001fc00000
+GLOBL k120<>(SB), RODATA|NOPTR, $32
+
+DATA k121<>+0(SB)/8, $0x7f8000007f800000
+DATA k121<>+8(SB)/8, $0x7f8000007f800000
+DATA k121<>+16(SB)/8, $0x7f8000007f800000
+DATA k121<>+24(SB)/8, $0x7f8000007f800000
+GLOBL k121<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
@@ -27324,8 +30767,8 @@ run:
 	SUBL         $0x08800000, R8
 	CMPL         R8, $0x6e800000
 	JHI          odd
-	VMOVDQU      k117<>+0(SB), Y4
-	VMOVDQU      k118<>+0(SB), Y5
+	VMOVDQU      k122<>+0(SB), Y4
+	VMOVDQU      k123<>+0(SB), Y5
 	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
 	VPAND        Y0, Y6, Y6
@@ -27348,24 +30791,24 @@ run:
 chunk:
 	VMOVDQU    (CX), Y5
 	VPERMQ     $0xd8, Y5, Y5
-	VPAND      k93<>+0(SB), Y5, Y6
+	VPAND      k98<>+0(SB), Y5, Y6
 	VPMINUB    k37<>+0(SB), Y6, Y7
 	VPAND      k37<>+0(SB), Y7, Y7
 	VPAND      k26<>+0(SB), Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VPSUBUSB   k37<>+0(SB), Y6, Y8
-	VPAND      k111<>+0(SB), Y8, Y8
+	VPAND      k116<>+0(SB), Y8, Y8
 	VPSHUFB    Y7, Y2, Y9
 	VPSHUFB    Y7, Y4, Y7
-	VPCMPGTB   k119<>+0(SB), Y6, Y10
+	VPCMPGTB   k124<>+0(SB), Y6, Y10
 	VPBLENDVB  Y10, k41<>+0(SB), Y9, Y9
 	VPBLENDVB  Y10, Y3, Y7, Y7
 	VPANDN     Y8, Y10, Y8
 	VPAND      k41<>+0(SB), Y5, Y5
 	VPXOR      Y5, Y7, Y7
-	VPCMPGTB   k111<>+0(SB), Y6, Y5
-	VPBLENDVB  Y5, k101<>+0(SB), Y9, Y9
-	VPBLENDVB  Y5, k93<>+0(SB), Y7, Y7
+	VPCMPGTB   k116<>+0(SB), Y6, Y5
+	VPBLENDVB  Y5, k106<>+0(SB), Y9, Y9
+	VPBLENDVB  Y5, k98<>+0(SB), Y7, Y7
 	VPANDN     Y8, Y5, Y8
 	VPXOR      Y6, Y6, Y6
 	VPUNPCKLBW Y7, Y9, Y5
@@ -27395,10 +30838,10 @@ odd:
 	SBBL         R9, R9
 	VMOVD        R9, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k102<>+0(SB), Y2, Y3
-	VPOR         k103<>+0(SB), Y3, Y3
+	VPXOR        k107<>+0(SB), Y2, Y3
+	VPOR         k108<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k111<>+0(SB), Y2, Y2
+	VPAND        k116<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	DECL         R8
 	CMPL         R8, $0x7f800000
@@ -27411,11 +30854,11 @@ odd:
 	VMOVDQU      Y2, 64(SP)
 	VPBROADCASTB 3(DX), Y2
 	VBROADCASTSS (DX), Y3
-	VANDPS       k87<>+0(SB), Y3, Y3
+	VANDPS       k79<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
-	VMOVDQU      k117<>+0(SB), Y4
-	VMOVDQU      k118<>+0(SB), Y5
+	VMOVDQU      k122<>+0(SB), Y4
+	VMOVDQU      k123<>+0(SB), Y5
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
 	VPAND        Y0, Y6, Y6
@@ -27438,7 +30881,7 @@ odd:
 edge:
 	VMOVDQU    (CX), Y5
 	VPERMQ     $0xd8, Y5, Y5
-	VPAND      k93<>+0(SB), Y5, Y6
+	VPAND      k98<>+0(SB), Y5, Y6
 	VPMINUB    k37<>+0(SB), Y6, Y7
 	VPAND      k37<>+0(SB), Y7, Y7
 	VPAND      k26<>+0(SB), Y5, Y8
@@ -27447,15 +30890,15 @@ edge:
 	VPAND      (SP), Y8, Y8
 	VPSHUFB    Y7, Y3, Y9
 	VPSHUFB    Y7, Y4, Y7
-	VPCMPGTB   k119<>+0(SB), Y6, Y10
+	VPCMPGTB   k124<>+0(SB), Y6, Y10
 	VPBLENDVB  Y10, 64(SP), Y9, Y9
-	VPBLENDVB  Y10, k93<>+0(SB), Y7, Y7
+	VPBLENDVB  Y10, k98<>+0(SB), Y7, Y7
 	VPANDN     Y8, Y10, Y8
 	VPXOR      Y2, Y5, Y5
 	VPAND      k41<>+0(SB), Y5, Y5
-	VPCMPGTB   k111<>+0(SB), Y6, Y6
-	VPAND      k101<>+0(SB), Y6, Y10
-	VPAND      k93<>+0(SB), Y6, Y6
+	VPCMPGTB   k116<>+0(SB), Y6, Y6
+	VPAND      k106<>+0(SB), Y6, Y10
+	VPAND      k98<>+0(SB), Y6, Y6
 	VPXOR      Y11, Y11, Y11
 	VPUNPCKLBW Y7, Y9, Y12
 	VPUNPCKLBW Y11, Y8, Y13
@@ -27465,7 +30908,7 @@ edge:
 	VPADDW     Y13, Y12, Y12
 	VPMINUW    32(SP), Y12, Y12
 	VPMAXUW    Y14, Y12, Y12
-	VPCMPGTW   k103<>+0(SB), Y12, Y13
+	VPCMPGTW   k108<>+0(SB), Y12, Y13
 	VPANDN     Y15, Y13, Y15
 	VPOR       Y15, Y12, Y12
 	VMOVDQU    Y12, (AX)
@@ -27477,7 +30920,7 @@ edge:
 	VPADDW     Y8, Y7, Y7
 	VPMINUW    32(SP), Y7, Y7
 	VPMAXUW    Y6, Y7, Y7
-	VPCMPGTW   k103<>+0(SB), Y7, Y6
+	VPCMPGTW   k108<>+0(SB), Y7, Y6
 	VPANDN     Y5, Y6, Y5
 	VPOR       Y5, Y7, Y7
 	VMOVDQU    Y7, 32(AX)
@@ -27489,40 +30932,40 @@ edge:
 
 small:
 	VBROADCASTSS (DX), Y2
-	VANDPS       k87<>+0(SB), Y2, Y2
-	VMOVDQU      k88<>+0(SB), Y4
-	VPCMPGTD     k89<>+0(SB), Y2, Y5
+	VANDPS       k79<>+0(SB), Y2, Y2
+	VMOVDQU      k81<>+0(SB), Y4
+	VPCMPGTD     k80<>+0(SB), Y2, Y5
 	VCVTDQ2PS    Y2, Y3
-	VPADDD       k109<>+0(SB), Y2, Y2
-	VPADDD       k110<>+0(SB), Y3, Y3
+	VPADDD       k114<>+0(SB), Y2, Y2
+	VPADDD       k115<>+0(SB), Y3, Y3
 	VBLENDVPS    Y5, Y2, Y3, Y2
-	VPSUBD       k92<>+0(SB), Y2, Y3
+	VPSUBD       k83<>+0(SB), Y2, Y3
 	VPBROADCASTB 3(DX), Y5
-	VMOVDQU      k104<>+0(SB), Y6
+	VMOVDQU      k109<>+0(SB), Y6
 
 tiny:
 	VMOVDQU     (CX), Y7
 	VPERMQ      $0xd8, Y7, Y7
-	VPAND       k93<>+0(SB), Y7, Y8
+	VPAND       k98<>+0(SB), Y7, Y8
 	VPXOR       Y5, Y7, Y7
 	VPAND       k41<>+0(SB), Y7, Y7
-	VPCMPGTB    k111<>+0(SB), Y8, Y10
-	VPAND       k101<>+0(SB), Y10, Y9
-	VPCMPEQB    k111<>+0(SB), Y8, Y11
-	VPAND       k93<>+0(SB), Y11, Y12
+	VPCMPGTB    k116<>+0(SB), Y8, Y10
+	VPAND       k106<>+0(SB), Y10, Y9
+	VPCMPEQB    k116<>+0(SB), Y8, Y11
+	VPAND       k98<>+0(SB), Y11, Y12
 	VPOR        Y12, Y7, Y7
 	VPAND       k41<>+0(SB), Y11, Y12
 	VPOR        Y12, Y9, Y9
 	VPANDN      Y8, Y11, Y8
-	VPBLENDVB   Y10, k93<>+0(SB), Y7, Y7
-	VMOVDQU     k112<>+0(SB), Y11
+	VPBLENDVB   Y10, k98<>+0(SB), Y7, Y7
+	VMOVDQU     k117<>+0(SB), Y11
 	VPSHUFB     Y8, Y11, Y11
 	VPCMPGTB    k26<>+0(SB), Y8, Y12
 	VPADDB      k38<>+0(SB), Y8, Y8
 	VPBLENDVB   Y12, Y8, Y11, Y8
 	VPANDN      Y8, Y10, Y8
 	VPUNPCKLBW  Y7, Y9, Y10
-	VPSHUFB     k105<>+0(SB), Y8, Y11
+	VPSHUFB     k110<>+0(SB), Y8, Y11
 	VPSRLD      $0x03, Y11, Y11
 	VMULPS      Y2, Y11, Y12
 	VFMADD213PS Y4, Y3, Y11
@@ -27531,7 +30974,7 @@ tiny:
 	VPAND       Y0, Y11, Y11
 	VPADDD      Y6, Y12, Y12
 	VPADDD      Y11, Y12, Y12
-	VPSHUFB     k106<>+0(SB), Y8, Y11
+	VPSHUFB     k111<>+0(SB), Y8, Y11
 	VPSRLD      $0x03, Y11, Y11
 	VMULPS      Y2, Y11, Y13
 	VFMADD213PS Y4, Y3, Y11
@@ -27545,7 +30988,7 @@ tiny:
 	VPOR        Y10, Y12, Y12
 	VMOVDQU     Y12, (AX)
 	VPUNPCKHBW  Y7, Y9, Y7
-	VPSHUFB     k107<>+0(SB), Y8, Y9
+	VPSHUFB     k112<>+0(SB), Y8, Y9
 	VPSRLD      $0x03, Y9, Y9
 	VMULPS      Y2, Y9, Y10
 	VFMADD213PS Y4, Y3, Y9
@@ -27554,7 +30997,7 @@ tiny:
 	VPAND       Y0, Y9, Y9
 	VPADDD      Y6, Y10, Y10
 	VPADDD      Y9, Y10, Y10
-	VPSHUFB     k108<>+0(SB), Y8, Y8
+	VPSHUFB     k113<>+0(SB), Y8, Y8
 	VPSRLD      $0x03, Y8, Y8
 	VMULPS      Y2, Y8, Y9
 	VFMADD213PS Y4, Y3, Y8
@@ -27580,23 +31023,23 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k117<>+0(SB)/8, $0x3800000000000000
-DATA k117<>+8(SB)/8, $0x38c0000038800000
-DATA k117<>+16(SB)/8, $0x3940000039000000
-DATA k117<>+24(SB)/8, $0x39c0000039800000
-GLOBL k117<>(SB), RODATA|NOPTR, $32
+DATA k122<>+0(SB)/8, $0x3800000000000000
+DATA k122<>+8(SB)/8, $0x38c0000038800000
+DATA k122<>+16(SB)/8, $0x3940000039000000
+DATA k122<>+24(SB)/8, $0x39c0000039800000
+GLOBL k122<>(SB), RODATA|NOPTR, $32
 
-DATA k118<>+0(SB)/8, $0x3840000037800000
-DATA k118<>+8(SB)/8, $0x38e0000038a00000
-DATA k118<>+16(SB)/8, $0x3960000039200000
-DATA k118<>+24(SB)/8, $0x39e0000039a00000
-GLOBL k118<>(SB), RODATA|NOPTR, $32
+DATA k123<>+0(SB)/8, $0x3840000037800000
+DATA k123<>+8(SB)/8, $0x38e0000038a00000
+DATA k123<>+16(SB)/8, $0x3960000039200000
+DATA k123<>+24(SB)/8, $0x39e0000039a00000
+GLOBL k123<>(SB), RODATA|NOPTR, $32
 
-DATA k119<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k119<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k119<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k119<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
-GLOBL k119<>(SB), RODATA|NOPTR, $32
+DATA k124<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k124<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k124<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k124<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
+GLOBL k124<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
@@ -27655,39 +31098,39 @@ chunk:
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k87<>+0(SB), Y0, Y0
-	VMOVDQU      k88<>+0(SB), Y2
-	VPCMPGTD     k89<>+0(SB), Y0, Y3
+	VANDPS       k79<>+0(SB), Y0, Y0
+	VMOVDQU      k81<>+0(SB), Y2
+	VPCMPGTD     k80<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k109<>+0(SB), Y0, Y0
-	VPADDD       k110<>+0(SB), Y1, Y1
+	VPADDD       k114<>+0(SB), Y0, Y0
+	VPADDD       k115<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k92<>+0(SB), Y0, Y1
+	VPSUBD       k83<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k93<>+0(SB), Y4, Y4
-	VPCMPGTB    k111<>+0(SB), Y4, Y5
-	VPCMPEQB    k111<>+0(SB), Y4, Y6
-	VMOVDQU     k112<>+0(SB), Y7
+	VPAND       k98<>+0(SB), Y4, Y4
+	VPCMPGTB    k116<>+0(SB), Y4, Y5
+	VPCMPEQB    k116<>+0(SB), Y4, Y6
+	VMOVDQU     k117<>+0(SB), Y7
 	VPSHUFB     Y4, Y7, Y7
 	VPCMPGTB    k26<>+0(SB), Y4, Y8
 	VPADDB      k38<>+0(SB), Y4, Y4
 	VPBLENDVB   Y8, Y4, Y7, Y4
-	VPBLENDVB   Y6, k113<>+0(SB), Y4, Y4
+	VPBLENDVB   Y6, k118<>+0(SB), Y4, Y4
 	VPOR        Y5, Y4, Y4
 	VMOVDQU     Y4, (SP)
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k114<>+0(SB), Y4, Y6
-	VPCMPEQD    k115<>+0(SB), Y4, Y7
+	VPCMPEQD    k119<>+0(SB), Y4, Y6
+	VPCMPEQD    k120<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k116<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k121<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -27697,13 +31140,13 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k114<>+0(SB), Y4, Y6
-	VPCMPEQD    k115<>+0(SB), Y4, Y7
+	VPCMPEQD    k119<>+0(SB), Y4, Y6
+	VPCMPEQD    k120<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k116<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k121<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -27713,13 +31156,13 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k114<>+0(SB), Y4, Y6
-	VPCMPEQD    k115<>+0(SB), Y4, Y7
+	VPCMPEQD    k119<>+0(SB), Y4, Y6
+	VPCMPEQD    k120<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k116<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k121<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -27729,13 +31172,13 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k114<>+0(SB), Y4, Y6
-	VPCMPEQD    k115<>+0(SB), Y4, Y7
+	VPCMPEQD    k119<>+0(SB), Y4, Y6
+	VPCMPEQD    k120<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k116<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k121<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -27775,37 +31218,37 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPCMPEQW     k120<>+0(SB), Y2, Y1
+	VPCMPEQW     k125<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k85<>+0(SB), Y2, Y2
+	VPAND        k94<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k121<>+0(SB), Y1, Y1
+	VMULPS       k126<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, (AX)
-	VMULPS       k121<>+0(SB), Y2, Y2
+	VMULPS       k126<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPCMPEQW     k120<>+0(SB), Y2, Y1
+	VPCMPEQW     k125<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k85<>+0(SB), Y2, Y2
+	VPAND        k94<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k121<>+0(SB), Y1, Y1
+	VMULPS       k126<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(AX)
-	VMULPS       k121<>+0(SB), Y2, Y2
+	VMULPS       k126<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y2, Y2
@@ -27818,31 +31261,31 @@ chunk:
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k87<>+0(SB), Y0, Y0
-	VMOVDQU      k88<>+0(SB), Y2
-	VPCMPGTD     k89<>+0(SB), Y0, Y3
+	VANDPS       k79<>+0(SB), Y0, Y0
+	VMOVDQU      k81<>+0(SB), Y2
+	VPCMPGTD     k80<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k122<>+0(SB), Y0, Y0
-	VPADDD       k123<>+0(SB), Y1, Y1
+	VPADDD       k127<>+0(SB), Y0, Y0
+	VPADDD       k128<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k92<>+0(SB), Y0, Y1
+	VPSUBD       k83<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k93<>+0(SB), Y4, Y5
+	VPAND       k98<>+0(SB), Y4, Y5
 	VPCMPEQB    k41<>+0(SB), Y4, Y4
-	VMOVDQU     k94<>+0(SB), Y6
+	VMOVDQU     k99<>+0(SB), Y6
 	VPSHUFB     Y5, Y6, Y6
-	VPCMPGTB    k95<>+0(SB), Y5, Y7
-	VPADDB      k96<>+0(SB), Y5, Y5
+	VPCMPGTB    k100<>+0(SB), Y5, Y7
+	VPADDB      k101<>+0(SB), Y5, Y5
 	VPBLENDVB   Y7, Y5, Y6, Y5
 	VPOR        Y4, Y5, Y5
 	VMOVDQU     Y5, (SP)
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k97<>+0(SB), Y4, Y6
+	VPCMPEQD    k102<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -27855,7 +31298,7 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k97<>+0(SB), Y4, Y6
+	VPCMPEQD    k102<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -27868,7 +31311,7 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k97<>+0(SB), Y4, Y6
+	VPCMPEQD    k102<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -27881,7 +31324,7 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k97<>+0(SB), Y4, Y6
+	VPCMPEQD    k102<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -27904,29 +31347,29 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k120<>+0(SB)/8, $0xff80ff80ff80ff80
-DATA k120<>+8(SB)/8, $0xff80ff80ff80ff80
-DATA k120<>+16(SB)/8, $0xff80ff80ff80ff80
-DATA k120<>+24(SB)/8, $0xff80ff80ff80ff80
-GLOBL k120<>(SB), RODATA|NOPTR, $32
+DATA k125<>+0(SB)/8, $0xff80ff80ff80ff80
+DATA k125<>+8(SB)/8, $0xff80ff80ff80ff80
+DATA k125<>+16(SB)/8, $0xff80ff80ff80ff80
+DATA k125<>+24(SB)/8, $0xff80ff80ff80ff80
+GLOBL k125<>(SB), RODATA|NOPTR, $32
 
-DATA k121<>+0(SB)/8, $0x4300000043000000
-DATA k121<>+8(SB)/8, $0x4300000043000000
-DATA k121<>+16(SB)/8, $0x4300000043000000
-DATA k121<>+24(SB)/8, $0x4300000043000000
-GLOBL k121<>(SB), RODATA|NOPTR, $32
+DATA k126<>+0(SB)/8, $0x4300000043000000
+DATA k126<>+8(SB)/8, $0x4300000043000000
+DATA k126<>+16(SB)/8, $0x4300000043000000
+DATA k126<>+24(SB)/8, $0x4300000043000000
+GLOBL k126<>(SB), RODATA|NOPTR, $32
 
-DATA k122<>+0(SB)/8, $0x5a0000005a000000
-DATA k122<>+8(SB)/8, $0x5a0000005a000000
-DATA k122<>+16(SB)/8, $0x5a0000005a000000
-DATA k122<>+24(SB)/8, $0x5a0000005a000000
-GLOBL k122<>(SB), RODATA|NOPTR, $32
+DATA k127<>+0(SB)/8, $0x5a0000005a000000
+DATA k127<>+8(SB)/8, $0x5a0000005a000000
+DATA k127<>+16(SB)/8, $0x5a0000005a000000
+DATA k127<>+24(SB)/8, $0x5a0000005a000000
+GLOBL k127<>(SB), RODATA|NOPTR, $32
 
-DATA k123<>+0(SB)/8, $0x0f8000000f800000
-DATA k123<>+8(SB)/8, $0x0f8000000f800000
-DATA k123<>+16(SB)/8, $0x0f8000000f800000
-DATA k123<>+24(SB)/8, $0x0f8000000f800000
-GLOBL k123<>(SB), RODATA|NOPTR, $32
+DATA k128<>+0(SB)/8, $0x0f8000000f800000
+DATA k128<>+8(SB)/8, $0x0f8000000f800000
+DATA k128<>+16(SB)/8, $0x0f8000000f800000
+DATA k128<>+24(SB)/8, $0x0f8000000f800000
+GLOBL k128<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
@@ -27947,8 +31390,8 @@ run:
 	SUBL         $0x05800000, R8
 	CMPL         R8, $0x75000000
 	JHI          odd
-	VMOVDQU      k124<>+0(SB), Y3
-	VMOVDQU      k125<>+0(SB), Y4
+	VMOVDQU      k129<>+0(SB), Y3
+	VMOVDQU      k130<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
@@ -27971,20 +31414,20 @@ run:
 chunk:
 	VMOVDQU    (CX), Y4
 	VPERMQ     $0xd8, Y4, Y4
-	VPAND      k93<>+0(SB), Y4, Y5
+	VPAND      k98<>+0(SB), Y4, Y5
 	VPMINUB    k38<>+0(SB), Y5, Y6
 	VPAND      k38<>+0(SB), Y6, Y6
-	VPAND      k95<>+0(SB), Y4, Y7
+	VPAND      k100<>+0(SB), Y4, Y7
 	VPOR       Y7, Y6, Y6
 	VPSUBUSB   k38<>+0(SB), Y5, Y5
-	VPAND      k100<>+0(SB), Y5, Y5
+	VPAND      k105<>+0(SB), Y5, Y5
 	VPSHUFB    Y6, Y2, Y7
 	VPSHUFB    Y6, Y3, Y6
 	VPAND      k41<>+0(SB), Y4, Y8
 	VPXOR      Y8, Y6, Y6
 	VPCMPEQB   k41<>+0(SB), Y4, Y4
-	VPBLENDVB  Y4, k101<>+0(SB), Y7, Y7
-	VPBLENDVB  Y4, k93<>+0(SB), Y6, Y6
+	VPBLENDVB  Y4, k106<>+0(SB), Y7, Y7
+	VPBLENDVB  Y4, k98<>+0(SB), Y6, Y6
 	VPANDN     Y5, Y4, Y5
 	VPXOR      Y8, Y8, Y8
 	VPUNPCKLBW Y6, Y7, Y4
@@ -28014,18 +31457,18 @@ odd:
 	SBBL         R8, R8
 	VMOVD        R8, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k102<>+0(SB), Y2, Y3
-	VPOR         k103<>+0(SB), Y3, Y3
+	VPXOR        k107<>+0(SB), Y2, Y3
+	VPOR         k108<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k100<>+0(SB), Y2, Y2
+	VPAND        k105<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	VPBROADCASTB 3(DX), Y2
 	VBROADCASTSS (DX), Y3
-	VANDPS       k87<>+0(SB), Y3, Y3
+	VANDPS       k79<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
-	VMOVDQU      k124<>+0(SB), Y4
-	VMOVDQU      k125<>+0(SB), Y5
+	VMOVDQU      k129<>+0(SB), Y4
+	VMOVDQU      k130<>+0(SB), Y5
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
 	VPAND        Y0, Y6, Y6
@@ -28048,10 +31491,10 @@ odd:
 edge:
 	VMOVDQU    (CX), Y5
 	VPERMQ     $0xd8, Y5, Y5
-	VPAND      k93<>+0(SB), Y5, Y6
+	VPAND      k98<>+0(SB), Y5, Y6
 	VPMINUB    k38<>+0(SB), Y6, Y7
 	VPAND      k38<>+0(SB), Y7, Y7
-	VPAND      k95<>+0(SB), Y5, Y8
+	VPAND      k100<>+0(SB), Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VPSUBUSB   k38<>+0(SB), Y6, Y6
 	VPAND      (SP), Y6, Y6
@@ -28060,8 +31503,8 @@ edge:
 	VPXOR      Y2, Y5, Y9
 	VPAND      k41<>+0(SB), Y9, Y9
 	VPCMPEQB   k41<>+0(SB), Y5, Y5
-	VPAND      k101<>+0(SB), Y5, Y10
-	VPAND      k93<>+0(SB), Y5, Y5
+	VPAND      k106<>+0(SB), Y5, Y10
+	VPAND      k98<>+0(SB), Y5, Y5
 	VPXOR      Y11, Y11, Y11
 	VPUNPCKLBW Y7, Y8, Y12
 	VPUNPCKLBW Y11, Y6, Y13
@@ -28071,7 +31514,7 @@ edge:
 	VPADDW     Y13, Y12, Y12
 	VPMINUW    32(SP), Y12, Y12
 	VPMAXUW    Y14, Y12, Y12
-	VPCMPGTW   k103<>+0(SB), Y12, Y13
+	VPCMPGTW   k108<>+0(SB), Y12, Y13
 	VPANDN     Y15, Y13, Y15
 	VPOR       Y15, Y12, Y12
 	VMOVDQU    Y12, (AX)
@@ -28083,7 +31526,7 @@ edge:
 	VPADDW     Y6, Y7, Y7
 	VPMINUW    32(SP), Y7, Y7
 	VPMAXUW    Y5, Y7, Y7
-	VPCMPGTW   k103<>+0(SB), Y7, Y5
+	VPCMPGTW   k108<>+0(SB), Y7, Y5
 	VPANDN     Y8, Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VMOVDQU    Y7, 32(AX)
@@ -28095,34 +31538,34 @@ edge:
 
 small:
 	VBROADCASTSS (DX), Y2
-	VANDPS       k87<>+0(SB), Y2, Y2
-	VMOVDQU      k88<>+0(SB), Y4
-	VPCMPGTD     k89<>+0(SB), Y2, Y5
+	VANDPS       k79<>+0(SB), Y2, Y2
+	VMOVDQU      k81<>+0(SB), Y4
+	VPCMPGTD     k80<>+0(SB), Y2, Y5
 	VCVTDQ2PS    Y2, Y3
-	VPADDD       k122<>+0(SB), Y2, Y2
-	VPADDD       k123<>+0(SB), Y3, Y3
+	VPADDD       k127<>+0(SB), Y2, Y2
+	VPADDD       k128<>+0(SB), Y3, Y3
 	VBLENDVPS    Y5, Y2, Y3, Y2
-	VPSUBD       k92<>+0(SB), Y2, Y3
+	VPSUBD       k83<>+0(SB), Y2, Y3
 	VPBROADCASTB 3(DX), Y5
-	VMOVDQU      k104<>+0(SB), Y6
+	VMOVDQU      k109<>+0(SB), Y6
 
 tiny:
 	VMOVDQU     (CX), Y7
 	VPERMQ      $0xd8, Y7, Y7
-	VPAND       k93<>+0(SB), Y7, Y8
+	VPAND       k98<>+0(SB), Y7, Y8
 	VPXOR       Y5, Y7, Y9
 	VPAND       k41<>+0(SB), Y9, Y9
 	VPCMPEQB    k41<>+0(SB), Y7, Y10
-	VPAND       k101<>+0(SB), Y10, Y7
-	VPBLENDVB   Y10, k93<>+0(SB), Y9, Y9
-	VMOVDQU     k94<>+0(SB), Y11
+	VPAND       k106<>+0(SB), Y10, Y7
+	VPBLENDVB   Y10, k98<>+0(SB), Y9, Y9
+	VMOVDQU     k99<>+0(SB), Y11
 	VPSHUFB     Y8, Y11, Y11
-	VPCMPGTB    k95<>+0(SB), Y8, Y12
-	VPADDB      k96<>+0(SB), Y8, Y8
+	VPCMPGTB    k100<>+0(SB), Y8, Y12
+	VPADDB      k101<>+0(SB), Y8, Y8
 	VPBLENDVB   Y12, Y8, Y11, Y8
 	VPANDN      Y8, Y10, Y8
 	VPUNPCKLBW  Y9, Y7, Y10
-	VPSHUFB     k105<>+0(SB), Y8, Y11
+	VPSHUFB     k110<>+0(SB), Y8, Y11
 	VPSRLD      $0x04, Y11, Y11
 	VMULPS      Y2, Y11, Y12
 	VFMADD213PS Y4, Y3, Y11
@@ -28131,7 +31574,7 @@ tiny:
 	VPAND       Y0, Y11, Y11
 	VPADDD      Y6, Y12, Y12
 	VPADDD      Y11, Y12, Y12
-	VPSHUFB     k106<>+0(SB), Y8, Y11
+	VPSHUFB     k111<>+0(SB), Y8, Y11
 	VPSRLD      $0x04, Y11, Y11
 	VMULPS      Y2, Y11, Y13
 	VFMADD213PS Y4, Y3, Y11
@@ -28145,7 +31588,7 @@ tiny:
 	VPOR        Y10, Y12, Y12
 	VMOVDQU     Y12, (AX)
 	VPUNPCKHBW  Y9, Y7, Y7
-	VPSHUFB     k107<>+0(SB), Y8, Y9
+	VPSHUFB     k112<>+0(SB), Y8, Y9
 	VPSRLD      $0x04, Y9, Y9
 	VMULPS      Y2, Y9, Y10
 	VFMADD213PS Y4, Y3, Y9
@@ -28154,7 +31597,7 @@ tiny:
 	VPAND       Y0, Y9, Y9
 	VPADDD      Y6, Y10, Y10
 	VPADDD      Y9, Y10, Y10
-	VPSHUFB     k108<>+0(SB), Y8, Y8
+	VPSHUFB     k113<>+0(SB), Y8, Y8
 	VPSRLD      $0x04, Y8, Y8
 	VMULPS      Y2, Y8, Y9
 	VFMADD213PS Y4, Y3, Y8
@@ -28180,17 +31623,17 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k124<>+0(SB)/8, $0x3b00000000000000
-DATA k124<>+8(SB)/8, $0x3bc000003b800000
-DATA k124<>+16(SB)/8, $0x3c2000003c000000
-DATA k124<>+24(SB)/8, $0x3c6000003c400000
-GLOBL k124<>(SB), RODATA|NOPTR, $32
+DATA k129<>+0(SB)/8, $0x3b00000000000000
+DATA k129<>+8(SB)/8, $0x3bc000003b800000
+DATA k129<>+16(SB)/8, $0x3c2000003c000000
+DATA k129<>+24(SB)/8, $0x3c6000003c400000
+GLOBL k129<>(SB), RODATA|NOPTR, $32
 
-DATA k125<>+0(SB)/8, $0x3b4000003a800000
-DATA k125<>+8(SB)/8, $0x3be000003ba00000
-DATA k125<>+16(SB)/8, $0x3c3000003c100000
-DATA k125<>+24(SB)/8, $0x3c7000003c500000
-GLOBL k125<>(SB), RODATA|NOPTR, $32
+DATA k130<>+0(SB)/8, $0x3b4000003a800000
+DATA k130<>+8(SB)/8, $0x3be000003ba00000
+DATA k130<>+16(SB)/8, $0x3c3000003c100000
+DATA k130<>+24(SB)/8, $0x3c7000003c500000
+GLOBL k130<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
@@ -28212,40 +31655,40 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPCMPEQW     k120<>+0(SB), Y2, Y1
+	VPCMPEQW     k125<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k85<>+0(SB), Y2, Y2
+	VPAND        k94<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k121<>+0(SB), Y1, Y1
+	VMULPS       k126<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, (AX)
-	VMULPS       k121<>+0(SB), Y2, Y2
+	VMULPS       k126<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPCMPEQW     k120<>+0(SB), Y2, Y1
+	VPCMPEQW     k125<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k85<>+0(SB), Y2, Y2
+	VPAND        k94<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k121<>+0(SB), Y1, Y1
+	VMULPS       k126<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 32(AX)
-	VMULPS       k121<>+0(SB), Y2, Y2
+	VMULPS       k126<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y2, Y2
@@ -28259,31 +31702,31 @@ chunk:
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k87<>+0(SB), Y0, Y0
-	VMOVDQU      k88<>+0(SB), Y2
-	VPCMPGTD     k89<>+0(SB), Y0, Y3
+	VANDPS       k79<>+0(SB), Y0, Y0
+	VMOVDQU      k81<>+0(SB), Y2
+	VPCMPGTD     k80<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k122<>+0(SB), Y0, Y0
-	VPADDD       k123<>+0(SB), Y1, Y1
+	VPADDD       k127<>+0(SB), Y0, Y0
+	VPADDD       k128<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k92<>+0(SB), Y0, Y1
+	VPSUBD       k83<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k93<>+0(SB), Y4, Y5
+	VPAND       k98<>+0(SB), Y4, Y5
 	VPCMPEQB    k41<>+0(SB), Y4, Y4
-	VMOVDQU     k94<>+0(SB), Y6
+	VMOVDQU     k99<>+0(SB), Y6
 	VPSHUFB     Y5, Y6, Y6
-	VPCMPGTB    k95<>+0(SB), Y5, Y7
-	VPADDB      k96<>+0(SB), Y5, Y5
+	VPCMPGTB    k100<>+0(SB), Y5, Y7
+	VPADDB      k101<>+0(SB), Y5, Y5
 	VPBLENDVB   Y7, Y5, Y6, Y5
 	VPOR        Y4, Y5, Y5
 	VMOVDQU     Y5, (SP)
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k97<>+0(SB), Y4, Y6
+	VPCMPEQD    k102<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -28297,7 +31740,7 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k97<>+0(SB), Y4, Y6
+	VPCMPEQD    k102<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -28311,7 +31754,7 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k97<>+0(SB), Y4, Y6
+	VPCMPEQD    k102<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -28325,7 +31768,7 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k97<>+0(SB), Y4, Y6
+	VPCMPEQD    k102<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -28372,8 +31815,8 @@ run:
 
 chunk:
 	VMOVDQU   (CX), Y1
-	VPAND     k93<>+0(SB), Y1, Y1
-	VMOVDQU   k112<>+0(SB), Y2
+	VPAND     k98<>+0(SB), Y1, Y1
+	VMOVDQU   k117<>+0(SB), Y2
 	VPSHUFB   Y1, Y2, Y2
 	VPCMPGTB  k26<>+0(SB), Y1, Y3
 	VPADDB    k38<>+0(SB), Y1, Y1
@@ -28382,11 +31825,11 @@ chunk:
 	VPMOVZXBD (SP), Y1
 	VPMOVSXBD (CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k126<>+0(SB), Y2, Y3
+	VPCMPEQD  k131<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k127<>+0(SB), Y1, Y1
+	VMULPS    k132<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -28394,11 +31837,11 @@ chunk:
 	VPMOVZXBD 8(SP), Y1
 	VPMOVSXBD 8(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k126<>+0(SB), Y2, Y3
+	VPCMPEQD  k131<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k127<>+0(SB), Y1, Y1
+	VMULPS    k132<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -28406,11 +31849,11 @@ chunk:
 	VPMOVZXBD 16(SP), Y1
 	VPMOVSXBD 16(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k126<>+0(SB), Y2, Y3
+	VPCMPEQD  k131<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k127<>+0(SB), Y1, Y1
+	VMULPS    k132<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -28418,11 +31861,11 @@ chunk:
 	VPMOVZXBD 24(SP), Y1
 	VPMOVSXBD 24(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k126<>+0(SB), Y2, Y3
+	VPCMPEQD  k131<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k127<>+0(SB), Y1, Y1
+	VMULPS    k132<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -28435,21 +31878,21 @@ chunk:
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k87<>+0(SB), Y0, Y0
-	VMOVDQU      k88<>+0(SB), Y2
-	VPCMPGTD     k89<>+0(SB), Y0, Y3
+	VANDPS       k79<>+0(SB), Y0, Y0
+	VMOVDQU      k81<>+0(SB), Y2
+	VPCMPGTD     k80<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k128<>+0(SB), Y0, Y0
-	VPADDD       k129<>+0(SB), Y1, Y1
+	VPADDD       k133<>+0(SB), Y0, Y0
+	VPADDD       k134<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k92<>+0(SB), Y0, Y1
+	VPSUBD       k83<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k93<>+0(SB), Y4, Y5
+	VPAND       k98<>+0(SB), Y4, Y5
 	VPCMPEQB    k41<>+0(SB), Y4, Y4
-	VMOVDQU     k112<>+0(SB), Y6
+	VMOVDQU     k117<>+0(SB), Y6
 	VPSHUFB     Y5, Y6, Y6
 	VPCMPGTB    k26<>+0(SB), Y5, Y7
 	VPADDB      k38<>+0(SB), Y5, Y5
@@ -28459,7 +31902,7 @@ tiny:
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k114<>+0(SB), Y4, Y6
+	VPCMPEQD    k119<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -28472,7 +31915,7 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k114<>+0(SB), Y4, Y6
+	VPCMPEQD    k119<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -28485,7 +31928,7 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k114<>+0(SB), Y4, Y6
+	VPCMPEQD    k119<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -28498,7 +31941,7 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k114<>+0(SB), Y4, Y6
+	VPCMPEQD    k119<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -28521,29 +31964,29 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k126<>+0(SB)/8, $0xffffff80ffffff80
-DATA k126<>+8(SB)/8, $0xffffff80ffffff80
-DATA k126<>+16(SB)/8, $0xffffff80ffffff80
-DATA k126<>+24(SB)/8, $0xffffff80ffffff80
-GLOBL k126<>(SB), RODATA|NOPTR, $32
+DATA k131<>+0(SB)/8, $0xffffff80ffffff80
+DATA k131<>+8(SB)/8, $0xffffff80ffffff80
+DATA k131<>+16(SB)/8, $0xffffff80ffffff80
+DATA k131<>+24(SB)/8, $0xffffff80ffffff80
+GLOBL k131<>(SB), RODATA|NOPTR, $32
 
-DATA k127<>+0(SB)/8, $0x7600000076000000
-DATA k127<>+8(SB)/8, $0x7600000076000000
-DATA k127<>+16(SB)/8, $0x7600000076000000
-DATA k127<>+24(SB)/8, $0x7600000076000000
-GLOBL k127<>(SB), RODATA|NOPTR, $32
+DATA k132<>+0(SB)/8, $0x7600000076000000
+DATA k132<>+8(SB)/8, $0x7600000076000000
+DATA k132<>+16(SB)/8, $0x7600000076000000
+DATA k132<>+24(SB)/8, $0x7600000076000000
+GLOBL k132<>(SB), RODATA|NOPTR, $32
 
-DATA k128<>+0(SB)/8, $0x5680000056800000
-DATA k128<>+8(SB)/8, $0x5680000056800000
-DATA k128<>+16(SB)/8, $0x5680000056800000
-DATA k128<>+24(SB)/8, $0x5680000056800000
-GLOBL k128<>(SB), RODATA|NOPTR, $32
+DATA k133<>+0(SB)/8, $0x5680000056800000
+DATA k133<>+8(SB)/8, $0x5680000056800000
+DATA k133<>+16(SB)/8, $0x5680000056800000
+DATA k133<>+24(SB)/8, $0x5680000056800000
+GLOBL k133<>(SB), RODATA|NOPTR, $32
 
-DATA k129<>+0(SB)/8, $0x0c0000000c000000
-DATA k129<>+8(SB)/8, $0x0c0000000c000000
-DATA k129<>+16(SB)/8, $0x0c0000000c000000
-DATA k129<>+24(SB)/8, $0x0c0000000c000000
-GLOBL k129<>(SB), RODATA|NOPTR, $32
+DATA k134<>+0(SB)/8, $0x0c0000000c000000
+DATA k134<>+8(SB)/8, $0x0c0000000c000000
+DATA k134<>+16(SB)/8, $0x0c0000000c000000
+DATA k134<>+24(SB)/8, $0x0c0000000c000000
+GLOBL k134<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
@@ -28564,8 +32007,8 @@ run:
 	SUBL         $0x09000000, R8
 	CMPL         R8, $0x6e000000
 	JHI          odd
-	VMOVDQU      k130<>+0(SB), Y3
-	VMOVDQU      k131<>+0(SB), Y4
+	VMOVDQU      k135<>+0(SB), Y3
+	VMOVDQU      k136<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
@@ -28588,20 +32031,20 @@ run:
 chunk:
 	VMOVDQU    (CX), Y4
 	VPERMQ     $0xd8, Y4, Y4
-	VPAND      k93<>+0(SB), Y4, Y5
+	VPAND      k98<>+0(SB), Y4, Y5
 	VPMINUB    k37<>+0(SB), Y5, Y6
 	VPAND      k37<>+0(SB), Y6, Y6
 	VPAND      k26<>+0(SB), Y4, Y7
 	VPOR       Y7, Y6, Y6
 	VPSUBUSB   k37<>+0(SB), Y5, Y5
-	VPAND      k111<>+0(SB), Y5, Y5
+	VPAND      k116<>+0(SB), Y5, Y5
 	VPSHUFB    Y6, Y2, Y7
 	VPSHUFB    Y6, Y3, Y6
 	VPAND      k41<>+0(SB), Y4, Y8
 	VPXOR      Y8, Y6, Y6
 	VPCMPEQB   k41<>+0(SB), Y4, Y4
-	VPBLENDVB  Y4, k101<>+0(SB), Y7, Y7
-	VPBLENDVB  Y4, k93<>+0(SB), Y6, Y6
+	VPBLENDVB  Y4, k106<>+0(SB), Y7, Y7
+	VPBLENDVB  Y4, k98<>+0(SB), Y6, Y6
 	VPANDN     Y5, Y4, Y5
 	VPXOR      Y8, Y8, Y8
 	VPUNPCKLBW Y6, Y7, Y4
@@ -28631,18 +32074,18 @@ odd:
 	SBBL         R8, R8
 	VMOVD        R8, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k102<>+0(SB), Y2, Y3
-	VPOR         k103<>+0(SB), Y3, Y3
+	VPXOR        k107<>+0(SB), Y2, Y3
+	VPOR         k108<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k111<>+0(SB), Y2, Y2
+	VPAND        k116<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	VPBROADCASTB 3(DX), Y2
 	VBROADCASTSS (DX), Y3
-	VANDPS       k87<>+0(SB), Y3, Y3
+	VANDPS       k79<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
-	VMOVDQU      k130<>+0(SB), Y4
-	VMOVDQU      k131<>+0(SB), Y5
+	VMOVDQU      k135<>+0(SB), Y4
+	VMOVDQU      k136<>+0(SB), Y5
 	VMULPS       Y3, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
 	VPAND        Y0, Y6, Y6
@@ -28665,7 +32108,7 @@ odd:
 edge:
 	VMOVDQU    (CX), Y5
 	VPERMQ     $0xd8, Y5, Y5
-	VPAND      k93<>+0(SB), Y5, Y6
+	VPAND      k98<>+0(SB), Y5, Y6
 	VPMINUB    k37<>+0(SB), Y6, Y7
 	VPAND      k37<>+0(SB), Y7, Y7
 	VPAND      k26<>+0(SB), Y5, Y8
@@ -28677,8 +32120,8 @@ edge:
 	VPXOR      Y2, Y5, Y9
 	VPAND      k41<>+0(SB), Y9, Y9
 	VPCMPEQB   k41<>+0(SB), Y5, Y5
-	VPAND      k101<>+0(SB), Y5, Y10
-	VPAND      k93<>+0(SB), Y5, Y5
+	VPAND      k106<>+0(SB), Y5, Y10
+	VPAND      k98<>+0(SB), Y5, Y5
 	VPXOR      Y11, Y11, Y11
 	VPUNPCKLBW Y7, Y8, Y12
 	VPUNPCKLBW Y11, Y6, Y13
@@ -28688,7 +32131,7 @@ edge:
 	VPADDW     Y13, Y12, Y12
 	VPMINUW    32(SP), Y12, Y12
 	VPMAXUW    Y14, Y12, Y12
-	VPCMPGTW   k103<>+0(SB), Y12, Y13
+	VPCMPGTW   k108<>+0(SB), Y12, Y13
 	VPANDN     Y15, Y13, Y15
 	VPOR       Y15, Y12, Y12
 	VMOVDQU    Y12, (AX)
@@ -28700,7 +32143,7 @@ edge:
 	VPADDW     Y6, Y7, Y7
 	VPMINUW    32(SP), Y7, Y7
 	VPMAXUW    Y5, Y7, Y7
-	VPCMPGTW   k103<>+0(SB), Y7, Y5
+	VPCMPGTW   k108<>+0(SB), Y7, Y5
 	VPANDN     Y8, Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VMOVDQU    Y7, 32(AX)
@@ -28712,34 +32155,34 @@ edge:
 
 small:
 	VBROADCASTSS (DX), Y2
-	VANDPS       k87<>+0(SB), Y2, Y2
-	VMOVDQU      k88<>+0(SB), Y4
-	VPCMPGTD     k89<>+0(SB), Y2, Y5
+	VANDPS       k79<>+0(SB), Y2, Y2
+	VMOVDQU      k81<>+0(SB), Y4
+	VPCMPGTD     k80<>+0(SB), Y2, Y5
 	VCVTDQ2PS    Y2, Y3
-	VPADDD       k128<>+0(SB), Y2, Y2
-	VPADDD       k129<>+0(SB), Y3, Y3
+	VPADDD       k133<>+0(SB), Y2, Y2
+	VPADDD       k134<>+0(SB), Y3, Y3
 	VBLENDVPS    Y5, Y2, Y3, Y2
-	VPSUBD       k92<>+0(SB), Y2, Y3
+	VPSUBD       k83<>+0(SB), Y2, Y3
 	VPBROADCASTB 3(DX), Y5
-	VMOVDQU      k104<>+0(SB), Y6
+	VMOVDQU      k109<>+0(SB), Y6
 
 tiny:
 	VMOVDQU     (CX), Y7
 	VPERMQ      $0xd8, Y7, Y7
-	VPAND       k93<>+0(SB), Y7, Y8
+	VPAND       k98<>+0(SB), Y7, Y8
 	VPXOR       Y5, Y7, Y9
 	VPAND       k41<>+0(SB), Y9, Y9
 	VPCMPEQB    k41<>+0(SB), Y7, Y10
-	VPAND       k101<>+0(SB), Y10, Y7
-	VPBLENDVB   Y10, k93<>+0(SB), Y9, Y9
-	VMOVDQU     k112<>+0(SB), Y11
+	VPAND       k106<>+0(SB), Y10, Y7
+	VPBLENDVB   Y10, k98<>+0(SB), Y9, Y9
+	VMOVDQU     k117<>+0(SB), Y11
 	VPSHUFB     Y8, Y11, Y11
 	VPCMPGTB    k26<>+0(SB), Y8, Y12
 	VPADDB      k38<>+0(SB), Y8, Y8
 	VPBLENDVB   Y12, Y8, Y11, Y8
 	VPANDN      Y8, Y10, Y8
 	VPUNPCKLBW  Y9, Y7, Y10
-	VPSHUFB     k105<>+0(SB), Y8, Y11
+	VPSHUFB     k110<>+0(SB), Y8, Y11
 	VPSRLD      $0x03, Y11, Y11
 	VMULPS      Y2, Y11, Y12
 	VFMADD213PS Y4, Y3, Y11
@@ -28748,7 +32191,7 @@ tiny:
 	VPAND       Y0, Y11, Y11
 	VPADDD      Y6, Y12, Y12
 	VPADDD      Y11, Y12, Y12
-	VPSHUFB     k106<>+0(SB), Y8, Y11
+	VPSHUFB     k111<>+0(SB), Y8, Y11
 	VPSRLD      $0x03, Y11, Y11
 	VMULPS      Y2, Y11, Y13
 	VFMADD213PS Y4, Y3, Y11
@@ -28762,7 +32205,7 @@ tiny:
 	VPOR        Y10, Y12, Y12
 	VMOVDQU     Y12, (AX)
 	VPUNPCKHBW  Y9, Y7, Y7
-	VPSHUFB     k107<>+0(SB), Y8, Y9
+	VPSHUFB     k112<>+0(SB), Y8, Y9
 	VPSRLD      $0x03, Y9, Y9
 	VMULPS      Y2, Y9, Y10
 	VFMADD213PS Y4, Y3, Y9
@@ -28771,7 +32214,7 @@ tiny:
 	VPAND       Y0, Y9, Y9
 	VPADDD      Y6, Y10, Y10
 	VPADDD      Y9, Y10, Y10
-	VPSHUFB     k108<>+0(SB), Y8, Y8
+	VPSHUFB     k113<>+0(SB), Y8, Y8
 	VPSRLD      $0x03, Y8, Y8
 	VMULPS      Y2, Y8, Y9
 	VFMADD213PS Y4, Y3, Y8
@@ -28797,17 +32240,17 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k130<>+0(SB)/8, $0x3780000000000000
-DATA k130<>+8(SB)/8, $0x3840000038000000
-DATA k130<>+16(SB)/8, $0x38c0000038800000
-DATA k130<>+24(SB)/8, $0x3940000039000000
-GLOBL k130<>(SB), RODATA|NOPTR, $32
+DATA k135<>+0(SB)/8, $0x3780000000000000
+DATA k135<>+8(SB)/8, $0x3840000038000000
+DATA k135<>+16(SB)/8, $0x38c0000038800000
+DATA k135<>+24(SB)/8, $0x3940000039000000
+GLOBL k135<>(SB), RODATA|NOPTR, $32
 
-DATA k131<>+0(SB)/8, $0x37c0000037000000
-DATA k131<>+8(SB)/8, $0x3860000038200000
-DATA k131<>+16(SB)/8, $0x38e0000038a00000
-DATA k131<>+24(SB)/8, $0x3960000039200000
-GLOBL k131<>(SB), RODATA|NOPTR, $32
+DATA k136<>+0(SB)/8, $0x37c0000037000000
+DATA k136<>+8(SB)/8, $0x3860000038200000
+DATA k136<>+16(SB)/8, $0x38e0000038a00000
+DATA k136<>+24(SB)/8, $0x3960000039200000
+GLOBL k136<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
@@ -28832,8 +32275,8 @@ run:
 
 chunk:
 	VMOVDQU   (CX), Y1
-	VPAND     k93<>+0(SB), Y1, Y1
-	VMOVDQU   k112<>+0(SB), Y2
+	VPAND     k98<>+0(SB), Y1, Y1
+	VMOVDQU   k117<>+0(SB), Y2
 	VPSHUFB   Y1, Y2, Y2
 	VPCMPGTB  k26<>+0(SB), Y1, Y3
 	VPADDB    k38<>+0(SB), Y1, Y1
@@ -28842,11 +32285,11 @@ chunk:
 	VPMOVZXBD (SP), Y1
 	VPMOVSXBD (CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k126<>+0(SB), Y2, Y3
+	VPCMPEQD  k131<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k127<>+0(SB), Y1, Y1
+	VMULPS    k132<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -28855,11 +32298,11 @@ chunk:
 	VPMOVZXBD 8(SP), Y1
 	VPMOVSXBD 8(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k126<>+0(SB), Y2, Y3
+	VPCMPEQD  k131<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k127<>+0(SB), Y1, Y1
+	VMULPS    k132<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -28868,11 +32311,11 @@ chunk:
 	VPMOVZXBD 16(SP), Y1
 	VPMOVSXBD 16(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k126<>+0(SB), Y2, Y3
+	VPCMPEQD  k131<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k127<>+0(SB), Y1, Y1
+	VMULPS    k132<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -28881,11 +32324,11 @@ chunk:
 	VPMOVZXBD 24(SP), Y1
 	VPMOVSXBD 24(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k126<>+0(SB), Y2, Y3
+	VPCMPEQD  k131<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k127<>+0(SB), Y1, Y1
+	VMULPS    k132<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -28899,21 +32342,21 @@ chunk:
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k87<>+0(SB), Y0, Y0
-	VMOVDQU      k88<>+0(SB), Y2
-	VPCMPGTD     k89<>+0(SB), Y0, Y3
+	VANDPS       k79<>+0(SB), Y0, Y0
+	VMOVDQU      k81<>+0(SB), Y2
+	VPCMPGTD     k80<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k128<>+0(SB), Y0, Y0
-	VPADDD       k129<>+0(SB), Y1, Y1
+	VPADDD       k133<>+0(SB), Y0, Y0
+	VPADDD       k134<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k92<>+0(SB), Y0, Y1
+	VPSUBD       k83<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k93<>+0(SB), Y4, Y5
+	VPAND       k98<>+0(SB), Y4, Y5
 	VPCMPEQB    k41<>+0(SB), Y4, Y4
-	VMOVDQU     k112<>+0(SB), Y6
+	VMOVDQU     k117<>+0(SB), Y6
 	VPSHUFB     Y5, Y6, Y6
 	VPCMPGTB    k26<>+0(SB), Y5, Y7
 	VPADDB      k38<>+0(SB), Y5, Y5
@@ -28923,7 +32366,7 @@ tiny:
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k114<>+0(SB), Y4, Y6
+	VPCMPEQD    k119<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -28937,7 +32380,7 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k114<>+0(SB), Y4, Y6
+	VPCMPEQD    k119<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -28951,7 +32394,7 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k114<>+0(SB), Y4, Y6
+	VPCMPEQD    k119<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -28965,7 +32408,7 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k114<>+0(SB), Y4, Y6
+	VPCMPEQD    k119<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -29167,18 +32610,18 @@ TEXT ·lanesAVX2(SB), NOSPLIT, $0-32
 
 more:
 	VMOVDQU     (CX), Y0
-	VPSHUFB     k79<>+0(SB), Y0, Y0
+	VPSHUFB     k88<>+0(SB), Y0, Y0
 	VMOVDQU     32(CX), Y1
-	VPSHUFB     k79<>+0(SB), Y1, Y1
+	VPSHUFB     k88<>+0(SB), Y1, Y1
 	VMOVDQU     64(CX), Y2
-	VPSHUFB     k79<>+0(SB), Y2, Y2
+	VPSHUFB     k88<>+0(SB), Y2, Y2
 	VMOVDQU     96(CX), Y3
-	VPSHUFB     k79<>+0(SB), Y3, Y3
+	VPSHUFB     k88<>+0(SB), Y3, Y3
 	VPUNPCKLDQ  Y1, Y0, Y4
 	VPUNPCKHDQ  Y1, Y0, Y0
 	VPUNPCKLDQ  Y3, Y2, Y1
 	VPUNPCKHDQ  Y3, Y2, Y2
-	VMOVDQU     k132<>+0(SB), Y3
+	VMOVDQU     k137<>+0(SB), Y3
 	VPUNPCKLQDQ Y1, Y4, Y5
 	VPERMD      Y5, Y3, Y5
 	VMOVDQU     Y5, (AX)
@@ -29198,11 +32641,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k132<>+0(SB)/8, $0x0000000400000000
-DATA k132<>+8(SB)/8, $0x0000000500000001
-DATA k132<>+16(SB)/8, $0x0000000600000002
-DATA k132<>+24(SB)/8, $0x0000000700000003
-GLOBL k132<>(SB), RODATA|NOPTR, $32
+DATA k137<>+0(SB)/8, $0x0000000400000000
+DATA k137<>+8(SB)/8, $0x0000000500000001
+DATA k137<>+16(SB)/8, $0x0000000600000002
+DATA k137<>+24(SB)/8, $0x0000000700000003
+GLOBL k137<>(SB), RODATA|NOPTR, $32
 
 // func spreadAVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -29268,7 +32711,7 @@ TEXT ·swap2AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k133<>+0(SB), Y0
+	VMOVDQU k138<>+0(SB), Y0
 
 more:
 	VMOVDQU (CX), Y1
@@ -29281,11 +32724,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k133<>+0(SB)/8, $0x0607040502030001
-DATA k133<>+8(SB)/8, $0x0e0f0c0d0a0b0809
-DATA k133<>+16(SB)/8, $0x0607040502030001
-DATA k133<>+24(SB)/8, $0x0e0f0c0d0a0b0809
-GLOBL k133<>(SB), RODATA|NOPTR, $32
+DATA k138<>+0(SB)/8, $0x0607040502030001
+DATA k138<>+8(SB)/8, $0x0e0f0c0d0a0b0809
+DATA k138<>+16(SB)/8, $0x0607040502030001
+DATA k138<>+24(SB)/8, $0x0e0f0c0d0a0b0809
+GLOBL k138<>(SB), RODATA|NOPTR, $32
 
 // func swap4AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -29293,7 +32736,7 @@ TEXT ·swap4AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k134<>+0(SB), Y0
+	VMOVDQU k139<>+0(SB), Y0
 
 more:
 	VMOVDQU (CX), Y1
@@ -29306,11 +32749,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k134<>+0(SB)/8, $0x0405060700010203
-DATA k134<>+8(SB)/8, $0x0c0d0e0f08090a0b
-DATA k134<>+16(SB)/8, $0x0405060700010203
-DATA k134<>+24(SB)/8, $0x0c0d0e0f08090a0b
-GLOBL k134<>(SB), RODATA|NOPTR, $32
+DATA k139<>+0(SB)/8, $0x0405060700010203
+DATA k139<>+8(SB)/8, $0x0c0d0e0f08090a0b
+DATA k139<>+16(SB)/8, $0x0405060700010203
+DATA k139<>+24(SB)/8, $0x0c0d0e0f08090a0b
+GLOBL k139<>(SB), RODATA|NOPTR, $32
 
 // func swap8AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -29318,7 +32761,7 @@ TEXT ·swap8AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k135<>+0(SB), Y0
+	VMOVDQU k140<>+0(SB), Y0
 
 more:
 	VMOVDQU (CX), Y1
@@ -29331,11 +32774,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k135<>+0(SB)/8, $0x0001020304050607
-DATA k135<>+8(SB)/8, $0x08090a0b0c0d0e0f
-DATA k135<>+16(SB)/8, $0x0001020304050607
-DATA k135<>+24(SB)/8, $0x08090a0b0c0d0e0f
-GLOBL k135<>(SB), RODATA|NOPTR, $32
+DATA k140<>+0(SB)/8, $0x0001020304050607
+DATA k140<>+8(SB)/8, $0x08090a0b0c0d0e0f
+DATA k140<>+16(SB)/8, $0x0001020304050607
+DATA k140<>+24(SB)/8, $0x08090a0b0c0d0e0f
+GLOBL k140<>(SB), RODATA|NOPTR, $32
 
 // func gatherBF16AVX2(dst *byte, codes *byte, groups *uint16, table *byte, n int)
 // Requires: AVX, AVX2
@@ -29348,7 +32791,7 @@ TEXT ·gatherBF16AVX2(SB), NOSPLIT, $32-40
 
 more:
 	VPMOVZXBW (CX), Y0
-	VPAND     k136<>+0(SB), Y0, Y0
+	VPAND     k141<>+0(SB), Y0, Y0
 	VPADDW    (DX), Y0, Y0
 	VMOVDQU   Y0, (SP)
 	MOVWQZX   (SP), DI
@@ -29407,11 +32850,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k136<>+0(SB)/8, $0x000f000f000f000f
-DATA k136<>+8(SB)/8, $0x000f000f000f000f
-DATA k136<>+16(SB)/8, $0x000f000f000f000f
-DATA k136<>+24(SB)/8, $0x000f000f000f000f
-GLOBL k136<>(SB), RODATA|NOPTR, $32
+DATA k141<>+0(SB)/8, $0x000f000f000f000f
+DATA k141<>+8(SB)/8, $0x000f000f000f000f
+DATA k141<>+16(SB)/8, $0x000f000f000f000f
+DATA k141<>+24(SB)/8, $0x000f000f000f000f
+GLOBL k141<>(SB), RODATA|NOPTR, $32
 
 // func gatherF32AVX2(dst *byte, codes *byte, groups *uint16, table *byte, n int)
 // Requires: AVX, AVX2
@@ -29424,7 +32867,7 @@ TEXT ·gatherF32AVX2(SB), NOSPLIT, $32-40
 
 more:
 	VPMOVZXBW (CX), Y0
-	VPAND     k136<>+0(SB), Y0, Y0
+	VPAND     k141<>+0(SB), Y0, Y0
 	VPADDW    (DX), Y0, Y0
 	VMOVDQU   Y0, (SP)
 	MOVWQZX   (SP), DI
@@ -29525,22 +32968,22 @@ run:
 	VXORPS       k0<>+0(SB), Y5, Y5
 	VCMPPS       $0x03, Y5, Y5, Y2
 	VBLENDVPS    Y2, k14<>+0(SB), Y5, Y5
-	VPSHUFB      k79<>+0(SB), Y4, Y4
-	VPSHUFB      k79<>+0(SB), Y5, Y5
+	VPSHUFB      k88<>+0(SB), Y4, Y4
+	VPSHUFB      k88<>+0(SB), Y5, Y5
 	VPUNPCKLDQ   Y5, Y4, Y2
-	VMOVDQU      k80<>+0(SB), Y3
+	VMOVDQU      k89<>+0(SB), Y3
 	VPERMD       Y2, Y3, Y3
-	VMOVDQU      k81<>+0(SB), Y6
+	VMOVDQU      k90<>+0(SB), Y6
 	VPERMD       Y2, Y6, Y2
 	VPUNPCKHDQ   Y5, Y4, Y4
-	VMOVDQU      k80<>+0(SB), Y5
+	VMOVDQU      k89<>+0(SB), Y5
 	VPERMD       Y4, Y5, Y5
-	VMOVDQU      k81<>+0(SB), Y6
+	VMOVDQU      k90<>+0(SB), Y6
 	VPERMD       Y4, Y6, Y4
 
 chunk:
 	VMOVDQU    (CX), Y6
-	VMOVDQU    k82<>+0(SB), Y7
+	VMOVDQU    k91<>+0(SB), Y7
 	VPERMD     Y6, Y7, Y6
 	VPSRLW     X0, Y6, Y6
 	VPAND      Y1, Y6, Y6
@@ -29726,7 +33169,7 @@ TEXT ·absmaxAVX2(SB), NOSPLIT, $0-32
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+24(FP), DX
-	VMOVDQU k87<>+0(SB), Y0
+	VMOVDQU k79<>+0(SB), Y0
 
 run:
 	MOVQ  chunks+16(FP), BX
@@ -29847,11 +33290,11 @@ chunk:
 	VPACKSSDW    Y9, Y8, Y8
 	VPACKSSDW    Y11, Y10, Y10
 	VPACKSSWB    Y10, Y8, Y8
-	VMOVDQU      k132<>+0(SB), Y7
+	VMOVDQU      k137<>+0(SB), Y7
 	VPERMD       Y8, Y7, Y8
 	VPAND        k5<>+0(SB), Y8, Y8
 	VPSHUFB      Y8, Y2, Y8
-	VPMADDUBSW   k137<>+0(SB), Y8, Y8
+	VPMADDUBSW   k142<>+0(SB), Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X7
 	VPACKUSWB    X7, X8, X7
 	VMOVDQU      X7, (AX)
@@ -29865,11 +33308,11 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k137<>+0(SB)/8, $0x0110011001100110
-DATA k137<>+8(SB)/8, $0x0110011001100110
-DATA k137<>+16(SB)/8, $0x0110011001100110
-DATA k137<>+24(SB)/8, $0x0110011001100110
-GLOBL k137<>(SB), RODATA|NOPTR, $32
+DATA k142<>+0(SB)/8, $0x0110011001100110
+DATA k142<>+8(SB)/8, $0x0110011001100110
+DATA k142<>+16(SB)/8, $0x0110011001100110
+DATA k142<>+24(SB)/8, $0x0110011001100110
+GLOBL k142<>(SB), RODATA|NOPTR, $32
 
 // func int8AVX2(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX2
@@ -29883,7 +33326,7 @@ run:
 	MOVQ         chunks+24(FP), SI
 	VMOVSS       k28<>+0(SB), X0
 	VDIVSS       (DX), X0, X0
-	VMULSS       k138<>+0(SB), X0, X0
+	VMULSS       k143<>+0(SB), X0, X0
 	VBROADCASTSS X0, Y0
 
 chunk:
@@ -29906,7 +33349,7 @@ chunk:
 	VPACKSSDW Y2, Y1, Y1
 	VPACKSSDW Y4, Y3, Y3
 	VPACKSSWB Y3, Y1, Y1
-	VMOVDQU   k132<>+0(SB), Y2
+	VMOVDQU   k137<>+0(SB), Y2
 	VPERMD    Y1, Y2, Y1
 	VMOVDQU   Y1, (AX)
 	ADDQ      $0x00000080, CX
@@ -29919,35 +33362,29 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k138<>+0(SB)/8, $0x42fe000042fe0000
-DATA k138<>+8(SB)/8, $0x42fe000042fe0000
-DATA k138<>+16(SB)/8, $0x42fe000042fe0000
-DATA k138<>+24(SB)/8, $0x42fe000042fe0000
-GLOBL k138<>(SB), RODATA|NOPTR, $32
+DATA k143<>+0(SB)/8, $0x42fe000042fe0000
+DATA k143<>+8(SB)/8, $0x42fe000042fe0000
+DATA k143<>+16(SB)/8, $0x42fe000042fe0000
+DATA k143<>+24(SB)/8, $0x42fe000042fe0000
+GLOBL k143<>(SB), RODATA|NOPTR, $32
 
-DATA k139<>+0(SB)/8, $0x7f7fffff7f7fffff
-DATA k139<>+8(SB)/8, $0x7f7fffff7f7fffff
-DATA k139<>+16(SB)/8, $0x7f7fffff7f7fffff
-DATA k139<>+24(SB)/8, $0x7f7fffff7f7fffff
-GLOBL k139<>(SB), RODATA|NOPTR, $32
+DATA k144<>+0(SB)/8, $0x7fff7fff7fff7fff
+DATA k144<>+8(SB)/8, $0x7fff7fff7fff7fff
+DATA k144<>+16(SB)/8, $0x7fff7fff7fff7fff
+DATA k144<>+24(SB)/8, $0x7fff7fff7fff7fff
+GLOBL k144<>(SB), RODATA|NOPTR, $32
 
-DATA k140<>+0(SB)/8, $0x7fff7fff7fff7fff
-DATA k140<>+8(SB)/8, $0x7fff7fff7fff7fff
-DATA k140<>+16(SB)/8, $0x7fff7fff7fff7fff
-DATA k140<>+24(SB)/8, $0x7fff7fff7fff7fff
-GLOBL k140<>(SB), RODATA|NOPTR, $32
+DATA k145<>+0(SB)/8, $0x7bff7bff7bff7bff
+DATA k145<>+8(SB)/8, $0x7bff7bff7bff7bff
+DATA k145<>+16(SB)/8, $0x7bff7bff7bff7bff
+DATA k145<>+24(SB)/8, $0x7bff7bff7bff7bff
+GLOBL k145<>(SB), RODATA|NOPTR, $32
 
-DATA k141<>+0(SB)/8, $0x7bff7bff7bff7bff
-DATA k141<>+8(SB)/8, $0x7bff7bff7bff7bff
-DATA k141<>+16(SB)/8, $0x7bff7bff7bff7bff
-DATA k141<>+24(SB)/8, $0x7bff7bff7bff7bff
-GLOBL k141<>(SB), RODATA|NOPTR, $32
-
-DATA k142<>+0(SB)/8, $0x7c007c007c007c00
-DATA k142<>+8(SB)/8, $0x7c007c007c007c00
-DATA k142<>+16(SB)/8, $0x7c007c007c007c00
-DATA k142<>+24(SB)/8, $0x7c007c007c007c00
-GLOBL k142<>(SB), RODATA|NOPTR, $32
+DATA k146<>+0(SB)/8, $0x7c007c007c007c00
+DATA k146<>+8(SB)/8, $0x7c007c007c007c00
+DATA k146<>+16(SB)/8, $0x7c007c007c007c00
+DATA k146<>+24(SB)/8, $0x7c007c007c007c00
+GLOBL k146<>(SB), RODATA|NOPTR, $32
 
 // func specialF32AVX2(counts *uint32, src *byte, n int)
 // Requires: AVX, AVX2
@@ -29955,9 +33392,9 @@ TEXT ·specialF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ    counts+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k87<>+0(SB), Y0
-	VMOVDQU k139<>+0(SB), Y1
-	VMOVDQU k116<>+0(SB), Y2
+	VMOVDQU k79<>+0(SB), Y0
+	VMOVDQU k84<>+0(SB), Y1
+	VMOVDQU k121<>+0(SB), Y2
 	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
 	VPXOR   Y5, Y5, Y5
@@ -29990,9 +33427,9 @@ TEXT ·specialBF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    counts+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k140<>+0(SB), Y0
-	VMOVDQU k93<>+0(SB), Y1
-	VMOVDQU k103<>+0(SB), Y2
+	VMOVDQU k144<>+0(SB), Y0
+	VMOVDQU k98<>+0(SB), Y1
+	VMOVDQU k108<>+0(SB), Y2
 	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
 	VPXOR   Y5, Y5, Y5
@@ -30013,19 +33450,19 @@ more:
 	DECQ     DX
 	JNZ      more
 	VPADDW   Y3, Y5, Y3
-	VPMADDWD k143<>+0(SB), Y3, Y3
+	VPMADDWD k147<>+0(SB), Y3, Y3
 	VMOVDQU  Y3, (AX)
 	VPADDW   Y4, Y6, Y4
-	VPMADDWD k143<>+0(SB), Y4, Y4
+	VPMADDWD k147<>+0(SB), Y4, Y4
 	VMOVDQU  Y4, 32(AX)
 	VZEROUPPER
 	RET
 
-DATA k143<>+0(SB)/8, $0x0001000100010001
-DATA k143<>+8(SB)/8, $0x0001000100010001
-DATA k143<>+16(SB)/8, $0x0001000100010001
-DATA k143<>+24(SB)/8, $0x0001000100010001
-GLOBL k143<>(SB), RODATA|NOPTR, $32
+DATA k147<>+0(SB)/8, $0x0001000100010001
+DATA k147<>+8(SB)/8, $0x0001000100010001
+DATA k147<>+16(SB)/8, $0x0001000100010001
+DATA k147<>+24(SB)/8, $0x0001000100010001
+GLOBL k147<>(SB), RODATA|NOPTR, $32
 
 // func specialF16AVX2(counts *uint32, src *byte, n int)
 // Requires: AVX, AVX2
@@ -30033,9 +33470,9 @@ TEXT ·specialF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    counts+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k140<>+0(SB), Y0
-	VMOVDQU k141<>+0(SB), Y1
-	VMOVDQU k142<>+0(SB), Y2
+	VMOVDQU k144<>+0(SB), Y0
+	VMOVDQU k145<>+0(SB), Y1
+	VMOVDQU k146<>+0(SB), Y2
 	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
 	VPXOR   Y5, Y5, Y5
@@ -30056,10 +33493,10 @@ more:
 	DECQ     DX
 	JNZ      more
 	VPADDW   Y3, Y5, Y3
-	VPMADDWD k143<>+0(SB), Y3, Y3
+	VPMADDWD k147<>+0(SB), Y3, Y3
 	VMOVDQU  Y3, (AX)
 	VPADDW   Y4, Y6, Y4
-	VPMADDWD k143<>+0(SB), Y4, Y4
+	VPMADDWD k147<>+0(SB), Y4, Y4
 	VMOVDQU  Y4, 32(AX)
 	VZEROUPPER
 	RET

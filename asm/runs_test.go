@@ -174,3 +174,61 @@ func TestCastsAgreeWithTheScalarFunctions(t *testing.T) {
 		}
 	}
 }
+
+// Scales of every exponent, most of them so small that products are subnormal,
+// over numbers of models: bytes, and nibbles of books within bounds and not.
+func TestSmallScalesAgreeWithTheScalarFunctions(t *testing.T) {
+	rng := rand.NewChaCha8([32]byte{8})
+	const run, n = 64, 512
+	src := make([]byte, run*n)
+	rng.Read(src)
+	last := float32(0.007874015718698502)
+	books := map[string]*[16]float32{
+		"counted": {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+		"normal":  {-1, -0.6961928, -0.52507305, -0.3949175, -0.28444138, -0.18477343, -0.091050036, 0, 0.0795803, 0.1609302, 0.2461123, 0.33791524, 0.44070983, 0.562617, 0.72295684, 1},
+		"bounds":  {0x1p-20, -0x1p-20, 0x1p30, -0x1p30, 0x1.fffffep-21, 0x1.000002p30},
+		"wild":    {0x1p-149, -0x1p-126, infinite, nan, 0x1p100},
+	}
+	seconds := [...]float32{0, negativeZero, 7, 8.5, 0x1p-140, -0x1p-149, infinite, -infinite, nan, 0x1p-100, 0x1p100, -3}
+	for level, o := range tables(t) {
+		for _, to := range types {
+			t.Run(fmt.Sprintf("%v/%v", level, to), func(t *testing.T) {
+				for round := range 16 {
+					a, b := make([]float32, n), make([]float32, n)
+					for i := range a {
+						v := uint32(rng.Uint64())
+						a[i] = math.Float32frombits(v&0x807FFFFF | uint32((round*n+i)%64)<<23)
+						b[i] = seconds[v>>8%uint32(len(seconds))]
+					}
+					calls := map[string]func(o *Ops, dst, src []byte){}
+					for op := range opsN {
+						for _, c := range []Bytes{{Op: op}, {Op: op, Unsigned: true}, {Op: op, Unsigned: true, Less: 128}} {
+							calls[fmt.Sprintf("%+v", c)] = func(o *Ops, dst, src []byte) { o.Bytes(c, to, dst, src, a, b, run) }
+						}
+						for name, book := range books {
+							c := Nibbles{Op: op, High: round%2 == 1, Book: book}
+							for _, run := range []int{16, 32, 64} {
+								calls[fmt.Sprint(name, op, run)] = func(o *Ops, dst, src []byte) {
+									m := n * run / 2
+									o.Nibbles(c, to, dst[:2*m*to.Size()], src[:m], a, b, run)
+								}
+							}
+						}
+					}
+					calls["twice"] = func(o *Ops, dst, src []byte) { o.Bytes(Bytes{Last: &last}, to, dst, src, a, nil, run) }
+					scalar := For(0)
+					for name, c := range calls {
+						want, got := make([]byte, len(src)*to.Size()), make([]byte, len(src)*to.Size())
+						c(&scalar, want, src)
+						c(o, got, src)
+						if string(want) != string(got) {
+							t.Fatalf("%s: %s", name, difference(want, got))
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+var negativeZero = float32(math.Copysign(0, -1))

@@ -141,14 +141,8 @@ const smallShift = 64
 func (f float8) newSmall(k *runs) *small {
 	s := &small{f: f, times: k.magnitude(), half: YMM(), unit: load(dwords(smallShift << 23)), one: k.one}
 	// Bits of codes, moved up, are numbers smaller by a power of two, and those
-	// of codes without leading zeros by two or three more. The scale may itself
-	// be subnormal: then its bits are counted.
-	up, counted, normal := 127-f.bias-f.man+smallShift, YMM(), YMM()
-	VPCMPGTD(dwords(0x007FFFFF), s.times, normal)
-	VCVTDQ2PS(s.times, counted)
-	VPADDD(dwords(uint32(up)<<23), s.times, s.times)
-	VPADDD(dwords(uint32(up-149)<<23), counted, counted)
-	VBLENDVPS(normal, s.times, counted, s.times)
+	// of codes without leading zeros by two or three more.
+	larger(s.times, 127-f.bias-f.man+smallShift)
 	VPSUBD(dwords(1<<23), s.times, s.half)
 	if k.wide {
 		s.turn = YMM()
@@ -176,6 +170,17 @@ func (f float8) raised(mag VecVirtual) {
 	VPCMPGTB(bytes32(1<<f.man-1), mag, normal)
 	VPADDB(bytes32(more), mag, mag)
 	VPBLENDVB(normal, mag, t, mag)
+}
+
+// larger multiplies magnitudes that are small by 2^up. They may be subnormal:
+// then their bits are counted.
+func larger(y VecVirtual, up int) {
+	counted, normal := YMM(), YMM()
+	VPCMPGTD(dwords(0x007FFFFF), y, normal)
+	VCVTDQ2PS(y, counted)
+	VPADDD(dwords(uint32(up)<<23), y, y)
+	VPADDD(dwords(uint32(up-149)<<23), counted, counted)
+	VBLENDVPS(normal, y, counted, y)
 }
 
 // product turns the bits of magnitudes into those of products, more by unit.

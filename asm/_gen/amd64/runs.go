@@ -99,6 +99,10 @@ func bytesKernels() {
 		for t := range targets {
 			var p pair
 			var mask, last VecVirtual
+			first := o
+			if o == twice {
+				first = op{"Scale", true}
+			}
 			runKernel("bytes"+o.name, ", flip *byte, last *float32", "decodes n runs of chunks of 32 bytes.", t, o.turned, 32, 32,
 				func(k *runs) {
 					mask, last = YMM(), YMM()
@@ -112,11 +116,8 @@ func bytesKernels() {
 					VBROADCASTSS(Mem{Base: Load(Param("last"), GP64())}, last)
 				},
 				func(k *runs) {
-					first := o
-					if o == twice {
-						first = op{"Scale", true}
-					}
 					p = k.numbersOf(first)
+					k.ifLittle(U32(littleMost - 1))
 				},
 				func(k *runs) {
 					k.bytes(0, k.from(0), mask, o.turned, func(x VecVirtual) {
@@ -129,6 +130,24 @@ func bytesKernels() {
 						default:
 							VADDPS(last, x, x)
 							o.join(p, x)
+						}
+					})
+					k.again("chunk")
+					JMP(LabelRef("done"))
+					Label("little")
+					l, half := newLittle(first, p), YMM()
+					VMULPS(floats(0.5), last, half)
+					k.loop = "slowly"
+					Label("slowly")
+					k.bytes(0, k.from(0), mask, o.turned, func(x VecVirtual) {
+						switch {
+						case o == twice:
+							l.twice(x, last, half)
+						case o.name == "Scale":
+							l.join(x)
+						default:
+							VADDPS(last, x, x)
+							l.join(x)
 						}
 					})
 				})
@@ -203,28 +222,49 @@ func bookKernel(high bool, o op, t int, elems int) {
 	var v values
 	var l looked
 	var p pair
+	var most Register
 	runKernel(name, ", book *float32", "decodes n runs of chunks of that many nibbles.", t, o.turned, elems/2, elems,
 		func(k *runs) {
 			book, base := AllocLocal(64), Load(Param("book"), GP64())
 			v = k.arrange(Mem{Base: base}, book)
 			k.declare("low", func(y VecVirtual) { VMOVDQU(bytes32(0x0F), y) })
+			most = numbersInBounds(load(v.a), load(v.b))
 			if k.float32() && elems == 32 { // a table for so few costs more than the products
 				l = k.planes(load(v.a), load(v.b))
 			}
 		},
 		func(k *runs) {
 			p = k.numbersOf(o)
-			if !k.float32() || elems != 32 {
-				l = k.table16(v, o.turned, func(x VecVirtual) { o.join(p, x) })
+			k.ifLittle(most)
+			if k.float32() && elems == 32 {
+				return
+			}
+			l = k.table16(v, o.turned, func(x VecVirtual) { o.join(p, x) })
+			JMP(LabelRef("chunk"))
+			Label("little")
+			for i, y := range k.table16(v, o.turned, newLittle(o, p).join) {
+				VMOVDQA(y, l[i])
 			}
 		},
 		func(k *runs) {
+			if k.float32() && elems == 32 {
+				codes := k.nibblePairs(high, elems)[0]
+				k.products(0, codes, l, o.turned, func(_ int, x VecVirtual) { o.join(p, x) })
+				ADDQ(Imm(16), k.src)
+				ADDQ(U32(128), k.dst)
+				DECQ(k.chunks)
+				JNZ(LabelRef("chunk"))
+				JMP(LabelRef("done"))
+				Label("little")
+				slow := newLittle(o, p)
+				k.loop = "slowly"
+				Label("slowly")
+				codes = k.nibblePairs(high, elems)[0]
+				k.products(0, codes, l, o.turned, func(_ int, x VecVirtual) { slow.join(x) })
+				return
+			}
 			for i, codes := range k.nibblePairs(high, elems) {
-				if k.float32() && elems == 32 {
-					k.products(0, codes, l, o.turned, func(_ int, x VecVirtual) { o.join(p, x) })
-				} else {
-					k.lookup(32*i, codes, l)
-				}
+				k.lookup(32*i, codes, l)
 			}
 		})
 }
