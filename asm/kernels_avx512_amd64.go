@@ -199,6 +199,21 @@ func bookAffine32F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *f
 //go:noescape
 func bookAffine64F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 
+// bookPairsF32AVX512 decodes n pairs of runs of 16 nibbles; there is one chunk.
+//
+//go:noescape
+func bookPairsF32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookPairsBF16AVX512 decodes n pairs of runs of 16 nibbles; there is one chunk.
+//
+//go:noescape
+func bookPairsBF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
+// bookPairsF16AVX512 decodes n pairs of runs of 16 nibbles; there is one chunk.
+//
+//go:noescape
+func bookPairsF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+
 // halfBytesShiftF32AVX512 decodes n runs of chunks of 32 bytes, a nibble of each.
 //
 //go:noescape
@@ -288,6 +303,11 @@ func lanesAVX512(dst *byte, src *byte, stride int, n int)
 //
 //go:noescape
 func spreadAVX512(dst *byte, src *byte, n int)
+
+// fieldsAVX512 unpacks 32 fields of step bits n times. The 33rd byte of tables is taken off each.
+//
+//go:noescape
+func fieldsAVX512(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)
 
 // swap2AVX512 turns around the bytes of 32 bytes of numbers of 2, n times.
 //

@@ -41,11 +41,12 @@ func (o *Ops) runsAVX512() {
 			}
 		}
 	}
+	o.pairs = [3]bookKernel{F32: bookPairsF32AVX512, BF16: bookPairsBF16AVX512, F16: bookPairsF16AVX512}
 	o.halfBytes = [3]func(dst, src *byte, a, b *float32, book *float32, shift *uint64, chunks, n int){
 		F32: halfBytesShiftF32AVX512, BF16: halfBytesShiftBF16AVX512, F16: halfBytesShiftF16AVX512,
 	}
 	o.swap[2], o.swap[4], o.swap[8] = swap2AVX512, swap4AVX512, swap8AVX512
-	o.lanes, o.spread = lanesAVX512, spreadAVX512
+	o.lanes, o.spread, o.fields = lanesAVX512, spreadAVX512, fieldsAVX512
 	o.absmax, o.nearest, o.int8 = absmaxAVX512, nearestAVX512, int8AVX512
 	o.cast = [3][3]func(dst, src *byte, n int){
 		F32:  {castF32ToF32AVX512, castF32ToBF16AVX512, castF32ToF16AVX512},

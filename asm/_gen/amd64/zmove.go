@@ -94,3 +94,62 @@ func zswapKernels() {
 			})
 	}
 }
+
+// zfieldsKernel gives fields of a few bits a byte each. Eight fields of b bits
+// take b bytes: a qword gets them and what follows, and each byte of it is cut
+// out at a multiple of b bits. No more is read than the fields of a step and
+// eight bytes from where the last eight of them begin.
+func zfieldsKernel() {
+	TEXT("fieldsAVX512", NOSPLIT, "func(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)")
+	Pragma("noescape")
+	Doc("fieldsAVX512 unpacks 32 fields of step bits n times. The 33rd byte of tables is taken off each.")
+	z := &zkernel{dst: Load(Param("dst"), GP64()), src: Load(Param("src"), GP64())}
+	tables, bits := Load(Param("tables"), GP64()), GP64()
+	Load(Param("step"), bits)
+	less, each, keep := ZMM(), ZMM(), ZMM()
+	VPBROADCASTB(Mem{Base: tables, Disp: 32}, less)
+	VPBROADCASTW(bits.As32(), each)
+	places, cuts := ZMM(), ZMM()
+	VPMULLW(bytes64(func(i int) int { return i / 8 }), each, places)
+	VPADDB(bytes64(func(i int) int { return i % 8 }), places, places)
+	VPMULLW(bytes64(func(i int) int { return i % 8 }), each, cuts)
+	// Masks: of a field's bits, of the bytes of eight groups, and of four.
+	ones, bytes, m := GP64(), GP64(), GP64()
+	MOVQ(I64(-1), ones)
+	BZHIQ(bits, ones, m)
+	VPBROADCASTB(m.As32(), keep)
+	LEAQ(Mem{Base: bits, Index: bits, Scale: 2, Disp: 8}, bytes)
+	four, eight := K(), K()
+	BZHIQ(bytes, ones, m)
+	KMOVQ(m, four)
+	LEAQ(Mem{Base: bytes, Index: bits, Scale: 4}, bytes)
+	BZHIQ(bytes, ones, m)
+	KMOVQ(m, eight)
+	step := func(read OpmaskVirtual) VecVirtual {
+		x := ZMM()
+		VMOVDQU8_Z(z.from(0), read, x)
+		VPERMB(x, places, x)
+		VPMULTISHIFTQB(x, cuts, x)
+		VPANDD(keep, x, x)
+		VPSUBB(less, x, x)
+		return x
+	}
+	n := Load(Param("n"), GP64())
+	two := GP64()
+	MOVQ(bits, two)
+	SHLQ(Imm(3), two)
+	SUBQ(Imm(2), n)
+	JCS(LabelRef("odd"))
+	Label("pair")
+	VMOVDQU64(step(eight), z.to(0))
+	ADDQ(two, z.src)
+	ADDQ(Imm(64), z.dst)
+	SUBQ(Imm(2), n)
+	JCC(LabelRef("pair"))
+	Label("odd")
+	ADDQ(Imm(2), n)
+	JZ(LabelRef("done"))
+	VMOVDQU32(step(four).AsY(), z.to(0))
+	Label("done")
+	zend()
+}

@@ -264,3 +264,30 @@ func zhalfBytesKernels() {
 			}})
 	}
 }
+
+// zpairKernels is nibbles of a book in runs of sixteen: chunks of two runs, a
+// register each.
+func zpairKernels() {
+	for t := range targets {
+		var book, order VecVirtual
+		zrunsKernel("bookPairs", t, ", book *float32", "decodes n pairs of runs of 16 nibbles; there is one chunk.", minus, zloop{in: 16, elems: 32,
+			before: func(z *zruns) {
+				book = zload(Mem{Base: Load(Param("book"), GP64())})
+				zcanonical(book)
+				order = zload(dwords64(func(i int) int { return 4 * i }))
+			},
+			run: func(*zruns) {},
+			chunk: func(z *zruns) {
+				var x [2]VecVirtual
+				for i := range x {
+					d := z.number(Mem{Base: z.a, Disp: 4 * i}, true)
+					x[i] = ZMM()
+					VPMULTISHIFTQB_BCST(z.from(8*i), order, x[i])
+					VPERMPS(book, x[i], x[i])
+					VMULPS(d, x[i], x[i])
+				}
+				ADDQ(Imm(4), z.a)
+				z.put(0, x[0], x[1])
+			}})
+	}
+}
