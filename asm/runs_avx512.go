@@ -100,13 +100,13 @@ var allCodes = func() (p [256]byte) {
 	return p
 }()
 
-// looked decodes n runs; make decodes all codes under the numbers of run r.
-func looked(dst, src *byte, chunks, n int, make func(table *byte, r int)) {
+// looked decodes n runs; fill decodes all codes under the numbers of run r.
+func looked(dst, src *byte, chunks, n int, fill func(table *byte, r int)) {
 	s := scratch()
 	defer s.free()
 	table := &Raw(s.floats[:128])[0]
 	for r := range n {
-		make(table, r)
+		fill(table, r)
 		at := r * chunks * kernelChunk
 		lookedAVX512(after(dst, 2*at), after(src, at), table, chunks)
 	}
