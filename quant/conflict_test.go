@@ -99,3 +99,16 @@ func TestFilesThatDescribeOneQuantizationMustAgree(t *testing.T) {
 		})
 	}
 }
+
+// 128 inputs in groups of 64 have 16 words, and 16 padded scales: only the
+// configuration tells them from GPTQ's.
+func TestFewInputsOfGEMVAreToldByTheConfiguration(t *testing.T) {
+	parts := []stored{ints("m.qweight", tensor.I32, 24, 16), ints("m.qzeros", tensor.I32, 24, 2), ints("m.scales", tensor.F16, 24, 16)}
+	bound, _, err := plan(t, model(method("awq", `,"bits":4,"group_size":64,"version":"gemv"`), parts...), quant.Options{})
+	if err != nil || len(bound.Weights) != 1 || bound.Weights[0].Scheme != "AWQ GEMV" {
+		t.Errorf("%v %v", bound, err)
+	}
+	if _, _, err := plan(t, model(method("awq", `,"bits":4,"group_size":64,"version":"gemm"`), parts...), quant.Options{}); wire.ClassOf(err) != wire.Malformed {
+		t.Errorf("error %v", err)
+	}
+}

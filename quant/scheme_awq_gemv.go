@@ -1,6 +1,8 @@
 package quant
 
 import (
+	"strings"
+
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -11,7 +13,7 @@ func bindAWQGEMV(s *set, info *tensor.Info) (*Weight, error) {
 	stem, ok := suffix(info, ".qweight")
 	scales, hasScales := s.find(stem + ".scales")
 	if !ok || !hasScales || info.DType != tensor.I32 || len(info.Shape) != 2 || len(scales.Shape) != 2 ||
-		scales.Shape[0] != info.Shape[0] || scales.Shape[1] == info.Shape[1] || info.Shape[1]*8 == scales.Shape[1] {
+		scales.Shape[0] != info.Shape[0] || info.Shape[1]*8 == scales.Shape[1] || scales.Shape[1] == info.Shape[1] && !s.gemv() {
 		return nil, nil
 	}
 	out, in, padded := info.Shape[0], info.Shape[1]*8, scales.Shape[1]
@@ -38,6 +40,13 @@ func bindAWQGEMV(s *set, info *tensor.Info) (*Weight, error) {
 		Parts: []tensor.Info{*info, *scales, *zeros},
 		form:  &scaled{cols: in, codes: streamRow(in, 4, in/2, 0), scales: g, seconds: &z, op: opShift},
 	}, nil
+}
+
+// gemv reports a configuration of AutoAWQ's that says which kernel the tensors
+// are for: few inputs have as many words as padded groups, which is how GPTQ
+// looks.
+func (s *set) gemv() bool {
+	return s.config.method() == "awq" && strings.EqualFold(s.config.quant.text("version"), "gemv")
 }
 
 // awqGroup is the group size, which padded rows do not tell.

@@ -18,7 +18,7 @@ func bindGPTQ(s *set, info *tensor.Info) (*Weight, error) {
 	if !hasScales {
 		return nil, wire.ErrMissing.With("its companion %s", wire.Quote(stem+".scales"))
 	}
-	if len(scales.Shape) != 2 || scales.Shape[1] != info.Shape[1] {
+	if len(scales.Shape) != 2 || scales.Shape[1] != info.Shape[1] || scales.Shape[0] == info.Shape[0] && s.gemv() {
 		return nil, nil
 	}
 	if s.config.method() == "awq" {

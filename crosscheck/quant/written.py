@@ -3,10 +3,17 @@ what `amn remember` makes of them. Libraries compute in the type of the model th
 they load, so that is float32; what they decode is rounded once.
 """
 import copy
+import importlib
+import os
+import pathlib
+import subprocess
+import sys
 import types
+from unittest import mock
 
 import torch
 import transformers as T
+from safetensors.torch import load_file
 
 # Sizes that every scheme's groups divide.
 SIZES = dict(vocab_size=96, hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,
@@ -201,6 +208,137 @@ def quark(kind):
     return build
 
 
+def modelopt(algorithm, config, decode):
+    def build(g, folder):
+        import modelopt.torch.quantization as mtq
+        from modelopt.torch.export import export_hf_checkpoint
+        model = load(plain(folder, T.LlamaConfig(**SIZES | dict(hidden_size=128))))
+        if config == "INT4_BLOCKWISE_WEIGHT_ONLY_CFG":
+            exact(model, g)
+        exported = mtq.quantize(copy.deepcopy(model), getattr(mtq, config), forward_loop=lambda m: m(torch.tensor([[1, 2, 3, 4]])))
+        with torch.no_grad():
+            export_hf_checkpoint(exported, export_dir=str(folder))
+        stored = load_file(folder / "model.safetensors")
+        names = {m: n for n, m in model.named_modules()}
+
+        def weight(m):
+            scale = stored.get(names[m] + ".weight_scale")
+            return None if scale is None else decode(m.weight, stored[names[m] + ".weight"], scale, stored.get(names[m] + ".weight_scale_2"))
+        return dense(model, weight)
+    build.__doc__, build.oracle = f"folder: ModelOpt {algorithm}", "modelopt 0.47"
+    return build
+
+
+def exact(model, g):
+    """Gives linear layers whole multiples of powers of two, which integers of
+    four bits under the largest of each 128 hold without loss."""
+    for m in model.modules():
+        if isinstance(m, torch.nn.Linear):
+            rows, cols = m.weight.shape
+            q = torch.randint(-7, 8, (rows, cols // 128, 128), generator=g).float()
+            q[:, :, 0] = 7
+            m.weight.data = (q * torch.exp2(torch.randint(-9, -3, (rows, cols // 128, 1), generator=g))).reshape(rows, cols)
+
+
+def nvfp4(w, q, scale, scale2):
+    from modelopt.torch.quantization.qtensor import NVFP4QTensor
+    return NVFP4QTensor(w.shape, torch.float32, q).dequantize(torch.float32, scale=scale, double_scale=scale2, block_sizes={-1: 16})
+
+
+def mxfp4(w, q, scale, _):
+    from modelopt.torch.quantization.qtensor import MXFP4QTensor
+    return MXFP4QTensor(w.shape, torch.float32, q).dequantize(torch.float32, scale=scale, block_sizes={-1: 32})
+
+
+def mxfp8(w, q, scale, _):
+    from modelopt.torch.quantization.qtensor.mxfp8_tensor import MXFP8QTensor
+    return MXFP8QTensor(w.shape, torch.float32, q).dequantize(torch.float32, scale=scale)
+
+
+def fp8(w, q, scale, _):
+    from modelopt.torch.quantization.qtensor import FP8QTensor
+    return FP8QTensor(w.shape, torch.float32, q).dequantize(torch.float32, scale=scale)
+
+
+def awq_kernel(version):
+    def build(g, folder):
+        from awq.modules.linear.gemv import WQLinear_GEMV
+        from awq.modules.linear.gemv_fast import WQLinear_GEMVFast
+        layer = WQLinear_GEMV if version == "gemv" else WQLinear_GEMVFast
+        model, want = load(plain(folder, T.LlamaConfig(**SIZES | dict(hidden_size=128)))), {}
+        for name, m in list(model.named_modules()):
+            if isinstance(m, torch.nn.Linear) and name != "lm_head":
+                groups = m.in_features // 64
+                q, z = torch.randint(0, 16, m.weight.shape, generator=g), torch.randint(0, 16, (m.out_features, groups), generator=g)
+                scales = torch.exp2(torch.randint(-9, -3, (m.out_features, groups), generator=g).float())
+                want[name] = (q - z.repeat_interleave(64, 1)).float() * scales.repeat_interleave(64, 1)
+                m.weight.data = want[name].half()
+                model.set_submodule(name, layer.from_linear(m, 4, 64, scales=scales.half(), zeros=z.float()))
+        names = {m: n for n, m in model.named_modules()}
+        state = dense(model, lambda m: want.get(names[m]))
+        model.config.quantization_config = {"quant_method": "awq", "bits": 4, "group_size": 64, "version": version, "modules_to_not_convert": ["lm_head"]}
+        model.save_pretrained(folder)
+        return state
+    build.__doc__, build.oracle = f"folder: AWQ {version.upper()}", "autoawq 0.2.9, packer"
+    return build
+
+
+def auto_round(packing, module):
+    def build(g, folder):
+        from autoround import fields, words
+        layer = importlib.import_module("auto_round_extension.torch." + module).QuantLinear
+        model, want = load(plain(folder)), {}
+        for name, m in list(model.named_modules()):
+            if isinstance(m, torch.nn.Linear) and name != "lm_head":
+                inputs, outputs = m.in_features, m.out_features
+                q = layer(4, 32, inputs, outputs, bias=False)
+                q.qweight.copy_(words(g, fields(g, (inputs, outputs), 16).T, 4).T)
+                q.qzeros.copy_(words(g, fields(g, (inputs // 32, outputs), 15), 4))
+                q.scales = torch.rand((inputs // 32, outputs), generator=g) * 0.01
+                with mock.patch("torch.matmul", lambda _, weights: weights):  # what the layer multiplies by
+                    want[name] = q(torch.empty((inputs, inputs))).T.contiguous()
+                model.set_submodule(name, q)
+        names = {m: n for n, m in model.named_modules()}
+        state = dense(model, lambda m: want.get(names[m]))
+        model.config.quantization_config = {"quant_method": "auto-round", "bits": 4, "group_size": 32, "sym": False, "packing_format": packing}
+        model.save_pretrained(folder)
+        return state
+    build.__doc__, build.oracle = f"folder: AutoRound {packing.split(':')[-1]}", "auto-round 0.16.1"
+    return build
+
+
+def sparse(g, folder):
+    """folder: sparse bitmask"""
+    model = load(plain(folder))
+    for m in model.modules():
+        if isinstance(m, torch.nn.Linear):
+            there = torch.rand(m.weight.shape, generator=g) < 0.4
+            m.weight.data = torch.where(there, m.weight.data.bfloat16().float(), 0.0)
+    model.save_pretrained(folder)
+    linear = [n for n, m in model.named_modules() if isinstance(m, torch.nn.Linear) and n != "lm_head"]
+    libraries = pathlib.Path(T.__file__).parent.parent
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(libraries.parent / "ct-0.12.2"), str(libraries)])}
+    subprocess.run([sys.executable, "-W", "ignore", "-c", BITMASKS, str(folder / "model.safetensors"), *linear], env=env, check=True, stdout=sys.stderr)
+    return dense(model, lambda m: None)
+
+
+# Only the older version writes them.
+BITMASKS = """
+import sys, torch
+from compressed_tensors.compressors import BitmaskTensor
+from safetensors.torch import load_file, save_file
+tensors = load_file(sys.argv[1])
+for name in sys.argv[2:]:
+    t = BitmaskTensor.from_dense(tensors.pop(name + ".weight").bfloat16())
+    tensors.update({k: v.contiguous() for k, v in t.dict(name).items()})
+save_file(tensors, sys.argv[1], {"format": "pt"})
+"""
+sparse.oracle = "compressed-tensors 0.12.2, packer"
+
+
 SCHEMES = [torchao("int8", int8), torchao("float8", float8), torchao("intx 4, groups", intx), hqq(4, 1), hqq(3, 0), hqq(2, 1, True),
-           bitnet("bitlinear"), bitnet("autobitlinear"), gemma, awq,
-           gptq(False), gptq(True), quark("FP8"), quark("INT8"), quark("MXFP4")]
+           bitnet("bitlinear"), bitnet("autobitlinear"), gemma, awq, awq_kernel("gemv"), awq_kernel("gemv_fast"),
+           auto_round("auto_round:auto_gptq", "qlinear_torch_zp"), auto_round("auto_round", "qlinear_torch"), sparse,
+           gptq(False), gptq(True), modelopt("FP8", "FP8_DEFAULT_CFG", fp8), modelopt("NVFP4", "NVFP4_DEFAULT_CFG", nvfp4), modelopt("MXFP8", "MXFP8_DEFAULT_CFG", mxfp8),
+           modelopt("MXFP4", "MXFP4_DEFAULT_CFG", mxfp4), modelopt("INT4", "INT4_BLOCKWISE_WEIGHT_ONLY_CFG", lambda w, *_: w),
+           quark("FP8"), quark("INT8"), quark("MXFP4")]
