@@ -93,6 +93,9 @@ func entry(name string) func(dst, src []byte) {
 			o.Nearest(quantizer, dst[:elems/2], numbers, scales, 64)
 		}
 	}
+	if to == "BF16" {
+		return packed(what)
+	}
 	return nil
 }
 

@@ -35,7 +35,9 @@ BLOCKS = {
     "IQ3_XXS": (256, 98, [0]), "IQ3_S": (256, 110, [0]), "IQ4_NL": (32, 18, [0]), "IQ4_XS": (256, 136, [0]),
     "TQ1_0": (256, 54, [52]), "TQ2_0": (256, 66, [64]), "MXFP4": (32, 17, []),
 }
-PLAIN = {"FP8": ELEMS, "INT8": ELEMS, "NF4": ELEMS // 2, "encode-NF4": 64}
+PLAIN = {"FP8": ELEMS, "INT8": ELEMS, "NF4": ELEMS // 2, "encode-NF4": 64,
+         # 1024 inputs and 64 outputs in groups of 128; act: the groups are out of order
+         "GPTQ-4": ELEMS // 2, "GPTQ-8": ELEMS, "GPTQ-4-act": ELEMS // 2, "AWQ": ELEMS // 2}
 
 
 def source(name, rng):

@@ -63,8 +63,28 @@ fn measure(name: &str, data: &[u8]) -> f64 {
             let src: Vec<u8> = (0..ELEMS).flat_map(|i| ((((i * 7919 % 9973) as f32 / 9973.0 - 0.5).to_bits() >> 16) as u16).to_le_bytes()).collect();
             best(|_| { std::hint::black_box(encode_bnb4_compute_absmax(&src, &map, ELEMS, 64).unwrap()); })
         }
+        "GPTQ-4" | "GPTQ-8" | "GPTQ-4-act" => {
+            let bits = if what == "GPTQ-8" { 8 } else { 4 };
+            let zeros = vec![0x77u8; IN / GROUP * OUT * bits as usize / 8];
+            let index: Vec<u8> = (0..IN as u32).flat_map(|i| (i * 7919 % IN as u32 / GROUP as u32).to_le_bytes()).collect();
+            let index = if what == "GPTQ-4-act" { Some(&index[..]) } else { None };
+            best(|i| { std::hint::black_box(dequantize_gptq_to_bf16(at(i), &halves(), &zeros, index, IN, OUT, GROUP, bits, Dtype::F16).unwrap()); })
+        }
+        "AWQ" => {
+            let zeros = vec![0x77u8; IN / GROUP * OUT / 2];
+            best(|i| { std::hint::black_box(dequantize_awq_to_bf16(at(i), &halves(), &zeros, IN, OUT, GROUP, 4, Dtype::F16).unwrap()); })
+        }
         _ => 0.0,
     }
+}
+
+// The packed weights of run.py.
+const IN: usize = 1024;
+const OUT: usize = ELEMS / IN;
+const GROUP: usize = 128;
+
+fn halves() -> Vec<u8> {
+    (0..(IN / GROUP * OUT) as u16).flat_map(|i| (0x2400 | i % 97).to_le_bytes()).collect()
 }
 
 fn main() {
