@@ -49,6 +49,366 @@ func q8_KBF16AVX512(dst *byte, src *byte, n int)
 //go:noescape
 func q8_KF16AVX512(dst *byte, src *byte, n int)
 
+// q4_0F32AVX512 decodes n blocks.
+//
+//go:noescape
+func q4_0F32AVX512(dst *byte, src *byte, n int)
+
+// q4_0BF16AVX512 decodes n blocks.
+//
+//go:noescape
+func q4_0BF16AVX512(dst *byte, src *byte, n int)
+
+// q4_0F16AVX512 decodes n blocks.
+//
+//go:noescape
+func q4_0F16AVX512(dst *byte, src *byte, n int)
+
+// q4_1F32AVX512 decodes n blocks.
+//
+//go:noescape
+func q4_1F32AVX512(dst *byte, src *byte, n int)
+
+// q4_1BF16AVX512 decodes n blocks.
+//
+//go:noescape
+func q4_1BF16AVX512(dst *byte, src *byte, n int)
+
+// q4_1F16AVX512 decodes n blocks.
+//
+//go:noescape
+func q4_1F16AVX512(dst *byte, src *byte, n int)
+
+// q5_0F32AVX512 decodes n blocks.
+//
+//go:noescape
+func q5_0F32AVX512(dst *byte, src *byte, n int)
+
+// q5_0BF16AVX512 decodes n blocks.
+//
+//go:noescape
+func q5_0BF16AVX512(dst *byte, src *byte, n int)
+
+// q5_0F16AVX512 decodes n blocks.
+//
+//go:noescape
+func q5_0F16AVX512(dst *byte, src *byte, n int)
+
+// q5_1F32AVX512 decodes n blocks.
+//
+//go:noescape
+func q5_1F32AVX512(dst *byte, src *byte, n int)
+
+// q5_1BF16AVX512 decodes n blocks.
+//
+//go:noescape
+func q5_1BF16AVX512(dst *byte, src *byte, n int)
+
+// q5_1F16AVX512 decodes n blocks.
+//
+//go:noescape
+func q5_1F16AVX512(dst *byte, src *byte, n int)
+
+// q2_KF32AVX512 decodes n blocks.
+//
+//go:noescape
+func q2_KF32AVX512(dst *byte, src *byte, n int)
+
+// q2_KBF16AVX512 decodes n blocks.
+//
+//go:noescape
+func q2_KBF16AVX512(dst *byte, src *byte, n int)
+
+// q2_KF16AVX512 decodes n blocks.
+//
+//go:noescape
+func q2_KF16AVX512(dst *byte, src *byte, n int)
+
+// q3_KF32AVX512 decodes n blocks.
+//
+//go:noescape
+func q3_KF32AVX512(dst *byte, src *byte, n int)
+
+// q3_KBF16AVX512 decodes n blocks.
+//
+//go:noescape
+func q3_KBF16AVX512(dst *byte, src *byte, n int)
+
+// q3_KF16AVX512 decodes n blocks.
+//
+//go:noescape
+func q3_KF16AVX512(dst *byte, src *byte, n int)
+
+// q4_KF32AVX512 decodes n blocks.
+//
+//go:noescape
+func q4_KF32AVX512(dst *byte, src *byte, n int)
+
+// q4_KBF16AVX512 decodes n blocks.
+//
+//go:noescape
+func q4_KBF16AVX512(dst *byte, src *byte, n int)
+
+// q4_KF16AVX512 decodes n blocks.
+//
+//go:noescape
+func q4_KF16AVX512(dst *byte, src *byte, n int)
+
+// q5_KF32AVX512 decodes n blocks.
+//
+//go:noescape
+func q5_KF32AVX512(dst *byte, src *byte, n int)
+
+// q5_KBF16AVX512 decodes n blocks.
+//
+//go:noescape
+func q5_KBF16AVX512(dst *byte, src *byte, n int)
+
+// q5_KF16AVX512 decodes n blocks.
+//
+//go:noescape
+func q5_KF16AVX512(dst *byte, src *byte, n int)
+
+// q6_KF32AVX512 decodes n blocks.
+//
+//go:noescape
+func q6_KF32AVX512(dst *byte, src *byte, n int)
+
+// q6_KBF16AVX512 decodes n blocks.
+//
+//go:noescape
+func q6_KBF16AVX512(dst *byte, src *byte, n int)
+
+// q6_KF16AVX512 decodes n blocks.
+//
+//go:noescape
+func q6_KF16AVX512(dst *byte, src *byte, n int)
+
+// iq4_NLF32AVX512 decodes n blocks.
+//
+//go:noescape
+func iq4_NLF32AVX512(dst *byte, src *byte, n int)
+
+// iq4_NLBF16AVX512 decodes n blocks.
+//
+//go:noescape
+func iq4_NLBF16AVX512(dst *byte, src *byte, n int)
+
+// iq4_NLF16AVX512 decodes n blocks.
+//
+//go:noescape
+func iq4_NLF16AVX512(dst *byte, src *byte, n int)
+
+// iq4_XSF32AVX512 decodes n blocks.
+//
+//go:noescape
+func iq4_XSF32AVX512(dst *byte, src *byte, n int)
+
+// iq4_XSBF16AVX512 decodes n blocks.
+//
+//go:noescape
+func iq4_XSBF16AVX512(dst *byte, src *byte, n int)
+
+// iq4_XSF16AVX512 decodes n blocks.
+//
+//go:noescape
+func iq4_XSF16AVX512(dst *byte, src *byte, n int)
+
+// mxfp4F32AVX512 decodes n blocks.
+//
+//go:noescape
+func mxfp4F32AVX512(dst *byte, src *byte, n int)
+
+// mxfp4BF16AVX512 decodes n blocks.
+//
+//go:noescape
+func mxfp4BF16AVX512(dst *byte, src *byte, n int)
+
+// mxfp4F16AVX512 decodes n blocks.
+//
+//go:noescape
+func mxfp4F16AVX512(dst *byte, src *byte, n int)
+
+// nvfp4F32AVX512 decodes n blocks.
+//
+//go:noescape
+func nvfp4F32AVX512(dst *byte, src *byte, n int)
+
+// nvfp4BF16AVX512 decodes n blocks.
+//
+//go:noescape
+func nvfp4BF16AVX512(dst *byte, src *byte, n int)
+
+// nvfp4F16AVX512 decodes n blocks.
+//
+//go:noescape
+func nvfp4F16AVX512(dst *byte, src *byte, n int)
+
+// tq1_0F32AVX512 decodes n blocks.
+//
+//go:noescape
+func tq1_0F32AVX512(dst *byte, src *byte, n int)
+
+// tq1_0BF16AVX512 decodes n blocks.
+//
+//go:noescape
+func tq1_0BF16AVX512(dst *byte, src *byte, n int)
+
+// tq1_0F16AVX512 decodes n blocks.
+//
+//go:noescape
+func tq1_0F16AVX512(dst *byte, src *byte, n int)
+
+// tq2_0F32AVX512 decodes n blocks.
+//
+//go:noescape
+func tq2_0F32AVX512(dst *byte, src *byte, n int)
+
+// tq2_0BF16AVX512 decodes n blocks.
+//
+//go:noescape
+func tq2_0BF16AVX512(dst *byte, src *byte, n int)
+
+// tq2_0F16AVX512 decodes n blocks.
+//
+//go:noescape
+func tq2_0F16AVX512(dst *byte, src *byte, n int)
+
+// q1_0F32AVX512 decodes n blocks.
+//
+//go:noescape
+func q1_0F32AVX512(dst *byte, src *byte, n int)
+
+// q1_0BF16AVX512 decodes n blocks.
+//
+//go:noescape
+func q1_0BF16AVX512(dst *byte, src *byte, n int)
+
+// q1_0F16AVX512 decodes n blocks.
+//
+//go:noescape
+func q1_0F16AVX512(dst *byte, src *byte, n int)
+
+// q2_0F32AVX512 decodes n blocks.
+//
+//go:noescape
+func q2_0F32AVX512(dst *byte, src *byte, n int)
+
+// q2_0BF16AVX512 decodes n blocks.
+//
+//go:noescape
+func q2_0BF16AVX512(dst *byte, src *byte, n int)
+
+// q2_0F16AVX512 decodes n blocks.
+//
+//go:noescape
+func q2_0F16AVX512(dst *byte, src *byte, n int)
+
+// iq1_SF32AVX512 decodes n blocks.
+//
+//go:noescape
+func iq1_SF32AVX512(dst *byte, src *byte, n int)
+
+// iq1_SBF16AVX512 decodes n blocks.
+//
+//go:noescape
+func iq1_SBF16AVX512(dst *byte, src *byte, n int)
+
+// iq1_SF16AVX512 decodes n blocks.
+//
+//go:noescape
+func iq1_SF16AVX512(dst *byte, src *byte, n int)
+
+// iq1_MF32AVX512 decodes n blocks.
+//
+//go:noescape
+func iq1_MF32AVX512(dst *byte, src *byte, n int)
+
+// iq1_MBF16AVX512 decodes n blocks.
+//
+//go:noescape
+func iq1_MBF16AVX512(dst *byte, src *byte, n int)
+
+// iq1_MF16AVX512 decodes n blocks.
+//
+//go:noescape
+func iq1_MF16AVX512(dst *byte, src *byte, n int)
+
+// iq2_XXSF32AVX512 decodes n blocks.
+//
+//go:noescape
+func iq2_XXSF32AVX512(dst *byte, src *byte, n int)
+
+// iq2_XXSBF16AVX512 decodes n blocks.
+//
+//go:noescape
+func iq2_XXSBF16AVX512(dst *byte, src *byte, n int)
+
+// iq2_XXSF16AVX512 decodes n blocks.
+//
+//go:noescape
+func iq2_XXSF16AVX512(dst *byte, src *byte, n int)
+
+// iq2_XSF32AVX512 decodes n blocks.
+//
+//go:noescape
+func iq2_XSF32AVX512(dst *byte, src *byte, n int)
+
+// iq2_XSBF16AVX512 decodes n blocks.
+//
+//go:noescape
+func iq2_XSBF16AVX512(dst *byte, src *byte, n int)
+
+// iq2_XSF16AVX512 decodes n blocks.
+//
+//go:noescape
+func iq2_XSF16AVX512(dst *byte, src *byte, n int)
+
+// iq2_SF32AVX512 decodes n blocks.
+//
+//go:noescape
+func iq2_SF32AVX512(dst *byte, src *byte, n int)
+
+// iq2_SBF16AVX512 decodes n blocks.
+//
+//go:noescape
+func iq2_SBF16AVX512(dst *byte, src *byte, n int)
+
+// iq2_SF16AVX512 decodes n blocks.
+//
+//go:noescape
+func iq2_SF16AVX512(dst *byte, src *byte, n int)
+
+// iq3_XXSF32AVX512 decodes n blocks.
+//
+//go:noescape
+func iq3_XXSF32AVX512(dst *byte, src *byte, n int)
+
+// iq3_XXSBF16AVX512 decodes n blocks.
+//
+//go:noescape
+func iq3_XXSBF16AVX512(dst *byte, src *byte, n int)
+
+// iq3_XXSF16AVX512 decodes n blocks.
+//
+//go:noescape
+func iq3_XXSF16AVX512(dst *byte, src *byte, n int)
+
+// iq3_SF32AVX512 decodes n blocks.
+//
+//go:noescape
+func iq3_SF32AVX512(dst *byte, src *byte, n int)
+
+// iq3_SBF16AVX512 decodes n blocks.
+//
+//go:noescape
+func iq3_SBF16AVX512(dst *byte, src *byte, n int)
+
+// iq3_SF16AVX512 decodes n blocks.
+//
+//go:noescape
+func iq3_SF16AVX512(dst *byte, src *byte, n int)
+
 // bytesScaleF32AVX512 decodes n runs of chunks of 32 bytes.
 //
 //go:noescape

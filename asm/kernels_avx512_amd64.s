@@ -5,33 +5,162 @@
 #include "textflag.h"
 
 // func q8_0F32AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512DQ, AVX512F
-TEXT ·q8_0F32AVX512(SB), NOSPLIT, $0-24
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·q8_0F32AVX512(SB), NOSPLIT, $192-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 
-block:
-	VPBROADCASTW (CX), Y1
-	VCVTPH2PS    Y1, Z1
+batch:
+	CMPQ         DX, $0x08
+	JLT          block
+	MOVWLZX      (CX), BX
+	MOVW         BX, (SP)
+	MOVWLZX      34(CX), BX
+	MOVW         BX, 2(SP)
+	MOVWLZX      68(CX), BX
+	MOVW         BX, 4(SP)
+	MOVWLZX      102(CX), BX
+	MOVW         BX, 6(SP)
+	MOVWLZX      136(CX), BX
+	MOVW         BX, 8(SP)
+	MOVWLZX      170(CX), BX
+	MOVW         BX, 10(SP)
+	MOVWLZX      204(CX), BX
+	MOVW         BX, 12(SP)
+	MOVWLZX      238(CX), BX
+	MOVW         BX, 14(SP)
+	VCVTPH2PS    (SP), Z1
 	VXORPS.BCST  k0<>+0(SB), Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z1
-	VPMOVSXBD    2(CX), Z2
-	VPMOVSXBD    18(CX), Z3
+	VMOVUPS      Z1, 32(SP)
+	VPMOVSXBD    2(CX), Z1
+	VPMOVSXBD    18(CX), Z2
+	VCVTDQ2PS    Z1, Z1
 	VCVTDQ2PS    Z2, Z2
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       Z1, Z2, Z2
-	VMULPS       Z1, Z3, Z3
+	VMULPS.BCST  32(SP), Z1, Z1
+	VMULPS.BCST  32(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, (AX)
 	VXORPS       Z0, Z2, Z2
-	VMOVUPS      Z2, (AX)
-	VXORPS       Z0, Z3, Z3
-	VMOVUPS      Z3, 64(AX)
+	VMOVUPS      Z2, 64(AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000080, AX
+	VPMOVSXBD    2(CX), Z1
+	VPMOVSXBD    18(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  36(SP), Z1, Z1
+	VMULPS.BCST  36(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 64(AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000080, AX
+	VPMOVSXBD    2(CX), Z1
+	VPMOVSXBD    18(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  40(SP), Z1, Z1
+	VMULPS.BCST  40(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 64(AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000080, AX
+	VPMOVSXBD    2(CX), Z1
+	VPMOVSXBD    18(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  44(SP), Z1, Z1
+	VMULPS.BCST  44(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 64(AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000080, AX
+	VPMOVSXBD    2(CX), Z1
+	VPMOVSXBD    18(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  48(SP), Z1, Z1
+	VMULPS.BCST  48(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 64(AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000080, AX
+	VPMOVSXBD    2(CX), Z1
+	VPMOVSXBD    18(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  52(SP), Z1, Z1
+	VMULPS.BCST  52(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 64(AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000080, AX
+	VPMOVSXBD    2(CX), Z1
+	VPMOVSXBD    18(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  56(SP), Z1, Z1
+	VMULPS.BCST  56(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 64(AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000080, AX
+	VPMOVSXBD    2(CX), Z1
+	VPMOVSXBD    18(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  60(SP), Z1, Z1
+	VMULPS.BCST  60(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 64(AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x08, DX
+	JMP          batch
+
+block:
+	TESTQ        DX, DX
+	JZ           done
+	MOVWLZX      (CX), BX
+	MOVW         BX, 96(SP)
+	VCVTPH2PS    96(SP), Z1
+	VXORPS.BCST  k0<>+0(SB), Z1, Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z1
+	VMOVUPS      Z1, 128(SP)
+	VPMOVSXBD    2(CX), Z1
+	VPMOVSXBD    18(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  128(SP), Z1, Z1
+	VMULPS.BCST  128(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 64(AX)
 	ADDQ         $0x00000022, CX
 	ADDQ         $0x00000080, AX
 	DECQ         DX
-	JNZ          block
+	JMP          block
+
+done:
 	VZEROUPPER
 	RET
 
@@ -48,8 +177,8 @@ DATA k1<>+24(SB)/8, $0xffc00000ffc00000
 GLOBL k1<>(SB), RODATA|NOPTR, $32
 
 // func q8_0BF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F
-TEXT ·q8_0BF16AVX512(SB), NOSPLIT, $0-24
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F
+TEXT ·q8_0BF16AVX512(SB), NOSPLIT, $192-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k2<>+0(SB), Z0
@@ -58,30 +187,191 @@ TEXT ·q8_0BF16AVX512(SB), NOSPLIT, $0-24
 	VMOVDQU64    k5<>+0(SB), Z3
 	MOVQ         n+16(FP), DX
 
-block:
-	VPBROADCASTW (CX), Y4
-	VCVTPH2PS    Y4, Z4
+batch:
+	CMPQ         DX, $0x08
+	JLT          block
+	MOVWLZX      (CX), BX
+	MOVW         BX, (SP)
+	MOVWLZX      34(CX), BX
+	MOVW         BX, 2(SP)
+	MOVWLZX      68(CX), BX
+	MOVW         BX, 4(SP)
+	MOVWLZX      102(CX), BX
+	MOVW         BX, 6(SP)
+	MOVWLZX      136(CX), BX
+	MOVW         BX, 8(SP)
+	MOVWLZX      170(CX), BX
+	MOVW         BX, 10(SP)
+	MOVWLZX      204(CX), BX
+	MOVW         BX, 12(SP)
+	MOVWLZX      238(CX), BX
+	MOVW         BX, 14(SP)
+	VCVTPH2PS    (SP), Z4
 	VXORPS.BCST  k0<>+0(SB), Z4, Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z4
-	VPMOVSXBD    2(CX), Z5
-	VPMOVSXBD    18(CX), Z6
+	VMOVUPS      Z4, 32(SP)
+	VPMOVSXBD    2(CX), Z4
+	VPMOVSXBD    18(CX), Z5
+	VCVTDQ2PS    Z4, Z4
 	VCVTDQ2PS    Z5, Z5
-	VCVTDQ2PS    Z6, Z6
-	VMULPS       Z4, Z5, Z5
-	VMULPS       Z4, Z6, Z6
-	VMOVDQA64    Z5, Z4
-	VPERMT2W     Z6, Z2, Z4
-	VPERMT2W     Z6, Z3, Z5
-	VPTERNLOGD   $0xf8, Z1, Z4, Z5
-	VPCMPUW      $0x06, Z0, Z5, K1
-	VPADDW       Z1, Z4, K1, Z4
-	VPXORD       Z0, Z4, Z4
-	VMOVDQU16    Z4, (AX)
+	VMULPS.BCST  32(SP), Z4, Z4
+	VMULPS.BCST  32(SP), Z5, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPXORD       Z0, Z6, Z6
+	VMOVDQU16    Z6, (AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    2(CX), Z4
+	VPMOVSXBD    18(CX), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  36(SP), Z4, Z4
+	VMULPS.BCST  36(SP), Z5, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPXORD       Z0, Z6, Z6
+	VMOVDQU16    Z6, (AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    2(CX), Z4
+	VPMOVSXBD    18(CX), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  40(SP), Z4, Z4
+	VMULPS.BCST  40(SP), Z5, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPXORD       Z0, Z6, Z6
+	VMOVDQU16    Z6, (AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    2(CX), Z4
+	VPMOVSXBD    18(CX), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  44(SP), Z4, Z4
+	VMULPS.BCST  44(SP), Z5, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPXORD       Z0, Z6, Z6
+	VMOVDQU16    Z6, (AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    2(CX), Z4
+	VPMOVSXBD    18(CX), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  48(SP), Z4, Z4
+	VMULPS.BCST  48(SP), Z5, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPXORD       Z0, Z6, Z6
+	VMOVDQU16    Z6, (AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    2(CX), Z4
+	VPMOVSXBD    18(CX), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  52(SP), Z4, Z4
+	VMULPS.BCST  52(SP), Z5, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPXORD       Z0, Z6, Z6
+	VMOVDQU16    Z6, (AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    2(CX), Z4
+	VPMOVSXBD    18(CX), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  56(SP), Z4, Z4
+	VMULPS.BCST  56(SP), Z5, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPXORD       Z0, Z6, Z6
+	VMOVDQU16    Z6, (AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    2(CX), Z4
+	VPMOVSXBD    18(CX), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  60(SP), Z4, Z4
+	VMULPS.BCST  60(SP), Z5, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPXORD       Z0, Z6, Z6
+	VMOVDQU16    Z6, (AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000040, AX
+	SUBQ         $0x08, DX
+	JMP          batch
+
+block:
+	TESTQ        DX, DX
+	JZ           done
+	MOVWLZX      (CX), BX
+	MOVW         BX, 96(SP)
+	VCVTPH2PS    96(SP), Z4
+	VXORPS.BCST  k0<>+0(SB), Z4, Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z4
+	VMOVUPS      Z4, 128(SP)
+	VPMOVSXBD    2(CX), Z4
+	VPMOVSXBD    18(CX), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  128(SP), Z4, Z4
+	VMULPS.BCST  128(SP), Z5, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPXORD       Z0, Z6, Z6
+	VMOVDQU16    Z6, (AX)
 	ADDQ         $0x00000022, CX
 	ADDQ         $0x00000040, AX
 	DECQ         DX
-	JNZ          block
+	JMP          block
+
+done:
 	VZEROUPPER
 	RET
 
@@ -118,70 +408,328 @@ DATA k5<>+56(SB)/8, $0x003e003c003a0038
 GLOBL k5<>(SB), RODATA|NOPTR, $64
 
 // func q8_0F16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512DQ, AVX512F
-TEXT ·q8_0F16AVX512(SB), NOSPLIT, $0-24
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·q8_0F16AVX512(SB), NOSPLIT, $192-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 
-block:
-	VPBROADCASTW (CX), Y1
-	VCVTPH2PS    Y1, Z1
+batch:
+	CMPQ         DX, $0x08
+	JLT          block
+	MOVWLZX      (CX), BX
+	MOVW         BX, (SP)
+	MOVWLZX      34(CX), BX
+	MOVW         BX, 2(SP)
+	MOVWLZX      68(CX), BX
+	MOVW         BX, 4(SP)
+	MOVWLZX      102(CX), BX
+	MOVW         BX, 6(SP)
+	MOVWLZX      136(CX), BX
+	MOVW         BX, 8(SP)
+	MOVWLZX      170(CX), BX
+	MOVW         BX, 10(SP)
+	MOVWLZX      204(CX), BX
+	MOVW         BX, 12(SP)
+	MOVWLZX      238(CX), BX
+	MOVW         BX, 14(SP)
+	VCVTPH2PS    (SP), Z1
 	VXORPS.BCST  k0<>+0(SB), Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z1
-	VPMOVSXBD    2(CX), Z2
-	VPMOVSXBD    18(CX), Z3
+	VMOVUPS      Z1, 32(SP)
+	VPMOVSXBD    2(CX), Z1
+	VPMOVSXBD    18(CX), Z2
+	VCVTDQ2PS    Z1, Z1
 	VCVTDQ2PS    Z2, Z2
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       Z1, Z2, Z2
-	VMULPS       Z1, Z3, Z3
+	VMULPS.BCST  32(SP), Z1, Z1
+	VMULPS.BCST  32(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, (AX)
 	VXORPS       Z0, Z2, Z2
-	VCVTPS2PH    $0x00, Z2, (AX)
-	VXORPS       Z0, Z3, Z3
-	VCVTPS2PH    $0x00, Z3, 32(AX)
+	VCVTPS2PH    $0x00, Z2, 32(AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    2(CX), Z1
+	VPMOVSXBD    18(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  36(SP), Z1, Z1
+	VMULPS.BCST  36(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 32(AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    2(CX), Z1
+	VPMOVSXBD    18(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  40(SP), Z1, Z1
+	VMULPS.BCST  40(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 32(AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    2(CX), Z1
+	VPMOVSXBD    18(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  44(SP), Z1, Z1
+	VMULPS.BCST  44(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 32(AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    2(CX), Z1
+	VPMOVSXBD    18(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  48(SP), Z1, Z1
+	VMULPS.BCST  48(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 32(AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    2(CX), Z1
+	VPMOVSXBD    18(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  52(SP), Z1, Z1
+	VMULPS.BCST  52(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 32(AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    2(CX), Z1
+	VPMOVSXBD    18(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  56(SP), Z1, Z1
+	VMULPS.BCST  56(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 32(AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    2(CX), Z1
+	VPMOVSXBD    18(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  60(SP), Z1, Z1
+	VMULPS.BCST  60(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 32(AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000040, AX
+	SUBQ         $0x08, DX
+	JMP          batch
+
+block:
+	TESTQ        DX, DX
+	JZ           done
+	MOVWLZX      (CX), BX
+	MOVW         BX, 96(SP)
+	VCVTPH2PS    96(SP), Z1
+	VXORPS.BCST  k0<>+0(SB), Z1, Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z1
+	VMOVUPS      Z1, 128(SP)
+	VPMOVSXBD    2(CX), Z1
+	VPMOVSXBD    18(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  128(SP), Z1, Z1
+	VMULPS.BCST  128(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 32(AX)
 	ADDQ         $0x00000022, CX
 	ADDQ         $0x00000040, AX
 	DECQ         DX
-	JNZ          block
+	JMP          block
+
+done:
 	VZEROUPPER
 	RET
 
 // func q8_1F32AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512DQ, AVX512F
-TEXT ·q8_1F32AVX512(SB), NOSPLIT, $0-24
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·q8_1F32AVX512(SB), NOSPLIT, $192-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 
-block:
-	VPBROADCASTW (CX), Y1
-	VCVTPH2PS    Y1, Z1
+batch:
+	CMPQ         DX, $0x08
+	JLT          block
+	MOVWLZX      (CX), BX
+	MOVW         BX, (SP)
+	MOVWLZX      36(CX), BX
+	MOVW         BX, 2(SP)
+	MOVWLZX      72(CX), BX
+	MOVW         BX, 4(SP)
+	MOVWLZX      108(CX), BX
+	MOVW         BX, 6(SP)
+	MOVWLZX      144(CX), BX
+	MOVW         BX, 8(SP)
+	MOVWLZX      180(CX), BX
+	MOVW         BX, 10(SP)
+	MOVWLZX      216(CX), BX
+	MOVW         BX, 12(SP)
+	MOVWLZX      252(CX), BX
+	MOVW         BX, 14(SP)
+	VCVTPH2PS    (SP), Z1
 	VXORPS.BCST  k0<>+0(SB), Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z1
-	VPMOVSXBD    4(CX), Z2
-	VPMOVSXBD    20(CX), Z3
+	VMOVUPS      Z1, 32(SP)
+	VPMOVSXBD    4(CX), Z1
+	VPMOVSXBD    20(CX), Z2
+	VCVTDQ2PS    Z1, Z1
 	VCVTDQ2PS    Z2, Z2
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       Z1, Z2, Z2
-	VMULPS       Z1, Z3, Z3
+	VMULPS.BCST  32(SP), Z1, Z1
+	VMULPS.BCST  32(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, (AX)
 	VXORPS       Z0, Z2, Z2
-	VMOVUPS      Z2, (AX)
-	VXORPS       Z0, Z3, Z3
-	VMOVUPS      Z3, 64(AX)
+	VMOVUPS      Z2, 64(AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000080, AX
+	VPMOVSXBD    4(CX), Z1
+	VPMOVSXBD    20(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  36(SP), Z1, Z1
+	VMULPS.BCST  36(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 64(AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000080, AX
+	VPMOVSXBD    4(CX), Z1
+	VPMOVSXBD    20(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  40(SP), Z1, Z1
+	VMULPS.BCST  40(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 64(AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000080, AX
+	VPMOVSXBD    4(CX), Z1
+	VPMOVSXBD    20(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  44(SP), Z1, Z1
+	VMULPS.BCST  44(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 64(AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000080, AX
+	VPMOVSXBD    4(CX), Z1
+	VPMOVSXBD    20(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  48(SP), Z1, Z1
+	VMULPS.BCST  48(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 64(AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000080, AX
+	VPMOVSXBD    4(CX), Z1
+	VPMOVSXBD    20(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  52(SP), Z1, Z1
+	VMULPS.BCST  52(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 64(AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000080, AX
+	VPMOVSXBD    4(CX), Z1
+	VPMOVSXBD    20(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  56(SP), Z1, Z1
+	VMULPS.BCST  56(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 64(AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000080, AX
+	VPMOVSXBD    4(CX), Z1
+	VPMOVSXBD    20(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  60(SP), Z1, Z1
+	VMULPS.BCST  60(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 64(AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x08, DX
+	JMP          batch
+
+block:
+	TESTQ        DX, DX
+	JZ           done
+	MOVWLZX      (CX), BX
+	MOVW         BX, 96(SP)
+	VCVTPH2PS    96(SP), Z1
+	VXORPS.BCST  k0<>+0(SB), Z1, Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z1
+	VMOVUPS      Z1, 128(SP)
+	VPMOVSXBD    4(CX), Z1
+	VPMOVSXBD    20(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  128(SP), Z1, Z1
+	VMULPS.BCST  128(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 64(AX)
 	ADDQ         $0x00000024, CX
 	ADDQ         $0x00000080, AX
 	DECQ         DX
-	JNZ          block
+	JMP          block
+
+done:
 	VZEROUPPER
 	RET
 
 // func q8_1BF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F
-TEXT ·q8_1BF16AVX512(SB), NOSPLIT, $0-24
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F
+TEXT ·q8_1BF16AVX512(SB), NOSPLIT, $192-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k2<>+0(SB), Z0
@@ -190,61 +738,351 @@ TEXT ·q8_1BF16AVX512(SB), NOSPLIT, $0-24
 	VMOVDQU64    k5<>+0(SB), Z3
 	MOVQ         n+16(FP), DX
 
-block:
-	VPBROADCASTW (CX), Y4
-	VCVTPH2PS    Y4, Z4
+batch:
+	CMPQ         DX, $0x08
+	JLT          block
+	MOVWLZX      (CX), BX
+	MOVW         BX, (SP)
+	MOVWLZX      36(CX), BX
+	MOVW         BX, 2(SP)
+	MOVWLZX      72(CX), BX
+	MOVW         BX, 4(SP)
+	MOVWLZX      108(CX), BX
+	MOVW         BX, 6(SP)
+	MOVWLZX      144(CX), BX
+	MOVW         BX, 8(SP)
+	MOVWLZX      180(CX), BX
+	MOVW         BX, 10(SP)
+	MOVWLZX      216(CX), BX
+	MOVW         BX, 12(SP)
+	MOVWLZX      252(CX), BX
+	MOVW         BX, 14(SP)
+	VCVTPH2PS    (SP), Z4
 	VXORPS.BCST  k0<>+0(SB), Z4, Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z4
-	VPMOVSXBD    4(CX), Z5
-	VPMOVSXBD    20(CX), Z6
+	VMOVUPS      Z4, 32(SP)
+	VPMOVSXBD    4(CX), Z4
+	VPMOVSXBD    20(CX), Z5
+	VCVTDQ2PS    Z4, Z4
 	VCVTDQ2PS    Z5, Z5
-	VCVTDQ2PS    Z6, Z6
-	VMULPS       Z4, Z5, Z5
-	VMULPS       Z4, Z6, Z6
-	VMOVDQA64    Z5, Z4
-	VPERMT2W     Z6, Z2, Z4
-	VPERMT2W     Z6, Z3, Z5
-	VPTERNLOGD   $0xf8, Z1, Z4, Z5
-	VPCMPUW      $0x06, Z0, Z5, K1
-	VPADDW       Z1, Z4, K1, Z4
-	VPXORD       Z0, Z4, Z4
-	VMOVDQU16    Z4, (AX)
+	VMULPS.BCST  32(SP), Z4, Z4
+	VMULPS.BCST  32(SP), Z5, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPXORD       Z0, Z6, Z6
+	VMOVDQU16    Z6, (AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    4(CX), Z4
+	VPMOVSXBD    20(CX), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  36(SP), Z4, Z4
+	VMULPS.BCST  36(SP), Z5, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPXORD       Z0, Z6, Z6
+	VMOVDQU16    Z6, (AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    4(CX), Z4
+	VPMOVSXBD    20(CX), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  40(SP), Z4, Z4
+	VMULPS.BCST  40(SP), Z5, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPXORD       Z0, Z6, Z6
+	VMOVDQU16    Z6, (AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    4(CX), Z4
+	VPMOVSXBD    20(CX), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  44(SP), Z4, Z4
+	VMULPS.BCST  44(SP), Z5, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPXORD       Z0, Z6, Z6
+	VMOVDQU16    Z6, (AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    4(CX), Z4
+	VPMOVSXBD    20(CX), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  48(SP), Z4, Z4
+	VMULPS.BCST  48(SP), Z5, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPXORD       Z0, Z6, Z6
+	VMOVDQU16    Z6, (AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    4(CX), Z4
+	VPMOVSXBD    20(CX), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  52(SP), Z4, Z4
+	VMULPS.BCST  52(SP), Z5, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPXORD       Z0, Z6, Z6
+	VMOVDQU16    Z6, (AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    4(CX), Z4
+	VPMOVSXBD    20(CX), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  56(SP), Z4, Z4
+	VMULPS.BCST  56(SP), Z5, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPXORD       Z0, Z6, Z6
+	VMOVDQU16    Z6, (AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    4(CX), Z4
+	VPMOVSXBD    20(CX), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  60(SP), Z4, Z4
+	VMULPS.BCST  60(SP), Z5, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPXORD       Z0, Z6, Z6
+	VMOVDQU16    Z6, (AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000040, AX
+	SUBQ         $0x08, DX
+	JMP          batch
+
+block:
+	TESTQ        DX, DX
+	JZ           done
+	MOVWLZX      (CX), BX
+	MOVW         BX, 96(SP)
+	VCVTPH2PS    96(SP), Z4
+	VXORPS.BCST  k0<>+0(SB), Z4, Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z4
+	VMOVUPS      Z4, 128(SP)
+	VPMOVSXBD    4(CX), Z4
+	VPMOVSXBD    20(CX), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  128(SP), Z4, Z4
+	VMULPS.BCST  128(SP), Z5, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPXORD       Z0, Z6, Z6
+	VMOVDQU16    Z6, (AX)
 	ADDQ         $0x00000024, CX
 	ADDQ         $0x00000040, AX
 	DECQ         DX
-	JNZ          block
+	JMP          block
+
+done:
 	VZEROUPPER
 	RET
 
 // func q8_1F16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512DQ, AVX512F
-TEXT ·q8_1F16AVX512(SB), NOSPLIT, $0-24
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·q8_1F16AVX512(SB), NOSPLIT, $192-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 
-block:
-	VPBROADCASTW (CX), Y1
-	VCVTPH2PS    Y1, Z1
+batch:
+	CMPQ         DX, $0x08
+	JLT          block
+	MOVWLZX      (CX), BX
+	MOVW         BX, (SP)
+	MOVWLZX      36(CX), BX
+	MOVW         BX, 2(SP)
+	MOVWLZX      72(CX), BX
+	MOVW         BX, 4(SP)
+	MOVWLZX      108(CX), BX
+	MOVW         BX, 6(SP)
+	MOVWLZX      144(CX), BX
+	MOVW         BX, 8(SP)
+	MOVWLZX      180(CX), BX
+	MOVW         BX, 10(SP)
+	MOVWLZX      216(CX), BX
+	MOVW         BX, 12(SP)
+	MOVWLZX      252(CX), BX
+	MOVW         BX, 14(SP)
+	VCVTPH2PS    (SP), Z1
 	VXORPS.BCST  k0<>+0(SB), Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z1
-	VPMOVSXBD    4(CX), Z2
-	VPMOVSXBD    20(CX), Z3
+	VMOVUPS      Z1, 32(SP)
+	VPMOVSXBD    4(CX), Z1
+	VPMOVSXBD    20(CX), Z2
+	VCVTDQ2PS    Z1, Z1
 	VCVTDQ2PS    Z2, Z2
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       Z1, Z2, Z2
-	VMULPS       Z1, Z3, Z3
+	VMULPS.BCST  32(SP), Z1, Z1
+	VMULPS.BCST  32(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, (AX)
 	VXORPS       Z0, Z2, Z2
-	VCVTPS2PH    $0x00, Z2, (AX)
-	VXORPS       Z0, Z3, Z3
-	VCVTPS2PH    $0x00, Z3, 32(AX)
+	VCVTPS2PH    $0x00, Z2, 32(AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    4(CX), Z1
+	VPMOVSXBD    20(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  36(SP), Z1, Z1
+	VMULPS.BCST  36(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 32(AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    4(CX), Z1
+	VPMOVSXBD    20(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  40(SP), Z1, Z1
+	VMULPS.BCST  40(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 32(AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    4(CX), Z1
+	VPMOVSXBD    20(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  44(SP), Z1, Z1
+	VMULPS.BCST  44(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 32(AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    4(CX), Z1
+	VPMOVSXBD    20(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  48(SP), Z1, Z1
+	VMULPS.BCST  48(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 32(AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    4(CX), Z1
+	VPMOVSXBD    20(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  52(SP), Z1, Z1
+	VMULPS.BCST  52(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 32(AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    4(CX), Z1
+	VPMOVSXBD    20(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  56(SP), Z1, Z1
+	VMULPS.BCST  56(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 32(AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000040, AX
+	VPMOVSXBD    4(CX), Z1
+	VPMOVSXBD    20(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  60(SP), Z1, Z1
+	VMULPS.BCST  60(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 32(AX)
+	ADDQ         $0x00000024, CX
+	ADDQ         $0x00000040, AX
+	SUBQ         $0x08, DX
+	JMP          batch
+
+block:
+	TESTQ        DX, DX
+	JZ           done
+	MOVWLZX      (CX), BX
+	MOVW         BX, 96(SP)
+	VCVTPH2PS    96(SP), Z1
+	VXORPS.BCST  k0<>+0(SB), Z1, Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z1
+	VMOVUPS      Z1, 128(SP)
+	VPMOVSXBD    4(CX), Z1
+	VPMOVSXBD    20(CX), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  128(SP), Z1, Z1
+	VMULPS.BCST  128(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 32(AX)
 	ADDQ         $0x00000024, CX
 	ADDQ         $0x00000040, AX
 	DECQ         DX
-	JNZ          block
+	JMP          block
+
+done:
 	VZEROUPPER
 	RET
 
@@ -583,6 +1421,12955 @@ block:
 	VZEROUPPER
 	RET
 
+// func q4_0F32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·q4_0F32AVX512(SB), NOSPLIT, $192-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VMOVDQU64    k6<>+0(SB), Z1
+
+batch:
+	CMPQ            DX, $0x08
+	JLT             block
+	MOVWLZX         (CX), BX
+	MOVW            BX, (SP)
+	MOVWLZX         18(CX), BX
+	MOVW            BX, 2(SP)
+	MOVWLZX         36(CX), BX
+	MOVW            BX, 4(SP)
+	MOVWLZX         54(CX), BX
+	MOVW            BX, 6(SP)
+	MOVWLZX         72(CX), BX
+	MOVW            BX, 8(SP)
+	MOVWLZX         90(CX), BX
+	MOVW            BX, 10(SP)
+	MOVWLZX         108(CX), BX
+	MOVW            BX, 12(SP)
+	MOVWLZX         126(CX), BX
+	MOVW            BX, 14(SP)
+	VCVTPH2PS       (SP), Z2
+	VXORPS.BCST     k0<>+0(SB), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z2
+	VMOVUPS         Z2, 32(SP)
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VMULPS.BCST     32(SP), Z1, Z4
+	VXORPS          Z0, Z4, Z4
+	VPERMD          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	VPERMD          Z4, Z2, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VMULPS.BCST     36(SP), Z1, Z4
+	VXORPS          Z0, Z4, Z4
+	VPERMD          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	VPERMD          Z4, Z2, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VMULPS.BCST     40(SP), Z1, Z4
+	VXORPS          Z0, Z4, Z4
+	VPERMD          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	VPERMD          Z4, Z2, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VMULPS.BCST     44(SP), Z1, Z4
+	VXORPS          Z0, Z4, Z4
+	VPERMD          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	VPERMD          Z4, Z2, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VMULPS.BCST     48(SP), Z1, Z4
+	VXORPS          Z0, Z4, Z4
+	VPERMD          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	VPERMD          Z4, Z2, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VMULPS.BCST     52(SP), Z1, Z4
+	VXORPS          Z0, Z4, Z4
+	VPERMD          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	VPERMD          Z4, Z2, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VMULPS.BCST     56(SP), Z1, Z4
+	VXORPS          Z0, Z4, Z4
+	VPERMD          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	VPERMD          Z4, Z2, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VMULPS.BCST     60(SP), Z1, Z4
+	VXORPS          Z0, Z4, Z4
+	VPERMD          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	VPERMD          Z4, Z2, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000080, AX
+	SUBQ            $0x08, DX
+	JMP             batch
+
+block:
+	TESTQ           DX, DX
+	JZ              done
+	MOVWLZX         (CX), BX
+	MOVW            BX, 96(SP)
+	VCVTPH2PS       96(SP), Z2
+	VXORPS.BCST     k0<>+0(SB), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z2
+	VMOVUPS         Z2, 128(SP)
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VMULPS.BCST     128(SP), Z1, Z4
+	VXORPS          Z0, Z4, Z4
+	VPERMD          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	VPERMD          Z4, Z2, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000080, AX
+	DECQ            DX
+	JMP             block
+
+done:
+	VZEROUPPER
+	RET
+
+DATA k6<>+0(SB)/8, $0xc0e00000c1000000
+DATA k6<>+8(SB)/8, $0xc0a00000c0c00000
+DATA k6<>+16(SB)/8, $0xc0400000c0800000
+DATA k6<>+24(SB)/8, $0xbf800000c0000000
+DATA k6<>+32(SB)/8, $0x3f80000000000000
+DATA k6<>+40(SB)/8, $0x4040000040000000
+DATA k6<>+48(SB)/8, $0x40a0000040800000
+DATA k6<>+56(SB)/8, $0x40e0000040c00000
+GLOBL k6<>(SB), RODATA|NOPTR, $64
+
+DATA k7<>+0(SB)/8, $0x0403020103020100
+DATA k7<>+8(SB)/8, $0x0605040305040302
+DATA k7<>+16(SB)/8, $0x0807060507060504
+DATA k7<>+24(SB)/8, $0x0a09080709080706
+DATA k7<>+32(SB)/8, $0x0c0b0a090b0a0908
+DATA k7<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k7<>+48(SB)/8, $0x100f0e0d0f0e0d0c
+DATA k7<>+56(SB)/8, $0x1211100f11100f0e
+GLOBL k7<>(SB), RODATA|NOPTR, $64
+
+DATA k8<>+0(SB)/8, $0x0000000000000000
+DATA k8<>+8(SB)/8, $0x0000000000000000
+DATA k8<>+16(SB)/8, $0x0000000000000000
+DATA k8<>+24(SB)/8, $0x0000000000000000
+DATA k8<>+32(SB)/8, $0x0000000000000000
+DATA k8<>+40(SB)/8, $0x0000000000000000
+DATA k8<>+48(SB)/8, $0x0000000000000000
+DATA k8<>+56(SB)/8, $0x0000000000000000
+GLOBL k8<>(SB), RODATA|NOPTR, $64
+
+DATA k9<>+0(SB)/8, $0x0000000400000004
+DATA k9<>+8(SB)/8, $0x0000000400000004
+DATA k9<>+16(SB)/8, $0x0000000400000004
+DATA k9<>+24(SB)/8, $0x0000000400000004
+DATA k9<>+32(SB)/8, $0x0000000400000004
+DATA k9<>+40(SB)/8, $0x0000000400000004
+DATA k9<>+48(SB)/8, $0x0000000400000004
+DATA k9<>+56(SB)/8, $0x0000000400000004
+GLOBL k9<>(SB), RODATA|NOPTR, $64
+
+// func q4_0BF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·q4_0BF16AVX512(SB), NOSPLIT, $192-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z0
+	VMOVDQU64    k4<>+0(SB), Z0
+	VMOVDQU64    k5<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VMOVDQU64    k6<>+0(SB), Z0
+
+batch:
+	CMPQ            DX, $0x08
+	JLT             block
+	MOVWLZX         (CX), BX
+	MOVW            BX, (SP)
+	MOVWLZX         18(CX), BX
+	MOVW            BX, 2(SP)
+	MOVWLZX         36(CX), BX
+	MOVW            BX, 4(SP)
+	MOVWLZX         54(CX), BX
+	MOVW            BX, 6(SP)
+	MOVWLZX         72(CX), BX
+	MOVW            BX, 8(SP)
+	MOVWLZX         90(CX), BX
+	MOVW            BX, 10(SP)
+	MOVWLZX         108(CX), BX
+	MOVW            BX, 12(SP)
+	MOVWLZX         126(CX), BX
+	MOVW            BX, 14(SP)
+	VCVTPH2PS       (SP), Z1
+	VXORPS.BCST     k0<>+0(SB), Z1, Z1
+	VCMPPS          $0x03, Z1, Z1, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z1
+	VMOVUPS         Z1, 32(SP)
+	VBROADCASTI32X4 2(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     32(SP), Z0, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k14<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     36(SP), Z0, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k14<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     40(SP), Z0, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k14<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     44(SP), Z0, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k14<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     48(SP), Z0, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k14<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     52(SP), Z0, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k14<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     56(SP), Z0, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k14<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     60(SP), Z0, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k14<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	SUBQ            $0x08, DX
+	JMP             batch
+
+block:
+	TESTQ           DX, DX
+	JZ              done
+	MOVWLZX         (CX), BX
+	MOVW            BX, 96(SP)
+	VCVTPH2PS       96(SP), Z1
+	VXORPS.BCST     k0<>+0(SB), Z1, Z1
+	VCMPPS          $0x03, Z1, Z1, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z1
+	VMOVUPS         Z1, 128(SP)
+	VBROADCASTI32X4 2(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     128(SP), Z0, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k14<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	DECQ            DX
+	JMP             block
+
+done:
+	VZEROUPPER
+	RET
+
+DATA k10<>+0(SB)/8, $0x0403030202010100
+DATA k10<>+8(SB)/8, $0x0807070606050504
+DATA k10<>+16(SB)/8, $0x0c0b0b0a0a090908
+DATA k10<>+24(SB)/8, $0x100f0f0e0e0d0d0c
+DATA k10<>+32(SB)/8, $0x0403030202010100
+DATA k10<>+40(SB)/8, $0x0807070606050504
+DATA k10<>+48(SB)/8, $0x0c0b0b0a0a090908
+DATA k10<>+56(SB)/8, $0x100f0f0e0e0d0d0c
+GLOBL k10<>(SB), RODATA|NOPTR, $64
+
+DATA k11<>+0(SB)/8, $0x0000000000000000
+DATA k11<>+8(SB)/8, $0x0000000000000000
+DATA k11<>+16(SB)/8, $0x0000000000000000
+DATA k11<>+24(SB)/8, $0x0000000000000000
+DATA k11<>+32(SB)/8, $0x0004000400040004
+DATA k11<>+40(SB)/8, $0x0004000400040004
+DATA k11<>+48(SB)/8, $0x0004000400040004
+DATA k11<>+56(SB)/8, $0x0004000400040004
+GLOBL k11<>(SB), RODATA|NOPTR, $64
+
+DATA k12<>+0(SB)/8, $0x0007000500030001
+DATA k12<>+8(SB)/8, $0x000f000d000b0009
+DATA k12<>+16(SB)/8, $0x0017001500130011
+DATA k12<>+24(SB)/8, $0x001f001d001b0019
+DATA k12<>+32(SB)/8, $0x0007000500030001
+DATA k12<>+40(SB)/8, $0x000f000d000b0009
+DATA k12<>+48(SB)/8, $0x0017001500130011
+DATA k12<>+56(SB)/8, $0x001f001d001b0019
+GLOBL k12<>(SB), RODATA|NOPTR, $64
+
+DATA k13<>+0(SB)/8, $0x0001000000010000
+DATA k13<>+8(SB)/8, $0x0001000000010000
+DATA k13<>+16(SB)/8, $0x0001000000010000
+DATA k13<>+24(SB)/8, $0x0001000000010000
+GLOBL k13<>(SB), RODATA|NOPTR, $32
+
+DATA k14<>+0(SB)/8, $0x80007fff80007fff
+DATA k14<>+8(SB)/8, $0x80007fff80007fff
+DATA k14<>+16(SB)/8, $0x80007fff80007fff
+DATA k14<>+24(SB)/8, $0x80007fff80007fff
+GLOBL k14<>(SB), RODATA|NOPTR, $32
+
+DATA k15<>+0(SB)/8, $0x0000000100000001
+DATA k15<>+8(SB)/8, $0x0000000100000001
+DATA k15<>+16(SB)/8, $0x0000000100000001
+DATA k15<>+24(SB)/8, $0x0000000100000001
+GLOBL k15<>(SB), RODATA|NOPTR, $32
+
+// func q4_0F16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·q4_0F16AVX512(SB), NOSPLIT, $192-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VMOVDQU64    k6<>+0(SB), Z1
+
+batch:
+	CMPQ            DX, $0x08
+	JLT             block
+	MOVWLZX         (CX), BX
+	MOVW            BX, (SP)
+	MOVWLZX         18(CX), BX
+	MOVW            BX, 2(SP)
+	MOVWLZX         36(CX), BX
+	MOVW            BX, 4(SP)
+	MOVWLZX         54(CX), BX
+	MOVW            BX, 6(SP)
+	MOVWLZX         72(CX), BX
+	MOVW            BX, 8(SP)
+	MOVWLZX         90(CX), BX
+	MOVW            BX, 10(SP)
+	MOVWLZX         108(CX), BX
+	MOVW            BX, 12(SP)
+	MOVWLZX         126(CX), BX
+	MOVW            BX, 14(SP)
+	VCVTPH2PS       (SP), Z2
+	VXORPS.BCST     k0<>+0(SB), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z2
+	VMOVUPS         Z2, 32(SP)
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VMULPS.BCST     32(SP), Z1, Z3
+	VXORPS          Z0, Z3, Z3
+	VCVTPS2PH       $0x00, Z3, Y3
+	VINSERTI64X4    $0x01, Y3, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VMULPS.BCST     36(SP), Z1, Z3
+	VXORPS          Z0, Z3, Z3
+	VCVTPS2PH       $0x00, Z3, Y3
+	VINSERTI64X4    $0x01, Y3, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VMULPS.BCST     40(SP), Z1, Z3
+	VXORPS          Z0, Z3, Z3
+	VCVTPS2PH       $0x00, Z3, Y3
+	VINSERTI64X4    $0x01, Y3, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VMULPS.BCST     44(SP), Z1, Z3
+	VXORPS          Z0, Z3, Z3
+	VCVTPS2PH       $0x00, Z3, Y3
+	VINSERTI64X4    $0x01, Y3, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VMULPS.BCST     48(SP), Z1, Z3
+	VXORPS          Z0, Z3, Z3
+	VCVTPS2PH       $0x00, Z3, Y3
+	VINSERTI64X4    $0x01, Y3, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VMULPS.BCST     52(SP), Z1, Z3
+	VXORPS          Z0, Z3, Z3
+	VCVTPS2PH       $0x00, Z3, Y3
+	VINSERTI64X4    $0x01, Y3, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VMULPS.BCST     56(SP), Z1, Z3
+	VXORPS          Z0, Z3, Z3
+	VCVTPS2PH       $0x00, Z3, Y3
+	VINSERTI64X4    $0x01, Y3, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VMULPS.BCST     60(SP), Z1, Z3
+	VXORPS          Z0, Z3, Z3
+	VCVTPS2PH       $0x00, Z3, Y3
+	VINSERTI64X4    $0x01, Y3, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	SUBQ            $0x08, DX
+	JMP             batch
+
+block:
+	TESTQ           DX, DX
+	JZ              done
+	MOVWLZX         (CX), BX
+	MOVW            BX, 96(SP)
+	VCVTPH2PS       96(SP), Z2
+	VXORPS.BCST     k0<>+0(SB), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z2
+	VMOVUPS         Z2, 128(SP)
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VMULPS.BCST     128(SP), Z1, Z3
+	VXORPS          Z0, Z3, Z3
+	VCVTPS2PH       $0x00, Z3, Y3
+	VINSERTI64X4    $0x01, Y3, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	DECQ            DX
+	JMP             block
+
+done:
+	VZEROUPPER
+	RET
+
+// func q4_1F32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512F, AVX512VBMI
+TEXT ·q4_1F32AVX512(SB), NOSPLIT, $192-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VMOVDQU64    k16<>+0(SB), Z0
+
+batch:
+	CMPQ            DX, $0x08
+	JLT             block
+	MOVL            (CX), BX
+	MOVL            BX, (SP)
+	MOVL            20(CX), BX
+	MOVL            BX, 4(SP)
+	MOVL            40(CX), BX
+	MOVL            BX, 8(SP)
+	MOVL            60(CX), BX
+	MOVL            BX, 12(SP)
+	MOVL            80(CX), BX
+	MOVL            BX, 16(SP)
+	MOVL            100(CX), BX
+	MOVL            BX, 20(SP)
+	MOVL            120(CX), BX
+	MOVL            BX, 24(SP)
+	MOVL            140(CX), BX
+	MOVL            BX, 28(SP)
+	VCVTPH2PS       (SP), Z1
+	VCMPPS          $0x03, Z1, Z1, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z1
+	VMOVUPS         Z1, 32(SP)
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k7<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z1, Z3, Z1
+	VPSRLVD         k9<>+0(SB), Z1, Z1
+	VMULPS.BCST     32(SP), Z0, Z3
+	VADDPS.BCST     36(SP), Z3, Z3
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPERMD          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	VPERMD          Z3, Z1, Z1
+	VMOVDQU64       Z1, 64(AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k7<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z1, Z3, Z1
+	VPSRLVD         k9<>+0(SB), Z1, Z1
+	VMULPS.BCST     40(SP), Z0, Z3
+	VADDPS.BCST     44(SP), Z3, Z3
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPERMD          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	VPERMD          Z3, Z1, Z1
+	VMOVDQU64       Z1, 64(AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k7<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z1, Z3, Z1
+	VPSRLVD         k9<>+0(SB), Z1, Z1
+	VMULPS.BCST     48(SP), Z0, Z3
+	VADDPS.BCST     52(SP), Z3, Z3
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPERMD          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	VPERMD          Z3, Z1, Z1
+	VMOVDQU64       Z1, 64(AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k7<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z1, Z3, Z1
+	VPSRLVD         k9<>+0(SB), Z1, Z1
+	VMULPS.BCST     56(SP), Z0, Z3
+	VADDPS.BCST     60(SP), Z3, Z3
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPERMD          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	VPERMD          Z3, Z1, Z1
+	VMOVDQU64       Z1, 64(AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k7<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z1, Z3, Z1
+	VPSRLVD         k9<>+0(SB), Z1, Z1
+	VMULPS.BCST     64(SP), Z0, Z3
+	VADDPS.BCST     68(SP), Z3, Z3
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPERMD          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	VPERMD          Z3, Z1, Z1
+	VMOVDQU64       Z1, 64(AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k7<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z1, Z3, Z1
+	VPSRLVD         k9<>+0(SB), Z1, Z1
+	VMULPS.BCST     72(SP), Z0, Z3
+	VADDPS.BCST     76(SP), Z3, Z3
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPERMD          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	VPERMD          Z3, Z1, Z1
+	VMOVDQU64       Z1, 64(AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k7<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z1, Z3, Z1
+	VPSRLVD         k9<>+0(SB), Z1, Z1
+	VMULPS.BCST     80(SP), Z0, Z3
+	VADDPS.BCST     84(SP), Z3, Z3
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPERMD          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	VPERMD          Z3, Z1, Z1
+	VMOVDQU64       Z1, 64(AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k7<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z1, Z3, Z1
+	VPSRLVD         k9<>+0(SB), Z1, Z1
+	VMULPS.BCST     88(SP), Z0, Z3
+	VADDPS.BCST     92(SP), Z3, Z3
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPERMD          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	VPERMD          Z3, Z1, Z1
+	VMOVDQU64       Z1, 64(AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000080, AX
+	SUBQ            $0x08, DX
+	JMP             batch
+
+block:
+	TESTQ           DX, DX
+	JZ              done
+	MOVL            (CX), BX
+	MOVL            BX, 96(SP)
+	VCVTPH2PS       96(SP), Z1
+	VCMPPS          $0x03, Z1, Z1, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z1
+	VMOVUPS         Z1, 128(SP)
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k7<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z1, Z3, Z1
+	VPSRLVD         k9<>+0(SB), Z1, Z1
+	VMULPS.BCST     128(SP), Z0, Z3
+	VADDPS.BCST     132(SP), Z3, Z3
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPERMD          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	VPERMD          Z3, Z1, Z1
+	VMOVDQU64       Z1, 64(AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000080, AX
+	DECQ            DX
+	JMP             block
+
+done:
+	VZEROUPPER
+	RET
+
+DATA k16<>+0(SB)/8, $0x3f80000000000000
+DATA k16<>+8(SB)/8, $0x4040000040000000
+DATA k16<>+16(SB)/8, $0x40a0000040800000
+DATA k16<>+24(SB)/8, $0x40e0000040c00000
+DATA k16<>+32(SB)/8, $0x4110000041000000
+DATA k16<>+40(SB)/8, $0x4130000041200000
+DATA k16<>+48(SB)/8, $0x4150000041400000
+DATA k16<>+56(SB)/8, $0x4170000041600000
+GLOBL k16<>(SB), RODATA|NOPTR, $64
+
+DATA k17<>+0(SB)/8, $0x7fc000007fc00000
+DATA k17<>+8(SB)/8, $0x7fc000007fc00000
+DATA k17<>+16(SB)/8, $0x7fc000007fc00000
+DATA k17<>+24(SB)/8, $0x7fc000007fc00000
+GLOBL k17<>(SB), RODATA|NOPTR, $32
+
+// func q4_1BF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
+TEXT ·q4_1BF16AVX512(SB), NOSPLIT, $192-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z0
+	VMOVDQU64    k4<>+0(SB), Z0
+	VMOVDQU64    k5<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VMOVDQU64    k16<>+0(SB), Z0
+
+batch:
+	CMPQ            DX, $0x08
+	JLT             block
+	MOVL            (CX), BX
+	MOVL            BX, (SP)
+	MOVL            20(CX), BX
+	MOVL            BX, 4(SP)
+	MOVL            40(CX), BX
+	MOVL            BX, 8(SP)
+	MOVL            60(CX), BX
+	MOVL            BX, 12(SP)
+	MOVL            80(CX), BX
+	MOVL            BX, 16(SP)
+	MOVL            100(CX), BX
+	MOVL            BX, 20(SP)
+	MOVL            120(CX), BX
+	MOVL            BX, 24(SP)
+	MOVL            140(CX), BX
+	MOVL            BX, 28(SP)
+	VCVTPH2PS       (SP), Z1
+	VCMPPS          $0x03, Z1, Z1, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z1
+	VMOVUPS         Z1, 32(SP)
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     32(SP), Z0, Z2
+	VADDPS.BCST     36(SP), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k18<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     40(SP), Z0, Z2
+	VADDPS.BCST     44(SP), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k18<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     48(SP), Z0, Z2
+	VADDPS.BCST     52(SP), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k18<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     56(SP), Z0, Z2
+	VADDPS.BCST     60(SP), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k18<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     64(SP), Z0, Z2
+	VADDPS.BCST     68(SP), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k18<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     72(SP), Z0, Z2
+	VADDPS.BCST     76(SP), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k18<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     80(SP), Z0, Z2
+	VADDPS.BCST     84(SP), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k18<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     88(SP), Z0, Z2
+	VADDPS.BCST     92(SP), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k18<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000040, AX
+	SUBQ            $0x08, DX
+	JMP             batch
+
+block:
+	TESTQ           DX, DX
+	JZ              done
+	MOVL            (CX), BX
+	MOVL            BX, 96(SP)
+	VCVTPH2PS       96(SP), Z1
+	VCMPPS          $0x03, Z1, Z1, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z1
+	VMOVUPS         Z1, 128(SP)
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     128(SP), Z0, Z2
+	VADDPS.BCST     132(SP), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k18<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000040, AX
+	DECQ            DX
+	JMP             block
+
+done:
+	VZEROUPPER
+	RET
+
+DATA k18<>+0(SB)/8, $0x00007fff00007fff
+DATA k18<>+8(SB)/8, $0x00007fff00007fff
+DATA k18<>+16(SB)/8, $0x00007fff00007fff
+DATA k18<>+24(SB)/8, $0x00007fff00007fff
+GLOBL k18<>(SB), RODATA|NOPTR, $32
+
+// func q4_1F16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
+TEXT ·q4_1F16AVX512(SB), NOSPLIT, $192-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VMOVDQU64    k16<>+0(SB), Z0
+
+batch:
+	CMPQ            DX, $0x08
+	JLT             block
+	MOVL            (CX), BX
+	MOVL            BX, (SP)
+	MOVL            20(CX), BX
+	MOVL            BX, 4(SP)
+	MOVL            40(CX), BX
+	MOVL            BX, 8(SP)
+	MOVL            60(CX), BX
+	MOVL            BX, 12(SP)
+	MOVL            80(CX), BX
+	MOVL            BX, 16(SP)
+	MOVL            100(CX), BX
+	MOVL            BX, 20(SP)
+	MOVL            120(CX), BX
+	MOVL            BX, 24(SP)
+	MOVL            140(CX), BX
+	MOVL            BX, 28(SP)
+	VCVTPH2PS       (SP), Z1
+	VCMPPS          $0x03, Z1, Z1, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z1
+	VMOVUPS         Z1, 32(SP)
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     32(SP), Z0, Z2
+	VADDPS.BCST     36(SP), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VCVTPS2PH       $0x00, Z2, Y2
+	VINSERTI64X4    $0x01, Y2, Z2, Z2
+	VPERMW          Z2, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     40(SP), Z0, Z2
+	VADDPS.BCST     44(SP), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VCVTPS2PH       $0x00, Z2, Y2
+	VINSERTI64X4    $0x01, Y2, Z2, Z2
+	VPERMW          Z2, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     48(SP), Z0, Z2
+	VADDPS.BCST     52(SP), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VCVTPS2PH       $0x00, Z2, Y2
+	VINSERTI64X4    $0x01, Y2, Z2, Z2
+	VPERMW          Z2, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     56(SP), Z0, Z2
+	VADDPS.BCST     60(SP), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VCVTPS2PH       $0x00, Z2, Y2
+	VINSERTI64X4    $0x01, Y2, Z2, Z2
+	VPERMW          Z2, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     64(SP), Z0, Z2
+	VADDPS.BCST     68(SP), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VCVTPS2PH       $0x00, Z2, Y2
+	VINSERTI64X4    $0x01, Y2, Z2, Z2
+	VPERMW          Z2, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     72(SP), Z0, Z2
+	VADDPS.BCST     76(SP), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VCVTPS2PH       $0x00, Z2, Y2
+	VINSERTI64X4    $0x01, Y2, Z2, Z2
+	VPERMW          Z2, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     80(SP), Z0, Z2
+	VADDPS.BCST     84(SP), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VCVTPS2PH       $0x00, Z2, Y2
+	VINSERTI64X4    $0x01, Y2, Z2, Z2
+	VPERMW          Z2, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     88(SP), Z0, Z2
+	VADDPS.BCST     92(SP), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VCVTPS2PH       $0x00, Z2, Y2
+	VINSERTI64X4    $0x01, Y2, Z2, Z2
+	VPERMW          Z2, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000040, AX
+	SUBQ            $0x08, DX
+	JMP             batch
+
+block:
+	TESTQ           DX, DX
+	JZ              done
+	MOVL            (CX), BX
+	MOVL            BX, 96(SP)
+	VCVTPH2PS       96(SP), Z1
+	VCMPPS          $0x03, Z1, Z1, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z1
+	VMOVUPS         Z1, 128(SP)
+	VBROADCASTI32X4 4(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     128(SP), Z0, Z2
+	VADDPS.BCST     132(SP), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VCVTPS2PH       $0x00, Z2, Y2
+	VINSERTI64X4    $0x01, Y2, Z2, Z2
+	VPERMW          Z2, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000014, CX
+	ADDQ            $0x00000040, AX
+	DECQ            DX
+	JMP             block
+
+done:
+	VZEROUPPER
+	RET
+
+// func q5_0F32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·q5_0F32AVX512(SB), NOSPLIT, $192-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VMOVDQU64    k19<>+0(SB), Z1
+	VMOVDQU64    k16<>+0(SB), Z2
+
+batch:
+	CMPQ            DX, $0x08
+	JLT             block
+	MOVWLZX         (CX), BX
+	MOVW            BX, (SP)
+	MOVWLZX         22(CX), BX
+	MOVW            BX, 2(SP)
+	MOVWLZX         44(CX), BX
+	MOVW            BX, 4(SP)
+	MOVWLZX         66(CX), BX
+	MOVW            BX, 6(SP)
+	MOVWLZX         88(CX), BX
+	MOVW            BX, 8(SP)
+	MOVWLZX         110(CX), BX
+	MOVW            BX, 10(SP)
+	MOVWLZX         132(CX), BX
+	MOVW            BX, 12(SP)
+	MOVWLZX         154(CX), BX
+	MOVW            BX, 14(SP)
+	VCVTPH2PS       (SP), Z3
+	VXORPS.BCST     k0<>+0(SB), Z3, Z3
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z3
+	VMOVUPS         Z3, 32(SP)
+	VBROADCASTI32X4 6(CX), Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z3, Z4, Z4
+	VPSRLVD         k8<>+0(SB), Z4, Z4
+	VMOVDQU64       k7<>+0(SB), Z5
+	VPERMB          Z3, Z5, Z3
+	VPSRLVD         k9<>+0(SB), Z3, Z3
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z4, Z4
+	VPADDD.BCST     k21<>+0(SB), Z4, K1, Z4
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	KSHIFTRD        $0x10, K1, K1
+	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
+	VMULPS.BCST     32(SP), Z1, Z5
+	VMULPS.BCST     32(SP), Z2, Z6
+	VXORPS          Z0, Z5, Z5
+	VXORPS          Z0, Z6, Z6
+	VMOVDQA64       Z4, Z4
+	VPERMI2D        Z6, Z5, Z4
+	VMOVDQU64       Z4, (AX)
+	VMOVDQA64       Z3, Z3
+	VPERMI2D        Z6, Z5, Z3
+	VMOVDQU64       Z3, 64(AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 6(CX), Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z3, Z4, Z4
+	VPSRLVD         k8<>+0(SB), Z4, Z4
+	VMOVDQU64       k7<>+0(SB), Z5
+	VPERMB          Z3, Z5, Z3
+	VPSRLVD         k9<>+0(SB), Z3, Z3
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z4, Z4
+	VPADDD.BCST     k21<>+0(SB), Z4, K1, Z4
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	KSHIFTRD        $0x10, K1, K1
+	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
+	VMULPS.BCST     36(SP), Z1, Z5
+	VMULPS.BCST     36(SP), Z2, Z6
+	VXORPS          Z0, Z5, Z5
+	VXORPS          Z0, Z6, Z6
+	VMOVDQA64       Z4, Z4
+	VPERMI2D        Z6, Z5, Z4
+	VMOVDQU64       Z4, (AX)
+	VMOVDQA64       Z3, Z3
+	VPERMI2D        Z6, Z5, Z3
+	VMOVDQU64       Z3, 64(AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 6(CX), Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z3, Z4, Z4
+	VPSRLVD         k8<>+0(SB), Z4, Z4
+	VMOVDQU64       k7<>+0(SB), Z5
+	VPERMB          Z3, Z5, Z3
+	VPSRLVD         k9<>+0(SB), Z3, Z3
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z4, Z4
+	VPADDD.BCST     k21<>+0(SB), Z4, K1, Z4
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	KSHIFTRD        $0x10, K1, K1
+	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
+	VMULPS.BCST     40(SP), Z1, Z5
+	VMULPS.BCST     40(SP), Z2, Z6
+	VXORPS          Z0, Z5, Z5
+	VXORPS          Z0, Z6, Z6
+	VMOVDQA64       Z4, Z4
+	VPERMI2D        Z6, Z5, Z4
+	VMOVDQU64       Z4, (AX)
+	VMOVDQA64       Z3, Z3
+	VPERMI2D        Z6, Z5, Z3
+	VMOVDQU64       Z3, 64(AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 6(CX), Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z3, Z4, Z4
+	VPSRLVD         k8<>+0(SB), Z4, Z4
+	VMOVDQU64       k7<>+0(SB), Z5
+	VPERMB          Z3, Z5, Z3
+	VPSRLVD         k9<>+0(SB), Z3, Z3
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z4, Z4
+	VPADDD.BCST     k21<>+0(SB), Z4, K1, Z4
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	KSHIFTRD        $0x10, K1, K1
+	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
+	VMULPS.BCST     44(SP), Z1, Z5
+	VMULPS.BCST     44(SP), Z2, Z6
+	VXORPS          Z0, Z5, Z5
+	VXORPS          Z0, Z6, Z6
+	VMOVDQA64       Z4, Z4
+	VPERMI2D        Z6, Z5, Z4
+	VMOVDQU64       Z4, (AX)
+	VMOVDQA64       Z3, Z3
+	VPERMI2D        Z6, Z5, Z3
+	VMOVDQU64       Z3, 64(AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 6(CX), Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z3, Z4, Z4
+	VPSRLVD         k8<>+0(SB), Z4, Z4
+	VMOVDQU64       k7<>+0(SB), Z5
+	VPERMB          Z3, Z5, Z3
+	VPSRLVD         k9<>+0(SB), Z3, Z3
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z4, Z4
+	VPADDD.BCST     k21<>+0(SB), Z4, K1, Z4
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	KSHIFTRD        $0x10, K1, K1
+	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
+	VMULPS.BCST     48(SP), Z1, Z5
+	VMULPS.BCST     48(SP), Z2, Z6
+	VXORPS          Z0, Z5, Z5
+	VXORPS          Z0, Z6, Z6
+	VMOVDQA64       Z4, Z4
+	VPERMI2D        Z6, Z5, Z4
+	VMOVDQU64       Z4, (AX)
+	VMOVDQA64       Z3, Z3
+	VPERMI2D        Z6, Z5, Z3
+	VMOVDQU64       Z3, 64(AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 6(CX), Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z3, Z4, Z4
+	VPSRLVD         k8<>+0(SB), Z4, Z4
+	VMOVDQU64       k7<>+0(SB), Z5
+	VPERMB          Z3, Z5, Z3
+	VPSRLVD         k9<>+0(SB), Z3, Z3
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z4, Z4
+	VPADDD.BCST     k21<>+0(SB), Z4, K1, Z4
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	KSHIFTRD        $0x10, K1, K1
+	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
+	VMULPS.BCST     52(SP), Z1, Z5
+	VMULPS.BCST     52(SP), Z2, Z6
+	VXORPS          Z0, Z5, Z5
+	VXORPS          Z0, Z6, Z6
+	VMOVDQA64       Z4, Z4
+	VPERMI2D        Z6, Z5, Z4
+	VMOVDQU64       Z4, (AX)
+	VMOVDQA64       Z3, Z3
+	VPERMI2D        Z6, Z5, Z3
+	VMOVDQU64       Z3, 64(AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 6(CX), Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z3, Z4, Z4
+	VPSRLVD         k8<>+0(SB), Z4, Z4
+	VMOVDQU64       k7<>+0(SB), Z5
+	VPERMB          Z3, Z5, Z3
+	VPSRLVD         k9<>+0(SB), Z3, Z3
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z4, Z4
+	VPADDD.BCST     k21<>+0(SB), Z4, K1, Z4
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	KSHIFTRD        $0x10, K1, K1
+	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
+	VMULPS.BCST     56(SP), Z1, Z5
+	VMULPS.BCST     56(SP), Z2, Z6
+	VXORPS          Z0, Z5, Z5
+	VXORPS          Z0, Z6, Z6
+	VMOVDQA64       Z4, Z4
+	VPERMI2D        Z6, Z5, Z4
+	VMOVDQU64       Z4, (AX)
+	VMOVDQA64       Z3, Z3
+	VPERMI2D        Z6, Z5, Z3
+	VMOVDQU64       Z3, 64(AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 6(CX), Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z3, Z4, Z4
+	VPSRLVD         k8<>+0(SB), Z4, Z4
+	VMOVDQU64       k7<>+0(SB), Z5
+	VPERMB          Z3, Z5, Z3
+	VPSRLVD         k9<>+0(SB), Z3, Z3
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z4, Z4
+	VPADDD.BCST     k21<>+0(SB), Z4, K1, Z4
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	KSHIFTRD        $0x10, K1, K1
+	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
+	VMULPS.BCST     60(SP), Z1, Z5
+	VMULPS.BCST     60(SP), Z2, Z6
+	VXORPS          Z0, Z5, Z5
+	VXORPS          Z0, Z6, Z6
+	VMOVDQA64       Z4, Z4
+	VPERMI2D        Z6, Z5, Z4
+	VMOVDQU64       Z4, (AX)
+	VMOVDQA64       Z3, Z3
+	VPERMI2D        Z6, Z5, Z3
+	VMOVDQU64       Z3, 64(AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000080, AX
+	SUBQ            $0x08, DX
+	JMP             batch
+
+block:
+	TESTQ           DX, DX
+	JZ              done
+	MOVWLZX         (CX), BX
+	MOVW            BX, 96(SP)
+	VCVTPH2PS       96(SP), Z3
+	VXORPS.BCST     k0<>+0(SB), Z3, Z3
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z3
+	VMOVUPS         Z3, 128(SP)
+	VBROADCASTI32X4 6(CX), Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z3, Z4, Z4
+	VPSRLVD         k8<>+0(SB), Z4, Z4
+	VMOVDQU64       k7<>+0(SB), Z5
+	VPERMB          Z3, Z5, Z3
+	VPSRLVD         k9<>+0(SB), Z3, Z3
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z4, Z4
+	VPADDD.BCST     k21<>+0(SB), Z4, K1, Z4
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	KSHIFTRD        $0x10, K1, K1
+	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
+	VMULPS.BCST     128(SP), Z1, Z5
+	VMULPS.BCST     128(SP), Z2, Z6
+	VXORPS          Z0, Z5, Z5
+	VXORPS          Z0, Z6, Z6
+	VMOVDQA64       Z4, Z4
+	VPERMI2D        Z6, Z5, Z4
+	VMOVDQU64       Z4, (AX)
+	VMOVDQA64       Z3, Z3
+	VPERMI2D        Z6, Z5, Z3
+	VMOVDQU64       Z3, 64(AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000080, AX
+	DECQ            DX
+	JMP             block
+
+done:
+	VZEROUPPER
+	RET
+
+DATA k19<>+0(SB)/8, $0xc1700000c1800000
+DATA k19<>+8(SB)/8, $0xc1500000c1600000
+DATA k19<>+16(SB)/8, $0xc1300000c1400000
+DATA k19<>+24(SB)/8, $0xc1100000c1200000
+DATA k19<>+32(SB)/8, $0xc0e00000c1000000
+DATA k19<>+40(SB)/8, $0xc0a00000c0c00000
+DATA k19<>+48(SB)/8, $0xc0400000c0800000
+DATA k19<>+56(SB)/8, $0xbf800000c0000000
+GLOBL k19<>(SB), RODATA|NOPTR, $64
+
+DATA k20<>+0(SB)/8, $0x000f000f000f000f
+DATA k20<>+8(SB)/8, $0x000f000f000f000f
+DATA k20<>+16(SB)/8, $0x000f000f000f000f
+DATA k20<>+24(SB)/8, $0x000f000f000f000f
+GLOBL k20<>(SB), RODATA|NOPTR, $32
+
+DATA k21<>+0(SB)/8, $0x0000001000000010
+DATA k21<>+8(SB)/8, $0x0000001000000010
+DATA k21<>+16(SB)/8, $0x0000001000000010
+DATA k21<>+24(SB)/8, $0x0000001000000010
+GLOBL k21<>(SB), RODATA|NOPTR, $32
+
+// func q5_0BF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·q5_0BF16AVX512(SB), NOSPLIT, $192-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         n+16(FP), DX
+	VMOVDQU64    k19<>+0(SB), Z4
+	VMOVDQU64    k16<>+0(SB), Z5
+
+batch:
+	CMPQ            DX, $0x08
+	JLT             block
+	MOVWLZX         (CX), BX
+	MOVW            BX, (SP)
+	MOVWLZX         22(CX), BX
+	MOVW            BX, 2(SP)
+	MOVWLZX         44(CX), BX
+	MOVW            BX, 4(SP)
+	MOVWLZX         66(CX), BX
+	MOVW            BX, 6(SP)
+	MOVWLZX         88(CX), BX
+	MOVW            BX, 8(SP)
+	MOVWLZX         110(CX), BX
+	MOVW            BX, 10(SP)
+	MOVWLZX         132(CX), BX
+	MOVW            BX, 12(SP)
+	MOVWLZX         154(CX), BX
+	MOVW            BX, 14(SP)
+	VCVTPH2PS       (SP), Z6
+	VXORPS.BCST     k0<>+0(SB), Z6, Z6
+	VCMPPS          $0x03, Z6, Z6, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z6
+	VMOVUPS         Z6, 32(SP)
+	VBROADCASTI32X4 6(CX), Z6
+	VMOVDQU64       k10<>+0(SB), Z7
+	VPERMB          Z6, Z7, Z6
+	VPSRLVW         k11<>+0(SB), Z6, Z6
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPADDW          k22<>+0(SB), Z6, K1, Z6
+	VMULPS.BCST     32(SP), Z4, Z7
+	VMULPS.BCST     32(SP), Z5, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPXORD          Z0, Z9, Z9
+	VPERMW          Z9, Z6, Z6
+	VMOVDQU64       Z6, (AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 6(CX), Z6
+	VMOVDQU64       k10<>+0(SB), Z7
+	VPERMB          Z6, Z7, Z6
+	VPSRLVW         k11<>+0(SB), Z6, Z6
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPADDW          k22<>+0(SB), Z6, K1, Z6
+	VMULPS.BCST     36(SP), Z4, Z7
+	VMULPS.BCST     36(SP), Z5, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPXORD          Z0, Z9, Z9
+	VPERMW          Z9, Z6, Z6
+	VMOVDQU64       Z6, (AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 6(CX), Z6
+	VMOVDQU64       k10<>+0(SB), Z7
+	VPERMB          Z6, Z7, Z6
+	VPSRLVW         k11<>+0(SB), Z6, Z6
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPADDW          k22<>+0(SB), Z6, K1, Z6
+	VMULPS.BCST     40(SP), Z4, Z7
+	VMULPS.BCST     40(SP), Z5, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPXORD          Z0, Z9, Z9
+	VPERMW          Z9, Z6, Z6
+	VMOVDQU64       Z6, (AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 6(CX), Z6
+	VMOVDQU64       k10<>+0(SB), Z7
+	VPERMB          Z6, Z7, Z6
+	VPSRLVW         k11<>+0(SB), Z6, Z6
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPADDW          k22<>+0(SB), Z6, K1, Z6
+	VMULPS.BCST     44(SP), Z4, Z7
+	VMULPS.BCST     44(SP), Z5, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPXORD          Z0, Z9, Z9
+	VPERMW          Z9, Z6, Z6
+	VMOVDQU64       Z6, (AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 6(CX), Z6
+	VMOVDQU64       k10<>+0(SB), Z7
+	VPERMB          Z6, Z7, Z6
+	VPSRLVW         k11<>+0(SB), Z6, Z6
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPADDW          k22<>+0(SB), Z6, K1, Z6
+	VMULPS.BCST     48(SP), Z4, Z7
+	VMULPS.BCST     48(SP), Z5, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPXORD          Z0, Z9, Z9
+	VPERMW          Z9, Z6, Z6
+	VMOVDQU64       Z6, (AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 6(CX), Z6
+	VMOVDQU64       k10<>+0(SB), Z7
+	VPERMB          Z6, Z7, Z6
+	VPSRLVW         k11<>+0(SB), Z6, Z6
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPADDW          k22<>+0(SB), Z6, K1, Z6
+	VMULPS.BCST     52(SP), Z4, Z7
+	VMULPS.BCST     52(SP), Z5, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPXORD          Z0, Z9, Z9
+	VPERMW          Z9, Z6, Z6
+	VMOVDQU64       Z6, (AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 6(CX), Z6
+	VMOVDQU64       k10<>+0(SB), Z7
+	VPERMB          Z6, Z7, Z6
+	VPSRLVW         k11<>+0(SB), Z6, Z6
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPADDW          k22<>+0(SB), Z6, K1, Z6
+	VMULPS.BCST     56(SP), Z4, Z7
+	VMULPS.BCST     56(SP), Z5, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPXORD          Z0, Z9, Z9
+	VPERMW          Z9, Z6, Z6
+	VMOVDQU64       Z6, (AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 6(CX), Z6
+	VMOVDQU64       k10<>+0(SB), Z7
+	VPERMB          Z6, Z7, Z6
+	VPSRLVW         k11<>+0(SB), Z6, Z6
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPADDW          k22<>+0(SB), Z6, K1, Z6
+	VMULPS.BCST     60(SP), Z4, Z7
+	VMULPS.BCST     60(SP), Z5, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPXORD          Z0, Z9, Z9
+	VPERMW          Z9, Z6, Z6
+	VMOVDQU64       Z6, (AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000040, AX
+	SUBQ            $0x08, DX
+	JMP             batch
+
+block:
+	TESTQ           DX, DX
+	JZ              done
+	MOVWLZX         (CX), BX
+	MOVW            BX, 96(SP)
+	VCVTPH2PS       96(SP), Z6
+	VXORPS.BCST     k0<>+0(SB), Z6, Z6
+	VCMPPS          $0x03, Z6, Z6, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z6
+	VMOVUPS         Z6, 128(SP)
+	VBROADCASTI32X4 6(CX), Z6
+	VMOVDQU64       k10<>+0(SB), Z7
+	VPERMB          Z6, Z7, Z6
+	VPSRLVW         k11<>+0(SB), Z6, Z6
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPADDW          k22<>+0(SB), Z6, K1, Z6
+	VMULPS.BCST     128(SP), Z4, Z7
+	VMULPS.BCST     128(SP), Z5, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPXORD          Z0, Z9, Z9
+	VPERMW          Z9, Z6, Z6
+	VMOVDQU64       Z6, (AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000040, AX
+	DECQ            DX
+	JMP             block
+
+done:
+	VZEROUPPER
+	RET
+
+DATA k22<>+0(SB)/8, $0x0010001000100010
+DATA k22<>+8(SB)/8, $0x0010001000100010
+DATA k22<>+16(SB)/8, $0x0010001000100010
+DATA k22<>+24(SB)/8, $0x0010001000100010
+DATA k22<>+32(SB)/8, $0x0010001000100010
+DATA k22<>+40(SB)/8, $0x0010001000100010
+DATA k22<>+48(SB)/8, $0x0010001000100010
+DATA k22<>+56(SB)/8, $0x0010001000100010
+GLOBL k22<>(SB), RODATA|NOPTR, $64
+
+// func q5_0F16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·q5_0F16AVX512(SB), NOSPLIT, $192-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VMOVDQU64    k19<>+0(SB), Z1
+	VMOVDQU64    k16<>+0(SB), Z2
+
+batch:
+	CMPQ            DX, $0x08
+	JLT             block
+	MOVWLZX         (CX), BX
+	MOVW            BX, (SP)
+	MOVWLZX         22(CX), BX
+	MOVW            BX, 2(SP)
+	MOVWLZX         44(CX), BX
+	MOVW            BX, 4(SP)
+	MOVWLZX         66(CX), BX
+	MOVW            BX, 6(SP)
+	MOVWLZX         88(CX), BX
+	MOVW            BX, 8(SP)
+	MOVWLZX         110(CX), BX
+	MOVW            BX, 10(SP)
+	MOVWLZX         132(CX), BX
+	MOVW            BX, 12(SP)
+	MOVWLZX         154(CX), BX
+	MOVW            BX, 14(SP)
+	VCVTPH2PS       (SP), Z3
+	VXORPS.BCST     k0<>+0(SB), Z3, Z3
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z3
+	VMOVUPS         Z3, 32(SP)
+	VBROADCASTI32X4 6(CX), Z3
+	VMOVDQU64       k10<>+0(SB), Z4
+	VPERMB          Z3, Z4, Z3
+	VPSRLVW         k11<>+0(SB), Z3, Z3
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPADDW          k22<>+0(SB), Z3, K1, Z3
+	VMULPS.BCST     32(SP), Z1, Z4
+	VMULPS.BCST     32(SP), Z2, Z5
+	VXORPS          Z0, Z4, Z4
+	VXORPS          Z0, Z5, Z5
+	VCVTPS2PH       $0x00, Z4, Y4
+	VCVTPS2PH       $0x00, Z5, Y5
+	VINSERTI64X4    $0x01, Y5, Z4, Z4
+	VPERMW          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 6(CX), Z3
+	VMOVDQU64       k10<>+0(SB), Z4
+	VPERMB          Z3, Z4, Z3
+	VPSRLVW         k11<>+0(SB), Z3, Z3
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPADDW          k22<>+0(SB), Z3, K1, Z3
+	VMULPS.BCST     36(SP), Z1, Z4
+	VMULPS.BCST     36(SP), Z2, Z5
+	VXORPS          Z0, Z4, Z4
+	VXORPS          Z0, Z5, Z5
+	VCVTPS2PH       $0x00, Z4, Y4
+	VCVTPS2PH       $0x00, Z5, Y5
+	VINSERTI64X4    $0x01, Y5, Z4, Z4
+	VPERMW          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 6(CX), Z3
+	VMOVDQU64       k10<>+0(SB), Z4
+	VPERMB          Z3, Z4, Z3
+	VPSRLVW         k11<>+0(SB), Z3, Z3
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPADDW          k22<>+0(SB), Z3, K1, Z3
+	VMULPS.BCST     40(SP), Z1, Z4
+	VMULPS.BCST     40(SP), Z2, Z5
+	VXORPS          Z0, Z4, Z4
+	VXORPS          Z0, Z5, Z5
+	VCVTPS2PH       $0x00, Z4, Y4
+	VCVTPS2PH       $0x00, Z5, Y5
+	VINSERTI64X4    $0x01, Y5, Z4, Z4
+	VPERMW          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 6(CX), Z3
+	VMOVDQU64       k10<>+0(SB), Z4
+	VPERMB          Z3, Z4, Z3
+	VPSRLVW         k11<>+0(SB), Z3, Z3
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPADDW          k22<>+0(SB), Z3, K1, Z3
+	VMULPS.BCST     44(SP), Z1, Z4
+	VMULPS.BCST     44(SP), Z2, Z5
+	VXORPS          Z0, Z4, Z4
+	VXORPS          Z0, Z5, Z5
+	VCVTPS2PH       $0x00, Z4, Y4
+	VCVTPS2PH       $0x00, Z5, Y5
+	VINSERTI64X4    $0x01, Y5, Z4, Z4
+	VPERMW          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 6(CX), Z3
+	VMOVDQU64       k10<>+0(SB), Z4
+	VPERMB          Z3, Z4, Z3
+	VPSRLVW         k11<>+0(SB), Z3, Z3
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPADDW          k22<>+0(SB), Z3, K1, Z3
+	VMULPS.BCST     48(SP), Z1, Z4
+	VMULPS.BCST     48(SP), Z2, Z5
+	VXORPS          Z0, Z4, Z4
+	VXORPS          Z0, Z5, Z5
+	VCVTPS2PH       $0x00, Z4, Y4
+	VCVTPS2PH       $0x00, Z5, Y5
+	VINSERTI64X4    $0x01, Y5, Z4, Z4
+	VPERMW          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 6(CX), Z3
+	VMOVDQU64       k10<>+0(SB), Z4
+	VPERMB          Z3, Z4, Z3
+	VPSRLVW         k11<>+0(SB), Z3, Z3
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPADDW          k22<>+0(SB), Z3, K1, Z3
+	VMULPS.BCST     52(SP), Z1, Z4
+	VMULPS.BCST     52(SP), Z2, Z5
+	VXORPS          Z0, Z4, Z4
+	VXORPS          Z0, Z5, Z5
+	VCVTPS2PH       $0x00, Z4, Y4
+	VCVTPS2PH       $0x00, Z5, Y5
+	VINSERTI64X4    $0x01, Y5, Z4, Z4
+	VPERMW          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 6(CX), Z3
+	VMOVDQU64       k10<>+0(SB), Z4
+	VPERMB          Z3, Z4, Z3
+	VPSRLVW         k11<>+0(SB), Z3, Z3
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPADDW          k22<>+0(SB), Z3, K1, Z3
+	VMULPS.BCST     56(SP), Z1, Z4
+	VMULPS.BCST     56(SP), Z2, Z5
+	VXORPS          Z0, Z4, Z4
+	VXORPS          Z0, Z5, Z5
+	VCVTPS2PH       $0x00, Z4, Y4
+	VCVTPS2PH       $0x00, Z5, Y5
+	VINSERTI64X4    $0x01, Y5, Z4, Z4
+	VPERMW          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 6(CX), Z3
+	VMOVDQU64       k10<>+0(SB), Z4
+	VPERMB          Z3, Z4, Z3
+	VPSRLVW         k11<>+0(SB), Z3, Z3
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPADDW          k22<>+0(SB), Z3, K1, Z3
+	VMULPS.BCST     60(SP), Z1, Z4
+	VMULPS.BCST     60(SP), Z2, Z5
+	VXORPS          Z0, Z4, Z4
+	VXORPS          Z0, Z5, Z5
+	VCVTPS2PH       $0x00, Z4, Y4
+	VCVTPS2PH       $0x00, Z5, Y5
+	VINSERTI64X4    $0x01, Y5, Z4, Z4
+	VPERMW          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000040, AX
+	SUBQ            $0x08, DX
+	JMP             batch
+
+block:
+	TESTQ           DX, DX
+	JZ              done
+	MOVWLZX         (CX), BX
+	MOVW            BX, 96(SP)
+	VCVTPH2PS       96(SP), Z3
+	VXORPS.BCST     k0<>+0(SB), Z3, Z3
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z3
+	VMOVUPS         Z3, 128(SP)
+	VBROADCASTI32X4 6(CX), Z3
+	VMOVDQU64       k10<>+0(SB), Z4
+	VPERMB          Z3, Z4, Z3
+	VPSRLVW         k11<>+0(SB), Z3, Z3
+	KMOVD           2(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPADDW          k22<>+0(SB), Z3, K1, Z3
+	VMULPS.BCST     128(SP), Z1, Z4
+	VMULPS.BCST     128(SP), Z2, Z5
+	VXORPS          Z0, Z4, Z4
+	VXORPS          Z0, Z5, Z5
+	VCVTPS2PH       $0x00, Z4, Y4
+	VCVTPS2PH       $0x00, Z5, Y5
+	VINSERTI64X4    $0x01, Y5, Z4, Z4
+	VPERMW          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	ADDQ            $0x00000016, CX
+	ADDQ            $0x00000040, AX
+	DECQ            DX
+	JMP             block
+
+done:
+	VZEROUPPER
+	RET
+
+// func q5_1F32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
+TEXT ·q5_1F32AVX512(SB), NOSPLIT, $192-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VMOVDQU64    k16<>+0(SB), Z0
+	VMOVDQU64    k23<>+0(SB), Z1
+
+batch:
+	CMPQ            DX, $0x08
+	JLT             block
+	MOVL            (CX), BX
+	MOVL            BX, (SP)
+	MOVL            24(CX), BX
+	MOVL            BX, 4(SP)
+	MOVL            48(CX), BX
+	MOVL            BX, 8(SP)
+	MOVL            72(CX), BX
+	MOVL            BX, 12(SP)
+	MOVL            96(CX), BX
+	MOVL            BX, 16(SP)
+	MOVL            120(CX), BX
+	MOVL            BX, 20(SP)
+	MOVL            144(CX), BX
+	MOVL            BX, 24(SP)
+	MOVL            168(CX), BX
+	MOVL            BX, 28(SP)
+	VCVTPH2PS       (SP), Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VMOVUPS         Z2, 32(SP)
+	VBROADCASTI32X4 8(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
+	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	KSHIFTRD        $0x10, K1, K1
+	VPADDD.BCST     k21<>+0(SB), Z2, K1, Z2
+	VMULPS.BCST     32(SP), Z0, Z4
+	VADDPS.BCST     36(SP), Z4, Z4
+	VMULPS.BCST     32(SP), Z1, Z5
+	VADDPS.BCST     36(SP), Z5, Z5
+	VCMPPS          $0x03, Z4, Z4, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VMOVDQA64       Z3, Z3
+	VPERMI2D        Z5, Z4, Z3
+	VMOVDQU64       Z3, (AX)
+	VMOVDQA64       Z2, Z2
+	VPERMI2D        Z5, Z4, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 8(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
+	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	KSHIFTRD        $0x10, K1, K1
+	VPADDD.BCST     k21<>+0(SB), Z2, K1, Z2
+	VMULPS.BCST     40(SP), Z0, Z4
+	VADDPS.BCST     44(SP), Z4, Z4
+	VMULPS.BCST     40(SP), Z1, Z5
+	VADDPS.BCST     44(SP), Z5, Z5
+	VCMPPS          $0x03, Z4, Z4, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VMOVDQA64       Z3, Z3
+	VPERMI2D        Z5, Z4, Z3
+	VMOVDQU64       Z3, (AX)
+	VMOVDQA64       Z2, Z2
+	VPERMI2D        Z5, Z4, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 8(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
+	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	KSHIFTRD        $0x10, K1, K1
+	VPADDD.BCST     k21<>+0(SB), Z2, K1, Z2
+	VMULPS.BCST     48(SP), Z0, Z4
+	VADDPS.BCST     52(SP), Z4, Z4
+	VMULPS.BCST     48(SP), Z1, Z5
+	VADDPS.BCST     52(SP), Z5, Z5
+	VCMPPS          $0x03, Z4, Z4, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VMOVDQA64       Z3, Z3
+	VPERMI2D        Z5, Z4, Z3
+	VMOVDQU64       Z3, (AX)
+	VMOVDQA64       Z2, Z2
+	VPERMI2D        Z5, Z4, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 8(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
+	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	KSHIFTRD        $0x10, K1, K1
+	VPADDD.BCST     k21<>+0(SB), Z2, K1, Z2
+	VMULPS.BCST     56(SP), Z0, Z4
+	VADDPS.BCST     60(SP), Z4, Z4
+	VMULPS.BCST     56(SP), Z1, Z5
+	VADDPS.BCST     60(SP), Z5, Z5
+	VCMPPS          $0x03, Z4, Z4, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VMOVDQA64       Z3, Z3
+	VPERMI2D        Z5, Z4, Z3
+	VMOVDQU64       Z3, (AX)
+	VMOVDQA64       Z2, Z2
+	VPERMI2D        Z5, Z4, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 8(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
+	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	KSHIFTRD        $0x10, K1, K1
+	VPADDD.BCST     k21<>+0(SB), Z2, K1, Z2
+	VMULPS.BCST     64(SP), Z0, Z4
+	VADDPS.BCST     68(SP), Z4, Z4
+	VMULPS.BCST     64(SP), Z1, Z5
+	VADDPS.BCST     68(SP), Z5, Z5
+	VCMPPS          $0x03, Z4, Z4, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VMOVDQA64       Z3, Z3
+	VPERMI2D        Z5, Z4, Z3
+	VMOVDQU64       Z3, (AX)
+	VMOVDQA64       Z2, Z2
+	VPERMI2D        Z5, Z4, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 8(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
+	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	KSHIFTRD        $0x10, K1, K1
+	VPADDD.BCST     k21<>+0(SB), Z2, K1, Z2
+	VMULPS.BCST     72(SP), Z0, Z4
+	VADDPS.BCST     76(SP), Z4, Z4
+	VMULPS.BCST     72(SP), Z1, Z5
+	VADDPS.BCST     76(SP), Z5, Z5
+	VCMPPS          $0x03, Z4, Z4, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VMOVDQA64       Z3, Z3
+	VPERMI2D        Z5, Z4, Z3
+	VMOVDQU64       Z3, (AX)
+	VMOVDQA64       Z2, Z2
+	VPERMI2D        Z5, Z4, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 8(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
+	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	KSHIFTRD        $0x10, K1, K1
+	VPADDD.BCST     k21<>+0(SB), Z2, K1, Z2
+	VMULPS.BCST     80(SP), Z0, Z4
+	VADDPS.BCST     84(SP), Z4, Z4
+	VMULPS.BCST     80(SP), Z1, Z5
+	VADDPS.BCST     84(SP), Z5, Z5
+	VCMPPS          $0x03, Z4, Z4, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VMOVDQA64       Z3, Z3
+	VPERMI2D        Z5, Z4, Z3
+	VMOVDQU64       Z3, (AX)
+	VMOVDQA64       Z2, Z2
+	VPERMI2D        Z5, Z4, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 8(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
+	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	KSHIFTRD        $0x10, K1, K1
+	VPADDD.BCST     k21<>+0(SB), Z2, K1, Z2
+	VMULPS.BCST     88(SP), Z0, Z4
+	VADDPS.BCST     92(SP), Z4, Z4
+	VMULPS.BCST     88(SP), Z1, Z5
+	VADDPS.BCST     92(SP), Z5, Z5
+	VCMPPS          $0x03, Z4, Z4, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VMOVDQA64       Z3, Z3
+	VPERMI2D        Z5, Z4, Z3
+	VMOVDQU64       Z3, (AX)
+	VMOVDQA64       Z2, Z2
+	VPERMI2D        Z5, Z4, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000080, AX
+	SUBQ            $0x08, DX
+	JMP             batch
+
+block:
+	TESTQ           DX, DX
+	JZ              done
+	MOVL            (CX), BX
+	MOVL            BX, 96(SP)
+	VCVTPH2PS       96(SP), Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VMOVUPS         Z2, 128(SP)
+	VBROADCASTI32X4 8(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
+	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	KSHIFTRD        $0x10, K1, K1
+	VPADDD.BCST     k21<>+0(SB), Z2, K1, Z2
+	VMULPS.BCST     128(SP), Z0, Z4
+	VADDPS.BCST     132(SP), Z4, Z4
+	VMULPS.BCST     128(SP), Z1, Z5
+	VADDPS.BCST     132(SP), Z5, Z5
+	VCMPPS          $0x03, Z4, Z4, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VMOVDQA64       Z3, Z3
+	VPERMI2D        Z5, Z4, Z3
+	VMOVDQU64       Z3, (AX)
+	VMOVDQA64       Z2, Z2
+	VPERMI2D        Z5, Z4, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000080, AX
+	DECQ            DX
+	JMP             block
+
+done:
+	VZEROUPPER
+	RET
+
+DATA k23<>+0(SB)/8, $0x4188000041800000
+DATA k23<>+8(SB)/8, $0x4198000041900000
+DATA k23<>+16(SB)/8, $0x41a8000041a00000
+DATA k23<>+24(SB)/8, $0x41b8000041b00000
+DATA k23<>+32(SB)/8, $0x41c8000041c00000
+DATA k23<>+40(SB)/8, $0x41d8000041d00000
+DATA k23<>+48(SB)/8, $0x41e8000041e00000
+DATA k23<>+56(SB)/8, $0x41f8000041f00000
+GLOBL k23<>(SB), RODATA|NOPTR, $64
+
+// func q5_1BF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
+TEXT ·q5_1BF16AVX512(SB), NOSPLIT, $192-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         n+16(FP), DX
+	VMOVDQU64    k16<>+0(SB), Z4
+	VMOVDQU64    k23<>+0(SB), Z5
+
+batch:
+	CMPQ            DX, $0x08
+	JLT             block
+	MOVL            (CX), BX
+	MOVL            BX, (SP)
+	MOVL            24(CX), BX
+	MOVL            BX, 4(SP)
+	MOVL            48(CX), BX
+	MOVL            BX, 8(SP)
+	MOVL            72(CX), BX
+	MOVL            BX, 12(SP)
+	MOVL            96(CX), BX
+	MOVL            BX, 16(SP)
+	MOVL            120(CX), BX
+	MOVL            BX, 20(SP)
+	MOVL            144(CX), BX
+	MOVL            BX, 24(SP)
+	MOVL            168(CX), BX
+	MOVL            BX, 28(SP)
+	VCVTPH2PS       (SP), Z6
+	VCMPPS          $0x03, Z6, Z6, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VMOVUPS         Z6, 32(SP)
+	VBROADCASTI32X4 8(CX), Z6
+	VMOVDQU64       k10<>+0(SB), Z7
+	VPERMB          Z6, Z7, Z6
+	VPSRLVW         k11<>+0(SB), Z6, Z6
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPADDW          k22<>+0(SB), Z6, K1, Z6
+	VMULPS.BCST     32(SP), Z4, Z7
+	VADDPS.BCST     36(SP), Z7, Z7
+	VMULPS.BCST     32(SP), Z5, Z8
+	VADDPS.BCST     36(SP), Z8, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPCMPEQW        k24<>+0(SB), Z9, K1
+	VMOVDQU16       k25<>+0(SB), K1, Z9
+	VPERMW          Z9, Z6, Z6
+	VMOVDQU64       Z6, (AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 8(CX), Z6
+	VMOVDQU64       k10<>+0(SB), Z7
+	VPERMB          Z6, Z7, Z6
+	VPSRLVW         k11<>+0(SB), Z6, Z6
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPADDW          k22<>+0(SB), Z6, K1, Z6
+	VMULPS.BCST     40(SP), Z4, Z7
+	VADDPS.BCST     44(SP), Z7, Z7
+	VMULPS.BCST     40(SP), Z5, Z8
+	VADDPS.BCST     44(SP), Z8, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPCMPEQW        k24<>+0(SB), Z9, K1
+	VMOVDQU16       k25<>+0(SB), K1, Z9
+	VPERMW          Z9, Z6, Z6
+	VMOVDQU64       Z6, (AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 8(CX), Z6
+	VMOVDQU64       k10<>+0(SB), Z7
+	VPERMB          Z6, Z7, Z6
+	VPSRLVW         k11<>+0(SB), Z6, Z6
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPADDW          k22<>+0(SB), Z6, K1, Z6
+	VMULPS.BCST     48(SP), Z4, Z7
+	VADDPS.BCST     52(SP), Z7, Z7
+	VMULPS.BCST     48(SP), Z5, Z8
+	VADDPS.BCST     52(SP), Z8, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPCMPEQW        k24<>+0(SB), Z9, K1
+	VMOVDQU16       k25<>+0(SB), K1, Z9
+	VPERMW          Z9, Z6, Z6
+	VMOVDQU64       Z6, (AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 8(CX), Z6
+	VMOVDQU64       k10<>+0(SB), Z7
+	VPERMB          Z6, Z7, Z6
+	VPSRLVW         k11<>+0(SB), Z6, Z6
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPADDW          k22<>+0(SB), Z6, K1, Z6
+	VMULPS.BCST     56(SP), Z4, Z7
+	VADDPS.BCST     60(SP), Z7, Z7
+	VMULPS.BCST     56(SP), Z5, Z8
+	VADDPS.BCST     60(SP), Z8, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPCMPEQW        k24<>+0(SB), Z9, K1
+	VMOVDQU16       k25<>+0(SB), K1, Z9
+	VPERMW          Z9, Z6, Z6
+	VMOVDQU64       Z6, (AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 8(CX), Z6
+	VMOVDQU64       k10<>+0(SB), Z7
+	VPERMB          Z6, Z7, Z6
+	VPSRLVW         k11<>+0(SB), Z6, Z6
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPADDW          k22<>+0(SB), Z6, K1, Z6
+	VMULPS.BCST     64(SP), Z4, Z7
+	VADDPS.BCST     68(SP), Z7, Z7
+	VMULPS.BCST     64(SP), Z5, Z8
+	VADDPS.BCST     68(SP), Z8, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPCMPEQW        k24<>+0(SB), Z9, K1
+	VMOVDQU16       k25<>+0(SB), K1, Z9
+	VPERMW          Z9, Z6, Z6
+	VMOVDQU64       Z6, (AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 8(CX), Z6
+	VMOVDQU64       k10<>+0(SB), Z7
+	VPERMB          Z6, Z7, Z6
+	VPSRLVW         k11<>+0(SB), Z6, Z6
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPADDW          k22<>+0(SB), Z6, K1, Z6
+	VMULPS.BCST     72(SP), Z4, Z7
+	VADDPS.BCST     76(SP), Z7, Z7
+	VMULPS.BCST     72(SP), Z5, Z8
+	VADDPS.BCST     76(SP), Z8, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPCMPEQW        k24<>+0(SB), Z9, K1
+	VMOVDQU16       k25<>+0(SB), K1, Z9
+	VPERMW          Z9, Z6, Z6
+	VMOVDQU64       Z6, (AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 8(CX), Z6
+	VMOVDQU64       k10<>+0(SB), Z7
+	VPERMB          Z6, Z7, Z6
+	VPSRLVW         k11<>+0(SB), Z6, Z6
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPADDW          k22<>+0(SB), Z6, K1, Z6
+	VMULPS.BCST     80(SP), Z4, Z7
+	VADDPS.BCST     84(SP), Z7, Z7
+	VMULPS.BCST     80(SP), Z5, Z8
+	VADDPS.BCST     84(SP), Z8, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPCMPEQW        k24<>+0(SB), Z9, K1
+	VMOVDQU16       k25<>+0(SB), K1, Z9
+	VPERMW          Z9, Z6, Z6
+	VMOVDQU64       Z6, (AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 8(CX), Z6
+	VMOVDQU64       k10<>+0(SB), Z7
+	VPERMB          Z6, Z7, Z6
+	VPSRLVW         k11<>+0(SB), Z6, Z6
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPADDW          k22<>+0(SB), Z6, K1, Z6
+	VMULPS.BCST     88(SP), Z4, Z7
+	VADDPS.BCST     92(SP), Z7, Z7
+	VMULPS.BCST     88(SP), Z5, Z8
+	VADDPS.BCST     92(SP), Z8, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPCMPEQW        k24<>+0(SB), Z9, K1
+	VMOVDQU16       k25<>+0(SB), K1, Z9
+	VPERMW          Z9, Z6, Z6
+	VMOVDQU64       Z6, (AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000040, AX
+	SUBQ            $0x08, DX
+	JMP             batch
+
+block:
+	TESTQ           DX, DX
+	JZ              done
+	MOVL            (CX), BX
+	MOVL            BX, 96(SP)
+	VCVTPH2PS       96(SP), Z6
+	VCMPPS          $0x03, Z6, Z6, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VMOVUPS         Z6, 128(SP)
+	VBROADCASTI32X4 8(CX), Z6
+	VMOVDQU64       k10<>+0(SB), Z7
+	VPERMB          Z6, Z7, Z6
+	VPSRLVW         k11<>+0(SB), Z6, Z6
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPADDW          k22<>+0(SB), Z6, K1, Z6
+	VMULPS.BCST     128(SP), Z4, Z7
+	VADDPS.BCST     132(SP), Z7, Z7
+	VMULPS.BCST     128(SP), Z5, Z8
+	VADDPS.BCST     132(SP), Z8, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPCMPEQW        k24<>+0(SB), Z9, K1
+	VMOVDQU16       k25<>+0(SB), K1, Z9
+	VPERMW          Z9, Z6, Z6
+	VMOVDQU64       Z6, (AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000040, AX
+	DECQ            DX
+	JMP             block
+
+done:
+	VZEROUPPER
+	RET
+
+DATA k24<>+0(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k24<>+8(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k24<>+16(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k24<>+24(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k24<>+32(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k24<>+40(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k24<>+48(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k24<>+56(SB)/8, $0xffc0ffc0ffc0ffc0
+GLOBL k24<>(SB), RODATA|NOPTR, $64
+
+DATA k25<>+0(SB)/8, $0x7fc07fc07fc07fc0
+DATA k25<>+8(SB)/8, $0x7fc07fc07fc07fc0
+DATA k25<>+16(SB)/8, $0x7fc07fc07fc07fc0
+DATA k25<>+24(SB)/8, $0x7fc07fc07fc07fc0
+DATA k25<>+32(SB)/8, $0x7fc07fc07fc07fc0
+DATA k25<>+40(SB)/8, $0x7fc07fc07fc07fc0
+DATA k25<>+48(SB)/8, $0x7fc07fc07fc07fc0
+DATA k25<>+56(SB)/8, $0x7fc07fc07fc07fc0
+GLOBL k25<>(SB), RODATA|NOPTR, $64
+
+// func q5_1F16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
+TEXT ·q5_1F16AVX512(SB), NOSPLIT, $192-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VMOVDQU64    k16<>+0(SB), Z0
+	VMOVDQU64    k23<>+0(SB), Z1
+
+batch:
+	CMPQ            DX, $0x08
+	JLT             block
+	MOVL            (CX), BX
+	MOVL            BX, (SP)
+	MOVL            24(CX), BX
+	MOVL            BX, 4(SP)
+	MOVL            48(CX), BX
+	MOVL            BX, 8(SP)
+	MOVL            72(CX), BX
+	MOVL            BX, 12(SP)
+	MOVL            96(CX), BX
+	MOVL            BX, 16(SP)
+	MOVL            120(CX), BX
+	MOVL            BX, 20(SP)
+	MOVL            144(CX), BX
+	MOVL            BX, 24(SP)
+	MOVL            168(CX), BX
+	MOVL            BX, 28(SP)
+	VCVTPH2PS       (SP), Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VMOVUPS         Z2, 32(SP)
+	VBROADCASTI32X4 8(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPADDW          k22<>+0(SB), Z2, K1, Z2
+	VMULPS.BCST     32(SP), Z0, Z3
+	VADDPS.BCST     36(SP), Z3, Z3
+	VMULPS.BCST     32(SP), Z1, Z4
+	VADDPS.BCST     36(SP), Z4, Z4
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VCMPPS          $0x03, Z4, Z4, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VCVTPS2PH       $0x00, Z3, Y3
+	VCVTPS2PH       $0x00, Z4, Y4
+	VINSERTI64X4    $0x01, Y4, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 8(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPADDW          k22<>+0(SB), Z2, K1, Z2
+	VMULPS.BCST     40(SP), Z0, Z3
+	VADDPS.BCST     44(SP), Z3, Z3
+	VMULPS.BCST     40(SP), Z1, Z4
+	VADDPS.BCST     44(SP), Z4, Z4
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VCMPPS          $0x03, Z4, Z4, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VCVTPS2PH       $0x00, Z3, Y3
+	VCVTPS2PH       $0x00, Z4, Y4
+	VINSERTI64X4    $0x01, Y4, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 8(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPADDW          k22<>+0(SB), Z2, K1, Z2
+	VMULPS.BCST     48(SP), Z0, Z3
+	VADDPS.BCST     52(SP), Z3, Z3
+	VMULPS.BCST     48(SP), Z1, Z4
+	VADDPS.BCST     52(SP), Z4, Z4
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VCMPPS          $0x03, Z4, Z4, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VCVTPS2PH       $0x00, Z3, Y3
+	VCVTPS2PH       $0x00, Z4, Y4
+	VINSERTI64X4    $0x01, Y4, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 8(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPADDW          k22<>+0(SB), Z2, K1, Z2
+	VMULPS.BCST     56(SP), Z0, Z3
+	VADDPS.BCST     60(SP), Z3, Z3
+	VMULPS.BCST     56(SP), Z1, Z4
+	VADDPS.BCST     60(SP), Z4, Z4
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VCMPPS          $0x03, Z4, Z4, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VCVTPS2PH       $0x00, Z3, Y3
+	VCVTPS2PH       $0x00, Z4, Y4
+	VINSERTI64X4    $0x01, Y4, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 8(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPADDW          k22<>+0(SB), Z2, K1, Z2
+	VMULPS.BCST     64(SP), Z0, Z3
+	VADDPS.BCST     68(SP), Z3, Z3
+	VMULPS.BCST     64(SP), Z1, Z4
+	VADDPS.BCST     68(SP), Z4, Z4
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VCMPPS          $0x03, Z4, Z4, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VCVTPS2PH       $0x00, Z3, Y3
+	VCVTPS2PH       $0x00, Z4, Y4
+	VINSERTI64X4    $0x01, Y4, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 8(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPADDW          k22<>+0(SB), Z2, K1, Z2
+	VMULPS.BCST     72(SP), Z0, Z3
+	VADDPS.BCST     76(SP), Z3, Z3
+	VMULPS.BCST     72(SP), Z1, Z4
+	VADDPS.BCST     76(SP), Z4, Z4
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VCMPPS          $0x03, Z4, Z4, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VCVTPS2PH       $0x00, Z3, Y3
+	VCVTPS2PH       $0x00, Z4, Y4
+	VINSERTI64X4    $0x01, Y4, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 8(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPADDW          k22<>+0(SB), Z2, K1, Z2
+	VMULPS.BCST     80(SP), Z0, Z3
+	VADDPS.BCST     84(SP), Z3, Z3
+	VMULPS.BCST     80(SP), Z1, Z4
+	VADDPS.BCST     84(SP), Z4, Z4
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VCMPPS          $0x03, Z4, Z4, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VCVTPS2PH       $0x00, Z3, Y3
+	VCVTPS2PH       $0x00, Z4, Y4
+	VINSERTI64X4    $0x01, Y4, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 8(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPADDW          k22<>+0(SB), Z2, K1, Z2
+	VMULPS.BCST     88(SP), Z0, Z3
+	VADDPS.BCST     92(SP), Z3, Z3
+	VMULPS.BCST     88(SP), Z1, Z4
+	VADDPS.BCST     92(SP), Z4, Z4
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VCMPPS          $0x03, Z4, Z4, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VCVTPS2PH       $0x00, Z3, Y3
+	VCVTPS2PH       $0x00, Z4, Y4
+	VINSERTI64X4    $0x01, Y4, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000040, AX
+	SUBQ            $0x08, DX
+	JMP             batch
+
+block:
+	TESTQ           DX, DX
+	JZ              done
+	MOVL            (CX), BX
+	MOVL            BX, 96(SP)
+	VCVTPH2PS       96(SP), Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VMOVUPS         Z2, 128(SP)
+	VBROADCASTI32X4 8(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	KMOVD           4(CX), K1
+	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPADDW          k22<>+0(SB), Z2, K1, Z2
+	VMULPS.BCST     128(SP), Z0, Z3
+	VADDPS.BCST     132(SP), Z3, Z3
+	VMULPS.BCST     128(SP), Z1, Z4
+	VADDPS.BCST     132(SP), Z4, Z4
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VCMPPS          $0x03, Z4, Z4, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VCVTPS2PH       $0x00, Z3, Y3
+	VCVTPS2PH       $0x00, Z4, Y4
+	VINSERTI64X4    $0x01, Y4, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000018, CX
+	ADDQ            $0x00000040, AX
+	DECQ            DX
+	JMP             block
+
+done:
+	VZEROUPPER
+	RET
+
+// func q2_KF32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512F
+TEXT ·q2_KF32AVX512(SB), NOSPLIT, $128-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VPBROADCASTD k26<>+0(SB), Z0
+
+block:
+	VPMOVZXBD    (CX), Z1
+	VPSRLD       $0x04, Z1, Z2
+	VPBROADCASTD k27<>+0(SB), Z3
+	VPANDD       Z3, Z1, Z1
+	VPBROADCASTW 80(CX), Y3
+	VCVTPH2PS    Y3, Z3
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z3, Z1, Z1
+	VPBROADCASTW 82(CX), Y3
+	VCVTPH2PS    Y3, Z3
+	VCVTDQ2PS    Z2, Z2
+	VMULPS       Z3, Z2, Z2
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VCMPPS       $0x03, Z2, Z2, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z2
+	VMOVUPS      Z1, (SP)
+	VMOVUPS      Z2, 64(SP)
+	VPMOVZXBD    16(CX), Z1
+	VPMOVZXBD    32(CX), Z2
+	VPANDD       Z0, Z1, Z1
+	VPANDD       Z0, Z2, Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  (SP), Z1, Z1
+	VSUBPS.BCST  64(SP), Z1, Z1
+	VMULPS.BCST  4(SP), Z2, Z2
+	VSUBPS.BCST  68(SP), Z2, Z2
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VMOVUPS      Z1, (AX)
+	VCMPPS       $0x03, Z2, Z2, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z2
+	VMOVUPS      Z2, 64(AX)
+	VPMOVZXBD    16(CX), Z1
+	VPMOVZXBD    32(CX), Z2
+	VPSRLD       $0x02, Z1, Z1
+	VPSRLD       $0x02, Z2, Z2
+	VPANDD       Z0, Z1, Z1
+	VPANDD       Z0, Z2, Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  8(SP), Z1, Z1
+	VSUBPS.BCST  72(SP), Z1, Z1
+	VMULPS.BCST  12(SP), Z2, Z2
+	VSUBPS.BCST  76(SP), Z2, Z2
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VMOVUPS      Z1, 128(AX)
+	VCMPPS       $0x03, Z2, Z2, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z2
+	VMOVUPS      Z2, 192(AX)
+	VPMOVZXBD    16(CX), Z1
+	VPMOVZXBD    32(CX), Z2
+	VPSRLD       $0x04, Z1, Z1
+	VPSRLD       $0x04, Z2, Z2
+	VPANDD       Z0, Z1, Z1
+	VPANDD       Z0, Z2, Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  16(SP), Z1, Z1
+	VSUBPS.BCST  80(SP), Z1, Z1
+	VMULPS.BCST  20(SP), Z2, Z2
+	VSUBPS.BCST  84(SP), Z2, Z2
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VMOVUPS      Z1, 256(AX)
+	VCMPPS       $0x03, Z2, Z2, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z2
+	VMOVUPS      Z2, 320(AX)
+	VPMOVZXBD    16(CX), Z1
+	VPMOVZXBD    32(CX), Z2
+	VPSRLD       $0x06, Z1, Z1
+	VPSRLD       $0x06, Z2, Z2
+	VPANDD       Z0, Z1, Z1
+	VPANDD       Z0, Z2, Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  24(SP), Z1, Z1
+	VSUBPS.BCST  88(SP), Z1, Z1
+	VMULPS.BCST  28(SP), Z2, Z2
+	VSUBPS.BCST  92(SP), Z2, Z2
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VMOVUPS      Z1, 384(AX)
+	VCMPPS       $0x03, Z2, Z2, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z2
+	VMOVUPS      Z2, 448(AX)
+	VPMOVZXBD    48(CX), Z1
+	VPMOVZXBD    64(CX), Z2
+	VPANDD       Z0, Z1, Z1
+	VPANDD       Z0, Z2, Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  32(SP), Z1, Z1
+	VSUBPS.BCST  96(SP), Z1, Z1
+	VMULPS.BCST  36(SP), Z2, Z2
+	VSUBPS.BCST  100(SP), Z2, Z2
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VMOVUPS      Z1, 512(AX)
+	VCMPPS       $0x03, Z2, Z2, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z2
+	VMOVUPS      Z2, 576(AX)
+	VPMOVZXBD    48(CX), Z1
+	VPMOVZXBD    64(CX), Z2
+	VPSRLD       $0x02, Z1, Z1
+	VPSRLD       $0x02, Z2, Z2
+	VPANDD       Z0, Z1, Z1
+	VPANDD       Z0, Z2, Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  40(SP), Z1, Z1
+	VSUBPS.BCST  104(SP), Z1, Z1
+	VMULPS.BCST  44(SP), Z2, Z2
+	VSUBPS.BCST  108(SP), Z2, Z2
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VMOVUPS      Z1, 640(AX)
+	VCMPPS       $0x03, Z2, Z2, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z2
+	VMOVUPS      Z2, 704(AX)
+	VPMOVZXBD    48(CX), Z1
+	VPMOVZXBD    64(CX), Z2
+	VPSRLD       $0x04, Z1, Z1
+	VPSRLD       $0x04, Z2, Z2
+	VPANDD       Z0, Z1, Z1
+	VPANDD       Z0, Z2, Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  48(SP), Z1, Z1
+	VSUBPS.BCST  112(SP), Z1, Z1
+	VMULPS.BCST  52(SP), Z2, Z2
+	VSUBPS.BCST  116(SP), Z2, Z2
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VMOVUPS      Z1, 768(AX)
+	VCMPPS       $0x03, Z2, Z2, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z2
+	VMOVUPS      Z2, 832(AX)
+	VPMOVZXBD    48(CX), Z1
+	VPMOVZXBD    64(CX), Z2
+	VPSRLD       $0x06, Z1, Z1
+	VPSRLD       $0x06, Z2, Z2
+	VPANDD       Z0, Z1, Z1
+	VPANDD       Z0, Z2, Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  56(SP), Z1, Z1
+	VSUBPS.BCST  120(SP), Z1, Z1
+	VMULPS.BCST  60(SP), Z2, Z2
+	VSUBPS.BCST  124(SP), Z2, Z2
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VMOVUPS      Z1, 896(AX)
+	VCMPPS       $0x03, Z2, Z2, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z2
+	VMOVUPS      Z2, 960(AX)
+	ADDQ         $0x00000054, CX
+	ADDQ         $0x00000400, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+DATA k26<>+0(SB)/8, $0x0000000300000003
+DATA k26<>+8(SB)/8, $0x0000000300000003
+DATA k26<>+16(SB)/8, $0x0000000300000003
+DATA k26<>+24(SB)/8, $0x0000000300000003
+GLOBL k26<>(SB), RODATA|NOPTR, $32
+
+DATA k27<>+0(SB)/8, $0x0000000f0000000f
+DATA k27<>+8(SB)/8, $0x0000000f0000000f
+DATA k27<>+16(SB)/8, $0x0000000f0000000f
+DATA k27<>+24(SB)/8, $0x0000000f0000000f
+GLOBL k27<>(SB), RODATA|NOPTR, $32
+
+// func q2_KBF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F
+TEXT ·q2_KBF16AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         n+16(FP), DX
+	VPBROADCASTD k28<>+0(SB), Z4
+
+block:
+	VPMOVZXBD    (CX), Z5
+	VPSRLD       $0x04, Z5, Z6
+	VPBROADCASTD k27<>+0(SB), Z7
+	VPANDD       Z7, Z5, Z5
+	VPBROADCASTW 80(CX), Y7
+	VCVTPH2PS    Y7, Z7
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       Z7, Z5, Z5
+	VPBROADCASTW 82(CX), Y7
+	VCVTPH2PS    Y7, Z7
+	VCVTDQ2PS    Z6, Z6
+	VMULPS       Z7, Z6, Z6
+	VCMPPS       $0x03, Z5, Z5, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z5
+	VCMPPS       $0x03, Z6, Z6, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z6
+	VMULPS.BCST  k29<>+0(SB), Z5, Z7
+	VSUBPS       Z6, Z7, Z7
+	VMULPS.BCST  k30<>+0(SB), Z5, Z8
+	VSUBPS       Z6, Z8, Z8
+	VMOVDQA64    Z7, Z9
+	VPERMT2W     Z8, Z2, Z9
+	VPERMT2W     Z8, Z3, Z7
+	VPTERNLOGD   $0xf8, Z1, Z9, Z7
+	VPCMPUW      $0x06, Z0, Z7, K1
+	VPADDW       Z1, Z9, K1, Z9
+	VPCMPEQW     k24<>+0(SB), Z9, K1
+	VMOVDQU16    k25<>+0(SB), K1, Z9
+	VMULPS.BCST  k31<>+0(SB), Z5, Z7
+	VSUBPS       Z6, Z7, Z7
+	VMULPS.BCST  k32<>+0(SB), Z5, Z5
+	VSUBPS       Z6, Z5, Z5
+	VMOVDQA64    Z7, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z7
+	VPTERNLOGD   $0xf8, Z1, Z6, Z7
+	VPCMPUW      $0x06, Z0, Z7, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPCMPEQW     k24<>+0(SB), Z6, K1
+	VMOVDQU16    k25<>+0(SB), K1, Z6
+	VPMOVZXBW    16(CX), Z5
+	VPSLLW       $0x04, Z5, Z5
+	VMOVDQU64    k33<>+0(SB), Z7
+	VPTERNLOGD   $0xea, Z7, Z4, Z5
+	VPERMI2W     Z6, Z9, Z5
+	VMOVDQU64    Z5, (AX)
+	VPMOVZXBW    16(CX), Z5
+	VPSLLW       $0x02, Z5, Z5
+	VMOVDQU64    k34<>+0(SB), Z7
+	VPTERNLOGD   $0xea, Z7, Z4, Z5
+	VPERMI2W     Z6, Z9, Z5
+	VMOVDQU64    Z5, 64(AX)
+	VPMOVZXBW    16(CX), Z5
+	VMOVDQU64    k35<>+0(SB), Z7
+	VPTERNLOGD   $0xea, Z7, Z4, Z5
+	VPERMI2W     Z6, Z9, Z5
+	VMOVDQU64    Z5, 128(AX)
+	VPMOVZXBW    16(CX), Z5
+	VPSRLW       $0x02, Z5, Z5
+	VMOVDQU64    k36<>+0(SB), Z7
+	VPTERNLOGD   $0xea, Z7, Z4, Z5
+	VPERMI2W     Z6, Z9, Z5
+	VMOVDQU64    Z5, 192(AX)
+	VPMOVZXBW    48(CX), Z5
+	VPSLLW       $0x04, Z5, Z5
+	VMOVDQU64    k37<>+0(SB), Z7
+	VPTERNLOGD   $0xea, Z7, Z4, Z5
+	VPERMI2W     Z6, Z9, Z5
+	VMOVDQU64    Z5, 256(AX)
+	VPMOVZXBW    48(CX), Z5
+	VPSLLW       $0x02, Z5, Z5
+	VMOVDQU64    k38<>+0(SB), Z7
+	VPTERNLOGD   $0xea, Z7, Z4, Z5
+	VPERMI2W     Z6, Z9, Z5
+	VMOVDQU64    Z5, 320(AX)
+	VPMOVZXBW    48(CX), Z5
+	VMOVDQU64    k39<>+0(SB), Z7
+	VPTERNLOGD   $0xea, Z7, Z4, Z5
+	VPERMI2W     Z6, Z9, Z5
+	VMOVDQU64    Z5, 384(AX)
+	VPMOVZXBW    48(CX), Z5
+	VPSRLW       $0x02, Z5, Z5
+	VMOVDQU64    k40<>+0(SB), Z7
+	VPTERNLOGD   $0xea, Z7, Z4, Z5
+	VPERMI2W     Z6, Z9, Z5
+	VMOVDQU64    Z5, 448(AX)
+	ADDQ         $0x00000054, CX
+	ADDQ         $0x00000200, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+DATA k28<>+0(SB)/8, $0x0030003000300030
+DATA k28<>+8(SB)/8, $0x0030003000300030
+DATA k28<>+16(SB)/8, $0x0030003000300030
+DATA k28<>+24(SB)/8, $0x0030003000300030
+GLOBL k28<>(SB), RODATA|NOPTR, $32
+
+DATA k29<>+0(SB)/8, $0x0000000000000000
+DATA k29<>+8(SB)/8, $0x0000000000000000
+DATA k29<>+16(SB)/8, $0x0000000000000000
+DATA k29<>+24(SB)/8, $0x0000000000000000
+GLOBL k29<>(SB), RODATA|NOPTR, $32
+
+DATA k30<>+0(SB)/8, $0x3f8000003f800000
+DATA k30<>+8(SB)/8, $0x3f8000003f800000
+DATA k30<>+16(SB)/8, $0x3f8000003f800000
+DATA k30<>+24(SB)/8, $0x3f8000003f800000
+GLOBL k30<>(SB), RODATA|NOPTR, $32
+
+DATA k31<>+0(SB)/8, $0x4000000040000000
+DATA k31<>+8(SB)/8, $0x4000000040000000
+DATA k31<>+16(SB)/8, $0x4000000040000000
+DATA k31<>+24(SB)/8, $0x4000000040000000
+GLOBL k31<>(SB), RODATA|NOPTR, $32
+
+DATA k32<>+0(SB)/8, $0x4040000040400000
+DATA k32<>+8(SB)/8, $0x4040000040400000
+DATA k32<>+16(SB)/8, $0x4040000040400000
+DATA k32<>+24(SB)/8, $0x4040000040400000
+GLOBL k32<>(SB), RODATA|NOPTR, $32
+
+DATA k33<>+0(SB)/8, $0x0000000000000000
+DATA k33<>+8(SB)/8, $0x0000000000000000
+DATA k33<>+16(SB)/8, $0x0000000000000000
+DATA k33<>+24(SB)/8, $0x0000000000000000
+DATA k33<>+32(SB)/8, $0x0001000100010001
+DATA k33<>+40(SB)/8, $0x0001000100010001
+DATA k33<>+48(SB)/8, $0x0001000100010001
+DATA k33<>+56(SB)/8, $0x0001000100010001
+GLOBL k33<>(SB), RODATA|NOPTR, $64
+
+DATA k34<>+0(SB)/8, $0x0002000200020002
+DATA k34<>+8(SB)/8, $0x0002000200020002
+DATA k34<>+16(SB)/8, $0x0002000200020002
+DATA k34<>+24(SB)/8, $0x0002000200020002
+DATA k34<>+32(SB)/8, $0x0003000300030003
+DATA k34<>+40(SB)/8, $0x0003000300030003
+DATA k34<>+48(SB)/8, $0x0003000300030003
+DATA k34<>+56(SB)/8, $0x0003000300030003
+GLOBL k34<>(SB), RODATA|NOPTR, $64
+
+DATA k35<>+0(SB)/8, $0x0004000400040004
+DATA k35<>+8(SB)/8, $0x0004000400040004
+DATA k35<>+16(SB)/8, $0x0004000400040004
+DATA k35<>+24(SB)/8, $0x0004000400040004
+DATA k35<>+32(SB)/8, $0x0005000500050005
+DATA k35<>+40(SB)/8, $0x0005000500050005
+DATA k35<>+48(SB)/8, $0x0005000500050005
+DATA k35<>+56(SB)/8, $0x0005000500050005
+GLOBL k35<>(SB), RODATA|NOPTR, $64
+
+DATA k36<>+0(SB)/8, $0x0006000600060006
+DATA k36<>+8(SB)/8, $0x0006000600060006
+DATA k36<>+16(SB)/8, $0x0006000600060006
+DATA k36<>+24(SB)/8, $0x0006000600060006
+DATA k36<>+32(SB)/8, $0x0007000700070007
+DATA k36<>+40(SB)/8, $0x0007000700070007
+DATA k36<>+48(SB)/8, $0x0007000700070007
+DATA k36<>+56(SB)/8, $0x0007000700070007
+GLOBL k36<>(SB), RODATA|NOPTR, $64
+
+DATA k37<>+0(SB)/8, $0x0008000800080008
+DATA k37<>+8(SB)/8, $0x0008000800080008
+DATA k37<>+16(SB)/8, $0x0008000800080008
+DATA k37<>+24(SB)/8, $0x0008000800080008
+DATA k37<>+32(SB)/8, $0x0009000900090009
+DATA k37<>+40(SB)/8, $0x0009000900090009
+DATA k37<>+48(SB)/8, $0x0009000900090009
+DATA k37<>+56(SB)/8, $0x0009000900090009
+GLOBL k37<>(SB), RODATA|NOPTR, $64
+
+DATA k38<>+0(SB)/8, $0x000a000a000a000a
+DATA k38<>+8(SB)/8, $0x000a000a000a000a
+DATA k38<>+16(SB)/8, $0x000a000a000a000a
+DATA k38<>+24(SB)/8, $0x000a000a000a000a
+DATA k38<>+32(SB)/8, $0x000b000b000b000b
+DATA k38<>+40(SB)/8, $0x000b000b000b000b
+DATA k38<>+48(SB)/8, $0x000b000b000b000b
+DATA k38<>+56(SB)/8, $0x000b000b000b000b
+GLOBL k38<>(SB), RODATA|NOPTR, $64
+
+DATA k39<>+0(SB)/8, $0x000c000c000c000c
+DATA k39<>+8(SB)/8, $0x000c000c000c000c
+DATA k39<>+16(SB)/8, $0x000c000c000c000c
+DATA k39<>+24(SB)/8, $0x000c000c000c000c
+DATA k39<>+32(SB)/8, $0x000d000d000d000d
+DATA k39<>+40(SB)/8, $0x000d000d000d000d
+DATA k39<>+48(SB)/8, $0x000d000d000d000d
+DATA k39<>+56(SB)/8, $0x000d000d000d000d
+GLOBL k39<>(SB), RODATA|NOPTR, $64
+
+DATA k40<>+0(SB)/8, $0x000e000e000e000e
+DATA k40<>+8(SB)/8, $0x000e000e000e000e
+DATA k40<>+16(SB)/8, $0x000e000e000e000e
+DATA k40<>+24(SB)/8, $0x000e000e000e000e
+DATA k40<>+32(SB)/8, $0x000f000f000f000f
+DATA k40<>+40(SB)/8, $0x000f000f000f000f
+DATA k40<>+48(SB)/8, $0x000f000f000f000f
+DATA k40<>+56(SB)/8, $0x000f000f000f000f
+GLOBL k40<>(SB), RODATA|NOPTR, $64
+
+// func q2_KF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F
+TEXT ·q2_KF16AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VPBROADCASTD k28<>+0(SB), Z0
+
+block:
+	VPMOVZXBD    (CX), Z1
+	VPSRLD       $0x04, Z1, Z2
+	VPBROADCASTD k27<>+0(SB), Z3
+	VPANDD       Z3, Z1, Z1
+	VPBROADCASTW 80(CX), Y3
+	VCVTPH2PS    Y3, Z3
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z3, Z1, Z1
+	VPBROADCASTW 82(CX), Y3
+	VCVTPH2PS    Y3, Z3
+	VCVTDQ2PS    Z2, Z2
+	VMULPS       Z3, Z2, Z2
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VCMPPS       $0x03, Z2, Z2, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z2
+	VMULPS.BCST  k29<>+0(SB), Z1, Z3
+	VSUBPS       Z2, Z3, Z3
+	VMULPS.BCST  k30<>+0(SB), Z1, Z4
+	VSUBPS       Z2, Z4, Z4
+	VCMPPS       $0x03, Z3, Z3, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z3
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z4
+	VCVTPS2PH    $0x00, Z3, Y3
+	VCVTPS2PH    $0x00, Z4, Y4
+	VINSERTI64X4 $0x01, Y4, Z3, Z3
+	VMULPS.BCST  k31<>+0(SB), Z1, Z4
+	VSUBPS       Z2, Z4, Z4
+	VMULPS.BCST  k32<>+0(SB), Z1, Z1
+	VSUBPS       Z2, Z1, Z1
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z4
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VCVTPS2PH    $0x00, Z4, Y4
+	VCVTPS2PH    $0x00, Z1, Y1
+	VINSERTI64X4 $0x01, Y1, Z4, Z4
+	VPMOVZXBW    16(CX), Z1
+	VPSLLW       $0x04, Z1, Z1
+	VMOVDQU64    k33<>+0(SB), Z2
+	VPTERNLOGD   $0xea, Z2, Z0, Z1
+	VPERMI2W     Z4, Z3, Z1
+	VMOVDQU64    Z1, (AX)
+	VPMOVZXBW    16(CX), Z1
+	VPSLLW       $0x02, Z1, Z1
+	VMOVDQU64    k34<>+0(SB), Z2
+	VPTERNLOGD   $0xea, Z2, Z0, Z1
+	VPERMI2W     Z4, Z3, Z1
+	VMOVDQU64    Z1, 64(AX)
+	VPMOVZXBW    16(CX), Z1
+	VMOVDQU64    k35<>+0(SB), Z2
+	VPTERNLOGD   $0xea, Z2, Z0, Z1
+	VPERMI2W     Z4, Z3, Z1
+	VMOVDQU64    Z1, 128(AX)
+	VPMOVZXBW    16(CX), Z1
+	VPSRLW       $0x02, Z1, Z1
+	VMOVDQU64    k36<>+0(SB), Z2
+	VPTERNLOGD   $0xea, Z2, Z0, Z1
+	VPERMI2W     Z4, Z3, Z1
+	VMOVDQU64    Z1, 192(AX)
+	VPMOVZXBW    48(CX), Z1
+	VPSLLW       $0x04, Z1, Z1
+	VMOVDQU64    k37<>+0(SB), Z2
+	VPTERNLOGD   $0xea, Z2, Z0, Z1
+	VPERMI2W     Z4, Z3, Z1
+	VMOVDQU64    Z1, 256(AX)
+	VPMOVZXBW    48(CX), Z1
+	VPSLLW       $0x02, Z1, Z1
+	VMOVDQU64    k38<>+0(SB), Z2
+	VPTERNLOGD   $0xea, Z2, Z0, Z1
+	VPERMI2W     Z4, Z3, Z1
+	VMOVDQU64    Z1, 320(AX)
+	VPMOVZXBW    48(CX), Z1
+	VMOVDQU64    k39<>+0(SB), Z2
+	VPTERNLOGD   $0xea, Z2, Z0, Z1
+	VPERMI2W     Z4, Z3, Z1
+	VMOVDQU64    Z1, 384(AX)
+	VPMOVZXBW    48(CX), Z1
+	VPSRLW       $0x02, Z1, Z1
+	VMOVDQU64    k40<>+0(SB), Z2
+	VPTERNLOGD   $0xea, Z2, Z0, Z1
+	VPERMI2W     Z4, Z3, Z1
+	VMOVDQU64    Z1, 448(AX)
+	ADDQ         $0x00000054, CX
+	ADDQ         $0x00000200, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func q3_KF32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
+TEXT ·q3_KF32AVX512(SB), NOSPLIT, $64-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VPBROADCASTD k26<>+0(SB), Z1
+
+block:
+	VBROADCASTI32X4 94(CX), Z2
+	VMOVDQU64       k41<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k42<>+0(SB), Z3, Z3
+	VMOVDQU64       k43<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k44<>+0(SB), Z2, Z2
+	VPBROADCASTD    k27<>+0(SB), Z4
+	VPANDD          Z4, Z3, Z3
+	VPBROADCASTD    k45<>+0(SB), Z4
+	VPTERNLOGD      $0xea, Z3, Z4, Z2
+	VPBROADCASTD    k46<>+0(SB), Z3
+	VPSUBD          Z3, Z2, Z2
+	VPBROADCASTW    108(CX), Y3
+	VCVTPH2PS       Y3, Z3
+	VCVTDQ2PS       Z2, Z2
+	VMULPS          Z3, Z2, Z2
+	VXORPS.BCST     k0<>+0(SB), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z2
+	VMOVUPS         Z2, (SP)
+	VPMOVZXBD       32(CX), Z2
+	VPMOVZXBD       48(CX), Z3
+	VPANDD          Z1, Z2, Z2
+	VPANDD          Z1, Z3, Z3
+	VMOVDQU64       (CX), Y4
+	VPTESTMB        k47<>+0(SB), Y4, K1
+	KNOTW           K1, K2
+	VPSUBD.BCST     k48<>+0(SB), Z2, K2, Z2
+	KSHIFTRD        $0x10, K1, K1
+	KNOTW           K1, K1
+	VPSUBD.BCST     k48<>+0(SB), Z3, K1, Z3
+	VCVTDQ2PS       Z2, Z2
+	VCVTDQ2PS       Z3, Z3
+	VMULPS.BCST     (SP), Z2, Z2
+	VMULPS.BCST     4(SP), Z3, Z3
+	VXORPS          Z0, Z2, Z2
+	VMOVUPS         Z2, (AX)
+	VXORPS          Z0, Z3, Z3
+	VMOVUPS         Z3, 64(AX)
+	VPMOVZXBD       32(CX), Z2
+	VPMOVZXBD       48(CX), Z3
+	VPSRLD          $0x02, Z2, Z2
+	VPSRLD          $0x02, Z3, Z3
+	VPANDD          Z1, Z2, Z2
+	VPANDD          Z1, Z3, Z3
+	VMOVDQU64       (CX), Y4
+	VPTESTMB        k49<>+0(SB), Y4, K1
+	KNOTW           K1, K2
+	VPSUBD.BCST     k48<>+0(SB), Z2, K2, Z2
+	KSHIFTRD        $0x10, K1, K1
+	KNOTW           K1, K1
+	VPSUBD.BCST     k48<>+0(SB), Z3, K1, Z3
+	VCVTDQ2PS       Z2, Z2
+	VCVTDQ2PS       Z3, Z3
+	VMULPS.BCST     8(SP), Z2, Z2
+	VMULPS.BCST     12(SP), Z3, Z3
+	VXORPS          Z0, Z2, Z2
+	VMOVUPS         Z2, 128(AX)
+	VXORPS          Z0, Z3, Z3
+	VMOVUPS         Z3, 192(AX)
+	VPMOVZXBD       32(CX), Z2
+	VPMOVZXBD       48(CX), Z3
+	VPSRLD          $0x04, Z2, Z2
+	VPSRLD          $0x04, Z3, Z3
+	VPANDD          Z1, Z2, Z2
+	VPANDD          Z1, Z3, Z3
+	VMOVDQU64       (CX), Y4
+	VPTESTMB        k50<>+0(SB), Y4, K1
+	KNOTW           K1, K2
+	VPSUBD.BCST     k48<>+0(SB), Z2, K2, Z2
+	KSHIFTRD        $0x10, K1, K1
+	KNOTW           K1, K1
+	VPSUBD.BCST     k48<>+0(SB), Z3, K1, Z3
+	VCVTDQ2PS       Z2, Z2
+	VCVTDQ2PS       Z3, Z3
+	VMULPS.BCST     16(SP), Z2, Z2
+	VMULPS.BCST     20(SP), Z3, Z3
+	VXORPS          Z0, Z2, Z2
+	VMOVUPS         Z2, 256(AX)
+	VXORPS          Z0, Z3, Z3
+	VMOVUPS         Z3, 320(AX)
+	VPMOVZXBD       32(CX), Z2
+	VPMOVZXBD       48(CX), Z3
+	VPSRLD          $0x06, Z2, Z2
+	VPSRLD          $0x06, Z3, Z3
+	VPANDD          Z1, Z2, Z2
+	VPANDD          Z1, Z3, Z3
+	VMOVDQU64       (CX), Y4
+	VPTESTMB        k51<>+0(SB), Y4, K1
+	KNOTW           K1, K2
+	VPSUBD.BCST     k48<>+0(SB), Z2, K2, Z2
+	KSHIFTRD        $0x10, K1, K1
+	KNOTW           K1, K1
+	VPSUBD.BCST     k48<>+0(SB), Z3, K1, Z3
+	VCVTDQ2PS       Z2, Z2
+	VCVTDQ2PS       Z3, Z3
+	VMULPS.BCST     24(SP), Z2, Z2
+	VMULPS.BCST     28(SP), Z3, Z3
+	VXORPS          Z0, Z2, Z2
+	VMOVUPS         Z2, 384(AX)
+	VXORPS          Z0, Z3, Z3
+	VMOVUPS         Z3, 448(AX)
+	VPMOVZXBD       64(CX), Z2
+	VPMOVZXBD       80(CX), Z3
+	VPANDD          Z1, Z2, Z2
+	VPANDD          Z1, Z3, Z3
+	VMOVDQU64       (CX), Y4
+	VPTESTMB        k52<>+0(SB), Y4, K1
+	KNOTW           K1, K2
+	VPSUBD.BCST     k48<>+0(SB), Z2, K2, Z2
+	KSHIFTRD        $0x10, K1, K1
+	KNOTW           K1, K1
+	VPSUBD.BCST     k48<>+0(SB), Z3, K1, Z3
+	VCVTDQ2PS       Z2, Z2
+	VCVTDQ2PS       Z3, Z3
+	VMULPS.BCST     32(SP), Z2, Z2
+	VMULPS.BCST     36(SP), Z3, Z3
+	VXORPS          Z0, Z2, Z2
+	VMOVUPS         Z2, 512(AX)
+	VXORPS          Z0, Z3, Z3
+	VMOVUPS         Z3, 576(AX)
+	VPMOVZXBD       64(CX), Z2
+	VPMOVZXBD       80(CX), Z3
+	VPSRLD          $0x02, Z2, Z2
+	VPSRLD          $0x02, Z3, Z3
+	VPANDD          Z1, Z2, Z2
+	VPANDD          Z1, Z3, Z3
+	VMOVDQU64       (CX), Y4
+	VPTESTMB        k53<>+0(SB), Y4, K1
+	KNOTW           K1, K2
+	VPSUBD.BCST     k48<>+0(SB), Z2, K2, Z2
+	KSHIFTRD        $0x10, K1, K1
+	KNOTW           K1, K1
+	VPSUBD.BCST     k48<>+0(SB), Z3, K1, Z3
+	VCVTDQ2PS       Z2, Z2
+	VCVTDQ2PS       Z3, Z3
+	VMULPS.BCST     40(SP), Z2, Z2
+	VMULPS.BCST     44(SP), Z3, Z3
+	VXORPS          Z0, Z2, Z2
+	VMOVUPS         Z2, 640(AX)
+	VXORPS          Z0, Z3, Z3
+	VMOVUPS         Z3, 704(AX)
+	VPMOVZXBD       64(CX), Z2
+	VPMOVZXBD       80(CX), Z3
+	VPSRLD          $0x04, Z2, Z2
+	VPSRLD          $0x04, Z3, Z3
+	VPANDD          Z1, Z2, Z2
+	VPANDD          Z1, Z3, Z3
+	VMOVDQU64       (CX), Y4
+	VPTESTMB        k54<>+0(SB), Y4, K1
+	KNOTW           K1, K2
+	VPSUBD.BCST     k48<>+0(SB), Z2, K2, Z2
+	KSHIFTRD        $0x10, K1, K1
+	KNOTW           K1, K1
+	VPSUBD.BCST     k48<>+0(SB), Z3, K1, Z3
+	VCVTDQ2PS       Z2, Z2
+	VCVTDQ2PS       Z3, Z3
+	VMULPS.BCST     48(SP), Z2, Z2
+	VMULPS.BCST     52(SP), Z3, Z3
+	VXORPS          Z0, Z2, Z2
+	VMOVUPS         Z2, 768(AX)
+	VXORPS          Z0, Z3, Z3
+	VMOVUPS         Z3, 832(AX)
+	VPMOVZXBD       64(CX), Z2
+	VPMOVZXBD       80(CX), Z3
+	VPSRLD          $0x06, Z2, Z2
+	VPSRLD          $0x06, Z3, Z3
+	VPANDD          Z1, Z2, Z2
+	VPANDD          Z1, Z3, Z3
+	VMOVDQU64       (CX), Y4
+	VPTESTMB        k55<>+0(SB), Y4, K1
+	KNOTW           K1, K2
+	VPSUBD.BCST     k48<>+0(SB), Z2, K2, Z2
+	KSHIFTRD        $0x10, K1, K1
+	KNOTW           K1, K1
+	VPSUBD.BCST     k48<>+0(SB), Z3, K1, Z3
+	VCVTDQ2PS       Z2, Z2
+	VCVTDQ2PS       Z3, Z3
+	VMULPS.BCST     56(SP), Z2, Z2
+	VMULPS.BCST     60(SP), Z3, Z3
+	VXORPS          Z0, Z2, Z2
+	VMOVUPS         Z2, 896(AX)
+	VXORPS          Z0, Z3, Z3
+	VMOVUPS         Z3, 960(AX)
+	ADDQ            $0x0000006e, CX
+	ADDQ            $0x00000400, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+DATA k41<>+0(SB)/8, $0x0605040305040302
+DATA k41<>+8(SB)/8, $0x0807060507060504
+DATA k41<>+16(SB)/8, $0x0a09080709080706
+DATA k41<>+24(SB)/8, $0x0c0b0a090b0a0908
+DATA k41<>+32(SB)/8, $0x0605040305040302
+DATA k41<>+40(SB)/8, $0x0807060507060504
+DATA k41<>+48(SB)/8, $0x0a09080709080706
+DATA k41<>+56(SB)/8, $0x0c0b0a090b0a0908
+GLOBL k41<>(SB), RODATA|NOPTR, $64
+
+DATA k42<>+0(SB)/8, $0x0000000000000000
+DATA k42<>+8(SB)/8, $0x0000000000000000
+DATA k42<>+16(SB)/8, $0x0000000000000000
+DATA k42<>+24(SB)/8, $0x0000000000000000
+DATA k42<>+32(SB)/8, $0x0000000400000004
+DATA k42<>+40(SB)/8, $0x0000000400000004
+DATA k42<>+48(SB)/8, $0x0000000400000004
+DATA k42<>+56(SB)/8, $0x0000000400000004
+GLOBL k42<>(SB), RODATA|NOPTR, $64
+
+DATA k43<>+0(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k43<>+8(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k43<>+16(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k43<>+24(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k43<>+32(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k43<>+40(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k43<>+48(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k43<>+56(SB)/8, $0x0d0d0d0d0c0c0c0c
+GLOBL k43<>(SB), RODATA|NOPTR, $64
+
+DATA k44<>+0(SB)/8, $0x0000000400000004
+DATA k44<>+8(SB)/8, $0x0000000400000004
+DATA k44<>+16(SB)/8, $0x0000000600000006
+DATA k44<>+24(SB)/8, $0x0000000600000006
+DATA k44<>+32(SB)/8, $0x0000000800000008
+DATA k44<>+40(SB)/8, $0x0000000800000008
+DATA k44<>+48(SB)/8, $0x0000000a0000000a
+DATA k44<>+56(SB)/8, $0x0000000a0000000a
+GLOBL k44<>(SB), RODATA|NOPTR, $64
+
+DATA k45<>+0(SB)/8, $0x0000003000000030
+DATA k45<>+8(SB)/8, $0x0000003000000030
+DATA k45<>+16(SB)/8, $0x0000003000000030
+DATA k45<>+24(SB)/8, $0x0000003000000030
+GLOBL k45<>(SB), RODATA|NOPTR, $32
+
+DATA k46<>+0(SB)/8, $0x0000002000000020
+DATA k46<>+8(SB)/8, $0x0000002000000020
+DATA k46<>+16(SB)/8, $0x0000002000000020
+DATA k46<>+24(SB)/8, $0x0000002000000020
+GLOBL k46<>(SB), RODATA|NOPTR, $32
+
+DATA k47<>+0(SB)/8, $0x0101010101010101
+DATA k47<>+8(SB)/8, $0x0101010101010101
+DATA k47<>+16(SB)/8, $0x0101010101010101
+DATA k47<>+24(SB)/8, $0x0101010101010101
+GLOBL k47<>(SB), RODATA|NOPTR, $32
+
+DATA k48<>+0(SB)/8, $0x0000000400000004
+DATA k48<>+8(SB)/8, $0x0000000400000004
+DATA k48<>+16(SB)/8, $0x0000000400000004
+DATA k48<>+24(SB)/8, $0x0000000400000004
+GLOBL k48<>(SB), RODATA|NOPTR, $32
+
+DATA k49<>+0(SB)/8, $0x0202020202020202
+DATA k49<>+8(SB)/8, $0x0202020202020202
+DATA k49<>+16(SB)/8, $0x0202020202020202
+DATA k49<>+24(SB)/8, $0x0202020202020202
+GLOBL k49<>(SB), RODATA|NOPTR, $32
+
+DATA k50<>+0(SB)/8, $0x0404040404040404
+DATA k50<>+8(SB)/8, $0x0404040404040404
+DATA k50<>+16(SB)/8, $0x0404040404040404
+DATA k50<>+24(SB)/8, $0x0404040404040404
+GLOBL k50<>(SB), RODATA|NOPTR, $32
+
+DATA k51<>+0(SB)/8, $0x0808080808080808
+DATA k51<>+8(SB)/8, $0x0808080808080808
+DATA k51<>+16(SB)/8, $0x0808080808080808
+DATA k51<>+24(SB)/8, $0x0808080808080808
+GLOBL k51<>(SB), RODATA|NOPTR, $32
+
+DATA k52<>+0(SB)/8, $0x1010101010101010
+DATA k52<>+8(SB)/8, $0x1010101010101010
+DATA k52<>+16(SB)/8, $0x1010101010101010
+DATA k52<>+24(SB)/8, $0x1010101010101010
+GLOBL k52<>(SB), RODATA|NOPTR, $32
+
+DATA k53<>+0(SB)/8, $0x2020202020202020
+DATA k53<>+8(SB)/8, $0x2020202020202020
+DATA k53<>+16(SB)/8, $0x2020202020202020
+DATA k53<>+24(SB)/8, $0x2020202020202020
+GLOBL k53<>(SB), RODATA|NOPTR, $32
+
+DATA k54<>+0(SB)/8, $0x4040404040404040
+DATA k54<>+8(SB)/8, $0x4040404040404040
+DATA k54<>+16(SB)/8, $0x4040404040404040
+DATA k54<>+24(SB)/8, $0x4040404040404040
+GLOBL k54<>(SB), RODATA|NOPTR, $32
+
+DATA k55<>+0(SB)/8, $0x8080808080808080
+DATA k55<>+8(SB)/8, $0x8080808080808080
+DATA k55<>+16(SB)/8, $0x8080808080808080
+DATA k55<>+24(SB)/8, $0x8080808080808080
+GLOBL k55<>(SB), RODATA|NOPTR, $32
+
+// func q3_KBF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
+TEXT ·q3_KBF16AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         n+16(FP), DX
+	VPBROADCASTD k28<>+0(SB), Z4
+
+block:
+	VBROADCASTI32X4 94(CX), Z5
+	VMOVDQU64       k41<>+0(SB), Z6
+	VPERMB          Z5, Z6, Z6
+	VPSRLVD         k42<>+0(SB), Z6, Z6
+	VMOVDQU64       k43<>+0(SB), Z7
+	VPERMB          Z5, Z7, Z5
+	VPSRLVD         k44<>+0(SB), Z5, Z5
+	VPBROADCASTD    k27<>+0(SB), Z7
+	VPANDD          Z7, Z6, Z6
+	VPBROADCASTD    k45<>+0(SB), Z7
+	VPTERNLOGD      $0xea, Z6, Z7, Z5
+	VPBROADCASTD    k46<>+0(SB), Z6
+	VPSUBD          Z6, Z5, Z5
+	VPBROADCASTW    108(CX), Y6
+	VCVTPH2PS       Y6, Z6
+	VCVTDQ2PS       Z5, Z5
+	VMULPS          Z6, Z5, Z5
+	VXORPS.BCST     k0<>+0(SB), Z5, Z5
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z5
+	VMULPS.BCST     k56<>+0(SB), Z5, Z6
+	VMULPS.BCST     k57<>+0(SB), Z5, Z7
+	VMOVDQA64       Z6, Z8
+	VPERMT2W        Z7, Z2, Z8
+	VPERMT2W        Z7, Z3, Z6
+	VPTERNLOGD      $0xf8, Z1, Z8, Z6
+	VPCMPUW         $0x06, Z0, Z6, K1
+	VPADDW          Z1, Z8, K1, Z8
+	VPXORD          Z0, Z8, Z8
+	VMULPS.BCST     k58<>+0(SB), Z5, Z6
+	VMULPS.BCST     k59<>+0(SB), Z5, Z7
+	VMOVDQA64       Z6, Z9
+	VPERMT2W        Z7, Z2, Z9
+	VPERMT2W        Z7, Z3, Z6
+	VPTERNLOGD      $0xf8, Z1, Z9, Z6
+	VPCMPUW         $0x06, Z0, Z6, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPXORD          Z0, Z9, Z9
+	VMULPS.BCST     k29<>+0(SB), Z5, Z6
+	VMULPS.BCST     k30<>+0(SB), Z5, Z7
+	VMOVDQA64       Z6, Z10
+	VPERMT2W        Z7, Z2, Z10
+	VPERMT2W        Z7, Z3, Z6
+	VPTERNLOGD      $0xf8, Z1, Z10, Z6
+	VPCMPUW         $0x06, Z0, Z6, K1
+	VPADDW          Z1, Z10, K1, Z10
+	VPXORD          Z0, Z10, Z10
+	VMULPS.BCST     k31<>+0(SB), Z5, Z6
+	VMULPS.BCST     k32<>+0(SB), Z5, Z5
+	VMOVDQA64       Z6, Z7
+	VPERMT2W        Z5, Z2, Z7
+	VPERMT2W        Z5, Z3, Z6
+	VPTERNLOGD      $0xf8, Z1, Z7, Z6
+	VPCMPUW         $0x06, Z0, Z6, K1
+	VPADDW          Z1, Z7, K1, Z7
+	VPXORD          Z0, Z7, Z7
+	VPMOVZXBW       32(CX), Z5
+	VPSLLW          $0x04, Z5, Z5
+	VMOVDQU64       k33<>+0(SB), Z6
+	VPTERNLOGD      $0xea, Z6, Z4, Z5
+	VMOVDQU64       (CX), Y6
+	VPTESTMB        k47<>+0(SB), Y6, K1
+	VMOVDQA64       Z5, Z6
+	VPERMI2W        Z9, Z8, Z5
+	VPERMI2W        Z7, Z10, Z6
+	VMOVDQU16       Z6, K1, Z5
+	VMOVDQU64       Z5, (AX)
+	VPMOVZXBW       32(CX), Z5
+	VPSLLW          $0x02, Z5, Z5
+	VMOVDQU64       k34<>+0(SB), Z6
+	VPTERNLOGD      $0xea, Z6, Z4, Z5
+	VMOVDQU64       (CX), Y6
+	VPTESTMB        k49<>+0(SB), Y6, K1
+	VMOVDQA64       Z5, Z6
+	VPERMI2W        Z9, Z8, Z5
+	VPERMI2W        Z7, Z10, Z6
+	VMOVDQU16       Z6, K1, Z5
+	VMOVDQU64       Z5, 64(AX)
+	VPMOVZXBW       32(CX), Z5
+	VMOVDQU64       k35<>+0(SB), Z6
+	VPTERNLOGD      $0xea, Z6, Z4, Z5
+	VMOVDQU64       (CX), Y6
+	VPTESTMB        k50<>+0(SB), Y6, K1
+	VMOVDQA64       Z5, Z6
+	VPERMI2W        Z9, Z8, Z5
+	VPERMI2W        Z7, Z10, Z6
+	VMOVDQU16       Z6, K1, Z5
+	VMOVDQU64       Z5, 128(AX)
+	VPMOVZXBW       32(CX), Z5
+	VPSRLW          $0x02, Z5, Z5
+	VMOVDQU64       k36<>+0(SB), Z6
+	VPTERNLOGD      $0xea, Z6, Z4, Z5
+	VMOVDQU64       (CX), Y6
+	VPTESTMB        k51<>+0(SB), Y6, K1
+	VMOVDQA64       Z5, Z6
+	VPERMI2W        Z9, Z8, Z5
+	VPERMI2W        Z7, Z10, Z6
+	VMOVDQU16       Z6, K1, Z5
+	VMOVDQU64       Z5, 192(AX)
+	VPMOVZXBW       64(CX), Z5
+	VPSLLW          $0x04, Z5, Z5
+	VMOVDQU64       k37<>+0(SB), Z6
+	VPTERNLOGD      $0xea, Z6, Z4, Z5
+	VMOVDQU64       (CX), Y6
+	VPTESTMB        k52<>+0(SB), Y6, K1
+	VMOVDQA64       Z5, Z6
+	VPERMI2W        Z9, Z8, Z5
+	VPERMI2W        Z7, Z10, Z6
+	VMOVDQU16       Z6, K1, Z5
+	VMOVDQU64       Z5, 256(AX)
+	VPMOVZXBW       64(CX), Z5
+	VPSLLW          $0x02, Z5, Z5
+	VMOVDQU64       k38<>+0(SB), Z6
+	VPTERNLOGD      $0xea, Z6, Z4, Z5
+	VMOVDQU64       (CX), Y6
+	VPTESTMB        k53<>+0(SB), Y6, K1
+	VMOVDQA64       Z5, Z6
+	VPERMI2W        Z9, Z8, Z5
+	VPERMI2W        Z7, Z10, Z6
+	VMOVDQU16       Z6, K1, Z5
+	VMOVDQU64       Z5, 320(AX)
+	VPMOVZXBW       64(CX), Z5
+	VMOVDQU64       k39<>+0(SB), Z6
+	VPTERNLOGD      $0xea, Z6, Z4, Z5
+	VMOVDQU64       (CX), Y6
+	VPTESTMB        k54<>+0(SB), Y6, K1
+	VMOVDQA64       Z5, Z6
+	VPERMI2W        Z9, Z8, Z5
+	VPERMI2W        Z7, Z10, Z6
+	VMOVDQU16       Z6, K1, Z5
+	VMOVDQU64       Z5, 384(AX)
+	VPMOVZXBW       64(CX), Z5
+	VPSRLW          $0x02, Z5, Z5
+	VMOVDQU64       k40<>+0(SB), Z6
+	VPTERNLOGD      $0xea, Z6, Z4, Z5
+	VMOVDQU64       (CX), Y6
+	VPTESTMB        k55<>+0(SB), Y6, K1
+	VMOVDQA64       Z5, Z6
+	VPERMI2W        Z9, Z8, Z5
+	VPERMI2W        Z7, Z10, Z6
+	VMOVDQU16       Z6, K1, Z5
+	VMOVDQU64       Z5, 448(AX)
+	ADDQ            $0x0000006e, CX
+	ADDQ            $0x00000200, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+DATA k56<>+0(SB)/8, $0xc0800000c0800000
+DATA k56<>+8(SB)/8, $0xc0800000c0800000
+DATA k56<>+16(SB)/8, $0xc0800000c0800000
+DATA k56<>+24(SB)/8, $0xc0800000c0800000
+GLOBL k56<>(SB), RODATA|NOPTR, $32
+
+DATA k57<>+0(SB)/8, $0xc0400000c0400000
+DATA k57<>+8(SB)/8, $0xc0400000c0400000
+DATA k57<>+16(SB)/8, $0xc0400000c0400000
+DATA k57<>+24(SB)/8, $0xc0400000c0400000
+GLOBL k57<>(SB), RODATA|NOPTR, $32
+
+DATA k58<>+0(SB)/8, $0xc0000000c0000000
+DATA k58<>+8(SB)/8, $0xc0000000c0000000
+DATA k58<>+16(SB)/8, $0xc0000000c0000000
+DATA k58<>+24(SB)/8, $0xc0000000c0000000
+GLOBL k58<>(SB), RODATA|NOPTR, $32
+
+DATA k59<>+0(SB)/8, $0xbf800000bf800000
+DATA k59<>+8(SB)/8, $0xbf800000bf800000
+DATA k59<>+16(SB)/8, $0xbf800000bf800000
+DATA k59<>+24(SB)/8, $0xbf800000bf800000
+GLOBL k59<>(SB), RODATA|NOPTR, $32
+
+// func q3_KF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
+TEXT ·q3_KF16AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VPBROADCASTD k28<>+0(SB), Z1
+
+block:
+	VBROADCASTI32X4 94(CX), Z2
+	VMOVDQU64       k41<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k42<>+0(SB), Z3, Z3
+	VMOVDQU64       k43<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k44<>+0(SB), Z2, Z2
+	VPBROADCASTD    k27<>+0(SB), Z4
+	VPANDD          Z4, Z3, Z3
+	VPBROADCASTD    k45<>+0(SB), Z4
+	VPTERNLOGD      $0xea, Z3, Z4, Z2
+	VPBROADCASTD    k46<>+0(SB), Z3
+	VPSUBD          Z3, Z2, Z2
+	VPBROADCASTW    108(CX), Y3
+	VCVTPH2PS       Y3, Z3
+	VCVTDQ2PS       Z2, Z2
+	VMULPS          Z3, Z2, Z2
+	VXORPS.BCST     k0<>+0(SB), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z2
+	VMULPS.BCST     k56<>+0(SB), Z2, Z3
+	VMULPS.BCST     k57<>+0(SB), Z2, Z4
+	VXORPS          Z0, Z3, Z3
+	VXORPS          Z0, Z4, Z4
+	VCVTPS2PH       $0x00, Z3, Y3
+	VCVTPS2PH       $0x00, Z4, Y4
+	VINSERTI64X4    $0x01, Y4, Z3, Z3
+	VMULPS.BCST     k58<>+0(SB), Z2, Z4
+	VMULPS.BCST     k59<>+0(SB), Z2, Z5
+	VXORPS          Z0, Z4, Z4
+	VXORPS          Z0, Z5, Z5
+	VCVTPS2PH       $0x00, Z4, Y4
+	VCVTPS2PH       $0x00, Z5, Y5
+	VINSERTI64X4    $0x01, Y5, Z4, Z4
+	VMULPS.BCST     k29<>+0(SB), Z2, Z5
+	VMULPS.BCST     k30<>+0(SB), Z2, Z6
+	VXORPS          Z0, Z5, Z5
+	VXORPS          Z0, Z6, Z6
+	VCVTPS2PH       $0x00, Z5, Y5
+	VCVTPS2PH       $0x00, Z6, Y6
+	VINSERTI64X4    $0x01, Y6, Z5, Z5
+	VMULPS.BCST     k31<>+0(SB), Z2, Z6
+	VMULPS.BCST     k32<>+0(SB), Z2, Z2
+	VXORPS          Z0, Z6, Z6
+	VXORPS          Z0, Z2, Z2
+	VCVTPS2PH       $0x00, Z6, Y6
+	VCVTPS2PH       $0x00, Z2, Y2
+	VINSERTI64X4    $0x01, Y2, Z6, Z6
+	VPMOVZXBW       32(CX), Z2
+	VPSLLW          $0x04, Z2, Z2
+	VMOVDQU64       k33<>+0(SB), Z7
+	VPTERNLOGD      $0xea, Z7, Z1, Z2
+	VMOVDQU64       (CX), Y7
+	VPTESTMB        k47<>+0(SB), Y7, K1
+	VMOVDQA64       Z2, Z7
+	VPERMI2W        Z4, Z3, Z2
+	VPERMI2W        Z6, Z5, Z7
+	VMOVDQU16       Z7, K1, Z2
+	VMOVDQU64       Z2, (AX)
+	VPMOVZXBW       32(CX), Z2
+	VPSLLW          $0x02, Z2, Z2
+	VMOVDQU64       k34<>+0(SB), Z7
+	VPTERNLOGD      $0xea, Z7, Z1, Z2
+	VMOVDQU64       (CX), Y7
+	VPTESTMB        k49<>+0(SB), Y7, K1
+	VMOVDQA64       Z2, Z7
+	VPERMI2W        Z4, Z3, Z2
+	VPERMI2W        Z6, Z5, Z7
+	VMOVDQU16       Z7, K1, Z2
+	VMOVDQU64       Z2, 64(AX)
+	VPMOVZXBW       32(CX), Z2
+	VMOVDQU64       k35<>+0(SB), Z7
+	VPTERNLOGD      $0xea, Z7, Z1, Z2
+	VMOVDQU64       (CX), Y7
+	VPTESTMB        k50<>+0(SB), Y7, K1
+	VMOVDQA64       Z2, Z7
+	VPERMI2W        Z4, Z3, Z2
+	VPERMI2W        Z6, Z5, Z7
+	VMOVDQU16       Z7, K1, Z2
+	VMOVDQU64       Z2, 128(AX)
+	VPMOVZXBW       32(CX), Z2
+	VPSRLW          $0x02, Z2, Z2
+	VMOVDQU64       k36<>+0(SB), Z7
+	VPTERNLOGD      $0xea, Z7, Z1, Z2
+	VMOVDQU64       (CX), Y7
+	VPTESTMB        k51<>+0(SB), Y7, K1
+	VMOVDQA64       Z2, Z7
+	VPERMI2W        Z4, Z3, Z2
+	VPERMI2W        Z6, Z5, Z7
+	VMOVDQU16       Z7, K1, Z2
+	VMOVDQU64       Z2, 192(AX)
+	VPMOVZXBW       64(CX), Z2
+	VPSLLW          $0x04, Z2, Z2
+	VMOVDQU64       k37<>+0(SB), Z7
+	VPTERNLOGD      $0xea, Z7, Z1, Z2
+	VMOVDQU64       (CX), Y7
+	VPTESTMB        k52<>+0(SB), Y7, K1
+	VMOVDQA64       Z2, Z7
+	VPERMI2W        Z4, Z3, Z2
+	VPERMI2W        Z6, Z5, Z7
+	VMOVDQU16       Z7, K1, Z2
+	VMOVDQU64       Z2, 256(AX)
+	VPMOVZXBW       64(CX), Z2
+	VPSLLW          $0x02, Z2, Z2
+	VMOVDQU64       k38<>+0(SB), Z7
+	VPTERNLOGD      $0xea, Z7, Z1, Z2
+	VMOVDQU64       (CX), Y7
+	VPTESTMB        k53<>+0(SB), Y7, K1
+	VMOVDQA64       Z2, Z7
+	VPERMI2W        Z4, Z3, Z2
+	VPERMI2W        Z6, Z5, Z7
+	VMOVDQU16       Z7, K1, Z2
+	VMOVDQU64       Z2, 320(AX)
+	VPMOVZXBW       64(CX), Z2
+	VMOVDQU64       k39<>+0(SB), Z7
+	VPTERNLOGD      $0xea, Z7, Z1, Z2
+	VMOVDQU64       (CX), Y7
+	VPTESTMB        k54<>+0(SB), Y7, K1
+	VMOVDQA64       Z2, Z7
+	VPERMI2W        Z4, Z3, Z2
+	VPERMI2W        Z6, Z5, Z7
+	VMOVDQU16       Z7, K1, Z2
+	VMOVDQU64       Z2, 384(AX)
+	VPMOVZXBW       64(CX), Z2
+	VPSRLW          $0x02, Z2, Z2
+	VMOVDQU64       k40<>+0(SB), Z7
+	VPTERNLOGD      $0xea, Z7, Z1, Z2
+	VMOVDQU64       (CX), Y7
+	VPTESTMB        k55<>+0(SB), Y7, K1
+	VMOVDQA64       Z2, Z7
+	VPERMI2W        Z4, Z3, Z2
+	VPERMI2W        Z6, Z5, Z7
+	VMOVDQU16       Z7, K1, Z2
+	VMOVDQU64       Z2, 448(AX)
+	ADDQ            $0x0000006e, CX
+	ADDQ            $0x00000200, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+// func q4_KF32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512F, AVX512VBMI
+TEXT ·q4_KF32AVX512(SB), NOSPLIT, $64-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VMOVDQU64    k16<>+0(SB), Z0
+
+block:
+	VBROADCASTI32X4 (CX), Z1
+	VMOVDQU64       k60<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z2
+	VPSRLVD         k61<>+0(SB), Z2, Z2
+	VMOVDQU64       k62<>+0(SB), Z3
+	VPERMB          Z1, Z3, Z3
+	VPSRLVD         k63<>+0(SB), Z3, Z3
+	VPANDD          k64<>+0(SB), Z2, Z2
+	VMOVDQU64       k65<>+0(SB), Z4
+	VPTERNLOGD      $0xea, Z2, Z4, Z3
+	VMOVDQU64       k66<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VCVTPH2PS       Y1, Z1
+	VCVTDQ2PS       Z3, Z3
+	VMULPS          Z1, Z3, Z3
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VMOVUPS         Z3, (SP)
+	VPMOVZXBD       16(CX), Z1
+	VPMOVZXBD       32(CX), Z2
+	VPSRLD          $0x04, Z1, Z3
+	VPSRLD          $0x04, Z2, Z4
+	VMULPS.BCST     (SP), Z0, Z5
+	VSUBPS.BCST     32(SP), Z5, Z5
+	VMULPS.BCST     4(SP), Z0, Z6
+	VSUBPS.BCST     36(SP), Z6, Z6
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPERMD          Z5, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	VPERMD          Z5, Z2, Z1
+	VMOVDQU64       Z1, 64(AX)
+	VCMPPS          $0x03, Z6, Z6, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VPERMD          Z6, Z3, Z1
+	VMOVDQU64       Z1, 128(AX)
+	VPERMD          Z6, Z4, Z1
+	VMOVDQU64       Z1, 192(AX)
+	VPMOVZXBD       48(CX), Z1
+	VPMOVZXBD       64(CX), Z2
+	VPSRLD          $0x04, Z1, Z3
+	VPSRLD          $0x04, Z2, Z4
+	VMULPS.BCST     8(SP), Z0, Z5
+	VSUBPS.BCST     40(SP), Z5, Z5
+	VMULPS.BCST     12(SP), Z0, Z6
+	VSUBPS.BCST     44(SP), Z6, Z6
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPERMD          Z5, Z1, Z1
+	VMOVDQU64       Z1, 256(AX)
+	VPERMD          Z5, Z2, Z1
+	VMOVDQU64       Z1, 320(AX)
+	VCMPPS          $0x03, Z6, Z6, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VPERMD          Z6, Z3, Z1
+	VMOVDQU64       Z1, 384(AX)
+	VPERMD          Z6, Z4, Z1
+	VMOVDQU64       Z1, 448(AX)
+	VPMOVZXBD       80(CX), Z1
+	VPMOVZXBD       96(CX), Z2
+	VPSRLD          $0x04, Z1, Z3
+	VPSRLD          $0x04, Z2, Z4
+	VMULPS.BCST     16(SP), Z0, Z5
+	VSUBPS.BCST     48(SP), Z5, Z5
+	VMULPS.BCST     20(SP), Z0, Z6
+	VSUBPS.BCST     52(SP), Z6, Z6
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPERMD          Z5, Z1, Z1
+	VMOVDQU64       Z1, 512(AX)
+	VPERMD          Z5, Z2, Z1
+	VMOVDQU64       Z1, 576(AX)
+	VCMPPS          $0x03, Z6, Z6, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VPERMD          Z6, Z3, Z1
+	VMOVDQU64       Z1, 640(AX)
+	VPERMD          Z6, Z4, Z1
+	VMOVDQU64       Z1, 704(AX)
+	VPMOVZXBD       112(CX), Z1
+	VPMOVZXBD       128(CX), Z2
+	VPSRLD          $0x04, Z1, Z3
+	VPSRLD          $0x04, Z2, Z4
+	VMULPS.BCST     24(SP), Z0, Z5
+	VSUBPS.BCST     56(SP), Z5, Z5
+	VMULPS.BCST     28(SP), Z0, Z6
+	VSUBPS.BCST     60(SP), Z6, Z6
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPERMD          Z5, Z1, Z1
+	VMOVDQU64       Z1, 768(AX)
+	VPERMD          Z5, Z2, Z1
+	VMOVDQU64       Z1, 832(AX)
+	VCMPPS          $0x03, Z6, Z6, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VPERMD          Z6, Z3, Z1
+	VMOVDQU64       Z1, 896(AX)
+	VPERMD          Z6, Z4, Z1
+	VMOVDQU64       Z1, 960(AX)
+	ADDQ            $0x00000090, CX
+	ADDQ            $0x00000400, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+DATA k60<>+0(SB)/8, $0x0807060507060504
+DATA k60<>+8(SB)/8, $0x0a09080709080706
+DATA k60<>+16(SB)/8, $0x100f0e0d0f0e0d0c
+DATA k60<>+24(SB)/8, $0x1211100f11100f0e
+DATA k60<>+32(SB)/8, $0x0c0b0a090b0a0908
+DATA k60<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k60<>+48(SB)/8, $0x100f0e0d0f0e0d0c
+DATA k60<>+56(SB)/8, $0x1211100f11100f0e
+GLOBL k60<>(SB), RODATA|NOPTR, $64
+
+DATA k61<>+0(SB)/8, $0x0000000000000000
+DATA k61<>+8(SB)/8, $0x0000000000000000
+DATA k61<>+16(SB)/8, $0x0000000000000000
+DATA k61<>+24(SB)/8, $0x0000000000000000
+DATA k61<>+32(SB)/8, $0x0000000000000000
+DATA k61<>+40(SB)/8, $0x0000000000000000
+DATA k61<>+48(SB)/8, $0x0000000400000004
+DATA k61<>+56(SB)/8, $0x0000000400000004
+GLOBL k61<>(SB), RODATA|NOPTR, $64
+
+DATA k62<>+0(SB)/8, $0x0807060507060504
+DATA k62<>+8(SB)/8, $0x0a09080709080706
+DATA k62<>+16(SB)/8, $0x0807060507060504
+DATA k62<>+24(SB)/8, $0x0a09080709080706
+DATA k62<>+32(SB)/8, $0x0c0b0a090b0a0908
+DATA k62<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k62<>+48(SB)/8, $0x0c0b0a090b0a0908
+DATA k62<>+56(SB)/8, $0x0e0d0c0b0d0c0b0a
+GLOBL k62<>(SB), RODATA|NOPTR, $64
+
+DATA k63<>+0(SB)/8, $0x0000000200000002
+DATA k63<>+8(SB)/8, $0x0000000200000002
+DATA k63<>+16(SB)/8, $0x0000000200000002
+DATA k63<>+24(SB)/8, $0x0000000200000002
+DATA k63<>+32(SB)/8, $0x0000000200000002
+DATA k63<>+40(SB)/8, $0x0000000200000002
+DATA k63<>+48(SB)/8, $0x0000000200000002
+DATA k63<>+56(SB)/8, $0x0000000200000002
+GLOBL k63<>(SB), RODATA|NOPTR, $64
+
+DATA k64<>+0(SB)/8, $0x0000003f0000003f
+DATA k64<>+8(SB)/8, $0x0000003f0000003f
+DATA k64<>+16(SB)/8, $0x0000000f0000000f
+DATA k64<>+24(SB)/8, $0x0000000f0000000f
+DATA k64<>+32(SB)/8, $0x0000003f0000003f
+DATA k64<>+40(SB)/8, $0x0000003f0000003f
+DATA k64<>+48(SB)/8, $0x0000000f0000000f
+DATA k64<>+56(SB)/8, $0x0000000f0000000f
+GLOBL k64<>(SB), RODATA|NOPTR, $64
+
+DATA k65<>+0(SB)/8, $0x0000000000000000
+DATA k65<>+8(SB)/8, $0x0000000000000000
+DATA k65<>+16(SB)/8, $0x0000003000000030
+DATA k65<>+24(SB)/8, $0x0000003000000030
+DATA k65<>+32(SB)/8, $0x0000000000000000
+DATA k65<>+40(SB)/8, $0x0000000000000000
+DATA k65<>+48(SB)/8, $0x0000003000000030
+DATA k65<>+56(SB)/8, $0x0000003000000030
+GLOBL k65<>(SB), RODATA|NOPTR, $64
+
+DATA k66<>+0(SB)/8, $0x0100010001000100
+DATA k66<>+8(SB)/8, $0x0100010001000100
+DATA k66<>+16(SB)/8, $0x0302030203020302
+DATA k66<>+24(SB)/8, $0x0302030203020302
+DATA k66<>+32(SB)/8, $0x0100010001000100
+DATA k66<>+40(SB)/8, $0x0100010001000100
+DATA k66<>+48(SB)/8, $0x0302030203020302
+DATA k66<>+56(SB)/8, $0x0302030203020302
+GLOBL k66<>(SB), RODATA|NOPTR, $64
+
+// func q4_KBF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
+TEXT ·q4_KBF16AVX512(SB), NOSPLIT, $64-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         n+16(FP), DX
+	VPBROADCASTD k20<>+0(SB), Z4
+	VPBROADCASTD k67<>+0(SB), Z5
+	VMOVDQU64    k16<>+0(SB), Z6
+
+block:
+	VBROADCASTI32X4 (CX), Z7
+	VMOVDQU64       k60<>+0(SB), Z8
+	VPERMB          Z7, Z8, Z8
+	VPSRLVD         k61<>+0(SB), Z8, Z8
+	VMOVDQU64       k62<>+0(SB), Z9
+	VPERMB          Z7, Z9, Z9
+	VPSRLVD         k63<>+0(SB), Z9, Z9
+	VPANDD          k64<>+0(SB), Z8, Z8
+	VMOVDQU64       k65<>+0(SB), Z10
+	VPTERNLOGD      $0xea, Z8, Z10, Z9
+	VMOVDQU64       k66<>+0(SB), Z8
+	VPERMB          Z7, Z8, Z7
+	VCVTPH2PS       Y7, Z7
+	VCVTDQ2PS       Z9, Z9
+	VMULPS          Z7, Z9, Z9
+	VCMPPS          $0x03, Z9, Z9, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z9
+	VMOVUPS         Z9, (SP)
+	VPMOVZXBW       16(CX), Z7
+	VPSRLW          $0x04, Z7, Z8
+	VMULPS.BCST     (SP), Z6, Z9
+	VSUBPS.BCST     32(SP), Z9, Z9
+	VMULPS.BCST     4(SP), Z6, Z10
+	VSUBPS.BCST     36(SP), Z10, Z10
+	VMOVDQA64       Z9, Z11
+	VPERMT2W        Z10, Z2, Z11
+	VPERMT2W        Z10, Z3, Z9
+	VPTERNLOGD      $0xf8, Z1, Z11, Z9
+	VPCMPUW         $0x06, Z0, Z9, K1
+	VPADDW          Z1, Z11, K1, Z11
+	VPCMPEQW        k24<>+0(SB), Z11, K1
+	VMOVDQU16       k25<>+0(SB), K1, Z11
+	VPANDD          Z4, Z7, Z7
+	VMOVDQA64       Z8, Z8
+	VPTERNLOGD      $0xea, Z5, Z4, Z8
+	VPERMW          Z11, Z7, Z7
+	VMOVDQU64       Z7, (AX)
+	VPERMW          Z11, Z8, Z7
+	VMOVDQU64       Z7, 64(AX)
+	VPMOVZXBW       48(CX), Z7
+	VPSRLW          $0x04, Z7, Z8
+	VMULPS.BCST     8(SP), Z6, Z9
+	VSUBPS.BCST     40(SP), Z9, Z9
+	VMULPS.BCST     12(SP), Z6, Z10
+	VSUBPS.BCST     44(SP), Z10, Z10
+	VMOVDQA64       Z9, Z11
+	VPERMT2W        Z10, Z2, Z11
+	VPERMT2W        Z10, Z3, Z9
+	VPTERNLOGD      $0xf8, Z1, Z11, Z9
+	VPCMPUW         $0x06, Z0, Z9, K1
+	VPADDW          Z1, Z11, K1, Z11
+	VPCMPEQW        k24<>+0(SB), Z11, K1
+	VMOVDQU16       k25<>+0(SB), K1, Z11
+	VPANDD          Z4, Z7, Z7
+	VMOVDQA64       Z8, Z8
+	VPTERNLOGD      $0xea, Z5, Z4, Z8
+	VPERMW          Z11, Z7, Z7
+	VMOVDQU64       Z7, 128(AX)
+	VPERMW          Z11, Z8, Z7
+	VMOVDQU64       Z7, 192(AX)
+	VPMOVZXBW       80(CX), Z7
+	VPSRLW          $0x04, Z7, Z8
+	VMULPS.BCST     16(SP), Z6, Z9
+	VSUBPS.BCST     48(SP), Z9, Z9
+	VMULPS.BCST     20(SP), Z6, Z10
+	VSUBPS.BCST     52(SP), Z10, Z10
+	VMOVDQA64       Z9, Z11
+	VPERMT2W        Z10, Z2, Z11
+	VPERMT2W        Z10, Z3, Z9
+	VPTERNLOGD      $0xf8, Z1, Z11, Z9
+	VPCMPUW         $0x06, Z0, Z9, K1
+	VPADDW          Z1, Z11, K1, Z11
+	VPCMPEQW        k24<>+0(SB), Z11, K1
+	VMOVDQU16       k25<>+0(SB), K1, Z11
+	VPANDD          Z4, Z7, Z7
+	VMOVDQA64       Z8, Z8
+	VPTERNLOGD      $0xea, Z5, Z4, Z8
+	VPERMW          Z11, Z7, Z7
+	VMOVDQU64       Z7, 256(AX)
+	VPERMW          Z11, Z8, Z7
+	VMOVDQU64       Z7, 320(AX)
+	VPMOVZXBW       112(CX), Z7
+	VPSRLW          $0x04, Z7, Z8
+	VMULPS.BCST     24(SP), Z6, Z9
+	VSUBPS.BCST     56(SP), Z9, Z9
+	VMULPS.BCST     28(SP), Z6, Z10
+	VSUBPS.BCST     60(SP), Z10, Z10
+	VMOVDQA64       Z9, Z11
+	VPERMT2W        Z10, Z2, Z11
+	VPERMT2W        Z10, Z3, Z9
+	VPTERNLOGD      $0xf8, Z1, Z11, Z9
+	VPCMPUW         $0x06, Z0, Z9, K1
+	VPADDW          Z1, Z11, K1, Z11
+	VPCMPEQW        k24<>+0(SB), Z11, K1
+	VMOVDQU16       k25<>+0(SB), K1, Z11
+	VPANDD          Z4, Z7, Z7
+	VMOVDQA64       Z8, Z8
+	VPTERNLOGD      $0xea, Z5, Z4, Z8
+	VPERMW          Z11, Z7, Z7
+	VMOVDQU64       Z7, 384(AX)
+	VPERMW          Z11, Z8, Z7
+	VMOVDQU64       Z7, 448(AX)
+	ADDQ            $0x00000090, CX
+	ADDQ            $0x00000200, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+DATA k67<>+0(SB)/8, $0x0010001000100010
+DATA k67<>+8(SB)/8, $0x0010001000100010
+DATA k67<>+16(SB)/8, $0x0010001000100010
+DATA k67<>+24(SB)/8, $0x0010001000100010
+GLOBL k67<>(SB), RODATA|NOPTR, $32
+
+// func q4_KF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
+TEXT ·q4_KF16AVX512(SB), NOSPLIT, $64-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VPBROADCASTD k20<>+0(SB), Z0
+	VPBROADCASTD k67<>+0(SB), Z1
+	VMOVDQU64    k16<>+0(SB), Z2
+
+block:
+	VBROADCASTI32X4 (CX), Z3
+	VMOVDQU64       k60<>+0(SB), Z4
+	VPERMB          Z3, Z4, Z4
+	VPSRLVD         k61<>+0(SB), Z4, Z4
+	VMOVDQU64       k62<>+0(SB), Z5
+	VPERMB          Z3, Z5, Z5
+	VPSRLVD         k63<>+0(SB), Z5, Z5
+	VPANDD          k64<>+0(SB), Z4, Z4
+	VMOVDQU64       k65<>+0(SB), Z6
+	VPTERNLOGD      $0xea, Z4, Z6, Z5
+	VMOVDQU64       k66<>+0(SB), Z4
+	VPERMB          Z3, Z4, Z3
+	VCVTPH2PS       Y3, Z3
+	VCVTDQ2PS       Z5, Z5
+	VMULPS          Z3, Z5, Z5
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VMOVUPS         Z5, (SP)
+	VPMOVZXBW       16(CX), Z3
+	VPSRLW          $0x04, Z3, Z4
+	VMULPS.BCST     (SP), Z2, Z5
+	VSUBPS.BCST     32(SP), Z5, Z5
+	VMULPS.BCST     4(SP), Z2, Z6
+	VSUBPS.BCST     36(SP), Z6, Z6
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VCMPPS          $0x03, Z6, Z6, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VCVTPS2PH       $0x00, Z5, Y5
+	VCVTPS2PH       $0x00, Z6, Y6
+	VINSERTI64X4    $0x01, Y6, Z5, Z5
+	VPANDD          Z0, Z3, Z3
+	VMOVDQA64       Z4, Z4
+	VPTERNLOGD      $0xea, Z1, Z0, Z4
+	VPERMW          Z5, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	VPERMW          Z5, Z4, Z3
+	VMOVDQU64       Z3, 64(AX)
+	VPMOVZXBW       48(CX), Z3
+	VPSRLW          $0x04, Z3, Z4
+	VMULPS.BCST     8(SP), Z2, Z5
+	VSUBPS.BCST     40(SP), Z5, Z5
+	VMULPS.BCST     12(SP), Z2, Z6
+	VSUBPS.BCST     44(SP), Z6, Z6
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VCMPPS          $0x03, Z6, Z6, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VCVTPS2PH       $0x00, Z5, Y5
+	VCVTPS2PH       $0x00, Z6, Y6
+	VINSERTI64X4    $0x01, Y6, Z5, Z5
+	VPANDD          Z0, Z3, Z3
+	VMOVDQA64       Z4, Z4
+	VPTERNLOGD      $0xea, Z1, Z0, Z4
+	VPERMW          Z5, Z3, Z3
+	VMOVDQU64       Z3, 128(AX)
+	VPERMW          Z5, Z4, Z3
+	VMOVDQU64       Z3, 192(AX)
+	VPMOVZXBW       80(CX), Z3
+	VPSRLW          $0x04, Z3, Z4
+	VMULPS.BCST     16(SP), Z2, Z5
+	VSUBPS.BCST     48(SP), Z5, Z5
+	VMULPS.BCST     20(SP), Z2, Z6
+	VSUBPS.BCST     52(SP), Z6, Z6
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VCMPPS          $0x03, Z6, Z6, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VCVTPS2PH       $0x00, Z5, Y5
+	VCVTPS2PH       $0x00, Z6, Y6
+	VINSERTI64X4    $0x01, Y6, Z5, Z5
+	VPANDD          Z0, Z3, Z3
+	VMOVDQA64       Z4, Z4
+	VPTERNLOGD      $0xea, Z1, Z0, Z4
+	VPERMW          Z5, Z3, Z3
+	VMOVDQU64       Z3, 256(AX)
+	VPERMW          Z5, Z4, Z3
+	VMOVDQU64       Z3, 320(AX)
+	VPMOVZXBW       112(CX), Z3
+	VPSRLW          $0x04, Z3, Z4
+	VMULPS.BCST     24(SP), Z2, Z5
+	VSUBPS.BCST     56(SP), Z5, Z5
+	VMULPS.BCST     28(SP), Z2, Z6
+	VSUBPS.BCST     60(SP), Z6, Z6
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VCMPPS          $0x03, Z6, Z6, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VCVTPS2PH       $0x00, Z5, Y5
+	VCVTPS2PH       $0x00, Z6, Y6
+	VINSERTI64X4    $0x01, Y6, Z5, Z5
+	VPANDD          Z0, Z3, Z3
+	VMOVDQA64       Z4, Z4
+	VPTERNLOGD      $0xea, Z1, Z0, Z4
+	VPERMW          Z5, Z3, Z3
+	VMOVDQU64       Z3, 384(AX)
+	VPERMW          Z5, Z4, Z3
+	VMOVDQU64       Z3, 448(AX)
+	ADDQ            $0x00000090, CX
+	ADDQ            $0x00000200, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+// func q5_KF32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512F, AVX512VBMI
+TEXT ·q5_KF32AVX512(SB), NOSPLIT, $64-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VPBROADCASTD k68<>+0(SB), Z0
+	VMOVDQU64    k16<>+0(SB), Z1
+	VMOVDQU64    k23<>+0(SB), Z2
+
+block:
+	VBROADCASTI32X4 (CX), Z3
+	VMOVDQU64       k60<>+0(SB), Z4
+	VPERMB          Z3, Z4, Z4
+	VPSRLVD         k61<>+0(SB), Z4, Z4
+	VMOVDQU64       k62<>+0(SB), Z5
+	VPERMB          Z3, Z5, Z5
+	VPSRLVD         k63<>+0(SB), Z5, Z5
+	VPANDD          k64<>+0(SB), Z4, Z4
+	VMOVDQU64       k65<>+0(SB), Z6
+	VPTERNLOGD      $0xea, Z4, Z6, Z5
+	VMOVDQU64       k66<>+0(SB), Z4
+	VPERMB          Z3, Z4, Z3
+	VCVTPH2PS       Y3, Z3
+	VCVTDQ2PS       Z5, Z5
+	VMULPS          Z3, Z5, Z5
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VMOVUPS         Z5, (SP)
+	VPMOVZXBD       16(CX), Z3
+	VPMOVZXBD       32(CX), Z4
+	VPMOVZXBD       48(CX), Z5
+	VPMOVZXBD       64(CX), Z6
+	VPSLLD          $0x04, Z3, Z7
+	VPSLLD          $0x04, Z4, Z8
+	VPTERNLOGD      $0xe2, Z7, Z0, Z5
+	VPTERNLOGD      $0xe2, Z8, Z0, Z6
+	VMULPS.BCST     (SP), Z1, Z7
+	VSUBPS.BCST     32(SP), Z7, Z7
+	VMULPS.BCST     (SP), Z2, Z8
+	VSUBPS.BCST     32(SP), Z8, Z8
+	VCMPPS          $0x03, Z7, Z7, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z7
+	VCMPPS          $0x03, Z8, Z8, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z8
+	VMOVDQA64       Z5, Z5
+	VPERMI2D        Z8, Z7, Z5
+	VMOVDQU64       Z5, (AX)
+	VMOVDQA64       Z6, Z5
+	VPERMI2D        Z8, Z7, Z5
+	VMOVDQU64       Z5, 64(AX)
+	VPMOVZXBD       48(CX), Z5
+	VPMOVZXBD       64(CX), Z6
+	VPSRLD          $0x04, Z5, Z5
+	VPSRLD          $0x04, Z6, Z6
+	VPSLLD          $0x03, Z3, Z7
+	VPSLLD          $0x03, Z4, Z8
+	VPTERNLOGD      $0xe2, Z7, Z0, Z5
+	VPTERNLOGD      $0xe2, Z8, Z0, Z6
+	VMULPS.BCST     4(SP), Z1, Z7
+	VSUBPS.BCST     36(SP), Z7, Z7
+	VMULPS.BCST     4(SP), Z2, Z8
+	VSUBPS.BCST     36(SP), Z8, Z8
+	VCMPPS          $0x03, Z7, Z7, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z7
+	VCMPPS          $0x03, Z8, Z8, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z8
+	VMOVDQA64       Z5, Z5
+	VPERMI2D        Z8, Z7, Z5
+	VMOVDQU64       Z5, 128(AX)
+	VMOVDQA64       Z6, Z5
+	VPERMI2D        Z8, Z7, Z5
+	VMOVDQU64       Z5, 192(AX)
+	VPMOVZXBD       80(CX), Z5
+	VPMOVZXBD       96(CX), Z6
+	VPSLLD          $0x02, Z3, Z7
+	VPSLLD          $0x02, Z4, Z8
+	VPTERNLOGD      $0xe2, Z7, Z0, Z5
+	VPTERNLOGD      $0xe2, Z8, Z0, Z6
+	VMULPS.BCST     8(SP), Z1, Z7
+	VSUBPS.BCST     40(SP), Z7, Z7
+	VMULPS.BCST     8(SP), Z2, Z8
+	VSUBPS.BCST     40(SP), Z8, Z8
+	VCMPPS          $0x03, Z7, Z7, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z7
+	VCMPPS          $0x03, Z8, Z8, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z8
+	VMOVDQA64       Z5, Z5
+	VPERMI2D        Z8, Z7, Z5
+	VMOVDQU64       Z5, 256(AX)
+	VMOVDQA64       Z6, Z5
+	VPERMI2D        Z8, Z7, Z5
+	VMOVDQU64       Z5, 320(AX)
+	VPMOVZXBD       80(CX), Z5
+	VPMOVZXBD       96(CX), Z6
+	VPSRLD          $0x04, Z5, Z5
+	VPSRLD          $0x04, Z6, Z6
+	VPSLLD          $0x01, Z3, Z7
+	VPSLLD          $0x01, Z4, Z8
+	VPTERNLOGD      $0xe2, Z7, Z0, Z5
+	VPTERNLOGD      $0xe2, Z8, Z0, Z6
+	VMULPS.BCST     12(SP), Z1, Z7
+	VSUBPS.BCST     44(SP), Z7, Z7
+	VMULPS.BCST     12(SP), Z2, Z8
+	VSUBPS.BCST     44(SP), Z8, Z8
+	VCMPPS          $0x03, Z7, Z7, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z7
+	VCMPPS          $0x03, Z8, Z8, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z8
+	VMOVDQA64       Z5, Z5
+	VPERMI2D        Z8, Z7, Z5
+	VMOVDQU64       Z5, 384(AX)
+	VMOVDQA64       Z6, Z5
+	VPERMI2D        Z8, Z7, Z5
+	VMOVDQU64       Z5, 448(AX)
+	VPMOVZXBD       112(CX), Z5
+	VPMOVZXBD       128(CX), Z6
+	VPTERNLOGD      $0xe2, Z3, Z0, Z5
+	VPTERNLOGD      $0xe2, Z4, Z0, Z6
+	VMULPS.BCST     16(SP), Z1, Z7
+	VSUBPS.BCST     48(SP), Z7, Z7
+	VMULPS.BCST     16(SP), Z2, Z8
+	VSUBPS.BCST     48(SP), Z8, Z8
+	VCMPPS          $0x03, Z7, Z7, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z7
+	VCMPPS          $0x03, Z8, Z8, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z8
+	VMOVDQA64       Z5, Z5
+	VPERMI2D        Z8, Z7, Z5
+	VMOVDQU64       Z5, 512(AX)
+	VMOVDQA64       Z6, Z5
+	VPERMI2D        Z8, Z7, Z5
+	VMOVDQU64       Z5, 576(AX)
+	VPMOVZXBD       112(CX), Z5
+	VPMOVZXBD       128(CX), Z6
+	VPSRLD          $0x04, Z5, Z5
+	VPSRLD          $0x04, Z6, Z6
+	VPSRLD          $0x01, Z3, Z7
+	VPSRLD          $0x01, Z4, Z8
+	VPTERNLOGD      $0xe2, Z7, Z0, Z5
+	VPTERNLOGD      $0xe2, Z8, Z0, Z6
+	VMULPS.BCST     20(SP), Z1, Z7
+	VSUBPS.BCST     52(SP), Z7, Z7
+	VMULPS.BCST     20(SP), Z2, Z8
+	VSUBPS.BCST     52(SP), Z8, Z8
+	VCMPPS          $0x03, Z7, Z7, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z7
+	VCMPPS          $0x03, Z8, Z8, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z8
+	VMOVDQA64       Z5, Z5
+	VPERMI2D        Z8, Z7, Z5
+	VMOVDQU64       Z5, 640(AX)
+	VMOVDQA64       Z6, Z5
+	VPERMI2D        Z8, Z7, Z5
+	VMOVDQU64       Z5, 704(AX)
+	VPMOVZXBD       144(CX), Z5
+	VPMOVZXBD       160(CX), Z6
+	VPSRLD          $0x02, Z3, Z7
+	VPSRLD          $0x02, Z4, Z8
+	VPTERNLOGD      $0xe2, Z7, Z0, Z5
+	VPTERNLOGD      $0xe2, Z8, Z0, Z6
+	VMULPS.BCST     24(SP), Z1, Z7
+	VSUBPS.BCST     56(SP), Z7, Z7
+	VMULPS.BCST     24(SP), Z2, Z8
+	VSUBPS.BCST     56(SP), Z8, Z8
+	VCMPPS          $0x03, Z7, Z7, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z7
+	VCMPPS          $0x03, Z8, Z8, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z8
+	VMOVDQA64       Z5, Z5
+	VPERMI2D        Z8, Z7, Z5
+	VMOVDQU64       Z5, 768(AX)
+	VMOVDQA64       Z6, Z5
+	VPERMI2D        Z8, Z7, Z5
+	VMOVDQU64       Z5, 832(AX)
+	VPMOVZXBD       144(CX), Z5
+	VPMOVZXBD       160(CX), Z6
+	VPSRLD          $0x04, Z5, Z5
+	VPSRLD          $0x04, Z6, Z6
+	VPSRLD          $0x03, Z3, Z3
+	VPSRLD          $0x03, Z4, Z4
+	VPTERNLOGD      $0xe2, Z3, Z0, Z5
+	VPTERNLOGD      $0xe2, Z4, Z0, Z6
+	VMULPS.BCST     28(SP), Z1, Z3
+	VSUBPS.BCST     60(SP), Z3, Z3
+	VMULPS.BCST     28(SP), Z2, Z4
+	VSUBPS.BCST     60(SP), Z4, Z4
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VCMPPS          $0x03, Z4, Z4, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VMOVDQA64       Z5, Z5
+	VPERMI2D        Z4, Z3, Z5
+	VMOVDQU64       Z5, 896(AX)
+	VMOVDQA64       Z6, Z5
+	VPERMI2D        Z4, Z3, Z5
+	VMOVDQU64       Z5, 960(AX)
+	ADDQ            $0x000000b0, CX
+	ADDQ            $0x00000400, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+DATA k68<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA k68<>+8(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA k68<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA k68<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
+GLOBL k68<>(SB), RODATA|NOPTR, $32
+
+// func q5_KBF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
+TEXT ·q5_KBF16AVX512(SB), NOSPLIT, $64-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         n+16(FP), DX
+	VPBROADCASTD k68<>+0(SB), Z4
+	VMOVDQU64    k16<>+0(SB), Z5
+	VMOVDQU64    k23<>+0(SB), Z6
+
+block:
+	VBROADCASTI32X4 (CX), Z7
+	VMOVDQU64       k60<>+0(SB), Z8
+	VPERMB          Z7, Z8, Z8
+	VPSRLVD         k61<>+0(SB), Z8, Z8
+	VMOVDQU64       k62<>+0(SB), Z9
+	VPERMB          Z7, Z9, Z9
+	VPSRLVD         k63<>+0(SB), Z9, Z9
+	VPANDD          k64<>+0(SB), Z8, Z8
+	VMOVDQU64       k65<>+0(SB), Z10
+	VPTERNLOGD      $0xea, Z8, Z10, Z9
+	VMOVDQU64       k66<>+0(SB), Z8
+	VPERMB          Z7, Z8, Z7
+	VCVTPH2PS       Y7, Z7
+	VCVTDQ2PS       Z9, Z9
+	VMULPS          Z7, Z9, Z9
+	VCMPPS          $0x03, Z9, Z9, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z9
+	VMOVUPS         Z9, (SP)
+	VPMOVZXBW       16(CX), Z7
+	VPMOVZXBW       48(CX), Z8
+	VPSLLW          $0x04, Z7, Z9
+	VPTERNLOGD      $0xe2, Z9, Z4, Z8
+	VMULPS.BCST     (SP), Z5, Z9
+	VSUBPS.BCST     32(SP), Z9, Z9
+	VMULPS.BCST     (SP), Z6, Z10
+	VSUBPS.BCST     32(SP), Z10, Z10
+	VMOVDQA64       Z9, Z11
+	VPERMT2W        Z10, Z2, Z11
+	VPERMT2W        Z10, Z3, Z9
+	VPTERNLOGD      $0xf8, Z1, Z11, Z9
+	VPCMPUW         $0x06, Z0, Z9, K1
+	VPADDW          Z1, Z11, K1, Z11
+	VPCMPEQW        k24<>+0(SB), Z11, K1
+	VMOVDQU16       k25<>+0(SB), K1, Z11
+	VPERMW          Z11, Z8, Z8
+	VMOVDQU64       Z8, (AX)
+	VPMOVZXBW       48(CX), Z8
+	VPSRLW          $0x04, Z8, Z8
+	VPSLLW          $0x03, Z7, Z9
+	VPTERNLOGD      $0xe2, Z9, Z4, Z8
+	VMULPS.BCST     4(SP), Z5, Z9
+	VSUBPS.BCST     36(SP), Z9, Z9
+	VMULPS.BCST     4(SP), Z6, Z10
+	VSUBPS.BCST     36(SP), Z10, Z10
+	VMOVDQA64       Z9, Z11
+	VPERMT2W        Z10, Z2, Z11
+	VPERMT2W        Z10, Z3, Z9
+	VPTERNLOGD      $0xf8, Z1, Z11, Z9
+	VPCMPUW         $0x06, Z0, Z9, K1
+	VPADDW          Z1, Z11, K1, Z11
+	VPCMPEQW        k24<>+0(SB), Z11, K1
+	VMOVDQU16       k25<>+0(SB), K1, Z11
+	VPERMW          Z11, Z8, Z8
+	VMOVDQU64       Z8, 64(AX)
+	VPMOVZXBW       80(CX), Z8
+	VPSLLW          $0x02, Z7, Z9
+	VPTERNLOGD      $0xe2, Z9, Z4, Z8
+	VMULPS.BCST     8(SP), Z5, Z9
+	VSUBPS.BCST     40(SP), Z9, Z9
+	VMULPS.BCST     8(SP), Z6, Z10
+	VSUBPS.BCST     40(SP), Z10, Z10
+	VMOVDQA64       Z9, Z11
+	VPERMT2W        Z10, Z2, Z11
+	VPERMT2W        Z10, Z3, Z9
+	VPTERNLOGD      $0xf8, Z1, Z11, Z9
+	VPCMPUW         $0x06, Z0, Z9, K1
+	VPADDW          Z1, Z11, K1, Z11
+	VPCMPEQW        k24<>+0(SB), Z11, K1
+	VMOVDQU16       k25<>+0(SB), K1, Z11
+	VPERMW          Z11, Z8, Z8
+	VMOVDQU64       Z8, 128(AX)
+	VPMOVZXBW       80(CX), Z8
+	VPSRLW          $0x04, Z8, Z8
+	VPSLLW          $0x01, Z7, Z9
+	VPTERNLOGD      $0xe2, Z9, Z4, Z8
+	VMULPS.BCST     12(SP), Z5, Z9
+	VSUBPS.BCST     44(SP), Z9, Z9
+	VMULPS.BCST     12(SP), Z6, Z10
+	VSUBPS.BCST     44(SP), Z10, Z10
+	VMOVDQA64       Z9, Z11
+	VPERMT2W        Z10, Z2, Z11
+	VPERMT2W        Z10, Z3, Z9
+	VPTERNLOGD      $0xf8, Z1, Z11, Z9
+	VPCMPUW         $0x06, Z0, Z9, K1
+	VPADDW          Z1, Z11, K1, Z11
+	VPCMPEQW        k24<>+0(SB), Z11, K1
+	VMOVDQU16       k25<>+0(SB), K1, Z11
+	VPERMW          Z11, Z8, Z8
+	VMOVDQU64       Z8, 192(AX)
+	VPMOVZXBW       112(CX), Z8
+	VPTERNLOGD      $0xe2, Z7, Z4, Z8
+	VMULPS.BCST     16(SP), Z5, Z9
+	VSUBPS.BCST     48(SP), Z9, Z9
+	VMULPS.BCST     16(SP), Z6, Z10
+	VSUBPS.BCST     48(SP), Z10, Z10
+	VMOVDQA64       Z9, Z11
+	VPERMT2W        Z10, Z2, Z11
+	VPERMT2W        Z10, Z3, Z9
+	VPTERNLOGD      $0xf8, Z1, Z11, Z9
+	VPCMPUW         $0x06, Z0, Z9, K1
+	VPADDW          Z1, Z11, K1, Z11
+	VPCMPEQW        k24<>+0(SB), Z11, K1
+	VMOVDQU16       k25<>+0(SB), K1, Z11
+	VPERMW          Z11, Z8, Z8
+	VMOVDQU64       Z8, 256(AX)
+	VPMOVZXBW       112(CX), Z8
+	VPSRLW          $0x04, Z8, Z8
+	VPSRLW          $0x01, Z7, Z9
+	VPTERNLOGD      $0xe2, Z9, Z4, Z8
+	VMULPS.BCST     20(SP), Z5, Z9
+	VSUBPS.BCST     52(SP), Z9, Z9
+	VMULPS.BCST     20(SP), Z6, Z10
+	VSUBPS.BCST     52(SP), Z10, Z10
+	VMOVDQA64       Z9, Z11
+	VPERMT2W        Z10, Z2, Z11
+	VPERMT2W        Z10, Z3, Z9
+	VPTERNLOGD      $0xf8, Z1, Z11, Z9
+	VPCMPUW         $0x06, Z0, Z9, K1
+	VPADDW          Z1, Z11, K1, Z11
+	VPCMPEQW        k24<>+0(SB), Z11, K1
+	VMOVDQU16       k25<>+0(SB), K1, Z11
+	VPERMW          Z11, Z8, Z8
+	VMOVDQU64       Z8, 320(AX)
+	VPMOVZXBW       144(CX), Z8
+	VPSRLW          $0x02, Z7, Z9
+	VPTERNLOGD      $0xe2, Z9, Z4, Z8
+	VMULPS.BCST     24(SP), Z5, Z9
+	VSUBPS.BCST     56(SP), Z9, Z9
+	VMULPS.BCST     24(SP), Z6, Z10
+	VSUBPS.BCST     56(SP), Z10, Z10
+	VMOVDQA64       Z9, Z11
+	VPERMT2W        Z10, Z2, Z11
+	VPERMT2W        Z10, Z3, Z9
+	VPTERNLOGD      $0xf8, Z1, Z11, Z9
+	VPCMPUW         $0x06, Z0, Z9, K1
+	VPADDW          Z1, Z11, K1, Z11
+	VPCMPEQW        k24<>+0(SB), Z11, K1
+	VMOVDQU16       k25<>+0(SB), K1, Z11
+	VPERMW          Z11, Z8, Z8
+	VMOVDQU64       Z8, 384(AX)
+	VPMOVZXBW       144(CX), Z8
+	VPSRLW          $0x04, Z8, Z8
+	VPSRLW          $0x03, Z7, Z7
+	VPTERNLOGD      $0xe2, Z7, Z4, Z8
+	VMULPS.BCST     28(SP), Z5, Z7
+	VSUBPS.BCST     60(SP), Z7, Z7
+	VMULPS.BCST     28(SP), Z6, Z9
+	VSUBPS.BCST     60(SP), Z9, Z9
+	VMOVDQA64       Z7, Z10
+	VPERMT2W        Z9, Z2, Z10
+	VPERMT2W        Z9, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z10, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z10, K1, Z10
+	VPCMPEQW        k24<>+0(SB), Z10, K1
+	VMOVDQU16       k25<>+0(SB), K1, Z10
+	VPERMW          Z10, Z8, Z7
+	VMOVDQU64       Z7, 448(AX)
+	ADDQ            $0x000000b0, CX
+	ADDQ            $0x00000200, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+// func q5_KF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
+TEXT ·q5_KF16AVX512(SB), NOSPLIT, $64-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VPBROADCASTD k68<>+0(SB), Z0
+	VMOVDQU64    k16<>+0(SB), Z1
+	VMOVDQU64    k23<>+0(SB), Z2
+
+block:
+	VBROADCASTI32X4 (CX), Z3
+	VMOVDQU64       k60<>+0(SB), Z4
+	VPERMB          Z3, Z4, Z4
+	VPSRLVD         k61<>+0(SB), Z4, Z4
+	VMOVDQU64       k62<>+0(SB), Z5
+	VPERMB          Z3, Z5, Z5
+	VPSRLVD         k63<>+0(SB), Z5, Z5
+	VPANDD          k64<>+0(SB), Z4, Z4
+	VMOVDQU64       k65<>+0(SB), Z6
+	VPTERNLOGD      $0xea, Z4, Z6, Z5
+	VMOVDQU64       k66<>+0(SB), Z4
+	VPERMB          Z3, Z4, Z3
+	VCVTPH2PS       Y3, Z3
+	VCVTDQ2PS       Z5, Z5
+	VMULPS          Z3, Z5, Z5
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VMOVUPS         Z5, (SP)
+	VPMOVZXBW       16(CX), Z3
+	VPMOVZXBW       48(CX), Z4
+	VPSLLW          $0x04, Z3, Z5
+	VPTERNLOGD      $0xe2, Z5, Z0, Z4
+	VMULPS.BCST     (SP), Z1, Z5
+	VSUBPS.BCST     32(SP), Z5, Z5
+	VMULPS.BCST     (SP), Z2, Z6
+	VSUBPS.BCST     32(SP), Z6, Z6
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VCMPPS          $0x03, Z6, Z6, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VCVTPS2PH       $0x00, Z5, Y5
+	VCVTPS2PH       $0x00, Z6, Y6
+	VINSERTI64X4    $0x01, Y6, Z5, Z5
+	VPERMW          Z5, Z4, Z4
+	VMOVDQU64       Z4, (AX)
+	VPMOVZXBW       48(CX), Z4
+	VPSRLW          $0x04, Z4, Z4
+	VPSLLW          $0x03, Z3, Z5
+	VPTERNLOGD      $0xe2, Z5, Z0, Z4
+	VMULPS.BCST     4(SP), Z1, Z5
+	VSUBPS.BCST     36(SP), Z5, Z5
+	VMULPS.BCST     4(SP), Z2, Z6
+	VSUBPS.BCST     36(SP), Z6, Z6
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VCMPPS          $0x03, Z6, Z6, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VCVTPS2PH       $0x00, Z5, Y5
+	VCVTPS2PH       $0x00, Z6, Y6
+	VINSERTI64X4    $0x01, Y6, Z5, Z5
+	VPERMW          Z5, Z4, Z4
+	VMOVDQU64       Z4, 64(AX)
+	VPMOVZXBW       80(CX), Z4
+	VPSLLW          $0x02, Z3, Z5
+	VPTERNLOGD      $0xe2, Z5, Z0, Z4
+	VMULPS.BCST     8(SP), Z1, Z5
+	VSUBPS.BCST     40(SP), Z5, Z5
+	VMULPS.BCST     8(SP), Z2, Z6
+	VSUBPS.BCST     40(SP), Z6, Z6
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VCMPPS          $0x03, Z6, Z6, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VCVTPS2PH       $0x00, Z5, Y5
+	VCVTPS2PH       $0x00, Z6, Y6
+	VINSERTI64X4    $0x01, Y6, Z5, Z5
+	VPERMW          Z5, Z4, Z4
+	VMOVDQU64       Z4, 128(AX)
+	VPMOVZXBW       80(CX), Z4
+	VPSRLW          $0x04, Z4, Z4
+	VPSLLW          $0x01, Z3, Z5
+	VPTERNLOGD      $0xe2, Z5, Z0, Z4
+	VMULPS.BCST     12(SP), Z1, Z5
+	VSUBPS.BCST     44(SP), Z5, Z5
+	VMULPS.BCST     12(SP), Z2, Z6
+	VSUBPS.BCST     44(SP), Z6, Z6
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VCMPPS          $0x03, Z6, Z6, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VCVTPS2PH       $0x00, Z5, Y5
+	VCVTPS2PH       $0x00, Z6, Y6
+	VINSERTI64X4    $0x01, Y6, Z5, Z5
+	VPERMW          Z5, Z4, Z4
+	VMOVDQU64       Z4, 192(AX)
+	VPMOVZXBW       112(CX), Z4
+	VPTERNLOGD      $0xe2, Z3, Z0, Z4
+	VMULPS.BCST     16(SP), Z1, Z5
+	VSUBPS.BCST     48(SP), Z5, Z5
+	VMULPS.BCST     16(SP), Z2, Z6
+	VSUBPS.BCST     48(SP), Z6, Z6
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VCMPPS          $0x03, Z6, Z6, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VCVTPS2PH       $0x00, Z5, Y5
+	VCVTPS2PH       $0x00, Z6, Y6
+	VINSERTI64X4    $0x01, Y6, Z5, Z5
+	VPERMW          Z5, Z4, Z4
+	VMOVDQU64       Z4, 256(AX)
+	VPMOVZXBW       112(CX), Z4
+	VPSRLW          $0x04, Z4, Z4
+	VPSRLW          $0x01, Z3, Z5
+	VPTERNLOGD      $0xe2, Z5, Z0, Z4
+	VMULPS.BCST     20(SP), Z1, Z5
+	VSUBPS.BCST     52(SP), Z5, Z5
+	VMULPS.BCST     20(SP), Z2, Z6
+	VSUBPS.BCST     52(SP), Z6, Z6
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VCMPPS          $0x03, Z6, Z6, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VCVTPS2PH       $0x00, Z5, Y5
+	VCVTPS2PH       $0x00, Z6, Y6
+	VINSERTI64X4    $0x01, Y6, Z5, Z5
+	VPERMW          Z5, Z4, Z4
+	VMOVDQU64       Z4, 320(AX)
+	VPMOVZXBW       144(CX), Z4
+	VPSRLW          $0x02, Z3, Z5
+	VPTERNLOGD      $0xe2, Z5, Z0, Z4
+	VMULPS.BCST     24(SP), Z1, Z5
+	VSUBPS.BCST     56(SP), Z5, Z5
+	VMULPS.BCST     24(SP), Z2, Z6
+	VSUBPS.BCST     56(SP), Z6, Z6
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VCMPPS          $0x03, Z6, Z6, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VCVTPS2PH       $0x00, Z5, Y5
+	VCVTPS2PH       $0x00, Z6, Y6
+	VINSERTI64X4    $0x01, Y6, Z5, Z5
+	VPERMW          Z5, Z4, Z4
+	VMOVDQU64       Z4, 384(AX)
+	VPMOVZXBW       144(CX), Z4
+	VPSRLW          $0x04, Z4, Z4
+	VPSRLW          $0x03, Z3, Z3
+	VPTERNLOGD      $0xe2, Z3, Z0, Z4
+	VMULPS.BCST     28(SP), Z1, Z3
+	VSUBPS.BCST     60(SP), Z3, Z3
+	VMULPS.BCST     28(SP), Z2, Z5
+	VSUBPS.BCST     60(SP), Z5, Z5
+	VCMPPS          $0x03, Z3, Z3, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VCVTPS2PH       $0x00, Z3, Y3
+	VCVTPS2PH       $0x00, Z5, Y5
+	VINSERTI64X4    $0x01, Y5, Z3, Z3
+	VPERMW          Z3, Z4, Z3
+	VMOVDQU64       Z3, 448(AX)
+	ADDQ            $0x000000b0, CX
+	ADDQ            $0x00000200, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+// func q6_KF32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F
+TEXT ·q6_KF32AVX512(SB), NOSPLIT, $320-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VPBROADCASTD k68<>+0(SB), Z1
+	VPBROADCASTD k69<>+0(SB), Z2
+	VPBROADCASTD k53<>+0(SB), Z3
+
+block:
+	VPBROADCASTW    208(CX), Y4
+	VCVTPH2PS       Y4, Z4
+	VPMOVSXBD       192(CX), Z5
+	VCVTDQ2PS       Z5, Z5
+	VMULPS          Z4, Z5, Z5
+	VXORPS.BCST     k0<>+0(SB), Z5, Z5
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z5
+	VMOVUPS         Z5, (SP)
+	VMOVDQU64       (CX), Z4
+	VBROADCASTI64X4 128(CX), Z5
+	VPSLLVQ         k70<>+0(SB), Z5, Z5
+	VPANDD          Z1, Z4, Z4
+	VPTERNLOGD      $0xea, Z4, Z2, Z5
+	VPSUBB          Z3, Z5, Z5
+	VMOVDQU64       Z5, 64(SP)
+	VPMOVSXBD       64(SP), Z4
+	VPMOVSXBD       80(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     (SP), Z4, Z4
+	VMULPS.BCST     4(SP), Z5, Z5
+	VXORPS          Z0, Z4, Z4
+	VMOVUPS         Z4, (AX)
+	VXORPS          Z0, Z5, Z5
+	VMOVUPS         Z5, 64(AX)
+	VPMOVSXBD       96(SP), Z4
+	VPMOVSXBD       112(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     8(SP), Z4, Z4
+	VMULPS.BCST     12(SP), Z5, Z5
+	VXORPS          Z0, Z4, Z4
+	VMOVUPS         Z4, 128(AX)
+	VXORPS          Z0, Z5, Z5
+	VMOVUPS         Z5, 192(AX)
+	VMOVDQU64       (CX), Z4
+	VBROADCASTI64X4 128(CX), Z5
+	VPSRLW          $0x04, Z4, Z4
+	VPSRLVQ         k71<>+0(SB), Z5, Z5
+	VPANDD          Z1, Z4, Z4
+	VPTERNLOGD      $0xea, Z4, Z2, Z5
+	VPSUBB          Z3, Z5, Z5
+	VMOVDQU64       Z5, 128(SP)
+	VPMOVSXBD       128(SP), Z4
+	VPMOVSXBD       144(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     16(SP), Z4, Z4
+	VMULPS.BCST     20(SP), Z5, Z5
+	VXORPS          Z0, Z4, Z4
+	VMOVUPS         Z4, 256(AX)
+	VXORPS          Z0, Z5, Z5
+	VMOVUPS         Z5, 320(AX)
+	VPMOVSXBD       160(SP), Z4
+	VPMOVSXBD       176(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     24(SP), Z4, Z4
+	VMULPS.BCST     28(SP), Z5, Z5
+	VXORPS          Z0, Z4, Z4
+	VMOVUPS         Z4, 384(AX)
+	VXORPS          Z0, Z5, Z5
+	VMOVUPS         Z5, 448(AX)
+	VMOVDQU64       64(CX), Z4
+	VBROADCASTI64X4 160(CX), Z5
+	VPSLLVQ         k70<>+0(SB), Z5, Z5
+	VPANDD          Z1, Z4, Z4
+	VPTERNLOGD      $0xea, Z4, Z2, Z5
+	VPSUBB          Z3, Z5, Z5
+	VMOVDQU64       Z5, 192(SP)
+	VPMOVSXBD       192(SP), Z4
+	VPMOVSXBD       208(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     32(SP), Z4, Z4
+	VMULPS.BCST     36(SP), Z5, Z5
+	VXORPS          Z0, Z4, Z4
+	VMOVUPS         Z4, 512(AX)
+	VXORPS          Z0, Z5, Z5
+	VMOVUPS         Z5, 576(AX)
+	VPMOVSXBD       224(SP), Z4
+	VPMOVSXBD       240(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     40(SP), Z4, Z4
+	VMULPS.BCST     44(SP), Z5, Z5
+	VXORPS          Z0, Z4, Z4
+	VMOVUPS         Z4, 640(AX)
+	VXORPS          Z0, Z5, Z5
+	VMOVUPS         Z5, 704(AX)
+	VMOVDQU64       64(CX), Z4
+	VBROADCASTI64X4 160(CX), Z5
+	VPSRLW          $0x04, Z4, Z4
+	VPSRLVQ         k71<>+0(SB), Z5, Z5
+	VPANDD          Z1, Z4, Z4
+	VPTERNLOGD      $0xea, Z4, Z2, Z5
+	VPSUBB          Z3, Z5, Z5
+	VMOVDQU64       Z5, 256(SP)
+	VPMOVSXBD       256(SP), Z4
+	VPMOVSXBD       272(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     48(SP), Z4, Z4
+	VMULPS.BCST     52(SP), Z5, Z5
+	VXORPS          Z0, Z4, Z4
+	VMOVUPS         Z4, 768(AX)
+	VXORPS          Z0, Z5, Z5
+	VMOVUPS         Z5, 832(AX)
+	VPMOVSXBD       288(SP), Z4
+	VPMOVSXBD       304(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     56(SP), Z4, Z4
+	VMULPS.BCST     60(SP), Z5, Z5
+	VXORPS          Z0, Z4, Z4
+	VMOVUPS         Z4, 896(AX)
+	VXORPS          Z0, Z5, Z5
+	VMOVUPS         Z5, 960(AX)
+	ADDQ            $0x000000d2, CX
+	ADDQ            $0x00000400, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+DATA k69<>+0(SB)/8, $0x3030303030303030
+DATA k69<>+8(SB)/8, $0x3030303030303030
+DATA k69<>+16(SB)/8, $0x3030303030303030
+DATA k69<>+24(SB)/8, $0x3030303030303030
+GLOBL k69<>(SB), RODATA|NOPTR, $32
+
+DATA k70<>+0(SB)/8, $0x0000000000000004
+DATA k70<>+8(SB)/8, $0x0000000000000004
+DATA k70<>+16(SB)/8, $0x0000000000000004
+DATA k70<>+24(SB)/8, $0x0000000000000004
+DATA k70<>+32(SB)/8, $0x0000000000000002
+DATA k70<>+40(SB)/8, $0x0000000000000002
+DATA k70<>+48(SB)/8, $0x0000000000000002
+DATA k70<>+56(SB)/8, $0x0000000000000002
+GLOBL k70<>(SB), RODATA|NOPTR, $64
+
+DATA k71<>+0(SB)/8, $0x0000000000000000
+DATA k71<>+8(SB)/8, $0x0000000000000000
+DATA k71<>+16(SB)/8, $0x0000000000000000
+DATA k71<>+24(SB)/8, $0x0000000000000000
+DATA k71<>+32(SB)/8, $0x0000000000000002
+DATA k71<>+40(SB)/8, $0x0000000000000002
+DATA k71<>+48(SB)/8, $0x0000000000000002
+DATA k71<>+56(SB)/8, $0x0000000000000002
+GLOBL k71<>(SB), RODATA|NOPTR, $64
+
+// func q6_KBF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F
+TEXT ·q6_KBF16AVX512(SB), NOSPLIT, $320-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         n+16(FP), DX
+	VPBROADCASTD k68<>+0(SB), Z4
+	VPBROADCASTD k69<>+0(SB), Z5
+	VPBROADCASTD k53<>+0(SB), Z6
+
+block:
+	VPBROADCASTW    208(CX), Y7
+	VCVTPH2PS       Y7, Z7
+	VPMOVSXBD       192(CX), Z8
+	VCVTDQ2PS       Z8, Z8
+	VMULPS          Z7, Z8, Z8
+	VXORPS.BCST     k0<>+0(SB), Z8, Z8
+	VCMPPS          $0x03, Z8, Z8, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z8
+	VMOVUPS         Z8, (SP)
+	VMOVDQU64       (CX), Z7
+	VBROADCASTI64X4 128(CX), Z8
+	VPSLLVQ         k70<>+0(SB), Z8, Z8
+	VPANDD          Z4, Z7, Z7
+	VPTERNLOGD      $0xea, Z7, Z5, Z8
+	VPSUBB          Z6, Z8, Z8
+	VMOVDQU64       Z8, 64(SP)
+	VPMOVSXBD       64(SP), Z7
+	VPMOVSXBD       80(SP), Z8
+	VCVTDQ2PS       Z7, Z7
+	VCVTDQ2PS       Z8, Z8
+	VMULPS.BCST     (SP), Z7, Z7
+	VMULPS.BCST     4(SP), Z8, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPXORD          Z0, Z9, Z9
+	VMOVDQU16       Z9, (AX)
+	VPMOVSXBD       96(SP), Z7
+	VPMOVSXBD       112(SP), Z8
+	VCVTDQ2PS       Z7, Z7
+	VCVTDQ2PS       Z8, Z8
+	VMULPS.BCST     8(SP), Z7, Z7
+	VMULPS.BCST     12(SP), Z8, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPXORD          Z0, Z9, Z9
+	VMOVDQU16       Z9, 64(AX)
+	VMOVDQU64       (CX), Z7
+	VBROADCASTI64X4 128(CX), Z8
+	VPSRLW          $0x04, Z7, Z7
+	VPSRLVQ         k71<>+0(SB), Z8, Z8
+	VPANDD          Z4, Z7, Z7
+	VPTERNLOGD      $0xea, Z7, Z5, Z8
+	VPSUBB          Z6, Z8, Z8
+	VMOVDQU64       Z8, 128(SP)
+	VPMOVSXBD       128(SP), Z7
+	VPMOVSXBD       144(SP), Z8
+	VCVTDQ2PS       Z7, Z7
+	VCVTDQ2PS       Z8, Z8
+	VMULPS.BCST     16(SP), Z7, Z7
+	VMULPS.BCST     20(SP), Z8, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPXORD          Z0, Z9, Z9
+	VMOVDQU16       Z9, 128(AX)
+	VPMOVSXBD       160(SP), Z7
+	VPMOVSXBD       176(SP), Z8
+	VCVTDQ2PS       Z7, Z7
+	VCVTDQ2PS       Z8, Z8
+	VMULPS.BCST     24(SP), Z7, Z7
+	VMULPS.BCST     28(SP), Z8, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPXORD          Z0, Z9, Z9
+	VMOVDQU16       Z9, 192(AX)
+	VMOVDQU64       64(CX), Z7
+	VBROADCASTI64X4 160(CX), Z8
+	VPSLLVQ         k70<>+0(SB), Z8, Z8
+	VPANDD          Z4, Z7, Z7
+	VPTERNLOGD      $0xea, Z7, Z5, Z8
+	VPSUBB          Z6, Z8, Z8
+	VMOVDQU64       Z8, 192(SP)
+	VPMOVSXBD       192(SP), Z7
+	VPMOVSXBD       208(SP), Z8
+	VCVTDQ2PS       Z7, Z7
+	VCVTDQ2PS       Z8, Z8
+	VMULPS.BCST     32(SP), Z7, Z7
+	VMULPS.BCST     36(SP), Z8, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPXORD          Z0, Z9, Z9
+	VMOVDQU16       Z9, 256(AX)
+	VPMOVSXBD       224(SP), Z7
+	VPMOVSXBD       240(SP), Z8
+	VCVTDQ2PS       Z7, Z7
+	VCVTDQ2PS       Z8, Z8
+	VMULPS.BCST     40(SP), Z7, Z7
+	VMULPS.BCST     44(SP), Z8, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPXORD          Z0, Z9, Z9
+	VMOVDQU16       Z9, 320(AX)
+	VMOVDQU64       64(CX), Z7
+	VBROADCASTI64X4 160(CX), Z8
+	VPSRLW          $0x04, Z7, Z7
+	VPSRLVQ         k71<>+0(SB), Z8, Z8
+	VPANDD          Z4, Z7, Z7
+	VPTERNLOGD      $0xea, Z7, Z5, Z8
+	VPSUBB          Z6, Z8, Z8
+	VMOVDQU64       Z8, 256(SP)
+	VPMOVSXBD       256(SP), Z7
+	VPMOVSXBD       272(SP), Z8
+	VCVTDQ2PS       Z7, Z7
+	VCVTDQ2PS       Z8, Z8
+	VMULPS.BCST     48(SP), Z7, Z7
+	VMULPS.BCST     52(SP), Z8, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPXORD          Z0, Z9, Z9
+	VMOVDQU16       Z9, 384(AX)
+	VPMOVSXBD       288(SP), Z7
+	VPMOVSXBD       304(SP), Z8
+	VCVTDQ2PS       Z7, Z7
+	VCVTDQ2PS       Z8, Z8
+	VMULPS.BCST     56(SP), Z7, Z7
+	VMULPS.BCST     60(SP), Z8, Z8
+	VMOVDQA64       Z7, Z9
+	VPERMT2W        Z8, Z2, Z9
+	VPERMT2W        Z8, Z3, Z7
+	VPTERNLOGD      $0xf8, Z1, Z9, Z7
+	VPCMPUW         $0x06, Z0, Z7, K1
+	VPADDW          Z1, Z9, K1, Z9
+	VPXORD          Z0, Z9, Z9
+	VMOVDQU16       Z9, 448(AX)
+	ADDQ            $0x000000d2, CX
+	ADDQ            $0x00000200, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+// func q6_KF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F
+TEXT ·q6_KF16AVX512(SB), NOSPLIT, $320-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VPBROADCASTD k68<>+0(SB), Z1
+	VPBROADCASTD k69<>+0(SB), Z2
+	VPBROADCASTD k53<>+0(SB), Z3
+
+block:
+	VPBROADCASTW    208(CX), Y4
+	VCVTPH2PS       Y4, Z4
+	VPMOVSXBD       192(CX), Z5
+	VCVTDQ2PS       Z5, Z5
+	VMULPS          Z4, Z5, Z5
+	VXORPS.BCST     k0<>+0(SB), Z5, Z5
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z5
+	VMOVUPS         Z5, (SP)
+	VMOVDQU64       (CX), Z4
+	VBROADCASTI64X4 128(CX), Z5
+	VPSLLVQ         k70<>+0(SB), Z5, Z5
+	VPANDD          Z1, Z4, Z4
+	VPTERNLOGD      $0xea, Z4, Z2, Z5
+	VPSUBB          Z3, Z5, Z5
+	VMOVDQU64       Z5, 64(SP)
+	VPMOVSXBD       64(SP), Z4
+	VPMOVSXBD       80(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     (SP), Z4, Z4
+	VMULPS.BCST     4(SP), Z5, Z5
+	VXORPS          Z0, Z4, Z4
+	VCVTPS2PH       $0x00, Z4, (AX)
+	VXORPS          Z0, Z5, Z5
+	VCVTPS2PH       $0x00, Z5, 32(AX)
+	VPMOVSXBD       96(SP), Z4
+	VPMOVSXBD       112(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     8(SP), Z4, Z4
+	VMULPS.BCST     12(SP), Z5, Z5
+	VXORPS          Z0, Z4, Z4
+	VCVTPS2PH       $0x00, Z4, 64(AX)
+	VXORPS          Z0, Z5, Z5
+	VCVTPS2PH       $0x00, Z5, 96(AX)
+	VMOVDQU64       (CX), Z4
+	VBROADCASTI64X4 128(CX), Z5
+	VPSRLW          $0x04, Z4, Z4
+	VPSRLVQ         k71<>+0(SB), Z5, Z5
+	VPANDD          Z1, Z4, Z4
+	VPTERNLOGD      $0xea, Z4, Z2, Z5
+	VPSUBB          Z3, Z5, Z5
+	VMOVDQU64       Z5, 128(SP)
+	VPMOVSXBD       128(SP), Z4
+	VPMOVSXBD       144(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     16(SP), Z4, Z4
+	VMULPS.BCST     20(SP), Z5, Z5
+	VXORPS          Z0, Z4, Z4
+	VCVTPS2PH       $0x00, Z4, 128(AX)
+	VXORPS          Z0, Z5, Z5
+	VCVTPS2PH       $0x00, Z5, 160(AX)
+	VPMOVSXBD       160(SP), Z4
+	VPMOVSXBD       176(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     24(SP), Z4, Z4
+	VMULPS.BCST     28(SP), Z5, Z5
+	VXORPS          Z0, Z4, Z4
+	VCVTPS2PH       $0x00, Z4, 192(AX)
+	VXORPS          Z0, Z5, Z5
+	VCVTPS2PH       $0x00, Z5, 224(AX)
+	VMOVDQU64       64(CX), Z4
+	VBROADCASTI64X4 160(CX), Z5
+	VPSLLVQ         k70<>+0(SB), Z5, Z5
+	VPANDD          Z1, Z4, Z4
+	VPTERNLOGD      $0xea, Z4, Z2, Z5
+	VPSUBB          Z3, Z5, Z5
+	VMOVDQU64       Z5, 192(SP)
+	VPMOVSXBD       192(SP), Z4
+	VPMOVSXBD       208(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     32(SP), Z4, Z4
+	VMULPS.BCST     36(SP), Z5, Z5
+	VXORPS          Z0, Z4, Z4
+	VCVTPS2PH       $0x00, Z4, 256(AX)
+	VXORPS          Z0, Z5, Z5
+	VCVTPS2PH       $0x00, Z5, 288(AX)
+	VPMOVSXBD       224(SP), Z4
+	VPMOVSXBD       240(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     40(SP), Z4, Z4
+	VMULPS.BCST     44(SP), Z5, Z5
+	VXORPS          Z0, Z4, Z4
+	VCVTPS2PH       $0x00, Z4, 320(AX)
+	VXORPS          Z0, Z5, Z5
+	VCVTPS2PH       $0x00, Z5, 352(AX)
+	VMOVDQU64       64(CX), Z4
+	VBROADCASTI64X4 160(CX), Z5
+	VPSRLW          $0x04, Z4, Z4
+	VPSRLVQ         k71<>+0(SB), Z5, Z5
+	VPANDD          Z1, Z4, Z4
+	VPTERNLOGD      $0xea, Z4, Z2, Z5
+	VPSUBB          Z3, Z5, Z5
+	VMOVDQU64       Z5, 256(SP)
+	VPMOVSXBD       256(SP), Z4
+	VPMOVSXBD       272(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     48(SP), Z4, Z4
+	VMULPS.BCST     52(SP), Z5, Z5
+	VXORPS          Z0, Z4, Z4
+	VCVTPS2PH       $0x00, Z4, 384(AX)
+	VXORPS          Z0, Z5, Z5
+	VCVTPS2PH       $0x00, Z5, 416(AX)
+	VPMOVSXBD       288(SP), Z4
+	VPMOVSXBD       304(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     56(SP), Z4, Z4
+	VMULPS.BCST     60(SP), Z5, Z5
+	VXORPS          Z0, Z4, Z4
+	VCVTPS2PH       $0x00, Z4, 448(AX)
+	VXORPS          Z0, Z5, Z5
+	VCVTPS2PH       $0x00, Z5, 480(AX)
+	ADDQ            $0x000000d2, CX
+	ADDQ            $0x00000200, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+// func iq4_NLF32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·iq4_NLF32AVX512(SB), NOSPLIT, $192-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VMOVDQU64    k72<>+0(SB), Z1
+
+batch:
+	CMPQ            DX, $0x08
+	JLT             block
+	MOVWLZX         (CX), BX
+	MOVW            BX, (SP)
+	MOVWLZX         18(CX), BX
+	MOVW            BX, 2(SP)
+	MOVWLZX         36(CX), BX
+	MOVW            BX, 4(SP)
+	MOVWLZX         54(CX), BX
+	MOVW            BX, 6(SP)
+	MOVWLZX         72(CX), BX
+	MOVW            BX, 8(SP)
+	MOVWLZX         90(CX), BX
+	MOVW            BX, 10(SP)
+	MOVWLZX         108(CX), BX
+	MOVW            BX, 12(SP)
+	MOVWLZX         126(CX), BX
+	MOVW            BX, 14(SP)
+	VCVTPH2PS       (SP), Z2
+	VXORPS.BCST     k0<>+0(SB), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z2
+	VMOVUPS         Z2, 32(SP)
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VMULPS.BCST     32(SP), Z1, Z4
+	VXORPS          Z0, Z4, Z4
+	VPERMD          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	VPERMD          Z4, Z2, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VMULPS.BCST     36(SP), Z1, Z4
+	VXORPS          Z0, Z4, Z4
+	VPERMD          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	VPERMD          Z4, Z2, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VMULPS.BCST     40(SP), Z1, Z4
+	VXORPS          Z0, Z4, Z4
+	VPERMD          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	VPERMD          Z4, Z2, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VMULPS.BCST     44(SP), Z1, Z4
+	VXORPS          Z0, Z4, Z4
+	VPERMD          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	VPERMD          Z4, Z2, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VMULPS.BCST     48(SP), Z1, Z4
+	VXORPS          Z0, Z4, Z4
+	VPERMD          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	VPERMD          Z4, Z2, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VMULPS.BCST     52(SP), Z1, Z4
+	VXORPS          Z0, Z4, Z4
+	VPERMD          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	VPERMD          Z4, Z2, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VMULPS.BCST     56(SP), Z1, Z4
+	VXORPS          Z0, Z4, Z4
+	VPERMD          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	VPERMD          Z4, Z2, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000080, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VMULPS.BCST     60(SP), Z1, Z4
+	VXORPS          Z0, Z4, Z4
+	VPERMD          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	VPERMD          Z4, Z2, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000080, AX
+	SUBQ            $0x08, DX
+	JMP             batch
+
+block:
+	TESTQ           DX, DX
+	JZ              done
+	MOVWLZX         (CX), BX
+	MOVW            BX, 96(SP)
+	VCVTPH2PS       96(SP), Z2
+	VXORPS.BCST     k0<>+0(SB), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z2
+	VMOVUPS         Z2, 128(SP)
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VMULPS.BCST     128(SP), Z1, Z4
+	VXORPS          Z0, Z4, Z4
+	VPERMD          Z4, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	VPERMD          Z4, Z2, Z2
+	VMOVDQU64       Z2, 64(AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000080, AX
+	DECQ            DX
+	JMP             block
+
+done:
+	VZEROUPPER
+	RET
+
+DATA k72<>+0(SB)/8, $0xc2d00000c2fe0000
+DATA k72<>+8(SB)/8, $0xc2820000c2a60000
+DATA k72<>+16(SB)/8, $0xc20c0000c2440000
+DATA k72<>+24(SB)/8, $0xc1200000c1b00000
+DATA k72<>+32(SB)/8, $0x415000003f800000
+DATA k72<>+40(SB)/8, $0x4218000041c80000
+DATA k72<>+48(SB)/8, $0x428a000042540000
+DATA k72<>+56(SB)/8, $0x42e2000042b20000
+GLOBL k72<>(SB), RODATA|NOPTR, $64
+
+// func iq4_NLBF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·iq4_NLBF16AVX512(SB), NOSPLIT, $192-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z0
+	VMOVDQU64    k4<>+0(SB), Z0
+	VMOVDQU64    k5<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VMOVDQU64    k72<>+0(SB), Z0
+
+batch:
+	CMPQ            DX, $0x08
+	JLT             block
+	MOVWLZX         (CX), BX
+	MOVW            BX, (SP)
+	MOVWLZX         18(CX), BX
+	MOVW            BX, 2(SP)
+	MOVWLZX         36(CX), BX
+	MOVW            BX, 4(SP)
+	MOVWLZX         54(CX), BX
+	MOVW            BX, 6(SP)
+	MOVWLZX         72(CX), BX
+	MOVW            BX, 8(SP)
+	MOVWLZX         90(CX), BX
+	MOVW            BX, 10(SP)
+	MOVWLZX         108(CX), BX
+	MOVW            BX, 12(SP)
+	MOVWLZX         126(CX), BX
+	MOVW            BX, 14(SP)
+	VCVTPH2PS       (SP), Z1
+	VXORPS.BCST     k0<>+0(SB), Z1, Z1
+	VCMPPS          $0x03, Z1, Z1, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z1
+	VMOVUPS         Z1, 32(SP)
+	VBROADCASTI32X4 2(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     32(SP), Z0, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k14<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     36(SP), Z0, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k14<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     40(SP), Z0, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k14<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     44(SP), Z0, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k14<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     48(SP), Z0, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k14<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     52(SP), Z0, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k14<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     56(SP), Z0, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k14<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     60(SP), Z0, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k14<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	SUBQ            $0x08, DX
+	JMP             batch
+
+block:
+	TESTQ           DX, DX
+	JZ              done
+	MOVWLZX         (CX), BX
+	MOVW            BX, 96(SP)
+	VCVTPH2PS       96(SP), Z1
+	VXORPS.BCST     k0<>+0(SB), Z1, Z1
+	VCMPPS          $0x03, Z1, Z1, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z1
+	VMOVUPS         Z1, 128(SP)
+	VBROADCASTI32X4 2(CX), Z1
+	VMOVDQU64       k10<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VMULPS.BCST     128(SP), Z0, Z2
+	VMOVDQU64       k12<>+0(SB), Z3
+	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
+	VPADDD.BCST     k14<>+0(SB), Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPERMW          Z2, Z3, Z3
+	VPERMW          Z3, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	DECQ            DX
+	JMP             block
+
+done:
+	VZEROUPPER
+	RET
+
+// func iq4_NLF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·iq4_NLF16AVX512(SB), NOSPLIT, $192-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VMOVDQU64    k72<>+0(SB), Z1
+
+batch:
+	CMPQ            DX, $0x08
+	JLT             block
+	MOVWLZX         (CX), BX
+	MOVW            BX, (SP)
+	MOVWLZX         18(CX), BX
+	MOVW            BX, 2(SP)
+	MOVWLZX         36(CX), BX
+	MOVW            BX, 4(SP)
+	MOVWLZX         54(CX), BX
+	MOVW            BX, 6(SP)
+	MOVWLZX         72(CX), BX
+	MOVW            BX, 8(SP)
+	MOVWLZX         90(CX), BX
+	MOVW            BX, 10(SP)
+	MOVWLZX         108(CX), BX
+	MOVW            BX, 12(SP)
+	MOVWLZX         126(CX), BX
+	MOVW            BX, 14(SP)
+	VCVTPH2PS       (SP), Z2
+	VXORPS.BCST     k0<>+0(SB), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z2
+	VMOVUPS         Z2, 32(SP)
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VMULPS.BCST     32(SP), Z1, Z3
+	VXORPS          Z0, Z3, Z3
+	VCVTPS2PH       $0x00, Z3, Y3
+	VINSERTI64X4    $0x01, Y3, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VMULPS.BCST     36(SP), Z1, Z3
+	VXORPS          Z0, Z3, Z3
+	VCVTPS2PH       $0x00, Z3, Y3
+	VINSERTI64X4    $0x01, Y3, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VMULPS.BCST     40(SP), Z1, Z3
+	VXORPS          Z0, Z3, Z3
+	VCVTPS2PH       $0x00, Z3, Y3
+	VINSERTI64X4    $0x01, Y3, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VMULPS.BCST     44(SP), Z1, Z3
+	VXORPS          Z0, Z3, Z3
+	VCVTPS2PH       $0x00, Z3, Y3
+	VINSERTI64X4    $0x01, Y3, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VMULPS.BCST     48(SP), Z1, Z3
+	VXORPS          Z0, Z3, Z3
+	VCVTPS2PH       $0x00, Z3, Y3
+	VINSERTI64X4    $0x01, Y3, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VMULPS.BCST     52(SP), Z1, Z3
+	VXORPS          Z0, Z3, Z3
+	VCVTPS2PH       $0x00, Z3, Y3
+	VINSERTI64X4    $0x01, Y3, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VMULPS.BCST     56(SP), Z1, Z3
+	VXORPS          Z0, Z3, Z3
+	VCVTPS2PH       $0x00, Z3, Y3
+	VINSERTI64X4    $0x01, Y3, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VMULPS.BCST     60(SP), Z1, Z3
+	VXORPS          Z0, Z3, Z3
+	VCVTPS2PH       $0x00, Z3, Y3
+	VINSERTI64X4    $0x01, Y3, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	SUBQ            $0x08, DX
+	JMP             batch
+
+block:
+	TESTQ           DX, DX
+	JZ              done
+	MOVWLZX         (CX), BX
+	MOVW            BX, 96(SP)
+	VCVTPH2PS       96(SP), Z2
+	VXORPS.BCST     k0<>+0(SB), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z2
+	VMOVUPS         Z2, 128(SP)
+	VBROADCASTI32X4 2(CX), Z2
+	VMOVDQU64       k10<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VMULPS.BCST     128(SP), Z1, Z3
+	VXORPS          Z0, Z3, Z3
+	VCVTPS2PH       $0x00, Z3, Y3
+	VINSERTI64X4    $0x01, Y3, Z3, Z3
+	VPERMW          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	ADDQ            $0x00000012, CX
+	ADDQ            $0x00000040, AX
+	DECQ            DX
+	JMP             block
+
+done:
+	VZEROUPPER
+	RET
+
+// func iq4_XSF32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·iq4_XSF32AVX512(SB), NOSPLIT, $64-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VMOVDQU64    k72<>+0(SB), Z1
+
+block:
+	VPBROADCASTQ    (CX), Z2
+	VMOVDQU64       k73<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k74<>+0(SB), Z3, Z3
+	VMOVDQU64       k75<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k76<>+0(SB), Z2, Z2
+	VPBROADCASTD    k27<>+0(SB), Z4
+	VPANDD          Z4, Z3, Z3
+	VPBROADCASTD    k45<>+0(SB), Z4
+	VPTERNLOGD      $0xea, Z3, Z4, Z2
+	VPBROADCASTD    k46<>+0(SB), Z3
+	VPSUBD          Z3, Z2, Z2
+	VPBROADCASTW    (CX), Y3
+	VCVTPH2PS       Y3, Z3
+	VCVTDQ2PS       Z2, Z2
+	VMULPS          Z3, Z2, Z2
+	VXORPS.BCST     k0<>+0(SB), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z2
+	VMOVUPS         Z2, (SP)
+	VBROADCASTI32X4 8(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VBROADCASTI32X4 24(CX), Z4
+	VMOVDQU64       k7<>+0(SB), Z5
+	VPERMB          Z4, Z5, Z5
+	VPSRLVD         k8<>+0(SB), Z5, Z5
+	VMOVDQU64       k7<>+0(SB), Z6
+	VPERMB          Z4, Z6, Z4
+	VPSRLVD         k9<>+0(SB), Z4, Z4
+	VMULPS.BCST     (SP), Z1, Z6
+	VMULPS.BCST     4(SP), Z1, Z7
+	VXORPS          Z0, Z6, Z6
+	VPERMD          Z6, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	VPERMD          Z6, Z2, Z2
+	VMOVDQU64       Z2, 64(AX)
+	VXORPS          Z0, Z7, Z7
+	VPERMD          Z7, Z5, Z2
+	VMOVDQU64       Z2, 128(AX)
+	VPERMD          Z7, Z4, Z2
+	VMOVDQU64       Z2, 192(AX)
+	VBROADCASTI32X4 40(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VBROADCASTI32X4 56(CX), Z4
+	VMOVDQU64       k7<>+0(SB), Z5
+	VPERMB          Z4, Z5, Z5
+	VPSRLVD         k8<>+0(SB), Z5, Z5
+	VMOVDQU64       k7<>+0(SB), Z6
+	VPERMB          Z4, Z6, Z4
+	VPSRLVD         k9<>+0(SB), Z4, Z4
+	VMULPS.BCST     8(SP), Z1, Z6
+	VMULPS.BCST     12(SP), Z1, Z7
+	VXORPS          Z0, Z6, Z6
+	VPERMD          Z6, Z3, Z3
+	VMOVDQU64       Z3, 256(AX)
+	VPERMD          Z6, Z2, Z2
+	VMOVDQU64       Z2, 320(AX)
+	VXORPS          Z0, Z7, Z7
+	VPERMD          Z7, Z5, Z2
+	VMOVDQU64       Z2, 384(AX)
+	VPERMD          Z7, Z4, Z2
+	VMOVDQU64       Z2, 448(AX)
+	VBROADCASTI32X4 72(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VBROADCASTI32X4 88(CX), Z4
+	VMOVDQU64       k7<>+0(SB), Z5
+	VPERMB          Z4, Z5, Z5
+	VPSRLVD         k8<>+0(SB), Z5, Z5
+	VMOVDQU64       k7<>+0(SB), Z6
+	VPERMB          Z4, Z6, Z4
+	VPSRLVD         k9<>+0(SB), Z4, Z4
+	VMULPS.BCST     16(SP), Z1, Z6
+	VMULPS.BCST     20(SP), Z1, Z7
+	VXORPS          Z0, Z6, Z6
+	VPERMD          Z6, Z3, Z3
+	VMOVDQU64       Z3, 512(AX)
+	VPERMD          Z6, Z2, Z2
+	VMOVDQU64       Z2, 576(AX)
+	VXORPS          Z0, Z7, Z7
+	VPERMD          Z7, Z5, Z2
+	VMOVDQU64       Z2, 640(AX)
+	VPERMD          Z7, Z4, Z2
+	VMOVDQU64       Z2, 704(AX)
+	VBROADCASTI32X4 104(CX), Z2
+	VMOVDQU64       k7<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k7<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VBROADCASTI32X4 120(CX), Z4
+	VMOVDQU64       k7<>+0(SB), Z5
+	VPERMB          Z4, Z5, Z5
+	VPSRLVD         k8<>+0(SB), Z5, Z5
+	VMOVDQU64       k7<>+0(SB), Z6
+	VPERMB          Z4, Z6, Z4
+	VPSRLVD         k9<>+0(SB), Z4, Z4
+	VMULPS.BCST     24(SP), Z1, Z6
+	VMULPS.BCST     28(SP), Z1, Z7
+	VXORPS          Z0, Z6, Z6
+	VPERMD          Z6, Z3, Z3
+	VMOVDQU64       Z3, 768(AX)
+	VPERMD          Z6, Z2, Z2
+	VMOVDQU64       Z2, 832(AX)
+	VXORPS          Z0, Z7, Z7
+	VPERMD          Z7, Z5, Z2
+	VMOVDQU64       Z2, 896(AX)
+	VPERMD          Z7, Z4, Z2
+	VMOVDQU64       Z2, 960(AX)
+	ADDQ            $0x00000088, CX
+	ADDQ            $0x00000400, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+DATA k73<>+0(SB)/8, $0x0706050407060504
+DATA k73<>+8(SB)/8, $0x0807060508070605
+DATA k73<>+16(SB)/8, $0x0908070609080706
+DATA k73<>+24(SB)/8, $0x0a0908070a090807
+DATA k73<>+32(SB)/8, $0x0706050407060504
+DATA k73<>+40(SB)/8, $0x0807060508070605
+DATA k73<>+48(SB)/8, $0x0908070609080706
+DATA k73<>+56(SB)/8, $0x0a0908070a090807
+GLOBL k73<>(SB), RODATA|NOPTR, $64
+
+DATA k74<>+0(SB)/8, $0x0000000400000000
+DATA k74<>+8(SB)/8, $0x0000000400000000
+DATA k74<>+16(SB)/8, $0x0000000400000000
+DATA k74<>+24(SB)/8, $0x0000000400000000
+DATA k74<>+32(SB)/8, $0x0000000400000000
+DATA k74<>+40(SB)/8, $0x0000000400000000
+DATA k74<>+48(SB)/8, $0x0000000400000000
+DATA k74<>+56(SB)/8, $0x0000000400000000
+GLOBL k74<>(SB), RODATA|NOPTR, $64
+
+DATA k75<>+0(SB)/8, $0x0303020203030202
+DATA k75<>+8(SB)/8, $0x0303020203030202
+DATA k75<>+16(SB)/8, $0x0303020203030202
+DATA k75<>+24(SB)/8, $0x0303020203030202
+DATA k75<>+32(SB)/8, $0x0303020203030202
+DATA k75<>+40(SB)/8, $0x0303020203030202
+DATA k75<>+48(SB)/8, $0x0303020203030202
+DATA k75<>+56(SB)/8, $0x0303020203030202
+GLOBL k75<>(SB), RODATA|NOPTR, $64
+
+DATA k76<>+0(SB)/8, $0x0000000600000004
+DATA k76<>+8(SB)/8, $0x0000000a00000008
+DATA k76<>+16(SB)/8, $0x0000000e0000000c
+DATA k76<>+24(SB)/8, $0x0000001200000010
+DATA k76<>+32(SB)/8, $0x0000000600000004
+DATA k76<>+40(SB)/8, $0x0000000a00000008
+DATA k76<>+48(SB)/8, $0x0000000e0000000c
+DATA k76<>+56(SB)/8, $0x0000001200000010
+GLOBL k76<>(SB), RODATA|NOPTR, $64
+
+// func iq4_XSBF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·iq4_XSBF16AVX512(SB), NOSPLIT, $64-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         n+16(FP), DX
+	VPBROADCASTD k20<>+0(SB), Z4
+	VPBROADCASTD k67<>+0(SB), Z5
+	VMOVDQU64    k72<>+0(SB), Z6
+
+block:
+	VPBROADCASTQ    (CX), Z7
+	VMOVDQU64       k73<>+0(SB), Z8
+	VPERMB          Z7, Z8, Z8
+	VPSRLVD         k74<>+0(SB), Z8, Z8
+	VMOVDQU64       k75<>+0(SB), Z9
+	VPERMB          Z7, Z9, Z7
+	VPSRLVD         k76<>+0(SB), Z7, Z7
+	VPBROADCASTD    k27<>+0(SB), Z9
+	VPANDD          Z9, Z8, Z8
+	VPBROADCASTD    k45<>+0(SB), Z9
+	VPTERNLOGD      $0xea, Z8, Z9, Z7
+	VPBROADCASTD    k46<>+0(SB), Z8
+	VPSUBD          Z8, Z7, Z7
+	VPBROADCASTW    (CX), Y8
+	VCVTPH2PS       Y8, Z8
+	VCVTDQ2PS       Z7, Z7
+	VMULPS          Z8, Z7, Z7
+	VXORPS.BCST     k0<>+0(SB), Z7, Z7
+	VCMPPS          $0x03, Z7, Z7, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z7
+	VMOVUPS         Z7, (SP)
+	VBROADCASTI32X4 8(CX), Z7
+	VMOVDQU64       k10<>+0(SB), Z8
+	VPERMB          Z7, Z8, Z7
+	VPSRLVW         k11<>+0(SB), Z7, Z7
+	VBROADCASTI32X4 24(CX), Z8
+	VMOVDQU64       k10<>+0(SB), Z9
+	VPERMB          Z8, Z9, Z8
+	VPSRLVW         k11<>+0(SB), Z8, Z8
+	VMULPS.BCST     (SP), Z6, Z9
+	VMULPS.BCST     4(SP), Z6, Z10
+	VMOVDQA64       Z9, Z11
+	VPERMT2W        Z10, Z2, Z11
+	VPERMT2W        Z10, Z3, Z9
+	VPTERNLOGD      $0xf8, Z1, Z11, Z9
+	VPCMPUW         $0x06, Z0, Z9, K1
+	VPADDW          Z1, Z11, K1, Z11
+	VPXORD          Z0, Z11, Z11
+	VPANDD          Z4, Z7, Z7
+	VMOVDQA64       Z8, Z8
+	VPTERNLOGD      $0xea, Z5, Z4, Z8
+	VPERMW          Z11, Z7, Z7
+	VMOVDQU64       Z7, (AX)
+	VPERMW          Z11, Z8, Z7
+	VMOVDQU64       Z7, 64(AX)
+	VBROADCASTI32X4 40(CX), Z7
+	VMOVDQU64       k10<>+0(SB), Z8
+	VPERMB          Z7, Z8, Z7
+	VPSRLVW         k11<>+0(SB), Z7, Z7
+	VBROADCASTI32X4 56(CX), Z8
+	VMOVDQU64       k10<>+0(SB), Z9
+	VPERMB          Z8, Z9, Z8
+	VPSRLVW         k11<>+0(SB), Z8, Z8
+	VMULPS.BCST     8(SP), Z6, Z9
+	VMULPS.BCST     12(SP), Z6, Z10
+	VMOVDQA64       Z9, Z11
+	VPERMT2W        Z10, Z2, Z11
+	VPERMT2W        Z10, Z3, Z9
+	VPTERNLOGD      $0xf8, Z1, Z11, Z9
+	VPCMPUW         $0x06, Z0, Z9, K1
+	VPADDW          Z1, Z11, K1, Z11
+	VPXORD          Z0, Z11, Z11
+	VPANDD          Z4, Z7, Z7
+	VMOVDQA64       Z8, Z8
+	VPTERNLOGD      $0xea, Z5, Z4, Z8
+	VPERMW          Z11, Z7, Z7
+	VMOVDQU64       Z7, 128(AX)
+	VPERMW          Z11, Z8, Z7
+	VMOVDQU64       Z7, 192(AX)
+	VBROADCASTI32X4 72(CX), Z7
+	VMOVDQU64       k10<>+0(SB), Z8
+	VPERMB          Z7, Z8, Z7
+	VPSRLVW         k11<>+0(SB), Z7, Z7
+	VBROADCASTI32X4 88(CX), Z8
+	VMOVDQU64       k10<>+0(SB), Z9
+	VPERMB          Z8, Z9, Z8
+	VPSRLVW         k11<>+0(SB), Z8, Z8
+	VMULPS.BCST     16(SP), Z6, Z9
+	VMULPS.BCST     20(SP), Z6, Z10
+	VMOVDQA64       Z9, Z11
+	VPERMT2W        Z10, Z2, Z11
+	VPERMT2W        Z10, Z3, Z9
+	VPTERNLOGD      $0xf8, Z1, Z11, Z9
+	VPCMPUW         $0x06, Z0, Z9, K1
+	VPADDW          Z1, Z11, K1, Z11
+	VPXORD          Z0, Z11, Z11
+	VPANDD          Z4, Z7, Z7
+	VMOVDQA64       Z8, Z8
+	VPTERNLOGD      $0xea, Z5, Z4, Z8
+	VPERMW          Z11, Z7, Z7
+	VMOVDQU64       Z7, 256(AX)
+	VPERMW          Z11, Z8, Z7
+	VMOVDQU64       Z7, 320(AX)
+	VBROADCASTI32X4 104(CX), Z7
+	VMOVDQU64       k10<>+0(SB), Z8
+	VPERMB          Z7, Z8, Z7
+	VPSRLVW         k11<>+0(SB), Z7, Z7
+	VBROADCASTI32X4 120(CX), Z8
+	VMOVDQU64       k10<>+0(SB), Z9
+	VPERMB          Z8, Z9, Z8
+	VPSRLVW         k11<>+0(SB), Z8, Z8
+	VMULPS.BCST     24(SP), Z6, Z9
+	VMULPS.BCST     28(SP), Z6, Z10
+	VMOVDQA64       Z9, Z11
+	VPERMT2W        Z10, Z2, Z11
+	VPERMT2W        Z10, Z3, Z9
+	VPTERNLOGD      $0xf8, Z1, Z11, Z9
+	VPCMPUW         $0x06, Z0, Z9, K1
+	VPADDW          Z1, Z11, K1, Z11
+	VPXORD          Z0, Z11, Z11
+	VPANDD          Z4, Z7, Z7
+	VMOVDQA64       Z8, Z8
+	VPTERNLOGD      $0xea, Z5, Z4, Z8
+	VPERMW          Z11, Z7, Z7
+	VMOVDQU64       Z7, 384(AX)
+	VPERMW          Z11, Z8, Z7
+	VMOVDQU64       Z7, 448(AX)
+	ADDQ            $0x00000088, CX
+	ADDQ            $0x00000200, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+// func iq4_XSF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·iq4_XSF16AVX512(SB), NOSPLIT, $64-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	VPBROADCASTD k20<>+0(SB), Z1
+	VPBROADCASTD k67<>+0(SB), Z2
+	VMOVDQU64    k72<>+0(SB), Z3
+
+block:
+	VPBROADCASTQ    (CX), Z4
+	VMOVDQU64       k73<>+0(SB), Z5
+	VPERMB          Z4, Z5, Z5
+	VPSRLVD         k74<>+0(SB), Z5, Z5
+	VMOVDQU64       k75<>+0(SB), Z6
+	VPERMB          Z4, Z6, Z4
+	VPSRLVD         k76<>+0(SB), Z4, Z4
+	VPBROADCASTD    k27<>+0(SB), Z6
+	VPANDD          Z6, Z5, Z5
+	VPBROADCASTD    k45<>+0(SB), Z6
+	VPTERNLOGD      $0xea, Z5, Z6, Z4
+	VPBROADCASTD    k46<>+0(SB), Z5
+	VPSUBD          Z5, Z4, Z4
+	VPBROADCASTW    (CX), Y5
+	VCVTPH2PS       Y5, Z5
+	VCVTDQ2PS       Z4, Z4
+	VMULPS          Z5, Z4, Z4
+	VXORPS.BCST     k0<>+0(SB), Z4, Z4
+	VCMPPS          $0x03, Z4, Z4, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z4
+	VMOVUPS         Z4, (SP)
+	VBROADCASTI32X4 8(CX), Z4
+	VMOVDQU64       k10<>+0(SB), Z5
+	VPERMB          Z4, Z5, Z4
+	VPSRLVW         k11<>+0(SB), Z4, Z4
+	VBROADCASTI32X4 24(CX), Z5
+	VMOVDQU64       k10<>+0(SB), Z6
+	VPERMB          Z5, Z6, Z5
+	VPSRLVW         k11<>+0(SB), Z5, Z5
+	VMULPS.BCST     (SP), Z3, Z6
+	VMULPS.BCST     4(SP), Z3, Z7
+	VXORPS          Z0, Z6, Z6
+	VXORPS          Z0, Z7, Z7
+	VCVTPS2PH       $0x00, Z6, Y6
+	VCVTPS2PH       $0x00, Z7, Y7
+	VINSERTI64X4    $0x01, Y7, Z6, Z6
+	VPANDD          Z1, Z4, Z4
+	VMOVDQA64       Z5, Z5
+	VPTERNLOGD      $0xea, Z2, Z1, Z5
+	VPERMW          Z6, Z4, Z4
+	VMOVDQU64       Z4, (AX)
+	VPERMW          Z6, Z5, Z4
+	VMOVDQU64       Z4, 64(AX)
+	VBROADCASTI32X4 40(CX), Z4
+	VMOVDQU64       k10<>+0(SB), Z5
+	VPERMB          Z4, Z5, Z4
+	VPSRLVW         k11<>+0(SB), Z4, Z4
+	VBROADCASTI32X4 56(CX), Z5
+	VMOVDQU64       k10<>+0(SB), Z6
+	VPERMB          Z5, Z6, Z5
+	VPSRLVW         k11<>+0(SB), Z5, Z5
+	VMULPS.BCST     8(SP), Z3, Z6
+	VMULPS.BCST     12(SP), Z3, Z7
+	VXORPS          Z0, Z6, Z6
+	VXORPS          Z0, Z7, Z7
+	VCVTPS2PH       $0x00, Z6, Y6
+	VCVTPS2PH       $0x00, Z7, Y7
+	VINSERTI64X4    $0x01, Y7, Z6, Z6
+	VPANDD          Z1, Z4, Z4
+	VMOVDQA64       Z5, Z5
+	VPTERNLOGD      $0xea, Z2, Z1, Z5
+	VPERMW          Z6, Z4, Z4
+	VMOVDQU64       Z4, 128(AX)
+	VPERMW          Z6, Z5, Z4
+	VMOVDQU64       Z4, 192(AX)
+	VBROADCASTI32X4 72(CX), Z4
+	VMOVDQU64       k10<>+0(SB), Z5
+	VPERMB          Z4, Z5, Z4
+	VPSRLVW         k11<>+0(SB), Z4, Z4
+	VBROADCASTI32X4 88(CX), Z5
+	VMOVDQU64       k10<>+0(SB), Z6
+	VPERMB          Z5, Z6, Z5
+	VPSRLVW         k11<>+0(SB), Z5, Z5
+	VMULPS.BCST     16(SP), Z3, Z6
+	VMULPS.BCST     20(SP), Z3, Z7
+	VXORPS          Z0, Z6, Z6
+	VXORPS          Z0, Z7, Z7
+	VCVTPS2PH       $0x00, Z6, Y6
+	VCVTPS2PH       $0x00, Z7, Y7
+	VINSERTI64X4    $0x01, Y7, Z6, Z6
+	VPANDD          Z1, Z4, Z4
+	VMOVDQA64       Z5, Z5
+	VPTERNLOGD      $0xea, Z2, Z1, Z5
+	VPERMW          Z6, Z4, Z4
+	VMOVDQU64       Z4, 256(AX)
+	VPERMW          Z6, Z5, Z4
+	VMOVDQU64       Z4, 320(AX)
+	VBROADCASTI32X4 104(CX), Z4
+	VMOVDQU64       k10<>+0(SB), Z5
+	VPERMB          Z4, Z5, Z4
+	VPSRLVW         k11<>+0(SB), Z4, Z4
+	VBROADCASTI32X4 120(CX), Z5
+	VMOVDQU64       k10<>+0(SB), Z6
+	VPERMB          Z5, Z6, Z5
+	VPSRLVW         k11<>+0(SB), Z5, Z5
+	VMULPS.BCST     24(SP), Z3, Z6
+	VMULPS.BCST     28(SP), Z3, Z7
+	VXORPS          Z0, Z6, Z6
+	VXORPS          Z0, Z7, Z7
+	VCVTPS2PH       $0x00, Z6, Y6
+	VCVTPS2PH       $0x00, Z7, Y7
+	VINSERTI64X4    $0x01, Y7, Z6, Z6
+	VPANDD          Z1, Z4, Z4
+	VMOVDQA64       Z5, Z5
+	VPTERNLOGD      $0xea, Z2, Z1, Z5
+	VPERMW          Z6, Z4, Z4
+	VMOVDQU64       Z4, 384(AX)
+	VPERMW          Z6, Z5, Z4
+	VMOVDQU64       Z4, 448(AX)
+	ADDQ            $0x00000088, CX
+	ADDQ            $0x00000200, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+// func mxfp4F32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512F, AVX512VBMI
+TEXT ·mxfp4F32AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VBROADCASTI32X4 1(CX), Z0
+	VMOVDQU64       k7<>+0(SB), Z1
+	VPERMB          Z0, Z1, Z1
+	VPSRLVD         k8<>+0(SB), Z1, Z1
+	VMOVDQU64       k7<>+0(SB), Z2
+	VPERMB          Z0, Z2, Z0
+	VPSRLVD         k9<>+0(SB), Z0, Z0
+	MOVBQZX         (CX), BX
+	LEAQ            ·mxfp4Scales+0(SB), SI
+	VMOVDQU64       k77<>+0(SB), Z2
+	VMULPS.BCST     (SI)(BX*4), Z2, Z2
+	VPERMD          Z2, Z1, Z1
+	VMOVDQU64       Z1, (AX)
+	VPERMD          Z2, Z0, Z0
+	VMOVDQU64       Z0, 64(AX)
+	ADDQ            $0x00000011, CX
+	ADDQ            $0x00000080, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+DATA k77<>+0(SB)/8, $0x3f80000000000000
+DATA k77<>+8(SB)/8, $0x4040000040000000
+DATA k77<>+16(SB)/8, $0x40c0000040800000
+DATA k77<>+24(SB)/8, $0x4140000041000000
+DATA k77<>+32(SB)/8, $0xbf80000000000000
+DATA k77<>+40(SB)/8, $0xc0400000c0000000
+DATA k77<>+48(SB)/8, $0xc0c00000c0800000
+DATA k77<>+56(SB)/8, $0xc1400000c1000000
+GLOBL k77<>(SB), RODATA|NOPTR, $64
+
+// func mxfp4BF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
+TEXT ·mxfp4BF16AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z0
+	VMOVDQU64    k4<>+0(SB), Z0
+	VMOVDQU64    k5<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VBROADCASTI32X4 1(CX), Z0
+	VMOVDQU64       k10<>+0(SB), Z1
+	VPERMB          Z0, Z1, Z0
+	VPSRLVW         k11<>+0(SB), Z0, Z0
+	MOVBQZX         (CX), BX
+	LEAQ            ·mxfp4Scales+0(SB), SI
+	VMOVDQU64       k77<>+0(SB), Z1
+	VMULPS.BCST     (SI)(BX*4), Z1, Z1
+	VMOVDQU64       k12<>+0(SB), Z2
+	VPTESTMD.BCST   k13<>+0(SB), Z1, K1
+	VPADDD.BCST     k18<>+0(SB), Z1, Z1
+	VPADDD.BCST     k15<>+0(SB), Z1, K1, Z1
+	VPERMW          Z1, Z2, Z2
+	VPERMW          Z2, Z0, Z0
+	VMOVDQU64       Z0, (AX)
+	ADDQ            $0x00000011, CX
+	ADDQ            $0x00000040, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+// func mxfp4F16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
+TEXT ·mxfp4F16AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VBROADCASTI32X4 1(CX), Z0
+	VMOVDQU64       k10<>+0(SB), Z1
+	VPERMB          Z0, Z1, Z0
+	VPSRLVW         k11<>+0(SB), Z0, Z0
+	MOVBQZX         (CX), BX
+	LEAQ            ·mxfp4Scales+0(SB), SI
+	VMOVDQU64       k77<>+0(SB), Z1
+	VMULPS.BCST     (SI)(BX*4), Z1, Z1
+	VCVTPS2PH       $0x00, Z1, Y1
+	VINSERTI64X4    $0x01, Y1, Z1, Z1
+	VPERMW          Z1, Z0, Z0
+	VMOVDQU64       Z0, (AX)
+	ADDQ            $0x00000011, CX
+	ADDQ            $0x00000040, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+// func nvfp4F32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512F, AVX512VBMI
+TEXT ·nvfp4F32AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	MOVBQZX         (CX), BX
+	LEAQ            ·nvfp4Scales+0(SB), SI
+	VMOVDQU64       k77<>+0(SB), Z0
+	VMULPS.BCST     (SI)(BX*4), Z0, Z0
+	MOVBQZX         1(CX), BX
+	LEAQ            ·nvfp4Scales+0(SB), SI
+	VMOVDQU64       k77<>+0(SB), Z1
+	VMULPS.BCST     (SI)(BX*4), Z1, Z1
+	VBROADCASTI32X4 4(CX), Z2
+	VMOVDQU64       k78<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k42<>+0(SB), Z3, Z3
+	VMOVDQU64       k79<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k42<>+0(SB), Z2, Z2
+	VPERMD          Z0, Z3, Z0
+	VMOVDQU64       Z0, (AX)
+	VPERMD          Z1, Z2, Z0
+	VMOVDQU64       Z0, 64(AX)
+	MOVBQZX         2(CX), BX
+	LEAQ            ·nvfp4Scales+0(SB), SI
+	VMOVDQU64       k77<>+0(SB), Z0
+	VMULPS.BCST     (SI)(BX*4), Z0, Z0
+	MOVBQZX         3(CX), BX
+	LEAQ            ·nvfp4Scales+0(SB), SI
+	VMOVDQU64       k77<>+0(SB), Z1
+	VMULPS.BCST     (SI)(BX*4), Z1, Z1
+	VBROADCASTI32X4 20(CX), Z2
+	VMOVDQU64       k78<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k42<>+0(SB), Z3, Z3
+	VMOVDQU64       k79<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k42<>+0(SB), Z2, Z2
+	VPERMD          Z0, Z3, Z0
+	VMOVDQU64       Z0, 128(AX)
+	VPERMD          Z1, Z2, Z0
+	VMOVDQU64       Z0, 192(AX)
+	ADDQ            $0x00000024, CX
+	ADDQ            $0x00000100, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+DATA k78<>+0(SB)/8, $0x0403020103020100
+DATA k78<>+8(SB)/8, $0x0605040305040302
+DATA k78<>+16(SB)/8, $0x0807060507060504
+DATA k78<>+24(SB)/8, $0x0a09080709080706
+DATA k78<>+32(SB)/8, $0x0403020103020100
+DATA k78<>+40(SB)/8, $0x0605040305040302
+DATA k78<>+48(SB)/8, $0x0807060507060504
+DATA k78<>+56(SB)/8, $0x0a09080709080706
+GLOBL k78<>(SB), RODATA|NOPTR, $64
+
+DATA k79<>+0(SB)/8, $0x0c0b0a090b0a0908
+DATA k79<>+8(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k79<>+16(SB)/8, $0x100f0e0d0f0e0d0c
+DATA k79<>+24(SB)/8, $0x1211100f11100f0e
+DATA k79<>+32(SB)/8, $0x0c0b0a090b0a0908
+DATA k79<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k79<>+48(SB)/8, $0x100f0e0d0f0e0d0c
+DATA k79<>+56(SB)/8, $0x1211100f11100f0e
+GLOBL k79<>(SB), RODATA|NOPTR, $64
+
+// func nvfp4BF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
+TEXT ·nvfp4BF16AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         n+16(FP), DX
+
+block:
+	MOVBQZX         (CX), BX
+	LEAQ            ·nvfp4Scales+0(SB), SI
+	VMOVDQU64       k77<>+0(SB), Z4
+	VMULPS.BCST     (SI)(BX*4), Z4, Z4
+	MOVBQZX         1(CX), BX
+	LEAQ            ·nvfp4Scales+0(SB), SI
+	VMOVDQU64       k77<>+0(SB), Z5
+	VMULPS.BCST     (SI)(BX*4), Z5, Z5
+	VBROADCASTI32X4 4(CX), Z6
+	VMOVDQU64       k80<>+0(SB), Z7
+	VPERMB          Z6, Z7, Z6
+	VPSRLVW         k81<>+0(SB), Z6, Z6
+	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPORD           k82<>+0(SB), Z6, Z6
+	VMOVDQA64       Z4, Z7
+	VPERMT2W        Z5, Z2, Z7
+	VPERMT2W        Z5, Z3, Z4
+	VPTERNLOGD      $0xf8, Z1, Z7, Z4
+	VPCMPUW         $0x06, Z0, Z4, K1
+	VPADDW          Z1, Z7, K1, Z7
+	VPERMW          Z7, Z6, Z4
+	VMOVDQU64       Z4, (AX)
+	MOVBQZX         2(CX), BX
+	LEAQ            ·nvfp4Scales+0(SB), SI
+	VMOVDQU64       k77<>+0(SB), Z4
+	VMULPS.BCST     (SI)(BX*4), Z4, Z4
+	MOVBQZX         3(CX), BX
+	LEAQ            ·nvfp4Scales+0(SB), SI
+	VMOVDQU64       k77<>+0(SB), Z5
+	VMULPS.BCST     (SI)(BX*4), Z5, Z5
+	VBROADCASTI32X4 20(CX), Z6
+	VMOVDQU64       k80<>+0(SB), Z7
+	VPERMB          Z6, Z7, Z6
+	VPSRLVW         k81<>+0(SB), Z6, Z6
+	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPORD           k82<>+0(SB), Z6, Z6
+	VMOVDQA64       Z4, Z7
+	VPERMT2W        Z5, Z2, Z7
+	VPERMT2W        Z5, Z3, Z4
+	VPTERNLOGD      $0xf8, Z1, Z7, Z4
+	VPCMPUW         $0x06, Z0, Z4, K1
+	VPADDW          Z1, Z7, K1, Z7
+	VPERMW          Z7, Z6, Z4
+	VMOVDQU64       Z4, 64(AX)
+	ADDQ            $0x00000024, CX
+	ADDQ            $0x00000080, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+DATA k80<>+0(SB)/8, $0x0403030202010100
+DATA k80<>+8(SB)/8, $0x0807070606050504
+DATA k80<>+16(SB)/8, $0x0403030202010100
+DATA k80<>+24(SB)/8, $0x0807070606050504
+DATA k80<>+32(SB)/8, $0x0c0b0b0a0a090908
+DATA k80<>+40(SB)/8, $0x100f0f0e0e0d0d0c
+DATA k80<>+48(SB)/8, $0x0c0b0b0a0a090908
+DATA k80<>+56(SB)/8, $0x100f0f0e0e0d0d0c
+GLOBL k80<>(SB), RODATA|NOPTR, $64
+
+DATA k81<>+0(SB)/8, $0x0000000000000000
+DATA k81<>+8(SB)/8, $0x0000000000000000
+DATA k81<>+16(SB)/8, $0x0004000400040004
+DATA k81<>+24(SB)/8, $0x0004000400040004
+DATA k81<>+32(SB)/8, $0x0000000000000000
+DATA k81<>+40(SB)/8, $0x0000000000000000
+DATA k81<>+48(SB)/8, $0x0004000400040004
+DATA k81<>+56(SB)/8, $0x0004000400040004
+GLOBL k81<>(SB), RODATA|NOPTR, $64
+
+DATA k82<>+0(SB)/8, $0x0000000000000000
+DATA k82<>+8(SB)/8, $0x0000000000000000
+DATA k82<>+16(SB)/8, $0x0000000000000000
+DATA k82<>+24(SB)/8, $0x0000000000000000
+DATA k82<>+32(SB)/8, $0x0010001000100010
+DATA k82<>+40(SB)/8, $0x0010001000100010
+DATA k82<>+48(SB)/8, $0x0010001000100010
+DATA k82<>+56(SB)/8, $0x0010001000100010
+GLOBL k82<>(SB), RODATA|NOPTR, $64
+
+// func nvfp4F16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
+TEXT ·nvfp4F16AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	MOVBQZX         (CX), BX
+	LEAQ            ·nvfp4Scales+0(SB), SI
+	VMOVDQU64       k77<>+0(SB), Z0
+	VMULPS.BCST     (SI)(BX*4), Z0, Z0
+	MOVBQZX         1(CX), BX
+	LEAQ            ·nvfp4Scales+0(SB), SI
+	VMOVDQU64       k77<>+0(SB), Z1
+	VMULPS.BCST     (SI)(BX*4), Z1, Z1
+	VBROADCASTI32X4 4(CX), Z2
+	VMOVDQU64       k80<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k81<>+0(SB), Z2, Z2
+	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPORD           k82<>+0(SB), Z2, Z2
+	VCVTPS2PH       $0x00, Z0, Y0
+	VCVTPS2PH       $0x00, Z1, Y1
+	VINSERTI64X4    $0x01, Y1, Z0, Z0
+	VPERMW          Z0, Z2, Z0
+	VMOVDQU64       Z0, (AX)
+	MOVBQZX         2(CX), BX
+	LEAQ            ·nvfp4Scales+0(SB), SI
+	VMOVDQU64       k77<>+0(SB), Z0
+	VMULPS.BCST     (SI)(BX*4), Z0, Z0
+	MOVBQZX         3(CX), BX
+	LEAQ            ·nvfp4Scales+0(SB), SI
+	VMOVDQU64       k77<>+0(SB), Z1
+	VMULPS.BCST     (SI)(BX*4), Z1, Z1
+	VBROADCASTI32X4 20(CX), Z2
+	VMOVDQU64       k80<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k81<>+0(SB), Z2, Z2
+	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPORD           k82<>+0(SB), Z2, Z2
+	VCVTPS2PH       $0x00, Z0, Y0
+	VCVTPS2PH       $0x00, Z1, Y1
+	VINSERTI64X4    $0x01, Y1, Z0, Z0
+	VPERMW          Z0, Z2, Z0
+	VMOVDQU64       Z0, 64(AX)
+	ADDQ            $0x00000024, CX
+	ADDQ            $0x00000080, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+// func tq1_0F32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·tq1_0F32AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VPBROADCASTW    52(CX), Y1
+	VCVTPH2PS       Y1, Z1
+	VXORPS.BCST     k0<>+0(SB), Z1, Z1
+	VCMPPS          $0x03, Z1, Z1, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z1
+	VMULPS          k83<>+0(SB), Z1, Z1
+	VXORPS          Z0, Z1, Z1
+	VPMOVZXBD       (CX), Z2
+	VPMOVZXBD       16(CX), Z3
+	VPMULLW         k84<>+0(SB), Z2, Z4
+	VPMULHUW        k85<>+0(SB), Z4, Z4
+	VPMULLW         k84<>+0(SB), Z3, Z5
+	VPMULHUW        k85<>+0(SB), Z5, Z5
+	VPERMD          Z1, Z4, Z4
+	VMOVDQU64       Z4, (AX)
+	VPERMD          Z1, Z5, Z4
+	VMOVDQU64       Z4, 64(AX)
+	VPMULLW         k86<>+0(SB), Z2, Z4
+	VPMULHUW        k85<>+0(SB), Z4, Z4
+	VPMULLW         k86<>+0(SB), Z3, Z5
+	VPMULHUW        k85<>+0(SB), Z5, Z5
+	VPERMD          Z1, Z4, Z4
+	VMOVDQU64       Z4, 128(AX)
+	VPERMD          Z1, Z5, Z4
+	VMOVDQU64       Z4, 192(AX)
+	VPMULLW         k87<>+0(SB), Z2, Z4
+	VPMULHUW        k85<>+0(SB), Z4, Z4
+	VPMULLW         k87<>+0(SB), Z3, Z5
+	VPMULHUW        k85<>+0(SB), Z5, Z5
+	VPERMD          Z1, Z4, Z4
+	VMOVDQU64       Z4, 256(AX)
+	VPERMD          Z1, Z5, Z4
+	VMOVDQU64       Z4, 320(AX)
+	VPMULLW         k88<>+0(SB), Z2, Z4
+	VPMULHUW        k85<>+0(SB), Z4, Z4
+	VPMULLW         k88<>+0(SB), Z3, Z5
+	VPMULHUW        k85<>+0(SB), Z5, Z5
+	VPERMD          Z1, Z4, Z4
+	VMOVDQU64       Z4, 384(AX)
+	VPERMD          Z1, Z5, Z4
+	VMOVDQU64       Z4, 448(AX)
+	VPMULLW         k89<>+0(SB), Z2, Z2
+	VPMULHUW        k85<>+0(SB), Z2, Z2
+	VPMULLW         k89<>+0(SB), Z3, Z3
+	VPMULHUW        k85<>+0(SB), Z3, Z3
+	VPERMD          Z1, Z2, Z2
+	VMOVDQU64       Z2, 512(AX)
+	VPERMD          Z1, Z3, Z2
+	VMOVDQU64       Z2, 576(AX)
+	VBROADCASTI64X4 22(CX), Z2
+	VMOVDQU64       k90<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k90<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z4
+	VPSRLVD         k8<>+0(SB), Z4, Z4
+	VPMULLW         k84<>+0(SB), Z3, Z5
+	VPMULHUW        k85<>+0(SB), Z5, Z5
+	VPMULLW         k86<>+0(SB), Z4, Z6
+	VPMULHUW        k85<>+0(SB), Z6, Z6
+	VPERMD          Z1, Z5, Z5
+	VMOVDQU64       Z5, 640(AX)
+	VPERMD          Z1, Z6, Z5
+	VMOVDQU64       Z5, 704(AX)
+	VPMULLW         k87<>+0(SB), Z3, Z3
+	VPMULHUW        k85<>+0(SB), Z3, Z3
+	VPMULLW         k88<>+0(SB), Z4, Z4
+	VPMULHUW        k85<>+0(SB), Z4, Z4
+	VPERMD          Z1, Z3, Z3
+	VMOVDQU64       Z3, 768(AX)
+	VPERMD          Z1, Z4, Z3
+	VMOVDQU64       Z3, 832(AX)
+	VMOVDQU64       k90<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
+	VMOVDQU64       k91<>+0(SB), Z4
+	VPERMB          Z2, Z4, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
+	VPMULLW         k89<>+0(SB), Z3, Z3
+	VPMULHUW        k85<>+0(SB), Z3, Z3
+	VPMULLW         k92<>+0(SB), Z2, Z2
+	VPMULHUW        k85<>+0(SB), Z2, Z2
+	VPERMD          Z1, Z3, Z3
+	VMOVDQU64       Z3, 896(AX)
+	VPERMD          Z1, Z2, Z1
+	VMOVDQU64       Z1, 960(AX)
+	ADDQ            $0x00000036, CX
+	ADDQ            $0x00000400, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+DATA k83<>+0(SB)/8, $0x00000000bf800000
+DATA k83<>+8(SB)/8, $0x400000003f800000
+DATA k83<>+16(SB)/8, $0x00000000bf800000
+DATA k83<>+24(SB)/8, $0x400000003f800000
+DATA k83<>+32(SB)/8, $0x00000000bf800000
+DATA k83<>+40(SB)/8, $0x400000003f800000
+DATA k83<>+48(SB)/8, $0x00000000bf800000
+DATA k83<>+56(SB)/8, $0x400000003f800000
+GLOBL k83<>(SB), RODATA|NOPTR, $64
+
+DATA k84<>+0(SB)/8, $0x0000010000000100
+DATA k84<>+8(SB)/8, $0x0000010000000100
+DATA k84<>+16(SB)/8, $0x0000010000000100
+DATA k84<>+24(SB)/8, $0x0000010000000100
+DATA k84<>+32(SB)/8, $0x0000010000000100
+DATA k84<>+40(SB)/8, $0x0000010000000100
+DATA k84<>+48(SB)/8, $0x0000010000000100
+DATA k84<>+56(SB)/8, $0x0000010000000100
+GLOBL k84<>(SB), RODATA|NOPTR, $64
+
+DATA k85<>+0(SB)/8, $0x0000000300000003
+DATA k85<>+8(SB)/8, $0x0000000300000003
+DATA k85<>+16(SB)/8, $0x0000000300000003
+DATA k85<>+24(SB)/8, $0x0000000300000003
+DATA k85<>+32(SB)/8, $0x0000000300000003
+DATA k85<>+40(SB)/8, $0x0000000300000003
+DATA k85<>+48(SB)/8, $0x0000000300000003
+DATA k85<>+56(SB)/8, $0x0000000300000003
+GLOBL k85<>(SB), RODATA|NOPTR, $64
+
+DATA k86<>+0(SB)/8, $0x0000030000000300
+DATA k86<>+8(SB)/8, $0x0000030000000300
+DATA k86<>+16(SB)/8, $0x0000030000000300
+DATA k86<>+24(SB)/8, $0x0000030000000300
+DATA k86<>+32(SB)/8, $0x0000030000000300
+DATA k86<>+40(SB)/8, $0x0000030000000300
+DATA k86<>+48(SB)/8, $0x0000030000000300
+DATA k86<>+56(SB)/8, $0x0000030000000300
+GLOBL k86<>(SB), RODATA|NOPTR, $64
+
+DATA k87<>+0(SB)/8, $0x0000090000000900
+DATA k87<>+8(SB)/8, $0x0000090000000900
+DATA k87<>+16(SB)/8, $0x0000090000000900
+DATA k87<>+24(SB)/8, $0x0000090000000900
+DATA k87<>+32(SB)/8, $0x0000090000000900
+DATA k87<>+40(SB)/8, $0x0000090000000900
+DATA k87<>+48(SB)/8, $0x0000090000000900
+DATA k87<>+56(SB)/8, $0x0000090000000900
+GLOBL k87<>(SB), RODATA|NOPTR, $64
+
+DATA k88<>+0(SB)/8, $0x00001b0000001b00
+DATA k88<>+8(SB)/8, $0x00001b0000001b00
+DATA k88<>+16(SB)/8, $0x00001b0000001b00
+DATA k88<>+24(SB)/8, $0x00001b0000001b00
+DATA k88<>+32(SB)/8, $0x00001b0000001b00
+DATA k88<>+40(SB)/8, $0x00001b0000001b00
+DATA k88<>+48(SB)/8, $0x00001b0000001b00
+DATA k88<>+56(SB)/8, $0x00001b0000001b00
+GLOBL k88<>(SB), RODATA|NOPTR, $64
+
+DATA k89<>+0(SB)/8, $0x0000510000005100
+DATA k89<>+8(SB)/8, $0x0000510000005100
+DATA k89<>+16(SB)/8, $0x0000510000005100
+DATA k89<>+24(SB)/8, $0x0000510000005100
+DATA k89<>+32(SB)/8, $0x0000510000005100
+DATA k89<>+40(SB)/8, $0x0000510000005100
+DATA k89<>+48(SB)/8, $0x0000510000005100
+DATA k89<>+56(SB)/8, $0x0000510000005100
+GLOBL k89<>(SB), RODATA|NOPTR, $64
+
+DATA k90<>+0(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k90<>+8(SB)/8, $0x100f0e0d0f0e0d0c
+DATA k90<>+16(SB)/8, $0x1211100f11100f0e
+DATA k90<>+24(SB)/8, $0x1413121113121110
+DATA k90<>+32(SB)/8, $0x1615141315141312
+DATA k90<>+40(SB)/8, $0x1817161517161514
+DATA k90<>+48(SB)/8, $0x1a19181719181716
+DATA k90<>+56(SB)/8, $0x1c1b1a191b1a1918
+GLOBL k90<>(SB), RODATA|NOPTR, $64
+
+DATA k91<>+0(SB)/8, $0x1e1d1c1b1d1c1b1a
+DATA k91<>+8(SB)/8, $0x201f1e1d1f1e1d1c
+DATA k91<>+16(SB)/8, $0x1e1d1c1b1d1c1b1a
+DATA k91<>+24(SB)/8, $0x201f1e1d1f1e1d1c
+DATA k91<>+32(SB)/8, $0x1e1d1c1b1d1c1b1a
+DATA k91<>+40(SB)/8, $0x201f1e1d1f1e1d1c
+DATA k91<>+48(SB)/8, $0x1e1d1c1b1d1c1b1a
+DATA k91<>+56(SB)/8, $0x201f1e1d1f1e1d1c
+GLOBL k91<>(SB), RODATA|NOPTR, $64
+
+DATA k92<>+0(SB)/8, $0x0000010000000100
+DATA k92<>+8(SB)/8, $0x0000010000000100
+DATA k92<>+16(SB)/8, $0x0000030000000300
+DATA k92<>+24(SB)/8, $0x0000030000000300
+DATA k92<>+32(SB)/8, $0x0000090000000900
+DATA k92<>+40(SB)/8, $0x0000090000000900
+DATA k92<>+48(SB)/8, $0x00001b0000001b00
+DATA k92<>+56(SB)/8, $0x00001b0000001b00
+GLOBL k92<>(SB), RODATA|NOPTR, $64
+
+// func tq1_0BF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·tq1_0BF16AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z0
+	VMOVDQU64    k4<>+0(SB), Z0
+	VMOVDQU64    k5<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VPBROADCASTW    52(CX), Y0
+	VCVTPH2PS       Y0, Z0
+	VXORPS.BCST     k0<>+0(SB), Z0, Z0
+	VCMPPS          $0x03, Z0, Z0, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z0
+	VMULPS          k83<>+0(SB), Z0, Z0
+	VMOVDQU64       k12<>+0(SB), Z1
+	VPTESTMD.BCST   k13<>+0(SB), Z0, K1
+	VPADDD.BCST     k14<>+0(SB), Z0, Z0
+	VPADDD.BCST     k15<>+0(SB), Z0, K1, Z0
+	VPERMW          Z0, Z1, Z1
+	VPMOVZXBW       (CX), Z0
+	VPMULLW         k93<>+0(SB), Z0, Z2
+	VPMULHUW        k94<>+0(SB), Z2, Z2
+	VPERMW          Z1, Z2, Z2
+	VMOVDQU64       Z2, (AX)
+	VPMULLW         k95<>+0(SB), Z0, Z2
+	VPMULHUW        k94<>+0(SB), Z2, Z2
+	VPERMW          Z1, Z2, Z2
+	VMOVDQU64       Z2, 64(AX)
+	VPMULLW         k96<>+0(SB), Z0, Z2
+	VPMULHUW        k94<>+0(SB), Z2, Z2
+	VPERMW          Z1, Z2, Z2
+	VMOVDQU64       Z2, 128(AX)
+	VPMULLW         k97<>+0(SB), Z0, Z2
+	VPMULHUW        k94<>+0(SB), Z2, Z2
+	VPERMW          Z1, Z2, Z2
+	VMOVDQU64       Z2, 192(AX)
+	VPMULLW         k98<>+0(SB), Z0, Z0
+	VPMULHUW        k94<>+0(SB), Z0, Z0
+	VPERMW          Z1, Z0, Z0
+	VMOVDQU64       Z0, 256(AX)
+	VBROADCASTI64X4 22(CX), Z0
+	VMOVDQU64       k99<>+0(SB), Z2
+	VPERMB          Z0, Z2, Z2
+	VPSRLVW         k8<>+0(SB), Z2, Z2
+	VPMULLW         k100<>+0(SB), Z2, Z3
+	VPMULHUW        k94<>+0(SB), Z3, Z3
+	VPERMW          Z1, Z3, Z3
+	VMOVDQU64       Z3, 320(AX)
+	VPMULLW         k101<>+0(SB), Z2, Z2
+	VPMULHUW        k94<>+0(SB), Z2, Z2
+	VPERMW          Z1, Z2, Z2
+	VMOVDQU64       Z2, 384(AX)
+	VMOVDQU64       k102<>+0(SB), Z2
+	VPERMB          Z0, Z2, Z0
+	VPSRLVW         k8<>+0(SB), Z0, Z0
+	VPMULLW         k103<>+0(SB), Z0, Z0
+	VPMULHUW        k94<>+0(SB), Z0, Z0
+	VPERMW          Z1, Z0, Z0
+	VMOVDQU64       Z0, 448(AX)
+	ADDQ            $0x00000036, CX
+	ADDQ            $0x00000200, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+DATA k93<>+0(SB)/8, $0x0100010001000100
+DATA k93<>+8(SB)/8, $0x0100010001000100
+DATA k93<>+16(SB)/8, $0x0100010001000100
+DATA k93<>+24(SB)/8, $0x0100010001000100
+DATA k93<>+32(SB)/8, $0x0100010001000100
+DATA k93<>+40(SB)/8, $0x0100010001000100
+DATA k93<>+48(SB)/8, $0x0100010001000100
+DATA k93<>+56(SB)/8, $0x0100010001000100
+GLOBL k93<>(SB), RODATA|NOPTR, $64
+
+DATA k94<>+0(SB)/8, $0x0003000300030003
+DATA k94<>+8(SB)/8, $0x0003000300030003
+DATA k94<>+16(SB)/8, $0x0003000300030003
+DATA k94<>+24(SB)/8, $0x0003000300030003
+DATA k94<>+32(SB)/8, $0x0003000300030003
+DATA k94<>+40(SB)/8, $0x0003000300030003
+DATA k94<>+48(SB)/8, $0x0003000300030003
+DATA k94<>+56(SB)/8, $0x0003000300030003
+GLOBL k94<>(SB), RODATA|NOPTR, $64
+
+DATA k95<>+0(SB)/8, $0x0300030003000300
+DATA k95<>+8(SB)/8, $0x0300030003000300
+DATA k95<>+16(SB)/8, $0x0300030003000300
+DATA k95<>+24(SB)/8, $0x0300030003000300
+DATA k95<>+32(SB)/8, $0x0300030003000300
+DATA k95<>+40(SB)/8, $0x0300030003000300
+DATA k95<>+48(SB)/8, $0x0300030003000300
+DATA k95<>+56(SB)/8, $0x0300030003000300
+GLOBL k95<>(SB), RODATA|NOPTR, $64
+
+DATA k96<>+0(SB)/8, $0x0900090009000900
+DATA k96<>+8(SB)/8, $0x0900090009000900
+DATA k96<>+16(SB)/8, $0x0900090009000900
+DATA k96<>+24(SB)/8, $0x0900090009000900
+DATA k96<>+32(SB)/8, $0x0900090009000900
+DATA k96<>+40(SB)/8, $0x0900090009000900
+DATA k96<>+48(SB)/8, $0x0900090009000900
+DATA k96<>+56(SB)/8, $0x0900090009000900
+GLOBL k96<>(SB), RODATA|NOPTR, $64
+
+DATA k97<>+0(SB)/8, $0x1b001b001b001b00
+DATA k97<>+8(SB)/8, $0x1b001b001b001b00
+DATA k97<>+16(SB)/8, $0x1b001b001b001b00
+DATA k97<>+24(SB)/8, $0x1b001b001b001b00
+DATA k97<>+32(SB)/8, $0x1b001b001b001b00
+DATA k97<>+40(SB)/8, $0x1b001b001b001b00
+DATA k97<>+48(SB)/8, $0x1b001b001b001b00
+DATA k97<>+56(SB)/8, $0x1b001b001b001b00
+GLOBL k97<>(SB), RODATA|NOPTR, $64
+
+DATA k98<>+0(SB)/8, $0x5100510051005100
+DATA k98<>+8(SB)/8, $0x5100510051005100
+DATA k98<>+16(SB)/8, $0x5100510051005100
+DATA k98<>+24(SB)/8, $0x5100510051005100
+DATA k98<>+32(SB)/8, $0x5100510051005100
+DATA k98<>+40(SB)/8, $0x5100510051005100
+DATA k98<>+48(SB)/8, $0x5100510051005100
+DATA k98<>+56(SB)/8, $0x5100510051005100
+GLOBL k98<>(SB), RODATA|NOPTR, $64
+
+DATA k99<>+0(SB)/8, $0x0e0d0d0c0c0b0b0a
+DATA k99<>+8(SB)/8, $0x12111110100f0f0e
+DATA k99<>+16(SB)/8, $0x1615151414131312
+DATA k99<>+24(SB)/8, $0x1a19191818171716
+DATA k99<>+32(SB)/8, $0x0e0d0d0c0c0b0b0a
+DATA k99<>+40(SB)/8, $0x12111110100f0f0e
+DATA k99<>+48(SB)/8, $0x1615151414131312
+DATA k99<>+56(SB)/8, $0x1a19191818171716
+GLOBL k99<>(SB), RODATA|NOPTR, $64
+
+DATA k100<>+0(SB)/8, $0x0100010001000100
+DATA k100<>+8(SB)/8, $0x0100010001000100
+DATA k100<>+16(SB)/8, $0x0100010001000100
+DATA k100<>+24(SB)/8, $0x0100010001000100
+DATA k100<>+32(SB)/8, $0x0300030003000300
+DATA k100<>+40(SB)/8, $0x0300030003000300
+DATA k100<>+48(SB)/8, $0x0300030003000300
+DATA k100<>+56(SB)/8, $0x0300030003000300
+GLOBL k100<>(SB), RODATA|NOPTR, $64
+
+DATA k101<>+0(SB)/8, $0x0900090009000900
+DATA k101<>+8(SB)/8, $0x0900090009000900
+DATA k101<>+16(SB)/8, $0x0900090009000900
+DATA k101<>+24(SB)/8, $0x0900090009000900
+DATA k101<>+32(SB)/8, $0x1b001b001b001b00
+DATA k101<>+40(SB)/8, $0x1b001b001b001b00
+DATA k101<>+48(SB)/8, $0x1b001b001b001b00
+DATA k101<>+56(SB)/8, $0x1b001b001b001b00
+GLOBL k101<>(SB), RODATA|NOPTR, $64
+
+DATA k102<>+0(SB)/8, $0x0e0d0d0c0c0b0b0a
+DATA k102<>+8(SB)/8, $0x12111110100f0f0e
+DATA k102<>+16(SB)/8, $0x1615151414131312
+DATA k102<>+24(SB)/8, $0x1a19191818171716
+DATA k102<>+32(SB)/8, $0x1e1d1d1c1c1b1b1a
+DATA k102<>+40(SB)/8, $0x1e1d1d1c1c1b1b1a
+DATA k102<>+48(SB)/8, $0x1e1d1d1c1c1b1b1a
+DATA k102<>+56(SB)/8, $0x1e1d1d1c1c1b1b1a
+GLOBL k102<>(SB), RODATA|NOPTR, $64
+
+DATA k103<>+0(SB)/8, $0x5100510051005100
+DATA k103<>+8(SB)/8, $0x5100510051005100
+DATA k103<>+16(SB)/8, $0x5100510051005100
+DATA k103<>+24(SB)/8, $0x5100510051005100
+DATA k103<>+32(SB)/8, $0x0100010001000100
+DATA k103<>+40(SB)/8, $0x0300030003000300
+DATA k103<>+48(SB)/8, $0x0900090009000900
+DATA k103<>+56(SB)/8, $0x1b001b001b001b00
+GLOBL k103<>(SB), RODATA|NOPTR, $64
+
+// func tq1_0F16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·tq1_0F16AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VPBROADCASTW    52(CX), Y1
+	VCVTPH2PS       Y1, Z1
+	VXORPS.BCST     k0<>+0(SB), Z1, Z1
+	VCMPPS          $0x03, Z1, Z1, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z1
+	VMULPS          k83<>+0(SB), Z1, Z1
+	VXORPS          Z0, Z1, Z1
+	VCVTPS2PH       $0x00, Z1, Y1
+	VINSERTI64X4    $0x01, Y1, Z1, Z1
+	VPMOVZXBW       (CX), Z2
+	VPMULLW         k93<>+0(SB), Z2, Z3
+	VPMULHUW        k94<>+0(SB), Z3, Z3
+	VPERMW          Z1, Z3, Z3
+	VMOVDQU64       Z3, (AX)
+	VPMULLW         k95<>+0(SB), Z2, Z3
+	VPMULHUW        k94<>+0(SB), Z3, Z3
+	VPERMW          Z1, Z3, Z3
+	VMOVDQU64       Z3, 64(AX)
+	VPMULLW         k96<>+0(SB), Z2, Z3
+	VPMULHUW        k94<>+0(SB), Z3, Z3
+	VPERMW          Z1, Z3, Z3
+	VMOVDQU64       Z3, 128(AX)
+	VPMULLW         k97<>+0(SB), Z2, Z3
+	VPMULHUW        k94<>+0(SB), Z3, Z3
+	VPERMW          Z1, Z3, Z3
+	VMOVDQU64       Z3, 192(AX)
+	VPMULLW         k98<>+0(SB), Z2, Z2
+	VPMULHUW        k94<>+0(SB), Z2, Z2
+	VPERMW          Z1, Z2, Z2
+	VMOVDQU64       Z2, 256(AX)
+	VBROADCASTI64X4 22(CX), Z2
+	VMOVDQU64       k99<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z3
+	VPSRLVW         k8<>+0(SB), Z3, Z3
+	VPMULLW         k100<>+0(SB), Z3, Z4
+	VPMULHUW        k94<>+0(SB), Z4, Z4
+	VPERMW          Z1, Z4, Z4
+	VMOVDQU64       Z4, 320(AX)
+	VPMULLW         k101<>+0(SB), Z3, Z3
+	VPMULHUW        k94<>+0(SB), Z3, Z3
+	VPERMW          Z1, Z3, Z3
+	VMOVDQU64       Z3, 384(AX)
+	VMOVDQU64       k102<>+0(SB), Z3
+	VPERMB          Z2, Z3, Z2
+	VPSRLVW         k8<>+0(SB), Z2, Z2
+	VPMULLW         k103<>+0(SB), Z2, Z2
+	VPMULHUW        k94<>+0(SB), Z2, Z2
+	VPERMW          Z1, Z2, Z1
+	VMOVDQU64       Z1, 448(AX)
+	ADDQ            $0x00000036, CX
+	ADDQ            $0x00000200, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+// func tq2_0F32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512DQ, AVX512F
+TEXT ·tq2_0F32AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VPBROADCASTW 64(CX), Y1
+	VCVTPH2PS    Y1, Z1
+	VXORPS.BCST  k0<>+0(SB), Z1, Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z1
+	VMULPS       k83<>+0(SB), Z1, Z1
+	VXORPS       Z0, Z1, Z1
+	VPMOVZXBD    (CX), Z2
+	VPMOVZXBD    16(CX), Z3
+	VPERMD       Z1, Z2, Z2
+	VMOVDQU64    Z2, (AX)
+	VPERMD       Z1, Z3, Z2
+	VMOVDQU64    Z2, 64(AX)
+	VPMOVZXBD    (CX), Z2
+	VPMOVZXBD    16(CX), Z3
+	VPSRLD       $0x02, Z2, Z2
+	VPSRLD       $0x02, Z3, Z3
+	VPERMD       Z1, Z2, Z2
+	VMOVDQU64    Z2, 128(AX)
+	VPERMD       Z1, Z3, Z2
+	VMOVDQU64    Z2, 192(AX)
+	VPMOVZXBD    (CX), Z2
+	VPMOVZXBD    16(CX), Z3
+	VPSRLD       $0x04, Z2, Z2
+	VPSRLD       $0x04, Z3, Z3
+	VPERMD       Z1, Z2, Z2
+	VMOVDQU64    Z2, 256(AX)
+	VPERMD       Z1, Z3, Z2
+	VMOVDQU64    Z2, 320(AX)
+	VPMOVZXBD    (CX), Z2
+	VPMOVZXBD    16(CX), Z3
+	VPSRLD       $0x06, Z2, Z2
+	VPSRLD       $0x06, Z3, Z3
+	VPERMD       Z1, Z2, Z2
+	VMOVDQU64    Z2, 384(AX)
+	VPERMD       Z1, Z3, Z2
+	VMOVDQU64    Z2, 448(AX)
+	VPMOVZXBD    32(CX), Z2
+	VPMOVZXBD    48(CX), Z3
+	VPERMD       Z1, Z2, Z2
+	VMOVDQU64    Z2, 512(AX)
+	VPERMD       Z1, Z3, Z2
+	VMOVDQU64    Z2, 576(AX)
+	VPMOVZXBD    32(CX), Z2
+	VPMOVZXBD    48(CX), Z3
+	VPSRLD       $0x02, Z2, Z2
+	VPSRLD       $0x02, Z3, Z3
+	VPERMD       Z1, Z2, Z2
+	VMOVDQU64    Z2, 640(AX)
+	VPERMD       Z1, Z3, Z2
+	VMOVDQU64    Z2, 704(AX)
+	VPMOVZXBD    32(CX), Z2
+	VPMOVZXBD    48(CX), Z3
+	VPSRLD       $0x04, Z2, Z2
+	VPSRLD       $0x04, Z3, Z3
+	VPERMD       Z1, Z2, Z2
+	VMOVDQU64    Z2, 768(AX)
+	VPERMD       Z1, Z3, Z2
+	VMOVDQU64    Z2, 832(AX)
+	VPMOVZXBD    32(CX), Z2
+	VPMOVZXBD    48(CX), Z3
+	VPSRLD       $0x06, Z2, Z2
+	VPSRLD       $0x06, Z3, Z3
+	VPERMD       Z1, Z2, Z2
+	VMOVDQU64    Z2, 896(AX)
+	VPERMD       Z1, Z3, Z1
+	VMOVDQU64    Z1, 960(AX)
+	ADDQ         $0x00000042, CX
+	ADDQ         $0x00000400, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func tq2_0BF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F
+TEXT ·tq2_0BF16AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z0
+	VMOVDQU64    k4<>+0(SB), Z0
+	VMOVDQU64    k5<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VPBROADCASTW  64(CX), Y0
+	VCVTPH2PS     Y0, Z0
+	VXORPS.BCST   k0<>+0(SB), Z0, Z0
+	VCMPPS        $0x03, Z0, Z0, K1
+	VPBROADCASTD  k1<>+0(SB), K1, Z0
+	VMULPS        k83<>+0(SB), Z0, Z0
+	VMOVDQU64     k12<>+0(SB), Z1
+	VPTESTMD.BCST k13<>+0(SB), Z0, K1
+	VPADDD.BCST   k14<>+0(SB), Z0, Z0
+	VPADDD.BCST   k15<>+0(SB), Z0, K1, Z0
+	VPERMW        Z0, Z1, Z1
+	VPMOVZXBW     (CX), Z0
+	VPERMW        Z1, Z0, Z0
+	VMOVDQU64     Z0, (AX)
+	VPMOVZXBW     (CX), Z0
+	VPSRLW        $0x02, Z0, Z0
+	VPERMW        Z1, Z0, Z0
+	VMOVDQU64     Z0, 64(AX)
+	VPMOVZXBW     (CX), Z0
+	VPSRLW        $0x04, Z0, Z0
+	VPERMW        Z1, Z0, Z0
+	VMOVDQU64     Z0, 128(AX)
+	VPMOVZXBW     (CX), Z0
+	VPSRLW        $0x06, Z0, Z0
+	VPERMW        Z1, Z0, Z0
+	VMOVDQU64     Z0, 192(AX)
+	VPMOVZXBW     32(CX), Z0
+	VPERMW        Z1, Z0, Z0
+	VMOVDQU64     Z0, 256(AX)
+	VPMOVZXBW     32(CX), Z0
+	VPSRLW        $0x02, Z0, Z0
+	VPERMW        Z1, Z0, Z0
+	VMOVDQU64     Z0, 320(AX)
+	VPMOVZXBW     32(CX), Z0
+	VPSRLW        $0x04, Z0, Z0
+	VPERMW        Z1, Z0, Z0
+	VMOVDQU64     Z0, 384(AX)
+	VPMOVZXBW     32(CX), Z0
+	VPSRLW        $0x06, Z0, Z0
+	VPERMW        Z1, Z0, Z0
+	VMOVDQU64     Z0, 448(AX)
+	ADDQ          $0x00000042, CX
+	ADDQ          $0x00000200, AX
+	DECQ          DX
+	JNZ           block
+	VZEROUPPER
+	RET
+
+// func tq2_0F16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F
+TEXT ·tq2_0F16AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VPBROADCASTW 64(CX), Y1
+	VCVTPH2PS    Y1, Z1
+	VXORPS.BCST  k0<>+0(SB), Z1, Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z1
+	VMULPS       k83<>+0(SB), Z1, Z1
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, Y1
+	VINSERTI64X4 $0x01, Y1, Z1, Z1
+	VPMOVZXBW    (CX), Z2
+	VPERMW       Z1, Z2, Z2
+	VMOVDQU64    Z2, (AX)
+	VPMOVZXBW    (CX), Z2
+	VPSRLW       $0x02, Z2, Z2
+	VPERMW       Z1, Z2, Z2
+	VMOVDQU64    Z2, 64(AX)
+	VPMOVZXBW    (CX), Z2
+	VPSRLW       $0x04, Z2, Z2
+	VPERMW       Z1, Z2, Z2
+	VMOVDQU64    Z2, 128(AX)
+	VPMOVZXBW    (CX), Z2
+	VPSRLW       $0x06, Z2, Z2
+	VPERMW       Z1, Z2, Z2
+	VMOVDQU64    Z2, 192(AX)
+	VPMOVZXBW    32(CX), Z2
+	VPERMW       Z1, Z2, Z2
+	VMOVDQU64    Z2, 256(AX)
+	VPMOVZXBW    32(CX), Z2
+	VPSRLW       $0x02, Z2, Z2
+	VPERMW       Z1, Z2, Z2
+	VMOVDQU64    Z2, 320(AX)
+	VPMOVZXBW    32(CX), Z2
+	VPSRLW       $0x04, Z2, Z2
+	VPERMW       Z1, Z2, Z2
+	VMOVDQU64    Z2, 384(AX)
+	VPMOVZXBW    32(CX), Z2
+	VPSRLW       $0x06, Z2, Z2
+	VPERMW       Z1, Z2, Z1
+	VMOVDQU64    Z1, 448(AX)
+	ADDQ         $0x00000042, CX
+	ADDQ         $0x00000200, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func q1_0F32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F
+TEXT ·q1_0F32AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VPBROADCASTW (CX), Y1
+	VCVTPH2PS    Y1, Z1
+	VXORPS.BCST  k0<>+0(SB), Z1, Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z1
+	VMULPS       k104<>+0(SB), Z1, Z1
+	VXORPS       Z0, Z1, Z1
+	KMOVD        2(CX), K1
+	VPMOVM2D     K1, Z2
+	KSHIFTRD     $0x10, K1, K1
+	VPMOVM2D     K1, Z3
+	VPERMD       Z1, Z2, Z2
+	VMOVDQU64    Z2, (AX)
+	VPERMD       Z1, Z3, Z2
+	VMOVDQU64    Z2, 64(AX)
+	KMOVD        6(CX), K1
+	VPMOVM2D     K1, Z2
+	KSHIFTRD     $0x10, K1, K1
+	VPMOVM2D     K1, Z3
+	VPERMD       Z1, Z2, Z2
+	VMOVDQU64    Z2, 128(AX)
+	VPERMD       Z1, Z3, Z2
+	VMOVDQU64    Z2, 192(AX)
+	KMOVD        10(CX), K1
+	VPMOVM2D     K1, Z2
+	KSHIFTRD     $0x10, K1, K1
+	VPMOVM2D     K1, Z3
+	VPERMD       Z1, Z2, Z2
+	VMOVDQU64    Z2, 256(AX)
+	VPERMD       Z1, Z3, Z2
+	VMOVDQU64    Z2, 320(AX)
+	KMOVD        14(CX), K1
+	VPMOVM2D     K1, Z2
+	KSHIFTRD     $0x10, K1, K1
+	VPMOVM2D     K1, Z3
+	VPERMD       Z1, Z2, Z2
+	VMOVDQU64    Z2, 384(AX)
+	VPERMD       Z1, Z3, Z1
+	VMOVDQU64    Z1, 448(AX)
+	ADDQ         $0x00000012, CX
+	ADDQ         $0x00000200, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+DATA k104<>+0(SB)/8, $0x3f800000bf800000
+DATA k104<>+8(SB)/8, $0x3f800000bf800000
+DATA k104<>+16(SB)/8, $0x3f800000bf800000
+DATA k104<>+24(SB)/8, $0x3f800000bf800000
+DATA k104<>+32(SB)/8, $0x3f800000bf800000
+DATA k104<>+40(SB)/8, $0x3f800000bf800000
+DATA k104<>+48(SB)/8, $0x3f800000bf800000
+DATA k104<>+56(SB)/8, $0x3f800000bf800000
+GLOBL k104<>(SB), RODATA|NOPTR, $64
+
+// func q1_0BF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F
+TEXT ·q1_0BF16AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z0
+	VMOVDQU64    k4<>+0(SB), Z0
+	VMOVDQU64    k5<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VPBROADCASTW  (CX), Y0
+	VCVTPH2PS     Y0, Z0
+	VXORPS.BCST   k0<>+0(SB), Z0, Z0
+	VCMPPS        $0x03, Z0, Z0, K1
+	VPBROADCASTD  k1<>+0(SB), K1, Z0
+	VMULPS        k104<>+0(SB), Z0, Z0
+	VMOVDQU64     k12<>+0(SB), Z1
+	VPTESTMD.BCST k13<>+0(SB), Z0, K1
+	VPADDD.BCST   k14<>+0(SB), Z0, Z0
+	VPADDD.BCST   k15<>+0(SB), Z0, K1, Z0
+	VPERMW        Z0, Z1, Z1
+	KMOVD         2(CX), K1
+	VPMOVM2W      K1, Z0
+	VPERMW        Z1, Z0, Z0
+	VMOVDQU64     Z0, (AX)
+	KMOVD         6(CX), K1
+	VPMOVM2W      K1, Z0
+	VPERMW        Z1, Z0, Z0
+	VMOVDQU64     Z0, 64(AX)
+	KMOVD         10(CX), K1
+	VPMOVM2W      K1, Z0
+	VPERMW        Z1, Z0, Z0
+	VMOVDQU64     Z0, 128(AX)
+	KMOVD         14(CX), K1
+	VPMOVM2W      K1, Z0
+	VPERMW        Z1, Z0, Z0
+	VMOVDQU64     Z0, 192(AX)
+	ADDQ          $0x00000012, CX
+	ADDQ          $0x00000100, AX
+	DECQ          DX
+	JNZ           block
+	VZEROUPPER
+	RET
+
+// func q1_0F16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F
+TEXT ·q1_0F16AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VPBROADCASTW (CX), Y1
+	VCVTPH2PS    Y1, Z1
+	VXORPS.BCST  k0<>+0(SB), Z1, Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z1
+	VMULPS       k104<>+0(SB), Z1, Z1
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, Y1
+	VINSERTI64X4 $0x01, Y1, Z1, Z1
+	KMOVD        2(CX), K1
+	VPMOVM2W     K1, Z2
+	VPERMW       Z1, Z2, Z2
+	VMOVDQU64    Z2, (AX)
+	KMOVD        6(CX), K1
+	VPMOVM2W     K1, Z2
+	VPERMW       Z1, Z2, Z2
+	VMOVDQU64    Z2, 64(AX)
+	KMOVD        10(CX), K1
+	VPMOVM2W     K1, Z2
+	VPERMW       Z1, Z2, Z2
+	VMOVDQU64    Z2, 128(AX)
+	KMOVD        14(CX), K1
+	VPMOVM2W     K1, Z2
+	VPERMW       Z1, Z2, Z1
+	VMOVDQU64    Z1, 192(AX)
+	ADDQ         $0x00000012, CX
+	ADDQ         $0x00000100, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func q2_0F32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·q2_0F32AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VPBROADCASTW (CX), Y1
+	VCVTPH2PS    Y1, Z1
+	VXORPS.BCST  k0<>+0(SB), Z1, Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z1
+	VMULPS       k83<>+0(SB), Z1, Z1
+	VXORPS       Z0, Z1, Z1
+	VPBROADCASTQ 2(CX), Z2
+	VMOVDQU64    k105<>+0(SB), Z3
+	VPERMB       Z2, Z3, Z3
+	VPSRLVD      k106<>+0(SB), Z3, Z3
+	VMOVDQU64    k107<>+0(SB), Z4
+	VPERMB       Z2, Z4, Z2
+	VPSRLVD      k106<>+0(SB), Z2, Z2
+	VPERMD       Z1, Z3, Z3
+	VMOVDQU64    Z3, (AX)
+	VPERMD       Z1, Z2, Z2
+	VMOVDQU64    Z2, 64(AX)
+	VPBROADCASTQ 10(CX), Z2
+	VMOVDQU64    k105<>+0(SB), Z3
+	VPERMB       Z2, Z3, Z3
+	VPSRLVD      k106<>+0(SB), Z3, Z3
+	VMOVDQU64    k107<>+0(SB), Z4
+	VPERMB       Z2, Z4, Z2
+	VPSRLVD      k106<>+0(SB), Z2, Z2
+	VPERMD       Z1, Z3, Z3
+	VMOVDQU64    Z3, 128(AX)
+	VPERMD       Z1, Z2, Z1
+	VMOVDQU64    Z1, 192(AX)
+	ADDQ         $0x00000012, CX
+	ADDQ         $0x00000100, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+DATA k105<>+0(SB)/8, $0x0302010003020100
+DATA k105<>+8(SB)/8, $0x0302010003020100
+DATA k105<>+16(SB)/8, $0x0403020104030201
+DATA k105<>+24(SB)/8, $0x0403020104030201
+DATA k105<>+32(SB)/8, $0x0504030205040302
+DATA k105<>+40(SB)/8, $0x0504030205040302
+DATA k105<>+48(SB)/8, $0x0605040306050403
+DATA k105<>+56(SB)/8, $0x0605040306050403
+GLOBL k105<>(SB), RODATA|NOPTR, $64
+
+DATA k106<>+0(SB)/8, $0x0000000200000000
+DATA k106<>+8(SB)/8, $0x0000000600000004
+DATA k106<>+16(SB)/8, $0x0000000200000000
+DATA k106<>+24(SB)/8, $0x0000000600000004
+DATA k106<>+32(SB)/8, $0x0000000200000000
+DATA k106<>+40(SB)/8, $0x0000000600000004
+DATA k106<>+48(SB)/8, $0x0000000200000000
+DATA k106<>+56(SB)/8, $0x0000000600000004
+GLOBL k106<>(SB), RODATA|NOPTR, $64
+
+DATA k107<>+0(SB)/8, $0x0706050407060504
+DATA k107<>+8(SB)/8, $0x0706050407060504
+DATA k107<>+16(SB)/8, $0x0807060508070605
+DATA k107<>+24(SB)/8, $0x0807060508070605
+DATA k107<>+32(SB)/8, $0x0908070609080706
+DATA k107<>+40(SB)/8, $0x0908070609080706
+DATA k107<>+48(SB)/8, $0x0a0908070a090807
+DATA k107<>+56(SB)/8, $0x0a0908070a090807
+GLOBL k107<>(SB), RODATA|NOPTR, $64
+
+// func q2_0BF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·q2_0BF16AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z0
+	VMOVDQU64    k4<>+0(SB), Z0
+	VMOVDQU64    k5<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VPBROADCASTW  (CX), Y0
+	VCVTPH2PS     Y0, Z0
+	VXORPS.BCST   k0<>+0(SB), Z0, Z0
+	VCMPPS        $0x03, Z0, Z0, K1
+	VPBROADCASTD  k1<>+0(SB), K1, Z0
+	VMULPS        k83<>+0(SB), Z0, Z0
+	VMOVDQU64     k12<>+0(SB), Z1
+	VPTESTMD.BCST k13<>+0(SB), Z0, K1
+	VPADDD.BCST   k14<>+0(SB), Z0, Z0
+	VPADDD.BCST   k15<>+0(SB), Z0, K1, Z0
+	VPERMW        Z0, Z1, Z1
+	VPBROADCASTQ  2(CX), Z0
+	VMOVDQU64     k108<>+0(SB), Z2
+	VPERMB        Z0, Z2, Z0
+	VPSRLVW       k109<>+0(SB), Z0, Z0
+	VPERMW        Z1, Z0, Z0
+	VMOVDQU64     Z0, (AX)
+	VPBROADCASTQ  10(CX), Z0
+	VMOVDQU64     k108<>+0(SB), Z2
+	VPERMB        Z0, Z2, Z0
+	VPSRLVW       k109<>+0(SB), Z0, Z0
+	VPERMW        Z1, Z0, Z0
+	VMOVDQU64     Z0, 64(AX)
+	ADDQ          $0x00000012, CX
+	ADDQ          $0x00000080, AX
+	DECQ          DX
+	JNZ           block
+	VZEROUPPER
+	RET
+
+DATA k108<>+0(SB)/8, $0x0100010001000100
+DATA k108<>+8(SB)/8, $0x0201020102010201
+DATA k108<>+16(SB)/8, $0x0302030203020302
+DATA k108<>+24(SB)/8, $0x0403040304030403
+DATA k108<>+32(SB)/8, $0x0504050405040504
+DATA k108<>+40(SB)/8, $0x0605060506050605
+DATA k108<>+48(SB)/8, $0x0706070607060706
+DATA k108<>+56(SB)/8, $0x0807080708070807
+GLOBL k108<>(SB), RODATA|NOPTR, $64
+
+DATA k109<>+0(SB)/8, $0x0006000400020000
+DATA k109<>+8(SB)/8, $0x0006000400020000
+DATA k109<>+16(SB)/8, $0x0006000400020000
+DATA k109<>+24(SB)/8, $0x0006000400020000
+DATA k109<>+32(SB)/8, $0x0006000400020000
+DATA k109<>+40(SB)/8, $0x0006000400020000
+DATA k109<>+48(SB)/8, $0x0006000400020000
+DATA k109<>+56(SB)/8, $0x0006000400020000
+GLOBL k109<>(SB), RODATA|NOPTR, $64
+
+// func q2_0F16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·q2_0F16AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VPBROADCASTW (CX), Y1
+	VCVTPH2PS    Y1, Z1
+	VXORPS.BCST  k0<>+0(SB), Z1, Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z1
+	VMULPS       k83<>+0(SB), Z1, Z1
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, Y1
+	VINSERTI64X4 $0x01, Y1, Z1, Z1
+	VPBROADCASTQ 2(CX), Z2
+	VMOVDQU64    k108<>+0(SB), Z3
+	VPERMB       Z2, Z3, Z2
+	VPSRLVW      k109<>+0(SB), Z2, Z2
+	VPERMW       Z1, Z2, Z2
+	VMOVDQU64    Z2, (AX)
+	VPBROADCASTQ 10(CX), Z2
+	VMOVDQU64    k108<>+0(SB), Z3
+	VPERMB       Z2, Z3, Z2
+	VPSRLVW      k109<>+0(SB), Z2, Z2
+	VPERMW       Z1, Z2, Z1
+	VMOVDQU64    Z1, 64(AX)
+	ADDQ         $0x00000012, CX
+	ADDQ         $0x00000080, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func iq1_SF32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·iq1_SF32AVX512(SB), NOSPLIT, $384-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VBROADCASTI32X4 34(CX), Z1
+	VMOVDQU64       k110<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z2
+	VPSRLVW         k111<>+0(SB), Z2, Z3
+	VPSLLVW         k112<>+0(SB), Z3, Z3
+	VPMOVZXBW       2(CX), Z4
+	VPBROADCASTD    k113<>+0(SB), Z5
+	VPTERNLOGD      $0xea, Z4, Z5, Z3
+	VMOVDQU64       Z3, (SP)
+	LEAQ            ·iq1Grid+0(SB), BX
+	MOVWQZX         (SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 64(SP)
+	MOVWQZX         2(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 72(SP)
+	MOVWQZX         4(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 80(SP)
+	MOVWQZX         6(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 88(SP)
+	MOVWQZX         8(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 96(SP)
+	MOVWQZX         10(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 104(SP)
+	MOVWQZX         12(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 112(SP)
+	MOVWQZX         14(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 120(SP)
+	VPMOVW2M        Z2, K1
+	KMOVD           K1, SI
+	VPMOVZXWD       Y1, Z1
+	VPSRLD          $0x0c, Z1, Z1
+	VPANDD.BCST     k114<>+0(SB), Z1, Z1
+	VPBROADCASTW    (CX), Y2
+	VCVTPH2PS       Y2, Z2
+	VPADDD          Z1, Z1, Z1
+	VPADDD.BCST     k15<>+0(SB), Z1, Z1
+	VCVTDQ2PS       Z1, Z1
+	VMULPS          Z2, Z1, Z1
+	VMULPS.BCST     k115<>+0(SB), Z1, Z1
+	VXORPS.BCST     k0<>+0(SB), Z1, Z1
+	VCMPPS          $0x03, Z1, Z1, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z1
+	VMOVUPS         Z1, 320(SP)
+	VPBROADCASTD    k47<>+0(SB), Z1
+	VPBROADCASTD    k116<>+0(SB), Z2
+	MOVWQZX         16(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 128(SP)
+	MOVWQZX         18(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 136(SP)
+	MOVWQZX         20(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 144(SP)
+	MOVWQZX         22(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 152(SP)
+	MOVWQZX         24(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 160(SP)
+	MOVWQZX         26(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 168(SP)
+	MOVWQZX         28(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 176(SP)
+	MOVWQZX         30(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 184(SP)
+	VMOVDQU64       64(SP), Z3
+	KMOVB           SI, K1
+	SHRL            $0x08, SI
+	VPBLENDMQ       Z2, Z1, K1, Z6
+	VPADDB          Z3, Z3, Z3
+	VPADDB          Z3, Z3, Z3
+	VPADDB          Z3, Z3, Z3
+	VPADDB          Z6, Z3, Z3
+	VMOVDQU64       Z3, 64(SP)
+	VPMOVSXBD       64(SP), Z3
+	VPMOVSXBD       80(SP), Z4
+	VCVTDQ2PS       Z3, Z3
+	VCVTDQ2PS       Z4, Z4
+	VMULPS.BCST     320(SP), Z3, Z3
+	VMULPS.BCST     320(SP), Z4, Z4
+	VXORPS          Z0, Z3, Z3
+	VMOVUPS         Z3, (AX)
+	VXORPS          Z0, Z4, Z4
+	VMOVUPS         Z4, 64(AX)
+	VPMOVSXBD       96(SP), Z3
+	VPMOVSXBD       112(SP), Z4
+	VCVTDQ2PS       Z3, Z3
+	VCVTDQ2PS       Z4, Z4
+	VMULPS.BCST     324(SP), Z3, Z3
+	VMULPS.BCST     324(SP), Z4, Z4
+	VXORPS          Z0, Z3, Z3
+	VMOVUPS         Z3, 128(AX)
+	VXORPS          Z0, Z4, Z4
+	VMOVUPS         Z4, 192(AX)
+	MOVWQZX         32(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 192(SP)
+	MOVWQZX         34(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 200(SP)
+	MOVWQZX         36(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 208(SP)
+	MOVWQZX         38(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 216(SP)
+	MOVWQZX         40(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 224(SP)
+	MOVWQZX         42(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 232(SP)
+	MOVWQZX         44(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 240(SP)
+	MOVWQZX         46(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 248(SP)
+	VMOVDQU64       128(SP), Z3
+	KMOVB           SI, K1
+	SHRL            $0x08, SI
+	VPBLENDMQ       Z2, Z1, K1, Z7
+	VPADDB          Z3, Z3, Z3
+	VPADDB          Z3, Z3, Z3
+	VPADDB          Z3, Z3, Z3
+	VPADDB          Z7, Z3, Z3
+	VMOVDQU64       Z3, 128(SP)
+	VPMOVSXBD       128(SP), Z3
+	VPMOVSXBD       144(SP), Z4
+	VCVTDQ2PS       Z3, Z3
+	VCVTDQ2PS       Z4, Z4
+	VMULPS.BCST     328(SP), Z3, Z3
+	VMULPS.BCST     328(SP), Z4, Z4
+	VXORPS          Z0, Z3, Z3
+	VMOVUPS         Z3, 256(AX)
+	VXORPS          Z0, Z4, Z4
+	VMOVUPS         Z4, 320(AX)
+	VPMOVSXBD       160(SP), Z3
+	VPMOVSXBD       176(SP), Z4
+	VCVTDQ2PS       Z3, Z3
+	VCVTDQ2PS       Z4, Z4
+	VMULPS.BCST     332(SP), Z3, Z3
+	VMULPS.BCST     332(SP), Z4, Z4
+	VXORPS          Z0, Z3, Z3
+	VMOVUPS         Z3, 384(AX)
+	VXORPS          Z0, Z4, Z4
+	VMOVUPS         Z4, 448(AX)
+	MOVWQZX         48(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 256(SP)
+	MOVWQZX         50(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 264(SP)
+	MOVWQZX         52(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 272(SP)
+	MOVWQZX         54(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 280(SP)
+	MOVWQZX         56(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 288(SP)
+	MOVWQZX         58(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 296(SP)
+	MOVWQZX         60(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 304(SP)
+	MOVWQZX         62(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 312(SP)
+	VMOVDQU64       192(SP), Z3
+	KMOVB           SI, K1
+	SHRL            $0x08, SI
+	VPBLENDMQ       Z2, Z1, K1, Z8
+	VPADDB          Z3, Z3, Z3
+	VPADDB          Z3, Z3, Z3
+	VPADDB          Z3, Z3, Z3
+	VPADDB          Z8, Z3, Z3
+	VMOVDQU64       Z3, 192(SP)
+	VPMOVSXBD       192(SP), Z3
+	VPMOVSXBD       208(SP), Z4
+	VCVTDQ2PS       Z3, Z3
+	VCVTDQ2PS       Z4, Z4
+	VMULPS.BCST     336(SP), Z3, Z3
+	VMULPS.BCST     336(SP), Z4, Z4
+	VXORPS          Z0, Z3, Z3
+	VMOVUPS         Z3, 512(AX)
+	VXORPS          Z0, Z4, Z4
+	VMOVUPS         Z4, 576(AX)
+	VPMOVSXBD       224(SP), Z3
+	VPMOVSXBD       240(SP), Z4
+	VCVTDQ2PS       Z3, Z3
+	VCVTDQ2PS       Z4, Z4
+	VMULPS.BCST     340(SP), Z3, Z3
+	VMULPS.BCST     340(SP), Z4, Z4
+	VXORPS          Z0, Z3, Z3
+	VMOVUPS         Z3, 640(AX)
+	VXORPS          Z0, Z4, Z4
+	VMOVUPS         Z4, 704(AX)
+	VMOVDQU64       256(SP), Z3
+	KMOVB           SI, K1
+	VPBLENDMQ       Z2, Z1, K1, Z9
+	VPADDB          Z3, Z3, Z3
+	VPADDB          Z3, Z3, Z3
+	VPADDB          Z3, Z3, Z3
+	VPADDB          Z9, Z3, Z3
+	VMOVDQU64       Z3, 256(SP)
+	VPMOVSXBD       256(SP), Z1
+	VPMOVSXBD       272(SP), Z2
+	VCVTDQ2PS       Z1, Z1
+	VCVTDQ2PS       Z2, Z2
+	VMULPS.BCST     344(SP), Z1, Z1
+	VMULPS.BCST     344(SP), Z2, Z2
+	VXORPS          Z0, Z1, Z1
+	VMOVUPS         Z1, 768(AX)
+	VXORPS          Z0, Z2, Z2
+	VMOVUPS         Z2, 832(AX)
+	VPMOVSXBD       288(SP), Z1
+	VPMOVSXBD       304(SP), Z2
+	VCVTDQ2PS       Z1, Z1
+	VCVTDQ2PS       Z2, Z2
+	VMULPS.BCST     348(SP), Z1, Z1
+	VMULPS.BCST     348(SP), Z2, Z2
+	VXORPS          Z0, Z1, Z1
+	VMOVUPS         Z1, 896(AX)
+	VXORPS          Z0, Z2, Z2
+	VMOVUPS         Z2, 960(AX)
+	ADDQ            $0x00000032, CX
+	ADDQ            $0x00000400, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+DATA k110<>+0(SB)/8, $0x0100010001000100
+DATA k110<>+8(SB)/8, $0x0302030203020302
+DATA k110<>+16(SB)/8, $0x0504050405040504
+DATA k110<>+24(SB)/8, $0x0706070607060706
+DATA k110<>+32(SB)/8, $0x0908090809080908
+DATA k110<>+40(SB)/8, $0x0b0a0b0a0b0a0b0a
+DATA k110<>+48(SB)/8, $0x0d0c0d0c0d0c0d0c
+DATA k110<>+56(SB)/8, $0x0f0e0f0e0f0e0f0e
+GLOBL k110<>(SB), RODATA|NOPTR, $64
+
+DATA k111<>+0(SB)/8, $0x0001000000000000
+DATA k111<>+8(SB)/8, $0x0001000000000000
+DATA k111<>+16(SB)/8, $0x0001000000000000
+DATA k111<>+24(SB)/8, $0x0001000000000000
+DATA k111<>+32(SB)/8, $0x0001000000000000
+DATA k111<>+40(SB)/8, $0x0001000000000000
+DATA k111<>+48(SB)/8, $0x0001000000000000
+DATA k111<>+56(SB)/8, $0x0001000000000000
+GLOBL k111<>(SB), RODATA|NOPTR, $64
+
+DATA k112<>+0(SB)/8, $0x0000000200050008
+DATA k112<>+8(SB)/8, $0x0000000200050008
+DATA k112<>+16(SB)/8, $0x0000000200050008
+DATA k112<>+24(SB)/8, $0x0000000200050008
+DATA k112<>+32(SB)/8, $0x0000000200050008
+DATA k112<>+40(SB)/8, $0x0000000200050008
+DATA k112<>+48(SB)/8, $0x0000000200050008
+DATA k112<>+56(SB)/8, $0x0000000200050008
+GLOBL k112<>(SB), RODATA|NOPTR, $64
+
+DATA k113<>+0(SB)/8, $0x0700070007000700
+DATA k113<>+8(SB)/8, $0x0700070007000700
+DATA k113<>+16(SB)/8, $0x0700070007000700
+DATA k113<>+24(SB)/8, $0x0700070007000700
+GLOBL k113<>(SB), RODATA|NOPTR, $32
+
+DATA k114<>+0(SB)/8, $0x0000000700000007
+DATA k114<>+8(SB)/8, $0x0000000700000007
+DATA k114<>+16(SB)/8, $0x0000000700000007
+DATA k114<>+24(SB)/8, $0x0000000700000007
+GLOBL k114<>(SB), RODATA|NOPTR, $32
+
+DATA k115<>+0(SB)/8, $0x3e0000003e000000
+DATA k115<>+8(SB)/8, $0x3e0000003e000000
+DATA k115<>+16(SB)/8, $0x3e0000003e000000
+DATA k115<>+24(SB)/8, $0x3e0000003e000000
+GLOBL k115<>(SB), RODATA|NOPTR, $32
+
+DATA k116<>+0(SB)/8, $0xffffffffffffffff
+DATA k116<>+8(SB)/8, $0xffffffffffffffff
+DATA k116<>+16(SB)/8, $0xffffffffffffffff
+DATA k116<>+24(SB)/8, $0xffffffffffffffff
+GLOBL k116<>(SB), RODATA|NOPTR, $32
+
+// func iq1_SBF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·iq1_SBF16AVX512(SB), NOSPLIT, $384-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         n+16(FP), DX
+
+block:
+	VBROADCASTI32X4 34(CX), Z4
+	VMOVDQU64       k110<>+0(SB), Z5
+	VPERMB          Z4, Z5, Z5
+	VPSRLVW         k111<>+0(SB), Z5, Z6
+	VPSLLVW         k112<>+0(SB), Z6, Z6
+	VPMOVZXBW       2(CX), Z7
+	VPBROADCASTD    k113<>+0(SB), Z8
+	VPTERNLOGD      $0xea, Z7, Z8, Z6
+	VMOVDQU64       Z6, (SP)
+	LEAQ            ·iq1Grid+0(SB), BX
+	MOVWQZX         (SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 64(SP)
+	MOVWQZX         2(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 72(SP)
+	MOVWQZX         4(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 80(SP)
+	MOVWQZX         6(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 88(SP)
+	MOVWQZX         8(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 96(SP)
+	MOVWQZX         10(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 104(SP)
+	MOVWQZX         12(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 112(SP)
+	MOVWQZX         14(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 120(SP)
+	VPMOVW2M        Z5, K1
+	KMOVD           K1, SI
+	VPMOVZXWD       Y4, Z4
+	VPSRLD          $0x0c, Z4, Z4
+	VPANDD.BCST     k114<>+0(SB), Z4, Z4
+	VPBROADCASTW    (CX), Y5
+	VCVTPH2PS       Y5, Z5
+	VPADDD          Z4, Z4, Z4
+	VPADDD.BCST     k15<>+0(SB), Z4, Z4
+	VCVTDQ2PS       Z4, Z4
+	VMULPS          Z5, Z4, Z4
+	VMULPS.BCST     k115<>+0(SB), Z4, Z4
+	VXORPS.BCST     k0<>+0(SB), Z4, Z4
+	VCMPPS          $0x03, Z4, Z4, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z4
+	VMOVUPS         Z4, 320(SP)
+	VPBROADCASTD    k47<>+0(SB), Z4
+	VPBROADCASTD    k116<>+0(SB), Z5
+	MOVWQZX         16(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 128(SP)
+	MOVWQZX         18(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 136(SP)
+	MOVWQZX         20(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 144(SP)
+	MOVWQZX         22(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 152(SP)
+	MOVWQZX         24(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 160(SP)
+	MOVWQZX         26(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 168(SP)
+	MOVWQZX         28(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 176(SP)
+	MOVWQZX         30(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 184(SP)
+	VMOVDQU64       64(SP), Z6
+	KMOVB           SI, K1
+	SHRL            $0x08, SI
+	VPBLENDMQ       Z5, Z4, K1, Z9
+	VPADDB          Z6, Z6, Z6
+	VPADDB          Z6, Z6, Z6
+	VPADDB          Z6, Z6, Z6
+	VPADDB          Z9, Z6, Z6
+	VMOVDQU64       Z6, 64(SP)
+	VPMOVSXBD       64(SP), Z6
+	VPMOVSXBD       80(SP), Z7
+	VCVTDQ2PS       Z6, Z6
+	VCVTDQ2PS       Z7, Z7
+	VMULPS.BCST     320(SP), Z6, Z6
+	VMULPS.BCST     320(SP), Z7, Z7
+	VMOVDQA64       Z6, Z8
+	VPERMT2W        Z7, Z2, Z8
+	VPERMT2W        Z7, Z3, Z6
+	VPTERNLOGD      $0xf8, Z1, Z8, Z6
+	VPCMPUW         $0x06, Z0, Z6, K1
+	VPADDW          Z1, Z8, K1, Z8
+	VPXORD          Z0, Z8, Z8
+	VMOVDQU16       Z8, (AX)
+	VPMOVSXBD       96(SP), Z6
+	VPMOVSXBD       112(SP), Z7
+	VCVTDQ2PS       Z6, Z6
+	VCVTDQ2PS       Z7, Z7
+	VMULPS.BCST     324(SP), Z6, Z6
+	VMULPS.BCST     324(SP), Z7, Z7
+	VMOVDQA64       Z6, Z8
+	VPERMT2W        Z7, Z2, Z8
+	VPERMT2W        Z7, Z3, Z6
+	VPTERNLOGD      $0xf8, Z1, Z8, Z6
+	VPCMPUW         $0x06, Z0, Z6, K1
+	VPADDW          Z1, Z8, K1, Z8
+	VPXORD          Z0, Z8, Z8
+	VMOVDQU16       Z8, 64(AX)
+	MOVWQZX         32(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 192(SP)
+	MOVWQZX         34(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 200(SP)
+	MOVWQZX         36(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 208(SP)
+	MOVWQZX         38(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 216(SP)
+	MOVWQZX         40(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 224(SP)
+	MOVWQZX         42(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 232(SP)
+	MOVWQZX         44(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 240(SP)
+	MOVWQZX         46(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 248(SP)
+	VMOVDQU64       128(SP), Z6
+	KMOVB           SI, K1
+	SHRL            $0x08, SI
+	VPBLENDMQ       Z5, Z4, K1, Z10
+	VPADDB          Z6, Z6, Z6
+	VPADDB          Z6, Z6, Z6
+	VPADDB          Z6, Z6, Z6
+	VPADDB          Z10, Z6, Z6
+	VMOVDQU64       Z6, 128(SP)
+	VPMOVSXBD       128(SP), Z6
+	VPMOVSXBD       144(SP), Z7
+	VCVTDQ2PS       Z6, Z6
+	VCVTDQ2PS       Z7, Z7
+	VMULPS.BCST     328(SP), Z6, Z6
+	VMULPS.BCST     328(SP), Z7, Z7
+	VMOVDQA64       Z6, Z8
+	VPERMT2W        Z7, Z2, Z8
+	VPERMT2W        Z7, Z3, Z6
+	VPTERNLOGD      $0xf8, Z1, Z8, Z6
+	VPCMPUW         $0x06, Z0, Z6, K1
+	VPADDW          Z1, Z8, K1, Z8
+	VPXORD          Z0, Z8, Z8
+	VMOVDQU16       Z8, 128(AX)
+	VPMOVSXBD       160(SP), Z6
+	VPMOVSXBD       176(SP), Z7
+	VCVTDQ2PS       Z6, Z6
+	VCVTDQ2PS       Z7, Z7
+	VMULPS.BCST     332(SP), Z6, Z6
+	VMULPS.BCST     332(SP), Z7, Z7
+	VMOVDQA64       Z6, Z8
+	VPERMT2W        Z7, Z2, Z8
+	VPERMT2W        Z7, Z3, Z6
+	VPTERNLOGD      $0xf8, Z1, Z8, Z6
+	VPCMPUW         $0x06, Z0, Z6, K1
+	VPADDW          Z1, Z8, K1, Z8
+	VPXORD          Z0, Z8, Z8
+	VMOVDQU16       Z8, 192(AX)
+	MOVWQZX         48(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 256(SP)
+	MOVWQZX         50(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 264(SP)
+	MOVWQZX         52(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 272(SP)
+	MOVWQZX         54(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 280(SP)
+	MOVWQZX         56(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 288(SP)
+	MOVWQZX         58(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 296(SP)
+	MOVWQZX         60(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 304(SP)
+	MOVWQZX         62(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 312(SP)
+	VMOVDQU64       192(SP), Z6
+	KMOVB           SI, K1
+	SHRL            $0x08, SI
+	VPBLENDMQ       Z5, Z4, K1, Z11
+	VPADDB          Z6, Z6, Z6
+	VPADDB          Z6, Z6, Z6
+	VPADDB          Z6, Z6, Z6
+	VPADDB          Z11, Z6, Z6
+	VMOVDQU64       Z6, 192(SP)
+	VPMOVSXBD       192(SP), Z6
+	VPMOVSXBD       208(SP), Z7
+	VCVTDQ2PS       Z6, Z6
+	VCVTDQ2PS       Z7, Z7
+	VMULPS.BCST     336(SP), Z6, Z6
+	VMULPS.BCST     336(SP), Z7, Z7
+	VMOVDQA64       Z6, Z8
+	VPERMT2W        Z7, Z2, Z8
+	VPERMT2W        Z7, Z3, Z6
+	VPTERNLOGD      $0xf8, Z1, Z8, Z6
+	VPCMPUW         $0x06, Z0, Z6, K1
+	VPADDW          Z1, Z8, K1, Z8
+	VPXORD          Z0, Z8, Z8
+	VMOVDQU16       Z8, 256(AX)
+	VPMOVSXBD       224(SP), Z6
+	VPMOVSXBD       240(SP), Z7
+	VCVTDQ2PS       Z6, Z6
+	VCVTDQ2PS       Z7, Z7
+	VMULPS.BCST     340(SP), Z6, Z6
+	VMULPS.BCST     340(SP), Z7, Z7
+	VMOVDQA64       Z6, Z8
+	VPERMT2W        Z7, Z2, Z8
+	VPERMT2W        Z7, Z3, Z6
+	VPTERNLOGD      $0xf8, Z1, Z8, Z6
+	VPCMPUW         $0x06, Z0, Z6, K1
+	VPADDW          Z1, Z8, K1, Z8
+	VPXORD          Z0, Z8, Z8
+	VMOVDQU16       Z8, 320(AX)
+	VMOVDQU64       256(SP), Z6
+	KMOVB           SI, K1
+	VPBLENDMQ       Z5, Z4, K1, Z12
+	VPADDB          Z6, Z6, Z6
+	VPADDB          Z6, Z6, Z6
+	VPADDB          Z6, Z6, Z6
+	VPADDB          Z12, Z6, Z6
+	VMOVDQU64       Z6, 256(SP)
+	VPMOVSXBD       256(SP), Z4
+	VPMOVSXBD       272(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     344(SP), Z4, Z4
+	VMULPS.BCST     344(SP), Z5, Z5
+	VMOVDQA64       Z4, Z6
+	VPERMT2W        Z5, Z2, Z6
+	VPERMT2W        Z5, Z3, Z4
+	VPTERNLOGD      $0xf8, Z1, Z6, Z4
+	VPCMPUW         $0x06, Z0, Z4, K1
+	VPADDW          Z1, Z6, K1, Z6
+	VPXORD          Z0, Z6, Z6
+	VMOVDQU16       Z6, 384(AX)
+	VPMOVSXBD       288(SP), Z4
+	VPMOVSXBD       304(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     348(SP), Z4, Z4
+	VMULPS.BCST     348(SP), Z5, Z5
+	VMOVDQA64       Z4, Z6
+	VPERMT2W        Z5, Z2, Z6
+	VPERMT2W        Z5, Z3, Z4
+	VPTERNLOGD      $0xf8, Z1, Z6, Z4
+	VPCMPUW         $0x06, Z0, Z4, K1
+	VPADDW          Z1, Z6, K1, Z6
+	VPXORD          Z0, Z6, Z6
+	VMOVDQU16       Z6, 448(AX)
+	ADDQ            $0x00000032, CX
+	ADDQ            $0x00000200, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+// func iq1_SF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·iq1_SF16AVX512(SB), NOSPLIT, $384-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VBROADCASTI32X4 34(CX), Z1
+	VMOVDQU64       k110<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z2
+	VPSRLVW         k111<>+0(SB), Z2, Z3
+	VPSLLVW         k112<>+0(SB), Z3, Z3
+	VPMOVZXBW       2(CX), Z4
+	VPBROADCASTD    k113<>+0(SB), Z5
+	VPTERNLOGD      $0xea, Z4, Z5, Z3
+	VMOVDQU64       Z3, (SP)
+	LEAQ            ·iq1Grid+0(SB), BX
+	MOVWQZX         (SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 64(SP)
+	MOVWQZX         2(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 72(SP)
+	MOVWQZX         4(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 80(SP)
+	MOVWQZX         6(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 88(SP)
+	MOVWQZX         8(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 96(SP)
+	MOVWQZX         10(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 104(SP)
+	MOVWQZX         12(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 112(SP)
+	MOVWQZX         14(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 120(SP)
+	VPMOVW2M        Z2, K1
+	KMOVD           K1, SI
+	VPMOVZXWD       Y1, Z1
+	VPSRLD          $0x0c, Z1, Z1
+	VPANDD.BCST     k114<>+0(SB), Z1, Z1
+	VPBROADCASTW    (CX), Y2
+	VCVTPH2PS       Y2, Z2
+	VPADDD          Z1, Z1, Z1
+	VPADDD.BCST     k15<>+0(SB), Z1, Z1
+	VCVTDQ2PS       Z1, Z1
+	VMULPS          Z2, Z1, Z1
+	VMULPS.BCST     k115<>+0(SB), Z1, Z1
+	VXORPS.BCST     k0<>+0(SB), Z1, Z1
+	VCMPPS          $0x03, Z1, Z1, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z1
+	VMOVUPS         Z1, 320(SP)
+	VPBROADCASTD    k47<>+0(SB), Z1
+	VPBROADCASTD    k116<>+0(SB), Z2
+	MOVWQZX         16(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 128(SP)
+	MOVWQZX         18(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 136(SP)
+	MOVWQZX         20(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 144(SP)
+	MOVWQZX         22(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 152(SP)
+	MOVWQZX         24(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 160(SP)
+	MOVWQZX         26(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 168(SP)
+	MOVWQZX         28(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 176(SP)
+	MOVWQZX         30(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 184(SP)
+	VMOVDQU64       64(SP), Z3
+	KMOVB           SI, K1
+	SHRL            $0x08, SI
+	VPBLENDMQ       Z2, Z1, K1, Z6
+	VPADDB          Z3, Z3, Z3
+	VPADDB          Z3, Z3, Z3
+	VPADDB          Z3, Z3, Z3
+	VPADDB          Z6, Z3, Z3
+	VMOVDQU64       Z3, 64(SP)
+	VPMOVSXBD       64(SP), Z3
+	VPMOVSXBD       80(SP), Z4
+	VCVTDQ2PS       Z3, Z3
+	VCVTDQ2PS       Z4, Z4
+	VMULPS.BCST     320(SP), Z3, Z3
+	VMULPS.BCST     320(SP), Z4, Z4
+	VXORPS          Z0, Z3, Z3
+	VCVTPS2PH       $0x00, Z3, (AX)
+	VXORPS          Z0, Z4, Z4
+	VCVTPS2PH       $0x00, Z4, 32(AX)
+	VPMOVSXBD       96(SP), Z3
+	VPMOVSXBD       112(SP), Z4
+	VCVTDQ2PS       Z3, Z3
+	VCVTDQ2PS       Z4, Z4
+	VMULPS.BCST     324(SP), Z3, Z3
+	VMULPS.BCST     324(SP), Z4, Z4
+	VXORPS          Z0, Z3, Z3
+	VCVTPS2PH       $0x00, Z3, 64(AX)
+	VXORPS          Z0, Z4, Z4
+	VCVTPS2PH       $0x00, Z4, 96(AX)
+	MOVWQZX         32(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 192(SP)
+	MOVWQZX         34(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 200(SP)
+	MOVWQZX         36(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 208(SP)
+	MOVWQZX         38(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 216(SP)
+	MOVWQZX         40(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 224(SP)
+	MOVWQZX         42(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 232(SP)
+	MOVWQZX         44(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 240(SP)
+	MOVWQZX         46(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 248(SP)
+	VMOVDQU64       128(SP), Z3
+	KMOVB           SI, K1
+	SHRL            $0x08, SI
+	VPBLENDMQ       Z2, Z1, K1, Z7
+	VPADDB          Z3, Z3, Z3
+	VPADDB          Z3, Z3, Z3
+	VPADDB          Z3, Z3, Z3
+	VPADDB          Z7, Z3, Z3
+	VMOVDQU64       Z3, 128(SP)
+	VPMOVSXBD       128(SP), Z3
+	VPMOVSXBD       144(SP), Z4
+	VCVTDQ2PS       Z3, Z3
+	VCVTDQ2PS       Z4, Z4
+	VMULPS.BCST     328(SP), Z3, Z3
+	VMULPS.BCST     328(SP), Z4, Z4
+	VXORPS          Z0, Z3, Z3
+	VCVTPS2PH       $0x00, Z3, 128(AX)
+	VXORPS          Z0, Z4, Z4
+	VCVTPS2PH       $0x00, Z4, 160(AX)
+	VPMOVSXBD       160(SP), Z3
+	VPMOVSXBD       176(SP), Z4
+	VCVTDQ2PS       Z3, Z3
+	VCVTDQ2PS       Z4, Z4
+	VMULPS.BCST     332(SP), Z3, Z3
+	VMULPS.BCST     332(SP), Z4, Z4
+	VXORPS          Z0, Z3, Z3
+	VCVTPS2PH       $0x00, Z3, 192(AX)
+	VXORPS          Z0, Z4, Z4
+	VCVTPS2PH       $0x00, Z4, 224(AX)
+	MOVWQZX         48(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 256(SP)
+	MOVWQZX         50(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 264(SP)
+	MOVWQZX         52(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 272(SP)
+	MOVWQZX         54(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 280(SP)
+	MOVWQZX         56(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 288(SP)
+	MOVWQZX         58(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 296(SP)
+	MOVWQZX         60(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 304(SP)
+	MOVWQZX         62(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 312(SP)
+	VMOVDQU64       192(SP), Z3
+	KMOVB           SI, K1
+	SHRL            $0x08, SI
+	VPBLENDMQ       Z2, Z1, K1, Z8
+	VPADDB          Z3, Z3, Z3
+	VPADDB          Z3, Z3, Z3
+	VPADDB          Z3, Z3, Z3
+	VPADDB          Z8, Z3, Z3
+	VMOVDQU64       Z3, 192(SP)
+	VPMOVSXBD       192(SP), Z3
+	VPMOVSXBD       208(SP), Z4
+	VCVTDQ2PS       Z3, Z3
+	VCVTDQ2PS       Z4, Z4
+	VMULPS.BCST     336(SP), Z3, Z3
+	VMULPS.BCST     336(SP), Z4, Z4
+	VXORPS          Z0, Z3, Z3
+	VCVTPS2PH       $0x00, Z3, 256(AX)
+	VXORPS          Z0, Z4, Z4
+	VCVTPS2PH       $0x00, Z4, 288(AX)
+	VPMOVSXBD       224(SP), Z3
+	VPMOVSXBD       240(SP), Z4
+	VCVTDQ2PS       Z3, Z3
+	VCVTDQ2PS       Z4, Z4
+	VMULPS.BCST     340(SP), Z3, Z3
+	VMULPS.BCST     340(SP), Z4, Z4
+	VXORPS          Z0, Z3, Z3
+	VCVTPS2PH       $0x00, Z3, 320(AX)
+	VXORPS          Z0, Z4, Z4
+	VCVTPS2PH       $0x00, Z4, 352(AX)
+	VMOVDQU64       256(SP), Z3
+	KMOVB           SI, K1
+	VPBLENDMQ       Z2, Z1, K1, Z9
+	VPADDB          Z3, Z3, Z3
+	VPADDB          Z3, Z3, Z3
+	VPADDB          Z3, Z3, Z3
+	VPADDB          Z9, Z3, Z3
+	VMOVDQU64       Z3, 256(SP)
+	VPMOVSXBD       256(SP), Z1
+	VPMOVSXBD       272(SP), Z2
+	VCVTDQ2PS       Z1, Z1
+	VCVTDQ2PS       Z2, Z2
+	VMULPS.BCST     344(SP), Z1, Z1
+	VMULPS.BCST     344(SP), Z2, Z2
+	VXORPS          Z0, Z1, Z1
+	VCVTPS2PH       $0x00, Z1, 384(AX)
+	VXORPS          Z0, Z2, Z2
+	VCVTPS2PH       $0x00, Z2, 416(AX)
+	VPMOVSXBD       288(SP), Z1
+	VPMOVSXBD       304(SP), Z2
+	VCVTDQ2PS       Z1, Z1
+	VCVTDQ2PS       Z2, Z2
+	VMULPS.BCST     348(SP), Z1, Z1
+	VMULPS.BCST     348(SP), Z2, Z2
+	VXORPS          Z0, Z1, Z1
+	VCVTPS2PH       $0x00, Z1, 448(AX)
+	VXORPS          Z0, Z2, Z2
+	VCVTPS2PH       $0x00, Z2, 480(AX)
+	ADDQ            $0x00000032, CX
+	ADDQ            $0x00000200, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+// func iq1_MF32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2
+TEXT ·iq1_MF32AVX512(SB), NOSPLIT, $384-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VBROADCASTI32X4 32(CX), Z1
+	VMOVDQU64       k117<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k118<>+0(SB), Z1, Z2
+	VPMOVZXBW       (CX), Z7
+	VPBROADCASTD    k113<>+0(SB), Z8
+	VPTERNLOGD      $0xea, Z7, Z8, Z2
+	VMOVDQU64       Z2, (SP)
+	LEAQ            ·iq1Grid+0(SB), BX
+	MOVWQZX         (SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 64(SP)
+	MOVWQZX         2(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 72(SP)
+	MOVWQZX         4(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 80(SP)
+	MOVWQZX         6(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 88(SP)
+	MOVWQZX         8(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 96(SP)
+	MOVWQZX         10(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 104(SP)
+	MOVWQZX         12(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 112(SP)
+	MOVWQZX         14(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 120(SP)
+	VPTESTMW        k119<>+0(SB), Z1, K1
+	KMOVD           K1, SI
+	MOVQ            48(CX), DI
+	MOVQ            $0xf000f000f000f000, R8
+	PEXTQ           R8, DI, DI
+	VPBROADCASTW    DI, Y1
+	VCVTPH2PS       Y1, Z1
+	VPBROADCASTQ    48(CX), Z2
+	VMOVDQU64       k120<>+0(SB), Z7
+	VPERMB          Z2, Z7, Z2
+	VPSRLVD         k121<>+0(SB), Z2, Z2
+	VPANDD.BCST     k114<>+0(SB), Z2, Z2
+	VPADDD          Z2, Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, Z2
+	VCVTDQ2PS       Z2, Z2
+	VMULPS          Z1, Z2, Z2
+	VMULPS.BCST     k115<>+0(SB), Z2, Z2
+	VXORPS.BCST     k0<>+0(SB), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z2
+	VMOVUPS         Z2, 320(SP)
+	VPBROADCASTD    k47<>+0(SB), Z1
+	VPBROADCASTD    k116<>+0(SB), Z2
+	MOVWQZX         16(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 128(SP)
+	MOVWQZX         18(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 136(SP)
+	MOVWQZX         20(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 144(SP)
+	MOVWQZX         22(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 152(SP)
+	MOVWQZX         24(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 160(SP)
+	MOVWQZX         26(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 168(SP)
+	MOVWQZX         28(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 176(SP)
+	MOVWQZX         30(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 184(SP)
+	VMOVDQU64       64(SP), Z7
+	KMOVB           SI, K1
+	SHRL            $0x08, SI
+	VPBLENDMQ       Z2, Z1, K1, Z3
+	VPADDB          Z7, Z7, Z7
+	VPADDB          Z7, Z7, Z7
+	VPADDB          Z7, Z7, Z7
+	VPADDB          Z3, Z7, Z7
+	VMOVDQU64       Z7, 64(SP)
+	VPMOVSXBD       64(SP), Z7
+	VPMOVSXBD       80(SP), Z8
+	VCVTDQ2PS       Z7, Z7
+	VCVTDQ2PS       Z8, Z8
+	VMULPS.BCST     320(SP), Z7, Z7
+	VMULPS.BCST     324(SP), Z8, Z8
+	VXORPS          Z0, Z7, Z7
+	VMOVUPS         Z7, (AX)
+	VXORPS          Z0, Z8, Z8
+	VMOVUPS         Z8, 64(AX)
+	VPMOVSXBD       96(SP), Z7
+	VPMOVSXBD       112(SP), Z8
+	VCVTDQ2PS       Z7, Z7
+	VCVTDQ2PS       Z8, Z8
+	VMULPS.BCST     328(SP), Z7, Z7
+	VMULPS.BCST     332(SP), Z8, Z8
+	VXORPS          Z0, Z7, Z7
+	VMOVUPS         Z7, 128(AX)
+	VXORPS          Z0, Z8, Z8
+	VMOVUPS         Z8, 192(AX)
+	MOVWQZX         32(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 192(SP)
+	MOVWQZX         34(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 200(SP)
+	MOVWQZX         36(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 208(SP)
+	MOVWQZX         38(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 216(SP)
+	MOVWQZX         40(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 224(SP)
+	MOVWQZX         42(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 232(SP)
+	MOVWQZX         44(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 240(SP)
+	MOVWQZX         46(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 248(SP)
+	VMOVDQU64       128(SP), Z7
+	KMOVB           SI, K1
+	SHRL            $0x08, SI
+	VPBLENDMQ       Z2, Z1, K1, Z4
+	VPADDB          Z7, Z7, Z7
+	VPADDB          Z7, Z7, Z7
+	VPADDB          Z7, Z7, Z7
+	VPADDB          Z4, Z7, Z7
+	VMOVDQU64       Z7, 128(SP)
+	VPMOVSXBD       128(SP), Z7
+	VPMOVSXBD       144(SP), Z8
+	VCVTDQ2PS       Z7, Z7
+	VCVTDQ2PS       Z8, Z8
+	VMULPS.BCST     336(SP), Z7, Z7
+	VMULPS.BCST     340(SP), Z8, Z8
+	VXORPS          Z0, Z7, Z7
+	VMOVUPS         Z7, 256(AX)
+	VXORPS          Z0, Z8, Z8
+	VMOVUPS         Z8, 320(AX)
+	VPMOVSXBD       160(SP), Z7
+	VPMOVSXBD       176(SP), Z8
+	VCVTDQ2PS       Z7, Z7
+	VCVTDQ2PS       Z8, Z8
+	VMULPS.BCST     344(SP), Z7, Z7
+	VMULPS.BCST     348(SP), Z8, Z8
+	VXORPS          Z0, Z7, Z7
+	VMOVUPS         Z7, 384(AX)
+	VXORPS          Z0, Z8, Z8
+	VMOVUPS         Z8, 448(AX)
+	MOVWQZX         48(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 256(SP)
+	MOVWQZX         50(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 264(SP)
+	MOVWQZX         52(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 272(SP)
+	MOVWQZX         54(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 280(SP)
+	MOVWQZX         56(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 288(SP)
+	MOVWQZX         58(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 296(SP)
+	MOVWQZX         60(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 304(SP)
+	MOVWQZX         62(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 312(SP)
+	VMOVDQU64       192(SP), Z7
+	KMOVB           SI, K1
+	SHRL            $0x08, SI
+	VPBLENDMQ       Z2, Z1, K1, Z5
+	VPADDB          Z7, Z7, Z7
+	VPADDB          Z7, Z7, Z7
+	VPADDB          Z7, Z7, Z7
+	VPADDB          Z5, Z7, Z7
+	VMOVDQU64       Z7, 192(SP)
+	VPMOVSXBD       192(SP), Z7
+	VPMOVSXBD       208(SP), Z8
+	VCVTDQ2PS       Z7, Z7
+	VCVTDQ2PS       Z8, Z8
+	VMULPS.BCST     352(SP), Z7, Z7
+	VMULPS.BCST     356(SP), Z8, Z8
+	VXORPS          Z0, Z7, Z7
+	VMOVUPS         Z7, 512(AX)
+	VXORPS          Z0, Z8, Z8
+	VMOVUPS         Z8, 576(AX)
+	VPMOVSXBD       224(SP), Z7
+	VPMOVSXBD       240(SP), Z8
+	VCVTDQ2PS       Z7, Z7
+	VCVTDQ2PS       Z8, Z8
+	VMULPS.BCST     360(SP), Z7, Z7
+	VMULPS.BCST     364(SP), Z8, Z8
+	VXORPS          Z0, Z7, Z7
+	VMOVUPS         Z7, 640(AX)
+	VXORPS          Z0, Z8, Z8
+	VMOVUPS         Z8, 704(AX)
+	VMOVDQU64       256(SP), Z7
+	KMOVB           SI, K1
+	VPBLENDMQ       Z2, Z1, K1, Z6
+	VPADDB          Z7, Z7, Z7
+	VPADDB          Z7, Z7, Z7
+	VPADDB          Z7, Z7, Z7
+	VPADDB          Z6, Z7, Z7
+	VMOVDQU64       Z7, 256(SP)
+	VPMOVSXBD       256(SP), Z1
+	VPMOVSXBD       272(SP), Z2
+	VCVTDQ2PS       Z1, Z1
+	VCVTDQ2PS       Z2, Z2
+	VMULPS.BCST     368(SP), Z1, Z1
+	VMULPS.BCST     372(SP), Z2, Z2
+	VXORPS          Z0, Z1, Z1
+	VMOVUPS         Z1, 768(AX)
+	VXORPS          Z0, Z2, Z2
+	VMOVUPS         Z2, 832(AX)
+	VPMOVSXBD       288(SP), Z1
+	VPMOVSXBD       304(SP), Z2
+	VCVTDQ2PS       Z1, Z1
+	VCVTDQ2PS       Z2, Z2
+	VMULPS.BCST     376(SP), Z1, Z1
+	VMULPS.BCST     380(SP), Z2, Z2
+	VXORPS          Z0, Z1, Z1
+	VMOVUPS         Z1, 896(AX)
+	VXORPS          Z0, Z2, Z2
+	VMOVUPS         Z2, 960(AX)
+	ADDQ            $0x00000038, CX
+	ADDQ            $0x00000400, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+DATA k117<>+0(SB)/8, $0x0101010100000000
+DATA k117<>+8(SB)/8, $0x0303030302020202
+DATA k117<>+16(SB)/8, $0x0505050504040404
+DATA k117<>+24(SB)/8, $0x0707070706060606
+DATA k117<>+32(SB)/8, $0x0909090908080808
+DATA k117<>+40(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k117<>+48(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k117<>+56(SB)/8, $0x0f0f0f0f0e0e0e0e
+GLOBL k117<>(SB), RODATA|NOPTR, $64
+
+DATA k118<>+0(SB)/8, $0x0004000000040000
+DATA k118<>+8(SB)/8, $0x0004000000040000
+DATA k118<>+16(SB)/8, $0x0004000000040000
+DATA k118<>+24(SB)/8, $0x0004000000040000
+DATA k118<>+32(SB)/8, $0x0004000000040000
+DATA k118<>+40(SB)/8, $0x0004000000040000
+DATA k118<>+48(SB)/8, $0x0004000000040000
+DATA k118<>+56(SB)/8, $0x0004000000040000
+GLOBL k118<>(SB), RODATA|NOPTR, $64
+
+DATA k119<>+0(SB)/8, $0x8080080880800808
+DATA k119<>+8(SB)/8, $0x8080080880800808
+DATA k119<>+16(SB)/8, $0x8080080880800808
+DATA k119<>+24(SB)/8, $0x8080080880800808
+DATA k119<>+32(SB)/8, $0x8080080880800808
+DATA k119<>+40(SB)/8, $0x8080080880800808
+DATA k119<>+48(SB)/8, $0x8080080880800808
+DATA k119<>+56(SB)/8, $0x8080080880800808
+GLOBL k119<>(SB), RODATA|NOPTR, $64
+
+DATA k120<>+0(SB)/8, $0x0302010003020100
+DATA k120<>+8(SB)/8, $0x0302010003020100
+DATA k120<>+16(SB)/8, $0x0504030205040302
+DATA k120<>+24(SB)/8, $0x0504030205040302
+DATA k120<>+32(SB)/8, $0x0706050407060504
+DATA k120<>+40(SB)/8, $0x0706050407060504
+DATA k120<>+48(SB)/8, $0x0908070609080706
+DATA k120<>+56(SB)/8, $0x0908070609080706
+GLOBL k120<>(SB), RODATA|NOPTR, $64
+
+DATA k121<>+0(SB)/8, $0x0000000300000000
+DATA k121<>+8(SB)/8, $0x0000000900000006
+DATA k121<>+16(SB)/8, $0x0000000300000000
+DATA k121<>+24(SB)/8, $0x0000000900000006
+DATA k121<>+32(SB)/8, $0x0000000300000000
+DATA k121<>+40(SB)/8, $0x0000000900000006
+DATA k121<>+48(SB)/8, $0x0000000300000000
+DATA k121<>+56(SB)/8, $0x0000000900000006
+GLOBL k121<>(SB), RODATA|NOPTR, $64
+
+// func iq1_MBF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2
+TEXT ·iq1_MBF16AVX512(SB), NOSPLIT, $384-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         n+16(FP), DX
+
+block:
+	VBROADCASTI32X4 32(CX), Z4
+	VMOVDQU64       k117<>+0(SB), Z5
+	VPERMB          Z4, Z5, Z4
+	VPSRLVW         k118<>+0(SB), Z4, Z5
+	VPMOVZXBW       (CX), Z10
+	VPBROADCASTD    k113<>+0(SB), Z11
+	VPTERNLOGD      $0xea, Z10, Z11, Z5
+	VMOVDQU64       Z5, (SP)
+	LEAQ            ·iq1Grid+0(SB), BX
+	MOVWQZX         (SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 64(SP)
+	MOVWQZX         2(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 72(SP)
+	MOVWQZX         4(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 80(SP)
+	MOVWQZX         6(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 88(SP)
+	MOVWQZX         8(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 96(SP)
+	MOVWQZX         10(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 104(SP)
+	MOVWQZX         12(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 112(SP)
+	MOVWQZX         14(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 120(SP)
+	VPTESTMW        k119<>+0(SB), Z4, K1
+	KMOVD           K1, SI
+	MOVQ            48(CX), DI
+	MOVQ            $0xf000f000f000f000, R8
+	PEXTQ           R8, DI, DI
+	VPBROADCASTW    DI, Y4
+	VCVTPH2PS       Y4, Z4
+	VPBROADCASTQ    48(CX), Z5
+	VMOVDQU64       k120<>+0(SB), Z10
+	VPERMB          Z5, Z10, Z5
+	VPSRLVD         k121<>+0(SB), Z5, Z5
+	VPANDD.BCST     k114<>+0(SB), Z5, Z5
+	VPADDD          Z5, Z5, Z5
+	VPADDD.BCST     k15<>+0(SB), Z5, Z5
+	VCVTDQ2PS       Z5, Z5
+	VMULPS          Z4, Z5, Z5
+	VMULPS.BCST     k115<>+0(SB), Z5, Z5
+	VXORPS.BCST     k0<>+0(SB), Z5, Z5
+	VCMPPS          $0x03, Z5, Z5, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z5
+	VMOVUPS         Z5, 320(SP)
+	VPBROADCASTD    k47<>+0(SB), Z4
+	VPBROADCASTD    k116<>+0(SB), Z5
+	MOVWQZX         16(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 128(SP)
+	MOVWQZX         18(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 136(SP)
+	MOVWQZX         20(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 144(SP)
+	MOVWQZX         22(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 152(SP)
+	MOVWQZX         24(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 160(SP)
+	MOVWQZX         26(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 168(SP)
+	MOVWQZX         28(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 176(SP)
+	MOVWQZX         30(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 184(SP)
+	VMOVDQU64       64(SP), Z10
+	KMOVB           SI, K1
+	SHRL            $0x08, SI
+	VPBLENDMQ       Z5, Z4, K1, Z6
+	VPADDB          Z10, Z10, Z10
+	VPADDB          Z10, Z10, Z10
+	VPADDB          Z10, Z10, Z10
+	VPADDB          Z6, Z10, Z10
+	VMOVDQU64       Z10, 64(SP)
+	VPMOVSXBD       64(SP), Z10
+	VPMOVSXBD       80(SP), Z11
+	VCVTDQ2PS       Z10, Z10
+	VCVTDQ2PS       Z11, Z11
+	VMULPS.BCST     320(SP), Z10, Z10
+	VMULPS.BCST     324(SP), Z11, Z11
+	VMOVDQA64       Z10, Z12
+	VPERMT2W        Z11, Z2, Z12
+	VPERMT2W        Z11, Z3, Z10
+	VPTERNLOGD      $0xf8, Z1, Z12, Z10
+	VPCMPUW         $0x06, Z0, Z10, K1
+	VPADDW          Z1, Z12, K1, Z12
+	VPXORD          Z0, Z12, Z12
+	VMOVDQU16       Z12, (AX)
+	VPMOVSXBD       96(SP), Z10
+	VPMOVSXBD       112(SP), Z11
+	VCVTDQ2PS       Z10, Z10
+	VCVTDQ2PS       Z11, Z11
+	VMULPS.BCST     328(SP), Z10, Z10
+	VMULPS.BCST     332(SP), Z11, Z11
+	VMOVDQA64       Z10, Z12
+	VPERMT2W        Z11, Z2, Z12
+	VPERMT2W        Z11, Z3, Z10
+	VPTERNLOGD      $0xf8, Z1, Z12, Z10
+	VPCMPUW         $0x06, Z0, Z10, K1
+	VPADDW          Z1, Z12, K1, Z12
+	VPXORD          Z0, Z12, Z12
+	VMOVDQU16       Z12, 64(AX)
+	MOVWQZX         32(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 192(SP)
+	MOVWQZX         34(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 200(SP)
+	MOVWQZX         36(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 208(SP)
+	MOVWQZX         38(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 216(SP)
+	MOVWQZX         40(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 224(SP)
+	MOVWQZX         42(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 232(SP)
+	MOVWQZX         44(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 240(SP)
+	MOVWQZX         46(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 248(SP)
+	VMOVDQU64       128(SP), Z10
+	KMOVB           SI, K1
+	SHRL            $0x08, SI
+	VPBLENDMQ       Z5, Z4, K1, Z7
+	VPADDB          Z10, Z10, Z10
+	VPADDB          Z10, Z10, Z10
+	VPADDB          Z10, Z10, Z10
+	VPADDB          Z7, Z10, Z10
+	VMOVDQU64       Z10, 128(SP)
+	VPMOVSXBD       128(SP), Z10
+	VPMOVSXBD       144(SP), Z11
+	VCVTDQ2PS       Z10, Z10
+	VCVTDQ2PS       Z11, Z11
+	VMULPS.BCST     336(SP), Z10, Z10
+	VMULPS.BCST     340(SP), Z11, Z11
+	VMOVDQA64       Z10, Z12
+	VPERMT2W        Z11, Z2, Z12
+	VPERMT2W        Z11, Z3, Z10
+	VPTERNLOGD      $0xf8, Z1, Z12, Z10
+	VPCMPUW         $0x06, Z0, Z10, K1
+	VPADDW          Z1, Z12, K1, Z12
+	VPXORD          Z0, Z12, Z12
+	VMOVDQU16       Z12, 128(AX)
+	VPMOVSXBD       160(SP), Z10
+	VPMOVSXBD       176(SP), Z11
+	VCVTDQ2PS       Z10, Z10
+	VCVTDQ2PS       Z11, Z11
+	VMULPS.BCST     344(SP), Z10, Z10
+	VMULPS.BCST     348(SP), Z11, Z11
+	VMOVDQA64       Z10, Z12
+	VPERMT2W        Z11, Z2, Z12
+	VPERMT2W        Z11, Z3, Z10
+	VPTERNLOGD      $0xf8, Z1, Z12, Z10
+	VPCMPUW         $0x06, Z0, Z10, K1
+	VPADDW          Z1, Z12, K1, Z12
+	VPXORD          Z0, Z12, Z12
+	VMOVDQU16       Z12, 192(AX)
+	MOVWQZX         48(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 256(SP)
+	MOVWQZX         50(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 264(SP)
+	MOVWQZX         52(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 272(SP)
+	MOVWQZX         54(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 280(SP)
+	MOVWQZX         56(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 288(SP)
+	MOVWQZX         58(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 296(SP)
+	MOVWQZX         60(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 304(SP)
+	MOVWQZX         62(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 312(SP)
+	VMOVDQU64       192(SP), Z10
+	KMOVB           SI, K1
+	SHRL            $0x08, SI
+	VPBLENDMQ       Z5, Z4, K1, Z8
+	VPADDB          Z10, Z10, Z10
+	VPADDB          Z10, Z10, Z10
+	VPADDB          Z10, Z10, Z10
+	VPADDB          Z8, Z10, Z10
+	VMOVDQU64       Z10, 192(SP)
+	VPMOVSXBD       192(SP), Z10
+	VPMOVSXBD       208(SP), Z11
+	VCVTDQ2PS       Z10, Z10
+	VCVTDQ2PS       Z11, Z11
+	VMULPS.BCST     352(SP), Z10, Z10
+	VMULPS.BCST     356(SP), Z11, Z11
+	VMOVDQA64       Z10, Z12
+	VPERMT2W        Z11, Z2, Z12
+	VPERMT2W        Z11, Z3, Z10
+	VPTERNLOGD      $0xf8, Z1, Z12, Z10
+	VPCMPUW         $0x06, Z0, Z10, K1
+	VPADDW          Z1, Z12, K1, Z12
+	VPXORD          Z0, Z12, Z12
+	VMOVDQU16       Z12, 256(AX)
+	VPMOVSXBD       224(SP), Z10
+	VPMOVSXBD       240(SP), Z11
+	VCVTDQ2PS       Z10, Z10
+	VCVTDQ2PS       Z11, Z11
+	VMULPS.BCST     360(SP), Z10, Z10
+	VMULPS.BCST     364(SP), Z11, Z11
+	VMOVDQA64       Z10, Z12
+	VPERMT2W        Z11, Z2, Z12
+	VPERMT2W        Z11, Z3, Z10
+	VPTERNLOGD      $0xf8, Z1, Z12, Z10
+	VPCMPUW         $0x06, Z0, Z10, K1
+	VPADDW          Z1, Z12, K1, Z12
+	VPXORD          Z0, Z12, Z12
+	VMOVDQU16       Z12, 320(AX)
+	VMOVDQU64       256(SP), Z10
+	KMOVB           SI, K1
+	VPBLENDMQ       Z5, Z4, K1, Z9
+	VPADDB          Z10, Z10, Z10
+	VPADDB          Z10, Z10, Z10
+	VPADDB          Z10, Z10, Z10
+	VPADDB          Z9, Z10, Z10
+	VMOVDQU64       Z10, 256(SP)
+	VPMOVSXBD       256(SP), Z4
+	VPMOVSXBD       272(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     368(SP), Z4, Z4
+	VMULPS.BCST     372(SP), Z5, Z5
+	VMOVDQA64       Z4, Z10
+	VPERMT2W        Z5, Z2, Z10
+	VPERMT2W        Z5, Z3, Z4
+	VPTERNLOGD      $0xf8, Z1, Z10, Z4
+	VPCMPUW         $0x06, Z0, Z4, K1
+	VPADDW          Z1, Z10, K1, Z10
+	VPXORD          Z0, Z10, Z10
+	VMOVDQU16       Z10, 384(AX)
+	VPMOVSXBD       288(SP), Z4
+	VPMOVSXBD       304(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     376(SP), Z4, Z4
+	VMULPS.BCST     380(SP), Z5, Z5
+	VMOVDQA64       Z4, Z10
+	VPERMT2W        Z5, Z2, Z10
+	VPERMT2W        Z5, Z3, Z4
+	VPTERNLOGD      $0xf8, Z1, Z10, Z4
+	VPCMPUW         $0x06, Z0, Z4, K1
+	VPADDW          Z1, Z10, K1, Z10
+	VPXORD          Z0, Z10, Z10
+	VMOVDQU16       Z10, 448(AX)
+	ADDQ            $0x00000038, CX
+	ADDQ            $0x00000200, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+// func iq1_MF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2
+TEXT ·iq1_MF16AVX512(SB), NOSPLIT, $384-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VBROADCASTI32X4 32(CX), Z1
+	VMOVDQU64       k117<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVW         k118<>+0(SB), Z1, Z2
+	VPMOVZXBW       (CX), Z7
+	VPBROADCASTD    k113<>+0(SB), Z8
+	VPTERNLOGD      $0xea, Z7, Z8, Z2
+	VMOVDQU64       Z2, (SP)
+	LEAQ            ·iq1Grid+0(SB), BX
+	MOVWQZX         (SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 64(SP)
+	MOVWQZX         2(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 72(SP)
+	MOVWQZX         4(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 80(SP)
+	MOVWQZX         6(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 88(SP)
+	MOVWQZX         8(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 96(SP)
+	MOVWQZX         10(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 104(SP)
+	MOVWQZX         12(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 112(SP)
+	MOVWQZX         14(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 120(SP)
+	VPTESTMW        k119<>+0(SB), Z1, K1
+	KMOVD           K1, SI
+	MOVQ            48(CX), DI
+	MOVQ            $0xf000f000f000f000, R8
+	PEXTQ           R8, DI, DI
+	VPBROADCASTW    DI, Y1
+	VCVTPH2PS       Y1, Z1
+	VPBROADCASTQ    48(CX), Z2
+	VMOVDQU64       k120<>+0(SB), Z7
+	VPERMB          Z2, Z7, Z2
+	VPSRLVD         k121<>+0(SB), Z2, Z2
+	VPANDD.BCST     k114<>+0(SB), Z2, Z2
+	VPADDD          Z2, Z2, Z2
+	VPADDD.BCST     k15<>+0(SB), Z2, Z2
+	VCVTDQ2PS       Z2, Z2
+	VMULPS          Z1, Z2, Z2
+	VMULPS.BCST     k115<>+0(SB), Z2, Z2
+	VXORPS.BCST     k0<>+0(SB), Z2, Z2
+	VCMPPS          $0x03, Z2, Z2, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z2
+	VMOVUPS         Z2, 320(SP)
+	VPBROADCASTD    k47<>+0(SB), Z1
+	VPBROADCASTD    k116<>+0(SB), Z2
+	MOVWQZX         16(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 128(SP)
+	MOVWQZX         18(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 136(SP)
+	MOVWQZX         20(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 144(SP)
+	MOVWQZX         22(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 152(SP)
+	MOVWQZX         24(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 160(SP)
+	MOVWQZX         26(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 168(SP)
+	MOVWQZX         28(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 176(SP)
+	MOVWQZX         30(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 184(SP)
+	VMOVDQU64       64(SP), Z7
+	KMOVB           SI, K1
+	SHRL            $0x08, SI
+	VPBLENDMQ       Z2, Z1, K1, Z3
+	VPADDB          Z7, Z7, Z7
+	VPADDB          Z7, Z7, Z7
+	VPADDB          Z7, Z7, Z7
+	VPADDB          Z3, Z7, Z7
+	VMOVDQU64       Z7, 64(SP)
+	VPMOVSXBD       64(SP), Z7
+	VPMOVSXBD       80(SP), Z8
+	VCVTDQ2PS       Z7, Z7
+	VCVTDQ2PS       Z8, Z8
+	VMULPS.BCST     320(SP), Z7, Z7
+	VMULPS.BCST     324(SP), Z8, Z8
+	VXORPS          Z0, Z7, Z7
+	VCVTPS2PH       $0x00, Z7, (AX)
+	VXORPS          Z0, Z8, Z8
+	VCVTPS2PH       $0x00, Z8, 32(AX)
+	VPMOVSXBD       96(SP), Z7
+	VPMOVSXBD       112(SP), Z8
+	VCVTDQ2PS       Z7, Z7
+	VCVTDQ2PS       Z8, Z8
+	VMULPS.BCST     328(SP), Z7, Z7
+	VMULPS.BCST     332(SP), Z8, Z8
+	VXORPS          Z0, Z7, Z7
+	VCVTPS2PH       $0x00, Z7, 64(AX)
+	VXORPS          Z0, Z8, Z8
+	VCVTPS2PH       $0x00, Z8, 96(AX)
+	MOVWQZX         32(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 192(SP)
+	MOVWQZX         34(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 200(SP)
+	MOVWQZX         36(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 208(SP)
+	MOVWQZX         38(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 216(SP)
+	MOVWQZX         40(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 224(SP)
+	MOVWQZX         42(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 232(SP)
+	MOVWQZX         44(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 240(SP)
+	MOVWQZX         46(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 248(SP)
+	VMOVDQU64       128(SP), Z7
+	KMOVB           SI, K1
+	SHRL            $0x08, SI
+	VPBLENDMQ       Z2, Z1, K1, Z4
+	VPADDB          Z7, Z7, Z7
+	VPADDB          Z7, Z7, Z7
+	VPADDB          Z7, Z7, Z7
+	VPADDB          Z4, Z7, Z7
+	VMOVDQU64       Z7, 128(SP)
+	VPMOVSXBD       128(SP), Z7
+	VPMOVSXBD       144(SP), Z8
+	VCVTDQ2PS       Z7, Z7
+	VCVTDQ2PS       Z8, Z8
+	VMULPS.BCST     336(SP), Z7, Z7
+	VMULPS.BCST     340(SP), Z8, Z8
+	VXORPS          Z0, Z7, Z7
+	VCVTPS2PH       $0x00, Z7, 128(AX)
+	VXORPS          Z0, Z8, Z8
+	VCVTPS2PH       $0x00, Z8, 160(AX)
+	VPMOVSXBD       160(SP), Z7
+	VPMOVSXBD       176(SP), Z8
+	VCVTDQ2PS       Z7, Z7
+	VCVTDQ2PS       Z8, Z8
+	VMULPS.BCST     344(SP), Z7, Z7
+	VMULPS.BCST     348(SP), Z8, Z8
+	VXORPS          Z0, Z7, Z7
+	VCVTPS2PH       $0x00, Z7, 192(AX)
+	VXORPS          Z0, Z8, Z8
+	VCVTPS2PH       $0x00, Z8, 224(AX)
+	MOVWQZX         48(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 256(SP)
+	MOVWQZX         50(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 264(SP)
+	MOVWQZX         52(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 272(SP)
+	MOVWQZX         54(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 280(SP)
+	MOVWQZX         56(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 288(SP)
+	MOVWQZX         58(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 296(SP)
+	MOVWQZX         60(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 304(SP)
+	MOVWQZX         62(SP), DI
+	MOVQ            (BX)(DI*8), DI
+	MOVQ            DI, 312(SP)
+	VMOVDQU64       192(SP), Z7
+	KMOVB           SI, K1
+	SHRL            $0x08, SI
+	VPBLENDMQ       Z2, Z1, K1, Z5
+	VPADDB          Z7, Z7, Z7
+	VPADDB          Z7, Z7, Z7
+	VPADDB          Z7, Z7, Z7
+	VPADDB          Z5, Z7, Z7
+	VMOVDQU64       Z7, 192(SP)
+	VPMOVSXBD       192(SP), Z7
+	VPMOVSXBD       208(SP), Z8
+	VCVTDQ2PS       Z7, Z7
+	VCVTDQ2PS       Z8, Z8
+	VMULPS.BCST     352(SP), Z7, Z7
+	VMULPS.BCST     356(SP), Z8, Z8
+	VXORPS          Z0, Z7, Z7
+	VCVTPS2PH       $0x00, Z7, 256(AX)
+	VXORPS          Z0, Z8, Z8
+	VCVTPS2PH       $0x00, Z8, 288(AX)
+	VPMOVSXBD       224(SP), Z7
+	VPMOVSXBD       240(SP), Z8
+	VCVTDQ2PS       Z7, Z7
+	VCVTDQ2PS       Z8, Z8
+	VMULPS.BCST     360(SP), Z7, Z7
+	VMULPS.BCST     364(SP), Z8, Z8
+	VXORPS          Z0, Z7, Z7
+	VCVTPS2PH       $0x00, Z7, 320(AX)
+	VXORPS          Z0, Z8, Z8
+	VCVTPS2PH       $0x00, Z8, 352(AX)
+	VMOVDQU64       256(SP), Z7
+	KMOVB           SI, K1
+	VPBLENDMQ       Z2, Z1, K1, Z6
+	VPADDB          Z7, Z7, Z7
+	VPADDB          Z7, Z7, Z7
+	VPADDB          Z7, Z7, Z7
+	VPADDB          Z6, Z7, Z7
+	VMOVDQU64       Z7, 256(SP)
+	VPMOVSXBD       256(SP), Z1
+	VPMOVSXBD       272(SP), Z2
+	VCVTDQ2PS       Z1, Z1
+	VCVTDQ2PS       Z2, Z2
+	VMULPS.BCST     368(SP), Z1, Z1
+	VMULPS.BCST     372(SP), Z2, Z2
+	VXORPS          Z0, Z1, Z1
+	VCVTPS2PH       $0x00, Z1, 384(AX)
+	VXORPS          Z0, Z2, Z2
+	VCVTPS2PH       $0x00, Z2, 416(AX)
+	VPMOVSXBD       288(SP), Z1
+	VPMOVSXBD       304(SP), Z2
+	VCVTDQ2PS       Z1, Z1
+	VCVTDQ2PS       Z2, Z2
+	VMULPS.BCST     376(SP), Z1, Z1
+	VMULPS.BCST     380(SP), Z2, Z2
+	VXORPS          Z0, Z1, Z1
+	VCVTPS2PH       $0x00, Z1, 448(AX)
+	VXORPS          Z0, Z2, Z2
+	VCVTPS2PH       $0x00, Z2, 480(AX)
+	ADDQ            $0x00000038, CX
+	ADDQ            $0x00000200, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+// func iq2_XXSF32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·iq2_XXSF32AVX512(SB), NOSPLIT, $352-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	LEAQ           ·iq2xxsGrid+0(SB), BX
+	MOVBQZX        2(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, (SP)
+	MOVBQZX        3(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 8(SP)
+	MOVBQZX        4(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 16(SP)
+	MOVBQZX        5(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 24(SP)
+	MOVBQZX        10(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 32(SP)
+	MOVBQZX        11(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 40(SP)
+	MOVBQZX        12(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 48(SP)
+	MOVBQZX        13(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 56(SP)
+	VMOVDQU64      2(CX), Z1
+	VMOVDQU64      k122<>+0(SB), Z3
+	VPMULTISHIFTQB Z1, Z3, Z3
+	VMOVDQU64      k124<>+0(SB), Z4
+	VPERMI2B       k123<>+0(SB), Z4, Z3
+	VPMOVQD        Z3, 256(SP)
+	VPSRLQ         $0x3c, Z1, Z1
+	VPMOVQD        Z1, Y2
+	VPBROADCASTW   (CX), Y1
+	VCVTPH2PS      Y1, Z1
+	VCVTDQ2PS      Z2, Z2
+	VADDPS.BCST    k125<>+0(SB), Z2, Z2
+	VMULPS         Z1, Z2, Z2
+	VMULPS.BCST    k126<>+0(SB), Z2, Z2
+	VXORPS.BCST    k0<>+0(SB), Z2, Z2
+	VCMPPS         $0x03, Z2, Z2, K1
+	VPBROADCASTD   k1<>+0(SB), K1, Z2
+	VMOVUPS        Z2, 288(SP)
+	VPXORD         Z5, Z5, Z5
+	MOVBQZX        18(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 64(SP)
+	MOVBQZX        19(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 72(SP)
+	MOVBQZX        20(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 80(SP)
+	MOVBQZX        21(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 88(SP)
+	MOVBQZX        26(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 96(SP)
+	MOVBQZX        27(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 104(SP)
+	MOVBQZX        28(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 112(SP)
+	MOVBQZX        29(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 120(SP)
+	VMOVDQU64      (SP), Z1
+	KMOVQ          256(SP), K1
+	VPSUBB         Z1, Z5, K1, Z1
+	VMOVDQU64      Z1, (SP)
+	VPMOVSXBD      (SP), Z1
+	VPMOVSXBD      16(SP), Z3
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z3, Z3
+	VMULPS.BCST    288(SP), Z1, Z1
+	VMULPS.BCST    288(SP), Z3, Z3
+	VXORPS         Z0, Z1, Z1
+	VMOVUPS        Z1, (AX)
+	VXORPS         Z0, Z3, Z3
+	VMOVUPS        Z3, 64(AX)
+	VPMOVSXBD      32(SP), Z1
+	VPMOVSXBD      48(SP), Z3
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z3, Z3
+	VMULPS.BCST    292(SP), Z1, Z1
+	VMULPS.BCST    292(SP), Z3, Z3
+	VXORPS         Z0, Z1, Z1
+	VMOVUPS        Z1, 128(AX)
+	VXORPS         Z0, Z3, Z3
+	VMOVUPS        Z3, 192(AX)
+	MOVBQZX        34(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 128(SP)
+	MOVBQZX        35(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 136(SP)
+	MOVBQZX        36(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 144(SP)
+	MOVBQZX        37(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 152(SP)
+	MOVBQZX        42(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 160(SP)
+	MOVBQZX        43(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 168(SP)
+	MOVBQZX        44(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 176(SP)
+	MOVBQZX        45(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 184(SP)
+	VMOVDQU64      64(SP), Z1
+	KMOVQ          264(SP), K1
+	VPSUBB         Z1, Z5, K1, Z1
+	VMOVDQU64      Z1, 64(SP)
+	VPMOVSXBD      64(SP), Z1
+	VPMOVSXBD      80(SP), Z3
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z3, Z3
+	VMULPS.BCST    296(SP), Z1, Z1
+	VMULPS.BCST    296(SP), Z3, Z3
+	VXORPS         Z0, Z1, Z1
+	VMOVUPS        Z1, 256(AX)
+	VXORPS         Z0, Z3, Z3
+	VMOVUPS        Z3, 320(AX)
+	VPMOVSXBD      96(SP), Z1
+	VPMOVSXBD      112(SP), Z3
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z3, Z3
+	VMULPS.BCST    300(SP), Z1, Z1
+	VMULPS.BCST    300(SP), Z3, Z3
+	VXORPS         Z0, Z1, Z1
+	VMOVUPS        Z1, 384(AX)
+	VXORPS         Z0, Z3, Z3
+	VMOVUPS        Z3, 448(AX)
+	MOVBQZX        50(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 192(SP)
+	MOVBQZX        51(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 200(SP)
+	MOVBQZX        52(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 208(SP)
+	MOVBQZX        53(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 216(SP)
+	MOVBQZX        58(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 224(SP)
+	MOVBQZX        59(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 232(SP)
+	MOVBQZX        60(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 240(SP)
+	MOVBQZX        61(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 248(SP)
+	VMOVDQU64      128(SP), Z1
+	KMOVQ          272(SP), K1
+	VPSUBB         Z1, Z5, K1, Z1
+	VMOVDQU64      Z1, 128(SP)
+	VPMOVSXBD      128(SP), Z1
+	VPMOVSXBD      144(SP), Z3
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z3, Z3
+	VMULPS.BCST    304(SP), Z1, Z1
+	VMULPS.BCST    304(SP), Z3, Z3
+	VXORPS         Z0, Z1, Z1
+	VMOVUPS        Z1, 512(AX)
+	VXORPS         Z0, Z3, Z3
+	VMOVUPS        Z3, 576(AX)
+	VPMOVSXBD      160(SP), Z1
+	VPMOVSXBD      176(SP), Z3
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z3, Z3
+	VMULPS.BCST    308(SP), Z1, Z1
+	VMULPS.BCST    308(SP), Z3, Z3
+	VXORPS         Z0, Z1, Z1
+	VMOVUPS        Z1, 640(AX)
+	VXORPS         Z0, Z3, Z3
+	VMOVUPS        Z3, 704(AX)
+	VMOVDQU64      192(SP), Z1
+	KMOVQ          280(SP), K1
+	VPSUBB         Z1, Z5, K1, Z1
+	VMOVDQU64      Z1, 192(SP)
+	VPMOVSXBD      192(SP), Z1
+	VPMOVSXBD      208(SP), Z3
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z3, Z3
+	VMULPS.BCST    312(SP), Z1, Z1
+	VMULPS.BCST    312(SP), Z3, Z3
+	VXORPS         Z0, Z1, Z1
+	VMOVUPS        Z1, 768(AX)
+	VXORPS         Z0, Z3, Z3
+	VMOVUPS        Z3, 832(AX)
+	VPMOVSXBD      224(SP), Z1
+	VPMOVSXBD      240(SP), Z3
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z3, Z3
+	VMULPS.BCST    316(SP), Z1, Z1
+	VMULPS.BCST    316(SP), Z3, Z3
+	VXORPS         Z0, Z1, Z1
+	VMOVUPS        Z1, 896(AX)
+	VXORPS         Z0, Z3, Z3
+	VMOVUPS        Z3, 960(AX)
+	ADDQ           $0x00000042, CX
+	ADDQ           $0x00000400, AX
+	DECQ           DX
+	JNZ            block
+	VZEROUPPER
+	RET
+
+DATA k122<>+0(SB)/8, $0x352e2720352e2720
+DATA k122<>+8(SB)/8, $0x352e2720352e2720
+DATA k122<>+16(SB)/8, $0x352e2720352e2720
+DATA k122<>+24(SB)/8, $0x352e2720352e2720
+DATA k122<>+32(SB)/8, $0x352e2720352e2720
+DATA k122<>+40(SB)/8, $0x352e2720352e2720
+DATA k122<>+48(SB)/8, $0x352e2720352e2720
+DATA k122<>+56(SB)/8, $0x352e2720352e2720
+GLOBL k122<>(SB), RODATA|NOPTR, $64
+
+DATA k123<>+0(SB)/8, $0x47c6c544c34241c0
+DATA k123<>+8(SB)/8, $0xcf4e4dcc4bcac948
+DATA k123<>+16(SB)/8, $0xd75655d453d2d150
+DATA k123<>+24(SB)/8, $0x5fdedd5cdb5a59d8
+DATA k123<>+32(SB)/8, $0xe76665e463e2e160
+DATA k123<>+40(SB)/8, $0x6feeed6ceb6a69e8
+DATA k123<>+48(SB)/8, $0x77f6f574f37271f0
+DATA k123<>+56(SB)/8, $0xff7e7dfc7bfaf978
+GLOBL k123<>(SB), RODATA|NOPTR, $64
+
+DATA k124<>+0(SB)/8, $0x8706058403828100
+DATA k124<>+8(SB)/8, $0x0f8e8d0c8b0a0988
+DATA k124<>+16(SB)/8, $0x1796951493121190
+DATA k124<>+24(SB)/8, $0x9f1e1d9c1b9a9918
+DATA k124<>+32(SB)/8, $0x27a6a524a32221a0
+DATA k124<>+40(SB)/8, $0xaf2e2dac2baaa928
+DATA k124<>+48(SB)/8, $0xb73635b433b2b130
+DATA k124<>+56(SB)/8, $0x3fbebd3cbb3a39b8
+GLOBL k124<>(SB), RODATA|NOPTR, $64
+
+DATA k125<>+0(SB)/8, $0x3f0000003f000000
+DATA k125<>+8(SB)/8, $0x3f0000003f000000
+DATA k125<>+16(SB)/8, $0x3f0000003f000000
+DATA k125<>+24(SB)/8, $0x3f0000003f000000
+GLOBL k125<>(SB), RODATA|NOPTR, $32
+
+DATA k126<>+0(SB)/8, $0x3e8000003e800000
+DATA k126<>+8(SB)/8, $0x3e8000003e800000
+DATA k126<>+16(SB)/8, $0x3e8000003e800000
+DATA k126<>+24(SB)/8, $0x3e8000003e800000
+GLOBL k126<>(SB), RODATA|NOPTR, $32
+
+// func iq2_XXSBF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·iq2_XXSBF16AVX512(SB), NOSPLIT, $352-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         n+16(FP), DX
+
+block:
+	LEAQ           ·iq2xxsGrid+0(SB), BX
+	MOVBQZX        2(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, (SP)
+	MOVBQZX        3(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 8(SP)
+	MOVBQZX        4(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 16(SP)
+	MOVBQZX        5(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 24(SP)
+	MOVBQZX        10(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 32(SP)
+	MOVBQZX        11(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 40(SP)
+	MOVBQZX        12(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 48(SP)
+	MOVBQZX        13(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 56(SP)
+	VMOVDQU64      2(CX), Z4
+	VMOVDQU64      k122<>+0(SB), Z6
+	VPMULTISHIFTQB Z4, Z6, Z6
+	VMOVDQU64      k124<>+0(SB), Z7
+	VPERMI2B       k123<>+0(SB), Z7, Z6
+	VPMOVQD        Z6, 256(SP)
+	VPSRLQ         $0x3c, Z4, Z4
+	VPMOVQD        Z4, Y5
+	VPBROADCASTW   (CX), Y4
+	VCVTPH2PS      Y4, Z4
+	VCVTDQ2PS      Z5, Z5
+	VADDPS.BCST    k125<>+0(SB), Z5, Z5
+	VMULPS         Z4, Z5, Z5
+	VMULPS.BCST    k126<>+0(SB), Z5, Z5
+	VXORPS.BCST    k0<>+0(SB), Z5, Z5
+	VCMPPS         $0x03, Z5, Z5, K1
+	VPBROADCASTD   k1<>+0(SB), K1, Z5
+	VMOVUPS        Z5, 288(SP)
+	VPXORD         Z8, Z8, Z8
+	MOVBQZX        18(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 64(SP)
+	MOVBQZX        19(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 72(SP)
+	MOVBQZX        20(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 80(SP)
+	MOVBQZX        21(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 88(SP)
+	MOVBQZX        26(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 96(SP)
+	MOVBQZX        27(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 104(SP)
+	MOVBQZX        28(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 112(SP)
+	MOVBQZX        29(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 120(SP)
+	VMOVDQU64      (SP), Z4
+	KMOVQ          256(SP), K1
+	VPSUBB         Z4, Z8, K1, Z4
+	VMOVDQU64      Z4, (SP)
+	VPMOVSXBD      (SP), Z4
+	VPMOVSXBD      16(SP), Z6
+	VCVTDQ2PS      Z4, Z4
+	VCVTDQ2PS      Z6, Z6
+	VMULPS.BCST    288(SP), Z4, Z4
+	VMULPS.BCST    288(SP), Z6, Z6
+	VMOVDQA64      Z4, Z7
+	VPERMT2W       Z6, Z2, Z7
+	VPERMT2W       Z6, Z3, Z4
+	VPTERNLOGD     $0xf8, Z1, Z7, Z4
+	VPCMPUW        $0x06, Z0, Z4, K1
+	VPADDW         Z1, Z7, K1, Z7
+	VPXORD         Z0, Z7, Z7
+	VMOVDQU16      Z7, (AX)
+	VPMOVSXBD      32(SP), Z4
+	VPMOVSXBD      48(SP), Z6
+	VCVTDQ2PS      Z4, Z4
+	VCVTDQ2PS      Z6, Z6
+	VMULPS.BCST    292(SP), Z4, Z4
+	VMULPS.BCST    292(SP), Z6, Z6
+	VMOVDQA64      Z4, Z7
+	VPERMT2W       Z6, Z2, Z7
+	VPERMT2W       Z6, Z3, Z4
+	VPTERNLOGD     $0xf8, Z1, Z7, Z4
+	VPCMPUW        $0x06, Z0, Z4, K1
+	VPADDW         Z1, Z7, K1, Z7
+	VPXORD         Z0, Z7, Z7
+	VMOVDQU16      Z7, 64(AX)
+	MOVBQZX        34(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 128(SP)
+	MOVBQZX        35(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 136(SP)
+	MOVBQZX        36(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 144(SP)
+	MOVBQZX        37(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 152(SP)
+	MOVBQZX        42(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 160(SP)
+	MOVBQZX        43(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 168(SP)
+	MOVBQZX        44(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 176(SP)
+	MOVBQZX        45(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 184(SP)
+	VMOVDQU64      64(SP), Z4
+	KMOVQ          264(SP), K1
+	VPSUBB         Z4, Z8, K1, Z4
+	VMOVDQU64      Z4, 64(SP)
+	VPMOVSXBD      64(SP), Z4
+	VPMOVSXBD      80(SP), Z6
+	VCVTDQ2PS      Z4, Z4
+	VCVTDQ2PS      Z6, Z6
+	VMULPS.BCST    296(SP), Z4, Z4
+	VMULPS.BCST    296(SP), Z6, Z6
+	VMOVDQA64      Z4, Z7
+	VPERMT2W       Z6, Z2, Z7
+	VPERMT2W       Z6, Z3, Z4
+	VPTERNLOGD     $0xf8, Z1, Z7, Z4
+	VPCMPUW        $0x06, Z0, Z4, K1
+	VPADDW         Z1, Z7, K1, Z7
+	VPXORD         Z0, Z7, Z7
+	VMOVDQU16      Z7, 128(AX)
+	VPMOVSXBD      96(SP), Z4
+	VPMOVSXBD      112(SP), Z6
+	VCVTDQ2PS      Z4, Z4
+	VCVTDQ2PS      Z6, Z6
+	VMULPS.BCST    300(SP), Z4, Z4
+	VMULPS.BCST    300(SP), Z6, Z6
+	VMOVDQA64      Z4, Z7
+	VPERMT2W       Z6, Z2, Z7
+	VPERMT2W       Z6, Z3, Z4
+	VPTERNLOGD     $0xf8, Z1, Z7, Z4
+	VPCMPUW        $0x06, Z0, Z4, K1
+	VPADDW         Z1, Z7, K1, Z7
+	VPXORD         Z0, Z7, Z7
+	VMOVDQU16      Z7, 192(AX)
+	MOVBQZX        50(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 192(SP)
+	MOVBQZX        51(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 200(SP)
+	MOVBQZX        52(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 208(SP)
+	MOVBQZX        53(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 216(SP)
+	MOVBQZX        58(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 224(SP)
+	MOVBQZX        59(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 232(SP)
+	MOVBQZX        60(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 240(SP)
+	MOVBQZX        61(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 248(SP)
+	VMOVDQU64      128(SP), Z4
+	KMOVQ          272(SP), K1
+	VPSUBB         Z4, Z8, K1, Z4
+	VMOVDQU64      Z4, 128(SP)
+	VPMOVSXBD      128(SP), Z4
+	VPMOVSXBD      144(SP), Z6
+	VCVTDQ2PS      Z4, Z4
+	VCVTDQ2PS      Z6, Z6
+	VMULPS.BCST    304(SP), Z4, Z4
+	VMULPS.BCST    304(SP), Z6, Z6
+	VMOVDQA64      Z4, Z7
+	VPERMT2W       Z6, Z2, Z7
+	VPERMT2W       Z6, Z3, Z4
+	VPTERNLOGD     $0xf8, Z1, Z7, Z4
+	VPCMPUW        $0x06, Z0, Z4, K1
+	VPADDW         Z1, Z7, K1, Z7
+	VPXORD         Z0, Z7, Z7
+	VMOVDQU16      Z7, 256(AX)
+	VPMOVSXBD      160(SP), Z4
+	VPMOVSXBD      176(SP), Z6
+	VCVTDQ2PS      Z4, Z4
+	VCVTDQ2PS      Z6, Z6
+	VMULPS.BCST    308(SP), Z4, Z4
+	VMULPS.BCST    308(SP), Z6, Z6
+	VMOVDQA64      Z4, Z7
+	VPERMT2W       Z6, Z2, Z7
+	VPERMT2W       Z6, Z3, Z4
+	VPTERNLOGD     $0xf8, Z1, Z7, Z4
+	VPCMPUW        $0x06, Z0, Z4, K1
+	VPADDW         Z1, Z7, K1, Z7
+	VPXORD         Z0, Z7, Z7
+	VMOVDQU16      Z7, 320(AX)
+	VMOVDQU64      192(SP), Z4
+	KMOVQ          280(SP), K1
+	VPSUBB         Z4, Z8, K1, Z4
+	VMOVDQU64      Z4, 192(SP)
+	VPMOVSXBD      192(SP), Z4
+	VPMOVSXBD      208(SP), Z6
+	VCVTDQ2PS      Z4, Z4
+	VCVTDQ2PS      Z6, Z6
+	VMULPS.BCST    312(SP), Z4, Z4
+	VMULPS.BCST    312(SP), Z6, Z6
+	VMOVDQA64      Z4, Z7
+	VPERMT2W       Z6, Z2, Z7
+	VPERMT2W       Z6, Z3, Z4
+	VPTERNLOGD     $0xf8, Z1, Z7, Z4
+	VPCMPUW        $0x06, Z0, Z4, K1
+	VPADDW         Z1, Z7, K1, Z7
+	VPXORD         Z0, Z7, Z7
+	VMOVDQU16      Z7, 384(AX)
+	VPMOVSXBD      224(SP), Z4
+	VPMOVSXBD      240(SP), Z6
+	VCVTDQ2PS      Z4, Z4
+	VCVTDQ2PS      Z6, Z6
+	VMULPS.BCST    316(SP), Z4, Z4
+	VMULPS.BCST    316(SP), Z6, Z6
+	VMOVDQA64      Z4, Z7
+	VPERMT2W       Z6, Z2, Z7
+	VPERMT2W       Z6, Z3, Z4
+	VPTERNLOGD     $0xf8, Z1, Z7, Z4
+	VPCMPUW        $0x06, Z0, Z4, K1
+	VPADDW         Z1, Z7, K1, Z7
+	VPXORD         Z0, Z7, Z7
+	VMOVDQU16      Z7, 448(AX)
+	ADDQ           $0x00000042, CX
+	ADDQ           $0x00000200, AX
+	DECQ           DX
+	JNZ            block
+	VZEROUPPER
+	RET
+
+// func iq2_XXSF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·iq2_XXSF16AVX512(SB), NOSPLIT, $352-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	LEAQ           ·iq2xxsGrid+0(SB), BX
+	MOVBQZX        2(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, (SP)
+	MOVBQZX        3(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 8(SP)
+	MOVBQZX        4(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 16(SP)
+	MOVBQZX        5(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 24(SP)
+	MOVBQZX        10(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 32(SP)
+	MOVBQZX        11(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 40(SP)
+	MOVBQZX        12(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 48(SP)
+	MOVBQZX        13(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 56(SP)
+	VMOVDQU64      2(CX), Z1
+	VMOVDQU64      k122<>+0(SB), Z3
+	VPMULTISHIFTQB Z1, Z3, Z3
+	VMOVDQU64      k124<>+0(SB), Z4
+	VPERMI2B       k123<>+0(SB), Z4, Z3
+	VPMOVQD        Z3, 256(SP)
+	VPSRLQ         $0x3c, Z1, Z1
+	VPMOVQD        Z1, Y2
+	VPBROADCASTW   (CX), Y1
+	VCVTPH2PS      Y1, Z1
+	VCVTDQ2PS      Z2, Z2
+	VADDPS.BCST    k125<>+0(SB), Z2, Z2
+	VMULPS         Z1, Z2, Z2
+	VMULPS.BCST    k126<>+0(SB), Z2, Z2
+	VXORPS.BCST    k0<>+0(SB), Z2, Z2
+	VCMPPS         $0x03, Z2, Z2, K1
+	VPBROADCASTD   k1<>+0(SB), K1, Z2
+	VMOVUPS        Z2, 288(SP)
+	VPXORD         Z5, Z5, Z5
+	MOVBQZX        18(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 64(SP)
+	MOVBQZX        19(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 72(SP)
+	MOVBQZX        20(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 80(SP)
+	MOVBQZX        21(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 88(SP)
+	MOVBQZX        26(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 96(SP)
+	MOVBQZX        27(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 104(SP)
+	MOVBQZX        28(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 112(SP)
+	MOVBQZX        29(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 120(SP)
+	VMOVDQU64      (SP), Z1
+	KMOVQ          256(SP), K1
+	VPSUBB         Z1, Z5, K1, Z1
+	VMOVDQU64      Z1, (SP)
+	VPMOVSXBD      (SP), Z1
+	VPMOVSXBD      16(SP), Z3
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z3, Z3
+	VMULPS.BCST    288(SP), Z1, Z1
+	VMULPS.BCST    288(SP), Z3, Z3
+	VXORPS         Z0, Z1, Z1
+	VCVTPS2PH      $0x00, Z1, (AX)
+	VXORPS         Z0, Z3, Z3
+	VCVTPS2PH      $0x00, Z3, 32(AX)
+	VPMOVSXBD      32(SP), Z1
+	VPMOVSXBD      48(SP), Z3
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z3, Z3
+	VMULPS.BCST    292(SP), Z1, Z1
+	VMULPS.BCST    292(SP), Z3, Z3
+	VXORPS         Z0, Z1, Z1
+	VCVTPS2PH      $0x00, Z1, 64(AX)
+	VXORPS         Z0, Z3, Z3
+	VCVTPS2PH      $0x00, Z3, 96(AX)
+	MOVBQZX        34(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 128(SP)
+	MOVBQZX        35(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 136(SP)
+	MOVBQZX        36(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 144(SP)
+	MOVBQZX        37(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 152(SP)
+	MOVBQZX        42(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 160(SP)
+	MOVBQZX        43(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 168(SP)
+	MOVBQZX        44(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 176(SP)
+	MOVBQZX        45(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 184(SP)
+	VMOVDQU64      64(SP), Z1
+	KMOVQ          264(SP), K1
+	VPSUBB         Z1, Z5, K1, Z1
+	VMOVDQU64      Z1, 64(SP)
+	VPMOVSXBD      64(SP), Z1
+	VPMOVSXBD      80(SP), Z3
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z3, Z3
+	VMULPS.BCST    296(SP), Z1, Z1
+	VMULPS.BCST    296(SP), Z3, Z3
+	VXORPS         Z0, Z1, Z1
+	VCVTPS2PH      $0x00, Z1, 128(AX)
+	VXORPS         Z0, Z3, Z3
+	VCVTPS2PH      $0x00, Z3, 160(AX)
+	VPMOVSXBD      96(SP), Z1
+	VPMOVSXBD      112(SP), Z3
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z3, Z3
+	VMULPS.BCST    300(SP), Z1, Z1
+	VMULPS.BCST    300(SP), Z3, Z3
+	VXORPS         Z0, Z1, Z1
+	VCVTPS2PH      $0x00, Z1, 192(AX)
+	VXORPS         Z0, Z3, Z3
+	VCVTPS2PH      $0x00, Z3, 224(AX)
+	MOVBQZX        50(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 192(SP)
+	MOVBQZX        51(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 200(SP)
+	MOVBQZX        52(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 208(SP)
+	MOVBQZX        53(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 216(SP)
+	MOVBQZX        58(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 224(SP)
+	MOVBQZX        59(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 232(SP)
+	MOVBQZX        60(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 240(SP)
+	MOVBQZX        61(CX), SI
+	MOVQ           (BX)(SI*8), SI
+	MOVQ           SI, 248(SP)
+	VMOVDQU64      128(SP), Z1
+	KMOVQ          272(SP), K1
+	VPSUBB         Z1, Z5, K1, Z1
+	VMOVDQU64      Z1, 128(SP)
+	VPMOVSXBD      128(SP), Z1
+	VPMOVSXBD      144(SP), Z3
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z3, Z3
+	VMULPS.BCST    304(SP), Z1, Z1
+	VMULPS.BCST    304(SP), Z3, Z3
+	VXORPS         Z0, Z1, Z1
+	VCVTPS2PH      $0x00, Z1, 256(AX)
+	VXORPS         Z0, Z3, Z3
+	VCVTPS2PH      $0x00, Z3, 288(AX)
+	VPMOVSXBD      160(SP), Z1
+	VPMOVSXBD      176(SP), Z3
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z3, Z3
+	VMULPS.BCST    308(SP), Z1, Z1
+	VMULPS.BCST    308(SP), Z3, Z3
+	VXORPS         Z0, Z1, Z1
+	VCVTPS2PH      $0x00, Z1, 320(AX)
+	VXORPS         Z0, Z3, Z3
+	VCVTPS2PH      $0x00, Z3, 352(AX)
+	VMOVDQU64      192(SP), Z1
+	KMOVQ          280(SP), K1
+	VPSUBB         Z1, Z5, K1, Z1
+	VMOVDQU64      Z1, 192(SP)
+	VPMOVSXBD      192(SP), Z1
+	VPMOVSXBD      208(SP), Z3
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z3, Z3
+	VMULPS.BCST    312(SP), Z1, Z1
+	VMULPS.BCST    312(SP), Z3, Z3
+	VXORPS         Z0, Z1, Z1
+	VCVTPS2PH      $0x00, Z1, 384(AX)
+	VXORPS         Z0, Z3, Z3
+	VCVTPS2PH      $0x00, Z3, 416(AX)
+	VPMOVSXBD      224(SP), Z1
+	VPMOVSXBD      240(SP), Z3
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z3, Z3
+	VMULPS.BCST    316(SP), Z1, Z1
+	VMULPS.BCST    316(SP), Z3, Z3
+	VXORPS         Z0, Z1, Z1
+	VCVTPS2PH      $0x00, Z1, 448(AX)
+	VXORPS         Z0, Z3, Z3
+	VCVTPS2PH      $0x00, Z3, 480(AX)
+	ADDQ           $0x00000042, CX
+	ADDQ           $0x00000200, AX
+	DECQ           DX
+	JNZ            block
+	VZEROUPPER
+	RET
+
+// func iq2_XSF32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
+TEXT ·iq2_XSF32AVX512(SB), NOSPLIT, $416-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VMOVDQU64    2(CX), Z1
+	VPBROADCASTD k127<>+0(SB), Z2
+	VPANDD       Z2, Z1, Z2
+	VMOVDQU64    Z2, (SP)
+	LEAQ         ·iq2xsGrid+0(SB), BX
+	MOVWQZX      (SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 64(SP)
+	MOVWQZX      2(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 72(SP)
+	MOVWQZX      4(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 80(SP)
+	MOVWQZX      6(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 88(SP)
+	MOVWQZX      8(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 96(SP)
+	MOVWQZX      10(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 104(SP)
+	MOVWQZX      12(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 112(SP)
+	MOVWQZX      14(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 120(SP)
+	VPSRLW       $0x09, Z1, Z1
+	VPMOVWB      Z1, Y3
+	VMOVDQU64    k124<>+0(SB), Z1
+	VPERMI2B     k123<>+0(SB), Z1, Z3
+	VMOVDQU64    Y3, 320(SP)
+	VPBROADCASTQ 66(CX), Z1
+	VMOVDQU64    k128<>+0(SB), Z2
+	VPERMB       Z1, Z2, Z1
+	VPSRLVD      k74<>+0(SB), Z1, Z1
+	VPANDD.BCST  k27<>+0(SB), Z1, Z1
+	VPBROADCASTW (CX), Y2
+	VCVTPH2PS    Y2, Z2
+	VCVTDQ2PS    Z1, Z1
+	VADDPS.BCST  k125<>+0(SB), Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	VMULPS.BCST  k126<>+0(SB), Z1, Z1
+	VXORPS.BCST  k0<>+0(SB), Z1, Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z1
+	VMOVUPS      Z1, 352(SP)
+	VPXORD       Z4, Z4, Z4
+	MOVWQZX      16(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 128(SP)
+	MOVWQZX      18(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 136(SP)
+	MOVWQZX      20(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 144(SP)
+	MOVWQZX      22(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 152(SP)
+	MOVWQZX      24(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 160(SP)
+	MOVWQZX      26(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 168(SP)
+	MOVWQZX      28(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 176(SP)
+	MOVWQZX      30(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 184(SP)
+	VMOVDQU64    64(SP), Z1
+	KMOVQ        320(SP), K1
+	VPSUBB       Z1, Z4, K1, Z1
+	VMOVDQU64    Z1, 64(SP)
+	VPMOVSXBD    64(SP), Z1
+	VPMOVSXBD    80(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  352(SP), Z1, Z1
+	VMULPS.BCST  356(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 64(AX)
+	VPMOVSXBD    96(SP), Z1
+	VPMOVSXBD    112(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  360(SP), Z1, Z1
+	VMULPS.BCST  364(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, 128(AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 192(AX)
+	MOVWQZX      32(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 192(SP)
+	MOVWQZX      34(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 200(SP)
+	MOVWQZX      36(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 208(SP)
+	MOVWQZX      38(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 216(SP)
+	MOVWQZX      40(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 224(SP)
+	MOVWQZX      42(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 232(SP)
+	MOVWQZX      44(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 240(SP)
+	MOVWQZX      46(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 248(SP)
+	VMOVDQU64    128(SP), Z1
+	KMOVQ        328(SP), K1
+	VPSUBB       Z1, Z4, K1, Z1
+	VMOVDQU64    Z1, 128(SP)
+	VPMOVSXBD    128(SP), Z1
+	VPMOVSXBD    144(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  368(SP), Z1, Z1
+	VMULPS.BCST  372(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, 256(AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 320(AX)
+	VPMOVSXBD    160(SP), Z1
+	VPMOVSXBD    176(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  376(SP), Z1, Z1
+	VMULPS.BCST  380(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, 384(AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 448(AX)
+	MOVWQZX      48(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 256(SP)
+	MOVWQZX      50(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 264(SP)
+	MOVWQZX      52(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 272(SP)
+	MOVWQZX      54(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 280(SP)
+	MOVWQZX      56(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 288(SP)
+	MOVWQZX      58(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 296(SP)
+	MOVWQZX      60(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 304(SP)
+	MOVWQZX      62(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 312(SP)
+	VMOVDQU64    192(SP), Z1
+	KMOVQ        336(SP), K1
+	VPSUBB       Z1, Z4, K1, Z1
+	VMOVDQU64    Z1, 192(SP)
+	VPMOVSXBD    192(SP), Z1
+	VPMOVSXBD    208(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  384(SP), Z1, Z1
+	VMULPS.BCST  388(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, 512(AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 576(AX)
+	VPMOVSXBD    224(SP), Z1
+	VPMOVSXBD    240(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  392(SP), Z1, Z1
+	VMULPS.BCST  396(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, 640(AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 704(AX)
+	VMOVDQU64    256(SP), Z1
+	KMOVQ        344(SP), K1
+	VPSUBB       Z1, Z4, K1, Z1
+	VMOVDQU64    Z1, 256(SP)
+	VPMOVSXBD    256(SP), Z1
+	VPMOVSXBD    272(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  400(SP), Z1, Z1
+	VMULPS.BCST  404(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, 768(AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 832(AX)
+	VPMOVSXBD    288(SP), Z1
+	VPMOVSXBD    304(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  408(SP), Z1, Z1
+	VMULPS.BCST  412(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, 896(AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 960(AX)
+	ADDQ         $0x0000004a, CX
+	ADDQ         $0x00000400, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+DATA k127<>+0(SB)/8, $0x01ff01ff01ff01ff
+DATA k127<>+8(SB)/8, $0x01ff01ff01ff01ff
+DATA k127<>+16(SB)/8, $0x01ff01ff01ff01ff
+DATA k127<>+24(SB)/8, $0x01ff01ff01ff01ff
+GLOBL k127<>(SB), RODATA|NOPTR, $32
+
+DATA k128<>+0(SB)/8, $0x0302010003020100
+DATA k128<>+8(SB)/8, $0x0403020104030201
+DATA k128<>+16(SB)/8, $0x0504030205040302
+DATA k128<>+24(SB)/8, $0x0605040306050403
+DATA k128<>+32(SB)/8, $0x0706050407060504
+DATA k128<>+40(SB)/8, $0x0807060508070605
+DATA k128<>+48(SB)/8, $0x0908070609080706
+DATA k128<>+56(SB)/8, $0x0a0908070a090807
+GLOBL k128<>(SB), RODATA|NOPTR, $64
+
+// func iq2_XSBF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
+TEXT ·iq2_XSBF16AVX512(SB), NOSPLIT, $416-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         n+16(FP), DX
+
+block:
+	VMOVDQU64    2(CX), Z4
+	VPBROADCASTD k127<>+0(SB), Z5
+	VPANDD       Z5, Z4, Z5
+	VMOVDQU64    Z5, (SP)
+	LEAQ         ·iq2xsGrid+0(SB), BX
+	MOVWQZX      (SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 64(SP)
+	MOVWQZX      2(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 72(SP)
+	MOVWQZX      4(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 80(SP)
+	MOVWQZX      6(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 88(SP)
+	MOVWQZX      8(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 96(SP)
+	MOVWQZX      10(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 104(SP)
+	MOVWQZX      12(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 112(SP)
+	MOVWQZX      14(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 120(SP)
+	VPSRLW       $0x09, Z4, Z4
+	VPMOVWB      Z4, Y6
+	VMOVDQU64    k124<>+0(SB), Z4
+	VPERMI2B     k123<>+0(SB), Z4, Z6
+	VMOVDQU64    Y6, 320(SP)
+	VPBROADCASTQ 66(CX), Z4
+	VMOVDQU64    k128<>+0(SB), Z5
+	VPERMB       Z4, Z5, Z4
+	VPSRLVD      k74<>+0(SB), Z4, Z4
+	VPANDD.BCST  k27<>+0(SB), Z4, Z4
+	VPBROADCASTW (CX), Y5
+	VCVTPH2PS    Y5, Z5
+	VCVTDQ2PS    Z4, Z4
+	VADDPS.BCST  k125<>+0(SB), Z4, Z4
+	VMULPS       Z5, Z4, Z4
+	VMULPS.BCST  k126<>+0(SB), Z4, Z4
+	VXORPS.BCST  k0<>+0(SB), Z4, Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z4
+	VMOVUPS      Z4, 352(SP)
+	VPXORD       Z7, Z7, Z7
+	MOVWQZX      16(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 128(SP)
+	MOVWQZX      18(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 136(SP)
+	MOVWQZX      20(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 144(SP)
+	MOVWQZX      22(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 152(SP)
+	MOVWQZX      24(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 160(SP)
+	MOVWQZX      26(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 168(SP)
+	MOVWQZX      28(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 176(SP)
+	MOVWQZX      30(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 184(SP)
+	VMOVDQU64    64(SP), Z4
+	KMOVQ        320(SP), K1
+	VPSUBB       Z4, Z7, K1, Z4
+	VMOVDQU64    Z4, 64(SP)
+	VPMOVSXBD    64(SP), Z4
+	VPMOVSXBD    80(SP), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  352(SP), Z4, Z4
+	VMULPS.BCST  356(SP), Z5, Z5
+	VMOVDQA64    Z4, Z8
+	VPERMT2W     Z5, Z2, Z8
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z8, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z8, K1, Z8
+	VPXORD       Z0, Z8, Z8
+	VMOVDQU16    Z8, (AX)
+	VPMOVSXBD    96(SP), Z4
+	VPMOVSXBD    112(SP), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  360(SP), Z4, Z4
+	VMULPS.BCST  364(SP), Z5, Z5
+	VMOVDQA64    Z4, Z8
+	VPERMT2W     Z5, Z2, Z8
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z8, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z8, K1, Z8
+	VPXORD       Z0, Z8, Z8
+	VMOVDQU16    Z8, 64(AX)
+	MOVWQZX      32(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 192(SP)
+	MOVWQZX      34(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 200(SP)
+	MOVWQZX      36(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 208(SP)
+	MOVWQZX      38(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 216(SP)
+	MOVWQZX      40(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 224(SP)
+	MOVWQZX      42(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 232(SP)
+	MOVWQZX      44(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 240(SP)
+	MOVWQZX      46(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 248(SP)
+	VMOVDQU64    128(SP), Z4
+	KMOVQ        328(SP), K1
+	VPSUBB       Z4, Z7, K1, Z4
+	VMOVDQU64    Z4, 128(SP)
+	VPMOVSXBD    128(SP), Z4
+	VPMOVSXBD    144(SP), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  368(SP), Z4, Z4
+	VMULPS.BCST  372(SP), Z5, Z5
+	VMOVDQA64    Z4, Z8
+	VPERMT2W     Z5, Z2, Z8
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z8, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z8, K1, Z8
+	VPXORD       Z0, Z8, Z8
+	VMOVDQU16    Z8, 128(AX)
+	VPMOVSXBD    160(SP), Z4
+	VPMOVSXBD    176(SP), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  376(SP), Z4, Z4
+	VMULPS.BCST  380(SP), Z5, Z5
+	VMOVDQA64    Z4, Z8
+	VPERMT2W     Z5, Z2, Z8
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z8, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z8, K1, Z8
+	VPXORD       Z0, Z8, Z8
+	VMOVDQU16    Z8, 192(AX)
+	MOVWQZX      48(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 256(SP)
+	MOVWQZX      50(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 264(SP)
+	MOVWQZX      52(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 272(SP)
+	MOVWQZX      54(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 280(SP)
+	MOVWQZX      56(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 288(SP)
+	MOVWQZX      58(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 296(SP)
+	MOVWQZX      60(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 304(SP)
+	MOVWQZX      62(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 312(SP)
+	VMOVDQU64    192(SP), Z4
+	KMOVQ        336(SP), K1
+	VPSUBB       Z4, Z7, K1, Z4
+	VMOVDQU64    Z4, 192(SP)
+	VPMOVSXBD    192(SP), Z4
+	VPMOVSXBD    208(SP), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  384(SP), Z4, Z4
+	VMULPS.BCST  388(SP), Z5, Z5
+	VMOVDQA64    Z4, Z8
+	VPERMT2W     Z5, Z2, Z8
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z8, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z8, K1, Z8
+	VPXORD       Z0, Z8, Z8
+	VMOVDQU16    Z8, 256(AX)
+	VPMOVSXBD    224(SP), Z4
+	VPMOVSXBD    240(SP), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  392(SP), Z4, Z4
+	VMULPS.BCST  396(SP), Z5, Z5
+	VMOVDQA64    Z4, Z8
+	VPERMT2W     Z5, Z2, Z8
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z8, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z8, K1, Z8
+	VPXORD       Z0, Z8, Z8
+	VMOVDQU16    Z8, 320(AX)
+	VMOVDQU64    256(SP), Z4
+	KMOVQ        344(SP), K1
+	VPSUBB       Z4, Z7, K1, Z4
+	VMOVDQU64    Z4, 256(SP)
+	VPMOVSXBD    256(SP), Z4
+	VPMOVSXBD    272(SP), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  400(SP), Z4, Z4
+	VMULPS.BCST  404(SP), Z5, Z5
+	VMOVDQA64    Z4, Z8
+	VPERMT2W     Z5, Z2, Z8
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z8, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z8, K1, Z8
+	VPXORD       Z0, Z8, Z8
+	VMOVDQU16    Z8, 384(AX)
+	VPMOVSXBD    288(SP), Z4
+	VPMOVSXBD    304(SP), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  408(SP), Z4, Z4
+	VMULPS.BCST  412(SP), Z5, Z5
+	VMOVDQA64    Z4, Z8
+	VPERMT2W     Z5, Z2, Z8
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z8, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z8, K1, Z8
+	VPXORD       Z0, Z8, Z8
+	VMOVDQU16    Z8, 448(AX)
+	ADDQ         $0x0000004a, CX
+	ADDQ         $0x00000200, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func iq2_XSF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
+TEXT ·iq2_XSF16AVX512(SB), NOSPLIT, $416-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VMOVDQU64    2(CX), Z1
+	VPBROADCASTD k127<>+0(SB), Z2
+	VPANDD       Z2, Z1, Z2
+	VMOVDQU64    Z2, (SP)
+	LEAQ         ·iq2xsGrid+0(SB), BX
+	MOVWQZX      (SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 64(SP)
+	MOVWQZX      2(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 72(SP)
+	MOVWQZX      4(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 80(SP)
+	MOVWQZX      6(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 88(SP)
+	MOVWQZX      8(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 96(SP)
+	MOVWQZX      10(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 104(SP)
+	MOVWQZX      12(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 112(SP)
+	MOVWQZX      14(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 120(SP)
+	VPSRLW       $0x09, Z1, Z1
+	VPMOVWB      Z1, Y3
+	VMOVDQU64    k124<>+0(SB), Z1
+	VPERMI2B     k123<>+0(SB), Z1, Z3
+	VMOVDQU64    Y3, 320(SP)
+	VPBROADCASTQ 66(CX), Z1
+	VMOVDQU64    k128<>+0(SB), Z2
+	VPERMB       Z1, Z2, Z1
+	VPSRLVD      k74<>+0(SB), Z1, Z1
+	VPANDD.BCST  k27<>+0(SB), Z1, Z1
+	VPBROADCASTW (CX), Y2
+	VCVTPH2PS    Y2, Z2
+	VCVTDQ2PS    Z1, Z1
+	VADDPS.BCST  k125<>+0(SB), Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	VMULPS.BCST  k126<>+0(SB), Z1, Z1
+	VXORPS.BCST  k0<>+0(SB), Z1, Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z1
+	VMOVUPS      Z1, 352(SP)
+	VPXORD       Z4, Z4, Z4
+	MOVWQZX      16(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 128(SP)
+	MOVWQZX      18(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 136(SP)
+	MOVWQZX      20(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 144(SP)
+	MOVWQZX      22(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 152(SP)
+	MOVWQZX      24(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 160(SP)
+	MOVWQZX      26(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 168(SP)
+	MOVWQZX      28(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 176(SP)
+	MOVWQZX      30(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 184(SP)
+	VMOVDQU64    64(SP), Z1
+	KMOVQ        320(SP), K1
+	VPSUBB       Z1, Z4, K1, Z1
+	VMOVDQU64    Z1, 64(SP)
+	VPMOVSXBD    64(SP), Z1
+	VPMOVSXBD    80(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  352(SP), Z1, Z1
+	VMULPS.BCST  356(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 32(AX)
+	VPMOVSXBD    96(SP), Z1
+	VPMOVSXBD    112(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  360(SP), Z1, Z1
+	VMULPS.BCST  364(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, 64(AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 96(AX)
+	MOVWQZX      32(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 192(SP)
+	MOVWQZX      34(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 200(SP)
+	MOVWQZX      36(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 208(SP)
+	MOVWQZX      38(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 216(SP)
+	MOVWQZX      40(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 224(SP)
+	MOVWQZX      42(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 232(SP)
+	MOVWQZX      44(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 240(SP)
+	MOVWQZX      46(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 248(SP)
+	VMOVDQU64    128(SP), Z1
+	KMOVQ        328(SP), K1
+	VPSUBB       Z1, Z4, K1, Z1
+	VMOVDQU64    Z1, 128(SP)
+	VPMOVSXBD    128(SP), Z1
+	VPMOVSXBD    144(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  368(SP), Z1, Z1
+	VMULPS.BCST  372(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, 128(AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 160(AX)
+	VPMOVSXBD    160(SP), Z1
+	VPMOVSXBD    176(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  376(SP), Z1, Z1
+	VMULPS.BCST  380(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, 192(AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 224(AX)
+	MOVWQZX      48(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 256(SP)
+	MOVWQZX      50(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 264(SP)
+	MOVWQZX      52(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 272(SP)
+	MOVWQZX      54(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 280(SP)
+	MOVWQZX      56(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 288(SP)
+	MOVWQZX      58(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 296(SP)
+	MOVWQZX      60(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 304(SP)
+	MOVWQZX      62(SP), SI
+	MOVQ         (BX)(SI*8), SI
+	MOVQ         SI, 312(SP)
+	VMOVDQU64    192(SP), Z1
+	KMOVQ        336(SP), K1
+	VPSUBB       Z1, Z4, K1, Z1
+	VMOVDQU64    Z1, 192(SP)
+	VPMOVSXBD    192(SP), Z1
+	VPMOVSXBD    208(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  384(SP), Z1, Z1
+	VMULPS.BCST  388(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, 256(AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 288(AX)
+	VPMOVSXBD    224(SP), Z1
+	VPMOVSXBD    240(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  392(SP), Z1, Z1
+	VMULPS.BCST  396(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, 320(AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 352(AX)
+	VMOVDQU64    256(SP), Z1
+	KMOVQ        344(SP), K1
+	VPSUBB       Z1, Z4, K1, Z1
+	VMOVDQU64    Z1, 256(SP)
+	VPMOVSXBD    256(SP), Z1
+	VPMOVSXBD    272(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  400(SP), Z1, Z1
+	VMULPS.BCST  404(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, 384(AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 416(AX)
+	VPMOVSXBD    288(SP), Z1
+	VPMOVSXBD    304(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  408(SP), Z1, Z1
+	VMULPS.BCST  412(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, 448(AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 480(AX)
+	ADDQ         $0x0000004a, CX
+	ADDQ         $0x00000200, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func iq2_SF32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·iq2_SF32AVX512(SB), NOSPLIT, $384-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VBROADCASTI32X4 66(CX), Z1
+	VMOVDQU64       k129<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z2
+	VPSLLVW         k130<>+0(SB), Z2, Z2
+	VPMOVZXBW       2(CX), Z3
+	VPBROADCASTD    k131<>+0(SB), Z4
+	VPTERNLOGD      $0xea, Z3, Z4, Z2
+	VMOVDQU64       Z2, (SP)
+	LEAQ            ·iq2sGrid+0(SB), BX
+	MOVWQZX         (SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 64(SP)
+	MOVWQZX         2(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 72(SP)
+	MOVWQZX         4(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 80(SP)
+	MOVWQZX         6(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 88(SP)
+	MOVWQZX         8(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 96(SP)
+	MOVWQZX         10(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 104(SP)
+	MOVWQZX         12(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 112(SP)
+	MOVWQZX         14(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 120(SP)
+	VMOVDQU64       k132<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VMOVDQU64       k128<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVD         k74<>+0(SB), Z1, Z1
+	VPANDD.BCST     k27<>+0(SB), Z1, Z1
+	VPBROADCASTW    (CX), Y2
+	VCVTPH2PS       Y2, Z2
+	VCVTDQ2PS       Z1, Z1
+	VADDPS.BCST     k125<>+0(SB), Z1, Z1
+	VMULPS          Z2, Z1, Z1
+	VMULPS.BCST     k126<>+0(SB), Z1, Z1
+	VXORPS.BCST     k0<>+0(SB), Z1, Z1
+	VCMPPS          $0x03, Z1, Z1, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z1
+	VMOVUPS         Z1, 320(SP)
+	VPXORD          Z5, Z5, Z5
+	MOVWQZX         16(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 128(SP)
+	MOVWQZX         18(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 136(SP)
+	MOVWQZX         20(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 144(SP)
+	MOVWQZX         22(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 152(SP)
+	MOVWQZX         24(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 160(SP)
+	MOVWQZX         26(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 168(SP)
+	MOVWQZX         28(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 176(SP)
+	MOVWQZX         30(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 184(SP)
+	VMOVDQU64       64(SP), Z1
+	KMOVQ           34(CX), K1
+	VPSUBB          Z1, Z5, K1, Z1
+	VMOVDQU64       Z1, 64(SP)
+	VPMOVSXBD       64(SP), Z1
+	VPMOVSXBD       80(SP), Z2
+	VCVTDQ2PS       Z1, Z1
+	VCVTDQ2PS       Z2, Z2
+	VMULPS.BCST     320(SP), Z1, Z1
+	VMULPS.BCST     324(SP), Z2, Z2
+	VXORPS          Z0, Z1, Z1
+	VMOVUPS         Z1, (AX)
+	VXORPS          Z0, Z2, Z2
+	VMOVUPS         Z2, 64(AX)
+	VPMOVSXBD       96(SP), Z1
+	VPMOVSXBD       112(SP), Z2
+	VCVTDQ2PS       Z1, Z1
+	VCVTDQ2PS       Z2, Z2
+	VMULPS.BCST     328(SP), Z1, Z1
+	VMULPS.BCST     332(SP), Z2, Z2
+	VXORPS          Z0, Z1, Z1
+	VMOVUPS         Z1, 128(AX)
+	VXORPS          Z0, Z2, Z2
+	VMOVUPS         Z2, 192(AX)
+	MOVWQZX         32(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 192(SP)
+	MOVWQZX         34(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 200(SP)
+	MOVWQZX         36(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 208(SP)
+	MOVWQZX         38(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 216(SP)
+	MOVWQZX         40(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 224(SP)
+	MOVWQZX         42(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 232(SP)
+	MOVWQZX         44(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 240(SP)
+	MOVWQZX         46(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 248(SP)
+	VMOVDQU64       128(SP), Z1
+	KMOVQ           42(CX), K1
+	VPSUBB          Z1, Z5, K1, Z1
+	VMOVDQU64       Z1, 128(SP)
+	VPMOVSXBD       128(SP), Z1
+	VPMOVSXBD       144(SP), Z2
+	VCVTDQ2PS       Z1, Z1
+	VCVTDQ2PS       Z2, Z2
+	VMULPS.BCST     336(SP), Z1, Z1
+	VMULPS.BCST     340(SP), Z2, Z2
+	VXORPS          Z0, Z1, Z1
+	VMOVUPS         Z1, 256(AX)
+	VXORPS          Z0, Z2, Z2
+	VMOVUPS         Z2, 320(AX)
+	VPMOVSXBD       160(SP), Z1
+	VPMOVSXBD       176(SP), Z2
+	VCVTDQ2PS       Z1, Z1
+	VCVTDQ2PS       Z2, Z2
+	VMULPS.BCST     344(SP), Z1, Z1
+	VMULPS.BCST     348(SP), Z2, Z2
+	VXORPS          Z0, Z1, Z1
+	VMOVUPS         Z1, 384(AX)
+	VXORPS          Z0, Z2, Z2
+	VMOVUPS         Z2, 448(AX)
+	MOVWQZX         48(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 256(SP)
+	MOVWQZX         50(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 264(SP)
+	MOVWQZX         52(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 272(SP)
+	MOVWQZX         54(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 280(SP)
+	MOVWQZX         56(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 288(SP)
+	MOVWQZX         58(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 296(SP)
+	MOVWQZX         60(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 304(SP)
+	MOVWQZX         62(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 312(SP)
+	VMOVDQU64       192(SP), Z1
+	KMOVQ           50(CX), K1
+	VPSUBB          Z1, Z5, K1, Z1
+	VMOVDQU64       Z1, 192(SP)
+	VPMOVSXBD       192(SP), Z1
+	VPMOVSXBD       208(SP), Z2
+	VCVTDQ2PS       Z1, Z1
+	VCVTDQ2PS       Z2, Z2
+	VMULPS.BCST     352(SP), Z1, Z1
+	VMULPS.BCST     356(SP), Z2, Z2
+	VXORPS          Z0, Z1, Z1
+	VMOVUPS         Z1, 512(AX)
+	VXORPS          Z0, Z2, Z2
+	VMOVUPS         Z2, 576(AX)
+	VPMOVSXBD       224(SP), Z1
+	VPMOVSXBD       240(SP), Z2
+	VCVTDQ2PS       Z1, Z1
+	VCVTDQ2PS       Z2, Z2
+	VMULPS.BCST     360(SP), Z1, Z1
+	VMULPS.BCST     364(SP), Z2, Z2
+	VXORPS          Z0, Z1, Z1
+	VMOVUPS         Z1, 640(AX)
+	VXORPS          Z0, Z2, Z2
+	VMOVUPS         Z2, 704(AX)
+	VMOVDQU64       256(SP), Z1
+	KMOVQ           58(CX), K1
+	VPSUBB          Z1, Z5, K1, Z1
+	VMOVDQU64       Z1, 256(SP)
+	VPMOVSXBD       256(SP), Z1
+	VPMOVSXBD       272(SP), Z2
+	VCVTDQ2PS       Z1, Z1
+	VCVTDQ2PS       Z2, Z2
+	VMULPS.BCST     368(SP), Z1, Z1
+	VMULPS.BCST     372(SP), Z2, Z2
+	VXORPS          Z0, Z1, Z1
+	VMOVUPS         Z1, 768(AX)
+	VXORPS          Z0, Z2, Z2
+	VMOVUPS         Z2, 832(AX)
+	VPMOVSXBD       288(SP), Z1
+	VPMOVSXBD       304(SP), Z2
+	VCVTDQ2PS       Z1, Z1
+	VCVTDQ2PS       Z2, Z2
+	VMULPS.BCST     376(SP), Z1, Z1
+	VMULPS.BCST     380(SP), Z2, Z2
+	VXORPS          Z0, Z1, Z1
+	VMOVUPS         Z1, 896(AX)
+	VXORPS          Z0, Z2, Z2
+	VMOVUPS         Z2, 960(AX)
+	ADDQ            $0x00000052, CX
+	ADDQ            $0x00000400, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+DATA k129<>+0(SB)/8, $0x0000000000000000
+DATA k129<>+8(SB)/8, $0x0101010101010101
+DATA k129<>+16(SB)/8, $0x0202020202020202
+DATA k129<>+24(SB)/8, $0x0303030303030303
+DATA k129<>+32(SB)/8, $0x0404040404040404
+DATA k129<>+40(SB)/8, $0x0505050505050505
+DATA k129<>+48(SB)/8, $0x0606060606060606
+DATA k129<>+56(SB)/8, $0x0707070707070707
+GLOBL k129<>(SB), RODATA|NOPTR, $64
+
+DATA k130<>+0(SB)/8, $0x0002000400060008
+DATA k130<>+8(SB)/8, $0x0002000400060008
+DATA k130<>+16(SB)/8, $0x0002000400060008
+DATA k130<>+24(SB)/8, $0x0002000400060008
+DATA k130<>+32(SB)/8, $0x0002000400060008
+DATA k130<>+40(SB)/8, $0x0002000400060008
+DATA k130<>+48(SB)/8, $0x0002000400060008
+DATA k130<>+56(SB)/8, $0x0002000400060008
+GLOBL k130<>(SB), RODATA|NOPTR, $64
+
+DATA k131<>+0(SB)/8, $0x0300030003000300
+DATA k131<>+8(SB)/8, $0x0300030003000300
+DATA k131<>+16(SB)/8, $0x0300030003000300
+DATA k131<>+24(SB)/8, $0x0300030003000300
+GLOBL k131<>(SB), RODATA|NOPTR, $32
+
+DATA k132<>+0(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k132<>+8(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k132<>+16(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k132<>+24(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k132<>+32(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k132<>+40(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k132<>+48(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k132<>+56(SB)/8, $0x0f0e0d0c0b0a0908
+GLOBL k132<>(SB), RODATA|NOPTR, $64
+
+// func iq2_SBF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·iq2_SBF16AVX512(SB), NOSPLIT, $384-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         n+16(FP), DX
+
+block:
+	VBROADCASTI32X4 66(CX), Z4
+	VMOVDQU64       k129<>+0(SB), Z5
+	VPERMB          Z4, Z5, Z5
+	VPSLLVW         k130<>+0(SB), Z5, Z5
+	VPMOVZXBW       2(CX), Z6
+	VPBROADCASTD    k131<>+0(SB), Z7
+	VPTERNLOGD      $0xea, Z6, Z7, Z5
+	VMOVDQU64       Z5, (SP)
+	LEAQ            ·iq2sGrid+0(SB), BX
+	MOVWQZX         (SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 64(SP)
+	MOVWQZX         2(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 72(SP)
+	MOVWQZX         4(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 80(SP)
+	MOVWQZX         6(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 88(SP)
+	MOVWQZX         8(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 96(SP)
+	MOVWQZX         10(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 104(SP)
+	MOVWQZX         12(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 112(SP)
+	MOVWQZX         14(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 120(SP)
+	VMOVDQU64       k132<>+0(SB), Z5
+	VPERMB          Z4, Z5, Z4
+	VMOVDQU64       k128<>+0(SB), Z5
+	VPERMB          Z4, Z5, Z4
+	VPSRLVD         k74<>+0(SB), Z4, Z4
+	VPANDD.BCST     k27<>+0(SB), Z4, Z4
+	VPBROADCASTW    (CX), Y5
+	VCVTPH2PS       Y5, Z5
+	VCVTDQ2PS       Z4, Z4
+	VADDPS.BCST     k125<>+0(SB), Z4, Z4
+	VMULPS          Z5, Z4, Z4
+	VMULPS.BCST     k126<>+0(SB), Z4, Z4
+	VXORPS.BCST     k0<>+0(SB), Z4, Z4
+	VCMPPS          $0x03, Z4, Z4, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z4
+	VMOVUPS         Z4, 320(SP)
+	VPXORD          Z8, Z8, Z8
+	MOVWQZX         16(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 128(SP)
+	MOVWQZX         18(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 136(SP)
+	MOVWQZX         20(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 144(SP)
+	MOVWQZX         22(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 152(SP)
+	MOVWQZX         24(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 160(SP)
+	MOVWQZX         26(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 168(SP)
+	MOVWQZX         28(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 176(SP)
+	MOVWQZX         30(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 184(SP)
+	VMOVDQU64       64(SP), Z4
+	KMOVQ           34(CX), K1
+	VPSUBB          Z4, Z8, K1, Z4
+	VMOVDQU64       Z4, 64(SP)
+	VPMOVSXBD       64(SP), Z4
+	VPMOVSXBD       80(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     320(SP), Z4, Z4
+	VMULPS.BCST     324(SP), Z5, Z5
+	VMOVDQA64       Z4, Z6
+	VPERMT2W        Z5, Z2, Z6
+	VPERMT2W        Z5, Z3, Z4
+	VPTERNLOGD      $0xf8, Z1, Z6, Z4
+	VPCMPUW         $0x06, Z0, Z4, K1
+	VPADDW          Z1, Z6, K1, Z6
+	VPXORD          Z0, Z6, Z6
+	VMOVDQU16       Z6, (AX)
+	VPMOVSXBD       96(SP), Z4
+	VPMOVSXBD       112(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     328(SP), Z4, Z4
+	VMULPS.BCST     332(SP), Z5, Z5
+	VMOVDQA64       Z4, Z6
+	VPERMT2W        Z5, Z2, Z6
+	VPERMT2W        Z5, Z3, Z4
+	VPTERNLOGD      $0xf8, Z1, Z6, Z4
+	VPCMPUW         $0x06, Z0, Z4, K1
+	VPADDW          Z1, Z6, K1, Z6
+	VPXORD          Z0, Z6, Z6
+	VMOVDQU16       Z6, 64(AX)
+	MOVWQZX         32(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 192(SP)
+	MOVWQZX         34(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 200(SP)
+	MOVWQZX         36(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 208(SP)
+	MOVWQZX         38(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 216(SP)
+	MOVWQZX         40(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 224(SP)
+	MOVWQZX         42(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 232(SP)
+	MOVWQZX         44(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 240(SP)
+	MOVWQZX         46(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 248(SP)
+	VMOVDQU64       128(SP), Z4
+	KMOVQ           42(CX), K1
+	VPSUBB          Z4, Z8, K1, Z4
+	VMOVDQU64       Z4, 128(SP)
+	VPMOVSXBD       128(SP), Z4
+	VPMOVSXBD       144(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     336(SP), Z4, Z4
+	VMULPS.BCST     340(SP), Z5, Z5
+	VMOVDQA64       Z4, Z6
+	VPERMT2W        Z5, Z2, Z6
+	VPERMT2W        Z5, Z3, Z4
+	VPTERNLOGD      $0xf8, Z1, Z6, Z4
+	VPCMPUW         $0x06, Z0, Z4, K1
+	VPADDW          Z1, Z6, K1, Z6
+	VPXORD          Z0, Z6, Z6
+	VMOVDQU16       Z6, 128(AX)
+	VPMOVSXBD       160(SP), Z4
+	VPMOVSXBD       176(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     344(SP), Z4, Z4
+	VMULPS.BCST     348(SP), Z5, Z5
+	VMOVDQA64       Z4, Z6
+	VPERMT2W        Z5, Z2, Z6
+	VPERMT2W        Z5, Z3, Z4
+	VPTERNLOGD      $0xf8, Z1, Z6, Z4
+	VPCMPUW         $0x06, Z0, Z4, K1
+	VPADDW          Z1, Z6, K1, Z6
+	VPXORD          Z0, Z6, Z6
+	VMOVDQU16       Z6, 192(AX)
+	MOVWQZX         48(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 256(SP)
+	MOVWQZX         50(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 264(SP)
+	MOVWQZX         52(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 272(SP)
+	MOVWQZX         54(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 280(SP)
+	MOVWQZX         56(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 288(SP)
+	MOVWQZX         58(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 296(SP)
+	MOVWQZX         60(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 304(SP)
+	MOVWQZX         62(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 312(SP)
+	VMOVDQU64       192(SP), Z4
+	KMOVQ           50(CX), K1
+	VPSUBB          Z4, Z8, K1, Z4
+	VMOVDQU64       Z4, 192(SP)
+	VPMOVSXBD       192(SP), Z4
+	VPMOVSXBD       208(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     352(SP), Z4, Z4
+	VMULPS.BCST     356(SP), Z5, Z5
+	VMOVDQA64       Z4, Z6
+	VPERMT2W        Z5, Z2, Z6
+	VPERMT2W        Z5, Z3, Z4
+	VPTERNLOGD      $0xf8, Z1, Z6, Z4
+	VPCMPUW         $0x06, Z0, Z4, K1
+	VPADDW          Z1, Z6, K1, Z6
+	VPXORD          Z0, Z6, Z6
+	VMOVDQU16       Z6, 256(AX)
+	VPMOVSXBD       224(SP), Z4
+	VPMOVSXBD       240(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     360(SP), Z4, Z4
+	VMULPS.BCST     364(SP), Z5, Z5
+	VMOVDQA64       Z4, Z6
+	VPERMT2W        Z5, Z2, Z6
+	VPERMT2W        Z5, Z3, Z4
+	VPTERNLOGD      $0xf8, Z1, Z6, Z4
+	VPCMPUW         $0x06, Z0, Z4, K1
+	VPADDW          Z1, Z6, K1, Z6
+	VPXORD          Z0, Z6, Z6
+	VMOVDQU16       Z6, 320(AX)
+	VMOVDQU64       256(SP), Z4
+	KMOVQ           58(CX), K1
+	VPSUBB          Z4, Z8, K1, Z4
+	VMOVDQU64       Z4, 256(SP)
+	VPMOVSXBD       256(SP), Z4
+	VPMOVSXBD       272(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     368(SP), Z4, Z4
+	VMULPS.BCST     372(SP), Z5, Z5
+	VMOVDQA64       Z4, Z6
+	VPERMT2W        Z5, Z2, Z6
+	VPERMT2W        Z5, Z3, Z4
+	VPTERNLOGD      $0xf8, Z1, Z6, Z4
+	VPCMPUW         $0x06, Z0, Z4, K1
+	VPADDW          Z1, Z6, K1, Z6
+	VPXORD          Z0, Z6, Z6
+	VMOVDQU16       Z6, 384(AX)
+	VPMOVSXBD       288(SP), Z4
+	VPMOVSXBD       304(SP), Z5
+	VCVTDQ2PS       Z4, Z4
+	VCVTDQ2PS       Z5, Z5
+	VMULPS.BCST     376(SP), Z4, Z4
+	VMULPS.BCST     380(SP), Z5, Z5
+	VMOVDQA64       Z4, Z6
+	VPERMT2W        Z5, Z2, Z6
+	VPERMT2W        Z5, Z3, Z4
+	VPTERNLOGD      $0xf8, Z1, Z6, Z4
+	VPCMPUW         $0x06, Z0, Z4, K1
+	VPADDW          Z1, Z6, K1, Z6
+	VPXORD          Z0, Z6, Z6
+	VMOVDQU16       Z6, 448(AX)
+	ADDQ            $0x00000052, CX
+	ADDQ            $0x00000200, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+// func iq2_SF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·iq2_SF16AVX512(SB), NOSPLIT, $384-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VBROADCASTI32X4 66(CX), Z1
+	VMOVDQU64       k129<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z2
+	VPSLLVW         k130<>+0(SB), Z2, Z2
+	VPMOVZXBW       2(CX), Z3
+	VPBROADCASTD    k131<>+0(SB), Z4
+	VPTERNLOGD      $0xea, Z3, Z4, Z2
+	VMOVDQU64       Z2, (SP)
+	LEAQ            ·iq2sGrid+0(SB), BX
+	MOVWQZX         (SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 64(SP)
+	MOVWQZX         2(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 72(SP)
+	MOVWQZX         4(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 80(SP)
+	MOVWQZX         6(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 88(SP)
+	MOVWQZX         8(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 96(SP)
+	MOVWQZX         10(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 104(SP)
+	MOVWQZX         12(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 112(SP)
+	MOVWQZX         14(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 120(SP)
+	VMOVDQU64       k132<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VMOVDQU64       k128<>+0(SB), Z2
+	VPERMB          Z1, Z2, Z1
+	VPSRLVD         k74<>+0(SB), Z1, Z1
+	VPANDD.BCST     k27<>+0(SB), Z1, Z1
+	VPBROADCASTW    (CX), Y2
+	VCVTPH2PS       Y2, Z2
+	VCVTDQ2PS       Z1, Z1
+	VADDPS.BCST     k125<>+0(SB), Z1, Z1
+	VMULPS          Z2, Z1, Z1
+	VMULPS.BCST     k126<>+0(SB), Z1, Z1
+	VXORPS.BCST     k0<>+0(SB), Z1, Z1
+	VCMPPS          $0x03, Z1, Z1, K1
+	VPBROADCASTD    k1<>+0(SB), K1, Z1
+	VMOVUPS         Z1, 320(SP)
+	VPXORD          Z5, Z5, Z5
+	MOVWQZX         16(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 128(SP)
+	MOVWQZX         18(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 136(SP)
+	MOVWQZX         20(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 144(SP)
+	MOVWQZX         22(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 152(SP)
+	MOVWQZX         24(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 160(SP)
+	MOVWQZX         26(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 168(SP)
+	MOVWQZX         28(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 176(SP)
+	MOVWQZX         30(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 184(SP)
+	VMOVDQU64       64(SP), Z1
+	KMOVQ           34(CX), K1
+	VPSUBB          Z1, Z5, K1, Z1
+	VMOVDQU64       Z1, 64(SP)
+	VPMOVSXBD       64(SP), Z1
+	VPMOVSXBD       80(SP), Z2
+	VCVTDQ2PS       Z1, Z1
+	VCVTDQ2PS       Z2, Z2
+	VMULPS.BCST     320(SP), Z1, Z1
+	VMULPS.BCST     324(SP), Z2, Z2
+	VXORPS          Z0, Z1, Z1
+	VCVTPS2PH       $0x00, Z1, (AX)
+	VXORPS          Z0, Z2, Z2
+	VCVTPS2PH       $0x00, Z2, 32(AX)
+	VPMOVSXBD       96(SP), Z1
+	VPMOVSXBD       112(SP), Z2
+	VCVTDQ2PS       Z1, Z1
+	VCVTDQ2PS       Z2, Z2
+	VMULPS.BCST     328(SP), Z1, Z1
+	VMULPS.BCST     332(SP), Z2, Z2
+	VXORPS          Z0, Z1, Z1
+	VCVTPS2PH       $0x00, Z1, 64(AX)
+	VXORPS          Z0, Z2, Z2
+	VCVTPS2PH       $0x00, Z2, 96(AX)
+	MOVWQZX         32(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 192(SP)
+	MOVWQZX         34(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 200(SP)
+	MOVWQZX         36(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 208(SP)
+	MOVWQZX         38(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 216(SP)
+	MOVWQZX         40(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 224(SP)
+	MOVWQZX         42(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 232(SP)
+	MOVWQZX         44(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 240(SP)
+	MOVWQZX         46(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 248(SP)
+	VMOVDQU64       128(SP), Z1
+	KMOVQ           42(CX), K1
+	VPSUBB          Z1, Z5, K1, Z1
+	VMOVDQU64       Z1, 128(SP)
+	VPMOVSXBD       128(SP), Z1
+	VPMOVSXBD       144(SP), Z2
+	VCVTDQ2PS       Z1, Z1
+	VCVTDQ2PS       Z2, Z2
+	VMULPS.BCST     336(SP), Z1, Z1
+	VMULPS.BCST     340(SP), Z2, Z2
+	VXORPS          Z0, Z1, Z1
+	VCVTPS2PH       $0x00, Z1, 128(AX)
+	VXORPS          Z0, Z2, Z2
+	VCVTPS2PH       $0x00, Z2, 160(AX)
+	VPMOVSXBD       160(SP), Z1
+	VPMOVSXBD       176(SP), Z2
+	VCVTDQ2PS       Z1, Z1
+	VCVTDQ2PS       Z2, Z2
+	VMULPS.BCST     344(SP), Z1, Z1
+	VMULPS.BCST     348(SP), Z2, Z2
+	VXORPS          Z0, Z1, Z1
+	VCVTPS2PH       $0x00, Z1, 192(AX)
+	VXORPS          Z0, Z2, Z2
+	VCVTPS2PH       $0x00, Z2, 224(AX)
+	MOVWQZX         48(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 256(SP)
+	MOVWQZX         50(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 264(SP)
+	MOVWQZX         52(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 272(SP)
+	MOVWQZX         54(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 280(SP)
+	MOVWQZX         56(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 288(SP)
+	MOVWQZX         58(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 296(SP)
+	MOVWQZX         60(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 304(SP)
+	MOVWQZX         62(SP), SI
+	MOVQ            (BX)(SI*8), SI
+	MOVQ            SI, 312(SP)
+	VMOVDQU64       192(SP), Z1
+	KMOVQ           50(CX), K1
+	VPSUBB          Z1, Z5, K1, Z1
+	VMOVDQU64       Z1, 192(SP)
+	VPMOVSXBD       192(SP), Z1
+	VPMOVSXBD       208(SP), Z2
+	VCVTDQ2PS       Z1, Z1
+	VCVTDQ2PS       Z2, Z2
+	VMULPS.BCST     352(SP), Z1, Z1
+	VMULPS.BCST     356(SP), Z2, Z2
+	VXORPS          Z0, Z1, Z1
+	VCVTPS2PH       $0x00, Z1, 256(AX)
+	VXORPS          Z0, Z2, Z2
+	VCVTPS2PH       $0x00, Z2, 288(AX)
+	VPMOVSXBD       224(SP), Z1
+	VPMOVSXBD       240(SP), Z2
+	VCVTDQ2PS       Z1, Z1
+	VCVTDQ2PS       Z2, Z2
+	VMULPS.BCST     360(SP), Z1, Z1
+	VMULPS.BCST     364(SP), Z2, Z2
+	VXORPS          Z0, Z1, Z1
+	VCVTPS2PH       $0x00, Z1, 320(AX)
+	VXORPS          Z0, Z2, Z2
+	VCVTPS2PH       $0x00, Z2, 352(AX)
+	VMOVDQU64       256(SP), Z1
+	KMOVQ           58(CX), K1
+	VPSUBB          Z1, Z5, K1, Z1
+	VMOVDQU64       Z1, 256(SP)
+	VPMOVSXBD       256(SP), Z1
+	VPMOVSXBD       272(SP), Z2
+	VCVTDQ2PS       Z1, Z1
+	VCVTDQ2PS       Z2, Z2
+	VMULPS.BCST     368(SP), Z1, Z1
+	VMULPS.BCST     372(SP), Z2, Z2
+	VXORPS          Z0, Z1, Z1
+	VCVTPS2PH       $0x00, Z1, 384(AX)
+	VXORPS          Z0, Z2, Z2
+	VCVTPS2PH       $0x00, Z2, 416(AX)
+	VPMOVSXBD       288(SP), Z1
+	VPMOVSXBD       304(SP), Z2
+	VCVTDQ2PS       Z1, Z1
+	VCVTDQ2PS       Z2, Z2
+	VMULPS.BCST     376(SP), Z1, Z1
+	VMULPS.BCST     380(SP), Z2, Z2
+	VXORPS          Z0, Z1, Z1
+	VCVTPS2PH       $0x00, Z1, 448(AX)
+	VXORPS          Z0, Z2, Z2
+	VCVTPS2PH       $0x00, Z2, 480(AX)
+	ADDQ            $0x00000052, CX
+	ADDQ            $0x00000200, AX
+	DECQ            DX
+	JNZ             block
+	VZEROUPPER
+	RET
+
+// func iq3_XXSF32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·iq3_XXSF32AVX512(SB), NOSPLIT, $352-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VMOVDQU64      2(CX), Z1
+	VMOVDQU64      k133<>+0(SB), Z2
+	VPERMD         Z1, Z2, Z1
+	LEAQ           ·iq3xxsPlanes+0(SB), BX
+	VPMOVB2M       Z1, K1
+	VMOVDQA64      Z1, Z2
+	VMOVDQU64      (BX), Z5
+	VPERMI2B       64(BX), Z5, Z2
+	VMOVDQA64      Z1, Z5
+	VMOVDQU64      128(BX), Z6
+	VPERMI2B       192(BX), Z6, Z5
+	VMOVDQU8       Z5, K1, Z2
+	VMOVDQA64      Z1, Z5
+	VMOVDQU64      256(BX), Z6
+	VPERMI2B       320(BX), Z6, Z5
+	VMOVDQA64      Z1, Z6
+	VMOVDQU64      384(BX), Z7
+	VPERMI2B       448(BX), Z7, Z6
+	VMOVDQU8       Z6, K1, Z5
+	VMOVDQA64      Z1, Z6
+	VMOVDQU64      512(BX), Z7
+	VPERMI2B       576(BX), Z7, Z6
+	VMOVDQA64      Z1, Z7
+	VMOVDQU64      640(BX), Z8
+	VPERMI2B       704(BX), Z8, Z7
+	VMOVDQU8       Z7, K1, Z6
+	VMOVDQA64      Z1, Z7
+	VMOVDQU64      768(BX), Z8
+	VPERMI2B       832(BX), Z8, Z7
+	VMOVDQA64      Z1, Z1
+	VMOVDQU64      896(BX), Z8
+	VPERMI2B       960(BX), Z8, Z1
+	VMOVDQU8       Z1, K1, Z7
+	VPUNPCKLBW     Z5, Z2, Z1
+	VPUNPCKHBW     Z5, Z2, Z2
+	VPUNPCKLBW     Z7, Z6, Z5
+	VPUNPCKHBW     Z7, Z6, Z7
+	VPUNPCKLWD     Z5, Z1, Z6
+	VPUNPCKHWD     Z5, Z1, Z1
+	VPUNPCKLWD     Z7, Z2, Z5
+	VPUNPCKHWD     Z7, Z2, Z2
+	VPMOVZXDQ      66(CX), Z7
+	VMOVDQU64      k134<>+0(SB), Z8
+	VPMULTISHIFTQB Z7, Z8, Z8
+	VMOVDQU64      k124<>+0(SB), Z9
+	VPERMI2B       k123<>+0(SB), Z9, Z8
+	VPMOVQD        Z8, (SP)
+	VPSRLD         $0x1c, Z7, Z7
+	VPMOVQD        Z7, Y3
+	VPBROADCASTW   (CX), Y7
+	VCVTPH2PS      Y7, Z7
+	VCVTDQ2PS      Z3, Z3
+	VADDPS.BCST    k125<>+0(SB), Z3, Z3
+	VMULPS         Z7, Z3, Z3
+	VMULPS.BCST    k125<>+0(SB), Z3, Z3
+	VXORPS.BCST    k0<>+0(SB), Z3, Z3
+	VCMPPS         $0x03, Z3, Z3, K1
+	VPBROADCASTD   k1<>+0(SB), K1, Z3
+	VMOVUPS        Z3, 32(SP)
+	VPXORD         Z4, Z4, Z4
+	KMOVQ          (SP), K1
+	VPSUBB         Z6, Z4, K1, Z6
+	VMOVDQU64      Z6, 96(SP)
+	VPMOVSXBD      96(SP), Z6
+	VPMOVSXBD      112(SP), Z7
+	VCVTDQ2PS      Z6, Z6
+	VCVTDQ2PS      Z7, Z7
+	VMULPS.BCST    32(SP), Z6, Z6
+	VMULPS.BCST    32(SP), Z7, Z7
+	VXORPS         Z0, Z6, Z6
+	VMOVUPS        Z6, (AX)
+	VXORPS         Z0, Z7, Z7
+	VMOVUPS        Z7, 64(AX)
+	VPMOVSXBD      128(SP), Z6
+	VPMOVSXBD      144(SP), Z7
+	VCVTDQ2PS      Z6, Z6
+	VCVTDQ2PS      Z7, Z7
+	VMULPS.BCST    36(SP), Z6, Z6
+	VMULPS.BCST    36(SP), Z7, Z7
+	VXORPS         Z0, Z6, Z6
+	VMOVUPS        Z6, 128(AX)
+	VXORPS         Z0, Z7, Z7
+	VMOVUPS        Z7, 192(AX)
+	KMOVQ          8(SP), K1
+	VPSUBB         Z1, Z4, K1, Z1
+	VMOVDQU64      Z1, 160(SP)
+	VPMOVSXBD      160(SP), Z1
+	VPMOVSXBD      176(SP), Z6
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z6, Z6
+	VMULPS.BCST    40(SP), Z1, Z1
+	VMULPS.BCST    40(SP), Z6, Z6
+	VXORPS         Z0, Z1, Z1
+	VMOVUPS        Z1, 256(AX)
+	VXORPS         Z0, Z6, Z6
+	VMOVUPS        Z6, 320(AX)
+	VPMOVSXBD      192(SP), Z1
+	VPMOVSXBD      208(SP), Z6
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z6, Z6
+	VMULPS.BCST    44(SP), Z1, Z1
+	VMULPS.BCST    44(SP), Z6, Z6
+	VXORPS         Z0, Z1, Z1
+	VMOVUPS        Z1, 384(AX)
+	VXORPS         Z0, Z6, Z6
+	VMOVUPS        Z6, 448(AX)
+	KMOVQ          16(SP), K1
+	VPSUBB         Z5, Z4, K1, Z5
+	VMOVDQU64      Z5, 224(SP)
+	VPMOVSXBD      224(SP), Z1
+	VPMOVSXBD      240(SP), Z5
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z5, Z5
+	VMULPS.BCST    48(SP), Z1, Z1
+	VMULPS.BCST    48(SP), Z5, Z5
+	VXORPS         Z0, Z1, Z1
+	VMOVUPS        Z1, 512(AX)
+	VXORPS         Z0, Z5, Z5
+	VMOVUPS        Z5, 576(AX)
+	VPMOVSXBD      256(SP), Z1
+	VPMOVSXBD      272(SP), Z5
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z5, Z5
+	VMULPS.BCST    52(SP), Z1, Z1
+	VMULPS.BCST    52(SP), Z5, Z5
+	VXORPS         Z0, Z1, Z1
+	VMOVUPS        Z1, 640(AX)
+	VXORPS         Z0, Z5, Z5
+	VMOVUPS        Z5, 704(AX)
+	KMOVQ          24(SP), K1
+	VPSUBB         Z2, Z4, K1, Z2
+	VMOVDQU64      Z2, 288(SP)
+	VPMOVSXBD      288(SP), Z1
+	VPMOVSXBD      304(SP), Z2
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z2, Z2
+	VMULPS.BCST    56(SP), Z1, Z1
+	VMULPS.BCST    56(SP), Z2, Z2
+	VXORPS         Z0, Z1, Z1
+	VMOVUPS        Z1, 768(AX)
+	VXORPS         Z0, Z2, Z2
+	VMOVUPS        Z2, 832(AX)
+	VPMOVSXBD      320(SP), Z1
+	VPMOVSXBD      336(SP), Z2
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z2, Z2
+	VMULPS.BCST    60(SP), Z1, Z1
+	VMULPS.BCST    60(SP), Z2, Z2
+	VXORPS         Z0, Z1, Z1
+	VMOVUPS        Z1, 896(AX)
+	VXORPS         Z0, Z2, Z2
+	VMOVUPS        Z2, 960(AX)
+	ADDQ           $0x00000062, CX
+	ADDQ           $0x00000400, AX
+	DECQ           DX
+	JNZ            block
+	VZEROUPPER
+	RET
+
+DATA k133<>+0(SB)/8, $0x0000000400000000
+DATA k133<>+8(SB)/8, $0x0000000c00000008
+DATA k133<>+16(SB)/8, $0x0000000500000001
+DATA k133<>+24(SB)/8, $0x0000000d00000009
+DATA k133<>+32(SB)/8, $0x0000000600000002
+DATA k133<>+40(SB)/8, $0x0000000e0000000a
+DATA k133<>+48(SB)/8, $0x0000000700000003
+DATA k133<>+56(SB)/8, $0x0000000f0000000b
+GLOBL k133<>(SB), RODATA|NOPTR, $64
+
+DATA k134<>+0(SB)/8, $0x150e0700150e0700
+DATA k134<>+8(SB)/8, $0x150e0700150e0700
+DATA k134<>+16(SB)/8, $0x150e0700150e0700
+DATA k134<>+24(SB)/8, $0x150e0700150e0700
+DATA k134<>+32(SB)/8, $0x150e0700150e0700
+DATA k134<>+40(SB)/8, $0x150e0700150e0700
+DATA k134<>+48(SB)/8, $0x150e0700150e0700
+DATA k134<>+56(SB)/8, $0x150e0700150e0700
+GLOBL k134<>(SB), RODATA|NOPTR, $64
+
+// func iq3_XXSBF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·iq3_XXSBF16AVX512(SB), NOSPLIT, $352-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         n+16(FP), DX
+
+block:
+	VMOVDQU64      2(CX), Z4
+	VMOVDQU64      k133<>+0(SB), Z5
+	VPERMD         Z4, Z5, Z4
+	LEAQ           ·iq3xxsPlanes+0(SB), BX
+	VPMOVB2M       Z4, K1
+	VMOVDQA64      Z4, Z5
+	VMOVDQU64      (BX), Z8
+	VPERMI2B       64(BX), Z8, Z5
+	VMOVDQA64      Z4, Z8
+	VMOVDQU64      128(BX), Z9
+	VPERMI2B       192(BX), Z9, Z8
+	VMOVDQU8       Z8, K1, Z5
+	VMOVDQA64      Z4, Z8
+	VMOVDQU64      256(BX), Z9
+	VPERMI2B       320(BX), Z9, Z8
+	VMOVDQA64      Z4, Z9
+	VMOVDQU64      384(BX), Z10
+	VPERMI2B       448(BX), Z10, Z9
+	VMOVDQU8       Z9, K1, Z8
+	VMOVDQA64      Z4, Z9
+	VMOVDQU64      512(BX), Z10
+	VPERMI2B       576(BX), Z10, Z9
+	VMOVDQA64      Z4, Z10
+	VMOVDQU64      640(BX), Z11
+	VPERMI2B       704(BX), Z11, Z10
+	VMOVDQU8       Z10, K1, Z9
+	VMOVDQA64      Z4, Z10
+	VMOVDQU64      768(BX), Z11
+	VPERMI2B       832(BX), Z11, Z10
+	VMOVDQA64      Z4, Z4
+	VMOVDQU64      896(BX), Z11
+	VPERMI2B       960(BX), Z11, Z4
+	VMOVDQU8       Z4, K1, Z10
+	VPUNPCKLBW     Z8, Z5, Z4
+	VPUNPCKHBW     Z8, Z5, Z5
+	VPUNPCKLBW     Z10, Z9, Z8
+	VPUNPCKHBW     Z10, Z9, Z10
+	VPUNPCKLWD     Z8, Z4, Z9
+	VPUNPCKHWD     Z8, Z4, Z4
+	VPUNPCKLWD     Z10, Z5, Z8
+	VPUNPCKHWD     Z10, Z5, Z5
+	VPMOVZXDQ      66(CX), Z10
+	VMOVDQU64      k134<>+0(SB), Z11
+	VPMULTISHIFTQB Z10, Z11, Z11
+	VMOVDQU64      k124<>+0(SB), Z12
+	VPERMI2B       k123<>+0(SB), Z12, Z11
+	VPMOVQD        Z11, (SP)
+	VPSRLD         $0x1c, Z10, Z10
+	VPMOVQD        Z10, Y6
+	VPBROADCASTW   (CX), Y10
+	VCVTPH2PS      Y10, Z10
+	VCVTDQ2PS      Z6, Z6
+	VADDPS.BCST    k125<>+0(SB), Z6, Z6
+	VMULPS         Z10, Z6, Z6
+	VMULPS.BCST    k125<>+0(SB), Z6, Z6
+	VXORPS.BCST    k0<>+0(SB), Z6, Z6
+	VCMPPS         $0x03, Z6, Z6, K1
+	VPBROADCASTD   k1<>+0(SB), K1, Z6
+	VMOVUPS        Z6, 32(SP)
+	VPXORD         Z7, Z7, Z7
+	KMOVQ          (SP), K1
+	VPSUBB         Z9, Z7, K1, Z9
+	VMOVDQU64      Z9, 96(SP)
+	VPMOVSXBD      96(SP), Z9
+	VPMOVSXBD      112(SP), Z10
+	VCVTDQ2PS      Z9, Z9
+	VCVTDQ2PS      Z10, Z10
+	VMULPS.BCST    32(SP), Z9, Z9
+	VMULPS.BCST    32(SP), Z10, Z10
+	VMOVDQA64      Z9, Z11
+	VPERMT2W       Z10, Z2, Z11
+	VPERMT2W       Z10, Z3, Z9
+	VPTERNLOGD     $0xf8, Z1, Z11, Z9
+	VPCMPUW        $0x06, Z0, Z9, K1
+	VPADDW         Z1, Z11, K1, Z11
+	VPXORD         Z0, Z11, Z11
+	VMOVDQU16      Z11, (AX)
+	VPMOVSXBD      128(SP), Z9
+	VPMOVSXBD      144(SP), Z10
+	VCVTDQ2PS      Z9, Z9
+	VCVTDQ2PS      Z10, Z10
+	VMULPS.BCST    36(SP), Z9, Z9
+	VMULPS.BCST    36(SP), Z10, Z10
+	VMOVDQA64      Z9, Z11
+	VPERMT2W       Z10, Z2, Z11
+	VPERMT2W       Z10, Z3, Z9
+	VPTERNLOGD     $0xf8, Z1, Z11, Z9
+	VPCMPUW        $0x06, Z0, Z9, K1
+	VPADDW         Z1, Z11, K1, Z11
+	VPXORD         Z0, Z11, Z11
+	VMOVDQU16      Z11, 64(AX)
+	KMOVQ          8(SP), K1
+	VPSUBB         Z4, Z7, K1, Z4
+	VMOVDQU64      Z4, 160(SP)
+	VPMOVSXBD      160(SP), Z4
+	VPMOVSXBD      176(SP), Z9
+	VCVTDQ2PS      Z4, Z4
+	VCVTDQ2PS      Z9, Z9
+	VMULPS.BCST    40(SP), Z4, Z4
+	VMULPS.BCST    40(SP), Z9, Z9
+	VMOVDQA64      Z4, Z10
+	VPERMT2W       Z9, Z2, Z10
+	VPERMT2W       Z9, Z3, Z4
+	VPTERNLOGD     $0xf8, Z1, Z10, Z4
+	VPCMPUW        $0x06, Z0, Z4, K1
+	VPADDW         Z1, Z10, K1, Z10
+	VPXORD         Z0, Z10, Z10
+	VMOVDQU16      Z10, 128(AX)
+	VPMOVSXBD      192(SP), Z4
+	VPMOVSXBD      208(SP), Z9
+	VCVTDQ2PS      Z4, Z4
+	VCVTDQ2PS      Z9, Z9
+	VMULPS.BCST    44(SP), Z4, Z4
+	VMULPS.BCST    44(SP), Z9, Z9
+	VMOVDQA64      Z4, Z10
+	VPERMT2W       Z9, Z2, Z10
+	VPERMT2W       Z9, Z3, Z4
+	VPTERNLOGD     $0xf8, Z1, Z10, Z4
+	VPCMPUW        $0x06, Z0, Z4, K1
+	VPADDW         Z1, Z10, K1, Z10
+	VPXORD         Z0, Z10, Z10
+	VMOVDQU16      Z10, 192(AX)
+	KMOVQ          16(SP), K1
+	VPSUBB         Z8, Z7, K1, Z8
+	VMOVDQU64      Z8, 224(SP)
+	VPMOVSXBD      224(SP), Z4
+	VPMOVSXBD      240(SP), Z8
+	VCVTDQ2PS      Z4, Z4
+	VCVTDQ2PS      Z8, Z8
+	VMULPS.BCST    48(SP), Z4, Z4
+	VMULPS.BCST    48(SP), Z8, Z8
+	VMOVDQA64      Z4, Z9
+	VPERMT2W       Z8, Z2, Z9
+	VPERMT2W       Z8, Z3, Z4
+	VPTERNLOGD     $0xf8, Z1, Z9, Z4
+	VPCMPUW        $0x06, Z0, Z4, K1
+	VPADDW         Z1, Z9, K1, Z9
+	VPXORD         Z0, Z9, Z9
+	VMOVDQU16      Z9, 256(AX)
+	VPMOVSXBD      256(SP), Z4
+	VPMOVSXBD      272(SP), Z8
+	VCVTDQ2PS      Z4, Z4
+	VCVTDQ2PS      Z8, Z8
+	VMULPS.BCST    52(SP), Z4, Z4
+	VMULPS.BCST    52(SP), Z8, Z8
+	VMOVDQA64      Z4, Z9
+	VPERMT2W       Z8, Z2, Z9
+	VPERMT2W       Z8, Z3, Z4
+	VPTERNLOGD     $0xf8, Z1, Z9, Z4
+	VPCMPUW        $0x06, Z0, Z4, K1
+	VPADDW         Z1, Z9, K1, Z9
+	VPXORD         Z0, Z9, Z9
+	VMOVDQU16      Z9, 320(AX)
+	KMOVQ          24(SP), K1
+	VPSUBB         Z5, Z7, K1, Z5
+	VMOVDQU64      Z5, 288(SP)
+	VPMOVSXBD      288(SP), Z4
+	VPMOVSXBD      304(SP), Z5
+	VCVTDQ2PS      Z4, Z4
+	VCVTDQ2PS      Z5, Z5
+	VMULPS.BCST    56(SP), Z4, Z4
+	VMULPS.BCST    56(SP), Z5, Z5
+	VMOVDQA64      Z4, Z8
+	VPERMT2W       Z5, Z2, Z8
+	VPERMT2W       Z5, Z3, Z4
+	VPTERNLOGD     $0xf8, Z1, Z8, Z4
+	VPCMPUW        $0x06, Z0, Z4, K1
+	VPADDW         Z1, Z8, K1, Z8
+	VPXORD         Z0, Z8, Z8
+	VMOVDQU16      Z8, 384(AX)
+	VPMOVSXBD      320(SP), Z4
+	VPMOVSXBD      336(SP), Z5
+	VCVTDQ2PS      Z4, Z4
+	VCVTDQ2PS      Z5, Z5
+	VMULPS.BCST    60(SP), Z4, Z4
+	VMULPS.BCST    60(SP), Z5, Z5
+	VMOVDQA64      Z4, Z8
+	VPERMT2W       Z5, Z2, Z8
+	VPERMT2W       Z5, Z3, Z4
+	VPTERNLOGD     $0xf8, Z1, Z8, Z4
+	VPCMPUW        $0x06, Z0, Z4, K1
+	VPADDW         Z1, Z8, K1, Z8
+	VPXORD         Z0, Z8, Z8
+	VMOVDQU16      Z8, 448(AX)
+	ADDQ           $0x00000062, CX
+	ADDQ           $0x00000200, AX
+	DECQ           DX
+	JNZ            block
+	VZEROUPPER
+	RET
+
+// func iq3_XXSF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·iq3_XXSF16AVX512(SB), NOSPLIT, $352-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	VMOVDQU64      2(CX), Z1
+	VMOVDQU64      k133<>+0(SB), Z2
+	VPERMD         Z1, Z2, Z1
+	LEAQ           ·iq3xxsPlanes+0(SB), BX
+	VPMOVB2M       Z1, K1
+	VMOVDQA64      Z1, Z2
+	VMOVDQU64      (BX), Z5
+	VPERMI2B       64(BX), Z5, Z2
+	VMOVDQA64      Z1, Z5
+	VMOVDQU64      128(BX), Z6
+	VPERMI2B       192(BX), Z6, Z5
+	VMOVDQU8       Z5, K1, Z2
+	VMOVDQA64      Z1, Z5
+	VMOVDQU64      256(BX), Z6
+	VPERMI2B       320(BX), Z6, Z5
+	VMOVDQA64      Z1, Z6
+	VMOVDQU64      384(BX), Z7
+	VPERMI2B       448(BX), Z7, Z6
+	VMOVDQU8       Z6, K1, Z5
+	VMOVDQA64      Z1, Z6
+	VMOVDQU64      512(BX), Z7
+	VPERMI2B       576(BX), Z7, Z6
+	VMOVDQA64      Z1, Z7
+	VMOVDQU64      640(BX), Z8
+	VPERMI2B       704(BX), Z8, Z7
+	VMOVDQU8       Z7, K1, Z6
+	VMOVDQA64      Z1, Z7
+	VMOVDQU64      768(BX), Z8
+	VPERMI2B       832(BX), Z8, Z7
+	VMOVDQA64      Z1, Z1
+	VMOVDQU64      896(BX), Z8
+	VPERMI2B       960(BX), Z8, Z1
+	VMOVDQU8       Z1, K1, Z7
+	VPUNPCKLBW     Z5, Z2, Z1
+	VPUNPCKHBW     Z5, Z2, Z2
+	VPUNPCKLBW     Z7, Z6, Z5
+	VPUNPCKHBW     Z7, Z6, Z7
+	VPUNPCKLWD     Z5, Z1, Z6
+	VPUNPCKHWD     Z5, Z1, Z1
+	VPUNPCKLWD     Z7, Z2, Z5
+	VPUNPCKHWD     Z7, Z2, Z2
+	VPMOVZXDQ      66(CX), Z7
+	VMOVDQU64      k134<>+0(SB), Z8
+	VPMULTISHIFTQB Z7, Z8, Z8
+	VMOVDQU64      k124<>+0(SB), Z9
+	VPERMI2B       k123<>+0(SB), Z9, Z8
+	VPMOVQD        Z8, (SP)
+	VPSRLD         $0x1c, Z7, Z7
+	VPMOVQD        Z7, Y3
+	VPBROADCASTW   (CX), Y7
+	VCVTPH2PS      Y7, Z7
+	VCVTDQ2PS      Z3, Z3
+	VADDPS.BCST    k125<>+0(SB), Z3, Z3
+	VMULPS         Z7, Z3, Z3
+	VMULPS.BCST    k125<>+0(SB), Z3, Z3
+	VXORPS.BCST    k0<>+0(SB), Z3, Z3
+	VCMPPS         $0x03, Z3, Z3, K1
+	VPBROADCASTD   k1<>+0(SB), K1, Z3
+	VMOVUPS        Z3, 32(SP)
+	VPXORD         Z4, Z4, Z4
+	KMOVQ          (SP), K1
+	VPSUBB         Z6, Z4, K1, Z6
+	VMOVDQU64      Z6, 96(SP)
+	VPMOVSXBD      96(SP), Z6
+	VPMOVSXBD      112(SP), Z7
+	VCVTDQ2PS      Z6, Z6
+	VCVTDQ2PS      Z7, Z7
+	VMULPS.BCST    32(SP), Z6, Z6
+	VMULPS.BCST    32(SP), Z7, Z7
+	VXORPS         Z0, Z6, Z6
+	VCVTPS2PH      $0x00, Z6, (AX)
+	VXORPS         Z0, Z7, Z7
+	VCVTPS2PH      $0x00, Z7, 32(AX)
+	VPMOVSXBD      128(SP), Z6
+	VPMOVSXBD      144(SP), Z7
+	VCVTDQ2PS      Z6, Z6
+	VCVTDQ2PS      Z7, Z7
+	VMULPS.BCST    36(SP), Z6, Z6
+	VMULPS.BCST    36(SP), Z7, Z7
+	VXORPS         Z0, Z6, Z6
+	VCVTPS2PH      $0x00, Z6, 64(AX)
+	VXORPS         Z0, Z7, Z7
+	VCVTPS2PH      $0x00, Z7, 96(AX)
+	KMOVQ          8(SP), K1
+	VPSUBB         Z1, Z4, K1, Z1
+	VMOVDQU64      Z1, 160(SP)
+	VPMOVSXBD      160(SP), Z1
+	VPMOVSXBD      176(SP), Z6
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z6, Z6
+	VMULPS.BCST    40(SP), Z1, Z1
+	VMULPS.BCST    40(SP), Z6, Z6
+	VXORPS         Z0, Z1, Z1
+	VCVTPS2PH      $0x00, Z1, 128(AX)
+	VXORPS         Z0, Z6, Z6
+	VCVTPS2PH      $0x00, Z6, 160(AX)
+	VPMOVSXBD      192(SP), Z1
+	VPMOVSXBD      208(SP), Z6
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z6, Z6
+	VMULPS.BCST    44(SP), Z1, Z1
+	VMULPS.BCST    44(SP), Z6, Z6
+	VXORPS         Z0, Z1, Z1
+	VCVTPS2PH      $0x00, Z1, 192(AX)
+	VXORPS         Z0, Z6, Z6
+	VCVTPS2PH      $0x00, Z6, 224(AX)
+	KMOVQ          16(SP), K1
+	VPSUBB         Z5, Z4, K1, Z5
+	VMOVDQU64      Z5, 224(SP)
+	VPMOVSXBD      224(SP), Z1
+	VPMOVSXBD      240(SP), Z5
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z5, Z5
+	VMULPS.BCST    48(SP), Z1, Z1
+	VMULPS.BCST    48(SP), Z5, Z5
+	VXORPS         Z0, Z1, Z1
+	VCVTPS2PH      $0x00, Z1, 256(AX)
+	VXORPS         Z0, Z5, Z5
+	VCVTPS2PH      $0x00, Z5, 288(AX)
+	VPMOVSXBD      256(SP), Z1
+	VPMOVSXBD      272(SP), Z5
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z5, Z5
+	VMULPS.BCST    52(SP), Z1, Z1
+	VMULPS.BCST    52(SP), Z5, Z5
+	VXORPS         Z0, Z1, Z1
+	VCVTPS2PH      $0x00, Z1, 320(AX)
+	VXORPS         Z0, Z5, Z5
+	VCVTPS2PH      $0x00, Z5, 352(AX)
+	KMOVQ          24(SP), K1
+	VPSUBB         Z2, Z4, K1, Z2
+	VMOVDQU64      Z2, 288(SP)
+	VPMOVSXBD      288(SP), Z1
+	VPMOVSXBD      304(SP), Z2
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z2, Z2
+	VMULPS.BCST    56(SP), Z1, Z1
+	VMULPS.BCST    56(SP), Z2, Z2
+	VXORPS         Z0, Z1, Z1
+	VCVTPS2PH      $0x00, Z1, 384(AX)
+	VXORPS         Z0, Z2, Z2
+	VCVTPS2PH      $0x00, Z2, 416(AX)
+	VPMOVSXBD      320(SP), Z1
+	VPMOVSXBD      336(SP), Z2
+	VCVTDQ2PS      Z1, Z1
+	VCVTDQ2PS      Z2, Z2
+	VMULPS.BCST    60(SP), Z1, Z1
+	VMULPS.BCST    60(SP), Z2, Z2
+	VXORPS         Z0, Z1, Z1
+	VCVTPS2PH      $0x00, Z1, 448(AX)
+	VXORPS         Z0, Z2, Z2
+	VCVTPS2PH      $0x00, Z2, 480(AX)
+	ADDQ           $0x00000062, CX
+	ADDQ           $0x00000200, AX
+	DECQ           DX
+	JNZ            block
+	VZEROUPPER
+	RET
+
+// func iq3_SF32AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·iq3_SF32AVX512(SB), NOSPLIT, $320-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	KMOVQ        66(CX), K1
+	VMOVDQU64    2(CX), Z3
+	VMOVDQU64    k133<>+0(SB), Z1
+	VPERMD       Z3, Z1, Z3
+	LEAQ         ·iq3sPlanes+0(SB), BX
+	VPMOVM2B     K1, Z2
+	VPERMD       Z2, Z1, Z2
+	VPMOVB2M     Z2, K1
+	VPMOVB2M     Z3, K2
+	VMOVDQA64    Z3, Z1
+	VMOVDQU64    (BX), Z2
+	VPERMI2B     64(BX), Z2, Z1
+	VMOVDQA64    Z3, Z2
+	VMOVDQU64    128(BX), Z4
+	VPERMI2B     192(BX), Z4, Z2
+	VMOVDQU8     Z2, K2, Z1
+	VMOVDQA64    Z3, Z2
+	VMOVDQU64    256(BX), Z4
+	VPERMI2B     320(BX), Z4, Z2
+	VMOVDQA64    Z3, Z4
+	VMOVDQU64    384(BX), Z5
+	VPERMI2B     448(BX), Z5, Z4
+	VMOVDQU8     Z4, K2, Z2
+	VMOVDQU8     Z2, K1, Z1
+	VMOVDQA64    Z3, Z4
+	VMOVDQU64    512(BX), Z2
+	VPERMI2B     576(BX), Z2, Z4
+	VMOVDQA64    Z3, Z2
+	VMOVDQU64    640(BX), Z5
+	VPERMI2B     704(BX), Z5, Z2
+	VMOVDQU8     Z2, K2, Z4
+	VMOVDQA64    Z3, Z2
+	VMOVDQU64    768(BX), Z5
+	VPERMI2B     832(BX), Z5, Z2
+	VMOVDQA64    Z3, Z5
+	VMOVDQU64    896(BX), Z6
+	VPERMI2B     960(BX), Z6, Z5
+	VMOVDQU8     Z5, K2, Z2
+	VMOVDQU8     Z2, K1, Z4
+	VMOVDQA64    Z3, Z2
+	VMOVDQU64    1024(BX), Z5
+	VPERMI2B     1088(BX), Z5, Z2
+	VMOVDQA64    Z3, Z5
+	VMOVDQU64    1152(BX), Z6
+	VPERMI2B     1216(BX), Z6, Z5
+	VMOVDQU8     Z5, K2, Z2
+	VMOVDQA64    Z3, Z5
+	VMOVDQU64    1280(BX), Z6
+	VPERMI2B     1344(BX), Z6, Z5
+	VMOVDQA64    Z3, Z6
+	VMOVDQU64    1408(BX), Z8
+	VPERMI2B     1472(BX), Z8, Z6
+	VMOVDQU8     Z6, K2, Z5
+	VMOVDQU8     Z5, K1, Z2
+	VMOVDQA64    Z3, Z5
+	VMOVDQU64    1536(BX), Z6
+	VPERMI2B     1600(BX), Z6, Z5
+	VMOVDQA64    Z3, Z6
+	VMOVDQU64    1664(BX), Z8
+	VPERMI2B     1728(BX), Z8, Z6
+	VMOVDQU8     Z6, K2, Z5
+	VMOVDQA64    Z3, Z6
+	VMOVDQU64    1792(BX), Z8
+	VPERMI2B     1856(BX), Z8, Z6
+	VMOVDQA64    Z3, Z3
+	VMOVDQU64    1920(BX), Z8
+	VPERMI2B     1984(BX), Z8, Z3
+	VMOVDQU8     Z3, K2, Z6
+	VMOVDQU8     Z6, K1, Z5
+	VPUNPCKLBW   Z4, Z1, Z3
+	VPUNPCKHBW   Z4, Z1, Z1
+	VPUNPCKLBW   Z5, Z2, Z4
+	VPUNPCKHBW   Z5, Z2, Z5
+	VPUNPCKLWD   Z4, Z3, Z2
+	VPUNPCKHWD   Z4, Z3, Z3
+	VPUNPCKLWD   Z5, Z1, Z4
+	VPUNPCKHWD   Z5, Z1, Z5
+	VPBROADCASTD 106(CX), Z1
+	VMOVDQU64    k128<>+0(SB), Z6
+	VPERMB       Z1, Z6, Z1
+	VPSRLVD      k74<>+0(SB), Z1, Z1
+	VPANDD.BCST  k27<>+0(SB), Z1, Z1
+	VPBROADCASTW (CX), Y6
+	VCVTPH2PS    Y6, Z6
+	VPADDD       Z1, Z1, Z1
+	VPADDD.BCST  k15<>+0(SB), Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z6, Z1, Z1
+	VXORPS.BCST  k0<>+0(SB), Z1, Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z1
+	VMOVUPS      Z1, (SP)
+	VPXORD       Z7, Z7, Z7
+	KMOVQ        74(CX), K1
+	VPSUBB       Z2, Z7, K1, Z2
+	VMOVDQU64    Z2, 64(SP)
+	VPMOVSXBD    64(SP), Z1
+	VPMOVSXBD    80(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  (SP), Z1, Z1
+	VMULPS.BCST  (SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 64(AX)
+	VPMOVSXBD    96(SP), Z1
+	VPMOVSXBD    112(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  4(SP), Z1, Z1
+	VMULPS.BCST  4(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, 128(AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 192(AX)
+	KMOVQ        82(CX), K1
+	VPSUBB       Z3, Z7, K1, Z3
+	VMOVDQU64    Z3, 128(SP)
+	VPMOVSXBD    128(SP), Z1
+	VPMOVSXBD    144(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  8(SP), Z1, Z1
+	VMULPS.BCST  8(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, 256(AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 320(AX)
+	VPMOVSXBD    160(SP), Z1
+	VPMOVSXBD    176(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  12(SP), Z1, Z1
+	VMULPS.BCST  12(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, 384(AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 448(AX)
+	KMOVQ        90(CX), K1
+	VPSUBB       Z4, Z7, K1, Z4
+	VMOVDQU64    Z4, 192(SP)
+	VPMOVSXBD    192(SP), Z1
+	VPMOVSXBD    208(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  16(SP), Z1, Z1
+	VMULPS.BCST  16(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, 512(AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 576(AX)
+	VPMOVSXBD    224(SP), Z1
+	VPMOVSXBD    240(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  20(SP), Z1, Z1
+	VMULPS.BCST  20(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, 640(AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 704(AX)
+	KMOVQ        98(CX), K1
+	VPSUBB       Z5, Z7, K1, Z5
+	VMOVDQU64    Z5, 256(SP)
+	VPMOVSXBD    256(SP), Z1
+	VPMOVSXBD    272(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  24(SP), Z1, Z1
+	VMULPS.BCST  24(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, 768(AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 832(AX)
+	VPMOVSXBD    288(SP), Z1
+	VPMOVSXBD    304(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  28(SP), Z1, Z1
+	VMULPS.BCST  28(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VMOVUPS      Z1, 896(AX)
+	VXORPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 960(AX)
+	ADDQ         $0x0000006e, CX
+	ADDQ         $0x00000400, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func iq3_SBF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·iq3_SBF16AVX512(SB), NOSPLIT, $320-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         n+16(FP), DX
+
+block:
+	KMOVQ        66(CX), K1
+	VMOVDQU64    2(CX), Z6
+	VMOVDQU64    k133<>+0(SB), Z4
+	VPERMD       Z6, Z4, Z6
+	LEAQ         ·iq3sPlanes+0(SB), BX
+	VPMOVM2B     K1, Z5
+	VPERMD       Z5, Z4, Z5
+	VPMOVB2M     Z5, K1
+	VPMOVB2M     Z6, K2
+	VMOVDQA64    Z6, Z4
+	VMOVDQU64    (BX), Z5
+	VPERMI2B     64(BX), Z5, Z4
+	VMOVDQA64    Z6, Z5
+	VMOVDQU64    128(BX), Z7
+	VPERMI2B     192(BX), Z7, Z5
+	VMOVDQU8     Z5, K2, Z4
+	VMOVDQA64    Z6, Z5
+	VMOVDQU64    256(BX), Z7
+	VPERMI2B     320(BX), Z7, Z5
+	VMOVDQA64    Z6, Z7
+	VMOVDQU64    384(BX), Z8
+	VPERMI2B     448(BX), Z8, Z7
+	VMOVDQU8     Z7, K2, Z5
+	VMOVDQU8     Z5, K1, Z4
+	VMOVDQA64    Z6, Z7
+	VMOVDQU64    512(BX), Z5
+	VPERMI2B     576(BX), Z5, Z7
+	VMOVDQA64    Z6, Z5
+	VMOVDQU64    640(BX), Z8
+	VPERMI2B     704(BX), Z8, Z5
+	VMOVDQU8     Z5, K2, Z7
+	VMOVDQA64    Z6, Z5
+	VMOVDQU64    768(BX), Z8
+	VPERMI2B     832(BX), Z8, Z5
+	VMOVDQA64    Z6, Z8
+	VMOVDQU64    896(BX), Z9
+	VPERMI2B     960(BX), Z9, Z8
+	VMOVDQU8     Z8, K2, Z5
+	VMOVDQU8     Z5, K1, Z7
+	VMOVDQA64    Z6, Z5
+	VMOVDQU64    1024(BX), Z8
+	VPERMI2B     1088(BX), Z8, Z5
+	VMOVDQA64    Z6, Z8
+	VMOVDQU64    1152(BX), Z9
+	VPERMI2B     1216(BX), Z9, Z8
+	VMOVDQU8     Z8, K2, Z5
+	VMOVDQA64    Z6, Z8
+	VMOVDQU64    1280(BX), Z9
+	VPERMI2B     1344(BX), Z9, Z8
+	VMOVDQA64    Z6, Z9
+	VMOVDQU64    1408(BX), Z11
+	VPERMI2B     1472(BX), Z11, Z9
+	VMOVDQU8     Z9, K2, Z8
+	VMOVDQU8     Z8, K1, Z5
+	VMOVDQA64    Z6, Z8
+	VMOVDQU64    1536(BX), Z9
+	VPERMI2B     1600(BX), Z9, Z8
+	VMOVDQA64    Z6, Z9
+	VMOVDQU64    1664(BX), Z11
+	VPERMI2B     1728(BX), Z11, Z9
+	VMOVDQU8     Z9, K2, Z8
+	VMOVDQA64    Z6, Z9
+	VMOVDQU64    1792(BX), Z11
+	VPERMI2B     1856(BX), Z11, Z9
+	VMOVDQA64    Z6, Z6
+	VMOVDQU64    1920(BX), Z11
+	VPERMI2B     1984(BX), Z11, Z6
+	VMOVDQU8     Z6, K2, Z9
+	VMOVDQU8     Z9, K1, Z8
+	VPUNPCKLBW   Z7, Z4, Z6
+	VPUNPCKHBW   Z7, Z4, Z4
+	VPUNPCKLBW   Z8, Z5, Z7
+	VPUNPCKHBW   Z8, Z5, Z8
+	VPUNPCKLWD   Z7, Z6, Z5
+	VPUNPCKHWD   Z7, Z6, Z6
+	VPUNPCKLWD   Z8, Z4, Z7
+	VPUNPCKHWD   Z8, Z4, Z8
+	VPBROADCASTD 106(CX), Z4
+	VMOVDQU64    k128<>+0(SB), Z9
+	VPERMB       Z4, Z9, Z4
+	VPSRLVD      k74<>+0(SB), Z4, Z4
+	VPANDD.BCST  k27<>+0(SB), Z4, Z4
+	VPBROADCASTW (CX), Y9
+	VCVTPH2PS    Y9, Z9
+	VPADDD       Z4, Z4, Z4
+	VPADDD.BCST  k15<>+0(SB), Z4, Z4
+	VCVTDQ2PS    Z4, Z4
+	VMULPS       Z9, Z4, Z4
+	VXORPS.BCST  k0<>+0(SB), Z4, Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z4
+	VMOVUPS      Z4, (SP)
+	VPXORD       Z10, Z10, Z10
+	KMOVQ        74(CX), K1
+	VPSUBB       Z5, Z10, K1, Z5
+	VMOVDQU64    Z5, 64(SP)
+	VPMOVSXBD    64(SP), Z4
+	VPMOVSXBD    80(SP), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  (SP), Z4, Z4
+	VMULPS.BCST  (SP), Z5, Z5
+	VMOVDQA64    Z4, Z9
+	VPERMT2W     Z5, Z2, Z9
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z9, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z9, K1, Z9
+	VPXORD       Z0, Z9, Z9
+	VMOVDQU16    Z9, (AX)
+	VPMOVSXBD    96(SP), Z4
+	VPMOVSXBD    112(SP), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  4(SP), Z4, Z4
+	VMULPS.BCST  4(SP), Z5, Z5
+	VMOVDQA64    Z4, Z9
+	VPERMT2W     Z5, Z2, Z9
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z9, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z9, K1, Z9
+	VPXORD       Z0, Z9, Z9
+	VMOVDQU16    Z9, 64(AX)
+	KMOVQ        82(CX), K1
+	VPSUBB       Z6, Z10, K1, Z6
+	VMOVDQU64    Z6, 128(SP)
+	VPMOVSXBD    128(SP), Z4
+	VPMOVSXBD    144(SP), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  8(SP), Z4, Z4
+	VMULPS.BCST  8(SP), Z5, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPXORD       Z0, Z6, Z6
+	VMOVDQU16    Z6, 128(AX)
+	VPMOVSXBD    160(SP), Z4
+	VPMOVSXBD    176(SP), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  12(SP), Z4, Z4
+	VMULPS.BCST  12(SP), Z5, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPXORD       Z0, Z6, Z6
+	VMOVDQU16    Z6, 192(AX)
+	KMOVQ        90(CX), K1
+	VPSUBB       Z7, Z10, K1, Z7
+	VMOVDQU64    Z7, 192(SP)
+	VPMOVSXBD    192(SP), Z4
+	VPMOVSXBD    208(SP), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  16(SP), Z4, Z4
+	VMULPS.BCST  16(SP), Z5, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPXORD       Z0, Z6, Z6
+	VMOVDQU16    Z6, 256(AX)
+	VPMOVSXBD    224(SP), Z4
+	VPMOVSXBD    240(SP), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  20(SP), Z4, Z4
+	VMULPS.BCST  20(SP), Z5, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPXORD       Z0, Z6, Z6
+	VMOVDQU16    Z6, 320(AX)
+	KMOVQ        98(CX), K1
+	VPSUBB       Z8, Z10, K1, Z8
+	VMOVDQU64    Z8, 256(SP)
+	VPMOVSXBD    256(SP), Z4
+	VPMOVSXBD    272(SP), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  24(SP), Z4, Z4
+	VMULPS.BCST  24(SP), Z5, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPXORD       Z0, Z6, Z6
+	VMOVDQU16    Z6, 384(AX)
+	VPMOVSXBD    288(SP), Z4
+	VPMOVSXBD    304(SP), Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VMULPS.BCST  28(SP), Z4, Z4
+	VMULPS.BCST  28(SP), Z5, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VPXORD       Z0, Z6, Z6
+	VMOVDQU16    Z6, 448(AX)
+	ADDQ         $0x0000006e, CX
+	ADDQ         $0x00000200, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+// func iq3_SF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+TEXT ·iq3_SF16AVX512(SB), NOSPLIT, $320-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+
+block:
+	KMOVQ        66(CX), K1
+	VMOVDQU64    2(CX), Z3
+	VMOVDQU64    k133<>+0(SB), Z1
+	VPERMD       Z3, Z1, Z3
+	LEAQ         ·iq3sPlanes+0(SB), BX
+	VPMOVM2B     K1, Z2
+	VPERMD       Z2, Z1, Z2
+	VPMOVB2M     Z2, K1
+	VPMOVB2M     Z3, K2
+	VMOVDQA64    Z3, Z1
+	VMOVDQU64    (BX), Z2
+	VPERMI2B     64(BX), Z2, Z1
+	VMOVDQA64    Z3, Z2
+	VMOVDQU64    128(BX), Z4
+	VPERMI2B     192(BX), Z4, Z2
+	VMOVDQU8     Z2, K2, Z1
+	VMOVDQA64    Z3, Z2
+	VMOVDQU64    256(BX), Z4
+	VPERMI2B     320(BX), Z4, Z2
+	VMOVDQA64    Z3, Z4
+	VMOVDQU64    384(BX), Z5
+	VPERMI2B     448(BX), Z5, Z4
+	VMOVDQU8     Z4, K2, Z2
+	VMOVDQU8     Z2, K1, Z1
+	VMOVDQA64    Z3, Z4
+	VMOVDQU64    512(BX), Z2
+	VPERMI2B     576(BX), Z2, Z4
+	VMOVDQA64    Z3, Z2
+	VMOVDQU64    640(BX), Z5
+	VPERMI2B     704(BX), Z5, Z2
+	VMOVDQU8     Z2, K2, Z4
+	VMOVDQA64    Z3, Z2
+	VMOVDQU64    768(BX), Z5
+	VPERMI2B     832(BX), Z5, Z2
+	VMOVDQA64    Z3, Z5
+	VMOVDQU64    896(BX), Z6
+	VPERMI2B     960(BX), Z6, Z5
+	VMOVDQU8     Z5, K2, Z2
+	VMOVDQU8     Z2, K1, Z4
+	VMOVDQA64    Z3, Z2
+	VMOVDQU64    1024(BX), Z5
+	VPERMI2B     1088(BX), Z5, Z2
+	VMOVDQA64    Z3, Z5
+	VMOVDQU64    1152(BX), Z6
+	VPERMI2B     1216(BX), Z6, Z5
+	VMOVDQU8     Z5, K2, Z2
+	VMOVDQA64    Z3, Z5
+	VMOVDQU64    1280(BX), Z6
+	VPERMI2B     1344(BX), Z6, Z5
+	VMOVDQA64    Z3, Z6
+	VMOVDQU64    1408(BX), Z8
+	VPERMI2B     1472(BX), Z8, Z6
+	VMOVDQU8     Z6, K2, Z5
+	VMOVDQU8     Z5, K1, Z2
+	VMOVDQA64    Z3, Z5
+	VMOVDQU64    1536(BX), Z6
+	VPERMI2B     1600(BX), Z6, Z5
+	VMOVDQA64    Z3, Z6
+	VMOVDQU64    1664(BX), Z8
+	VPERMI2B     1728(BX), Z8, Z6
+	VMOVDQU8     Z6, K2, Z5
+	VMOVDQA64    Z3, Z6
+	VMOVDQU64    1792(BX), Z8
+	VPERMI2B     1856(BX), Z8, Z6
+	VMOVDQA64    Z3, Z3
+	VMOVDQU64    1920(BX), Z8
+	VPERMI2B     1984(BX), Z8, Z3
+	VMOVDQU8     Z3, K2, Z6
+	VMOVDQU8     Z6, K1, Z5
+	VPUNPCKLBW   Z4, Z1, Z3
+	VPUNPCKHBW   Z4, Z1, Z1
+	VPUNPCKLBW   Z5, Z2, Z4
+	VPUNPCKHBW   Z5, Z2, Z5
+	VPUNPCKLWD   Z4, Z3, Z2
+	VPUNPCKHWD   Z4, Z3, Z3
+	VPUNPCKLWD   Z5, Z1, Z4
+	VPUNPCKHWD   Z5, Z1, Z5
+	VPBROADCASTD 106(CX), Z1
+	VMOVDQU64    k128<>+0(SB), Z6
+	VPERMB       Z1, Z6, Z1
+	VPSRLVD      k74<>+0(SB), Z1, Z1
+	VPANDD.BCST  k27<>+0(SB), Z1, Z1
+	VPBROADCASTW (CX), Y6
+	VCVTPH2PS    Y6, Z6
+	VPADDD       Z1, Z1, Z1
+	VPADDD.BCST  k15<>+0(SB), Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z6, Z1, Z1
+	VXORPS.BCST  k0<>+0(SB), Z1, Z1
+	VCMPPS       $0x03, Z1, Z1, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z1
+	VMOVUPS      Z1, (SP)
+	VPXORD       Z7, Z7, Z7
+	KMOVQ        74(CX), K1
+	VPSUBB       Z2, Z7, K1, Z2
+	VMOVDQU64    Z2, 64(SP)
+	VPMOVSXBD    64(SP), Z1
+	VPMOVSXBD    80(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  (SP), Z1, Z1
+	VMULPS.BCST  (SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, (AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 32(AX)
+	VPMOVSXBD    96(SP), Z1
+	VPMOVSXBD    112(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  4(SP), Z1, Z1
+	VMULPS.BCST  4(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, 64(AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 96(AX)
+	KMOVQ        82(CX), K1
+	VPSUBB       Z3, Z7, K1, Z3
+	VMOVDQU64    Z3, 128(SP)
+	VPMOVSXBD    128(SP), Z1
+	VPMOVSXBD    144(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  8(SP), Z1, Z1
+	VMULPS.BCST  8(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, 128(AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 160(AX)
+	VPMOVSXBD    160(SP), Z1
+	VPMOVSXBD    176(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  12(SP), Z1, Z1
+	VMULPS.BCST  12(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, 192(AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 224(AX)
+	KMOVQ        90(CX), K1
+	VPSUBB       Z4, Z7, K1, Z4
+	VMOVDQU64    Z4, 192(SP)
+	VPMOVSXBD    192(SP), Z1
+	VPMOVSXBD    208(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  16(SP), Z1, Z1
+	VMULPS.BCST  16(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, 256(AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 288(AX)
+	VPMOVSXBD    224(SP), Z1
+	VPMOVSXBD    240(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  20(SP), Z1, Z1
+	VMULPS.BCST  20(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, 320(AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 352(AX)
+	KMOVQ        98(CX), K1
+	VPSUBB       Z5, Z7, K1, Z5
+	VMOVDQU64    Z5, 256(SP)
+	VPMOVSXBD    256(SP), Z1
+	VPMOVSXBD    272(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  24(SP), Z1, Z1
+	VMULPS.BCST  24(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, 384(AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 416(AX)
+	VPMOVSXBD    288(SP), Z1
+	VPMOVSXBD    304(SP), Z2
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VMULPS.BCST  28(SP), Z1, Z1
+	VMULPS.BCST  28(SP), Z2, Z2
+	VXORPS       Z0, Z1, Z1
+	VCVTPS2PH    $0x00, Z1, 448(AX)
+	VXORPS       Z0, Z2, Z2
+	VCVTPS2PH    $0x00, Z2, 480(AX)
+	ADDQ         $0x0000006e, CX
+	ADDQ         $0x00000200, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
 // func bytesScaleF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
 TEXT ·bytesScaleF32AVX512(SB), NOSPLIT, $0-64
@@ -593,15 +14380,15 @@ TEXT ·bytesScaleF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ         b+24(FP), BX
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
-	VPXORD       k6<>+0(SB), Y1, Y1
-	VBROADCASTSS k7<>+0(SB), Z2
-	VBROADCASTSS k8<>+0(SB), Z3
+	VPXORD       k55<>+0(SB), Y1, Y1
+	VBROADCASTSS k135<>+0(SB), Z2
+	VBROADCASTSS k136<>+0(SB), Z3
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z4
-	VMOVDQU64    k9<>+0(SB), Z4
-	VMOVDQU64    k10<>+0(SB), Z6
+	VMOVDQU64    k137<>+0(SB), Z4
+	VMOVDQU64    k138<>+0(SB), Z6
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -641,43 +14428,37 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k6<>+0(SB)/8, $0x8080808080808080
-DATA k6<>+8(SB)/8, $0x8080808080808080
-DATA k6<>+16(SB)/8, $0x8080808080808080
-DATA k6<>+24(SB)/8, $0x8080808080808080
-GLOBL k6<>(SB), RODATA|NOPTR, $32
+DATA k135<>+0(SB)/8, $0x4b0000004b000000
+DATA k135<>+8(SB)/8, $0x4b0000004b000000
+DATA k135<>+16(SB)/8, $0x4b0000004b000000
+DATA k135<>+24(SB)/8, $0x4b0000004b000000
+GLOBL k135<>(SB), RODATA|NOPTR, $32
 
-DATA k7<>+0(SB)/8, $0x4b0000004b000000
-DATA k7<>+8(SB)/8, $0x4b0000004b000000
-DATA k7<>+16(SB)/8, $0x4b0000004b000000
-DATA k7<>+24(SB)/8, $0x4b0000004b000000
-GLOBL k7<>(SB), RODATA|NOPTR, $32
+DATA k136<>+0(SB)/8, $0x4b0000804b000080
+DATA k136<>+8(SB)/8, $0x4b0000804b000080
+DATA k136<>+16(SB)/8, $0x4b0000804b000080
+DATA k136<>+24(SB)/8, $0x4b0000804b000080
+GLOBL k136<>(SB), RODATA|NOPTR, $32
 
-DATA k8<>+0(SB)/8, $0x4b0000804b000080
-DATA k8<>+8(SB)/8, $0x4b0000804b000080
-DATA k8<>+16(SB)/8, $0x4b0000804b000080
-DATA k8<>+24(SB)/8, $0x4b0000804b000080
-GLOBL k8<>(SB), RODATA|NOPTR, $32
+DATA k137<>+0(SB)/8, $0x0000000100000000
+DATA k137<>+8(SB)/8, $0x0000000300000002
+DATA k137<>+16(SB)/8, $0x0000000500000004
+DATA k137<>+24(SB)/8, $0x0000000700000006
+DATA k137<>+32(SB)/8, $0x0000000900000008
+DATA k137<>+40(SB)/8, $0x0000000b0000000a
+DATA k137<>+48(SB)/8, $0x0000000d0000000c
+DATA k137<>+56(SB)/8, $0x0000000f0000000e
+GLOBL k137<>(SB), RODATA|NOPTR, $64
 
-DATA k9<>+0(SB)/8, $0x0000000100000000
-DATA k9<>+8(SB)/8, $0x0000000300000002
-DATA k9<>+16(SB)/8, $0x0000000500000004
-DATA k9<>+24(SB)/8, $0x0000000700000006
-DATA k9<>+32(SB)/8, $0x0000000900000008
-DATA k9<>+40(SB)/8, $0x0000000b0000000a
-DATA k9<>+48(SB)/8, $0x0000000d0000000c
-DATA k9<>+56(SB)/8, $0x0000000f0000000e
-GLOBL k9<>(SB), RODATA|NOPTR, $64
-
-DATA k10<>+0(SB)/8, $0x0000001100000010
-DATA k10<>+8(SB)/8, $0x0000001300000012
-DATA k10<>+16(SB)/8, $0x0000001500000014
-DATA k10<>+24(SB)/8, $0x0000001700000016
-DATA k10<>+32(SB)/8, $0x0000001900000018
-DATA k10<>+40(SB)/8, $0x0000001b0000001a
-DATA k10<>+48(SB)/8, $0x0000001d0000001c
-DATA k10<>+56(SB)/8, $0x0000001f0000001e
-GLOBL k10<>(SB), RODATA|NOPTR, $64
+DATA k138<>+0(SB)/8, $0x0000001100000010
+DATA k138<>+8(SB)/8, $0x0000001300000012
+DATA k138<>+16(SB)/8, $0x0000001500000014
+DATA k138<>+24(SB)/8, $0x0000001700000016
+DATA k138<>+32(SB)/8, $0x0000001900000018
+DATA k138<>+40(SB)/8, $0x0000001b0000001a
+DATA k138<>+48(SB)/8, $0x0000001d0000001c
+DATA k138<>+56(SB)/8, $0x0000001f0000001e
+GLOBL k138<>(SB), RODATA|NOPTR, $64
 
 // func bytesScaleBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
@@ -692,15 +14473,15 @@ TEXT ·bytesScaleBF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         b+24(FP), BX
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y4
-	VPXORD       k6<>+0(SB), Y4, Y4
-	VBROADCASTSS k7<>+0(SB), Z5
-	VBROADCASTSS k8<>+0(SB), Z6
+	VPXORD       k55<>+0(SB), Y4, Y4
+	VBROADCASTSS k135<>+0(SB), Z5
+	VBROADCASTSS k136<>+0(SB), Z6
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Z7
 	VCMPPS       $0x03, Z7, Z7, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z7
-	VMOVDQU64    k9<>+0(SB), Z7
-	VMOVDQU64    k10<>+0(SB), Z9
+	VMOVDQU64    k137<>+0(SB), Z7
+	VMOVDQU64    k138<>+0(SB), Z9
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -754,15 +14535,15 @@ TEXT ·bytesScaleF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         b+24(FP), BX
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
-	VPXORD       k6<>+0(SB), Y1, Y1
-	VBROADCASTSS k7<>+0(SB), Z2
-	VBROADCASTSS k8<>+0(SB), Z3
+	VPXORD       k55<>+0(SB), Y1, Y1
+	VBROADCASTSS k135<>+0(SB), Z2
+	VBROADCASTSS k136<>+0(SB), Z3
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z4
-	VMOVDQU64    k9<>+0(SB), Z4
-	VMOVDQU64    k10<>+0(SB), Z6
+	VMOVDQU64    k137<>+0(SB), Z4
+	VMOVDQU64    k138<>+0(SB), Z6
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -812,16 +14593,16 @@ TEXT ·bytesShiftF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ         b+24(FP), BX
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
-	VPXORD       k6<>+0(SB), Y1, Y1
-	VBROADCASTSS k7<>+0(SB), Z2
-	VBROADCASTSS k8<>+0(SB), Z3
+	VPXORD       k55<>+0(SB), Y1, Y1
+	VBROADCASTSS k135<>+0(SB), Z2
+	VBROADCASTSS k136<>+0(SB), Z3
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z4
 	VSUBPS       Z4, Z3, Z3
-	VMOVDQU64    k9<>+0(SB), Z4
-	VMOVDQU64    k10<>+0(SB), Z6
+	VMOVDQU64    k137<>+0(SB), Z4
+	VMOVDQU64    k138<>+0(SB), Z6
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -882,16 +14663,16 @@ TEXT ·bytesShiftBF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         b+24(FP), BX
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y4
-	VPXORD       k6<>+0(SB), Y4, Y4
-	VBROADCASTSS k7<>+0(SB), Z5
-	VBROADCASTSS k8<>+0(SB), Z6
+	VPXORD       k55<>+0(SB), Y4, Y4
+	VBROADCASTSS k135<>+0(SB), Z5
+	VBROADCASTSS k136<>+0(SB), Z6
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Z7
 	VCMPPS       $0x03, Z7, Z7, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z7
 	VSUBPS       Z7, Z6, Z6
-	VMOVDQU64    k9<>+0(SB), Z7
-	VMOVDQU64    k10<>+0(SB), Z9
+	VMOVDQU64    k137<>+0(SB), Z7
+	VMOVDQU64    k138<>+0(SB), Z9
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -953,16 +14734,16 @@ TEXT ·bytesShiftF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         b+24(FP), BX
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
-	VPXORD       k6<>+0(SB), Y1, Y1
-	VBROADCASTSS k7<>+0(SB), Z2
-	VBROADCASTSS k8<>+0(SB), Z3
+	VPXORD       k55<>+0(SB), Y1, Y1
+	VBROADCASTSS k135<>+0(SB), Z2
+	VBROADCASTSS k136<>+0(SB), Z3
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z4
 	VSUBPS       Z4, Z3, Z3
-	VMOVDQU64    k9<>+0(SB), Z4
-	VMOVDQU64    k10<>+0(SB), Z6
+	VMOVDQU64    k137<>+0(SB), Z4
+	VMOVDQU64    k138<>+0(SB), Z6
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -1020,16 +14801,16 @@ TEXT ·bytesAffineF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ         b+24(FP), BX
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y0
-	VPXORD       k6<>+0(SB), Y0, Y0
-	VBROADCASTSS k7<>+0(SB), Z2
-	VBROADCASTSS k8<>+0(SB), Z3
+	VPXORD       k55<>+0(SB), Y0, Y0
+	VBROADCASTSS k135<>+0(SB), Z2
+	VBROADCASTSS k136<>+0(SB), Z3
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z4
 	VSUBPS       Z4, Z3, Z3
-	VMOVDQU64    k9<>+0(SB), Z4
-	VMOVDQU64    k10<>+0(SB), Z5
+	VMOVDQU64    k137<>+0(SB), Z4
+	VMOVDQU64    k138<>+0(SB), Z5
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -1062,10 +14843,10 @@ chunk:
 	VMULPS       Z6, Z9, Z9
 	VADDPS       Z7, Z9, Z9
 	VCMPPS       $0x03, Z8, Z8, K2
-	VPBROADCASTD k11<>+0(SB), K2, Z8
+	VPBROADCASTD k17<>+0(SB), K2, Z8
 	VMOVUPS      Z8, (AX)
 	VCMPPS       $0x03, Z9, Z9, K2
-	VPBROADCASTD k11<>+0(SB), K2, Z9
+	VPBROADCASTD k17<>+0(SB), K2, Z9
 	VMOVUPS      Z9, 64(AX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000080, AX
@@ -1077,12 +14858,6 @@ chunk:
 	JNZ          run
 	VZEROUPPER
 	RET
-
-DATA k11<>+0(SB)/8, $0x7fc000007fc00000
-DATA k11<>+8(SB)/8, $0x7fc000007fc00000
-DATA k11<>+16(SB)/8, $0x7fc000007fc00000
-DATA k11<>+24(SB)/8, $0x7fc000007fc00000
-GLOBL k11<>(SB), RODATA|NOPTR, $32
 
 // func bytesAffineBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
@@ -1097,16 +14872,16 @@ TEXT ·bytesAffineBF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         b+24(FP), BX
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y4
-	VPXORD       k6<>+0(SB), Y4, Y4
-	VBROADCASTSS k7<>+0(SB), Z5
-	VBROADCASTSS k8<>+0(SB), Z6
+	VPXORD       k55<>+0(SB), Y4, Y4
+	VBROADCASTSS k135<>+0(SB), Z5
+	VBROADCASTSS k136<>+0(SB), Z6
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Z7
 	VCMPPS       $0x03, Z7, Z7, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z7
 	VSUBPS       Z7, Z6, Z6
-	VMOVDQU64    k9<>+0(SB), Z7
-	VMOVDQU64    k10<>+0(SB), Z9
+	VMOVDQU64    k137<>+0(SB), Z7
+	VMOVDQU64    k138<>+0(SB), Z9
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -1144,8 +14919,8 @@ chunk:
 	VPTERNLOGD $0xf8, Z1, Z14, Z12
 	VPCMPUW    $0x06, Z0, Z12, K2
 	VPADDW     Z1, Z14, K2, Z14
-	VPCMPEQW   k12<>+0(SB), Z14, K2
-	VMOVDQU16  k13<>+0(SB), K2, Z14
+	VPCMPEQW   k24<>+0(SB), Z14, K2
+	VMOVDQU16  k25<>+0(SB), K2, Z14
 	VMOVDQU16  Z14, (AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
@@ -1158,26 +14933,6 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k12<>+0(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k12<>+8(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k12<>+16(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k12<>+24(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k12<>+32(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k12<>+40(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k12<>+48(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k12<>+56(SB)/8, $0xffc0ffc0ffc0ffc0
-GLOBL k12<>(SB), RODATA|NOPTR, $64
-
-DATA k13<>+0(SB)/8, $0x7fc07fc07fc07fc0
-DATA k13<>+8(SB)/8, $0x7fc07fc07fc07fc0
-DATA k13<>+16(SB)/8, $0x7fc07fc07fc07fc0
-DATA k13<>+24(SB)/8, $0x7fc07fc07fc07fc0
-DATA k13<>+32(SB)/8, $0x7fc07fc07fc07fc0
-DATA k13<>+40(SB)/8, $0x7fc07fc07fc07fc0
-DATA k13<>+48(SB)/8, $0x7fc07fc07fc07fc0
-DATA k13<>+56(SB)/8, $0x7fc07fc07fc07fc0
-GLOBL k13<>(SB), RODATA|NOPTR, $64
-
 // func bytesAffineF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
 TEXT ·bytesAffineF16AVX512(SB), NOSPLIT, $0-64
@@ -1188,16 +14943,16 @@ TEXT ·bytesAffineF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         b+24(FP), BX
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y0
-	VPXORD       k6<>+0(SB), Y0, Y0
-	VBROADCASTSS k7<>+0(SB), Z2
-	VBROADCASTSS k8<>+0(SB), Z3
+	VPXORD       k55<>+0(SB), Y0, Y0
+	VBROADCASTSS k135<>+0(SB), Z2
+	VBROADCASTSS k136<>+0(SB), Z3
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z4
 	VSUBPS       Z4, Z3, Z3
-	VMOVDQU64    k9<>+0(SB), Z4
-	VMOVDQU64    k10<>+0(SB), Z5
+	VMOVDQU64    k137<>+0(SB), Z4
+	VMOVDQU64    k138<>+0(SB), Z5
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -1230,10 +14985,10 @@ chunk:
 	VMULPS       Z6, Z9, Z9
 	VADDPS       Z7, Z9, Z9
 	VCMPPS       $0x03, Z8, Z8, K2
-	VPBROADCASTD k11<>+0(SB), K2, Z8
+	VPBROADCASTD k17<>+0(SB), K2, Z8
 	VCVTPS2PH    $0x00, Z8, (AX)
 	VCMPPS       $0x03, Z9, Z9, K2
-	VPBROADCASTD k11<>+0(SB), K2, Z9
+	VPBROADCASTD k17<>+0(SB), K2, Z9
 	VCVTPS2PH    $0x00, Z9, 32(AX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000040, AX
@@ -1256,15 +15011,15 @@ TEXT ·bytesTwiceF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ         b+24(FP), BX
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
-	VPXORD       k6<>+0(SB), Y1, Y1
-	VBROADCASTSS k7<>+0(SB), Z2
-	VBROADCASTSS k8<>+0(SB), Z3
+	VPXORD       k55<>+0(SB), Y1, Y1
+	VBROADCASTSS k135<>+0(SB), Z2
+	VBROADCASTSS k136<>+0(SB), Z3
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z4
-	VMOVDQU64    k9<>+0(SB), Z5
-	VMOVDQU64    k10<>+0(SB), Z6
+	VMOVDQU64    k137<>+0(SB), Z5
+	VMOVDQU64    k138<>+0(SB), Z6
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -1319,15 +15074,15 @@ TEXT ·bytesTwiceBF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         b+24(FP), BX
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y4
-	VPXORD       k6<>+0(SB), Y4, Y4
-	VBROADCASTSS k7<>+0(SB), Z5
-	VBROADCASTSS k8<>+0(SB), Z6
+	VPXORD       k55<>+0(SB), Y4, Y4
+	VBROADCASTSS k135<>+0(SB), Z5
+	VBROADCASTSS k136<>+0(SB), Z6
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Z7
 	VCMPPS       $0x03, Z7, Z7, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z7
-	VMOVDQU64    k9<>+0(SB), Z8
-	VMOVDQU64    k10<>+0(SB), Z9
+	VMOVDQU64    k137<>+0(SB), Z8
+	VMOVDQU64    k138<>+0(SB), Z9
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -1383,15 +15138,15 @@ TEXT ·bytesTwiceF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         b+24(FP), BX
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
-	VPXORD       k6<>+0(SB), Y1, Y1
-	VBROADCASTSS k7<>+0(SB), Z2
-	VBROADCASTSS k8<>+0(SB), Z3
+	VPXORD       k55<>+0(SB), Y1, Y1
+	VBROADCASTSS k135<>+0(SB), Z2
+	VBROADCASTSS k136<>+0(SB), Z3
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z4
-	VMOVDQU64    k9<>+0(SB), Z5
-	VMOVDQU64    k10<>+0(SB), Z6
+	VMOVDQU64    k137<>+0(SB), Z5
+	VMOVDQU64    k138<>+0(SB), Z6
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -1569,10 +15324,10 @@ run:
 	CMOVLHI       R10, R8
 	VPBROADCASTD  R8, Z3
 	VMULPS        Z3, Z2, Z2
-	VMOVDQU64     k14<>+0(SB), Z3
-	VPTESTMD.BCST k15<>+0(SB), Z2, K2
-	VPADDD.BCST   k16<>+0(SB), Z2, Z2
-	VPADDD.BCST   k17<>+0(SB), Z2, K2, Z2
+	VMOVDQU64     k12<>+0(SB), Z3
+	VPTESTMD.BCST k13<>+0(SB), Z2, K2
+	VPADDD.BCST   k14<>+0(SB), Z2, Z2
+	VPADDD.BCST   k15<>+0(SB), Z2, K2, Z2
 	VPERMW        Z2, Z3, Z3
 
 chunk:
@@ -1591,34 +15346,6 @@ chunk:
 	JNZ            run
 	VZEROUPPER
 	RET
-
-DATA k14<>+0(SB)/8, $0x0007000500030001
-DATA k14<>+8(SB)/8, $0x000f000d000b0009
-DATA k14<>+16(SB)/8, $0x0017001500130011
-DATA k14<>+24(SB)/8, $0x001f001d001b0019
-DATA k14<>+32(SB)/8, $0x0007000500030001
-DATA k14<>+40(SB)/8, $0x000f000d000b0009
-DATA k14<>+48(SB)/8, $0x0017001500130011
-DATA k14<>+56(SB)/8, $0x001f001d001b0019
-GLOBL k14<>(SB), RODATA|NOPTR, $64
-
-DATA k15<>+0(SB)/8, $0x0001000000010000
-DATA k15<>+8(SB)/8, $0x0001000000010000
-DATA k15<>+16(SB)/8, $0x0001000000010000
-DATA k15<>+24(SB)/8, $0x0001000000010000
-GLOBL k15<>(SB), RODATA|NOPTR, $32
-
-DATA k16<>+0(SB)/8, $0x80007fff80007fff
-DATA k16<>+8(SB)/8, $0x80007fff80007fff
-DATA k16<>+16(SB)/8, $0x80007fff80007fff
-DATA k16<>+24(SB)/8, $0x80007fff80007fff
-GLOBL k16<>(SB), RODATA|NOPTR, $32
-
-DATA k17<>+0(SB)/8, $0x0000000100000001
-DATA k17<>+8(SB)/8, $0x0000000100000001
-DATA k17<>+16(SB)/8, $0x0000000100000001
-DATA k17<>+24(SB)/8, $0x0000000100000001
-GLOBL k17<>(SB), RODATA|NOPTR, $32
 
 // func bookScale64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
@@ -1652,10 +15379,10 @@ run:
 	CMOVLHI       R10, R8
 	VPBROADCASTD  R8, Z3
 	VMULPS        Z3, Z2, Z2
-	VMOVDQU64     k14<>+0(SB), Z3
-	VPTESTMD.BCST k15<>+0(SB), Z2, K2
-	VPADDD.BCST   k16<>+0(SB), Z2, Z2
-	VPADDD.BCST   k17<>+0(SB), Z2, K2, Z2
+	VMOVDQU64     k12<>+0(SB), Z3
+	VPTESTMD.BCST k13<>+0(SB), Z2, K2
+	VPADDD.BCST   k14<>+0(SB), Z2, Z2
+	VPADDD.BCST   k15<>+0(SB), Z2, K2, Z2
 	VPERMW        Z2, Z3, Z3
 
 chunk:
@@ -1942,10 +15669,10 @@ run:
 	VPBROADCASTD  R8, Z4
 	VSUBPS        Z4, Z2, Z2
 	VMULPS        Z3, Z2, Z2
-	VMOVDQU64     k14<>+0(SB), Z3
-	VPTESTMD.BCST k15<>+0(SB), Z2, K2
-	VPADDD.BCST   k16<>+0(SB), Z2, Z2
-	VPADDD.BCST   k17<>+0(SB), Z2, K2, Z2
+	VMOVDQU64     k12<>+0(SB), Z3
+	VPTESTMD.BCST k13<>+0(SB), Z2, K2
+	VPADDD.BCST   k14<>+0(SB), Z2, Z2
+	VPADDD.BCST   k15<>+0(SB), Z2, K2, Z2
 	VPERMW        Z2, Z3, Z3
 
 chunk:
@@ -2004,10 +15731,10 @@ run:
 	VPBROADCASTD  R8, Z4
 	VSUBPS        Z4, Z2, Z2
 	VMULPS        Z3, Z2, Z2
-	VMOVDQU64     k14<>+0(SB), Z3
-	VPTESTMD.BCST k15<>+0(SB), Z2, K2
-	VPADDD.BCST   k16<>+0(SB), Z2, Z2
-	VPADDD.BCST   k17<>+0(SB), Z2, K2, Z2
+	VMOVDQU64     k12<>+0(SB), Z3
+	VPTESTMD.BCST k13<>+0(SB), Z2, K2
+	VPADDD.BCST   k14<>+0(SB), Z2, Z2
+	VPADDD.BCST   k15<>+0(SB), Z2, K2, Z2
 	VPERMW        Z2, Z3, Z3
 
 chunk:
@@ -2187,7 +15914,7 @@ run:
 	VMULPS       Z3, Z2, Z2
 	VADDPS       Z4, Z2, Z2
 	VCMPPS       $0x03, Z2, Z2, K1
-	VPBROADCASTD k11<>+0(SB), K1, Z2
+	VPBROADCASTD k17<>+0(SB), K1, Z2
 
 chunk:
 	VPMULTISHIFTQB.BCST (CX), Z1, Z3
@@ -2243,7 +15970,7 @@ run:
 	VMULPS       Z3, Z2, Z2
 	VADDPS       Z4, Z2, Z2
 	VCMPPS       $0x03, Z2, Z2, K1
-	VPBROADCASTD k11<>+0(SB), K1, Z2
+	VPBROADCASTD k17<>+0(SB), K1, Z2
 
 chunk:
 	VPMULTISHIFTQB.BCST (CX), Z1, Z3
@@ -2308,11 +16035,11 @@ run:
 	VMULPS        Z3, Z2, Z2
 	VADDPS        Z4, Z2, Z2
 	VCMPPS        $0x03, Z2, Z2, K2
-	VPBROADCASTD  k11<>+0(SB), K2, Z2
-	VMOVDQU64     k14<>+0(SB), Z3
-	VPTESTMD.BCST k15<>+0(SB), Z2, K2
+	VPBROADCASTD  k17<>+0(SB), K2, Z2
+	VMOVDQU64     k12<>+0(SB), Z3
+	VPTESTMD.BCST k13<>+0(SB), Z2, K2
 	VPADDD.BCST   k18<>+0(SB), Z2, Z2
-	VPADDD.BCST   k17<>+0(SB), Z2, K2, Z2
+	VPADDD.BCST   k15<>+0(SB), Z2, K2, Z2
 	VPERMW        Z2, Z3, Z3
 
 chunk:
@@ -2331,12 +16058,6 @@ chunk:
 	JNZ            run
 	VZEROUPPER
 	RET
-
-DATA k18<>+0(SB)/8, $0x00007fff00007fff
-DATA k18<>+8(SB)/8, $0x00007fff00007fff
-DATA k18<>+16(SB)/8, $0x00007fff00007fff
-DATA k18<>+24(SB)/8, $0x00007fff00007fff
-GLOBL k18<>(SB), RODATA|NOPTR, $32
 
 // func bookAffine64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
@@ -2377,11 +16098,11 @@ run:
 	VMULPS        Z3, Z2, Z2
 	VADDPS        Z4, Z2, Z2
 	VCMPPS        $0x03, Z2, Z2, K2
-	VPBROADCASTD  k11<>+0(SB), K2, Z2
-	VMOVDQU64     k14<>+0(SB), Z3
-	VPTESTMD.BCST k15<>+0(SB), Z2, K2
+	VPBROADCASTD  k17<>+0(SB), K2, Z2
+	VMOVDQU64     k12<>+0(SB), Z3
+	VPTESTMD.BCST k13<>+0(SB), Z2, K2
 	VPADDD.BCST   k18<>+0(SB), Z2, Z2
-	VPADDD.BCST   k17<>+0(SB), Z2, K2, Z2
+	VPADDD.BCST   k15<>+0(SB), Z2, K2, Z2
 	VPERMW        Z2, Z3, Z3
 
 chunk:
@@ -2442,7 +16163,7 @@ run:
 	VMULPS       Z3, Z2, Z2
 	VADDPS       Z4, Z2, Z2
 	VCMPPS       $0x03, Z2, Z2, K2
-	VPBROADCASTD k11<>+0(SB), K2, Z2
+	VPBROADCASTD k17<>+0(SB), K2, Z2
 	VCVTPS2PH    $0x00, Z2, Y2
 	VINSERTI64X4 $0x01, Y2, Z2, Z2
 
@@ -2499,7 +16220,7 @@ run:
 	VMULPS       Z3, Z2, Z2
 	VADDPS       Z4, Z2, Z2
 	VCMPPS       $0x03, Z2, Z2, K2
-	VPBROADCASTD k11<>+0(SB), K2, Z2
+	VPBROADCASTD k17<>+0(SB), K2, Z2
 	VCVTPS2PH    $0x00, Z2, Y2
 	VINSERTI64X4 $0x01, Y2, Z2, Z2
 
@@ -2537,7 +16258,7 @@ TEXT ·bookPairsF32AVX512(SB), NOSPLIT, $0-56
 	VMOVDQU64    (SI), Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z1
-	VMOVDQU64    k19<>+0(SB), Z2
+	VMOVDQU64    k139<>+0(SB), Z2
 	MOVQ         n+48(FP), DI
 
 run:
@@ -2580,15 +16301,15 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k19<>+0(SB)/8, $0x0000000400000000
-DATA k19<>+8(SB)/8, $0x0000000c00000008
-DATA k19<>+16(SB)/8, $0x0000001400000010
-DATA k19<>+24(SB)/8, $0x0000001c00000018
-DATA k19<>+32(SB)/8, $0x0000002400000020
-DATA k19<>+40(SB)/8, $0x0000002c00000028
-DATA k19<>+48(SB)/8, $0x0000003400000030
-DATA k19<>+56(SB)/8, $0x0000003c00000038
-GLOBL k19<>(SB), RODATA|NOPTR, $64
+DATA k139<>+0(SB)/8, $0x0000000400000000
+DATA k139<>+8(SB)/8, $0x0000000c00000008
+DATA k139<>+16(SB)/8, $0x0000001400000010
+DATA k139<>+24(SB)/8, $0x0000001c00000018
+DATA k139<>+32(SB)/8, $0x0000002400000020
+DATA k139<>+40(SB)/8, $0x0000002c00000028
+DATA k139<>+48(SB)/8, $0x0000003400000030
+DATA k139<>+56(SB)/8, $0x0000003c00000038
+GLOBL k139<>(SB), RODATA|NOPTR, $64
 
 // func bookPairsBF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
@@ -2605,7 +16326,7 @@ TEXT ·bookPairsBF16AVX512(SB), NOSPLIT, $0-56
 	VMOVDQU64    (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z4
-	VMOVDQU64    k19<>+0(SB), Z5
+	VMOVDQU64    k139<>+0(SB), Z5
 	MOVQ         n+48(FP), DI
 
 run:
@@ -2664,7 +16385,7 @@ TEXT ·bookPairsF16AVX512(SB), NOSPLIT, $0-56
 	VMOVDQU64    (SI), Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z1
-	VMOVDQU64    k19<>+0(SB), Z2
+	VMOVDQU64    k139<>+0(SB), Z2
 	MOVQ         n+48(FP), DI
 
 run:
@@ -2800,10 +16521,10 @@ run:
 	VPBROADCASTD  R8, Z4
 	VSUBPS        Z4, Z2, Z2
 	VMULPS        Z3, Z2, Z2
-	VMOVDQU64     k14<>+0(SB), Z3
-	VPTESTMD.BCST k15<>+0(SB), Z2, K1
-	VPADDD.BCST   k16<>+0(SB), Z2, Z2
-	VPADDD.BCST   k17<>+0(SB), Z2, K1, Z2
+	VMOVDQU64     k12<>+0(SB), Z3
+	VPTESTMD.BCST k13<>+0(SB), Z2, K1
+	VPADDD.BCST   k14<>+0(SB), Z2, Z2
+	VPADDD.BCST   k15<>+0(SB), Z2, K1, Z2
 	VPERMW        Z2, Z3, Z3
 
 chunk:
@@ -2893,13 +16614,13 @@ TEXT ·float8F32AVX512(SB), NOSPLIT, $0-56
 	VMOVDQU64    320(AX), Z6
 	VMOVDQU64    384(AX), Z7
 	VMOVDQU64    448(AX), Z8
-	VMOVDQU64    k20<>+0(SB), Z9
+	VMOVDQU64    k133<>+0(SB), Z9
 	VPXORD       Z10, Z10, Z10
 	MOVL         512(AX), AX
 	DECL         AX
 	VPBROADCASTD k0<>+0(SB), Z11
-	VPBROADCASTD k21<>+0(SB), Z12
-	VPBROADCASTD k22<>+0(SB), Z13
+	VPBROADCASTD k140<>+0(SB), Z12
+	VPBROADCASTD k141<>+0(SB), Z13
 	MOVQ         n+48(FP), R8
 
 run:
@@ -2983,11 +16704,11 @@ Done:
 
 small:
 	VPANDND     Z14, Z11, Z15
-	VPCMPD.BCST $0x06, k23<>+0(SB), Z15, K1
+	VPCMPD.BCST $0x06, k142<>+0(SB), Z15, K1
 	VCVTDQ2PS   Z15, Z16
-	VPSUBD.BCST k24<>+0(SB), Z16, Z16
+	VPSUBD.BCST k143<>+0(SB), Z16, Z16
 	VPADDD      Z13, Z15, K1, Z16
-	VPSUBD.BCST k25<>+0(SB), Z16, Z15
+	VPSUBD.BCST k144<>+0(SB), Z16, Z15
 	VPANDD      Z14, Z11, Z19
 	VPORD       Z19, Z16, Z14
 	VPORD       Z13, Z19, Z19
@@ -3110,45 +16831,35 @@ next:
 	VZEROUPPER
 	RET
 
-DATA k20<>+0(SB)/8, $0x0000000400000000
-DATA k20<>+8(SB)/8, $0x0000000c00000008
-DATA k20<>+16(SB)/8, $0x0000000500000001
-DATA k20<>+24(SB)/8, $0x0000000d00000009
-DATA k20<>+32(SB)/8, $0x0000000600000002
-DATA k20<>+40(SB)/8, $0x0000000e0000000a
-DATA k20<>+48(SB)/8, $0x0000000700000003
-DATA k20<>+56(SB)/8, $0x0000000f0000000b
-GLOBL k20<>(SB), RODATA|NOPTR, $64
+DATA k140<>+0(SB)/8, $0x7f8000007f800000
+DATA k140<>+8(SB)/8, $0x7f8000007f800000
+DATA k140<>+16(SB)/8, $0x7f8000007f800000
+DATA k140<>+24(SB)/8, $0x7f8000007f800000
+GLOBL k140<>(SB), RODATA|NOPTR, $32
 
-DATA k21<>+0(SB)/8, $0x7f8000007f800000
-DATA k21<>+8(SB)/8, $0x7f8000007f800000
-DATA k21<>+16(SB)/8, $0x7f8000007f800000
-DATA k21<>+24(SB)/8, $0x7f8000007f800000
-GLOBL k21<>(SB), RODATA|NOPTR, $32
+DATA k141<>+0(SB)/8, $0x2000000020000000
+DATA k141<>+8(SB)/8, $0x2000000020000000
+DATA k141<>+16(SB)/8, $0x2000000020000000
+DATA k141<>+24(SB)/8, $0x2000000020000000
+GLOBL k141<>(SB), RODATA|NOPTR, $32
 
-DATA k22<>+0(SB)/8, $0x2000000020000000
-DATA k22<>+8(SB)/8, $0x2000000020000000
-DATA k22<>+16(SB)/8, $0x2000000020000000
-DATA k22<>+24(SB)/8, $0x2000000020000000
-GLOBL k22<>(SB), RODATA|NOPTR, $32
+DATA k142<>+0(SB)/8, $0x007fffff007fffff
+DATA k142<>+8(SB)/8, $0x007fffff007fffff
+DATA k142<>+16(SB)/8, $0x007fffff007fffff
+DATA k142<>+24(SB)/8, $0x007fffff007fffff
+GLOBL k142<>(SB), RODATA|NOPTR, $32
 
-DATA k23<>+0(SB)/8, $0x007fffff007fffff
-DATA k23<>+8(SB)/8, $0x007fffff007fffff
-DATA k23<>+16(SB)/8, $0x007fffff007fffff
-DATA k23<>+24(SB)/8, $0x007fffff007fffff
-GLOBL k23<>(SB), RODATA|NOPTR, $32
+DATA k143<>+0(SB)/8, $0x2a8000002a800000
+DATA k143<>+8(SB)/8, $0x2a8000002a800000
+DATA k143<>+16(SB)/8, $0x2a8000002a800000
+DATA k143<>+24(SB)/8, $0x2a8000002a800000
+GLOBL k143<>(SB), RODATA|NOPTR, $32
 
-DATA k24<>+0(SB)/8, $0x2a8000002a800000
-DATA k24<>+8(SB)/8, $0x2a8000002a800000
-DATA k24<>+16(SB)/8, $0x2a8000002a800000
-DATA k24<>+24(SB)/8, $0x2a8000002a800000
-GLOBL k24<>(SB), RODATA|NOPTR, $32
-
-DATA k25<>+0(SB)/8, $0x0080000000800000
-DATA k25<>+8(SB)/8, $0x0080000000800000
-DATA k25<>+16(SB)/8, $0x0080000000800000
-DATA k25<>+24(SB)/8, $0x0080000000800000
-GLOBL k25<>(SB), RODATA|NOPTR, $32
+DATA k144<>+0(SB)/8, $0x0080000000800000
+DATA k144<>+8(SB)/8, $0x0080000000800000
+DATA k144<>+16(SB)/8, $0x0080000000800000
+DATA k144<>+24(SB)/8, $0x0080000000800000
+GLOBL k144<>(SB), RODATA|NOPTR, $32
 
 // func float8BF16AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
@@ -3170,13 +16881,13 @@ TEXT ·float8BF16AVX512(SB), NOSPLIT, $0-56
 	VMOVDQU64    320(AX), Z9
 	VMOVDQU64    384(AX), Z10
 	VMOVDQU64    448(AX), Z11
-	VMOVDQU64    k20<>+0(SB), Z12
+	VMOVDQU64    k133<>+0(SB), Z12
 	VPXORD       Z13, Z13, Z13
 	MOVL         512(AX), AX
 	DECL         AX
 	VPBROADCASTD k0<>+0(SB), Z14
-	VPBROADCASTD k21<>+0(SB), Z15
-	VPBROADCASTD k22<>+0(SB), Z16
+	VPBROADCASTD k140<>+0(SB), Z15
+	VPBROADCASTD k141<>+0(SB), Z16
 	MOVQ         n+48(FP), R8
 
 run:
@@ -3272,11 +16983,11 @@ Done:
 
 small:
 	VPANDND     Z17, Z14, Z18
-	VPCMPD.BCST $0x06, k23<>+0(SB), Z18, K1
+	VPCMPD.BCST $0x06, k142<>+0(SB), Z18, K1
 	VCVTDQ2PS   Z18, Z19
-	VPSUBD.BCST k24<>+0(SB), Z19, Z19
+	VPSUBD.BCST k143<>+0(SB), Z19, Z19
 	VPADDD      Z16, Z18, K1, Z19
-	VPSUBD.BCST k25<>+0(SB), Z19, Z18
+	VPSUBD.BCST k144<>+0(SB), Z19, Z18
 	VPANDD      Z17, Z14, Z22
 	VPORD       Z22, Z19, Z17
 	VPORD       Z16, Z22, Z22
@@ -3428,13 +17139,13 @@ TEXT ·float8F16AVX512(SB), NOSPLIT, $0-56
 	VMOVDQU64    320(AX), Z6
 	VMOVDQU64    384(AX), Z7
 	VMOVDQU64    448(AX), Z8
-	VMOVDQU64    k20<>+0(SB), Z9
+	VMOVDQU64    k133<>+0(SB), Z9
 	VPXORD       Z10, Z10, Z10
 	MOVL         512(AX), AX
 	DECL         AX
 	VPBROADCASTD k0<>+0(SB), Z11
-	VPBROADCASTD k21<>+0(SB), Z12
-	VPBROADCASTD k22<>+0(SB), Z13
+	VPBROADCASTD k140<>+0(SB), Z12
+	VPBROADCASTD k141<>+0(SB), Z13
 	MOVQ         n+48(FP), R8
 
 run:
@@ -3518,11 +17229,11 @@ Done:
 
 small:
 	VPANDND     Z14, Z11, Z15
-	VPCMPD.BCST $0x06, k23<>+0(SB), Z15, K1
+	VPCMPD.BCST $0x06, k142<>+0(SB), Z15, K1
 	VCVTDQ2PS   Z15, Z16
-	VPSUBD.BCST k24<>+0(SB), Z16, Z16
+	VPSUBD.BCST k143<>+0(SB), Z16, Z16
 	VPADDD      Z13, Z15, K1, Z16
-	VPSUBD.BCST k25<>+0(SB), Z16, Z15
+	VPSUBD.BCST k144<>+0(SB), Z16, Z15
 	VPANDD      Z14, Z11, Z19
 	VPORD       Z19, Z16, Z14
 	VPORD       Z13, Z19, Z19
@@ -3651,8 +17362,8 @@ TEXT ·lookedAVX512(SB), NOSPLIT, $0-32
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      table+16(FP), DX
-	VMOVDQU64 k26<>+0(SB), Z0
-	VMOVDQU64 k27<>+0(SB), Z1
+	VMOVDQU64 k145<>+0(SB), Z0
+	VMOVDQU64 k146<>+0(SB), Z1
 	VMOVDQU64 (DX), Z2
 	VMOVDQA64 Z2, Z3
 	VMOVDQU64 64(DX), Z4
@@ -3673,7 +17384,7 @@ TEXT ·lookedAVX512(SB), NOSPLIT, $0-32
 	VMOVDQU64 448(DX), Z11
 	VPERMT2B  Z11, Z0, Z9
 	VPERMT2B  Z11, Z1, Z10
-	VMOVDQU64 k28<>+0(SB), Z0
+	VMOVDQU64 k147<>+0(SB), Z0
 	MOVQ      chunks+24(FP), DX
 	SUBQ      $0x02, DX
 	JCS       Odd
@@ -3719,35 +17430,35 @@ Done:
 	VZEROUPPER
 	RET
 
-DATA k26<>+0(SB)/8, $0x0e0c0a0806040200
-DATA k26<>+8(SB)/8, $0x1e1c1a1816141210
-DATA k26<>+16(SB)/8, $0x2e2c2a2826242220
-DATA k26<>+24(SB)/8, $0x3e3c3a3836343230
-DATA k26<>+32(SB)/8, $0x4e4c4a4846444240
-DATA k26<>+40(SB)/8, $0x5e5c5a5856545250
-DATA k26<>+48(SB)/8, $0x6e6c6a6866646260
-DATA k26<>+56(SB)/8, $0x7e7c7a7876747270
-GLOBL k26<>(SB), RODATA|NOPTR, $64
+DATA k145<>+0(SB)/8, $0x0e0c0a0806040200
+DATA k145<>+8(SB)/8, $0x1e1c1a1816141210
+DATA k145<>+16(SB)/8, $0x2e2c2a2826242220
+DATA k145<>+24(SB)/8, $0x3e3c3a3836343230
+DATA k145<>+32(SB)/8, $0x4e4c4a4846444240
+DATA k145<>+40(SB)/8, $0x5e5c5a5856545250
+DATA k145<>+48(SB)/8, $0x6e6c6a6866646260
+DATA k145<>+56(SB)/8, $0x7e7c7a7876747270
+GLOBL k145<>(SB), RODATA|NOPTR, $64
 
-DATA k27<>+0(SB)/8, $0x0f0d0b0907050301
-DATA k27<>+8(SB)/8, $0x1f1d1b1917151311
-DATA k27<>+16(SB)/8, $0x2f2d2b2927252321
-DATA k27<>+24(SB)/8, $0x3f3d3b3937353331
-DATA k27<>+32(SB)/8, $0x4f4d4b4947454341
-DATA k27<>+40(SB)/8, $0x5f5d5b5957555351
-DATA k27<>+48(SB)/8, $0x6f6d6b6967656361
-DATA k27<>+56(SB)/8, $0x7f7d7b7977757371
-GLOBL k27<>(SB), RODATA|NOPTR, $64
+DATA k146<>+0(SB)/8, $0x0f0d0b0907050301
+DATA k146<>+8(SB)/8, $0x1f1d1b1917151311
+DATA k146<>+16(SB)/8, $0x2f2d2b2927252321
+DATA k146<>+24(SB)/8, $0x3f3d3b3937353331
+DATA k146<>+32(SB)/8, $0x4f4d4b4947454341
+DATA k146<>+40(SB)/8, $0x5f5d5b5957555351
+DATA k146<>+48(SB)/8, $0x6f6d6b6967656361
+DATA k146<>+56(SB)/8, $0x7f7d7b7977757371
+GLOBL k146<>(SB), RODATA|NOPTR, $64
 
-DATA k28<>+0(SB)/8, $0x0000000000000000
-DATA k28<>+8(SB)/8, $0x0000000000000004
-DATA k28<>+16(SB)/8, $0x0000000000000001
-DATA k28<>+24(SB)/8, $0x0000000000000005
-DATA k28<>+32(SB)/8, $0x0000000000000002
-DATA k28<>+40(SB)/8, $0x0000000000000006
-DATA k28<>+48(SB)/8, $0x0000000000000003
-DATA k28<>+56(SB)/8, $0x0000000000000007
-GLOBL k28<>(SB), RODATA|NOPTR, $64
+DATA k147<>+0(SB)/8, $0x0000000000000000
+DATA k147<>+8(SB)/8, $0x0000000000000004
+DATA k147<>+16(SB)/8, $0x0000000000000001
+DATA k147<>+24(SB)/8, $0x0000000000000005
+DATA k147<>+32(SB)/8, $0x0000000000000002
+DATA k147<>+40(SB)/8, $0x0000000000000006
+DATA k147<>+48(SB)/8, $0x0000000000000003
+DATA k147<>+56(SB)/8, $0x0000000000000007
+GLOBL k147<>(SB), RODATA|NOPTR, $64
 
 // func float8NormalAVX512(dst *byte, src *byte, a *float32, form *byte, chunks int, n int) int
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL
@@ -3765,8 +17476,8 @@ TEXT ·float8NormalAVX512(SB), NOSPLIT, $0-56
 	VPBROADCASTW 322(SI), Z6
 	VPBROADCASTB 324(SI), Y7
 	VPBROADCASTB 325(SI), Y8
-	VPBROADCASTD k29<>+0(SB), Y9
-	VPBROADCASTD k30<>+0(SB), Z10
+	VPBROADCASTD k148<>+0(SB), Y9
+	VPBROADCASTD k149<>+0(SB), Z10
 	MOVQ         n+40(FP), DI
 
 run:
@@ -3777,9 +17488,9 @@ run:
 	CMPL          BX, 332(SI)
 	JHI           stop
 	VMULPS.BCST   (DX), Z0, Z11
-	VPTESTMD.BCST k15<>+0(SB), Z11, K1
+	VPTESTMD.BCST k13<>+0(SB), Z11, K1
 	VPADDD.BCST   k18<>+0(SB), Z11, Z11
-	VPADDD.BCST   k17<>+0(SB), Z11, K1, Z11
+	VPADDD.BCST   k15<>+0(SB), Z11, K1, Z11
 	VPERMW        Z11, Z1, Z12
 	VPADDW        Z2, Z12, Z12
 	VPERMW        Z11, Z3, Z11
@@ -3814,17 +17525,17 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k29<>+0(SB)/8, $0x6060606060606060
-DATA k29<>+8(SB)/8, $0x6060606060606060
-DATA k29<>+16(SB)/8, $0x6060606060606060
-DATA k29<>+24(SB)/8, $0x6060606060606060
-GLOBL k29<>(SB), RODATA|NOPTR, $32
+DATA k148<>+0(SB)/8, $0x6060606060606060
+DATA k148<>+8(SB)/8, $0x6060606060606060
+DATA k148<>+16(SB)/8, $0x6060606060606060
+DATA k148<>+24(SB)/8, $0x6060606060606060
+GLOBL k148<>(SB), RODATA|NOPTR, $32
 
-DATA k30<>+0(SB)/8, $0x7fc07fc07fc07fc0
-DATA k30<>+8(SB)/8, $0x7fc07fc07fc07fc0
-DATA k30<>+16(SB)/8, $0x7fc07fc07fc07fc0
-DATA k30<>+24(SB)/8, $0x7fc07fc07fc07fc0
-GLOBL k30<>(SB), RODATA|NOPTR, $32
+DATA k149<>+0(SB)/8, $0x7fc07fc07fc07fc0
+DATA k149<>+8(SB)/8, $0x7fc07fc07fc07fc0
+DATA k149<>+16(SB)/8, $0x7fc07fc07fc07fc0
+DATA k149<>+24(SB)/8, $0x7fc07fc07fc07fc0
+GLOBL k149<>(SB), RODATA|NOPTR, $32
 
 // func castF32ToF32AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512F
@@ -3837,10 +17548,10 @@ TEXT ·castF32ToF32AVX512(SB), NOSPLIT, $0-24
 more:
 	VMOVUPS      (CX), Z0
 	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k11<>+0(SB), K1, Z0
+	VPBROADCASTD k17<>+0(SB), K1, Z0
 	VMOVUPS      64(CX), Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k11<>+0(SB), K1, Z1
+	VPBROADCASTD k17<>+0(SB), K1, Z1
 	VMOVUPS      Z0, (AX)
 	VMOVUPS      Z1, 64(AX)
 	ADDQ         $0x00000080, CX
@@ -3864,10 +17575,10 @@ TEXT ·castF32ToBF16AVX512(SB), NOSPLIT, $0-24
 more:
 	VMOVUPS      (CX), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k11<>+0(SB), K1, Z4
+	VPBROADCASTD k17<>+0(SB), K1, Z4
 	VMOVUPS      64(CX), Z5
 	VCMPPS       $0x03, Z5, Z5, K1
-	VPBROADCASTD k11<>+0(SB), K1, Z5
+	VPBROADCASTD k17<>+0(SB), K1, Z5
 	VMOVDQA64    Z4, Z6
 	VPERMT2W     Z5, Z2, Z6
 	VPERMT2W     Z5, Z3, Z4
@@ -3893,10 +17604,10 @@ TEXT ·castF32ToF16AVX512(SB), NOSPLIT, $0-24
 more:
 	VMOVUPS      (CX), Z0
 	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k11<>+0(SB), K1, Z0
+	VPBROADCASTD k17<>+0(SB), K1, Z0
 	VMOVUPS      64(CX), Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k11<>+0(SB), K1, Z1
+	VPBROADCASTD k17<>+0(SB), K1, Z1
 	VCVTPS2PH    $0x00, Z0, (AX)
 	VCVTPS2PH    $0x00, Z1, 32(AX)
 	ADDQ         $0x00000080, CX
@@ -3918,11 +17629,11 @@ more:
 	VPMOVZXWD    (CX), Z0
 	VPSLLD       $0x10, Z0, Z0
 	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k11<>+0(SB), K1, Z0
+	VPBROADCASTD k17<>+0(SB), K1, Z0
 	VPMOVZXWD    32(CX), Z1
 	VPSLLD       $0x10, Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k11<>+0(SB), K1, Z1
+	VPBROADCASTD k17<>+0(SB), K1, Z1
 	VMOVUPS      Z0, (AX)
 	VMOVUPS      Z1, 64(AX)
 	ADDQ         $0x00000040, CX
@@ -3944,11 +17655,11 @@ more:
 	VPMOVZXWD    (CX), Z0
 	VPSLLD       $0x10, Z0, Z0
 	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k11<>+0(SB), K1, Z0
+	VPBROADCASTD k17<>+0(SB), K1, Z0
 	VPMOVZXWD    32(CX), Z1
 	VPSLLD       $0x10, Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k11<>+0(SB), K1, Z1
+	VPBROADCASTD k17<>+0(SB), K1, Z1
 	VCVTPS2PH    $0x00, Z0, (AX)
 	VCVTPS2PH    $0x00, Z1, 32(AX)
 	ADDQ         $0x00000040, CX
@@ -3969,10 +17680,10 @@ TEXT ·castF16ToF32AVX512(SB), NOSPLIT, $0-24
 more:
 	VCVTPH2PS    (CX), Z0
 	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k11<>+0(SB), K1, Z0
+	VPBROADCASTD k17<>+0(SB), K1, Z0
 	VCVTPH2PS    32(CX), Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k11<>+0(SB), K1, Z1
+	VPBROADCASTD k17<>+0(SB), K1, Z1
 	VMOVUPS      Z0, (AX)
 	VMOVUPS      Z1, 64(AX)
 	ADDQ         $0x00000040, CX
@@ -3996,10 +17707,10 @@ TEXT ·castF16ToBF16AVX512(SB), NOSPLIT, $0-24
 more:
 	VCVTPH2PS    (CX), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k11<>+0(SB), K1, Z4
+	VPBROADCASTD k17<>+0(SB), K1, Z4
 	VCVTPH2PS    32(CX), Z5
 	VCMPPS       $0x03, Z5, Z5, K1
-	VPBROADCASTD k11<>+0(SB), K1, Z5
+	VPBROADCASTD k17<>+0(SB), K1, Z5
 	VMOVDQA64    Z4, Z6
 	VPERMT2W     Z5, Z2, Z6
 	VPERMT2W     Z5, Z3, Z4
@@ -4024,7 +17735,7 @@ TEXT ·castSameAVX512(SB), NOSPLIT, $0-40
 	MOVQ         nan+24(FP), DX
 	VPBROADCASTW (DX), Z1
 	MOVQ         n+32(FP), DX
-	VPBROADCASTD k31<>+0(SB), Z2
+	VPBROADCASTD k150<>+0(SB), Z2
 
 more:
 	VMOVDQU64 (CX), Z3
@@ -4039,11 +17750,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k31<>+0(SB)/8, $0x7fff7fff7fff7fff
-DATA k31<>+8(SB)/8, $0x7fff7fff7fff7fff
-DATA k31<>+16(SB)/8, $0x7fff7fff7fff7fff
-DATA k31<>+24(SB)/8, $0x7fff7fff7fff7fff
-GLOBL k31<>(SB), RODATA|NOPTR, $32
+DATA k150<>+0(SB)/8, $0x7fff7fff7fff7fff
+DATA k150<>+8(SB)/8, $0x7fff7fff7fff7fff
+DATA k150<>+16(SB)/8, $0x7fff7fff7fff7fff
+DATA k150<>+24(SB)/8, $0x7fff7fff7fff7fff
+GLOBL k150<>(SB), RODATA|NOPTR, $32
 
 // func lanesAVX512(dst *byte, src *byte, stride int, n int)
 // Requires: AVX, AVX512F, AVX512VBMI, AVX512VL
@@ -4053,8 +17764,8 @@ TEXT ·lanesAVX512(SB), NOSPLIT, $0-32
 	MOVQ      stride+16(FP), DX
 	LEAQ      (DX)(DX*2), BX
 	MOVQ      n+24(FP), SI
-	VMOVDQU64 k32<>+0(SB), Z0
-	VMOVDQU64 k33<>+0(SB), Z1
+	VMOVDQU64 k151<>+0(SB), Z0
+	VMOVDQU64 k152<>+0(SB), Z1
 
 more:
 	VMOVDQU64     (CX), Z2
@@ -4074,25 +17785,25 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k32<>+0(SB)/8, $0x1c1814100c080400
-DATA k32<>+8(SB)/8, $0x3c3834302c282420
-DATA k32<>+16(SB)/8, $0x5c5854504c484440
-DATA k32<>+24(SB)/8, $0x7c7874706c686460
-DATA k32<>+32(SB)/8, $0x1d1915110d090501
-DATA k32<>+40(SB)/8, $0x3d3935312d292521
-DATA k32<>+48(SB)/8, $0x5d5955514d494541
-DATA k32<>+56(SB)/8, $0x7d7975716d696561
-GLOBL k32<>(SB), RODATA|NOPTR, $64
+DATA k151<>+0(SB)/8, $0x1c1814100c080400
+DATA k151<>+8(SB)/8, $0x3c3834302c282420
+DATA k151<>+16(SB)/8, $0x5c5854504c484440
+DATA k151<>+24(SB)/8, $0x7c7874706c686460
+DATA k151<>+32(SB)/8, $0x1d1915110d090501
+DATA k151<>+40(SB)/8, $0x3d3935312d292521
+DATA k151<>+48(SB)/8, $0x5d5955514d494541
+DATA k151<>+56(SB)/8, $0x7d7975716d696561
+GLOBL k151<>(SB), RODATA|NOPTR, $64
 
-DATA k33<>+0(SB)/8, $0x1e1a16120e0a0602
-DATA k33<>+8(SB)/8, $0x3e3a36322e2a2622
-DATA k33<>+16(SB)/8, $0x5e5a56524e4a4642
-DATA k33<>+24(SB)/8, $0x7e7a76726e6a6662
-DATA k33<>+32(SB)/8, $0x1f1b17130f0b0703
-DATA k33<>+40(SB)/8, $0x3f3b37332f2b2723
-DATA k33<>+48(SB)/8, $0x5f5b57534f4b4743
-DATA k33<>+56(SB)/8, $0x7f7b77736f6b6763
-GLOBL k33<>(SB), RODATA|NOPTR, $64
+DATA k152<>+0(SB)/8, $0x1e1a16120e0a0602
+DATA k152<>+8(SB)/8, $0x3e3a36322e2a2622
+DATA k152<>+16(SB)/8, $0x5e5a56524e4a4642
+DATA k152<>+24(SB)/8, $0x7e7a76726e6a6662
+DATA k152<>+32(SB)/8, $0x1f1b17130f0b0703
+DATA k152<>+40(SB)/8, $0x3f3b37332f2b2723
+DATA k152<>+48(SB)/8, $0x5f5b57534f4b4743
+DATA k152<>+56(SB)/8, $0x7f7b77736f6b6763
+GLOBL k152<>(SB), RODATA|NOPTR, $64
 
 // func spreadAVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512F, AVX512VBMI, AVX512VL
@@ -4100,8 +17811,8 @@ TEXT ·spreadAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
-	VMOVDQU64    k34<>+0(SB), Z0
-	VPBROADCASTD k35<>+0(SB), Z1
+	VMOVDQU64    k153<>+0(SB), Z0
+	VPBROADCASTD k68<>+0(SB), Z1
 	SUBQ         $0x02, DX
 	JCS          Odd
 
@@ -4129,21 +17840,15 @@ Done:
 	VZEROUPPER
 	RET
 
-DATA k34<>+0(SB)/8, $0x1c1814100c080400
-DATA k34<>+8(SB)/8, $0x1c1814100c080400
-DATA k34<>+16(SB)/8, $0x1c1814100c080400
-DATA k34<>+24(SB)/8, $0x1c1814100c080400
-DATA k34<>+32(SB)/8, $0x1c1814100c080400
-DATA k34<>+40(SB)/8, $0x1c1814100c080400
-DATA k34<>+48(SB)/8, $0x1c1814100c080400
-DATA k34<>+56(SB)/8, $0x1c1814100c080400
-GLOBL k34<>(SB), RODATA|NOPTR, $64
-
-DATA k35<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA k35<>+8(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA k35<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA k35<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
-GLOBL k35<>(SB), RODATA|NOPTR, $32
+DATA k153<>+0(SB)/8, $0x1c1814100c080400
+DATA k153<>+8(SB)/8, $0x1c1814100c080400
+DATA k153<>+16(SB)/8, $0x1c1814100c080400
+DATA k153<>+24(SB)/8, $0x1c1814100c080400
+DATA k153<>+32(SB)/8, $0x1c1814100c080400
+DATA k153<>+40(SB)/8, $0x1c1814100c080400
+DATA k153<>+48(SB)/8, $0x1c1814100c080400
+DATA k153<>+56(SB)/8, $0x1c1814100c080400
+GLOBL k153<>(SB), RODATA|NOPTR, $64
 
 // func fieldsAVX512(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2
@@ -4154,9 +17859,9 @@ TEXT ·fieldsAVX512(SB), NOSPLIT, $0-48
 	MOVQ         step+24(FP), BX
 	VPBROADCASTB 32(DX), Z0
 	VPBROADCASTW BX, Z1
-	VPMULLW      k36<>+0(SB), Z1, Z2
-	VPADDB       k37<>+0(SB), Z2, Z2
-	VPMULLW      k37<>+0(SB), Z1, Z3
+	VPMULLW      k129<>+0(SB), Z1, Z2
+	VPADDB       k154<>+0(SB), Z2, Z2
+	VPMULLW      k154<>+0(SB), Z1, Z3
 	MOVQ         $-1, DX
 	BZHIQ        BX, DX, DI
 	VPBROADCASTB DI, Z1
@@ -4197,25 +17902,15 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k36<>+0(SB)/8, $0x0000000000000000
-DATA k36<>+8(SB)/8, $0x0101010101010101
-DATA k36<>+16(SB)/8, $0x0202020202020202
-DATA k36<>+24(SB)/8, $0x0303030303030303
-DATA k36<>+32(SB)/8, $0x0404040404040404
-DATA k36<>+40(SB)/8, $0x0505050505050505
-DATA k36<>+48(SB)/8, $0x0606060606060606
-DATA k36<>+56(SB)/8, $0x0707070707070707
-GLOBL k36<>(SB), RODATA|NOPTR, $64
-
-DATA k37<>+0(SB)/8, $0x0706050403020100
-DATA k37<>+8(SB)/8, $0x0706050403020100
-DATA k37<>+16(SB)/8, $0x0706050403020100
-DATA k37<>+24(SB)/8, $0x0706050403020100
-DATA k37<>+32(SB)/8, $0x0706050403020100
-DATA k37<>+40(SB)/8, $0x0706050403020100
-DATA k37<>+48(SB)/8, $0x0706050403020100
-DATA k37<>+56(SB)/8, $0x0706050403020100
-GLOBL k37<>(SB), RODATA|NOPTR, $64
+DATA k154<>+0(SB)/8, $0x0706050403020100
+DATA k154<>+8(SB)/8, $0x0706050403020100
+DATA k154<>+16(SB)/8, $0x0706050403020100
+DATA k154<>+24(SB)/8, $0x0706050403020100
+DATA k154<>+32(SB)/8, $0x0706050403020100
+DATA k154<>+40(SB)/8, $0x0706050403020100
+DATA k154<>+48(SB)/8, $0x0706050403020100
+DATA k154<>+56(SB)/8, $0x0706050403020100
+GLOBL k154<>(SB), RODATA|NOPTR, $64
 
 // func swap2AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL
@@ -4223,7 +17918,7 @@ TEXT ·swap2AVX512(SB), NOSPLIT, $0-24
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      n+16(FP), DX
-	VMOVDQU64 k38<>+0(SB), Z0
+	VMOVDQU64 k155<>+0(SB), Z0
 	SUBQ      $0x02, DX
 	JCS       Odd
 
@@ -4249,15 +17944,15 @@ Done:
 	VZEROUPPER
 	RET
 
-DATA k38<>+0(SB)/8, $0x0607040502030001
-DATA k38<>+8(SB)/8, $0x0e0f0c0d0a0b0809
-DATA k38<>+16(SB)/8, $0x0607040502030001
-DATA k38<>+24(SB)/8, $0x0e0f0c0d0a0b0809
-DATA k38<>+32(SB)/8, $0x0607040502030001
-DATA k38<>+40(SB)/8, $0x0e0f0c0d0a0b0809
-DATA k38<>+48(SB)/8, $0x0607040502030001
-DATA k38<>+56(SB)/8, $0x0e0f0c0d0a0b0809
-GLOBL k38<>(SB), RODATA|NOPTR, $64
+DATA k155<>+0(SB)/8, $0x0607040502030001
+DATA k155<>+8(SB)/8, $0x0e0f0c0d0a0b0809
+DATA k155<>+16(SB)/8, $0x0607040502030001
+DATA k155<>+24(SB)/8, $0x0e0f0c0d0a0b0809
+DATA k155<>+32(SB)/8, $0x0607040502030001
+DATA k155<>+40(SB)/8, $0x0e0f0c0d0a0b0809
+DATA k155<>+48(SB)/8, $0x0607040502030001
+DATA k155<>+56(SB)/8, $0x0e0f0c0d0a0b0809
+GLOBL k155<>(SB), RODATA|NOPTR, $64
 
 // func swap4AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL
@@ -4265,7 +17960,7 @@ TEXT ·swap4AVX512(SB), NOSPLIT, $0-24
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      n+16(FP), DX
-	VMOVDQU64 k39<>+0(SB), Z0
+	VMOVDQU64 k156<>+0(SB), Z0
 	SUBQ      $0x02, DX
 	JCS       Odd
 
@@ -4291,15 +17986,15 @@ Done:
 	VZEROUPPER
 	RET
 
-DATA k39<>+0(SB)/8, $0x0405060700010203
-DATA k39<>+8(SB)/8, $0x0c0d0e0f08090a0b
-DATA k39<>+16(SB)/8, $0x0405060700010203
-DATA k39<>+24(SB)/8, $0x0c0d0e0f08090a0b
-DATA k39<>+32(SB)/8, $0x0405060700010203
-DATA k39<>+40(SB)/8, $0x0c0d0e0f08090a0b
-DATA k39<>+48(SB)/8, $0x0405060700010203
-DATA k39<>+56(SB)/8, $0x0c0d0e0f08090a0b
-GLOBL k39<>(SB), RODATA|NOPTR, $64
+DATA k156<>+0(SB)/8, $0x0405060700010203
+DATA k156<>+8(SB)/8, $0x0c0d0e0f08090a0b
+DATA k156<>+16(SB)/8, $0x0405060700010203
+DATA k156<>+24(SB)/8, $0x0c0d0e0f08090a0b
+DATA k156<>+32(SB)/8, $0x0405060700010203
+DATA k156<>+40(SB)/8, $0x0c0d0e0f08090a0b
+DATA k156<>+48(SB)/8, $0x0405060700010203
+DATA k156<>+56(SB)/8, $0x0c0d0e0f08090a0b
+GLOBL k156<>(SB), RODATA|NOPTR, $64
 
 // func swap8AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL
@@ -4307,7 +18002,7 @@ TEXT ·swap8AVX512(SB), NOSPLIT, $0-24
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      n+16(FP), DX
-	VMOVDQU64 k40<>+0(SB), Z0
+	VMOVDQU64 k157<>+0(SB), Z0
 	SUBQ      $0x02, DX
 	JCS       Odd
 
@@ -4333,15 +18028,15 @@ Done:
 	VZEROUPPER
 	RET
 
-DATA k40<>+0(SB)/8, $0x0001020304050607
-DATA k40<>+8(SB)/8, $0x08090a0b0c0d0e0f
-DATA k40<>+16(SB)/8, $0x0001020304050607
-DATA k40<>+24(SB)/8, $0x08090a0b0c0d0e0f
-DATA k40<>+32(SB)/8, $0x0001020304050607
-DATA k40<>+40(SB)/8, $0x08090a0b0c0d0e0f
-DATA k40<>+48(SB)/8, $0x0001020304050607
-DATA k40<>+56(SB)/8, $0x08090a0b0c0d0e0f
-GLOBL k40<>(SB), RODATA|NOPTR, $64
+DATA k157<>+0(SB)/8, $0x0001020304050607
+DATA k157<>+8(SB)/8, $0x08090a0b0c0d0e0f
+DATA k157<>+16(SB)/8, $0x0001020304050607
+DATA k157<>+24(SB)/8, $0x08090a0b0c0d0e0f
+DATA k157<>+32(SB)/8, $0x0001020304050607
+DATA k157<>+40(SB)/8, $0x08090a0b0c0d0e0f
+DATA k157<>+48(SB)/8, $0x0001020304050607
+DATA k157<>+56(SB)/8, $0x08090a0b0c0d0e0f
+GLOBL k157<>(SB), RODATA|NOPTR, $64
 
 // func absmaxAVX512(dst *float32, src *byte, chunks int, n int)
 // Requires: AVX, AVX2, AVX512F, AVX512VL
@@ -4349,7 +18044,7 @@ TEXT ·absmaxAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
-	VPBROADCASTD k41<>+0(SB), Z0
+	VPBROADCASTD k158<>+0(SB), Z0
 
 run:
 	MOVQ   chunks+16(FP), BX
@@ -4380,11 +18075,11 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k41<>+0(SB)/8, $0x7fffffff7fffffff
-DATA k41<>+8(SB)/8, $0x7fffffff7fffffff
-DATA k41<>+16(SB)/8, $0x7fffffff7fffffff
-DATA k41<>+24(SB)/8, $0x7fffffff7fffffff
-GLOBL k41<>(SB), RODATA|NOPTR, $32
+DATA k158<>+0(SB)/8, $0x7fffffff7fffffff
+DATA k158<>+8(SB)/8, $0x7fffffff7fffffff
+DATA k158<>+16(SB)/8, $0x7fffffff7fffffff
+DATA k158<>+24(SB)/8, $0x7fffffff7fffffff
+GLOBL k158<>(SB), RODATA|NOPTR, $32
 
 // func nearestAVX512(dst *byte, src *byte, scales *float32, tables *byte, least *float32, chunks int, n int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
@@ -4400,15 +18095,15 @@ TEXT ·nearestAVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSS    80(SI), Z3
 	VBROADCASTSS    84(SI), Z4
 	VBROADCASTSS    88(SI), Z5
-	VPBROADCASTD    k42<>+0(SB), Z6
-	VMOVDQU64       k43<>+0(SB), Z7
+	VPBROADCASTD    k116<>+0(SB), Z6
+	VMOVDQU64       k159<>+0(SB), Z7
 
 run:
 	MOVQ         chunks+40(FP), SI
 	MOVQ         least+32(FP), DI
 	VMOVSS       (DI), X8
 	VMAXSS       (DX), X8, X8
-	VMOVSS       k44<>+0(SB), X9
+	VMOVSS       k30<>+0(SB), X9
 	VDIVSS       X8, X9, X9
 	VBROADCASTSS X9, Z8
 
@@ -4459,27 +18154,15 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k42<>+0(SB)/8, $0xffffffffffffffff
-DATA k42<>+8(SB)/8, $0xffffffffffffffff
-DATA k42<>+16(SB)/8, $0xffffffffffffffff
-DATA k42<>+24(SB)/8, $0xffffffffffffffff
-GLOBL k42<>(SB), RODATA|NOPTR, $32
-
-DATA k43<>+0(SB)/8, $0x3830282018100800
-DATA k43<>+8(SB)/8, $0x7870686058504840
-DATA k43<>+16(SB)/8, $0x3c342c241c140c04
-DATA k43<>+24(SB)/8, $0x7c746c645c544c44
-DATA k43<>+32(SB)/8, $0x3830282018100800
-DATA k43<>+40(SB)/8, $0x7870686058504840
-DATA k43<>+48(SB)/8, $0x3c342c241c140c04
-DATA k43<>+56(SB)/8, $0x7c746c645c544c44
-GLOBL k43<>(SB), RODATA|NOPTR, $64
-
-DATA k44<>+0(SB)/8, $0x3f8000003f800000
-DATA k44<>+8(SB)/8, $0x3f8000003f800000
-DATA k44<>+16(SB)/8, $0x3f8000003f800000
-DATA k44<>+24(SB)/8, $0x3f8000003f800000
-GLOBL k44<>(SB), RODATA|NOPTR, $32
+DATA k159<>+0(SB)/8, $0x3830282018100800
+DATA k159<>+8(SB)/8, $0x7870686058504840
+DATA k159<>+16(SB)/8, $0x3c342c241c140c04
+DATA k159<>+24(SB)/8, $0x7c746c645c544c44
+DATA k159<>+32(SB)/8, $0x3830282018100800
+DATA k159<>+40(SB)/8, $0x7870686058504840
+DATA k159<>+48(SB)/8, $0x3c342c241c140c04
+DATA k159<>+56(SB)/8, $0x7c746c645c544c44
+GLOBL k159<>(SB), RODATA|NOPTR, $64
 
 // func int8AVX512(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX512F, AVX512VL
@@ -4492,9 +18175,9 @@ TEXT ·int8AVX512(SB), NOSPLIT, $0-40
 
 run:
 	MOVQ         chunks+24(FP), SI
-	VMOVSS       k44<>+0(SB), X1
+	VMOVSS       k30<>+0(SB), X1
 	VDIVSS       (DX), X1, X1
-	VMULSS       k45<>+0(SB), X1, X1
+	VMULSS       k160<>+0(SB), X1, X1
 	VBROADCASTSS X1, Z1
 
 chunk:
@@ -4518,8 +18201,8 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k45<>+0(SB)/8, $0x42fe000042fe0000
-DATA k45<>+8(SB)/8, $0x42fe000042fe0000
-DATA k45<>+16(SB)/8, $0x42fe000042fe0000
-DATA k45<>+24(SB)/8, $0x42fe000042fe0000
-GLOBL k45<>(SB), RODATA|NOPTR, $32
+DATA k160<>+0(SB)/8, $0x42fe000042fe0000
+DATA k160<>+8(SB)/8, $0x42fe000042fe0000
+DATA k160<>+16(SB)/8, $0x42fe000042fe0000
+DATA k160<>+24(SB)/8, $0x42fe000042fe0000
+GLOBL k160<>(SB), RODATA|NOPTR, $32

@@ -13,6 +13,23 @@ var (
 	eighthBytes   = [2]uint64{0x0101010101010101, 0xFFFFFFFFFFFFFFFF}
 )
 
+// The grids of four bytes a row by planes: the first bytes of all rows, then the
+// second ones.
+var (
+	iq3xxsPlanes = [4 * 256]byte(planes(iq3xxsGrid[:]))
+	iq3sPlanes   = [4 * 512]byte(planes(iq3sGrid[:]))
+)
+
+func planes(grid []uint32) []byte {
+	out := make([]byte, 4*len(grid))
+	for i, row := range grid {
+		for j := range 4 {
+			out[j*len(grid)+i] = byte(row >> (8 * j))
+		}
+	}
+	return out
+}
+
 func signTable() (t [256]uint64) {
 	for i := range t {
 		for j := range 8 {

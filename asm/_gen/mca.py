@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""What a model of the processors says of the kernels' inner loops: cycles, and
+elements a second, from llvm-mca. It is a model: every load hits the first cache,
+no store waits, no branch is missed. It serves to compare kernels, and stands in
+for a measurement where no processor of the level is at hand.
+
+    asm/_gen/mca.py            every kernel to BF16
+    asm/_gen/mca.py q4_K F32   those whose names have these in them
+
+LLVM=directory names one with llvm-mca and llvm-objdump, 19 or newer for Zen 4.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+GHZ = 3.7
+LEVELS = [("AVX512", ("znver4", "icelake-server")), ("AVX2", ("znver3", "icelake-server"))]
+here = os.path.dirname(os.path.abspath(__file__))
+
+
+def tool(name):
+    return os.path.join(os.environ["LLVM"], name) if "LLVM" in os.environ else name
+
+
+def functions():
+    """Names and instructions (address, text) of the kernels of the package."""
+    with tempfile.TemporaryDirectory() as d:
+        binary = os.path.join(d, "asm.test")
+        env = dict(os.environ, CGO_ENABLED="0", GOARCH="amd64", GOOS="linux")
+        subprocess.run(["go", "test", "-c", "-o", binary, "."], cwd=os.path.join(here, ".."), env=env, check=True)
+        command = [tool("llvm-objdump"), "-d", "--no-show-raw-insn", "--no-leading-headers", binary]
+        out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    for part in out.split("\n\n"):
+        head = re.search(r"<\S*/asm\.(\w+(?:AVX2|AVX512))(?:\.abi0)?>:", part)
+        if head:
+            rows = re.findall(r"^\s*([0-9a-f]+):\s+(\S.*)$", part, re.M)
+            yield head[1], [(int(a, 16), re.sub(r"\s*(<.*>|#.*)$", "", t)) for a, t in rows]
+
+
+def loops(code):
+    """The inner loops: (first, last) indices of a jump back and its target."""
+    at = {a: i for i, (a, _) in enumerate(code)}
+    found = []
+    for i, (_, text) in enumerate(code):
+        jump = re.match(r"j\w+\s+(?:0x)?([0-9a-f]+)", text)
+        if jump and at.get(int(jump[1], 16), i) < i:
+            found.append((at[int(jump[1], 16)], i))
+    return [l for l in found if not any(m != l and l[0] <= m[0] and m[1] <= l[1] for m in found)]
+
+
+def written(code, width):
+    """Elements that an iteration writes: how far the first parameter moves."""
+    dst = next((m[1] for _, t in code if (m := re.match(r"movq\s+\S*\(%rsp\), %(\w+)", t))), "rax")
+    return dst, width
+
+
+def cycles(body, cpu):
+    text = "\n".join(t for _, t in body[:-1])
+    command = [tool("llvm-mca"), "-mcpu=" + cpu, "-mtriple=x86_64", "-iterations=200"]
+    out = subprocess.run(command, input=text, capture_output=True, text=True)
+    total = re.search(r"Total Cycles:\s+(\d+)", out.stdout)
+    if not total:
+        sys.exit("llvm-mca -mcpu=%s: %s" % (cpu, out.stderr[:500]))
+    return int(total[1]) / 200
+
+
+def main():
+    words = sys.argv[1:] or ["BF16"]
+    print("| kernel | model | elements | cycles | elements a second, 10^9, at %.1f GHz |" % GHZ)
+    print("|---|---|---|---|---|")
+    for name, code in sorted(functions(), key=lambda f: f[0].lower()):
+        if not all(w in name for w in words):
+            continue
+        width = 4 if "F32AVX" in name else 2
+        dst, _ = written(code, width)
+        for first, last in loops(code):
+            body = code[first:last + 1]
+            moves = [m[1] for _, t in body if (m := re.match(r"(?:addq\s+\$|subq\s+\$-)(\w+), %" + dst + "$", t))]
+            if not moves:
+                continue
+            elems = sum(int(m, 0) for m in moves) // width
+            level = name[name.index("AVX"):]
+            for cpu in dict(LEVELS)[level]:
+                c = cycles(body, cpu)
+                print("| %s | %s | %d | %.1f | %.1f |" % (name, cpu, elems, c, elems / c * GHZ), flush=True)
+
+
+main()
