@@ -179,7 +179,8 @@ func difference(want, got []byte) string {
 
 var types = []Type{F32, BF16, F16}
 
-// Every kind of blocks, every type, numbers of blocks from none to nine.
+// Every kind of blocks, every type, numbers of blocks from none to seventeen, which is two
+// rounds of eight and one.
 func TestBlocksAgreeWithTheScalarFunctions(t *testing.T) {
 	for level, o := range tables(t) {
 		for k := range Kinds {
@@ -188,7 +189,7 @@ func TestBlocksAgreeWithTheScalarFunctions(t *testing.T) {
 					rng := rand.NewChaCha8([32]byte{byte(k), byte(to)})
 					c := call{k.String(), func(o *Ops, dst, src []byte) { o.Blocks(k, to, dst, src) }}
 					for _, f := range fills {
-						for _, n := range []int{0, 1, 2, 3, 5, 9} {
+						for _, n := range []int{0, 1, 2, 3, 5, 9, 17} {
 							src := make([]byte, n*k.Bytes())
 							f.set(src, rng)
 							c.name = k.String() + " of " + f.name
