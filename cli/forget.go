@@ -146,7 +146,7 @@ func (f *bnbFlags) prepare(c *conversion, b *limits.Budget, kind convert.BnbType
 // configuration can say, before anything is written.
 func admitForgotten(w *written) error {
 	if len(w.forgotten.Weights) == 0 {
-		return usage{"no weight in it is quantized by the rule of transformers; --include names some"}
+		return usage{"no weight in it is quantized by the rule of transformers, which takes matrices of linear modules, called NAME.weight; --include names some of those"}
 	}
 	_, err := w.forgotten.Config()
 	return err

@@ -27,6 +27,9 @@ func (p *Plan) WriteFolder(path string, force, code bool) (*Result, error) {
 		return nil, err
 	}
 	parent := filepath.Dir(path)
+	if err := tiles.Writable(parent); err != nil {
+		return nil, err
+	}
 	if err := checkSpace(machine{}, parent, p.Size); err != nil {
 		return nil, err
 	}

@@ -24,6 +24,9 @@ type Options struct {
 	// Quantization gives the quantization_config of config.json, as JSON whose
 	// first line stands at no indent; nil writes none.
 	Quantization func() ([]byte, error)
+	// FailOnOverflow ends a conversion in which a finite number became infinite: its
+	// target stays what it was.
+	FailOnOverflow bool
 	// Shard is the most bytes of tensors in one file; 0 is one file for all. Only
 	// safetensors is written in shards.
 	Shard int64

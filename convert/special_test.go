@@ -5,12 +5,15 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -90,6 +93,34 @@ func TestWhatIsNoNumberIsCounted(t *testing.T) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// A conversion may be told to fail where numbers are lost: its target is then
+// what it was, and nothing is left beside it.
+func TestOverflowLeavesTheTarget(t *testing.T) {
+	const rows, cols = 128, 128
+	codes := bytes.Repeat([]byte{0x7E}, rows*cols)
+	for scale, class := range map[float32]parser.Class{1: parser.OK, 1000: parser.Unsupported} {
+		m, b := inFP8(t, rows, cols, codes, []float32{scale})
+		p, err := convert.NewPlan(b, m, convert.Options{Quant: quant.Options{Target: quant.F16}, FailOnOverflow: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		target := filepath.Join(dir, "out")
+		if err := os.WriteFile(target, []byte("old"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		_, err = p.Write(target, true)
+		if got := parser.ClassOf(err); got != class {
+			t.Errorf("scale %v: %v, want %v: %v", scale, got, class, err)
+		}
+		now, readErr := os.ReadFile(target)
+		list, listErr := os.ReadDir(dir)
+		if readErr != nil || listErr != nil || len(list) != 1 || (string(now) == "old") != (class != parser.OK) {
+			t.Errorf("scale %v: %d bytes, %v, %v, %v", scale, len(now), list, readErr, listErr)
 		}
 	}
 }

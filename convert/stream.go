@@ -95,7 +95,18 @@ func (p *Plan) Stream(files ...io.WriterAt) (*Result, error) {
 			return nil, wire.At("convert", "", wire.NoOffset, err)
 		}
 	}
-	return r, nil
+	return r, p.overflow(r)
+}
+
+// overflow is the first weight whose numbers are lost, where that is a failure.
+func (p *Plan) overflow(r *Result) error {
+	for i := range r.Special {
+		if x := &r.Special[i]; p.o.FailOnOverflow && x.Overflow > 0 {
+			return wire.At("convert", "tensor "+wire.Quote(x.Name), wire.NoOffset,
+				wire.ErrUnsupported.With("%d numbers pass the range of %v", x.Overflow, p.o.Quant.Target))
+		}
+	}
+	return nil
 }
 
 // reset forgets what another run has counted.

@@ -1,10 +1,11 @@
 package convert
 
 import (
+	"fmt"
 	"path/filepath"
 
+	"github.com/anamnesis-go/anamnesis/internal/tiles"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 )
 
@@ -25,6 +26,9 @@ func (p *Plan) write(sys system, path string, force bool) (r *Result, err error)
 		return nil, err
 	}
 	dir, temp := filepath.Dir(path), partialName(path)
+	if err := tiles.Writable(dir); err != nil {
+		return nil, err
+	}
 	if err := checkSpace(sys, dir, p.Size); err != nil {
 		return nil, err
 	}
@@ -68,8 +72,7 @@ func (p *Plan) lastLook() error {
 // checkSpace refuses what the disk has no room for, before anything is written.
 func checkSpace(sys system, dir string, size int64) error {
 	if free, known := sys.free(dir); known && free < size {
-		return wire.At("convert", "folder "+wire.Quote(dir), wire.NoOffset,
-			wire.ErrInternal.With("no room: %s are needed, %s are free", limits.FormatSize(size), limits.FormatSize(free)))
+		return wire.At("convert", "folder "+wire.Quote(dir), wire.NoOffset, fmt.Errorf("no room: %d bytes are needed, %d are free", size, free))
 	}
 	return nil
 }

@@ -112,6 +112,7 @@ func TestOpenReadsFilesAndFolders(t *testing.T) {
 		"lfs/model-00001-of-00002.safetensors":     string(shard("a")),
 		"lfs/model-00002-of-00002.safetensors":     "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 9\n",
 		"pointer/model.safetensors.index.json":     "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 9\n",
+		"cut/model.safetensors.index.json":         index[:len(index)-3],
 		"partial/model.safetensors.part":           string(shard("a")[:40]),
 		"renamed.gguf":                             string(shard("a")),
 		"outside.safetensors":                      string(shard("o")),
@@ -143,6 +144,7 @@ func TestOpenReadsFilesAndFolders(t *testing.T) {
 	refuses(t, at("missing"), parser.Malformed, "shard 2 of 3")
 	refuses(t, at("lfs"), parser.Unsupported, `file "model-00002-of-00002.safetensors" at 0x0: not supported: this is a Git LFS pointer`)
 	refuses(t, at("pointer"), parser.Unsupported, "Git LFS pointer")
+	refuses(t, at("cut"), parser.Truncated, "the JSON text ends")
 	refuses(t, at("partial/model.safetensors.part"), parser.Truncated, "the download is not finished")
 	refuses(t, at("linked2"), parser.Forbidden, "leads out of the model's folder")
 	refuses(t, at("linked3"), parser.Forbidden, "leads out of the model's folder")

@@ -1,6 +1,7 @@
 package parser
 
 import (
+	"bytes"
 	"io/fs"
 	"slices"
 
@@ -116,6 +117,12 @@ func (d *folder) explain(err error, b *limits.Budget, files func(*limits.Budget)
 		h, openErr := tensor.OpenFile(d, name)
 		if openErr != nil {
 			return err
+		}
+		var begin [64]byte
+		n, _ := h.ReadAt(begin[:], 0)
+		if byIndex(name) != nil && bytes.HasPrefix(trimText(begin[:n]), []byte("{")) {
+			h.Close()
+			continue // an index is such a text: its parser says what is wrong with it
 		}
 		_, _, foreign := detect(h, h.Size, b)
 		h.Close()
