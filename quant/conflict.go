@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // What a configuration says is a hypothesis, and tensors decide; where the two
@@ -49,6 +50,31 @@ func (w *Weight) reading() string {
 		return w.Scheme
 	}
 	return w.Scheme + " with " + wire.Quote(w.Parts[1].Name)
+}
+
+// says compares a weight with the groups of compressed-tensors' configuration
+// that its module may belong to: one of them must describe it.
+func (s *set) says(stem, kind string, group int64, zeros bool, scales *tensor.Info) error {
+	groups, err := s.groups(stem)
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		weights := g.at("weights")
+		symmetric, known := weights.get("symmetric").(bool)
+		n, sized := weights.whole("group_size")
+		switch {
+		case known && !symmetric && !zeros:
+			err = wire.ErrMissing.With("its companion %s, which %s promises (symmetric false)", wire.Quote(stem+".weight_zero_point"), s.config.file)
+		case sized && weights.text("strategy") == "group" && n != group:
+			err = wire.ErrMismatch.With("%s says group_size %d, and %s of shape %v says %d", s.config.file, n, wire.Quote(scales.Name), scales.Shape, group)
+		case weights.text("type") != "" && weights.text("type") != kind:
+			err = wire.ErrMismatch.With("%s says type %s, but the codes beside %s are of type %s", s.config.file, wire.Quote(weights.text("type")), wire.Quote(scales.Name), kind)
+		default:
+			return nil
+		}
+	}
+	return err
 }
 
 // agree compares the files that describe one quantization: of two that differ,

@@ -22,6 +22,11 @@ func TestContradictionsNameBothSidesAndTheFlag(t *testing.T) {
 	fp8 := []stored{ints("m.weight", tensor.F8E4M3, 64, 64), ints("m.weight_scale_inv", tensor.F32, 2, 2)}
 	awq := []stored{ints("m.qweight", tensor.I32, 64, 8), ints("m.qzeros", tensor.I32, 2, 8), ints("m.scales", tensor.F16, 2, 64)}
 	gptq := []stored{ints("m.qweight", tensor.I32, 8, 64), ints("m.qzeros", tensor.I32, 2, 8), ints("m.scales", tensor.F16, 2, 64)}
+	packed := []stored{ints("m.weight_packed", tensor.I32, 8, 8), ints("m.weight_scale", tensor.F32, 8, 2), {"m.weight_shape", tensor.I64, []int64{2}, append([]byte{7: 0, 0: 8}, []byte{7: 0, 0: 64}...)}}
+	int8 := []stored{ints("m.weight", tensor.I8, 8, 64), ints("m.weight_scale", tensor.F32, 8, 1)}
+	groups := func(weights string) string {
+		return method("compressed-tensors", `,"config_groups":{"g":{"targets":["Linear"],"weights":{"num_bits":4,"type":"int",`+weights+`}}}`)
+	}
 	block := func(size string) string { return method("fp8", `,"weight_block_size":`+size) }
 	for _, test := range []struct {
 		name   string
@@ -50,6 +55,15 @@ func TestContradictionsNameBothSidesAndTheFlag(t *testing.T) {
 		{name: "bits of AWQ", m: model(method("awq", `,"bits":8`), awq...), says: []string{"bits 8", "m.scales"}, class: wire.Malformed},
 		{name: "groups of AWQ", m: model(method("awq", `,"group_size":64`), awq...), says: []string{"group_size 64", "m.scales"}, class: wire.Malformed},
 		{name: "AWQ as it is", m: model(method("awq", `,"bits":4,"group_size":32`), awq...), passes: true},
+		{name: "packed as it is", m: model(groups(`"strategy":"group","group_size":32,"symmetric":true`), packed...), passes: true},
+		{name: "zero points that are promised", m: model(groups(`"symmetric":false`), packed...), says: []string{"m.weight_zero_point", "config.json", "symmetric"}, class: wire.Malformed},
+		{name: "zero points of bytes that are promised", m: model(groups(`"symmetric":false`), int8...), says: []string{"m.weight_zero_point", "symmetric"}, class: wire.Malformed},
+		{name: "groups of another size", m: model(groups(`"strategy":"group","group_size":16`), packed...), says: []string{"group_size 16", "m.weight_scale"}, class: wire.Malformed},
+		{name: "groups of nothing", m: model(groups(`"strategy":"group","group_size":0`), packed...), says: []string{"group_size 0"}, class: wire.Malformed},
+		{name: "codes of another kind", m: model(strings.Replace(groups(`"strategy":"channel"`), `"int"`, `"float"`, 1), int8...), says: []string{`"float"`, "m.weight_scale"}, class: wire.Malformed},
+		{name: "weights that are rotated, in a folder", m: model(method("compressed-tensors", `,"transform_config":{"config_groups":{"u":{"type":"hadamard"}}}`), int8...), o: quant.Options{Folder: true},
+			says: []string{"transform_config"}, class: wire.Unsupported},
+		{name: "weights that are rotated, in a file", m: model(method("compressed-tensors", `,"transform_config":{"config_groups":{"u":{"type":"hadamard"}}}`), int8...), passes: true},
 		{name: "a tensor in two weights", m: model("", ints("m.weight", tensor.U8, 8, 16), ints("m.weight_packed", tensor.U8, 8, 16), ints("m.weight_scale", tensor.U8, 8, 1)),
 			says: []string{"m.weight_scale", "m.weight_packed"}, class: wire.Malformed},
 	} {

@@ -34,6 +34,10 @@ func (s *set) layOut(w *Weight) error {
 	if !s.o.Folder || len(w.Shape) < 2 {
 		return nil
 	}
+	if len(s.config.quant.at("transform_config", "config_groups").names()) > 0 {
+		return wire.ErrUnsupported.With("%s says transform_config: the weights are stored rotated, and the unquantized model would not turn its inputs; remember the file, not the folder",
+			s.config.file)
+	}
 	stem, blocks := strings.CutSuffix(w.Parts[0].Name, "_blocks")
 	switch {
 	case blocks && stem == w.Name: // gpt-oss: its experts are [E, in, out]

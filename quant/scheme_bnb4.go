@@ -151,5 +151,5 @@ func (s *set) text(info *tensor.Info, limit int64) (strictjson.Text, error) {
 		return strictjson.Text{}, err
 	}
 	body, err := limits.String(s.b, p)
-	return strictjson.Text{Format: "quant", Body: body, Off: info.Span.Off}, err
+	return strictjson.Text{Format: "tensor " + wire.Quote(info.Name), Body: body, Off: info.Span.Off}, err
 }

@@ -18,7 +18,7 @@ func (s *set) loadComfy() error {
 	if !ok {
 		return nil
 	}
-	v, err := parseTree(s.b, strictjson.Text{Format: "quant", Body: text})
+	v, err := parseTree(s.b, strictjson.Text{Format: "metadata " + wire.Quote(comfyKey), Body: text})
 	if err != nil {
 		return err
 	}

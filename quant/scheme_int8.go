@@ -25,7 +25,10 @@ func bindInt8(s *set, info *tensor.Info) (*Weight, error) {
 	w := &Weight{
 		Name: info.Name, Shape: info.Shape, Layout: fmt.Sprintf("INT8, %s", layout), Parts: []tensor.Info{*info, *scales}, form: f,
 	}
-	return w, s.zeroPoints(w, f, stem+".weight_zero_point", tensor.I8)
+	if err := s.zeroPoints(w, f, stem+".weight_zero_point", tensor.I8); err != nil {
+		return nil, err
+	}
+	return w, s.says(stem, "int", g.blockCols, f.seconds != nil, scales)
 }
 
 // zeroPoints binds a zero point beside each scale, where there are any.

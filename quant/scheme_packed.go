@@ -50,6 +50,9 @@ func bindPacked(s *set, info *tensor.Info) (*Weight, error) {
 	if err := s.packedZeros(w, f, stem, bits, loose, rows, groups); err != nil {
 		return nil, err
 	}
+	if err := s.says(stem, "int", group, f.seconds != nil, scales); err != nil {
+		return nil, err
+	}
 	return w, s.packedOrder(w, f, stem, groups)
 }
 

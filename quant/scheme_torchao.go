@@ -28,7 +28,7 @@ func bindTorchAO(s *set, info *tensor.Info) (*Weight, error) {
 	if !ok {
 		return nil, wire.ErrMissing.With("a description of %s in the metadata", wire.Quote(name))
 	}
-	v, err := parseTree(s.b, strictjson.Text{Format: "quant", Body: text})
+	v, err := parseTree(s.b, strictjson.Text{Format: "metadata " + wire.Quote(name), Body: text})
 	if err != nil {
 		return nil, err
 	}
