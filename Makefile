@@ -113,6 +113,8 @@ bench: ## one core, so that figures compare; BENCH=Pattern for some
 bench-kernels: ## kernels by level, from caches and from memory: make bench-kernels ENTRY=Q4_K
 	$(GO) test ./asm -run '^$$' -bench '^BenchmarkTable$$' -benchtime 1x -cpu 1 -timeout 60m -args -entry '$(ENTRY)'
 	$(GO) test ./quant -run '^$$' -bench '^BenchmarkForms$$' -cpu 1
+	$(GO) test ./asm -run '^$$' -bench '^BenchmarkEncoders$$' -cpu 1,2 -count 5
+	$(GO) test ./asm -run '^$$' -bench '^BenchmarkWorst$$' -benchtime 1x -cpu 1 -timeout 60m -args -entry '$(ENTRY)'
 
 bench-peers: ## our kernels and their peers in one run: make bench-peers PYTHON=.venv/bin/python
 	$(PYTHON) crosscheck/peers/run.py

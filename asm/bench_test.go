@@ -169,6 +169,28 @@ func BenchmarkTable(b *testing.B) {
 	}
 }
 
+// BenchmarkEncoders encodes numbers of its own in each goroutine: with -cpu 1,2
+// two should do 1.8 times what one does.
+func BenchmarkEncoders(b *testing.B) {
+	const n = 64 << 10
+	for _, e := range encoders(modelScales(n)) {
+		b.Run(e.name, func(b *testing.B) {
+			b.SetBytes(n)
+			b.RunParallel(func(pb *testing.PB) {
+				mine := encoders(modelScales(n))
+				run := mine[slices.IndexFunc(mine, func(m bench) bool { return m.name == e.name })].run
+				src, dst := make([]byte, 4*n), make([]byte, n)
+				rand.NewChaCha8([32]byte{2}).Read(src)
+				e.fix(src)
+				for o := Best(); pb.Next(); {
+					run(o, dst, src)
+				}
+			})
+			b.ReportMetric(float64(n)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "Ge/s")
+		})
+	}
+}
+
 // walked is the rate from and to memory: the matrix is gone through twice, by
 // pieces of a quarter of a million elements, and nine pieces in ten are not
 // faster. The best whole pass would do on a machine that nobody else uses.

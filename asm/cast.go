@@ -34,6 +34,7 @@ func (o *Ops) Round(to Type, dst, src []byte) { o.Cast(F32, to, dst, src) }
 // Put is Round from numbers in memory.
 func (o *Ops) Put(to Type, dst []byte, src []float32) {
 	want(len(src)*to.Size() == len(dst), "numbers differ in count")
+	apart(dst, Raw(src))
 	if kernel := o.cast[F32][to]; kernel != nil && len(src) >= castChunk {
 		// Levels that have kernels are little-endian.
 		o.Cast(F32, to, dst, unsafe.Slice((*byte)(unsafe.Pointer(&src[0])), 4*len(src)))

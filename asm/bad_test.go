@@ -1,0 +1,118 @@
+package asm
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/internal/guard"
+)
+
+// A fit is a method with a destination and a source that fit; of both a byte is
+// too much or too little, but for those that take what they need of a longer one.
+type fit struct {
+	name     string
+	dst, src int
+	unit     int  // bytes too few that show
+	longer   bool // what is longer fits
+	call     func(o *Ops, dst, src []byte)
+}
+
+func fits() []fit {
+	scales, book := []float32{1, 1}, &[16]float32{}
+	groups, table := make([]uint16, 32), make([]byte, 64)
+	last := float32(0.5)
+	out := []fit{
+		{"swap 2", 64, 64, 1, false, func(o *Ops, d, s []byte) { o.Swap(2, d, s) }},
+		{"swap 4", 64, 64, 1, false, func(o *Ops, d, s []byte) { o.Swap(4, d, s) }},
+		{"swap 8", 64, 64, 1, false, func(o *Ops, d, s []byte) { o.Swap(8, d, s) }},
+		{"spread", 64, 32, 1, false, func(o *Ops, d, s []byte) { o.Spread(d, s) }},
+		{"lanes", 128, 128, 1, true, func(o *Ops, d, s []byte) { o.Lanes(d, s, 32) }},
+		{"nearest", 32, 256, 4, false, func(o *Ops, d, s []byte) { o.Nearest(testQuantizer, d, floatsOf(s), scales, 32) }},
+		{"int8", 64, 256, 4, false, func(o *Ops, d, s []byte) { o.Int8(d, floatsOf(s), scales, 32) }},
+		{"absmax", 8, 256, 128, false, func(o *Ops, d, s []byte) { o.Absmax(floatsOf(d), floatsOf(s), 32) }},
+	}
+	for _, size := range []int{1, 2, 4, 8} {
+		out = append(out, fit{fmt.Sprint("transpose ", size), 256 * size, 256 * size, 1, true,
+			func(o *Ops, d, s []byte) { o.Transpose(size, d, s, 16, 16, 16*size, 16*size) }})
+	}
+	for bits := 1; bits < 8; bits++ {
+		out = append(out, fit{fmt.Sprint("fields ", bits), 64, 8 * bits, 8, false, func(o *Ops, d, s []byte) { o.Fields(bits, 1, d, s) }})
+	}
+	for _, to := range types {
+		n := to.Size()
+		add := func(name string, dst, src, unit int, call func(o *Ops, d, s []byte)) {
+			out = append(out, fit{fmt.Sprintf("%s to %v", name, to), dst, src, unit, false, call})
+		}
+		for k := range Kinds {
+			add(k.String(), 2*k.Elems()*n, 2*k.Bytes(), 1, func(o *Ops, d, s []byte) { o.Blocks(k, to, d, s) })
+		}
+		for f := range Float(Floats8) {
+			add(f.String(), 64*n, 64, 1, func(o *Ops, d, s []byte) { o.Float8(f, to, d, s, scales, 32) })
+		}
+		for op := range opsN {
+			add(fmt.Sprint("bytes ", op), 64*n, 64, 1, func(o *Ops, d, s []byte) { o.Bytes(Bytes{Op: op}, to, d, s, scales, scales, 32) })
+			for _, high := range []bool{false, true} {
+				for _, run := range []int{16, 32, 64} {
+					add(fmt.Sprint("nibbles ", op, high, run), 2*run*n, run, 1, func(o *Ops, d, s []byte) {
+						o.Nibbles(Nibbles{Op: op, High: high, Book: book}, to, d, s, scales, scales, run)
+					})
+				}
+			}
+		}
+		add("bytes twice", 64*n, 64, 1, func(o *Ops, d, s []byte) { o.Bytes(Bytes{Last: &last}, to, d, s, scales, nil, 32) })
+		add("half bytes", 64*n, 64, 1, func(o *Ops, d, s []byte) { o.HalfBytes(HalfBytes{4, book}, to, d, s, scales, scales, 32) })
+		add("gather", 32*n, 32, 1, func(o *Ops, d, s []byte) { o.Gather(to, d, s, groups, table) })
+		add("put", 64*n, 256, 4, func(o *Ops, d, s []byte) { o.Put(to, d, floatsOf(s)) })
+		for _, from := range types {
+			add("cast of "+from.String(), 64*n, 64*from.Size(), 1, func(o *Ops, d, s []byte) { o.Cast(from, to, d, s) })
+		}
+	}
+	return out
+}
+
+// Every entry of every level, with a destination and a source that are short,
+// long, missing or the same memory: each panics before a byte is touched. With
+// those that fit, also at odd addresses, none does.
+func TestEveryEntryRefusesWhatDoesNotFit(t *testing.T) {
+	var memory [2][]byte
+	for i := range memory {
+		m, err := guard.Memory(16 * guard.Page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		memory[i] = m
+	}
+	p := func(n int) []byte { return guard.At(memory[0], n, false) }
+	q := func(n int) []byte { return guard.At(memory[1], n, true) }
+	for level, o := range withScalar(t) {
+		for _, f := range fits() {
+			f.call(o, p(f.dst), q(f.src))
+			if f.unit == 1 {
+				f.call(o, make([]byte, f.dst+1)[1:], make([]byte, f.src+1)[1:])
+			}
+			wrong := map[string]func(){
+				"a short destination": func() { f.call(o, p(f.dst-min(f.unit, f.dst)), q(f.src)) },
+				"a short source":      func() { f.call(o, p(f.dst), q(f.src-f.unit)) },
+				"no destination":      func() { f.call(o, nil, q(f.src)) },
+				"memory that is both": func() { m := p(f.dst + f.src); f.call(o, m[:f.dst], m[f.dst-1:][:f.src]) },
+				"memory of the other": func() { m := p(f.dst + f.src); f.call(o, m[f.src-1:][:f.dst], m[:f.src]) },
+			}
+			if !f.longer {
+				wrong["a long destination"] = func() { f.call(o, p(f.dst+f.unit), q(f.src)) }
+				wrong["no source"] = func() { f.call(o, p(f.dst), nil) }
+				wrong["a long source"] = func() { f.call(o, p(f.dst), q(f.src+f.unit)) }
+			}
+			for name, call := range wrong {
+				text := func() (text string) {
+					defer func() { text = fmt.Sprint(recover()) }()
+					call()
+					return
+				}()
+				if !strings.HasPrefix(text, "internal error: a kernel was called wrongly") {
+					t.Errorf("%v, %s, %s: %s", level, f.name, name, text)
+				}
+			}
+		}
+	}
+}
