@@ -40,6 +40,8 @@ func fits() []fit {
 		out = append(out, fit{fmt.Sprint("fields ", bits), 64, 8 * bits, 8, false, func(o *Ops, d, s []byte) { o.Fields(bits, 1, d, s) }})
 	}
 	for _, to := range types {
+		c := Columns{Words: 4, Count: 8, Groups: make([]uint32, 32), Scales: make([]float32, 8), Zeros: make([]float32, 8), Room: make([]float32, 16)}
+		out = append(out, fit{"columns to " + to.String(), 256 * to.Size(), 128, 1, true, func(o *Ops, d, s []byte) { o.Columns(c, to, d, s, 32*to.Size(), 32) }})
 		n := to.Size()
 		add := func(name string, dst, src, unit int, call func(o *Ops, d, s []byte)) {
 			out = append(out, fit{fmt.Sprintf("%s to %v", name, to), dst, src, unit, false, call})

@@ -108,8 +108,14 @@ func TestWrongCallsPanicBeforeAnythingIsTouched(t *testing.T) {
 			"nearest, a scale short":          func() { o.Nearest(&Quantizer{}, p(48), floatsOf(q(384)), scales, 32) },
 			"nearest, a run that is cut":      func() { o.Nearest(&Quantizer{}, p(40), floatsOf(q(320)), scales, 64) },
 			"int8, a code short":              func() { o.Int8(p(63), floatsOf(q(256)), scales, 32) },
-			"gather, a group too high":        func() { o.Gather(BF16, p(64), make([]byte, 32), []uint16{31: 17}, q(64)) },
-			"gather, a group short":           func() { o.Gather(F32, p(128), make([]byte, 32), make([]uint16, 31), q(64)) },
+			"columns, a group too high": func() {
+				o.Columns(Columns{Words: 1, Count: 1, Groups: []uint32{7: 1}, Scales: scales[:1], Zeros: scales[:1], Room: scales}, BF16, p(16), q(4), 16, 4)
+			},
+			"columns, no room": func() {
+				o.Columns(Columns{Words: 1, Count: 1, Groups: make([]uint32, 8), Scales: scales[:1], Zeros: scales[:1]}, BF16, p(16), q(4), 16, 4)
+			},
+			"gather, a group too high": func() { o.Gather(BF16, p(64), make([]byte, 32), []uint16{31: 17}, q(64)) },
+			"gather, a group short":    func() { o.Gather(F32, p(128), make([]byte, 32), make([]uint16, 31), q(64)) },
 		} {
 			t.Run(fmt.Sprintf("%v/%s", level, name), func(t *testing.T) {
 				defer func() {
@@ -161,7 +167,7 @@ func TestLevelsAreWhatTheySay(t *testing.T) {
 			t.Errorf("%v calls itself %v", level, o.Level())
 		}
 	}
-	compared := []string{"level", "blocks", "float8", "bytes", "nibbles", "cast", "halfBytes", "gather", "transpose", "swap", "lanes", "spread", "fields", "pairs", "special", "absmax", "nearest", "int8"}
+	compared := []string{"level", "blocks", "float8", "bytes", "nibbles", "cast", "halfBytes", "gather", "transpose", "swap", "lanes", "spread", "fields", "pairs", "columns", "special", "absmax", "nearest", "int8"}
 	for i := range reflect.TypeFor[Ops]().NumField() {
 		if name := reflect.TypeFor[Ops]().Field(i).Name; !slices.Contains(compared, name) {
 			t.Errorf("no test compares %s", name)

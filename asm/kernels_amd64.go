@@ -769,6 +769,21 @@ func gatherBF16AVX2(dst *byte, codes *byte, groups *uint16, table *byte, n int)
 //go:noescape
 func gatherF32AVX2(dst *byte, codes *byte, groups *uint16, table *byte, n int)
 
+// columnsF32AVX2 decodes n rows of eight words, as columns.
+//
+//go:noescape
+func columnsF32AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)
+
+// columnsBF16AVX2 decodes n rows of eight words, as columns.
+//
+//go:noescape
+func columnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)
+
+// columnsF16AVX2 decodes n rows of eight words, as columns.
+//
+//go:noescape
+func columnsF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)
+
 // halfBytesShiftF32AVX2 decodes n runs of chunks of 32 bytes, a nibble of each.
 //
 //go:noescape

@@ -32926,6 +32926,371 @@ more:
 	VZEROUPPER
 	RET
 
+// func columnsF32AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)
+// Requires: AVX, AVX2
+TEXT ·columnsF32AVX2(SB), NOSPLIT, $32-64
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ offsets+16(FP), DX
+	MOVQ scales+24(FP), BX
+	MOVQ zeros+32(FP), SI
+	MOVQ dstStride+40(FP), DI
+	LEAQ (DI)(DI*2), R8
+	LEAQ (AX)(DI*4), R9
+	MOVQ srcStride+48(FP), R10
+	MOVQ n+56(FP), R11
+
+more:
+	VMOVDQU    (CX), Y0
+	MOVL       (DX), R12
+	VPAND      k142<>+0(SB), Y0, Y1
+	VCVTDQ2PS  Y1, Y1
+	VSUBPS     (SI)(R12*1), Y1, Y1
+	VMULPS     (BX)(R12*1), Y1, Y1
+	VXORPS     k0<>+0(SB), Y1, Y1
+	MOVL       4(DX), R12
+	VPSRLD     $0x04, Y0, Y2
+	VPAND      k142<>+0(SB), Y2, Y2
+	VCVTDQ2PS  Y2, Y2
+	VSUBPS     (SI)(R12*1), Y2, Y2
+	VMULPS     (BX)(R12*1), Y2, Y2
+	VXORPS     k0<>+0(SB), Y2, Y2
+	MOVL       8(DX), R12
+	VPSRLD     $0x08, Y0, Y3
+	VPAND      k142<>+0(SB), Y3, Y3
+	VCVTDQ2PS  Y3, Y3
+	VSUBPS     (SI)(R12*1), Y3, Y3
+	VMULPS     (BX)(R12*1), Y3, Y3
+	VXORPS     k0<>+0(SB), Y3, Y3
+	MOVL       12(DX), R12
+	VPSRLD     $0x0c, Y0, Y4
+	VPAND      k142<>+0(SB), Y4, Y4
+	VCVTDQ2PS  Y4, Y4
+	VSUBPS     (SI)(R12*1), Y4, Y4
+	VMULPS     (BX)(R12*1), Y4, Y4
+	VXORPS     k0<>+0(SB), Y4, Y4
+	MOVL       16(DX), R12
+	VPSRLD     $0x10, Y0, Y5
+	VPAND      k142<>+0(SB), Y5, Y5
+	VCVTDQ2PS  Y5, Y5
+	VSUBPS     (SI)(R12*1), Y5, Y5
+	VMULPS     (BX)(R12*1), Y5, Y5
+	VXORPS     k0<>+0(SB), Y5, Y5
+	MOVL       20(DX), R12
+	VPSRLD     $0x14, Y0, Y6
+	VPAND      k142<>+0(SB), Y6, Y6
+	VCVTDQ2PS  Y6, Y6
+	VSUBPS     (SI)(R12*1), Y6, Y6
+	VMULPS     (BX)(R12*1), Y6, Y6
+	VXORPS     k0<>+0(SB), Y6, Y6
+	MOVL       24(DX), R12
+	VPSRLD     $0x18, Y0, Y7
+	VPAND      k142<>+0(SB), Y7, Y7
+	VCVTDQ2PS  Y7, Y7
+	VSUBPS     (SI)(R12*1), Y7, Y7
+	VMULPS     (BX)(R12*1), Y7, Y7
+	VXORPS     k0<>+0(SB), Y7, Y7
+	MOVL       28(DX), R12
+	VPSRLD     $0x1c, Y0, Y0
+	VCVTDQ2PS  Y0, Y0
+	VSUBPS     (SI)(R12*1), Y0, Y0
+	VMULPS     (BX)(R12*1), Y0, Y0
+	VXORPS     k0<>+0(SB), Y0, Y0
+	VUNPCKLPS  Y2, Y1, Y8
+	VUNPCKHPS  Y2, Y1, Y1
+	VUNPCKLPS  Y4, Y3, Y2
+	VUNPCKHPS  Y4, Y3, Y3
+	VUNPCKLPS  Y6, Y5, Y4
+	VUNPCKHPS  Y6, Y5, Y5
+	VUNPCKLPS  Y0, Y7, Y6
+	VUNPCKHPS  Y0, Y7, Y0
+	VUNPCKLPD  Y2, Y8, Y7
+	VUNPCKHPD  Y2, Y8, Y2
+	VUNPCKLPD  Y3, Y1, Y8
+	VUNPCKHPD  Y3, Y1, Y1
+	VUNPCKLPD  Y6, Y4, Y3
+	VUNPCKHPD  Y6, Y4, Y4
+	VUNPCKLPD  Y0, Y5, Y6
+	VUNPCKHPD  Y0, Y5, Y0
+	VPERM2F128 $0x20, Y3, Y7, Y5
+	VPERM2F128 $0x31, Y3, Y7, Y3
+	VMOVUPS    Y5, (AX)
+	VMOVUPS    Y3, (R9)
+	VPERM2F128 $0x20, Y4, Y2, Y3
+	VPERM2F128 $0x31, Y4, Y2, Y2
+	VMOVUPS    Y3, (AX)(DI*1)
+	VMOVUPS    Y2, (R9)(DI*1)
+	VPERM2F128 $0x20, Y6, Y8, Y2
+	VPERM2F128 $0x31, Y6, Y8, Y3
+	VMOVUPS    Y2, (AX)(DI*2)
+	VMOVUPS    Y3, (R9)(DI*2)
+	VPERM2F128 $0x20, Y0, Y1, Y2
+	VPERM2F128 $0x31, Y0, Y1, Y0
+	VMOVUPS    Y2, (AX)(R8*1)
+	VMOVUPS    Y0, (R9)(R8*1)
+	ADDQ       R10, CX
+	ADDQ       $0x20, DX
+	ADDQ       $0x00000020, AX
+	ADDQ       $0x00000020, R9
+	DECQ       R11
+	JNZ        more
+	VZEROUPPER
+	RET
+
+DATA k142<>+0(SB)/8, $0x0000000f0000000f
+DATA k142<>+8(SB)/8, $0x0000000f0000000f
+DATA k142<>+16(SB)/8, $0x0000000f0000000f
+DATA k142<>+24(SB)/8, $0x0000000f0000000f
+GLOBL k142<>(SB), RODATA|NOPTR, $32
+
+// func columnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)
+// Requires: AVX, AVX2
+TEXT ·columnsBF16AVX2(SB), NOSPLIT, $0-64
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	VMOVDQU k2<>+0(SB), Y0
+	VMOVDQU k3<>+0(SB), Y1
+	MOVQ    offsets+16(FP), DX
+	MOVQ    scales+24(FP), BX
+	MOVQ    zeros+32(FP), SI
+	MOVQ    dstStride+40(FP), DI
+	LEAQ    (DI)(DI*2), R8
+	LEAQ    (AX)(DI*4), R9
+	MOVQ    srcStride+48(FP), R10
+	MOVQ    n+56(FP), R11
+
+more:
+	VMOVDQU      (CX), Y2
+	MOVL         (DX), R12
+	VPAND        k142<>+0(SB), Y2, Y3
+	VCVTDQ2PS    Y3, Y3
+	VSUBPS       (SI)(R12*1), Y3, Y3
+	VMULPS       (BX)(R12*1), Y3, Y3
+	VPSRLD       $0x10, Y3, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y4, Y3, Y3
+	MOVL         4(DX), R12
+	VPSRLD       $0x04, Y2, Y4
+	VPAND        k142<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VSUBPS       (SI)(R12*1), Y4, Y4
+	VMULPS       (BX)(R12*1), Y4, Y4
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y3, Y3
+	VPBLENDW     $0xaa, Y4, Y3, Y3
+	MOVL         8(DX), R12
+	VPSRLD       $0x08, Y2, Y4
+	VPAND        k142<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VSUBPS       (SI)(R12*1), Y4, Y4
+	VMULPS       (BX)(R12*1), Y4, Y4
+	VPSRLD       $0x10, Y4, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y5, Y4, Y4
+	MOVL         12(DX), R12
+	VPSRLD       $0x0c, Y2, Y5
+	VPAND        k142<>+0(SB), Y5, Y5
+	VCVTDQ2PS    Y5, Y5
+	VSUBPS       (SI)(R12*1), Y5, Y5
+	VMULPS       (BX)(R12*1), Y5, Y5
+	VPSRLD       $0x10, Y5, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y6, Y5, Y5
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	MOVL         16(DX), R12
+	VPSRLD       $0x10, Y2, Y5
+	VPAND        k142<>+0(SB), Y5, Y5
+	VCVTDQ2PS    Y5, Y5
+	VSUBPS       (SI)(R12*1), Y5, Y5
+	VMULPS       (BX)(R12*1), Y5, Y5
+	VPSRLD       $0x10, Y5, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y6, Y5, Y5
+	MOVL         20(DX), R12
+	VPSRLD       $0x14, Y2, Y6
+	VPAND        k142<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y6, Y6
+	VSUBPS       (SI)(R12*1), Y6, Y6
+	VMULPS       (BX)(R12*1), Y6, Y6
+	VPSRLD       $0x10, Y6, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y7, Y6, Y6
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y6, Y5, Y5
+	MOVL         24(DX), R12
+	VPSRLD       $0x18, Y2, Y6
+	VPAND        k142<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y6, Y6
+	VSUBPS       (SI)(R12*1), Y6, Y6
+	VMULPS       (BX)(R12*1), Y6, Y6
+	VPSRLD       $0x10, Y6, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y7, Y6, Y6
+	MOVL         28(DX), R12
+	VPSRLD       $0x1c, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VSUBPS       (SI)(R12*1), Y2, Y2
+	VMULPS       (BX)(R12*1), Y2, Y2
+	VPSRLD       $0x10, Y2, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y7, Y2, Y2
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y2, Y6, Y6
+	VPUNPCKLDQ   Y4, Y3, Y2
+	VPUNPCKLDQ   Y6, Y5, Y7
+	VPUNPCKLQDQ  Y7, Y2, Y8
+	VMOVDQU      X8, (AX)
+	VEXTRACTI128 $0x01, Y8, (R9)
+	VPUNPCKHQDQ  Y7, Y2, Y2
+	VMOVDQU      X2, (AX)(DI*1)
+	VEXTRACTI128 $0x01, Y2, (R9)(DI*1)
+	VPUNPCKHDQ   Y4, Y3, Y2
+	VPUNPCKHDQ   Y6, Y5, Y3
+	VPUNPCKLQDQ  Y3, Y2, Y4
+	VMOVDQU      X4, (AX)(DI*2)
+	VEXTRACTI128 $0x01, Y4, (R9)(DI*2)
+	VPUNPCKHQDQ  Y3, Y2, Y2
+	VMOVDQU      X2, (AX)(R8*1)
+	VEXTRACTI128 $0x01, Y2, (R9)(R8*1)
+	ADDQ         R10, CX
+	ADDQ         $0x20, DX
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000010, R9
+	DECQ         R11
+	JNZ          more
+	VZEROUPPER
+	RET
+
+// func columnsF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·columnsF16AVX2(SB), NOSPLIT, $32-64
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ offsets+16(FP), DX
+	MOVQ scales+24(FP), BX
+	MOVQ zeros+32(FP), SI
+	MOVQ dstStride+40(FP), DI
+	LEAQ (DI)(DI*2), R8
+	LEAQ (AX)(DI*4), R9
+	MOVQ srcStride+48(FP), R10
+	MOVQ n+56(FP), R11
+
+more:
+	VMOVDQU    (CX), Y0
+	MOVL       (DX), R12
+	VPAND      k142<>+0(SB), Y0, Y1
+	VCVTDQ2PS  Y1, Y1
+	VSUBPS     (SI)(R12*1), Y1, Y1
+	VMULPS     (BX)(R12*1), Y1, Y1
+	VXORPS     k0<>+0(SB), Y1, Y1
+	MOVL       4(DX), R12
+	VPSRLD     $0x04, Y0, Y2
+	VPAND      k142<>+0(SB), Y2, Y2
+	VCVTDQ2PS  Y2, Y2
+	VSUBPS     (SI)(R12*1), Y2, Y2
+	VMULPS     (BX)(R12*1), Y2, Y2
+	VXORPS     k0<>+0(SB), Y2, Y2
+	MOVL       8(DX), R12
+	VPSRLD     $0x08, Y0, Y3
+	VPAND      k142<>+0(SB), Y3, Y3
+	VCVTDQ2PS  Y3, Y3
+	VSUBPS     (SI)(R12*1), Y3, Y3
+	VMULPS     (BX)(R12*1), Y3, Y3
+	VXORPS     k0<>+0(SB), Y3, Y3
+	MOVL       12(DX), R12
+	VPSRLD     $0x0c, Y0, Y4
+	VPAND      k142<>+0(SB), Y4, Y4
+	VCVTDQ2PS  Y4, Y4
+	VSUBPS     (SI)(R12*1), Y4, Y4
+	VMULPS     (BX)(R12*1), Y4, Y4
+	VXORPS     k0<>+0(SB), Y4, Y4
+	MOVL       16(DX), R12
+	VPSRLD     $0x10, Y0, Y5
+	VPAND      k142<>+0(SB), Y5, Y5
+	VCVTDQ2PS  Y5, Y5
+	VSUBPS     (SI)(R12*1), Y5, Y5
+	VMULPS     (BX)(R12*1), Y5, Y5
+	VXORPS     k0<>+0(SB), Y5, Y5
+	MOVL       20(DX), R12
+	VPSRLD     $0x14, Y0, Y6
+	VPAND      k142<>+0(SB), Y6, Y6
+	VCVTDQ2PS  Y6, Y6
+	VSUBPS     (SI)(R12*1), Y6, Y6
+	VMULPS     (BX)(R12*1), Y6, Y6
+	VXORPS     k0<>+0(SB), Y6, Y6
+	MOVL       24(DX), R12
+	VPSRLD     $0x18, Y0, Y7
+	VPAND      k142<>+0(SB), Y7, Y7
+	VCVTDQ2PS  Y7, Y7
+	VSUBPS     (SI)(R12*1), Y7, Y7
+	VMULPS     (BX)(R12*1), Y7, Y7
+	VXORPS     k0<>+0(SB), Y7, Y7
+	MOVL       28(DX), R12
+	VPSRLD     $0x1c, Y0, Y0
+	VCVTDQ2PS  Y0, Y0
+	VSUBPS     (SI)(R12*1), Y0, Y0
+	VMULPS     (BX)(R12*1), Y0, Y0
+	VXORPS     k0<>+0(SB), Y0, Y0
+	VCVTPS2PH  $0x00, Y1, X1
+	VCVTPS2PH  $0x00, Y2, X2
+	VCVTPS2PH  $0x00, Y3, X3
+	VCVTPS2PH  $0x00, Y4, X4
+	VCVTPS2PH  $0x00, Y5, X5
+	VCVTPS2PH  $0x00, Y6, X6
+	VCVTPS2PH  $0x00, Y7, X7
+	VCVTPS2PH  $0x00, Y0, X0
+	VPUNPCKLWD X5, X1, X8
+	VPUNPCKHWD X5, X1, X1
+	VPUNPCKLWD X6, X2, X5
+	VPUNPCKHWD X6, X2, X2
+	VPUNPCKLWD X7, X3, X6
+	VPUNPCKHWD X7, X3, X3
+	VPUNPCKLWD X0, X4, X7
+	VPUNPCKHWD X0, X4, X0
+	VPUNPCKLWD X6, X8, X4
+	VPUNPCKHWD X6, X8, X6
+	VPUNPCKLWD X3, X1, X8
+	VPUNPCKHWD X3, X1, X1
+	VPUNPCKLWD X7, X5, X3
+	VPUNPCKHWD X7, X5, X5
+	VPUNPCKLWD X0, X2, X7
+	VPUNPCKHWD X0, X2, X0
+	VPUNPCKLWD X3, X4, X2
+	VPUNPCKHWD X3, X4, X3
+	VPUNPCKLWD X5, X6, X4
+	VPUNPCKHWD X5, X6, X5
+	VPUNPCKLWD X7, X8, X6
+	VPUNPCKHWD X7, X8, X7
+	VPUNPCKLWD X0, X1, X8
+	VPUNPCKHWD X0, X1, X0
+	VMOVDQU    X2, (AX)
+	VMOVDQU    X3, (AX)(DI*1)
+	VMOVDQU    X4, (AX)(DI*2)
+	VMOVDQU    X5, (AX)(R8*1)
+	VMOVDQU    X6, (R9)
+	VMOVDQU    X7, (R9)(DI*1)
+	VMOVDQU    X8, (R9)(DI*2)
+	VMOVDQU    X0, (R9)(R8*1)
+	ADDQ       R10, CX
+	ADDQ       $0x20, DX
+	ADDQ       $0x00000010, AX
+	ADDQ       $0x00000010, R9
+	DECQ       R11
+	JNZ        more
+	VZEROUPPER
+	RET
+
 // func halfBytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·halfBytesShiftF32AVX2(SB), NOSPLIT, $96-64
@@ -33294,7 +33659,7 @@ chunk:
 	VPERMD       Y8, Y7, Y8
 	VPAND        k5<>+0(SB), Y8, Y8
 	VPSHUFB      Y8, Y2, Y8
-	VPMADDUBSW   k142<>+0(SB), Y8, Y8
+	VPMADDUBSW   k143<>+0(SB), Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X7
 	VPACKUSWB    X7, X8, X7
 	VMOVDQU      X7, (AX)
@@ -33308,11 +33673,11 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k142<>+0(SB)/8, $0x0110011001100110
-DATA k142<>+8(SB)/8, $0x0110011001100110
-DATA k142<>+16(SB)/8, $0x0110011001100110
-DATA k142<>+24(SB)/8, $0x0110011001100110
-GLOBL k142<>(SB), RODATA|NOPTR, $32
+DATA k143<>+0(SB)/8, $0x0110011001100110
+DATA k143<>+8(SB)/8, $0x0110011001100110
+DATA k143<>+16(SB)/8, $0x0110011001100110
+DATA k143<>+24(SB)/8, $0x0110011001100110
+GLOBL k143<>(SB), RODATA|NOPTR, $32
 
 // func int8AVX2(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX2
@@ -33326,7 +33691,7 @@ run:
 	MOVQ         chunks+24(FP), SI
 	VMOVSS       k28<>+0(SB), X0
 	VDIVSS       (DX), X0, X0
-	VMULSS       k143<>+0(SB), X0, X0
+	VMULSS       k144<>+0(SB), X0, X0
 	VBROADCASTSS X0, Y0
 
 chunk:
@@ -33362,29 +33727,29 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k143<>+0(SB)/8, $0x42fe000042fe0000
-DATA k143<>+8(SB)/8, $0x42fe000042fe0000
-DATA k143<>+16(SB)/8, $0x42fe000042fe0000
-DATA k143<>+24(SB)/8, $0x42fe000042fe0000
-GLOBL k143<>(SB), RODATA|NOPTR, $32
-
-DATA k144<>+0(SB)/8, $0x7fff7fff7fff7fff
-DATA k144<>+8(SB)/8, $0x7fff7fff7fff7fff
-DATA k144<>+16(SB)/8, $0x7fff7fff7fff7fff
-DATA k144<>+24(SB)/8, $0x7fff7fff7fff7fff
+DATA k144<>+0(SB)/8, $0x42fe000042fe0000
+DATA k144<>+8(SB)/8, $0x42fe000042fe0000
+DATA k144<>+16(SB)/8, $0x42fe000042fe0000
+DATA k144<>+24(SB)/8, $0x42fe000042fe0000
 GLOBL k144<>(SB), RODATA|NOPTR, $32
 
-DATA k145<>+0(SB)/8, $0x7bff7bff7bff7bff
-DATA k145<>+8(SB)/8, $0x7bff7bff7bff7bff
-DATA k145<>+16(SB)/8, $0x7bff7bff7bff7bff
-DATA k145<>+24(SB)/8, $0x7bff7bff7bff7bff
+DATA k145<>+0(SB)/8, $0x7fff7fff7fff7fff
+DATA k145<>+8(SB)/8, $0x7fff7fff7fff7fff
+DATA k145<>+16(SB)/8, $0x7fff7fff7fff7fff
+DATA k145<>+24(SB)/8, $0x7fff7fff7fff7fff
 GLOBL k145<>(SB), RODATA|NOPTR, $32
 
-DATA k146<>+0(SB)/8, $0x7c007c007c007c00
-DATA k146<>+8(SB)/8, $0x7c007c007c007c00
-DATA k146<>+16(SB)/8, $0x7c007c007c007c00
-DATA k146<>+24(SB)/8, $0x7c007c007c007c00
+DATA k146<>+0(SB)/8, $0x7bff7bff7bff7bff
+DATA k146<>+8(SB)/8, $0x7bff7bff7bff7bff
+DATA k146<>+16(SB)/8, $0x7bff7bff7bff7bff
+DATA k146<>+24(SB)/8, $0x7bff7bff7bff7bff
 GLOBL k146<>(SB), RODATA|NOPTR, $32
+
+DATA k147<>+0(SB)/8, $0x7c007c007c007c00
+DATA k147<>+8(SB)/8, $0x7c007c007c007c00
+DATA k147<>+16(SB)/8, $0x7c007c007c007c00
+DATA k147<>+24(SB)/8, $0x7c007c007c007c00
+GLOBL k147<>(SB), RODATA|NOPTR, $32
 
 // func specialF32AVX2(counts *uint32, src *byte, n int)
 // Requires: AVX, AVX2
@@ -33427,7 +33792,7 @@ TEXT ·specialBF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    counts+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k144<>+0(SB), Y0
+	VMOVDQU k145<>+0(SB), Y0
 	VMOVDQU k98<>+0(SB), Y1
 	VMOVDQU k108<>+0(SB), Y2
 	VPXOR   Y3, Y3, Y3
@@ -33450,19 +33815,19 @@ more:
 	DECQ     DX
 	JNZ      more
 	VPADDW   Y3, Y5, Y3
-	VPMADDWD k147<>+0(SB), Y3, Y3
+	VPMADDWD k148<>+0(SB), Y3, Y3
 	VMOVDQU  Y3, (AX)
 	VPADDW   Y4, Y6, Y4
-	VPMADDWD k147<>+0(SB), Y4, Y4
+	VPMADDWD k148<>+0(SB), Y4, Y4
 	VMOVDQU  Y4, 32(AX)
 	VZEROUPPER
 	RET
 
-DATA k147<>+0(SB)/8, $0x0001000100010001
-DATA k147<>+8(SB)/8, $0x0001000100010001
-DATA k147<>+16(SB)/8, $0x0001000100010001
-DATA k147<>+24(SB)/8, $0x0001000100010001
-GLOBL k147<>(SB), RODATA|NOPTR, $32
+DATA k148<>+0(SB)/8, $0x0001000100010001
+DATA k148<>+8(SB)/8, $0x0001000100010001
+DATA k148<>+16(SB)/8, $0x0001000100010001
+DATA k148<>+24(SB)/8, $0x0001000100010001
+GLOBL k148<>(SB), RODATA|NOPTR, $32
 
 // func specialF16AVX2(counts *uint32, src *byte, n int)
 // Requires: AVX, AVX2
@@ -33470,9 +33835,9 @@ TEXT ·specialF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    counts+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k144<>+0(SB), Y0
-	VMOVDQU k145<>+0(SB), Y1
-	VMOVDQU k146<>+0(SB), Y2
+	VMOVDQU k145<>+0(SB), Y0
+	VMOVDQU k146<>+0(SB), Y1
+	VMOVDQU k147<>+0(SB), Y2
 	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
 	VPXOR   Y5, Y5, Y5
@@ -33493,10 +33858,10 @@ more:
 	DECQ     DX
 	JNZ      more
 	VPADDW   Y3, Y5, Y3
-	VPMADDWD k147<>+0(SB), Y3, Y3
+	VPMADDWD k148<>+0(SB), Y3, Y3
 	VMOVDQU  Y3, (AX)
 	VPADDW   Y4, Y6, Y4
-	VPMADDWD k147<>+0(SB), Y4, Y4
+	VPMADDWD k148<>+0(SB), Y4, Y4
 	VMOVDQU  Y4, 32(AX)
 	VZEROUPPER
 	RET

@@ -17,11 +17,12 @@ type Ops struct {
 
 	halfBytes [3]func(dst, src *byte, a, b *float32, book *float32, shift *uint64, chunks, n int)
 	gather    [2]func(dst, codes *byte, groups *uint16, table *byte, n int) // 16 elements each time
-	transpose [9]func(dst, src *byte, dstStride, srcStride, n int)          // by size, n squares
-	swap      [9]func(dst, src *byte, n int)                                // by size, 32 bytes each time
-	lanes     func(dst, src *byte, stride, n int)                           // 32 words each time
-	spread    func(dst, src *byte, n int)                                   // 32 nibbles each time
-	fields    func(dst, src, tables *byte, step int, shift *uint64, n int)  // 32 each time
+	columns   [3]func(dst, src *byte, offsets *uint32, scales, zeros *float32, dstStride, srcStride, n int)
+	transpose [9]func(dst, src *byte, dstStride, srcStride, n int)         // by size, n squares
+	swap      [9]func(dst, src *byte, n int)                               // by size, 32 bytes each time
+	lanes     func(dst, src *byte, stride, n int)                          // 32 words each time
+	spread    func(dst, src *byte, n int)                                  // 32 nibbles each time
+	fields    func(dst, src, tables *byte, step int, shift *uint64, n int) // 32 each time
 
 	special [3]func(counts *uint32, src *byte, n int) // 64 bytes each time
 

@@ -36,3 +36,11 @@ func Raw16(f []float32) []uint16 {
 	}
 	return unsafe.Slice((*uint16)(unsafe.Pointer(&f[0])), 2*len(f))
 }
+
+// Raw32 is the memory of numbers as integers.
+func Raw32(f []float32) []uint32 {
+	if len(f) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*uint32)(unsafe.Pointer(&f[0])), len(f))
+}

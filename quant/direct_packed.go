@@ -105,8 +105,56 @@ func fillColumns(o *asm.Ops, dst, room []float32, p []byte, read number, many bu
 	}
 }
 
-// outOfOrder looks the codes of each output up in a table of all its groups.
+// outOfOrder decodes columns of words by the group of each input.
 func (f *gptq) outOfOrder(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
+	size, n := int64(to.Size()), min(outputsAtOnce, hi-lo)
+	if f.bits != 4 || f.in+4*n*f.groups > int64(len(scratch)) {
+		return f.byTable(o, dst, to, parts, lo, hi, scratch)
+	}
+	index := asm.Raw32(scratch[:f.in])
+	for i := range index {
+		g := f.group(int32(u32(parts[gptqIndex][4*i:])))
+		if g < 0 || g >= f.groups {
+			return false
+		}
+		index[i] = uint32(g)
+	}
+	for at := lo; at < hi; at += n {
+		n := min(n, hi-at)
+		m := n * f.groups
+		s, z, room := scratch[f.in:][:m], scratch[f.in+m:][:m], scratch[f.in+2*m:][:2*m]
+		f.rowsOfNumbers(o, s, z, parts, at, n)
+		c := asm.Columns{Words: int(f.in / 8), Count: int(n), Groups: index, Scales: s, Zeros: z, Room: room}
+		o.Columns(c, to, dst[(at-lo)*f.in*size:][:n*f.in*size], parts[gptqWeight][4*at:], int(f.in*size), int(4*f.out))
+	}
+	return true
+}
+
+// rowsOfNumbers fills in the scales and zero points of n outputs, those of a
+// group together.
+func (f *gptq) rowsOfNumbers(o *asm.Ops, s, z []float32, parts [][]byte, at, n int64) {
+	words, ones := f.out*f.bits/32, uint32(0)
+	if f.oldZeros {
+		ones = onesPerField[f.bits]
+	}
+	for g := range f.groups {
+		row := s[g*n:][:n]
+		if f.bulk != nil && o.Level() != asm.Generic {
+			f.bulk(o, row, parts[gptqScales][(g*f.out+at)*f.scaleSize:][:n*f.scaleSize])
+		} else {
+			for i := range row {
+				row[i] = f.scale(parts[gptqScales], g*f.out+at+int64(i))
+			}
+		}
+		for i := range n {
+			bit := (at + i) * f.bits
+			z[g*n+i] = float32((u32(parts[gptqZeros][4*(g*words+bit/32):]) + ones) >> (bit % 32) & (1<<f.bits - 1))
+		}
+	}
+}
+
+// byTable looks the codes of each output up in a table of all its groups.
+func (f *gptq) byTable(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
 	words, size := f.in/8, int64(to.Size())
 	n := min(8, hi-lo)
 	tableWords, rest := ceilDiv(f.groups*16*size, 4), n*words

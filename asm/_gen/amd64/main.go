@@ -42,6 +42,7 @@ func kernels() {
 	fieldsKernel()
 	swapKernels()
 	gatherKernels()
+	columnsKernels()
 	halfBytesKernels()
 	encodeKernels()
 	specialKernels()

@@ -91,6 +91,11 @@ func words8x8(from, to lattice) {
 		x[i] = XMM()
 		VMOVDQU(from.row(i), x[i])
 	}
+	turnWords(x, to)
+}
+
+// turnWords writes eight rows of eight words as columns.
+func turnWords(x [8]VecVirtual, to lattice) {
 	// A perfect shuffle of the words of all rows, three times.
 	for range 3 {
 		var y [8]VecVirtual
@@ -107,11 +112,17 @@ func words8x8(from, to lattice) {
 }
 
 func dwords8x8(from, to lattice) {
-	var x, y [8]VecVirtual
+	var x [8]VecVirtual
 	for i := range x {
 		x[i] = YMM()
 		VMOVUPS(from.row(i), x[i])
 	}
+	turnDwords(x, to)
+}
+
+// turnDwords writes eight rows of eight dwords as columns.
+func turnDwords(x [8]VecVirtual, to lattice) {
+	var y [8]VecVirtual
 	for i := 0; i < 8; i += 2 {
 		y[i], y[i+1] = YMM(), YMM()
 		VUNPCKLPS(x[i+1], x[i], y[i])

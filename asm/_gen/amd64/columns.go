@@ -1,0 +1,98 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// columnsKernels decode eight columns of words, of which each holds eight
+// nibbles that follow each other in a row of what is written: (q-z)*s, the
+// numbers of a nibble's group at its offset. Scales are turned.
+func columnsKernels() {
+	for _, t := range targets {
+		name := "columns" + t.name + "AVX2"
+		TEXT(name, NOSPLIT, "func(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)")
+		Pragma("noescape")
+		Doc(name + " decodes n rows of eight words, as columns.")
+		k := &kernel{wide: t.wide, narrow: t.narrow, shared: map[string]VecVirtual{}}
+		k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+		k.begin(true)
+		offsets := Load(Param("offsets"), GP64())
+		scales, zeros := Load(Param("scales"), GP64()), Load(Param("zeros"), GP64())
+		to := latticeOf(k.dst, Load(Param("dstStride"), GP64()), 8)
+		step, n := Load(Param("srcStride"), GP64()), Load(Param("n"), GP64())
+		Label("more")
+		words := load(k.from(0))
+		var x [8]VecVirtual
+		for i := range x {
+			at := GP64()
+			MOVL(Mem{Base: offsets, Disp: 4 * i}, at.As32())
+			x[i] = k.nibbleOf(words, i)
+			VSUBPS(Mem{Base: zeros, Index: at, Scale: 1}, x[i], x[i])
+			VMULPS(Mem{Base: scales, Index: at, Scale: 1}, x[i], x[i])
+			if k.wide {
+				VXORPS(k.minus, x[i], x[i])
+				continue
+			}
+			if k.nearest(x[i]); i%2 == 1 {
+				x[i/2] = pack(x[i-1], x[i])
+			}
+		}
+		switch {
+		case k.narrow:
+			k.turnHalves(x, to)
+		case k.wide:
+			turnDwords(x, to)
+		default:
+			turnPairs([4]VecVirtual(x[:4]), to)
+		}
+		ADDQ(step, k.src)
+		ADDQ(Imm(32), offsets)
+		ADDQ(U32(8*k.width()), to.base)
+		ADDQ(U32(8*k.width()), to.fourth)
+		DECQ(n)
+		JNZ(LabelRef("more"))
+		VZEROUPPER()
+		RET()
+	}
+}
+
+// nibbleOf is nibble i of eight words, as float32.
+func (k *kernel) nibbleOf(words VecVirtual, i int) VecVirtual {
+	y, from := YMM(), words
+	if i > 0 {
+		VPSRLD(Imm(uint64(4*i)), words, y)
+		from = y
+	}
+	if i < 7 {
+		VPAND(dwords(15), from, y)
+	}
+	VCVTDQ2PS(y, y)
+	return y
+}
+
+// turnPairs writes four registers of eight pairs of words as eight rows.
+func turnPairs(p [4]VecVirtual, to lattice) {
+	for i, first := range []func(...Op){VPUNPCKLDQ, VPUNPCKHDQ} {
+		a, b := YMM(), YMM()
+		first(p[1], p[0], a)
+		first(p[3], p[2], b)
+		for j, second := range []func(...Op){VPUNPCKLQDQ, VPUNPCKHQDQ} {
+			y := YMM()
+			second(b, a, y)
+			VMOVDQU(y.AsX(), to.row(2*i+j))
+			VEXTRACTI128(Imm(1), y, to.row(4+2*i+j))
+		}
+	}
+}
+
+// turnHalves rounds eight rows to float16 and writes their columns.
+func (k *kernel) turnHalves(rows [8]VecVirtual, to lattice) {
+	var x [8]VecVirtual
+	for i, y := range rows {
+		x[i] = XMM()
+		VCVTPS2PH(Imm(0), y, x[i])
+	}
+	turnWords(x, to)
+}
