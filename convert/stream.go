@@ -12,6 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/tiles"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
 )
 
 // DefaultTile is the bytes of output that a worker writes at once: below it the
@@ -317,6 +318,9 @@ func (s *stream) retire(j *job, err error) {
 // fail keeps the failure that is first in the order of the ranges.
 func (s *stream) fail(j *job, unit int64, err error) {
 	if at := (place{j.index, unit}); err != nil && (s.err == nil || at.before(s.failed)) {
+		if wire.ClassOf(err) == wire.Truncated && parser.Unchanged(s.p.m) != nil {
+			err = wire.ErrTruncated.With("the source became shorter while it was read")
+		}
 		s.err, s.failed = wire.At("convert", "tensor "+wire.Quote(j.name()), wire.NoOffset, err), at
 		s.freed.Broadcast()
 	}
