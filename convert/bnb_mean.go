@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/quant"
 )
@@ -120,6 +121,10 @@ func (m *meanWorker) scales(w *quant.Weight, q quant.Bnb4) (err error) {
 
 // getFloats reads little-endian numbers.
 func getFloats(dst []float32, p []byte) {
+	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
+		copy(asm.Raw(dst), p)
+		return
+	}
 	for i := range dst {
 		dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(p[4*i:]))
 	}

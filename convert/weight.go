@@ -210,14 +210,15 @@ func (r *rowReader) decode(w *worker, dst []byte, to quant.Target, lo, hi int64)
 // numbers gives the rows [lo, hi), of the range that was read, in full
 // precision.
 func (r *rowReader) numbers(w *worker, lo, hi int64) ([]float32, error) {
-	if err := r.narrow(w, lo, hi); err != nil {
-		return nil, err
-	}
 	n := (hi - lo) * r.w.Cols()
-	if err := w.numbers(n); err != nil {
+	full, err := w.full.at(w.s, 0, 4*n)
+	if err != nil {
 		return nil, err
 	}
-	r.w.Numbers(w.tile[:n], w.subs[:len(r.parts)], lo, hi)
+	if err := r.decode(w, full, quant.F32, lo, hi); err != nil {
+		return nil, err
+	}
+	getFloats(w.tile[:n], full)
 	return w.tile[:n], nil
 }
 
