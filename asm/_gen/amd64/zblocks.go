@@ -40,7 +40,7 @@ func zlayouts() []zlayout {
 		{name: "q5_0", elems: 32, bytes: 22, sign: minus, set: setFifths, halves: 1, small: zq5_0},
 		{name: "q5_1", elems: 32, bytes: 24, sign: either, set: setFifths, halves: 2, small: zq5_1},
 		{name: "q2_K", elems: 256, bytes: 84, sign: either, set: setPair, block: zq2K},
-		{name: "q3_K", elems: 256, bytes: 110, sign: minus, set: setPair, block: zq3K},
+		{name: "q3_K", elems: 256, bytes: 110, sign: minus, set: setQ3K, block: zq3K},
 		{name: "q4_K", elems: 256, bytes: 144, sign: either, set: setCounted, block: zq4K},
 		{name: "q5_K", elems: 256, bytes: 176, sign: either, set: setQ5K, block: zq5K},
 		{name: "q6_K", elems: 256, bytes: 210, sign: minus, set: setQ6K, block: zq6K},

@@ -239,7 +239,7 @@ func (z *zkernel) twoBits(off, r int) VecVirtual {
 	return x
 }
 
-// setPair keeps the mask of two bits: in words above the scales' numbers.
+// setPair keeps the mask of two bits, in words above the scales' numbers.
 func setPair(z *zkernel) {
 	z.declare("pair", func() VecVirtual {
 		if z.float32() {
@@ -303,6 +303,15 @@ func (z *zkernel) q3Scales() VecVirtual {
 	return top
 }
 
+func setQ3K(z *zkernel) {
+	if z.float32() {
+		z.declare("pair", func() VecVirtual { return all(3) })
+		return
+	}
+	z.declare("pair", func() VecVirtual { return all(0x00030003) })
+	z.declare("values", func() VecVirtual { return zvalues([16]float32{-4, -3, -2, -1, 0, 1, 2, 3, -4, -3, -2, -1, 0, 1, 2, 3}) })
+}
+
 func zq3K(z *zkernel) {
 	d := z.q3Scales()
 	if z.float32() {
@@ -323,20 +332,28 @@ func zq3K(z *zkernel) {
 		}
 		return
 	}
-	t := z.columns(8, func(v int) VecVirtual {
-		x := ZMM()
-		VMULPS_BCST(floats(float32(v-4)), d, x)
-		return x
-	})
+	var t ztable
 	for r := range 8 {
-		x, y, set := z.twoBits(32, r), ZMM(), K()
+		if r%2 == 0 {
+			t = z.eights(d, 2*r)
+		}
+		x, set := z.moved(z.codes(z.from(32+r/4*32)), r%4*2)[0], K()
+		VPTERNLOGD(Imm(andOr), zload(words64(func(i int) int { return r%2*16 + i/16*8 })), z.shared["pair"], x)
 		z.bit(set, r)
-		VMOVDQA64(x, y)
-		VPERMI2W(t[1], t[0], x)
-		VPERMI2W(t[3], t[2], y)
-		VMOVDQU16(y, set, x)
-		VMOVDQU64(x, z.to(32*r))
+		VPADDW(words64(func(int) int { return 4 }), x, set, x)
+		z.lookup(32*r, zcodes{x}, t)
 	}
+}
+
+// eights is the eight values, -4 to 3, under each of four scales from first on.
+func (z *zkernel) eights(d VecVirtual, first int) ztable {
+	number := func(first int) VecVirtual {
+		x := ZMM()
+		VPERMD(d, dwordsOf(func(i int) int { return first + i/8 }), x)
+		VMULPS(z.shared["values"], x, x)
+		return x
+	}
+	return z.table32(number(first), number(first+2))
 }
 
 // bit is which of the 32 bytes at the front have bit r set.
