@@ -49,20 +49,20 @@ func q8_KBF16AVX512(dst *byte, src *byte, n int)
 //go:noescape
 func q8_KF16AVX512(dst *byte, src *byte, n int)
 
-// q4_0F32AVX512 decodes n blocks.
+// bookedF32AVX512 decodes n blocks.
 //
 //go:noescape
-func q4_0F32AVX512(dst *byte, src *byte, n int)
+func bookedF32AVX512(dst *byte, src *byte, book *float32, n int)
 
-// q4_0BF16AVX512 decodes n blocks.
+// bookedBF16AVX512 decodes n blocks.
 //
 //go:noescape
-func q4_0BF16AVX512(dst *byte, src *byte, n int)
+func bookedBF16AVX512(dst *byte, src *byte, book *float32, n int)
 
-// q4_0F16AVX512 decodes n blocks.
+// bookedF16AVX512 decodes n blocks.
 //
 //go:noescape
-func q4_0F16AVX512(dst *byte, src *byte, n int)
+func bookedF16AVX512(dst *byte, src *byte, book *float32, n int)
 
 // q4_1F32AVX512 decodes n blocks.
 //
@@ -183,21 +183,6 @@ func q6_KBF16AVX512(dst *byte, src *byte, n int)
 //
 //go:noescape
 func q6_KF16AVX512(dst *byte, src *byte, n int)
-
-// iq4_NLF32AVX512 decodes n blocks.
-//
-//go:noescape
-func iq4_NLF32AVX512(dst *byte, src *byte, n int)
-
-// iq4_NLBF16AVX512 decodes n blocks.
-//
-//go:noescape
-func iq4_NLBF16AVX512(dst *byte, src *byte, n int)
-
-// iq4_NLF16AVX512 decodes n blocks.
-//
-//go:noescape
-func iq4_NLF16AVX512(dst *byte, src *byte, n int)
 
 // iq4_XSF32AVX512 decodes n blocks.
 //

@@ -1421,14 +1421,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_0F32AVX512(dst *byte, src *byte, n int)
+// func bookedF32AVX512(dst *byte, src *byte, book *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VBMI
-TEXT ·q4_0F32AVX512(SB), NOSPLIT, $192-24
+TEXT ·bookedF32AVX512(SB), NOSPLIT, $192-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
-	MOVQ         n+16(FP), DX
-	VMOVDQU64    k6<>+0(SB), Z1
+	MOVQ         n+24(FP), DX
+	MOVQ         book+16(FP), BX
+	VMOVDQU64    (BX), Z1
 
 batch:
 	CMPQ            DX, $0x08
@@ -1455,12 +1456,12 @@ batch:
 	VPBROADCASTD    k1<>+0(SB), K1, Z2
 	VMOVUPS         Z2, 32(SP)
 	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VPSRLVD         k7<>+0(SB), Z3, Z3
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
 	VMULPS.BCST     32(SP), Z1, Z4
 	VXORPS          Z0, Z4, Z4
 	VPERMD          Z4, Z3, Z3
@@ -1470,12 +1471,12 @@ batch:
 	ADDQ            $0x00000012, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VPSRLVD         k7<>+0(SB), Z3, Z3
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
 	VMULPS.BCST     36(SP), Z1, Z4
 	VXORPS          Z0, Z4, Z4
 	VPERMD          Z4, Z3, Z3
@@ -1485,12 +1486,12 @@ batch:
 	ADDQ            $0x00000012, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VPSRLVD         k7<>+0(SB), Z3, Z3
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
 	VMULPS.BCST     40(SP), Z1, Z4
 	VXORPS          Z0, Z4, Z4
 	VPERMD          Z4, Z3, Z3
@@ -1500,12 +1501,12 @@ batch:
 	ADDQ            $0x00000012, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VPSRLVD         k7<>+0(SB), Z3, Z3
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
 	VMULPS.BCST     44(SP), Z1, Z4
 	VXORPS          Z0, Z4, Z4
 	VPERMD          Z4, Z3, Z3
@@ -1515,12 +1516,12 @@ batch:
 	ADDQ            $0x00000012, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VPSRLVD         k7<>+0(SB), Z3, Z3
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
 	VMULPS.BCST     48(SP), Z1, Z4
 	VXORPS          Z0, Z4, Z4
 	VPERMD          Z4, Z3, Z3
@@ -1530,12 +1531,12 @@ batch:
 	ADDQ            $0x00000012, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VPSRLVD         k7<>+0(SB), Z3, Z3
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
 	VMULPS.BCST     52(SP), Z1, Z4
 	VXORPS          Z0, Z4, Z4
 	VPERMD          Z4, Z3, Z3
@@ -1545,12 +1546,12 @@ batch:
 	ADDQ            $0x00000012, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VPSRLVD         k7<>+0(SB), Z3, Z3
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
 	VMULPS.BCST     56(SP), Z1, Z4
 	VXORPS          Z0, Z4, Z4
 	VPERMD          Z4, Z3, Z3
@@ -1560,12 +1561,12 @@ batch:
 	ADDQ            $0x00000012, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VPSRLVD         k7<>+0(SB), Z3, Z3
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
 	VMULPS.BCST     60(SP), Z1, Z4
 	VXORPS          Z0, Z4, Z4
 	VPERMD          Z4, Z3, Z3
@@ -1588,12 +1589,12 @@ block:
 	VPBROADCASTD    k1<>+0(SB), K1, Z2
 	VMOVUPS         Z2, 128(SP)
 	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VPSRLVD         k7<>+0(SB), Z3, Z3
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
 	VMULPS.BCST     128(SP), Z1, Z4
 	VXORPS          Z0, Z4, Z4
 	VPERMD          Z4, Z3, Z3
@@ -1609,57 +1610,48 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k6<>+0(SB)/8, $0xc0e00000c1000000
-DATA k6<>+8(SB)/8, $0xc0a00000c0c00000
-DATA k6<>+16(SB)/8, $0xc0400000c0800000
-DATA k6<>+24(SB)/8, $0xbf800000c0000000
-DATA k6<>+32(SB)/8, $0x3f80000000000000
-DATA k6<>+40(SB)/8, $0x4040000040000000
-DATA k6<>+48(SB)/8, $0x40a0000040800000
-DATA k6<>+56(SB)/8, $0x40e0000040c00000
+DATA k6<>+0(SB)/8, $0x0403020103020100
+DATA k6<>+8(SB)/8, $0x0605040305040302
+DATA k6<>+16(SB)/8, $0x0807060507060504
+DATA k6<>+24(SB)/8, $0x0a09080709080706
+DATA k6<>+32(SB)/8, $0x0c0b0a090b0a0908
+DATA k6<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k6<>+48(SB)/8, $0x100f0e0d0f0e0d0c
+DATA k6<>+56(SB)/8, $0x1211100f11100f0e
 GLOBL k6<>(SB), RODATA|NOPTR, $64
 
-DATA k7<>+0(SB)/8, $0x0403020103020100
-DATA k7<>+8(SB)/8, $0x0605040305040302
-DATA k7<>+16(SB)/8, $0x0807060507060504
-DATA k7<>+24(SB)/8, $0x0a09080709080706
-DATA k7<>+32(SB)/8, $0x0c0b0a090b0a0908
-DATA k7<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
-DATA k7<>+48(SB)/8, $0x100f0e0d0f0e0d0c
-DATA k7<>+56(SB)/8, $0x1211100f11100f0e
+DATA k7<>+0(SB)/8, $0x0000000000000000
+DATA k7<>+8(SB)/8, $0x0000000000000000
+DATA k7<>+16(SB)/8, $0x0000000000000000
+DATA k7<>+24(SB)/8, $0x0000000000000000
+DATA k7<>+32(SB)/8, $0x0000000000000000
+DATA k7<>+40(SB)/8, $0x0000000000000000
+DATA k7<>+48(SB)/8, $0x0000000000000000
+DATA k7<>+56(SB)/8, $0x0000000000000000
 GLOBL k7<>(SB), RODATA|NOPTR, $64
 
-DATA k8<>+0(SB)/8, $0x0000000000000000
-DATA k8<>+8(SB)/8, $0x0000000000000000
-DATA k8<>+16(SB)/8, $0x0000000000000000
-DATA k8<>+24(SB)/8, $0x0000000000000000
-DATA k8<>+32(SB)/8, $0x0000000000000000
-DATA k8<>+40(SB)/8, $0x0000000000000000
-DATA k8<>+48(SB)/8, $0x0000000000000000
-DATA k8<>+56(SB)/8, $0x0000000000000000
+DATA k8<>+0(SB)/8, $0x0000000400000004
+DATA k8<>+8(SB)/8, $0x0000000400000004
+DATA k8<>+16(SB)/8, $0x0000000400000004
+DATA k8<>+24(SB)/8, $0x0000000400000004
+DATA k8<>+32(SB)/8, $0x0000000400000004
+DATA k8<>+40(SB)/8, $0x0000000400000004
+DATA k8<>+48(SB)/8, $0x0000000400000004
+DATA k8<>+56(SB)/8, $0x0000000400000004
 GLOBL k8<>(SB), RODATA|NOPTR, $64
 
-DATA k9<>+0(SB)/8, $0x0000000400000004
-DATA k9<>+8(SB)/8, $0x0000000400000004
-DATA k9<>+16(SB)/8, $0x0000000400000004
-DATA k9<>+24(SB)/8, $0x0000000400000004
-DATA k9<>+32(SB)/8, $0x0000000400000004
-DATA k9<>+40(SB)/8, $0x0000000400000004
-DATA k9<>+48(SB)/8, $0x0000000400000004
-DATA k9<>+56(SB)/8, $0x0000000400000004
-GLOBL k9<>(SB), RODATA|NOPTR, $64
-
-// func q4_0BF16AVX512(dst *byte, src *byte, n int)
+// func bookedBF16AVX512(dst *byte, src *byte, book *float32, n int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
-TEXT ·q4_0BF16AVX512(SB), NOSPLIT, $192-24
+TEXT ·bookedBF16AVX512(SB), NOSPLIT, $192-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k2<>+0(SB), Z0
 	VPBROADCASTD k3<>+0(SB), Z0
 	VMOVDQU64    k4<>+0(SB), Z0
 	VMOVDQU64    k5<>+0(SB), Z0
-	MOVQ         n+16(FP), DX
-	VMOVDQU64    k6<>+0(SB), Z0
+	MOVQ         n+24(FP), DX
+	MOVQ         book+16(FP), BX
+	VMOVDQU64    (BX), Z0
 
 batch:
 	CMPQ            DX, $0x08
@@ -1686,112 +1678,112 @@ batch:
 	VPBROADCASTD    k1<>+0(SB), K1, Z1
 	VMOVUPS         Z1, 32(SP)
 	VBROADCASTI32X4 2(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     32(SP), Z0, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k14<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VMOVDQU64       k11<>+0(SB), Z3
+	VPTESTMD.BCST   k12<>+0(SB), Z2, K1
+	VPADDD.BCST     k13<>+0(SB), Z2, Z2
+	VPADDD.BCST     k14<>+0(SB), Z2, K1, Z2
 	VPERMW          Z2, Z3, Z3
 	VPERMW          Z3, Z1, Z1
 	VMOVDQU64       Z1, (AX)
 	ADDQ            $0x00000012, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 2(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     36(SP), Z0, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k14<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VMOVDQU64       k11<>+0(SB), Z3
+	VPTESTMD.BCST   k12<>+0(SB), Z2, K1
+	VPADDD.BCST     k13<>+0(SB), Z2, Z2
+	VPADDD.BCST     k14<>+0(SB), Z2, K1, Z2
 	VPERMW          Z2, Z3, Z3
 	VPERMW          Z3, Z1, Z1
 	VMOVDQU64       Z1, (AX)
 	ADDQ            $0x00000012, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 2(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     40(SP), Z0, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k14<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VMOVDQU64       k11<>+0(SB), Z3
+	VPTESTMD.BCST   k12<>+0(SB), Z2, K1
+	VPADDD.BCST     k13<>+0(SB), Z2, Z2
+	VPADDD.BCST     k14<>+0(SB), Z2, K1, Z2
 	VPERMW          Z2, Z3, Z3
 	VPERMW          Z3, Z1, Z1
 	VMOVDQU64       Z1, (AX)
 	ADDQ            $0x00000012, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 2(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     44(SP), Z0, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k14<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VMOVDQU64       k11<>+0(SB), Z3
+	VPTESTMD.BCST   k12<>+0(SB), Z2, K1
+	VPADDD.BCST     k13<>+0(SB), Z2, Z2
+	VPADDD.BCST     k14<>+0(SB), Z2, K1, Z2
 	VPERMW          Z2, Z3, Z3
 	VPERMW          Z3, Z1, Z1
 	VMOVDQU64       Z1, (AX)
 	ADDQ            $0x00000012, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 2(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     48(SP), Z0, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k14<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VMOVDQU64       k11<>+0(SB), Z3
+	VPTESTMD.BCST   k12<>+0(SB), Z2, K1
+	VPADDD.BCST     k13<>+0(SB), Z2, Z2
+	VPADDD.BCST     k14<>+0(SB), Z2, K1, Z2
 	VPERMW          Z2, Z3, Z3
 	VPERMW          Z3, Z1, Z1
 	VMOVDQU64       Z1, (AX)
 	ADDQ            $0x00000012, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 2(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     52(SP), Z0, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k14<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VMOVDQU64       k11<>+0(SB), Z3
+	VPTESTMD.BCST   k12<>+0(SB), Z2, K1
+	VPADDD.BCST     k13<>+0(SB), Z2, Z2
+	VPADDD.BCST     k14<>+0(SB), Z2, K1, Z2
 	VPERMW          Z2, Z3, Z3
 	VPERMW          Z3, Z1, Z1
 	VMOVDQU64       Z1, (AX)
 	ADDQ            $0x00000012, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 2(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     56(SP), Z0, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k14<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VMOVDQU64       k11<>+0(SB), Z3
+	VPTESTMD.BCST   k12<>+0(SB), Z2, K1
+	VPADDD.BCST     k13<>+0(SB), Z2, Z2
+	VPADDD.BCST     k14<>+0(SB), Z2, K1, Z2
 	VPERMW          Z2, Z3, Z3
 	VPERMW          Z3, Z1, Z1
 	VMOVDQU64       Z1, (AX)
 	ADDQ            $0x00000012, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 2(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     60(SP), Z0, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k14<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VMOVDQU64       k11<>+0(SB), Z3
+	VPTESTMD.BCST   k12<>+0(SB), Z2, K1
+	VPADDD.BCST     k13<>+0(SB), Z2, Z2
+	VPADDD.BCST     k14<>+0(SB), Z2, K1, Z2
 	VPERMW          Z2, Z3, Z3
 	VPERMW          Z3, Z1, Z1
 	VMOVDQU64       Z1, (AX)
@@ -1811,14 +1803,14 @@ block:
 	VPBROADCASTD    k1<>+0(SB), K1, Z1
 	VMOVUPS         Z1, 128(SP)
 	VBROADCASTI32X4 2(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     128(SP), Z0, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k14<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VMOVDQU64       k11<>+0(SB), Z3
+	VPTESTMD.BCST   k12<>+0(SB), Z2, K1
+	VPADDD.BCST     k13<>+0(SB), Z2, Z2
+	VPADDD.BCST     k14<>+0(SB), Z2, K1, Z2
 	VPERMW          Z2, Z3, Z3
 	VPERMW          Z3, Z1, Z1
 	VMOVDQU64       Z1, (AX)
@@ -1831,62 +1823,63 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k10<>+0(SB)/8, $0x0403030202010100
-DATA k10<>+8(SB)/8, $0x0807070606050504
-DATA k10<>+16(SB)/8, $0x0c0b0b0a0a090908
-DATA k10<>+24(SB)/8, $0x100f0f0e0e0d0d0c
-DATA k10<>+32(SB)/8, $0x0403030202010100
-DATA k10<>+40(SB)/8, $0x0807070606050504
-DATA k10<>+48(SB)/8, $0x0c0b0b0a0a090908
-DATA k10<>+56(SB)/8, $0x100f0f0e0e0d0d0c
+DATA k9<>+0(SB)/8, $0x0403030202010100
+DATA k9<>+8(SB)/8, $0x0807070606050504
+DATA k9<>+16(SB)/8, $0x0c0b0b0a0a090908
+DATA k9<>+24(SB)/8, $0x100f0f0e0e0d0d0c
+DATA k9<>+32(SB)/8, $0x0403030202010100
+DATA k9<>+40(SB)/8, $0x0807070606050504
+DATA k9<>+48(SB)/8, $0x0c0b0b0a0a090908
+DATA k9<>+56(SB)/8, $0x100f0f0e0e0d0d0c
+GLOBL k9<>(SB), RODATA|NOPTR, $64
+
+DATA k10<>+0(SB)/8, $0x0000000000000000
+DATA k10<>+8(SB)/8, $0x0000000000000000
+DATA k10<>+16(SB)/8, $0x0000000000000000
+DATA k10<>+24(SB)/8, $0x0000000000000000
+DATA k10<>+32(SB)/8, $0x0004000400040004
+DATA k10<>+40(SB)/8, $0x0004000400040004
+DATA k10<>+48(SB)/8, $0x0004000400040004
+DATA k10<>+56(SB)/8, $0x0004000400040004
 GLOBL k10<>(SB), RODATA|NOPTR, $64
 
-DATA k11<>+0(SB)/8, $0x0000000000000000
-DATA k11<>+8(SB)/8, $0x0000000000000000
-DATA k11<>+16(SB)/8, $0x0000000000000000
-DATA k11<>+24(SB)/8, $0x0000000000000000
-DATA k11<>+32(SB)/8, $0x0004000400040004
-DATA k11<>+40(SB)/8, $0x0004000400040004
-DATA k11<>+48(SB)/8, $0x0004000400040004
-DATA k11<>+56(SB)/8, $0x0004000400040004
+DATA k11<>+0(SB)/8, $0x0007000500030001
+DATA k11<>+8(SB)/8, $0x000f000d000b0009
+DATA k11<>+16(SB)/8, $0x0017001500130011
+DATA k11<>+24(SB)/8, $0x001f001d001b0019
+DATA k11<>+32(SB)/8, $0x0007000500030001
+DATA k11<>+40(SB)/8, $0x000f000d000b0009
+DATA k11<>+48(SB)/8, $0x0017001500130011
+DATA k11<>+56(SB)/8, $0x001f001d001b0019
 GLOBL k11<>(SB), RODATA|NOPTR, $64
 
-DATA k12<>+0(SB)/8, $0x0007000500030001
-DATA k12<>+8(SB)/8, $0x000f000d000b0009
-DATA k12<>+16(SB)/8, $0x0017001500130011
-DATA k12<>+24(SB)/8, $0x001f001d001b0019
-DATA k12<>+32(SB)/8, $0x0007000500030001
-DATA k12<>+40(SB)/8, $0x000f000d000b0009
-DATA k12<>+48(SB)/8, $0x0017001500130011
-DATA k12<>+56(SB)/8, $0x001f001d001b0019
-GLOBL k12<>(SB), RODATA|NOPTR, $64
+DATA k12<>+0(SB)/8, $0x0001000000010000
+DATA k12<>+8(SB)/8, $0x0001000000010000
+DATA k12<>+16(SB)/8, $0x0001000000010000
+DATA k12<>+24(SB)/8, $0x0001000000010000
+GLOBL k12<>(SB), RODATA|NOPTR, $32
 
-DATA k13<>+0(SB)/8, $0x0001000000010000
-DATA k13<>+8(SB)/8, $0x0001000000010000
-DATA k13<>+16(SB)/8, $0x0001000000010000
-DATA k13<>+24(SB)/8, $0x0001000000010000
+DATA k13<>+0(SB)/8, $0x80007fff80007fff
+DATA k13<>+8(SB)/8, $0x80007fff80007fff
+DATA k13<>+16(SB)/8, $0x80007fff80007fff
+DATA k13<>+24(SB)/8, $0x80007fff80007fff
 GLOBL k13<>(SB), RODATA|NOPTR, $32
 
-DATA k14<>+0(SB)/8, $0x80007fff80007fff
-DATA k14<>+8(SB)/8, $0x80007fff80007fff
-DATA k14<>+16(SB)/8, $0x80007fff80007fff
-DATA k14<>+24(SB)/8, $0x80007fff80007fff
+DATA k14<>+0(SB)/8, $0x0000000100000001
+DATA k14<>+8(SB)/8, $0x0000000100000001
+DATA k14<>+16(SB)/8, $0x0000000100000001
+DATA k14<>+24(SB)/8, $0x0000000100000001
 GLOBL k14<>(SB), RODATA|NOPTR, $32
 
-DATA k15<>+0(SB)/8, $0x0000000100000001
-DATA k15<>+8(SB)/8, $0x0000000100000001
-DATA k15<>+16(SB)/8, $0x0000000100000001
-DATA k15<>+24(SB)/8, $0x0000000100000001
-GLOBL k15<>(SB), RODATA|NOPTR, $32
-
-// func q4_0F16AVX512(dst *byte, src *byte, n int)
+// func bookedF16AVX512(dst *byte, src *byte, book *float32, n int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
-TEXT ·q4_0F16AVX512(SB), NOSPLIT, $192-24
+TEXT ·bookedF16AVX512(SB), NOSPLIT, $192-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
-	MOVQ         n+16(FP), DX
-	VMOVDQU64    k6<>+0(SB), Z1
+	MOVQ         n+24(FP), DX
+	MOVQ         book+16(FP), BX
+	VMOVDQU64    (BX), Z1
 
 batch:
 	CMPQ            DX, $0x08
@@ -1913,9 +1906,9 @@ batch:
 	VPBROADCASTD    k1<>+0(SB), K1, Z2
 	VMOVUPS         Z2, 32(SP)
 	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
+	VMOVDQU64       k9<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VPSRLVW         k10<>+0(SB), Z2, Z2
 	VMULPS.BCST     32(SP), Z1, Z3
 	VXORPS          Z0, Z3, Z3
 	VCVTPS2PH       $0x00, Z3, Y3
@@ -1925,9 +1918,9 @@ batch:
 	ADDQ            $0x00000012, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
+	VMOVDQU64       k9<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VPSRLVW         k10<>+0(SB), Z2, Z2
 	VMULPS.BCST     36(SP), Z1, Z3
 	VXORPS          Z0, Z3, Z3
 	VCVTPS2PH       $0x00, Z3, Y3
@@ -1937,9 +1930,9 @@ batch:
 	ADDQ            $0x00000012, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
+	VMOVDQU64       k9<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VPSRLVW         k10<>+0(SB), Z2, Z2
 	VMULPS.BCST     40(SP), Z1, Z3
 	VXORPS          Z0, Z3, Z3
 	VCVTPS2PH       $0x00, Z3, Y3
@@ -1949,9 +1942,9 @@ batch:
 	ADDQ            $0x00000012, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
+	VMOVDQU64       k9<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VPSRLVW         k10<>+0(SB), Z2, Z2
 	VMULPS.BCST     44(SP), Z1, Z3
 	VXORPS          Z0, Z3, Z3
 	VCVTPS2PH       $0x00, Z3, Y3
@@ -1961,9 +1954,9 @@ batch:
 	ADDQ            $0x00000012, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
+	VMOVDQU64       k9<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VPSRLVW         k10<>+0(SB), Z2, Z2
 	VMULPS.BCST     48(SP), Z1, Z3
 	VXORPS          Z0, Z3, Z3
 	VCVTPS2PH       $0x00, Z3, Y3
@@ -1973,9 +1966,9 @@ batch:
 	ADDQ            $0x00000012, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
+	VMOVDQU64       k9<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VPSRLVW         k10<>+0(SB), Z2, Z2
 	VMULPS.BCST     52(SP), Z1, Z3
 	VXORPS          Z0, Z3, Z3
 	VCVTPS2PH       $0x00, Z3, Y3
@@ -1985,9 +1978,9 @@ batch:
 	ADDQ            $0x00000012, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
+	VMOVDQU64       k9<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VPSRLVW         k10<>+0(SB), Z2, Z2
 	VMULPS.BCST     56(SP), Z1, Z3
 	VXORPS          Z0, Z3, Z3
 	VCVTPS2PH       $0x00, Z3, Y3
@@ -1997,9 +1990,9 @@ batch:
 	ADDQ            $0x00000012, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
+	VMOVDQU64       k9<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VPSRLVW         k10<>+0(SB), Z2, Z2
 	VMULPS.BCST     60(SP), Z1, Z3
 	VXORPS          Z0, Z3, Z3
 	VCVTPS2PH       $0x00, Z3, Y3
@@ -2022,9 +2015,9 @@ block:
 	VPBROADCASTD    k1<>+0(SB), K1, Z2
 	VMOVUPS         Z2, 128(SP)
 	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
+	VMOVDQU64       k9<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VPSRLVW         k10<>+0(SB), Z2, Z2
 	VMULPS.BCST     128(SP), Z1, Z3
 	VXORPS          Z0, Z3, Z3
 	VCVTPS2PH       $0x00, Z3, Y3
@@ -2047,7 +2040,7 @@ TEXT ·q4_1F32AVX512(SB), NOSPLIT, $192-24
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
-	VMOVDQU64    k16<>+0(SB), Z0
+	VMOVDQU64    k15<>+0(SB), Z0
 
 batch:
 	CMPQ            DX, $0x08
@@ -2070,19 +2063,19 @@ batch:
 	MOVL            BX, 28(SP)
 	VCVTPH2PS       (SP), Z1
 	VCMPPS          $0x03, Z1, Z1, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z1
+	VPBROADCASTD    k16<>+0(SB), K1, Z1
 	VMOVUPS         Z1, 32(SP)
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k7<>+0(SB), Z2
+	VMOVDQU64       k6<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z2
-	VPSRLVD         k8<>+0(SB), Z2, Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VPSRLVD         k7<>+0(SB), Z2, Z2
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z1, Z3, Z1
-	VPSRLVD         k9<>+0(SB), Z1, Z1
+	VPSRLVD         k8<>+0(SB), Z1, Z1
 	VMULPS.BCST     32(SP), Z0, Z3
 	VADDPS.BCST     36(SP), Z3, Z3
 	VCMPPS          $0x03, Z3, Z3, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPBROADCASTD    k16<>+0(SB), K1, Z3
 	VPERMD          Z3, Z2, Z2
 	VMOVDQU64       Z2, (AX)
 	VPERMD          Z3, Z1, Z1
@@ -2090,16 +2083,16 @@ batch:
 	ADDQ            $0x00000014, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k7<>+0(SB), Z2
+	VMOVDQU64       k6<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z2
-	VPSRLVD         k8<>+0(SB), Z2, Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VPSRLVD         k7<>+0(SB), Z2, Z2
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z1, Z3, Z1
-	VPSRLVD         k9<>+0(SB), Z1, Z1
+	VPSRLVD         k8<>+0(SB), Z1, Z1
 	VMULPS.BCST     40(SP), Z0, Z3
 	VADDPS.BCST     44(SP), Z3, Z3
 	VCMPPS          $0x03, Z3, Z3, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPBROADCASTD    k16<>+0(SB), K1, Z3
 	VPERMD          Z3, Z2, Z2
 	VMOVDQU64       Z2, (AX)
 	VPERMD          Z3, Z1, Z1
@@ -2107,16 +2100,16 @@ batch:
 	ADDQ            $0x00000014, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k7<>+0(SB), Z2
+	VMOVDQU64       k6<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z2
-	VPSRLVD         k8<>+0(SB), Z2, Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VPSRLVD         k7<>+0(SB), Z2, Z2
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z1, Z3, Z1
-	VPSRLVD         k9<>+0(SB), Z1, Z1
+	VPSRLVD         k8<>+0(SB), Z1, Z1
 	VMULPS.BCST     48(SP), Z0, Z3
 	VADDPS.BCST     52(SP), Z3, Z3
 	VCMPPS          $0x03, Z3, Z3, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPBROADCASTD    k16<>+0(SB), K1, Z3
 	VPERMD          Z3, Z2, Z2
 	VMOVDQU64       Z2, (AX)
 	VPERMD          Z3, Z1, Z1
@@ -2124,16 +2117,16 @@ batch:
 	ADDQ            $0x00000014, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k7<>+0(SB), Z2
+	VMOVDQU64       k6<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z2
-	VPSRLVD         k8<>+0(SB), Z2, Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VPSRLVD         k7<>+0(SB), Z2, Z2
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z1, Z3, Z1
-	VPSRLVD         k9<>+0(SB), Z1, Z1
+	VPSRLVD         k8<>+0(SB), Z1, Z1
 	VMULPS.BCST     56(SP), Z0, Z3
 	VADDPS.BCST     60(SP), Z3, Z3
 	VCMPPS          $0x03, Z3, Z3, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPBROADCASTD    k16<>+0(SB), K1, Z3
 	VPERMD          Z3, Z2, Z2
 	VMOVDQU64       Z2, (AX)
 	VPERMD          Z3, Z1, Z1
@@ -2141,16 +2134,16 @@ batch:
 	ADDQ            $0x00000014, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k7<>+0(SB), Z2
+	VMOVDQU64       k6<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z2
-	VPSRLVD         k8<>+0(SB), Z2, Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VPSRLVD         k7<>+0(SB), Z2, Z2
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z1, Z3, Z1
-	VPSRLVD         k9<>+0(SB), Z1, Z1
+	VPSRLVD         k8<>+0(SB), Z1, Z1
 	VMULPS.BCST     64(SP), Z0, Z3
 	VADDPS.BCST     68(SP), Z3, Z3
 	VCMPPS          $0x03, Z3, Z3, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPBROADCASTD    k16<>+0(SB), K1, Z3
 	VPERMD          Z3, Z2, Z2
 	VMOVDQU64       Z2, (AX)
 	VPERMD          Z3, Z1, Z1
@@ -2158,16 +2151,16 @@ batch:
 	ADDQ            $0x00000014, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k7<>+0(SB), Z2
+	VMOVDQU64       k6<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z2
-	VPSRLVD         k8<>+0(SB), Z2, Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VPSRLVD         k7<>+0(SB), Z2, Z2
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z1, Z3, Z1
-	VPSRLVD         k9<>+0(SB), Z1, Z1
+	VPSRLVD         k8<>+0(SB), Z1, Z1
 	VMULPS.BCST     72(SP), Z0, Z3
 	VADDPS.BCST     76(SP), Z3, Z3
 	VCMPPS          $0x03, Z3, Z3, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPBROADCASTD    k16<>+0(SB), K1, Z3
 	VPERMD          Z3, Z2, Z2
 	VMOVDQU64       Z2, (AX)
 	VPERMD          Z3, Z1, Z1
@@ -2175,16 +2168,16 @@ batch:
 	ADDQ            $0x00000014, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k7<>+0(SB), Z2
+	VMOVDQU64       k6<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z2
-	VPSRLVD         k8<>+0(SB), Z2, Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VPSRLVD         k7<>+0(SB), Z2, Z2
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z1, Z3, Z1
-	VPSRLVD         k9<>+0(SB), Z1, Z1
+	VPSRLVD         k8<>+0(SB), Z1, Z1
 	VMULPS.BCST     80(SP), Z0, Z3
 	VADDPS.BCST     84(SP), Z3, Z3
 	VCMPPS          $0x03, Z3, Z3, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPBROADCASTD    k16<>+0(SB), K1, Z3
 	VPERMD          Z3, Z2, Z2
 	VMOVDQU64       Z2, (AX)
 	VPERMD          Z3, Z1, Z1
@@ -2192,16 +2185,16 @@ batch:
 	ADDQ            $0x00000014, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k7<>+0(SB), Z2
+	VMOVDQU64       k6<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z2
-	VPSRLVD         k8<>+0(SB), Z2, Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VPSRLVD         k7<>+0(SB), Z2, Z2
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z1, Z3, Z1
-	VPSRLVD         k9<>+0(SB), Z1, Z1
+	VPSRLVD         k8<>+0(SB), Z1, Z1
 	VMULPS.BCST     88(SP), Z0, Z3
 	VADDPS.BCST     92(SP), Z3, Z3
 	VCMPPS          $0x03, Z3, Z3, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPBROADCASTD    k16<>+0(SB), K1, Z3
 	VPERMD          Z3, Z2, Z2
 	VMOVDQU64       Z2, (AX)
 	VPERMD          Z3, Z1, Z1
@@ -2218,19 +2211,19 @@ block:
 	MOVL            BX, 96(SP)
 	VCVTPH2PS       96(SP), Z1
 	VCMPPS          $0x03, Z1, Z1, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z1
+	VPBROADCASTD    k16<>+0(SB), K1, Z1
 	VMOVUPS         Z1, 128(SP)
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k7<>+0(SB), Z2
+	VMOVDQU64       k6<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z2
-	VPSRLVD         k8<>+0(SB), Z2, Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VPSRLVD         k7<>+0(SB), Z2, Z2
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z1, Z3, Z1
-	VPSRLVD         k9<>+0(SB), Z1, Z1
+	VPSRLVD         k8<>+0(SB), Z1, Z1
 	VMULPS.BCST     128(SP), Z0, Z3
 	VADDPS.BCST     132(SP), Z3, Z3
 	VCMPPS          $0x03, Z3, Z3, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPBROADCASTD    k16<>+0(SB), K1, Z3
 	VPERMD          Z3, Z2, Z2
 	VMOVDQU64       Z2, (AX)
 	VPERMD          Z3, Z1, Z1
@@ -2244,21 +2237,21 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k16<>+0(SB)/8, $0x3f80000000000000
-DATA k16<>+8(SB)/8, $0x4040000040000000
-DATA k16<>+16(SB)/8, $0x40a0000040800000
-DATA k16<>+24(SB)/8, $0x40e0000040c00000
-DATA k16<>+32(SB)/8, $0x4110000041000000
-DATA k16<>+40(SB)/8, $0x4130000041200000
-DATA k16<>+48(SB)/8, $0x4150000041400000
-DATA k16<>+56(SB)/8, $0x4170000041600000
-GLOBL k16<>(SB), RODATA|NOPTR, $64
+DATA k15<>+0(SB)/8, $0x3f80000000000000
+DATA k15<>+8(SB)/8, $0x4040000040000000
+DATA k15<>+16(SB)/8, $0x40a0000040800000
+DATA k15<>+24(SB)/8, $0x40e0000040c00000
+DATA k15<>+32(SB)/8, $0x4110000041000000
+DATA k15<>+40(SB)/8, $0x4130000041200000
+DATA k15<>+48(SB)/8, $0x4150000041400000
+DATA k15<>+56(SB)/8, $0x4170000041600000
+GLOBL k15<>(SB), RODATA|NOPTR, $64
 
-DATA k17<>+0(SB)/8, $0x7fc000007fc00000
-DATA k17<>+8(SB)/8, $0x7fc000007fc00000
-DATA k17<>+16(SB)/8, $0x7fc000007fc00000
-DATA k17<>+24(SB)/8, $0x7fc000007fc00000
-GLOBL k17<>(SB), RODATA|NOPTR, $32
+DATA k16<>+0(SB)/8, $0x7fc000007fc00000
+DATA k16<>+8(SB)/8, $0x7fc000007fc00000
+DATA k16<>+16(SB)/8, $0x7fc000007fc00000
+DATA k16<>+24(SB)/8, $0x7fc000007fc00000
+GLOBL k16<>(SB), RODATA|NOPTR, $32
 
 // func q4_1BF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
@@ -2270,7 +2263,9 @@ TEXT ·q4_1BF16AVX512(SB), NOSPLIT, $192-24
 	VMOVDQU64    k4<>+0(SB), Z0
 	VMOVDQU64    k5<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
-	VMOVDQU64    k16<>+0(SB), Z0
+	VPBROADCASTD k17<>+0(SB), Z0
+	VPBROADCASTD k18<>+0(SB), Z0
+	VMOVDQU64    k15<>+0(SB), Z0
 
 batch:
 	CMPQ            DX, $0x08
@@ -2293,139 +2288,139 @@ batch:
 	MOVL            BX, 28(SP)
 	VCVTPH2PS       (SP), Z1
 	VCMPPS          $0x03, Z1, Z1, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z1
+	VPBROADCASTD    k16<>+0(SB), K1, Z1
 	VMOVUPS         Z1, 32(SP)
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     32(SP), Z0, Z2
 	VADDPS.BCST     36(SP), Z2, Z2
 	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k18<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPBROADCASTD    k16<>+0(SB), K1, Z2
+	VMOVDQU64       k11<>+0(SB), Z3
+	VPTESTMD.BCST   k12<>+0(SB), Z2, K1
+	VPADDD.BCST     k19<>+0(SB), Z2, Z2
+	VPADDD.BCST     k14<>+0(SB), Z2, K1, Z2
 	VPERMW          Z2, Z3, Z3
 	VPERMW          Z3, Z1, Z1
 	VMOVDQU64       Z1, (AX)
 	ADDQ            $0x00000014, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     40(SP), Z0, Z2
 	VADDPS.BCST     44(SP), Z2, Z2
 	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k18<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPBROADCASTD    k16<>+0(SB), K1, Z2
+	VMOVDQU64       k11<>+0(SB), Z3
+	VPTESTMD.BCST   k12<>+0(SB), Z2, K1
+	VPADDD.BCST     k19<>+0(SB), Z2, Z2
+	VPADDD.BCST     k14<>+0(SB), Z2, K1, Z2
 	VPERMW          Z2, Z3, Z3
 	VPERMW          Z3, Z1, Z1
 	VMOVDQU64       Z1, (AX)
 	ADDQ            $0x00000014, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     48(SP), Z0, Z2
 	VADDPS.BCST     52(SP), Z2, Z2
 	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k18<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPBROADCASTD    k16<>+0(SB), K1, Z2
+	VMOVDQU64       k11<>+0(SB), Z3
+	VPTESTMD.BCST   k12<>+0(SB), Z2, K1
+	VPADDD.BCST     k19<>+0(SB), Z2, Z2
+	VPADDD.BCST     k14<>+0(SB), Z2, K1, Z2
 	VPERMW          Z2, Z3, Z3
 	VPERMW          Z3, Z1, Z1
 	VMOVDQU64       Z1, (AX)
 	ADDQ            $0x00000014, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     56(SP), Z0, Z2
 	VADDPS.BCST     60(SP), Z2, Z2
 	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k18<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPBROADCASTD    k16<>+0(SB), K1, Z2
+	VMOVDQU64       k11<>+0(SB), Z3
+	VPTESTMD.BCST   k12<>+0(SB), Z2, K1
+	VPADDD.BCST     k19<>+0(SB), Z2, Z2
+	VPADDD.BCST     k14<>+0(SB), Z2, K1, Z2
 	VPERMW          Z2, Z3, Z3
 	VPERMW          Z3, Z1, Z1
 	VMOVDQU64       Z1, (AX)
 	ADDQ            $0x00000014, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     64(SP), Z0, Z2
 	VADDPS.BCST     68(SP), Z2, Z2
 	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k18<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPBROADCASTD    k16<>+0(SB), K1, Z2
+	VMOVDQU64       k11<>+0(SB), Z3
+	VPTESTMD.BCST   k12<>+0(SB), Z2, K1
+	VPADDD.BCST     k19<>+0(SB), Z2, Z2
+	VPADDD.BCST     k14<>+0(SB), Z2, K1, Z2
 	VPERMW          Z2, Z3, Z3
 	VPERMW          Z3, Z1, Z1
 	VMOVDQU64       Z1, (AX)
 	ADDQ            $0x00000014, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     72(SP), Z0, Z2
 	VADDPS.BCST     76(SP), Z2, Z2
 	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k18<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPBROADCASTD    k16<>+0(SB), K1, Z2
+	VMOVDQU64       k11<>+0(SB), Z3
+	VPTESTMD.BCST   k12<>+0(SB), Z2, K1
+	VPADDD.BCST     k19<>+0(SB), Z2, Z2
+	VPADDD.BCST     k14<>+0(SB), Z2, K1, Z2
 	VPERMW          Z2, Z3, Z3
 	VPERMW          Z3, Z1, Z1
 	VMOVDQU64       Z1, (AX)
 	ADDQ            $0x00000014, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     80(SP), Z0, Z2
 	VADDPS.BCST     84(SP), Z2, Z2
 	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k18<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPBROADCASTD    k16<>+0(SB), K1, Z2
+	VMOVDQU64       k11<>+0(SB), Z3
+	VPTESTMD.BCST   k12<>+0(SB), Z2, K1
+	VPADDD.BCST     k19<>+0(SB), Z2, Z2
+	VPADDD.BCST     k14<>+0(SB), Z2, K1, Z2
 	VPERMW          Z2, Z3, Z3
 	VPERMW          Z3, Z1, Z1
 	VMOVDQU64       Z1, (AX)
 	ADDQ            $0x00000014, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     88(SP), Z0, Z2
 	VADDPS.BCST     92(SP), Z2, Z2
 	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k18<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPBROADCASTD    k16<>+0(SB), K1, Z2
+	VMOVDQU64       k11<>+0(SB), Z3
+	VPTESTMD.BCST   k12<>+0(SB), Z2, K1
+	VPADDD.BCST     k19<>+0(SB), Z2, Z2
+	VPADDD.BCST     k14<>+0(SB), Z2, K1, Z2
 	VPERMW          Z2, Z3, Z3
 	VPERMW          Z3, Z1, Z1
 	VMOVDQU64       Z1, (AX)
@@ -2441,20 +2436,20 @@ block:
 	MOVL            BX, 96(SP)
 	VCVTPH2PS       96(SP), Z1
 	VCMPPS          $0x03, Z1, Z1, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z1
+	VPBROADCASTD    k16<>+0(SB), K1, Z1
 	VMOVUPS         Z1, 128(SP)
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     128(SP), Z0, Z2
 	VADDPS.BCST     132(SP), Z2, Z2
 	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k18<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
+	VPBROADCASTD    k16<>+0(SB), K1, Z2
+	VMOVDQU64       k11<>+0(SB), Z3
+	VPTESTMD.BCST   k12<>+0(SB), Z2, K1
+	VPADDD.BCST     k19<>+0(SB), Z2, Z2
+	VPADDD.BCST     k14<>+0(SB), Z2, K1, Z2
 	VPERMW          Z2, Z3, Z3
 	VPERMW          Z3, Z1, Z1
 	VMOVDQU64       Z1, (AX)
@@ -2467,11 +2462,23 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k18<>+0(SB)/8, $0x00007fff00007fff
-DATA k18<>+8(SB)/8, $0x00007fff00007fff
-DATA k18<>+16(SB)/8, $0x00007fff00007fff
-DATA k18<>+24(SB)/8, $0x00007fff00007fff
+DATA k17<>+0(SB)/8, $0x000f000f000f000f
+DATA k17<>+8(SB)/8, $0x000f000f000f000f
+DATA k17<>+16(SB)/8, $0x000f000f000f000f
+DATA k17<>+24(SB)/8, $0x000f000f000f000f
+GLOBL k17<>(SB), RODATA|NOPTR, $32
+
+DATA k18<>+0(SB)/8, $0x0010001000100010
+DATA k18<>+8(SB)/8, $0x0010001000100010
+DATA k18<>+16(SB)/8, $0x0010001000100010
+DATA k18<>+24(SB)/8, $0x0010001000100010
 GLOBL k18<>(SB), RODATA|NOPTR, $32
+
+DATA k19<>+0(SB)/8, $0x00007fff00007fff
+DATA k19<>+8(SB)/8, $0x00007fff00007fff
+DATA k19<>+16(SB)/8, $0x00007fff00007fff
+DATA k19<>+24(SB)/8, $0x00007fff00007fff
+GLOBL k19<>(SB), RODATA|NOPTR, $32
 
 // func q4_1F16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
@@ -2480,7 +2487,9 @@ TEXT ·q4_1F16AVX512(SB), NOSPLIT, $192-24
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
-	VMOVDQU64    k16<>+0(SB), Z0
+	VPBROADCASTD k17<>+0(SB), Z0
+	VPBROADCASTD k18<>+0(SB), Z0
+	VMOVDQU64    k15<>+0(SB), Z0
 
 batch:
 	CMPQ            DX, $0x08
@@ -2503,16 +2512,16 @@ batch:
 	MOVL            BX, 28(SP)
 	VCVTPH2PS       (SP), Z1
 	VCMPPS          $0x03, Z1, Z1, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z1
+	VPBROADCASTD    k16<>+0(SB), K1, Z1
 	VMOVUPS         Z1, 32(SP)
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     32(SP), Z0, Z2
 	VADDPS.BCST     36(SP), Z2, Z2
 	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VPBROADCASTD    k16<>+0(SB), K1, Z2
 	VCVTPS2PH       $0x00, Z2, Y2
 	VINSERTI64X4    $0x01, Y2, Z2, Z2
 	VPERMW          Z2, Z1, Z1
@@ -2520,13 +2529,13 @@ batch:
 	ADDQ            $0x00000014, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     40(SP), Z0, Z2
 	VADDPS.BCST     44(SP), Z2, Z2
 	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VPBROADCASTD    k16<>+0(SB), K1, Z2
 	VCVTPS2PH       $0x00, Z2, Y2
 	VINSERTI64X4    $0x01, Y2, Z2, Z2
 	VPERMW          Z2, Z1, Z1
@@ -2534,13 +2543,13 @@ batch:
 	ADDQ            $0x00000014, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     48(SP), Z0, Z2
 	VADDPS.BCST     52(SP), Z2, Z2
 	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VPBROADCASTD    k16<>+0(SB), K1, Z2
 	VCVTPS2PH       $0x00, Z2, Y2
 	VINSERTI64X4    $0x01, Y2, Z2, Z2
 	VPERMW          Z2, Z1, Z1
@@ -2548,13 +2557,13 @@ batch:
 	ADDQ            $0x00000014, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     56(SP), Z0, Z2
 	VADDPS.BCST     60(SP), Z2, Z2
 	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VPBROADCASTD    k16<>+0(SB), K1, Z2
 	VCVTPS2PH       $0x00, Z2, Y2
 	VINSERTI64X4    $0x01, Y2, Z2, Z2
 	VPERMW          Z2, Z1, Z1
@@ -2562,13 +2571,13 @@ batch:
 	ADDQ            $0x00000014, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     64(SP), Z0, Z2
 	VADDPS.BCST     68(SP), Z2, Z2
 	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VPBROADCASTD    k16<>+0(SB), K1, Z2
 	VCVTPS2PH       $0x00, Z2, Y2
 	VINSERTI64X4    $0x01, Y2, Z2, Z2
 	VPERMW          Z2, Z1, Z1
@@ -2576,13 +2585,13 @@ batch:
 	ADDQ            $0x00000014, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     72(SP), Z0, Z2
 	VADDPS.BCST     76(SP), Z2, Z2
 	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VPBROADCASTD    k16<>+0(SB), K1, Z2
 	VCVTPS2PH       $0x00, Z2, Y2
 	VINSERTI64X4    $0x01, Y2, Z2, Z2
 	VPERMW          Z2, Z1, Z1
@@ -2590,13 +2599,13 @@ batch:
 	ADDQ            $0x00000014, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     80(SP), Z0, Z2
 	VADDPS.BCST     84(SP), Z2, Z2
 	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VPBROADCASTD    k16<>+0(SB), K1, Z2
 	VCVTPS2PH       $0x00, Z2, Y2
 	VINSERTI64X4    $0x01, Y2, Z2, Z2
 	VPERMW          Z2, Z1, Z1
@@ -2604,13 +2613,13 @@ batch:
 	ADDQ            $0x00000014, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     88(SP), Z0, Z2
 	VADDPS.BCST     92(SP), Z2, Z2
 	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VPBROADCASTD    k16<>+0(SB), K1, Z2
 	VCVTPS2PH       $0x00, Z2, Y2
 	VINSERTI64X4    $0x01, Y2, Z2, Z2
 	VPERMW          Z2, Z1, Z1
@@ -2627,16 +2636,16 @@ block:
 	MOVL            BX, 96(SP)
 	VCVTPH2PS       96(SP), Z1
 	VCMPPS          $0x03, Z1, Z1, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z1
+	VPBROADCASTD    k16<>+0(SB), K1, Z1
 	VMOVUPS         Z1, 128(SP)
 	VBROADCASTI32X4 4(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k9<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
+	VPSRLVW         k10<>+0(SB), Z1, Z1
 	VMULPS.BCST     128(SP), Z0, Z2
 	VADDPS.BCST     132(SP), Z2, Z2
 	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VPBROADCASTD    k16<>+0(SB), K1, Z2
 	VCVTPS2PH       $0x00, Z2, Y2
 	VINSERTI64X4    $0x01, Y2, Z2, Z2
 	VPERMW          Z2, Z1, Z1
@@ -2657,8 +2666,8 @@ TEXT ·q5_0F32AVX512(SB), NOSPLIT, $192-24
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
-	VMOVDQU64    k19<>+0(SB), Z1
-	VMOVDQU64    k16<>+0(SB), Z2
+	VMOVDQU64    k20<>+0(SB), Z1
+	VMOVDQU64    k15<>+0(SB), Z2
 
 batch:
 	CMPQ            DX, $0x08
@@ -2685,16 +2694,16 @@ batch:
 	VPBROADCASTD    k1<>+0(SB), K1, Z3
 	VMOVUPS         Z3, 32(SP)
 	VBROADCASTI32X4 6(CX), Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z3, Z4, Z4
-	VPSRLVD         k8<>+0(SB), Z4, Z4
-	VMOVDQU64       k7<>+0(SB), Z5
+	VPSRLVD         k7<>+0(SB), Z4, Z4
+	VMOVDQU64       k6<>+0(SB), Z5
 	VPERMB          Z3, Z5, Z3
-	VPSRLVD         k9<>+0(SB), Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z4, Z4
+	VPANDD.BCST     k17<>+0(SB), Z4, Z4
 	VPADDD.BCST     k21<>+0(SB), Z4, K1, Z4
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	KSHIFTRD        $0x10, K1, K1
 	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
 	VMULPS.BCST     32(SP), Z1, Z5
@@ -2710,16 +2719,16 @@ batch:
 	ADDQ            $0x00000016, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 6(CX), Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z3, Z4, Z4
-	VPSRLVD         k8<>+0(SB), Z4, Z4
-	VMOVDQU64       k7<>+0(SB), Z5
+	VPSRLVD         k7<>+0(SB), Z4, Z4
+	VMOVDQU64       k6<>+0(SB), Z5
 	VPERMB          Z3, Z5, Z3
-	VPSRLVD         k9<>+0(SB), Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z4, Z4
+	VPANDD.BCST     k17<>+0(SB), Z4, Z4
 	VPADDD.BCST     k21<>+0(SB), Z4, K1, Z4
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	KSHIFTRD        $0x10, K1, K1
 	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
 	VMULPS.BCST     36(SP), Z1, Z5
@@ -2735,16 +2744,16 @@ batch:
 	ADDQ            $0x00000016, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 6(CX), Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z3, Z4, Z4
-	VPSRLVD         k8<>+0(SB), Z4, Z4
-	VMOVDQU64       k7<>+0(SB), Z5
+	VPSRLVD         k7<>+0(SB), Z4, Z4
+	VMOVDQU64       k6<>+0(SB), Z5
 	VPERMB          Z3, Z5, Z3
-	VPSRLVD         k9<>+0(SB), Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z4, Z4
+	VPANDD.BCST     k17<>+0(SB), Z4, Z4
 	VPADDD.BCST     k21<>+0(SB), Z4, K1, Z4
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	KSHIFTRD        $0x10, K1, K1
 	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
 	VMULPS.BCST     40(SP), Z1, Z5
@@ -2760,16 +2769,16 @@ batch:
 	ADDQ            $0x00000016, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 6(CX), Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z3, Z4, Z4
-	VPSRLVD         k8<>+0(SB), Z4, Z4
-	VMOVDQU64       k7<>+0(SB), Z5
+	VPSRLVD         k7<>+0(SB), Z4, Z4
+	VMOVDQU64       k6<>+0(SB), Z5
 	VPERMB          Z3, Z5, Z3
-	VPSRLVD         k9<>+0(SB), Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z4, Z4
+	VPANDD.BCST     k17<>+0(SB), Z4, Z4
 	VPADDD.BCST     k21<>+0(SB), Z4, K1, Z4
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	KSHIFTRD        $0x10, K1, K1
 	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
 	VMULPS.BCST     44(SP), Z1, Z5
@@ -2785,16 +2794,16 @@ batch:
 	ADDQ            $0x00000016, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 6(CX), Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z3, Z4, Z4
-	VPSRLVD         k8<>+0(SB), Z4, Z4
-	VMOVDQU64       k7<>+0(SB), Z5
+	VPSRLVD         k7<>+0(SB), Z4, Z4
+	VMOVDQU64       k6<>+0(SB), Z5
 	VPERMB          Z3, Z5, Z3
-	VPSRLVD         k9<>+0(SB), Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z4, Z4
+	VPANDD.BCST     k17<>+0(SB), Z4, Z4
 	VPADDD.BCST     k21<>+0(SB), Z4, K1, Z4
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	KSHIFTRD        $0x10, K1, K1
 	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
 	VMULPS.BCST     48(SP), Z1, Z5
@@ -2810,16 +2819,16 @@ batch:
 	ADDQ            $0x00000016, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 6(CX), Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z3, Z4, Z4
-	VPSRLVD         k8<>+0(SB), Z4, Z4
-	VMOVDQU64       k7<>+0(SB), Z5
+	VPSRLVD         k7<>+0(SB), Z4, Z4
+	VMOVDQU64       k6<>+0(SB), Z5
 	VPERMB          Z3, Z5, Z3
-	VPSRLVD         k9<>+0(SB), Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z4, Z4
+	VPANDD.BCST     k17<>+0(SB), Z4, Z4
 	VPADDD.BCST     k21<>+0(SB), Z4, K1, Z4
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	KSHIFTRD        $0x10, K1, K1
 	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
 	VMULPS.BCST     52(SP), Z1, Z5
@@ -2835,16 +2844,16 @@ batch:
 	ADDQ            $0x00000016, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 6(CX), Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z3, Z4, Z4
-	VPSRLVD         k8<>+0(SB), Z4, Z4
-	VMOVDQU64       k7<>+0(SB), Z5
+	VPSRLVD         k7<>+0(SB), Z4, Z4
+	VMOVDQU64       k6<>+0(SB), Z5
 	VPERMB          Z3, Z5, Z3
-	VPSRLVD         k9<>+0(SB), Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z4, Z4
+	VPANDD.BCST     k17<>+0(SB), Z4, Z4
 	VPADDD.BCST     k21<>+0(SB), Z4, K1, Z4
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	KSHIFTRD        $0x10, K1, K1
 	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
 	VMULPS.BCST     56(SP), Z1, Z5
@@ -2860,16 +2869,16 @@ batch:
 	ADDQ            $0x00000016, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 6(CX), Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z3, Z4, Z4
-	VPSRLVD         k8<>+0(SB), Z4, Z4
-	VMOVDQU64       k7<>+0(SB), Z5
+	VPSRLVD         k7<>+0(SB), Z4, Z4
+	VMOVDQU64       k6<>+0(SB), Z5
 	VPERMB          Z3, Z5, Z3
-	VPSRLVD         k9<>+0(SB), Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z4, Z4
+	VPANDD.BCST     k17<>+0(SB), Z4, Z4
 	VPADDD.BCST     k21<>+0(SB), Z4, K1, Z4
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	KSHIFTRD        $0x10, K1, K1
 	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
 	VMULPS.BCST     60(SP), Z1, Z5
@@ -2898,16 +2907,16 @@ block:
 	VPBROADCASTD    k1<>+0(SB), K1, Z3
 	VMOVUPS         Z3, 128(SP)
 	VBROADCASTI32X4 6(CX), Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z3, Z4, Z4
-	VPSRLVD         k8<>+0(SB), Z4, Z4
-	VMOVDQU64       k7<>+0(SB), Z5
+	VPSRLVD         k7<>+0(SB), Z4, Z4
+	VMOVDQU64       k6<>+0(SB), Z5
 	VPERMB          Z3, Z5, Z3
-	VPSRLVD         k9<>+0(SB), Z3, Z3
+	VPSRLVD         k8<>+0(SB), Z3, Z3
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z4, Z4
+	VPANDD.BCST     k17<>+0(SB), Z4, Z4
 	VPADDD.BCST     k21<>+0(SB), Z4, K1, Z4
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	KSHIFTRD        $0x10, K1, K1
 	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
 	VMULPS.BCST     128(SP), Z1, Z5
@@ -2929,21 +2938,15 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k19<>+0(SB)/8, $0xc1700000c1800000
-DATA k19<>+8(SB)/8, $0xc1500000c1600000
-DATA k19<>+16(SB)/8, $0xc1300000c1400000
-DATA k19<>+24(SB)/8, $0xc1100000c1200000
-DATA k19<>+32(SB)/8, $0xc0e00000c1000000
-DATA k19<>+40(SB)/8, $0xc0a00000c0c00000
-DATA k19<>+48(SB)/8, $0xc0400000c0800000
-DATA k19<>+56(SB)/8, $0xbf800000c0000000
-GLOBL k19<>(SB), RODATA|NOPTR, $64
-
-DATA k20<>+0(SB)/8, $0x000f000f000f000f
-DATA k20<>+8(SB)/8, $0x000f000f000f000f
-DATA k20<>+16(SB)/8, $0x000f000f000f000f
-DATA k20<>+24(SB)/8, $0x000f000f000f000f
-GLOBL k20<>(SB), RODATA|NOPTR, $32
+DATA k20<>+0(SB)/8, $0xc1700000c1800000
+DATA k20<>+8(SB)/8, $0xc1500000c1600000
+DATA k20<>+16(SB)/8, $0xc1300000c1400000
+DATA k20<>+24(SB)/8, $0xc1100000c1200000
+DATA k20<>+32(SB)/8, $0xc0e00000c1000000
+DATA k20<>+40(SB)/8, $0xc0a00000c0c00000
+DATA k20<>+48(SB)/8, $0xc0400000c0800000
+DATA k20<>+56(SB)/8, $0xbf800000c0000000
+GLOBL k20<>(SB), RODATA|NOPTR, $64
 
 DATA k21<>+0(SB)/8, $0x0000001000000010
 DATA k21<>+8(SB)/8, $0x0000001000000010
@@ -2961,8 +2964,8 @@ TEXT ·q5_0BF16AVX512(SB), NOSPLIT, $192-24
 	VMOVDQU64    k4<>+0(SB), Z2
 	VMOVDQU64    k5<>+0(SB), Z3
 	MOVQ         n+16(FP), DX
-	VMOVDQU64    k19<>+0(SB), Z4
-	VMOVDQU64    k16<>+0(SB), Z5
+	VMOVDQU64    k20<>+0(SB), Z4
+	VMOVDQU64    k15<>+0(SB), Z5
 
 batch:
 	CMPQ            DX, $0x08
@@ -2989,11 +2992,11 @@ batch:
 	VPBROADCASTD    k1<>+0(SB), K1, Z6
 	VMOVUPS         Z6, 32(SP)
 	VBROADCASTI32X4 6(CX), Z6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k9<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z6
-	VPSRLVW         k11<>+0(SB), Z6, Z6
+	VPSRLVW         k10<>+0(SB), Z6, Z6
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPANDD.BCST     k17<>+0(SB), Z6, Z6
 	VPADDW          k22<>+0(SB), Z6, K1, Z6
 	VMULPS.BCST     32(SP), Z4, Z7
 	VMULPS.BCST     32(SP), Z5, Z8
@@ -3009,11 +3012,11 @@ batch:
 	ADDQ            $0x00000016, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 6(CX), Z6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k9<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z6
-	VPSRLVW         k11<>+0(SB), Z6, Z6
+	VPSRLVW         k10<>+0(SB), Z6, Z6
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPANDD.BCST     k17<>+0(SB), Z6, Z6
 	VPADDW          k22<>+0(SB), Z6, K1, Z6
 	VMULPS.BCST     36(SP), Z4, Z7
 	VMULPS.BCST     36(SP), Z5, Z8
@@ -3029,11 +3032,11 @@ batch:
 	ADDQ            $0x00000016, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 6(CX), Z6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k9<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z6
-	VPSRLVW         k11<>+0(SB), Z6, Z6
+	VPSRLVW         k10<>+0(SB), Z6, Z6
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPANDD.BCST     k17<>+0(SB), Z6, Z6
 	VPADDW          k22<>+0(SB), Z6, K1, Z6
 	VMULPS.BCST     40(SP), Z4, Z7
 	VMULPS.BCST     40(SP), Z5, Z8
@@ -3049,11 +3052,11 @@ batch:
 	ADDQ            $0x00000016, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 6(CX), Z6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k9<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z6
-	VPSRLVW         k11<>+0(SB), Z6, Z6
+	VPSRLVW         k10<>+0(SB), Z6, Z6
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPANDD.BCST     k17<>+0(SB), Z6, Z6
 	VPADDW          k22<>+0(SB), Z6, K1, Z6
 	VMULPS.BCST     44(SP), Z4, Z7
 	VMULPS.BCST     44(SP), Z5, Z8
@@ -3069,11 +3072,11 @@ batch:
 	ADDQ            $0x00000016, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 6(CX), Z6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k9<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z6
-	VPSRLVW         k11<>+0(SB), Z6, Z6
+	VPSRLVW         k10<>+0(SB), Z6, Z6
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPANDD.BCST     k17<>+0(SB), Z6, Z6
 	VPADDW          k22<>+0(SB), Z6, K1, Z6
 	VMULPS.BCST     48(SP), Z4, Z7
 	VMULPS.BCST     48(SP), Z5, Z8
@@ -3089,11 +3092,11 @@ batch:
 	ADDQ            $0x00000016, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 6(CX), Z6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k9<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z6
-	VPSRLVW         k11<>+0(SB), Z6, Z6
+	VPSRLVW         k10<>+0(SB), Z6, Z6
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPANDD.BCST     k17<>+0(SB), Z6, Z6
 	VPADDW          k22<>+0(SB), Z6, K1, Z6
 	VMULPS.BCST     52(SP), Z4, Z7
 	VMULPS.BCST     52(SP), Z5, Z8
@@ -3109,11 +3112,11 @@ batch:
 	ADDQ            $0x00000016, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 6(CX), Z6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k9<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z6
-	VPSRLVW         k11<>+0(SB), Z6, Z6
+	VPSRLVW         k10<>+0(SB), Z6, Z6
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPANDD.BCST     k17<>+0(SB), Z6, Z6
 	VPADDW          k22<>+0(SB), Z6, K1, Z6
 	VMULPS.BCST     56(SP), Z4, Z7
 	VMULPS.BCST     56(SP), Z5, Z8
@@ -3129,11 +3132,11 @@ batch:
 	ADDQ            $0x00000016, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 6(CX), Z6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k9<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z6
-	VPSRLVW         k11<>+0(SB), Z6, Z6
+	VPSRLVW         k10<>+0(SB), Z6, Z6
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPANDD.BCST     k17<>+0(SB), Z6, Z6
 	VPADDW          k22<>+0(SB), Z6, K1, Z6
 	VMULPS.BCST     60(SP), Z4, Z7
 	VMULPS.BCST     60(SP), Z5, Z8
@@ -3162,11 +3165,11 @@ block:
 	VPBROADCASTD    k1<>+0(SB), K1, Z6
 	VMOVUPS         Z6, 128(SP)
 	VBROADCASTI32X4 6(CX), Z6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k9<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z6
-	VPSRLVW         k11<>+0(SB), Z6, Z6
+	VPSRLVW         k10<>+0(SB), Z6, Z6
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPANDD.BCST     k17<>+0(SB), Z6, Z6
 	VPADDW          k22<>+0(SB), Z6, K1, Z6
 	VMULPS.BCST     128(SP), Z4, Z7
 	VMULPS.BCST     128(SP), Z5, Z8
@@ -3205,8 +3208,8 @@ TEXT ·q5_0F16AVX512(SB), NOSPLIT, $192-24
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
-	VMOVDQU64    k19<>+0(SB), Z1
-	VMOVDQU64    k16<>+0(SB), Z2
+	VMOVDQU64    k20<>+0(SB), Z1
+	VMOVDQU64    k15<>+0(SB), Z2
 
 batch:
 	CMPQ            DX, $0x08
@@ -3233,11 +3236,11 @@ batch:
 	VPBROADCASTD    k1<>+0(SB), K1, Z3
 	VMOVUPS         Z3, 32(SP)
 	VBROADCASTI32X4 6(CX), Z3
-	VMOVDQU64       k10<>+0(SB), Z4
+	VMOVDQU64       k9<>+0(SB), Z4
 	VPERMB          Z3, Z4, Z3
-	VPSRLVW         k11<>+0(SB), Z3, Z3
+	VPSRLVW         k10<>+0(SB), Z3, Z3
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	VPADDW          k22<>+0(SB), Z3, K1, Z3
 	VMULPS.BCST     32(SP), Z1, Z4
 	VMULPS.BCST     32(SP), Z2, Z5
@@ -3251,11 +3254,11 @@ batch:
 	ADDQ            $0x00000016, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 6(CX), Z3
-	VMOVDQU64       k10<>+0(SB), Z4
+	VMOVDQU64       k9<>+0(SB), Z4
 	VPERMB          Z3, Z4, Z3
-	VPSRLVW         k11<>+0(SB), Z3, Z3
+	VPSRLVW         k10<>+0(SB), Z3, Z3
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	VPADDW          k22<>+0(SB), Z3, K1, Z3
 	VMULPS.BCST     36(SP), Z1, Z4
 	VMULPS.BCST     36(SP), Z2, Z5
@@ -3269,11 +3272,11 @@ batch:
 	ADDQ            $0x00000016, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 6(CX), Z3
-	VMOVDQU64       k10<>+0(SB), Z4
+	VMOVDQU64       k9<>+0(SB), Z4
 	VPERMB          Z3, Z4, Z3
-	VPSRLVW         k11<>+0(SB), Z3, Z3
+	VPSRLVW         k10<>+0(SB), Z3, Z3
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	VPADDW          k22<>+0(SB), Z3, K1, Z3
 	VMULPS.BCST     40(SP), Z1, Z4
 	VMULPS.BCST     40(SP), Z2, Z5
@@ -3287,11 +3290,11 @@ batch:
 	ADDQ            $0x00000016, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 6(CX), Z3
-	VMOVDQU64       k10<>+0(SB), Z4
+	VMOVDQU64       k9<>+0(SB), Z4
 	VPERMB          Z3, Z4, Z3
-	VPSRLVW         k11<>+0(SB), Z3, Z3
+	VPSRLVW         k10<>+0(SB), Z3, Z3
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	VPADDW          k22<>+0(SB), Z3, K1, Z3
 	VMULPS.BCST     44(SP), Z1, Z4
 	VMULPS.BCST     44(SP), Z2, Z5
@@ -3305,11 +3308,11 @@ batch:
 	ADDQ            $0x00000016, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 6(CX), Z3
-	VMOVDQU64       k10<>+0(SB), Z4
+	VMOVDQU64       k9<>+0(SB), Z4
 	VPERMB          Z3, Z4, Z3
-	VPSRLVW         k11<>+0(SB), Z3, Z3
+	VPSRLVW         k10<>+0(SB), Z3, Z3
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	VPADDW          k22<>+0(SB), Z3, K1, Z3
 	VMULPS.BCST     48(SP), Z1, Z4
 	VMULPS.BCST     48(SP), Z2, Z5
@@ -3323,11 +3326,11 @@ batch:
 	ADDQ            $0x00000016, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 6(CX), Z3
-	VMOVDQU64       k10<>+0(SB), Z4
+	VMOVDQU64       k9<>+0(SB), Z4
 	VPERMB          Z3, Z4, Z3
-	VPSRLVW         k11<>+0(SB), Z3, Z3
+	VPSRLVW         k10<>+0(SB), Z3, Z3
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	VPADDW          k22<>+0(SB), Z3, K1, Z3
 	VMULPS.BCST     52(SP), Z1, Z4
 	VMULPS.BCST     52(SP), Z2, Z5
@@ -3341,11 +3344,11 @@ batch:
 	ADDQ            $0x00000016, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 6(CX), Z3
-	VMOVDQU64       k10<>+0(SB), Z4
+	VMOVDQU64       k9<>+0(SB), Z4
 	VPERMB          Z3, Z4, Z3
-	VPSRLVW         k11<>+0(SB), Z3, Z3
+	VPSRLVW         k10<>+0(SB), Z3, Z3
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	VPADDW          k22<>+0(SB), Z3, K1, Z3
 	VMULPS.BCST     56(SP), Z1, Z4
 	VMULPS.BCST     56(SP), Z2, Z5
@@ -3359,11 +3362,11 @@ batch:
 	ADDQ            $0x00000016, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 6(CX), Z3
-	VMOVDQU64       k10<>+0(SB), Z4
+	VMOVDQU64       k9<>+0(SB), Z4
 	VPERMB          Z3, Z4, Z3
-	VPSRLVW         k11<>+0(SB), Z3, Z3
+	VPSRLVW         k10<>+0(SB), Z3, Z3
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	VPADDW          k22<>+0(SB), Z3, K1, Z3
 	VMULPS.BCST     60(SP), Z1, Z4
 	VMULPS.BCST     60(SP), Z2, Z5
@@ -3390,11 +3393,11 @@ block:
 	VPBROADCASTD    k1<>+0(SB), K1, Z3
 	VMOVUPS         Z3, 128(SP)
 	VBROADCASTI32X4 6(CX), Z3
-	VMOVDQU64       k10<>+0(SB), Z4
+	VMOVDQU64       k9<>+0(SB), Z4
 	VPERMB          Z3, Z4, Z3
-	VPSRLVW         k11<>+0(SB), Z3, Z3
+	VPSRLVW         k10<>+0(SB), Z3, Z3
 	KMOVD           2(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	VPADDW          k22<>+0(SB), Z3, K1, Z3
 	VMULPS.BCST     128(SP), Z1, Z4
 	VMULPS.BCST     128(SP), Z2, Z5
@@ -3421,7 +3424,7 @@ TEXT ·q5_1F32AVX512(SB), NOSPLIT, $192-24
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
-	VMOVDQU64    k16<>+0(SB), Z0
+	VMOVDQU64    k15<>+0(SB), Z0
 	VMOVDQU64    k23<>+0(SB), Z1
 
 batch:
@@ -3445,19 +3448,19 @@ batch:
 	MOVL            BX, 28(SP)
 	VCVTPH2PS       (SP), Z2
 	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VPBROADCASTD    k16<>+0(SB), K1, Z2
 	VMOVUPS         Z2, 32(SP)
 	VBROADCASTI32X4 8(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VPSRLVD         k7<>+0(SB), Z3, Z3
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
-	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPANDD.BCST     k17<>+0(SB), Z2, Z2
 	KSHIFTRD        $0x10, K1, K1
 	VPADDD.BCST     k21<>+0(SB), Z2, K1, Z2
 	VMULPS.BCST     32(SP), Z0, Z4
@@ -3465,9 +3468,9 @@ batch:
 	VMULPS.BCST     32(SP), Z1, Z5
 	VADDPS.BCST     36(SP), Z5, Z5
 	VCMPPS          $0x03, Z4, Z4, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VPBROADCASTD    k16<>+0(SB), K1, Z4
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VMOVDQA64       Z3, Z3
 	VPERMI2D        Z5, Z4, Z3
 	VMOVDQU64       Z3, (AX)
@@ -3477,16 +3480,16 @@ batch:
 	ADDQ            $0x00000018, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 8(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VPSRLVD         k7<>+0(SB), Z3, Z3
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
-	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPANDD.BCST     k17<>+0(SB), Z2, Z2
 	KSHIFTRD        $0x10, K1, K1
 	VPADDD.BCST     k21<>+0(SB), Z2, K1, Z2
 	VMULPS.BCST     40(SP), Z0, Z4
@@ -3494,9 +3497,9 @@ batch:
 	VMULPS.BCST     40(SP), Z1, Z5
 	VADDPS.BCST     44(SP), Z5, Z5
 	VCMPPS          $0x03, Z4, Z4, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VPBROADCASTD    k16<>+0(SB), K1, Z4
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VMOVDQA64       Z3, Z3
 	VPERMI2D        Z5, Z4, Z3
 	VMOVDQU64       Z3, (AX)
@@ -3506,16 +3509,16 @@ batch:
 	ADDQ            $0x00000018, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 8(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VPSRLVD         k7<>+0(SB), Z3, Z3
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
-	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPANDD.BCST     k17<>+0(SB), Z2, Z2
 	KSHIFTRD        $0x10, K1, K1
 	VPADDD.BCST     k21<>+0(SB), Z2, K1, Z2
 	VMULPS.BCST     48(SP), Z0, Z4
@@ -3523,9 +3526,9 @@ batch:
 	VMULPS.BCST     48(SP), Z1, Z5
 	VADDPS.BCST     52(SP), Z5, Z5
 	VCMPPS          $0x03, Z4, Z4, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VPBROADCASTD    k16<>+0(SB), K1, Z4
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VMOVDQA64       Z3, Z3
 	VPERMI2D        Z5, Z4, Z3
 	VMOVDQU64       Z3, (AX)
@@ -3535,16 +3538,16 @@ batch:
 	ADDQ            $0x00000018, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 8(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VPSRLVD         k7<>+0(SB), Z3, Z3
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
-	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPANDD.BCST     k17<>+0(SB), Z2, Z2
 	KSHIFTRD        $0x10, K1, K1
 	VPADDD.BCST     k21<>+0(SB), Z2, K1, Z2
 	VMULPS.BCST     56(SP), Z0, Z4
@@ -3552,9 +3555,9 @@ batch:
 	VMULPS.BCST     56(SP), Z1, Z5
 	VADDPS.BCST     60(SP), Z5, Z5
 	VCMPPS          $0x03, Z4, Z4, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VPBROADCASTD    k16<>+0(SB), K1, Z4
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VMOVDQA64       Z3, Z3
 	VPERMI2D        Z5, Z4, Z3
 	VMOVDQU64       Z3, (AX)
@@ -3564,16 +3567,16 @@ batch:
 	ADDQ            $0x00000018, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 8(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VPSRLVD         k7<>+0(SB), Z3, Z3
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
-	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPANDD.BCST     k17<>+0(SB), Z2, Z2
 	KSHIFTRD        $0x10, K1, K1
 	VPADDD.BCST     k21<>+0(SB), Z2, K1, Z2
 	VMULPS.BCST     64(SP), Z0, Z4
@@ -3581,9 +3584,9 @@ batch:
 	VMULPS.BCST     64(SP), Z1, Z5
 	VADDPS.BCST     68(SP), Z5, Z5
 	VCMPPS          $0x03, Z4, Z4, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VPBROADCASTD    k16<>+0(SB), K1, Z4
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VMOVDQA64       Z3, Z3
 	VPERMI2D        Z5, Z4, Z3
 	VMOVDQU64       Z3, (AX)
@@ -3593,16 +3596,16 @@ batch:
 	ADDQ            $0x00000018, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 8(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VPSRLVD         k7<>+0(SB), Z3, Z3
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
-	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPANDD.BCST     k17<>+0(SB), Z2, Z2
 	KSHIFTRD        $0x10, K1, K1
 	VPADDD.BCST     k21<>+0(SB), Z2, K1, Z2
 	VMULPS.BCST     72(SP), Z0, Z4
@@ -3610,9 +3613,9 @@ batch:
 	VMULPS.BCST     72(SP), Z1, Z5
 	VADDPS.BCST     76(SP), Z5, Z5
 	VCMPPS          $0x03, Z4, Z4, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VPBROADCASTD    k16<>+0(SB), K1, Z4
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VMOVDQA64       Z3, Z3
 	VPERMI2D        Z5, Z4, Z3
 	VMOVDQU64       Z3, (AX)
@@ -3622,16 +3625,16 @@ batch:
 	ADDQ            $0x00000018, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 8(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VPSRLVD         k7<>+0(SB), Z3, Z3
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
-	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPANDD.BCST     k17<>+0(SB), Z2, Z2
 	KSHIFTRD        $0x10, K1, K1
 	VPADDD.BCST     k21<>+0(SB), Z2, K1, Z2
 	VMULPS.BCST     80(SP), Z0, Z4
@@ -3639,9 +3642,9 @@ batch:
 	VMULPS.BCST     80(SP), Z1, Z5
 	VADDPS.BCST     84(SP), Z5, Z5
 	VCMPPS          $0x03, Z4, Z4, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VPBROADCASTD    k16<>+0(SB), K1, Z4
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VMOVDQA64       Z3, Z3
 	VPERMI2D        Z5, Z4, Z3
 	VMOVDQU64       Z3, (AX)
@@ -3651,16 +3654,16 @@ batch:
 	ADDQ            $0x00000018, CX
 	ADDQ            $0x00000080, AX
 	VBROADCASTI32X4 8(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VPSRLVD         k7<>+0(SB), Z3, Z3
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
-	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPANDD.BCST     k17<>+0(SB), Z2, Z2
 	KSHIFTRD        $0x10, K1, K1
 	VPADDD.BCST     k21<>+0(SB), Z2, K1, Z2
 	VMULPS.BCST     88(SP), Z0, Z4
@@ -3668,9 +3671,9 @@ batch:
 	VMULPS.BCST     88(SP), Z1, Z5
 	VADDPS.BCST     92(SP), Z5, Z5
 	VCMPPS          $0x03, Z4, Z4, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VPBROADCASTD    k16<>+0(SB), K1, Z4
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VMOVDQA64       Z3, Z3
 	VPERMI2D        Z5, Z4, Z3
 	VMOVDQU64       Z3, (AX)
@@ -3689,19 +3692,19 @@ block:
 	MOVL            BX, 96(SP)
 	VCVTPH2PS       96(SP), Z2
 	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VPBROADCASTD    k16<>+0(SB), K1, Z2
 	VMOVUPS         Z2, 128(SP)
 	VBROADCASTI32X4 8(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VPSRLVD         k7<>+0(SB), Z3, Z3
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z3, Z3
+	VPANDD.BCST     k17<>+0(SB), Z3, Z3
 	VPADDD.BCST     k21<>+0(SB), Z3, K1, Z3
-	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPANDD.BCST     k17<>+0(SB), Z2, Z2
 	KSHIFTRD        $0x10, K1, K1
 	VPADDD.BCST     k21<>+0(SB), Z2, K1, Z2
 	VMULPS.BCST     128(SP), Z0, Z4
@@ -3709,9 +3712,9 @@ block:
 	VMULPS.BCST     128(SP), Z1, Z5
 	VADDPS.BCST     132(SP), Z5, Z5
 	VCMPPS          $0x03, Z4, Z4, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VPBROADCASTD    k16<>+0(SB), K1, Z4
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VMOVDQA64       Z3, Z3
 	VPERMI2D        Z5, Z4, Z3
 	VMOVDQU64       Z3, (AX)
@@ -3747,7 +3750,7 @@ TEXT ·q5_1BF16AVX512(SB), NOSPLIT, $192-24
 	VMOVDQU64    k4<>+0(SB), Z2
 	VMOVDQU64    k5<>+0(SB), Z3
 	MOVQ         n+16(FP), DX
-	VMOVDQU64    k16<>+0(SB), Z4
+	VMOVDQU64    k15<>+0(SB), Z4
 	VMOVDQU64    k23<>+0(SB), Z5
 
 batch:
@@ -3771,14 +3774,14 @@ batch:
 	MOVL            BX, 28(SP)
 	VCVTPH2PS       (SP), Z6
 	VCMPPS          $0x03, Z6, Z6, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VPBROADCASTD    k16<>+0(SB), K1, Z6
 	VMOVUPS         Z6, 32(SP)
 	VBROADCASTI32X4 8(CX), Z6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k9<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z6
-	VPSRLVW         k11<>+0(SB), Z6, Z6
+	VPSRLVW         k10<>+0(SB), Z6, Z6
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPANDD.BCST     k17<>+0(SB), Z6, Z6
 	VPADDW          k22<>+0(SB), Z6, K1, Z6
 	VMULPS.BCST     32(SP), Z4, Z7
 	VADDPS.BCST     36(SP), Z7, Z7
@@ -3797,11 +3800,11 @@ batch:
 	ADDQ            $0x00000018, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 8(CX), Z6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k9<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z6
-	VPSRLVW         k11<>+0(SB), Z6, Z6
+	VPSRLVW         k10<>+0(SB), Z6, Z6
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPANDD.BCST     k17<>+0(SB), Z6, Z6
 	VPADDW          k22<>+0(SB), Z6, K1, Z6
 	VMULPS.BCST     40(SP), Z4, Z7
 	VADDPS.BCST     44(SP), Z7, Z7
@@ -3820,11 +3823,11 @@ batch:
 	ADDQ            $0x00000018, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 8(CX), Z6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k9<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z6
-	VPSRLVW         k11<>+0(SB), Z6, Z6
+	VPSRLVW         k10<>+0(SB), Z6, Z6
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPANDD.BCST     k17<>+0(SB), Z6, Z6
 	VPADDW          k22<>+0(SB), Z6, K1, Z6
 	VMULPS.BCST     48(SP), Z4, Z7
 	VADDPS.BCST     52(SP), Z7, Z7
@@ -3843,11 +3846,11 @@ batch:
 	ADDQ            $0x00000018, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 8(CX), Z6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k9<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z6
-	VPSRLVW         k11<>+0(SB), Z6, Z6
+	VPSRLVW         k10<>+0(SB), Z6, Z6
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPANDD.BCST     k17<>+0(SB), Z6, Z6
 	VPADDW          k22<>+0(SB), Z6, K1, Z6
 	VMULPS.BCST     56(SP), Z4, Z7
 	VADDPS.BCST     60(SP), Z7, Z7
@@ -3866,11 +3869,11 @@ batch:
 	ADDQ            $0x00000018, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 8(CX), Z6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k9<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z6
-	VPSRLVW         k11<>+0(SB), Z6, Z6
+	VPSRLVW         k10<>+0(SB), Z6, Z6
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPANDD.BCST     k17<>+0(SB), Z6, Z6
 	VPADDW          k22<>+0(SB), Z6, K1, Z6
 	VMULPS.BCST     64(SP), Z4, Z7
 	VADDPS.BCST     68(SP), Z7, Z7
@@ -3889,11 +3892,11 @@ batch:
 	ADDQ            $0x00000018, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 8(CX), Z6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k9<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z6
-	VPSRLVW         k11<>+0(SB), Z6, Z6
+	VPSRLVW         k10<>+0(SB), Z6, Z6
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPANDD.BCST     k17<>+0(SB), Z6, Z6
 	VPADDW          k22<>+0(SB), Z6, K1, Z6
 	VMULPS.BCST     72(SP), Z4, Z7
 	VADDPS.BCST     76(SP), Z7, Z7
@@ -3912,11 +3915,11 @@ batch:
 	ADDQ            $0x00000018, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 8(CX), Z6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k9<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z6
-	VPSRLVW         k11<>+0(SB), Z6, Z6
+	VPSRLVW         k10<>+0(SB), Z6, Z6
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPANDD.BCST     k17<>+0(SB), Z6, Z6
 	VPADDW          k22<>+0(SB), Z6, K1, Z6
 	VMULPS.BCST     80(SP), Z4, Z7
 	VADDPS.BCST     84(SP), Z7, Z7
@@ -3935,11 +3938,11 @@ batch:
 	ADDQ            $0x00000018, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 8(CX), Z6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k9<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z6
-	VPSRLVW         k11<>+0(SB), Z6, Z6
+	VPSRLVW         k10<>+0(SB), Z6, Z6
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPANDD.BCST     k17<>+0(SB), Z6, Z6
 	VPADDW          k22<>+0(SB), Z6, K1, Z6
 	VMULPS.BCST     88(SP), Z4, Z7
 	VADDPS.BCST     92(SP), Z7, Z7
@@ -3967,14 +3970,14 @@ block:
 	MOVL            BX, 96(SP)
 	VCVTPH2PS       96(SP), Z6
 	VCMPPS          $0x03, Z6, Z6, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VPBROADCASTD    k16<>+0(SB), K1, Z6
 	VMOVUPS         Z6, 128(SP)
 	VBROADCASTI32X4 8(CX), Z6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k9<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z6
-	VPSRLVW         k11<>+0(SB), Z6, Z6
+	VPSRLVW         k10<>+0(SB), Z6, Z6
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z6, Z6
+	VPANDD.BCST     k17<>+0(SB), Z6, Z6
 	VPADDW          k22<>+0(SB), Z6, K1, Z6
 	VMULPS.BCST     128(SP), Z4, Z7
 	VADDPS.BCST     132(SP), Z7, Z7
@@ -4026,7 +4029,7 @@ TEXT ·q5_1F16AVX512(SB), NOSPLIT, $192-24
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
-	VMOVDQU64    k16<>+0(SB), Z0
+	VMOVDQU64    k15<>+0(SB), Z0
 	VMOVDQU64    k23<>+0(SB), Z1
 
 batch:
@@ -4050,23 +4053,23 @@ batch:
 	MOVL            BX, 28(SP)
 	VCVTPH2PS       (SP), Z2
 	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VPBROADCASTD    k16<>+0(SB), K1, Z2
 	VMOVUPS         Z2, 32(SP)
 	VBROADCASTI32X4 8(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
+	VMOVDQU64       k9<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VPSRLVW         k10<>+0(SB), Z2, Z2
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPANDD.BCST     k17<>+0(SB), Z2, Z2
 	VPADDW          k22<>+0(SB), Z2, K1, Z2
 	VMULPS.BCST     32(SP), Z0, Z3
 	VADDPS.BCST     36(SP), Z3, Z3
 	VMULPS.BCST     32(SP), Z1, Z4
 	VADDPS.BCST     36(SP), Z4, Z4
 	VCMPPS          $0x03, Z3, Z3, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPBROADCASTD    k16<>+0(SB), K1, Z3
 	VCMPPS          $0x03, Z4, Z4, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VPBROADCASTD    k16<>+0(SB), K1, Z4
 	VCVTPS2PH       $0x00, Z3, Y3
 	VCVTPS2PH       $0x00, Z4, Y4
 	VINSERTI64X4    $0x01, Y4, Z3, Z3
@@ -4075,20 +4078,20 @@ batch:
 	ADDQ            $0x00000018, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 8(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
+	VMOVDQU64       k9<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VPSRLVW         k10<>+0(SB), Z2, Z2
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPANDD.BCST     k17<>+0(SB), Z2, Z2
 	VPADDW          k22<>+0(SB), Z2, K1, Z2
 	VMULPS.BCST     40(SP), Z0, Z3
 	VADDPS.BCST     44(SP), Z3, Z3
 	VMULPS.BCST     40(SP), Z1, Z4
 	VADDPS.BCST     44(SP), Z4, Z4
 	VCMPPS          $0x03, Z3, Z3, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPBROADCASTD    k16<>+0(SB), K1, Z3
 	VCMPPS          $0x03, Z4, Z4, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VPBROADCASTD    k16<>+0(SB), K1, Z4
 	VCVTPS2PH       $0x00, Z3, Y3
 	VCVTPS2PH       $0x00, Z4, Y4
 	VINSERTI64X4    $0x01, Y4, Z3, Z3
@@ -4097,20 +4100,20 @@ batch:
 	ADDQ            $0x00000018, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 8(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
+	VMOVDQU64       k9<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VPSRLVW         k10<>+0(SB), Z2, Z2
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPANDD.BCST     k17<>+0(SB), Z2, Z2
 	VPADDW          k22<>+0(SB), Z2, K1, Z2
 	VMULPS.BCST     48(SP), Z0, Z3
 	VADDPS.BCST     52(SP), Z3, Z3
 	VMULPS.BCST     48(SP), Z1, Z4
 	VADDPS.BCST     52(SP), Z4, Z4
 	VCMPPS          $0x03, Z3, Z3, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPBROADCASTD    k16<>+0(SB), K1, Z3
 	VCMPPS          $0x03, Z4, Z4, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VPBROADCASTD    k16<>+0(SB), K1, Z4
 	VCVTPS2PH       $0x00, Z3, Y3
 	VCVTPS2PH       $0x00, Z4, Y4
 	VINSERTI64X4    $0x01, Y4, Z3, Z3
@@ -4119,20 +4122,20 @@ batch:
 	ADDQ            $0x00000018, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 8(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
+	VMOVDQU64       k9<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VPSRLVW         k10<>+0(SB), Z2, Z2
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPANDD.BCST     k17<>+0(SB), Z2, Z2
 	VPADDW          k22<>+0(SB), Z2, K1, Z2
 	VMULPS.BCST     56(SP), Z0, Z3
 	VADDPS.BCST     60(SP), Z3, Z3
 	VMULPS.BCST     56(SP), Z1, Z4
 	VADDPS.BCST     60(SP), Z4, Z4
 	VCMPPS          $0x03, Z3, Z3, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPBROADCASTD    k16<>+0(SB), K1, Z3
 	VCMPPS          $0x03, Z4, Z4, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VPBROADCASTD    k16<>+0(SB), K1, Z4
 	VCVTPS2PH       $0x00, Z3, Y3
 	VCVTPS2PH       $0x00, Z4, Y4
 	VINSERTI64X4    $0x01, Y4, Z3, Z3
@@ -4141,20 +4144,20 @@ batch:
 	ADDQ            $0x00000018, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 8(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
+	VMOVDQU64       k9<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VPSRLVW         k10<>+0(SB), Z2, Z2
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPANDD.BCST     k17<>+0(SB), Z2, Z2
 	VPADDW          k22<>+0(SB), Z2, K1, Z2
 	VMULPS.BCST     64(SP), Z0, Z3
 	VADDPS.BCST     68(SP), Z3, Z3
 	VMULPS.BCST     64(SP), Z1, Z4
 	VADDPS.BCST     68(SP), Z4, Z4
 	VCMPPS          $0x03, Z3, Z3, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPBROADCASTD    k16<>+0(SB), K1, Z3
 	VCMPPS          $0x03, Z4, Z4, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VPBROADCASTD    k16<>+0(SB), K1, Z4
 	VCVTPS2PH       $0x00, Z3, Y3
 	VCVTPS2PH       $0x00, Z4, Y4
 	VINSERTI64X4    $0x01, Y4, Z3, Z3
@@ -4163,20 +4166,20 @@ batch:
 	ADDQ            $0x00000018, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 8(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
+	VMOVDQU64       k9<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VPSRLVW         k10<>+0(SB), Z2, Z2
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPANDD.BCST     k17<>+0(SB), Z2, Z2
 	VPADDW          k22<>+0(SB), Z2, K1, Z2
 	VMULPS.BCST     72(SP), Z0, Z3
 	VADDPS.BCST     76(SP), Z3, Z3
 	VMULPS.BCST     72(SP), Z1, Z4
 	VADDPS.BCST     76(SP), Z4, Z4
 	VCMPPS          $0x03, Z3, Z3, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPBROADCASTD    k16<>+0(SB), K1, Z3
 	VCMPPS          $0x03, Z4, Z4, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VPBROADCASTD    k16<>+0(SB), K1, Z4
 	VCVTPS2PH       $0x00, Z3, Y3
 	VCVTPS2PH       $0x00, Z4, Y4
 	VINSERTI64X4    $0x01, Y4, Z3, Z3
@@ -4185,20 +4188,20 @@ batch:
 	ADDQ            $0x00000018, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 8(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
+	VMOVDQU64       k9<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VPSRLVW         k10<>+0(SB), Z2, Z2
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPANDD.BCST     k17<>+0(SB), Z2, Z2
 	VPADDW          k22<>+0(SB), Z2, K1, Z2
 	VMULPS.BCST     80(SP), Z0, Z3
 	VADDPS.BCST     84(SP), Z3, Z3
 	VMULPS.BCST     80(SP), Z1, Z4
 	VADDPS.BCST     84(SP), Z4, Z4
 	VCMPPS          $0x03, Z3, Z3, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPBROADCASTD    k16<>+0(SB), K1, Z3
 	VCMPPS          $0x03, Z4, Z4, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VPBROADCASTD    k16<>+0(SB), K1, Z4
 	VCVTPS2PH       $0x00, Z3, Y3
 	VCVTPS2PH       $0x00, Z4, Y4
 	VINSERTI64X4    $0x01, Y4, Z3, Z3
@@ -4207,20 +4210,20 @@ batch:
 	ADDQ            $0x00000018, CX
 	ADDQ            $0x00000040, AX
 	VBROADCASTI32X4 8(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
+	VMOVDQU64       k9<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VPSRLVW         k10<>+0(SB), Z2, Z2
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPANDD.BCST     k17<>+0(SB), Z2, Z2
 	VPADDW          k22<>+0(SB), Z2, K1, Z2
 	VMULPS.BCST     88(SP), Z0, Z3
 	VADDPS.BCST     92(SP), Z3, Z3
 	VMULPS.BCST     88(SP), Z1, Z4
 	VADDPS.BCST     92(SP), Z4, Z4
 	VCMPPS          $0x03, Z3, Z3, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPBROADCASTD    k16<>+0(SB), K1, Z3
 	VCMPPS          $0x03, Z4, Z4, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VPBROADCASTD    k16<>+0(SB), K1, Z4
 	VCVTPS2PH       $0x00, Z3, Y3
 	VCVTPS2PH       $0x00, Z4, Y4
 	VINSERTI64X4    $0x01, Y4, Z3, Z3
@@ -4238,23 +4241,23 @@ block:
 	MOVL            BX, 96(SP)
 	VCVTPH2PS       96(SP), Z2
 	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z2
+	VPBROADCASTD    k16<>+0(SB), K1, Z2
 	VMOVUPS         Z2, 128(SP)
 	VBROADCASTI32X4 8(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
+	VMOVDQU64       k9<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
+	VPSRLVW         k10<>+0(SB), Z2, Z2
 	KMOVD           4(CX), K1
-	VPANDD.BCST     k20<>+0(SB), Z2, Z2
+	VPANDD.BCST     k17<>+0(SB), Z2, Z2
 	VPADDW          k22<>+0(SB), Z2, K1, Z2
 	VMULPS.BCST     128(SP), Z0, Z3
 	VADDPS.BCST     132(SP), Z3, Z3
 	VMULPS.BCST     128(SP), Z1, Z4
 	VADDPS.BCST     132(SP), Z4, Z4
 	VCMPPS          $0x03, Z3, Z3, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPBROADCASTD    k16<>+0(SB), K1, Z3
 	VCMPPS          $0x03, Z4, Z4, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VPBROADCASTD    k16<>+0(SB), K1, Z4
 	VCVTPS2PH       $0x00, Z3, Y3
 	VCVTPS2PH       $0x00, Z4, Y4
 	VINSERTI64X4    $0x01, Y4, Z3, Z3
@@ -4292,9 +4295,9 @@ block:
 	VCVTDQ2PS    Z2, Z2
 	VMULPS       Z3, Z2, Z2
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VPBROADCASTD k16<>+0(SB), K1, Z1
 	VCMPPS       $0x03, Z2, Z2, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z2
+	VPBROADCASTD k16<>+0(SB), K1, Z2
 	VMOVUPS      Z1, (SP)
 	VMOVUPS      Z2, 64(SP)
 	VPMOVZXBD    16(CX), Z1
@@ -4308,10 +4311,10 @@ block:
 	VMULPS.BCST  4(SP), Z2, Z2
 	VSUBPS.BCST  68(SP), Z2, Z2
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VPBROADCASTD k16<>+0(SB), K1, Z1
 	VMOVUPS      Z1, (AX)
 	VCMPPS       $0x03, Z2, Z2, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z2
+	VPBROADCASTD k16<>+0(SB), K1, Z2
 	VMOVUPS      Z2, 64(AX)
 	VPMOVZXBD    16(CX), Z1
 	VPMOVZXBD    32(CX), Z2
@@ -4326,10 +4329,10 @@ block:
 	VMULPS.BCST  12(SP), Z2, Z2
 	VSUBPS.BCST  76(SP), Z2, Z2
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VPBROADCASTD k16<>+0(SB), K1, Z1
 	VMOVUPS      Z1, 128(AX)
 	VCMPPS       $0x03, Z2, Z2, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z2
+	VPBROADCASTD k16<>+0(SB), K1, Z2
 	VMOVUPS      Z2, 192(AX)
 	VPMOVZXBD    16(CX), Z1
 	VPMOVZXBD    32(CX), Z2
@@ -4344,10 +4347,10 @@ block:
 	VMULPS.BCST  20(SP), Z2, Z2
 	VSUBPS.BCST  84(SP), Z2, Z2
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VPBROADCASTD k16<>+0(SB), K1, Z1
 	VMOVUPS      Z1, 256(AX)
 	VCMPPS       $0x03, Z2, Z2, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z2
+	VPBROADCASTD k16<>+0(SB), K1, Z2
 	VMOVUPS      Z2, 320(AX)
 	VPMOVZXBD    16(CX), Z1
 	VPMOVZXBD    32(CX), Z2
@@ -4362,10 +4365,10 @@ block:
 	VMULPS.BCST  28(SP), Z2, Z2
 	VSUBPS.BCST  92(SP), Z2, Z2
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VPBROADCASTD k16<>+0(SB), K1, Z1
 	VMOVUPS      Z1, 384(AX)
 	VCMPPS       $0x03, Z2, Z2, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z2
+	VPBROADCASTD k16<>+0(SB), K1, Z2
 	VMOVUPS      Z2, 448(AX)
 	VPMOVZXBD    48(CX), Z1
 	VPMOVZXBD    64(CX), Z2
@@ -4378,10 +4381,10 @@ block:
 	VMULPS.BCST  36(SP), Z2, Z2
 	VSUBPS.BCST  100(SP), Z2, Z2
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VPBROADCASTD k16<>+0(SB), K1, Z1
 	VMOVUPS      Z1, 512(AX)
 	VCMPPS       $0x03, Z2, Z2, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z2
+	VPBROADCASTD k16<>+0(SB), K1, Z2
 	VMOVUPS      Z2, 576(AX)
 	VPMOVZXBD    48(CX), Z1
 	VPMOVZXBD    64(CX), Z2
@@ -4396,10 +4399,10 @@ block:
 	VMULPS.BCST  44(SP), Z2, Z2
 	VSUBPS.BCST  108(SP), Z2, Z2
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VPBROADCASTD k16<>+0(SB), K1, Z1
 	VMOVUPS      Z1, 640(AX)
 	VCMPPS       $0x03, Z2, Z2, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z2
+	VPBROADCASTD k16<>+0(SB), K1, Z2
 	VMOVUPS      Z2, 704(AX)
 	VPMOVZXBD    48(CX), Z1
 	VPMOVZXBD    64(CX), Z2
@@ -4414,10 +4417,10 @@ block:
 	VMULPS.BCST  52(SP), Z2, Z2
 	VSUBPS.BCST  116(SP), Z2, Z2
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VPBROADCASTD k16<>+0(SB), K1, Z1
 	VMOVUPS      Z1, 768(AX)
 	VCMPPS       $0x03, Z2, Z2, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z2
+	VPBROADCASTD k16<>+0(SB), K1, Z2
 	VMOVUPS      Z2, 832(AX)
 	VPMOVZXBD    48(CX), Z1
 	VPMOVZXBD    64(CX), Z2
@@ -4432,10 +4435,10 @@ block:
 	VMULPS.BCST  60(SP), Z2, Z2
 	VSUBPS.BCST  124(SP), Z2, Z2
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VPBROADCASTD k16<>+0(SB), K1, Z1
 	VMOVUPS      Z1, 896(AX)
 	VCMPPS       $0x03, Z2, Z2, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z2
+	VPBROADCASTD k16<>+0(SB), K1, Z2
 	VMOVUPS      Z2, 960(AX)
 	ADDQ         $0x00000054, CX
 	ADDQ         $0x00000400, AX
@@ -4482,9 +4485,9 @@ block:
 	VCVTDQ2PS    Z6, Z6
 	VMULPS       Z7, Z6, Z6
 	VCMPPS       $0x03, Z5, Z5, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z5
+	VPBROADCASTD k16<>+0(SB), K1, Z5
 	VCMPPS       $0x03, Z6, Z6, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z6
+	VPBROADCASTD k16<>+0(SB), K1, Z6
 	VMULPS.BCST  k29<>+0(SB), Z5, Z7
 	VSUBPS       Z6, Z7, Z7
 	VMULPS.BCST  k30<>+0(SB), Z5, Z8
@@ -4695,17 +4698,17 @@ block:
 	VCVTDQ2PS    Z2, Z2
 	VMULPS       Z3, Z2, Z2
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VPBROADCASTD k16<>+0(SB), K1, Z1
 	VCMPPS       $0x03, Z2, Z2, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z2
+	VPBROADCASTD k16<>+0(SB), K1, Z2
 	VMULPS.BCST  k29<>+0(SB), Z1, Z3
 	VSUBPS       Z2, Z3, Z3
 	VMULPS.BCST  k30<>+0(SB), Z1, Z4
 	VSUBPS       Z2, Z4, Z4
 	VCMPPS       $0x03, Z3, Z3, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z3
+	VPBROADCASTD k16<>+0(SB), K1, Z3
 	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z4
+	VPBROADCASTD k16<>+0(SB), K1, Z4
 	VCVTPS2PH    $0x00, Z3, Y3
 	VCVTPS2PH    $0x00, Z4, Y4
 	VINSERTI64X4 $0x01, Y4, Z3, Z3
@@ -4714,9 +4717,9 @@ block:
 	VMULPS.BCST  k32<>+0(SB), Z1, Z1
 	VSUBPS       Z2, Z1, Z1
 	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z4
+	VPBROADCASTD k16<>+0(SB), K1, Z4
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VPBROADCASTD k16<>+0(SB), K1, Z1
 	VCVTPS2PH    $0x00, Z4, Y4
 	VCVTPS2PH    $0x00, Z1, Y1
 	VINSERTI64X4 $0x01, Y1, Z4, Z4
@@ -5529,7 +5532,7 @@ TEXT ·q4_KF32AVX512(SB), NOSPLIT, $64-24
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
-	VMOVDQU64    k16<>+0(SB), Z0
+	VMOVDQU64    k15<>+0(SB), Z0
 
 block:
 	VBROADCASTI32X4 (CX), Z1
@@ -5548,7 +5551,7 @@ block:
 	VCVTDQ2PS       Z3, Z3
 	VMULPS          Z1, Z3, Z3
 	VCMPPS          $0x03, Z3, Z3, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPBROADCASTD    k16<>+0(SB), K1, Z3
 	VMOVUPS         Z3, (SP)
 	VPMOVZXBD       16(CX), Z1
 	VPMOVZXBD       32(CX), Z2
@@ -5559,13 +5562,13 @@ block:
 	VMULPS.BCST     4(SP), Z0, Z6
 	VSUBPS.BCST     36(SP), Z6, Z6
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VPERMD          Z5, Z1, Z1
 	VMOVDQU64       Z1, (AX)
 	VPERMD          Z5, Z2, Z1
 	VMOVDQU64       Z1, 64(AX)
 	VCMPPS          $0x03, Z6, Z6, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VPBROADCASTD    k16<>+0(SB), K1, Z6
 	VPERMD          Z6, Z3, Z1
 	VMOVDQU64       Z1, 128(AX)
 	VPERMD          Z6, Z4, Z1
@@ -5579,13 +5582,13 @@ block:
 	VMULPS.BCST     12(SP), Z0, Z6
 	VSUBPS.BCST     44(SP), Z6, Z6
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VPERMD          Z5, Z1, Z1
 	VMOVDQU64       Z1, 256(AX)
 	VPERMD          Z5, Z2, Z1
 	VMOVDQU64       Z1, 320(AX)
 	VCMPPS          $0x03, Z6, Z6, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VPBROADCASTD    k16<>+0(SB), K1, Z6
 	VPERMD          Z6, Z3, Z1
 	VMOVDQU64       Z1, 384(AX)
 	VPERMD          Z6, Z4, Z1
@@ -5599,13 +5602,13 @@ block:
 	VMULPS.BCST     20(SP), Z0, Z6
 	VSUBPS.BCST     52(SP), Z6, Z6
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VPERMD          Z5, Z1, Z1
 	VMOVDQU64       Z1, 512(AX)
 	VPERMD          Z5, Z2, Z1
 	VMOVDQU64       Z1, 576(AX)
 	VCMPPS          $0x03, Z6, Z6, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VPBROADCASTD    k16<>+0(SB), K1, Z6
 	VPERMD          Z6, Z3, Z1
 	VMOVDQU64       Z1, 640(AX)
 	VPERMD          Z6, Z4, Z1
@@ -5619,13 +5622,13 @@ block:
 	VMULPS.BCST     28(SP), Z0, Z6
 	VSUBPS.BCST     60(SP), Z6, Z6
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VPERMD          Z5, Z1, Z1
 	VMOVDQU64       Z1, 768(AX)
 	VPERMD          Z5, Z2, Z1
 	VMOVDQU64       Z1, 832(AX)
 	VCMPPS          $0x03, Z6, Z6, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VPBROADCASTD    k16<>+0(SB), K1, Z6
 	VPERMD          Z6, Z3, Z1
 	VMOVDQU64       Z1, 896(AX)
 	VPERMD          Z6, Z4, Z1
@@ -5717,9 +5720,9 @@ TEXT ·q4_KBF16AVX512(SB), NOSPLIT, $64-24
 	VMOVDQU64    k4<>+0(SB), Z2
 	VMOVDQU64    k5<>+0(SB), Z3
 	MOVQ         n+16(FP), DX
-	VPBROADCASTD k20<>+0(SB), Z4
-	VPBROADCASTD k76<>+0(SB), Z5
-	VMOVDQU64    k16<>+0(SB), Z6
+	VPBROADCASTD k17<>+0(SB), Z4
+	VPBROADCASTD k18<>+0(SB), Z5
+	VMOVDQU64    k15<>+0(SB), Z6
 
 block:
 	VBROADCASTI32X4 (CX), Z7
@@ -5738,7 +5741,7 @@ block:
 	VCVTDQ2PS       Z9, Z9
 	VMULPS          Z7, Z9, Z9
 	VCMPPS          $0x03, Z9, Z9, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z9
+	VPBROADCASTD    k16<>+0(SB), K1, Z9
 	VMOVUPS         Z9, (SP)
 	VPMOVZXBW       16(CX), Z7
 	VPSRLW          $0x04, Z7, Z8
@@ -5831,12 +5834,6 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k76<>+0(SB)/8, $0x0010001000100010
-DATA k76<>+8(SB)/8, $0x0010001000100010
-DATA k76<>+16(SB)/8, $0x0010001000100010
-DATA k76<>+24(SB)/8, $0x0010001000100010
-GLOBL k76<>(SB), RODATA|NOPTR, $32
-
 // func q4_KF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
 TEXT ·q4_KF16AVX512(SB), NOSPLIT, $64-24
@@ -5844,9 +5841,9 @@ TEXT ·q4_KF16AVX512(SB), NOSPLIT, $64-24
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
-	VPBROADCASTD k20<>+0(SB), Z0
-	VPBROADCASTD k76<>+0(SB), Z1
-	VMOVDQU64    k16<>+0(SB), Z2
+	VPBROADCASTD k17<>+0(SB), Z0
+	VPBROADCASTD k18<>+0(SB), Z1
+	VMOVDQU64    k15<>+0(SB), Z2
 
 block:
 	VBROADCASTI32X4 (CX), Z3
@@ -5865,7 +5862,7 @@ block:
 	VCVTDQ2PS       Z5, Z5
 	VMULPS          Z3, Z5, Z5
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VMOVUPS         Z5, (SP)
 	VPMOVZXBW       16(CX), Z3
 	VPSRLW          $0x04, Z3, Z4
@@ -5874,9 +5871,9 @@ block:
 	VMULPS.BCST     4(SP), Z2, Z6
 	VSUBPS.BCST     36(SP), Z6, Z6
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VCMPPS          $0x03, Z6, Z6, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VPBROADCASTD    k16<>+0(SB), K1, Z6
 	VCVTPS2PH       $0x00, Z5, Y5
 	VCVTPS2PH       $0x00, Z6, Y6
 	VINSERTI64X4    $0x01, Y6, Z5, Z5
@@ -5894,9 +5891,9 @@ block:
 	VMULPS.BCST     12(SP), Z2, Z6
 	VSUBPS.BCST     44(SP), Z6, Z6
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VCMPPS          $0x03, Z6, Z6, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VPBROADCASTD    k16<>+0(SB), K1, Z6
 	VCVTPS2PH       $0x00, Z5, Y5
 	VCVTPS2PH       $0x00, Z6, Y6
 	VINSERTI64X4    $0x01, Y6, Z5, Z5
@@ -5914,9 +5911,9 @@ block:
 	VMULPS.BCST     20(SP), Z2, Z6
 	VSUBPS.BCST     52(SP), Z6, Z6
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VCMPPS          $0x03, Z6, Z6, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VPBROADCASTD    k16<>+0(SB), K1, Z6
 	VCVTPS2PH       $0x00, Z5, Y5
 	VCVTPS2PH       $0x00, Z6, Y6
 	VINSERTI64X4    $0x01, Y6, Z5, Z5
@@ -5934,9 +5931,9 @@ block:
 	VMULPS.BCST     28(SP), Z2, Z6
 	VSUBPS.BCST     60(SP), Z6, Z6
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VCMPPS          $0x03, Z6, Z6, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VPBROADCASTD    k16<>+0(SB), K1, Z6
 	VCVTPS2PH       $0x00, Z5, Y5
 	VCVTPS2PH       $0x00, Z6, Y6
 	VINSERTI64X4    $0x01, Y6, Z5, Z5
@@ -5961,8 +5958,8 @@ TEXT ·q5_KF32AVX512(SB), NOSPLIT, $64-24
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
-	VPBROADCASTD k77<>+0(SB), Z0
-	VMOVDQU64    k16<>+0(SB), Z1
+	VPBROADCASTD k76<>+0(SB), Z0
+	VMOVDQU64    k15<>+0(SB), Z1
 	VMOVDQU64    k23<>+0(SB), Z2
 
 block:
@@ -5982,7 +5979,7 @@ block:
 	VCVTDQ2PS       Z5, Z5
 	VMULPS          Z3, Z5, Z5
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VMOVUPS         Z5, (SP)
 	VPMOVZXBD       16(CX), Z3
 	VPMOVZXBD       32(CX), Z4
@@ -5997,9 +5994,9 @@ block:
 	VMULPS.BCST     (SP), Z2, Z8
 	VSUBPS.BCST     32(SP), Z8, Z8
 	VCMPPS          $0x03, Z7, Z7, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z7
+	VPBROADCASTD    k16<>+0(SB), K1, Z7
 	VCMPPS          $0x03, Z8, Z8, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z8
+	VPBROADCASTD    k16<>+0(SB), K1, Z8
 	VMOVDQA64       Z5, Z5
 	VPERMI2D        Z8, Z7, Z5
 	VMOVDQU64       Z5, (AX)
@@ -6019,9 +6016,9 @@ block:
 	VMULPS.BCST     4(SP), Z2, Z8
 	VSUBPS.BCST     36(SP), Z8, Z8
 	VCMPPS          $0x03, Z7, Z7, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z7
+	VPBROADCASTD    k16<>+0(SB), K1, Z7
 	VCMPPS          $0x03, Z8, Z8, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z8
+	VPBROADCASTD    k16<>+0(SB), K1, Z8
 	VMOVDQA64       Z5, Z5
 	VPERMI2D        Z8, Z7, Z5
 	VMOVDQU64       Z5, 128(AX)
@@ -6039,9 +6036,9 @@ block:
 	VMULPS.BCST     8(SP), Z2, Z8
 	VSUBPS.BCST     40(SP), Z8, Z8
 	VCMPPS          $0x03, Z7, Z7, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z7
+	VPBROADCASTD    k16<>+0(SB), K1, Z7
 	VCMPPS          $0x03, Z8, Z8, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z8
+	VPBROADCASTD    k16<>+0(SB), K1, Z8
 	VMOVDQA64       Z5, Z5
 	VPERMI2D        Z8, Z7, Z5
 	VMOVDQU64       Z5, 256(AX)
@@ -6061,9 +6058,9 @@ block:
 	VMULPS.BCST     12(SP), Z2, Z8
 	VSUBPS.BCST     44(SP), Z8, Z8
 	VCMPPS          $0x03, Z7, Z7, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z7
+	VPBROADCASTD    k16<>+0(SB), K1, Z7
 	VCMPPS          $0x03, Z8, Z8, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z8
+	VPBROADCASTD    k16<>+0(SB), K1, Z8
 	VMOVDQA64       Z5, Z5
 	VPERMI2D        Z8, Z7, Z5
 	VMOVDQU64       Z5, 384(AX)
@@ -6079,9 +6076,9 @@ block:
 	VMULPS.BCST     16(SP), Z2, Z8
 	VSUBPS.BCST     48(SP), Z8, Z8
 	VCMPPS          $0x03, Z7, Z7, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z7
+	VPBROADCASTD    k16<>+0(SB), K1, Z7
 	VCMPPS          $0x03, Z8, Z8, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z8
+	VPBROADCASTD    k16<>+0(SB), K1, Z8
 	VMOVDQA64       Z5, Z5
 	VPERMI2D        Z8, Z7, Z5
 	VMOVDQU64       Z5, 512(AX)
@@ -6101,9 +6098,9 @@ block:
 	VMULPS.BCST     20(SP), Z2, Z8
 	VSUBPS.BCST     52(SP), Z8, Z8
 	VCMPPS          $0x03, Z7, Z7, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z7
+	VPBROADCASTD    k16<>+0(SB), K1, Z7
 	VCMPPS          $0x03, Z8, Z8, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z8
+	VPBROADCASTD    k16<>+0(SB), K1, Z8
 	VMOVDQA64       Z5, Z5
 	VPERMI2D        Z8, Z7, Z5
 	VMOVDQU64       Z5, 640(AX)
@@ -6121,9 +6118,9 @@ block:
 	VMULPS.BCST     24(SP), Z2, Z8
 	VSUBPS.BCST     56(SP), Z8, Z8
 	VCMPPS          $0x03, Z7, Z7, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z7
+	VPBROADCASTD    k16<>+0(SB), K1, Z7
 	VCMPPS          $0x03, Z8, Z8, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z8
+	VPBROADCASTD    k16<>+0(SB), K1, Z8
 	VMOVDQA64       Z5, Z5
 	VPERMI2D        Z8, Z7, Z5
 	VMOVDQU64       Z5, 768(AX)
@@ -6143,9 +6140,9 @@ block:
 	VMULPS.BCST     28(SP), Z2, Z4
 	VSUBPS.BCST     60(SP), Z4, Z4
 	VCMPPS          $0x03, Z3, Z3, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPBROADCASTD    k16<>+0(SB), K1, Z3
 	VCMPPS          $0x03, Z4, Z4, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z4
+	VPBROADCASTD    k16<>+0(SB), K1, Z4
 	VMOVDQA64       Z5, Z5
 	VPERMI2D        Z4, Z3, Z5
 	VMOVDQU64       Z5, 896(AX)
@@ -6159,11 +6156,11 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k77<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA k77<>+8(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA k77<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA k77<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
-GLOBL k77<>(SB), RODATA|NOPTR, $32
+DATA k76<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA k76<>+8(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA k76<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA k76<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
+GLOBL k76<>(SB), RODATA|NOPTR, $32
 
 // func q5_KBF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
@@ -6175,8 +6172,8 @@ TEXT ·q5_KBF16AVX512(SB), NOSPLIT, $64-24
 	VMOVDQU64    k4<>+0(SB), Z2
 	VMOVDQU64    k5<>+0(SB), Z3
 	MOVQ         n+16(FP), DX
-	VPBROADCASTD k77<>+0(SB), Z4
-	VMOVDQU64    k16<>+0(SB), Z5
+	VPBROADCASTD k76<>+0(SB), Z4
+	VMOVDQU64    k15<>+0(SB), Z5
 	VMOVDQU64    k23<>+0(SB), Z6
 
 block:
@@ -6196,7 +6193,7 @@ block:
 	VCVTDQ2PS       Z9, Z9
 	VMULPS          Z7, Z9, Z9
 	VCMPPS          $0x03, Z9, Z9, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z9
+	VPBROADCASTD    k16<>+0(SB), K1, Z9
 	VMOVUPS         Z9, (SP)
 	VPMOVZXBW       16(CX), Z7
 	VPMOVZXBW       48(CX), Z8
@@ -6352,8 +6349,8 @@ TEXT ·q5_KF16AVX512(SB), NOSPLIT, $64-24
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
-	VPBROADCASTD k77<>+0(SB), Z0
-	VMOVDQU64    k16<>+0(SB), Z1
+	VPBROADCASTD k76<>+0(SB), Z0
+	VMOVDQU64    k15<>+0(SB), Z1
 	VMOVDQU64    k23<>+0(SB), Z2
 
 block:
@@ -6373,7 +6370,7 @@ block:
 	VCVTDQ2PS       Z5, Z5
 	VMULPS          Z3, Z5, Z5
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VMOVUPS         Z5, (SP)
 	VPMOVZXBW       16(CX), Z3
 	VPMOVZXBW       48(CX), Z4
@@ -6384,9 +6381,9 @@ block:
 	VMULPS.BCST     (SP), Z2, Z6
 	VSUBPS.BCST     32(SP), Z6, Z6
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VCMPPS          $0x03, Z6, Z6, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VPBROADCASTD    k16<>+0(SB), K1, Z6
 	VCVTPS2PH       $0x00, Z5, Y5
 	VCVTPS2PH       $0x00, Z6, Y6
 	VINSERTI64X4    $0x01, Y6, Z5, Z5
@@ -6401,9 +6398,9 @@ block:
 	VMULPS.BCST     4(SP), Z2, Z6
 	VSUBPS.BCST     36(SP), Z6, Z6
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VCMPPS          $0x03, Z6, Z6, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VPBROADCASTD    k16<>+0(SB), K1, Z6
 	VCVTPS2PH       $0x00, Z5, Y5
 	VCVTPS2PH       $0x00, Z6, Y6
 	VINSERTI64X4    $0x01, Y6, Z5, Z5
@@ -6417,9 +6414,9 @@ block:
 	VMULPS.BCST     8(SP), Z2, Z6
 	VSUBPS.BCST     40(SP), Z6, Z6
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VCMPPS          $0x03, Z6, Z6, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VPBROADCASTD    k16<>+0(SB), K1, Z6
 	VCVTPS2PH       $0x00, Z5, Y5
 	VCVTPS2PH       $0x00, Z6, Y6
 	VINSERTI64X4    $0x01, Y6, Z5, Z5
@@ -6434,9 +6431,9 @@ block:
 	VMULPS.BCST     12(SP), Z2, Z6
 	VSUBPS.BCST     44(SP), Z6, Z6
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VCMPPS          $0x03, Z6, Z6, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VPBROADCASTD    k16<>+0(SB), K1, Z6
 	VCVTPS2PH       $0x00, Z5, Y5
 	VCVTPS2PH       $0x00, Z6, Y6
 	VINSERTI64X4    $0x01, Y6, Z5, Z5
@@ -6449,9 +6446,9 @@ block:
 	VMULPS.BCST     16(SP), Z2, Z6
 	VSUBPS.BCST     48(SP), Z6, Z6
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VCMPPS          $0x03, Z6, Z6, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VPBROADCASTD    k16<>+0(SB), K1, Z6
 	VCVTPS2PH       $0x00, Z5, Y5
 	VCVTPS2PH       $0x00, Z6, Y6
 	VINSERTI64X4    $0x01, Y6, Z5, Z5
@@ -6466,9 +6463,9 @@ block:
 	VMULPS.BCST     20(SP), Z2, Z6
 	VSUBPS.BCST     52(SP), Z6, Z6
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VCMPPS          $0x03, Z6, Z6, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VPBROADCASTD    k16<>+0(SB), K1, Z6
 	VCVTPS2PH       $0x00, Z5, Y5
 	VCVTPS2PH       $0x00, Z6, Y6
 	VINSERTI64X4    $0x01, Y6, Z5, Z5
@@ -6482,9 +6479,9 @@ block:
 	VMULPS.BCST     24(SP), Z2, Z6
 	VSUBPS.BCST     56(SP), Z6, Z6
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VCMPPS          $0x03, Z6, Z6, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z6
+	VPBROADCASTD    k16<>+0(SB), K1, Z6
 	VCVTPS2PH       $0x00, Z5, Y5
 	VCVTPS2PH       $0x00, Z6, Y6
 	VINSERTI64X4    $0x01, Y6, Z5, Z5
@@ -6499,9 +6496,9 @@ block:
 	VMULPS.BCST     28(SP), Z2, Z5
 	VSUBPS.BCST     60(SP), Z5, Z5
 	VCMPPS          $0x03, Z3, Z3, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z3
+	VPBROADCASTD    k16<>+0(SB), K1, Z3
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k17<>+0(SB), K1, Z5
+	VPBROADCASTD    k16<>+0(SB), K1, Z5
 	VCVTPS2PH       $0x00, Z3, Y3
 	VCVTPS2PH       $0x00, Z5, Y5
 	VINSERTI64X4    $0x01, Y5, Z3, Z3
@@ -6521,8 +6518,8 @@ TEXT ·q6_KF32AVX512(SB), NOSPLIT, $320-24
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
-	VPBROADCASTD k77<>+0(SB), Z1
-	VPBROADCASTD k78<>+0(SB), Z2
+	VPBROADCASTD k76<>+0(SB), Z1
+	VPBROADCASTD k77<>+0(SB), Z2
 	VPBROADCASTD k53<>+0(SB), Z3
 
 block:
@@ -6537,7 +6534,7 @@ block:
 	VMOVUPS         Z5, (SP)
 	VMOVDQU64       (CX), Z4
 	VBROADCASTI64X4 128(CX), Z5
-	VPSLLVQ         k79<>+0(SB), Z5, Z5
+	VPSLLVQ         k78<>+0(SB), Z5, Z5
 	VPANDD          Z1, Z4, Z4
 	VPTERNLOGD      $0xea, Z4, Z2, Z5
 	VPSUBB          Z3, Z5, Z5
@@ -6565,7 +6562,7 @@ block:
 	VMOVDQU64       (CX), Z4
 	VBROADCASTI64X4 128(CX), Z5
 	VPSRLW          $0x04, Z4, Z4
-	VPSRLVQ         k80<>+0(SB), Z5, Z5
+	VPSRLVQ         k79<>+0(SB), Z5, Z5
 	VPANDD          Z1, Z4, Z4
 	VPTERNLOGD      $0xea, Z4, Z2, Z5
 	VPSUBB          Z3, Z5, Z5
@@ -6592,7 +6589,7 @@ block:
 	VMOVUPS         Z5, 448(AX)
 	VMOVDQU64       64(CX), Z4
 	VBROADCASTI64X4 160(CX), Z5
-	VPSLLVQ         k79<>+0(SB), Z5, Z5
+	VPSLLVQ         k78<>+0(SB), Z5, Z5
 	VPANDD          Z1, Z4, Z4
 	VPTERNLOGD      $0xea, Z4, Z2, Z5
 	VPSUBB          Z3, Z5, Z5
@@ -6620,7 +6617,7 @@ block:
 	VMOVDQU64       64(CX), Z4
 	VBROADCASTI64X4 160(CX), Z5
 	VPSRLW          $0x04, Z4, Z4
-	VPSRLVQ         k80<>+0(SB), Z5, Z5
+	VPSRLVQ         k79<>+0(SB), Z5, Z5
 	VPANDD          Z1, Z4, Z4
 	VPTERNLOGD      $0xea, Z4, Z2, Z5
 	VPSUBB          Z3, Z5, Z5
@@ -6652,31 +6649,31 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k78<>+0(SB)/8, $0x3030303030303030
-DATA k78<>+8(SB)/8, $0x3030303030303030
-DATA k78<>+16(SB)/8, $0x3030303030303030
-DATA k78<>+24(SB)/8, $0x3030303030303030
-GLOBL k78<>(SB), RODATA|NOPTR, $32
+DATA k77<>+0(SB)/8, $0x3030303030303030
+DATA k77<>+8(SB)/8, $0x3030303030303030
+DATA k77<>+16(SB)/8, $0x3030303030303030
+DATA k77<>+24(SB)/8, $0x3030303030303030
+GLOBL k77<>(SB), RODATA|NOPTR, $32
 
-DATA k79<>+0(SB)/8, $0x0000000000000004
-DATA k79<>+8(SB)/8, $0x0000000000000004
-DATA k79<>+16(SB)/8, $0x0000000000000004
-DATA k79<>+24(SB)/8, $0x0000000000000004
+DATA k78<>+0(SB)/8, $0x0000000000000004
+DATA k78<>+8(SB)/8, $0x0000000000000004
+DATA k78<>+16(SB)/8, $0x0000000000000004
+DATA k78<>+24(SB)/8, $0x0000000000000004
+DATA k78<>+32(SB)/8, $0x0000000000000002
+DATA k78<>+40(SB)/8, $0x0000000000000002
+DATA k78<>+48(SB)/8, $0x0000000000000002
+DATA k78<>+56(SB)/8, $0x0000000000000002
+GLOBL k78<>(SB), RODATA|NOPTR, $64
+
+DATA k79<>+0(SB)/8, $0x0000000000000000
+DATA k79<>+8(SB)/8, $0x0000000000000000
+DATA k79<>+16(SB)/8, $0x0000000000000000
+DATA k79<>+24(SB)/8, $0x0000000000000000
 DATA k79<>+32(SB)/8, $0x0000000000000002
 DATA k79<>+40(SB)/8, $0x0000000000000002
 DATA k79<>+48(SB)/8, $0x0000000000000002
 DATA k79<>+56(SB)/8, $0x0000000000000002
 GLOBL k79<>(SB), RODATA|NOPTR, $64
-
-DATA k80<>+0(SB)/8, $0x0000000000000000
-DATA k80<>+8(SB)/8, $0x0000000000000000
-DATA k80<>+16(SB)/8, $0x0000000000000000
-DATA k80<>+24(SB)/8, $0x0000000000000000
-DATA k80<>+32(SB)/8, $0x0000000000000002
-DATA k80<>+40(SB)/8, $0x0000000000000002
-DATA k80<>+48(SB)/8, $0x0000000000000002
-DATA k80<>+56(SB)/8, $0x0000000000000002
-GLOBL k80<>(SB), RODATA|NOPTR, $64
 
 // func q6_KBF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F
@@ -6688,8 +6685,8 @@ TEXT ·q6_KBF16AVX512(SB), NOSPLIT, $320-24
 	VMOVDQU64    k4<>+0(SB), Z2
 	VMOVDQU64    k5<>+0(SB), Z3
 	MOVQ         n+16(FP), DX
-	VPBROADCASTD k77<>+0(SB), Z4
-	VPBROADCASTD k78<>+0(SB), Z5
+	VPBROADCASTD k76<>+0(SB), Z4
+	VPBROADCASTD k77<>+0(SB), Z5
 	VPBROADCASTD k53<>+0(SB), Z6
 
 block:
@@ -6704,7 +6701,7 @@ block:
 	VMOVUPS         Z8, (SP)
 	VMOVDQU64       (CX), Z7
 	VBROADCASTI64X4 128(CX), Z8
-	VPSLLVQ         k79<>+0(SB), Z8, Z8
+	VPSLLVQ         k78<>+0(SB), Z8, Z8
 	VPANDD          Z4, Z7, Z7
 	VPTERNLOGD      $0xea, Z7, Z5, Z8
 	VPSUBB          Z6, Z8, Z8
@@ -6740,7 +6737,7 @@ block:
 	VMOVDQU64       (CX), Z7
 	VBROADCASTI64X4 128(CX), Z8
 	VPSRLW          $0x04, Z7, Z7
-	VPSRLVQ         k80<>+0(SB), Z8, Z8
+	VPSRLVQ         k79<>+0(SB), Z8, Z8
 	VPANDD          Z4, Z7, Z7
 	VPTERNLOGD      $0xea, Z7, Z5, Z8
 	VPSUBB          Z6, Z8, Z8
@@ -6775,7 +6772,7 @@ block:
 	VMOVDQU16       Z9, 192(AX)
 	VMOVDQU64       64(CX), Z7
 	VBROADCASTI64X4 160(CX), Z8
-	VPSLLVQ         k79<>+0(SB), Z8, Z8
+	VPSLLVQ         k78<>+0(SB), Z8, Z8
 	VPANDD          Z4, Z7, Z7
 	VPTERNLOGD      $0xea, Z7, Z5, Z8
 	VPSUBB          Z6, Z8, Z8
@@ -6811,7 +6808,7 @@ block:
 	VMOVDQU64       64(CX), Z7
 	VBROADCASTI64X4 160(CX), Z8
 	VPSRLW          $0x04, Z7, Z7
-	VPSRLVQ         k80<>+0(SB), Z8, Z8
+	VPSRLVQ         k79<>+0(SB), Z8, Z8
 	VPANDD          Z4, Z7, Z7
 	VPTERNLOGD      $0xea, Z7, Z5, Z8
 	VPSUBB          Z6, Z8, Z8
@@ -6858,8 +6855,8 @@ TEXT ·q6_KF16AVX512(SB), NOSPLIT, $320-24
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
-	VPBROADCASTD k77<>+0(SB), Z1
-	VPBROADCASTD k78<>+0(SB), Z2
+	VPBROADCASTD k76<>+0(SB), Z1
+	VPBROADCASTD k77<>+0(SB), Z2
 	VPBROADCASTD k53<>+0(SB), Z3
 
 block:
@@ -6874,7 +6871,7 @@ block:
 	VMOVUPS         Z5, (SP)
 	VMOVDQU64       (CX), Z4
 	VBROADCASTI64X4 128(CX), Z5
-	VPSLLVQ         k79<>+0(SB), Z5, Z5
+	VPSLLVQ         k78<>+0(SB), Z5, Z5
 	VPANDD          Z1, Z4, Z4
 	VPTERNLOGD      $0xea, Z4, Z2, Z5
 	VPSUBB          Z3, Z5, Z5
@@ -6902,7 +6899,7 @@ block:
 	VMOVDQU64       (CX), Z4
 	VBROADCASTI64X4 128(CX), Z5
 	VPSRLW          $0x04, Z4, Z4
-	VPSRLVQ         k80<>+0(SB), Z5, Z5
+	VPSRLVQ         k79<>+0(SB), Z5, Z5
 	VPANDD          Z1, Z4, Z4
 	VPTERNLOGD      $0xea, Z4, Z2, Z5
 	VPSUBB          Z3, Z5, Z5
@@ -6929,7 +6926,7 @@ block:
 	VCVTPS2PH       $0x00, Z5, 224(AX)
 	VMOVDQU64       64(CX), Z4
 	VBROADCASTI64X4 160(CX), Z5
-	VPSLLVQ         k79<>+0(SB), Z5, Z5
+	VPSLLVQ         k78<>+0(SB), Z5, Z5
 	VPANDD          Z1, Z4, Z4
 	VPTERNLOGD      $0xea, Z4, Z2, Z5
 	VPSUBB          Z3, Z5, Z5
@@ -6957,7 +6954,7 @@ block:
 	VMOVDQU64       64(CX), Z4
 	VBROADCASTI64X4 160(CX), Z5
 	VPSRLW          $0x04, Z4, Z4
-	VPSRLVQ         k80<>+0(SB), Z5, Z5
+	VPSRLVQ         k79<>+0(SB), Z5, Z5
 	VPANDD          Z1, Z4, Z4
 	VPTERNLOGD      $0xea, Z4, Z2, Z5
 	VPSUBB          Z3, Z5, Z5
@@ -6989,547 +6986,6 @@ block:
 	VZEROUPPER
 	RET
 
-// func iq4_NLF32AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VBMI
-TEXT ·iq4_NLF32AVX512(SB), NOSPLIT, $192-24
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-	MOVQ         n+16(FP), DX
-	VMOVDQU64    k81<>+0(SB), Z1
-
-batch:
-	CMPQ            DX, $0x08
-	JLT             block
-	MOVWLZX         (CX), BX
-	MOVW            BX, (SP)
-	MOVWLZX         18(CX), BX
-	MOVW            BX, 2(SP)
-	MOVWLZX         36(CX), BX
-	MOVW            BX, 4(SP)
-	MOVWLZX         54(CX), BX
-	MOVW            BX, 6(SP)
-	MOVWLZX         72(CX), BX
-	MOVW            BX, 8(SP)
-	MOVWLZX         90(CX), BX
-	MOVW            BX, 10(SP)
-	MOVWLZX         108(CX), BX
-	MOVW            BX, 12(SP)
-	MOVWLZX         126(CX), BX
-	MOVW            BX, 14(SP)
-	VCVTPH2PS       (SP), Z2
-	VXORPS.BCST     k0<>+0(SB), Z2, Z2
-	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k1<>+0(SB), K1, Z2
-	VMOVUPS         Z2, 32(SP)
-	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
-	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
-	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
-	VMULPS.BCST     32(SP), Z1, Z4
-	VXORPS          Z0, Z4, Z4
-	VPERMD          Z4, Z3, Z3
-	VMOVDQU64       Z3, (AX)
-	VPERMD          Z4, Z2, Z2
-	VMOVDQU64       Z2, 64(AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000080, AX
-	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
-	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
-	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
-	VMULPS.BCST     36(SP), Z1, Z4
-	VXORPS          Z0, Z4, Z4
-	VPERMD          Z4, Z3, Z3
-	VMOVDQU64       Z3, (AX)
-	VPERMD          Z4, Z2, Z2
-	VMOVDQU64       Z2, 64(AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000080, AX
-	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
-	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
-	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
-	VMULPS.BCST     40(SP), Z1, Z4
-	VXORPS          Z0, Z4, Z4
-	VPERMD          Z4, Z3, Z3
-	VMOVDQU64       Z3, (AX)
-	VPERMD          Z4, Z2, Z2
-	VMOVDQU64       Z2, 64(AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000080, AX
-	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
-	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
-	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
-	VMULPS.BCST     44(SP), Z1, Z4
-	VXORPS          Z0, Z4, Z4
-	VPERMD          Z4, Z3, Z3
-	VMOVDQU64       Z3, (AX)
-	VPERMD          Z4, Z2, Z2
-	VMOVDQU64       Z2, 64(AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000080, AX
-	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
-	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
-	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
-	VMULPS.BCST     48(SP), Z1, Z4
-	VXORPS          Z0, Z4, Z4
-	VPERMD          Z4, Z3, Z3
-	VMOVDQU64       Z3, (AX)
-	VPERMD          Z4, Z2, Z2
-	VMOVDQU64       Z2, 64(AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000080, AX
-	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
-	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
-	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
-	VMULPS.BCST     52(SP), Z1, Z4
-	VXORPS          Z0, Z4, Z4
-	VPERMD          Z4, Z3, Z3
-	VMOVDQU64       Z3, (AX)
-	VPERMD          Z4, Z2, Z2
-	VMOVDQU64       Z2, 64(AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000080, AX
-	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
-	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
-	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
-	VMULPS.BCST     56(SP), Z1, Z4
-	VXORPS          Z0, Z4, Z4
-	VPERMD          Z4, Z3, Z3
-	VMOVDQU64       Z3, (AX)
-	VPERMD          Z4, Z2, Z2
-	VMOVDQU64       Z2, 64(AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000080, AX
-	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
-	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
-	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
-	VMULPS.BCST     60(SP), Z1, Z4
-	VXORPS          Z0, Z4, Z4
-	VPERMD          Z4, Z3, Z3
-	VMOVDQU64       Z3, (AX)
-	VPERMD          Z4, Z2, Z2
-	VMOVDQU64       Z2, 64(AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000080, AX
-	SUBQ            $0x08, DX
-	JMP             batch
-
-block:
-	TESTQ           DX, DX
-	JZ              done
-	MOVWLZX         (CX), BX
-	MOVW            BX, 96(SP)
-	VCVTPH2PS       96(SP), Z2
-	VXORPS.BCST     k0<>+0(SB), Z2, Z2
-	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k1<>+0(SB), K1, Z2
-	VMOVUPS         Z2, 128(SP)
-	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
-	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
-	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
-	VMULPS.BCST     128(SP), Z1, Z4
-	VXORPS          Z0, Z4, Z4
-	VPERMD          Z4, Z3, Z3
-	VMOVDQU64       Z3, (AX)
-	VPERMD          Z4, Z2, Z2
-	VMOVDQU64       Z2, 64(AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000080, AX
-	DECQ            DX
-	JMP             block
-
-done:
-	VZEROUPPER
-	RET
-
-DATA k81<>+0(SB)/8, $0xc2d00000c2fe0000
-DATA k81<>+8(SB)/8, $0xc2820000c2a60000
-DATA k81<>+16(SB)/8, $0xc20c0000c2440000
-DATA k81<>+24(SB)/8, $0xc1200000c1b00000
-DATA k81<>+32(SB)/8, $0x415000003f800000
-DATA k81<>+40(SB)/8, $0x4218000041c80000
-DATA k81<>+48(SB)/8, $0x428a000042540000
-DATA k81<>+56(SB)/8, $0x42e2000042b20000
-GLOBL k81<>(SB), RODATA|NOPTR, $64
-
-// func iq4_NLBF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
-TEXT ·iq4_NLBF16AVX512(SB), NOSPLIT, $192-24
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
-	VPBROADCASTD k3<>+0(SB), Z0
-	VMOVDQU64    k4<>+0(SB), Z0
-	VMOVDQU64    k5<>+0(SB), Z0
-	MOVQ         n+16(FP), DX
-	VMOVDQU64    k81<>+0(SB), Z0
-
-batch:
-	CMPQ            DX, $0x08
-	JLT             block
-	MOVWLZX         (CX), BX
-	MOVW            BX, (SP)
-	MOVWLZX         18(CX), BX
-	MOVW            BX, 2(SP)
-	MOVWLZX         36(CX), BX
-	MOVW            BX, 4(SP)
-	MOVWLZX         54(CX), BX
-	MOVW            BX, 6(SP)
-	MOVWLZX         72(CX), BX
-	MOVW            BX, 8(SP)
-	MOVWLZX         90(CX), BX
-	MOVW            BX, 10(SP)
-	MOVWLZX         108(CX), BX
-	MOVW            BX, 12(SP)
-	MOVWLZX         126(CX), BX
-	MOVW            BX, 14(SP)
-	VCVTPH2PS       (SP), Z1
-	VXORPS.BCST     k0<>+0(SB), Z1, Z1
-	VCMPPS          $0x03, Z1, Z1, K1
-	VPBROADCASTD    k1<>+0(SB), K1, Z1
-	VMOVUPS         Z1, 32(SP)
-	VBROADCASTI32X4 2(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
-	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
-	VMULPS.BCST     32(SP), Z0, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k14<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
-	VPERMW          Z2, Z3, Z3
-	VPERMW          Z3, Z1, Z1
-	VMOVDQU64       Z1, (AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000040, AX
-	VBROADCASTI32X4 2(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
-	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
-	VMULPS.BCST     36(SP), Z0, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k14<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
-	VPERMW          Z2, Z3, Z3
-	VPERMW          Z3, Z1, Z1
-	VMOVDQU64       Z1, (AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000040, AX
-	VBROADCASTI32X4 2(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
-	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
-	VMULPS.BCST     40(SP), Z0, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k14<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
-	VPERMW          Z2, Z3, Z3
-	VPERMW          Z3, Z1, Z1
-	VMOVDQU64       Z1, (AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000040, AX
-	VBROADCASTI32X4 2(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
-	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
-	VMULPS.BCST     44(SP), Z0, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k14<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
-	VPERMW          Z2, Z3, Z3
-	VPERMW          Z3, Z1, Z1
-	VMOVDQU64       Z1, (AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000040, AX
-	VBROADCASTI32X4 2(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
-	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
-	VMULPS.BCST     48(SP), Z0, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k14<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
-	VPERMW          Z2, Z3, Z3
-	VPERMW          Z3, Z1, Z1
-	VMOVDQU64       Z1, (AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000040, AX
-	VBROADCASTI32X4 2(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
-	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
-	VMULPS.BCST     52(SP), Z0, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k14<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
-	VPERMW          Z2, Z3, Z3
-	VPERMW          Z3, Z1, Z1
-	VMOVDQU64       Z1, (AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000040, AX
-	VBROADCASTI32X4 2(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
-	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
-	VMULPS.BCST     56(SP), Z0, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k14<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
-	VPERMW          Z2, Z3, Z3
-	VPERMW          Z3, Z1, Z1
-	VMOVDQU64       Z1, (AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000040, AX
-	VBROADCASTI32X4 2(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
-	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
-	VMULPS.BCST     60(SP), Z0, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k14<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
-	VPERMW          Z2, Z3, Z3
-	VPERMW          Z3, Z1, Z1
-	VMOVDQU64       Z1, (AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000040, AX
-	SUBQ            $0x08, DX
-	JMP             batch
-
-block:
-	TESTQ           DX, DX
-	JZ              done
-	MOVWLZX         (CX), BX
-	MOVW            BX, 96(SP)
-	VCVTPH2PS       96(SP), Z1
-	VXORPS.BCST     k0<>+0(SB), Z1, Z1
-	VCMPPS          $0x03, Z1, Z1, K1
-	VPBROADCASTD    k1<>+0(SB), K1, Z1
-	VMOVUPS         Z1, 128(SP)
-	VBROADCASTI32X4 2(CX), Z1
-	VMOVDQU64       k10<>+0(SB), Z2
-	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k11<>+0(SB), Z1, Z1
-	VMULPS.BCST     128(SP), Z0, Z2
-	VMOVDQU64       k12<>+0(SB), Z3
-	VPTESTMD.BCST   k13<>+0(SB), Z2, K1
-	VPADDD.BCST     k14<>+0(SB), Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, K1, Z2
-	VPERMW          Z2, Z3, Z3
-	VPERMW          Z3, Z1, Z1
-	VMOVDQU64       Z1, (AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000040, AX
-	DECQ            DX
-	JMP             block
-
-done:
-	VZEROUPPER
-	RET
-
-// func iq4_NLF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
-TEXT ·iq4_NLF16AVX512(SB), NOSPLIT, $192-24
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-	MOVQ         n+16(FP), DX
-	VMOVDQU64    k81<>+0(SB), Z1
-
-batch:
-	CMPQ            DX, $0x08
-	JLT             block
-	MOVWLZX         (CX), BX
-	MOVW            BX, (SP)
-	MOVWLZX         18(CX), BX
-	MOVW            BX, 2(SP)
-	MOVWLZX         36(CX), BX
-	MOVW            BX, 4(SP)
-	MOVWLZX         54(CX), BX
-	MOVW            BX, 6(SP)
-	MOVWLZX         72(CX), BX
-	MOVW            BX, 8(SP)
-	MOVWLZX         90(CX), BX
-	MOVW            BX, 10(SP)
-	MOVWLZX         108(CX), BX
-	MOVW            BX, 12(SP)
-	MOVWLZX         126(CX), BX
-	MOVW            BX, 14(SP)
-	VCVTPH2PS       (SP), Z2
-	VXORPS.BCST     k0<>+0(SB), Z2, Z2
-	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k1<>+0(SB), K1, Z2
-	VMOVUPS         Z2, 32(SP)
-	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
-	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
-	VMULPS.BCST     32(SP), Z1, Z3
-	VXORPS          Z0, Z3, Z3
-	VCVTPS2PH       $0x00, Z3, Y3
-	VINSERTI64X4    $0x01, Y3, Z3, Z3
-	VPERMW          Z3, Z2, Z2
-	VMOVDQU64       Z2, (AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000040, AX
-	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
-	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
-	VMULPS.BCST     36(SP), Z1, Z3
-	VXORPS          Z0, Z3, Z3
-	VCVTPS2PH       $0x00, Z3, Y3
-	VINSERTI64X4    $0x01, Y3, Z3, Z3
-	VPERMW          Z3, Z2, Z2
-	VMOVDQU64       Z2, (AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000040, AX
-	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
-	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
-	VMULPS.BCST     40(SP), Z1, Z3
-	VXORPS          Z0, Z3, Z3
-	VCVTPS2PH       $0x00, Z3, Y3
-	VINSERTI64X4    $0x01, Y3, Z3, Z3
-	VPERMW          Z3, Z2, Z2
-	VMOVDQU64       Z2, (AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000040, AX
-	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
-	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
-	VMULPS.BCST     44(SP), Z1, Z3
-	VXORPS          Z0, Z3, Z3
-	VCVTPS2PH       $0x00, Z3, Y3
-	VINSERTI64X4    $0x01, Y3, Z3, Z3
-	VPERMW          Z3, Z2, Z2
-	VMOVDQU64       Z2, (AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000040, AX
-	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
-	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
-	VMULPS.BCST     48(SP), Z1, Z3
-	VXORPS          Z0, Z3, Z3
-	VCVTPS2PH       $0x00, Z3, Y3
-	VINSERTI64X4    $0x01, Y3, Z3, Z3
-	VPERMW          Z3, Z2, Z2
-	VMOVDQU64       Z2, (AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000040, AX
-	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
-	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
-	VMULPS.BCST     52(SP), Z1, Z3
-	VXORPS          Z0, Z3, Z3
-	VCVTPS2PH       $0x00, Z3, Y3
-	VINSERTI64X4    $0x01, Y3, Z3, Z3
-	VPERMW          Z3, Z2, Z2
-	VMOVDQU64       Z2, (AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000040, AX
-	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
-	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
-	VMULPS.BCST     56(SP), Z1, Z3
-	VXORPS          Z0, Z3, Z3
-	VCVTPS2PH       $0x00, Z3, Y3
-	VINSERTI64X4    $0x01, Y3, Z3, Z3
-	VPERMW          Z3, Z2, Z2
-	VMOVDQU64       Z2, (AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000040, AX
-	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
-	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
-	VMULPS.BCST     60(SP), Z1, Z3
-	VXORPS          Z0, Z3, Z3
-	VCVTPS2PH       $0x00, Z3, Y3
-	VINSERTI64X4    $0x01, Y3, Z3, Z3
-	VPERMW          Z3, Z2, Z2
-	VMOVDQU64       Z2, (AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000040, AX
-	SUBQ            $0x08, DX
-	JMP             batch
-
-block:
-	TESTQ           DX, DX
-	JZ              done
-	MOVWLZX         (CX), BX
-	MOVW            BX, 96(SP)
-	VCVTPH2PS       96(SP), Z2
-	VXORPS.BCST     k0<>+0(SB), Z2, Z2
-	VCMPPS          $0x03, Z2, Z2, K1
-	VPBROADCASTD    k1<>+0(SB), K1, Z2
-	VMOVUPS         Z2, 128(SP)
-	VBROADCASTI32X4 2(CX), Z2
-	VMOVDQU64       k10<>+0(SB), Z3
-	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k11<>+0(SB), Z2, Z2
-	VMULPS.BCST     128(SP), Z1, Z3
-	VXORPS          Z0, Z3, Z3
-	VCVTPS2PH       $0x00, Z3, Y3
-	VINSERTI64X4    $0x01, Y3, Z3, Z3
-	VPERMW          Z3, Z2, Z2
-	VMOVDQU64       Z2, (AX)
-	ADDQ            $0x00000012, CX
-	ADDQ            $0x00000040, AX
-	DECQ            DX
-	JMP             block
-
-done:
-	VZEROUPPER
-	RET
-
 // func iq4_XSF32AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI
 TEXT ·iq4_XSF32AVX512(SB), NOSPLIT, $64-24
@@ -7537,16 +6993,16 @@ TEXT ·iq4_XSF32AVX512(SB), NOSPLIT, $64-24
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
-	VMOVDQU64    k81<>+0(SB), Z1
+	VMOVDQU64    k80<>+0(SB), Z1
 
 block:
 	VPBROADCASTQ    (CX), Z2
-	VMOVDQU64       k82<>+0(SB), Z3
+	VMOVDQU64       k81<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k83<>+0(SB), Z3, Z3
-	VMOVDQU64       k84<>+0(SB), Z4
+	VPSRLVD         k82<>+0(SB), Z3, Z3
+	VMOVDQU64       k83<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k85<>+0(SB), Z2, Z2
+	VPSRLVD         k84<>+0(SB), Z2, Z2
 	VPBROADCASTD    k27<>+0(SB), Z4
 	VPANDD          Z4, Z3, Z3
 	VPBROADCASTD    k45<>+0(SB), Z4
@@ -7562,19 +7018,19 @@ block:
 	VPBROADCASTD    k1<>+0(SB), K1, Z2
 	VMOVUPS         Z2, (SP)
 	VBROADCASTI32X4 8(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VPSRLVD         k7<>+0(SB), Z3, Z3
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
 	VBROADCASTI32X4 24(CX), Z4
-	VMOVDQU64       k7<>+0(SB), Z5
+	VMOVDQU64       k6<>+0(SB), Z5
 	VPERMB          Z4, Z5, Z5
-	VPSRLVD         k8<>+0(SB), Z5, Z5
-	VMOVDQU64       k7<>+0(SB), Z6
+	VPSRLVD         k7<>+0(SB), Z5, Z5
+	VMOVDQU64       k6<>+0(SB), Z6
 	VPERMB          Z4, Z6, Z4
-	VPSRLVD         k9<>+0(SB), Z4, Z4
+	VPSRLVD         k8<>+0(SB), Z4, Z4
 	VMULPS.BCST     (SP), Z1, Z6
 	VMULPS.BCST     4(SP), Z1, Z7
 	VXORPS          Z0, Z6, Z6
@@ -7588,19 +7044,19 @@ block:
 	VPERMD          Z7, Z4, Z2
 	VMOVDQU64       Z2, 192(AX)
 	VBROADCASTI32X4 40(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VPSRLVD         k7<>+0(SB), Z3, Z3
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
 	VBROADCASTI32X4 56(CX), Z4
-	VMOVDQU64       k7<>+0(SB), Z5
+	VMOVDQU64       k6<>+0(SB), Z5
 	VPERMB          Z4, Z5, Z5
-	VPSRLVD         k8<>+0(SB), Z5, Z5
-	VMOVDQU64       k7<>+0(SB), Z6
+	VPSRLVD         k7<>+0(SB), Z5, Z5
+	VMOVDQU64       k6<>+0(SB), Z6
 	VPERMB          Z4, Z6, Z4
-	VPSRLVD         k9<>+0(SB), Z4, Z4
+	VPSRLVD         k8<>+0(SB), Z4, Z4
 	VMULPS.BCST     8(SP), Z1, Z6
 	VMULPS.BCST     12(SP), Z1, Z7
 	VXORPS          Z0, Z6, Z6
@@ -7614,19 +7070,19 @@ block:
 	VPERMD          Z7, Z4, Z2
 	VMOVDQU64       Z2, 448(AX)
 	VBROADCASTI32X4 72(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VPSRLVD         k7<>+0(SB), Z3, Z3
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
 	VBROADCASTI32X4 88(CX), Z4
-	VMOVDQU64       k7<>+0(SB), Z5
+	VMOVDQU64       k6<>+0(SB), Z5
 	VPERMB          Z4, Z5, Z5
-	VPSRLVD         k8<>+0(SB), Z5, Z5
-	VMOVDQU64       k7<>+0(SB), Z6
+	VPSRLVD         k7<>+0(SB), Z5, Z5
+	VMOVDQU64       k6<>+0(SB), Z6
 	VPERMB          Z4, Z6, Z4
-	VPSRLVD         k9<>+0(SB), Z4, Z4
+	VPSRLVD         k8<>+0(SB), Z4, Z4
 	VMULPS.BCST     16(SP), Z1, Z6
 	VMULPS.BCST     20(SP), Z1, Z7
 	VXORPS          Z0, Z6, Z6
@@ -7640,19 +7096,19 @@ block:
 	VPERMD          Z7, Z4, Z2
 	VMOVDQU64       Z2, 704(AX)
 	VBROADCASTI32X4 104(CX), Z2
-	VMOVDQU64       k7<>+0(SB), Z3
+	VMOVDQU64       k6<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k7<>+0(SB), Z4
+	VPSRLVD         k7<>+0(SB), Z3, Z3
+	VMOVDQU64       k6<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k9<>+0(SB), Z2, Z2
+	VPSRLVD         k8<>+0(SB), Z2, Z2
 	VBROADCASTI32X4 120(CX), Z4
-	VMOVDQU64       k7<>+0(SB), Z5
+	VMOVDQU64       k6<>+0(SB), Z5
 	VPERMB          Z4, Z5, Z5
-	VPSRLVD         k8<>+0(SB), Z5, Z5
-	VMOVDQU64       k7<>+0(SB), Z6
+	VPSRLVD         k7<>+0(SB), Z5, Z5
+	VMOVDQU64       k6<>+0(SB), Z6
 	VPERMB          Z4, Z6, Z4
-	VPSRLVD         k9<>+0(SB), Z4, Z4
+	VPSRLVD         k8<>+0(SB), Z4, Z4
 	VMULPS.BCST     24(SP), Z1, Z6
 	VMULPS.BCST     28(SP), Z1, Z7
 	VXORPS          Z0, Z6, Z6
@@ -7672,45 +7128,55 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k82<>+0(SB)/8, $0x0706050407060504
-DATA k82<>+8(SB)/8, $0x0807060508070605
-DATA k82<>+16(SB)/8, $0x0908070609080706
-DATA k82<>+24(SB)/8, $0x0a0908070a090807
-DATA k82<>+32(SB)/8, $0x0706050407060504
-DATA k82<>+40(SB)/8, $0x0807060508070605
-DATA k82<>+48(SB)/8, $0x0908070609080706
-DATA k82<>+56(SB)/8, $0x0a0908070a090807
+DATA k80<>+0(SB)/8, $0xc2d00000c2fe0000
+DATA k80<>+8(SB)/8, $0xc2820000c2a60000
+DATA k80<>+16(SB)/8, $0xc20c0000c2440000
+DATA k80<>+24(SB)/8, $0xc1200000c1b00000
+DATA k80<>+32(SB)/8, $0x415000003f800000
+DATA k80<>+40(SB)/8, $0x4218000041c80000
+DATA k80<>+48(SB)/8, $0x428a000042540000
+DATA k80<>+56(SB)/8, $0x42e2000042b20000
+GLOBL k80<>(SB), RODATA|NOPTR, $64
+
+DATA k81<>+0(SB)/8, $0x0706050407060504
+DATA k81<>+8(SB)/8, $0x0807060508070605
+DATA k81<>+16(SB)/8, $0x0908070609080706
+DATA k81<>+24(SB)/8, $0x0a0908070a090807
+DATA k81<>+32(SB)/8, $0x0706050407060504
+DATA k81<>+40(SB)/8, $0x0807060508070605
+DATA k81<>+48(SB)/8, $0x0908070609080706
+DATA k81<>+56(SB)/8, $0x0a0908070a090807
+GLOBL k81<>(SB), RODATA|NOPTR, $64
+
+DATA k82<>+0(SB)/8, $0x0000000400000000
+DATA k82<>+8(SB)/8, $0x0000000400000000
+DATA k82<>+16(SB)/8, $0x0000000400000000
+DATA k82<>+24(SB)/8, $0x0000000400000000
+DATA k82<>+32(SB)/8, $0x0000000400000000
+DATA k82<>+40(SB)/8, $0x0000000400000000
+DATA k82<>+48(SB)/8, $0x0000000400000000
+DATA k82<>+56(SB)/8, $0x0000000400000000
 GLOBL k82<>(SB), RODATA|NOPTR, $64
 
-DATA k83<>+0(SB)/8, $0x0000000400000000
-DATA k83<>+8(SB)/8, $0x0000000400000000
-DATA k83<>+16(SB)/8, $0x0000000400000000
-DATA k83<>+24(SB)/8, $0x0000000400000000
-DATA k83<>+32(SB)/8, $0x0000000400000000
-DATA k83<>+40(SB)/8, $0x0000000400000000
-DATA k83<>+48(SB)/8, $0x0000000400000000
-DATA k83<>+56(SB)/8, $0x0000000400000000
+DATA k83<>+0(SB)/8, $0x0303020203030202
+DATA k83<>+8(SB)/8, $0x0303020203030202
+DATA k83<>+16(SB)/8, $0x0303020203030202
+DATA k83<>+24(SB)/8, $0x0303020203030202
+DATA k83<>+32(SB)/8, $0x0303020203030202
+DATA k83<>+40(SB)/8, $0x0303020203030202
+DATA k83<>+48(SB)/8, $0x0303020203030202
+DATA k83<>+56(SB)/8, $0x0303020203030202
 GLOBL k83<>(SB), RODATA|NOPTR, $64
 
-DATA k84<>+0(SB)/8, $0x0303020203030202
-DATA k84<>+8(SB)/8, $0x0303020203030202
-DATA k84<>+16(SB)/8, $0x0303020203030202
-DATA k84<>+24(SB)/8, $0x0303020203030202
-DATA k84<>+32(SB)/8, $0x0303020203030202
-DATA k84<>+40(SB)/8, $0x0303020203030202
-DATA k84<>+48(SB)/8, $0x0303020203030202
-DATA k84<>+56(SB)/8, $0x0303020203030202
+DATA k84<>+0(SB)/8, $0x0000000600000004
+DATA k84<>+8(SB)/8, $0x0000000a00000008
+DATA k84<>+16(SB)/8, $0x0000000e0000000c
+DATA k84<>+24(SB)/8, $0x0000001200000010
+DATA k84<>+32(SB)/8, $0x0000000600000004
+DATA k84<>+40(SB)/8, $0x0000000a00000008
+DATA k84<>+48(SB)/8, $0x0000000e0000000c
+DATA k84<>+56(SB)/8, $0x0000001200000010
 GLOBL k84<>(SB), RODATA|NOPTR, $64
-
-DATA k85<>+0(SB)/8, $0x0000000600000004
-DATA k85<>+8(SB)/8, $0x0000000a00000008
-DATA k85<>+16(SB)/8, $0x0000000e0000000c
-DATA k85<>+24(SB)/8, $0x0000001200000010
-DATA k85<>+32(SB)/8, $0x0000000600000004
-DATA k85<>+40(SB)/8, $0x0000000a00000008
-DATA k85<>+48(SB)/8, $0x0000000e0000000c
-DATA k85<>+56(SB)/8, $0x0000001200000010
-GLOBL k85<>(SB), RODATA|NOPTR, $64
 
 // func iq4_XSBF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
@@ -7722,18 +7188,18 @@ TEXT ·iq4_XSBF16AVX512(SB), NOSPLIT, $64-24
 	VMOVDQU64    k4<>+0(SB), Z2
 	VMOVDQU64    k5<>+0(SB), Z3
 	MOVQ         n+16(FP), DX
-	VPBROADCASTD k20<>+0(SB), Z4
-	VPBROADCASTD k76<>+0(SB), Z5
-	VMOVDQU64    k81<>+0(SB), Z6
+	VPBROADCASTD k17<>+0(SB), Z4
+	VPBROADCASTD k18<>+0(SB), Z5
+	VMOVDQU64    k80<>+0(SB), Z6
 
 block:
 	VPBROADCASTQ    (CX), Z7
-	VMOVDQU64       k82<>+0(SB), Z8
+	VMOVDQU64       k81<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPSRLVD         k83<>+0(SB), Z8, Z8
-	VMOVDQU64       k84<>+0(SB), Z9
+	VPSRLVD         k82<>+0(SB), Z8, Z8
+	VMOVDQU64       k83<>+0(SB), Z9
 	VPERMB          Z7, Z9, Z7
-	VPSRLVD         k85<>+0(SB), Z7, Z7
+	VPSRLVD         k84<>+0(SB), Z7, Z7
 	VPBROADCASTD    k27<>+0(SB), Z9
 	VPANDD          Z9, Z8, Z8
 	VPBROADCASTD    k45<>+0(SB), Z9
@@ -7749,13 +7215,13 @@ block:
 	VPBROADCASTD    k1<>+0(SB), K1, Z7
 	VMOVUPS         Z7, (SP)
 	VBROADCASTI32X4 8(CX), Z7
-	VMOVDQU64       k10<>+0(SB), Z8
+	VMOVDQU64       k9<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z7
-	VPSRLVW         k11<>+0(SB), Z7, Z7
+	VPSRLVW         k10<>+0(SB), Z7, Z7
 	VBROADCASTI32X4 24(CX), Z8
-	VMOVDQU64       k10<>+0(SB), Z9
+	VMOVDQU64       k9<>+0(SB), Z9
 	VPERMB          Z8, Z9, Z8
-	VPSRLVW         k11<>+0(SB), Z8, Z8
+	VPSRLVW         k10<>+0(SB), Z8, Z8
 	VMULPS.BCST     (SP), Z6, Z9
 	VMULPS.BCST     4(SP), Z6, Z10
 	VMOVDQA64       Z9, Z11
@@ -7773,13 +7239,13 @@ block:
 	VPERMW          Z11, Z8, Z7
 	VMOVDQU64       Z7, 64(AX)
 	VBROADCASTI32X4 40(CX), Z7
-	VMOVDQU64       k10<>+0(SB), Z8
+	VMOVDQU64       k9<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z7
-	VPSRLVW         k11<>+0(SB), Z7, Z7
+	VPSRLVW         k10<>+0(SB), Z7, Z7
 	VBROADCASTI32X4 56(CX), Z8
-	VMOVDQU64       k10<>+0(SB), Z9
+	VMOVDQU64       k9<>+0(SB), Z9
 	VPERMB          Z8, Z9, Z8
-	VPSRLVW         k11<>+0(SB), Z8, Z8
+	VPSRLVW         k10<>+0(SB), Z8, Z8
 	VMULPS.BCST     8(SP), Z6, Z9
 	VMULPS.BCST     12(SP), Z6, Z10
 	VMOVDQA64       Z9, Z11
@@ -7797,13 +7263,13 @@ block:
 	VPERMW          Z11, Z8, Z7
 	VMOVDQU64       Z7, 192(AX)
 	VBROADCASTI32X4 72(CX), Z7
-	VMOVDQU64       k10<>+0(SB), Z8
+	VMOVDQU64       k9<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z7
-	VPSRLVW         k11<>+0(SB), Z7, Z7
+	VPSRLVW         k10<>+0(SB), Z7, Z7
 	VBROADCASTI32X4 88(CX), Z8
-	VMOVDQU64       k10<>+0(SB), Z9
+	VMOVDQU64       k9<>+0(SB), Z9
 	VPERMB          Z8, Z9, Z8
-	VPSRLVW         k11<>+0(SB), Z8, Z8
+	VPSRLVW         k10<>+0(SB), Z8, Z8
 	VMULPS.BCST     16(SP), Z6, Z9
 	VMULPS.BCST     20(SP), Z6, Z10
 	VMOVDQA64       Z9, Z11
@@ -7821,13 +7287,13 @@ block:
 	VPERMW          Z11, Z8, Z7
 	VMOVDQU64       Z7, 320(AX)
 	VBROADCASTI32X4 104(CX), Z7
-	VMOVDQU64       k10<>+0(SB), Z8
+	VMOVDQU64       k9<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z7
-	VPSRLVW         k11<>+0(SB), Z7, Z7
+	VPSRLVW         k10<>+0(SB), Z7, Z7
 	VBROADCASTI32X4 120(CX), Z8
-	VMOVDQU64       k10<>+0(SB), Z9
+	VMOVDQU64       k9<>+0(SB), Z9
 	VPERMB          Z8, Z9, Z8
-	VPSRLVW         k11<>+0(SB), Z8, Z8
+	VPSRLVW         k10<>+0(SB), Z8, Z8
 	VMULPS.BCST     24(SP), Z6, Z9
 	VMULPS.BCST     28(SP), Z6, Z10
 	VMOVDQA64       Z9, Z11
@@ -7858,18 +7324,18 @@ TEXT ·iq4_XSF16AVX512(SB), NOSPLIT, $64-24
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
-	VPBROADCASTD k20<>+0(SB), Z1
-	VPBROADCASTD k76<>+0(SB), Z2
-	VMOVDQU64    k81<>+0(SB), Z3
+	VPBROADCASTD k17<>+0(SB), Z1
+	VPBROADCASTD k18<>+0(SB), Z2
+	VMOVDQU64    k80<>+0(SB), Z3
 
 block:
 	VPBROADCASTQ    (CX), Z4
-	VMOVDQU64       k82<>+0(SB), Z5
+	VMOVDQU64       k81<>+0(SB), Z5
 	VPERMB          Z4, Z5, Z5
-	VPSRLVD         k83<>+0(SB), Z5, Z5
-	VMOVDQU64       k84<>+0(SB), Z6
+	VPSRLVD         k82<>+0(SB), Z5, Z5
+	VMOVDQU64       k83<>+0(SB), Z6
 	VPERMB          Z4, Z6, Z4
-	VPSRLVD         k85<>+0(SB), Z4, Z4
+	VPSRLVD         k84<>+0(SB), Z4, Z4
 	VPBROADCASTD    k27<>+0(SB), Z6
 	VPANDD          Z6, Z5, Z5
 	VPBROADCASTD    k45<>+0(SB), Z6
@@ -7885,13 +7351,13 @@ block:
 	VPBROADCASTD    k1<>+0(SB), K1, Z4
 	VMOVUPS         Z4, (SP)
 	VBROADCASTI32X4 8(CX), Z4
-	VMOVDQU64       k10<>+0(SB), Z5
+	VMOVDQU64       k9<>+0(SB), Z5
 	VPERMB          Z4, Z5, Z4
-	VPSRLVW         k11<>+0(SB), Z4, Z4
+	VPSRLVW         k10<>+0(SB), Z4, Z4
 	VBROADCASTI32X4 24(CX), Z5
-	VMOVDQU64       k10<>+0(SB), Z6
+	VMOVDQU64       k9<>+0(SB), Z6
 	VPERMB          Z5, Z6, Z5
-	VPSRLVW         k11<>+0(SB), Z5, Z5
+	VPSRLVW         k10<>+0(SB), Z5, Z5
 	VMULPS.BCST     (SP), Z3, Z6
 	VMULPS.BCST     4(SP), Z3, Z7
 	VXORPS          Z0, Z6, Z6
@@ -7907,13 +7373,13 @@ block:
 	VPERMW          Z6, Z5, Z4
 	VMOVDQU64       Z4, 64(AX)
 	VBROADCASTI32X4 40(CX), Z4
-	VMOVDQU64       k10<>+0(SB), Z5
+	VMOVDQU64       k9<>+0(SB), Z5
 	VPERMB          Z4, Z5, Z4
-	VPSRLVW         k11<>+0(SB), Z4, Z4
+	VPSRLVW         k10<>+0(SB), Z4, Z4
 	VBROADCASTI32X4 56(CX), Z5
-	VMOVDQU64       k10<>+0(SB), Z6
+	VMOVDQU64       k9<>+0(SB), Z6
 	VPERMB          Z5, Z6, Z5
-	VPSRLVW         k11<>+0(SB), Z5, Z5
+	VPSRLVW         k10<>+0(SB), Z5, Z5
 	VMULPS.BCST     8(SP), Z3, Z6
 	VMULPS.BCST     12(SP), Z3, Z7
 	VXORPS          Z0, Z6, Z6
@@ -7929,13 +7395,13 @@ block:
 	VPERMW          Z6, Z5, Z4
 	VMOVDQU64       Z4, 192(AX)
 	VBROADCASTI32X4 72(CX), Z4
-	VMOVDQU64       k10<>+0(SB), Z5
+	VMOVDQU64       k9<>+0(SB), Z5
 	VPERMB          Z4, Z5, Z4
-	VPSRLVW         k11<>+0(SB), Z4, Z4
+	VPSRLVW         k10<>+0(SB), Z4, Z4
 	VBROADCASTI32X4 88(CX), Z5
-	VMOVDQU64       k10<>+0(SB), Z6
+	VMOVDQU64       k9<>+0(SB), Z6
 	VPERMB          Z5, Z6, Z5
-	VPSRLVW         k11<>+0(SB), Z5, Z5
+	VPSRLVW         k10<>+0(SB), Z5, Z5
 	VMULPS.BCST     16(SP), Z3, Z6
 	VMULPS.BCST     20(SP), Z3, Z7
 	VXORPS          Z0, Z6, Z6
@@ -7951,13 +7417,13 @@ block:
 	VPERMW          Z6, Z5, Z4
 	VMOVDQU64       Z4, 320(AX)
 	VBROADCASTI32X4 104(CX), Z4
-	VMOVDQU64       k10<>+0(SB), Z5
+	VMOVDQU64       k9<>+0(SB), Z5
 	VPERMB          Z4, Z5, Z4
-	VPSRLVW         k11<>+0(SB), Z4, Z4
+	VPSRLVW         k10<>+0(SB), Z4, Z4
 	VBROADCASTI32X4 120(CX), Z5
-	VMOVDQU64       k10<>+0(SB), Z6
+	VMOVDQU64       k9<>+0(SB), Z6
 	VPERMB          Z5, Z6, Z5
-	VPSRLVW         k11<>+0(SB), Z5, Z5
+	VPSRLVW         k10<>+0(SB), Z5, Z5
 	VMULPS.BCST     24(SP), Z3, Z6
 	VMULPS.BCST     28(SP), Z3, Z7
 	VXORPS          Z0, Z6, Z6
@@ -7989,15 +7455,15 @@ TEXT ·mxfp4F32AVX512(SB), NOSPLIT, $0-24
 
 block:
 	VBROADCASTI32X4 1(CX), Z0
-	VMOVDQU64       k7<>+0(SB), Z1
+	VMOVDQU64       k6<>+0(SB), Z1
 	VPERMB          Z0, Z1, Z1
-	VPSRLVD         k8<>+0(SB), Z1, Z1
-	VMOVDQU64       k7<>+0(SB), Z2
+	VPSRLVD         k7<>+0(SB), Z1, Z1
+	VMOVDQU64       k6<>+0(SB), Z2
 	VPERMB          Z0, Z2, Z0
-	VPSRLVD         k9<>+0(SB), Z0, Z0
+	VPSRLVD         k8<>+0(SB), Z0, Z0
 	MOVBQZX         (CX), BX
 	LEAQ            ·mxfp4Scales+0(SB), SI
-	VMOVDQU64       k86<>+0(SB), Z2
+	VMOVDQU64       k85<>+0(SB), Z2
 	VMULPS.BCST     (SI)(BX*4), Z2, Z2
 	VPERMD          Z2, Z1, Z1
 	VMOVDQU64       Z1, (AX)
@@ -8010,15 +7476,15 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k86<>+0(SB)/8, $0x3f80000000000000
-DATA k86<>+8(SB)/8, $0x4040000040000000
-DATA k86<>+16(SB)/8, $0x40c0000040800000
-DATA k86<>+24(SB)/8, $0x4140000041000000
-DATA k86<>+32(SB)/8, $0xbf80000000000000
-DATA k86<>+40(SB)/8, $0xc0400000c0000000
-DATA k86<>+48(SB)/8, $0xc0c00000c0800000
-DATA k86<>+56(SB)/8, $0xc1400000c1000000
-GLOBL k86<>(SB), RODATA|NOPTR, $64
+DATA k85<>+0(SB)/8, $0x3f80000000000000
+DATA k85<>+8(SB)/8, $0x4040000040000000
+DATA k85<>+16(SB)/8, $0x40c0000040800000
+DATA k85<>+24(SB)/8, $0x4140000041000000
+DATA k85<>+32(SB)/8, $0xbf80000000000000
+DATA k85<>+40(SB)/8, $0xc0400000c0000000
+DATA k85<>+48(SB)/8, $0xc0c00000c0800000
+DATA k85<>+56(SB)/8, $0xc1400000c1000000
+GLOBL k85<>(SB), RODATA|NOPTR, $64
 
 // func mxfp4BF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
@@ -8033,17 +7499,17 @@ TEXT ·mxfp4BF16AVX512(SB), NOSPLIT, $0-24
 
 block:
 	VBROADCASTI32X4 1(CX), Z0
-	VMOVDQU64       k10<>+0(SB), Z1
+	VMOVDQU64       k9<>+0(SB), Z1
 	VPERMB          Z0, Z1, Z0
-	VPSRLVW         k11<>+0(SB), Z0, Z0
+	VPSRLVW         k10<>+0(SB), Z0, Z0
 	MOVBQZX         (CX), BX
 	LEAQ            ·mxfp4Scales+0(SB), SI
-	VMOVDQU64       k86<>+0(SB), Z1
+	VMOVDQU64       k85<>+0(SB), Z1
 	VMULPS.BCST     (SI)(BX*4), Z1, Z1
-	VMOVDQU64       k12<>+0(SB), Z2
-	VPTESTMD.BCST   k13<>+0(SB), Z1, K1
-	VPADDD.BCST     k18<>+0(SB), Z1, Z1
-	VPADDD.BCST     k15<>+0(SB), Z1, K1, Z1
+	VMOVDQU64       k11<>+0(SB), Z2
+	VPTESTMD.BCST   k12<>+0(SB), Z1, K1
+	VPADDD.BCST     k19<>+0(SB), Z1, Z1
+	VPADDD.BCST     k14<>+0(SB), Z1, K1, Z1
 	VPERMW          Z1, Z2, Z2
 	VPERMW          Z2, Z0, Z0
 	VMOVDQU64       Z0, (AX)
@@ -8064,12 +7530,12 @@ TEXT ·mxfp4F16AVX512(SB), NOSPLIT, $0-24
 
 block:
 	VBROADCASTI32X4 1(CX), Z0
-	VMOVDQU64       k10<>+0(SB), Z1
+	VMOVDQU64       k9<>+0(SB), Z1
 	VPERMB          Z0, Z1, Z0
-	VPSRLVW         k11<>+0(SB), Z0, Z0
+	VPSRLVW         k10<>+0(SB), Z0, Z0
 	MOVBQZX         (CX), BX
 	LEAQ            ·mxfp4Scales+0(SB), SI
-	VMOVDQU64       k86<>+0(SB), Z1
+	VMOVDQU64       k85<>+0(SB), Z1
 	VMULPS.BCST     (SI)(BX*4), Z1, Z1
 	VCVTPS2PH       $0x00, Z1, Y1
 	VINSERTI64X4    $0x01, Y1, Z1, Z1
@@ -8093,17 +7559,17 @@ TEXT ·nvfp4F32AVX512(SB), NOSPLIT, $0-24
 block:
 	MOVBQZX         (CX), BX
 	LEAQ            ·nvfp4Scales+0(SB), SI
-	VMOVDQU64       k86<>+0(SB), Z0
+	VMOVDQU64       k85<>+0(SB), Z0
 	VMULPS.BCST     (SI)(BX*4), Z0, Z0
 	MOVBQZX         1(CX), BX
 	LEAQ            ·nvfp4Scales+0(SB), SI
-	VMOVDQU64       k86<>+0(SB), Z1
+	VMOVDQU64       k85<>+0(SB), Z1
 	VMULPS.BCST     (SI)(BX*4), Z1, Z1
 	VBROADCASTI32X4 4(CX), Z2
-	VMOVDQU64       k87<>+0(SB), Z3
+	VMOVDQU64       k86<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
 	VPSRLVD         k42<>+0(SB), Z3, Z3
-	VMOVDQU64       k88<>+0(SB), Z4
+	VMOVDQU64       k87<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
 	VPSRLVD         k42<>+0(SB), Z2, Z2
 	VPERMD          Z0, Z3, Z0
@@ -8112,17 +7578,17 @@ block:
 	VMOVDQU64       Z0, 64(AX)
 	MOVBQZX         2(CX), BX
 	LEAQ            ·nvfp4Scales+0(SB), SI
-	VMOVDQU64       k86<>+0(SB), Z0
+	VMOVDQU64       k85<>+0(SB), Z0
 	VMULPS.BCST     (SI)(BX*4), Z0, Z0
 	MOVBQZX         3(CX), BX
 	LEAQ            ·nvfp4Scales+0(SB), SI
-	VMOVDQU64       k86<>+0(SB), Z1
+	VMOVDQU64       k85<>+0(SB), Z1
 	VMULPS.BCST     (SI)(BX*4), Z1, Z1
 	VBROADCASTI32X4 20(CX), Z2
-	VMOVDQU64       k87<>+0(SB), Z3
+	VMOVDQU64       k86<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
 	VPSRLVD         k42<>+0(SB), Z3, Z3
-	VMOVDQU64       k88<>+0(SB), Z4
+	VMOVDQU64       k87<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
 	VPSRLVD         k42<>+0(SB), Z2, Z2
 	VPERMD          Z0, Z3, Z0
@@ -8136,25 +7602,25 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k87<>+0(SB)/8, $0x0403020103020100
-DATA k87<>+8(SB)/8, $0x0605040305040302
-DATA k87<>+16(SB)/8, $0x0807060507060504
-DATA k87<>+24(SB)/8, $0x0a09080709080706
-DATA k87<>+32(SB)/8, $0x0403020103020100
-DATA k87<>+40(SB)/8, $0x0605040305040302
-DATA k87<>+48(SB)/8, $0x0807060507060504
-DATA k87<>+56(SB)/8, $0x0a09080709080706
-GLOBL k87<>(SB), RODATA|NOPTR, $64
+DATA k86<>+0(SB)/8, $0x0403020103020100
+DATA k86<>+8(SB)/8, $0x0605040305040302
+DATA k86<>+16(SB)/8, $0x0807060507060504
+DATA k86<>+24(SB)/8, $0x0a09080709080706
+DATA k86<>+32(SB)/8, $0x0403020103020100
+DATA k86<>+40(SB)/8, $0x0605040305040302
+DATA k86<>+48(SB)/8, $0x0807060507060504
+DATA k86<>+56(SB)/8, $0x0a09080709080706
+GLOBL k86<>(SB), RODATA|NOPTR, $64
 
-DATA k88<>+0(SB)/8, $0x0c0b0a090b0a0908
-DATA k88<>+8(SB)/8, $0x0e0d0c0b0d0c0b0a
-DATA k88<>+16(SB)/8, $0x100f0e0d0f0e0d0c
-DATA k88<>+24(SB)/8, $0x1211100f11100f0e
-DATA k88<>+32(SB)/8, $0x0c0b0a090b0a0908
-DATA k88<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
-DATA k88<>+48(SB)/8, $0x100f0e0d0f0e0d0c
-DATA k88<>+56(SB)/8, $0x1211100f11100f0e
-GLOBL k88<>(SB), RODATA|NOPTR, $64
+DATA k87<>+0(SB)/8, $0x0c0b0a090b0a0908
+DATA k87<>+8(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k87<>+16(SB)/8, $0x100f0e0d0f0e0d0c
+DATA k87<>+24(SB)/8, $0x1211100f11100f0e
+DATA k87<>+32(SB)/8, $0x0c0b0a090b0a0908
+DATA k87<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k87<>+48(SB)/8, $0x100f0e0d0f0e0d0c
+DATA k87<>+56(SB)/8, $0x1211100f11100f0e
+GLOBL k87<>(SB), RODATA|NOPTR, $64
 
 // func nvfp4BF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
@@ -8170,18 +7636,18 @@ TEXT ·nvfp4BF16AVX512(SB), NOSPLIT, $0-24
 block:
 	MOVBQZX         (CX), BX
 	LEAQ            ·nvfp4Scales+0(SB), SI
-	VMOVDQU64       k86<>+0(SB), Z4
+	VMOVDQU64       k85<>+0(SB), Z4
 	VMULPS.BCST     (SI)(BX*4), Z4, Z4
 	MOVBQZX         1(CX), BX
 	LEAQ            ·nvfp4Scales+0(SB), SI
-	VMOVDQU64       k86<>+0(SB), Z5
+	VMOVDQU64       k85<>+0(SB), Z5
 	VMULPS.BCST     (SI)(BX*4), Z5, Z5
 	VBROADCASTI32X4 4(CX), Z6
-	VMOVDQU64       k89<>+0(SB), Z7
+	VMOVDQU64       k88<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z6
-	VPSRLVW         k90<>+0(SB), Z6, Z6
-	VPANDD.BCST     k20<>+0(SB), Z6, Z6
-	VPORD           k91<>+0(SB), Z6, Z6
+	VPSRLVW         k89<>+0(SB), Z6, Z6
+	VPANDD.BCST     k17<>+0(SB), Z6, Z6
+	VPORD           k90<>+0(SB), Z6, Z6
 	VMOVDQA64       Z4, Z7
 	VPERMT2W        Z5, Z2, Z7
 	VPERMT2W        Z5, Z3, Z4
@@ -8192,18 +7658,18 @@ block:
 	VMOVDQU64       Z4, (AX)
 	MOVBQZX         2(CX), BX
 	LEAQ            ·nvfp4Scales+0(SB), SI
-	VMOVDQU64       k86<>+0(SB), Z4
+	VMOVDQU64       k85<>+0(SB), Z4
 	VMULPS.BCST     (SI)(BX*4), Z4, Z4
 	MOVBQZX         3(CX), BX
 	LEAQ            ·nvfp4Scales+0(SB), SI
-	VMOVDQU64       k86<>+0(SB), Z5
+	VMOVDQU64       k85<>+0(SB), Z5
 	VMULPS.BCST     (SI)(BX*4), Z5, Z5
 	VBROADCASTI32X4 20(CX), Z6
-	VMOVDQU64       k89<>+0(SB), Z7
+	VMOVDQU64       k88<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z6
-	VPSRLVW         k90<>+0(SB), Z6, Z6
-	VPANDD.BCST     k20<>+0(SB), Z6, Z6
-	VPORD           k91<>+0(SB), Z6, Z6
+	VPSRLVW         k89<>+0(SB), Z6, Z6
+	VPANDD.BCST     k17<>+0(SB), Z6, Z6
+	VPORD           k90<>+0(SB), Z6, Z6
 	VMOVDQA64       Z4, Z7
 	VPERMT2W        Z5, Z2, Z7
 	VPERMT2W        Z5, Z3, Z4
@@ -8219,35 +7685,35 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k89<>+0(SB)/8, $0x0403030202010100
-DATA k89<>+8(SB)/8, $0x0807070606050504
-DATA k89<>+16(SB)/8, $0x0403030202010100
-DATA k89<>+24(SB)/8, $0x0807070606050504
-DATA k89<>+32(SB)/8, $0x0c0b0b0a0a090908
-DATA k89<>+40(SB)/8, $0x100f0f0e0e0d0d0c
-DATA k89<>+48(SB)/8, $0x0c0b0b0a0a090908
-DATA k89<>+56(SB)/8, $0x100f0f0e0e0d0d0c
+DATA k88<>+0(SB)/8, $0x0403030202010100
+DATA k88<>+8(SB)/8, $0x0807070606050504
+DATA k88<>+16(SB)/8, $0x0403030202010100
+DATA k88<>+24(SB)/8, $0x0807070606050504
+DATA k88<>+32(SB)/8, $0x0c0b0b0a0a090908
+DATA k88<>+40(SB)/8, $0x100f0f0e0e0d0d0c
+DATA k88<>+48(SB)/8, $0x0c0b0b0a0a090908
+DATA k88<>+56(SB)/8, $0x100f0f0e0e0d0d0c
+GLOBL k88<>(SB), RODATA|NOPTR, $64
+
+DATA k89<>+0(SB)/8, $0x0000000000000000
+DATA k89<>+8(SB)/8, $0x0000000000000000
+DATA k89<>+16(SB)/8, $0x0004000400040004
+DATA k89<>+24(SB)/8, $0x0004000400040004
+DATA k89<>+32(SB)/8, $0x0000000000000000
+DATA k89<>+40(SB)/8, $0x0000000000000000
+DATA k89<>+48(SB)/8, $0x0004000400040004
+DATA k89<>+56(SB)/8, $0x0004000400040004
 GLOBL k89<>(SB), RODATA|NOPTR, $64
 
 DATA k90<>+0(SB)/8, $0x0000000000000000
 DATA k90<>+8(SB)/8, $0x0000000000000000
-DATA k90<>+16(SB)/8, $0x0004000400040004
-DATA k90<>+24(SB)/8, $0x0004000400040004
-DATA k90<>+32(SB)/8, $0x0000000000000000
-DATA k90<>+40(SB)/8, $0x0000000000000000
-DATA k90<>+48(SB)/8, $0x0004000400040004
-DATA k90<>+56(SB)/8, $0x0004000400040004
+DATA k90<>+16(SB)/8, $0x0000000000000000
+DATA k90<>+24(SB)/8, $0x0000000000000000
+DATA k90<>+32(SB)/8, $0x0010001000100010
+DATA k90<>+40(SB)/8, $0x0010001000100010
+DATA k90<>+48(SB)/8, $0x0010001000100010
+DATA k90<>+56(SB)/8, $0x0010001000100010
 GLOBL k90<>(SB), RODATA|NOPTR, $64
-
-DATA k91<>+0(SB)/8, $0x0000000000000000
-DATA k91<>+8(SB)/8, $0x0000000000000000
-DATA k91<>+16(SB)/8, $0x0000000000000000
-DATA k91<>+24(SB)/8, $0x0000000000000000
-DATA k91<>+32(SB)/8, $0x0010001000100010
-DATA k91<>+40(SB)/8, $0x0010001000100010
-DATA k91<>+48(SB)/8, $0x0010001000100010
-DATA k91<>+56(SB)/8, $0x0010001000100010
-GLOBL k91<>(SB), RODATA|NOPTR, $64
 
 // func nvfp4F16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
@@ -8260,18 +7726,18 @@ TEXT ·nvfp4F16AVX512(SB), NOSPLIT, $0-24
 block:
 	MOVBQZX         (CX), BX
 	LEAQ            ·nvfp4Scales+0(SB), SI
-	VMOVDQU64       k86<>+0(SB), Z0
+	VMOVDQU64       k85<>+0(SB), Z0
 	VMULPS.BCST     (SI)(BX*4), Z0, Z0
 	MOVBQZX         1(CX), BX
 	LEAQ            ·nvfp4Scales+0(SB), SI
-	VMOVDQU64       k86<>+0(SB), Z1
+	VMOVDQU64       k85<>+0(SB), Z1
 	VMULPS.BCST     (SI)(BX*4), Z1, Z1
 	VBROADCASTI32X4 4(CX), Z2
-	VMOVDQU64       k89<>+0(SB), Z3
+	VMOVDQU64       k88<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k90<>+0(SB), Z2, Z2
-	VPANDD.BCST     k20<>+0(SB), Z2, Z2
-	VPORD           k91<>+0(SB), Z2, Z2
+	VPSRLVW         k89<>+0(SB), Z2, Z2
+	VPANDD.BCST     k17<>+0(SB), Z2, Z2
+	VPORD           k90<>+0(SB), Z2, Z2
 	VCVTPS2PH       $0x00, Z0, Y0
 	VCVTPS2PH       $0x00, Z1, Y1
 	VINSERTI64X4    $0x01, Y1, Z0, Z0
@@ -8279,18 +7745,18 @@ block:
 	VMOVDQU64       Z0, (AX)
 	MOVBQZX         2(CX), BX
 	LEAQ            ·nvfp4Scales+0(SB), SI
-	VMOVDQU64       k86<>+0(SB), Z0
+	VMOVDQU64       k85<>+0(SB), Z0
 	VMULPS.BCST     (SI)(BX*4), Z0, Z0
 	MOVBQZX         3(CX), BX
 	LEAQ            ·nvfp4Scales+0(SB), SI
-	VMOVDQU64       k86<>+0(SB), Z1
+	VMOVDQU64       k85<>+0(SB), Z1
 	VMULPS.BCST     (SI)(BX*4), Z1, Z1
 	VBROADCASTI32X4 20(CX), Z2
-	VMOVDQU64       k89<>+0(SB), Z3
+	VMOVDQU64       k88<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k90<>+0(SB), Z2, Z2
-	VPANDD.BCST     k20<>+0(SB), Z2, Z2
-	VPORD           k91<>+0(SB), Z2, Z2
+	VPSRLVW         k89<>+0(SB), Z2, Z2
+	VPANDD.BCST     k17<>+0(SB), Z2, Z2
+	VPORD           k90<>+0(SB), Z2, Z2
 	VCVTPS2PH       $0x00, Z0, Y0
 	VCVTPS2PH       $0x00, Z1, Y1
 	VINSERTI64X4    $0x01, Y1, Z0, Z0
@@ -8317,83 +7783,83 @@ block:
 	VXORPS.BCST     k0<>+0(SB), Z1, Z1
 	VCMPPS          $0x03, Z1, Z1, K1
 	VPBROADCASTD    k1<>+0(SB), K1, Z1
-	VMULPS          k92<>+0(SB), Z1, Z1
+	VMULPS          k91<>+0(SB), Z1, Z1
 	VXORPS          Z0, Z1, Z1
 	VPMOVZXBD       (CX), Z2
 	VPMOVZXBD       16(CX), Z3
-	VPMULLW         k93<>+0(SB), Z2, Z4
-	VPMULHUW        k94<>+0(SB), Z4, Z4
-	VPMULLW         k93<>+0(SB), Z3, Z5
-	VPMULHUW        k94<>+0(SB), Z5, Z5
+	VPMULLW         k92<>+0(SB), Z2, Z4
+	VPMULHUW        k93<>+0(SB), Z4, Z4
+	VPMULLW         k92<>+0(SB), Z3, Z5
+	VPMULHUW        k93<>+0(SB), Z5, Z5
 	VPERMD          Z1, Z4, Z4
 	VMOVDQU64       Z4, (AX)
 	VPERMD          Z1, Z5, Z4
 	VMOVDQU64       Z4, 64(AX)
-	VPMULLW         k95<>+0(SB), Z2, Z4
-	VPMULHUW        k94<>+0(SB), Z4, Z4
-	VPMULLW         k95<>+0(SB), Z3, Z5
-	VPMULHUW        k94<>+0(SB), Z5, Z5
+	VPMULLW         k94<>+0(SB), Z2, Z4
+	VPMULHUW        k93<>+0(SB), Z4, Z4
+	VPMULLW         k94<>+0(SB), Z3, Z5
+	VPMULHUW        k93<>+0(SB), Z5, Z5
 	VPERMD          Z1, Z4, Z4
 	VMOVDQU64       Z4, 128(AX)
 	VPERMD          Z1, Z5, Z4
 	VMOVDQU64       Z4, 192(AX)
-	VPMULLW         k96<>+0(SB), Z2, Z4
-	VPMULHUW        k94<>+0(SB), Z4, Z4
-	VPMULLW         k96<>+0(SB), Z3, Z5
-	VPMULHUW        k94<>+0(SB), Z5, Z5
+	VPMULLW         k95<>+0(SB), Z2, Z4
+	VPMULHUW        k93<>+0(SB), Z4, Z4
+	VPMULLW         k95<>+0(SB), Z3, Z5
+	VPMULHUW        k93<>+0(SB), Z5, Z5
 	VPERMD          Z1, Z4, Z4
 	VMOVDQU64       Z4, 256(AX)
 	VPERMD          Z1, Z5, Z4
 	VMOVDQU64       Z4, 320(AX)
-	VPMULLW         k97<>+0(SB), Z2, Z4
-	VPMULHUW        k94<>+0(SB), Z4, Z4
-	VPMULLW         k97<>+0(SB), Z3, Z5
-	VPMULHUW        k94<>+0(SB), Z5, Z5
+	VPMULLW         k96<>+0(SB), Z2, Z4
+	VPMULHUW        k93<>+0(SB), Z4, Z4
+	VPMULLW         k96<>+0(SB), Z3, Z5
+	VPMULHUW        k93<>+0(SB), Z5, Z5
 	VPERMD          Z1, Z4, Z4
 	VMOVDQU64       Z4, 384(AX)
 	VPERMD          Z1, Z5, Z4
 	VMOVDQU64       Z4, 448(AX)
-	VPMULLW         k98<>+0(SB), Z2, Z2
-	VPMULHUW        k94<>+0(SB), Z2, Z2
-	VPMULLW         k98<>+0(SB), Z3, Z3
-	VPMULHUW        k94<>+0(SB), Z3, Z3
+	VPMULLW         k97<>+0(SB), Z2, Z2
+	VPMULHUW        k93<>+0(SB), Z2, Z2
+	VPMULLW         k97<>+0(SB), Z3, Z3
+	VPMULHUW        k93<>+0(SB), Z3, Z3
 	VPERMD          Z1, Z2, Z2
 	VMOVDQU64       Z2, 512(AX)
 	VPERMD          Z1, Z3, Z2
 	VMOVDQU64       Z2, 576(AX)
 	VBROADCASTI64X4 22(CX), Z2
-	VMOVDQU64       k99<>+0(SB), Z3
+	VMOVDQU64       k98<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k99<>+0(SB), Z4
+	VPSRLVD         k7<>+0(SB), Z3, Z3
+	VMOVDQU64       k98<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z4
-	VPSRLVD         k8<>+0(SB), Z4, Z4
-	VPMULLW         k93<>+0(SB), Z3, Z5
-	VPMULHUW        k94<>+0(SB), Z5, Z5
-	VPMULLW         k95<>+0(SB), Z4, Z6
-	VPMULHUW        k94<>+0(SB), Z6, Z6
+	VPSRLVD         k7<>+0(SB), Z4, Z4
+	VPMULLW         k92<>+0(SB), Z3, Z5
+	VPMULHUW        k93<>+0(SB), Z5, Z5
+	VPMULLW         k94<>+0(SB), Z4, Z6
+	VPMULHUW        k93<>+0(SB), Z6, Z6
 	VPERMD          Z1, Z5, Z5
 	VMOVDQU64       Z5, 640(AX)
 	VPERMD          Z1, Z6, Z5
 	VMOVDQU64       Z5, 704(AX)
-	VPMULLW         k96<>+0(SB), Z3, Z3
-	VPMULHUW        k94<>+0(SB), Z3, Z3
-	VPMULLW         k97<>+0(SB), Z4, Z4
-	VPMULHUW        k94<>+0(SB), Z4, Z4
+	VPMULLW         k95<>+0(SB), Z3, Z3
+	VPMULHUW        k93<>+0(SB), Z3, Z3
+	VPMULLW         k96<>+0(SB), Z4, Z4
+	VPMULHUW        k93<>+0(SB), Z4, Z4
 	VPERMD          Z1, Z3, Z3
 	VMOVDQU64       Z3, 768(AX)
 	VPERMD          Z1, Z4, Z3
 	VMOVDQU64       Z3, 832(AX)
-	VMOVDQU64       k99<>+0(SB), Z3
+	VMOVDQU64       k98<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k8<>+0(SB), Z3, Z3
-	VMOVDQU64       k100<>+0(SB), Z4
+	VPSRLVD         k7<>+0(SB), Z3, Z3
+	VMOVDQU64       k99<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k8<>+0(SB), Z2, Z2
-	VPMULLW         k98<>+0(SB), Z3, Z3
-	VPMULHUW        k94<>+0(SB), Z3, Z3
-	VPMULLW         k101<>+0(SB), Z2, Z2
-	VPMULHUW        k94<>+0(SB), Z2, Z2
+	VPSRLVD         k7<>+0(SB), Z2, Z2
+	VPMULLW         k97<>+0(SB), Z3, Z3
+	VPMULHUW        k93<>+0(SB), Z3, Z3
+	VPMULLW         k100<>+0(SB), Z2, Z2
+	VPMULHUW        k93<>+0(SB), Z2, Z2
 	VPERMD          Z1, Z3, Z3
 	VMOVDQU64       Z3, 896(AX)
 	VPERMD          Z1, Z2, Z1
@@ -8405,105 +7871,105 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k92<>+0(SB)/8, $0x00000000bf800000
-DATA k92<>+8(SB)/8, $0x400000003f800000
-DATA k92<>+16(SB)/8, $0x00000000bf800000
-DATA k92<>+24(SB)/8, $0x400000003f800000
-DATA k92<>+32(SB)/8, $0x00000000bf800000
-DATA k92<>+40(SB)/8, $0x400000003f800000
-DATA k92<>+48(SB)/8, $0x00000000bf800000
-DATA k92<>+56(SB)/8, $0x400000003f800000
+DATA k91<>+0(SB)/8, $0x00000000bf800000
+DATA k91<>+8(SB)/8, $0x400000003f800000
+DATA k91<>+16(SB)/8, $0x00000000bf800000
+DATA k91<>+24(SB)/8, $0x400000003f800000
+DATA k91<>+32(SB)/8, $0x00000000bf800000
+DATA k91<>+40(SB)/8, $0x400000003f800000
+DATA k91<>+48(SB)/8, $0x00000000bf800000
+DATA k91<>+56(SB)/8, $0x400000003f800000
+GLOBL k91<>(SB), RODATA|NOPTR, $64
+
+DATA k92<>+0(SB)/8, $0x0000010000000100
+DATA k92<>+8(SB)/8, $0x0000010000000100
+DATA k92<>+16(SB)/8, $0x0000010000000100
+DATA k92<>+24(SB)/8, $0x0000010000000100
+DATA k92<>+32(SB)/8, $0x0000010000000100
+DATA k92<>+40(SB)/8, $0x0000010000000100
+DATA k92<>+48(SB)/8, $0x0000010000000100
+DATA k92<>+56(SB)/8, $0x0000010000000100
 GLOBL k92<>(SB), RODATA|NOPTR, $64
 
-DATA k93<>+0(SB)/8, $0x0000010000000100
-DATA k93<>+8(SB)/8, $0x0000010000000100
-DATA k93<>+16(SB)/8, $0x0000010000000100
-DATA k93<>+24(SB)/8, $0x0000010000000100
-DATA k93<>+32(SB)/8, $0x0000010000000100
-DATA k93<>+40(SB)/8, $0x0000010000000100
-DATA k93<>+48(SB)/8, $0x0000010000000100
-DATA k93<>+56(SB)/8, $0x0000010000000100
+DATA k93<>+0(SB)/8, $0x0000000300000003
+DATA k93<>+8(SB)/8, $0x0000000300000003
+DATA k93<>+16(SB)/8, $0x0000000300000003
+DATA k93<>+24(SB)/8, $0x0000000300000003
+DATA k93<>+32(SB)/8, $0x0000000300000003
+DATA k93<>+40(SB)/8, $0x0000000300000003
+DATA k93<>+48(SB)/8, $0x0000000300000003
+DATA k93<>+56(SB)/8, $0x0000000300000003
 GLOBL k93<>(SB), RODATA|NOPTR, $64
 
-DATA k94<>+0(SB)/8, $0x0000000300000003
-DATA k94<>+8(SB)/8, $0x0000000300000003
-DATA k94<>+16(SB)/8, $0x0000000300000003
-DATA k94<>+24(SB)/8, $0x0000000300000003
-DATA k94<>+32(SB)/8, $0x0000000300000003
-DATA k94<>+40(SB)/8, $0x0000000300000003
-DATA k94<>+48(SB)/8, $0x0000000300000003
-DATA k94<>+56(SB)/8, $0x0000000300000003
+DATA k94<>+0(SB)/8, $0x0000030000000300
+DATA k94<>+8(SB)/8, $0x0000030000000300
+DATA k94<>+16(SB)/8, $0x0000030000000300
+DATA k94<>+24(SB)/8, $0x0000030000000300
+DATA k94<>+32(SB)/8, $0x0000030000000300
+DATA k94<>+40(SB)/8, $0x0000030000000300
+DATA k94<>+48(SB)/8, $0x0000030000000300
+DATA k94<>+56(SB)/8, $0x0000030000000300
 GLOBL k94<>(SB), RODATA|NOPTR, $64
 
-DATA k95<>+0(SB)/8, $0x0000030000000300
-DATA k95<>+8(SB)/8, $0x0000030000000300
-DATA k95<>+16(SB)/8, $0x0000030000000300
-DATA k95<>+24(SB)/8, $0x0000030000000300
-DATA k95<>+32(SB)/8, $0x0000030000000300
-DATA k95<>+40(SB)/8, $0x0000030000000300
-DATA k95<>+48(SB)/8, $0x0000030000000300
-DATA k95<>+56(SB)/8, $0x0000030000000300
+DATA k95<>+0(SB)/8, $0x0000090000000900
+DATA k95<>+8(SB)/8, $0x0000090000000900
+DATA k95<>+16(SB)/8, $0x0000090000000900
+DATA k95<>+24(SB)/8, $0x0000090000000900
+DATA k95<>+32(SB)/8, $0x0000090000000900
+DATA k95<>+40(SB)/8, $0x0000090000000900
+DATA k95<>+48(SB)/8, $0x0000090000000900
+DATA k95<>+56(SB)/8, $0x0000090000000900
 GLOBL k95<>(SB), RODATA|NOPTR, $64
 
-DATA k96<>+0(SB)/8, $0x0000090000000900
-DATA k96<>+8(SB)/8, $0x0000090000000900
-DATA k96<>+16(SB)/8, $0x0000090000000900
-DATA k96<>+24(SB)/8, $0x0000090000000900
-DATA k96<>+32(SB)/8, $0x0000090000000900
-DATA k96<>+40(SB)/8, $0x0000090000000900
-DATA k96<>+48(SB)/8, $0x0000090000000900
-DATA k96<>+56(SB)/8, $0x0000090000000900
+DATA k96<>+0(SB)/8, $0x00001b0000001b00
+DATA k96<>+8(SB)/8, $0x00001b0000001b00
+DATA k96<>+16(SB)/8, $0x00001b0000001b00
+DATA k96<>+24(SB)/8, $0x00001b0000001b00
+DATA k96<>+32(SB)/8, $0x00001b0000001b00
+DATA k96<>+40(SB)/8, $0x00001b0000001b00
+DATA k96<>+48(SB)/8, $0x00001b0000001b00
+DATA k96<>+56(SB)/8, $0x00001b0000001b00
 GLOBL k96<>(SB), RODATA|NOPTR, $64
 
-DATA k97<>+0(SB)/8, $0x00001b0000001b00
-DATA k97<>+8(SB)/8, $0x00001b0000001b00
-DATA k97<>+16(SB)/8, $0x00001b0000001b00
-DATA k97<>+24(SB)/8, $0x00001b0000001b00
-DATA k97<>+32(SB)/8, $0x00001b0000001b00
-DATA k97<>+40(SB)/8, $0x00001b0000001b00
-DATA k97<>+48(SB)/8, $0x00001b0000001b00
-DATA k97<>+56(SB)/8, $0x00001b0000001b00
+DATA k97<>+0(SB)/8, $0x0000510000005100
+DATA k97<>+8(SB)/8, $0x0000510000005100
+DATA k97<>+16(SB)/8, $0x0000510000005100
+DATA k97<>+24(SB)/8, $0x0000510000005100
+DATA k97<>+32(SB)/8, $0x0000510000005100
+DATA k97<>+40(SB)/8, $0x0000510000005100
+DATA k97<>+48(SB)/8, $0x0000510000005100
+DATA k97<>+56(SB)/8, $0x0000510000005100
 GLOBL k97<>(SB), RODATA|NOPTR, $64
 
-DATA k98<>+0(SB)/8, $0x0000510000005100
-DATA k98<>+8(SB)/8, $0x0000510000005100
-DATA k98<>+16(SB)/8, $0x0000510000005100
-DATA k98<>+24(SB)/8, $0x0000510000005100
-DATA k98<>+32(SB)/8, $0x0000510000005100
-DATA k98<>+40(SB)/8, $0x0000510000005100
-DATA k98<>+48(SB)/8, $0x0000510000005100
-DATA k98<>+56(SB)/8, $0x0000510000005100
+DATA k98<>+0(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k98<>+8(SB)/8, $0x100f0e0d0f0e0d0c
+DATA k98<>+16(SB)/8, $0x1211100f11100f0e
+DATA k98<>+24(SB)/8, $0x1413121113121110
+DATA k98<>+32(SB)/8, $0x1615141315141312
+DATA k98<>+40(SB)/8, $0x1817161517161514
+DATA k98<>+48(SB)/8, $0x1a19181719181716
+DATA k98<>+56(SB)/8, $0x1c1b1a191b1a1918
 GLOBL k98<>(SB), RODATA|NOPTR, $64
 
-DATA k99<>+0(SB)/8, $0x0e0d0c0b0d0c0b0a
-DATA k99<>+8(SB)/8, $0x100f0e0d0f0e0d0c
-DATA k99<>+16(SB)/8, $0x1211100f11100f0e
-DATA k99<>+24(SB)/8, $0x1413121113121110
-DATA k99<>+32(SB)/8, $0x1615141315141312
-DATA k99<>+40(SB)/8, $0x1817161517161514
-DATA k99<>+48(SB)/8, $0x1a19181719181716
-DATA k99<>+56(SB)/8, $0x1c1b1a191b1a1918
+DATA k99<>+0(SB)/8, $0x1e1d1c1b1d1c1b1a
+DATA k99<>+8(SB)/8, $0x201f1e1d1f1e1d1c
+DATA k99<>+16(SB)/8, $0x1e1d1c1b1d1c1b1a
+DATA k99<>+24(SB)/8, $0x201f1e1d1f1e1d1c
+DATA k99<>+32(SB)/8, $0x1e1d1c1b1d1c1b1a
+DATA k99<>+40(SB)/8, $0x201f1e1d1f1e1d1c
+DATA k99<>+48(SB)/8, $0x1e1d1c1b1d1c1b1a
+DATA k99<>+56(SB)/8, $0x201f1e1d1f1e1d1c
 GLOBL k99<>(SB), RODATA|NOPTR, $64
 
-DATA k100<>+0(SB)/8, $0x1e1d1c1b1d1c1b1a
-DATA k100<>+8(SB)/8, $0x201f1e1d1f1e1d1c
-DATA k100<>+16(SB)/8, $0x1e1d1c1b1d1c1b1a
-DATA k100<>+24(SB)/8, $0x201f1e1d1f1e1d1c
-DATA k100<>+32(SB)/8, $0x1e1d1c1b1d1c1b1a
-DATA k100<>+40(SB)/8, $0x201f1e1d1f1e1d1c
-DATA k100<>+48(SB)/8, $0x1e1d1c1b1d1c1b1a
-DATA k100<>+56(SB)/8, $0x201f1e1d1f1e1d1c
+DATA k100<>+0(SB)/8, $0x0000010000000100
+DATA k100<>+8(SB)/8, $0x0000010000000100
+DATA k100<>+16(SB)/8, $0x0000030000000300
+DATA k100<>+24(SB)/8, $0x0000030000000300
+DATA k100<>+32(SB)/8, $0x0000090000000900
+DATA k100<>+40(SB)/8, $0x0000090000000900
+DATA k100<>+48(SB)/8, $0x00001b0000001b00
+DATA k100<>+56(SB)/8, $0x00001b0000001b00
 GLOBL k100<>(SB), RODATA|NOPTR, $64
-
-DATA k101<>+0(SB)/8, $0x0000010000000100
-DATA k101<>+8(SB)/8, $0x0000010000000100
-DATA k101<>+16(SB)/8, $0x0000030000000300
-DATA k101<>+24(SB)/8, $0x0000030000000300
-DATA k101<>+32(SB)/8, $0x0000090000000900
-DATA k101<>+40(SB)/8, $0x0000090000000900
-DATA k101<>+48(SB)/8, $0x00001b0000001b00
-DATA k101<>+56(SB)/8, $0x00001b0000001b00
-GLOBL k101<>(SB), RODATA|NOPTR, $64
 
 // func tq1_0BF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
@@ -8522,50 +7988,50 @@ block:
 	VXORPS.BCST     k0<>+0(SB), Z0, Z0
 	VCMPPS          $0x03, Z0, Z0, K1
 	VPBROADCASTD    k1<>+0(SB), K1, Z0
-	VMULPS          k92<>+0(SB), Z0, Z0
-	VMOVDQU64       k12<>+0(SB), Z1
-	VPTESTMD.BCST   k13<>+0(SB), Z0, K1
-	VPADDD.BCST     k14<>+0(SB), Z0, Z0
-	VPADDD.BCST     k15<>+0(SB), Z0, K1, Z0
+	VMULPS          k91<>+0(SB), Z0, Z0
+	VMOVDQU64       k11<>+0(SB), Z1
+	VPTESTMD.BCST   k12<>+0(SB), Z0, K1
+	VPADDD.BCST     k13<>+0(SB), Z0, Z0
+	VPADDD.BCST     k14<>+0(SB), Z0, K1, Z0
 	VPERMW          Z0, Z1, Z1
 	VPMOVZXBW       (CX), Z0
-	VPMULLW         k102<>+0(SB), Z0, Z2
-	VPMULHUW        k103<>+0(SB), Z2, Z2
+	VPMULLW         k101<>+0(SB), Z0, Z2
+	VPMULHUW        k102<>+0(SB), Z2, Z2
 	VPERMW          Z1, Z2, Z2
 	VMOVDQU64       Z2, (AX)
-	VPMULLW         k104<>+0(SB), Z0, Z2
-	VPMULHUW        k103<>+0(SB), Z2, Z2
+	VPMULLW         k103<>+0(SB), Z0, Z2
+	VPMULHUW        k102<>+0(SB), Z2, Z2
 	VPERMW          Z1, Z2, Z2
 	VMOVDQU64       Z2, 64(AX)
-	VPMULLW         k105<>+0(SB), Z0, Z2
-	VPMULHUW        k103<>+0(SB), Z2, Z2
+	VPMULLW         k104<>+0(SB), Z0, Z2
+	VPMULHUW        k102<>+0(SB), Z2, Z2
 	VPERMW          Z1, Z2, Z2
 	VMOVDQU64       Z2, 128(AX)
-	VPMULLW         k106<>+0(SB), Z0, Z2
-	VPMULHUW        k103<>+0(SB), Z2, Z2
+	VPMULLW         k105<>+0(SB), Z0, Z2
+	VPMULHUW        k102<>+0(SB), Z2, Z2
 	VPERMW          Z1, Z2, Z2
 	VMOVDQU64       Z2, 192(AX)
-	VPMULLW         k107<>+0(SB), Z0, Z0
-	VPMULHUW        k103<>+0(SB), Z0, Z0
+	VPMULLW         k106<>+0(SB), Z0, Z0
+	VPMULHUW        k102<>+0(SB), Z0, Z0
 	VPERMW          Z1, Z0, Z0
 	VMOVDQU64       Z0, 256(AX)
 	VBROADCASTI64X4 22(CX), Z0
-	VMOVDQU64       k108<>+0(SB), Z2
+	VMOVDQU64       k107<>+0(SB), Z2
 	VPERMB          Z0, Z2, Z2
-	VPSRLVW         k8<>+0(SB), Z2, Z2
-	VPMULLW         k109<>+0(SB), Z2, Z3
-	VPMULHUW        k103<>+0(SB), Z3, Z3
+	VPSRLVW         k7<>+0(SB), Z2, Z2
+	VPMULLW         k108<>+0(SB), Z2, Z3
+	VPMULHUW        k102<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, 320(AX)
-	VPMULLW         k110<>+0(SB), Z2, Z2
-	VPMULHUW        k103<>+0(SB), Z2, Z2
+	VPMULLW         k109<>+0(SB), Z2, Z2
+	VPMULHUW        k102<>+0(SB), Z2, Z2
 	VPERMW          Z1, Z2, Z2
 	VMOVDQU64       Z2, 384(AX)
-	VMOVDQU64       k111<>+0(SB), Z2
+	VMOVDQU64       k110<>+0(SB), Z2
 	VPERMB          Z0, Z2, Z0
-	VPSRLVW         k8<>+0(SB), Z0, Z0
-	VPMULLW         k112<>+0(SB), Z0, Z0
-	VPMULHUW        k103<>+0(SB), Z0, Z0
+	VPSRLVW         k7<>+0(SB), Z0, Z0
+	VPMULLW         k111<>+0(SB), Z0, Z0
+	VPMULHUW        k102<>+0(SB), Z0, Z0
 	VPERMW          Z1, Z0, Z0
 	VMOVDQU64       Z0, 448(AX)
 	ADDQ            $0x00000036, CX
@@ -8575,115 +8041,115 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k102<>+0(SB)/8, $0x0100010001000100
-DATA k102<>+8(SB)/8, $0x0100010001000100
-DATA k102<>+16(SB)/8, $0x0100010001000100
-DATA k102<>+24(SB)/8, $0x0100010001000100
-DATA k102<>+32(SB)/8, $0x0100010001000100
-DATA k102<>+40(SB)/8, $0x0100010001000100
-DATA k102<>+48(SB)/8, $0x0100010001000100
-DATA k102<>+56(SB)/8, $0x0100010001000100
+DATA k101<>+0(SB)/8, $0x0100010001000100
+DATA k101<>+8(SB)/8, $0x0100010001000100
+DATA k101<>+16(SB)/8, $0x0100010001000100
+DATA k101<>+24(SB)/8, $0x0100010001000100
+DATA k101<>+32(SB)/8, $0x0100010001000100
+DATA k101<>+40(SB)/8, $0x0100010001000100
+DATA k101<>+48(SB)/8, $0x0100010001000100
+DATA k101<>+56(SB)/8, $0x0100010001000100
+GLOBL k101<>(SB), RODATA|NOPTR, $64
+
+DATA k102<>+0(SB)/8, $0x0003000300030003
+DATA k102<>+8(SB)/8, $0x0003000300030003
+DATA k102<>+16(SB)/8, $0x0003000300030003
+DATA k102<>+24(SB)/8, $0x0003000300030003
+DATA k102<>+32(SB)/8, $0x0003000300030003
+DATA k102<>+40(SB)/8, $0x0003000300030003
+DATA k102<>+48(SB)/8, $0x0003000300030003
+DATA k102<>+56(SB)/8, $0x0003000300030003
 GLOBL k102<>(SB), RODATA|NOPTR, $64
 
-DATA k103<>+0(SB)/8, $0x0003000300030003
-DATA k103<>+8(SB)/8, $0x0003000300030003
-DATA k103<>+16(SB)/8, $0x0003000300030003
-DATA k103<>+24(SB)/8, $0x0003000300030003
-DATA k103<>+32(SB)/8, $0x0003000300030003
-DATA k103<>+40(SB)/8, $0x0003000300030003
-DATA k103<>+48(SB)/8, $0x0003000300030003
-DATA k103<>+56(SB)/8, $0x0003000300030003
+DATA k103<>+0(SB)/8, $0x0300030003000300
+DATA k103<>+8(SB)/8, $0x0300030003000300
+DATA k103<>+16(SB)/8, $0x0300030003000300
+DATA k103<>+24(SB)/8, $0x0300030003000300
+DATA k103<>+32(SB)/8, $0x0300030003000300
+DATA k103<>+40(SB)/8, $0x0300030003000300
+DATA k103<>+48(SB)/8, $0x0300030003000300
+DATA k103<>+56(SB)/8, $0x0300030003000300
 GLOBL k103<>(SB), RODATA|NOPTR, $64
 
-DATA k104<>+0(SB)/8, $0x0300030003000300
-DATA k104<>+8(SB)/8, $0x0300030003000300
-DATA k104<>+16(SB)/8, $0x0300030003000300
-DATA k104<>+24(SB)/8, $0x0300030003000300
-DATA k104<>+32(SB)/8, $0x0300030003000300
-DATA k104<>+40(SB)/8, $0x0300030003000300
-DATA k104<>+48(SB)/8, $0x0300030003000300
-DATA k104<>+56(SB)/8, $0x0300030003000300
+DATA k104<>+0(SB)/8, $0x0900090009000900
+DATA k104<>+8(SB)/8, $0x0900090009000900
+DATA k104<>+16(SB)/8, $0x0900090009000900
+DATA k104<>+24(SB)/8, $0x0900090009000900
+DATA k104<>+32(SB)/8, $0x0900090009000900
+DATA k104<>+40(SB)/8, $0x0900090009000900
+DATA k104<>+48(SB)/8, $0x0900090009000900
+DATA k104<>+56(SB)/8, $0x0900090009000900
 GLOBL k104<>(SB), RODATA|NOPTR, $64
 
-DATA k105<>+0(SB)/8, $0x0900090009000900
-DATA k105<>+8(SB)/8, $0x0900090009000900
-DATA k105<>+16(SB)/8, $0x0900090009000900
-DATA k105<>+24(SB)/8, $0x0900090009000900
-DATA k105<>+32(SB)/8, $0x0900090009000900
-DATA k105<>+40(SB)/8, $0x0900090009000900
-DATA k105<>+48(SB)/8, $0x0900090009000900
-DATA k105<>+56(SB)/8, $0x0900090009000900
+DATA k105<>+0(SB)/8, $0x1b001b001b001b00
+DATA k105<>+8(SB)/8, $0x1b001b001b001b00
+DATA k105<>+16(SB)/8, $0x1b001b001b001b00
+DATA k105<>+24(SB)/8, $0x1b001b001b001b00
+DATA k105<>+32(SB)/8, $0x1b001b001b001b00
+DATA k105<>+40(SB)/8, $0x1b001b001b001b00
+DATA k105<>+48(SB)/8, $0x1b001b001b001b00
+DATA k105<>+56(SB)/8, $0x1b001b001b001b00
 GLOBL k105<>(SB), RODATA|NOPTR, $64
 
-DATA k106<>+0(SB)/8, $0x1b001b001b001b00
-DATA k106<>+8(SB)/8, $0x1b001b001b001b00
-DATA k106<>+16(SB)/8, $0x1b001b001b001b00
-DATA k106<>+24(SB)/8, $0x1b001b001b001b00
-DATA k106<>+32(SB)/8, $0x1b001b001b001b00
-DATA k106<>+40(SB)/8, $0x1b001b001b001b00
-DATA k106<>+48(SB)/8, $0x1b001b001b001b00
-DATA k106<>+56(SB)/8, $0x1b001b001b001b00
+DATA k106<>+0(SB)/8, $0x5100510051005100
+DATA k106<>+8(SB)/8, $0x5100510051005100
+DATA k106<>+16(SB)/8, $0x5100510051005100
+DATA k106<>+24(SB)/8, $0x5100510051005100
+DATA k106<>+32(SB)/8, $0x5100510051005100
+DATA k106<>+40(SB)/8, $0x5100510051005100
+DATA k106<>+48(SB)/8, $0x5100510051005100
+DATA k106<>+56(SB)/8, $0x5100510051005100
 GLOBL k106<>(SB), RODATA|NOPTR, $64
 
-DATA k107<>+0(SB)/8, $0x5100510051005100
-DATA k107<>+8(SB)/8, $0x5100510051005100
-DATA k107<>+16(SB)/8, $0x5100510051005100
-DATA k107<>+24(SB)/8, $0x5100510051005100
-DATA k107<>+32(SB)/8, $0x5100510051005100
-DATA k107<>+40(SB)/8, $0x5100510051005100
-DATA k107<>+48(SB)/8, $0x5100510051005100
-DATA k107<>+56(SB)/8, $0x5100510051005100
+DATA k107<>+0(SB)/8, $0x0e0d0d0c0c0b0b0a
+DATA k107<>+8(SB)/8, $0x12111110100f0f0e
+DATA k107<>+16(SB)/8, $0x1615151414131312
+DATA k107<>+24(SB)/8, $0x1a19191818171716
+DATA k107<>+32(SB)/8, $0x0e0d0d0c0c0b0b0a
+DATA k107<>+40(SB)/8, $0x12111110100f0f0e
+DATA k107<>+48(SB)/8, $0x1615151414131312
+DATA k107<>+56(SB)/8, $0x1a19191818171716
 GLOBL k107<>(SB), RODATA|NOPTR, $64
 
-DATA k108<>+0(SB)/8, $0x0e0d0d0c0c0b0b0a
-DATA k108<>+8(SB)/8, $0x12111110100f0f0e
-DATA k108<>+16(SB)/8, $0x1615151414131312
-DATA k108<>+24(SB)/8, $0x1a19191818171716
-DATA k108<>+32(SB)/8, $0x0e0d0d0c0c0b0b0a
-DATA k108<>+40(SB)/8, $0x12111110100f0f0e
-DATA k108<>+48(SB)/8, $0x1615151414131312
-DATA k108<>+56(SB)/8, $0x1a19191818171716
+DATA k108<>+0(SB)/8, $0x0100010001000100
+DATA k108<>+8(SB)/8, $0x0100010001000100
+DATA k108<>+16(SB)/8, $0x0100010001000100
+DATA k108<>+24(SB)/8, $0x0100010001000100
+DATA k108<>+32(SB)/8, $0x0300030003000300
+DATA k108<>+40(SB)/8, $0x0300030003000300
+DATA k108<>+48(SB)/8, $0x0300030003000300
+DATA k108<>+56(SB)/8, $0x0300030003000300
 GLOBL k108<>(SB), RODATA|NOPTR, $64
 
-DATA k109<>+0(SB)/8, $0x0100010001000100
-DATA k109<>+8(SB)/8, $0x0100010001000100
-DATA k109<>+16(SB)/8, $0x0100010001000100
-DATA k109<>+24(SB)/8, $0x0100010001000100
-DATA k109<>+32(SB)/8, $0x0300030003000300
-DATA k109<>+40(SB)/8, $0x0300030003000300
-DATA k109<>+48(SB)/8, $0x0300030003000300
-DATA k109<>+56(SB)/8, $0x0300030003000300
+DATA k109<>+0(SB)/8, $0x0900090009000900
+DATA k109<>+8(SB)/8, $0x0900090009000900
+DATA k109<>+16(SB)/8, $0x0900090009000900
+DATA k109<>+24(SB)/8, $0x0900090009000900
+DATA k109<>+32(SB)/8, $0x1b001b001b001b00
+DATA k109<>+40(SB)/8, $0x1b001b001b001b00
+DATA k109<>+48(SB)/8, $0x1b001b001b001b00
+DATA k109<>+56(SB)/8, $0x1b001b001b001b00
 GLOBL k109<>(SB), RODATA|NOPTR, $64
 
-DATA k110<>+0(SB)/8, $0x0900090009000900
-DATA k110<>+8(SB)/8, $0x0900090009000900
-DATA k110<>+16(SB)/8, $0x0900090009000900
-DATA k110<>+24(SB)/8, $0x0900090009000900
-DATA k110<>+32(SB)/8, $0x1b001b001b001b00
-DATA k110<>+40(SB)/8, $0x1b001b001b001b00
-DATA k110<>+48(SB)/8, $0x1b001b001b001b00
-DATA k110<>+56(SB)/8, $0x1b001b001b001b00
+DATA k110<>+0(SB)/8, $0x0e0d0d0c0c0b0b0a
+DATA k110<>+8(SB)/8, $0x12111110100f0f0e
+DATA k110<>+16(SB)/8, $0x1615151414131312
+DATA k110<>+24(SB)/8, $0x1a19191818171716
+DATA k110<>+32(SB)/8, $0x1e1d1d1c1c1b1b1a
+DATA k110<>+40(SB)/8, $0x1e1d1d1c1c1b1b1a
+DATA k110<>+48(SB)/8, $0x1e1d1d1c1c1b1b1a
+DATA k110<>+56(SB)/8, $0x1e1d1d1c1c1b1b1a
 GLOBL k110<>(SB), RODATA|NOPTR, $64
 
-DATA k111<>+0(SB)/8, $0x0e0d0d0c0c0b0b0a
-DATA k111<>+8(SB)/8, $0x12111110100f0f0e
-DATA k111<>+16(SB)/8, $0x1615151414131312
-DATA k111<>+24(SB)/8, $0x1a19191818171716
-DATA k111<>+32(SB)/8, $0x1e1d1d1c1c1b1b1a
-DATA k111<>+40(SB)/8, $0x1e1d1d1c1c1b1b1a
-DATA k111<>+48(SB)/8, $0x1e1d1d1c1c1b1b1a
-DATA k111<>+56(SB)/8, $0x1e1d1d1c1c1b1b1a
+DATA k111<>+0(SB)/8, $0x5100510051005100
+DATA k111<>+8(SB)/8, $0x5100510051005100
+DATA k111<>+16(SB)/8, $0x5100510051005100
+DATA k111<>+24(SB)/8, $0x5100510051005100
+DATA k111<>+32(SB)/8, $0x0100010001000100
+DATA k111<>+40(SB)/8, $0x0300030003000300
+DATA k111<>+48(SB)/8, $0x0900090009000900
+DATA k111<>+56(SB)/8, $0x1b001b001b001b00
 GLOBL k111<>(SB), RODATA|NOPTR, $64
-
-DATA k112<>+0(SB)/8, $0x5100510051005100
-DATA k112<>+8(SB)/8, $0x5100510051005100
-DATA k112<>+16(SB)/8, $0x5100510051005100
-DATA k112<>+24(SB)/8, $0x5100510051005100
-DATA k112<>+32(SB)/8, $0x0100010001000100
-DATA k112<>+40(SB)/8, $0x0300030003000300
-DATA k112<>+48(SB)/8, $0x0900090009000900
-DATA k112<>+56(SB)/8, $0x1b001b001b001b00
-GLOBL k112<>(SB), RODATA|NOPTR, $64
 
 // func tq1_0F16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
@@ -8699,48 +8165,48 @@ block:
 	VXORPS.BCST     k0<>+0(SB), Z1, Z1
 	VCMPPS          $0x03, Z1, Z1, K1
 	VPBROADCASTD    k1<>+0(SB), K1, Z1
-	VMULPS          k92<>+0(SB), Z1, Z1
+	VMULPS          k91<>+0(SB), Z1, Z1
 	VXORPS          Z0, Z1, Z1
 	VCVTPS2PH       $0x00, Z1, Y1
 	VINSERTI64X4    $0x01, Y1, Z1, Z1
 	VPMOVZXBW       (CX), Z2
-	VPMULLW         k102<>+0(SB), Z2, Z3
-	VPMULHUW        k103<>+0(SB), Z3, Z3
+	VPMULLW         k101<>+0(SB), Z2, Z3
+	VPMULHUW        k102<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, (AX)
-	VPMULLW         k104<>+0(SB), Z2, Z3
-	VPMULHUW        k103<>+0(SB), Z3, Z3
+	VPMULLW         k103<>+0(SB), Z2, Z3
+	VPMULHUW        k102<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, 64(AX)
-	VPMULLW         k105<>+0(SB), Z2, Z3
-	VPMULHUW        k103<>+0(SB), Z3, Z3
+	VPMULLW         k104<>+0(SB), Z2, Z3
+	VPMULHUW        k102<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, 128(AX)
-	VPMULLW         k106<>+0(SB), Z2, Z3
-	VPMULHUW        k103<>+0(SB), Z3, Z3
+	VPMULLW         k105<>+0(SB), Z2, Z3
+	VPMULHUW        k102<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, 192(AX)
-	VPMULLW         k107<>+0(SB), Z2, Z2
-	VPMULHUW        k103<>+0(SB), Z2, Z2
+	VPMULLW         k106<>+0(SB), Z2, Z2
+	VPMULHUW        k102<>+0(SB), Z2, Z2
 	VPERMW          Z1, Z2, Z2
 	VMOVDQU64       Z2, 256(AX)
 	VBROADCASTI64X4 22(CX), Z2
-	VMOVDQU64       k108<>+0(SB), Z3
+	VMOVDQU64       k107<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVW         k8<>+0(SB), Z3, Z3
-	VPMULLW         k109<>+0(SB), Z3, Z4
-	VPMULHUW        k103<>+0(SB), Z4, Z4
+	VPSRLVW         k7<>+0(SB), Z3, Z3
+	VPMULLW         k108<>+0(SB), Z3, Z4
+	VPMULHUW        k102<>+0(SB), Z4, Z4
 	VPERMW          Z1, Z4, Z4
 	VMOVDQU64       Z4, 320(AX)
-	VPMULLW         k110<>+0(SB), Z3, Z3
-	VPMULHUW        k103<>+0(SB), Z3, Z3
+	VPMULLW         k109<>+0(SB), Z3, Z3
+	VPMULHUW        k102<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, 384(AX)
-	VMOVDQU64       k111<>+0(SB), Z3
+	VMOVDQU64       k110<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k8<>+0(SB), Z2, Z2
-	VPMULLW         k112<>+0(SB), Z2, Z2
-	VPMULHUW        k103<>+0(SB), Z2, Z2
+	VPSRLVW         k7<>+0(SB), Z2, Z2
+	VPMULLW         k111<>+0(SB), Z2, Z2
+	VPMULHUW        k102<>+0(SB), Z2, Z2
 	VPERMW          Z1, Z2, Z1
 	VMOVDQU64       Z1, 448(AX)
 	ADDQ            $0x00000036, CX
@@ -8764,7 +8230,7 @@ block:
 	VXORPS.BCST  k0<>+0(SB), Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z1
-	VMULPS       k92<>+0(SB), Z1, Z1
+	VMULPS       k91<>+0(SB), Z1, Z1
 	VXORPS       Z0, Z1, Z1
 	VPMOVZXBD    (CX), Z2
 	VPMOVZXBD    16(CX), Z3
@@ -8850,11 +8316,11 @@ block:
 	VXORPS.BCST   k0<>+0(SB), Z0, Z0
 	VCMPPS        $0x03, Z0, Z0, K1
 	VPBROADCASTD  k1<>+0(SB), K1, Z0
-	VMULPS        k92<>+0(SB), Z0, Z0
-	VMOVDQU64     k12<>+0(SB), Z1
-	VPTESTMD.BCST k13<>+0(SB), Z0, K1
-	VPADDD.BCST   k14<>+0(SB), Z0, Z0
-	VPADDD.BCST   k15<>+0(SB), Z0, K1, Z0
+	VMULPS        k91<>+0(SB), Z0, Z0
+	VMOVDQU64     k11<>+0(SB), Z1
+	VPTESTMD.BCST k12<>+0(SB), Z0, K1
+	VPADDD.BCST   k13<>+0(SB), Z0, Z0
+	VPADDD.BCST   k14<>+0(SB), Z0, K1, Z0
 	VPERMW        Z0, Z1, Z1
 	VPMOVZXBW     (CX), Z0
 	VPERMW        Z1, Z0, Z0
@@ -8907,7 +8373,7 @@ block:
 	VXORPS.BCST  k0<>+0(SB), Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z1
-	VMULPS       k92<>+0(SB), Z1, Z1
+	VMULPS       k91<>+0(SB), Z1, Z1
 	VXORPS       Z0, Z1, Z1
 	VCVTPS2PH    $0x00, Z1, Y1
 	VINSERTI64X4 $0x01, Y1, Z1, Z1
@@ -8962,7 +8428,7 @@ block:
 	VXORPS.BCST  k0<>+0(SB), Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z1
-	VMULPS       k113<>+0(SB), Z1, Z1
+	VMULPS       k112<>+0(SB), Z1, Z1
 	VXORPS       Z0, Z1, Z1
 	KMOVD        2(CX), K1
 	VPMOVM2D     K1, Z2
@@ -9003,15 +8469,15 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k113<>+0(SB)/8, $0x3f800000bf800000
-DATA k113<>+8(SB)/8, $0x3f800000bf800000
-DATA k113<>+16(SB)/8, $0x3f800000bf800000
-DATA k113<>+24(SB)/8, $0x3f800000bf800000
-DATA k113<>+32(SB)/8, $0x3f800000bf800000
-DATA k113<>+40(SB)/8, $0x3f800000bf800000
-DATA k113<>+48(SB)/8, $0x3f800000bf800000
-DATA k113<>+56(SB)/8, $0x3f800000bf800000
-GLOBL k113<>(SB), RODATA|NOPTR, $64
+DATA k112<>+0(SB)/8, $0x3f800000bf800000
+DATA k112<>+8(SB)/8, $0x3f800000bf800000
+DATA k112<>+16(SB)/8, $0x3f800000bf800000
+DATA k112<>+24(SB)/8, $0x3f800000bf800000
+DATA k112<>+32(SB)/8, $0x3f800000bf800000
+DATA k112<>+40(SB)/8, $0x3f800000bf800000
+DATA k112<>+48(SB)/8, $0x3f800000bf800000
+DATA k112<>+56(SB)/8, $0x3f800000bf800000
+GLOBL k112<>(SB), RODATA|NOPTR, $64
 
 // func q1_0BF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F
@@ -9030,11 +8496,11 @@ block:
 	VXORPS.BCST   k0<>+0(SB), Z0, Z0
 	VCMPPS        $0x03, Z0, Z0, K1
 	VPBROADCASTD  k1<>+0(SB), K1, Z0
-	VMULPS        k113<>+0(SB), Z0, Z0
-	VMOVDQU64     k12<>+0(SB), Z1
-	VPTESTMD.BCST k13<>+0(SB), Z0, K1
-	VPADDD.BCST   k14<>+0(SB), Z0, Z0
-	VPADDD.BCST   k15<>+0(SB), Z0, K1, Z0
+	VMULPS        k112<>+0(SB), Z0, Z0
+	VMOVDQU64     k11<>+0(SB), Z1
+	VPTESTMD.BCST k12<>+0(SB), Z0, K1
+	VPADDD.BCST   k13<>+0(SB), Z0, Z0
+	VPADDD.BCST   k14<>+0(SB), Z0, K1, Z0
 	VPERMW        Z0, Z1, Z1
 	KMOVD         2(CX), K1
 	VPMOVM2W      K1, Z0
@@ -9073,7 +8539,7 @@ block:
 	VXORPS.BCST  k0<>+0(SB), Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z1
-	VMULPS       k113<>+0(SB), Z1, Z1
+	VMULPS       k112<>+0(SB), Z1, Z1
 	VXORPS       Z0, Z1, Z1
 	VCVTPS2PH    $0x00, Z1, Y1
 	VINSERTI64X4 $0x01, Y1, Z1, Z1
@@ -9114,26 +8580,26 @@ block:
 	VXORPS.BCST  k0<>+0(SB), Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z1
-	VMULPS       k92<>+0(SB), Z1, Z1
+	VMULPS       k91<>+0(SB), Z1, Z1
 	VXORPS       Z0, Z1, Z1
 	VPBROADCASTQ 2(CX), Z2
-	VMOVDQU64    k114<>+0(SB), Z3
+	VMOVDQU64    k113<>+0(SB), Z3
 	VPERMB       Z2, Z3, Z3
-	VPSRLVD      k115<>+0(SB), Z3, Z3
-	VMOVDQU64    k116<>+0(SB), Z4
+	VPSRLVD      k114<>+0(SB), Z3, Z3
+	VMOVDQU64    k115<>+0(SB), Z4
 	VPERMB       Z2, Z4, Z2
-	VPSRLVD      k115<>+0(SB), Z2, Z2
+	VPSRLVD      k114<>+0(SB), Z2, Z2
 	VPERMD       Z1, Z3, Z3
 	VMOVDQU64    Z3, (AX)
 	VPERMD       Z1, Z2, Z2
 	VMOVDQU64    Z2, 64(AX)
 	VPBROADCASTQ 10(CX), Z2
-	VMOVDQU64    k114<>+0(SB), Z3
+	VMOVDQU64    k113<>+0(SB), Z3
 	VPERMB       Z2, Z3, Z3
-	VPSRLVD      k115<>+0(SB), Z3, Z3
-	VMOVDQU64    k116<>+0(SB), Z4
+	VPSRLVD      k114<>+0(SB), Z3, Z3
+	VMOVDQU64    k115<>+0(SB), Z4
 	VPERMB       Z2, Z4, Z2
-	VPSRLVD      k115<>+0(SB), Z2, Z2
+	VPSRLVD      k114<>+0(SB), Z2, Z2
 	VPERMD       Z1, Z3, Z3
 	VMOVDQU64    Z3, 128(AX)
 	VPERMD       Z1, Z2, Z1
@@ -9145,35 +8611,35 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k114<>+0(SB)/8, $0x0302010003020100
-DATA k114<>+8(SB)/8, $0x0302010003020100
-DATA k114<>+16(SB)/8, $0x0403020104030201
-DATA k114<>+24(SB)/8, $0x0403020104030201
-DATA k114<>+32(SB)/8, $0x0504030205040302
-DATA k114<>+40(SB)/8, $0x0504030205040302
-DATA k114<>+48(SB)/8, $0x0605040306050403
-DATA k114<>+56(SB)/8, $0x0605040306050403
+DATA k113<>+0(SB)/8, $0x0302010003020100
+DATA k113<>+8(SB)/8, $0x0302010003020100
+DATA k113<>+16(SB)/8, $0x0403020104030201
+DATA k113<>+24(SB)/8, $0x0403020104030201
+DATA k113<>+32(SB)/8, $0x0504030205040302
+DATA k113<>+40(SB)/8, $0x0504030205040302
+DATA k113<>+48(SB)/8, $0x0605040306050403
+DATA k113<>+56(SB)/8, $0x0605040306050403
+GLOBL k113<>(SB), RODATA|NOPTR, $64
+
+DATA k114<>+0(SB)/8, $0x0000000200000000
+DATA k114<>+8(SB)/8, $0x0000000600000004
+DATA k114<>+16(SB)/8, $0x0000000200000000
+DATA k114<>+24(SB)/8, $0x0000000600000004
+DATA k114<>+32(SB)/8, $0x0000000200000000
+DATA k114<>+40(SB)/8, $0x0000000600000004
+DATA k114<>+48(SB)/8, $0x0000000200000000
+DATA k114<>+56(SB)/8, $0x0000000600000004
 GLOBL k114<>(SB), RODATA|NOPTR, $64
 
-DATA k115<>+0(SB)/8, $0x0000000200000000
-DATA k115<>+8(SB)/8, $0x0000000600000004
-DATA k115<>+16(SB)/8, $0x0000000200000000
-DATA k115<>+24(SB)/8, $0x0000000600000004
-DATA k115<>+32(SB)/8, $0x0000000200000000
-DATA k115<>+40(SB)/8, $0x0000000600000004
-DATA k115<>+48(SB)/8, $0x0000000200000000
-DATA k115<>+56(SB)/8, $0x0000000600000004
+DATA k115<>+0(SB)/8, $0x0706050407060504
+DATA k115<>+8(SB)/8, $0x0706050407060504
+DATA k115<>+16(SB)/8, $0x0807060508070605
+DATA k115<>+24(SB)/8, $0x0807060508070605
+DATA k115<>+32(SB)/8, $0x0908070609080706
+DATA k115<>+40(SB)/8, $0x0908070609080706
+DATA k115<>+48(SB)/8, $0x0a0908070a090807
+DATA k115<>+56(SB)/8, $0x0a0908070a090807
 GLOBL k115<>(SB), RODATA|NOPTR, $64
-
-DATA k116<>+0(SB)/8, $0x0706050407060504
-DATA k116<>+8(SB)/8, $0x0706050407060504
-DATA k116<>+16(SB)/8, $0x0807060508070605
-DATA k116<>+24(SB)/8, $0x0807060508070605
-DATA k116<>+32(SB)/8, $0x0908070609080706
-DATA k116<>+40(SB)/8, $0x0908070609080706
-DATA k116<>+48(SB)/8, $0x0a0908070a090807
-DATA k116<>+56(SB)/8, $0x0a0908070a090807
-GLOBL k116<>(SB), RODATA|NOPTR, $64
 
 // func q2_0BF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
@@ -9192,22 +8658,22 @@ block:
 	VXORPS.BCST   k0<>+0(SB), Z0, Z0
 	VCMPPS        $0x03, Z0, Z0, K1
 	VPBROADCASTD  k1<>+0(SB), K1, Z0
-	VMULPS        k92<>+0(SB), Z0, Z0
-	VMOVDQU64     k12<>+0(SB), Z1
-	VPTESTMD.BCST k13<>+0(SB), Z0, K1
-	VPADDD.BCST   k14<>+0(SB), Z0, Z0
-	VPADDD.BCST   k15<>+0(SB), Z0, K1, Z0
+	VMULPS        k91<>+0(SB), Z0, Z0
+	VMOVDQU64     k11<>+0(SB), Z1
+	VPTESTMD.BCST k12<>+0(SB), Z0, K1
+	VPADDD.BCST   k13<>+0(SB), Z0, Z0
+	VPADDD.BCST   k14<>+0(SB), Z0, K1, Z0
 	VPERMW        Z0, Z1, Z1
 	VPBROADCASTQ  2(CX), Z0
-	VMOVDQU64     k117<>+0(SB), Z2
+	VMOVDQU64     k116<>+0(SB), Z2
 	VPERMB        Z0, Z2, Z0
-	VPSRLVW       k118<>+0(SB), Z0, Z0
+	VPSRLVW       k117<>+0(SB), Z0, Z0
 	VPERMW        Z1, Z0, Z0
 	VMOVDQU64     Z0, (AX)
 	VPBROADCASTQ  10(CX), Z0
-	VMOVDQU64     k117<>+0(SB), Z2
+	VMOVDQU64     k116<>+0(SB), Z2
 	VPERMB        Z0, Z2, Z0
-	VPSRLVW       k118<>+0(SB), Z0, Z0
+	VPSRLVW       k117<>+0(SB), Z0, Z0
 	VPERMW        Z1, Z0, Z0
 	VMOVDQU64     Z0, 64(AX)
 	ADDQ          $0x00000012, CX
@@ -9217,25 +8683,25 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k117<>+0(SB)/8, $0x0100010001000100
-DATA k117<>+8(SB)/8, $0x0201020102010201
-DATA k117<>+16(SB)/8, $0x0302030203020302
-DATA k117<>+24(SB)/8, $0x0403040304030403
-DATA k117<>+32(SB)/8, $0x0504050405040504
-DATA k117<>+40(SB)/8, $0x0605060506050605
-DATA k117<>+48(SB)/8, $0x0706070607060706
-DATA k117<>+56(SB)/8, $0x0807080708070807
-GLOBL k117<>(SB), RODATA|NOPTR, $64
+DATA k116<>+0(SB)/8, $0x0100010001000100
+DATA k116<>+8(SB)/8, $0x0201020102010201
+DATA k116<>+16(SB)/8, $0x0302030203020302
+DATA k116<>+24(SB)/8, $0x0403040304030403
+DATA k116<>+32(SB)/8, $0x0504050405040504
+DATA k116<>+40(SB)/8, $0x0605060506050605
+DATA k116<>+48(SB)/8, $0x0706070607060706
+DATA k116<>+56(SB)/8, $0x0807080708070807
+GLOBL k116<>(SB), RODATA|NOPTR, $64
 
-DATA k118<>+0(SB)/8, $0x0006000400020000
-DATA k118<>+8(SB)/8, $0x0006000400020000
-DATA k118<>+16(SB)/8, $0x0006000400020000
-DATA k118<>+24(SB)/8, $0x0006000400020000
-DATA k118<>+32(SB)/8, $0x0006000400020000
-DATA k118<>+40(SB)/8, $0x0006000400020000
-DATA k118<>+48(SB)/8, $0x0006000400020000
-DATA k118<>+56(SB)/8, $0x0006000400020000
-GLOBL k118<>(SB), RODATA|NOPTR, $64
+DATA k117<>+0(SB)/8, $0x0006000400020000
+DATA k117<>+8(SB)/8, $0x0006000400020000
+DATA k117<>+16(SB)/8, $0x0006000400020000
+DATA k117<>+24(SB)/8, $0x0006000400020000
+DATA k117<>+32(SB)/8, $0x0006000400020000
+DATA k117<>+40(SB)/8, $0x0006000400020000
+DATA k117<>+48(SB)/8, $0x0006000400020000
+DATA k117<>+56(SB)/8, $0x0006000400020000
+GLOBL k117<>(SB), RODATA|NOPTR, $64
 
 // func q2_0F16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
@@ -9251,20 +8717,20 @@ block:
 	VXORPS.BCST  k0<>+0(SB), Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z1
-	VMULPS       k92<>+0(SB), Z1, Z1
+	VMULPS       k91<>+0(SB), Z1, Z1
 	VXORPS       Z0, Z1, Z1
 	VCVTPS2PH    $0x00, Z1, Y1
 	VINSERTI64X4 $0x01, Y1, Z1, Z1
 	VPBROADCASTQ 2(CX), Z2
-	VMOVDQU64    k117<>+0(SB), Z3
+	VMOVDQU64    k116<>+0(SB), Z3
 	VPERMB       Z2, Z3, Z2
-	VPSRLVW      k118<>+0(SB), Z2, Z2
+	VPSRLVW      k117<>+0(SB), Z2, Z2
 	VPERMW       Z1, Z2, Z2
 	VMOVDQU64    Z2, (AX)
 	VPBROADCASTQ 10(CX), Z2
-	VMOVDQU64    k117<>+0(SB), Z3
+	VMOVDQU64    k116<>+0(SB), Z3
 	VPERMB       Z2, Z3, Z2
-	VPSRLVW      k118<>+0(SB), Z2, Z2
+	VPSRLVW      k117<>+0(SB), Z2, Z2
 	VPERMW       Z1, Z2, Z1
 	VMOVDQU64    Z1, 64(AX)
 	ADDQ         $0x00000012, CX
@@ -9284,12 +8750,12 @@ TEXT ·iq1_SF32AVX512(SB), NOSPLIT, $384-24
 
 block:
 	VBROADCASTI32X4 34(CX), Z1
-	VMOVDQU64       k119<>+0(SB), Z2
+	VMOVDQU64       k118<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z2
-	VPSRLVW         k120<>+0(SB), Z2, Z3
-	VPSLLVW         k121<>+0(SB), Z3, Z3
+	VPSRLVW         k119<>+0(SB), Z2, Z3
+	VPSLLVW         k120<>+0(SB), Z3, Z3
 	VPMOVZXBW       2(CX), Z4
-	VPBROADCASTD    k122<>+0(SB), Z5
+	VPBROADCASTD    k121<>+0(SB), Z5
 	VPTERNLOGD      $0xea, Z4, Z5, Z3
 	VMOVDQU64       Z3, (SP)
 	LEAQ            ·iq1Grid+0(SB), BX
@@ -9321,20 +8787,20 @@ block:
 	KMOVD           K1, SI
 	VPMOVZXWD       Y1, Z1
 	VPSRLD          $0x0c, Z1, Z1
-	VPANDD.BCST     k123<>+0(SB), Z1, Z1
+	VPANDD.BCST     k122<>+0(SB), Z1, Z1
 	VPBROADCASTW    (CX), Y2
 	VCVTPH2PS       Y2, Z2
 	VPADDD          Z1, Z1, Z1
-	VPADDD.BCST     k15<>+0(SB), Z1, Z1
+	VPADDD.BCST     k14<>+0(SB), Z1, Z1
 	VCVTDQ2PS       Z1, Z1
 	VMULPS          Z2, Z1, Z1
-	VMULPS.BCST     k124<>+0(SB), Z1, Z1
+	VMULPS.BCST     k123<>+0(SB), Z1, Z1
 	VXORPS.BCST     k0<>+0(SB), Z1, Z1
 	VCMPPS          $0x03, Z1, Z1, K1
 	VPBROADCASTD    k1<>+0(SB), K1, Z1
 	VMOVUPS         Z1, 320(SP)
 	VPBROADCASTD    k47<>+0(SB), Z1
-	VPBROADCASTD    k125<>+0(SB), Z2
+	VPBROADCASTD    k124<>+0(SB), Z2
 	MOVWQZX         16(SP), DI
 	MOVQ            (BX)(DI*8), DI
 	MOVQ            DI, 128(SP)
@@ -9529,59 +8995,59 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k119<>+0(SB)/8, $0x0100010001000100
-DATA k119<>+8(SB)/8, $0x0302030203020302
-DATA k119<>+16(SB)/8, $0x0504050405040504
-DATA k119<>+24(SB)/8, $0x0706070607060706
-DATA k119<>+32(SB)/8, $0x0908090809080908
-DATA k119<>+40(SB)/8, $0x0b0a0b0a0b0a0b0a
-DATA k119<>+48(SB)/8, $0x0d0c0d0c0d0c0d0c
-DATA k119<>+56(SB)/8, $0x0f0e0f0e0f0e0f0e
+DATA k118<>+0(SB)/8, $0x0100010001000100
+DATA k118<>+8(SB)/8, $0x0302030203020302
+DATA k118<>+16(SB)/8, $0x0504050405040504
+DATA k118<>+24(SB)/8, $0x0706070607060706
+DATA k118<>+32(SB)/8, $0x0908090809080908
+DATA k118<>+40(SB)/8, $0x0b0a0b0a0b0a0b0a
+DATA k118<>+48(SB)/8, $0x0d0c0d0c0d0c0d0c
+DATA k118<>+56(SB)/8, $0x0f0e0f0e0f0e0f0e
+GLOBL k118<>(SB), RODATA|NOPTR, $64
+
+DATA k119<>+0(SB)/8, $0x0001000000000000
+DATA k119<>+8(SB)/8, $0x0001000000000000
+DATA k119<>+16(SB)/8, $0x0001000000000000
+DATA k119<>+24(SB)/8, $0x0001000000000000
+DATA k119<>+32(SB)/8, $0x0001000000000000
+DATA k119<>+40(SB)/8, $0x0001000000000000
+DATA k119<>+48(SB)/8, $0x0001000000000000
+DATA k119<>+56(SB)/8, $0x0001000000000000
 GLOBL k119<>(SB), RODATA|NOPTR, $64
 
-DATA k120<>+0(SB)/8, $0x0001000000000000
-DATA k120<>+8(SB)/8, $0x0001000000000000
-DATA k120<>+16(SB)/8, $0x0001000000000000
-DATA k120<>+24(SB)/8, $0x0001000000000000
-DATA k120<>+32(SB)/8, $0x0001000000000000
-DATA k120<>+40(SB)/8, $0x0001000000000000
-DATA k120<>+48(SB)/8, $0x0001000000000000
-DATA k120<>+56(SB)/8, $0x0001000000000000
+DATA k120<>+0(SB)/8, $0x0000000200050008
+DATA k120<>+8(SB)/8, $0x0000000200050008
+DATA k120<>+16(SB)/8, $0x0000000200050008
+DATA k120<>+24(SB)/8, $0x0000000200050008
+DATA k120<>+32(SB)/8, $0x0000000200050008
+DATA k120<>+40(SB)/8, $0x0000000200050008
+DATA k120<>+48(SB)/8, $0x0000000200050008
+DATA k120<>+56(SB)/8, $0x0000000200050008
 GLOBL k120<>(SB), RODATA|NOPTR, $64
 
-DATA k121<>+0(SB)/8, $0x0000000200050008
-DATA k121<>+8(SB)/8, $0x0000000200050008
-DATA k121<>+16(SB)/8, $0x0000000200050008
-DATA k121<>+24(SB)/8, $0x0000000200050008
-DATA k121<>+32(SB)/8, $0x0000000200050008
-DATA k121<>+40(SB)/8, $0x0000000200050008
-DATA k121<>+48(SB)/8, $0x0000000200050008
-DATA k121<>+56(SB)/8, $0x0000000200050008
-GLOBL k121<>(SB), RODATA|NOPTR, $64
+DATA k121<>+0(SB)/8, $0x0700070007000700
+DATA k121<>+8(SB)/8, $0x0700070007000700
+DATA k121<>+16(SB)/8, $0x0700070007000700
+DATA k121<>+24(SB)/8, $0x0700070007000700
+GLOBL k121<>(SB), RODATA|NOPTR, $32
 
-DATA k122<>+0(SB)/8, $0x0700070007000700
-DATA k122<>+8(SB)/8, $0x0700070007000700
-DATA k122<>+16(SB)/8, $0x0700070007000700
-DATA k122<>+24(SB)/8, $0x0700070007000700
+DATA k122<>+0(SB)/8, $0x0000000700000007
+DATA k122<>+8(SB)/8, $0x0000000700000007
+DATA k122<>+16(SB)/8, $0x0000000700000007
+DATA k122<>+24(SB)/8, $0x0000000700000007
 GLOBL k122<>(SB), RODATA|NOPTR, $32
 
-DATA k123<>+0(SB)/8, $0x0000000700000007
-DATA k123<>+8(SB)/8, $0x0000000700000007
-DATA k123<>+16(SB)/8, $0x0000000700000007
-DATA k123<>+24(SB)/8, $0x0000000700000007
+DATA k123<>+0(SB)/8, $0x3e0000003e000000
+DATA k123<>+8(SB)/8, $0x3e0000003e000000
+DATA k123<>+16(SB)/8, $0x3e0000003e000000
+DATA k123<>+24(SB)/8, $0x3e0000003e000000
 GLOBL k123<>(SB), RODATA|NOPTR, $32
 
-DATA k124<>+0(SB)/8, $0x3e0000003e000000
-DATA k124<>+8(SB)/8, $0x3e0000003e000000
-DATA k124<>+16(SB)/8, $0x3e0000003e000000
-DATA k124<>+24(SB)/8, $0x3e0000003e000000
+DATA k124<>+0(SB)/8, $0xffffffffffffffff
+DATA k124<>+8(SB)/8, $0xffffffffffffffff
+DATA k124<>+16(SB)/8, $0xffffffffffffffff
+DATA k124<>+24(SB)/8, $0xffffffffffffffff
 GLOBL k124<>(SB), RODATA|NOPTR, $32
-
-DATA k125<>+0(SB)/8, $0xffffffffffffffff
-DATA k125<>+8(SB)/8, $0xffffffffffffffff
-DATA k125<>+16(SB)/8, $0xffffffffffffffff
-DATA k125<>+24(SB)/8, $0xffffffffffffffff
-GLOBL k125<>(SB), RODATA|NOPTR, $32
 
 // func iq1_SBF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
@@ -9596,12 +9062,12 @@ TEXT ·iq1_SBF16AVX512(SB), NOSPLIT, $384-24
 
 block:
 	VBROADCASTI32X4 34(CX), Z4
-	VMOVDQU64       k119<>+0(SB), Z5
+	VMOVDQU64       k118<>+0(SB), Z5
 	VPERMB          Z4, Z5, Z5
-	VPSRLVW         k120<>+0(SB), Z5, Z6
-	VPSLLVW         k121<>+0(SB), Z6, Z6
+	VPSRLVW         k119<>+0(SB), Z5, Z6
+	VPSLLVW         k120<>+0(SB), Z6, Z6
 	VPMOVZXBW       2(CX), Z7
-	VPBROADCASTD    k122<>+0(SB), Z8
+	VPBROADCASTD    k121<>+0(SB), Z8
 	VPTERNLOGD      $0xea, Z7, Z8, Z6
 	VMOVDQU64       Z6, (SP)
 	LEAQ            ·iq1Grid+0(SB), BX
@@ -9633,20 +9099,20 @@ block:
 	KMOVD           K1, SI
 	VPMOVZXWD       Y4, Z4
 	VPSRLD          $0x0c, Z4, Z4
-	VPANDD.BCST     k123<>+0(SB), Z4, Z4
+	VPANDD.BCST     k122<>+0(SB), Z4, Z4
 	VPBROADCASTW    (CX), Y5
 	VCVTPH2PS       Y5, Z5
 	VPADDD          Z4, Z4, Z4
-	VPADDD.BCST     k15<>+0(SB), Z4, Z4
+	VPADDD.BCST     k14<>+0(SB), Z4, Z4
 	VCVTDQ2PS       Z4, Z4
 	VMULPS          Z5, Z4, Z4
-	VMULPS.BCST     k124<>+0(SB), Z4, Z4
+	VMULPS.BCST     k123<>+0(SB), Z4, Z4
 	VXORPS.BCST     k0<>+0(SB), Z4, Z4
 	VCMPPS          $0x03, Z4, Z4, K1
 	VPBROADCASTD    k1<>+0(SB), K1, Z4
 	VMOVUPS         Z4, 320(SP)
 	VPBROADCASTD    k47<>+0(SB), Z4
-	VPBROADCASTD    k125<>+0(SB), Z5
+	VPBROADCASTD    k124<>+0(SB), Z5
 	MOVWQZX         16(SP), DI
 	MOVQ            (BX)(DI*8), DI
 	MOVQ            DI, 128(SP)
@@ -9883,12 +9349,12 @@ TEXT ·iq1_SF16AVX512(SB), NOSPLIT, $384-24
 
 block:
 	VBROADCASTI32X4 34(CX), Z1
-	VMOVDQU64       k119<>+0(SB), Z2
+	VMOVDQU64       k118<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z2
-	VPSRLVW         k120<>+0(SB), Z2, Z3
-	VPSLLVW         k121<>+0(SB), Z3, Z3
+	VPSRLVW         k119<>+0(SB), Z2, Z3
+	VPSLLVW         k120<>+0(SB), Z3, Z3
 	VPMOVZXBW       2(CX), Z4
-	VPBROADCASTD    k122<>+0(SB), Z5
+	VPBROADCASTD    k121<>+0(SB), Z5
 	VPTERNLOGD      $0xea, Z4, Z5, Z3
 	VMOVDQU64       Z3, (SP)
 	LEAQ            ·iq1Grid+0(SB), BX
@@ -9920,20 +9386,20 @@ block:
 	KMOVD           K1, SI
 	VPMOVZXWD       Y1, Z1
 	VPSRLD          $0x0c, Z1, Z1
-	VPANDD.BCST     k123<>+0(SB), Z1, Z1
+	VPANDD.BCST     k122<>+0(SB), Z1, Z1
 	VPBROADCASTW    (CX), Y2
 	VCVTPH2PS       Y2, Z2
 	VPADDD          Z1, Z1, Z1
-	VPADDD.BCST     k15<>+0(SB), Z1, Z1
+	VPADDD.BCST     k14<>+0(SB), Z1, Z1
 	VCVTDQ2PS       Z1, Z1
 	VMULPS          Z2, Z1, Z1
-	VMULPS.BCST     k124<>+0(SB), Z1, Z1
+	VMULPS.BCST     k123<>+0(SB), Z1, Z1
 	VXORPS.BCST     k0<>+0(SB), Z1, Z1
 	VCMPPS          $0x03, Z1, Z1, K1
 	VPBROADCASTD    k1<>+0(SB), K1, Z1
 	VMOVUPS         Z1, 320(SP)
 	VPBROADCASTD    k47<>+0(SB), Z1
-	VPBROADCASTD    k125<>+0(SB), Z2
+	VPBROADCASTD    k124<>+0(SB), Z2
 	MOVWQZX         16(SP), DI
 	MOVQ            (BX)(DI*8), DI
 	MOVQ            DI, 128(SP)
@@ -10138,11 +9604,11 @@ TEXT ·iq1_MF32AVX512(SB), NOSPLIT, $384-24
 
 block:
 	VBROADCASTI32X4 32(CX), Z1
-	VMOVDQU64       k126<>+0(SB), Z2
+	VMOVDQU64       k125<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k127<>+0(SB), Z1, Z2
+	VPSRLVW         k126<>+0(SB), Z1, Z2
 	VPMOVZXBW       (CX), Z7
-	VPBROADCASTD    k122<>+0(SB), Z8
+	VPBROADCASTD    k121<>+0(SB), Z8
 	VPTERNLOGD      $0xea, Z7, Z8, Z2
 	VMOVDQU64       Z2, (SP)
 	LEAQ            ·iq1Grid+0(SB), BX
@@ -10170,7 +9636,7 @@ block:
 	MOVWQZX         14(SP), SI
 	MOVQ            (BX)(SI*8), SI
 	MOVQ            SI, 120(SP)
-	VPTESTMW        k128<>+0(SB), Z1, K1
+	VPTESTMW        k127<>+0(SB), Z1, K1
 	KMOVD           K1, SI
 	MOVQ            48(CX), DI
 	MOVQ            $0xf000f000f000f000, R8
@@ -10178,21 +9644,21 @@ block:
 	VPBROADCASTW    DI, Y1
 	VCVTPH2PS       Y1, Z1
 	VPBROADCASTQ    48(CX), Z2
-	VMOVDQU64       k129<>+0(SB), Z7
+	VMOVDQU64       k128<>+0(SB), Z7
 	VPERMB          Z2, Z7, Z2
-	VPSRLVD         k130<>+0(SB), Z2, Z2
-	VPANDD.BCST     k123<>+0(SB), Z2, Z2
+	VPSRLVD         k129<>+0(SB), Z2, Z2
+	VPANDD.BCST     k122<>+0(SB), Z2, Z2
 	VPADDD          Z2, Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, Z2
+	VPADDD.BCST     k14<>+0(SB), Z2, Z2
 	VCVTDQ2PS       Z2, Z2
 	VMULPS          Z1, Z2, Z2
-	VMULPS.BCST     k124<>+0(SB), Z2, Z2
+	VMULPS.BCST     k123<>+0(SB), Z2, Z2
 	VXORPS.BCST     k0<>+0(SB), Z2, Z2
 	VCMPPS          $0x03, Z2, Z2, K1
 	VPBROADCASTD    k1<>+0(SB), K1, Z2
 	VMOVUPS         Z2, 320(SP)
 	VPBROADCASTD    k47<>+0(SB), Z1
-	VPBROADCASTD    k125<>+0(SB), Z2
+	VPBROADCASTD    k124<>+0(SB), Z2
 	MOVWQZX         16(SP), DI
 	MOVQ            (BX)(DI*8), DI
 	MOVQ            DI, 128(SP)
@@ -10387,55 +9853,55 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k126<>+0(SB)/8, $0x0101010100000000
-DATA k126<>+8(SB)/8, $0x0303030302020202
-DATA k126<>+16(SB)/8, $0x0505050504040404
-DATA k126<>+24(SB)/8, $0x0707070706060606
-DATA k126<>+32(SB)/8, $0x0909090908080808
-DATA k126<>+40(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k126<>+48(SB)/8, $0x0d0d0d0d0c0c0c0c
-DATA k126<>+56(SB)/8, $0x0f0f0f0f0e0e0e0e
+DATA k125<>+0(SB)/8, $0x0101010100000000
+DATA k125<>+8(SB)/8, $0x0303030302020202
+DATA k125<>+16(SB)/8, $0x0505050504040404
+DATA k125<>+24(SB)/8, $0x0707070706060606
+DATA k125<>+32(SB)/8, $0x0909090908080808
+DATA k125<>+40(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k125<>+48(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k125<>+56(SB)/8, $0x0f0f0f0f0e0e0e0e
+GLOBL k125<>(SB), RODATA|NOPTR, $64
+
+DATA k126<>+0(SB)/8, $0x0004000000040000
+DATA k126<>+8(SB)/8, $0x0004000000040000
+DATA k126<>+16(SB)/8, $0x0004000000040000
+DATA k126<>+24(SB)/8, $0x0004000000040000
+DATA k126<>+32(SB)/8, $0x0004000000040000
+DATA k126<>+40(SB)/8, $0x0004000000040000
+DATA k126<>+48(SB)/8, $0x0004000000040000
+DATA k126<>+56(SB)/8, $0x0004000000040000
 GLOBL k126<>(SB), RODATA|NOPTR, $64
 
-DATA k127<>+0(SB)/8, $0x0004000000040000
-DATA k127<>+8(SB)/8, $0x0004000000040000
-DATA k127<>+16(SB)/8, $0x0004000000040000
-DATA k127<>+24(SB)/8, $0x0004000000040000
-DATA k127<>+32(SB)/8, $0x0004000000040000
-DATA k127<>+40(SB)/8, $0x0004000000040000
-DATA k127<>+48(SB)/8, $0x0004000000040000
-DATA k127<>+56(SB)/8, $0x0004000000040000
+DATA k127<>+0(SB)/8, $0x8080080880800808
+DATA k127<>+8(SB)/8, $0x8080080880800808
+DATA k127<>+16(SB)/8, $0x8080080880800808
+DATA k127<>+24(SB)/8, $0x8080080880800808
+DATA k127<>+32(SB)/8, $0x8080080880800808
+DATA k127<>+40(SB)/8, $0x8080080880800808
+DATA k127<>+48(SB)/8, $0x8080080880800808
+DATA k127<>+56(SB)/8, $0x8080080880800808
 GLOBL k127<>(SB), RODATA|NOPTR, $64
 
-DATA k128<>+0(SB)/8, $0x8080080880800808
-DATA k128<>+8(SB)/8, $0x8080080880800808
-DATA k128<>+16(SB)/8, $0x8080080880800808
-DATA k128<>+24(SB)/8, $0x8080080880800808
-DATA k128<>+32(SB)/8, $0x8080080880800808
-DATA k128<>+40(SB)/8, $0x8080080880800808
-DATA k128<>+48(SB)/8, $0x8080080880800808
-DATA k128<>+56(SB)/8, $0x8080080880800808
+DATA k128<>+0(SB)/8, $0x0302010003020100
+DATA k128<>+8(SB)/8, $0x0302010003020100
+DATA k128<>+16(SB)/8, $0x0504030205040302
+DATA k128<>+24(SB)/8, $0x0504030205040302
+DATA k128<>+32(SB)/8, $0x0706050407060504
+DATA k128<>+40(SB)/8, $0x0706050407060504
+DATA k128<>+48(SB)/8, $0x0908070609080706
+DATA k128<>+56(SB)/8, $0x0908070609080706
 GLOBL k128<>(SB), RODATA|NOPTR, $64
 
-DATA k129<>+0(SB)/8, $0x0302010003020100
-DATA k129<>+8(SB)/8, $0x0302010003020100
-DATA k129<>+16(SB)/8, $0x0504030205040302
-DATA k129<>+24(SB)/8, $0x0504030205040302
-DATA k129<>+32(SB)/8, $0x0706050407060504
-DATA k129<>+40(SB)/8, $0x0706050407060504
-DATA k129<>+48(SB)/8, $0x0908070609080706
-DATA k129<>+56(SB)/8, $0x0908070609080706
+DATA k129<>+0(SB)/8, $0x0000000300000000
+DATA k129<>+8(SB)/8, $0x0000000900000006
+DATA k129<>+16(SB)/8, $0x0000000300000000
+DATA k129<>+24(SB)/8, $0x0000000900000006
+DATA k129<>+32(SB)/8, $0x0000000300000000
+DATA k129<>+40(SB)/8, $0x0000000900000006
+DATA k129<>+48(SB)/8, $0x0000000300000000
+DATA k129<>+56(SB)/8, $0x0000000900000006
 GLOBL k129<>(SB), RODATA|NOPTR, $64
-
-DATA k130<>+0(SB)/8, $0x0000000300000000
-DATA k130<>+8(SB)/8, $0x0000000900000006
-DATA k130<>+16(SB)/8, $0x0000000300000000
-DATA k130<>+24(SB)/8, $0x0000000900000006
-DATA k130<>+32(SB)/8, $0x0000000300000000
-DATA k130<>+40(SB)/8, $0x0000000900000006
-DATA k130<>+48(SB)/8, $0x0000000300000000
-DATA k130<>+56(SB)/8, $0x0000000900000006
-GLOBL k130<>(SB), RODATA|NOPTR, $64
 
 // func iq1_MBF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2
@@ -10450,11 +9916,11 @@ TEXT ·iq1_MBF16AVX512(SB), NOSPLIT, $384-24
 
 block:
 	VBROADCASTI32X4 32(CX), Z4
-	VMOVDQU64       k126<>+0(SB), Z5
+	VMOVDQU64       k125<>+0(SB), Z5
 	VPERMB          Z4, Z5, Z4
-	VPSRLVW         k127<>+0(SB), Z4, Z5
+	VPSRLVW         k126<>+0(SB), Z4, Z5
 	VPMOVZXBW       (CX), Z10
-	VPBROADCASTD    k122<>+0(SB), Z11
+	VPBROADCASTD    k121<>+0(SB), Z11
 	VPTERNLOGD      $0xea, Z10, Z11, Z5
 	VMOVDQU64       Z5, (SP)
 	LEAQ            ·iq1Grid+0(SB), BX
@@ -10482,7 +9948,7 @@ block:
 	MOVWQZX         14(SP), SI
 	MOVQ            (BX)(SI*8), SI
 	MOVQ            SI, 120(SP)
-	VPTESTMW        k128<>+0(SB), Z4, K1
+	VPTESTMW        k127<>+0(SB), Z4, K1
 	KMOVD           K1, SI
 	MOVQ            48(CX), DI
 	MOVQ            $0xf000f000f000f000, R8
@@ -10490,21 +9956,21 @@ block:
 	VPBROADCASTW    DI, Y4
 	VCVTPH2PS       Y4, Z4
 	VPBROADCASTQ    48(CX), Z5
-	VMOVDQU64       k129<>+0(SB), Z10
+	VMOVDQU64       k128<>+0(SB), Z10
 	VPERMB          Z5, Z10, Z5
-	VPSRLVD         k130<>+0(SB), Z5, Z5
-	VPANDD.BCST     k123<>+0(SB), Z5, Z5
+	VPSRLVD         k129<>+0(SB), Z5, Z5
+	VPANDD.BCST     k122<>+0(SB), Z5, Z5
 	VPADDD          Z5, Z5, Z5
-	VPADDD.BCST     k15<>+0(SB), Z5, Z5
+	VPADDD.BCST     k14<>+0(SB), Z5, Z5
 	VCVTDQ2PS       Z5, Z5
 	VMULPS          Z4, Z5, Z5
-	VMULPS.BCST     k124<>+0(SB), Z5, Z5
+	VMULPS.BCST     k123<>+0(SB), Z5, Z5
 	VXORPS.BCST     k0<>+0(SB), Z5, Z5
 	VCMPPS          $0x03, Z5, Z5, K1
 	VPBROADCASTD    k1<>+0(SB), K1, Z5
 	VMOVUPS         Z5, 320(SP)
 	VPBROADCASTD    k47<>+0(SB), Z4
-	VPBROADCASTD    k125<>+0(SB), Z5
+	VPBROADCASTD    k124<>+0(SB), Z5
 	MOVWQZX         16(SP), DI
 	MOVQ            (BX)(DI*8), DI
 	MOVQ            DI, 128(SP)
@@ -10741,11 +10207,11 @@ TEXT ·iq1_MF16AVX512(SB), NOSPLIT, $384-24
 
 block:
 	VBROADCASTI32X4 32(CX), Z1
-	VMOVDQU64       k126<>+0(SB), Z2
+	VMOVDQU64       k125<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k127<>+0(SB), Z1, Z2
+	VPSRLVW         k126<>+0(SB), Z1, Z2
 	VPMOVZXBW       (CX), Z7
-	VPBROADCASTD    k122<>+0(SB), Z8
+	VPBROADCASTD    k121<>+0(SB), Z8
 	VPTERNLOGD      $0xea, Z7, Z8, Z2
 	VMOVDQU64       Z2, (SP)
 	LEAQ            ·iq1Grid+0(SB), BX
@@ -10773,7 +10239,7 @@ block:
 	MOVWQZX         14(SP), SI
 	MOVQ            (BX)(SI*8), SI
 	MOVQ            SI, 120(SP)
-	VPTESTMW        k128<>+0(SB), Z1, K1
+	VPTESTMW        k127<>+0(SB), Z1, K1
 	KMOVD           K1, SI
 	MOVQ            48(CX), DI
 	MOVQ            $0xf000f000f000f000, R8
@@ -10781,21 +10247,21 @@ block:
 	VPBROADCASTW    DI, Y1
 	VCVTPH2PS       Y1, Z1
 	VPBROADCASTQ    48(CX), Z2
-	VMOVDQU64       k129<>+0(SB), Z7
+	VMOVDQU64       k128<>+0(SB), Z7
 	VPERMB          Z2, Z7, Z2
-	VPSRLVD         k130<>+0(SB), Z2, Z2
-	VPANDD.BCST     k123<>+0(SB), Z2, Z2
+	VPSRLVD         k129<>+0(SB), Z2, Z2
+	VPANDD.BCST     k122<>+0(SB), Z2, Z2
 	VPADDD          Z2, Z2, Z2
-	VPADDD.BCST     k15<>+0(SB), Z2, Z2
+	VPADDD.BCST     k14<>+0(SB), Z2, Z2
 	VCVTDQ2PS       Z2, Z2
 	VMULPS          Z1, Z2, Z2
-	VMULPS.BCST     k124<>+0(SB), Z2, Z2
+	VMULPS.BCST     k123<>+0(SB), Z2, Z2
 	VXORPS.BCST     k0<>+0(SB), Z2, Z2
 	VCMPPS          $0x03, Z2, Z2, K1
 	VPBROADCASTD    k1<>+0(SB), K1, Z2
 	VMOVUPS         Z2, 320(SP)
 	VPBROADCASTD    k47<>+0(SB), Z1
-	VPBROADCASTD    k125<>+0(SB), Z2
+	VPBROADCASTD    k124<>+0(SB), Z2
 	MOVWQZX         16(SP), DI
 	MOVQ            (BX)(DI*8), DI
 	MOVQ            DI, 128(SP)
@@ -11025,19 +10491,19 @@ block:
 	MOVQ           (BX)(SI*8), SI
 	MOVQ           SI, 56(SP)
 	VMOVDQU64      2(CX), Z1
-	VMOVDQU64      k131<>+0(SB), Z3
+	VMOVDQU64      k130<>+0(SB), Z3
 	VPMULTISHIFTQB Z1, Z3, Z3
-	VMOVDQU64      k133<>+0(SB), Z4
-	VPERMI2B       k132<>+0(SB), Z4, Z3
+	VMOVDQU64      k132<>+0(SB), Z4
+	VPERMI2B       k131<>+0(SB), Z4, Z3
 	VPMOVQD        Z3, 256(SP)
 	VPSRLQ         $0x3c, Z1, Z1
 	VPMOVQD        Z1, Y2
 	VPBROADCASTW   (CX), Y1
 	VCVTPH2PS      Y1, Z1
 	VCVTDQ2PS      Z2, Z2
-	VADDPS.BCST    k134<>+0(SB), Z2, Z2
+	VADDPS.BCST    k133<>+0(SB), Z2, Z2
 	VMULPS         Z1, Z2, Z2
-	VMULPS.BCST    k135<>+0(SB), Z2, Z2
+	VMULPS.BCST    k134<>+0(SB), Z2, Z2
 	VXORPS.BCST    k0<>+0(SB), Z2, Z2
 	VCMPPS         $0x03, Z2, Z2, K1
 	VPBROADCASTD   k1<>+0(SB), K1, Z2
@@ -11218,47 +10684,47 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k131<>+0(SB)/8, $0x352e2720352e2720
-DATA k131<>+8(SB)/8, $0x352e2720352e2720
-DATA k131<>+16(SB)/8, $0x352e2720352e2720
-DATA k131<>+24(SB)/8, $0x352e2720352e2720
-DATA k131<>+32(SB)/8, $0x352e2720352e2720
-DATA k131<>+40(SB)/8, $0x352e2720352e2720
-DATA k131<>+48(SB)/8, $0x352e2720352e2720
-DATA k131<>+56(SB)/8, $0x352e2720352e2720
+DATA k130<>+0(SB)/8, $0x352e2720352e2720
+DATA k130<>+8(SB)/8, $0x352e2720352e2720
+DATA k130<>+16(SB)/8, $0x352e2720352e2720
+DATA k130<>+24(SB)/8, $0x352e2720352e2720
+DATA k130<>+32(SB)/8, $0x352e2720352e2720
+DATA k130<>+40(SB)/8, $0x352e2720352e2720
+DATA k130<>+48(SB)/8, $0x352e2720352e2720
+DATA k130<>+56(SB)/8, $0x352e2720352e2720
+GLOBL k130<>(SB), RODATA|NOPTR, $64
+
+DATA k131<>+0(SB)/8, $0x47c6c544c34241c0
+DATA k131<>+8(SB)/8, $0xcf4e4dcc4bcac948
+DATA k131<>+16(SB)/8, $0xd75655d453d2d150
+DATA k131<>+24(SB)/8, $0x5fdedd5cdb5a59d8
+DATA k131<>+32(SB)/8, $0xe76665e463e2e160
+DATA k131<>+40(SB)/8, $0x6feeed6ceb6a69e8
+DATA k131<>+48(SB)/8, $0x77f6f574f37271f0
+DATA k131<>+56(SB)/8, $0xff7e7dfc7bfaf978
 GLOBL k131<>(SB), RODATA|NOPTR, $64
 
-DATA k132<>+0(SB)/8, $0x47c6c544c34241c0
-DATA k132<>+8(SB)/8, $0xcf4e4dcc4bcac948
-DATA k132<>+16(SB)/8, $0xd75655d453d2d150
-DATA k132<>+24(SB)/8, $0x5fdedd5cdb5a59d8
-DATA k132<>+32(SB)/8, $0xe76665e463e2e160
-DATA k132<>+40(SB)/8, $0x6feeed6ceb6a69e8
-DATA k132<>+48(SB)/8, $0x77f6f574f37271f0
-DATA k132<>+56(SB)/8, $0xff7e7dfc7bfaf978
+DATA k132<>+0(SB)/8, $0x8706058403828100
+DATA k132<>+8(SB)/8, $0x0f8e8d0c8b0a0988
+DATA k132<>+16(SB)/8, $0x1796951493121190
+DATA k132<>+24(SB)/8, $0x9f1e1d9c1b9a9918
+DATA k132<>+32(SB)/8, $0x27a6a524a32221a0
+DATA k132<>+40(SB)/8, $0xaf2e2dac2baaa928
+DATA k132<>+48(SB)/8, $0xb73635b433b2b130
+DATA k132<>+56(SB)/8, $0x3fbebd3cbb3a39b8
 GLOBL k132<>(SB), RODATA|NOPTR, $64
 
-DATA k133<>+0(SB)/8, $0x8706058403828100
-DATA k133<>+8(SB)/8, $0x0f8e8d0c8b0a0988
-DATA k133<>+16(SB)/8, $0x1796951493121190
-DATA k133<>+24(SB)/8, $0x9f1e1d9c1b9a9918
-DATA k133<>+32(SB)/8, $0x27a6a524a32221a0
-DATA k133<>+40(SB)/8, $0xaf2e2dac2baaa928
-DATA k133<>+48(SB)/8, $0xb73635b433b2b130
-DATA k133<>+56(SB)/8, $0x3fbebd3cbb3a39b8
-GLOBL k133<>(SB), RODATA|NOPTR, $64
+DATA k133<>+0(SB)/8, $0x3f0000003f000000
+DATA k133<>+8(SB)/8, $0x3f0000003f000000
+DATA k133<>+16(SB)/8, $0x3f0000003f000000
+DATA k133<>+24(SB)/8, $0x3f0000003f000000
+GLOBL k133<>(SB), RODATA|NOPTR, $32
 
-DATA k134<>+0(SB)/8, $0x3f0000003f000000
-DATA k134<>+8(SB)/8, $0x3f0000003f000000
-DATA k134<>+16(SB)/8, $0x3f0000003f000000
-DATA k134<>+24(SB)/8, $0x3f0000003f000000
+DATA k134<>+0(SB)/8, $0x3e8000003e800000
+DATA k134<>+8(SB)/8, $0x3e8000003e800000
+DATA k134<>+16(SB)/8, $0x3e8000003e800000
+DATA k134<>+24(SB)/8, $0x3e8000003e800000
 GLOBL k134<>(SB), RODATA|NOPTR, $32
-
-DATA k135<>+0(SB)/8, $0x3e8000003e800000
-DATA k135<>+8(SB)/8, $0x3e8000003e800000
-DATA k135<>+16(SB)/8, $0x3e8000003e800000
-DATA k135<>+24(SB)/8, $0x3e8000003e800000
-GLOBL k135<>(SB), RODATA|NOPTR, $32
 
 // func iq2_XXSBF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
@@ -11298,19 +10764,19 @@ block:
 	MOVQ           (BX)(SI*8), SI
 	MOVQ           SI, 56(SP)
 	VMOVDQU64      2(CX), Z4
-	VMOVDQU64      k131<>+0(SB), Z6
+	VMOVDQU64      k130<>+0(SB), Z6
 	VPMULTISHIFTQB Z4, Z6, Z6
-	VMOVDQU64      k133<>+0(SB), Z7
-	VPERMI2B       k132<>+0(SB), Z7, Z6
+	VMOVDQU64      k132<>+0(SB), Z7
+	VPERMI2B       k131<>+0(SB), Z7, Z6
 	VPMOVQD        Z6, 256(SP)
 	VPSRLQ         $0x3c, Z4, Z4
 	VPMOVQD        Z4, Y5
 	VPBROADCASTW   (CX), Y4
 	VCVTPH2PS      Y4, Z4
 	VCVTDQ2PS      Z5, Z5
-	VADDPS.BCST    k134<>+0(SB), Z5, Z5
+	VADDPS.BCST    k133<>+0(SB), Z5, Z5
 	VMULPS         Z4, Z5, Z5
-	VMULPS.BCST    k135<>+0(SB), Z5, Z5
+	VMULPS.BCST    k134<>+0(SB), Z5, Z5
 	VXORPS.BCST    k0<>+0(SB), Z5, Z5
 	VCMPPS         $0x03, Z5, Z5, K1
 	VPBROADCASTD   k1<>+0(SB), K1, Z5
@@ -11558,19 +11024,19 @@ block:
 	MOVQ           (BX)(SI*8), SI
 	MOVQ           SI, 56(SP)
 	VMOVDQU64      2(CX), Z1
-	VMOVDQU64      k131<>+0(SB), Z3
+	VMOVDQU64      k130<>+0(SB), Z3
 	VPMULTISHIFTQB Z1, Z3, Z3
-	VMOVDQU64      k133<>+0(SB), Z4
-	VPERMI2B       k132<>+0(SB), Z4, Z3
+	VMOVDQU64      k132<>+0(SB), Z4
+	VPERMI2B       k131<>+0(SB), Z4, Z3
 	VPMOVQD        Z3, 256(SP)
 	VPSRLQ         $0x3c, Z1, Z1
 	VPMOVQD        Z1, Y2
 	VPBROADCASTW   (CX), Y1
 	VCVTPH2PS      Y1, Z1
 	VCVTDQ2PS      Z2, Z2
-	VADDPS.BCST    k134<>+0(SB), Z2, Z2
+	VADDPS.BCST    k133<>+0(SB), Z2, Z2
 	VMULPS         Z1, Z2, Z2
-	VMULPS.BCST    k135<>+0(SB), Z2, Z2
+	VMULPS.BCST    k134<>+0(SB), Z2, Z2
 	VXORPS.BCST    k0<>+0(SB), Z2, Z2
 	VCMPPS         $0x03, Z2, Z2, K1
 	VPBROADCASTD   k1<>+0(SB), K1, Z2
@@ -11761,7 +11227,7 @@ TEXT ·iq2_XSF32AVX512(SB), NOSPLIT, $416-24
 
 block:
 	VMOVDQU64    2(CX), Z1
-	VPBROADCASTD k136<>+0(SB), Z2
+	VPBROADCASTD k135<>+0(SB), Z2
 	VPANDD       Z2, Z1, Z2
 	VMOVDQU64    Z2, (SP)
 	LEAQ         ·iq2xsGrid+0(SB), BX
@@ -11791,20 +11257,20 @@ block:
 	MOVQ         SI, 120(SP)
 	VPSRLW       $0x09, Z1, Z1
 	VPMOVWB      Z1, Y3
-	VMOVDQU64    k133<>+0(SB), Z1
-	VPERMI2B     k132<>+0(SB), Z1, Z3
+	VMOVDQU64    k132<>+0(SB), Z1
+	VPERMI2B     k131<>+0(SB), Z1, Z3
 	VMOVDQU64    Y3, 320(SP)
 	VPBROADCASTQ 66(CX), Z1
-	VMOVDQU64    k137<>+0(SB), Z2
+	VMOVDQU64    k136<>+0(SB), Z2
 	VPERMB       Z1, Z2, Z1
-	VPSRLVD      k83<>+0(SB), Z1, Z1
+	VPSRLVD      k82<>+0(SB), Z1, Z1
 	VPANDD.BCST  k27<>+0(SB), Z1, Z1
 	VPBROADCASTW (CX), Y2
 	VCVTPH2PS    Y2, Z2
 	VCVTDQ2PS    Z1, Z1
-	VADDPS.BCST  k134<>+0(SB), Z1, Z1
+	VADDPS.BCST  k133<>+0(SB), Z1, Z1
 	VMULPS       Z2, Z1, Z1
-	VMULPS.BCST  k135<>+0(SB), Z1, Z1
+	VMULPS.BCST  k134<>+0(SB), Z1, Z1
 	VXORPS.BCST  k0<>+0(SB), Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z1
@@ -11985,21 +11451,21 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k136<>+0(SB)/8, $0x01ff01ff01ff01ff
-DATA k136<>+8(SB)/8, $0x01ff01ff01ff01ff
-DATA k136<>+16(SB)/8, $0x01ff01ff01ff01ff
-DATA k136<>+24(SB)/8, $0x01ff01ff01ff01ff
-GLOBL k136<>(SB), RODATA|NOPTR, $32
+DATA k135<>+0(SB)/8, $0x01ff01ff01ff01ff
+DATA k135<>+8(SB)/8, $0x01ff01ff01ff01ff
+DATA k135<>+16(SB)/8, $0x01ff01ff01ff01ff
+DATA k135<>+24(SB)/8, $0x01ff01ff01ff01ff
+GLOBL k135<>(SB), RODATA|NOPTR, $32
 
-DATA k137<>+0(SB)/8, $0x0302010003020100
-DATA k137<>+8(SB)/8, $0x0403020104030201
-DATA k137<>+16(SB)/8, $0x0504030205040302
-DATA k137<>+24(SB)/8, $0x0605040306050403
-DATA k137<>+32(SB)/8, $0x0706050407060504
-DATA k137<>+40(SB)/8, $0x0807060508070605
-DATA k137<>+48(SB)/8, $0x0908070609080706
-DATA k137<>+56(SB)/8, $0x0a0908070a090807
-GLOBL k137<>(SB), RODATA|NOPTR, $64
+DATA k136<>+0(SB)/8, $0x0302010003020100
+DATA k136<>+8(SB)/8, $0x0403020104030201
+DATA k136<>+16(SB)/8, $0x0504030205040302
+DATA k136<>+24(SB)/8, $0x0605040306050403
+DATA k136<>+32(SB)/8, $0x0706050407060504
+DATA k136<>+40(SB)/8, $0x0807060508070605
+DATA k136<>+48(SB)/8, $0x0908070609080706
+DATA k136<>+56(SB)/8, $0x0a0908070a090807
+GLOBL k136<>(SB), RODATA|NOPTR, $64
 
 // func iq2_XSBF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
@@ -12014,7 +11480,7 @@ TEXT ·iq2_XSBF16AVX512(SB), NOSPLIT, $416-24
 
 block:
 	VMOVDQU64    2(CX), Z4
-	VPBROADCASTD k136<>+0(SB), Z5
+	VPBROADCASTD k135<>+0(SB), Z5
 	VPANDD       Z5, Z4, Z5
 	VMOVDQU64    Z5, (SP)
 	LEAQ         ·iq2xsGrid+0(SB), BX
@@ -12044,20 +11510,20 @@ block:
 	MOVQ         SI, 120(SP)
 	VPSRLW       $0x09, Z4, Z4
 	VPMOVWB      Z4, Y6
-	VMOVDQU64    k133<>+0(SB), Z4
-	VPERMI2B     k132<>+0(SB), Z4, Z6
+	VMOVDQU64    k132<>+0(SB), Z4
+	VPERMI2B     k131<>+0(SB), Z4, Z6
 	VMOVDQU64    Y6, 320(SP)
 	VPBROADCASTQ 66(CX), Z4
-	VMOVDQU64    k137<>+0(SB), Z5
+	VMOVDQU64    k136<>+0(SB), Z5
 	VPERMB       Z4, Z5, Z4
-	VPSRLVD      k83<>+0(SB), Z4, Z4
+	VPSRLVD      k82<>+0(SB), Z4, Z4
 	VPANDD.BCST  k27<>+0(SB), Z4, Z4
 	VPBROADCASTW (CX), Y5
 	VCVTPH2PS    Y5, Z5
 	VCVTDQ2PS    Z4, Z4
-	VADDPS.BCST  k134<>+0(SB), Z4, Z4
+	VADDPS.BCST  k133<>+0(SB), Z4, Z4
 	VMULPS       Z5, Z4, Z4
-	VMULPS.BCST  k135<>+0(SB), Z4, Z4
+	VMULPS.BCST  k134<>+0(SB), Z4, Z4
 	VXORPS.BCST  k0<>+0(SB), Z4, Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z4
@@ -12280,7 +11746,7 @@ TEXT ·iq2_XSF16AVX512(SB), NOSPLIT, $416-24
 
 block:
 	VMOVDQU64    2(CX), Z1
-	VPBROADCASTD k136<>+0(SB), Z2
+	VPBROADCASTD k135<>+0(SB), Z2
 	VPANDD       Z2, Z1, Z2
 	VMOVDQU64    Z2, (SP)
 	LEAQ         ·iq2xsGrid+0(SB), BX
@@ -12310,20 +11776,20 @@ block:
 	MOVQ         SI, 120(SP)
 	VPSRLW       $0x09, Z1, Z1
 	VPMOVWB      Z1, Y3
-	VMOVDQU64    k133<>+0(SB), Z1
-	VPERMI2B     k132<>+0(SB), Z1, Z3
+	VMOVDQU64    k132<>+0(SB), Z1
+	VPERMI2B     k131<>+0(SB), Z1, Z3
 	VMOVDQU64    Y3, 320(SP)
 	VPBROADCASTQ 66(CX), Z1
-	VMOVDQU64    k137<>+0(SB), Z2
+	VMOVDQU64    k136<>+0(SB), Z2
 	VPERMB       Z1, Z2, Z1
-	VPSRLVD      k83<>+0(SB), Z1, Z1
+	VPSRLVD      k82<>+0(SB), Z1, Z1
 	VPANDD.BCST  k27<>+0(SB), Z1, Z1
 	VPBROADCASTW (CX), Y2
 	VCVTPH2PS    Y2, Z2
 	VCVTDQ2PS    Z1, Z1
-	VADDPS.BCST  k134<>+0(SB), Z1, Z1
+	VADDPS.BCST  k133<>+0(SB), Z1, Z1
 	VMULPS       Z2, Z1, Z1
-	VMULPS.BCST  k135<>+0(SB), Z1, Z1
+	VMULPS.BCST  k134<>+0(SB), Z1, Z1
 	VXORPS.BCST  k0<>+0(SB), Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z1
@@ -12514,11 +11980,11 @@ TEXT ·iq2_SF32AVX512(SB), NOSPLIT, $384-24
 
 block:
 	VBROADCASTI32X4 66(CX), Z1
-	VMOVDQU64       k138<>+0(SB), Z2
+	VMOVDQU64       k137<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z2
-	VPSLLVW         k139<>+0(SB), Z2, Z2
+	VPSLLVW         k138<>+0(SB), Z2, Z2
 	VPMOVZXBW       2(CX), Z3
-	VPBROADCASTD    k140<>+0(SB), Z4
+	VPBROADCASTD    k139<>+0(SB), Z4
 	VPTERNLOGD      $0xea, Z3, Z4, Z2
 	VMOVDQU64       Z2, (SP)
 	LEAQ            ·iq2sGrid+0(SB), BX
@@ -12546,18 +12012,18 @@ block:
 	MOVWQZX         14(SP), SI
 	MOVQ            (BX)(SI*8), SI
 	MOVQ            SI, 120(SP)
-	VMOVDQU64       k141<>+0(SB), Z2
+	VMOVDQU64       k140<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VMOVDQU64       k137<>+0(SB), Z2
+	VMOVDQU64       k136<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVD         k83<>+0(SB), Z1, Z1
+	VPSRLVD         k82<>+0(SB), Z1, Z1
 	VPANDD.BCST     k27<>+0(SB), Z1, Z1
 	VPBROADCASTW    (CX), Y2
 	VCVTPH2PS       Y2, Z2
 	VCVTDQ2PS       Z1, Z1
-	VADDPS.BCST     k134<>+0(SB), Z1, Z1
+	VADDPS.BCST     k133<>+0(SB), Z1, Z1
 	VMULPS          Z2, Z1, Z1
-	VMULPS.BCST     k135<>+0(SB), Z1, Z1
+	VMULPS.BCST     k134<>+0(SB), Z1, Z1
 	VXORPS.BCST     k0<>+0(SB), Z1, Z1
 	VCMPPS          $0x03, Z1, Z1, K1
 	VPBROADCASTD    k1<>+0(SB), K1, Z1
@@ -12738,41 +12204,41 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k138<>+0(SB)/8, $0x0000000000000000
-DATA k138<>+8(SB)/8, $0x0101010101010101
-DATA k138<>+16(SB)/8, $0x0202020202020202
-DATA k138<>+24(SB)/8, $0x0303030303030303
-DATA k138<>+32(SB)/8, $0x0404040404040404
-DATA k138<>+40(SB)/8, $0x0505050505050505
-DATA k138<>+48(SB)/8, $0x0606060606060606
-DATA k138<>+56(SB)/8, $0x0707070707070707
+DATA k137<>+0(SB)/8, $0x0000000000000000
+DATA k137<>+8(SB)/8, $0x0101010101010101
+DATA k137<>+16(SB)/8, $0x0202020202020202
+DATA k137<>+24(SB)/8, $0x0303030303030303
+DATA k137<>+32(SB)/8, $0x0404040404040404
+DATA k137<>+40(SB)/8, $0x0505050505050505
+DATA k137<>+48(SB)/8, $0x0606060606060606
+DATA k137<>+56(SB)/8, $0x0707070707070707
+GLOBL k137<>(SB), RODATA|NOPTR, $64
+
+DATA k138<>+0(SB)/8, $0x0002000400060008
+DATA k138<>+8(SB)/8, $0x0002000400060008
+DATA k138<>+16(SB)/8, $0x0002000400060008
+DATA k138<>+24(SB)/8, $0x0002000400060008
+DATA k138<>+32(SB)/8, $0x0002000400060008
+DATA k138<>+40(SB)/8, $0x0002000400060008
+DATA k138<>+48(SB)/8, $0x0002000400060008
+DATA k138<>+56(SB)/8, $0x0002000400060008
 GLOBL k138<>(SB), RODATA|NOPTR, $64
 
-DATA k139<>+0(SB)/8, $0x0002000400060008
-DATA k139<>+8(SB)/8, $0x0002000400060008
-DATA k139<>+16(SB)/8, $0x0002000400060008
-DATA k139<>+24(SB)/8, $0x0002000400060008
-DATA k139<>+32(SB)/8, $0x0002000400060008
-DATA k139<>+40(SB)/8, $0x0002000400060008
-DATA k139<>+48(SB)/8, $0x0002000400060008
-DATA k139<>+56(SB)/8, $0x0002000400060008
-GLOBL k139<>(SB), RODATA|NOPTR, $64
+DATA k139<>+0(SB)/8, $0x0300030003000300
+DATA k139<>+8(SB)/8, $0x0300030003000300
+DATA k139<>+16(SB)/8, $0x0300030003000300
+DATA k139<>+24(SB)/8, $0x0300030003000300
+GLOBL k139<>(SB), RODATA|NOPTR, $32
 
-DATA k140<>+0(SB)/8, $0x0300030003000300
-DATA k140<>+8(SB)/8, $0x0300030003000300
-DATA k140<>+16(SB)/8, $0x0300030003000300
-DATA k140<>+24(SB)/8, $0x0300030003000300
-GLOBL k140<>(SB), RODATA|NOPTR, $32
-
-DATA k141<>+0(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k141<>+8(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k141<>+16(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k141<>+24(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k141<>+32(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k141<>+40(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k141<>+48(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k141<>+56(SB)/8, $0x0f0e0d0c0b0a0908
-GLOBL k141<>(SB), RODATA|NOPTR, $64
+DATA k140<>+0(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k140<>+8(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k140<>+16(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k140<>+24(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k140<>+32(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k140<>+40(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k140<>+48(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k140<>+56(SB)/8, $0x0f0e0d0c0b0a0908
+GLOBL k140<>(SB), RODATA|NOPTR, $64
 
 // func iq2_SBF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
@@ -12787,11 +12253,11 @@ TEXT ·iq2_SBF16AVX512(SB), NOSPLIT, $384-24
 
 block:
 	VBROADCASTI32X4 66(CX), Z4
-	VMOVDQU64       k138<>+0(SB), Z5
+	VMOVDQU64       k137<>+0(SB), Z5
 	VPERMB          Z4, Z5, Z5
-	VPSLLVW         k139<>+0(SB), Z5, Z5
+	VPSLLVW         k138<>+0(SB), Z5, Z5
 	VPMOVZXBW       2(CX), Z6
-	VPBROADCASTD    k140<>+0(SB), Z7
+	VPBROADCASTD    k139<>+0(SB), Z7
 	VPTERNLOGD      $0xea, Z6, Z7, Z5
 	VMOVDQU64       Z5, (SP)
 	LEAQ            ·iq2sGrid+0(SB), BX
@@ -12819,18 +12285,18 @@ block:
 	MOVWQZX         14(SP), SI
 	MOVQ            (BX)(SI*8), SI
 	MOVQ            SI, 120(SP)
-	VMOVDQU64       k141<>+0(SB), Z5
+	VMOVDQU64       k140<>+0(SB), Z5
 	VPERMB          Z4, Z5, Z4
-	VMOVDQU64       k137<>+0(SB), Z5
+	VMOVDQU64       k136<>+0(SB), Z5
 	VPERMB          Z4, Z5, Z4
-	VPSRLVD         k83<>+0(SB), Z4, Z4
+	VPSRLVD         k82<>+0(SB), Z4, Z4
 	VPANDD.BCST     k27<>+0(SB), Z4, Z4
 	VPBROADCASTW    (CX), Y5
 	VCVTPH2PS       Y5, Z5
 	VCVTDQ2PS       Z4, Z4
-	VADDPS.BCST     k134<>+0(SB), Z4, Z4
+	VADDPS.BCST     k133<>+0(SB), Z4, Z4
 	VMULPS          Z5, Z4, Z4
-	VMULPS.BCST     k135<>+0(SB), Z4, Z4
+	VMULPS.BCST     k134<>+0(SB), Z4, Z4
 	VXORPS.BCST     k0<>+0(SB), Z4, Z4
 	VCMPPS          $0x03, Z4, Z4, K1
 	VPBROADCASTD    k1<>+0(SB), K1, Z4
@@ -13053,11 +12519,11 @@ TEXT ·iq2_SF16AVX512(SB), NOSPLIT, $384-24
 
 block:
 	VBROADCASTI32X4 66(CX), Z1
-	VMOVDQU64       k138<>+0(SB), Z2
+	VMOVDQU64       k137<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z2
-	VPSLLVW         k139<>+0(SB), Z2, Z2
+	VPSLLVW         k138<>+0(SB), Z2, Z2
 	VPMOVZXBW       2(CX), Z3
-	VPBROADCASTD    k140<>+0(SB), Z4
+	VPBROADCASTD    k139<>+0(SB), Z4
 	VPTERNLOGD      $0xea, Z3, Z4, Z2
 	VMOVDQU64       Z2, (SP)
 	LEAQ            ·iq2sGrid+0(SB), BX
@@ -13085,18 +12551,18 @@ block:
 	MOVWQZX         14(SP), SI
 	MOVQ            (BX)(SI*8), SI
 	MOVQ            SI, 120(SP)
-	VMOVDQU64       k141<>+0(SB), Z2
+	VMOVDQU64       k140<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VMOVDQU64       k137<>+0(SB), Z2
+	VMOVDQU64       k136<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVD         k83<>+0(SB), Z1, Z1
+	VPSRLVD         k82<>+0(SB), Z1, Z1
 	VPANDD.BCST     k27<>+0(SB), Z1, Z1
 	VPBROADCASTW    (CX), Y2
 	VCVTPH2PS       Y2, Z2
 	VCVTDQ2PS       Z1, Z1
-	VADDPS.BCST     k134<>+0(SB), Z1, Z1
+	VADDPS.BCST     k133<>+0(SB), Z1, Z1
 	VMULPS          Z2, Z1, Z1
-	VMULPS.BCST     k135<>+0(SB), Z1, Z1
+	VMULPS.BCST     k134<>+0(SB), Z1, Z1
 	VXORPS.BCST     k0<>+0(SB), Z1, Z1
 	VCMPPS          $0x03, Z1, Z1, K1
 	VPBROADCASTD    k1<>+0(SB), K1, Z1
@@ -13287,7 +12753,7 @@ TEXT ·iq3_XXSF32AVX512(SB), NOSPLIT, $352-24
 
 block:
 	VMOVDQU64      2(CX), Z1
-	VMOVDQU64      k142<>+0(SB), Z2
+	VMOVDQU64      k141<>+0(SB), Z2
 	VPERMD         Z1, Z2, Z1
 	LEAQ           ·iq3xxsPlanes+0(SB), BX
 	VPMOVB2M       Z1, K1
@@ -13328,19 +12794,19 @@ block:
 	VPUNPCKLWD     Z7, Z2, Z5
 	VPUNPCKHWD     Z7, Z2, Z2
 	VPMOVZXDQ      66(CX), Z7
-	VMOVDQU64      k143<>+0(SB), Z8
+	VMOVDQU64      k142<>+0(SB), Z8
 	VPMULTISHIFTQB Z7, Z8, Z8
-	VMOVDQU64      k133<>+0(SB), Z9
-	VPERMI2B       k132<>+0(SB), Z9, Z8
+	VMOVDQU64      k132<>+0(SB), Z9
+	VPERMI2B       k131<>+0(SB), Z9, Z8
 	VPMOVQD        Z8, (SP)
 	VPSRLD         $0x1c, Z7, Z7
 	VPMOVQD        Z7, Y3
 	VPBROADCASTW   (CX), Y7
 	VCVTPH2PS      Y7, Z7
 	VCVTDQ2PS      Z3, Z3
-	VADDPS.BCST    k134<>+0(SB), Z3, Z3
+	VADDPS.BCST    k133<>+0(SB), Z3, Z3
 	VMULPS         Z7, Z3, Z3
-	VMULPS.BCST    k134<>+0(SB), Z3, Z3
+	VMULPS.BCST    k133<>+0(SB), Z3, Z3
 	VXORPS.BCST    k0<>+0(SB), Z3, Z3
 	VCMPPS         $0x03, Z3, Z3, K1
 	VPBROADCASTD   k1<>+0(SB), K1, Z3
@@ -13445,25 +12911,25 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k142<>+0(SB)/8, $0x0000000400000000
-DATA k142<>+8(SB)/8, $0x0000000c00000008
-DATA k142<>+16(SB)/8, $0x0000000500000001
-DATA k142<>+24(SB)/8, $0x0000000d00000009
-DATA k142<>+32(SB)/8, $0x0000000600000002
-DATA k142<>+40(SB)/8, $0x0000000e0000000a
-DATA k142<>+48(SB)/8, $0x0000000700000003
-DATA k142<>+56(SB)/8, $0x0000000f0000000b
-GLOBL k142<>(SB), RODATA|NOPTR, $64
+DATA k141<>+0(SB)/8, $0x0000000400000000
+DATA k141<>+8(SB)/8, $0x0000000c00000008
+DATA k141<>+16(SB)/8, $0x0000000500000001
+DATA k141<>+24(SB)/8, $0x0000000d00000009
+DATA k141<>+32(SB)/8, $0x0000000600000002
+DATA k141<>+40(SB)/8, $0x0000000e0000000a
+DATA k141<>+48(SB)/8, $0x0000000700000003
+DATA k141<>+56(SB)/8, $0x0000000f0000000b
+GLOBL k141<>(SB), RODATA|NOPTR, $64
 
-DATA k143<>+0(SB)/8, $0x150e0700150e0700
-DATA k143<>+8(SB)/8, $0x150e0700150e0700
-DATA k143<>+16(SB)/8, $0x150e0700150e0700
-DATA k143<>+24(SB)/8, $0x150e0700150e0700
-DATA k143<>+32(SB)/8, $0x150e0700150e0700
-DATA k143<>+40(SB)/8, $0x150e0700150e0700
-DATA k143<>+48(SB)/8, $0x150e0700150e0700
-DATA k143<>+56(SB)/8, $0x150e0700150e0700
-GLOBL k143<>(SB), RODATA|NOPTR, $64
+DATA k142<>+0(SB)/8, $0x150e0700150e0700
+DATA k142<>+8(SB)/8, $0x150e0700150e0700
+DATA k142<>+16(SB)/8, $0x150e0700150e0700
+DATA k142<>+24(SB)/8, $0x150e0700150e0700
+DATA k142<>+32(SB)/8, $0x150e0700150e0700
+DATA k142<>+40(SB)/8, $0x150e0700150e0700
+DATA k142<>+48(SB)/8, $0x150e0700150e0700
+DATA k142<>+56(SB)/8, $0x150e0700150e0700
+GLOBL k142<>(SB), RODATA|NOPTR, $64
 
 // func iq3_XXSBF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
@@ -13478,7 +12944,7 @@ TEXT ·iq3_XXSBF16AVX512(SB), NOSPLIT, $352-24
 
 block:
 	VMOVDQU64      2(CX), Z4
-	VMOVDQU64      k142<>+0(SB), Z5
+	VMOVDQU64      k141<>+0(SB), Z5
 	VPERMD         Z4, Z5, Z4
 	LEAQ           ·iq3xxsPlanes+0(SB), BX
 	VPMOVB2M       Z4, K1
@@ -13519,19 +12985,19 @@ block:
 	VPUNPCKLWD     Z10, Z5, Z8
 	VPUNPCKHWD     Z10, Z5, Z5
 	VPMOVZXDQ      66(CX), Z10
-	VMOVDQU64      k143<>+0(SB), Z11
+	VMOVDQU64      k142<>+0(SB), Z11
 	VPMULTISHIFTQB Z10, Z11, Z11
-	VMOVDQU64      k133<>+0(SB), Z12
-	VPERMI2B       k132<>+0(SB), Z12, Z11
+	VMOVDQU64      k132<>+0(SB), Z12
+	VPERMI2B       k131<>+0(SB), Z12, Z11
 	VPMOVQD        Z11, (SP)
 	VPSRLD         $0x1c, Z10, Z10
 	VPMOVQD        Z10, Y6
 	VPBROADCASTW   (CX), Y10
 	VCVTPH2PS      Y10, Z10
 	VCVTDQ2PS      Z6, Z6
-	VADDPS.BCST    k134<>+0(SB), Z6, Z6
+	VADDPS.BCST    k133<>+0(SB), Z6, Z6
 	VMULPS         Z10, Z6, Z6
-	VMULPS.BCST    k134<>+0(SB), Z6, Z6
+	VMULPS.BCST    k133<>+0(SB), Z6, Z6
 	VXORPS.BCST    k0<>+0(SB), Z6, Z6
 	VCMPPS         $0x03, Z6, Z6, K1
 	VPBROADCASTD   k1<>+0(SB), K1, Z6
@@ -13678,7 +13144,7 @@ TEXT ·iq3_XXSF16AVX512(SB), NOSPLIT, $352-24
 
 block:
 	VMOVDQU64      2(CX), Z1
-	VMOVDQU64      k142<>+0(SB), Z2
+	VMOVDQU64      k141<>+0(SB), Z2
 	VPERMD         Z1, Z2, Z1
 	LEAQ           ·iq3xxsPlanes+0(SB), BX
 	VPMOVB2M       Z1, K1
@@ -13719,19 +13185,19 @@ block:
 	VPUNPCKLWD     Z7, Z2, Z5
 	VPUNPCKHWD     Z7, Z2, Z2
 	VPMOVZXDQ      66(CX), Z7
-	VMOVDQU64      k143<>+0(SB), Z8
+	VMOVDQU64      k142<>+0(SB), Z8
 	VPMULTISHIFTQB Z7, Z8, Z8
-	VMOVDQU64      k133<>+0(SB), Z9
-	VPERMI2B       k132<>+0(SB), Z9, Z8
+	VMOVDQU64      k132<>+0(SB), Z9
+	VPERMI2B       k131<>+0(SB), Z9, Z8
 	VPMOVQD        Z8, (SP)
 	VPSRLD         $0x1c, Z7, Z7
 	VPMOVQD        Z7, Y3
 	VPBROADCASTW   (CX), Y7
 	VCVTPH2PS      Y7, Z7
 	VCVTDQ2PS      Z3, Z3
-	VADDPS.BCST    k134<>+0(SB), Z3, Z3
+	VADDPS.BCST    k133<>+0(SB), Z3, Z3
 	VMULPS         Z7, Z3, Z3
-	VMULPS.BCST    k134<>+0(SB), Z3, Z3
+	VMULPS.BCST    k133<>+0(SB), Z3, Z3
 	VXORPS.BCST    k0<>+0(SB), Z3, Z3
 	VCMPPS         $0x03, Z3, Z3, K1
 	VPBROADCASTD   k1<>+0(SB), K1, Z3
@@ -13847,7 +13313,7 @@ TEXT ·iq3_SF32AVX512(SB), NOSPLIT, $320-24
 block:
 	KMOVQ        66(CX), K1
 	VMOVDQU64    2(CX), Z3
-	VMOVDQU64    k142<>+0(SB), Z1
+	VMOVDQU64    k141<>+0(SB), Z1
 	VPERMD       Z3, Z1, Z3
 	LEAQ         ·iq3sPlanes+0(SB), BX
 	VPMOVM2B     K1, Z2
@@ -13923,14 +13389,14 @@ block:
 	VPUNPCKLWD   Z5, Z1, Z4
 	VPUNPCKHWD   Z5, Z1, Z5
 	VPBROADCASTD 106(CX), Z1
-	VMOVDQU64    k137<>+0(SB), Z6
+	VMOVDQU64    k136<>+0(SB), Z6
 	VPERMB       Z1, Z6, Z1
-	VPSRLVD      k83<>+0(SB), Z1, Z1
+	VPSRLVD      k82<>+0(SB), Z1, Z1
 	VPANDD.BCST  k27<>+0(SB), Z1, Z1
 	VPBROADCASTW (CX), Y6
 	VCVTPH2PS    Y6, Z6
 	VPADDD       Z1, Z1, Z1
-	VPADDD.BCST  k15<>+0(SB), Z1, Z1
+	VPADDD.BCST  k14<>+0(SB), Z1, Z1
 	VCVTDQ2PS    Z1, Z1
 	VMULPS       Z6, Z1, Z1
 	VXORPS.BCST  k0<>+0(SB), Z1, Z1
@@ -14051,7 +13517,7 @@ TEXT ·iq3_SBF16AVX512(SB), NOSPLIT, $320-24
 block:
 	KMOVQ        66(CX), K1
 	VMOVDQU64    2(CX), Z6
-	VMOVDQU64    k142<>+0(SB), Z4
+	VMOVDQU64    k141<>+0(SB), Z4
 	VPERMD       Z6, Z4, Z6
 	LEAQ         ·iq3sPlanes+0(SB), BX
 	VPMOVM2B     K1, Z5
@@ -14127,14 +13593,14 @@ block:
 	VPUNPCKLWD   Z8, Z4, Z7
 	VPUNPCKHWD   Z8, Z4, Z8
 	VPBROADCASTD 106(CX), Z4
-	VMOVDQU64    k137<>+0(SB), Z9
+	VMOVDQU64    k136<>+0(SB), Z9
 	VPERMB       Z4, Z9, Z4
-	VPSRLVD      k83<>+0(SB), Z4, Z4
+	VPSRLVD      k82<>+0(SB), Z4, Z4
 	VPANDD.BCST  k27<>+0(SB), Z4, Z4
 	VPBROADCASTW (CX), Y9
 	VCVTPH2PS    Y9, Z9
 	VPADDD       Z4, Z4, Z4
-	VPADDD.BCST  k15<>+0(SB), Z4, Z4
+	VPADDD.BCST  k14<>+0(SB), Z4, Z4
 	VCVTDQ2PS    Z4, Z4
 	VMULPS       Z9, Z4, Z4
 	VXORPS.BCST  k0<>+0(SB), Z4, Z4
@@ -14284,7 +13750,7 @@ TEXT ·iq3_SF16AVX512(SB), NOSPLIT, $320-24
 block:
 	KMOVQ        66(CX), K1
 	VMOVDQU64    2(CX), Z3
-	VMOVDQU64    k142<>+0(SB), Z1
+	VMOVDQU64    k141<>+0(SB), Z1
 	VPERMD       Z3, Z1, Z3
 	LEAQ         ·iq3sPlanes+0(SB), BX
 	VPMOVM2B     K1, Z2
@@ -14360,14 +13826,14 @@ block:
 	VPUNPCKLWD   Z5, Z1, Z4
 	VPUNPCKHWD   Z5, Z1, Z5
 	VPBROADCASTD 106(CX), Z1
-	VMOVDQU64    k137<>+0(SB), Z6
+	VMOVDQU64    k136<>+0(SB), Z6
 	VPERMB       Z1, Z6, Z1
-	VPSRLVD      k83<>+0(SB), Z1, Z1
+	VPSRLVD      k82<>+0(SB), Z1, Z1
 	VPANDD.BCST  k27<>+0(SB), Z1, Z1
 	VPBROADCASTW (CX), Y6
 	VCVTPH2PS    Y6, Z6
 	VPADDD       Z1, Z1, Z1
-	VPADDD.BCST  k15<>+0(SB), Z1, Z1
+	VPADDD.BCST  k14<>+0(SB), Z1, Z1
 	VCVTDQ2PS    Z1, Z1
 	VMULPS       Z6, Z1, Z1
 	VXORPS.BCST  k0<>+0(SB), Z1, Z1
@@ -14485,14 +13951,14 @@ TEXT ·bytesScaleF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
 	VPXORD       k55<>+0(SB), Y1, Y1
-	VBROADCASTSS k144<>+0(SB), Z2
-	VBROADCASTSS k145<>+0(SB), Z3
+	VBROADCASTSS k143<>+0(SB), Z2
+	VBROADCASTSS k144<>+0(SB), Z3
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z4
-	VMOVDQU64    k146<>+0(SB), Z4
-	VMOVDQU64    k147<>+0(SB), Z6
+	VMOVDQU64    k145<>+0(SB), Z4
+	VMOVDQU64    k146<>+0(SB), Z6
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -14532,37 +13998,37 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k144<>+0(SB)/8, $0x4b0000004b000000
-DATA k144<>+8(SB)/8, $0x4b0000004b000000
-DATA k144<>+16(SB)/8, $0x4b0000004b000000
-DATA k144<>+24(SB)/8, $0x4b0000004b000000
+DATA k143<>+0(SB)/8, $0x4b0000004b000000
+DATA k143<>+8(SB)/8, $0x4b0000004b000000
+DATA k143<>+16(SB)/8, $0x4b0000004b000000
+DATA k143<>+24(SB)/8, $0x4b0000004b000000
+GLOBL k143<>(SB), RODATA|NOPTR, $32
+
+DATA k144<>+0(SB)/8, $0x4b0000804b000080
+DATA k144<>+8(SB)/8, $0x4b0000804b000080
+DATA k144<>+16(SB)/8, $0x4b0000804b000080
+DATA k144<>+24(SB)/8, $0x4b0000804b000080
 GLOBL k144<>(SB), RODATA|NOPTR, $32
 
-DATA k145<>+0(SB)/8, $0x4b0000804b000080
-DATA k145<>+8(SB)/8, $0x4b0000804b000080
-DATA k145<>+16(SB)/8, $0x4b0000804b000080
-DATA k145<>+24(SB)/8, $0x4b0000804b000080
-GLOBL k145<>(SB), RODATA|NOPTR, $32
+DATA k145<>+0(SB)/8, $0x0000000100000000
+DATA k145<>+8(SB)/8, $0x0000000300000002
+DATA k145<>+16(SB)/8, $0x0000000500000004
+DATA k145<>+24(SB)/8, $0x0000000700000006
+DATA k145<>+32(SB)/8, $0x0000000900000008
+DATA k145<>+40(SB)/8, $0x0000000b0000000a
+DATA k145<>+48(SB)/8, $0x0000000d0000000c
+DATA k145<>+56(SB)/8, $0x0000000f0000000e
+GLOBL k145<>(SB), RODATA|NOPTR, $64
 
-DATA k146<>+0(SB)/8, $0x0000000100000000
-DATA k146<>+8(SB)/8, $0x0000000300000002
-DATA k146<>+16(SB)/8, $0x0000000500000004
-DATA k146<>+24(SB)/8, $0x0000000700000006
-DATA k146<>+32(SB)/8, $0x0000000900000008
-DATA k146<>+40(SB)/8, $0x0000000b0000000a
-DATA k146<>+48(SB)/8, $0x0000000d0000000c
-DATA k146<>+56(SB)/8, $0x0000000f0000000e
+DATA k146<>+0(SB)/8, $0x0000001100000010
+DATA k146<>+8(SB)/8, $0x0000001300000012
+DATA k146<>+16(SB)/8, $0x0000001500000014
+DATA k146<>+24(SB)/8, $0x0000001700000016
+DATA k146<>+32(SB)/8, $0x0000001900000018
+DATA k146<>+40(SB)/8, $0x0000001b0000001a
+DATA k146<>+48(SB)/8, $0x0000001d0000001c
+DATA k146<>+56(SB)/8, $0x0000001f0000001e
 GLOBL k146<>(SB), RODATA|NOPTR, $64
-
-DATA k147<>+0(SB)/8, $0x0000001100000010
-DATA k147<>+8(SB)/8, $0x0000001300000012
-DATA k147<>+16(SB)/8, $0x0000001500000014
-DATA k147<>+24(SB)/8, $0x0000001700000016
-DATA k147<>+32(SB)/8, $0x0000001900000018
-DATA k147<>+40(SB)/8, $0x0000001b0000001a
-DATA k147<>+48(SB)/8, $0x0000001d0000001c
-DATA k147<>+56(SB)/8, $0x0000001f0000001e
-GLOBL k147<>(SB), RODATA|NOPTR, $64
 
 // func bytesScaleBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
@@ -14578,14 +14044,14 @@ TEXT ·bytesScaleBF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y4
 	VPXORD       k55<>+0(SB), Y4, Y4
-	VBROADCASTSS k144<>+0(SB), Z5
-	VBROADCASTSS k145<>+0(SB), Z6
+	VBROADCASTSS k143<>+0(SB), Z5
+	VBROADCASTSS k144<>+0(SB), Z6
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Z7
 	VCMPPS       $0x03, Z7, Z7, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z7
-	VMOVDQU64    k146<>+0(SB), Z7
-	VMOVDQU64    k147<>+0(SB), Z9
+	VMOVDQU64    k145<>+0(SB), Z7
+	VMOVDQU64    k146<>+0(SB), Z9
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -14640,14 +14106,14 @@ TEXT ·bytesScaleF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
 	VPXORD       k55<>+0(SB), Y1, Y1
-	VBROADCASTSS k144<>+0(SB), Z2
-	VBROADCASTSS k145<>+0(SB), Z3
+	VBROADCASTSS k143<>+0(SB), Z2
+	VBROADCASTSS k144<>+0(SB), Z3
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z4
-	VMOVDQU64    k146<>+0(SB), Z4
-	VMOVDQU64    k147<>+0(SB), Z6
+	VMOVDQU64    k145<>+0(SB), Z4
+	VMOVDQU64    k146<>+0(SB), Z6
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -14698,15 +14164,15 @@ TEXT ·bytesShiftF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
 	VPXORD       k55<>+0(SB), Y1, Y1
-	VBROADCASTSS k144<>+0(SB), Z2
-	VBROADCASTSS k145<>+0(SB), Z3
+	VBROADCASTSS k143<>+0(SB), Z2
+	VBROADCASTSS k144<>+0(SB), Z3
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z4
 	VSUBPS       Z4, Z3, Z3
-	VMOVDQU64    k146<>+0(SB), Z4
-	VMOVDQU64    k147<>+0(SB), Z6
+	VMOVDQU64    k145<>+0(SB), Z4
+	VMOVDQU64    k146<>+0(SB), Z6
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -14768,15 +14234,15 @@ TEXT ·bytesShiftBF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y4
 	VPXORD       k55<>+0(SB), Y4, Y4
-	VBROADCASTSS k144<>+0(SB), Z5
-	VBROADCASTSS k145<>+0(SB), Z6
+	VBROADCASTSS k143<>+0(SB), Z5
+	VBROADCASTSS k144<>+0(SB), Z6
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Z7
 	VCMPPS       $0x03, Z7, Z7, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z7
 	VSUBPS       Z7, Z6, Z6
-	VMOVDQU64    k146<>+0(SB), Z7
-	VMOVDQU64    k147<>+0(SB), Z9
+	VMOVDQU64    k145<>+0(SB), Z7
+	VMOVDQU64    k146<>+0(SB), Z9
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -14839,15 +14305,15 @@ TEXT ·bytesShiftF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
 	VPXORD       k55<>+0(SB), Y1, Y1
-	VBROADCASTSS k144<>+0(SB), Z2
-	VBROADCASTSS k145<>+0(SB), Z3
+	VBROADCASTSS k143<>+0(SB), Z2
+	VBROADCASTSS k144<>+0(SB), Z3
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z4
 	VSUBPS       Z4, Z3, Z3
-	VMOVDQU64    k146<>+0(SB), Z4
-	VMOVDQU64    k147<>+0(SB), Z6
+	VMOVDQU64    k145<>+0(SB), Z4
+	VMOVDQU64    k146<>+0(SB), Z6
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -14906,15 +14372,15 @@ TEXT ·bytesAffineF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y0
 	VPXORD       k55<>+0(SB), Y0, Y0
-	VBROADCASTSS k144<>+0(SB), Z2
-	VBROADCASTSS k145<>+0(SB), Z3
+	VBROADCASTSS k143<>+0(SB), Z2
+	VBROADCASTSS k144<>+0(SB), Z3
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z4
 	VSUBPS       Z4, Z3, Z3
-	VMOVDQU64    k146<>+0(SB), Z4
-	VMOVDQU64    k147<>+0(SB), Z5
+	VMOVDQU64    k145<>+0(SB), Z4
+	VMOVDQU64    k146<>+0(SB), Z5
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -14947,10 +14413,10 @@ chunk:
 	VMULPS       Z6, Z9, Z9
 	VADDPS       Z7, Z9, Z9
 	VCMPPS       $0x03, Z8, Z8, K2
-	VPBROADCASTD k17<>+0(SB), K2, Z8
+	VPBROADCASTD k16<>+0(SB), K2, Z8
 	VMOVUPS      Z8, (AX)
 	VCMPPS       $0x03, Z9, Z9, K2
-	VPBROADCASTD k17<>+0(SB), K2, Z9
+	VPBROADCASTD k16<>+0(SB), K2, Z9
 	VMOVUPS      Z9, 64(AX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000080, AX
@@ -14977,15 +14443,15 @@ TEXT ·bytesAffineBF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y4
 	VPXORD       k55<>+0(SB), Y4, Y4
-	VBROADCASTSS k144<>+0(SB), Z5
-	VBROADCASTSS k145<>+0(SB), Z6
+	VBROADCASTSS k143<>+0(SB), Z5
+	VBROADCASTSS k144<>+0(SB), Z6
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Z7
 	VCMPPS       $0x03, Z7, Z7, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z7
 	VSUBPS       Z7, Z6, Z6
-	VMOVDQU64    k146<>+0(SB), Z7
-	VMOVDQU64    k147<>+0(SB), Z9
+	VMOVDQU64    k145<>+0(SB), Z7
+	VMOVDQU64    k146<>+0(SB), Z9
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -15048,15 +14514,15 @@ TEXT ·bytesAffineF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y0
 	VPXORD       k55<>+0(SB), Y0, Y0
-	VBROADCASTSS k144<>+0(SB), Z2
-	VBROADCASTSS k145<>+0(SB), Z3
+	VBROADCASTSS k143<>+0(SB), Z2
+	VBROADCASTSS k144<>+0(SB), Z3
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z4
 	VSUBPS       Z4, Z3, Z3
-	VMOVDQU64    k146<>+0(SB), Z4
-	VMOVDQU64    k147<>+0(SB), Z5
+	VMOVDQU64    k145<>+0(SB), Z4
+	VMOVDQU64    k146<>+0(SB), Z5
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -15089,10 +14555,10 @@ chunk:
 	VMULPS       Z6, Z9, Z9
 	VADDPS       Z7, Z9, Z9
 	VCMPPS       $0x03, Z8, Z8, K2
-	VPBROADCASTD k17<>+0(SB), K2, Z8
+	VPBROADCASTD k16<>+0(SB), K2, Z8
 	VCVTPS2PH    $0x00, Z8, (AX)
 	VCMPPS       $0x03, Z9, Z9, K2
-	VPBROADCASTD k17<>+0(SB), K2, Z9
+	VPBROADCASTD k16<>+0(SB), K2, Z9
 	VCVTPS2PH    $0x00, Z9, 32(AX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000040, AX
@@ -15116,14 +14582,14 @@ TEXT ·bytesTwiceF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
 	VPXORD       k55<>+0(SB), Y1, Y1
-	VBROADCASTSS k144<>+0(SB), Z2
-	VBROADCASTSS k145<>+0(SB), Z3
+	VBROADCASTSS k143<>+0(SB), Z2
+	VBROADCASTSS k144<>+0(SB), Z3
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z4
-	VMOVDQU64    k146<>+0(SB), Z5
-	VMOVDQU64    k147<>+0(SB), Z6
+	VMOVDQU64    k145<>+0(SB), Z5
+	VMOVDQU64    k146<>+0(SB), Z6
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -15179,14 +14645,14 @@ TEXT ·bytesTwiceBF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y4
 	VPXORD       k55<>+0(SB), Y4, Y4
-	VBROADCASTSS k144<>+0(SB), Z5
-	VBROADCASTSS k145<>+0(SB), Z6
+	VBROADCASTSS k143<>+0(SB), Z5
+	VBROADCASTSS k144<>+0(SB), Z6
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Z7
 	VCMPPS       $0x03, Z7, Z7, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z7
-	VMOVDQU64    k146<>+0(SB), Z8
-	VMOVDQU64    k147<>+0(SB), Z9
+	VMOVDQU64    k145<>+0(SB), Z8
+	VMOVDQU64    k146<>+0(SB), Z9
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -15243,14 +14709,14 @@ TEXT ·bytesTwiceF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
 	VPXORD       k55<>+0(SB), Y1, Y1
-	VBROADCASTSS k144<>+0(SB), Z2
-	VBROADCASTSS k145<>+0(SB), Z3
+	VBROADCASTSS k143<>+0(SB), Z2
+	VBROADCASTSS k144<>+0(SB), Z3
 	MOVQ         last+40(FP), SI
 	VBROADCASTSS (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z4
-	VMOVDQU64    k146<>+0(SB), Z5
-	VMOVDQU64    k147<>+0(SB), Z6
+	VMOVDQU64    k145<>+0(SB), Z5
+	VMOVDQU64    k146<>+0(SB), Z6
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -15428,10 +14894,10 @@ run:
 	CMOVLHI       R10, R8
 	VPBROADCASTD  R8, Z3
 	VMULPS        Z3, Z2, Z2
-	VMOVDQU64     k12<>+0(SB), Z3
-	VPTESTMD.BCST k13<>+0(SB), Z2, K2
-	VPADDD.BCST   k14<>+0(SB), Z2, Z2
-	VPADDD.BCST   k15<>+0(SB), Z2, K2, Z2
+	VMOVDQU64     k11<>+0(SB), Z3
+	VPTESTMD.BCST k12<>+0(SB), Z2, K2
+	VPADDD.BCST   k13<>+0(SB), Z2, Z2
+	VPADDD.BCST   k14<>+0(SB), Z2, K2, Z2
 	VPERMW        Z2, Z3, Z3
 
 chunk:
@@ -15483,10 +14949,10 @@ run:
 	CMOVLHI       R10, R8
 	VPBROADCASTD  R8, Z3
 	VMULPS        Z3, Z2, Z2
-	VMOVDQU64     k12<>+0(SB), Z3
-	VPTESTMD.BCST k13<>+0(SB), Z2, K2
-	VPADDD.BCST   k14<>+0(SB), Z2, Z2
-	VPADDD.BCST   k15<>+0(SB), Z2, K2, Z2
+	VMOVDQU64     k11<>+0(SB), Z3
+	VPTESTMD.BCST k12<>+0(SB), Z2, K2
+	VPADDD.BCST   k13<>+0(SB), Z2, Z2
+	VPADDD.BCST   k14<>+0(SB), Z2, K2, Z2
 	VPERMW        Z2, Z3, Z3
 
 chunk:
@@ -15773,10 +15239,10 @@ run:
 	VPBROADCASTD  R8, Z4
 	VSUBPS        Z4, Z2, Z2
 	VMULPS        Z3, Z2, Z2
-	VMOVDQU64     k12<>+0(SB), Z3
-	VPTESTMD.BCST k13<>+0(SB), Z2, K2
-	VPADDD.BCST   k14<>+0(SB), Z2, Z2
-	VPADDD.BCST   k15<>+0(SB), Z2, K2, Z2
+	VMOVDQU64     k11<>+0(SB), Z3
+	VPTESTMD.BCST k12<>+0(SB), Z2, K2
+	VPADDD.BCST   k13<>+0(SB), Z2, Z2
+	VPADDD.BCST   k14<>+0(SB), Z2, K2, Z2
 	VPERMW        Z2, Z3, Z3
 
 chunk:
@@ -15835,10 +15301,10 @@ run:
 	VPBROADCASTD  R8, Z4
 	VSUBPS        Z4, Z2, Z2
 	VMULPS        Z3, Z2, Z2
-	VMOVDQU64     k12<>+0(SB), Z3
-	VPTESTMD.BCST k13<>+0(SB), Z2, K2
-	VPADDD.BCST   k14<>+0(SB), Z2, Z2
-	VPADDD.BCST   k15<>+0(SB), Z2, K2, Z2
+	VMOVDQU64     k11<>+0(SB), Z3
+	VPTESTMD.BCST k12<>+0(SB), Z2, K2
+	VPADDD.BCST   k13<>+0(SB), Z2, Z2
+	VPADDD.BCST   k14<>+0(SB), Z2, K2, Z2
 	VPERMW        Z2, Z3, Z3
 
 chunk:
@@ -16018,7 +15484,7 @@ run:
 	VMULPS       Z3, Z2, Z2
 	VADDPS       Z4, Z2, Z2
 	VCMPPS       $0x03, Z2, Z2, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z2
+	VPBROADCASTD k16<>+0(SB), K1, Z2
 
 chunk:
 	VPMULTISHIFTQB.BCST (CX), Z1, Z3
@@ -16074,7 +15540,7 @@ run:
 	VMULPS       Z3, Z2, Z2
 	VADDPS       Z4, Z2, Z2
 	VCMPPS       $0x03, Z2, Z2, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z2
+	VPBROADCASTD k16<>+0(SB), K1, Z2
 
 chunk:
 	VPMULTISHIFTQB.BCST (CX), Z1, Z3
@@ -16139,11 +15605,11 @@ run:
 	VMULPS        Z3, Z2, Z2
 	VADDPS        Z4, Z2, Z2
 	VCMPPS        $0x03, Z2, Z2, K2
-	VPBROADCASTD  k17<>+0(SB), K2, Z2
-	VMOVDQU64     k12<>+0(SB), Z3
-	VPTESTMD.BCST k13<>+0(SB), Z2, K2
-	VPADDD.BCST   k18<>+0(SB), Z2, Z2
-	VPADDD.BCST   k15<>+0(SB), Z2, K2, Z2
+	VPBROADCASTD  k16<>+0(SB), K2, Z2
+	VMOVDQU64     k11<>+0(SB), Z3
+	VPTESTMD.BCST k12<>+0(SB), Z2, K2
+	VPADDD.BCST   k19<>+0(SB), Z2, Z2
+	VPADDD.BCST   k14<>+0(SB), Z2, K2, Z2
 	VPERMW        Z2, Z3, Z3
 
 chunk:
@@ -16202,11 +15668,11 @@ run:
 	VMULPS        Z3, Z2, Z2
 	VADDPS        Z4, Z2, Z2
 	VCMPPS        $0x03, Z2, Z2, K2
-	VPBROADCASTD  k17<>+0(SB), K2, Z2
-	VMOVDQU64     k12<>+0(SB), Z3
-	VPTESTMD.BCST k13<>+0(SB), Z2, K2
-	VPADDD.BCST   k18<>+0(SB), Z2, Z2
-	VPADDD.BCST   k15<>+0(SB), Z2, K2, Z2
+	VPBROADCASTD  k16<>+0(SB), K2, Z2
+	VMOVDQU64     k11<>+0(SB), Z3
+	VPTESTMD.BCST k12<>+0(SB), Z2, K2
+	VPADDD.BCST   k19<>+0(SB), Z2, Z2
+	VPADDD.BCST   k14<>+0(SB), Z2, K2, Z2
 	VPERMW        Z2, Z3, Z3
 
 chunk:
@@ -16267,7 +15733,7 @@ run:
 	VMULPS       Z3, Z2, Z2
 	VADDPS       Z4, Z2, Z2
 	VCMPPS       $0x03, Z2, Z2, K2
-	VPBROADCASTD k17<>+0(SB), K2, Z2
+	VPBROADCASTD k16<>+0(SB), K2, Z2
 	VCVTPS2PH    $0x00, Z2, Y2
 	VINSERTI64X4 $0x01, Y2, Z2, Z2
 
@@ -16324,7 +15790,7 @@ run:
 	VMULPS       Z3, Z2, Z2
 	VADDPS       Z4, Z2, Z2
 	VCMPPS       $0x03, Z2, Z2, K2
-	VPBROADCASTD k17<>+0(SB), K2, Z2
+	VPBROADCASTD k16<>+0(SB), K2, Z2
 	VCVTPS2PH    $0x00, Z2, Y2
 	VINSERTI64X4 $0x01, Y2, Z2, Z2
 
@@ -16362,7 +15828,7 @@ TEXT ·bookPairsF32AVX512(SB), NOSPLIT, $0-56
 	VMOVDQU64    (SI), Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z1
-	VMOVDQU64    k148<>+0(SB), Z2
+	VMOVDQU64    k147<>+0(SB), Z2
 	MOVQ         n+48(FP), DI
 
 run:
@@ -16405,15 +15871,15 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k148<>+0(SB)/8, $0x0000000400000000
-DATA k148<>+8(SB)/8, $0x0000000c00000008
-DATA k148<>+16(SB)/8, $0x0000001400000010
-DATA k148<>+24(SB)/8, $0x0000001c00000018
-DATA k148<>+32(SB)/8, $0x0000002400000020
-DATA k148<>+40(SB)/8, $0x0000002c00000028
-DATA k148<>+48(SB)/8, $0x0000003400000030
-DATA k148<>+56(SB)/8, $0x0000003c00000038
-GLOBL k148<>(SB), RODATA|NOPTR, $64
+DATA k147<>+0(SB)/8, $0x0000000400000000
+DATA k147<>+8(SB)/8, $0x0000000c00000008
+DATA k147<>+16(SB)/8, $0x0000001400000010
+DATA k147<>+24(SB)/8, $0x0000001c00000018
+DATA k147<>+32(SB)/8, $0x0000002400000020
+DATA k147<>+40(SB)/8, $0x0000002c00000028
+DATA k147<>+48(SB)/8, $0x0000003400000030
+DATA k147<>+56(SB)/8, $0x0000003c00000038
+GLOBL k147<>(SB), RODATA|NOPTR, $64
 
 // func bookPairsBF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
@@ -16430,7 +15896,7 @@ TEXT ·bookPairsBF16AVX512(SB), NOSPLIT, $0-56
 	VMOVDQU64    (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z4
-	VMOVDQU64    k148<>+0(SB), Z5
+	VMOVDQU64    k147<>+0(SB), Z5
 	MOVQ         n+48(FP), DI
 
 run:
@@ -16489,7 +15955,7 @@ TEXT ·bookPairsF16AVX512(SB), NOSPLIT, $0-56
 	VMOVDQU64    (SI), Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z1
-	VMOVDQU64    k148<>+0(SB), Z2
+	VMOVDQU64    k147<>+0(SB), Z2
 	MOVQ         n+48(FP), DI
 
 run:
@@ -16625,10 +16091,10 @@ run:
 	VPBROADCASTD  R8, Z4
 	VSUBPS        Z4, Z2, Z2
 	VMULPS        Z3, Z2, Z2
-	VMOVDQU64     k12<>+0(SB), Z3
-	VPTESTMD.BCST k13<>+0(SB), Z2, K1
-	VPADDD.BCST   k14<>+0(SB), Z2, Z2
-	VPADDD.BCST   k15<>+0(SB), Z2, K1, Z2
+	VMOVDQU64     k11<>+0(SB), Z3
+	VPTESTMD.BCST k12<>+0(SB), Z2, K1
+	VPADDD.BCST   k13<>+0(SB), Z2, Z2
+	VPADDD.BCST   k14<>+0(SB), Z2, K1, Z2
 	VPERMW        Z2, Z3, Z3
 
 chunk:
@@ -16718,13 +16184,13 @@ TEXT ·float8F32AVX512(SB), NOSPLIT, $0-56
 	VMOVDQU64    320(AX), Z6
 	VMOVDQU64    384(AX), Z7
 	VMOVDQU64    448(AX), Z8
-	VMOVDQU64    k142<>+0(SB), Z9
+	VMOVDQU64    k141<>+0(SB), Z9
 	VPXORD       Z10, Z10, Z10
 	MOVL         512(AX), AX
 	DECL         AX
 	VPBROADCASTD k0<>+0(SB), Z11
-	VPBROADCASTD k149<>+0(SB), Z12
-	VPBROADCASTD k150<>+0(SB), Z13
+	VPBROADCASTD k148<>+0(SB), Z12
+	VPBROADCASTD k149<>+0(SB), Z13
 	MOVQ         n+48(FP), R8
 
 run:
@@ -16808,11 +16274,11 @@ Done:
 
 small:
 	VPANDND     Z14, Z11, Z15
-	VPCMPD.BCST $0x06, k151<>+0(SB), Z15, K1
+	VPCMPD.BCST $0x06, k150<>+0(SB), Z15, K1
 	VCVTDQ2PS   Z15, Z16
-	VPSUBD.BCST k152<>+0(SB), Z16, Z16
+	VPSUBD.BCST k151<>+0(SB), Z16, Z16
 	VPADDD      Z13, Z15, K1, Z16
-	VPSUBD.BCST k153<>+0(SB), Z16, Z15
+	VPSUBD.BCST k152<>+0(SB), Z16, Z15
 	VPANDD      Z14, Z11, Z19
 	VPORD       Z19, Z16, Z14
 	VPORD       Z13, Z19, Z19
@@ -16935,35 +16401,35 @@ next:
 	VZEROUPPER
 	RET
 
-DATA k149<>+0(SB)/8, $0x7f8000007f800000
-DATA k149<>+8(SB)/8, $0x7f8000007f800000
-DATA k149<>+16(SB)/8, $0x7f8000007f800000
-DATA k149<>+24(SB)/8, $0x7f8000007f800000
+DATA k148<>+0(SB)/8, $0x7f8000007f800000
+DATA k148<>+8(SB)/8, $0x7f8000007f800000
+DATA k148<>+16(SB)/8, $0x7f8000007f800000
+DATA k148<>+24(SB)/8, $0x7f8000007f800000
+GLOBL k148<>(SB), RODATA|NOPTR, $32
+
+DATA k149<>+0(SB)/8, $0x2000000020000000
+DATA k149<>+8(SB)/8, $0x2000000020000000
+DATA k149<>+16(SB)/8, $0x2000000020000000
+DATA k149<>+24(SB)/8, $0x2000000020000000
 GLOBL k149<>(SB), RODATA|NOPTR, $32
 
-DATA k150<>+0(SB)/8, $0x2000000020000000
-DATA k150<>+8(SB)/8, $0x2000000020000000
-DATA k150<>+16(SB)/8, $0x2000000020000000
-DATA k150<>+24(SB)/8, $0x2000000020000000
+DATA k150<>+0(SB)/8, $0x007fffff007fffff
+DATA k150<>+8(SB)/8, $0x007fffff007fffff
+DATA k150<>+16(SB)/8, $0x007fffff007fffff
+DATA k150<>+24(SB)/8, $0x007fffff007fffff
 GLOBL k150<>(SB), RODATA|NOPTR, $32
 
-DATA k151<>+0(SB)/8, $0x007fffff007fffff
-DATA k151<>+8(SB)/8, $0x007fffff007fffff
-DATA k151<>+16(SB)/8, $0x007fffff007fffff
-DATA k151<>+24(SB)/8, $0x007fffff007fffff
+DATA k151<>+0(SB)/8, $0x2a8000002a800000
+DATA k151<>+8(SB)/8, $0x2a8000002a800000
+DATA k151<>+16(SB)/8, $0x2a8000002a800000
+DATA k151<>+24(SB)/8, $0x2a8000002a800000
 GLOBL k151<>(SB), RODATA|NOPTR, $32
 
-DATA k152<>+0(SB)/8, $0x2a8000002a800000
-DATA k152<>+8(SB)/8, $0x2a8000002a800000
-DATA k152<>+16(SB)/8, $0x2a8000002a800000
-DATA k152<>+24(SB)/8, $0x2a8000002a800000
+DATA k152<>+0(SB)/8, $0x0080000000800000
+DATA k152<>+8(SB)/8, $0x0080000000800000
+DATA k152<>+16(SB)/8, $0x0080000000800000
+DATA k152<>+24(SB)/8, $0x0080000000800000
 GLOBL k152<>(SB), RODATA|NOPTR, $32
-
-DATA k153<>+0(SB)/8, $0x0080000000800000
-DATA k153<>+8(SB)/8, $0x0080000000800000
-DATA k153<>+16(SB)/8, $0x0080000000800000
-DATA k153<>+24(SB)/8, $0x0080000000800000
-GLOBL k153<>(SB), RODATA|NOPTR, $32
 
 // func float8BF16AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
@@ -16985,13 +16451,13 @@ TEXT ·float8BF16AVX512(SB), NOSPLIT, $0-56
 	VMOVDQU64    320(AX), Z9
 	VMOVDQU64    384(AX), Z10
 	VMOVDQU64    448(AX), Z11
-	VMOVDQU64    k142<>+0(SB), Z12
+	VMOVDQU64    k141<>+0(SB), Z12
 	VPXORD       Z13, Z13, Z13
 	MOVL         512(AX), AX
 	DECL         AX
 	VPBROADCASTD k0<>+0(SB), Z14
-	VPBROADCASTD k149<>+0(SB), Z15
-	VPBROADCASTD k150<>+0(SB), Z16
+	VPBROADCASTD k148<>+0(SB), Z15
+	VPBROADCASTD k149<>+0(SB), Z16
 	MOVQ         n+48(FP), R8
 
 run:
@@ -17087,11 +16553,11 @@ Done:
 
 small:
 	VPANDND     Z17, Z14, Z18
-	VPCMPD.BCST $0x06, k151<>+0(SB), Z18, K1
+	VPCMPD.BCST $0x06, k150<>+0(SB), Z18, K1
 	VCVTDQ2PS   Z18, Z19
-	VPSUBD.BCST k152<>+0(SB), Z19, Z19
+	VPSUBD.BCST k151<>+0(SB), Z19, Z19
 	VPADDD      Z16, Z18, K1, Z19
-	VPSUBD.BCST k153<>+0(SB), Z19, Z18
+	VPSUBD.BCST k152<>+0(SB), Z19, Z18
 	VPANDD      Z17, Z14, Z22
 	VPORD       Z22, Z19, Z17
 	VPORD       Z16, Z22, Z22
@@ -17243,13 +16709,13 @@ TEXT ·float8F16AVX512(SB), NOSPLIT, $0-56
 	VMOVDQU64    320(AX), Z6
 	VMOVDQU64    384(AX), Z7
 	VMOVDQU64    448(AX), Z8
-	VMOVDQU64    k142<>+0(SB), Z9
+	VMOVDQU64    k141<>+0(SB), Z9
 	VPXORD       Z10, Z10, Z10
 	MOVL         512(AX), AX
 	DECL         AX
 	VPBROADCASTD k0<>+0(SB), Z11
-	VPBROADCASTD k149<>+0(SB), Z12
-	VPBROADCASTD k150<>+0(SB), Z13
+	VPBROADCASTD k148<>+0(SB), Z12
+	VPBROADCASTD k149<>+0(SB), Z13
 	MOVQ         n+48(FP), R8
 
 run:
@@ -17333,11 +16799,11 @@ Done:
 
 small:
 	VPANDND     Z14, Z11, Z15
-	VPCMPD.BCST $0x06, k151<>+0(SB), Z15, K1
+	VPCMPD.BCST $0x06, k150<>+0(SB), Z15, K1
 	VCVTDQ2PS   Z15, Z16
-	VPSUBD.BCST k152<>+0(SB), Z16, Z16
+	VPSUBD.BCST k151<>+0(SB), Z16, Z16
 	VPADDD      Z13, Z15, K1, Z16
-	VPSUBD.BCST k153<>+0(SB), Z16, Z15
+	VPSUBD.BCST k152<>+0(SB), Z16, Z15
 	VPANDD      Z14, Z11, Z19
 	VPORD       Z19, Z16, Z14
 	VPORD       Z13, Z19, Z19
@@ -17466,8 +16932,8 @@ TEXT ·lookedAVX512(SB), NOSPLIT, $0-32
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      table+16(FP), DX
-	VMOVDQU64 k154<>+0(SB), Z0
-	VMOVDQU64 k155<>+0(SB), Z1
+	VMOVDQU64 k153<>+0(SB), Z0
+	VMOVDQU64 k154<>+0(SB), Z1
 	VMOVDQU64 (DX), Z2
 	VMOVDQA64 Z2, Z3
 	VMOVDQU64 64(DX), Z4
@@ -17488,7 +16954,7 @@ TEXT ·lookedAVX512(SB), NOSPLIT, $0-32
 	VMOVDQU64 448(DX), Z11
 	VPERMT2B  Z11, Z0, Z9
 	VPERMT2B  Z11, Z1, Z10
-	VMOVDQU64 k156<>+0(SB), Z0
+	VMOVDQU64 k155<>+0(SB), Z0
 	MOVQ      chunks+24(FP), DX
 	SUBQ      $0x02, DX
 	JCS       Odd
@@ -17534,35 +17000,35 @@ Done:
 	VZEROUPPER
 	RET
 
-DATA k154<>+0(SB)/8, $0x0e0c0a0806040200
-DATA k154<>+8(SB)/8, $0x1e1c1a1816141210
-DATA k154<>+16(SB)/8, $0x2e2c2a2826242220
-DATA k154<>+24(SB)/8, $0x3e3c3a3836343230
-DATA k154<>+32(SB)/8, $0x4e4c4a4846444240
-DATA k154<>+40(SB)/8, $0x5e5c5a5856545250
-DATA k154<>+48(SB)/8, $0x6e6c6a6866646260
-DATA k154<>+56(SB)/8, $0x7e7c7a7876747270
+DATA k153<>+0(SB)/8, $0x0e0c0a0806040200
+DATA k153<>+8(SB)/8, $0x1e1c1a1816141210
+DATA k153<>+16(SB)/8, $0x2e2c2a2826242220
+DATA k153<>+24(SB)/8, $0x3e3c3a3836343230
+DATA k153<>+32(SB)/8, $0x4e4c4a4846444240
+DATA k153<>+40(SB)/8, $0x5e5c5a5856545250
+DATA k153<>+48(SB)/8, $0x6e6c6a6866646260
+DATA k153<>+56(SB)/8, $0x7e7c7a7876747270
+GLOBL k153<>(SB), RODATA|NOPTR, $64
+
+DATA k154<>+0(SB)/8, $0x0f0d0b0907050301
+DATA k154<>+8(SB)/8, $0x1f1d1b1917151311
+DATA k154<>+16(SB)/8, $0x2f2d2b2927252321
+DATA k154<>+24(SB)/8, $0x3f3d3b3937353331
+DATA k154<>+32(SB)/8, $0x4f4d4b4947454341
+DATA k154<>+40(SB)/8, $0x5f5d5b5957555351
+DATA k154<>+48(SB)/8, $0x6f6d6b6967656361
+DATA k154<>+56(SB)/8, $0x7f7d7b7977757371
 GLOBL k154<>(SB), RODATA|NOPTR, $64
 
-DATA k155<>+0(SB)/8, $0x0f0d0b0907050301
-DATA k155<>+8(SB)/8, $0x1f1d1b1917151311
-DATA k155<>+16(SB)/8, $0x2f2d2b2927252321
-DATA k155<>+24(SB)/8, $0x3f3d3b3937353331
-DATA k155<>+32(SB)/8, $0x4f4d4b4947454341
-DATA k155<>+40(SB)/8, $0x5f5d5b5957555351
-DATA k155<>+48(SB)/8, $0x6f6d6b6967656361
-DATA k155<>+56(SB)/8, $0x7f7d7b7977757371
+DATA k155<>+0(SB)/8, $0x0000000000000000
+DATA k155<>+8(SB)/8, $0x0000000000000004
+DATA k155<>+16(SB)/8, $0x0000000000000001
+DATA k155<>+24(SB)/8, $0x0000000000000005
+DATA k155<>+32(SB)/8, $0x0000000000000002
+DATA k155<>+40(SB)/8, $0x0000000000000006
+DATA k155<>+48(SB)/8, $0x0000000000000003
+DATA k155<>+56(SB)/8, $0x0000000000000007
 GLOBL k155<>(SB), RODATA|NOPTR, $64
-
-DATA k156<>+0(SB)/8, $0x0000000000000000
-DATA k156<>+8(SB)/8, $0x0000000000000004
-DATA k156<>+16(SB)/8, $0x0000000000000001
-DATA k156<>+24(SB)/8, $0x0000000000000005
-DATA k156<>+32(SB)/8, $0x0000000000000002
-DATA k156<>+40(SB)/8, $0x0000000000000006
-DATA k156<>+48(SB)/8, $0x0000000000000003
-DATA k156<>+56(SB)/8, $0x0000000000000007
-GLOBL k156<>(SB), RODATA|NOPTR, $64
 
 // func float8NormalAVX512(dst *byte, src *byte, a *float32, form *byte, chunks int, n int) int
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL
@@ -17580,8 +17046,8 @@ TEXT ·float8NormalAVX512(SB), NOSPLIT, $0-56
 	VPBROADCASTW 322(SI), Z6
 	VPBROADCASTB 324(SI), Y7
 	VPBROADCASTB 325(SI), Y8
-	VPBROADCASTD k157<>+0(SB), Y9
-	VPBROADCASTD k158<>+0(SB), Z10
+	VPBROADCASTD k156<>+0(SB), Y9
+	VPBROADCASTD k157<>+0(SB), Z10
 	MOVQ         n+40(FP), DI
 
 run:
@@ -17592,9 +17058,9 @@ run:
 	CMPL          BX, 332(SI)
 	JHI           stop
 	VMULPS.BCST   (DX), Z0, Z11
-	VPTESTMD.BCST k13<>+0(SB), Z11, K1
-	VPADDD.BCST   k18<>+0(SB), Z11, Z11
-	VPADDD.BCST   k15<>+0(SB), Z11, K1, Z11
+	VPTESTMD.BCST k12<>+0(SB), Z11, K1
+	VPADDD.BCST   k19<>+0(SB), Z11, Z11
+	VPADDD.BCST   k14<>+0(SB), Z11, K1, Z11
 	VPERMW        Z11, Z1, Z12
 	VPADDW        Z2, Z12, Z12
 	VPERMW        Z11, Z3, Z11
@@ -17629,17 +17095,17 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k157<>+0(SB)/8, $0x6060606060606060
-DATA k157<>+8(SB)/8, $0x6060606060606060
-DATA k157<>+16(SB)/8, $0x6060606060606060
-DATA k157<>+24(SB)/8, $0x6060606060606060
-GLOBL k157<>(SB), RODATA|NOPTR, $32
+DATA k156<>+0(SB)/8, $0x6060606060606060
+DATA k156<>+8(SB)/8, $0x6060606060606060
+DATA k156<>+16(SB)/8, $0x6060606060606060
+DATA k156<>+24(SB)/8, $0x6060606060606060
+GLOBL k156<>(SB), RODATA|NOPTR, $32
 
-DATA k158<>+0(SB)/8, $0x7fc07fc07fc07fc0
-DATA k158<>+8(SB)/8, $0x7fc07fc07fc07fc0
-DATA k158<>+16(SB)/8, $0x7fc07fc07fc07fc0
-DATA k158<>+24(SB)/8, $0x7fc07fc07fc07fc0
-GLOBL k158<>(SB), RODATA|NOPTR, $32
+DATA k157<>+0(SB)/8, $0x7fc07fc07fc07fc0
+DATA k157<>+8(SB)/8, $0x7fc07fc07fc07fc0
+DATA k157<>+16(SB)/8, $0x7fc07fc07fc07fc0
+DATA k157<>+24(SB)/8, $0x7fc07fc07fc07fc0
+GLOBL k157<>(SB), RODATA|NOPTR, $32
 
 // func castF32ToF32AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512F
@@ -17652,10 +17118,10 @@ TEXT ·castF32ToF32AVX512(SB), NOSPLIT, $0-24
 more:
 	VMOVUPS      (CX), Z0
 	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z0
+	VPBROADCASTD k16<>+0(SB), K1, Z0
 	VMOVUPS      64(CX), Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VPBROADCASTD k16<>+0(SB), K1, Z1
 	VMOVUPS      Z0, (AX)
 	VMOVUPS      Z1, 64(AX)
 	ADDQ         $0x00000080, CX
@@ -17679,10 +17145,10 @@ TEXT ·castF32ToBF16AVX512(SB), NOSPLIT, $0-24
 more:
 	VMOVUPS      (CX), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z4
+	VPBROADCASTD k16<>+0(SB), K1, Z4
 	VMOVUPS      64(CX), Z5
 	VCMPPS       $0x03, Z5, Z5, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z5
+	VPBROADCASTD k16<>+0(SB), K1, Z5
 	VMOVDQA64    Z4, Z6
 	VPERMT2W     Z5, Z2, Z6
 	VPERMT2W     Z5, Z3, Z4
@@ -17708,10 +17174,10 @@ TEXT ·castF32ToF16AVX512(SB), NOSPLIT, $0-24
 more:
 	VMOVUPS      (CX), Z0
 	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z0
+	VPBROADCASTD k16<>+0(SB), K1, Z0
 	VMOVUPS      64(CX), Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VPBROADCASTD k16<>+0(SB), K1, Z1
 	VCVTPS2PH    $0x00, Z0, (AX)
 	VCVTPS2PH    $0x00, Z1, 32(AX)
 	ADDQ         $0x00000080, CX
@@ -17733,11 +17199,11 @@ more:
 	VPMOVZXWD    (CX), Z0
 	VPSLLD       $0x10, Z0, Z0
 	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z0
+	VPBROADCASTD k16<>+0(SB), K1, Z0
 	VPMOVZXWD    32(CX), Z1
 	VPSLLD       $0x10, Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VPBROADCASTD k16<>+0(SB), K1, Z1
 	VMOVUPS      Z0, (AX)
 	VMOVUPS      Z1, 64(AX)
 	ADDQ         $0x00000040, CX
@@ -17759,11 +17225,11 @@ more:
 	VPMOVZXWD    (CX), Z0
 	VPSLLD       $0x10, Z0, Z0
 	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z0
+	VPBROADCASTD k16<>+0(SB), K1, Z0
 	VPMOVZXWD    32(CX), Z1
 	VPSLLD       $0x10, Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VPBROADCASTD k16<>+0(SB), K1, Z1
 	VCVTPS2PH    $0x00, Z0, (AX)
 	VCVTPS2PH    $0x00, Z1, 32(AX)
 	ADDQ         $0x00000040, CX
@@ -17784,10 +17250,10 @@ TEXT ·castF16ToF32AVX512(SB), NOSPLIT, $0-24
 more:
 	VCVTPH2PS    (CX), Z0
 	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z0
+	VPBROADCASTD k16<>+0(SB), K1, Z0
 	VCVTPH2PS    32(CX), Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VPBROADCASTD k16<>+0(SB), K1, Z1
 	VMOVUPS      Z0, (AX)
 	VMOVUPS      Z1, 64(AX)
 	ADDQ         $0x00000040, CX
@@ -17811,10 +17277,10 @@ TEXT ·castF16ToBF16AVX512(SB), NOSPLIT, $0-24
 more:
 	VCVTPH2PS    (CX), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z4
+	VPBROADCASTD k16<>+0(SB), K1, Z4
 	VCVTPH2PS    32(CX), Z5
 	VCMPPS       $0x03, Z5, Z5, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z5
+	VPBROADCASTD k16<>+0(SB), K1, Z5
 	VMOVDQA64    Z4, Z6
 	VPERMT2W     Z5, Z2, Z6
 	VPERMT2W     Z5, Z3, Z4
@@ -17839,7 +17305,7 @@ TEXT ·castSameAVX512(SB), NOSPLIT, $0-40
 	MOVQ         nan+24(FP), DX
 	VPBROADCASTW (DX), Z1
 	MOVQ         n+32(FP), DX
-	VPBROADCASTD k159<>+0(SB), Z2
+	VPBROADCASTD k158<>+0(SB), Z2
 
 more:
 	VMOVDQU64 (CX), Z3
@@ -17854,11 +17320,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k159<>+0(SB)/8, $0x7fff7fff7fff7fff
-DATA k159<>+8(SB)/8, $0x7fff7fff7fff7fff
-DATA k159<>+16(SB)/8, $0x7fff7fff7fff7fff
-DATA k159<>+24(SB)/8, $0x7fff7fff7fff7fff
-GLOBL k159<>(SB), RODATA|NOPTR, $32
+DATA k158<>+0(SB)/8, $0x7fff7fff7fff7fff
+DATA k158<>+8(SB)/8, $0x7fff7fff7fff7fff
+DATA k158<>+16(SB)/8, $0x7fff7fff7fff7fff
+DATA k158<>+24(SB)/8, $0x7fff7fff7fff7fff
+GLOBL k158<>(SB), RODATA|NOPTR, $32
 
 // func lanesAVX512(dst *byte, src *byte, stride int, n int)
 // Requires: AVX, AVX512F, AVX512VBMI, AVX512VL
@@ -17868,8 +17334,8 @@ TEXT ·lanesAVX512(SB), NOSPLIT, $0-32
 	MOVQ      stride+16(FP), DX
 	LEAQ      (DX)(DX*2), BX
 	MOVQ      n+24(FP), SI
-	VMOVDQU64 k160<>+0(SB), Z0
-	VMOVDQU64 k161<>+0(SB), Z1
+	VMOVDQU64 k159<>+0(SB), Z0
+	VMOVDQU64 k160<>+0(SB), Z1
 
 more:
 	VMOVDQU64     (CX), Z2
@@ -17889,25 +17355,25 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k160<>+0(SB)/8, $0x1c1814100c080400
-DATA k160<>+8(SB)/8, $0x3c3834302c282420
-DATA k160<>+16(SB)/8, $0x5c5854504c484440
-DATA k160<>+24(SB)/8, $0x7c7874706c686460
-DATA k160<>+32(SB)/8, $0x1d1915110d090501
-DATA k160<>+40(SB)/8, $0x3d3935312d292521
-DATA k160<>+48(SB)/8, $0x5d5955514d494541
-DATA k160<>+56(SB)/8, $0x7d7975716d696561
-GLOBL k160<>(SB), RODATA|NOPTR, $64
+DATA k159<>+0(SB)/8, $0x1c1814100c080400
+DATA k159<>+8(SB)/8, $0x3c3834302c282420
+DATA k159<>+16(SB)/8, $0x5c5854504c484440
+DATA k159<>+24(SB)/8, $0x7c7874706c686460
+DATA k159<>+32(SB)/8, $0x1d1915110d090501
+DATA k159<>+40(SB)/8, $0x3d3935312d292521
+DATA k159<>+48(SB)/8, $0x5d5955514d494541
+DATA k159<>+56(SB)/8, $0x7d7975716d696561
+GLOBL k159<>(SB), RODATA|NOPTR, $64
 
-DATA k161<>+0(SB)/8, $0x1e1a16120e0a0602
-DATA k161<>+8(SB)/8, $0x3e3a36322e2a2622
-DATA k161<>+16(SB)/8, $0x5e5a56524e4a4642
-DATA k161<>+24(SB)/8, $0x7e7a76726e6a6662
-DATA k161<>+32(SB)/8, $0x1f1b17130f0b0703
-DATA k161<>+40(SB)/8, $0x3f3b37332f2b2723
-DATA k161<>+48(SB)/8, $0x5f5b57534f4b4743
-DATA k161<>+56(SB)/8, $0x7f7b77736f6b6763
-GLOBL k161<>(SB), RODATA|NOPTR, $64
+DATA k160<>+0(SB)/8, $0x1e1a16120e0a0602
+DATA k160<>+8(SB)/8, $0x3e3a36322e2a2622
+DATA k160<>+16(SB)/8, $0x5e5a56524e4a4642
+DATA k160<>+24(SB)/8, $0x7e7a76726e6a6662
+DATA k160<>+32(SB)/8, $0x1f1b17130f0b0703
+DATA k160<>+40(SB)/8, $0x3f3b37332f2b2723
+DATA k160<>+48(SB)/8, $0x5f5b57534f4b4743
+DATA k160<>+56(SB)/8, $0x7f7b77736f6b6763
+GLOBL k160<>(SB), RODATA|NOPTR, $64
 
 // func spreadAVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512F, AVX512VBMI, AVX512VL
@@ -17915,8 +17381,8 @@ TEXT ·spreadAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
-	VMOVDQU64    k162<>+0(SB), Z0
-	VPBROADCASTD k77<>+0(SB), Z1
+	VMOVDQU64    k161<>+0(SB), Z0
+	VPBROADCASTD k76<>+0(SB), Z1
 	SUBQ         $0x02, DX
 	JCS          Odd
 
@@ -17944,15 +17410,15 @@ Done:
 	VZEROUPPER
 	RET
 
-DATA k162<>+0(SB)/8, $0x1c1814100c080400
-DATA k162<>+8(SB)/8, $0x1c1814100c080400
-DATA k162<>+16(SB)/8, $0x1c1814100c080400
-DATA k162<>+24(SB)/8, $0x1c1814100c080400
-DATA k162<>+32(SB)/8, $0x1c1814100c080400
-DATA k162<>+40(SB)/8, $0x1c1814100c080400
-DATA k162<>+48(SB)/8, $0x1c1814100c080400
-DATA k162<>+56(SB)/8, $0x1c1814100c080400
-GLOBL k162<>(SB), RODATA|NOPTR, $64
+DATA k161<>+0(SB)/8, $0x1c1814100c080400
+DATA k161<>+8(SB)/8, $0x1c1814100c080400
+DATA k161<>+16(SB)/8, $0x1c1814100c080400
+DATA k161<>+24(SB)/8, $0x1c1814100c080400
+DATA k161<>+32(SB)/8, $0x1c1814100c080400
+DATA k161<>+40(SB)/8, $0x1c1814100c080400
+DATA k161<>+48(SB)/8, $0x1c1814100c080400
+DATA k161<>+56(SB)/8, $0x1c1814100c080400
+GLOBL k161<>(SB), RODATA|NOPTR, $64
 
 // func fieldsAVX512(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2
@@ -17963,9 +17429,9 @@ TEXT ·fieldsAVX512(SB), NOSPLIT, $0-48
 	MOVQ         step+24(FP), BX
 	VPBROADCASTB 32(DX), Z0
 	VPBROADCASTW BX, Z1
-	VPMULLW      k138<>+0(SB), Z1, Z2
-	VPADDB       k163<>+0(SB), Z2, Z2
-	VPMULLW      k163<>+0(SB), Z1, Z3
+	VPMULLW      k137<>+0(SB), Z1, Z2
+	VPADDB       k162<>+0(SB), Z2, Z2
+	VPMULLW      k162<>+0(SB), Z1, Z3
 	MOVQ         $-1, DX
 	BZHIQ        BX, DX, DI
 	VPBROADCASTB DI, Z1
@@ -18006,19 +17472,61 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k163<>+0(SB)/8, $0x0706050403020100
-DATA k163<>+8(SB)/8, $0x0706050403020100
-DATA k163<>+16(SB)/8, $0x0706050403020100
-DATA k163<>+24(SB)/8, $0x0706050403020100
-DATA k163<>+32(SB)/8, $0x0706050403020100
-DATA k163<>+40(SB)/8, $0x0706050403020100
-DATA k163<>+48(SB)/8, $0x0706050403020100
-DATA k163<>+56(SB)/8, $0x0706050403020100
-GLOBL k163<>(SB), RODATA|NOPTR, $64
+DATA k162<>+0(SB)/8, $0x0706050403020100
+DATA k162<>+8(SB)/8, $0x0706050403020100
+DATA k162<>+16(SB)/8, $0x0706050403020100
+DATA k162<>+24(SB)/8, $0x0706050403020100
+DATA k162<>+32(SB)/8, $0x0706050403020100
+DATA k162<>+40(SB)/8, $0x0706050403020100
+DATA k162<>+48(SB)/8, $0x0706050403020100
+DATA k162<>+56(SB)/8, $0x0706050403020100
+GLOBL k162<>(SB), RODATA|NOPTR, $64
 
 // func swap2AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL
 TEXT ·swap2AVX512(SB), NOSPLIT, $0-24
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      n+16(FP), DX
+	VMOVDQU64 k163<>+0(SB), Z0
+	SUBQ      $0x02, DX
+	JCS       Odd
+
+Pair:
+	VMOVDQU64 (CX), Z1
+	VPSHUFB   Z0, Z1, Z1
+	VMOVDQU64 Z1, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x02, DX
+	JCC       Pair
+
+Odd:
+	ADDQ      $0x02, DX
+	JZ        Done
+	VMOVDQU32 (CX), Y1
+	VPSHUFB   Y0, Y1, Y1
+	VMOVDQU32 Y1, (AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000020, AX
+
+Done:
+	VZEROUPPER
+	RET
+
+DATA k163<>+0(SB)/8, $0x0607040502030001
+DATA k163<>+8(SB)/8, $0x0e0f0c0d0a0b0809
+DATA k163<>+16(SB)/8, $0x0607040502030001
+DATA k163<>+24(SB)/8, $0x0e0f0c0d0a0b0809
+DATA k163<>+32(SB)/8, $0x0607040502030001
+DATA k163<>+40(SB)/8, $0x0e0f0c0d0a0b0809
+DATA k163<>+48(SB)/8, $0x0607040502030001
+DATA k163<>+56(SB)/8, $0x0e0f0c0d0a0b0809
+GLOBL k163<>(SB), RODATA|NOPTR, $64
+
+// func swap4AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL
+TEXT ·swap4AVX512(SB), NOSPLIT, $0-24
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      n+16(FP), DX
@@ -18048,19 +17556,19 @@ Done:
 	VZEROUPPER
 	RET
 
-DATA k164<>+0(SB)/8, $0x0607040502030001
-DATA k164<>+8(SB)/8, $0x0e0f0c0d0a0b0809
-DATA k164<>+16(SB)/8, $0x0607040502030001
-DATA k164<>+24(SB)/8, $0x0e0f0c0d0a0b0809
-DATA k164<>+32(SB)/8, $0x0607040502030001
-DATA k164<>+40(SB)/8, $0x0e0f0c0d0a0b0809
-DATA k164<>+48(SB)/8, $0x0607040502030001
-DATA k164<>+56(SB)/8, $0x0e0f0c0d0a0b0809
+DATA k164<>+0(SB)/8, $0x0405060700010203
+DATA k164<>+8(SB)/8, $0x0c0d0e0f08090a0b
+DATA k164<>+16(SB)/8, $0x0405060700010203
+DATA k164<>+24(SB)/8, $0x0c0d0e0f08090a0b
+DATA k164<>+32(SB)/8, $0x0405060700010203
+DATA k164<>+40(SB)/8, $0x0c0d0e0f08090a0b
+DATA k164<>+48(SB)/8, $0x0405060700010203
+DATA k164<>+56(SB)/8, $0x0c0d0e0f08090a0b
 GLOBL k164<>(SB), RODATA|NOPTR, $64
 
-// func swap4AVX512(dst *byte, src *byte, n int)
+// func swap8AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL
-TEXT ·swap4AVX512(SB), NOSPLIT, $0-24
+TEXT ·swap8AVX512(SB), NOSPLIT, $0-24
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      n+16(FP), DX
@@ -18090,57 +17598,15 @@ Done:
 	VZEROUPPER
 	RET
 
-DATA k165<>+0(SB)/8, $0x0405060700010203
-DATA k165<>+8(SB)/8, $0x0c0d0e0f08090a0b
-DATA k165<>+16(SB)/8, $0x0405060700010203
-DATA k165<>+24(SB)/8, $0x0c0d0e0f08090a0b
-DATA k165<>+32(SB)/8, $0x0405060700010203
-DATA k165<>+40(SB)/8, $0x0c0d0e0f08090a0b
-DATA k165<>+48(SB)/8, $0x0405060700010203
-DATA k165<>+56(SB)/8, $0x0c0d0e0f08090a0b
+DATA k165<>+0(SB)/8, $0x0001020304050607
+DATA k165<>+8(SB)/8, $0x08090a0b0c0d0e0f
+DATA k165<>+16(SB)/8, $0x0001020304050607
+DATA k165<>+24(SB)/8, $0x08090a0b0c0d0e0f
+DATA k165<>+32(SB)/8, $0x0001020304050607
+DATA k165<>+40(SB)/8, $0x08090a0b0c0d0e0f
+DATA k165<>+48(SB)/8, $0x0001020304050607
+DATA k165<>+56(SB)/8, $0x08090a0b0c0d0e0f
 GLOBL k165<>(SB), RODATA|NOPTR, $64
-
-// func swap8AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL
-TEXT ·swap8AVX512(SB), NOSPLIT, $0-24
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      n+16(FP), DX
-	VMOVDQU64 k166<>+0(SB), Z0
-	SUBQ      $0x02, DX
-	JCS       Odd
-
-Pair:
-	VMOVDQU64 (CX), Z1
-	VPSHUFB   Z0, Z1, Z1
-	VMOVDQU64 Z1, (AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, AX
-	SUBQ      $0x02, DX
-	JCC       Pair
-
-Odd:
-	ADDQ      $0x02, DX
-	JZ        Done
-	VMOVDQU32 (CX), Y1
-	VPSHUFB   Y0, Y1, Y1
-	VMOVDQU32 Y1, (AX)
-	ADDQ      $0x00000020, CX
-	ADDQ      $0x00000020, AX
-
-Done:
-	VZEROUPPER
-	RET
-
-DATA k166<>+0(SB)/8, $0x0001020304050607
-DATA k166<>+8(SB)/8, $0x08090a0b0c0d0e0f
-DATA k166<>+16(SB)/8, $0x0001020304050607
-DATA k166<>+24(SB)/8, $0x08090a0b0c0d0e0f
-DATA k166<>+32(SB)/8, $0x0001020304050607
-DATA k166<>+40(SB)/8, $0x08090a0b0c0d0e0f
-DATA k166<>+48(SB)/8, $0x0001020304050607
-DATA k166<>+56(SB)/8, $0x08090a0b0c0d0e0f
-GLOBL k166<>(SB), RODATA|NOPTR, $64
 
 // func absmaxAVX512(dst *float32, src *byte, chunks int, n int)
 // Requires: AVX, AVX2, AVX512F, AVX512VL
@@ -18148,7 +17614,7 @@ TEXT ·absmaxAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
-	VPBROADCASTD k167<>+0(SB), Z0
+	VPBROADCASTD k166<>+0(SB), Z0
 
 run:
 	MOVQ   chunks+16(FP), BX
@@ -18179,11 +17645,11 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k167<>+0(SB)/8, $0x7fffffff7fffffff
-DATA k167<>+8(SB)/8, $0x7fffffff7fffffff
-DATA k167<>+16(SB)/8, $0x7fffffff7fffffff
-DATA k167<>+24(SB)/8, $0x7fffffff7fffffff
-GLOBL k167<>(SB), RODATA|NOPTR, $32
+DATA k166<>+0(SB)/8, $0x7fffffff7fffffff
+DATA k166<>+8(SB)/8, $0x7fffffff7fffffff
+DATA k166<>+16(SB)/8, $0x7fffffff7fffffff
+DATA k166<>+24(SB)/8, $0x7fffffff7fffffff
+GLOBL k166<>(SB), RODATA|NOPTR, $32
 
 // func nearestAVX512(dst *byte, src *byte, scales *float32, tables *byte, least *float32, chunks int, n int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
@@ -18199,8 +17665,8 @@ TEXT ·nearestAVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSS    80(SI), Z3
 	VBROADCASTSS    84(SI), Z4
 	VBROADCASTSS    88(SI), Z5
-	VPBROADCASTD    k125<>+0(SB), Z6
-	VMOVDQU64       k168<>+0(SB), Z7
+	VPBROADCASTD    k124<>+0(SB), Z6
+	VMOVDQU64       k167<>+0(SB), Z7
 
 run:
 	MOVQ         chunks+40(FP), SI
@@ -18258,15 +17724,15 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k168<>+0(SB)/8, $0x3830282018100800
-DATA k168<>+8(SB)/8, $0x7870686058504840
-DATA k168<>+16(SB)/8, $0x3c342c241c140c04
-DATA k168<>+24(SB)/8, $0x7c746c645c544c44
-DATA k168<>+32(SB)/8, $0x3830282018100800
-DATA k168<>+40(SB)/8, $0x7870686058504840
-DATA k168<>+48(SB)/8, $0x3c342c241c140c04
-DATA k168<>+56(SB)/8, $0x7c746c645c544c44
-GLOBL k168<>(SB), RODATA|NOPTR, $64
+DATA k167<>+0(SB)/8, $0x3830282018100800
+DATA k167<>+8(SB)/8, $0x7870686058504840
+DATA k167<>+16(SB)/8, $0x3c342c241c140c04
+DATA k167<>+24(SB)/8, $0x7c746c645c544c44
+DATA k167<>+32(SB)/8, $0x3830282018100800
+DATA k167<>+40(SB)/8, $0x7870686058504840
+DATA k167<>+48(SB)/8, $0x3c342c241c140c04
+DATA k167<>+56(SB)/8, $0x7c746c645c544c44
+GLOBL k167<>(SB), RODATA|NOPTR, $64
 
 // func int8AVX512(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX512F, AVX512VL
@@ -18281,7 +17747,7 @@ run:
 	MOVQ         chunks+24(FP), SI
 	VMOVSS       k30<>+0(SB), X1
 	VDIVSS       (DX), X1, X1
-	VMULSS       k169<>+0(SB), X1, X1
+	VMULSS       k168<>+0(SB), X1, X1
 	VBROADCASTSS X1, Z1
 
 chunk:
@@ -18305,8 +17771,8 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k169<>+0(SB)/8, $0x42fe000042fe0000
-DATA k169<>+8(SB)/8, $0x42fe000042fe0000
-DATA k169<>+16(SB)/8, $0x42fe000042fe0000
-DATA k169<>+24(SB)/8, $0x42fe000042fe0000
-GLOBL k169<>(SB), RODATA|NOPTR, $32
+DATA k168<>+0(SB)/8, $0x42fe000042fe0000
+DATA k168<>+8(SB)/8, $0x42fe000042fe0000
+DATA k168<>+16(SB)/8, $0x42fe000042fe0000
+DATA k168<>+24(SB)/8, $0x42fe000042fe0000
+GLOBL k168<>(SB), RODATA|NOPTR, $32

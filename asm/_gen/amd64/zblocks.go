@@ -13,6 +13,7 @@ import (
 // one or two float16, which are made ready for eight blocks at once.
 type zlayout struct {
 	name   string
+	params string // between the source and the count
 	elems  int
 	bytes  int
 	sign   sign
@@ -35,8 +36,8 @@ func zlayouts() []zlayout {
 		{name: "q8_0", elems: 32, bytes: 34, sign: minus, halves: 1, small: zq8(2)},
 		{name: "q8_1", elems: 32, bytes: 36, sign: minus, halves: 1, small: zq8(4)},
 		{name: "q8_K", elems: 256, bytes: 292, sign: minus, block: zq8K},
-		{name: "q4_0", elems: 32, bytes: 18, sign: minus, set: setValues(minus8Values), halves: 1, small: zq4_0},
-		{name: "q4_1", elems: 32, bytes: 20, sign: either, set: setValues(counted), halves: 2, small: zq4_1},
+		{name: "booked", params: ", book *float32", elems: 32, bytes: 18, sign: minus, set: setBook, halves: 1, small: zbooked},
+		{name: "q4_1", elems: 32, bytes: 20, sign: either, set: setCounted, halves: 2, small: zq4_1},
 		{name: "q5_0", elems: 32, bytes: 22, sign: minus, set: setFifths, halves: 1, small: zq5_0},
 		{name: "q5_1", elems: 32, bytes: 24, sign: either, set: setFifths, halves: 2, small: zq5_1},
 		{name: "q2_K", elems: 256, bytes: 84, sign: either, set: setPair, block: zq2K},
@@ -44,7 +45,6 @@ func zlayouts() []zlayout {
 		{name: "q4_K", elems: 256, bytes: 144, sign: either, set: setCounted, block: zq4K},
 		{name: "q5_K", elems: 256, bytes: 176, sign: either, set: setQ5K, block: zq5K},
 		{name: "q6_K", elems: 256, bytes: 210, sign: minus, set: setQ6K, block: zq6K},
-		{name: "iq4_NL", elems: 32, bytes: 18, sign: minus, set: setValues(iq4Values), halves: 1, small: zq4_0},
 		{name: "iq4_XS", elems: 256, bytes: 136, sign: minus, set: setIQ4XS, block: ziq4XS},
 		{name: "mxfp4", elems: 32, bytes: 17, sign: same, block: zmxfp4},
 		{name: "nvfp4", elems: 64, bytes: 36, sign: same, block: znvfp4},
@@ -63,7 +63,7 @@ func zlayouts() []zlayout {
 }
 
 func zblockKernel(l zlayout, t int) {
-	z := zbegin(l.name, t, ", n int", "decodes n blocks.", l.sign)
+	z := zbegin(l.name, t, l.params+", n int", "decodes n blocks.", l.sign)
 	n := Load(Param("n"), GP64())
 	if l.set != nil {
 		l.set(z)
@@ -143,12 +143,13 @@ func zq8K(z *zkernel) {
 	}
 }
 
-func setValues(v [16]float32) func(*zkernel) {
-	return func(z *zkernel) { z.declare("values", func() VecVirtual { return zvalues(v) }) }
+func setBook(z *zkernel) {
+	book := Load(Param("book"), GP64())
+	z.declare("values", func() VecVirtual { return zload(Mem{Base: book}) })
 }
 
-// zq4_0 is 32 nibbles, places in a table.
-func zq4_0(z *zkernel, s zscales) {
+// zbooked is 32 nibbles, places in a book: Q4_0 and IQ4_NL.
+func zbooked(z *zkernel, s zscales) {
 	z.lookup(0, z.nibblesOf(2), z.table16(s.by(z.shared["values"], 0)))
 }
 
@@ -157,7 +158,7 @@ func floats64(v [16]float32) Mem {
 }
 
 func zq4_1(z *zkernel, s zscales) {
-	z.lookup(0, z.nibblesOf(4), z.table16(s.plus(z.shared["values"])))
+	z.lookup(0, z.nibblesOf(4), z.table16(s.plus(z.shared["counted"])))
 }
 
 // plus is x times the first scale and the second added.
