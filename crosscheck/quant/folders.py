@@ -204,6 +204,9 @@ def metal(g, folder):
     return want
 
 
+metal.oracle = "transformers 5.23 (its loader: Apple's GPU)"
+
+
 def mlx(g, shape, bits=4, group=32):
     """Codes as MLX writes them, and what it decodes."""
     import mlx.core as mx

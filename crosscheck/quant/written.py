@@ -84,7 +84,7 @@ def hqq(bits, axis, pickled=False):
         (library.save_quantized if pickled else library.save_to_safetensors)(model, str(folder))
         return dense(model, lambda m: m.dequantize() if isinstance(m, HQQLinear) else None)
     build.__doc__ = f"folder: HQQ {bits} bits, axis {axis}" + (", qmodel.pt" if pickled else "")
-    build.oracle = "hqq 0.2.8"
+    build.oracle = "hqq 0.2.8 (transformers: not yet)"
     return build
 
 
