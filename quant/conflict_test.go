@@ -64,6 +64,8 @@ func TestContradictionsNameBothSidesAndTheFlag(t *testing.T) {
 		{name: "weights that are rotated, in a folder", m: model(method("compressed-tensors", `,"transform_config":{"config_groups":{"u":{"type":"hadamard"}}}`), int8...), o: quant.Options{Folder: true},
 			says: []string{"transform_config"}, class: wire.Unsupported},
 		{name: "weights that are rotated, in a file", m: model(method("compressed-tensors", `,"transform_config":{"config_groups":{"u":{"type":"hadamard"}}}`), int8...), passes: true},
+		{name: "an order of many", m: model("", ints("m.weight", tensor.I8, 8, 8), ints("m.SCB", tensor.F32, 8), ints("m.weight_format", tensor.U8, 4)),
+			says: []string{"m.weight_format", "[4]"}, class: wire.Malformed},
 		{name: "a tensor in two weights", m: model("", ints("m.weight", tensor.U8, 8, 16), ints("m.weight_packed", tensor.U8, 8, 16), ints("m.weight_scale", tensor.U8, 8, 1)),
 			says: []string{"m.weight_scale", "m.weight_packed"}, class: wire.Malformed},
 	} {

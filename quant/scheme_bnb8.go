@@ -27,6 +27,9 @@ func bindBnb8(s *set, info *tensor.Info) (*Weight, error) {
 	if !ok {
 		return w, nil
 	}
+	if format.Elements() != 1 || format.DType != tensor.U8 {
+		return nil, wire.ErrMismatch.With("its companion %s is %s of shape %v, wanted one U8", wire.Quote(format.Name), format.TypeName(), format.Shape)
+	}
 	order, err := s.text(format, 1)
 	if err != nil {
 		return nil, err
