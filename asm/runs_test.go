@@ -193,7 +193,11 @@ func TestSmallScalesAgreeWithTheScalarFunctions(t *testing.T) {
 	for level, o := range tables(t) {
 		for _, to := range types {
 			t.Run(fmt.Sprintf("%v/%v", level, to), func(t *testing.T) {
-				for round := range 16 {
+				rounds := 16
+				if raced || testing.Short() {
+					rounds = 2
+				}
+				for round := range rounds {
 					a, b := make([]float32, n), make([]float32, n)
 					for i := range a {
 						v := uint32(rng.Uint64())
