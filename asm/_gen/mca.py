@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 GHZ = 3.7
-LEVELS = [("AVX512", ("znver4", "icelake-server")), ("AVX2", ("znver3", "icelake-server"))]
+MODELS = {"AVX512": ("znver4", "icelake-server"), "AVX2": ("znver3", "icelake-server")}
 here = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -50,13 +50,13 @@ def loops(code):
     return [l for l in found if not any(m != l and l[0] <= m[0] and m[1] <= l[1] for m in found)]
 
 
-def written(code, width):
-    """Elements that an iteration writes: how far the first parameter moves."""
-    dst = next((m[1] for _, t in code if (m := re.match(r"movq\s+\S*\(%rsp\), %(\w+)", t))), "rax")
-    return dst, width
+def destination(code):
+    """The register of the first parameter."""
+    return next((m[1] for _, t in code if (m := re.match(r"movq\s+\S*\(%rsp\), %(\w+)", t))), "rax")
 
 
 def cycles(body, cpu):
+    """Cycles of one iteration, the jump back left out."""
     text = "\n".join(t for _, t in body[:-1])
     command = [tool("llvm-mca"), "-mcpu=" + cpu, "-mtriple=x86_64", "-iterations=200"]
     out = subprocess.run(command, input=text, capture_output=True, text=True)
@@ -74,7 +74,7 @@ def main():
         if not all(w in name for w in words):
             continue
         width = 4 if "F32AVX" in name else 2
-        dst, _ = written(code, width)
+        dst = destination(code)
         for first, last in loops(code):
             body = code[first:last + 1]
             moves = [m[1] for _, t in body if (m := re.match(r"(?:addq\s+\$|subq\s+\$-)(\w+), %" + dst + "$", t))]
@@ -82,7 +82,7 @@ def main():
                 continue
             elems = sum(int(m, 0) for m in moves) // width
             level = name[name.index("AVX"):]
-            for cpu in dict(LEVELS)[level]:
+            for cpu in MODELS[level]:
                 c = cycles(body, cpu)
                 print("| %s | %s | %d | %.1f | %.1f |" % (name, cpu, elems, c, elems / c * GHZ), flush=True)
 
