@@ -24,7 +24,11 @@ import (
 // binds must ask only for bytes that are there and decode without panic, and
 // whatever does not must say why, with a class.
 func FuzzBind(f *testing.F) {
-	models := schemeModels(f)
+	models := append(schemeModels(f), mlxStacks())
+	for _, arch := range []string{"gpt_oss", "llama4"} {
+		config := []byte(`{"model_type":"` + arch + `","quantization":{"bits":4,"group_size":16,"mode":"nvfp4"}}`)
+		f.Add(uint16(1<<15/len(models)*len(models)+2*len(models)-1), []byte{}, config)
+	}
 	for i := range models {
 		f.Add(uint16(i), []byte{}, []byte(nil))
 		f.Add(uint16(i), []byte{1, 2, 3, 0, 4, 1}, []byte(`{"quantization_config":{"quant_method":"fp8"}}`))
@@ -121,6 +125,26 @@ func schemeModels(f *testing.F) (models []schemeModel) {
 		b.Close()
 	}
 	return models
+}
+
+// mlxStacks are experts of gpt-oss as mlx-lm has them.
+func mlxStacks() schemeModel {
+	s := schemeModel{name: "mlx-stacks", config: []byte(`{"model_type":"gpt_oss","quantization":{"bits":4,"group_size":16,"mode":"nvfp4"}}`)}
+	for _, layer := range []string{"gate_proj", "up_proj", "down_proj"} {
+		for _, part := range []struct {
+			name  string
+			dtype tensor.DType
+			shape []int64
+		}{
+			{".weight", tensor.U32, []int64{2, 16, 2}}, {".scales", tensor.U8, []int64{2, 16, 1}},
+			{".global_scale", tensor.F32, []int64{2}}, {".bias", tensor.F32, []int64{2, 16}},
+		} {
+			i := tensor.Info{Name: "model.layers.0.mlp.experts." + layer + part.name, DType: part.dtype, Shape: part.shape}
+			n, _ := sizeOf(&i)
+			s.infos, s.bodies = append(s.infos, i), append(s.bodies, make([]byte, n))
+		}
+	}
+	return s
 }
 
 // changed applies changes of three bytes each: which tensor, what, to what.
