@@ -5,6 +5,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -37,19 +38,20 @@ func (g GGUF) Layout(b *limits.Budget, outs []Out, meta []Entry) (*Layout, error
 		return nil, err
 	}
 	l := &Layout{Size: p.Size, Offsets: p.Offsets, Head: []Patch{{0, p.Header}}}
-	if g.RawNames {
-		return l, nil
-	}
 	return l, g.loadable(b, l)
 }
 
-// loadable reads the file as it will be and asks whether llama.cpp could know
-// it: whether it states an architecture, and that one has all of its tensors.
+// loadable reads the file as it will be, its texts too, and asks whether llama.cpp
+// could know it: whether it states an architecture, and that one has all of its
+// tensors.
 func (g GGUF) loadable(b *limits.Budget, l *Layout) error {
 	b = b.Child(*b.Policy())
 	defer b.Close()
 	f, err := gguf.Decode(&preview{patches: [][]Patch{l.Head}}, l.Size, b)
 	if err != nil {
+		return unreadable(gguf.Format, err)
+	}
+	if err := parser.Verify(b, f); err != nil || g.RawNames {
 		return unreadable(gguf.Format, err)
 	}
 	const advice = "--raw-names writes it all the same, for programs that read names as they are"
