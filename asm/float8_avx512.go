@@ -40,9 +40,9 @@ func float8By(k func(dst, src *byte, a, b *float32, table *byte, chunks, n int),
 // float8NormalAVX512 reads it.
 type float8Form [5*64 + 16]byte
 
-// formOf makes the form of a format of man bits of mantissa, of which the NaN
-// plus lift has no bit of none.
-func formOf(f Float, man int, lift, none byte) *float8Form {
+// formOf makes the form of a format of man bits of mantissa, of whose codes those
+// that are none in their part are NaN.
+func formOf(f Float, man int, part, none byte) *float8Form {
 	p := new(float8Form)
 	word := func(at int, w uint16) { binary.LittleEndian.PutUint16(p[at:], w) }
 	first := 1 << man // the first code that is not subnormal
@@ -61,7 +61,7 @@ func formOf(f Float, man int, lift, none byte) *float8Form {
 	}
 	word(320, uint16(7-man))
 	word(322, 0x8000|0x60<<(7-man))
-	p[324], p[325] = lift, none
+	p[324], p[325] = part, none
 	r := float8Range[f]
 	binary.LittleEndian.PutUint32(p[328:], r.least)
 	binary.LittleEndian.PutUint32(p[332:], r.most-r.least)
@@ -69,9 +69,9 @@ func formOf(f Float, man int, lift, none byte) *float8Form {
 }
 
 var float8Forms = [Floats8]*float8Form{
-	E4M3:     formOf(E4M3, 3, 0x01, 0x7F),
-	E4M3FNUZ: formOf(E4M3FNUZ, 3, 0x80, 0xFF),
-	E5M2FNUZ: formOf(E5M2FNUZ, 2, 0x80, 0xFF),
+	E4M3:     formOf(E4M3, 3, 0x7F, 0x7F),
+	E4M3FNUZ: formOf(E4M3FNUZ, 3, 0xFF, 0x80),
+	E5M2FNUZ: formOf(E5M2FNUZ, 2, 0xFF, 0x80),
 }
 
 // normalFloat8 decodes runs whose products are normal by their mantissas, and

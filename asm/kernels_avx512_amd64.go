@@ -654,20 +654,10 @@ func spreadAVX512(dst *byte, src *byte, n int)
 //go:noescape
 func fieldsAVX512(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)
 
-// swap2AVX512 turns around the bytes of 32 bytes of numbers of 2, n times.
+// swapAVX512 puts each sixteen of 32 bytes in an order, n times.
 //
 //go:noescape
-func swap2AVX512(dst *byte, src *byte, n int)
-
-// swap4AVX512 turns around the bytes of 32 bytes of numbers of 4, n times.
-//
-//go:noescape
-func swap4AVX512(dst *byte, src *byte, n int)
-
-// swap8AVX512 turns around the bytes of 32 bytes of numbers of 8, n times.
-//
-//go:noescape
-func swap8AVX512(dst *byte, src *byte, n int)
+func swapAVX512(dst *byte, src *byte, order *byte, n int)
 
 // absmaxAVX512 writes the largest magnitude of each of n runs of chunks of 32 numbers.
 //

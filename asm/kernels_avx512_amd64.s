@@ -17076,8 +17076,8 @@ chunk:
 	VPSLLVW   Z5, Z14, Z14
 	VPANDD    Z6, Z14, Z14
 	VPADDW    Z14, Z15, Z15
-	VPADDB    Y7, Y13, Y13
-	VPTESTNMB Y8, Y13, K1
+	VPANDD    Y7, Y13, Y13
+	VPCMPEQB  Y8, Y13, K1
 	VMOVDQU16 Z10, K1, Z15
 	VMOVDQU16 Z15, (AX)
 	ADDQ      $0x00000020, CX
@@ -17380,9 +17380,9 @@ GLOBL k160<>(SB), RODATA|NOPTR, $64
 TEXT ·spreadAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	MOVQ         n+16(FP), DX
 	VMOVDQU64    k161<>+0(SB), Z0
 	VPBROADCASTD k76<>+0(SB), Z1
+	MOVQ         n+16(FP), DX
 	SUBQ         $0x02, DX
 	JCS          Odd
 
@@ -17482,15 +17482,16 @@ DATA k162<>+48(SB)/8, $0x0706050403020100
 DATA k162<>+56(SB)/8, $0x0706050403020100
 GLOBL k162<>(SB), RODATA|NOPTR, $64
 
-// func swap2AVX512(dst *byte, src *byte, n int)
+// func swapAVX512(dst *byte, src *byte, order *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL
-TEXT ·swap2AVX512(SB), NOSPLIT, $0-24
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      n+16(FP), DX
-	VMOVDQU64 k163<>+0(SB), Z0
-	SUBQ      $0x02, DX
-	JCS       Odd
+TEXT ·swapAVX512(SB), NOSPLIT, $0-32
+	MOVQ            dst+0(FP), AX
+	MOVQ            src+8(FP), CX
+	MOVQ            order+16(FP), DX
+	VBROADCASTI32X4 (DX), Z0
+	MOVQ            n+24(FP), DX
+	SUBQ            $0x02, DX
+	JCS             Odd
 
 Pair:
 	VMOVDQU64 (CX), Z1
@@ -17513,100 +17514,6 @@ Odd:
 Done:
 	VZEROUPPER
 	RET
-
-DATA k163<>+0(SB)/8, $0x0607040502030001
-DATA k163<>+8(SB)/8, $0x0e0f0c0d0a0b0809
-DATA k163<>+16(SB)/8, $0x0607040502030001
-DATA k163<>+24(SB)/8, $0x0e0f0c0d0a0b0809
-DATA k163<>+32(SB)/8, $0x0607040502030001
-DATA k163<>+40(SB)/8, $0x0e0f0c0d0a0b0809
-DATA k163<>+48(SB)/8, $0x0607040502030001
-DATA k163<>+56(SB)/8, $0x0e0f0c0d0a0b0809
-GLOBL k163<>(SB), RODATA|NOPTR, $64
-
-// func swap4AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL
-TEXT ·swap4AVX512(SB), NOSPLIT, $0-24
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      n+16(FP), DX
-	VMOVDQU64 k164<>+0(SB), Z0
-	SUBQ      $0x02, DX
-	JCS       Odd
-
-Pair:
-	VMOVDQU64 (CX), Z1
-	VPSHUFB   Z0, Z1, Z1
-	VMOVDQU64 Z1, (AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, AX
-	SUBQ      $0x02, DX
-	JCC       Pair
-
-Odd:
-	ADDQ      $0x02, DX
-	JZ        Done
-	VMOVDQU32 (CX), Y1
-	VPSHUFB   Y0, Y1, Y1
-	VMOVDQU32 Y1, (AX)
-	ADDQ      $0x00000020, CX
-	ADDQ      $0x00000020, AX
-
-Done:
-	VZEROUPPER
-	RET
-
-DATA k164<>+0(SB)/8, $0x0405060700010203
-DATA k164<>+8(SB)/8, $0x0c0d0e0f08090a0b
-DATA k164<>+16(SB)/8, $0x0405060700010203
-DATA k164<>+24(SB)/8, $0x0c0d0e0f08090a0b
-DATA k164<>+32(SB)/8, $0x0405060700010203
-DATA k164<>+40(SB)/8, $0x0c0d0e0f08090a0b
-DATA k164<>+48(SB)/8, $0x0405060700010203
-DATA k164<>+56(SB)/8, $0x0c0d0e0f08090a0b
-GLOBL k164<>(SB), RODATA|NOPTR, $64
-
-// func swap8AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL
-TEXT ·swap8AVX512(SB), NOSPLIT, $0-24
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      n+16(FP), DX
-	VMOVDQU64 k165<>+0(SB), Z0
-	SUBQ      $0x02, DX
-	JCS       Odd
-
-Pair:
-	VMOVDQU64 (CX), Z1
-	VPSHUFB   Z0, Z1, Z1
-	VMOVDQU64 Z1, (AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, AX
-	SUBQ      $0x02, DX
-	JCC       Pair
-
-Odd:
-	ADDQ      $0x02, DX
-	JZ        Done
-	VMOVDQU32 (CX), Y1
-	VPSHUFB   Y0, Y1, Y1
-	VMOVDQU32 Y1, (AX)
-	ADDQ      $0x00000020, CX
-	ADDQ      $0x00000020, AX
-
-Done:
-	VZEROUPPER
-	RET
-
-DATA k165<>+0(SB)/8, $0x0001020304050607
-DATA k165<>+8(SB)/8, $0x08090a0b0c0d0e0f
-DATA k165<>+16(SB)/8, $0x0001020304050607
-DATA k165<>+24(SB)/8, $0x08090a0b0c0d0e0f
-DATA k165<>+32(SB)/8, $0x0001020304050607
-DATA k165<>+40(SB)/8, $0x08090a0b0c0d0e0f
-DATA k165<>+48(SB)/8, $0x0001020304050607
-DATA k165<>+56(SB)/8, $0x08090a0b0c0d0e0f
-GLOBL k165<>(SB), RODATA|NOPTR, $64
 
 // func absmaxAVX512(dst *float32, src *byte, chunks int, n int)
 // Requires: AVX, AVX2, AVX512F, AVX512VL
@@ -17614,7 +17521,7 @@ TEXT ·absmaxAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
-	VPBROADCASTD k166<>+0(SB), Z0
+	VPBROADCASTD k163<>+0(SB), Z0
 
 run:
 	MOVQ   chunks+16(FP), BX
@@ -17645,11 +17552,11 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k166<>+0(SB)/8, $0x7fffffff7fffffff
-DATA k166<>+8(SB)/8, $0x7fffffff7fffffff
-DATA k166<>+16(SB)/8, $0x7fffffff7fffffff
-DATA k166<>+24(SB)/8, $0x7fffffff7fffffff
-GLOBL k166<>(SB), RODATA|NOPTR, $32
+DATA k163<>+0(SB)/8, $0x7fffffff7fffffff
+DATA k163<>+8(SB)/8, $0x7fffffff7fffffff
+DATA k163<>+16(SB)/8, $0x7fffffff7fffffff
+DATA k163<>+24(SB)/8, $0x7fffffff7fffffff
+GLOBL k163<>(SB), RODATA|NOPTR, $32
 
 // func nearestAVX512(dst *byte, src *byte, scales *float32, tables *byte, least *float32, chunks int, n int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
@@ -17666,7 +17573,7 @@ TEXT ·nearestAVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSS    84(SI), Z4
 	VBROADCASTSS    88(SI), Z5
 	VPBROADCASTD    k124<>+0(SB), Z6
-	VMOVDQU64       k167<>+0(SB), Z7
+	VMOVDQU64       k164<>+0(SB), Z7
 
 run:
 	MOVQ         chunks+40(FP), SI
@@ -17724,15 +17631,15 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k167<>+0(SB)/8, $0x3830282018100800
-DATA k167<>+8(SB)/8, $0x7870686058504840
-DATA k167<>+16(SB)/8, $0x3c342c241c140c04
-DATA k167<>+24(SB)/8, $0x7c746c645c544c44
-DATA k167<>+32(SB)/8, $0x3830282018100800
-DATA k167<>+40(SB)/8, $0x7870686058504840
-DATA k167<>+48(SB)/8, $0x3c342c241c140c04
-DATA k167<>+56(SB)/8, $0x7c746c645c544c44
-GLOBL k167<>(SB), RODATA|NOPTR, $64
+DATA k164<>+0(SB)/8, $0x3830282018100800
+DATA k164<>+8(SB)/8, $0x7870686058504840
+DATA k164<>+16(SB)/8, $0x3c342c241c140c04
+DATA k164<>+24(SB)/8, $0x7c746c645c544c44
+DATA k164<>+32(SB)/8, $0x3830282018100800
+DATA k164<>+40(SB)/8, $0x7870686058504840
+DATA k164<>+48(SB)/8, $0x3c342c241c140c04
+DATA k164<>+56(SB)/8, $0x7c746c645c544c44
+GLOBL k164<>(SB), RODATA|NOPTR, $64
 
 // func int8AVX512(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX512F, AVX512VL
@@ -17747,7 +17654,7 @@ run:
 	MOVQ         chunks+24(FP), SI
 	VMOVSS       k30<>+0(SB), X1
 	VDIVSS       (DX), X1, X1
-	VMULSS       k168<>+0(SB), X1, X1
+	VMULSS       k165<>+0(SB), X1, X1
 	VBROADCASTSS X1, Z1
 
 chunk:
@@ -17771,8 +17678,8 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k168<>+0(SB)/8, $0x42fe000042fe0000
-DATA k168<>+8(SB)/8, $0x42fe000042fe0000
-DATA k168<>+16(SB)/8, $0x42fe000042fe0000
-DATA k168<>+24(SB)/8, $0x42fe000042fe0000
-GLOBL k168<>(SB), RODATA|NOPTR, $32
+DATA k165<>+0(SB)/8, $0x42fe000042fe0000
+DATA k165<>+8(SB)/8, $0x42fe000042fe0000
+DATA k165<>+16(SB)/8, $0x42fe000042fe0000
+DATA k165<>+24(SB)/8, $0x42fe000042fe0000
+GLOBL k165<>(SB), RODATA|NOPTR, $32

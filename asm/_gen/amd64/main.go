@@ -62,7 +62,7 @@ func zkernels() {
 	zlanesKernel()
 	zspreadKernel()
 	zfieldsKernel()
-	zswapKernels()
+	zswapKernel()
 	zabsmaxKernel()
 	znearestKernel()
 	zint8Kernel()

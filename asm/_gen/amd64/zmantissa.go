@@ -36,8 +36,8 @@ func zmantissaKernel() {
 		return x
 	}
 	shift, keep := word(0), word(1) // bring sign and upper exponent to their place
-	lift, none := YMM(), YMM()      // a NaN plus lift has no bit of none
-	VPBROADCASTB(form.Offset(singles+4), lift)
+	part, none := YMM(), YMM()      // that part of a NaN is none
+	VPBROADCASTB(form.Offset(singles+4), part)
 	VPBROADCASTB(form.Offset(singles+5), none)
 	upper := YMM()
 	VPBROADCASTD(dwords(0x60606060), upper)
@@ -76,8 +76,8 @@ func zmantissaKernel() {
 	VPSLLVW(shift, codes, e)
 	VPANDD(keep, e, e)
 	VPADDW(e, w, w)
-	VPADDB(lift, bytes, bytes)
-	VPTESTNMB(none, bytes, missing)
+	VPANDD(part, bytes, bytes)
+	VPCMPEQB(none, bytes, missing)
 	VMOVDQU16(nan, missing, w)
 	VMOVDQU16(w, z.to(0))
 	z.advance(32, 32)

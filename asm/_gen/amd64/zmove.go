@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -37,62 +35,63 @@ func zlanesKernel() {
 	zend()
 }
 
-// zbytewise is kernels of 32 bytes written at a time, two steps together.
-func zbytewise(name, doc string, in int, before func(z *zkernel), step func(z *zkernel, wide bool)) {
-	TEXT(name, NOSPLIT, "func(dst *byte, src *byte, n int)")
-	Pragma("noescape")
-	Doc(name + " " + doc)
-	z := &zkernel{dst: Load(Param("dst"), GP64()), src: Load(Param("src"), GP64())}
-	n := Load(Param("n"), GP64())
-	before(z)
-	zpairs(z, "", n, in, 16, func() { step(z, true) }, func() { step(z, false) })
-	zend()
-}
-
 // zspreadKernel gives each nibble a byte, the low one of two first.
 func zspreadKernel() {
-	var order, low VecVirtual
-	zbytewise("spreadAVX512", "gives each of 32 nibbles a byte, n times.", 16,
-		func(*zkernel) {
-			order = zload(bytes64(func(i int) int { return i % 8 * 4 }))
-			low = all(0x0F0F0F0F)
-		},
-		func(z *zkernel, wide bool) {
-			x := ZMM()
-			if wide {
-				VPMOVZXDQ(z.from(0), x)
-				VPMULTISHIFTQB(x, order, x)
-				VPANDD(low, x, x)
-				VMOVDQU64(x, z.to(0))
-				return
-			}
-			VPMOVZXDQ(z.from(0), x.AsY())
-			VPMULTISHIFTQB(x.AsY(), order.AsY(), x.AsY())
-			VPANDD(low.AsY(), x.AsY(), x.AsY())
-			VMOVDQU32(x.AsY(), z.to(0))
-		})
+	z := zmove("spreadAVX512", "", "gives each of 32 nibbles a byte, n times.")
+	order, low := zload(bytes64(func(i int) int { return i % 8 * 4 })), all(0x0F0F0F0F)
+	z.zpairs(16, func(x VecVirtual, wide bool) {
+		if wide {
+			VPMOVZXDQ(z.from(0), x)
+			VPMULTISHIFTQB(x, order, x)
+			VPANDD(low, x, x)
+			return
+		}
+		VPMOVZXDQ(z.from(0), x.AsY())
+		VPMULTISHIFTQB(x.AsY(), order.AsY(), x.AsY())
+		VPANDD(low.AsY(), x.AsY(), x.AsY())
+	})
 }
 
-// zswapKernels turns the bytes of numbers around, 32 bytes at a time.
-func zswapKernels() {
-	for _, size := range []int{2, 4, 8} {
-		var order VecVirtual
-		zbytewise(fmt.Sprintf("swap%dAVX512", size), fmt.Sprintf("turns around the bytes of 32 bytes of numbers of %d, n times.", size), 32,
-			func(*zkernel) {
-				order = zload(bytes64(func(i int) int { return i%16/size*size + size - 1 - i%size }))
-			},
-			func(z *zkernel, wide bool) {
-				x := ZMM()
-				if wide {
-					VPSHUFB(order, zload(z.from(0)), x)
-					VMOVDQU64(x, z.to(0))
-					return
-				}
-				VMOVDQU32(z.from(0), x.AsY())
-				VPSHUFB(order.AsY(), x.AsY(), x.AsY())
-				VMOVDQU32(x.AsY(), z.to(0))
-			})
-	}
+// zswapKernel puts the bytes of sixteen in another order.
+func zswapKernel() {
+	z := zmove("swapAVX512", ", order *byte", "puts each sixteen of 32 bytes in an order, n times.")
+	order := ZMM()
+	VBROADCASTI32X4(Mem{Base: Load(Param("order"), GP64())}, order)
+	z.zpairs(32, func(x VecVirtual, wide bool) {
+		if wide {
+			VMOVDQU64(z.from(0), x)
+			VPSHUFB(order, x, x)
+			return
+		}
+		VMOVDQU32(z.from(0), x.AsY())
+		VPSHUFB(order.AsY(), x.AsY(), x.AsY())
+	})
+}
+
+// A zmover writes 32 bytes a step, two steps together.
+type zmover struct{ *zkernel }
+
+func zmove(name, params, doc string) zmover {
+	TEXT(name, NOSPLIT, "func(dst *byte, src *byte"+params+", n int)")
+	Pragma("noescape")
+	Doc(name + " " + doc)
+	return zmover{&zkernel{dst: Load(Param("dst"), GP64()), src: Load(Param("src"), GP64())}}
+}
+
+// zpairs ends the kernel: step makes what is written of so many bytes, or twice
+// as many.
+func (z zmover) zpairs(in int, step func(x VecVirtual, wide bool)) {
+	// As numbers, 32 bytes are sixteen.
+	zpairs(z.zkernel, "", Load(Param("n"), GP64()), in, 16, func() {
+		x := ZMM()
+		step(x, true)
+		VMOVDQU64(x, z.to(0))
+	}, func() {
+		x := ZMM()
+		step(x, false)
+		VMOVDQU32(x.AsY(), z.to(0))
+	})
+	zend()
 }
 
 // zfieldsKernel gives fields of a few bits a byte each. Eight fields of b bits
