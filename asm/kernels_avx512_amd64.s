@@ -13957,7 +13957,7 @@ TEXT ·bytesScaleF32AVX512(SB), NOSPLIT, $0-64
 	VBROADCASTSS (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z4
-	VMOVDQU64    k145<>+0(SB), Z4
+	VMOVDQU64    k145<>+0(SB), Z5
 	VMOVDQU64    k146<>+0(SB), Z6
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
@@ -13972,29 +13972,87 @@ run:
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
 	VPBROADCASTD R8, Z7
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          small
 
 chunk:
-	VPXORD  (CX), Y1, Y5
-	VMOVAPS Z2, Z8
-	VPERMB  Z5, Z4, K1, Z8
-	VSUBPS  Z3, Z8, Z8
-	VMULPS  Z7, Z8, Z8
+	VPXORD  (CX), Y1, Y8
 	VMOVAPS Z2, Z9
-	VPERMB  Z5, Z6, K1, Z9
+	VPERMB  Z8, Z5, K1, Z9
 	VSUBPS  Z3, Z9, Z9
 	VMULPS  Z7, Z9, Z9
-	VXORPS  Z0, Z8, Z8
-	VMOVUPS Z8, (AX)
+	VMOVAPS Z2, Z10
+	VPERMB  Z8, Z6, K1, Z10
+	VSUBPS  Z3, Z10, Z10
+	VMULPS  Z7, Z10, Z10
 	VXORPS  Z0, Z9, Z9
-	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z9, (AX)
+	VXORPS  Z0, Z10, Z10
+	VMOVUPS Z10, 64(AX)
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000080, AX
 	DECQ    SI
 	JNZ     chunk
-	ADDQ    $0x04, DX
-	ADDQ    $0x04, BX
-	DECQ    DI
-	JNZ     run
+	JMP     next
+
+small:
+	VPBROADCASTD k0<>+0(SB), Z9
+	VPBROADCASTD k147<>+0(SB), Z10
+	VPBROADCASTD k148<>+0(SB), Z11
+	VPANDND      Z7, Z9, Z13
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z13, K2
+	VCVTDQ2PS    Z13, Z12
+	VPSUBD.BCST  k150<>+0(SB), Z12, Z12
+	VPADDD       Z11, Z13, K2, Z12
+	VPSUBD.BCST  k151<>+0(SB), Z12, Z13
+	VPANDD       Z7, Z9, Z14
+	VPORD        Z14, Z12, Z7
+	VPORD        Z11, Z14, Z14
+	VMULPS.BCST  k133<>+0(SB), Z4, Z15
+
+slowly:
+	VPXORD      (CX), Y1, Y8
+	VMOVAPS     Z2, Z15
+	VPERMB      Z8, Z5, K1, Z15
+	VSUBPS      Z3, Z15, Z15
+	VPANDND     Z15, Z9, Z16
+	VPCMPD      $0x05, Z10, Z16, K2
+	VMULPS      Z12, Z16, Z17
+	VFMADD213PS Z11, Z13, Z16
+	VPMAXSD     Z16, Z17, Z17
+	VPSUBD      Z14, Z17, Z17
+	VPTERNLOGD  $0x78, Z9, Z15, Z17
+	VMULPS      Z7, Z15, K2, Z17
+	VMOVAPS     Z17, Z15
+	VMOVAPS     Z2, Z16
+	VPERMB      Z8, Z6, K1, Z16
+	VSUBPS      Z3, Z16, Z16
+	VPANDND     Z16, Z9, Z17
+	VPCMPD      $0x05, Z10, Z17, K2
+	VMULPS      Z12, Z17, Z18
+	VFMADD213PS Z11, Z13, Z17
+	VPMAXSD     Z17, Z18, Z18
+	VPSUBD      Z14, Z18, Z18
+	VPTERNLOGD  $0x78, Z9, Z16, Z18
+	VMULPS      Z7, Z16, K2, Z18
+	VMOVAPS     Z18, Z16
+	VXORPS      Z0, Z15, Z15
+	VMOVUPS     Z15, (AX)
+	VXORPS      Z0, Z16, Z16
+	VMOVUPS     Z16, 64(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000080, AX
+	DECQ        SI
+	JNZ         slowly
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
@@ -14030,610 +14088,39 @@ DATA k146<>+48(SB)/8, $0x0000001d0000001c
 DATA k146<>+56(SB)/8, $0x0000001f0000001e
 GLOBL k146<>(SB), RODATA|NOPTR, $64
 
+DATA k147<>+0(SB)/8, $0x7f8000007f800000
+DATA k147<>+8(SB)/8, $0x7f8000007f800000
+DATA k147<>+16(SB)/8, $0x7f8000007f800000
+DATA k147<>+24(SB)/8, $0x7f8000007f800000
+GLOBL k147<>(SB), RODATA|NOPTR, $32
+
+DATA k148<>+0(SB)/8, $0x2000000020000000
+DATA k148<>+8(SB)/8, $0x2000000020000000
+DATA k148<>+16(SB)/8, $0x2000000020000000
+DATA k148<>+24(SB)/8, $0x2000000020000000
+GLOBL k148<>(SB), RODATA|NOPTR, $32
+
+DATA k149<>+0(SB)/8, $0x007fffff007fffff
+DATA k149<>+8(SB)/8, $0x007fffff007fffff
+DATA k149<>+16(SB)/8, $0x007fffff007fffff
+DATA k149<>+24(SB)/8, $0x007fffff007fffff
+GLOBL k149<>(SB), RODATA|NOPTR, $32
+
+DATA k150<>+0(SB)/8, $0x2a8000002a800000
+DATA k150<>+8(SB)/8, $0x2a8000002a800000
+DATA k150<>+16(SB)/8, $0x2a8000002a800000
+DATA k150<>+24(SB)/8, $0x2a8000002a800000
+GLOBL k150<>(SB), RODATA|NOPTR, $32
+
+DATA k151<>+0(SB)/8, $0x0080000000800000
+DATA k151<>+8(SB)/8, $0x0080000000800000
+DATA k151<>+16(SB)/8, $0x0080000000800000
+DATA k151<>+24(SB)/8, $0x0080000000800000
+GLOBL k151<>(SB), RODATA|NOPTR, $32
+
 // func bytesScaleBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
 TEXT ·bytesScaleBF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
-	VPBROADCASTD k3<>+0(SB), Z1
-	VMOVDQU64    k4<>+0(SB), Z2
-	VMOVDQU64    k5<>+0(SB), Z3
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y4
-	VPXORD       k55<>+0(SB), Y4, Y4
-	VBROADCASTSS k143<>+0(SB), Z5
-	VBROADCASTSS k144<>+0(SB), Z6
-	MOVQ         last+40(FP), SI
-	VBROADCASTSS (SI), Z7
-	VCMPPS       $0x03, Z7, Z7, K1
-	VPBROADCASTD k1<>+0(SB), K1, Z7
-	VMOVDQU64    k145<>+0(SB), Z7
-	VMOVDQU64    k146<>+0(SB), Z9
-	MOVQ         $0x1111111111111111, SI
-	KMOVQ        SI, K1
-	MOVQ         n+56(FP), DI
-
-run:
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R8
-	XORL         $0x80000000, R8
-	MOVL         $0xffc00000, R10
-	LEAL         (R8)(R8*1), R9
-	CMPL         R9, $0xff000000
-	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z10
-
-chunk:
-	VPXORD     (CX), Y4, Y8
-	VMOVAPS    Z5, Z11
-	VPERMB     Z8, Z7, K1, Z11
-	VSUBPS     Z6, Z11, Z11
-	VMULPS     Z10, Z11, Z11
-	VMOVAPS    Z5, Z12
-	VPERMB     Z8, Z9, K1, Z12
-	VSUBPS     Z6, Z12, Z12
-	VMULPS     Z10, Z12, Z12
-	VMOVDQA64  Z11, Z13
-	VPERMT2W   Z12, Z2, Z13
-	VPERMT2W   Z12, Z3, Z11
-	VPTERNLOGD $0xf8, Z1, Z13, Z11
-	VPCMPUW    $0x06, Z0, Z11, K2
-	VPADDW     Z1, Z13, K2, Z13
-	VPXORD     Z0, Z13, Z13
-	VMOVDQU16  Z13, (AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000040, AX
-	DECQ       SI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	DECQ       DI
-	JNZ        run
-	VZEROUPPER
-	RET
-
-// func bytesScaleF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
-TEXT ·bytesScaleF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y1
-	VPXORD       k55<>+0(SB), Y1, Y1
-	VBROADCASTSS k143<>+0(SB), Z2
-	VBROADCASTSS k144<>+0(SB), Z3
-	MOVQ         last+40(FP), SI
-	VBROADCASTSS (SI), Z4
-	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k1<>+0(SB), K1, Z4
-	VMOVDQU64    k145<>+0(SB), Z4
-	VMOVDQU64    k146<>+0(SB), Z6
-	MOVQ         $0x1111111111111111, SI
-	KMOVQ        SI, K1
-	MOVQ         n+56(FP), DI
-
-run:
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R8
-	XORL         $0x80000000, R8
-	MOVL         $0xffc00000, R10
-	LEAL         (R8)(R8*1), R9
-	CMPL         R9, $0xff000000
-	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z7
-
-chunk:
-	VPXORD    (CX), Y1, Y5
-	VMOVAPS   Z2, Z8
-	VPERMB    Z5, Z4, K1, Z8
-	VSUBPS    Z3, Z8, Z8
-	VMULPS    Z7, Z8, Z8
-	VMOVAPS   Z2, Z9
-	VPERMB    Z5, Z6, K1, Z9
-	VSUBPS    Z3, Z9, Z9
-	VMULPS    Z7, Z9, Z9
-	VXORPS    Z0, Z8, Z8
-	VCVTPS2PH $0x00, Z8, (AX)
-	VXORPS    Z0, Z9, Z9
-	VCVTPS2PH $0x00, Z9, 32(AX)
-	ADDQ      $0x00000020, CX
-	ADDQ      $0x00000040, AX
-	DECQ      SI
-	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
-	VZEROUPPER
-	RET
-
-// func bytesShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
-TEXT ·bytesShiftF32AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y1
-	VPXORD       k55<>+0(SB), Y1, Y1
-	VBROADCASTSS k143<>+0(SB), Z2
-	VBROADCASTSS k144<>+0(SB), Z3
-	MOVQ         last+40(FP), SI
-	VBROADCASTSS (SI), Z4
-	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k1<>+0(SB), K1, Z4
-	VSUBPS       Z4, Z3, Z3
-	VMOVDQU64    k145<>+0(SB), Z4
-	VMOVDQU64    k146<>+0(SB), Z6
-	MOVQ         $0x1111111111111111, SI
-	KMOVQ        SI, K1
-	MOVQ         n+56(FP), DI
-
-run:
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R8
-	XORL         $0x80000000, R8
-	MOVL         $0xffc00000, R10
-	LEAL         (R8)(R8*1), R9
-	CMPL         R9, $0xff000000
-	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z7
-	MOVL         (BX), R8
-	MOVL         $0xffc00000, R10
-	LEAL         (R8)(R8*1), R9
-	CMPL         R9, $0xff000000
-	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z8
-
-chunk:
-	VPXORD  (CX), Y1, Y5
-	VMOVAPS Z2, Z9
-	VPERMB  Z5, Z4, K1, Z9
-	VSUBPS  Z3, Z9, Z9
-	VSUBPS  Z8, Z9, Z9
-	VMULPS  Z7, Z9, Z9
-	VMOVAPS Z2, Z10
-	VPERMB  Z5, Z6, K1, Z10
-	VSUBPS  Z3, Z10, Z10
-	VSUBPS  Z8, Z10, Z10
-	VMULPS  Z7, Z10, Z10
-	VXORPS  Z0, Z9, Z9
-	VMOVUPS Z9, (AX)
-	VXORPS  Z0, Z10, Z10
-	VMOVUPS Z10, 64(AX)
-	ADDQ    $0x00000020, CX
-	ADDQ    $0x00000080, AX
-	DECQ    SI
-	JNZ     chunk
-	ADDQ    $0x04, DX
-	ADDQ    $0x04, BX
-	DECQ    DI
-	JNZ     run
-	VZEROUPPER
-	RET
-
-// func bytesShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
-TEXT ·bytesShiftBF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
-	VPBROADCASTD k3<>+0(SB), Z1
-	VMOVDQU64    k4<>+0(SB), Z2
-	VMOVDQU64    k5<>+0(SB), Z3
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y4
-	VPXORD       k55<>+0(SB), Y4, Y4
-	VBROADCASTSS k143<>+0(SB), Z5
-	VBROADCASTSS k144<>+0(SB), Z6
-	MOVQ         last+40(FP), SI
-	VBROADCASTSS (SI), Z7
-	VCMPPS       $0x03, Z7, Z7, K1
-	VPBROADCASTD k1<>+0(SB), K1, Z7
-	VSUBPS       Z7, Z6, Z6
-	VMOVDQU64    k145<>+0(SB), Z7
-	VMOVDQU64    k146<>+0(SB), Z9
-	MOVQ         $0x1111111111111111, SI
-	KMOVQ        SI, K1
-	MOVQ         n+56(FP), DI
-
-run:
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R8
-	XORL         $0x80000000, R8
-	MOVL         $0xffc00000, R10
-	LEAL         (R8)(R8*1), R9
-	CMPL         R9, $0xff000000
-	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z10
-	MOVL         (BX), R8
-	MOVL         $0xffc00000, R10
-	LEAL         (R8)(R8*1), R9
-	CMPL         R9, $0xff000000
-	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z11
-
-chunk:
-	VPXORD     (CX), Y4, Y8
-	VMOVAPS    Z5, Z12
-	VPERMB     Z8, Z7, K1, Z12
-	VSUBPS     Z6, Z12, Z12
-	VSUBPS     Z11, Z12, Z12
-	VMULPS     Z10, Z12, Z12
-	VMOVAPS    Z5, Z13
-	VPERMB     Z8, Z9, K1, Z13
-	VSUBPS     Z6, Z13, Z13
-	VSUBPS     Z11, Z13, Z13
-	VMULPS     Z10, Z13, Z13
-	VMOVDQA64  Z12, Z14
-	VPERMT2W   Z13, Z2, Z14
-	VPERMT2W   Z13, Z3, Z12
-	VPTERNLOGD $0xf8, Z1, Z14, Z12
-	VPCMPUW    $0x06, Z0, Z12, K2
-	VPADDW     Z1, Z14, K2, Z14
-	VPXORD     Z0, Z14, Z14
-	VMOVDQU16  Z14, (AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000040, AX
-	DECQ       SI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	DECQ       DI
-	JNZ        run
-	VZEROUPPER
-	RET
-
-// func bytesShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
-TEXT ·bytesShiftF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y1
-	VPXORD       k55<>+0(SB), Y1, Y1
-	VBROADCASTSS k143<>+0(SB), Z2
-	VBROADCASTSS k144<>+0(SB), Z3
-	MOVQ         last+40(FP), SI
-	VBROADCASTSS (SI), Z4
-	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k1<>+0(SB), K1, Z4
-	VSUBPS       Z4, Z3, Z3
-	VMOVDQU64    k145<>+0(SB), Z4
-	VMOVDQU64    k146<>+0(SB), Z6
-	MOVQ         $0x1111111111111111, SI
-	KMOVQ        SI, K1
-	MOVQ         n+56(FP), DI
-
-run:
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R8
-	XORL         $0x80000000, R8
-	MOVL         $0xffc00000, R10
-	LEAL         (R8)(R8*1), R9
-	CMPL         R9, $0xff000000
-	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z7
-	MOVL         (BX), R8
-	MOVL         $0xffc00000, R10
-	LEAL         (R8)(R8*1), R9
-	CMPL         R9, $0xff000000
-	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z8
-
-chunk:
-	VPXORD    (CX), Y1, Y5
-	VMOVAPS   Z2, Z9
-	VPERMB    Z5, Z4, K1, Z9
-	VSUBPS    Z3, Z9, Z9
-	VSUBPS    Z8, Z9, Z9
-	VMULPS    Z7, Z9, Z9
-	VMOVAPS   Z2, Z10
-	VPERMB    Z5, Z6, K1, Z10
-	VSUBPS    Z3, Z10, Z10
-	VSUBPS    Z8, Z10, Z10
-	VMULPS    Z7, Z10, Z10
-	VXORPS    Z0, Z9, Z9
-	VCVTPS2PH $0x00, Z9, (AX)
-	VXORPS    Z0, Z10, Z10
-	VCVTPS2PH $0x00, Z10, 32(AX)
-	ADDQ      $0x00000020, CX
-	ADDQ      $0x00000040, AX
-	DECQ      SI
-	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
-	VZEROUPPER
-	RET
-
-// func bytesAffineF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
-TEXT ·bytesAffineF32AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y0
-	VPXORD       k55<>+0(SB), Y0, Y0
-	VBROADCASTSS k143<>+0(SB), Z2
-	VBROADCASTSS k144<>+0(SB), Z3
-	MOVQ         last+40(FP), SI
-	VBROADCASTSS (SI), Z4
-	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k1<>+0(SB), K1, Z4
-	VSUBPS       Z4, Z3, Z3
-	VMOVDQU64    k145<>+0(SB), Z4
-	VMOVDQU64    k146<>+0(SB), Z5
-	MOVQ         $0x1111111111111111, SI
-	KMOVQ        SI, K1
-	MOVQ         n+56(FP), DI
-
-run:
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R8
-	MOVL         $0x7fc00000, R10
-	LEAL         (R8)(R8*1), R9
-	CMPL         R9, $0xff000000
-	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z6
-	MOVL         (BX), R8
-	MOVL         $0x7fc00000, R10
-	LEAL         (R8)(R8*1), R9
-	CMPL         R9, $0xff000000
-	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z7
-
-chunk:
-	VPXORD       (CX), Y0, Y1
-	VMOVAPS      Z2, Z8
-	VPERMB       Z1, Z4, K1, Z8
-	VSUBPS       Z3, Z8, Z8
-	VMULPS       Z6, Z8, Z8
-	VADDPS       Z7, Z8, Z8
-	VMOVAPS      Z2, Z9
-	VPERMB       Z1, Z5, K1, Z9
-	VSUBPS       Z3, Z9, Z9
-	VMULPS       Z6, Z9, Z9
-	VADDPS       Z7, Z9, Z9
-	VCMPPS       $0x03, Z8, Z8, K2
-	VPBROADCASTD k16<>+0(SB), K2, Z8
-	VMOVUPS      Z8, (AX)
-	VCMPPS       $0x03, Z9, Z9, K2
-	VPBROADCASTD k16<>+0(SB), K2, Z9
-	VMOVUPS      Z9, 64(AX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000080, AX
-	DECQ         SI
-	JNZ          chunk
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
-	DECQ         DI
-	JNZ          run
-	VZEROUPPER
-	RET
-
-// func bytesAffineBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
-TEXT ·bytesAffineBF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
-	VPBROADCASTD k3<>+0(SB), Z1
-	VMOVDQU64    k4<>+0(SB), Z2
-	VMOVDQU64    k5<>+0(SB), Z3
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y4
-	VPXORD       k55<>+0(SB), Y4, Y4
-	VBROADCASTSS k143<>+0(SB), Z5
-	VBROADCASTSS k144<>+0(SB), Z6
-	MOVQ         last+40(FP), SI
-	VBROADCASTSS (SI), Z7
-	VCMPPS       $0x03, Z7, Z7, K1
-	VPBROADCASTD k1<>+0(SB), K1, Z7
-	VSUBPS       Z7, Z6, Z6
-	VMOVDQU64    k145<>+0(SB), Z7
-	VMOVDQU64    k146<>+0(SB), Z9
-	MOVQ         $0x1111111111111111, SI
-	KMOVQ        SI, K1
-	MOVQ         n+56(FP), DI
-
-run:
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R8
-	MOVL         $0x7fc00000, R10
-	LEAL         (R8)(R8*1), R9
-	CMPL         R9, $0xff000000
-	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z10
-	MOVL         (BX), R8
-	MOVL         $0x7fc00000, R10
-	LEAL         (R8)(R8*1), R9
-	CMPL         R9, $0xff000000
-	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z11
-
-chunk:
-	VPXORD     (CX), Y4, Y8
-	VMOVAPS    Z5, Z12
-	VPERMB     Z8, Z7, K1, Z12
-	VSUBPS     Z6, Z12, Z12
-	VMULPS     Z10, Z12, Z12
-	VADDPS     Z11, Z12, Z12
-	VMOVAPS    Z5, Z13
-	VPERMB     Z8, Z9, K1, Z13
-	VSUBPS     Z6, Z13, Z13
-	VMULPS     Z10, Z13, Z13
-	VADDPS     Z11, Z13, Z13
-	VMOVDQA64  Z12, Z14
-	VPERMT2W   Z13, Z2, Z14
-	VPERMT2W   Z13, Z3, Z12
-	VPTERNLOGD $0xf8, Z1, Z14, Z12
-	VPCMPUW    $0x06, Z0, Z12, K2
-	VPADDW     Z1, Z14, K2, Z14
-	VPCMPEQW   k24<>+0(SB), Z14, K2
-	VMOVDQU16  k25<>+0(SB), K2, Z14
-	VMOVDQU16  Z14, (AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000040, AX
-	DECQ       SI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	DECQ       DI
-	JNZ        run
-	VZEROUPPER
-	RET
-
-// func bytesAffineF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
-TEXT ·bytesAffineF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y0
-	VPXORD       k55<>+0(SB), Y0, Y0
-	VBROADCASTSS k143<>+0(SB), Z2
-	VBROADCASTSS k144<>+0(SB), Z3
-	MOVQ         last+40(FP), SI
-	VBROADCASTSS (SI), Z4
-	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k1<>+0(SB), K1, Z4
-	VSUBPS       Z4, Z3, Z3
-	VMOVDQU64    k145<>+0(SB), Z4
-	VMOVDQU64    k146<>+0(SB), Z5
-	MOVQ         $0x1111111111111111, SI
-	KMOVQ        SI, K1
-	MOVQ         n+56(FP), DI
-
-run:
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R8
-	MOVL         $0x7fc00000, R10
-	LEAL         (R8)(R8*1), R9
-	CMPL         R9, $0xff000000
-	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z6
-	MOVL         (BX), R8
-	MOVL         $0x7fc00000, R10
-	LEAL         (R8)(R8*1), R9
-	CMPL         R9, $0xff000000
-	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z7
-
-chunk:
-	VPXORD       (CX), Y0, Y1
-	VMOVAPS      Z2, Z8
-	VPERMB       Z1, Z4, K1, Z8
-	VSUBPS       Z3, Z8, Z8
-	VMULPS       Z6, Z8, Z8
-	VADDPS       Z7, Z8, Z8
-	VMOVAPS      Z2, Z9
-	VPERMB       Z1, Z5, K1, Z9
-	VSUBPS       Z3, Z9, Z9
-	VMULPS       Z6, Z9, Z9
-	VADDPS       Z7, Z9, Z9
-	VCMPPS       $0x03, Z8, Z8, K2
-	VPBROADCASTD k16<>+0(SB), K2, Z8
-	VCVTPS2PH    $0x00, Z8, (AX)
-	VCMPPS       $0x03, Z9, Z9, K2
-	VPBROADCASTD k16<>+0(SB), K2, Z9
-	VCVTPS2PH    $0x00, Z9, 32(AX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000040, AX
-	DECQ         SI
-	JNZ          chunk
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
-	DECQ         DI
-	JNZ          run
-	VZEROUPPER
-	RET
-
-// func bytesTwiceF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
-TEXT ·bytesTwiceF32AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y1
-	VPXORD       k55<>+0(SB), Y1, Y1
-	VBROADCASTSS k143<>+0(SB), Z2
-	VBROADCASTSS k144<>+0(SB), Z3
-	MOVQ         last+40(FP), SI
-	VBROADCASTSS (SI), Z4
-	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k1<>+0(SB), K1, Z4
-	VMOVDQU64    k145<>+0(SB), Z5
-	VMOVDQU64    k146<>+0(SB), Z6
-	MOVQ         $0x1111111111111111, SI
-	KMOVQ        SI, K1
-	MOVQ         n+56(FP), DI
-
-run:
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R8
-	XORL         $0x80000000, R8
-	MOVL         $0xffc00000, R10
-	LEAL         (R8)(R8*1), R9
-	CMPL         R9, $0xff000000
-	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z7
-
-chunk:
-	VPXORD  (CX), Y1, Y8
-	VMOVAPS Z2, Z9
-	VPERMB  Z8, Z5, K1, Z9
-	VSUBPS  Z3, Z9, Z9
-	VMULPS  Z7, Z9, Z9
-	VMULPS  Z4, Z9, Z9
-	VMOVAPS Z2, Z10
-	VPERMB  Z8, Z6, K1, Z10
-	VSUBPS  Z3, Z10, Z10
-	VMULPS  Z7, Z10, Z10
-	VMULPS  Z4, Z10, Z10
-	VXORPS  Z0, Z9, Z9
-	VMOVUPS Z9, (AX)
-	VXORPS  Z0, Z10, Z10
-	VMOVUPS Z10, 64(AX)
-	ADDQ    $0x00000020, CX
-	ADDQ    $0x00000080, AX
-	DECQ    SI
-	JNZ     chunk
-	ADDQ    $0x04, DX
-	ADDQ    $0x04, BX
-	DECQ    DI
-	JNZ     run
-	VZEROUPPER
-	RET
-
-// func bytesTwiceBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
-TEXT ·bytesTwiceBF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k2<>+0(SB), Z0
@@ -14666,6 +14153,11 @@ run:
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
 	VPBROADCASTD R8, Z10
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          small
 
 chunk:
 	VPXORD     (CX), Y4, Y11
@@ -14673,12 +14165,10 @@ chunk:
 	VPERMB     Z11, Z8, K1, Z12
 	VSUBPS     Z6, Z12, Z12
 	VMULPS     Z10, Z12, Z12
-	VMULPS     Z7, Z12, Z12
 	VMOVAPS    Z5, Z13
 	VPERMB     Z11, Z9, K1, Z13
 	VSUBPS     Z6, Z13, Z13
 	VMULPS     Z10, Z13, Z13
-	VMULPS     Z7, Z13, Z13
 	VMOVDQA64  Z12, Z14
 	VPERMT2W   Z13, Z2, Z14
 	VPERMT2W   Z13, Z3, Z12
@@ -14691,16 +14181,73 @@ chunk:
 	ADDQ       $0x00000040, AX
 	DECQ       SI
 	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	DECQ       DI
-	JNZ        run
+	JMP        next
+
+small:
+	VPBROADCASTD k0<>+0(SB), Z12
+	VPBROADCASTD k147<>+0(SB), Z13
+	VPBROADCASTD k148<>+0(SB), Z14
+	VPANDND      Z10, Z12, Z16
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z16, K2
+	VCVTDQ2PS    Z16, Z15
+	VPSUBD.BCST  k150<>+0(SB), Z15, Z15
+	VPADDD       Z14, Z16, K2, Z15
+	VPSUBD.BCST  k151<>+0(SB), Z15, Z16
+	VPANDD       Z10, Z12, Z17
+	VPORD        Z17, Z15, Z10
+	VPORD        Z14, Z17, Z17
+	VMULPS.BCST  k133<>+0(SB), Z7, Z18
+
+slowly:
+	VPXORD      (CX), Y4, Y11
+	VMOVAPS     Z5, Z18
+	VPERMB      Z11, Z8, K1, Z18
+	VSUBPS      Z6, Z18, Z18
+	VPANDND     Z18, Z12, Z19
+	VPCMPD      $0x05, Z13, Z19, K2
+	VMULPS      Z15, Z19, Z20
+	VFMADD213PS Z14, Z16, Z19
+	VPMAXSD     Z19, Z20, Z20
+	VPSUBD      Z17, Z20, Z20
+	VPTERNLOGD  $0x78, Z12, Z18, Z20
+	VMULPS      Z10, Z18, K2, Z20
+	VMOVAPS     Z20, Z18
+	VMOVAPS     Z5, Z19
+	VPERMB      Z11, Z9, K1, Z19
+	VSUBPS      Z6, Z19, Z19
+	VPANDND     Z19, Z12, Z20
+	VPCMPD      $0x05, Z13, Z20, K2
+	VMULPS      Z15, Z20, Z21
+	VFMADD213PS Z14, Z16, Z20
+	VPMAXSD     Z20, Z21, Z21
+	VPSUBD      Z17, Z21, Z21
+	VPTERNLOGD  $0x78, Z12, Z19, Z21
+	VMULPS      Z10, Z19, K2, Z21
+	VMOVAPS     Z21, Z19
+	VMOVDQA64   Z18, Z20
+	VPERMT2W    Z19, Z2, Z20
+	VPERMT2W    Z19, Z3, Z18
+	VPTERNLOGD  $0xf8, Z1, Z20, Z18
+	VPCMPUW     $0x06, Z0, Z18, K2
+	VPADDW      Z1, Z20, K2, Z20
+	VPXORD      Z0, Z20, Z20
+	VMOVDQU16   Z20, (AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         slowly
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
-// func bytesTwiceF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// func bytesScaleF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
-TEXT ·bytesTwiceF16AVX512(SB), NOSPLIT, $0-64
+TEXT ·bytesScaleF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
@@ -14730,6 +14277,1208 @@ run:
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
 	VPBROADCASTD R8, Z7
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          small
+
+chunk:
+	VPXORD    (CX), Y1, Y8
+	VMOVAPS   Z2, Z9
+	VPERMB    Z8, Z5, K1, Z9
+	VSUBPS    Z3, Z9, Z9
+	VMULPS    Z7, Z9, Z9
+	VMOVAPS   Z2, Z10
+	VPERMB    Z8, Z6, K1, Z10
+	VSUBPS    Z3, Z10, Z10
+	VMULPS    Z7, Z10, Z10
+	VXORPS    Z0, Z9, Z9
+	VCVTPS2PH $0x00, Z9, (AX)
+	VXORPS    Z0, Z10, Z10
+	VCVTPS2PH $0x00, Z10, 32(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	DECQ      SI
+	JNZ       chunk
+	JMP       next
+
+small:
+	VPBROADCASTD k0<>+0(SB), Z9
+	VPBROADCASTD k147<>+0(SB), Z10
+	VPBROADCASTD k148<>+0(SB), Z11
+	VPANDND      Z7, Z9, Z13
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z13, K2
+	VCVTDQ2PS    Z13, Z12
+	VPSUBD.BCST  k150<>+0(SB), Z12, Z12
+	VPADDD       Z11, Z13, K2, Z12
+	VPSUBD.BCST  k151<>+0(SB), Z12, Z13
+	VPANDD       Z7, Z9, Z14
+	VPORD        Z14, Z12, Z7
+	VPORD        Z11, Z14, Z14
+	VMULPS.BCST  k133<>+0(SB), Z4, Z15
+
+slowly:
+	VPXORD      (CX), Y1, Y8
+	VMOVAPS     Z2, Z15
+	VPERMB      Z8, Z5, K1, Z15
+	VSUBPS      Z3, Z15, Z15
+	VPANDND     Z15, Z9, Z16
+	VPCMPD      $0x05, Z10, Z16, K2
+	VMULPS      Z12, Z16, Z17
+	VFMADD213PS Z11, Z13, Z16
+	VPMAXSD     Z16, Z17, Z17
+	VPSUBD      Z14, Z17, Z17
+	VPTERNLOGD  $0x78, Z9, Z15, Z17
+	VMULPS      Z7, Z15, K2, Z17
+	VMOVAPS     Z17, Z15
+	VMOVAPS     Z2, Z16
+	VPERMB      Z8, Z6, K1, Z16
+	VSUBPS      Z3, Z16, Z16
+	VPANDND     Z16, Z9, Z17
+	VPCMPD      $0x05, Z10, Z17, K2
+	VMULPS      Z12, Z17, Z18
+	VFMADD213PS Z11, Z13, Z17
+	VPMAXSD     Z17, Z18, Z18
+	VPSUBD      Z14, Z18, Z18
+	VPTERNLOGD  $0x78, Z9, Z16, Z18
+	VMULPS      Z7, Z16, K2, Z18
+	VMOVAPS     Z18, Z16
+	VXORPS      Z0, Z15, Z15
+	VCVTPS2PH   $0x00, Z15, (AX)
+	VXORPS      Z0, Z16, Z16
+	VCVTPS2PH   $0x00, Z16, 32(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         slowly
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
+
+// func bytesShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
+TEXT ·bytesShiftF32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y1
+	VPXORD       k55<>+0(SB), Y1, Y1
+	VBROADCASTSS k143<>+0(SB), Z2
+	VBROADCASTSS k144<>+0(SB), Z3
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z4
+	VSUBPS       Z4, Z3, Z3
+	VMOVDQU64    k145<>+0(SB), Z5
+	VMOVDQU64    k146<>+0(SB), Z6
+	MOVQ         $0x1111111111111111, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z7
+	MOVL         (BX), R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z8
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          small
+
+chunk:
+	VPXORD  (CX), Y1, Y9
+	VMOVAPS Z2, Z10
+	VPERMB  Z9, Z5, K1, Z10
+	VSUBPS  Z3, Z10, Z10
+	VSUBPS  Z8, Z10, Z10
+	VMULPS  Z7, Z10, Z10
+	VMOVAPS Z2, Z11
+	VPERMB  Z9, Z6, K1, Z11
+	VSUBPS  Z3, Z11, Z11
+	VSUBPS  Z8, Z11, Z11
+	VMULPS  Z7, Z11, Z11
+	VXORPS  Z0, Z10, Z10
+	VMOVUPS Z10, (AX)
+	VXORPS  Z0, Z11, Z11
+	VMOVUPS Z11, 64(AX)
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000080, AX
+	DECQ    SI
+	JNZ     chunk
+	JMP     next
+
+small:
+	VPBROADCASTD k0<>+0(SB), Z10
+	VPBROADCASTD k147<>+0(SB), Z11
+	VPBROADCASTD k148<>+0(SB), Z12
+	VPANDND      Z7, Z10, Z14
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z14, K2
+	VCVTDQ2PS    Z14, Z13
+	VPSUBD.BCST  k150<>+0(SB), Z13, Z13
+	VPADDD       Z12, Z14, K2, Z13
+	VPSUBD.BCST  k151<>+0(SB), Z13, Z14
+	VPANDD       Z7, Z10, Z15
+	VPORD        Z15, Z13, Z7
+	VPORD        Z12, Z15, Z15
+	VMULPS.BCST  k133<>+0(SB), Z4, Z16
+
+slowly:
+	VPXORD      (CX), Y1, Y9
+	VMOVAPS     Z2, Z16
+	VPERMB      Z9, Z5, K1, Z16
+	VSUBPS      Z3, Z16, Z16
+	VSUBPS      Z8, Z16, Z16
+	VPANDND     Z16, Z10, Z17
+	VPCMPD      $0x05, Z11, Z17, K2
+	VMULPS      Z13, Z17, Z18
+	VFMADD213PS Z12, Z14, Z17
+	VPMAXSD     Z17, Z18, Z18
+	VPSUBD      Z15, Z18, Z18
+	VPTERNLOGD  $0x78, Z10, Z16, Z18
+	VMULPS      Z7, Z16, K2, Z18
+	VMOVAPS     Z18, Z16
+	VMOVAPS     Z2, Z17
+	VPERMB      Z9, Z6, K1, Z17
+	VSUBPS      Z3, Z17, Z17
+	VSUBPS      Z8, Z17, Z17
+	VPANDND     Z17, Z10, Z18
+	VPCMPD      $0x05, Z11, Z18, K2
+	VMULPS      Z13, Z18, Z19
+	VFMADD213PS Z12, Z14, Z18
+	VPMAXSD     Z18, Z19, Z19
+	VPSUBD      Z15, Z19, Z19
+	VPTERNLOGD  $0x78, Z10, Z17, Z19
+	VMULPS      Z7, Z17, K2, Z19
+	VMOVAPS     Z19, Z17
+	VXORPS      Z0, Z16, Z16
+	VMOVUPS     Z16, (AX)
+	VXORPS      Z0, Z17, Z17
+	VMOVUPS     Z17, 64(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000080, AX
+	DECQ        SI
+	JNZ         slowly
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
+
+// func bytesShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
+TEXT ·bytesShiftBF16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y4
+	VPXORD       k55<>+0(SB), Y4, Y4
+	VBROADCASTSS k143<>+0(SB), Z5
+	VBROADCASTSS k144<>+0(SB), Z6
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Z7
+	VCMPPS       $0x03, Z7, Z7, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMOVDQU64    k145<>+0(SB), Z8
+	VMOVDQU64    k146<>+0(SB), Z9
+	MOVQ         $0x1111111111111111, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z10
+	MOVL         (BX), R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z11
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          small
+
+chunk:
+	VPXORD     (CX), Y4, Y12
+	VMOVAPS    Z5, Z13
+	VPERMB     Z12, Z8, K1, Z13
+	VSUBPS     Z6, Z13, Z13
+	VSUBPS     Z11, Z13, Z13
+	VMULPS     Z10, Z13, Z13
+	VMOVAPS    Z5, Z14
+	VPERMB     Z12, Z9, K1, Z14
+	VSUBPS     Z6, Z14, Z14
+	VSUBPS     Z11, Z14, Z14
+	VMULPS     Z10, Z14, Z14
+	VMOVDQA64  Z13, Z15
+	VPERMT2W   Z14, Z2, Z15
+	VPERMT2W   Z14, Z3, Z13
+	VPTERNLOGD $0xf8, Z1, Z15, Z13
+	VPCMPUW    $0x06, Z0, Z13, K2
+	VPADDW     Z1, Z15, K2, Z15
+	VPXORD     Z0, Z15, Z15
+	VMOVDQU16  Z15, (AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	JMP        next
+
+small:
+	VPBROADCASTD k0<>+0(SB), Z13
+	VPBROADCASTD k147<>+0(SB), Z14
+	VPBROADCASTD k148<>+0(SB), Z15
+	VPANDND      Z10, Z13, Z17
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z17, K2
+	VCVTDQ2PS    Z17, Z16
+	VPSUBD.BCST  k150<>+0(SB), Z16, Z16
+	VPADDD       Z15, Z17, K2, Z16
+	VPSUBD.BCST  k151<>+0(SB), Z16, Z17
+	VPANDD       Z10, Z13, Z18
+	VPORD        Z18, Z16, Z10
+	VPORD        Z15, Z18, Z18
+	VMULPS.BCST  k133<>+0(SB), Z7, Z19
+
+slowly:
+	VPXORD      (CX), Y4, Y12
+	VMOVAPS     Z5, Z19
+	VPERMB      Z12, Z8, K1, Z19
+	VSUBPS      Z6, Z19, Z19
+	VSUBPS      Z11, Z19, Z19
+	VPANDND     Z19, Z13, Z20
+	VPCMPD      $0x05, Z14, Z20, K2
+	VMULPS      Z16, Z20, Z21
+	VFMADD213PS Z15, Z17, Z20
+	VPMAXSD     Z20, Z21, Z21
+	VPSUBD      Z18, Z21, Z21
+	VPTERNLOGD  $0x78, Z13, Z19, Z21
+	VMULPS      Z10, Z19, K2, Z21
+	VMOVAPS     Z21, Z19
+	VMOVAPS     Z5, Z20
+	VPERMB      Z12, Z9, K1, Z20
+	VSUBPS      Z6, Z20, Z20
+	VSUBPS      Z11, Z20, Z20
+	VPANDND     Z20, Z13, Z21
+	VPCMPD      $0x05, Z14, Z21, K2
+	VMULPS      Z16, Z21, Z22
+	VFMADD213PS Z15, Z17, Z21
+	VPMAXSD     Z21, Z22, Z22
+	VPSUBD      Z18, Z22, Z22
+	VPTERNLOGD  $0x78, Z13, Z20, Z22
+	VMULPS      Z10, Z20, K2, Z22
+	VMOVAPS     Z22, Z20
+	VMOVDQA64   Z19, Z21
+	VPERMT2W    Z20, Z2, Z21
+	VPERMT2W    Z20, Z3, Z19
+	VPTERNLOGD  $0xf8, Z1, Z21, Z19
+	VPCMPUW     $0x06, Z0, Z19, K2
+	VPADDW      Z1, Z21, K2, Z21
+	VPXORD      Z0, Z21, Z21
+	VMOVDQU16   Z21, (AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         slowly
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
+
+// func bytesShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
+TEXT ·bytesShiftF16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y1
+	VPXORD       k55<>+0(SB), Y1, Y1
+	VBROADCASTSS k143<>+0(SB), Z2
+	VBROADCASTSS k144<>+0(SB), Z3
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z4
+	VSUBPS       Z4, Z3, Z3
+	VMOVDQU64    k145<>+0(SB), Z5
+	VMOVDQU64    k146<>+0(SB), Z6
+	MOVQ         $0x1111111111111111, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z7
+	MOVL         (BX), R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z8
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          small
+
+chunk:
+	VPXORD    (CX), Y1, Y9
+	VMOVAPS   Z2, Z10
+	VPERMB    Z9, Z5, K1, Z10
+	VSUBPS    Z3, Z10, Z10
+	VSUBPS    Z8, Z10, Z10
+	VMULPS    Z7, Z10, Z10
+	VMOVAPS   Z2, Z11
+	VPERMB    Z9, Z6, K1, Z11
+	VSUBPS    Z3, Z11, Z11
+	VSUBPS    Z8, Z11, Z11
+	VMULPS    Z7, Z11, Z11
+	VXORPS    Z0, Z10, Z10
+	VCVTPS2PH $0x00, Z10, (AX)
+	VXORPS    Z0, Z11, Z11
+	VCVTPS2PH $0x00, Z11, 32(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	DECQ      SI
+	JNZ       chunk
+	JMP       next
+
+small:
+	VPBROADCASTD k0<>+0(SB), Z10
+	VPBROADCASTD k147<>+0(SB), Z11
+	VPBROADCASTD k148<>+0(SB), Z12
+	VPANDND      Z7, Z10, Z14
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z14, K2
+	VCVTDQ2PS    Z14, Z13
+	VPSUBD.BCST  k150<>+0(SB), Z13, Z13
+	VPADDD       Z12, Z14, K2, Z13
+	VPSUBD.BCST  k151<>+0(SB), Z13, Z14
+	VPANDD       Z7, Z10, Z15
+	VPORD        Z15, Z13, Z7
+	VPORD        Z12, Z15, Z15
+	VMULPS.BCST  k133<>+0(SB), Z4, Z16
+
+slowly:
+	VPXORD      (CX), Y1, Y9
+	VMOVAPS     Z2, Z16
+	VPERMB      Z9, Z5, K1, Z16
+	VSUBPS      Z3, Z16, Z16
+	VSUBPS      Z8, Z16, Z16
+	VPANDND     Z16, Z10, Z17
+	VPCMPD      $0x05, Z11, Z17, K2
+	VMULPS      Z13, Z17, Z18
+	VFMADD213PS Z12, Z14, Z17
+	VPMAXSD     Z17, Z18, Z18
+	VPSUBD      Z15, Z18, Z18
+	VPTERNLOGD  $0x78, Z10, Z16, Z18
+	VMULPS      Z7, Z16, K2, Z18
+	VMOVAPS     Z18, Z16
+	VMOVAPS     Z2, Z17
+	VPERMB      Z9, Z6, K1, Z17
+	VSUBPS      Z3, Z17, Z17
+	VSUBPS      Z8, Z17, Z17
+	VPANDND     Z17, Z10, Z18
+	VPCMPD      $0x05, Z11, Z18, K2
+	VMULPS      Z13, Z18, Z19
+	VFMADD213PS Z12, Z14, Z18
+	VPMAXSD     Z18, Z19, Z19
+	VPSUBD      Z15, Z19, Z19
+	VPTERNLOGD  $0x78, Z10, Z17, Z19
+	VMULPS      Z7, Z17, K2, Z19
+	VMOVAPS     Z19, Z17
+	VXORPS      Z0, Z16, Z16
+	VCVTPS2PH   $0x00, Z16, (AX)
+	VXORPS      Z0, Z17, Z17
+	VCVTPS2PH   $0x00, Z17, 32(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         slowly
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
+
+// func bytesAffineF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
+TEXT ·bytesAffineF32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y0
+	VPXORD       k55<>+0(SB), Y0, Y0
+	VBROADCASTSS k143<>+0(SB), Z2
+	VBROADCASTSS k144<>+0(SB), Z3
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z4
+	VSUBPS       Z4, Z3, Z3
+	VMOVDQU64    k145<>+0(SB), Z5
+	VMOVDQU64    k146<>+0(SB), Z6
+	MOVQ         $0x1111111111111111, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R8
+	MOVL         $0x7fc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z7
+	MOVL         (BX), R8
+	MOVL         $0x7fc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z8
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          small
+
+chunk:
+	VPXORD       (CX), Y0, Y1
+	VMOVAPS      Z2, Z9
+	VPERMB       Z1, Z5, K1, Z9
+	VSUBPS       Z3, Z9, Z9
+	VMULPS       Z7, Z9, Z9
+	VADDPS       Z8, Z9, Z9
+	VMOVAPS      Z2, Z10
+	VPERMB       Z1, Z6, K1, Z10
+	VSUBPS       Z3, Z10, Z10
+	VMULPS       Z7, Z10, Z10
+	VADDPS       Z8, Z10, Z10
+	VCMPPS       $0x03, Z9, Z9, K2
+	VPBROADCASTD k16<>+0(SB), K2, Z9
+	VMOVUPS      Z9, (AX)
+	VCMPPS       $0x03, Z10, Z10, K2
+	VPBROADCASTD k16<>+0(SB), K2, Z10
+	VMOVUPS      Z10, 64(AX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000080, AX
+	DECQ         SI
+	JNZ          chunk
+	JMP          next
+
+small:
+	VPBROADCASTD k0<>+0(SB), Z9
+	VPBROADCASTD k147<>+0(SB), Z10
+	VPBROADCASTD k148<>+0(SB), Z11
+	VPANDND      Z7, Z9, Z13
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z13, K2
+	VCVTDQ2PS    Z13, Z12
+	VPSUBD.BCST  k150<>+0(SB), Z12, Z12
+	VPADDD       Z11, Z13, K2, Z12
+	VPSUBD.BCST  k151<>+0(SB), Z12, Z13
+	VPANDD       Z7, Z9, Z14
+	VPORD        Z14, Z12, Z7
+	VPORD        Z11, Z14, Z14
+	VMULPS.BCST  k133<>+0(SB), Z4, Z15
+
+slowly:
+	VPXORD       (CX), Y0, Y1
+	VMOVAPS      Z2, Z15
+	VPERMB       Z1, Z5, K1, Z15
+	VSUBPS       Z3, Z15, Z15
+	VPANDND      Z15, Z9, Z16
+	VPCMPD       $0x05, Z10, Z16, K2
+	VMULPS       Z12, Z16, Z17
+	VFMADD213PS  Z11, Z13, Z16
+	VPMAXSD      Z16, Z17, Z17
+	VPSUBD       Z14, Z17, Z17
+	VPTERNLOGD   $0x78, Z9, Z15, Z17
+	VMULPS       Z7, Z15, K2, Z17
+	VMOVAPS      Z17, Z15
+	VADDPS       Z8, Z15, Z15
+	VMOVAPS      Z2, Z16
+	VPERMB       Z1, Z6, K1, Z16
+	VSUBPS       Z3, Z16, Z16
+	VPANDND      Z16, Z9, Z17
+	VPCMPD       $0x05, Z10, Z17, K2
+	VMULPS       Z12, Z17, Z18
+	VFMADD213PS  Z11, Z13, Z17
+	VPMAXSD      Z17, Z18, Z18
+	VPSUBD       Z14, Z18, Z18
+	VPTERNLOGD   $0x78, Z9, Z16, Z18
+	VMULPS       Z7, Z16, K2, Z18
+	VMOVAPS      Z18, Z16
+	VADDPS       Z8, Z16, Z16
+	VCMPPS       $0x03, Z15, Z15, K2
+	VPBROADCASTD k16<>+0(SB), K2, Z15
+	VMOVUPS      Z15, (AX)
+	VCMPPS       $0x03, Z16, Z16, K2
+	VPBROADCASTD k16<>+0(SB), K2, Z16
+	VMOVUPS      Z16, 64(AX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000080, AX
+	DECQ         SI
+	JNZ          slowly
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
+
+// func bytesAffineBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
+TEXT ·bytesAffineBF16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y4
+	VPXORD       k55<>+0(SB), Y4, Y4
+	VBROADCASTSS k143<>+0(SB), Z5
+	VBROADCASTSS k144<>+0(SB), Z6
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Z7
+	VCMPPS       $0x03, Z7, Z7, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMOVDQU64    k145<>+0(SB), Z8
+	VMOVDQU64    k146<>+0(SB), Z9
+	MOVQ         $0x1111111111111111, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R8
+	MOVL         $0x7fc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z10
+	MOVL         (BX), R8
+	MOVL         $0x7fc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z11
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          small
+
+chunk:
+	VPXORD     (CX), Y4, Y12
+	VMOVAPS    Z5, Z13
+	VPERMB     Z12, Z8, K1, Z13
+	VSUBPS     Z6, Z13, Z13
+	VMULPS     Z10, Z13, Z13
+	VADDPS     Z11, Z13, Z13
+	VMOVAPS    Z5, Z14
+	VPERMB     Z12, Z9, K1, Z14
+	VSUBPS     Z6, Z14, Z14
+	VMULPS     Z10, Z14, Z14
+	VADDPS     Z11, Z14, Z14
+	VMOVDQA64  Z13, Z15
+	VPERMT2W   Z14, Z2, Z15
+	VPERMT2W   Z14, Z3, Z13
+	VPTERNLOGD $0xf8, Z1, Z15, Z13
+	VPCMPUW    $0x06, Z0, Z13, K2
+	VPADDW     Z1, Z15, K2, Z15
+	VPCMPEQW   k24<>+0(SB), Z15, K2
+	VMOVDQU16  k25<>+0(SB), K2, Z15
+	VMOVDQU16  Z15, (AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	JMP        next
+
+small:
+	VPBROADCASTD k0<>+0(SB), Z13
+	VPBROADCASTD k147<>+0(SB), Z14
+	VPBROADCASTD k148<>+0(SB), Z15
+	VPANDND      Z10, Z13, Z17
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z17, K2
+	VCVTDQ2PS    Z17, Z16
+	VPSUBD.BCST  k150<>+0(SB), Z16, Z16
+	VPADDD       Z15, Z17, K2, Z16
+	VPSUBD.BCST  k151<>+0(SB), Z16, Z17
+	VPANDD       Z10, Z13, Z18
+	VPORD        Z18, Z16, Z10
+	VPORD        Z15, Z18, Z18
+	VMULPS.BCST  k133<>+0(SB), Z7, Z19
+
+slowly:
+	VPXORD      (CX), Y4, Y12
+	VMOVAPS     Z5, Z19
+	VPERMB      Z12, Z8, K1, Z19
+	VSUBPS      Z6, Z19, Z19
+	VPANDND     Z19, Z13, Z20
+	VPCMPD      $0x05, Z14, Z20, K2
+	VMULPS      Z16, Z20, Z21
+	VFMADD213PS Z15, Z17, Z20
+	VPMAXSD     Z20, Z21, Z21
+	VPSUBD      Z18, Z21, Z21
+	VPTERNLOGD  $0x78, Z13, Z19, Z21
+	VMULPS      Z10, Z19, K2, Z21
+	VMOVAPS     Z21, Z19
+	VADDPS      Z11, Z19, Z19
+	VMOVAPS     Z5, Z20
+	VPERMB      Z12, Z9, K1, Z20
+	VSUBPS      Z6, Z20, Z20
+	VPANDND     Z20, Z13, Z21
+	VPCMPD      $0x05, Z14, Z21, K2
+	VMULPS      Z16, Z21, Z22
+	VFMADD213PS Z15, Z17, Z21
+	VPMAXSD     Z21, Z22, Z22
+	VPSUBD      Z18, Z22, Z22
+	VPTERNLOGD  $0x78, Z13, Z20, Z22
+	VMULPS      Z10, Z20, K2, Z22
+	VMOVAPS     Z22, Z20
+	VADDPS      Z11, Z20, Z20
+	VMOVDQA64   Z19, Z21
+	VPERMT2W    Z20, Z2, Z21
+	VPERMT2W    Z20, Z3, Z19
+	VPTERNLOGD  $0xf8, Z1, Z21, Z19
+	VPCMPUW     $0x06, Z0, Z19, K2
+	VPADDW      Z1, Z21, K2, Z21
+	VPCMPEQW    k24<>+0(SB), Z21, K2
+	VMOVDQU16   k25<>+0(SB), K2, Z21
+	VMOVDQU16   Z21, (AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         slowly
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
+
+// func bytesAffineF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
+TEXT ·bytesAffineF16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y0
+	VPXORD       k55<>+0(SB), Y0, Y0
+	VBROADCASTSS k143<>+0(SB), Z2
+	VBROADCASTSS k144<>+0(SB), Z3
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z4
+	VSUBPS       Z4, Z3, Z3
+	VMOVDQU64    k145<>+0(SB), Z5
+	VMOVDQU64    k146<>+0(SB), Z6
+	MOVQ         $0x1111111111111111, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R8
+	MOVL         $0x7fc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z7
+	MOVL         (BX), R8
+	MOVL         $0x7fc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z8
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          small
+
+chunk:
+	VPXORD       (CX), Y0, Y1
+	VMOVAPS      Z2, Z9
+	VPERMB       Z1, Z5, K1, Z9
+	VSUBPS       Z3, Z9, Z9
+	VMULPS       Z7, Z9, Z9
+	VADDPS       Z8, Z9, Z9
+	VMOVAPS      Z2, Z10
+	VPERMB       Z1, Z6, K1, Z10
+	VSUBPS       Z3, Z10, Z10
+	VMULPS       Z7, Z10, Z10
+	VADDPS       Z8, Z10, Z10
+	VCMPPS       $0x03, Z9, Z9, K2
+	VPBROADCASTD k16<>+0(SB), K2, Z9
+	VCVTPS2PH    $0x00, Z9, (AX)
+	VCMPPS       $0x03, Z10, Z10, K2
+	VPBROADCASTD k16<>+0(SB), K2, Z10
+	VCVTPS2PH    $0x00, Z10, 32(AX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000040, AX
+	DECQ         SI
+	JNZ          chunk
+	JMP          next
+
+small:
+	VPBROADCASTD k0<>+0(SB), Z9
+	VPBROADCASTD k147<>+0(SB), Z10
+	VPBROADCASTD k148<>+0(SB), Z11
+	VPANDND      Z7, Z9, Z13
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z13, K2
+	VCVTDQ2PS    Z13, Z12
+	VPSUBD.BCST  k150<>+0(SB), Z12, Z12
+	VPADDD       Z11, Z13, K2, Z12
+	VPSUBD.BCST  k151<>+0(SB), Z12, Z13
+	VPANDD       Z7, Z9, Z14
+	VPORD        Z14, Z12, Z7
+	VPORD        Z11, Z14, Z14
+	VMULPS.BCST  k133<>+0(SB), Z4, Z15
+
+slowly:
+	VPXORD       (CX), Y0, Y1
+	VMOVAPS      Z2, Z15
+	VPERMB       Z1, Z5, K1, Z15
+	VSUBPS       Z3, Z15, Z15
+	VPANDND      Z15, Z9, Z16
+	VPCMPD       $0x05, Z10, Z16, K2
+	VMULPS       Z12, Z16, Z17
+	VFMADD213PS  Z11, Z13, Z16
+	VPMAXSD      Z16, Z17, Z17
+	VPSUBD       Z14, Z17, Z17
+	VPTERNLOGD   $0x78, Z9, Z15, Z17
+	VMULPS       Z7, Z15, K2, Z17
+	VMOVAPS      Z17, Z15
+	VADDPS       Z8, Z15, Z15
+	VMOVAPS      Z2, Z16
+	VPERMB       Z1, Z6, K1, Z16
+	VSUBPS       Z3, Z16, Z16
+	VPANDND      Z16, Z9, Z17
+	VPCMPD       $0x05, Z10, Z17, K2
+	VMULPS       Z12, Z17, Z18
+	VFMADD213PS  Z11, Z13, Z17
+	VPMAXSD      Z17, Z18, Z18
+	VPSUBD       Z14, Z18, Z18
+	VPTERNLOGD   $0x78, Z9, Z16, Z18
+	VMULPS       Z7, Z16, K2, Z18
+	VMOVAPS      Z18, Z16
+	VADDPS       Z8, Z16, Z16
+	VCMPPS       $0x03, Z15, Z15, K2
+	VPBROADCASTD k16<>+0(SB), K2, Z15
+	VCVTPS2PH    $0x00, Z15, (AX)
+	VCMPPS       $0x03, Z16, Z16, K2
+	VPBROADCASTD k16<>+0(SB), K2, Z16
+	VCVTPS2PH    $0x00, Z16, 32(AX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000040, AX
+	DECQ         SI
+	JNZ          slowly
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
+
+// func bytesTwiceF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
+TEXT ·bytesTwiceF32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y1
+	VPXORD       k55<>+0(SB), Y1, Y1
+	VBROADCASTSS k143<>+0(SB), Z2
+	VBROADCASTSS k144<>+0(SB), Z3
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z4
+	MOVL         (SI), SI
+	ANDL         $0x7fffffff, SI
+	SUBL         $0x21800000, SI
+	MOVL         $0x0d7fffff, DI
+	XORL         R8, R8
+	CMPL         SI, $0x3c000000
+	CMOVLHI      R8, DI
+	VMOVDQU64    k145<>+0(SB), Z5
+	VMOVDQU64    k146<>+0(SB), Z6
+	MOVQ         $0x1111111111111111, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), R8
+
+run:
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R9
+	XORL         $0x80000000, R9
+	MOVL         $0xffc00000, R11
+	LEAL         (R9)(R9*1), R10
+	CMPL         R10, $0xff000000
+	CMOVLHI      R11, R9
+	VPBROADCASTD R9, Z7
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, DI
+	JCS          small
+
+chunk:
+	VPXORD  (CX), Y1, Y8
+	VMOVAPS Z2, Z9
+	VPERMB  Z8, Z5, K1, Z9
+	VSUBPS  Z3, Z9, Z9
+	VMULPS  Z7, Z9, Z9
+	VMULPS  Z4, Z9, Z9
+	VMOVAPS Z2, Z10
+	VPERMB  Z8, Z6, K1, Z10
+	VSUBPS  Z3, Z10, Z10
+	VMULPS  Z7, Z10, Z10
+	VMULPS  Z4, Z10, Z10
+	VXORPS  Z0, Z9, Z9
+	VMOVUPS Z9, (AX)
+	VXORPS  Z0, Z10, Z10
+	VMOVUPS Z10, 64(AX)
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000080, AX
+	DECQ    SI
+	JNZ     chunk
+	JMP     next
+
+small:
+	VPBROADCASTD k0<>+0(SB), Z9
+	VPBROADCASTD k147<>+0(SB), Z10
+	VPBROADCASTD k148<>+0(SB), Z10
+	VPANDND      Z7, Z9, Z12
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z12, K2
+	VCVTDQ2PS    Z12, Z11
+	VPSUBD.BCST  k150<>+0(SB), Z11, Z11
+	VPADDD       Z10, Z12, K2, Z11
+	VPSUBD.BCST  k151<>+0(SB), Z11, Z12
+	VPANDD       Z7, Z9, Z13
+	VPORD        Z13, Z11, Z7
+	VPORD        Z10, Z13, Z13
+	VMULPS.BCST  k133<>+0(SB), Z4, Z7
+
+slowly:
+	VPXORD      (CX), Y1, Y8
+	VMOVAPS     Z2, Z14
+	VPERMB      Z8, Z5, K1, Z14
+	VSUBPS      Z3, Z14, Z14
+	VPANDND     Z14, Z9, Z15
+	VMULPS      Z11, Z15, Z16
+	VFMADD213PS Z10, Z12, Z15
+	VSUBPS      Z10, Z15, Z15
+	VADDPS      Z15, Z15, Z15
+	VPCMPD.BCST $0x06, k152<>+0(SB), Z16, K2
+	VMOVAPS     Z16, K2, Z15
+	VMULPS      Z4, Z15, Z16
+	VFMADD213PS Z10, Z7, Z15
+	VPMAXSD     Z15, Z16, Z16
+	VPSUBD      Z13, Z16, Z16
+	VPTERNLOGD  $0x78, Z9, Z14, Z16
+	VMOVAPS     Z16, Z14
+	VMOVAPS     Z2, Z15
+	VPERMB      Z8, Z6, K1, Z15
+	VSUBPS      Z3, Z15, Z15
+	VPANDND     Z15, Z9, Z16
+	VMULPS      Z11, Z16, Z17
+	VFMADD213PS Z10, Z12, Z16
+	VSUBPS      Z10, Z16, Z16
+	VADDPS      Z16, Z16, Z16
+	VPCMPD.BCST $0x06, k152<>+0(SB), Z17, K2
+	VMOVAPS     Z17, K2, Z16
+	VMULPS      Z4, Z16, Z17
+	VFMADD213PS Z10, Z7, Z16
+	VPMAXSD     Z16, Z17, Z17
+	VPSUBD      Z13, Z17, Z17
+	VPTERNLOGD  $0x78, Z9, Z15, Z17
+	VMOVAPS     Z17, Z15
+	VXORPS      Z0, Z14, Z14
+	VMOVUPS     Z14, (AX)
+	VXORPS      Z0, Z15, Z15
+	VMOVUPS     Z15, 64(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000080, AX
+	DECQ        SI
+	JNZ         slowly
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ R8
+	JNZ  run
+	VZEROUPPER
+	RET
+
+DATA k152<>+0(SB)/8, $0x2080000020800000
+DATA k152<>+8(SB)/8, $0x2080000020800000
+DATA k152<>+16(SB)/8, $0x2080000020800000
+DATA k152<>+24(SB)/8, $0x2080000020800000
+GLOBL k152<>(SB), RODATA|NOPTR, $32
+
+// func bytesTwiceBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
+TEXT ·bytesTwiceBF16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k2<>+0(SB), Z0
+	VPBROADCASTD k3<>+0(SB), Z1
+	VMOVDQU64    k4<>+0(SB), Z2
+	VMOVDQU64    k5<>+0(SB), Z3
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y4
+	VPXORD       k55<>+0(SB), Y4, Y4
+	VBROADCASTSS k143<>+0(SB), Z5
+	VBROADCASTSS k144<>+0(SB), Z6
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Z7
+	VCMPPS       $0x03, Z7, Z7, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z7
+	MOVL         (SI), SI
+	ANDL         $0x7fffffff, SI
+	SUBL         $0x21800000, SI
+	MOVL         $0x0d7fffff, DI
+	XORL         R8, R8
+	CMPL         SI, $0x3c000000
+	CMOVLHI      R8, DI
+	VMOVDQU64    k145<>+0(SB), Z8
+	VMOVDQU64    k146<>+0(SB), Z9
+	MOVQ         $0x1111111111111111, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), R8
+
+run:
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R9
+	XORL         $0x80000000, R9
+	MOVL         $0xffc00000, R11
+	LEAL         (R9)(R9*1), R10
+	CMPL         R10, $0xff000000
+	CMOVLHI      R11, R9
+	VPBROADCASTD R9, Z10
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, DI
+	JCS          small
+
+chunk:
+	VPXORD     (CX), Y4, Y11
+	VMOVAPS    Z5, Z12
+	VPERMB     Z11, Z8, K1, Z12
+	VSUBPS     Z6, Z12, Z12
+	VMULPS     Z10, Z12, Z12
+	VMULPS     Z7, Z12, Z12
+	VMOVAPS    Z5, Z13
+	VPERMB     Z11, Z9, K1, Z13
+	VSUBPS     Z6, Z13, Z13
+	VMULPS     Z10, Z13, Z13
+	VMULPS     Z7, Z13, Z13
+	VMOVDQA64  Z12, Z14
+	VPERMT2W   Z13, Z2, Z14
+	VPERMT2W   Z13, Z3, Z12
+	VPTERNLOGD $0xf8, Z1, Z14, Z12
+	VPCMPUW    $0x06, Z0, Z12, K2
+	VPADDW     Z1, Z14, K2, Z14
+	VPXORD     Z0, Z14, Z14
+	VMOVDQU16  Z14, (AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	JMP        next
+
+small:
+	VPBROADCASTD k0<>+0(SB), Z12
+	VPBROADCASTD k147<>+0(SB), Z13
+	VPBROADCASTD k148<>+0(SB), Z13
+	VPANDND      Z10, Z12, Z15
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z15, K2
+	VCVTDQ2PS    Z15, Z14
+	VPSUBD.BCST  k150<>+0(SB), Z14, Z14
+	VPADDD       Z13, Z15, K2, Z14
+	VPSUBD.BCST  k151<>+0(SB), Z14, Z15
+	VPANDD       Z10, Z12, Z16
+	VPORD        Z16, Z14, Z10
+	VPORD        Z13, Z16, Z16
+	VMULPS.BCST  k133<>+0(SB), Z7, Z10
+
+slowly:
+	VPXORD      (CX), Y4, Y11
+	VMOVAPS     Z5, Z17
+	VPERMB      Z11, Z8, K1, Z17
+	VSUBPS      Z6, Z17, Z17
+	VPANDND     Z17, Z12, Z18
+	VMULPS      Z14, Z18, Z19
+	VFMADD213PS Z13, Z15, Z18
+	VSUBPS      Z13, Z18, Z18
+	VADDPS      Z18, Z18, Z18
+	VPCMPD.BCST $0x06, k152<>+0(SB), Z19, K2
+	VMOVAPS     Z19, K2, Z18
+	VMULPS      Z7, Z18, Z19
+	VFMADD213PS Z13, Z10, Z18
+	VPMAXSD     Z18, Z19, Z19
+	VPSUBD      Z16, Z19, Z19
+	VPTERNLOGD  $0x78, Z12, Z17, Z19
+	VMOVAPS     Z19, Z17
+	VMOVAPS     Z5, Z18
+	VPERMB      Z11, Z9, K1, Z18
+	VSUBPS      Z6, Z18, Z18
+	VPANDND     Z18, Z12, Z19
+	VMULPS      Z14, Z19, Z20
+	VFMADD213PS Z13, Z15, Z19
+	VSUBPS      Z13, Z19, Z19
+	VADDPS      Z19, Z19, Z19
+	VPCMPD.BCST $0x06, k152<>+0(SB), Z20, K2
+	VMOVAPS     Z20, K2, Z19
+	VMULPS      Z7, Z19, Z20
+	VFMADD213PS Z13, Z10, Z19
+	VPMAXSD     Z19, Z20, Z20
+	VPSUBD      Z16, Z20, Z20
+	VPTERNLOGD  $0x78, Z12, Z18, Z20
+	VMOVAPS     Z20, Z18
+	VMOVDQA64   Z17, Z19
+	VPERMT2W    Z18, Z2, Z19
+	VPERMT2W    Z18, Z3, Z17
+	VPTERNLOGD  $0xf8, Z1, Z19, Z17
+	VPCMPUW     $0x06, Z0, Z17, K2
+	VPADDW      Z1, Z19, K2, Z19
+	VPXORD      Z0, Z19, Z19
+	VMOVDQU16   Z19, (AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         slowly
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ R8
+	JNZ  run
+	VZEROUPPER
+	RET
+
+// func bytesTwiceF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
+TEXT ·bytesTwiceF16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y1
+	VPXORD       k55<>+0(SB), Y1, Y1
+	VBROADCASTSS k143<>+0(SB), Z2
+	VBROADCASTSS k144<>+0(SB), Z3
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k1<>+0(SB), K1, Z4
+	MOVL         (SI), SI
+	ANDL         $0x7fffffff, SI
+	SUBL         $0x21800000, SI
+	MOVL         $0x0d7fffff, DI
+	XORL         R8, R8
+	CMPL         SI, $0x3c000000
+	CMOVLHI      R8, DI
+	VMOVDQU64    k145<>+0(SB), Z5
+	VMOVDQU64    k146<>+0(SB), Z6
+	MOVQ         $0x1111111111111111, SI
+	KMOVQ        SI, K1
+	MOVQ         n+56(FP), R8
+
+run:
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R9
+	XORL         $0x80000000, R9
+	MOVL         $0xffc00000, R11
+	LEAL         (R9)(R9*1), R10
+	CMPL         R10, $0xff000000
+	CMOVLHI      R11, R9
+	VPBROADCASTD R9, Z7
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, DI
+	JCS          small
 
 chunk:
 	VPXORD    (CX), Y1, Y8
@@ -14751,10 +15500,71 @@ chunk:
 	ADDQ      $0x00000040, AX
 	DECQ      SI
 	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
+	JMP       next
+
+small:
+	VPBROADCASTD k0<>+0(SB), Z9
+	VPBROADCASTD k147<>+0(SB), Z10
+	VPBROADCASTD k148<>+0(SB), Z10
+	VPANDND      Z7, Z9, Z12
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z12, K2
+	VCVTDQ2PS    Z12, Z11
+	VPSUBD.BCST  k150<>+0(SB), Z11, Z11
+	VPADDD       Z10, Z12, K2, Z11
+	VPSUBD.BCST  k151<>+0(SB), Z11, Z12
+	VPANDD       Z7, Z9, Z13
+	VPORD        Z13, Z11, Z7
+	VPORD        Z10, Z13, Z13
+	VMULPS.BCST  k133<>+0(SB), Z4, Z7
+
+slowly:
+	VPXORD      (CX), Y1, Y8
+	VMOVAPS     Z2, Z14
+	VPERMB      Z8, Z5, K1, Z14
+	VSUBPS      Z3, Z14, Z14
+	VPANDND     Z14, Z9, Z15
+	VMULPS      Z11, Z15, Z16
+	VFMADD213PS Z10, Z12, Z15
+	VSUBPS      Z10, Z15, Z15
+	VADDPS      Z15, Z15, Z15
+	VPCMPD.BCST $0x06, k152<>+0(SB), Z16, K2
+	VMOVAPS     Z16, K2, Z15
+	VMULPS      Z4, Z15, Z16
+	VFMADD213PS Z10, Z7, Z15
+	VPMAXSD     Z15, Z16, Z16
+	VPSUBD      Z13, Z16, Z16
+	VPTERNLOGD  $0x78, Z9, Z14, Z16
+	VMOVAPS     Z16, Z14
+	VMOVAPS     Z2, Z15
+	VPERMB      Z8, Z6, K1, Z15
+	VSUBPS      Z3, Z15, Z15
+	VPANDND     Z15, Z9, Z16
+	VMULPS      Z11, Z16, Z17
+	VFMADD213PS Z10, Z12, Z16
+	VSUBPS      Z10, Z16, Z16
+	VADDPS      Z16, Z16, Z16
+	VPCMPD.BCST $0x06, k152<>+0(SB), Z17, K2
+	VMOVAPS     Z17, K2, Z16
+	VMULPS      Z4, Z16, Z17
+	VFMADD213PS Z10, Z7, Z16
+	VPMAXSD     Z16, Z17, Z17
+	VPSUBD      Z13, Z17, Z17
+	VPTERNLOGD  $0x78, Z9, Z15, Z17
+	VMOVAPS     Z17, Z15
+	VXORPS      Z0, Z14, Z14
+	VCVTPS2PH   $0x00, Z14, (AX)
+	VXORPS      Z0, Z15, Z15
+	VCVTPS2PH   $0x00, Z15, 32(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         slowly
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ R8
+	JNZ  run
 	VZEROUPPER
 	RET
 
@@ -14778,32 +15588,67 @@ TEXT ·bookScale32F32AVX512(SB), NOSPLIT, $0-64
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VMOVAPS      Z1, Z3
 	MOVL         (DX), R8
 	XORL         $0x80000000, R8
 	MOVL         $0xffc00000, R10
 	LEAL         (R8)(R8*1), R9
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z4
-	VMULPS       Z4, Z3, Z3
-	VXORPS       Z0, Z3, Z3
+	VPBROADCASTD R8, Z3
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          small
+	VMOVAPS      Z1, Z4
+	VMULPS       Z3, Z4, Z4
+	VXORPS       Z0, Z4, Z4
 
 chunk:
-	VPMULTISHIFTQB.BCST (CX), Z2, Z4
+	VPMULTISHIFTQB.BCST (CX), Z2, Z3
 	VPMULTISHIFTQB.BCST 8(CX), Z2, Z5
-	VPERMD              Z3, Z4, Z4
-	VMOVDQU64           Z4, (AX)
-	VPERMD              Z3, Z5, Z4
-	VMOVDQU64           Z4, 64(AX)
+	VPERMD              Z4, Z3, Z3
+	VMOVDQU64           Z3, (AX)
+	VPERMD              Z4, Z5, Z3
+	VMOVDQU64           Z3, 64(AX)
 	ADDQ                $0x00000010, CX
 	ADDQ                $0x00000080, AX
 	DECQ                SI
 	JNZ                 chunk
-	ADDQ                $0x04, DX
-	ADDQ                $0x04, BX
-	DECQ                DI
-	JNZ                 run
+	JMP                 next
+
+small:
+	VMOVAPS      Z1, Z4
+	VPBROADCASTD k0<>+0(SB), Z5
+	VPBROADCASTD k147<>+0(SB), Z6
+	VPBROADCASTD k148<>+0(SB), Z7
+	VPANDND      Z3, Z5, Z9
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z9, K1
+	VCVTDQ2PS    Z9, Z8
+	VPSUBD.BCST  k150<>+0(SB), Z8, Z8
+	VPADDD       Z7, Z9, K1, Z8
+	VPSUBD.BCST  k151<>+0(SB), Z8, Z9
+	VPANDD       Z3, Z5, Z10
+	VPORD        Z10, Z8, Z3
+	VPORD        Z7, Z10, Z10
+	VPANDND      Z4, Z5, Z11
+	VPCMPD       $0x05, Z6, Z11, K1
+	VMULPS       Z8, Z11, Z6
+	VFMADD213PS  Z7, Z9, Z11
+	VPMAXSD      Z11, Z6, Z6
+	VPSUBD       Z10, Z6, Z6
+	VPTERNLOGD   $0x78, Z5, Z4, Z6
+	VMULPS       Z3, Z4, K1, Z6
+	VMOVAPS      Z6, Z4
+	VXORPS       Z0, Z4, Z4
+	VMOVDQA64    Z4, Z4
+	JMP          chunk
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
@@ -14827,38 +15672,73 @@ TEXT ·bookScale64F32AVX512(SB), NOSPLIT, $0-64
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VMOVAPS      Z1, Z3
 	MOVL         (DX), R8
 	XORL         $0x80000000, R8
 	MOVL         $0xffc00000, R10
 	LEAL         (R8)(R8*1), R9
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z4
-	VMULPS       Z4, Z3, Z3
-	VXORPS       Z0, Z3, Z3
+	VPBROADCASTD R8, Z3
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          small
+	VMOVAPS      Z1, Z4
+	VMULPS       Z3, Z4, Z4
+	VXORPS       Z0, Z4, Z4
 
 chunk:
-	VPMULTISHIFTQB.BCST (CX), Z2, Z4
+	VPMULTISHIFTQB.BCST (CX), Z2, Z3
 	VPMULTISHIFTQB.BCST 8(CX), Z2, Z5
-	VPERMD              Z3, Z4, Z4
-	VMOVDQU64           Z4, (AX)
-	VPERMD              Z3, Z5, Z4
-	VMOVDQU64           Z4, 64(AX)
-	VPMULTISHIFTQB.BCST 16(CX), Z2, Z4
+	VPERMD              Z4, Z3, Z3
+	VMOVDQU64           Z3, (AX)
+	VPERMD              Z4, Z5, Z3
+	VMOVDQU64           Z3, 64(AX)
+	VPMULTISHIFTQB.BCST 16(CX), Z2, Z3
 	VPMULTISHIFTQB.BCST 24(CX), Z2, Z5
-	VPERMD              Z3, Z4, Z4
-	VMOVDQU64           Z4, 128(AX)
-	VPERMD              Z3, Z5, Z4
-	VMOVDQU64           Z4, 192(AX)
+	VPERMD              Z4, Z3, Z3
+	VMOVDQU64           Z3, 128(AX)
+	VPERMD              Z4, Z5, Z3
+	VMOVDQU64           Z3, 192(AX)
 	ADDQ                $0x00000020, CX
 	ADDQ                $0x00000100, AX
 	DECQ                SI
 	JNZ                 chunk
-	ADDQ                $0x04, DX
-	ADDQ                $0x04, BX
-	DECQ                DI
-	JNZ                 run
+	JMP                 next
+
+small:
+	VMOVAPS      Z1, Z4
+	VPBROADCASTD k0<>+0(SB), Z5
+	VPBROADCASTD k147<>+0(SB), Z6
+	VPBROADCASTD k148<>+0(SB), Z7
+	VPANDND      Z3, Z5, Z9
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z9, K1
+	VCVTDQ2PS    Z9, Z8
+	VPSUBD.BCST  k150<>+0(SB), Z8, Z8
+	VPADDD       Z7, Z9, K1, Z8
+	VPSUBD.BCST  k151<>+0(SB), Z8, Z9
+	VPANDD       Z3, Z5, Z10
+	VPORD        Z10, Z8, Z3
+	VPORD        Z7, Z10, Z10
+	VPANDND      Z4, Z5, Z11
+	VPCMPD       $0x05, Z6, Z11, K1
+	VMULPS       Z8, Z11, Z6
+	VFMADD213PS  Z7, Z9, Z11
+	VPMAXSD      Z11, Z6, Z6
+	VPSUBD       Z10, Z6, Z6
+	VPTERNLOGD   $0x78, Z5, Z4, Z6
+	VMULPS       Z3, Z4, K1, Z6
+	VMOVAPS      Z6, Z4
+	VXORPS       Z0, Z4, Z4
+	VMOVDQA64    Z4, Z4
+	JMP          chunk
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
@@ -14885,35 +15765,74 @@ TEXT ·bookScale32BF16AVX512(SB), NOSPLIT, $0-64
 
 run:
 	MOVQ          chunks+48(FP), SI
-	VMOVAPS       Z0, Z2
 	MOVL          (DX), R8
 	XORL          $0x80000000, R8
 	MOVL          $0xffc00000, R10
 	LEAL          (R8)(R8*1), R9
 	CMPL          R9, $0xff000000
 	CMOVLHI       R10, R8
-	VPBROADCASTD  R8, Z3
-	VMULPS        Z3, Z2, Z2
-	VMOVDQU64     k11<>+0(SB), Z3
-	VPTESTMD.BCST k12<>+0(SB), Z2, K2
-	VPADDD.BCST   k13<>+0(SB), Z2, Z2
-	VPADDD.BCST   k14<>+0(SB), Z2, K2, Z2
-	VPERMW        Z2, Z3, Z3
+	VPBROADCASTD  R8, Z2
+	MOVL          (DX), R8
+	ANDL          $0x7fffffff, R8
+	DECL          R8
+	CMPL          R8, $0x0d7fffff
+	JCS           small
+	VMOVAPS       Z0, Z3
+	VMULPS        Z2, Z3, Z3
+	VMOVDQU64     k11<>+0(SB), Z2
+	VPTESTMD.BCST k12<>+0(SB), Z3, K2
+	VPADDD.BCST   k13<>+0(SB), Z3, Z3
+	VPADDD.BCST   k14<>+0(SB), Z3, K2, Z3
+	VPERMW        Z3, Z2, Z2
 
 chunk:
-	VPBROADCASTQ   (CX), Z2
-	VPBROADCASTQ   8(CX), K1, Z2
-	VPMULTISHIFTQB Z2, Z1, Z2
-	VPERMW         Z3, Z2, Z2
-	VMOVDQU64      Z2, (AX)
+	VPBROADCASTQ   (CX), Z3
+	VPBROADCASTQ   8(CX), K1, Z3
+	VPMULTISHIFTQB Z3, Z1, Z3
+	VPERMW         Z2, Z3, Z3
+	VMOVDQU64      Z3, (AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
 	DECQ           SI
 	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           DI
-	JNZ            run
+	JMP            next
+
+small:
+	VMOVAPS       Z0, Z3
+	VPBROADCASTD  k0<>+0(SB), Z4
+	VPBROADCASTD  k147<>+0(SB), Z5
+	VPBROADCASTD  k148<>+0(SB), Z6
+	VPANDND       Z2, Z4, Z8
+	VPCMPD.BCST   $0x06, k149<>+0(SB), Z8, K2
+	VCVTDQ2PS     Z8, Z7
+	VPSUBD.BCST   k150<>+0(SB), Z7, Z7
+	VPADDD        Z6, Z8, K2, Z7
+	VPSUBD.BCST   k151<>+0(SB), Z7, Z8
+	VPANDD        Z2, Z4, Z9
+	VPORD         Z9, Z7, Z2
+	VPORD         Z6, Z9, Z9
+	VPANDND       Z3, Z4, Z10
+	VPCMPD        $0x05, Z5, Z10, K2
+	VMULPS        Z7, Z10, Z5
+	VFMADD213PS   Z6, Z8, Z10
+	VPMAXSD       Z10, Z5, Z5
+	VPSUBD        Z9, Z5, Z5
+	VPTERNLOGD    $0x78, Z4, Z3, Z5
+	VMULPS        Z2, Z3, K2, Z5
+	VMOVAPS       Z5, Z3
+	VMOVDQU64     k11<>+0(SB), Z2
+	VPTESTMD.BCST k12<>+0(SB), Z3, K2
+	VPADDD.BCST   k13<>+0(SB), Z3, Z3
+	VPADDD.BCST   k14<>+0(SB), Z3, K2, Z3
+	VPERMW        Z3, Z2, Z2
+	VMOVDQA64     Z2, Z2
+	JMP           chunk
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
@@ -14940,40 +15859,79 @@ TEXT ·bookScale64BF16AVX512(SB), NOSPLIT, $0-64
 
 run:
 	MOVQ          chunks+48(FP), SI
-	VMOVAPS       Z0, Z2
 	MOVL          (DX), R8
 	XORL          $0x80000000, R8
 	MOVL          $0xffc00000, R10
 	LEAL          (R8)(R8*1), R9
 	CMPL          R9, $0xff000000
 	CMOVLHI       R10, R8
-	VPBROADCASTD  R8, Z3
-	VMULPS        Z3, Z2, Z2
-	VMOVDQU64     k11<>+0(SB), Z3
-	VPTESTMD.BCST k12<>+0(SB), Z2, K2
-	VPADDD.BCST   k13<>+0(SB), Z2, Z2
-	VPADDD.BCST   k14<>+0(SB), Z2, K2, Z2
-	VPERMW        Z2, Z3, Z3
+	VPBROADCASTD  R8, Z2
+	MOVL          (DX), R8
+	ANDL          $0x7fffffff, R8
+	DECL          R8
+	CMPL          R8, $0x0d7fffff
+	JCS           small
+	VMOVAPS       Z0, Z3
+	VMULPS        Z2, Z3, Z3
+	VMOVDQU64     k11<>+0(SB), Z2
+	VPTESTMD.BCST k12<>+0(SB), Z3, K2
+	VPADDD.BCST   k13<>+0(SB), Z3, Z3
+	VPADDD.BCST   k14<>+0(SB), Z3, K2, Z3
+	VPERMW        Z3, Z2, Z2
 
 chunk:
-	VPBROADCASTQ   (CX), Z2
-	VPBROADCASTQ   8(CX), K1, Z2
-	VPMULTISHIFTQB Z2, Z1, Z2
-	VPERMW         Z3, Z2, Z2
-	VMOVDQU64      Z2, (AX)
-	VPBROADCASTQ   16(CX), Z2
-	VPBROADCASTQ   24(CX), K1, Z2
-	VPMULTISHIFTQB Z2, Z1, Z2
-	VPERMW         Z3, Z2, Z2
-	VMOVDQU64      Z2, 64(AX)
+	VPBROADCASTQ   (CX), Z3
+	VPBROADCASTQ   8(CX), K1, Z3
+	VPMULTISHIFTQB Z3, Z1, Z3
+	VPERMW         Z2, Z3, Z3
+	VMOVDQU64      Z3, (AX)
+	VPBROADCASTQ   16(CX), Z3
+	VPBROADCASTQ   24(CX), K1, Z3
+	VPMULTISHIFTQB Z3, Z1, Z3
+	VPERMW         Z2, Z3, Z3
+	VMOVDQU64      Z3, 64(AX)
 	ADDQ           $0x00000020, CX
 	ADDQ           $0x00000080, AX
 	DECQ           SI
 	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           DI
-	JNZ            run
+	JMP            next
+
+small:
+	VMOVAPS       Z0, Z3
+	VPBROADCASTD  k0<>+0(SB), Z4
+	VPBROADCASTD  k147<>+0(SB), Z5
+	VPBROADCASTD  k148<>+0(SB), Z6
+	VPANDND       Z2, Z4, Z8
+	VPCMPD.BCST   $0x06, k149<>+0(SB), Z8, K2
+	VCVTDQ2PS     Z8, Z7
+	VPSUBD.BCST   k150<>+0(SB), Z7, Z7
+	VPADDD        Z6, Z8, K2, Z7
+	VPSUBD.BCST   k151<>+0(SB), Z7, Z8
+	VPANDD        Z2, Z4, Z9
+	VPORD         Z9, Z7, Z2
+	VPORD         Z6, Z9, Z9
+	VPANDND       Z3, Z4, Z10
+	VPCMPD        $0x05, Z5, Z10, K2
+	VMULPS        Z7, Z10, Z5
+	VFMADD213PS   Z6, Z8, Z10
+	VPMAXSD       Z10, Z5, Z5
+	VPSUBD        Z9, Z5, Z5
+	VPTERNLOGD    $0x78, Z4, Z3, Z5
+	VMULPS        Z2, Z3, K2, Z5
+	VMOVAPS       Z5, Z3
+	VMOVDQU64     k11<>+0(SB), Z2
+	VPTESTMD.BCST k12<>+0(SB), Z3, K2
+	VPADDD.BCST   k13<>+0(SB), Z3, Z3
+	VPADDD.BCST   k14<>+0(SB), Z3, K2, Z3
+	VPERMW        Z3, Z2, Z2
+	VMOVDQA64     Z2, Z2
+	JMP           chunk
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
@@ -14997,33 +15955,70 @@ TEXT ·bookScale32F16AVX512(SB), NOSPLIT, $0-64
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VMOVAPS      Z1, Z3
 	MOVL         (DX), R8
 	XORL         $0x80000000, R8
 	MOVL         $0xffc00000, R10
 	LEAL         (R8)(R8*1), R9
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z4
-	VMULPS       Z4, Z3, Z3
-	VXORPS       Z0, Z3, Z3
-	VCVTPS2PH    $0x00, Z3, Y3
-	VINSERTI64X4 $0x01, Y3, Z3, Z3
+	VPBROADCASTD R8, Z3
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          small
+	VMOVAPS      Z1, Z4
+	VMULPS       Z3, Z4, Z4
+	VXORPS       Z0, Z4, Z4
+	VCVTPS2PH    $0x00, Z4, Y4
+	VINSERTI64X4 $0x01, Y4, Z4, Z4
 
 chunk:
-	VPBROADCASTQ   (CX), Z4
-	VPBROADCASTQ   8(CX), K1, Z4
-	VPMULTISHIFTQB Z4, Z2, Z4
-	VPERMW         Z3, Z4, Z4
-	VMOVDQU64      Z4, (AX)
+	VPBROADCASTQ   (CX), Z3
+	VPBROADCASTQ   8(CX), K1, Z3
+	VPMULTISHIFTQB Z3, Z2, Z3
+	VPERMW         Z4, Z3, Z3
+	VMOVDQU64      Z3, (AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
 	DECQ           SI
 	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           DI
-	JNZ            run
+	JMP            next
+
+small:
+	VMOVAPS      Z1, Z4
+	VPBROADCASTD k0<>+0(SB), Z5
+	VPBROADCASTD k147<>+0(SB), Z6
+	VPBROADCASTD k148<>+0(SB), Z7
+	VPANDND      Z3, Z5, Z9
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z9, K2
+	VCVTDQ2PS    Z9, Z8
+	VPSUBD.BCST  k150<>+0(SB), Z8, Z8
+	VPADDD       Z7, Z9, K2, Z8
+	VPSUBD.BCST  k151<>+0(SB), Z8, Z9
+	VPANDD       Z3, Z5, Z10
+	VPORD        Z10, Z8, Z3
+	VPORD        Z7, Z10, Z10
+	VPANDND      Z4, Z5, Z11
+	VPCMPD       $0x05, Z6, Z11, K2
+	VMULPS       Z8, Z11, Z6
+	VFMADD213PS  Z7, Z9, Z11
+	VPMAXSD      Z11, Z6, Z6
+	VPSUBD       Z10, Z6, Z6
+	VPTERNLOGD   $0x78, Z5, Z4, Z6
+	VMULPS       Z3, Z4, K2, Z6
+	VMOVAPS      Z6, Z4
+	VXORPS       Z0, Z4, Z4
+	VCVTPS2PH    $0x00, Z4, Y4
+	VINSERTI64X4 $0x01, Y4, Z4, Z4
+	VMOVDQA64    Z4, Z4
+	JMP          chunk
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
@@ -15047,38 +16042,75 @@ TEXT ·bookScale64F16AVX512(SB), NOSPLIT, $0-64
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VMOVAPS      Z1, Z3
 	MOVL         (DX), R8
 	XORL         $0x80000000, R8
 	MOVL         $0xffc00000, R10
 	LEAL         (R8)(R8*1), R9
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z4
-	VMULPS       Z4, Z3, Z3
-	VXORPS       Z0, Z3, Z3
-	VCVTPS2PH    $0x00, Z3, Y3
-	VINSERTI64X4 $0x01, Y3, Z3, Z3
+	VPBROADCASTD R8, Z3
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          small
+	VMOVAPS      Z1, Z4
+	VMULPS       Z3, Z4, Z4
+	VXORPS       Z0, Z4, Z4
+	VCVTPS2PH    $0x00, Z4, Y4
+	VINSERTI64X4 $0x01, Y4, Z4, Z4
 
 chunk:
-	VPBROADCASTQ   (CX), Z4
-	VPBROADCASTQ   8(CX), K1, Z4
-	VPMULTISHIFTQB Z4, Z2, Z4
-	VPERMW         Z3, Z4, Z4
-	VMOVDQU64      Z4, (AX)
-	VPBROADCASTQ   16(CX), Z4
-	VPBROADCASTQ   24(CX), K1, Z4
-	VPMULTISHIFTQB Z4, Z2, Z4
-	VPERMW         Z3, Z4, Z4
-	VMOVDQU64      Z4, 64(AX)
+	VPBROADCASTQ   (CX), Z3
+	VPBROADCASTQ   8(CX), K1, Z3
+	VPMULTISHIFTQB Z3, Z2, Z3
+	VPERMW         Z4, Z3, Z3
+	VMOVDQU64      Z3, (AX)
+	VPBROADCASTQ   16(CX), Z3
+	VPBROADCASTQ   24(CX), K1, Z3
+	VPMULTISHIFTQB Z3, Z2, Z3
+	VPERMW         Z4, Z3, Z3
+	VMOVDQU64      Z3, 64(AX)
 	ADDQ           $0x00000020, CX
 	ADDQ           $0x00000080, AX
 	DECQ           SI
 	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           DI
-	JNZ            run
+	JMP            next
+
+small:
+	VMOVAPS      Z1, Z4
+	VPBROADCASTD k0<>+0(SB), Z5
+	VPBROADCASTD k147<>+0(SB), Z6
+	VPBROADCASTD k148<>+0(SB), Z7
+	VPANDND      Z3, Z5, Z9
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z9, K2
+	VCVTDQ2PS    Z9, Z8
+	VPSUBD.BCST  k150<>+0(SB), Z8, Z8
+	VPADDD       Z7, Z9, K2, Z8
+	VPSUBD.BCST  k151<>+0(SB), Z8, Z9
+	VPANDD       Z3, Z5, Z10
+	VPORD        Z10, Z8, Z3
+	VPORD        Z7, Z10, Z10
+	VPANDND      Z4, Z5, Z11
+	VPCMPD       $0x05, Z6, Z11, K2
+	VMULPS       Z8, Z11, Z6
+	VFMADD213PS  Z7, Z9, Z11
+	VPMAXSD      Z11, Z6, Z6
+	VPSUBD       Z10, Z6, Z6
+	VPTERNLOGD   $0x78, Z5, Z4, Z6
+	VMULPS       Z3, Z4, K2, Z6
+	VMOVAPS      Z6, Z4
+	VXORPS       Z0, Z4, Z4
+	VCVTPS2PH    $0x00, Z4, Y4
+	VINSERTI64X4 $0x01, Y4, Z4, Z4
+	VMOVDQA64    Z4, Z4
+	JMP          chunk
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
@@ -15102,39 +16134,75 @@ TEXT ·bookShift32F32AVX512(SB), NOSPLIT, $0-64
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VMOVAPS      Z1, Z3
 	MOVL         (DX), R8
 	XORL         $0x80000000, R8
 	MOVL         $0xffc00000, R10
 	LEAL         (R8)(R8*1), R9
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z4
+	VPBROADCASTD R8, Z3
 	MOVL         (BX), R8
 	MOVL         $0xffc00000, R10
 	LEAL         (R8)(R8*1), R9
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z5
-	VSUBPS       Z5, Z3, Z3
-	VMULPS       Z4, Z3, Z3
-	VXORPS       Z0, Z3, Z3
+	VPBROADCASTD R8, Z4
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          small
+	VMOVAPS      Z1, Z5
+	VSUBPS       Z4, Z5, Z5
+	VMULPS       Z3, Z5, Z5
+	VXORPS       Z0, Z5, Z5
 
 chunk:
-	VPMULTISHIFTQB.BCST (CX), Z2, Z4
-	VPMULTISHIFTQB.BCST 8(CX), Z2, Z5
-	VPERMD              Z3, Z4, Z4
-	VMOVDQU64           Z4, (AX)
-	VPERMD              Z3, Z5, Z4
-	VMOVDQU64           Z4, 64(AX)
+	VPMULTISHIFTQB.BCST (CX), Z2, Z3
+	VPMULTISHIFTQB.BCST 8(CX), Z2, Z4
+	VPERMD              Z5, Z3, Z3
+	VMOVDQU64           Z3, (AX)
+	VPERMD              Z5, Z4, Z3
+	VMOVDQU64           Z3, 64(AX)
 	ADDQ                $0x00000010, CX
 	ADDQ                $0x00000080, AX
 	DECQ                SI
 	JNZ                 chunk
-	ADDQ                $0x04, DX
-	ADDQ                $0x04, BX
-	DECQ                DI
-	JNZ                 run
+	JMP                 next
+
+small:
+	VMOVAPS      Z1, Z5
+	VPBROADCASTD k0<>+0(SB), Z6
+	VPBROADCASTD k147<>+0(SB), Z7
+	VPBROADCASTD k148<>+0(SB), Z8
+	VPANDND      Z3, Z6, Z10
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z10, K1
+	VCVTDQ2PS    Z10, Z9
+	VPSUBD.BCST  k150<>+0(SB), Z9, Z9
+	VPADDD       Z8, Z10, K1, Z9
+	VPSUBD.BCST  k151<>+0(SB), Z9, Z10
+	VPANDD       Z3, Z6, Z11
+	VPORD        Z11, Z9, Z3
+	VPORD        Z8, Z11, Z11
+	VSUBPS       Z4, Z5, Z5
+	VPANDND      Z5, Z6, Z4
+	VPCMPD       $0x05, Z7, Z4, K1
+	VMULPS       Z9, Z4, Z7
+	VFMADD213PS  Z8, Z10, Z4
+	VPMAXSD      Z4, Z7, Z7
+	VPSUBD       Z11, Z7, Z7
+	VPTERNLOGD   $0x78, Z6, Z5, Z7
+	VMULPS       Z3, Z5, K1, Z7
+	VMOVAPS      Z7, Z5
+	VXORPS       Z0, Z5, Z5
+	VMOVDQA64    Z5, Z5
+	JMP          chunk
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
@@ -15158,45 +16226,81 @@ TEXT ·bookShift64F32AVX512(SB), NOSPLIT, $0-64
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VMOVAPS      Z1, Z3
 	MOVL         (DX), R8
 	XORL         $0x80000000, R8
 	MOVL         $0xffc00000, R10
 	LEAL         (R8)(R8*1), R9
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z4
+	VPBROADCASTD R8, Z3
 	MOVL         (BX), R8
 	MOVL         $0xffc00000, R10
 	LEAL         (R8)(R8*1), R9
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z5
-	VSUBPS       Z5, Z3, Z3
-	VMULPS       Z4, Z3, Z3
-	VXORPS       Z0, Z3, Z3
+	VPBROADCASTD R8, Z4
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          small
+	VMOVAPS      Z1, Z5
+	VSUBPS       Z4, Z5, Z5
+	VMULPS       Z3, Z5, Z5
+	VXORPS       Z0, Z5, Z5
 
 chunk:
-	VPMULTISHIFTQB.BCST (CX), Z2, Z4
-	VPMULTISHIFTQB.BCST 8(CX), Z2, Z5
-	VPERMD              Z3, Z4, Z4
-	VMOVDQU64           Z4, (AX)
-	VPERMD              Z3, Z5, Z4
-	VMOVDQU64           Z4, 64(AX)
-	VPMULTISHIFTQB.BCST 16(CX), Z2, Z4
-	VPMULTISHIFTQB.BCST 24(CX), Z2, Z5
-	VPERMD              Z3, Z4, Z4
-	VMOVDQU64           Z4, 128(AX)
-	VPERMD              Z3, Z5, Z4
-	VMOVDQU64           Z4, 192(AX)
+	VPMULTISHIFTQB.BCST (CX), Z2, Z3
+	VPMULTISHIFTQB.BCST 8(CX), Z2, Z4
+	VPERMD              Z5, Z3, Z3
+	VMOVDQU64           Z3, (AX)
+	VPERMD              Z5, Z4, Z3
+	VMOVDQU64           Z3, 64(AX)
+	VPMULTISHIFTQB.BCST 16(CX), Z2, Z3
+	VPMULTISHIFTQB.BCST 24(CX), Z2, Z4
+	VPERMD              Z5, Z3, Z3
+	VMOVDQU64           Z3, 128(AX)
+	VPERMD              Z5, Z4, Z3
+	VMOVDQU64           Z3, 192(AX)
 	ADDQ                $0x00000020, CX
 	ADDQ                $0x00000100, AX
 	DECQ                SI
 	JNZ                 chunk
-	ADDQ                $0x04, DX
-	ADDQ                $0x04, BX
-	DECQ                DI
-	JNZ                 run
+	JMP                 next
+
+small:
+	VMOVAPS      Z1, Z5
+	VPBROADCASTD k0<>+0(SB), Z6
+	VPBROADCASTD k147<>+0(SB), Z7
+	VPBROADCASTD k148<>+0(SB), Z8
+	VPANDND      Z3, Z6, Z10
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z10, K1
+	VCVTDQ2PS    Z10, Z9
+	VPSUBD.BCST  k150<>+0(SB), Z9, Z9
+	VPADDD       Z8, Z10, K1, Z9
+	VPSUBD.BCST  k151<>+0(SB), Z9, Z10
+	VPANDD       Z3, Z6, Z11
+	VPORD        Z11, Z9, Z3
+	VPORD        Z8, Z11, Z11
+	VSUBPS       Z4, Z5, Z5
+	VPANDND      Z5, Z6, Z4
+	VPCMPD       $0x05, Z7, Z4, K1
+	VMULPS       Z9, Z4, Z7
+	VFMADD213PS  Z8, Z10, Z4
+	VPMAXSD      Z4, Z7, Z7
+	VPSUBD       Z11, Z7, Z7
+	VPTERNLOGD   $0x78, Z6, Z5, Z7
+	VMULPS       Z3, Z5, K1, Z7
+	VMOVAPS      Z7, Z5
+	VXORPS       Z0, Z5, Z5
+	VMOVDQA64    Z5, Z5
+	JMP          chunk
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
@@ -15223,42 +16327,82 @@ TEXT ·bookShift32BF16AVX512(SB), NOSPLIT, $0-64
 
 run:
 	MOVQ          chunks+48(FP), SI
-	VMOVAPS       Z0, Z2
 	MOVL          (DX), R8
 	XORL          $0x80000000, R8
 	MOVL          $0xffc00000, R10
 	LEAL          (R8)(R8*1), R9
 	CMPL          R9, $0xff000000
 	CMOVLHI       R10, R8
-	VPBROADCASTD  R8, Z3
+	VPBROADCASTD  R8, Z2
 	MOVL          (BX), R8
 	MOVL          $0xffc00000, R10
 	LEAL          (R8)(R8*1), R9
 	CMPL          R9, $0xff000000
 	CMOVLHI       R10, R8
-	VPBROADCASTD  R8, Z4
-	VSUBPS        Z4, Z2, Z2
-	VMULPS        Z3, Z2, Z2
-	VMOVDQU64     k11<>+0(SB), Z3
-	VPTESTMD.BCST k12<>+0(SB), Z2, K2
-	VPADDD.BCST   k13<>+0(SB), Z2, Z2
-	VPADDD.BCST   k14<>+0(SB), Z2, K2, Z2
-	VPERMW        Z2, Z3, Z3
+	VPBROADCASTD  R8, Z3
+	MOVL          (DX), R8
+	ANDL          $0x7fffffff, R8
+	DECL          R8
+	CMPL          R8, $0x0d7fffff
+	JCS           small
+	VMOVAPS       Z0, Z4
+	VSUBPS        Z3, Z4, Z4
+	VMULPS        Z2, Z4, Z4
+	VMOVDQU64     k11<>+0(SB), Z2
+	VPTESTMD.BCST k12<>+0(SB), Z4, K2
+	VPADDD.BCST   k13<>+0(SB), Z4, Z4
+	VPADDD.BCST   k14<>+0(SB), Z4, K2, Z4
+	VPERMW        Z4, Z2, Z2
 
 chunk:
-	VPBROADCASTQ   (CX), Z2
-	VPBROADCASTQ   8(CX), K1, Z2
-	VPMULTISHIFTQB Z2, Z1, Z2
-	VPERMW         Z3, Z2, Z2
-	VMOVDQU64      Z2, (AX)
+	VPBROADCASTQ   (CX), Z3
+	VPBROADCASTQ   8(CX), K1, Z3
+	VPMULTISHIFTQB Z3, Z1, Z3
+	VPERMW         Z2, Z3, Z3
+	VMOVDQU64      Z3, (AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
 	DECQ           SI
 	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           DI
-	JNZ            run
+	JMP            next
+
+small:
+	VMOVAPS       Z0, Z4
+	VPBROADCASTD  k0<>+0(SB), Z5
+	VPBROADCASTD  k147<>+0(SB), Z6
+	VPBROADCASTD  k148<>+0(SB), Z7
+	VPANDND       Z2, Z5, Z9
+	VPCMPD.BCST   $0x06, k149<>+0(SB), Z9, K2
+	VCVTDQ2PS     Z9, Z8
+	VPSUBD.BCST   k150<>+0(SB), Z8, Z8
+	VPADDD        Z7, Z9, K2, Z8
+	VPSUBD.BCST   k151<>+0(SB), Z8, Z9
+	VPANDD        Z2, Z5, Z10
+	VPORD         Z10, Z8, Z2
+	VPORD         Z7, Z10, Z10
+	VSUBPS        Z3, Z4, Z4
+	VPANDND       Z4, Z5, Z3
+	VPCMPD        $0x05, Z6, Z3, K2
+	VMULPS        Z8, Z3, Z6
+	VFMADD213PS   Z7, Z9, Z3
+	VPMAXSD       Z3, Z6, Z6
+	VPSUBD        Z10, Z6, Z6
+	VPTERNLOGD    $0x78, Z5, Z4, Z6
+	VMULPS        Z2, Z4, K2, Z6
+	VMOVAPS       Z6, Z4
+	VMOVDQU64     k11<>+0(SB), Z2
+	VPTESTMD.BCST k12<>+0(SB), Z4, K2
+	VPADDD.BCST   k13<>+0(SB), Z4, Z4
+	VPADDD.BCST   k14<>+0(SB), Z4, K2, Z4
+	VPERMW        Z4, Z2, Z2
+	VMOVDQA64     Z2, Z2
+	JMP           chunk
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
@@ -15285,47 +16429,87 @@ TEXT ·bookShift64BF16AVX512(SB), NOSPLIT, $0-64
 
 run:
 	MOVQ          chunks+48(FP), SI
-	VMOVAPS       Z0, Z2
 	MOVL          (DX), R8
 	XORL          $0x80000000, R8
 	MOVL          $0xffc00000, R10
 	LEAL          (R8)(R8*1), R9
 	CMPL          R9, $0xff000000
 	CMOVLHI       R10, R8
-	VPBROADCASTD  R8, Z3
+	VPBROADCASTD  R8, Z2
 	MOVL          (BX), R8
 	MOVL          $0xffc00000, R10
 	LEAL          (R8)(R8*1), R9
 	CMPL          R9, $0xff000000
 	CMOVLHI       R10, R8
-	VPBROADCASTD  R8, Z4
-	VSUBPS        Z4, Z2, Z2
-	VMULPS        Z3, Z2, Z2
-	VMOVDQU64     k11<>+0(SB), Z3
-	VPTESTMD.BCST k12<>+0(SB), Z2, K2
-	VPADDD.BCST   k13<>+0(SB), Z2, Z2
-	VPADDD.BCST   k14<>+0(SB), Z2, K2, Z2
-	VPERMW        Z2, Z3, Z3
+	VPBROADCASTD  R8, Z3
+	MOVL          (DX), R8
+	ANDL          $0x7fffffff, R8
+	DECL          R8
+	CMPL          R8, $0x0d7fffff
+	JCS           small
+	VMOVAPS       Z0, Z4
+	VSUBPS        Z3, Z4, Z4
+	VMULPS        Z2, Z4, Z4
+	VMOVDQU64     k11<>+0(SB), Z2
+	VPTESTMD.BCST k12<>+0(SB), Z4, K2
+	VPADDD.BCST   k13<>+0(SB), Z4, Z4
+	VPADDD.BCST   k14<>+0(SB), Z4, K2, Z4
+	VPERMW        Z4, Z2, Z2
 
 chunk:
-	VPBROADCASTQ   (CX), Z2
-	VPBROADCASTQ   8(CX), K1, Z2
-	VPMULTISHIFTQB Z2, Z1, Z2
-	VPERMW         Z3, Z2, Z2
-	VMOVDQU64      Z2, (AX)
-	VPBROADCASTQ   16(CX), Z2
-	VPBROADCASTQ   24(CX), K1, Z2
-	VPMULTISHIFTQB Z2, Z1, Z2
-	VPERMW         Z3, Z2, Z2
-	VMOVDQU64      Z2, 64(AX)
+	VPBROADCASTQ   (CX), Z3
+	VPBROADCASTQ   8(CX), K1, Z3
+	VPMULTISHIFTQB Z3, Z1, Z3
+	VPERMW         Z2, Z3, Z3
+	VMOVDQU64      Z3, (AX)
+	VPBROADCASTQ   16(CX), Z3
+	VPBROADCASTQ   24(CX), K1, Z3
+	VPMULTISHIFTQB Z3, Z1, Z3
+	VPERMW         Z2, Z3, Z3
+	VMOVDQU64      Z3, 64(AX)
 	ADDQ           $0x00000020, CX
 	ADDQ           $0x00000080, AX
 	DECQ           SI
 	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           DI
-	JNZ            run
+	JMP            next
+
+small:
+	VMOVAPS       Z0, Z4
+	VPBROADCASTD  k0<>+0(SB), Z5
+	VPBROADCASTD  k147<>+0(SB), Z6
+	VPBROADCASTD  k148<>+0(SB), Z7
+	VPANDND       Z2, Z5, Z9
+	VPCMPD.BCST   $0x06, k149<>+0(SB), Z9, K2
+	VCVTDQ2PS     Z9, Z8
+	VPSUBD.BCST   k150<>+0(SB), Z8, Z8
+	VPADDD        Z7, Z9, K2, Z8
+	VPSUBD.BCST   k151<>+0(SB), Z8, Z9
+	VPANDD        Z2, Z5, Z10
+	VPORD         Z10, Z8, Z2
+	VPORD         Z7, Z10, Z10
+	VSUBPS        Z3, Z4, Z4
+	VPANDND       Z4, Z5, Z3
+	VPCMPD        $0x05, Z6, Z3, K2
+	VMULPS        Z8, Z3, Z6
+	VFMADD213PS   Z7, Z9, Z3
+	VPMAXSD       Z3, Z6, Z6
+	VPSUBD        Z10, Z6, Z6
+	VPTERNLOGD    $0x78, Z5, Z4, Z6
+	VMULPS        Z2, Z4, K2, Z6
+	VMOVAPS       Z6, Z4
+	VMOVDQU64     k11<>+0(SB), Z2
+	VPTESTMD.BCST k12<>+0(SB), Z4, K2
+	VPADDD.BCST   k13<>+0(SB), Z4, Z4
+	VPADDD.BCST   k14<>+0(SB), Z4, K2, Z4
+	VPERMW        Z4, Z2, Z2
+	VMOVDQA64     Z2, Z2
+	JMP           chunk
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
@@ -15349,40 +16533,78 @@ TEXT ·bookShift32F16AVX512(SB), NOSPLIT, $0-64
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VMOVAPS      Z1, Z3
 	MOVL         (DX), R8
 	XORL         $0x80000000, R8
 	MOVL         $0xffc00000, R10
 	LEAL         (R8)(R8*1), R9
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z4
+	VPBROADCASTD R8, Z3
 	MOVL         (BX), R8
 	MOVL         $0xffc00000, R10
 	LEAL         (R8)(R8*1), R9
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z5
-	VSUBPS       Z5, Z3, Z3
-	VMULPS       Z4, Z3, Z3
-	VXORPS       Z0, Z3, Z3
-	VCVTPS2PH    $0x00, Z3, Y3
-	VINSERTI64X4 $0x01, Y3, Z3, Z3
+	VPBROADCASTD R8, Z4
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          small
+	VMOVAPS      Z1, Z5
+	VSUBPS       Z4, Z5, Z5
+	VMULPS       Z3, Z5, Z5
+	VXORPS       Z0, Z5, Z5
+	VCVTPS2PH    $0x00, Z5, Y5
+	VINSERTI64X4 $0x01, Y5, Z5, Z5
 
 chunk:
-	VPBROADCASTQ   (CX), Z4
-	VPBROADCASTQ   8(CX), K1, Z4
-	VPMULTISHIFTQB Z4, Z2, Z4
-	VPERMW         Z3, Z4, Z4
-	VMOVDQU64      Z4, (AX)
+	VPBROADCASTQ   (CX), Z3
+	VPBROADCASTQ   8(CX), K1, Z3
+	VPMULTISHIFTQB Z3, Z2, Z3
+	VPERMW         Z5, Z3, Z3
+	VMOVDQU64      Z3, (AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
 	DECQ           SI
 	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           DI
-	JNZ            run
+	JMP            next
+
+small:
+	VMOVAPS      Z1, Z5
+	VPBROADCASTD k0<>+0(SB), Z6
+	VPBROADCASTD k147<>+0(SB), Z7
+	VPBROADCASTD k148<>+0(SB), Z8
+	VPANDND      Z3, Z6, Z10
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z10, K2
+	VCVTDQ2PS    Z10, Z9
+	VPSUBD.BCST  k150<>+0(SB), Z9, Z9
+	VPADDD       Z8, Z10, K2, Z9
+	VPSUBD.BCST  k151<>+0(SB), Z9, Z10
+	VPANDD       Z3, Z6, Z11
+	VPORD        Z11, Z9, Z3
+	VPORD        Z8, Z11, Z11
+	VSUBPS       Z4, Z5, Z5
+	VPANDND      Z5, Z6, Z4
+	VPCMPD       $0x05, Z7, Z4, K2
+	VMULPS       Z9, Z4, Z7
+	VFMADD213PS  Z8, Z10, Z4
+	VPMAXSD      Z4, Z7, Z7
+	VPSUBD       Z11, Z7, Z7
+	VPTERNLOGD   $0x78, Z6, Z5, Z7
+	VMULPS       Z3, Z5, K2, Z7
+	VMOVAPS      Z7, Z5
+	VXORPS       Z0, Z5, Z5
+	VCVTPS2PH    $0x00, Z5, Y5
+	VINSERTI64X4 $0x01, Y5, Z5, Z5
+	VMOVDQA64    Z5, Z5
+	JMP          chunk
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
@@ -15406,45 +16628,83 @@ TEXT ·bookShift64F16AVX512(SB), NOSPLIT, $0-64
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VMOVAPS      Z1, Z3
 	MOVL         (DX), R8
 	XORL         $0x80000000, R8
 	MOVL         $0xffc00000, R10
 	LEAL         (R8)(R8*1), R9
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z4
+	VPBROADCASTD R8, Z3
 	MOVL         (BX), R8
 	MOVL         $0xffc00000, R10
 	LEAL         (R8)(R8*1), R9
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z5
-	VSUBPS       Z5, Z3, Z3
-	VMULPS       Z4, Z3, Z3
-	VXORPS       Z0, Z3, Z3
-	VCVTPS2PH    $0x00, Z3, Y3
-	VINSERTI64X4 $0x01, Y3, Z3, Z3
+	VPBROADCASTD R8, Z4
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          small
+	VMOVAPS      Z1, Z5
+	VSUBPS       Z4, Z5, Z5
+	VMULPS       Z3, Z5, Z5
+	VXORPS       Z0, Z5, Z5
+	VCVTPS2PH    $0x00, Z5, Y5
+	VINSERTI64X4 $0x01, Y5, Z5, Z5
 
 chunk:
-	VPBROADCASTQ   (CX), Z4
-	VPBROADCASTQ   8(CX), K1, Z4
-	VPMULTISHIFTQB Z4, Z2, Z4
-	VPERMW         Z3, Z4, Z4
-	VMOVDQU64      Z4, (AX)
-	VPBROADCASTQ   16(CX), Z4
-	VPBROADCASTQ   24(CX), K1, Z4
-	VPMULTISHIFTQB Z4, Z2, Z4
-	VPERMW         Z3, Z4, Z4
-	VMOVDQU64      Z4, 64(AX)
+	VPBROADCASTQ   (CX), Z3
+	VPBROADCASTQ   8(CX), K1, Z3
+	VPMULTISHIFTQB Z3, Z2, Z3
+	VPERMW         Z5, Z3, Z3
+	VMOVDQU64      Z3, (AX)
+	VPBROADCASTQ   16(CX), Z3
+	VPBROADCASTQ   24(CX), K1, Z3
+	VPMULTISHIFTQB Z3, Z2, Z3
+	VPERMW         Z5, Z3, Z3
+	VMOVDQU64      Z3, 64(AX)
 	ADDQ           $0x00000020, CX
 	ADDQ           $0x00000080, AX
 	DECQ           SI
 	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           DI
-	JNZ            run
+	JMP            next
+
+small:
+	VMOVAPS      Z1, Z5
+	VPBROADCASTD k0<>+0(SB), Z6
+	VPBROADCASTD k147<>+0(SB), Z7
+	VPBROADCASTD k148<>+0(SB), Z8
+	VPANDND      Z3, Z6, Z10
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z10, K2
+	VCVTDQ2PS    Z10, Z9
+	VPSUBD.BCST  k150<>+0(SB), Z9, Z9
+	VPADDD       Z8, Z10, K2, Z9
+	VPSUBD.BCST  k151<>+0(SB), Z9, Z10
+	VPANDD       Z3, Z6, Z11
+	VPORD        Z11, Z9, Z3
+	VPORD        Z8, Z11, Z11
+	VSUBPS       Z4, Z5, Z5
+	VPANDND      Z5, Z6, Z4
+	VPCMPD       $0x05, Z7, Z4, K2
+	VMULPS       Z9, Z4, Z7
+	VFMADD213PS  Z8, Z10, Z4
+	VPMAXSD      Z4, Z7, Z7
+	VPSUBD       Z11, Z7, Z7
+	VPTERNLOGD   $0x78, Z6, Z5, Z7
+	VMULPS       Z3, Z5, K2, Z7
+	VMOVAPS      Z7, Z5
+	VXORPS       Z0, Z5, Z5
+	VCVTPS2PH    $0x00, Z5, Y5
+	VINSERTI64X4 $0x01, Y5, Z5, Z5
+	VMOVDQA64    Z5, Z5
+	JMP          chunk
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
@@ -15468,39 +16728,76 @@ TEXT ·bookAffine32F32AVX512(SB), NOSPLIT, $0-64
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VMOVAPS      Z0, Z2
 	MOVL         (DX), R8
 	MOVL         $0x7fc00000, R10
 	LEAL         (R8)(R8*1), R9
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z3
+	VPBROADCASTD R8, Z2
 	MOVL         (BX), R8
 	MOVL         $0x7fc00000, R10
 	LEAL         (R8)(R8*1), R9
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z4
-	VMULPS       Z3, Z2, Z2
-	VADDPS       Z4, Z2, Z2
-	VCMPPS       $0x03, Z2, Z2, K1
-	VPBROADCASTD k16<>+0(SB), K1, Z2
+	VPBROADCASTD R8, Z3
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          small
+	VMOVAPS      Z0, Z4
+	VMULPS       Z2, Z4, Z4
+	VADDPS       Z3, Z4, Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k16<>+0(SB), K1, Z4
 
 chunk:
-	VPMULTISHIFTQB.BCST (CX), Z1, Z3
-	VPMULTISHIFTQB.BCST 8(CX), Z1, Z4
-	VPERMD              Z2, Z3, Z3
-	VMOVDQU64           Z3, (AX)
-	VPERMD              Z2, Z4, Z3
-	VMOVDQU64           Z3, 64(AX)
+	VPMULTISHIFTQB.BCST (CX), Z1, Z2
+	VPMULTISHIFTQB.BCST 8(CX), Z1, Z3
+	VPERMD              Z4, Z2, Z2
+	VMOVDQU64           Z2, (AX)
+	VPERMD              Z4, Z3, Z2
+	VMOVDQU64           Z2, 64(AX)
 	ADDQ                $0x00000010, CX
 	ADDQ                $0x00000080, AX
 	DECQ                SI
 	JNZ                 chunk
-	ADDQ                $0x04, DX
-	ADDQ                $0x04, BX
-	DECQ                DI
-	JNZ                 run
+	JMP                 next
+
+small:
+	VMOVAPS      Z0, Z4
+	VPBROADCASTD k0<>+0(SB), Z5
+	VPBROADCASTD k147<>+0(SB), Z6
+	VPBROADCASTD k148<>+0(SB), Z7
+	VPANDND      Z2, Z5, Z9
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z9, K1
+	VCVTDQ2PS    Z9, Z8
+	VPSUBD.BCST  k150<>+0(SB), Z8, Z8
+	VPADDD       Z7, Z9, K1, Z8
+	VPSUBD.BCST  k151<>+0(SB), Z8, Z9
+	VPANDD       Z2, Z5, Z10
+	VPORD        Z10, Z8, Z2
+	VPORD        Z7, Z10, Z10
+	VPANDND      Z4, Z5, Z11
+	VPCMPD       $0x05, Z6, Z11, K1
+	VMULPS       Z8, Z11, Z6
+	VFMADD213PS  Z7, Z9, Z11
+	VPMAXSD      Z11, Z6, Z6
+	VPSUBD       Z10, Z6, Z6
+	VPTERNLOGD   $0x78, Z5, Z4, Z6
+	VMULPS       Z2, Z4, K1, Z6
+	VMOVAPS      Z6, Z4
+	VADDPS       Z3, Z4, Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k16<>+0(SB), K1, Z4
+	VMOVDQA64    Z4, Z4
+	JMP          chunk
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
@@ -15524,45 +16821,82 @@ TEXT ·bookAffine64F32AVX512(SB), NOSPLIT, $0-64
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VMOVAPS      Z0, Z2
 	MOVL         (DX), R8
 	MOVL         $0x7fc00000, R10
 	LEAL         (R8)(R8*1), R9
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z3
+	VPBROADCASTD R8, Z2
 	MOVL         (BX), R8
 	MOVL         $0x7fc00000, R10
 	LEAL         (R8)(R8*1), R9
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z4
-	VMULPS       Z3, Z2, Z2
-	VADDPS       Z4, Z2, Z2
-	VCMPPS       $0x03, Z2, Z2, K1
-	VPBROADCASTD k16<>+0(SB), K1, Z2
+	VPBROADCASTD R8, Z3
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          small
+	VMOVAPS      Z0, Z4
+	VMULPS       Z2, Z4, Z4
+	VADDPS       Z3, Z4, Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k16<>+0(SB), K1, Z4
 
 chunk:
-	VPMULTISHIFTQB.BCST (CX), Z1, Z3
-	VPMULTISHIFTQB.BCST 8(CX), Z1, Z4
-	VPERMD              Z2, Z3, Z3
-	VMOVDQU64           Z3, (AX)
-	VPERMD              Z2, Z4, Z3
-	VMOVDQU64           Z3, 64(AX)
-	VPMULTISHIFTQB.BCST 16(CX), Z1, Z3
-	VPMULTISHIFTQB.BCST 24(CX), Z1, Z4
-	VPERMD              Z2, Z3, Z3
-	VMOVDQU64           Z3, 128(AX)
-	VPERMD              Z2, Z4, Z3
-	VMOVDQU64           Z3, 192(AX)
+	VPMULTISHIFTQB.BCST (CX), Z1, Z2
+	VPMULTISHIFTQB.BCST 8(CX), Z1, Z3
+	VPERMD              Z4, Z2, Z2
+	VMOVDQU64           Z2, (AX)
+	VPERMD              Z4, Z3, Z2
+	VMOVDQU64           Z2, 64(AX)
+	VPMULTISHIFTQB.BCST 16(CX), Z1, Z2
+	VPMULTISHIFTQB.BCST 24(CX), Z1, Z3
+	VPERMD              Z4, Z2, Z2
+	VMOVDQU64           Z2, 128(AX)
+	VPERMD              Z4, Z3, Z2
+	VMOVDQU64           Z2, 192(AX)
 	ADDQ                $0x00000020, CX
 	ADDQ                $0x00000100, AX
 	DECQ                SI
 	JNZ                 chunk
-	ADDQ                $0x04, DX
-	ADDQ                $0x04, BX
-	DECQ                DI
-	JNZ                 run
+	JMP                 next
+
+small:
+	VMOVAPS      Z0, Z4
+	VPBROADCASTD k0<>+0(SB), Z5
+	VPBROADCASTD k147<>+0(SB), Z6
+	VPBROADCASTD k148<>+0(SB), Z7
+	VPANDND      Z2, Z5, Z9
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z9, K1
+	VCVTDQ2PS    Z9, Z8
+	VPSUBD.BCST  k150<>+0(SB), Z8, Z8
+	VPADDD       Z7, Z9, K1, Z8
+	VPSUBD.BCST  k151<>+0(SB), Z8, Z9
+	VPANDD       Z2, Z5, Z10
+	VPORD        Z10, Z8, Z2
+	VPORD        Z7, Z10, Z10
+	VPANDND      Z4, Z5, Z11
+	VPCMPD       $0x05, Z6, Z11, K1
+	VMULPS       Z8, Z11, Z6
+	VFMADD213PS  Z7, Z9, Z11
+	VPMAXSD      Z11, Z6, Z6
+	VPSUBD       Z10, Z6, Z6
+	VPTERNLOGD   $0x78, Z5, Z4, Z6
+	VMULPS       Z2, Z4, K1, Z6
+	VMOVAPS      Z6, Z4
+	VADDPS       Z3, Z4, Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k16<>+0(SB), K1, Z4
+	VMOVDQA64    Z4, Z4
+	JMP          chunk
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
@@ -15589,43 +16923,85 @@ TEXT ·bookAffine32BF16AVX512(SB), NOSPLIT, $0-64
 
 run:
 	MOVQ          chunks+48(FP), SI
-	VMOVAPS       Z0, Z2
 	MOVL          (DX), R8
 	MOVL          $0x7fc00000, R10
 	LEAL          (R8)(R8*1), R9
 	CMPL          R9, $0xff000000
 	CMOVLHI       R10, R8
-	VPBROADCASTD  R8, Z3
+	VPBROADCASTD  R8, Z2
 	MOVL          (BX), R8
 	MOVL          $0x7fc00000, R10
 	LEAL          (R8)(R8*1), R9
 	CMPL          R9, $0xff000000
 	CMOVLHI       R10, R8
-	VPBROADCASTD  R8, Z4
-	VMULPS        Z3, Z2, Z2
-	VADDPS        Z4, Z2, Z2
-	VCMPPS        $0x03, Z2, Z2, K2
-	VPBROADCASTD  k16<>+0(SB), K2, Z2
-	VMOVDQU64     k11<>+0(SB), Z3
-	VPTESTMD.BCST k12<>+0(SB), Z2, K2
-	VPADDD.BCST   k19<>+0(SB), Z2, Z2
-	VPADDD.BCST   k14<>+0(SB), Z2, K2, Z2
-	VPERMW        Z2, Z3, Z3
+	VPBROADCASTD  R8, Z3
+	MOVL          (DX), R8
+	ANDL          $0x7fffffff, R8
+	DECL          R8
+	CMPL          R8, $0x0d7fffff
+	JCS           small
+	VMOVAPS       Z0, Z4
+	VMULPS        Z2, Z4, Z4
+	VADDPS        Z3, Z4, Z4
+	VCMPPS        $0x03, Z4, Z4, K2
+	VPBROADCASTD  k16<>+0(SB), K2, Z4
+	VMOVDQU64     k11<>+0(SB), Z2
+	VPTESTMD.BCST k12<>+0(SB), Z4, K2
+	VPADDD.BCST   k19<>+0(SB), Z4, Z4
+	VPADDD.BCST   k14<>+0(SB), Z4, K2, Z4
+	VPERMW        Z4, Z2, Z2
 
 chunk:
-	VPBROADCASTQ   (CX), Z2
-	VPBROADCASTQ   8(CX), K1, Z2
-	VPMULTISHIFTQB Z2, Z1, Z2
-	VPERMW         Z3, Z2, Z2
-	VMOVDQU64      Z2, (AX)
+	VPBROADCASTQ   (CX), Z3
+	VPBROADCASTQ   8(CX), K1, Z3
+	VPMULTISHIFTQB Z3, Z1, Z3
+	VPERMW         Z2, Z3, Z3
+	VMOVDQU64      Z3, (AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
 	DECQ           SI
 	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           DI
-	JNZ            run
+	JMP            next
+
+small:
+	VMOVAPS       Z0, Z4
+	VPBROADCASTD  k0<>+0(SB), Z5
+	VPBROADCASTD  k147<>+0(SB), Z6
+	VPBROADCASTD  k148<>+0(SB), Z7
+	VPANDND       Z2, Z5, Z9
+	VPCMPD.BCST   $0x06, k149<>+0(SB), Z9, K2
+	VCVTDQ2PS     Z9, Z8
+	VPSUBD.BCST   k150<>+0(SB), Z8, Z8
+	VPADDD        Z7, Z9, K2, Z8
+	VPSUBD.BCST   k151<>+0(SB), Z8, Z9
+	VPANDD        Z2, Z5, Z10
+	VPORD         Z10, Z8, Z2
+	VPORD         Z7, Z10, Z10
+	VPANDND       Z4, Z5, Z11
+	VPCMPD        $0x05, Z6, Z11, K2
+	VMULPS        Z8, Z11, Z6
+	VFMADD213PS   Z7, Z9, Z11
+	VPMAXSD       Z11, Z6, Z6
+	VPSUBD        Z10, Z6, Z6
+	VPTERNLOGD    $0x78, Z5, Z4, Z6
+	VMULPS        Z2, Z4, K2, Z6
+	VMOVAPS       Z6, Z4
+	VADDPS        Z3, Z4, Z4
+	VCMPPS        $0x03, Z4, Z4, K2
+	VPBROADCASTD  k16<>+0(SB), K2, Z4
+	VMOVDQU64     k11<>+0(SB), Z2
+	VPTESTMD.BCST k12<>+0(SB), Z4, K2
+	VPADDD.BCST   k19<>+0(SB), Z4, Z4
+	VPADDD.BCST   k14<>+0(SB), Z4, K2, Z4
+	VPERMW        Z4, Z2, Z2
+	VMOVDQA64     Z2, Z2
+	JMP           chunk
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
@@ -15652,48 +17028,90 @@ TEXT ·bookAffine64BF16AVX512(SB), NOSPLIT, $0-64
 
 run:
 	MOVQ          chunks+48(FP), SI
-	VMOVAPS       Z0, Z2
 	MOVL          (DX), R8
 	MOVL          $0x7fc00000, R10
 	LEAL          (R8)(R8*1), R9
 	CMPL          R9, $0xff000000
 	CMOVLHI       R10, R8
-	VPBROADCASTD  R8, Z3
+	VPBROADCASTD  R8, Z2
 	MOVL          (BX), R8
 	MOVL          $0x7fc00000, R10
 	LEAL          (R8)(R8*1), R9
 	CMPL          R9, $0xff000000
 	CMOVLHI       R10, R8
-	VPBROADCASTD  R8, Z4
-	VMULPS        Z3, Z2, Z2
-	VADDPS        Z4, Z2, Z2
-	VCMPPS        $0x03, Z2, Z2, K2
-	VPBROADCASTD  k16<>+0(SB), K2, Z2
-	VMOVDQU64     k11<>+0(SB), Z3
-	VPTESTMD.BCST k12<>+0(SB), Z2, K2
-	VPADDD.BCST   k19<>+0(SB), Z2, Z2
-	VPADDD.BCST   k14<>+0(SB), Z2, K2, Z2
-	VPERMW        Z2, Z3, Z3
+	VPBROADCASTD  R8, Z3
+	MOVL          (DX), R8
+	ANDL          $0x7fffffff, R8
+	DECL          R8
+	CMPL          R8, $0x0d7fffff
+	JCS           small
+	VMOVAPS       Z0, Z4
+	VMULPS        Z2, Z4, Z4
+	VADDPS        Z3, Z4, Z4
+	VCMPPS        $0x03, Z4, Z4, K2
+	VPBROADCASTD  k16<>+0(SB), K2, Z4
+	VMOVDQU64     k11<>+0(SB), Z2
+	VPTESTMD.BCST k12<>+0(SB), Z4, K2
+	VPADDD.BCST   k19<>+0(SB), Z4, Z4
+	VPADDD.BCST   k14<>+0(SB), Z4, K2, Z4
+	VPERMW        Z4, Z2, Z2
 
 chunk:
-	VPBROADCASTQ   (CX), Z2
-	VPBROADCASTQ   8(CX), K1, Z2
-	VPMULTISHIFTQB Z2, Z1, Z2
-	VPERMW         Z3, Z2, Z2
-	VMOVDQU64      Z2, (AX)
-	VPBROADCASTQ   16(CX), Z2
-	VPBROADCASTQ   24(CX), K1, Z2
-	VPMULTISHIFTQB Z2, Z1, Z2
-	VPERMW         Z3, Z2, Z2
-	VMOVDQU64      Z2, 64(AX)
+	VPBROADCASTQ   (CX), Z3
+	VPBROADCASTQ   8(CX), K1, Z3
+	VPMULTISHIFTQB Z3, Z1, Z3
+	VPERMW         Z2, Z3, Z3
+	VMOVDQU64      Z3, (AX)
+	VPBROADCASTQ   16(CX), Z3
+	VPBROADCASTQ   24(CX), K1, Z3
+	VPMULTISHIFTQB Z3, Z1, Z3
+	VPERMW         Z2, Z3, Z3
+	VMOVDQU64      Z3, 64(AX)
 	ADDQ           $0x00000020, CX
 	ADDQ           $0x00000080, AX
 	DECQ           SI
 	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           DI
-	JNZ            run
+	JMP            next
+
+small:
+	VMOVAPS       Z0, Z4
+	VPBROADCASTD  k0<>+0(SB), Z5
+	VPBROADCASTD  k147<>+0(SB), Z6
+	VPBROADCASTD  k148<>+0(SB), Z7
+	VPANDND       Z2, Z5, Z9
+	VPCMPD.BCST   $0x06, k149<>+0(SB), Z9, K2
+	VCVTDQ2PS     Z9, Z8
+	VPSUBD.BCST   k150<>+0(SB), Z8, Z8
+	VPADDD        Z7, Z9, K2, Z8
+	VPSUBD.BCST   k151<>+0(SB), Z8, Z9
+	VPANDD        Z2, Z5, Z10
+	VPORD         Z10, Z8, Z2
+	VPORD         Z7, Z10, Z10
+	VPANDND       Z4, Z5, Z11
+	VPCMPD        $0x05, Z6, Z11, K2
+	VMULPS        Z8, Z11, Z6
+	VFMADD213PS   Z7, Z9, Z11
+	VPMAXSD       Z11, Z6, Z6
+	VPSUBD        Z10, Z6, Z6
+	VPTERNLOGD    $0x78, Z5, Z4, Z6
+	VMULPS        Z2, Z4, K2, Z6
+	VMOVAPS       Z6, Z4
+	VADDPS        Z3, Z4, Z4
+	VCMPPS        $0x03, Z4, Z4, K2
+	VPBROADCASTD  k16<>+0(SB), K2, Z4
+	VMOVDQU64     k11<>+0(SB), Z2
+	VPTESTMD.BCST k12<>+0(SB), Z4, K2
+	VPADDD.BCST   k19<>+0(SB), Z4, Z4
+	VPADDD.BCST   k14<>+0(SB), Z4, K2, Z4
+	VPERMW        Z4, Z2, Z2
+	VMOVDQA64     Z2, Z2
+	JMP           chunk
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
@@ -15717,40 +17135,79 @@ TEXT ·bookAffine32F16AVX512(SB), NOSPLIT, $0-64
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VMOVAPS      Z0, Z2
 	MOVL         (DX), R8
 	MOVL         $0x7fc00000, R10
 	LEAL         (R8)(R8*1), R9
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z3
+	VPBROADCASTD R8, Z2
 	MOVL         (BX), R8
 	MOVL         $0x7fc00000, R10
 	LEAL         (R8)(R8*1), R9
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z4
-	VMULPS       Z3, Z2, Z2
-	VADDPS       Z4, Z2, Z2
-	VCMPPS       $0x03, Z2, Z2, K2
-	VPBROADCASTD k16<>+0(SB), K2, Z2
-	VCVTPS2PH    $0x00, Z2, Y2
-	VINSERTI64X4 $0x01, Y2, Z2, Z2
+	VPBROADCASTD R8, Z3
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          small
+	VMOVAPS      Z0, Z4
+	VMULPS       Z2, Z4, Z4
+	VADDPS       Z3, Z4, Z4
+	VCMPPS       $0x03, Z4, Z4, K2
+	VPBROADCASTD k16<>+0(SB), K2, Z4
+	VCVTPS2PH    $0x00, Z4, Y4
+	VINSERTI64X4 $0x01, Y4, Z4, Z4
 
 chunk:
-	VPBROADCASTQ   (CX), Z3
-	VPBROADCASTQ   8(CX), K1, Z3
-	VPMULTISHIFTQB Z3, Z1, Z3
-	VPERMW         Z2, Z3, Z3
-	VMOVDQU64      Z3, (AX)
+	VPBROADCASTQ   (CX), Z2
+	VPBROADCASTQ   8(CX), K1, Z2
+	VPMULTISHIFTQB Z2, Z1, Z2
+	VPERMW         Z4, Z2, Z2
+	VMOVDQU64      Z2, (AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
 	DECQ           SI
 	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           DI
-	JNZ            run
+	JMP            next
+
+small:
+	VMOVAPS      Z0, Z4
+	VPBROADCASTD k0<>+0(SB), Z5
+	VPBROADCASTD k147<>+0(SB), Z6
+	VPBROADCASTD k148<>+0(SB), Z7
+	VPANDND      Z2, Z5, Z9
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z9, K2
+	VCVTDQ2PS    Z9, Z8
+	VPSUBD.BCST  k150<>+0(SB), Z8, Z8
+	VPADDD       Z7, Z9, K2, Z8
+	VPSUBD.BCST  k151<>+0(SB), Z8, Z9
+	VPANDD       Z2, Z5, Z10
+	VPORD        Z10, Z8, Z2
+	VPORD        Z7, Z10, Z10
+	VPANDND      Z4, Z5, Z11
+	VPCMPD       $0x05, Z6, Z11, K2
+	VMULPS       Z8, Z11, Z6
+	VFMADD213PS  Z7, Z9, Z11
+	VPMAXSD      Z11, Z6, Z6
+	VPSUBD       Z10, Z6, Z6
+	VPTERNLOGD   $0x78, Z5, Z4, Z6
+	VMULPS       Z2, Z4, K2, Z6
+	VMOVAPS      Z6, Z4
+	VADDPS       Z3, Z4, Z4
+	VCMPPS       $0x03, Z4, Z4, K2
+	VPBROADCASTD k16<>+0(SB), K2, Z4
+	VCVTPS2PH    $0x00, Z4, Y4
+	VINSERTI64X4 $0x01, Y4, Z4, Z4
+	VMOVDQA64    Z4, Z4
+	JMP          chunk
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
@@ -15774,45 +17231,84 @@ TEXT ·bookAffine64F16AVX512(SB), NOSPLIT, $0-64
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VMOVAPS      Z0, Z2
 	MOVL         (DX), R8
 	MOVL         $0x7fc00000, R10
 	LEAL         (R8)(R8*1), R9
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z3
+	VPBROADCASTD R8, Z2
 	MOVL         (BX), R8
 	MOVL         $0x7fc00000, R10
 	LEAL         (R8)(R8*1), R9
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z4
-	VMULPS       Z3, Z2, Z2
-	VADDPS       Z4, Z2, Z2
-	VCMPPS       $0x03, Z2, Z2, K2
-	VPBROADCASTD k16<>+0(SB), K2, Z2
-	VCVTPS2PH    $0x00, Z2, Y2
-	VINSERTI64X4 $0x01, Y2, Z2, Z2
+	VPBROADCASTD R8, Z3
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          small
+	VMOVAPS      Z0, Z4
+	VMULPS       Z2, Z4, Z4
+	VADDPS       Z3, Z4, Z4
+	VCMPPS       $0x03, Z4, Z4, K2
+	VPBROADCASTD k16<>+0(SB), K2, Z4
+	VCVTPS2PH    $0x00, Z4, Y4
+	VINSERTI64X4 $0x01, Y4, Z4, Z4
 
 chunk:
-	VPBROADCASTQ   (CX), Z3
-	VPBROADCASTQ   8(CX), K1, Z3
-	VPMULTISHIFTQB Z3, Z1, Z3
-	VPERMW         Z2, Z3, Z3
-	VMOVDQU64      Z3, (AX)
-	VPBROADCASTQ   16(CX), Z3
-	VPBROADCASTQ   24(CX), K1, Z3
-	VPMULTISHIFTQB Z3, Z1, Z3
-	VPERMW         Z2, Z3, Z3
-	VMOVDQU64      Z3, 64(AX)
+	VPBROADCASTQ   (CX), Z2
+	VPBROADCASTQ   8(CX), K1, Z2
+	VPMULTISHIFTQB Z2, Z1, Z2
+	VPERMW         Z4, Z2, Z2
+	VMOVDQU64      Z2, (AX)
+	VPBROADCASTQ   16(CX), Z2
+	VPBROADCASTQ   24(CX), K1, Z2
+	VPMULTISHIFTQB Z2, Z1, Z2
+	VPERMW         Z4, Z2, Z2
+	VMOVDQU64      Z2, 64(AX)
 	ADDQ           $0x00000020, CX
 	ADDQ           $0x00000080, AX
 	DECQ           SI
 	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           DI
-	JNZ            run
+	JMP            next
+
+small:
+	VMOVAPS      Z0, Z4
+	VPBROADCASTD k0<>+0(SB), Z5
+	VPBROADCASTD k147<>+0(SB), Z6
+	VPBROADCASTD k148<>+0(SB), Z7
+	VPANDND      Z2, Z5, Z9
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z9, K2
+	VCVTDQ2PS    Z9, Z8
+	VPSUBD.BCST  k150<>+0(SB), Z8, Z8
+	VPADDD       Z7, Z9, K2, Z8
+	VPSUBD.BCST  k151<>+0(SB), Z8, Z9
+	VPANDD       Z2, Z5, Z10
+	VPORD        Z10, Z8, Z2
+	VPORD        Z7, Z10, Z10
+	VPANDND      Z4, Z5, Z11
+	VPCMPD       $0x05, Z6, Z11, K2
+	VMULPS       Z8, Z11, Z6
+	VFMADD213PS  Z7, Z9, Z11
+	VPMAXSD      Z11, Z6, Z6
+	VPSUBD       Z10, Z6, Z6
+	VPTERNLOGD   $0x78, Z5, Z4, Z6
+	VMULPS       Z2, Z4, K2, Z6
+	VMOVAPS      Z6, Z4
+	VADDPS       Z3, Z4, Z4
+	VCMPPS       $0x03, Z4, Z4, K2
+	VPBROADCASTD k16<>+0(SB), K2, Z4
+	VCVTPS2PH    $0x00, Z4, Y4
+	VINSERTI64X4 $0x01, Y4, Z4, Z4
+	VMOVDQA64    Z4, Z4
+	JMP          chunk
+
+next:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
 	VZEROUPPER
 	RET
 
@@ -15828,7 +17324,7 @@ TEXT ·bookPairsF32AVX512(SB), NOSPLIT, $0-56
 	VMOVDQU64    (SI), Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z1
-	VMOVDQU64    k147<>+0(SB), Z2
+	VMOVDQU64    k153<>+0(SB), Z2
 	MOVQ         n+48(FP), DI
 
 run:
@@ -15871,15 +17367,15 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k147<>+0(SB)/8, $0x0000000400000000
-DATA k147<>+8(SB)/8, $0x0000000c00000008
-DATA k147<>+16(SB)/8, $0x0000001400000010
-DATA k147<>+24(SB)/8, $0x0000001c00000018
-DATA k147<>+32(SB)/8, $0x0000002400000020
-DATA k147<>+40(SB)/8, $0x0000002c00000028
-DATA k147<>+48(SB)/8, $0x0000003400000030
-DATA k147<>+56(SB)/8, $0x0000003c00000038
-GLOBL k147<>(SB), RODATA|NOPTR, $64
+DATA k153<>+0(SB)/8, $0x0000000400000000
+DATA k153<>+8(SB)/8, $0x0000000c00000008
+DATA k153<>+16(SB)/8, $0x0000001400000010
+DATA k153<>+24(SB)/8, $0x0000001c00000018
+DATA k153<>+32(SB)/8, $0x0000002400000020
+DATA k153<>+40(SB)/8, $0x0000002c00000028
+DATA k153<>+48(SB)/8, $0x0000003400000030
+DATA k153<>+56(SB)/8, $0x0000003c00000038
+GLOBL k153<>(SB), RODATA|NOPTR, $64
 
 // func bookPairsBF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
@@ -15896,7 +17392,7 @@ TEXT ·bookPairsBF16AVX512(SB), NOSPLIT, $0-56
 	VMOVDQU64    (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z4
-	VMOVDQU64    k147<>+0(SB), Z5
+	VMOVDQU64    k153<>+0(SB), Z5
 	MOVQ         n+48(FP), DI
 
 run:
@@ -15955,7 +17451,7 @@ TEXT ·bookPairsF16AVX512(SB), NOSPLIT, $0-56
 	VMOVDQU64    (SI), Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k1<>+0(SB), K1, Z1
-	VMOVDQU64    k147<>+0(SB), Z2
+	VMOVDQU64    k153<>+0(SB), Z2
 	MOVQ         n+48(FP), DI
 
 run:
@@ -16188,9 +17684,6 @@ TEXT ·float8F32AVX512(SB), NOSPLIT, $0-56
 	VPXORD       Z10, Z10, Z10
 	MOVL         512(AX), AX
 	DECL         AX
-	VPBROADCASTD k0<>+0(SB), Z11
-	VPBROADCASTD k148<>+0(SB), Z12
-	VPBROADCASTD k149<>+0(SB), Z13
 	MOVQ         n+48(FP), R8
 
 run:
@@ -16201,7 +17694,7 @@ run:
 	LEAL         (R9)(R9*1), R10
 	CMPL         R10, $0xff000000
 	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z14
+	VPBROADCASTD R9, Z11
 	MOVL         (BX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
@@ -16211,33 +17704,33 @@ run:
 	JCS          Odd
 
 Pair:
-	VPERMD     (DX), Z9, Z15
-	VPMOVB2M   Z15, K1
+	VPERMD     (DX), Z9, Z12
+	VPMOVB2M   Z12, K1
 	KNOTQ      K1, K2
-	VMOVDQA64  Z15, Z16
-	VPERMI2B   Z4, Z3, K1, Z16
-	VPERMI2B   Z2, Z1, K2, Z16
-	VMOVDQA64  Z15, Z15
-	VPERMI2B   Z8, Z7, K1, Z15
-	VPERMI2B   Z6, Z5, K2, Z15
-	VPUNPCKLBW Z15, Z16, Z19
-	VPUNPCKHBW Z15, Z16, Z15
-	VPUNPCKLWD Z19, Z10, Z16
-	VPUNPCKHWD Z19, Z10, Z19
-	VMULPS     Z14, Z16, Z16
-	VMULPS     Z14, Z19, Z19
+	VMOVDQA64  Z12, Z13
+	VPERMI2B   Z4, Z3, K1, Z13
+	VPERMI2B   Z2, Z1, K2, Z13
+	VMOVDQA64  Z12, Z12
+	VPERMI2B   Z8, Z7, K1, Z12
+	VPERMI2B   Z6, Z5, K2, Z12
+	VPUNPCKLBW Z12, Z13, Z16
+	VPUNPCKHBW Z12, Z13, Z12
+	VPUNPCKLWD Z16, Z10, Z13
+	VPUNPCKHWD Z16, Z10, Z16
+	VMULPS     Z11, Z13, Z13
+	VMULPS     Z11, Z16, Z16
+	VXORPS     Z0, Z13, Z13
+	VMOVUPS    Z13, (CX)
 	VXORPS     Z0, Z16, Z16
-	VMOVUPS    Z16, (CX)
-	VXORPS     Z0, Z19, Z19
-	VMOVUPS    Z19, 64(CX)
-	VPUNPCKLWD Z15, Z10, Z16
-	VPUNPCKHWD Z15, Z10, Z15
-	VMULPS     Z14, Z16, Z16
-	VMULPS     Z14, Z15, Z15
-	VXORPS     Z0, Z16, Z16
-	VMOVUPS    Z16, 128(CX)
-	VXORPS     Z0, Z15, Z15
-	VMOVUPS    Z15, 192(CX)
+	VMOVUPS    Z16, 64(CX)
+	VPUNPCKLWD Z12, Z10, Z13
+	VPUNPCKHWD Z12, Z10, Z12
+	VMULPS     Z11, Z13, Z13
+	VMULPS     Z11, Z12, Z12
+	VXORPS     Z0, Z13, Z13
+	VMOVUPS    Z13, 128(CX)
+	VXORPS     Z0, Z12, Z12
+	VMOVUPS    Z12, 192(CX)
 	ADDQ       $0x00000040, DX
 	ADDQ       $0x00000100, CX
 	SUBQ       $0x02, DI
@@ -16246,26 +17739,26 @@ Pair:
 Odd:
 	ADDQ       $0x02, DI
 	JZ         Done
-	VMOVDQU32  (DX), Y17
-	VPERMD     Z17, Z9, Z17
-	VPMOVB2M   Z17, K1
+	VMOVDQU32  (DX), Y14
+	VPERMD     Z14, Z9, Z14
+	VPMOVB2M   Z14, K1
 	KNOTQ      K1, K2
-	VMOVDQA64  Z17, Z15
-	VPERMI2B   Z4, Z3, K1, Z15
-	VPERMI2B   Z2, Z1, K2, Z15
-	VMOVDQA64  Z17, Z16
-	VPERMI2B   Z8, Z7, K1, Z16
-	VPERMI2B   Z6, Z5, K2, Z16
-	VPUNPCKLBW Z16, Z15, Z19
-	VPUNPCKHBW Z16, Z15, Z15
-	VPUNPCKLWD Z19, Z10, Z15
-	VPUNPCKHWD Z19, Z10, Z16
-	VMULPS     Z14, Z15, Z15
-	VMULPS     Z14, Z16, Z16
-	VXORPS     Z0, Z15, Z15
-	VMOVUPS    Z15, (CX)
-	VXORPS     Z0, Z16, Z16
-	VMOVUPS    Z16, 64(CX)
+	VMOVDQA64  Z14, Z12
+	VPERMI2B   Z4, Z3, K1, Z12
+	VPERMI2B   Z2, Z1, K2, Z12
+	VMOVDQA64  Z14, Z13
+	VPERMI2B   Z8, Z7, K1, Z13
+	VPERMI2B   Z6, Z5, K2, Z13
+	VPUNPCKLBW Z13, Z12, Z16
+	VPUNPCKHBW Z13, Z12, Z12
+	VPUNPCKLWD Z16, Z10, Z12
+	VPUNPCKHWD Z16, Z10, Z13
+	VMULPS     Z11, Z12, Z12
+	VMULPS     Z11, Z13, Z13
+	VXORPS     Z0, Z12, Z12
+	VMOVUPS    Z12, (CX)
+	VXORPS     Z0, Z13, Z13
+	VMOVUPS    Z13, 64(CX)
 	ADDQ       $0x00000020, DX
 	ADDQ       $0x00000080, CX
 
@@ -16273,17 +17766,20 @@ Done:
 	JMP next
 
 small:
-	VPANDND     Z14, Z11, Z15
-	VPCMPD.BCST $0x06, k150<>+0(SB), Z15, K1
-	VCVTDQ2PS   Z15, Z16
-	VPSUBD.BCST k151<>+0(SB), Z16, Z16
-	VPADDD      Z13, Z15, K1, Z16
-	VPSUBD.BCST k152<>+0(SB), Z16, Z15
-	VPANDD      Z14, Z11, Z19
-	VPORD       Z19, Z16, Z14
-	VPORD       Z13, Z19, Z19
-	SUBQ        $0x02, DI
-	JCS         smallOdd
+	VPBROADCASTD k0<>+0(SB), Z12
+	VPBROADCASTD k147<>+0(SB), Z13
+	VPBROADCASTD k148<>+0(SB), Z16
+	VPANDND      Z11, Z12, Z18
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z18, K1
+	VCVTDQ2PS    Z18, Z17
+	VPSUBD.BCST  k150<>+0(SB), Z17, Z17
+	VPADDD       Z16, Z18, K1, Z17
+	VPSUBD.BCST  k151<>+0(SB), Z17, Z18
+	VPANDD       Z11, Z12, Z19
+	VPORD        Z19, Z17, Z11
+	VPORD        Z16, Z19, Z19
+	SUBQ         $0x02, DI
+	JCS          smallOdd
 
 smallPair:
 	VPERMD      (DX), Z9, Z20
@@ -16299,23 +17795,23 @@ smallPair:
 	VPUNPCKHBW  Z20, Z21, Z20
 	VPUNPCKLWD  Z22, Z10, Z21
 	VPUNPCKHWD  Z22, Z10, Z22
-	VPANDND     Z21, Z11, Z23
-	VPCMPD      $0x05, Z12, Z23, K1
-	VMULPS      Z16, Z23, Z24
-	VFMADD213PS Z13, Z15, Z23
+	VPANDND     Z21, Z12, Z23
+	VPCMPD      $0x05, Z13, Z23, K1
+	VMULPS      Z17, Z23, Z24
+	VFMADD213PS Z16, Z18, Z23
 	VPMAXSD     Z23, Z24, Z24
 	VPSUBD      Z19, Z24, Z24
-	VPTERNLOGD  $0x78, Z11, Z21, Z24
-	VMULPS      Z14, Z21, K1, Z24
+	VPTERNLOGD  $0x78, Z12, Z21, Z24
+	VMULPS      Z11, Z21, K1, Z24
 	VMOVAPS     Z24, Z21
-	VPANDND     Z22, Z11, Z23
-	VPCMPD      $0x05, Z12, Z23, K1
-	VMULPS      Z16, Z23, Z24
-	VFMADD213PS Z13, Z15, Z23
+	VPANDND     Z22, Z12, Z23
+	VPCMPD      $0x05, Z13, Z23, K1
+	VMULPS      Z17, Z23, Z24
+	VFMADD213PS Z16, Z18, Z23
 	VPMAXSD     Z23, Z24, Z24
 	VPSUBD      Z19, Z24, Z24
-	VPTERNLOGD  $0x78, Z11, Z22, Z24
-	VMULPS      Z14, Z22, K1, Z24
+	VPTERNLOGD  $0x78, Z12, Z22, Z24
+	VMULPS      Z11, Z22, K1, Z24
 	VMOVAPS     Z24, Z22
 	VXORPS      Z0, Z21, Z21
 	VMOVUPS     Z21, (CX)
@@ -16323,23 +17819,23 @@ smallPair:
 	VMOVUPS     Z22, 64(CX)
 	VPUNPCKLWD  Z20, Z10, Z21
 	VPUNPCKHWD  Z20, Z10, Z20
-	VPANDND     Z21, Z11, Z22
-	VPCMPD      $0x05, Z12, Z22, K1
-	VMULPS      Z16, Z22, Z23
-	VFMADD213PS Z13, Z15, Z22
+	VPANDND     Z21, Z12, Z22
+	VPCMPD      $0x05, Z13, Z22, K1
+	VMULPS      Z17, Z22, Z23
+	VFMADD213PS Z16, Z18, Z22
 	VPMAXSD     Z22, Z23, Z23
 	VPSUBD      Z19, Z23, Z23
-	VPTERNLOGD  $0x78, Z11, Z21, Z23
-	VMULPS      Z14, Z21, K1, Z23
+	VPTERNLOGD  $0x78, Z12, Z21, Z23
+	VMULPS      Z11, Z21, K1, Z23
 	VMOVAPS     Z23, Z21
-	VPANDND     Z20, Z11, Z22
-	VPCMPD      $0x05, Z12, Z22, K1
-	VMULPS      Z16, Z22, Z23
-	VFMADD213PS Z13, Z15, Z22
+	VPANDND     Z20, Z12, Z22
+	VPCMPD      $0x05, Z13, Z22, K1
+	VMULPS      Z17, Z22, Z23
+	VFMADD213PS Z16, Z18, Z22
 	VPMAXSD     Z22, Z23, Z23
 	VPSUBD      Z19, Z23, Z23
-	VPTERNLOGD  $0x78, Z11, Z20, Z23
-	VMULPS      Z14, Z20, K1, Z23
+	VPTERNLOGD  $0x78, Z12, Z20, Z23
+	VMULPS      Z11, Z20, K1, Z23
 	VMOVAPS     Z23, Z20
 	VXORPS      Z0, Z21, Z21
 	VMOVUPS     Z21, 128(CX)
@@ -16353,38 +17849,38 @@ smallPair:
 smallOdd:
 	ADDQ        $0x02, DI
 	JZ          smallDone
-	VMOVDQU32   (DX), Y18
-	VPERMD      Z18, Z9, Z18
-	VPMOVB2M    Z18, K1
+	VMOVDQU32   (DX), Y15
+	VPERMD      Z15, Z9, Z15
+	VPMOVB2M    Z15, K1
 	KNOTQ       K1, K2
-	VMOVDQA64   Z18, Z20
+	VMOVDQA64   Z15, Z20
 	VPERMI2B    Z4, Z3, K1, Z20
 	VPERMI2B    Z2, Z1, K2, Z20
-	VMOVDQA64   Z18, Z21
+	VMOVDQA64   Z15, Z21
 	VPERMI2B    Z8, Z7, K1, Z21
 	VPERMI2B    Z6, Z5, K2, Z21
 	VPUNPCKLBW  Z21, Z20, Z22
 	VPUNPCKHBW  Z21, Z20, Z20
 	VPUNPCKLWD  Z22, Z10, Z20
 	VPUNPCKHWD  Z22, Z10, Z21
-	VPANDND     Z20, Z11, Z22
-	VPCMPD      $0x05, Z12, Z22, K1
-	VMULPS      Z16, Z22, Z23
-	VFMADD213PS Z13, Z15, Z22
+	VPANDND     Z20, Z12, Z22
+	VPCMPD      $0x05, Z13, Z22, K1
+	VMULPS      Z17, Z22, Z23
+	VFMADD213PS Z16, Z18, Z22
 	VPMAXSD     Z22, Z23, Z23
 	VPSUBD      Z19, Z23, Z23
-	VPTERNLOGD  $0x78, Z11, Z20, Z23
-	VMULPS      Z14, Z20, K1, Z23
+	VPTERNLOGD  $0x78, Z12, Z20, Z23
+	VMULPS      Z11, Z20, K1, Z23
 	VMOVAPS     Z23, Z20
-	VPANDND     Z21, Z11, Z22
-	VPCMPD      $0x05, Z12, Z22, K1
-	VMULPS      Z16, Z22, Z16
-	VFMADD213PS Z13, Z15, Z22
-	VPMAXSD     Z22, Z16, Z16
-	VPSUBD      Z19, Z16, Z16
-	VPTERNLOGD  $0x78, Z11, Z21, Z16
-	VMULPS      Z14, Z21, K1, Z16
-	VMOVAPS     Z16, Z21
+	VPANDND     Z21, Z12, Z22
+	VPCMPD      $0x05, Z13, Z22, K1
+	VMULPS      Z17, Z22, Z13
+	VFMADD213PS Z16, Z18, Z22
+	VPMAXSD     Z22, Z13, Z13
+	VPSUBD      Z19, Z13, Z13
+	VPTERNLOGD  $0x78, Z12, Z21, Z13
+	VMULPS      Z11, Z21, K1, Z13
+	VMOVAPS     Z13, Z21
 	VXORPS      Z0, Z20, Z20
 	VMOVUPS     Z20, (CX)
 	VXORPS      Z0, Z21, Z21
@@ -16400,36 +17896,6 @@ next:
 	JNZ  run
 	VZEROUPPER
 	RET
-
-DATA k148<>+0(SB)/8, $0x7f8000007f800000
-DATA k148<>+8(SB)/8, $0x7f8000007f800000
-DATA k148<>+16(SB)/8, $0x7f8000007f800000
-DATA k148<>+24(SB)/8, $0x7f8000007f800000
-GLOBL k148<>(SB), RODATA|NOPTR, $32
-
-DATA k149<>+0(SB)/8, $0x2000000020000000
-DATA k149<>+8(SB)/8, $0x2000000020000000
-DATA k149<>+16(SB)/8, $0x2000000020000000
-DATA k149<>+24(SB)/8, $0x2000000020000000
-GLOBL k149<>(SB), RODATA|NOPTR, $32
-
-DATA k150<>+0(SB)/8, $0x007fffff007fffff
-DATA k150<>+8(SB)/8, $0x007fffff007fffff
-DATA k150<>+16(SB)/8, $0x007fffff007fffff
-DATA k150<>+24(SB)/8, $0x007fffff007fffff
-GLOBL k150<>(SB), RODATA|NOPTR, $32
-
-DATA k151<>+0(SB)/8, $0x2a8000002a800000
-DATA k151<>+8(SB)/8, $0x2a8000002a800000
-DATA k151<>+16(SB)/8, $0x2a8000002a800000
-DATA k151<>+24(SB)/8, $0x2a8000002a800000
-GLOBL k151<>(SB), RODATA|NOPTR, $32
-
-DATA k152<>+0(SB)/8, $0x0080000000800000
-DATA k152<>+8(SB)/8, $0x0080000000800000
-DATA k152<>+16(SB)/8, $0x0080000000800000
-DATA k152<>+24(SB)/8, $0x0080000000800000
-GLOBL k152<>(SB), RODATA|NOPTR, $32
 
 // func float8BF16AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
@@ -16455,9 +17921,6 @@ TEXT ·float8BF16AVX512(SB), NOSPLIT, $0-56
 	VPXORD       Z13, Z13, Z13
 	MOVL         512(AX), AX
 	DECL         AX
-	VPBROADCASTD k0<>+0(SB), Z14
-	VPBROADCASTD k148<>+0(SB), Z15
-	VPBROADCASTD k149<>+0(SB), Z16
 	MOVQ         n+48(FP), R8
 
 run:
@@ -16468,7 +17931,7 @@ run:
 	LEAL         (R9)(R9*1), R10
 	CMPL         R10, $0xff000000
 	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z17
+	VPBROADCASTD R9, Z14
 	MOVL         (BX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
@@ -16478,41 +17941,41 @@ run:
 	JCS          Odd
 
 Pair:
-	VPERMD     (DX), Z12, Z18
-	VPMOVB2M   Z18, K1
+	VPERMD     (DX), Z12, Z15
+	VPMOVB2M   Z15, K1
 	KNOTQ      K1, K2
-	VMOVDQA64  Z18, Z19
-	VPERMI2B   Z7, Z6, K1, Z19
-	VPERMI2B   Z5, Z4, K2, Z19
-	VMOVDQA64  Z18, Z18
-	VPERMI2B   Z11, Z10, K1, Z18
-	VPERMI2B   Z9, Z8, K2, Z18
-	VPUNPCKLBW Z18, Z19, Z22
-	VPUNPCKHBW Z18, Z19, Z18
-	VPUNPCKLWD Z22, Z13, Z19
-	VPUNPCKHWD Z22, Z13, Z22
-	VMULPS     Z17, Z19, Z19
-	VMULPS     Z17, Z22, Z22
-	VMOVDQA64  Z19, Z23
-	VPERMT2W   Z22, Z2, Z23
-	VPERMT2W   Z22, Z3, Z19
-	VPTERNLOGD $0xf8, Z1, Z23, Z19
-	VPCMPUW    $0x06, Z0, Z19, K1
-	VPADDW     Z1, Z23, K1, Z23
-	VPXORD     Z0, Z23, Z23
-	VMOVDQU16  Z23, (CX)
-	VPUNPCKLWD Z18, Z13, Z19
-	VPUNPCKHWD Z18, Z13, Z18
-	VMULPS     Z17, Z19, Z19
-	VMULPS     Z17, Z18, Z18
-	VMOVDQA64  Z19, Z22
-	VPERMT2W   Z18, Z2, Z22
-	VPERMT2W   Z18, Z3, Z19
-	VPTERNLOGD $0xf8, Z1, Z22, Z19
-	VPCMPUW    $0x06, Z0, Z19, K1
-	VPADDW     Z1, Z22, K1, Z22
-	VPXORD     Z0, Z22, Z22
-	VMOVDQU16  Z22, 64(CX)
+	VMOVDQA64  Z15, Z16
+	VPERMI2B   Z7, Z6, K1, Z16
+	VPERMI2B   Z5, Z4, K2, Z16
+	VMOVDQA64  Z15, Z15
+	VPERMI2B   Z11, Z10, K1, Z15
+	VPERMI2B   Z9, Z8, K2, Z15
+	VPUNPCKLBW Z15, Z16, Z19
+	VPUNPCKHBW Z15, Z16, Z15
+	VPUNPCKLWD Z19, Z13, Z16
+	VPUNPCKHWD Z19, Z13, Z19
+	VMULPS     Z14, Z16, Z16
+	VMULPS     Z14, Z19, Z19
+	VMOVDQA64  Z16, Z20
+	VPERMT2W   Z19, Z2, Z20
+	VPERMT2W   Z19, Z3, Z16
+	VPTERNLOGD $0xf8, Z1, Z20, Z16
+	VPCMPUW    $0x06, Z0, Z16, K1
+	VPADDW     Z1, Z20, K1, Z20
+	VPXORD     Z0, Z20, Z20
+	VMOVDQU16  Z20, (CX)
+	VPUNPCKLWD Z15, Z13, Z16
+	VPUNPCKHWD Z15, Z13, Z15
+	VMULPS     Z14, Z16, Z16
+	VMULPS     Z14, Z15, Z15
+	VMOVDQA64  Z16, Z19
+	VPERMT2W   Z15, Z2, Z19
+	VPERMT2W   Z15, Z3, Z16
+	VPTERNLOGD $0xf8, Z1, Z19, Z16
+	VPCMPUW    $0x06, Z0, Z16, K1
+	VPADDW     Z1, Z19, K1, Z19
+	VPXORD     Z0, Z19, Z19
+	VMOVDQU16  Z19, 64(CX)
 	ADDQ       $0x00000040, DX
 	ADDQ       $0x00000080, CX
 	SUBQ       $0x02, DI
@@ -16521,30 +17984,30 @@ Pair:
 Odd:
 	ADDQ       $0x02, DI
 	JZ         Done
-	VMOVDQU32  (DX), Y20
-	VPERMD     Z20, Z12, Z20
-	VPMOVB2M   Z20, K1
+	VMOVDQU32  (DX), Y17
+	VPERMD     Z17, Z12, Z17
+	VPMOVB2M   Z17, K1
 	KNOTQ      K1, K2
-	VMOVDQA64  Z20, Z18
-	VPERMI2B   Z7, Z6, K1, Z18
-	VPERMI2B   Z5, Z4, K2, Z18
-	VMOVDQA64  Z20, Z19
-	VPERMI2B   Z11, Z10, K1, Z19
-	VPERMI2B   Z9, Z8, K2, Z19
-	VPUNPCKLBW Z19, Z18, Z22
-	VPUNPCKHBW Z19, Z18, Z18
-	VPUNPCKLWD Z22, Z13, Z18
-	VPUNPCKHWD Z22, Z13, Z19
-	VMULPS     Z17, Z18, Z18
-	VMULPS     Z17, Z19, Z19
-	VMOVDQA64  Z18, Z17
-	VPERMT2W   Z19, Z2, Z17
-	VPERMT2W   Z19, Z3, Z18
-	VPTERNLOGD $0xf8, Z1, Z17, Z18
-	VPCMPUW    $0x06, Z0, Z18, K1
-	VPADDW     Z1, Z17, K1, Z17
-	VPXORD     Z0, Z17, Z17
-	VMOVDQU16  Z17, (CX)
+	VMOVDQA64  Z17, Z15
+	VPERMI2B   Z7, Z6, K1, Z15
+	VPERMI2B   Z5, Z4, K2, Z15
+	VMOVDQA64  Z17, Z16
+	VPERMI2B   Z11, Z10, K1, Z16
+	VPERMI2B   Z9, Z8, K2, Z16
+	VPUNPCKLBW Z16, Z15, Z19
+	VPUNPCKHBW Z16, Z15, Z15
+	VPUNPCKLWD Z19, Z13, Z15
+	VPUNPCKHWD Z19, Z13, Z16
+	VMULPS     Z14, Z15, Z15
+	VMULPS     Z14, Z16, Z16
+	VMOVDQA64  Z15, Z14
+	VPERMT2W   Z16, Z2, Z14
+	VPERMT2W   Z16, Z3, Z15
+	VPTERNLOGD $0xf8, Z1, Z14, Z15
+	VPCMPUW    $0x06, Z0, Z15, K1
+	VPADDW     Z1, Z14, K1, Z14
+	VPXORD     Z0, Z14, Z14
+	VMOVDQU16  Z14, (CX)
 	ADDQ       $0x00000020, DX
 	ADDQ       $0x00000040, CX
 
@@ -16552,17 +18015,20 @@ Done:
 	JMP next
 
 small:
-	VPANDND     Z17, Z14, Z18
-	VPCMPD.BCST $0x06, k150<>+0(SB), Z18, K1
-	VCVTDQ2PS   Z18, Z19
-	VPSUBD.BCST k151<>+0(SB), Z19, Z19
-	VPADDD      Z16, Z18, K1, Z19
-	VPSUBD.BCST k152<>+0(SB), Z19, Z18
-	VPANDD      Z17, Z14, Z22
-	VPORD       Z22, Z19, Z17
-	VPORD       Z16, Z22, Z22
-	SUBQ        $0x02, DI
-	JCS         smallOdd
+	VPBROADCASTD k0<>+0(SB), Z15
+	VPBROADCASTD k147<>+0(SB), Z16
+	VPBROADCASTD k148<>+0(SB), Z19
+	VPANDND      Z14, Z15, Z21
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z21, K1
+	VCVTDQ2PS    Z21, Z20
+	VPSUBD.BCST  k150<>+0(SB), Z20, Z20
+	VPADDD       Z19, Z21, K1, Z20
+	VPSUBD.BCST  k151<>+0(SB), Z20, Z21
+	VPANDD       Z14, Z15, Z22
+	VPORD        Z22, Z20, Z14
+	VPORD        Z19, Z22, Z22
+	SUBQ         $0x02, DI
+	JCS          smallOdd
 
 smallPair:
 	VPERMD      (DX), Z12, Z23
@@ -16578,23 +18044,23 @@ smallPair:
 	VPUNPCKHBW  Z23, Z24, Z23
 	VPUNPCKLWD  Z25, Z13, Z24
 	VPUNPCKHWD  Z25, Z13, Z25
-	VPANDND     Z24, Z14, Z26
-	VPCMPD      $0x05, Z15, Z26, K1
-	VMULPS      Z19, Z26, Z27
-	VFMADD213PS Z16, Z18, Z26
+	VPANDND     Z24, Z15, Z26
+	VPCMPD      $0x05, Z16, Z26, K1
+	VMULPS      Z20, Z26, Z27
+	VFMADD213PS Z19, Z21, Z26
 	VPMAXSD     Z26, Z27, Z27
 	VPSUBD      Z22, Z27, Z27
-	VPTERNLOGD  $0x78, Z14, Z24, Z27
-	VMULPS      Z17, Z24, K1, Z27
+	VPTERNLOGD  $0x78, Z15, Z24, Z27
+	VMULPS      Z14, Z24, K1, Z27
 	VMOVAPS     Z27, Z24
-	VPANDND     Z25, Z14, Z26
-	VPCMPD      $0x05, Z15, Z26, K1
-	VMULPS      Z19, Z26, Z27
-	VFMADD213PS Z16, Z18, Z26
+	VPANDND     Z25, Z15, Z26
+	VPCMPD      $0x05, Z16, Z26, K1
+	VMULPS      Z20, Z26, Z27
+	VFMADD213PS Z19, Z21, Z26
 	VPMAXSD     Z26, Z27, Z27
 	VPSUBD      Z22, Z27, Z27
-	VPTERNLOGD  $0x78, Z14, Z25, Z27
-	VMULPS      Z17, Z25, K1, Z27
+	VPTERNLOGD  $0x78, Z15, Z25, Z27
+	VMULPS      Z14, Z25, K1, Z27
 	VMOVAPS     Z27, Z25
 	VMOVDQA64   Z24, Z26
 	VPERMT2W    Z25, Z2, Z26
@@ -16606,23 +18072,23 @@ smallPair:
 	VMOVDQU16   Z26, (CX)
 	VPUNPCKLWD  Z23, Z13, Z24
 	VPUNPCKHWD  Z23, Z13, Z23
-	VPANDND     Z24, Z14, Z25
-	VPCMPD      $0x05, Z15, Z25, K1
-	VMULPS      Z19, Z25, Z26
-	VFMADD213PS Z16, Z18, Z25
+	VPANDND     Z24, Z15, Z25
+	VPCMPD      $0x05, Z16, Z25, K1
+	VMULPS      Z20, Z25, Z26
+	VFMADD213PS Z19, Z21, Z25
 	VPMAXSD     Z25, Z26, Z26
 	VPSUBD      Z22, Z26, Z26
-	VPTERNLOGD  $0x78, Z14, Z24, Z26
-	VMULPS      Z17, Z24, K1, Z26
+	VPTERNLOGD  $0x78, Z15, Z24, Z26
+	VMULPS      Z14, Z24, K1, Z26
 	VMOVAPS     Z26, Z24
-	VPANDND     Z23, Z14, Z25
-	VPCMPD      $0x05, Z15, Z25, K1
-	VMULPS      Z19, Z25, Z26
-	VFMADD213PS Z16, Z18, Z25
+	VPANDND     Z23, Z15, Z25
+	VPCMPD      $0x05, Z16, Z25, K1
+	VMULPS      Z20, Z25, Z26
+	VFMADD213PS Z19, Z21, Z25
 	VPMAXSD     Z25, Z26, Z26
 	VPSUBD      Z22, Z26, Z26
-	VPTERNLOGD  $0x78, Z14, Z23, Z26
-	VMULPS      Z17, Z23, K1, Z26
+	VPTERNLOGD  $0x78, Z15, Z23, Z26
+	VMULPS      Z14, Z23, K1, Z26
 	VMOVAPS     Z26, Z23
 	VMOVDQA64   Z24, Z25
 	VPERMT2W    Z23, Z2, Z25
@@ -16640,46 +18106,46 @@ smallPair:
 smallOdd:
 	ADDQ        $0x02, DI
 	JZ          smallDone
-	VMOVDQU32   (DX), Y21
-	VPERMD      Z21, Z12, Z21
-	VPMOVB2M    Z21, K1
+	VMOVDQU32   (DX), Y18
+	VPERMD      Z18, Z12, Z18
+	VPMOVB2M    Z18, K1
 	KNOTQ       K1, K2
-	VMOVDQA64   Z21, Z23
+	VMOVDQA64   Z18, Z23
 	VPERMI2B    Z7, Z6, K1, Z23
 	VPERMI2B    Z5, Z4, K2, Z23
-	VMOVDQA64   Z21, Z24
+	VMOVDQA64   Z18, Z24
 	VPERMI2B    Z11, Z10, K1, Z24
 	VPERMI2B    Z9, Z8, K2, Z24
 	VPUNPCKLBW  Z24, Z23, Z25
 	VPUNPCKHBW  Z24, Z23, Z23
 	VPUNPCKLWD  Z25, Z13, Z23
 	VPUNPCKHWD  Z25, Z13, Z24
-	VPANDND     Z23, Z14, Z25
-	VPCMPD      $0x05, Z15, Z25, K1
-	VMULPS      Z19, Z25, Z26
-	VFMADD213PS Z16, Z18, Z25
+	VPANDND     Z23, Z15, Z25
+	VPCMPD      $0x05, Z16, Z25, K1
+	VMULPS      Z20, Z25, Z26
+	VFMADD213PS Z19, Z21, Z25
 	VPMAXSD     Z25, Z26, Z26
 	VPSUBD      Z22, Z26, Z26
-	VPTERNLOGD  $0x78, Z14, Z23, Z26
-	VMULPS      Z17, Z23, K1, Z26
+	VPTERNLOGD  $0x78, Z15, Z23, Z26
+	VMULPS      Z14, Z23, K1, Z26
 	VMOVAPS     Z26, Z23
-	VPANDND     Z24, Z14, Z25
-	VPCMPD      $0x05, Z15, Z25, K1
-	VMULPS      Z19, Z25, Z19
-	VFMADD213PS Z16, Z18, Z25
-	VPMAXSD     Z25, Z19, Z19
-	VPSUBD      Z22, Z19, Z19
-	VPTERNLOGD  $0x78, Z14, Z24, Z19
-	VMULPS      Z17, Z24, K1, Z19
-	VMOVAPS     Z19, Z24
-	VMOVDQA64   Z23, Z17
-	VPERMT2W    Z24, Z2, Z17
+	VPANDND     Z24, Z15, Z25
+	VPCMPD      $0x05, Z16, Z25, K1
+	VMULPS      Z20, Z25, Z16
+	VFMADD213PS Z19, Z21, Z25
+	VPMAXSD     Z25, Z16, Z16
+	VPSUBD      Z22, Z16, Z16
+	VPTERNLOGD  $0x78, Z15, Z24, Z16
+	VMULPS      Z14, Z24, K1, Z16
+	VMOVAPS     Z16, Z24
+	VMOVDQA64   Z23, Z14
+	VPERMT2W    Z24, Z2, Z14
 	VPERMT2W    Z24, Z3, Z23
-	VPTERNLOGD  $0xf8, Z1, Z17, Z23
+	VPTERNLOGD  $0xf8, Z1, Z14, Z23
 	VPCMPUW     $0x06, Z0, Z23, K1
-	VPADDW      Z1, Z17, K1, Z17
-	VPXORD      Z0, Z17, Z17
-	VMOVDQU16   Z17, (CX)
+	VPADDW      Z1, Z14, K1, Z14
+	VPXORD      Z0, Z14, Z14
+	VMOVDQU16   Z14, (CX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000040, CX
 
@@ -16713,9 +18179,6 @@ TEXT ·float8F16AVX512(SB), NOSPLIT, $0-56
 	VPXORD       Z10, Z10, Z10
 	MOVL         512(AX), AX
 	DECL         AX
-	VPBROADCASTD k0<>+0(SB), Z11
-	VPBROADCASTD k148<>+0(SB), Z12
-	VPBROADCASTD k149<>+0(SB), Z13
 	MOVQ         n+48(FP), R8
 
 run:
@@ -16726,7 +18189,7 @@ run:
 	LEAL         (R9)(R9*1), R10
 	CMPL         R10, $0xff000000
 	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z14
+	VPBROADCASTD R9, Z11
 	MOVL         (BX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
@@ -16736,33 +18199,33 @@ run:
 	JCS          Odd
 
 Pair:
-	VPERMD     (DX), Z9, Z15
-	VPMOVB2M   Z15, K1
+	VPERMD     (DX), Z9, Z12
+	VPMOVB2M   Z12, K1
 	KNOTQ      K1, K2
-	VMOVDQA64  Z15, Z16
-	VPERMI2B   Z4, Z3, K1, Z16
-	VPERMI2B   Z2, Z1, K2, Z16
-	VMOVDQA64  Z15, Z15
-	VPERMI2B   Z8, Z7, K1, Z15
-	VPERMI2B   Z6, Z5, K2, Z15
-	VPUNPCKLBW Z15, Z16, Z19
-	VPUNPCKHBW Z15, Z16, Z15
-	VPUNPCKLWD Z19, Z10, Z16
-	VPUNPCKHWD Z19, Z10, Z19
-	VMULPS     Z14, Z16, Z16
-	VMULPS     Z14, Z19, Z19
+	VMOVDQA64  Z12, Z13
+	VPERMI2B   Z4, Z3, K1, Z13
+	VPERMI2B   Z2, Z1, K2, Z13
+	VMOVDQA64  Z12, Z12
+	VPERMI2B   Z8, Z7, K1, Z12
+	VPERMI2B   Z6, Z5, K2, Z12
+	VPUNPCKLBW Z12, Z13, Z16
+	VPUNPCKHBW Z12, Z13, Z12
+	VPUNPCKLWD Z16, Z10, Z13
+	VPUNPCKHWD Z16, Z10, Z16
+	VMULPS     Z11, Z13, Z13
+	VMULPS     Z11, Z16, Z16
+	VXORPS     Z0, Z13, Z13
+	VCVTPS2PH  $0x00, Z13, (CX)
 	VXORPS     Z0, Z16, Z16
-	VCVTPS2PH  $0x00, Z16, (CX)
-	VXORPS     Z0, Z19, Z19
-	VCVTPS2PH  $0x00, Z19, 32(CX)
-	VPUNPCKLWD Z15, Z10, Z16
-	VPUNPCKHWD Z15, Z10, Z15
-	VMULPS     Z14, Z16, Z16
-	VMULPS     Z14, Z15, Z15
-	VXORPS     Z0, Z16, Z16
-	VCVTPS2PH  $0x00, Z16, 64(CX)
-	VXORPS     Z0, Z15, Z15
-	VCVTPS2PH  $0x00, Z15, 96(CX)
+	VCVTPS2PH  $0x00, Z16, 32(CX)
+	VPUNPCKLWD Z12, Z10, Z13
+	VPUNPCKHWD Z12, Z10, Z12
+	VMULPS     Z11, Z13, Z13
+	VMULPS     Z11, Z12, Z12
+	VXORPS     Z0, Z13, Z13
+	VCVTPS2PH  $0x00, Z13, 64(CX)
+	VXORPS     Z0, Z12, Z12
+	VCVTPS2PH  $0x00, Z12, 96(CX)
 	ADDQ       $0x00000040, DX
 	ADDQ       $0x00000080, CX
 	SUBQ       $0x02, DI
@@ -16771,26 +18234,26 @@ Pair:
 Odd:
 	ADDQ       $0x02, DI
 	JZ         Done
-	VMOVDQU32  (DX), Y17
-	VPERMD     Z17, Z9, Z17
-	VPMOVB2M   Z17, K1
+	VMOVDQU32  (DX), Y14
+	VPERMD     Z14, Z9, Z14
+	VPMOVB2M   Z14, K1
 	KNOTQ      K1, K2
-	VMOVDQA64  Z17, Z15
-	VPERMI2B   Z4, Z3, K1, Z15
-	VPERMI2B   Z2, Z1, K2, Z15
-	VMOVDQA64  Z17, Z16
-	VPERMI2B   Z8, Z7, K1, Z16
-	VPERMI2B   Z6, Z5, K2, Z16
-	VPUNPCKLBW Z16, Z15, Z19
-	VPUNPCKHBW Z16, Z15, Z15
-	VPUNPCKLWD Z19, Z10, Z15
-	VPUNPCKHWD Z19, Z10, Z16
-	VMULPS     Z14, Z15, Z15
-	VMULPS     Z14, Z16, Z16
-	VXORPS     Z0, Z15, Z15
-	VCVTPS2PH  $0x00, Z15, (CX)
-	VXORPS     Z0, Z16, Z16
-	VCVTPS2PH  $0x00, Z16, 32(CX)
+	VMOVDQA64  Z14, Z12
+	VPERMI2B   Z4, Z3, K1, Z12
+	VPERMI2B   Z2, Z1, K2, Z12
+	VMOVDQA64  Z14, Z13
+	VPERMI2B   Z8, Z7, K1, Z13
+	VPERMI2B   Z6, Z5, K2, Z13
+	VPUNPCKLBW Z13, Z12, Z16
+	VPUNPCKHBW Z13, Z12, Z12
+	VPUNPCKLWD Z16, Z10, Z12
+	VPUNPCKHWD Z16, Z10, Z13
+	VMULPS     Z11, Z12, Z12
+	VMULPS     Z11, Z13, Z13
+	VXORPS     Z0, Z12, Z12
+	VCVTPS2PH  $0x00, Z12, (CX)
+	VXORPS     Z0, Z13, Z13
+	VCVTPS2PH  $0x00, Z13, 32(CX)
 	ADDQ       $0x00000020, DX
 	ADDQ       $0x00000040, CX
 
@@ -16798,17 +18261,20 @@ Done:
 	JMP next
 
 small:
-	VPANDND     Z14, Z11, Z15
-	VPCMPD.BCST $0x06, k150<>+0(SB), Z15, K1
-	VCVTDQ2PS   Z15, Z16
-	VPSUBD.BCST k151<>+0(SB), Z16, Z16
-	VPADDD      Z13, Z15, K1, Z16
-	VPSUBD.BCST k152<>+0(SB), Z16, Z15
-	VPANDD      Z14, Z11, Z19
-	VPORD       Z19, Z16, Z14
-	VPORD       Z13, Z19, Z19
-	SUBQ        $0x02, DI
-	JCS         smallOdd
+	VPBROADCASTD k0<>+0(SB), Z12
+	VPBROADCASTD k147<>+0(SB), Z13
+	VPBROADCASTD k148<>+0(SB), Z16
+	VPANDND      Z11, Z12, Z18
+	VPCMPD.BCST  $0x06, k149<>+0(SB), Z18, K1
+	VCVTDQ2PS    Z18, Z17
+	VPSUBD.BCST  k150<>+0(SB), Z17, Z17
+	VPADDD       Z16, Z18, K1, Z17
+	VPSUBD.BCST  k151<>+0(SB), Z17, Z18
+	VPANDD       Z11, Z12, Z19
+	VPORD        Z19, Z17, Z11
+	VPORD        Z16, Z19, Z19
+	SUBQ         $0x02, DI
+	JCS          smallOdd
 
 smallPair:
 	VPERMD      (DX), Z9, Z20
@@ -16824,23 +18290,23 @@ smallPair:
 	VPUNPCKHBW  Z20, Z21, Z20
 	VPUNPCKLWD  Z22, Z10, Z21
 	VPUNPCKHWD  Z22, Z10, Z22
-	VPANDND     Z21, Z11, Z23
-	VPCMPD      $0x05, Z12, Z23, K1
-	VMULPS      Z16, Z23, Z24
-	VFMADD213PS Z13, Z15, Z23
+	VPANDND     Z21, Z12, Z23
+	VPCMPD      $0x05, Z13, Z23, K1
+	VMULPS      Z17, Z23, Z24
+	VFMADD213PS Z16, Z18, Z23
 	VPMAXSD     Z23, Z24, Z24
 	VPSUBD      Z19, Z24, Z24
-	VPTERNLOGD  $0x78, Z11, Z21, Z24
-	VMULPS      Z14, Z21, K1, Z24
+	VPTERNLOGD  $0x78, Z12, Z21, Z24
+	VMULPS      Z11, Z21, K1, Z24
 	VMOVAPS     Z24, Z21
-	VPANDND     Z22, Z11, Z23
-	VPCMPD      $0x05, Z12, Z23, K1
-	VMULPS      Z16, Z23, Z24
-	VFMADD213PS Z13, Z15, Z23
+	VPANDND     Z22, Z12, Z23
+	VPCMPD      $0x05, Z13, Z23, K1
+	VMULPS      Z17, Z23, Z24
+	VFMADD213PS Z16, Z18, Z23
 	VPMAXSD     Z23, Z24, Z24
 	VPSUBD      Z19, Z24, Z24
-	VPTERNLOGD  $0x78, Z11, Z22, Z24
-	VMULPS      Z14, Z22, K1, Z24
+	VPTERNLOGD  $0x78, Z12, Z22, Z24
+	VMULPS      Z11, Z22, K1, Z24
 	VMOVAPS     Z24, Z22
 	VXORPS      Z0, Z21, Z21
 	VCVTPS2PH   $0x00, Z21, (CX)
@@ -16848,23 +18314,23 @@ smallPair:
 	VCVTPS2PH   $0x00, Z22, 32(CX)
 	VPUNPCKLWD  Z20, Z10, Z21
 	VPUNPCKHWD  Z20, Z10, Z20
-	VPANDND     Z21, Z11, Z22
-	VPCMPD      $0x05, Z12, Z22, K1
-	VMULPS      Z16, Z22, Z23
-	VFMADD213PS Z13, Z15, Z22
+	VPANDND     Z21, Z12, Z22
+	VPCMPD      $0x05, Z13, Z22, K1
+	VMULPS      Z17, Z22, Z23
+	VFMADD213PS Z16, Z18, Z22
 	VPMAXSD     Z22, Z23, Z23
 	VPSUBD      Z19, Z23, Z23
-	VPTERNLOGD  $0x78, Z11, Z21, Z23
-	VMULPS      Z14, Z21, K1, Z23
+	VPTERNLOGD  $0x78, Z12, Z21, Z23
+	VMULPS      Z11, Z21, K1, Z23
 	VMOVAPS     Z23, Z21
-	VPANDND     Z20, Z11, Z22
-	VPCMPD      $0x05, Z12, Z22, K1
-	VMULPS      Z16, Z22, Z23
-	VFMADD213PS Z13, Z15, Z22
+	VPANDND     Z20, Z12, Z22
+	VPCMPD      $0x05, Z13, Z22, K1
+	VMULPS      Z17, Z22, Z23
+	VFMADD213PS Z16, Z18, Z22
 	VPMAXSD     Z22, Z23, Z23
 	VPSUBD      Z19, Z23, Z23
-	VPTERNLOGD  $0x78, Z11, Z20, Z23
-	VMULPS      Z14, Z20, K1, Z23
+	VPTERNLOGD  $0x78, Z12, Z20, Z23
+	VMULPS      Z11, Z20, K1, Z23
 	VMOVAPS     Z23, Z20
 	VXORPS      Z0, Z21, Z21
 	VCVTPS2PH   $0x00, Z21, 64(CX)
@@ -16878,38 +18344,38 @@ smallPair:
 smallOdd:
 	ADDQ        $0x02, DI
 	JZ          smallDone
-	VMOVDQU32   (DX), Y18
-	VPERMD      Z18, Z9, Z18
-	VPMOVB2M    Z18, K1
+	VMOVDQU32   (DX), Y15
+	VPERMD      Z15, Z9, Z15
+	VPMOVB2M    Z15, K1
 	KNOTQ       K1, K2
-	VMOVDQA64   Z18, Z20
+	VMOVDQA64   Z15, Z20
 	VPERMI2B    Z4, Z3, K1, Z20
 	VPERMI2B    Z2, Z1, K2, Z20
-	VMOVDQA64   Z18, Z21
+	VMOVDQA64   Z15, Z21
 	VPERMI2B    Z8, Z7, K1, Z21
 	VPERMI2B    Z6, Z5, K2, Z21
 	VPUNPCKLBW  Z21, Z20, Z22
 	VPUNPCKHBW  Z21, Z20, Z20
 	VPUNPCKLWD  Z22, Z10, Z20
 	VPUNPCKHWD  Z22, Z10, Z21
-	VPANDND     Z20, Z11, Z22
-	VPCMPD      $0x05, Z12, Z22, K1
-	VMULPS      Z16, Z22, Z23
-	VFMADD213PS Z13, Z15, Z22
+	VPANDND     Z20, Z12, Z22
+	VPCMPD      $0x05, Z13, Z22, K1
+	VMULPS      Z17, Z22, Z23
+	VFMADD213PS Z16, Z18, Z22
 	VPMAXSD     Z22, Z23, Z23
 	VPSUBD      Z19, Z23, Z23
-	VPTERNLOGD  $0x78, Z11, Z20, Z23
-	VMULPS      Z14, Z20, K1, Z23
+	VPTERNLOGD  $0x78, Z12, Z20, Z23
+	VMULPS      Z11, Z20, K1, Z23
 	VMOVAPS     Z23, Z20
-	VPANDND     Z21, Z11, Z22
-	VPCMPD      $0x05, Z12, Z22, K1
-	VMULPS      Z16, Z22, Z16
-	VFMADD213PS Z13, Z15, Z22
-	VPMAXSD     Z22, Z16, Z16
-	VPSUBD      Z19, Z16, Z16
-	VPTERNLOGD  $0x78, Z11, Z21, Z16
-	VMULPS      Z14, Z21, K1, Z16
-	VMOVAPS     Z16, Z21
+	VPANDND     Z21, Z12, Z22
+	VPCMPD      $0x05, Z13, Z22, K1
+	VMULPS      Z17, Z22, Z13
+	VFMADD213PS Z16, Z18, Z22
+	VPMAXSD     Z22, Z13, Z13
+	VPSUBD      Z19, Z13, Z13
+	VPTERNLOGD  $0x78, Z12, Z21, Z13
+	VMULPS      Z11, Z21, K1, Z13
+	VMOVAPS     Z13, Z21
 	VXORPS      Z0, Z20, Z20
 	VCVTPS2PH   $0x00, Z20, (CX)
 	VXORPS      Z0, Z21, Z21
@@ -16932,8 +18398,8 @@ TEXT ·lookedAVX512(SB), NOSPLIT, $0-32
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      table+16(FP), DX
-	VMOVDQU64 k153<>+0(SB), Z0
-	VMOVDQU64 k154<>+0(SB), Z1
+	VMOVDQU64 k154<>+0(SB), Z0
+	VMOVDQU64 k155<>+0(SB), Z1
 	VMOVDQU64 (DX), Z2
 	VMOVDQA64 Z2, Z3
 	VMOVDQU64 64(DX), Z4
@@ -16954,7 +18420,7 @@ TEXT ·lookedAVX512(SB), NOSPLIT, $0-32
 	VMOVDQU64 448(DX), Z11
 	VPERMT2B  Z11, Z0, Z9
 	VPERMT2B  Z11, Z1, Z10
-	VMOVDQU64 k155<>+0(SB), Z0
+	VMOVDQU64 k156<>+0(SB), Z0
 	MOVQ      chunks+24(FP), DX
 	SUBQ      $0x02, DX
 	JCS       Odd
@@ -17000,35 +18466,35 @@ Done:
 	VZEROUPPER
 	RET
 
-DATA k153<>+0(SB)/8, $0x0e0c0a0806040200
-DATA k153<>+8(SB)/8, $0x1e1c1a1816141210
-DATA k153<>+16(SB)/8, $0x2e2c2a2826242220
-DATA k153<>+24(SB)/8, $0x3e3c3a3836343230
-DATA k153<>+32(SB)/8, $0x4e4c4a4846444240
-DATA k153<>+40(SB)/8, $0x5e5c5a5856545250
-DATA k153<>+48(SB)/8, $0x6e6c6a6866646260
-DATA k153<>+56(SB)/8, $0x7e7c7a7876747270
-GLOBL k153<>(SB), RODATA|NOPTR, $64
-
-DATA k154<>+0(SB)/8, $0x0f0d0b0907050301
-DATA k154<>+8(SB)/8, $0x1f1d1b1917151311
-DATA k154<>+16(SB)/8, $0x2f2d2b2927252321
-DATA k154<>+24(SB)/8, $0x3f3d3b3937353331
-DATA k154<>+32(SB)/8, $0x4f4d4b4947454341
-DATA k154<>+40(SB)/8, $0x5f5d5b5957555351
-DATA k154<>+48(SB)/8, $0x6f6d6b6967656361
-DATA k154<>+56(SB)/8, $0x7f7d7b7977757371
+DATA k154<>+0(SB)/8, $0x0e0c0a0806040200
+DATA k154<>+8(SB)/8, $0x1e1c1a1816141210
+DATA k154<>+16(SB)/8, $0x2e2c2a2826242220
+DATA k154<>+24(SB)/8, $0x3e3c3a3836343230
+DATA k154<>+32(SB)/8, $0x4e4c4a4846444240
+DATA k154<>+40(SB)/8, $0x5e5c5a5856545250
+DATA k154<>+48(SB)/8, $0x6e6c6a6866646260
+DATA k154<>+56(SB)/8, $0x7e7c7a7876747270
 GLOBL k154<>(SB), RODATA|NOPTR, $64
 
-DATA k155<>+0(SB)/8, $0x0000000000000000
-DATA k155<>+8(SB)/8, $0x0000000000000004
-DATA k155<>+16(SB)/8, $0x0000000000000001
-DATA k155<>+24(SB)/8, $0x0000000000000005
-DATA k155<>+32(SB)/8, $0x0000000000000002
-DATA k155<>+40(SB)/8, $0x0000000000000006
-DATA k155<>+48(SB)/8, $0x0000000000000003
-DATA k155<>+56(SB)/8, $0x0000000000000007
+DATA k155<>+0(SB)/8, $0x0f0d0b0907050301
+DATA k155<>+8(SB)/8, $0x1f1d1b1917151311
+DATA k155<>+16(SB)/8, $0x2f2d2b2927252321
+DATA k155<>+24(SB)/8, $0x3f3d3b3937353331
+DATA k155<>+32(SB)/8, $0x4f4d4b4947454341
+DATA k155<>+40(SB)/8, $0x5f5d5b5957555351
+DATA k155<>+48(SB)/8, $0x6f6d6b6967656361
+DATA k155<>+56(SB)/8, $0x7f7d7b7977757371
 GLOBL k155<>(SB), RODATA|NOPTR, $64
+
+DATA k156<>+0(SB)/8, $0x0000000000000000
+DATA k156<>+8(SB)/8, $0x0000000000000004
+DATA k156<>+16(SB)/8, $0x0000000000000001
+DATA k156<>+24(SB)/8, $0x0000000000000005
+DATA k156<>+32(SB)/8, $0x0000000000000002
+DATA k156<>+40(SB)/8, $0x0000000000000006
+DATA k156<>+48(SB)/8, $0x0000000000000003
+DATA k156<>+56(SB)/8, $0x0000000000000007
+GLOBL k156<>(SB), RODATA|NOPTR, $64
 
 // func float8NormalAVX512(dst *byte, src *byte, a *float32, form *byte, chunks int, n int) int
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL
@@ -17046,8 +18512,8 @@ TEXT ·float8NormalAVX512(SB), NOSPLIT, $0-56
 	VPBROADCASTW 322(SI), Z6
 	VPBROADCASTB 324(SI), Y7
 	VPBROADCASTB 325(SI), Y8
-	VPBROADCASTD k156<>+0(SB), Y9
-	VPBROADCASTD k157<>+0(SB), Z10
+	VPBROADCASTD k157<>+0(SB), Y9
+	VPBROADCASTD k158<>+0(SB), Z10
 	MOVQ         n+40(FP), DI
 
 run:
@@ -17095,17 +18561,17 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k156<>+0(SB)/8, $0x6060606060606060
-DATA k156<>+8(SB)/8, $0x6060606060606060
-DATA k156<>+16(SB)/8, $0x6060606060606060
-DATA k156<>+24(SB)/8, $0x6060606060606060
-GLOBL k156<>(SB), RODATA|NOPTR, $32
-
-DATA k157<>+0(SB)/8, $0x7fc07fc07fc07fc0
-DATA k157<>+8(SB)/8, $0x7fc07fc07fc07fc0
-DATA k157<>+16(SB)/8, $0x7fc07fc07fc07fc0
-DATA k157<>+24(SB)/8, $0x7fc07fc07fc07fc0
+DATA k157<>+0(SB)/8, $0x6060606060606060
+DATA k157<>+8(SB)/8, $0x6060606060606060
+DATA k157<>+16(SB)/8, $0x6060606060606060
+DATA k157<>+24(SB)/8, $0x6060606060606060
 GLOBL k157<>(SB), RODATA|NOPTR, $32
+
+DATA k158<>+0(SB)/8, $0x7fc07fc07fc07fc0
+DATA k158<>+8(SB)/8, $0x7fc07fc07fc07fc0
+DATA k158<>+16(SB)/8, $0x7fc07fc07fc07fc0
+DATA k158<>+24(SB)/8, $0x7fc07fc07fc07fc0
+GLOBL k158<>(SB), RODATA|NOPTR, $32
 
 // func castF32ToF32AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512F
@@ -17305,7 +18771,7 @@ TEXT ·castSameAVX512(SB), NOSPLIT, $0-40
 	MOVQ         nan+24(FP), DX
 	VPBROADCASTW (DX), Z1
 	MOVQ         n+32(FP), DX
-	VPBROADCASTD k158<>+0(SB), Z2
+	VPBROADCASTD k159<>+0(SB), Z2
 
 more:
 	VMOVDQU64 (CX), Z3
@@ -17320,11 +18786,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k158<>+0(SB)/8, $0x7fff7fff7fff7fff
-DATA k158<>+8(SB)/8, $0x7fff7fff7fff7fff
-DATA k158<>+16(SB)/8, $0x7fff7fff7fff7fff
-DATA k158<>+24(SB)/8, $0x7fff7fff7fff7fff
-GLOBL k158<>(SB), RODATA|NOPTR, $32
+DATA k159<>+0(SB)/8, $0x7fff7fff7fff7fff
+DATA k159<>+8(SB)/8, $0x7fff7fff7fff7fff
+DATA k159<>+16(SB)/8, $0x7fff7fff7fff7fff
+DATA k159<>+24(SB)/8, $0x7fff7fff7fff7fff
+GLOBL k159<>(SB), RODATA|NOPTR, $32
 
 // func lanesAVX512(dst *byte, src *byte, stride int, n int)
 // Requires: AVX, AVX512F, AVX512VBMI, AVX512VL
@@ -17334,8 +18800,8 @@ TEXT ·lanesAVX512(SB), NOSPLIT, $0-32
 	MOVQ      stride+16(FP), DX
 	LEAQ      (DX)(DX*2), BX
 	MOVQ      n+24(FP), SI
-	VMOVDQU64 k159<>+0(SB), Z0
-	VMOVDQU64 k160<>+0(SB), Z1
+	VMOVDQU64 k160<>+0(SB), Z0
+	VMOVDQU64 k161<>+0(SB), Z1
 
 more:
 	VMOVDQU64     (CX), Z2
@@ -17355,32 +18821,32 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k159<>+0(SB)/8, $0x1c1814100c080400
-DATA k159<>+8(SB)/8, $0x3c3834302c282420
-DATA k159<>+16(SB)/8, $0x5c5854504c484440
-DATA k159<>+24(SB)/8, $0x7c7874706c686460
-DATA k159<>+32(SB)/8, $0x1d1915110d090501
-DATA k159<>+40(SB)/8, $0x3d3935312d292521
-DATA k159<>+48(SB)/8, $0x5d5955514d494541
-DATA k159<>+56(SB)/8, $0x7d7975716d696561
-GLOBL k159<>(SB), RODATA|NOPTR, $64
-
-DATA k160<>+0(SB)/8, $0x1e1a16120e0a0602
-DATA k160<>+8(SB)/8, $0x3e3a36322e2a2622
-DATA k160<>+16(SB)/8, $0x5e5a56524e4a4642
-DATA k160<>+24(SB)/8, $0x7e7a76726e6a6662
-DATA k160<>+32(SB)/8, $0x1f1b17130f0b0703
-DATA k160<>+40(SB)/8, $0x3f3b37332f2b2723
-DATA k160<>+48(SB)/8, $0x5f5b57534f4b4743
-DATA k160<>+56(SB)/8, $0x7f7b77736f6b6763
+DATA k160<>+0(SB)/8, $0x1c1814100c080400
+DATA k160<>+8(SB)/8, $0x3c3834302c282420
+DATA k160<>+16(SB)/8, $0x5c5854504c484440
+DATA k160<>+24(SB)/8, $0x7c7874706c686460
+DATA k160<>+32(SB)/8, $0x1d1915110d090501
+DATA k160<>+40(SB)/8, $0x3d3935312d292521
+DATA k160<>+48(SB)/8, $0x5d5955514d494541
+DATA k160<>+56(SB)/8, $0x7d7975716d696561
 GLOBL k160<>(SB), RODATA|NOPTR, $64
+
+DATA k161<>+0(SB)/8, $0x1e1a16120e0a0602
+DATA k161<>+8(SB)/8, $0x3e3a36322e2a2622
+DATA k161<>+16(SB)/8, $0x5e5a56524e4a4642
+DATA k161<>+24(SB)/8, $0x7e7a76726e6a6662
+DATA k161<>+32(SB)/8, $0x1f1b17130f0b0703
+DATA k161<>+40(SB)/8, $0x3f3b37332f2b2723
+DATA k161<>+48(SB)/8, $0x5f5b57534f4b4743
+DATA k161<>+56(SB)/8, $0x7f7b77736f6b6763
+GLOBL k161<>(SB), RODATA|NOPTR, $64
 
 // func spreadAVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512F, AVX512VBMI, AVX512VL
 TEXT ·spreadAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VMOVDQU64    k161<>+0(SB), Z0
+	VMOVDQU64    k162<>+0(SB), Z0
 	VPBROADCASTD k76<>+0(SB), Z1
 	MOVQ         n+16(FP), DX
 	SUBQ         $0x02, DX
@@ -17410,15 +18876,15 @@ Done:
 	VZEROUPPER
 	RET
 
-DATA k161<>+0(SB)/8, $0x1c1814100c080400
-DATA k161<>+8(SB)/8, $0x1c1814100c080400
-DATA k161<>+16(SB)/8, $0x1c1814100c080400
-DATA k161<>+24(SB)/8, $0x1c1814100c080400
-DATA k161<>+32(SB)/8, $0x1c1814100c080400
-DATA k161<>+40(SB)/8, $0x1c1814100c080400
-DATA k161<>+48(SB)/8, $0x1c1814100c080400
-DATA k161<>+56(SB)/8, $0x1c1814100c080400
-GLOBL k161<>(SB), RODATA|NOPTR, $64
+DATA k162<>+0(SB)/8, $0x1c1814100c080400
+DATA k162<>+8(SB)/8, $0x1c1814100c080400
+DATA k162<>+16(SB)/8, $0x1c1814100c080400
+DATA k162<>+24(SB)/8, $0x1c1814100c080400
+DATA k162<>+32(SB)/8, $0x1c1814100c080400
+DATA k162<>+40(SB)/8, $0x1c1814100c080400
+DATA k162<>+48(SB)/8, $0x1c1814100c080400
+DATA k162<>+56(SB)/8, $0x1c1814100c080400
+GLOBL k162<>(SB), RODATA|NOPTR, $64
 
 // func fieldsAVX512(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2
@@ -17430,8 +18896,8 @@ TEXT ·fieldsAVX512(SB), NOSPLIT, $0-48
 	VPBROADCASTB 32(DX), Z0
 	VPBROADCASTW BX, Z1
 	VPMULLW      k137<>+0(SB), Z1, Z2
-	VPADDB       k162<>+0(SB), Z2, Z2
-	VPMULLW      k162<>+0(SB), Z1, Z3
+	VPADDB       k163<>+0(SB), Z2, Z2
+	VPMULLW      k163<>+0(SB), Z1, Z3
 	MOVQ         $-1, DX
 	BZHIQ        BX, DX, DI
 	VPBROADCASTB DI, Z1
@@ -17472,15 +18938,15 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k162<>+0(SB)/8, $0x0706050403020100
-DATA k162<>+8(SB)/8, $0x0706050403020100
-DATA k162<>+16(SB)/8, $0x0706050403020100
-DATA k162<>+24(SB)/8, $0x0706050403020100
-DATA k162<>+32(SB)/8, $0x0706050403020100
-DATA k162<>+40(SB)/8, $0x0706050403020100
-DATA k162<>+48(SB)/8, $0x0706050403020100
-DATA k162<>+56(SB)/8, $0x0706050403020100
-GLOBL k162<>(SB), RODATA|NOPTR, $64
+DATA k163<>+0(SB)/8, $0x0706050403020100
+DATA k163<>+8(SB)/8, $0x0706050403020100
+DATA k163<>+16(SB)/8, $0x0706050403020100
+DATA k163<>+24(SB)/8, $0x0706050403020100
+DATA k163<>+32(SB)/8, $0x0706050403020100
+DATA k163<>+40(SB)/8, $0x0706050403020100
+DATA k163<>+48(SB)/8, $0x0706050403020100
+DATA k163<>+56(SB)/8, $0x0706050403020100
+GLOBL k163<>(SB), RODATA|NOPTR, $64
 
 // func swapAVX512(dst *byte, src *byte, order *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL
@@ -17521,7 +18987,7 @@ TEXT ·absmaxAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
-	VPBROADCASTD k163<>+0(SB), Z0
+	VPBROADCASTD k164<>+0(SB), Z0
 
 run:
 	MOVQ   chunks+16(FP), BX
@@ -17552,11 +19018,11 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k163<>+0(SB)/8, $0x7fffffff7fffffff
-DATA k163<>+8(SB)/8, $0x7fffffff7fffffff
-DATA k163<>+16(SB)/8, $0x7fffffff7fffffff
-DATA k163<>+24(SB)/8, $0x7fffffff7fffffff
-GLOBL k163<>(SB), RODATA|NOPTR, $32
+DATA k164<>+0(SB)/8, $0x7fffffff7fffffff
+DATA k164<>+8(SB)/8, $0x7fffffff7fffffff
+DATA k164<>+16(SB)/8, $0x7fffffff7fffffff
+DATA k164<>+24(SB)/8, $0x7fffffff7fffffff
+GLOBL k164<>(SB), RODATA|NOPTR, $32
 
 // func nearestAVX512(dst *byte, src *byte, scales *float32, tables *byte, least *float32, chunks int, n int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
@@ -17573,7 +19039,7 @@ TEXT ·nearestAVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSS    84(SI), Z4
 	VBROADCASTSS    88(SI), Z5
 	VPBROADCASTD    k124<>+0(SB), Z6
-	VMOVDQU64       k164<>+0(SB), Z7
+	VMOVDQU64       k165<>+0(SB), Z7
 
 run:
 	MOVQ         chunks+40(FP), SI
@@ -17631,15 +19097,15 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k164<>+0(SB)/8, $0x3830282018100800
-DATA k164<>+8(SB)/8, $0x7870686058504840
-DATA k164<>+16(SB)/8, $0x3c342c241c140c04
-DATA k164<>+24(SB)/8, $0x7c746c645c544c44
-DATA k164<>+32(SB)/8, $0x3830282018100800
-DATA k164<>+40(SB)/8, $0x7870686058504840
-DATA k164<>+48(SB)/8, $0x3c342c241c140c04
-DATA k164<>+56(SB)/8, $0x7c746c645c544c44
-GLOBL k164<>(SB), RODATA|NOPTR, $64
+DATA k165<>+0(SB)/8, $0x3830282018100800
+DATA k165<>+8(SB)/8, $0x7870686058504840
+DATA k165<>+16(SB)/8, $0x3c342c241c140c04
+DATA k165<>+24(SB)/8, $0x7c746c645c544c44
+DATA k165<>+32(SB)/8, $0x3830282018100800
+DATA k165<>+40(SB)/8, $0x7870686058504840
+DATA k165<>+48(SB)/8, $0x3c342c241c140c04
+DATA k165<>+56(SB)/8, $0x7c746c645c544c44
+GLOBL k165<>(SB), RODATA|NOPTR, $64
 
 // func int8AVX512(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX512F, AVX512VL
@@ -17654,7 +19120,7 @@ run:
 	MOVQ         chunks+24(FP), SI
 	VMOVSS       k30<>+0(SB), X1
 	VDIVSS       (DX), X1, X1
-	VMULSS       k165<>+0(SB), X1, X1
+	VMULSS       k166<>+0(SB), X1, X1
 	VBROADCASTSS X1, Z1
 
 chunk:
@@ -17678,8 +19144,8 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k165<>+0(SB)/8, $0x42fe000042fe0000
-DATA k165<>+8(SB)/8, $0x42fe000042fe0000
-DATA k165<>+16(SB)/8, $0x42fe000042fe0000
-DATA k165<>+24(SB)/8, $0x42fe000042fe0000
-GLOBL k165<>(SB), RODATA|NOPTR, $32
+DATA k166<>+0(SB)/8, $0x42fe000042fe0000
+DATA k166<>+8(SB)/8, $0x42fe000042fe0000
+DATA k166<>+16(SB)/8, $0x42fe000042fe0000
+DATA k166<>+24(SB)/8, $0x42fe000042fe0000
+GLOBL k166<>(SB), RODATA|NOPTR, $32

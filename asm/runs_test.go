@@ -192,7 +192,7 @@ func TestSmallScalesAgreeWithTheScalarFunctions(t *testing.T) {
 	seconds := [...]float32{0, negativeZero, 7, 8.5, 0x1p-140, -0x1p-149, infinite, -infinite, nan, 0x1p-100, 0x1p100, -3}
 	for level, o := range tables(t) {
 		for _, to := range types {
-			t.Run(fmt.Sprintf("%v/%v", level, to), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%v/to %v", level, to), func(t *testing.T) {
 				rounds := 16
 				if raced || testing.Short() {
 					rounds = 2
@@ -225,7 +225,7 @@ func TestSmallScalesAgreeWithTheScalarFunctions(t *testing.T) {
 						want, got := make([]byte, len(src)*to.Size()), make([]byte, len(src)*to.Size())
 						c(&scalar, want, src)
 						c(o, got, src)
-						if string(want) != string(got) {
+						if !equal(t, want, got) {
 							t.Fatalf("%s: %s", name, difference(want, got))
 						}
 					}

@@ -136,14 +136,32 @@ func zbytesKernel(o op, t int, twice bool) {
 	var flip, last, zero, base VecVirtual
 	var places [2]VecVirtual
 	var lowest OpmaskVirtual
+	var most Op = U32(littleMost - 1)
+	chunk := func(join func(x VecVirtual)) func(z *zruns) {
+		return func(z *zruns) {
+			codes, x := YMM(), [2]VecVirtual{ZMM(), ZMM()}
+			VPXORD(z.from(0), flip, codes)
+			for i, x := range x {
+				VMOVAPS(base, x)
+				VPERMB(codes.AsZ(), places[i], lowest, x)
+				VSUBPS(zero, x, x)
+				join(x)
+			}
+			z.put(0, x[0], x[1])
+		}
+	}
 	zrunsKernel("bytes"+o.name, t, ", flip *byte, last *float32", "decodes n runs of chunks of 32 bytes.", signOf(o), zloop{in: 32, elems: 32,
 		before: func(z *zruns) {
 			flip = YMM()
 			VPBROADCASTB(Mem{Base: Load(Param("flip"), GP64())}, flip)
 			VPXORD(bytes32(0x80), flip, flip)
 			base, zero = zsingle(floats(origin)), zsingle(floats(origin+128))
-			last = zsingle(Mem{Base: Load(Param("last"), GP64())})
+			m := Mem{Base: Load(Param("last"), GP64())}
+			last = zsingle(m)
 			zcanonical(last)
+			if twice {
+				most = sane(m)
+			}
 			if o.name == "Shift" || o.name == "Affine" {
 				VSUBPS(last, zero, zero)
 			}
@@ -152,22 +170,34 @@ func zbytesKernel(o op, t int, twice bool) {
 			}
 			lowest = mask(0x1111111111111111)
 		},
-		run: func(z *zruns) { p = z.numbersOf(o) },
-		chunk: func(z *zruns) {
-			codes, x := YMM(), [2]VecVirtual{ZMM(), ZMM()}
-			VPXORD(z.from(0), flip, codes)
-			for i, x := range x {
-				VMOVAPS(base, x)
-				VPERMB(codes.AsZ(), places[i], lowest, x)
-				VSUBPS(zero, x, x)
-				if !twice {
-					o.join(p, x)
-					continue
-				}
-				VMULPS(p.d, x, x)
-				VMULPS(last, x, x)
+		run: func(z *zruns) {
+			p = z.numbersOf(o)
+			z.ifSmall(most)
+		},
+		chunk: chunk(func(x VecVirtual) {
+			if !twice {
+				o.join(p, x)
+				return
 			}
-			z.put(0, x[0], x[1])
+			VMULPS(p.d, x, x)
+			VMULPS(last, x, x)
+		}),
+		other: func(z *zruns) {
+			Label("small")
+			small, half := newZsmall(p.d), ZMM()
+			VMULPS_BCST(floats(0.5), last, half)
+			slowly := chunk(func(x VecVirtual) {
+				if twice {
+					small.twice(x, last, half)
+				} else {
+					small.join(o, p, x)
+				}
+			})
+			Label("slowly")
+			slowly(z)
+			z.advance(32, 32)
+			DECQ(z.chunks)
+			JNZ(LabelRef("slowly"))
 		}})
 }
 
@@ -189,6 +219,7 @@ func zbookKernel(o op, t, elems int) {
 	var book, order VecVirtual
 	var upper OpmaskVirtual
 	var table ztable
+	var p pair
 	zrunsKernel(name, t, ", book *float32, order *byte", "decodes n runs of chunks of that many nibbles.", signOf(o), zloop{in: elems / 2, elems: elems,
 		before: func(z *zruns) {
 			book = zload(Mem{Base: Load(Param("book"), GP64())})
@@ -197,10 +228,20 @@ func zbookKernel(o op, t, elems int) {
 			upper = mask(0xF0)
 		},
 		run: func(z *zruns) {
+			p = z.numbersOf(o)
+			z.ifSmall(U32(littleMost - 1))
 			x := ZMM()
 			VMOVAPS(book, x)
-			o.join(z.numbersOf(o), x)
+			o.join(p, x)
 			table = z.table16(x)
+		},
+		other: func(z *zruns) {
+			Label("small")
+			x := ZMM()
+			VMOVAPS(book, x)
+			newZsmall(p.d).join(o, p, x)
+			VMOVDQA64(z.table16(x)[0], table[0])
+			JMP(LabelRef("chunk"))
 		},
 		chunk: func(z *zruns) {
 			for i := 0; i < elems; i += 32 {
