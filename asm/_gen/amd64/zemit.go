@@ -226,20 +226,6 @@ func (z *zkernel) codes(m Mem) zcodes {
 	return zcodes{zunsigned(m), zunsigned(m.Offset(16))}
 }
 
-// widened widens 32 bytes of a register, which must be one of 32 bytes.
-func (z *zkernel) widened(y VecVirtual) zcodes {
-	x := ZMM()
-	if !z.float32() {
-		VPMOVZXBW(y, x)
-		return zcodes{x}
-	}
-	high, b := XMM(), ZMM()
-	VPMOVZXBD(y.AsX(), x)
-	VEXTRACTI32X4(Imm(1), y, high)
-	VPMOVZXBD(high, b)
-	return zcodes{x, b}
-}
-
 // above is the codes moved down by n bits.
 func (z *zkernel) above(c zcodes, n int) (out zcodes) {
 	for _, x := range c {
