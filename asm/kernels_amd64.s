@@ -6187,245 +6187,245 @@ block:
 	VPAND        k46<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
 	VPADDB       k47<>+0(SB), Y0, Y0
-	VBROADCASTSS 32(SP), Y1
-	VBROADCASTSS 36(SP), Y2
+	VMOVDQU      32(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
+	VPAND        k5<>+0(SB), Y1, Y1
+	VMOVDQU      128(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VPSLLW       $0x02, Y2, Y2
+	VPAND        k46<>+0(SB), Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPADDB       k47<>+0(SB), Y1, Y1
+	VBROADCASTSS 32(SP), Y2
+	VBROADCASTSS 36(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 32(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 64(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 96(AX)
-	VMOVDQU      32(CX), Y0
-	VPERMQ       $0xd8, Y0, Y0
-	VPAND        k5<>+0(SB), Y0, Y0
-	VMOVDQU      128(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPSLLW       $0x02, Y1, Y1
-	VPAND        k46<>+0(SB), Y1, Y1
-	VPOR         Y1, Y0, Y0
-	VPADDB       k47<>+0(SB), Y0, Y0
-	VBROADCASTSS 40(SP), Y1
-	VBROADCASTSS 44(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 128(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 160(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 192(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 224(AX)
 	VMOVDQU      (CX), Y0
 	VPERMQ       $0xd8, Y0, Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
-	VMOVDQU      128(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPAND        k46<>+0(SB), Y1, Y1
-	VPOR         Y1, Y0, Y0
+	VMOVDQU      128(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VPAND        k46<>+0(SB), Y2, Y2
+	VPOR         Y2, Y0, Y0
 	VPADDB       k47<>+0(SB), Y0, Y0
-	VBROADCASTSS 48(SP), Y1
-	VBROADCASTSS 52(SP), Y2
+	VBROADCASTSS 40(SP), Y2
+	VBROADCASTSS 44(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 128(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 160(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 192(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 224(AX)
+	VMOVDQU      32(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        k5<>+0(SB), Y1, Y1
+	VMOVDQU      128(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VPSRLW       $0x02, Y2, Y2
+	VPAND        k46<>+0(SB), Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPADDB       k47<>+0(SB), Y1, Y1
+	VBROADCASTSS 48(SP), Y2
+	VBROADCASTSS 52(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 288(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 320(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 352(AX)
-	VMOVDQU      32(CX), Y0
-	VPERMQ       $0xd8, Y0, Y0
-	VPSRLW       $0x04, Y0, Y0
-	VPAND        k5<>+0(SB), Y0, Y0
-	VMOVDQU      128(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPSRLW       $0x02, Y1, Y1
-	VPAND        k46<>+0(SB), Y1, Y1
-	VPOR         Y1, Y0, Y0
-	VPADDB       k47<>+0(SB), Y0, Y0
-	VBROADCASTSS 56(SP), Y1
-	VBROADCASTSS 60(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 384(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 416(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 448(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 480(AX)
 	VMOVDQU      64(CX), Y0
 	VPERMQ       $0xd8, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
-	VMOVDQU      160(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPSLLW       $0x04, Y1, Y1
-	VPAND        k46<>+0(SB), Y1, Y1
-	VPOR         Y1, Y0, Y0
+	VMOVDQU      160(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VPSLLW       $0x04, Y2, Y2
+	VPAND        k46<>+0(SB), Y2, Y2
+	VPOR         Y2, Y0, Y0
 	VPADDB       k47<>+0(SB), Y0, Y0
-	VBROADCASTSS 64(SP), Y1
-	VBROADCASTSS 68(SP), Y2
+	VBROADCASTSS 56(SP), Y2
+	VBROADCASTSS 60(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 384(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 416(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 448(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 480(AX)
+	VMOVDQU      96(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
+	VPAND        k5<>+0(SB), Y1, Y1
+	VMOVDQU      160(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VPSLLW       $0x02, Y2, Y2
+	VPAND        k46<>+0(SB), Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPADDB       k47<>+0(SB), Y1, Y1
+	VBROADCASTSS 64(SP), Y2
+	VBROADCASTSS 68(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 512(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 544(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 576(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 608(AX)
-	VMOVDQU      96(CX), Y0
-	VPERMQ       $0xd8, Y0, Y0
-	VPAND        k5<>+0(SB), Y0, Y0
-	VMOVDQU      160(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPSLLW       $0x02, Y1, Y1
-	VPAND        k46<>+0(SB), Y1, Y1
-	VPOR         Y1, Y0, Y0
-	VPADDB       k47<>+0(SB), Y0, Y0
-	VBROADCASTSS 72(SP), Y1
-	VBROADCASTSS 76(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 640(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 672(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 704(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 736(AX)
 	VMOVDQU      64(CX), Y0
 	VPERMQ       $0xd8, Y0, Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
-	VMOVDQU      160(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPAND        k46<>+0(SB), Y1, Y1
-	VPOR         Y1, Y0, Y0
+	VMOVDQU      160(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VPAND        k46<>+0(SB), Y2, Y2
+	VPOR         Y2, Y0, Y0
 	VPADDB       k47<>+0(SB), Y0, Y0
-	VBROADCASTSS 80(SP), Y1
-	VBROADCASTSS 84(SP), Y2
+	VBROADCASTSS 72(SP), Y2
+	VBROADCASTSS 76(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 640(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 672(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 704(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 736(AX)
+	VMOVDQU      96(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        k5<>+0(SB), Y1, Y1
+	VMOVDQU      160(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VPSRLW       $0x02, Y2, Y2
+	VPAND        k46<>+0(SB), Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPADDB       k47<>+0(SB), Y1, Y1
+	VBROADCASTSS 80(SP), Y2
+	VBROADCASTSS 84(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 768(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 800(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 832(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 864(AX)
-	VMOVDQU      96(CX), Y0
-	VPERMQ       $0xd8, Y0, Y0
-	VPSRLW       $0x04, Y0, Y0
-	VPAND        k5<>+0(SB), Y0, Y0
-	VMOVDQU      160(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPSRLW       $0x02, Y1, Y1
-	VPAND        k46<>+0(SB), Y1, Y1
-	VPOR         Y1, Y0, Y0
-	VPADDB       k47<>+0(SB), Y0, Y0
-	VBROADCASTSS 88(SP), Y1
+	VBROADCASTSS 88(SP), Y0
 	VBROADCASTSS 92(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 896(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 928(AX)
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 896(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 928(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
@@ -6490,374 +6490,374 @@ block:
 	VPAND        k46<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
 	VPADDB       k47<>+0(SB), Y2, Y2
-	VBROADCASTSS (SP), Y3
-	VBROADCASTSS 4(SP), Y4
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y3, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, (AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 32(AX)
-	VMOVDQU      32(CX), Y2
-	VPERMQ       $0xd8, Y2, Y2
-	VPAND        k5<>+0(SB), Y2, Y2
-	VMOVDQU      128(CX), Y3
+	VMOVDQU      32(CX), Y3
 	VPERMQ       $0xd8, Y3, Y3
-	VPSLLW       $0x02, Y3, Y3
-	VPAND        k46<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VPADDB       k47<>+0(SB), Y2, Y2
-	VBROADCASTSS 8(SP), Y3
-	VBROADCASTSS 12(SP), Y4
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VPAND        k5<>+0(SB), Y3, Y3
+	VMOVDQU      128(CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VPSLLW       $0x02, Y4, Y4
+	VPAND        k46<>+0(SB), Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VPADDB       k47<>+0(SB), Y3, Y3
+	VBROADCASTSS (SP), Y4
+	VBROADCASTSS 4(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y3, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 64(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
+	VMULPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y4
 	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y4, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, (AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y4
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y6, Y4, Y4
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VPSRLD       $0x10, Y2, Y5
+	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 96(AX)
+	VPADDD       Y5, Y2, Y2
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y2, Y4, Y4
+	VMOVDQU      Y4, 32(AX)
 	VMOVDQU      (CX), Y2
 	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        k5<>+0(SB), Y2, Y2
-	VMOVDQU      128(CX), Y3
-	VPERMQ       $0xd8, Y3, Y3
-	VPAND        k46<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
+	VMOVDQU      128(CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VPAND        k46<>+0(SB), Y4, Y4
+	VPOR         Y4, Y2, Y2
 	VPADDB       k47<>+0(SB), Y2, Y2
-	VBROADCASTSS 16(SP), Y3
-	VBROADCASTSS 20(SP), Y4
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VBROADCASTSS 8(SP), Y4
+	VBROADCASTSS 12(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
+	VMULPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y3, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 128(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VPADDD       Y4, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 64(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y6, Y4, Y4
 	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
+	VMULPS       Y5, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y3, Y3
 	VPADDD       Y5, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 160(AX)
-	VMOVDQU      32(CX), Y2
-	VPERMQ       $0xd8, Y2, Y2
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        k5<>+0(SB), Y2, Y2
-	VMOVDQU      128(CX), Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 96(AX)
+	VMOVDQU      32(CX), Y3
 	VPERMQ       $0xd8, Y3, Y3
-	VPSRLW       $0x02, Y3, Y3
-	VPAND        k46<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VPADDB       k47<>+0(SB), Y2, Y2
-	VBROADCASTSS 24(SP), Y3
-	VBROADCASTSS 28(SP), Y4
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VPSRLW       $0x04, Y3, Y3
+	VPAND        k5<>+0(SB), Y3, Y3
+	VMOVDQU      128(CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VPSRLW       $0x02, Y4, Y4
+	VPAND        k46<>+0(SB), Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VPADDB       k47<>+0(SB), Y3, Y3
+	VBROADCASTSS 16(SP), Y4
+	VBROADCASTSS 20(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y3, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 192(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
+	VMULPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y4
 	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y4, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 128(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y4
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y6, Y4, Y4
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VPSRLD       $0x10, Y2, Y5
+	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 224(AX)
+	VPADDD       Y5, Y2, Y2
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y2, Y4, Y4
+	VMOVDQU      Y4, 160(AX)
 	VMOVDQU      64(CX), Y2
 	VPERMQ       $0xd8, Y2, Y2
 	VPAND        k5<>+0(SB), Y2, Y2
-	VMOVDQU      160(CX), Y3
-	VPERMQ       $0xd8, Y3, Y3
-	VPSLLW       $0x04, Y3, Y3
-	VPAND        k46<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
+	VMOVDQU      160(CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VPSLLW       $0x04, Y4, Y4
+	VPAND        k46<>+0(SB), Y4, Y4
+	VPOR         Y4, Y2, Y2
 	VPADDB       k47<>+0(SB), Y2, Y2
-	VBROADCASTSS 32(SP), Y3
-	VBROADCASTSS 36(SP), Y4
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VBROADCASTSS 24(SP), Y4
+	VBROADCASTSS 28(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
+	VMULPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y3, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 256(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VPADDD       Y4, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 192(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y6, Y4, Y4
 	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
+	VMULPS       Y5, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y3, Y3
 	VPADDD       Y5, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 288(AX)
-	VMOVDQU      96(CX), Y2
-	VPERMQ       $0xd8, Y2, Y2
-	VPAND        k5<>+0(SB), Y2, Y2
-	VMOVDQU      160(CX), Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 224(AX)
+	VMOVDQU      96(CX), Y3
 	VPERMQ       $0xd8, Y3, Y3
-	VPSLLW       $0x02, Y3, Y3
-	VPAND        k46<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VPADDB       k47<>+0(SB), Y2, Y2
-	VBROADCASTSS 40(SP), Y3
-	VBROADCASTSS 44(SP), Y4
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VPAND        k5<>+0(SB), Y3, Y3
+	VMOVDQU      160(CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VPSLLW       $0x02, Y4, Y4
+	VPAND        k46<>+0(SB), Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VPADDB       k47<>+0(SB), Y3, Y3
+	VBROADCASTSS 32(SP), Y4
+	VBROADCASTSS 36(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y3, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 320(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
+	VMULPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y4
 	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y4, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 256(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y4
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y6, Y4, Y4
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VPSRLD       $0x10, Y2, Y5
+	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 352(AX)
+	VPADDD       Y5, Y2, Y2
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y2, Y4, Y4
+	VMOVDQU      Y4, 288(AX)
 	VMOVDQU      64(CX), Y2
 	VPERMQ       $0xd8, Y2, Y2
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        k5<>+0(SB), Y2, Y2
-	VMOVDQU      160(CX), Y3
-	VPERMQ       $0xd8, Y3, Y3
-	VPAND        k46<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
+	VMOVDQU      160(CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VPAND        k46<>+0(SB), Y4, Y4
+	VPOR         Y4, Y2, Y2
 	VPADDB       k47<>+0(SB), Y2, Y2
-	VBROADCASTSS 48(SP), Y3
-	VBROADCASTSS 52(SP), Y4
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VBROADCASTSS 40(SP), Y4
+	VBROADCASTSS 44(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
+	VMULPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y3, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 384(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VPADDD       Y4, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 320(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y6, Y4, Y4
 	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
+	VMULPS       Y5, Y3, Y3
 	VPSRLD       $0x10, Y3, Y5
 	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y3, Y3
 	VPADDD       Y5, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 416(AX)
-	VMOVDQU      96(CX), Y2
-	VPERMQ       $0xd8, Y2, Y2
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        k5<>+0(SB), Y2, Y2
-	VMOVDQU      160(CX), Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 352(AX)
+	VMOVDQU      96(CX), Y3
 	VPERMQ       $0xd8, Y3, Y3
-	VPSRLW       $0x02, Y3, Y3
-	VPAND        k46<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VPADDB       k47<>+0(SB), Y2, Y2
-	VBROADCASTSS 56(SP), Y3
+	VPSRLW       $0x04, Y3, Y3
+	VPAND        k5<>+0(SB), Y3, Y3
+	VMOVDQU      160(CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VPSRLW       $0x02, Y4, Y4
+	VPAND        k46<>+0(SB), Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VPADDB       k47<>+0(SB), Y3, Y3
+	VBROADCASTSS 48(SP), Y4
+	VBROADCASTSS 52(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y4, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 384(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y4
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y6, Y4, Y4
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VPSRLD       $0x10, Y2, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y5, Y2, Y2
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y2, Y4, Y4
+	VMOVDQU      Y4, 416(AX)
+	VBROADCASTSS 56(SP), Y2
 	VBROADCASTSS 60(SP), Y4
 	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
+	VPUNPCKLBW   Y3, Y5, Y5
 	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y2, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
 	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y3
-	VPAND        Y0, Y3, Y3
+	VMULPS       Y2, Y5, Y5
+	VPSRLD       $0x10, Y5, Y2
+	VPAND        Y0, Y2, Y2
 	VPADDD       Y1, Y5, Y5
-	VPADDD       Y3, Y5, Y5
+	VPADDD       Y2, Y5, Y5
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 448(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
+	VPXOR        Y2, Y2, Y2
+	VPUNPCKHBW   Y3, Y2, Y2
 	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
@@ -6915,274 +6915,274 @@ block:
 	VPAND        k46<>+0(SB), Y1, Y1
 	VPOR         Y1, Y0, Y0
 	VPADDB       k47<>+0(SB), Y0, Y0
-	VBROADCASTSS 32(SP), Y1
-	VBROADCASTSS 36(SP), Y2
+	VMOVDQU      32(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
+	VPAND        k5<>+0(SB), Y1, Y1
+	VMOVDQU      128(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VPSLLW       $0x02, Y2, Y2
+	VPAND        k46<>+0(SB), Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPADDB       k47<>+0(SB), Y1, Y1
+	VBROADCASTSS 32(SP), Y2
+	VBROADCASTSS 36(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 48(AX)
-	VMOVDQU      32(CX), Y0
-	VPERMQ       $0xd8, Y0, Y0
-	VPAND        k5<>+0(SB), Y0, Y0
-	VMOVDQU      128(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPSLLW       $0x02, Y1, Y1
-	VPAND        k46<>+0(SB), Y1, Y1
-	VPOR         Y1, Y0, Y0
-	VPADDB       k47<>+0(SB), Y0, Y0
-	VBROADCASTSS 40(SP), Y1
-	VBROADCASTSS 44(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 64(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 80(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 96(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 112(AX)
 	VMOVDQU      (CX), Y0
 	VPERMQ       $0xd8, Y0, Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
-	VMOVDQU      128(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPAND        k46<>+0(SB), Y1, Y1
-	VPOR         Y1, Y0, Y0
+	VMOVDQU      128(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VPAND        k46<>+0(SB), Y2, Y2
+	VPOR         Y2, Y0, Y0
 	VPADDB       k47<>+0(SB), Y0, Y0
-	VBROADCASTSS 48(SP), Y1
-	VBROADCASTSS 52(SP), Y2
+	VBROADCASTSS 40(SP), Y2
+	VBROADCASTSS 44(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 64(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 80(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 96(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 112(AX)
+	VMOVDQU      32(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        k5<>+0(SB), Y1, Y1
+	VMOVDQU      128(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VPSRLW       $0x02, Y2, Y2
+	VPAND        k46<>+0(SB), Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPADDB       k47<>+0(SB), Y1, Y1
+	VBROADCASTSS 48(SP), Y2
+	VBROADCASTSS 52(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 176(AX)
-	VMOVDQU      32(CX), Y0
-	VPERMQ       $0xd8, Y0, Y0
-	VPSRLW       $0x04, Y0, Y0
-	VPAND        k5<>+0(SB), Y0, Y0
-	VMOVDQU      128(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPSRLW       $0x02, Y1, Y1
-	VPAND        k46<>+0(SB), Y1, Y1
-	VPOR         Y1, Y0, Y0
-	VPADDB       k47<>+0(SB), Y0, Y0
-	VBROADCASTSS 56(SP), Y1
-	VBROADCASTSS 60(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 192(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 208(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 224(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 240(AX)
 	VMOVDQU      64(CX), Y0
 	VPERMQ       $0xd8, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
-	VMOVDQU      160(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPSLLW       $0x04, Y1, Y1
-	VPAND        k46<>+0(SB), Y1, Y1
-	VPOR         Y1, Y0, Y0
+	VMOVDQU      160(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VPSLLW       $0x04, Y2, Y2
+	VPAND        k46<>+0(SB), Y2, Y2
+	VPOR         Y2, Y0, Y0
 	VPADDB       k47<>+0(SB), Y0, Y0
-	VBROADCASTSS 64(SP), Y1
-	VBROADCASTSS 68(SP), Y2
+	VBROADCASTSS 56(SP), Y2
+	VBROADCASTSS 60(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 192(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 208(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 224(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 240(AX)
+	VMOVDQU      96(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
+	VPAND        k5<>+0(SB), Y1, Y1
+	VMOVDQU      160(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VPSLLW       $0x02, Y2, Y2
+	VPAND        k46<>+0(SB), Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPADDB       k47<>+0(SB), Y1, Y1
+	VBROADCASTSS 64(SP), Y2
+	VBROADCASTSS 68(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 304(AX)
-	VMOVDQU      96(CX), Y0
-	VPERMQ       $0xd8, Y0, Y0
-	VPAND        k5<>+0(SB), Y0, Y0
-	VMOVDQU      160(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPSLLW       $0x02, Y1, Y1
-	VPAND        k46<>+0(SB), Y1, Y1
-	VPOR         Y1, Y0, Y0
-	VPADDB       k47<>+0(SB), Y0, Y0
-	VBROADCASTSS 72(SP), Y1
-	VBROADCASTSS 76(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 320(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 336(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 352(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 368(AX)
 	VMOVDQU      64(CX), Y0
 	VPERMQ       $0xd8, Y0, Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        k5<>+0(SB), Y0, Y0
-	VMOVDQU      160(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPAND        k46<>+0(SB), Y1, Y1
-	VPOR         Y1, Y0, Y0
+	VMOVDQU      160(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VPAND        k46<>+0(SB), Y2, Y2
+	VPOR         Y2, Y0, Y0
 	VPADDB       k47<>+0(SB), Y0, Y0
-	VBROADCASTSS 80(SP), Y1
-	VBROADCASTSS 84(SP), Y2
+	VBROADCASTSS 72(SP), Y2
+	VBROADCASTSS 76(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 320(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 336(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 352(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 368(AX)
+	VMOVDQU      96(CX), Y1
+	VPERMQ       $0xd8, Y1, Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        k5<>+0(SB), Y1, Y1
+	VMOVDQU      160(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VPSRLW       $0x02, Y2, Y2
+	VPAND        k46<>+0(SB), Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPADDB       k47<>+0(SB), Y1, Y1
+	VBROADCASTSS 80(SP), Y2
+	VBROADCASTSS 84(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 400(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 416(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 432(AX)
-	VMOVDQU      96(CX), Y0
-	VPERMQ       $0xd8, Y0, Y0
-	VPSRLW       $0x04, Y0, Y0
-	VPAND        k5<>+0(SB), Y0, Y0
-	VMOVDQU      160(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPSRLW       $0x02, Y1, Y1
-	VPAND        k46<>+0(SB), Y1, Y1
-	VPOR         Y1, Y0, Y0
-	VPADDB       k47<>+0(SB), Y0, Y0
-	VBROADCASTSS 88(SP), Y1
+	VBROADCASTSS 88(SP), Y0
 	VBROADCASTSS 92(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 448(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 448(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X0
 	VMOVDQU      X0, 464(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0

@@ -238,7 +238,7 @@ func q6K(k *kernel) {
 		k.negated(y)
 		s.keep(8*i, y)
 	}
-	for i := range 8 {
+	ahead(8, func(i int) VecVirtual {
 		codes, high := YMM(), YMM()
 		k.spreadQuads(k.from(i/4*64+i%2*32), codes)
 		if i%4 >= 2 {
@@ -257,7 +257,20 @@ func q6K(k *kernel) {
 		VPAND(bytes32(0x30), high, high)
 		VPOR(high, codes, codes)
 		VPADDB(bytes32(0xE0), codes, codes)
-		k.scaled(32*i, codes, s.of(2*i), s.of(2*i+1))
+		return codes
+	}, func(i int, codes VecVirtual) { k.scaled(32*i, codes, s.of(2*i), s.of(2*i+1)) })
+}
+
+// ahead takes the codes of each run from memory before the run before it is
+// written: processors look few instructions ahead.
+func ahead(n int, read func(i int) VecVirtual, write func(i int, codes VecVirtual)) {
+	next := read(0)
+	for i := range n {
+		codes := next
+		if i+1 < n {
+			next = read(i + 1)
+		}
+		write(i, codes)
 	}
 }
 
