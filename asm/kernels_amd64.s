@@ -3997,279 +3997,279 @@ block:
 	VMOVDQU      16(CX), Y1
 	VPERMQ       $0xd8, Y1, Y1
 	VPAND        Y0, Y1, Y1
-	VBROADCASTSS 32(SP), Y2
-	VBROADCASTSS 64(SP), Y3
+	VMOVDQU      16(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        Y0, Y2, Y2
+	VBROADCASTSS 32(SP), Y3
+	VBROADCASTSS 64(SP), Y4
 	VMOVDQU      Y1, (SP)
 	VPMOVZXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VSUBPS       Y4, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y5
+	VBLENDVPS    Y5, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, (AX)
 	VPMOVZXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VSUBPS       Y4, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y5
+	VBLENDVPS    Y5, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(AX)
 	VPMOVZXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VSUBPS       Y4, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y5
+	VBLENDVPS    Y5, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(AX)
 	VPMOVZXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k14<>+0(SB), Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VSUBPS       Y4, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 96(AX)
-	VMOVDQU      16(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPSRLW       $0x04, Y1, Y1
-	VPAND        Y0, Y1, Y1
-	VBROADCASTSS 36(SP), Y2
-	VBROADCASTSS 68(SP), Y3
-	VMOVDQU      Y1, (SP)
-	VPMOVZXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 128(AX)
-	VPMOVZXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 160(AX)
-	VPMOVZXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 192(AX)
-	VPMOVZXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k14<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 224(AX)
 	VMOVDQU      48(CX), Y1
 	VPERMQ       $0xd8, Y1, Y1
 	VPAND        Y0, Y1, Y1
-	VBROADCASTSS 40(SP), Y2
-	VBROADCASTSS 72(SP), Y3
+	VBROADCASTSS 36(SP), Y3
+	VBROADCASTSS 68(SP), Y4
+	VMOVDQU      Y2, (SP)
+	VPMOVZXBD    (SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 128(AX)
+	VPMOVZXBD    16(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 160(AX)
+	VPMOVZXBD    8(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 192(AX)
+	VPMOVZXBD    24(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 224(AX)
+	VMOVDQU      48(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        Y0, Y2, Y2
+	VBROADCASTSS 40(SP), Y3
+	VBROADCASTSS 72(SP), Y4
 	VMOVDQU      Y1, (SP)
 	VPMOVZXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VSUBPS       Y4, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y5
+	VBLENDVPS    Y5, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 256(AX)
 	VPMOVZXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VSUBPS       Y4, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y5
+	VBLENDVPS    Y5, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 288(AX)
 	VPMOVZXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VSUBPS       Y4, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y5
+	VBLENDVPS    Y5, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 320(AX)
 	VPMOVZXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k14<>+0(SB), Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VSUBPS       Y4, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 352(AX)
-	VMOVDQU      48(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPSRLW       $0x04, Y1, Y1
-	VPAND        Y0, Y1, Y1
-	VBROADCASTSS 44(SP), Y2
-	VBROADCASTSS 76(SP), Y3
-	VMOVDQU      Y1, (SP)
-	VPMOVZXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 384(AX)
-	VPMOVZXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 416(AX)
-	VPMOVZXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 448(AX)
-	VPMOVZXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k14<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 480(AX)
 	VMOVDQU      80(CX), Y1
 	VPERMQ       $0xd8, Y1, Y1
 	VPAND        Y0, Y1, Y1
-	VBROADCASTSS 48(SP), Y2
-	VBROADCASTSS 80(SP), Y3
+	VBROADCASTSS 44(SP), Y3
+	VBROADCASTSS 76(SP), Y4
+	VMOVDQU      Y2, (SP)
+	VPMOVZXBD    (SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 384(AX)
+	VPMOVZXBD    16(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 416(AX)
+	VPMOVZXBD    8(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 448(AX)
+	VPMOVZXBD    24(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 480(AX)
+	VMOVDQU      80(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        Y0, Y2, Y2
+	VBROADCASTSS 48(SP), Y3
+	VBROADCASTSS 80(SP), Y4
 	VMOVDQU      Y1, (SP)
 	VPMOVZXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VSUBPS       Y4, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y5
+	VBLENDVPS    Y5, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 512(AX)
 	VPMOVZXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VSUBPS       Y4, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y5
+	VBLENDVPS    Y5, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 544(AX)
 	VPMOVZXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VSUBPS       Y4, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y5
+	VBLENDVPS    Y5, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 576(AX)
 	VPMOVZXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k14<>+0(SB), Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VSUBPS       Y4, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 608(AX)
-	VMOVDQU      80(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPSRLW       $0x04, Y1, Y1
-	VPAND        Y0, Y1, Y1
-	VBROADCASTSS 52(SP), Y2
-	VBROADCASTSS 84(SP), Y3
-	VMOVDQU      Y1, (SP)
-	VPMOVZXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 640(AX)
-	VPMOVZXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 672(AX)
-	VPMOVZXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 704(AX)
-	VPMOVZXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k14<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 736(AX)
 	VMOVDQU      112(CX), Y1
 	VPERMQ       $0xd8, Y1, Y1
 	VPAND        Y0, Y1, Y1
-	VBROADCASTSS 56(SP), Y2
-	VBROADCASTSS 88(SP), Y3
+	VBROADCASTSS 52(SP), Y3
+	VBROADCASTSS 84(SP), Y4
+	VMOVDQU      Y2, (SP)
+	VPMOVZXBD    (SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 640(AX)
+	VPMOVZXBD    16(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 672(AX)
+	VPMOVZXBD    8(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 704(AX)
+	VPMOVZXBD    24(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VSUBPS       Y4, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 736(AX)
+	VMOVDQU      112(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        Y0, Y2, Y2
+	VBROADCASTSS 56(SP), Y3
+	VBROADCASTSS 88(SP), Y4
 	VMOVDQU      Y1, (SP)
 	VPMOVZXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VSUBPS       Y4, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y5
+	VBLENDVPS    Y5, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 768(AX)
 	VPMOVZXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VSUBPS       Y4, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y5
+	VBLENDVPS    Y5, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 800(AX)
 	VPMOVZXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VSUBPS       Y4, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y5
+	VBLENDVPS    Y5, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 832(AX)
 	VPMOVZXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k14<>+0(SB), Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VSUBPS       Y4, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k14<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 864(AX)
-	VMOVDQU      112(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPSRLW       $0x04, Y1, Y1
-	VPAND        Y0, Y1, Y1
-	VBROADCASTSS 60(SP), Y2
+	VBROADCASTSS 60(SP), Y1
 	VBROADCASTSS 92(SP), Y3
-	VMOVDQU      Y1, (SP)
-	VPMOVZXBD    (SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 896(AX)
-	VPMOVZXBD    16(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 928(AX)
-	VPMOVZXBD    8(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 960(AX)
-	VPMOVZXBD    24(SP), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VSUBPS       Y3, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k14<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 992(AX)
+	VMOVDQU      Y2, (SP)
+	VPMOVZXBD    (SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y1, Y2, Y2
+	VSUBPS       Y3, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 896(AX)
+	VPMOVZXBD    16(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y1, Y2, Y2
+	VSUBPS       Y3, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 928(AX)
+	VPMOVZXBD    8(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y1, Y2, Y2
+	VSUBPS       Y3, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 960(AX)
+	VPMOVZXBD    24(SP), Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y1, Y2, Y2
+	VSUBPS       Y3, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y1
+	VBLENDVPS    Y1, k14<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 992(AX)
 	ADDQ         $0x00000090, CX
 	ADDQ         $0x00000400, AX
 	DECQ         DX
@@ -4334,270 +4334,270 @@ block:
 	VMOVDQU      16(CX), Y3
 	VPERMQ       $0xd8, Y3, Y3
 	VPAND        Y2, Y3, Y3
-	VBROADCASTSS (SP), Y4
-	VBROADCASTSS 32(SP), Y5
-	VMOVDQU      k16<>+0(SB), Y6
-	VMOVDQU      k17<>+0(SB), Y7
-	VMULPS       Y4, Y6, Y6
-	VSUBPS       Y5, Y6, Y6
-	VPSRLD       $0x10, Y6, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y8, Y6, Y6
-	VMULPS       Y4, Y7, Y7
-	VSUBPS       Y5, Y7, Y7
-	VPSRLD       $0x10, Y7, Y4
-	VPAND        Y0, Y4, Y4
+	VMOVDQU      16(CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VBROADCASTSS (SP), Y5
+	VBROADCASTSS 32(SP), Y6
+	VMOVDQU      k16<>+0(SB), Y7
+	VMOVDQU      k17<>+0(SB), Y8
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        Y0, Y9, Y9
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPCMPEQW     k18<>+0(SB), Y6, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y6, Y6
-	VPSHUFB      k11<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y4
-	VPERMQ       $0xdd, Y6, Y5
-	VPSHUFB      Y3, Y4, Y4
-	VPSHUFB      Y3, Y5, Y3
-	VPUNPCKLBW   Y3, Y4, Y5
-	VMOVDQU      Y5, (AX)
-	VPUNPCKHBW   Y3, Y4, Y3
+	VPADDD       Y9, Y7, Y7
+	VMULPS       Y5, Y8, Y8
+	VSUBPS       Y6, Y8, Y8
+	VPSRLD       $0x10, Y8, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y5, Y8, Y8
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y8, Y7, Y7
+	VPCMPEQW     k18<>+0(SB), Y7, Y5
+	VPSLLW       $0x0f, Y5, Y5
+	VPXOR        Y5, Y7, Y7
+	VPSHUFB      k11<>+0(SB), Y7, Y7
+	VPERMQ       $0x88, Y7, Y5
+	VPERMQ       $0xdd, Y7, Y6
+	VPSHUFB      Y3, Y5, Y5
+	VPSHUFB      Y3, Y6, Y3
+	VPUNPCKLBW   Y3, Y5, Y6
+	VMOVDQU      Y6, (AX)
+	VPUNPCKHBW   Y3, Y5, Y3
 	VMOVDQU      Y3, 32(AX)
-	VMOVDQU      16(CX), Y3
-	VPERMQ       $0xd8, Y3, Y3
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        Y2, Y3, Y3
-	VBROADCASTSS 4(SP), Y4
-	VBROADCASTSS 36(SP), Y5
-	VMOVDQU      k16<>+0(SB), Y6
-	VMOVDQU      k17<>+0(SB), Y7
-	VMULPS       Y4, Y6, Y6
-	VSUBPS       Y5, Y6, Y6
-	VPSRLD       $0x10, Y6, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y8, Y6, Y6
-	VMULPS       Y4, Y7, Y7
-	VSUBPS       Y5, Y7, Y7
-	VPSRLD       $0x10, Y7, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPCMPEQW     k18<>+0(SB), Y6, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y6, Y6
-	VPSHUFB      k11<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y4
-	VPERMQ       $0xdd, Y6, Y5
-	VPSHUFB      Y3, Y4, Y4
-	VPSHUFB      Y3, Y5, Y3
-	VPUNPCKLBW   Y3, Y4, Y5
-	VMOVDQU      Y5, 64(AX)
-	VPUNPCKHBW   Y3, Y4, Y3
-	VMOVDQU      Y3, 96(AX)
 	VMOVDQU      48(CX), Y3
 	VPERMQ       $0xd8, Y3, Y3
 	VPAND        Y2, Y3, Y3
-	VBROADCASTSS 8(SP), Y4
-	VBROADCASTSS 40(SP), Y5
-	VMOVDQU      k16<>+0(SB), Y6
-	VMOVDQU      k17<>+0(SB), Y7
-	VMULPS       Y4, Y6, Y6
-	VSUBPS       Y5, Y6, Y6
-	VPSRLD       $0x10, Y6, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y8, Y6, Y6
-	VMULPS       Y4, Y7, Y7
-	VSUBPS       Y5, Y7, Y7
-	VPSRLD       $0x10, Y7, Y4
-	VPAND        Y0, Y4, Y4
+	VBROADCASTSS 4(SP), Y5
+	VBROADCASTSS 36(SP), Y6
+	VMOVDQU      k16<>+0(SB), Y7
+	VMOVDQU      k17<>+0(SB), Y8
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        Y0, Y9, Y9
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPCMPEQW     k18<>+0(SB), Y6, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y6, Y6
-	VPSHUFB      k11<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y4
-	VPERMQ       $0xdd, Y6, Y5
-	VPSHUFB      Y3, Y4, Y4
-	VPSHUFB      Y3, Y5, Y3
-	VPUNPCKLBW   Y3, Y4, Y5
-	VMOVDQU      Y5, 128(AX)
-	VPUNPCKHBW   Y3, Y4, Y3
+	VPADDD       Y9, Y7, Y7
+	VMULPS       Y5, Y8, Y8
+	VSUBPS       Y6, Y8, Y8
+	VPSRLD       $0x10, Y8, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y5, Y8, Y8
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y8, Y7, Y7
+	VPCMPEQW     k18<>+0(SB), Y7, Y5
+	VPSLLW       $0x0f, Y5, Y5
+	VPXOR        Y5, Y7, Y7
+	VPSHUFB      k11<>+0(SB), Y7, Y7
+	VPERMQ       $0x88, Y7, Y5
+	VPERMQ       $0xdd, Y7, Y6
+	VPSHUFB      Y4, Y5, Y5
+	VPSHUFB      Y4, Y6, Y4
+	VPUNPCKLBW   Y4, Y5, Y6
+	VMOVDQU      Y6, 64(AX)
+	VPUNPCKHBW   Y4, Y5, Y4
+	VMOVDQU      Y4, 96(AX)
+	VMOVDQU      48(CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VBROADCASTSS 8(SP), Y5
+	VBROADCASTSS 40(SP), Y6
+	VMOVDQU      k16<>+0(SB), Y7
+	VMOVDQU      k17<>+0(SB), Y8
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y9, Y7, Y7
+	VMULPS       Y5, Y8, Y8
+	VSUBPS       Y6, Y8, Y8
+	VPSRLD       $0x10, Y8, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y5, Y8, Y8
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y8, Y7, Y7
+	VPCMPEQW     k18<>+0(SB), Y7, Y5
+	VPSLLW       $0x0f, Y5, Y5
+	VPXOR        Y5, Y7, Y7
+	VPSHUFB      k11<>+0(SB), Y7, Y7
+	VPERMQ       $0x88, Y7, Y5
+	VPERMQ       $0xdd, Y7, Y6
+	VPSHUFB      Y3, Y5, Y5
+	VPSHUFB      Y3, Y6, Y3
+	VPUNPCKLBW   Y3, Y5, Y6
+	VMOVDQU      Y6, 128(AX)
+	VPUNPCKHBW   Y3, Y5, Y3
 	VMOVDQU      Y3, 160(AX)
-	VMOVDQU      48(CX), Y3
-	VPERMQ       $0xd8, Y3, Y3
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        Y2, Y3, Y3
-	VBROADCASTSS 12(SP), Y4
-	VBROADCASTSS 44(SP), Y5
-	VMOVDQU      k16<>+0(SB), Y6
-	VMOVDQU      k17<>+0(SB), Y7
-	VMULPS       Y4, Y6, Y6
-	VSUBPS       Y5, Y6, Y6
-	VPSRLD       $0x10, Y6, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y8, Y6, Y6
-	VMULPS       Y4, Y7, Y7
-	VSUBPS       Y5, Y7, Y7
-	VPSRLD       $0x10, Y7, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPCMPEQW     k18<>+0(SB), Y6, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y6, Y6
-	VPSHUFB      k11<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y4
-	VPERMQ       $0xdd, Y6, Y5
-	VPSHUFB      Y3, Y4, Y4
-	VPSHUFB      Y3, Y5, Y3
-	VPUNPCKLBW   Y3, Y4, Y5
-	VMOVDQU      Y5, 192(AX)
-	VPUNPCKHBW   Y3, Y4, Y3
-	VMOVDQU      Y3, 224(AX)
 	VMOVDQU      80(CX), Y3
 	VPERMQ       $0xd8, Y3, Y3
 	VPAND        Y2, Y3, Y3
-	VBROADCASTSS 16(SP), Y4
-	VBROADCASTSS 48(SP), Y5
-	VMOVDQU      k16<>+0(SB), Y6
-	VMOVDQU      k17<>+0(SB), Y7
-	VMULPS       Y4, Y6, Y6
-	VSUBPS       Y5, Y6, Y6
-	VPSRLD       $0x10, Y6, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y8, Y6, Y6
-	VMULPS       Y4, Y7, Y7
-	VSUBPS       Y5, Y7, Y7
-	VPSRLD       $0x10, Y7, Y4
-	VPAND        Y0, Y4, Y4
+	VBROADCASTSS 12(SP), Y5
+	VBROADCASTSS 44(SP), Y6
+	VMOVDQU      k16<>+0(SB), Y7
+	VMOVDQU      k17<>+0(SB), Y8
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        Y0, Y9, Y9
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPCMPEQW     k18<>+0(SB), Y6, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y6, Y6
-	VPSHUFB      k11<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y4
-	VPERMQ       $0xdd, Y6, Y5
-	VPSHUFB      Y3, Y4, Y4
-	VPSHUFB      Y3, Y5, Y3
-	VPUNPCKLBW   Y3, Y4, Y5
-	VMOVDQU      Y5, 256(AX)
-	VPUNPCKHBW   Y3, Y4, Y3
+	VPADDD       Y9, Y7, Y7
+	VMULPS       Y5, Y8, Y8
+	VSUBPS       Y6, Y8, Y8
+	VPSRLD       $0x10, Y8, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y5, Y8, Y8
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y8, Y7, Y7
+	VPCMPEQW     k18<>+0(SB), Y7, Y5
+	VPSLLW       $0x0f, Y5, Y5
+	VPXOR        Y5, Y7, Y7
+	VPSHUFB      k11<>+0(SB), Y7, Y7
+	VPERMQ       $0x88, Y7, Y5
+	VPERMQ       $0xdd, Y7, Y6
+	VPSHUFB      Y4, Y5, Y5
+	VPSHUFB      Y4, Y6, Y4
+	VPUNPCKLBW   Y4, Y5, Y6
+	VMOVDQU      Y6, 192(AX)
+	VPUNPCKHBW   Y4, Y5, Y4
+	VMOVDQU      Y4, 224(AX)
+	VMOVDQU      80(CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VBROADCASTSS 16(SP), Y5
+	VBROADCASTSS 48(SP), Y6
+	VMOVDQU      k16<>+0(SB), Y7
+	VMOVDQU      k17<>+0(SB), Y8
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y9, Y7, Y7
+	VMULPS       Y5, Y8, Y8
+	VSUBPS       Y6, Y8, Y8
+	VPSRLD       $0x10, Y8, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y5, Y8, Y8
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y8, Y7, Y7
+	VPCMPEQW     k18<>+0(SB), Y7, Y5
+	VPSLLW       $0x0f, Y5, Y5
+	VPXOR        Y5, Y7, Y7
+	VPSHUFB      k11<>+0(SB), Y7, Y7
+	VPERMQ       $0x88, Y7, Y5
+	VPERMQ       $0xdd, Y7, Y6
+	VPSHUFB      Y3, Y5, Y5
+	VPSHUFB      Y3, Y6, Y3
+	VPUNPCKLBW   Y3, Y5, Y6
+	VMOVDQU      Y6, 256(AX)
+	VPUNPCKHBW   Y3, Y5, Y3
 	VMOVDQU      Y3, 288(AX)
-	VMOVDQU      80(CX), Y3
-	VPERMQ       $0xd8, Y3, Y3
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        Y2, Y3, Y3
-	VBROADCASTSS 20(SP), Y4
-	VBROADCASTSS 52(SP), Y5
-	VMOVDQU      k16<>+0(SB), Y6
-	VMOVDQU      k17<>+0(SB), Y7
-	VMULPS       Y4, Y6, Y6
-	VSUBPS       Y5, Y6, Y6
-	VPSRLD       $0x10, Y6, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y8, Y6, Y6
-	VMULPS       Y4, Y7, Y7
-	VSUBPS       Y5, Y7, Y7
-	VPSRLD       $0x10, Y7, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPCMPEQW     k18<>+0(SB), Y6, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y6, Y6
-	VPSHUFB      k11<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y4
-	VPERMQ       $0xdd, Y6, Y5
-	VPSHUFB      Y3, Y4, Y4
-	VPSHUFB      Y3, Y5, Y3
-	VPUNPCKLBW   Y3, Y4, Y5
-	VMOVDQU      Y5, 320(AX)
-	VPUNPCKHBW   Y3, Y4, Y3
-	VMOVDQU      Y3, 352(AX)
 	VMOVDQU      112(CX), Y3
 	VPERMQ       $0xd8, Y3, Y3
 	VPAND        Y2, Y3, Y3
-	VBROADCASTSS 24(SP), Y4
-	VBROADCASTSS 56(SP), Y5
-	VMOVDQU      k16<>+0(SB), Y6
-	VMOVDQU      k17<>+0(SB), Y7
-	VMULPS       Y4, Y6, Y6
-	VSUBPS       Y5, Y6, Y6
-	VPSRLD       $0x10, Y6, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y8, Y6, Y6
-	VMULPS       Y4, Y7, Y7
-	VSUBPS       Y5, Y7, Y7
-	VPSRLD       $0x10, Y7, Y4
-	VPAND        Y0, Y4, Y4
+	VBROADCASTSS 20(SP), Y5
+	VBROADCASTSS 52(SP), Y6
+	VMOVDQU      k16<>+0(SB), Y7
+	VMOVDQU      k17<>+0(SB), Y8
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        Y0, Y9, Y9
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPCMPEQW     k18<>+0(SB), Y6, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y6, Y6
-	VPSHUFB      k11<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y4
-	VPERMQ       $0xdd, Y6, Y5
-	VPSHUFB      Y3, Y4, Y4
-	VPSHUFB      Y3, Y5, Y3
-	VPUNPCKLBW   Y3, Y4, Y5
-	VMOVDQU      Y5, 384(AX)
-	VPUNPCKHBW   Y3, Y4, Y3
+	VPADDD       Y9, Y7, Y7
+	VMULPS       Y5, Y8, Y8
+	VSUBPS       Y6, Y8, Y8
+	VPSRLD       $0x10, Y8, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y5, Y8, Y8
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y8, Y7, Y7
+	VPCMPEQW     k18<>+0(SB), Y7, Y5
+	VPSLLW       $0x0f, Y5, Y5
+	VPXOR        Y5, Y7, Y7
+	VPSHUFB      k11<>+0(SB), Y7, Y7
+	VPERMQ       $0x88, Y7, Y5
+	VPERMQ       $0xdd, Y7, Y6
+	VPSHUFB      Y4, Y5, Y5
+	VPSHUFB      Y4, Y6, Y4
+	VPUNPCKLBW   Y4, Y5, Y6
+	VMOVDQU      Y6, 320(AX)
+	VPUNPCKHBW   Y4, Y5, Y4
+	VMOVDQU      Y4, 352(AX)
+	VMOVDQU      112(CX), Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VBROADCASTSS 24(SP), Y5
+	VBROADCASTSS 56(SP), Y6
+	VMOVDQU      k16<>+0(SB), Y7
+	VMOVDQU      k17<>+0(SB), Y8
+	VMULPS       Y5, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y9, Y7, Y7
+	VMULPS       Y5, Y8, Y8
+	VSUBPS       Y6, Y8, Y8
+	VPSRLD       $0x10, Y8, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y5, Y8, Y8
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y8, Y7, Y7
+	VPCMPEQW     k18<>+0(SB), Y7, Y5
+	VPSLLW       $0x0f, Y5, Y5
+	VPXOR        Y5, Y7, Y7
+	VPSHUFB      k11<>+0(SB), Y7, Y7
+	VPERMQ       $0x88, Y7, Y5
+	VPERMQ       $0xdd, Y7, Y6
+	VPSHUFB      Y3, Y5, Y5
+	VPSHUFB      Y3, Y6, Y3
+	VPUNPCKLBW   Y3, Y5, Y6
+	VMOVDQU      Y6, 384(AX)
+	VPUNPCKHBW   Y3, Y5, Y3
 	VMOVDQU      Y3, 416(AX)
-	VMOVDQU      112(CX), Y3
-	VPERMQ       $0xd8, Y3, Y3
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        Y2, Y3, Y3
-	VBROADCASTSS 28(SP), Y4
+	VBROADCASTSS 28(SP), Y3
 	VBROADCASTSS 60(SP), Y5
 	VMOVDQU      k16<>+0(SB), Y6
 	VMOVDQU      k17<>+0(SB), Y7
-	VMULPS       Y4, Y6, Y6
+	VMULPS       Y3, Y6, Y6
 	VSUBPS       Y5, Y6, Y6
 	VPSRLD       $0x10, Y6, Y8
 	VPAND        Y0, Y8, Y8
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y8, Y6, Y6
-	VMULPS       Y4, Y7, Y7
+	VMULPS       Y3, Y7, Y7
 	VSUBPS       Y5, Y7, Y7
-	VPSRLD       $0x10, Y7, Y4
-	VPAND        Y0, Y4, Y4
+	VPSRLD       $0x10, Y7, Y3
+	VPAND        Y0, Y3, Y3
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y4, Y7, Y7
+	VPADDD       Y3, Y7, Y7
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPCMPEQW     k18<>+0(SB), Y6, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y6, Y6
+	VPCMPEQW     k18<>+0(SB), Y6, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y6, Y6
 	VPSHUFB      k11<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0x88, Y6, Y3
 	VPERMQ       $0xdd, Y6, Y5
-	VPSHUFB      Y3, Y4, Y4
-	VPSHUFB      Y3, Y5, Y3
-	VPUNPCKLBW   Y3, Y4, Y5
+	VPSHUFB      Y4, Y3, Y3
+	VPSHUFB      Y4, Y5, Y4
+	VPUNPCKLBW   Y4, Y3, Y5
 	VMOVDQU      Y5, 448(AX)
-	VPUNPCKHBW   Y3, Y4, Y3
+	VPUNPCKHBW   Y4, Y3, Y3
 	VMOVDQU      Y3, 480(AX)
 	ADDQ         $0x00000090, CX
 	ADDQ         $0x00000200, AX
@@ -4661,222 +4661,222 @@ block:
 	VMOVDQU      16(CX), Y1
 	VPERMQ       $0xd8, Y1, Y1
 	VPAND        Y0, Y1, Y1
-	VBROADCASTSS 32(SP), Y2
-	VBROADCASTSS 64(SP), Y3
-	VMOVDQU      k19<>+0(SB), Y4
-	VMOVDQU      k20<>+0(SB), Y5
-	VMULPS       Y2, Y4, Y4
-	VSUBPS       Y3, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k14<>+0(SB), Y4, Y4
-	VMULPS       Y2, Y5, Y5
-	VSUBPS       Y3, Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y2
-	VBLENDVPS    Y2, k14<>+0(SB), Y5, Y5
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPS2PH    $0x00, Y5, X2
-	VINSERTI128  $0x01, X2, Y4, Y4
-	VPSHUFB      k11<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y2
-	VPERMQ       $0xdd, Y4, Y3
-	VPSHUFB      Y1, Y2, Y2
-	VPSHUFB      Y1, Y3, Y1
-	VPUNPCKLBW   Y1, Y2, Y3
-	VMOVDQU      Y3, (AX)
-	VPUNPCKHBW   Y1, Y2, Y1
+	VMOVDQU      16(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        Y0, Y2, Y2
+	VBROADCASTSS 32(SP), Y3
+	VBROADCASTSS 64(SP), Y4
+	VMOVDQU      k19<>+0(SB), Y5
+	VMOVDQU      k20<>+0(SB), Y6
+	VMULPS       Y3, Y5, Y5
+	VSUBPS       Y4, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y7
+	VBLENDVPS    Y7, k14<>+0(SB), Y5, Y5
+	VMULPS       Y3, Y6, Y6
+	VSUBPS       Y4, Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y3
+	VBLENDVPS    Y3, k14<>+0(SB), Y6, Y6
+	VCVTPS2PH    $0x00, Y5, X5
+	VCVTPS2PH    $0x00, Y6, X3
+	VINSERTI128  $0x01, X3, Y5, Y5
+	VPSHUFB      k11<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y3
+	VPERMQ       $0xdd, Y5, Y4
+	VPSHUFB      Y1, Y3, Y3
+	VPSHUFB      Y1, Y4, Y1
+	VPUNPCKLBW   Y1, Y3, Y4
+	VMOVDQU      Y4, (AX)
+	VPUNPCKHBW   Y1, Y3, Y1
 	VMOVDQU      Y1, 32(AX)
-	VMOVDQU      16(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPSRLW       $0x04, Y1, Y1
-	VPAND        Y0, Y1, Y1
-	VBROADCASTSS 36(SP), Y2
-	VBROADCASTSS 68(SP), Y3
-	VMOVDQU      k19<>+0(SB), Y4
-	VMOVDQU      k20<>+0(SB), Y5
-	VMULPS       Y2, Y4, Y4
-	VSUBPS       Y3, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k14<>+0(SB), Y4, Y4
-	VMULPS       Y2, Y5, Y5
-	VSUBPS       Y3, Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y2
-	VBLENDVPS    Y2, k14<>+0(SB), Y5, Y5
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPS2PH    $0x00, Y5, X2
-	VINSERTI128  $0x01, X2, Y4, Y4
-	VPSHUFB      k11<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y2
-	VPERMQ       $0xdd, Y4, Y3
-	VPSHUFB      Y1, Y2, Y2
-	VPSHUFB      Y1, Y3, Y1
-	VPUNPCKLBW   Y1, Y2, Y3
-	VMOVDQU      Y3, 64(AX)
-	VPUNPCKHBW   Y1, Y2, Y1
-	VMOVDQU      Y1, 96(AX)
 	VMOVDQU      48(CX), Y1
 	VPERMQ       $0xd8, Y1, Y1
 	VPAND        Y0, Y1, Y1
-	VBROADCASTSS 40(SP), Y2
-	VBROADCASTSS 72(SP), Y3
-	VMOVDQU      k19<>+0(SB), Y4
-	VMOVDQU      k20<>+0(SB), Y5
-	VMULPS       Y2, Y4, Y4
-	VSUBPS       Y3, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k14<>+0(SB), Y4, Y4
-	VMULPS       Y2, Y5, Y5
-	VSUBPS       Y3, Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y2
-	VBLENDVPS    Y2, k14<>+0(SB), Y5, Y5
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPS2PH    $0x00, Y5, X2
-	VINSERTI128  $0x01, X2, Y4, Y4
-	VPSHUFB      k11<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y2
-	VPERMQ       $0xdd, Y4, Y3
-	VPSHUFB      Y1, Y2, Y2
-	VPSHUFB      Y1, Y3, Y1
-	VPUNPCKLBW   Y1, Y2, Y3
-	VMOVDQU      Y3, 128(AX)
-	VPUNPCKHBW   Y1, Y2, Y1
+	VBROADCASTSS 36(SP), Y3
+	VBROADCASTSS 68(SP), Y4
+	VMOVDQU      k19<>+0(SB), Y5
+	VMOVDQU      k20<>+0(SB), Y6
+	VMULPS       Y3, Y5, Y5
+	VSUBPS       Y4, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y7
+	VBLENDVPS    Y7, k14<>+0(SB), Y5, Y5
+	VMULPS       Y3, Y6, Y6
+	VSUBPS       Y4, Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y3
+	VBLENDVPS    Y3, k14<>+0(SB), Y6, Y6
+	VCVTPS2PH    $0x00, Y5, X5
+	VCVTPS2PH    $0x00, Y6, X3
+	VINSERTI128  $0x01, X3, Y5, Y5
+	VPSHUFB      k11<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y3
+	VPERMQ       $0xdd, Y5, Y4
+	VPSHUFB      Y2, Y3, Y3
+	VPSHUFB      Y2, Y4, Y2
+	VPUNPCKLBW   Y2, Y3, Y4
+	VMOVDQU      Y4, 64(AX)
+	VPUNPCKHBW   Y2, Y3, Y2
+	VMOVDQU      Y2, 96(AX)
+	VMOVDQU      48(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        Y0, Y2, Y2
+	VBROADCASTSS 40(SP), Y3
+	VBROADCASTSS 72(SP), Y4
+	VMOVDQU      k19<>+0(SB), Y5
+	VMOVDQU      k20<>+0(SB), Y6
+	VMULPS       Y3, Y5, Y5
+	VSUBPS       Y4, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y7
+	VBLENDVPS    Y7, k14<>+0(SB), Y5, Y5
+	VMULPS       Y3, Y6, Y6
+	VSUBPS       Y4, Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y3
+	VBLENDVPS    Y3, k14<>+0(SB), Y6, Y6
+	VCVTPS2PH    $0x00, Y5, X5
+	VCVTPS2PH    $0x00, Y6, X3
+	VINSERTI128  $0x01, X3, Y5, Y5
+	VPSHUFB      k11<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y3
+	VPERMQ       $0xdd, Y5, Y4
+	VPSHUFB      Y1, Y3, Y3
+	VPSHUFB      Y1, Y4, Y1
+	VPUNPCKLBW   Y1, Y3, Y4
+	VMOVDQU      Y4, 128(AX)
+	VPUNPCKHBW   Y1, Y3, Y1
 	VMOVDQU      Y1, 160(AX)
-	VMOVDQU      48(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPSRLW       $0x04, Y1, Y1
-	VPAND        Y0, Y1, Y1
-	VBROADCASTSS 44(SP), Y2
-	VBROADCASTSS 76(SP), Y3
-	VMOVDQU      k19<>+0(SB), Y4
-	VMOVDQU      k20<>+0(SB), Y5
-	VMULPS       Y2, Y4, Y4
-	VSUBPS       Y3, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k14<>+0(SB), Y4, Y4
-	VMULPS       Y2, Y5, Y5
-	VSUBPS       Y3, Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y2
-	VBLENDVPS    Y2, k14<>+0(SB), Y5, Y5
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPS2PH    $0x00, Y5, X2
-	VINSERTI128  $0x01, X2, Y4, Y4
-	VPSHUFB      k11<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y2
-	VPERMQ       $0xdd, Y4, Y3
-	VPSHUFB      Y1, Y2, Y2
-	VPSHUFB      Y1, Y3, Y1
-	VPUNPCKLBW   Y1, Y2, Y3
-	VMOVDQU      Y3, 192(AX)
-	VPUNPCKHBW   Y1, Y2, Y1
-	VMOVDQU      Y1, 224(AX)
 	VMOVDQU      80(CX), Y1
 	VPERMQ       $0xd8, Y1, Y1
 	VPAND        Y0, Y1, Y1
-	VBROADCASTSS 48(SP), Y2
-	VBROADCASTSS 80(SP), Y3
-	VMOVDQU      k19<>+0(SB), Y4
-	VMOVDQU      k20<>+0(SB), Y5
-	VMULPS       Y2, Y4, Y4
-	VSUBPS       Y3, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k14<>+0(SB), Y4, Y4
-	VMULPS       Y2, Y5, Y5
-	VSUBPS       Y3, Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y2
-	VBLENDVPS    Y2, k14<>+0(SB), Y5, Y5
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPS2PH    $0x00, Y5, X2
-	VINSERTI128  $0x01, X2, Y4, Y4
-	VPSHUFB      k11<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y2
-	VPERMQ       $0xdd, Y4, Y3
-	VPSHUFB      Y1, Y2, Y2
-	VPSHUFB      Y1, Y3, Y1
-	VPUNPCKLBW   Y1, Y2, Y3
-	VMOVDQU      Y3, 256(AX)
-	VPUNPCKHBW   Y1, Y2, Y1
+	VBROADCASTSS 44(SP), Y3
+	VBROADCASTSS 76(SP), Y4
+	VMOVDQU      k19<>+0(SB), Y5
+	VMOVDQU      k20<>+0(SB), Y6
+	VMULPS       Y3, Y5, Y5
+	VSUBPS       Y4, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y7
+	VBLENDVPS    Y7, k14<>+0(SB), Y5, Y5
+	VMULPS       Y3, Y6, Y6
+	VSUBPS       Y4, Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y3
+	VBLENDVPS    Y3, k14<>+0(SB), Y6, Y6
+	VCVTPS2PH    $0x00, Y5, X5
+	VCVTPS2PH    $0x00, Y6, X3
+	VINSERTI128  $0x01, X3, Y5, Y5
+	VPSHUFB      k11<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y3
+	VPERMQ       $0xdd, Y5, Y4
+	VPSHUFB      Y2, Y3, Y3
+	VPSHUFB      Y2, Y4, Y2
+	VPUNPCKLBW   Y2, Y3, Y4
+	VMOVDQU      Y4, 192(AX)
+	VPUNPCKHBW   Y2, Y3, Y2
+	VMOVDQU      Y2, 224(AX)
+	VMOVDQU      80(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        Y0, Y2, Y2
+	VBROADCASTSS 48(SP), Y3
+	VBROADCASTSS 80(SP), Y4
+	VMOVDQU      k19<>+0(SB), Y5
+	VMOVDQU      k20<>+0(SB), Y6
+	VMULPS       Y3, Y5, Y5
+	VSUBPS       Y4, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y7
+	VBLENDVPS    Y7, k14<>+0(SB), Y5, Y5
+	VMULPS       Y3, Y6, Y6
+	VSUBPS       Y4, Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y3
+	VBLENDVPS    Y3, k14<>+0(SB), Y6, Y6
+	VCVTPS2PH    $0x00, Y5, X5
+	VCVTPS2PH    $0x00, Y6, X3
+	VINSERTI128  $0x01, X3, Y5, Y5
+	VPSHUFB      k11<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y3
+	VPERMQ       $0xdd, Y5, Y4
+	VPSHUFB      Y1, Y3, Y3
+	VPSHUFB      Y1, Y4, Y1
+	VPUNPCKLBW   Y1, Y3, Y4
+	VMOVDQU      Y4, 256(AX)
+	VPUNPCKHBW   Y1, Y3, Y1
 	VMOVDQU      Y1, 288(AX)
-	VMOVDQU      80(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPSRLW       $0x04, Y1, Y1
-	VPAND        Y0, Y1, Y1
-	VBROADCASTSS 52(SP), Y2
-	VBROADCASTSS 84(SP), Y3
-	VMOVDQU      k19<>+0(SB), Y4
-	VMOVDQU      k20<>+0(SB), Y5
-	VMULPS       Y2, Y4, Y4
-	VSUBPS       Y3, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k14<>+0(SB), Y4, Y4
-	VMULPS       Y2, Y5, Y5
-	VSUBPS       Y3, Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y2
-	VBLENDVPS    Y2, k14<>+0(SB), Y5, Y5
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPS2PH    $0x00, Y5, X2
-	VINSERTI128  $0x01, X2, Y4, Y4
-	VPSHUFB      k11<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y2
-	VPERMQ       $0xdd, Y4, Y3
-	VPSHUFB      Y1, Y2, Y2
-	VPSHUFB      Y1, Y3, Y1
-	VPUNPCKLBW   Y1, Y2, Y3
-	VMOVDQU      Y3, 320(AX)
-	VPUNPCKHBW   Y1, Y2, Y1
-	VMOVDQU      Y1, 352(AX)
 	VMOVDQU      112(CX), Y1
 	VPERMQ       $0xd8, Y1, Y1
 	VPAND        Y0, Y1, Y1
-	VBROADCASTSS 56(SP), Y2
-	VBROADCASTSS 88(SP), Y3
-	VMOVDQU      k19<>+0(SB), Y4
-	VMOVDQU      k20<>+0(SB), Y5
-	VMULPS       Y2, Y4, Y4
-	VSUBPS       Y3, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k14<>+0(SB), Y4, Y4
-	VMULPS       Y2, Y5, Y5
-	VSUBPS       Y3, Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y2
-	VBLENDVPS    Y2, k14<>+0(SB), Y5, Y5
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPS2PH    $0x00, Y5, X2
-	VINSERTI128  $0x01, X2, Y4, Y4
-	VPSHUFB      k11<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y2
-	VPERMQ       $0xdd, Y4, Y3
-	VPSHUFB      Y1, Y2, Y2
-	VPSHUFB      Y1, Y3, Y1
-	VPUNPCKLBW   Y1, Y2, Y3
-	VMOVDQU      Y3, 384(AX)
-	VPUNPCKHBW   Y1, Y2, Y1
+	VBROADCASTSS 52(SP), Y3
+	VBROADCASTSS 84(SP), Y4
+	VMOVDQU      k19<>+0(SB), Y5
+	VMOVDQU      k20<>+0(SB), Y6
+	VMULPS       Y3, Y5, Y5
+	VSUBPS       Y4, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y7
+	VBLENDVPS    Y7, k14<>+0(SB), Y5, Y5
+	VMULPS       Y3, Y6, Y6
+	VSUBPS       Y4, Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y3
+	VBLENDVPS    Y3, k14<>+0(SB), Y6, Y6
+	VCVTPS2PH    $0x00, Y5, X5
+	VCVTPS2PH    $0x00, Y6, X3
+	VINSERTI128  $0x01, X3, Y5, Y5
+	VPSHUFB      k11<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y3
+	VPERMQ       $0xdd, Y5, Y4
+	VPSHUFB      Y2, Y3, Y3
+	VPSHUFB      Y2, Y4, Y2
+	VPUNPCKLBW   Y2, Y3, Y4
+	VMOVDQU      Y4, 320(AX)
+	VPUNPCKHBW   Y2, Y3, Y2
+	VMOVDQU      Y2, 352(AX)
+	VMOVDQU      112(CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        Y0, Y2, Y2
+	VBROADCASTSS 56(SP), Y3
+	VBROADCASTSS 88(SP), Y4
+	VMOVDQU      k19<>+0(SB), Y5
+	VMOVDQU      k20<>+0(SB), Y6
+	VMULPS       Y3, Y5, Y5
+	VSUBPS       Y4, Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y7
+	VBLENDVPS    Y7, k14<>+0(SB), Y5, Y5
+	VMULPS       Y3, Y6, Y6
+	VSUBPS       Y4, Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y3
+	VBLENDVPS    Y3, k14<>+0(SB), Y6, Y6
+	VCVTPS2PH    $0x00, Y5, X5
+	VCVTPS2PH    $0x00, Y6, X3
+	VINSERTI128  $0x01, X3, Y5, Y5
+	VPSHUFB      k11<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y3
+	VPERMQ       $0xdd, Y5, Y4
+	VPSHUFB      Y1, Y3, Y3
+	VPSHUFB      Y1, Y4, Y1
+	VPUNPCKLBW   Y1, Y3, Y4
+	VMOVDQU      Y4, 384(AX)
+	VPUNPCKHBW   Y1, Y3, Y1
 	VMOVDQU      Y1, 416(AX)
-	VMOVDQU      112(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VPSRLW       $0x04, Y1, Y1
-	VPAND        Y0, Y1, Y1
-	VBROADCASTSS 60(SP), Y2
+	VBROADCASTSS 60(SP), Y1
 	VBROADCASTSS 92(SP), Y3
 	VMOVDQU      k19<>+0(SB), Y4
 	VMOVDQU      k20<>+0(SB), Y5
-	VMULPS       Y2, Y4, Y4
+	VMULPS       Y1, Y4, Y4
 	VSUBPS       Y3, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y6
 	VBLENDVPS    Y6, k14<>+0(SB), Y4, Y4
-	VMULPS       Y2, Y5, Y5
+	VMULPS       Y1, Y5, Y5
 	VSUBPS       Y3, Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y2
-	VBLENDVPS    Y2, k14<>+0(SB), Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y1
+	VBLENDVPS    Y1, k14<>+0(SB), Y5, Y5
 	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPS2PH    $0x00, Y5, X2
-	VINSERTI128  $0x01, X2, Y4, Y4
+	VCVTPS2PH    $0x00, Y5, X1
+	VINSERTI128  $0x01, X1, Y4, Y4
 	VPSHUFB      k11<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y2
+	VPERMQ       $0x88, Y4, Y1
 	VPERMQ       $0xdd, Y4, Y3
-	VPSHUFB      Y1, Y2, Y2
-	VPSHUFB      Y1, Y3, Y1
-	VPUNPCKLBW   Y1, Y2, Y3
+	VPSHUFB      Y2, Y1, Y1
+	VPSHUFB      Y2, Y3, Y2
+	VPUNPCKLBW   Y2, Y1, Y3
 	VMOVDQU      Y3, 448(AX)
-	VPUNPCKHBW   Y1, Y2, Y1
+	VPUNPCKHBW   Y2, Y1, Y1
 	VMOVDQU      Y1, 480(AX)
 	ADDQ         $0x00000090, CX
 	ADDQ         $0x00000200, AX
@@ -4945,300 +4945,300 @@ block:
 	VPSLLW       $0x04, Y1, Y3
 	VPAND        k25<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
-	VBROADCASTSS 32(SP), Y3
-	VBROADCASTSS 64(SP), Y4
+	VMOVDQU      48(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPSRLW       $0x04, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VPSLLW       $0x03, Y1, Y4
+	VPAND        k25<>+0(SB), Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VBROADCASTSS 32(SP), Y4
+	VBROADCASTSS 64(SP), Y5
 	VMOVDQU      Y2, (SP)
 	VPMOVZXBD    (SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, (AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 64(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 96(AX)
-	VMOVDQU      48(CX), Y2
-	VPERMQ       $0xd8, Y2, Y2
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        Y0, Y2, Y2
-	VPSLLW       $0x03, Y1, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VBROADCASTSS 36(SP), Y3
-	VBROADCASTSS 68(SP), Y4
-	VMOVDQU      Y2, (SP)
-	VPMOVZXBD    (SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 128(AX)
-	VPMOVZXBD    16(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 160(AX)
-	VPMOVZXBD    8(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 192(AX)
-	VPMOVZXBD    24(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 224(AX)
 	VMOVDQU      80(CX), Y2
 	VPERMQ       $0xd8, Y2, Y2
 	VPAND        Y0, Y2, Y2
-	VPSLLW       $0x02, Y1, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VBROADCASTSS 40(SP), Y3
-	VBROADCASTSS 72(SP), Y4
+	VPSLLW       $0x02, Y1, Y4
+	VPAND        k25<>+0(SB), Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VBROADCASTSS 36(SP), Y4
+	VBROADCASTSS 68(SP), Y5
+	VMOVDQU      Y3, (SP)
+	VPMOVZXBD    (SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 128(AX)
+	VPMOVZXBD    16(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 160(AX)
+	VPMOVZXBD    8(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 192(AX)
+	VPMOVZXBD    24(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 224(AX)
+	VMOVDQU      80(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPSRLW       $0x04, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VPSLLW       $0x01, Y1, Y4
+	VPAND        k25<>+0(SB), Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VBROADCASTSS 40(SP), Y4
+	VBROADCASTSS 72(SP), Y5
 	VMOVDQU      Y2, (SP)
 	VPMOVZXBD    (SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 256(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 288(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 320(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 352(AX)
-	VMOVDQU      80(CX), Y2
-	VPERMQ       $0xd8, Y2, Y2
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        Y0, Y2, Y2
-	VPSLLW       $0x01, Y1, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VBROADCASTSS 44(SP), Y3
-	VBROADCASTSS 76(SP), Y4
-	VMOVDQU      Y2, (SP)
-	VPMOVZXBD    (SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 384(AX)
-	VPMOVZXBD    16(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 416(AX)
-	VPMOVZXBD    8(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 448(AX)
-	VPMOVZXBD    24(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 480(AX)
 	VMOVDQU      112(CX), Y2
 	VPERMQ       $0xd8, Y2, Y2
 	VPAND        Y0, Y2, Y2
-	VMOVDQA      Y1, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VBROADCASTSS 48(SP), Y3
-	VBROADCASTSS 80(SP), Y4
+	VMOVDQA      Y1, Y4
+	VPAND        k25<>+0(SB), Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VBROADCASTSS 44(SP), Y4
+	VBROADCASTSS 76(SP), Y5
+	VMOVDQU      Y3, (SP)
+	VPMOVZXBD    (SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 384(AX)
+	VPMOVZXBD    16(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 416(AX)
+	VPMOVZXBD    8(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 448(AX)
+	VPMOVZXBD    24(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 480(AX)
+	VMOVDQU      112(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPSRLW       $0x04, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VPSRLW       $0x01, Y1, Y4
+	VPAND        k25<>+0(SB), Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VBROADCASTSS 48(SP), Y4
+	VBROADCASTSS 80(SP), Y5
 	VMOVDQU      Y2, (SP)
 	VPMOVZXBD    (SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 512(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 544(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 576(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 608(AX)
-	VMOVDQU      112(CX), Y2
-	VPERMQ       $0xd8, Y2, Y2
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        Y0, Y2, Y2
-	VPSRLW       $0x01, Y1, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VBROADCASTSS 52(SP), Y3
-	VBROADCASTSS 84(SP), Y4
-	VMOVDQU      Y2, (SP)
-	VPMOVZXBD    (SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 640(AX)
-	VPMOVZXBD    16(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 672(AX)
-	VPMOVZXBD    8(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 704(AX)
-	VPMOVZXBD    24(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 736(AX)
 	VMOVDQU      144(CX), Y2
 	VPERMQ       $0xd8, Y2, Y2
 	VPAND        Y0, Y2, Y2
-	VPSRLW       $0x02, Y1, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VBROADCASTSS 56(SP), Y3
+	VPSRLW       $0x02, Y1, Y4
+	VPAND        k25<>+0(SB), Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VBROADCASTSS 52(SP), Y4
+	VBROADCASTSS 84(SP), Y5
+	VMOVDQU      Y3, (SP)
+	VPMOVZXBD    (SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 640(AX)
+	VPMOVZXBD    16(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 672(AX)
+	VPMOVZXBD    8(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 704(AX)
+	VPMOVZXBD    24(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 736(AX)
+	VMOVDQU      144(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPSRLW       $0x04, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VPSRLW       $0x03, Y1, Y1
+	VPAND        k25<>+0(SB), Y1, Y1
+	VPOR         Y1, Y3, Y3
+	VBROADCASTSS 56(SP), Y1
 	VBROADCASTSS 88(SP), Y4
 	VMOVDQU      Y2, (SP)
 	VPMOVZXBD    (SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 768(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 800(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 832(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 864(AX)
-	VMOVDQU      144(CX), Y2
-	VPERMQ       $0xd8, Y2, Y2
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        Y0, Y2, Y2
-	VPSRLW       $0x03, Y1, Y1
-	VPAND        k25<>+0(SB), Y1, Y1
-	VPOR         Y1, Y2, Y2
-	VBROADCASTSS 60(SP), Y1
-	VBROADCASTSS 92(SP), Y3
-	VMOVDQU      Y2, (SP)
-	VPMOVZXBD    (SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VSUBPS       Y3, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 896(AX)
-	VPMOVZXBD    16(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VSUBPS       Y3, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 928(AX)
-	VPMOVZXBD    8(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VSUBPS       Y3, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 960(AX)
-	VPMOVZXBD    24(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VSUBPS       Y3, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 992(AX)
+	VMOVUPS      Y2, 864(AX)
+	VBROADCASTSS 60(SP), Y1
+	VBROADCASTSS 92(SP), Y2
+	VMOVDQU      Y3, (SP)
+	VPMOVZXBD    (SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VSUBPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 896(AX)
+	VPMOVZXBD    16(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VSUBPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 928(AX)
+	VPMOVZXBD    8(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VSUBPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 960(AX)
+	VPMOVZXBD    24(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VSUBPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y1
+	VBLENDVPS    Y1, k14<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 992(AX)
 	ADDQ         $0x000000b0, CX
 	ADDQ         $0x00000400, AX
 	DECQ         DX
@@ -5308,360 +5308,367 @@ block:
 	VPSLLW       $0x04, Y3, Y5
 	VPAND        k25<>+0(SB), Y5, Y5
 	VPOR         Y5, Y4, Y4
-	VBROADCASTSS (SP), Y5
-	VBROADCASTSS 32(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y7, Y4, Y7
-	VPMADDWD     k2<>+0(SB), Y7, Y8
-	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VMOVDQU      48(CX), Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPSLLW       $0x03, Y3, Y6
+	VPAND        k25<>+0(SB), Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VBROADCASTSS (SP), Y6
+	VBROADCASTSS 32(SP), Y7
+	VPXOR        Y8, Y8, Y8
+	VPUNPCKLBW   Y8, Y4, Y8
+	VPMADDWD     k2<>+0(SB), Y8, Y9
+	VPMADDWD     k4<>+0(SB), Y8, Y8
+	VCVTDQ2PS    Y9, Y9
+	VMULPS       Y6, Y9, Y9
+	VSUBPS       Y7, Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPAND        Y0, Y10, Y10
+	VPADDD       Y1, Y9, Y9
+	VPADDD       Y10, Y9, Y9
 	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y5, Y8, Y8
-	VSUBPS       Y6, Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VSUBPS       Y7, Y8, Y8
+	VPSRLD       $0x10, Y8, Y10
+	VPAND        Y0, Y10, Y10
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y10, Y8, Y8
+	VPSRLD       $0x10, Y9, Y9
+	VPBLENDW     $0xaa, Y8, Y9, Y9
+	VPCMPEQW     k18<>+0(SB), Y9, Y8
+	VPSLLW       $0x0f, Y8, Y8
+	VPXOR        Y8, Y9, Y9
+	VMOVDQU      Y9, (AX)
+	VPXOR        Y8, Y8, Y8
+	VPUNPCKHBW   Y8, Y4, Y4
+	VPMADDWD     k2<>+0(SB), Y4, Y8
+	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VSUBPS       Y7, Y8, Y8
 	VPSRLD       $0x10, Y8, Y9
 	VPAND        Y0, Y9, Y9
 	VPADDD       Y1, Y8, Y8
 	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VPCMPEQW     k18<>+0(SB), Y8, Y7
-	VPSLLW       $0x0f, Y7, Y7
-	VPXOR        Y7, Y8, Y8
-	VMOVDQU      Y8, (AX)
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKHBW   Y7, Y4, Y4
-	VPMADDWD     k2<>+0(SB), Y4, Y7
-	VPMADDWD     k4<>+0(SB), Y4, Y4
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VSUBPS       Y6, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
+	VMULPS       Y6, Y4, Y4
+	VSUBPS       Y7, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y4, Y7, Y7
-	VPCMPEQW     k18<>+0(SB), Y7, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y7, Y7
-	VMOVDQU      Y7, 32(AX)
-	VMOVDQU      48(CX), Y4
-	VPERMQ       $0xd8, Y4, Y4
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPSLLW       $0x03, Y3, Y5
-	VPAND        k25<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VBROADCASTSS 4(SP), Y5
-	VBROADCASTSS 36(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y7, Y4, Y7
-	VPMADDWD     k2<>+0(SB), Y7, Y8
-	VPMADDWD     k4<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y5, Y8, Y8
-	VSUBPS       Y6, Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y9, Y7, Y7
+	VPADDD       Y6, Y4, Y4
 	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VPCMPEQW     k18<>+0(SB), Y8, Y7
-	VPSLLW       $0x0f, Y7, Y7
-	VPXOR        Y7, Y8, Y8
-	VMOVDQU      Y8, 64(AX)
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKHBW   Y7, Y4, Y4
-	VPMADDWD     k2<>+0(SB), Y4, Y7
-	VPMADDWD     k4<>+0(SB), Y4, Y4
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VSUBPS       Y6, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y4, Y7, Y7
-	VPCMPEQW     k18<>+0(SB), Y7, Y4
+	VPBLENDW     $0xaa, Y4, Y8, Y8
+	VPCMPEQW     k18<>+0(SB), Y8, Y4
 	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y7, Y7
-	VMOVDQU      Y7, 96(AX)
+	VPXOR        Y4, Y8, Y8
+	VMOVDQU      Y8, 32(AX)
 	VMOVDQU      80(CX), Y4
 	VPERMQ       $0xd8, Y4, Y4
 	VPAND        Y2, Y4, Y4
-	VPSLLW       $0x02, Y3, Y5
-	VPAND        k25<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VBROADCASTSS 8(SP), Y5
-	VBROADCASTSS 40(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y7, Y4, Y7
-	VPMADDWD     k2<>+0(SB), Y7, Y8
-	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VPSLLW       $0x02, Y3, Y6
+	VPAND        k25<>+0(SB), Y6, Y6
+	VPOR         Y6, Y4, Y4
+	VBROADCASTSS 4(SP), Y6
+	VBROADCASTSS 36(SP), Y7
+	VPXOR        Y8, Y8, Y8
+	VPUNPCKLBW   Y8, Y5, Y8
+	VPMADDWD     k2<>+0(SB), Y8, Y9
+	VPMADDWD     k4<>+0(SB), Y8, Y8
+	VCVTDQ2PS    Y9, Y9
+	VMULPS       Y6, Y9, Y9
+	VSUBPS       Y7, Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPAND        Y0, Y10, Y10
+	VPADDD       Y1, Y9, Y9
+	VPADDD       Y10, Y9, Y9
 	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y5, Y8, Y8
-	VSUBPS       Y6, Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VSUBPS       Y7, Y8, Y8
+	VPSRLD       $0x10, Y8, Y10
+	VPAND        Y0, Y10, Y10
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y10, Y8, Y8
+	VPSRLD       $0x10, Y9, Y9
+	VPBLENDW     $0xaa, Y8, Y9, Y9
+	VPCMPEQW     k18<>+0(SB), Y9, Y8
+	VPSLLW       $0x0f, Y8, Y8
+	VPXOR        Y8, Y9, Y9
+	VMOVDQU      Y9, 64(AX)
+	VPXOR        Y8, Y8, Y8
+	VPUNPCKHBW   Y8, Y5, Y5
+	VPMADDWD     k2<>+0(SB), Y5, Y8
+	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VSUBPS       Y7, Y8, Y8
 	VPSRLD       $0x10, Y8, Y9
 	VPAND        Y0, Y9, Y9
 	VPADDD       Y1, Y8, Y8
 	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y9, Y7, Y7
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y6, Y5, Y5
+	VSUBPS       Y7, Y5, Y5
+	VPSRLD       $0x10, Y5, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y6, Y5, Y5
 	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VPCMPEQW     k18<>+0(SB), Y8, Y7
-	VPSLLW       $0x0f, Y7, Y7
-	VPXOR        Y7, Y8, Y8
-	VMOVDQU      Y8, 128(AX)
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKHBW   Y7, Y4, Y4
-	VPMADDWD     k2<>+0(SB), Y4, Y7
-	VPMADDWD     k4<>+0(SB), Y4, Y4
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VSUBPS       Y6, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y4, Y7, Y7
-	VPCMPEQW     k18<>+0(SB), Y7, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y7, Y7
-	VMOVDQU      Y7, 160(AX)
-	VMOVDQU      80(CX), Y4
-	VPERMQ       $0xd8, Y4, Y4
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPSLLW       $0x01, Y3, Y5
-	VPAND        k25<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VBROADCASTSS 12(SP), Y5
-	VBROADCASTSS 44(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y7, Y4, Y7
-	VPMADDWD     k2<>+0(SB), Y7, Y8
-	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VPBLENDW     $0xaa, Y5, Y8, Y8
+	VPCMPEQW     k18<>+0(SB), Y8, Y5
+	VPSLLW       $0x0f, Y5, Y5
+	VPXOR        Y5, Y8, Y8
+	VMOVDQU      Y8, 96(AX)
+	VMOVDQU      80(CX), Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPSLLW       $0x01, Y3, Y6
+	VPAND        k25<>+0(SB), Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VBROADCASTSS 8(SP), Y6
+	VBROADCASTSS 40(SP), Y7
+	VPXOR        Y8, Y8, Y8
+	VPUNPCKLBW   Y8, Y4, Y8
+	VPMADDWD     k2<>+0(SB), Y8, Y9
+	VPMADDWD     k4<>+0(SB), Y8, Y8
+	VCVTDQ2PS    Y9, Y9
+	VMULPS       Y6, Y9, Y9
+	VSUBPS       Y7, Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPAND        Y0, Y10, Y10
+	VPADDD       Y1, Y9, Y9
+	VPADDD       Y10, Y9, Y9
 	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y5, Y8, Y8
-	VSUBPS       Y6, Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VSUBPS       Y7, Y8, Y8
+	VPSRLD       $0x10, Y8, Y10
+	VPAND        Y0, Y10, Y10
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y10, Y8, Y8
+	VPSRLD       $0x10, Y9, Y9
+	VPBLENDW     $0xaa, Y8, Y9, Y9
+	VPCMPEQW     k18<>+0(SB), Y9, Y8
+	VPSLLW       $0x0f, Y8, Y8
+	VPXOR        Y8, Y9, Y9
+	VMOVDQU      Y9, 128(AX)
+	VPXOR        Y8, Y8, Y8
+	VPUNPCKHBW   Y8, Y4, Y4
+	VPMADDWD     k2<>+0(SB), Y4, Y8
+	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VSUBPS       Y7, Y8, Y8
 	VPSRLD       $0x10, Y8, Y9
 	VPAND        Y0, Y9, Y9
 	VPADDD       Y1, Y8, Y8
 	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VPCMPEQW     k18<>+0(SB), Y8, Y7
-	VPSLLW       $0x0f, Y7, Y7
-	VPXOR        Y7, Y8, Y8
-	VMOVDQU      Y8, 192(AX)
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKHBW   Y7, Y4, Y4
-	VPMADDWD     k2<>+0(SB), Y4, Y7
-	VPMADDWD     k4<>+0(SB), Y4, Y4
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VSUBPS       Y6, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
+	VMULPS       Y6, Y4, Y4
+	VSUBPS       Y7, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y4, Y7, Y7
-	VPCMPEQW     k18<>+0(SB), Y7, Y4
+	VPADDD       Y6, Y4, Y4
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y4, Y8, Y8
+	VPCMPEQW     k18<>+0(SB), Y8, Y4
 	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y7, Y7
-	VMOVDQU      Y7, 224(AX)
+	VPXOR        Y4, Y8, Y8
+	VMOVDQU      Y8, 160(AX)
 	VMOVDQU      112(CX), Y4
 	VPERMQ       $0xd8, Y4, Y4
 	VPAND        Y2, Y4, Y4
-	VMOVDQA      Y3, Y5
-	VPAND        k25<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VBROADCASTSS 16(SP), Y5
-	VBROADCASTSS 48(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y7, Y4, Y7
-	VPMADDWD     k2<>+0(SB), Y7, Y8
-	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VMOVDQA      Y3, Y6
+	VPAND        k25<>+0(SB), Y6, Y6
+	VPOR         Y6, Y4, Y4
+	VBROADCASTSS 12(SP), Y6
+	VBROADCASTSS 44(SP), Y7
+	VPXOR        Y8, Y8, Y8
+	VPUNPCKLBW   Y8, Y5, Y8
+	VPMADDWD     k2<>+0(SB), Y8, Y9
+	VPMADDWD     k4<>+0(SB), Y8, Y8
+	VCVTDQ2PS    Y9, Y9
+	VMULPS       Y6, Y9, Y9
+	VSUBPS       Y7, Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPAND        Y0, Y10, Y10
+	VPADDD       Y1, Y9, Y9
+	VPADDD       Y10, Y9, Y9
 	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y5, Y8, Y8
-	VSUBPS       Y6, Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VSUBPS       Y7, Y8, Y8
+	VPSRLD       $0x10, Y8, Y10
+	VPAND        Y0, Y10, Y10
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y10, Y8, Y8
+	VPSRLD       $0x10, Y9, Y9
+	VPBLENDW     $0xaa, Y8, Y9, Y9
+	VPCMPEQW     k18<>+0(SB), Y9, Y8
+	VPSLLW       $0x0f, Y8, Y8
+	VPXOR        Y8, Y9, Y9
+	VMOVDQU      Y9, 192(AX)
+	VPXOR        Y8, Y8, Y8
+	VPUNPCKHBW   Y8, Y5, Y5
+	VPMADDWD     k2<>+0(SB), Y5, Y8
+	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VSUBPS       Y7, Y8, Y8
 	VPSRLD       $0x10, Y8, Y9
 	VPAND        Y0, Y9, Y9
 	VPADDD       Y1, Y8, Y8
 	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y9, Y7, Y7
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y6, Y5, Y5
+	VSUBPS       Y7, Y5, Y5
+	VPSRLD       $0x10, Y5, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y6, Y5, Y5
 	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VPCMPEQW     k18<>+0(SB), Y8, Y7
-	VPSLLW       $0x0f, Y7, Y7
-	VPXOR        Y7, Y8, Y8
-	VMOVDQU      Y8, 256(AX)
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKHBW   Y7, Y4, Y4
-	VPMADDWD     k2<>+0(SB), Y4, Y7
-	VPMADDWD     k4<>+0(SB), Y4, Y4
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VSUBPS       Y6, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y4, Y7, Y7
-	VPCMPEQW     k18<>+0(SB), Y7, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y7, Y7
-	VMOVDQU      Y7, 288(AX)
-	VMOVDQU      112(CX), Y4
-	VPERMQ       $0xd8, Y4, Y4
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPSRLW       $0x01, Y3, Y5
-	VPAND        k25<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VBROADCASTSS 20(SP), Y5
-	VBROADCASTSS 52(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y7, Y4, Y7
-	VPMADDWD     k2<>+0(SB), Y7, Y8
-	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VPBLENDW     $0xaa, Y5, Y8, Y8
+	VPCMPEQW     k18<>+0(SB), Y8, Y5
+	VPSLLW       $0x0f, Y5, Y5
+	VPXOR        Y5, Y8, Y8
+	VMOVDQU      Y8, 224(AX)
+	VMOVDQU      112(CX), Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPSRLW       $0x01, Y3, Y6
+	VPAND        k25<>+0(SB), Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VBROADCASTSS 16(SP), Y6
+	VBROADCASTSS 48(SP), Y7
+	VPXOR        Y8, Y8, Y8
+	VPUNPCKLBW   Y8, Y4, Y8
+	VPMADDWD     k2<>+0(SB), Y8, Y9
+	VPMADDWD     k4<>+0(SB), Y8, Y8
+	VCVTDQ2PS    Y9, Y9
+	VMULPS       Y6, Y9, Y9
+	VSUBPS       Y7, Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPAND        Y0, Y10, Y10
+	VPADDD       Y1, Y9, Y9
+	VPADDD       Y10, Y9, Y9
 	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y5, Y8, Y8
-	VSUBPS       Y6, Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VSUBPS       Y7, Y8, Y8
+	VPSRLD       $0x10, Y8, Y10
+	VPAND        Y0, Y10, Y10
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y10, Y8, Y8
+	VPSRLD       $0x10, Y9, Y9
+	VPBLENDW     $0xaa, Y8, Y9, Y9
+	VPCMPEQW     k18<>+0(SB), Y9, Y8
+	VPSLLW       $0x0f, Y8, Y8
+	VPXOR        Y8, Y9, Y9
+	VMOVDQU      Y9, 256(AX)
+	VPXOR        Y8, Y8, Y8
+	VPUNPCKHBW   Y8, Y4, Y4
+	VPMADDWD     k2<>+0(SB), Y4, Y8
+	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VSUBPS       Y7, Y8, Y8
 	VPSRLD       $0x10, Y8, Y9
 	VPAND        Y0, Y9, Y9
 	VPADDD       Y1, Y8, Y8
 	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y9
-	VPAND        Y0, Y9, Y9
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VPCMPEQW     k18<>+0(SB), Y8, Y7
-	VPSLLW       $0x0f, Y7, Y7
-	VPXOR        Y7, Y8, Y8
-	VMOVDQU      Y8, 320(AX)
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKHBW   Y7, Y4, Y4
-	VPMADDWD     k2<>+0(SB), Y4, Y7
-	VPMADDWD     k4<>+0(SB), Y4, Y4
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
-	VSUBPS       Y6, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
+	VMULPS       Y6, Y4, Y4
+	VSUBPS       Y7, Y4, Y4
+	VPSRLD       $0x10, Y4, Y6
+	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y4, Y7, Y7
-	VPCMPEQW     k18<>+0(SB), Y7, Y4
+	VPADDD       Y6, Y4, Y4
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y4, Y8, Y8
+	VPCMPEQW     k18<>+0(SB), Y8, Y4
 	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y7, Y7
-	VMOVDQU      Y7, 352(AX)
+	VPXOR        Y4, Y8, Y8
+	VMOVDQU      Y8, 288(AX)
 	VMOVDQU      144(CX), Y4
 	VPERMQ       $0xd8, Y4, Y4
 	VPAND        Y2, Y4, Y4
-	VPSRLW       $0x02, Y3, Y5
-	VPAND        k25<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VBROADCASTSS 24(SP), Y5
+	VPSRLW       $0x02, Y3, Y6
+	VPAND        k25<>+0(SB), Y6, Y6
+	VPOR         Y6, Y4, Y4
+	VBROADCASTSS 20(SP), Y6
+	VBROADCASTSS 52(SP), Y7
+	VPXOR        Y8, Y8, Y8
+	VPUNPCKLBW   Y8, Y5, Y8
+	VPMADDWD     k2<>+0(SB), Y8, Y9
+	VPMADDWD     k4<>+0(SB), Y8, Y8
+	VCVTDQ2PS    Y9, Y9
+	VMULPS       Y6, Y9, Y9
+	VSUBPS       Y7, Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPAND        Y0, Y10, Y10
+	VPADDD       Y1, Y9, Y9
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VSUBPS       Y7, Y8, Y8
+	VPSRLD       $0x10, Y8, Y10
+	VPAND        Y0, Y10, Y10
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y10, Y8, Y8
+	VPSRLD       $0x10, Y9, Y9
+	VPBLENDW     $0xaa, Y8, Y9, Y9
+	VPCMPEQW     k18<>+0(SB), Y9, Y8
+	VPSLLW       $0x0f, Y8, Y8
+	VPXOR        Y8, Y9, Y9
+	VMOVDQU      Y9, 320(AX)
+	VPXOR        Y8, Y8, Y8
+	VPUNPCKHBW   Y8, Y5, Y5
+	VPMADDWD     k2<>+0(SB), Y5, Y8
+	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VSUBPS       Y7, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y6, Y5, Y5
+	VSUBPS       Y7, Y5, Y5
+	VPSRLD       $0x10, Y5, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y6, Y5, Y5
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y5, Y8, Y8
+	VPCMPEQW     k18<>+0(SB), Y8, Y5
+	VPSLLW       $0x0f, Y5, Y5
+	VPXOR        Y5, Y8, Y8
+	VMOVDQU      Y8, 352(AX)
+	VMOVDQU      144(CX), Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPSRLW       $0x03, Y3, Y3
+	VPAND        k25<>+0(SB), Y3, Y3
+	VPOR         Y3, Y5, Y5
+	VBROADCASTSS 24(SP), Y3
 	VBROADCASTSS 56(SP), Y6
 	VPXOR        Y7, Y7, Y7
 	VPUNPCKLBW   Y7, Y4, Y7
 	VPMADDWD     k2<>+0(SB), Y7, Y8
 	VPMADDWD     k4<>+0(SB), Y7, Y7
 	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y5, Y8, Y8
+	VMULPS       Y3, Y8, Y8
 	VSUBPS       Y6, Y8, Y8
 	VPSRLD       $0x10, Y8, Y9
 	VPAND        Y0, Y9, Y9
 	VPADDD       Y1, Y8, Y8
 	VPADDD       Y9, Y8, Y8
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
+	VMULPS       Y3, Y7, Y7
 	VSUBPS       Y6, Y7, Y7
 	VPSRLD       $0x10, Y7, Y9
 	VPAND        Y0, Y9, Y9
@@ -5678,48 +5685,41 @@ block:
 	VPMADDWD     k2<>+0(SB), Y4, Y7
 	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
+	VMULPS       Y3, Y7, Y7
 	VSUBPS       Y6, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
 	VPAND        Y0, Y8, Y8
 	VPADDD       Y1, Y7, Y7
 	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y5, Y4, Y4
+	VMULPS       Y3, Y4, Y4
 	VSUBPS       Y6, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
+	VPSRLD       $0x10, Y4, Y3
+	VPAND        Y0, Y3, Y3
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
+	VPADDD       Y3, Y4, Y4
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y4, Y7, Y7
-	VPCMPEQW     k18<>+0(SB), Y7, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y7, Y7
+	VPCMPEQW     k18<>+0(SB), Y7, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y7, Y7
 	VMOVDQU      Y7, 416(AX)
-	VMOVDQU      144(CX), Y4
-	VPERMQ       $0xd8, Y4, Y4
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPSRLW       $0x03, Y3, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPOR         Y3, Y4, Y4
 	VBROADCASTSS 28(SP), Y3
-	VBROADCASTSS 60(SP), Y5
+	VBROADCASTSS 60(SP), Y4
 	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y6, Y4, Y6
+	VPUNPCKLBW   Y6, Y5, Y6
 	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y3, Y7, Y7
-	VSUBPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
 	VPAND        Y0, Y8, Y8
 	VPADDD       Y1, Y7, Y7
 	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
-	VSUBPS       Y5, Y6, Y6
+	VSUBPS       Y4, Y6, Y6
 	VPSRLD       $0x10, Y6, Y8
 	VPAND        Y0, Y8, Y8
 	VPADDD       Y1, Y6, Y6
@@ -5731,25 +5731,25 @@ block:
 	VPXOR        Y6, Y7, Y7
 	VMOVDQU      Y7, 448(AX)
 	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y6, Y4, Y4
-	VPMADDWD     k2<>+0(SB), Y4, Y6
-	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VPUNPCKHBW   Y6, Y5, Y5
+	VPMADDWD     k2<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y3, Y6, Y6
-	VSUBPS       Y5, Y6, Y6
+	VSUBPS       Y4, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VSUBPS       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y3
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VSUBPS       Y4, Y5, Y5
+	VPSRLD       $0x10, Y5, Y3
 	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y3, Y4, Y4
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y3, Y5, Y5
 	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y4, Y6, Y6
+	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VPCMPEQW     k18<>+0(SB), Y6, Y3
 	VPSLLW       $0x0f, Y3, Y3
 	VPXOR        Y3, Y6, Y6
@@ -5821,261 +5821,268 @@ block:
 	VPSLLW       $0x04, Y1, Y3
 	VPAND        k25<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
-	VBROADCASTSS 32(SP), Y3
-	VBROADCASTSS 64(SP), Y4
+	VMOVDQU      48(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPSRLW       $0x04, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VPSLLW       $0x03, Y1, Y4
+	VPAND        k25<>+0(SB), Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VBROADCASTSS 32(SP), Y4
+	VBROADCASTSS 64(SP), Y5
 	VMOVDQU      Y2, (SP)
 	VPMOVZXBD    (SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X2
 	VMOVDQU      X2, (AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X2
 	VMOVDQU      X2, 16(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X2
 	VMOVDQU      X2, 32(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X2
 	VMOVDQU      X2, 48(AX)
-	VMOVDQU      48(CX), Y2
-	VPERMQ       $0xd8, Y2, Y2
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        Y0, Y2, Y2
-	VPSLLW       $0x03, Y1, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VBROADCASTSS 36(SP), Y3
-	VBROADCASTSS 68(SP), Y4
-	VMOVDQU      Y2, (SP)
-	VPMOVZXBD    (SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 64(AX)
-	VPMOVZXBD    16(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 80(AX)
-	VPMOVZXBD    8(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 96(AX)
-	VPMOVZXBD    24(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 112(AX)
 	VMOVDQU      80(CX), Y2
 	VPERMQ       $0xd8, Y2, Y2
 	VPAND        Y0, Y2, Y2
-	VPSLLW       $0x02, Y1, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VBROADCASTSS 40(SP), Y3
-	VBROADCASTSS 72(SP), Y4
+	VPSLLW       $0x02, Y1, Y4
+	VPAND        k25<>+0(SB), Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VBROADCASTSS 36(SP), Y4
+	VBROADCASTSS 68(SP), Y5
+	VMOVDQU      Y3, (SP)
+	VPMOVZXBD    (SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y3, Y3
+	VCVTPS2PH    $0x00, Y3, X3
+	VMOVDQU      X3, 64(AX)
+	VPMOVZXBD    16(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y3, Y3
+	VCVTPS2PH    $0x00, Y3, X3
+	VMOVDQU      X3, 80(AX)
+	VPMOVZXBD    8(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y3, Y3
+	VCVTPS2PH    $0x00, Y3, X3
+	VMOVDQU      X3, 96(AX)
+	VPMOVZXBD    24(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
+	VCVTPS2PH    $0x00, Y3, X3
+	VMOVDQU      X3, 112(AX)
+	VMOVDQU      80(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPSRLW       $0x04, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VPSLLW       $0x01, Y1, Y4
+	VPAND        k25<>+0(SB), Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VBROADCASTSS 40(SP), Y4
+	VBROADCASTSS 72(SP), Y5
 	VMOVDQU      Y2, (SP)
 	VPMOVZXBD    (SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X2
 	VMOVDQU      X2, 128(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X2
 	VMOVDQU      X2, 144(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X2
 	VMOVDQU      X2, 160(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X2
 	VMOVDQU      X2, 176(AX)
-	VMOVDQU      80(CX), Y2
-	VPERMQ       $0xd8, Y2, Y2
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        Y0, Y2, Y2
-	VPSLLW       $0x01, Y1, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VBROADCASTSS 44(SP), Y3
-	VBROADCASTSS 76(SP), Y4
-	VMOVDQU      Y2, (SP)
-	VPMOVZXBD    (SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 192(AX)
-	VPMOVZXBD    16(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 208(AX)
-	VPMOVZXBD    8(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 224(AX)
-	VPMOVZXBD    24(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 240(AX)
 	VMOVDQU      112(CX), Y2
 	VPERMQ       $0xd8, Y2, Y2
 	VPAND        Y0, Y2, Y2
-	VMOVDQA      Y1, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VBROADCASTSS 48(SP), Y3
-	VBROADCASTSS 80(SP), Y4
+	VMOVDQA      Y1, Y4
+	VPAND        k25<>+0(SB), Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VBROADCASTSS 44(SP), Y4
+	VBROADCASTSS 76(SP), Y5
+	VMOVDQU      Y3, (SP)
+	VPMOVZXBD    (SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y3, Y3
+	VCVTPS2PH    $0x00, Y3, X3
+	VMOVDQU      X3, 192(AX)
+	VPMOVZXBD    16(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y3, Y3
+	VCVTPS2PH    $0x00, Y3, X3
+	VMOVDQU      X3, 208(AX)
+	VPMOVZXBD    8(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y3, Y3
+	VCVTPS2PH    $0x00, Y3, X3
+	VMOVDQU      X3, 224(AX)
+	VPMOVZXBD    24(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
+	VCVTPS2PH    $0x00, Y3, X3
+	VMOVDQU      X3, 240(AX)
+	VMOVDQU      112(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPSRLW       $0x04, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VPSRLW       $0x01, Y1, Y4
+	VPAND        k25<>+0(SB), Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VBROADCASTSS 48(SP), Y4
+	VBROADCASTSS 80(SP), Y5
 	VMOVDQU      Y2, (SP)
 	VPMOVZXBD    (SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X2
 	VMOVDQU      X2, 256(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X2
 	VMOVDQU      X2, 272(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X2
 	VMOVDQU      X2, 288(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X2
 	VMOVDQU      X2, 304(AX)
-	VMOVDQU      112(CX), Y2
-	VPERMQ       $0xd8, Y2, Y2
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        Y0, Y2, Y2
-	VPSRLW       $0x01, Y1, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VBROADCASTSS 52(SP), Y3
-	VBROADCASTSS 84(SP), Y4
-	VMOVDQU      Y2, (SP)
-	VPMOVZXBD    (SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 320(AX)
-	VPMOVZXBD    16(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 336(AX)
-	VPMOVZXBD    8(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 352(AX)
-	VPMOVZXBD    24(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 368(AX)
 	VMOVDQU      144(CX), Y2
 	VPERMQ       $0xd8, Y2, Y2
 	VPAND        Y0, Y2, Y2
-	VPSRLW       $0x02, Y1, Y3
-	VPAND        k25<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VBROADCASTSS 56(SP), Y3
+	VPSRLW       $0x02, Y1, Y4
+	VPAND        k25<>+0(SB), Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VBROADCASTSS 52(SP), Y4
+	VBROADCASTSS 84(SP), Y5
+	VMOVDQU      Y3, (SP)
+	VPMOVZXBD    (SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y3, Y3
+	VCVTPS2PH    $0x00, Y3, X3
+	VMOVDQU      X3, 320(AX)
+	VPMOVZXBD    16(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y3, Y3
+	VCVTPS2PH    $0x00, Y3, X3
+	VMOVDQU      X3, 336(AX)
+	VPMOVZXBD    8(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y6
+	VBLENDVPS    Y6, k14<>+0(SB), Y3, Y3
+	VCVTPS2PH    $0x00, Y3, X3
+	VMOVDQU      X3, 352(AX)
+	VPMOVZXBD    24(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
+	VCVTPS2PH    $0x00, Y3, X3
+	VMOVDQU      X3, 368(AX)
+	VMOVDQU      144(CX), Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPSRLW       $0x04, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VPSRLW       $0x03, Y1, Y1
+	VPAND        k25<>+0(SB), Y1, Y1
+	VPOR         Y1, Y3, Y3
+	VBROADCASTSS 56(SP), Y1
 	VBROADCASTSS 88(SP), Y4
 	VMOVDQU      Y2, (SP)
 	VPMOVZXBD    (SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
@@ -6083,7 +6090,7 @@ block:
 	VMOVDQU      X2, 384(AX)
 	VPMOVZXBD    16(SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
@@ -6091,7 +6098,7 @@ block:
 	VMOVDQU      X2, 400(AX)
 	VPMOVZXBD    8(SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y5
 	VBLENDVPS    Y5, k14<>+0(SB), Y2, Y2
@@ -6099,53 +6106,46 @@ block:
 	VMOVDQU      X2, 416(AX)
 	VPMOVZXBD    24(SP), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VSUBPS       Y4, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 432(AX)
-	VMOVDQU      144(CX), Y2
-	VPERMQ       $0xd8, Y2, Y2
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        Y0, Y2, Y2
-	VPSRLW       $0x03, Y1, Y1
-	VPAND        k25<>+0(SB), Y1, Y1
-	VPOR         Y1, Y2, Y2
-	VBROADCASTSS 60(SP), Y1
-	VBROADCASTSS 92(SP), Y3
-	VMOVDQU      Y2, (SP)
-	VPMOVZXBD    (SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VSUBPS       Y3, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 448(AX)
-	VPMOVZXBD    16(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VSUBPS       Y3, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 464(AX)
-	VPMOVZXBD    8(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VSUBPS       Y3, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k14<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 480(AX)
-	VPMOVZXBD    24(SP), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VSUBPS       Y3, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k14<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X1
+	VMOVDQU      X1, 432(AX)
+	VBROADCASTSS 60(SP), Y1
+	VBROADCASTSS 92(SP), Y2
+	VMOVDQU      Y3, (SP)
+	VPMOVZXBD    (SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VSUBPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
+	VCVTPS2PH    $0x00, Y3, X3
+	VMOVDQU      X3, 448(AX)
+	VPMOVZXBD    16(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VSUBPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
+	VCVTPS2PH    $0x00, Y3, X3
+	VMOVDQU      X3, 464(AX)
+	VPMOVZXBD    8(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VSUBPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k14<>+0(SB), Y3, Y3
+	VCVTPS2PH    $0x00, Y3, X3
+	VMOVDQU      X3, 480(AX)
+	VPMOVZXBD    24(SP), Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VSUBPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y1
+	VBLENDVPS    Y1, k14<>+0(SB), Y3, Y3
+	VCVTPS2PH    $0x00, Y3, X1
 	VMOVDQU      X1, 496(AX)
 	ADDQ         $0x000000b0, CX
 	ADDQ         $0x00000200, AX
@@ -10190,28 +10190,6 @@ block:
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 32(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, (AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 32(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 64(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 96(AX)
 	MOVWQZX      36(CX), SI
 	MOVBQZX      6(CX), DI
 	MOVBQZX      7(CX), R8
@@ -10237,40 +10215,40 @@ block:
 	ORL          SI, R10
 	VMOVQ        (BX)(DI*8), X2
 	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y2, Y0
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
 	MOVWQSX      36(CX), SI
 	SARQ         $0x3f, SI
 	ORQ          $0x01, SI
-	VMOVD        SI, X1
-	VPBROADCASTB X1, Y1
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 36(SP), Y1
+	VMOVD        SI, X2
+	VPBROADCASTB X2, Y3
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y3, Y1, Y1
+	VBROADCASTSS 32(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 128(AX)
+	VMOVUPS      Y0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 160(AX)
+	VMOVUPS      Y0, 32(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 192(AX)
+	VMOVUPS      Y0, 64(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 224(AX)
+	VMOVUPS      Y0, 96(AX)
 	MOVWQZX      38(CX), SI
 	MOVBQZX      10(CX), DI
 	MOVBQZX      11(CX), R8
@@ -10302,34 +10280,34 @@ block:
 	MOVWQSX      38(CX), SI
 	SARQ         $0x3f, SI
 	ORQ          $0x01, SI
-	VMOVD        SI, X1
-	VPBROADCASTB X1, Y1
+	VMOVD        SI, X2
+	VPBROADCASTB X2, Y3
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 40(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 256(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 288(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 320(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 352(AX)
+	VPADDB       Y3, Y0, Y0
+	VBROADCASTSS 36(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 128(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 160(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 192(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 224(AX)
 	MOVWQZX      40(CX), SI
 	MOVBQZX      14(CX), DI
 	MOVBQZX      15(CX), R8
@@ -10355,40 +10333,40 @@ block:
 	ORL          SI, R10
 	VMOVQ        (BX)(DI*8), X2
 	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y2, Y0
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
 	MOVWQSX      40(CX), SI
 	SARQ         $0x3f, SI
 	ORQ          $0x01, SI
-	VMOVD        SI, X1
-	VPBROADCASTB X1, Y1
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 44(SP), Y1
+	VMOVD        SI, X2
+	VPBROADCASTB X2, Y3
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y3, Y1, Y1
+	VBROADCASTSS 40(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 384(AX)
+	VMOVUPS      Y0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 416(AX)
+	VMOVUPS      Y0, 288(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 448(AX)
+	VMOVUPS      Y0, 320(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 480(AX)
+	VMOVUPS      Y0, 352(AX)
 	MOVWQZX      42(CX), SI
 	MOVBQZX      18(CX), DI
 	MOVBQZX      19(CX), R8
@@ -10420,34 +10398,34 @@ block:
 	MOVWQSX      42(CX), SI
 	SARQ         $0x3f, SI
 	ORQ          $0x01, SI
-	VMOVD        SI, X1
-	VPBROADCASTB X1, Y1
+	VMOVD        SI, X2
+	VPBROADCASTB X2, Y3
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 48(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 512(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 544(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 576(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 608(AX)
+	VPADDB       Y3, Y0, Y0
+	VBROADCASTSS 44(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 384(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 416(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 448(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 480(AX)
 	MOVWQZX      44(CX), SI
 	MOVBQZX      22(CX), DI
 	MOVBQZX      23(CX), R8
@@ -10473,40 +10451,40 @@ block:
 	ORL          SI, R10
 	VMOVQ        (BX)(DI*8), X2
 	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y2, Y0
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
 	MOVWQSX      44(CX), SI
 	SARQ         $0x3f, SI
 	ORQ          $0x01, SI
-	VMOVD        SI, X1
-	VPBROADCASTB X1, Y1
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 52(SP), Y1
+	VMOVD        SI, X2
+	VPBROADCASTB X2, Y3
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y3, Y1, Y1
+	VBROADCASTSS 48(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 640(AX)
+	VMOVUPS      Y0, 512(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 672(AX)
+	VMOVUPS      Y0, 544(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 704(AX)
+	VMOVUPS      Y0, 576(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 736(AX)
+	VMOVUPS      Y0, 608(AX)
 	MOVWQZX      46(CX), SI
 	MOVBQZX      26(CX), DI
 	MOVBQZX      27(CX), R8
@@ -10538,34 +10516,34 @@ block:
 	MOVWQSX      46(CX), SI
 	SARQ         $0x3f, SI
 	ORQ          $0x01, SI
-	VMOVD        SI, X1
-	VPBROADCASTB X1, Y1
+	VMOVD        SI, X2
+	VPBROADCASTB X2, Y3
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 56(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 768(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 800(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 832(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 864(AX)
+	VPADDB       Y3, Y0, Y0
+	VBROADCASTSS 52(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 640(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 672(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 704(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 736(AX)
 	MOVWQZX      48(CX), SI
 	MOVBQZX      30(CX), DI
 	MOVBQZX      31(CX), R8
@@ -10591,40 +10569,62 @@ block:
 	ORL          SI, R10
 	VMOVQ        (BX)(DI*8), X2
 	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y2, Y0
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
 	MOVWQSX      48(CX), BX
 	SARQ         $0x3f, BX
 	ORQ          $0x01, BX
-	VMOVD        BX, X1
-	VPBROADCASTB X1, Y1
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 60(SP), Y1
+	VMOVD        BX, X2
+	VPBROADCASTB X2, Y3
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y3, Y1, Y1
+	VBROADCASTSS 56(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 896(AX)
+	VMOVUPS      Y0, 768(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 928(AX)
+	VMOVUPS      Y0, 800(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 960(AX)
+	VMOVUPS      Y0, 832(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 992(AX)
+	VMOVUPS      Y0, 864(AX)
+	VBROADCASTSS 60(SP), Y0
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 896(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 928(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 960(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 992(AX)
 	ADDQ         $0x00000032, CX
 	ADDQ         $0x00000400, AX
 	DECQ         DX
@@ -10706,45 +10706,6 @@ block:
 	VPADDB       Y2, Y2, Y2
 	VPADDB       Y2, Y2, Y2
 	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS (SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, (AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 32(AX)
 	MOVWQZX      36(CX), SI
 	MOVBQZX      6(CX), DI
 	MOVBQZX      7(CX), R8
@@ -10770,57 +10731,57 @@ block:
 	ORL          SI, R10
 	VMOVQ        (BX)(DI*8), X4
 	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X2
-	VMOVHPS      (BX)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y4, Y2
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VINSERTI128  $0x01, X3, Y4, Y3
 	MOVWQSX      36(CX), SI
 	SARQ         $0x3f, SI
 	ORQ          $0x01, SI
-	VMOVD        SI, X3
-	VPBROADCASTB X3, Y3
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS 4(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VMOVD        SI, X4
+	VPBROADCASTB X4, Y5
+	VPADDB       Y3, Y3, Y3
+	VPADDB       Y3, Y3, Y3
+	VPADDB       Y3, Y3, Y3
+	VPADDB       Y5, Y3, Y3
+	VBROADCASTSS (SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, (AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y2, Y6, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y6
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 64(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
+	VMULPS       Y5, Y2, Y2
+	VPSRLD       $0x10, Y2, Y5
+	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 96(AX)
+	VPADDD       Y5, Y2, Y2
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y2, Y6, Y6
+	VMOVDQU      Y6, 32(AX)
 	MOVWQZX      38(CX), SI
 	MOVBQZX      10(CX), DI
 	MOVBQZX      11(CX), R8
@@ -10852,51 +10813,51 @@ block:
 	MOVWQSX      38(CX), SI
 	SARQ         $0x3f, SI
 	ORQ          $0x01, SI
-	VMOVD        SI, X3
-	VPBROADCASTB X3, Y3
+	VMOVD        SI, X4
+	VPBROADCASTB X4, Y5
 	VPADDB       Y2, Y2, Y2
 	VPADDB       Y2, Y2, Y2
 	VPADDB       Y2, Y2, Y2
-	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS 8(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VPADDB       Y5, Y2, Y2
+	VBROADCASTSS 4(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 64(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y3, Y6, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y6
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
 	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 128(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 160(AX)
+	VPBLENDW     $0xaa, Y3, Y6, Y6
+	VMOVDQU      Y6, 96(AX)
 	MOVWQZX      40(CX), SI
 	MOVBQZX      14(CX), DI
 	MOVBQZX      15(CX), R8
@@ -10922,57 +10883,57 @@ block:
 	ORL          SI, R10
 	VMOVQ        (BX)(DI*8), X4
 	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X2
-	VMOVHPS      (BX)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y4, Y2
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VINSERTI128  $0x01, X3, Y4, Y3
 	MOVWQSX      40(CX), SI
 	SARQ         $0x3f, SI
 	ORQ          $0x01, SI
-	VMOVD        SI, X3
-	VPBROADCASTB X3, Y3
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS 12(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VMOVD        SI, X4
+	VPBROADCASTB X4, Y5
+	VPADDB       Y3, Y3, Y3
+	VPADDB       Y3, Y3, Y3
+	VPADDB       Y3, Y3, Y3
+	VPADDB       Y5, Y3, Y3
+	VBROADCASTSS 8(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 128(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y2, Y6, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y6
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 192(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
+	VMULPS       Y5, Y2, Y2
+	VPSRLD       $0x10, Y2, Y5
+	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 224(AX)
+	VPADDD       Y5, Y2, Y2
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y2, Y6, Y6
+	VMOVDQU      Y6, 160(AX)
 	MOVWQZX      42(CX), SI
 	MOVBQZX      18(CX), DI
 	MOVBQZX      19(CX), R8
@@ -11004,51 +10965,51 @@ block:
 	MOVWQSX      42(CX), SI
 	SARQ         $0x3f, SI
 	ORQ          $0x01, SI
-	VMOVD        SI, X3
-	VPBROADCASTB X3, Y3
+	VMOVD        SI, X4
+	VPBROADCASTB X4, Y5
 	VPADDB       Y2, Y2, Y2
 	VPADDB       Y2, Y2, Y2
 	VPADDB       Y2, Y2, Y2
-	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS 16(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VPADDB       Y5, Y2, Y2
+	VBROADCASTSS 12(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 192(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y3, Y6, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y6
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
 	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 256(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 288(AX)
+	VPBLENDW     $0xaa, Y3, Y6, Y6
+	VMOVDQU      Y6, 224(AX)
 	MOVWQZX      44(CX), SI
 	MOVBQZX      22(CX), DI
 	MOVBQZX      23(CX), R8
@@ -11074,57 +11035,57 @@ block:
 	ORL          SI, R10
 	VMOVQ        (BX)(DI*8), X4
 	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X2
-	VMOVHPS      (BX)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y4, Y2
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VINSERTI128  $0x01, X3, Y4, Y3
 	MOVWQSX      44(CX), SI
 	SARQ         $0x3f, SI
 	ORQ          $0x01, SI
-	VMOVD        SI, X3
-	VPBROADCASTB X3, Y3
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS 20(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VMOVD        SI, X4
+	VPBROADCASTB X4, Y5
+	VPADDB       Y3, Y3, Y3
+	VPADDB       Y3, Y3, Y3
+	VPADDB       Y3, Y3, Y3
+	VPADDB       Y5, Y3, Y3
+	VBROADCASTSS 16(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 256(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y2, Y6, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y6
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 320(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
+	VMULPS       Y5, Y2, Y2
+	VPSRLD       $0x10, Y2, Y5
+	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 352(AX)
+	VPADDD       Y5, Y2, Y2
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y2, Y6, Y6
+	VMOVDQU      Y6, 288(AX)
 	MOVWQZX      46(CX), SI
 	MOVBQZX      26(CX), DI
 	MOVBQZX      27(CX), R8
@@ -11156,51 +11117,51 @@ block:
 	MOVWQSX      46(CX), SI
 	SARQ         $0x3f, SI
 	ORQ          $0x01, SI
-	VMOVD        SI, X3
-	VPBROADCASTB X3, Y3
+	VMOVD        SI, X4
+	VPBROADCASTB X4, Y5
 	VPADDB       Y2, Y2, Y2
 	VPADDB       Y2, Y2, Y2
 	VPADDB       Y2, Y2, Y2
-	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS 24(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VPADDB       Y5, Y2, Y2
+	VBROADCASTSS 20(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 320(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y3, Y6, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y6
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
 	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 384(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 416(AX)
+	VPBLENDW     $0xaa, Y3, Y6, Y6
+	VMOVDQU      Y6, 352(AX)
 	MOVWQZX      48(CX), SI
 	MOVBQZX      30(CX), DI
 	MOVBQZX      31(CX), R8
@@ -11226,31 +11187,70 @@ block:
 	ORL          SI, R10
 	VMOVQ        (BX)(DI*8), X4
 	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X2
-	VMOVHPS      (BX)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y4, Y2
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VINSERTI128  $0x01, X3, Y4, Y3
 	MOVWQSX      48(CX), BX
 	SARQ         $0x3f, BX
 	ORQ          $0x01, BX
-	VMOVD        BX, X3
-	VPBROADCASTB X3, Y3
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS 28(SP), Y3
+	VMOVD        BX, X4
+	VPBROADCASTB X4, Y5
+	VPADDB       Y3, Y3, Y3
+	VPADDB       Y3, Y3, Y3
+	VPADDB       Y3, Y3, Y3
+	VPADDB       Y5, Y3, Y3
+	VBROADCASTSS 24(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 384(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y2, Y6, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y6
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y7, Y6, Y6
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VPSRLD       $0x10, Y2, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y5, Y2, Y2
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y2, Y6, Y6
+	VMOVDQU      Y6, 416(AX)
+	VBROADCASTSS 28(SP), Y2
 	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
+	VPUNPCKLBW   Y3, Y5, Y5
 	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y2, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
 	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
+	VMULPS       Y2, Y5, Y5
 	VPSRLD       $0x10, Y5, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y5, Y5
@@ -11259,23 +11259,23 @@ block:
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 448(AX)
 	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VPUNPCKHBW   Y3, Y5, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y5
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
+	VMULPS       Y2, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
 	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y5, Y5
 	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VPSRLD       $0x10, Y3, Y2
+	VPAND        Y0, Y2, Y2
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y2, Y3, Y3
 	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
+	VPBLENDW     $0xaa, Y3, Y5, Y5
 	VMOVDQU      Y5, 480(AX)
 	ADDQ         $0x00000032, CX
 	ADDQ         $0x00000200, AX
@@ -11344,32 +11344,6 @@ block:
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 32(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, (AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 16(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 32(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 48(AX)
 	MOVWQZX      36(CX), SI
 	MOVBQZX      6(CX), DI
 	MOVBQZX      7(CX), R8
@@ -11395,44 +11369,44 @@ block:
 	ORL          SI, R10
 	VMOVQ        (BX)(DI*8), X2
 	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y2, Y0
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
 	MOVWQSX      36(CX), SI
 	SARQ         $0x3f, SI
 	ORQ          $0x01, SI
-	VMOVD        SI, X1
-	VPBROADCASTB X1, Y1
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 36(SP), Y1
+	VMOVD        SI, X2
+	VPBROADCASTB X2, Y3
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y3, Y1, Y1
+	VBROADCASTSS 32(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 64(AX)
+	VMOVDQU      X0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 80(AX)
+	VMOVDQU      X0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 96(AX)
+	VMOVDQU      X0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 112(AX)
+	VMOVDQU      X0, 48(AX)
 	MOVWQZX      38(CX), SI
 	MOVBQZX      10(CX), DI
 	MOVBQZX      11(CX), R8
@@ -11464,38 +11438,38 @@ block:
 	MOVWQSX      38(CX), SI
 	SARQ         $0x3f, SI
 	ORQ          $0x01, SI
-	VMOVD        SI, X1
-	VPBROADCASTB X1, Y1
+	VMOVD        SI, X2
+	VPBROADCASTB X2, Y3
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 40(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 128(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 144(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 160(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 176(AX)
+	VPADDB       Y3, Y0, Y0
+	VBROADCASTSS 36(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 64(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 80(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 96(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 112(AX)
 	MOVWQZX      40(CX), SI
 	MOVBQZX      14(CX), DI
 	MOVBQZX      15(CX), R8
@@ -11521,44 +11495,44 @@ block:
 	ORL          SI, R10
 	VMOVQ        (BX)(DI*8), X2
 	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y2, Y0
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
 	MOVWQSX      40(CX), SI
 	SARQ         $0x3f, SI
 	ORQ          $0x01, SI
-	VMOVD        SI, X1
-	VPBROADCASTB X1, Y1
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 44(SP), Y1
+	VMOVD        SI, X2
+	VPBROADCASTB X2, Y3
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y3, Y1, Y1
+	VBROADCASTSS 40(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 192(AX)
+	VMOVDQU      X0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 208(AX)
+	VMOVDQU      X0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 224(AX)
+	VMOVDQU      X0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 240(AX)
+	VMOVDQU      X0, 176(AX)
 	MOVWQZX      42(CX), SI
 	MOVBQZX      18(CX), DI
 	MOVBQZX      19(CX), R8
@@ -11590,38 +11564,38 @@ block:
 	MOVWQSX      42(CX), SI
 	SARQ         $0x3f, SI
 	ORQ          $0x01, SI
-	VMOVD        SI, X1
-	VPBROADCASTB X1, Y1
+	VMOVD        SI, X2
+	VPBROADCASTB X2, Y3
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 48(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 256(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 272(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 288(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 304(AX)
+	VPADDB       Y3, Y0, Y0
+	VBROADCASTSS 44(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 192(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 208(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 224(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 240(AX)
 	MOVWQZX      44(CX), SI
 	MOVBQZX      22(CX), DI
 	MOVBQZX      23(CX), R8
@@ -11647,44 +11621,44 @@ block:
 	ORL          SI, R10
 	VMOVQ        (BX)(DI*8), X2
 	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y2, Y0
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
 	MOVWQSX      44(CX), SI
 	SARQ         $0x3f, SI
 	ORQ          $0x01, SI
-	VMOVD        SI, X1
-	VPBROADCASTB X1, Y1
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 52(SP), Y1
+	VMOVD        SI, X2
+	VPBROADCASTB X2, Y3
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y3, Y1, Y1
+	VBROADCASTSS 48(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 320(AX)
+	VMOVDQU      X0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 336(AX)
+	VMOVDQU      X0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 352(AX)
+	VMOVDQU      X0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 368(AX)
+	VMOVDQU      X0, 304(AX)
 	MOVWQZX      46(CX), SI
 	MOVBQZX      26(CX), DI
 	MOVBQZX      27(CX), R8
@@ -11716,38 +11690,38 @@ block:
 	MOVWQSX      46(CX), SI
 	SARQ         $0x3f, SI
 	ORQ          $0x01, SI
-	VMOVD        SI, X1
-	VPBROADCASTB X1, Y1
+	VMOVD        SI, X2
+	VPBROADCASTB X2, Y3
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 56(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 384(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 400(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 416(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 432(AX)
+	VPADDB       Y3, Y0, Y0
+	VBROADCASTSS 52(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 320(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 336(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 352(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 368(AX)
 	MOVWQZX      48(CX), SI
 	MOVBQZX      30(CX), DI
 	MOVBQZX      31(CX), R8
@@ -11773,43 +11747,69 @@ block:
 	ORL          SI, R10
 	VMOVQ        (BX)(DI*8), X2
 	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y2, Y0
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
 	MOVWQSX      48(CX), BX
 	SARQ         $0x3f, BX
 	ORQ          $0x01, BX
-	VMOVD        BX, X1
-	VPBROADCASTB X1, Y1
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 60(SP), Y1
+	VMOVD        BX, X2
+	VPBROADCASTB X2, Y3
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y3, Y1, Y1
+	VBROADCASTSS 56(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 448(AX)
+	VMOVDQU      X0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 464(AX)
+	VMOVDQU      X0, 400(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 480(AX)
+	VMOVDQU      X0, 416(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 432(AX)
+	VBROADCASTSS 60(SP), Y0
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 448(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 464(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 480(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X0
 	VMOVDQU      X0, 496(AX)
 	ADDQ         $0x00000032, CX
 	ADDQ         $0x00000200, AX
@@ -11913,29 +11913,6 @@ block:
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 32(SP), Y1
-	VBROADCASTSS 36(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, (AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 32(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 64(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 96(AX)
 	MOVBQZX      4(CX), DI
 	MOVBQZX      5(CX), R8
 	MOVBQZX      6(CX), R9
@@ -11962,9 +11939,9 @@ block:
 	ORL          R15, R10
 	VMOVQ        (BX)(DI*8), X3
 	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVQ         R11, DI
 	SHRQ         $0x03, DI
 	ANDL         $0x00000001, DI
@@ -11979,36 +11956,36 @@ block:
 	ANDL         $0x00000001, R10
 	VMOVQ        (SI)(DI*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 40(SP), Y1
-	VBROADCASTSS 44(SP), Y2
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(R10*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y2, Y1, Y1
+	VBROADCASTSS 32(SP), Y2
+	VBROADCASTSS 36(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 128(AX)
+	VMOVUPS      Y0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 160(AX)
+	VMOVUPS      Y0, 32(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 192(AX)
+	VMOVUPS      Y0, 64(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 224(AX)
+	VMOVUPS      Y0, 96(AX)
 	MOVBQZX      8(CX), DI
 	MOVBQZX      9(CX), R8
 	MOVBQZX      10(CX), R9
@@ -12052,36 +12029,36 @@ block:
 	ANDL         $0x00000001, R10
 	VMOVQ        (SI)(DI*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(R10*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 48(SP), Y1
-	VBROADCASTSS 52(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 256(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 288(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 320(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 352(AX)
+	VPADDB       Y2, Y0, Y0
+	VBROADCASTSS 40(SP), Y2
+	VBROADCASTSS 44(SP), Y4
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 128(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 160(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 192(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 224(AX)
 	MOVBQZX      12(CX), DI
 	MOVBQZX      13(CX), R8
 	MOVBQZX      14(CX), R9
@@ -12108,9 +12085,9 @@ block:
 	ORL          R15, R10
 	VMOVQ        (BX)(DI*8), X3
 	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVQ         R11, DI
 	SHRQ         $0x03, DI
 	ANDL         $0x00000001, DI
@@ -12125,36 +12102,36 @@ block:
 	ANDL         $0x00000001, R10
 	VMOVQ        (SI)(DI*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 56(SP), Y1
-	VBROADCASTSS 60(SP), Y2
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(R10*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y2, Y1, Y1
+	VBROADCASTSS 48(SP), Y2
+	VBROADCASTSS 52(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 384(AX)
+	VMOVUPS      Y0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 416(AX)
+	VMOVUPS      Y0, 288(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 448(AX)
+	VMOVUPS      Y0, 320(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 480(AX)
+	VMOVUPS      Y0, 352(AX)
 	MOVBQZX      16(CX), DI
 	MOVBQZX      17(CX), R8
 	MOVBQZX      18(CX), R9
@@ -12198,36 +12175,36 @@ block:
 	ANDL         $0x00000001, R10
 	VMOVQ        (SI)(DI*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(R10*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 64(SP), Y1
-	VBROADCASTSS 68(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 512(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 544(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 576(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 608(AX)
+	VPADDB       Y2, Y0, Y0
+	VBROADCASTSS 56(SP), Y2
+	VBROADCASTSS 60(SP), Y4
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 384(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 416(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 448(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 480(AX)
 	MOVBQZX      20(CX), DI
 	MOVBQZX      21(CX), R8
 	MOVBQZX      22(CX), R9
@@ -12254,9 +12231,9 @@ block:
 	ORL          R15, R10
 	VMOVQ        (BX)(DI*8), X3
 	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVQ         R11, DI
 	SHRQ         $0x03, DI
 	ANDL         $0x00000001, DI
@@ -12271,36 +12248,36 @@ block:
 	ANDL         $0x00000001, R10
 	VMOVQ        (SI)(DI*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 72(SP), Y1
-	VBROADCASTSS 76(SP), Y2
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(R10*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y2, Y1, Y1
+	VBROADCASTSS 64(SP), Y2
+	VBROADCASTSS 68(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 640(AX)
+	VMOVUPS      Y0, 512(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 672(AX)
+	VMOVUPS      Y0, 544(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 704(AX)
+	VMOVUPS      Y0, 576(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 736(AX)
+	VMOVUPS      Y0, 608(AX)
 	MOVBQZX      24(CX), DI
 	MOVBQZX      25(CX), R8
 	MOVBQZX      26(CX), R9
@@ -12344,36 +12321,36 @@ block:
 	ANDL         $0x00000001, R10
 	VMOVQ        (SI)(DI*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(R10*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 80(SP), Y1
-	VBROADCASTSS 84(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 768(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 800(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 832(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 864(AX)
+	VPADDB       Y2, Y0, Y0
+	VBROADCASTSS 72(SP), Y2
+	VBROADCASTSS 76(SP), Y4
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 640(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 672(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 704(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 736(AX)
 	MOVBQZX      28(CX), DI
 	MOVBQZX      29(CX), R8
 	MOVBQZX      30(CX), R9
@@ -12400,9 +12377,9 @@ block:
 	ORL          R15, R10
 	VMOVQ        (BX)(DI*8), X3
 	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVQ         R11, BX
 	SHRQ         $0x03, BX
 	ANDL         $0x00000001, BX
@@ -12417,26 +12394,49 @@ block:
 	ANDL         $0x00000001, R9
 	VMOVQ        (SI)(BX*8), X3
 	VMOVHPS      (SI)(R8*8), X3, X3
-	VMOVQ        (SI)(DI*8), X1
-	VMOVHPS      (SI)(R9*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 88(SP), Y1
-	VBROADCASTSS 92(SP), Y2
+	VMOVQ        (SI)(DI*8), X2
+	VMOVHPS      (SI)(R9*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y2, Y1, Y1
+	VBROADCASTSS 80(SP), Y2
+	VBROADCASTSS 84(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 896(AX)
+	VMOVUPS      Y0, 768(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 928(AX)
+	VMOVUPS      Y0, 800(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 832(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 864(AX)
+	VBROADCASTSS 88(SP), Y0
+	VBROADCASTSS 92(SP), Y2
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 896(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 928(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
@@ -12551,46 +12551,6 @@ block:
 	VPADDB       Y2, Y2, Y2
 	VPADDB       Y2, Y2, Y2
 	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS (SP), Y3
-	VBROADCASTSS 4(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k2<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, (AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VPSRLD       $0x10, Y3, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y6, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 32(AX)
 	MOVBQZX      4(CX), DI
 	MOVBQZX      5(CX), R8
 	MOVBQZX      6(CX), R9
@@ -12617,9 +12577,9 @@ block:
 	ORL          R15, R10
 	VMOVQ        (BX)(DI*8), X5
 	VMOVHPS      (BX)(R9*8), X5, X5
-	VMOVQ        (BX)(R8*8), X2
-	VMOVHPS      (BX)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VINSERTI128  $0x01, X3, Y5, Y3
 	MOVQ         R11, DI
 	SHRQ         $0x03, DI
 	ANDL         $0x00000001, DI
@@ -12634,53 +12594,53 @@ block:
 	ANDL         $0x00000001, R10
 	VMOVQ        (SI)(DI*8), X5
 	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS 8(SP), Y3
-	VBROADCASTSS 12(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k2<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VMOVQ        (SI)(R8*8), X4
+	VMOVHPS      (SI)(R10*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPADDB       Y3, Y3, Y3
+	VPADDB       Y3, Y3, Y3
+	VPADDB       Y3, Y3, Y3
+	VPADDB       Y4, Y3, Y3
+	VBROADCASTSS (SP), Y4
+	VBROADCASTSS 4(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y2, Y7, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 64(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VPSRLD       $0x10, Y3, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y6, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
 	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VMOVDQU      Y8, (AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y4
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y7, Y4, Y4
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y6
+	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 96(AX)
+	VPADDD       Y6, Y2, Y2
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y2, Y4, Y4
+	VMOVDQU      Y4, 32(AX)
 	MOVBQZX      8(CX), DI
 	MOVBQZX      9(CX), R8
 	MOVBQZX      10(CX), R9
@@ -12724,53 +12684,53 @@ block:
 	ANDL         $0x00000001, R10
 	VMOVQ        (SI)(DI*8), X5
 	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
+	VMOVQ        (SI)(R8*8), X4
+	VMOVHPS      (SI)(R10*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
 	VPADDB       Y2, Y2, Y2
 	VPADDB       Y2, Y2, Y2
 	VPADDB       Y2, Y2, Y2
-	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS 16(SP), Y3
-	VBROADCASTSS 20(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k2<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VPADDB       Y4, Y2, Y2
+	VBROADCASTSS 8(SP), Y4
+	VBROADCASTSS 12(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y3, Y7, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 128(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VMOVDQU      Y8, 64(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y7, Y4, Y4
 	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
+	VMULPS       Y6, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
 	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y3, Y3
 	VPADDD       Y6, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 160(AX)
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 96(AX)
 	MOVBQZX      12(CX), DI
 	MOVBQZX      13(CX), R8
 	MOVBQZX      14(CX), R9
@@ -12797,9 +12757,9 @@ block:
 	ORL          R15, R10
 	VMOVQ        (BX)(DI*8), X5
 	VMOVHPS      (BX)(R9*8), X5, X5
-	VMOVQ        (BX)(R8*8), X2
-	VMOVHPS      (BX)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VINSERTI128  $0x01, X3, Y5, Y3
 	MOVQ         R11, DI
 	SHRQ         $0x03, DI
 	ANDL         $0x00000001, DI
@@ -12814,53 +12774,53 @@ block:
 	ANDL         $0x00000001, R10
 	VMOVQ        (SI)(DI*8), X5
 	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS 24(SP), Y3
-	VBROADCASTSS 28(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k2<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VMOVQ        (SI)(R8*8), X4
+	VMOVHPS      (SI)(R10*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPADDB       Y3, Y3, Y3
+	VPADDB       Y3, Y3, Y3
+	VPADDB       Y3, Y3, Y3
+	VPADDB       Y4, Y3, Y3
+	VBROADCASTSS 16(SP), Y4
+	VBROADCASTSS 20(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y2, Y7, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 192(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VPSRLD       $0x10, Y3, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y6, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
 	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VMOVDQU      Y8, 128(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y4
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y7, Y4, Y4
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y6
+	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 224(AX)
+	VPADDD       Y6, Y2, Y2
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y2, Y4, Y4
+	VMOVDQU      Y4, 160(AX)
 	MOVBQZX      16(CX), DI
 	MOVBQZX      17(CX), R8
 	MOVBQZX      18(CX), R9
@@ -12904,53 +12864,53 @@ block:
 	ANDL         $0x00000001, R10
 	VMOVQ        (SI)(DI*8), X5
 	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
+	VMOVQ        (SI)(R8*8), X4
+	VMOVHPS      (SI)(R10*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
 	VPADDB       Y2, Y2, Y2
 	VPADDB       Y2, Y2, Y2
 	VPADDB       Y2, Y2, Y2
-	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS 32(SP), Y3
-	VBROADCASTSS 36(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k2<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VPADDB       Y4, Y2, Y2
+	VBROADCASTSS 24(SP), Y4
+	VBROADCASTSS 28(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y3, Y7, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 256(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VMOVDQU      Y8, 192(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y7, Y4, Y4
 	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
+	VMULPS       Y6, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
 	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y3, Y3
 	VPADDD       Y6, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 288(AX)
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 224(AX)
 	MOVBQZX      20(CX), DI
 	MOVBQZX      21(CX), R8
 	MOVBQZX      22(CX), R9
@@ -12977,9 +12937,9 @@ block:
 	ORL          R15, R10
 	VMOVQ        (BX)(DI*8), X5
 	VMOVHPS      (BX)(R9*8), X5, X5
-	VMOVQ        (BX)(R8*8), X2
-	VMOVHPS      (BX)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VINSERTI128  $0x01, X3, Y5, Y3
 	MOVQ         R11, DI
 	SHRQ         $0x03, DI
 	ANDL         $0x00000001, DI
@@ -12994,53 +12954,53 @@ block:
 	ANDL         $0x00000001, R10
 	VMOVQ        (SI)(DI*8), X5
 	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS 40(SP), Y3
-	VBROADCASTSS 44(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k2<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VMOVQ        (SI)(R8*8), X4
+	VMOVHPS      (SI)(R10*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPADDB       Y3, Y3, Y3
+	VPADDB       Y3, Y3, Y3
+	VPADDB       Y3, Y3, Y3
+	VPADDB       Y4, Y3, Y3
+	VBROADCASTSS 32(SP), Y4
+	VBROADCASTSS 36(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y2, Y7, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 320(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VPSRLD       $0x10, Y3, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y6, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
 	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VMOVDQU      Y8, 256(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y4
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y7, Y4, Y4
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y6
+	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 352(AX)
+	VPADDD       Y6, Y2, Y2
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y2, Y4, Y4
+	VMOVDQU      Y4, 288(AX)
 	MOVBQZX      24(CX), DI
 	MOVBQZX      25(CX), R8
 	MOVBQZX      26(CX), R9
@@ -13084,53 +13044,53 @@ block:
 	ANDL         $0x00000001, R10
 	VMOVQ        (SI)(DI*8), X5
 	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
+	VMOVQ        (SI)(R8*8), X4
+	VMOVHPS      (SI)(R10*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
 	VPADDB       Y2, Y2, Y2
 	VPADDB       Y2, Y2, Y2
 	VPADDB       Y2, Y2, Y2
-	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS 48(SP), Y3
-	VBROADCASTSS 52(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k2<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VPADDB       Y4, Y2, Y2
+	VBROADCASTSS 40(SP), Y4
+	VBROADCASTSS 44(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y3, Y7, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 384(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VMOVDQU      Y8, 320(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y7, Y4, Y4
 	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
+	VMULPS       Y6, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
 	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y3, Y3
 	VPADDD       Y6, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 416(AX)
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 352(AX)
 	MOVBQZX      28(CX), DI
 	MOVBQZX      29(CX), R8
 	MOVBQZX      30(CX), R9
@@ -13157,9 +13117,9 @@ block:
 	ORL          R15, R10
 	VMOVQ        (BX)(DI*8), X5
 	VMOVHPS      (BX)(R9*8), X5, X5
-	VMOVQ        (BX)(R8*8), X2
-	VMOVHPS      (BX)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VINSERTI128  $0x01, X3, Y5, Y3
 	MOVQ         R11, BX
 	SHRQ         $0x03, BX
 	ANDL         $0x00000001, BX
@@ -13174,36 +13134,76 @@ block:
 	ANDL         $0x00000001, R9
 	VMOVQ        (SI)(BX*8), X5
 	VMOVHPS      (SI)(R8*8), X5, X5
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS 56(SP), Y3
+	VMOVQ        (SI)(DI*8), X4
+	VMOVHPS      (SI)(R9*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPADDB       Y3, Y3, Y3
+	VPADDB       Y3, Y3, Y3
+	VPADDB       Y3, Y3, Y3
+	VPADDB       Y4, Y3, Y3
+	VBROADCASTSS 48(SP), Y4
+	VBROADCASTSS 52(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y2, Y7, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VMOVDQU      Y8, 384(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y4
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y7, Y4, Y4
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y6, Y2, Y2
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y2, Y4, Y4
+	VMOVDQU      Y4, 416(AX)
+	VBROADCASTSS 56(SP), Y2
 	VBROADCASTSS 60(SP), Y4
 	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
 	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
+	VMULPS       Y2, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
 	VPAND        Y0, Y8, Y8
 	VPADDD       Y1, Y7, Y7
 	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
+	VMULPS       Y2, Y6, Y6
+	VPSRLD       $0x10, Y6, Y2
+	VPAND        Y0, Y2, Y2
 	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
+	VPADDD       Y2, Y6, Y6
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 448(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
+	VPXOR        Y2, Y2, Y2
+	VPUNPCKHBW   Y3, Y2, Y2
 	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
@@ -13323,33 +13323,6 @@ block:
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 32(SP), Y1
-	VBROADCASTSS 36(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, (AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 16(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 32(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 48(AX)
 	MOVBQZX      4(CX), DI
 	MOVBQZX      5(CX), R8
 	MOVBQZX      6(CX), R9
@@ -13376,9 +13349,9 @@ block:
 	ORL          R15, R10
 	VMOVQ        (BX)(DI*8), X3
 	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVQ         R11, DI
 	SHRQ         $0x03, DI
 	ANDL         $0x00000001, DI
@@ -13393,40 +13366,40 @@ block:
 	ANDL         $0x00000001, R10
 	VMOVQ        (SI)(DI*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 40(SP), Y1
-	VBROADCASTSS 44(SP), Y2
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(R10*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y2, Y1, Y1
+	VBROADCASTSS 32(SP), Y2
+	VBROADCASTSS 36(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 64(AX)
+	VMOVDQU      X0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 80(AX)
+	VMOVDQU      X0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 96(AX)
+	VMOVDQU      X0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 112(AX)
+	VMOVDQU      X0, 48(AX)
 	MOVBQZX      8(CX), DI
 	MOVBQZX      9(CX), R8
 	MOVBQZX      10(CX), R9
@@ -13470,40 +13443,40 @@ block:
 	ANDL         $0x00000001, R10
 	VMOVQ        (SI)(DI*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(R10*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 48(SP), Y1
-	VBROADCASTSS 52(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 128(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 144(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 160(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 176(AX)
+	VPADDB       Y2, Y0, Y0
+	VBROADCASTSS 40(SP), Y2
+	VBROADCASTSS 44(SP), Y4
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 64(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 80(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 96(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 112(AX)
 	MOVBQZX      12(CX), DI
 	MOVBQZX      13(CX), R8
 	MOVBQZX      14(CX), R9
@@ -13530,9 +13503,9 @@ block:
 	ORL          R15, R10
 	VMOVQ        (BX)(DI*8), X3
 	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVQ         R11, DI
 	SHRQ         $0x03, DI
 	ANDL         $0x00000001, DI
@@ -13547,40 +13520,40 @@ block:
 	ANDL         $0x00000001, R10
 	VMOVQ        (SI)(DI*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 56(SP), Y1
-	VBROADCASTSS 60(SP), Y2
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(R10*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y2, Y1, Y1
+	VBROADCASTSS 48(SP), Y2
+	VBROADCASTSS 52(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 192(AX)
+	VMOVDQU      X0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 208(AX)
+	VMOVDQU      X0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 224(AX)
+	VMOVDQU      X0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 240(AX)
+	VMOVDQU      X0, 176(AX)
 	MOVBQZX      16(CX), DI
 	MOVBQZX      17(CX), R8
 	MOVBQZX      18(CX), R9
@@ -13624,40 +13597,40 @@ block:
 	ANDL         $0x00000001, R10
 	VMOVQ        (SI)(DI*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(R10*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 64(SP), Y1
-	VBROADCASTSS 68(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 256(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 272(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 288(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 304(AX)
+	VPADDB       Y2, Y0, Y0
+	VBROADCASTSS 56(SP), Y2
+	VBROADCASTSS 60(SP), Y4
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 192(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 208(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 224(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 240(AX)
 	MOVBQZX      20(CX), DI
 	MOVBQZX      21(CX), R8
 	MOVBQZX      22(CX), R9
@@ -13684,9 +13657,9 @@ block:
 	ORL          R15, R10
 	VMOVQ        (BX)(DI*8), X3
 	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVQ         R11, DI
 	SHRQ         $0x03, DI
 	ANDL         $0x00000001, DI
@@ -13701,40 +13674,40 @@ block:
 	ANDL         $0x00000001, R10
 	VMOVQ        (SI)(DI*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 72(SP), Y1
-	VBROADCASTSS 76(SP), Y2
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(R10*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y2, Y1, Y1
+	VBROADCASTSS 64(SP), Y2
+	VBROADCASTSS 68(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 320(AX)
+	VMOVDQU      X0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 336(AX)
+	VMOVDQU      X0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 352(AX)
+	VMOVDQU      X0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 368(AX)
+	VMOVDQU      X0, 304(AX)
 	MOVBQZX      24(CX), DI
 	MOVBQZX      25(CX), R8
 	MOVBQZX      26(CX), R9
@@ -13778,40 +13751,40 @@ block:
 	ANDL         $0x00000001, R10
 	VMOVQ        (SI)(DI*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(R10*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 80(SP), Y1
-	VBROADCASTSS 84(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 384(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 400(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 416(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 432(AX)
+	VPADDB       Y2, Y0, Y0
+	VBROADCASTSS 72(SP), Y2
+	VBROADCASTSS 76(SP), Y4
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 320(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 336(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 352(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 368(AX)
 	MOVBQZX      28(CX), DI
 	MOVBQZX      29(CX), R8
 	MOVBQZX      30(CX), R9
@@ -13838,9 +13811,9 @@ block:
 	ORL          R15, R10
 	VMOVQ        (BX)(DI*8), X3
 	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVQ         R11, BX
 	SHRQ         $0x03, BX
 	ANDL         $0x00000001, BX
@@ -13855,27 +13828,54 @@ block:
 	ANDL         $0x00000001, R9
 	VMOVQ        (SI)(BX*8), X3
 	VMOVHPS      (SI)(R8*8), X3, X3
-	VMOVQ        (SI)(DI*8), X1
-	VMOVHPS      (SI)(R9*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y0, Y0, Y0
-	VPADDB       Y1, Y0, Y0
-	VBROADCASTSS 88(SP), Y1
-	VBROADCASTSS 92(SP), Y2
+	VMOVQ        (SI)(DI*8), X2
+	VMOVHPS      (SI)(R9*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y1, Y1, Y1
+	VPADDB       Y2, Y1, Y1
+	VBROADCASTSS 80(SP), Y2
+	VBROADCASTSS 84(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 448(AX)
+	VMOVDQU      X0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 400(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 416(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 432(AX)
+	VBROADCASTSS 88(SP), Y0
+	VBROADCASTSS 92(SP), Y2
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 448(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X0
 	VMOVDQU      X0, 464(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
@@ -13947,28 +13947,6 @@ block:
 	VMOVHPS      (SI)(DI*8), X1, X1
 	VINSERTI128  $0x01, X1, Y3, Y1
 	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 32(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, (AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 32(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 64(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 96(AX)
 	MOVL         14(CX), DI
 	MOVBQZX      10(CX), R8
 	MOVBQZX      11(CX), R9
@@ -13976,9 +13954,9 @@ block:
 	MOVBQZX      13(CX), R11
 	VMOVQ        (BX)(R8*8), X3
 	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R9*8), X1
+	VMOVHPS      (BX)(R11*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVQ         DI, R8
 	ANDL         $0x0000007f, R8
 	MOVQ         DI, R9
@@ -13991,32 +13969,32 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X3
 	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 36(SP), Y1
+	VMOVQ        (SI)(R9*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y1, Y1
+	VBROADCASTSS 32(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 128(AX)
+	VMOVUPS      Y0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 160(AX)
+	VMOVUPS      Y0, 32(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 192(AX)
+	VMOVUPS      Y0, 64(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 224(AX)
+	VMOVUPS      Y0, 96(AX)
 	MOVL         22(CX), DI
 	MOVBQZX      18(CX), R8
 	MOVBQZX      19(CX), R9
@@ -14039,32 +14017,32 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X3
 	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 40(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 256(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 288(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 320(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 352(AX)
+	VMOVQ        (SI)(R9*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y0, Y0
+	VBROADCASTSS 36(SP), Y2
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 128(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 160(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 192(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 224(AX)
 	MOVL         30(CX), DI
 	MOVBQZX      26(CX), R8
 	MOVBQZX      27(CX), R9
@@ -14072,9 +14050,9 @@ block:
 	MOVBQZX      29(CX), R11
 	VMOVQ        (BX)(R8*8), X3
 	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R9*8), X1
+	VMOVHPS      (BX)(R11*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVQ         DI, R8
 	ANDL         $0x0000007f, R8
 	MOVQ         DI, R9
@@ -14087,32 +14065,32 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X3
 	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 44(SP), Y1
+	VMOVQ        (SI)(R9*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y1, Y1
+	VBROADCASTSS 40(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 384(AX)
+	VMOVUPS      Y0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 416(AX)
+	VMOVUPS      Y0, 288(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 448(AX)
+	VMOVUPS      Y0, 320(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 480(AX)
+	VMOVUPS      Y0, 352(AX)
 	MOVL         38(CX), DI
 	MOVBQZX      34(CX), R8
 	MOVBQZX      35(CX), R9
@@ -14135,32 +14113,32 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X3
 	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 48(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 512(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 544(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 576(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 608(AX)
+	VMOVQ        (SI)(R9*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y0, Y0
+	VBROADCASTSS 44(SP), Y2
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 384(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 416(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 448(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 480(AX)
 	MOVL         46(CX), DI
 	MOVBQZX      42(CX), R8
 	MOVBQZX      43(CX), R9
@@ -14168,9 +14146,9 @@ block:
 	MOVBQZX      45(CX), R11
 	VMOVQ        (BX)(R8*8), X3
 	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R9*8), X1
+	VMOVHPS      (BX)(R11*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVQ         DI, R8
 	ANDL         $0x0000007f, R8
 	MOVQ         DI, R9
@@ -14183,32 +14161,32 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X3
 	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 52(SP), Y1
+	VMOVQ        (SI)(R9*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y1, Y1
+	VBROADCASTSS 48(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 640(AX)
+	VMOVUPS      Y0, 512(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 672(AX)
+	VMOVUPS      Y0, 544(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 704(AX)
+	VMOVUPS      Y0, 576(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 736(AX)
+	VMOVUPS      Y0, 608(AX)
 	MOVL         54(CX), DI
 	MOVBQZX      50(CX), R8
 	MOVBQZX      51(CX), R9
@@ -14231,32 +14209,32 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X3
 	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 56(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 768(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 800(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 832(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 864(AX)
+	VMOVQ        (SI)(R9*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y0, Y0
+	VBROADCASTSS 52(SP), Y2
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 640(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 672(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 704(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 736(AX)
 	MOVL         62(CX), DI
 	MOVBQZX      58(CX), R8
 	MOVBQZX      59(CX), R9
@@ -14264,9 +14242,9 @@ block:
 	MOVBQZX      61(CX), R11
 	VMOVQ        (BX)(R8*8), X3
 	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R9*8), X1
+	VMOVHPS      (BX)(R11*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVQ         DI, BX
 	ANDL         $0x0000007f, BX
 	MOVQ         DI, R8
@@ -14279,32 +14257,54 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(BX*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 60(SP), Y1
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y1, Y1
+	VBROADCASTSS 56(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 896(AX)
+	VMOVUPS      Y0, 768(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 928(AX)
+	VMOVUPS      Y0, 800(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 960(AX)
+	VMOVUPS      Y0, 832(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 992(AX)
+	VMOVUPS      Y0, 864(AX)
+	VBROADCASTSS 60(SP), Y0
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 896(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 928(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 960(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 992(AX)
 	ADDQ         $0x00000042, CX
 	ADDQ         $0x00000400, AX
 	DECQ         DX
@@ -14377,45 +14377,6 @@ block:
 	VMOVHPS      (SI)(DI*8), X3, X3
 	VINSERTI128  $0x01, X3, Y5, Y3
 	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS (SP), Y3
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKLBW   Y2, Y4, Y4
-	VPMADDWD     k2<>+0(SB), Y4, Y6
-	VPMADDWD     k4<>+0(SB), Y4, Y4
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y7, Y4, Y4
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y4, Y6, Y6
-	VMOVDQU      Y6, (AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y4
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VMOVDQU      Y4, 32(AX)
 	MOVL         14(CX), DI
 	MOVBQZX      10(CX), R8
 	MOVBQZX      11(CX), R9
@@ -14423,9 +14384,9 @@ block:
 	MOVBQZX      13(CX), R11
 	VMOVQ        (BX)(R8*8), X5
 	VMOVHPS      (BX)(R10*8), X5, X5
-	VMOVQ        (BX)(R9*8), X2
-	VMOVHPS      (BX)(R11*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
+	VMOVQ        (BX)(R9*8), X3
+	VMOVHPS      (BX)(R11*8), X3, X3
+	VINSERTI128  $0x01, X3, Y5, Y3
 	MOVQ         DI, R8
 	ANDL         $0x0000007f, R8
 	MOVQ         DI, R9
@@ -14438,49 +14399,49 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X5
 	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X3
-	VMOVHPS      (SI)(DI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 4(SP), Y3
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKLBW   Y2, Y4, Y4
-	VPMADDWD     k2<>+0(SB), Y4, Y6
-	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VMOVQ        (SI)(R9*8), X4
+	VMOVHPS      (SI)(DI*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPSIGNB      Y4, Y3, Y3
+	VBROADCASTSS (SP), Y4
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, (AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y2, Y6, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y6
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y4, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y7, Y4, Y4
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y4, Y6, Y6
-	VMOVDQU      Y6, 64(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y4
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
+	VMULPS       Y4, Y2, Y2
+	VPSRLD       $0x10, Y2, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VMOVDQU      Y4, 96(AX)
+	VPADDD       Y4, Y2, Y2
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y2, Y6, Y6
+	VMOVDQU      Y6, 32(AX)
 	MOVL         22(CX), DI
 	MOVBQZX      18(CX), R8
 	MOVBQZX      19(CX), R9
@@ -14503,49 +14464,49 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X5
 	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X3
-	VMOVHPS      (SI)(DI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 8(SP), Y3
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKLBW   Y2, Y4, Y4
-	VPMADDWD     k2<>+0(SB), Y4, Y6
-	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VMOVQ        (SI)(R9*8), X4
+	VMOVHPS      (SI)(DI*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPSIGNB      Y4, Y2, Y2
+	VBROADCASTSS 4(SP), Y4
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 64(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y3, Y6, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y6
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y4, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y7, Y4, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VPSRLD       $0x10, Y3, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y4, Y3, Y3
 	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y4, Y6, Y6
-	VMOVDQU      Y6, 128(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y4
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VMOVDQU      Y4, 160(AX)
+	VPBLENDW     $0xaa, Y3, Y6, Y6
+	VMOVDQU      Y6, 96(AX)
 	MOVL         30(CX), DI
 	MOVBQZX      26(CX), R8
 	MOVBQZX      27(CX), R9
@@ -14553,9 +14514,9 @@ block:
 	MOVBQZX      29(CX), R11
 	VMOVQ        (BX)(R8*8), X5
 	VMOVHPS      (BX)(R10*8), X5, X5
-	VMOVQ        (BX)(R9*8), X2
-	VMOVHPS      (BX)(R11*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
+	VMOVQ        (BX)(R9*8), X3
+	VMOVHPS      (BX)(R11*8), X3, X3
+	VINSERTI128  $0x01, X3, Y5, Y3
 	MOVQ         DI, R8
 	ANDL         $0x0000007f, R8
 	MOVQ         DI, R9
@@ -14568,49 +14529,49 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X5
 	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X3
-	VMOVHPS      (SI)(DI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 12(SP), Y3
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKLBW   Y2, Y4, Y4
-	VPMADDWD     k2<>+0(SB), Y4, Y6
-	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VMOVQ        (SI)(R9*8), X4
+	VMOVHPS      (SI)(DI*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPSIGNB      Y4, Y3, Y3
+	VBROADCASTSS 8(SP), Y4
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 128(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y2, Y6, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y6
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y4, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y7, Y4, Y4
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y4, Y6, Y6
-	VMOVDQU      Y6, 192(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y4
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
+	VMULPS       Y4, Y2, Y2
+	VPSRLD       $0x10, Y2, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VMOVDQU      Y4, 224(AX)
+	VPADDD       Y4, Y2, Y2
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y2, Y6, Y6
+	VMOVDQU      Y6, 160(AX)
 	MOVL         38(CX), DI
 	MOVBQZX      34(CX), R8
 	MOVBQZX      35(CX), R9
@@ -14633,49 +14594,49 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X5
 	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X3
-	VMOVHPS      (SI)(DI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 16(SP), Y3
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKLBW   Y2, Y4, Y4
-	VPMADDWD     k2<>+0(SB), Y4, Y6
-	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VMOVQ        (SI)(R9*8), X4
+	VMOVHPS      (SI)(DI*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPSIGNB      Y4, Y2, Y2
+	VBROADCASTSS 12(SP), Y4
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 192(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y3, Y6, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y6
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y4, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y7, Y4, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VPSRLD       $0x10, Y3, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y4, Y3, Y3
 	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y4, Y6, Y6
-	VMOVDQU      Y6, 256(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y4
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VMOVDQU      Y4, 288(AX)
+	VPBLENDW     $0xaa, Y3, Y6, Y6
+	VMOVDQU      Y6, 224(AX)
 	MOVL         46(CX), DI
 	MOVBQZX      42(CX), R8
 	MOVBQZX      43(CX), R9
@@ -14683,9 +14644,9 @@ block:
 	MOVBQZX      45(CX), R11
 	VMOVQ        (BX)(R8*8), X5
 	VMOVHPS      (BX)(R10*8), X5, X5
-	VMOVQ        (BX)(R9*8), X2
-	VMOVHPS      (BX)(R11*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
+	VMOVQ        (BX)(R9*8), X3
+	VMOVHPS      (BX)(R11*8), X3, X3
+	VINSERTI128  $0x01, X3, Y5, Y3
 	MOVQ         DI, R8
 	ANDL         $0x0000007f, R8
 	MOVQ         DI, R9
@@ -14698,49 +14659,49 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X5
 	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X3
-	VMOVHPS      (SI)(DI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 20(SP), Y3
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKLBW   Y2, Y4, Y4
-	VPMADDWD     k2<>+0(SB), Y4, Y6
-	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VMOVQ        (SI)(R9*8), X4
+	VMOVHPS      (SI)(DI*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPSIGNB      Y4, Y3, Y3
+	VBROADCASTSS 16(SP), Y4
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 256(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y2, Y6, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y6
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y4, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y7, Y4, Y4
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y4, Y6, Y6
-	VMOVDQU      Y6, 320(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y4
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
+	VMULPS       Y4, Y2, Y2
+	VPSRLD       $0x10, Y2, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VMOVDQU      Y4, 352(AX)
+	VPADDD       Y4, Y2, Y2
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y2, Y6, Y6
+	VMOVDQU      Y6, 288(AX)
 	MOVL         54(CX), DI
 	MOVBQZX      50(CX), R8
 	MOVBQZX      51(CX), R9
@@ -14763,49 +14724,49 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X5
 	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X3
-	VMOVHPS      (SI)(DI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 24(SP), Y3
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKLBW   Y2, Y4, Y4
-	VPMADDWD     k2<>+0(SB), Y4, Y6
-	VPMADDWD     k4<>+0(SB), Y4, Y4
+	VMOVQ        (SI)(R9*8), X4
+	VMOVHPS      (SI)(DI*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPSIGNB      Y4, Y2, Y2
+	VBROADCASTSS 20(SP), Y4
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 320(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y3, Y6, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y6
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y4, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y7, Y4, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VPSRLD       $0x10, Y3, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y4, Y3, Y3
 	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y4, Y6, Y6
-	VMOVDQU      Y6, 384(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y4
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y6, Y4, Y4
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VMOVDQU      Y4, 416(AX)
+	VPBLENDW     $0xaa, Y3, Y6, Y6
+	VMOVDQU      Y6, 352(AX)
 	MOVL         62(CX), DI
 	MOVBQZX      58(CX), R8
 	MOVBQZX      59(CX), R9
@@ -14813,9 +14774,9 @@ block:
 	MOVBQZX      61(CX), R11
 	VMOVQ        (BX)(R8*8), X5
 	VMOVHPS      (BX)(R10*8), X5, X5
-	VMOVQ        (BX)(R9*8), X2
-	VMOVHPS      (BX)(R11*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
+	VMOVQ        (BX)(R9*8), X3
+	VMOVHPS      (BX)(R11*8), X3, X3
+	VINSERTI128  $0x01, X3, Y5, Y3
 	MOVQ         DI, BX
 	ANDL         $0x0000007f, BX
 	MOVQ         DI, R8
@@ -14828,23 +14789,62 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(BX*8), X5
 	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(DI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 28(SP), Y3
+	VMOVQ        (SI)(R8*8), X4
+	VMOVHPS      (SI)(DI*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPSIGNB      Y4, Y3, Y3
+	VBROADCASTSS 24(SP), Y4
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 384(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y2, Y6, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y6
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VPSRLD       $0x10, Y6, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y7, Y6, Y6
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VPSRLD       $0x10, Y2, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y4, Y2, Y2
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y2, Y6, Y6
+	VMOVDQU      Y6, 416(AX)
+	VBROADCASTSS 28(SP), Y2
 	VPXOR        Y4, Y4, Y4
-	VPUNPCKLBW   Y2, Y4, Y4
+	VPUNPCKLBW   Y3, Y4, Y4
 	VPMADDWD     k2<>+0(SB), Y4, Y6
 	VPMADDWD     k4<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y2, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
 	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
+	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y4, Y4
@@ -14853,23 +14853,23 @@ block:
 	VPBLENDW     $0xaa, Y4, Y6, Y6
 	VMOVDQU      Y6, 448(AX)
 	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y4
-	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y3, Y4, Y4
+	VMULPS       Y2, Y4, Y4
 	VPSRLD       $0x10, Y4, Y6
 	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y4, Y4
 	VPADDD       Y6, Y4, Y4
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VPSRLD       $0x10, Y3, Y2
+	VPAND        Y0, Y2, Y2
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y2, Y3, Y3
 	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y2, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 480(AX)
 	ADDQ         $0x00000042, CX
 	ADDQ         $0x00000200, AX
@@ -14929,32 +14929,6 @@ block:
 	VMOVHPS      (SI)(DI*8), X1, X1
 	VINSERTI128  $0x01, X1, Y3, Y1
 	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 32(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, (AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 16(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 32(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 48(AX)
 	MOVL         14(CX), DI
 	MOVBQZX      10(CX), R8
 	MOVBQZX      11(CX), R9
@@ -14962,9 +14936,9 @@ block:
 	MOVBQZX      13(CX), R11
 	VMOVQ        (BX)(R8*8), X3
 	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R9*8), X1
+	VMOVHPS      (BX)(R11*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVQ         DI, R8
 	ANDL         $0x0000007f, R8
 	MOVQ         DI, R9
@@ -14977,36 +14951,36 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X3
 	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 36(SP), Y1
+	VMOVQ        (SI)(R9*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y1, Y1
+	VBROADCASTSS 32(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 64(AX)
+	VMOVDQU      X0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 80(AX)
+	VMOVDQU      X0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 96(AX)
+	VMOVDQU      X0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 112(AX)
+	VMOVDQU      X0, 48(AX)
 	MOVL         22(CX), DI
 	MOVBQZX      18(CX), R8
 	MOVBQZX      19(CX), R9
@@ -15029,36 +15003,36 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X3
 	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 40(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 128(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 144(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 160(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 176(AX)
+	VMOVQ        (SI)(R9*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y0, Y0
+	VBROADCASTSS 36(SP), Y2
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 64(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 80(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 96(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 112(AX)
 	MOVL         30(CX), DI
 	MOVBQZX      26(CX), R8
 	MOVBQZX      27(CX), R9
@@ -15066,9 +15040,9 @@ block:
 	MOVBQZX      29(CX), R11
 	VMOVQ        (BX)(R8*8), X3
 	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R9*8), X1
+	VMOVHPS      (BX)(R11*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVQ         DI, R8
 	ANDL         $0x0000007f, R8
 	MOVQ         DI, R9
@@ -15081,36 +15055,36 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X3
 	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 44(SP), Y1
+	VMOVQ        (SI)(R9*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y1, Y1
+	VBROADCASTSS 40(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 192(AX)
+	VMOVDQU      X0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 208(AX)
+	VMOVDQU      X0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 224(AX)
+	VMOVDQU      X0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 240(AX)
+	VMOVDQU      X0, 176(AX)
 	MOVL         38(CX), DI
 	MOVBQZX      34(CX), R8
 	MOVBQZX      35(CX), R9
@@ -15133,36 +15107,36 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X3
 	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 48(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 256(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 272(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 288(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 304(AX)
+	VMOVQ        (SI)(R9*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y0, Y0
+	VBROADCASTSS 44(SP), Y2
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 192(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 208(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 224(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 240(AX)
 	MOVL         46(CX), DI
 	MOVBQZX      42(CX), R8
 	MOVBQZX      43(CX), R9
@@ -15170,9 +15144,9 @@ block:
 	MOVBQZX      45(CX), R11
 	VMOVQ        (BX)(R8*8), X3
 	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R9*8), X1
+	VMOVHPS      (BX)(R11*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVQ         DI, R8
 	ANDL         $0x0000007f, R8
 	MOVQ         DI, R9
@@ -15185,36 +15159,36 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X3
 	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 52(SP), Y1
+	VMOVQ        (SI)(R9*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y1, Y1
+	VBROADCASTSS 48(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 320(AX)
+	VMOVDQU      X0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 336(AX)
+	VMOVDQU      X0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 352(AX)
+	VMOVDQU      X0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 368(AX)
+	VMOVDQU      X0, 304(AX)
 	MOVL         54(CX), DI
 	MOVBQZX      50(CX), R8
 	MOVBQZX      51(CX), R9
@@ -15237,36 +15211,36 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X3
 	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 56(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 384(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 400(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 416(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 432(AX)
+	VMOVQ        (SI)(R9*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y0, Y0
+	VBROADCASTSS 52(SP), Y2
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 320(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 336(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 352(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 368(AX)
 	MOVL         62(CX), DI
 	MOVBQZX      58(CX), R8
 	MOVBQZX      59(CX), R9
@@ -15274,9 +15248,9 @@ block:
 	MOVBQZX      61(CX), R11
 	VMOVQ        (BX)(R8*8), X3
 	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R9*8), X1
+	VMOVHPS      (BX)(R11*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVQ         DI, BX
 	ANDL         $0x0000007f, BX
 	MOVQ         DI, R8
@@ -15289,35 +15263,61 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(BX*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 60(SP), Y1
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y1, Y1
+	VBROADCASTSS 56(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 448(AX)
+	VMOVDQU      X0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 464(AX)
+	VMOVDQU      X0, 400(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 480(AX)
+	VMOVDQU      X0, 416(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 432(AX)
+	VBROADCASTSS 60(SP), Y0
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 448(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 464(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 480(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X0
 	VMOVDQU      X0, 496(AX)
 	ADDQ         $0x00000042, CX
 	ADDQ         $0x00000200, AX
@@ -15398,29 +15398,6 @@ block:
 	VMOVHPS      (SI)(DI*8), X1, X1
 	VINSERTI128  $0x01, X1, Y3, Y1
 	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 32(SP), Y1
-	VBROADCASTSS 36(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, (AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 32(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 64(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 96(AX)
 	MOVQ         10(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -15435,9 +15412,9 @@ block:
 	ANDL         $0x000001ff, R11
 	VMOVQ        (BX)(R8*8), X3
 	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R9*8), X1
+	VMOVHPS      (BX)(R11*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVQ         DI, R8
 	SHRQ         $0x09, R8
 	ANDL         $0x0000007f, R8
@@ -15451,33 +15428,33 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X3
 	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 40(SP), Y1
-	VBROADCASTSS 44(SP), Y2
+	VMOVQ        (SI)(R9*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y1, Y1
+	VBROADCASTSS 32(SP), Y2
+	VBROADCASTSS 36(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 128(AX)
+	VMOVUPS      Y0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 160(AX)
+	VMOVUPS      Y0, 32(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 192(AX)
+	VMOVUPS      Y0, 64(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 224(AX)
+	VMOVUPS      Y0, 96(AX)
 	MOVQ         18(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -15508,33 +15485,33 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X3
 	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 48(SP), Y1
-	VBROADCASTSS 52(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 256(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 288(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 320(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 352(AX)
+	VMOVQ        (SI)(R9*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y0, Y0
+	VBROADCASTSS 40(SP), Y2
+	VBROADCASTSS 44(SP), Y4
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 128(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 160(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 192(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 224(AX)
 	MOVQ         26(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -15549,9 +15526,9 @@ block:
 	ANDL         $0x000001ff, R11
 	VMOVQ        (BX)(R8*8), X3
 	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R9*8), X1
+	VMOVHPS      (BX)(R11*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVQ         DI, R8
 	SHRQ         $0x09, R8
 	ANDL         $0x0000007f, R8
@@ -15565,33 +15542,33 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X3
 	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 56(SP), Y1
-	VBROADCASTSS 60(SP), Y2
+	VMOVQ        (SI)(R9*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y1, Y1
+	VBROADCASTSS 48(SP), Y2
+	VBROADCASTSS 52(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 384(AX)
+	VMOVUPS      Y0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 416(AX)
+	VMOVUPS      Y0, 288(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 448(AX)
+	VMOVUPS      Y0, 320(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 480(AX)
+	VMOVUPS      Y0, 352(AX)
 	MOVQ         34(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -15622,33 +15599,33 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X3
 	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 64(SP), Y1
-	VBROADCASTSS 68(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 512(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 544(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 576(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 608(AX)
+	VMOVQ        (SI)(R9*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y0, Y0
+	VBROADCASTSS 56(SP), Y2
+	VBROADCASTSS 60(SP), Y4
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 384(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 416(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 448(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 480(AX)
 	MOVQ         42(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -15663,9 +15640,9 @@ block:
 	ANDL         $0x000001ff, R11
 	VMOVQ        (BX)(R8*8), X3
 	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R9*8), X1
+	VMOVHPS      (BX)(R11*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVQ         DI, R8
 	SHRQ         $0x09, R8
 	ANDL         $0x0000007f, R8
@@ -15679,33 +15656,33 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X3
 	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 72(SP), Y1
-	VBROADCASTSS 76(SP), Y2
+	VMOVQ        (SI)(R9*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y1, Y1
+	VBROADCASTSS 64(SP), Y2
+	VBROADCASTSS 68(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 640(AX)
+	VMOVUPS      Y0, 512(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 672(AX)
+	VMOVUPS      Y0, 544(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 704(AX)
+	VMOVUPS      Y0, 576(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 736(AX)
+	VMOVUPS      Y0, 608(AX)
 	MOVQ         50(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -15736,33 +15713,33 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X3
 	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 80(SP), Y1
-	VBROADCASTSS 84(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 768(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 800(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 832(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 864(AX)
+	VMOVQ        (SI)(R9*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y0, Y0
+	VBROADCASTSS 72(SP), Y2
+	VBROADCASTSS 76(SP), Y4
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 640(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 672(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 704(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 736(AX)
 	MOVQ         58(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -15777,9 +15754,9 @@ block:
 	ANDL         $0x000001ff, R11
 	VMOVQ        (BX)(R8*8), X3
 	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R9*8), X1
+	VMOVHPS      (BX)(R11*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVQ         DI, BX
 	SHRQ         $0x09, BX
 	ANDL         $0x0000007f, BX
@@ -15793,23 +15770,46 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(BX*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 88(SP), Y1
-	VBROADCASTSS 92(SP), Y2
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y1, Y1
+	VBROADCASTSS 80(SP), Y2
+	VBROADCASTSS 84(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 896(AX)
+	VMOVUPS      Y0, 768(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 928(AX)
+	VMOVUPS      Y0, 800(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 832(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 864(AX)
+	VBROADCASTSS 88(SP), Y0
+	VBROADCASTSS 92(SP), Y2
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 896(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 928(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
@@ -15901,46 +15901,6 @@ block:
 	VMOVHPS      (SI)(DI*8), X3, X3
 	VINSERTI128  $0x01, X3, Y5, Y3
 	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS (SP), Y3
-	VBROADCASTSS 4(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k2<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, (AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VPSRLD       $0x10, Y3, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y6, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 32(AX)
 	MOVQ         10(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -15955,9 +15915,9 @@ block:
 	ANDL         $0x000001ff, R11
 	VMOVQ        (BX)(R8*8), X5
 	VMOVHPS      (BX)(R10*8), X5, X5
-	VMOVQ        (BX)(R9*8), X2
-	VMOVHPS      (BX)(R11*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
+	VMOVQ        (BX)(R9*8), X3
+	VMOVHPS      (BX)(R11*8), X3, X3
+	VINSERTI128  $0x01, X3, Y5, Y3
 	MOVQ         DI, R8
 	SHRQ         $0x09, R8
 	ANDL         $0x0000007f, R8
@@ -15971,50 +15931,50 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X5
 	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X3
-	VMOVHPS      (SI)(DI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 8(SP), Y3
-	VBROADCASTSS 12(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k2<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VMOVQ        (SI)(R9*8), X4
+	VMOVHPS      (SI)(DI*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPSIGNB      Y4, Y3, Y3
+	VBROADCASTSS (SP), Y4
+	VBROADCASTSS 4(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y2, Y7, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 64(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VPSRLD       $0x10, Y3, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y6, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
 	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VMOVDQU      Y8, (AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y4
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y7, Y4, Y4
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y6
+	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 96(AX)
+	VPADDD       Y6, Y2, Y2
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y2, Y4, Y4
+	VMOVDQU      Y4, 32(AX)
 	MOVQ         18(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -16045,50 +16005,50 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X5
 	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X3
-	VMOVHPS      (SI)(DI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 16(SP), Y3
-	VBROADCASTSS 20(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k2<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VMOVQ        (SI)(R9*8), X4
+	VMOVHPS      (SI)(DI*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPSIGNB      Y4, Y2, Y2
+	VBROADCASTSS 8(SP), Y4
+	VBROADCASTSS 12(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y3, Y7, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 128(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VMOVDQU      Y8, 64(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y7, Y4, Y4
 	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
+	VMULPS       Y6, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
 	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y3, Y3
 	VPADDD       Y6, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 160(AX)
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 96(AX)
 	MOVQ         26(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -16103,9 +16063,9 @@ block:
 	ANDL         $0x000001ff, R11
 	VMOVQ        (BX)(R8*8), X5
 	VMOVHPS      (BX)(R10*8), X5, X5
-	VMOVQ        (BX)(R9*8), X2
-	VMOVHPS      (BX)(R11*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
+	VMOVQ        (BX)(R9*8), X3
+	VMOVHPS      (BX)(R11*8), X3, X3
+	VINSERTI128  $0x01, X3, Y5, Y3
 	MOVQ         DI, R8
 	SHRQ         $0x09, R8
 	ANDL         $0x0000007f, R8
@@ -16119,50 +16079,50 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X5
 	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X3
-	VMOVHPS      (SI)(DI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 24(SP), Y3
-	VBROADCASTSS 28(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k2<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VMOVQ        (SI)(R9*8), X4
+	VMOVHPS      (SI)(DI*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPSIGNB      Y4, Y3, Y3
+	VBROADCASTSS 16(SP), Y4
+	VBROADCASTSS 20(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y2, Y7, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 192(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VPSRLD       $0x10, Y3, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y6, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
 	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VMOVDQU      Y8, 128(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y4
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y7, Y4, Y4
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y6
+	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 224(AX)
+	VPADDD       Y6, Y2, Y2
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y2, Y4, Y4
+	VMOVDQU      Y4, 160(AX)
 	MOVQ         34(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -16193,50 +16153,50 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X5
 	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X3
-	VMOVHPS      (SI)(DI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 32(SP), Y3
-	VBROADCASTSS 36(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k2<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VMOVQ        (SI)(R9*8), X4
+	VMOVHPS      (SI)(DI*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPSIGNB      Y4, Y2, Y2
+	VBROADCASTSS 24(SP), Y4
+	VBROADCASTSS 28(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y3, Y7, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 256(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VMOVDQU      Y8, 192(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y7, Y4, Y4
 	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
+	VMULPS       Y6, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
 	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y3, Y3
 	VPADDD       Y6, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 288(AX)
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 224(AX)
 	MOVQ         42(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -16251,9 +16211,9 @@ block:
 	ANDL         $0x000001ff, R11
 	VMOVQ        (BX)(R8*8), X5
 	VMOVHPS      (BX)(R10*8), X5, X5
-	VMOVQ        (BX)(R9*8), X2
-	VMOVHPS      (BX)(R11*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
+	VMOVQ        (BX)(R9*8), X3
+	VMOVHPS      (BX)(R11*8), X3, X3
+	VINSERTI128  $0x01, X3, Y5, Y3
 	MOVQ         DI, R8
 	SHRQ         $0x09, R8
 	ANDL         $0x0000007f, R8
@@ -16267,50 +16227,50 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X5
 	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X3
-	VMOVHPS      (SI)(DI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 40(SP), Y3
-	VBROADCASTSS 44(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k2<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VMOVQ        (SI)(R9*8), X4
+	VMOVHPS      (SI)(DI*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPSIGNB      Y4, Y3, Y3
+	VBROADCASTSS 32(SP), Y4
+	VBROADCASTSS 36(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y2, Y7, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 320(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VPSRLD       $0x10, Y3, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y6, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
 	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VMOVDQU      Y8, 256(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y4
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y7, Y4, Y4
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y6
+	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 352(AX)
+	VPADDD       Y6, Y2, Y2
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y2, Y4, Y4
+	VMOVDQU      Y4, 288(AX)
 	MOVQ         50(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -16341,50 +16301,50 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X5
 	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X3
-	VMOVHPS      (SI)(DI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 48(SP), Y3
-	VBROADCASTSS 52(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k2<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VMOVQ        (SI)(R9*8), X4
+	VMOVHPS      (SI)(DI*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPSIGNB      Y4, Y2, Y2
+	VBROADCASTSS 40(SP), Y4
+	VBROADCASTSS 44(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y3, Y7, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 384(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VMOVDQU      Y8, 320(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y7, Y4, Y4
 	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
+	VMULPS       Y6, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
 	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y3, Y3
 	VPADDD       Y6, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 416(AX)
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 352(AX)
 	MOVQ         58(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -16399,9 +16359,9 @@ block:
 	ANDL         $0x000001ff, R11
 	VMOVQ        (BX)(R8*8), X5
 	VMOVHPS      (BX)(R10*8), X5, X5
-	VMOVQ        (BX)(R9*8), X2
-	VMOVHPS      (BX)(R11*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
+	VMOVQ        (BX)(R9*8), X3
+	VMOVHPS      (BX)(R11*8), X3, X3
+	VINSERTI128  $0x01, X3, Y5, Y3
 	MOVQ         DI, BX
 	SHRQ         $0x09, BX
 	ANDL         $0x0000007f, BX
@@ -16415,33 +16375,73 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(BX*8), X5
 	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(DI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 56(SP), Y3
+	VMOVQ        (SI)(R8*8), X4
+	VMOVHPS      (SI)(DI*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPSIGNB      Y4, Y3, Y3
+	VBROADCASTSS 48(SP), Y4
+	VBROADCASTSS 52(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y2, Y7, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VMOVDQU      Y8, 384(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y4
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y7, Y4, Y4
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y6, Y2, Y2
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y2, Y4, Y4
+	VMOVDQU      Y4, 416(AX)
+	VBROADCASTSS 56(SP), Y2
 	VBROADCASTSS 60(SP), Y4
 	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
 	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
+	VMULPS       Y2, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
 	VPAND        Y0, Y8, Y8
 	VPADDD       Y1, Y7, Y7
 	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
+	VMULPS       Y2, Y6, Y6
+	VPSRLD       $0x10, Y6, Y2
+	VPAND        Y0, Y2, Y2
 	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
+	VPADDD       Y2, Y6, Y6
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 448(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
+	VPXOR        Y2, Y2, Y2
+	VPUNPCKHBW   Y3, Y2, Y2
 	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
@@ -16538,33 +16538,6 @@ block:
 	VMOVHPS      (SI)(DI*8), X1, X1
 	VINSERTI128  $0x01, X1, Y3, Y1
 	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 32(SP), Y1
-	VBROADCASTSS 36(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, (AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 16(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 32(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 48(AX)
 	MOVQ         10(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -16579,9 +16552,9 @@ block:
 	ANDL         $0x000001ff, R11
 	VMOVQ        (BX)(R8*8), X3
 	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R9*8), X1
+	VMOVHPS      (BX)(R11*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVQ         DI, R8
 	SHRQ         $0x09, R8
 	ANDL         $0x0000007f, R8
@@ -16595,37 +16568,37 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X3
 	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 40(SP), Y1
-	VBROADCASTSS 44(SP), Y2
+	VMOVQ        (SI)(R9*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y1, Y1
+	VBROADCASTSS 32(SP), Y2
+	VBROADCASTSS 36(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 64(AX)
+	VMOVDQU      X0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 80(AX)
+	VMOVDQU      X0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 96(AX)
+	VMOVDQU      X0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 112(AX)
+	VMOVDQU      X0, 48(AX)
 	MOVQ         18(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -16656,37 +16629,37 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X3
 	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 48(SP), Y1
-	VBROADCASTSS 52(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 128(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 144(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 160(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 176(AX)
+	VMOVQ        (SI)(R9*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y0, Y0
+	VBROADCASTSS 40(SP), Y2
+	VBROADCASTSS 44(SP), Y4
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 64(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 80(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 96(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 112(AX)
 	MOVQ         26(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -16701,9 +16674,9 @@ block:
 	ANDL         $0x000001ff, R11
 	VMOVQ        (BX)(R8*8), X3
 	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R9*8), X1
+	VMOVHPS      (BX)(R11*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVQ         DI, R8
 	SHRQ         $0x09, R8
 	ANDL         $0x0000007f, R8
@@ -16717,37 +16690,37 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X3
 	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 56(SP), Y1
-	VBROADCASTSS 60(SP), Y2
+	VMOVQ        (SI)(R9*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y1, Y1
+	VBROADCASTSS 48(SP), Y2
+	VBROADCASTSS 52(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 192(AX)
+	VMOVDQU      X0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 208(AX)
+	VMOVDQU      X0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 224(AX)
+	VMOVDQU      X0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 240(AX)
+	VMOVDQU      X0, 176(AX)
 	MOVQ         34(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -16778,37 +16751,37 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X3
 	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 64(SP), Y1
-	VBROADCASTSS 68(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 256(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 272(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 288(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 304(AX)
+	VMOVQ        (SI)(R9*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y0, Y0
+	VBROADCASTSS 56(SP), Y2
+	VBROADCASTSS 60(SP), Y4
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 192(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 208(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 224(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 240(AX)
 	MOVQ         42(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -16823,9 +16796,9 @@ block:
 	ANDL         $0x000001ff, R11
 	VMOVQ        (BX)(R8*8), X3
 	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R9*8), X1
+	VMOVHPS      (BX)(R11*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVQ         DI, R8
 	SHRQ         $0x09, R8
 	ANDL         $0x0000007f, R8
@@ -16839,37 +16812,37 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X3
 	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 72(SP), Y1
-	VBROADCASTSS 76(SP), Y2
+	VMOVQ        (SI)(R9*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y1, Y1
+	VBROADCASTSS 64(SP), Y2
+	VBROADCASTSS 68(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 320(AX)
+	VMOVDQU      X0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 336(AX)
+	VMOVDQU      X0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 352(AX)
+	VMOVDQU      X0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 368(AX)
+	VMOVDQU      X0, 304(AX)
 	MOVQ         50(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -16900,37 +16873,37 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(R8*8), X3
 	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 80(SP), Y1
-	VBROADCASTSS 84(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 384(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 400(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 416(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 432(AX)
+	VMOVQ        (SI)(R9*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y0, Y0
+	VBROADCASTSS 72(SP), Y2
+	VBROADCASTSS 76(SP), Y4
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 320(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 336(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 352(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 368(AX)
 	MOVQ         58(CX), DI
 	MOVQ         DI, R8
 	ANDL         $0x000001ff, R8
@@ -16945,9 +16918,9 @@ block:
 	ANDL         $0x000001ff, R11
 	VMOVQ        (BX)(R8*8), X3
 	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R9*8), X1
+	VMOVHPS      (BX)(R11*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVQ         DI, BX
 	SHRQ         $0x09, BX
 	ANDL         $0x0000007f, BX
@@ -16961,24 +16934,51 @@ block:
 	ANDL         $0x0000007f, DI
 	VMOVQ        (SI)(BX*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 88(SP), Y1
-	VBROADCASTSS 92(SP), Y2
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(DI*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y1, Y1
+	VBROADCASTSS 80(SP), Y2
+	VBROADCASTSS 84(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 448(AX)
+	VMOVDQU      X0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 400(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 416(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 432(AX)
+	VBROADCASTSS 88(SP), Y0
+	VBROADCASTSS 92(SP), Y2
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 448(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X0
 	VMOVDQU      X0, 464(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
@@ -17072,29 +17072,6 @@ block:
 	VMOVHPS      (SI)(R10*8), X1, X1
 	VINSERTI128  $0x01, X1, Y3, Y1
 	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 32(SP), Y1
-	VBROADCASTSS 36(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, (AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 32(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 64(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 96(AX)
 	MOVBQZX      6(CX), DI
 	MOVBQZX      7(CX), R8
 	MOVBQZX      8(CX), R9
@@ -17117,42 +17094,42 @@ block:
 	ORL          R11, R10
 	VMOVQ        (BX)(DI*8), X3
 	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVBQZX      38(CX), DI
 	MOVBQZX      39(CX), R8
 	MOVBQZX      40(CX), R9
 	MOVBQZX      41(CX), R10
 	VMOVQ        (SI)(DI*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 40(SP), Y1
-	VBROADCASTSS 44(SP), Y2
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(R10*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y1, Y1
+	VBROADCASTSS 32(SP), Y2
+	VBROADCASTSS 36(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 128(AX)
+	VMOVUPS      Y0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 160(AX)
+	VMOVUPS      Y0, 32(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 192(AX)
+	VMOVUPS      Y0, 64(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 224(AX)
+	VMOVUPS      Y0, 96(AX)
 	MOVBQZX      10(CX), DI
 	MOVBQZX      11(CX), R8
 	MOVBQZX      12(CX), R9
@@ -17184,33 +17161,33 @@ block:
 	MOVBQZX      45(CX), R10
 	VMOVQ        (SI)(DI*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 48(SP), Y1
-	VBROADCASTSS 52(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 256(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 288(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 320(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 352(AX)
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(R10*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y0, Y0
+	VBROADCASTSS 40(SP), Y2
+	VBROADCASTSS 44(SP), Y4
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 128(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 160(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 192(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 224(AX)
 	MOVBQZX      14(CX), DI
 	MOVBQZX      15(CX), R8
 	MOVBQZX      16(CX), R9
@@ -17233,42 +17210,42 @@ block:
 	ORL          R11, R10
 	VMOVQ        (BX)(DI*8), X3
 	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVBQZX      46(CX), DI
 	MOVBQZX      47(CX), R8
 	MOVBQZX      48(CX), R9
 	MOVBQZX      49(CX), R10
 	VMOVQ        (SI)(DI*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 56(SP), Y1
-	VBROADCASTSS 60(SP), Y2
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(R10*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y1, Y1
+	VBROADCASTSS 48(SP), Y2
+	VBROADCASTSS 52(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 384(AX)
+	VMOVUPS      Y0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 416(AX)
+	VMOVUPS      Y0, 288(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 448(AX)
+	VMOVUPS      Y0, 320(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 480(AX)
+	VMOVUPS      Y0, 352(AX)
 	MOVBQZX      18(CX), DI
 	MOVBQZX      19(CX), R8
 	MOVBQZX      20(CX), R9
@@ -17300,33 +17277,33 @@ block:
 	MOVBQZX      53(CX), R10
 	VMOVQ        (SI)(DI*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 64(SP), Y1
-	VBROADCASTSS 68(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 512(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 544(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 576(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 608(AX)
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(R10*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y0, Y0
+	VBROADCASTSS 56(SP), Y2
+	VBROADCASTSS 60(SP), Y4
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 384(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 416(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 448(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 480(AX)
 	MOVBQZX      22(CX), DI
 	MOVBQZX      23(CX), R8
 	MOVBQZX      24(CX), R9
@@ -17349,42 +17326,42 @@ block:
 	ORL          R11, R10
 	VMOVQ        (BX)(DI*8), X3
 	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVBQZX      54(CX), DI
 	MOVBQZX      55(CX), R8
 	MOVBQZX      56(CX), R9
 	MOVBQZX      57(CX), R10
 	VMOVQ        (SI)(DI*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 72(SP), Y1
-	VBROADCASTSS 76(SP), Y2
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(R10*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y1, Y1
+	VBROADCASTSS 64(SP), Y2
+	VBROADCASTSS 68(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 640(AX)
+	VMOVUPS      Y0, 512(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 672(AX)
+	VMOVUPS      Y0, 544(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 704(AX)
+	VMOVUPS      Y0, 576(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 736(AX)
+	VMOVUPS      Y0, 608(AX)
 	MOVBQZX      26(CX), DI
 	MOVBQZX      27(CX), R8
 	MOVBQZX      28(CX), R9
@@ -17416,33 +17393,33 @@ block:
 	MOVBQZX      61(CX), R10
 	VMOVQ        (SI)(DI*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 80(SP), Y1
-	VBROADCASTSS 84(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 768(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 800(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 832(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 864(AX)
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(R10*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y0, Y0
+	VBROADCASTSS 72(SP), Y2
+	VBROADCASTSS 76(SP), Y4
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 640(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 672(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 704(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 736(AX)
 	MOVBQZX      30(CX), DI
 	MOVBQZX      31(CX), R8
 	MOVBQZX      32(CX), R9
@@ -17465,32 +17442,55 @@ block:
 	ORL          R11, R10
 	VMOVQ        (BX)(DI*8), X3
 	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVBQZX      62(CX), BX
 	MOVBQZX      63(CX), DI
 	MOVBQZX      64(CX), R8
 	MOVBQZX      65(CX), R9
 	VMOVQ        (SI)(BX*8), X3
 	VMOVHPS      (SI)(R8*8), X3, X3
-	VMOVQ        (SI)(DI*8), X1
-	VMOVHPS      (SI)(R9*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 88(SP), Y1
-	VBROADCASTSS 92(SP), Y2
+	VMOVQ        (SI)(DI*8), X2
+	VMOVHPS      (SI)(R9*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y1, Y1
+	VBROADCASTSS 80(SP), Y2
+	VBROADCASTSS 84(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 896(AX)
+	VMOVUPS      Y0, 768(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 928(AX)
+	VMOVUPS      Y0, 800(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 832(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 864(AX)
+	VBROADCASTSS 88(SP), Y0
+	VBROADCASTSS 92(SP), Y2
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 896(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 928(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
@@ -17583,46 +17583,6 @@ block:
 	VMOVHPS      (SI)(R10*8), X3, X3
 	VINSERTI128  $0x01, X3, Y5, Y3
 	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS (SP), Y3
-	VBROADCASTSS 4(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k2<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, (AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VPSRLD       $0x10, Y3, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y6, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 32(AX)
 	MOVBQZX      6(CX), DI
 	MOVBQZX      7(CX), R8
 	MOVBQZX      8(CX), R9
@@ -17645,59 +17605,59 @@ block:
 	ORL          R11, R10
 	VMOVQ        (BX)(DI*8), X5
 	VMOVHPS      (BX)(R9*8), X5, X5
-	VMOVQ        (BX)(R8*8), X2
-	VMOVHPS      (BX)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VINSERTI128  $0x01, X3, Y5, Y3
 	MOVBQZX      38(CX), DI
 	MOVBQZX      39(CX), R8
 	MOVBQZX      40(CX), R9
 	MOVBQZX      41(CX), R10
 	VMOVQ        (SI)(DI*8), X5
 	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 8(SP), Y3
-	VBROADCASTSS 12(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k2<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VMOVQ        (SI)(R8*8), X4
+	VMOVHPS      (SI)(R10*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPSIGNB      Y4, Y3, Y3
+	VBROADCASTSS (SP), Y4
+	VBROADCASTSS 4(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y2, Y7, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 64(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VPSRLD       $0x10, Y3, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y6, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
 	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VMOVDQU      Y8, (AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y4
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y7, Y4, Y4
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y6
+	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 96(AX)
+	VPADDD       Y6, Y2, Y2
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y2, Y4, Y4
+	VMOVDQU      Y4, 32(AX)
 	MOVBQZX      10(CX), DI
 	MOVBQZX      11(CX), R8
 	MOVBQZX      12(CX), R9
@@ -17729,50 +17689,50 @@ block:
 	MOVBQZX      45(CX), R10
 	VMOVQ        (SI)(DI*8), X5
 	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 16(SP), Y3
-	VBROADCASTSS 20(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k2<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VMOVQ        (SI)(R8*8), X4
+	VMOVHPS      (SI)(R10*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPSIGNB      Y4, Y2, Y2
+	VBROADCASTSS 8(SP), Y4
+	VBROADCASTSS 12(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y3, Y7, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 128(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VMOVDQU      Y8, 64(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y7, Y4, Y4
 	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
+	VMULPS       Y6, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
 	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y3, Y3
 	VPADDD       Y6, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 160(AX)
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 96(AX)
 	MOVBQZX      14(CX), DI
 	MOVBQZX      15(CX), R8
 	MOVBQZX      16(CX), R9
@@ -17795,59 +17755,59 @@ block:
 	ORL          R11, R10
 	VMOVQ        (BX)(DI*8), X5
 	VMOVHPS      (BX)(R9*8), X5, X5
-	VMOVQ        (BX)(R8*8), X2
-	VMOVHPS      (BX)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VINSERTI128  $0x01, X3, Y5, Y3
 	MOVBQZX      46(CX), DI
 	MOVBQZX      47(CX), R8
 	MOVBQZX      48(CX), R9
 	MOVBQZX      49(CX), R10
 	VMOVQ        (SI)(DI*8), X5
 	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 24(SP), Y3
-	VBROADCASTSS 28(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k2<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VMOVQ        (SI)(R8*8), X4
+	VMOVHPS      (SI)(R10*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPSIGNB      Y4, Y3, Y3
+	VBROADCASTSS 16(SP), Y4
+	VBROADCASTSS 20(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y2, Y7, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 192(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VPSRLD       $0x10, Y3, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y6, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
 	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VMOVDQU      Y8, 128(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y4
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y7, Y4, Y4
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y6
+	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 224(AX)
+	VPADDD       Y6, Y2, Y2
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y2, Y4, Y4
+	VMOVDQU      Y4, 160(AX)
 	MOVBQZX      18(CX), DI
 	MOVBQZX      19(CX), R8
 	MOVBQZX      20(CX), R9
@@ -17879,50 +17839,50 @@ block:
 	MOVBQZX      53(CX), R10
 	VMOVQ        (SI)(DI*8), X5
 	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 32(SP), Y3
-	VBROADCASTSS 36(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k2<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VMOVQ        (SI)(R8*8), X4
+	VMOVHPS      (SI)(R10*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPSIGNB      Y4, Y2, Y2
+	VBROADCASTSS 24(SP), Y4
+	VBROADCASTSS 28(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y3, Y7, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 256(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VMOVDQU      Y8, 192(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y7, Y4, Y4
 	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
+	VMULPS       Y6, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
 	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y3, Y3
 	VPADDD       Y6, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 288(AX)
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 224(AX)
 	MOVBQZX      22(CX), DI
 	MOVBQZX      23(CX), R8
 	MOVBQZX      24(CX), R9
@@ -17945,59 +17905,59 @@ block:
 	ORL          R11, R10
 	VMOVQ        (BX)(DI*8), X5
 	VMOVHPS      (BX)(R9*8), X5, X5
-	VMOVQ        (BX)(R8*8), X2
-	VMOVHPS      (BX)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VINSERTI128  $0x01, X3, Y5, Y3
 	MOVBQZX      54(CX), DI
 	MOVBQZX      55(CX), R8
 	MOVBQZX      56(CX), R9
 	MOVBQZX      57(CX), R10
 	VMOVQ        (SI)(DI*8), X5
 	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 40(SP), Y3
-	VBROADCASTSS 44(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k2<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VMOVQ        (SI)(R8*8), X4
+	VMOVHPS      (SI)(R10*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPSIGNB      Y4, Y3, Y3
+	VBROADCASTSS 32(SP), Y4
+	VBROADCASTSS 36(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y2, Y7, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
-	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 320(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VPSRLD       $0x10, Y3, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y6, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
 	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VMOVDQU      Y8, 256(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y4
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y7, Y4, Y4
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y6
+	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 352(AX)
+	VPADDD       Y6, Y2, Y2
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y2, Y4, Y4
+	VMOVDQU      Y4, 288(AX)
 	MOVBQZX      26(CX), DI
 	MOVBQZX      27(CX), R8
 	MOVBQZX      28(CX), R9
@@ -18029,50 +17989,50 @@ block:
 	MOVBQZX      61(CX), R10
 	VMOVQ        (SI)(DI*8), X5
 	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 48(SP), Y3
-	VBROADCASTSS 52(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k2<>+0(SB), Y6, Y7
-	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VMOVQ        (SI)(R8*8), X4
+	VMOVHPS      (SI)(R10*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPSIGNB      Y4, Y2, Y2
+	VBROADCASTSS 40(SP), Y4
+	VBROADCASTSS 44(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y3, Y7, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPAND        Y0, Y8, Y8
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
 	VPADDD       Y1, Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 384(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y3
-	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VMOVDQU      Y8, 320(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y3, Y4, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y4
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y7, Y4, Y4
 	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
+	VMULPS       Y6, Y3, Y3
 	VPSRLD       $0x10, Y3, Y6
 	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y3, Y3
 	VPADDD       Y6, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSRLD       $0x10, Y2, Y4
-	VPAND        Y0, Y4, Y4
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 416(AX)
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VMOVDQU      Y4, 352(AX)
 	MOVBQZX      30(CX), DI
 	MOVBQZX      31(CX), R8
 	MOVBQZX      32(CX), R9
@@ -18095,42 +18055,82 @@ block:
 	ORL          R11, R10
 	VMOVQ        (BX)(DI*8), X5
 	VMOVHPS      (BX)(R9*8), X5, X5
-	VMOVQ        (BX)(R8*8), X2
-	VMOVHPS      (BX)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(R10*8), X3, X3
+	VINSERTI128  $0x01, X3, Y5, Y3
 	MOVBQZX      62(CX), BX
 	MOVBQZX      63(CX), DI
 	MOVBQZX      64(CX), R8
 	MOVBQZX      65(CX), R9
 	VMOVQ        (SI)(BX*8), X5
 	VMOVHPS      (SI)(R8*8), X5, X5
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 56(SP), Y3
+	VMOVQ        (SI)(DI*8), X4
+	VMOVHPS      (SI)(R9*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VPSIGNB      Y4, Y3, Y3
+	VBROADCASTSS 48(SP), Y4
+	VBROADCASTSS 52(SP), Y6
+	VPXOR        Y7, Y7, Y7
+	VPUNPCKLBW   Y2, Y7, Y7
+	VPMADDWD     k2<>+0(SB), Y7, Y8
+	VPMADDWD     k4<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y4, Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPAND        Y0, Y9, Y9
+	VPADDD       Y1, Y8, Y8
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y4, Y7, Y7
+	VPSRLD       $0x10, Y7, Y4
+	VPAND        Y0, Y4, Y4
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y7, Y8, Y8
+	VMOVDQU      Y8, 384(AX)
+	VPXOR        Y4, Y4, Y4
+	VPUNPCKHBW   Y2, Y4, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y4
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y4, Y4
+	VPADDD       Y7, Y4, Y4
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y2, Y2
+	VPSRLD       $0x10, Y2, Y6
+	VPAND        Y0, Y6, Y6
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y6, Y2, Y2
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y2, Y4, Y4
+	VMOVDQU      Y4, 416(AX)
+	VBROADCASTSS 56(SP), Y2
 	VBROADCASTSS 60(SP), Y4
 	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
 	VPMADDWD     k2<>+0(SB), Y6, Y7
 	VPMADDWD     k4<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y3, Y7, Y7
+	VMULPS       Y2, Y7, Y7
 	VPSRLD       $0x10, Y7, Y8
 	VPAND        Y0, Y8, Y8
 	VPADDD       Y1, Y7, Y7
 	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y3
-	VPAND        Y0, Y3, Y3
+	VMULPS       Y2, Y6, Y6
+	VPSRLD       $0x10, Y6, Y2
+	VPAND        Y0, Y2, Y2
 	VPADDD       Y1, Y6, Y6
-	VPADDD       Y3, Y6, Y6
+	VPADDD       Y2, Y6, Y6
 	VPSRLD       $0x10, Y7, Y7
 	VPBLENDW     $0xaa, Y6, Y7, Y7
 	VMOVDQU      Y7, 448(AX)
-	VPXOR        Y3, Y3, Y3
-	VPUNPCKHBW   Y2, Y3, Y2
+	VPXOR        Y2, Y2, Y2
+	VPUNPCKHBW   Y3, Y2, Y2
 	VPMADDWD     k2<>+0(SB), Y2, Y3
 	VPMADDWD     k4<>+0(SB), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
@@ -18228,33 +18228,6 @@ block:
 	VMOVHPS      (SI)(R10*8), X1, X1
 	VINSERTI128  $0x01, X1, Y3, Y1
 	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 32(SP), Y1
-	VBROADCASTSS 36(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, (AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 16(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 32(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 48(AX)
 	MOVBQZX      6(CX), DI
 	MOVBQZX      7(CX), R8
 	MOVBQZX      8(CX), R9
@@ -18277,46 +18250,46 @@ block:
 	ORL          R11, R10
 	VMOVQ        (BX)(DI*8), X3
 	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVBQZX      38(CX), DI
 	MOVBQZX      39(CX), R8
 	MOVBQZX      40(CX), R9
 	MOVBQZX      41(CX), R10
 	VMOVQ        (SI)(DI*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 40(SP), Y1
-	VBROADCASTSS 44(SP), Y2
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(R10*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y1, Y1
+	VBROADCASTSS 32(SP), Y2
+	VBROADCASTSS 36(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 64(AX)
+	VMOVDQU      X0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 80(AX)
+	VMOVDQU      X0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 96(AX)
+	VMOVDQU      X0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 112(AX)
+	VMOVDQU      X0, 48(AX)
 	MOVBQZX      10(CX), DI
 	MOVBQZX      11(CX), R8
 	MOVBQZX      12(CX), R9
@@ -18348,37 +18321,37 @@ block:
 	MOVBQZX      45(CX), R10
 	VMOVQ        (SI)(DI*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 48(SP), Y1
-	VBROADCASTSS 52(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 128(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 144(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 160(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 176(AX)
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(R10*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y0, Y0
+	VBROADCASTSS 40(SP), Y2
+	VBROADCASTSS 44(SP), Y4
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 64(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 80(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 96(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 112(AX)
 	MOVBQZX      14(CX), DI
 	MOVBQZX      15(CX), R8
 	MOVBQZX      16(CX), R9
@@ -18401,46 +18374,46 @@ block:
 	ORL          R11, R10
 	VMOVQ        (BX)(DI*8), X3
 	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVBQZX      46(CX), DI
 	MOVBQZX      47(CX), R8
 	MOVBQZX      48(CX), R9
 	MOVBQZX      49(CX), R10
 	VMOVQ        (SI)(DI*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 56(SP), Y1
-	VBROADCASTSS 60(SP), Y2
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(R10*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y1, Y1
+	VBROADCASTSS 48(SP), Y2
+	VBROADCASTSS 52(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 192(AX)
+	VMOVDQU      X0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 208(AX)
+	VMOVDQU      X0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 224(AX)
+	VMOVDQU      X0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 240(AX)
+	VMOVDQU      X0, 176(AX)
 	MOVBQZX      18(CX), DI
 	MOVBQZX      19(CX), R8
 	MOVBQZX      20(CX), R9
@@ -18472,37 +18445,37 @@ block:
 	MOVBQZX      53(CX), R10
 	VMOVQ        (SI)(DI*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 64(SP), Y1
-	VBROADCASTSS 68(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 256(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 272(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 288(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 304(AX)
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(R10*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y0, Y0
+	VBROADCASTSS 56(SP), Y2
+	VBROADCASTSS 60(SP), Y4
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 192(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 208(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 224(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 240(AX)
 	MOVBQZX      22(CX), DI
 	MOVBQZX      23(CX), R8
 	MOVBQZX      24(CX), R9
@@ -18525,46 +18498,46 @@ block:
 	ORL          R11, R10
 	VMOVQ        (BX)(DI*8), X3
 	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVBQZX      54(CX), DI
 	MOVBQZX      55(CX), R8
 	MOVBQZX      56(CX), R9
 	MOVBQZX      57(CX), R10
 	VMOVQ        (SI)(DI*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 72(SP), Y1
-	VBROADCASTSS 76(SP), Y2
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(R10*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y1, Y1
+	VBROADCASTSS 64(SP), Y2
+	VBROADCASTSS 68(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 320(AX)
+	VMOVDQU      X0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 336(AX)
+	VMOVDQU      X0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 352(AX)
+	VMOVDQU      X0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 368(AX)
+	VMOVDQU      X0, 304(AX)
 	MOVBQZX      26(CX), DI
 	MOVBQZX      27(CX), R8
 	MOVBQZX      28(CX), R9
@@ -18596,37 +18569,37 @@ block:
 	MOVBQZX      61(CX), R10
 	VMOVQ        (SI)(DI*8), X3
 	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 80(SP), Y1
-	VBROADCASTSS 84(SP), Y2
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 384(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 400(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 416(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 432(AX)
+	VMOVQ        (SI)(R8*8), X2
+	VMOVHPS      (SI)(R10*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y0, Y0
+	VBROADCASTSS 72(SP), Y2
+	VBROADCASTSS 76(SP), Y4
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 320(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 336(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 352(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 368(AX)
 	MOVBQZX      30(CX), DI
 	MOVBQZX      31(CX), R8
 	MOVBQZX      32(CX), R9
@@ -18649,33 +18622,60 @@ block:
 	ORL          R11, R10
 	VMOVQ        (BX)(DI*8), X3
 	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
+	VMOVQ        (BX)(R8*8), X1
+	VMOVHPS      (BX)(R10*8), X1, X1
+	VINSERTI128  $0x01, X1, Y3, Y1
 	MOVBQZX      62(CX), BX
 	MOVBQZX      63(CX), DI
 	MOVBQZX      64(CX), R8
 	MOVBQZX      65(CX), R9
 	VMOVQ        (SI)(BX*8), X3
 	VMOVHPS      (SI)(R8*8), X3, X3
-	VMOVQ        (SI)(DI*8), X1
-	VMOVHPS      (SI)(R9*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 88(SP), Y1
-	VBROADCASTSS 92(SP), Y2
+	VMOVQ        (SI)(DI*8), X2
+	VMOVHPS      (SI)(R9*8), X2, X2
+	VINSERTI128  $0x01, X2, Y3, Y2
+	VPSIGNB      Y2, Y1, Y1
+	VBROADCASTSS 80(SP), Y2
+	VBROADCASTSS 84(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 448(AX)
+	VMOVDQU      X0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 400(AX)
+	VPMOVSXBD    8(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 416(AX)
+	VPMOVSXBD    24(SP), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 432(AX)
+	VBROADCASTSS 88(SP), Y0
+	VBROADCASTSS 92(SP), Y2
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 448(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X0
 	VMOVDQU      X0, 464(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
@@ -18928,30 +18928,8 @@ block:
 	VMOVHPS      (BX)(SI*8), X1, X1
 	VINSERTI128  $0x01, X1, Y2, Y1
 	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 32(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, (AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 32(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 64(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 96(AX)
 	MOVL         70(CX), SI
-	VMOVDQU      96(SP), Y0
+	VMOVDQU      96(SP), Y1
 	MOVQ         SI, DI
 	ANDL         $0x0000007f, DI
 	MOVQ         SI, R8
@@ -18964,32 +18942,32 @@ block:
 	ANDL         $0x0000007f, SI
 	VMOVQ        (BX)(DI*8), X2
 	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(SI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 36(SP), Y1
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(SI*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y1, Y1
+	VBROADCASTSS 32(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 128(AX)
+	VMOVUPS      Y0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 160(AX)
+	VMOVUPS      Y0, 32(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 192(AX)
+	VMOVUPS      Y0, 64(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 224(AX)
+	VMOVUPS      Y0, 96(AX)
 	MOVL         74(CX), SI
 	VMOVDQU      128(SP), Y0
 	MOVQ         SI, DI
@@ -19004,34 +18982,34 @@ block:
 	ANDL         $0x0000007f, SI
 	VMOVQ        (BX)(DI*8), X2
 	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(SI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 40(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 256(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 288(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 320(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 352(AX)
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(SI*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y0, Y0
+	VBROADCASTSS 36(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 128(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 160(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 192(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 224(AX)
 	MOVL         78(CX), SI
-	VMOVDQU      160(SP), Y0
+	VMOVDQU      160(SP), Y1
 	MOVQ         SI, DI
 	ANDL         $0x0000007f, DI
 	MOVQ         SI, R8
@@ -19044,32 +19022,32 @@ block:
 	ANDL         $0x0000007f, SI
 	VMOVQ        (BX)(DI*8), X2
 	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(SI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 44(SP), Y1
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(SI*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y1, Y1
+	VBROADCASTSS 40(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 384(AX)
+	VMOVUPS      Y0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 416(AX)
+	VMOVUPS      Y0, 288(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 448(AX)
+	VMOVUPS      Y0, 320(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 480(AX)
+	VMOVUPS      Y0, 352(AX)
 	MOVL         82(CX), SI
 	VMOVDQU      192(SP), Y0
 	MOVQ         SI, DI
@@ -19084,34 +19062,34 @@ block:
 	ANDL         $0x0000007f, SI
 	VMOVQ        (BX)(DI*8), X2
 	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(SI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 48(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 512(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 544(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 576(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 608(AX)
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(SI*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y0, Y0
+	VBROADCASTSS 44(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 384(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 416(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 448(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 480(AX)
 	MOVL         86(CX), SI
-	VMOVDQU      224(SP), Y0
+	VMOVDQU      224(SP), Y1
 	MOVQ         SI, DI
 	ANDL         $0x0000007f, DI
 	MOVQ         SI, R8
@@ -19124,32 +19102,32 @@ block:
 	ANDL         $0x0000007f, SI
 	VMOVQ        (BX)(DI*8), X2
 	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(SI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 52(SP), Y1
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(SI*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y1, Y1
+	VBROADCASTSS 48(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 640(AX)
+	VMOVUPS      Y0, 512(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 672(AX)
+	VMOVUPS      Y0, 544(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 704(AX)
+	VMOVUPS      Y0, 576(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 736(AX)
+	VMOVUPS      Y0, 608(AX)
 	MOVL         90(CX), SI
 	VMOVDQU      256(SP), Y0
 	MOVQ         SI, DI
@@ -19164,34 +19142,34 @@ block:
 	ANDL         $0x0000007f, SI
 	VMOVQ        (BX)(DI*8), X2
 	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(SI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 56(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 768(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 800(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 832(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 864(AX)
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(SI*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y0, Y0
+	VBROADCASTSS 52(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 640(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 672(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 704(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 736(AX)
 	MOVL         94(CX), SI
-	VMOVDQU      288(SP), Y0
+	VMOVDQU      288(SP), Y1
 	MOVQ         SI, DI
 	ANDL         $0x0000007f, DI
 	MOVQ         SI, R8
@@ -19204,32 +19182,54 @@ block:
 	ANDL         $0x0000007f, SI
 	VMOVQ        (BX)(DI*8), X2
 	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(SI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 60(SP), Y1
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(SI*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y1, Y1
+	VBROADCASTSS 56(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 896(AX)
+	VMOVUPS      Y0, 768(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 928(AX)
+	VMOVUPS      Y0, 800(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 960(AX)
+	VMOVUPS      Y0, 832(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 992(AX)
+	VMOVUPS      Y0, 864(AX)
+	VBROADCASTSS 60(SP), Y0
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 896(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 928(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 960(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 992(AX)
 	ADDQ         $0x00000062, CX
 	ADDQ         $0x00000400, AX
 	DECQ         DX
@@ -19471,47 +19471,8 @@ block:
 	VMOVHPS      (BX)(SI*8), X3, X3
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS (SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, (AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 32(AX)
 	MOVL         70(CX), SI
-	VMOVDQU      64(SP), Y2
+	VMOVDQU      64(SP), Y3
 	MOVQ         SI, DI
 	ANDL         $0x0000007f, DI
 	MOVQ         SI, R8
@@ -19524,49 +19485,49 @@ block:
 	ANDL         $0x0000007f, SI
 	VMOVQ        (BX)(DI*8), X4
 	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 4(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VMOVQ        (BX)(R8*8), X5
+	VMOVHPS      (BX)(SI*8), X5, X5
+	VINSERTI128  $0x01, X5, Y4, Y5
+	VPSIGNB      Y5, Y3, Y3
+	VBROADCASTSS (SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, (AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y2, Y6, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y6
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 64(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
+	VMULPS       Y5, Y2, Y2
+	VPSRLD       $0x10, Y2, Y5
+	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 96(AX)
+	VPADDD       Y5, Y2, Y2
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y2, Y6, Y6
+	VMOVDQU      Y6, 32(AX)
 	MOVL         74(CX), SI
 	VMOVDQU      96(SP), Y2
 	MOVQ         SI, DI
@@ -19581,51 +19542,51 @@ block:
 	ANDL         $0x0000007f, SI
 	VMOVQ        (BX)(DI*8), X4
 	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 8(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VMOVQ        (BX)(R8*8), X5
+	VMOVHPS      (BX)(SI*8), X5, X5
+	VINSERTI128  $0x01, X5, Y4, Y5
+	VPSIGNB      Y5, Y2, Y2
+	VBROADCASTSS 4(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 64(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y3, Y6, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y6
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
 	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 128(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 160(AX)
+	VPBLENDW     $0xaa, Y3, Y6, Y6
+	VMOVDQU      Y6, 96(AX)
 	MOVL         78(CX), SI
-	VMOVDQU      128(SP), Y2
+	VMOVDQU      128(SP), Y3
 	MOVQ         SI, DI
 	ANDL         $0x0000007f, DI
 	MOVQ         SI, R8
@@ -19638,49 +19599,49 @@ block:
 	ANDL         $0x0000007f, SI
 	VMOVQ        (BX)(DI*8), X4
 	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 12(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VMOVQ        (BX)(R8*8), X5
+	VMOVHPS      (BX)(SI*8), X5, X5
+	VINSERTI128  $0x01, X5, Y4, Y5
+	VPSIGNB      Y5, Y3, Y3
+	VBROADCASTSS 8(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 128(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y2, Y6, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y6
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 192(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
+	VMULPS       Y5, Y2, Y2
+	VPSRLD       $0x10, Y2, Y5
+	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 224(AX)
+	VPADDD       Y5, Y2, Y2
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y2, Y6, Y6
+	VMOVDQU      Y6, 160(AX)
 	MOVL         82(CX), SI
 	VMOVDQU      160(SP), Y2
 	MOVQ         SI, DI
@@ -19695,51 +19656,51 @@ block:
 	ANDL         $0x0000007f, SI
 	VMOVQ        (BX)(DI*8), X4
 	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 16(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VMOVQ        (BX)(R8*8), X5
+	VMOVHPS      (BX)(SI*8), X5, X5
+	VINSERTI128  $0x01, X5, Y4, Y5
+	VPSIGNB      Y5, Y2, Y2
+	VBROADCASTSS 12(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 192(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y3, Y6, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y6
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
 	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 256(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 288(AX)
+	VPBLENDW     $0xaa, Y3, Y6, Y6
+	VMOVDQU      Y6, 224(AX)
 	MOVL         86(CX), SI
-	VMOVDQU      192(SP), Y2
+	VMOVDQU      192(SP), Y3
 	MOVQ         SI, DI
 	ANDL         $0x0000007f, DI
 	MOVQ         SI, R8
@@ -19752,49 +19713,49 @@ block:
 	ANDL         $0x0000007f, SI
 	VMOVQ        (BX)(DI*8), X4
 	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 20(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VMOVQ        (BX)(R8*8), X5
+	VMOVHPS      (BX)(SI*8), X5, X5
+	VINSERTI128  $0x01, X5, Y4, Y5
+	VPSIGNB      Y5, Y3, Y3
+	VBROADCASTSS 16(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 256(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y2, Y6, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y6
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 320(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
+	VMULPS       Y5, Y2, Y2
+	VPSRLD       $0x10, Y2, Y5
+	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 352(AX)
+	VPADDD       Y5, Y2, Y2
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y2, Y6, Y6
+	VMOVDQU      Y6, 288(AX)
 	MOVL         90(CX), SI
 	VMOVDQU      224(SP), Y2
 	MOVQ         SI, DI
@@ -19809,51 +19770,51 @@ block:
 	ANDL         $0x0000007f, SI
 	VMOVQ        (BX)(DI*8), X4
 	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 24(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VMOVQ        (BX)(R8*8), X5
+	VMOVHPS      (BX)(SI*8), X5, X5
+	VINSERTI128  $0x01, X5, Y4, Y5
+	VPSIGNB      Y5, Y2, Y2
+	VBROADCASTSS 20(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 320(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y3, Y6, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y6
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
 	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 384(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 416(AX)
+	VPBLENDW     $0xaa, Y3, Y6, Y6
+	VMOVDQU      Y6, 352(AX)
 	MOVL         94(CX), SI
-	VMOVDQU      256(SP), Y2
+	VMOVDQU      256(SP), Y3
 	MOVQ         SI, DI
 	ANDL         $0x0000007f, DI
 	MOVQ         SI, R8
@@ -19866,23 +19827,62 @@ block:
 	ANDL         $0x0000007f, SI
 	VMOVQ        (BX)(DI*8), X4
 	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 28(SP), Y3
+	VMOVQ        (BX)(R8*8), X5
+	VMOVHPS      (BX)(SI*8), X5, X5
+	VINSERTI128  $0x01, X5, Y4, Y5
+	VPSIGNB      Y5, Y3, Y3
+	VBROADCASTSS 24(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 384(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y2, Y6, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y6
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y7, Y6, Y6
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VPSRLD       $0x10, Y2, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y5, Y2, Y2
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y2, Y6, Y6
+	VMOVDQU      Y6, 416(AX)
+	VBROADCASTSS 28(SP), Y2
 	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
+	VPUNPCKLBW   Y3, Y5, Y5
 	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y2, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
 	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
+	VMULPS       Y2, Y5, Y5
 	VPSRLD       $0x10, Y5, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y5, Y5
@@ -19891,23 +19891,23 @@ block:
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 448(AX)
 	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VPUNPCKHBW   Y3, Y5, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y5
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
+	VMULPS       Y2, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
 	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y5, Y5
 	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VPSRLD       $0x10, Y3, Y2
+	VPAND        Y0, Y2, Y2
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y2, Y3, Y3
 	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
+	VPBLENDW     $0xaa, Y3, Y5, Y5
 	VMOVDQU      Y5, 480(AX)
 	ADDQ         $0x00000062, CX
 	ADDQ         $0x00000200, AX
@@ -20148,34 +20148,8 @@ block:
 	VMOVHPS      (BX)(SI*8), X1, X1
 	VINSERTI128  $0x01, X1, Y2, Y1
 	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 32(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, (AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 16(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 32(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 48(AX)
 	MOVL         70(CX), SI
-	VMOVDQU      96(SP), Y0
+	VMOVDQU      96(SP), Y1
 	MOVQ         SI, DI
 	ANDL         $0x0000007f, DI
 	MOVQ         SI, R8
@@ -20188,36 +20162,36 @@ block:
 	ANDL         $0x0000007f, SI
 	VMOVQ        (BX)(DI*8), X2
 	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(SI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 36(SP), Y1
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(SI*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y1, Y1
+	VBROADCASTSS 32(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 64(AX)
+	VMOVDQU      X0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 80(AX)
+	VMOVDQU      X0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 96(AX)
+	VMOVDQU      X0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 112(AX)
+	VMOVDQU      X0, 48(AX)
 	MOVL         74(CX), SI
 	VMOVDQU      128(SP), Y0
 	MOVQ         SI, DI
@@ -20232,38 +20206,38 @@ block:
 	ANDL         $0x0000007f, SI
 	VMOVQ        (BX)(DI*8), X2
 	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(SI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 40(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 128(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 144(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 160(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 176(AX)
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(SI*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y0, Y0
+	VBROADCASTSS 36(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 64(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 80(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 96(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 112(AX)
 	MOVL         78(CX), SI
-	VMOVDQU      160(SP), Y0
+	VMOVDQU      160(SP), Y1
 	MOVQ         SI, DI
 	ANDL         $0x0000007f, DI
 	MOVQ         SI, R8
@@ -20276,36 +20250,36 @@ block:
 	ANDL         $0x0000007f, SI
 	VMOVQ        (BX)(DI*8), X2
 	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(SI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 44(SP), Y1
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(SI*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y1, Y1
+	VBROADCASTSS 40(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 192(AX)
+	VMOVDQU      X0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 208(AX)
+	VMOVDQU      X0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 224(AX)
+	VMOVDQU      X0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 240(AX)
+	VMOVDQU      X0, 176(AX)
 	MOVL         82(CX), SI
 	VMOVDQU      192(SP), Y0
 	MOVQ         SI, DI
@@ -20320,38 +20294,38 @@ block:
 	ANDL         $0x0000007f, SI
 	VMOVQ        (BX)(DI*8), X2
 	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(SI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 48(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 256(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 272(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 288(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 304(AX)
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(SI*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y0, Y0
+	VBROADCASTSS 44(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 192(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 208(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 224(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 240(AX)
 	MOVL         86(CX), SI
-	VMOVDQU      224(SP), Y0
+	VMOVDQU      224(SP), Y1
 	MOVQ         SI, DI
 	ANDL         $0x0000007f, DI
 	MOVQ         SI, R8
@@ -20364,36 +20338,36 @@ block:
 	ANDL         $0x0000007f, SI
 	VMOVQ        (BX)(DI*8), X2
 	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(SI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 52(SP), Y1
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(SI*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y1, Y1
+	VBROADCASTSS 48(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 320(AX)
+	VMOVDQU      X0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 336(AX)
+	VMOVDQU      X0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 352(AX)
+	VMOVDQU      X0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 368(AX)
+	VMOVDQU      X0, 304(AX)
 	MOVL         90(CX), SI
 	VMOVDQU      256(SP), Y0
 	MOVQ         SI, DI
@@ -20408,38 +20382,38 @@ block:
 	ANDL         $0x0000007f, SI
 	VMOVQ        (BX)(DI*8), X2
 	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(SI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 56(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 384(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 400(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 416(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 432(AX)
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(SI*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y0, Y0
+	VBROADCASTSS 52(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 320(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 336(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 352(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 368(AX)
 	MOVL         94(CX), SI
-	VMOVDQU      288(SP), Y0
+	VMOVDQU      288(SP), Y1
 	MOVQ         SI, DI
 	ANDL         $0x0000007f, DI
 	MOVQ         SI, R8
@@ -20452,35 +20426,61 @@ block:
 	ANDL         $0x0000007f, SI
 	VMOVQ        (BX)(DI*8), X2
 	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(SI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 60(SP), Y1
+	VMOVQ        (BX)(R8*8), X3
+	VMOVHPS      (BX)(SI*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y1, Y1
+	VBROADCASTSS 56(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 448(AX)
+	VMOVDQU      X0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 464(AX)
+	VMOVDQU      X0, 400(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 480(AX)
+	VMOVDQU      X0, 416(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 432(AX)
+	VBROADCASTSS 60(SP), Y0
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 448(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 464(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 480(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X0
 	VMOVDQU      X0, 496(AX)
 	ADDQ         $0x00000062, CX
 	ADDQ         $0x00000200, AX
@@ -20973,61 +20973,39 @@ block:
 	VMOVHPS      (BX)(R9*8), X1, X1
 	VINSERTI128  $0x01, X1, Y2, Y1
 	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 32(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, (AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 32(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 64(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 96(AX)
-	VMOVDQU      96(SP), Y0
+	VMOVDQU      96(SP), Y1
 	MOVBQZX      78(CX), SI
 	MOVBQZX      79(CX), DI
 	MOVBQZX      80(CX), R8
 	MOVBQZX      81(CX), R9
 	VMOVQ        (BX)(SI*8), X2
 	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X1
-	VMOVHPS      (BX)(R9*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 36(SP), Y1
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y1, Y1
+	VBROADCASTSS 32(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 128(AX)
+	VMOVUPS      Y0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 160(AX)
+	VMOVUPS      Y0, 32(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 192(AX)
+	VMOVUPS      Y0, 64(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 224(AX)
+	VMOVUPS      Y0, 96(AX)
 	VMOVDQU      128(SP), Y0
 	MOVBQZX      82(CX), SI
 	MOVBQZX      83(CX), DI
@@ -21035,65 +21013,65 @@ block:
 	MOVBQZX      85(CX), R9
 	VMOVQ        (BX)(SI*8), X2
 	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X1
-	VMOVHPS      (BX)(R9*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 40(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 256(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 288(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 320(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 352(AX)
-	VMOVDQU      160(SP), Y0
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y0, Y0
+	VBROADCASTSS 36(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 128(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 160(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 192(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 224(AX)
+	VMOVDQU      160(SP), Y1
 	MOVBQZX      86(CX), SI
 	MOVBQZX      87(CX), DI
 	MOVBQZX      88(CX), R8
 	MOVBQZX      89(CX), R9
 	VMOVQ        (BX)(SI*8), X2
 	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X1
-	VMOVHPS      (BX)(R9*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 44(SP), Y1
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y1, Y1
+	VBROADCASTSS 40(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 384(AX)
+	VMOVUPS      Y0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 416(AX)
+	VMOVUPS      Y0, 288(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 448(AX)
+	VMOVUPS      Y0, 320(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 480(AX)
+	VMOVUPS      Y0, 352(AX)
 	VMOVDQU      192(SP), Y0
 	MOVBQZX      90(CX), SI
 	MOVBQZX      91(CX), DI
@@ -21101,65 +21079,65 @@ block:
 	MOVBQZX      93(CX), R9
 	VMOVQ        (BX)(SI*8), X2
 	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X1
-	VMOVHPS      (BX)(R9*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 48(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 512(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 544(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 576(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 608(AX)
-	VMOVDQU      224(SP), Y0
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y0, Y0
+	VBROADCASTSS 44(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 384(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 416(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 448(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 480(AX)
+	VMOVDQU      224(SP), Y1
 	MOVBQZX      94(CX), SI
 	MOVBQZX      95(CX), DI
 	MOVBQZX      96(CX), R8
 	MOVBQZX      97(CX), R9
 	VMOVQ        (BX)(SI*8), X2
 	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X1
-	VMOVHPS      (BX)(R9*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 52(SP), Y1
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y1, Y1
+	VBROADCASTSS 48(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 640(AX)
+	VMOVUPS      Y0, 512(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 672(AX)
+	VMOVUPS      Y0, 544(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 704(AX)
+	VMOVUPS      Y0, 576(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 736(AX)
+	VMOVUPS      Y0, 608(AX)
 	VMOVDQU      256(SP), Y0
 	MOVBQZX      98(CX), SI
 	MOVBQZX      99(CX), DI
@@ -21167,65 +21145,87 @@ block:
 	MOVBQZX      101(CX), R9
 	VMOVQ        (BX)(SI*8), X2
 	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X1
-	VMOVHPS      (BX)(R9*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 56(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 768(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 800(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 832(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 864(AX)
-	VMOVDQU      288(SP), Y0
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y0, Y0
+	VBROADCASTSS 52(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 640(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 672(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 704(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 736(AX)
+	VMOVDQU      288(SP), Y1
 	MOVBQZX      102(CX), SI
 	MOVBQZX      103(CX), DI
 	MOVBQZX      104(CX), R8
 	MOVBQZX      105(CX), R9
 	VMOVQ        (BX)(SI*8), X2
 	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X1
-	VMOVHPS      (BX)(R9*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 60(SP), Y1
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y1, Y1
+	VBROADCASTSS 56(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 896(AX)
+	VMOVUPS      Y0, 768(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 928(AX)
+	VMOVUPS      Y0, 800(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 960(AX)
+	VMOVUPS      Y0, 832(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
-	VMOVUPS      Y0, 992(AX)
+	VMOVUPS      Y0, 864(AX)
+	VBROADCASTSS 60(SP), Y0
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 896(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 928(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 960(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 992(AX)
 	ADDQ         $0x0000006e, CX
 	ADDQ         $0x00000400, AX
 	DECQ         DX
@@ -21719,95 +21719,56 @@ block:
 	VMOVHPS      (BX)(R9*8), X3, X3
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS (SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSRLD       $0x10, Y6, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y6, Y6
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, (AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 32(AX)
-	VMOVDQU      64(SP), Y2
+	VMOVDQU      64(SP), Y3
 	MOVBQZX      78(CX), SI
 	MOVBQZX      79(CX), DI
 	MOVBQZX      80(CX), R8
 	MOVBQZX      81(CX), R9
 	VMOVQ        (BX)(SI*8), X4
 	VMOVHPS      (BX)(R8*8), X4, X4
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 4(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VMOVQ        (BX)(DI*8), X5
+	VMOVHPS      (BX)(R9*8), X5, X5
+	VINSERTI128  $0x01, X5, Y4, Y5
+	VPSIGNB      Y5, Y3, Y3
+	VBROADCASTSS (SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, (AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y2, Y6, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y6
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 64(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
+	VMULPS       Y5, Y2, Y2
+	VPSRLD       $0x10, Y2, Y5
+	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 96(AX)
+	VPADDD       Y5, Y2, Y2
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y2, Y6, Y6
+	VMOVDQU      Y6, 32(AX)
 	VMOVDQU      96(SP), Y2
 	MOVBQZX      82(CX), SI
 	MOVBQZX      83(CX), DI
@@ -21815,99 +21776,99 @@ block:
 	MOVBQZX      85(CX), R9
 	VMOVQ        (BX)(SI*8), X4
 	VMOVHPS      (BX)(R8*8), X4, X4
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 8(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VMOVQ        (BX)(DI*8), X5
+	VMOVHPS      (BX)(R9*8), X5, X5
+	VINSERTI128  $0x01, X5, Y4, Y5
+	VPSIGNB      Y5, Y2, Y2
+	VBROADCASTSS 4(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 64(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y3, Y6, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y6
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
 	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 128(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 160(AX)
-	VMOVDQU      128(SP), Y2
+	VPBLENDW     $0xaa, Y3, Y6, Y6
+	VMOVDQU      Y6, 96(AX)
+	VMOVDQU      128(SP), Y3
 	MOVBQZX      86(CX), SI
 	MOVBQZX      87(CX), DI
 	MOVBQZX      88(CX), R8
 	MOVBQZX      89(CX), R9
 	VMOVQ        (BX)(SI*8), X4
 	VMOVHPS      (BX)(R8*8), X4, X4
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 12(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VMOVQ        (BX)(DI*8), X5
+	VMOVHPS      (BX)(R9*8), X5, X5
+	VINSERTI128  $0x01, X5, Y4, Y5
+	VPSIGNB      Y5, Y3, Y3
+	VBROADCASTSS 8(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 128(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y2, Y6, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y6
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 192(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
+	VMULPS       Y5, Y2, Y2
+	VPSRLD       $0x10, Y2, Y5
+	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 224(AX)
+	VPADDD       Y5, Y2, Y2
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y2, Y6, Y6
+	VMOVDQU      Y6, 160(AX)
 	VMOVDQU      160(SP), Y2
 	MOVBQZX      90(CX), SI
 	MOVBQZX      91(CX), DI
@@ -21915,99 +21876,99 @@ block:
 	MOVBQZX      93(CX), R9
 	VMOVQ        (BX)(SI*8), X4
 	VMOVHPS      (BX)(R8*8), X4, X4
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 16(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VMOVQ        (BX)(DI*8), X5
+	VMOVHPS      (BX)(R9*8), X5, X5
+	VINSERTI128  $0x01, X5, Y4, Y5
+	VPSIGNB      Y5, Y2, Y2
+	VBROADCASTSS 12(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 192(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y3, Y6, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y6
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
 	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 256(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 288(AX)
-	VMOVDQU      192(SP), Y2
+	VPBLENDW     $0xaa, Y3, Y6, Y6
+	VMOVDQU      Y6, 224(AX)
+	VMOVDQU      192(SP), Y3
 	MOVBQZX      94(CX), SI
 	MOVBQZX      95(CX), DI
 	MOVBQZX      96(CX), R8
 	MOVBQZX      97(CX), R9
 	VMOVQ        (BX)(SI*8), X4
 	VMOVHPS      (BX)(R8*8), X4, X4
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 20(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VMOVQ        (BX)(DI*8), X5
+	VMOVHPS      (BX)(R9*8), X5, X5
+	VINSERTI128  $0x01, X5, Y4, Y5
+	VPSIGNB      Y5, Y3, Y3
+	VBROADCASTSS 16(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 256(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y2, Y6, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y6
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 320(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
+	VMULPS       Y5, Y2, Y2
+	VPSRLD       $0x10, Y2, Y5
+	VPAND        Y0, Y5, Y5
 	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 352(AX)
+	VPADDD       Y5, Y2, Y2
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y2, Y6, Y6
+	VMOVDQU      Y6, 288(AX)
 	VMOVDQU      224(SP), Y2
 	MOVBQZX      98(CX), SI
 	MOVBQZX      99(CX), DI
@@ -22015,73 +21976,112 @@ block:
 	MOVBQZX      101(CX), R9
 	VMOVQ        (BX)(SI*8), X4
 	VMOVHPS      (BX)(R8*8), X4, X4
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 24(SP), Y3
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
-	VPMADDWD     k2<>+0(SB), Y5, Y6
-	VPMADDWD     k4<>+0(SB), Y5, Y5
+	VMOVQ        (BX)(DI*8), X5
+	VMOVHPS      (BX)(R9*8), X5, X5
+	VINSERTI128  $0x01, X5, Y4, Y5
+	VPSIGNB      Y5, Y2, Y2
+	VBROADCASTSS 20(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y3, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 320(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y3, Y6, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y6
+	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y7
-	VPAND        Y0, Y7, Y7
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y7, Y5, Y5
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y5, Y3, Y3
 	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 384(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSRLD       $0x10, Y5, Y6
-	VPAND        Y0, Y6, Y6
-	VPADDD       Y1, Y5, Y5
-	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      Y5, 416(AX)
-	VMOVDQU      256(SP), Y2
+	VPBLENDW     $0xaa, Y3, Y6, Y6
+	VMOVDQU      Y6, 352(AX)
+	VMOVDQU      256(SP), Y3
 	MOVBQZX      102(CX), SI
 	MOVBQZX      103(CX), DI
 	MOVBQZX      104(CX), R8
 	MOVBQZX      105(CX), R9
 	VMOVQ        (BX)(SI*8), X4
 	VMOVHPS      (BX)(R8*8), X4, X4
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VBROADCASTSS 28(SP), Y3
+	VMOVQ        (BX)(DI*8), X5
+	VMOVHPS      (BX)(R9*8), X5, X5
+	VINSERTI128  $0x01, X5, Y4, Y5
+	VPSIGNB      Y5, Y3, Y3
+	VBROADCASTSS 24(SP), Y5
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLBW   Y2, Y6, Y6
+	VPMADDWD     k2<>+0(SB), Y6, Y7
+	VPMADDWD     k4<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y0, Y8, Y8
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y6, Y7, Y7
+	VMOVDQU      Y7, 384(AX)
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKHBW   Y2, Y6, Y2
+	VPMADDWD     k2<>+0(SB), Y2, Y6
+	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VPSRLD       $0x10, Y6, Y7
+	VPAND        Y0, Y7, Y7
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y7, Y6, Y6
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VPSRLD       $0x10, Y2, Y5
+	VPAND        Y0, Y5, Y5
+	VPADDD       Y1, Y2, Y2
+	VPADDD       Y5, Y2, Y2
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y2, Y6, Y6
+	VMOVDQU      Y6, 416(AX)
+	VBROADCASTSS 28(SP), Y2
 	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y2, Y5, Y5
+	VPUNPCKLBW   Y3, Y5, Y5
 	VPMADDWD     k2<>+0(SB), Y5, Y6
 	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y2, Y6, Y6
 	VPSRLD       $0x10, Y6, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y6, Y6
 	VPADDD       Y7, Y6, Y6
 	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
+	VMULPS       Y2, Y5, Y5
 	VPSRLD       $0x10, Y5, Y7
 	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y5, Y5
@@ -22090,23 +22090,23 @@ block:
 	VPBLENDW     $0xaa, Y5, Y6, Y6
 	VMOVDQU      Y6, 448(AX)
 	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y2, Y5, Y2
-	VPMADDWD     k2<>+0(SB), Y2, Y5
-	VPMADDWD     k4<>+0(SB), Y2, Y2
+	VPUNPCKHBW   Y3, Y5, Y3
+	VPMADDWD     k2<>+0(SB), Y3, Y5
+	VPMADDWD     k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
+	VMULPS       Y2, Y5, Y5
 	VPSRLD       $0x10, Y5, Y6
 	VPAND        Y0, Y6, Y6
 	VPADDD       Y1, Y5, Y5
 	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VPSRLD       $0x10, Y2, Y3
-	VPAND        Y0, Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPADDD       Y3, Y2, Y2
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VPSRLD       $0x10, Y3, Y2
+	VPAND        Y0, Y2, Y2
+	VPADDD       Y1, Y3, Y3
+	VPADDD       Y2, Y3, Y3
 	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
+	VPBLENDW     $0xaa, Y3, Y5, Y5
 	VMOVDQU      Y5, 480(AX)
 	ADDQ         $0x0000006e, CX
 	ADDQ         $0x00000200, AX
@@ -22599,69 +22599,43 @@ block:
 	VMOVHPS      (BX)(R9*8), X1, X1
 	VINSERTI128  $0x01, X1, Y2, Y1
 	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 32(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, (AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 16(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 32(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 48(AX)
-	VMOVDQU      96(SP), Y0
+	VMOVDQU      96(SP), Y1
 	MOVBQZX      78(CX), SI
 	MOVBQZX      79(CX), DI
 	MOVBQZX      80(CX), R8
 	MOVBQZX      81(CX), R9
 	VMOVQ        (BX)(SI*8), X2
 	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X1
-	VMOVHPS      (BX)(R9*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 36(SP), Y1
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y1, Y1
+	VBROADCASTSS 32(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 64(AX)
+	VMOVDQU      X0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 80(AX)
+	VMOVDQU      X0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 96(AX)
+	VMOVDQU      X0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 112(AX)
+	VMOVDQU      X0, 48(AX)
 	VMOVDQU      128(SP), Y0
 	MOVBQZX      82(CX), SI
 	MOVBQZX      83(CX), DI
@@ -22669,73 +22643,73 @@ block:
 	MOVBQZX      85(CX), R9
 	VMOVQ        (BX)(SI*8), X2
 	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X1
-	VMOVHPS      (BX)(R9*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 40(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 128(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 144(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 160(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 176(AX)
-	VMOVDQU      160(SP), Y0
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y0, Y0
+	VBROADCASTSS 36(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 64(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 80(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 96(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 112(AX)
+	VMOVDQU      160(SP), Y1
 	MOVBQZX      86(CX), SI
 	MOVBQZX      87(CX), DI
 	MOVBQZX      88(CX), R8
 	MOVBQZX      89(CX), R9
 	VMOVQ        (BX)(SI*8), X2
 	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X1
-	VMOVHPS      (BX)(R9*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 44(SP), Y1
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y1, Y1
+	VBROADCASTSS 40(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 192(AX)
+	VMOVDQU      X0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 208(AX)
+	VMOVDQU      X0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 224(AX)
+	VMOVDQU      X0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 240(AX)
+	VMOVDQU      X0, 176(AX)
 	VMOVDQU      192(SP), Y0
 	MOVBQZX      90(CX), SI
 	MOVBQZX      91(CX), DI
@@ -22743,73 +22717,73 @@ block:
 	MOVBQZX      93(CX), R9
 	VMOVQ        (BX)(SI*8), X2
 	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X1
-	VMOVHPS      (BX)(R9*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 48(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 256(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 272(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 288(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 304(AX)
-	VMOVDQU      224(SP), Y0
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y0, Y0
+	VBROADCASTSS 44(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 192(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 208(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 224(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 240(AX)
+	VMOVDQU      224(SP), Y1
 	MOVBQZX      94(CX), SI
 	MOVBQZX      95(CX), DI
 	MOVBQZX      96(CX), R8
 	MOVBQZX      97(CX), R9
 	VMOVQ        (BX)(SI*8), X2
 	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X1
-	VMOVHPS      (BX)(R9*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 52(SP), Y1
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y1, Y1
+	VBROADCASTSS 48(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 320(AX)
+	VMOVDQU      X0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 336(AX)
+	VMOVDQU      X0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 352(AX)
+	VMOVDQU      X0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 368(AX)
+	VMOVDQU      X0, 304(AX)
 	VMOVDQU      256(SP), Y0
 	MOVBQZX      98(CX), SI
 	MOVBQZX      99(CX), DI
@@ -22817,72 +22791,98 @@ block:
 	MOVBQZX      101(CX), R9
 	VMOVQ        (BX)(SI*8), X2
 	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X1
-	VMOVHPS      (BX)(R9*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 56(SP), Y1
-	VMOVDQU      Y0, (SP)
-	VPMOVSXBD    (SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 384(AX)
-	VPMOVSXBD    16(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 400(AX)
-	VPMOVSXBD    8(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 416(AX)
-	VPMOVSXBD    24(SP), Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 432(AX)
-	VMOVDQU      288(SP), Y0
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y0, Y0
+	VBROADCASTSS 52(SP), Y3
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 320(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 336(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 352(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 368(AX)
+	VMOVDQU      288(SP), Y1
 	MOVBQZX      102(CX), SI
 	MOVBQZX      103(CX), DI
 	MOVBQZX      104(CX), R8
 	MOVBQZX      105(CX), R9
 	VMOVQ        (BX)(SI*8), X2
 	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X1
-	VMOVHPS      (BX)(R9*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VBROADCASTSS 60(SP), Y1
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y3
+	VPSIGNB      Y3, Y1, Y1
+	VBROADCASTSS 56(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 448(AX)
+	VMOVDQU      X0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 464(AX)
+	VMOVDQU      X0, 400(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
-	VMOVDQU      X0, 480(AX)
+	VMOVDQU      X0, 416(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 432(AX)
+	VBROADCASTSS 60(SP), Y0
+	VMOVDQU      Y1, (SP)
+	VPMOVSXBD    (SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 448(AX)
+	VPMOVSXBD    16(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 464(AX)
+	VPMOVSXBD    8(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 480(AX)
+	VPMOVSXBD    24(SP), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X0
 	VMOVDQU      X0, 496(AX)
 	ADDQ         $0x0000006e, CX
 	ADDQ         $0x00000200, AX

@@ -91,26 +91,28 @@ func iq2XXS(k *kernel) {
 	k.dByScale(a, d, 0.5, 0.25)
 	s.keep(0, a)
 	grid, signs := table("iq2xxsGrid"), table("evenSignBytes")
-	for i := range 8 {
+	ahead(8, func(i int) VecVirtual {
 		word := GP64()
 		MOVL(k.from(6+8*i), word.As32())
 		codes := rows8(grid, k.loaded(2+8*i))
 		VPSIGNB(rows8(signs, fields(word, 0, 7, 127)), codes, codes)
+		return codes
+	}, func(i int, codes VecVirtual) {
 		of := s.of(i)
 		k.scaled(32*i, codes, of, of)
-	}
+	})
 }
 
 func iq2XS(k *kernel) {
 	s := k.nibbleScales(66, 16, k.half(0), 0.5, 0.25)
 	grid, signs := table("iq2xsGrid"), table("evenSignBytes")
-	for i := range 8 {
+	ahead(8, func(i int) VecVirtual {
 		word := GP64()
 		MOVQ(k.from(2+8*i), word)
 		codes := rows8(grid, fields(word, 0, 16, 511))
 		VPSIGNB(rows8(signs, fields(word, 9, 16, 127)), codes, codes)
-		k.scaled(32*i, codes, s.of(2*i), s.of(2*i+1))
-	}
+		return codes
+	}, func(i int, codes VecVirtual) { k.scaled(32*i, codes, s.of(2*i), s.of(2*i+1)) })
 }
 
 // withHigh adds to four indices the fields of a byte, shifted to bit 8.
@@ -130,13 +132,13 @@ func (k *kernel) withHigh(index [4]Register, off, first, width int) {
 func iq2S(k *kernel) {
 	s := k.nibbleScales(74, 16, k.half(0), 0.5, 0.25)
 	grid, signs := table("iq2sGrid"), table("signBytes")
-	for i := range 8 {
+	ahead(8, func(i int) VecVirtual {
 		index := k.loaded(2 + 4*i)
 		k.withHigh(index, 66+i, 0, 2)
 		codes := rows8(grid, index)
 		VPSIGNB(rows8(signs, k.loaded(34+4*i)), codes, codes)
-		k.scaled(32*i, codes, s.of(2*i), s.of(2*i+1))
-	}
+		return codes
+	}, func(i int, codes VecVirtual) { k.scaled(32*i, codes, s.of(2*i), s.of(2*i+1)) })
 }
 
 // rows4 copies the rows of four bytes of a block to memory in the order of
@@ -163,14 +165,16 @@ func iq3XXS(k *kernel) {
 		return r
 	})
 	signs := table("evenSignBytes")
-	for i := range 8 {
+	ahead(8, func(i int) VecVirtual {
 		word, codes := GP64(), YMM()
 		MOVL(k.from(66+4*i), word.As32())
 		VMOVDQU(codesAt.Offset(32*i), codes)
 		VPSIGNB(rows8(signs, fields(word, 0, 7, 127)), codes, codes)
+		return codes
+	}, func(i int, codes VecVirtual) {
 		of := s.of(i)
 		k.scaled(32*i, codes, of, of)
-	}
+	})
 }
 
 func iq3S(k *kernel) {
@@ -185,13 +189,15 @@ func iq3S(k *kernel) {
 		return r
 	})
 	signs := table("signBytes")
-	for i := range 8 {
+	ahead(8, func(i int) VecVirtual {
 		codes := YMM()
 		VMOVDQU(codesAt.Offset(32*i), codes)
 		VPSIGNB(rows8(signs, k.loaded(74+4*i)), codes, codes)
+		return codes
+	}, func(i int, codes VecVirtual) {
 		of := s.of(i)
 		k.scaled(32*i, codes, of, of)
-	}
+	})
 }
 
 // The values of the ternary grids are shifted by an eighth up or down: times
@@ -212,7 +218,7 @@ func iq1S(k *kernel) {
 	k.dByScale(y, d, 0, 0.125)
 	s.keep(0, y)
 	grid := table("iq1Grid")
-	for i := range 8 {
+	ahead(8, func(i int) VecVirtual {
 		word := GP64()
 		MOVWQZX(k.from(34+2*i), word)
 		index := k.loaded(2 + 4*i)
@@ -228,9 +234,11 @@ func iq1S(k *kernel) {
 		VMOVD(down.As32(), x)
 		VPBROADCASTB(x, eighths)
 		shifted(codes, eighths)
+		return codes
+	}, func(i int, codes VecVirtual) {
 		of := s.of(i)
 		k.scaled(32*i, codes, of, of)
-	}
+	})
 }
 
 func iq1M(k *kernel) {
@@ -255,7 +263,7 @@ func iq1M(k *kernel) {
 		}
 	}
 	grid, steps := table("iq1Grid"), table("eighthBytes")
-	for i := range 8 {
+	ahead(8, func(i int) VecVirtual {
 		index, word := k.loaded(4*i), GP64()
 		MOVWQZX(k.from(32+2*i), word)
 		for l, h := range fields(word, 0, 4, 7) {
@@ -264,6 +272,6 @@ func iq1M(k *kernel) {
 		}
 		codes := rows8(grid, index)
 		shifted(codes, rows8(steps, fields(word, 3, 4, 1)))
-		k.scaled(32*i, codes, s.of(2*i), s.of(2*i+1))
-	}
+		return codes
+	}, func(i int, codes VecVirtual) { k.scaled(32*i, codes, s.of(2*i), s.of(2*i+1)) })
 }

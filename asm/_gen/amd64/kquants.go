@@ -76,7 +76,7 @@ func q45K(high bool) func(*kernel) {
 			at, fifth = 48, YMM()
 			k.spreadQuads(k.from(16), fifth)
 		}
-		for i := range 8 {
+		ahead(8, func(i int) VecVirtual {
 			codes := YMM()
 			k.spreadQuads(k.from(at+i/2*32), codes)
 			if i%2 == 1 {
@@ -96,13 +96,15 @@ func q45K(high bool) func(*kernel) {
 				VPAND(bytes32(0x10), bit, bit)
 				VPOR(bit, codes, codes)
 			}
+			return codes
+		}, func(i int, codes VecVirtual) {
 			p := pair{ds.of(i), ms.of(i)}
 			if !high && !k.float32() {
 				k.lookup(32*i, codes, k.table16(k.constants(counted, false), false, func(x VecVirtual) { p.join(x, false) }))
-				continue
+				return
 			}
 			k.affine(32*i, codes, p, p, false)
-		}
+		})
 	}
 }
 
