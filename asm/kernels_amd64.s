@@ -94,39 +94,39 @@ block:
 	VPMOVSXBW    2(CX), Y3
 	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VPMOVSXBW    18(CX), Y5
+	VPMADDWD     k2<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
+	VPADDD       Y7, Y4, Y4
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
+	VPSRLD       $0x10, Y3, Y7
+	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
+	VPADDD       Y7, Y3, Y3
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, (AX)
-	VPMOVSXBW    18(CX), Y3
-	VPMADDWD     k2<>+0(SB), Y3, Y4
-	VPMADDWD     k4<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y2
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y2, Y6, Y6
+	VPSRLD       $0x10, Y6, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y3, Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y2, Y5, Y5
+	VPSRLD       $0x10, Y5, Y2
 	VPAND        Y0, Y2, Y2
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y2, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 32(AX)
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y2, Y5, Y5
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y5, Y6, Y6
+	VMOVDQU      Y6, 32(AX)
 	ADDQ         $0x00000022, CX
 	ADDQ         $0x00000040, AX
 	DECQ         DX
@@ -254,39 +254,39 @@ block:
 	VPMOVSXBW    4(CX), Y3
 	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VPMOVSXBW    20(CX), Y5
+	VPMADDWD     k2<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
+	VPADDD       Y7, Y4, Y4
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
+	VPSRLD       $0x10, Y3, Y7
+	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
+	VPADDD       Y7, Y3, Y3
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, (AX)
-	VPMOVSXBW    20(CX), Y3
-	VPMADDWD     k2<>+0(SB), Y3, Y4
-	VPMADDWD     k4<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y2
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y2, Y6, Y6
+	VPSRLD       $0x10, Y6, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y3, Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y2, Y5, Y5
+	VPSRLD       $0x10, Y5, Y2
 	VPAND        Y0, Y2, Y2
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y2, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 32(AX)
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y2, Y5, Y5
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y5, Y6, Y6
+	VMOVDQU      Y6, 32(AX)
 	ADDQ         $0x00000024, CX
 	ADDQ         $0x00000040, AX
 	DECQ         DX
@@ -534,291 +534,291 @@ block:
 	VPMOVSXBW    4(CX), Y3
 	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VPMOVSXBW    20(CX), Y5
+	VPMADDWD     k2<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
+	VPADDD       Y7, Y4, Y4
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
+	VPSRLD       $0x10, Y3, Y7
+	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
+	VPADDD       Y7, Y3, Y3
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, (AX)
-	VPMOVSXBW    20(CX), Y3
-	VPMADDWD     k2<>+0(SB), Y3, Y4
-	VPMADDWD     k4<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 32(AX)
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y2, Y6, Y6
+	VPSRLD       $0x10, Y6, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y3, Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y2, Y5, Y5
+	VPSRLD       $0x10, Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y3, Y5, Y5
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y5, Y6, Y6
+	VMOVDQU      Y6, 32(AX)
 	VPMOVSXBW    36(CX), Y3
 	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VPMOVSXBW    52(CX), Y5
+	VPMADDWD     k2<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
+	VPADDD       Y7, Y4, Y4
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
+	VPSRLD       $0x10, Y3, Y7
+	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
+	VPADDD       Y7, Y3, Y3
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 64(AX)
-	VPMOVSXBW    52(CX), Y3
-	VPMADDWD     k2<>+0(SB), Y3, Y4
-	VPMADDWD     k4<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 96(AX)
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y2, Y6, Y6
+	VPSRLD       $0x10, Y6, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y3, Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y2, Y5, Y5
+	VPSRLD       $0x10, Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y3, Y5, Y5
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y5, Y6, Y6
+	VMOVDQU      Y6, 96(AX)
 	VPMOVSXBW    68(CX), Y3
 	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VPMOVSXBW    84(CX), Y5
+	VPMADDWD     k2<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
+	VPADDD       Y7, Y4, Y4
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
+	VPSRLD       $0x10, Y3, Y7
+	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
+	VPADDD       Y7, Y3, Y3
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 128(AX)
-	VPMOVSXBW    84(CX), Y3
-	VPMADDWD     k2<>+0(SB), Y3, Y4
-	VPMADDWD     k4<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 160(AX)
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y2, Y6, Y6
+	VPSRLD       $0x10, Y6, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y3, Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y2, Y5, Y5
+	VPSRLD       $0x10, Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y3, Y5, Y5
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y5, Y6, Y6
+	VMOVDQU      Y6, 160(AX)
 	VPMOVSXBW    100(CX), Y3
 	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VPMOVSXBW    116(CX), Y5
+	VPMADDWD     k2<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
+	VPADDD       Y7, Y4, Y4
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
+	VPSRLD       $0x10, Y3, Y7
+	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
+	VPADDD       Y7, Y3, Y3
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 192(AX)
-	VPMOVSXBW    116(CX), Y3
-	VPMADDWD     k2<>+0(SB), Y3, Y4
-	VPMADDWD     k4<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 224(AX)
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y2, Y6, Y6
+	VPSRLD       $0x10, Y6, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y3, Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y2, Y5, Y5
+	VPSRLD       $0x10, Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y3, Y5, Y5
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y5, Y6, Y6
+	VMOVDQU      Y6, 224(AX)
 	VPMOVSXBW    132(CX), Y3
 	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VPMOVSXBW    148(CX), Y5
+	VPMADDWD     k2<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
+	VPADDD       Y7, Y4, Y4
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
+	VPSRLD       $0x10, Y3, Y7
+	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
+	VPADDD       Y7, Y3, Y3
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 256(AX)
-	VPMOVSXBW    148(CX), Y3
-	VPMADDWD     k2<>+0(SB), Y3, Y4
-	VPMADDWD     k4<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 288(AX)
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y2, Y6, Y6
+	VPSRLD       $0x10, Y6, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y3, Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y2, Y5, Y5
+	VPSRLD       $0x10, Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y3, Y5, Y5
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y5, Y6, Y6
+	VMOVDQU      Y6, 288(AX)
 	VPMOVSXBW    164(CX), Y3
 	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VPMOVSXBW    180(CX), Y5
+	VPMADDWD     k2<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
+	VPADDD       Y7, Y4, Y4
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
+	VPSRLD       $0x10, Y3, Y7
+	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
+	VPADDD       Y7, Y3, Y3
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 320(AX)
-	VPMOVSXBW    180(CX), Y3
-	VPMADDWD     k2<>+0(SB), Y3, Y4
-	VPMADDWD     k4<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 352(AX)
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y2, Y6, Y6
+	VPSRLD       $0x10, Y6, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y3, Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y2, Y5, Y5
+	VPSRLD       $0x10, Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y3, Y5, Y5
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y5, Y6, Y6
+	VMOVDQU      Y6, 352(AX)
 	VPMOVSXBW    196(CX), Y3
 	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VPMOVSXBW    212(CX), Y5
+	VPMADDWD     k2<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
+	VPADDD       Y7, Y4, Y4
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
+	VPSRLD       $0x10, Y3, Y7
+	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
+	VPADDD       Y7, Y3, Y3
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 384(AX)
-	VPMOVSXBW    212(CX), Y3
-	VPMADDWD     k2<>+0(SB), Y3, Y4
-	VPMADDWD     k4<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 416(AX)
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y2, Y6, Y6
+	VPSRLD       $0x10, Y6, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y3, Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y2, Y5, Y5
+	VPSRLD       $0x10, Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y3, Y5, Y5
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y5, Y6, Y6
+	VMOVDQU      Y6, 416(AX)
 	VPMOVSXBW    228(CX), Y3
 	VPMADDWD     k2<>+0(SB), Y3, Y4
 	VPMADDWD     k4<>+0(SB), Y3, Y3
+	VPMOVSXBW    244(CX), Y5
+	VPMADDWD     k2<>+0(SB), Y5, Y6
+	VPMADDWD     k4<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
+	VPSRLD       $0x10, Y4, Y7
+	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
+	VPADDD       Y7, Y4, Y4
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y5
-	VPAND        Y0, Y5, Y5
+	VPSRLD       $0x10, Y3, Y7
+	VPAND        Y0, Y7, Y7
 	VPADDD       Y1, Y3, Y3
-	VPADDD       Y5, Y3, Y3
+	VPADDD       Y7, Y3, Y3
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y3, Y4, Y4
 	VMOVDQU      Y4, 448(AX)
-	VPMOVSXBW    244(CX), Y3
-	VPMADDWD     k2<>+0(SB), Y3, Y4
-	VPMADDWD     k4<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VPSRLD       $0x10, Y4, Y5
-	VPAND        Y0, Y5, Y5
-	VPADDD       Y1, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VPSRLD       $0x10, Y3, Y2
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y2, Y6, Y6
+	VPSRLD       $0x10, Y6, Y3
+	VPAND        Y0, Y3, Y3
+	VPADDD       Y1, Y6, Y6
+	VPADDD       Y3, Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y2, Y5, Y5
+	VPSRLD       $0x10, Y5, Y2
 	VPAND        Y0, Y2, Y2
-	VPADDD       Y1, Y3, Y3
-	VPADDD       Y2, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 480(AX)
+	VPADDD       Y1, Y5, Y5
+	VPADDD       Y2, Y5, Y5
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y5, Y6, Y6
+	VMOVDQU      Y6, 480(AX)
 	ADDQ         $0x00000124, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -23490,40 +23490,40 @@ chunk:
 	VPXOR     Y2, Y5, Y5
 	VPMADDWD  k2<>+0(SB), Y5, Y6
 	VPMADDWD  k4<>+0(SB), Y5, Y5
+	VPMOVSXBW 16(CX), Y7
+	VPXOR     Y2, Y7, Y7
+	VPMADDWD  k2<>+0(SB), Y7, Y8
+	VPMADDWD  k4<>+0(SB), Y7, Y7
 	VCVTDQ2PS Y6, Y6
 	VMULPS    Y4, Y6, Y6
-	VPSRLD    $0x10, Y6, Y7
-	VPAND     Y0, Y7, Y7
+	VPSRLD    $0x10, Y6, Y9
+	VPAND     Y0, Y9, Y9
 	VPADDD    Y1, Y6, Y6
-	VPADDD    Y7, Y6, Y6
+	VPADDD    Y9, Y6, Y6
 	VCVTDQ2PS Y5, Y5
 	VMULPS    Y4, Y5, Y5
-	VPSRLD    $0x10, Y5, Y7
-	VPAND     Y0, Y7, Y7
+	VPSRLD    $0x10, Y5, Y9
+	VPAND     Y0, Y9, Y9
 	VPADDD    Y1, Y5, Y5
-	VPADDD    Y7, Y5, Y5
+	VPADDD    Y9, Y5, Y5
 	VPSRLD    $0x10, Y6, Y6
 	VPBLENDW  $0xaa, Y5, Y6, Y6
 	VMOVDQU   Y6, (AX)
-	VPMOVSXBW 16(CX), Y5
-	VPXOR     Y2, Y5, Y5
-	VPMADDWD  k2<>+0(SB), Y5, Y6
-	VPMADDWD  k4<>+0(SB), Y5, Y5
-	VCVTDQ2PS Y6, Y6
-	VMULPS    Y4, Y6, Y6
-	VPSRLD    $0x10, Y6, Y7
-	VPAND     Y0, Y7, Y7
-	VPADDD    Y1, Y6, Y6
-	VPADDD    Y7, Y6, Y6
-	VCVTDQ2PS Y5, Y5
-	VMULPS    Y4, Y5, Y5
-	VPSRLD    $0x10, Y5, Y7
-	VPAND     Y0, Y7, Y7
-	VPADDD    Y1, Y5, Y5
-	VPADDD    Y7, Y5, Y5
-	VPSRLD    $0x10, Y6, Y6
-	VPBLENDW  $0xaa, Y5, Y6, Y6
-	VMOVDQU   Y6, 32(AX)
+	VCVTDQ2PS Y8, Y8
+	VMULPS    Y4, Y8, Y8
+	VPSRLD    $0x10, Y8, Y5
+	VPAND     Y0, Y5, Y5
+	VPADDD    Y1, Y8, Y8
+	VPADDD    Y5, Y8, Y8
+	VCVTDQ2PS Y7, Y7
+	VMULPS    Y4, Y7, Y7
+	VPSRLD    $0x10, Y7, Y5
+	VPAND     Y0, Y5, Y5
+	VPADDD    Y1, Y7, Y7
+	VPADDD    Y5, Y7, Y7
+	VPSRLD    $0x10, Y8, Y8
+	VPBLENDW  $0xaa, Y7, Y8, Y8
+	VMOVDQU   Y8, 32(AX)
 	ADDQ      $0x20, CX
 	ADDQ      $0x00000040, AX
 	DECQ      SI
@@ -23547,76 +23547,76 @@ slowly:
 	VPXOR       Y2, Y6, Y6
 	VPMADDWD    k2<>+0(SB), Y6, Y7
 	VPMADDWD    k4<>+0(SB), Y6, Y6
+	VPMOVSXBW   16(CX), Y8
+	VPXOR       Y2, Y8, Y8
+	VPMADDWD    k2<>+0(SB), Y8, Y9
+	VPMADDWD    k4<>+0(SB), Y8, Y8
 	VCVTDQ2PS   Y7, Y7
-	VANDPS      k0<>+0(SB), Y7, Y8
-	VXORPS      (SP), Y8, Y8
+	VANDPS      k0<>+0(SB), Y7, Y10
+	VXORPS      (SP), Y10, Y10
 	VANDPS      k79<>+0(SB), Y7, Y7
-	VMULPS      Y4, Y7, Y9
+	VMULPS      Y4, Y7, Y11
 	VFMADD213PS k81<>+0(SB), Y5, Y7
-	VPMAXSD     Y7, Y9, Y7
-	VPCMPGTD    k84<>+0(SB), Y9, Y10
+	VPMAXSD     Y7, Y11, Y7
+	VPCMPGTD    k84<>+0(SB), Y11, Y12
 	VPSUBD      k81<>+0(SB), Y7, Y7
-	VBLENDVPS   Y10, Y9, Y7, Y7
-	VORPS       Y8, Y7, Y7
-	VPSRLD      $0x10, Y7, Y8
-	VPAND       Y0, Y8, Y8
+	VBLENDVPS   Y12, Y11, Y7, Y7
+	VORPS       Y10, Y7, Y7
+	VPSRLD      $0x10, Y7, Y10
+	VPAND       Y0, Y10, Y10
 	VPADDD      Y1, Y7, Y7
-	VPADDD      Y8, Y7, Y7
+	VPADDD      Y10, Y7, Y7
 	VCVTDQ2PS   Y6, Y6
-	VANDPS      k0<>+0(SB), Y6, Y8
-	VXORPS      (SP), Y8, Y8
+	VANDPS      k0<>+0(SB), Y6, Y10
+	VXORPS      (SP), Y10, Y10
 	VANDPS      k79<>+0(SB), Y6, Y6
-	VMULPS      Y4, Y6, Y9
+	VMULPS      Y4, Y6, Y11
 	VFMADD213PS k81<>+0(SB), Y5, Y6
-	VPMAXSD     Y6, Y9, Y6
-	VPCMPGTD    k84<>+0(SB), Y9, Y10
+	VPMAXSD     Y6, Y11, Y6
+	VPCMPGTD    k84<>+0(SB), Y11, Y12
 	VPSUBD      k81<>+0(SB), Y6, Y6
-	VBLENDVPS   Y10, Y9, Y6, Y6
-	VORPS       Y8, Y6, Y6
-	VPSRLD      $0x10, Y6, Y8
-	VPAND       Y0, Y8, Y8
+	VBLENDVPS   Y12, Y11, Y6, Y6
+	VORPS       Y10, Y6, Y6
+	VPSRLD      $0x10, Y6, Y10
+	VPAND       Y0, Y10, Y10
 	VPADDD      Y1, Y6, Y6
-	VPADDD      Y8, Y6, Y6
+	VPADDD      Y10, Y6, Y6
 	VPSRLD      $0x10, Y7, Y7
 	VPBLENDW    $0xaa, Y6, Y7, Y7
 	VMOVDQU     Y7, (AX)
-	VPMOVSXBW   16(CX), Y6
-	VPXOR       Y2, Y6, Y6
-	VPMADDWD    k2<>+0(SB), Y6, Y7
-	VPMADDWD    k4<>+0(SB), Y6, Y6
-	VCVTDQ2PS   Y7, Y7
-	VANDPS      k0<>+0(SB), Y7, Y8
-	VXORPS      (SP), Y8, Y8
-	VANDPS      k79<>+0(SB), Y7, Y7
-	VMULPS      Y4, Y7, Y9
-	VFMADD213PS k81<>+0(SB), Y5, Y7
-	VPMAXSD     Y7, Y9, Y7
-	VPCMPGTD    k84<>+0(SB), Y9, Y10
-	VPSUBD      k81<>+0(SB), Y7, Y7
-	VBLENDVPS   Y10, Y9, Y7, Y7
-	VORPS       Y8, Y7, Y7
-	VPSRLD      $0x10, Y7, Y8
-	VPAND       Y0, Y8, Y8
-	VPADDD      Y1, Y7, Y7
-	VPADDD      Y8, Y7, Y7
-	VCVTDQ2PS   Y6, Y6
-	VANDPS      k0<>+0(SB), Y6, Y8
-	VXORPS      (SP), Y8, Y8
-	VANDPS      k79<>+0(SB), Y6, Y6
-	VMULPS      Y4, Y6, Y9
-	VFMADD213PS k81<>+0(SB), Y5, Y6
-	VPMAXSD     Y6, Y9, Y6
-	VPCMPGTD    k84<>+0(SB), Y9, Y10
-	VPSUBD      k81<>+0(SB), Y6, Y6
-	VBLENDVPS   Y10, Y9, Y6, Y6
-	VORPS       Y8, Y6, Y6
-	VPSRLD      $0x10, Y6, Y8
-	VPAND       Y0, Y8, Y8
-	VPADDD      Y1, Y6, Y6
-	VPADDD      Y8, Y6, Y6
-	VPSRLD      $0x10, Y7, Y7
-	VPBLENDW    $0xaa, Y6, Y7, Y7
-	VMOVDQU     Y7, 32(AX)
+	VCVTDQ2PS   Y9, Y9
+	VANDPS      k0<>+0(SB), Y9, Y6
+	VXORPS      (SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y9, Y9
+	VMULPS      Y4, Y9, Y7
+	VFMADD213PS k81<>+0(SB), Y5, Y9
+	VPMAXSD     Y9, Y7, Y9
+	VPCMPGTD    k84<>+0(SB), Y7, Y10
+	VPSUBD      k81<>+0(SB), Y9, Y9
+	VBLENDVPS   Y10, Y7, Y9, Y9
+	VORPS       Y6, Y9, Y9
+	VPSRLD      $0x10, Y9, Y6
+	VPAND       Y0, Y6, Y6
+	VPADDD      Y1, Y9, Y9
+	VPADDD      Y6, Y9, Y9
+	VCVTDQ2PS   Y8, Y8
+	VANDPS      k0<>+0(SB), Y8, Y6
+	VXORPS      (SP), Y6, Y6
+	VANDPS      k79<>+0(SB), Y8, Y8
+	VMULPS      Y4, Y8, Y7
+	VFMADD213PS k81<>+0(SB), Y5, Y8
+	VPMAXSD     Y8, Y7, Y8
+	VPCMPGTD    k84<>+0(SB), Y7, Y10
+	VPSUBD      k81<>+0(SB), Y8, Y8
+	VBLENDVPS   Y10, Y7, Y8, Y8
+	VORPS       Y6, Y8, Y8
+	VPSRLD      $0x10, Y8, Y6
+	VPAND       Y0, Y6, Y6
+	VPADDD      Y1, Y8, Y8
+	VPADDD      Y6, Y8, Y8
+	VPSRLD      $0x10, Y9, Y9
+	VPBLENDW    $0xaa, Y8, Y9, Y9
+	VMOVDQU     Y9, 32(AX)
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000040, AX
 	DECQ        SI
@@ -23991,48 +23991,48 @@ chunk:
 	VPXOR     Y2, Y6, Y6
 	VPMADDWD  k2<>+0(SB), Y6, Y7
 	VPMADDWD  k4<>+0(SB), Y6, Y6
+	VPMOVSXBW 16(CX), Y8
+	VPXOR     Y2, Y8, Y8
+	VPMADDWD  k2<>+0(SB), Y8, Y9
+	VPMADDWD  k4<>+0(SB), Y8, Y8
 	VCVTDQ2PS Y7, Y7
 	VADDPS    Y3, Y7, Y7
 	VSUBPS    Y5, Y7, Y7
 	VMULPS    Y4, Y7, Y7
-	VPSRLD    $0x10, Y7, Y8
-	VPAND     Y0, Y8, Y8
+	VPSRLD    $0x10, Y7, Y10
+	VPAND     Y0, Y10, Y10
 	VPADDD    Y1, Y7, Y7
-	VPADDD    Y8, Y7, Y7
+	VPADDD    Y10, Y7, Y7
 	VCVTDQ2PS Y6, Y6
 	VADDPS    Y3, Y6, Y6
 	VSUBPS    Y5, Y6, Y6
 	VMULPS    Y4, Y6, Y6
-	VPSRLD    $0x10, Y6, Y8
-	VPAND     Y0, Y8, Y8
+	VPSRLD    $0x10, Y6, Y10
+	VPAND     Y0, Y10, Y10
 	VPADDD    Y1, Y6, Y6
-	VPADDD    Y8, Y6, Y6
+	VPADDD    Y10, Y6, Y6
 	VPSRLD    $0x10, Y7, Y7
 	VPBLENDW  $0xaa, Y6, Y7, Y7
 	VMOVDQU   Y7, (AX)
-	VPMOVSXBW 16(CX), Y6
-	VPXOR     Y2, Y6, Y6
-	VPMADDWD  k2<>+0(SB), Y6, Y7
-	VPMADDWD  k4<>+0(SB), Y6, Y6
-	VCVTDQ2PS Y7, Y7
-	VADDPS    Y3, Y7, Y7
-	VSUBPS    Y5, Y7, Y7
-	VMULPS    Y4, Y7, Y7
-	VPSRLD    $0x10, Y7, Y8
-	VPAND     Y0, Y8, Y8
-	VPADDD    Y1, Y7, Y7
-	VPADDD    Y8, Y7, Y7
-	VCVTDQ2PS Y6, Y6
-	VADDPS    Y3, Y6, Y6
-	VSUBPS    Y5, Y6, Y6
-	VMULPS    Y4, Y6, Y6
-	VPSRLD    $0x10, Y6, Y8
-	VPAND     Y0, Y8, Y8
-	VPADDD    Y1, Y6, Y6
-	VPADDD    Y8, Y6, Y6
-	VPSRLD    $0x10, Y7, Y7
-	VPBLENDW  $0xaa, Y6, Y7, Y7
-	VMOVDQU   Y7, 32(AX)
+	VCVTDQ2PS Y9, Y9
+	VADDPS    Y3, Y9, Y9
+	VSUBPS    Y5, Y9, Y9
+	VMULPS    Y4, Y9, Y9
+	VPSRLD    $0x10, Y9, Y6
+	VPAND     Y0, Y6, Y6
+	VPADDD    Y1, Y9, Y9
+	VPADDD    Y6, Y9, Y9
+	VCVTDQ2PS Y8, Y8
+	VADDPS    Y3, Y8, Y8
+	VSUBPS    Y5, Y8, Y8
+	VMULPS    Y4, Y8, Y8
+	VPSRLD    $0x10, Y8, Y6
+	VPAND     Y0, Y6, Y6
+	VPADDD    Y1, Y8, Y8
+	VPADDD    Y6, Y8, Y8
+	VPSRLD    $0x10, Y9, Y9
+	VPBLENDW  $0xaa, Y8, Y9, Y9
+	VMOVDQU   Y9, 32(AX)
 	ADDQ      $0x20, CX
 	ADDQ      $0x00000040, AX
 	DECQ      SI
@@ -24056,96 +24056,96 @@ slowly:
 	VPXOR       Y2, Y7, Y7
 	VPMADDWD    k2<>+0(SB), Y7, Y8
 	VPMADDWD    k4<>+0(SB), Y7, Y7
+	VPMOVSXBW   16(CX), Y9
+	VPXOR       Y2, Y9, Y9
+	VPMADDWD    k2<>+0(SB), Y9, Y10
+	VPMADDWD    k4<>+0(SB), Y9, Y9
 	VCVTDQ2PS   Y8, Y8
 	VADDPS      Y3, Y8, Y8
 	VSUBPS      Y5, Y8, Y8
-	VMOVAPS     Y8, Y10
-	VANDPS      k0<>+0(SB), Y10, Y9
-	VXORPS      (SP), Y9, Y9
-	VANDPS      k79<>+0(SB), Y10, Y10
-	VMULPS      Y4, Y10, Y11
-	VFMADD213PS k81<>+0(SB), Y6, Y10
-	VPMAXSD     Y10, Y11, Y10
-	VPCMPGTD    k84<>+0(SB), Y11, Y12
-	VPSUBD      k81<>+0(SB), Y10, Y10
-	VBLENDVPS   Y12, Y11, Y10, Y10
-	VORPS       Y9, Y10, Y10
-	VCMPPS      $0x03, Y8, Y8, Y9
-	VBLENDVPS   Y9, Y8, Y10, Y8
-	VPSRLD      $0x10, Y8, Y9
-	VPAND       Y0, Y9, Y9
+	VMOVAPS     Y8, Y12
+	VANDPS      k0<>+0(SB), Y12, Y11
+	VXORPS      (SP), Y11, Y11
+	VANDPS      k79<>+0(SB), Y12, Y12
+	VMULPS      Y4, Y12, Y13
+	VFMADD213PS k81<>+0(SB), Y6, Y12
+	VPMAXSD     Y12, Y13, Y12
+	VPCMPGTD    k84<>+0(SB), Y13, Y14
+	VPSUBD      k81<>+0(SB), Y12, Y12
+	VBLENDVPS   Y14, Y13, Y12, Y12
+	VORPS       Y11, Y12, Y12
+	VCMPPS      $0x03, Y8, Y8, Y11
+	VBLENDVPS   Y11, Y8, Y12, Y8
+	VPSRLD      $0x10, Y8, Y11
+	VPAND       Y0, Y11, Y11
 	VPADDD      Y1, Y8, Y8
-	VPADDD      Y9, Y8, Y8
+	VPADDD      Y11, Y8, Y8
 	VCVTDQ2PS   Y7, Y7
 	VADDPS      Y3, Y7, Y7
 	VSUBPS      Y5, Y7, Y7
-	VMOVAPS     Y7, Y10
-	VANDPS      k0<>+0(SB), Y10, Y9
-	VXORPS      (SP), Y9, Y9
-	VANDPS      k79<>+0(SB), Y10, Y10
-	VMULPS      Y4, Y10, Y11
-	VFMADD213PS k81<>+0(SB), Y6, Y10
-	VPMAXSD     Y10, Y11, Y10
-	VPCMPGTD    k84<>+0(SB), Y11, Y12
-	VPSUBD      k81<>+0(SB), Y10, Y10
-	VBLENDVPS   Y12, Y11, Y10, Y10
-	VORPS       Y9, Y10, Y10
-	VCMPPS      $0x03, Y7, Y7, Y9
-	VBLENDVPS   Y9, Y7, Y10, Y7
-	VPSRLD      $0x10, Y7, Y9
-	VPAND       Y0, Y9, Y9
+	VMOVAPS     Y7, Y12
+	VANDPS      k0<>+0(SB), Y12, Y11
+	VXORPS      (SP), Y11, Y11
+	VANDPS      k79<>+0(SB), Y12, Y12
+	VMULPS      Y4, Y12, Y13
+	VFMADD213PS k81<>+0(SB), Y6, Y12
+	VPMAXSD     Y12, Y13, Y12
+	VPCMPGTD    k84<>+0(SB), Y13, Y14
+	VPSUBD      k81<>+0(SB), Y12, Y12
+	VBLENDVPS   Y14, Y13, Y12, Y12
+	VORPS       Y11, Y12, Y12
+	VCMPPS      $0x03, Y7, Y7, Y11
+	VBLENDVPS   Y11, Y7, Y12, Y7
+	VPSRLD      $0x10, Y7, Y11
+	VPAND       Y0, Y11, Y11
 	VPADDD      Y1, Y7, Y7
-	VPADDD      Y9, Y7, Y7
+	VPADDD      Y11, Y7, Y7
 	VPSRLD      $0x10, Y8, Y8
 	VPBLENDW    $0xaa, Y7, Y8, Y8
 	VMOVDQU     Y8, (AX)
-	VPMOVSXBW   16(CX), Y7
-	VPXOR       Y2, Y7, Y7
-	VPMADDWD    k2<>+0(SB), Y7, Y8
-	VPMADDWD    k4<>+0(SB), Y7, Y7
-	VCVTDQ2PS   Y8, Y8
-	VADDPS      Y3, Y8, Y8
-	VSUBPS      Y5, Y8, Y8
-	VMOVAPS     Y8, Y10
-	VANDPS      k0<>+0(SB), Y10, Y9
-	VXORPS      (SP), Y9, Y9
-	VANDPS      k79<>+0(SB), Y10, Y10
-	VMULPS      Y4, Y10, Y11
-	VFMADD213PS k81<>+0(SB), Y6, Y10
-	VPMAXSD     Y10, Y11, Y10
+	VCVTDQ2PS   Y10, Y10
+	VADDPS      Y3, Y10, Y10
+	VSUBPS      Y5, Y10, Y10
+	VMOVAPS     Y10, Y8
+	VANDPS      k0<>+0(SB), Y8, Y7
+	VXORPS      (SP), Y7, Y7
+	VANDPS      k79<>+0(SB), Y8, Y8
+	VMULPS      Y4, Y8, Y11
+	VFMADD213PS k81<>+0(SB), Y6, Y8
+	VPMAXSD     Y8, Y11, Y8
 	VPCMPGTD    k84<>+0(SB), Y11, Y12
-	VPSUBD      k81<>+0(SB), Y10, Y10
-	VBLENDVPS   Y12, Y11, Y10, Y10
-	VORPS       Y9, Y10, Y10
-	VCMPPS      $0x03, Y8, Y8, Y9
-	VBLENDVPS   Y9, Y8, Y10, Y8
-	VPSRLD      $0x10, Y8, Y9
-	VPAND       Y0, Y9, Y9
-	VPADDD      Y1, Y8, Y8
-	VPADDD      Y9, Y8, Y8
-	VCVTDQ2PS   Y7, Y7
-	VADDPS      Y3, Y7, Y7
-	VSUBPS      Y5, Y7, Y7
-	VMOVAPS     Y7, Y10
-	VANDPS      k0<>+0(SB), Y10, Y9
-	VXORPS      (SP), Y9, Y9
-	VANDPS      k79<>+0(SB), Y10, Y10
-	VMULPS      Y4, Y10, Y11
-	VFMADD213PS k81<>+0(SB), Y6, Y10
-	VPMAXSD     Y10, Y11, Y10
+	VPSUBD      k81<>+0(SB), Y8, Y8
+	VBLENDVPS   Y12, Y11, Y8, Y8
+	VORPS       Y7, Y8, Y8
+	VCMPPS      $0x03, Y10, Y10, Y7
+	VBLENDVPS   Y7, Y10, Y8, Y10
+	VPSRLD      $0x10, Y10, Y7
+	VPAND       Y0, Y7, Y7
+	VPADDD      Y1, Y10, Y10
+	VPADDD      Y7, Y10, Y10
+	VCVTDQ2PS   Y9, Y9
+	VADDPS      Y3, Y9, Y9
+	VSUBPS      Y5, Y9, Y9
+	VMOVAPS     Y9, Y8
+	VANDPS      k0<>+0(SB), Y8, Y7
+	VXORPS      (SP), Y7, Y7
+	VANDPS      k79<>+0(SB), Y8, Y8
+	VMULPS      Y4, Y8, Y11
+	VFMADD213PS k81<>+0(SB), Y6, Y8
+	VPMAXSD     Y8, Y11, Y8
 	VPCMPGTD    k84<>+0(SB), Y11, Y12
-	VPSUBD      k81<>+0(SB), Y10, Y10
-	VBLENDVPS   Y12, Y11, Y10, Y10
-	VORPS       Y9, Y10, Y10
-	VCMPPS      $0x03, Y7, Y7, Y9
-	VBLENDVPS   Y9, Y7, Y10, Y7
-	VPSRLD      $0x10, Y7, Y9
-	VPAND       Y0, Y9, Y9
-	VPADDD      Y1, Y7, Y7
-	VPADDD      Y9, Y7, Y7
-	VPSRLD      $0x10, Y8, Y8
-	VPBLENDW    $0xaa, Y7, Y8, Y8
-	VMOVDQU     Y8, 32(AX)
+	VPSUBD      k81<>+0(SB), Y8, Y8
+	VBLENDVPS   Y12, Y11, Y8, Y8
+	VORPS       Y7, Y8, Y8
+	VCMPPS      $0x03, Y9, Y9, Y7
+	VBLENDVPS   Y7, Y9, Y8, Y9
+	VPSRLD      $0x10, Y9, Y7
+	VPAND       Y0, Y7, Y7
+	VPADDD      Y1, Y9, Y9
+	VPADDD      Y7, Y9, Y9
+	VPSRLD      $0x10, Y10, Y10
+	VPBLENDW    $0xaa, Y9, Y10, Y10
+	VMOVDQU     Y10, 32(AX)
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000040, AX
 	DECQ        SI
@@ -24545,54 +24545,54 @@ chunk:
 	VPXOR     Y2, Y6, Y6
 	VPMADDWD  k2<>+0(SB), Y6, Y7
 	VPMADDWD  k4<>+0(SB), Y6, Y6
+	VPMOVSXBW 16(CX), Y8
+	VPXOR     Y2, Y8, Y8
+	VPMADDWD  k2<>+0(SB), Y8, Y9
+	VPMADDWD  k4<>+0(SB), Y8, Y8
 	VCVTDQ2PS Y7, Y7
 	VADDPS    Y3, Y7, Y7
 	VMULPS    Y4, Y7, Y7
 	VADDPS    Y5, Y7, Y7
-	VPSRLD    $0x10, Y7, Y8
-	VPAND     Y0, Y8, Y8
+	VPSRLD    $0x10, Y7, Y10
+	VPAND     Y0, Y10, Y10
 	VPADDD    Y1, Y7, Y7
-	VPADDD    Y8, Y7, Y7
+	VPADDD    Y10, Y7, Y7
 	VCVTDQ2PS Y6, Y6
 	VADDPS    Y3, Y6, Y6
 	VMULPS    Y4, Y6, Y6
 	VADDPS    Y5, Y6, Y6
-	VPSRLD    $0x10, Y6, Y8
-	VPAND     Y0, Y8, Y8
+	VPSRLD    $0x10, Y6, Y10
+	VPAND     Y0, Y10, Y10
 	VPADDD    Y1, Y6, Y6
-	VPADDD    Y8, Y6, Y6
+	VPADDD    Y10, Y6, Y6
 	VPSRLD    $0x10, Y7, Y7
 	VPBLENDW  $0xaa, Y6, Y7, Y7
 	VPCMPEQW  k18<>+0(SB), Y7, Y6
 	VPSLLW    $0x0f, Y6, Y6
 	VPXOR     Y6, Y7, Y7
 	VMOVDQU   Y7, (AX)
-	VPMOVSXBW 16(CX), Y6
-	VPXOR     Y2, Y6, Y6
-	VPMADDWD  k2<>+0(SB), Y6, Y7
-	VPMADDWD  k4<>+0(SB), Y6, Y6
-	VCVTDQ2PS Y7, Y7
-	VADDPS    Y3, Y7, Y7
-	VMULPS    Y4, Y7, Y7
-	VADDPS    Y5, Y7, Y7
-	VPSRLD    $0x10, Y7, Y8
-	VPAND     Y0, Y8, Y8
-	VPADDD    Y1, Y7, Y7
-	VPADDD    Y8, Y7, Y7
-	VCVTDQ2PS Y6, Y6
-	VADDPS    Y3, Y6, Y6
-	VMULPS    Y4, Y6, Y6
-	VADDPS    Y5, Y6, Y6
-	VPSRLD    $0x10, Y6, Y8
-	VPAND     Y0, Y8, Y8
-	VPADDD    Y1, Y6, Y6
-	VPADDD    Y8, Y6, Y6
-	VPSRLD    $0x10, Y7, Y7
-	VPBLENDW  $0xaa, Y6, Y7, Y7
-	VPCMPEQW  k18<>+0(SB), Y7, Y6
+	VCVTDQ2PS Y9, Y9
+	VADDPS    Y3, Y9, Y9
+	VMULPS    Y4, Y9, Y9
+	VADDPS    Y5, Y9, Y9
+	VPSRLD    $0x10, Y9, Y6
+	VPAND     Y0, Y6, Y6
+	VPADDD    Y1, Y9, Y9
+	VPADDD    Y6, Y9, Y9
+	VCVTDQ2PS Y8, Y8
+	VADDPS    Y3, Y8, Y8
+	VMULPS    Y4, Y8, Y8
+	VADDPS    Y5, Y8, Y8
+	VPSRLD    $0x10, Y8, Y6
+	VPAND     Y0, Y6, Y6
+	VPADDD    Y1, Y8, Y8
+	VPADDD    Y6, Y8, Y8
+	VPSRLD    $0x10, Y9, Y9
+	VPBLENDW  $0xaa, Y8, Y9, Y9
+	VPCMPEQW  k18<>+0(SB), Y9, Y6
 	VPSLLW    $0x0f, Y6, Y6
-	VPXOR     Y6, Y7, Y7
-	VMOVDQU   Y7, 32(AX)
+	VPXOR     Y6, Y9, Y9
+	VMOVDQU   Y9, 32(AX)
 	ADDQ      $0x20, CX
 	ADDQ      $0x00000040, AX
 	DECQ      SI
@@ -24616,90 +24616,90 @@ slowly:
 	VPXOR       Y2, Y7, Y7
 	VPMADDWD    k2<>+0(SB), Y7, Y8
 	VPMADDWD    k4<>+0(SB), Y7, Y7
+	VPMOVSXBW   16(CX), Y9
+	VPXOR       Y2, Y9, Y9
+	VPMADDWD    k2<>+0(SB), Y9, Y10
+	VPMADDWD    k4<>+0(SB), Y9, Y9
 	VCVTDQ2PS   Y8, Y8
 	VADDPS      Y3, Y8, Y8
-	VANDPS      k0<>+0(SB), Y8, Y9
-	VXORPS      (SP), Y9, Y9
+	VANDPS      k0<>+0(SB), Y8, Y11
+	VXORPS      (SP), Y11, Y11
 	VANDPS      k79<>+0(SB), Y8, Y8
-	VMULPS      Y4, Y8, Y10
+	VMULPS      Y4, Y8, Y12
 	VFMADD213PS k81<>+0(SB), Y6, Y8
-	VPMAXSD     Y8, Y10, Y8
-	VPCMPGTD    k84<>+0(SB), Y10, Y11
+	VPMAXSD     Y8, Y12, Y8
+	VPCMPGTD    k84<>+0(SB), Y12, Y13
 	VPSUBD      k81<>+0(SB), Y8, Y8
-	VBLENDVPS   Y11, Y10, Y8, Y8
-	VORPS       Y9, Y8, Y8
+	VBLENDVPS   Y13, Y12, Y8, Y8
+	VORPS       Y11, Y8, Y8
 	VADDPS      Y5, Y8, Y8
-	VPSRLD      $0x10, Y8, Y9
-	VPAND       Y0, Y9, Y9
+	VPSRLD      $0x10, Y8, Y11
+	VPAND       Y0, Y11, Y11
 	VPADDD      Y1, Y8, Y8
-	VPADDD      Y9, Y8, Y8
+	VPADDD      Y11, Y8, Y8
 	VCVTDQ2PS   Y7, Y7
 	VADDPS      Y3, Y7, Y7
-	VANDPS      k0<>+0(SB), Y7, Y9
-	VXORPS      (SP), Y9, Y9
+	VANDPS      k0<>+0(SB), Y7, Y11
+	VXORPS      (SP), Y11, Y11
 	VANDPS      k79<>+0(SB), Y7, Y7
-	VMULPS      Y4, Y7, Y10
+	VMULPS      Y4, Y7, Y12
 	VFMADD213PS k81<>+0(SB), Y6, Y7
-	VPMAXSD     Y7, Y10, Y7
-	VPCMPGTD    k84<>+0(SB), Y10, Y11
+	VPMAXSD     Y7, Y12, Y7
+	VPCMPGTD    k84<>+0(SB), Y12, Y13
 	VPSUBD      k81<>+0(SB), Y7, Y7
-	VBLENDVPS   Y11, Y10, Y7, Y7
-	VORPS       Y9, Y7, Y7
+	VBLENDVPS   Y13, Y12, Y7, Y7
+	VORPS       Y11, Y7, Y7
 	VADDPS      Y5, Y7, Y7
-	VPSRLD      $0x10, Y7, Y9
-	VPAND       Y0, Y9, Y9
+	VPSRLD      $0x10, Y7, Y11
+	VPAND       Y0, Y11, Y11
 	VPADDD      Y1, Y7, Y7
-	VPADDD      Y9, Y7, Y7
+	VPADDD      Y11, Y7, Y7
 	VPSRLD      $0x10, Y8, Y8
 	VPBLENDW    $0xaa, Y7, Y8, Y8
 	VPCMPEQW    k18<>+0(SB), Y8, Y7
 	VPSLLW      $0x0f, Y7, Y7
 	VPXOR       Y7, Y8, Y8
 	VMOVDQU     Y8, (AX)
-	VPMOVSXBW   16(CX), Y7
-	VPXOR       Y2, Y7, Y7
-	VPMADDWD    k2<>+0(SB), Y7, Y8
-	VPMADDWD    k4<>+0(SB), Y7, Y7
-	VCVTDQ2PS   Y8, Y8
-	VADDPS      Y3, Y8, Y8
-	VANDPS      k0<>+0(SB), Y8, Y9
-	VXORPS      (SP), Y9, Y9
-	VANDPS      k79<>+0(SB), Y8, Y8
-	VMULPS      Y4, Y8, Y10
-	VFMADD213PS k81<>+0(SB), Y6, Y8
-	VPMAXSD     Y8, Y10, Y8
-	VPCMPGTD    k84<>+0(SB), Y10, Y11
-	VPSUBD      k81<>+0(SB), Y8, Y8
-	VBLENDVPS   Y11, Y10, Y8, Y8
-	VORPS       Y9, Y8, Y8
-	VADDPS      Y5, Y8, Y8
-	VPSRLD      $0x10, Y8, Y9
-	VPAND       Y0, Y9, Y9
-	VPADDD      Y1, Y8, Y8
-	VPADDD      Y9, Y8, Y8
-	VCVTDQ2PS   Y7, Y7
-	VADDPS      Y3, Y7, Y7
-	VANDPS      k0<>+0(SB), Y7, Y9
-	VXORPS      (SP), Y9, Y9
-	VANDPS      k79<>+0(SB), Y7, Y7
-	VMULPS      Y4, Y7, Y10
-	VFMADD213PS k81<>+0(SB), Y6, Y7
-	VPMAXSD     Y7, Y10, Y7
-	VPCMPGTD    k84<>+0(SB), Y10, Y11
-	VPSUBD      k81<>+0(SB), Y7, Y7
-	VBLENDVPS   Y11, Y10, Y7, Y7
-	VORPS       Y9, Y7, Y7
-	VADDPS      Y5, Y7, Y7
-	VPSRLD      $0x10, Y7, Y9
-	VPAND       Y0, Y9, Y9
-	VPADDD      Y1, Y7, Y7
-	VPADDD      Y9, Y7, Y7
-	VPSRLD      $0x10, Y8, Y8
-	VPBLENDW    $0xaa, Y7, Y8, Y8
-	VPCMPEQW    k18<>+0(SB), Y8, Y7
+	VCVTDQ2PS   Y10, Y10
+	VADDPS      Y3, Y10, Y10
+	VANDPS      k0<>+0(SB), Y10, Y7
+	VXORPS      (SP), Y7, Y7
+	VANDPS      k79<>+0(SB), Y10, Y10
+	VMULPS      Y4, Y10, Y8
+	VFMADD213PS k81<>+0(SB), Y6, Y10
+	VPMAXSD     Y10, Y8, Y10
+	VPCMPGTD    k84<>+0(SB), Y8, Y11
+	VPSUBD      k81<>+0(SB), Y10, Y10
+	VBLENDVPS   Y11, Y8, Y10, Y10
+	VORPS       Y7, Y10, Y10
+	VADDPS      Y5, Y10, Y10
+	VPSRLD      $0x10, Y10, Y7
+	VPAND       Y0, Y7, Y7
+	VPADDD      Y1, Y10, Y10
+	VPADDD      Y7, Y10, Y10
+	VCVTDQ2PS   Y9, Y9
+	VADDPS      Y3, Y9, Y9
+	VANDPS      k0<>+0(SB), Y9, Y7
+	VXORPS      (SP), Y7, Y7
+	VANDPS      k79<>+0(SB), Y9, Y9
+	VMULPS      Y4, Y9, Y8
+	VFMADD213PS k81<>+0(SB), Y6, Y9
+	VPMAXSD     Y9, Y8, Y9
+	VPCMPGTD    k84<>+0(SB), Y8, Y11
+	VPSUBD      k81<>+0(SB), Y9, Y9
+	VBLENDVPS   Y11, Y8, Y9, Y9
+	VORPS       Y7, Y9, Y9
+	VADDPS      Y5, Y9, Y9
+	VPSRLD      $0x10, Y9, Y7
+	VPAND       Y0, Y7, Y7
+	VPADDD      Y1, Y9, Y9
+	VPADDD      Y7, Y9, Y9
+	VPSRLD      $0x10, Y10, Y10
+	VPBLENDW    $0xaa, Y9, Y10, Y10
+	VPCMPEQW    k18<>+0(SB), Y10, Y7
 	VPSLLW      $0x0f, Y7, Y7
-	VPXOR       Y7, Y8, Y8
-	VMOVDQU     Y8, 32(AX)
+	VPXOR       Y7, Y10, Y10
+	VMOVDQU     Y10, 32(AX)
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000040, AX
 	DECQ        SI
@@ -25092,44 +25092,44 @@ chunk:
 	VPXOR     Y2, Y5, Y5
 	VPMADDWD  k2<>+0(SB), Y5, Y6
 	VPMADDWD  k4<>+0(SB), Y5, Y5
+	VPMOVSXBW 16(CX), Y7
+	VPXOR     Y2, Y7, Y7
+	VPMADDWD  k2<>+0(SB), Y7, Y8
+	VPMADDWD  k4<>+0(SB), Y7, Y7
 	VCVTDQ2PS Y6, Y6
 	VMULPS    Y4, Y6, Y6
 	VMULPS    Y3, Y6, Y6
-	VPSRLD    $0x10, Y6, Y7
-	VPAND     Y0, Y7, Y7
+	VPSRLD    $0x10, Y6, Y9
+	VPAND     Y0, Y9, Y9
 	VPADDD    Y1, Y6, Y6
-	VPADDD    Y7, Y6, Y6
+	VPADDD    Y9, Y6, Y6
 	VCVTDQ2PS Y5, Y5
 	VMULPS    Y4, Y5, Y5
 	VMULPS    Y3, Y5, Y5
-	VPSRLD    $0x10, Y5, Y7
-	VPAND     Y0, Y7, Y7
+	VPSRLD    $0x10, Y5, Y9
+	VPAND     Y0, Y9, Y9
 	VPADDD    Y1, Y5, Y5
-	VPADDD    Y7, Y5, Y5
+	VPADDD    Y9, Y5, Y5
 	VPSRLD    $0x10, Y6, Y6
 	VPBLENDW  $0xaa, Y5, Y6, Y6
 	VMOVDQU   Y6, (AX)
-	VPMOVSXBW 16(CX), Y5
-	VPXOR     Y2, Y5, Y5
-	VPMADDWD  k2<>+0(SB), Y5, Y6
-	VPMADDWD  k4<>+0(SB), Y5, Y5
-	VCVTDQ2PS Y6, Y6
-	VMULPS    Y4, Y6, Y6
-	VMULPS    Y3, Y6, Y6
-	VPSRLD    $0x10, Y6, Y7
-	VPAND     Y0, Y7, Y7
-	VPADDD    Y1, Y6, Y6
-	VPADDD    Y7, Y6, Y6
-	VCVTDQ2PS Y5, Y5
-	VMULPS    Y4, Y5, Y5
-	VMULPS    Y3, Y5, Y5
-	VPSRLD    $0x10, Y5, Y7
-	VPAND     Y0, Y7, Y7
-	VPADDD    Y1, Y5, Y5
-	VPADDD    Y7, Y5, Y5
-	VPSRLD    $0x10, Y6, Y6
-	VPBLENDW  $0xaa, Y5, Y6, Y6
-	VMOVDQU   Y6, 32(AX)
+	VCVTDQ2PS Y8, Y8
+	VMULPS    Y4, Y8, Y8
+	VMULPS    Y3, Y8, Y8
+	VPSRLD    $0x10, Y8, Y5
+	VPAND     Y0, Y5, Y5
+	VPADDD    Y1, Y8, Y8
+	VPADDD    Y5, Y8, Y8
+	VCVTDQ2PS Y7, Y7
+	VMULPS    Y4, Y7, Y7
+	VMULPS    Y3, Y7, Y7
+	VPSRLD    $0x10, Y7, Y5
+	VPAND     Y0, Y5, Y5
+	VPADDD    Y1, Y7, Y7
+	VPADDD    Y5, Y7, Y7
+	VPSRLD    $0x10, Y8, Y8
+	VPBLENDW  $0xaa, Y7, Y8, Y8
+	VMOVDQU   Y8, 32(AX)
 	ADDQ      $0x20, CX
 	ADDQ      $0x00000040, AX
 	DECQ      SI
@@ -25153,92 +25153,92 @@ slowly:
 	VPXOR       Y2, Y7, Y7
 	VPMADDWD    k2<>+0(SB), Y7, Y8
 	VPMADDWD    k4<>+0(SB), Y7, Y7
+	VPMOVSXBW   16(CX), Y9
+	VPXOR       Y2, Y9, Y9
+	VPMADDWD    k2<>+0(SB), Y9, Y10
+	VPMADDWD    k4<>+0(SB), Y9, Y9
 	VCVTDQ2PS   Y8, Y8
-	VANDPS      k0<>+0(SB), Y8, Y9
-	VXORPS      (SP), Y9, Y9
+	VANDPS      k0<>+0(SB), Y8, Y11
+	VXORPS      (SP), Y11, Y11
 	VANDPS      k79<>+0(SB), Y8, Y8
-	VMULPS      Y4, Y8, Y10
+	VMULPS      Y4, Y8, Y12
 	VFMADD213PS k81<>+0(SB), Y5, Y8
 	VSUBPS      k81<>+0(SB), Y8, Y8
 	VADDPS      Y8, Y8, Y8
-	VPCMPGTD    k85<>+0(SB), Y10, Y11
-	VBLENDVPS   Y11, Y10, Y8, Y8
-	VMULPS      Y3, Y8, Y10
+	VPCMPGTD    k85<>+0(SB), Y12, Y13
+	VBLENDVPS   Y13, Y12, Y8, Y8
+	VMULPS      Y3, Y8, Y12
 	VFMADD213PS k81<>+0(SB), Y6, Y8
-	VPMAXSD     Y8, Y10, Y8
+	VPMAXSD     Y8, Y12, Y8
 	VPSUBD      k81<>+0(SB), Y8, Y8
-	VORPS       Y9, Y8, Y8
-	VPSRLD      $0x10, Y8, Y9
-	VPAND       Y0, Y9, Y9
+	VORPS       Y11, Y8, Y8
+	VPSRLD      $0x10, Y8, Y11
+	VPAND       Y0, Y11, Y11
 	VPADDD      Y1, Y8, Y8
-	VPADDD      Y9, Y8, Y8
+	VPADDD      Y11, Y8, Y8
 	VCVTDQ2PS   Y7, Y7
-	VANDPS      k0<>+0(SB), Y7, Y9
-	VXORPS      (SP), Y9, Y9
+	VANDPS      k0<>+0(SB), Y7, Y11
+	VXORPS      (SP), Y11, Y11
 	VANDPS      k79<>+0(SB), Y7, Y7
-	VMULPS      Y4, Y7, Y10
+	VMULPS      Y4, Y7, Y12
 	VFMADD213PS k81<>+0(SB), Y5, Y7
 	VSUBPS      k81<>+0(SB), Y7, Y7
 	VADDPS      Y7, Y7, Y7
-	VPCMPGTD    k85<>+0(SB), Y10, Y11
-	VBLENDVPS   Y11, Y10, Y7, Y7
-	VMULPS      Y3, Y7, Y10
+	VPCMPGTD    k85<>+0(SB), Y12, Y13
+	VBLENDVPS   Y13, Y12, Y7, Y7
+	VMULPS      Y3, Y7, Y12
 	VFMADD213PS k81<>+0(SB), Y6, Y7
-	VPMAXSD     Y7, Y10, Y7
+	VPMAXSD     Y7, Y12, Y7
 	VPSUBD      k81<>+0(SB), Y7, Y7
-	VORPS       Y9, Y7, Y7
-	VPSRLD      $0x10, Y7, Y9
-	VPAND       Y0, Y9, Y9
+	VORPS       Y11, Y7, Y7
+	VPSRLD      $0x10, Y7, Y11
+	VPAND       Y0, Y11, Y11
 	VPADDD      Y1, Y7, Y7
-	VPADDD      Y9, Y7, Y7
+	VPADDD      Y11, Y7, Y7
 	VPSRLD      $0x10, Y8, Y8
 	VPBLENDW    $0xaa, Y7, Y8, Y8
 	VMOVDQU     Y8, (AX)
-	VPMOVSXBW   16(CX), Y7
-	VPXOR       Y2, Y7, Y7
-	VPMADDWD    k2<>+0(SB), Y7, Y8
-	VPMADDWD    k4<>+0(SB), Y7, Y7
-	VCVTDQ2PS   Y8, Y8
-	VANDPS      k0<>+0(SB), Y8, Y9
-	VXORPS      (SP), Y9, Y9
-	VANDPS      k79<>+0(SB), Y8, Y8
-	VMULPS      Y4, Y8, Y10
-	VFMADD213PS k81<>+0(SB), Y5, Y8
-	VSUBPS      k81<>+0(SB), Y8, Y8
-	VADDPS      Y8, Y8, Y8
-	VPCMPGTD    k85<>+0(SB), Y10, Y11
-	VBLENDVPS   Y11, Y10, Y8, Y8
-	VMULPS      Y3, Y8, Y10
-	VFMADD213PS k81<>+0(SB), Y6, Y8
-	VPMAXSD     Y8, Y10, Y8
-	VPSUBD      k81<>+0(SB), Y8, Y8
-	VORPS       Y9, Y8, Y8
-	VPSRLD      $0x10, Y8, Y9
-	VPAND       Y0, Y9, Y9
-	VPADDD      Y1, Y8, Y8
-	VPADDD      Y9, Y8, Y8
-	VCVTDQ2PS   Y7, Y7
-	VANDPS      k0<>+0(SB), Y7, Y9
-	VXORPS      (SP), Y9, Y9
-	VANDPS      k79<>+0(SB), Y7, Y7
-	VMULPS      Y4, Y7, Y10
-	VFMADD213PS k81<>+0(SB), Y5, Y7
-	VSUBPS      k81<>+0(SB), Y7, Y7
-	VADDPS      Y7, Y7, Y7
-	VPCMPGTD    k85<>+0(SB), Y10, Y11
-	VBLENDVPS   Y11, Y10, Y7, Y7
-	VMULPS      Y3, Y7, Y10
-	VFMADD213PS k81<>+0(SB), Y6, Y7
-	VPMAXSD     Y7, Y10, Y7
-	VPSUBD      k81<>+0(SB), Y7, Y7
-	VORPS       Y9, Y7, Y7
-	VPSRLD      $0x10, Y7, Y9
-	VPAND       Y0, Y9, Y9
-	VPADDD      Y1, Y7, Y7
-	VPADDD      Y9, Y7, Y7
-	VPSRLD      $0x10, Y8, Y8
-	VPBLENDW    $0xaa, Y7, Y8, Y8
-	VMOVDQU     Y8, 32(AX)
+	VCVTDQ2PS   Y10, Y10
+	VANDPS      k0<>+0(SB), Y10, Y7
+	VXORPS      (SP), Y7, Y7
+	VANDPS      k79<>+0(SB), Y10, Y10
+	VMULPS      Y4, Y10, Y8
+	VFMADD213PS k81<>+0(SB), Y5, Y10
+	VSUBPS      k81<>+0(SB), Y10, Y10
+	VADDPS      Y10, Y10, Y10
+	VPCMPGTD    k85<>+0(SB), Y8, Y11
+	VBLENDVPS   Y11, Y8, Y10, Y10
+	VMULPS      Y3, Y10, Y8
+	VFMADD213PS k81<>+0(SB), Y6, Y10
+	VPMAXSD     Y10, Y8, Y10
+	VPSUBD      k81<>+0(SB), Y10, Y10
+	VORPS       Y7, Y10, Y10
+	VPSRLD      $0x10, Y10, Y7
+	VPAND       Y0, Y7, Y7
+	VPADDD      Y1, Y10, Y10
+	VPADDD      Y7, Y10, Y10
+	VCVTDQ2PS   Y9, Y9
+	VANDPS      k0<>+0(SB), Y9, Y7
+	VXORPS      (SP), Y7, Y7
+	VANDPS      k79<>+0(SB), Y9, Y9
+	VMULPS      Y4, Y9, Y8
+	VFMADD213PS k81<>+0(SB), Y5, Y9
+	VSUBPS      k81<>+0(SB), Y9, Y9
+	VADDPS      Y9, Y9, Y9
+	VPCMPGTD    k85<>+0(SB), Y8, Y11
+	VBLENDVPS   Y11, Y8, Y9, Y9
+	VMULPS      Y3, Y9, Y8
+	VFMADD213PS k81<>+0(SB), Y6, Y9
+	VPMAXSD     Y9, Y8, Y9
+	VPSUBD      k81<>+0(SB), Y9, Y9
+	VORPS       Y7, Y9, Y9
+	VPSRLD      $0x10, Y9, Y7
+	VPAND       Y0, Y7, Y7
+	VPADDD      Y1, Y9, Y9
+	VPADDD      Y7, Y9, Y9
+	VPSRLD      $0x10, Y10, Y10
+	VPBLENDW    $0xaa, Y9, Y10, Y10
+	VMOVDQU     Y10, 32(AX)
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000040, AX
 	DECQ        SI

@@ -197,6 +197,15 @@ func halvesOf(w VecVirtual) (even, odd VecVirtual) {
 
 // bytes writes 32 elements of signed bytes in memory.
 func (k *kernel) bytes(at int, codes Mem, flip VecVirtual, turned bool, join func(x VecVirtual)) {
+	var halves [2][2]VecVirtual
+	for i := 0; i < 32 && !k.wide; i += 16 { // both are read first
+		w := YMM()
+		VPMOVSXBW(codes.Offset(i), w)
+		if flip != nil {
+			VPXOR(flip, w, w)
+		}
+		halves[i/16][0], halves[i/16][1] = halvesOf(w)
+	}
 	for i := 0; i < 32; i += 16 {
 		if k.wide {
 			for j := i; j < i+16; j += 8 {
@@ -216,18 +225,13 @@ func (k *kernel) bytes(at int, codes Mem, flip VecVirtual, turned bool, join fun
 			}
 			continue
 		}
-		w := YMM()
-		VPMOVSXBW(codes.Offset(i), w)
-		if flip != nil {
-			VPXOR(flip, w, w)
-		}
-		even, odd := halvesOf(w)
+		even, odd := halves[i/16][0], halves[i/16][1]
 		for _, x := range [2]VecVirtual{even, odd} {
 			VCVTDQ2PS(x, x)
 			join(x)
 			k.nearest(x)
 		}
-		w = pack(even, odd)
+		w := pack(even, odd)
 		if !turned {
 			unsigned(w)
 		}
