@@ -274,5 +274,5 @@ func (t *weightTask) run(w *worker, lo, hi int64) error {
 			return err
 		}
 	}
-	return w.write(t.out, at, dst)
+	return w.give(t.out, at, dst)
 }
