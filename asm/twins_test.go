@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// No two kernels of AVX2 differ only in their constants: each body, its constants,
+// No two kernels of a level differ only in their constants: each body, its constants,
 // labels, registers and offsets made equal, is there once, but for those listed.
 func TestNoTwoKernelsDifferOnlyInConstants(t *testing.T) {
 	// What would be read from memory in place of a constant, and why it is not.
@@ -16,13 +16,14 @@ func TestNoTwoKernelsDifferOnlyInConstants(t *testing.T) {
 		// Three shuffles of eight instructions, of which one is the order.
 		"swap2AVX2": "swap4AVX2 swap8AVX2",
 		// The size of a block and the place of its codes: offsets of each load.
-		"q8_0F16AVX2": "q8_1F16AVX2",
+		"q8_0F16AVX2":   "q8_1F16AVX2",
+		"q8_0F16AVX512": "q8_1F16AVX512",
 		// Widths of exponents: masks, factors, tables and the counts of shifts,
 		// twenty in all, more than there are registers.
 		"float8E4M3FNUZBF16AVX2": "float8E5M2FNUZBF16AVX2",
 	}
 	twins := map[string]string{}
-	for _, name := range []string{"kernels_amd64.s"} {
+	for _, name := range []string{"kernels_amd64.s", "kernels_avx512_amd64.s"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
