@@ -46,7 +46,7 @@ PYTHON ?= .venv/bin/python
 PART  ?=
 ELEMENTS ?= 10000000
 
-.PHONY: neon avx512 check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
+.PHONY: neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
 	bench bench-kernels bench-peers bench-hostile bench-convert memory golden crosscheck corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
@@ -61,8 +61,11 @@ vet:
 lint:
 	$(GO) run $(STATICCHECK) ./...
 
-test: ## the same command as README's, so that the second of them costs nothing
-	$(GO) test ./...
+test: ## README's command, so that the second of them finds the results of the first
+	MUST_HAVE=$(MUST_HAVE) $(GO) test ./...
+
+must-have: ## the levels that tests fail without here
+	@echo $(MUST_HAVE)
 
 race:
 	MUST_HAVE=$(MUST_HAVE) $(GO) test -race -timeout 40m ./...
