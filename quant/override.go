@@ -127,6 +127,9 @@ func (s *set) groups(stem string) (found []*object, err error) {
 // targets says how well a list of targets names a module: 3 by its name, 2 by a
 // pattern, 1 by a class, 0 not at all.
 func (s *set) targets(list []any, stem string) (rank int, err error) {
+	if err := s.b.Step(int64(len(list))); err != nil {
+		return 0, err
+	}
 	for _, v := range list {
 		target, _ := v.(string)
 		pattern, isPattern := strings.CutPrefix(target, "re:")
