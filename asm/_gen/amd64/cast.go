@@ -18,7 +18,7 @@ func castKernels() {
 			Doc(name + " converts 32 numbers n times.")
 			dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 			n := Load(Param("n"), GP64())
-			k := &kernel{dst: dst, src: src, one: load(dwords(1)), add: load(dwords(roundPlain))}
+			k := &kernel{dst: dst, src: src, add: load(dwords(roundPlain)), up: load(dwords(roundPlain + 1))}
 			Label("more")
 			for i := 0; i < 4; i += 2 {
 				k.castPair(from, to, 8*i)

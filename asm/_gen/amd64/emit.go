@@ -20,7 +20,7 @@ type kernel struct {
 	wide     bool // numbers stay float32 until they are stored, in their order
 	narrow   bool // and are stored as float16
 	dst, src Register
-	one, add VecVirtual // rounding to BF16; add may also turn the sign
+	add, up  VecVirtual // rounding to BF16, of even and of odd numbers; may also turn the sign
 	minus    Mem
 	spill    Mem // 32 codes on their way to dwords
 	shared   map[string]VecVirtual
@@ -82,12 +82,11 @@ func (k *kernel) begin(turn bool) {
 		k.spill = AllocLocal(32)
 		return
 	}
-	k.one = load(dwords(1))
+	round := uint32(roundPlain)
 	if turn {
-		k.add = load(dwords(roundTurn))
-	} else {
-		k.add = load(dwords(roundPlain))
+		round = roundTurn
 	}
+	k.add, k.up = load(dwords(round)), load(dwords(round+1))
 }
 
 // negated turns the sign of scales that come of a float16 and makes every NaN
@@ -115,13 +114,13 @@ func quieted(s VecVirtual) {
 	VBLENDVPS(nan, dwords(0x7FC00000), s, s)
 }
 
-// nearest adds what rounds x in its upper half, ties to even.
+// nearest adds what rounds x in its upper half, ties to even: the lowest bit of
+// that half, moved to the sign, says which of two numbers.
 func (k *kernel) nearest(x VecVirtual) {
-	t := YMM()
-	VPSRLD(Imm(16), x, t)
-	VPAND(k.one, t, t)
-	VPADDD(k.add, x, x)
-	VPADDD(t, x, x)
+	odd := YMM()
+	VPSLLD(Imm(15), x, odd)
+	VBLENDVPS(odd, k.up, k.add, odd)
+	VPADDD(odd, x, x)
 }
 
 // pack joins the upper halves of the even and the odd elements.

@@ -139,7 +139,7 @@ type small struct {
 const smallShift = 64
 
 func (f float8) newSmall(k *runs) *small {
-	s := &small{f: f, times: k.magnitude(), half: YMM(), unit: load(dwords(smallShift << 23)), one: k.one}
+	s := &small{f: f, times: k.magnitude(), half: YMM(), unit: load(dwords(smallShift << 23)), one: load(dwords(1))}
 	// Bits of codes, moved up, are numbers smaller by a power of two, and those
 	// of codes without leading zeros by two or three more.
 	larger(s.times, 127-f.bias-f.man+smallShift)
