@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 // maxPattern bounds a pattern of module names. A counted repetition could make
@@ -99,56 +98,6 @@ func (s *set) whole(stem, key string) (n int64, ok bool, err error) {
 		return 0, false, wire.ErrMismatch.With("%s says of %s what is no whole number: %s", s.config.file, wire.Quote(stem), wire.Quote(key))
 	}
 	return n, ok, nil
-}
-
-// groups are the groups of compressed-tensors' configuration that a module may
-// belong to: by its name, else by a pattern, else by the class of modules, which
-// names do not tell.
-func (s *set) groups(stem string) (found []*object, err error) {
-	groups := s.config.quant.at("config_groups")
-	best := 0
-	for _, name := range groups.names() {
-		rank, err := s.targets(groups.at(name).list("targets"), stem)
-		if err != nil {
-			return nil, err
-		}
-		if rank > best {
-			best, found = rank, nil
-		}
-		if rank > 0 && rank == best {
-			if found, err = limits.Append(s.b, found, groups.at(name)); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return found, nil
-}
-
-// targets says how well a list of targets names a module: 3 by its name, 2 by a
-// pattern, 1 by a class, 0 not at all.
-func (s *set) targets(list []any, stem string) (rank int, err error) {
-	if err := s.b.Step(int64(len(list))); err != nil {
-		return 0, err
-	}
-	for _, v := range list {
-		target, _ := v.(string)
-		pattern, isPattern := strings.CutPrefix(target, "re:")
-		switch {
-		case target == stem:
-			return 3, nil
-		case isPattern:
-			at, err := s.place("^(?:"+pattern+")", stem)
-			if err != nil {
-				return 0, err
-			}
-			if at == 0 {
-				rank = max(rank, 2)
-			}
-		case !strings.Contains(target, "."):
-			rank = max(rank, 1)
-		}
-	}
-	return rank, nil
 }
 
 // excluded reports a module that the configuration leaves out.

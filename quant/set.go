@@ -26,6 +26,7 @@ type set struct {
 	comfy    *object           // layers that ComfyUI's metadata describes, or nil
 	hollow   *tensor.Info      // a companion of the tensor at hand that holds nothing
 	patterns map[string]*regexp.Regexp
+	aimed    *aims // at modules by groups of the configuration, once somebody asked
 }
 
 // maxElements is more than any file system holds of any type, and leaves room

@@ -1,0 +1,134 @@
+package quant
+
+import (
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// aims are what the groups of compressed-tensors' configuration are for: a
+// list in each group, of names of modules, patterns, and classes of modules.
+// They are read once, so that a module costs what is said of it, and the
+// patterns.
+type aims struct {
+	groups   []*object
+	first    map[string]int32 // of named, by the module's name
+	named    []target         // those of one module are linked, the groups in their order
+	last     map[string]int32
+	patterns []target
+	classes  []*object // groups that have a class among their targets
+}
+
+// A target is an entry of the list of a group.
+type target struct {
+	group, at int32
+	next      int32 // of the same name in a later group, or -1
+	pattern   string
+}
+
+// groups are those that a module may belong to: by its name, else by a pattern,
+// else by the class of modules, which names do not tell. They are not the
+// caller's to change.
+func (s *set) groups(stem string) (found []*object, err error) {
+	if err := s.readTargets(); err != nil {
+		return nil, err
+	}
+	t := s.aimed
+	next, ok := t.first[stem]
+	if !ok {
+		next = -1
+	}
+	for i := next; i >= 0; i = t.named[i].next {
+		if found, err = limits.Append(s.b, found, t.groups[t.named[i].group]); err != nil {
+			return nil, err
+		}
+	}
+	// Of a group that names the module only the patterns before that are read.
+	byName, matched := len(found) > 0, int32(-1)
+	for _, p := range t.patterns {
+		for next >= 0 && t.named[next].group < p.group {
+			next = t.named[next].next
+		}
+		if next >= 0 && t.named[next].group == p.group && t.named[next].at <= p.at {
+			continue
+		}
+		at, err := s.place("^(?:"+p.pattern+")", stem)
+		if err != nil {
+			return nil, err
+		}
+		if at != 0 || byName || matched == p.group {
+			continue
+		}
+		matched = p.group
+		if found, err = limits.Append(s.b, found, t.groups[p.group]); err != nil {
+			return nil, err
+		}
+	}
+	if len(found) == 0 {
+		found = t.classes
+	}
+	return found, s.b.Step(int64(len(found) + 1))
+}
+
+// readTargets fills in what groups are for.
+func (s *set) readTargets() error {
+	if s.aimed != nil {
+		return nil
+	}
+	t := &aims{first: map[string]int32{}, last: map[string]int32{}}
+	groups := s.config.quant.at("config_groups")
+	for _, name := range groups.names() {
+		var err error
+		if t.groups, err = limits.Append(s.b, t.groups, groups.at(name)); err != nil {
+			return err
+		}
+		list := groups.at(name).list("targets")
+		if err := s.b.Step(int64(len(list) + 1)); err != nil {
+			return err
+		}
+		class := false
+		for at, v := range list {
+			text, _ := v.(string)
+			if err := t.add(s.b, text, int32(at)); err != nil {
+				return err
+			}
+			class = class || !strings.HasPrefix(text, "re:") && !strings.Contains(text, ".")
+		}
+		if class {
+			if t.classes, err = limits.Append(s.b, t.classes, groups.at(name)); err != nil {
+				return err
+			}
+		}
+	}
+	s.aimed = t
+	return nil
+}
+
+// add takes entry at of the last group.
+func (t *aims) add(b *limits.Budget, text string, at int32) (err error) {
+	e := target{group: int32(len(t.groups) - 1), at: at, next: -1}
+	if pattern, ok := strings.CutPrefix(text, "re:"); ok {
+		e.pattern = pattern
+		if t.patterns, err = limits.Append(b, t.patterns, e); err != nil {
+			return err
+		}
+	}
+	last, known := t.last[text]
+	if known && t.named[last].group == e.group {
+		return nil // the first of them decides
+	}
+	if err := b.Hold(2 * treeCost); err != nil {
+		return err
+	}
+	if t.named, err = limits.Append(b, t.named, e); err != nil {
+		return err
+	}
+	i := int32(len(t.named) - 1)
+	if known {
+		t.named[last].next = i
+	} else {
+		t.first[text] = i
+	}
+	t.last[text] = i
+	return nil
+}
