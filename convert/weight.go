@@ -147,7 +147,7 @@ func readStrip(s *stream, p *part) error {
 // cut says how many rows from lo take about tile bytes, of the parts or of
 // rows of size bytes, whichever is more.
 func (r *rowReader) cut(lo, tile, size int64) int64 {
-	n := tile / max(1, size)
+	n := r.w.Even(tile / max(1, size))
 	if left := r.hi - lo; n > left {
 		n = left
 	}
@@ -159,7 +159,7 @@ func (r *rowReader) cut(lo, tile, size int64) int64 {
 		}
 	}
 	if need > tile {
-		n = max(1, n*tile/need)
+		n = max(1, r.w.Even(n*tile/need))
 	}
 	return lo + n
 }
@@ -200,7 +200,7 @@ func (r *rowReader) decode(w *worker, dst []byte, to quant.Target, lo, hi int64)
 	if err := r.narrow(w, lo, hi); err != nil {
 		return err
 	}
-	if err := w.numbers((hi - lo) * r.w.Cols()); err != nil {
+	if err := w.numbers(r.w.Scratch(hi - lo)); err != nil {
 		return err
 	}
 	r.w.Decode(dst, to, w.subs[:len(r.parts)], lo, hi, w.tile)
@@ -211,6 +211,9 @@ func (r *rowReader) decode(w *worker, dst []byte, to quant.Target, lo, hi int64)
 // precision.
 func (r *rowReader) numbers(w *worker, lo, hi int64) ([]float32, error) {
 	n := (hi - lo) * r.w.Cols()
+	if err := w.numbers(n); err != nil {
+		return nil, err
+	}
 	full, err := w.full.at(w.s, 0, 4*n)
 	if err != nil {
 		return nil, err
@@ -267,7 +270,7 @@ func (t *weightTask) run(w *worker, lo, hi int64) error {
 	if err := t.read(w, lo, hi); err != nil {
 		return err
 	}
-	step := max(1, scratch/t.w.Cols())
+	step := t.w.Step(scratch)
 	for from := lo; from < hi; from += step {
 		end := min(from+step, hi)
 		if err := t.piece(w, dst[(from-lo)*t.row:(end-lo)*t.row], from, end); err != nil {

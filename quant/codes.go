@@ -16,12 +16,13 @@ func rowOf(n, elems, bytes int64, decode func([]float32, []byte)) codes {
 // float8Row is rows of a format of eight bits.
 func float8Row(cols int64, f asm.Float) codes {
 	c := rowOf(cols, 1, 1, f.Decode)
+	c.bits = 8
 	c.kernel = func(o *asm.Ops, to asm.Type, dst, src []byte) {
 		o.Float8(f, to, dst, src, unscaled[:], max(1, len(src)))
 	}
 	c.under = func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
 		if u.op == asm.Scale {
-			o.Float8(f, to, dst, row, u.scales, u.run)
+			o.Float8(f, to, dst, row[:len(dst)/to.Size()], u.scales, u.run)
 		}
 		return u.op == asm.Scale
 	}
@@ -34,6 +35,7 @@ var unscaled = [1]float32{1}
 // int8Row is rows of signed bytes.
 func int8Row(cols int64) codes {
 	c := rowOf(cols, 1, 1, decodeI8)
+	c.bits = 8
 	c.under = underBytes(asm.Bytes{})
 	return c
 }
@@ -61,7 +63,7 @@ func nibbleRow(cols int64, value func(code uint8) float32) codes {
 			dst[i] = book[row[at/2]>>(at%2*4)&15]
 		}
 	})
-	c.under = underNibbles(cols, value)
+	c.bits, c.under = 4, underNibbles(value)
 	return c
 }
 
@@ -87,9 +89,10 @@ func streamRow(cols, bits, rowBytes int64, bias int32) codes {
 			dst[i] = float32(int32(v&(1<<bits-1)) - bias)
 		}
 	})
+	c.bits = bits
 	switch {
 	case bits == 4:
-		c.under = underNibbles(cols, func(code uint8) float32 { return float32(int32(code) - bias) })
+		c.under = underNibbles(func(code uint8) float32 { return float32(int32(code) - bias) })
 	case bits == 8 && (bias == 0 || bias == 128):
 		c.under = underBytes(asm.Bytes{Unsigned: true, Less: uint8(bias)})
 	case bits < 8:

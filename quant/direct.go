@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/anamnesis-go/anamnesis/asm"
-	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // A direct form has a kernel that writes rows in a type without a tile of
@@ -15,11 +14,12 @@ type direct interface {
 
 // decode writes rows by a table of kernels.
 func (w *Weight) decode(o *asm.Ops, dst []byte, to Target, parts [][]byte, lo, hi int64, tile []float32) {
-	dst, tile = dst[:(hi-lo)*w.cols*int64(to.Size())], tile[:(hi-lo)*w.cols]
+	dst = dst[:(hi-lo)*w.cols*int64(to.Size())]
 	if f, ok := w.form.(*turned); ok {
-		f.put(dst, to, parts, lo, hi, tile)
+		f.put(o, dst, to, parts, lo, hi, tile)
 		return
 	}
+	tile = tile[:(hi-lo)*w.cols]
 	decodeForm(o, w.form, dst, to, parts, lo, hi, tile)
 }
 
@@ -84,13 +84,13 @@ func underHalfBytes(value func(code uint8) float32) func(*asm.Ops, asm.Type, []b
 }
 
 // underNibbles is codes of four bits, the first of two in the low nibble.
-func underNibbles(cols int64, value func(code uint8) float32) func(*asm.Ops, asm.Type, []byte, []byte, under) bool {
+func underNibbles(value func(code uint8) float32) func(*asm.Ops, asm.Type, []byte, []byte, under) bool {
 	book := bookOf(value)
 	return func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
 		if u.run%2 != 0 || u.divides {
 			return false
 		}
-		o.Nibbles(asm.Nibbles{Op: u.op, Book: book}, to, dst, row[:(cols+1)/2], u.scales, u.seconds, u.run)
+		o.Nibbles(asm.Nibbles{Op: u.op, Book: book}, to, dst, row[:(len(dst)/to.Size()+1)/2], u.scales, u.seconds, u.run)
 		return true
 	}
 }
@@ -108,7 +108,7 @@ func (f *scaled) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo,
 	rowBytes, first := f.cols*int64(to.Size()), lo/f.codes.perRow
 	for r := lo; r < hi; r++ {
 		if r == lo || f.changes(r) {
-			f.fill(o, u, parts, lo, r)
+			f.fill(o, u, parts, lo, r, 0)
 		}
 		row := parts[0][(r/f.codes.perRow-first)*f.codes.rowBytes:][:f.codes.rowBytes]
 		u.sub = r % f.codes.perRow
@@ -119,12 +119,13 @@ func (f *scaled) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo,
 	return true
 }
 
-// fill reads the numbers of all blocks of a row: what pair gives of each.
-func (f *scaled) fill(o *asm.Ops, u under, parts [][]byte, lo, r int64) {
-	f.scales.fill(o, u.scales, parts[1], lo, r)
+// fill reads the numbers of the blocks of a row from the k-th on: what pair
+// gives of each.
+func (f *scaled) fill(o *asm.Ops, u under, parts [][]byte, lo, r, k int64) {
+	f.scales.fill(o, u.scales, parts[1], lo, r, k)
 	next := 2
 	if f.seconds != nil {
-		f.seconds.fill(o, u.seconds, parts[next], lo, r)
+		f.seconds.fill(o, u.seconds, parts[next], lo, r, k)
 		next++
 	}
 	if f.global == nil {
@@ -138,42 +139,6 @@ func (f *scaled) fill(o *asm.Ops, u under, parts [][]byte, lo, r int64) {
 			u.scales[k] = s * g
 		}
 	}
-}
-
-// fill reads a row of the grid.
-func (g *grid) fill(o *asm.Ops, dst []float32, p []byte, lo, r int64) {
-	at := g.row(r) * g.cols
-	if g.whole == 0 {
-		at -= g.row(lo) * g.cols
-	}
-	if g.bulk != nil && o.Level() != asm.Generic {
-		g.bulk(o, dst, p[at*g.size:][:int64(len(dst))*g.size])
-		return
-	}
-	for k := range dst {
-		dst[k] = g.read(p, at+int64(k))
-	}
-}
-
-// A bulk reads consecutive numbers of a part by kernels, into the memory of
-// float32 numbers: machines that have kernels are little-endian.
-type bulk func(o *asm.Ops, dst []float32, p []byte)
-
-// bulkOf is nil for types that are read one by one.
-func bulkOf(d tensor.DType) bulk {
-	switch d {
-	case tensor.F16:
-		return func(o *asm.Ops, dst []float32, p []byte) { o.Cast(asm.F16, asm.F32, asm.Raw(dst), p) }
-	case tensor.BF16:
-		return func(o *asm.Ops, dst []float32, p []byte) { o.Cast(asm.BF16, asm.F32, asm.Raw(dst), p) }
-	case tensor.F32:
-		return func(_ *asm.Ops, dst []float32, p []byte) { decodeF32(dst, p) }
-	case tensor.F8E4M3:
-		return func(o *asm.Ops, dst []float32, p []byte) {
-			o.Float8(asm.E4M3, asm.F32, asm.Raw(dst), p, unscaled[:], max(1, len(p)))
-		}
-	}
-	return nil
 }
 
 // changes reports whether row r has other scales than the row before it.

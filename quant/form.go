@@ -59,6 +59,9 @@ type codes struct {
 	// under decodes a row of codes under scales, one for each run of columns.
 	// It is nil or reports false where there is no kernel.
 	under func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool
+	// bits is the width of a code where codes follow each other without gaps, so
+	// that under takes those of several rows too; else zero.
+	bits int64
 }
 
 // plainRows is one stored row per row.

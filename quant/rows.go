@@ -20,7 +20,7 @@ type Rows struct {
 func NewRows(b *limits.Budget, m tensor.Model, w *Weight, to Target, step int64) (*Rows, error) {
 	r := &Rows{reader: reader{b: b, m: m, w: w}, to: to, step: step}
 	if step <= 0 {
-		r.step = max(1, tileBytes/4/max(1, w.cols))
+		r.step = w.Even(max(1, tileBytes/4/max(1, w.cols)))
 	}
 	if err := r.open(min(r.step, w.rows)); err != nil {
 		return nil, err

@@ -32,6 +32,9 @@ func groupGrid(rows, cols, group, size int64, read number) grid {
 
 // row is the row of the grid that serves row r of the weight.
 func (g *grid) row(r int64) int64 {
+	if g.blockRows == 1 {
+		return r
+	}
 	return r/g.matrixRows*ceilDiv(g.matrixRows, g.blockRows) + r%g.matrixRows/g.blockRows
 }
 

@@ -25,7 +25,7 @@ func (s *set) scaleGrid(w, scale *tensor.Info) (grid, string, error) {
 	}
 	cols := w.Shape[len(w.Shape)-1]
 	rows := w.Elements() / max(1, cols)
-	g := grid{matrixRows: rows, blockRows: rows, blockCols: cols, cols: 1, size: size, read: read}
+	g := grid{matrixRows: rows, blockRows: rows, blockCols: cols, cols: 1, size: size, read: read, bulk: bulkOf(scale.DType)}
 	if len(w.Shape) > 2 {
 		g.matrixRows = w.Shape[len(w.Shape)-2]
 	}

@@ -89,12 +89,13 @@ func (s *set) mlxFloat(w *Weight, stem, mode string, cols, rows, group int64, sc
 		return wire.ErrUnsupported.With("its scales %s are %s", wire.Quote(scales.Name), scales.TypeName())
 	}
 	f := &scaled{cols: cols, scales: groupGrid(rows, cols, group, 1, exponentByte)}
+	f.scales.bulk = bulkOf(tensor.U8)
 	w.form = f
 	switch strings.ToLower(mode) {
 	case "mxfp4":
 		f.codes = fp4Row(cols)
 	case "nvfp4":
-		f.codes, f.scales.read = fp4Row(cols), numbers[tensor.F8E4M3]
+		f.codes, f.scales.read, f.scales.bulk = fp4Row(cols), numbers[tensor.F8E4M3], bulkOf(tensor.F8E4M3)
 		return s.mlxGlobal(w, f, stem+".global_scale")
 	case "mxfp8":
 		f.codes = float8Row(cols, asm.E4M3)

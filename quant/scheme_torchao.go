@@ -78,7 +78,7 @@ func (s *set) torchaoRows(w *Weight, prefix string, want tensor.DType, rows func
 		return mismatch(info, zero)
 	}
 	z := g
-	z.read, z.size = read, size
+	z.read, z.size, z.bulk = read, size, nil
 	f.seconds, f.op = &z, opShift
 	w.Parts = append(w.Parts, *zero)
 	return nil

@@ -1,12 +1,6 @@
 package quant
 
-import (
-	"encoding/binary"
-	"math"
-
-	"github.com/anamnesis-go/anamnesis/asm"
-	"github.com/anamnesis-go/anamnesis/parser/tensor"
-)
+import "github.com/anamnesis-go/anamnesis/parser/tensor"
 
 // A slicer is a form that can be read by columns: slice fills dst with the
 // numbers of row r from column col on, from what the rows from lo need.
@@ -63,7 +57,11 @@ func (f *turned) need(p int, lo, hi int64) tensor.Span {
 // decode is what the interface asks for, number by number: put is how weights
 // are written.
 func (f *turned) decode(dst []float32, parts [][]byte, lo, hi int64) {
-	from := lo / f.in * f.side
+	f.numbers(dst, parts, lo/f.in*f.side, lo, hi)
+}
+
+// numbers is decode where parts begin with what the piece from needs.
+func (f *turned) numbers(dst []float32, parts [][]byte, from, lo, hi int64) {
 	for ; lo < hi; lo++ {
 		f.columns(dst[:f.out], parts, from, lo, lo+1)
 		dst = dst[f.out:]
@@ -80,14 +78,10 @@ func (f *turned) columns(dst []float32, parts [][]byte, from, lo, hi int64) {
 	}
 	for k := range f.side {
 		q, before := &f.pieces[m*f.side+k], &f.pieces[from+k]
-		base := q.first
-		if before.part == q.part {
-			base = before.first
-		}
 		own := parts[q.part : q.part+q.parts]
 		at := k * between
 		for r := range q.rows {
-			q.form.slice(dst[at:at+n], own, base, q.first+r, lo-m*f.in)
+			q.form.slice(dst[at:at+n], own, q.base(before), q.first+r, lo-m*f.in)
 			at += step
 		}
 		if !f.woven {
@@ -96,59 +90,11 @@ func (f *turned) columns(dst []float32, parts [][]byte, from, lo, hi int64) {
 	}
 }
 
-// put writes the rows [lo, hi), matrix by matrix.
-func (f *turned) put(dst []byte, to Target, parts [][]byte, lo, hi int64, tile []float32) {
-	from, size := lo/f.in*f.side, int64(to.Size())
-	for lo < hi {
-		end := min((lo/f.in+1)*f.in, hi)
-		n := end - lo
-		columns := tile[:n*f.out]
-		f.columns(columns, parts, from, lo, end)
-		turn(dst[:n*f.out*size], to, columns, n, f.out)
-		dst, lo = dst[n*f.out*size:], end
+// base is the row that the bytes begin with where those of an earlier piece are
+// there too.
+func (q *piece) base(before *piece) int64 {
+	if before.part == q.part {
+		return before.first
 	}
-}
-
-// turn writes rows of cols numbers from columns of rows numbers. Several
-// columns at a time, so that a line of the target is written once.
-func turn(dst []byte, to Target, src []float32, rows, cols int64) {
-	put := turnF32
-	switch to {
-	case BF16:
-		put = turnBF16
-	case F16:
-		put = turnF16
-	}
-	size := int64(to.Size())
-	for c := int64(0); c < cols; c += turnWidth {
-		n := min(turnWidth, cols-c)
-		for r := range rows {
-			put(dst[(r*cols+c)*size:][:n*size], src[c*rows+r:], rows)
-		}
-	}
-}
-
-// turnWidth is a line of the cache in the wider types.
-const turnWidth = 16
-
-func turnBF16(dst []byte, src []float32, step int64) {
-	for k := range int64(len(dst) / 2) {
-		binary.LittleEndian.PutUint16(dst[2*k:], asm.FloatToBfloat(src[k*step]))
-	}
-}
-
-func turnF16(dst []byte, src []float32, step int64) {
-	for k := range int64(len(dst) / 2) {
-		binary.LittleEndian.PutUint16(dst[2*k:], asm.FloatToHalf(src[k*step]))
-	}
-}
-
-func turnF32(dst []byte, src []float32, step int64) {
-	for k := range int64(len(dst) / 4) {
-		v := math.Float32bits(src[k*step])
-		if v&0x7FFFFFFF > 0x7F800000 {
-			v = 0x7FC00000
-		}
-		binary.LittleEndian.PutUint32(dst[4*k:], v)
-	}
+	return q.first
 }

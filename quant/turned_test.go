@@ -89,7 +89,7 @@ func inRanges(t *testing.T, m tensor.Model, w *Weight, to Target, want []byte) {
 				parts = append(parts, part)
 			}
 			got := make([]byte, (hi-lo)*size)
-			w.Decode(got, to, parts, lo, hi, make([]float32, (hi-lo)*w.cols))
+			w.Decode(got, to, parts, lo, hi, make([]float32, w.Scratch(hi-lo)))
 			if !bytes.Equal(want[lo*size:hi*size], got) {
 				t.Fatalf("rows %d to %d differ", lo, hi)
 			}

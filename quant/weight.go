@@ -57,6 +57,33 @@ func (w *Weight) Transposed() bool {
 	return ok
 }
 
+// Even is how many rows a range of about so many should have: ranges of rows that
+// are columns should begin with whole groups of codes.
+func (w *Weight) Even(rows int64) int64 {
+	if rows > turnUnit && w.Transposed() {
+		rows -= rows % turnUnit
+	}
+	return rows
+}
+
+// Step is how many rows to decode at a time with room for so many numbers.
+func (w *Weight) Step(numbers int64) int64 {
+	rows := numbers / max(1, w.cols)
+	if w.Transposed() {
+		rows = max(rows, numbers/turnStep)
+	}
+	return max(1, w.Even(rows))
+}
+
+// Scratch is how many numbers [Weight.Decode] needs room for.
+func (w *Weight) Scratch(rows int64) int64 {
+	n := rows * w.cols
+	if w.Transposed() {
+		n = min(n, turnRoom+turnPerRow*rows)
+	}
+	return n
+}
+
 // Stored is the bytes of all parts, or what the weight has of them where it
 // shares them with others.
 func (w *Weight) Stored() int64 {
@@ -76,8 +103,8 @@ func (w *Weight) Stored() int64 {
 func (w *Weight) Need(p int, lo, hi int64) tensor.Span { return w.form.need(p, lo, hi) }
 
 // Decode writes the rows [lo, hi) in the target's type. parts holds, for each
-// part, the bytes that [Weight.Need] named; tile is scratch for that many
-// numbers. It allocates nothing.
+// part, the bytes that [Weight.Need] named; tile is scratch, see
+// [Weight.Scratch]. It allocates nothing.
 func (w *Weight) Decode(dst []byte, to Target, parts [][]byte, lo, hi int64, tile []float32) {
 	w.decode(asm.Best(), dst, to, parts, lo, hi, tile)
 }
@@ -101,7 +128,7 @@ func Decode(b *limits.Budget, m tensor.Model, w *Weight, dst []byte, to Target) 
 	b = b.Child(*b.Policy()) // what one weight needs in memory is given back with it
 	defer b.Close()
 	d := reader{b: b, m: m, w: w}
-	step := max(1, tileBytes/4/max(1, w.cols))
+	step := w.Even(max(1, tileBytes/4/max(1, w.cols)))
 	for lo, hi := int64(0), int64(0); lo < w.rows; lo = hi {
 		hi = min(lo+step, w.rows)
 		if g := w.Group(); g > 0 {

@@ -1,0 +1,62 @@
+package quant
+
+import (
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A bulk reads consecutive numbers of a part by kernels, into the memory of
+// float32 numbers: machines that have kernels are little-endian.
+type bulk func(o *asm.Ops, dst []float32, p []byte)
+
+// bulkOf is nil for types that are read one by one. A plain byte is an exponent.
+func bulkOf(d tensor.DType) bulk {
+	switch d {
+	case tensor.F16:
+		return func(o *asm.Ops, dst []float32, p []byte) { o.Cast(asm.F16, asm.F32, asm.Raw(dst), p) }
+	case tensor.BF16:
+		return func(o *asm.Ops, dst []float32, p []byte) { o.Cast(asm.BF16, asm.F32, asm.Raw(dst), p) }
+	case tensor.F32:
+		return func(_ *asm.Ops, dst []float32, p []byte) { decodeF32(dst, p) }
+	case tensor.F8E4M3:
+		return func(o *asm.Ops, dst []float32, p []byte) {
+			o.Float8(asm.E4M3, asm.F32, asm.Raw(dst), p, unscaled[:], max(1, len(p)))
+		}
+	case tensor.U8:
+		return func(_ *asm.Ops, dst []float32, p []byte) { exponentBytes(dst, p) }
+	case tensor.F8E8M0:
+		return func(_ *asm.Ops, dst []float32, p []byte) { decodeF8E8M0(dst, p) }
+	}
+	return nil
+}
+
+// exponentBytes is [exponentByte] of many: the bits of FF are those of infinity.
+func exponentBytes(dst []float32, p []byte) {
+	for i, c := range p {
+		bits := uint32(c) << 23
+		if c == 0 {
+			bits = 1 << 22
+		}
+		dst[i] = math.Float32frombits(bits)
+	}
+}
+
+// fewNumbers are read faster one by one than by a kernel.
+const fewNumbers = 8
+
+// fill reads numbers of a row of the grid, from the k-th on.
+func (g *grid) fill(o *asm.Ops, dst []float32, p []byte, lo, r, k int64) {
+	at := g.row(r)*g.cols + k
+	if g.whole == 0 {
+		at -= g.row(lo) * g.cols
+	}
+	if g.bulk != nil && len(dst) > fewNumbers && o.Level() != asm.Generic {
+		g.bulk(o, dst, p[at*g.size:][:int64(len(dst))*g.size])
+		return
+	}
+	for i := range dst {
+		dst[i] = g.read(p, at+int64(i))
+	}
+}

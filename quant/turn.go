@@ -1,0 +1,179 @@
+package quant
+
+import "github.com/anamnesis-go/anamnesis/asm"
+
+// Rows of a turned matrix are written from tiles: some rows of its pieces, those
+// of their columns that are asked for, decoded to the target's type and then
+// turned by a kernel.
+
+// tileRows is how many rows of the pieces a tile has: so many numbers of each
+// row are written at once, whole lines of the cache.
+const tileRows = 64
+
+// turnUnit is what ranges of a turned matrix should begin with: groups of codes
+// are seldom longer.
+const turnUnit = 32
+
+// turnFloats is the scratch that a number of a tile takes, as float32: itself,
+// what it is made of, and its place among those of another piece.
+const turnFloats = 3
+
+// What rows of a turned matrix need: a tile of several rows of the pieces, of
+// twice as many columns as are asked for. More rows of the matrix at a time are
+// longer pieces of what is stored.
+const (
+	turnRoom   = 32 << 10
+	turnPerRow = 16 // at least twice turnFloats for each of two pieces
+	turnStep   = 256
+)
+
+// A cutter is a slicer that can also decode columns of several rows at once. It
+// reports false where it has no kernel for these.
+type cutter interface {
+	// span widens columns to those that the kernels take.
+	span(col, n int64) (from, end int64)
+	cut(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, r, rows, col, n int64, scratch []float32) bool
+}
+
+// put writes the rows [lo, hi), matrix by matrix. The tile may be smaller than
+// the range.
+func (f *turned) put(o *asm.Ops, dst []byte, to Target, parts [][]byte, lo, hi int64, tile []float32) {
+	from, size := lo/f.in*f.side, int64(to.Size())
+	for lo < hi {
+		end := min((lo/f.in+1)*f.in, hi)
+		t := turning{turned: f, o: o, to: to, parts: parts, from: from, lo: lo, n: end - lo, tile: tile}
+		out := dst[:t.n*f.out*size]
+		if !t.put(out) { // hardly a number
+			f.numbers(tile, parts, from, lo, end)
+			o.Put(targets[to].kind, out, tile[:t.n*f.out])
+		}
+		dst, lo = dst[t.n*f.out*size:], end
+	}
+}
+
+// A turning is n rows of one matrix from row lo on, and what they are made of.
+type turning struct {
+	*turned
+	o     *asm.Ops
+	to    Target
+	parts [][]byte
+	from  int64 // the piece that the parts begin with
+	lo, n int64
+	tile  []float32
+}
+
+func (t *turning) put(dst []byte) bool {
+	m := t.lo / t.in
+	if t.woven {
+		return t.strand(dst, m*t.side, t.side, 0)
+	}
+	col := int64(0)
+	for k := m * t.side; k < (m+1)*t.side; k++ {
+		if !t.strand(dst, k, 1, col) {
+			return false
+		}
+		col += t.pieces[k].rows
+	}
+	return true
+}
+
+// strand writes pieces that take turns, or one, from column at of the rows on.
+func (t *turning) strand(dst []byte, first, count, at int64) bool {
+	size := int64(t.to.Size())
+	col := t.lo % t.in
+	from, end := t.span(first, count, col)
+	w := end - from
+	rows := min(int64(len(t.tile))/(turnFloats*w), tileRows) / count
+	if rows == 0 {
+		return false
+	}
+	words := ceilDiv(rows*count*w*size, 4)
+	tile, rest := asm.Raw(t.tile[:words]), t.tile[words:]
+	one, scratch := tile, rest
+	if count > 1 {
+		one, scratch = asm.Raw(rest[:ceilDiv(rows*w*size, 4)]), rest[ceilDiv(rows*w*size, 4):]
+	}
+	for r := int64(0); r < t.pieces[first].rows; r += rows {
+		n := min(rows, t.pieces[first].rows-r)
+		for k := range count {
+			t.decode(one[:n*w*size], first+k, r, n, from, w, scratch)
+			for i := int64(0); i < n && count > 1; i++ {
+				copy(tile[(i*count+k)*w*size:][:w*size], one[i*w*size:])
+			}
+		}
+		t.o.Transpose(int(size), dst[(at+r*count)*size:], tile[(col-from)*size:], int(n*count), int(t.n), int(t.out*size), int(w*size))
+	}
+	return true
+}
+
+// span is the columns that tiles of the pieces have.
+func (t *turning) span(first, count, col int64) (from, end int64) {
+	from, end = col, col+t.n
+	for k := first; k < first+count; k++ {
+		if c, ok := t.pieces[k].form.(cutter); ok {
+			lo, hi := c.span(col, t.n)
+			from, end = min(from, lo), max(end, hi)
+		}
+	}
+	return from, end
+}
+
+// decode writes n columns of some rows of piece k, from row r on.
+func (t *turning) decode(dst []byte, k, r, rows, col, n int64, scratch []float32) {
+	q := &t.pieces[k]
+	base, own, kind := q.base(&t.pieces[t.from+k%t.side]), t.parts[q.part:q.part+q.parts], targets[t.to].kind
+	if c, ok := q.form.(cutter); ok && c.cut(t.o, dst, kind, own, base, q.first+r, rows, col, n, scratch) {
+		return
+	}
+	numbers := scratch[:rows*n]
+	for i := range rows {
+		q.form.slice(numbers[i*n:][:n], own, base, q.first+r+i, col)
+	}
+	t.o.Put(kind, dst, numbers)
+}
+
+// span takes whole groups of columns, where those are not much more, and whole
+// bytes.
+func (f *scaled) span(col, n int64) (from, end int64) {
+	unit := int64(8)
+	if b := f.scales.blockCols; b > 1 && col/b != (col+n-1)/b {
+		unit = b
+	}
+	from, end = col/unit*unit, min(ceilDiv(col+n, unit)*unit, f.cols)
+	if end-from > 2*n+64 {
+		return col, col + n
+	}
+	return from, end
+}
+
+// cut brings the codes of the rows together, and decodes them as one.
+func (f *scaled) cut(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, r, rows, col, n int64, scratch []float32) bool {
+	block, bits := f.scales.blockCols, f.codes.bits
+	if bits == 0 || f.codes.under == nil || f.columns || f.op == opDivide || block < 2 || n*bits%8 != 0 || col*bits%8 != 0 {
+		return false
+	}
+	run := block
+	if col/block == (col+n-1)/block {
+		run = n
+	} else if col%block != 0 || n%block != 0 {
+		return false
+	}
+	per, rowBytes := n/run, n*bits/8
+	words, room := ceilDiv(rows*rowBytes, 4), ceilDiv(rows*n, 4)
+	if words+room+2*rows*per > int64(len(scratch)) {
+		return false
+	}
+	codes, rest := asm.Raw(scratch[:words])[:rows*rowBytes], scratch[words:]
+	u := under{op: asm.Op(f.op), codes: asm.Raw(rest[:room])[:rows*n], run: int(run), scales: rest[room:][:rows*per], seconds: rest[room+rows*per:][:rows*per]}
+	for i := range rows {
+		copy(codes[i*rowBytes:][:rowBytes], parts[0][(r+i-lo)*f.codes.rowBytes+col*bits/8:])
+		row := under{scales: u.scales[i*per:][:per], seconds: u.seconds[i*per:][:per]}
+		if i > 0 && !f.changes(r+i) {
+			copy(row.scales, u.scales[(i-1)*per:])
+			copy(row.seconds, u.seconds[(i-1)*per:])
+			continue
+		}
+		f.fill(o, row, parts, lo, r+i, col/block)
+	}
+	return f.codes.under(o, to, dst, codes, u)
+}
