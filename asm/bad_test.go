@@ -65,6 +65,8 @@ func fits() []fit {
 		add("bytes twice", 64*n, 64, 1, func(o *Ops, d, s []byte) { o.Bytes(Bytes{Last: &last}, to, d, s, scales, nil, 32) })
 		add("half bytes", 64*n, 64, 1, func(o *Ops, d, s []byte) { o.HalfBytes(HalfBytes{4, book}, to, d, s, scales, scales, 32) })
 		add("gather", 32*n, 32, 1, func(o *Ops, d, s []byte) { o.Gather(to, d, s, groups, table) })
+		ones := make([]float32, 64)
+		add("each", 64*n, 256, 4, func(o *Ops, d, s []byte) { o.Each(to, d, floatsOf(s), ones, ones) })
 		add("put", 64*n, 256, 4, func(o *Ops, d, s []byte) { o.Put(to, d, floatsOf(s)) })
 		for _, from := range types {
 			add("cast of "+from.String(), 64*n, 64*from.Size(), 1, func(o *Ops, d, s []byte) { o.Cast(from, to, d, s) })

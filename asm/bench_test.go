@@ -67,6 +67,12 @@ func benches(scales []float32) (out []bench) {
 	add("4-bit", "affine/64", 64, 32, func(o *Ops, to Type, dst, src []byte) {
 		o.Nibbles(Nibbles{Op: Affine, Book: book}, to, dst, src, scales, scales, 64)
 	})
+	zeros := make([]float32, 4096)
+	add("8-bit", "each", 4096, 4*4096, func(o *Ops, to Type, dst, src []byte) {
+		for n := 4096; len(src) > 0; dst, src = dst[n*to.Size():], src[4*n:] {
+			o.Each(to, dst[:n*to.Size()], floatsOf(src[:4*n]), scales[:n], zeros)
+		}
+	})
 	add("casts", "F16", 32, 64, func(o *Ops, to Type, dst, src []byte) { o.Cast(F16, to, dst, src) })
 	add("casts", "BF16", 32, 64, func(o *Ops, to Type, dst, src []byte) { o.Cast(BF16, to, dst, src) })
 	return append(out, encoders(scales)...)

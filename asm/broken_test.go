@@ -115,6 +115,12 @@ func TestWrongCallsPanicBeforeAnythingIsTouched(t *testing.T) {
 			"columns, no room": func() {
 				o.Columns(Columns{Words: 1, Count: 1, Groups: make([]uint32, 8), Scales: scales[:1], Zeros: scales[:1]}, BF16, p(16), q(4), 16, 4)
 			},
+			"each, a scale short":         func() { o.Each(BF16, p(64), floatsOf(q(128)), scales, make([]float32, 32)) },
+			"each, a second number short": func() { o.Each(F32, p(128), floatsOf(q(128)), make([]float32, 32), scales) },
+			"each onto its scales": func() {
+				m := p(256)
+				o.Each(F32, m[:128], make([]float32, 32), floatsOf(m[100:228]), make([]float32, 32))
+			},
 			"gather, a group too high": func() { o.Gather(BF16, p(64), make([]byte, 32), []uint16{31: 17}, q(64)) },
 			"gather, a group short":    func() { o.Gather(F32, p(128), make([]byte, 32), make([]uint16, 31), q(64)) },
 		} {
@@ -151,6 +157,7 @@ func TestEmptyCallsDoNothing(t *testing.T) {
 				o.Cast(F32, to, nil, nil)
 				o.Put(to, nil, nil)
 				o.Gather(to, nil, nil, nil, nil)
+				o.Each(to, nil, nil, nil, nil)
 				o.Special(to, nil)
 			}
 			o.Transpose(4, nil, nil, 0, 4, 0, 16)
@@ -170,7 +177,7 @@ func TestLevelsAreWhatTheySay(t *testing.T) {
 			t.Errorf("%v calls itself %v", level, o.Level())
 		}
 	}
-	compared := []string{"level", "blocks", "float8", "bytes", "nibbles", "cast", "halfBytes", "gather", "transpose", "swap", "lanes", "spread", "fields", "pairs", "columns", "special", "absmax", "nearest", "int8"}
+	compared := []string{"level", "blocks", "float8", "bytes", "nibbles", "cast", "halfBytes", "gather", "transpose", "swap", "lanes", "spread", "fields", "pairs", "columns", "each", "special", "absmax", "nearest", "int8"}
 	for i := range reflect.TypeFor[Ops]().NumField() {
 		if name := reflect.TypeFor[Ops]().Field(i).Name; !slices.Contains(compared, name) {
 			t.Errorf("no test compares %s", name)

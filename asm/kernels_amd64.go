@@ -784,6 +784,21 @@ func columnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zer
 //go:noescape
 func columnsF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)
 
+// eachF32AVX2 joins 16 numbers with their scales n times.
+//
+//go:noescape
+func eachF32AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
+
+// eachBF16AVX2 joins 16 numbers with their scales n times.
+//
+//go:noescape
+func eachBF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
+
+// eachF16AVX2 joins 16 numbers with their scales n times.
+//
+//go:noescape
+func eachF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
+
 // halfBytesShiftF32AVX2 decodes n runs of chunks of 32 bytes, a nibble of each.
 //
 //go:noescape

@@ -149,3 +149,25 @@ func TestColumnsAgreeWithTheScalarFunction(t *testing.T) {
 		}
 	}
 }
+
+// Numbers of every kind, under scales and less numbers of every kind, most of
+// which give products that are subnormal, infinite or NaN.
+func TestEachAgreesWithTheScalarFunction(t *testing.T) {
+	rng := rand.NewChaCha8([32]byte{11})
+	for level, o := range tables(t) {
+		for _, to := range types {
+			t.Run(fmt.Sprintf("%v/to %v", level, to), func(t *testing.T) {
+				for n := range 300 {
+					src := Raw(scalesOf(rng, n))
+					s, z := scalesOf(rng, n), scalesOf(rng, n)
+					for i := range z {
+						if i%3 > 0 {
+							z[i] = float32(rng.Uint64() % 17)
+						}
+					}
+					same(t, o, call{fmt.Sprint(n, " numbers"), func(o *Ops, dst, src []byte) { o.Each(to, dst, floatsOf(src), s, z) }}, src, n*to.Size())
+				}
+			})
+		}
+	}
+}

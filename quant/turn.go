@@ -8,22 +8,22 @@ import "github.com/anamnesis-go/anamnesis/asm"
 
 // tileRows is how many rows of the pieces a tile has: so many numbers of each
 // row are written at once, whole lines of the cache.
-const tileRows = 64
+const tileRows = 256
 
 // turnUnit is what ranges of a turned matrix should begin with: groups of codes
 // are seldom longer.
 const turnUnit = 32
 
-// turnFloats is the scratch that a number of a tile takes, as float32: itself,
-// what it is made of, and its place among those of another piece.
-const turnFloats = 3
+// turnFloats is the scratch that a number of a tile takes, as float32: itself
+// and what it is made of; pieces that take turns have one more for their place.
+const turnFloats = 2
 
 // What rows of a turned matrix need: a tile of several rows of the pieces, of
 // twice as many columns as are asked for. More rows of the matrix at a time are
 // longer pieces of what is stored.
 const (
-	turnRoom   = 32 << 10
-	turnPerRow = 16 // at least twice turnFloats for each of two pieces
+	turnRoom   = 56 << 10
+	turnPerRow = 16 // twice what a number of each of two pieces takes, and more
 	turnStep   = 256
 )
 
@@ -83,7 +83,10 @@ func (t *turning) strand(dst []byte, first, count, at int64) bool {
 	col := t.lo % t.in
 	from, end := t.span(first, count, col)
 	w := end - from
-	rows := min(int64(len(t.tile))/(turnFloats*w), tileRows) / count
+	rows := min(int64(len(t.tile))/(turnFloats*w), tileRows)
+	if count > 1 {
+		rows = min(int64(len(t.tile))/((turnFloats+1)*w), tileRows) / count
+	}
 	if rows == 0 {
 		return false
 	}

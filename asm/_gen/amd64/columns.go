@@ -96,3 +96,37 @@ func (k *kernel) turnHalves(rows [8]VecVirtual, to lattice) {
 	}
 	turnWords(x, to)
 }
+
+// eachKernels is numbers that have a scale and a second number each: (q-z)*s. A
+// product that is subnormal stalls a multiplication, but not one that is fused
+// with the addition of minus zero, which changes no bit.
+func eachKernels() {
+	for _, t := range targets {
+		name := "each" + t.name + "AVX2"
+		TEXT(name, NOSPLIT, "func(dst *byte, src *float32, a *float32, b *float32, n int)")
+		Pragma("noescape")
+		Doc(name + " joins 16 numbers with their scales n times.")
+		k := &kernel{wide: t.wide, narrow: t.narrow}
+		k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+		a, b, n := Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64())
+		k.one, k.add = load(dwords(1)), load(dwords(roundPlain))
+		minus := load(dwords(0x80000000))
+		Label("more")
+		x := [2]VecVirtual{YMM(), YMM()}
+		for i, y := range x {
+			VMOVUPS(k.from(32*i), y)
+			VSUBPS(Mem{Base: b, Disp: 32 * i}, y, y)
+			VFMADD132PS(Mem{Base: a, Disp: 32 * i}, minus, y)
+			quieted(y)
+		}
+		k.store(x, t.name, 0)
+		for _, r := range []Register{k.src, a, b} {
+			ADDQ(Imm(64), r)
+		}
+		ADDQ(Imm(uint64(16*k.width())), k.dst)
+		DECQ(n)
+		JNZ(LabelRef("more"))
+		VZEROUPPER()
+		RET()
+	}
+}

@@ -43,6 +43,7 @@ func kernels() {
 	swapKernels()
 	gatherKernels()
 	columnsKernels()
+	eachKernels()
 	halfBytesKernels()
 	encodeKernels()
 	specialKernels()
