@@ -89,7 +89,7 @@ func streamRow(cols, bits, rowBytes int64, bias int32) codes {
 			dst[i] = float32(int32(v&(1<<bits-1)) - bias)
 		}
 	})
-	c.bits = bits
+	c.bits, c.counts, c.bias = bits, true, bias
 	switch {
 	case bits == 4:
 		c.under = underNibbles(func(code uint8) float32 { return float32(int32(code) - bias) })

@@ -78,7 +78,7 @@ func underHalfBytes(value func(code uint8) float32) func(*asm.Ops, asm.Type, []b
 			return false
 		}
 		clear(u.seconds) // a number less zero is that number
-		o.HalfBytes(asm.HalfBytes{From: uint8(4 * u.sub), Book: book}, to, dst, row, u.scales, u.seconds, u.run)
+		o.HalfBytes(asm.HalfBytes{From: uint8(4 * u.sub), Book: book}, to, dst, row[:len(dst)/to.Size()], u.scales, u.seconds, u.run)
 		return true
 	}
 }
@@ -97,22 +97,29 @@ func underNibbles(value func(code uint8) float32) func(*asm.Ops, asm.Type, []byt
 
 // direct takes rows one by one; the scratch holds the scales of a row.
 func (f *scaled) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
-	blocks := ceilDiv(f.cols, max(1, f.scales.blockCols))
-	if f.codes.under == nil || f.columns || f.scales.blockCols < 2 || 2*blocks+ceilDiv(f.cols, 4) > int64(len(scratch)) {
+	switch {
+	case f.codes.under == nil:
+		return false
+	case f.columns:
+		return f.indexed(o, dst, to, parts, lo, hi, scratch)
+	case f.scales.blockCols < 2:
+		return f.byColumn(o, dst, to, parts, lo, hi, scratch)
+	}
+	blocks := ceilDiv(f.cols, f.scales.blockCols)
+	if 2*blocks+ceilDiv(f.cols, 4) > int64(len(scratch)) {
 		return false
 	}
 	u := under{scales: scratch[:blocks], seconds: scratch[blocks : 2*blocks], run: int(f.scales.blockCols), codes: asm.Raw(scratch[2*blocks:])[:f.cols]}
 	if u.divides = f.op == opDivide; !u.divides {
 		u.op = asm.Op(f.op)
 	}
-	rowBytes, first := f.cols*int64(to.Size()), lo/f.codes.perRow
+	rowBytes := f.cols * int64(to.Size())
 	for r := lo; r < hi; r++ {
 		if r == lo || f.changes(r) {
 			f.fill(o, u, parts, lo, r, 0)
 		}
-		row := parts[0][(r/f.codes.perRow-first)*f.codes.rowBytes:][:f.codes.rowBytes]
 		u.sub = r % f.codes.perRow
-		if !f.codes.under(o, to, dst[(r-lo)*rowBytes:][:rowBytes], row, u) {
+		if !f.codes.under(o, to, dst[(r-lo)*rowBytes:][:rowBytes], f.stored(parts[0], lo, r), u) {
 			return false
 		}
 	}

@@ -19,7 +19,7 @@ func directForms() map[string]struct {
 	form
 	cols int64
 } {
-	type row = struct {
+	type named = struct {
 		form
 		cols int64
 	}
@@ -47,7 +47,11 @@ func directForms() map[string]struct {
 		}
 	}}
 	pairs.under = underHalfBytes(func(code uint8) float32 { return float32(int8(code<<4) >> 4) })
-	forms := map[string]row{
+	bySixteen, fifth := grid(96, 256, 16, 1), grid(96, 250, 1, 50)
+	small := second
+	small.size, small.read = 1, numbers[tensor.I8]
+	halves := codes{rowBytes: 256, perRow: 2, pick: evenRowLow(bookOf(plusValue)), under: underHalfBytes(plusValue)}
+	forms := map[string]named{
 		"GPTQ 4 bits":         {&gptq{in: 256, out: 96, groups: 4, bits: 4, groupSize: 64, scale: f32, scaleSize: 4, oldZeros: true}, 256},
 		"GPTQ 8 bits":         {&gptq{in: 256, out: 96, groups: 2, bits: 8, groupSize: 128, scale: numbers[tensor.F16], scaleSize: 2}, 256},
 		"GPTQ act-order":      {&gptq{in: 512, out: 96, groups: 4, bits: 4, groupSize: 128, scale: f32, scaleSize: 4}, 512},
@@ -82,6 +86,14 @@ func directForms() map[string]struct {
 		"packed 4 bits":       {&scaled{cols: 256, codes: streamRow(256, 4, 128, 8), scales: grid(96, 256, 1, 32)}, 256},
 		"packed, zero points": {&scaled{cols: 256, codes: streamRow(256, 4, 128, 8), scales: grid(96, 256, 1, 64), seconds: &second, op: opShift}, 256},
 		"packed 8 bits":       {&scaled{cols: 256, codes: streamRow(256, 8, 256, 128), scales: grid(96, 256, 1, 64)}, 256},
+		"FP8 columns":         {&scaled{cols: 300, codes: float8Row(300, asm.E4M3), scales: of(grid(96, 300, 96, 1), tensor.F32, 4)}, 300},
+		"FP8 columns, blocks": {&scaled{cols: 300, codes: float8Row(300, asm.E5M2FNUZ), scales: grid(96, 300, 32, 1)}, 300},
+		"INT8 columns":        {&scaled{cols: 256, codes: int8Row(256), scales: bySixteen, seconds: &bySixteen, op: opShift}, 256},
+		"NVFP4 fused":         {&scaled{cols: 256, codes: halves, scales: of(bySixteen, tensor.F8E4M3, 1), global: &second}, 256},
+		"packed 4 act-order":  {&scaled{cols: 256, codes: streamRow(256, 4, 128, 8), scales: grid(96, 256, 1, 32), columns: true}, 256},
+		"packed 4 zeros act":  {&scaled{cols: 256, codes: streamRow(256, 4, 128, 8), scales: secondBF16, seconds: &small, op: opShift, columns: true}, 256},
+		"packed 8 act-order":  {&scaled{cols: 256, codes: streamRow(256, 8, 256, 128), scales: grid(96, 256, 1, 32), columns: true}, 256},
+		"packed 3 zeros act":  {&scaled{cols: 250, codes: streamRow(250, 3, 96, 4), scales: grid(96, 250, 1, 50), seconds: &fifth, op: opShift, columns: true}, 250},
 		"MXFP4":               {&scaled{cols: 256, codes: fp4PlusRow(256), scales: grid(96, 256, 1, 32)}, 256},
 		"NVFP4 of E4M3":       {&scaled{cols: 256, codes: fp4Row(256), scales: of(grid(96, 256, 1, 16), tensor.F8E4M3, 1), global: &second}, 256},
 		"NVFP4":               {&scaled{cols: 256, codes: fp4Row(256), scales: grid(96, 256, 1, 16), global: &second}, 256},
@@ -138,6 +150,12 @@ func randomParts(f form, name string, rows int64) (parts [][]byte) {
 		rng.Read(part)
 		parts = append(parts, part)
 	}
+	if f, ok := f.(*scaled); ok && f.columns {
+		index := parts[len(parts)-1]
+		for i := 0; i < len(index); i += 4 {
+			binary.LittleEndian.PutUint32(index[i:], uint32(rng.Uint64()%uint64(f.scales.cols)))
+		}
+	}
 	if name == "GPTQ act-order" {
 		for i := 0; i < len(parts[gptqIndex]); i += 4 {
 			binary.LittleEndian.PutUint32(parts[gptqIndex][i:], uint32(rng.Uint64()%4))
@@ -166,6 +184,9 @@ func partsOf(f form, name string) int {
 			if g != nil {
 				n++
 			}
+		}
+		if f.columns {
+			n++
 		}
 		return n
 	case *bnb8:

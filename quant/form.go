@@ -62,6 +62,10 @@ type codes struct {
 	// bits is the width of a code where codes follow each other without gaps, so
 	// that under takes those of several rows too; else zero.
 	bits int64
+	// counts says that codes are whole numbers, which are bias more than what
+	// they stand for.
+	counts bool
+	bias   int32
 }
 
 // plainRows is one stored row per row.

@@ -23,8 +23,9 @@ func (s *set) bindFused(info *tensor.Info) (*Weight, error) {
 	var f *scaled
 	switch {
 	case first%(group/2) == 0 && shaped(scales.Shape, []int64{experts, first * 2 / group, last}):
-		g := grid{matrixRows: 2 * first, blockRows: group, blockCols: 1, cols: last, size: 1, read: numbers[tensor.F8E4M3]}
-		f = &scaled{cols: last, codes: codes{rowBytes: last, perRow: 2, pick: evenRowLow(bookOf(plusValue))}, scales: g}
+		g := grid{matrixRows: 2 * first, blockRows: group, blockCols: 1, cols: last, size: 1, read: numbers[tensor.F8E4M3], bulk: bulkOf(tensor.F8E4M3)}
+		pairs := codes{rowBytes: last, perRow: 2, pick: evenRowLow(bookOf(plusValue)), under: underHalfBytes(plusValue)}
+		f = &scaled{cols: last, codes: pairs, scales: g}
 		w = &Weight{Name: info.Name, Shape: []int64{experts, 2 * first, last}, Parts: []tensor.Info{*info, *scales}, form: f}
 	case last%(group/2) == 0 && shaped(scales.Shape, []int64{experts, first, last * 2 / group}):
 		var err error
