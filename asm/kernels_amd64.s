@@ -32795,6 +32795,119 @@ more:
 	VZEROUPPER
 	RET
 
+// func eachF32AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·eachF32AVX2(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	MOVQ    n+32(FP), SI
+	VMOVDQU k16<>+0(SB), Y0
+	VMOVDQU k17<>+0(SB), Y0
+	VMOVDQU k0<>+0(SB), Y0
+
+more:
+	VMOVUPS     (CX), Y1
+	VSUBPS      (BX), Y1, Y1
+	VFMADD132PS (DX), Y0, Y1
+	VCMPPS      $0x03, Y1, Y1, Y2
+	VBLENDVPS   Y2, k15<>+0(SB), Y1, Y1
+	VMOVUPS     32(CX), Y2
+	VSUBPS      32(BX), Y2, Y2
+	VFMADD132PS 32(DX), Y0, Y2
+	VCMPPS      $0x03, Y2, Y2, Y3
+	VBLENDVPS   Y3, k15<>+0(SB), Y2, Y2
+	VMOVUPS     Y1, (AX)
+	VMOVUPS     Y2, 32(AX)
+	ADDQ        $0x40, CX
+	ADDQ        $0x40, DX
+	ADDQ        $0x40, BX
+	ADDQ        $0x40, AX
+	DECQ        SI
+	JNZ         more
+	VZEROUPPER
+	RET
+
+// func eachBF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·eachBF16AVX2(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	MOVQ    n+32(FP), SI
+	VMOVDQU k16<>+0(SB), Y0
+	VMOVDQU k17<>+0(SB), Y1
+	VMOVDQU k0<>+0(SB), Y2
+
+more:
+	VMOVUPS     (CX), Y3
+	VSUBPS      (BX), Y3, Y3
+	VFMADD132PS (DX), Y2, Y3
+	VCMPPS      $0x03, Y3, Y3, Y4
+	VBLENDVPS   Y4, k15<>+0(SB), Y3, Y3
+	VMOVUPS     32(CX), Y4
+	VSUBPS      32(BX), Y4, Y4
+	VFMADD132PS 32(DX), Y2, Y4
+	VCMPPS      $0x03, Y4, Y4, Y5
+	VBLENDVPS   Y5, k15<>+0(SB), Y4, Y4
+	VPSLLD      $0x0f, Y3, Y5
+	VBLENDVPS   Y5, Y1, Y0, Y5
+	VPADDD      Y5, Y3, Y3
+	VPSRLD      $0x10, Y3, Y3
+	VPSLLD      $0x0f, Y4, Y5
+	VBLENDVPS   Y5, Y1, Y0, Y5
+	VPADDD      Y5, Y4, Y4
+	VPSRLD      $0x10, Y4, Y4
+	VPACKUSDW   Y4, Y3, Y3
+	VPERMQ      $0xd8, Y3, Y3
+	VMOVDQU     Y3, (AX)
+	ADDQ        $0x40, CX
+	ADDQ        $0x40, DX
+	ADDQ        $0x40, BX
+	ADDQ        $0x20, AX
+	DECQ        SI
+	JNZ         more
+	VZEROUPPER
+	RET
+
+// func eachF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
+// Requires: AVX, F16C, FMA3
+TEXT ·eachF16AVX2(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	MOVQ    n+32(FP), SI
+	VMOVDQU k16<>+0(SB), Y0
+	VMOVDQU k17<>+0(SB), Y0
+	VMOVDQU k0<>+0(SB), Y0
+
+more:
+	VMOVUPS     (CX), Y1
+	VSUBPS      (BX), Y1, Y1
+	VFMADD132PS (DX), Y0, Y1
+	VCMPPS      $0x03, Y1, Y1, Y2
+	VBLENDVPS   Y2, k15<>+0(SB), Y1, Y1
+	VMOVUPS     32(CX), Y2
+	VSUBPS      32(BX), Y2, Y2
+	VFMADD132PS 32(DX), Y0, Y2
+	VCMPPS      $0x03, Y2, Y2, Y3
+	VBLENDVPS   Y3, k15<>+0(SB), Y2, Y2
+	VCVTPS2PH   $0x00, Y1, X1
+	VMOVDQU     X1, (AX)
+	VCVTPS2PH   $0x00, Y2, X1
+	VMOVDQU     X1, 16(AX)
+	ADDQ        $0x40, CX
+	ADDQ        $0x40, DX
+	ADDQ        $0x40, BX
+	ADDQ        $0x20, AX
+	DECQ        SI
+	JNZ         more
+	VZEROUPPER
+	RET
+
 // func halfBytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·halfBytesShiftF32AVX2(SB), NOSPLIT, $96-64

@@ -109,7 +109,7 @@ func eachKernels() {
 		k := &kernel{wide: t.wide, narrow: t.narrow}
 		k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 		a, b, n := Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64())
-		k.one, k.add = load(dwords(1)), load(dwords(roundPlain))
+		k.add, k.up = load(dwords(roundPlain)), load(dwords(roundPlain+1))
 		minus := load(dwords(0x80000000))
 		Label("more")
 		x := [2]VecVirtual{YMM(), YMM()}
