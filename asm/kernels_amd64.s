@@ -9952,478 +9952,316 @@ block:
 
 // func iq1_SF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·iq1_SF32AVX2(SB), NOSPLIT, $64-24
+TEXT ·iq1_SF32AVX2(SB), NOSPLIT, $160-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
 block:
+	VMOVDQU      k77<>+0(SB), Y0
+	VMOVDQU      k78<>+0(SB), Y1
+	VPMOVZXBW    2(CX), Y2
+	VPBROADCASTQ 34(CX), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPMULLW      Y1, Y3, Y3
+	VPAND        k79<>+0(SB), Y3, Y3
+	VPSRLW       $0x01, Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VMOVDQU      Y2, 32(SP)
+	VPMOVZXBW    18(CX), Y2
+	VPBROADCASTQ 42(CX), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPMULLW      Y1, Y3, Y3
+	VPAND        k79<>+0(SB), Y3, Y3
+	VPSRLW       $0x01, Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VMOVDQU      Y2, 64(SP)
 	VPBROADCASTW (CX), X0
 	VCVTPH2PS    X0, Y0
 	VPMOVZXWD    34(CX), Y1
+	VPSLLD       $0x10, Y1, Y2
 	VPSRLD       $0x0c, Y1, Y1
-	VPAND        k77<>+0(SB), Y1, Y1
+	VPAND        k80<>+0(SB), Y1, Y1
 	VPADDD       Y1, Y1, Y1
 	VPADDD       k4<>+0(SB), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k78<>+0(SB), Y1, Y1
+	VMULPS       k81<>+0(SB), Y1, Y1
 	VMULPS       k9<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 32(SP)
+	VMOVUPS      Y1, 96(SP)
 	LEAQ         ·iq1Grid+0(SB), BX
-	MOVWQZX      34(CX), SI
-	MOVBQZX      2(CX), DI
-	MOVBQZX      3(CX), R8
-	MOVBQZX      4(CX), R9
-	MOVBQZX      5(CX), R10
-	MOVQ         SI, R11
-	ANDL         $0x00000007, R11
-	MOVQ         SI, R12
-	SHRQ         $0x03, R12
-	ANDL         $0x00000007, R12
-	MOVQ         SI, R13
-	SHRQ         $0x06, R13
-	ANDL         $0x00000007, R13
-	SHRQ         $0x09, SI
-	ANDL         $0x00000007, SI
-	SHLL         $0x08, R11
-	ORL          R11, DI
-	SHLL         $0x08, R12
-	ORL          R12, R8
-	SHLL         $0x08, R13
-	ORL          R13, R9
-	SHLL         $0x08, SI
-	ORL          SI, R10
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y2, Y0
-	MOVWQSX      34(CX), SI
-	SARQ         $0x3f, SI
-	ORQ          $0x01, SI
-	VMOVD        SI, X1
-	VPBROADCASTB X1, Y1
+	VPSRAD       $0x1f, Y2, Y2
+	VPOR         k36<>+0(SB), Y2, Y2
+	VMOVDQU      Y2, 128(SP)
+	MOVWQZX      32(SP), SI
+	MOVWQZX      34(SP), DI
+	MOVWQZX      36(SP), R8
+	MOVWQZX      38(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VPBROADCASTD 128(SP), Y1
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y1, Y0, Y0
-	MOVWQZX      36(CX), SI
-	MOVBQZX      6(CX), DI
-	MOVBQZX      7(CX), R8
-	MOVBQZX      8(CX), R9
-	MOVBQZX      9(CX), R10
-	MOVQ         SI, R11
-	ANDL         $0x00000007, R11
-	MOVQ         SI, R12
-	SHRQ         $0x03, R12
-	ANDL         $0x00000007, R12
-	MOVQ         SI, R13
-	SHRQ         $0x06, R13
-	ANDL         $0x00000007, R13
-	SHRQ         $0x09, SI
-	ANDL         $0x00000007, SI
-	SHLL         $0x08, R11
-	ORL          R11, DI
-	SHLL         $0x08, R12
-	ORL          R12, R8
-	SHLL         $0x08, R13
-	ORL          R13, R9
-	SHLL         $0x08, SI
-	ORL          SI, R10
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	MOVWQSX      36(CX), SI
-	SARQ         $0x3f, SI
-	ORQ          $0x01, SI
-	VMOVD        SI, X2
-	VPBROADCASTB X2, Y3
+	MOVWQZX      40(SP), SI
+	MOVWQZX      42(SP), DI
+	MOVWQZX      44(SP), R8
+	MOVWQZX      46(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VPBROADCASTD 132(SP), Y2
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
-	VPADDB       Y3, Y1, Y1
-	VBROADCASTSS 32(SP), Y3
+	VPADDB       Y2, Y1, Y1
+	VBROADCASTSS 96(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 32(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 64(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 96(AX)
-	MOVWQZX      38(CX), SI
-	MOVBQZX      10(CX), DI
-	MOVBQZX      11(CX), R8
-	MOVBQZX      12(CX), R9
-	MOVBQZX      13(CX), R10
-	MOVQ         SI, R11
-	ANDL         $0x00000007, R11
-	MOVQ         SI, R12
-	SHRQ         $0x03, R12
-	ANDL         $0x00000007, R12
-	MOVQ         SI, R13
-	SHRQ         $0x06, R13
-	ANDL         $0x00000007, R13
-	SHRQ         $0x09, SI
-	ANDL         $0x00000007, SI
-	SHLL         $0x08, R11
-	ORL          R11, DI
-	SHLL         $0x08, R12
-	ORL          R12, R8
-	SHLL         $0x08, R13
-	ORL          R13, R9
-	SHLL         $0x08, SI
-	ORL          SI, R10
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y2, Y0
-	MOVWQSX      38(CX), SI
-	SARQ         $0x3f, SI
-	ORQ          $0x01, SI
-	VMOVD        SI, X2
-	VPBROADCASTB X2, Y3
+	MOVWQZX      48(SP), SI
+	MOVWQZX      50(SP), DI
+	MOVWQZX      52(SP), R8
+	MOVWQZX      54(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VPBROADCASTD 136(SP), Y2
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
-	VPADDB       Y3, Y0, Y0
-	VBROADCASTSS 36(SP), Y3
+	VPADDB       Y2, Y0, Y0
+	VBROADCASTSS 100(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 128(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 160(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 192(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 224(AX)
-	MOVWQZX      40(CX), SI
-	MOVBQZX      14(CX), DI
-	MOVBQZX      15(CX), R8
-	MOVBQZX      16(CX), R9
-	MOVBQZX      17(CX), R10
-	MOVQ         SI, R11
-	ANDL         $0x00000007, R11
-	MOVQ         SI, R12
-	SHRQ         $0x03, R12
-	ANDL         $0x00000007, R12
-	MOVQ         SI, R13
-	SHRQ         $0x06, R13
-	ANDL         $0x00000007, R13
-	SHRQ         $0x09, SI
-	ANDL         $0x00000007, SI
-	SHLL         $0x08, R11
-	ORL          R11, DI
-	SHLL         $0x08, R12
-	ORL          R12, R8
-	SHLL         $0x08, R13
-	ORL          R13, R9
-	SHLL         $0x08, SI
-	ORL          SI, R10
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	MOVWQSX      40(CX), SI
-	SARQ         $0x3f, SI
-	ORQ          $0x01, SI
-	VMOVD        SI, X2
-	VPBROADCASTB X2, Y3
+	MOVWQZX      56(SP), SI
+	MOVWQZX      58(SP), DI
+	MOVWQZX      60(SP), R8
+	MOVWQZX      62(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VPBROADCASTD 140(SP), Y2
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
-	VPADDB       Y3, Y1, Y1
-	VBROADCASTSS 40(SP), Y3
+	VPADDB       Y2, Y1, Y1
+	VBROADCASTSS 104(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 288(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 320(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 352(AX)
-	MOVWQZX      42(CX), SI
-	MOVBQZX      18(CX), DI
-	MOVBQZX      19(CX), R8
-	MOVBQZX      20(CX), R9
-	MOVBQZX      21(CX), R10
-	MOVQ         SI, R11
-	ANDL         $0x00000007, R11
-	MOVQ         SI, R12
-	SHRQ         $0x03, R12
-	ANDL         $0x00000007, R12
-	MOVQ         SI, R13
-	SHRQ         $0x06, R13
-	ANDL         $0x00000007, R13
-	SHRQ         $0x09, SI
-	ANDL         $0x00000007, SI
-	SHLL         $0x08, R11
-	ORL          R11, DI
-	SHLL         $0x08, R12
-	ORL          R12, R8
-	SHLL         $0x08, R13
-	ORL          R13, R9
-	SHLL         $0x08, SI
-	ORL          SI, R10
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y2, Y0
-	MOVWQSX      42(CX), SI
-	SARQ         $0x3f, SI
-	ORQ          $0x01, SI
-	VMOVD        SI, X2
-	VPBROADCASTB X2, Y3
+	MOVWQZX      64(SP), SI
+	MOVWQZX      66(SP), DI
+	MOVWQZX      68(SP), R8
+	MOVWQZX      70(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VPBROADCASTD 144(SP), Y2
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
-	VPADDB       Y3, Y0, Y0
-	VBROADCASTSS 44(SP), Y3
+	VPADDB       Y2, Y0, Y0
+	VBROADCASTSS 108(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 384(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 416(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 448(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 480(AX)
-	MOVWQZX      44(CX), SI
-	MOVBQZX      22(CX), DI
-	MOVBQZX      23(CX), R8
-	MOVBQZX      24(CX), R9
-	MOVBQZX      25(CX), R10
-	MOVQ         SI, R11
-	ANDL         $0x00000007, R11
-	MOVQ         SI, R12
-	SHRQ         $0x03, R12
-	ANDL         $0x00000007, R12
-	MOVQ         SI, R13
-	SHRQ         $0x06, R13
-	ANDL         $0x00000007, R13
-	SHRQ         $0x09, SI
-	ANDL         $0x00000007, SI
-	SHLL         $0x08, R11
-	ORL          R11, DI
-	SHLL         $0x08, R12
-	ORL          R12, R8
-	SHLL         $0x08, R13
-	ORL          R13, R9
-	SHLL         $0x08, SI
-	ORL          SI, R10
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	MOVWQSX      44(CX), SI
-	SARQ         $0x3f, SI
-	ORQ          $0x01, SI
-	VMOVD        SI, X2
-	VPBROADCASTB X2, Y3
+	MOVWQZX      72(SP), SI
+	MOVWQZX      74(SP), DI
+	MOVWQZX      76(SP), R8
+	MOVWQZX      78(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VPBROADCASTD 148(SP), Y2
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
-	VPADDB       Y3, Y1, Y1
-	VBROADCASTSS 48(SP), Y3
+	VPADDB       Y2, Y1, Y1
+	VBROADCASTSS 112(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 512(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 544(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 576(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 608(AX)
-	MOVWQZX      46(CX), SI
-	MOVBQZX      26(CX), DI
-	MOVBQZX      27(CX), R8
-	MOVBQZX      28(CX), R9
-	MOVBQZX      29(CX), R10
-	MOVQ         SI, R11
-	ANDL         $0x00000007, R11
-	MOVQ         SI, R12
-	SHRQ         $0x03, R12
-	ANDL         $0x00000007, R12
-	MOVQ         SI, R13
-	SHRQ         $0x06, R13
-	ANDL         $0x00000007, R13
-	SHRQ         $0x09, SI
-	ANDL         $0x00000007, SI
-	SHLL         $0x08, R11
-	ORL          R11, DI
-	SHLL         $0x08, R12
-	ORL          R12, R8
-	SHLL         $0x08, R13
-	ORL          R13, R9
-	SHLL         $0x08, SI
-	ORL          SI, R10
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y2, Y0
-	MOVWQSX      46(CX), SI
-	SARQ         $0x3f, SI
-	ORQ          $0x01, SI
-	VMOVD        SI, X2
-	VPBROADCASTB X2, Y3
+	MOVWQZX      80(SP), SI
+	MOVWQZX      82(SP), DI
+	MOVWQZX      84(SP), R8
+	MOVWQZX      86(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VPBROADCASTD 152(SP), Y2
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
-	VPADDB       Y3, Y0, Y0
-	VBROADCASTSS 52(SP), Y3
+	VPADDB       Y2, Y0, Y0
+	VBROADCASTSS 116(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 640(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 672(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 704(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 736(AX)
-	MOVWQZX      48(CX), SI
-	MOVBQZX      30(CX), DI
-	MOVBQZX      31(CX), R8
-	MOVBQZX      32(CX), R9
-	MOVBQZX      33(CX), R10
-	MOVQ         SI, R11
-	ANDL         $0x00000007, R11
-	MOVQ         SI, R12
-	SHRQ         $0x03, R12
-	ANDL         $0x00000007, R12
-	MOVQ         SI, R13
-	SHRQ         $0x06, R13
-	ANDL         $0x00000007, R13
-	SHRQ         $0x09, SI
-	ANDL         $0x00000007, SI
-	SHLL         $0x08, R11
-	ORL          R11, DI
-	SHLL         $0x08, R12
-	ORL          R12, R8
-	SHLL         $0x08, R13
-	ORL          R13, R9
-	SHLL         $0x08, SI
-	ORL          SI, R10
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	MOVWQSX      48(CX), BX
-	SARQ         $0x3f, BX
-	ORQ          $0x01, BX
-	VMOVD        BX, X2
-	VPBROADCASTB X2, Y3
+	MOVWQZX      88(SP), SI
+	MOVWQZX      90(SP), DI
+	MOVWQZX      92(SP), R8
+	MOVWQZX      94(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VPBROADCASTD 156(SP), Y2
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
-	VPADDB       Y3, Y1, Y1
-	VBROADCASTSS 56(SP), Y3
+	VPADDB       Y2, Y1, Y1
+	VBROADCASTSS 120(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 768(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 800(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 832(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 864(AX)
-	VBROADCASTSS 60(SP), Y0
+	VBROADCASTSS 124(SP), Y0
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -10452,21 +10290,39 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k77<>+0(SB)/8, $0x0000000700000007
-DATA k77<>+8(SB)/8, $0x0000000700000007
-DATA k77<>+16(SB)/8, $0x0000000700000007
-DATA k77<>+24(SB)/8, $0x0000000700000007
+DATA k77<>+0(SB)/8, $0x0100010001000100
+DATA k77<>+8(SB)/8, $0x0302030203020302
+DATA k77<>+16(SB)/8, $0x0504050405040504
+DATA k77<>+24(SB)/8, $0x0706070607060706
 GLOBL k77<>(SB), RODATA|NOPTR, $32
 
-DATA k78<>+0(SB)/8, $0x3e0000003e000000
-DATA k78<>+8(SB)/8, $0x3e0000003e000000
-DATA k78<>+16(SB)/8, $0x3e0000003e000000
-DATA k78<>+24(SB)/8, $0x3e0000003e000000
+DATA k78<>+0(SB)/8, $0x0001000800400200
+DATA k78<>+8(SB)/8, $0x0001000800400200
+DATA k78<>+16(SB)/8, $0x0001000800400200
+DATA k78<>+24(SB)/8, $0x0001000800400200
 GLOBL k78<>(SB), RODATA|NOPTR, $32
+
+DATA k79<>+0(SB)/8, $0x0e000e000e000e00
+DATA k79<>+8(SB)/8, $0x0e000e000e000e00
+DATA k79<>+16(SB)/8, $0x0e000e000e000e00
+DATA k79<>+24(SB)/8, $0x0e000e000e000e00
+GLOBL k79<>(SB), RODATA|NOPTR, $32
+
+DATA k80<>+0(SB)/8, $0x0000000700000007
+DATA k80<>+8(SB)/8, $0x0000000700000007
+DATA k80<>+16(SB)/8, $0x0000000700000007
+DATA k80<>+24(SB)/8, $0x0000000700000007
+GLOBL k80<>(SB), RODATA|NOPTR, $32
+
+DATA k81<>+0(SB)/8, $0x3e0000003e000000
+DATA k81<>+8(SB)/8, $0x3e0000003e000000
+DATA k81<>+16(SB)/8, $0x3e0000003e000000
+DATA k81<>+24(SB)/8, $0x3e0000003e000000
+GLOBL k81<>(SB), RODATA|NOPTR, $32
 
 // func iq1_SBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·iq1_SBF16AVX2(SB), NOSPLIT, $32-24
+TEXT ·iq1_SBF16AVX2(SB), NOSPLIT, $160-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -10474,597 +10330,219 @@ TEXT ·iq1_SBF16AVX2(SB), NOSPLIT, $32-24
 	VMOVDQU k3<>+0(SB), Y1
 
 block:
+	VMOVDQU      k77<>+0(SB), Y2
+	VMOVDQU      k78<>+0(SB), Y3
+	VPMOVZXBW    2(CX), Y4
+	VPBROADCASTQ 34(CX), Y5
+	VPSHUFB      Y2, Y5, Y5
+	VPMULLW      Y3, Y5, Y5
+	VPAND        k79<>+0(SB), Y5, Y5
+	VPSRLW       $0x01, Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VMOVDQU      Y4, (SP)
+	VPMOVZXBW    18(CX), Y4
+	VPBROADCASTQ 42(CX), Y5
+	VPSHUFB      Y2, Y5, Y5
+	VPMULLW      Y3, Y5, Y5
+	VPAND        k79<>+0(SB), Y5, Y5
+	VPSRLW       $0x01, Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VMOVDQU      Y4, 32(SP)
 	VPBROADCASTW (CX), X2
 	VCVTPH2PS    X2, Y2
 	VPMOVZXWD    34(CX), Y3
+	VPSLLD       $0x10, Y3, Y4
 	VPSRLD       $0x0c, Y3, Y3
-	VPAND        k77<>+0(SB), Y3, Y3
+	VPAND        k80<>+0(SB), Y3, Y3
 	VPADDD       Y3, Y3, Y3
 	VPADDD       k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k78<>+0(SB), Y3, Y3
-	VMULPS       k26<>+0(SB), Y3, Y3
+	VMULPS       k81<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y2
 	VBLENDVPS    Y2, k1<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, (SP)
+	VMOVUPS      Y3, 64(SP)
 	LEAQ         ·iq1Grid+0(SB), BX
-	MOVWQZX      34(CX), SI
-	MOVBQZX      2(CX), DI
-	MOVBQZX      3(CX), R8
-	MOVBQZX      4(CX), R9
-	MOVBQZX      5(CX), R10
-	MOVQ         SI, R11
-	ANDL         $0x00000007, R11
-	MOVQ         SI, R12
-	SHRQ         $0x03, R12
-	ANDL         $0x00000007, R12
-	MOVQ         SI, R13
-	SHRQ         $0x06, R13
-	ANDL         $0x00000007, R13
-	SHRQ         $0x09, SI
-	ANDL         $0x00000007, SI
-	SHLL         $0x08, R11
-	ORL          R11, DI
-	SHLL         $0x08, R12
-	ORL          R12, R8
-	SHLL         $0x08, R13
-	ORL          R13, R9
-	SHLL         $0x08, SI
-	ORL          SI, R10
-	VMOVQ        (BX)(DI*8), X4
-	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X2
-	VMOVHPS      (BX)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y4, Y2
-	MOVWQSX      34(CX), SI
-	SARQ         $0x3f, SI
-	ORQ          $0x01, SI
-	VMOVD        SI, X3
-	VPBROADCASTB X3, Y3
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y3, Y2, Y2
-	MOVWQZX      36(CX), SI
-	MOVBQZX      6(CX), DI
-	MOVBQZX      7(CX), R8
-	MOVBQZX      8(CX), R9
-	MOVBQZX      9(CX), R10
-	MOVQ         SI, R11
-	ANDL         $0x00000007, R11
-	MOVQ         SI, R12
-	SHRQ         $0x03, R12
-	ANDL         $0x00000007, R12
-	MOVQ         SI, R13
-	SHRQ         $0x06, R13
-	ANDL         $0x00000007, R13
-	SHRQ         $0x09, SI
-	ANDL         $0x00000007, SI
-	SHLL         $0x08, R11
-	ORL          R11, DI
-	SHLL         $0x08, R12
-	ORL          R12, R8
-	SHLL         $0x08, R13
-	ORL          R13, R9
-	SHLL         $0x08, SI
-	ORL          SI, R10
-	VMOVQ        (BX)(DI*8), X4
-	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	MOVWQSX      36(CX), SI
-	SARQ         $0x3f, SI
-	ORQ          $0x01, SI
-	VMOVD        SI, X4
-	VPBROADCASTB X4, Y5
-	VPADDB       Y3, Y3, Y3
-	VPADDB       Y3, Y3, Y3
-	VPADDB       Y3, Y3, Y3
-	VPADDB       Y5, Y3, Y3
-	VBROADCASTSS (SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, (AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y2, Y6, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y6
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
+	VMOVDQU      k83<>+0(SB), Y2
+	VBLENDVPS    Y4, k82<>+0(SB), Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VMOVDQU      k9<>+0(SB), Y5
+	VBLENDVPS    Y4, k30<>+0(SB), Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VPSLLD       $0x0f, Y2, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y2, Y2
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y2, Y6, Y6
-	VMOVDQU      Y6, 32(AX)
-	MOVWQZX      38(CX), SI
-	MOVBQZX      10(CX), DI
-	MOVBQZX      11(CX), R8
-	MOVBQZX      12(CX), R9
-	MOVBQZX      13(CX), R10
-	MOVQ         SI, R11
-	ANDL         $0x00000007, R11
-	MOVQ         SI, R12
-	SHRQ         $0x03, R12
-	ANDL         $0x00000007, R12
-	MOVQ         SI, R13
-	SHRQ         $0x06, R13
-	ANDL         $0x00000007, R13
-	SHRQ         $0x09, SI
-	ANDL         $0x00000007, SI
-	SHLL         $0x08, R11
-	ORL          R11, DI
-	SHLL         $0x08, R12
-	ORL          R12, R8
-	SHLL         $0x08, R13
-	ORL          R13, R9
-	SHLL         $0x08, SI
-	ORL          SI, R10
-	VMOVQ        (BX)(DI*8), X4
-	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X2
-	VMOVHPS      (BX)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y4, Y2
-	MOVWQSX      38(CX), SI
-	SARQ         $0x3f, SI
-	ORQ          $0x01, SI
-	VMOVD        SI, X4
-	VPBROADCASTB X4, Y5
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y5, Y2, Y2
-	VBROADCASTSS 4(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y3, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 64(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y3, Y6, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y6
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y3, Y6, Y6
-	VMOVDQU      Y6, 96(AX)
-	MOVWQZX      40(CX), SI
-	MOVBQZX      14(CX), DI
-	MOVBQZX      15(CX), R8
-	MOVBQZX      16(CX), R9
-	MOVBQZX      17(CX), R10
-	MOVQ         SI, R11
-	ANDL         $0x00000007, R11
-	MOVQ         SI, R12
-	SHRQ         $0x03, R12
-	ANDL         $0x00000007, R12
-	MOVQ         SI, R13
-	SHRQ         $0x06, R13
-	ANDL         $0x00000007, R13
-	SHRQ         $0x09, SI
-	ANDL         $0x00000007, SI
-	SHLL         $0x08, R11
-	ORL          R11, DI
-	SHLL         $0x08, R12
-	ORL          R12, R8
-	SHLL         $0x08, R13
-	ORL          R13, R9
-	SHLL         $0x08, SI
-	ORL          SI, R10
-	VMOVQ        (BX)(DI*8), X4
-	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	MOVWQSX      40(CX), SI
-	SARQ         $0x3f, SI
-	ORQ          $0x01, SI
-	VMOVD        SI, X4
-	VPBROADCASTB X4, Y5
-	VPADDB       Y3, Y3, Y3
-	VPADDB       Y3, Y3, Y3
-	VPADDB       Y3, Y3, Y3
-	VPADDB       Y5, Y3, Y3
-	VBROADCASTSS 8(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 128(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y2, Y6, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y6
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y2, Y2
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y2, Y6, Y6
-	VMOVDQU      Y6, 160(AX)
-	MOVWQZX      42(CX), SI
-	MOVBQZX      18(CX), DI
-	MOVBQZX      19(CX), R8
-	MOVBQZX      20(CX), R9
-	MOVBQZX      21(CX), R10
-	MOVQ         SI, R11
-	ANDL         $0x00000007, R11
-	MOVQ         SI, R12
-	SHRQ         $0x03, R12
-	ANDL         $0x00000007, R12
-	MOVQ         SI, R13
-	SHRQ         $0x06, R13
-	ANDL         $0x00000007, R13
-	SHRQ         $0x09, SI
-	ANDL         $0x00000007, SI
-	SHLL         $0x08, R11
-	ORL          R11, DI
-	SHLL         $0x08, R12
-	ORL          R12, R8
-	SHLL         $0x08, R13
-	ORL          R13, R9
-	SHLL         $0x08, SI
-	ORL          SI, R10
-	VMOVQ        (BX)(DI*8), X4
-	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X2
-	VMOVHPS      (BX)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y4, Y2
-	MOVWQSX      42(CX), SI
-	SARQ         $0x3f, SI
-	ORQ          $0x01, SI
-	VMOVD        SI, X4
-	VPBROADCASTB X4, Y5
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y5, Y2, Y2
-	VBROADCASTSS 12(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y3, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 192(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y3, Y6, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y6
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y3, Y6, Y6
-	VMOVDQU      Y6, 224(AX)
-	MOVWQZX      44(CX), SI
-	MOVBQZX      22(CX), DI
-	MOVBQZX      23(CX), R8
-	MOVBQZX      24(CX), R9
-	MOVBQZX      25(CX), R10
-	MOVQ         SI, R11
-	ANDL         $0x00000007, R11
-	MOVQ         SI, R12
-	SHRQ         $0x03, R12
-	ANDL         $0x00000007, R12
-	MOVQ         SI, R13
-	SHRQ         $0x06, R13
-	ANDL         $0x00000007, R13
-	SHRQ         $0x09, SI
-	ANDL         $0x00000007, SI
-	SHLL         $0x08, R11
-	ORL          R11, DI
-	SHLL         $0x08, R12
-	ORL          R12, R8
-	SHLL         $0x08, R13
-	ORL          R13, R9
-	SHLL         $0x08, SI
-	ORL          SI, R10
-	VMOVQ        (BX)(DI*8), X4
-	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	MOVWQSX      44(CX), SI
-	SARQ         $0x3f, SI
-	ORQ          $0x01, SI
-	VMOVD        SI, X4
-	VPBROADCASTB X4, Y5
-	VPADDB       Y3, Y3, Y3
-	VPADDB       Y3, Y3, Y3
-	VPADDB       Y3, Y3, Y3
-	VPADDB       Y5, Y3, Y3
-	VBROADCASTSS 16(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 256(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y2, Y6, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y6
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y2, Y2
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y2, Y6, Y6
-	VMOVDQU      Y6, 288(AX)
-	MOVWQZX      46(CX), SI
-	MOVBQZX      26(CX), DI
-	MOVBQZX      27(CX), R8
-	MOVBQZX      28(CX), R9
-	MOVBQZX      29(CX), R10
-	MOVQ         SI, R11
-	ANDL         $0x00000007, R11
-	MOVQ         SI, R12
-	SHRQ         $0x03, R12
-	ANDL         $0x00000007, R12
-	MOVQ         SI, R13
-	SHRQ         $0x06, R13
-	ANDL         $0x00000007, R13
-	SHRQ         $0x09, SI
-	ANDL         $0x00000007, SI
-	SHLL         $0x08, R11
-	ORL          R11, DI
-	SHLL         $0x08, R12
-	ORL          R12, R8
-	SHLL         $0x08, R13
-	ORL          R13, R9
-	SHLL         $0x08, SI
-	ORL          SI, R10
-	VMOVQ        (BX)(DI*8), X4
-	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X2
-	VMOVHPS      (BX)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y4, Y2
-	MOVWQSX      46(CX), SI
-	SARQ         $0x3f, SI
-	ORQ          $0x01, SI
-	VMOVD        SI, X4
-	VPBROADCASTB X4, Y5
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y5, Y2, Y2
-	VBROADCASTSS 20(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y3, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 320(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y3, Y6, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y6
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y3, Y6, Y6
-	VMOVDQU      Y6, 352(AX)
-	MOVWQZX      48(CX), SI
-	MOVBQZX      30(CX), DI
-	MOVBQZX      31(CX), R8
-	MOVBQZX      32(CX), R9
-	MOVBQZX      33(CX), R10
-	MOVQ         SI, R11
-	ANDL         $0x00000007, R11
-	MOVQ         SI, R12
-	SHRQ         $0x03, R12
-	ANDL         $0x00000007, R12
-	MOVQ         SI, R13
-	SHRQ         $0x06, R13
-	ANDL         $0x00000007, R13
-	SHRQ         $0x09, SI
-	ANDL         $0x00000007, SI
-	SHLL         $0x08, R11
-	ORL          R11, DI
-	SHLL         $0x08, R12
-	ORL          R12, R8
-	SHLL         $0x08, R13
-	ORL          R13, R9
-	SHLL         $0x08, SI
-	ORL          SI, R10
-	VMOVQ        (BX)(DI*8), X4
-	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	MOVWQSX      48(CX), BX
-	SARQ         $0x3f, BX
-	ORQ          $0x01, BX
-	VMOVD        BX, X4
-	VPBROADCASTB X4, Y5
-	VPADDB       Y3, Y3, Y3
-	VPADDB       Y3, Y3, Y3
-	VPADDB       Y3, Y3, Y3
-	VPADDB       Y5, Y3, Y3
-	VBROADCASTSS 24(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 384(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y2, Y6, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y6
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y2, Y2
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y2, Y6, Y6
-	VMOVDQU      Y6, 416(AX)
-	VBROADCASTSS 28(SP), Y2
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y3, Y5, Y5
-	VPMADDWD     k4<>+0(SB), Y5, Y6
-	VPMADDWD     k5<>+0(SB), Y5, Y5
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y2, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y2, Y5, Y5
+	VPADDD       Y7, Y2, Y2
 	VPSLLD       $0x0f, Y5, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
 	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 448(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y3, Y5, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y5
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y2, Y5, Y5
-	VPSLLD       $0x0f, Y5, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y2
-	VBLENDVPS    Y2, Y1, Y0, Y2
-	VPADDD       Y2, Y3, Y3
+	VPSRLD       $0x10, Y2, Y2
+	VPBLENDW     $0xaa, Y5, Y2, Y2
+	VPSHUFB      k31<>+0(SB), Y2, Y2
+	VMOVDQU      k85<>+0(SB), Y5
+	VBLENDVPS    Y4, k84<>+0(SB), Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VMOVDQU      k85<>+0(SB), Y7
+	VBLENDVPS    Y4, k84<>+0(SB), Y7, Y4
+	VMULPS       Y3, Y4, Y4
+	VPSLLD       $0x0f, Y5, Y3
+	VBLENDVPS    Y3, Y1, Y0, Y3
+	VPADDD       Y3, Y5, Y5
+	VPSLLD       $0x0f, Y4, Y3
+	VBLENDVPS    Y3, Y1, Y0, Y3
+	VPADDD       Y3, Y4, Y4
 	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y3, Y5, Y5
-	VMOVDQU      Y5, 480(AX)
+	VPBLENDW     $0xaa, Y4, Y5, Y5
+	VPSHUFB      k31<>+0(SB), Y5, Y5
+	VPSLLD       $0x10, Y5, Y3
+	VPBLENDW     $0xaa, Y3, Y2, Y3
+	VPSRLD       $0x10, Y2, Y2
+	VPBLENDW     $0xaa, Y5, Y2, Y2
+	VMOVDQU      Y3, 96(SP)
+	VMOVDQU      Y2, 128(SP)
+	MOVWQZX      (SP), SI
+	MOVWQZX      2(SP), DI
+	MOVWQZX      4(SP), R8
+	MOVWQZX      6(SP), R9
+	VMOVQ        (BX)(SI*8), X6
+	VMOVHPS      (BX)(R8*8), X6, X6
+	VMOVQ        (BX)(DI*8), X2
+	VMOVHPS      (BX)(R9*8), X2, X2
+	VINSERTI128  $0x01, X2, Y6, Y2
+	MOVWQZX      8(SP), SI
+	MOVWQZX      10(SP), DI
+	MOVWQZX      12(SP), R8
+	MOVWQZX      14(SP), R9
+	VMOVQ        (BX)(SI*8), X6
+	VMOVHPS      (BX)(R8*8), X6, X6
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y6, Y3
+	VPADDB       k36<>+0(SB), Y2, Y2
+	VPBROADCASTD 96(SP), Y4
+	VPBROADCASTD 128(SP), Y5
+	VPSHUFB      Y2, Y4, Y4
+	VPSHUFB      Y2, Y5, Y2
+	VPUNPCKLBW   Y2, Y4, Y5
+	VMOVDQU      Y5, (AX)
+	VPUNPCKHBW   Y2, Y4, Y2
+	VMOVDQU      Y2, 32(AX)
+	MOVWQZX      16(SP), SI
+	MOVWQZX      18(SP), DI
+	MOVWQZX      20(SP), R8
+	MOVWQZX      22(SP), R9
+	VMOVQ        (BX)(SI*8), X6
+	VMOVHPS      (BX)(R8*8), X6, X6
+	VMOVQ        (BX)(DI*8), X2
+	VMOVHPS      (BX)(R9*8), X2, X2
+	VINSERTI128  $0x01, X2, Y6, Y2
+	VPADDB       k36<>+0(SB), Y3, Y3
+	VPBROADCASTD 100(SP), Y4
+	VPBROADCASTD 132(SP), Y5
+	VPSHUFB      Y3, Y4, Y4
+	VPSHUFB      Y3, Y5, Y3
+	VPUNPCKLBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 64(AX)
+	VPUNPCKHBW   Y3, Y4, Y3
+	VMOVDQU      Y3, 96(AX)
+	MOVWQZX      24(SP), SI
+	MOVWQZX      26(SP), DI
+	MOVWQZX      28(SP), R8
+	MOVWQZX      30(SP), R9
+	VMOVQ        (BX)(SI*8), X6
+	VMOVHPS      (BX)(R8*8), X6, X6
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y6, Y3
+	VPADDB       k36<>+0(SB), Y2, Y2
+	VPBROADCASTD 104(SP), Y4
+	VPBROADCASTD 136(SP), Y5
+	VPSHUFB      Y2, Y4, Y4
+	VPSHUFB      Y2, Y5, Y2
+	VPUNPCKLBW   Y2, Y4, Y5
+	VMOVDQU      Y5, 128(AX)
+	VPUNPCKHBW   Y2, Y4, Y2
+	VMOVDQU      Y2, 160(AX)
+	MOVWQZX      32(SP), SI
+	MOVWQZX      34(SP), DI
+	MOVWQZX      36(SP), R8
+	MOVWQZX      38(SP), R9
+	VMOVQ        (BX)(SI*8), X6
+	VMOVHPS      (BX)(R8*8), X6, X6
+	VMOVQ        (BX)(DI*8), X2
+	VMOVHPS      (BX)(R9*8), X2, X2
+	VINSERTI128  $0x01, X2, Y6, Y2
+	VPADDB       k36<>+0(SB), Y3, Y3
+	VPBROADCASTD 108(SP), Y4
+	VPBROADCASTD 140(SP), Y5
+	VPSHUFB      Y3, Y4, Y4
+	VPSHUFB      Y3, Y5, Y3
+	VPUNPCKLBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 192(AX)
+	VPUNPCKHBW   Y3, Y4, Y3
+	VMOVDQU      Y3, 224(AX)
+	MOVWQZX      40(SP), SI
+	MOVWQZX      42(SP), DI
+	MOVWQZX      44(SP), R8
+	MOVWQZX      46(SP), R9
+	VMOVQ        (BX)(SI*8), X6
+	VMOVHPS      (BX)(R8*8), X6, X6
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y6, Y3
+	VPADDB       k36<>+0(SB), Y2, Y2
+	VPBROADCASTD 112(SP), Y4
+	VPBROADCASTD 144(SP), Y5
+	VPSHUFB      Y2, Y4, Y4
+	VPSHUFB      Y2, Y5, Y2
+	VPUNPCKLBW   Y2, Y4, Y5
+	VMOVDQU      Y5, 256(AX)
+	VPUNPCKHBW   Y2, Y4, Y2
+	VMOVDQU      Y2, 288(AX)
+	MOVWQZX      48(SP), SI
+	MOVWQZX      50(SP), DI
+	MOVWQZX      52(SP), R8
+	MOVWQZX      54(SP), R9
+	VMOVQ        (BX)(SI*8), X6
+	VMOVHPS      (BX)(R8*8), X6, X6
+	VMOVQ        (BX)(DI*8), X2
+	VMOVHPS      (BX)(R9*8), X2, X2
+	VINSERTI128  $0x01, X2, Y6, Y2
+	VPADDB       k36<>+0(SB), Y3, Y3
+	VPBROADCASTD 116(SP), Y4
+	VPBROADCASTD 148(SP), Y5
+	VPSHUFB      Y3, Y4, Y4
+	VPSHUFB      Y3, Y5, Y3
+	VPUNPCKLBW   Y3, Y4, Y5
+	VMOVDQU      Y5, 320(AX)
+	VPUNPCKHBW   Y3, Y4, Y3
+	VMOVDQU      Y3, 352(AX)
+	MOVWQZX      56(SP), SI
+	MOVWQZX      58(SP), DI
+	MOVWQZX      60(SP), R8
+	MOVWQZX      62(SP), R9
+	VMOVQ        (BX)(SI*8), X6
+	VMOVHPS      (BX)(R8*8), X6, X6
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y6, Y3
+	VPADDB       k36<>+0(SB), Y2, Y2
+	VPBROADCASTD 120(SP), Y4
+	VPBROADCASTD 152(SP), Y5
+	VPSHUFB      Y2, Y4, Y4
+	VPSHUFB      Y2, Y5, Y2
+	VPUNPCKLBW   Y2, Y4, Y5
+	VMOVDQU      Y5, 384(AX)
+	VPUNPCKHBW   Y2, Y4, Y2
+	VMOVDQU      Y2, 416(AX)
+	VPADDB       k36<>+0(SB), Y3, Y3
+	VPBROADCASTD 124(SP), Y2
+	VPBROADCASTD 156(SP), Y4
+	VPSHUFB      Y3, Y2, Y2
+	VPSHUFB      Y3, Y4, Y3
+	VPUNPCKLBW   Y3, Y2, Y4
+	VMOVDQU      Y4, 448(AX)
+	VPUNPCKHBW   Y3, Y2, Y2
+	VMOVDQU      Y2, 480(AX)
 	ADDQ         $0x00000032, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -11072,508 +10550,370 @@ block:
 	VZEROUPPER
 	RET
 
+DATA k82<>+0(SB)/8, $0x4110000041100000
+DATA k82<>+8(SB)/8, $0x4110000041100000
+DATA k82<>+16(SB)/8, $0x4110000041100000
+DATA k82<>+24(SB)/8, $0x4110000041100000
+GLOBL k82<>(SB), RODATA|NOPTR, $32
+
+DATA k83<>+0(SB)/8, $0x40e0000040e00000
+DATA k83<>+8(SB)/8, $0x40e0000040e00000
+DATA k83<>+16(SB)/8, $0x40e0000040e00000
+DATA k83<>+24(SB)/8, $0x40e0000040e00000
+GLOBL k83<>(SB), RODATA|NOPTR, $32
+
+DATA k84<>+0(SB)/8, $0xc0e00000c0e00000
+DATA k84<>+8(SB)/8, $0xc0e00000c0e00000
+DATA k84<>+16(SB)/8, $0xc0e00000c0e00000
+DATA k84<>+24(SB)/8, $0xc0e00000c0e00000
+GLOBL k84<>(SB), RODATA|NOPTR, $32
+
+DATA k85<>+0(SB)/8, $0xc1100000c1100000
+DATA k85<>+8(SB)/8, $0xc1100000c1100000
+DATA k85<>+16(SB)/8, $0xc1100000c1100000
+DATA k85<>+24(SB)/8, $0xc1100000c1100000
+GLOBL k85<>(SB), RODATA|NOPTR, $32
+
 // func iq1_SF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·iq1_SF16AVX2(SB), NOSPLIT, $64-24
+TEXT ·iq1_SF16AVX2(SB), NOSPLIT, $160-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
 block:
+	VMOVDQU      k77<>+0(SB), Y0
+	VMOVDQU      k78<>+0(SB), Y1
+	VPMOVZXBW    2(CX), Y2
+	VPBROADCASTQ 34(CX), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPMULLW      Y1, Y3, Y3
+	VPAND        k79<>+0(SB), Y3, Y3
+	VPSRLW       $0x01, Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VMOVDQU      Y2, 32(SP)
+	VPMOVZXBW    18(CX), Y2
+	VPBROADCASTQ 42(CX), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPMULLW      Y1, Y3, Y3
+	VPAND        k79<>+0(SB), Y3, Y3
+	VPSRLW       $0x01, Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VMOVDQU      Y2, 64(SP)
 	VPBROADCASTW (CX), X0
 	VCVTPH2PS    X0, Y0
 	VPMOVZXWD    34(CX), Y1
+	VPSLLD       $0x10, Y1, Y2
 	VPSRLD       $0x0c, Y1, Y1
-	VPAND        k77<>+0(SB), Y1, Y1
+	VPAND        k80<>+0(SB), Y1, Y1
 	VPADDD       Y1, Y1, Y1
 	VPADDD       k4<>+0(SB), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k78<>+0(SB), Y1, Y1
+	VMULPS       k81<>+0(SB), Y1, Y1
 	VMULPS       k9<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 32(SP)
+	VMOVUPS      Y1, 96(SP)
 	LEAQ         ·iq1Grid+0(SB), BX
-	MOVWQZX      34(CX), SI
-	MOVBQZX      2(CX), DI
-	MOVBQZX      3(CX), R8
-	MOVBQZX      4(CX), R9
-	MOVBQZX      5(CX), R10
-	MOVQ         SI, R11
-	ANDL         $0x00000007, R11
-	MOVQ         SI, R12
-	SHRQ         $0x03, R12
-	ANDL         $0x00000007, R12
-	MOVQ         SI, R13
-	SHRQ         $0x06, R13
-	ANDL         $0x00000007, R13
-	SHRQ         $0x09, SI
-	ANDL         $0x00000007, SI
-	SHLL         $0x08, R11
-	ORL          R11, DI
-	SHLL         $0x08, R12
-	ORL          R12, R8
-	SHLL         $0x08, R13
-	ORL          R13, R9
-	SHLL         $0x08, SI
-	ORL          SI, R10
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y2, Y0
-	MOVWQSX      34(CX), SI
-	SARQ         $0x3f, SI
-	ORQ          $0x01, SI
-	VMOVD        SI, X1
-	VPBROADCASTB X1, Y1
+	VPSRAD       $0x1f, Y2, Y2
+	VPOR         k36<>+0(SB), Y2, Y2
+	VMOVDQU      Y2, 128(SP)
+	MOVWQZX      32(SP), SI
+	MOVWQZX      34(SP), DI
+	MOVWQZX      36(SP), R8
+	MOVWQZX      38(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VPBROADCASTD 128(SP), Y1
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y1, Y0, Y0
-	MOVWQZX      36(CX), SI
-	MOVBQZX      6(CX), DI
-	MOVBQZX      7(CX), R8
-	MOVBQZX      8(CX), R9
-	MOVBQZX      9(CX), R10
-	MOVQ         SI, R11
-	ANDL         $0x00000007, R11
-	MOVQ         SI, R12
-	SHRQ         $0x03, R12
-	ANDL         $0x00000007, R12
-	MOVQ         SI, R13
-	SHRQ         $0x06, R13
-	ANDL         $0x00000007, R13
-	SHRQ         $0x09, SI
-	ANDL         $0x00000007, SI
-	SHLL         $0x08, R11
-	ORL          R11, DI
-	SHLL         $0x08, R12
-	ORL          R12, R8
-	SHLL         $0x08, R13
-	ORL          R13, R9
-	SHLL         $0x08, SI
-	ORL          SI, R10
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	MOVWQSX      36(CX), SI
-	SARQ         $0x3f, SI
-	ORQ          $0x01, SI
-	VMOVD        SI, X2
-	VPBROADCASTB X2, Y3
+	MOVWQZX      40(SP), SI
+	MOVWQZX      42(SP), DI
+	MOVWQZX      44(SP), R8
+	MOVWQZX      46(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VPBROADCASTD 132(SP), Y2
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
-	VPADDB       Y3, Y1, Y1
-	VBROADCASTSS 32(SP), Y3
+	VPADDB       Y2, Y1, Y1
+	VBROADCASTSS 96(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 48(AX)
-	MOVWQZX      38(CX), SI
-	MOVBQZX      10(CX), DI
-	MOVBQZX      11(CX), R8
-	MOVBQZX      12(CX), R9
-	MOVBQZX      13(CX), R10
-	MOVQ         SI, R11
-	ANDL         $0x00000007, R11
-	MOVQ         SI, R12
-	SHRQ         $0x03, R12
-	ANDL         $0x00000007, R12
-	MOVQ         SI, R13
-	SHRQ         $0x06, R13
-	ANDL         $0x00000007, R13
-	SHRQ         $0x09, SI
-	ANDL         $0x00000007, SI
-	SHLL         $0x08, R11
-	ORL          R11, DI
-	SHLL         $0x08, R12
-	ORL          R12, R8
-	SHLL         $0x08, R13
-	ORL          R13, R9
-	SHLL         $0x08, SI
-	ORL          SI, R10
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y2, Y0
-	MOVWQSX      38(CX), SI
-	SARQ         $0x3f, SI
-	ORQ          $0x01, SI
-	VMOVD        SI, X2
-	VPBROADCASTB X2, Y3
+	MOVWQZX      48(SP), SI
+	MOVWQZX      50(SP), DI
+	MOVWQZX      52(SP), R8
+	MOVWQZX      54(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VPBROADCASTD 136(SP), Y2
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
-	VPADDB       Y3, Y0, Y0
-	VBROADCASTSS 36(SP), Y3
+	VPADDB       Y2, Y0, Y0
+	VBROADCASTSS 100(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 64(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 80(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 96(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 112(AX)
-	MOVWQZX      40(CX), SI
-	MOVBQZX      14(CX), DI
-	MOVBQZX      15(CX), R8
-	MOVBQZX      16(CX), R9
-	MOVBQZX      17(CX), R10
-	MOVQ         SI, R11
-	ANDL         $0x00000007, R11
-	MOVQ         SI, R12
-	SHRQ         $0x03, R12
-	ANDL         $0x00000007, R12
-	MOVQ         SI, R13
-	SHRQ         $0x06, R13
-	ANDL         $0x00000007, R13
-	SHRQ         $0x09, SI
-	ANDL         $0x00000007, SI
-	SHLL         $0x08, R11
-	ORL          R11, DI
-	SHLL         $0x08, R12
-	ORL          R12, R8
-	SHLL         $0x08, R13
-	ORL          R13, R9
-	SHLL         $0x08, SI
-	ORL          SI, R10
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	MOVWQSX      40(CX), SI
-	SARQ         $0x3f, SI
-	ORQ          $0x01, SI
-	VMOVD        SI, X2
-	VPBROADCASTB X2, Y3
+	MOVWQZX      56(SP), SI
+	MOVWQZX      58(SP), DI
+	MOVWQZX      60(SP), R8
+	MOVWQZX      62(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VPBROADCASTD 140(SP), Y2
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
-	VPADDB       Y3, Y1, Y1
-	VBROADCASTSS 40(SP), Y3
+	VPADDB       Y2, Y1, Y1
+	VBROADCASTSS 104(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 176(AX)
-	MOVWQZX      42(CX), SI
-	MOVBQZX      18(CX), DI
-	MOVBQZX      19(CX), R8
-	MOVBQZX      20(CX), R9
-	MOVBQZX      21(CX), R10
-	MOVQ         SI, R11
-	ANDL         $0x00000007, R11
-	MOVQ         SI, R12
-	SHRQ         $0x03, R12
-	ANDL         $0x00000007, R12
-	MOVQ         SI, R13
-	SHRQ         $0x06, R13
-	ANDL         $0x00000007, R13
-	SHRQ         $0x09, SI
-	ANDL         $0x00000007, SI
-	SHLL         $0x08, R11
-	ORL          R11, DI
-	SHLL         $0x08, R12
-	ORL          R12, R8
-	SHLL         $0x08, R13
-	ORL          R13, R9
-	SHLL         $0x08, SI
-	ORL          SI, R10
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y2, Y0
-	MOVWQSX      42(CX), SI
-	SARQ         $0x3f, SI
-	ORQ          $0x01, SI
-	VMOVD        SI, X2
-	VPBROADCASTB X2, Y3
+	MOVWQZX      64(SP), SI
+	MOVWQZX      66(SP), DI
+	MOVWQZX      68(SP), R8
+	MOVWQZX      70(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VPBROADCASTD 144(SP), Y2
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
-	VPADDB       Y3, Y0, Y0
-	VBROADCASTSS 44(SP), Y3
+	VPADDB       Y2, Y0, Y0
+	VBROADCASTSS 108(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 192(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 208(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 224(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 240(AX)
-	MOVWQZX      44(CX), SI
-	MOVBQZX      22(CX), DI
-	MOVBQZX      23(CX), R8
-	MOVBQZX      24(CX), R9
-	MOVBQZX      25(CX), R10
-	MOVQ         SI, R11
-	ANDL         $0x00000007, R11
-	MOVQ         SI, R12
-	SHRQ         $0x03, R12
-	ANDL         $0x00000007, R12
-	MOVQ         SI, R13
-	SHRQ         $0x06, R13
-	ANDL         $0x00000007, R13
-	SHRQ         $0x09, SI
-	ANDL         $0x00000007, SI
-	SHLL         $0x08, R11
-	ORL          R11, DI
-	SHLL         $0x08, R12
-	ORL          R12, R8
-	SHLL         $0x08, R13
-	ORL          R13, R9
-	SHLL         $0x08, SI
-	ORL          SI, R10
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	MOVWQSX      44(CX), SI
-	SARQ         $0x3f, SI
-	ORQ          $0x01, SI
-	VMOVD        SI, X2
-	VPBROADCASTB X2, Y3
+	MOVWQZX      72(SP), SI
+	MOVWQZX      74(SP), DI
+	MOVWQZX      76(SP), R8
+	MOVWQZX      78(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VPBROADCASTD 148(SP), Y2
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
-	VPADDB       Y3, Y1, Y1
-	VBROADCASTSS 48(SP), Y3
+	VPADDB       Y2, Y1, Y1
+	VBROADCASTSS 112(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 304(AX)
-	MOVWQZX      46(CX), SI
-	MOVBQZX      26(CX), DI
-	MOVBQZX      27(CX), R8
-	MOVBQZX      28(CX), R9
-	MOVBQZX      29(CX), R10
-	MOVQ         SI, R11
-	ANDL         $0x00000007, R11
-	MOVQ         SI, R12
-	SHRQ         $0x03, R12
-	ANDL         $0x00000007, R12
-	MOVQ         SI, R13
-	SHRQ         $0x06, R13
-	ANDL         $0x00000007, R13
-	SHRQ         $0x09, SI
-	ANDL         $0x00000007, SI
-	SHLL         $0x08, R11
-	ORL          R11, DI
-	SHLL         $0x08, R12
-	ORL          R12, R8
-	SHLL         $0x08, R13
-	ORL          R13, R9
-	SHLL         $0x08, SI
-	ORL          SI, R10
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y2, Y0
-	MOVWQSX      46(CX), SI
-	SARQ         $0x3f, SI
-	ORQ          $0x01, SI
-	VMOVD        SI, X2
-	VPBROADCASTB X2, Y3
+	MOVWQZX      80(SP), SI
+	MOVWQZX      82(SP), DI
+	MOVWQZX      84(SP), R8
+	MOVWQZX      86(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VPBROADCASTD 152(SP), Y2
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
-	VPADDB       Y3, Y0, Y0
-	VBROADCASTSS 52(SP), Y3
+	VPADDB       Y2, Y0, Y0
+	VBROADCASTSS 116(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 320(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 336(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 352(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 368(AX)
-	MOVWQZX      48(CX), SI
-	MOVBQZX      30(CX), DI
-	MOVBQZX      31(CX), R8
-	MOVBQZX      32(CX), R9
-	MOVBQZX      33(CX), R10
-	MOVQ         SI, R11
-	ANDL         $0x00000007, R11
-	MOVQ         SI, R12
-	SHRQ         $0x03, R12
-	ANDL         $0x00000007, R12
-	MOVQ         SI, R13
-	SHRQ         $0x06, R13
-	ANDL         $0x00000007, R13
-	SHRQ         $0x09, SI
-	ANDL         $0x00000007, SI
-	SHLL         $0x08, R11
-	ORL          R11, DI
-	SHLL         $0x08, R12
-	ORL          R12, R8
-	SHLL         $0x08, R13
-	ORL          R13, R9
-	SHLL         $0x08, SI
-	ORL          SI, R10
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	MOVWQSX      48(CX), BX
-	SARQ         $0x3f, BX
-	ORQ          $0x01, BX
-	VMOVD        BX, X2
-	VPBROADCASTB X2, Y3
+	MOVWQZX      88(SP), SI
+	MOVWQZX      90(SP), DI
+	MOVWQZX      92(SP), R8
+	MOVWQZX      94(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VPBROADCASTD 156(SP), Y2
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
-	VPADDB       Y3, Y1, Y1
-	VBROADCASTSS 56(SP), Y3
+	VPADDB       Y2, Y1, Y1
+	VBROADCASTSS 120(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 400(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 416(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 432(AX)
-	VBROADCASTSS 60(SP), Y0
+	VBROADCASTSS 124(SP), Y0
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -11608,12 +10948,28 @@ block:
 
 // func iq1_MF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C
-TEXT ·iq1_MF32AVX2(SB), NOSPLIT, $96-24
+TEXT ·iq1_MF32AVX2(SB), NOSPLIT, $160-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
 block:
+	VMOVDQU      k86<>+0(SB), Y0
+	VMOVDQU      k87<>+0(SB), Y1
+	VPMOVZXBW    (CX), Y2
+	VPBROADCASTQ 32(CX), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPMULLW      Y1, Y3, Y3
+	VPAND        k88<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VMOVDQU      Y2, 32(SP)
+	VPMOVZXBW    16(CX), Y2
+	VPBROADCASTQ 40(CX), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPMULLW      Y1, Y3, Y3
+	VPAND        k88<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VMOVDQU      Y2, 64(SP)
 	MOVQ         48(CX), BX
 	MOVQ         $0xf000f000f000f000, SI
 	PEXTQ        SI, BX, SI
@@ -11630,11 +10986,11 @@ block:
 	VPADDD       k4<>+0(SB), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k78<>+0(SB), Y1, Y1
+	VMULPS       k81<>+0(SB), Y1, Y1
 	VMULPS       k9<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 32(SP)
+	VMOVUPS      Y1, 96(SP)
 	SHRQ         $0x18, SI
 	MOVQ         $0x0707070707070707, BX
 	PDEPQ        BX, SI, BX
@@ -11644,115 +11000,50 @@ block:
 	VPADDD       k4<>+0(SB), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k78<>+0(SB), Y1, Y1
+	VMULPS       k81<>+0(SB), Y1, Y1
 	VMULPS       k9<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 64(SP)
+	VMOVUPS      Y1, 128(SP)
 	LEAQ         ·iq1Grid+0(SB), BX
-	LEAQ         ·eighthBytes+0(SB), SI
-	MOVBQZX      (CX), DI
-	MOVBQZX      1(CX), R8
-	MOVBQZX      2(CX), R9
-	MOVBQZX      3(CX), R10
-	MOVWQZX      32(CX), R11
-	MOVQ         R11, R12
-	ANDL         $0x00000007, R12
-	MOVQ         R11, R13
-	SHRQ         $0x04, R13
-	ANDL         $0x00000007, R13
-	MOVQ         R11, R14
-	SHRQ         $0x08, R14
-	ANDL         $0x00000007, R14
-	MOVQ         R11, R15
-	SHRQ         $0x0c, R15
-	ANDL         $0x00000007, R15
-	SHLL         $0x08, R12
-	ORL          R12, DI
-	SHLL         $0x08, R13
-	ORL          R13, R8
-	SHLL         $0x08, R14
-	ORL          R14, R9
-	SHLL         $0x08, R15
-	ORL          R15, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVQ         R11, DI
-	SHRQ         $0x03, DI
-	ANDL         $0x00000001, DI
-	MOVQ         R11, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x00000001, R8
-	MOVQ         R11, R9
-	SHRQ         $0x0b, R9
-	ANDL         $0x00000001, R9
-	MOVQ         R11, R10
-	SHRQ         $0x0f, R10
-	ANDL         $0x00000001, R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
+	MOVWQZX      32(SP), SI
+	MOVWQZX      34(SP), DI
+	MOVWQZX      36(SP), R8
+	MOVWQZX      38(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VPBROADCASTW 32(CX), Y1
+	VPSHUFB      k89<>+0(SB), Y1, Y1
+	VPAND        k90<>+0(SB), Y1, Y1
+	VPCMPEQB     k90<>+0(SB), Y1, Y1
+	VPOR         k36<>+0(SB), Y1, Y1
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y1, Y0, Y0
-	MOVBQZX      4(CX), DI
-	MOVBQZX      5(CX), R8
-	MOVBQZX      6(CX), R9
-	MOVBQZX      7(CX), R10
-	MOVWQZX      34(CX), R11
-	MOVQ         R11, R12
-	ANDL         $0x00000007, R12
-	MOVQ         R11, R13
-	SHRQ         $0x04, R13
-	ANDL         $0x00000007, R13
-	MOVQ         R11, R14
-	SHRQ         $0x08, R14
-	ANDL         $0x00000007, R14
-	MOVQ         R11, R15
-	SHRQ         $0x0c, R15
-	ANDL         $0x00000007, R15
-	SHLL         $0x08, R12
-	ORL          R12, DI
-	SHLL         $0x08, R13
-	ORL          R13, R8
-	SHLL         $0x08, R14
-	ORL          R14, R9
-	SHLL         $0x08, R15
-	ORL          R15, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVQ         R11, DI
-	SHRQ         $0x03, DI
-	ANDL         $0x00000001, DI
-	MOVQ         R11, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x00000001, R8
-	MOVQ         R11, R9
-	SHRQ         $0x0b, R9
-	ANDL         $0x00000001, R9
-	MOVQ         R11, R10
-	SHRQ         $0x0f, R10
-	ANDL         $0x00000001, R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
+	MOVWQZX      40(SP), SI
+	MOVWQZX      42(SP), DI
+	MOVWQZX      44(SP), R8
+	MOVWQZX      46(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VPBROADCASTW 34(CX), Y2
+	VPSHUFB      k89<>+0(SB), Y2, Y2
+	VPAND        k90<>+0(SB), Y2, Y2
+	VPCMPEQB     k90<>+0(SB), Y2, Y2
+	VPOR         k36<>+0(SB), Y2, Y2
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y2, Y1, Y1
-	VBROADCASTSS 32(SP), Y2
-	VBROADCASTSS 36(SP), Y4
+	VBROADCASTSS 96(SP), Y2
+	VBROADCASTSS 100(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
@@ -11766,66 +11057,34 @@ block:
 	VMOVUPS      Y0, 32(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 64(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 96(AX)
-	MOVBQZX      8(CX), DI
-	MOVBQZX      9(CX), R8
-	MOVBQZX      10(CX), R9
-	MOVBQZX      11(CX), R10
-	MOVWQZX      36(CX), R11
-	MOVQ         R11, R12
-	ANDL         $0x00000007, R12
-	MOVQ         R11, R13
-	SHRQ         $0x04, R13
-	ANDL         $0x00000007, R13
-	MOVQ         R11, R14
-	SHRQ         $0x08, R14
-	ANDL         $0x00000007, R14
-	MOVQ         R11, R15
-	SHRQ         $0x0c, R15
-	ANDL         $0x00000007, R15
-	SHLL         $0x08, R12
-	ORL          R12, DI
-	SHLL         $0x08, R13
-	ORL          R13, R8
-	SHLL         $0x08, R14
-	ORL          R14, R9
-	SHLL         $0x08, R15
-	ORL          R15, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVQ         R11, DI
-	SHRQ         $0x03, DI
-	ANDL         $0x00000001, DI
-	MOVQ         R11, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x00000001, R8
-	MOVQ         R11, R9
-	SHRQ         $0x0b, R9
-	ANDL         $0x00000001, R9
-	MOVQ         R11, R10
-	SHRQ         $0x0f, R10
-	ANDL         $0x00000001, R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
+	MOVWQZX      48(SP), SI
+	MOVWQZX      50(SP), DI
+	MOVWQZX      52(SP), R8
+	MOVWQZX      54(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VPBROADCASTW 36(CX), Y2
+	VPSHUFB      k89<>+0(SB), Y2, Y2
+	VPAND        k90<>+0(SB), Y2, Y2
+	VPCMPEQB     k90<>+0(SB), Y2, Y2
+	VPOR         k36<>+0(SB), Y2, Y2
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y2, Y0, Y0
-	VBROADCASTSS 40(SP), Y2
-	VBROADCASTSS 44(SP), Y4
+	VBROADCASTSS 104(SP), Y2
+	VBROADCASTSS 108(SP), Y3
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -11839,66 +11098,34 @@ block:
 	VMOVUPS      Y1, 160(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 192(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 224(AX)
-	MOVBQZX      12(CX), DI
-	MOVBQZX      13(CX), R8
-	MOVBQZX      14(CX), R9
-	MOVBQZX      15(CX), R10
-	MOVWQZX      38(CX), R11
-	MOVQ         R11, R12
-	ANDL         $0x00000007, R12
-	MOVQ         R11, R13
-	SHRQ         $0x04, R13
-	ANDL         $0x00000007, R13
-	MOVQ         R11, R14
-	SHRQ         $0x08, R14
-	ANDL         $0x00000007, R14
-	MOVQ         R11, R15
-	SHRQ         $0x0c, R15
-	ANDL         $0x00000007, R15
-	SHLL         $0x08, R12
-	ORL          R12, DI
-	SHLL         $0x08, R13
-	ORL          R13, R8
-	SHLL         $0x08, R14
-	ORL          R14, R9
-	SHLL         $0x08, R15
-	ORL          R15, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVQ         R11, DI
-	SHRQ         $0x03, DI
-	ANDL         $0x00000001, DI
-	MOVQ         R11, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x00000001, R8
-	MOVQ         R11, R9
-	SHRQ         $0x0b, R9
-	ANDL         $0x00000001, R9
-	MOVQ         R11, R10
-	SHRQ         $0x0f, R10
-	ANDL         $0x00000001, R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
+	MOVWQZX      56(SP), SI
+	MOVWQZX      58(SP), DI
+	MOVWQZX      60(SP), R8
+	MOVWQZX      62(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VPBROADCASTW 38(CX), Y2
+	VPSHUFB      k89<>+0(SB), Y2, Y2
+	VPAND        k90<>+0(SB), Y2, Y2
+	VPCMPEQB     k90<>+0(SB), Y2, Y2
+	VPOR         k36<>+0(SB), Y2, Y2
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y2, Y1, Y1
-	VBROADCASTSS 48(SP), Y2
-	VBROADCASTSS 52(SP), Y4
+	VBROADCASTSS 112(SP), Y2
+	VBROADCASTSS 116(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
@@ -11912,66 +11139,34 @@ block:
 	VMOVUPS      Y0, 288(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 320(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 352(AX)
-	MOVBQZX      16(CX), DI
-	MOVBQZX      17(CX), R8
-	MOVBQZX      18(CX), R9
-	MOVBQZX      19(CX), R10
-	MOVWQZX      40(CX), R11
-	MOVQ         R11, R12
-	ANDL         $0x00000007, R12
-	MOVQ         R11, R13
-	SHRQ         $0x04, R13
-	ANDL         $0x00000007, R13
-	MOVQ         R11, R14
-	SHRQ         $0x08, R14
-	ANDL         $0x00000007, R14
-	MOVQ         R11, R15
-	SHRQ         $0x0c, R15
-	ANDL         $0x00000007, R15
-	SHLL         $0x08, R12
-	ORL          R12, DI
-	SHLL         $0x08, R13
-	ORL          R13, R8
-	SHLL         $0x08, R14
-	ORL          R14, R9
-	SHLL         $0x08, R15
-	ORL          R15, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVQ         R11, DI
-	SHRQ         $0x03, DI
-	ANDL         $0x00000001, DI
-	MOVQ         R11, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x00000001, R8
-	MOVQ         R11, R9
-	SHRQ         $0x0b, R9
-	ANDL         $0x00000001, R9
-	MOVQ         R11, R10
-	SHRQ         $0x0f, R10
-	ANDL         $0x00000001, R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
+	MOVWQZX      64(SP), SI
+	MOVWQZX      66(SP), DI
+	MOVWQZX      68(SP), R8
+	MOVWQZX      70(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VPBROADCASTW 40(CX), Y2
+	VPSHUFB      k89<>+0(SB), Y2, Y2
+	VPAND        k90<>+0(SB), Y2, Y2
+	VPCMPEQB     k90<>+0(SB), Y2, Y2
+	VPOR         k36<>+0(SB), Y2, Y2
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y2, Y0, Y0
-	VBROADCASTSS 56(SP), Y2
-	VBROADCASTSS 60(SP), Y4
+	VBROADCASTSS 120(SP), Y2
+	VBROADCASTSS 124(SP), Y3
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -11985,66 +11180,34 @@ block:
 	VMOVUPS      Y1, 416(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 448(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 480(AX)
-	MOVBQZX      20(CX), DI
-	MOVBQZX      21(CX), R8
-	MOVBQZX      22(CX), R9
-	MOVBQZX      23(CX), R10
-	MOVWQZX      42(CX), R11
-	MOVQ         R11, R12
-	ANDL         $0x00000007, R12
-	MOVQ         R11, R13
-	SHRQ         $0x04, R13
-	ANDL         $0x00000007, R13
-	MOVQ         R11, R14
-	SHRQ         $0x08, R14
-	ANDL         $0x00000007, R14
-	MOVQ         R11, R15
-	SHRQ         $0x0c, R15
-	ANDL         $0x00000007, R15
-	SHLL         $0x08, R12
-	ORL          R12, DI
-	SHLL         $0x08, R13
-	ORL          R13, R8
-	SHLL         $0x08, R14
-	ORL          R14, R9
-	SHLL         $0x08, R15
-	ORL          R15, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVQ         R11, DI
-	SHRQ         $0x03, DI
-	ANDL         $0x00000001, DI
-	MOVQ         R11, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x00000001, R8
-	MOVQ         R11, R9
-	SHRQ         $0x0b, R9
-	ANDL         $0x00000001, R9
-	MOVQ         R11, R10
-	SHRQ         $0x0f, R10
-	ANDL         $0x00000001, R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
+	MOVWQZX      72(SP), SI
+	MOVWQZX      74(SP), DI
+	MOVWQZX      76(SP), R8
+	MOVWQZX      78(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VPBROADCASTW 42(CX), Y2
+	VPSHUFB      k89<>+0(SB), Y2, Y2
+	VPAND        k90<>+0(SB), Y2, Y2
+	VPCMPEQB     k90<>+0(SB), Y2, Y2
+	VPOR         k36<>+0(SB), Y2, Y2
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y2, Y1, Y1
-	VBROADCASTSS 64(SP), Y2
-	VBROADCASTSS 68(SP), Y4
+	VBROADCASTSS 128(SP), Y2
+	VBROADCASTSS 132(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
@@ -12058,66 +11221,34 @@ block:
 	VMOVUPS      Y0, 544(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 576(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 608(AX)
-	MOVBQZX      24(CX), DI
-	MOVBQZX      25(CX), R8
-	MOVBQZX      26(CX), R9
-	MOVBQZX      27(CX), R10
-	MOVWQZX      44(CX), R11
-	MOVQ         R11, R12
-	ANDL         $0x00000007, R12
-	MOVQ         R11, R13
-	SHRQ         $0x04, R13
-	ANDL         $0x00000007, R13
-	MOVQ         R11, R14
-	SHRQ         $0x08, R14
-	ANDL         $0x00000007, R14
-	MOVQ         R11, R15
-	SHRQ         $0x0c, R15
-	ANDL         $0x00000007, R15
-	SHLL         $0x08, R12
-	ORL          R12, DI
-	SHLL         $0x08, R13
-	ORL          R13, R8
-	SHLL         $0x08, R14
-	ORL          R14, R9
-	SHLL         $0x08, R15
-	ORL          R15, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVQ         R11, DI
-	SHRQ         $0x03, DI
-	ANDL         $0x00000001, DI
-	MOVQ         R11, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x00000001, R8
-	MOVQ         R11, R9
-	SHRQ         $0x0b, R9
-	ANDL         $0x00000001, R9
-	MOVQ         R11, R10
-	SHRQ         $0x0f, R10
-	ANDL         $0x00000001, R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
+	MOVWQZX      80(SP), SI
+	MOVWQZX      82(SP), DI
+	MOVWQZX      84(SP), R8
+	MOVWQZX      86(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VPBROADCASTW 44(CX), Y2
+	VPSHUFB      k89<>+0(SB), Y2, Y2
+	VPAND        k90<>+0(SB), Y2, Y2
+	VPCMPEQB     k90<>+0(SB), Y2, Y2
+	VPOR         k36<>+0(SB), Y2, Y2
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y2, Y0, Y0
-	VBROADCASTSS 72(SP), Y2
-	VBROADCASTSS 76(SP), Y4
+	VBROADCASTSS 136(SP), Y2
+	VBROADCASTSS 140(SP), Y3
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -12131,66 +11262,34 @@ block:
 	VMOVUPS      Y1, 672(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 704(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 736(AX)
-	MOVBQZX      28(CX), DI
-	MOVBQZX      29(CX), R8
-	MOVBQZX      30(CX), R9
-	MOVBQZX      31(CX), R10
-	MOVWQZX      46(CX), R11
-	MOVQ         R11, R12
-	ANDL         $0x00000007, R12
-	MOVQ         R11, R13
-	SHRQ         $0x04, R13
-	ANDL         $0x00000007, R13
-	MOVQ         R11, R14
-	SHRQ         $0x08, R14
-	ANDL         $0x00000007, R14
-	MOVQ         R11, R15
-	SHRQ         $0x0c, R15
-	ANDL         $0x00000007, R15
-	SHLL         $0x08, R12
-	ORL          R12, DI
-	SHLL         $0x08, R13
-	ORL          R13, R8
-	SHLL         $0x08, R14
-	ORL          R14, R9
-	SHLL         $0x08, R15
-	ORL          R15, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVQ         R11, BX
-	SHRQ         $0x03, BX
-	ANDL         $0x00000001, BX
-	MOVQ         R11, DI
-	SHRQ         $0x07, DI
-	ANDL         $0x00000001, DI
-	MOVQ         R11, R8
-	SHRQ         $0x0b, R8
-	ANDL         $0x00000001, R8
-	MOVQ         R11, R9
-	SHRQ         $0x0f, R9
-	ANDL         $0x00000001, R9
-	VMOVQ        (SI)(BX*8), X3
-	VMOVHPS      (SI)(R8*8), X3, X3
-	VMOVQ        (SI)(DI*8), X2
-	VMOVHPS      (SI)(R9*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
+	MOVWQZX      88(SP), SI
+	MOVWQZX      90(SP), DI
+	MOVWQZX      92(SP), R8
+	MOVWQZX      94(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VPBROADCASTW 46(CX), Y2
+	VPSHUFB      k89<>+0(SB), Y2, Y2
+	VPAND        k90<>+0(SB), Y2, Y2
+	VPCMPEQB     k90<>+0(SB), Y2, Y2
+	VPOR         k36<>+0(SB), Y2, Y2
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y2, Y1, Y1
-	VBROADCASTSS 80(SP), Y2
-	VBROADCASTSS 84(SP), Y4
+	VBROADCASTSS 144(SP), Y2
+	VBROADCASTSS 148(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
@@ -12204,16 +11303,16 @@ block:
 	VMOVUPS      Y0, 800(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 832(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 864(AX)
-	VBROADCASTSS 88(SP), Y0
-	VBROADCASTSS 92(SP), Y2
+	VBROADCASTSS 152(SP), Y0
+	VBROADCASTSS 156(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -12242,9 +11341,39 @@ block:
 	VZEROUPPER
 	RET
 
+DATA k86<>+0(SB)/8, $0x8001800180008000
+DATA k86<>+8(SB)/8, $0x8003800380028002
+DATA k86<>+16(SB)/8, $0x8005800580048004
+DATA k86<>+24(SB)/8, $0x8007800780068006
+GLOBL k86<>(SB), RODATA|NOPTR, $32
+
+DATA k87<>+0(SB)/8, $0x0010010000100100
+DATA k87<>+8(SB)/8, $0x0010010000100100
+DATA k87<>+16(SB)/8, $0x0010010000100100
+DATA k87<>+24(SB)/8, $0x0010010000100100
+GLOBL k87<>(SB), RODATA|NOPTR, $32
+
+DATA k88<>+0(SB)/8, $0x0700070007000700
+DATA k88<>+8(SB)/8, $0x0700070007000700
+DATA k88<>+16(SB)/8, $0x0700070007000700
+DATA k88<>+24(SB)/8, $0x0700070007000700
+GLOBL k88<>(SB), RODATA|NOPTR, $32
+
+DATA k89<>+0(SB)/8, $0x0000000000000000
+DATA k89<>+8(SB)/8, $0x0101010101010101
+DATA k89<>+16(SB)/8, $0x0000000000000000
+DATA k89<>+24(SB)/8, $0x0101010101010101
+GLOBL k89<>(SB), RODATA|NOPTR, $32
+
+DATA k90<>+0(SB)/8, $0x0808080808080808
+DATA k90<>+8(SB)/8, $0x0808080808080808
+DATA k90<>+16(SB)/8, $0x8080808080808080
+DATA k90<>+24(SB)/8, $0x8080808080808080
+GLOBL k90<>(SB), RODATA|NOPTR, $32
+
 // func iq1_MBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C
-TEXT ·iq1_MBF16AVX2(SB), NOSPLIT, $64-24
+TEXT ·iq1_MBF16AVX2(SB), NOSPLIT, $384-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -12252,746 +11381,397 @@ TEXT ·iq1_MBF16AVX2(SB), NOSPLIT, $64-24
 	VMOVDQU k3<>+0(SB), Y1
 
 block:
-	MOVQ         48(CX), BX
-	MOVQ         $0xf000f000f000f000, SI
-	PEXTQ        SI, BX, SI
-	VMOVD        SI, X2
-	VPBROADCASTW X2, X2
-	VCVTPH2PS    X2, Y2
-	MOVQ         $0x0fff0fff0fff0fff, SI
-	PEXTQ        SI, BX, SI
-	MOVQ         $0x0707070707070707, BX
-	PDEPQ        BX, SI, BX
-	VMOVQ        BX, X3
-	VPMOVZXBD    X3, Y3
-	VPADDD       Y3, Y3, Y3
-	VPADDD       k4<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VMULPS       k78<>+0(SB), Y3, Y3
-	VMULPS       k26<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, (SP)
-	SHRQ         $0x18, SI
-	MOVQ         $0x0707070707070707, BX
-	PDEPQ        BX, SI, BX
-	VMOVQ        BX, X3
-	VPMOVZXBD    X3, Y3
-	VPADDD       Y3, Y3, Y3
-	VPADDD       k4<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VMULPS       k78<>+0(SB), Y3, Y3
-	VMULPS       k26<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y2
-	VBLENDVPS    Y2, k1<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 32(SP)
-	LEAQ         ·iq1Grid+0(SB), BX
-	LEAQ         ·eighthBytes+0(SB), SI
-	MOVBQZX      (CX), DI
-	MOVBQZX      1(CX), R8
-	MOVBQZX      2(CX), R9
-	MOVBQZX      3(CX), R10
-	MOVWQZX      32(CX), R11
-	MOVQ         R11, R12
-	ANDL         $0x00000007, R12
-	MOVQ         R11, R13
-	SHRQ         $0x04, R13
-	ANDL         $0x00000007, R13
-	MOVQ         R11, R14
-	SHRQ         $0x08, R14
-	ANDL         $0x00000007, R14
-	MOVQ         R11, R15
-	SHRQ         $0x0c, R15
-	ANDL         $0x00000007, R15
-	SHLL         $0x08, R12
-	ORL          R12, DI
-	SHLL         $0x08, R13
-	ORL          R13, R8
-	SHLL         $0x08, R14
-	ORL          R14, R9
-	SHLL         $0x08, R15
-	ORL          R15, R10
-	VMOVQ        (BX)(DI*8), X5
-	VMOVHPS      (BX)(R9*8), X5, X5
-	VMOVQ        (BX)(R8*8), X2
-	VMOVHPS      (BX)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
-	MOVQ         R11, DI
-	SHRQ         $0x03, DI
-	ANDL         $0x00000001, DI
-	MOVQ         R11, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x00000001, R8
-	MOVQ         R11, R9
-	SHRQ         $0x0b, R9
-	ANDL         $0x00000001, R9
-	MOVQ         R11, R10
-	SHRQ         $0x0f, R10
-	ANDL         $0x00000001, R10
-	VMOVQ        (SI)(DI*8), X5
-	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y3, Y2, Y2
-	MOVBQZX      4(CX), DI
-	MOVBQZX      5(CX), R8
-	MOVBQZX      6(CX), R9
-	MOVBQZX      7(CX), R10
-	MOVWQZX      34(CX), R11
-	MOVQ         R11, R12
-	ANDL         $0x00000007, R12
-	MOVQ         R11, R13
-	SHRQ         $0x04, R13
-	ANDL         $0x00000007, R13
-	MOVQ         R11, R14
-	SHRQ         $0x08, R14
-	ANDL         $0x00000007, R14
-	MOVQ         R11, R15
-	SHRQ         $0x0c, R15
-	ANDL         $0x00000007, R15
-	SHLL         $0x08, R12
-	ORL          R12, DI
-	SHLL         $0x08, R13
-	ORL          R13, R8
-	SHLL         $0x08, R14
-	ORL          R14, R9
-	SHLL         $0x08, R15
-	ORL          R15, R10
-	VMOVQ        (BX)(DI*8), X5
-	VMOVHPS      (BX)(R9*8), X5, X5
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	MOVQ         R11, DI
-	SHRQ         $0x03, DI
-	ANDL         $0x00000001, DI
-	MOVQ         R11, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x00000001, R8
-	MOVQ         R11, R9
-	SHRQ         $0x0b, R9
-	ANDL         $0x00000001, R9
-	MOVQ         R11, R10
-	SHRQ         $0x0f, R10
-	ANDL         $0x00000001, R10
-	VMOVQ        (SI)(DI*8), X5
-	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X4
-	VMOVHPS      (SI)(R10*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPADDB       Y3, Y3, Y3
-	VPADDB       Y3, Y3, Y3
-	VPADDB       Y3, Y3, Y3
-	VPADDB       Y4, Y3, Y3
-	VBROADCASTSS (SP), Y4
-	VBROADCASTSS 4(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y2, Y7, Y7
-	VPMADDWD     k4<>+0(SB), Y7, Y8
-	VPMADDWD     k5<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y9
-	VBLENDVPS    Y9, Y1, Y0, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VMOVDQU      Y8, (AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y4
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y4, Y4
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y6, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y2, Y2
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VMOVDQU      Y4, 32(AX)
-	MOVBQZX      8(CX), DI
-	MOVBQZX      9(CX), R8
-	MOVBQZX      10(CX), R9
-	MOVBQZX      11(CX), R10
-	MOVWQZX      36(CX), R11
-	MOVQ         R11, R12
-	ANDL         $0x00000007, R12
-	MOVQ         R11, R13
-	SHRQ         $0x04, R13
-	ANDL         $0x00000007, R13
-	MOVQ         R11, R14
-	SHRQ         $0x08, R14
-	ANDL         $0x00000007, R14
-	MOVQ         R11, R15
-	SHRQ         $0x0c, R15
-	ANDL         $0x00000007, R15
-	SHLL         $0x08, R12
-	ORL          R12, DI
-	SHLL         $0x08, R13
-	ORL          R13, R8
-	SHLL         $0x08, R14
-	ORL          R14, R9
-	SHLL         $0x08, R15
-	ORL          R15, R10
-	VMOVQ        (BX)(DI*8), X5
-	VMOVHPS      (BX)(R9*8), X5, X5
-	VMOVQ        (BX)(R8*8), X2
-	VMOVHPS      (BX)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
-	MOVQ         R11, DI
-	SHRQ         $0x03, DI
-	ANDL         $0x00000001, DI
-	MOVQ         R11, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x00000001, R8
-	MOVQ         R11, R9
-	SHRQ         $0x0b, R9
-	ANDL         $0x00000001, R9
-	MOVQ         R11, R10
-	SHRQ         $0x0f, R10
-	ANDL         $0x00000001, R10
-	VMOVQ        (SI)(DI*8), X5
-	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X4
-	VMOVHPS      (SI)(R10*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y4, Y2, Y2
-	VBROADCASTSS 8(SP), Y4
-	VBROADCASTSS 12(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y3, Y7, Y7
-	VPMADDWD     k4<>+0(SB), Y7, Y8
-	VPMADDWD     k5<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y9
-	VBLENDVPS    Y9, Y1, Y0, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VMOVDQU      Y8, 64(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y4
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y6, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 96(AX)
-	MOVBQZX      12(CX), DI
-	MOVBQZX      13(CX), R8
-	MOVBQZX      14(CX), R9
-	MOVBQZX      15(CX), R10
-	MOVWQZX      38(CX), R11
-	MOVQ         R11, R12
-	ANDL         $0x00000007, R12
-	MOVQ         R11, R13
-	SHRQ         $0x04, R13
-	ANDL         $0x00000007, R13
-	MOVQ         R11, R14
-	SHRQ         $0x08, R14
-	ANDL         $0x00000007, R14
-	MOVQ         R11, R15
-	SHRQ         $0x0c, R15
-	ANDL         $0x00000007, R15
-	SHLL         $0x08, R12
-	ORL          R12, DI
-	SHLL         $0x08, R13
-	ORL          R13, R8
-	SHLL         $0x08, R14
-	ORL          R14, R9
-	SHLL         $0x08, R15
-	ORL          R15, R10
-	VMOVQ        (BX)(DI*8), X5
-	VMOVHPS      (BX)(R9*8), X5, X5
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	MOVQ         R11, DI
-	SHRQ         $0x03, DI
-	ANDL         $0x00000001, DI
-	MOVQ         R11, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x00000001, R8
-	MOVQ         R11, R9
-	SHRQ         $0x0b, R9
-	ANDL         $0x00000001, R9
-	MOVQ         R11, R10
-	SHRQ         $0x0f, R10
-	ANDL         $0x00000001, R10
-	VMOVQ        (SI)(DI*8), X5
-	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X4
-	VMOVHPS      (SI)(R10*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPADDB       Y3, Y3, Y3
-	VPADDB       Y3, Y3, Y3
-	VPADDB       Y3, Y3, Y3
-	VPADDB       Y4, Y3, Y3
-	VBROADCASTSS 16(SP), Y4
-	VBROADCASTSS 20(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y2, Y7, Y7
-	VPMADDWD     k4<>+0(SB), Y7, Y8
-	VPMADDWD     k5<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y9
-	VBLENDVPS    Y9, Y1, Y0, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VMOVDQU      Y8, 128(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y4
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y4, Y4
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y6, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y2, Y2
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VMOVDQU      Y4, 160(AX)
-	MOVBQZX      16(CX), DI
-	MOVBQZX      17(CX), R8
-	MOVBQZX      18(CX), R9
-	MOVBQZX      19(CX), R10
-	MOVWQZX      40(CX), R11
-	MOVQ         R11, R12
-	ANDL         $0x00000007, R12
-	MOVQ         R11, R13
-	SHRQ         $0x04, R13
-	ANDL         $0x00000007, R13
-	MOVQ         R11, R14
-	SHRQ         $0x08, R14
-	ANDL         $0x00000007, R14
-	MOVQ         R11, R15
-	SHRQ         $0x0c, R15
-	ANDL         $0x00000007, R15
-	SHLL         $0x08, R12
-	ORL          R12, DI
-	SHLL         $0x08, R13
-	ORL          R13, R8
-	SHLL         $0x08, R14
-	ORL          R14, R9
-	SHLL         $0x08, R15
-	ORL          R15, R10
-	VMOVQ        (BX)(DI*8), X5
-	VMOVHPS      (BX)(R9*8), X5, X5
-	VMOVQ        (BX)(R8*8), X2
-	VMOVHPS      (BX)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
-	MOVQ         R11, DI
-	SHRQ         $0x03, DI
-	ANDL         $0x00000001, DI
-	MOVQ         R11, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x00000001, R8
-	MOVQ         R11, R9
-	SHRQ         $0x0b, R9
-	ANDL         $0x00000001, R9
-	MOVQ         R11, R10
-	SHRQ         $0x0f, R10
-	ANDL         $0x00000001, R10
-	VMOVQ        (SI)(DI*8), X5
-	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X4
-	VMOVHPS      (SI)(R10*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y4, Y2, Y2
-	VBROADCASTSS 24(SP), Y4
-	VBROADCASTSS 28(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y3, Y7, Y7
-	VPMADDWD     k4<>+0(SB), Y7, Y8
-	VPMADDWD     k5<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y9
-	VBLENDVPS    Y9, Y1, Y0, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VMOVDQU      Y8, 192(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y4
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y6, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 224(AX)
-	MOVBQZX      20(CX), DI
-	MOVBQZX      21(CX), R8
-	MOVBQZX      22(CX), R9
-	MOVBQZX      23(CX), R10
-	MOVWQZX      42(CX), R11
-	MOVQ         R11, R12
-	ANDL         $0x00000007, R12
-	MOVQ         R11, R13
-	SHRQ         $0x04, R13
-	ANDL         $0x00000007, R13
-	MOVQ         R11, R14
-	SHRQ         $0x08, R14
-	ANDL         $0x00000007, R14
-	MOVQ         R11, R15
-	SHRQ         $0x0c, R15
-	ANDL         $0x00000007, R15
-	SHLL         $0x08, R12
-	ORL          R12, DI
-	SHLL         $0x08, R13
-	ORL          R13, R8
-	SHLL         $0x08, R14
-	ORL          R14, R9
-	SHLL         $0x08, R15
-	ORL          R15, R10
-	VMOVQ        (BX)(DI*8), X5
-	VMOVHPS      (BX)(R9*8), X5, X5
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	MOVQ         R11, DI
-	SHRQ         $0x03, DI
-	ANDL         $0x00000001, DI
-	MOVQ         R11, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x00000001, R8
-	MOVQ         R11, R9
-	SHRQ         $0x0b, R9
-	ANDL         $0x00000001, R9
-	MOVQ         R11, R10
-	SHRQ         $0x0f, R10
-	ANDL         $0x00000001, R10
-	VMOVQ        (SI)(DI*8), X5
-	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X4
-	VMOVHPS      (SI)(R10*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPADDB       Y3, Y3, Y3
-	VPADDB       Y3, Y3, Y3
-	VPADDB       Y3, Y3, Y3
-	VPADDB       Y4, Y3, Y3
-	VBROADCASTSS 32(SP), Y4
-	VBROADCASTSS 36(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y2, Y7, Y7
-	VPMADDWD     k4<>+0(SB), Y7, Y8
-	VPMADDWD     k5<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y9
-	VBLENDVPS    Y9, Y1, Y0, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VMOVDQU      Y8, 256(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y4
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y4, Y4
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y6, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y2, Y2
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VMOVDQU      Y4, 288(AX)
-	MOVBQZX      24(CX), DI
-	MOVBQZX      25(CX), R8
-	MOVBQZX      26(CX), R9
-	MOVBQZX      27(CX), R10
-	MOVWQZX      44(CX), R11
-	MOVQ         R11, R12
-	ANDL         $0x00000007, R12
-	MOVQ         R11, R13
-	SHRQ         $0x04, R13
-	ANDL         $0x00000007, R13
-	MOVQ         R11, R14
-	SHRQ         $0x08, R14
-	ANDL         $0x00000007, R14
-	MOVQ         R11, R15
-	SHRQ         $0x0c, R15
-	ANDL         $0x00000007, R15
-	SHLL         $0x08, R12
-	ORL          R12, DI
-	SHLL         $0x08, R13
-	ORL          R13, R8
-	SHLL         $0x08, R14
-	ORL          R14, R9
-	SHLL         $0x08, R15
-	ORL          R15, R10
-	VMOVQ        (BX)(DI*8), X5
-	VMOVHPS      (BX)(R9*8), X5, X5
-	VMOVQ        (BX)(R8*8), X2
-	VMOVHPS      (BX)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
-	MOVQ         R11, DI
-	SHRQ         $0x03, DI
-	ANDL         $0x00000001, DI
-	MOVQ         R11, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x00000001, R8
-	MOVQ         R11, R9
-	SHRQ         $0x0b, R9
-	ANDL         $0x00000001, R9
-	MOVQ         R11, R10
-	SHRQ         $0x0f, R10
-	ANDL         $0x00000001, R10
-	VMOVQ        (SI)(DI*8), X5
-	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X4
-	VMOVHPS      (SI)(R10*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y2, Y2, Y2
-	VPADDB       Y4, Y2, Y2
-	VBROADCASTSS 40(SP), Y4
-	VBROADCASTSS 44(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y3, Y7, Y7
-	VPMADDWD     k4<>+0(SB), Y7, Y8
-	VPMADDWD     k5<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y9
-	VBLENDVPS    Y9, Y1, Y0, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VMOVDQU      Y8, 320(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y4
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y6, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 352(AX)
-	MOVBQZX      28(CX), DI
-	MOVBQZX      29(CX), R8
-	MOVBQZX      30(CX), R9
-	MOVBQZX      31(CX), R10
-	MOVWQZX      46(CX), R11
-	MOVQ         R11, R12
-	ANDL         $0x00000007, R12
-	MOVQ         R11, R13
-	SHRQ         $0x04, R13
-	ANDL         $0x00000007, R13
-	MOVQ         R11, R14
-	SHRQ         $0x08, R14
-	ANDL         $0x00000007, R14
-	MOVQ         R11, R15
-	SHRQ         $0x0c, R15
-	ANDL         $0x00000007, R15
-	SHLL         $0x08, R12
-	ORL          R12, DI
-	SHLL         $0x08, R13
-	ORL          R13, R8
-	SHLL         $0x08, R14
-	ORL          R14, R9
-	SHLL         $0x08, R15
-	ORL          R15, R10
-	VMOVQ        (BX)(DI*8), X5
-	VMOVHPS      (BX)(R9*8), X5, X5
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	MOVQ         R11, BX
-	SHRQ         $0x03, BX
-	ANDL         $0x00000001, BX
-	MOVQ         R11, DI
-	SHRQ         $0x07, DI
-	ANDL         $0x00000001, DI
-	MOVQ         R11, R8
-	SHRQ         $0x0b, R8
-	ANDL         $0x00000001, R8
-	MOVQ         R11, R9
-	SHRQ         $0x0f, R9
-	ANDL         $0x00000001, R9
-	VMOVQ        (SI)(BX*8), X5
-	VMOVHPS      (SI)(R8*8), X5, X5
-	VMOVQ        (SI)(DI*8), X4
-	VMOVHPS      (SI)(R9*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPADDB       Y3, Y3, Y3
-	VPADDB       Y3, Y3, Y3
-	VPADDB       Y3, Y3, Y3
-	VPADDB       Y4, Y3, Y3
-	VBROADCASTSS 48(SP), Y4
-	VBROADCASTSS 52(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y2, Y7, Y7
-	VPMADDWD     k4<>+0(SB), Y7, Y8
-	VPMADDWD     k5<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y9
-	VBLENDVPS    Y9, Y1, Y0, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VMOVDQU      Y8, 384(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y4
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y4, Y4
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y6, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y2, Y2
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VMOVDQU      Y4, 416(AX)
-	VBROADCASTSS 56(SP), Y2
-	VBROADCASTSS 60(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y3, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y2, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y2, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y2
-	VBLENDVPS    Y2, Y1, Y0, Y2
-	VPADDD       Y2, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 448(AX)
-	VPXOR        Y2, Y2, Y2
-	VPUNPCKHBW   Y3, Y2, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y3
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
-	VMOVDQU      Y3, 480(AX)
-	ADDQ         $0x00000038, CX
-	ADDQ         $0x00000200, AX
-	DECQ         DX
-	JNZ          block
+	VMOVDQU        k86<>+0(SB), Y2
+	VMOVDQU        k87<>+0(SB), Y3
+	VPMOVZXBW      (CX), Y4
+	VPBROADCASTQ   32(CX), Y5
+	VPSHUFB        Y2, Y5, Y5
+	VPMULLW        Y3, Y5, Y5
+	VPAND          k88<>+0(SB), Y5, Y5
+	VPOR           Y5, Y4, Y4
+	VMOVDQU        Y4, (SP)
+	VPMOVZXBW      16(CX), Y4
+	VPBROADCASTQ   40(CX), Y5
+	VPSHUFB        Y2, Y5, Y5
+	VPMULLW        Y3, Y5, Y5
+	VPAND          k88<>+0(SB), Y5, Y5
+	VPOR           Y5, Y4, Y4
+	VMOVDQU        Y4, 32(SP)
+	MOVQ           48(CX), BX
+	MOVQ           $0xf000f000f000f000, SI
+	PEXTQ          SI, BX, SI
+	VMOVD          SI, X2
+	VPBROADCASTW   X2, X2
+	VCVTPH2PS      X2, Y2
+	MOVQ           $0x0fff0fff0fff0fff, SI
+	PEXTQ          SI, BX, SI
+	MOVQ           $0x0707070707070707, BX
+	PDEPQ          BX, SI, BX
+	VMOVQ          BX, X3
+	VPMOVZXBD      X3, Y3
+	VPADDD         Y3, Y3, Y3
+	VPADDD         k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS      Y3, Y3
+	VMULPS         Y2, Y3, Y3
+	VMULPS         k81<>+0(SB), Y3, Y3
+	VCMPPS         $0x03, Y3, Y3, Y4
+	VBLENDVPS      Y4, k1<>+0(SB), Y3, Y3
+	VMULPS         k83<>+0(SB), Y3, Y4
+	VMULPS         k9<>+0(SB), Y3, Y5
+	VPSLLD         $0x0f, Y4, Y7
+	VBLENDVPS      Y7, Y1, Y0, Y7
+	VPADDD         Y7, Y4, Y4
+	VPSLLD         $0x0f, Y5, Y7
+	VBLENDVPS      Y7, Y1, Y0, Y7
+	VPADDD         Y7, Y5, Y5
+	VPSRLD         $0x10, Y4, Y4
+	VPBLENDW       $0xaa, Y5, Y4, Y4
+	VPSHUFB        k31<>+0(SB), Y4, Y4
+	VMULPS         k85<>+0(SB), Y3, Y5
+	VMULPS         k85<>+0(SB), Y3, Y7
+	VPSLLD         $0x0f, Y5, Y8
+	VBLENDVPS      Y8, Y1, Y0, Y8
+	VPADDD         Y8, Y5, Y5
+	VPSLLD         $0x0f, Y7, Y8
+	VBLENDVPS      Y8, Y1, Y0, Y8
+	VPADDD         Y8, Y7, Y7
+	VPSRLD         $0x10, Y5, Y5
+	VPBLENDW       $0xaa, Y7, Y5, Y5
+	VPSHUFB        k31<>+0(SB), Y5, Y5
+	VPSLLD         $0x10, Y5, Y7
+	VPBLENDW       $0xaa, Y7, Y4, Y7
+	VPSRLD         $0x10, Y4, Y4
+	VPBLENDW       $0xaa, Y5, Y4, Y4
+	VMULPS         k82<>+0(SB), Y3, Y5
+	VMULPS         k30<>+0(SB), Y3, Y8
+	VPSLLD         $0x0f, Y5, Y9
+	VBLENDVPS      Y9, Y1, Y0, Y9
+	VPADDD         Y9, Y5, Y5
+	VPSLLD         $0x0f, Y8, Y9
+	VBLENDVPS      Y9, Y1, Y0, Y9
+	VPADDD         Y9, Y8, Y8
+	VPSRLD         $0x10, Y5, Y5
+	VPBLENDW       $0xaa, Y8, Y5, Y5
+	VPSHUFB        k31<>+0(SB), Y5, Y5
+	VMULPS         k84<>+0(SB), Y3, Y8
+	VMULPS         k84<>+0(SB), Y3, Y3
+	VPSLLD         $0x0f, Y8, Y9
+	VBLENDVPS      Y9, Y1, Y0, Y9
+	VPADDD         Y9, Y8, Y8
+	VPSLLD         $0x0f, Y3, Y9
+	VBLENDVPS      Y9, Y1, Y0, Y9
+	VPADDD         Y9, Y3, Y3
+	VPSRLD         $0x10, Y8, Y8
+	VPBLENDW       $0xaa, Y3, Y8, Y8
+	VPSHUFB        k31<>+0(SB), Y8, Y8
+	VPSLLD         $0x10, Y8, Y3
+	VPBLENDW       $0xaa, Y3, Y5, Y3
+	VPSRLD         $0x10, Y5, Y5
+	VPBLENDW       $0xaa, Y8, Y5, Y5
+	VPUNPCKLDQ     Y3, Y7, Y8
+	VMOVDQU        Y8, 128(SP)
+	VPUNPCKHDQ     Y3, Y7, Y8
+	VMOVDQU        Y8, 160(SP)
+	VPUNPCKLDQ     Y5, Y4, Y3
+	VMOVDQU        Y3, 256(SP)
+	VPUNPCKHDQ     Y5, Y4, Y3
+	VMOVDQU        Y3, 288(SP)
+	SHRQ           $0x18, SI
+	MOVQ           $0x0707070707070707, BX
+	PDEPQ          BX, SI, BX
+	VMOVQ          BX, X3
+	VPMOVZXBD      X3, Y3
+	VPADDD         Y3, Y3, Y3
+	VPADDD         k4<>+0(SB), Y3, Y3
+	VCVTDQ2PS      Y3, Y3
+	VMULPS         Y2, Y3, Y3
+	VMULPS         k81<>+0(SB), Y3, Y3
+	VCMPPS         $0x03, Y3, Y3, Y2
+	VBLENDVPS      Y2, k1<>+0(SB), Y3, Y3
+	VMULPS         k83<>+0(SB), Y3, Y2
+	VMULPS         k9<>+0(SB), Y3, Y4
+	VPSLLD         $0x0f, Y2, Y5
+	VBLENDVPS      Y5, Y1, Y0, Y5
+	VPADDD         Y5, Y2, Y2
+	VPSLLD         $0x0f, Y4, Y5
+	VBLENDVPS      Y5, Y1, Y0, Y5
+	VPADDD         Y5, Y4, Y4
+	VPSRLD         $0x10, Y2, Y2
+	VPBLENDW       $0xaa, Y4, Y2, Y2
+	VPSHUFB        k31<>+0(SB), Y2, Y2
+	VMULPS         k85<>+0(SB), Y3, Y4
+	VMULPS         k85<>+0(SB), Y3, Y5
+	VPSLLD         $0x0f, Y4, Y7
+	VBLENDVPS      Y7, Y1, Y0, Y7
+	VPADDD         Y7, Y4, Y4
+	VPSLLD         $0x0f, Y5, Y7
+	VBLENDVPS      Y7, Y1, Y0, Y7
+	VPADDD         Y7, Y5, Y5
+	VPSRLD         $0x10, Y4, Y4
+	VPBLENDW       $0xaa, Y5, Y4, Y4
+	VPSHUFB        k31<>+0(SB), Y4, Y4
+	VPSLLD         $0x10, Y4, Y5
+	VPBLENDW       $0xaa, Y5, Y2, Y5
+	VPSRLD         $0x10, Y2, Y2
+	VPBLENDW       $0xaa, Y4, Y2, Y2
+	VMULPS         k82<>+0(SB), Y3, Y4
+	VMULPS         k30<>+0(SB), Y3, Y7
+	VPSLLD         $0x0f, Y4, Y8
+	VBLENDVPS      Y8, Y1, Y0, Y8
+	VPADDD         Y8, Y4, Y4
+	VPSLLD         $0x0f, Y7, Y8
+	VBLENDVPS      Y8, Y1, Y0, Y8
+	VPADDD         Y8, Y7, Y7
+	VPSRLD         $0x10, Y4, Y4
+	VPBLENDW       $0xaa, Y7, Y4, Y4
+	VPSHUFB        k31<>+0(SB), Y4, Y4
+	VMULPS         k84<>+0(SB), Y3, Y7
+	VMULPS         k84<>+0(SB), Y3, Y3
+	VPSLLD         $0x0f, Y7, Y8
+	VBLENDVPS      Y8, Y1, Y0, Y8
+	VPADDD         Y8, Y7, Y7
+	VPSLLD         $0x0f, Y3, Y8
+	VBLENDVPS      Y8, Y1, Y0, Y8
+	VPADDD         Y8, Y3, Y3
+	VPSRLD         $0x10, Y7, Y7
+	VPBLENDW       $0xaa, Y3, Y7, Y7
+	VPSHUFB        k31<>+0(SB), Y7, Y7
+	VPSLLD         $0x10, Y7, Y3
+	VPBLENDW       $0xaa, Y3, Y4, Y3
+	VPSRLD         $0x10, Y4, Y4
+	VPBLENDW       $0xaa, Y7, Y4, Y4
+	VPUNPCKLDQ     Y3, Y5, Y7
+	VMOVDQU        Y7, 192(SP)
+	VPUNPCKHDQ     Y3, Y5, Y7
+	VMOVDQU        Y7, 224(SP)
+	VPUNPCKLDQ     Y4, Y2, Y3
+	VMOVDQU        Y3, 320(SP)
+	VPUNPCKHDQ     Y4, Y2, Y3
+	VMOVDQU        Y3, 352(SP)
+	LEAQ           ·iq1Grid+0(SB), BX
+	MOVWQZX        (SP), SI
+	MOVWQZX        2(SP), DI
+	MOVWQZX        4(SP), R8
+	MOVWQZX        6(SP), R9
+	VMOVQ          (BX)(SI*8), X6
+	VMOVHPS        (BX)(R8*8), X6, X6
+	VMOVQ          (BX)(DI*8), X2
+	VMOVHPS        (BX)(R9*8), X2, X2
+	VINSERTI128    $0x01, X2, Y6, Y2
+	VPBROADCASTW   32(CX), Y3
+	VPSHUFB        k89<>+0(SB), Y3, Y3
+	VPAND          k90<>+0(SB), Y3, Y3
+	VPMINUB        k39<>+0(SB), Y3, Y3
+	VPADDB         k36<>+0(SB), Y2, Y2
+	VPOR           Y3, Y2, Y2
+	MOVWQZX        8(SP), SI
+	MOVWQZX        10(SP), DI
+	MOVWQZX        12(SP), R8
+	MOVWQZX        14(SP), R9
+	VMOVQ          (BX)(SI*8), X6
+	VMOVHPS        (BX)(R8*8), X6, X6
+	VMOVQ          (BX)(DI*8), X3
+	VMOVHPS        (BX)(R9*8), X3, X3
+	VINSERTI128    $0x01, X3, Y6, Y3
+	VPBROADCASTW   34(CX), Y4
+	VPSHUFB        k89<>+0(SB), Y4, Y4
+	VPAND          k90<>+0(SB), Y4, Y4
+	VPMINUB        k39<>+0(SB), Y4, Y4
+	VPADDB         k36<>+0(SB), Y3, Y3
+	VPOR           Y4, Y3, Y3
+	VPOR           k47<>+0(SB), Y2, Y2
+	VBROADCASTI128 128(SP), Y4
+	VBROADCASTI128 256(SP), Y5
+	VPSHUFB        Y2, Y4, Y4
+	VPSHUFB        Y2, Y5, Y2
+	VPUNPCKLBW     Y2, Y4, Y5
+	VMOVDQU        Y5, (AX)
+	VPUNPCKHBW     Y2, Y4, Y2
+	VMOVDQU        Y2, 32(AX)
+	MOVWQZX        16(SP), SI
+	MOVWQZX        18(SP), DI
+	MOVWQZX        20(SP), R8
+	MOVWQZX        22(SP), R9
+	VMOVQ          (BX)(SI*8), X6
+	VMOVHPS        (BX)(R8*8), X6, X6
+	VMOVQ          (BX)(DI*8), X2
+	VMOVHPS        (BX)(R9*8), X2, X2
+	VINSERTI128    $0x01, X2, Y6, Y2
+	VPBROADCASTW   36(CX), Y4
+	VPSHUFB        k89<>+0(SB), Y4, Y4
+	VPAND          k90<>+0(SB), Y4, Y4
+	VPMINUB        k39<>+0(SB), Y4, Y4
+	VPADDB         k36<>+0(SB), Y2, Y2
+	VPOR           Y4, Y2, Y2
+	VPOR           k47<>+0(SB), Y3, Y3
+	VBROADCASTI128 160(SP), Y4
+	VBROADCASTI128 288(SP), Y5
+	VPSHUFB        Y3, Y4, Y4
+	VPSHUFB        Y3, Y5, Y3
+	VPUNPCKLBW     Y3, Y4, Y5
+	VMOVDQU        Y5, 64(AX)
+	VPUNPCKHBW     Y3, Y4, Y3
+	VMOVDQU        Y3, 96(AX)
+	MOVWQZX        24(SP), SI
+	MOVWQZX        26(SP), DI
+	MOVWQZX        28(SP), R8
+	MOVWQZX        30(SP), R9
+	VMOVQ          (BX)(SI*8), X6
+	VMOVHPS        (BX)(R8*8), X6, X6
+	VMOVQ          (BX)(DI*8), X3
+	VMOVHPS        (BX)(R9*8), X3, X3
+	VINSERTI128    $0x01, X3, Y6, Y3
+	VPBROADCASTW   38(CX), Y4
+	VPSHUFB        k89<>+0(SB), Y4, Y4
+	VPAND          k90<>+0(SB), Y4, Y4
+	VPMINUB        k39<>+0(SB), Y4, Y4
+	VPADDB         k36<>+0(SB), Y3, Y3
+	VPOR           Y4, Y3, Y3
+	VPOR           k47<>+0(SB), Y2, Y2
+	VBROADCASTI128 144(SP), Y4
+	VBROADCASTI128 272(SP), Y5
+	VPSHUFB        Y2, Y4, Y4
+	VPSHUFB        Y2, Y5, Y2
+	VPUNPCKLBW     Y2, Y4, Y5
+	VMOVDQU        Y5, 128(AX)
+	VPUNPCKHBW     Y2, Y4, Y2
+	VMOVDQU        Y2, 160(AX)
+	MOVWQZX        32(SP), SI
+	MOVWQZX        34(SP), DI
+	MOVWQZX        36(SP), R8
+	MOVWQZX        38(SP), R9
+	VMOVQ          (BX)(SI*8), X6
+	VMOVHPS        (BX)(R8*8), X6, X6
+	VMOVQ          (BX)(DI*8), X2
+	VMOVHPS        (BX)(R9*8), X2, X2
+	VINSERTI128    $0x01, X2, Y6, Y2
+	VPBROADCASTW   40(CX), Y4
+	VPSHUFB        k89<>+0(SB), Y4, Y4
+	VPAND          k90<>+0(SB), Y4, Y4
+	VPMINUB        k39<>+0(SB), Y4, Y4
+	VPADDB         k36<>+0(SB), Y2, Y2
+	VPOR           Y4, Y2, Y2
+	VPOR           k47<>+0(SB), Y3, Y3
+	VBROADCASTI128 176(SP), Y4
+	VBROADCASTI128 304(SP), Y5
+	VPSHUFB        Y3, Y4, Y4
+	VPSHUFB        Y3, Y5, Y3
+	VPUNPCKLBW     Y3, Y4, Y5
+	VMOVDQU        Y5, 192(AX)
+	VPUNPCKHBW     Y3, Y4, Y3
+	VMOVDQU        Y3, 224(AX)
+	MOVWQZX        40(SP), SI
+	MOVWQZX        42(SP), DI
+	MOVWQZX        44(SP), R8
+	MOVWQZX        46(SP), R9
+	VMOVQ          (BX)(SI*8), X6
+	VMOVHPS        (BX)(R8*8), X6, X6
+	VMOVQ          (BX)(DI*8), X3
+	VMOVHPS        (BX)(R9*8), X3, X3
+	VINSERTI128    $0x01, X3, Y6, Y3
+	VPBROADCASTW   42(CX), Y4
+	VPSHUFB        k89<>+0(SB), Y4, Y4
+	VPAND          k90<>+0(SB), Y4, Y4
+	VPMINUB        k39<>+0(SB), Y4, Y4
+	VPADDB         k36<>+0(SB), Y3, Y3
+	VPOR           Y4, Y3, Y3
+	VPOR           k47<>+0(SB), Y2, Y2
+	VBROADCASTI128 192(SP), Y4
+	VBROADCASTI128 320(SP), Y5
+	VPSHUFB        Y2, Y4, Y4
+	VPSHUFB        Y2, Y5, Y2
+	VPUNPCKLBW     Y2, Y4, Y5
+	VMOVDQU        Y5, 256(AX)
+	VPUNPCKHBW     Y2, Y4, Y2
+	VMOVDQU        Y2, 288(AX)
+	MOVWQZX        48(SP), SI
+	MOVWQZX        50(SP), DI
+	MOVWQZX        52(SP), R8
+	MOVWQZX        54(SP), R9
+	VMOVQ          (BX)(SI*8), X6
+	VMOVHPS        (BX)(R8*8), X6, X6
+	VMOVQ          (BX)(DI*8), X2
+	VMOVHPS        (BX)(R9*8), X2, X2
+	VINSERTI128    $0x01, X2, Y6, Y2
+	VPBROADCASTW   44(CX), Y4
+	VPSHUFB        k89<>+0(SB), Y4, Y4
+	VPAND          k90<>+0(SB), Y4, Y4
+	VPMINUB        k39<>+0(SB), Y4, Y4
+	VPADDB         k36<>+0(SB), Y2, Y2
+	VPOR           Y4, Y2, Y2
+	VPOR           k47<>+0(SB), Y3, Y3
+	VBROADCASTI128 224(SP), Y4
+	VBROADCASTI128 352(SP), Y5
+	VPSHUFB        Y3, Y4, Y4
+	VPSHUFB        Y3, Y5, Y3
+	VPUNPCKLBW     Y3, Y4, Y5
+	VMOVDQU        Y5, 320(AX)
+	VPUNPCKHBW     Y3, Y4, Y3
+	VMOVDQU        Y3, 352(AX)
+	MOVWQZX        56(SP), SI
+	MOVWQZX        58(SP), DI
+	MOVWQZX        60(SP), R8
+	MOVWQZX        62(SP), R9
+	VMOVQ          (BX)(SI*8), X6
+	VMOVHPS        (BX)(R8*8), X6, X6
+	VMOVQ          (BX)(DI*8), X3
+	VMOVHPS        (BX)(R9*8), X3, X3
+	VINSERTI128    $0x01, X3, Y6, Y3
+	VPBROADCASTW   46(CX), Y4
+	VPSHUFB        k89<>+0(SB), Y4, Y4
+	VPAND          k90<>+0(SB), Y4, Y4
+	VPMINUB        k39<>+0(SB), Y4, Y4
+	VPADDB         k36<>+0(SB), Y3, Y3
+	VPOR           Y4, Y3, Y3
+	VPOR           k47<>+0(SB), Y2, Y2
+	VBROADCASTI128 208(SP), Y4
+	VBROADCASTI128 336(SP), Y5
+	VPSHUFB        Y2, Y4, Y4
+	VPSHUFB        Y2, Y5, Y2
+	VPUNPCKLBW     Y2, Y4, Y5
+	VMOVDQU        Y5, 384(AX)
+	VPUNPCKHBW     Y2, Y4, Y2
+	VMOVDQU        Y2, 416(AX)
+	VPOR           k47<>+0(SB), Y3, Y3
+	VBROADCASTI128 240(SP), Y2
+	VBROADCASTI128 368(SP), Y4
+	VPSHUFB        Y3, Y2, Y2
+	VPSHUFB        Y3, Y4, Y3
+	VPUNPCKLBW     Y3, Y2, Y4
+	VMOVDQU        Y4, 448(AX)
+	VPUNPCKHBW     Y3, Y2, Y2
+	VMOVDQU        Y2, 480(AX)
+	ADDQ           $0x00000038, CX
+	ADDQ           $0x00000200, AX
+	DECQ           DX
+	JNZ            block
 	VZEROUPPER
 	RET
 
 // func iq1_MF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C
-TEXT ·iq1_MF16AVX2(SB), NOSPLIT, $96-24
+TEXT ·iq1_MF16AVX2(SB), NOSPLIT, $160-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
 block:
+	VMOVDQU      k86<>+0(SB), Y0
+	VMOVDQU      k87<>+0(SB), Y1
+	VPMOVZXBW    (CX), Y2
+	VPBROADCASTQ 32(CX), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPMULLW      Y1, Y3, Y3
+	VPAND        k88<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VMOVDQU      Y2, 32(SP)
+	VPMOVZXBW    16(CX), Y2
+	VPBROADCASTQ 40(CX), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPMULLW      Y1, Y3, Y3
+	VPAND        k88<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VMOVDQU      Y2, 64(SP)
 	MOVQ         48(CX), BX
 	MOVQ         $0xf000f000f000f000, SI
 	PEXTQ        SI, BX, SI
@@ -13008,11 +11788,11 @@ block:
 	VPADDD       k4<>+0(SB), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k78<>+0(SB), Y1, Y1
+	VMULPS       k81<>+0(SB), Y1, Y1
 	VMULPS       k9<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 32(SP)
+	VMOVUPS      Y1, 96(SP)
 	SHRQ         $0x18, SI
 	MOVQ         $0x0707070707070707, BX
 	PDEPQ        BX, SI, BX
@@ -13022,115 +11802,50 @@ block:
 	VPADDD       k4<>+0(SB), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k78<>+0(SB), Y1, Y1
+	VMULPS       k81<>+0(SB), Y1, Y1
 	VMULPS       k9<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 64(SP)
+	VMOVUPS      Y1, 128(SP)
 	LEAQ         ·iq1Grid+0(SB), BX
-	LEAQ         ·eighthBytes+0(SB), SI
-	MOVBQZX      (CX), DI
-	MOVBQZX      1(CX), R8
-	MOVBQZX      2(CX), R9
-	MOVBQZX      3(CX), R10
-	MOVWQZX      32(CX), R11
-	MOVQ         R11, R12
-	ANDL         $0x00000007, R12
-	MOVQ         R11, R13
-	SHRQ         $0x04, R13
-	ANDL         $0x00000007, R13
-	MOVQ         R11, R14
-	SHRQ         $0x08, R14
-	ANDL         $0x00000007, R14
-	MOVQ         R11, R15
-	SHRQ         $0x0c, R15
-	ANDL         $0x00000007, R15
-	SHLL         $0x08, R12
-	ORL          R12, DI
-	SHLL         $0x08, R13
-	ORL          R13, R8
-	SHLL         $0x08, R14
-	ORL          R14, R9
-	SHLL         $0x08, R15
-	ORL          R15, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVQ         R11, DI
-	SHRQ         $0x03, DI
-	ANDL         $0x00000001, DI
-	MOVQ         R11, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x00000001, R8
-	MOVQ         R11, R9
-	SHRQ         $0x0b, R9
-	ANDL         $0x00000001, R9
-	MOVQ         R11, R10
-	SHRQ         $0x0f, R10
-	ANDL         $0x00000001, R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
+	MOVWQZX      32(SP), SI
+	MOVWQZX      34(SP), DI
+	MOVWQZX      36(SP), R8
+	MOVWQZX      38(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VPBROADCASTW 32(CX), Y1
+	VPSHUFB      k89<>+0(SB), Y1, Y1
+	VPAND        k90<>+0(SB), Y1, Y1
+	VPCMPEQB     k90<>+0(SB), Y1, Y1
+	VPOR         k36<>+0(SB), Y1, Y1
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y1, Y0, Y0
-	MOVBQZX      4(CX), DI
-	MOVBQZX      5(CX), R8
-	MOVBQZX      6(CX), R9
-	MOVBQZX      7(CX), R10
-	MOVWQZX      34(CX), R11
-	MOVQ         R11, R12
-	ANDL         $0x00000007, R12
-	MOVQ         R11, R13
-	SHRQ         $0x04, R13
-	ANDL         $0x00000007, R13
-	MOVQ         R11, R14
-	SHRQ         $0x08, R14
-	ANDL         $0x00000007, R14
-	MOVQ         R11, R15
-	SHRQ         $0x0c, R15
-	ANDL         $0x00000007, R15
-	SHLL         $0x08, R12
-	ORL          R12, DI
-	SHLL         $0x08, R13
-	ORL          R13, R8
-	SHLL         $0x08, R14
-	ORL          R14, R9
-	SHLL         $0x08, R15
-	ORL          R15, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVQ         R11, DI
-	SHRQ         $0x03, DI
-	ANDL         $0x00000001, DI
-	MOVQ         R11, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x00000001, R8
-	MOVQ         R11, R9
-	SHRQ         $0x0b, R9
-	ANDL         $0x00000001, R9
-	MOVQ         R11, R10
-	SHRQ         $0x0f, R10
-	ANDL         $0x00000001, R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
+	MOVWQZX      40(SP), SI
+	MOVWQZX      42(SP), DI
+	MOVWQZX      44(SP), R8
+	MOVWQZX      46(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VPBROADCASTW 34(CX), Y2
+	VPSHUFB      k89<>+0(SB), Y2, Y2
+	VPAND        k90<>+0(SB), Y2, Y2
+	VPCMPEQB     k90<>+0(SB), Y2, Y2
+	VPOR         k36<>+0(SB), Y2, Y2
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y2, Y1, Y1
-	VBROADCASTSS 32(SP), Y2
-	VBROADCASTSS 36(SP), Y4
+	VBROADCASTSS 96(SP), Y2
+	VBROADCASTSS 100(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
@@ -13146,68 +11861,36 @@ block:
 	VMOVDQU      X0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 48(AX)
-	MOVBQZX      8(CX), DI
-	MOVBQZX      9(CX), R8
-	MOVBQZX      10(CX), R9
-	MOVBQZX      11(CX), R10
-	MOVWQZX      36(CX), R11
-	MOVQ         R11, R12
-	ANDL         $0x00000007, R12
-	MOVQ         R11, R13
-	SHRQ         $0x04, R13
-	ANDL         $0x00000007, R13
-	MOVQ         R11, R14
-	SHRQ         $0x08, R14
-	ANDL         $0x00000007, R14
-	MOVQ         R11, R15
-	SHRQ         $0x0c, R15
-	ANDL         $0x00000007, R15
-	SHLL         $0x08, R12
-	ORL          R12, DI
-	SHLL         $0x08, R13
-	ORL          R13, R8
-	SHLL         $0x08, R14
-	ORL          R14, R9
-	SHLL         $0x08, R15
-	ORL          R15, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVQ         R11, DI
-	SHRQ         $0x03, DI
-	ANDL         $0x00000001, DI
-	MOVQ         R11, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x00000001, R8
-	MOVQ         R11, R9
-	SHRQ         $0x0b, R9
-	ANDL         $0x00000001, R9
-	MOVQ         R11, R10
-	SHRQ         $0x0f, R10
-	ANDL         $0x00000001, R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
+	MOVWQZX      48(SP), SI
+	MOVWQZX      50(SP), DI
+	MOVWQZX      52(SP), R8
+	MOVWQZX      54(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VPBROADCASTW 36(CX), Y2
+	VPSHUFB      k89<>+0(SB), Y2, Y2
+	VPAND        k90<>+0(SB), Y2, Y2
+	VPCMPEQB     k90<>+0(SB), Y2, Y2
+	VPOR         k36<>+0(SB), Y2, Y2
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y2, Y0, Y0
-	VBROADCASTSS 40(SP), Y2
-	VBROADCASTSS 44(SP), Y4
+	VBROADCASTSS 104(SP), Y2
+	VBROADCASTSS 108(SP), Y3
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -13223,68 +11906,36 @@ block:
 	VMOVDQU      X1, 80(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 96(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 112(AX)
-	MOVBQZX      12(CX), DI
-	MOVBQZX      13(CX), R8
-	MOVBQZX      14(CX), R9
-	MOVBQZX      15(CX), R10
-	MOVWQZX      38(CX), R11
-	MOVQ         R11, R12
-	ANDL         $0x00000007, R12
-	MOVQ         R11, R13
-	SHRQ         $0x04, R13
-	ANDL         $0x00000007, R13
-	MOVQ         R11, R14
-	SHRQ         $0x08, R14
-	ANDL         $0x00000007, R14
-	MOVQ         R11, R15
-	SHRQ         $0x0c, R15
-	ANDL         $0x00000007, R15
-	SHLL         $0x08, R12
-	ORL          R12, DI
-	SHLL         $0x08, R13
-	ORL          R13, R8
-	SHLL         $0x08, R14
-	ORL          R14, R9
-	SHLL         $0x08, R15
-	ORL          R15, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVQ         R11, DI
-	SHRQ         $0x03, DI
-	ANDL         $0x00000001, DI
-	MOVQ         R11, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x00000001, R8
-	MOVQ         R11, R9
-	SHRQ         $0x0b, R9
-	ANDL         $0x00000001, R9
-	MOVQ         R11, R10
-	SHRQ         $0x0f, R10
-	ANDL         $0x00000001, R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
+	MOVWQZX      56(SP), SI
+	MOVWQZX      58(SP), DI
+	MOVWQZX      60(SP), R8
+	MOVWQZX      62(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VPBROADCASTW 38(CX), Y2
+	VPSHUFB      k89<>+0(SB), Y2, Y2
+	VPAND        k90<>+0(SB), Y2, Y2
+	VPCMPEQB     k90<>+0(SB), Y2, Y2
+	VPOR         k36<>+0(SB), Y2, Y2
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y2, Y1, Y1
-	VBROADCASTSS 48(SP), Y2
-	VBROADCASTSS 52(SP), Y4
+	VBROADCASTSS 112(SP), Y2
+	VBROADCASTSS 116(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
@@ -13300,68 +11951,36 @@ block:
 	VMOVDQU      X0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 176(AX)
-	MOVBQZX      16(CX), DI
-	MOVBQZX      17(CX), R8
-	MOVBQZX      18(CX), R9
-	MOVBQZX      19(CX), R10
-	MOVWQZX      40(CX), R11
-	MOVQ         R11, R12
-	ANDL         $0x00000007, R12
-	MOVQ         R11, R13
-	SHRQ         $0x04, R13
-	ANDL         $0x00000007, R13
-	MOVQ         R11, R14
-	SHRQ         $0x08, R14
-	ANDL         $0x00000007, R14
-	MOVQ         R11, R15
-	SHRQ         $0x0c, R15
-	ANDL         $0x00000007, R15
-	SHLL         $0x08, R12
-	ORL          R12, DI
-	SHLL         $0x08, R13
-	ORL          R13, R8
-	SHLL         $0x08, R14
-	ORL          R14, R9
-	SHLL         $0x08, R15
-	ORL          R15, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVQ         R11, DI
-	SHRQ         $0x03, DI
-	ANDL         $0x00000001, DI
-	MOVQ         R11, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x00000001, R8
-	MOVQ         R11, R9
-	SHRQ         $0x0b, R9
-	ANDL         $0x00000001, R9
-	MOVQ         R11, R10
-	SHRQ         $0x0f, R10
-	ANDL         $0x00000001, R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
+	MOVWQZX      64(SP), SI
+	MOVWQZX      66(SP), DI
+	MOVWQZX      68(SP), R8
+	MOVWQZX      70(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VPBROADCASTW 40(CX), Y2
+	VPSHUFB      k89<>+0(SB), Y2, Y2
+	VPAND        k90<>+0(SB), Y2, Y2
+	VPCMPEQB     k90<>+0(SB), Y2, Y2
+	VPOR         k36<>+0(SB), Y2, Y2
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y2, Y0, Y0
-	VBROADCASTSS 56(SP), Y2
-	VBROADCASTSS 60(SP), Y4
+	VBROADCASTSS 120(SP), Y2
+	VBROADCASTSS 124(SP), Y3
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -13377,68 +11996,36 @@ block:
 	VMOVDQU      X1, 208(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 224(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 240(AX)
-	MOVBQZX      20(CX), DI
-	MOVBQZX      21(CX), R8
-	MOVBQZX      22(CX), R9
-	MOVBQZX      23(CX), R10
-	MOVWQZX      42(CX), R11
-	MOVQ         R11, R12
-	ANDL         $0x00000007, R12
-	MOVQ         R11, R13
-	SHRQ         $0x04, R13
-	ANDL         $0x00000007, R13
-	MOVQ         R11, R14
-	SHRQ         $0x08, R14
-	ANDL         $0x00000007, R14
-	MOVQ         R11, R15
-	SHRQ         $0x0c, R15
-	ANDL         $0x00000007, R15
-	SHLL         $0x08, R12
-	ORL          R12, DI
-	SHLL         $0x08, R13
-	ORL          R13, R8
-	SHLL         $0x08, R14
-	ORL          R14, R9
-	SHLL         $0x08, R15
-	ORL          R15, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVQ         R11, DI
-	SHRQ         $0x03, DI
-	ANDL         $0x00000001, DI
-	MOVQ         R11, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x00000001, R8
-	MOVQ         R11, R9
-	SHRQ         $0x0b, R9
-	ANDL         $0x00000001, R9
-	MOVQ         R11, R10
-	SHRQ         $0x0f, R10
-	ANDL         $0x00000001, R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
+	MOVWQZX      72(SP), SI
+	MOVWQZX      74(SP), DI
+	MOVWQZX      76(SP), R8
+	MOVWQZX      78(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VPBROADCASTW 42(CX), Y2
+	VPSHUFB      k89<>+0(SB), Y2, Y2
+	VPAND        k90<>+0(SB), Y2, Y2
+	VPCMPEQB     k90<>+0(SB), Y2, Y2
+	VPOR         k36<>+0(SB), Y2, Y2
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y2, Y1, Y1
-	VBROADCASTSS 64(SP), Y2
-	VBROADCASTSS 68(SP), Y4
+	VBROADCASTSS 128(SP), Y2
+	VBROADCASTSS 132(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
@@ -13454,68 +12041,36 @@ block:
 	VMOVDQU      X0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 304(AX)
-	MOVBQZX      24(CX), DI
-	MOVBQZX      25(CX), R8
-	MOVBQZX      26(CX), R9
-	MOVBQZX      27(CX), R10
-	MOVWQZX      44(CX), R11
-	MOVQ         R11, R12
-	ANDL         $0x00000007, R12
-	MOVQ         R11, R13
-	SHRQ         $0x04, R13
-	ANDL         $0x00000007, R13
-	MOVQ         R11, R14
-	SHRQ         $0x08, R14
-	ANDL         $0x00000007, R14
-	MOVQ         R11, R15
-	SHRQ         $0x0c, R15
-	ANDL         $0x00000007, R15
-	SHLL         $0x08, R12
-	ORL          R12, DI
-	SHLL         $0x08, R13
-	ORL          R13, R8
-	SHLL         $0x08, R14
-	ORL          R14, R9
-	SHLL         $0x08, R15
-	ORL          R15, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVQ         R11, DI
-	SHRQ         $0x03, DI
-	ANDL         $0x00000001, DI
-	MOVQ         R11, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x00000001, R8
-	MOVQ         R11, R9
-	SHRQ         $0x0b, R9
-	ANDL         $0x00000001, R9
-	MOVQ         R11, R10
-	SHRQ         $0x0f, R10
-	ANDL         $0x00000001, R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
+	MOVWQZX      80(SP), SI
+	MOVWQZX      82(SP), DI
+	MOVWQZX      84(SP), R8
+	MOVWQZX      86(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VPBROADCASTW 44(CX), Y2
+	VPSHUFB      k89<>+0(SB), Y2, Y2
+	VPAND        k90<>+0(SB), Y2, Y2
+	VPCMPEQB     k90<>+0(SB), Y2, Y2
+	VPOR         k36<>+0(SB), Y2, Y2
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y0, Y0, Y0
 	VPADDB       Y2, Y0, Y0
-	VBROADCASTSS 72(SP), Y2
-	VBROADCASTSS 76(SP), Y4
+	VBROADCASTSS 136(SP), Y2
+	VBROADCASTSS 140(SP), Y3
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -13531,68 +12086,36 @@ block:
 	VMOVDQU      X1, 336(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 352(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 368(AX)
-	MOVBQZX      28(CX), DI
-	MOVBQZX      29(CX), R8
-	MOVBQZX      30(CX), R9
-	MOVBQZX      31(CX), R10
-	MOVWQZX      46(CX), R11
-	MOVQ         R11, R12
-	ANDL         $0x00000007, R12
-	MOVQ         R11, R13
-	SHRQ         $0x04, R13
-	ANDL         $0x00000007, R13
-	MOVQ         R11, R14
-	SHRQ         $0x08, R14
-	ANDL         $0x00000007, R14
-	MOVQ         R11, R15
-	SHRQ         $0x0c, R15
-	ANDL         $0x00000007, R15
-	SHLL         $0x08, R12
-	ORL          R12, DI
-	SHLL         $0x08, R13
-	ORL          R13, R8
-	SHLL         $0x08, R14
-	ORL          R14, R9
-	SHLL         $0x08, R15
-	ORL          R15, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVQ         R11, BX
-	SHRQ         $0x03, BX
-	ANDL         $0x00000001, BX
-	MOVQ         R11, DI
-	SHRQ         $0x07, DI
-	ANDL         $0x00000001, DI
-	MOVQ         R11, R8
-	SHRQ         $0x0b, R8
-	ANDL         $0x00000001, R8
-	MOVQ         R11, R9
-	SHRQ         $0x0f, R9
-	ANDL         $0x00000001, R9
-	VMOVQ        (SI)(BX*8), X3
-	VMOVHPS      (SI)(R8*8), X3, X3
-	VMOVQ        (SI)(DI*8), X2
-	VMOVHPS      (SI)(R9*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
+	MOVWQZX      88(SP), SI
+	MOVWQZX      90(SP), DI
+	MOVWQZX      92(SP), R8
+	MOVWQZX      94(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VPBROADCASTW 46(CX), Y2
+	VPSHUFB      k89<>+0(SB), Y2, Y2
+	VPAND        k90<>+0(SB), Y2, Y2
+	VPCMPEQB     k90<>+0(SB), Y2, Y2
+	VPOR         k36<>+0(SB), Y2, Y2
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y1, Y1, Y1
 	VPADDB       Y2, Y1, Y1
-	VBROADCASTSS 80(SP), Y2
-	VBROADCASTSS 84(SP), Y4
+	VBROADCASTSS 144(SP), Y2
+	VBROADCASTSS 148(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
@@ -13608,18 +12131,18 @@ block:
 	VMOVDQU      X0, 400(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 416(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 432(AX)
-	VBROADCASTSS 88(SP), Y0
-	VBROADCASTSS 92(SP), Y2
+	VBROADCASTSS 152(SP), Y0
+	VBROADCASTSS 156(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -13654,7 +12177,7 @@ block:
 
 // func iq2_XXSF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·iq2_XXSF32AVX2(SB), NOSPLIT, $64-24
+TEXT ·iq2_XXSF32AVX2(SB), NOSPLIT, $96-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -13666,69 +12189,58 @@ block:
 	VMOVUPS      34(CX), Y2
 	VSHUFPS      $0xdd, Y2, Y1, Y1
 	VPERMQ       $0xd8, Y1, Y1
+	VPAND        k91<>+0(SB), Y1, Y2
+	VPSLLD       $0x01, Y1, Y4
+	VPAND        k92<>+0(SB), Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VPSLLD       $0x02, Y1, Y4
+	VPAND        k93<>+0(SB), Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VPSLLD       $0x03, Y1, Y4
+	VPAND        k94<>+0(SB), Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VPSRLW       $0x04, Y2, Y4
+	VPXOR        Y2, Y4, Y4
+	VPAND        k6<>+0(SB), Y4, Y4
+	VMOVDQU      k95<>+0(SB), Y5
+	VPSHUFB      Y4, Y5, Y4
+	VPOR         Y4, Y2, Y2
+	VMOVDQU      Y2, 64(SP)
 	VPSRLD       $0x1c, Y1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       k79<>+0(SB), Y1, Y1
+	VADDPS       k96<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k80<>+0(SB), Y1, Y1
+	VMULPS       k97<>+0(SB), Y1, Y1
 	VMULPS       k9<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(SP)
 	LEAQ         ·iq2xxsGrid+0(SB), BX
-	LEAQ         ·evenSignBytes+0(SB), SI
-	MOVL         6(CX), DI
-	MOVBQZX      2(CX), R8
-	MOVBQZX      3(CX), R9
-	MOVBQZX      4(CX), R10
-	MOVBQZX      5(CX), R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
+	MOVBQZX      2(CX), SI
+	MOVBQZX      3(CX), DI
+	MOVBQZX      4(CX), R8
+	MOVBQZX      5(CX), R9
+	VMOVQ        (BX)(SI*8), X3
+	VMOVHPS      (BX)(R8*8), X3, X3
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
 	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVQ         DI, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x07, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x0e, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x15, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
+	MOVBQZX      10(CX), SI
+	MOVBQZX      11(CX), DI
+	MOVBQZX      12(CX), R8
+	MOVBQZX      13(CX), R9
+	VMOVQ        (BX)(SI*8), X3
+	VMOVHPS      (BX)(R8*8), X3, X3
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
 	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	MOVL         14(CX), DI
-	MOVBQZX      10(CX), R8
-	MOVBQZX      11(CX), R9
-	MOVBQZX      12(CX), R10
-	MOVBQZX      13(CX), R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X1
-	VMOVHPS      (BX)(R11*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVQ         DI, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x07, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x0e, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x15, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y1, Y1
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 64(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y4, Y2, Y2
+	VPCMPEQB     Y4, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
 	VBROADCASTSS 32(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
@@ -13751,32 +12263,22 @@ block:
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 96(AX)
-	MOVL         22(CX), DI
-	MOVBQZX      18(CX), R8
-	MOVBQZX      19(CX), R9
-	MOVBQZX      20(CX), R10
-	MOVBQZX      21(CX), R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
+	MOVBQZX      18(CX), SI
+	MOVBQZX      19(CX), DI
+	MOVBQZX      20(CX), R8
+	MOVBQZX      21(CX), R9
+	VMOVQ        (BX)(SI*8), X3
+	VMOVHPS      (BX)(R8*8), X3, X3
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
 	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVQ         DI, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x07, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x0e, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x15, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y0, Y0
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 68(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y4, Y2, Y2
+	VPCMPEQB     Y4, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VPSUBB       Y2, Y1, Y1
 	VBROADCASTSS 36(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
@@ -13799,32 +12301,22 @@ block:
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 224(AX)
-	MOVL         30(CX), DI
-	MOVBQZX      26(CX), R8
-	MOVBQZX      27(CX), R9
-	MOVBQZX      28(CX), R10
-	MOVBQZX      29(CX), R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X1
-	VMOVHPS      (BX)(R11*8), X1, X1
+	MOVBQZX      26(CX), SI
+	MOVBQZX      27(CX), DI
+	MOVBQZX      28(CX), R8
+	MOVBQZX      29(CX), R9
+	VMOVQ        (BX)(SI*8), X3
+	VMOVHPS      (BX)(R8*8), X3, X3
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
 	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVQ         DI, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x07, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x0e, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x15, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y1, Y1
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 72(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y4, Y2, Y2
+	VPCMPEQB     Y4, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
 	VBROADCASTSS 40(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
@@ -13847,32 +12339,22 @@ block:
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 352(AX)
-	MOVL         38(CX), DI
-	MOVBQZX      34(CX), R8
-	MOVBQZX      35(CX), R9
-	MOVBQZX      36(CX), R10
-	MOVBQZX      37(CX), R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
+	MOVBQZX      34(CX), SI
+	MOVBQZX      35(CX), DI
+	MOVBQZX      36(CX), R8
+	MOVBQZX      37(CX), R9
+	VMOVQ        (BX)(SI*8), X3
+	VMOVHPS      (BX)(R8*8), X3, X3
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
 	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVQ         DI, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x07, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x0e, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x15, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y0, Y0
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 76(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y4, Y2, Y2
+	VPCMPEQB     Y4, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VPSUBB       Y2, Y1, Y1
 	VBROADCASTSS 44(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
@@ -13895,32 +12377,22 @@ block:
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 480(AX)
-	MOVL         46(CX), DI
-	MOVBQZX      42(CX), R8
-	MOVBQZX      43(CX), R9
-	MOVBQZX      44(CX), R10
-	MOVBQZX      45(CX), R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X1
-	VMOVHPS      (BX)(R11*8), X1, X1
+	MOVBQZX      42(CX), SI
+	MOVBQZX      43(CX), DI
+	MOVBQZX      44(CX), R8
+	MOVBQZX      45(CX), R9
+	VMOVQ        (BX)(SI*8), X3
+	VMOVHPS      (BX)(R8*8), X3, X3
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
 	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVQ         DI, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x07, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x0e, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x15, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y1, Y1
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 80(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y4, Y2, Y2
+	VPCMPEQB     Y4, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
 	VBROADCASTSS 48(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
@@ -13943,32 +12415,22 @@ block:
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 608(AX)
-	MOVL         54(CX), DI
-	MOVBQZX      50(CX), R8
-	MOVBQZX      51(CX), R9
-	MOVBQZX      52(CX), R10
-	MOVBQZX      53(CX), R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
+	MOVBQZX      50(CX), SI
+	MOVBQZX      51(CX), DI
+	MOVBQZX      52(CX), R8
+	MOVBQZX      53(CX), R9
+	VMOVQ        (BX)(SI*8), X3
+	VMOVHPS      (BX)(R8*8), X3, X3
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
 	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVQ         DI, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x07, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x0e, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x15, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y0, Y0
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 84(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y4, Y2, Y2
+	VPCMPEQB     Y4, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VPSUBB       Y2, Y1, Y1
 	VBROADCASTSS 52(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
@@ -13991,32 +12453,22 @@ block:
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 736(AX)
-	MOVL         62(CX), DI
-	MOVBQZX      58(CX), R8
-	MOVBQZX      59(CX), R9
-	MOVBQZX      60(CX), R10
-	MOVBQZX      61(CX), R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X1
-	VMOVHPS      (BX)(R11*8), X1, X1
+	MOVBQZX      58(CX), SI
+	MOVBQZX      59(CX), DI
+	MOVBQZX      60(CX), R8
+	MOVBQZX      61(CX), R9
+	VMOVQ        (BX)(SI*8), X3
+	VMOVHPS      (BX)(R8*8), X3, X3
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
 	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVQ         DI, BX
-	ANDL         $0x0000007f, BX
-	MOVQ         DI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(BX*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y1, Y1
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 88(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y4, Y2, Y2
+	VPCMPEQB     Y4, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
 	VBROADCASTSS 56(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
@@ -14039,6 +12491,13 @@ block:
 	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 864(AX)
+	VMOVDQU      k23<>+0(SB), Y2
+	VPBROADCASTD 92(SP), Y0
+	VPSHUFB      k24<>+0(SB), Y0, Y0
+	VPAND        Y2, Y0, Y0
+	VPCMPEQB     Y2, Y0, Y0
+	VPXOR        Y0, Y1, Y1
+	VPSUBB       Y0, Y1, Y1
 	VBROADCASTSS 60(SP), Y0
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
@@ -14068,21 +12527,51 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k79<>+0(SB)/8, $0x3f0000003f000000
-DATA k79<>+8(SB)/8, $0x3f0000003f000000
-DATA k79<>+16(SB)/8, $0x3f0000003f000000
-DATA k79<>+24(SB)/8, $0x3f0000003f000000
-GLOBL k79<>(SB), RODATA|NOPTR, $32
+DATA k91<>+0(SB)/8, $0x0000007f0000007f
+DATA k91<>+8(SB)/8, $0x0000007f0000007f
+DATA k91<>+16(SB)/8, $0x0000007f0000007f
+DATA k91<>+24(SB)/8, $0x0000007f0000007f
+GLOBL k91<>(SB), RODATA|NOPTR, $32
 
-DATA k80<>+0(SB)/8, $0x3e8000003e800000
-DATA k80<>+8(SB)/8, $0x3e8000003e800000
-DATA k80<>+16(SB)/8, $0x3e8000003e800000
-DATA k80<>+24(SB)/8, $0x3e8000003e800000
-GLOBL k80<>(SB), RODATA|NOPTR, $32
+DATA k92<>+0(SB)/8, $0x00007f0000007f00
+DATA k92<>+8(SB)/8, $0x00007f0000007f00
+DATA k92<>+16(SB)/8, $0x00007f0000007f00
+DATA k92<>+24(SB)/8, $0x00007f0000007f00
+GLOBL k92<>(SB), RODATA|NOPTR, $32
+
+DATA k93<>+0(SB)/8, $0x007f0000007f0000
+DATA k93<>+8(SB)/8, $0x007f0000007f0000
+DATA k93<>+16(SB)/8, $0x007f0000007f0000
+DATA k93<>+24(SB)/8, $0x007f0000007f0000
+GLOBL k93<>(SB), RODATA|NOPTR, $32
+
+DATA k94<>+0(SB)/8, $0x7f0000007f000000
+DATA k94<>+8(SB)/8, $0x7f0000007f000000
+DATA k94<>+16(SB)/8, $0x7f0000007f000000
+DATA k94<>+24(SB)/8, $0x7f0000007f000000
+GLOBL k94<>(SB), RODATA|NOPTR, $32
+
+DATA k95<>+0(SB)/8, $0x8000008000808000
+DATA k95<>+8(SB)/8, $0x0080800080000080
+DATA k95<>+16(SB)/8, $0x8000008000808000
+DATA k95<>+24(SB)/8, $0x0080800080000080
+GLOBL k95<>(SB), RODATA|NOPTR, $32
+
+DATA k96<>+0(SB)/8, $0x3f0000003f000000
+DATA k96<>+8(SB)/8, $0x3f0000003f000000
+DATA k96<>+16(SB)/8, $0x3f0000003f000000
+DATA k96<>+24(SB)/8, $0x3f0000003f000000
+GLOBL k96<>(SB), RODATA|NOPTR, $32
+
+DATA k97<>+0(SB)/8, $0x3e8000003e800000
+DATA k97<>+8(SB)/8, $0x3e8000003e800000
+DATA k97<>+16(SB)/8, $0x3e8000003e800000
+DATA k97<>+24(SB)/8, $0x3e8000003e800000
+GLOBL k97<>(SB), RODATA|NOPTR, $32
 
 // func iq2_XXSBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·iq2_XXSBF16AVX2(SB), NOSPLIT, $32-24
+TEXT ·iq2_XXSBF16AVX2(SB), NOSPLIT, $128-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -14096,505 +12585,255 @@ block:
 	VMOVUPS      34(CX), Y4
 	VSHUFPS      $0xdd, Y4, Y3, Y3
 	VPERMQ       $0xd8, Y3, Y3
+	VPAND        k91<>+0(SB), Y3, Y4
+	VPSLLD       $0x01, Y3, Y6
+	VPAND        k92<>+0(SB), Y6, Y6
+	VPOR         Y6, Y4, Y4
+	VPSLLD       $0x02, Y3, Y6
+	VPAND        k93<>+0(SB), Y6, Y6
+	VPOR         Y6, Y4, Y4
+	VPSLLD       $0x03, Y3, Y6
+	VPAND        k94<>+0(SB), Y6, Y6
+	VPOR         Y6, Y4, Y4
+	VPSRLW       $0x04, Y4, Y6
+	VPXOR        Y4, Y6, Y6
+	VPAND        k6<>+0(SB), Y6, Y6
+	VMOVDQU      k95<>+0(SB), Y7
+	VPSHUFB      Y6, Y7, Y6
+	VPOR         Y6, Y4, Y4
+	VMOVDQU      Y4, 32(SP)
 	VPSRLD       $0x1c, Y3, Y3
 	VCVTDQ2PS    Y3, Y3
-	VADDPS       k79<>+0(SB), Y3, Y3
+	VADDPS       k96<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k80<>+0(SB), Y3, Y3
-	VMULPS       k26<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y2
-	VBLENDVPS    Y2, k1<>+0(SB), Y3, Y3
+	VMULPS       k97<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, (SP)
 	LEAQ         ·iq2xxsGrid+0(SB), BX
-	LEAQ         ·evenSignBytes+0(SB), SI
-	MOVL         6(CX), DI
-	MOVBQZX      2(CX), R8
-	MOVBQZX      3(CX), R9
-	MOVBQZX      4(CX), R10
-	MOVBQZX      5(CX), R11
-	VMOVQ        (BX)(R8*8), X5
-	VMOVHPS      (BX)(R10*8), X5, X5
-	VMOVQ        (BX)(R9*8), X2
-	VMOVHPS      (BX)(R11*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
-	MOVQ         DI, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x07, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x0e, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x15, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X5
-	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X3
-	VMOVHPS      (SI)(DI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPSIGNB      Y3, Y2, Y2
-	MOVL         14(CX), DI
-	MOVBQZX      10(CX), R8
-	MOVBQZX      11(CX), R9
-	MOVBQZX      12(CX), R10
-	MOVBQZX      13(CX), R11
-	VMOVQ        (BX)(R8*8), X5
-	VMOVHPS      (BX)(R10*8), X5, X5
-	VMOVQ        (BX)(R9*8), X3
-	VMOVHPS      (BX)(R11*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	MOVQ         DI, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x07, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x0e, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x15, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X5
-	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X4
-	VMOVHPS      (SI)(DI*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPSIGNB      Y4, Y3, Y3
-	VBROADCASTSS (SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, (AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y2, Y6, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y6
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y2, Y6, Y6
-	VMOVDQU      Y6, 32(AX)
-	MOVL         22(CX), DI
-	MOVBQZX      18(CX), R8
-	MOVBQZX      19(CX), R9
-	MOVBQZX      20(CX), R10
-	MOVBQZX      21(CX), R11
-	VMOVQ        (BX)(R8*8), X5
-	VMOVHPS      (BX)(R10*8), X5, X5
-	VMOVQ        (BX)(R9*8), X2
-	VMOVHPS      (BX)(R11*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
-	MOVQ         DI, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x07, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x0e, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x15, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X5
-	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X4
-	VMOVHPS      (SI)(DI*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPSIGNB      Y4, Y2, Y2
-	VBROADCASTSS 4(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y3, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 64(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y3, Y6, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y6
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y3, Y3
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y3, Y6, Y6
-	VMOVDQU      Y6, 96(AX)
-	MOVL         30(CX), DI
-	MOVBQZX      26(CX), R8
-	MOVBQZX      27(CX), R9
-	MOVBQZX      28(CX), R10
-	MOVBQZX      29(CX), R11
-	VMOVQ        (BX)(R8*8), X5
-	VMOVHPS      (BX)(R10*8), X5, X5
-	VMOVQ        (BX)(R9*8), X3
-	VMOVHPS      (BX)(R11*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	MOVQ         DI, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x07, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x0e, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x15, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X5
-	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X4
-	VMOVHPS      (SI)(DI*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPSIGNB      Y4, Y3, Y3
-	VBROADCASTSS 8(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 128(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y2, Y6, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y6
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y2, Y6, Y6
-	VMOVDQU      Y6, 160(AX)
-	MOVL         38(CX), DI
-	MOVBQZX      34(CX), R8
-	MOVBQZX      35(CX), R9
-	MOVBQZX      36(CX), R10
-	MOVBQZX      37(CX), R11
-	VMOVQ        (BX)(R8*8), X5
-	VMOVHPS      (BX)(R10*8), X5, X5
-	VMOVQ        (BX)(R9*8), X2
-	VMOVHPS      (BX)(R11*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
-	MOVQ         DI, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x07, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x0e, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x15, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X5
-	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X4
-	VMOVHPS      (SI)(DI*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPSIGNB      Y4, Y2, Y2
-	VBROADCASTSS 12(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y3, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 192(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y3, Y6, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y6
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y3, Y3
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y3, Y6, Y6
-	VMOVDQU      Y6, 224(AX)
-	MOVL         46(CX), DI
-	MOVBQZX      42(CX), R8
-	MOVBQZX      43(CX), R9
-	MOVBQZX      44(CX), R10
-	MOVBQZX      45(CX), R11
-	VMOVQ        (BX)(R8*8), X5
-	VMOVHPS      (BX)(R10*8), X5, X5
-	VMOVQ        (BX)(R9*8), X3
-	VMOVHPS      (BX)(R11*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	MOVQ         DI, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x07, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x0e, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x15, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X5
-	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X4
-	VMOVHPS      (SI)(DI*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPSIGNB      Y4, Y3, Y3
-	VBROADCASTSS 16(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 256(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y2, Y6, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y6
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y2, Y6, Y6
-	VMOVDQU      Y6, 288(AX)
-	MOVL         54(CX), DI
-	MOVBQZX      50(CX), R8
-	MOVBQZX      51(CX), R9
-	MOVBQZX      52(CX), R10
-	MOVBQZX      53(CX), R11
-	VMOVQ        (BX)(R8*8), X5
-	VMOVHPS      (BX)(R10*8), X5, X5
-	VMOVQ        (BX)(R9*8), X2
-	VMOVHPS      (BX)(R11*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
-	MOVQ         DI, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x07, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x0e, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x15, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X5
-	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X4
-	VMOVHPS      (SI)(DI*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPSIGNB      Y4, Y2, Y2
-	VBROADCASTSS 20(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y3, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 320(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y3, Y6, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y6
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y3, Y3
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y3, Y6, Y6
-	VMOVDQU      Y6, 352(AX)
-	MOVL         62(CX), DI
-	MOVBQZX      58(CX), R8
-	MOVBQZX      59(CX), R9
-	MOVBQZX      60(CX), R10
-	MOVBQZX      61(CX), R11
-	VMOVQ        (BX)(R8*8), X5
-	VMOVHPS      (BX)(R10*8), X5, X5
-	VMOVQ        (BX)(R9*8), X3
-	VMOVHPS      (BX)(R11*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	MOVQ         DI, BX
-	ANDL         $0x0000007f, BX
-	MOVQ         DI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(BX*8), X5
-	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X4
-	VMOVHPS      (SI)(DI*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPSIGNB      Y4, Y3, Y3
-	VBROADCASTSS 24(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 384(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y2, Y6, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y6
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y2, Y6, Y6
-	VMOVDQU      Y6, 416(AX)
-	VBROADCASTSS 28(SP), Y2
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKLBW   Y3, Y4, Y4
-	VPMADDWD     k4<>+0(SB), Y4, Y6
-	VPMADDWD     k5<>+0(SB), Y4, Y4
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y2, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y2, Y4, Y4
+	VCMPPS       $0x07, Y2, Y2, Y2
+	VPAND        k43<>+0(SB), Y2, Y2
+	VMOVDQU      (SP), Y3
+	VMULPS       k98<>+0(SB), Y3, Y4
+	VMULPS       k99<>+0(SB), Y3, Y6
 	VPSLLD       $0x0f, Y4, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
 	VPADDD       Y7, Y4, Y4
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y4, Y6, Y6
-	VMOVDQU      Y6, 448(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y4
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y2
-	VBLENDVPS    Y2, Y1, Y0, Y2
-	VPADDD       Y2, Y3, Y3
+	VPSLLD       $0x0f, Y6, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y6, Y6
 	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 480(AX)
+	VPBLENDW     $0xaa, Y6, Y4, Y4
+	VPSHUFB      k31<>+0(SB), Y4, Y4
+	VMULPS       k99<>+0(SB), Y3, Y6
+	VMULPS       k100<>+0(SB), Y3, Y3
+	VPSLLD       $0x0f, Y6, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLD       $0x0f, Y3, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y3, Y3
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y3, Y6, Y6
+	VPSHUFB      k31<>+0(SB), Y6, Y6
+	VPSLLD       $0x10, Y6, Y3
+	VPBLENDW     $0xaa, Y3, Y4, Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y6, Y4, Y4
+	VMOVDQU      Y3, 64(SP)
+	VMOVDQU      Y4, 96(SP)
+	MOVBQZX      2(CX), SI
+	MOVBQZX      3(CX), DI
+	MOVBQZX      4(CX), R8
+	MOVBQZX      5(CX), R9
+	VMOVQ        (BX)(SI*8), X5
+	VMOVHPS      (BX)(R8*8), X5, X5
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y5, Y3
+	MOVBQZX      10(CX), SI
+	MOVBQZX      11(CX), DI
+	MOVBQZX      12(CX), R8
+	MOVBQZX      13(CX), R9
+	VMOVQ        (BX)(SI*8), X5
+	VMOVHPS      (BX)(R8*8), X5, X5
+	VMOVQ        (BX)(DI*8), X4
+	VMOVHPS      (BX)(R9*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 32(SP), Y6
+	VPSHUFB      k24<>+0(SB), Y6, Y6
+	VPAND        Y7, Y6, Y6
+	VPCMPEQB     Y7, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPBROADCASTD 64(SP), Y7
+	VPBROADCASTD 96(SP), Y8
+	VPSHUFB      Y3, Y7, Y7
+	VPSHUFB      Y3, Y8, Y3
+	VPXOR        Y6, Y3, Y3
+	VPUNPCKLBW   Y3, Y7, Y6
+	VMOVDQU      Y6, (AX)
+	VPUNPCKHBW   Y3, Y7, Y6
+	VMOVDQU      Y6, 32(AX)
+	MOVBQZX      18(CX), SI
+	MOVBQZX      19(CX), DI
+	MOVBQZX      20(CX), R8
+	MOVBQZX      21(CX), R9
+	VMOVQ        (BX)(SI*8), X5
+	VMOVHPS      (BX)(R8*8), X5, X5
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y5, Y3
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 36(SP), Y6
+	VPSHUFB      k24<>+0(SB), Y6, Y6
+	VPAND        Y7, Y6, Y6
+	VPCMPEQB     Y7, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPBROADCASTD 68(SP), Y7
+	VPBROADCASTD 100(SP), Y8
+	VPSHUFB      Y4, Y7, Y7
+	VPSHUFB      Y4, Y8, Y4
+	VPXOR        Y6, Y4, Y4
+	VPUNPCKLBW   Y4, Y7, Y6
+	VMOVDQU      Y6, 64(AX)
+	VPUNPCKHBW   Y4, Y7, Y6
+	VMOVDQU      Y6, 96(AX)
+	MOVBQZX      26(CX), SI
+	MOVBQZX      27(CX), DI
+	MOVBQZX      28(CX), R8
+	MOVBQZX      29(CX), R9
+	VMOVQ        (BX)(SI*8), X5
+	VMOVHPS      (BX)(R8*8), X5, X5
+	VMOVQ        (BX)(DI*8), X4
+	VMOVHPS      (BX)(R9*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 40(SP), Y6
+	VPSHUFB      k24<>+0(SB), Y6, Y6
+	VPAND        Y7, Y6, Y6
+	VPCMPEQB     Y7, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPBROADCASTD 72(SP), Y7
+	VPBROADCASTD 104(SP), Y8
+	VPSHUFB      Y3, Y7, Y7
+	VPSHUFB      Y3, Y8, Y3
+	VPXOR        Y6, Y3, Y3
+	VPUNPCKLBW   Y3, Y7, Y6
+	VMOVDQU      Y6, 128(AX)
+	VPUNPCKHBW   Y3, Y7, Y6
+	VMOVDQU      Y6, 160(AX)
+	MOVBQZX      34(CX), SI
+	MOVBQZX      35(CX), DI
+	MOVBQZX      36(CX), R8
+	MOVBQZX      37(CX), R9
+	VMOVQ        (BX)(SI*8), X5
+	VMOVHPS      (BX)(R8*8), X5, X5
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y5, Y3
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 44(SP), Y6
+	VPSHUFB      k24<>+0(SB), Y6, Y6
+	VPAND        Y7, Y6, Y6
+	VPCMPEQB     Y7, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPBROADCASTD 76(SP), Y7
+	VPBROADCASTD 108(SP), Y8
+	VPSHUFB      Y4, Y7, Y7
+	VPSHUFB      Y4, Y8, Y4
+	VPXOR        Y6, Y4, Y4
+	VPUNPCKLBW   Y4, Y7, Y6
+	VMOVDQU      Y6, 192(AX)
+	VPUNPCKHBW   Y4, Y7, Y6
+	VMOVDQU      Y6, 224(AX)
+	MOVBQZX      42(CX), SI
+	MOVBQZX      43(CX), DI
+	MOVBQZX      44(CX), R8
+	MOVBQZX      45(CX), R9
+	VMOVQ        (BX)(SI*8), X5
+	VMOVHPS      (BX)(R8*8), X5, X5
+	VMOVQ        (BX)(DI*8), X4
+	VMOVHPS      (BX)(R9*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 48(SP), Y6
+	VPSHUFB      k24<>+0(SB), Y6, Y6
+	VPAND        Y7, Y6, Y6
+	VPCMPEQB     Y7, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPBROADCASTD 80(SP), Y7
+	VPBROADCASTD 112(SP), Y8
+	VPSHUFB      Y3, Y7, Y7
+	VPSHUFB      Y3, Y8, Y3
+	VPXOR        Y6, Y3, Y3
+	VPUNPCKLBW   Y3, Y7, Y6
+	VMOVDQU      Y6, 256(AX)
+	VPUNPCKHBW   Y3, Y7, Y6
+	VMOVDQU      Y6, 288(AX)
+	MOVBQZX      50(CX), SI
+	MOVBQZX      51(CX), DI
+	MOVBQZX      52(CX), R8
+	MOVBQZX      53(CX), R9
+	VMOVQ        (BX)(SI*8), X5
+	VMOVHPS      (BX)(R8*8), X5, X5
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y5, Y3
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 52(SP), Y6
+	VPSHUFB      k24<>+0(SB), Y6, Y6
+	VPAND        Y7, Y6, Y6
+	VPCMPEQB     Y7, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPBROADCASTD 84(SP), Y7
+	VPBROADCASTD 116(SP), Y8
+	VPSHUFB      Y4, Y7, Y7
+	VPSHUFB      Y4, Y8, Y4
+	VPXOR        Y6, Y4, Y4
+	VPUNPCKLBW   Y4, Y7, Y6
+	VMOVDQU      Y6, 320(AX)
+	VPUNPCKHBW   Y4, Y7, Y6
+	VMOVDQU      Y6, 352(AX)
+	MOVBQZX      58(CX), SI
+	MOVBQZX      59(CX), DI
+	MOVBQZX      60(CX), R8
+	MOVBQZX      61(CX), R9
+	VMOVQ        (BX)(SI*8), X5
+	VMOVHPS      (BX)(R8*8), X5, X5
+	VMOVQ        (BX)(DI*8), X4
+	VMOVHPS      (BX)(R9*8), X4, X4
+	VINSERTI128  $0x01, X4, Y5, Y4
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 56(SP), Y6
+	VPSHUFB      k24<>+0(SB), Y6, Y6
+	VPAND        Y7, Y6, Y6
+	VPCMPEQB     Y7, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPBROADCASTD 88(SP), Y7
+	VPBROADCASTD 120(SP), Y8
+	VPSHUFB      Y3, Y7, Y7
+	VPSHUFB      Y3, Y8, Y3
+	VPXOR        Y6, Y3, Y3
+	VPUNPCKLBW   Y3, Y7, Y6
+	VMOVDQU      Y6, 384(AX)
+	VPUNPCKHBW   Y3, Y7, Y6
+	VMOVDQU      Y6, 416(AX)
+	VMOVDQU      k23<>+0(SB), Y6
+	VPBROADCASTD 60(SP), Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
+	VPAND        Y6, Y3, Y3
+	VPCMPEQB     Y6, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPBROADCASTD 92(SP), Y2
+	VPBROADCASTD 124(SP), Y6
+	VPSHUFB      Y4, Y2, Y2
+	VPSHUFB      Y4, Y6, Y4
+	VPXOR        Y3, Y4, Y4
+	VPUNPCKLBW   Y4, Y2, Y3
+	VMOVDQU      Y3, 448(AX)
+	VPUNPCKHBW   Y4, Y2, Y3
+	VMOVDQU      Y3, 480(AX)
 	ADDQ         $0x00000042, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -14602,9 +12841,27 @@ block:
 	VZEROUPPER
 	RET
 
+DATA k98<>+0(SB)/8, $0xc1000000c1000000
+DATA k98<>+8(SB)/8, $0xc1000000c1000000
+DATA k98<>+16(SB)/8, $0xc1000000c1000000
+DATA k98<>+24(SB)/8, $0xc1000000c1000000
+GLOBL k98<>(SB), RODATA|NOPTR, $32
+
+DATA k99<>+0(SB)/8, $0xc1c80000c1c80000
+DATA k99<>+8(SB)/8, $0xc1c80000c1c80000
+DATA k99<>+16(SB)/8, $0xc1c80000c1c80000
+DATA k99<>+24(SB)/8, $0xc1c80000c1c80000
+GLOBL k99<>(SB), RODATA|NOPTR, $32
+
+DATA k100<>+0(SB)/8, $0xc22c0000c22c0000
+DATA k100<>+8(SB)/8, $0xc22c0000c22c0000
+DATA k100<>+16(SB)/8, $0xc22c0000c22c0000
+DATA k100<>+24(SB)/8, $0xc22c0000c22c0000
+GLOBL k100<>(SB), RODATA|NOPTR, $32
+
 // func iq2_XXSF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·iq2_XXSF16AVX2(SB), NOSPLIT, $64-24
+TEXT ·iq2_XXSF16AVX2(SB), NOSPLIT, $96-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -14616,69 +12873,58 @@ block:
 	VMOVUPS      34(CX), Y2
 	VSHUFPS      $0xdd, Y2, Y1, Y1
 	VPERMQ       $0xd8, Y1, Y1
+	VPAND        k91<>+0(SB), Y1, Y2
+	VPSLLD       $0x01, Y1, Y4
+	VPAND        k92<>+0(SB), Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VPSLLD       $0x02, Y1, Y4
+	VPAND        k93<>+0(SB), Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VPSLLD       $0x03, Y1, Y4
+	VPAND        k94<>+0(SB), Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VPSRLW       $0x04, Y2, Y4
+	VPXOR        Y2, Y4, Y4
+	VPAND        k6<>+0(SB), Y4, Y4
+	VMOVDQU      k95<>+0(SB), Y5
+	VPSHUFB      Y4, Y5, Y4
+	VPOR         Y4, Y2, Y2
+	VMOVDQU      Y2, 64(SP)
 	VPSRLD       $0x1c, Y1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       k79<>+0(SB), Y1, Y1
+	VADDPS       k96<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k80<>+0(SB), Y1, Y1
+	VMULPS       k97<>+0(SB), Y1, Y1
 	VMULPS       k9<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(SP)
 	LEAQ         ·iq2xxsGrid+0(SB), BX
-	LEAQ         ·evenSignBytes+0(SB), SI
-	MOVL         6(CX), DI
-	MOVBQZX      2(CX), R8
-	MOVBQZX      3(CX), R9
-	MOVBQZX      4(CX), R10
-	MOVBQZX      5(CX), R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
+	MOVBQZX      2(CX), SI
+	MOVBQZX      3(CX), DI
+	MOVBQZX      4(CX), R8
+	MOVBQZX      5(CX), R9
+	VMOVQ        (BX)(SI*8), X3
+	VMOVHPS      (BX)(R8*8), X3, X3
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
 	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVQ         DI, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x07, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x0e, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x15, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
+	MOVBQZX      10(CX), SI
+	MOVBQZX      11(CX), DI
+	MOVBQZX      12(CX), R8
+	MOVBQZX      13(CX), R9
+	VMOVQ        (BX)(SI*8), X3
+	VMOVHPS      (BX)(R8*8), X3, X3
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
 	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	MOVL         14(CX), DI
-	MOVBQZX      10(CX), R8
-	MOVBQZX      11(CX), R9
-	MOVBQZX      12(CX), R10
-	MOVBQZX      13(CX), R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X1
-	VMOVHPS      (BX)(R11*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVQ         DI, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x07, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x0e, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x15, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y1, Y1
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 64(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y4, Y2, Y2
+	VPCMPEQB     Y4, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
 	VBROADCASTSS 32(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
@@ -14705,32 +12951,22 @@ block:
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 48(AX)
-	MOVL         22(CX), DI
-	MOVBQZX      18(CX), R8
-	MOVBQZX      19(CX), R9
-	MOVBQZX      20(CX), R10
-	MOVBQZX      21(CX), R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
+	MOVBQZX      18(CX), SI
+	MOVBQZX      19(CX), DI
+	MOVBQZX      20(CX), R8
+	MOVBQZX      21(CX), R9
+	VMOVQ        (BX)(SI*8), X3
+	VMOVHPS      (BX)(R8*8), X3, X3
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
 	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVQ         DI, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x07, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x0e, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x15, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y0, Y0
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 68(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y4, Y2, Y2
+	VPCMPEQB     Y4, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VPSUBB       Y2, Y1, Y1
 	VBROADCASTSS 36(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
@@ -14757,32 +12993,22 @@ block:
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 112(AX)
-	MOVL         30(CX), DI
-	MOVBQZX      26(CX), R8
-	MOVBQZX      27(CX), R9
-	MOVBQZX      28(CX), R10
-	MOVBQZX      29(CX), R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X1
-	VMOVHPS      (BX)(R11*8), X1, X1
+	MOVBQZX      26(CX), SI
+	MOVBQZX      27(CX), DI
+	MOVBQZX      28(CX), R8
+	MOVBQZX      29(CX), R9
+	VMOVQ        (BX)(SI*8), X3
+	VMOVHPS      (BX)(R8*8), X3, X3
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
 	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVQ         DI, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x07, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x0e, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x15, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y1, Y1
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 72(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y4, Y2, Y2
+	VPCMPEQB     Y4, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
 	VBROADCASTSS 40(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
@@ -14809,32 +13035,22 @@ block:
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 176(AX)
-	MOVL         38(CX), DI
-	MOVBQZX      34(CX), R8
-	MOVBQZX      35(CX), R9
-	MOVBQZX      36(CX), R10
-	MOVBQZX      37(CX), R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
+	MOVBQZX      34(CX), SI
+	MOVBQZX      35(CX), DI
+	MOVBQZX      36(CX), R8
+	MOVBQZX      37(CX), R9
+	VMOVQ        (BX)(SI*8), X3
+	VMOVHPS      (BX)(R8*8), X3, X3
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
 	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVQ         DI, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x07, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x0e, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x15, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y0, Y0
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 76(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y4, Y2, Y2
+	VPCMPEQB     Y4, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VPSUBB       Y2, Y1, Y1
 	VBROADCASTSS 44(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
@@ -14861,32 +13077,22 @@ block:
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 240(AX)
-	MOVL         46(CX), DI
-	MOVBQZX      42(CX), R8
-	MOVBQZX      43(CX), R9
-	MOVBQZX      44(CX), R10
-	MOVBQZX      45(CX), R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X1
-	VMOVHPS      (BX)(R11*8), X1, X1
+	MOVBQZX      42(CX), SI
+	MOVBQZX      43(CX), DI
+	MOVBQZX      44(CX), R8
+	MOVBQZX      45(CX), R9
+	VMOVQ        (BX)(SI*8), X3
+	VMOVHPS      (BX)(R8*8), X3, X3
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
 	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVQ         DI, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x07, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x0e, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x15, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y1, Y1
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 80(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y4, Y2, Y2
+	VPCMPEQB     Y4, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
 	VBROADCASTSS 48(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
@@ -14913,32 +13119,22 @@ block:
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 304(AX)
-	MOVL         54(CX), DI
-	MOVBQZX      50(CX), R8
-	MOVBQZX      51(CX), R9
-	MOVBQZX      52(CX), R10
-	MOVBQZX      53(CX), R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
+	MOVBQZX      50(CX), SI
+	MOVBQZX      51(CX), DI
+	MOVBQZX      52(CX), R8
+	MOVBQZX      53(CX), R9
+	VMOVQ        (BX)(SI*8), X3
+	VMOVHPS      (BX)(R8*8), X3, X3
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
 	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVQ         DI, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x07, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x0e, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x15, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y0, Y0
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 84(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y4, Y2, Y2
+	VPCMPEQB     Y4, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VPSUBB       Y2, Y1, Y1
 	VBROADCASTSS 52(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
@@ -14965,32 +13161,22 @@ block:
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 368(AX)
-	MOVL         62(CX), DI
-	MOVBQZX      58(CX), R8
-	MOVBQZX      59(CX), R9
-	MOVBQZX      60(CX), R10
-	MOVBQZX      61(CX), R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X1
-	VMOVHPS      (BX)(R11*8), X1, X1
+	MOVBQZX      58(CX), SI
+	MOVBQZX      59(CX), DI
+	MOVBQZX      60(CX), R8
+	MOVBQZX      61(CX), R9
+	VMOVQ        (BX)(SI*8), X3
+	VMOVHPS      (BX)(R8*8), X3, X3
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
 	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVQ         DI, BX
-	ANDL         $0x0000007f, BX
-	MOVQ         DI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(BX*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y1, Y1
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 88(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y4, Y2, Y2
+	VPCMPEQB     Y4, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
 	VBROADCASTSS 56(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
@@ -15017,6 +13203,13 @@ block:
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 432(AX)
+	VMOVDQU      k23<>+0(SB), Y2
+	VPBROADCASTD 92(SP), Y0
+	VPSHUFB      k24<>+0(SB), Y0, Y0
+	VPAND        Y2, Y0, Y0
+	VPCMPEQB     Y2, Y0, Y0
+	VPXOR        Y0, Y1, Y1
+	VPSUBB       Y0, Y1, Y1
 	VBROADCASTSS 60(SP), Y0
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
@@ -15052,12 +13245,29 @@ block:
 
 // func iq2_XSF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C
-TEXT ·iq2_XSF32AVX2(SB), NOSPLIT, $96-24
+TEXT ·iq2_XSF32AVX2(SB), NOSPLIT, $192-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
 block:
+	VMOVDQU      2(CX), Y0
+	VPSRLW       $0x09, Y0, Y1
+	VPAND        k101<>+0(SB), Y0, Y0
+	VMOVDQU      Y0, 32(SP)
+	VMOVDQU      34(CX), Y0
+	VPSRLW       $0x09, Y0, Y3
+	VPAND        k101<>+0(SB), Y0, Y0
+	VMOVDQU      Y0, 64(SP)
+	VPACKUSWB    Y3, Y1, Y1
+	VPERMQ       $0xd8, Y1, Y1
+	VPSRLW       $0x04, Y1, Y0
+	VPXOR        Y1, Y0, Y0
+	VPAND        k6<>+0(SB), Y0, Y0
+	VMOVDQU      k95<>+0(SB), Y3
+	VPSHUFB      Y0, Y3, Y0
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 96(SP)
 	VPBROADCASTW (CX), X0
 	VCVTPH2PS    X0, Y0
 	MOVL         66(CX), BX
@@ -15066,107 +13276,63 @@ block:
 	VMOVQ        BX, X1
 	VPMOVZXBD    X1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       k79<>+0(SB), Y1, Y1
+	VADDPS       k96<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k80<>+0(SB), Y1, Y1
+	VMULPS       k97<>+0(SB), Y1, Y1
 	VMULPS       k9<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 32(SP)
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k1<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 128(SP)
 	MOVL         70(CX), BX
 	MOVQ         $0x0f0f0f0f0f0f0f0f, SI
 	PDEPQ        SI, BX, BX
 	VMOVQ        BX, X1
 	VPMOVZXBD    X1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       k79<>+0(SB), Y1, Y1
+	VADDPS       k96<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k80<>+0(SB), Y1, Y1
+	VMULPS       k97<>+0(SB), Y1, Y1
 	VMULPS       k9<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 64(SP)
+	VMOVUPS      Y1, 160(SP)
 	LEAQ         ·iq2xsGrid+0(SB), BX
-	LEAQ         ·evenSignBytes+0(SB), SI
-	MOVQ         2(CX), DI
-	MOVQ         DI, R8
-	ANDL         $0x000001ff, R8
-	MOVQ         DI, R9
-	SHRQ         $0x10, R9
-	ANDL         $0x000001ff, R9
-	MOVQ         DI, R10
-	SHRQ         $0x20, R10
-	ANDL         $0x000001ff, R10
-	MOVQ         DI, R11
-	SHRQ         $0x30, R11
-	ANDL         $0x000001ff, R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVQ         DI, R8
-	SHRQ         $0x09, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x19, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x29, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x39, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	MOVQ         10(CX), DI
-	MOVQ         DI, R8
-	ANDL         $0x000001ff, R8
-	MOVQ         DI, R9
-	SHRQ         $0x10, R9
-	ANDL         $0x000001ff, R9
-	MOVQ         DI, R10
-	SHRQ         $0x20, R10
-	ANDL         $0x000001ff, R10
-	MOVQ         DI, R11
-	SHRQ         $0x30, R11
-	ANDL         $0x000001ff, R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X1
-	VMOVHPS      (BX)(R11*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVQ         DI, R8
-	SHRQ         $0x09, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x19, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x29, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x39, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y1, Y1
-	VBROADCASTSS 32(SP), Y2
-	VBROADCASTSS 36(SP), Y4
+	MOVWQZX      32(SP), SI
+	MOVWQZX      34(SP), DI
+	MOVWQZX      36(SP), R8
+	MOVWQZX      38(SP), R9
+	VMOVQ        (BX)(SI*8), X2
+	VMOVHPS      (BX)(R8*8), X2, X2
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y2, Y0
+	MOVWQZX      40(SP), SI
+	MOVWQZX      42(SP), DI
+	MOVWQZX      44(SP), R8
+	MOVWQZX      46(SP), R9
+	VMOVQ        (BX)(SI*8), X2
+	VMOVHPS      (BX)(R8*8), X2, X2
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 96(SP), Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
+	VPAND        Y4, Y3, Y3
+	VPCMPEQB     Y4, Y3, Y3
+	VPXOR        Y3, Y0, Y0
+	VPSUBB       Y3, Y0, Y0
+	VBROADCASTSS 128(SP), Y3
+	VBROADCASTSS 132(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 32(AX)
 	VPMOVSXBD    8(SP), Y0
@@ -15179,51 +13345,33 @@ block:
 	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 96(AX)
-	MOVQ         18(CX), DI
-	MOVQ         DI, R8
-	ANDL         $0x000001ff, R8
-	MOVQ         DI, R9
-	SHRQ         $0x10, R9
-	ANDL         $0x000001ff, R9
-	MOVQ         DI, R10
-	SHRQ         $0x20, R10
-	ANDL         $0x000001ff, R10
-	MOVQ         DI, R11
-	SHRQ         $0x30, R11
-	ANDL         $0x000001ff, R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVQ         DI, R8
-	SHRQ         $0x09, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x19, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x29, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x39, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y0, Y0
-	VBROADCASTSS 40(SP), Y2
-	VBROADCASTSS 44(SP), Y4
+	MOVWQZX      48(SP), SI
+	MOVWQZX      50(SP), DI
+	MOVWQZX      52(SP), R8
+	MOVWQZX      54(SP), R9
+	VMOVQ        (BX)(SI*8), X2
+	VMOVHPS      (BX)(R8*8), X2, X2
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y2, Y0
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 100(SP), Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
+	VPAND        Y4, Y3, Y3
+	VPCMPEQB     Y4, Y3, Y3
+	VPXOR        Y3, Y1, Y1
+	VPSUBB       Y3, Y1, Y1
+	VBROADCASTSS 136(SP), Y3
+	VBROADCASTSS 140(SP), Y4
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 128(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 160(AX)
 	VPMOVSXBD    8(SP), Y1
@@ -15236,51 +13384,33 @@ block:
 	VMULPS       Y4, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 224(AX)
-	MOVQ         26(CX), DI
-	MOVQ         DI, R8
-	ANDL         $0x000001ff, R8
-	MOVQ         DI, R9
-	SHRQ         $0x10, R9
-	ANDL         $0x000001ff, R9
-	MOVQ         DI, R10
-	SHRQ         $0x20, R10
-	ANDL         $0x000001ff, R10
-	MOVQ         DI, R11
-	SHRQ         $0x30, R11
-	ANDL         $0x000001ff, R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X1
-	VMOVHPS      (BX)(R11*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVQ         DI, R8
-	SHRQ         $0x09, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x19, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x29, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x39, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y1, Y1
-	VBROADCASTSS 48(SP), Y2
-	VBROADCASTSS 52(SP), Y4
+	MOVWQZX      56(SP), SI
+	MOVWQZX      58(SP), DI
+	MOVWQZX      60(SP), R8
+	MOVWQZX      62(SP), R9
+	VMOVQ        (BX)(SI*8), X2
+	VMOVHPS      (BX)(R8*8), X2, X2
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 104(SP), Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
+	VPAND        Y4, Y3, Y3
+	VPCMPEQB     Y4, Y3, Y3
+	VPXOR        Y3, Y0, Y0
+	VPSUBB       Y3, Y0, Y0
+	VBROADCASTSS 144(SP), Y3
+	VBROADCASTSS 148(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 288(AX)
 	VPMOVSXBD    8(SP), Y0
@@ -15293,51 +13423,33 @@ block:
 	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 352(AX)
-	MOVQ         34(CX), DI
-	MOVQ         DI, R8
-	ANDL         $0x000001ff, R8
-	MOVQ         DI, R9
-	SHRQ         $0x10, R9
-	ANDL         $0x000001ff, R9
-	MOVQ         DI, R10
-	SHRQ         $0x20, R10
-	ANDL         $0x000001ff, R10
-	MOVQ         DI, R11
-	SHRQ         $0x30, R11
-	ANDL         $0x000001ff, R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVQ         DI, R8
-	SHRQ         $0x09, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x19, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x29, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x39, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y0, Y0
-	VBROADCASTSS 56(SP), Y2
-	VBROADCASTSS 60(SP), Y4
+	MOVWQZX      64(SP), SI
+	MOVWQZX      66(SP), DI
+	MOVWQZX      68(SP), R8
+	MOVWQZX      70(SP), R9
+	VMOVQ        (BX)(SI*8), X2
+	VMOVHPS      (BX)(R8*8), X2, X2
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y2, Y0
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 108(SP), Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
+	VPAND        Y4, Y3, Y3
+	VPCMPEQB     Y4, Y3, Y3
+	VPXOR        Y3, Y1, Y1
+	VPSUBB       Y3, Y1, Y1
+	VBROADCASTSS 152(SP), Y3
+	VBROADCASTSS 156(SP), Y4
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 384(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 416(AX)
 	VPMOVSXBD    8(SP), Y1
@@ -15350,51 +13462,33 @@ block:
 	VMULPS       Y4, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 480(AX)
-	MOVQ         42(CX), DI
-	MOVQ         DI, R8
-	ANDL         $0x000001ff, R8
-	MOVQ         DI, R9
-	SHRQ         $0x10, R9
-	ANDL         $0x000001ff, R9
-	MOVQ         DI, R10
-	SHRQ         $0x20, R10
-	ANDL         $0x000001ff, R10
-	MOVQ         DI, R11
-	SHRQ         $0x30, R11
-	ANDL         $0x000001ff, R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X1
-	VMOVHPS      (BX)(R11*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVQ         DI, R8
-	SHRQ         $0x09, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x19, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x29, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x39, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y1, Y1
-	VBROADCASTSS 64(SP), Y2
-	VBROADCASTSS 68(SP), Y4
+	MOVWQZX      72(SP), SI
+	MOVWQZX      74(SP), DI
+	MOVWQZX      76(SP), R8
+	MOVWQZX      78(SP), R9
+	VMOVQ        (BX)(SI*8), X2
+	VMOVHPS      (BX)(R8*8), X2, X2
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 112(SP), Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
+	VPAND        Y4, Y3, Y3
+	VPCMPEQB     Y4, Y3, Y3
+	VPXOR        Y3, Y0, Y0
+	VPSUBB       Y3, Y0, Y0
+	VBROADCASTSS 160(SP), Y3
+	VBROADCASTSS 164(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 512(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 544(AX)
 	VPMOVSXBD    8(SP), Y0
@@ -15407,51 +13501,33 @@ block:
 	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 608(AX)
-	MOVQ         50(CX), DI
-	MOVQ         DI, R8
-	ANDL         $0x000001ff, R8
-	MOVQ         DI, R9
-	SHRQ         $0x10, R9
-	ANDL         $0x000001ff, R9
-	MOVQ         DI, R10
-	SHRQ         $0x20, R10
-	ANDL         $0x000001ff, R10
-	MOVQ         DI, R11
-	SHRQ         $0x30, R11
-	ANDL         $0x000001ff, R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVQ         DI, R8
-	SHRQ         $0x09, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x19, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x29, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x39, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y0, Y0
-	VBROADCASTSS 72(SP), Y2
-	VBROADCASTSS 76(SP), Y4
+	MOVWQZX      80(SP), SI
+	MOVWQZX      82(SP), DI
+	MOVWQZX      84(SP), R8
+	MOVWQZX      86(SP), R9
+	VMOVQ        (BX)(SI*8), X2
+	VMOVHPS      (BX)(R8*8), X2, X2
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y2, Y0
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 116(SP), Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
+	VPAND        Y4, Y3, Y3
+	VPCMPEQB     Y4, Y3, Y3
+	VPXOR        Y3, Y1, Y1
+	VPSUBB       Y3, Y1, Y1
+	VBROADCASTSS 168(SP), Y3
+	VBROADCASTSS 172(SP), Y4
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 640(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 672(AX)
 	VPMOVSXBD    8(SP), Y1
@@ -15464,51 +13540,33 @@ block:
 	VMULPS       Y4, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 736(AX)
-	MOVQ         58(CX), DI
-	MOVQ         DI, R8
-	ANDL         $0x000001ff, R8
-	MOVQ         DI, R9
-	SHRQ         $0x10, R9
-	ANDL         $0x000001ff, R9
-	MOVQ         DI, R10
-	SHRQ         $0x20, R10
-	ANDL         $0x000001ff, R10
-	MOVQ         DI, R11
-	SHRQ         $0x30, R11
-	ANDL         $0x000001ff, R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X1
-	VMOVHPS      (BX)(R11*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVQ         DI, BX
-	SHRQ         $0x09, BX
-	ANDL         $0x0000007f, BX
-	MOVQ         DI, R8
-	SHRQ         $0x19, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x29, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x39, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(BX*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y1, Y1
-	VBROADCASTSS 80(SP), Y2
-	VBROADCASTSS 84(SP), Y4
+	MOVWQZX      88(SP), SI
+	MOVWQZX      90(SP), DI
+	MOVWQZX      92(SP), R8
+	MOVWQZX      94(SP), R9
+	VMOVQ        (BX)(SI*8), X2
+	VMOVHPS      (BX)(R8*8), X2, X2
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 120(SP), Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
+	VPAND        Y4, Y3, Y3
+	VPCMPEQB     Y4, Y3, Y3
+	VPXOR        Y3, Y0, Y0
+	VPSUBB       Y3, Y0, Y0
+	VBROADCASTSS 176(SP), Y3
+	VBROADCASTSS 180(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 768(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 800(AX)
 	VPMOVSXBD    8(SP), Y0
@@ -15521,8 +13579,15 @@ block:
 	VMULPS       Y4, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 864(AX)
-	VBROADCASTSS 88(SP), Y0
-	VBROADCASTSS 92(SP), Y2
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 124(SP), Y0
+	VPSHUFB      k24<>+0(SB), Y0, Y0
+	VPAND        Y3, Y0, Y0
+	VPCMPEQB     Y3, Y0, Y0
+	VPXOR        Y0, Y1, Y1
+	VPSUBB       Y0, Y1, Y1
+	VBROADCASTSS 184(SP), Y0
+	VBROADCASTSS 188(SP), Y3
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -15536,12 +13601,12 @@ block:
 	VMOVUPS      Y1, 928(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 960(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 992(AX)
 	ADDQ         $0x0000004a, CX
@@ -15551,9 +13616,15 @@ block:
 	VZEROUPPER
 	RET
 
+DATA k101<>+0(SB)/8, $0x01ff01ff01ff01ff
+DATA k101<>+8(SB)/8, $0x01ff01ff01ff01ff
+DATA k101<>+16(SB)/8, $0x01ff01ff01ff01ff
+DATA k101<>+24(SB)/8, $0x01ff01ff01ff01ff
+GLOBL k101<>(SB), RODATA|NOPTR, $32
+
 // func iq2_XSBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C
-TEXT ·iq2_XSBF16AVX2(SB), NOSPLIT, $64-24
+TEXT ·iq2_XSBF16AVX2(SB), NOSPLIT, $288-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -15561,6 +13632,23 @@ TEXT ·iq2_XSBF16AVX2(SB), NOSPLIT, $64-24
 	VMOVDQU k3<>+0(SB), Y1
 
 block:
+	VMOVDQU      2(CX), Y2
+	VPSRLW       $0x09, Y2, Y3
+	VPAND        k101<>+0(SB), Y2, Y2
+	VMOVDQU      Y2, (SP)
+	VMOVDQU      34(CX), Y2
+	VPSRLW       $0x09, Y2, Y5
+	VPAND        k101<>+0(SB), Y2, Y2
+	VMOVDQU      Y2, 32(SP)
+	VPACKUSWB    Y5, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPSRLW       $0x04, Y3, Y2
+	VPXOR        Y3, Y2, Y2
+	VPAND        k6<>+0(SB), Y2, Y2
+	VMOVDQU      k95<>+0(SB), Y5
+	VPSHUFB      Y2, Y5, Y2
+	VPOR         Y2, Y3, Y3
+	VMOVDQU      Y3, 64(SP)
 	VPBROADCASTW (CX), X2
 	VCVTPH2PS    X2, Y2
 	MOVL         66(CX), BX
@@ -15569,587 +13657,300 @@ block:
 	VMOVQ        BX, X3
 	VPMOVZXBD    X3, Y3
 	VCVTDQ2PS    Y3, Y3
-	VADDPS       k79<>+0(SB), Y3, Y3
+	VADDPS       k96<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k80<>+0(SB), Y3, Y3
-	VMULPS       k26<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, (SP)
+	VMULPS       k97<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k1<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 96(SP)
 	MOVL         70(CX), BX
 	MOVQ         $0x0f0f0f0f0f0f0f0f, SI
 	PDEPQ        SI, BX, BX
 	VMOVQ        BX, X3
 	VPMOVZXBD    X3, Y3
 	VCVTDQ2PS    Y3, Y3
-	VADDPS       k79<>+0(SB), Y3, Y3
+	VADDPS       k96<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k80<>+0(SB), Y3, Y3
-	VMULPS       k26<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y2
-	VBLENDVPS    Y2, k1<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 32(SP)
+	VMULPS       k97<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k1<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 128(SP)
 	LEAQ         ·iq2xsGrid+0(SB), BX
-	LEAQ         ·evenSignBytes+0(SB), SI
-	MOVQ         2(CX), DI
-	MOVQ         DI, R8
-	ANDL         $0x000001ff, R8
-	MOVQ         DI, R9
-	SHRQ         $0x10, R9
-	ANDL         $0x000001ff, R9
-	MOVQ         DI, R10
-	SHRQ         $0x20, R10
-	ANDL         $0x000001ff, R10
-	MOVQ         DI, R11
-	SHRQ         $0x30, R11
-	ANDL         $0x000001ff, R11
-	VMOVQ        (BX)(R8*8), X5
-	VMOVHPS      (BX)(R10*8), X5, X5
-	VMOVQ        (BX)(R9*8), X2
-	VMOVHPS      (BX)(R11*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
-	MOVQ         DI, R8
-	SHRQ         $0x09, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x19, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x29, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x39, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X5
-	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X3
-	VMOVHPS      (SI)(DI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPSIGNB      Y3, Y2, Y2
-	MOVQ         10(CX), DI
-	MOVQ         DI, R8
-	ANDL         $0x000001ff, R8
-	MOVQ         DI, R9
-	SHRQ         $0x10, R9
-	ANDL         $0x000001ff, R9
-	MOVQ         DI, R10
-	SHRQ         $0x20, R10
-	ANDL         $0x000001ff, R10
-	MOVQ         DI, R11
-	SHRQ         $0x30, R11
-	ANDL         $0x000001ff, R11
-	VMOVQ        (BX)(R8*8), X5
-	VMOVHPS      (BX)(R10*8), X5, X5
-	VMOVQ        (BX)(R9*8), X3
-	VMOVHPS      (BX)(R11*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	MOVQ         DI, R8
-	SHRQ         $0x09, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x19, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x29, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x39, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X5
-	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X4
-	VMOVHPS      (SI)(DI*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPSIGNB      Y4, Y3, Y3
-	VBROADCASTSS (SP), Y4
-	VBROADCASTSS 4(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y2, Y7, Y7
-	VPMADDWD     k4<>+0(SB), Y7, Y8
-	VPMADDWD     k5<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y9
-	VBLENDVPS    Y9, Y1, Y0, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VMOVDQU      Y8, (AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y4
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y7
+	VCMPPS       $0x07, Y2, Y2, Y2
+	VPAND        k43<>+0(SB), Y2, Y2
+	VMOVDQU      96(SP), Y3
+	VMULPS       k98<>+0(SB), Y3, Y5
+	VMULPS       k99<>+0(SB), Y3, Y6
+	VPSLLD       $0x0f, Y5, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y4, Y4
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y6, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y2, Y2
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VMOVDQU      Y4, 32(AX)
-	MOVQ         18(CX), DI
-	MOVQ         DI, R8
-	ANDL         $0x000001ff, R8
-	MOVQ         DI, R9
-	SHRQ         $0x10, R9
-	ANDL         $0x000001ff, R9
-	MOVQ         DI, R10
-	SHRQ         $0x20, R10
-	ANDL         $0x000001ff, R10
-	MOVQ         DI, R11
-	SHRQ         $0x30, R11
-	ANDL         $0x000001ff, R11
-	VMOVQ        (BX)(R8*8), X5
-	VMOVHPS      (BX)(R10*8), X5, X5
-	VMOVQ        (BX)(R9*8), X2
-	VMOVHPS      (BX)(R11*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
-	MOVQ         DI, R8
-	SHRQ         $0x09, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x19, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x29, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x39, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X5
-	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X4
-	VMOVHPS      (SI)(DI*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPSIGNB      Y4, Y2, Y2
-	VBROADCASTSS 8(SP), Y4
-	VBROADCASTSS 12(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y3, Y7, Y7
-	VPMADDWD     k4<>+0(SB), Y7, Y8
-	VPMADDWD     k5<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y9
-	VBLENDVPS    Y9, Y1, Y0, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VMOVDQU      Y8, 64(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y4
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y7
+	VPADDD       Y7, Y5, Y5
+	VPSLLD       $0x0f, Y6, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y6, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 96(AX)
-	MOVQ         26(CX), DI
-	MOVQ         DI, R8
-	ANDL         $0x000001ff, R8
-	MOVQ         DI, R9
-	SHRQ         $0x10, R9
-	ANDL         $0x000001ff, R9
-	MOVQ         DI, R10
-	SHRQ         $0x20, R10
-	ANDL         $0x000001ff, R10
-	MOVQ         DI, R11
-	SHRQ         $0x30, R11
-	ANDL         $0x000001ff, R11
-	VMOVQ        (BX)(R8*8), X5
-	VMOVHPS      (BX)(R10*8), X5, X5
-	VMOVQ        (BX)(R9*8), X3
-	VMOVHPS      (BX)(R11*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	MOVQ         DI, R8
-	SHRQ         $0x09, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x19, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x29, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x39, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X5
-	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X4
-	VMOVHPS      (SI)(DI*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPSIGNB      Y4, Y3, Y3
-	VBROADCASTSS 16(SP), Y4
-	VBROADCASTSS 20(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y2, Y7, Y7
-	VPMADDWD     k4<>+0(SB), Y7, Y8
-	VPMADDWD     k5<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y9
-	VBLENDVPS    Y9, Y1, Y0, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VMOVDQU      Y8, 128(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y4
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VPSHUFB      k31<>+0(SB), Y5, Y5
+	VMULPS       k99<>+0(SB), Y3, Y6
+	VMULPS       k100<>+0(SB), Y3, Y3
+	VPSLLD       $0x0f, Y6, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y4, Y4
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y6, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y2, Y2
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VMOVDQU      Y4, 160(AX)
-	MOVQ         34(CX), DI
-	MOVQ         DI, R8
-	ANDL         $0x000001ff, R8
-	MOVQ         DI, R9
-	SHRQ         $0x10, R9
-	ANDL         $0x000001ff, R9
-	MOVQ         DI, R10
-	SHRQ         $0x20, R10
-	ANDL         $0x000001ff, R10
-	MOVQ         DI, R11
-	SHRQ         $0x30, R11
-	ANDL         $0x000001ff, R11
-	VMOVQ        (BX)(R8*8), X5
-	VMOVHPS      (BX)(R10*8), X5, X5
-	VMOVQ        (BX)(R9*8), X2
-	VMOVHPS      (BX)(R11*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
-	MOVQ         DI, R8
-	SHRQ         $0x09, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x19, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x29, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x39, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X5
-	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X4
-	VMOVHPS      (SI)(DI*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPSIGNB      Y4, Y2, Y2
-	VBROADCASTSS 24(SP), Y4
-	VBROADCASTSS 28(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y3, Y7, Y7
-	VPMADDWD     k4<>+0(SB), Y7, Y8
-	VPMADDWD     k5<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y9
-	VBLENDVPS    Y9, Y1, Y0, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VMOVDQU      Y8, 192(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y4
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLD       $0x0f, Y3, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y6, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 224(AX)
-	MOVQ         42(CX), DI
-	MOVQ         DI, R8
-	ANDL         $0x000001ff, R8
-	MOVQ         DI, R9
-	SHRQ         $0x10, R9
-	ANDL         $0x000001ff, R9
-	MOVQ         DI, R10
-	SHRQ         $0x20, R10
-	ANDL         $0x000001ff, R10
-	MOVQ         DI, R11
-	SHRQ         $0x30, R11
-	ANDL         $0x000001ff, R11
-	VMOVQ        (BX)(R8*8), X5
-	VMOVHPS      (BX)(R10*8), X5, X5
-	VMOVQ        (BX)(R9*8), X3
-	VMOVHPS      (BX)(R11*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	MOVQ         DI, R8
-	SHRQ         $0x09, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x19, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x29, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x39, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X5
-	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X4
-	VMOVHPS      (SI)(DI*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPSIGNB      Y4, Y3, Y3
-	VBROADCASTSS 32(SP), Y4
-	VBROADCASTSS 36(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y2, Y7, Y7
-	VPMADDWD     k4<>+0(SB), Y7, Y8
-	VPMADDWD     k5<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y9
-	VBLENDVPS    Y9, Y1, Y0, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VMOVDQU      Y8, 256(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y4
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y7
+	VPADDD       Y7, Y3, Y3
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y3, Y6, Y6
+	VPSHUFB      k31<>+0(SB), Y6, Y6
+	VPSLLD       $0x10, Y6, Y3
+	VPBLENDW     $0xaa, Y3, Y5, Y3
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VMOVDQU      Y3, 160(SP)
+	VMOVDQU      Y5, 224(SP)
+	VMOVDQU      128(SP), Y3
+	VMULPS       k98<>+0(SB), Y3, Y5
+	VMULPS       k99<>+0(SB), Y3, Y6
+	VPSLLD       $0x0f, Y5, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y4, Y4
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y6, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y2, Y2
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VMOVDQU      Y4, 288(AX)
-	MOVQ         50(CX), DI
-	MOVQ         DI, R8
-	ANDL         $0x000001ff, R8
-	MOVQ         DI, R9
-	SHRQ         $0x10, R9
-	ANDL         $0x000001ff, R9
-	MOVQ         DI, R10
-	SHRQ         $0x20, R10
-	ANDL         $0x000001ff, R10
-	MOVQ         DI, R11
-	SHRQ         $0x30, R11
-	ANDL         $0x000001ff, R11
-	VMOVQ        (BX)(R8*8), X5
-	VMOVHPS      (BX)(R10*8), X5, X5
-	VMOVQ        (BX)(R9*8), X2
-	VMOVHPS      (BX)(R11*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
-	MOVQ         DI, R8
-	SHRQ         $0x09, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x19, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x29, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x39, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X5
-	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X4
-	VMOVHPS      (SI)(DI*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPSIGNB      Y4, Y2, Y2
-	VBROADCASTSS 40(SP), Y4
-	VBROADCASTSS 44(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y3, Y7, Y7
-	VPMADDWD     k4<>+0(SB), Y7, Y8
-	VPMADDWD     k5<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y9
-	VBLENDVPS    Y9, Y1, Y0, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VMOVDQU      Y8, 320(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y4
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y7
+	VPADDD       Y7, Y5, Y5
+	VPSLLD       $0x0f, Y6, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y6, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 352(AX)
-	MOVQ         58(CX), DI
-	MOVQ         DI, R8
-	ANDL         $0x000001ff, R8
-	MOVQ         DI, R9
-	SHRQ         $0x10, R9
-	ANDL         $0x000001ff, R9
-	MOVQ         DI, R10
-	SHRQ         $0x20, R10
-	ANDL         $0x000001ff, R10
-	MOVQ         DI, R11
-	SHRQ         $0x30, R11
-	ANDL         $0x000001ff, R11
-	VMOVQ        (BX)(R8*8), X5
-	VMOVHPS      (BX)(R10*8), X5, X5
-	VMOVQ        (BX)(R9*8), X3
-	VMOVHPS      (BX)(R11*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	MOVQ         DI, BX
-	SHRQ         $0x09, BX
-	ANDL         $0x0000007f, BX
-	MOVQ         DI, R8
-	SHRQ         $0x19, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x29, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x39, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(BX*8), X5
-	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X4
-	VMOVHPS      (SI)(DI*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPSIGNB      Y4, Y3, Y3
-	VBROADCASTSS 48(SP), Y4
-	VBROADCASTSS 52(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y2, Y7, Y7
-	VPMADDWD     k4<>+0(SB), Y7, Y8
-	VPMADDWD     k5<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y9
-	VBLENDVPS    Y9, Y1, Y0, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VMOVDQU      Y8, 384(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y4
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VPSHUFB      k31<>+0(SB), Y5, Y5
+	VMULPS       k99<>+0(SB), Y3, Y6
+	VMULPS       k100<>+0(SB), Y3, Y3
+	VPSLLD       $0x0f, Y6, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y4, Y4
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y6, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y2, Y2
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VMOVDQU      Y4, 416(AX)
-	VBROADCASTSS 56(SP), Y2
-	VBROADCASTSS 60(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y3, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y2, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y2, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y2
-	VBLENDVPS    Y2, Y1, Y0, Y2
-	VPADDD       Y2, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 448(AX)
-	VPXOR        Y2, Y2, Y2
-	VPUNPCKHBW   Y3, Y2, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y3
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPADDD       Y7, Y6, Y6
+	VPSLLD       $0x0f, Y3, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y3, Y3
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y3, Y6, Y6
+	VPSHUFB      k31<>+0(SB), Y6, Y6
+	VPSLLD       $0x10, Y6, Y3
+	VPBLENDW     $0xaa, Y3, Y5, Y3
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VMOVDQU      Y3, 192(SP)
+	VMOVDQU      Y5, 256(SP)
+	MOVWQZX      (SP), SI
+	MOVWQZX      2(SP), DI
+	MOVWQZX      4(SP), R8
+	MOVWQZX      6(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y4, Y3
+	MOVWQZX      8(SP), SI
+	MOVWQZX      10(SP), DI
+	MOVWQZX      12(SP), R8
+	MOVWQZX      14(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X5
+	VMOVHPS      (BX)(R9*8), X5, X5
+	VINSERTI128  $0x01, X5, Y4, Y5
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 64(SP), Y6
+	VPSHUFB      k24<>+0(SB), Y6, Y6
+	VPAND        Y7, Y6, Y6
+	VPCMPEQB     Y7, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPBROADCASTD 160(SP), Y7
+	VPBROADCASTD 224(SP), Y7
+	VPOR         k34<>+0(SB), Y3, Y3
+	VPBROADCASTQ 160(SP), Y7
+	VPBROADCASTQ 224(SP), Y8
+	VPSHUFB      Y3, Y7, Y7
+	VPSHUFB      Y3, Y8, Y3
+	VPXOR        Y6, Y3, Y3
+	VPUNPCKLBW   Y3, Y7, Y6
+	VMOVDQU      Y6, (AX)
+	VPUNPCKHBW   Y3, Y7, Y6
+	VMOVDQU      Y6, 32(AX)
+	MOVWQZX      16(SP), SI
+	MOVWQZX      18(SP), DI
+	MOVWQZX      20(SP), R8
+	MOVWQZX      22(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y4, Y3
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 68(SP), Y6
+	VPSHUFB      k24<>+0(SB), Y6, Y6
+	VPAND        Y7, Y6, Y6
+	VPCMPEQB     Y7, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPBROADCASTD 164(SP), Y7
+	VPBROADCASTD 228(SP), Y7
+	VPOR         k34<>+0(SB), Y5, Y5
+	VPBROADCASTQ 168(SP), Y7
+	VPBROADCASTQ 232(SP), Y8
+	VPSHUFB      Y5, Y7, Y7
+	VPSHUFB      Y5, Y8, Y5
+	VPXOR        Y6, Y5, Y5
+	VPUNPCKLBW   Y5, Y7, Y6
+	VMOVDQU      Y6, 64(AX)
+	VPUNPCKHBW   Y5, Y7, Y6
+	VMOVDQU      Y6, 96(AX)
+	MOVWQZX      24(SP), SI
+	MOVWQZX      26(SP), DI
+	MOVWQZX      28(SP), R8
+	MOVWQZX      30(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X5
+	VMOVHPS      (BX)(R9*8), X5, X5
+	VINSERTI128  $0x01, X5, Y4, Y5
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 72(SP), Y6
+	VPSHUFB      k24<>+0(SB), Y6, Y6
+	VPAND        Y7, Y6, Y6
+	VPCMPEQB     Y7, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPBROADCASTD 168(SP), Y7
+	VPBROADCASTD 232(SP), Y7
+	VPOR         k34<>+0(SB), Y3, Y3
+	VPBROADCASTQ 176(SP), Y7
+	VPBROADCASTQ 240(SP), Y8
+	VPSHUFB      Y3, Y7, Y7
+	VPSHUFB      Y3, Y8, Y3
+	VPXOR        Y6, Y3, Y3
+	VPUNPCKLBW   Y3, Y7, Y6
+	VMOVDQU      Y6, 128(AX)
+	VPUNPCKHBW   Y3, Y7, Y6
+	VMOVDQU      Y6, 160(AX)
+	MOVWQZX      32(SP), SI
+	MOVWQZX      34(SP), DI
+	MOVWQZX      36(SP), R8
+	MOVWQZX      38(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y4, Y3
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 76(SP), Y6
+	VPSHUFB      k24<>+0(SB), Y6, Y6
+	VPAND        Y7, Y6, Y6
+	VPCMPEQB     Y7, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPBROADCASTD 172(SP), Y7
+	VPBROADCASTD 236(SP), Y7
+	VPOR         k34<>+0(SB), Y5, Y5
+	VPBROADCASTQ 184(SP), Y7
+	VPBROADCASTQ 248(SP), Y8
+	VPSHUFB      Y5, Y7, Y7
+	VPSHUFB      Y5, Y8, Y5
+	VPXOR        Y6, Y5, Y5
+	VPUNPCKLBW   Y5, Y7, Y6
+	VMOVDQU      Y6, 192(AX)
+	VPUNPCKHBW   Y5, Y7, Y6
+	VMOVDQU      Y6, 224(AX)
+	MOVWQZX      40(SP), SI
+	MOVWQZX      42(SP), DI
+	MOVWQZX      44(SP), R8
+	MOVWQZX      46(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X5
+	VMOVHPS      (BX)(R9*8), X5, X5
+	VINSERTI128  $0x01, X5, Y4, Y5
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 80(SP), Y6
+	VPSHUFB      k24<>+0(SB), Y6, Y6
+	VPAND        Y7, Y6, Y6
+	VPCMPEQB     Y7, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPBROADCASTD 176(SP), Y7
+	VPBROADCASTD 240(SP), Y7
+	VPOR         k34<>+0(SB), Y3, Y3
+	VPBROADCASTQ 192(SP), Y7
+	VPBROADCASTQ 256(SP), Y8
+	VPSHUFB      Y3, Y7, Y7
+	VPSHUFB      Y3, Y8, Y3
+	VPXOR        Y6, Y3, Y3
+	VPUNPCKLBW   Y3, Y7, Y6
+	VMOVDQU      Y6, 256(AX)
+	VPUNPCKHBW   Y3, Y7, Y6
+	VMOVDQU      Y6, 288(AX)
+	MOVWQZX      48(SP), SI
+	MOVWQZX      50(SP), DI
+	MOVWQZX      52(SP), R8
+	MOVWQZX      54(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y4, Y3
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 84(SP), Y6
+	VPSHUFB      k24<>+0(SB), Y6, Y6
+	VPAND        Y7, Y6, Y6
+	VPCMPEQB     Y7, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPBROADCASTD 180(SP), Y7
+	VPBROADCASTD 244(SP), Y7
+	VPOR         k34<>+0(SB), Y5, Y5
+	VPBROADCASTQ 200(SP), Y7
+	VPBROADCASTQ 264(SP), Y8
+	VPSHUFB      Y5, Y7, Y7
+	VPSHUFB      Y5, Y8, Y5
+	VPXOR        Y6, Y5, Y5
+	VPUNPCKLBW   Y5, Y7, Y6
+	VMOVDQU      Y6, 320(AX)
+	VPUNPCKHBW   Y5, Y7, Y6
+	VMOVDQU      Y6, 352(AX)
+	MOVWQZX      56(SP), SI
+	MOVWQZX      58(SP), DI
+	MOVWQZX      60(SP), R8
+	MOVWQZX      62(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X5
+	VMOVHPS      (BX)(R9*8), X5, X5
+	VINSERTI128  $0x01, X5, Y4, Y5
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 88(SP), Y6
+	VPSHUFB      k24<>+0(SB), Y6, Y6
+	VPAND        Y7, Y6, Y6
+	VPCMPEQB     Y7, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPBROADCASTD 184(SP), Y7
+	VPBROADCASTD 248(SP), Y7
+	VPOR         k34<>+0(SB), Y3, Y3
+	VPBROADCASTQ 208(SP), Y7
+	VPBROADCASTQ 272(SP), Y8
+	VPSHUFB      Y3, Y7, Y7
+	VPSHUFB      Y3, Y8, Y3
+	VPXOR        Y6, Y3, Y3
+	VPUNPCKLBW   Y3, Y7, Y6
+	VMOVDQU      Y6, 384(AX)
+	VPUNPCKHBW   Y3, Y7, Y6
+	VMOVDQU      Y6, 416(AX)
+	VMOVDQU      k23<>+0(SB), Y6
+	VPBROADCASTD 92(SP), Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
+	VPAND        Y6, Y3, Y3
+	VPCMPEQB     Y6, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPBROADCASTD 188(SP), Y2
+	VPBROADCASTD 252(SP), Y2
+	VPOR         k34<>+0(SB), Y5, Y5
+	VPBROADCASTQ 216(SP), Y2
+	VPBROADCASTQ 280(SP), Y6
+	VPSHUFB      Y5, Y2, Y2
+	VPSHUFB      Y5, Y6, Y5
+	VPXOR        Y3, Y5, Y5
+	VPUNPCKLBW   Y5, Y2, Y3
+	VMOVDQU      Y3, 448(AX)
+	VPUNPCKHBW   Y5, Y2, Y3
 	VMOVDQU      Y3, 480(AX)
 	ADDQ         $0x0000004a, CX
 	ADDQ         $0x00000200, AX
@@ -16160,12 +13961,29 @@ block:
 
 // func iq2_XSF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C
-TEXT ·iq2_XSF16AVX2(SB), NOSPLIT, $96-24
+TEXT ·iq2_XSF16AVX2(SB), NOSPLIT, $192-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
 block:
+	VMOVDQU      2(CX), Y0
+	VPSRLW       $0x09, Y0, Y1
+	VPAND        k101<>+0(SB), Y0, Y0
+	VMOVDQU      Y0, 32(SP)
+	VMOVDQU      34(CX), Y0
+	VPSRLW       $0x09, Y0, Y3
+	VPAND        k101<>+0(SB), Y0, Y0
+	VMOVDQU      Y0, 64(SP)
+	VPACKUSWB    Y3, Y1, Y1
+	VPERMQ       $0xd8, Y1, Y1
+	VPSRLW       $0x04, Y1, Y0
+	VPXOR        Y1, Y0, Y0
+	VPAND        k6<>+0(SB), Y0, Y0
+	VMOVDQU      k95<>+0(SB), Y3
+	VPSHUFB      Y0, Y3, Y0
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 96(SP)
 	VPBROADCASTW (CX), X0
 	VCVTPH2PS    X0, Y0
 	MOVL         66(CX), BX
@@ -16174,108 +13992,64 @@ block:
 	VMOVQ        BX, X1
 	VPMOVZXBD    X1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       k79<>+0(SB), Y1, Y1
+	VADDPS       k96<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k80<>+0(SB), Y1, Y1
+	VMULPS       k97<>+0(SB), Y1, Y1
 	VMULPS       k9<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 32(SP)
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k1<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 128(SP)
 	MOVL         70(CX), BX
 	MOVQ         $0x0f0f0f0f0f0f0f0f, SI
 	PDEPQ        SI, BX, BX
 	VMOVQ        BX, X1
 	VPMOVZXBD    X1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       k79<>+0(SB), Y1, Y1
+	VADDPS       k96<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k80<>+0(SB), Y1, Y1
+	VMULPS       k97<>+0(SB), Y1, Y1
 	VMULPS       k9<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 64(SP)
+	VMOVUPS      Y1, 160(SP)
 	LEAQ         ·iq2xsGrid+0(SB), BX
-	LEAQ         ·evenSignBytes+0(SB), SI
-	MOVQ         2(CX), DI
-	MOVQ         DI, R8
-	ANDL         $0x000001ff, R8
-	MOVQ         DI, R9
-	SHRQ         $0x10, R9
-	ANDL         $0x000001ff, R9
-	MOVQ         DI, R10
-	SHRQ         $0x20, R10
-	ANDL         $0x000001ff, R10
-	MOVQ         DI, R11
-	SHRQ         $0x30, R11
-	ANDL         $0x000001ff, R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVQ         DI, R8
-	SHRQ         $0x09, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x19, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x29, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x39, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X1
-	VMOVHPS      (SI)(DI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	MOVQ         10(CX), DI
-	MOVQ         DI, R8
-	ANDL         $0x000001ff, R8
-	MOVQ         DI, R9
-	SHRQ         $0x10, R9
-	ANDL         $0x000001ff, R9
-	MOVQ         DI, R10
-	SHRQ         $0x20, R10
-	ANDL         $0x000001ff, R10
-	MOVQ         DI, R11
-	SHRQ         $0x30, R11
-	ANDL         $0x000001ff, R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X1
-	VMOVHPS      (BX)(R11*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVQ         DI, R8
-	SHRQ         $0x09, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x19, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x29, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x39, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y1, Y1
-	VBROADCASTSS 32(SP), Y2
-	VBROADCASTSS 36(SP), Y4
+	MOVWQZX      32(SP), SI
+	MOVWQZX      34(SP), DI
+	MOVWQZX      36(SP), R8
+	MOVWQZX      38(SP), R9
+	VMOVQ        (BX)(SI*8), X2
+	VMOVHPS      (BX)(R8*8), X2, X2
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y2, Y0
+	MOVWQZX      40(SP), SI
+	MOVWQZX      42(SP), DI
+	MOVWQZX      44(SP), R8
+	MOVWQZX      46(SP), R9
+	VMOVQ        (BX)(SI*8), X2
+	VMOVHPS      (BX)(R8*8), X2, X2
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 96(SP), Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
+	VPAND        Y4, Y3, Y3
+	VPCMPEQB     Y4, Y3, Y3
+	VPXOR        Y3, Y0, Y0
+	VPSUBB       Y3, Y0, Y0
+	VBROADCASTSS 128(SP), Y3
+	VBROADCASTSS 132(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 16(AX)
@@ -16291,52 +14065,34 @@ block:
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 48(AX)
-	MOVQ         18(CX), DI
-	MOVQ         DI, R8
-	ANDL         $0x000001ff, R8
-	MOVQ         DI, R9
-	SHRQ         $0x10, R9
-	ANDL         $0x000001ff, R9
-	MOVQ         DI, R10
-	SHRQ         $0x20, R10
-	ANDL         $0x000001ff, R10
-	MOVQ         DI, R11
-	SHRQ         $0x30, R11
-	ANDL         $0x000001ff, R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVQ         DI, R8
-	SHRQ         $0x09, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x19, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x29, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x39, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y0, Y0
-	VBROADCASTSS 40(SP), Y2
-	VBROADCASTSS 44(SP), Y4
+	MOVWQZX      48(SP), SI
+	MOVWQZX      50(SP), DI
+	MOVWQZX      52(SP), R8
+	MOVWQZX      54(SP), R9
+	VMOVQ        (BX)(SI*8), X2
+	VMOVHPS      (BX)(R8*8), X2, X2
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y2, Y0
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 100(SP), Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
+	VPAND        Y4, Y3, Y3
+	VPCMPEQB     Y4, Y3, Y3
+	VPXOR        Y3, Y1, Y1
+	VPSUBB       Y3, Y1, Y1
+	VBROADCASTSS 136(SP), Y3
+	VBROADCASTSS 140(SP), Y4
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 64(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 80(AX)
@@ -16352,52 +14108,34 @@ block:
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 112(AX)
-	MOVQ         26(CX), DI
-	MOVQ         DI, R8
-	ANDL         $0x000001ff, R8
-	MOVQ         DI, R9
-	SHRQ         $0x10, R9
-	ANDL         $0x000001ff, R9
-	MOVQ         DI, R10
-	SHRQ         $0x20, R10
-	ANDL         $0x000001ff, R10
-	MOVQ         DI, R11
-	SHRQ         $0x30, R11
-	ANDL         $0x000001ff, R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X1
-	VMOVHPS      (BX)(R11*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVQ         DI, R8
-	SHRQ         $0x09, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x19, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x29, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x39, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y1, Y1
-	VBROADCASTSS 48(SP), Y2
-	VBROADCASTSS 52(SP), Y4
+	MOVWQZX      56(SP), SI
+	MOVWQZX      58(SP), DI
+	MOVWQZX      60(SP), R8
+	MOVWQZX      62(SP), R9
+	VMOVQ        (BX)(SI*8), X2
+	VMOVHPS      (BX)(R8*8), X2, X2
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 104(SP), Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
+	VPAND        Y4, Y3, Y3
+	VPCMPEQB     Y4, Y3, Y3
+	VPXOR        Y3, Y0, Y0
+	VPSUBB       Y3, Y0, Y0
+	VBROADCASTSS 144(SP), Y3
+	VBROADCASTSS 148(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 144(AX)
@@ -16413,52 +14151,34 @@ block:
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 176(AX)
-	MOVQ         34(CX), DI
-	MOVQ         DI, R8
-	ANDL         $0x000001ff, R8
-	MOVQ         DI, R9
-	SHRQ         $0x10, R9
-	ANDL         $0x000001ff, R9
-	MOVQ         DI, R10
-	SHRQ         $0x20, R10
-	ANDL         $0x000001ff, R10
-	MOVQ         DI, R11
-	SHRQ         $0x30, R11
-	ANDL         $0x000001ff, R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVQ         DI, R8
-	SHRQ         $0x09, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x19, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x29, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x39, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y0, Y0
-	VBROADCASTSS 56(SP), Y2
-	VBROADCASTSS 60(SP), Y4
+	MOVWQZX      64(SP), SI
+	MOVWQZX      66(SP), DI
+	MOVWQZX      68(SP), R8
+	MOVWQZX      70(SP), R9
+	VMOVQ        (BX)(SI*8), X2
+	VMOVHPS      (BX)(R8*8), X2, X2
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y2, Y0
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 108(SP), Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
+	VPAND        Y4, Y3, Y3
+	VPCMPEQB     Y4, Y3, Y3
+	VPXOR        Y3, Y1, Y1
+	VPSUBB       Y3, Y1, Y1
+	VBROADCASTSS 152(SP), Y3
+	VBROADCASTSS 156(SP), Y4
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 192(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 208(AX)
@@ -16474,52 +14194,34 @@ block:
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 240(AX)
-	MOVQ         42(CX), DI
-	MOVQ         DI, R8
-	ANDL         $0x000001ff, R8
-	MOVQ         DI, R9
-	SHRQ         $0x10, R9
-	ANDL         $0x000001ff, R9
-	MOVQ         DI, R10
-	SHRQ         $0x20, R10
-	ANDL         $0x000001ff, R10
-	MOVQ         DI, R11
-	SHRQ         $0x30, R11
-	ANDL         $0x000001ff, R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X1
-	VMOVHPS      (BX)(R11*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVQ         DI, R8
-	SHRQ         $0x09, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x19, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x29, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x39, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y1, Y1
-	VBROADCASTSS 64(SP), Y2
-	VBROADCASTSS 68(SP), Y4
+	MOVWQZX      72(SP), SI
+	MOVWQZX      74(SP), DI
+	MOVWQZX      76(SP), R8
+	MOVWQZX      78(SP), R9
+	VMOVQ        (BX)(SI*8), X2
+	VMOVHPS      (BX)(R8*8), X2, X2
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 112(SP), Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
+	VPAND        Y4, Y3, Y3
+	VPCMPEQB     Y4, Y3, Y3
+	VPXOR        Y3, Y0, Y0
+	VPSUBB       Y3, Y0, Y0
+	VBROADCASTSS 160(SP), Y3
+	VBROADCASTSS 164(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 272(AX)
@@ -16535,52 +14237,34 @@ block:
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 304(AX)
-	MOVQ         50(CX), DI
-	MOVQ         DI, R8
-	ANDL         $0x000001ff, R8
-	MOVQ         DI, R9
-	SHRQ         $0x10, R9
-	ANDL         $0x000001ff, R9
-	MOVQ         DI, R10
-	SHRQ         $0x20, R10
-	ANDL         $0x000001ff, R10
-	MOVQ         DI, R11
-	SHRQ         $0x30, R11
-	ANDL         $0x000001ff, R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X0
-	VMOVHPS      (BX)(R11*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVQ         DI, R8
-	SHRQ         $0x09, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x19, R9
-	ANDL         $0x0000007f, R9
-	MOVQ         DI, R10
-	SHRQ         $0x29, R10
-	ANDL         $0x0000007f, R10
-	SHRQ         $0x39, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y0, Y0
-	VBROADCASTSS 72(SP), Y2
-	VBROADCASTSS 76(SP), Y4
+	MOVWQZX      80(SP), SI
+	MOVWQZX      82(SP), DI
+	MOVWQZX      84(SP), R8
+	MOVWQZX      86(SP), R9
+	VMOVQ        (BX)(SI*8), X2
+	VMOVHPS      (BX)(R8*8), X2, X2
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y2, Y0
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 116(SP), Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
+	VPAND        Y4, Y3, Y3
+	VPCMPEQB     Y4, Y3, Y3
+	VPXOR        Y3, Y1, Y1
+	VPSUBB       Y3, Y1, Y1
+	VBROADCASTSS 168(SP), Y3
+	VBROADCASTSS 172(SP), Y4
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 320(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 336(AX)
@@ -16596,52 +14280,34 @@ block:
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 368(AX)
-	MOVQ         58(CX), DI
-	MOVQ         DI, R8
-	ANDL         $0x000001ff, R8
-	MOVQ         DI, R9
-	SHRQ         $0x10, R9
-	ANDL         $0x000001ff, R9
-	MOVQ         DI, R10
-	SHRQ         $0x20, R10
-	ANDL         $0x000001ff, R10
-	MOVQ         DI, R11
-	SHRQ         $0x30, R11
-	ANDL         $0x000001ff, R11
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VMOVQ        (BX)(R9*8), X1
-	VMOVHPS      (BX)(R11*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVQ         DI, BX
-	SHRQ         $0x09, BX
-	ANDL         $0x0000007f, BX
-	MOVQ         DI, R8
-	SHRQ         $0x19, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         DI, R9
-	SHRQ         $0x29, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x39, DI
-	ANDL         $0x0000007f, DI
-	VMOVQ        (SI)(BX*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(DI*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y1, Y1
-	VBROADCASTSS 80(SP), Y2
-	VBROADCASTSS 84(SP), Y4
+	MOVWQZX      88(SP), SI
+	MOVWQZX      90(SP), DI
+	MOVWQZX      92(SP), R8
+	MOVWQZX      94(SP), R9
+	VMOVQ        (BX)(SI*8), X2
+	VMOVHPS      (BX)(R8*8), X2, X2
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VMOVDQU      k23<>+0(SB), Y4
+	VPBROADCASTD 120(SP), Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
+	VPAND        Y4, Y3, Y3
+	VPCMPEQB     Y4, Y3, Y3
+	VPXOR        Y3, Y0, Y0
+	VPSUBB       Y3, Y0, Y0
+	VBROADCASTSS 176(SP), Y3
+	VBROADCASTSS 180(SP), Y4
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 400(AX)
@@ -16657,8 +14323,15 @@ block:
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 432(AX)
-	VBROADCASTSS 88(SP), Y0
-	VBROADCASTSS 92(SP), Y2
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 124(SP), Y0
+	VPSHUFB      k24<>+0(SB), Y0, Y0
+	VPAND        Y3, Y0, Y0
+	VPCMPEQB     Y3, Y0, Y0
+	VPXOR        Y0, Y1, Y1
+	VPSUBB       Y0, Y1, Y1
+	VBROADCASTSS 184(SP), Y0
+	VBROADCASTSS 188(SP), Y3
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -16674,13 +14347,13 @@ block:
 	VMOVDQU      X0, 464(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 480(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 496(AX)
@@ -16693,12 +14366,28 @@ block:
 
 // func iq2_SF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C
-TEXT ·iq2_SF32AVX2(SB), NOSPLIT, $96-24
+TEXT ·iq2_SF32AVX2(SB), NOSPLIT, $160-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
 block:
+	VMOVDQU      k102<>+0(SB), Y0
+	VMOVDQU      k103<>+0(SB), Y1
+	VPMOVZXBW    2(CX), Y2
+	VPBROADCASTD 66(CX), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPMULLW      Y1, Y3, Y3
+	VPAND        k104<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VMOVDQU      Y2, 32(SP)
+	VPMOVZXBW    18(CX), Y2
+	VPBROADCASTD 70(CX), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPMULLW      Y1, Y3, Y3
+	VPAND        k104<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VMOVDQU      Y2, 64(SP)
 	VPBROADCASTW (CX), X0
 	VCVTPH2PS    X0, Y0
 	MOVL         74(CX), BX
@@ -16707,100 +14396,54 @@ block:
 	VMOVQ        BX, X1
 	VPMOVZXBD    X1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       k79<>+0(SB), Y1, Y1
+	VADDPS       k96<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k80<>+0(SB), Y1, Y1
+	VMULPS       k97<>+0(SB), Y1, Y1
 	VMULPS       k9<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 32(SP)
+	VMOVUPS      Y1, 96(SP)
 	MOVL         78(CX), BX
 	MOVQ         $0x0f0f0f0f0f0f0f0f, SI
 	PDEPQ        SI, BX, BX
 	VMOVQ        BX, X1
 	VPMOVZXBD    X1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       k79<>+0(SB), Y1, Y1
+	VADDPS       k96<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k80<>+0(SB), Y1, Y1
+	VMULPS       k97<>+0(SB), Y1, Y1
 	VMULPS       k9<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 64(SP)
+	VMOVUPS      Y1, 128(SP)
 	LEAQ         ·iq2sGrid+0(SB), BX
-	LEAQ         ·signBytes+0(SB), SI
-	MOVBQZX      2(CX), DI
-	MOVBQZX      3(CX), R8
-	MOVBQZX      4(CX), R9
-	MOVBQZX      5(CX), R10
-	MOVBLZX      66(CX), R11
-	SHLL         $0x08, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, DI
-	MOVBLZX      66(CX), R11
-	SHLL         $0x06, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R8
-	MOVBLZX      66(CX), R11
-	SHLL         $0x04, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R9
-	MOVBLZX      66(CX), R11
-	SHLL         $0x02, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVBQZX      34(CX), DI
-	MOVBQZX      35(CX), R8
-	MOVBQZX      36(CX), R9
-	MOVBQZX      37(CX), R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	MOVBQZX      6(CX), DI
-	MOVBQZX      7(CX), R8
-	MOVBQZX      8(CX), R9
-	MOVBQZX      9(CX), R10
-	MOVBLZX      67(CX), R11
-	SHLL         $0x08, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, DI
-	MOVBLZX      67(CX), R11
-	SHLL         $0x06, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R8
-	MOVBLZX      67(CX), R11
-	SHLL         $0x04, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R9
-	MOVBLZX      67(CX), R11
-	SHLL         $0x02, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVBQZX      38(CX), DI
-	MOVBQZX      39(CX), R8
-	MOVBQZX      40(CX), R9
-	MOVBQZX      41(CX), R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y1, Y1
-	VBROADCASTSS 32(SP), Y2
-	VBROADCASTSS 36(SP), Y4
+	MOVWQZX      32(SP), SI
+	MOVWQZX      34(SP), DI
+	MOVWQZX      36(SP), R8
+	MOVWQZX      38(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	MOVWQZX      40(SP), SI
+	MOVWQZX      42(SP), DI
+	MOVWQZX      44(SP), R8
+	MOVWQZX      46(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 34(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VBROADCASTSS 96(SP), Y2
+	VBROADCASTSS 100(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
@@ -16814,51 +14457,32 @@ block:
 	VMOVUPS      Y0, 32(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 64(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 96(AX)
-	MOVBQZX      10(CX), DI
-	MOVBQZX      11(CX), R8
-	MOVBQZX      12(CX), R9
-	MOVBQZX      13(CX), R10
-	MOVBLZX      68(CX), R11
-	SHLL         $0x08, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, DI
-	MOVBLZX      68(CX), R11
-	SHLL         $0x06, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R8
-	MOVBLZX      68(CX), R11
-	SHLL         $0x04, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R9
-	MOVBLZX      68(CX), R11
-	SHLL         $0x02, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVBQZX      42(CX), DI
-	MOVBQZX      43(CX), R8
-	MOVBQZX      44(CX), R9
-	MOVBQZX      45(CX), R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y0, Y0
-	VBROADCASTSS 40(SP), Y2
-	VBROADCASTSS 44(SP), Y4
+	MOVWQZX      48(SP), SI
+	MOVWQZX      50(SP), DI
+	MOVWQZX      52(SP), R8
+	MOVWQZX      54(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 38(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VPSUBB       Y2, Y1, Y1
+	VBROADCASTSS 104(SP), Y2
+	VBROADCASTSS 108(SP), Y3
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -16872,51 +14496,32 @@ block:
 	VMOVUPS      Y1, 160(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 192(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 224(AX)
-	MOVBQZX      14(CX), DI
-	MOVBQZX      15(CX), R8
-	MOVBQZX      16(CX), R9
-	MOVBQZX      17(CX), R10
-	MOVBLZX      69(CX), R11
-	SHLL         $0x08, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, DI
-	MOVBLZX      69(CX), R11
-	SHLL         $0x06, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R8
-	MOVBLZX      69(CX), R11
-	SHLL         $0x04, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R9
-	MOVBLZX      69(CX), R11
-	SHLL         $0x02, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVBQZX      46(CX), DI
-	MOVBQZX      47(CX), R8
-	MOVBQZX      48(CX), R9
-	MOVBQZX      49(CX), R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y1, Y1
-	VBROADCASTSS 48(SP), Y2
-	VBROADCASTSS 52(SP), Y4
+	MOVWQZX      56(SP), SI
+	MOVWQZX      58(SP), DI
+	MOVWQZX      60(SP), R8
+	MOVWQZX      62(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 42(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VBROADCASTSS 112(SP), Y2
+	VBROADCASTSS 116(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
@@ -16930,51 +14535,32 @@ block:
 	VMOVUPS      Y0, 288(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 320(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 352(AX)
-	MOVBQZX      18(CX), DI
-	MOVBQZX      19(CX), R8
-	MOVBQZX      20(CX), R9
-	MOVBQZX      21(CX), R10
-	MOVBLZX      70(CX), R11
-	SHLL         $0x08, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, DI
-	MOVBLZX      70(CX), R11
-	SHLL         $0x06, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R8
-	MOVBLZX      70(CX), R11
-	SHLL         $0x04, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R9
-	MOVBLZX      70(CX), R11
-	SHLL         $0x02, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVBQZX      50(CX), DI
-	MOVBQZX      51(CX), R8
-	MOVBQZX      52(CX), R9
-	MOVBQZX      53(CX), R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y0, Y0
-	VBROADCASTSS 56(SP), Y2
-	VBROADCASTSS 60(SP), Y4
+	MOVWQZX      64(SP), SI
+	MOVWQZX      66(SP), DI
+	MOVWQZX      68(SP), R8
+	MOVWQZX      70(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 46(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VPSUBB       Y2, Y1, Y1
+	VBROADCASTSS 120(SP), Y2
+	VBROADCASTSS 124(SP), Y3
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -16988,51 +14574,32 @@ block:
 	VMOVUPS      Y1, 416(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 448(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 480(AX)
-	MOVBQZX      22(CX), DI
-	MOVBQZX      23(CX), R8
-	MOVBQZX      24(CX), R9
-	MOVBQZX      25(CX), R10
-	MOVBLZX      71(CX), R11
-	SHLL         $0x08, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, DI
-	MOVBLZX      71(CX), R11
-	SHLL         $0x06, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R8
-	MOVBLZX      71(CX), R11
-	SHLL         $0x04, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R9
-	MOVBLZX      71(CX), R11
-	SHLL         $0x02, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVBQZX      54(CX), DI
-	MOVBQZX      55(CX), R8
-	MOVBQZX      56(CX), R9
-	MOVBQZX      57(CX), R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y1, Y1
-	VBROADCASTSS 64(SP), Y2
-	VBROADCASTSS 68(SP), Y4
+	MOVWQZX      72(SP), SI
+	MOVWQZX      74(SP), DI
+	MOVWQZX      76(SP), R8
+	MOVWQZX      78(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 50(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VBROADCASTSS 128(SP), Y2
+	VBROADCASTSS 132(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
@@ -17046,51 +14613,32 @@ block:
 	VMOVUPS      Y0, 544(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 576(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 608(AX)
-	MOVBQZX      26(CX), DI
-	MOVBQZX      27(CX), R8
-	MOVBQZX      28(CX), R9
-	MOVBQZX      29(CX), R10
-	MOVBLZX      72(CX), R11
-	SHLL         $0x08, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, DI
-	MOVBLZX      72(CX), R11
-	SHLL         $0x06, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R8
-	MOVBLZX      72(CX), R11
-	SHLL         $0x04, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R9
-	MOVBLZX      72(CX), R11
-	SHLL         $0x02, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVBQZX      58(CX), DI
-	MOVBQZX      59(CX), R8
-	MOVBQZX      60(CX), R9
-	MOVBQZX      61(CX), R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y0, Y0
-	VBROADCASTSS 72(SP), Y2
-	VBROADCASTSS 76(SP), Y4
+	MOVWQZX      80(SP), SI
+	MOVWQZX      82(SP), DI
+	MOVWQZX      84(SP), R8
+	MOVWQZX      86(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 54(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VPSUBB       Y2, Y1, Y1
+	VBROADCASTSS 136(SP), Y2
+	VBROADCASTSS 140(SP), Y3
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -17104,51 +14652,32 @@ block:
 	VMOVUPS      Y1, 672(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 704(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 736(AX)
-	MOVBQZX      30(CX), DI
-	MOVBQZX      31(CX), R8
-	MOVBQZX      32(CX), R9
-	MOVBQZX      33(CX), R10
-	MOVBLZX      73(CX), R11
-	SHLL         $0x08, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, DI
-	MOVBLZX      73(CX), R11
-	SHLL         $0x06, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R8
-	MOVBLZX      73(CX), R11
-	SHLL         $0x04, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R9
-	MOVBLZX      73(CX), R11
-	SHLL         $0x02, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVBQZX      62(CX), BX
-	MOVBQZX      63(CX), DI
-	MOVBQZX      64(CX), R8
-	MOVBQZX      65(CX), R9
-	VMOVQ        (SI)(BX*8), X3
-	VMOVHPS      (SI)(R8*8), X3, X3
-	VMOVQ        (SI)(DI*8), X2
-	VMOVHPS      (SI)(R9*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y1, Y1
-	VBROADCASTSS 80(SP), Y2
-	VBROADCASTSS 84(SP), Y4
+	MOVWQZX      88(SP), SI
+	MOVWQZX      90(SP), DI
+	MOVWQZX      92(SP), R8
+	MOVWQZX      94(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 58(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VBROADCASTSS 144(SP), Y2
+	VBROADCASTSS 148(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
@@ -17162,16 +14691,23 @@ block:
 	VMOVUPS      Y0, 800(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 832(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 864(AX)
-	VBROADCASTSS 88(SP), Y0
-	VBROADCASTSS 92(SP), Y2
+	VMOVDQU      k23<>+0(SB), Y2
+	VPBROADCASTD 62(CX), Y0
+	VPSHUFB      k24<>+0(SB), Y0, Y0
+	VPAND        Y2, Y0, Y0
+	VPCMPEQB     Y2, Y0, Y0
+	VPXOR        Y0, Y1, Y1
+	VPSUBB       Y0, Y1, Y1
+	VBROADCASTSS 152(SP), Y0
+	VBROADCASTSS 156(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -17200,9 +14736,27 @@ block:
 	VZEROUPPER
 	RET
 
+DATA k102<>+0(SB)/8, $0x8000800080008000
+DATA k102<>+8(SB)/8, $0x8001800180018001
+DATA k102<>+16(SB)/8, $0x8002800280028002
+DATA k102<>+24(SB)/8, $0x8003800380038003
+GLOBL k102<>(SB), RODATA|NOPTR, $32
+
+DATA k103<>+0(SB)/8, $0x0004001000400100
+DATA k103<>+8(SB)/8, $0x0004001000400100
+DATA k103<>+16(SB)/8, $0x0004001000400100
+DATA k103<>+24(SB)/8, $0x0004001000400100
+GLOBL k103<>(SB), RODATA|NOPTR, $32
+
+DATA k104<>+0(SB)/8, $0x0300030003000300
+DATA k104<>+8(SB)/8, $0x0300030003000300
+DATA k104<>+16(SB)/8, $0x0300030003000300
+DATA k104<>+24(SB)/8, $0x0300030003000300
+GLOBL k104<>(SB), RODATA|NOPTR, $32
+
 // func iq2_SBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C
-TEXT ·iq2_SBF16AVX2(SB), NOSPLIT, $64-24
+TEXT ·iq2_SBF16AVX2(SB), NOSPLIT, $256-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -17210,6 +14764,22 @@ TEXT ·iq2_SBF16AVX2(SB), NOSPLIT, $64-24
 	VMOVDQU k3<>+0(SB), Y1
 
 block:
+	VMOVDQU      k102<>+0(SB), Y2
+	VMOVDQU      k103<>+0(SB), Y3
+	VPMOVZXBW    2(CX), Y4
+	VPBROADCASTD 66(CX), Y5
+	VPSHUFB      Y2, Y5, Y5
+	VPMULLW      Y3, Y5, Y5
+	VPAND        k104<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VMOVDQU      Y4, (SP)
+	VPMOVZXBW    18(CX), Y4
+	VPBROADCASTD 70(CX), Y5
+	VPSHUFB      Y2, Y5, Y5
+	VPMULLW      Y3, Y5, Y5
+	VPAND        k104<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VMOVDQU      Y4, 32(SP)
 	VPBROADCASTW (CX), X2
 	VCVTPH2PS    X2, Y2
 	MOVL         74(CX), BX
@@ -17218,595 +14788,300 @@ block:
 	VMOVQ        BX, X3
 	VPMOVZXBD    X3, Y3
 	VCVTDQ2PS    Y3, Y3
-	VADDPS       k79<>+0(SB), Y3, Y3
+	VADDPS       k96<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k80<>+0(SB), Y3, Y3
-	VMULPS       k26<>+0(SB), Y3, Y3
+	VMULPS       k97<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, (SP)
+	VMOVUPS      Y3, 64(SP)
 	MOVL         78(CX), BX
 	MOVQ         $0x0f0f0f0f0f0f0f0f, SI
 	PDEPQ        SI, BX, BX
 	VMOVQ        BX, X3
 	VPMOVZXBD    X3, Y3
 	VCVTDQ2PS    Y3, Y3
-	VADDPS       k79<>+0(SB), Y3, Y3
+	VADDPS       k96<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k80<>+0(SB), Y3, Y3
-	VMULPS       k26<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y2
-	VBLENDVPS    Y2, k1<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 32(SP)
+	VMULPS       k97<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 96(SP)
 	LEAQ         ·iq2sGrid+0(SB), BX
-	LEAQ         ·signBytes+0(SB), SI
-	MOVBQZX      2(CX), DI
-	MOVBQZX      3(CX), R8
-	MOVBQZX      4(CX), R9
-	MOVBQZX      5(CX), R10
-	MOVBLZX      66(CX), R11
-	SHLL         $0x08, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, DI
-	MOVBLZX      66(CX), R11
-	SHLL         $0x06, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R8
-	MOVBLZX      66(CX), R11
-	SHLL         $0x04, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R9
-	MOVBLZX      66(CX), R11
-	SHLL         $0x02, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R10
-	VMOVQ        (BX)(DI*8), X5
-	VMOVHPS      (BX)(R9*8), X5, X5
-	VMOVQ        (BX)(R8*8), X2
-	VMOVHPS      (BX)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
-	MOVBQZX      34(CX), DI
-	MOVBQZX      35(CX), R8
-	MOVBQZX      36(CX), R9
-	MOVBQZX      37(CX), R10
-	VMOVQ        (SI)(DI*8), X5
-	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X3
-	VMOVHPS      (SI)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPSIGNB      Y3, Y2, Y2
-	MOVBQZX      6(CX), DI
-	MOVBQZX      7(CX), R8
-	MOVBQZX      8(CX), R9
-	MOVBQZX      9(CX), R10
-	MOVBLZX      67(CX), R11
-	SHLL         $0x08, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, DI
-	MOVBLZX      67(CX), R11
-	SHLL         $0x06, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R8
-	MOVBLZX      67(CX), R11
-	SHLL         $0x04, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R9
-	MOVBLZX      67(CX), R11
-	SHLL         $0x02, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R10
-	VMOVQ        (BX)(DI*8), X5
-	VMOVHPS      (BX)(R9*8), X5, X5
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	MOVBQZX      38(CX), DI
-	MOVBQZX      39(CX), R8
-	MOVBQZX      40(CX), R9
-	MOVBQZX      41(CX), R10
-	VMOVQ        (SI)(DI*8), X5
-	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X4
-	VMOVHPS      (SI)(R10*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPSIGNB      Y4, Y3, Y3
-	VBROADCASTSS (SP), Y4
-	VBROADCASTSS 4(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y2, Y7, Y7
-	VPMADDWD     k4<>+0(SB), Y7, Y8
-	VPMADDWD     k5<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y9
-	VBLENDVPS    Y9, Y1, Y0, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VMOVDQU      Y8, (AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y4
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
+	VCMPPS       $0x07, Y2, Y2, Y2
+	VPAND        k43<>+0(SB), Y2, Y2
+	VMOVDQU      64(SP), Y3
+	VMULPS       k98<>+0(SB), Y3, Y4
+	VMULPS       k99<>+0(SB), Y3, Y5
 	VPSLLD       $0x0f, Y4, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
 	VPADDD       Y7, Y4, Y4
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y6, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y2, Y2
+	VPSLLD       $0x0f, Y5, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y5, Y5
 	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VMOVDQU      Y4, 32(AX)
-	MOVBQZX      10(CX), DI
-	MOVBQZX      11(CX), R8
-	MOVBQZX      12(CX), R9
-	MOVBQZX      13(CX), R10
-	MOVBLZX      68(CX), R11
-	SHLL         $0x08, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, DI
-	MOVBLZX      68(CX), R11
-	SHLL         $0x06, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R8
-	MOVBLZX      68(CX), R11
-	SHLL         $0x04, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R9
-	MOVBLZX      68(CX), R11
-	SHLL         $0x02, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R10
-	VMOVQ        (BX)(DI*8), X5
-	VMOVHPS      (BX)(R9*8), X5, X5
-	VMOVQ        (BX)(R8*8), X2
-	VMOVHPS      (BX)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
-	MOVBQZX      42(CX), DI
-	MOVBQZX      43(CX), R8
-	MOVBQZX      44(CX), R9
-	MOVBQZX      45(CX), R10
-	VMOVQ        (SI)(DI*8), X5
-	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X4
-	VMOVHPS      (SI)(R10*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPSIGNB      Y4, Y2, Y2
-	VBROADCASTSS 8(SP), Y4
-	VBROADCASTSS 12(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y3, Y7, Y7
-	VPMADDWD     k4<>+0(SB), Y7, Y8
-	VPMADDWD     k5<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y9
-	VBLENDVPS    Y9, Y1, Y0, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VMOVDQU      Y8, 64(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y4
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	VPSHUFB      k31<>+0(SB), Y4, Y4
+	VMULPS       k99<>+0(SB), Y3, Y5
+	VMULPS       k100<>+0(SB), Y3, Y3
+	VPSLLD       $0x0f, Y5, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y5, Y5
+	VPSLLD       $0x0f, Y3, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y3, Y3
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y3, Y5, Y5
+	VPSHUFB      k31<>+0(SB), Y5, Y5
+	VPSLLD       $0x10, Y5, Y3
+	VPBLENDW     $0xaa, Y3, Y4, Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	VMOVDQU      Y3, 128(SP)
+	VMOVDQU      Y4, 192(SP)
+	VMOVDQU      96(SP), Y3
+	VMULPS       k98<>+0(SB), Y3, Y4
+	VMULPS       k99<>+0(SB), Y3, Y5
 	VPSLLD       $0x0f, Y4, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
 	VPADDD       Y7, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y6, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 96(AX)
-	MOVBQZX      14(CX), DI
-	MOVBQZX      15(CX), R8
-	MOVBQZX      16(CX), R9
-	MOVBQZX      17(CX), R10
-	MOVBLZX      69(CX), R11
-	SHLL         $0x08, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, DI
-	MOVBLZX      69(CX), R11
-	SHLL         $0x06, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R8
-	MOVBLZX      69(CX), R11
-	SHLL         $0x04, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R9
-	MOVBLZX      69(CX), R11
-	SHLL         $0x02, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R10
-	VMOVQ        (BX)(DI*8), X5
-	VMOVHPS      (BX)(R9*8), X5, X5
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	MOVBQZX      46(CX), DI
-	MOVBQZX      47(CX), R8
-	MOVBQZX      48(CX), R9
-	MOVBQZX      49(CX), R10
-	VMOVQ        (SI)(DI*8), X5
-	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X4
-	VMOVHPS      (SI)(R10*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPSIGNB      Y4, Y3, Y3
-	VBROADCASTSS 16(SP), Y4
-	VBROADCASTSS 20(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y2, Y7, Y7
-	VPMADDWD     k4<>+0(SB), Y7, Y8
-	VPMADDWD     k5<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y9
-	VBLENDVPS    Y9, Y1, Y0, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VMOVDQU      Y8, 128(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y4
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y7
+	VPSLLD       $0x0f, Y5, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y4, Y4
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y6, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y2, Y2
+	VPADDD       Y7, Y5, Y5
 	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VMOVDQU      Y4, 160(AX)
-	MOVBQZX      18(CX), DI
-	MOVBQZX      19(CX), R8
-	MOVBQZX      20(CX), R9
-	MOVBQZX      21(CX), R10
-	MOVBLZX      70(CX), R11
-	SHLL         $0x08, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, DI
-	MOVBLZX      70(CX), R11
-	SHLL         $0x06, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R8
-	MOVBLZX      70(CX), R11
-	SHLL         $0x04, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R9
-	MOVBLZX      70(CX), R11
-	SHLL         $0x02, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R10
-	VMOVQ        (BX)(DI*8), X5
-	VMOVHPS      (BX)(R9*8), X5, X5
-	VMOVQ        (BX)(R8*8), X2
-	VMOVHPS      (BX)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
-	MOVBQZX      50(CX), DI
-	MOVBQZX      51(CX), R8
-	MOVBQZX      52(CX), R9
-	MOVBQZX      53(CX), R10
-	VMOVQ        (SI)(DI*8), X5
-	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X4
-	VMOVHPS      (SI)(R10*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPSIGNB      Y4, Y2, Y2
-	VBROADCASTSS 24(SP), Y4
-	VBROADCASTSS 28(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y3, Y7, Y7
-	VPMADDWD     k4<>+0(SB), Y7, Y8
-	VPMADDWD     k5<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y9
-	VBLENDVPS    Y9, Y1, Y0, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VMOVDQU      Y8, 192(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y4
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y7
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	VPSHUFB      k31<>+0(SB), Y4, Y4
+	VMULPS       k99<>+0(SB), Y3, Y5
+	VMULPS       k100<>+0(SB), Y3, Y3
+	VPSLLD       $0x0f, Y5, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y6, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 224(AX)
-	MOVBQZX      22(CX), DI
-	MOVBQZX      23(CX), R8
-	MOVBQZX      24(CX), R9
-	MOVBQZX      25(CX), R10
-	MOVBLZX      71(CX), R11
-	SHLL         $0x08, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, DI
-	MOVBLZX      71(CX), R11
-	SHLL         $0x06, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R8
-	MOVBLZX      71(CX), R11
-	SHLL         $0x04, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R9
-	MOVBLZX      71(CX), R11
-	SHLL         $0x02, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R10
-	VMOVQ        (BX)(DI*8), X5
-	VMOVHPS      (BX)(R9*8), X5, X5
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	MOVBQZX      54(CX), DI
-	MOVBQZX      55(CX), R8
-	MOVBQZX      56(CX), R9
-	MOVBQZX      57(CX), R10
-	VMOVQ        (SI)(DI*8), X5
-	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X4
-	VMOVHPS      (SI)(R10*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPSIGNB      Y4, Y3, Y3
-	VBROADCASTSS 32(SP), Y4
-	VBROADCASTSS 36(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y2, Y7, Y7
-	VPMADDWD     k4<>+0(SB), Y7, Y8
-	VPMADDWD     k5<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y9
-	VBLENDVPS    Y9, Y1, Y0, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VMOVDQU      Y8, 256(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y4
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y7
+	VPADDD       Y7, Y5, Y5
+	VPSLLD       $0x0f, Y3, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y4, Y4
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y6, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y2, Y2
+	VPADDD       Y7, Y3, Y3
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y3, Y5, Y5
+	VPSHUFB      k31<>+0(SB), Y5, Y5
+	VPSLLD       $0x10, Y5, Y3
+	VPBLENDW     $0xaa, Y3, Y4, Y3
 	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VMOVDQU      Y4, 288(AX)
-	MOVBQZX      26(CX), DI
-	MOVBQZX      27(CX), R8
-	MOVBQZX      28(CX), R9
-	MOVBQZX      29(CX), R10
-	MOVBLZX      72(CX), R11
-	SHLL         $0x08, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, DI
-	MOVBLZX      72(CX), R11
-	SHLL         $0x06, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R8
-	MOVBLZX      72(CX), R11
-	SHLL         $0x04, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R9
-	MOVBLZX      72(CX), R11
-	SHLL         $0x02, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R10
-	VMOVQ        (BX)(DI*8), X5
-	VMOVHPS      (BX)(R9*8), X5, X5
-	VMOVQ        (BX)(R8*8), X2
-	VMOVHPS      (BX)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y5, Y2
-	MOVBQZX      58(CX), DI
-	MOVBQZX      59(CX), R8
-	MOVBQZX      60(CX), R9
-	MOVBQZX      61(CX), R10
-	VMOVQ        (SI)(DI*8), X5
-	VMOVHPS      (SI)(R9*8), X5, X5
-	VMOVQ        (SI)(R8*8), X4
-	VMOVHPS      (SI)(R10*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPSIGNB      Y4, Y2, Y2
-	VBROADCASTSS 40(SP), Y4
-	VBROADCASTSS 44(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y3, Y7, Y7
-	VPMADDWD     k4<>+0(SB), Y7, Y8
-	VPMADDWD     k5<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y9
-	VBLENDVPS    Y9, Y1, Y0, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VMOVDQU      Y8, 320(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y3, Y4, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y4
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y6, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y3, Y3
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y3, Y4, Y4
-	VMOVDQU      Y4, 352(AX)
-	MOVBQZX      30(CX), DI
-	MOVBQZX      31(CX), R8
-	MOVBQZX      32(CX), R9
-	MOVBQZX      33(CX), R10
-	MOVBLZX      73(CX), R11
-	SHLL         $0x08, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, DI
-	MOVBLZX      73(CX), R11
-	SHLL         $0x06, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R8
-	MOVBLZX      73(CX), R11
-	SHLL         $0x04, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R9
-	MOVBLZX      73(CX), R11
-	SHLL         $0x02, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R10
-	VMOVQ        (BX)(DI*8), X5
-	VMOVHPS      (BX)(R9*8), X5, X5
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(R10*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	MOVBQZX      62(CX), BX
-	MOVBQZX      63(CX), DI
-	MOVBQZX      64(CX), R8
-	MOVBQZX      65(CX), R9
-	VMOVQ        (SI)(BX*8), X5
-	VMOVHPS      (SI)(R8*8), X5, X5
-	VMOVQ        (SI)(DI*8), X4
-	VMOVHPS      (SI)(R9*8), X4, X4
-	VINSERTI128  $0x01, X4, Y5, Y4
-	VPSIGNB      Y4, Y3, Y3
-	VBROADCASTSS 48(SP), Y4
-	VBROADCASTSS 52(SP), Y6
-	VPXOR        Y7, Y7, Y7
-	VPUNPCKLBW   Y2, Y7, Y7
-	VPMADDWD     k4<>+0(SB), Y7, Y8
-	VPMADDWD     k5<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y8, Y8
-	VMULPS       Y4, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y9
-	VBLENDVPS    Y9, Y1, Y0, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y7, Y8, Y8
-	VMOVDQU      Y8, 384(AX)
-	VPXOR        Y4, Y4, Y4
-	VPUNPCKHBW   Y2, Y4, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y4
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y4, Y4
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y6, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y2, Y2
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y2, Y4, Y4
-	VMOVDQU      Y4, 416(AX)
-	VBROADCASTSS 56(SP), Y2
-	VBROADCASTSS 60(SP), Y4
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y3, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y2, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y2, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y2
-	VBLENDVPS    Y2, Y1, Y0, Y2
-	VPADDD       Y2, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 448(AX)
-	VPXOR        Y2, Y2, Y2
-	VPUNPCKHBW   Y3, Y2, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y3
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y3, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y2, Y2
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y2, Y3, Y3
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	VMOVDQU      Y3, 160(SP)
+	VMOVDQU      Y4, 224(SP)
+	MOVWQZX      (SP), SI
+	MOVWQZX      2(SP), DI
+	MOVWQZX      4(SP), R8
+	MOVWQZX      6(SP), R9
+	VMOVQ        (BX)(SI*8), X6
+	VMOVHPS      (BX)(R8*8), X6, X6
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y6, Y3
+	MOVWQZX      8(SP), SI
+	MOVWQZX      10(SP), DI
+	MOVWQZX      12(SP), R8
+	MOVWQZX      14(SP), R9
+	VMOVQ        (BX)(SI*8), X6
+	VMOVHPS      (BX)(R8*8), X6, X6
+	VMOVQ        (BX)(DI*8), X4
+	VMOVHPS      (BX)(R9*8), X4, X4
+	VINSERTI128  $0x01, X4, Y6, Y4
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 34(CX), Y5
+	VPSHUFB      k24<>+0(SB), Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPCMPEQB     Y7, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPBROADCASTD 128(SP), Y7
+	VPBROADCASTD 192(SP), Y7
+	VPOR         k34<>+0(SB), Y3, Y3
+	VPBROADCASTQ 128(SP), Y7
+	VPBROADCASTQ 192(SP), Y8
+	VPSHUFB      Y3, Y7, Y7
+	VPSHUFB      Y3, Y8, Y3
+	VPXOR        Y5, Y3, Y3
+	VPUNPCKLBW   Y3, Y7, Y5
+	VMOVDQU      Y5, (AX)
+	VPUNPCKHBW   Y3, Y7, Y5
+	VMOVDQU      Y5, 32(AX)
+	MOVWQZX      16(SP), SI
+	MOVWQZX      18(SP), DI
+	MOVWQZX      20(SP), R8
+	MOVWQZX      22(SP), R9
+	VMOVQ        (BX)(SI*8), X6
+	VMOVHPS      (BX)(R8*8), X6, X6
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y6, Y3
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 38(CX), Y5
+	VPSHUFB      k24<>+0(SB), Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPCMPEQB     Y7, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPBROADCASTD 132(SP), Y7
+	VPBROADCASTD 196(SP), Y7
+	VPOR         k34<>+0(SB), Y4, Y4
+	VPBROADCASTQ 136(SP), Y7
+	VPBROADCASTQ 200(SP), Y8
+	VPSHUFB      Y4, Y7, Y7
+	VPSHUFB      Y4, Y8, Y4
+	VPXOR        Y5, Y4, Y4
+	VPUNPCKLBW   Y4, Y7, Y5
+	VMOVDQU      Y5, 64(AX)
+	VPUNPCKHBW   Y4, Y7, Y5
+	VMOVDQU      Y5, 96(AX)
+	MOVWQZX      24(SP), SI
+	MOVWQZX      26(SP), DI
+	MOVWQZX      28(SP), R8
+	MOVWQZX      30(SP), R9
+	VMOVQ        (BX)(SI*8), X6
+	VMOVHPS      (BX)(R8*8), X6, X6
+	VMOVQ        (BX)(DI*8), X4
+	VMOVHPS      (BX)(R9*8), X4, X4
+	VINSERTI128  $0x01, X4, Y6, Y4
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 42(CX), Y5
+	VPSHUFB      k24<>+0(SB), Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPCMPEQB     Y7, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPBROADCASTD 136(SP), Y7
+	VPBROADCASTD 200(SP), Y7
+	VPOR         k34<>+0(SB), Y3, Y3
+	VPBROADCASTQ 144(SP), Y7
+	VPBROADCASTQ 208(SP), Y8
+	VPSHUFB      Y3, Y7, Y7
+	VPSHUFB      Y3, Y8, Y3
+	VPXOR        Y5, Y3, Y3
+	VPUNPCKLBW   Y3, Y7, Y5
+	VMOVDQU      Y5, 128(AX)
+	VPUNPCKHBW   Y3, Y7, Y5
+	VMOVDQU      Y5, 160(AX)
+	MOVWQZX      32(SP), SI
+	MOVWQZX      34(SP), DI
+	MOVWQZX      36(SP), R8
+	MOVWQZX      38(SP), R9
+	VMOVQ        (BX)(SI*8), X6
+	VMOVHPS      (BX)(R8*8), X6, X6
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y6, Y3
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 46(CX), Y5
+	VPSHUFB      k24<>+0(SB), Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPCMPEQB     Y7, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPBROADCASTD 140(SP), Y7
+	VPBROADCASTD 204(SP), Y7
+	VPOR         k34<>+0(SB), Y4, Y4
+	VPBROADCASTQ 152(SP), Y7
+	VPBROADCASTQ 216(SP), Y8
+	VPSHUFB      Y4, Y7, Y7
+	VPSHUFB      Y4, Y8, Y4
+	VPXOR        Y5, Y4, Y4
+	VPUNPCKLBW   Y4, Y7, Y5
+	VMOVDQU      Y5, 192(AX)
+	VPUNPCKHBW   Y4, Y7, Y5
+	VMOVDQU      Y5, 224(AX)
+	MOVWQZX      40(SP), SI
+	MOVWQZX      42(SP), DI
+	MOVWQZX      44(SP), R8
+	MOVWQZX      46(SP), R9
+	VMOVQ        (BX)(SI*8), X6
+	VMOVHPS      (BX)(R8*8), X6, X6
+	VMOVQ        (BX)(DI*8), X4
+	VMOVHPS      (BX)(R9*8), X4, X4
+	VINSERTI128  $0x01, X4, Y6, Y4
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 50(CX), Y5
+	VPSHUFB      k24<>+0(SB), Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPCMPEQB     Y7, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPBROADCASTD 144(SP), Y7
+	VPBROADCASTD 208(SP), Y7
+	VPOR         k34<>+0(SB), Y3, Y3
+	VPBROADCASTQ 160(SP), Y7
+	VPBROADCASTQ 224(SP), Y8
+	VPSHUFB      Y3, Y7, Y7
+	VPSHUFB      Y3, Y8, Y3
+	VPXOR        Y5, Y3, Y3
+	VPUNPCKLBW   Y3, Y7, Y5
+	VMOVDQU      Y5, 256(AX)
+	VPUNPCKHBW   Y3, Y7, Y5
+	VMOVDQU      Y5, 288(AX)
+	MOVWQZX      48(SP), SI
+	MOVWQZX      50(SP), DI
+	MOVWQZX      52(SP), R8
+	MOVWQZX      54(SP), R9
+	VMOVQ        (BX)(SI*8), X6
+	VMOVHPS      (BX)(R8*8), X6, X6
+	VMOVQ        (BX)(DI*8), X3
+	VMOVHPS      (BX)(R9*8), X3, X3
+	VINSERTI128  $0x01, X3, Y6, Y3
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 54(CX), Y5
+	VPSHUFB      k24<>+0(SB), Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPCMPEQB     Y7, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPBROADCASTD 148(SP), Y7
+	VPBROADCASTD 212(SP), Y7
+	VPOR         k34<>+0(SB), Y4, Y4
+	VPBROADCASTQ 168(SP), Y7
+	VPBROADCASTQ 232(SP), Y8
+	VPSHUFB      Y4, Y7, Y7
+	VPSHUFB      Y4, Y8, Y4
+	VPXOR        Y5, Y4, Y4
+	VPUNPCKLBW   Y4, Y7, Y5
+	VMOVDQU      Y5, 320(AX)
+	VPUNPCKHBW   Y4, Y7, Y5
+	VMOVDQU      Y5, 352(AX)
+	MOVWQZX      56(SP), SI
+	MOVWQZX      58(SP), DI
+	MOVWQZX      60(SP), R8
+	MOVWQZX      62(SP), R9
+	VMOVQ        (BX)(SI*8), X6
+	VMOVHPS      (BX)(R8*8), X6, X6
+	VMOVQ        (BX)(DI*8), X4
+	VMOVHPS      (BX)(R9*8), X4, X4
+	VINSERTI128  $0x01, X4, Y6, Y4
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 58(CX), Y5
+	VPSHUFB      k24<>+0(SB), Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPCMPEQB     Y7, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPBROADCASTD 152(SP), Y7
+	VPBROADCASTD 216(SP), Y7
+	VPOR         k34<>+0(SB), Y3, Y3
+	VPBROADCASTQ 176(SP), Y7
+	VPBROADCASTQ 240(SP), Y8
+	VPSHUFB      Y3, Y7, Y7
+	VPSHUFB      Y3, Y8, Y3
+	VPXOR        Y5, Y3, Y3
+	VPUNPCKLBW   Y3, Y7, Y5
+	VMOVDQU      Y5, 384(AX)
+	VPUNPCKHBW   Y3, Y7, Y5
+	VMOVDQU      Y5, 416(AX)
+	VMOVDQU      k23<>+0(SB), Y5
+	VPBROADCASTD 62(CX), Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
+	VPAND        Y5, Y3, Y3
+	VPCMPEQB     Y5, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPBROADCASTD 156(SP), Y2
+	VPBROADCASTD 220(SP), Y2
+	VPOR         k34<>+0(SB), Y4, Y4
+	VPBROADCASTQ 184(SP), Y2
+	VPBROADCASTQ 248(SP), Y5
+	VPSHUFB      Y4, Y2, Y2
+	VPSHUFB      Y4, Y5, Y4
+	VPXOR        Y3, Y4, Y4
+	VPUNPCKLBW   Y4, Y2, Y3
+	VMOVDQU      Y3, 448(AX)
+	VPUNPCKHBW   Y4, Y2, Y3
 	VMOVDQU      Y3, 480(AX)
 	ADDQ         $0x00000052, CX
 	ADDQ         $0x00000200, AX
@@ -17817,12 +15092,28 @@ block:
 
 // func iq2_SF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C
-TEXT ·iq2_SF16AVX2(SB), NOSPLIT, $96-24
+TEXT ·iq2_SF16AVX2(SB), NOSPLIT, $160-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
 block:
+	VMOVDQU      k102<>+0(SB), Y0
+	VMOVDQU      k103<>+0(SB), Y1
+	VPMOVZXBW    2(CX), Y2
+	VPBROADCASTD 66(CX), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPMULLW      Y1, Y3, Y3
+	VPAND        k104<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VMOVDQU      Y2, 32(SP)
+	VPMOVZXBW    18(CX), Y2
+	VPBROADCASTD 70(CX), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPMULLW      Y1, Y3, Y3
+	VPAND        k104<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VMOVDQU      Y2, 64(SP)
 	VPBROADCASTW (CX), X0
 	VCVTPH2PS    X0, Y0
 	MOVL         74(CX), BX
@@ -17831,100 +15122,54 @@ block:
 	VMOVQ        BX, X1
 	VPMOVZXBD    X1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       k79<>+0(SB), Y1, Y1
+	VADDPS       k96<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k80<>+0(SB), Y1, Y1
+	VMULPS       k97<>+0(SB), Y1, Y1
 	VMULPS       k9<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 32(SP)
+	VMOVUPS      Y1, 96(SP)
 	MOVL         78(CX), BX
 	MOVQ         $0x0f0f0f0f0f0f0f0f, SI
 	PDEPQ        SI, BX, BX
 	VMOVQ        BX, X1
 	VPMOVZXBD    X1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       k79<>+0(SB), Y1, Y1
+	VADDPS       k96<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k80<>+0(SB), Y1, Y1
+	VMULPS       k97<>+0(SB), Y1, Y1
 	VMULPS       k9<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 64(SP)
+	VMOVUPS      Y1, 128(SP)
 	LEAQ         ·iq2sGrid+0(SB), BX
-	LEAQ         ·signBytes+0(SB), SI
-	MOVBQZX      2(CX), DI
-	MOVBQZX      3(CX), R8
-	MOVBQZX      4(CX), R9
-	MOVBQZX      5(CX), R10
-	MOVBLZX      66(CX), R11
-	SHLL         $0x08, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, DI
-	MOVBLZX      66(CX), R11
-	SHLL         $0x06, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R8
-	MOVBLZX      66(CX), R11
-	SHLL         $0x04, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R9
-	MOVBLZX      66(CX), R11
-	SHLL         $0x02, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVBQZX      34(CX), DI
-	MOVBQZX      35(CX), R8
-	MOVBQZX      36(CX), R9
-	MOVBQZX      37(CX), R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X1
-	VMOVHPS      (SI)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	VPSIGNB      Y1, Y0, Y0
-	MOVBQZX      6(CX), DI
-	MOVBQZX      7(CX), R8
-	MOVBQZX      8(CX), R9
-	MOVBQZX      9(CX), R10
-	MOVBLZX      67(CX), R11
-	SHLL         $0x08, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, DI
-	MOVBLZX      67(CX), R11
-	SHLL         $0x06, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R8
-	MOVBLZX      67(CX), R11
-	SHLL         $0x04, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R9
-	MOVBLZX      67(CX), R11
-	SHLL         $0x02, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVBQZX      38(CX), DI
-	MOVBQZX      39(CX), R8
-	MOVBQZX      40(CX), R9
-	MOVBQZX      41(CX), R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y1, Y1
-	VBROADCASTSS 32(SP), Y2
-	VBROADCASTSS 36(SP), Y4
+	MOVWQZX      32(SP), SI
+	MOVWQZX      34(SP), DI
+	MOVWQZX      36(SP), R8
+	MOVWQZX      38(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	MOVWQZX      40(SP), SI
+	MOVWQZX      42(SP), DI
+	MOVWQZX      44(SP), R8
+	MOVWQZX      46(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 34(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VBROADCASTSS 96(SP), Y2
+	VBROADCASTSS 100(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
@@ -17940,53 +15185,34 @@ block:
 	VMOVDQU      X0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 48(AX)
-	MOVBQZX      10(CX), DI
-	MOVBQZX      11(CX), R8
-	MOVBQZX      12(CX), R9
-	MOVBQZX      13(CX), R10
-	MOVBLZX      68(CX), R11
-	SHLL         $0x08, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, DI
-	MOVBLZX      68(CX), R11
-	SHLL         $0x06, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R8
-	MOVBLZX      68(CX), R11
-	SHLL         $0x04, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R9
-	MOVBLZX      68(CX), R11
-	SHLL         $0x02, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVBQZX      42(CX), DI
-	MOVBQZX      43(CX), R8
-	MOVBQZX      44(CX), R9
-	MOVBQZX      45(CX), R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y0, Y0
-	VBROADCASTSS 40(SP), Y2
-	VBROADCASTSS 44(SP), Y4
+	MOVWQZX      48(SP), SI
+	MOVWQZX      50(SP), DI
+	MOVWQZX      52(SP), R8
+	MOVWQZX      54(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 38(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VPSUBB       Y2, Y1, Y1
+	VBROADCASTSS 104(SP), Y2
+	VBROADCASTSS 108(SP), Y3
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -18002,53 +15228,34 @@ block:
 	VMOVDQU      X1, 80(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 96(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 112(AX)
-	MOVBQZX      14(CX), DI
-	MOVBQZX      15(CX), R8
-	MOVBQZX      16(CX), R9
-	MOVBQZX      17(CX), R10
-	MOVBLZX      69(CX), R11
-	SHLL         $0x08, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, DI
-	MOVBLZX      69(CX), R11
-	SHLL         $0x06, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R8
-	MOVBLZX      69(CX), R11
-	SHLL         $0x04, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R9
-	MOVBLZX      69(CX), R11
-	SHLL         $0x02, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVBQZX      46(CX), DI
-	MOVBQZX      47(CX), R8
-	MOVBQZX      48(CX), R9
-	MOVBQZX      49(CX), R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y1, Y1
-	VBROADCASTSS 48(SP), Y2
-	VBROADCASTSS 52(SP), Y4
+	MOVWQZX      56(SP), SI
+	MOVWQZX      58(SP), DI
+	MOVWQZX      60(SP), R8
+	MOVWQZX      62(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 42(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VBROADCASTSS 112(SP), Y2
+	VBROADCASTSS 116(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
@@ -18064,53 +15271,34 @@ block:
 	VMOVDQU      X0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 176(AX)
-	MOVBQZX      18(CX), DI
-	MOVBQZX      19(CX), R8
-	MOVBQZX      20(CX), R9
-	MOVBQZX      21(CX), R10
-	MOVBLZX      70(CX), R11
-	SHLL         $0x08, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, DI
-	MOVBLZX      70(CX), R11
-	SHLL         $0x06, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R8
-	MOVBLZX      70(CX), R11
-	SHLL         $0x04, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R9
-	MOVBLZX      70(CX), R11
-	SHLL         $0x02, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVBQZX      50(CX), DI
-	MOVBQZX      51(CX), R8
-	MOVBQZX      52(CX), R9
-	MOVBQZX      53(CX), R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y0, Y0
-	VBROADCASTSS 56(SP), Y2
-	VBROADCASTSS 60(SP), Y4
+	MOVWQZX      64(SP), SI
+	MOVWQZX      66(SP), DI
+	MOVWQZX      68(SP), R8
+	MOVWQZX      70(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 46(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VPSUBB       Y2, Y1, Y1
+	VBROADCASTSS 120(SP), Y2
+	VBROADCASTSS 124(SP), Y3
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -18126,53 +15314,34 @@ block:
 	VMOVDQU      X1, 208(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 224(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 240(AX)
-	MOVBQZX      22(CX), DI
-	MOVBQZX      23(CX), R8
-	MOVBQZX      24(CX), R9
-	MOVBQZX      25(CX), R10
-	MOVBLZX      71(CX), R11
-	SHLL         $0x08, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, DI
-	MOVBLZX      71(CX), R11
-	SHLL         $0x06, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R8
-	MOVBLZX      71(CX), R11
-	SHLL         $0x04, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R9
-	MOVBLZX      71(CX), R11
-	SHLL         $0x02, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVBQZX      54(CX), DI
-	MOVBQZX      55(CX), R8
-	MOVBQZX      56(CX), R9
-	MOVBQZX      57(CX), R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y1, Y1
-	VBROADCASTSS 64(SP), Y2
-	VBROADCASTSS 68(SP), Y4
+	MOVWQZX      72(SP), SI
+	MOVWQZX      74(SP), DI
+	MOVWQZX      76(SP), R8
+	MOVWQZX      78(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 50(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VBROADCASTSS 128(SP), Y2
+	VBROADCASTSS 132(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
@@ -18188,53 +15357,34 @@ block:
 	VMOVDQU      X0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 304(AX)
-	MOVBQZX      26(CX), DI
-	MOVBQZX      27(CX), R8
-	MOVBQZX      28(CX), R9
-	MOVBQZX      29(CX), R10
-	MOVBLZX      72(CX), R11
-	SHLL         $0x08, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, DI
-	MOVBLZX      72(CX), R11
-	SHLL         $0x06, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R8
-	MOVBLZX      72(CX), R11
-	SHLL         $0x04, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R9
-	MOVBLZX      72(CX), R11
-	SHLL         $0x02, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X0
-	VMOVHPS      (BX)(R10*8), X0, X0
-	VINSERTI128  $0x01, X0, Y3, Y0
-	MOVBQZX      58(CX), DI
-	MOVBQZX      59(CX), R8
-	MOVBQZX      60(CX), R9
-	MOVBQZX      61(CX), R10
-	VMOVQ        (SI)(DI*8), X3
-	VMOVHPS      (SI)(R9*8), X3, X3
-	VMOVQ        (SI)(R8*8), X2
-	VMOVHPS      (SI)(R10*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y0, Y0
-	VBROADCASTSS 72(SP), Y2
-	VBROADCASTSS 76(SP), Y4
+	MOVWQZX      80(SP), SI
+	MOVWQZX      82(SP), DI
+	MOVWQZX      84(SP), R8
+	MOVWQZX      86(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X0
+	VMOVHPS      (BX)(R9*8), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 54(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VPSUBB       Y2, Y1, Y1
+	VBROADCASTSS 136(SP), Y2
+	VBROADCASTSS 140(SP), Y3
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -18250,53 +15400,34 @@ block:
 	VMOVDQU      X1, 336(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 352(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 368(AX)
-	MOVBQZX      30(CX), DI
-	MOVBQZX      31(CX), R8
-	MOVBQZX      32(CX), R9
-	MOVBQZX      33(CX), R10
-	MOVBLZX      73(CX), R11
-	SHLL         $0x08, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, DI
-	MOVBLZX      73(CX), R11
-	SHLL         $0x06, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R8
-	MOVBLZX      73(CX), R11
-	SHLL         $0x04, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R9
-	MOVBLZX      73(CX), R11
-	SHLL         $0x02, R11
-	ANDL         $0x00000300, R11
-	ORL          R11, R10
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(R10*8), X1, X1
-	VINSERTI128  $0x01, X1, Y3, Y1
-	MOVBQZX      62(CX), BX
-	MOVBQZX      63(CX), DI
-	MOVBQZX      64(CX), R8
-	MOVBQZX      65(CX), R9
-	VMOVQ        (SI)(BX*8), X3
-	VMOVHPS      (SI)(R8*8), X3, X3
-	VMOVQ        (SI)(DI*8), X2
-	VMOVHPS      (SI)(R9*8), X2, X2
-	VINSERTI128  $0x01, X2, Y3, Y2
-	VPSIGNB      Y2, Y1, Y1
-	VBROADCASTSS 80(SP), Y2
-	VBROADCASTSS 84(SP), Y4
+	MOVWQZX      88(SP), SI
+	MOVWQZX      90(SP), DI
+	MOVWQZX      92(SP), R8
+	MOVWQZX      94(SP), R9
+	VMOVQ        (BX)(SI*8), X4
+	VMOVHPS      (BX)(R8*8), X4, X4
+	VMOVQ        (BX)(DI*8), X1
+	VMOVHPS      (BX)(R9*8), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 58(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VBROADCASTSS 144(SP), Y2
+	VBROADCASTSS 148(SP), Y3
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
@@ -18312,18 +15443,25 @@ block:
 	VMOVDQU      X0, 400(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 416(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 432(AX)
-	VBROADCASTSS 88(SP), Y0
-	VBROADCASTSS 92(SP), Y2
+	VMOVDQU      k23<>+0(SB), Y2
+	VPBROADCASTD 62(CX), Y0
+	VPSHUFB      k24<>+0(SB), Y0, Y0
+	VPAND        Y2, Y0, Y0
+	VPCMPEQB     Y2, Y0, Y0
+	VPXOR        Y0, Y1, Y1
+	VPSUBB       Y0, Y1, Y1
+	VBROADCASTSS 152(SP), Y0
+	VBROADCASTSS 156(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -18358,7 +15496,7 @@ block:
 
 // func iq3_XXSF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·iq3_XXSF32AVX2(SB), NOSPLIT, $320-24
+TEXT ·iq3_XXSF32AVX2(SB), NOSPLIT, $96-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -18367,507 +15505,379 @@ block:
 	VPBROADCASTW (CX), X0
 	VCVTPH2PS    X0, Y0
 	VMOVDQU      66(CX), Y1
+	VPAND        k91<>+0(SB), Y1, Y2
+	VPSLLD       $0x01, Y1, Y3
+	VPAND        k92<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VPSLLD       $0x02, Y1, Y3
+	VPAND        k93<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VPSLLD       $0x03, Y1, Y3
+	VPAND        k94<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VPSRLW       $0x04, Y2, Y3
+	VPXOR        Y2, Y3, Y3
+	VPAND        k6<>+0(SB), Y3, Y3
+	VMOVDQU      k95<>+0(SB), Y5
+	VPSHUFB      Y3, Y5, Y3
+	VPOR         Y3, Y2, Y2
+	VMOVDQU      Y2, 64(SP)
 	VPSRLD       $0x1c, Y1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       k79<>+0(SB), Y1, Y1
+	VADDPS       k96<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k79<>+0(SB), Y1, Y1
+	VMULPS       k96<>+0(SB), Y1, Y1
 	VMULPS       k9<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(SP)
 	LEAQ         ·iq3xxsGrid+0(SB), BX
 	MOVBQZX      2(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 64(SP)
+	VMOVD        (BX)(SI*4), X4
 	MOVBQZX      3(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 68(SP)
-	MOVBQZX      4(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 80(SP)
-	MOVBQZX      5(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 84(SP)
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
 	MOVBQZX      6(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 72(SP)
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
 	MOVBQZX      7(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 76(SP)
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVBQZX      4(CX), SI
+	VMOVD        (BX)(SI*4), X0
+	MOVBQZX      5(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X0, X0
 	MOVBQZX      8(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 88(SP)
+	VPINSRD      $0x02, (BX)(SI*4), X0, X0
 	MOVBQZX      9(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 92(SP)
+	VPINSRD      $0x03, (BX)(SI*4), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
 	MOVBQZX      10(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 96(SP)
+	VMOVD        (BX)(SI*4), X4
 	MOVBQZX      11(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 100(SP)
-	MOVBQZX      12(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 112(SP)
-	MOVBQZX      13(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 116(SP)
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
 	MOVBQZX      14(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 104(SP)
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
 	MOVBQZX      15(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 108(SP)
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVBQZX      12(CX), SI
+	VMOVD        (BX)(SI*4), X1
+	MOVBQZX      13(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X1, X1
 	MOVBQZX      16(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 120(SP)
+	VPINSRD      $0x02, (BX)(SI*4), X1, X1
 	MOVBQZX      17(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 124(SP)
-	MOVBQZX      18(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 128(SP)
-	MOVBQZX      19(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 132(SP)
-	MOVBQZX      20(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 144(SP)
-	MOVBQZX      21(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 148(SP)
-	MOVBQZX      22(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 136(SP)
-	MOVBQZX      23(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 140(SP)
-	MOVBQZX      24(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 152(SP)
-	MOVBQZX      25(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 156(SP)
-	MOVBQZX      26(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 160(SP)
-	MOVBQZX      27(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 164(SP)
-	MOVBQZX      28(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 176(SP)
-	MOVBQZX      29(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 180(SP)
-	MOVBQZX      30(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 168(SP)
-	MOVBQZX      31(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 172(SP)
-	MOVBQZX      32(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 184(SP)
-	MOVBQZX      33(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 188(SP)
-	MOVBQZX      34(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 192(SP)
-	MOVBQZX      35(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 196(SP)
-	MOVBQZX      36(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 208(SP)
-	MOVBQZX      37(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 212(SP)
-	MOVBQZX      38(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 200(SP)
-	MOVBQZX      39(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 204(SP)
-	MOVBQZX      40(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 216(SP)
-	MOVBQZX      41(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 220(SP)
-	MOVBQZX      42(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 224(SP)
-	MOVBQZX      43(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 228(SP)
-	MOVBQZX      44(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 240(SP)
-	MOVBQZX      45(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 244(SP)
-	MOVBQZX      46(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 232(SP)
-	MOVBQZX      47(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 236(SP)
-	MOVBQZX      48(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 248(SP)
-	MOVBQZX      49(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 252(SP)
-	MOVBQZX      50(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 256(SP)
-	MOVBQZX      51(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 260(SP)
-	MOVBQZX      52(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 272(SP)
-	MOVBQZX      53(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 276(SP)
-	MOVBQZX      54(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 264(SP)
-	MOVBQZX      55(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 268(SP)
-	MOVBQZX      56(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 280(SP)
-	MOVBQZX      57(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 284(SP)
-	MOVBQZX      58(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 288(SP)
-	MOVBQZX      59(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 292(SP)
-	MOVBQZX      60(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 304(SP)
-	MOVBQZX      61(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 308(SP)
-	MOVBQZX      62(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 296(SP)
-	MOVBQZX      63(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 300(SP)
-	MOVBQZX      64(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 312(SP)
-	MOVBQZX      65(CX), SI
-	MOVL         (BX)(SI*4), BX
-	MOVL         BX, 316(SP)
-	LEAQ         ·evenSignBytes+0(SB), BX
-	MOVL         66(CX), SI
-	VMOVDQU      64(SP), Y0
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(SI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	MOVL         70(CX), SI
-	VMOVDQU      96(SP), Y1
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y1, Y1
-	VBROADCASTSS 32(SP), Y3
+	VPINSRD      $0x03, (BX)(SI*4), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 64(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VBROADCASTSS 32(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 32(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 64(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 96(AX)
-	MOVL         74(CX), SI
-	VMOVDQU      128(SP), Y0
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y0, Y0
-	VBROADCASTSS 36(SP), Y3
+	MOVBQZX      18(CX), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVBQZX      19(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVBQZX      22(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVBQZX      23(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVBQZX      20(CX), SI
+	VMOVD        (BX)(SI*4), X0
+	MOVBQZX      21(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X0, X0
+	MOVBQZX      24(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X0, X0
+	MOVBQZX      25(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 68(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VPSUBB       Y2, Y1, Y1
+	VBROADCASTSS 36(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 128(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 160(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 192(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 224(AX)
-	MOVL         78(CX), SI
-	VMOVDQU      160(SP), Y1
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y1, Y1
-	VBROADCASTSS 40(SP), Y3
+	MOVBQZX      26(CX), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVBQZX      27(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVBQZX      30(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVBQZX      31(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVBQZX      28(CX), SI
+	VMOVD        (BX)(SI*4), X1
+	MOVBQZX      29(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X1, X1
+	MOVBQZX      32(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X1, X1
+	MOVBQZX      33(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 72(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VBROADCASTSS 40(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 288(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 320(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 352(AX)
-	MOVL         82(CX), SI
-	VMOVDQU      192(SP), Y0
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y0, Y0
-	VBROADCASTSS 44(SP), Y3
+	MOVBQZX      34(CX), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVBQZX      35(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVBQZX      38(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVBQZX      39(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVBQZX      36(CX), SI
+	VMOVD        (BX)(SI*4), X0
+	MOVBQZX      37(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X0, X0
+	MOVBQZX      40(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X0, X0
+	MOVBQZX      41(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 76(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VPSUBB       Y2, Y1, Y1
+	VBROADCASTSS 44(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 384(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 416(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 448(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 480(AX)
-	MOVL         86(CX), SI
-	VMOVDQU      224(SP), Y1
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y1, Y1
-	VBROADCASTSS 48(SP), Y3
+	MOVBQZX      42(CX), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVBQZX      43(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVBQZX      46(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVBQZX      47(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVBQZX      44(CX), SI
+	VMOVD        (BX)(SI*4), X1
+	MOVBQZX      45(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X1, X1
+	MOVBQZX      48(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X1, X1
+	MOVBQZX      49(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 80(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VBROADCASTSS 48(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 512(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 544(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 576(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 608(AX)
-	MOVL         90(CX), SI
-	VMOVDQU      256(SP), Y0
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y0, Y0
-	VBROADCASTSS 52(SP), Y3
+	MOVBQZX      50(CX), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVBQZX      51(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVBQZX      54(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVBQZX      55(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVBQZX      52(CX), SI
+	VMOVD        (BX)(SI*4), X0
+	MOVBQZX      53(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X0, X0
+	MOVBQZX      56(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X0, X0
+	MOVBQZX      57(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 84(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VPSUBB       Y2, Y1, Y1
+	VBROADCASTSS 52(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 640(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 672(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 704(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 736(AX)
-	MOVL         94(CX), SI
-	VMOVDQU      288(SP), Y1
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y1, Y1
-	VBROADCASTSS 56(SP), Y3
+	MOVBQZX      58(CX), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVBQZX      59(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVBQZX      62(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVBQZX      63(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVBQZX      60(CX), SI
+	VMOVD        (BX)(SI*4), X1
+	MOVBQZX      61(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X1, X1
+	MOVBQZX      64(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X1, X1
+	MOVBQZX      65(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 88(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VBROADCASTSS 56(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 768(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 800(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 832(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 864(AX)
+	VMOVDQU      k23<>+0(SB), Y2
+	VPBROADCASTD 92(SP), Y0
+	VPSHUFB      k24<>+0(SB), Y0, Y0
+	VPAND        Y2, Y0, Y0
+	VPCMPEQB     Y2, Y0, Y0
+	VPXOR        Y0, Y1, Y1
+	VPSUBB       Y0, Y1, Y1
 	VBROADCASTSS 60(SP), Y0
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
@@ -18899,7 +15909,7 @@ block:
 
 // func iq3_XXSBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·iq3_XXSBF16AVX2(SB), NOSPLIT, $288-24
+TEXT ·iq3_XXSBF16AVX2(SB), NOSPLIT, $192-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -18910,633 +15920,351 @@ block:
 	VPBROADCASTW (CX), X2
 	VCVTPH2PS    X2, Y2
 	VMOVDQU      66(CX), Y3
+	VPAND        k91<>+0(SB), Y3, Y4
+	VPSLLD       $0x01, Y3, Y5
+	VPAND        k92<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPSLLD       $0x02, Y3, Y5
+	VPAND        k93<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPSLLD       $0x03, Y3, Y5
+	VPAND        k94<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPXOR        Y4, Y5, Y5
+	VPAND        k6<>+0(SB), Y5, Y5
+	VMOVDQU      k95<>+0(SB), Y7
+	VPSHUFB      Y5, Y7, Y5
+	VPOR         Y5, Y4, Y4
+	VMOVDQU      Y4, 32(SP)
 	VPSRLD       $0x1c, Y3, Y3
 	VCVTDQ2PS    Y3, Y3
-	VADDPS       k79<>+0(SB), Y3, Y3
+	VADDPS       k96<>+0(SB), Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k79<>+0(SB), Y3, Y3
-	VMULPS       k26<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y2
-	VBLENDVPS    Y2, k1<>+0(SB), Y3, Y3
+	VMULPS       k96<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, (SP)
-	LEAQ         ·iq3xxsGrid+0(SB), BX
-	MOVBQZX      2(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 32(SP)
-	MOVBQZX      3(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 36(SP)
-	MOVBQZX      4(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 48(SP)
-	MOVBQZX      5(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 52(SP)
-	MOVBQZX      6(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 40(SP)
-	MOVBQZX      7(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 44(SP)
-	MOVBQZX      8(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 56(SP)
-	MOVBQZX      9(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 60(SP)
-	MOVBQZX      10(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 64(SP)
-	MOVBQZX      11(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 68(SP)
-	MOVBQZX      12(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 80(SP)
-	MOVBQZX      13(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 84(SP)
-	MOVBQZX      14(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 72(SP)
-	MOVBQZX      15(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 76(SP)
-	MOVBQZX      16(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 88(SP)
-	MOVBQZX      17(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 92(SP)
-	MOVBQZX      18(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 96(SP)
-	MOVBQZX      19(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 100(SP)
-	MOVBQZX      20(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 112(SP)
-	MOVBQZX      21(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 116(SP)
-	MOVBQZX      22(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 104(SP)
-	MOVBQZX      23(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 108(SP)
-	MOVBQZX      24(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 120(SP)
-	MOVBQZX      25(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 124(SP)
-	MOVBQZX      26(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 128(SP)
-	MOVBQZX      27(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 132(SP)
-	MOVBQZX      28(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 144(SP)
-	MOVBQZX      29(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 148(SP)
-	MOVBQZX      30(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 136(SP)
-	MOVBQZX      31(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 140(SP)
-	MOVBQZX      32(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 152(SP)
-	MOVBQZX      33(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 156(SP)
-	MOVBQZX      34(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 160(SP)
-	MOVBQZX      35(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 164(SP)
-	MOVBQZX      36(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 176(SP)
-	MOVBQZX      37(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 180(SP)
-	MOVBQZX      38(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 168(SP)
-	MOVBQZX      39(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 172(SP)
-	MOVBQZX      40(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 184(SP)
-	MOVBQZX      41(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 188(SP)
-	MOVBQZX      42(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 192(SP)
-	MOVBQZX      43(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 196(SP)
-	MOVBQZX      44(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 208(SP)
-	MOVBQZX      45(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 212(SP)
-	MOVBQZX      46(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 200(SP)
-	MOVBQZX      47(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 204(SP)
-	MOVBQZX      48(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 216(SP)
-	MOVBQZX      49(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 220(SP)
-	MOVBQZX      50(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 224(SP)
-	MOVBQZX      51(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 228(SP)
-	MOVBQZX      52(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 240(SP)
-	MOVBQZX      53(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 244(SP)
-	MOVBQZX      54(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 232(SP)
-	MOVBQZX      55(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 236(SP)
-	MOVBQZX      56(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 248(SP)
-	MOVBQZX      57(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 252(SP)
-	MOVBQZX      58(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 256(SP)
-	MOVBQZX      59(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 260(SP)
-	MOVBQZX      60(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 272(SP)
-	MOVBQZX      61(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 276(SP)
-	MOVBQZX      62(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 264(SP)
-	MOVBQZX      63(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 268(SP)
-	MOVBQZX      64(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 280(SP)
-	MOVBQZX      65(CX), SI
-	MOVL         (BX)(SI*4), BX
-	MOVL         BX, 284(SP)
-	LEAQ         ·evenSignBytes+0(SB), BX
-	MOVL         66(CX), SI
-	VMOVDQU      32(SP), Y2
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X4
-	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPSIGNB      Y3, Y2, Y2
-	MOVL         70(CX), SI
-	VMOVDQU      64(SP), Y3
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X4
-	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X5
-	VMOVHPS      (BX)(SI*8), X5, X5
-	VINSERTI128  $0x01, X5, Y4, Y5
-	VPSIGNB      Y5, Y3, Y3
-	VBROADCASTSS (SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, (AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y2, Y6, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y6
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
+	LEAQ         ·iq3xxsCodes+0(SB), BX
+	VCMPPS       $0x07, Y2, Y2, Y2
+	VPAND        k43<>+0(SB), Y2, Y2
+	VMOVDQU      (SP), Y3
+	VMULPS       k105<>+0(SB), Y3, Y4
+	VMULPS       k106<>+0(SB), Y3, Y5
+	VPSLLD       $0x0f, Y4, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y2, Y2
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y2, Y6, Y6
-	VMOVDQU      Y6, 32(AX)
-	MOVL         74(CX), SI
-	VMOVDQU      96(SP), Y2
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X4
-	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X5
-	VMOVHPS      (BX)(SI*8), X5, X5
-	VINSERTI128  $0x01, X5, Y4, Y5
-	VPSIGNB      Y5, Y2, Y2
-	VBROADCASTSS 4(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y3, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 64(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y3, Y6, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y6
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y3, Y6, Y6
-	VMOVDQU      Y6, 96(AX)
-	MOVL         78(CX), SI
-	VMOVDQU      128(SP), Y3
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X4
-	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X5
-	VMOVHPS      (BX)(SI*8), X5, X5
-	VINSERTI128  $0x01, X5, Y4, Y5
-	VPSIGNB      Y5, Y3, Y3
-	VBROADCASTSS 8(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 128(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y2, Y6, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y6
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y2, Y2
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y2, Y6, Y6
-	VMOVDQU      Y6, 160(AX)
-	MOVL         82(CX), SI
-	VMOVDQU      160(SP), Y2
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X4
-	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X5
-	VMOVHPS      (BX)(SI*8), X5, X5
-	VINSERTI128  $0x01, X5, Y4, Y5
-	VPSIGNB      Y5, Y2, Y2
-	VBROADCASTSS 12(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y3, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 192(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y3, Y6, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y6
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y3, Y6, Y6
-	VMOVDQU      Y6, 224(AX)
-	MOVL         86(CX), SI
-	VMOVDQU      192(SP), Y3
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X4
-	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X5
-	VMOVHPS      (BX)(SI*8), X5, X5
-	VINSERTI128  $0x01, X5, Y4, Y5
-	VPSIGNB      Y5, Y3, Y3
-	VBROADCASTSS 16(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 256(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y2, Y6, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y6
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y2, Y2
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y2, Y6, Y6
-	VMOVDQU      Y6, 288(AX)
-	MOVL         90(CX), SI
-	VMOVDQU      224(SP), Y2
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X4
-	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X5
-	VMOVHPS      (BX)(SI*8), X5, X5
-	VINSERTI128  $0x01, X5, Y4, Y5
-	VPSIGNB      Y5, Y2, Y2
-	VBROADCASTSS 20(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y3, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 320(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y3, Y6, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y6
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y3, Y6, Y6
-	VMOVDQU      Y6, 352(AX)
-	MOVL         94(CX), SI
-	VMOVDQU      256(SP), Y3
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X4
-	VMOVHPS      (BX)(R9*8), X4, X4
-	VMOVQ        (BX)(R8*8), X5
-	VMOVHPS      (BX)(SI*8), X5, X5
-	VINSERTI128  $0x01, X5, Y4, Y5
-	VPSIGNB      Y5, Y3, Y3
-	VBROADCASTSS 24(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 384(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y2, Y6, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y6
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y2, Y2
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y2, Y6, Y6
-	VMOVDQU      Y6, 416(AX)
-	VBROADCASTSS 28(SP), Y2
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y3, Y5, Y5
-	VPMADDWD     k4<>+0(SB), Y5, Y6
-	VPMADDWD     k5<>+0(SB), Y5, Y5
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y2, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y2, Y5, Y5
+	VPADDD       Y7, Y4, Y4
 	VPSLLD       $0x0f, Y5, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
 	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 448(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y3, Y5, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y5
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y2, Y5, Y5
-	VPSLLD       $0x0f, Y5, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y2
-	VBLENDVPS    Y2, Y1, Y0, Y2
-	VPADDD       Y2, Y3, Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	VPSHUFB      k31<>+0(SB), Y4, Y4
+	VMULPS       k107<>+0(SB), Y3, Y5
+	VMULPS       k108<>+0(SB), Y3, Y7
+	VPSLLD       $0x0f, Y5, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y5, Y5
+	VPSLLD       $0x0f, Y7, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y7, Y7
 	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y3, Y5, Y5
-	VMOVDQU      Y5, 480(AX)
+	VPBLENDW     $0xaa, Y7, Y5, Y5
+	VPSHUFB      k31<>+0(SB), Y5, Y5
+	VPSLLD       $0x10, Y5, Y7
+	VPBLENDW     $0xaa, Y7, Y4, Y7
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	VMULPS       k109<>+0(SB), Y3, Y5
+	VMULPS       k110<>+0(SB), Y3, Y8
+	VPSLLD       $0x0f, Y5, Y9
+	VBLENDVPS    Y9, Y1, Y0, Y9
+	VPADDD       Y9, Y5, Y5
+	VPSLLD       $0x0f, Y8, Y9
+	VBLENDVPS    Y9, Y1, Y0, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y8, Y5, Y5
+	VPSHUFB      k31<>+0(SB), Y5, Y5
+	VMULPS       k111<>+0(SB), Y3, Y8
+	VMULPS       k112<>+0(SB), Y3, Y3
+	VPSLLD       $0x0f, Y8, Y9
+	VBLENDVPS    Y9, Y1, Y0, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSLLD       $0x0f, Y3, Y9
+	VBLENDVPS    Y9, Y1, Y0, Y9
+	VPADDD       Y9, Y3, Y3
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y3, Y8, Y8
+	VPSHUFB      k31<>+0(SB), Y8, Y8
+	VPSLLD       $0x10, Y8, Y3
+	VPBLENDW     $0xaa, Y3, Y5, Y3
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y8, Y5, Y5
+	VPUNPCKLDQ   Y3, Y7, Y8
+	VMOVDQU      Y8, 64(SP)
+	VPUNPCKHDQ   Y3, Y7, Y8
+	VMOVDQU      Y8, 96(SP)
+	VPUNPCKLDQ   Y5, Y4, Y3
+	VMOVDQU      Y3, 128(SP)
+	VPUNPCKHDQ   Y5, Y4, Y3
+	VMOVDQU      Y3, 160(SP)
+	MOVBQZX      2(CX), SI
+	VMOVD        (BX)(SI*4), X6
+	MOVBQZX      3(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X6, X6
+	MOVBQZX      6(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X6, X6
+	MOVBQZX      7(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X6, X6
+	MOVBQZX      4(CX), SI
+	VMOVD        (BX)(SI*4), X3
+	MOVBQZX      5(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X3, X3
+	MOVBQZX      8(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X3, X3
+	MOVBQZX      9(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X3, X3
+	VINSERTI128  $0x01, X3, Y6, Y3
+	MOVBQZX      10(CX), SI
+	VMOVD        (BX)(SI*4), X6
+	MOVBQZX      11(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X6, X6
+	MOVBQZX      14(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X6, X6
+	MOVBQZX      15(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X6, X6
+	MOVBQZX      12(CX), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVBQZX      13(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVBQZX      16(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVBQZX      17(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	VINSERTI128  $0x01, X4, Y6, Y4
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 32(SP), Y5
+	VPSHUFB      k24<>+0(SB), Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPCMPEQB     Y7, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPBROADCASTQ 64(SP), Y7
+	VPBROADCASTQ 128(SP), Y8
+	VPSHUFB      Y3, Y7, Y7
+	VPSHUFB      Y3, Y8, Y3
+	VPXOR        Y5, Y3, Y3
+	VPUNPCKLBW   Y3, Y7, Y5
+	VMOVDQU      Y5, (AX)
+	VPUNPCKHBW   Y3, Y7, Y5
+	VMOVDQU      Y5, 32(AX)
+	MOVBQZX      18(CX), SI
+	VMOVD        (BX)(SI*4), X6
+	MOVBQZX      19(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X6, X6
+	MOVBQZX      22(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X6, X6
+	MOVBQZX      23(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X6, X6
+	MOVBQZX      20(CX), SI
+	VMOVD        (BX)(SI*4), X3
+	MOVBQZX      21(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X3, X3
+	MOVBQZX      24(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X3, X3
+	MOVBQZX      25(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X3, X3
+	VINSERTI128  $0x01, X3, Y6, Y3
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 36(SP), Y5
+	VPSHUFB      k24<>+0(SB), Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPCMPEQB     Y7, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPBROADCASTQ 72(SP), Y7
+	VPBROADCASTQ 136(SP), Y8
+	VPSHUFB      Y4, Y7, Y7
+	VPSHUFB      Y4, Y8, Y4
+	VPXOR        Y5, Y4, Y4
+	VPUNPCKLBW   Y4, Y7, Y5
+	VMOVDQU      Y5, 64(AX)
+	VPUNPCKHBW   Y4, Y7, Y5
+	VMOVDQU      Y5, 96(AX)
+	MOVBQZX      26(CX), SI
+	VMOVD        (BX)(SI*4), X6
+	MOVBQZX      27(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X6, X6
+	MOVBQZX      30(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X6, X6
+	MOVBQZX      31(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X6, X6
+	MOVBQZX      28(CX), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVBQZX      29(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVBQZX      32(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVBQZX      33(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	VINSERTI128  $0x01, X4, Y6, Y4
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 40(SP), Y5
+	VPSHUFB      k24<>+0(SB), Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPCMPEQB     Y7, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPBROADCASTQ 96(SP), Y7
+	VPBROADCASTQ 160(SP), Y8
+	VPSHUFB      Y3, Y7, Y7
+	VPSHUFB      Y3, Y8, Y3
+	VPXOR        Y5, Y3, Y3
+	VPUNPCKLBW   Y3, Y7, Y5
+	VMOVDQU      Y5, 128(AX)
+	VPUNPCKHBW   Y3, Y7, Y5
+	VMOVDQU      Y5, 160(AX)
+	MOVBQZX      34(CX), SI
+	VMOVD        (BX)(SI*4), X6
+	MOVBQZX      35(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X6, X6
+	MOVBQZX      38(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X6, X6
+	MOVBQZX      39(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X6, X6
+	MOVBQZX      36(CX), SI
+	VMOVD        (BX)(SI*4), X3
+	MOVBQZX      37(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X3, X3
+	MOVBQZX      40(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X3, X3
+	MOVBQZX      41(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X3, X3
+	VINSERTI128  $0x01, X3, Y6, Y3
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 44(SP), Y5
+	VPSHUFB      k24<>+0(SB), Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPCMPEQB     Y7, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPBROADCASTQ 104(SP), Y7
+	VPBROADCASTQ 168(SP), Y8
+	VPSHUFB      Y4, Y7, Y7
+	VPSHUFB      Y4, Y8, Y4
+	VPXOR        Y5, Y4, Y4
+	VPUNPCKLBW   Y4, Y7, Y5
+	VMOVDQU      Y5, 192(AX)
+	VPUNPCKHBW   Y4, Y7, Y5
+	VMOVDQU      Y5, 224(AX)
+	MOVBQZX      42(CX), SI
+	VMOVD        (BX)(SI*4), X6
+	MOVBQZX      43(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X6, X6
+	MOVBQZX      46(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X6, X6
+	MOVBQZX      47(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X6, X6
+	MOVBQZX      44(CX), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVBQZX      45(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVBQZX      48(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVBQZX      49(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	VINSERTI128  $0x01, X4, Y6, Y4
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 48(SP), Y5
+	VPSHUFB      k24<>+0(SB), Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPCMPEQB     Y7, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPBROADCASTQ 80(SP), Y7
+	VPBROADCASTQ 144(SP), Y8
+	VPSHUFB      Y3, Y7, Y7
+	VPSHUFB      Y3, Y8, Y3
+	VPXOR        Y5, Y3, Y3
+	VPUNPCKLBW   Y3, Y7, Y5
+	VMOVDQU      Y5, 256(AX)
+	VPUNPCKHBW   Y3, Y7, Y5
+	VMOVDQU      Y5, 288(AX)
+	MOVBQZX      50(CX), SI
+	VMOVD        (BX)(SI*4), X6
+	MOVBQZX      51(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X6, X6
+	MOVBQZX      54(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X6, X6
+	MOVBQZX      55(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X6, X6
+	MOVBQZX      52(CX), SI
+	VMOVD        (BX)(SI*4), X3
+	MOVBQZX      53(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X3, X3
+	MOVBQZX      56(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X3, X3
+	MOVBQZX      57(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X3, X3
+	VINSERTI128  $0x01, X3, Y6, Y3
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 52(SP), Y5
+	VPSHUFB      k24<>+0(SB), Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPCMPEQB     Y7, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPBROADCASTQ 88(SP), Y7
+	VPBROADCASTQ 152(SP), Y8
+	VPSHUFB      Y4, Y7, Y7
+	VPSHUFB      Y4, Y8, Y4
+	VPXOR        Y5, Y4, Y4
+	VPUNPCKLBW   Y4, Y7, Y5
+	VMOVDQU      Y5, 320(AX)
+	VPUNPCKHBW   Y4, Y7, Y5
+	VMOVDQU      Y5, 352(AX)
+	MOVBQZX      58(CX), SI
+	VMOVD        (BX)(SI*4), X6
+	MOVBQZX      59(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X6, X6
+	MOVBQZX      62(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X6, X6
+	MOVBQZX      63(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X6, X6
+	MOVBQZX      60(CX), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVBQZX      61(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVBQZX      64(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVBQZX      65(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	VINSERTI128  $0x01, X4, Y6, Y4
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 56(SP), Y5
+	VPSHUFB      k24<>+0(SB), Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPCMPEQB     Y7, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPBROADCASTQ 112(SP), Y7
+	VPBROADCASTQ 176(SP), Y8
+	VPSHUFB      Y3, Y7, Y7
+	VPSHUFB      Y3, Y8, Y3
+	VPXOR        Y5, Y3, Y3
+	VPUNPCKLBW   Y3, Y7, Y5
+	VMOVDQU      Y5, 384(AX)
+	VPUNPCKHBW   Y3, Y7, Y5
+	VMOVDQU      Y5, 416(AX)
+	VMOVDQU      k23<>+0(SB), Y5
+	VPBROADCASTD 60(SP), Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
+	VPAND        Y5, Y3, Y3
+	VPCMPEQB     Y5, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPBROADCASTQ 120(SP), Y2
+	VPBROADCASTQ 184(SP), Y5
+	VPSHUFB      Y4, Y2, Y2
+	VPSHUFB      Y4, Y5, Y4
+	VPXOR        Y3, Y4, Y4
+	VPUNPCKLBW   Y4, Y2, Y3
+	VMOVDQU      Y3, 448(AX)
+	VPUNPCKHBW   Y4, Y2, Y3
+	VMOVDQU      Y3, 480(AX)
 	ADDQ         $0x00000062, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -19544,9 +16272,57 @@ block:
 	VZEROUPPER
 	RET
 
+DATA k105<>+0(SB)/8, $0xc0800000c0800000
+DATA k105<>+8(SB)/8, $0xc0800000c0800000
+DATA k105<>+16(SB)/8, $0xc0800000c0800000
+DATA k105<>+24(SB)/8, $0xc0800000c0800000
+GLOBL k105<>(SB), RODATA|NOPTR, $32
+
+DATA k106<>+0(SB)/8, $0xc1400000c1400000
+DATA k106<>+8(SB)/8, $0xc1400000c1400000
+DATA k106<>+16(SB)/8, $0xc1400000c1400000
+DATA k106<>+24(SB)/8, $0xc1400000c1400000
+GLOBL k106<>(SB), RODATA|NOPTR, $32
+
+DATA k107<>+0(SB)/8, $0xc1a00000c1a00000
+DATA k107<>+8(SB)/8, $0xc1a00000c1a00000
+DATA k107<>+16(SB)/8, $0xc1a00000c1a00000
+DATA k107<>+24(SB)/8, $0xc1a00000c1a00000
+GLOBL k107<>(SB), RODATA|NOPTR, $32
+
+DATA k108<>+0(SB)/8, $0xc1e00000c1e00000
+DATA k108<>+8(SB)/8, $0xc1e00000c1e00000
+DATA k108<>+16(SB)/8, $0xc1e00000c1e00000
+DATA k108<>+24(SB)/8, $0xc1e00000c1e00000
+GLOBL k108<>(SB), RODATA|NOPTR, $32
+
+DATA k109<>+0(SB)/8, $0xc2100000c2100000
+DATA k109<>+8(SB)/8, $0xc2100000c2100000
+DATA k109<>+16(SB)/8, $0xc2100000c2100000
+DATA k109<>+24(SB)/8, $0xc2100000c2100000
+GLOBL k109<>(SB), RODATA|NOPTR, $32
+
+DATA k110<>+0(SB)/8, $0xc2300000c2300000
+DATA k110<>+8(SB)/8, $0xc2300000c2300000
+DATA k110<>+16(SB)/8, $0xc2300000c2300000
+DATA k110<>+24(SB)/8, $0xc2300000c2300000
+GLOBL k110<>(SB), RODATA|NOPTR, $32
+
+DATA k111<>+0(SB)/8, $0xc2500000c2500000
+DATA k111<>+8(SB)/8, $0xc2500000c2500000
+DATA k111<>+16(SB)/8, $0xc2500000c2500000
+DATA k111<>+24(SB)/8, $0xc2500000c2500000
+GLOBL k111<>(SB), RODATA|NOPTR, $32
+
+DATA k112<>+0(SB)/8, $0xc2780000c2780000
+DATA k112<>+8(SB)/8, $0xc2780000c2780000
+DATA k112<>+16(SB)/8, $0xc2780000c2780000
+DATA k112<>+24(SB)/8, $0xc2780000c2780000
+GLOBL k112<>(SB), RODATA|NOPTR, $32
+
 // func iq3_XXSF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·iq3_XXSF16AVX2(SB), NOSPLIT, $320-24
+TEXT ·iq3_XXSF16AVX2(SB), NOSPLIT, $96-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -19555,535 +16331,407 @@ block:
 	VPBROADCASTW (CX), X0
 	VCVTPH2PS    X0, Y0
 	VMOVDQU      66(CX), Y1
+	VPAND        k91<>+0(SB), Y1, Y2
+	VPSLLD       $0x01, Y1, Y3
+	VPAND        k92<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VPSLLD       $0x02, Y1, Y3
+	VPAND        k93<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VPSLLD       $0x03, Y1, Y3
+	VPAND        k94<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VPSRLW       $0x04, Y2, Y3
+	VPXOR        Y2, Y3, Y3
+	VPAND        k6<>+0(SB), Y3, Y3
+	VMOVDQU      k95<>+0(SB), Y5
+	VPSHUFB      Y3, Y5, Y3
+	VPOR         Y3, Y2, Y2
+	VMOVDQU      Y2, 64(SP)
 	VPSRLD       $0x1c, Y1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       k79<>+0(SB), Y1, Y1
+	VADDPS       k96<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VMULPS       k79<>+0(SB), Y1, Y1
+	VMULPS       k96<>+0(SB), Y1, Y1
 	VMULPS       k9<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(SP)
 	LEAQ         ·iq3xxsGrid+0(SB), BX
 	MOVBQZX      2(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 64(SP)
+	VMOVD        (BX)(SI*4), X4
 	MOVBQZX      3(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 68(SP)
-	MOVBQZX      4(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 80(SP)
-	MOVBQZX      5(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 84(SP)
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
 	MOVBQZX      6(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 72(SP)
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
 	MOVBQZX      7(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 76(SP)
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVBQZX      4(CX), SI
+	VMOVD        (BX)(SI*4), X0
+	MOVBQZX      5(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X0, X0
 	MOVBQZX      8(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 88(SP)
+	VPINSRD      $0x02, (BX)(SI*4), X0, X0
 	MOVBQZX      9(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 92(SP)
+	VPINSRD      $0x03, (BX)(SI*4), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
 	MOVBQZX      10(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 96(SP)
+	VMOVD        (BX)(SI*4), X4
 	MOVBQZX      11(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 100(SP)
-	MOVBQZX      12(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 112(SP)
-	MOVBQZX      13(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 116(SP)
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
 	MOVBQZX      14(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 104(SP)
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
 	MOVBQZX      15(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 108(SP)
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVBQZX      12(CX), SI
+	VMOVD        (BX)(SI*4), X1
+	MOVBQZX      13(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X1, X1
 	MOVBQZX      16(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 120(SP)
+	VPINSRD      $0x02, (BX)(SI*4), X1, X1
 	MOVBQZX      17(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 124(SP)
-	MOVBQZX      18(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 128(SP)
-	MOVBQZX      19(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 132(SP)
-	MOVBQZX      20(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 144(SP)
-	MOVBQZX      21(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 148(SP)
-	MOVBQZX      22(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 136(SP)
-	MOVBQZX      23(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 140(SP)
-	MOVBQZX      24(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 152(SP)
-	MOVBQZX      25(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 156(SP)
-	MOVBQZX      26(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 160(SP)
-	MOVBQZX      27(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 164(SP)
-	MOVBQZX      28(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 176(SP)
-	MOVBQZX      29(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 180(SP)
-	MOVBQZX      30(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 168(SP)
-	MOVBQZX      31(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 172(SP)
-	MOVBQZX      32(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 184(SP)
-	MOVBQZX      33(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 188(SP)
-	MOVBQZX      34(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 192(SP)
-	MOVBQZX      35(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 196(SP)
-	MOVBQZX      36(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 208(SP)
-	MOVBQZX      37(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 212(SP)
-	MOVBQZX      38(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 200(SP)
-	MOVBQZX      39(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 204(SP)
-	MOVBQZX      40(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 216(SP)
-	MOVBQZX      41(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 220(SP)
-	MOVBQZX      42(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 224(SP)
-	MOVBQZX      43(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 228(SP)
-	MOVBQZX      44(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 240(SP)
-	MOVBQZX      45(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 244(SP)
-	MOVBQZX      46(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 232(SP)
-	MOVBQZX      47(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 236(SP)
-	MOVBQZX      48(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 248(SP)
-	MOVBQZX      49(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 252(SP)
-	MOVBQZX      50(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 256(SP)
-	MOVBQZX      51(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 260(SP)
-	MOVBQZX      52(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 272(SP)
-	MOVBQZX      53(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 276(SP)
-	MOVBQZX      54(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 264(SP)
-	MOVBQZX      55(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 268(SP)
-	MOVBQZX      56(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 280(SP)
-	MOVBQZX      57(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 284(SP)
-	MOVBQZX      58(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 288(SP)
-	MOVBQZX      59(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 292(SP)
-	MOVBQZX      60(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 304(SP)
-	MOVBQZX      61(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 308(SP)
-	MOVBQZX      62(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 296(SP)
-	MOVBQZX      63(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 300(SP)
-	MOVBQZX      64(CX), SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 312(SP)
-	MOVBQZX      65(CX), SI
-	MOVL         (BX)(SI*4), BX
-	MOVL         BX, 316(SP)
-	LEAQ         ·evenSignBytes+0(SB), BX
-	MOVL         66(CX), SI
-	VMOVDQU      64(SP), Y0
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X1
-	VMOVHPS      (BX)(SI*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	MOVL         70(CX), SI
-	VMOVDQU      96(SP), Y1
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y1, Y1
-	VBROADCASTSS 32(SP), Y3
+	VPINSRD      $0x03, (BX)(SI*4), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 64(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VBROADCASTSS 32(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 48(AX)
-	MOVL         74(CX), SI
-	VMOVDQU      128(SP), Y0
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y0, Y0
-	VBROADCASTSS 36(SP), Y3
+	MOVBQZX      18(CX), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVBQZX      19(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVBQZX      22(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVBQZX      23(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVBQZX      20(CX), SI
+	VMOVD        (BX)(SI*4), X0
+	MOVBQZX      21(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X0, X0
+	MOVBQZX      24(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X0, X0
+	MOVBQZX      25(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 68(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VPSUBB       Y2, Y1, Y1
+	VBROADCASTSS 36(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 64(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 80(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 96(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 112(AX)
-	MOVL         78(CX), SI
-	VMOVDQU      160(SP), Y1
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y1, Y1
-	VBROADCASTSS 40(SP), Y3
+	MOVBQZX      26(CX), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVBQZX      27(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVBQZX      30(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVBQZX      31(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVBQZX      28(CX), SI
+	VMOVD        (BX)(SI*4), X1
+	MOVBQZX      29(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X1, X1
+	MOVBQZX      32(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X1, X1
+	MOVBQZX      33(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 72(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VBROADCASTSS 40(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 176(AX)
-	MOVL         82(CX), SI
-	VMOVDQU      192(SP), Y0
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y0, Y0
-	VBROADCASTSS 44(SP), Y3
+	MOVBQZX      34(CX), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVBQZX      35(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVBQZX      38(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVBQZX      39(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVBQZX      36(CX), SI
+	VMOVD        (BX)(SI*4), X0
+	MOVBQZX      37(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X0, X0
+	MOVBQZX      40(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X0, X0
+	MOVBQZX      41(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 76(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VPSUBB       Y2, Y1, Y1
+	VBROADCASTSS 44(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 192(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 208(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 224(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 240(AX)
-	MOVL         86(CX), SI
-	VMOVDQU      224(SP), Y1
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y1, Y1
-	VBROADCASTSS 48(SP), Y3
+	MOVBQZX      42(CX), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVBQZX      43(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVBQZX      46(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVBQZX      47(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVBQZX      44(CX), SI
+	VMOVD        (BX)(SI*4), X1
+	MOVBQZX      45(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X1, X1
+	MOVBQZX      48(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X1, X1
+	MOVBQZX      49(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 80(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VBROADCASTSS 48(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 304(AX)
-	MOVL         90(CX), SI
-	VMOVDQU      256(SP), Y0
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y0, Y0
-	VBROADCASTSS 52(SP), Y3
+	MOVBQZX      50(CX), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVBQZX      51(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVBQZX      54(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVBQZX      55(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVBQZX      52(CX), SI
+	VMOVD        (BX)(SI*4), X0
+	MOVBQZX      53(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X0, X0
+	MOVBQZX      56(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X0, X0
+	MOVBQZX      57(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 84(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VPSUBB       Y2, Y1, Y1
+	VBROADCASTSS 52(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 320(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 336(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 352(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 368(AX)
-	MOVL         94(CX), SI
-	VMOVDQU      288(SP), Y1
-	MOVQ         SI, DI
-	ANDL         $0x0000007f, DI
-	MOVQ         SI, R8
-	SHRQ         $0x07, R8
-	ANDL         $0x0000007f, R8
-	MOVQ         SI, R9
-	SHRQ         $0x0e, R9
-	ANDL         $0x0000007f, R9
-	SHRQ         $0x15, SI
-	ANDL         $0x0000007f, SI
-	VMOVQ        (BX)(DI*8), X2
-	VMOVHPS      (BX)(R9*8), X2, X2
-	VMOVQ        (BX)(R8*8), X3
-	VMOVHPS      (BX)(SI*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y1, Y1
-	VBROADCASTSS 56(SP), Y3
+	MOVBQZX      58(CX), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVBQZX      59(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVBQZX      62(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVBQZX      63(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVBQZX      60(CX), SI
+	VMOVD        (BX)(SI*4), X1
+	MOVBQZX      61(CX), SI
+	VPINSRD      $0x01, (BX)(SI*4), X1, X1
+	MOVBQZX      64(CX), SI
+	VPINSRD      $0x02, (BX)(SI*4), X1, X1
+	MOVBQZX      65(CX), SI
+	VPINSRD      $0x03, (BX)(SI*4), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 88(SP), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VBROADCASTSS 56(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 400(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 416(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 432(AX)
+	VMOVDQU      k23<>+0(SB), Y2
+	VPBROADCASTD 92(SP), Y0
+	VPSHUFB      k24<>+0(SB), Y0, Y0
+	VPAND        Y2, Y0, Y0
+	VPCMPEQB     Y2, Y0, Y0
+	VPXOR        Y0, Y1, Y1
+	VPSUBB       Y0, Y1, Y1
 	VBROADCASTSS 60(SP), Y0
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
@@ -20119,12 +16767,42 @@ block:
 
 // func iq3_SF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C
-TEXT ·iq3_SF32AVX2(SB), NOSPLIT, $320-24
+TEXT ·iq3_SF32AVX2(SB), NOSPLIT, $192-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
 block:
+	VMOVDQU      k113<>+0(SB), Y0
+	VMOVDQU      k114<>+0(SB), Y1
+	VPMOVZXBW    2(CX), Y2
+	VPBROADCASTW 66(CX), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPMULLW      Y1, Y3, Y3
+	VPAND        k115<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VMOVDQU      Y2, 32(SP)
+	VPMOVZXBW    18(CX), Y2
+	VPBROADCASTW 68(CX), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPMULLW      Y1, Y3, Y3
+	VPAND        k115<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VMOVDQU      Y2, 64(SP)
+	VPMOVZXBW    34(CX), Y2
+	VPBROADCASTW 70(CX), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPMULLW      Y1, Y3, Y3
+	VPAND        k115<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VMOVDQU      Y2, 96(SP)
+	VPMOVZXBW    50(CX), Y2
+	VPBROADCASTW 72(CX), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPMULLW      Y1, Y3, Y3
+	VPAND        k115<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VMOVDQU      Y2, 128(SP)
 	VPBROADCASTW (CX), X0
 	VCVTPH2PS    X0, Y0
 	MOVL         106(CX), BX
@@ -20139,700 +16817,355 @@ block:
 	VMULPS       k9<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 32(SP)
+	VMOVUPS      Y1, 160(SP)
 	LEAQ         ·iq3sGrid+0(SB), BX
-	MOVBQZX      2(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 64(SP)
-	MOVBQZX      3(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 68(SP)
-	MOVBQZX      4(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 80(SP)
-	MOVBQZX      5(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 84(SP)
-	MOVBQZX      6(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 72(SP)
-	MOVBQZX      7(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 76(SP)
-	MOVBQZX      8(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 88(SP)
-	MOVBQZX      9(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 92(SP)
-	MOVBQZX      10(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 96(SP)
-	MOVBQZX      11(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 100(SP)
-	MOVBQZX      12(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 112(SP)
-	MOVBQZX      13(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 116(SP)
-	MOVBQZX      14(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 104(SP)
-	MOVBQZX      15(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 108(SP)
-	MOVBQZX      16(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 120(SP)
-	MOVBQZX      17(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 124(SP)
-	MOVBQZX      18(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 128(SP)
-	MOVBQZX      19(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 132(SP)
-	MOVBQZX      20(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 144(SP)
-	MOVBQZX      21(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 148(SP)
-	MOVBQZX      22(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 136(SP)
-	MOVBQZX      23(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 140(SP)
-	MOVBQZX      24(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 152(SP)
-	MOVBQZX      25(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 156(SP)
-	MOVBQZX      26(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 160(SP)
-	MOVBQZX      27(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 164(SP)
-	MOVBQZX      28(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 176(SP)
-	MOVBQZX      29(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 180(SP)
-	MOVBQZX      30(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 168(SP)
-	MOVBQZX      31(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 172(SP)
-	MOVBQZX      32(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 184(SP)
-	MOVBQZX      33(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 188(SP)
-	MOVBQZX      34(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 192(SP)
-	MOVBQZX      35(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 196(SP)
-	MOVBQZX      36(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 208(SP)
-	MOVBQZX      37(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 212(SP)
-	MOVBQZX      38(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 200(SP)
-	MOVBQZX      39(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 204(SP)
-	MOVBQZX      40(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 216(SP)
-	MOVBQZX      41(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 220(SP)
-	MOVBQZX      42(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 224(SP)
-	MOVBQZX      43(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 228(SP)
-	MOVBQZX      44(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 240(SP)
-	MOVBQZX      45(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 244(SP)
-	MOVBQZX      46(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 232(SP)
-	MOVBQZX      47(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 236(SP)
-	MOVBQZX      48(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 248(SP)
-	MOVBQZX      49(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 252(SP)
-	MOVBQZX      50(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 256(SP)
-	MOVBQZX      51(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 260(SP)
-	MOVBQZX      52(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 272(SP)
-	MOVBQZX      53(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 276(SP)
-	MOVBQZX      54(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 264(SP)
-	MOVBQZX      55(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 268(SP)
-	MOVBQZX      56(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 280(SP)
-	MOVBQZX      57(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 284(SP)
-	MOVBQZX      58(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 288(SP)
-	MOVBQZX      59(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 292(SP)
-	MOVBQZX      60(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 304(SP)
-	MOVBQZX      61(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 308(SP)
-	MOVBQZX      62(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 296(SP)
-	MOVBQZX      63(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 300(SP)
-	MOVBQZX      64(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 312(SP)
-	MOVBQZX      65(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), BX
-	MOVL         BX, 316(SP)
-	LEAQ         ·signBytes+0(SB), BX
-	VMOVDQU      64(SP), Y0
-	MOVBQZX      74(CX), SI
-	MOVBQZX      75(CX), DI
-	MOVBQZX      76(CX), R8
-	MOVBQZX      77(CX), R9
-	VMOVQ        (BX)(SI*8), X2
-	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X1
-	VMOVHPS      (BX)(R9*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VMOVDQU      96(SP), Y1
-	MOVBQZX      78(CX), SI
-	MOVBQZX      79(CX), DI
-	MOVBQZX      80(CX), R8
-	MOVBQZX      81(CX), R9
-	VMOVQ        (BX)(SI*8), X2
-	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y1, Y1
-	VBROADCASTSS 32(SP), Y3
+	MOVWQZX      32(SP), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVWQZX      34(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVWQZX      40(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVWQZX      42(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVWQZX      36(SP), SI
+	VMOVD        (BX)(SI*4), X0
+	MOVWQZX      38(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X0, X0
+	MOVWQZX      44(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X0, X0
+	MOVWQZX      46(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	MOVWQZX      48(SP), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVWQZX      50(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVWQZX      56(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVWQZX      58(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVWQZX      52(SP), SI
+	VMOVD        (BX)(SI*4), X1
+	MOVWQZX      54(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X1, X1
+	MOVWQZX      60(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X1, X1
+	MOVWQZX      62(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 74(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VBROADCASTSS 160(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 32(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 64(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 96(AX)
-	VMOVDQU      128(SP), Y0
-	MOVBQZX      82(CX), SI
-	MOVBQZX      83(CX), DI
-	MOVBQZX      84(CX), R8
-	MOVBQZX      85(CX), R9
-	VMOVQ        (BX)(SI*8), X2
-	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y0, Y0
-	VBROADCASTSS 36(SP), Y3
+	MOVWQZX      64(SP), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVWQZX      66(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVWQZX      72(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVWQZX      74(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVWQZX      68(SP), SI
+	VMOVD        (BX)(SI*4), X0
+	MOVWQZX      70(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X0, X0
+	MOVWQZX      76(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X0, X0
+	MOVWQZX      78(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 78(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VPSUBB       Y2, Y1, Y1
+	VBROADCASTSS 164(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 128(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 160(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 192(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 224(AX)
-	VMOVDQU      160(SP), Y1
-	MOVBQZX      86(CX), SI
-	MOVBQZX      87(CX), DI
-	MOVBQZX      88(CX), R8
-	MOVBQZX      89(CX), R9
-	VMOVQ        (BX)(SI*8), X2
-	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y1, Y1
-	VBROADCASTSS 40(SP), Y3
+	MOVWQZX      80(SP), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVWQZX      82(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVWQZX      88(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVWQZX      90(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVWQZX      84(SP), SI
+	VMOVD        (BX)(SI*4), X1
+	MOVWQZX      86(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X1, X1
+	MOVWQZX      92(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X1, X1
+	MOVWQZX      94(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 82(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VBROADCASTSS 168(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 288(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 320(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 352(AX)
-	VMOVDQU      192(SP), Y0
-	MOVBQZX      90(CX), SI
-	MOVBQZX      91(CX), DI
-	MOVBQZX      92(CX), R8
-	MOVBQZX      93(CX), R9
-	VMOVQ        (BX)(SI*8), X2
-	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y0, Y0
-	VBROADCASTSS 44(SP), Y3
+	MOVWQZX      96(SP), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVWQZX      98(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVWQZX      104(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVWQZX      106(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVWQZX      100(SP), SI
+	VMOVD        (BX)(SI*4), X0
+	MOVWQZX      102(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X0, X0
+	MOVWQZX      108(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X0, X0
+	MOVWQZX      110(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 86(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VPSUBB       Y2, Y1, Y1
+	VBROADCASTSS 172(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 384(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 416(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 448(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 480(AX)
-	VMOVDQU      224(SP), Y1
-	MOVBQZX      94(CX), SI
-	MOVBQZX      95(CX), DI
-	MOVBQZX      96(CX), R8
-	MOVBQZX      97(CX), R9
-	VMOVQ        (BX)(SI*8), X2
-	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y1, Y1
-	VBROADCASTSS 48(SP), Y3
+	MOVWQZX      112(SP), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVWQZX      114(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVWQZX      120(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVWQZX      122(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVWQZX      116(SP), SI
+	VMOVD        (BX)(SI*4), X1
+	MOVWQZX      118(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X1, X1
+	MOVWQZX      124(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X1, X1
+	MOVWQZX      126(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 90(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VBROADCASTSS 176(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 512(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 544(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 576(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 608(AX)
-	VMOVDQU      256(SP), Y0
-	MOVBQZX      98(CX), SI
-	MOVBQZX      99(CX), DI
-	MOVBQZX      100(CX), R8
-	MOVBQZX      101(CX), R9
-	VMOVQ        (BX)(SI*8), X2
-	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y0, Y0
-	VBROADCASTSS 52(SP), Y3
+	MOVWQZX      128(SP), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVWQZX      130(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVWQZX      136(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVWQZX      138(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVWQZX      132(SP), SI
+	VMOVD        (BX)(SI*4), X0
+	MOVWQZX      134(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X0, X0
+	MOVWQZX      140(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X0, X0
+	MOVWQZX      142(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 94(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VPSUBB       Y2, Y1, Y1
+	VBROADCASTSS 180(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 640(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 672(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 704(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 736(AX)
-	VMOVDQU      288(SP), Y1
-	MOVBQZX      102(CX), SI
-	MOVBQZX      103(CX), DI
-	MOVBQZX      104(CX), R8
-	MOVBQZX      105(CX), R9
-	VMOVQ        (BX)(SI*8), X2
-	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y1, Y1
-	VBROADCASTSS 56(SP), Y3
+	MOVWQZX      144(SP), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVWQZX      146(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVWQZX      152(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVWQZX      154(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVWQZX      148(SP), SI
+	VMOVD        (BX)(SI*4), X1
+	MOVWQZX      150(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X1, X1
+	MOVWQZX      156(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X1, X1
+	MOVWQZX      158(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 98(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VBROADCASTSS 184(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 768(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 800(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 832(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 864(AX)
-	VBROADCASTSS 60(SP), Y0
+	VMOVDQU      k23<>+0(SB), Y2
+	VPBROADCASTD 102(CX), Y0
+	VPSHUFB      k24<>+0(SB), Y0, Y0
+	VPAND        Y2, Y0, Y0
+	VPCMPEQB     Y2, Y0, Y0
+	VPXOR        Y0, Y1, Y1
+	VPSUBB       Y0, Y1, Y1
+	VBROADCASTSS 188(SP), Y0
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -20861,6 +17194,24 @@ block:
 	VZEROUPPER
 	RET
 
+DATA k113<>+0(SB)/8, $0x8000800080008000
+DATA k113<>+8(SB)/8, $0x8000800080008000
+DATA k113<>+16(SB)/8, $0x8001800180018001
+DATA k113<>+24(SB)/8, $0x8001800180018001
+GLOBL k113<>(SB), RODATA|NOPTR, $32
+
+DATA k114<>+0(SB)/8, $0x0020004000800100
+DATA k114<>+8(SB)/8, $0x0002000400080010
+DATA k114<>+16(SB)/8, $0x0020004000800100
+DATA k114<>+24(SB)/8, $0x0002000400080010
+GLOBL k114<>(SB), RODATA|NOPTR, $32
+
+DATA k115<>+0(SB)/8, $0x0100010001000100
+DATA k115<>+8(SB)/8, $0x0100010001000100
+DATA k115<>+16(SB)/8, $0x0100010001000100
+DATA k115<>+24(SB)/8, $0x0100010001000100
+GLOBL k115<>(SB), RODATA|NOPTR, $32
+
 // func iq3_SBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C
 TEXT ·iq3_SBF16AVX2(SB), NOSPLIT, $288-24
@@ -20871,6 +17222,36 @@ TEXT ·iq3_SBF16AVX2(SB), NOSPLIT, $288-24
 	VMOVDQU k3<>+0(SB), Y1
 
 block:
+	VMOVDQU      k113<>+0(SB), Y2
+	VMOVDQU      k114<>+0(SB), Y3
+	VPMOVZXBW    2(CX), Y4
+	VPBROADCASTW 66(CX), Y5
+	VPSHUFB      Y2, Y5, Y5
+	VPMULLW      Y3, Y5, Y5
+	VPAND        k115<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VMOVDQU      Y4, (SP)
+	VPMOVZXBW    18(CX), Y4
+	VPBROADCASTW 68(CX), Y5
+	VPSHUFB      Y2, Y5, Y5
+	VPMULLW      Y3, Y5, Y5
+	VPAND        k115<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VMOVDQU      Y4, 32(SP)
+	VPMOVZXBW    34(CX), Y4
+	VPBROADCASTW 70(CX), Y5
+	VPSHUFB      Y2, Y5, Y5
+	VPMULLW      Y3, Y5, Y5
+	VPAND        k115<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VMOVDQU      Y4, 64(SP)
+	VPMOVZXBW    50(CX), Y4
+	VPBROADCASTW 72(CX), Y5
+	VPSHUFB      Y2, Y5, Y5
+	VPMULLW      Y3, Y5, Y5
+	VPAND        k115<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VMOVDQU      Y4, 96(SP)
 	VPBROADCASTW (CX), X2
 	VCVTPH2PS    X2, Y2
 	MOVL         106(CX), BX
@@ -20882,828 +17263,329 @@ block:
 	VPADDD       k4<>+0(SB), Y3, Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
-	VMULPS       k26<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y2
-	VBLENDVPS    Y2, k1<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, (SP)
-	LEAQ         ·iq3sGrid+0(SB), BX
-	MOVBQZX      2(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 32(SP)
-	MOVBQZX      3(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 36(SP)
-	MOVBQZX      4(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 48(SP)
-	MOVBQZX      5(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 52(SP)
-	MOVBQZX      6(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 40(SP)
-	MOVBQZX      7(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 44(SP)
-	MOVBQZX      8(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 56(SP)
-	MOVBQZX      9(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 60(SP)
-	MOVBQZX      10(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 64(SP)
-	MOVBQZX      11(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 68(SP)
-	MOVBQZX      12(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 80(SP)
-	MOVBQZX      13(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 84(SP)
-	MOVBQZX      14(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 72(SP)
-	MOVBQZX      15(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 76(SP)
-	MOVBQZX      16(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 88(SP)
-	MOVBQZX      17(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 92(SP)
-	MOVBQZX      18(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 96(SP)
-	MOVBQZX      19(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 100(SP)
-	MOVBQZX      20(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 112(SP)
-	MOVBQZX      21(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 116(SP)
-	MOVBQZX      22(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 104(SP)
-	MOVBQZX      23(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 108(SP)
-	MOVBQZX      24(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 120(SP)
-	MOVBQZX      25(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 124(SP)
-	MOVBQZX      26(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 128(SP)
-	MOVBQZX      27(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 132(SP)
-	MOVBQZX      28(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 144(SP)
-	MOVBQZX      29(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 148(SP)
-	MOVBQZX      30(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 136(SP)
-	MOVBQZX      31(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 140(SP)
-	MOVBQZX      32(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 152(SP)
-	MOVBQZX      33(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 156(SP)
-	MOVBQZX      34(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 160(SP)
-	MOVBQZX      35(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 164(SP)
-	MOVBQZX      36(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 176(SP)
-	MOVBQZX      37(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 180(SP)
-	MOVBQZX      38(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 168(SP)
-	MOVBQZX      39(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 172(SP)
-	MOVBQZX      40(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 184(SP)
-	MOVBQZX      41(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 188(SP)
-	MOVBQZX      42(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 192(SP)
-	MOVBQZX      43(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 196(SP)
-	MOVBQZX      44(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 208(SP)
-	MOVBQZX      45(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 212(SP)
-	MOVBQZX      46(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 200(SP)
-	MOVBQZX      47(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 204(SP)
-	MOVBQZX      48(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 216(SP)
-	MOVBQZX      49(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 220(SP)
-	MOVBQZX      50(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 224(SP)
-	MOVBQZX      51(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 228(SP)
-	MOVBQZX      52(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 240(SP)
-	MOVBQZX      53(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 244(SP)
-	MOVBQZX      54(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 232(SP)
-	MOVBQZX      55(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 236(SP)
-	MOVBQZX      56(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 248(SP)
-	MOVBQZX      57(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 252(SP)
-	MOVBQZX      58(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 256(SP)
-	MOVBQZX      59(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 260(SP)
-	MOVBQZX      60(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 272(SP)
-	MOVBQZX      61(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 276(SP)
-	MOVBQZX      62(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 264(SP)
-	MOVBQZX      63(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 268(SP)
-	MOVBQZX      64(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 280(SP)
-	MOVBQZX      65(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), BX
-	MOVL         BX, 284(SP)
-	LEAQ         ·signBytes+0(SB), BX
-	VMOVDQU      32(SP), Y2
-	MOVBQZX      74(CX), SI
-	MOVBQZX      75(CX), DI
-	MOVBQZX      76(CX), R8
-	MOVBQZX      77(CX), R9
-	VMOVQ        (BX)(SI*8), X4
-	VMOVHPS      (BX)(R8*8), X4, X4
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPSIGNB      Y3, Y2, Y2
-	VMOVDQU      64(SP), Y3
-	MOVBQZX      78(CX), SI
-	MOVBQZX      79(CX), DI
-	MOVBQZX      80(CX), R8
-	MOVBQZX      81(CX), R9
-	VMOVQ        (BX)(SI*8), X4
-	VMOVHPS      (BX)(R8*8), X4, X4
-	VMOVQ        (BX)(DI*8), X5
-	VMOVHPS      (BX)(R9*8), X5, X5
-	VINSERTI128  $0x01, X5, Y4, Y5
-	VPSIGNB      Y5, Y3, Y3
-	VBROADCASTSS (SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, (AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y2, Y6, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y6
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y2, Y2
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y2, Y6, Y6
-	VMOVDQU      Y6, 32(AX)
-	VMOVDQU      96(SP), Y2
-	MOVBQZX      82(CX), SI
-	MOVBQZX      83(CX), DI
-	MOVBQZX      84(CX), R8
-	MOVBQZX      85(CX), R9
-	VMOVQ        (BX)(SI*8), X4
-	VMOVHPS      (BX)(R8*8), X4, X4
-	VMOVQ        (BX)(DI*8), X5
-	VMOVHPS      (BX)(R9*8), X5, X5
-	VINSERTI128  $0x01, X5, Y4, Y5
-	VPSIGNB      Y5, Y2, Y2
-	VBROADCASTSS 4(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y3, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 64(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y3, Y6, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y6
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y3, Y6, Y6
-	VMOVDQU      Y6, 96(AX)
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 128(SP)
+	LEAQ         ·iq3sCodes+0(SB), BX
+	VCMPPS       $0x07, Y2, Y2, Y2
+	VPAND        k43<>+0(SB), Y2, Y2
 	VMOVDQU      128(SP), Y3
-	MOVBQZX      86(CX), SI
-	MOVBQZX      87(CX), DI
-	MOVBQZX      88(CX), R8
-	MOVBQZX      89(CX), R9
-	VMOVQ        (BX)(SI*8), X4
-	VMOVHPS      (BX)(R8*8), X4, X4
-	VMOVQ        (BX)(DI*8), X5
-	VMOVHPS      (BX)(R9*8), X5, X5
-	VINSERTI128  $0x01, X5, Y4, Y5
-	VPSIGNB      Y5, Y3, Y3
-	VBROADCASTSS 8(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 128(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y2, Y6, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y6
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
+	VMULPS       k9<>+0(SB), Y3, Y4
+	VMULPS       k46<>+0(SB), Y3, Y5
+	VPSLLD       $0x0f, Y4, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y2, Y2
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y2, Y6, Y6
-	VMOVDQU      Y6, 160(AX)
-	VMOVDQU      160(SP), Y2
-	MOVBQZX      90(CX), SI
-	MOVBQZX      91(CX), DI
-	MOVBQZX      92(CX), R8
-	MOVBQZX      93(CX), R9
-	VMOVQ        (BX)(SI*8), X4
-	VMOVHPS      (BX)(R8*8), X4, X4
-	VMOVQ        (BX)(DI*8), X5
-	VMOVHPS      (BX)(R9*8), X5, X5
-	VINSERTI128  $0x01, X5, Y4, Y5
-	VPSIGNB      Y5, Y2, Y2
-	VBROADCASTSS 12(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y3, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 192(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y3, Y6, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y6
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y3, Y6, Y6
-	VMOVDQU      Y6, 224(AX)
-	VMOVDQU      192(SP), Y3
-	MOVBQZX      94(CX), SI
-	MOVBQZX      95(CX), DI
-	MOVBQZX      96(CX), R8
-	MOVBQZX      97(CX), R9
-	VMOVQ        (BX)(SI*8), X4
-	VMOVHPS      (BX)(R8*8), X4, X4
-	VMOVQ        (BX)(DI*8), X5
-	VMOVHPS      (BX)(R9*8), X5, X5
-	VINSERTI128  $0x01, X5, Y4, Y5
-	VPSIGNB      Y5, Y3, Y3
-	VBROADCASTSS 16(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 256(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y2, Y6, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y6
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y2, Y2
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y2, Y6, Y6
-	VMOVDQU      Y6, 288(AX)
-	VMOVDQU      224(SP), Y2
-	MOVBQZX      98(CX), SI
-	MOVBQZX      99(CX), DI
-	MOVBQZX      100(CX), R8
-	MOVBQZX      101(CX), R9
-	VMOVQ        (BX)(SI*8), X4
-	VMOVHPS      (BX)(R8*8), X4, X4
-	VMOVQ        (BX)(DI*8), X5
-	VMOVHPS      (BX)(R9*8), X5, X5
-	VINSERTI128  $0x01, X5, Y4, Y5
-	VPSIGNB      Y5, Y2, Y2
-	VBROADCASTSS 20(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y3, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 320(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y3, Y6, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y6
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y3, Y6, Y6
-	VMOVDQU      Y6, 352(AX)
-	VMOVDQU      256(SP), Y3
-	MOVBQZX      102(CX), SI
-	MOVBQZX      103(CX), DI
-	MOVBQZX      104(CX), R8
-	MOVBQZX      105(CX), R9
-	VMOVQ        (BX)(SI*8), X4
-	VMOVHPS      (BX)(R8*8), X4, X4
-	VMOVQ        (BX)(DI*8), X5
-	VMOVHPS      (BX)(R9*8), X5, X5
-	VINSERTI128  $0x01, X5, Y4, Y5
-	VPSIGNB      Y5, Y3, Y3
-	VBROADCASTSS 24(SP), Y5
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKLBW   Y2, Y6, Y6
-	VPMADDWD     k4<>+0(SB), Y6, Y7
-	VPMADDWD     k5<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, 384(AX)
-	VPXOR        Y6, Y6, Y6
-	VPUNPCKHBW   Y2, Y6, Y2
-	VPMADDWD     k4<>+0(SB), Y2, Y6
-	VPMADDWD     k5<>+0(SB), Y2, Y2
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VPSLLD       $0x0f, Y2, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y2, Y2
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y2, Y6, Y6
-	VMOVDQU      Y6, 416(AX)
-	VBROADCASTSS 28(SP), Y2
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKLBW   Y3, Y5, Y5
-	VPMADDWD     k4<>+0(SB), Y5, Y6
-	VPMADDWD     k5<>+0(SB), Y5, Y5
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y2, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y2, Y5, Y5
+	VPADDD       Y7, Y4, Y4
 	VPSLLD       $0x0f, Y5, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
 	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y5, Y6, Y6
-	VMOVDQU      Y6, 448(AX)
-	VPXOR        Y5, Y5, Y5
-	VPUNPCKHBW   Y3, Y5, Y3
-	VPMADDWD     k4<>+0(SB), Y3, Y5
-	VPMADDWD     k5<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y2, Y5, Y5
-	VPSLLD       $0x0f, Y5, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y5, Y5
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y2
-	VBLENDVPS    Y2, Y1, Y0, Y2
-	VPADDD       Y2, Y3, Y3
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	VPSHUFB      k31<>+0(SB), Y4, Y4
+	VMULPS       k116<>+0(SB), Y3, Y5
+	VMULPS       k84<>+0(SB), Y3, Y7
+	VPSLLD       $0x0f, Y5, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y5, Y5
+	VPSLLD       $0x0f, Y7, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y7, Y7
 	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y3, Y5, Y5
-	VMOVDQU      Y5, 480(AX)
+	VPBLENDW     $0xaa, Y7, Y5, Y5
+	VPSHUFB      k31<>+0(SB), Y5, Y5
+	VPSLLD       $0x10, Y5, Y7
+	VPBLENDW     $0xaa, Y7, Y4, Y7
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	VMULPS       k85<>+0(SB), Y3, Y5
+	VMULPS       k117<>+0(SB), Y3, Y8
+	VPSLLD       $0x0f, Y5, Y9
+	VBLENDVPS    Y9, Y1, Y0, Y9
+	VPADDD       Y9, Y5, Y5
+	VPSLLD       $0x0f, Y8, Y9
+	VBLENDVPS    Y9, Y1, Y0, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y8, Y5, Y5
+	VPSHUFB      k31<>+0(SB), Y5, Y5
+	VMULPS       k118<>+0(SB), Y3, Y8
+	VMULPS       k119<>+0(SB), Y3, Y3
+	VPSLLD       $0x0f, Y8, Y9
+	VBLENDVPS    Y9, Y1, Y0, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSLLD       $0x0f, Y3, Y9
+	VBLENDVPS    Y9, Y1, Y0, Y9
+	VPADDD       Y9, Y3, Y3
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y3, Y8, Y8
+	VPSHUFB      k31<>+0(SB), Y8, Y8
+	VPSLLD       $0x10, Y8, Y3
+	VPBLENDW     $0xaa, Y3, Y5, Y3
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y8, Y5, Y5
+	VPUNPCKLDQ   Y3, Y7, Y8
+	VMOVDQU      Y8, 160(SP)
+	VPUNPCKHDQ   Y3, Y7, Y8
+	VMOVDQU      Y8, 192(SP)
+	VPUNPCKLDQ   Y5, Y4, Y3
+	VMOVDQU      Y3, 224(SP)
+	VPUNPCKHDQ   Y5, Y4, Y3
+	VMOVDQU      Y3, 256(SP)
+	MOVWQZX      (SP), SI
+	VMOVD        (BX)(SI*4), X6
+	MOVWQZX      2(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X6, X6
+	MOVWQZX      8(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X6, X6
+	MOVWQZX      10(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X6, X6
+	MOVWQZX      4(SP), SI
+	VMOVD        (BX)(SI*4), X3
+	MOVWQZX      6(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X3, X3
+	MOVWQZX      12(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X3, X3
+	MOVWQZX      14(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X3, X3
+	VINSERTI128  $0x01, X3, Y6, Y3
+	MOVWQZX      16(SP), SI
+	VMOVD        (BX)(SI*4), X6
+	MOVWQZX      18(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X6, X6
+	MOVWQZX      24(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X6, X6
+	MOVWQZX      26(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X6, X6
+	MOVWQZX      20(SP), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVWQZX      22(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVWQZX      28(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVWQZX      30(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	VINSERTI128  $0x01, X4, Y6, Y4
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 74(CX), Y5
+	VPSHUFB      k24<>+0(SB), Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPCMPEQB     Y7, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPBROADCASTQ 160(SP), Y7
+	VPBROADCASTQ 224(SP), Y8
+	VPSHUFB      Y3, Y7, Y7
+	VPSHUFB      Y3, Y8, Y3
+	VPXOR        Y5, Y3, Y3
+	VPUNPCKLBW   Y3, Y7, Y5
+	VMOVDQU      Y5, (AX)
+	VPUNPCKHBW   Y3, Y7, Y5
+	VMOVDQU      Y5, 32(AX)
+	MOVWQZX      32(SP), SI
+	VMOVD        (BX)(SI*4), X6
+	MOVWQZX      34(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X6, X6
+	MOVWQZX      40(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X6, X6
+	MOVWQZX      42(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X6, X6
+	MOVWQZX      36(SP), SI
+	VMOVD        (BX)(SI*4), X3
+	MOVWQZX      38(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X3, X3
+	MOVWQZX      44(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X3, X3
+	MOVWQZX      46(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X3, X3
+	VINSERTI128  $0x01, X3, Y6, Y3
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 78(CX), Y5
+	VPSHUFB      k24<>+0(SB), Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPCMPEQB     Y7, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPBROADCASTQ 168(SP), Y7
+	VPBROADCASTQ 232(SP), Y8
+	VPSHUFB      Y4, Y7, Y7
+	VPSHUFB      Y4, Y8, Y4
+	VPXOR        Y5, Y4, Y4
+	VPUNPCKLBW   Y4, Y7, Y5
+	VMOVDQU      Y5, 64(AX)
+	VPUNPCKHBW   Y4, Y7, Y5
+	VMOVDQU      Y5, 96(AX)
+	MOVWQZX      48(SP), SI
+	VMOVD        (BX)(SI*4), X6
+	MOVWQZX      50(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X6, X6
+	MOVWQZX      56(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X6, X6
+	MOVWQZX      58(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X6, X6
+	MOVWQZX      52(SP), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVWQZX      54(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVWQZX      60(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVWQZX      62(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	VINSERTI128  $0x01, X4, Y6, Y4
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 82(CX), Y5
+	VPSHUFB      k24<>+0(SB), Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPCMPEQB     Y7, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPBROADCASTQ 192(SP), Y7
+	VPBROADCASTQ 256(SP), Y8
+	VPSHUFB      Y3, Y7, Y7
+	VPSHUFB      Y3, Y8, Y3
+	VPXOR        Y5, Y3, Y3
+	VPUNPCKLBW   Y3, Y7, Y5
+	VMOVDQU      Y5, 128(AX)
+	VPUNPCKHBW   Y3, Y7, Y5
+	VMOVDQU      Y5, 160(AX)
+	MOVWQZX      64(SP), SI
+	VMOVD        (BX)(SI*4), X6
+	MOVWQZX      66(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X6, X6
+	MOVWQZX      72(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X6, X6
+	MOVWQZX      74(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X6, X6
+	MOVWQZX      68(SP), SI
+	VMOVD        (BX)(SI*4), X3
+	MOVWQZX      70(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X3, X3
+	MOVWQZX      76(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X3, X3
+	MOVWQZX      78(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X3, X3
+	VINSERTI128  $0x01, X3, Y6, Y3
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 86(CX), Y5
+	VPSHUFB      k24<>+0(SB), Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPCMPEQB     Y7, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPBROADCASTQ 200(SP), Y7
+	VPBROADCASTQ 264(SP), Y8
+	VPSHUFB      Y4, Y7, Y7
+	VPSHUFB      Y4, Y8, Y4
+	VPXOR        Y5, Y4, Y4
+	VPUNPCKLBW   Y4, Y7, Y5
+	VMOVDQU      Y5, 192(AX)
+	VPUNPCKHBW   Y4, Y7, Y5
+	VMOVDQU      Y5, 224(AX)
+	MOVWQZX      80(SP), SI
+	VMOVD        (BX)(SI*4), X6
+	MOVWQZX      82(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X6, X6
+	MOVWQZX      88(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X6, X6
+	MOVWQZX      90(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X6, X6
+	MOVWQZX      84(SP), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVWQZX      86(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVWQZX      92(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVWQZX      94(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	VINSERTI128  $0x01, X4, Y6, Y4
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 90(CX), Y5
+	VPSHUFB      k24<>+0(SB), Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPCMPEQB     Y7, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPBROADCASTQ 176(SP), Y7
+	VPBROADCASTQ 240(SP), Y8
+	VPSHUFB      Y3, Y7, Y7
+	VPSHUFB      Y3, Y8, Y3
+	VPXOR        Y5, Y3, Y3
+	VPUNPCKLBW   Y3, Y7, Y5
+	VMOVDQU      Y5, 256(AX)
+	VPUNPCKHBW   Y3, Y7, Y5
+	VMOVDQU      Y5, 288(AX)
+	MOVWQZX      96(SP), SI
+	VMOVD        (BX)(SI*4), X6
+	MOVWQZX      98(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X6, X6
+	MOVWQZX      104(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X6, X6
+	MOVWQZX      106(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X6, X6
+	MOVWQZX      100(SP), SI
+	VMOVD        (BX)(SI*4), X3
+	MOVWQZX      102(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X3, X3
+	MOVWQZX      108(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X3, X3
+	MOVWQZX      110(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X3, X3
+	VINSERTI128  $0x01, X3, Y6, Y3
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 94(CX), Y5
+	VPSHUFB      k24<>+0(SB), Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPCMPEQB     Y7, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPBROADCASTQ 184(SP), Y7
+	VPBROADCASTQ 248(SP), Y8
+	VPSHUFB      Y4, Y7, Y7
+	VPSHUFB      Y4, Y8, Y4
+	VPXOR        Y5, Y4, Y4
+	VPUNPCKLBW   Y4, Y7, Y5
+	VMOVDQU      Y5, 320(AX)
+	VPUNPCKHBW   Y4, Y7, Y5
+	VMOVDQU      Y5, 352(AX)
+	MOVWQZX      112(SP), SI
+	VMOVD        (BX)(SI*4), X6
+	MOVWQZX      114(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X6, X6
+	MOVWQZX      120(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X6, X6
+	MOVWQZX      122(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X6, X6
+	MOVWQZX      116(SP), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVWQZX      118(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVWQZX      124(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVWQZX      126(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	VINSERTI128  $0x01, X4, Y6, Y4
+	VMOVDQU      k23<>+0(SB), Y7
+	VPBROADCASTD 98(CX), Y5
+	VPSHUFB      k24<>+0(SB), Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPCMPEQB     Y7, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPBROADCASTQ 208(SP), Y7
+	VPBROADCASTQ 272(SP), Y8
+	VPSHUFB      Y3, Y7, Y7
+	VPSHUFB      Y3, Y8, Y3
+	VPXOR        Y5, Y3, Y3
+	VPUNPCKLBW   Y3, Y7, Y5
+	VMOVDQU      Y5, 384(AX)
+	VPUNPCKHBW   Y3, Y7, Y5
+	VMOVDQU      Y5, 416(AX)
+	VMOVDQU      k23<>+0(SB), Y5
+	VPBROADCASTD 102(CX), Y3
+	VPSHUFB      k24<>+0(SB), Y3, Y3
+	VPAND        Y5, Y3, Y3
+	VPCMPEQB     Y5, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPBROADCASTQ 216(SP), Y2
+	VPBROADCASTQ 280(SP), Y5
+	VPSHUFB      Y4, Y2, Y2
+	VPSHUFB      Y4, Y5, Y4
+	VPXOR        Y3, Y4, Y4
+	VPUNPCKLBW   Y4, Y2, Y3
+	VMOVDQU      Y3, 448(AX)
+	VPUNPCKHBW   Y4, Y2, Y3
+	VMOVDQU      Y3, 480(AX)
 	ADDQ         $0x0000006e, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -21711,14 +17593,68 @@ block:
 	VZEROUPPER
 	RET
 
+DATA k116<>+0(SB)/8, $0xc0a00000c0a00000
+DATA k116<>+8(SB)/8, $0xc0a00000c0a00000
+DATA k116<>+16(SB)/8, $0xc0a00000c0a00000
+DATA k116<>+24(SB)/8, $0xc0a00000c0a00000
+GLOBL k116<>(SB), RODATA|NOPTR, $32
+
+DATA k117<>+0(SB)/8, $0xc1300000c1300000
+DATA k117<>+8(SB)/8, $0xc1300000c1300000
+DATA k117<>+16(SB)/8, $0xc1300000c1300000
+DATA k117<>+24(SB)/8, $0xc1300000c1300000
+GLOBL k117<>(SB), RODATA|NOPTR, $32
+
+DATA k118<>+0(SB)/8, $0xc1500000c1500000
+DATA k118<>+8(SB)/8, $0xc1500000c1500000
+DATA k118<>+16(SB)/8, $0xc1500000c1500000
+DATA k118<>+24(SB)/8, $0xc1500000c1500000
+GLOBL k118<>(SB), RODATA|NOPTR, $32
+
+DATA k119<>+0(SB)/8, $0xc1700000c1700000
+DATA k119<>+8(SB)/8, $0xc1700000c1700000
+DATA k119<>+16(SB)/8, $0xc1700000c1700000
+DATA k119<>+24(SB)/8, $0xc1700000c1700000
+GLOBL k119<>(SB), RODATA|NOPTR, $32
+
 // func iq3_SF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C
-TEXT ·iq3_SF16AVX2(SB), NOSPLIT, $320-24
+TEXT ·iq3_SF16AVX2(SB), NOSPLIT, $192-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
 block:
+	VMOVDQU      k113<>+0(SB), Y0
+	VMOVDQU      k114<>+0(SB), Y1
+	VPMOVZXBW    2(CX), Y2
+	VPBROADCASTW 66(CX), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPMULLW      Y1, Y3, Y3
+	VPAND        k115<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VMOVDQU      Y2, 32(SP)
+	VPMOVZXBW    18(CX), Y2
+	VPBROADCASTW 68(CX), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPMULLW      Y1, Y3, Y3
+	VPAND        k115<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VMOVDQU      Y2, 64(SP)
+	VPMOVZXBW    34(CX), Y2
+	VPBROADCASTW 70(CX), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPMULLW      Y1, Y3, Y3
+	VPAND        k115<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VMOVDQU      Y2, 96(SP)
+	VPMOVZXBW    50(CX), Y2
+	VPBROADCASTW 72(CX), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPMULLW      Y1, Y3, Y3
+	VPAND        k115<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VMOVDQU      Y2, 128(SP)
 	VPBROADCASTW (CX), X0
 	VCVTPH2PS    X0, Y0
 	MOVL         106(CX), BX
@@ -21733,728 +17669,383 @@ block:
 	VMULPS       k9<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 32(SP)
+	VMOVUPS      Y1, 160(SP)
 	LEAQ         ·iq3sGrid+0(SB), BX
-	MOVBQZX      2(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 64(SP)
-	MOVBQZX      3(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 68(SP)
-	MOVBQZX      4(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 80(SP)
-	MOVBQZX      5(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 84(SP)
-	MOVBQZX      6(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 72(SP)
-	MOVBQZX      7(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 76(SP)
-	MOVBQZX      8(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 88(SP)
-	MOVBQZX      9(CX), SI
-	MOVBLZX      66(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 92(SP)
-	MOVBQZX      10(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 96(SP)
-	MOVBQZX      11(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 100(SP)
-	MOVBQZX      12(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 112(SP)
-	MOVBQZX      13(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 116(SP)
-	MOVBQZX      14(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 104(SP)
-	MOVBQZX      15(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 108(SP)
-	MOVBQZX      16(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 120(SP)
-	MOVBQZX      17(CX), SI
-	MOVBLZX      67(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 124(SP)
-	MOVBQZX      18(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 128(SP)
-	MOVBQZX      19(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 132(SP)
-	MOVBQZX      20(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 144(SP)
-	MOVBQZX      21(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 148(SP)
-	MOVBQZX      22(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 136(SP)
-	MOVBQZX      23(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 140(SP)
-	MOVBQZX      24(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 152(SP)
-	MOVBQZX      25(CX), SI
-	MOVBLZX      68(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 156(SP)
-	MOVBQZX      26(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 160(SP)
-	MOVBQZX      27(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 164(SP)
-	MOVBQZX      28(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 176(SP)
-	MOVBQZX      29(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 180(SP)
-	MOVBQZX      30(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 168(SP)
-	MOVBQZX      31(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 172(SP)
-	MOVBQZX      32(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 184(SP)
-	MOVBQZX      33(CX), SI
-	MOVBLZX      69(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 188(SP)
-	MOVBQZX      34(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 192(SP)
-	MOVBQZX      35(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 196(SP)
-	MOVBQZX      36(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 208(SP)
-	MOVBQZX      37(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 212(SP)
-	MOVBQZX      38(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 200(SP)
-	MOVBQZX      39(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 204(SP)
-	MOVBQZX      40(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 216(SP)
-	MOVBQZX      41(CX), SI
-	MOVBLZX      70(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 220(SP)
-	MOVBQZX      42(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 224(SP)
-	MOVBQZX      43(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 228(SP)
-	MOVBQZX      44(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 240(SP)
-	MOVBQZX      45(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 244(SP)
-	MOVBQZX      46(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 232(SP)
-	MOVBQZX      47(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 236(SP)
-	MOVBQZX      48(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 248(SP)
-	MOVBQZX      49(CX), SI
-	MOVBLZX      71(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 252(SP)
-	MOVBQZX      50(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 256(SP)
-	MOVBQZX      51(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 260(SP)
-	MOVBQZX      52(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 272(SP)
-	MOVBQZX      53(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 276(SP)
-	MOVBQZX      54(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 264(SP)
-	MOVBQZX      55(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 268(SP)
-	MOVBQZX      56(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 280(SP)
-	MOVBQZX      57(CX), SI
-	MOVBLZX      72(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 284(SP)
-	MOVBQZX      58(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x08, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 288(SP)
-	MOVBQZX      59(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x07, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 292(SP)
-	MOVBQZX      60(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x06, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 304(SP)
-	MOVBQZX      61(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x05, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 308(SP)
-	MOVBQZX      62(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x04, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 296(SP)
-	MOVBQZX      63(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x03, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 300(SP)
-	MOVBQZX      64(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x02, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), SI
-	MOVL         SI, 312(SP)
-	MOVBQZX      65(CX), SI
-	MOVBLZX      73(CX), DI
-	SHLL         $0x01, DI
-	ANDL         $0x00000100, DI
-	ORL          DI, SI
-	MOVL         (BX)(SI*4), BX
-	MOVL         BX, 316(SP)
-	LEAQ         ·signBytes+0(SB), BX
-	VMOVDQU      64(SP), Y0
-	MOVBQZX      74(CX), SI
-	MOVBQZX      75(CX), DI
-	MOVBQZX      76(CX), R8
-	MOVBQZX      77(CX), R9
-	VMOVQ        (BX)(SI*8), X2
-	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X1
-	VMOVHPS      (BX)(R9*8), X1, X1
-	VINSERTI128  $0x01, X1, Y2, Y1
-	VPSIGNB      Y1, Y0, Y0
-	VMOVDQU      96(SP), Y1
-	MOVBQZX      78(CX), SI
-	MOVBQZX      79(CX), DI
-	MOVBQZX      80(CX), R8
-	MOVBQZX      81(CX), R9
-	VMOVQ        (BX)(SI*8), X2
-	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y1, Y1
-	VBROADCASTSS 32(SP), Y3
+	MOVWQZX      32(SP), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVWQZX      34(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVWQZX      40(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVWQZX      42(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVWQZX      36(SP), SI
+	VMOVD        (BX)(SI*4), X0
+	MOVWQZX      38(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X0, X0
+	MOVWQZX      44(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X0, X0
+	MOVWQZX      46(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	MOVWQZX      48(SP), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVWQZX      50(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVWQZX      56(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVWQZX      58(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVWQZX      52(SP), SI
+	VMOVD        (BX)(SI*4), X1
+	MOVWQZX      54(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X1, X1
+	MOVWQZX      60(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X1, X1
+	MOVWQZX      62(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 74(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VBROADCASTSS 160(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, (AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 16(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 32(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 48(AX)
-	VMOVDQU      128(SP), Y0
-	MOVBQZX      82(CX), SI
-	MOVBQZX      83(CX), DI
-	MOVBQZX      84(CX), R8
-	MOVBQZX      85(CX), R9
-	VMOVQ        (BX)(SI*8), X2
-	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y0, Y0
-	VBROADCASTSS 36(SP), Y3
+	MOVWQZX      64(SP), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVWQZX      66(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVWQZX      72(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVWQZX      74(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVWQZX      68(SP), SI
+	VMOVD        (BX)(SI*4), X0
+	MOVWQZX      70(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X0, X0
+	MOVWQZX      76(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X0, X0
+	MOVWQZX      78(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 78(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VPSUBB       Y2, Y1, Y1
+	VBROADCASTSS 164(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 64(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 80(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 96(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 112(AX)
-	VMOVDQU      160(SP), Y1
-	MOVBQZX      86(CX), SI
-	MOVBQZX      87(CX), DI
-	MOVBQZX      88(CX), R8
-	MOVBQZX      89(CX), R9
-	VMOVQ        (BX)(SI*8), X2
-	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y1, Y1
-	VBROADCASTSS 40(SP), Y3
+	MOVWQZX      80(SP), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVWQZX      82(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVWQZX      88(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVWQZX      90(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVWQZX      84(SP), SI
+	VMOVD        (BX)(SI*4), X1
+	MOVWQZX      86(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X1, X1
+	MOVWQZX      92(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X1, X1
+	MOVWQZX      94(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 82(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VBROADCASTSS 168(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 128(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 144(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 160(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 176(AX)
-	VMOVDQU      192(SP), Y0
-	MOVBQZX      90(CX), SI
-	MOVBQZX      91(CX), DI
-	MOVBQZX      92(CX), R8
-	MOVBQZX      93(CX), R9
-	VMOVQ        (BX)(SI*8), X2
-	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y0, Y0
-	VBROADCASTSS 44(SP), Y3
+	MOVWQZX      96(SP), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVWQZX      98(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVWQZX      104(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVWQZX      106(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVWQZX      100(SP), SI
+	VMOVD        (BX)(SI*4), X0
+	MOVWQZX      102(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X0, X0
+	MOVWQZX      108(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X0, X0
+	MOVWQZX      110(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 86(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VPSUBB       Y2, Y1, Y1
+	VBROADCASTSS 172(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 192(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 208(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 224(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 240(AX)
-	VMOVDQU      224(SP), Y1
-	MOVBQZX      94(CX), SI
-	MOVBQZX      95(CX), DI
-	MOVBQZX      96(CX), R8
-	MOVBQZX      97(CX), R9
-	VMOVQ        (BX)(SI*8), X2
-	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y1, Y1
-	VBROADCASTSS 48(SP), Y3
+	MOVWQZX      112(SP), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVWQZX      114(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVWQZX      120(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVWQZX      122(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVWQZX      116(SP), SI
+	VMOVD        (BX)(SI*4), X1
+	MOVWQZX      118(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X1, X1
+	MOVWQZX      124(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X1, X1
+	MOVWQZX      126(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 90(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VBROADCASTSS 176(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 256(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 272(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 288(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 304(AX)
-	VMOVDQU      256(SP), Y0
-	MOVBQZX      98(CX), SI
-	MOVBQZX      99(CX), DI
-	MOVBQZX      100(CX), R8
-	MOVBQZX      101(CX), R9
-	VMOVQ        (BX)(SI*8), X2
-	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y0, Y0
-	VBROADCASTSS 52(SP), Y3
+	MOVWQZX      128(SP), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVWQZX      130(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVWQZX      136(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVWQZX      138(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVWQZX      132(SP), SI
+	VMOVD        (BX)(SI*4), X0
+	MOVWQZX      134(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X0, X0
+	MOVWQZX      140(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X0, X0
+	MOVWQZX      142(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X0, X0
+	VINSERTI128  $0x01, X0, Y4, Y0
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 94(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VPSUBB       Y2, Y1, Y1
+	VBROADCASTSS 180(SP), Y2
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 320(AX)
 	VPMOVSXBD    16(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 336(AX)
 	VPMOVSXBD    8(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 352(AX)
 	VPMOVSXBD    24(SP), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 368(AX)
-	VMOVDQU      288(SP), Y1
-	MOVBQZX      102(CX), SI
-	MOVBQZX      103(CX), DI
-	MOVBQZX      104(CX), R8
-	MOVBQZX      105(CX), R9
-	VMOVQ        (BX)(SI*8), X2
-	VMOVHPS      (BX)(R8*8), X2, X2
-	VMOVQ        (BX)(DI*8), X3
-	VMOVHPS      (BX)(R9*8), X3, X3
-	VINSERTI128  $0x01, X3, Y2, Y3
-	VPSIGNB      Y3, Y1, Y1
-	VBROADCASTSS 56(SP), Y3
+	MOVWQZX      144(SP), SI
+	VMOVD        (BX)(SI*4), X4
+	MOVWQZX      146(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X4, X4
+	MOVWQZX      152(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X4, X4
+	MOVWQZX      154(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X4, X4
+	MOVWQZX      148(SP), SI
+	VMOVD        (BX)(SI*4), X1
+	MOVWQZX      150(SP), SI
+	VPINSRD      $0x01, (BX)(SI*4), X1, X1
+	MOVWQZX      156(SP), SI
+	VPINSRD      $0x02, (BX)(SI*4), X1, X1
+	MOVWQZX      158(SP), SI
+	VPINSRD      $0x03, (BX)(SI*4), X1, X1
+	VINSERTI128  $0x01, X1, Y4, Y1
+	VMOVDQU      k23<>+0(SB), Y3
+	VPBROADCASTD 98(CX), Y2
+	VPSHUFB      k24<>+0(SB), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPCMPEQB     Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VBROADCASTSS 184(SP), Y2
 	VMOVDQU      Y0, (SP)
 	VPMOVSXBD    (SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 384(AX)
 	VPMOVSXBD    16(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 400(AX)
 	VPMOVSXBD    8(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 416(AX)
 	VPMOVSXBD    24(SP), Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 432(AX)
-	VBROADCASTSS 60(SP), Y0
+	VMOVDQU      k23<>+0(SB), Y2
+	VPBROADCASTD 102(CX), Y0
+	VPSHUFB      k24<>+0(SB), Y0, Y0
+	VPAND        Y2, Y0, Y0
+	VPCMPEQB     Y2, Y0, Y0
+	VPXOR        Y0, Y1, Y1
+	VPSUBB       Y0, Y1, Y1
+	VBROADCASTSS 188(SP), Y0
 	VMOVDQU      Y1, (SP)
 	VPMOVSXBD    (SP), Y1
 	VCVTDQ2PS    Y1, Y1
@@ -22922,14 +18513,14 @@ chunk:
 little:
 	VANDPS    k0<>+0(SB), Y2, Y3
 	VMOVUPS   Y3, 32(SP)
-	VANDPS    k81<>+0(SB), Y2, Y2
-	VPCMPGTD  k82<>+0(SB), Y2, Y4
+	VANDPS    k120<>+0(SB), Y2, Y2
+	VPCMPGTD  k121<>+0(SB), Y2, Y4
 	VCVTDQ2PS Y2, Y3
-	VPADDD    k83<>+0(SB), Y2, Y2
-	VPADDD    k84<>+0(SB), Y3, Y3
+	VPADDD    k122<>+0(SB), Y2, Y2
+	VPADDD    k123<>+0(SB), Y3, Y3
 	VBLENDVPS Y4, Y2, Y3, Y2
-	VPSUBD    k85<>+0(SB), Y2, Y3
-	VMULPS    k79<>+0(SB), Y1, Y4
+	VPSUBD    k124<>+0(SB), Y2, Y3
+	VMULPS    k96<>+0(SB), Y1, Y4
 
 slowly:
 	VPMOVSXBD   (CX), Y4
@@ -22937,12 +18528,12 @@ slowly:
 	VCVTDQ2PS   Y4, Y4
 	VANDPS      k0<>+0(SB), Y4, Y5
 	VXORPS      32(SP), Y5, Y5
-	VANDPS      k81<>+0(SB), Y4, Y4
+	VANDPS      k120<>+0(SB), Y4, Y4
 	VMULPS      Y2, Y4, Y6
-	VFMADD213PS k83<>+0(SB), Y3, Y4
+	VFMADD213PS k122<>+0(SB), Y3, Y4
 	VPMAXSD     Y4, Y6, Y4
-	VPCMPGTD    k86<>+0(SB), Y6, Y7
-	VPSUBD      k83<>+0(SB), Y4, Y4
+	VPCMPGTD    k125<>+0(SB), Y6, Y7
+	VPSUBD      k122<>+0(SB), Y4, Y4
 	VBLENDVPS   Y7, Y6, Y4, Y4
 	VORPS       Y5, Y4, Y4
 	VXORPS      k0<>+0(SB), Y4, Y4
@@ -22952,12 +18543,12 @@ slowly:
 	VCVTDQ2PS   Y4, Y4
 	VANDPS      k0<>+0(SB), Y4, Y5
 	VXORPS      32(SP), Y5, Y5
-	VANDPS      k81<>+0(SB), Y4, Y4
+	VANDPS      k120<>+0(SB), Y4, Y4
 	VMULPS      Y2, Y4, Y6
-	VFMADD213PS k83<>+0(SB), Y3, Y4
+	VFMADD213PS k122<>+0(SB), Y3, Y4
 	VPMAXSD     Y4, Y6, Y4
-	VPCMPGTD    k86<>+0(SB), Y6, Y7
-	VPSUBD      k83<>+0(SB), Y4, Y4
+	VPCMPGTD    k125<>+0(SB), Y6, Y7
+	VPSUBD      k122<>+0(SB), Y4, Y4
 	VBLENDVPS   Y7, Y6, Y4, Y4
 	VORPS       Y5, Y4, Y4
 	VXORPS      k0<>+0(SB), Y4, Y4
@@ -22967,12 +18558,12 @@ slowly:
 	VCVTDQ2PS   Y4, Y4
 	VANDPS      k0<>+0(SB), Y4, Y5
 	VXORPS      32(SP), Y5, Y5
-	VANDPS      k81<>+0(SB), Y4, Y4
+	VANDPS      k120<>+0(SB), Y4, Y4
 	VMULPS      Y2, Y4, Y6
-	VFMADD213PS k83<>+0(SB), Y3, Y4
+	VFMADD213PS k122<>+0(SB), Y3, Y4
 	VPMAXSD     Y4, Y6, Y4
-	VPCMPGTD    k86<>+0(SB), Y6, Y7
-	VPSUBD      k83<>+0(SB), Y4, Y4
+	VPCMPGTD    k125<>+0(SB), Y6, Y7
+	VPSUBD      k122<>+0(SB), Y4, Y4
 	VBLENDVPS   Y7, Y6, Y4, Y4
 	VORPS       Y5, Y4, Y4
 	VXORPS      k0<>+0(SB), Y4, Y4
@@ -22982,12 +18573,12 @@ slowly:
 	VCVTDQ2PS   Y4, Y4
 	VANDPS      k0<>+0(SB), Y4, Y5
 	VXORPS      32(SP), Y5, Y5
-	VANDPS      k81<>+0(SB), Y4, Y4
+	VANDPS      k120<>+0(SB), Y4, Y4
 	VMULPS      Y2, Y4, Y6
-	VFMADD213PS k83<>+0(SB), Y3, Y4
+	VFMADD213PS k122<>+0(SB), Y3, Y4
 	VPMAXSD     Y4, Y6, Y4
-	VPCMPGTD    k86<>+0(SB), Y6, Y7
-	VPSUBD      k83<>+0(SB), Y4, Y4
+	VPCMPGTD    k125<>+0(SB), Y6, Y7
+	VPSUBD      k122<>+0(SB), Y4, Y4
 	VBLENDVPS   Y7, Y6, Y4, Y4
 	VORPS       Y5, Y4, Y4
 	VXORPS      k0<>+0(SB), Y4, Y4
@@ -23005,41 +18596,41 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k81<>+0(SB)/8, $0x7fffffff7fffffff
-DATA k81<>+8(SB)/8, $0x7fffffff7fffffff
-DATA k81<>+16(SB)/8, $0x7fffffff7fffffff
-DATA k81<>+24(SB)/8, $0x7fffffff7fffffff
-GLOBL k81<>(SB), RODATA|NOPTR, $32
+DATA k120<>+0(SB)/8, $0x7fffffff7fffffff
+DATA k120<>+8(SB)/8, $0x7fffffff7fffffff
+DATA k120<>+16(SB)/8, $0x7fffffff7fffffff
+DATA k120<>+24(SB)/8, $0x7fffffff7fffffff
+GLOBL k120<>(SB), RODATA|NOPTR, $32
 
-DATA k82<>+0(SB)/8, $0x007fffff007fffff
-DATA k82<>+8(SB)/8, $0x007fffff007fffff
-DATA k82<>+16(SB)/8, $0x007fffff007fffff
-DATA k82<>+24(SB)/8, $0x007fffff007fffff
-GLOBL k82<>(SB), RODATA|NOPTR, $32
+DATA k121<>+0(SB)/8, $0x007fffff007fffff
+DATA k121<>+8(SB)/8, $0x007fffff007fffff
+DATA k121<>+16(SB)/8, $0x007fffff007fffff
+DATA k121<>+24(SB)/8, $0x007fffff007fffff
+GLOBL k121<>(SB), RODATA|NOPTR, $32
 
-DATA k83<>+0(SB)/8, $0x2000000020000000
-DATA k83<>+8(SB)/8, $0x2000000020000000
-DATA k83<>+16(SB)/8, $0x2000000020000000
-DATA k83<>+24(SB)/8, $0x2000000020000000
-GLOBL k83<>(SB), RODATA|NOPTR, $32
+DATA k122<>+0(SB)/8, $0x2000000020000000
+DATA k122<>+8(SB)/8, $0x2000000020000000
+DATA k122<>+16(SB)/8, $0x2000000020000000
+DATA k122<>+24(SB)/8, $0x2000000020000000
+GLOBL k122<>(SB), RODATA|NOPTR, $32
 
-DATA k84<>+0(SB)/8, $0xd5800000d5800000
-DATA k84<>+8(SB)/8, $0xd5800000d5800000
-DATA k84<>+16(SB)/8, $0xd5800000d5800000
-DATA k84<>+24(SB)/8, $0xd5800000d5800000
-GLOBL k84<>(SB), RODATA|NOPTR, $32
+DATA k123<>+0(SB)/8, $0xd5800000d5800000
+DATA k123<>+8(SB)/8, $0xd5800000d5800000
+DATA k123<>+16(SB)/8, $0xd5800000d5800000
+DATA k123<>+24(SB)/8, $0xd5800000d5800000
+GLOBL k123<>(SB), RODATA|NOPTR, $32
 
-DATA k85<>+0(SB)/8, $0x0080000000800000
-DATA k85<>+8(SB)/8, $0x0080000000800000
-DATA k85<>+16(SB)/8, $0x0080000000800000
-DATA k85<>+24(SB)/8, $0x0080000000800000
-GLOBL k85<>(SB), RODATA|NOPTR, $32
+DATA k124<>+0(SB)/8, $0x0080000000800000
+DATA k124<>+8(SB)/8, $0x0080000000800000
+DATA k124<>+16(SB)/8, $0x0080000000800000
+DATA k124<>+24(SB)/8, $0x0080000000800000
+GLOBL k124<>(SB), RODATA|NOPTR, $32
 
-DATA k86<>+0(SB)/8, $0x7f7fffff7f7fffff
-DATA k86<>+8(SB)/8, $0x7f7fffff7f7fffff
-DATA k86<>+16(SB)/8, $0x7f7fffff7f7fffff
-DATA k86<>+24(SB)/8, $0x7f7fffff7f7fffff
-GLOBL k86<>(SB), RODATA|NOPTR, $32
+DATA k125<>+0(SB)/8, $0x7f7fffff7f7fffff
+DATA k125<>+8(SB)/8, $0x7f7fffff7f7fffff
+DATA k125<>+16(SB)/8, $0x7f7fffff7f7fffff
+DATA k125<>+24(SB)/8, $0x7f7fffff7f7fffff
+GLOBL k125<>(SB), RODATA|NOPTR, $32
 
 // func bytesScaleBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
@@ -23113,14 +18704,14 @@ chunk:
 little:
 	VANDPS    k0<>+0(SB), Y4, Y5
 	VMOVUPS   Y5, (SP)
-	VANDPS    k81<>+0(SB), Y4, Y4
-	VPCMPGTD  k82<>+0(SB), Y4, Y6
+	VANDPS    k120<>+0(SB), Y4, Y4
+	VPCMPGTD  k121<>+0(SB), Y4, Y6
 	VCVTDQ2PS Y4, Y5
-	VPADDD    k83<>+0(SB), Y4, Y4
-	VPADDD    k84<>+0(SB), Y5, Y5
+	VPADDD    k122<>+0(SB), Y4, Y4
+	VPADDD    k123<>+0(SB), Y5, Y5
 	VBLENDVPS Y6, Y4, Y5, Y4
-	VPSUBD    k85<>+0(SB), Y4, Y5
-	VMULPS    k79<>+0(SB), Y3, Y6
+	VPSUBD    k124<>+0(SB), Y4, Y5
+	VMULPS    k96<>+0(SB), Y3, Y6
 
 slowly:
 	VPMOVSXBW   (CX), Y6
@@ -23134,12 +18725,12 @@ slowly:
 	VCVTDQ2PS   Y7, Y7
 	VANDPS      k0<>+0(SB), Y7, Y10
 	VXORPS      (SP), Y10, Y10
-	VANDPS      k81<>+0(SB), Y7, Y7
+	VANDPS      k120<>+0(SB), Y7, Y7
 	VMULPS      Y4, Y7, Y11
-	VFMADD213PS k83<>+0(SB), Y5, Y7
+	VFMADD213PS k122<>+0(SB), Y5, Y7
 	VPMAXSD     Y7, Y11, Y7
-	VPCMPGTD    k86<>+0(SB), Y11, Y12
-	VPSUBD      k83<>+0(SB), Y7, Y7
+	VPCMPGTD    k125<>+0(SB), Y11, Y12
+	VPSUBD      k122<>+0(SB), Y7, Y7
 	VBLENDVPS   Y12, Y11, Y7, Y7
 	VORPS       Y10, Y7, Y7
 	VPSLLD      $0x0f, Y7, Y10
@@ -23148,12 +18739,12 @@ slowly:
 	VCVTDQ2PS   Y6, Y6
 	VANDPS      k0<>+0(SB), Y6, Y10
 	VXORPS      (SP), Y10, Y10
-	VANDPS      k81<>+0(SB), Y6, Y6
+	VANDPS      k120<>+0(SB), Y6, Y6
 	VMULPS      Y4, Y6, Y11
-	VFMADD213PS k83<>+0(SB), Y5, Y6
+	VFMADD213PS k122<>+0(SB), Y5, Y6
 	VPMAXSD     Y6, Y11, Y6
-	VPCMPGTD    k86<>+0(SB), Y11, Y12
-	VPSUBD      k83<>+0(SB), Y6, Y6
+	VPCMPGTD    k125<>+0(SB), Y11, Y12
+	VPSUBD      k122<>+0(SB), Y6, Y6
 	VBLENDVPS   Y12, Y11, Y6, Y6
 	VORPS       Y10, Y6, Y6
 	VPSLLD      $0x0f, Y6, Y10
@@ -23165,12 +18756,12 @@ slowly:
 	VCVTDQ2PS   Y9, Y9
 	VANDPS      k0<>+0(SB), Y9, Y6
 	VXORPS      (SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y9, Y9
+	VANDPS      k120<>+0(SB), Y9, Y9
 	VMULPS      Y4, Y9, Y7
-	VFMADD213PS k83<>+0(SB), Y5, Y9
+	VFMADD213PS k122<>+0(SB), Y5, Y9
 	VPMAXSD     Y9, Y7, Y9
-	VPCMPGTD    k86<>+0(SB), Y7, Y10
-	VPSUBD      k83<>+0(SB), Y9, Y9
+	VPCMPGTD    k125<>+0(SB), Y7, Y10
+	VPSUBD      k122<>+0(SB), Y9, Y9
 	VBLENDVPS   Y10, Y7, Y9, Y9
 	VORPS       Y6, Y9, Y9
 	VPSLLD      $0x0f, Y9, Y6
@@ -23179,12 +18770,12 @@ slowly:
 	VCVTDQ2PS   Y8, Y8
 	VANDPS      k0<>+0(SB), Y8, Y6
 	VXORPS      (SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y8, Y8
+	VANDPS      k120<>+0(SB), Y8, Y8
 	VMULPS      Y4, Y8, Y7
-	VFMADD213PS k83<>+0(SB), Y5, Y8
+	VFMADD213PS k122<>+0(SB), Y5, Y8
 	VPMAXSD     Y8, Y7, Y8
-	VPCMPGTD    k86<>+0(SB), Y7, Y10
-	VPSUBD      k83<>+0(SB), Y8, Y8
+	VPCMPGTD    k125<>+0(SB), Y7, Y10
+	VPSUBD      k122<>+0(SB), Y8, Y8
 	VBLENDVPS   Y10, Y7, Y8, Y8
 	VORPS       Y6, Y8, Y8
 	VPSLLD      $0x0f, Y8, Y6
@@ -23270,14 +18861,14 @@ chunk:
 little:
 	VANDPS    k0<>+0(SB), Y2, Y3
 	VMOVUPS   Y3, 32(SP)
-	VANDPS    k81<>+0(SB), Y2, Y2
-	VPCMPGTD  k82<>+0(SB), Y2, Y4
+	VANDPS    k120<>+0(SB), Y2, Y2
+	VPCMPGTD  k121<>+0(SB), Y2, Y4
 	VCVTDQ2PS Y2, Y3
-	VPADDD    k83<>+0(SB), Y2, Y2
-	VPADDD    k84<>+0(SB), Y3, Y3
+	VPADDD    k122<>+0(SB), Y2, Y2
+	VPADDD    k123<>+0(SB), Y3, Y3
 	VBLENDVPS Y4, Y2, Y3, Y2
-	VPSUBD    k85<>+0(SB), Y2, Y3
-	VMULPS    k79<>+0(SB), Y1, Y4
+	VPSUBD    k124<>+0(SB), Y2, Y3
+	VMULPS    k96<>+0(SB), Y1, Y4
 
 slowly:
 	VPMOVSXBD   (CX), Y4
@@ -23285,12 +18876,12 @@ slowly:
 	VCVTDQ2PS   Y4, Y4
 	VANDPS      k0<>+0(SB), Y4, Y5
 	VXORPS      32(SP), Y5, Y5
-	VANDPS      k81<>+0(SB), Y4, Y4
+	VANDPS      k120<>+0(SB), Y4, Y4
 	VMULPS      Y2, Y4, Y6
-	VFMADD213PS k83<>+0(SB), Y3, Y4
+	VFMADD213PS k122<>+0(SB), Y3, Y4
 	VPMAXSD     Y4, Y6, Y4
-	VPCMPGTD    k86<>+0(SB), Y6, Y7
-	VPSUBD      k83<>+0(SB), Y4, Y4
+	VPCMPGTD    k125<>+0(SB), Y6, Y7
+	VPSUBD      k122<>+0(SB), Y4, Y4
 	VBLENDVPS   Y7, Y6, Y4, Y4
 	VORPS       Y5, Y4, Y4
 	VXORPS      k0<>+0(SB), Y4, Y4
@@ -23301,12 +18892,12 @@ slowly:
 	VCVTDQ2PS   Y4, Y4
 	VANDPS      k0<>+0(SB), Y4, Y5
 	VXORPS      32(SP), Y5, Y5
-	VANDPS      k81<>+0(SB), Y4, Y4
+	VANDPS      k120<>+0(SB), Y4, Y4
 	VMULPS      Y2, Y4, Y6
-	VFMADD213PS k83<>+0(SB), Y3, Y4
+	VFMADD213PS k122<>+0(SB), Y3, Y4
 	VPMAXSD     Y4, Y6, Y4
-	VPCMPGTD    k86<>+0(SB), Y6, Y7
-	VPSUBD      k83<>+0(SB), Y4, Y4
+	VPCMPGTD    k125<>+0(SB), Y6, Y7
+	VPSUBD      k122<>+0(SB), Y4, Y4
 	VBLENDVPS   Y7, Y6, Y4, Y4
 	VORPS       Y5, Y4, Y4
 	VXORPS      k0<>+0(SB), Y4, Y4
@@ -23317,12 +18908,12 @@ slowly:
 	VCVTDQ2PS   Y4, Y4
 	VANDPS      k0<>+0(SB), Y4, Y5
 	VXORPS      32(SP), Y5, Y5
-	VANDPS      k81<>+0(SB), Y4, Y4
+	VANDPS      k120<>+0(SB), Y4, Y4
 	VMULPS      Y2, Y4, Y6
-	VFMADD213PS k83<>+0(SB), Y3, Y4
+	VFMADD213PS k122<>+0(SB), Y3, Y4
 	VPMAXSD     Y4, Y6, Y4
-	VPCMPGTD    k86<>+0(SB), Y6, Y7
-	VPSUBD      k83<>+0(SB), Y4, Y4
+	VPCMPGTD    k125<>+0(SB), Y6, Y7
+	VPSUBD      k122<>+0(SB), Y4, Y4
 	VBLENDVPS   Y7, Y6, Y4, Y4
 	VORPS       Y5, Y4, Y4
 	VXORPS      k0<>+0(SB), Y4, Y4
@@ -23333,12 +18924,12 @@ slowly:
 	VCVTDQ2PS   Y4, Y4
 	VANDPS      k0<>+0(SB), Y4, Y5
 	VXORPS      32(SP), Y5, Y5
-	VANDPS      k81<>+0(SB), Y4, Y4
+	VANDPS      k120<>+0(SB), Y4, Y4
 	VMULPS      Y2, Y4, Y6
-	VFMADD213PS k83<>+0(SB), Y3, Y4
+	VFMADD213PS k122<>+0(SB), Y3, Y4
 	VPMAXSD     Y4, Y6, Y4
-	VPCMPGTD    k86<>+0(SB), Y6, Y7
-	VPSUBD      k83<>+0(SB), Y4, Y4
+	VPCMPGTD    k125<>+0(SB), Y6, Y7
+	VPSUBD      k122<>+0(SB), Y4, Y4
 	VBLENDVPS   Y7, Y6, Y4, Y4
 	VORPS       Y5, Y4, Y4
 	VXORPS      k0<>+0(SB), Y4, Y4
@@ -23428,14 +19019,14 @@ chunk:
 little:
 	VANDPS    k0<>+0(SB), Y2, Y4
 	VMOVUPS   Y4, 32(SP)
-	VANDPS    k81<>+0(SB), Y2, Y2
-	VPCMPGTD  k82<>+0(SB), Y2, Y5
+	VANDPS    k120<>+0(SB), Y2, Y2
+	VPCMPGTD  k121<>+0(SB), Y2, Y5
 	VCVTDQ2PS Y2, Y4
-	VPADDD    k83<>+0(SB), Y2, Y2
-	VPADDD    k84<>+0(SB), Y4, Y4
+	VPADDD    k122<>+0(SB), Y2, Y2
+	VPADDD    k123<>+0(SB), Y4, Y4
 	VBLENDVPS Y5, Y2, Y4, Y2
-	VPSUBD    k85<>+0(SB), Y2, Y4
-	VMULPS    k79<>+0(SB), Y1, Y5
+	VPSUBD    k124<>+0(SB), Y2, Y4
+	VMULPS    k96<>+0(SB), Y1, Y5
 
 slowly:
 	VPMOVSXBD   (CX), Y5
@@ -23446,12 +19037,12 @@ slowly:
 	VMOVAPS     Y5, Y7
 	VANDPS      k0<>+0(SB), Y7, Y6
 	VXORPS      32(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y7, Y7
+	VANDPS      k120<>+0(SB), Y7, Y7
 	VMULPS      Y2, Y7, Y8
-	VFMADD213PS k83<>+0(SB), Y4, Y7
+	VFMADD213PS k122<>+0(SB), Y4, Y7
 	VPMAXSD     Y7, Y8, Y7
-	VPCMPGTD    k86<>+0(SB), Y8, Y9
-	VPSUBD      k83<>+0(SB), Y7, Y7
+	VPCMPGTD    k125<>+0(SB), Y8, Y9
+	VPSUBD      k122<>+0(SB), Y7, Y7
 	VBLENDVPS   Y9, Y8, Y7, Y7
 	VORPS       Y6, Y7, Y7
 	VCMPPS      $0x03, Y5, Y5, Y6
@@ -23466,12 +19057,12 @@ slowly:
 	VMOVAPS     Y5, Y7
 	VANDPS      k0<>+0(SB), Y7, Y6
 	VXORPS      32(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y7, Y7
+	VANDPS      k120<>+0(SB), Y7, Y7
 	VMULPS      Y2, Y7, Y8
-	VFMADD213PS k83<>+0(SB), Y4, Y7
+	VFMADD213PS k122<>+0(SB), Y4, Y7
 	VPMAXSD     Y7, Y8, Y7
-	VPCMPGTD    k86<>+0(SB), Y8, Y9
-	VPSUBD      k83<>+0(SB), Y7, Y7
+	VPCMPGTD    k125<>+0(SB), Y8, Y9
+	VPSUBD      k122<>+0(SB), Y7, Y7
 	VBLENDVPS   Y9, Y8, Y7, Y7
 	VORPS       Y6, Y7, Y7
 	VCMPPS      $0x03, Y5, Y5, Y6
@@ -23486,12 +19077,12 @@ slowly:
 	VMOVAPS     Y5, Y7
 	VANDPS      k0<>+0(SB), Y7, Y6
 	VXORPS      32(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y7, Y7
+	VANDPS      k120<>+0(SB), Y7, Y7
 	VMULPS      Y2, Y7, Y8
-	VFMADD213PS k83<>+0(SB), Y4, Y7
+	VFMADD213PS k122<>+0(SB), Y4, Y7
 	VPMAXSD     Y7, Y8, Y7
-	VPCMPGTD    k86<>+0(SB), Y8, Y9
-	VPSUBD      k83<>+0(SB), Y7, Y7
+	VPCMPGTD    k125<>+0(SB), Y8, Y9
+	VPSUBD      k122<>+0(SB), Y7, Y7
 	VBLENDVPS   Y9, Y8, Y7, Y7
 	VORPS       Y6, Y7, Y7
 	VCMPPS      $0x03, Y5, Y5, Y6
@@ -23506,12 +19097,12 @@ slowly:
 	VMOVAPS     Y5, Y7
 	VANDPS      k0<>+0(SB), Y7, Y6
 	VXORPS      32(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y7, Y7
+	VANDPS      k120<>+0(SB), Y7, Y7
 	VMULPS      Y2, Y7, Y8
-	VFMADD213PS k83<>+0(SB), Y4, Y7
+	VFMADD213PS k122<>+0(SB), Y4, Y7
 	VPMAXSD     Y7, Y8, Y7
-	VPCMPGTD    k86<>+0(SB), Y8, Y9
-	VPSUBD      k83<>+0(SB), Y7, Y7
+	VPCMPGTD    k125<>+0(SB), Y8, Y9
+	VPSUBD      k122<>+0(SB), Y7, Y7
 	VBLENDVPS   Y9, Y8, Y7, Y7
 	VORPS       Y6, Y7, Y7
 	VCMPPS      $0x03, Y5, Y5, Y6
@@ -23614,14 +19205,14 @@ chunk:
 little:
 	VANDPS    k0<>+0(SB), Y4, Y6
 	VMOVUPS   Y6, (SP)
-	VANDPS    k81<>+0(SB), Y4, Y4
-	VPCMPGTD  k82<>+0(SB), Y4, Y7
+	VANDPS    k120<>+0(SB), Y4, Y4
+	VPCMPGTD  k121<>+0(SB), Y4, Y7
 	VCVTDQ2PS Y4, Y6
-	VPADDD    k83<>+0(SB), Y4, Y4
-	VPADDD    k84<>+0(SB), Y6, Y6
+	VPADDD    k122<>+0(SB), Y4, Y4
+	VPADDD    k123<>+0(SB), Y6, Y6
 	VBLENDVPS Y7, Y4, Y6, Y4
-	VPSUBD    k85<>+0(SB), Y4, Y6
-	VMULPS    k79<>+0(SB), Y3, Y7
+	VPSUBD    k124<>+0(SB), Y4, Y6
+	VMULPS    k96<>+0(SB), Y3, Y7
 
 slowly:
 	VPMOVSXBW   (CX), Y7
@@ -23638,12 +19229,12 @@ slowly:
 	VMOVAPS     Y8, Y12
 	VANDPS      k0<>+0(SB), Y12, Y11
 	VXORPS      (SP), Y11, Y11
-	VANDPS      k81<>+0(SB), Y12, Y12
+	VANDPS      k120<>+0(SB), Y12, Y12
 	VMULPS      Y4, Y12, Y13
-	VFMADD213PS k83<>+0(SB), Y6, Y12
+	VFMADD213PS k122<>+0(SB), Y6, Y12
 	VPMAXSD     Y12, Y13, Y12
-	VPCMPGTD    k86<>+0(SB), Y13, Y14
-	VPSUBD      k83<>+0(SB), Y12, Y12
+	VPCMPGTD    k125<>+0(SB), Y13, Y14
+	VPSUBD      k122<>+0(SB), Y12, Y12
 	VBLENDVPS   Y14, Y13, Y12, Y12
 	VORPS       Y11, Y12, Y12
 	VCMPPS      $0x03, Y8, Y8, Y11
@@ -23657,12 +19248,12 @@ slowly:
 	VMOVAPS     Y7, Y12
 	VANDPS      k0<>+0(SB), Y12, Y11
 	VXORPS      (SP), Y11, Y11
-	VANDPS      k81<>+0(SB), Y12, Y12
+	VANDPS      k120<>+0(SB), Y12, Y12
 	VMULPS      Y4, Y12, Y13
-	VFMADD213PS k83<>+0(SB), Y6, Y12
+	VFMADD213PS k122<>+0(SB), Y6, Y12
 	VPMAXSD     Y12, Y13, Y12
-	VPCMPGTD    k86<>+0(SB), Y13, Y14
-	VPSUBD      k83<>+0(SB), Y12, Y12
+	VPCMPGTD    k125<>+0(SB), Y13, Y14
+	VPSUBD      k122<>+0(SB), Y12, Y12
 	VBLENDVPS   Y14, Y13, Y12, Y12
 	VORPS       Y11, Y12, Y12
 	VCMPPS      $0x03, Y7, Y7, Y11
@@ -23679,12 +19270,12 @@ slowly:
 	VMOVAPS     Y10, Y8
 	VANDPS      k0<>+0(SB), Y8, Y7
 	VXORPS      (SP), Y7, Y7
-	VANDPS      k81<>+0(SB), Y8, Y8
+	VANDPS      k120<>+0(SB), Y8, Y8
 	VMULPS      Y4, Y8, Y11
-	VFMADD213PS k83<>+0(SB), Y6, Y8
+	VFMADD213PS k122<>+0(SB), Y6, Y8
 	VPMAXSD     Y8, Y11, Y8
-	VPCMPGTD    k86<>+0(SB), Y11, Y12
-	VPSUBD      k83<>+0(SB), Y8, Y8
+	VPCMPGTD    k125<>+0(SB), Y11, Y12
+	VPSUBD      k122<>+0(SB), Y8, Y8
 	VBLENDVPS   Y12, Y11, Y8, Y8
 	VORPS       Y7, Y8, Y8
 	VCMPPS      $0x03, Y10, Y10, Y7
@@ -23698,12 +19289,12 @@ slowly:
 	VMOVAPS     Y9, Y8
 	VANDPS      k0<>+0(SB), Y8, Y7
 	VXORPS      (SP), Y7, Y7
-	VANDPS      k81<>+0(SB), Y8, Y8
+	VANDPS      k120<>+0(SB), Y8, Y8
 	VMULPS      Y4, Y8, Y11
-	VFMADD213PS k83<>+0(SB), Y6, Y8
+	VFMADD213PS k122<>+0(SB), Y6, Y8
 	VPMAXSD     Y8, Y11, Y8
-	VPCMPGTD    k86<>+0(SB), Y11, Y12
-	VPSUBD      k83<>+0(SB), Y8, Y8
+	VPCMPGTD    k125<>+0(SB), Y11, Y12
+	VPSUBD      k122<>+0(SB), Y8, Y8
 	VBLENDVPS   Y12, Y11, Y8, Y8
 	VORPS       Y7, Y8, Y8
 	VCMPPS      $0x03, Y9, Y9, Y7
@@ -23802,14 +19393,14 @@ chunk:
 little:
 	VANDPS    k0<>+0(SB), Y2, Y4
 	VMOVUPS   Y4, 32(SP)
-	VANDPS    k81<>+0(SB), Y2, Y2
-	VPCMPGTD  k82<>+0(SB), Y2, Y5
+	VANDPS    k120<>+0(SB), Y2, Y2
+	VPCMPGTD  k121<>+0(SB), Y2, Y5
 	VCVTDQ2PS Y2, Y4
-	VPADDD    k83<>+0(SB), Y2, Y2
-	VPADDD    k84<>+0(SB), Y4, Y4
+	VPADDD    k122<>+0(SB), Y2, Y2
+	VPADDD    k123<>+0(SB), Y4, Y4
 	VBLENDVPS Y5, Y2, Y4, Y2
-	VPSUBD    k85<>+0(SB), Y2, Y4
-	VMULPS    k79<>+0(SB), Y1, Y5
+	VPSUBD    k124<>+0(SB), Y2, Y4
+	VMULPS    k96<>+0(SB), Y1, Y5
 
 slowly:
 	VPMOVSXBD   (CX), Y5
@@ -23820,12 +19411,12 @@ slowly:
 	VMOVAPS     Y5, Y7
 	VANDPS      k0<>+0(SB), Y7, Y6
 	VXORPS      32(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y7, Y7
+	VANDPS      k120<>+0(SB), Y7, Y7
 	VMULPS      Y2, Y7, Y8
-	VFMADD213PS k83<>+0(SB), Y4, Y7
+	VFMADD213PS k122<>+0(SB), Y4, Y7
 	VPMAXSD     Y7, Y8, Y7
-	VPCMPGTD    k86<>+0(SB), Y8, Y9
-	VPSUBD      k83<>+0(SB), Y7, Y7
+	VPCMPGTD    k125<>+0(SB), Y8, Y9
+	VPSUBD      k122<>+0(SB), Y7, Y7
 	VBLENDVPS   Y9, Y8, Y7, Y7
 	VORPS       Y6, Y7, Y7
 	VCMPPS      $0x03, Y5, Y5, Y6
@@ -23841,12 +19432,12 @@ slowly:
 	VMOVAPS     Y5, Y7
 	VANDPS      k0<>+0(SB), Y7, Y6
 	VXORPS      32(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y7, Y7
+	VANDPS      k120<>+0(SB), Y7, Y7
 	VMULPS      Y2, Y7, Y8
-	VFMADD213PS k83<>+0(SB), Y4, Y7
+	VFMADD213PS k122<>+0(SB), Y4, Y7
 	VPMAXSD     Y7, Y8, Y7
-	VPCMPGTD    k86<>+0(SB), Y8, Y9
-	VPSUBD      k83<>+0(SB), Y7, Y7
+	VPCMPGTD    k125<>+0(SB), Y8, Y9
+	VPSUBD      k122<>+0(SB), Y7, Y7
 	VBLENDVPS   Y9, Y8, Y7, Y7
 	VORPS       Y6, Y7, Y7
 	VCMPPS      $0x03, Y5, Y5, Y6
@@ -23862,12 +19453,12 @@ slowly:
 	VMOVAPS     Y5, Y7
 	VANDPS      k0<>+0(SB), Y7, Y6
 	VXORPS      32(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y7, Y7
+	VANDPS      k120<>+0(SB), Y7, Y7
 	VMULPS      Y2, Y7, Y8
-	VFMADD213PS k83<>+0(SB), Y4, Y7
+	VFMADD213PS k122<>+0(SB), Y4, Y7
 	VPMAXSD     Y7, Y8, Y7
-	VPCMPGTD    k86<>+0(SB), Y8, Y9
-	VPSUBD      k83<>+0(SB), Y7, Y7
+	VPCMPGTD    k125<>+0(SB), Y8, Y9
+	VPSUBD      k122<>+0(SB), Y7, Y7
 	VBLENDVPS   Y9, Y8, Y7, Y7
 	VORPS       Y6, Y7, Y7
 	VCMPPS      $0x03, Y5, Y5, Y6
@@ -23883,12 +19474,12 @@ slowly:
 	VMOVAPS     Y5, Y7
 	VANDPS      k0<>+0(SB), Y7, Y6
 	VXORPS      32(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y7, Y7
+	VANDPS      k120<>+0(SB), Y7, Y7
 	VMULPS      Y2, Y7, Y8
-	VFMADD213PS k83<>+0(SB), Y4, Y7
+	VFMADD213PS k122<>+0(SB), Y4, Y7
 	VPMAXSD     Y7, Y8, Y7
-	VPCMPGTD    k86<>+0(SB), Y8, Y9
-	VPSUBD      k83<>+0(SB), Y7, Y7
+	VPCMPGTD    k125<>+0(SB), Y8, Y9
+	VPSUBD      k122<>+0(SB), Y7, Y7
 	VBLENDVPS   Y9, Y8, Y7, Y7
 	VORPS       Y6, Y7, Y7
 	VCMPPS      $0x03, Y5, Y5, Y6
@@ -23983,14 +19574,14 @@ chunk:
 little:
 	VANDPS    k0<>+0(SB), Y2, Y4
 	VMOVUPS   Y4, 32(SP)
-	VANDPS    k81<>+0(SB), Y2, Y2
-	VPCMPGTD  k82<>+0(SB), Y2, Y5
+	VANDPS    k120<>+0(SB), Y2, Y2
+	VPCMPGTD  k121<>+0(SB), Y2, Y5
 	VCVTDQ2PS Y2, Y4
-	VPADDD    k83<>+0(SB), Y2, Y2
-	VPADDD    k84<>+0(SB), Y4, Y4
+	VPADDD    k122<>+0(SB), Y2, Y2
+	VPADDD    k123<>+0(SB), Y4, Y4
 	VBLENDVPS Y5, Y2, Y4, Y2
-	VPSUBD    k85<>+0(SB), Y2, Y4
-	VMULPS    k79<>+0(SB), Y1, Y5
+	VPSUBD    k124<>+0(SB), Y2, Y4
+	VMULPS    k96<>+0(SB), Y1, Y5
 
 slowly:
 	VPMOVSXBD   (CX), Y5
@@ -23999,12 +19590,12 @@ slowly:
 	VADDPS      Y1, Y5, Y5
 	VANDPS      k0<>+0(SB), Y5, Y6
 	VXORPS      32(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y5, Y5
+	VANDPS      k120<>+0(SB), Y5, Y5
 	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k83<>+0(SB), Y4, Y5
+	VFMADD213PS k122<>+0(SB), Y4, Y5
 	VPMAXSD     Y5, Y7, Y5
-	VPCMPGTD    k86<>+0(SB), Y7, Y8
-	VPSUBD      k83<>+0(SB), Y5, Y5
+	VPCMPGTD    k125<>+0(SB), Y7, Y8
+	VPSUBD      k122<>+0(SB), Y5, Y5
 	VBLENDVPS   Y8, Y7, Y5, Y5
 	VORPS       Y6, Y5, Y5
 	VADDPS      Y3, Y5, Y5
@@ -24017,12 +19608,12 @@ slowly:
 	VADDPS      Y1, Y5, Y5
 	VANDPS      k0<>+0(SB), Y5, Y6
 	VXORPS      32(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y5, Y5
+	VANDPS      k120<>+0(SB), Y5, Y5
 	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k83<>+0(SB), Y4, Y5
+	VFMADD213PS k122<>+0(SB), Y4, Y5
 	VPMAXSD     Y5, Y7, Y5
-	VPCMPGTD    k86<>+0(SB), Y7, Y8
-	VPSUBD      k83<>+0(SB), Y5, Y5
+	VPCMPGTD    k125<>+0(SB), Y7, Y8
+	VPSUBD      k122<>+0(SB), Y5, Y5
 	VBLENDVPS   Y8, Y7, Y5, Y5
 	VORPS       Y6, Y5, Y5
 	VADDPS      Y3, Y5, Y5
@@ -24035,12 +19626,12 @@ slowly:
 	VADDPS      Y1, Y5, Y5
 	VANDPS      k0<>+0(SB), Y5, Y6
 	VXORPS      32(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y5, Y5
+	VANDPS      k120<>+0(SB), Y5, Y5
 	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k83<>+0(SB), Y4, Y5
+	VFMADD213PS k122<>+0(SB), Y4, Y5
 	VPMAXSD     Y5, Y7, Y5
-	VPCMPGTD    k86<>+0(SB), Y7, Y8
-	VPSUBD      k83<>+0(SB), Y5, Y5
+	VPCMPGTD    k125<>+0(SB), Y7, Y8
+	VPSUBD      k122<>+0(SB), Y5, Y5
 	VBLENDVPS   Y8, Y7, Y5, Y5
 	VORPS       Y6, Y5, Y5
 	VADDPS      Y3, Y5, Y5
@@ -24053,12 +19644,12 @@ slowly:
 	VADDPS      Y1, Y5, Y5
 	VANDPS      k0<>+0(SB), Y5, Y6
 	VXORPS      32(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y5, Y5
+	VANDPS      k120<>+0(SB), Y5, Y5
 	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k83<>+0(SB), Y4, Y5
+	VFMADD213PS k122<>+0(SB), Y4, Y5
 	VPMAXSD     Y5, Y7, Y5
-	VPCMPGTD    k86<>+0(SB), Y7, Y8
-	VPSUBD      k83<>+0(SB), Y5, Y5
+	VPCMPGTD    k125<>+0(SB), Y7, Y8
+	VPSUBD      k122<>+0(SB), Y5, Y5
 	VBLENDVPS   Y8, Y7, Y5, Y5
 	VORPS       Y6, Y5, Y5
 	VADDPS      Y3, Y5, Y5
@@ -24166,14 +19757,14 @@ chunk:
 little:
 	VANDPS    k0<>+0(SB), Y4, Y6
 	VMOVUPS   Y6, (SP)
-	VANDPS    k81<>+0(SB), Y4, Y4
-	VPCMPGTD  k82<>+0(SB), Y4, Y7
+	VANDPS    k120<>+0(SB), Y4, Y4
+	VPCMPGTD  k121<>+0(SB), Y4, Y7
 	VCVTDQ2PS Y4, Y6
-	VPADDD    k83<>+0(SB), Y4, Y4
-	VPADDD    k84<>+0(SB), Y6, Y6
+	VPADDD    k122<>+0(SB), Y4, Y4
+	VPADDD    k123<>+0(SB), Y6, Y6
 	VBLENDVPS Y7, Y4, Y6, Y4
-	VPSUBD    k85<>+0(SB), Y4, Y6
-	VMULPS    k79<>+0(SB), Y3, Y7
+	VPSUBD    k124<>+0(SB), Y4, Y6
+	VMULPS    k96<>+0(SB), Y3, Y7
 
 slowly:
 	VPMOVSXBW   (CX), Y7
@@ -24188,12 +19779,12 @@ slowly:
 	VADDPS      Y3, Y8, Y8
 	VANDPS      k0<>+0(SB), Y8, Y11
 	VXORPS      (SP), Y11, Y11
-	VANDPS      k81<>+0(SB), Y8, Y8
+	VANDPS      k120<>+0(SB), Y8, Y8
 	VMULPS      Y4, Y8, Y12
-	VFMADD213PS k83<>+0(SB), Y6, Y8
+	VFMADD213PS k122<>+0(SB), Y6, Y8
 	VPMAXSD     Y8, Y12, Y8
-	VPCMPGTD    k86<>+0(SB), Y12, Y13
-	VPSUBD      k83<>+0(SB), Y8, Y8
+	VPCMPGTD    k125<>+0(SB), Y12, Y13
+	VPSUBD      k122<>+0(SB), Y8, Y8
 	VBLENDVPS   Y13, Y12, Y8, Y8
 	VORPS       Y11, Y8, Y8
 	VADDPS      Y5, Y8, Y8
@@ -24204,12 +19795,12 @@ slowly:
 	VADDPS      Y3, Y7, Y7
 	VANDPS      k0<>+0(SB), Y7, Y11
 	VXORPS      (SP), Y11, Y11
-	VANDPS      k81<>+0(SB), Y7, Y7
+	VANDPS      k120<>+0(SB), Y7, Y7
 	VMULPS      Y4, Y7, Y12
-	VFMADD213PS k83<>+0(SB), Y6, Y7
+	VFMADD213PS k122<>+0(SB), Y6, Y7
 	VPMAXSD     Y7, Y12, Y7
-	VPCMPGTD    k86<>+0(SB), Y12, Y13
-	VPSUBD      k83<>+0(SB), Y7, Y7
+	VPCMPGTD    k125<>+0(SB), Y12, Y13
+	VPSUBD      k122<>+0(SB), Y7, Y7
 	VBLENDVPS   Y13, Y12, Y7, Y7
 	VORPS       Y11, Y7, Y7
 	VADDPS      Y5, Y7, Y7
@@ -24226,12 +19817,12 @@ slowly:
 	VADDPS      Y3, Y10, Y10
 	VANDPS      k0<>+0(SB), Y10, Y7
 	VXORPS      (SP), Y7, Y7
-	VANDPS      k81<>+0(SB), Y10, Y10
+	VANDPS      k120<>+0(SB), Y10, Y10
 	VMULPS      Y4, Y10, Y8
-	VFMADD213PS k83<>+0(SB), Y6, Y10
+	VFMADD213PS k122<>+0(SB), Y6, Y10
 	VPMAXSD     Y10, Y8, Y10
-	VPCMPGTD    k86<>+0(SB), Y8, Y11
-	VPSUBD      k83<>+0(SB), Y10, Y10
+	VPCMPGTD    k125<>+0(SB), Y8, Y11
+	VPSUBD      k122<>+0(SB), Y10, Y10
 	VBLENDVPS   Y11, Y8, Y10, Y10
 	VORPS       Y7, Y10, Y10
 	VADDPS      Y5, Y10, Y10
@@ -24242,12 +19833,12 @@ slowly:
 	VADDPS      Y3, Y9, Y9
 	VANDPS      k0<>+0(SB), Y9, Y7
 	VXORPS      (SP), Y7, Y7
-	VANDPS      k81<>+0(SB), Y9, Y9
+	VANDPS      k120<>+0(SB), Y9, Y9
 	VMULPS      Y4, Y9, Y8
-	VFMADD213PS k83<>+0(SB), Y6, Y9
+	VFMADD213PS k122<>+0(SB), Y6, Y9
 	VPMAXSD     Y9, Y8, Y9
-	VPCMPGTD    k86<>+0(SB), Y8, Y11
-	VPSUBD      k83<>+0(SB), Y9, Y9
+	VPCMPGTD    k125<>+0(SB), Y8, Y11
+	VPSUBD      k122<>+0(SB), Y9, Y9
 	VBLENDVPS   Y11, Y8, Y9, Y9
 	VORPS       Y7, Y9, Y9
 	VADDPS      Y5, Y9, Y9
@@ -24351,14 +19942,14 @@ chunk:
 little:
 	VANDPS    k0<>+0(SB), Y2, Y4
 	VMOVUPS   Y4, 32(SP)
-	VANDPS    k81<>+0(SB), Y2, Y2
-	VPCMPGTD  k82<>+0(SB), Y2, Y5
+	VANDPS    k120<>+0(SB), Y2, Y2
+	VPCMPGTD  k121<>+0(SB), Y2, Y5
 	VCVTDQ2PS Y2, Y4
-	VPADDD    k83<>+0(SB), Y2, Y2
-	VPADDD    k84<>+0(SB), Y4, Y4
+	VPADDD    k122<>+0(SB), Y2, Y2
+	VPADDD    k123<>+0(SB), Y4, Y4
 	VBLENDVPS Y5, Y2, Y4, Y2
-	VPSUBD    k85<>+0(SB), Y2, Y4
-	VMULPS    k79<>+0(SB), Y1, Y5
+	VPSUBD    k124<>+0(SB), Y2, Y4
+	VMULPS    k96<>+0(SB), Y1, Y5
 
 slowly:
 	VPMOVSXBD   (CX), Y5
@@ -24367,12 +19958,12 @@ slowly:
 	VADDPS      Y1, Y5, Y5
 	VANDPS      k0<>+0(SB), Y5, Y6
 	VXORPS      32(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y5, Y5
+	VANDPS      k120<>+0(SB), Y5, Y5
 	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k83<>+0(SB), Y4, Y5
+	VFMADD213PS k122<>+0(SB), Y4, Y5
 	VPMAXSD     Y5, Y7, Y5
-	VPCMPGTD    k86<>+0(SB), Y7, Y8
-	VPSUBD      k83<>+0(SB), Y5, Y5
+	VPCMPGTD    k125<>+0(SB), Y7, Y8
+	VPSUBD      k122<>+0(SB), Y5, Y5
 	VBLENDVPS   Y8, Y7, Y5, Y5
 	VORPS       Y6, Y5, Y5
 	VADDPS      Y3, Y5, Y5
@@ -24386,12 +19977,12 @@ slowly:
 	VADDPS      Y1, Y5, Y5
 	VANDPS      k0<>+0(SB), Y5, Y6
 	VXORPS      32(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y5, Y5
+	VANDPS      k120<>+0(SB), Y5, Y5
 	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k83<>+0(SB), Y4, Y5
+	VFMADD213PS k122<>+0(SB), Y4, Y5
 	VPMAXSD     Y5, Y7, Y5
-	VPCMPGTD    k86<>+0(SB), Y7, Y8
-	VPSUBD      k83<>+0(SB), Y5, Y5
+	VPCMPGTD    k125<>+0(SB), Y7, Y8
+	VPSUBD      k122<>+0(SB), Y5, Y5
 	VBLENDVPS   Y8, Y7, Y5, Y5
 	VORPS       Y6, Y5, Y5
 	VADDPS      Y3, Y5, Y5
@@ -24405,12 +19996,12 @@ slowly:
 	VADDPS      Y1, Y5, Y5
 	VANDPS      k0<>+0(SB), Y5, Y6
 	VXORPS      32(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y5, Y5
+	VANDPS      k120<>+0(SB), Y5, Y5
 	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k83<>+0(SB), Y4, Y5
+	VFMADD213PS k122<>+0(SB), Y4, Y5
 	VPMAXSD     Y5, Y7, Y5
-	VPCMPGTD    k86<>+0(SB), Y7, Y8
-	VPSUBD      k83<>+0(SB), Y5, Y5
+	VPCMPGTD    k125<>+0(SB), Y7, Y8
+	VPSUBD      k122<>+0(SB), Y5, Y5
 	VBLENDVPS   Y8, Y7, Y5, Y5
 	VORPS       Y6, Y5, Y5
 	VADDPS      Y3, Y5, Y5
@@ -24424,12 +20015,12 @@ slowly:
 	VADDPS      Y1, Y5, Y5
 	VANDPS      k0<>+0(SB), Y5, Y6
 	VXORPS      32(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y5, Y5
+	VANDPS      k120<>+0(SB), Y5, Y5
 	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k83<>+0(SB), Y4, Y5
+	VFMADD213PS k122<>+0(SB), Y4, Y5
 	VPMAXSD     Y5, Y7, Y5
-	VPCMPGTD    k86<>+0(SB), Y7, Y8
-	VPSUBD      k83<>+0(SB), Y5, Y5
+	VPCMPGTD    k125<>+0(SB), Y7, Y8
+	VPSUBD      k122<>+0(SB), Y5, Y5
 	VBLENDVPS   Y8, Y7, Y5, Y5
 	VORPS       Y6, Y5, Y5
 	VADDPS      Y3, Y5, Y5
@@ -24514,14 +20105,14 @@ chunk:
 little:
 	VANDPS    k0<>+0(SB), Y2, Y3
 	VMOVUPS   Y3, 32(SP)
-	VANDPS    k81<>+0(SB), Y2, Y2
-	VPCMPGTD  k82<>+0(SB), Y2, Y4
+	VANDPS    k120<>+0(SB), Y2, Y2
+	VPCMPGTD  k121<>+0(SB), Y2, Y4
 	VCVTDQ2PS Y2, Y3
-	VPADDD    k83<>+0(SB), Y2, Y2
-	VPADDD    k84<>+0(SB), Y3, Y3
+	VPADDD    k122<>+0(SB), Y2, Y2
+	VPADDD    k123<>+0(SB), Y3, Y3
 	VBLENDVPS Y4, Y2, Y3, Y2
-	VPSUBD    k85<>+0(SB), Y2, Y3
-	VMULPS    k79<>+0(SB), Y1, Y4
+	VPSUBD    k124<>+0(SB), Y2, Y3
+	VMULPS    k96<>+0(SB), Y1, Y4
 
 slowly:
 	VPMOVSXBD   (CX), Y5
@@ -24529,17 +20120,17 @@ slowly:
 	VCVTDQ2PS   Y5, Y5
 	VANDPS      k0<>+0(SB), Y5, Y6
 	VXORPS      32(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y5, Y5
+	VANDPS      k120<>+0(SB), Y5, Y5
 	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k83<>+0(SB), Y3, Y5
-	VSUBPS      k83<>+0(SB), Y5, Y5
+	VFMADD213PS k122<>+0(SB), Y3, Y5
+	VSUBPS      k122<>+0(SB), Y5, Y5
 	VADDPS      Y5, Y5, Y5
-	VPCMPGTD    k87<>+0(SB), Y7, Y8
+	VPCMPGTD    k126<>+0(SB), Y7, Y8
 	VBLENDVPS   Y8, Y7, Y5, Y5
 	VMULPS      Y1, Y5, Y7
-	VFMADD213PS k83<>+0(SB), Y4, Y5
+	VFMADD213PS k122<>+0(SB), Y4, Y5
 	VPMAXSD     Y5, Y7, Y5
-	VPSUBD      k83<>+0(SB), Y5, Y5
+	VPSUBD      k122<>+0(SB), Y5, Y5
 	VORPS       Y6, Y5, Y5
 	VXORPS      k0<>+0(SB), Y5, Y5
 	VMOVUPS     Y5, (AX)
@@ -24548,17 +20139,17 @@ slowly:
 	VCVTDQ2PS   Y5, Y5
 	VANDPS      k0<>+0(SB), Y5, Y6
 	VXORPS      32(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y5, Y5
+	VANDPS      k120<>+0(SB), Y5, Y5
 	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k83<>+0(SB), Y3, Y5
-	VSUBPS      k83<>+0(SB), Y5, Y5
+	VFMADD213PS k122<>+0(SB), Y3, Y5
+	VSUBPS      k122<>+0(SB), Y5, Y5
 	VADDPS      Y5, Y5, Y5
-	VPCMPGTD    k87<>+0(SB), Y7, Y8
+	VPCMPGTD    k126<>+0(SB), Y7, Y8
 	VBLENDVPS   Y8, Y7, Y5, Y5
 	VMULPS      Y1, Y5, Y7
-	VFMADD213PS k83<>+0(SB), Y4, Y5
+	VFMADD213PS k122<>+0(SB), Y4, Y5
 	VPMAXSD     Y5, Y7, Y5
-	VPSUBD      k83<>+0(SB), Y5, Y5
+	VPSUBD      k122<>+0(SB), Y5, Y5
 	VORPS       Y6, Y5, Y5
 	VXORPS      k0<>+0(SB), Y5, Y5
 	VMOVUPS     Y5, 32(AX)
@@ -24567,17 +20158,17 @@ slowly:
 	VCVTDQ2PS   Y5, Y5
 	VANDPS      k0<>+0(SB), Y5, Y6
 	VXORPS      32(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y5, Y5
+	VANDPS      k120<>+0(SB), Y5, Y5
 	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k83<>+0(SB), Y3, Y5
-	VSUBPS      k83<>+0(SB), Y5, Y5
+	VFMADD213PS k122<>+0(SB), Y3, Y5
+	VSUBPS      k122<>+0(SB), Y5, Y5
 	VADDPS      Y5, Y5, Y5
-	VPCMPGTD    k87<>+0(SB), Y7, Y8
+	VPCMPGTD    k126<>+0(SB), Y7, Y8
 	VBLENDVPS   Y8, Y7, Y5, Y5
 	VMULPS      Y1, Y5, Y7
-	VFMADD213PS k83<>+0(SB), Y4, Y5
+	VFMADD213PS k122<>+0(SB), Y4, Y5
 	VPMAXSD     Y5, Y7, Y5
-	VPSUBD      k83<>+0(SB), Y5, Y5
+	VPSUBD      k122<>+0(SB), Y5, Y5
 	VORPS       Y6, Y5, Y5
 	VXORPS      k0<>+0(SB), Y5, Y5
 	VMOVUPS     Y5, 64(AX)
@@ -24586,17 +20177,17 @@ slowly:
 	VCVTDQ2PS   Y5, Y5
 	VANDPS      k0<>+0(SB), Y5, Y6
 	VXORPS      32(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y5, Y5
+	VANDPS      k120<>+0(SB), Y5, Y5
 	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k83<>+0(SB), Y3, Y5
-	VSUBPS      k83<>+0(SB), Y5, Y5
+	VFMADD213PS k122<>+0(SB), Y3, Y5
+	VSUBPS      k122<>+0(SB), Y5, Y5
 	VADDPS      Y5, Y5, Y5
-	VPCMPGTD    k87<>+0(SB), Y7, Y8
+	VPCMPGTD    k126<>+0(SB), Y7, Y8
 	VBLENDVPS   Y8, Y7, Y5, Y5
 	VMULPS      Y1, Y5, Y7
-	VFMADD213PS k83<>+0(SB), Y4, Y5
+	VFMADD213PS k122<>+0(SB), Y4, Y5
 	VPMAXSD     Y5, Y7, Y5
-	VPSUBD      k83<>+0(SB), Y5, Y5
+	VPSUBD      k122<>+0(SB), Y5, Y5
 	VORPS       Y6, Y5, Y5
 	VXORPS      k0<>+0(SB), Y5, Y5
 	VMOVUPS     Y5, 96(AX)
@@ -24613,11 +20204,11 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k87<>+0(SB)/8, $0x2080000020800000
-DATA k87<>+8(SB)/8, $0x2080000020800000
-DATA k87<>+16(SB)/8, $0x2080000020800000
-DATA k87<>+24(SB)/8, $0x2080000020800000
-GLOBL k87<>(SB), RODATA|NOPTR, $32
+DATA k126<>+0(SB)/8, $0x2080000020800000
+DATA k126<>+8(SB)/8, $0x2080000020800000
+DATA k126<>+16(SB)/8, $0x2080000020800000
+DATA k126<>+24(SB)/8, $0x2080000020800000
+GLOBL k126<>(SB), RODATA|NOPTR, $32
 
 // func bytesTwiceBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
@@ -24695,14 +20286,14 @@ chunk:
 little:
 	VANDPS    k0<>+0(SB), Y4, Y5
 	VMOVUPS   Y5, (SP)
-	VANDPS    k81<>+0(SB), Y4, Y4
-	VPCMPGTD  k82<>+0(SB), Y4, Y6
+	VANDPS    k120<>+0(SB), Y4, Y4
+	VPCMPGTD  k121<>+0(SB), Y4, Y6
 	VCVTDQ2PS Y4, Y5
-	VPADDD    k83<>+0(SB), Y4, Y4
-	VPADDD    k84<>+0(SB), Y5, Y5
+	VPADDD    k122<>+0(SB), Y4, Y4
+	VPADDD    k123<>+0(SB), Y5, Y5
 	VBLENDVPS Y6, Y4, Y5, Y4
-	VPSUBD    k85<>+0(SB), Y4, Y5
-	VMULPS    k79<>+0(SB), Y3, Y6
+	VPSUBD    k124<>+0(SB), Y4, Y5
+	VMULPS    k96<>+0(SB), Y3, Y6
 
 slowly:
 	VPMOVSXBW   (CX), Y7
@@ -24716,17 +20307,17 @@ slowly:
 	VCVTDQ2PS   Y8, Y8
 	VANDPS      k0<>+0(SB), Y8, Y11
 	VXORPS      (SP), Y11, Y11
-	VANDPS      k81<>+0(SB), Y8, Y8
+	VANDPS      k120<>+0(SB), Y8, Y8
 	VMULPS      Y4, Y8, Y12
-	VFMADD213PS k83<>+0(SB), Y5, Y8
-	VSUBPS      k83<>+0(SB), Y8, Y8
+	VFMADD213PS k122<>+0(SB), Y5, Y8
+	VSUBPS      k122<>+0(SB), Y8, Y8
 	VADDPS      Y8, Y8, Y8
-	VPCMPGTD    k87<>+0(SB), Y12, Y13
+	VPCMPGTD    k126<>+0(SB), Y12, Y13
 	VBLENDVPS   Y13, Y12, Y8, Y8
 	VMULPS      Y3, Y8, Y12
-	VFMADD213PS k83<>+0(SB), Y6, Y8
+	VFMADD213PS k122<>+0(SB), Y6, Y8
 	VPMAXSD     Y8, Y12, Y8
-	VPSUBD      k83<>+0(SB), Y8, Y8
+	VPSUBD      k122<>+0(SB), Y8, Y8
 	VORPS       Y11, Y8, Y8
 	VPSLLD      $0x0f, Y8, Y11
 	VBLENDVPS   Y11, Y1, Y0, Y11
@@ -24734,17 +20325,17 @@ slowly:
 	VCVTDQ2PS   Y7, Y7
 	VANDPS      k0<>+0(SB), Y7, Y11
 	VXORPS      (SP), Y11, Y11
-	VANDPS      k81<>+0(SB), Y7, Y7
+	VANDPS      k120<>+0(SB), Y7, Y7
 	VMULPS      Y4, Y7, Y12
-	VFMADD213PS k83<>+0(SB), Y5, Y7
-	VSUBPS      k83<>+0(SB), Y7, Y7
+	VFMADD213PS k122<>+0(SB), Y5, Y7
+	VSUBPS      k122<>+0(SB), Y7, Y7
 	VADDPS      Y7, Y7, Y7
-	VPCMPGTD    k87<>+0(SB), Y12, Y13
+	VPCMPGTD    k126<>+0(SB), Y12, Y13
 	VBLENDVPS   Y13, Y12, Y7, Y7
 	VMULPS      Y3, Y7, Y12
-	VFMADD213PS k83<>+0(SB), Y6, Y7
+	VFMADD213PS k122<>+0(SB), Y6, Y7
 	VPMAXSD     Y7, Y12, Y7
-	VPSUBD      k83<>+0(SB), Y7, Y7
+	VPSUBD      k122<>+0(SB), Y7, Y7
 	VORPS       Y11, Y7, Y7
 	VPSLLD      $0x0f, Y7, Y11
 	VBLENDVPS   Y11, Y1, Y0, Y11
@@ -24755,17 +20346,17 @@ slowly:
 	VCVTDQ2PS   Y10, Y10
 	VANDPS      k0<>+0(SB), Y10, Y7
 	VXORPS      (SP), Y7, Y7
-	VANDPS      k81<>+0(SB), Y10, Y10
+	VANDPS      k120<>+0(SB), Y10, Y10
 	VMULPS      Y4, Y10, Y8
-	VFMADD213PS k83<>+0(SB), Y5, Y10
-	VSUBPS      k83<>+0(SB), Y10, Y10
+	VFMADD213PS k122<>+0(SB), Y5, Y10
+	VSUBPS      k122<>+0(SB), Y10, Y10
 	VADDPS      Y10, Y10, Y10
-	VPCMPGTD    k87<>+0(SB), Y8, Y11
+	VPCMPGTD    k126<>+0(SB), Y8, Y11
 	VBLENDVPS   Y11, Y8, Y10, Y10
 	VMULPS      Y3, Y10, Y8
-	VFMADD213PS k83<>+0(SB), Y6, Y10
+	VFMADD213PS k122<>+0(SB), Y6, Y10
 	VPMAXSD     Y10, Y8, Y10
-	VPSUBD      k83<>+0(SB), Y10, Y10
+	VPSUBD      k122<>+0(SB), Y10, Y10
 	VORPS       Y7, Y10, Y10
 	VPSLLD      $0x0f, Y10, Y7
 	VBLENDVPS   Y7, Y1, Y0, Y7
@@ -24773,17 +20364,17 @@ slowly:
 	VCVTDQ2PS   Y9, Y9
 	VANDPS      k0<>+0(SB), Y9, Y7
 	VXORPS      (SP), Y7, Y7
-	VANDPS      k81<>+0(SB), Y9, Y9
+	VANDPS      k120<>+0(SB), Y9, Y9
 	VMULPS      Y4, Y9, Y8
-	VFMADD213PS k83<>+0(SB), Y5, Y9
-	VSUBPS      k83<>+0(SB), Y9, Y9
+	VFMADD213PS k122<>+0(SB), Y5, Y9
+	VSUBPS      k122<>+0(SB), Y9, Y9
 	VADDPS      Y9, Y9, Y9
-	VPCMPGTD    k87<>+0(SB), Y8, Y11
+	VPCMPGTD    k126<>+0(SB), Y8, Y11
 	VBLENDVPS   Y11, Y8, Y9, Y9
 	VMULPS      Y3, Y9, Y8
-	VFMADD213PS k83<>+0(SB), Y6, Y9
+	VFMADD213PS k122<>+0(SB), Y6, Y9
 	VPMAXSD     Y9, Y8, Y9
-	VPSUBD      k83<>+0(SB), Y9, Y9
+	VPSUBD      k122<>+0(SB), Y9, Y9
 	VORPS       Y7, Y9, Y9
 	VPSLLD      $0x0f, Y9, Y7
 	VBLENDVPS   Y7, Y1, Y0, Y7
@@ -24872,14 +20463,14 @@ chunk:
 little:
 	VANDPS    k0<>+0(SB), Y2, Y3
 	VMOVUPS   Y3, 32(SP)
-	VANDPS    k81<>+0(SB), Y2, Y2
-	VPCMPGTD  k82<>+0(SB), Y2, Y4
+	VANDPS    k120<>+0(SB), Y2, Y2
+	VPCMPGTD  k121<>+0(SB), Y2, Y4
 	VCVTDQ2PS Y2, Y3
-	VPADDD    k83<>+0(SB), Y2, Y2
-	VPADDD    k84<>+0(SB), Y3, Y3
+	VPADDD    k122<>+0(SB), Y2, Y2
+	VPADDD    k123<>+0(SB), Y3, Y3
 	VBLENDVPS Y4, Y2, Y3, Y2
-	VPSUBD    k85<>+0(SB), Y2, Y3
-	VMULPS    k79<>+0(SB), Y1, Y4
+	VPSUBD    k124<>+0(SB), Y2, Y3
+	VMULPS    k96<>+0(SB), Y1, Y4
 
 slowly:
 	VPMOVSXBD   (CX), Y5
@@ -24887,17 +20478,17 @@ slowly:
 	VCVTDQ2PS   Y5, Y5
 	VANDPS      k0<>+0(SB), Y5, Y6
 	VXORPS      32(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y5, Y5
+	VANDPS      k120<>+0(SB), Y5, Y5
 	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k83<>+0(SB), Y3, Y5
-	VSUBPS      k83<>+0(SB), Y5, Y5
+	VFMADD213PS k122<>+0(SB), Y3, Y5
+	VSUBPS      k122<>+0(SB), Y5, Y5
 	VADDPS      Y5, Y5, Y5
-	VPCMPGTD    k87<>+0(SB), Y7, Y8
+	VPCMPGTD    k126<>+0(SB), Y7, Y8
 	VBLENDVPS   Y8, Y7, Y5, Y5
 	VMULPS      Y1, Y5, Y7
-	VFMADD213PS k83<>+0(SB), Y4, Y5
+	VFMADD213PS k122<>+0(SB), Y4, Y5
 	VPMAXSD     Y5, Y7, Y5
-	VPSUBD      k83<>+0(SB), Y5, Y5
+	VPSUBD      k122<>+0(SB), Y5, Y5
 	VORPS       Y6, Y5, Y5
 	VXORPS      k0<>+0(SB), Y5, Y5
 	VCVTPS2PH   $0x00, Y5, X5
@@ -24907,17 +20498,17 @@ slowly:
 	VCVTDQ2PS   Y5, Y5
 	VANDPS      k0<>+0(SB), Y5, Y6
 	VXORPS      32(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y5, Y5
+	VANDPS      k120<>+0(SB), Y5, Y5
 	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k83<>+0(SB), Y3, Y5
-	VSUBPS      k83<>+0(SB), Y5, Y5
+	VFMADD213PS k122<>+0(SB), Y3, Y5
+	VSUBPS      k122<>+0(SB), Y5, Y5
 	VADDPS      Y5, Y5, Y5
-	VPCMPGTD    k87<>+0(SB), Y7, Y8
+	VPCMPGTD    k126<>+0(SB), Y7, Y8
 	VBLENDVPS   Y8, Y7, Y5, Y5
 	VMULPS      Y1, Y5, Y7
-	VFMADD213PS k83<>+0(SB), Y4, Y5
+	VFMADD213PS k122<>+0(SB), Y4, Y5
 	VPMAXSD     Y5, Y7, Y5
-	VPSUBD      k83<>+0(SB), Y5, Y5
+	VPSUBD      k122<>+0(SB), Y5, Y5
 	VORPS       Y6, Y5, Y5
 	VXORPS      k0<>+0(SB), Y5, Y5
 	VCVTPS2PH   $0x00, Y5, X5
@@ -24927,17 +20518,17 @@ slowly:
 	VCVTDQ2PS   Y5, Y5
 	VANDPS      k0<>+0(SB), Y5, Y6
 	VXORPS      32(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y5, Y5
+	VANDPS      k120<>+0(SB), Y5, Y5
 	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k83<>+0(SB), Y3, Y5
-	VSUBPS      k83<>+0(SB), Y5, Y5
+	VFMADD213PS k122<>+0(SB), Y3, Y5
+	VSUBPS      k122<>+0(SB), Y5, Y5
 	VADDPS      Y5, Y5, Y5
-	VPCMPGTD    k87<>+0(SB), Y7, Y8
+	VPCMPGTD    k126<>+0(SB), Y7, Y8
 	VBLENDVPS   Y8, Y7, Y5, Y5
 	VMULPS      Y1, Y5, Y7
-	VFMADD213PS k83<>+0(SB), Y4, Y5
+	VFMADD213PS k122<>+0(SB), Y4, Y5
 	VPMAXSD     Y5, Y7, Y5
-	VPSUBD      k83<>+0(SB), Y5, Y5
+	VPSUBD      k122<>+0(SB), Y5, Y5
 	VORPS       Y6, Y5, Y5
 	VXORPS      k0<>+0(SB), Y5, Y5
 	VCVTPS2PH   $0x00, Y5, X5
@@ -24947,17 +20538,17 @@ slowly:
 	VCVTDQ2PS   Y5, Y5
 	VANDPS      k0<>+0(SB), Y5, Y6
 	VXORPS      32(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y5, Y5
+	VANDPS      k120<>+0(SB), Y5, Y5
 	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k83<>+0(SB), Y3, Y5
-	VSUBPS      k83<>+0(SB), Y5, Y5
+	VFMADD213PS k122<>+0(SB), Y3, Y5
+	VSUBPS      k122<>+0(SB), Y5, Y5
 	VADDPS      Y5, Y5, Y5
-	VPCMPGTD    k87<>+0(SB), Y7, Y8
+	VPCMPGTD    k126<>+0(SB), Y7, Y8
 	VBLENDVPS   Y8, Y7, Y5, Y5
 	VMULPS      Y1, Y5, Y7
-	VFMADD213PS k83<>+0(SB), Y4, Y5
+	VFMADD213PS k122<>+0(SB), Y4, Y5
 	VPMAXSD     Y5, Y7, Y5
-	VPSUBD      k83<>+0(SB), Y5, Y5
+	VPSUBD      k122<>+0(SB), Y5, Y5
 	VORPS       Y6, Y5, Y5
 	VXORPS      k0<>+0(SB), Y5, Y5
 	VCVTPS2PH   $0x00, Y5, X5
@@ -24995,21 +20586,21 @@ TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU    32(SP), Y1
 	VMOVDQU    64(SP), Y2
 	VPXOR      Y3, Y3, Y3
-	VPAND      k81<>+0(SB), Y1, Y1
+	VPAND      k120<>+0(SB), Y1, Y1
 	VPXOR      Y4, Y4, Y4
 	VPCMPEQD   Y4, Y1, Y4
-	VMOVDQU    k88<>+0(SB), Y5
+	VMOVDQU    k127<>+0(SB), Y5
 	VPCMPGTD   Y1, Y5, Y5
-	VPCMPGTD   k89<>+0(SB), Y1, Y1
+	VPCMPGTD   k128<>+0(SB), Y1, Y1
 	VPANDN     Y5, Y4, Y5
 	VPOR       Y5, Y3, Y3
 	VPOR       Y1, Y3, Y3
-	VPAND      k81<>+0(SB), Y2, Y1
+	VPAND      k120<>+0(SB), Y2, Y1
 	VPXOR      Y2, Y2, Y2
 	VPCMPEQD   Y2, Y1, Y2
-	VMOVDQU    k88<>+0(SB), Y4
+	VMOVDQU    k127<>+0(SB), Y4
 	VPCMPGTD   Y1, Y4, Y4
-	VPCMPGTD   k89<>+0(SB), Y1, Y1
+	VPCMPGTD   k128<>+0(SB), Y1, Y1
 	VPANDN     Y4, Y2, Y4
 	VPOR       Y4, Y3, Y3
 	VPOR       Y1, Y3, Y3
@@ -25020,17 +20611,17 @@ TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $128-56
 	CMOVLEQ    DI, SI
 	VMOVDQU    32(SP), Y1
 	VMOVDQU    64(SP), Y2
-	VPSHUFB    k90<>+0(SB), Y1, Y1
-	VPSHUFB    k90<>+0(SB), Y2, Y2
+	VPSHUFB    k129<>+0(SB), Y1, Y1
+	VPSHUFB    k129<>+0(SB), Y2, Y2
 	VPUNPCKLDQ Y2, Y1, Y3
-	VMOVDQU    k91<>+0(SB), Y4
+	VMOVDQU    k130<>+0(SB), Y4
 	VPERMD     Y3, Y4, Y4
-	VMOVDQU    k92<>+0(SB), Y5
+	VMOVDQU    k131<>+0(SB), Y5
 	VPERMD     Y3, Y5, Y3
 	VPUNPCKHDQ Y2, Y1, Y1
-	VMOVDQU    k91<>+0(SB), Y2
+	VMOVDQU    k130<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y2
-	VMOVDQU    k92<>+0(SB), Y5
+	VMOVDQU    k131<>+0(SB), Y5
 	VPERMD     Y1, Y5, Y1
 	MOVQ       n+48(FP), R8
 
@@ -25051,7 +20642,7 @@ chunk:
 	VPSLLW     $0x04, Y6, Y7
 	VPOR       Y7, Y6, Y6
 	VPAND      Y0, Y6, Y6
-	VMOVDQU    k93<>+0(SB), Y7
+	VMOVDQU    k132<>+0(SB), Y7
 	VPERMD     Y6, Y7, Y6
 	VPSHUFB    Y6, Y4, Y7
 	VPSHUFB    Y6, Y3, Y8
@@ -25086,20 +20677,20 @@ chunk:
 little:
 	VANDPS    k0<>+0(SB), Y5, Y6
 	VMOVUPS   Y6, 96(SP)
-	VANDPS    k81<>+0(SB), Y5, Y5
-	VPCMPGTD  k82<>+0(SB), Y5, Y7
+	VANDPS    k120<>+0(SB), Y5, Y5
+	VPCMPGTD  k121<>+0(SB), Y5, Y7
 	VCVTDQ2PS Y5, Y6
-	VPADDD    k83<>+0(SB), Y5, Y5
-	VPADDD    k84<>+0(SB), Y6, Y6
+	VPADDD    k122<>+0(SB), Y5, Y5
+	VPADDD    k123<>+0(SB), Y6, Y6
 	VBLENDVPS Y7, Y5, Y6, Y5
-	VPSUBD    k85<>+0(SB), Y5, Y6
+	VPSUBD    k124<>+0(SB), Y5, Y6
 
 slowly:
 	VPMOVZXBW   (CX), Y7
 	VPSLLW      $0x04, Y7, Y8
 	VPOR        Y8, Y7, Y7
 	VPAND       Y0, Y7, Y7
-	VMOVDQU     k93<>+0(SB), Y8
+	VMOVDQU     k132<>+0(SB), Y8
 	VPERMD      Y7, Y8, Y7
 	VPSHUFB     Y7, Y4, Y8
 	VPSHUFB     Y7, Y3, Y9
@@ -25115,48 +20706,48 @@ slowly:
 	VPUNPCKHWD  Y7, Y8, Y7
 	VANDPS      k0<>+0(SB), Y13, Y8
 	VXORPS      96(SP), Y8, Y8
-	VANDPS      k81<>+0(SB), Y13, Y13
+	VANDPS      k120<>+0(SB), Y13, Y13
 	VMULPS      Y5, Y13, Y10
-	VFMADD213PS k83<>+0(SB), Y6, Y13
+	VFMADD213PS k122<>+0(SB), Y6, Y13
 	VPMAXSD     Y13, Y10, Y13
-	VPCMPGTD    k86<>+0(SB), Y10, Y12
-	VPSUBD      k83<>+0(SB), Y13, Y13
+	VPCMPGTD    k125<>+0(SB), Y10, Y12
+	VPSUBD      k122<>+0(SB), Y13, Y13
 	VBLENDVPS   Y12, Y10, Y13, Y13
 	VORPS       Y8, Y13, Y13
 	VXORPS      k0<>+0(SB), Y13, Y13
 	VMOVUPS     Y13, (AX)
 	VANDPS      k0<>+0(SB), Y11, Y8
 	VXORPS      96(SP), Y8, Y8
-	VANDPS      k81<>+0(SB), Y11, Y11
+	VANDPS      k120<>+0(SB), Y11, Y11
 	VMULPS      Y5, Y11, Y10
-	VFMADD213PS k83<>+0(SB), Y6, Y11
+	VFMADD213PS k122<>+0(SB), Y6, Y11
 	VPMAXSD     Y11, Y10, Y11
-	VPCMPGTD    k86<>+0(SB), Y10, Y12
-	VPSUBD      k83<>+0(SB), Y11, Y11
+	VPCMPGTD    k125<>+0(SB), Y10, Y12
+	VPSUBD      k122<>+0(SB), Y11, Y11
 	VBLENDVPS   Y12, Y10, Y11, Y11
 	VORPS       Y8, Y11, Y11
 	VXORPS      k0<>+0(SB), Y11, Y11
 	VMOVUPS     Y11, 32(AX)
 	VANDPS      k0<>+0(SB), Y9, Y8
 	VXORPS      96(SP), Y8, Y8
-	VANDPS      k81<>+0(SB), Y9, Y9
+	VANDPS      k120<>+0(SB), Y9, Y9
 	VMULPS      Y5, Y9, Y10
-	VFMADD213PS k83<>+0(SB), Y6, Y9
+	VFMADD213PS k122<>+0(SB), Y6, Y9
 	VPMAXSD     Y9, Y10, Y9
-	VPCMPGTD    k86<>+0(SB), Y10, Y11
-	VPSUBD      k83<>+0(SB), Y9, Y9
+	VPCMPGTD    k125<>+0(SB), Y10, Y11
+	VPSUBD      k122<>+0(SB), Y9, Y9
 	VBLENDVPS   Y11, Y10, Y9, Y9
 	VORPS       Y8, Y9, Y9
 	VXORPS      k0<>+0(SB), Y9, Y9
 	VMOVUPS     Y9, 64(AX)
 	VANDPS      k0<>+0(SB), Y7, Y8
 	VXORPS      96(SP), Y8, Y8
-	VANDPS      k81<>+0(SB), Y7, Y7
+	VANDPS      k120<>+0(SB), Y7, Y7
 	VMULPS      Y5, Y7, Y9
-	VFMADD213PS k83<>+0(SB), Y6, Y7
+	VFMADD213PS k122<>+0(SB), Y6, Y7
 	VPMAXSD     Y7, Y9, Y7
-	VPCMPGTD    k86<>+0(SB), Y9, Y10
-	VPSUBD      k83<>+0(SB), Y7, Y7
+	VPCMPGTD    k125<>+0(SB), Y9, Y10
+	VPSUBD      k122<>+0(SB), Y7, Y7
 	VBLENDVPS   Y10, Y9, Y7, Y7
 	VORPS       Y8, Y7, Y7
 	VXORPS      k0<>+0(SB), Y7, Y7
@@ -25174,41 +20765,41 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k88<>+0(SB)/8, $0x3580000035800000
-DATA k88<>+8(SB)/8, $0x3580000035800000
-DATA k88<>+16(SB)/8, $0x3580000035800000
-DATA k88<>+24(SB)/8, $0x3580000035800000
-GLOBL k88<>(SB), RODATA|NOPTR, $32
+DATA k127<>+0(SB)/8, $0x3580000035800000
+DATA k127<>+8(SB)/8, $0x3580000035800000
+DATA k127<>+16(SB)/8, $0x3580000035800000
+DATA k127<>+24(SB)/8, $0x3580000035800000
+GLOBL k127<>(SB), RODATA|NOPTR, $32
 
-DATA k89<>+0(SB)/8, $0x4e8000004e800000
-DATA k89<>+8(SB)/8, $0x4e8000004e800000
-DATA k89<>+16(SB)/8, $0x4e8000004e800000
-DATA k89<>+24(SB)/8, $0x4e8000004e800000
-GLOBL k89<>(SB), RODATA|NOPTR, $32
+DATA k128<>+0(SB)/8, $0x4e8000004e800000
+DATA k128<>+8(SB)/8, $0x4e8000004e800000
+DATA k128<>+16(SB)/8, $0x4e8000004e800000
+DATA k128<>+24(SB)/8, $0x4e8000004e800000
+GLOBL k128<>(SB), RODATA|NOPTR, $32
 
-DATA k90<>+0(SB)/8, $0x0d0905010c080400
-DATA k90<>+8(SB)/8, $0x0f0b07030e0a0602
-DATA k90<>+16(SB)/8, $0x0d0905010c080400
-DATA k90<>+24(SB)/8, $0x0f0b07030e0a0602
-GLOBL k90<>(SB), RODATA|NOPTR, $32
+DATA k129<>+0(SB)/8, $0x0d0905010c080400
+DATA k129<>+8(SB)/8, $0x0f0b07030e0a0602
+DATA k129<>+16(SB)/8, $0x0d0905010c080400
+DATA k129<>+24(SB)/8, $0x0f0b07030e0a0602
+GLOBL k129<>(SB), RODATA|NOPTR, $32
 
-DATA k91<>+0(SB)/8, $0x0000000400000000
-DATA k91<>+8(SB)/8, $0x0000000500000001
-DATA k91<>+16(SB)/8, $0x0000000400000000
-DATA k91<>+24(SB)/8, $0x0000000500000001
-GLOBL k91<>(SB), RODATA|NOPTR, $32
+DATA k130<>+0(SB)/8, $0x0000000400000000
+DATA k130<>+8(SB)/8, $0x0000000500000001
+DATA k130<>+16(SB)/8, $0x0000000400000000
+DATA k130<>+24(SB)/8, $0x0000000500000001
+GLOBL k130<>(SB), RODATA|NOPTR, $32
 
-DATA k92<>+0(SB)/8, $0x0000000600000002
-DATA k92<>+8(SB)/8, $0x0000000700000003
-DATA k92<>+16(SB)/8, $0x0000000600000002
-DATA k92<>+24(SB)/8, $0x0000000700000003
-GLOBL k92<>(SB), RODATA|NOPTR, $32
+DATA k131<>+0(SB)/8, $0x0000000600000002
+DATA k131<>+8(SB)/8, $0x0000000700000003
+DATA k131<>+16(SB)/8, $0x0000000600000002
+DATA k131<>+24(SB)/8, $0x0000000700000003
+GLOBL k131<>(SB), RODATA|NOPTR, $32
 
-DATA k93<>+0(SB)/8, $0x0000000200000000
-DATA k93<>+8(SB)/8, $0x0000000600000004
-DATA k93<>+16(SB)/8, $0x0000000300000001
-DATA k93<>+24(SB)/8, $0x0000000700000005
-GLOBL k93<>(SB), RODATA|NOPTR, $32
+DATA k132<>+0(SB)/8, $0x0000000200000000
+DATA k132<>+8(SB)/8, $0x0000000600000004
+DATA k132<>+16(SB)/8, $0x0000000300000001
+DATA k132<>+24(SB)/8, $0x0000000700000005
+GLOBL k132<>(SB), RODATA|NOPTR, $32
 
 // func bookLowScale64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
@@ -25230,21 +20821,21 @@ TEXT ·bookLowScale64F32AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   32(SP), Y1
 	VMOVDQU   64(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k81<>+0(SB), Y1, Y1
+	VPAND     k120<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k88<>+0(SB), Y5
+	VMOVDQU   k127<>+0(SB), Y5
 	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k89<>+0(SB), Y1, Y1
+	VPCMPGTD  k128<>+0(SB), Y1, Y1
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k81<>+0(SB), Y2, Y1
+	VPAND     k120<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k88<>+0(SB), Y4
+	VMOVDQU   k127<>+0(SB), Y4
 	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k89<>+0(SB), Y1, Y1
+	VPCMPGTD  k128<>+0(SB), Y1, Y1
 	VPANDN    Y4, Y2, Y4
 	VPOR      Y4, Y3, Y3
 	VPOR      Y1, Y3, Y3
@@ -25276,40 +20867,40 @@ run:
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y1
 	VBLENDVPS    Y1, k15<>+0(SB), Y3, Y3
-	VPSHUFB      k90<>+0(SB), Y2, Y2
-	VPSHUFB      k90<>+0(SB), Y3, Y3
+	VPSHUFB      k129<>+0(SB), Y2, Y2
+	VPSHUFB      k129<>+0(SB), Y3, Y3
 	VPUNPCKLDQ   Y3, Y2, Y1
-	VMOVDQU      k91<>+0(SB), Y4
+	VMOVDQU      k130<>+0(SB), Y4
 	VPERMD       Y1, Y4, Y4
-	VMOVDQU      k92<>+0(SB), Y5
+	VMOVDQU      k131<>+0(SB), Y5
 	VPERMD       Y1, Y5, Y1
 	VPUNPCKHDQ   Y3, Y2, Y2
-	VMOVDQU      k91<>+0(SB), Y3
+	VMOVDQU      k130<>+0(SB), Y3
 	VPERMD       Y2, Y3, Y3
-	VMOVDQU      k92<>+0(SB), Y5
+	VMOVDQU      k131<>+0(SB), Y5
 	VPERMD       Y2, Y5, Y2
 	JMP          chunk
 
 little:
 	VANDPS      k0<>+0(SB), Y1, Y4
 	VMOVUPS     Y4, 96(SP)
-	VANDPS      k81<>+0(SB), Y1, Y1
-	VPCMPGTD    k82<>+0(SB), Y1, Y3
+	VANDPS      k120<>+0(SB), Y1, Y1
+	VPCMPGTD    k121<>+0(SB), Y1, Y3
 	VCVTDQ2PS   Y1, Y2
-	VPADDD      k83<>+0(SB), Y1, Y1
-	VPADDD      k84<>+0(SB), Y2, Y2
+	VPADDD      k122<>+0(SB), Y1, Y1
+	VPADDD      k123<>+0(SB), Y2, Y2
 	VBLENDVPS   Y3, Y1, Y2, Y1
-	VPSUBD      k85<>+0(SB), Y1, Y4
+	VPSUBD      k124<>+0(SB), Y1, Y4
 	VMOVDQU     32(SP), Y2
 	VMOVDQU     64(SP), Y3
 	VANDPS      k0<>+0(SB), Y2, Y5
 	VXORPS      96(SP), Y5, Y5
-	VANDPS      k81<>+0(SB), Y2, Y2
+	VANDPS      k120<>+0(SB), Y2, Y2
 	VMULPS      Y1, Y2, Y6
-	VFMADD213PS k83<>+0(SB), Y4, Y2
+	VFMADD213PS k122<>+0(SB), Y4, Y2
 	VPMAXSD     Y2, Y6, Y2
-	VPCMPGTD    k86<>+0(SB), Y6, Y7
-	VPSUBD      k83<>+0(SB), Y2, Y2
+	VPCMPGTD    k125<>+0(SB), Y6, Y7
+	VPSUBD      k122<>+0(SB), Y2, Y2
 	VBLENDVPS   Y7, Y6, Y2, Y2
 	VORPS       Y5, Y2, Y2
 	VXORPS      k0<>+0(SB), Y2, Y2
@@ -25317,28 +20908,28 @@ little:
 	VBLENDVPS   Y5, k15<>+0(SB), Y2, Y2
 	VANDPS      k0<>+0(SB), Y3, Y5
 	VXORPS      96(SP), Y5, Y5
-	VANDPS      k81<>+0(SB), Y3, Y3
+	VANDPS      k120<>+0(SB), Y3, Y3
 	VMULPS      Y1, Y3, Y1
-	VFMADD213PS k83<>+0(SB), Y4, Y3
+	VFMADD213PS k122<>+0(SB), Y4, Y3
 	VPMAXSD     Y3, Y1, Y3
-	VPCMPGTD    k86<>+0(SB), Y1, Y4
-	VPSUBD      k83<>+0(SB), Y3, Y3
+	VPCMPGTD    k125<>+0(SB), Y1, Y4
+	VPSUBD      k122<>+0(SB), Y3, Y3
 	VBLENDVPS   Y4, Y1, Y3, Y3
 	VORPS       Y5, Y3, Y3
 	VXORPS      k0<>+0(SB), Y3, Y3
 	VCMPPS      $0x03, Y3, Y3, Y1
 	VBLENDVPS   Y1, k15<>+0(SB), Y3, Y3
-	VPSHUFB     k90<>+0(SB), Y2, Y2
-	VPSHUFB     k90<>+0(SB), Y3, Y3
+	VPSHUFB     k129<>+0(SB), Y2, Y2
+	VPSHUFB     k129<>+0(SB), Y3, Y3
 	VPUNPCKLDQ  Y3, Y2, Y1
-	VMOVDQU     k91<>+0(SB), Y4
+	VMOVDQU     k130<>+0(SB), Y4
 	VPERMD      Y1, Y4, Y4
-	VMOVDQU     k92<>+0(SB), Y5
+	VMOVDQU     k131<>+0(SB), Y5
 	VPERMD      Y1, Y5, Y1
 	VPUNPCKHDQ  Y3, Y2, Y2
-	VMOVDQU     k91<>+0(SB), Y3
+	VMOVDQU     k130<>+0(SB), Y3
 	VPERMD      Y2, Y3, Y3
-	VMOVDQU     k92<>+0(SB), Y5
+	VMOVDQU     k131<>+0(SB), Y5
 	VPERMD      Y2, Y5, Y2
 	VMOVDQA     Y4, Y4
 	VMOVDQA     Y1, Y1
@@ -25346,9 +20937,9 @@ little:
 	VMOVDQA     Y2, Y2
 
 chunk:
-	VMOVDQU    k93<>+0(SB), Y5
+	VMOVDQU    k132<>+0(SB), Y5
 	VMOVDQU    (CX), Y5
-	VPSHUFB    k94<>+0(SB), Y5, Y5
+	VPSHUFB    k133<>+0(SB), Y5, Y5
 	VPERMQ     $0xd8, Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y0, Y5, Y5
@@ -25398,11 +20989,11 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k94<>+0(SB)/8, $0x0d0c090805040100
-DATA k94<>+8(SB)/8, $0x0f0e0b0a07060302
-DATA k94<>+16(SB)/8, $0x0d0c090805040100
-DATA k94<>+24(SB)/8, $0x0f0e0b0a07060302
-GLOBL k94<>(SB), RODATA|NOPTR, $32
+DATA k133<>+0(SB)/8, $0x0d0c090805040100
+DATA k133<>+8(SB)/8, $0x0f0e0b0a07060302
+DATA k133<>+16(SB)/8, $0x0d0c090805040100
+DATA k133<>+24(SB)/8, $0x0f0e0b0a07060302
+GLOBL k133<>(SB), RODATA|NOPTR, $32
 
 // func bookLowScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
@@ -25430,21 +21021,21 @@ TEXT ·bookLowScale32BF16AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU   (SP), Y3
 	VMOVDQU   32(SP), Y4
 	VPXOR     Y5, Y5, Y5
-	VPAND     k81<>+0(SB), Y3, Y3
+	VPAND     k120<>+0(SB), Y3, Y3
 	VPXOR     Y6, Y6, Y6
 	VPCMPEQD  Y6, Y3, Y6
-	VMOVDQU   k88<>+0(SB), Y7
+	VMOVDQU   k127<>+0(SB), Y7
 	VPCMPGTD  Y3, Y7, Y7
-	VPCMPGTD  k89<>+0(SB), Y3, Y3
+	VPCMPGTD  k128<>+0(SB), Y3, Y3
 	VPANDN    Y7, Y6, Y7
 	VPOR      Y7, Y5, Y5
 	VPOR      Y3, Y5, Y5
-	VPAND     k81<>+0(SB), Y4, Y3
+	VPAND     k120<>+0(SB), Y4, Y3
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y3, Y4
-	VMOVDQU   k88<>+0(SB), Y6
+	VMOVDQU   k127<>+0(SB), Y6
 	VPCMPGTD  Y3, Y6, Y6
-	VPCMPGTD  k89<>+0(SB), Y3, Y3
+	VPCMPGTD  k128<>+0(SB), Y3, Y3
 	VPANDN    Y6, Y4, Y6
 	VPOR      Y6, Y5, Y5
 	VPOR      Y3, Y5, Y5
@@ -25486,23 +21077,23 @@ run:
 little:
 	VANDPS      k0<>+0(SB), Y3, Y4
 	VMOVUPS     Y4, 64(SP)
-	VANDPS      k81<>+0(SB), Y3, Y3
-	VPCMPGTD    k82<>+0(SB), Y3, Y5
+	VANDPS      k120<>+0(SB), Y3, Y3
+	VPCMPGTD    k121<>+0(SB), Y3, Y5
 	VCVTDQ2PS   Y3, Y4
-	VPADDD      k83<>+0(SB), Y3, Y3
-	VPADDD      k84<>+0(SB), Y4, Y4
+	VPADDD      k122<>+0(SB), Y3, Y3
+	VPADDD      k123<>+0(SB), Y4, Y4
 	VBLENDVPS   Y5, Y3, Y4, Y3
-	VPSUBD      k85<>+0(SB), Y3, Y4
+	VPSUBD      k124<>+0(SB), Y3, Y4
 	VMOVDQU     (SP), Y5
 	VMOVDQU     32(SP), Y6
 	VANDPS      k0<>+0(SB), Y5, Y7
 	VXORPS      64(SP), Y7, Y7
-	VANDPS      k81<>+0(SB), Y5, Y5
+	VANDPS      k120<>+0(SB), Y5, Y5
 	VMULPS      Y3, Y5, Y8
-	VFMADD213PS k83<>+0(SB), Y4, Y5
+	VFMADD213PS k122<>+0(SB), Y4, Y5
 	VPMAXSD     Y5, Y8, Y5
-	VPCMPGTD    k86<>+0(SB), Y8, Y9
-	VPSUBD      k83<>+0(SB), Y5, Y5
+	VPCMPGTD    k125<>+0(SB), Y8, Y9
+	VPSUBD      k122<>+0(SB), Y5, Y5
 	VBLENDVPS   Y9, Y8, Y5, Y5
 	VORPS       Y7, Y5, Y5
 	VPSLLD      $0x0f, Y5, Y7
@@ -25510,12 +21101,12 @@ little:
 	VPADDD      Y7, Y5, Y5
 	VANDPS      k0<>+0(SB), Y6, Y7
 	VXORPS      64(SP), Y7, Y7
-	VANDPS      k81<>+0(SB), Y6, Y6
+	VANDPS      k120<>+0(SB), Y6, Y6
 	VMULPS      Y3, Y6, Y3
-	VFMADD213PS k83<>+0(SB), Y4, Y6
+	VFMADD213PS k122<>+0(SB), Y4, Y6
 	VPMAXSD     Y6, Y3, Y6
-	VPCMPGTD    k86<>+0(SB), Y3, Y4
-	VPSUBD      k83<>+0(SB), Y6, Y6
+	VPCMPGTD    k125<>+0(SB), Y3, Y4
+	VPSUBD      k122<>+0(SB), Y6, Y6
 	VBLENDVPS   Y4, Y3, Y6, Y6
 	VORPS       Y7, Y6, Y6
 	VPSLLD      $0x0f, Y6, Y3
@@ -25578,21 +21169,21 @@ TEXT ·bookLowScale64BF16AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU   (SP), Y3
 	VMOVDQU   32(SP), Y4
 	VPXOR     Y5, Y5, Y5
-	VPAND     k81<>+0(SB), Y3, Y3
+	VPAND     k120<>+0(SB), Y3, Y3
 	VPXOR     Y6, Y6, Y6
 	VPCMPEQD  Y6, Y3, Y6
-	VMOVDQU   k88<>+0(SB), Y7
+	VMOVDQU   k127<>+0(SB), Y7
 	VPCMPGTD  Y3, Y7, Y7
-	VPCMPGTD  k89<>+0(SB), Y3, Y3
+	VPCMPGTD  k128<>+0(SB), Y3, Y3
 	VPANDN    Y7, Y6, Y7
 	VPOR      Y7, Y5, Y5
 	VPOR      Y3, Y5, Y5
-	VPAND     k81<>+0(SB), Y4, Y3
+	VPAND     k120<>+0(SB), Y4, Y3
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y3, Y4
-	VMOVDQU   k88<>+0(SB), Y6
+	VMOVDQU   k127<>+0(SB), Y6
 	VPCMPGTD  Y3, Y6, Y6
-	VPCMPGTD  k89<>+0(SB), Y3, Y3
+	VPCMPGTD  k128<>+0(SB), Y3, Y3
 	VPANDN    Y6, Y4, Y6
 	VPOR      Y6, Y5, Y5
 	VPOR      Y3, Y5, Y5
@@ -25634,23 +21225,23 @@ run:
 little:
 	VANDPS      k0<>+0(SB), Y3, Y4
 	VMOVUPS     Y4, 64(SP)
-	VANDPS      k81<>+0(SB), Y3, Y3
-	VPCMPGTD    k82<>+0(SB), Y3, Y5
+	VANDPS      k120<>+0(SB), Y3, Y3
+	VPCMPGTD    k121<>+0(SB), Y3, Y5
 	VCVTDQ2PS   Y3, Y4
-	VPADDD      k83<>+0(SB), Y3, Y3
-	VPADDD      k84<>+0(SB), Y4, Y4
+	VPADDD      k122<>+0(SB), Y3, Y3
+	VPADDD      k123<>+0(SB), Y4, Y4
 	VBLENDVPS   Y5, Y3, Y4, Y3
-	VPSUBD      k85<>+0(SB), Y3, Y4
+	VPSUBD      k124<>+0(SB), Y3, Y4
 	VMOVDQU     (SP), Y5
 	VMOVDQU     32(SP), Y6
 	VANDPS      k0<>+0(SB), Y5, Y7
 	VXORPS      64(SP), Y7, Y7
-	VANDPS      k81<>+0(SB), Y5, Y5
+	VANDPS      k120<>+0(SB), Y5, Y5
 	VMULPS      Y3, Y5, Y8
-	VFMADD213PS k83<>+0(SB), Y4, Y5
+	VFMADD213PS k122<>+0(SB), Y4, Y5
 	VPMAXSD     Y5, Y8, Y5
-	VPCMPGTD    k86<>+0(SB), Y8, Y9
-	VPSUBD      k83<>+0(SB), Y5, Y5
+	VPCMPGTD    k125<>+0(SB), Y8, Y9
+	VPSUBD      k122<>+0(SB), Y5, Y5
 	VBLENDVPS   Y9, Y8, Y5, Y5
 	VORPS       Y7, Y5, Y5
 	VPSLLD      $0x0f, Y5, Y7
@@ -25658,12 +21249,12 @@ little:
 	VPADDD      Y7, Y5, Y5
 	VANDPS      k0<>+0(SB), Y6, Y7
 	VXORPS      64(SP), Y7, Y7
-	VANDPS      k81<>+0(SB), Y6, Y6
+	VANDPS      k120<>+0(SB), Y6, Y6
 	VMULPS      Y3, Y6, Y3
-	VFMADD213PS k83<>+0(SB), Y4, Y6
+	VFMADD213PS k122<>+0(SB), Y4, Y6
 	VPMAXSD     Y6, Y3, Y6
-	VPCMPGTD    k86<>+0(SB), Y3, Y4
-	VPSUBD      k83<>+0(SB), Y6, Y6
+	VPCMPGTD    k125<>+0(SB), Y3, Y4
+	VPSUBD      k122<>+0(SB), Y6, Y6
 	VBLENDVPS   Y4, Y3, Y6, Y6
 	VORPS       Y7, Y6, Y6
 	VPSLLD      $0x0f, Y6, Y3
@@ -25678,7 +21269,7 @@ little:
 	VMOVDQA     Y4, Y4
 
 chunk:
-	VMOVDQU    k93<>+0(SB), Y5
+	VMOVDQU    k132<>+0(SB), Y5
 	VMOVDQU    (CX), Y6
 	VPERMD     Y6, Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
@@ -25729,21 +21320,21 @@ TEXT ·bookLowScale32F16AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   32(SP), Y1
 	VMOVDQU   64(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k81<>+0(SB), Y1, Y1
+	VPAND     k120<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k88<>+0(SB), Y5
+	VMOVDQU   k127<>+0(SB), Y5
 	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k89<>+0(SB), Y1, Y1
+	VPCMPGTD  k128<>+0(SB), Y1, Y1
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k81<>+0(SB), Y2, Y1
+	VPAND     k120<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k88<>+0(SB), Y4
+	VMOVDQU   k127<>+0(SB), Y4
 	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k89<>+0(SB), Y1, Y1
+	VPCMPGTD  k128<>+0(SB), Y1, Y1
 	VPANDN    Y4, Y2, Y4
 	VPOR      Y4, Y3, Y3
 	VPOR      Y1, Y3, Y3
@@ -25786,23 +21377,23 @@ run:
 little:
 	VANDPS      k0<>+0(SB), Y1, Y2
 	VMOVUPS     Y2, 96(SP)
-	VANDPS      k81<>+0(SB), Y1, Y1
-	VPCMPGTD    k82<>+0(SB), Y1, Y3
+	VANDPS      k120<>+0(SB), Y1, Y1
+	VPCMPGTD    k121<>+0(SB), Y1, Y3
 	VCVTDQ2PS   Y1, Y2
-	VPADDD      k83<>+0(SB), Y1, Y1
-	VPADDD      k84<>+0(SB), Y2, Y2
+	VPADDD      k122<>+0(SB), Y1, Y1
+	VPADDD      k123<>+0(SB), Y2, Y2
 	VBLENDVPS   Y3, Y1, Y2, Y1
-	VPSUBD      k85<>+0(SB), Y1, Y2
+	VPSUBD      k124<>+0(SB), Y1, Y2
 	VMOVDQU     32(SP), Y3
 	VMOVDQU     64(SP), Y4
 	VANDPS      k0<>+0(SB), Y3, Y5
 	VXORPS      96(SP), Y5, Y5
-	VANDPS      k81<>+0(SB), Y3, Y3
+	VANDPS      k120<>+0(SB), Y3, Y3
 	VMULPS      Y1, Y3, Y6
-	VFMADD213PS k83<>+0(SB), Y2, Y3
+	VFMADD213PS k122<>+0(SB), Y2, Y3
 	VPMAXSD     Y3, Y6, Y3
-	VPCMPGTD    k86<>+0(SB), Y6, Y7
-	VPSUBD      k83<>+0(SB), Y3, Y3
+	VPCMPGTD    k125<>+0(SB), Y6, Y7
+	VPSUBD      k122<>+0(SB), Y3, Y3
 	VBLENDVPS   Y7, Y6, Y3, Y3
 	VORPS       Y5, Y3, Y3
 	VXORPS      k0<>+0(SB), Y3, Y3
@@ -25810,12 +21401,12 @@ little:
 	VBLENDVPS   Y5, k15<>+0(SB), Y3, Y3
 	VANDPS      k0<>+0(SB), Y4, Y5
 	VXORPS      96(SP), Y5, Y5
-	VANDPS      k81<>+0(SB), Y4, Y4
+	VANDPS      k120<>+0(SB), Y4, Y4
 	VMULPS      Y1, Y4, Y1
-	VFMADD213PS k83<>+0(SB), Y2, Y4
+	VFMADD213PS k122<>+0(SB), Y2, Y4
 	VPMAXSD     Y4, Y1, Y4
-	VPCMPGTD    k86<>+0(SB), Y1, Y2
-	VPSUBD      k83<>+0(SB), Y4, Y4
+	VPCMPGTD    k125<>+0(SB), Y1, Y2
+	VPSUBD      k122<>+0(SB), Y4, Y4
 	VBLENDVPS   Y2, Y1, Y4, Y4
 	VORPS       Y5, Y4, Y4
 	VXORPS      k0<>+0(SB), Y4, Y4
@@ -25873,21 +21464,21 @@ TEXT ·bookLowScale64F16AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   32(SP), Y1
 	VMOVDQU   64(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k81<>+0(SB), Y1, Y1
+	VPAND     k120<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k88<>+0(SB), Y5
+	VMOVDQU   k127<>+0(SB), Y5
 	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k89<>+0(SB), Y1, Y1
+	VPCMPGTD  k128<>+0(SB), Y1, Y1
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k81<>+0(SB), Y2, Y1
+	VPAND     k120<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k88<>+0(SB), Y4
+	VMOVDQU   k127<>+0(SB), Y4
 	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k89<>+0(SB), Y1, Y1
+	VPCMPGTD  k128<>+0(SB), Y1, Y1
 	VPANDN    Y4, Y2, Y4
 	VPOR      Y4, Y3, Y3
 	VPOR      Y1, Y3, Y3
@@ -25930,23 +21521,23 @@ run:
 little:
 	VANDPS      k0<>+0(SB), Y1, Y2
 	VMOVUPS     Y2, 96(SP)
-	VANDPS      k81<>+0(SB), Y1, Y1
-	VPCMPGTD    k82<>+0(SB), Y1, Y3
+	VANDPS      k120<>+0(SB), Y1, Y1
+	VPCMPGTD    k121<>+0(SB), Y1, Y3
 	VCVTDQ2PS   Y1, Y2
-	VPADDD      k83<>+0(SB), Y1, Y1
-	VPADDD      k84<>+0(SB), Y2, Y2
+	VPADDD      k122<>+0(SB), Y1, Y1
+	VPADDD      k123<>+0(SB), Y2, Y2
 	VBLENDVPS   Y3, Y1, Y2, Y1
-	VPSUBD      k85<>+0(SB), Y1, Y2
+	VPSUBD      k124<>+0(SB), Y1, Y2
 	VMOVDQU     32(SP), Y3
 	VMOVDQU     64(SP), Y4
 	VANDPS      k0<>+0(SB), Y3, Y5
 	VXORPS      96(SP), Y5, Y5
-	VANDPS      k81<>+0(SB), Y3, Y3
+	VANDPS      k120<>+0(SB), Y3, Y3
 	VMULPS      Y1, Y3, Y6
-	VFMADD213PS k83<>+0(SB), Y2, Y3
+	VFMADD213PS k122<>+0(SB), Y2, Y3
 	VPMAXSD     Y3, Y6, Y3
-	VPCMPGTD    k86<>+0(SB), Y6, Y7
-	VPSUBD      k83<>+0(SB), Y3, Y3
+	VPCMPGTD    k125<>+0(SB), Y6, Y7
+	VPSUBD      k122<>+0(SB), Y3, Y3
 	VBLENDVPS   Y7, Y6, Y3, Y3
 	VORPS       Y5, Y3, Y3
 	VXORPS      k0<>+0(SB), Y3, Y3
@@ -25954,12 +21545,12 @@ little:
 	VBLENDVPS   Y5, k15<>+0(SB), Y3, Y3
 	VANDPS      k0<>+0(SB), Y4, Y5
 	VXORPS      96(SP), Y5, Y5
-	VANDPS      k81<>+0(SB), Y4, Y4
+	VANDPS      k120<>+0(SB), Y4, Y4
 	VMULPS      Y1, Y4, Y1
-	VFMADD213PS k83<>+0(SB), Y2, Y4
+	VFMADD213PS k122<>+0(SB), Y2, Y4
 	VPMAXSD     Y4, Y1, Y4
-	VPCMPGTD    k86<>+0(SB), Y1, Y2
-	VPSUBD      k83<>+0(SB), Y4, Y4
+	VPCMPGTD    k125<>+0(SB), Y1, Y2
+	VPSUBD      k122<>+0(SB), Y4, Y4
 	VBLENDVPS   Y2, Y1, Y4, Y4
 	VORPS       Y5, Y4, Y4
 	VXORPS      k0<>+0(SB), Y4, Y4
@@ -25975,7 +21566,7 @@ little:
 	VMOVDQA     Y2, Y2
 
 chunk:
-	VMOVDQU    k93<>+0(SB), Y3
+	VMOVDQU    k132<>+0(SB), Y3
 	VMOVDQU    (CX), Y4
 	VPERMD     Y4, Y3, Y3
 	VPSRLW     $0x04, Y3, Y4
@@ -26026,21 +21617,21 @@ TEXT ·bookLowShift32F32AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU    32(SP), Y1
 	VMOVDQU    64(SP), Y2
 	VPXOR      Y3, Y3, Y3
-	VPAND      k81<>+0(SB), Y1, Y1
+	VPAND      k120<>+0(SB), Y1, Y1
 	VPXOR      Y4, Y4, Y4
 	VPCMPEQD   Y4, Y1, Y4
-	VMOVDQU    k88<>+0(SB), Y5
+	VMOVDQU    k127<>+0(SB), Y5
 	VPCMPGTD   Y1, Y5, Y5
-	VPCMPGTD   k89<>+0(SB), Y1, Y1
+	VPCMPGTD   k128<>+0(SB), Y1, Y1
 	VPANDN     Y5, Y4, Y5
 	VPOR       Y5, Y3, Y3
 	VPOR       Y1, Y3, Y3
-	VPAND      k81<>+0(SB), Y2, Y1
+	VPAND      k120<>+0(SB), Y2, Y1
 	VPXOR      Y2, Y2, Y2
 	VPCMPEQD   Y2, Y1, Y2
-	VMOVDQU    k88<>+0(SB), Y4
+	VMOVDQU    k127<>+0(SB), Y4
 	VPCMPGTD   Y1, Y4, Y4
-	VPCMPGTD   k89<>+0(SB), Y1, Y1
+	VPCMPGTD   k128<>+0(SB), Y1, Y1
 	VPANDN     Y4, Y2, Y4
 	VPOR       Y4, Y3, Y3
 	VPOR       Y1, Y3, Y3
@@ -26051,17 +21642,17 @@ TEXT ·bookLowShift32F32AVX2(SB), NOSPLIT, $128-56
 	CMOVLEQ    DI, SI
 	VMOVDQU    32(SP), Y1
 	VMOVDQU    64(SP), Y2
-	VPSHUFB    k90<>+0(SB), Y1, Y1
-	VPSHUFB    k90<>+0(SB), Y2, Y2
+	VPSHUFB    k129<>+0(SB), Y1, Y1
+	VPSHUFB    k129<>+0(SB), Y2, Y2
 	VPUNPCKLDQ Y2, Y1, Y3
-	VMOVDQU    k91<>+0(SB), Y4
+	VMOVDQU    k130<>+0(SB), Y4
 	VPERMD     Y3, Y4, Y4
-	VMOVDQU    k92<>+0(SB), Y5
+	VMOVDQU    k131<>+0(SB), Y5
 	VPERMD     Y3, Y5, Y3
 	VPUNPCKHDQ Y2, Y1, Y1
-	VMOVDQU    k91<>+0(SB), Y2
+	VMOVDQU    k130<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y2
-	VMOVDQU    k92<>+0(SB), Y5
+	VMOVDQU    k131<>+0(SB), Y5
 	VPERMD     Y1, Y5, Y1
 	MOVQ       n+48(FP), R8
 
@@ -26085,7 +21676,7 @@ chunk:
 	VPSLLW     $0x04, Y7, Y8
 	VPOR       Y8, Y7, Y7
 	VPAND      Y0, Y7, Y7
-	VMOVDQU    k93<>+0(SB), Y8
+	VMOVDQU    k132<>+0(SB), Y8
 	VPERMD     Y7, Y8, Y7
 	VPSHUFB    Y7, Y4, Y8
 	VPSHUFB    Y7, Y3, Y9
@@ -26124,20 +21715,20 @@ chunk:
 little:
 	VANDPS    k0<>+0(SB), Y5, Y7
 	VMOVUPS   Y7, 96(SP)
-	VANDPS    k81<>+0(SB), Y5, Y5
-	VPCMPGTD  k82<>+0(SB), Y5, Y8
+	VANDPS    k120<>+0(SB), Y5, Y5
+	VPCMPGTD  k121<>+0(SB), Y5, Y8
 	VCVTDQ2PS Y5, Y7
-	VPADDD    k83<>+0(SB), Y5, Y5
-	VPADDD    k84<>+0(SB), Y7, Y7
+	VPADDD    k122<>+0(SB), Y5, Y5
+	VPADDD    k123<>+0(SB), Y7, Y7
 	VBLENDVPS Y8, Y5, Y7, Y5
-	VPSUBD    k85<>+0(SB), Y5, Y7
+	VPSUBD    k124<>+0(SB), Y5, Y7
 
 slowly:
 	VPMOVZXBW   (CX), Y8
 	VPSLLW      $0x04, Y8, Y9
 	VPOR        Y9, Y8, Y8
 	VPAND       Y0, Y8, Y8
-	VMOVDQU     k93<>+0(SB), Y9
+	VMOVDQU     k132<>+0(SB), Y9
 	VPERMD      Y8, Y9, Y8
 	VPSHUFB     Y8, Y4, Y9
 	VPSHUFB     Y8, Y3, Y10
@@ -26155,12 +21746,12 @@ slowly:
 	VMOVAPS     Y14, Y11
 	VANDPS      k0<>+0(SB), Y11, Y9
 	VXORPS      96(SP), Y9, Y9
-	VANDPS      k81<>+0(SB), Y11, Y11
+	VANDPS      k120<>+0(SB), Y11, Y11
 	VMULPS      Y5, Y11, Y13
-	VFMADD213PS k83<>+0(SB), Y7, Y11
+	VFMADD213PS k122<>+0(SB), Y7, Y11
 	VPMAXSD     Y11, Y13, Y11
-	VPCMPGTD    k86<>+0(SB), Y13, Y15
-	VPSUBD      k83<>+0(SB), Y11, Y11
+	VPCMPGTD    k125<>+0(SB), Y13, Y15
+	VPSUBD      k122<>+0(SB), Y11, Y11
 	VBLENDVPS   Y15, Y13, Y11, Y11
 	VORPS       Y9, Y11, Y11
 	VCMPPS      $0x03, Y14, Y14, Y9
@@ -26171,12 +21762,12 @@ slowly:
 	VMOVAPS     Y12, Y11
 	VANDPS      k0<>+0(SB), Y11, Y9
 	VXORPS      96(SP), Y9, Y9
-	VANDPS      k81<>+0(SB), Y11, Y11
+	VANDPS      k120<>+0(SB), Y11, Y11
 	VMULPS      Y5, Y11, Y13
-	VFMADD213PS k83<>+0(SB), Y7, Y11
+	VFMADD213PS k122<>+0(SB), Y7, Y11
 	VPMAXSD     Y11, Y13, Y11
-	VPCMPGTD    k86<>+0(SB), Y13, Y14
-	VPSUBD      k83<>+0(SB), Y11, Y11
+	VPCMPGTD    k125<>+0(SB), Y13, Y14
+	VPSUBD      k122<>+0(SB), Y11, Y11
 	VBLENDVPS   Y14, Y13, Y11, Y11
 	VORPS       Y9, Y11, Y11
 	VCMPPS      $0x03, Y12, Y12, Y9
@@ -26187,12 +21778,12 @@ slowly:
 	VMOVAPS     Y10, Y11
 	VANDPS      k0<>+0(SB), Y11, Y9
 	VXORPS      96(SP), Y9, Y9
-	VANDPS      k81<>+0(SB), Y11, Y11
+	VANDPS      k120<>+0(SB), Y11, Y11
 	VMULPS      Y5, Y11, Y12
-	VFMADD213PS k83<>+0(SB), Y7, Y11
+	VFMADD213PS k122<>+0(SB), Y7, Y11
 	VPMAXSD     Y11, Y12, Y11
-	VPCMPGTD    k86<>+0(SB), Y12, Y13
-	VPSUBD      k83<>+0(SB), Y11, Y11
+	VPCMPGTD    k125<>+0(SB), Y12, Y13
+	VPSUBD      k122<>+0(SB), Y11, Y11
 	VBLENDVPS   Y13, Y12, Y11, Y11
 	VORPS       Y9, Y11, Y11
 	VCMPPS      $0x03, Y10, Y10, Y9
@@ -26203,12 +21794,12 @@ slowly:
 	VMOVAPS     Y8, Y10
 	VANDPS      k0<>+0(SB), Y10, Y9
 	VXORPS      96(SP), Y9, Y9
-	VANDPS      k81<>+0(SB), Y10, Y10
+	VANDPS      k120<>+0(SB), Y10, Y10
 	VMULPS      Y5, Y10, Y11
-	VFMADD213PS k83<>+0(SB), Y7, Y10
+	VFMADD213PS k122<>+0(SB), Y7, Y10
 	VPMAXSD     Y10, Y11, Y10
-	VPCMPGTD    k86<>+0(SB), Y11, Y12
-	VPSUBD      k83<>+0(SB), Y10, Y10
+	VPCMPGTD    k125<>+0(SB), Y11, Y12
+	VPSUBD      k122<>+0(SB), Y10, Y10
 	VBLENDVPS   Y12, Y11, Y10, Y10
 	VORPS       Y9, Y10, Y10
 	VCMPPS      $0x03, Y8, Y8, Y9
@@ -26248,21 +21839,21 @@ TEXT ·bookLowShift64F32AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   32(SP), Y1
 	VMOVDQU   64(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k81<>+0(SB), Y1, Y1
+	VPAND     k120<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k88<>+0(SB), Y5
+	VMOVDQU   k127<>+0(SB), Y5
 	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k89<>+0(SB), Y1, Y1
+	VPCMPGTD  k128<>+0(SB), Y1, Y1
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k81<>+0(SB), Y2, Y1
+	VPAND     k120<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k88<>+0(SB), Y4
+	VMOVDQU   k127<>+0(SB), Y4
 	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k89<>+0(SB), Y1, Y1
+	VPCMPGTD  k128<>+0(SB), Y1, Y1
 	VPANDN    Y4, Y2, Y4
 	VPOR      Y4, Y3, Y3
 	VPOR      Y1, Y3, Y3
@@ -26299,42 +21890,42 @@ run:
 	VXORPS       k0<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y1
 	VBLENDVPS    Y1, k15<>+0(SB), Y4, Y4
-	VPSHUFB      k90<>+0(SB), Y3, Y3
-	VPSHUFB      k90<>+0(SB), Y4, Y4
+	VPSHUFB      k129<>+0(SB), Y3, Y3
+	VPSHUFB      k129<>+0(SB), Y4, Y4
 	VPUNPCKLDQ   Y4, Y3, Y1
-	VMOVDQU      k91<>+0(SB), Y2
+	VMOVDQU      k130<>+0(SB), Y2
 	VPERMD       Y1, Y2, Y2
-	VMOVDQU      k92<>+0(SB), Y5
+	VMOVDQU      k131<>+0(SB), Y5
 	VPERMD       Y1, Y5, Y1
 	VPUNPCKHDQ   Y4, Y3, Y3
-	VMOVDQU      k91<>+0(SB), Y4
+	VMOVDQU      k130<>+0(SB), Y4
 	VPERMD       Y3, Y4, Y4
-	VMOVDQU      k92<>+0(SB), Y5
+	VMOVDQU      k131<>+0(SB), Y5
 	VPERMD       Y3, Y5, Y3
 	JMP          chunk
 
 little:
 	VANDPS      k0<>+0(SB), Y1, Y3
 	VMOVUPS     Y3, 96(SP)
-	VANDPS      k81<>+0(SB), Y1, Y1
-	VPCMPGTD    k82<>+0(SB), Y1, Y4
+	VANDPS      k120<>+0(SB), Y1, Y1
+	VPCMPGTD    k121<>+0(SB), Y1, Y4
 	VCVTDQ2PS   Y1, Y3
-	VPADDD      k83<>+0(SB), Y1, Y1
-	VPADDD      k84<>+0(SB), Y3, Y3
+	VPADDD      k122<>+0(SB), Y1, Y1
+	VPADDD      k123<>+0(SB), Y3, Y3
 	VBLENDVPS   Y4, Y1, Y3, Y1
-	VPSUBD      k85<>+0(SB), Y1, Y3
+	VPSUBD      k124<>+0(SB), Y1, Y3
 	VMOVDQU     32(SP), Y4
 	VMOVDQU     64(SP), Y5
 	VSUBPS      Y2, Y4, Y4
 	VMOVAPS     Y4, Y7
 	VANDPS      k0<>+0(SB), Y7, Y6
 	VXORPS      96(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y7, Y7
+	VANDPS      k120<>+0(SB), Y7, Y7
 	VMULPS      Y1, Y7, Y8
-	VFMADD213PS k83<>+0(SB), Y3, Y7
+	VFMADD213PS k122<>+0(SB), Y3, Y7
 	VPMAXSD     Y7, Y8, Y7
-	VPCMPGTD    k86<>+0(SB), Y8, Y9
-	VPSUBD      k83<>+0(SB), Y7, Y7
+	VPCMPGTD    k125<>+0(SB), Y8, Y9
+	VPSUBD      k122<>+0(SB), Y7, Y7
 	VBLENDVPS   Y9, Y8, Y7, Y7
 	VORPS       Y6, Y7, Y7
 	VCMPPS      $0x03, Y4, Y4, Y6
@@ -26346,12 +21937,12 @@ little:
 	VMOVAPS     Y5, Y2
 	VANDPS      k0<>+0(SB), Y2, Y6
 	VXORPS      96(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y2, Y2
+	VANDPS      k120<>+0(SB), Y2, Y2
 	VMULPS      Y1, Y2, Y1
-	VFMADD213PS k83<>+0(SB), Y3, Y2
+	VFMADD213PS k122<>+0(SB), Y3, Y2
 	VPMAXSD     Y2, Y1, Y2
-	VPCMPGTD    k86<>+0(SB), Y1, Y3
-	VPSUBD      k83<>+0(SB), Y2, Y2
+	VPCMPGTD    k125<>+0(SB), Y1, Y3
+	VPSUBD      k122<>+0(SB), Y2, Y2
 	VBLENDVPS   Y3, Y1, Y2, Y2
 	VORPS       Y6, Y2, Y2
 	VCMPPS      $0x03, Y5, Y5, Y1
@@ -26359,17 +21950,17 @@ little:
 	VXORPS      k0<>+0(SB), Y5, Y5
 	VCMPPS      $0x03, Y5, Y5, Y1
 	VBLENDVPS   Y1, k15<>+0(SB), Y5, Y5
-	VPSHUFB     k90<>+0(SB), Y4, Y4
-	VPSHUFB     k90<>+0(SB), Y5, Y5
+	VPSHUFB     k129<>+0(SB), Y4, Y4
+	VPSHUFB     k129<>+0(SB), Y5, Y5
 	VPUNPCKLDQ  Y5, Y4, Y1
-	VMOVDQU     k91<>+0(SB), Y2
+	VMOVDQU     k130<>+0(SB), Y2
 	VPERMD      Y1, Y2, Y2
-	VMOVDQU     k92<>+0(SB), Y3
+	VMOVDQU     k131<>+0(SB), Y3
 	VPERMD      Y1, Y3, Y1
 	VPUNPCKHDQ  Y5, Y4, Y3
-	VMOVDQU     k91<>+0(SB), Y4
+	VMOVDQU     k130<>+0(SB), Y4
 	VPERMD      Y3, Y4, Y4
-	VMOVDQU     k92<>+0(SB), Y5
+	VMOVDQU     k131<>+0(SB), Y5
 	VPERMD      Y3, Y5, Y3
 	VMOVDQA     Y2, Y2
 	VMOVDQA     Y1, Y1
@@ -26377,9 +21968,9 @@ little:
 	VMOVDQA     Y3, Y3
 
 chunk:
-	VMOVDQU    k93<>+0(SB), Y5
+	VMOVDQU    k132<>+0(SB), Y5
 	VMOVDQU    (CX), Y5
-	VPSHUFB    k94<>+0(SB), Y5, Y5
+	VPSHUFB    k133<>+0(SB), Y5, Y5
 	VPERMQ     $0xd8, Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y0, Y5, Y5
@@ -26455,21 +22046,21 @@ TEXT ·bookLowShift32BF16AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU   (SP), Y3
 	VMOVDQU   32(SP), Y4
 	VPXOR     Y5, Y5, Y5
-	VPAND     k81<>+0(SB), Y3, Y3
+	VPAND     k120<>+0(SB), Y3, Y3
 	VPXOR     Y6, Y6, Y6
 	VPCMPEQD  Y6, Y3, Y6
-	VMOVDQU   k88<>+0(SB), Y7
+	VMOVDQU   k127<>+0(SB), Y7
 	VPCMPGTD  Y3, Y7, Y7
-	VPCMPGTD  k89<>+0(SB), Y3, Y3
+	VPCMPGTD  k128<>+0(SB), Y3, Y3
 	VPANDN    Y7, Y6, Y7
 	VPOR      Y7, Y5, Y5
 	VPOR      Y3, Y5, Y5
-	VPAND     k81<>+0(SB), Y4, Y3
+	VPAND     k120<>+0(SB), Y4, Y3
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y3, Y4
-	VMOVDQU   k88<>+0(SB), Y6
+	VMOVDQU   k127<>+0(SB), Y6
 	VPCMPGTD  Y3, Y6, Y6
-	VPCMPGTD  k89<>+0(SB), Y3, Y3
+	VPCMPGTD  k128<>+0(SB), Y3, Y3
 	VPANDN    Y6, Y4, Y6
 	VPOR      Y6, Y5, Y5
 	VPOR      Y3, Y5, Y5
@@ -26516,25 +22107,25 @@ run:
 little:
 	VANDPS      k0<>+0(SB), Y3, Y5
 	VMOVUPS     Y5, 64(SP)
-	VANDPS      k81<>+0(SB), Y3, Y3
-	VPCMPGTD    k82<>+0(SB), Y3, Y6
+	VANDPS      k120<>+0(SB), Y3, Y3
+	VPCMPGTD    k121<>+0(SB), Y3, Y6
 	VCVTDQ2PS   Y3, Y5
-	VPADDD      k83<>+0(SB), Y3, Y3
-	VPADDD      k84<>+0(SB), Y5, Y5
+	VPADDD      k122<>+0(SB), Y3, Y3
+	VPADDD      k123<>+0(SB), Y5, Y5
 	VBLENDVPS   Y6, Y3, Y5, Y3
-	VPSUBD      k85<>+0(SB), Y3, Y5
+	VPSUBD      k124<>+0(SB), Y3, Y5
 	VMOVDQU     (SP), Y6
 	VMOVDQU     32(SP), Y7
 	VSUBPS      Y4, Y6, Y6
 	VMOVAPS     Y6, Y9
 	VANDPS      k0<>+0(SB), Y9, Y8
 	VXORPS      64(SP), Y8, Y8
-	VANDPS      k81<>+0(SB), Y9, Y9
+	VANDPS      k120<>+0(SB), Y9, Y9
 	VMULPS      Y3, Y9, Y10
-	VFMADD213PS k83<>+0(SB), Y5, Y9
+	VFMADD213PS k122<>+0(SB), Y5, Y9
 	VPMAXSD     Y9, Y10, Y9
-	VPCMPGTD    k86<>+0(SB), Y10, Y11
-	VPSUBD      k83<>+0(SB), Y9, Y9
+	VPCMPGTD    k125<>+0(SB), Y10, Y11
+	VPSUBD      k122<>+0(SB), Y9, Y9
 	VBLENDVPS   Y11, Y10, Y9, Y9
 	VORPS       Y8, Y9, Y9
 	VCMPPS      $0x03, Y6, Y6, Y8
@@ -26546,12 +22137,12 @@ little:
 	VMOVAPS     Y7, Y4
 	VANDPS      k0<>+0(SB), Y4, Y8
 	VXORPS      64(SP), Y8, Y8
-	VANDPS      k81<>+0(SB), Y4, Y4
+	VANDPS      k120<>+0(SB), Y4, Y4
 	VMULPS      Y3, Y4, Y3
-	VFMADD213PS k83<>+0(SB), Y5, Y4
+	VFMADD213PS k122<>+0(SB), Y5, Y4
 	VPMAXSD     Y4, Y3, Y4
-	VPCMPGTD    k86<>+0(SB), Y3, Y5
-	VPSUBD      k83<>+0(SB), Y4, Y4
+	VPCMPGTD    k125<>+0(SB), Y3, Y5
+	VPSUBD      k122<>+0(SB), Y4, Y4
 	VBLENDVPS   Y5, Y3, Y4, Y4
 	VORPS       Y8, Y4, Y4
 	VCMPPS      $0x03, Y7, Y7, Y3
@@ -26616,21 +22207,21 @@ TEXT ·bookLowShift64BF16AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU   (SP), Y3
 	VMOVDQU   32(SP), Y4
 	VPXOR     Y5, Y5, Y5
-	VPAND     k81<>+0(SB), Y3, Y3
+	VPAND     k120<>+0(SB), Y3, Y3
 	VPXOR     Y6, Y6, Y6
 	VPCMPEQD  Y6, Y3, Y6
-	VMOVDQU   k88<>+0(SB), Y7
+	VMOVDQU   k127<>+0(SB), Y7
 	VPCMPGTD  Y3, Y7, Y7
-	VPCMPGTD  k89<>+0(SB), Y3, Y3
+	VPCMPGTD  k128<>+0(SB), Y3, Y3
 	VPANDN    Y7, Y6, Y7
 	VPOR      Y7, Y5, Y5
 	VPOR      Y3, Y5, Y5
-	VPAND     k81<>+0(SB), Y4, Y3
+	VPAND     k120<>+0(SB), Y4, Y3
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y3, Y4
-	VMOVDQU   k88<>+0(SB), Y6
+	VMOVDQU   k127<>+0(SB), Y6
 	VPCMPGTD  Y3, Y6, Y6
-	VPCMPGTD  k89<>+0(SB), Y3, Y3
+	VPCMPGTD  k128<>+0(SB), Y3, Y3
 	VPANDN    Y6, Y4, Y6
 	VPOR      Y6, Y5, Y5
 	VPOR      Y3, Y5, Y5
@@ -26677,25 +22268,25 @@ run:
 little:
 	VANDPS      k0<>+0(SB), Y3, Y5
 	VMOVUPS     Y5, 64(SP)
-	VANDPS      k81<>+0(SB), Y3, Y3
-	VPCMPGTD    k82<>+0(SB), Y3, Y6
+	VANDPS      k120<>+0(SB), Y3, Y3
+	VPCMPGTD    k121<>+0(SB), Y3, Y6
 	VCVTDQ2PS   Y3, Y5
-	VPADDD      k83<>+0(SB), Y3, Y3
-	VPADDD      k84<>+0(SB), Y5, Y5
+	VPADDD      k122<>+0(SB), Y3, Y3
+	VPADDD      k123<>+0(SB), Y5, Y5
 	VBLENDVPS   Y6, Y3, Y5, Y3
-	VPSUBD      k85<>+0(SB), Y3, Y5
+	VPSUBD      k124<>+0(SB), Y3, Y5
 	VMOVDQU     (SP), Y6
 	VMOVDQU     32(SP), Y7
 	VSUBPS      Y4, Y6, Y6
 	VMOVAPS     Y6, Y9
 	VANDPS      k0<>+0(SB), Y9, Y8
 	VXORPS      64(SP), Y8, Y8
-	VANDPS      k81<>+0(SB), Y9, Y9
+	VANDPS      k120<>+0(SB), Y9, Y9
 	VMULPS      Y3, Y9, Y10
-	VFMADD213PS k83<>+0(SB), Y5, Y9
+	VFMADD213PS k122<>+0(SB), Y5, Y9
 	VPMAXSD     Y9, Y10, Y9
-	VPCMPGTD    k86<>+0(SB), Y10, Y11
-	VPSUBD      k83<>+0(SB), Y9, Y9
+	VPCMPGTD    k125<>+0(SB), Y10, Y11
+	VPSUBD      k122<>+0(SB), Y9, Y9
 	VBLENDVPS   Y11, Y10, Y9, Y9
 	VORPS       Y8, Y9, Y9
 	VCMPPS      $0x03, Y6, Y6, Y8
@@ -26707,12 +22298,12 @@ little:
 	VMOVAPS     Y7, Y4
 	VANDPS      k0<>+0(SB), Y4, Y8
 	VXORPS      64(SP), Y8, Y8
-	VANDPS      k81<>+0(SB), Y4, Y4
+	VANDPS      k120<>+0(SB), Y4, Y4
 	VMULPS      Y3, Y4, Y3
-	VFMADD213PS k83<>+0(SB), Y5, Y4
+	VFMADD213PS k122<>+0(SB), Y5, Y4
 	VPMAXSD     Y4, Y3, Y4
-	VPCMPGTD    k86<>+0(SB), Y3, Y5
-	VPSUBD      k83<>+0(SB), Y4, Y4
+	VPCMPGTD    k125<>+0(SB), Y3, Y5
+	VPSUBD      k122<>+0(SB), Y4, Y4
 	VBLENDVPS   Y5, Y3, Y4, Y4
 	VORPS       Y8, Y4, Y4
 	VCMPPS      $0x03, Y7, Y7, Y3
@@ -26729,7 +22320,7 @@ little:
 	VMOVDQA     Y4, Y4
 
 chunk:
-	VMOVDQU    k93<>+0(SB), Y5
+	VMOVDQU    k132<>+0(SB), Y5
 	VMOVDQU    (CX), Y6
 	VPERMD     Y6, Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
@@ -26780,21 +22371,21 @@ TEXT ·bookLowShift32F16AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   32(SP), Y1
 	VMOVDQU   64(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k81<>+0(SB), Y1, Y1
+	VPAND     k120<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k88<>+0(SB), Y5
+	VMOVDQU   k127<>+0(SB), Y5
 	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k89<>+0(SB), Y1, Y1
+	VPCMPGTD  k128<>+0(SB), Y1, Y1
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k81<>+0(SB), Y2, Y1
+	VPAND     k120<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k88<>+0(SB), Y4
+	VMOVDQU   k127<>+0(SB), Y4
 	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k89<>+0(SB), Y1, Y1
+	VPCMPGTD  k128<>+0(SB), Y1, Y1
 	VPANDN    Y4, Y2, Y4
 	VPOR      Y4, Y3, Y3
 	VPOR      Y1, Y3, Y3
@@ -26842,25 +22433,25 @@ run:
 little:
 	VANDPS      k0<>+0(SB), Y1, Y3
 	VMOVUPS     Y3, 96(SP)
-	VANDPS      k81<>+0(SB), Y1, Y1
-	VPCMPGTD    k82<>+0(SB), Y1, Y4
+	VANDPS      k120<>+0(SB), Y1, Y1
+	VPCMPGTD    k121<>+0(SB), Y1, Y4
 	VCVTDQ2PS   Y1, Y3
-	VPADDD      k83<>+0(SB), Y1, Y1
-	VPADDD      k84<>+0(SB), Y3, Y3
+	VPADDD      k122<>+0(SB), Y1, Y1
+	VPADDD      k123<>+0(SB), Y3, Y3
 	VBLENDVPS   Y4, Y1, Y3, Y1
-	VPSUBD      k85<>+0(SB), Y1, Y3
+	VPSUBD      k124<>+0(SB), Y1, Y3
 	VMOVDQU     32(SP), Y4
 	VMOVDQU     64(SP), Y5
 	VSUBPS      Y2, Y4, Y4
 	VMOVAPS     Y4, Y7
 	VANDPS      k0<>+0(SB), Y7, Y6
 	VXORPS      96(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y7, Y7
+	VANDPS      k120<>+0(SB), Y7, Y7
 	VMULPS      Y1, Y7, Y8
-	VFMADD213PS k83<>+0(SB), Y3, Y7
+	VFMADD213PS k122<>+0(SB), Y3, Y7
 	VPMAXSD     Y7, Y8, Y7
-	VPCMPGTD    k86<>+0(SB), Y8, Y9
-	VPSUBD      k83<>+0(SB), Y7, Y7
+	VPCMPGTD    k125<>+0(SB), Y8, Y9
+	VPSUBD      k122<>+0(SB), Y7, Y7
 	VBLENDVPS   Y9, Y8, Y7, Y7
 	VORPS       Y6, Y7, Y7
 	VCMPPS      $0x03, Y4, Y4, Y6
@@ -26872,12 +22463,12 @@ little:
 	VMOVAPS     Y5, Y2
 	VANDPS      k0<>+0(SB), Y2, Y6
 	VXORPS      96(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y2, Y2
+	VANDPS      k120<>+0(SB), Y2, Y2
 	VMULPS      Y1, Y2, Y1
-	VFMADD213PS k83<>+0(SB), Y3, Y2
+	VFMADD213PS k122<>+0(SB), Y3, Y2
 	VPMAXSD     Y2, Y1, Y2
-	VPCMPGTD    k86<>+0(SB), Y1, Y3
-	VPSUBD      k83<>+0(SB), Y2, Y2
+	VPCMPGTD    k125<>+0(SB), Y1, Y3
+	VPSUBD      k122<>+0(SB), Y2, Y2
 	VBLENDVPS   Y3, Y1, Y2, Y2
 	VORPS       Y6, Y2, Y2
 	VCMPPS      $0x03, Y5, Y5, Y1
@@ -26937,21 +22528,21 @@ TEXT ·bookLowShift64F16AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   32(SP), Y1
 	VMOVDQU   64(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k81<>+0(SB), Y1, Y1
+	VPAND     k120<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k88<>+0(SB), Y5
+	VMOVDQU   k127<>+0(SB), Y5
 	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k89<>+0(SB), Y1, Y1
+	VPCMPGTD  k128<>+0(SB), Y1, Y1
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k81<>+0(SB), Y2, Y1
+	VPAND     k120<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k88<>+0(SB), Y4
+	VMOVDQU   k127<>+0(SB), Y4
 	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k89<>+0(SB), Y1, Y1
+	VPCMPGTD  k128<>+0(SB), Y1, Y1
 	VPANDN    Y4, Y2, Y4
 	VPOR      Y4, Y3, Y3
 	VPOR      Y1, Y3, Y3
@@ -26999,25 +22590,25 @@ run:
 little:
 	VANDPS      k0<>+0(SB), Y1, Y3
 	VMOVUPS     Y3, 96(SP)
-	VANDPS      k81<>+0(SB), Y1, Y1
-	VPCMPGTD    k82<>+0(SB), Y1, Y4
+	VANDPS      k120<>+0(SB), Y1, Y1
+	VPCMPGTD    k121<>+0(SB), Y1, Y4
 	VCVTDQ2PS   Y1, Y3
-	VPADDD      k83<>+0(SB), Y1, Y1
-	VPADDD      k84<>+0(SB), Y3, Y3
+	VPADDD      k122<>+0(SB), Y1, Y1
+	VPADDD      k123<>+0(SB), Y3, Y3
 	VBLENDVPS   Y4, Y1, Y3, Y1
-	VPSUBD      k85<>+0(SB), Y1, Y3
+	VPSUBD      k124<>+0(SB), Y1, Y3
 	VMOVDQU     32(SP), Y4
 	VMOVDQU     64(SP), Y5
 	VSUBPS      Y2, Y4, Y4
 	VMOVAPS     Y4, Y7
 	VANDPS      k0<>+0(SB), Y7, Y6
 	VXORPS      96(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y7, Y7
+	VANDPS      k120<>+0(SB), Y7, Y7
 	VMULPS      Y1, Y7, Y8
-	VFMADD213PS k83<>+0(SB), Y3, Y7
+	VFMADD213PS k122<>+0(SB), Y3, Y7
 	VPMAXSD     Y7, Y8, Y7
-	VPCMPGTD    k86<>+0(SB), Y8, Y9
-	VPSUBD      k83<>+0(SB), Y7, Y7
+	VPCMPGTD    k125<>+0(SB), Y8, Y9
+	VPSUBD      k122<>+0(SB), Y7, Y7
 	VBLENDVPS   Y9, Y8, Y7, Y7
 	VORPS       Y6, Y7, Y7
 	VCMPPS      $0x03, Y4, Y4, Y6
@@ -27029,12 +22620,12 @@ little:
 	VMOVAPS     Y5, Y2
 	VANDPS      k0<>+0(SB), Y2, Y6
 	VXORPS      96(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y2, Y2
+	VANDPS      k120<>+0(SB), Y2, Y2
 	VMULPS      Y1, Y2, Y1
-	VFMADD213PS k83<>+0(SB), Y3, Y2
+	VFMADD213PS k122<>+0(SB), Y3, Y2
 	VPMAXSD     Y2, Y1, Y2
-	VPCMPGTD    k86<>+0(SB), Y1, Y3
-	VPSUBD      k83<>+0(SB), Y2, Y2
+	VPCMPGTD    k125<>+0(SB), Y1, Y3
+	VPSUBD      k122<>+0(SB), Y2, Y2
 	VBLENDVPS   Y3, Y1, Y2, Y2
 	VORPS       Y6, Y2, Y2
 	VCMPPS      $0x03, Y5, Y5, Y1
@@ -27052,7 +22643,7 @@ little:
 	VMOVDQA     Y2, Y2
 
 chunk:
-	VMOVDQU    k93<>+0(SB), Y3
+	VMOVDQU    k132<>+0(SB), Y3
 	VMOVDQU    (CX), Y4
 	VPERMD     Y4, Y3, Y3
 	VPSRLW     $0x04, Y3, Y4
@@ -27103,21 +22694,21 @@ TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU    32(SP), Y1
 	VMOVDQU    64(SP), Y2
 	VPXOR      Y3, Y3, Y3
-	VPAND      k81<>+0(SB), Y1, Y1
+	VPAND      k120<>+0(SB), Y1, Y1
 	VPXOR      Y4, Y4, Y4
 	VPCMPEQD   Y4, Y1, Y4
-	VMOVDQU    k88<>+0(SB), Y5
+	VMOVDQU    k127<>+0(SB), Y5
 	VPCMPGTD   Y1, Y5, Y5
-	VPCMPGTD   k89<>+0(SB), Y1, Y1
+	VPCMPGTD   k128<>+0(SB), Y1, Y1
 	VPANDN     Y5, Y4, Y5
 	VPOR       Y5, Y3, Y3
 	VPOR       Y1, Y3, Y3
-	VPAND      k81<>+0(SB), Y2, Y1
+	VPAND      k120<>+0(SB), Y2, Y1
 	VPXOR      Y2, Y2, Y2
 	VPCMPEQD   Y2, Y1, Y2
-	VMOVDQU    k88<>+0(SB), Y4
+	VMOVDQU    k127<>+0(SB), Y4
 	VPCMPGTD   Y1, Y4, Y4
-	VPCMPGTD   k89<>+0(SB), Y1, Y1
+	VPCMPGTD   k128<>+0(SB), Y1, Y1
 	VPANDN     Y4, Y2, Y4
 	VPOR       Y4, Y3, Y3
 	VPOR       Y1, Y3, Y3
@@ -27128,17 +22719,17 @@ TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $128-56
 	CMOVLEQ    DI, SI
 	VMOVDQU    32(SP), Y1
 	VMOVDQU    64(SP), Y2
-	VPSHUFB    k90<>+0(SB), Y1, Y1
-	VPSHUFB    k90<>+0(SB), Y2, Y2
+	VPSHUFB    k129<>+0(SB), Y1, Y1
+	VPSHUFB    k129<>+0(SB), Y2, Y2
 	VPUNPCKLDQ Y2, Y1, Y3
-	VMOVDQU    k91<>+0(SB), Y4
+	VMOVDQU    k130<>+0(SB), Y4
 	VPERMD     Y3, Y4, Y4
-	VMOVDQU    k92<>+0(SB), Y5
+	VMOVDQU    k131<>+0(SB), Y5
 	VPERMD     Y3, Y5, Y3
 	VPUNPCKHDQ Y2, Y1, Y1
-	VMOVDQU    k91<>+0(SB), Y2
+	VMOVDQU    k130<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y2
-	VMOVDQU    k92<>+0(SB), Y5
+	VMOVDQU    k131<>+0(SB), Y5
 	VPERMD     Y1, Y5, Y1
 	MOVQ       n+48(FP), R8
 
@@ -27161,7 +22752,7 @@ chunk:
 	VPSLLW     $0x04, Y7, Y8
 	VPOR       Y8, Y7, Y7
 	VPAND      Y0, Y7, Y7
-	VMOVDQU    k93<>+0(SB), Y8
+	VMOVDQU    k132<>+0(SB), Y8
 	VPERMD     Y7, Y8, Y7
 	VPSHUFB    Y7, Y4, Y8
 	VPSHUFB    Y7, Y3, Y9
@@ -27204,20 +22795,20 @@ chunk:
 little:
 	VANDPS    k0<>+0(SB), Y5, Y7
 	VMOVUPS   Y7, 96(SP)
-	VANDPS    k81<>+0(SB), Y5, Y5
-	VPCMPGTD  k82<>+0(SB), Y5, Y8
+	VANDPS    k120<>+0(SB), Y5, Y5
+	VPCMPGTD  k121<>+0(SB), Y5, Y8
 	VCVTDQ2PS Y5, Y7
-	VPADDD    k83<>+0(SB), Y5, Y5
-	VPADDD    k84<>+0(SB), Y7, Y7
+	VPADDD    k122<>+0(SB), Y5, Y5
+	VPADDD    k123<>+0(SB), Y7, Y7
 	VBLENDVPS Y8, Y5, Y7, Y5
-	VPSUBD    k85<>+0(SB), Y5, Y7
+	VPSUBD    k124<>+0(SB), Y5, Y7
 
 slowly:
 	VPMOVZXBW   (CX), Y8
 	VPSLLW      $0x04, Y8, Y9
 	VPOR        Y9, Y8, Y8
 	VPAND       Y0, Y8, Y8
-	VMOVDQU     k93<>+0(SB), Y9
+	VMOVDQU     k132<>+0(SB), Y9
 	VPERMD      Y8, Y9, Y8
 	VPSHUFB     Y8, Y4, Y9
 	VPSHUFB     Y8, Y3, Y10
@@ -27233,12 +22824,12 @@ slowly:
 	VPUNPCKHWD  Y8, Y9, Y8
 	VANDPS      k0<>+0(SB), Y14, Y9
 	VXORPS      96(SP), Y9, Y9
-	VANDPS      k81<>+0(SB), Y14, Y14
+	VANDPS      k120<>+0(SB), Y14, Y14
 	VMULPS      Y5, Y14, Y11
-	VFMADD213PS k83<>+0(SB), Y7, Y14
+	VFMADD213PS k122<>+0(SB), Y7, Y14
 	VPMAXSD     Y14, Y11, Y14
-	VPCMPGTD    k86<>+0(SB), Y11, Y13
-	VPSUBD      k83<>+0(SB), Y14, Y14
+	VPCMPGTD    k125<>+0(SB), Y11, Y13
+	VPSUBD      k122<>+0(SB), Y14, Y14
 	VBLENDVPS   Y13, Y11, Y14, Y14
 	VORPS       Y9, Y14, Y14
 	VADDPS      Y6, Y14, Y14
@@ -27247,12 +22838,12 @@ slowly:
 	VMOVUPS     Y14, (AX)
 	VANDPS      k0<>+0(SB), Y12, Y9
 	VXORPS      96(SP), Y9, Y9
-	VANDPS      k81<>+0(SB), Y12, Y12
+	VANDPS      k120<>+0(SB), Y12, Y12
 	VMULPS      Y5, Y12, Y11
-	VFMADD213PS k83<>+0(SB), Y7, Y12
+	VFMADD213PS k122<>+0(SB), Y7, Y12
 	VPMAXSD     Y12, Y11, Y12
-	VPCMPGTD    k86<>+0(SB), Y11, Y13
-	VPSUBD      k83<>+0(SB), Y12, Y12
+	VPCMPGTD    k125<>+0(SB), Y11, Y13
+	VPSUBD      k122<>+0(SB), Y12, Y12
 	VBLENDVPS   Y13, Y11, Y12, Y12
 	VORPS       Y9, Y12, Y12
 	VADDPS      Y6, Y12, Y12
@@ -27261,12 +22852,12 @@ slowly:
 	VMOVUPS     Y12, 32(AX)
 	VANDPS      k0<>+0(SB), Y10, Y9
 	VXORPS      96(SP), Y9, Y9
-	VANDPS      k81<>+0(SB), Y10, Y10
+	VANDPS      k120<>+0(SB), Y10, Y10
 	VMULPS      Y5, Y10, Y11
-	VFMADD213PS k83<>+0(SB), Y7, Y10
+	VFMADD213PS k122<>+0(SB), Y7, Y10
 	VPMAXSD     Y10, Y11, Y10
-	VPCMPGTD    k86<>+0(SB), Y11, Y12
-	VPSUBD      k83<>+0(SB), Y10, Y10
+	VPCMPGTD    k125<>+0(SB), Y11, Y12
+	VPSUBD      k122<>+0(SB), Y10, Y10
 	VBLENDVPS   Y12, Y11, Y10, Y10
 	VORPS       Y9, Y10, Y10
 	VADDPS      Y6, Y10, Y10
@@ -27275,12 +22866,12 @@ slowly:
 	VMOVUPS     Y10, 64(AX)
 	VANDPS      k0<>+0(SB), Y8, Y9
 	VXORPS      96(SP), Y9, Y9
-	VANDPS      k81<>+0(SB), Y8, Y8
+	VANDPS      k120<>+0(SB), Y8, Y8
 	VMULPS      Y5, Y8, Y10
-	VFMADD213PS k83<>+0(SB), Y7, Y8
+	VFMADD213PS k122<>+0(SB), Y7, Y8
 	VPMAXSD     Y8, Y10, Y8
-	VPCMPGTD    k86<>+0(SB), Y10, Y11
-	VPSUBD      k83<>+0(SB), Y8, Y8
+	VPCMPGTD    k125<>+0(SB), Y10, Y11
+	VPSUBD      k122<>+0(SB), Y8, Y8
 	VBLENDVPS   Y11, Y10, Y8, Y8
 	VORPS       Y9, Y8, Y8
 	VADDPS      Y6, Y8, Y8
@@ -27320,21 +22911,21 @@ TEXT ·bookLowAffine64F32AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   32(SP), Y1
 	VMOVDQU   64(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k81<>+0(SB), Y1, Y1
+	VPAND     k120<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k88<>+0(SB), Y5
+	VMOVDQU   k127<>+0(SB), Y5
 	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k89<>+0(SB), Y1, Y1
+	VPCMPGTD  k128<>+0(SB), Y1, Y1
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k81<>+0(SB), Y2, Y1
+	VPAND     k120<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k88<>+0(SB), Y4
+	VMOVDQU   k127<>+0(SB), Y4
 	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k89<>+0(SB), Y1, Y1
+	VPCMPGTD  k128<>+0(SB), Y1, Y1
 	VPANDN    Y4, Y2, Y4
 	VPOR      Y4, Y3, Y3
 	VPOR      Y1, Y3, Y3
@@ -27368,40 +22959,40 @@ run:
 	VADDPS       Y2, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y1
 	VBLENDVPS    Y1, k15<>+0(SB), Y4, Y4
-	VPSHUFB      k90<>+0(SB), Y3, Y3
-	VPSHUFB      k90<>+0(SB), Y4, Y4
+	VPSHUFB      k129<>+0(SB), Y3, Y3
+	VPSHUFB      k129<>+0(SB), Y4, Y4
 	VPUNPCKLDQ   Y4, Y3, Y1
-	VMOVDQU      k91<>+0(SB), Y2
+	VMOVDQU      k130<>+0(SB), Y2
 	VPERMD       Y1, Y2, Y2
-	VMOVDQU      k92<>+0(SB), Y5
+	VMOVDQU      k131<>+0(SB), Y5
 	VPERMD       Y1, Y5, Y1
 	VPUNPCKHDQ   Y4, Y3, Y3
-	VMOVDQU      k91<>+0(SB), Y4
+	VMOVDQU      k130<>+0(SB), Y4
 	VPERMD       Y3, Y4, Y4
-	VMOVDQU      k92<>+0(SB), Y5
+	VMOVDQU      k131<>+0(SB), Y5
 	VPERMD       Y3, Y5, Y3
 	JMP          chunk
 
 little:
 	VANDPS      k0<>+0(SB), Y1, Y3
 	VMOVUPS     Y3, 96(SP)
-	VANDPS      k81<>+0(SB), Y1, Y1
-	VPCMPGTD    k82<>+0(SB), Y1, Y4
+	VANDPS      k120<>+0(SB), Y1, Y1
+	VPCMPGTD    k121<>+0(SB), Y1, Y4
 	VCVTDQ2PS   Y1, Y3
-	VPADDD      k83<>+0(SB), Y1, Y1
-	VPADDD      k84<>+0(SB), Y3, Y3
+	VPADDD      k122<>+0(SB), Y1, Y1
+	VPADDD      k123<>+0(SB), Y3, Y3
 	VBLENDVPS   Y4, Y1, Y3, Y1
-	VPSUBD      k85<>+0(SB), Y1, Y3
+	VPSUBD      k124<>+0(SB), Y1, Y3
 	VMOVDQU     32(SP), Y4
 	VMOVDQU     64(SP), Y5
 	VANDPS      k0<>+0(SB), Y4, Y6
 	VXORPS      96(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y4, Y4
+	VANDPS      k120<>+0(SB), Y4, Y4
 	VMULPS      Y1, Y4, Y7
-	VFMADD213PS k83<>+0(SB), Y3, Y4
+	VFMADD213PS k122<>+0(SB), Y3, Y4
 	VPMAXSD     Y4, Y7, Y4
-	VPCMPGTD    k86<>+0(SB), Y7, Y8
-	VPSUBD      k83<>+0(SB), Y4, Y4
+	VPCMPGTD    k125<>+0(SB), Y7, Y8
+	VPSUBD      k122<>+0(SB), Y4, Y4
 	VBLENDVPS   Y8, Y7, Y4, Y4
 	VORPS       Y6, Y4, Y4
 	VADDPS      Y2, Y4, Y4
@@ -27409,28 +23000,28 @@ little:
 	VBLENDVPS   Y6, k15<>+0(SB), Y4, Y4
 	VANDPS      k0<>+0(SB), Y5, Y6
 	VXORPS      96(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y5, Y5
+	VANDPS      k120<>+0(SB), Y5, Y5
 	VMULPS      Y1, Y5, Y1
-	VFMADD213PS k83<>+0(SB), Y3, Y5
+	VFMADD213PS k122<>+0(SB), Y3, Y5
 	VPMAXSD     Y5, Y1, Y5
-	VPCMPGTD    k86<>+0(SB), Y1, Y3
-	VPSUBD      k83<>+0(SB), Y5, Y5
+	VPCMPGTD    k125<>+0(SB), Y1, Y3
+	VPSUBD      k122<>+0(SB), Y5, Y5
 	VBLENDVPS   Y3, Y1, Y5, Y5
 	VORPS       Y6, Y5, Y5
 	VADDPS      Y2, Y5, Y5
 	VCMPPS      $0x03, Y5, Y5, Y1
 	VBLENDVPS   Y1, k15<>+0(SB), Y5, Y5
-	VPSHUFB     k90<>+0(SB), Y4, Y4
-	VPSHUFB     k90<>+0(SB), Y5, Y5
+	VPSHUFB     k129<>+0(SB), Y4, Y4
+	VPSHUFB     k129<>+0(SB), Y5, Y5
 	VPUNPCKLDQ  Y5, Y4, Y1
-	VMOVDQU     k91<>+0(SB), Y2
+	VMOVDQU     k130<>+0(SB), Y2
 	VPERMD      Y1, Y2, Y2
-	VMOVDQU     k92<>+0(SB), Y3
+	VMOVDQU     k131<>+0(SB), Y3
 	VPERMD      Y1, Y3, Y1
 	VPUNPCKHDQ  Y5, Y4, Y3
-	VMOVDQU     k91<>+0(SB), Y4
+	VMOVDQU     k130<>+0(SB), Y4
 	VPERMD      Y3, Y4, Y4
-	VMOVDQU     k92<>+0(SB), Y5
+	VMOVDQU     k131<>+0(SB), Y5
 	VPERMD      Y3, Y5, Y3
 	VMOVDQA     Y2, Y2
 	VMOVDQA     Y1, Y1
@@ -27438,9 +23029,9 @@ little:
 	VMOVDQA     Y3, Y3
 
 chunk:
-	VMOVDQU    k93<>+0(SB), Y5
+	VMOVDQU    k132<>+0(SB), Y5
 	VMOVDQU    (CX), Y5
-	VPSHUFB    k94<>+0(SB), Y5, Y5
+	VPSHUFB    k133<>+0(SB), Y5, Y5
 	VPERMQ     $0xd8, Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y0, Y5, Y5
@@ -27516,21 +23107,21 @@ TEXT ·bookLowAffine32BF16AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU   (SP), Y3
 	VMOVDQU   32(SP), Y4
 	VPXOR     Y5, Y5, Y5
-	VPAND     k81<>+0(SB), Y3, Y3
+	VPAND     k120<>+0(SB), Y3, Y3
 	VPXOR     Y6, Y6, Y6
 	VPCMPEQD  Y6, Y3, Y6
-	VMOVDQU   k88<>+0(SB), Y7
+	VMOVDQU   k127<>+0(SB), Y7
 	VPCMPGTD  Y3, Y7, Y7
-	VPCMPGTD  k89<>+0(SB), Y3, Y3
+	VPCMPGTD  k128<>+0(SB), Y3, Y3
 	VPANDN    Y7, Y6, Y7
 	VPOR      Y7, Y5, Y5
 	VPOR      Y3, Y5, Y5
-	VPAND     k81<>+0(SB), Y4, Y3
+	VPAND     k120<>+0(SB), Y4, Y3
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y3, Y4
-	VMOVDQU   k88<>+0(SB), Y6
+	VMOVDQU   k127<>+0(SB), Y6
 	VPCMPGTD  Y3, Y6, Y6
-	VPCMPGTD  k89<>+0(SB), Y3, Y3
+	VPCMPGTD  k128<>+0(SB), Y3, Y3
 	VPANDN    Y6, Y4, Y6
 	VPOR      Y6, Y5, Y5
 	VPOR      Y3, Y5, Y5
@@ -27579,23 +23170,23 @@ run:
 little:
 	VANDPS      k0<>+0(SB), Y3, Y5
 	VMOVUPS     Y5, 64(SP)
-	VANDPS      k81<>+0(SB), Y3, Y3
-	VPCMPGTD    k82<>+0(SB), Y3, Y6
+	VANDPS      k120<>+0(SB), Y3, Y3
+	VPCMPGTD    k121<>+0(SB), Y3, Y6
 	VCVTDQ2PS   Y3, Y5
-	VPADDD      k83<>+0(SB), Y3, Y3
-	VPADDD      k84<>+0(SB), Y5, Y5
+	VPADDD      k122<>+0(SB), Y3, Y3
+	VPADDD      k123<>+0(SB), Y5, Y5
 	VBLENDVPS   Y6, Y3, Y5, Y3
-	VPSUBD      k85<>+0(SB), Y3, Y5
+	VPSUBD      k124<>+0(SB), Y3, Y5
 	VMOVDQU     (SP), Y6
 	VMOVDQU     32(SP), Y7
 	VANDPS      k0<>+0(SB), Y6, Y8
 	VXORPS      64(SP), Y8, Y8
-	VANDPS      k81<>+0(SB), Y6, Y6
+	VANDPS      k120<>+0(SB), Y6, Y6
 	VMULPS      Y3, Y6, Y9
-	VFMADD213PS k83<>+0(SB), Y5, Y6
+	VFMADD213PS k122<>+0(SB), Y5, Y6
 	VPMAXSD     Y6, Y9, Y6
-	VPCMPGTD    k86<>+0(SB), Y9, Y10
-	VPSUBD      k83<>+0(SB), Y6, Y6
+	VPCMPGTD    k125<>+0(SB), Y9, Y10
+	VPSUBD      k122<>+0(SB), Y6, Y6
 	VBLENDVPS   Y10, Y9, Y6, Y6
 	VORPS       Y8, Y6, Y6
 	VADDPS      Y4, Y6, Y6
@@ -27604,12 +23195,12 @@ little:
 	VPADDD      Y8, Y6, Y6
 	VANDPS      k0<>+0(SB), Y7, Y8
 	VXORPS      64(SP), Y8, Y8
-	VANDPS      k81<>+0(SB), Y7, Y7
+	VANDPS      k120<>+0(SB), Y7, Y7
 	VMULPS      Y3, Y7, Y3
-	VFMADD213PS k83<>+0(SB), Y5, Y7
+	VFMADD213PS k122<>+0(SB), Y5, Y7
 	VPMAXSD     Y7, Y3, Y7
-	VPCMPGTD    k86<>+0(SB), Y3, Y5
-	VPSUBD      k83<>+0(SB), Y7, Y7
+	VPCMPGTD    k125<>+0(SB), Y3, Y5
+	VPSUBD      k122<>+0(SB), Y7, Y7
 	VBLENDVPS   Y5, Y3, Y7, Y7
 	VORPS       Y8, Y7, Y7
 	VADDPS      Y4, Y7, Y7
@@ -27676,21 +23267,21 @@ TEXT ·bookLowAffine64BF16AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU   (SP), Y3
 	VMOVDQU   32(SP), Y4
 	VPXOR     Y5, Y5, Y5
-	VPAND     k81<>+0(SB), Y3, Y3
+	VPAND     k120<>+0(SB), Y3, Y3
 	VPXOR     Y6, Y6, Y6
 	VPCMPEQD  Y6, Y3, Y6
-	VMOVDQU   k88<>+0(SB), Y7
+	VMOVDQU   k127<>+0(SB), Y7
 	VPCMPGTD  Y3, Y7, Y7
-	VPCMPGTD  k89<>+0(SB), Y3, Y3
+	VPCMPGTD  k128<>+0(SB), Y3, Y3
 	VPANDN    Y7, Y6, Y7
 	VPOR      Y7, Y5, Y5
 	VPOR      Y3, Y5, Y5
-	VPAND     k81<>+0(SB), Y4, Y3
+	VPAND     k120<>+0(SB), Y4, Y3
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y3, Y4
-	VMOVDQU   k88<>+0(SB), Y6
+	VMOVDQU   k127<>+0(SB), Y6
 	VPCMPGTD  Y3, Y6, Y6
-	VPCMPGTD  k89<>+0(SB), Y3, Y3
+	VPCMPGTD  k128<>+0(SB), Y3, Y3
 	VPANDN    Y6, Y4, Y6
 	VPOR      Y6, Y5, Y5
 	VPOR      Y3, Y5, Y5
@@ -27739,23 +23330,23 @@ run:
 little:
 	VANDPS      k0<>+0(SB), Y3, Y5
 	VMOVUPS     Y5, 64(SP)
-	VANDPS      k81<>+0(SB), Y3, Y3
-	VPCMPGTD    k82<>+0(SB), Y3, Y6
+	VANDPS      k120<>+0(SB), Y3, Y3
+	VPCMPGTD    k121<>+0(SB), Y3, Y6
 	VCVTDQ2PS   Y3, Y5
-	VPADDD      k83<>+0(SB), Y3, Y3
-	VPADDD      k84<>+0(SB), Y5, Y5
+	VPADDD      k122<>+0(SB), Y3, Y3
+	VPADDD      k123<>+0(SB), Y5, Y5
 	VBLENDVPS   Y6, Y3, Y5, Y3
-	VPSUBD      k85<>+0(SB), Y3, Y5
+	VPSUBD      k124<>+0(SB), Y3, Y5
 	VMOVDQU     (SP), Y6
 	VMOVDQU     32(SP), Y7
 	VANDPS      k0<>+0(SB), Y6, Y8
 	VXORPS      64(SP), Y8, Y8
-	VANDPS      k81<>+0(SB), Y6, Y6
+	VANDPS      k120<>+0(SB), Y6, Y6
 	VMULPS      Y3, Y6, Y9
-	VFMADD213PS k83<>+0(SB), Y5, Y6
+	VFMADD213PS k122<>+0(SB), Y5, Y6
 	VPMAXSD     Y6, Y9, Y6
-	VPCMPGTD    k86<>+0(SB), Y9, Y10
-	VPSUBD      k83<>+0(SB), Y6, Y6
+	VPCMPGTD    k125<>+0(SB), Y9, Y10
+	VPSUBD      k122<>+0(SB), Y6, Y6
 	VBLENDVPS   Y10, Y9, Y6, Y6
 	VORPS       Y8, Y6, Y6
 	VADDPS      Y4, Y6, Y6
@@ -27764,12 +23355,12 @@ little:
 	VPADDD      Y8, Y6, Y6
 	VANDPS      k0<>+0(SB), Y7, Y8
 	VXORPS      64(SP), Y8, Y8
-	VANDPS      k81<>+0(SB), Y7, Y7
+	VANDPS      k120<>+0(SB), Y7, Y7
 	VMULPS      Y3, Y7, Y3
-	VFMADD213PS k83<>+0(SB), Y5, Y7
+	VFMADD213PS k122<>+0(SB), Y5, Y7
 	VPMAXSD     Y7, Y3, Y7
-	VPCMPGTD    k86<>+0(SB), Y3, Y5
-	VPSUBD      k83<>+0(SB), Y7, Y7
+	VPCMPGTD    k125<>+0(SB), Y3, Y5
+	VPSUBD      k122<>+0(SB), Y7, Y7
 	VBLENDVPS   Y5, Y3, Y7, Y7
 	VORPS       Y8, Y7, Y7
 	VADDPS      Y4, Y7, Y7
@@ -27788,7 +23379,7 @@ little:
 	VMOVDQA     Y4, Y4
 
 chunk:
-	VMOVDQU    k93<>+0(SB), Y5
+	VMOVDQU    k132<>+0(SB), Y5
 	VMOVDQU    (CX), Y6
 	VPERMD     Y6, Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
@@ -27839,21 +23430,21 @@ TEXT ·bookLowAffine32F16AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   32(SP), Y1
 	VMOVDQU   64(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k81<>+0(SB), Y1, Y1
+	VPAND     k120<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k88<>+0(SB), Y5
+	VMOVDQU   k127<>+0(SB), Y5
 	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k89<>+0(SB), Y1, Y1
+	VPCMPGTD  k128<>+0(SB), Y1, Y1
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k81<>+0(SB), Y2, Y1
+	VPAND     k120<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k88<>+0(SB), Y4
+	VMOVDQU   k127<>+0(SB), Y4
 	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k89<>+0(SB), Y1, Y1
+	VPCMPGTD  k128<>+0(SB), Y1, Y1
 	VPANDN    Y4, Y2, Y4
 	VPOR      Y4, Y3, Y3
 	VPOR      Y1, Y3, Y3
@@ -27898,23 +23489,23 @@ run:
 little:
 	VANDPS      k0<>+0(SB), Y1, Y3
 	VMOVUPS     Y3, 96(SP)
-	VANDPS      k81<>+0(SB), Y1, Y1
-	VPCMPGTD    k82<>+0(SB), Y1, Y4
+	VANDPS      k120<>+0(SB), Y1, Y1
+	VPCMPGTD    k121<>+0(SB), Y1, Y4
 	VCVTDQ2PS   Y1, Y3
-	VPADDD      k83<>+0(SB), Y1, Y1
-	VPADDD      k84<>+0(SB), Y3, Y3
+	VPADDD      k122<>+0(SB), Y1, Y1
+	VPADDD      k123<>+0(SB), Y3, Y3
 	VBLENDVPS   Y4, Y1, Y3, Y1
-	VPSUBD      k85<>+0(SB), Y1, Y3
+	VPSUBD      k124<>+0(SB), Y1, Y3
 	VMOVDQU     32(SP), Y4
 	VMOVDQU     64(SP), Y5
 	VANDPS      k0<>+0(SB), Y4, Y6
 	VXORPS      96(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y4, Y4
+	VANDPS      k120<>+0(SB), Y4, Y4
 	VMULPS      Y1, Y4, Y7
-	VFMADD213PS k83<>+0(SB), Y3, Y4
+	VFMADD213PS k122<>+0(SB), Y3, Y4
 	VPMAXSD     Y4, Y7, Y4
-	VPCMPGTD    k86<>+0(SB), Y7, Y8
-	VPSUBD      k83<>+0(SB), Y4, Y4
+	VPCMPGTD    k125<>+0(SB), Y7, Y8
+	VPSUBD      k122<>+0(SB), Y4, Y4
 	VBLENDVPS   Y8, Y7, Y4, Y4
 	VORPS       Y6, Y4, Y4
 	VADDPS      Y2, Y4, Y4
@@ -27922,12 +23513,12 @@ little:
 	VBLENDVPS   Y6, k15<>+0(SB), Y4, Y4
 	VANDPS      k0<>+0(SB), Y5, Y6
 	VXORPS      96(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y5, Y5
+	VANDPS      k120<>+0(SB), Y5, Y5
 	VMULPS      Y1, Y5, Y1
-	VFMADD213PS k83<>+0(SB), Y3, Y5
+	VFMADD213PS k122<>+0(SB), Y3, Y5
 	VPMAXSD     Y5, Y1, Y5
-	VPCMPGTD    k86<>+0(SB), Y1, Y3
-	VPSUBD      k83<>+0(SB), Y5, Y5
+	VPCMPGTD    k125<>+0(SB), Y1, Y3
+	VPSUBD      k122<>+0(SB), Y5, Y5
 	VBLENDVPS   Y3, Y1, Y5, Y5
 	VORPS       Y6, Y5, Y5
 	VADDPS      Y2, Y5, Y5
@@ -27985,21 +23576,21 @@ TEXT ·bookLowAffine64F16AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   32(SP), Y1
 	VMOVDQU   64(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k81<>+0(SB), Y1, Y1
+	VPAND     k120<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k88<>+0(SB), Y5
+	VMOVDQU   k127<>+0(SB), Y5
 	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k89<>+0(SB), Y1, Y1
+	VPCMPGTD  k128<>+0(SB), Y1, Y1
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k81<>+0(SB), Y2, Y1
+	VPAND     k120<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k88<>+0(SB), Y4
+	VMOVDQU   k127<>+0(SB), Y4
 	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k89<>+0(SB), Y1, Y1
+	VPCMPGTD  k128<>+0(SB), Y1, Y1
 	VPANDN    Y4, Y2, Y4
 	VPOR      Y4, Y3, Y3
 	VPOR      Y1, Y3, Y3
@@ -28044,23 +23635,23 @@ run:
 little:
 	VANDPS      k0<>+0(SB), Y1, Y3
 	VMOVUPS     Y3, 96(SP)
-	VANDPS      k81<>+0(SB), Y1, Y1
-	VPCMPGTD    k82<>+0(SB), Y1, Y4
+	VANDPS      k120<>+0(SB), Y1, Y1
+	VPCMPGTD    k121<>+0(SB), Y1, Y4
 	VCVTDQ2PS   Y1, Y3
-	VPADDD      k83<>+0(SB), Y1, Y1
-	VPADDD      k84<>+0(SB), Y3, Y3
+	VPADDD      k122<>+0(SB), Y1, Y1
+	VPADDD      k123<>+0(SB), Y3, Y3
 	VBLENDVPS   Y4, Y1, Y3, Y1
-	VPSUBD      k85<>+0(SB), Y1, Y3
+	VPSUBD      k124<>+0(SB), Y1, Y3
 	VMOVDQU     32(SP), Y4
 	VMOVDQU     64(SP), Y5
 	VANDPS      k0<>+0(SB), Y4, Y6
 	VXORPS      96(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y4, Y4
+	VANDPS      k120<>+0(SB), Y4, Y4
 	VMULPS      Y1, Y4, Y7
-	VFMADD213PS k83<>+0(SB), Y3, Y4
+	VFMADD213PS k122<>+0(SB), Y3, Y4
 	VPMAXSD     Y4, Y7, Y4
-	VPCMPGTD    k86<>+0(SB), Y7, Y8
-	VPSUBD      k83<>+0(SB), Y4, Y4
+	VPCMPGTD    k125<>+0(SB), Y7, Y8
+	VPSUBD      k122<>+0(SB), Y4, Y4
 	VBLENDVPS   Y8, Y7, Y4, Y4
 	VORPS       Y6, Y4, Y4
 	VADDPS      Y2, Y4, Y4
@@ -28068,12 +23659,12 @@ little:
 	VBLENDVPS   Y6, k15<>+0(SB), Y4, Y4
 	VANDPS      k0<>+0(SB), Y5, Y6
 	VXORPS      96(SP), Y6, Y6
-	VANDPS      k81<>+0(SB), Y5, Y5
+	VANDPS      k120<>+0(SB), Y5, Y5
 	VMULPS      Y1, Y5, Y1
-	VFMADD213PS k83<>+0(SB), Y3, Y5
+	VFMADD213PS k122<>+0(SB), Y3, Y5
 	VPMAXSD     Y5, Y1, Y5
-	VPCMPGTD    k86<>+0(SB), Y1, Y3
-	VPSUBD      k83<>+0(SB), Y5, Y5
+	VPCMPGTD    k125<>+0(SB), Y1, Y3
+	VPSUBD      k122<>+0(SB), Y5, Y5
 	VBLENDVPS   Y3, Y1, Y5, Y5
 	VORPS       Y6, Y5, Y5
 	VADDPS      Y2, Y5, Y5
@@ -28089,7 +23680,7 @@ little:
 	VMOVDQA     Y2, Y2
 
 chunk:
-	VMOVDQU    k93<>+0(SB), Y3
+	VMOVDQU    k132<>+0(SB), Y3
 	VMOVDQU    (CX), Y4
 	VPERMD     Y4, Y3, Y3
 	VPSRLW     $0x04, Y3, Y4
@@ -28140,21 +23731,21 @@ TEXT ·bookHighScale32F32AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU    32(SP), Y1
 	VMOVDQU    64(SP), Y2
 	VPXOR      Y3, Y3, Y3
-	VPAND      k81<>+0(SB), Y1, Y1
+	VPAND      k120<>+0(SB), Y1, Y1
 	VPXOR      Y4, Y4, Y4
 	VPCMPEQD   Y4, Y1, Y4
-	VMOVDQU    k88<>+0(SB), Y5
+	VMOVDQU    k127<>+0(SB), Y5
 	VPCMPGTD   Y1, Y5, Y5
-	VPCMPGTD   k89<>+0(SB), Y1, Y1
+	VPCMPGTD   k128<>+0(SB), Y1, Y1
 	VPANDN     Y5, Y4, Y5
 	VPOR       Y5, Y3, Y3
 	VPOR       Y1, Y3, Y3
-	VPAND      k81<>+0(SB), Y2, Y1
+	VPAND      k120<>+0(SB), Y2, Y1
 	VPXOR      Y2, Y2, Y2
 	VPCMPEQD   Y2, Y1, Y2
-	VMOVDQU    k88<>+0(SB), Y4
+	VMOVDQU    k127<>+0(SB), Y4
 	VPCMPGTD   Y1, Y4, Y4
-	VPCMPGTD   k89<>+0(SB), Y1, Y1
+	VPCMPGTD   k128<>+0(SB), Y1, Y1
 	VPANDN     Y4, Y2, Y4
 	VPOR       Y4, Y3, Y3
 	VPOR       Y1, Y3, Y3
@@ -28165,17 +23756,17 @@ TEXT ·bookHighScale32F32AVX2(SB), NOSPLIT, $128-56
 	CMOVLEQ    DI, SI
 	VMOVDQU    32(SP), Y1
 	VMOVDQU    64(SP), Y2
-	VPSHUFB    k90<>+0(SB), Y1, Y1
-	VPSHUFB    k90<>+0(SB), Y2, Y2
+	VPSHUFB    k129<>+0(SB), Y1, Y1
+	VPSHUFB    k129<>+0(SB), Y2, Y2
 	VPUNPCKLDQ Y2, Y1, Y3
-	VMOVDQU    k91<>+0(SB), Y4
+	VMOVDQU    k130<>+0(SB), Y4
 	VPERMD     Y3, Y4, Y4
-	VMOVDQU    k92<>+0(SB), Y5
+	VMOVDQU    k131<>+0(SB), Y5
 	VPERMD     Y3, Y5, Y3
 	VPUNPCKHDQ Y2, Y1, Y1
-	VMOVDQU    k91<>+0(SB), Y2
+	VMOVDQU    k130<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y2
-	VMOVDQU    k92<>+0(SB), Y5
+	VMOVDQU    k131<>+0(SB), Y5
 	VPERMD     Y1, Y5, Y1
 	MOVQ       n+48(FP), R8
 
@@ -28197,7 +23788,7 @@ chunk:
 	VPSRLW     $0x04, Y6, Y6
 	VPOR       Y7, Y6, Y6
 	VPAND      Y0, Y6, Y6
-	VMOVDQU    k93<>+0(SB), Y7
+	VMOVDQU    k132<>+0(SB), Y7
 	VPERMD     Y6, Y7, Y6
 	VPSHUFB    Y6, Y4, Y7
 	VPSHUFB    Y6, Y3, Y8
@@ -28232,13 +23823,13 @@ chunk:
 little:
 	VANDPS    k0<>+0(SB), Y5, Y6
 	VMOVUPS   Y6, 96(SP)
-	VANDPS    k81<>+0(SB), Y5, Y5
-	VPCMPGTD  k82<>+0(SB), Y5, Y7
+	VANDPS    k120<>+0(SB), Y5, Y5
+	VPCMPGTD  k121<>+0(SB), Y5, Y7
 	VCVTDQ2PS Y5, Y6
-	VPADDD    k83<>+0(SB), Y5, Y5
-	VPADDD    k84<>+0(SB), Y6, Y6
+	VPADDD    k122<>+0(SB), Y5, Y5
+	VPADDD    k123<>+0(SB), Y6, Y6
 	VBLENDVPS Y7, Y5, Y6, Y5
-	VPSUBD    k85<>+0(SB), Y5, Y6
+	VPSUBD    k124<>+0(SB), Y5, Y6
 
 slowly:
 	VPMOVZXBW   (CX), Y7
@@ -28246,7 +23837,7 @@ slowly:
 	VPSRLW      $0x04, Y7, Y7
 	VPOR        Y8, Y7, Y7
 	VPAND       Y0, Y7, Y7
-	VMOVDQU     k93<>+0(SB), Y8
+	VMOVDQU     k132<>+0(SB), Y8
 	VPERMD      Y7, Y8, Y7
 	VPSHUFB     Y7, Y4, Y8
 	VPSHUFB     Y7, Y3, Y9
@@ -28262,48 +23853,48 @@ slowly:
 	VPUNPCKHWD  Y7, Y8, Y7
 	VANDPS      k0<>+0(SB), Y13, Y8
 	VXORPS      96(SP), Y8, Y8
-	VANDPS      k81<>+0(SB), Y13, Y13
+	VANDPS      k120<>+0(SB), Y13, Y13
 	VMULPS      Y5, Y13, Y10
-	VFMADD213PS k83<>+0(SB), Y6, Y13
+	VFMADD213PS k122<>+0(SB), Y6, Y13
 	VPMAXSD     Y13, Y10, Y13
-	VPCMPGTD    k86<>+0(SB), Y10, Y12
-	VPSUBD      k83<>+0(SB), Y13, Y13
+	VPCMPGTD    k125<>+0(SB), Y10, Y12
+	VPSUBD      k122<>+0(SB), Y13, Y13
 	VBLENDVPS   Y12, Y10, Y13, Y13
 	VORPS       Y8, Y13, Y13
 	VXORPS      k0<>+0(SB), Y13, Y13
 	VMOVUPS     Y13, (AX)
 	VANDPS      k0<>+0(SB), Y11, Y8
 	VXORPS      96(SP), Y8, Y8
-	VANDPS      k81<>+0(SB), Y11, Y11
+	VANDPS      k120<>+0(SB), Y11, Y11
 	VMULPS      Y5, Y11, Y10
-	VFMADD213PS k83<>+0(SB), Y6, Y11
+	VFMADD213PS k122<>+0(SB), Y6, Y11
 	VPMAXSD     Y11, Y10, Y11
-	VPCMPGTD    k86<>+0(SB), Y10, Y12
-	VPSUBD      k83<>+0(SB), Y11, Y11
+	VPCMPGTD    k125<>+0(SB), Y10, Y12
+	VPSUBD      k122<>+0(SB), Y11, Y11
 	VBLENDVPS   Y12, Y10, Y11, Y11
 	VORPS       Y8, Y11, Y11
 	VXORPS      k0<>+0(SB), Y11, Y11
 	VMOVUPS     Y11, 32(AX)
 	VANDPS      k0<>+0(SB), Y9, Y8
 	VXORPS      96(SP), Y8, Y8
-	VANDPS      k81<>+0(SB), Y9, Y9
+	VANDPS      k120<>+0(SB), Y9, Y9
 	VMULPS      Y5, Y9, Y10
-	VFMADD213PS k83<>+0(SB), Y6, Y9
+	VFMADD213PS k122<>+0(SB), Y6, Y9
 	VPMAXSD     Y9, Y10, Y9
-	VPCMPGTD    k86<>+0(SB), Y10, Y11
-	VPSUBD      k83<>+0(SB), Y9, Y9
+	VPCMPGTD    k125<>+0(SB), Y10, Y11
+	VPSUBD      k122<>+0(SB), Y9, Y9
 	VBLENDVPS   Y11, Y10, Y9, Y9
 	VORPS       Y8, Y9, Y9
 	VXORPS      k0<>+0(SB), Y9, Y9
 	VMOVUPS     Y9, 64(AX)
 	VANDPS      k0<>+0(SB), Y7, Y8
 	VXORPS      96(SP), Y8, Y8
-	VANDPS      k81<>+0(SB), Y7, Y7
+	VANDPS      k120<>+0(SB), Y7, Y7
 	VMULPS      Y5, Y7, Y9
-	VFMADD213PS k83<>+0(SB), Y6, Y7
+	VFMADD213PS k122<>+0(SB), Y6, Y7
 	VPMAXSD     Y7, Y9, Y7
-	VPCMPGTD    k86<>+0(SB), Y9, Y10
-	VPSUBD      k83<>+0(SB), Y7, Y7
+	VPCMPGTD    k125<>+0(SB), Y9, Y10
+	VPSUBD      k122<>+0(SB), Y7, Y7
 	VBLENDVPS   Y10, Y9, Y7, Y7
 	VORPS       Y8, Y7, Y7
 	VXORPS      k0<>+0(SB), Y7, Y7
@@ -28341,21 +23932,21 @@ TEXT ·bookHighScale64F32AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   32(SP), Y1
 	VMOVDQU   64(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k81<>+0(SB), Y1, Y1
+	VPAND     k120<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k88<>+0(SB), Y5
+	VMOVDQU   k127<>+0(SB), Y5
 	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k89<>+0(SB), Y1, Y1
+	VPCMPGTD  k128<>+0(SB), Y1, Y1
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k81<>+0(SB), Y2, Y1
+	VPAND     k120<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k88<>+0(SB), Y4
+	VMOVDQU   k127<>+0(SB), Y4
 	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k89<>+0(SB), Y1, Y1
+	VPCMPGTD  k128<>+0(SB), Y1, Y1
 	VPANDN    Y4, Y2, Y4
 	VPOR      Y4, Y3, Y3
 	VPOR      Y1, Y3, Y3
@@ -28387,40 +23978,40 @@ run:
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y1
 	VBLENDVPS    Y1, k15<>+0(SB), Y3, Y3
-	VPSHUFB      k90<>+0(SB), Y2, Y2
-	VPSHUFB      k90<>+0(SB), Y3, Y3
+	VPSHUFB      k129<>+0(SB), Y2, Y2
+	VPSHUFB      k129<>+0(SB), Y3, Y3
 	VPUNPCKLDQ   Y3, Y2, Y1
-	VMOVDQU      k91<>+0(SB), Y4
+	VMOVDQU      k130<>+0(SB), Y4
 	VPERMD       Y1, Y4, Y4
-	VMOVDQU      k92<>+0(SB), Y5
+	VMOVDQU      k131<>+0(SB), Y5
 	VPERMD       Y1, Y5, Y1
 	VPUNPCKHDQ   Y3, Y2, Y2
-	VMOVDQU      k91<>+0(SB), Y3
+	VMOVDQU      k130<>+0(SB), Y3
 	VPERMD       Y2, Y3, Y3
-	VMOVDQU      k92<>+0(SB), Y5
+	VMOVDQU      k131<>+0(SB), Y5
 	VPERMD       Y2, Y5, Y2
 	JMP          chunk
 
 little:
 	VANDPS      k0<>+0(SB), Y1, Y4
 	VMOVUPS     Y4, 96(SP)
-	VANDPS      k81<>+0(SB), Y1, Y1
-	VPCMPGTD    k82<>+0(SB), Y1, Y3
+	VANDPS      k120<>+0(SB), Y1, Y1
+	VPCMPGTD    k121<>+0(SB), Y1, Y3
 	VCVTDQ2PS   Y1, Y2
-	VPADDD      k83<>+0(SB), Y1, Y1
-	VPADDD      k84<>+0(SB), Y2, Y2
+	VPADDD      k122<>+0(SB), Y1, Y1
+	VPADDD      k123<>+0(SB), Y2, Y2
 	VBLENDVPS   Y3, Y1, Y2, Y1
-	VPSUBD      k85<>+0(SB), Y1, Y4
+	VPSUBD      k124<>+0(SB), Y1, Y4
 	VMOVDQU     32(SP), Y2
 	VMOVDQU     64(SP), Y3
 	VANDPS      k0<>+0(SB), Y2, Y5
 	VXORPS      96(SP), Y5, Y5
-	VANDPS      k81<>+0(SB), Y2, Y2
+	VANDPS      k120<>+0(SB), Y2, Y2
 	VMULPS      Y1, Y2, Y6
-	VFMADD213PS k83<>+0(SB), Y4, Y2
+	VFMADD213PS k122<>+0(SB), Y4, Y2
 	VPMAXSD     Y2, Y6, Y2
-	VPCMPGTD    k86<>+0(SB), Y6, Y7
-	VPSUBD      k83<>+0(SB), Y2, Y2
+	VPCMPGTD    k125<>+0(SB), Y6, Y7
+	VPSUBD      k122<>+0(SB), Y2, Y2
 	VBLENDVPS   Y7, Y6, Y2, Y2
 	VORPS       Y5, Y2, Y2
 	VXORPS      k0<>+0(SB), Y2, Y2
@@ -28428,28 +24019,28 @@ little:
 	VBLENDVPS   Y5, k15<>+0(SB), Y2, Y2
 	VANDPS      k0<>+0(SB), Y3, Y5
 	VXORPS      96(SP), Y5, Y5
-	VANDPS      k81<>+0(SB), Y3, Y3
+	VANDPS      k120<>+0(SB), Y3, Y3
 	VMULPS      Y1, Y3, Y1
-	VFMADD213PS k83<>+0(SB), Y4, Y3
+	VFMADD213PS k122<>+0(SB), Y4, Y3
 	VPMAXSD     Y3, Y1, Y3
-	VPCMPGTD    k86<>+0(SB), Y1, Y4
-	VPSUBD      k83<>+0(SB), Y3, Y3
+	VPCMPGTD    k125<>+0(SB), Y1, Y4
+	VPSUBD      k122<>+0(SB), Y3, Y3
 	VBLENDVPS   Y4, Y1, Y3, Y3
 	VORPS       Y5, Y3, Y3
 	VXORPS      k0<>+0(SB), Y3, Y3
 	VCMPPS      $0x03, Y3, Y3, Y1
 	VBLENDVPS   Y1, k15<>+0(SB), Y3, Y3
-	VPSHUFB     k90<>+0(SB), Y2, Y2
-	VPSHUFB     k90<>+0(SB), Y3, Y3
+	VPSHUFB     k129<>+0(SB), Y2, Y2
+	VPSHUFB     k129<>+0(SB), Y3, Y3
 	VPUNPCKLDQ  Y3, Y2, Y1
-	VMOVDQU     k91<>+0(SB), Y4
+	VMOVDQU     k130<>+0(SB), Y4
 	VPERMD      Y1, Y4, Y4
-	VMOVDQU     k92<>+0(SB), Y5
+	VMOVDQU     k131<>+0(SB), Y5
 	VPERMD      Y1, Y5, Y1
 	VPUNPCKHDQ  Y3, Y2, Y2
-	VMOVDQU     k91<>+0(SB), Y3
+	VMOVDQU     k130<>+0(SB), Y3
 	VPERMD      Y2, Y3, Y3
-	VMOVDQU     k92<>+0(SB), Y5
+	VMOVDQU     k131<>+0(SB), Y5
 	VPERMD      Y2, Y5, Y2
 	VMOVDQA     Y4, Y4
 	VMOVDQA     Y1, Y1
@@ -28457,9 +24048,9 @@ little:
 	VMOVDQA     Y2, Y2
 
 chunk:
-	VMOVDQU    k93<>+0(SB), Y5
+	VMOVDQU    k132<>+0(SB), Y5
 	VMOVDQU    (CX), Y5
-	VPSHUFB    k94<>+0(SB), Y5, Y5
+	VPSHUFB    k133<>+0(SB), Y5, Y5
 	VPERMQ     $0xd8, Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y0, Y5, Y5
@@ -28535,21 +24126,21 @@ TEXT ·bookHighScale32BF16AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU   (SP), Y3
 	VMOVDQU   32(SP), Y4
 	VPXOR     Y5, Y5, Y5
-	VPAND     k81<>+0(SB), Y3, Y3
+	VPAND     k120<>+0(SB), Y3, Y3
 	VPXOR     Y6, Y6, Y6
 	VPCMPEQD  Y6, Y3, Y6
-	VMOVDQU   k88<>+0(SB), Y7
+	VMOVDQU   k127<>+0(SB), Y7
 	VPCMPGTD  Y3, Y7, Y7
-	VPCMPGTD  k89<>+0(SB), Y3, Y3
+	VPCMPGTD  k128<>+0(SB), Y3, Y3
 	VPANDN    Y7, Y6, Y7
 	VPOR      Y7, Y5, Y5
 	VPOR      Y3, Y5, Y5
-	VPAND     k81<>+0(SB), Y4, Y3
+	VPAND     k120<>+0(SB), Y4, Y3
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y3, Y4
-	VMOVDQU   k88<>+0(SB), Y6
+	VMOVDQU   k127<>+0(SB), Y6
 	VPCMPGTD  Y3, Y6, Y6
-	VPCMPGTD  k89<>+0(SB), Y3, Y3
+	VPCMPGTD  k128<>+0(SB), Y3, Y3
 	VPANDN    Y6, Y4, Y6
 	VPOR      Y6, Y5, Y5
 	VPOR      Y3, Y5, Y5
@@ -28591,23 +24182,23 @@ run:
 little:
 	VANDPS      k0<>+0(SB), Y3, Y4
 	VMOVUPS     Y4, 64(SP)
-	VANDPS      k81<>+0(SB), Y3, Y3
-	VPCMPGTD    k82<>+0(SB), Y3, Y5
+	VANDPS      k120<>+0(SB), Y3, Y3
+	VPCMPGTD    k121<>+0(SB), Y3, Y5
 	VCVTDQ2PS   Y3, Y4
-	VPADDD      k83<>+0(SB), Y3, Y3
-	VPADDD      k84<>+0(SB), Y4, Y4
+	VPADDD      k122<>+0(SB), Y3, Y3
+	VPADDD      k123<>+0(SB), Y4, Y4
 	VBLENDVPS   Y5, Y3, Y4, Y3
-	VPSUBD      k85<>+0(SB), Y3, Y4
+	VPSUBD      k124<>+0(SB), Y3, Y4
 	VMOVDQU     (SP), Y5
 	VMOVDQU     32(SP), Y6
 	VANDPS      k0<>+0(SB), Y5, Y7
 	VXORPS      64(SP), Y7, Y7
-	VANDPS      k81<>+0(SB), Y5, Y5
+	VANDPS      k120<>+0(SB), Y5, Y5
 	VMULPS      Y3, Y5, Y8
-	VFMADD213PS k83<>+0(SB), Y4, Y5
+	VFMADD213PS k122<>+0(SB), Y4, Y5
 	VPMAXSD     Y5, Y8, Y5
-	VPCMPGTD    k86<>+0(SB), Y8, Y9
-	VPSUBD      k83<>+0(SB), Y5, Y5
+	VPCMPGTD    k125<>+0(SB), Y8, Y9
+	VPSUBD      k122<>+0(SB), Y5, Y5
 	VBLENDVPS   Y9, Y8, Y5, Y5
 	VORPS       Y7, Y5, Y5
 	VPSLLD      $0x0f, Y5, Y7
@@ -28615,12 +24206,12 @@ little:
 	VPADDD      Y7, Y5, Y5
 	VANDPS      k0<>+0(SB), Y6, Y7
 	VXORPS      64(SP), Y7, Y7
-	VANDPS      k81<>+0(SB), Y6, Y6
+	VANDPS      k120<>+0(SB), Y6, Y6
 	VMULPS      Y3, Y6, Y3
-	VFMADD213PS k83<>+0(SB), Y4, Y6
+	VFMADD213PS k122<>+0(SB), Y4, Y6
 	VPMAXSD     Y6, Y3, Y6
-	VPCMPGTD    k86<>+0(SB), Y3, Y4
-	VPSUBD      k83<>+0(SB), Y6, Y6
+	VPCMPGTD    k125<>+0(SB), Y3, Y4
+	VPSUBD      k122<>+0(SB), Y6, Y6
 	VBLENDVPS   Y4, Y3, Y6, Y6
 	VORPS       Y7, Y6, Y6
 	VPSLLD      $0x0f, Y6, Y3
@@ -28684,21 +24275,21 @@ TEXT ·bookHighScale64BF16AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU   (SP), Y3
 	VMOVDQU   32(SP), Y4
 	VPXOR     Y5, Y5, Y5
-	VPAND     k81<>+0(SB), Y3, Y3
+	VPAND     k120<>+0(SB), Y3, Y3
 	VPXOR     Y6, Y6, Y6
 	VPCMPEQD  Y6, Y3, Y6
-	VMOVDQU   k88<>+0(SB), Y7
+	VMOVDQU   k127<>+0(SB), Y7
 	VPCMPGTD  Y3, Y7, Y7
-	VPCMPGTD  k89<>+0(SB), Y3, Y3
+	VPCMPGTD  k128<>+0(SB), Y3, Y3
 	VPANDN    Y7, Y6, Y7
 	VPOR      Y7, Y5, Y5
 	VPOR      Y3, Y5, Y5
-	VPAND     k81<>+0(SB), Y4, Y3
+	VPAND     k120<>+0(SB), Y4, Y3
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y3, Y4
-	VMOVDQU   k88<>+0(SB), Y6
+	VMOVDQU   k127<>+0(SB), Y6
 	VPCMPGTD  Y3, Y6, Y6
-	VPCMPGTD  k89<>+0(SB), Y3, Y3
+	VPCMPGTD  k128<>+0(SB), Y3, Y3
 	VPANDN    Y6, Y4, Y6
 	VPOR      Y6, Y5, Y5
 	VPOR      Y3, Y5, Y5
@@ -28740,23 +24331,23 @@ run:
 little:
 	VANDPS      k0<>+0(SB), Y3, Y4
 	VMOVUPS     Y4, 64(SP)
-	VANDPS      k81<>+0(SB), Y3, Y3
-	VPCMPGTD    k82<>+0(SB), Y3, Y5
+	VANDPS      k120<>+0(SB), Y3, Y3
+	VPCMPGTD    k121<>+0(SB), Y3, Y5
 	VCVTDQ2PS   Y3, Y4
-	VPADDD      k83<>+0(SB), Y3, Y3
-	VPADDD      k84<>+0(SB), Y4, Y4
+	VPADDD      k122<>+0(SB), Y3, Y3
+	VPADDD      k123<>+0(SB), Y4, Y4
 	VBLENDVPS   Y5, Y3, Y4, Y3
-	VPSUBD      k85<>+0(SB), Y3, Y4
+	VPSUBD      k124<>+0(SB), Y3, Y4
 	VMOVDQU     (SP), Y5
 	VMOVDQU     32(SP), Y6
 	VANDPS      k0<>+0(SB), Y5, Y7
 	VXORPS      64(SP), Y7, Y7
-	VANDPS      k81<>+0(SB), Y5, Y5
+	VANDPS      k120<>+0(SB), Y5, Y5
 	VMULPS      Y3, Y5, Y8
-	VFMADD213PS k83<>+0(SB), Y4, Y5
+	VFMADD213PS k122<>+0(SB), Y4, Y5
 	VPMAXSD     Y5, Y8, Y5
-	VPCMPGTD    k86<>+0(SB), Y8, Y9
-	VPSUBD      k83<>+0(SB), Y5, Y5
+	VPCMPGTD    k125<>+0(SB), Y8, Y9
+	VPSUBD      k122<>+0(SB), Y5, Y5
 	VBLENDVPS   Y9, Y8, Y5, Y5
 	VORPS       Y7, Y5, Y5
 	VPSLLD      $0x0f, Y5, Y7
@@ -28764,12 +24355,12 @@ little:
 	VPADDD      Y7, Y5, Y5
 	VANDPS      k0<>+0(SB), Y6, Y7
 	VXORPS      64(SP), Y7, Y7
-	VANDPS      k81<>+0(SB), Y6, Y6
+	VANDPS      k120<>+0(SB), Y6, Y6
 	VMULPS      Y3, Y6, Y3
-	VFMADD213PS k83<>+0(SB), Y4, Y6
+	VFMADD213PS k122<>+0(SB), Y4, Y6
 	VPMAXSD     Y6, Y3, Y6
-	VPCMPGTD    k86<>+0(SB), Y3, Y4
-	VPSUBD      k83<>+0(SB), Y6, Y6
+	VPCMPGTD    k125<>+0(SB), Y3, Y4
+	VPSUBD      k122<>+0(SB), Y6, Y6
 	VBLENDVPS   Y4, Y3, Y6, Y6
 	VORPS       Y7, Y6, Y6
 	VPSLLD      $0x0f, Y6, Y3
@@ -28784,7 +24375,7 @@ little:
 	VMOVDQA     Y4, Y4
 
 chunk:
-	VMOVDQU    k93<>+0(SB), Y5
+	VMOVDQU    k132<>+0(SB), Y5
 	VMOVDQU    (CX), Y6
 	VPERMD     Y6, Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
@@ -28835,21 +24426,21 @@ TEXT ·bookHighScale32F16AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   32(SP), Y1
 	VMOVDQU   64(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k81<>+0(SB), Y1, Y1
+	VPAND     k120<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k88<>+0(SB), Y5
+	VMOVDQU   k127<>+0(SB), Y5
 	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k89<>+0(SB), Y1, Y1
+	VPCMPGTD  k128<>+0(SB), Y1, Y1
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k81<>+0(SB), Y2, Y1
+	VPAND     k120<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k88<>+0(SB), Y4
+	VMOVDQU   k127<>+0(SB), Y4
 	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k89<>+0(SB), Y1, Y1
+	VPCMPGTD  k128<>+0(SB), Y1, Y1
 	VPANDN    Y4, Y2, Y4
 	VPOR      Y4, Y3, Y3
 	VPOR      Y1, Y3, Y3
@@ -28892,23 +24483,23 @@ run:
 little:
 	VANDPS      k0<>+0(SB), Y1, Y2
 	VMOVUPS     Y2, 96(SP)
-	VANDPS      k81<>+0(SB), Y1, Y1
-	VPCMPGTD    k82<>+0(SB), Y1, Y3
+	VANDPS      k120<>+0(SB), Y1, Y1
+	VPCMPGTD    k121<>+0(SB), Y1, Y3
 	VCVTDQ2PS   Y1, Y2
-	VPADDD      k83<>+0(SB), Y1, Y1
-	VPADDD      k84<>+0(SB), Y2, Y2
+	VPADDD      k122<>+0(SB), Y1, Y1
+	VPADDD      k123<>+0(SB), Y2, Y2
 	VBLENDVPS   Y3, Y1, Y2, Y1
-	VPSUBD      k85<>+0(SB), Y1, Y2
+	VPSUBD      k124<>+0(SB), Y1, Y2
 	VMOVDQU     32(SP), Y3
 	VMOVDQU     64(SP), Y4
 	VANDPS      k0<>+0(SB), Y3, Y5
 	VXORPS      96(SP), Y5, Y5
-	VANDPS      k81<>+0(SB), Y3, Y3
+	VANDPS      k120<>+0(SB), Y3, Y3
 	VMULPS      Y1, Y3, Y6
-	VFMADD213PS k83<>+0(SB), Y2, Y3
+	VFMADD213PS k122<>+0(SB), Y2, Y3
 	VPMAXSD     Y3, Y6, Y3
-	VPCMPGTD    k86<>+0(SB), Y6, Y7
-	VPSUBD      k83<>+0(SB), Y3, Y3
+	VPCMPGTD    k125<>+0(SB), Y6, Y7
+	VPSUBD      k122<>+0(SB), Y3, Y3
 	VBLENDVPS   Y7, Y6, Y3, Y3
 	VORPS       Y5, Y3, Y3
 	VXORPS      k0<>+0(SB), Y3, Y3
@@ -28916,12 +24507,12 @@ little:
 	VBLENDVPS   Y5, k15<>+0(SB), Y3, Y3
 	VANDPS      k0<>+0(SB), Y4, Y5
 	VXORPS      96(SP), Y5, Y5
-	VANDPS      k81<>+0(SB), Y4, Y4
+	VANDPS      k120<>+0(SB), Y4, Y4
 	VMULPS      Y1, Y4, Y1
-	VFMADD213PS k83<>+0(SB), Y2, Y4
+	VFMADD213PS k122<>+0(SB), Y2, Y4
 	VPMAXSD     Y4, Y1, Y4
-	VPCMPGTD    k86<>+0(SB), Y1, Y2
-	VPSUBD      k83<>+0(SB), Y4, Y4
+	VPCMPGTD    k125<>+0(SB), Y1, Y2
+	VPSUBD      k122<>+0(SB), Y4, Y4
 	VBLENDVPS   Y2, Y1, Y4, Y4
 	VORPS       Y5, Y4, Y4
 	VXORPS      k0<>+0(SB), Y4, Y4
@@ -28980,21 +24571,21 @@ TEXT ·bookHighScale64F16AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   32(SP), Y1
 	VMOVDQU   64(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k81<>+0(SB), Y1, Y1
+	VPAND     k120<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k88<>+0(SB), Y5
+	VMOVDQU   k127<>+0(SB), Y5
 	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k89<>+0(SB), Y1, Y1
+	VPCMPGTD  k128<>+0(SB), Y1, Y1
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k81<>+0(SB), Y2, Y1
+	VPAND     k120<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k88<>+0(SB), Y4
+	VMOVDQU   k127<>+0(SB), Y4
 	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k89<>+0(SB), Y1, Y1
+	VPCMPGTD  k128<>+0(SB), Y1, Y1
 	VPANDN    Y4, Y2, Y4
 	VPOR      Y4, Y3, Y3
 	VPOR      Y1, Y3, Y3
@@ -29037,23 +24628,23 @@ run:
 little:
 	VANDPS      k0<>+0(SB), Y1, Y2
 	VMOVUPS     Y2, 96(SP)
-	VANDPS      k81<>+0(SB), Y1, Y1
-	VPCMPGTD    k82<>+0(SB), Y1, Y3
+	VANDPS      k120<>+0(SB), Y1, Y1
+	VPCMPGTD    k121<>+0(SB), Y1, Y3
 	VCVTDQ2PS   Y1, Y2
-	VPADDD      k83<>+0(SB), Y1, Y1
-	VPADDD      k84<>+0(SB), Y2, Y2
+	VPADDD      k122<>+0(SB), Y1, Y1
+	VPADDD      k123<>+0(SB), Y2, Y2
 	VBLENDVPS   Y3, Y1, Y2, Y1
-	VPSUBD      k85<>+0(SB), Y1, Y2
+	VPSUBD      k124<>+0(SB), Y1, Y2
 	VMOVDQU     32(SP), Y3
 	VMOVDQU     64(SP), Y4
 	VANDPS      k0<>+0(SB), Y3, Y5
 	VXORPS      96(SP), Y5, Y5
-	VANDPS      k81<>+0(SB), Y3, Y3
+	VANDPS      k120<>+0(SB), Y3, Y3
 	VMULPS      Y1, Y3, Y6
-	VFMADD213PS k83<>+0(SB), Y2, Y3
+	VFMADD213PS k122<>+0(SB), Y2, Y3
 	VPMAXSD     Y3, Y6, Y3
-	VPCMPGTD    k86<>+0(SB), Y6, Y7
-	VPSUBD      k83<>+0(SB), Y3, Y3
+	VPCMPGTD    k125<>+0(SB), Y6, Y7
+	VPSUBD      k122<>+0(SB), Y3, Y3
 	VBLENDVPS   Y7, Y6, Y3, Y3
 	VORPS       Y5, Y3, Y3
 	VXORPS      k0<>+0(SB), Y3, Y3
@@ -29061,12 +24652,12 @@ little:
 	VBLENDVPS   Y5, k15<>+0(SB), Y3, Y3
 	VANDPS      k0<>+0(SB), Y4, Y5
 	VXORPS      96(SP), Y5, Y5
-	VANDPS      k81<>+0(SB), Y4, Y4
+	VANDPS      k120<>+0(SB), Y4, Y4
 	VMULPS      Y1, Y4, Y1
-	VFMADD213PS k83<>+0(SB), Y2, Y4
+	VFMADD213PS k122<>+0(SB), Y2, Y4
 	VPMAXSD     Y4, Y1, Y4
-	VPCMPGTD    k86<>+0(SB), Y1, Y2
-	VPSUBD      k83<>+0(SB), Y4, Y4
+	VPCMPGTD    k125<>+0(SB), Y1, Y2
+	VPSUBD      k122<>+0(SB), Y4, Y4
 	VBLENDVPS   Y2, Y1, Y4, Y4
 	VORPS       Y5, Y4, Y4
 	VXORPS      k0<>+0(SB), Y4, Y4
@@ -29082,7 +24673,7 @@ little:
 	VMOVDQA     Y2, Y2
 
 chunk:
-	VMOVDQU    k93<>+0(SB), Y3
+	VMOVDQU    k132<>+0(SB), Y3
 	VMOVDQU    (CX), Y4
 	VPERMD     Y4, Y3, Y3
 	VPSRLW     $0x04, Y3, Y4
@@ -29132,17 +24723,17 @@ TEXT ·bookPairsF32AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU    k6<>+0(SB), Y0
 	VMOVDQU    32(SP), Y1
 	VMOVDQU    64(SP), Y2
-	VPSHUFB    k90<>+0(SB), Y1, Y1
-	VPSHUFB    k90<>+0(SB), Y2, Y2
+	VPSHUFB    k129<>+0(SB), Y1, Y1
+	VPSHUFB    k129<>+0(SB), Y2, Y2
 	VPUNPCKLDQ Y2, Y1, Y3
-	VMOVDQU    k91<>+0(SB), Y4
+	VMOVDQU    k130<>+0(SB), Y4
 	VPERMD     Y3, Y4, Y4
-	VMOVDQU    k92<>+0(SB), Y5
+	VMOVDQU    k131<>+0(SB), Y5
 	VPERMD     Y3, Y5, Y3
 	VPUNPCKHDQ Y2, Y1, Y1
-	VMOVDQU    k91<>+0(SB), Y2
+	VMOVDQU    k130<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y2
-	VMOVDQU    k92<>+0(SB), Y5
+	VMOVDQU    k131<>+0(SB), Y5
 	VPERMD     Y1, Y5, Y1
 	MOVQ       n+48(FP), DI
 
@@ -29161,7 +24752,7 @@ chunk:
 	VPSLLW       $0x04, Y7, Y8
 	VPOR         Y8, Y7, Y7
 	VPAND        Y0, Y7, Y7
-	VMOVDQU      k93<>+0(SB), Y8
+	VMOVDQU      k132<>+0(SB), Y8
 	VPERMD       Y7, Y8, Y7
 	VPSHUFB      Y7, Y4, Y8
 	VPSHUFB      Y7, Y3, Y9
@@ -29394,39 +24985,39 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPAND        k95<>+0(SB), Y2, Y1
-	VPCMPEQW     k95<>+0(SB), Y1, Y1
+	VPAND        k134<>+0(SB), Y2, Y1
+	VPCMPEQW     k134<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k96<>+0(SB), Y2, Y2
+	VPAND        k135<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k97<>+0(SB), Y1, Y1
+	VMULPS       k136<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k15<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, (AX)
-	VMULPS       k97<>+0(SB), Y2, Y2
+	VMULPS       k136<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k15<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPAND        k95<>+0(SB), Y2, Y1
-	VPCMPEQW     k95<>+0(SB), Y1, Y1
+	VPAND        k134<>+0(SB), Y2, Y1
+	VPCMPEQW     k134<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k96<>+0(SB), Y2, Y2
+	VPAND        k135<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k97<>+0(SB), Y1, Y1
+	VMULPS       k136<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k15<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(AX)
-	VMULPS       k97<>+0(SB), Y2, Y2
+	VMULPS       k136<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k15<>+0(SB), Y2, Y2
@@ -29439,32 +25030,32 @@ chunk:
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k81<>+0(SB), Y0, Y0
-	VMOVDQU      k83<>+0(SB), Y2
+	VANDPS       k120<>+0(SB), Y0, Y0
+	VMOVDQU      k122<>+0(SB), Y2
 	VMOVDQU      k4<>+0(SB), Y1
-	VPCMPGTD     k82<>+0(SB), Y0, Y3
+	VPCMPGTD     k121<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k98<>+0(SB), Y0, Y0
-	VPADDD       k99<>+0(SB), Y1, Y1
+	VPADDD       k137<>+0(SB), Y0, Y0
+	VPADDD       k138<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k85<>+0(SB), Y0, Y1
+	VPSUBD       k124<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k100<>+0(SB), Y4, Y4
-	VPCMPEQB    k100<>+0(SB), Y4, Y5
-	VMOVDQU     k101<>+0(SB), Y6
+	VPAND       k139<>+0(SB), Y4, Y4
+	VPCMPEQB    k139<>+0(SB), Y4, Y5
+	VMOVDQU     k140<>+0(SB), Y6
 	VPSHUFB     Y4, Y6, Y6
-	VPCMPGTB    k102<>+0(SB), Y4, Y7
-	VPADDB      k103<>+0(SB), Y4, Y4
+	VPCMPGTB    k141<>+0(SB), Y4, Y7
+	VPADDB      k142<>+0(SB), Y4, Y4
 	VPBLENDVB   Y7, Y4, Y6, Y4
 	VPOR        Y5, Y4, Y4
 	VMOVDQU     Y4, (SP)
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k104<>+0(SB), Y4, Y6
+	VPCMPEQD    k143<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -29477,7 +25068,7 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k104<>+0(SB), Y4, Y6
+	VPCMPEQD    k143<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -29490,7 +25081,7 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k104<>+0(SB), Y4, Y6
+	VPCMPEQD    k143<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -29503,7 +25094,7 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k104<>+0(SB), Y4, Y6
+	VPCMPEQD    k143<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -29526,65 +25117,65 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k95<>+0(SB)/8, $0x007f007f007f007f
-DATA k95<>+8(SB)/8, $0x007f007f007f007f
-DATA k95<>+16(SB)/8, $0x007f007f007f007f
-DATA k95<>+24(SB)/8, $0x007f007f007f007f
-GLOBL k95<>(SB), RODATA|NOPTR, $32
+DATA k134<>+0(SB)/8, $0x007f007f007f007f
+DATA k134<>+8(SB)/8, $0x007f007f007f007f
+DATA k134<>+16(SB)/8, $0x007f007f007f007f
+DATA k134<>+24(SB)/8, $0x007f007f007f007f
+GLOBL k134<>(SB), RODATA|NOPTR, $32
 
-DATA k96<>+0(SB)/8, $0xbf80bf80bf80bf80
-DATA k96<>+8(SB)/8, $0xbf80bf80bf80bf80
-DATA k96<>+16(SB)/8, $0xbf80bf80bf80bf80
-DATA k96<>+24(SB)/8, $0xbf80bf80bf80bf80
-GLOBL k96<>(SB), RODATA|NOPTR, $32
+DATA k135<>+0(SB)/8, $0xbf80bf80bf80bf80
+DATA k135<>+8(SB)/8, $0xbf80bf80bf80bf80
+DATA k135<>+16(SB)/8, $0xbf80bf80bf80bf80
+DATA k135<>+24(SB)/8, $0xbf80bf80bf80bf80
+GLOBL k135<>(SB), RODATA|NOPTR, $32
 
-DATA k97<>+0(SB)/8, $0x4380000043800000
-DATA k97<>+8(SB)/8, $0x4380000043800000
-DATA k97<>+16(SB)/8, $0x4380000043800000
-DATA k97<>+24(SB)/8, $0x4380000043800000
-GLOBL k97<>(SB), RODATA|NOPTR, $32
+DATA k136<>+0(SB)/8, $0x4380000043800000
+DATA k136<>+8(SB)/8, $0x4380000043800000
+DATA k136<>+16(SB)/8, $0x4380000043800000
+DATA k136<>+24(SB)/8, $0x4380000043800000
+GLOBL k136<>(SB), RODATA|NOPTR, $32
 
-DATA k98<>+0(SB)/8, $0x5a8000005a800000
-DATA k98<>+8(SB)/8, $0x5a8000005a800000
-DATA k98<>+16(SB)/8, $0x5a8000005a800000
-DATA k98<>+24(SB)/8, $0x5a8000005a800000
-GLOBL k98<>(SB), RODATA|NOPTR, $32
+DATA k137<>+0(SB)/8, $0x5a8000005a800000
+DATA k137<>+8(SB)/8, $0x5a8000005a800000
+DATA k137<>+16(SB)/8, $0x5a8000005a800000
+DATA k137<>+24(SB)/8, $0x5a8000005a800000
+GLOBL k137<>(SB), RODATA|NOPTR, $32
 
-DATA k99<>+0(SB)/8, $0x1000000010000000
-DATA k99<>+8(SB)/8, $0x1000000010000000
-DATA k99<>+16(SB)/8, $0x1000000010000000
-DATA k99<>+24(SB)/8, $0x1000000010000000
-GLOBL k99<>(SB), RODATA|NOPTR, $32
+DATA k138<>+0(SB)/8, $0x1000000010000000
+DATA k138<>+8(SB)/8, $0x1000000010000000
+DATA k138<>+16(SB)/8, $0x1000000010000000
+DATA k138<>+24(SB)/8, $0x1000000010000000
+GLOBL k138<>(SB), RODATA|NOPTR, $32
 
-DATA k100<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k100<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k100<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k100<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
-GLOBL k100<>(SB), RODATA|NOPTR, $32
+DATA k139<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k139<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k139<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k139<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
+GLOBL k139<>(SB), RODATA|NOPTR, $32
 
-DATA k101<>+0(SB)/8, $0x1e1c1a1814100800
-DATA k101<>+8(SB)/8, $0x0000000000000000
-DATA k101<>+16(SB)/8, $0x1e1c1a1814100800
-DATA k101<>+24(SB)/8, $0x0000000000000000
-GLOBL k101<>(SB), RODATA|NOPTR, $32
+DATA k140<>+0(SB)/8, $0x1e1c1a1814100800
+DATA k140<>+8(SB)/8, $0x0000000000000000
+DATA k140<>+16(SB)/8, $0x1e1c1a1814100800
+DATA k140<>+24(SB)/8, $0x0000000000000000
+GLOBL k140<>(SB), RODATA|NOPTR, $32
 
-DATA k102<>+0(SB)/8, $0x0707070707070707
-DATA k102<>+8(SB)/8, $0x0707070707070707
-DATA k102<>+16(SB)/8, $0x0707070707070707
-DATA k102<>+24(SB)/8, $0x0707070707070707
-GLOBL k102<>(SB), RODATA|NOPTR, $32
+DATA k141<>+0(SB)/8, $0x0707070707070707
+DATA k141<>+8(SB)/8, $0x0707070707070707
+DATA k141<>+16(SB)/8, $0x0707070707070707
+DATA k141<>+24(SB)/8, $0x0707070707070707
+GLOBL k141<>(SB), RODATA|NOPTR, $32
 
-DATA k103<>+0(SB)/8, $0x1818181818181818
-DATA k103<>+8(SB)/8, $0x1818181818181818
-DATA k103<>+16(SB)/8, $0x1818181818181818
-DATA k103<>+24(SB)/8, $0x1818181818181818
-GLOBL k103<>(SB), RODATA|NOPTR, $32
+DATA k142<>+0(SB)/8, $0x1818181818181818
+DATA k142<>+8(SB)/8, $0x1818181818181818
+DATA k142<>+16(SB)/8, $0x1818181818181818
+DATA k142<>+24(SB)/8, $0x1818181818181818
+GLOBL k142<>(SB), RODATA|NOPTR, $32
 
-DATA k104<>+0(SB)/8, $0x0ff000000ff00000
-DATA k104<>+8(SB)/8, $0x0ff000000ff00000
-DATA k104<>+16(SB)/8, $0x0ff000000ff00000
-DATA k104<>+24(SB)/8, $0x0ff000000ff00000
-GLOBL k104<>(SB), RODATA|NOPTR, $32
+DATA k143<>+0(SB)/8, $0x0ff000000ff00000
+DATA k143<>+8(SB)/8, $0x0ff000000ff00000
+DATA k143<>+16(SB)/8, $0x0ff000000ff00000
+DATA k143<>+24(SB)/8, $0x0ff000000ff00000
+GLOBL k143<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
@@ -29605,8 +25196,8 @@ run:
 	SUBL         $0x05000000, R8
 	CMPL         R8, $0x75800000
 	JHI          odd
-	VMOVDQU      k105<>+0(SB), Y3
-	VMOVDQU      k106<>+0(SB), Y4
+	VMOVDQU      k144<>+0(SB), Y3
+	VMOVDQU      k145<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
@@ -29627,20 +25218,20 @@ run:
 chunk:
 	VMOVDQU    (CX), Y4
 	VPERMQ     $0xd8, Y4, Y4
-	VPAND      k100<>+0(SB), Y4, Y5
+	VPAND      k139<>+0(SB), Y4, Y5
 	VPMINUB    k40<>+0(SB), Y5, Y6
 	VPAND      k40<>+0(SB), Y6, Y6
-	VPAND      k102<>+0(SB), Y4, Y7
+	VPAND      k141<>+0(SB), Y4, Y7
 	VPOR       Y7, Y6, Y6
 	VPSUBUSB   k40<>+0(SB), Y5, Y7
-	VPAND      k107<>+0(SB), Y7, Y7
+	VPAND      k146<>+0(SB), Y7, Y7
 	VPSHUFB    Y6, Y2, Y8
 	VPSHUFB    Y6, Y3, Y6
 	VPAND      k43<>+0(SB), Y4, Y4
 	VPXOR      Y4, Y6, Y6
-	VPCMPEQB   k100<>+0(SB), Y5, Y4
-	VPBLENDVB  Y4, k108<>+0(SB), Y8, Y8
-	VPBLENDVB  Y4, k100<>+0(SB), Y6, Y6
+	VPCMPEQB   k139<>+0(SB), Y5, Y4
+	VPBLENDVB  Y4, k147<>+0(SB), Y8, Y8
+	VPBLENDVB  Y4, k139<>+0(SB), Y6, Y6
 	VPANDN     Y7, Y4, Y7
 	VPXOR      Y5, Y5, Y5
 	VPUNPCKLBW Y6, Y8, Y4
@@ -29670,18 +25261,18 @@ odd:
 	SBBL         R8, R8
 	VMOVD        R8, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k109<>+0(SB), Y2, Y3
-	VPOR         k110<>+0(SB), Y3, Y3
+	VPXOR        k148<>+0(SB), Y2, Y3
+	VPOR         k149<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k107<>+0(SB), Y2, Y2
+	VPAND        k146<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	VPBROADCASTB 3(DX), Y2
 	VBROADCASTSS (DX), Y3
-	VANDPS       k81<>+0(SB), Y3, Y3
+	VANDPS       k120<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k15<>+0(SB), Y3, Y3
-	VMOVDQU      k105<>+0(SB), Y4
-	VMOVDQU      k106<>+0(SB), Y5
+	VMOVDQU      k144<>+0(SB), Y4
+	VMOVDQU      k145<>+0(SB), Y5
 	VMULPS       Y3, Y4, Y4
 	VPSLLD       $0x0f, Y4, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -29702,10 +25293,10 @@ odd:
 edge:
 	VMOVDQU    (CX), Y5
 	VPERMQ     $0xd8, Y5, Y5
-	VPAND      k100<>+0(SB), Y5, Y6
+	VPAND      k139<>+0(SB), Y5, Y6
 	VPMINUB    k40<>+0(SB), Y6, Y7
 	VPAND      k40<>+0(SB), Y7, Y7
-	VPAND      k102<>+0(SB), Y5, Y8
+	VPAND      k141<>+0(SB), Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VPSUBUSB   k40<>+0(SB), Y6, Y8
 	VPAND      (SP), Y8, Y8
@@ -29713,9 +25304,9 @@ edge:
 	VPSHUFB    Y7, Y4, Y7
 	VPXOR      Y2, Y5, Y5
 	VPAND      k43<>+0(SB), Y5, Y5
-	VPCMPEQB   k100<>+0(SB), Y6, Y6
-	VPAND      k108<>+0(SB), Y6, Y10
-	VPAND      k100<>+0(SB), Y6, Y6
+	VPCMPEQB   k139<>+0(SB), Y6, Y6
+	VPAND      k147<>+0(SB), Y6, Y10
+	VPAND      k139<>+0(SB), Y6, Y6
 	VPXOR      Y11, Y11, Y11
 	VPUNPCKLBW Y7, Y9, Y12
 	VPUNPCKLBW Y11, Y8, Y13
@@ -29725,7 +25316,7 @@ edge:
 	VPADDW     Y13, Y12, Y12
 	VPMINUW    32(SP), Y12, Y12
 	VPMAXUW    Y14, Y12, Y12
-	VPCMPGTW   k110<>+0(SB), Y12, Y13
+	VPCMPGTW   k149<>+0(SB), Y12, Y13
 	VPANDN     Y15, Y13, Y15
 	VPOR       Y15, Y12, Y12
 	VMOVDQU    Y12, (AX)
@@ -29737,7 +25328,7 @@ edge:
 	VPADDW     Y8, Y7, Y7
 	VPMINUW    32(SP), Y7, Y7
 	VPMAXUW    Y6, Y7, Y7
-	VPCMPGTW   k110<>+0(SB), Y7, Y6
+	VPCMPGTW   k149<>+0(SB), Y7, Y6
 	VPANDN     Y5, Y6, Y5
 	VPOR       Y5, Y7, Y7
 	VMOVDQU    Y7, 32(AX)
@@ -29749,35 +25340,35 @@ edge:
 
 small:
 	VBROADCASTSS (DX), Y2
-	VANDPS       k81<>+0(SB), Y2, Y2
-	VMOVDQU      k83<>+0(SB), Y4
+	VANDPS       k120<>+0(SB), Y2, Y2
+	VMOVDQU      k122<>+0(SB), Y4
 	VMOVDQU      k4<>+0(SB), Y5
-	VPCMPGTD     k82<>+0(SB), Y2, Y6
+	VPCMPGTD     k121<>+0(SB), Y2, Y6
 	VCVTDQ2PS    Y2, Y3
-	VPADDD       k98<>+0(SB), Y2, Y2
-	VPADDD       k99<>+0(SB), Y3, Y3
+	VPADDD       k137<>+0(SB), Y2, Y2
+	VPADDD       k138<>+0(SB), Y3, Y3
 	VBLENDVPS    Y6, Y2, Y3, Y2
-	VPSUBD       k85<>+0(SB), Y2, Y3
+	VPSUBD       k124<>+0(SB), Y2, Y3
 	VPBROADCASTB 3(DX), Y6
-	VMOVDQU      k111<>+0(SB), Y7
+	VMOVDQU      k150<>+0(SB), Y7
 
 tiny:
 	VMOVDQU     (CX), Y8
 	VPERMQ      $0xd8, Y8, Y8
-	VPAND       k100<>+0(SB), Y8, Y9
+	VPAND       k139<>+0(SB), Y8, Y9
 	VPXOR       Y6, Y8, Y8
 	VPAND       k43<>+0(SB), Y8, Y8
-	VPCMPEQB    k100<>+0(SB), Y9, Y11
-	VPAND       k108<>+0(SB), Y11, Y10
-	VPBLENDVB   Y11, k100<>+0(SB), Y8, Y8
-	VMOVDQU     k101<>+0(SB), Y12
+	VPCMPEQB    k139<>+0(SB), Y9, Y11
+	VPAND       k147<>+0(SB), Y11, Y10
+	VPBLENDVB   Y11, k139<>+0(SB), Y8, Y8
+	VMOVDQU     k140<>+0(SB), Y12
 	VPSHUFB     Y9, Y12, Y12
-	VPCMPGTB    k102<>+0(SB), Y9, Y13
-	VPADDB      k103<>+0(SB), Y9, Y9
+	VPCMPGTB    k141<>+0(SB), Y9, Y13
+	VPADDB      k142<>+0(SB), Y9, Y9
 	VPBLENDVB   Y13, Y9, Y12, Y9
 	VPANDN      Y9, Y11, Y9
 	VPUNPCKLBW  Y8, Y10, Y11
-	VPSHUFB     k112<>+0(SB), Y9, Y12
+	VPSHUFB     k151<>+0(SB), Y9, Y12
 	VPSRLD      $0x04, Y12, Y12
 	VMULPS      Y2, Y12, Y13
 	VFMADD213PS Y4, Y3, Y12
@@ -29786,7 +25377,7 @@ tiny:
 	VPAND       Y5, Y12, Y12
 	VPADDD      Y7, Y13, Y13
 	VPADDD      Y12, Y13, Y13
-	VPSHUFB     k113<>+0(SB), Y9, Y12
+	VPSHUFB     k152<>+0(SB), Y9, Y12
 	VPSRLD      $0x04, Y12, Y12
 	VMULPS      Y2, Y12, Y14
 	VFMADD213PS Y4, Y3, Y12
@@ -29800,7 +25391,7 @@ tiny:
 	VPOR        Y11, Y13, Y13
 	VMOVDQU     Y13, (AX)
 	VPUNPCKHBW  Y8, Y10, Y8
-	VPSHUFB     k114<>+0(SB), Y9, Y10
+	VPSHUFB     k153<>+0(SB), Y9, Y10
 	VPSRLD      $0x04, Y10, Y10
 	VMULPS      Y2, Y10, Y11
 	VFMADD213PS Y4, Y3, Y10
@@ -29809,7 +25400,7 @@ tiny:
 	VPAND       Y5, Y10, Y10
 	VPADDD      Y7, Y11, Y11
 	VPADDD      Y10, Y11, Y11
-	VPSHUFB     k115<>+0(SB), Y9, Y9
+	VPSHUFB     k154<>+0(SB), Y9, Y9
 	VPSRLD      $0x04, Y9, Y9
 	VMULPS      Y2, Y9, Y10
 	VFMADD213PS Y4, Y3, Y9
@@ -29835,71 +25426,71 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k105<>+0(SB)/8, $0x3b80000000000000
-DATA k105<>+8(SB)/8, $0x3c4000003c000000
-DATA k105<>+16(SB)/8, $0x3ca000003c800000
-DATA k105<>+24(SB)/8, $0x3ce000003cc00000
-GLOBL k105<>(SB), RODATA|NOPTR, $32
+DATA k144<>+0(SB)/8, $0x3b80000000000000
+DATA k144<>+8(SB)/8, $0x3c4000003c000000
+DATA k144<>+16(SB)/8, $0x3ca000003c800000
+DATA k144<>+24(SB)/8, $0x3ce000003cc00000
+GLOBL k144<>(SB), RODATA|NOPTR, $32
 
-DATA k106<>+0(SB)/8, $0x3bc000003b000000
-DATA k106<>+8(SB)/8, $0x3c6000003c200000
-DATA k106<>+16(SB)/8, $0x3cb000003c900000
-DATA k106<>+24(SB)/8, $0x3cf000003cd00000
-GLOBL k106<>(SB), RODATA|NOPTR, $32
+DATA k145<>+0(SB)/8, $0x3bc000003b000000
+DATA k145<>+8(SB)/8, $0x3c6000003c200000
+DATA k145<>+16(SB)/8, $0x3cb000003c900000
+DATA k145<>+24(SB)/8, $0x3cf000003cd00000
+GLOBL k145<>(SB), RODATA|NOPTR, $32
 
-DATA k107<>+0(SB)/8, $0x7878787878787878
-DATA k107<>+8(SB)/8, $0x7878787878787878
-DATA k107<>+16(SB)/8, $0x7878787878787878
-DATA k107<>+24(SB)/8, $0x7878787878787878
-GLOBL k107<>(SB), RODATA|NOPTR, $32
+DATA k146<>+0(SB)/8, $0x7878787878787878
+DATA k146<>+8(SB)/8, $0x7878787878787878
+DATA k146<>+16(SB)/8, $0x7878787878787878
+DATA k146<>+24(SB)/8, $0x7878787878787878
+GLOBL k146<>(SB), RODATA|NOPTR, $32
 
-DATA k108<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k108<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k108<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k108<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
-GLOBL k108<>(SB), RODATA|NOPTR, $32
+DATA k147<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k147<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k147<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k147<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
+GLOBL k147<>(SB), RODATA|NOPTR, $32
 
-DATA k109<>+0(SB)/8, $0xffffffffffffffff
-DATA k109<>+8(SB)/8, $0xffffffffffffffff
-DATA k109<>+16(SB)/8, $0xffffffffffffffff
-DATA k109<>+24(SB)/8, $0xffffffffffffffff
-GLOBL k109<>(SB), RODATA|NOPTR, $32
+DATA k148<>+0(SB)/8, $0xffffffffffffffff
+DATA k148<>+8(SB)/8, $0xffffffffffffffff
+DATA k148<>+16(SB)/8, $0xffffffffffffffff
+DATA k148<>+24(SB)/8, $0xffffffffffffffff
+GLOBL k148<>(SB), RODATA|NOPTR, $32
 
-DATA k110<>+0(SB)/8, $0x7f807f807f807f80
-DATA k110<>+8(SB)/8, $0x7f807f807f807f80
-DATA k110<>+16(SB)/8, $0x7f807f807f807f80
-DATA k110<>+24(SB)/8, $0x7f807f807f807f80
-GLOBL k110<>(SB), RODATA|NOPTR, $32
+DATA k149<>+0(SB)/8, $0x7f807f807f807f80
+DATA k149<>+8(SB)/8, $0x7f807f807f807f80
+DATA k149<>+16(SB)/8, $0x7f807f807f807f80
+DATA k149<>+24(SB)/8, $0x7f807f807f807f80
+GLOBL k149<>(SB), RODATA|NOPTR, $32
 
-DATA k111<>+0(SB)/8, $0xe0007fffe0007fff
-DATA k111<>+8(SB)/8, $0xe0007fffe0007fff
-DATA k111<>+16(SB)/8, $0xe0007fffe0007fff
-DATA k111<>+24(SB)/8, $0xe0007fffe0007fff
-GLOBL k111<>(SB), RODATA|NOPTR, $32
+DATA k150<>+0(SB)/8, $0xe0007fffe0007fff
+DATA k150<>+8(SB)/8, $0xe0007fffe0007fff
+DATA k150<>+16(SB)/8, $0xe0007fffe0007fff
+DATA k150<>+24(SB)/8, $0xe0007fffe0007fff
+GLOBL k150<>(SB), RODATA|NOPTR, $32
 
-DATA k112<>+0(SB)/8, $0x0280808000808080
-DATA k112<>+8(SB)/8, $0x0680808004808080
-DATA k112<>+16(SB)/8, $0x0280808000808080
-DATA k112<>+24(SB)/8, $0x0680808004808080
-GLOBL k112<>(SB), RODATA|NOPTR, $32
+DATA k151<>+0(SB)/8, $0x0280808000808080
+DATA k151<>+8(SB)/8, $0x0680808004808080
+DATA k151<>+16(SB)/8, $0x0280808000808080
+DATA k151<>+24(SB)/8, $0x0680808004808080
+GLOBL k151<>(SB), RODATA|NOPTR, $32
 
-DATA k113<>+0(SB)/8, $0x0380808001808080
-DATA k113<>+8(SB)/8, $0x0780808005808080
-DATA k113<>+16(SB)/8, $0x0380808001808080
-DATA k113<>+24(SB)/8, $0x0780808005808080
-GLOBL k113<>(SB), RODATA|NOPTR, $32
+DATA k152<>+0(SB)/8, $0x0380808001808080
+DATA k152<>+8(SB)/8, $0x0780808005808080
+DATA k152<>+16(SB)/8, $0x0380808001808080
+DATA k152<>+24(SB)/8, $0x0780808005808080
+GLOBL k152<>(SB), RODATA|NOPTR, $32
 
-DATA k114<>+0(SB)/8, $0x0a80808008808080
-DATA k114<>+8(SB)/8, $0x0e8080800c808080
-DATA k114<>+16(SB)/8, $0x0a80808008808080
-DATA k114<>+24(SB)/8, $0x0e8080800c808080
-GLOBL k114<>(SB), RODATA|NOPTR, $32
+DATA k153<>+0(SB)/8, $0x0a80808008808080
+DATA k153<>+8(SB)/8, $0x0e8080800c808080
+DATA k153<>+16(SB)/8, $0x0a80808008808080
+DATA k153<>+24(SB)/8, $0x0e8080800c808080
+GLOBL k153<>(SB), RODATA|NOPTR, $32
 
-DATA k115<>+0(SB)/8, $0x0b80808009808080
-DATA k115<>+8(SB)/8, $0x0f8080800d808080
-DATA k115<>+16(SB)/8, $0x0b80808009808080
-DATA k115<>+24(SB)/8, $0x0f8080800d808080
-GLOBL k115<>(SB), RODATA|NOPTR, $32
+DATA k154<>+0(SB)/8, $0x0b80808009808080
+DATA k154<>+8(SB)/8, $0x0f8080800d808080
+DATA k154<>+16(SB)/8, $0x0b80808009808080
+DATA k154<>+24(SB)/8, $0x0f8080800d808080
+GLOBL k154<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
@@ -29921,42 +25512,42 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPAND        k95<>+0(SB), Y2, Y1
-	VPCMPEQW     k95<>+0(SB), Y1, Y1
+	VPAND        k134<>+0(SB), Y2, Y1
+	VPCMPEQW     k134<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k96<>+0(SB), Y2, Y2
+	VPAND        k135<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k97<>+0(SB), Y1, Y1
+	VMULPS       k136<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k15<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, (AX)
-	VMULPS       k97<>+0(SB), Y2, Y2
+	VMULPS       k136<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k15<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPAND        k95<>+0(SB), Y2, Y1
-	VPCMPEQW     k95<>+0(SB), Y1, Y1
+	VPAND        k134<>+0(SB), Y2, Y1
+	VPCMPEQW     k134<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k96<>+0(SB), Y2, Y2
+	VPAND        k135<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k97<>+0(SB), Y1, Y1
+	VMULPS       k136<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k15<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 32(AX)
-	VMULPS       k97<>+0(SB), Y2, Y2
+	VMULPS       k136<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k15<>+0(SB), Y2, Y2
@@ -29970,32 +25561,32 @@ chunk:
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k81<>+0(SB), Y0, Y0
-	VMOVDQU      k83<>+0(SB), Y2
+	VANDPS       k120<>+0(SB), Y0, Y0
+	VMOVDQU      k122<>+0(SB), Y2
 	VMOVDQU      k4<>+0(SB), Y1
-	VPCMPGTD     k82<>+0(SB), Y0, Y3
+	VPCMPGTD     k121<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k98<>+0(SB), Y0, Y0
-	VPADDD       k99<>+0(SB), Y1, Y1
+	VPADDD       k137<>+0(SB), Y0, Y0
+	VPADDD       k138<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k85<>+0(SB), Y0, Y1
+	VPSUBD       k124<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k100<>+0(SB), Y4, Y4
-	VPCMPEQB    k100<>+0(SB), Y4, Y5
-	VMOVDQU     k101<>+0(SB), Y6
+	VPAND       k139<>+0(SB), Y4, Y4
+	VPCMPEQB    k139<>+0(SB), Y4, Y5
+	VMOVDQU     k140<>+0(SB), Y6
 	VPSHUFB     Y4, Y6, Y6
-	VPCMPGTB    k102<>+0(SB), Y4, Y7
-	VPADDB      k103<>+0(SB), Y4, Y4
+	VPCMPGTB    k141<>+0(SB), Y4, Y7
+	VPADDB      k142<>+0(SB), Y4, Y4
 	VPBLENDVB   Y7, Y4, Y6, Y4
 	VPOR        Y5, Y4, Y4
 	VMOVDQU     Y4, (SP)
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k104<>+0(SB), Y4, Y6
+	VPCMPEQD    k143<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -30009,7 +25600,7 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k104<>+0(SB), Y4, Y6
+	VPCMPEQD    k143<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -30023,7 +25614,7 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k104<>+0(SB), Y4, Y6
+	VPCMPEQD    k143<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -30037,7 +25628,7 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k104<>+0(SB), Y4, Y6
+	VPCMPEQD    k143<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -30114,40 +25705,40 @@ chunk:
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k81<>+0(SB), Y0, Y0
-	VMOVDQU      k83<>+0(SB), Y2
+	VANDPS       k120<>+0(SB), Y0, Y0
+	VMOVDQU      k122<>+0(SB), Y2
 	VMOVDQU      k4<>+0(SB), Y1
-	VPCMPGTD     k82<>+0(SB), Y0, Y3
+	VPCMPGTD     k121<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k116<>+0(SB), Y0, Y0
-	VPADDD       k117<>+0(SB), Y1, Y1
+	VPADDD       k155<>+0(SB), Y0, Y0
+	VPADDD       k156<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k85<>+0(SB), Y0, Y1
+	VPSUBD       k124<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k100<>+0(SB), Y4, Y4
-	VPCMPGTB    k118<>+0(SB), Y4, Y5
-	VPCMPEQB    k118<>+0(SB), Y4, Y6
-	VMOVDQU     k119<>+0(SB), Y7
+	VPAND       k139<>+0(SB), Y4, Y4
+	VPCMPGTB    k157<>+0(SB), Y4, Y5
+	VPCMPEQB    k157<>+0(SB), Y4, Y6
+	VMOVDQU     k158<>+0(SB), Y7
 	VPSHUFB     Y4, Y7, Y7
 	VPCMPGTB    k28<>+0(SB), Y4, Y8
 	VPADDB      k40<>+0(SB), Y4, Y4
 	VPBLENDVB   Y8, Y4, Y7, Y4
-	VPBLENDVB   Y6, k120<>+0(SB), Y4, Y4
+	VPBLENDVB   Y6, k159<>+0(SB), Y4, Y4
 	VPOR        Y5, Y4, Y4
 	VMOVDQU     Y4, (SP)
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k121<>+0(SB), Y4, Y6
-	VPCMPEQD    k122<>+0(SB), Y4, Y7
+	VPCMPEQD    k160<>+0(SB), Y4, Y6
+	VPCMPEQD    k161<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k123<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k162<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -30156,13 +25747,13 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k121<>+0(SB), Y4, Y6
-	VPCMPEQD    k122<>+0(SB), Y4, Y7
+	VPCMPEQD    k160<>+0(SB), Y4, Y6
+	VPCMPEQD    k161<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k123<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k162<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -30171,13 +25762,13 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k121<>+0(SB), Y4, Y6
-	VPCMPEQD    k122<>+0(SB), Y4, Y7
+	VPCMPEQD    k160<>+0(SB), Y4, Y6
+	VPCMPEQD    k161<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k123<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k162<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -30186,13 +25777,13 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k121<>+0(SB), Y4, Y6
-	VPCMPEQD    k122<>+0(SB), Y4, Y7
+	VPCMPEQD    k160<>+0(SB), Y4, Y6
+	VPCMPEQD    k161<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k123<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k162<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -30211,53 +25802,53 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k116<>+0(SB)/8, $0x5700000057000000
-DATA k116<>+8(SB)/8, $0x5700000057000000
-DATA k116<>+16(SB)/8, $0x5700000057000000
-DATA k116<>+24(SB)/8, $0x5700000057000000
-GLOBL k116<>(SB), RODATA|NOPTR, $32
+DATA k155<>+0(SB)/8, $0x5700000057000000
+DATA k155<>+8(SB)/8, $0x5700000057000000
+DATA k155<>+16(SB)/8, $0x5700000057000000
+DATA k155<>+24(SB)/8, $0x5700000057000000
+GLOBL k155<>(SB), RODATA|NOPTR, $32
 
-DATA k117<>+0(SB)/8, $0x0c8000000c800000
-DATA k117<>+8(SB)/8, $0x0c8000000c800000
-DATA k117<>+16(SB)/8, $0x0c8000000c800000
-DATA k117<>+24(SB)/8, $0x0c8000000c800000
-GLOBL k117<>(SB), RODATA|NOPTR, $32
+DATA k156<>+0(SB)/8, $0x0c8000000c800000
+DATA k156<>+8(SB)/8, $0x0c8000000c800000
+DATA k156<>+16(SB)/8, $0x0c8000000c800000
+DATA k156<>+24(SB)/8, $0x0c8000000c800000
+GLOBL k156<>(SB), RODATA|NOPTR, $32
 
-DATA k118<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k118<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k118<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k118<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
-GLOBL k118<>(SB), RODATA|NOPTR, $32
+DATA k157<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k157<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k157<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k157<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
+GLOBL k157<>(SB), RODATA|NOPTR, $32
 
-DATA k119<>+0(SB)/8, $0x1e1c1a180a080400
-DATA k119<>+8(SB)/8, $0x0000000000000000
-DATA k119<>+16(SB)/8, $0x1e1c1a180a080400
-DATA k119<>+24(SB)/8, $0x0000000000000000
-GLOBL k119<>(SB), RODATA|NOPTR, $32
+DATA k158<>+0(SB)/8, $0x1e1c1a180a080400
+DATA k158<>+8(SB)/8, $0x0000000000000000
+DATA k158<>+16(SB)/8, $0x1e1c1a180a080400
+DATA k158<>+24(SB)/8, $0x0000000000000000
+GLOBL k158<>(SB), RODATA|NOPTR, $32
 
-DATA k120<>+0(SB)/8, $0xfefefefefefefefe
-DATA k120<>+8(SB)/8, $0xfefefefefefefefe
-DATA k120<>+16(SB)/8, $0xfefefefefefefefe
-DATA k120<>+24(SB)/8, $0xfefefefefefefefe
-GLOBL k120<>(SB), RODATA|NOPTR, $32
+DATA k159<>+0(SB)/8, $0xfefefefefefefefe
+DATA k159<>+8(SB)/8, $0xfefefefefefefefe
+DATA k159<>+16(SB)/8, $0xfefefefefefefefe
+DATA k159<>+24(SB)/8, $0xfefefefefefefefe
+GLOBL k159<>(SB), RODATA|NOPTR, $32
 
-DATA k121<>+0(SB)/8, $0x1fe000001fe00000
-DATA k121<>+8(SB)/8, $0x1fe000001fe00000
-DATA k121<>+16(SB)/8, $0x1fe000001fe00000
-DATA k121<>+24(SB)/8, $0x1fe000001fe00000
-GLOBL k121<>(SB), RODATA|NOPTR, $32
+DATA k160<>+0(SB)/8, $0x1fe000001fe00000
+DATA k160<>+8(SB)/8, $0x1fe000001fe00000
+DATA k160<>+16(SB)/8, $0x1fe000001fe00000
+DATA k160<>+24(SB)/8, $0x1fe000001fe00000
+GLOBL k160<>(SB), RODATA|NOPTR, $32
 
-DATA k122<>+0(SB)/8, $0x1fc000001fc00000
-DATA k122<>+8(SB)/8, $0x1fc000001fc00000
-DATA k122<>+16(SB)/8, $0x1fc000001fc00000
-DATA k122<>+24(SB)/8, $0x1fc000001fc00000
-GLOBL k122<>(SB), RODATA|NOPTR, $32
+DATA k161<>+0(SB)/8, $0x1fc000001fc00000
+DATA k161<>+8(SB)/8, $0x1fc000001fc00000
+DATA k161<>+16(SB)/8, $0x1fc000001fc00000
+DATA k161<>+24(SB)/8, $0x1fc000001fc00000
+GLOBL k161<>(SB), RODATA|NOPTR, $32
 
-DATA k123<>+0(SB)/8, $0x7f8000007f800000
-DATA k123<>+8(SB)/8, $0x7f8000007f800000
-DATA k123<>+16(SB)/8, $0x7f8000007f800000
-DATA k123<>+24(SB)/8, $0x7f8000007f800000
-GLOBL k123<>(SB), RODATA|NOPTR, $32
+DATA k162<>+0(SB)/8, $0x7f8000007f800000
+DATA k162<>+8(SB)/8, $0x7f8000007f800000
+DATA k162<>+16(SB)/8, $0x7f8000007f800000
+DATA k162<>+24(SB)/8, $0x7f8000007f800000
+GLOBL k162<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
@@ -30283,8 +25874,8 @@ run:
 	SUBL         $0x08800000, R8
 	CMPL         R8, $0x6e800000
 	JHI          odd
-	VMOVDQU      k124<>+0(SB), Y4
-	VMOVDQU      k125<>+0(SB), Y5
+	VMOVDQU      k163<>+0(SB), Y4
+	VMOVDQU      k164<>+0(SB), Y5
 	VMULPS       Y2, Y4, Y4
 	VPSLLD       $0x0f, Y4, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -30305,24 +25896,24 @@ run:
 chunk:
 	VMOVDQU    (CX), Y5
 	VPERMQ     $0xd8, Y5, Y5
-	VPAND      k100<>+0(SB), Y5, Y6
+	VPAND      k139<>+0(SB), Y5, Y6
 	VPMINUB    k39<>+0(SB), Y6, Y7
 	VPAND      k39<>+0(SB), Y7, Y7
 	VPAND      k28<>+0(SB), Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VPSUBUSB   k39<>+0(SB), Y6, Y8
-	VPAND      k118<>+0(SB), Y8, Y8
+	VPAND      k157<>+0(SB), Y8, Y8
 	VPSHUFB    Y7, Y2, Y9
 	VPSHUFB    Y7, Y4, Y7
-	VPCMPGTB   k126<>+0(SB), Y6, Y10
+	VPCMPGTB   k165<>+0(SB), Y6, Y10
 	VPBLENDVB  Y10, k43<>+0(SB), Y9, Y9
 	VPBLENDVB  Y10, Y3, Y7, Y7
 	VPANDN     Y8, Y10, Y8
 	VPAND      k43<>+0(SB), Y5, Y5
 	VPXOR      Y5, Y7, Y7
-	VPCMPGTB   k118<>+0(SB), Y6, Y5
-	VPBLENDVB  Y5, k108<>+0(SB), Y9, Y9
-	VPBLENDVB  Y5, k100<>+0(SB), Y7, Y7
+	VPCMPGTB   k157<>+0(SB), Y6, Y5
+	VPBLENDVB  Y5, k147<>+0(SB), Y9, Y9
+	VPBLENDVB  Y5, k139<>+0(SB), Y7, Y7
 	VPANDN     Y8, Y5, Y8
 	VPXOR      Y6, Y6, Y6
 	VPUNPCKLBW Y7, Y9, Y5
@@ -30352,10 +25943,10 @@ odd:
 	SBBL         R9, R9
 	VMOVD        R9, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k109<>+0(SB), Y2, Y3
-	VPOR         k110<>+0(SB), Y3, Y3
+	VPXOR        k148<>+0(SB), Y2, Y3
+	VPOR         k149<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k118<>+0(SB), Y2, Y2
+	VPAND        k157<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	DECL         R8
 	CMPL         R8, $0x7f800000
@@ -30368,11 +25959,11 @@ odd:
 	VMOVDQU      Y2, 64(SP)
 	VPBROADCASTB 3(DX), Y2
 	VBROADCASTSS (DX), Y3
-	VANDPS       k81<>+0(SB), Y3, Y3
+	VANDPS       k120<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k15<>+0(SB), Y3, Y3
-	VMOVDQU      k124<>+0(SB), Y4
-	VMOVDQU      k125<>+0(SB), Y5
+	VMOVDQU      k163<>+0(SB), Y4
+	VMOVDQU      k164<>+0(SB), Y5
 	VMULPS       Y3, Y4, Y4
 	VPSLLD       $0x0f, Y4, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -30393,7 +25984,7 @@ odd:
 edge:
 	VMOVDQU    (CX), Y5
 	VPERMQ     $0xd8, Y5, Y5
-	VPAND      k100<>+0(SB), Y5, Y6
+	VPAND      k139<>+0(SB), Y5, Y6
 	VPMINUB    k39<>+0(SB), Y6, Y7
 	VPAND      k39<>+0(SB), Y7, Y7
 	VPAND      k28<>+0(SB), Y5, Y8
@@ -30402,15 +25993,15 @@ edge:
 	VPAND      (SP), Y8, Y8
 	VPSHUFB    Y7, Y3, Y9
 	VPSHUFB    Y7, Y4, Y7
-	VPCMPGTB   k126<>+0(SB), Y6, Y10
+	VPCMPGTB   k165<>+0(SB), Y6, Y10
 	VPBLENDVB  Y10, 64(SP), Y9, Y9
-	VPBLENDVB  Y10, k100<>+0(SB), Y7, Y7
+	VPBLENDVB  Y10, k139<>+0(SB), Y7, Y7
 	VPANDN     Y8, Y10, Y8
 	VPXOR      Y2, Y5, Y5
 	VPAND      k43<>+0(SB), Y5, Y5
-	VPCMPGTB   k118<>+0(SB), Y6, Y6
-	VPAND      k108<>+0(SB), Y6, Y10
-	VPAND      k100<>+0(SB), Y6, Y6
+	VPCMPGTB   k157<>+0(SB), Y6, Y6
+	VPAND      k147<>+0(SB), Y6, Y10
+	VPAND      k139<>+0(SB), Y6, Y6
 	VPXOR      Y11, Y11, Y11
 	VPUNPCKLBW Y7, Y9, Y12
 	VPUNPCKLBW Y11, Y8, Y13
@@ -30420,7 +26011,7 @@ edge:
 	VPADDW     Y13, Y12, Y12
 	VPMINUW    32(SP), Y12, Y12
 	VPMAXUW    Y14, Y12, Y12
-	VPCMPGTW   k110<>+0(SB), Y12, Y13
+	VPCMPGTW   k149<>+0(SB), Y12, Y13
 	VPANDN     Y15, Y13, Y15
 	VPOR       Y15, Y12, Y12
 	VMOVDQU    Y12, (AX)
@@ -30432,7 +26023,7 @@ edge:
 	VPADDW     Y8, Y7, Y7
 	VPMINUW    32(SP), Y7, Y7
 	VPMAXUW    Y6, Y7, Y7
-	VPCMPGTW   k110<>+0(SB), Y7, Y6
+	VPCMPGTW   k149<>+0(SB), Y7, Y6
 	VPANDN     Y5, Y6, Y5
 	VPOR       Y5, Y7, Y7
 	VMOVDQU    Y7, 32(AX)
@@ -30444,41 +26035,41 @@ edge:
 
 small:
 	VBROADCASTSS (DX), Y2
-	VANDPS       k81<>+0(SB), Y2, Y2
-	VMOVDQU      k83<>+0(SB), Y4
+	VANDPS       k120<>+0(SB), Y2, Y2
+	VMOVDQU      k122<>+0(SB), Y4
 	VMOVDQU      k4<>+0(SB), Y5
-	VPCMPGTD     k82<>+0(SB), Y2, Y6
+	VPCMPGTD     k121<>+0(SB), Y2, Y6
 	VCVTDQ2PS    Y2, Y3
-	VPADDD       k116<>+0(SB), Y2, Y2
-	VPADDD       k117<>+0(SB), Y3, Y3
+	VPADDD       k155<>+0(SB), Y2, Y2
+	VPADDD       k156<>+0(SB), Y3, Y3
 	VBLENDVPS    Y6, Y2, Y3, Y2
-	VPSUBD       k85<>+0(SB), Y2, Y3
+	VPSUBD       k124<>+0(SB), Y2, Y3
 	VPBROADCASTB 3(DX), Y6
-	VMOVDQU      k111<>+0(SB), Y7
+	VMOVDQU      k150<>+0(SB), Y7
 
 tiny:
 	VMOVDQU     (CX), Y8
 	VPERMQ      $0xd8, Y8, Y8
-	VPAND       k100<>+0(SB), Y8, Y9
+	VPAND       k139<>+0(SB), Y8, Y9
 	VPXOR       Y6, Y8, Y8
 	VPAND       k43<>+0(SB), Y8, Y8
-	VPCMPGTB    k118<>+0(SB), Y9, Y11
-	VPAND       k108<>+0(SB), Y11, Y10
-	VPCMPEQB    k118<>+0(SB), Y9, Y12
-	VPAND       k100<>+0(SB), Y12, Y13
+	VPCMPGTB    k157<>+0(SB), Y9, Y11
+	VPAND       k147<>+0(SB), Y11, Y10
+	VPCMPEQB    k157<>+0(SB), Y9, Y12
+	VPAND       k139<>+0(SB), Y12, Y13
 	VPOR        Y13, Y8, Y8
 	VPAND       k43<>+0(SB), Y12, Y13
 	VPOR        Y13, Y10, Y10
 	VPANDN      Y9, Y12, Y9
-	VPBLENDVB   Y11, k100<>+0(SB), Y8, Y8
-	VMOVDQU     k119<>+0(SB), Y12
+	VPBLENDVB   Y11, k139<>+0(SB), Y8, Y8
+	VMOVDQU     k158<>+0(SB), Y12
 	VPSHUFB     Y9, Y12, Y12
 	VPCMPGTB    k28<>+0(SB), Y9, Y13
 	VPADDB      k40<>+0(SB), Y9, Y9
 	VPBLENDVB   Y13, Y9, Y12, Y9
 	VPANDN      Y9, Y11, Y9
 	VPUNPCKLBW  Y8, Y10, Y11
-	VPSHUFB     k112<>+0(SB), Y9, Y12
+	VPSHUFB     k151<>+0(SB), Y9, Y12
 	VPSRLD      $0x03, Y12, Y12
 	VMULPS      Y2, Y12, Y13
 	VFMADD213PS Y4, Y3, Y12
@@ -30487,7 +26078,7 @@ tiny:
 	VPAND       Y5, Y12, Y12
 	VPADDD      Y7, Y13, Y13
 	VPADDD      Y12, Y13, Y13
-	VPSHUFB     k113<>+0(SB), Y9, Y12
+	VPSHUFB     k152<>+0(SB), Y9, Y12
 	VPSRLD      $0x03, Y12, Y12
 	VMULPS      Y2, Y12, Y14
 	VFMADD213PS Y4, Y3, Y12
@@ -30501,7 +26092,7 @@ tiny:
 	VPOR        Y11, Y13, Y13
 	VMOVDQU     Y13, (AX)
 	VPUNPCKHBW  Y8, Y10, Y8
-	VPSHUFB     k114<>+0(SB), Y9, Y10
+	VPSHUFB     k153<>+0(SB), Y9, Y10
 	VPSRLD      $0x03, Y10, Y10
 	VMULPS      Y2, Y10, Y11
 	VFMADD213PS Y4, Y3, Y10
@@ -30510,7 +26101,7 @@ tiny:
 	VPAND       Y5, Y10, Y10
 	VPADDD      Y7, Y11, Y11
 	VPADDD      Y10, Y11, Y11
-	VPSHUFB     k115<>+0(SB), Y9, Y9
+	VPSHUFB     k154<>+0(SB), Y9, Y9
 	VPSRLD      $0x03, Y9, Y9
 	VMULPS      Y2, Y9, Y10
 	VFMADD213PS Y4, Y3, Y9
@@ -30536,23 +26127,23 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k124<>+0(SB)/8, $0x3800000000000000
-DATA k124<>+8(SB)/8, $0x38c0000038800000
-DATA k124<>+16(SB)/8, $0x3940000039000000
-DATA k124<>+24(SB)/8, $0x39c0000039800000
-GLOBL k124<>(SB), RODATA|NOPTR, $32
+DATA k163<>+0(SB)/8, $0x3800000000000000
+DATA k163<>+8(SB)/8, $0x38c0000038800000
+DATA k163<>+16(SB)/8, $0x3940000039000000
+DATA k163<>+24(SB)/8, $0x39c0000039800000
+GLOBL k163<>(SB), RODATA|NOPTR, $32
 
-DATA k125<>+0(SB)/8, $0x3840000037800000
-DATA k125<>+8(SB)/8, $0x38e0000038a00000
-DATA k125<>+16(SB)/8, $0x3960000039200000
-DATA k125<>+24(SB)/8, $0x39e0000039a00000
-GLOBL k125<>(SB), RODATA|NOPTR, $32
+DATA k164<>+0(SB)/8, $0x3840000037800000
+DATA k164<>+8(SB)/8, $0x38e0000038a00000
+DATA k164<>+16(SB)/8, $0x3960000039200000
+DATA k164<>+24(SB)/8, $0x39e0000039a00000
+GLOBL k164<>(SB), RODATA|NOPTR, $32
 
-DATA k126<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k126<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k126<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k126<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
-GLOBL k126<>(SB), RODATA|NOPTR, $32
+DATA k165<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k165<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k165<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k165<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
+GLOBL k165<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
@@ -30611,40 +26202,40 @@ chunk:
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k81<>+0(SB), Y0, Y0
-	VMOVDQU      k83<>+0(SB), Y2
+	VANDPS       k120<>+0(SB), Y0, Y0
+	VMOVDQU      k122<>+0(SB), Y2
 	VMOVDQU      k4<>+0(SB), Y1
-	VPCMPGTD     k82<>+0(SB), Y0, Y3
+	VPCMPGTD     k121<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k116<>+0(SB), Y0, Y0
-	VPADDD       k117<>+0(SB), Y1, Y1
+	VPADDD       k155<>+0(SB), Y0, Y0
+	VPADDD       k156<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k85<>+0(SB), Y0, Y1
+	VPSUBD       k124<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k100<>+0(SB), Y4, Y4
-	VPCMPGTB    k118<>+0(SB), Y4, Y5
-	VPCMPEQB    k118<>+0(SB), Y4, Y6
-	VMOVDQU     k119<>+0(SB), Y7
+	VPAND       k139<>+0(SB), Y4, Y4
+	VPCMPGTB    k157<>+0(SB), Y4, Y5
+	VPCMPEQB    k157<>+0(SB), Y4, Y6
+	VMOVDQU     k158<>+0(SB), Y7
 	VPSHUFB     Y4, Y7, Y7
 	VPCMPGTB    k28<>+0(SB), Y4, Y8
 	VPADDB      k40<>+0(SB), Y4, Y4
 	VPBLENDVB   Y8, Y4, Y7, Y4
-	VPBLENDVB   Y6, k120<>+0(SB), Y4, Y4
+	VPBLENDVB   Y6, k159<>+0(SB), Y4, Y4
 	VPOR        Y5, Y4, Y4
 	VMOVDQU     Y4, (SP)
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k121<>+0(SB), Y4, Y6
-	VPCMPEQD    k122<>+0(SB), Y4, Y7
+	VPCMPEQD    k160<>+0(SB), Y4, Y6
+	VPCMPEQD    k161<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k123<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k162<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -30654,13 +26245,13 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k121<>+0(SB), Y4, Y6
-	VPCMPEQD    k122<>+0(SB), Y4, Y7
+	VPCMPEQD    k160<>+0(SB), Y4, Y6
+	VPCMPEQD    k161<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k123<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k162<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -30670,13 +26261,13 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k121<>+0(SB), Y4, Y6
-	VPCMPEQD    k122<>+0(SB), Y4, Y7
+	VPCMPEQD    k160<>+0(SB), Y4, Y6
+	VPCMPEQD    k161<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k123<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k162<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -30686,13 +26277,13 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k121<>+0(SB), Y4, Y6
-	VPCMPEQD    k122<>+0(SB), Y4, Y7
+	VPCMPEQD    k160<>+0(SB), Y4, Y6
+	VPCMPEQD    k161<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k123<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k162<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -30732,37 +26323,37 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPCMPEQW     k127<>+0(SB), Y2, Y1
+	VPCMPEQW     k166<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k96<>+0(SB), Y2, Y2
+	VPAND        k135<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k128<>+0(SB), Y1, Y1
+	VMULPS       k167<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k15<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, (AX)
-	VMULPS       k128<>+0(SB), Y2, Y2
+	VMULPS       k167<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k15<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPCMPEQW     k127<>+0(SB), Y2, Y1
+	VPCMPEQW     k166<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k96<>+0(SB), Y2, Y2
+	VPAND        k135<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k128<>+0(SB), Y1, Y1
+	VMULPS       k167<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k15<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(AX)
-	VMULPS       k128<>+0(SB), Y2, Y2
+	VMULPS       k167<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k15<>+0(SB), Y2, Y2
@@ -30775,32 +26366,32 @@ chunk:
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k81<>+0(SB), Y0, Y0
-	VMOVDQU      k83<>+0(SB), Y2
+	VANDPS       k120<>+0(SB), Y0, Y0
+	VMOVDQU      k122<>+0(SB), Y2
 	VMOVDQU      k4<>+0(SB), Y1
-	VPCMPGTD     k82<>+0(SB), Y0, Y3
+	VPCMPGTD     k121<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k129<>+0(SB), Y0, Y0
-	VPADDD       k130<>+0(SB), Y1, Y1
+	VPADDD       k168<>+0(SB), Y0, Y0
+	VPADDD       k169<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k85<>+0(SB), Y0, Y1
+	VPSUBD       k124<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k100<>+0(SB), Y4, Y5
+	VPAND       k139<>+0(SB), Y4, Y5
 	VPCMPEQB    k43<>+0(SB), Y4, Y4
-	VMOVDQU     k101<>+0(SB), Y6
+	VMOVDQU     k140<>+0(SB), Y6
 	VPSHUFB     Y5, Y6, Y6
-	VPCMPGTB    k102<>+0(SB), Y5, Y7
-	VPADDB      k103<>+0(SB), Y5, Y5
+	VPCMPGTB    k141<>+0(SB), Y5, Y7
+	VPADDB      k142<>+0(SB), Y5, Y5
 	VPBLENDVB   Y7, Y5, Y6, Y5
 	VPOR        Y4, Y5, Y5
 	VMOVDQU     Y5, (SP)
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k104<>+0(SB), Y4, Y6
+	VPCMPEQD    k143<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -30813,7 +26404,7 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k104<>+0(SB), Y4, Y6
+	VPCMPEQD    k143<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -30826,7 +26417,7 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k104<>+0(SB), Y4, Y6
+	VPCMPEQD    k143<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -30839,7 +26430,7 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k104<>+0(SB), Y4, Y6
+	VPCMPEQD    k143<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -30862,29 +26453,29 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k127<>+0(SB)/8, $0xff80ff80ff80ff80
-DATA k127<>+8(SB)/8, $0xff80ff80ff80ff80
-DATA k127<>+16(SB)/8, $0xff80ff80ff80ff80
-DATA k127<>+24(SB)/8, $0xff80ff80ff80ff80
-GLOBL k127<>(SB), RODATA|NOPTR, $32
+DATA k166<>+0(SB)/8, $0xff80ff80ff80ff80
+DATA k166<>+8(SB)/8, $0xff80ff80ff80ff80
+DATA k166<>+16(SB)/8, $0xff80ff80ff80ff80
+DATA k166<>+24(SB)/8, $0xff80ff80ff80ff80
+GLOBL k166<>(SB), RODATA|NOPTR, $32
 
-DATA k128<>+0(SB)/8, $0x4300000043000000
-DATA k128<>+8(SB)/8, $0x4300000043000000
-DATA k128<>+16(SB)/8, $0x4300000043000000
-DATA k128<>+24(SB)/8, $0x4300000043000000
-GLOBL k128<>(SB), RODATA|NOPTR, $32
+DATA k167<>+0(SB)/8, $0x4300000043000000
+DATA k167<>+8(SB)/8, $0x4300000043000000
+DATA k167<>+16(SB)/8, $0x4300000043000000
+DATA k167<>+24(SB)/8, $0x4300000043000000
+GLOBL k167<>(SB), RODATA|NOPTR, $32
 
-DATA k129<>+0(SB)/8, $0x5a0000005a000000
-DATA k129<>+8(SB)/8, $0x5a0000005a000000
-DATA k129<>+16(SB)/8, $0x5a0000005a000000
-DATA k129<>+24(SB)/8, $0x5a0000005a000000
-GLOBL k129<>(SB), RODATA|NOPTR, $32
+DATA k168<>+0(SB)/8, $0x5a0000005a000000
+DATA k168<>+8(SB)/8, $0x5a0000005a000000
+DATA k168<>+16(SB)/8, $0x5a0000005a000000
+DATA k168<>+24(SB)/8, $0x5a0000005a000000
+GLOBL k168<>(SB), RODATA|NOPTR, $32
 
-DATA k130<>+0(SB)/8, $0x0f8000000f800000
-DATA k130<>+8(SB)/8, $0x0f8000000f800000
-DATA k130<>+16(SB)/8, $0x0f8000000f800000
-DATA k130<>+24(SB)/8, $0x0f8000000f800000
-GLOBL k130<>(SB), RODATA|NOPTR, $32
+DATA k169<>+0(SB)/8, $0x0f8000000f800000
+DATA k169<>+8(SB)/8, $0x0f8000000f800000
+DATA k169<>+16(SB)/8, $0x0f8000000f800000
+DATA k169<>+24(SB)/8, $0x0f8000000f800000
+GLOBL k169<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
@@ -30905,8 +26496,8 @@ run:
 	SUBL         $0x05800000, R8
 	CMPL         R8, $0x75000000
 	JHI          odd
-	VMOVDQU      k131<>+0(SB), Y3
-	VMOVDQU      k132<>+0(SB), Y4
+	VMOVDQU      k170<>+0(SB), Y3
+	VMOVDQU      k171<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
@@ -30927,20 +26518,20 @@ run:
 chunk:
 	VMOVDQU    (CX), Y4
 	VPERMQ     $0xd8, Y4, Y4
-	VPAND      k100<>+0(SB), Y4, Y5
+	VPAND      k139<>+0(SB), Y4, Y5
 	VPMINUB    k40<>+0(SB), Y5, Y6
 	VPAND      k40<>+0(SB), Y6, Y6
-	VPAND      k102<>+0(SB), Y4, Y7
+	VPAND      k141<>+0(SB), Y4, Y7
 	VPOR       Y7, Y6, Y6
 	VPSUBUSB   k40<>+0(SB), Y5, Y5
-	VPAND      k107<>+0(SB), Y5, Y5
+	VPAND      k146<>+0(SB), Y5, Y5
 	VPSHUFB    Y6, Y2, Y7
 	VPSHUFB    Y6, Y3, Y6
 	VPAND      k43<>+0(SB), Y4, Y8
 	VPXOR      Y8, Y6, Y6
 	VPCMPEQB   k43<>+0(SB), Y4, Y4
-	VPBLENDVB  Y4, k108<>+0(SB), Y7, Y7
-	VPBLENDVB  Y4, k100<>+0(SB), Y6, Y6
+	VPBLENDVB  Y4, k147<>+0(SB), Y7, Y7
+	VPBLENDVB  Y4, k139<>+0(SB), Y6, Y6
 	VPANDN     Y5, Y4, Y5
 	VPXOR      Y8, Y8, Y8
 	VPUNPCKLBW Y6, Y7, Y4
@@ -30970,18 +26561,18 @@ odd:
 	SBBL         R8, R8
 	VMOVD        R8, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k109<>+0(SB), Y2, Y3
-	VPOR         k110<>+0(SB), Y3, Y3
+	VPXOR        k148<>+0(SB), Y2, Y3
+	VPOR         k149<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k107<>+0(SB), Y2, Y2
+	VPAND        k146<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	VPBROADCASTB 3(DX), Y2
 	VBROADCASTSS (DX), Y3
-	VANDPS       k81<>+0(SB), Y3, Y3
+	VANDPS       k120<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k15<>+0(SB), Y3, Y3
-	VMOVDQU      k131<>+0(SB), Y4
-	VMOVDQU      k132<>+0(SB), Y5
+	VMOVDQU      k170<>+0(SB), Y4
+	VMOVDQU      k171<>+0(SB), Y5
 	VMULPS       Y3, Y4, Y4
 	VPSLLD       $0x0f, Y4, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -31002,10 +26593,10 @@ odd:
 edge:
 	VMOVDQU    (CX), Y5
 	VPERMQ     $0xd8, Y5, Y5
-	VPAND      k100<>+0(SB), Y5, Y6
+	VPAND      k139<>+0(SB), Y5, Y6
 	VPMINUB    k40<>+0(SB), Y6, Y7
 	VPAND      k40<>+0(SB), Y7, Y7
-	VPAND      k102<>+0(SB), Y5, Y8
+	VPAND      k141<>+0(SB), Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VPSUBUSB   k40<>+0(SB), Y6, Y6
 	VPAND      (SP), Y6, Y6
@@ -31014,8 +26605,8 @@ edge:
 	VPXOR      Y2, Y5, Y9
 	VPAND      k43<>+0(SB), Y9, Y9
 	VPCMPEQB   k43<>+0(SB), Y5, Y5
-	VPAND      k108<>+0(SB), Y5, Y10
-	VPAND      k100<>+0(SB), Y5, Y5
+	VPAND      k147<>+0(SB), Y5, Y10
+	VPAND      k139<>+0(SB), Y5, Y5
 	VPXOR      Y11, Y11, Y11
 	VPUNPCKLBW Y7, Y8, Y12
 	VPUNPCKLBW Y11, Y6, Y13
@@ -31025,7 +26616,7 @@ edge:
 	VPADDW     Y13, Y12, Y12
 	VPMINUW    32(SP), Y12, Y12
 	VPMAXUW    Y14, Y12, Y12
-	VPCMPGTW   k110<>+0(SB), Y12, Y13
+	VPCMPGTW   k149<>+0(SB), Y12, Y13
 	VPANDN     Y15, Y13, Y15
 	VPOR       Y15, Y12, Y12
 	VMOVDQU    Y12, (AX)
@@ -31037,7 +26628,7 @@ edge:
 	VPADDW     Y6, Y7, Y7
 	VPMINUW    32(SP), Y7, Y7
 	VPMAXUW    Y5, Y7, Y7
-	VPCMPGTW   k110<>+0(SB), Y7, Y5
+	VPCMPGTW   k149<>+0(SB), Y7, Y5
 	VPANDN     Y8, Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VMOVDQU    Y7, 32(AX)
@@ -31049,35 +26640,35 @@ edge:
 
 small:
 	VBROADCASTSS (DX), Y2
-	VANDPS       k81<>+0(SB), Y2, Y2
-	VMOVDQU      k83<>+0(SB), Y4
+	VANDPS       k120<>+0(SB), Y2, Y2
+	VMOVDQU      k122<>+0(SB), Y4
 	VMOVDQU      k4<>+0(SB), Y5
-	VPCMPGTD     k82<>+0(SB), Y2, Y6
+	VPCMPGTD     k121<>+0(SB), Y2, Y6
 	VCVTDQ2PS    Y2, Y3
-	VPADDD       k129<>+0(SB), Y2, Y2
-	VPADDD       k130<>+0(SB), Y3, Y3
+	VPADDD       k168<>+0(SB), Y2, Y2
+	VPADDD       k169<>+0(SB), Y3, Y3
 	VBLENDVPS    Y6, Y2, Y3, Y2
-	VPSUBD       k85<>+0(SB), Y2, Y3
+	VPSUBD       k124<>+0(SB), Y2, Y3
 	VPBROADCASTB 3(DX), Y6
-	VMOVDQU      k111<>+0(SB), Y7
+	VMOVDQU      k150<>+0(SB), Y7
 
 tiny:
 	VMOVDQU     (CX), Y8
 	VPERMQ      $0xd8, Y8, Y8
-	VPAND       k100<>+0(SB), Y8, Y9
+	VPAND       k139<>+0(SB), Y8, Y9
 	VPXOR       Y6, Y8, Y10
 	VPAND       k43<>+0(SB), Y10, Y10
 	VPCMPEQB    k43<>+0(SB), Y8, Y11
-	VPAND       k108<>+0(SB), Y11, Y8
-	VPBLENDVB   Y11, k100<>+0(SB), Y10, Y10
-	VMOVDQU     k101<>+0(SB), Y12
+	VPAND       k147<>+0(SB), Y11, Y8
+	VPBLENDVB   Y11, k139<>+0(SB), Y10, Y10
+	VMOVDQU     k140<>+0(SB), Y12
 	VPSHUFB     Y9, Y12, Y12
-	VPCMPGTB    k102<>+0(SB), Y9, Y13
-	VPADDB      k103<>+0(SB), Y9, Y9
+	VPCMPGTB    k141<>+0(SB), Y9, Y13
+	VPADDB      k142<>+0(SB), Y9, Y9
 	VPBLENDVB   Y13, Y9, Y12, Y9
 	VPANDN      Y9, Y11, Y9
 	VPUNPCKLBW  Y10, Y8, Y11
-	VPSHUFB     k112<>+0(SB), Y9, Y12
+	VPSHUFB     k151<>+0(SB), Y9, Y12
 	VPSRLD      $0x04, Y12, Y12
 	VMULPS      Y2, Y12, Y13
 	VFMADD213PS Y4, Y3, Y12
@@ -31086,7 +26677,7 @@ tiny:
 	VPAND       Y5, Y12, Y12
 	VPADDD      Y7, Y13, Y13
 	VPADDD      Y12, Y13, Y13
-	VPSHUFB     k113<>+0(SB), Y9, Y12
+	VPSHUFB     k152<>+0(SB), Y9, Y12
 	VPSRLD      $0x04, Y12, Y12
 	VMULPS      Y2, Y12, Y14
 	VFMADD213PS Y4, Y3, Y12
@@ -31100,7 +26691,7 @@ tiny:
 	VPOR        Y11, Y13, Y13
 	VMOVDQU     Y13, (AX)
 	VPUNPCKHBW  Y10, Y8, Y8
-	VPSHUFB     k114<>+0(SB), Y9, Y10
+	VPSHUFB     k153<>+0(SB), Y9, Y10
 	VPSRLD      $0x04, Y10, Y10
 	VMULPS      Y2, Y10, Y11
 	VFMADD213PS Y4, Y3, Y10
@@ -31109,7 +26700,7 @@ tiny:
 	VPAND       Y5, Y10, Y10
 	VPADDD      Y7, Y11, Y11
 	VPADDD      Y10, Y11, Y11
-	VPSHUFB     k115<>+0(SB), Y9, Y9
+	VPSHUFB     k154<>+0(SB), Y9, Y9
 	VPSRLD      $0x04, Y9, Y9
 	VMULPS      Y2, Y9, Y10
 	VFMADD213PS Y4, Y3, Y9
@@ -31135,17 +26726,17 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k131<>+0(SB)/8, $0x3b00000000000000
-DATA k131<>+8(SB)/8, $0x3bc000003b800000
-DATA k131<>+16(SB)/8, $0x3c2000003c000000
-DATA k131<>+24(SB)/8, $0x3c6000003c400000
-GLOBL k131<>(SB), RODATA|NOPTR, $32
+DATA k170<>+0(SB)/8, $0x3b00000000000000
+DATA k170<>+8(SB)/8, $0x3bc000003b800000
+DATA k170<>+16(SB)/8, $0x3c2000003c000000
+DATA k170<>+24(SB)/8, $0x3c6000003c400000
+GLOBL k170<>(SB), RODATA|NOPTR, $32
 
-DATA k132<>+0(SB)/8, $0x3b4000003a800000
-DATA k132<>+8(SB)/8, $0x3be000003ba00000
-DATA k132<>+16(SB)/8, $0x3c3000003c100000
-DATA k132<>+24(SB)/8, $0x3c7000003c500000
-GLOBL k132<>(SB), RODATA|NOPTR, $32
+DATA k171<>+0(SB)/8, $0x3b4000003a800000
+DATA k171<>+8(SB)/8, $0x3be000003ba00000
+DATA k171<>+16(SB)/8, $0x3c3000003c100000
+DATA k171<>+24(SB)/8, $0x3c7000003c500000
+GLOBL k171<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
@@ -31167,40 +26758,40 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPCMPEQW     k127<>+0(SB), Y2, Y1
+	VPCMPEQW     k166<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k96<>+0(SB), Y2, Y2
+	VPAND        k135<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k128<>+0(SB), Y1, Y1
+	VMULPS       k167<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k15<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, (AX)
-	VMULPS       k128<>+0(SB), Y2, Y2
+	VMULPS       k167<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k15<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPCMPEQW     k127<>+0(SB), Y2, Y1
+	VPCMPEQW     k166<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k96<>+0(SB), Y2, Y2
+	VPAND        k135<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k128<>+0(SB), Y1, Y1
+	VMULPS       k167<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k15<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 32(AX)
-	VMULPS       k128<>+0(SB), Y2, Y2
+	VMULPS       k167<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k15<>+0(SB), Y2, Y2
@@ -31214,32 +26805,32 @@ chunk:
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k81<>+0(SB), Y0, Y0
-	VMOVDQU      k83<>+0(SB), Y2
+	VANDPS       k120<>+0(SB), Y0, Y0
+	VMOVDQU      k122<>+0(SB), Y2
 	VMOVDQU      k4<>+0(SB), Y1
-	VPCMPGTD     k82<>+0(SB), Y0, Y3
+	VPCMPGTD     k121<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k129<>+0(SB), Y0, Y0
-	VPADDD       k130<>+0(SB), Y1, Y1
+	VPADDD       k168<>+0(SB), Y0, Y0
+	VPADDD       k169<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k85<>+0(SB), Y0, Y1
+	VPSUBD       k124<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k100<>+0(SB), Y4, Y5
+	VPAND       k139<>+0(SB), Y4, Y5
 	VPCMPEQB    k43<>+0(SB), Y4, Y4
-	VMOVDQU     k101<>+0(SB), Y6
+	VMOVDQU     k140<>+0(SB), Y6
 	VPSHUFB     Y5, Y6, Y6
-	VPCMPGTB    k102<>+0(SB), Y5, Y7
-	VPADDB      k103<>+0(SB), Y5, Y5
+	VPCMPGTB    k141<>+0(SB), Y5, Y7
+	VPADDB      k142<>+0(SB), Y5, Y5
 	VPBLENDVB   Y7, Y5, Y6, Y5
 	VPOR        Y4, Y5, Y5
 	VMOVDQU     Y5, (SP)
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k104<>+0(SB), Y4, Y6
+	VPCMPEQD    k143<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -31253,7 +26844,7 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k104<>+0(SB), Y4, Y6
+	VPCMPEQD    k143<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -31267,7 +26858,7 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k104<>+0(SB), Y4, Y6
+	VPCMPEQD    k143<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -31281,7 +26872,7 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k104<>+0(SB), Y4, Y6
+	VPCMPEQD    k143<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -31328,8 +26919,8 @@ run:
 
 chunk:
 	VMOVDQU   (CX), Y1
-	VPAND     k100<>+0(SB), Y1, Y1
-	VMOVDQU   k119<>+0(SB), Y2
+	VPAND     k139<>+0(SB), Y1, Y1
+	VMOVDQU   k158<>+0(SB), Y2
 	VPSHUFB   Y1, Y2, Y2
 	VPCMPGTB  k28<>+0(SB), Y1, Y3
 	VPADDB    k40<>+0(SB), Y1, Y1
@@ -31338,11 +26929,11 @@ chunk:
 	VPMOVZXBD (SP), Y1
 	VPMOVSXBD (CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k133<>+0(SB), Y2, Y3
+	VPCMPEQD  k172<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k134<>+0(SB), Y1, Y1
+	VMULPS    k173<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -31350,11 +26941,11 @@ chunk:
 	VPMOVZXBD 8(SP), Y1
 	VPMOVSXBD 8(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k133<>+0(SB), Y2, Y3
+	VPCMPEQD  k172<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k134<>+0(SB), Y1, Y1
+	VMULPS    k173<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -31362,11 +26953,11 @@ chunk:
 	VPMOVZXBD 16(SP), Y1
 	VPMOVSXBD 16(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k133<>+0(SB), Y2, Y3
+	VPCMPEQD  k172<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k134<>+0(SB), Y1, Y1
+	VMULPS    k173<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -31374,11 +26965,11 @@ chunk:
 	VPMOVZXBD 24(SP), Y1
 	VPMOVSXBD 24(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k133<>+0(SB), Y2, Y3
+	VPCMPEQD  k172<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k134<>+0(SB), Y1, Y1
+	VMULPS    k173<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -31391,22 +26982,22 @@ chunk:
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k81<>+0(SB), Y0, Y0
-	VMOVDQU      k83<>+0(SB), Y2
+	VANDPS       k120<>+0(SB), Y0, Y0
+	VMOVDQU      k122<>+0(SB), Y2
 	VMOVDQU      k4<>+0(SB), Y1
-	VPCMPGTD     k82<>+0(SB), Y0, Y3
+	VPCMPGTD     k121<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k135<>+0(SB), Y0, Y0
-	VPADDD       k136<>+0(SB), Y1, Y1
+	VPADDD       k174<>+0(SB), Y0, Y0
+	VPADDD       k175<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k85<>+0(SB), Y0, Y1
+	VPSUBD       k124<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k100<>+0(SB), Y4, Y5
+	VPAND       k139<>+0(SB), Y4, Y5
 	VPCMPEQB    k43<>+0(SB), Y4, Y4
-	VMOVDQU     k119<>+0(SB), Y6
+	VMOVDQU     k158<>+0(SB), Y6
 	VPSHUFB     Y5, Y6, Y6
 	VPCMPGTB    k28<>+0(SB), Y5, Y7
 	VPADDB      k40<>+0(SB), Y5, Y5
@@ -31416,7 +27007,7 @@ tiny:
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k121<>+0(SB), Y4, Y6
+	VPCMPEQD    k160<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -31429,7 +27020,7 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k121<>+0(SB), Y4, Y6
+	VPCMPEQD    k160<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -31442,7 +27033,7 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k121<>+0(SB), Y4, Y6
+	VPCMPEQD    k160<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -31455,7 +27046,7 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k121<>+0(SB), Y4, Y6
+	VPCMPEQD    k160<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -31478,29 +27069,29 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k133<>+0(SB)/8, $0xffffff80ffffff80
-DATA k133<>+8(SB)/8, $0xffffff80ffffff80
-DATA k133<>+16(SB)/8, $0xffffff80ffffff80
-DATA k133<>+24(SB)/8, $0xffffff80ffffff80
-GLOBL k133<>(SB), RODATA|NOPTR, $32
+DATA k172<>+0(SB)/8, $0xffffff80ffffff80
+DATA k172<>+8(SB)/8, $0xffffff80ffffff80
+DATA k172<>+16(SB)/8, $0xffffff80ffffff80
+DATA k172<>+24(SB)/8, $0xffffff80ffffff80
+GLOBL k172<>(SB), RODATA|NOPTR, $32
 
-DATA k134<>+0(SB)/8, $0x7600000076000000
-DATA k134<>+8(SB)/8, $0x7600000076000000
-DATA k134<>+16(SB)/8, $0x7600000076000000
-DATA k134<>+24(SB)/8, $0x7600000076000000
-GLOBL k134<>(SB), RODATA|NOPTR, $32
+DATA k173<>+0(SB)/8, $0x7600000076000000
+DATA k173<>+8(SB)/8, $0x7600000076000000
+DATA k173<>+16(SB)/8, $0x7600000076000000
+DATA k173<>+24(SB)/8, $0x7600000076000000
+GLOBL k173<>(SB), RODATA|NOPTR, $32
 
-DATA k135<>+0(SB)/8, $0x5680000056800000
-DATA k135<>+8(SB)/8, $0x5680000056800000
-DATA k135<>+16(SB)/8, $0x5680000056800000
-DATA k135<>+24(SB)/8, $0x5680000056800000
-GLOBL k135<>(SB), RODATA|NOPTR, $32
+DATA k174<>+0(SB)/8, $0x5680000056800000
+DATA k174<>+8(SB)/8, $0x5680000056800000
+DATA k174<>+16(SB)/8, $0x5680000056800000
+DATA k174<>+24(SB)/8, $0x5680000056800000
+GLOBL k174<>(SB), RODATA|NOPTR, $32
 
-DATA k136<>+0(SB)/8, $0x0c0000000c000000
-DATA k136<>+8(SB)/8, $0x0c0000000c000000
-DATA k136<>+16(SB)/8, $0x0c0000000c000000
-DATA k136<>+24(SB)/8, $0x0c0000000c000000
-GLOBL k136<>(SB), RODATA|NOPTR, $32
+DATA k175<>+0(SB)/8, $0x0c0000000c000000
+DATA k175<>+8(SB)/8, $0x0c0000000c000000
+DATA k175<>+16(SB)/8, $0x0c0000000c000000
+DATA k175<>+24(SB)/8, $0x0c0000000c000000
+GLOBL k175<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
@@ -31521,8 +27112,8 @@ run:
 	SUBL         $0x09000000, R8
 	CMPL         R8, $0x6e000000
 	JHI          odd
-	VMOVDQU      k137<>+0(SB), Y3
-	VMOVDQU      k138<>+0(SB), Y4
+	VMOVDQU      k176<>+0(SB), Y3
+	VMOVDQU      k177<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
@@ -31543,20 +27134,20 @@ run:
 chunk:
 	VMOVDQU    (CX), Y4
 	VPERMQ     $0xd8, Y4, Y4
-	VPAND      k100<>+0(SB), Y4, Y5
+	VPAND      k139<>+0(SB), Y4, Y5
 	VPMINUB    k39<>+0(SB), Y5, Y6
 	VPAND      k39<>+0(SB), Y6, Y6
 	VPAND      k28<>+0(SB), Y4, Y7
 	VPOR       Y7, Y6, Y6
 	VPSUBUSB   k39<>+0(SB), Y5, Y5
-	VPAND      k118<>+0(SB), Y5, Y5
+	VPAND      k157<>+0(SB), Y5, Y5
 	VPSHUFB    Y6, Y2, Y7
 	VPSHUFB    Y6, Y3, Y6
 	VPAND      k43<>+0(SB), Y4, Y8
 	VPXOR      Y8, Y6, Y6
 	VPCMPEQB   k43<>+0(SB), Y4, Y4
-	VPBLENDVB  Y4, k108<>+0(SB), Y7, Y7
-	VPBLENDVB  Y4, k100<>+0(SB), Y6, Y6
+	VPBLENDVB  Y4, k147<>+0(SB), Y7, Y7
+	VPBLENDVB  Y4, k139<>+0(SB), Y6, Y6
 	VPANDN     Y5, Y4, Y5
 	VPXOR      Y8, Y8, Y8
 	VPUNPCKLBW Y6, Y7, Y4
@@ -31586,18 +27177,18 @@ odd:
 	SBBL         R8, R8
 	VMOVD        R8, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k109<>+0(SB), Y2, Y3
-	VPOR         k110<>+0(SB), Y3, Y3
+	VPXOR        k148<>+0(SB), Y2, Y3
+	VPOR         k149<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k118<>+0(SB), Y2, Y2
+	VPAND        k157<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	VPBROADCASTB 3(DX), Y2
 	VBROADCASTSS (DX), Y3
-	VANDPS       k81<>+0(SB), Y3, Y3
+	VANDPS       k120<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k15<>+0(SB), Y3, Y3
-	VMOVDQU      k137<>+0(SB), Y4
-	VMOVDQU      k138<>+0(SB), Y5
+	VMOVDQU      k176<>+0(SB), Y4
+	VMOVDQU      k177<>+0(SB), Y5
 	VMULPS       Y3, Y4, Y4
 	VPSLLD       $0x0f, Y4, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -31618,7 +27209,7 @@ odd:
 edge:
 	VMOVDQU    (CX), Y5
 	VPERMQ     $0xd8, Y5, Y5
-	VPAND      k100<>+0(SB), Y5, Y6
+	VPAND      k139<>+0(SB), Y5, Y6
 	VPMINUB    k39<>+0(SB), Y6, Y7
 	VPAND      k39<>+0(SB), Y7, Y7
 	VPAND      k28<>+0(SB), Y5, Y8
@@ -31630,8 +27221,8 @@ edge:
 	VPXOR      Y2, Y5, Y9
 	VPAND      k43<>+0(SB), Y9, Y9
 	VPCMPEQB   k43<>+0(SB), Y5, Y5
-	VPAND      k108<>+0(SB), Y5, Y10
-	VPAND      k100<>+0(SB), Y5, Y5
+	VPAND      k147<>+0(SB), Y5, Y10
+	VPAND      k139<>+0(SB), Y5, Y5
 	VPXOR      Y11, Y11, Y11
 	VPUNPCKLBW Y7, Y8, Y12
 	VPUNPCKLBW Y11, Y6, Y13
@@ -31641,7 +27232,7 @@ edge:
 	VPADDW     Y13, Y12, Y12
 	VPMINUW    32(SP), Y12, Y12
 	VPMAXUW    Y14, Y12, Y12
-	VPCMPGTW   k110<>+0(SB), Y12, Y13
+	VPCMPGTW   k149<>+0(SB), Y12, Y13
 	VPANDN     Y15, Y13, Y15
 	VPOR       Y15, Y12, Y12
 	VMOVDQU    Y12, (AX)
@@ -31653,7 +27244,7 @@ edge:
 	VPADDW     Y6, Y7, Y7
 	VPMINUW    32(SP), Y7, Y7
 	VPMAXUW    Y5, Y7, Y7
-	VPCMPGTW   k110<>+0(SB), Y7, Y5
+	VPCMPGTW   k149<>+0(SB), Y7, Y5
 	VPANDN     Y8, Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VMOVDQU    Y7, 32(AX)
@@ -31665,35 +27256,35 @@ edge:
 
 small:
 	VBROADCASTSS (DX), Y2
-	VANDPS       k81<>+0(SB), Y2, Y2
-	VMOVDQU      k83<>+0(SB), Y4
+	VANDPS       k120<>+0(SB), Y2, Y2
+	VMOVDQU      k122<>+0(SB), Y4
 	VMOVDQU      k4<>+0(SB), Y5
-	VPCMPGTD     k82<>+0(SB), Y2, Y6
+	VPCMPGTD     k121<>+0(SB), Y2, Y6
 	VCVTDQ2PS    Y2, Y3
-	VPADDD       k135<>+0(SB), Y2, Y2
-	VPADDD       k136<>+0(SB), Y3, Y3
+	VPADDD       k174<>+0(SB), Y2, Y2
+	VPADDD       k175<>+0(SB), Y3, Y3
 	VBLENDVPS    Y6, Y2, Y3, Y2
-	VPSUBD       k85<>+0(SB), Y2, Y3
+	VPSUBD       k124<>+0(SB), Y2, Y3
 	VPBROADCASTB 3(DX), Y6
-	VMOVDQU      k111<>+0(SB), Y7
+	VMOVDQU      k150<>+0(SB), Y7
 
 tiny:
 	VMOVDQU     (CX), Y8
 	VPERMQ      $0xd8, Y8, Y8
-	VPAND       k100<>+0(SB), Y8, Y9
+	VPAND       k139<>+0(SB), Y8, Y9
 	VPXOR       Y6, Y8, Y10
 	VPAND       k43<>+0(SB), Y10, Y10
 	VPCMPEQB    k43<>+0(SB), Y8, Y11
-	VPAND       k108<>+0(SB), Y11, Y8
-	VPBLENDVB   Y11, k100<>+0(SB), Y10, Y10
-	VMOVDQU     k119<>+0(SB), Y12
+	VPAND       k147<>+0(SB), Y11, Y8
+	VPBLENDVB   Y11, k139<>+0(SB), Y10, Y10
+	VMOVDQU     k158<>+0(SB), Y12
 	VPSHUFB     Y9, Y12, Y12
 	VPCMPGTB    k28<>+0(SB), Y9, Y13
 	VPADDB      k40<>+0(SB), Y9, Y9
 	VPBLENDVB   Y13, Y9, Y12, Y9
 	VPANDN      Y9, Y11, Y9
 	VPUNPCKLBW  Y10, Y8, Y11
-	VPSHUFB     k112<>+0(SB), Y9, Y12
+	VPSHUFB     k151<>+0(SB), Y9, Y12
 	VPSRLD      $0x03, Y12, Y12
 	VMULPS      Y2, Y12, Y13
 	VFMADD213PS Y4, Y3, Y12
@@ -31702,7 +27293,7 @@ tiny:
 	VPAND       Y5, Y12, Y12
 	VPADDD      Y7, Y13, Y13
 	VPADDD      Y12, Y13, Y13
-	VPSHUFB     k113<>+0(SB), Y9, Y12
+	VPSHUFB     k152<>+0(SB), Y9, Y12
 	VPSRLD      $0x03, Y12, Y12
 	VMULPS      Y2, Y12, Y14
 	VFMADD213PS Y4, Y3, Y12
@@ -31716,7 +27307,7 @@ tiny:
 	VPOR        Y11, Y13, Y13
 	VMOVDQU     Y13, (AX)
 	VPUNPCKHBW  Y10, Y8, Y8
-	VPSHUFB     k114<>+0(SB), Y9, Y10
+	VPSHUFB     k153<>+0(SB), Y9, Y10
 	VPSRLD      $0x03, Y10, Y10
 	VMULPS      Y2, Y10, Y11
 	VFMADD213PS Y4, Y3, Y10
@@ -31725,7 +27316,7 @@ tiny:
 	VPAND       Y5, Y10, Y10
 	VPADDD      Y7, Y11, Y11
 	VPADDD      Y10, Y11, Y11
-	VPSHUFB     k115<>+0(SB), Y9, Y9
+	VPSHUFB     k154<>+0(SB), Y9, Y9
 	VPSRLD      $0x03, Y9, Y9
 	VMULPS      Y2, Y9, Y10
 	VFMADD213PS Y4, Y3, Y9
@@ -31751,17 +27342,17 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k137<>+0(SB)/8, $0x3780000000000000
-DATA k137<>+8(SB)/8, $0x3840000038000000
-DATA k137<>+16(SB)/8, $0x38c0000038800000
-DATA k137<>+24(SB)/8, $0x3940000039000000
-GLOBL k137<>(SB), RODATA|NOPTR, $32
+DATA k176<>+0(SB)/8, $0x3780000000000000
+DATA k176<>+8(SB)/8, $0x3840000038000000
+DATA k176<>+16(SB)/8, $0x38c0000038800000
+DATA k176<>+24(SB)/8, $0x3940000039000000
+GLOBL k176<>(SB), RODATA|NOPTR, $32
 
-DATA k138<>+0(SB)/8, $0x37c0000037000000
-DATA k138<>+8(SB)/8, $0x3860000038200000
-DATA k138<>+16(SB)/8, $0x38e0000038a00000
-DATA k138<>+24(SB)/8, $0x3960000039200000
-GLOBL k138<>(SB), RODATA|NOPTR, $32
+DATA k177<>+0(SB)/8, $0x37c0000037000000
+DATA k177<>+8(SB)/8, $0x3860000038200000
+DATA k177<>+16(SB)/8, $0x38e0000038a00000
+DATA k177<>+24(SB)/8, $0x3960000039200000
+GLOBL k177<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
@@ -31786,8 +27377,8 @@ run:
 
 chunk:
 	VMOVDQU   (CX), Y1
-	VPAND     k100<>+0(SB), Y1, Y1
-	VMOVDQU   k119<>+0(SB), Y2
+	VPAND     k139<>+0(SB), Y1, Y1
+	VMOVDQU   k158<>+0(SB), Y2
 	VPSHUFB   Y1, Y2, Y2
 	VPCMPGTB  k28<>+0(SB), Y1, Y3
 	VPADDB    k40<>+0(SB), Y1, Y1
@@ -31796,11 +27387,11 @@ chunk:
 	VPMOVZXBD (SP), Y1
 	VPMOVSXBD (CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k133<>+0(SB), Y2, Y3
+	VPCMPEQD  k172<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k134<>+0(SB), Y1, Y1
+	VMULPS    k173<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -31809,11 +27400,11 @@ chunk:
 	VPMOVZXBD 8(SP), Y1
 	VPMOVSXBD 8(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k133<>+0(SB), Y2, Y3
+	VPCMPEQD  k172<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k134<>+0(SB), Y1, Y1
+	VMULPS    k173<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -31822,11 +27413,11 @@ chunk:
 	VPMOVZXBD 16(SP), Y1
 	VPMOVSXBD 16(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k133<>+0(SB), Y2, Y3
+	VPCMPEQD  k172<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k134<>+0(SB), Y1, Y1
+	VMULPS    k173<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -31835,11 +27426,11 @@ chunk:
 	VPMOVZXBD 24(SP), Y1
 	VPMOVSXBD 24(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k133<>+0(SB), Y2, Y3
+	VPCMPEQD  k172<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k134<>+0(SB), Y1, Y1
+	VMULPS    k173<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -31853,22 +27444,22 @@ chunk:
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k81<>+0(SB), Y0, Y0
-	VMOVDQU      k83<>+0(SB), Y2
+	VANDPS       k120<>+0(SB), Y0, Y0
+	VMOVDQU      k122<>+0(SB), Y2
 	VMOVDQU      k4<>+0(SB), Y1
-	VPCMPGTD     k82<>+0(SB), Y0, Y3
+	VPCMPGTD     k121<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k135<>+0(SB), Y0, Y0
-	VPADDD       k136<>+0(SB), Y1, Y1
+	VPADDD       k174<>+0(SB), Y0, Y0
+	VPADDD       k175<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k85<>+0(SB), Y0, Y1
+	VPSUBD       k124<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k100<>+0(SB), Y4, Y5
+	VPAND       k139<>+0(SB), Y4, Y5
 	VPCMPEQB    k43<>+0(SB), Y4, Y4
-	VMOVDQU     k119<>+0(SB), Y6
+	VMOVDQU     k158<>+0(SB), Y6
 	VPSHUFB     Y5, Y6, Y6
 	VPCMPGTB    k28<>+0(SB), Y5, Y7
 	VPADDB      k40<>+0(SB), Y5, Y5
@@ -31878,7 +27469,7 @@ tiny:
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k121<>+0(SB), Y4, Y6
+	VPCMPEQD    k160<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -31892,7 +27483,7 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k121<>+0(SB), Y4, Y6
+	VPCMPEQD    k160<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -31906,7 +27497,7 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k121<>+0(SB), Y4, Y6
+	VPCMPEQD    k160<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -31920,7 +27511,7 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k121<>+0(SB), Y4, Y6
+	VPCMPEQD    k160<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -32122,18 +27713,18 @@ TEXT ·lanesAVX2(SB), NOSPLIT, $0-32
 
 more:
 	VMOVDQU     (CX), Y0
-	VPSHUFB     k90<>+0(SB), Y0, Y0
+	VPSHUFB     k129<>+0(SB), Y0, Y0
 	VMOVDQU     32(CX), Y1
-	VPSHUFB     k90<>+0(SB), Y1, Y1
+	VPSHUFB     k129<>+0(SB), Y1, Y1
 	VMOVDQU     64(CX), Y2
-	VPSHUFB     k90<>+0(SB), Y2, Y2
+	VPSHUFB     k129<>+0(SB), Y2, Y2
 	VMOVDQU     96(CX), Y3
-	VPSHUFB     k90<>+0(SB), Y3, Y3
+	VPSHUFB     k129<>+0(SB), Y3, Y3
 	VPUNPCKLDQ  Y1, Y0, Y4
 	VPUNPCKHDQ  Y1, Y0, Y0
 	VPUNPCKLDQ  Y3, Y2, Y1
 	VPUNPCKHDQ  Y3, Y2, Y2
-	VMOVDQU     k139<>+0(SB), Y3
+	VMOVDQU     k178<>+0(SB), Y3
 	VPUNPCKLQDQ Y1, Y4, Y5
 	VPERMD      Y5, Y3, Y5
 	VMOVDQU     Y5, (AX)
@@ -32153,11 +27744,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k139<>+0(SB)/8, $0x0000000400000000
-DATA k139<>+8(SB)/8, $0x0000000500000001
-DATA k139<>+16(SB)/8, $0x0000000600000002
-DATA k139<>+24(SB)/8, $0x0000000700000003
-GLOBL k139<>(SB), RODATA|NOPTR, $32
+DATA k178<>+0(SB)/8, $0x0000000400000000
+DATA k178<>+8(SB)/8, $0x0000000500000001
+DATA k178<>+16(SB)/8, $0x0000000600000002
+DATA k178<>+24(SB)/8, $0x0000000700000003
+GLOBL k178<>(SB), RODATA|NOPTR, $32
 
 // func spreadAVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -32223,7 +27814,7 @@ TEXT ·swap2AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k140<>+0(SB), Y0
+	VMOVDQU k179<>+0(SB), Y0
 
 more:
 	VMOVDQU (CX), Y1
@@ -32236,11 +27827,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k140<>+0(SB)/8, $0x0607040502030001
-DATA k140<>+8(SB)/8, $0x0e0f0c0d0a0b0809
-DATA k140<>+16(SB)/8, $0x0607040502030001
-DATA k140<>+24(SB)/8, $0x0e0f0c0d0a0b0809
-GLOBL k140<>(SB), RODATA|NOPTR, $32
+DATA k179<>+0(SB)/8, $0x0607040502030001
+DATA k179<>+8(SB)/8, $0x0e0f0c0d0a0b0809
+DATA k179<>+16(SB)/8, $0x0607040502030001
+DATA k179<>+24(SB)/8, $0x0e0f0c0d0a0b0809
+GLOBL k179<>(SB), RODATA|NOPTR, $32
 
 // func swap4AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -32248,7 +27839,7 @@ TEXT ·swap4AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k141<>+0(SB), Y0
+	VMOVDQU k180<>+0(SB), Y0
 
 more:
 	VMOVDQU (CX), Y1
@@ -32261,11 +27852,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k141<>+0(SB)/8, $0x0405060700010203
-DATA k141<>+8(SB)/8, $0x0c0d0e0f08090a0b
-DATA k141<>+16(SB)/8, $0x0405060700010203
-DATA k141<>+24(SB)/8, $0x0c0d0e0f08090a0b
-GLOBL k141<>(SB), RODATA|NOPTR, $32
+DATA k180<>+0(SB)/8, $0x0405060700010203
+DATA k180<>+8(SB)/8, $0x0c0d0e0f08090a0b
+DATA k180<>+16(SB)/8, $0x0405060700010203
+DATA k180<>+24(SB)/8, $0x0c0d0e0f08090a0b
+GLOBL k180<>(SB), RODATA|NOPTR, $32
 
 // func swap8AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -32273,7 +27864,7 @@ TEXT ·swap8AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k142<>+0(SB), Y0
+	VMOVDQU k181<>+0(SB), Y0
 
 more:
 	VMOVDQU (CX), Y1
@@ -32286,11 +27877,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k142<>+0(SB)/8, $0x0001020304050607
-DATA k142<>+8(SB)/8, $0x08090a0b0c0d0e0f
-DATA k142<>+16(SB)/8, $0x0001020304050607
-DATA k142<>+24(SB)/8, $0x08090a0b0c0d0e0f
-GLOBL k142<>(SB), RODATA|NOPTR, $32
+DATA k181<>+0(SB)/8, $0x0001020304050607
+DATA k181<>+8(SB)/8, $0x08090a0b0c0d0e0f
+DATA k181<>+16(SB)/8, $0x0001020304050607
+DATA k181<>+24(SB)/8, $0x08090a0b0c0d0e0f
+GLOBL k181<>(SB), RODATA|NOPTR, $32
 
 // func gatherBF16AVX2(dst *byte, codes *byte, groups *uint16, table *byte, n int)
 // Requires: AVX, AVX2
@@ -32303,7 +27894,7 @@ TEXT ·gatherBF16AVX2(SB), NOSPLIT, $32-40
 
 more:
 	VPMOVZXBW (CX), Y0
-	VPAND     k143<>+0(SB), Y0, Y0
+	VPAND     k182<>+0(SB), Y0, Y0
 	VPADDW    (DX), Y0, Y0
 	VMOVDQU   Y0, (SP)
 	MOVWQZX   (SP), DI
@@ -32362,11 +27953,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k143<>+0(SB)/8, $0x000f000f000f000f
-DATA k143<>+8(SB)/8, $0x000f000f000f000f
-DATA k143<>+16(SB)/8, $0x000f000f000f000f
-DATA k143<>+24(SB)/8, $0x000f000f000f000f
-GLOBL k143<>(SB), RODATA|NOPTR, $32
+DATA k182<>+0(SB)/8, $0x000f000f000f000f
+DATA k182<>+8(SB)/8, $0x000f000f000f000f
+DATA k182<>+16(SB)/8, $0x000f000f000f000f
+DATA k182<>+24(SB)/8, $0x000f000f000f000f
+GLOBL k182<>(SB), RODATA|NOPTR, $32
 
 // func gatherF32AVX2(dst *byte, codes *byte, groups *uint16, table *byte, n int)
 // Requires: AVX, AVX2
@@ -32379,7 +27970,7 @@ TEXT ·gatherF32AVX2(SB), NOSPLIT, $32-40
 
 more:
 	VPMOVZXBW (CX), Y0
-	VPAND     k143<>+0(SB), Y0, Y0
+	VPAND     k182<>+0(SB), Y0, Y0
 	VPADDW    (DX), Y0, Y0
 	VMOVDQU   Y0, (SP)
 	MOVWQZX   (SP), DI
@@ -32455,49 +28046,49 @@ TEXT ·columnsF32AVX2(SB), NOSPLIT, $32-64
 more:
 	VMOVDQU    (CX), Y0
 	MOVL       (DX), R12
-	VPAND      k144<>+0(SB), Y0, Y1
+	VPAND      k183<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (SI)(R12*1), Y1, Y1
 	VMULPS     (BX)(R12*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(DX), R12
 	VPSRLD     $0x04, Y0, Y2
-	VPAND      k144<>+0(SB), Y2, Y2
+	VPAND      k183<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (SI)(R12*1), Y2, Y2
 	VMULPS     (BX)(R12*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(DX), R12
 	VPSRLD     $0x08, Y0, Y3
-	VPAND      k144<>+0(SB), Y3, Y3
+	VPAND      k183<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (SI)(R12*1), Y3, Y3
 	VMULPS     (BX)(R12*1), Y3, Y3
 	VXORPS     k0<>+0(SB), Y3, Y3
 	MOVL       12(DX), R12
 	VPSRLD     $0x0c, Y0, Y4
-	VPAND      k144<>+0(SB), Y4, Y4
+	VPAND      k183<>+0(SB), Y4, Y4
 	VCVTDQ2PS  Y4, Y4
 	VSUBPS     (SI)(R12*1), Y4, Y4
 	VMULPS     (BX)(R12*1), Y4, Y4
 	VXORPS     k0<>+0(SB), Y4, Y4
 	MOVL       16(DX), R12
 	VPSRLD     $0x10, Y0, Y5
-	VPAND      k144<>+0(SB), Y5, Y5
+	VPAND      k183<>+0(SB), Y5, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (SI)(R12*1), Y5, Y5
 	VMULPS     (BX)(R12*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(DX), R12
 	VPSRLD     $0x14, Y0, Y6
-	VPAND      k144<>+0(SB), Y6, Y6
+	VPAND      k183<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (SI)(R12*1), Y6, Y6
 	VMULPS     (BX)(R12*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(DX), R12
 	VPSRLD     $0x18, Y0, Y7
-	VPAND      k144<>+0(SB), Y7, Y7
+	VPAND      k183<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (SI)(R12*1), Y7, Y7
 	VMULPS     (BX)(R12*1), Y7, Y7
@@ -32549,11 +28140,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k144<>+0(SB)/8, $0x0000000f0000000f
-DATA k144<>+8(SB)/8, $0x0000000f0000000f
-DATA k144<>+16(SB)/8, $0x0000000f0000000f
-DATA k144<>+24(SB)/8, $0x0000000f0000000f
-GLOBL k144<>(SB), RODATA|NOPTR, $32
+DATA k183<>+0(SB)/8, $0x0000000f0000000f
+DATA k183<>+8(SB)/8, $0x0000000f0000000f
+DATA k183<>+16(SB)/8, $0x0000000f0000000f
+DATA k183<>+24(SB)/8, $0x0000000f0000000f
+GLOBL k183<>(SB), RODATA|NOPTR, $32
 
 // func columnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)
 // Requires: AVX, AVX2
@@ -32574,7 +28165,7 @@ TEXT ·columnsBF16AVX2(SB), NOSPLIT, $0-64
 more:
 	VMOVDQU      (CX), Y2
 	MOVL         (DX), R12
-	VPAND        k144<>+0(SB), Y2, Y3
+	VPAND        k183<>+0(SB), Y2, Y3
 	VCVTDQ2PS    Y3, Y3
 	VSUBPS       (SI)(R12*1), Y3, Y3
 	VMULPS       (BX)(R12*1), Y3, Y3
@@ -32583,7 +28174,7 @@ more:
 	VPADDD       Y4, Y3, Y3
 	MOVL         4(DX), R12
 	VPSRLD       $0x04, Y2, Y4
-	VPAND        k144<>+0(SB), Y4, Y4
+	VPAND        k183<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -32594,7 +28185,7 @@ more:
 	VPBLENDW     $0xaa, Y4, Y3, Y3
 	MOVL         8(DX), R12
 	VPSRLD       $0x08, Y2, Y4
-	VPAND        k144<>+0(SB), Y4, Y4
+	VPAND        k183<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -32603,7 +28194,7 @@ more:
 	VPADDD       Y5, Y4, Y4
 	MOVL         12(DX), R12
 	VPSRLD       $0x0c, Y2, Y5
-	VPAND        k144<>+0(SB), Y5, Y5
+	VPAND        k183<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (SI)(R12*1), Y5, Y5
 	VMULPS       (BX)(R12*1), Y5, Y5
@@ -32614,7 +28205,7 @@ more:
 	VPBLENDW     $0xaa, Y5, Y4, Y4
 	MOVL         16(DX), R12
 	VPSRLD       $0x10, Y2, Y5
-	VPAND        k144<>+0(SB), Y5, Y5
+	VPAND        k183<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (SI)(R12*1), Y5, Y5
 	VMULPS       (BX)(R12*1), Y5, Y5
@@ -32623,7 +28214,7 @@ more:
 	VPADDD       Y6, Y5, Y5
 	MOVL         20(DX), R12
 	VPSRLD       $0x14, Y2, Y6
-	VPAND        k144<>+0(SB), Y6, Y6
+	VPAND        k183<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -32634,7 +28225,7 @@ more:
 	VPBLENDW     $0xaa, Y6, Y5, Y5
 	MOVL         24(DX), R12
 	VPSRLD       $0x18, Y2, Y6
-	VPAND        k144<>+0(SB), Y6, Y6
+	VPAND        k183<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -32693,49 +28284,49 @@ TEXT ·columnsF16AVX2(SB), NOSPLIT, $32-64
 more:
 	VMOVDQU    (CX), Y0
 	MOVL       (DX), R12
-	VPAND      k144<>+0(SB), Y0, Y1
+	VPAND      k183<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (SI)(R12*1), Y1, Y1
 	VMULPS     (BX)(R12*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(DX), R12
 	VPSRLD     $0x04, Y0, Y2
-	VPAND      k144<>+0(SB), Y2, Y2
+	VPAND      k183<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (SI)(R12*1), Y2, Y2
 	VMULPS     (BX)(R12*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(DX), R12
 	VPSRLD     $0x08, Y0, Y3
-	VPAND      k144<>+0(SB), Y3, Y3
+	VPAND      k183<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (SI)(R12*1), Y3, Y3
 	VMULPS     (BX)(R12*1), Y3, Y3
 	VXORPS     k0<>+0(SB), Y3, Y3
 	MOVL       12(DX), R12
 	VPSRLD     $0x0c, Y0, Y4
-	VPAND      k144<>+0(SB), Y4, Y4
+	VPAND      k183<>+0(SB), Y4, Y4
 	VCVTDQ2PS  Y4, Y4
 	VSUBPS     (SI)(R12*1), Y4, Y4
 	VMULPS     (BX)(R12*1), Y4, Y4
 	VXORPS     k0<>+0(SB), Y4, Y4
 	MOVL       16(DX), R12
 	VPSRLD     $0x10, Y0, Y5
-	VPAND      k144<>+0(SB), Y5, Y5
+	VPAND      k183<>+0(SB), Y5, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (SI)(R12*1), Y5, Y5
 	VMULPS     (BX)(R12*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(DX), R12
 	VPSRLD     $0x14, Y0, Y6
-	VPAND      k144<>+0(SB), Y6, Y6
+	VPAND      k183<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (SI)(R12*1), Y6, Y6
 	VMULPS     (BX)(R12*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(DX), R12
 	VPSRLD     $0x18, Y0, Y7
-	VPAND      k144<>+0(SB), Y7, Y7
+	VPAND      k183<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (SI)(R12*1), Y7, Y7
 	VMULPS     (BX)(R12*1), Y7, Y7
@@ -32950,22 +28541,22 @@ run:
 	VXORPS       k0<>+0(SB), Y5, Y5
 	VCMPPS       $0x03, Y5, Y5, Y2
 	VBLENDVPS    Y2, k15<>+0(SB), Y5, Y5
-	VPSHUFB      k90<>+0(SB), Y4, Y4
-	VPSHUFB      k90<>+0(SB), Y5, Y5
+	VPSHUFB      k129<>+0(SB), Y4, Y4
+	VPSHUFB      k129<>+0(SB), Y5, Y5
 	VPUNPCKLDQ   Y5, Y4, Y2
-	VMOVDQU      k91<>+0(SB), Y3
+	VMOVDQU      k130<>+0(SB), Y3
 	VPERMD       Y2, Y3, Y3
-	VMOVDQU      k92<>+0(SB), Y6
+	VMOVDQU      k131<>+0(SB), Y6
 	VPERMD       Y2, Y6, Y2
 	VPUNPCKHDQ   Y5, Y4, Y4
-	VMOVDQU      k91<>+0(SB), Y5
+	VMOVDQU      k130<>+0(SB), Y5
 	VPERMD       Y4, Y5, Y5
-	VMOVDQU      k92<>+0(SB), Y6
+	VMOVDQU      k131<>+0(SB), Y6
 	VPERMD       Y4, Y6, Y4
 
 chunk:
 	VMOVDQU    (CX), Y6
-	VMOVDQU    k93<>+0(SB), Y7
+	VMOVDQU    k132<>+0(SB), Y7
 	VPERMD     Y6, Y7, Y6
 	VPSRLW     X0, Y6, Y6
 	VPAND      Y1, Y6, Y6
@@ -33149,7 +28740,7 @@ TEXT ·absmaxAVX2(SB), NOSPLIT, $0-32
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+24(FP), DX
-	VMOVDQU k81<>+0(SB), Y0
+	VMOVDQU k120<>+0(SB), Y0
 
 run:
 	MOVQ  chunks+16(FP), BX
@@ -33270,11 +28861,11 @@ chunk:
 	VPACKSSDW    Y9, Y8, Y8
 	VPACKSSDW    Y11, Y10, Y10
 	VPACKSSWB    Y10, Y8, Y8
-	VMOVDQU      k139<>+0(SB), Y7
+	VMOVDQU      k178<>+0(SB), Y7
 	VPERMD       Y8, Y7, Y8
 	VPAND        k6<>+0(SB), Y8, Y8
 	VPSHUFB      Y8, Y2, Y8
-	VPMADDUBSW   k145<>+0(SB), Y8, Y8
+	VPMADDUBSW   k184<>+0(SB), Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X7
 	VPACKUSWB    X7, X8, X7
 	VMOVDQU      X7, (AX)
@@ -33288,11 +28879,11 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k145<>+0(SB)/8, $0x0110011001100110
-DATA k145<>+8(SB)/8, $0x0110011001100110
-DATA k145<>+16(SB)/8, $0x0110011001100110
-DATA k145<>+24(SB)/8, $0x0110011001100110
-GLOBL k145<>(SB), RODATA|NOPTR, $32
+DATA k184<>+0(SB)/8, $0x0110011001100110
+DATA k184<>+8(SB)/8, $0x0110011001100110
+DATA k184<>+16(SB)/8, $0x0110011001100110
+DATA k184<>+24(SB)/8, $0x0110011001100110
+GLOBL k184<>(SB), RODATA|NOPTR, $32
 
 // func int8AVX2(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX2
@@ -33306,7 +28897,7 @@ run:
 	MOVQ         chunks+24(FP), SI
 	VMOVSS       k30<>+0(SB), X0
 	VDIVSS       (DX), X0, X0
-	VMULSS       k146<>+0(SB), X0, X0
+	VMULSS       k185<>+0(SB), X0, X0
 	VBROADCASTSS X0, Y0
 
 chunk:
@@ -33329,7 +28920,7 @@ chunk:
 	VPACKSSDW Y2, Y1, Y1
 	VPACKSSDW Y4, Y3, Y3
 	VPACKSSWB Y3, Y1, Y1
-	VMOVDQU   k139<>+0(SB), Y2
+	VMOVDQU   k178<>+0(SB), Y2
 	VPERMD    Y1, Y2, Y1
 	VMOVDQU   Y1, (AX)
 	ADDQ      $0x00000080, CX
@@ -33342,29 +28933,29 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k146<>+0(SB)/8, $0x42fe000042fe0000
-DATA k146<>+8(SB)/8, $0x42fe000042fe0000
-DATA k146<>+16(SB)/8, $0x42fe000042fe0000
-DATA k146<>+24(SB)/8, $0x42fe000042fe0000
-GLOBL k146<>(SB), RODATA|NOPTR, $32
+DATA k185<>+0(SB)/8, $0x42fe000042fe0000
+DATA k185<>+8(SB)/8, $0x42fe000042fe0000
+DATA k185<>+16(SB)/8, $0x42fe000042fe0000
+DATA k185<>+24(SB)/8, $0x42fe000042fe0000
+GLOBL k185<>(SB), RODATA|NOPTR, $32
 
-DATA k147<>+0(SB)/8, $0x7fff7fff7fff7fff
-DATA k147<>+8(SB)/8, $0x7fff7fff7fff7fff
-DATA k147<>+16(SB)/8, $0x7fff7fff7fff7fff
-DATA k147<>+24(SB)/8, $0x7fff7fff7fff7fff
-GLOBL k147<>(SB), RODATA|NOPTR, $32
+DATA k186<>+0(SB)/8, $0x7fff7fff7fff7fff
+DATA k186<>+8(SB)/8, $0x7fff7fff7fff7fff
+DATA k186<>+16(SB)/8, $0x7fff7fff7fff7fff
+DATA k186<>+24(SB)/8, $0x7fff7fff7fff7fff
+GLOBL k186<>(SB), RODATA|NOPTR, $32
 
-DATA k148<>+0(SB)/8, $0x7bff7bff7bff7bff
-DATA k148<>+8(SB)/8, $0x7bff7bff7bff7bff
-DATA k148<>+16(SB)/8, $0x7bff7bff7bff7bff
-DATA k148<>+24(SB)/8, $0x7bff7bff7bff7bff
-GLOBL k148<>(SB), RODATA|NOPTR, $32
+DATA k187<>+0(SB)/8, $0x7bff7bff7bff7bff
+DATA k187<>+8(SB)/8, $0x7bff7bff7bff7bff
+DATA k187<>+16(SB)/8, $0x7bff7bff7bff7bff
+DATA k187<>+24(SB)/8, $0x7bff7bff7bff7bff
+GLOBL k187<>(SB), RODATA|NOPTR, $32
 
-DATA k149<>+0(SB)/8, $0x7c007c007c007c00
-DATA k149<>+8(SB)/8, $0x7c007c007c007c00
-DATA k149<>+16(SB)/8, $0x7c007c007c007c00
-DATA k149<>+24(SB)/8, $0x7c007c007c007c00
-GLOBL k149<>(SB), RODATA|NOPTR, $32
+DATA k188<>+0(SB)/8, $0x7c007c007c007c00
+DATA k188<>+8(SB)/8, $0x7c007c007c007c00
+DATA k188<>+16(SB)/8, $0x7c007c007c007c00
+DATA k188<>+24(SB)/8, $0x7c007c007c007c00
+GLOBL k188<>(SB), RODATA|NOPTR, $32
 
 // func specialF32AVX2(counts *uint32, src *byte, n int)
 // Requires: AVX, AVX2
@@ -33372,9 +28963,9 @@ TEXT ·specialF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ    counts+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k81<>+0(SB), Y0
-	VMOVDQU k86<>+0(SB), Y1
-	VMOVDQU k123<>+0(SB), Y2
+	VMOVDQU k120<>+0(SB), Y0
+	VMOVDQU k125<>+0(SB), Y1
+	VMOVDQU k162<>+0(SB), Y2
 	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
 	VPXOR   Y5, Y5, Y5
@@ -33407,51 +28998,8 @@ TEXT ·specialBF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    counts+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k147<>+0(SB), Y0
-	VMOVDQU k100<>+0(SB), Y1
-	VMOVDQU k110<>+0(SB), Y2
-	VPXOR   Y3, Y3, Y3
-	VPXOR   Y4, Y4, Y4
-	VPXOR   Y5, Y5, Y5
-	VPXOR   Y6, Y6, Y6
-
-more:
-	VPAND    (CX), Y0, Y7
-	VPCMPGTW Y1, Y7, Y8
-	VPSUBW   Y8, Y3, Y3
-	VPCMPGTW Y2, Y7, Y7
-	VPSUBW   Y7, Y4, Y4
-	VPAND    32(CX), Y0, Y7
-	VPCMPGTW Y1, Y7, Y8
-	VPSUBW   Y8, Y5, Y5
-	VPCMPGTW Y2, Y7, Y7
-	VPSUBW   Y7, Y6, Y6
-	ADDQ     $0x40, CX
-	DECQ     DX
-	JNZ      more
-	VPADDW   Y3, Y5, Y3
-	VPMADDWD k150<>+0(SB), Y3, Y3
-	VMOVDQU  Y3, (AX)
-	VPADDW   Y4, Y6, Y4
-	VPMADDWD k150<>+0(SB), Y4, Y4
-	VMOVDQU  Y4, 32(AX)
-	VZEROUPPER
-	RET
-
-DATA k150<>+0(SB)/8, $0x0001000100010001
-DATA k150<>+8(SB)/8, $0x0001000100010001
-DATA k150<>+16(SB)/8, $0x0001000100010001
-DATA k150<>+24(SB)/8, $0x0001000100010001
-GLOBL k150<>(SB), RODATA|NOPTR, $32
-
-// func specialF16AVX2(counts *uint32, src *byte, n int)
-// Requires: AVX, AVX2
-TEXT ·specialF16AVX2(SB), NOSPLIT, $0-24
-	MOVQ    counts+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    n+16(FP), DX
-	VMOVDQU k147<>+0(SB), Y0
-	VMOVDQU k148<>+0(SB), Y1
+	VMOVDQU k186<>+0(SB), Y0
+	VMOVDQU k139<>+0(SB), Y1
 	VMOVDQU k149<>+0(SB), Y2
 	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
@@ -33473,10 +29021,53 @@ more:
 	DECQ     DX
 	JNZ      more
 	VPADDW   Y3, Y5, Y3
-	VPMADDWD k150<>+0(SB), Y3, Y3
+	VPMADDWD k189<>+0(SB), Y3, Y3
 	VMOVDQU  Y3, (AX)
 	VPADDW   Y4, Y6, Y4
-	VPMADDWD k150<>+0(SB), Y4, Y4
+	VPMADDWD k189<>+0(SB), Y4, Y4
+	VMOVDQU  Y4, 32(AX)
+	VZEROUPPER
+	RET
+
+DATA k189<>+0(SB)/8, $0x0001000100010001
+DATA k189<>+8(SB)/8, $0x0001000100010001
+DATA k189<>+16(SB)/8, $0x0001000100010001
+DATA k189<>+24(SB)/8, $0x0001000100010001
+GLOBL k189<>(SB), RODATA|NOPTR, $32
+
+// func specialF16AVX2(counts *uint32, src *byte, n int)
+// Requires: AVX, AVX2
+TEXT ·specialF16AVX2(SB), NOSPLIT, $0-24
+	MOVQ    counts+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU k186<>+0(SB), Y0
+	VMOVDQU k187<>+0(SB), Y1
+	VMOVDQU k188<>+0(SB), Y2
+	VPXOR   Y3, Y3, Y3
+	VPXOR   Y4, Y4, Y4
+	VPXOR   Y5, Y5, Y5
+	VPXOR   Y6, Y6, Y6
+
+more:
+	VPAND    (CX), Y0, Y7
+	VPCMPGTW Y1, Y7, Y8
+	VPSUBW   Y8, Y3, Y3
+	VPCMPGTW Y2, Y7, Y7
+	VPSUBW   Y7, Y4, Y4
+	VPAND    32(CX), Y0, Y7
+	VPCMPGTW Y1, Y7, Y8
+	VPSUBW   Y8, Y5, Y5
+	VPCMPGTW Y2, Y7, Y7
+	VPSUBW   Y7, Y6, Y6
+	ADDQ     $0x40, CX
+	DECQ     DX
+	JNZ      more
+	VPADDW   Y3, Y5, Y3
+	VPMADDWD k189<>+0(SB), Y3, Y3
+	VMOVDQU  Y3, (AX)
+	VPADDW   Y4, Y6, Y4
+	VPMADDWD k189<>+0(SB), Y4, Y4
 	VMOVDQU  Y4, 32(AX)
 	VZEROUPPER
 	RET

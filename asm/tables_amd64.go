@@ -4,14 +4,19 @@ package asm
 
 //lint:file-ignore U1000 the kernels read these tables, which staticcheck does not see
 
-// The sign sets of the grid types as bytes of 1 and -1, by eight bits, and by
-// seven of which the eighth makes the number of minuses even; and the shifts of
-// the ternary grids in eighths.
+// The grids of four bytes a row as codes of their eight magnitudes.
 var (
-	signBytes     = signTable()
-	evenSignBytes = evenSignTable()
-	eighthBytes   = [2]uint64{0x0101010101010101, 0xFFFFFFFFFFFFFFFF}
+	iq3xxsCodes = [256]uint32(codesOf(iq3xxsGrid[:], 3))
+	iq3sCodes   = [512]uint32(codesOf(iq3sGrid[:], 1))
 )
+
+func codesOf(grid []uint32, shift int) []uint32 {
+	out := make([]uint32, len(grid))
+	for i, row := range grid {
+		out[i] = row >> shift & 0x07070707
+	}
+	return out
+}
 
 // The grids of four bytes a row by planes: the first bytes of all rows, then the
 // second ones.
@@ -28,25 +33,4 @@ func planes(grid []uint32) []byte {
 		}
 	}
 	return out
-}
-
-func signTable() (t [256]uint64) {
-	for i := range t {
-		for j := range 8 {
-			b := uint64(1)
-			if i>>j&1 == 1 {
-				b = 0xFF
-			}
-			t[i] |= b << (8 * j)
-		}
-	}
-	return t
-}
-
-func evenSignTable() (t [128]uint64) {
-	all := signTable()
-	for i := range t {
-		t[i] = all[evenSigns(uint32(i))]
-	}
-	return t
 }

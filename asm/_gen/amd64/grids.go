@@ -25,20 +25,6 @@ func rows8(base Register, index [4]Register) VecVirtual {
 	return y
 }
 
-// fields takes four fields of a register: those of width bits at step.
-func fields(word Register, first, step uint64, mask uint32) (out [4]Register) {
-	for i := range 4 {
-		r := GP64()
-		MOVQ(word, r)
-		if shift := first + uint64(i)*step; shift > 0 {
-			SHRQ(Imm(shift), r)
-		}
-		and32(r.As32(), mask)
-		out[i] = r
-	}
-	return out
-}
-
 // loaded takes four bytes of memory.
 func (k *kernel) loaded(off int) (out [4]Register) {
 	for i := range 4 {
@@ -49,8 +35,8 @@ func (k *kernel) loaded(off int) (out [4]Register) {
 	return out
 }
 
-// dByScale keeps -d*(half+s)*factor for eight scales in dwords. Without a half
-// the scale is d*(1+2s).
+// dByScale is d*(half+s)*factor for eight scales in dwords; without a half it is
+// d*(1+2s). To F32 and F16 they are turned, else of each NaN is FFC00000.
 func (k *kernel) dByScale(s VecVirtual, d VecVirtual, half, factor float32) {
 	if half == 0 {
 		VPADDD(s, s, s)
@@ -64,7 +50,11 @@ func (k *kernel) dByScale(s VecVirtual, d VecVirtual, half, factor float32) {
 	if factor != 1 {
 		VMULPS(floats(factor), s, s)
 	}
-	k.negated(s)
+	if k.wide {
+		k.negated(s)
+	} else {
+		canonical(s)
+	}
 }
 
 // nibbleScales is 4-bit scales, eight in each word.
@@ -80,6 +70,64 @@ func (k *kernel) nibbleScales(off, n int, d VecVirtual, half, factor float32) sc
 	return s
 }
 
+// A signed is the numbers of a block of rows of magnitudes and of sign sets. To
+// BF16 the few magnitudes are rounded once under each scale and looked up by
+// codes, else rows hold the magnitudes themselves.
+type signed struct {
+	*kernel
+	s     scales
+	t     smallTables
+	minus VecVirtual // 80 in each byte; zero where the scales are NaN
+	pairs bool       // two scales for each 32
+}
+
+func (k *kernel) signed(s scales, n int, d VecVirtual, magnitudes ...float32) signed {
+	g := signed{kernel: k, s: s, pairs: n == 16}
+	if k.wide {
+		return g
+	}
+	g.minus = YMM()
+	VCMPPS(Imm(7), d, d, g.minus)
+	VPAND(bytes32(0x80), g.minus, g.minus)
+	g.t = k.smallTables(len(magnitudes), n)
+	for i := range n / 8 {
+		of := load(s.at.Offset(32 * i))
+		g.t.build(k, i, true, func(q int) VecVirtual {
+			x := YMM()
+			VMULPS(floats(-magnitudes[q]), of, x)
+			return x
+		})
+	}
+	return g
+}
+
+// write writes 32 elements of a row and of the sign sets at sets.
+func (g signed) write(i int, codes VecVirtual, sets Mem) {
+	minus := setBits(sets)
+	if g.wide {
+		VPXOR(minus, codes, codes)
+		VPSUBB(minus, codes, codes)
+		if g.pairs {
+			g.scaled(32*i, codes, g.s.of(2*i), g.s.of(2*i+1))
+		} else {
+			of := g.s.of(i)
+			g.scaled(32*i, codes, of, of)
+		}
+		return
+	}
+	VPAND(g.minus, minus, minus)
+	l := g.t.of(i)
+	if g.pairs {
+		l = g.t.ofTwo(i, codes)
+	}
+	g.lookupSigned(32*i, codes, minus, l)
+}
+
+// All magnitudes of IQ2 have different upper bits of their lower nibbles.
+func (k *kernel) signed2(s scales, n int, d VecVirtual) signed {
+	return k.signed(s, n, d, 8, 25, 25, 43)
+}
+
 func iq2XXS(k *kernel) {
 	d, s := k.half(0), k.scales(8)
 	a, b := YMM(), YMM()
@@ -87,117 +135,102 @@ func iq2XXS(k *kernel) {
 	VMOVUPS(k.from(34), b)
 	VSHUFPS(Imm(0xDD), b, a, a)
 	VPERMQ(Imm(quads), a, a)
+	sets := evenSets(sevenBits(a))
 	VPSRLD(Imm(28), a, a)
 	k.dByScale(a, d, 0.5, 0.25)
 	s.keep(0, a)
-	grid, signs := table("iq2xxsGrid"), table("evenSignBytes")
-	ahead(8, func(i int) VecVirtual {
-		word := GP64()
-		MOVL(k.from(6+8*i), word.As32())
-		codes := rows8(grid, k.loaded(2+8*i))
-		VPSIGNB(rows8(signs, fields(word, 0, 7, 127)), codes, codes)
-		return codes
-	}, func(i int, codes VecVirtual) {
-		of := s.of(i)
-		k.scaled(32*i, codes, of, of)
-	})
+	grid, g := table("iq2xxsGrid"), k.signed2(s, 8, d)
+	ahead(8, func(i int) VecVirtual { return rows8(grid, k.loaded(2+8*i)) },
+		func(i int, codes VecVirtual) { g.write(i, codes, sets.Offset(4*i)) })
+}
+
+// nines parts 32 words: indices of nine bits, and sign sets.
+func (k *kernel) nines(off int) (indices, sets Mem) {
+	var seven [2]VecVirtual
+	indices = AllocLocal(64)
+	for i := range seven {
+		y := load(k.from(off + 32*i))
+		seven[i] = YMM()
+		VPSRLW(Imm(9), y, seven[i])
+		VPAND(words(511), y, y)
+		VMOVDQU(y, indices.Offset(32*i))
+	}
+	VPACKUSWB(seven[1], seven[0], seven[0])
+	VPERMQ(Imm(quads), seven[0], seven[0])
+	return indices, evenSets(seven[0])
 }
 
 func iq2XS(k *kernel) {
-	s := k.nibbleScales(66, 16, k.half(0), 0.5, 0.25)
-	grid, signs := table("iq2xsGrid"), table("evenSignBytes")
-	ahead(8, func(i int) VecVirtual {
-		word := GP64()
-		MOVQ(k.from(2+8*i), word)
-		codes := rows8(grid, fields(word, 0, 16, 511))
-		VPSIGNB(rows8(signs, fields(word, 9, 16, 127)), codes, codes)
-		return codes
-	}, func(i int, codes VecVirtual) { k.scaled(32*i, codes, s.of(2*i), s.of(2*i+1)) })
-}
-
-// withHigh adds to four indices the fields of a byte, shifted to bit 8.
-func (k *kernel) withHigh(index [4]Register, off, first, width int) {
-	mask := uint32(1<<width-1) << 8
-	for i := range 4 {
-		r := GP32()
-		MOVBLZX(k.from(off), r)
-		if shift := 8 - first - i*width; shift >= 0 {
-			SHLL(Imm(uint64(shift)), r)
-		}
-		and32(r, mask)
-		ORL(r, index[i].(GPVirtual).As32())
-	}
+	indices, sets := k.nines(2)
+	d := k.half(0)
+	s := k.nibbleScales(66, 16, d, 0.5, 0.25)
+	grid, g := table("iq2xsGrid"), k.signed2(s, 16, d)
+	ahead(8, func(i int) VecVirtual { return rows8(grid, fourWords(indices, i)) },
+		func(i int, codes VecVirtual) { g.write(i, codes, sets.Offset(4*i)) })
 }
 
 func iq2S(k *kernel) {
-	s := k.nibbleScales(74, 16, k.half(0), 0.5, 0.25)
-	grid, signs := table("iq2sGrid"), table("signBytes")
-	ahead(8, func(i int) VecVirtual {
-		index := k.loaded(2 + 4*i)
-		k.withHigh(index, 66+i, 0, 2)
-		codes := rows8(grid, index)
-		VPSIGNB(rows8(signs, k.loaded(34+4*i)), codes, codes)
-		return codes
-	}, func(i int, codes VecVirtual) { k.scaled(32*i, codes, s.of(2*i), s.of(2*i+1)) })
+	indices := k.indices(32, 2, 66, fieldsOfBytes(4, 2, 3), false)
+	d := k.half(0)
+	s := k.nibbleScales(74, 16, d, 0.5, 0.25)
+	grid, g := table("iq2sGrid"), k.signed2(s, 16, d)
+	ahead(8, func(i int) VecVirtual { return rows8(grid, fourWords(indices, i)) },
+		func(i int, codes VecVirtual) { g.write(i, codes, k.from(34+4*i)) })
 }
 
-// rows4 copies the rows of four bytes of a block to memory in the order of
-// codes, long before they are read: a load over several young stores waits.
-func (k *kernel) rows4(base Register, index func(i int) Register) Mem {
-	at := AllocLocal(256)
-	for i := range 64 {
-		r := GP32()
-		MOVL(Mem{Base: base, Index: index(i), Scale: 4}, r)
-		MOVL(r, at.Offset(i/8*32+quadAt[i%8/2]+i%2*4))
+// rows4 brings eight rows of four bytes into a register, in the order of codes.
+func rows4(base Register, index func(i int) Register) VecVirtual {
+	var halves [2]VecVirtual
+	for i := range halves {
+		x := XMM()
+		for j := range 4 {
+			m := Mem{Base: base, Index: index(j/2*4 + i*2 + j%2), Scale: 4}
+			if j == 0 {
+				VMOVD(m, x)
+			} else {
+				VPINSRD(Imm(uint64(j)), m, x, x)
+			}
+		}
+		halves[i] = x
 	}
-	return at
+	y := YMM()
+	VINSERTI128(Imm(1), halves[1], halves[0].AsY(), y)
+	return y
+}
+
+// grid4 is a grid of rows of four: their codes to BF16, else their magnitudes.
+func (k *kernel) grid4(name string) Register {
+	if k.wide {
+		return table(name + "Grid")
+	}
+	return table(name + "Codes")
 }
 
 func iq3XXS(k *kernel) {
 	d, s := k.half(0), k.scales(8)
-	words := YMM()
-	VPSRLD(Imm(28), load(k.from(66)), words)
+	words := load(k.from(66))
+	sets := evenSets(sevenBits(words))
+	VPSRLD(Imm(28), words, words)
 	k.dByScale(words, d, 0.5, 0.5)
 	s.keep(0, words)
-	codesAt := k.rows4(table("iq3xxsGrid"), func(i int) Register {
-		r := GP64()
-		MOVBQZX(k.from(2+i), r)
-		return r
-	})
-	signs := table("evenSignBytes")
+	grid, g := k.grid4("iq3xxs"), k.signed(s, 8, d, 4, 12, 20, 28, 36, 44, 52, 62)
 	ahead(8, func(i int) VecVirtual {
-		word, codes := GP64(), YMM()
-		MOVL(k.from(66+4*i), word.As32())
-		VMOVDQU(codesAt.Offset(32*i), codes)
-		VPSIGNB(rows8(signs, fields(word, 0, 7, 127)), codes, codes)
-		return codes
-	}, func(i int, codes VecVirtual) {
-		of := s.of(i)
-		k.scaled(32*i, codes, of, of)
-	})
+		return rows4(grid, func(j int) Register {
+			r := GP64()
+			MOVBQZX(k.from(2+8*i+j), r)
+			return r
+		})
+	}, func(i int, codes VecVirtual) { g.write(i, codes, sets.Offset(4*i)) })
 }
 
 func iq3S(k *kernel) {
-	s := k.nibbleScales(106, 8, k.half(0), 0, 1)
-	codesAt := k.rows4(table("iq3sGrid"), func(i int) Register {
-		r, bit := GP64(), GP32()
-		MOVBQZX(k.from(2+i), r)
-		MOVBLZX(k.from(66+i/8), bit)
-		SHLL(Imm(uint64(8-i%8)), bit)
-		and32(bit, 0x100)
-		ORL(bit, r.As32())
-		return r
-	})
-	signs := table("signBytes")
+	indices := k.indices(64, 2, 66, fieldsOfBytes(8, 1, 1), false)
+	d := k.half(0)
+	s := k.nibbleScales(106, 8, d, 0, 1)
+	grid, g := k.grid4("iq3s"), k.signed(s, 8, d, 1, 3, 5, 7, 9, 11, 13, 15)
 	ahead(8, func(i int) VecVirtual {
-		codes := YMM()
-		VMOVDQU(codesAt.Offset(32*i), codes)
-		VPSIGNB(rows8(signs, k.loaded(74+4*i)), codes, codes)
-		return codes
-	}, func(i int, codes VecVirtual) {
-		of := s.of(i)
-		k.scaled(32*i, codes, of, of)
-	})
+		return rows4(grid, func(j int) Register { return word(indices, 8*i+j) })
+	}, func(i int, codes VecVirtual) { g.write(i, codes, k.from(74+4*i)) })
 }
 
 // The values of the ternary grids are shifted by an eighth up or down: times
@@ -210,38 +243,48 @@ func shifted(codes, eighths VecVirtual) {
 }
 
 func iq1S(k *kernel) {
+	indices := k.indices(32, 2, 34, fieldsOfWords(), true)
 	d, s := k.half(0), k.scales(8)
-	y := YMM()
-	VPMOVZXWD(k.from(34), y)
-	VPSRLD(Imm(12), y, y)
+	heads, y, down := YMM(), YMM(), YMM()
+	VPMOVZXWD(k.from(34), heads)
+	VPSLLD(Imm(16), heads, down)
+	VPSRLD(Imm(12), heads, y)
 	VPAND(dwords(7), y, y)
 	k.dByScale(y, d, 0, 0.125)
 	s.keep(0, y)
 	grid := table("iq1Grid")
-	ahead(8, func(i int) VecVirtual {
-		word := GP64()
-		MOVWQZX(k.from(34+2*i), word)
-		index := k.loaded(2 + 4*i)
-		for l, h := range fields(word, 0, 3, 7) {
-			SHLL(Imm(8), h.(GPVirtual).As32())
-			ORL(h.(GPVirtual).As32(), index[l].(GPVirtual).As32())
-		}
-		codes := rows8(grid, index)
-		down, x, eighths := GP64(), XMM(), YMM()
-		MOVWQSX(k.from(34+2*i), down)
-		SARQ(Imm(63), down)
-		ORQ(Imm(1), down) // -1 or 1, and so are its bytes but the upper ones
-		VMOVD(down.As32(), x)
-		VPBROADCASTB(x, eighths)
-		shifted(codes, eighths)
-		return codes
-	}, func(i int, codes VecVirtual) {
-		of := s.of(i)
-		k.scaled(32*i, codes, of, of)
+	rows := func(i int) VecVirtual { return rows8(grid, fourWords(indices, i)) }
+	if k.wide {
+		eighths := AllocLocal(32)
+		VPSRAD(Imm(31), down, down)
+		VPOR(bytes32(1), down, down)
+		VMOVDQU(down, eighths)
+		ahead(8, func(i int) VecVirtual {
+			codes, up := rows(i), YMM()
+			VPBROADCASTD(eighths.Offset(4*i), up)
+			shifted(codes, up)
+			return codes
+		}, func(i int, codes VecVirtual) {
+			of := s.of(i)
+			k.scaled(32*i, codes, of, of)
+		})
+		return
+	}
+	t := k.smallTables(4, 8)
+	t.build(k, 0, true, func(q int) VecVirtual {
+		x, level := YMM(), float32(8*(1-min(q, 2))) // in eighths and less than nothing: products are turned
+		VBLENDVPS(down, floats(level+1), load(floats(level-1)), x)
+		VMULPS(y, x, x)
+		return x
+	})
+	ahead(8, rows, func(i int, codes VecVirtual) {
+		VPADDB(bytes32(1), codes, codes)
+		k.lookup(32*i, codes, t.of(i))
 	})
 }
 
 func iq1M(k *kernel) {
+	indices := k.indices(32, 0, 32, fieldsOfBytes(2, 4, 7), false)
 	all, r, mask := GP64(), GP64(), GP64()
 	MOVQ(k.from(48), all)
 	MOVQ(U64(0xF000F000F000F000), mask)
@@ -252,26 +295,49 @@ func iq1M(k *kernel) {
 	VCVTPH2PS(x, d)
 	MOVQ(U64(0x0FFF0FFF0FFF0FFF), mask)
 	PEXTQ(mask, all, r)
-	s := k.scales(16)
+	s, t := k.scales(16), smallTables{}
+	if !k.wide {
+		t = k.smallTables(8, 16)
+	}
 	for i := range 2 {
 		y := YMM()
 		VPMOVZXBD(spread(r, 0x0707070707070707), y)
 		k.dByScale(y, d, 0, 0.125)
-		s.keep(8*i, y)
+		if k.wide {
+			s.keep(8*i, y)
+		} else {
+			t.build(k, i, true, func(q int) VecVirtual {
+				x := YMM()
+				VMULPS(floats(float32(8*(1-min(q%4, 2))-1+q/4*2)), y, x) // as in IQ1_S
+				return x
+			})
+		}
 		if i == 0 {
 			SHRQ(Imm(24), r)
 		}
 	}
-	grid, steps := table("iq1Grid"), table("eighthBytes")
+	grid := table("iq1Grid")
 	ahead(8, func(i int) VecVirtual {
-		index, word := k.loaded(4*i), GP64()
-		MOVWQZX(k.from(32+2*i), word)
-		for l, h := range fields(word, 0, 4, 7) {
-			SHLL(Imm(8), h.(GPVirtual).As32())
-			ORL(h.(GPVirtual).As32(), index[l].(GPVirtual).As32())
+		codes, down := rows8(grid, fourWords(indices, i)), YMM()
+		VPBROADCASTW(k.from(32+2*i), down)
+		VPSHUFB(data([]byte{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1}), down, down)
+		own := []byte{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128}
+		VPAND(data(own), down, down)
+		if k.wide {
+			VPCMPEQB(data(own), down, down)
+			VPOR(bytes32(1), down, down)
+			shifted(codes, down)
+			return codes
 		}
-		codes := rows8(grid, index)
-		shifted(codes, rows8(steps, fields(word, 3, 4, 1)))
+		VPMINUB(bytes32(4), down, down) // the tables' upper halves
+		VPADDB(bytes32(1), codes, codes)
+		VPOR(down, codes, codes)
 		return codes
-	}, func(i int, codes VecVirtual) { k.scaled(32*i, codes, s.of(2*i), s.of(2*i+1)) })
+	}, func(i int, codes VecVirtual) {
+		if k.wide {
+			k.scaled(32*i, codes, s.of(2*i), s.of(2*i+1))
+		} else {
+			t.lookup(k, i, codes)
+		}
+	})
 }

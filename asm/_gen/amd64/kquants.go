@@ -111,7 +111,7 @@ func q45K(high bool) func(*kernel) {
 func q2K(k *kernel) {
 	whole := k.halves(80, 82)
 	ds, ms := k.scales(16), k.scales(16)
-	tables := k.smallTables(4)
+	tables := k.smallTables(4, 16)
 	x := XMM()
 	VMOVDQU(k.from(0), x)
 	for i, s := range [2]scales{ds, ms} {
@@ -196,7 +196,7 @@ func (k *kernel) q3Scales(off int, d VecVirtual) scales {
 
 func q3K(k *kernel) {
 	s := k.q3Scales(96, k.half(108))
-	tables := k.smallTables(8)
+	tables := k.smallTables(8, 16)
 	for i := range 2 {
 		if k.wide {
 			break

@@ -189,8 +189,8 @@ type smallTables struct {
 	low, high Mem
 }
 
-func (k *kernel) smallTables(levels int) smallTables {
-	return smallTables{levels, AllocLocal(16 * levels), AllocLocal(16 * levels)}
+func (k *kernel) smallTables(levels, scales int) smallTables {
+	return smallTables{levels, AllocLocal(scales * levels), AllocLocal(scales * levels)}
 }
 
 // build makes the tables of the i-th eight scales.
@@ -231,6 +231,12 @@ func (t smallTables) build(k *kernel, i int, turned bool, level func(q int) VecV
 
 // lookup writes run r of 32 elements, under the scales 2r and 2r+1.
 func (t smallTables) lookup(k *kernel, r int, codes VecVirtual) {
+	k.lookup(32*r, codes, t.ofTwo(r, codes))
+}
+
+// ofTwo is the tables of the scales 2r and 2r+1, for codes that it turns to the
+// second ones.
+func (t smallTables) ofTwo(r int, codes VecVirtual) looked {
 	second := byte(t.levels)
 	VPOR(bytes32(0, 0, 0, 0, 0, 0, 0, 0, second, second, second, second, second, second, second, second), codes, codes)
 	l := looked{YMM(), YMM()}
@@ -238,10 +244,38 @@ func (t smallTables) lookup(k *kernel, r int, codes VecVirtual) {
 		if t.levels == 4 {
 			VPBROADCASTQ(m.Offset(8*r), l[j])
 		} else {
-			VBROADCASTI128(m.Offset(r/4*64+r%2*32+r%4/2*16), l[j])
+			VBROADCASTI128(m.Offset(pairAt(r)), l[j])
 		}
 	}
-	k.lookup(32*r, codes, l)
+	return l
+}
+
+// pairAt is where the tables of eight levels of the scales 2r and 2r+1 lie.
+func pairAt(r int) int { return r/4*64 + r%2*32 + r%4/2*16 }
+
+// of is the table of scale i, over and over.
+func (t smallTables) of(i int) looked {
+	l := looked{YMM(), YMM()}
+	for j, m := range [2]Mem{t.low, t.high} {
+		if t.levels == 4 {
+			VPBROADCASTD(m.Offset(4*i), l[j])
+		} else {
+			VPBROADCASTQ(m.Offset(pairAt(i/2)+i%2*8), l[j])
+		}
+	}
+	return l
+}
+
+// lookupSigned is lookup with signs to be turned.
+func (k *kernel) lookupSigned(at int, codes, minus VecVirtual, l looked) {
+	low, high, w := YMM(), YMM(), YMM()
+	VPSHUFB(codes, l[0], low)
+	VPSHUFB(codes, l[1], high)
+	VPXOR(minus, high, high)
+	VPUNPCKLBW(high, low, w)
+	VMOVDQU(w, k.to(at))
+	VPUNPCKHBW(high, low, w)
+	VMOVDQU(w, k.to(at+16))
 }
 
 // by is a table of values times a scale: the scale has its sign, a NaN among

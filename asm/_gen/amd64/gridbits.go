@@ -1,0 +1,133 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// What the grid types keep in bits is taken apart for many elements at once, and
+// waits in memory: indices of rows as words, sign sets as bytes.
+
+// setBits is FF for each element whose bit in the 32 at m is set.
+func setBits(m Mem) VecVirtual {
+	y, bits := YMM(), load(bytes32(1, 2, 4, 8, 16, 32, 64, 128))
+	VPBROADCASTD(m, y)
+	VPSHUFB(data([]byte{0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3, 3, 3, 3}), y, y)
+	VPAND(bits, y, y)
+	VPCMPEQB(bits, y, y)
+	return y
+}
+
+// evenSets makes 32 sign sets of eight bits whole, of which the eighth makes the
+// number of minuses even, and keeps them.
+func evenSets(y VecVirtual) Mem {
+	odd, at := YMM(), AllocLocal(32)
+	VPSRLW(Imm(4), y, odd)
+	VPXOR(y, odd, odd)
+	VPAND(bytes32(0x0F), odd, odd)
+	table := YMM()
+	VMOVDQU(bytes32(0, 0x80, 0x80, 0, 0x80, 0, 0, 0x80, 0x80, 0, 0, 0x80, 0, 0x80, 0x80, 0), table)
+	VPSHUFB(odd, table, odd)
+	VPOR(odd, y, y)
+	VMOVDQU(y, at)
+	return at
+}
+
+// sevenBits is the four fields of seven bits of each dword, a byte each.
+func sevenBits(words VecVirtual) VecVirtual {
+	y := YMM()
+	VPAND(dwords(0x7F), words, y)
+	for i := range 3 {
+		field := YMM()
+		VPSLLD(Imm(uint64(i+1)), words, field)
+		VPAND(dwords(0x7F00<<(8*i)), field, field)
+		VPOR(field, y, y)
+	}
+	return y
+}
+
+// A highBits says how the upper bits of sixteen indices stand in their bytes:
+// the byte of each, a factor that brings its bits to bit at and upwards, and
+// a mask of them there, which is above bit 8 by down.
+type highBits struct {
+	bytes  [16]byte
+	factor [16]uint16
+	mask   uint16
+	down   uint64
+}
+
+// fieldsOfBytes is n fields of width bits in each byte, the first the lowest.
+func fieldsOfBytes(n, width int, mask uint16) (h highBits) {
+	for i := range 16 {
+		h.bytes[i] = byte(i / n)
+		h.factor[i] = 256 >> (i % n * width)
+	}
+	h.mask = mask << 8
+	return h
+}
+
+// fieldsOfWords is four fields of three bits in each word.
+func fieldsOfWords() (h highBits) {
+	for i := range 16 {
+		h.bytes[i] = byte(i / 4 * 2)
+		h.factor[i] = 512 >> (i % 4 * 3)
+	}
+	h.mask, h.down = 7<<9, 1
+	return h
+}
+
+// indices joins n bytes at low with their upper bits at high, and keeps them as
+// words.
+func (k *kernel) indices(n, low, high int, h highBits, whole bool) Mem {
+	var order []byte
+	used := 0
+	for _, b := range h.bytes {
+		next := byte(0x80)
+		if whole {
+			next = b + 1
+		}
+		order = append(order, b, next)
+		used = max(used, int(b)+1)
+	}
+	if whole {
+		used++
+	}
+	at, shuffle, factor := AllocLocal(2*n), load(data(order)), load(words(h.factor[:]...))
+	for i := 0; i < n; i += 16 {
+		y, up := YMM(), YMM()
+		VPMOVZXBW(k.from(low+i), y)
+		switch used {
+		case 2:
+			VPBROADCASTW(k.from(high+i/8), up)
+		case 4:
+			VPBROADCASTD(k.from(high+i/4), up)
+		default:
+			VPBROADCASTQ(k.from(high+i/2), up)
+		}
+		VPSHUFB(shuffle, up, up)
+		VPMULLW(factor, up, up)
+		VPAND(words(h.mask), up, up)
+		if h.down > 0 {
+			VPSRLW(Imm(h.down), up, up)
+		}
+		VPOR(up, y, y)
+		VMOVDQU(y, at.Offset(2*i))
+	}
+	return at
+}
+
+// word is a register with the i-th word at m.
+func word(m Mem, i int) Register {
+	r := GP64()
+	MOVWQZX(m.Offset(2*i), r)
+	return r
+}
+
+// fourWords is the words 4i to 4i+3.
+func fourWords(m Mem, i int) (out [4]Register) {
+	for j := range out {
+		out[j] = word(m, 4*i+j)
+	}
+	return out
+}
