@@ -1163,12 +1163,8 @@ block:
 	VMOVDQU      k14<>+0(SB), Y4
 	VMULPS       Y1, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k15<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y4, Y4
 	VXORPS       k0<>+0(SB), Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y1
-	VBLENDVPS    Y1, k15<>+0(SB), Y4, Y4
 	VCVTPS2PH    $0x00, Y2, X2
 	VCVTPS2PH    $0x00, Y4, X1
 	VINSERTI128  $0x01, X1, Y2, Y2
@@ -1199,12 +1195,6 @@ DATA k14<>+8(SB)/8, $0xc0400000c0000000
 DATA k14<>+16(SB)/8, $0xc0a00000c0800000
 DATA k14<>+24(SB)/8, $0xc0e00000c0c00000
 GLOBL k14<>(SB), RODATA|NOPTR, $32
-
-DATA k15<>+0(SB)/8, $0x7fc000007fc00000
-DATA k15<>+8(SB)/8, $0x7fc000007fc00000
-DATA k15<>+16(SB)/8, $0x7fc000007fc00000
-DATA k15<>+24(SB)/8, $0x7fc000007fc00000
-GLOBL k15<>(SB), RODATA|NOPTR, $32
 
 // func q4_1F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
@@ -1262,6 +1252,12 @@ block:
 	JNZ          block
 	VZEROUPPER
 	RET
+
+DATA k15<>+0(SB)/8, $0x7fc000007fc00000
+DATA k15<>+8(SB)/8, $0x7fc000007fc00000
+DATA k15<>+16(SB)/8, $0x7fc000007fc00000
+DATA k15<>+24(SB)/8, $0x7fc000007fc00000
+GLOBL k15<>(SB), RODATA|NOPTR, $32
 
 // func q4_1BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
@@ -7195,12 +7191,8 @@ block:
 	VMOVDQU      k54<>+0(SB), Y4
 	VMULPS       Y1, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k15<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y4, Y4
 	VXORPS       k0<>+0(SB), Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y1
-	VBLENDVPS    Y1, k15<>+0(SB), Y4, Y4
 	VCVTPS2PH    $0x00, Y2, X2
 	VCVTPS2PH    $0x00, Y4, X1
 	VINSERTI128  $0x01, X1, Y2, Y2
@@ -7794,12 +7786,8 @@ block:
 	VMOVDQU      k54<>+0(SB), Y11
 	VMULPS       Y1, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y12
-	VBLENDVPS    Y12, k15<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y11, Y11
 	VXORPS       k0<>+0(SB), Y11, Y11
-	VCMPPS       $0x03, Y11, Y11, Y1
-	VBLENDVPS    Y1, k15<>+0(SB), Y11, Y11
 	VCVTPS2PH    $0x00, Y2, X2
 	VCVTPS2PH    $0x00, Y11, X1
 	VINSERTI128  $0x01, X1, Y2, Y2
@@ -7821,12 +7809,8 @@ block:
 	VMOVDQU      k54<>+0(SB), Y11
 	VMULPS       Y1, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y12
-	VBLENDVPS    Y12, k15<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y11, Y11
 	VXORPS       k0<>+0(SB), Y11, Y11
-	VCMPPS       $0x03, Y11, Y11, Y1
-	VBLENDVPS    Y1, k15<>+0(SB), Y11, Y11
 	VCVTPS2PH    $0x00, Y2, X2
 	VCVTPS2PH    $0x00, Y11, X1
 	VINSERTI128  $0x01, X1, Y2, Y2
@@ -7848,12 +7832,8 @@ block:
 	VMOVDQU      k54<>+0(SB), Y11
 	VMULPS       Y1, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y12
-	VBLENDVPS    Y12, k15<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y11, Y11
 	VXORPS       k0<>+0(SB), Y11, Y11
-	VCMPPS       $0x03, Y11, Y11, Y1
-	VBLENDVPS    Y1, k15<>+0(SB), Y11, Y11
 	VCVTPS2PH    $0x00, Y2, X2
 	VCVTPS2PH    $0x00, Y11, X1
 	VINSERTI128  $0x01, X1, Y2, Y2
@@ -7875,12 +7855,8 @@ block:
 	VMOVDQU      k54<>+0(SB), Y11
 	VMULPS       Y1, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y12
-	VBLENDVPS    Y12, k15<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y11, Y11
 	VXORPS       k0<>+0(SB), Y11, Y11
-	VCMPPS       $0x03, Y11, Y11, Y1
-	VBLENDVPS    Y1, k15<>+0(SB), Y11, Y11
 	VCVTPS2PH    $0x00, Y2, X2
 	VCVTPS2PH    $0x00, Y11, X1
 	VINSERTI128  $0x01, X1, Y2, Y2
@@ -7902,12 +7878,8 @@ block:
 	VMOVDQU      k54<>+0(SB), Y11
 	VMULPS       Y1, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y12
-	VBLENDVPS    Y12, k15<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y11, Y11
 	VXORPS       k0<>+0(SB), Y11, Y11
-	VCMPPS       $0x03, Y11, Y11, Y1
-	VBLENDVPS    Y1, k15<>+0(SB), Y11, Y11
 	VCVTPS2PH    $0x00, Y2, X2
 	VCVTPS2PH    $0x00, Y11, X1
 	VINSERTI128  $0x01, X1, Y2, Y2
@@ -7929,12 +7901,8 @@ block:
 	VMOVDQU      k54<>+0(SB), Y11
 	VMULPS       Y1, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y12
-	VBLENDVPS    Y12, k15<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y11, Y11
 	VXORPS       k0<>+0(SB), Y11, Y11
-	VCMPPS       $0x03, Y11, Y11, Y1
-	VBLENDVPS    Y1, k15<>+0(SB), Y11, Y11
 	VCVTPS2PH    $0x00, Y2, X2
 	VCVTPS2PH    $0x00, Y11, X1
 	VINSERTI128  $0x01, X1, Y2, Y2
@@ -7956,12 +7924,8 @@ block:
 	VMOVDQU      k54<>+0(SB), Y11
 	VMULPS       Y1, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y12
-	VBLENDVPS    Y12, k15<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y11, Y11
 	VXORPS       k0<>+0(SB), Y11, Y11
-	VCMPPS       $0x03, Y11, Y11, Y1
-	VBLENDVPS    Y1, k15<>+0(SB), Y11, Y11
 	VCVTPS2PH    $0x00, Y2, X2
 	VCVTPS2PH    $0x00, Y11, X1
 	VINSERTI128  $0x01, X1, Y2, Y2
@@ -7983,12 +7947,8 @@ block:
 	VMOVDQU      k54<>+0(SB), Y11
 	VMULPS       Y1, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y12
-	VBLENDVPS    Y12, k15<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y11, Y11
 	VXORPS       k0<>+0(SB), Y11, Y11
-	VCMPPS       $0x03, Y11, Y11, Y1
-	VBLENDVPS    Y1, k15<>+0(SB), Y11, Y11
 	VCVTPS2PH    $0x00, Y2, X2
 	VCVTPS2PH    $0x00, Y11, X1
 	VINSERTI128  $0x01, X1, Y2, Y2
@@ -8147,12 +8107,8 @@ block:
 	VMOVDQU      k59<>+0(SB), Y4
 	VMULPS       Y1, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k15<>+0(SB), Y2, Y2
 	VMULPS       Y1, Y4, Y4
 	VXORPS       k0<>+0(SB), Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y1
-	VBLENDVPS    Y1, k15<>+0(SB), Y4, Y4
 	VCVTPS2PH    $0x00, Y2, X2
 	VCVTPS2PH    $0x00, Y4, X1
 	VINSERTI128  $0x01, X1, Y2, Y2
@@ -8410,12 +8366,8 @@ block:
 	VMOVDQU        k59<>+0(SB), Y5
 	VMULPS         Y1, Y4, Y4
 	VXORPS         k0<>+0(SB), Y4, Y4
-	VCMPPS         $0x03, Y4, Y4, Y6
-	VBLENDVPS      Y6, k15<>+0(SB), Y4, Y4
 	VMULPS         Y1, Y5, Y5
 	VXORPS         k0<>+0(SB), Y5, Y5
-	VCMPPS         $0x03, Y5, Y5, Y1
-	VBLENDVPS      Y1, k15<>+0(SB), Y5, Y5
 	VCVTPS2PH      $0x00, Y4, X4
 	VCVTPS2PH      $0x00, Y5, X1
 	VINSERTI128    $0x01, X1, Y4, Y4
@@ -8426,12 +8378,8 @@ block:
 	VMOVDQU        k59<>+0(SB), Y6
 	VMULPS         Y2, Y5, Y5
 	VXORPS         k0<>+0(SB), Y5, Y5
-	VCMPPS         $0x03, Y5, Y5, Y7
-	VBLENDVPS      Y7, k15<>+0(SB), Y5, Y5
 	VMULPS         Y2, Y6, Y6
 	VXORPS         k0<>+0(SB), Y6, Y6
-	VCMPPS         $0x03, Y6, Y6, Y2
-	VBLENDVPS      Y2, k15<>+0(SB), Y6, Y6
 	VCVTPS2PH      $0x00, Y5, X5
 	VCVTPS2PH      $0x00, Y6, X2
 	VINSERTI128    $0x01, X2, Y5, Y5
@@ -8459,12 +8407,8 @@ block:
 	VMOVDQU        k59<>+0(SB), Y5
 	VMULPS         Y1, Y4, Y4
 	VXORPS         k0<>+0(SB), Y4, Y4
-	VCMPPS         $0x03, Y4, Y4, Y6
-	VBLENDVPS      Y6, k15<>+0(SB), Y4, Y4
 	VMULPS         Y1, Y5, Y5
 	VXORPS         k0<>+0(SB), Y5, Y5
-	VCMPPS         $0x03, Y5, Y5, Y1
-	VBLENDVPS      Y1, k15<>+0(SB), Y5, Y5
 	VCVTPS2PH      $0x00, Y4, X4
 	VCVTPS2PH      $0x00, Y5, X1
 	VINSERTI128    $0x01, X1, Y4, Y4
@@ -8475,12 +8419,8 @@ block:
 	VMOVDQU        k59<>+0(SB), Y6
 	VMULPS         Y2, Y5, Y5
 	VXORPS         k0<>+0(SB), Y5, Y5
-	VCMPPS         $0x03, Y5, Y5, Y7
-	VBLENDVPS      Y7, k15<>+0(SB), Y5, Y5
 	VMULPS         Y2, Y6, Y6
 	VXORPS         k0<>+0(SB), Y6, Y6
-	VCMPPS         $0x03, Y6, Y6, Y2
-	VBLENDVPS      Y2, k15<>+0(SB), Y6, Y6
 	VCVTPS2PH      $0x00, Y5, X5
 	VCVTPS2PH      $0x00, Y6, X2
 	VINSERTI128    $0x01, X2, Y5, Y5
@@ -8909,12 +8849,8 @@ block:
 	VMOVDQU        k0<>+0(SB), Y2
 	VMULPS         Y0, Y1, Y1
 	VXORPS         k0<>+0(SB), Y1, Y1
-	VCMPPS         $0x03, Y1, Y1, Y3
-	VBLENDVPS      Y3, k15<>+0(SB), Y1, Y1
 	VMULPS         Y0, Y2, Y2
 	VXORPS         k0<>+0(SB), Y2, Y2
-	VCMPPS         $0x03, Y2, Y2, Y0
-	VBLENDVPS      Y0, k15<>+0(SB), Y2, Y2
 	VCVTPS2PH      $0x00, Y1, X1
 	VCVTPS2PH      $0x00, Y2, X0
 	VINSERTI128    $0x01, X0, Y1, Y1
@@ -9353,12 +9289,8 @@ block:
 	VMOVDQU      k0<>+0(SB), Y2
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k15<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y0
-	VBLENDVPS    Y0, k15<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y1, X1
 	VCVTPS2PH    $0x00, Y2, X0
 	VINSERTI128  $0x01, X0, Y1, Y1
@@ -9673,12 +9605,8 @@ block:
 	VMOVDQU      k0<>+0(SB), Y2
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k15<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y0
-	VBLENDVPS    Y0, k15<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y1, X1
 	VCVTPS2PH    $0x00, Y2, X0
 	VINSERTI128  $0x01, X0, Y1, Y1
@@ -9903,12 +9831,8 @@ block:
 	VMOVDQU      k0<>+0(SB), Y2
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k15<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y0
-	VBLENDVPS    Y0, k15<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y1, X1
 	VCVTPS2PH    $0x00, Y2, X0
 	VINSERTI128  $0x01, X0, Y1, Y1
@@ -18455,138 +18379,60 @@ more:
 
 // func bytesScaleF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·bytesScaleF32AVX2(SB), NOSPLIT, $64-64
+TEXT ·bytesScaleF32AVX2(SB), NOSPLIT, $32-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
+	VMOVDQU      k0<>+0(SB), Y0
 	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y0
-	VPMOVSXBD    X0, Y0
+	VPBROADCASTB (SI), Y1
+	VPMOVSXBD    X1, Y1
 	MOVQ         last+40(FP), SI
-	VBROADCASTSS (SI), Y1
+	VBROADCASTSS (SI), Y2
 	MOVQ         n+56(FP), DI
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VBROADCASTSS (DX), Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
+	VBROADCASTSS (DX), Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
 	DECL         R8
-	CMPL         R8, $0x0d7fffff
+	CMPL         R8, $0x007fffff
 	JCS          little
 
 chunk:
-	VPMOVSXBD (CX), Y3
-	VPXOR     Y0, Y3, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    Y2, Y3, Y3
-	VXORPS    k0<>+0(SB), Y3, Y3
-	VMOVUPS   Y3, (AX)
-	VPMOVSXBD 8(CX), Y3
-	VPXOR     Y0, Y3, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    Y2, Y3, Y3
-	VXORPS    k0<>+0(SB), Y3, Y3
-	VMOVUPS   Y3, 32(AX)
-	VPMOVSXBD 16(CX), Y3
-	VPXOR     Y0, Y3, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    Y2, Y3, Y3
-	VXORPS    k0<>+0(SB), Y3, Y3
-	VMOVUPS   Y3, 64(AX)
-	VPMOVSXBD 24(CX), Y3
-	VPXOR     Y0, Y3, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    Y2, Y3, Y3
-	VXORPS    k0<>+0(SB), Y3, Y3
-	VMOVUPS   Y3, 96(AX)
-	ADDQ      $0x20, CX
-	ADDQ      $0x00000080, AX
-	DECQ      SI
-	JNZ       chunk
-	JMP       done
-
-little:
-	VANDPS    k0<>+0(SB), Y2, Y3
-	VMOVUPS   Y3, 32(SP)
-	VANDPS    k120<>+0(SB), Y2, Y2
-	VPCMPGTD  k121<>+0(SB), Y2, Y4
-	VCVTDQ2PS Y2, Y3
-	VPADDD    k122<>+0(SB), Y2, Y2
-	VPADDD    k123<>+0(SB), Y3, Y3
-	VBLENDVPS Y4, Y2, Y3, Y2
-	VPSUBD    k124<>+0(SB), Y2, Y3
-	VMULPS    k96<>+0(SB), Y1, Y4
-
-slowly:
 	VPMOVSXBD   (CX), Y4
-	VPXOR       Y0, Y4, Y4
+	VPXOR       Y1, Y4, Y4
 	VCVTDQ2PS   Y4, Y4
-	VANDPS      k0<>+0(SB), Y4, Y5
-	VXORPS      32(SP), Y5, Y5
-	VANDPS      k120<>+0(SB), Y4, Y4
-	VMULPS      Y2, Y4, Y6
-	VFMADD213PS k122<>+0(SB), Y3, Y4
-	VPMAXSD     Y4, Y6, Y4
-	VPCMPGTD    k125<>+0(SB), Y6, Y7
-	VPSUBD      k122<>+0(SB), Y4, Y4
-	VBLENDVPS   Y7, Y6, Y4, Y4
-	VORPS       Y5, Y4, Y4
-	VXORPS      k0<>+0(SB), Y4, Y4
+	VFMADD213PS Y0, Y3, Y4
+	VXORPS      Y0, Y4, Y4
 	VMOVUPS     Y4, (AX)
 	VPMOVSXBD   8(CX), Y4
-	VPXOR       Y0, Y4, Y4
+	VPXOR       Y1, Y4, Y4
 	VCVTDQ2PS   Y4, Y4
-	VANDPS      k0<>+0(SB), Y4, Y5
-	VXORPS      32(SP), Y5, Y5
-	VANDPS      k120<>+0(SB), Y4, Y4
-	VMULPS      Y2, Y4, Y6
-	VFMADD213PS k122<>+0(SB), Y3, Y4
-	VPMAXSD     Y4, Y6, Y4
-	VPCMPGTD    k125<>+0(SB), Y6, Y7
-	VPSUBD      k122<>+0(SB), Y4, Y4
-	VBLENDVPS   Y7, Y6, Y4, Y4
-	VORPS       Y5, Y4, Y4
-	VXORPS      k0<>+0(SB), Y4, Y4
+	VFMADD213PS Y0, Y3, Y4
+	VXORPS      Y0, Y4, Y4
 	VMOVUPS     Y4, 32(AX)
 	VPMOVSXBD   16(CX), Y4
-	VPXOR       Y0, Y4, Y4
+	VPXOR       Y1, Y4, Y4
 	VCVTDQ2PS   Y4, Y4
-	VANDPS      k0<>+0(SB), Y4, Y5
-	VXORPS      32(SP), Y5, Y5
-	VANDPS      k120<>+0(SB), Y4, Y4
-	VMULPS      Y2, Y4, Y6
-	VFMADD213PS k122<>+0(SB), Y3, Y4
-	VPMAXSD     Y4, Y6, Y4
-	VPCMPGTD    k125<>+0(SB), Y6, Y7
-	VPSUBD      k122<>+0(SB), Y4, Y4
-	VBLENDVPS   Y7, Y6, Y4, Y4
-	VORPS       Y5, Y4, Y4
-	VXORPS      k0<>+0(SB), Y4, Y4
+	VFMADD213PS Y0, Y3, Y4
+	VXORPS      Y0, Y4, Y4
 	VMOVUPS     Y4, 64(AX)
 	VPMOVSXBD   24(CX), Y4
-	VPXOR       Y0, Y4, Y4
+	VPXOR       Y1, Y4, Y4
 	VCVTDQ2PS   Y4, Y4
-	VANDPS      k0<>+0(SB), Y4, Y5
-	VXORPS      32(SP), Y5, Y5
-	VANDPS      k120<>+0(SB), Y4, Y4
-	VMULPS      Y2, Y4, Y6
-	VFMADD213PS k122<>+0(SB), Y3, Y4
-	VPMAXSD     Y4, Y6, Y4
-	VPCMPGTD    k125<>+0(SB), Y6, Y7
-	VPSUBD      k122<>+0(SB), Y4, Y4
-	VBLENDVPS   Y7, Y6, Y4, Y4
-	VORPS       Y5, Y4, Y4
-	VXORPS      k0<>+0(SB), Y4, Y4
+	VFMADD213PS Y0, Y3, Y4
+	VXORPS      Y0, Y4, Y4
 	VMOVUPS     Y4, 96(AX)
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000080, AX
 	DECQ        SI
-	JNZ         slowly
+	JNZ         chunk
 
 done:
 	ADDQ $0x04, DX
@@ -18596,157 +18442,125 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k120<>+0(SB)/8, $0x7fffffff7fffffff
-DATA k120<>+8(SB)/8, $0x7fffffff7fffffff
-DATA k120<>+16(SB)/8, $0x7fffffff7fffffff
-DATA k120<>+24(SB)/8, $0x7fffffff7fffffff
+little:
+	VMOVDQU     k120<>+0(SB), Y4
+	VMOVDQU     k121<>+0(SB), Y5
+	VFMADD213PS Y0, Y3, Y5
+	VPSUBD      k122<>+0(SB), Y5, Y3
+	VMULPS      k96<>+0(SB), Y2, Y6
+
+slowly:
+	VPMOVSXBD   (CX), Y6
+	VPXOR       Y1, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VMULPS      Y5, Y6, Y7
+	VBLENDVPS   Y7, k123<>+0(SB), Y4, Y8
+	VFMADD213PS Y8, Y3, Y6
+	VPMAXUD     Y7, Y6, Y6
+	VPSUBD      k123<>+0(SB), Y6, Y6
+	VMOVUPS     Y6, (AX)
+	VPMOVSXBD   8(CX), Y6
+	VPXOR       Y1, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VMULPS      Y5, Y6, Y7
+	VBLENDVPS   Y7, k123<>+0(SB), Y4, Y8
+	VFMADD213PS Y8, Y3, Y6
+	VPMAXUD     Y7, Y6, Y6
+	VPSUBD      k123<>+0(SB), Y6, Y6
+	VMOVUPS     Y6, 32(AX)
+	VPMOVSXBD   16(CX), Y6
+	VPXOR       Y1, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VMULPS      Y5, Y6, Y7
+	VBLENDVPS   Y7, k123<>+0(SB), Y4, Y8
+	VFMADD213PS Y8, Y3, Y6
+	VPMAXUD     Y7, Y6, Y6
+	VPSUBD      k123<>+0(SB), Y6, Y6
+	VMOVUPS     Y6, 64(AX)
+	VPMOVSXBD   24(CX), Y6
+	VPXOR       Y1, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VMULPS      Y5, Y6, Y7
+	VBLENDVPS   Y7, k123<>+0(SB), Y4, Y8
+	VFMADD213PS Y8, Y3, Y6
+	VPMAXUD     Y7, Y6, Y6
+	VPSUBD      k123<>+0(SB), Y6, Y6
+	VMOVUPS     Y6, 96(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000080, AX
+	DECQ        SI
+	JNZ         slowly
+	JMP         done
+
+DATA k120<>+0(SB)/8, $0x2000000020000000
+DATA k120<>+8(SB)/8, $0x2000000020000000
+DATA k120<>+16(SB)/8, $0x2000000020000000
+DATA k120<>+24(SB)/8, $0x2000000020000000
 GLOBL k120<>(SB), RODATA|NOPTR, $32
 
-DATA k121<>+0(SB)/8, $0x007fffff007fffff
-DATA k121<>+8(SB)/8, $0x007fffff007fffff
-DATA k121<>+16(SB)/8, $0x007fffff007fffff
-DATA k121<>+24(SB)/8, $0x007fffff007fffff
+DATA k121<>+0(SB)/8, $0x5f8000005f800000
+DATA k121<>+8(SB)/8, $0x5f8000005f800000
+DATA k121<>+16(SB)/8, $0x5f8000005f800000
+DATA k121<>+24(SB)/8, $0x5f8000005f800000
 GLOBL k121<>(SB), RODATA|NOPTR, $32
 
-DATA k122<>+0(SB)/8, $0x2000000020000000
-DATA k122<>+8(SB)/8, $0x2000000020000000
-DATA k122<>+16(SB)/8, $0x2000000020000000
-DATA k122<>+24(SB)/8, $0x2000000020000000
+DATA k122<>+0(SB)/8, $0x0080000000800000
+DATA k122<>+8(SB)/8, $0x0080000000800000
+DATA k122<>+16(SB)/8, $0x0080000000800000
+DATA k122<>+24(SB)/8, $0x0080000000800000
 GLOBL k122<>(SB), RODATA|NOPTR, $32
 
-DATA k123<>+0(SB)/8, $0xd5800000d5800000
-DATA k123<>+8(SB)/8, $0xd5800000d5800000
-DATA k123<>+16(SB)/8, $0xd5800000d5800000
-DATA k123<>+24(SB)/8, $0xd5800000d5800000
+DATA k123<>+0(SB)/8, $0xa0000000a0000000
+DATA k123<>+8(SB)/8, $0xa0000000a0000000
+DATA k123<>+16(SB)/8, $0xa0000000a0000000
+DATA k123<>+24(SB)/8, $0xa0000000a0000000
 GLOBL k123<>(SB), RODATA|NOPTR, $32
-
-DATA k124<>+0(SB)/8, $0x0080000000800000
-DATA k124<>+8(SB)/8, $0x0080000000800000
-DATA k124<>+16(SB)/8, $0x0080000000800000
-DATA k124<>+24(SB)/8, $0x0080000000800000
-GLOBL k124<>(SB), RODATA|NOPTR, $32
-
-DATA k125<>+0(SB)/8, $0x7f7fffff7f7fffff
-DATA k125<>+8(SB)/8, $0x7f7fffff7f7fffff
-DATA k125<>+16(SB)/8, $0x7f7fffff7f7fffff
-DATA k125<>+24(SB)/8, $0x7f7fffff7f7fffff
-GLOBL k125<>(SB), RODATA|NOPTR, $32
 
 // func bytesScaleBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·bytesScaleBF16AVX2(SB), NOSPLIT, $32-64
+TEXT ·bytesScaleBF16AVX2(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
 	VMOVDQU      k2<>+0(SB), Y0
 	VMOVDQU      k3<>+0(SB), Y1
+	VMOVDQU      k0<>+0(SB), Y2
 	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y2
-	VPMOVSXBW    X2, Y2
+	VPBROADCASTB (SI), Y3
+	VPMOVSXBW    X3, Y3
 	MOVQ         last+40(FP), SI
-	VBROADCASTSS (SI), Y3
+	VBROADCASTSS (SI), Y4
 	MOVQ         n+56(FP), DI
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VBROADCASTSS (DX), Y4
-	VXORPS       k0<>+0(SB), Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k1<>+0(SB), Y4, Y4
+	VBROADCASTSS (DX), Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k1<>+0(SB), Y5, Y5
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
 	DECL         R8
-	CMPL         R8, $0x0d7fffff
+	CMPL         R8, $0x007fffff
 	JCS          little
 
 chunk:
-	VPMOVSXBW (CX), Y5
-	VPXOR     Y2, Y5, Y5
-	VPMADDWD  k4<>+0(SB), Y5, Y6
-	VPMADDWD  k5<>+0(SB), Y5, Y5
-	VPMOVSXBW 16(CX), Y7
-	VPXOR     Y2, Y7, Y7
-	VPMADDWD  k4<>+0(SB), Y7, Y8
-	VPMADDWD  k5<>+0(SB), Y7, Y7
-	VCVTDQ2PS Y6, Y6
-	VMULPS    Y4, Y6, Y6
-	VPSLLD    $0x0f, Y6, Y9
-	VBLENDVPS Y9, Y1, Y0, Y9
-	VPADDD    Y9, Y6, Y6
-	VCVTDQ2PS Y5, Y5
-	VMULPS    Y4, Y5, Y5
-	VPSLLD    $0x0f, Y5, Y9
-	VBLENDVPS Y9, Y1, Y0, Y9
-	VPADDD    Y9, Y5, Y5
-	VPSRLD    $0x10, Y6, Y6
-	VPBLENDW  $0xaa, Y5, Y6, Y6
-	VMOVDQU   Y6, (AX)
-	VCVTDQ2PS Y8, Y8
-	VMULPS    Y4, Y8, Y8
-	VPSLLD    $0x0f, Y8, Y5
-	VBLENDVPS Y5, Y1, Y0, Y5
-	VPADDD    Y5, Y8, Y8
-	VCVTDQ2PS Y7, Y7
-	VMULPS    Y4, Y7, Y7
-	VPSLLD    $0x0f, Y7, Y5
-	VBLENDVPS Y5, Y1, Y0, Y5
-	VPADDD    Y5, Y7, Y7
-	VPSRLD    $0x10, Y8, Y8
-	VPBLENDW  $0xaa, Y7, Y8, Y8
-	VMOVDQU   Y8, 32(AX)
-	ADDQ      $0x20, CX
-	ADDQ      $0x00000040, AX
-	DECQ      SI
-	JNZ       chunk
-	JMP       done
-
-little:
-	VANDPS    k0<>+0(SB), Y4, Y5
-	VMOVUPS   Y5, (SP)
-	VANDPS    k120<>+0(SB), Y4, Y4
-	VPCMPGTD  k121<>+0(SB), Y4, Y6
-	VCVTDQ2PS Y4, Y5
-	VPADDD    k122<>+0(SB), Y4, Y4
-	VPADDD    k123<>+0(SB), Y5, Y5
-	VBLENDVPS Y6, Y4, Y5, Y4
-	VPSUBD    k124<>+0(SB), Y4, Y5
-	VMULPS    k96<>+0(SB), Y3, Y6
-
-slowly:
 	VPMOVSXBW   (CX), Y6
-	VPXOR       Y2, Y6, Y6
+	VPXOR       Y3, Y6, Y6
 	VPMADDWD    k4<>+0(SB), Y6, Y7
 	VPMADDWD    k5<>+0(SB), Y6, Y6
 	VPMOVSXBW   16(CX), Y8
-	VPXOR       Y2, Y8, Y8
+	VPXOR       Y3, Y8, Y8
 	VPMADDWD    k4<>+0(SB), Y8, Y9
 	VPMADDWD    k5<>+0(SB), Y8, Y8
 	VCVTDQ2PS   Y7, Y7
-	VANDPS      k0<>+0(SB), Y7, Y10
-	VXORPS      (SP), Y10, Y10
-	VANDPS      k120<>+0(SB), Y7, Y7
-	VMULPS      Y4, Y7, Y11
-	VFMADD213PS k122<>+0(SB), Y5, Y7
-	VPMAXSD     Y7, Y11, Y7
-	VPCMPGTD    k125<>+0(SB), Y11, Y12
-	VPSUBD      k122<>+0(SB), Y7, Y7
-	VBLENDVPS   Y12, Y11, Y7, Y7
-	VORPS       Y10, Y7, Y7
+	VFMADD213PS Y2, Y5, Y7
 	VPSLLD      $0x0f, Y7, Y10
 	VBLENDVPS   Y10, Y1, Y0, Y10
 	VPADDD      Y10, Y7, Y7
 	VCVTDQ2PS   Y6, Y6
-	VANDPS      k0<>+0(SB), Y6, Y10
-	VXORPS      (SP), Y10, Y10
-	VANDPS      k120<>+0(SB), Y6, Y6
-	VMULPS      Y4, Y6, Y11
-	VFMADD213PS k122<>+0(SB), Y5, Y6
-	VPMAXSD     Y6, Y11, Y6
-	VPCMPGTD    k125<>+0(SB), Y11, Y12
-	VPSUBD      k122<>+0(SB), Y6, Y6
-	VBLENDVPS   Y12, Y11, Y6, Y6
-	VORPS       Y10, Y6, Y6
+	VFMADD213PS Y2, Y5, Y6
 	VPSLLD      $0x0f, Y6, Y10
 	VBLENDVPS   Y10, Y1, Y0, Y10
 	VPADDD      Y10, Y6, Y6
@@ -18754,30 +18568,12 @@ slowly:
 	VPBLENDW    $0xaa, Y6, Y7, Y7
 	VMOVDQU     Y7, (AX)
 	VCVTDQ2PS   Y9, Y9
-	VANDPS      k0<>+0(SB), Y9, Y6
-	VXORPS      (SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y9, Y9
-	VMULPS      Y4, Y9, Y7
-	VFMADD213PS k122<>+0(SB), Y5, Y9
-	VPMAXSD     Y9, Y7, Y9
-	VPCMPGTD    k125<>+0(SB), Y7, Y10
-	VPSUBD      k122<>+0(SB), Y9, Y9
-	VBLENDVPS   Y10, Y7, Y9, Y9
-	VORPS       Y6, Y9, Y9
+	VFMADD213PS Y2, Y5, Y9
 	VPSLLD      $0x0f, Y9, Y6
 	VBLENDVPS   Y6, Y1, Y0, Y6
 	VPADDD      Y6, Y9, Y9
 	VCVTDQ2PS   Y8, Y8
-	VANDPS      k0<>+0(SB), Y8, Y6
-	VXORPS      (SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y8, Y8
-	VMULPS      Y4, Y8, Y7
-	VFMADD213PS k122<>+0(SB), Y5, Y8
-	VPMAXSD     Y8, Y7, Y8
-	VPCMPGTD    k125<>+0(SB), Y7, Y10
-	VPSUBD      k122<>+0(SB), Y8, Y8
-	VBLENDVPS   Y10, Y7, Y8, Y8
-	VORPS       Y6, Y8, Y8
+	VFMADD213PS Y2, Y5, Y8
 	VPSLLD      $0x0f, Y8, Y6
 	VBLENDVPS   Y6, Y1, Y0, Y6
 	VPADDD      Y6, Y8, Y8
@@ -18787,7 +18583,7 @@ slowly:
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000040, AX
 	DECQ        SI
-	JNZ         slowly
+	JNZ         chunk
 
 done:
 	ADDQ $0x04, DX
@@ -18797,169 +18593,92 @@ done:
 	VZEROUPPER
 	RET
 
-// func bytesScaleF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C, FMA3
-TEXT ·bytesScaleF16AVX2(SB), NOSPLIT, $64-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y0
-	VPMOVSXBD    X0, Y0
-	MOVQ         last+40(FP), SI
-	VBROADCASTSS (SI), Y1
-	MOVQ         n+56(FP), DI
-
-run:
-	MOVQ         chunks+48(FP), SI
-	VBROADCASTSS (DX), Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	DECL         R8
-	CMPL         R8, $0x0d7fffff
-	JCS          little
-
-chunk:
-	VPMOVSXBD (CX), Y3
-	VPXOR     Y0, Y3, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    Y2, Y3, Y3
-	VXORPS    k0<>+0(SB), Y3, Y3
-	VCVTPS2PH $0x00, Y3, X3
-	VMOVDQU   X3, (AX)
-	VPMOVSXBD 8(CX), Y3
-	VPXOR     Y0, Y3, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    Y2, Y3, Y3
-	VXORPS    k0<>+0(SB), Y3, Y3
-	VCVTPS2PH $0x00, Y3, X3
-	VMOVDQU   X3, 16(AX)
-	VPMOVSXBD 16(CX), Y3
-	VPXOR     Y0, Y3, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    Y2, Y3, Y3
-	VXORPS    k0<>+0(SB), Y3, Y3
-	VCVTPS2PH $0x00, Y3, X3
-	VMOVDQU   X3, 32(AX)
-	VPMOVSXBD 24(CX), Y3
-	VPXOR     Y0, Y3, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    Y2, Y3, Y3
-	VXORPS    k0<>+0(SB), Y3, Y3
-	VCVTPS2PH $0x00, Y3, X3
-	VMOVDQU   X3, 48(AX)
-	ADDQ      $0x20, CX
-	ADDQ      $0x00000040, AX
-	DECQ      SI
-	JNZ       chunk
-	JMP       done
-
 little:
-	VANDPS    k0<>+0(SB), Y2, Y3
-	VMOVUPS   Y3, 32(SP)
-	VANDPS    k120<>+0(SB), Y2, Y2
-	VPCMPGTD  k121<>+0(SB), Y2, Y4
-	VCVTDQ2PS Y2, Y3
-	VPADDD    k122<>+0(SB), Y2, Y2
-	VPADDD    k123<>+0(SB), Y3, Y3
-	VBLENDVPS Y4, Y2, Y3, Y2
-	VPSUBD    k124<>+0(SB), Y2, Y3
-	VMULPS    k96<>+0(SB), Y1, Y4
+	VMOVDQU     k120<>+0(SB), Y6
+	VMOVDQU     k121<>+0(SB), Y7
+	VFMADD213PS Y2, Y5, Y7
+	VPSUBD      k122<>+0(SB), Y7, Y5
+	VMULPS      k96<>+0(SB), Y4, Y8
+	VMOVDQU     k124<>+0(SB), Y8
 
 slowly:
-	VPMOVSXBD   (CX), Y4
-	VPXOR       Y0, Y4, Y4
-	VCVTDQ2PS   Y4, Y4
-	VANDPS      k0<>+0(SB), Y4, Y5
-	VXORPS      32(SP), Y5, Y5
-	VANDPS      k120<>+0(SB), Y4, Y4
-	VMULPS      Y2, Y4, Y6
-	VFMADD213PS k122<>+0(SB), Y3, Y4
-	VPMAXSD     Y4, Y6, Y4
-	VPCMPGTD    k125<>+0(SB), Y6, Y7
-	VPSUBD      k122<>+0(SB), Y4, Y4
-	VBLENDVPS   Y7, Y6, Y4, Y4
-	VORPS       Y5, Y4, Y4
-	VXORPS      k0<>+0(SB), Y4, Y4
-	VCVTPS2PH   $0x00, Y4, X4
-	VMOVDQU     X4, (AX)
-	VPMOVSXBD   8(CX), Y4
-	VPXOR       Y0, Y4, Y4
-	VCVTDQ2PS   Y4, Y4
-	VANDPS      k0<>+0(SB), Y4, Y5
-	VXORPS      32(SP), Y5, Y5
-	VANDPS      k120<>+0(SB), Y4, Y4
-	VMULPS      Y2, Y4, Y6
-	VFMADD213PS k122<>+0(SB), Y3, Y4
-	VPMAXSD     Y4, Y6, Y4
-	VPCMPGTD    k125<>+0(SB), Y6, Y7
-	VPSUBD      k122<>+0(SB), Y4, Y4
-	VBLENDVPS   Y7, Y6, Y4, Y4
-	VORPS       Y5, Y4, Y4
-	VXORPS      k0<>+0(SB), Y4, Y4
-	VCVTPS2PH   $0x00, Y4, X4
-	VMOVDQU     X4, 16(AX)
-	VPMOVSXBD   16(CX), Y4
-	VPXOR       Y0, Y4, Y4
-	VCVTDQ2PS   Y4, Y4
-	VANDPS      k0<>+0(SB), Y4, Y5
-	VXORPS      32(SP), Y5, Y5
-	VANDPS      k120<>+0(SB), Y4, Y4
-	VMULPS      Y2, Y4, Y6
-	VFMADD213PS k122<>+0(SB), Y3, Y4
-	VPMAXSD     Y4, Y6, Y4
-	VPCMPGTD    k125<>+0(SB), Y6, Y7
-	VPSUBD      k122<>+0(SB), Y4, Y4
-	VBLENDVPS   Y7, Y6, Y4, Y4
-	VORPS       Y5, Y4, Y4
-	VXORPS      k0<>+0(SB), Y4, Y4
-	VCVTPS2PH   $0x00, Y4, X4
-	VMOVDQU     X4, 32(AX)
-	VPMOVSXBD   24(CX), Y4
-	VPXOR       Y0, Y4, Y4
-	VCVTDQ2PS   Y4, Y4
-	VANDPS      k0<>+0(SB), Y4, Y5
-	VXORPS      32(SP), Y5, Y5
-	VANDPS      k120<>+0(SB), Y4, Y4
-	VMULPS      Y2, Y4, Y6
-	VFMADD213PS k122<>+0(SB), Y3, Y4
-	VPMAXSD     Y4, Y6, Y4
-	VPCMPGTD    k125<>+0(SB), Y6, Y7
-	VPSUBD      k122<>+0(SB), Y4, Y4
-	VBLENDVPS   Y7, Y6, Y4, Y4
-	VORPS       Y5, Y4, Y4
-	VXORPS      k0<>+0(SB), Y4, Y4
-	VCVTPS2PH   $0x00, Y4, X4
-	VMOVDQU     X4, 48(AX)
+	VPMOVSXBW   (CX), Y9
+	VPXOR       Y3, Y9, Y9
+	VPMADDWD    k4<>+0(SB), Y9, Y10
+	VPMADDWD    k5<>+0(SB), Y9, Y9
+	VPMOVSXBW   16(CX), Y11
+	VPXOR       Y3, Y11, Y11
+	VPMADDWD    k4<>+0(SB), Y11, Y12
+	VPMADDWD    k5<>+0(SB), Y11, Y11
+	VCVTDQ2PS   Y10, Y10
+	VMULPS      Y7, Y10, Y13
+	VBLENDVPS   Y13, k123<>+0(SB), Y6, Y14
+	VFMADD213PS Y14, Y5, Y10
+	VPMAXUD     Y13, Y10, Y10
+	VPSLLD      $0x0f, Y10, Y13
+	VBLENDVPS   Y13, k125<>+0(SB), Y8, Y13
+	VPADDD      Y13, Y10, Y10
+	VCVTDQ2PS   Y9, Y9
+	VMULPS      Y7, Y9, Y13
+	VBLENDVPS   Y13, k123<>+0(SB), Y6, Y14
+	VFMADD213PS Y14, Y5, Y9
+	VPMAXUD     Y13, Y9, Y9
+	VPSLLD      $0x0f, Y9, Y13
+	VBLENDVPS   Y13, k125<>+0(SB), Y8, Y13
+	VPADDD      Y13, Y9, Y9
+	VPSRLD      $0x10, Y10, Y10
+	VPBLENDW    $0xaa, Y9, Y10, Y10
+	VMOVDQU     Y10, (AX)
+	VCVTDQ2PS   Y12, Y12
+	VMULPS      Y7, Y12, Y9
+	VBLENDVPS   Y9, k123<>+0(SB), Y6, Y10
+	VFMADD213PS Y10, Y5, Y12
+	VPMAXUD     Y9, Y12, Y12
+	VPSLLD      $0x0f, Y12, Y9
+	VBLENDVPS   Y9, k125<>+0(SB), Y8, Y9
+	VPADDD      Y9, Y12, Y12
+	VCVTDQ2PS   Y11, Y11
+	VMULPS      Y7, Y11, Y9
+	VBLENDVPS   Y9, k123<>+0(SB), Y6, Y10
+	VFMADD213PS Y10, Y5, Y11
+	VPMAXUD     Y9, Y11, Y11
+	VPSLLD      $0x0f, Y11, Y9
+	VBLENDVPS   Y9, k125<>+0(SB), Y8, Y9
+	VPADDD      Y9, Y11, Y11
+	VPSRLD      $0x10, Y12, Y12
+	VPBLENDW    $0xaa, Y11, Y12, Y12
+	VMOVDQU     Y12, 32(AX)
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000040, AX
 	DECQ        SI
 	JNZ         slowly
+	JMP         done
 
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
+DATA k124<>+0(SB)/8, $0x60007fff60007fff
+DATA k124<>+8(SB)/8, $0x60007fff60007fff
+DATA k124<>+16(SB)/8, $0x60007fff60007fff
+DATA k124<>+24(SB)/8, $0x60007fff60007fff
+GLOBL k124<>(SB), RODATA|NOPTR, $32
 
-// func bytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·bytesShiftF32AVX2(SB), NOSPLIT, $64-64
+DATA k125<>+0(SB)/8, $0x6000800060008000
+DATA k125<>+8(SB)/8, $0x6000800060008000
+DATA k125<>+16(SB)/8, $0x6000800060008000
+DATA k125<>+24(SB)/8, $0x6000800060008000
+GLOBL k125<>(SB), RODATA|NOPTR, $32
+
+// func bytesScaleF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·bytesScaleF16AVX2(SB), NOSPLIT, $32-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
+	VMOVDQU      k0<>+0(SB), Y0
 	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y0
-	VPMOVSXBD    X0, Y0
+	VPBROADCASTB (SI), Y1
+	VPMOVSXBD    X1, Y1
 	MOVQ         last+40(FP), SI
-	VBROADCASTSS (SI), Y1
+	VBROADCASTSS (SI), Y2
 	MOVQ         n+56(FP), DI
 
 run:
@@ -18968,151 +18687,135 @@ run:
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
-	VBROADCASTSS (BX), Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
 	DECL         R8
-	CMPL         R8, $0x0d7fffff
+	CMPL         R8, $0x007fffff
 	JCS          little
 
 chunk:
-	VPMOVSXBD (CX), Y4
-	VPXOR     Y0, Y4, Y4
-	VCVTDQ2PS Y4, Y4
-	VADDPS    Y1, Y4, Y4
-	VSUBPS    Y3, Y4, Y4
-	VMULPS    Y2, Y4, Y4
-	VXORPS    k0<>+0(SB), Y4, Y4
-	VMOVUPS   Y4, (AX)
-	VPMOVSXBD 8(CX), Y4
-	VPXOR     Y0, Y4, Y4
-	VCVTDQ2PS Y4, Y4
-	VADDPS    Y1, Y4, Y4
-	VSUBPS    Y3, Y4, Y4
-	VMULPS    Y2, Y4, Y4
-	VXORPS    k0<>+0(SB), Y4, Y4
-	VMOVUPS   Y4, 32(AX)
-	VPMOVSXBD 16(CX), Y4
-	VPXOR     Y0, Y4, Y4
-	VCVTDQ2PS Y4, Y4
-	VADDPS    Y1, Y4, Y4
-	VSUBPS    Y3, Y4, Y4
-	VMULPS    Y2, Y4, Y4
-	VXORPS    k0<>+0(SB), Y4, Y4
-	VMOVUPS   Y4, 64(AX)
-	VPMOVSXBD 24(CX), Y4
-	VPXOR     Y0, Y4, Y4
-	VCVTDQ2PS Y4, Y4
-	VADDPS    Y1, Y4, Y4
-	VSUBPS    Y3, Y4, Y4
-	VMULPS    Y2, Y4, Y4
-	VXORPS    k0<>+0(SB), Y4, Y4
-	VMOVUPS   Y4, 96(AX)
-	ADDQ      $0x20, CX
-	ADDQ      $0x00000080, AX
-	DECQ      SI
-	JNZ       chunk
-	JMP       done
+	VPMOVSXBD   (CX), Y3
+	VPXOR       Y1, Y3, Y3
+	VCVTDQ2PS   Y3, Y3
+	VFMADD213PS Y0, Y2, Y3
+	VXORPS      Y0, Y3, Y3
+	VCVTPS2PH   $0x00, Y3, X3
+	VMOVDQU     X3, (AX)
+	VPMOVSXBD   8(CX), Y3
+	VPXOR       Y1, Y3, Y3
+	VCVTDQ2PS   Y3, Y3
+	VFMADD213PS Y0, Y2, Y3
+	VXORPS      Y0, Y3, Y3
+	VCVTPS2PH   $0x00, Y3, X3
+	VMOVDQU     X3, 16(AX)
+	VPMOVSXBD   16(CX), Y3
+	VPXOR       Y1, Y3, Y3
+	VCVTDQ2PS   Y3, Y3
+	VFMADD213PS Y0, Y2, Y3
+	VXORPS      Y0, Y3, Y3
+	VCVTPS2PH   $0x00, Y3, X3
+	VMOVDQU     X3, 32(AX)
+	VPMOVSXBD   24(CX), Y3
+	VPXOR       Y1, Y3, Y3
+	VCVTDQ2PS   Y3, Y3
+	VFMADD213PS Y0, Y2, Y3
+	VXORPS      Y0, Y3, Y3
+	VCVTPS2PH   $0x00, Y3, X3
+	VMOVDQU     X3, 48(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         chunk
+	ADDQ        $0x04, DX
+	ADDQ        $0x04, BX
+	DECQ        DI
+	JNZ         run
+	VZEROUPPER
+	RET
 
 little:
-	VANDPS    k0<>+0(SB), Y2, Y4
-	VMOVUPS   Y4, 32(SP)
-	VANDPS    k120<>+0(SB), Y2, Y2
-	VPCMPGTD  k121<>+0(SB), Y2, Y5
-	VCVTDQ2PS Y2, Y4
-	VPADDD    k122<>+0(SB), Y2, Y2
-	VPADDD    k123<>+0(SB), Y4, Y4
-	VBLENDVPS Y5, Y2, Y4, Y2
-	VPSUBD    k124<>+0(SB), Y2, Y4
-	VMULPS    k96<>+0(SB), Y1, Y5
+	VANDPS k0<>+0(SB), Y2, Y2
+	VORPS  k126<>+0(SB), Y2, Y2
+	JMP    chunk
 
-slowly:
+DATA k126<>+0(SB)/8, $0x0d8000000d800000
+DATA k126<>+8(SB)/8, $0x0d8000000d800000
+DATA k126<>+16(SB)/8, $0x0d8000000d800000
+DATA k126<>+24(SB)/8, $0x0d8000000d800000
+GLOBL k126<>(SB), RODATA|NOPTR, $32
+
+// func bytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·bytesShiftF32AVX2(SB), NOSPLIT, $32-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	VMOVDQU      k0<>+0(SB), Y0
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y1
+	VPMOVSXBD    X1, Y1
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Y2
+	MOVQ         n+56(FP), DI
+
+run:
+	MOVQ         chunks+48(FP), SI
+	VBROADCASTSS (DX), Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+	VBROADCASTSS (BX), Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k1<>+0(SB), Y4, Y4
+	MOVL         (BX), R8
+	ANDL         $0x7fffffff, R8
+	CMPL         R8, $0x4e800000
+	SBBL         R9, R9
+	ANDL         $0x0d7fffff, R9
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, R9
+	JCS          little
+
+chunk:
 	VPMOVSXBD   (CX), Y5
-	VPXOR       Y0, Y5, Y5
+	VPXOR       Y1, Y5, Y5
 	VCVTDQ2PS   Y5, Y5
-	VADDPS      Y1, Y5, Y5
-	VSUBPS      Y3, Y5, Y5
-	VMOVAPS     Y5, Y7
-	VANDPS      k0<>+0(SB), Y7, Y6
-	VXORPS      32(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y7, Y7
-	VMULPS      Y2, Y7, Y8
-	VFMADD213PS k122<>+0(SB), Y4, Y7
-	VPMAXSD     Y7, Y8, Y7
-	VPCMPGTD    k125<>+0(SB), Y8, Y9
-	VPSUBD      k122<>+0(SB), Y7, Y7
-	VBLENDVPS   Y9, Y8, Y7, Y7
-	VORPS       Y6, Y7, Y7
-	VCMPPS      $0x03, Y5, Y5, Y6
-	VBLENDVPS   Y6, Y5, Y7, Y5
-	VXORPS      k0<>+0(SB), Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VSUBPS      Y4, Y5, Y5
+	VFMADD213PS Y0, Y3, Y5
+	VXORPS      Y0, Y5, Y5
 	VMOVUPS     Y5, (AX)
 	VPMOVSXBD   8(CX), Y5
-	VPXOR       Y0, Y5, Y5
+	VPXOR       Y1, Y5, Y5
 	VCVTDQ2PS   Y5, Y5
-	VADDPS      Y1, Y5, Y5
-	VSUBPS      Y3, Y5, Y5
-	VMOVAPS     Y5, Y7
-	VANDPS      k0<>+0(SB), Y7, Y6
-	VXORPS      32(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y7, Y7
-	VMULPS      Y2, Y7, Y8
-	VFMADD213PS k122<>+0(SB), Y4, Y7
-	VPMAXSD     Y7, Y8, Y7
-	VPCMPGTD    k125<>+0(SB), Y8, Y9
-	VPSUBD      k122<>+0(SB), Y7, Y7
-	VBLENDVPS   Y9, Y8, Y7, Y7
-	VORPS       Y6, Y7, Y7
-	VCMPPS      $0x03, Y5, Y5, Y6
-	VBLENDVPS   Y6, Y5, Y7, Y5
-	VXORPS      k0<>+0(SB), Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VSUBPS      Y4, Y5, Y5
+	VFMADD213PS Y0, Y3, Y5
+	VXORPS      Y0, Y5, Y5
 	VMOVUPS     Y5, 32(AX)
 	VPMOVSXBD   16(CX), Y5
-	VPXOR       Y0, Y5, Y5
+	VPXOR       Y1, Y5, Y5
 	VCVTDQ2PS   Y5, Y5
-	VADDPS      Y1, Y5, Y5
-	VSUBPS      Y3, Y5, Y5
-	VMOVAPS     Y5, Y7
-	VANDPS      k0<>+0(SB), Y7, Y6
-	VXORPS      32(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y7, Y7
-	VMULPS      Y2, Y7, Y8
-	VFMADD213PS k122<>+0(SB), Y4, Y7
-	VPMAXSD     Y7, Y8, Y7
-	VPCMPGTD    k125<>+0(SB), Y8, Y9
-	VPSUBD      k122<>+0(SB), Y7, Y7
-	VBLENDVPS   Y9, Y8, Y7, Y7
-	VORPS       Y6, Y7, Y7
-	VCMPPS      $0x03, Y5, Y5, Y6
-	VBLENDVPS   Y6, Y5, Y7, Y5
-	VXORPS      k0<>+0(SB), Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VSUBPS      Y4, Y5, Y5
+	VFMADD213PS Y0, Y3, Y5
+	VXORPS      Y0, Y5, Y5
 	VMOVUPS     Y5, 64(AX)
 	VPMOVSXBD   24(CX), Y5
-	VPXOR       Y0, Y5, Y5
+	VPXOR       Y1, Y5, Y5
 	VCVTDQ2PS   Y5, Y5
-	VADDPS      Y1, Y5, Y5
-	VSUBPS      Y3, Y5, Y5
-	VMOVAPS     Y5, Y7
-	VANDPS      k0<>+0(SB), Y7, Y6
-	VXORPS      32(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y7, Y7
-	VMULPS      Y2, Y7, Y8
-	VFMADD213PS k122<>+0(SB), Y4, Y7
-	VPMAXSD     Y7, Y8, Y7
-	VPCMPGTD    k125<>+0(SB), Y8, Y9
-	VPSUBD      k122<>+0(SB), Y7, Y7
-	VBLENDVPS   Y9, Y8, Y7, Y7
-	VORPS       Y6, Y7, Y7
-	VCMPPS      $0x03, Y5, Y5, Y6
-	VBLENDVPS   Y6, Y5, Y7, Y5
-	VXORPS      k0<>+0(SB), Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VSUBPS      Y4, Y5, Y5
+	VFMADD213PS Y0, Y3, Y5
+	VXORPS      Y0, Y5, Y5
 	VMOVUPS     Y5, 96(AX)
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000080, AX
 	DECQ        SI
-	JNZ         slowly
+	JNZ         chunk
 
 done:
 	ADDQ $0x04, DX
@@ -19122,142 +18825,121 @@ done:
 	VZEROUPPER
 	RET
 
+little:
+	VMOVDQU     k120<>+0(SB), Y5
+	VMOVDQU     k121<>+0(SB), Y6
+	VFMADD213PS Y0, Y3, Y6
+	VPSUBD      k122<>+0(SB), Y6, Y3
+	VMULPS      k96<>+0(SB), Y2, Y7
+
+slowly:
+	VPMOVSXBD   (CX), Y7
+	VPXOR       Y1, Y7, Y7
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y2, Y7, Y7
+	VSUBPS      Y4, Y7, Y7
+	VMULPS      Y6, Y7, Y8
+	VBLENDVPS   Y8, k123<>+0(SB), Y5, Y9
+	VFMADD213PS Y9, Y3, Y7
+	VPMAXUD     Y8, Y7, Y7
+	VPSUBD      k123<>+0(SB), Y7, Y7
+	VMOVUPS     Y7, (AX)
+	VPMOVSXBD   8(CX), Y7
+	VPXOR       Y1, Y7, Y7
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y2, Y7, Y7
+	VSUBPS      Y4, Y7, Y7
+	VMULPS      Y6, Y7, Y8
+	VBLENDVPS   Y8, k123<>+0(SB), Y5, Y9
+	VFMADD213PS Y9, Y3, Y7
+	VPMAXUD     Y8, Y7, Y7
+	VPSUBD      k123<>+0(SB), Y7, Y7
+	VMOVUPS     Y7, 32(AX)
+	VPMOVSXBD   16(CX), Y7
+	VPXOR       Y1, Y7, Y7
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y2, Y7, Y7
+	VSUBPS      Y4, Y7, Y7
+	VMULPS      Y6, Y7, Y8
+	VBLENDVPS   Y8, k123<>+0(SB), Y5, Y9
+	VFMADD213PS Y9, Y3, Y7
+	VPMAXUD     Y8, Y7, Y7
+	VPSUBD      k123<>+0(SB), Y7, Y7
+	VMOVUPS     Y7, 64(AX)
+	VPMOVSXBD   24(CX), Y7
+	VPXOR       Y1, Y7, Y7
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y2, Y7, Y7
+	VSUBPS      Y4, Y7, Y7
+	VMULPS      Y6, Y7, Y8
+	VBLENDVPS   Y8, k123<>+0(SB), Y5, Y9
+	VFMADD213PS Y9, Y3, Y7
+	VPMAXUD     Y8, Y7, Y7
+	VPSUBD      k123<>+0(SB), Y7, Y7
+	VMOVUPS     Y7, 96(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000080, AX
+	DECQ        SI
+	JNZ         slowly
+	JMP         done
+
 // func bytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·bytesShiftBF16AVX2(SB), NOSPLIT, $32-64
+TEXT ·bytesShiftBF16AVX2(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
 	VMOVDQU      k2<>+0(SB), Y0
 	VMOVDQU      k3<>+0(SB), Y1
+	VMOVDQU      k0<>+0(SB), Y2
 	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y2
-	VPMOVSXBW    X2, Y2
+	VPBROADCASTB (SI), Y3
+	VPMOVSXBW    X3, Y3
 	MOVQ         last+40(FP), SI
-	VBROADCASTSS (SI), Y3
+	VBROADCASTSS (SI), Y4
 	MOVQ         n+56(FP), DI
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VBROADCASTSS (DX), Y4
-	VXORPS       k0<>+0(SB), Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k1<>+0(SB), Y4, Y4
-	VBROADCASTSS (BX), Y5
+	VBROADCASTSS (DX), Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
 	VBLENDVPS    Y6, k1<>+0(SB), Y5, Y5
+	VBROADCASTSS (BX), Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VBLENDVPS    Y7, k1<>+0(SB), Y6, Y6
+	MOVL         (BX), R8
+	ANDL         $0x7fffffff, R8
+	CMPL         R8, $0x4e800000
+	SBBL         R9, R9
+	ANDL         $0x0d7fffff, R9
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
 	DECL         R8
-	CMPL         R8, $0x0d7fffff
+	CMPL         R8, R9
 	JCS          little
 
 chunk:
-	VPMOVSXBW (CX), Y6
-	VPXOR     Y2, Y6, Y6
-	VPMADDWD  k4<>+0(SB), Y6, Y7
-	VPMADDWD  k5<>+0(SB), Y6, Y6
-	VPMOVSXBW 16(CX), Y8
-	VPXOR     Y2, Y8, Y8
-	VPMADDWD  k4<>+0(SB), Y8, Y9
-	VPMADDWD  k5<>+0(SB), Y8, Y8
-	VCVTDQ2PS Y7, Y7
-	VADDPS    Y3, Y7, Y7
-	VSUBPS    Y5, Y7, Y7
-	VMULPS    Y4, Y7, Y7
-	VPSLLD    $0x0f, Y7, Y10
-	VBLENDVPS Y10, Y1, Y0, Y10
-	VPADDD    Y10, Y7, Y7
-	VCVTDQ2PS Y6, Y6
-	VADDPS    Y3, Y6, Y6
-	VSUBPS    Y5, Y6, Y6
-	VMULPS    Y4, Y6, Y6
-	VPSLLD    $0x0f, Y6, Y10
-	VBLENDVPS Y10, Y1, Y0, Y10
-	VPADDD    Y10, Y6, Y6
-	VPSRLD    $0x10, Y7, Y7
-	VPBLENDW  $0xaa, Y6, Y7, Y7
-	VMOVDQU   Y7, (AX)
-	VCVTDQ2PS Y9, Y9
-	VADDPS    Y3, Y9, Y9
-	VSUBPS    Y5, Y9, Y9
-	VMULPS    Y4, Y9, Y9
-	VPSLLD    $0x0f, Y9, Y6
-	VBLENDVPS Y6, Y1, Y0, Y6
-	VPADDD    Y6, Y9, Y9
-	VCVTDQ2PS Y8, Y8
-	VADDPS    Y3, Y8, Y8
-	VSUBPS    Y5, Y8, Y8
-	VMULPS    Y4, Y8, Y8
-	VPSLLD    $0x0f, Y8, Y6
-	VBLENDVPS Y6, Y1, Y0, Y6
-	VPADDD    Y6, Y8, Y8
-	VPSRLD    $0x10, Y9, Y9
-	VPBLENDW  $0xaa, Y8, Y9, Y9
-	VMOVDQU   Y9, 32(AX)
-	ADDQ      $0x20, CX
-	ADDQ      $0x00000040, AX
-	DECQ      SI
-	JNZ       chunk
-	JMP       done
-
-little:
-	VANDPS    k0<>+0(SB), Y4, Y6
-	VMOVUPS   Y6, (SP)
-	VANDPS    k120<>+0(SB), Y4, Y4
-	VPCMPGTD  k121<>+0(SB), Y4, Y7
-	VCVTDQ2PS Y4, Y6
-	VPADDD    k122<>+0(SB), Y4, Y4
-	VPADDD    k123<>+0(SB), Y6, Y6
-	VBLENDVPS Y7, Y4, Y6, Y4
-	VPSUBD    k124<>+0(SB), Y4, Y6
-	VMULPS    k96<>+0(SB), Y3, Y7
-
-slowly:
 	VPMOVSXBW   (CX), Y7
-	VPXOR       Y2, Y7, Y7
+	VPXOR       Y3, Y7, Y7
 	VPMADDWD    k4<>+0(SB), Y7, Y8
 	VPMADDWD    k5<>+0(SB), Y7, Y7
 	VPMOVSXBW   16(CX), Y9
-	VPXOR       Y2, Y9, Y9
+	VPXOR       Y3, Y9, Y9
 	VPMADDWD    k4<>+0(SB), Y9, Y10
 	VPMADDWD    k5<>+0(SB), Y9, Y9
 	VCVTDQ2PS   Y8, Y8
-	VADDPS      Y3, Y8, Y8
-	VSUBPS      Y5, Y8, Y8
-	VMOVAPS     Y8, Y12
-	VANDPS      k0<>+0(SB), Y12, Y11
-	VXORPS      (SP), Y11, Y11
-	VANDPS      k120<>+0(SB), Y12, Y12
-	VMULPS      Y4, Y12, Y13
-	VFMADD213PS k122<>+0(SB), Y6, Y12
-	VPMAXSD     Y12, Y13, Y12
-	VPCMPGTD    k125<>+0(SB), Y13, Y14
-	VPSUBD      k122<>+0(SB), Y12, Y12
-	VBLENDVPS   Y14, Y13, Y12, Y12
-	VORPS       Y11, Y12, Y12
-	VCMPPS      $0x03, Y8, Y8, Y11
-	VBLENDVPS   Y11, Y8, Y12, Y8
+	VADDPS      Y4, Y8, Y8
+	VSUBPS      Y6, Y8, Y8
+	VFMADD213PS Y2, Y5, Y8
 	VPSLLD      $0x0f, Y8, Y11
 	VBLENDVPS   Y11, Y1, Y0, Y11
 	VPADDD      Y11, Y8, Y8
 	VCVTDQ2PS   Y7, Y7
-	VADDPS      Y3, Y7, Y7
-	VSUBPS      Y5, Y7, Y7
-	VMOVAPS     Y7, Y12
-	VANDPS      k0<>+0(SB), Y12, Y11
-	VXORPS      (SP), Y11, Y11
-	VANDPS      k120<>+0(SB), Y12, Y12
-	VMULPS      Y4, Y12, Y13
-	VFMADD213PS k122<>+0(SB), Y6, Y12
-	VPMAXSD     Y12, Y13, Y12
-	VPCMPGTD    k125<>+0(SB), Y13, Y14
-	VPSUBD      k122<>+0(SB), Y12, Y12
-	VBLENDVPS   Y14, Y13, Y12, Y12
-	VORPS       Y11, Y12, Y12
-	VCMPPS      $0x03, Y7, Y7, Y11
-	VBLENDVPS   Y11, Y7, Y12, Y7
+	VADDPS      Y4, Y7, Y7
+	VSUBPS      Y6, Y7, Y7
+	VFMADD213PS Y2, Y5, Y7
 	VPSLLD      $0x0f, Y7, Y11
 	VBLENDVPS   Y11, Y1, Y0, Y11
 	VPADDD      Y11, Y7, Y7
@@ -19265,40 +18947,16 @@ slowly:
 	VPBLENDW    $0xaa, Y7, Y8, Y8
 	VMOVDQU     Y8, (AX)
 	VCVTDQ2PS   Y10, Y10
-	VADDPS      Y3, Y10, Y10
-	VSUBPS      Y5, Y10, Y10
-	VMOVAPS     Y10, Y8
-	VANDPS      k0<>+0(SB), Y8, Y7
-	VXORPS      (SP), Y7, Y7
-	VANDPS      k120<>+0(SB), Y8, Y8
-	VMULPS      Y4, Y8, Y11
-	VFMADD213PS k122<>+0(SB), Y6, Y8
-	VPMAXSD     Y8, Y11, Y8
-	VPCMPGTD    k125<>+0(SB), Y11, Y12
-	VPSUBD      k122<>+0(SB), Y8, Y8
-	VBLENDVPS   Y12, Y11, Y8, Y8
-	VORPS       Y7, Y8, Y8
-	VCMPPS      $0x03, Y10, Y10, Y7
-	VBLENDVPS   Y7, Y10, Y8, Y10
+	VADDPS      Y4, Y10, Y10
+	VSUBPS      Y6, Y10, Y10
+	VFMADD213PS Y2, Y5, Y10
 	VPSLLD      $0x0f, Y10, Y7
 	VBLENDVPS   Y7, Y1, Y0, Y7
 	VPADDD      Y7, Y10, Y10
 	VCVTDQ2PS   Y9, Y9
-	VADDPS      Y3, Y9, Y9
-	VSUBPS      Y5, Y9, Y9
-	VMOVAPS     Y9, Y8
-	VANDPS      k0<>+0(SB), Y8, Y7
-	VXORPS      (SP), Y7, Y7
-	VANDPS      k120<>+0(SB), Y8, Y8
-	VMULPS      Y4, Y8, Y11
-	VFMADD213PS k122<>+0(SB), Y6, Y8
-	VPMAXSD     Y8, Y11, Y8
-	VPCMPGTD    k125<>+0(SB), Y11, Y12
-	VPSUBD      k122<>+0(SB), Y8, Y8
-	VBLENDVPS   Y12, Y11, Y8, Y8
-	VORPS       Y7, Y8, Y8
-	VCMPPS      $0x03, Y9, Y9, Y7
-	VBLENDVPS   Y7, Y9, Y8, Y9
+	VADDPS      Y4, Y9, Y9
+	VSUBPS      Y6, Y9, Y9
+	VFMADD213PS Y2, Y5, Y9
 	VPSLLD      $0x0f, Y9, Y7
 	VBLENDVPS   Y7, Y1, Y0, Y7
 	VPADDD      Y7, Y9, Y9
@@ -19308,7 +18966,7 @@ slowly:
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000040, AX
 	DECQ        SI
-	JNZ         slowly
+	JNZ         chunk
 
 done:
 	ADDQ $0x04, DX
@@ -19318,179 +18976,151 @@ done:
 	VZEROUPPER
 	RET
 
+little:
+	VMOVDQU     k120<>+0(SB), Y7
+	VMOVDQU     k121<>+0(SB), Y8
+	VFMADD213PS Y2, Y5, Y8
+	VPSUBD      k122<>+0(SB), Y8, Y5
+	VMULPS      k96<>+0(SB), Y4, Y9
+	VMOVDQU     k124<>+0(SB), Y9
+
+slowly:
+	VPMOVSXBW   (CX), Y10
+	VPXOR       Y3, Y10, Y10
+	VPMADDWD    k4<>+0(SB), Y10, Y11
+	VPMADDWD    k5<>+0(SB), Y10, Y10
+	VPMOVSXBW   16(CX), Y12
+	VPXOR       Y3, Y12, Y12
+	VPMADDWD    k4<>+0(SB), Y12, Y13
+	VPMADDWD    k5<>+0(SB), Y12, Y12
+	VCVTDQ2PS   Y11, Y11
+	VADDPS      Y4, Y11, Y11
+	VSUBPS      Y6, Y11, Y11
+	VMULPS      Y8, Y11, Y14
+	VBLENDVPS   Y14, k123<>+0(SB), Y7, Y15
+	VFMADD213PS Y15, Y5, Y11
+	VPMAXUD     Y14, Y11, Y11
+	VPSLLD      $0x0f, Y11, Y14
+	VBLENDVPS   Y14, k125<>+0(SB), Y9, Y14
+	VPADDD      Y14, Y11, Y11
+	VCVTDQ2PS   Y10, Y10
+	VADDPS      Y4, Y10, Y10
+	VSUBPS      Y6, Y10, Y10
+	VMULPS      Y8, Y10, Y14
+	VBLENDVPS   Y14, k123<>+0(SB), Y7, Y15
+	VFMADD213PS Y15, Y5, Y10
+	VPMAXUD     Y14, Y10, Y10
+	VPSLLD      $0x0f, Y10, Y14
+	VBLENDVPS   Y14, k125<>+0(SB), Y9, Y14
+	VPADDD      Y14, Y10, Y10
+	VPSRLD      $0x10, Y11, Y11
+	VPBLENDW    $0xaa, Y10, Y11, Y11
+	VMOVDQU     Y11, (AX)
+	VCVTDQ2PS   Y13, Y13
+	VADDPS      Y4, Y13, Y13
+	VSUBPS      Y6, Y13, Y13
+	VMULPS      Y8, Y13, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y7, Y11
+	VFMADD213PS Y11, Y5, Y13
+	VPMAXUD     Y10, Y13, Y13
+	VPSLLD      $0x0f, Y13, Y10
+	VBLENDVPS   Y10, k125<>+0(SB), Y9, Y10
+	VPADDD      Y10, Y13, Y13
+	VCVTDQ2PS   Y12, Y12
+	VADDPS      Y4, Y12, Y12
+	VSUBPS      Y6, Y12, Y12
+	VMULPS      Y8, Y12, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y7, Y11
+	VFMADD213PS Y11, Y5, Y12
+	VPMAXUD     Y10, Y12, Y12
+	VPSLLD      $0x0f, Y12, Y10
+	VBLENDVPS   Y10, k125<>+0(SB), Y9, Y10
+	VPADDD      Y10, Y12, Y12
+	VPSRLD      $0x10, Y13, Y13
+	VPBLENDW    $0xaa, Y12, Y13, Y13
+	VMOVDQU     Y13, 32(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         slowly
+	JMP         done
+
 // func bytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
-TEXT ·bytesShiftF16AVX2(SB), NOSPLIT, $64-64
+TEXT ·bytesShiftF16AVX2(SB), NOSPLIT, $32-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
+	VMOVDQU      k0<>+0(SB), Y0
 	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y0
-	VPMOVSXBD    X0, Y0
+	VPBROADCASTB (SI), Y1
+	VPMOVSXBD    X1, Y1
 	MOVQ         last+40(FP), SI
-	VBROADCASTSS (SI), Y1
+	VBROADCASTSS (SI), Y2
 	MOVQ         n+56(FP), DI
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VBROADCASTSS (DX), Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
-	VBROADCASTSS (BX), Y3
+	VBROADCASTSS (DX), Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+	VBROADCASTSS (BX), Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k1<>+0(SB), Y4, Y4
+	MOVL         (BX), R8
+	ANDL         $0x7fffffff, R8
+	CMPL         R8, $0x4e800000
+	SBBL         R9, R9
+	ANDL         $0x0d7fffff, R9
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
 	DECL         R8
-	CMPL         R8, $0x0d7fffff
+	CMPL         R8, R9
 	JCS          little
 
 chunk:
-	VPMOVSXBD (CX), Y4
-	VPXOR     Y0, Y4, Y4
-	VCVTDQ2PS Y4, Y4
-	VADDPS    Y1, Y4, Y4
-	VSUBPS    Y3, Y4, Y4
-	VMULPS    Y2, Y4, Y4
-	VXORPS    k0<>+0(SB), Y4, Y4
-	VCVTPS2PH $0x00, Y4, X4
-	VMOVDQU   X4, (AX)
-	VPMOVSXBD 8(CX), Y4
-	VPXOR     Y0, Y4, Y4
-	VCVTDQ2PS Y4, Y4
-	VADDPS    Y1, Y4, Y4
-	VSUBPS    Y3, Y4, Y4
-	VMULPS    Y2, Y4, Y4
-	VXORPS    k0<>+0(SB), Y4, Y4
-	VCVTPS2PH $0x00, Y4, X4
-	VMOVDQU   X4, 16(AX)
-	VPMOVSXBD 16(CX), Y4
-	VPXOR     Y0, Y4, Y4
-	VCVTDQ2PS Y4, Y4
-	VADDPS    Y1, Y4, Y4
-	VSUBPS    Y3, Y4, Y4
-	VMULPS    Y2, Y4, Y4
-	VXORPS    k0<>+0(SB), Y4, Y4
-	VCVTPS2PH $0x00, Y4, X4
-	VMOVDQU   X4, 32(AX)
-	VPMOVSXBD 24(CX), Y4
-	VPXOR     Y0, Y4, Y4
-	VCVTDQ2PS Y4, Y4
-	VADDPS    Y1, Y4, Y4
-	VSUBPS    Y3, Y4, Y4
-	VMULPS    Y2, Y4, Y4
-	VXORPS    k0<>+0(SB), Y4, Y4
-	VCVTPS2PH $0x00, Y4, X4
-	VMOVDQU   X4, 48(AX)
-	ADDQ      $0x20, CX
-	ADDQ      $0x00000040, AX
-	DECQ      SI
-	JNZ       chunk
-	JMP       done
-
-little:
-	VANDPS    k0<>+0(SB), Y2, Y4
-	VMOVUPS   Y4, 32(SP)
-	VANDPS    k120<>+0(SB), Y2, Y2
-	VPCMPGTD  k121<>+0(SB), Y2, Y5
-	VCVTDQ2PS Y2, Y4
-	VPADDD    k122<>+0(SB), Y2, Y2
-	VPADDD    k123<>+0(SB), Y4, Y4
-	VBLENDVPS Y5, Y2, Y4, Y2
-	VPSUBD    k124<>+0(SB), Y2, Y4
-	VMULPS    k96<>+0(SB), Y1, Y5
-
-slowly:
 	VPMOVSXBD   (CX), Y5
-	VPXOR       Y0, Y5, Y5
+	VPXOR       Y1, Y5, Y5
 	VCVTDQ2PS   Y5, Y5
-	VADDPS      Y1, Y5, Y5
-	VSUBPS      Y3, Y5, Y5
-	VMOVAPS     Y5, Y7
-	VANDPS      k0<>+0(SB), Y7, Y6
-	VXORPS      32(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y7, Y7
-	VMULPS      Y2, Y7, Y8
-	VFMADD213PS k122<>+0(SB), Y4, Y7
-	VPMAXSD     Y7, Y8, Y7
-	VPCMPGTD    k125<>+0(SB), Y8, Y9
-	VPSUBD      k122<>+0(SB), Y7, Y7
-	VBLENDVPS   Y9, Y8, Y7, Y7
-	VORPS       Y6, Y7, Y7
-	VCMPPS      $0x03, Y5, Y5, Y6
-	VBLENDVPS   Y6, Y5, Y7, Y5
-	VXORPS      k0<>+0(SB), Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VSUBPS      Y4, Y5, Y5
+	VFMADD213PS Y0, Y3, Y5
+	VXORPS      Y0, Y5, Y5
 	VCVTPS2PH   $0x00, Y5, X5
 	VMOVDQU     X5, (AX)
 	VPMOVSXBD   8(CX), Y5
-	VPXOR       Y0, Y5, Y5
+	VPXOR       Y1, Y5, Y5
 	VCVTDQ2PS   Y5, Y5
-	VADDPS      Y1, Y5, Y5
-	VSUBPS      Y3, Y5, Y5
-	VMOVAPS     Y5, Y7
-	VANDPS      k0<>+0(SB), Y7, Y6
-	VXORPS      32(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y7, Y7
-	VMULPS      Y2, Y7, Y8
-	VFMADD213PS k122<>+0(SB), Y4, Y7
-	VPMAXSD     Y7, Y8, Y7
-	VPCMPGTD    k125<>+0(SB), Y8, Y9
-	VPSUBD      k122<>+0(SB), Y7, Y7
-	VBLENDVPS   Y9, Y8, Y7, Y7
-	VORPS       Y6, Y7, Y7
-	VCMPPS      $0x03, Y5, Y5, Y6
-	VBLENDVPS   Y6, Y5, Y7, Y5
-	VXORPS      k0<>+0(SB), Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VSUBPS      Y4, Y5, Y5
+	VFMADD213PS Y0, Y3, Y5
+	VXORPS      Y0, Y5, Y5
 	VCVTPS2PH   $0x00, Y5, X5
 	VMOVDQU     X5, 16(AX)
 	VPMOVSXBD   16(CX), Y5
-	VPXOR       Y0, Y5, Y5
+	VPXOR       Y1, Y5, Y5
 	VCVTDQ2PS   Y5, Y5
-	VADDPS      Y1, Y5, Y5
-	VSUBPS      Y3, Y5, Y5
-	VMOVAPS     Y5, Y7
-	VANDPS      k0<>+0(SB), Y7, Y6
-	VXORPS      32(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y7, Y7
-	VMULPS      Y2, Y7, Y8
-	VFMADD213PS k122<>+0(SB), Y4, Y7
-	VPMAXSD     Y7, Y8, Y7
-	VPCMPGTD    k125<>+0(SB), Y8, Y9
-	VPSUBD      k122<>+0(SB), Y7, Y7
-	VBLENDVPS   Y9, Y8, Y7, Y7
-	VORPS       Y6, Y7, Y7
-	VCMPPS      $0x03, Y5, Y5, Y6
-	VBLENDVPS   Y6, Y5, Y7, Y5
-	VXORPS      k0<>+0(SB), Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VSUBPS      Y4, Y5, Y5
+	VFMADD213PS Y0, Y3, Y5
+	VXORPS      Y0, Y5, Y5
 	VCVTPS2PH   $0x00, Y5, X5
 	VMOVDQU     X5, 32(AX)
 	VPMOVSXBD   24(CX), Y5
-	VPXOR       Y0, Y5, Y5
+	VPXOR       Y1, Y5, Y5
 	VCVTDQ2PS   Y5, Y5
-	VADDPS      Y1, Y5, Y5
-	VSUBPS      Y3, Y5, Y5
-	VMOVAPS     Y5, Y7
-	VANDPS      k0<>+0(SB), Y7, Y6
-	VXORPS      32(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y7, Y7
-	VMULPS      Y2, Y7, Y8
-	VFMADD213PS k122<>+0(SB), Y4, Y7
-	VPMAXSD     Y7, Y8, Y7
-	VPCMPGTD    k125<>+0(SB), Y8, Y9
-	VPSUBD      k122<>+0(SB), Y7, Y7
-	VBLENDVPS   Y9, Y8, Y7, Y7
-	VORPS       Y6, Y7, Y7
-	VCMPPS      $0x03, Y5, Y5, Y6
-	VBLENDVPS   Y6, Y5, Y7, Y5
-	VXORPS      k0<>+0(SB), Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VSUBPS      Y4, Y5, Y5
+	VFMADD213PS Y0, Y3, Y5
+	VXORPS      Y0, Y5, Y5
 	VCVTPS2PH   $0x00, Y5, X5
 	VMOVDQU     X5, 48(AX)
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000040, AX
 	DECQ        SI
-	JNZ         slowly
+	JNZ         chunk
 
 done:
 	ADDQ $0x04, DX
@@ -19500,166 +19130,138 @@ done:
 	VZEROUPPER
 	RET
 
+little:
+	VMOVDQU     k120<>+0(SB), Y5
+	VMOVDQU     k121<>+0(SB), Y6
+	VFMADD213PS Y0, Y3, Y6
+	VPSUBD      k122<>+0(SB), Y6, Y3
+	VMULPS      k96<>+0(SB), Y2, Y7
+
+slowly:
+	VPMOVSXBD   (CX), Y7
+	VPXOR       Y1, Y7, Y7
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y2, Y7, Y7
+	VSUBPS      Y4, Y7, Y7
+	VMULPS      Y6, Y7, Y8
+	VBLENDVPS   Y8, k123<>+0(SB), Y5, Y9
+	VFMADD213PS Y9, Y3, Y7
+	VPMAXUD     Y8, Y7, Y7
+	VPSUBD      k123<>+0(SB), Y7, Y7
+	VCVTPS2PH   $0x00, Y7, X7
+	VMOVDQU     X7, (AX)
+	VPMOVSXBD   8(CX), Y7
+	VPXOR       Y1, Y7, Y7
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y2, Y7, Y7
+	VSUBPS      Y4, Y7, Y7
+	VMULPS      Y6, Y7, Y8
+	VBLENDVPS   Y8, k123<>+0(SB), Y5, Y9
+	VFMADD213PS Y9, Y3, Y7
+	VPMAXUD     Y8, Y7, Y7
+	VPSUBD      k123<>+0(SB), Y7, Y7
+	VCVTPS2PH   $0x00, Y7, X7
+	VMOVDQU     X7, 16(AX)
+	VPMOVSXBD   16(CX), Y7
+	VPXOR       Y1, Y7, Y7
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y2, Y7, Y7
+	VSUBPS      Y4, Y7, Y7
+	VMULPS      Y6, Y7, Y8
+	VBLENDVPS   Y8, k123<>+0(SB), Y5, Y9
+	VFMADD213PS Y9, Y3, Y7
+	VPMAXUD     Y8, Y7, Y7
+	VPSUBD      k123<>+0(SB), Y7, Y7
+	VCVTPS2PH   $0x00, Y7, X7
+	VMOVDQU     X7, 32(AX)
+	VPMOVSXBD   24(CX), Y7
+	VPXOR       Y1, Y7, Y7
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y2, Y7, Y7
+	VSUBPS      Y4, Y7, Y7
+	VMULPS      Y6, Y7, Y8
+	VBLENDVPS   Y8, k123<>+0(SB), Y5, Y9
+	VFMADD213PS Y9, Y3, Y7
+	VPMAXUD     Y8, Y7, Y7
+	VPSUBD      k123<>+0(SB), Y7, Y7
+	VCVTPS2PH   $0x00, Y7, X7
+	VMOVDQU     X7, 48(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         slowly
+	JMP         done
+
 // func bytesAffineF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·bytesAffineF32AVX2(SB), NOSPLIT, $64-64
+TEXT ·bytesAffineF32AVX2(SB), NOSPLIT, $32-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
+	VMOVDQU      k0<>+0(SB), Y0
 	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y0
-	VPMOVSXBD    X0, Y0
+	VPBROADCASTB (SI), Y1
+	VPMOVSXBD    X1, Y1
 	MOVQ         last+40(FP), SI
-	VBROADCASTSS (SI), Y1
+	VBROADCASTSS (SI), Y2
 	MOVQ         n+56(FP), DI
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VBROADCASTSS (DX), Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k15<>+0(SB), Y2, Y2
-	VBROADCASTSS (BX), Y3
+	VBROADCASTSS (DX), Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k15<>+0(SB), Y3, Y3
+	VBROADCASTSS (BX), Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k15<>+0(SB), Y4, Y4
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
 	DECL         R8
-	CMPL         R8, $0x0d7fffff
+	CMPL         R8, $0x007fffff
 	JCS          little
 
 chunk:
-	VPMOVSXBD (CX), Y4
-	VPXOR     Y0, Y4, Y4
-	VCVTDQ2PS Y4, Y4
-	VADDPS    Y1, Y4, Y4
-	VMULPS    Y2, Y4, Y4
-	VADDPS    Y3, Y4, Y4
-	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, k15<>+0(SB), Y4, Y4
-	VMOVUPS   Y4, (AX)
-	VPMOVSXBD 8(CX), Y4
-	VPXOR     Y0, Y4, Y4
-	VCVTDQ2PS Y4, Y4
-	VADDPS    Y1, Y4, Y4
-	VMULPS    Y2, Y4, Y4
-	VADDPS    Y3, Y4, Y4
-	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, k15<>+0(SB), Y4, Y4
-	VMOVUPS   Y4, 32(AX)
-	VPMOVSXBD 16(CX), Y4
-	VPXOR     Y0, Y4, Y4
-	VCVTDQ2PS Y4, Y4
-	VADDPS    Y1, Y4, Y4
-	VMULPS    Y2, Y4, Y4
-	VADDPS    Y3, Y4, Y4
-	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, k15<>+0(SB), Y4, Y4
-	VMOVUPS   Y4, 64(AX)
-	VPMOVSXBD 24(CX), Y4
-	VPXOR     Y0, Y4, Y4
-	VCVTDQ2PS Y4, Y4
-	VADDPS    Y1, Y4, Y4
-	VMULPS    Y2, Y4, Y4
-	VADDPS    Y3, Y4, Y4
-	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, k15<>+0(SB), Y4, Y4
-	VMOVUPS   Y4, 96(AX)
-	ADDQ      $0x20, CX
-	ADDQ      $0x00000080, AX
-	DECQ      SI
-	JNZ       chunk
-	JMP       done
-
-little:
-	VANDPS    k0<>+0(SB), Y2, Y4
-	VMOVUPS   Y4, 32(SP)
-	VANDPS    k120<>+0(SB), Y2, Y2
-	VPCMPGTD  k121<>+0(SB), Y2, Y5
-	VCVTDQ2PS Y2, Y4
-	VPADDD    k122<>+0(SB), Y2, Y2
-	VPADDD    k123<>+0(SB), Y4, Y4
-	VBLENDVPS Y5, Y2, Y4, Y2
-	VPSUBD    k124<>+0(SB), Y2, Y4
-	VMULPS    k96<>+0(SB), Y1, Y5
-
-slowly:
 	VPMOVSXBD   (CX), Y5
-	VPXOR       Y0, Y5, Y5
+	VPXOR       Y1, Y5, Y5
 	VCVTDQ2PS   Y5, Y5
-	VADDPS      Y1, Y5, Y5
-	VANDPS      k0<>+0(SB), Y5, Y6
-	VXORPS      32(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y5, Y5
-	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k122<>+0(SB), Y4, Y5
-	VPMAXSD     Y5, Y7, Y5
-	VPCMPGTD    k125<>+0(SB), Y7, Y8
-	VPSUBD      k122<>+0(SB), Y5, Y5
-	VBLENDVPS   Y8, Y7, Y5, Y5
-	VORPS       Y6, Y5, Y5
-	VADDPS      Y3, Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VFMADD213PS Y0, Y3, Y5
+	VADDPS      Y4, Y5, Y5
 	VCMPPS      $0x03, Y5, Y5, Y6
 	VBLENDVPS   Y6, k15<>+0(SB), Y5, Y5
 	VMOVUPS     Y5, (AX)
 	VPMOVSXBD   8(CX), Y5
-	VPXOR       Y0, Y5, Y5
+	VPXOR       Y1, Y5, Y5
 	VCVTDQ2PS   Y5, Y5
-	VADDPS      Y1, Y5, Y5
-	VANDPS      k0<>+0(SB), Y5, Y6
-	VXORPS      32(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y5, Y5
-	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k122<>+0(SB), Y4, Y5
-	VPMAXSD     Y5, Y7, Y5
-	VPCMPGTD    k125<>+0(SB), Y7, Y8
-	VPSUBD      k122<>+0(SB), Y5, Y5
-	VBLENDVPS   Y8, Y7, Y5, Y5
-	VORPS       Y6, Y5, Y5
-	VADDPS      Y3, Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VFMADD213PS Y0, Y3, Y5
+	VADDPS      Y4, Y5, Y5
 	VCMPPS      $0x03, Y5, Y5, Y6
 	VBLENDVPS   Y6, k15<>+0(SB), Y5, Y5
 	VMOVUPS     Y5, 32(AX)
 	VPMOVSXBD   16(CX), Y5
-	VPXOR       Y0, Y5, Y5
+	VPXOR       Y1, Y5, Y5
 	VCVTDQ2PS   Y5, Y5
-	VADDPS      Y1, Y5, Y5
-	VANDPS      k0<>+0(SB), Y5, Y6
-	VXORPS      32(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y5, Y5
-	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k122<>+0(SB), Y4, Y5
-	VPMAXSD     Y5, Y7, Y5
-	VPCMPGTD    k125<>+0(SB), Y7, Y8
-	VPSUBD      k122<>+0(SB), Y5, Y5
-	VBLENDVPS   Y8, Y7, Y5, Y5
-	VORPS       Y6, Y5, Y5
-	VADDPS      Y3, Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VFMADD213PS Y0, Y3, Y5
+	VADDPS      Y4, Y5, Y5
 	VCMPPS      $0x03, Y5, Y5, Y6
 	VBLENDVPS   Y6, k15<>+0(SB), Y5, Y5
 	VMOVUPS     Y5, 64(AX)
 	VPMOVSXBD   24(CX), Y5
-	VPXOR       Y0, Y5, Y5
+	VPXOR       Y1, Y5, Y5
 	VCVTDQ2PS   Y5, Y5
-	VADDPS      Y1, Y5, Y5
-	VANDPS      k0<>+0(SB), Y5, Y6
-	VXORPS      32(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y5, Y5
-	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k122<>+0(SB), Y4, Y5
-	VPMAXSD     Y5, Y7, Y5
-	VPCMPGTD    k125<>+0(SB), Y7, Y8
-	VPSUBD      k122<>+0(SB), Y5, Y5
-	VBLENDVPS   Y8, Y7, Y5, Y5
-	VORPS       Y6, Y5, Y5
-	VADDPS      Y3, Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VFMADD213PS Y0, Y3, Y5
+	VADDPS      Y4, Y5, Y5
 	VCMPPS      $0x03, Y5, Y5, Y6
 	VBLENDVPS   Y6, k15<>+0(SB), Y5, Y5
 	VMOVUPS     Y5, 96(AX)
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000080, AX
 	DECQ        SI
-	JNZ         slowly
+	JNZ         chunk
 
 done:
 	ADDQ $0x04, DX
@@ -19669,141 +19271,132 @@ done:
 	VZEROUPPER
 	RET
 
+little:
+	MOVL  (BX), R8
+	ANDL  $0x7fffffff, R8
+	CMPL  R8, $0x21800000
+	JCS   enlarged
+	VPXOR Y3, Y3, Y3
+	JMP   chunk
+
+enlarged:
+	VMOVDQU     k121<>+0(SB), Y5
+	VFMADD213PS Y0, Y5, Y3
+	VFMADD213PS Y0, Y5, Y4
+	VMOVDQU     k120<>+0(SB), Y6
+	VPSUBD      k122<>+0(SB), Y3, Y5
+	VMULPS      k96<>+0(SB), Y2, Y5
+
+slowly:
+	VPMOVSXBD   (CX), Y5
+	VPXOR       Y1, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VMOVDQU     k96<>+0(SB), Y7
+	VMULPS      Y3, Y5, Y5
+	VADDPS      Y4, Y5, Y5
+	VMOVAPS     Y5, Y8
+	VBLENDVPS   Y8, k123<>+0(SB), Y6, Y9
+	VFMADD213PS Y9, Y7, Y5
+	VPMAXUD     Y8, Y5, Y5
+	VPSUBD      k120<>+0(SB), Y5, Y5
+	VMOVUPS     Y5, (AX)
+	VPMOVSXBD   8(CX), Y5
+	VPXOR       Y1, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VMOVDQU     k96<>+0(SB), Y7
+	VMULPS      Y3, Y5, Y5
+	VADDPS      Y4, Y5, Y5
+	VMOVAPS     Y5, Y8
+	VBLENDVPS   Y8, k123<>+0(SB), Y6, Y9
+	VFMADD213PS Y9, Y7, Y5
+	VPMAXUD     Y8, Y5, Y5
+	VPSUBD      k120<>+0(SB), Y5, Y5
+	VMOVUPS     Y5, 32(AX)
+	VPMOVSXBD   16(CX), Y5
+	VPXOR       Y1, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VMOVDQU     k96<>+0(SB), Y7
+	VMULPS      Y3, Y5, Y5
+	VADDPS      Y4, Y5, Y5
+	VMOVAPS     Y5, Y8
+	VBLENDVPS   Y8, k123<>+0(SB), Y6, Y9
+	VFMADD213PS Y9, Y7, Y5
+	VPMAXUD     Y8, Y5, Y5
+	VPSUBD      k120<>+0(SB), Y5, Y5
+	VMOVUPS     Y5, 64(AX)
+	VPMOVSXBD   24(CX), Y5
+	VPXOR       Y1, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VMOVDQU     k96<>+0(SB), Y7
+	VMULPS      Y3, Y5, Y5
+	VADDPS      Y4, Y5, Y5
+	VMOVAPS     Y5, Y8
+	VBLENDVPS   Y8, k123<>+0(SB), Y6, Y9
+	VFMADD213PS Y9, Y7, Y5
+	VPMAXUD     Y8, Y5, Y5
+	VPSUBD      k120<>+0(SB), Y5, Y5
+	VMOVUPS     Y5, 96(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000080, AX
+	DECQ        SI
+	JNZ         slowly
+	JMP         done
+
 // func bytesAffineBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·bytesAffineBF16AVX2(SB), NOSPLIT, $32-64
+TEXT ·bytesAffineBF16AVX2(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
 	VMOVDQU      k16<>+0(SB), Y0
 	VMOVDQU      k17<>+0(SB), Y1
+	VMOVDQU      k0<>+0(SB), Y2
 	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y2
-	VPMOVSXBW    X2, Y2
+	VPBROADCASTB (SI), Y3
+	VPMOVSXBW    X3, Y3
 	MOVQ         last+40(FP), SI
-	VBROADCASTSS (SI), Y3
+	VBROADCASTSS (SI), Y4
 	MOVQ         n+56(FP), DI
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VBROADCASTSS (DX), Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k15<>+0(SB), Y4, Y4
-	VBROADCASTSS (BX), Y5
+	VBROADCASTSS (DX), Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
 	VBLENDVPS    Y6, k15<>+0(SB), Y5, Y5
+	VBROADCASTSS (BX), Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VBLENDVPS    Y7, k15<>+0(SB), Y6, Y6
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
 	DECL         R8
-	CMPL         R8, $0x0d7fffff
+	CMPL         R8, $0x007fffff
 	JCS          little
 
 chunk:
-	VPMOVSXBW (CX), Y6
-	VPXOR     Y2, Y6, Y6
-	VPMADDWD  k4<>+0(SB), Y6, Y7
-	VPMADDWD  k5<>+0(SB), Y6, Y6
-	VPMOVSXBW 16(CX), Y8
-	VPXOR     Y2, Y8, Y8
-	VPMADDWD  k4<>+0(SB), Y8, Y9
-	VPMADDWD  k5<>+0(SB), Y8, Y8
-	VCVTDQ2PS Y7, Y7
-	VADDPS    Y3, Y7, Y7
-	VMULPS    Y4, Y7, Y7
-	VADDPS    Y5, Y7, Y7
-	VPSLLD    $0x0f, Y7, Y10
-	VBLENDVPS Y10, Y1, Y0, Y10
-	VPADDD    Y10, Y7, Y7
-	VCVTDQ2PS Y6, Y6
-	VADDPS    Y3, Y6, Y6
-	VMULPS    Y4, Y6, Y6
-	VADDPS    Y5, Y6, Y6
-	VPSLLD    $0x0f, Y6, Y10
-	VBLENDVPS Y10, Y1, Y0, Y10
-	VPADDD    Y10, Y6, Y6
-	VPSRLD    $0x10, Y7, Y7
-	VPBLENDW  $0xaa, Y6, Y7, Y7
-	VPCMPEQW  k20<>+0(SB), Y7, Y6
-	VPSLLW    $0x0f, Y6, Y6
-	VPXOR     Y6, Y7, Y7
-	VMOVDQU   Y7, (AX)
-	VCVTDQ2PS Y9, Y9
-	VADDPS    Y3, Y9, Y9
-	VMULPS    Y4, Y9, Y9
-	VADDPS    Y5, Y9, Y9
-	VPSLLD    $0x0f, Y9, Y6
-	VBLENDVPS Y6, Y1, Y0, Y6
-	VPADDD    Y6, Y9, Y9
-	VCVTDQ2PS Y8, Y8
-	VADDPS    Y3, Y8, Y8
-	VMULPS    Y4, Y8, Y8
-	VADDPS    Y5, Y8, Y8
-	VPSLLD    $0x0f, Y8, Y6
-	VBLENDVPS Y6, Y1, Y0, Y6
-	VPADDD    Y6, Y8, Y8
-	VPSRLD    $0x10, Y9, Y9
-	VPBLENDW  $0xaa, Y8, Y9, Y9
-	VPCMPEQW  k20<>+0(SB), Y9, Y6
-	VPSLLW    $0x0f, Y6, Y6
-	VPXOR     Y6, Y9, Y9
-	VMOVDQU   Y9, 32(AX)
-	ADDQ      $0x20, CX
-	ADDQ      $0x00000040, AX
-	DECQ      SI
-	JNZ       chunk
-	JMP       done
-
-little:
-	VANDPS    k0<>+0(SB), Y4, Y6
-	VMOVUPS   Y6, (SP)
-	VANDPS    k120<>+0(SB), Y4, Y4
-	VPCMPGTD  k121<>+0(SB), Y4, Y7
-	VCVTDQ2PS Y4, Y6
-	VPADDD    k122<>+0(SB), Y4, Y4
-	VPADDD    k123<>+0(SB), Y6, Y6
-	VBLENDVPS Y7, Y4, Y6, Y4
-	VPSUBD    k124<>+0(SB), Y4, Y6
-	VMULPS    k96<>+0(SB), Y3, Y7
-
-slowly:
 	VPMOVSXBW   (CX), Y7
-	VPXOR       Y2, Y7, Y7
+	VPXOR       Y3, Y7, Y7
 	VPMADDWD    k4<>+0(SB), Y7, Y8
 	VPMADDWD    k5<>+0(SB), Y7, Y7
 	VPMOVSXBW   16(CX), Y9
-	VPXOR       Y2, Y9, Y9
+	VPXOR       Y3, Y9, Y9
 	VPMADDWD    k4<>+0(SB), Y9, Y10
 	VPMADDWD    k5<>+0(SB), Y9, Y9
 	VCVTDQ2PS   Y8, Y8
-	VADDPS      Y3, Y8, Y8
-	VANDPS      k0<>+0(SB), Y8, Y11
-	VXORPS      (SP), Y11, Y11
-	VANDPS      k120<>+0(SB), Y8, Y8
-	VMULPS      Y4, Y8, Y12
-	VFMADD213PS k122<>+0(SB), Y6, Y8
-	VPMAXSD     Y8, Y12, Y8
-	VPCMPGTD    k125<>+0(SB), Y12, Y13
-	VPSUBD      k122<>+0(SB), Y8, Y8
-	VBLENDVPS   Y13, Y12, Y8, Y8
-	VORPS       Y11, Y8, Y8
-	VADDPS      Y5, Y8, Y8
+	VADDPS      Y4, Y8, Y8
+	VFMADD213PS Y2, Y5, Y8
+	VADDPS      Y6, Y8, Y8
 	VPSLLD      $0x0f, Y8, Y11
 	VBLENDVPS   Y11, Y1, Y0, Y11
 	VPADDD      Y11, Y8, Y8
 	VCVTDQ2PS   Y7, Y7
-	VADDPS      Y3, Y7, Y7
-	VANDPS      k0<>+0(SB), Y7, Y11
-	VXORPS      (SP), Y11, Y11
-	VANDPS      k120<>+0(SB), Y7, Y7
-	VMULPS      Y4, Y7, Y12
-	VFMADD213PS k122<>+0(SB), Y6, Y7
-	VPMAXSD     Y7, Y12, Y7
-	VPCMPGTD    k125<>+0(SB), Y12, Y13
-	VPSUBD      k122<>+0(SB), Y7, Y7
-	VBLENDVPS   Y13, Y12, Y7, Y7
-	VORPS       Y11, Y7, Y7
-	VADDPS      Y5, Y7, Y7
+	VADDPS      Y4, Y7, Y7
+	VFMADD213PS Y2, Y5, Y7
+	VADDPS      Y6, Y7, Y7
 	VPSLLD      $0x0f, Y7, Y11
 	VBLENDVPS   Y11, Y1, Y0, Y11
 	VPADDD      Y11, Y7, Y7
@@ -19814,34 +19407,16 @@ slowly:
 	VPXOR       Y7, Y8, Y8
 	VMOVDQU     Y8, (AX)
 	VCVTDQ2PS   Y10, Y10
-	VADDPS      Y3, Y10, Y10
-	VANDPS      k0<>+0(SB), Y10, Y7
-	VXORPS      (SP), Y7, Y7
-	VANDPS      k120<>+0(SB), Y10, Y10
-	VMULPS      Y4, Y10, Y8
-	VFMADD213PS k122<>+0(SB), Y6, Y10
-	VPMAXSD     Y10, Y8, Y10
-	VPCMPGTD    k125<>+0(SB), Y8, Y11
-	VPSUBD      k122<>+0(SB), Y10, Y10
-	VBLENDVPS   Y11, Y8, Y10, Y10
-	VORPS       Y7, Y10, Y10
-	VADDPS      Y5, Y10, Y10
+	VADDPS      Y4, Y10, Y10
+	VFMADD213PS Y2, Y5, Y10
+	VADDPS      Y6, Y10, Y10
 	VPSLLD      $0x0f, Y10, Y7
 	VBLENDVPS   Y7, Y1, Y0, Y7
 	VPADDD      Y7, Y10, Y10
 	VCVTDQ2PS   Y9, Y9
-	VADDPS      Y3, Y9, Y9
-	VANDPS      k0<>+0(SB), Y9, Y7
-	VXORPS      (SP), Y7, Y7
-	VANDPS      k120<>+0(SB), Y9, Y9
-	VMULPS      Y4, Y9, Y8
-	VFMADD213PS k122<>+0(SB), Y6, Y9
-	VPMAXSD     Y9, Y8, Y9
-	VPCMPGTD    k125<>+0(SB), Y8, Y11
-	VPSUBD      k122<>+0(SB), Y9, Y9
-	VBLENDVPS   Y11, Y8, Y9, Y9
-	VORPS       Y7, Y9, Y9
-	VADDPS      Y5, Y9, Y9
+	VADDPS      Y4, Y9, Y9
+	VFMADD213PS Y2, Y5, Y9
+	VADDPS      Y6, Y9, Y9
 	VPSLLD      $0x0f, Y9, Y7
 	VBLENDVPS   Y7, Y1, Y0, Y7
 	VPADDD      Y7, Y9, Y9
@@ -19854,7 +19429,7 @@ slowly:
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000040, AX
 	DECQ        SI
-	JNZ         slowly
+	JNZ         chunk
 
 done:
 	ADDQ $0x04, DX
@@ -19864,166 +19439,170 @@ done:
 	VZEROUPPER
 	RET
 
+little:
+	MOVL  (BX), R8
+	ANDL  $0x7fffffff, R8
+	CMPL  R8, $0x21800000
+	JCS   enlarged
+	VPXOR Y5, Y5, Y5
+	JMP   chunk
+
+enlarged:
+	VMOVDQU     k121<>+0(SB), Y7
+	VFMADD213PS Y2, Y7, Y5
+	VFMADD213PS Y2, Y7, Y6
+	VMOVDQU     k120<>+0(SB), Y8
+	VPSUBD      k122<>+0(SB), Y5, Y7
+	VMULPS      k96<>+0(SB), Y4, Y7
+	VMOVDQU     k127<>+0(SB), Y7
+
+slowly:
+	VPMOVSXBW   (CX), Y9
+	VPXOR       Y3, Y9, Y9
+	VPMADDWD    k4<>+0(SB), Y9, Y10
+	VPMADDWD    k5<>+0(SB), Y9, Y9
+	VPMOVSXBW   16(CX), Y11
+	VPXOR       Y3, Y11, Y11
+	VPMADDWD    k4<>+0(SB), Y11, Y12
+	VPMADDWD    k5<>+0(SB), Y11, Y11
+	VCVTDQ2PS   Y10, Y10
+	VADDPS      Y4, Y10, Y10
+	VMOVDQU     k96<>+0(SB), Y13
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y6, Y10, Y10
+	VMOVAPS     Y10, Y14
+	VBLENDVPS   Y14, k123<>+0(SB), Y8, Y15
+	VFMADD213PS Y15, Y13, Y10
+	VPMAXUD     Y14, Y10, Y10
+	VPSLLD      $0x0f, Y10, Y13
+	VBLENDVPS   Y13, k128<>+0(SB), Y7, Y13
+	VPADDD      Y13, Y10, Y10
+	VCVTDQ2PS   Y9, Y9
+	VADDPS      Y4, Y9, Y9
+	VMOVDQU     k96<>+0(SB), Y13
+	VMULPS      Y5, Y9, Y9
+	VADDPS      Y6, Y9, Y9
+	VMOVAPS     Y9, Y14
+	VBLENDVPS   Y14, k123<>+0(SB), Y8, Y15
+	VFMADD213PS Y15, Y13, Y9
+	VPMAXUD     Y14, Y9, Y9
+	VPSLLD      $0x0f, Y9, Y13
+	VBLENDVPS   Y13, k128<>+0(SB), Y7, Y13
+	VPADDD      Y13, Y9, Y9
+	VPSRLD      $0x10, Y10, Y10
+	VPBLENDW    $0xaa, Y9, Y10, Y10
+	VMOVDQU     Y10, (AX)
+	VCVTDQ2PS   Y12, Y12
+	VADDPS      Y4, Y12, Y12
+	VMOVDQU     k96<>+0(SB), Y9
+	VMULPS      Y5, Y12, Y12
+	VADDPS      Y6, Y12, Y12
+	VMOVAPS     Y12, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y8, Y13
+	VFMADD213PS Y13, Y9, Y12
+	VPMAXUD     Y10, Y12, Y12
+	VPSLLD      $0x0f, Y12, Y9
+	VBLENDVPS   Y9, k128<>+0(SB), Y7, Y9
+	VPADDD      Y9, Y12, Y12
+	VCVTDQ2PS   Y11, Y11
+	VADDPS      Y4, Y11, Y11
+	VMOVDQU     k96<>+0(SB), Y9
+	VMULPS      Y5, Y11, Y11
+	VADDPS      Y6, Y11, Y11
+	VMOVAPS     Y11, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y8, Y13
+	VFMADD213PS Y13, Y9, Y11
+	VPMAXUD     Y10, Y11, Y11
+	VPSLLD      $0x0f, Y11, Y9
+	VBLENDVPS   Y9, k128<>+0(SB), Y7, Y9
+	VPADDD      Y9, Y11, Y11
+	VPSRLD      $0x10, Y12, Y12
+	VPBLENDW    $0xaa, Y11, Y12, Y12
+	VMOVDQU     Y12, 32(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         slowly
+	JMP         done
+
+DATA k127<>+0(SB)/8, $0xe0007fffe0007fff
+DATA k127<>+8(SB)/8, $0xe0007fffe0007fff
+DATA k127<>+16(SB)/8, $0xe0007fffe0007fff
+DATA k127<>+24(SB)/8, $0xe0007fffe0007fff
+GLOBL k127<>(SB), RODATA|NOPTR, $32
+
+DATA k128<>+0(SB)/8, $0xe0008000e0008000
+DATA k128<>+8(SB)/8, $0xe0008000e0008000
+DATA k128<>+16(SB)/8, $0xe0008000e0008000
+DATA k128<>+24(SB)/8, $0xe0008000e0008000
+GLOBL k128<>(SB), RODATA|NOPTR, $32
+
 // func bytesAffineF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
-TEXT ·bytesAffineF16AVX2(SB), NOSPLIT, $64-64
+TEXT ·bytesAffineF16AVX2(SB), NOSPLIT, $32-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
+	VMOVDQU      k0<>+0(SB), Y0
 	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y0
-	VPMOVSXBD    X0, Y0
+	VPBROADCASTB (SI), Y1
+	VPMOVSXBD    X1, Y1
 	MOVQ         last+40(FP), SI
-	VBROADCASTSS (SI), Y1
+	VBROADCASTSS (SI), Y2
 	MOVQ         n+56(FP), DI
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VBROADCASTSS (DX), Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k15<>+0(SB), Y2, Y2
-	VBROADCASTSS (BX), Y3
+	VBROADCASTSS (DX), Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k15<>+0(SB), Y3, Y3
+	VBROADCASTSS (BX), Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k15<>+0(SB), Y4, Y4
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
 	DECL         R8
-	CMPL         R8, $0x0d7fffff
+	CMPL         R8, $0x007fffff
 	JCS          little
 
 chunk:
-	VPMOVSXBD (CX), Y4
-	VPXOR     Y0, Y4, Y4
-	VCVTDQ2PS Y4, Y4
-	VADDPS    Y1, Y4, Y4
-	VMULPS    Y2, Y4, Y4
-	VADDPS    Y3, Y4, Y4
-	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, k15<>+0(SB), Y4, Y4
-	VCVTPS2PH $0x00, Y4, X4
-	VMOVDQU   X4, (AX)
-	VPMOVSXBD 8(CX), Y4
-	VPXOR     Y0, Y4, Y4
-	VCVTDQ2PS Y4, Y4
-	VADDPS    Y1, Y4, Y4
-	VMULPS    Y2, Y4, Y4
-	VADDPS    Y3, Y4, Y4
-	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, k15<>+0(SB), Y4, Y4
-	VCVTPS2PH $0x00, Y4, X4
-	VMOVDQU   X4, 16(AX)
-	VPMOVSXBD 16(CX), Y4
-	VPXOR     Y0, Y4, Y4
-	VCVTDQ2PS Y4, Y4
-	VADDPS    Y1, Y4, Y4
-	VMULPS    Y2, Y4, Y4
-	VADDPS    Y3, Y4, Y4
-	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, k15<>+0(SB), Y4, Y4
-	VCVTPS2PH $0x00, Y4, X4
-	VMOVDQU   X4, 32(AX)
-	VPMOVSXBD 24(CX), Y4
-	VPXOR     Y0, Y4, Y4
-	VCVTDQ2PS Y4, Y4
-	VADDPS    Y1, Y4, Y4
-	VMULPS    Y2, Y4, Y4
-	VADDPS    Y3, Y4, Y4
-	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, k15<>+0(SB), Y4, Y4
-	VCVTPS2PH $0x00, Y4, X4
-	VMOVDQU   X4, 48(AX)
-	ADDQ      $0x20, CX
-	ADDQ      $0x00000040, AX
-	DECQ      SI
-	JNZ       chunk
-	JMP       done
-
-little:
-	VANDPS    k0<>+0(SB), Y2, Y4
-	VMOVUPS   Y4, 32(SP)
-	VANDPS    k120<>+0(SB), Y2, Y2
-	VPCMPGTD  k121<>+0(SB), Y2, Y5
-	VCVTDQ2PS Y2, Y4
-	VPADDD    k122<>+0(SB), Y2, Y2
-	VPADDD    k123<>+0(SB), Y4, Y4
-	VBLENDVPS Y5, Y2, Y4, Y2
-	VPSUBD    k124<>+0(SB), Y2, Y4
-	VMULPS    k96<>+0(SB), Y1, Y5
-
-slowly:
 	VPMOVSXBD   (CX), Y5
-	VPXOR       Y0, Y5, Y5
+	VPXOR       Y1, Y5, Y5
 	VCVTDQ2PS   Y5, Y5
-	VADDPS      Y1, Y5, Y5
-	VANDPS      k0<>+0(SB), Y5, Y6
-	VXORPS      32(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y5, Y5
-	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k122<>+0(SB), Y4, Y5
-	VPMAXSD     Y5, Y7, Y5
-	VPCMPGTD    k125<>+0(SB), Y7, Y8
-	VPSUBD      k122<>+0(SB), Y5, Y5
-	VBLENDVPS   Y8, Y7, Y5, Y5
-	VORPS       Y6, Y5, Y5
-	VADDPS      Y3, Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VFMADD213PS Y0, Y3, Y5
+	VADDPS      Y4, Y5, Y5
 	VCMPPS      $0x03, Y5, Y5, Y6
 	VBLENDVPS   Y6, k15<>+0(SB), Y5, Y5
 	VCVTPS2PH   $0x00, Y5, X5
 	VMOVDQU     X5, (AX)
 	VPMOVSXBD   8(CX), Y5
-	VPXOR       Y0, Y5, Y5
+	VPXOR       Y1, Y5, Y5
 	VCVTDQ2PS   Y5, Y5
-	VADDPS      Y1, Y5, Y5
-	VANDPS      k0<>+0(SB), Y5, Y6
-	VXORPS      32(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y5, Y5
-	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k122<>+0(SB), Y4, Y5
-	VPMAXSD     Y5, Y7, Y5
-	VPCMPGTD    k125<>+0(SB), Y7, Y8
-	VPSUBD      k122<>+0(SB), Y5, Y5
-	VBLENDVPS   Y8, Y7, Y5, Y5
-	VORPS       Y6, Y5, Y5
-	VADDPS      Y3, Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VFMADD213PS Y0, Y3, Y5
+	VADDPS      Y4, Y5, Y5
 	VCMPPS      $0x03, Y5, Y5, Y6
 	VBLENDVPS   Y6, k15<>+0(SB), Y5, Y5
 	VCVTPS2PH   $0x00, Y5, X5
 	VMOVDQU     X5, 16(AX)
 	VPMOVSXBD   16(CX), Y5
-	VPXOR       Y0, Y5, Y5
+	VPXOR       Y1, Y5, Y5
 	VCVTDQ2PS   Y5, Y5
-	VADDPS      Y1, Y5, Y5
-	VANDPS      k0<>+0(SB), Y5, Y6
-	VXORPS      32(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y5, Y5
-	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k122<>+0(SB), Y4, Y5
-	VPMAXSD     Y5, Y7, Y5
-	VPCMPGTD    k125<>+0(SB), Y7, Y8
-	VPSUBD      k122<>+0(SB), Y5, Y5
-	VBLENDVPS   Y8, Y7, Y5, Y5
-	VORPS       Y6, Y5, Y5
-	VADDPS      Y3, Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VFMADD213PS Y0, Y3, Y5
+	VADDPS      Y4, Y5, Y5
 	VCMPPS      $0x03, Y5, Y5, Y6
 	VBLENDVPS   Y6, k15<>+0(SB), Y5, Y5
 	VCVTPS2PH   $0x00, Y5, X5
 	VMOVDQU     X5, 32(AX)
 	VPMOVSXBD   24(CX), Y5
-	VPXOR       Y0, Y5, Y5
+	VPXOR       Y1, Y5, Y5
 	VCVTDQ2PS   Y5, Y5
-	VADDPS      Y1, Y5, Y5
-	VANDPS      k0<>+0(SB), Y5, Y6
-	VXORPS      32(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y5, Y5
-	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k122<>+0(SB), Y4, Y5
-	VPMAXSD     Y5, Y7, Y5
-	VPCMPGTD    k125<>+0(SB), Y7, Y8
-	VPSUBD      k122<>+0(SB), Y5, Y5
-	VBLENDVPS   Y8, Y7, Y5, Y5
-	VORPS       Y6, Y5, Y5
-	VADDPS      Y3, Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VFMADD213PS Y0, Y3, Y5
+	VADDPS      Y4, Y5, Y5
 	VCMPPS      $0x03, Y5, Y5, Y6
 	VBLENDVPS   Y6, k15<>+0(SB), Y5, Y5
 	VCVTPS2PH   $0x00, Y5, X5
@@ -20031,544 +19610,1276 @@ slowly:
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000040, AX
 	DECQ        SI
-	JNZ         slowly
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
+	JNZ         chunk
+	ADDQ        $0x04, DX
+	ADDQ        $0x04, BX
+	DECQ        DI
+	JNZ         run
 	VZEROUPPER
 	RET
 
+little:
+	MOVL  (BX), R8
+	ANDL  $0x7fffffff, R8
+	CMPL  R8, $0x21800000
+	JCS   enlarged
+	VPXOR Y3, Y3, Y3
+	JMP   chunk
+
+enlarged:
+	VMOVDQU     k129<>+0(SB), Y5
+	VFMADD213PS Y0, Y5, Y3
+	VFMADD213PS Y0, Y5, Y4
+	JMP         chunk
+
+DATA k129<>+0(SB)/8, $0x4b8000004b800000
+DATA k129<>+8(SB)/8, $0x4b8000004b800000
+DATA k129<>+16(SB)/8, $0x4b8000004b800000
+DATA k129<>+24(SB)/8, $0x4b8000004b800000
+GLOBL k129<>(SB), RODATA|NOPTR, $32
+
 // func bytesTwiceF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·bytesTwiceF32AVX2(SB), NOSPLIT, $64-64
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·bytesTwiceF32AVX2(SB), NOSPLIT, $32-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
+	VMOVDQU      k0<>+0(SB), Y0
 	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y0
-	VPMOVSXBD    X0, Y0
+	VPBROADCASTB (SI), Y1
+	VPMOVSXBD    X1, Y1
 	MOVQ         last+40(FP), SI
-	VBROADCASTSS (SI), Y1
-	MOVQ         n+56(FP), DI
+	VBROADCASTSS (SI), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
+	MOVL         (SI), SI
+	ANDL         $0x7fffffff, SI
+	SUBL         $0x21800000, SI
+	MOVL         $0x0d7fffff, DI
+	XORL         R8, R8
+	CMPL         SI, $0x3c000000
+	CMOVLHI      R8, DI
+	MOVQ         n+56(FP), R8
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VBROADCASTSS (DX), Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	DECL         R8
-	CMPL         R8, $0x0d7fffff
+	VBROADCASTSS (DX), Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, DI
 	JCS          little
 
 chunk:
-	VPMOVSXBD (CX), Y3
-	VPXOR     Y0, Y3, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    Y2, Y3, Y3
-	VMULPS    Y1, Y3, Y3
-	VXORPS    k0<>+0(SB), Y3, Y3
-	VMOVUPS   Y3, (AX)
-	VPMOVSXBD 8(CX), Y3
-	VPXOR     Y0, Y3, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    Y2, Y3, Y3
-	VMULPS    Y1, Y3, Y3
-	VXORPS    k0<>+0(SB), Y3, Y3
-	VMOVUPS   Y3, 32(AX)
-	VPMOVSXBD 16(CX), Y3
-	VPXOR     Y0, Y3, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    Y2, Y3, Y3
-	VMULPS    Y1, Y3, Y3
-	VXORPS    k0<>+0(SB), Y3, Y3
-	VMOVUPS   Y3, 64(AX)
-	VPMOVSXBD 24(CX), Y3
-	VPXOR     Y0, Y3, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    Y2, Y3, Y3
-	VMULPS    Y1, Y3, Y3
-	VXORPS    k0<>+0(SB), Y3, Y3
-	VMOVUPS   Y3, 96(AX)
-	ADDQ      $0x20, CX
-	ADDQ      $0x00000080, AX
-	DECQ      SI
-	JNZ       chunk
-	JMP       done
-
-little:
-	VANDPS    k0<>+0(SB), Y2, Y3
-	VMOVUPS   Y3, 32(SP)
-	VANDPS    k120<>+0(SB), Y2, Y2
-	VPCMPGTD  k121<>+0(SB), Y2, Y4
-	VCVTDQ2PS Y2, Y3
-	VPADDD    k122<>+0(SB), Y2, Y2
-	VPADDD    k123<>+0(SB), Y3, Y3
-	VBLENDVPS Y4, Y2, Y3, Y2
-	VPSUBD    k124<>+0(SB), Y2, Y3
-	VMULPS    k96<>+0(SB), Y1, Y4
-
-slowly:
-	VPMOVSXBD   (CX), Y5
-	VPXOR       Y0, Y5, Y5
-	VCVTDQ2PS   Y5, Y5
-	VANDPS      k0<>+0(SB), Y5, Y6
-	VXORPS      32(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y5, Y5
-	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k122<>+0(SB), Y3, Y5
-	VSUBPS      k122<>+0(SB), Y5, Y5
-	VADDPS      Y5, Y5, Y5
-	VPCMPGTD    k126<>+0(SB), Y7, Y8
-	VBLENDVPS   Y8, Y7, Y5, Y5
-	VMULPS      Y1, Y5, Y7
-	VFMADD213PS k122<>+0(SB), Y4, Y5
-	VPMAXSD     Y5, Y7, Y5
-	VPSUBD      k122<>+0(SB), Y5, Y5
-	VORPS       Y6, Y5, Y5
-	VXORPS      k0<>+0(SB), Y5, Y5
-	VMOVUPS     Y5, (AX)
-	VPMOVSXBD   8(CX), Y5
-	VPXOR       Y0, Y5, Y5
-	VCVTDQ2PS   Y5, Y5
-	VANDPS      k0<>+0(SB), Y5, Y6
-	VXORPS      32(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y5, Y5
-	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k122<>+0(SB), Y3, Y5
-	VSUBPS      k122<>+0(SB), Y5, Y5
-	VADDPS      Y5, Y5, Y5
-	VPCMPGTD    k126<>+0(SB), Y7, Y8
-	VBLENDVPS   Y8, Y7, Y5, Y5
-	VMULPS      Y1, Y5, Y7
-	VFMADD213PS k122<>+0(SB), Y4, Y5
-	VPMAXSD     Y5, Y7, Y5
-	VPSUBD      k122<>+0(SB), Y5, Y5
-	VORPS       Y6, Y5, Y5
-	VXORPS      k0<>+0(SB), Y5, Y5
-	VMOVUPS     Y5, 32(AX)
-	VPMOVSXBD   16(CX), Y5
-	VPXOR       Y0, Y5, Y5
-	VCVTDQ2PS   Y5, Y5
-	VANDPS      k0<>+0(SB), Y5, Y6
-	VXORPS      32(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y5, Y5
-	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k122<>+0(SB), Y3, Y5
-	VSUBPS      k122<>+0(SB), Y5, Y5
-	VADDPS      Y5, Y5, Y5
-	VPCMPGTD    k126<>+0(SB), Y7, Y8
-	VBLENDVPS   Y8, Y7, Y5, Y5
-	VMULPS      Y1, Y5, Y7
-	VFMADD213PS k122<>+0(SB), Y4, Y5
-	VPMAXSD     Y5, Y7, Y5
-	VPSUBD      k122<>+0(SB), Y5, Y5
-	VORPS       Y6, Y5, Y5
-	VXORPS      k0<>+0(SB), Y5, Y5
-	VMOVUPS     Y5, 64(AX)
-	VPMOVSXBD   24(CX), Y5
-	VPXOR       Y0, Y5, Y5
-	VCVTDQ2PS   Y5, Y5
-	VANDPS      k0<>+0(SB), Y5, Y6
-	VXORPS      32(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y5, Y5
-	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k122<>+0(SB), Y3, Y5
-	VSUBPS      k122<>+0(SB), Y5, Y5
-	VADDPS      Y5, Y5, Y5
-	VPCMPGTD    k126<>+0(SB), Y7, Y8
-	VBLENDVPS   Y8, Y7, Y5, Y5
-	VMULPS      Y1, Y5, Y7
-	VFMADD213PS k122<>+0(SB), Y4, Y5
-	VPMAXSD     Y5, Y7, Y5
-	VPSUBD      k122<>+0(SB), Y5, Y5
-	VORPS       Y6, Y5, Y5
-	VXORPS      k0<>+0(SB), Y5, Y5
-	VMOVUPS     Y5, 96(AX)
+	VPMOVSXBD   (CX), Y4
+	VPXOR       Y1, Y4, Y4
+	VCVTDQ2PS   Y4, Y4
+	VFMADD213PS Y0, Y3, Y4
+	VFMADD213PS Y0, Y2, Y4
+	VXORPS      Y0, Y4, Y4
+	VMOVUPS     Y4, (AX)
+	VPMOVSXBD   8(CX), Y4
+	VPXOR       Y1, Y4, Y4
+	VCVTDQ2PS   Y4, Y4
+	VFMADD213PS Y0, Y3, Y4
+	VFMADD213PS Y0, Y2, Y4
+	VXORPS      Y0, Y4, Y4
+	VMOVUPS     Y4, 32(AX)
+	VPMOVSXBD   16(CX), Y4
+	VPXOR       Y1, Y4, Y4
+	VCVTDQ2PS   Y4, Y4
+	VFMADD213PS Y0, Y3, Y4
+	VFMADD213PS Y0, Y2, Y4
+	VXORPS      Y0, Y4, Y4
+	VMOVUPS     Y4, 64(AX)
+	VPMOVSXBD   24(CX), Y4
+	VPXOR       Y1, Y4, Y4
+	VCVTDQ2PS   Y4, Y4
+	VFMADD213PS Y0, Y3, Y4
+	VFMADD213PS Y0, Y2, Y4
+	VXORPS      Y0, Y4, Y4
+	VMOVUPS     Y4, 96(AX)
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000080, AX
 	DECQ        SI
-	JNZ         slowly
+	JNZ         chunk
 
 done:
 	ADDQ $0x04, DX
 	ADDQ $0x04, BX
-	DECQ DI
+	DECQ R8
 	JNZ  run
 	VZEROUPPER
 	RET
 
-DATA k126<>+0(SB)/8, $0x2080000020800000
-DATA k126<>+8(SB)/8, $0x2080000020800000
-DATA k126<>+16(SB)/8, $0x2080000020800000
-DATA k126<>+24(SB)/8, $0x2080000020800000
-GLOBL k126<>(SB), RODATA|NOPTR, $32
+little:
+	VMOVDQU     k120<>+0(SB), Y4
+	VMOVDQU     k121<>+0(SB), Y5
+	VFMADD213PS Y0, Y3, Y5
+	VPSUBD      k122<>+0(SB), Y5, Y3
+	VMULPS      k96<>+0(SB), Y2, Y3
+
+slowly:
+	VPMOVSXBD   (CX), Y6
+	VPXOR       Y1, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VMULPS      Y5, Y6, Y6
+	VMULPS      Y2, Y6, Y7
+	VBLENDVPS   Y7, k123<>+0(SB), Y4, Y8
+	VFMADD213PS Y8, Y3, Y6
+	VPMAXUD     Y7, Y6, Y6
+	VPSUBD      k123<>+0(SB), Y6, Y6
+	VMOVUPS     Y6, (AX)
+	VPMOVSXBD   8(CX), Y6
+	VPXOR       Y1, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VMULPS      Y5, Y6, Y6
+	VMULPS      Y2, Y6, Y7
+	VBLENDVPS   Y7, k123<>+0(SB), Y4, Y8
+	VFMADD213PS Y8, Y3, Y6
+	VPMAXUD     Y7, Y6, Y6
+	VPSUBD      k123<>+0(SB), Y6, Y6
+	VMOVUPS     Y6, 32(AX)
+	VPMOVSXBD   16(CX), Y6
+	VPXOR       Y1, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VMULPS      Y5, Y6, Y6
+	VMULPS      Y2, Y6, Y7
+	VBLENDVPS   Y7, k123<>+0(SB), Y4, Y8
+	VFMADD213PS Y8, Y3, Y6
+	VPMAXUD     Y7, Y6, Y6
+	VPSUBD      k123<>+0(SB), Y6, Y6
+	VMOVUPS     Y6, 64(AX)
+	VPMOVSXBD   24(CX), Y6
+	VPXOR       Y1, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VMULPS      Y5, Y6, Y6
+	VMULPS      Y2, Y6, Y7
+	VBLENDVPS   Y7, k123<>+0(SB), Y4, Y8
+	VFMADD213PS Y8, Y3, Y6
+	VPMAXUD     Y7, Y6, Y6
+	VPSUBD      k123<>+0(SB), Y6, Y6
+	VMOVUPS     Y6, 96(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000080, AX
+	DECQ        SI
+	JNZ         slowly
+	JMP         done
 
 // func bytesTwiceBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·bytesTwiceBF16AVX2(SB), NOSPLIT, $32-64
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·bytesTwiceBF16AVX2(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
 	VMOVDQU      k2<>+0(SB), Y0
 	VMOVDQU      k3<>+0(SB), Y1
+	VMOVDQU      k0<>+0(SB), Y2
 	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y2
-	VPMOVSXBW    X2, Y2
+	VPBROADCASTB (SI), Y3
+	VPMOVSXBW    X3, Y3
 	MOVQ         last+40(FP), SI
-	VBROADCASTSS (SI), Y3
-	MOVQ         n+56(FP), DI
+	VBROADCASTSS (SI), Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k1<>+0(SB), Y4, Y4
+	MOVL         (SI), SI
+	ANDL         $0x7fffffff, SI
+	SUBL         $0x21800000, SI
+	MOVL         $0x0d7fffff, DI
+	XORL         R8, R8
+	CMPL         SI, $0x3c000000
+	CMOVLHI      R8, DI
+	MOVQ         n+56(FP), R8
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VBROADCASTSS (DX), Y4
-	VXORPS       k0<>+0(SB), Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k1<>+0(SB), Y4, Y4
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	DECL         R8
-	CMPL         R8, $0x0d7fffff
+	VBROADCASTSS (DX), Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k1<>+0(SB), Y5, Y5
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, DI
 	JCS          little
 
 chunk:
-	VPMOVSXBW (CX), Y5
-	VPXOR     Y2, Y5, Y5
-	VPMADDWD  k4<>+0(SB), Y5, Y6
-	VPMADDWD  k5<>+0(SB), Y5, Y5
-	VPMOVSXBW 16(CX), Y7
-	VPXOR     Y2, Y7, Y7
-	VPMADDWD  k4<>+0(SB), Y7, Y8
-	VPMADDWD  k5<>+0(SB), Y7, Y7
-	VCVTDQ2PS Y6, Y6
-	VMULPS    Y4, Y6, Y6
-	VMULPS    Y3, Y6, Y6
-	VPSLLD    $0x0f, Y6, Y9
-	VBLENDVPS Y9, Y1, Y0, Y9
-	VPADDD    Y9, Y6, Y6
-	VCVTDQ2PS Y5, Y5
-	VMULPS    Y4, Y5, Y5
-	VMULPS    Y3, Y5, Y5
-	VPSLLD    $0x0f, Y5, Y9
-	VBLENDVPS Y9, Y1, Y0, Y9
-	VPADDD    Y9, Y5, Y5
-	VPSRLD    $0x10, Y6, Y6
-	VPBLENDW  $0xaa, Y5, Y6, Y6
-	VMOVDQU   Y6, (AX)
-	VCVTDQ2PS Y8, Y8
-	VMULPS    Y4, Y8, Y8
-	VMULPS    Y3, Y8, Y8
-	VPSLLD    $0x0f, Y8, Y5
-	VBLENDVPS Y5, Y1, Y0, Y5
-	VPADDD    Y5, Y8, Y8
-	VCVTDQ2PS Y7, Y7
-	VMULPS    Y4, Y7, Y7
-	VMULPS    Y3, Y7, Y7
-	VPSLLD    $0x0f, Y7, Y5
-	VBLENDVPS Y5, Y1, Y0, Y5
-	VPADDD    Y5, Y7, Y7
-	VPSRLD    $0x10, Y8, Y8
-	VPBLENDW  $0xaa, Y7, Y8, Y8
-	VMOVDQU   Y8, 32(AX)
-	ADDQ      $0x20, CX
-	ADDQ      $0x00000040, AX
-	DECQ      SI
-	JNZ       chunk
-	JMP       done
-
-little:
-	VANDPS    k0<>+0(SB), Y4, Y5
-	VMOVUPS   Y5, (SP)
-	VANDPS    k120<>+0(SB), Y4, Y4
-	VPCMPGTD  k121<>+0(SB), Y4, Y6
-	VCVTDQ2PS Y4, Y5
-	VPADDD    k122<>+0(SB), Y4, Y4
-	VPADDD    k123<>+0(SB), Y5, Y5
-	VBLENDVPS Y6, Y4, Y5, Y4
-	VPSUBD    k124<>+0(SB), Y4, Y5
-	VMULPS    k96<>+0(SB), Y3, Y6
-
-slowly:
-	VPMOVSXBW   (CX), Y7
-	VPXOR       Y2, Y7, Y7
-	VPMADDWD    k4<>+0(SB), Y7, Y8
-	VPMADDWD    k5<>+0(SB), Y7, Y7
-	VPMOVSXBW   16(CX), Y9
-	VPXOR       Y2, Y9, Y9
-	VPMADDWD    k4<>+0(SB), Y9, Y10
-	VPMADDWD    k5<>+0(SB), Y9, Y9
-	VCVTDQ2PS   Y8, Y8
-	VANDPS      k0<>+0(SB), Y8, Y11
-	VXORPS      (SP), Y11, Y11
-	VANDPS      k120<>+0(SB), Y8, Y8
-	VMULPS      Y4, Y8, Y12
-	VFMADD213PS k122<>+0(SB), Y5, Y8
-	VSUBPS      k122<>+0(SB), Y8, Y8
-	VADDPS      Y8, Y8, Y8
-	VPCMPGTD    k126<>+0(SB), Y12, Y13
-	VBLENDVPS   Y13, Y12, Y8, Y8
-	VMULPS      Y3, Y8, Y12
-	VFMADD213PS k122<>+0(SB), Y6, Y8
-	VPMAXSD     Y8, Y12, Y8
-	VPSUBD      k122<>+0(SB), Y8, Y8
-	VORPS       Y11, Y8, Y8
-	VPSLLD      $0x0f, Y8, Y11
-	VBLENDVPS   Y11, Y1, Y0, Y11
-	VPADDD      Y11, Y8, Y8
+	VPMOVSXBW   (CX), Y6
+	VPXOR       Y3, Y6, Y6
+	VPMADDWD    k4<>+0(SB), Y6, Y7
+	VPMADDWD    k5<>+0(SB), Y6, Y6
+	VPMOVSXBW   16(CX), Y8
+	VPXOR       Y3, Y8, Y8
+	VPMADDWD    k4<>+0(SB), Y8, Y9
+	VPMADDWD    k5<>+0(SB), Y8, Y8
 	VCVTDQ2PS   Y7, Y7
-	VANDPS      k0<>+0(SB), Y7, Y11
-	VXORPS      (SP), Y11, Y11
-	VANDPS      k120<>+0(SB), Y7, Y7
-	VMULPS      Y4, Y7, Y12
-	VFMADD213PS k122<>+0(SB), Y5, Y7
-	VSUBPS      k122<>+0(SB), Y7, Y7
-	VADDPS      Y7, Y7, Y7
-	VPCMPGTD    k126<>+0(SB), Y12, Y13
-	VBLENDVPS   Y13, Y12, Y7, Y7
-	VMULPS      Y3, Y7, Y12
-	VFMADD213PS k122<>+0(SB), Y6, Y7
-	VPMAXSD     Y7, Y12, Y7
-	VPSUBD      k122<>+0(SB), Y7, Y7
-	VORPS       Y11, Y7, Y7
-	VPSLLD      $0x0f, Y7, Y11
-	VBLENDVPS   Y11, Y1, Y0, Y11
-	VPADDD      Y11, Y7, Y7
-	VPSRLD      $0x10, Y8, Y8
-	VPBLENDW    $0xaa, Y7, Y8, Y8
-	VMOVDQU     Y8, (AX)
-	VCVTDQ2PS   Y10, Y10
-	VANDPS      k0<>+0(SB), Y10, Y7
-	VXORPS      (SP), Y7, Y7
-	VANDPS      k120<>+0(SB), Y10, Y10
-	VMULPS      Y4, Y10, Y8
-	VFMADD213PS k122<>+0(SB), Y5, Y10
-	VSUBPS      k122<>+0(SB), Y10, Y10
-	VADDPS      Y10, Y10, Y10
-	VPCMPGTD    k126<>+0(SB), Y8, Y11
-	VBLENDVPS   Y11, Y8, Y10, Y10
-	VMULPS      Y3, Y10, Y8
-	VFMADD213PS k122<>+0(SB), Y6, Y10
-	VPMAXSD     Y10, Y8, Y10
-	VPSUBD      k122<>+0(SB), Y10, Y10
-	VORPS       Y7, Y10, Y10
-	VPSLLD      $0x0f, Y10, Y7
-	VBLENDVPS   Y7, Y1, Y0, Y7
-	VPADDD      Y7, Y10, Y10
+	VFMADD213PS Y2, Y5, Y7
+	VFMADD213PS Y2, Y4, Y7
+	VPSLLD      $0x0f, Y7, Y10
+	VBLENDVPS   Y10, Y1, Y0, Y10
+	VPADDD      Y10, Y7, Y7
+	VCVTDQ2PS   Y6, Y6
+	VFMADD213PS Y2, Y5, Y6
+	VFMADD213PS Y2, Y4, Y6
+	VPSLLD      $0x0f, Y6, Y10
+	VBLENDVPS   Y10, Y1, Y0, Y10
+	VPADDD      Y10, Y6, Y6
+	VPSRLD      $0x10, Y7, Y7
+	VPBLENDW    $0xaa, Y6, Y7, Y7
+	VMOVDQU     Y7, (AX)
 	VCVTDQ2PS   Y9, Y9
-	VANDPS      k0<>+0(SB), Y9, Y7
-	VXORPS      (SP), Y7, Y7
-	VANDPS      k120<>+0(SB), Y9, Y9
-	VMULPS      Y4, Y9, Y8
-	VFMADD213PS k122<>+0(SB), Y5, Y9
-	VSUBPS      k122<>+0(SB), Y9, Y9
-	VADDPS      Y9, Y9, Y9
-	VPCMPGTD    k126<>+0(SB), Y8, Y11
-	VBLENDVPS   Y11, Y8, Y9, Y9
-	VMULPS      Y3, Y9, Y8
-	VFMADD213PS k122<>+0(SB), Y6, Y9
-	VPMAXSD     Y9, Y8, Y9
-	VPSUBD      k122<>+0(SB), Y9, Y9
-	VORPS       Y7, Y9, Y9
-	VPSLLD      $0x0f, Y9, Y7
-	VBLENDVPS   Y7, Y1, Y0, Y7
-	VPADDD      Y7, Y9, Y9
-	VPSRLD      $0x10, Y10, Y10
-	VPBLENDW    $0xaa, Y9, Y10, Y10
-	VMOVDQU     Y10, 32(AX)
+	VFMADD213PS Y2, Y5, Y9
+	VFMADD213PS Y2, Y4, Y9
+	VPSLLD      $0x0f, Y9, Y6
+	VBLENDVPS   Y6, Y1, Y0, Y6
+	VPADDD      Y6, Y9, Y9
+	VCVTDQ2PS   Y8, Y8
+	VFMADD213PS Y2, Y5, Y8
+	VFMADD213PS Y2, Y4, Y8
+	VPSLLD      $0x0f, Y8, Y6
+	VBLENDVPS   Y6, Y1, Y0, Y6
+	VPADDD      Y6, Y8, Y8
+	VPSRLD      $0x10, Y9, Y9
+	VPBLENDW    $0xaa, Y8, Y9, Y9
+	VMOVDQU     Y9, 32(AX)
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000040, AX
 	DECQ        SI
-	JNZ         slowly
+	JNZ         chunk
 
 done:
 	ADDQ $0x04, DX
 	ADDQ $0x04, BX
-	DECQ DI
+	DECQ R8
 	JNZ  run
 	VZEROUPPER
 	RET
 
+little:
+	VMOVDQU     k120<>+0(SB), Y6
+	VMOVDQU     k121<>+0(SB), Y7
+	VFMADD213PS Y2, Y5, Y7
+	VPSUBD      k122<>+0(SB), Y7, Y5
+	VMULPS      k96<>+0(SB), Y4, Y5
+	VMOVDQU     k124<>+0(SB), Y8
+
+slowly:
+	VPMOVSXBW   (CX), Y9
+	VPXOR       Y3, Y9, Y9
+	VPMADDWD    k4<>+0(SB), Y9, Y10
+	VPMADDWD    k5<>+0(SB), Y9, Y9
+	VPMOVSXBW   16(CX), Y11
+	VPXOR       Y3, Y11, Y11
+	VPMADDWD    k4<>+0(SB), Y11, Y12
+	VPMADDWD    k5<>+0(SB), Y11, Y11
+	VCVTDQ2PS   Y10, Y10
+	VMULPS      Y7, Y10, Y10
+	VMULPS      Y4, Y10, Y13
+	VBLENDVPS   Y13, k123<>+0(SB), Y6, Y14
+	VFMADD213PS Y14, Y5, Y10
+	VPMAXUD     Y13, Y10, Y10
+	VPSLLD      $0x0f, Y10, Y13
+	VBLENDVPS   Y13, k125<>+0(SB), Y8, Y13
+	VPADDD      Y13, Y10, Y10
+	VCVTDQ2PS   Y9, Y9
+	VMULPS      Y7, Y9, Y9
+	VMULPS      Y4, Y9, Y13
+	VBLENDVPS   Y13, k123<>+0(SB), Y6, Y14
+	VFMADD213PS Y14, Y5, Y9
+	VPMAXUD     Y13, Y9, Y9
+	VPSLLD      $0x0f, Y9, Y13
+	VBLENDVPS   Y13, k125<>+0(SB), Y8, Y13
+	VPADDD      Y13, Y9, Y9
+	VPSRLD      $0x10, Y10, Y10
+	VPBLENDW    $0xaa, Y9, Y10, Y10
+	VMOVDQU     Y10, (AX)
+	VCVTDQ2PS   Y12, Y12
+	VMULPS      Y7, Y12, Y12
+	VMULPS      Y4, Y12, Y9
+	VBLENDVPS   Y9, k123<>+0(SB), Y6, Y10
+	VFMADD213PS Y10, Y5, Y12
+	VPMAXUD     Y9, Y12, Y12
+	VPSLLD      $0x0f, Y12, Y9
+	VBLENDVPS   Y9, k125<>+0(SB), Y8, Y9
+	VPADDD      Y9, Y12, Y12
+	VCVTDQ2PS   Y11, Y11
+	VMULPS      Y7, Y11, Y11
+	VMULPS      Y4, Y11, Y9
+	VBLENDVPS   Y9, k123<>+0(SB), Y6, Y10
+	VFMADD213PS Y10, Y5, Y11
+	VPMAXUD     Y9, Y11, Y11
+	VPSLLD      $0x0f, Y11, Y9
+	VBLENDVPS   Y9, k125<>+0(SB), Y8, Y9
+	VPADDD      Y9, Y11, Y11
+	VPSRLD      $0x10, Y12, Y12
+	VPBLENDW    $0xaa, Y11, Y12, Y12
+	VMOVDQU     Y12, 32(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         slowly
+	JMP         done
+
 // func bytesTwiceF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C, FMA3
-TEXT ·bytesTwiceF16AVX2(SB), NOSPLIT, $64-64
+// Requires: AVX, AVX2, CMOV, F16C, FMA3
+TEXT ·bytesTwiceF16AVX2(SB), NOSPLIT, $32-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
+	VMOVDQU      k0<>+0(SB), Y0
 	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y0
-	VPMOVSXBD    X0, Y0
+	VPBROADCASTB (SI), Y1
+	VPMOVSXBD    X1, Y1
 	MOVQ         last+40(FP), SI
-	VBROADCASTSS (SI), Y1
-	MOVQ         n+56(FP), DI
+	VBROADCASTSS (SI), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
+	MOVL         (SI), SI
+	ANDL         $0x7fffffff, SI
+	SUBL         $0x21800000, SI
+	MOVL         $0x0d7fffff, DI
+	XORL         R8, R8
+	CMPL         SI, $0x3c000000
+	CMOVLHI      R8, DI
+	MOVQ         n+56(FP), R8
 
 run:
 	MOVQ         chunks+48(FP), SI
-	VBROADCASTSS (DX), Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	DECL         R8
-	CMPL         R8, $0x0d7fffff
+	VBROADCASTSS (DX), Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, DI
 	JCS          little
 
 chunk:
-	VPMOVSXBD (CX), Y3
-	VPXOR     Y0, Y3, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    Y2, Y3, Y3
-	VMULPS    Y1, Y3, Y3
-	VXORPS    k0<>+0(SB), Y3, Y3
-	VCVTPS2PH $0x00, Y3, X3
-	VMOVDQU   X3, (AX)
-	VPMOVSXBD 8(CX), Y3
-	VPXOR     Y0, Y3, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    Y2, Y3, Y3
-	VMULPS    Y1, Y3, Y3
-	VXORPS    k0<>+0(SB), Y3, Y3
-	VCVTPS2PH $0x00, Y3, X3
-	VMOVDQU   X3, 16(AX)
-	VPMOVSXBD 16(CX), Y3
-	VPXOR     Y0, Y3, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    Y2, Y3, Y3
-	VMULPS    Y1, Y3, Y3
-	VXORPS    k0<>+0(SB), Y3, Y3
-	VCVTPS2PH $0x00, Y3, X3
-	VMOVDQU   X3, 32(AX)
-	VPMOVSXBD 24(CX), Y3
-	VPXOR     Y0, Y3, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    Y2, Y3, Y3
-	VMULPS    Y1, Y3, Y3
-	VXORPS    k0<>+0(SB), Y3, Y3
-	VCVTPS2PH $0x00, Y3, X3
-	VMOVDQU   X3, 48(AX)
-	ADDQ      $0x20, CX
-	ADDQ      $0x00000040, AX
-	DECQ      SI
-	JNZ       chunk
-	JMP       done
-
-little:
-	VANDPS    k0<>+0(SB), Y2, Y3
-	VMOVUPS   Y3, 32(SP)
-	VANDPS    k120<>+0(SB), Y2, Y2
-	VPCMPGTD  k121<>+0(SB), Y2, Y4
-	VCVTDQ2PS Y2, Y3
-	VPADDD    k122<>+0(SB), Y2, Y2
-	VPADDD    k123<>+0(SB), Y3, Y3
-	VBLENDVPS Y4, Y2, Y3, Y2
-	VPSUBD    k124<>+0(SB), Y2, Y3
-	VMULPS    k96<>+0(SB), Y1, Y4
-
-slowly:
-	VPMOVSXBD   (CX), Y5
-	VPXOR       Y0, Y5, Y5
-	VCVTDQ2PS   Y5, Y5
-	VANDPS      k0<>+0(SB), Y5, Y6
-	VXORPS      32(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y5, Y5
-	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k122<>+0(SB), Y3, Y5
-	VSUBPS      k122<>+0(SB), Y5, Y5
-	VADDPS      Y5, Y5, Y5
-	VPCMPGTD    k126<>+0(SB), Y7, Y8
-	VBLENDVPS   Y8, Y7, Y5, Y5
-	VMULPS      Y1, Y5, Y7
-	VFMADD213PS k122<>+0(SB), Y4, Y5
-	VPMAXSD     Y5, Y7, Y5
-	VPSUBD      k122<>+0(SB), Y5, Y5
-	VORPS       Y6, Y5, Y5
-	VXORPS      k0<>+0(SB), Y5, Y5
-	VCVTPS2PH   $0x00, Y5, X5
-	VMOVDQU     X5, (AX)
-	VPMOVSXBD   8(CX), Y5
-	VPXOR       Y0, Y5, Y5
-	VCVTDQ2PS   Y5, Y5
-	VANDPS      k0<>+0(SB), Y5, Y6
-	VXORPS      32(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y5, Y5
-	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k122<>+0(SB), Y3, Y5
-	VSUBPS      k122<>+0(SB), Y5, Y5
-	VADDPS      Y5, Y5, Y5
-	VPCMPGTD    k126<>+0(SB), Y7, Y8
-	VBLENDVPS   Y8, Y7, Y5, Y5
-	VMULPS      Y1, Y5, Y7
-	VFMADD213PS k122<>+0(SB), Y4, Y5
-	VPMAXSD     Y5, Y7, Y5
-	VPSUBD      k122<>+0(SB), Y5, Y5
-	VORPS       Y6, Y5, Y5
-	VXORPS      k0<>+0(SB), Y5, Y5
-	VCVTPS2PH   $0x00, Y5, X5
-	VMOVDQU     X5, 16(AX)
-	VPMOVSXBD   16(CX), Y5
-	VPXOR       Y0, Y5, Y5
-	VCVTDQ2PS   Y5, Y5
-	VANDPS      k0<>+0(SB), Y5, Y6
-	VXORPS      32(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y5, Y5
-	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k122<>+0(SB), Y3, Y5
-	VSUBPS      k122<>+0(SB), Y5, Y5
-	VADDPS      Y5, Y5, Y5
-	VPCMPGTD    k126<>+0(SB), Y7, Y8
-	VBLENDVPS   Y8, Y7, Y5, Y5
-	VMULPS      Y1, Y5, Y7
-	VFMADD213PS k122<>+0(SB), Y4, Y5
-	VPMAXSD     Y5, Y7, Y5
-	VPSUBD      k122<>+0(SB), Y5, Y5
-	VORPS       Y6, Y5, Y5
-	VXORPS      k0<>+0(SB), Y5, Y5
-	VCVTPS2PH   $0x00, Y5, X5
-	VMOVDQU     X5, 32(AX)
-	VPMOVSXBD   24(CX), Y5
-	VPXOR       Y0, Y5, Y5
-	VCVTDQ2PS   Y5, Y5
-	VANDPS      k0<>+0(SB), Y5, Y6
-	VXORPS      32(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y5, Y5
-	VMULPS      Y2, Y5, Y7
-	VFMADD213PS k122<>+0(SB), Y3, Y5
-	VSUBPS      k122<>+0(SB), Y5, Y5
-	VADDPS      Y5, Y5, Y5
-	VPCMPGTD    k126<>+0(SB), Y7, Y8
-	VBLENDVPS   Y8, Y7, Y5, Y5
-	VMULPS      Y1, Y5, Y7
-	VFMADD213PS k122<>+0(SB), Y4, Y5
-	VPMAXSD     Y5, Y7, Y5
-	VPSUBD      k122<>+0(SB), Y5, Y5
-	VORPS       Y6, Y5, Y5
-	VXORPS      k0<>+0(SB), Y5, Y5
-	VCVTPS2PH   $0x00, Y5, X5
-	VMOVDQU     X5, 48(AX)
+	VPMOVSXBD   (CX), Y4
+	VPXOR       Y1, Y4, Y4
+	VCVTDQ2PS   Y4, Y4
+	VFMADD213PS Y0, Y3, Y4
+	VFMADD213PS Y0, Y2, Y4
+	VXORPS      Y0, Y4, Y4
+	VCVTPS2PH   $0x00, Y4, X4
+	VMOVDQU     X4, (AX)
+	VPMOVSXBD   8(CX), Y4
+	VPXOR       Y1, Y4, Y4
+	VCVTDQ2PS   Y4, Y4
+	VFMADD213PS Y0, Y3, Y4
+	VFMADD213PS Y0, Y2, Y4
+	VXORPS      Y0, Y4, Y4
+	VCVTPS2PH   $0x00, Y4, X4
+	VMOVDQU     X4, 16(AX)
+	VPMOVSXBD   16(CX), Y4
+	VPXOR       Y1, Y4, Y4
+	VCVTDQ2PS   Y4, Y4
+	VFMADD213PS Y0, Y3, Y4
+	VFMADD213PS Y0, Y2, Y4
+	VXORPS      Y0, Y4, Y4
+	VCVTPS2PH   $0x00, Y4, X4
+	VMOVDQU     X4, 32(AX)
+	VPMOVSXBD   24(CX), Y4
+	VPXOR       Y1, Y4, Y4
+	VCVTDQ2PS   Y4, Y4
+	VFMADD213PS Y0, Y3, Y4
+	VFMADD213PS Y0, Y2, Y4
+	VXORPS      Y0, Y4, Y4
+	VCVTPS2PH   $0x00, Y4, X4
+	VMOVDQU     X4, 48(AX)
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000040, AX
 	DECQ        SI
-	JNZ         slowly
+	JNZ         chunk
+	ADDQ        $0x04, DX
+	ADDQ        $0x04, BX
+	DECQ        R8
+	JNZ         run
+	VZEROUPPER
+	RET
+
+little:
+	VANDPS k0<>+0(SB), Y3, Y3
+	VORPS  k126<>+0(SB), Y3, Y3
+	JMP    chunk
+
+// func bookLowScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $96-56
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       a+16(FP), DX
+	MOVQ       b+24(FP), BX
+	VMOVDQU    k0<>+0(SB), Y0
+	MOVQ       book+32(FP), SI
+	VMOVDQU    (SI), Y1
+	VMOVDQU    32(SI), Y2
+	VCMPPS     $0x03, Y1, Y1, Y3
+	VBLENDVPS  Y3, k1<>+0(SB), Y1, Y1
+	VCMPPS     $0x03, Y2, Y2, Y3
+	VBLENDVPS  Y3, k1<>+0(SB), Y2, Y2
+	VMOVUPS    Y1, 32(SP)
+	VMOVUPS    Y2, 64(SP)
+	VMOVDQU    k6<>+0(SB), Y1
+	VMOVDQU    32(SP), Y2
+	VMOVDQU    64(SP), Y3
+	VPXOR      Y4, Y4, Y4
+	VPAND      k130<>+0(SB), Y2, Y2
+	VPXOR      Y5, Y5, Y5
+	VPCMPEQD   Y5, Y2, Y5
+	VMOVDQU    k131<>+0(SB), Y6
+	VPCMPGTD   Y2, Y6, Y6
+	VPCMPGTD   k132<>+0(SB), Y2, Y2
+	VPANDN     Y6, Y5, Y6
+	VPOR       Y6, Y4, Y4
+	VPOR       Y2, Y4, Y4
+	VPAND      k130<>+0(SB), Y3, Y2
+	VPXOR      Y3, Y3, Y3
+	VPCMPEQD   Y3, Y2, Y3
+	VMOVDQU    k131<>+0(SB), Y5
+	VPCMPGTD   Y2, Y5, Y5
+	VPCMPGTD   k132<>+0(SB), Y2, Y2
+	VPANDN     Y5, Y3, Y5
+	VPOR       Y5, Y4, Y4
+	VPOR       Y2, Y4, Y4
+	VMOVMSKPS  Y4, DI
+	XORL       SI, SI
+	TESTL      DI, DI
+	MOVL       $0x0d7fffff, DI
+	CMOVLEQ    DI, SI
+	VMOVDQU    32(SP), Y2
+	VMOVDQU    64(SP), Y3
+	VPSHUFB    k133<>+0(SB), Y2, Y2
+	VPSHUFB    k133<>+0(SB), Y3, Y3
+	VPUNPCKLDQ Y3, Y2, Y4
+	VMOVDQU    k134<>+0(SB), Y5
+	VPERMD     Y4, Y5, Y5
+	VMOVDQU    k135<>+0(SB), Y6
+	VPERMD     Y4, Y6, Y4
+	VPUNPCKHDQ Y3, Y2, Y2
+	VMOVDQU    k134<>+0(SB), Y3
+	VPERMD     Y2, Y3, Y3
+	VMOVDQU    k135<>+0(SB), Y6
+	VPERMD     Y2, Y6, Y2
+	MOVQ       n+48(FP), R8
+
+run:
+	MOVQ         chunks+40(FP), DI
+	VBROADCASTSS (DX), Y6
+	VXORPS       k0<>+0(SB), Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VBLENDVPS    Y7, k1<>+0(SB), Y6, Y6
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
+
+chunk:
+	VPMOVZXBW   (CX), Y7
+	VPSLLW      $0x04, Y7, Y8
+	VPOR        Y8, Y7, Y7
+	VPAND       Y1, Y7, Y7
+	VMOVDQU     k136<>+0(SB), Y8
+	VPERMD      Y7, Y8, Y7
+	VPSHUFB     Y7, Y5, Y8
+	VPSHUFB     Y7, Y4, Y9
+	VPSHUFB     Y7, Y3, Y10
+	VPSHUFB     Y7, Y2, Y7
+	VPUNPCKLBW  Y9, Y8, Y11
+	VPUNPCKLBW  Y7, Y10, Y12
+	VPUNPCKLWD  Y12, Y11, Y13
+	VPUNPCKHWD  Y12, Y11, Y11
+	VPUNPCKHBW  Y9, Y8, Y8
+	VPUNPCKHBW  Y7, Y10, Y7
+	VPUNPCKLWD  Y7, Y8, Y9
+	VPUNPCKHWD  Y7, Y8, Y7
+	VFMADD213PS Y0, Y6, Y13
+	VXORPS      Y0, Y13, Y13
+	VMOVUPS     Y13, (AX)
+	VFMADD213PS Y0, Y6, Y11
+	VXORPS      Y0, Y11, Y11
+	VMOVUPS     Y11, 32(AX)
+	VFMADD213PS Y0, Y6, Y9
+	VXORPS      Y0, Y9, Y9
+	VMOVUPS     Y9, 64(AX)
+	VFMADD213PS Y0, Y6, Y7
+	VXORPS      Y0, Y7, Y7
+	VMOVUPS     Y7, 96(AX)
+	ADDQ        $0x00000010, CX
+	ADDQ        $0x00000080, AX
+	DECQ        DI
+	JNZ         chunk
 
 done:
 	ADDQ $0x04, DX
 	ADDQ $0x04, BX
-	DECQ DI
+	DECQ R8
 	JNZ  run
 	VZEROUPPER
 	RET
 
-// func bookLowScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+little:
+	VMOVDQU     k120<>+0(SB), Y7
+	VMOVDQU     k121<>+0(SB), Y8
+	VFMADD213PS Y0, Y6, Y8
+	VPSUBD      k122<>+0(SB), Y8, Y6
+
+slowly:
+	VPMOVZXBW   (CX), Y9
+	VPSLLW      $0x04, Y9, Y10
+	VPOR        Y10, Y9, Y9
+	VPAND       Y1, Y9, Y9
+	VMOVDQU     k136<>+0(SB), Y10
+	VPERMD      Y9, Y10, Y9
+	VPSHUFB     Y9, Y5, Y10
+	VPSHUFB     Y9, Y4, Y11
+	VPSHUFB     Y9, Y3, Y12
+	VPSHUFB     Y9, Y2, Y9
+	VPUNPCKLBW  Y11, Y10, Y13
+	VPUNPCKLBW  Y9, Y12, Y14
+	VPUNPCKLWD  Y14, Y13, Y15
+	VPUNPCKHWD  Y14, Y13, Y13
+	VPUNPCKHBW  Y11, Y10, Y10
+	VPUNPCKHBW  Y9, Y12, Y9
+	VPUNPCKLWD  Y9, Y10, Y11
+	VPUNPCKHWD  Y9, Y10, Y9
+	VMULPS      Y8, Y15, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y7, Y12
+	VFMADD213PS Y12, Y6, Y15
+	VPMAXUD     Y10, Y15, Y15
+	VPSUBD      k123<>+0(SB), Y15, Y15
+	VMOVUPS     Y15, (AX)
+	VMULPS      Y8, Y13, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y7, Y12
+	VFMADD213PS Y12, Y6, Y13
+	VPMAXUD     Y10, Y13, Y13
+	VPSUBD      k123<>+0(SB), Y13, Y13
+	VMOVUPS     Y13, 32(AX)
+	VMULPS      Y8, Y11, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y7, Y12
+	VFMADD213PS Y12, Y6, Y11
+	VPMAXUD     Y10, Y11, Y11
+	VPSUBD      k123<>+0(SB), Y11, Y11
+	VMOVUPS     Y11, 64(AX)
+	VMULPS      Y8, Y9, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y7, Y11
+	VFMADD213PS Y11, Y6, Y9
+	VPMAXUD     Y10, Y9, Y9
+	VPSUBD      k123<>+0(SB), Y9, Y9
+	VMOVUPS     Y9, 96(AX)
+	ADDQ        $0x00000010, CX
+	ADDQ        $0x00000080, AX
+	DECQ        DI
+	JNZ         slowly
+	JMP         done
+
+DATA k130<>+0(SB)/8, $0x7fffffff7fffffff
+DATA k130<>+8(SB)/8, $0x7fffffff7fffffff
+DATA k130<>+16(SB)/8, $0x7fffffff7fffffff
+DATA k130<>+24(SB)/8, $0x7fffffff7fffffff
+GLOBL k130<>(SB), RODATA|NOPTR, $32
+
+DATA k131<>+0(SB)/8, $0x3580000035800000
+DATA k131<>+8(SB)/8, $0x3580000035800000
+DATA k131<>+16(SB)/8, $0x3580000035800000
+DATA k131<>+24(SB)/8, $0x3580000035800000
+GLOBL k131<>(SB), RODATA|NOPTR, $32
+
+DATA k132<>+0(SB)/8, $0x4e8000004e800000
+DATA k132<>+8(SB)/8, $0x4e8000004e800000
+DATA k132<>+16(SB)/8, $0x4e8000004e800000
+DATA k132<>+24(SB)/8, $0x4e8000004e800000
+GLOBL k132<>(SB), RODATA|NOPTR, $32
+
+DATA k133<>+0(SB)/8, $0x0d0905010c080400
+DATA k133<>+8(SB)/8, $0x0f0b07030e0a0602
+DATA k133<>+16(SB)/8, $0x0d0905010c080400
+DATA k133<>+24(SB)/8, $0x0f0b07030e0a0602
+GLOBL k133<>(SB), RODATA|NOPTR, $32
+
+DATA k134<>+0(SB)/8, $0x0000000400000000
+DATA k134<>+8(SB)/8, $0x0000000500000001
+DATA k134<>+16(SB)/8, $0x0000000400000000
+DATA k134<>+24(SB)/8, $0x0000000500000001
+GLOBL k134<>(SB), RODATA|NOPTR, $32
+
+DATA k135<>+0(SB)/8, $0x0000000600000002
+DATA k135<>+8(SB)/8, $0x0000000700000003
+DATA k135<>+16(SB)/8, $0x0000000600000002
+DATA k135<>+24(SB)/8, $0x0000000700000003
+GLOBL k135<>(SB), RODATA|NOPTR, $32
+
+DATA k136<>+0(SB)/8, $0x0000000200000000
+DATA k136<>+8(SB)/8, $0x0000000600000004
+DATA k136<>+16(SB)/8, $0x0000000300000001
+DATA k136<>+24(SB)/8, $0x0000000700000005
+GLOBL k136<>(SB), RODATA|NOPTR, $32
+
+// func bookLowScale64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $128-56
+TEXT ·bookLowScale64F32AVX2(SB), NOSPLIT, $96-56
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k0<>+0(SB), Y0
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y1
+	VMOVDQU   32(SI), Y2
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VBLENDVPS Y3, k1<>+0(SB), Y1, Y1
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VBLENDVPS Y3, k1<>+0(SB), Y2, Y2
+	VMOVUPS   Y1, 32(SP)
+	VMOVUPS   Y2, 64(SP)
+	VMOVDQU   k6<>+0(SB), Y1
+	VMOVDQU   32(SP), Y2
+	VMOVDQU   64(SP), Y3
+	VPXOR     Y4, Y4, Y4
+	VPAND     k130<>+0(SB), Y2, Y2
+	VPXOR     Y5, Y5, Y5
+	VPCMPEQD  Y5, Y2, Y5
+	VMOVDQU   k131<>+0(SB), Y6
+	VPCMPGTD  Y2, Y6, Y6
+	VPCMPGTD  k132<>+0(SB), Y2, Y2
+	VPANDN    Y6, Y5, Y6
+	VPOR      Y6, Y4, Y4
+	VPOR      Y2, Y4, Y4
+	VPAND     k130<>+0(SB), Y3, Y2
+	VPXOR     Y3, Y3, Y3
+	VPCMPEQD  Y3, Y2, Y3
+	VMOVDQU   k131<>+0(SB), Y5
+	VPCMPGTD  Y2, Y5, Y5
+	VPCMPGTD  k132<>+0(SB), Y2, Y2
+	VPANDN    Y5, Y3, Y5
+	VPOR      Y5, Y4, Y4
+	VPOR      Y2, Y4, Y4
+	VMOVMSKPS Y4, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
+
+run:
+	MOVQ         chunks+40(FP), DI
+	VBROADCASTSS (DX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
+	VMOVDQU      32(SP), Y3
+	VMOVDQU      64(SP), Y4
+	VFMADD213PS  Y0, Y2, Y3
+	VXORPS       Y0, Y3, Y3
+	VFMADD213PS  Y0, Y2, Y4
+	VXORPS       Y0, Y4, Y4
+	VPSHUFB      k133<>+0(SB), Y3, Y3
+	VPSHUFB      k133<>+0(SB), Y4, Y4
+	VPUNPCKLDQ   Y4, Y3, Y2
+	VMOVDQU      k134<>+0(SB), Y5
+	VPERMD       Y2, Y5, Y5
+	VMOVDQU      k135<>+0(SB), Y6
+	VPERMD       Y2, Y6, Y2
+	VPUNPCKHDQ   Y4, Y3, Y3
+	VMOVDQU      k134<>+0(SB), Y4
+	VPERMD       Y3, Y4, Y4
+	VMOVDQU      k135<>+0(SB), Y6
+	VPERMD       Y3, Y6, Y3
+
+chunk:
+	VMOVDQU    k136<>+0(SB), Y6
+	VMOVDQU    (CX), Y6
+	VPSHUFB    k137<>+0(SB), Y6, Y6
+	VPERMQ     $0xd8, Y6, Y6
+	VPSRLW     $0x04, Y6, Y7
+	VPAND      Y1, Y6, Y6
+	VPAND      Y1, Y7, Y7
+	VPUNPCKLBW Y7, Y6, Y8
+	VPUNPCKHBW Y7, Y6, Y6
+	VPSHUFB    Y8, Y5, Y7
+	VPSHUFB    Y8, Y2, Y9
+	VPSHUFB    Y8, Y4, Y10
+	VPSHUFB    Y8, Y3, Y8
+	VPUNPCKLBW Y9, Y7, Y11
+	VPUNPCKLBW Y8, Y10, Y12
+	VPUNPCKLWD Y12, Y11, Y13
+	VPUNPCKHWD Y12, Y11, Y11
+	VMOVDQU    Y13, (AX)
+	VMOVDQU    Y11, 32(AX)
+	VPUNPCKHBW Y9, Y7, Y7
+	VPUNPCKHBW Y8, Y10, Y8
+	VPUNPCKLWD Y8, Y7, Y9
+	VPUNPCKHWD Y8, Y7, Y7
+	VMOVDQU    Y9, 64(AX)
+	VMOVDQU    Y7, 96(AX)
+	VPSHUFB    Y6, Y5, Y7
+	VPSHUFB    Y6, Y2, Y8
+	VPSHUFB    Y6, Y4, Y9
+	VPSHUFB    Y6, Y3, Y6
+	VPUNPCKLBW Y8, Y7, Y10
+	VPUNPCKLBW Y6, Y9, Y11
+	VPUNPCKLWD Y11, Y10, Y12
+	VPUNPCKHWD Y11, Y10, Y10
+	VMOVDQU    Y12, 128(AX)
+	VMOVDQU    Y10, 160(AX)
+	VPUNPCKHBW Y8, Y7, Y7
+	VPUNPCKHBW Y6, Y9, Y6
+	VPUNPCKLWD Y6, Y7, Y8
+	VPUNPCKHWD Y6, Y7, Y6
+	VMOVDQU    Y8, 192(AX)
+	VMOVDQU    Y6, 224(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000100, AX
+	DECQ       DI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       R8
+	JNZ        run
+	VZEROUPPER
+	RET
+
+little:
+	VMOVDQU     k120<>+0(SB), Y5
+	VMOVDQU     k121<>+0(SB), Y6
+	VFMADD213PS Y0, Y2, Y6
+	VPSUBD      k122<>+0(SB), Y6, Y2
+	VMOVDQU     32(SP), Y3
+	VMOVDQU     64(SP), Y4
+	VMULPS      Y6, Y3, Y7
+	VBLENDVPS   Y7, k123<>+0(SB), Y5, Y8
+	VFMADD213PS Y8, Y2, Y3
+	VPMAXUD     Y7, Y3, Y3
+	VPSUBD      k123<>+0(SB), Y3, Y3
+	VMULPS      Y6, Y4, Y6
+	VBLENDVPS   Y6, k123<>+0(SB), Y5, Y5
+	VFMADD213PS Y5, Y2, Y4
+	VPMAXUD     Y6, Y4, Y4
+	VPSUBD      k123<>+0(SB), Y4, Y4
+	VPSHUFB     k133<>+0(SB), Y3, Y3
+	VPSHUFB     k133<>+0(SB), Y4, Y4
+	VPUNPCKLDQ  Y4, Y3, Y2
+	VMOVDQU     k134<>+0(SB), Y5
+	VPERMD      Y2, Y5, Y5
+	VMOVDQU     k135<>+0(SB), Y6
+	VPERMD      Y2, Y6, Y2
+	VPUNPCKHDQ  Y4, Y3, Y3
+	VMOVDQU     k134<>+0(SB), Y4
+	VPERMD      Y3, Y4, Y4
+	VMOVDQU     k135<>+0(SB), Y6
+	VPERMD      Y3, Y6, Y3
+	VMOVDQA     Y5, Y5
+	VMOVDQA     Y2, Y2
+	VMOVDQA     Y4, Y4
+	VMOVDQA     Y3, Y3
+	JMP         chunk
+
+DATA k137<>+0(SB)/8, $0x0d0c090805040100
+DATA k137<>+8(SB)/8, $0x0f0e0b0a07060302
+DATA k137<>+16(SB)/8, $0x0d0c090805040100
+DATA k137<>+24(SB)/8, $0x0f0e0b0a07060302
+GLOBL k137<>(SB), RODATA|NOPTR, $32
+
+// func bookLowScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·bookLowScale32BF16AVX2(SB), NOSPLIT, $64-56
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k2<>+0(SB), Y0
+	VMOVDQU   k3<>+0(SB), Y1
+	VMOVDQU   k0<>+0(SB), Y2
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y3
+	VMOVDQU   32(SI), Y4
+	VCMPPS    $0x03, Y3, Y3, Y5
+	VBLENDVPS Y5, k1<>+0(SB), Y3, Y3
+	VCMPPS    $0x03, Y4, Y4, Y5
+	VBLENDVPS Y5, k1<>+0(SB), Y4, Y4
+	VSHUFPS   $0x88, Y4, Y3, Y5
+	VPERMQ    $0xd8, Y5, Y5
+	VSHUFPS   $0xdd, Y4, Y3, Y3
+	VPERMQ    $0xd8, Y3, Y3
+	VMOVUPS   Y5, (SP)
+	VMOVUPS   Y3, 32(SP)
+	VMOVDQU   k6<>+0(SB), Y3
+	VMOVDQU   (SP), Y4
+	VMOVDQU   32(SP), Y5
+	VPXOR     Y6, Y6, Y6
+	VPAND     k130<>+0(SB), Y4, Y4
+	VPXOR     Y7, Y7, Y7
+	VPCMPEQD  Y7, Y4, Y7
+	VMOVDQU   k131<>+0(SB), Y8
+	VPCMPGTD  Y4, Y8, Y8
+	VPCMPGTD  k132<>+0(SB), Y4, Y4
+	VPANDN    Y8, Y7, Y8
+	VPOR      Y8, Y6, Y6
+	VPOR      Y4, Y6, Y6
+	VPAND     k130<>+0(SB), Y5, Y4
+	VPXOR     Y5, Y5, Y5
+	VPCMPEQD  Y5, Y4, Y5
+	VMOVDQU   k131<>+0(SB), Y7
+	VPCMPGTD  Y4, Y7, Y7
+	VPCMPGTD  k132<>+0(SB), Y4, Y4
+	VPANDN    Y7, Y5, Y7
+	VPOR      Y7, Y6, Y6
+	VPOR      Y4, Y6, Y6
+	VMOVMSKPS Y6, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
+
+run:
+	MOVQ         chunks+40(FP), DI
+	VBROADCASTSS (DX), Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k1<>+0(SB), Y4, Y4
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
+	VMOVDQU      (SP), Y5
+	VMOVDQU      32(SP), Y6
+	VFMADD213PS  Y2, Y4, Y5
+	VPSLLD       $0x0f, Y5, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y5, Y5
+	VFMADD213PS  Y2, Y4, Y6
+	VPSLLD       $0x0f, Y6, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y6, Y6
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VPSHUFB      k12<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y4
+	VPERMQ       $0xdd, Y5, Y5
+
+chunk:
+	VPMOVZXBW  (CX), Y6
+	VPSLLW     $0x04, Y6, Y7
+	VPOR       Y7, Y6, Y6
+	VPAND      Y3, Y6, Y6
+	VPERMQ     $0xd8, Y6, Y6
+	VPSHUFB    Y6, Y4, Y7
+	VPSHUFB    Y6, Y5, Y6
+	VPUNPCKLBW Y6, Y7, Y8
+	VMOVDQU    Y8, (AX)
+	VPUNPCKHBW Y6, Y7, Y6
+	VMOVDQU    Y6, 32(AX)
+	ADDQ       $0x00000010, CX
+	ADDQ       $0x00000040, AX
+	DECQ       DI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       R8
+	JNZ        run
+	VZEROUPPER
+	RET
+
+little:
+	VMOVDQU     k120<>+0(SB), Y5
+	VMOVDQU     k121<>+0(SB), Y6
+	VFMADD213PS Y2, Y4, Y6
+	VPSUBD      k122<>+0(SB), Y6, Y4
+	VMOVDQU     k124<>+0(SB), Y7
+	VMOVDQU     (SP), Y8
+	VMOVDQU     32(SP), Y9
+	VMULPS      Y6, Y8, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y5, Y11
+	VFMADD213PS Y11, Y4, Y8
+	VPMAXUD     Y10, Y8, Y8
+	VPSLLD      $0x0f, Y8, Y10
+	VBLENDVPS   Y10, k125<>+0(SB), Y7, Y10
+	VPADDD      Y10, Y8, Y8
+	VMULPS      Y6, Y9, Y6
+	VBLENDVPS   Y6, k123<>+0(SB), Y5, Y5
+	VFMADD213PS Y5, Y4, Y9
+	VPMAXUD     Y6, Y9, Y9
+	VPSLLD      $0x0f, Y9, Y4
+	VBLENDVPS   Y4, k125<>+0(SB), Y7, Y4
+	VPADDD      Y4, Y9, Y9
+	VPSRLD      $0x10, Y8, Y8
+	VPBLENDW    $0xaa, Y9, Y8, Y8
+	VPSHUFB     k12<>+0(SB), Y8, Y8
+	VPERMQ      $0x88, Y8, Y4
+	VPERMQ      $0xdd, Y8, Y5
+	VMOVDQA     Y4, Y4
+	VMOVDQA     Y5, Y5
+	JMP         chunk
+
+// func bookLowScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·bookLowScale64BF16AVX2(SB), NOSPLIT, $64-56
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k2<>+0(SB), Y0
+	VMOVDQU   k3<>+0(SB), Y1
+	VMOVDQU   k0<>+0(SB), Y2
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y3
+	VMOVDQU   32(SI), Y4
+	VCMPPS    $0x03, Y3, Y3, Y5
+	VBLENDVPS Y5, k1<>+0(SB), Y3, Y3
+	VCMPPS    $0x03, Y4, Y4, Y5
+	VBLENDVPS Y5, k1<>+0(SB), Y4, Y4
+	VSHUFPS   $0x88, Y4, Y3, Y5
+	VPERMQ    $0xd8, Y5, Y5
+	VSHUFPS   $0xdd, Y4, Y3, Y3
+	VPERMQ    $0xd8, Y3, Y3
+	VMOVUPS   Y5, (SP)
+	VMOVUPS   Y3, 32(SP)
+	VMOVDQU   k6<>+0(SB), Y3
+	VMOVDQU   (SP), Y4
+	VMOVDQU   32(SP), Y5
+	VPXOR     Y6, Y6, Y6
+	VPAND     k130<>+0(SB), Y4, Y4
+	VPXOR     Y7, Y7, Y7
+	VPCMPEQD  Y7, Y4, Y7
+	VMOVDQU   k131<>+0(SB), Y8
+	VPCMPGTD  Y4, Y8, Y8
+	VPCMPGTD  k132<>+0(SB), Y4, Y4
+	VPANDN    Y8, Y7, Y8
+	VPOR      Y8, Y6, Y6
+	VPOR      Y4, Y6, Y6
+	VPAND     k130<>+0(SB), Y5, Y4
+	VPXOR     Y5, Y5, Y5
+	VPCMPEQD  Y5, Y4, Y5
+	VMOVDQU   k131<>+0(SB), Y7
+	VPCMPGTD  Y4, Y7, Y7
+	VPCMPGTD  k132<>+0(SB), Y4, Y4
+	VPANDN    Y7, Y5, Y7
+	VPOR      Y7, Y6, Y6
+	VPOR      Y4, Y6, Y6
+	VMOVMSKPS Y6, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
+
+run:
+	MOVQ         chunks+40(FP), DI
+	VBROADCASTSS (DX), Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k1<>+0(SB), Y4, Y4
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
+	VMOVDQU      (SP), Y5
+	VMOVDQU      32(SP), Y6
+	VFMADD213PS  Y2, Y4, Y5
+	VPSLLD       $0x0f, Y5, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y5, Y5
+	VFMADD213PS  Y2, Y4, Y6
+	VPSLLD       $0x0f, Y6, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y6, Y6
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VPSHUFB      k12<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y4
+	VPERMQ       $0xdd, Y5, Y5
+
+chunk:
+	VMOVDQU    k136<>+0(SB), Y6
+	VMOVDQU    (CX), Y7
+	VPERMD     Y7, Y6, Y6
+	VPSRLW     $0x04, Y6, Y7
+	VPAND      Y3, Y6, Y6
+	VPAND      Y3, Y7, Y7
+	VPUNPCKLBW Y7, Y6, Y8
+	VPUNPCKHBW Y7, Y6, Y6
+	VPSHUFB    Y8, Y4, Y7
+	VPSHUFB    Y8, Y5, Y8
+	VPUNPCKLBW Y8, Y7, Y9
+	VMOVDQU    Y9, (AX)
+	VPUNPCKHBW Y8, Y7, Y7
+	VMOVDQU    Y7, 32(AX)
+	VPSHUFB    Y6, Y4, Y7
+	VPSHUFB    Y6, Y5, Y6
+	VPUNPCKLBW Y6, Y7, Y8
+	VMOVDQU    Y8, 64(AX)
+	VPUNPCKHBW Y6, Y7, Y6
+	VMOVDQU    Y6, 96(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000080, AX
+	DECQ       DI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       R8
+	JNZ        run
+	VZEROUPPER
+	RET
+
+little:
+	VMOVDQU     k120<>+0(SB), Y5
+	VMOVDQU     k121<>+0(SB), Y6
+	VFMADD213PS Y2, Y4, Y6
+	VPSUBD      k122<>+0(SB), Y6, Y4
+	VMOVDQU     k124<>+0(SB), Y7
+	VMOVDQU     (SP), Y8
+	VMOVDQU     32(SP), Y9
+	VMULPS      Y6, Y8, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y5, Y11
+	VFMADD213PS Y11, Y4, Y8
+	VPMAXUD     Y10, Y8, Y8
+	VPSLLD      $0x0f, Y8, Y10
+	VBLENDVPS   Y10, k125<>+0(SB), Y7, Y10
+	VPADDD      Y10, Y8, Y8
+	VMULPS      Y6, Y9, Y6
+	VBLENDVPS   Y6, k123<>+0(SB), Y5, Y5
+	VFMADD213PS Y5, Y4, Y9
+	VPMAXUD     Y6, Y9, Y9
+	VPSLLD      $0x0f, Y9, Y4
+	VBLENDVPS   Y4, k125<>+0(SB), Y7, Y4
+	VPADDD      Y4, Y9, Y9
+	VPSRLD      $0x10, Y8, Y8
+	VPBLENDW    $0xaa, Y9, Y8, Y8
+	VPSHUFB     k12<>+0(SB), Y8, Y8
+	VPERMQ      $0x88, Y8, Y4
+	VPERMQ      $0xdd, Y8, Y5
+	VMOVDQA     Y4, Y4
+	VMOVDQA     Y5, Y5
+	JMP         chunk
+
+// func bookLowScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2, CMOV, F16C, FMA3
+TEXT ·bookLowScale32F16AVX2(SB), NOSPLIT, $96-56
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k0<>+0(SB), Y0
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y1
+	VMOVDQU   32(SI), Y2
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VBLENDVPS Y3, k1<>+0(SB), Y1, Y1
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VBLENDVPS Y3, k1<>+0(SB), Y2, Y2
+	VMOVUPS   Y1, 32(SP)
+	VMOVUPS   Y2, 64(SP)
+	VMOVDQU   k6<>+0(SB), Y1
+	VMOVDQU   32(SP), Y2
+	VMOVDQU   64(SP), Y3
+	VPXOR     Y4, Y4, Y4
+	VPAND     k130<>+0(SB), Y2, Y2
+	VPXOR     Y5, Y5, Y5
+	VPCMPEQD  Y5, Y2, Y5
+	VMOVDQU   k131<>+0(SB), Y6
+	VPCMPGTD  Y2, Y6, Y6
+	VPCMPGTD  k132<>+0(SB), Y2, Y2
+	VPANDN    Y6, Y5, Y6
+	VPOR      Y6, Y4, Y4
+	VPOR      Y2, Y4, Y4
+	VPAND     k130<>+0(SB), Y3, Y2
+	VPXOR     Y3, Y3, Y3
+	VPCMPEQD  Y3, Y2, Y3
+	VMOVDQU   k131<>+0(SB), Y5
+	VPCMPGTD  Y2, Y5, Y5
+	VPCMPGTD  k132<>+0(SB), Y2, Y2
+	VPANDN    Y5, Y3, Y5
+	VPOR      Y5, Y4, Y4
+	VPOR      Y2, Y4, Y4
+	VMOVMSKPS Y4, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
+
+run:
+	MOVQ         chunks+40(FP), DI
+	VBROADCASTSS (DX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
+
+plain:
+	VMOVDQU     32(SP), Y3
+	VMOVDQU     64(SP), Y4
+	VFMADD213PS Y0, Y2, Y3
+	VXORPS      Y0, Y3, Y3
+	VFMADD213PS Y0, Y2, Y4
+	VXORPS      Y0, Y4, Y4
+	VCVTPS2PH   $0x00, Y3, X3
+	VCVTPS2PH   $0x00, Y4, X2
+	VINSERTI128 $0x01, X2, Y3, Y3
+	VPSHUFB     k12<>+0(SB), Y3, Y3
+	VPERMQ      $0x88, Y3, Y2
+	VPERMQ      $0xdd, Y3, Y3
+
+chunk:
+	VPMOVZXBW  (CX), Y4
+	VPSLLW     $0x04, Y4, Y5
+	VPOR       Y5, Y4, Y4
+	VPAND      Y1, Y4, Y4
+	VPERMQ     $0xd8, Y4, Y4
+	VPSHUFB    Y4, Y2, Y5
+	VPSHUFB    Y4, Y3, Y4
+	VPUNPCKLBW Y4, Y5, Y6
+	VMOVDQU    Y6, (AX)
+	VPUNPCKHBW Y4, Y5, Y4
+	VMOVDQU    Y4, 32(AX)
+	ADDQ       $0x00000010, CX
+	ADDQ       $0x00000040, AX
+	DECQ       DI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       R8
+	JNZ        run
+	VZEROUPPER
+	RET
+
+little:
+	VANDPS k0<>+0(SB), Y2, Y2
+	VORPS  k126<>+0(SB), Y2, Y2
+	JMP    plain
+
+// func bookLowScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2, CMOV, F16C, FMA3
+TEXT ·bookLowScale64F16AVX2(SB), NOSPLIT, $96-56
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k0<>+0(SB), Y0
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y1
+	VMOVDQU   32(SI), Y2
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VBLENDVPS Y3, k1<>+0(SB), Y1, Y1
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VBLENDVPS Y3, k1<>+0(SB), Y2, Y2
+	VMOVUPS   Y1, 32(SP)
+	VMOVUPS   Y2, 64(SP)
+	VMOVDQU   k6<>+0(SB), Y1
+	VMOVDQU   32(SP), Y2
+	VMOVDQU   64(SP), Y3
+	VPXOR     Y4, Y4, Y4
+	VPAND     k130<>+0(SB), Y2, Y2
+	VPXOR     Y5, Y5, Y5
+	VPCMPEQD  Y5, Y2, Y5
+	VMOVDQU   k131<>+0(SB), Y6
+	VPCMPGTD  Y2, Y6, Y6
+	VPCMPGTD  k132<>+0(SB), Y2, Y2
+	VPANDN    Y6, Y5, Y6
+	VPOR      Y6, Y4, Y4
+	VPOR      Y2, Y4, Y4
+	VPAND     k130<>+0(SB), Y3, Y2
+	VPXOR     Y3, Y3, Y3
+	VPCMPEQD  Y3, Y2, Y3
+	VMOVDQU   k131<>+0(SB), Y5
+	VPCMPGTD  Y2, Y5, Y5
+	VPCMPGTD  k132<>+0(SB), Y2, Y2
+	VPANDN    Y5, Y3, Y5
+	VPOR      Y5, Y4, Y4
+	VPOR      Y2, Y4, Y4
+	VMOVMSKPS Y4, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+48(FP), R8
+
+run:
+	MOVQ         chunks+40(FP), DI
+	VBROADCASTSS (DX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          little
+
+plain:
+	VMOVDQU     32(SP), Y3
+	VMOVDQU     64(SP), Y4
+	VFMADD213PS Y0, Y2, Y3
+	VXORPS      Y0, Y3, Y3
+	VFMADD213PS Y0, Y2, Y4
+	VXORPS      Y0, Y4, Y4
+	VCVTPS2PH   $0x00, Y3, X3
+	VCVTPS2PH   $0x00, Y4, X2
+	VINSERTI128 $0x01, X2, Y3, Y3
+	VPSHUFB     k12<>+0(SB), Y3, Y3
+	VPERMQ      $0x88, Y3, Y2
+	VPERMQ      $0xdd, Y3, Y3
+
+chunk:
+	VMOVDQU    k136<>+0(SB), Y4
+	VMOVDQU    (CX), Y5
+	VPERMD     Y5, Y4, Y4
+	VPSRLW     $0x04, Y4, Y5
+	VPAND      Y1, Y4, Y4
+	VPAND      Y1, Y5, Y5
+	VPUNPCKLBW Y5, Y4, Y6
+	VPUNPCKHBW Y5, Y4, Y4
+	VPSHUFB    Y6, Y2, Y5
+	VPSHUFB    Y6, Y3, Y6
+	VPUNPCKLBW Y6, Y5, Y7
+	VMOVDQU    Y7, (AX)
+	VPUNPCKHBW Y6, Y5, Y5
+	VMOVDQU    Y5, 32(AX)
+	VPSHUFB    Y4, Y2, Y5
+	VPSHUFB    Y4, Y3, Y4
+	VPUNPCKLBW Y4, Y5, Y6
+	VMOVDQU    Y6, 64(AX)
+	VPUNPCKHBW Y4, Y5, Y4
+	VMOVDQU    Y4, 96(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000080, AX
+	DECQ       DI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       R8
+	JNZ        run
+	VZEROUPPER
+	RET
+
+little:
+	VANDPS k0<>+0(SB), Y2, Y2
+	VORPS  k126<>+0(SB), Y2, Y2
+	JMP    plain
+
+// func bookLowShift32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·bookLowShift32F32AVX2(SB), NOSPLIT, $96-56
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
@@ -20586,21 +20897,21 @@ TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU    32(SP), Y1
 	VMOVDQU    64(SP), Y2
 	VPXOR      Y3, Y3, Y3
-	VPAND      k120<>+0(SB), Y1, Y1
+	VPAND      k130<>+0(SB), Y1, Y1
 	VPXOR      Y4, Y4, Y4
 	VPCMPEQD   Y4, Y1, Y4
-	VMOVDQU    k127<>+0(SB), Y5
+	VMOVDQU    k131<>+0(SB), Y5
 	VPCMPGTD   Y1, Y5, Y5
-	VPCMPGTD   k128<>+0(SB), Y1, Y1
+	VPCMPGTD   k132<>+0(SB), Y1, Y1
 	VPANDN     Y5, Y4, Y5
 	VPOR       Y5, Y3, Y3
 	VPOR       Y1, Y3, Y3
-	VPAND      k120<>+0(SB), Y2, Y1
+	VPAND      k130<>+0(SB), Y2, Y1
 	VPXOR      Y2, Y2, Y2
 	VPCMPEQD   Y2, Y1, Y2
-	VMOVDQU    k127<>+0(SB), Y4
+	VMOVDQU    k131<>+0(SB), Y4
 	VPCMPGTD   Y1, Y4, Y4
-	VPCMPGTD   k128<>+0(SB), Y1, Y1
+	VPCMPGTD   k132<>+0(SB), Y1, Y1
 	VPANDN     Y4, Y2, Y4
 	VPOR       Y4, Y3, Y3
 	VPOR       Y1, Y3, Y3
@@ -20611,17 +20922,17 @@ TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $128-56
 	CMOVLEQ    DI, SI
 	VMOVDQU    32(SP), Y1
 	VMOVDQU    64(SP), Y2
-	VPSHUFB    k129<>+0(SB), Y1, Y1
-	VPSHUFB    k129<>+0(SB), Y2, Y2
+	VPSHUFB    k133<>+0(SB), Y1, Y1
+	VPSHUFB    k133<>+0(SB), Y2, Y2
 	VPUNPCKLDQ Y2, Y1, Y3
-	VMOVDQU    k130<>+0(SB), Y4
+	VMOVDQU    k134<>+0(SB), Y4
 	VPERMD     Y3, Y4, Y4
-	VMOVDQU    k131<>+0(SB), Y5
+	VMOVDQU    k135<>+0(SB), Y5
 	VPERMD     Y3, Y5, Y3
 	VPUNPCKHDQ Y2, Y1, Y1
-	VMOVDQU    k130<>+0(SB), Y2
+	VMOVDQU    k134<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y2
-	VMOVDQU    k131<>+0(SB), Y5
+	VMOVDQU    k135<>+0(SB), Y5
 	VPERMD     Y1, Y5, Y1
 	MOVQ       n+48(FP), R8
 
@@ -20631,66 +20942,26 @@ run:
 	VXORPS       k0<>+0(SB), Y5, Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
 	VBLENDVPS    Y6, k1<>+0(SB), Y5, Y5
+	VBROADCASTSS (BX), Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VBLENDVPS    Y7, k1<>+0(SB), Y6, Y6
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	CMPL         R9, $0x4e800000
+	SBBL         R10, R10
+	ANDL         SI, R10
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
-	CMPL         R9, SI
+	CMPL         R9, R10
 	JCS          little
 
 chunk:
-	VPMOVZXBW  (CX), Y6
-	VPSLLW     $0x04, Y6, Y7
-	VPOR       Y7, Y6, Y6
-	VPAND      Y0, Y6, Y6
-	VMOVDQU    k132<>+0(SB), Y7
-	VPERMD     Y6, Y7, Y6
-	VPSHUFB    Y6, Y4, Y7
-	VPSHUFB    Y6, Y3, Y8
-	VPSHUFB    Y6, Y2, Y9
-	VPSHUFB    Y6, Y1, Y6
-	VPUNPCKLBW Y8, Y7, Y10
-	VPUNPCKLBW Y6, Y9, Y11
-	VPUNPCKLWD Y11, Y10, Y12
-	VPUNPCKHWD Y11, Y10, Y10
-	VPUNPCKHBW Y8, Y7, Y7
-	VPUNPCKHBW Y6, Y9, Y6
-	VPUNPCKLWD Y6, Y7, Y8
-	VPUNPCKHWD Y6, Y7, Y6
-	VMULPS     Y5, Y12, Y12
-	VXORPS     k0<>+0(SB), Y12, Y12
-	VMOVUPS    Y12, (AX)
-	VMULPS     Y5, Y10, Y10
-	VXORPS     k0<>+0(SB), Y10, Y10
-	VMOVUPS    Y10, 32(AX)
-	VMULPS     Y5, Y8, Y8
-	VXORPS     k0<>+0(SB), Y8, Y8
-	VMOVUPS    Y8, 64(AX)
-	VMULPS     Y5, Y6, Y6
-	VXORPS     k0<>+0(SB), Y6, Y6
-	VMOVUPS    Y6, 96(AX)
-	ADDQ       $0x10, CX
-	ADDQ       $0x00000080, AX
-	DECQ       DI
-	JNZ        chunk
-	JMP        done
-
-little:
-	VANDPS    k0<>+0(SB), Y5, Y6
-	VMOVUPS   Y6, 96(SP)
-	VANDPS    k120<>+0(SB), Y5, Y5
-	VPCMPGTD  k121<>+0(SB), Y5, Y7
-	VCVTDQ2PS Y5, Y6
-	VPADDD    k122<>+0(SB), Y5, Y5
-	VPADDD    k123<>+0(SB), Y6, Y6
-	VBLENDVPS Y7, Y5, Y6, Y5
-	VPSUBD    k124<>+0(SB), Y5, Y6
-
-slowly:
 	VPMOVZXBW   (CX), Y7
 	VPSLLW      $0x04, Y7, Y8
 	VPOR        Y8, Y7, Y7
 	VPAND       Y0, Y7, Y7
-	VMOVDQU     k132<>+0(SB), Y8
+	VMOVDQU     k136<>+0(SB), Y8
 	VPERMD      Y7, Y8, Y7
 	VPSHUFB     Y7, Y4, Y8
 	VPSHUFB     Y7, Y3, Y9
@@ -20704,58 +20975,26 @@ slowly:
 	VPUNPCKHBW  Y7, Y10, Y7
 	VPUNPCKLWD  Y7, Y8, Y9
 	VPUNPCKHWD  Y7, Y8, Y7
-	VANDPS      k0<>+0(SB), Y13, Y8
-	VXORPS      96(SP), Y8, Y8
-	VANDPS      k120<>+0(SB), Y13, Y13
-	VMULPS      Y5, Y13, Y10
-	VFMADD213PS k122<>+0(SB), Y6, Y13
-	VPMAXSD     Y13, Y10, Y13
-	VPCMPGTD    k125<>+0(SB), Y10, Y12
-	VPSUBD      k122<>+0(SB), Y13, Y13
-	VBLENDVPS   Y12, Y10, Y13, Y13
-	VORPS       Y8, Y13, Y13
+	VSUBPS      Y6, Y13, Y13
+	VFMADD213PS k0<>+0(SB), Y5, Y13
 	VXORPS      k0<>+0(SB), Y13, Y13
 	VMOVUPS     Y13, (AX)
-	VANDPS      k0<>+0(SB), Y11, Y8
-	VXORPS      96(SP), Y8, Y8
-	VANDPS      k120<>+0(SB), Y11, Y11
-	VMULPS      Y5, Y11, Y10
-	VFMADD213PS k122<>+0(SB), Y6, Y11
-	VPMAXSD     Y11, Y10, Y11
-	VPCMPGTD    k125<>+0(SB), Y10, Y12
-	VPSUBD      k122<>+0(SB), Y11, Y11
-	VBLENDVPS   Y12, Y10, Y11, Y11
-	VORPS       Y8, Y11, Y11
+	VSUBPS      Y6, Y11, Y11
+	VFMADD213PS k0<>+0(SB), Y5, Y11
 	VXORPS      k0<>+0(SB), Y11, Y11
 	VMOVUPS     Y11, 32(AX)
-	VANDPS      k0<>+0(SB), Y9, Y8
-	VXORPS      96(SP), Y8, Y8
-	VANDPS      k120<>+0(SB), Y9, Y9
-	VMULPS      Y5, Y9, Y10
-	VFMADD213PS k122<>+0(SB), Y6, Y9
-	VPMAXSD     Y9, Y10, Y9
-	VPCMPGTD    k125<>+0(SB), Y10, Y11
-	VPSUBD      k122<>+0(SB), Y9, Y9
-	VBLENDVPS   Y11, Y10, Y9, Y9
-	VORPS       Y8, Y9, Y9
+	VSUBPS      Y6, Y9, Y9
+	VFMADD213PS k0<>+0(SB), Y5, Y9
 	VXORPS      k0<>+0(SB), Y9, Y9
 	VMOVUPS     Y9, 64(AX)
-	VANDPS      k0<>+0(SB), Y7, Y8
-	VXORPS      96(SP), Y8, Y8
-	VANDPS      k120<>+0(SB), Y7, Y7
-	VMULPS      Y5, Y7, Y9
-	VFMADD213PS k122<>+0(SB), Y6, Y7
-	VPMAXSD     Y7, Y9, Y7
-	VPCMPGTD    k125<>+0(SB), Y9, Y10
-	VPSUBD      k122<>+0(SB), Y7, Y7
-	VBLENDVPS   Y10, Y9, Y7, Y7
-	VORPS       Y8, Y7, Y7
+	VSUBPS      Y6, Y7, Y7
+	VFMADD213PS k0<>+0(SB), Y5, Y7
 	VXORPS      k0<>+0(SB), Y7, Y7
 	VMOVUPS     Y7, 96(AX)
 	ADDQ        $0x00000010, CX
 	ADDQ        $0x00000080, AX
 	DECQ        DI
-	JNZ         slowly
+	JNZ         chunk
 
 done:
 	ADDQ $0x04, DX
@@ -20765,1063 +21004,68 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k127<>+0(SB)/8, $0x3580000035800000
-DATA k127<>+8(SB)/8, $0x3580000035800000
-DATA k127<>+16(SB)/8, $0x3580000035800000
-DATA k127<>+24(SB)/8, $0x3580000035800000
-GLOBL k127<>(SB), RODATA|NOPTR, $32
-
-DATA k128<>+0(SB)/8, $0x4e8000004e800000
-DATA k128<>+8(SB)/8, $0x4e8000004e800000
-DATA k128<>+16(SB)/8, $0x4e8000004e800000
-DATA k128<>+24(SB)/8, $0x4e8000004e800000
-GLOBL k128<>(SB), RODATA|NOPTR, $32
-
-DATA k129<>+0(SB)/8, $0x0d0905010c080400
-DATA k129<>+8(SB)/8, $0x0f0b07030e0a0602
-DATA k129<>+16(SB)/8, $0x0d0905010c080400
-DATA k129<>+24(SB)/8, $0x0f0b07030e0a0602
-GLOBL k129<>(SB), RODATA|NOPTR, $32
-
-DATA k130<>+0(SB)/8, $0x0000000400000000
-DATA k130<>+8(SB)/8, $0x0000000500000001
-DATA k130<>+16(SB)/8, $0x0000000400000000
-DATA k130<>+24(SB)/8, $0x0000000500000001
-GLOBL k130<>(SB), RODATA|NOPTR, $32
-
-DATA k131<>+0(SB)/8, $0x0000000600000002
-DATA k131<>+8(SB)/8, $0x0000000700000003
-DATA k131<>+16(SB)/8, $0x0000000600000002
-DATA k131<>+24(SB)/8, $0x0000000700000003
-GLOBL k131<>(SB), RODATA|NOPTR, $32
-
-DATA k132<>+0(SB)/8, $0x0000000200000000
-DATA k132<>+8(SB)/8, $0x0000000600000004
-DATA k132<>+16(SB)/8, $0x0000000300000001
-DATA k132<>+24(SB)/8, $0x0000000700000005
-GLOBL k132<>(SB), RODATA|NOPTR, $32
-
-// func bookLowScale64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bookLowScale64F32AVX2(SB), NOSPLIT, $128-56
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	MOVQ      book+32(FP), SI
-	VMOVDQU   (SI), Y0
-	VMOVDQU   32(SI), Y1
-	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
-	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 32(SP)
-	VMOVUPS   Y1, 64(SP)
-	VMOVDQU   k6<>+0(SB), Y0
-	VMOVDQU   32(SP), Y1
-	VMOVDQU   64(SP), Y2
-	VPXOR     Y3, Y3, Y3
-	VPAND     k120<>+0(SB), Y1, Y1
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k127<>+0(SB), Y5
-	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k128<>+0(SB), Y1, Y1
-	VPANDN    Y5, Y4, Y5
-	VPOR      Y5, Y3, Y3
-	VPOR      Y1, Y3, Y3
-	VPAND     k120<>+0(SB), Y2, Y1
-	VPXOR     Y2, Y2, Y2
-	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k127<>+0(SB), Y4
-	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k128<>+0(SB), Y1, Y1
-	VPANDN    Y4, Y2, Y4
-	VPOR      Y4, Y3, Y3
-	VPOR      Y1, Y3, Y3
-	VMOVMSKPS Y3, DI
-	XORL      SI, SI
-	TESTL     DI, DI
-	MOVL      $0x0d7fffff, DI
-	CMOVLEQ   DI, SI
-	MOVQ      n+48(FP), R8
-
-run:
-	MOVQ         chunks+40(FP), DI
-	VBROADCASTSS (DX), Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          little
-	VMOVDQU      32(SP), Y2
-	VMOVDQU      64(SP), Y3
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k15<>+0(SB), Y2, Y2
-	VMULPS       Y1, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y1
-	VBLENDVPS    Y1, k15<>+0(SB), Y3, Y3
-	VPSHUFB      k129<>+0(SB), Y2, Y2
-	VPSHUFB      k129<>+0(SB), Y3, Y3
-	VPUNPCKLDQ   Y3, Y2, Y1
-	VMOVDQU      k130<>+0(SB), Y4
-	VPERMD       Y1, Y4, Y4
-	VMOVDQU      k131<>+0(SB), Y5
-	VPERMD       Y1, Y5, Y1
-	VPUNPCKHDQ   Y3, Y2, Y2
-	VMOVDQU      k130<>+0(SB), Y3
-	VPERMD       Y2, Y3, Y3
-	VMOVDQU      k131<>+0(SB), Y5
-	VPERMD       Y2, Y5, Y2
-	JMP          chunk
-
 little:
-	VANDPS      k0<>+0(SB), Y1, Y4
-	VMOVUPS     Y4, 96(SP)
-	VANDPS      k120<>+0(SB), Y1, Y1
-	VPCMPGTD    k121<>+0(SB), Y1, Y3
-	VCVTDQ2PS   Y1, Y2
-	VPADDD      k122<>+0(SB), Y1, Y1
-	VPADDD      k123<>+0(SB), Y2, Y2
-	VBLENDVPS   Y3, Y1, Y2, Y1
-	VPSUBD      k124<>+0(SB), Y1, Y4
-	VMOVDQU     32(SP), Y2
-	VMOVDQU     64(SP), Y3
-	VANDPS      k0<>+0(SB), Y2, Y5
-	VXORPS      96(SP), Y5, Y5
-	VANDPS      k120<>+0(SB), Y2, Y2
-	VMULPS      Y1, Y2, Y6
-	VFMADD213PS k122<>+0(SB), Y4, Y2
-	VPMAXSD     Y2, Y6, Y2
-	VPCMPGTD    k125<>+0(SB), Y6, Y7
-	VPSUBD      k122<>+0(SB), Y2, Y2
-	VBLENDVPS   Y7, Y6, Y2, Y2
-	VORPS       Y5, Y2, Y2
-	VXORPS      k0<>+0(SB), Y2, Y2
-	VCMPPS      $0x03, Y2, Y2, Y5
-	VBLENDVPS   Y5, k15<>+0(SB), Y2, Y2
-	VANDPS      k0<>+0(SB), Y3, Y5
-	VXORPS      96(SP), Y5, Y5
-	VANDPS      k120<>+0(SB), Y3, Y3
-	VMULPS      Y1, Y3, Y1
-	VFMADD213PS k122<>+0(SB), Y4, Y3
-	VPMAXSD     Y3, Y1, Y3
-	VPCMPGTD    k125<>+0(SB), Y1, Y4
-	VPSUBD      k122<>+0(SB), Y3, Y3
-	VBLENDVPS   Y4, Y1, Y3, Y3
-	VORPS       Y5, Y3, Y3
-	VXORPS      k0<>+0(SB), Y3, Y3
-	VCMPPS      $0x03, Y3, Y3, Y1
-	VBLENDVPS   Y1, k15<>+0(SB), Y3, Y3
-	VPSHUFB     k129<>+0(SB), Y2, Y2
-	VPSHUFB     k129<>+0(SB), Y3, Y3
-	VPUNPCKLDQ  Y3, Y2, Y1
-	VMOVDQU     k130<>+0(SB), Y4
-	VPERMD      Y1, Y4, Y4
-	VMOVDQU     k131<>+0(SB), Y5
-	VPERMD      Y1, Y5, Y1
-	VPUNPCKHDQ  Y3, Y2, Y2
-	VMOVDQU     k130<>+0(SB), Y3
-	VPERMD      Y2, Y3, Y3
-	VMOVDQU     k131<>+0(SB), Y5
-	VPERMD      Y2, Y5, Y2
-	VMOVDQA     Y4, Y4
-	VMOVDQA     Y1, Y1
-	VMOVDQA     Y3, Y3
-	VMOVDQA     Y2, Y2
-
-chunk:
-	VMOVDQU    k132<>+0(SB), Y5
-	VMOVDQU    (CX), Y5
-	VPSHUFB    k133<>+0(SB), Y5, Y5
-	VPERMQ     $0xd8, Y5, Y5
-	VPSRLW     $0x04, Y5, Y6
-	VPAND      Y0, Y5, Y5
-	VPAND      Y0, Y6, Y6
-	VPUNPCKLBW Y6, Y5, Y7
-	VPUNPCKHBW Y6, Y5, Y5
-	VPSHUFB    Y7, Y4, Y6
-	VPSHUFB    Y7, Y1, Y8
-	VPSHUFB    Y7, Y3, Y9
-	VPSHUFB    Y7, Y2, Y7
-	VPUNPCKLBW Y8, Y6, Y10
-	VPUNPCKLBW Y7, Y9, Y11
-	VPUNPCKLWD Y11, Y10, Y12
-	VPUNPCKHWD Y11, Y10, Y10
-	VMOVDQU    Y12, (AX)
-	VMOVDQU    Y10, 32(AX)
-	VPUNPCKHBW Y8, Y6, Y6
-	VPUNPCKHBW Y7, Y9, Y7
-	VPUNPCKLWD Y7, Y6, Y8
-	VPUNPCKHWD Y7, Y6, Y6
-	VMOVDQU    Y8, 64(AX)
-	VMOVDQU    Y6, 96(AX)
-	VPSHUFB    Y5, Y4, Y6
-	VPSHUFB    Y5, Y1, Y7
-	VPSHUFB    Y5, Y3, Y8
-	VPSHUFB    Y5, Y2, Y5
-	VPUNPCKLBW Y7, Y6, Y9
-	VPUNPCKLBW Y5, Y8, Y10
-	VPUNPCKLWD Y10, Y9, Y11
-	VPUNPCKHWD Y10, Y9, Y9
-	VMOVDQU    Y11, 128(AX)
-	VMOVDQU    Y9, 160(AX)
-	VPUNPCKHBW Y7, Y6, Y6
-	VPUNPCKHBW Y5, Y8, Y5
-	VPUNPCKLWD Y5, Y6, Y7
-	VPUNPCKHWD Y5, Y6, Y5
-	VMOVDQU    Y7, 192(AX)
-	VMOVDQU    Y5, 224(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000100, AX
-	DECQ       DI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	DECQ       R8
-	JNZ        run
-	VZEROUPPER
-	RET
-
-DATA k133<>+0(SB)/8, $0x0d0c090805040100
-DATA k133<>+8(SB)/8, $0x0f0e0b0a07060302
-DATA k133<>+16(SB)/8, $0x0d0c090805040100
-DATA k133<>+24(SB)/8, $0x0f0e0b0a07060302
-GLOBL k133<>(SB), RODATA|NOPTR, $32
-
-// func bookLowScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bookLowScale32BF16AVX2(SB), NOSPLIT, $96-56
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	VMOVDQU   k2<>+0(SB), Y0
-	VMOVDQU   k3<>+0(SB), Y1
-	MOVQ      book+32(FP), SI
-	VMOVDQU   (SI), Y2
-	VMOVDQU   32(SI), Y3
-	VCMPPS    $0x03, Y2, Y2, Y4
-	VBLENDVPS Y4, k1<>+0(SB), Y2, Y2
-	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k1<>+0(SB), Y3, Y3
-	VSHUFPS   $0x88, Y3, Y2, Y4
-	VPERMQ    $0xd8, Y4, Y4
-	VSHUFPS   $0xdd, Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VMOVUPS   Y4, (SP)
-	VMOVUPS   Y2, 32(SP)
-	VMOVDQU   k6<>+0(SB), Y2
-	VMOVDQU   (SP), Y3
-	VMOVDQU   32(SP), Y4
-	VPXOR     Y5, Y5, Y5
-	VPAND     k120<>+0(SB), Y3, Y3
-	VPXOR     Y6, Y6, Y6
-	VPCMPEQD  Y6, Y3, Y6
-	VMOVDQU   k127<>+0(SB), Y7
-	VPCMPGTD  Y3, Y7, Y7
-	VPCMPGTD  k128<>+0(SB), Y3, Y3
-	VPANDN    Y7, Y6, Y7
-	VPOR      Y7, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VPAND     k120<>+0(SB), Y4, Y3
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y3, Y4
-	VMOVDQU   k127<>+0(SB), Y6
-	VPCMPGTD  Y3, Y6, Y6
-	VPCMPGTD  k128<>+0(SB), Y3, Y3
-	VPANDN    Y6, Y4, Y6
-	VPOR      Y6, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VMOVMSKPS Y5, DI
-	XORL      SI, SI
-	TESTL     DI, DI
-	MOVL      $0x0d7fffff, DI
-	CMOVLEQ   DI, SI
-	MOVQ      n+48(FP), R8
-
-run:
-	MOVQ         chunks+40(FP), DI
-	VBROADCASTSS (DX), Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          little
-	VMOVDQU      (SP), Y4
-	VMOVDQU      32(SP), Y5
-	VMULPS       Y3, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y4, Y4
-	VMULPS       Y3, Y5, Y5
-	VPSLLD       $0x0f, Y5, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y5, Y5
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y5, Y4, Y4
-	VPSHUFB      k12<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y3
-	VPERMQ       $0xdd, Y4, Y4
-	JMP          chunk
-
-little:
-	VANDPS      k0<>+0(SB), Y3, Y4
-	VMOVUPS     Y4, 64(SP)
-	VANDPS      k120<>+0(SB), Y3, Y3
-	VPCMPGTD    k121<>+0(SB), Y3, Y5
-	VCVTDQ2PS   Y3, Y4
-	VPADDD      k122<>+0(SB), Y3, Y3
-	VPADDD      k123<>+0(SB), Y4, Y4
-	VBLENDVPS   Y5, Y3, Y4, Y3
-	VPSUBD      k124<>+0(SB), Y3, Y4
-	VMOVDQU     (SP), Y5
-	VMOVDQU     32(SP), Y6
-	VANDPS      k0<>+0(SB), Y5, Y7
-	VXORPS      64(SP), Y7, Y7
-	VANDPS      k120<>+0(SB), Y5, Y5
-	VMULPS      Y3, Y5, Y8
-	VFMADD213PS k122<>+0(SB), Y4, Y5
-	VPMAXSD     Y5, Y8, Y5
-	VPCMPGTD    k125<>+0(SB), Y8, Y9
-	VPSUBD      k122<>+0(SB), Y5, Y5
-	VBLENDVPS   Y9, Y8, Y5, Y5
-	VORPS       Y7, Y5, Y5
-	VPSLLD      $0x0f, Y5, Y7
-	VBLENDVPS   Y7, Y1, Y0, Y7
-	VPADDD      Y7, Y5, Y5
-	VANDPS      k0<>+0(SB), Y6, Y7
-	VXORPS      64(SP), Y7, Y7
-	VANDPS      k120<>+0(SB), Y6, Y6
-	VMULPS      Y3, Y6, Y3
-	VFMADD213PS k122<>+0(SB), Y4, Y6
-	VPMAXSD     Y6, Y3, Y6
-	VPCMPGTD    k125<>+0(SB), Y3, Y4
-	VPSUBD      k122<>+0(SB), Y6, Y6
-	VBLENDVPS   Y4, Y3, Y6, Y6
-	VORPS       Y7, Y6, Y6
-	VPSLLD      $0x0f, Y6, Y3
-	VBLENDVPS   Y3, Y1, Y0, Y3
-	VPADDD      Y3, Y6, Y6
-	VPSRLD      $0x10, Y5, Y5
-	VPBLENDW    $0xaa, Y6, Y5, Y5
-	VPSHUFB     k12<>+0(SB), Y5, Y5
-	VPERMQ      $0x88, Y5, Y3
-	VPERMQ      $0xdd, Y5, Y4
-	VMOVDQA     Y3, Y3
-	VMOVDQA     Y4, Y4
-
-chunk:
-	VPMOVZXBW  (CX), Y5
-	VPSLLW     $0x04, Y5, Y6
-	VPOR       Y6, Y5, Y5
-	VPAND      Y2, Y5, Y5
-	VPERMQ     $0xd8, Y5, Y5
-	VPSHUFB    Y5, Y3, Y6
-	VPSHUFB    Y5, Y4, Y5
-	VPUNPCKLBW Y5, Y6, Y7
-	VMOVDQU    Y7, (AX)
-	VPUNPCKHBW Y5, Y6, Y5
-	VMOVDQU    Y5, 32(AX)
-	ADDQ       $0x00000010, CX
-	ADDQ       $0x00000040, AX
-	DECQ       DI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	DECQ       R8
-	JNZ        run
-	VZEROUPPER
-	RET
-
-// func bookLowScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bookLowScale64BF16AVX2(SB), NOSPLIT, $96-56
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	VMOVDQU   k2<>+0(SB), Y0
-	VMOVDQU   k3<>+0(SB), Y1
-	MOVQ      book+32(FP), SI
-	VMOVDQU   (SI), Y2
-	VMOVDQU   32(SI), Y3
-	VCMPPS    $0x03, Y2, Y2, Y4
-	VBLENDVPS Y4, k1<>+0(SB), Y2, Y2
-	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k1<>+0(SB), Y3, Y3
-	VSHUFPS   $0x88, Y3, Y2, Y4
-	VPERMQ    $0xd8, Y4, Y4
-	VSHUFPS   $0xdd, Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VMOVUPS   Y4, (SP)
-	VMOVUPS   Y2, 32(SP)
-	VMOVDQU   k6<>+0(SB), Y2
-	VMOVDQU   (SP), Y3
-	VMOVDQU   32(SP), Y4
-	VPXOR     Y5, Y5, Y5
-	VPAND     k120<>+0(SB), Y3, Y3
-	VPXOR     Y6, Y6, Y6
-	VPCMPEQD  Y6, Y3, Y6
-	VMOVDQU   k127<>+0(SB), Y7
-	VPCMPGTD  Y3, Y7, Y7
-	VPCMPGTD  k128<>+0(SB), Y3, Y3
-	VPANDN    Y7, Y6, Y7
-	VPOR      Y7, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VPAND     k120<>+0(SB), Y4, Y3
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y3, Y4
-	VMOVDQU   k127<>+0(SB), Y6
-	VPCMPGTD  Y3, Y6, Y6
-	VPCMPGTD  k128<>+0(SB), Y3, Y3
-	VPANDN    Y6, Y4, Y6
-	VPOR      Y6, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VMOVMSKPS Y5, DI
-	XORL      SI, SI
-	TESTL     DI, DI
-	MOVL      $0x0d7fffff, DI
-	CMOVLEQ   DI, SI
-	MOVQ      n+48(FP), R8
-
-run:
-	MOVQ         chunks+40(FP), DI
-	VBROADCASTSS (DX), Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          little
-	VMOVDQU      (SP), Y4
-	VMOVDQU      32(SP), Y5
-	VMULPS       Y3, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y4, Y4
-	VMULPS       Y3, Y5, Y5
-	VPSLLD       $0x0f, Y5, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y5, Y5
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y5, Y4, Y4
-	VPSHUFB      k12<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y3
-	VPERMQ       $0xdd, Y4, Y4
-	JMP          chunk
-
-little:
-	VANDPS      k0<>+0(SB), Y3, Y4
-	VMOVUPS     Y4, 64(SP)
-	VANDPS      k120<>+0(SB), Y3, Y3
-	VPCMPGTD    k121<>+0(SB), Y3, Y5
-	VCVTDQ2PS   Y3, Y4
-	VPADDD      k122<>+0(SB), Y3, Y3
-	VPADDD      k123<>+0(SB), Y4, Y4
-	VBLENDVPS   Y5, Y3, Y4, Y3
-	VPSUBD      k124<>+0(SB), Y3, Y4
-	VMOVDQU     (SP), Y5
-	VMOVDQU     32(SP), Y6
-	VANDPS      k0<>+0(SB), Y5, Y7
-	VXORPS      64(SP), Y7, Y7
-	VANDPS      k120<>+0(SB), Y5, Y5
-	VMULPS      Y3, Y5, Y8
-	VFMADD213PS k122<>+0(SB), Y4, Y5
-	VPMAXSD     Y5, Y8, Y5
-	VPCMPGTD    k125<>+0(SB), Y8, Y9
-	VPSUBD      k122<>+0(SB), Y5, Y5
-	VBLENDVPS   Y9, Y8, Y5, Y5
-	VORPS       Y7, Y5, Y5
-	VPSLLD      $0x0f, Y5, Y7
-	VBLENDVPS   Y7, Y1, Y0, Y7
-	VPADDD      Y7, Y5, Y5
-	VANDPS      k0<>+0(SB), Y6, Y7
-	VXORPS      64(SP), Y7, Y7
-	VANDPS      k120<>+0(SB), Y6, Y6
-	VMULPS      Y3, Y6, Y3
-	VFMADD213PS k122<>+0(SB), Y4, Y6
-	VPMAXSD     Y6, Y3, Y6
-	VPCMPGTD    k125<>+0(SB), Y3, Y4
-	VPSUBD      k122<>+0(SB), Y6, Y6
-	VBLENDVPS   Y4, Y3, Y6, Y6
-	VORPS       Y7, Y6, Y6
-	VPSLLD      $0x0f, Y6, Y3
-	VBLENDVPS   Y3, Y1, Y0, Y3
-	VPADDD      Y3, Y6, Y6
-	VPSRLD      $0x10, Y5, Y5
-	VPBLENDW    $0xaa, Y6, Y5, Y5
-	VPSHUFB     k12<>+0(SB), Y5, Y5
-	VPERMQ      $0x88, Y5, Y3
-	VPERMQ      $0xdd, Y5, Y4
-	VMOVDQA     Y3, Y3
-	VMOVDQA     Y4, Y4
-
-chunk:
-	VMOVDQU    k132<>+0(SB), Y5
-	VMOVDQU    (CX), Y6
-	VPERMD     Y6, Y5, Y5
-	VPSRLW     $0x04, Y5, Y6
-	VPAND      Y2, Y5, Y5
-	VPAND      Y2, Y6, Y6
-	VPUNPCKLBW Y6, Y5, Y7
-	VPUNPCKHBW Y6, Y5, Y5
-	VPSHUFB    Y7, Y3, Y6
-	VPSHUFB    Y7, Y4, Y7
-	VPUNPCKLBW Y7, Y6, Y8
-	VMOVDQU    Y8, (AX)
-	VPUNPCKHBW Y7, Y6, Y6
-	VMOVDQU    Y6, 32(AX)
-	VPSHUFB    Y5, Y3, Y6
-	VPSHUFB    Y5, Y4, Y5
-	VPUNPCKLBW Y5, Y6, Y7
-	VMOVDQU    Y7, 64(AX)
-	VPUNPCKHBW Y5, Y6, Y5
-	VMOVDQU    Y5, 96(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000080, AX
-	DECQ       DI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	DECQ       R8
-	JNZ        run
-	VZEROUPPER
-	RET
-
-// func bookLowScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2, CMOV, F16C, FMA3
-TEXT ·bookLowScale32F16AVX2(SB), NOSPLIT, $128-56
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	MOVQ      book+32(FP), SI
-	VMOVDQU   (SI), Y0
-	VMOVDQU   32(SI), Y1
-	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
-	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 32(SP)
-	VMOVUPS   Y1, 64(SP)
-	VMOVDQU   k6<>+0(SB), Y0
-	VMOVDQU   32(SP), Y1
-	VMOVDQU   64(SP), Y2
-	VPXOR     Y3, Y3, Y3
-	VPAND     k120<>+0(SB), Y1, Y1
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k127<>+0(SB), Y5
-	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k128<>+0(SB), Y1, Y1
-	VPANDN    Y5, Y4, Y5
-	VPOR      Y5, Y3, Y3
-	VPOR      Y1, Y3, Y3
-	VPAND     k120<>+0(SB), Y2, Y1
-	VPXOR     Y2, Y2, Y2
-	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k127<>+0(SB), Y4
-	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k128<>+0(SB), Y1, Y1
-	VPANDN    Y4, Y2, Y4
-	VPOR      Y4, Y3, Y3
-	VPOR      Y1, Y3, Y3
-	VMOVMSKPS Y3, DI
-	XORL      SI, SI
-	TESTL     DI, DI
-	MOVL      $0x0d7fffff, DI
-	CMOVLEQ   DI, SI
-	MOVQ      n+48(FP), R8
-
-run:
-	MOVQ         chunks+40(FP), DI
-	VBROADCASTSS (DX), Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          little
-	VMOVDQU      32(SP), Y2
-	VMOVDQU      64(SP), Y3
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k15<>+0(SB), Y2, Y2
-	VMULPS       Y1, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y1
-	VBLENDVPS    Y1, k15<>+0(SB), Y3, Y3
-	VCVTPS2PH    $0x00, Y2, X2
-	VCVTPS2PH    $0x00, Y3, X1
-	VINSERTI128  $0x01, X1, Y2, Y2
-	VPSHUFB      k12<>+0(SB), Y2, Y2
-	VPERMQ       $0x88, Y2, Y1
-	VPERMQ       $0xdd, Y2, Y2
-	JMP          chunk
-
-little:
-	VANDPS      k0<>+0(SB), Y1, Y2
-	VMOVUPS     Y2, 96(SP)
-	VANDPS      k120<>+0(SB), Y1, Y1
-	VPCMPGTD    k121<>+0(SB), Y1, Y3
-	VCVTDQ2PS   Y1, Y2
-	VPADDD      k122<>+0(SB), Y1, Y1
-	VPADDD      k123<>+0(SB), Y2, Y2
-	VBLENDVPS   Y3, Y1, Y2, Y1
-	VPSUBD      k124<>+0(SB), Y1, Y2
-	VMOVDQU     32(SP), Y3
-	VMOVDQU     64(SP), Y4
-	VANDPS      k0<>+0(SB), Y3, Y5
-	VXORPS      96(SP), Y5, Y5
-	VANDPS      k120<>+0(SB), Y3, Y3
-	VMULPS      Y1, Y3, Y6
-	VFMADD213PS k122<>+0(SB), Y2, Y3
-	VPMAXSD     Y3, Y6, Y3
-	VPCMPGTD    k125<>+0(SB), Y6, Y7
-	VPSUBD      k122<>+0(SB), Y3, Y3
-	VBLENDVPS   Y7, Y6, Y3, Y3
-	VORPS       Y5, Y3, Y3
-	VXORPS      k0<>+0(SB), Y3, Y3
-	VCMPPS      $0x03, Y3, Y3, Y5
-	VBLENDVPS   Y5, k15<>+0(SB), Y3, Y3
-	VANDPS      k0<>+0(SB), Y4, Y5
-	VXORPS      96(SP), Y5, Y5
-	VANDPS      k120<>+0(SB), Y4, Y4
-	VMULPS      Y1, Y4, Y1
-	VFMADD213PS k122<>+0(SB), Y2, Y4
-	VPMAXSD     Y4, Y1, Y4
-	VPCMPGTD    k125<>+0(SB), Y1, Y2
-	VPSUBD      k122<>+0(SB), Y4, Y4
-	VBLENDVPS   Y2, Y1, Y4, Y4
-	VORPS       Y5, Y4, Y4
-	VXORPS      k0<>+0(SB), Y4, Y4
-	VCMPPS      $0x03, Y4, Y4, Y1
-	VBLENDVPS   Y1, k15<>+0(SB), Y4, Y4
-	VCVTPS2PH   $0x00, Y3, X3
-	VCVTPS2PH   $0x00, Y4, X1
-	VINSERTI128 $0x01, X1, Y3, Y3
-	VPSHUFB     k12<>+0(SB), Y3, Y3
-	VPERMQ      $0x88, Y3, Y1
-	VPERMQ      $0xdd, Y3, Y2
-	VMOVDQA     Y1, Y1
-	VMOVDQA     Y2, Y2
-
-chunk:
-	VPMOVZXBW  (CX), Y3
-	VPSLLW     $0x04, Y3, Y4
-	VPOR       Y4, Y3, Y3
-	VPAND      Y0, Y3, Y3
-	VPERMQ     $0xd8, Y3, Y3
-	VPSHUFB    Y3, Y1, Y4
-	VPSHUFB    Y3, Y2, Y3
-	VPUNPCKLBW Y3, Y4, Y5
-	VMOVDQU    Y5, (AX)
-	VPUNPCKHBW Y3, Y4, Y3
-	VMOVDQU    Y3, 32(AX)
-	ADDQ       $0x00000010, CX
-	ADDQ       $0x00000040, AX
-	DECQ       DI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	DECQ       R8
-	JNZ        run
-	VZEROUPPER
-	RET
-
-// func bookLowScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2, CMOV, F16C, FMA3
-TEXT ·bookLowScale64F16AVX2(SB), NOSPLIT, $128-56
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	MOVQ      book+32(FP), SI
-	VMOVDQU   (SI), Y0
-	VMOVDQU   32(SI), Y1
-	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
-	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 32(SP)
-	VMOVUPS   Y1, 64(SP)
-	VMOVDQU   k6<>+0(SB), Y0
-	VMOVDQU   32(SP), Y1
-	VMOVDQU   64(SP), Y2
-	VPXOR     Y3, Y3, Y3
-	VPAND     k120<>+0(SB), Y1, Y1
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k127<>+0(SB), Y5
-	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k128<>+0(SB), Y1, Y1
-	VPANDN    Y5, Y4, Y5
-	VPOR      Y5, Y3, Y3
-	VPOR      Y1, Y3, Y3
-	VPAND     k120<>+0(SB), Y2, Y1
-	VPXOR     Y2, Y2, Y2
-	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k127<>+0(SB), Y4
-	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k128<>+0(SB), Y1, Y1
-	VPANDN    Y4, Y2, Y4
-	VPOR      Y4, Y3, Y3
-	VPOR      Y1, Y3, Y3
-	VMOVMSKPS Y3, DI
-	XORL      SI, SI
-	TESTL     DI, DI
-	MOVL      $0x0d7fffff, DI
-	CMOVLEQ   DI, SI
-	MOVQ      n+48(FP), R8
-
-run:
-	MOVQ         chunks+40(FP), DI
-	VBROADCASTSS (DX), Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          little
-	VMOVDQU      32(SP), Y2
-	VMOVDQU      64(SP), Y3
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k15<>+0(SB), Y2, Y2
-	VMULPS       Y1, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y1
-	VBLENDVPS    Y1, k15<>+0(SB), Y3, Y3
-	VCVTPS2PH    $0x00, Y2, X2
-	VCVTPS2PH    $0x00, Y3, X1
-	VINSERTI128  $0x01, X1, Y2, Y2
-	VPSHUFB      k12<>+0(SB), Y2, Y2
-	VPERMQ       $0x88, Y2, Y1
-	VPERMQ       $0xdd, Y2, Y2
-	JMP          chunk
-
-little:
-	VANDPS      k0<>+0(SB), Y1, Y2
-	VMOVUPS     Y2, 96(SP)
-	VANDPS      k120<>+0(SB), Y1, Y1
-	VPCMPGTD    k121<>+0(SB), Y1, Y3
-	VCVTDQ2PS   Y1, Y2
-	VPADDD      k122<>+0(SB), Y1, Y1
-	VPADDD      k123<>+0(SB), Y2, Y2
-	VBLENDVPS   Y3, Y1, Y2, Y1
-	VPSUBD      k124<>+0(SB), Y1, Y2
-	VMOVDQU     32(SP), Y3
-	VMOVDQU     64(SP), Y4
-	VANDPS      k0<>+0(SB), Y3, Y5
-	VXORPS      96(SP), Y5, Y5
-	VANDPS      k120<>+0(SB), Y3, Y3
-	VMULPS      Y1, Y3, Y6
-	VFMADD213PS k122<>+0(SB), Y2, Y3
-	VPMAXSD     Y3, Y6, Y3
-	VPCMPGTD    k125<>+0(SB), Y6, Y7
-	VPSUBD      k122<>+0(SB), Y3, Y3
-	VBLENDVPS   Y7, Y6, Y3, Y3
-	VORPS       Y5, Y3, Y3
-	VXORPS      k0<>+0(SB), Y3, Y3
-	VCMPPS      $0x03, Y3, Y3, Y5
-	VBLENDVPS   Y5, k15<>+0(SB), Y3, Y3
-	VANDPS      k0<>+0(SB), Y4, Y5
-	VXORPS      96(SP), Y5, Y5
-	VANDPS      k120<>+0(SB), Y4, Y4
-	VMULPS      Y1, Y4, Y1
-	VFMADD213PS k122<>+0(SB), Y2, Y4
-	VPMAXSD     Y4, Y1, Y4
-	VPCMPGTD    k125<>+0(SB), Y1, Y2
-	VPSUBD      k122<>+0(SB), Y4, Y4
-	VBLENDVPS   Y2, Y1, Y4, Y4
-	VORPS       Y5, Y4, Y4
-	VXORPS      k0<>+0(SB), Y4, Y4
-	VCMPPS      $0x03, Y4, Y4, Y1
-	VBLENDVPS   Y1, k15<>+0(SB), Y4, Y4
-	VCVTPS2PH   $0x00, Y3, X3
-	VCVTPS2PH   $0x00, Y4, X1
-	VINSERTI128 $0x01, X1, Y3, Y3
-	VPSHUFB     k12<>+0(SB), Y3, Y3
-	VPERMQ      $0x88, Y3, Y1
-	VPERMQ      $0xdd, Y3, Y2
-	VMOVDQA     Y1, Y1
-	VMOVDQA     Y2, Y2
-
-chunk:
-	VMOVDQU    k132<>+0(SB), Y3
-	VMOVDQU    (CX), Y4
-	VPERMD     Y4, Y3, Y3
-	VPSRLW     $0x04, Y3, Y4
-	VPAND      Y0, Y3, Y3
-	VPAND      Y0, Y4, Y4
-	VPUNPCKLBW Y4, Y3, Y5
-	VPUNPCKHBW Y4, Y3, Y3
-	VPSHUFB    Y5, Y1, Y4
-	VPSHUFB    Y5, Y2, Y5
-	VPUNPCKLBW Y5, Y4, Y6
-	VMOVDQU    Y6, (AX)
-	VPUNPCKHBW Y5, Y4, Y4
-	VMOVDQU    Y4, 32(AX)
-	VPSHUFB    Y3, Y1, Y4
-	VPSHUFB    Y3, Y2, Y3
-	VPUNPCKLBW Y3, Y4, Y5
-	VMOVDQU    Y5, 64(AX)
-	VPUNPCKHBW Y3, Y4, Y3
-	VMOVDQU    Y3, 96(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000080, AX
-	DECQ       DI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	DECQ       R8
-	JNZ        run
-	VZEROUPPER
-	RET
-
-// func bookLowShift32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bookLowShift32F32AVX2(SB), NOSPLIT, $128-56
-	MOVQ       dst+0(FP), AX
-	MOVQ       src+8(FP), CX
-	MOVQ       a+16(FP), DX
-	MOVQ       b+24(FP), BX
-	MOVQ       book+32(FP), SI
-	VMOVDQU    (SI), Y0
-	VMOVDQU    32(SI), Y1
-	VCMPPS     $0x03, Y0, Y0, Y2
-	VBLENDVPS  Y2, k1<>+0(SB), Y0, Y0
-	VCMPPS     $0x03, Y1, Y1, Y2
-	VBLENDVPS  Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS    Y0, 32(SP)
-	VMOVUPS    Y1, 64(SP)
-	VMOVDQU    k6<>+0(SB), Y0
-	VMOVDQU    32(SP), Y1
-	VMOVDQU    64(SP), Y2
-	VPXOR      Y3, Y3, Y3
-	VPAND      k120<>+0(SB), Y1, Y1
-	VPXOR      Y4, Y4, Y4
-	VPCMPEQD   Y4, Y1, Y4
-	VMOVDQU    k127<>+0(SB), Y5
-	VPCMPGTD   Y1, Y5, Y5
-	VPCMPGTD   k128<>+0(SB), Y1, Y1
-	VPANDN     Y5, Y4, Y5
-	VPOR       Y5, Y3, Y3
-	VPOR       Y1, Y3, Y3
-	VPAND      k120<>+0(SB), Y2, Y1
-	VPXOR      Y2, Y2, Y2
-	VPCMPEQD   Y2, Y1, Y2
-	VMOVDQU    k127<>+0(SB), Y4
-	VPCMPGTD   Y1, Y4, Y4
-	VPCMPGTD   k128<>+0(SB), Y1, Y1
-	VPANDN     Y4, Y2, Y4
-	VPOR       Y4, Y3, Y3
-	VPOR       Y1, Y3, Y3
-	VMOVMSKPS  Y3, DI
-	XORL       SI, SI
-	TESTL      DI, DI
-	MOVL       $0x0d7fffff, DI
-	CMOVLEQ    DI, SI
-	VMOVDQU    32(SP), Y1
-	VMOVDQU    64(SP), Y2
-	VPSHUFB    k129<>+0(SB), Y1, Y1
-	VPSHUFB    k129<>+0(SB), Y2, Y2
-	VPUNPCKLDQ Y2, Y1, Y3
-	VMOVDQU    k130<>+0(SB), Y4
-	VPERMD     Y3, Y4, Y4
-	VMOVDQU    k131<>+0(SB), Y5
-	VPERMD     Y3, Y5, Y3
-	VPUNPCKHDQ Y2, Y1, Y1
-	VMOVDQU    k130<>+0(SB), Y2
-	VPERMD     Y1, Y2, Y2
-	VMOVDQU    k131<>+0(SB), Y5
-	VPERMD     Y1, Y5, Y1
-	MOVQ       n+48(FP), R8
-
-run:
-	MOVQ         chunks+40(FP), DI
-	VBROADCASTSS (DX), Y5
-	VXORPS       k0<>+0(SB), Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y6
-	VBLENDVPS    Y6, k1<>+0(SB), Y5, Y5
-	VBROADCASTSS (BX), Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VBLENDVPS    Y7, k1<>+0(SB), Y6, Y6
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          little
-
-chunk:
-	VPMOVZXBW  (CX), Y7
-	VPSLLW     $0x04, Y7, Y8
-	VPOR       Y8, Y7, Y7
-	VPAND      Y0, Y7, Y7
-	VMOVDQU    k132<>+0(SB), Y8
-	VPERMD     Y7, Y8, Y7
-	VPSHUFB    Y7, Y4, Y8
-	VPSHUFB    Y7, Y3, Y9
-	VPSHUFB    Y7, Y2, Y10
-	VPSHUFB    Y7, Y1, Y7
-	VPUNPCKLBW Y9, Y8, Y11
-	VPUNPCKLBW Y7, Y10, Y12
-	VPUNPCKLWD Y12, Y11, Y13
-	VPUNPCKHWD Y12, Y11, Y11
-	VPUNPCKHBW Y9, Y8, Y8
-	VPUNPCKHBW Y7, Y10, Y7
-	VPUNPCKLWD Y7, Y8, Y9
-	VPUNPCKHWD Y7, Y8, Y7
-	VSUBPS     Y6, Y13, Y13
-	VMULPS     Y5, Y13, Y13
-	VXORPS     k0<>+0(SB), Y13, Y13
-	VMOVUPS    Y13, (AX)
-	VSUBPS     Y6, Y11, Y11
-	VMULPS     Y5, Y11, Y11
-	VXORPS     k0<>+0(SB), Y11, Y11
-	VMOVUPS    Y11, 32(AX)
-	VSUBPS     Y6, Y9, Y9
-	VMULPS     Y5, Y9, Y9
-	VXORPS     k0<>+0(SB), Y9, Y9
-	VMOVUPS    Y9, 64(AX)
-	VSUBPS     Y6, Y7, Y7
-	VMULPS     Y5, Y7, Y7
-	VXORPS     k0<>+0(SB), Y7, Y7
-	VMOVUPS    Y7, 96(AX)
-	ADDQ       $0x10, CX
-	ADDQ       $0x00000080, AX
-	DECQ       DI
-	JNZ        chunk
-	JMP        done
-
-little:
-	VANDPS    k0<>+0(SB), Y5, Y7
-	VMOVUPS   Y7, 96(SP)
-	VANDPS    k120<>+0(SB), Y5, Y5
-	VPCMPGTD  k121<>+0(SB), Y5, Y8
-	VCVTDQ2PS Y5, Y7
-	VPADDD    k122<>+0(SB), Y5, Y5
-	VPADDD    k123<>+0(SB), Y7, Y7
-	VBLENDVPS Y8, Y5, Y7, Y5
-	VPSUBD    k124<>+0(SB), Y5, Y7
+	VMOVDQU     k120<>+0(SB), Y7
+	VMOVDQU     k121<>+0(SB), Y8
+	VFMADD213PS k0<>+0(SB), Y5, Y8
+	VPSUBD      k122<>+0(SB), Y8, Y5
 
 slowly:
-	VPMOVZXBW   (CX), Y8
-	VPSLLW      $0x04, Y8, Y9
-	VPOR        Y9, Y8, Y8
-	VPAND       Y0, Y8, Y8
-	VMOVDQU     k132<>+0(SB), Y9
-	VPERMD      Y8, Y9, Y8
-	VPSHUFB     Y8, Y4, Y9
-	VPSHUFB     Y8, Y3, Y10
-	VPSHUFB     Y8, Y2, Y11
-	VPSHUFB     Y8, Y1, Y8
-	VPUNPCKLBW  Y10, Y9, Y12
-	VPUNPCKLBW  Y8, Y11, Y13
-	VPUNPCKLWD  Y13, Y12, Y14
-	VPUNPCKHWD  Y13, Y12, Y12
-	VPUNPCKHBW  Y10, Y9, Y9
-	VPUNPCKHBW  Y8, Y11, Y8
-	VPUNPCKLWD  Y8, Y9, Y10
-	VPUNPCKHWD  Y8, Y9, Y8
-	VSUBPS      Y6, Y14, Y14
-	VMOVAPS     Y14, Y11
-	VANDPS      k0<>+0(SB), Y11, Y9
-	VXORPS      96(SP), Y9, Y9
-	VANDPS      k120<>+0(SB), Y11, Y11
-	VMULPS      Y5, Y11, Y13
-	VFMADD213PS k122<>+0(SB), Y7, Y11
-	VPMAXSD     Y11, Y13, Y11
-	VPCMPGTD    k125<>+0(SB), Y13, Y15
-	VPSUBD      k122<>+0(SB), Y11, Y11
-	VBLENDVPS   Y15, Y13, Y11, Y11
-	VORPS       Y9, Y11, Y11
-	VCMPPS      $0x03, Y14, Y14, Y9
-	VBLENDVPS   Y9, Y14, Y11, Y14
-	VXORPS      k0<>+0(SB), Y14, Y14
-	VMOVUPS     Y14, (AX)
-	VSUBPS      Y6, Y12, Y12
-	VMOVAPS     Y12, Y11
-	VANDPS      k0<>+0(SB), Y11, Y9
-	VXORPS      96(SP), Y9, Y9
-	VANDPS      k120<>+0(SB), Y11, Y11
-	VMULPS      Y5, Y11, Y13
-	VFMADD213PS k122<>+0(SB), Y7, Y11
-	VPMAXSD     Y11, Y13, Y11
-	VPCMPGTD    k125<>+0(SB), Y13, Y14
-	VPSUBD      k122<>+0(SB), Y11, Y11
-	VBLENDVPS   Y14, Y13, Y11, Y11
-	VORPS       Y9, Y11, Y11
-	VCMPPS      $0x03, Y12, Y12, Y9
-	VBLENDVPS   Y9, Y12, Y11, Y12
-	VXORPS      k0<>+0(SB), Y12, Y12
-	VMOVUPS     Y12, 32(AX)
-	VSUBPS      Y6, Y10, Y10
-	VMOVAPS     Y10, Y11
-	VANDPS      k0<>+0(SB), Y11, Y9
-	VXORPS      96(SP), Y9, Y9
-	VANDPS      k120<>+0(SB), Y11, Y11
-	VMULPS      Y5, Y11, Y12
-	VFMADD213PS k122<>+0(SB), Y7, Y11
-	VPMAXSD     Y11, Y12, Y11
-	VPCMPGTD    k125<>+0(SB), Y12, Y13
-	VPSUBD      k122<>+0(SB), Y11, Y11
-	VBLENDVPS   Y13, Y12, Y11, Y11
-	VORPS       Y9, Y11, Y11
-	VCMPPS      $0x03, Y10, Y10, Y9
-	VBLENDVPS   Y9, Y10, Y11, Y10
-	VXORPS      k0<>+0(SB), Y10, Y10
-	VMOVUPS     Y10, 64(AX)
-	VSUBPS      Y6, Y8, Y8
-	VMOVAPS     Y8, Y10
-	VANDPS      k0<>+0(SB), Y10, Y9
-	VXORPS      96(SP), Y9, Y9
-	VANDPS      k120<>+0(SB), Y10, Y10
-	VMULPS      Y5, Y10, Y11
-	VFMADD213PS k122<>+0(SB), Y7, Y10
-	VPMAXSD     Y10, Y11, Y10
-	VPCMPGTD    k125<>+0(SB), Y11, Y12
-	VPSUBD      k122<>+0(SB), Y10, Y10
-	VBLENDVPS   Y12, Y11, Y10, Y10
-	VORPS       Y9, Y10, Y10
-	VCMPPS      $0x03, Y8, Y8, Y9
-	VBLENDVPS   Y9, Y8, Y10, Y8
-	VXORPS      k0<>+0(SB), Y8, Y8
-	VMOVUPS     Y8, 96(AX)
+	VPMOVZXBW   (CX), Y9
+	VPSLLW      $0x04, Y9, Y10
+	VPOR        Y10, Y9, Y9
+	VPAND       Y0, Y9, Y9
+	VMOVDQU     k136<>+0(SB), Y10
+	VPERMD      Y9, Y10, Y9
+	VPSHUFB     Y9, Y4, Y10
+	VPSHUFB     Y9, Y3, Y11
+	VPSHUFB     Y9, Y2, Y12
+	VPSHUFB     Y9, Y1, Y9
+	VPUNPCKLBW  Y11, Y10, Y13
+	VPUNPCKLBW  Y9, Y12, Y14
+	VPUNPCKLWD  Y14, Y13, Y15
+	VPUNPCKHWD  Y14, Y13, Y13
+	VPUNPCKHBW  Y11, Y10, Y10
+	VPUNPCKHBW  Y9, Y12, Y9
+	VPUNPCKLWD  Y9, Y10, Y11
+	VPUNPCKHWD  Y9, Y10, Y9
+	VSUBPS      Y6, Y15, Y15
+	VMULPS      Y8, Y15, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y7, Y12
+	VFMADD213PS Y12, Y5, Y15
+	VPMAXUD     Y10, Y15, Y15
+	VPSUBD      k123<>+0(SB), Y15, Y15
+	VMOVUPS     Y15, (AX)
+	VSUBPS      Y6, Y13, Y13
+	VMULPS      Y8, Y13, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y7, Y12
+	VFMADD213PS Y12, Y5, Y13
+	VPMAXUD     Y10, Y13, Y13
+	VPSUBD      k123<>+0(SB), Y13, Y13
+	VMOVUPS     Y13, 32(AX)
+	VSUBPS      Y6, Y11, Y11
+	VMULPS      Y8, Y11, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y7, Y12
+	VFMADD213PS Y12, Y5, Y11
+	VPMAXUD     Y10, Y11, Y11
+	VPSUBD      k123<>+0(SB), Y11, Y11
+	VMOVUPS     Y11, 64(AX)
+	VSUBPS      Y6, Y9, Y9
+	VMULPS      Y8, Y9, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y7, Y11
+	VFMADD213PS Y11, Y5, Y9
+	VPMAXUD     Y10, Y9, Y9
+	VPSUBD      k123<>+0(SB), Y9, Y9
+	VMOVUPS     Y9, 96(AX)
 	ADDQ        $0x00000010, CX
 	ADDQ        $0x00000080, AX
 	DECQ        DI
 	JNZ         slowly
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R8
-	JNZ  run
-	VZEROUPPER
-	RET
+	JMP         done
 
 // func bookLowShift64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bookLowShift64F32AVX2(SB), NOSPLIT, $128-56
+TEXT ·bookLowShift64F32AVX2(SB), NOSPLIT, $96-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -21839,21 +21083,21 @@ TEXT ·bookLowShift64F32AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   32(SP), Y1
 	VMOVDQU   64(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k120<>+0(SB), Y1, Y1
+	VPAND     k130<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k127<>+0(SB), Y5
+	VMOVDQU   k131<>+0(SB), Y5
 	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k128<>+0(SB), Y1, Y1
+	VPCMPGTD  k132<>+0(SB), Y1, Y1
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k120<>+0(SB), Y2, Y1
+	VPAND     k130<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k127<>+0(SB), Y4
+	VMOVDQU   k131<>+0(SB), Y4
 	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k128<>+0(SB), Y1, Y1
+	VPCMPGTD  k132<>+0(SB), Y1, Y1
 	VPANDN    Y4, Y2, Y4
 	VPOR      Y4, Y3, Y3
 	VPOR      Y1, Y3, Y3
@@ -21873,104 +21117,41 @@ run:
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	CMPL         R9, $0x4e800000
+	SBBL         R10, R10
+	ANDL         SI, R10
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
-	CMPL         R9, SI
+	CMPL         R9, R10
 	JCS          little
 	VMOVDQU      32(SP), Y3
 	VMOVDQU      64(SP), Y4
 	VSUBPS       Y2, Y3, Y3
-	VMULPS       Y1, Y3, Y3
+	VFMADD213PS  k0<>+0(SB), Y1, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k15<>+0(SB), Y3, Y3
 	VSUBPS       Y2, Y4, Y4
-	VMULPS       Y1, Y4, Y4
+	VFMADD213PS  k0<>+0(SB), Y1, Y4
 	VXORPS       k0<>+0(SB), Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y1
-	VBLENDVPS    Y1, k15<>+0(SB), Y4, Y4
-	VPSHUFB      k129<>+0(SB), Y3, Y3
-	VPSHUFB      k129<>+0(SB), Y4, Y4
+	VPSHUFB      k133<>+0(SB), Y3, Y3
+	VPSHUFB      k133<>+0(SB), Y4, Y4
 	VPUNPCKLDQ   Y4, Y3, Y1
-	VMOVDQU      k130<>+0(SB), Y2
+	VMOVDQU      k134<>+0(SB), Y2
 	VPERMD       Y1, Y2, Y2
-	VMOVDQU      k131<>+0(SB), Y5
+	VMOVDQU      k135<>+0(SB), Y5
 	VPERMD       Y1, Y5, Y1
 	VPUNPCKHDQ   Y4, Y3, Y3
-	VMOVDQU      k130<>+0(SB), Y4
+	VMOVDQU      k134<>+0(SB), Y4
 	VPERMD       Y3, Y4, Y4
-	VMOVDQU      k131<>+0(SB), Y5
+	VMOVDQU      k135<>+0(SB), Y5
 	VPERMD       Y3, Y5, Y3
-	JMP          chunk
-
-little:
-	VANDPS      k0<>+0(SB), Y1, Y3
-	VMOVUPS     Y3, 96(SP)
-	VANDPS      k120<>+0(SB), Y1, Y1
-	VPCMPGTD    k121<>+0(SB), Y1, Y4
-	VCVTDQ2PS   Y1, Y3
-	VPADDD      k122<>+0(SB), Y1, Y1
-	VPADDD      k123<>+0(SB), Y3, Y3
-	VBLENDVPS   Y4, Y1, Y3, Y1
-	VPSUBD      k124<>+0(SB), Y1, Y3
-	VMOVDQU     32(SP), Y4
-	VMOVDQU     64(SP), Y5
-	VSUBPS      Y2, Y4, Y4
-	VMOVAPS     Y4, Y7
-	VANDPS      k0<>+0(SB), Y7, Y6
-	VXORPS      96(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y7, Y7
-	VMULPS      Y1, Y7, Y8
-	VFMADD213PS k122<>+0(SB), Y3, Y7
-	VPMAXSD     Y7, Y8, Y7
-	VPCMPGTD    k125<>+0(SB), Y8, Y9
-	VPSUBD      k122<>+0(SB), Y7, Y7
-	VBLENDVPS   Y9, Y8, Y7, Y7
-	VORPS       Y6, Y7, Y7
-	VCMPPS      $0x03, Y4, Y4, Y6
-	VBLENDVPS   Y6, Y4, Y7, Y4
-	VXORPS      k0<>+0(SB), Y4, Y4
-	VCMPPS      $0x03, Y4, Y4, Y6
-	VBLENDVPS   Y6, k15<>+0(SB), Y4, Y4
-	VSUBPS      Y2, Y5, Y5
-	VMOVAPS     Y5, Y2
-	VANDPS      k0<>+0(SB), Y2, Y6
-	VXORPS      96(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y2, Y2
-	VMULPS      Y1, Y2, Y1
-	VFMADD213PS k122<>+0(SB), Y3, Y2
-	VPMAXSD     Y2, Y1, Y2
-	VPCMPGTD    k125<>+0(SB), Y1, Y3
-	VPSUBD      k122<>+0(SB), Y2, Y2
-	VBLENDVPS   Y3, Y1, Y2, Y2
-	VORPS       Y6, Y2, Y2
-	VCMPPS      $0x03, Y5, Y5, Y1
-	VBLENDVPS   Y1, Y5, Y2, Y5
-	VXORPS      k0<>+0(SB), Y5, Y5
-	VCMPPS      $0x03, Y5, Y5, Y1
-	VBLENDVPS   Y1, k15<>+0(SB), Y5, Y5
-	VPSHUFB     k129<>+0(SB), Y4, Y4
-	VPSHUFB     k129<>+0(SB), Y5, Y5
-	VPUNPCKLDQ  Y5, Y4, Y1
-	VMOVDQU     k130<>+0(SB), Y2
-	VPERMD      Y1, Y2, Y2
-	VMOVDQU     k131<>+0(SB), Y3
-	VPERMD      Y1, Y3, Y1
-	VPUNPCKHDQ  Y5, Y4, Y3
-	VMOVDQU     k130<>+0(SB), Y4
-	VPERMD      Y3, Y4, Y4
-	VMOVDQU     k131<>+0(SB), Y5
-	VPERMD      Y3, Y5, Y3
-	VMOVDQA     Y2, Y2
-	VMOVDQA     Y1, Y1
-	VMOVDQA     Y4, Y4
-	VMOVDQA     Y3, Y3
 
 chunk:
-	VMOVDQU    k132<>+0(SB), Y5
+	VMOVDQU    k136<>+0(SB), Y5
 	VMOVDQU    (CX), Y5
-	VPSHUFB    k133<>+0(SB), Y5, Y5
+	VPSHUFB    k137<>+0(SB), Y5, Y5
 	VPERMQ     $0xd8, Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y0, Y5, Y5
@@ -22020,51 +21201,89 @@ chunk:
 	VZEROUPPER
 	RET
 
+little:
+	VMOVDQU     k120<>+0(SB), Y3
+	VMOVDQU     k121<>+0(SB), Y4
+	VFMADD213PS k0<>+0(SB), Y1, Y4
+	VPSUBD      k122<>+0(SB), Y4, Y1
+	VMOVDQU     32(SP), Y5
+	VMOVDQU     64(SP), Y6
+	VSUBPS      Y2, Y5, Y5
+	VMULPS      Y4, Y5, Y7
+	VBLENDVPS   Y7, k123<>+0(SB), Y3, Y8
+	VFMADD213PS Y8, Y1, Y5
+	VPMAXUD     Y7, Y5, Y5
+	VPSUBD      k123<>+0(SB), Y5, Y5
+	VSUBPS      Y2, Y6, Y6
+	VMULPS      Y4, Y6, Y2
+	VBLENDVPS   Y2, k123<>+0(SB), Y3, Y3
+	VFMADD213PS Y3, Y1, Y6
+	VPMAXUD     Y2, Y6, Y6
+	VPSUBD      k123<>+0(SB), Y6, Y6
+	VPSHUFB     k133<>+0(SB), Y5, Y5
+	VPSHUFB     k133<>+0(SB), Y6, Y6
+	VPUNPCKLDQ  Y6, Y5, Y1
+	VMOVDQU     k134<>+0(SB), Y2
+	VPERMD      Y1, Y2, Y2
+	VMOVDQU     k135<>+0(SB), Y3
+	VPERMD      Y1, Y3, Y1
+	VPUNPCKHDQ  Y6, Y5, Y3
+	VMOVDQU     k134<>+0(SB), Y4
+	VPERMD      Y3, Y4, Y4
+	VMOVDQU     k135<>+0(SB), Y5
+	VPERMD      Y3, Y5, Y3
+	VMOVDQA     Y2, Y2
+	VMOVDQA     Y1, Y1
+	VMOVDQA     Y4, Y4
+	VMOVDQA     Y3, Y3
+	JMP         chunk
+
 // func bookLowShift32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bookLowShift32BF16AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookLowShift32BF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
 	VMOVDQU   k2<>+0(SB), Y0
 	VMOVDQU   k3<>+0(SB), Y1
+	VMOVDQU   k0<>+0(SB), Y2
 	MOVQ      book+32(FP), SI
-	VMOVDQU   (SI), Y2
-	VMOVDQU   32(SI), Y3
-	VCMPPS    $0x03, Y2, Y2, Y4
-	VBLENDVPS Y4, k1<>+0(SB), Y2, Y2
-	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k1<>+0(SB), Y3, Y3
-	VSHUFPS   $0x88, Y3, Y2, Y4
-	VPERMQ    $0xd8, Y4, Y4
-	VSHUFPS   $0xdd, Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VMOVUPS   Y4, (SP)
-	VMOVUPS   Y2, 32(SP)
-	VMOVDQU   k6<>+0(SB), Y2
-	VMOVDQU   (SP), Y3
-	VMOVDQU   32(SP), Y4
-	VPXOR     Y5, Y5, Y5
-	VPAND     k120<>+0(SB), Y3, Y3
+	VMOVDQU   (SI), Y3
+	VMOVDQU   32(SI), Y4
+	VCMPPS    $0x03, Y3, Y3, Y5
+	VBLENDVPS Y5, k1<>+0(SB), Y3, Y3
+	VCMPPS    $0x03, Y4, Y4, Y5
+	VBLENDVPS Y5, k1<>+0(SB), Y4, Y4
+	VSHUFPS   $0x88, Y4, Y3, Y5
+	VPERMQ    $0xd8, Y5, Y5
+	VSHUFPS   $0xdd, Y4, Y3, Y3
+	VPERMQ    $0xd8, Y3, Y3
+	VMOVUPS   Y5, (SP)
+	VMOVUPS   Y3, 32(SP)
+	VMOVDQU   k6<>+0(SB), Y3
+	VMOVDQU   (SP), Y4
+	VMOVDQU   32(SP), Y5
 	VPXOR     Y6, Y6, Y6
-	VPCMPEQD  Y6, Y3, Y6
-	VMOVDQU   k127<>+0(SB), Y7
-	VPCMPGTD  Y3, Y7, Y7
-	VPCMPGTD  k128<>+0(SB), Y3, Y3
-	VPANDN    Y7, Y6, Y7
-	VPOR      Y7, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VPAND     k120<>+0(SB), Y4, Y3
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y3, Y4
-	VMOVDQU   k127<>+0(SB), Y6
-	VPCMPGTD  Y3, Y6, Y6
-	VPCMPGTD  k128<>+0(SB), Y3, Y3
-	VPANDN    Y6, Y4, Y6
-	VPOR      Y6, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VMOVMSKPS Y5, DI
+	VPAND     k130<>+0(SB), Y4, Y4
+	VPXOR     Y7, Y7, Y7
+	VPCMPEQD  Y7, Y4, Y7
+	VMOVDQU   k131<>+0(SB), Y8
+	VPCMPGTD  Y4, Y8, Y8
+	VPCMPGTD  k132<>+0(SB), Y4, Y4
+	VPANDN    Y8, Y7, Y8
+	VPOR      Y8, Y6, Y6
+	VPOR      Y4, Y6, Y6
+	VPAND     k130<>+0(SB), Y5, Y4
+	VPXOR     Y5, Y5, Y5
+	VPCMPEQD  Y5, Y4, Y5
+	VMOVDQU   k131<>+0(SB), Y7
+	VPCMPGTD  Y4, Y7, Y7
+	VPCMPGTD  k132<>+0(SB), Y4, Y4
+	VPANDN    Y7, Y5, Y7
+	VPOR      Y7, Y6, Y6
+	VPOR      Y4, Y6, Y6
+	VMOVMSKPS Y6, DI
 	XORL      SI, SI
 	TESTL     DI, DI
 	MOVL      $0x0d7fffff, DI
@@ -22073,103 +21292,53 @@ TEXT ·bookLowShift32BF16AVX2(SB), NOSPLIT, $96-56
 
 run:
 	MOVQ         chunks+40(FP), DI
-	VBROADCASTSS (DX), Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
-	VBROADCASTSS (BX), Y4
+	VBROADCASTSS (DX), Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
 	VBLENDVPS    Y5, k1<>+0(SB), Y4, Y4
+	VBROADCASTSS (BX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k1<>+0(SB), Y5, Y5
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	CMPL         R9, $0x4e800000
+	SBBL         R10, R10
+	ANDL         SI, R10
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
-	CMPL         R9, SI
+	CMPL         R9, R10
 	JCS          little
-	VMOVDQU      (SP), Y5
-	VMOVDQU      32(SP), Y6
-	VSUBPS       Y4, Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSLLD       $0x0f, Y5, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y5, Y5
-	VSUBPS       Y4, Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPSHUFB      k12<>+0(SB), Y5, Y5
-	VPERMQ       $0x88, Y5, Y3
-	VPERMQ       $0xdd, Y5, Y4
-	JMP          chunk
-
-little:
-	VANDPS      k0<>+0(SB), Y3, Y5
-	VMOVUPS     Y5, 64(SP)
-	VANDPS      k120<>+0(SB), Y3, Y3
-	VPCMPGTD    k121<>+0(SB), Y3, Y6
-	VCVTDQ2PS   Y3, Y5
-	VPADDD      k122<>+0(SB), Y3, Y3
-	VPADDD      k123<>+0(SB), Y5, Y5
-	VBLENDVPS   Y6, Y3, Y5, Y3
-	VPSUBD      k124<>+0(SB), Y3, Y5
-	VMOVDQU     (SP), Y6
-	VMOVDQU     32(SP), Y7
-	VSUBPS      Y4, Y6, Y6
-	VMOVAPS     Y6, Y9
-	VANDPS      k0<>+0(SB), Y9, Y8
-	VXORPS      64(SP), Y8, Y8
-	VANDPS      k120<>+0(SB), Y9, Y9
-	VMULPS      Y3, Y9, Y10
-	VFMADD213PS k122<>+0(SB), Y5, Y9
-	VPMAXSD     Y9, Y10, Y9
-	VPCMPGTD    k125<>+0(SB), Y10, Y11
-	VPSUBD      k122<>+0(SB), Y9, Y9
-	VBLENDVPS   Y11, Y10, Y9, Y9
-	VORPS       Y8, Y9, Y9
-	VCMPPS      $0x03, Y6, Y6, Y8
-	VBLENDVPS   Y8, Y6, Y9, Y6
-	VPSLLD      $0x0f, Y6, Y8
-	VBLENDVPS   Y8, Y1, Y0, Y8
-	VPADDD      Y8, Y6, Y6
-	VSUBPS      Y4, Y7, Y7
-	VMOVAPS     Y7, Y4
-	VANDPS      k0<>+0(SB), Y4, Y8
-	VXORPS      64(SP), Y8, Y8
-	VANDPS      k120<>+0(SB), Y4, Y4
-	VMULPS      Y3, Y4, Y3
-	VFMADD213PS k122<>+0(SB), Y5, Y4
-	VPMAXSD     Y4, Y3, Y4
-	VPCMPGTD    k125<>+0(SB), Y3, Y5
-	VPSUBD      k122<>+0(SB), Y4, Y4
-	VBLENDVPS   Y5, Y3, Y4, Y4
-	VORPS       Y8, Y4, Y4
-	VCMPPS      $0x03, Y7, Y7, Y3
-	VBLENDVPS   Y3, Y7, Y4, Y7
-	VPSLLD      $0x0f, Y7, Y3
-	VBLENDVPS   Y3, Y1, Y0, Y3
-	VPADDD      Y3, Y7, Y7
-	VPSRLD      $0x10, Y6, Y6
-	VPBLENDW    $0xaa, Y7, Y6, Y6
-	VPSHUFB     k12<>+0(SB), Y6, Y6
-	VPERMQ      $0x88, Y6, Y3
-	VPERMQ      $0xdd, Y6, Y4
-	VMOVDQA     Y3, Y3
-	VMOVDQA     Y4, Y4
+	VMOVDQU      (SP), Y6
+	VMOVDQU      32(SP), Y7
+	VSUBPS       Y5, Y6, Y6
+	VFMADD213PS  Y2, Y4, Y6
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VSUBPS       Y5, Y7, Y7
+	VFMADD213PS  Y2, Y4, Y7
+	VPSLLD       $0x0f, Y7, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPSHUFB      k12<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
 
 chunk:
-	VPMOVZXBW  (CX), Y5
-	VPSLLW     $0x04, Y5, Y6
-	VPOR       Y6, Y5, Y5
-	VPAND      Y2, Y5, Y5
-	VPERMQ     $0xd8, Y5, Y5
-	VPSHUFB    Y5, Y3, Y6
-	VPSHUFB    Y5, Y4, Y5
-	VPUNPCKLBW Y5, Y6, Y7
-	VMOVDQU    Y7, (AX)
-	VPUNPCKHBW Y5, Y6, Y5
-	VMOVDQU    Y5, 32(AX)
+	VPMOVZXBW  (CX), Y6
+	VPSLLW     $0x04, Y6, Y7
+	VPOR       Y7, Y6, Y6
+	VPAND      Y3, Y6, Y6
+	VPERMQ     $0xd8, Y6, Y6
+	VPSHUFB    Y6, Y4, Y7
+	VPSHUFB    Y6, Y5, Y6
+	VPUNPCKLBW Y6, Y7, Y8
+	VMOVDQU    Y8, (AX)
+	VPUNPCKHBW Y6, Y7, Y6
+	VMOVDQU    Y6, 32(AX)
 	ADDQ       $0x00000010, CX
 	ADDQ       $0x00000040, AX
 	DECQ       DI
@@ -22181,51 +21350,85 @@ chunk:
 	VZEROUPPER
 	RET
 
+little:
+	VMOVDQU     k120<>+0(SB), Y6
+	VMOVDQU     k121<>+0(SB), Y7
+	VFMADD213PS Y2, Y4, Y7
+	VPSUBD      k122<>+0(SB), Y7, Y4
+	VMOVDQU     k124<>+0(SB), Y8
+	VMOVDQU     (SP), Y9
+	VMOVDQU     32(SP), Y10
+	VSUBPS      Y5, Y9, Y9
+	VMULPS      Y7, Y9, Y11
+	VBLENDVPS   Y11, k123<>+0(SB), Y6, Y12
+	VFMADD213PS Y12, Y4, Y9
+	VPMAXUD     Y11, Y9, Y9
+	VPSLLD      $0x0f, Y9, Y11
+	VBLENDVPS   Y11, k125<>+0(SB), Y8, Y11
+	VPADDD      Y11, Y9, Y9
+	VSUBPS      Y5, Y10, Y10
+	VMULPS      Y7, Y10, Y5
+	VBLENDVPS   Y5, k123<>+0(SB), Y6, Y6
+	VFMADD213PS Y6, Y4, Y10
+	VPMAXUD     Y5, Y10, Y10
+	VPSLLD      $0x0f, Y10, Y4
+	VBLENDVPS   Y4, k125<>+0(SB), Y8, Y4
+	VPADDD      Y4, Y10, Y10
+	VPSRLD      $0x10, Y9, Y9
+	VPBLENDW    $0xaa, Y10, Y9, Y9
+	VPSHUFB     k12<>+0(SB), Y9, Y9
+	VPERMQ      $0x88, Y9, Y4
+	VPERMQ      $0xdd, Y9, Y5
+	VMOVDQA     Y4, Y4
+	VMOVDQA     Y5, Y5
+	JMP         chunk
+
 // func bookLowShift64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bookLowShift64BF16AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookLowShift64BF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
 	VMOVDQU   k2<>+0(SB), Y0
 	VMOVDQU   k3<>+0(SB), Y1
+	VMOVDQU   k0<>+0(SB), Y2
 	MOVQ      book+32(FP), SI
-	VMOVDQU   (SI), Y2
-	VMOVDQU   32(SI), Y3
-	VCMPPS    $0x03, Y2, Y2, Y4
-	VBLENDVPS Y4, k1<>+0(SB), Y2, Y2
-	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k1<>+0(SB), Y3, Y3
-	VSHUFPS   $0x88, Y3, Y2, Y4
-	VPERMQ    $0xd8, Y4, Y4
-	VSHUFPS   $0xdd, Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VMOVUPS   Y4, (SP)
-	VMOVUPS   Y2, 32(SP)
-	VMOVDQU   k6<>+0(SB), Y2
-	VMOVDQU   (SP), Y3
-	VMOVDQU   32(SP), Y4
-	VPXOR     Y5, Y5, Y5
-	VPAND     k120<>+0(SB), Y3, Y3
+	VMOVDQU   (SI), Y3
+	VMOVDQU   32(SI), Y4
+	VCMPPS    $0x03, Y3, Y3, Y5
+	VBLENDVPS Y5, k1<>+0(SB), Y3, Y3
+	VCMPPS    $0x03, Y4, Y4, Y5
+	VBLENDVPS Y5, k1<>+0(SB), Y4, Y4
+	VSHUFPS   $0x88, Y4, Y3, Y5
+	VPERMQ    $0xd8, Y5, Y5
+	VSHUFPS   $0xdd, Y4, Y3, Y3
+	VPERMQ    $0xd8, Y3, Y3
+	VMOVUPS   Y5, (SP)
+	VMOVUPS   Y3, 32(SP)
+	VMOVDQU   k6<>+0(SB), Y3
+	VMOVDQU   (SP), Y4
+	VMOVDQU   32(SP), Y5
 	VPXOR     Y6, Y6, Y6
-	VPCMPEQD  Y6, Y3, Y6
-	VMOVDQU   k127<>+0(SB), Y7
-	VPCMPGTD  Y3, Y7, Y7
-	VPCMPGTD  k128<>+0(SB), Y3, Y3
-	VPANDN    Y7, Y6, Y7
-	VPOR      Y7, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VPAND     k120<>+0(SB), Y4, Y3
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y3, Y4
-	VMOVDQU   k127<>+0(SB), Y6
-	VPCMPGTD  Y3, Y6, Y6
-	VPCMPGTD  k128<>+0(SB), Y3, Y3
-	VPANDN    Y6, Y4, Y6
-	VPOR      Y6, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VMOVMSKPS Y5, DI
+	VPAND     k130<>+0(SB), Y4, Y4
+	VPXOR     Y7, Y7, Y7
+	VPCMPEQD  Y7, Y4, Y7
+	VMOVDQU   k131<>+0(SB), Y8
+	VPCMPGTD  Y4, Y8, Y8
+	VPCMPGTD  k132<>+0(SB), Y4, Y4
+	VPANDN    Y8, Y7, Y8
+	VPOR      Y8, Y6, Y6
+	VPOR      Y4, Y6, Y6
+	VPAND     k130<>+0(SB), Y5, Y4
+	VPXOR     Y5, Y5, Y5
+	VPCMPEQD  Y5, Y4, Y5
+	VMOVDQU   k131<>+0(SB), Y7
+	VPCMPGTD  Y4, Y7, Y7
+	VPCMPGTD  k132<>+0(SB), Y4, Y4
+	VPANDN    Y7, Y5, Y7
+	VPOR      Y7, Y6, Y6
+	VPOR      Y4, Y6, Y6
+	VMOVMSKPS Y6, DI
 	XORL      SI, SI
 	TESTL     DI, DI
 	MOVL      $0x0d7fffff, DI
@@ -22234,112 +21437,62 @@ TEXT ·bookLowShift64BF16AVX2(SB), NOSPLIT, $96-56
 
 run:
 	MOVQ         chunks+40(FP), DI
-	VBROADCASTSS (DX), Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
-	VBROADCASTSS (BX), Y4
+	VBROADCASTSS (DX), Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
 	VBLENDVPS    Y5, k1<>+0(SB), Y4, Y4
+	VBROADCASTSS (BX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k1<>+0(SB), Y5, Y5
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	CMPL         R9, $0x4e800000
+	SBBL         R10, R10
+	ANDL         SI, R10
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
-	CMPL         R9, SI
+	CMPL         R9, R10
 	JCS          little
-	VMOVDQU      (SP), Y5
-	VMOVDQU      32(SP), Y6
-	VSUBPS       Y4, Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSLLD       $0x0f, Y5, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y5, Y5
-	VSUBPS       Y4, Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPSHUFB      k12<>+0(SB), Y5, Y5
-	VPERMQ       $0x88, Y5, Y3
-	VPERMQ       $0xdd, Y5, Y4
-	JMP          chunk
-
-little:
-	VANDPS      k0<>+0(SB), Y3, Y5
-	VMOVUPS     Y5, 64(SP)
-	VANDPS      k120<>+0(SB), Y3, Y3
-	VPCMPGTD    k121<>+0(SB), Y3, Y6
-	VCVTDQ2PS   Y3, Y5
-	VPADDD      k122<>+0(SB), Y3, Y3
-	VPADDD      k123<>+0(SB), Y5, Y5
-	VBLENDVPS   Y6, Y3, Y5, Y3
-	VPSUBD      k124<>+0(SB), Y3, Y5
-	VMOVDQU     (SP), Y6
-	VMOVDQU     32(SP), Y7
-	VSUBPS      Y4, Y6, Y6
-	VMOVAPS     Y6, Y9
-	VANDPS      k0<>+0(SB), Y9, Y8
-	VXORPS      64(SP), Y8, Y8
-	VANDPS      k120<>+0(SB), Y9, Y9
-	VMULPS      Y3, Y9, Y10
-	VFMADD213PS k122<>+0(SB), Y5, Y9
-	VPMAXSD     Y9, Y10, Y9
-	VPCMPGTD    k125<>+0(SB), Y10, Y11
-	VPSUBD      k122<>+0(SB), Y9, Y9
-	VBLENDVPS   Y11, Y10, Y9, Y9
-	VORPS       Y8, Y9, Y9
-	VCMPPS      $0x03, Y6, Y6, Y8
-	VBLENDVPS   Y8, Y6, Y9, Y6
-	VPSLLD      $0x0f, Y6, Y8
-	VBLENDVPS   Y8, Y1, Y0, Y8
-	VPADDD      Y8, Y6, Y6
-	VSUBPS      Y4, Y7, Y7
-	VMOVAPS     Y7, Y4
-	VANDPS      k0<>+0(SB), Y4, Y8
-	VXORPS      64(SP), Y8, Y8
-	VANDPS      k120<>+0(SB), Y4, Y4
-	VMULPS      Y3, Y4, Y3
-	VFMADD213PS k122<>+0(SB), Y5, Y4
-	VPMAXSD     Y4, Y3, Y4
-	VPCMPGTD    k125<>+0(SB), Y3, Y5
-	VPSUBD      k122<>+0(SB), Y4, Y4
-	VBLENDVPS   Y5, Y3, Y4, Y4
-	VORPS       Y8, Y4, Y4
-	VCMPPS      $0x03, Y7, Y7, Y3
-	VBLENDVPS   Y3, Y7, Y4, Y7
-	VPSLLD      $0x0f, Y7, Y3
-	VBLENDVPS   Y3, Y1, Y0, Y3
-	VPADDD      Y3, Y7, Y7
-	VPSRLD      $0x10, Y6, Y6
-	VPBLENDW    $0xaa, Y7, Y6, Y6
-	VPSHUFB     k12<>+0(SB), Y6, Y6
-	VPERMQ      $0x88, Y6, Y3
-	VPERMQ      $0xdd, Y6, Y4
-	VMOVDQA     Y3, Y3
-	VMOVDQA     Y4, Y4
+	VMOVDQU      (SP), Y6
+	VMOVDQU      32(SP), Y7
+	VSUBPS       Y5, Y6, Y6
+	VFMADD213PS  Y2, Y4, Y6
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VSUBPS       Y5, Y7, Y7
+	VFMADD213PS  Y2, Y4, Y7
+	VPSLLD       $0x0f, Y7, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPSHUFB      k12<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
 
 chunk:
-	VMOVDQU    k132<>+0(SB), Y5
-	VMOVDQU    (CX), Y6
-	VPERMD     Y6, Y5, Y5
-	VPSRLW     $0x04, Y5, Y6
-	VPAND      Y2, Y5, Y5
-	VPAND      Y2, Y6, Y6
-	VPUNPCKLBW Y6, Y5, Y7
-	VPUNPCKHBW Y6, Y5, Y5
-	VPSHUFB    Y7, Y3, Y6
-	VPSHUFB    Y7, Y4, Y7
+	VMOVDQU    k136<>+0(SB), Y6
+	VMOVDQU    (CX), Y7
+	VPERMD     Y7, Y6, Y6
+	VPSRLW     $0x04, Y6, Y7
+	VPAND      Y3, Y6, Y6
+	VPAND      Y3, Y7, Y7
 	VPUNPCKLBW Y7, Y6, Y8
-	VMOVDQU    Y8, (AX)
 	VPUNPCKHBW Y7, Y6, Y6
-	VMOVDQU    Y6, 32(AX)
-	VPSHUFB    Y5, Y3, Y6
-	VPSHUFB    Y5, Y4, Y5
-	VPUNPCKLBW Y5, Y6, Y7
-	VMOVDQU    Y7, 64(AX)
-	VPUNPCKHBW Y5, Y6, Y5
-	VMOVDQU    Y5, 96(AX)
+	VPSHUFB    Y8, Y4, Y7
+	VPSHUFB    Y8, Y5, Y8
+	VPUNPCKLBW Y8, Y7, Y9
+	VMOVDQU    Y9, (AX)
+	VPUNPCKHBW Y8, Y7, Y7
+	VMOVDQU    Y7, 32(AX)
+	VPSHUFB    Y6, Y4, Y7
+	VPSHUFB    Y6, Y5, Y6
+	VPUNPCKLBW Y6, Y7, Y8
+	VMOVDQU    Y8, 64(AX)
+	VPUNPCKHBW Y6, Y7, Y6
+	VMOVDQU    Y6, 96(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000080, AX
 	DECQ       DI
@@ -22351,9 +21504,42 @@ chunk:
 	VZEROUPPER
 	RET
 
+little:
+	VMOVDQU     k120<>+0(SB), Y6
+	VMOVDQU     k121<>+0(SB), Y7
+	VFMADD213PS Y2, Y4, Y7
+	VPSUBD      k122<>+0(SB), Y7, Y4
+	VMOVDQU     k124<>+0(SB), Y8
+	VMOVDQU     (SP), Y9
+	VMOVDQU     32(SP), Y10
+	VSUBPS      Y5, Y9, Y9
+	VMULPS      Y7, Y9, Y11
+	VBLENDVPS   Y11, k123<>+0(SB), Y6, Y12
+	VFMADD213PS Y12, Y4, Y9
+	VPMAXUD     Y11, Y9, Y9
+	VPSLLD      $0x0f, Y9, Y11
+	VBLENDVPS   Y11, k125<>+0(SB), Y8, Y11
+	VPADDD      Y11, Y9, Y9
+	VSUBPS      Y5, Y10, Y10
+	VMULPS      Y7, Y10, Y5
+	VBLENDVPS   Y5, k123<>+0(SB), Y6, Y6
+	VFMADD213PS Y6, Y4, Y10
+	VPMAXUD     Y5, Y10, Y10
+	VPSLLD      $0x0f, Y10, Y4
+	VBLENDVPS   Y4, k125<>+0(SB), Y8, Y4
+	VPADDD      Y4, Y10, Y10
+	VPSRLD      $0x10, Y9, Y9
+	VPBLENDW    $0xaa, Y10, Y9, Y9
+	VPSHUFB     k12<>+0(SB), Y9, Y9
+	VPERMQ      $0x88, Y9, Y4
+	VPERMQ      $0xdd, Y9, Y5
+	VMOVDQA     Y4, Y4
+	VMOVDQA     Y5, Y5
+	JMP         chunk
+
 // func bookLowShift32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3
-TEXT ·bookLowShift32F16AVX2(SB), NOSPLIT, $128-56
+TEXT ·bookLowShift32F16AVX2(SB), NOSPLIT, $96-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -22371,21 +21557,21 @@ TEXT ·bookLowShift32F16AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   32(SP), Y1
 	VMOVDQU   64(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k120<>+0(SB), Y1, Y1
+	VPAND     k130<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k127<>+0(SB), Y5
+	VMOVDQU   k131<>+0(SB), Y5
 	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k128<>+0(SB), Y1, Y1
+	VPCMPGTD  k132<>+0(SB), Y1, Y1
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k120<>+0(SB), Y2, Y1
+	VPAND     k130<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k127<>+0(SB), Y4
+	VMOVDQU   k131<>+0(SB), Y4
 	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k128<>+0(SB), Y1, Y1
+	VPCMPGTD  k132<>+0(SB), Y1, Y1
 	VPANDN    Y4, Y2, Y4
 	VPOR      Y4, Y3, Y3
 	VPOR      Y1, Y3, Y3
@@ -22405,85 +21591,30 @@ run:
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	CMPL         R9, $0x4e800000
+	SBBL         R10, R10
+	ANDL         SI, R10
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
-	CMPL         R9, SI
+	CMPL         R9, R10
 	JCS          little
 	VMOVDQU      32(SP), Y3
 	VMOVDQU      64(SP), Y4
 	VSUBPS       Y2, Y3, Y3
-	VMULPS       Y1, Y3, Y3
+	VFMADD213PS  k0<>+0(SB), Y1, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k15<>+0(SB), Y3, Y3
 	VSUBPS       Y2, Y4, Y4
-	VMULPS       Y1, Y4, Y4
+	VFMADD213PS  k0<>+0(SB), Y1, Y4
 	VXORPS       k0<>+0(SB), Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y1
-	VBLENDVPS    Y1, k15<>+0(SB), Y4, Y4
 	VCVTPS2PH    $0x00, Y3, X3
 	VCVTPS2PH    $0x00, Y4, X1
 	VINSERTI128  $0x01, X1, Y3, Y3
 	VPSHUFB      k12<>+0(SB), Y3, Y3
 	VPERMQ       $0x88, Y3, Y1
 	VPERMQ       $0xdd, Y3, Y2
-	JMP          chunk
-
-little:
-	VANDPS      k0<>+0(SB), Y1, Y3
-	VMOVUPS     Y3, 96(SP)
-	VANDPS      k120<>+0(SB), Y1, Y1
-	VPCMPGTD    k121<>+0(SB), Y1, Y4
-	VCVTDQ2PS   Y1, Y3
-	VPADDD      k122<>+0(SB), Y1, Y1
-	VPADDD      k123<>+0(SB), Y3, Y3
-	VBLENDVPS   Y4, Y1, Y3, Y1
-	VPSUBD      k124<>+0(SB), Y1, Y3
-	VMOVDQU     32(SP), Y4
-	VMOVDQU     64(SP), Y5
-	VSUBPS      Y2, Y4, Y4
-	VMOVAPS     Y4, Y7
-	VANDPS      k0<>+0(SB), Y7, Y6
-	VXORPS      96(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y7, Y7
-	VMULPS      Y1, Y7, Y8
-	VFMADD213PS k122<>+0(SB), Y3, Y7
-	VPMAXSD     Y7, Y8, Y7
-	VPCMPGTD    k125<>+0(SB), Y8, Y9
-	VPSUBD      k122<>+0(SB), Y7, Y7
-	VBLENDVPS   Y9, Y8, Y7, Y7
-	VORPS       Y6, Y7, Y7
-	VCMPPS      $0x03, Y4, Y4, Y6
-	VBLENDVPS   Y6, Y4, Y7, Y4
-	VXORPS      k0<>+0(SB), Y4, Y4
-	VCMPPS      $0x03, Y4, Y4, Y6
-	VBLENDVPS   Y6, k15<>+0(SB), Y4, Y4
-	VSUBPS      Y2, Y5, Y5
-	VMOVAPS     Y5, Y2
-	VANDPS      k0<>+0(SB), Y2, Y6
-	VXORPS      96(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y2, Y2
-	VMULPS      Y1, Y2, Y1
-	VFMADD213PS k122<>+0(SB), Y3, Y2
-	VPMAXSD     Y2, Y1, Y2
-	VPCMPGTD    k125<>+0(SB), Y1, Y3
-	VPSUBD      k122<>+0(SB), Y2, Y2
-	VBLENDVPS   Y3, Y1, Y2, Y2
-	VORPS       Y6, Y2, Y2
-	VCMPPS      $0x03, Y5, Y5, Y1
-	VBLENDVPS   Y1, Y5, Y2, Y5
-	VXORPS      k0<>+0(SB), Y5, Y5
-	VCMPPS      $0x03, Y5, Y5, Y1
-	VBLENDVPS   Y1, k15<>+0(SB), Y5, Y5
-	VCVTPS2PH   $0x00, Y4, X4
-	VCVTPS2PH   $0x00, Y5, X1
-	VINSERTI128 $0x01, X1, Y4, Y4
-	VPSHUFB     k12<>+0(SB), Y4, Y4
-	VPERMQ      $0x88, Y4, Y1
-	VPERMQ      $0xdd, Y4, Y2
-	VMOVDQA     Y1, Y1
-	VMOVDQA     Y2, Y2
 
 chunk:
 	VPMOVZXBW  (CX), Y3
@@ -22508,9 +21639,38 @@ chunk:
 	VZEROUPPER
 	RET
 
+little:
+	VMOVDQU     k120<>+0(SB), Y3
+	VMOVDQU     k121<>+0(SB), Y4
+	VFMADD213PS k0<>+0(SB), Y1, Y4
+	VPSUBD      k122<>+0(SB), Y4, Y1
+	VMOVDQU     32(SP), Y5
+	VMOVDQU     64(SP), Y6
+	VSUBPS      Y2, Y5, Y5
+	VMULPS      Y4, Y5, Y7
+	VBLENDVPS   Y7, k123<>+0(SB), Y3, Y8
+	VFMADD213PS Y8, Y1, Y5
+	VPMAXUD     Y7, Y5, Y5
+	VPSUBD      k123<>+0(SB), Y5, Y5
+	VSUBPS      Y2, Y6, Y6
+	VMULPS      Y4, Y6, Y2
+	VBLENDVPS   Y2, k123<>+0(SB), Y3, Y3
+	VFMADD213PS Y3, Y1, Y6
+	VPMAXUD     Y2, Y6, Y6
+	VPSUBD      k123<>+0(SB), Y6, Y6
+	VCVTPS2PH   $0x00, Y5, X5
+	VCVTPS2PH   $0x00, Y6, X1
+	VINSERTI128 $0x01, X1, Y5, Y5
+	VPSHUFB     k12<>+0(SB), Y5, Y5
+	VPERMQ      $0x88, Y5, Y1
+	VPERMQ      $0xdd, Y5, Y2
+	VMOVDQA     Y1, Y1
+	VMOVDQA     Y2, Y2
+	JMP         chunk
+
 // func bookLowShift64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3
-TEXT ·bookLowShift64F16AVX2(SB), NOSPLIT, $128-56
+TEXT ·bookLowShift64F16AVX2(SB), NOSPLIT, $96-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -22528,21 +21688,21 @@ TEXT ·bookLowShift64F16AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   32(SP), Y1
 	VMOVDQU   64(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k120<>+0(SB), Y1, Y1
+	VPAND     k130<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k127<>+0(SB), Y5
+	VMOVDQU   k131<>+0(SB), Y5
 	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k128<>+0(SB), Y1, Y1
+	VPCMPGTD  k132<>+0(SB), Y1, Y1
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k120<>+0(SB), Y2, Y1
+	VPAND     k130<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k127<>+0(SB), Y4
+	VMOVDQU   k131<>+0(SB), Y4
 	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k128<>+0(SB), Y1, Y1
+	VPCMPGTD  k132<>+0(SB), Y1, Y1
 	VPANDN    Y4, Y2, Y4
 	VPOR      Y4, Y3, Y3
 	VPOR      Y1, Y3, Y3
@@ -22562,88 +21722,33 @@ run:
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	CMPL         R9, $0x4e800000
+	SBBL         R10, R10
+	ANDL         SI, R10
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
-	CMPL         R9, SI
+	CMPL         R9, R10
 	JCS          little
 	VMOVDQU      32(SP), Y3
 	VMOVDQU      64(SP), Y4
 	VSUBPS       Y2, Y3, Y3
-	VMULPS       Y1, Y3, Y3
+	VFMADD213PS  k0<>+0(SB), Y1, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k15<>+0(SB), Y3, Y3
 	VSUBPS       Y2, Y4, Y4
-	VMULPS       Y1, Y4, Y4
+	VFMADD213PS  k0<>+0(SB), Y1, Y4
 	VXORPS       k0<>+0(SB), Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y1
-	VBLENDVPS    Y1, k15<>+0(SB), Y4, Y4
 	VCVTPS2PH    $0x00, Y3, X3
 	VCVTPS2PH    $0x00, Y4, X1
 	VINSERTI128  $0x01, X1, Y3, Y3
 	VPSHUFB      k12<>+0(SB), Y3, Y3
 	VPERMQ       $0x88, Y3, Y1
 	VPERMQ       $0xdd, Y3, Y2
-	JMP          chunk
-
-little:
-	VANDPS      k0<>+0(SB), Y1, Y3
-	VMOVUPS     Y3, 96(SP)
-	VANDPS      k120<>+0(SB), Y1, Y1
-	VPCMPGTD    k121<>+0(SB), Y1, Y4
-	VCVTDQ2PS   Y1, Y3
-	VPADDD      k122<>+0(SB), Y1, Y1
-	VPADDD      k123<>+0(SB), Y3, Y3
-	VBLENDVPS   Y4, Y1, Y3, Y1
-	VPSUBD      k124<>+0(SB), Y1, Y3
-	VMOVDQU     32(SP), Y4
-	VMOVDQU     64(SP), Y5
-	VSUBPS      Y2, Y4, Y4
-	VMOVAPS     Y4, Y7
-	VANDPS      k0<>+0(SB), Y7, Y6
-	VXORPS      96(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y7, Y7
-	VMULPS      Y1, Y7, Y8
-	VFMADD213PS k122<>+0(SB), Y3, Y7
-	VPMAXSD     Y7, Y8, Y7
-	VPCMPGTD    k125<>+0(SB), Y8, Y9
-	VPSUBD      k122<>+0(SB), Y7, Y7
-	VBLENDVPS   Y9, Y8, Y7, Y7
-	VORPS       Y6, Y7, Y7
-	VCMPPS      $0x03, Y4, Y4, Y6
-	VBLENDVPS   Y6, Y4, Y7, Y4
-	VXORPS      k0<>+0(SB), Y4, Y4
-	VCMPPS      $0x03, Y4, Y4, Y6
-	VBLENDVPS   Y6, k15<>+0(SB), Y4, Y4
-	VSUBPS      Y2, Y5, Y5
-	VMOVAPS     Y5, Y2
-	VANDPS      k0<>+0(SB), Y2, Y6
-	VXORPS      96(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y2, Y2
-	VMULPS      Y1, Y2, Y1
-	VFMADD213PS k122<>+0(SB), Y3, Y2
-	VPMAXSD     Y2, Y1, Y2
-	VPCMPGTD    k125<>+0(SB), Y1, Y3
-	VPSUBD      k122<>+0(SB), Y2, Y2
-	VBLENDVPS   Y3, Y1, Y2, Y2
-	VORPS       Y6, Y2, Y2
-	VCMPPS      $0x03, Y5, Y5, Y1
-	VBLENDVPS   Y1, Y5, Y2, Y5
-	VXORPS      k0<>+0(SB), Y5, Y5
-	VCMPPS      $0x03, Y5, Y5, Y1
-	VBLENDVPS   Y1, k15<>+0(SB), Y5, Y5
-	VCVTPS2PH   $0x00, Y4, X4
-	VCVTPS2PH   $0x00, Y5, X1
-	VINSERTI128 $0x01, X1, Y4, Y4
-	VPSHUFB     k12<>+0(SB), Y4, Y4
-	VPERMQ      $0x88, Y4, Y1
-	VPERMQ      $0xdd, Y4, Y2
-	VMOVDQA     Y1, Y1
-	VMOVDQA     Y2, Y2
 
 chunk:
-	VMOVDQU    k132<>+0(SB), Y3
+	VMOVDQU    k136<>+0(SB), Y3
 	VMOVDQU    (CX), Y4
 	VPERMD     Y4, Y3, Y3
 	VPSRLW     $0x04, Y3, Y4
@@ -22674,9 +21779,38 @@ chunk:
 	VZEROUPPER
 	RET
 
+little:
+	VMOVDQU     k120<>+0(SB), Y3
+	VMOVDQU     k121<>+0(SB), Y4
+	VFMADD213PS k0<>+0(SB), Y1, Y4
+	VPSUBD      k122<>+0(SB), Y4, Y1
+	VMOVDQU     32(SP), Y5
+	VMOVDQU     64(SP), Y6
+	VSUBPS      Y2, Y5, Y5
+	VMULPS      Y4, Y5, Y7
+	VBLENDVPS   Y7, k123<>+0(SB), Y3, Y8
+	VFMADD213PS Y8, Y1, Y5
+	VPMAXUD     Y7, Y5, Y5
+	VPSUBD      k123<>+0(SB), Y5, Y5
+	VSUBPS      Y2, Y6, Y6
+	VMULPS      Y4, Y6, Y2
+	VBLENDVPS   Y2, k123<>+0(SB), Y3, Y3
+	VFMADD213PS Y3, Y1, Y6
+	VPMAXUD     Y2, Y6, Y6
+	VPSUBD      k123<>+0(SB), Y6, Y6
+	VCVTPS2PH   $0x00, Y5, X5
+	VCVTPS2PH   $0x00, Y6, X1
+	VINSERTI128 $0x01, X1, Y5, Y5
+	VPSHUFB     k12<>+0(SB), Y5, Y5
+	VPERMQ      $0x88, Y5, Y1
+	VPERMQ      $0xdd, Y5, Y2
+	VMOVDQA     Y1, Y1
+	VMOVDQA     Y2, Y2
+	JMP         chunk
+
 // func bookLowAffine32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $128-56
+TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $96-56
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
@@ -22694,21 +21828,21 @@ TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU    32(SP), Y1
 	VMOVDQU    64(SP), Y2
 	VPXOR      Y3, Y3, Y3
-	VPAND      k120<>+0(SB), Y1, Y1
+	VPAND      k130<>+0(SB), Y1, Y1
 	VPXOR      Y4, Y4, Y4
 	VPCMPEQD   Y4, Y1, Y4
-	VMOVDQU    k127<>+0(SB), Y5
+	VMOVDQU    k131<>+0(SB), Y5
 	VPCMPGTD   Y1, Y5, Y5
-	VPCMPGTD   k128<>+0(SB), Y1, Y1
+	VPCMPGTD   k132<>+0(SB), Y1, Y1
 	VPANDN     Y5, Y4, Y5
 	VPOR       Y5, Y3, Y3
 	VPOR       Y1, Y3, Y3
-	VPAND      k120<>+0(SB), Y2, Y1
+	VPAND      k130<>+0(SB), Y2, Y1
 	VPXOR      Y2, Y2, Y2
 	VPCMPEQD   Y2, Y1, Y2
-	VMOVDQU    k127<>+0(SB), Y4
+	VMOVDQU    k131<>+0(SB), Y4
 	VPCMPGTD   Y1, Y4, Y4
-	VPCMPGTD   k128<>+0(SB), Y1, Y1
+	VPCMPGTD   k132<>+0(SB), Y1, Y1
 	VPANDN     Y4, Y2, Y4
 	VPOR       Y4, Y3, Y3
 	VPOR       Y1, Y3, Y3
@@ -22719,17 +21853,17 @@ TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $128-56
 	CMOVLEQ    DI, SI
 	VMOVDQU    32(SP), Y1
 	VMOVDQU    64(SP), Y2
-	VPSHUFB    k129<>+0(SB), Y1, Y1
-	VPSHUFB    k129<>+0(SB), Y2, Y2
+	VPSHUFB    k133<>+0(SB), Y1, Y1
+	VPSHUFB    k133<>+0(SB), Y2, Y2
 	VPUNPCKLDQ Y2, Y1, Y3
-	VMOVDQU    k130<>+0(SB), Y4
+	VMOVDQU    k134<>+0(SB), Y4
 	VPERMD     Y3, Y4, Y4
-	VMOVDQU    k131<>+0(SB), Y5
+	VMOVDQU    k135<>+0(SB), Y5
 	VPERMD     Y3, Y5, Y3
 	VPUNPCKHDQ Y2, Y1, Y1
-	VMOVDQU    k130<>+0(SB), Y2
+	VMOVDQU    k134<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y2
-	VMOVDQU    k131<>+0(SB), Y5
+	VMOVDQU    k135<>+0(SB), Y5
 	VPERMD     Y1, Y5, Y1
 	MOVQ       n+48(FP), R8
 
@@ -22748,140 +21882,48 @@ run:
 	JCS          little
 
 chunk:
-	VPMOVZXBW  (CX), Y7
-	VPSLLW     $0x04, Y7, Y8
-	VPOR       Y8, Y7, Y7
-	VPAND      Y0, Y7, Y7
-	VMOVDQU    k132<>+0(SB), Y8
-	VPERMD     Y7, Y8, Y7
-	VPSHUFB    Y7, Y4, Y8
-	VPSHUFB    Y7, Y3, Y9
-	VPSHUFB    Y7, Y2, Y10
-	VPSHUFB    Y7, Y1, Y7
-	VPUNPCKLBW Y9, Y8, Y11
-	VPUNPCKLBW Y7, Y10, Y12
-	VPUNPCKLWD Y12, Y11, Y13
-	VPUNPCKHWD Y12, Y11, Y11
-	VPUNPCKHBW Y9, Y8, Y8
-	VPUNPCKHBW Y7, Y10, Y7
-	VPUNPCKLWD Y7, Y8, Y9
-	VPUNPCKHWD Y7, Y8, Y7
-	VMULPS     Y5, Y13, Y13
-	VADDPS     Y6, Y13, Y13
-	VCMPPS     $0x03, Y13, Y13, Y8
-	VBLENDVPS  Y8, k15<>+0(SB), Y13, Y13
-	VMOVUPS    Y13, (AX)
-	VMULPS     Y5, Y11, Y11
-	VADDPS     Y6, Y11, Y11
-	VCMPPS     $0x03, Y11, Y11, Y8
-	VBLENDVPS  Y8, k15<>+0(SB), Y11, Y11
-	VMOVUPS    Y11, 32(AX)
-	VMULPS     Y5, Y9, Y9
-	VADDPS     Y6, Y9, Y9
-	VCMPPS     $0x03, Y9, Y9, Y8
-	VBLENDVPS  Y8, k15<>+0(SB), Y9, Y9
-	VMOVUPS    Y9, 64(AX)
-	VMULPS     Y5, Y7, Y7
-	VADDPS     Y6, Y7, Y7
-	VCMPPS     $0x03, Y7, Y7, Y8
-	VBLENDVPS  Y8, k15<>+0(SB), Y7, Y7
-	VMOVUPS    Y7, 96(AX)
-	ADDQ       $0x10, CX
-	ADDQ       $0x00000080, AX
-	DECQ       DI
-	JNZ        chunk
-	JMP        done
-
-little:
-	VANDPS    k0<>+0(SB), Y5, Y7
-	VMOVUPS   Y7, 96(SP)
-	VANDPS    k120<>+0(SB), Y5, Y5
-	VPCMPGTD  k121<>+0(SB), Y5, Y8
-	VCVTDQ2PS Y5, Y7
-	VPADDD    k122<>+0(SB), Y5, Y5
-	VPADDD    k123<>+0(SB), Y7, Y7
-	VBLENDVPS Y8, Y5, Y7, Y5
-	VPSUBD    k124<>+0(SB), Y5, Y7
-
-slowly:
-	VPMOVZXBW   (CX), Y8
-	VPSLLW      $0x04, Y8, Y9
-	VPOR        Y9, Y8, Y8
-	VPAND       Y0, Y8, Y8
-	VMOVDQU     k132<>+0(SB), Y9
-	VPERMD      Y8, Y9, Y8
-	VPSHUFB     Y8, Y4, Y9
-	VPSHUFB     Y8, Y3, Y10
-	VPSHUFB     Y8, Y2, Y11
-	VPSHUFB     Y8, Y1, Y8
-	VPUNPCKLBW  Y10, Y9, Y12
-	VPUNPCKLBW  Y8, Y11, Y13
-	VPUNPCKLWD  Y13, Y12, Y14
-	VPUNPCKHWD  Y13, Y12, Y12
-	VPUNPCKHBW  Y10, Y9, Y9
-	VPUNPCKHBW  Y8, Y11, Y8
-	VPUNPCKLWD  Y8, Y9, Y10
-	VPUNPCKHWD  Y8, Y9, Y8
-	VANDPS      k0<>+0(SB), Y14, Y9
-	VXORPS      96(SP), Y9, Y9
-	VANDPS      k120<>+0(SB), Y14, Y14
-	VMULPS      Y5, Y14, Y11
-	VFMADD213PS k122<>+0(SB), Y7, Y14
-	VPMAXSD     Y14, Y11, Y14
-	VPCMPGTD    k125<>+0(SB), Y11, Y13
-	VPSUBD      k122<>+0(SB), Y14, Y14
-	VBLENDVPS   Y13, Y11, Y14, Y14
-	VORPS       Y9, Y14, Y14
-	VADDPS      Y6, Y14, Y14
-	VCMPPS      $0x03, Y14, Y14, Y9
-	VBLENDVPS   Y9, k15<>+0(SB), Y14, Y14
-	VMOVUPS     Y14, (AX)
-	VANDPS      k0<>+0(SB), Y12, Y9
-	VXORPS      96(SP), Y9, Y9
-	VANDPS      k120<>+0(SB), Y12, Y12
-	VMULPS      Y5, Y12, Y11
-	VFMADD213PS k122<>+0(SB), Y7, Y12
-	VPMAXSD     Y12, Y11, Y12
-	VPCMPGTD    k125<>+0(SB), Y11, Y13
-	VPSUBD      k122<>+0(SB), Y12, Y12
-	VBLENDVPS   Y13, Y11, Y12, Y12
-	VORPS       Y9, Y12, Y12
-	VADDPS      Y6, Y12, Y12
-	VCMPPS      $0x03, Y12, Y12, Y9
-	VBLENDVPS   Y9, k15<>+0(SB), Y12, Y12
-	VMOVUPS     Y12, 32(AX)
-	VANDPS      k0<>+0(SB), Y10, Y9
-	VXORPS      96(SP), Y9, Y9
-	VANDPS      k120<>+0(SB), Y10, Y10
-	VMULPS      Y5, Y10, Y11
-	VFMADD213PS k122<>+0(SB), Y7, Y10
-	VPMAXSD     Y10, Y11, Y10
-	VPCMPGTD    k125<>+0(SB), Y11, Y12
-	VPSUBD      k122<>+0(SB), Y10, Y10
-	VBLENDVPS   Y12, Y11, Y10, Y10
-	VORPS       Y9, Y10, Y10
-	VADDPS      Y6, Y10, Y10
-	VCMPPS      $0x03, Y10, Y10, Y9
-	VBLENDVPS   Y9, k15<>+0(SB), Y10, Y10
-	VMOVUPS     Y10, 64(AX)
-	VANDPS      k0<>+0(SB), Y8, Y9
-	VXORPS      96(SP), Y9, Y9
-	VANDPS      k120<>+0(SB), Y8, Y8
-	VMULPS      Y5, Y8, Y10
-	VFMADD213PS k122<>+0(SB), Y7, Y8
-	VPMAXSD     Y8, Y10, Y8
-	VPCMPGTD    k125<>+0(SB), Y10, Y11
-	VPSUBD      k122<>+0(SB), Y8, Y8
-	VBLENDVPS   Y11, Y10, Y8, Y8
-	VORPS       Y9, Y8, Y8
-	VADDPS      Y6, Y8, Y8
-	VCMPPS      $0x03, Y8, Y8, Y9
-	VBLENDVPS   Y9, k15<>+0(SB), Y8, Y8
-	VMOVUPS     Y8, 96(AX)
+	VPMOVZXBW   (CX), Y7
+	VPSLLW      $0x04, Y7, Y8
+	VPOR        Y8, Y7, Y7
+	VPAND       Y0, Y7, Y7
+	VMOVDQU     k136<>+0(SB), Y8
+	VPERMD      Y7, Y8, Y7
+	VPSHUFB     Y7, Y4, Y8
+	VPSHUFB     Y7, Y3, Y9
+	VPSHUFB     Y7, Y2, Y10
+	VPSHUFB     Y7, Y1, Y7
+	VPUNPCKLBW  Y9, Y8, Y11
+	VPUNPCKLBW  Y7, Y10, Y12
+	VPUNPCKLWD  Y12, Y11, Y13
+	VPUNPCKHWD  Y12, Y11, Y11
+	VPUNPCKHBW  Y9, Y8, Y8
+	VPUNPCKHBW  Y7, Y10, Y7
+	VPUNPCKLWD  Y7, Y8, Y9
+	VPUNPCKHWD  Y7, Y8, Y7
+	VFMADD213PS k0<>+0(SB), Y5, Y13
+	VADDPS      Y6, Y13, Y13
+	VCMPPS      $0x03, Y13, Y13, Y8
+	VBLENDVPS   Y8, k15<>+0(SB), Y13, Y13
+	VMOVUPS     Y13, (AX)
+	VFMADD213PS k0<>+0(SB), Y5, Y11
+	VADDPS      Y6, Y11, Y11
+	VCMPPS      $0x03, Y11, Y11, Y8
+	VBLENDVPS   Y8, k15<>+0(SB), Y11, Y11
+	VMOVUPS     Y11, 32(AX)
+	VFMADD213PS k0<>+0(SB), Y5, Y9
+	VADDPS      Y6, Y9, Y9
+	VCMPPS      $0x03, Y9, Y9, Y8
+	VBLENDVPS   Y8, k15<>+0(SB), Y9, Y9
+	VMOVUPS     Y9, 64(AX)
+	VFMADD213PS k0<>+0(SB), Y5, Y7
+	VADDPS      Y6, Y7, Y7
+	VCMPPS      $0x03, Y7, Y7, Y8
+	VBLENDVPS   Y8, k15<>+0(SB), Y7, Y7
+	VMOVUPS     Y7, 96(AX)
 	ADDQ        $0x00000010, CX
 	ADDQ        $0x00000080, AX
 	DECQ        DI
-	JNZ         slowly
+	JNZ         chunk
 
 done:
 	ADDQ $0x04, DX
@@ -22891,9 +21933,76 @@ done:
 	VZEROUPPER
 	RET
 
+little:
+	VMOVDQU     k120<>+0(SB), Y7
+	VMOVDQU     k121<>+0(SB), Y8
+	VFMADD213PS k0<>+0(SB), Y5, Y8
+	VPSUBD      k122<>+0(SB), Y8, Y5
+
+slowly:
+	VPMOVZXBW   (CX), Y9
+	VPSLLW      $0x04, Y9, Y10
+	VPOR        Y10, Y9, Y9
+	VPAND       Y0, Y9, Y9
+	VMOVDQU     k136<>+0(SB), Y10
+	VPERMD      Y9, Y10, Y9
+	VPSHUFB     Y9, Y4, Y10
+	VPSHUFB     Y9, Y3, Y11
+	VPSHUFB     Y9, Y2, Y12
+	VPSHUFB     Y9, Y1, Y9
+	VPUNPCKLBW  Y11, Y10, Y13
+	VPUNPCKLBW  Y9, Y12, Y14
+	VPUNPCKLWD  Y14, Y13, Y15
+	VPUNPCKHWD  Y14, Y13, Y13
+	VPUNPCKHBW  Y11, Y10, Y10
+	VPUNPCKHBW  Y9, Y12, Y9
+	VPUNPCKLWD  Y9, Y10, Y11
+	VPUNPCKHWD  Y9, Y10, Y9
+	VMULPS      Y8, Y15, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y7, Y12
+	VFMADD213PS Y12, Y5, Y15
+	VPMAXUD     Y10, Y15, Y15
+	VPSUBD      Y7, Y15, Y15
+	VADDPS      Y6, Y15, Y15
+	VCMPPS      $0x03, Y15, Y15, Y10
+	VBLENDVPS   Y10, k15<>+0(SB), Y15, Y15
+	VMOVUPS     Y15, (AX)
+	VMULPS      Y8, Y13, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y7, Y12
+	VFMADD213PS Y12, Y5, Y13
+	VPMAXUD     Y10, Y13, Y13
+	VPSUBD      Y7, Y13, Y13
+	VADDPS      Y6, Y13, Y13
+	VCMPPS      $0x03, Y13, Y13, Y10
+	VBLENDVPS   Y10, k15<>+0(SB), Y13, Y13
+	VMOVUPS     Y13, 32(AX)
+	VMULPS      Y8, Y11, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y7, Y12
+	VFMADD213PS Y12, Y5, Y11
+	VPMAXUD     Y10, Y11, Y11
+	VPSUBD      Y7, Y11, Y11
+	VADDPS      Y6, Y11, Y11
+	VCMPPS      $0x03, Y11, Y11, Y10
+	VBLENDVPS   Y10, k15<>+0(SB), Y11, Y11
+	VMOVUPS     Y11, 64(AX)
+	VMULPS      Y8, Y9, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y7, Y11
+	VFMADD213PS Y11, Y5, Y9
+	VPMAXUD     Y10, Y9, Y9
+	VPSUBD      Y7, Y9, Y9
+	VADDPS      Y6, Y9, Y9
+	VCMPPS      $0x03, Y9, Y9, Y10
+	VBLENDVPS   Y10, k15<>+0(SB), Y9, Y9
+	VMOVUPS     Y9, 96(AX)
+	ADDQ        $0x00000010, CX
+	ADDQ        $0x00000080, AX
+	DECQ        DI
+	JNZ         slowly
+	JMP         done
+
 // func bookLowAffine64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bookLowAffine64F32AVX2(SB), NOSPLIT, $128-56
+TEXT ·bookLowAffine64F32AVX2(SB), NOSPLIT, $96-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -22911,21 +22020,21 @@ TEXT ·bookLowAffine64F32AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   32(SP), Y1
 	VMOVDQU   64(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k120<>+0(SB), Y1, Y1
+	VPAND     k130<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k127<>+0(SB), Y5
+	VMOVDQU   k131<>+0(SB), Y5
 	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k128<>+0(SB), Y1, Y1
+	VPCMPGTD  k132<>+0(SB), Y1, Y1
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k120<>+0(SB), Y2, Y1
+	VPAND     k130<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k127<>+0(SB), Y4
+	VMOVDQU   k131<>+0(SB), Y4
 	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k128<>+0(SB), Y1, Y1
+	VPCMPGTD  k132<>+0(SB), Y1, Y1
 	VPANDN    Y4, Y2, Y4
 	VPOR      Y4, Y3, Y3
 	VPOR      Y1, Y3, Y3
@@ -22951,87 +22060,31 @@ run:
 	JCS          little
 	VMOVDQU      32(SP), Y3
 	VMOVDQU      64(SP), Y4
-	VMULPS       Y1, Y3, Y3
+	VFMADD213PS  k0<>+0(SB), Y1, Y3
 	VADDPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
 	VBLENDVPS    Y5, k15<>+0(SB), Y3, Y3
-	VMULPS       Y1, Y4, Y4
+	VFMADD213PS  k0<>+0(SB), Y1, Y4
 	VADDPS       Y2, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y1
 	VBLENDVPS    Y1, k15<>+0(SB), Y4, Y4
-	VPSHUFB      k129<>+0(SB), Y3, Y3
-	VPSHUFB      k129<>+0(SB), Y4, Y4
+	VPSHUFB      k133<>+0(SB), Y3, Y3
+	VPSHUFB      k133<>+0(SB), Y4, Y4
 	VPUNPCKLDQ   Y4, Y3, Y1
-	VMOVDQU      k130<>+0(SB), Y2
+	VMOVDQU      k134<>+0(SB), Y2
 	VPERMD       Y1, Y2, Y2
-	VMOVDQU      k131<>+0(SB), Y5
+	VMOVDQU      k135<>+0(SB), Y5
 	VPERMD       Y1, Y5, Y1
 	VPUNPCKHDQ   Y4, Y3, Y3
-	VMOVDQU      k130<>+0(SB), Y4
+	VMOVDQU      k134<>+0(SB), Y4
 	VPERMD       Y3, Y4, Y4
-	VMOVDQU      k131<>+0(SB), Y5
+	VMOVDQU      k135<>+0(SB), Y5
 	VPERMD       Y3, Y5, Y3
-	JMP          chunk
-
-little:
-	VANDPS      k0<>+0(SB), Y1, Y3
-	VMOVUPS     Y3, 96(SP)
-	VANDPS      k120<>+0(SB), Y1, Y1
-	VPCMPGTD    k121<>+0(SB), Y1, Y4
-	VCVTDQ2PS   Y1, Y3
-	VPADDD      k122<>+0(SB), Y1, Y1
-	VPADDD      k123<>+0(SB), Y3, Y3
-	VBLENDVPS   Y4, Y1, Y3, Y1
-	VPSUBD      k124<>+0(SB), Y1, Y3
-	VMOVDQU     32(SP), Y4
-	VMOVDQU     64(SP), Y5
-	VANDPS      k0<>+0(SB), Y4, Y6
-	VXORPS      96(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y4, Y4
-	VMULPS      Y1, Y4, Y7
-	VFMADD213PS k122<>+0(SB), Y3, Y4
-	VPMAXSD     Y4, Y7, Y4
-	VPCMPGTD    k125<>+0(SB), Y7, Y8
-	VPSUBD      k122<>+0(SB), Y4, Y4
-	VBLENDVPS   Y8, Y7, Y4, Y4
-	VORPS       Y6, Y4, Y4
-	VADDPS      Y2, Y4, Y4
-	VCMPPS      $0x03, Y4, Y4, Y6
-	VBLENDVPS   Y6, k15<>+0(SB), Y4, Y4
-	VANDPS      k0<>+0(SB), Y5, Y6
-	VXORPS      96(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y5, Y5
-	VMULPS      Y1, Y5, Y1
-	VFMADD213PS k122<>+0(SB), Y3, Y5
-	VPMAXSD     Y5, Y1, Y5
-	VPCMPGTD    k125<>+0(SB), Y1, Y3
-	VPSUBD      k122<>+0(SB), Y5, Y5
-	VBLENDVPS   Y3, Y1, Y5, Y5
-	VORPS       Y6, Y5, Y5
-	VADDPS      Y2, Y5, Y5
-	VCMPPS      $0x03, Y5, Y5, Y1
-	VBLENDVPS   Y1, k15<>+0(SB), Y5, Y5
-	VPSHUFB     k129<>+0(SB), Y4, Y4
-	VPSHUFB     k129<>+0(SB), Y5, Y5
-	VPUNPCKLDQ  Y5, Y4, Y1
-	VMOVDQU     k130<>+0(SB), Y2
-	VPERMD      Y1, Y2, Y2
-	VMOVDQU     k131<>+0(SB), Y3
-	VPERMD      Y1, Y3, Y1
-	VPUNPCKHDQ  Y5, Y4, Y3
-	VMOVDQU     k130<>+0(SB), Y4
-	VPERMD      Y3, Y4, Y4
-	VMOVDQU     k131<>+0(SB), Y5
-	VPERMD      Y3, Y5, Y3
-	VMOVDQA     Y2, Y2
-	VMOVDQA     Y1, Y1
-	VMOVDQA     Y4, Y4
-	VMOVDQA     Y3, Y3
 
 chunk:
-	VMOVDQU    k132<>+0(SB), Y5
+	VMOVDQU    k136<>+0(SB), Y5
 	VMOVDQU    (CX), Y5
-	VPSHUFB    k133<>+0(SB), Y5, Y5
+	VPSHUFB    k137<>+0(SB), Y5, Y5
 	VPERMQ     $0xd8, Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y0, Y5, Y5
@@ -23081,51 +22134,93 @@ chunk:
 	VZEROUPPER
 	RET
 
+little:
+	VMOVDQU     k120<>+0(SB), Y3
+	VMOVDQU     k121<>+0(SB), Y4
+	VFMADD213PS k0<>+0(SB), Y1, Y4
+	VPSUBD      k122<>+0(SB), Y4, Y1
+	VMOVDQU     32(SP), Y5
+	VMOVDQU     64(SP), Y6
+	VMULPS      Y4, Y5, Y7
+	VBLENDVPS   Y7, k123<>+0(SB), Y3, Y8
+	VFMADD213PS Y8, Y1, Y5
+	VPMAXUD     Y7, Y5, Y5
+	VPSUBD      Y3, Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VCMPPS      $0x03, Y5, Y5, Y7
+	VBLENDVPS   Y7, k15<>+0(SB), Y5, Y5
+	VMULPS      Y4, Y6, Y4
+	VBLENDVPS   Y4, k123<>+0(SB), Y3, Y7
+	VFMADD213PS Y7, Y1, Y6
+	VPMAXUD     Y4, Y6, Y6
+	VPSUBD      Y3, Y6, Y6
+	VADDPS      Y2, Y6, Y6
+	VCMPPS      $0x03, Y6, Y6, Y1
+	VBLENDVPS   Y1, k15<>+0(SB), Y6, Y6
+	VPSHUFB     k133<>+0(SB), Y5, Y5
+	VPSHUFB     k133<>+0(SB), Y6, Y6
+	VPUNPCKLDQ  Y6, Y5, Y1
+	VMOVDQU     k134<>+0(SB), Y2
+	VPERMD      Y1, Y2, Y2
+	VMOVDQU     k135<>+0(SB), Y3
+	VPERMD      Y1, Y3, Y1
+	VPUNPCKHDQ  Y6, Y5, Y3
+	VMOVDQU     k134<>+0(SB), Y4
+	VPERMD      Y3, Y4, Y4
+	VMOVDQU     k135<>+0(SB), Y5
+	VPERMD      Y3, Y5, Y3
+	VMOVDQA     Y2, Y2
+	VMOVDQA     Y1, Y1
+	VMOVDQA     Y4, Y4
+	VMOVDQA     Y3, Y3
+	JMP         chunk
+
 // func bookLowAffine32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bookLowAffine32BF16AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookLowAffine32BF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
 	VMOVDQU   k16<>+0(SB), Y0
 	VMOVDQU   k17<>+0(SB), Y1
+	VMOVDQU   k0<>+0(SB), Y2
 	MOVQ      book+32(FP), SI
-	VMOVDQU   (SI), Y2
-	VMOVDQU   32(SI), Y3
-	VCMPPS    $0x03, Y2, Y2, Y4
-	VBLENDVPS Y4, k1<>+0(SB), Y2, Y2
-	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k1<>+0(SB), Y3, Y3
-	VSHUFPS   $0x88, Y3, Y2, Y4
-	VPERMQ    $0xd8, Y4, Y4
-	VSHUFPS   $0xdd, Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VMOVUPS   Y4, (SP)
-	VMOVUPS   Y2, 32(SP)
-	VMOVDQU   k6<>+0(SB), Y2
-	VMOVDQU   (SP), Y3
-	VMOVDQU   32(SP), Y4
-	VPXOR     Y5, Y5, Y5
-	VPAND     k120<>+0(SB), Y3, Y3
+	VMOVDQU   (SI), Y3
+	VMOVDQU   32(SI), Y4
+	VCMPPS    $0x03, Y3, Y3, Y5
+	VBLENDVPS Y5, k1<>+0(SB), Y3, Y3
+	VCMPPS    $0x03, Y4, Y4, Y5
+	VBLENDVPS Y5, k1<>+0(SB), Y4, Y4
+	VSHUFPS   $0x88, Y4, Y3, Y5
+	VPERMQ    $0xd8, Y5, Y5
+	VSHUFPS   $0xdd, Y4, Y3, Y3
+	VPERMQ    $0xd8, Y3, Y3
+	VMOVUPS   Y5, (SP)
+	VMOVUPS   Y3, 32(SP)
+	VMOVDQU   k6<>+0(SB), Y3
+	VMOVDQU   (SP), Y4
+	VMOVDQU   32(SP), Y5
 	VPXOR     Y6, Y6, Y6
-	VPCMPEQD  Y6, Y3, Y6
-	VMOVDQU   k127<>+0(SB), Y7
-	VPCMPGTD  Y3, Y7, Y7
-	VPCMPGTD  k128<>+0(SB), Y3, Y3
-	VPANDN    Y7, Y6, Y7
-	VPOR      Y7, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VPAND     k120<>+0(SB), Y4, Y3
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y3, Y4
-	VMOVDQU   k127<>+0(SB), Y6
-	VPCMPGTD  Y3, Y6, Y6
-	VPCMPGTD  k128<>+0(SB), Y3, Y3
-	VPANDN    Y6, Y4, Y6
-	VPOR      Y6, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VMOVMSKPS Y5, DI
+	VPAND     k130<>+0(SB), Y4, Y4
+	VPXOR     Y7, Y7, Y7
+	VPCMPEQD  Y7, Y4, Y7
+	VMOVDQU   k131<>+0(SB), Y8
+	VPCMPGTD  Y4, Y8, Y8
+	VPCMPGTD  k132<>+0(SB), Y4, Y4
+	VPANDN    Y8, Y7, Y8
+	VPOR      Y8, Y6, Y6
+	VPOR      Y4, Y6, Y6
+	VPAND     k130<>+0(SB), Y5, Y4
+	VPXOR     Y5, Y5, Y5
+	VPCMPEQD  Y5, Y4, Y5
+	VMOVDQU   k131<>+0(SB), Y7
+	VPCMPGTD  Y4, Y7, Y7
+	VPCMPGTD  k132<>+0(SB), Y4, Y4
+	VPANDN    Y7, Y5, Y7
+	VPOR      Y7, Y6, Y6
+	VPOR      Y4, Y6, Y6
+	VMOVMSKPS Y6, DI
 	XORL      SI, SI
 	TESTL     DI, DI
 	MOVL      $0x0d7fffff, DI
@@ -23134,102 +22229,50 @@ TEXT ·bookLowAffine32BF16AVX2(SB), NOSPLIT, $96-56
 
 run:
 	MOVQ         chunks+40(FP), DI
-	VBROADCASTSS (DX), Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k15<>+0(SB), Y3, Y3
-	VBROADCASTSS (BX), Y4
+	VBROADCASTSS (DX), Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
 	VBLENDVPS    Y5, k15<>+0(SB), Y4, Y4
+	VBROADCASTSS (BX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k15<>+0(SB), Y5, Y5
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
 	CMPL         R9, SI
 	JCS          little
-	VMOVDQU      (SP), Y5
-	VMOVDQU      32(SP), Y6
-	VMULPS       Y3, Y5, Y5
-	VADDPS       Y4, Y5, Y5
-	VPSLLD       $0x0f, Y5, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y5, Y5
-	VMULPS       Y3, Y6, Y6
-	VADDPS       Y4, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPCMPEQW     k20<>+0(SB), Y5, Y3
-	VPSLLW       $0x0f, Y3, Y3
-	VPXOR        Y3, Y5, Y5
-	VPSHUFB      k12<>+0(SB), Y5, Y5
-	VPERMQ       $0x88, Y5, Y3
-	VPERMQ       $0xdd, Y5, Y4
-	JMP          chunk
-
-little:
-	VANDPS      k0<>+0(SB), Y3, Y5
-	VMOVUPS     Y5, 64(SP)
-	VANDPS      k120<>+0(SB), Y3, Y3
-	VPCMPGTD    k121<>+0(SB), Y3, Y6
-	VCVTDQ2PS   Y3, Y5
-	VPADDD      k122<>+0(SB), Y3, Y3
-	VPADDD      k123<>+0(SB), Y5, Y5
-	VBLENDVPS   Y6, Y3, Y5, Y3
-	VPSUBD      k124<>+0(SB), Y3, Y5
-	VMOVDQU     (SP), Y6
-	VMOVDQU     32(SP), Y7
-	VANDPS      k0<>+0(SB), Y6, Y8
-	VXORPS      64(SP), Y8, Y8
-	VANDPS      k120<>+0(SB), Y6, Y6
-	VMULPS      Y3, Y6, Y9
-	VFMADD213PS k122<>+0(SB), Y5, Y6
-	VPMAXSD     Y6, Y9, Y6
-	VPCMPGTD    k125<>+0(SB), Y9, Y10
-	VPSUBD      k122<>+0(SB), Y6, Y6
-	VBLENDVPS   Y10, Y9, Y6, Y6
-	VORPS       Y8, Y6, Y6
-	VADDPS      Y4, Y6, Y6
-	VPSLLD      $0x0f, Y6, Y8
-	VBLENDVPS   Y8, Y1, Y0, Y8
-	VPADDD      Y8, Y6, Y6
-	VANDPS      k0<>+0(SB), Y7, Y8
-	VXORPS      64(SP), Y8, Y8
-	VANDPS      k120<>+0(SB), Y7, Y7
-	VMULPS      Y3, Y7, Y3
-	VFMADD213PS k122<>+0(SB), Y5, Y7
-	VPMAXSD     Y7, Y3, Y7
-	VPCMPGTD    k125<>+0(SB), Y3, Y5
-	VPSUBD      k122<>+0(SB), Y7, Y7
-	VBLENDVPS   Y5, Y3, Y7, Y7
-	VORPS       Y8, Y7, Y7
-	VADDPS      Y4, Y7, Y7
-	VPSLLD      $0x0f, Y7, Y3
-	VBLENDVPS   Y3, Y1, Y0, Y3
-	VPADDD      Y3, Y7, Y7
-	VPSRLD      $0x10, Y6, Y6
-	VPBLENDW    $0xaa, Y7, Y6, Y6
-	VPCMPEQW    k20<>+0(SB), Y6, Y3
-	VPSLLW      $0x0f, Y3, Y3
-	VPXOR       Y3, Y6, Y6
-	VPSHUFB     k12<>+0(SB), Y6, Y6
-	VPERMQ      $0x88, Y6, Y3
-	VPERMQ      $0xdd, Y6, Y4
-	VMOVDQA     Y3, Y3
-	VMOVDQA     Y4, Y4
+	VMOVDQU      (SP), Y6
+	VMOVDQU      32(SP), Y7
+	VFMADD213PS  Y2, Y4, Y6
+	VADDPS       Y5, Y6, Y6
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VFMADD213PS  Y2, Y4, Y7
+	VADDPS       Y5, Y7, Y7
+	VPSLLD       $0x0f, Y7, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPCMPEQW     k20<>+0(SB), Y6, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y6, Y6
+	VPSHUFB      k12<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
 
 chunk:
-	VPMOVZXBW  (CX), Y5
-	VPSLLW     $0x04, Y5, Y6
-	VPOR       Y6, Y5, Y5
-	VPAND      Y2, Y5, Y5
-	VPERMQ     $0xd8, Y5, Y5
-	VPSHUFB    Y5, Y3, Y6
-	VPSHUFB    Y5, Y4, Y5
-	VPUNPCKLBW Y5, Y6, Y7
-	VMOVDQU    Y7, (AX)
-	VPUNPCKHBW Y5, Y6, Y5
-	VMOVDQU    Y5, 32(AX)
+	VPMOVZXBW  (CX), Y6
+	VPSLLW     $0x04, Y6, Y7
+	VPOR       Y7, Y6, Y6
+	VPAND      Y3, Y6, Y6
+	VPERMQ     $0xd8, Y6, Y6
+	VPSHUFB    Y6, Y4, Y7
+	VPSHUFB    Y6, Y5, Y6
+	VPUNPCKLBW Y6, Y7, Y8
+	VMOVDQU    Y8, (AX)
+	VPUNPCKHBW Y6, Y7, Y6
+	VMOVDQU    Y6, 32(AX)
 	ADDQ       $0x00000010, CX
 	ADDQ       $0x00000040, AX
 	DECQ       DI
@@ -23241,51 +22284,89 @@ chunk:
 	VZEROUPPER
 	RET
 
+little:
+	VMOVDQU     k120<>+0(SB), Y6
+	VMOVDQU     k121<>+0(SB), Y7
+	VFMADD213PS Y2, Y4, Y7
+	VPSUBD      k122<>+0(SB), Y7, Y4
+	VMOVDQU     (SP), Y8
+	VMOVDQU     32(SP), Y9
+	VMULPS      Y7, Y8, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y6, Y11
+	VFMADD213PS Y11, Y4, Y8
+	VPMAXUD     Y10, Y8, Y8
+	VPSUBD      Y6, Y8, Y8
+	VADDPS      Y5, Y8, Y8
+	VPSLLD      $0x0f, Y8, Y10
+	VBLENDVPS   Y10, Y1, Y0, Y10
+	VPADDD      Y10, Y8, Y8
+	VMULPS      Y7, Y9, Y7
+	VBLENDVPS   Y7, k123<>+0(SB), Y6, Y10
+	VFMADD213PS Y10, Y4, Y9
+	VPMAXUD     Y7, Y9, Y9
+	VPSUBD      Y6, Y9, Y9
+	VADDPS      Y5, Y9, Y9
+	VPSLLD      $0x0f, Y9, Y4
+	VBLENDVPS   Y4, Y1, Y0, Y4
+	VPADDD      Y4, Y9, Y9
+	VPSRLD      $0x10, Y8, Y8
+	VPBLENDW    $0xaa, Y9, Y8, Y8
+	VPCMPEQW    k20<>+0(SB), Y8, Y4
+	VPSLLW      $0x0f, Y4, Y4
+	VPXOR       Y4, Y8, Y8
+	VPSHUFB     k12<>+0(SB), Y8, Y8
+	VPERMQ      $0x88, Y8, Y4
+	VPERMQ      $0xdd, Y8, Y5
+	VMOVDQA     Y4, Y4
+	VMOVDQA     Y5, Y5
+	JMP         chunk
+
 // func bookLowAffine64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bookLowAffine64BF16AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookLowAffine64BF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
 	VMOVDQU   k16<>+0(SB), Y0
 	VMOVDQU   k17<>+0(SB), Y1
+	VMOVDQU   k0<>+0(SB), Y2
 	MOVQ      book+32(FP), SI
-	VMOVDQU   (SI), Y2
-	VMOVDQU   32(SI), Y3
-	VCMPPS    $0x03, Y2, Y2, Y4
-	VBLENDVPS Y4, k1<>+0(SB), Y2, Y2
-	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k1<>+0(SB), Y3, Y3
-	VSHUFPS   $0x88, Y3, Y2, Y4
-	VPERMQ    $0xd8, Y4, Y4
-	VSHUFPS   $0xdd, Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VMOVUPS   Y4, (SP)
-	VMOVUPS   Y2, 32(SP)
-	VMOVDQU   k6<>+0(SB), Y2
-	VMOVDQU   (SP), Y3
-	VMOVDQU   32(SP), Y4
-	VPXOR     Y5, Y5, Y5
-	VPAND     k120<>+0(SB), Y3, Y3
+	VMOVDQU   (SI), Y3
+	VMOVDQU   32(SI), Y4
+	VCMPPS    $0x03, Y3, Y3, Y5
+	VBLENDVPS Y5, k1<>+0(SB), Y3, Y3
+	VCMPPS    $0x03, Y4, Y4, Y5
+	VBLENDVPS Y5, k1<>+0(SB), Y4, Y4
+	VSHUFPS   $0x88, Y4, Y3, Y5
+	VPERMQ    $0xd8, Y5, Y5
+	VSHUFPS   $0xdd, Y4, Y3, Y3
+	VPERMQ    $0xd8, Y3, Y3
+	VMOVUPS   Y5, (SP)
+	VMOVUPS   Y3, 32(SP)
+	VMOVDQU   k6<>+0(SB), Y3
+	VMOVDQU   (SP), Y4
+	VMOVDQU   32(SP), Y5
 	VPXOR     Y6, Y6, Y6
-	VPCMPEQD  Y6, Y3, Y6
-	VMOVDQU   k127<>+0(SB), Y7
-	VPCMPGTD  Y3, Y7, Y7
-	VPCMPGTD  k128<>+0(SB), Y3, Y3
-	VPANDN    Y7, Y6, Y7
-	VPOR      Y7, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VPAND     k120<>+0(SB), Y4, Y3
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y3, Y4
-	VMOVDQU   k127<>+0(SB), Y6
-	VPCMPGTD  Y3, Y6, Y6
-	VPCMPGTD  k128<>+0(SB), Y3, Y3
-	VPANDN    Y6, Y4, Y6
-	VPOR      Y6, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VMOVMSKPS Y5, DI
+	VPAND     k130<>+0(SB), Y4, Y4
+	VPXOR     Y7, Y7, Y7
+	VPCMPEQD  Y7, Y4, Y7
+	VMOVDQU   k131<>+0(SB), Y8
+	VPCMPGTD  Y4, Y8, Y8
+	VPCMPGTD  k132<>+0(SB), Y4, Y4
+	VPANDN    Y8, Y7, Y8
+	VPOR      Y8, Y6, Y6
+	VPOR      Y4, Y6, Y6
+	VPAND     k130<>+0(SB), Y5, Y4
+	VPXOR     Y5, Y5, Y5
+	VPCMPEQD  Y5, Y4, Y5
+	VMOVDQU   k131<>+0(SB), Y7
+	VPCMPGTD  Y4, Y7, Y7
+	VPCMPGTD  k132<>+0(SB), Y4, Y4
+	VPANDN    Y7, Y5, Y7
+	VPOR      Y7, Y6, Y6
+	VPOR      Y4, Y6, Y6
+	VMOVMSKPS Y6, DI
 	XORL      SI, SI
 	TESTL     DI, DI
 	MOVL      $0x0d7fffff, DI
@@ -23294,111 +22375,59 @@ TEXT ·bookLowAffine64BF16AVX2(SB), NOSPLIT, $96-56
 
 run:
 	MOVQ         chunks+40(FP), DI
-	VBROADCASTSS (DX), Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k15<>+0(SB), Y3, Y3
-	VBROADCASTSS (BX), Y4
+	VBROADCASTSS (DX), Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
 	VBLENDVPS    Y5, k15<>+0(SB), Y4, Y4
+	VBROADCASTSS (BX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k15<>+0(SB), Y5, Y5
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
 	CMPL         R9, SI
 	JCS          little
-	VMOVDQU      (SP), Y5
-	VMOVDQU      32(SP), Y6
-	VMULPS       Y3, Y5, Y5
-	VADDPS       Y4, Y5, Y5
-	VPSLLD       $0x0f, Y5, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y5, Y5
-	VMULPS       Y3, Y6, Y6
-	VADDPS       Y4, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPCMPEQW     k20<>+0(SB), Y5, Y3
-	VPSLLW       $0x0f, Y3, Y3
-	VPXOR        Y3, Y5, Y5
-	VPSHUFB      k12<>+0(SB), Y5, Y5
-	VPERMQ       $0x88, Y5, Y3
-	VPERMQ       $0xdd, Y5, Y4
-	JMP          chunk
-
-little:
-	VANDPS      k0<>+0(SB), Y3, Y5
-	VMOVUPS     Y5, 64(SP)
-	VANDPS      k120<>+0(SB), Y3, Y3
-	VPCMPGTD    k121<>+0(SB), Y3, Y6
-	VCVTDQ2PS   Y3, Y5
-	VPADDD      k122<>+0(SB), Y3, Y3
-	VPADDD      k123<>+0(SB), Y5, Y5
-	VBLENDVPS   Y6, Y3, Y5, Y3
-	VPSUBD      k124<>+0(SB), Y3, Y5
-	VMOVDQU     (SP), Y6
-	VMOVDQU     32(SP), Y7
-	VANDPS      k0<>+0(SB), Y6, Y8
-	VXORPS      64(SP), Y8, Y8
-	VANDPS      k120<>+0(SB), Y6, Y6
-	VMULPS      Y3, Y6, Y9
-	VFMADD213PS k122<>+0(SB), Y5, Y6
-	VPMAXSD     Y6, Y9, Y6
-	VPCMPGTD    k125<>+0(SB), Y9, Y10
-	VPSUBD      k122<>+0(SB), Y6, Y6
-	VBLENDVPS   Y10, Y9, Y6, Y6
-	VORPS       Y8, Y6, Y6
-	VADDPS      Y4, Y6, Y6
-	VPSLLD      $0x0f, Y6, Y8
-	VBLENDVPS   Y8, Y1, Y0, Y8
-	VPADDD      Y8, Y6, Y6
-	VANDPS      k0<>+0(SB), Y7, Y8
-	VXORPS      64(SP), Y8, Y8
-	VANDPS      k120<>+0(SB), Y7, Y7
-	VMULPS      Y3, Y7, Y3
-	VFMADD213PS k122<>+0(SB), Y5, Y7
-	VPMAXSD     Y7, Y3, Y7
-	VPCMPGTD    k125<>+0(SB), Y3, Y5
-	VPSUBD      k122<>+0(SB), Y7, Y7
-	VBLENDVPS   Y5, Y3, Y7, Y7
-	VORPS       Y8, Y7, Y7
-	VADDPS      Y4, Y7, Y7
-	VPSLLD      $0x0f, Y7, Y3
-	VBLENDVPS   Y3, Y1, Y0, Y3
-	VPADDD      Y3, Y7, Y7
-	VPSRLD      $0x10, Y6, Y6
-	VPBLENDW    $0xaa, Y7, Y6, Y6
-	VPCMPEQW    k20<>+0(SB), Y6, Y3
-	VPSLLW      $0x0f, Y3, Y3
-	VPXOR       Y3, Y6, Y6
-	VPSHUFB     k12<>+0(SB), Y6, Y6
-	VPERMQ      $0x88, Y6, Y3
-	VPERMQ      $0xdd, Y6, Y4
-	VMOVDQA     Y3, Y3
-	VMOVDQA     Y4, Y4
+	VMOVDQU      (SP), Y6
+	VMOVDQU      32(SP), Y7
+	VFMADD213PS  Y2, Y4, Y6
+	VADDPS       Y5, Y6, Y6
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VFMADD213PS  Y2, Y4, Y7
+	VADDPS       Y5, Y7, Y7
+	VPSLLD       $0x0f, Y7, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPCMPEQW     k20<>+0(SB), Y6, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y6, Y6
+	VPSHUFB      k12<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
 
 chunk:
-	VMOVDQU    k132<>+0(SB), Y5
-	VMOVDQU    (CX), Y6
-	VPERMD     Y6, Y5, Y5
-	VPSRLW     $0x04, Y5, Y6
-	VPAND      Y2, Y5, Y5
-	VPAND      Y2, Y6, Y6
-	VPUNPCKLBW Y6, Y5, Y7
-	VPUNPCKHBW Y6, Y5, Y5
-	VPSHUFB    Y7, Y3, Y6
-	VPSHUFB    Y7, Y4, Y7
+	VMOVDQU    k136<>+0(SB), Y6
+	VMOVDQU    (CX), Y7
+	VPERMD     Y7, Y6, Y6
+	VPSRLW     $0x04, Y6, Y7
+	VPAND      Y3, Y6, Y6
+	VPAND      Y3, Y7, Y7
 	VPUNPCKLBW Y7, Y6, Y8
-	VMOVDQU    Y8, (AX)
 	VPUNPCKHBW Y7, Y6, Y6
-	VMOVDQU    Y6, 32(AX)
-	VPSHUFB    Y5, Y3, Y6
-	VPSHUFB    Y5, Y4, Y5
-	VPUNPCKLBW Y5, Y6, Y7
-	VMOVDQU    Y7, 64(AX)
-	VPUNPCKHBW Y5, Y6, Y5
-	VMOVDQU    Y5, 96(AX)
+	VPSHUFB    Y8, Y4, Y7
+	VPSHUFB    Y8, Y5, Y8
+	VPUNPCKLBW Y8, Y7, Y9
+	VMOVDQU    Y9, (AX)
+	VPUNPCKHBW Y8, Y7, Y7
+	VMOVDQU    Y7, 32(AX)
+	VPSHUFB    Y6, Y4, Y7
+	VPSHUFB    Y6, Y5, Y6
+	VPUNPCKLBW Y6, Y7, Y8
+	VMOVDQU    Y8, 64(AX)
+	VPUNPCKHBW Y6, Y7, Y6
+	VMOVDQU    Y6, 96(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000080, AX
 	DECQ       DI
@@ -23410,9 +22439,46 @@ chunk:
 	VZEROUPPER
 	RET
 
+little:
+	VMOVDQU     k120<>+0(SB), Y6
+	VMOVDQU     k121<>+0(SB), Y7
+	VFMADD213PS Y2, Y4, Y7
+	VPSUBD      k122<>+0(SB), Y7, Y4
+	VMOVDQU     (SP), Y8
+	VMOVDQU     32(SP), Y9
+	VMULPS      Y7, Y8, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y6, Y11
+	VFMADD213PS Y11, Y4, Y8
+	VPMAXUD     Y10, Y8, Y8
+	VPSUBD      Y6, Y8, Y8
+	VADDPS      Y5, Y8, Y8
+	VPSLLD      $0x0f, Y8, Y10
+	VBLENDVPS   Y10, Y1, Y0, Y10
+	VPADDD      Y10, Y8, Y8
+	VMULPS      Y7, Y9, Y7
+	VBLENDVPS   Y7, k123<>+0(SB), Y6, Y10
+	VFMADD213PS Y10, Y4, Y9
+	VPMAXUD     Y7, Y9, Y9
+	VPSUBD      Y6, Y9, Y9
+	VADDPS      Y5, Y9, Y9
+	VPSLLD      $0x0f, Y9, Y4
+	VBLENDVPS   Y4, Y1, Y0, Y4
+	VPADDD      Y4, Y9, Y9
+	VPSRLD      $0x10, Y8, Y8
+	VPBLENDW    $0xaa, Y9, Y8, Y8
+	VPCMPEQW    k20<>+0(SB), Y8, Y4
+	VPSLLW      $0x0f, Y4, Y4
+	VPXOR       Y4, Y8, Y8
+	VPSHUFB     k12<>+0(SB), Y8, Y8
+	VPERMQ      $0x88, Y8, Y4
+	VPERMQ      $0xdd, Y8, Y5
+	VMOVDQA     Y4, Y4
+	VMOVDQA     Y5, Y5
+	JMP         chunk
+
 // func bookLowAffine32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3
-TEXT ·bookLowAffine32F16AVX2(SB), NOSPLIT, $128-56
+TEXT ·bookLowAffine32F16AVX2(SB), NOSPLIT, $96-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -23430,21 +22496,21 @@ TEXT ·bookLowAffine32F16AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   32(SP), Y1
 	VMOVDQU   64(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k120<>+0(SB), Y1, Y1
+	VPAND     k130<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k127<>+0(SB), Y5
+	VMOVDQU   k131<>+0(SB), Y5
 	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k128<>+0(SB), Y1, Y1
+	VPCMPGTD  k132<>+0(SB), Y1, Y1
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k120<>+0(SB), Y2, Y1
+	VPAND     k130<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k127<>+0(SB), Y4
+	VMOVDQU   k131<>+0(SB), Y4
 	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k128<>+0(SB), Y1, Y1
+	VPCMPGTD  k132<>+0(SB), Y1, Y1
 	VPANDN    Y4, Y2, Y4
 	VPOR      Y4, Y3, Y3
 	VPOR      Y1, Y3, Y3
@@ -23470,11 +22536,11 @@ run:
 	JCS          little
 	VMOVDQU      32(SP), Y3
 	VMOVDQU      64(SP), Y4
-	VMULPS       Y1, Y3, Y3
+	VFMADD213PS  k0<>+0(SB), Y1, Y3
 	VADDPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
 	VBLENDVPS    Y5, k15<>+0(SB), Y3, Y3
-	VMULPS       Y1, Y4, Y4
+	VFMADD213PS  k0<>+0(SB), Y1, Y4
 	VADDPS       Y2, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y1
 	VBLENDVPS    Y1, k15<>+0(SB), Y4, Y4
@@ -23484,54 +22550,6 @@ run:
 	VPSHUFB      k12<>+0(SB), Y3, Y3
 	VPERMQ       $0x88, Y3, Y1
 	VPERMQ       $0xdd, Y3, Y2
-	JMP          chunk
-
-little:
-	VANDPS      k0<>+0(SB), Y1, Y3
-	VMOVUPS     Y3, 96(SP)
-	VANDPS      k120<>+0(SB), Y1, Y1
-	VPCMPGTD    k121<>+0(SB), Y1, Y4
-	VCVTDQ2PS   Y1, Y3
-	VPADDD      k122<>+0(SB), Y1, Y1
-	VPADDD      k123<>+0(SB), Y3, Y3
-	VBLENDVPS   Y4, Y1, Y3, Y1
-	VPSUBD      k124<>+0(SB), Y1, Y3
-	VMOVDQU     32(SP), Y4
-	VMOVDQU     64(SP), Y5
-	VANDPS      k0<>+0(SB), Y4, Y6
-	VXORPS      96(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y4, Y4
-	VMULPS      Y1, Y4, Y7
-	VFMADD213PS k122<>+0(SB), Y3, Y4
-	VPMAXSD     Y4, Y7, Y4
-	VPCMPGTD    k125<>+0(SB), Y7, Y8
-	VPSUBD      k122<>+0(SB), Y4, Y4
-	VBLENDVPS   Y8, Y7, Y4, Y4
-	VORPS       Y6, Y4, Y4
-	VADDPS      Y2, Y4, Y4
-	VCMPPS      $0x03, Y4, Y4, Y6
-	VBLENDVPS   Y6, k15<>+0(SB), Y4, Y4
-	VANDPS      k0<>+0(SB), Y5, Y6
-	VXORPS      96(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y5, Y5
-	VMULPS      Y1, Y5, Y1
-	VFMADD213PS k122<>+0(SB), Y3, Y5
-	VPMAXSD     Y5, Y1, Y5
-	VPCMPGTD    k125<>+0(SB), Y1, Y3
-	VPSUBD      k122<>+0(SB), Y5, Y5
-	VBLENDVPS   Y3, Y1, Y5, Y5
-	VORPS       Y6, Y5, Y5
-	VADDPS      Y2, Y5, Y5
-	VCMPPS      $0x03, Y5, Y5, Y1
-	VBLENDVPS   Y1, k15<>+0(SB), Y5, Y5
-	VCVTPS2PH   $0x00, Y4, X4
-	VCVTPS2PH   $0x00, Y5, X1
-	VINSERTI128 $0x01, X1, Y4, Y4
-	VPSHUFB     k12<>+0(SB), Y4, Y4
-	VPERMQ      $0x88, Y4, Y1
-	VPERMQ      $0xdd, Y4, Y2
-	VMOVDQA     Y1, Y1
-	VMOVDQA     Y2, Y2
 
 chunk:
 	VPMOVZXBW  (CX), Y3
@@ -23556,9 +22574,42 @@ chunk:
 	VZEROUPPER
 	RET
 
+little:
+	VMOVDQU     k120<>+0(SB), Y3
+	VMOVDQU     k121<>+0(SB), Y4
+	VFMADD213PS k0<>+0(SB), Y1, Y4
+	VPSUBD      k122<>+0(SB), Y4, Y1
+	VMOVDQU     32(SP), Y5
+	VMOVDQU     64(SP), Y6
+	VMULPS      Y4, Y5, Y7
+	VBLENDVPS   Y7, k123<>+0(SB), Y3, Y8
+	VFMADD213PS Y8, Y1, Y5
+	VPMAXUD     Y7, Y5, Y5
+	VPSUBD      Y3, Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VCMPPS      $0x03, Y5, Y5, Y7
+	VBLENDVPS   Y7, k15<>+0(SB), Y5, Y5
+	VMULPS      Y4, Y6, Y4
+	VBLENDVPS   Y4, k123<>+0(SB), Y3, Y7
+	VFMADD213PS Y7, Y1, Y6
+	VPMAXUD     Y4, Y6, Y6
+	VPSUBD      Y3, Y6, Y6
+	VADDPS      Y2, Y6, Y6
+	VCMPPS      $0x03, Y6, Y6, Y1
+	VBLENDVPS   Y1, k15<>+0(SB), Y6, Y6
+	VCVTPS2PH   $0x00, Y5, X5
+	VCVTPS2PH   $0x00, Y6, X1
+	VINSERTI128 $0x01, X1, Y5, Y5
+	VPSHUFB     k12<>+0(SB), Y5, Y5
+	VPERMQ      $0x88, Y5, Y1
+	VPERMQ      $0xdd, Y5, Y2
+	VMOVDQA     Y1, Y1
+	VMOVDQA     Y2, Y2
+	JMP         chunk
+
 // func bookLowAffine64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3
-TEXT ·bookLowAffine64F16AVX2(SB), NOSPLIT, $128-56
+TEXT ·bookLowAffine64F16AVX2(SB), NOSPLIT, $96-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -23576,21 +22627,21 @@ TEXT ·bookLowAffine64F16AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   32(SP), Y1
 	VMOVDQU   64(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k120<>+0(SB), Y1, Y1
+	VPAND     k130<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k127<>+0(SB), Y5
+	VMOVDQU   k131<>+0(SB), Y5
 	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k128<>+0(SB), Y1, Y1
+	VPCMPGTD  k132<>+0(SB), Y1, Y1
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k120<>+0(SB), Y2, Y1
+	VPAND     k130<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k127<>+0(SB), Y4
+	VMOVDQU   k131<>+0(SB), Y4
 	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k128<>+0(SB), Y1, Y1
+	VPCMPGTD  k132<>+0(SB), Y1, Y1
 	VPANDN    Y4, Y2, Y4
 	VPOR      Y4, Y3, Y3
 	VPOR      Y1, Y3, Y3
@@ -23616,11 +22667,11 @@ run:
 	JCS          little
 	VMOVDQU      32(SP), Y3
 	VMOVDQU      64(SP), Y4
-	VMULPS       Y1, Y3, Y3
+	VFMADD213PS  k0<>+0(SB), Y1, Y3
 	VADDPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
 	VBLENDVPS    Y5, k15<>+0(SB), Y3, Y3
-	VMULPS       Y1, Y4, Y4
+	VFMADD213PS  k0<>+0(SB), Y1, Y4
 	VADDPS       Y2, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y1
 	VBLENDVPS    Y1, k15<>+0(SB), Y4, Y4
@@ -23630,57 +22681,9 @@ run:
 	VPSHUFB      k12<>+0(SB), Y3, Y3
 	VPERMQ       $0x88, Y3, Y1
 	VPERMQ       $0xdd, Y3, Y2
-	JMP          chunk
-
-little:
-	VANDPS      k0<>+0(SB), Y1, Y3
-	VMOVUPS     Y3, 96(SP)
-	VANDPS      k120<>+0(SB), Y1, Y1
-	VPCMPGTD    k121<>+0(SB), Y1, Y4
-	VCVTDQ2PS   Y1, Y3
-	VPADDD      k122<>+0(SB), Y1, Y1
-	VPADDD      k123<>+0(SB), Y3, Y3
-	VBLENDVPS   Y4, Y1, Y3, Y1
-	VPSUBD      k124<>+0(SB), Y1, Y3
-	VMOVDQU     32(SP), Y4
-	VMOVDQU     64(SP), Y5
-	VANDPS      k0<>+0(SB), Y4, Y6
-	VXORPS      96(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y4, Y4
-	VMULPS      Y1, Y4, Y7
-	VFMADD213PS k122<>+0(SB), Y3, Y4
-	VPMAXSD     Y4, Y7, Y4
-	VPCMPGTD    k125<>+0(SB), Y7, Y8
-	VPSUBD      k122<>+0(SB), Y4, Y4
-	VBLENDVPS   Y8, Y7, Y4, Y4
-	VORPS       Y6, Y4, Y4
-	VADDPS      Y2, Y4, Y4
-	VCMPPS      $0x03, Y4, Y4, Y6
-	VBLENDVPS   Y6, k15<>+0(SB), Y4, Y4
-	VANDPS      k0<>+0(SB), Y5, Y6
-	VXORPS      96(SP), Y6, Y6
-	VANDPS      k120<>+0(SB), Y5, Y5
-	VMULPS      Y1, Y5, Y1
-	VFMADD213PS k122<>+0(SB), Y3, Y5
-	VPMAXSD     Y5, Y1, Y5
-	VPCMPGTD    k125<>+0(SB), Y1, Y3
-	VPSUBD      k122<>+0(SB), Y5, Y5
-	VBLENDVPS   Y3, Y1, Y5, Y5
-	VORPS       Y6, Y5, Y5
-	VADDPS      Y2, Y5, Y5
-	VCMPPS      $0x03, Y5, Y5, Y1
-	VBLENDVPS   Y1, k15<>+0(SB), Y5, Y5
-	VCVTPS2PH   $0x00, Y4, X4
-	VCVTPS2PH   $0x00, Y5, X1
-	VINSERTI128 $0x01, X1, Y4, Y4
-	VPSHUFB     k12<>+0(SB), Y4, Y4
-	VPERMQ      $0x88, Y4, Y1
-	VPERMQ      $0xdd, Y4, Y2
-	VMOVDQA     Y1, Y1
-	VMOVDQA     Y2, Y2
 
 chunk:
-	VMOVDQU    k132<>+0(SB), Y3
+	VMOVDQU    k136<>+0(SB), Y3
 	VMOVDQU    (CX), Y4
 	VPERMD     Y4, Y3, Y3
 	VPSRLW     $0x04, Y3, Y4
@@ -23711,71 +22714,105 @@ chunk:
 	VZEROUPPER
 	RET
 
+little:
+	VMOVDQU     k120<>+0(SB), Y3
+	VMOVDQU     k121<>+0(SB), Y4
+	VFMADD213PS k0<>+0(SB), Y1, Y4
+	VPSUBD      k122<>+0(SB), Y4, Y1
+	VMOVDQU     32(SP), Y5
+	VMOVDQU     64(SP), Y6
+	VMULPS      Y4, Y5, Y7
+	VBLENDVPS   Y7, k123<>+0(SB), Y3, Y8
+	VFMADD213PS Y8, Y1, Y5
+	VPMAXUD     Y7, Y5, Y5
+	VPSUBD      Y3, Y5, Y5
+	VADDPS      Y2, Y5, Y5
+	VCMPPS      $0x03, Y5, Y5, Y7
+	VBLENDVPS   Y7, k15<>+0(SB), Y5, Y5
+	VMULPS      Y4, Y6, Y4
+	VBLENDVPS   Y4, k123<>+0(SB), Y3, Y7
+	VFMADD213PS Y7, Y1, Y6
+	VPMAXUD     Y4, Y6, Y6
+	VPSUBD      Y3, Y6, Y6
+	VADDPS      Y2, Y6, Y6
+	VCMPPS      $0x03, Y6, Y6, Y1
+	VBLENDVPS   Y1, k15<>+0(SB), Y6, Y6
+	VCVTPS2PH   $0x00, Y5, X5
+	VCVTPS2PH   $0x00, Y6, X1
+	VINSERTI128 $0x01, X1, Y5, Y5
+	VPSHUFB     k12<>+0(SB), Y5, Y5
+	VPERMQ      $0x88, Y5, Y1
+	VPERMQ      $0xdd, Y5, Y2
+	VMOVDQA     Y1, Y1
+	VMOVDQA     Y2, Y2
+	JMP         chunk
+
 // func bookHighScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bookHighScale32F32AVX2(SB), NOSPLIT, $128-56
+TEXT ·bookHighScale32F32AVX2(SB), NOSPLIT, $96-56
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
 	MOVQ       b+24(FP), BX
+	VMOVDQU    k0<>+0(SB), Y0
 	MOVQ       book+32(FP), SI
-	VMOVDQU    (SI), Y0
-	VMOVDQU    32(SI), Y1
-	VCMPPS     $0x03, Y0, Y0, Y2
-	VBLENDVPS  Y2, k1<>+0(SB), Y0, Y0
-	VCMPPS     $0x03, Y1, Y1, Y2
-	VBLENDVPS  Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS    Y0, 32(SP)
-	VMOVUPS    Y1, 64(SP)
-	VMOVDQU    k6<>+0(SB), Y0
-	VMOVDQU    32(SP), Y1
-	VMOVDQU    64(SP), Y2
-	VPXOR      Y3, Y3, Y3
-	VPAND      k120<>+0(SB), Y1, Y1
+	VMOVDQU    (SI), Y1
+	VMOVDQU    32(SI), Y2
+	VCMPPS     $0x03, Y1, Y1, Y3
+	VBLENDVPS  Y3, k1<>+0(SB), Y1, Y1
+	VCMPPS     $0x03, Y2, Y2, Y3
+	VBLENDVPS  Y3, k1<>+0(SB), Y2, Y2
+	VMOVUPS    Y1, 32(SP)
+	VMOVUPS    Y2, 64(SP)
+	VMOVDQU    k6<>+0(SB), Y1
+	VMOVDQU    32(SP), Y2
+	VMOVDQU    64(SP), Y3
 	VPXOR      Y4, Y4, Y4
-	VPCMPEQD   Y4, Y1, Y4
-	VMOVDQU    k127<>+0(SB), Y5
-	VPCMPGTD   Y1, Y5, Y5
-	VPCMPGTD   k128<>+0(SB), Y1, Y1
-	VPANDN     Y5, Y4, Y5
-	VPOR       Y5, Y3, Y3
-	VPOR       Y1, Y3, Y3
-	VPAND      k120<>+0(SB), Y2, Y1
-	VPXOR      Y2, Y2, Y2
-	VPCMPEQD   Y2, Y1, Y2
-	VMOVDQU    k127<>+0(SB), Y4
-	VPCMPGTD   Y1, Y4, Y4
-	VPCMPGTD   k128<>+0(SB), Y1, Y1
-	VPANDN     Y4, Y2, Y4
-	VPOR       Y4, Y3, Y3
-	VPOR       Y1, Y3, Y3
-	VMOVMSKPS  Y3, DI
+	VPAND      k130<>+0(SB), Y2, Y2
+	VPXOR      Y5, Y5, Y5
+	VPCMPEQD   Y5, Y2, Y5
+	VMOVDQU    k131<>+0(SB), Y6
+	VPCMPGTD   Y2, Y6, Y6
+	VPCMPGTD   k132<>+0(SB), Y2, Y2
+	VPANDN     Y6, Y5, Y6
+	VPOR       Y6, Y4, Y4
+	VPOR       Y2, Y4, Y4
+	VPAND      k130<>+0(SB), Y3, Y2
+	VPXOR      Y3, Y3, Y3
+	VPCMPEQD   Y3, Y2, Y3
+	VMOVDQU    k131<>+0(SB), Y5
+	VPCMPGTD   Y2, Y5, Y5
+	VPCMPGTD   k132<>+0(SB), Y2, Y2
+	VPANDN     Y5, Y3, Y5
+	VPOR       Y5, Y4, Y4
+	VPOR       Y2, Y4, Y4
+	VMOVMSKPS  Y4, DI
 	XORL       SI, SI
 	TESTL      DI, DI
 	MOVL       $0x0d7fffff, DI
 	CMOVLEQ    DI, SI
-	VMOVDQU    32(SP), Y1
-	VMOVDQU    64(SP), Y2
-	VPSHUFB    k129<>+0(SB), Y1, Y1
-	VPSHUFB    k129<>+0(SB), Y2, Y2
-	VPUNPCKLDQ Y2, Y1, Y3
-	VMOVDQU    k130<>+0(SB), Y4
-	VPERMD     Y3, Y4, Y4
-	VMOVDQU    k131<>+0(SB), Y5
-	VPERMD     Y3, Y5, Y3
-	VPUNPCKHDQ Y2, Y1, Y1
-	VMOVDQU    k130<>+0(SB), Y2
-	VPERMD     Y1, Y2, Y2
-	VMOVDQU    k131<>+0(SB), Y5
-	VPERMD     Y1, Y5, Y1
+	VMOVDQU    32(SP), Y2
+	VMOVDQU    64(SP), Y3
+	VPSHUFB    k133<>+0(SB), Y2, Y2
+	VPSHUFB    k133<>+0(SB), Y3, Y3
+	VPUNPCKLDQ Y3, Y2, Y4
+	VMOVDQU    k134<>+0(SB), Y5
+	VPERMD     Y4, Y5, Y5
+	VMOVDQU    k135<>+0(SB), Y6
+	VPERMD     Y4, Y6, Y4
+	VPUNPCKHDQ Y3, Y2, Y2
+	VMOVDQU    k134<>+0(SB), Y3
+	VPERMD     Y2, Y3, Y3
+	VMOVDQU    k135<>+0(SB), Y6
+	VPERMD     Y2, Y6, Y2
 	MOVQ       n+48(FP), R8
 
 run:
 	MOVQ         chunks+40(FP), DI
-	VBROADCASTSS (DX), Y5
-	VXORPS       k0<>+0(SB), Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y6
-	VBLENDVPS    Y6, k1<>+0(SB), Y5, Y5
+	VBROADCASTSS (DX), Y6
+	VXORPS       k0<>+0(SB), Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VBLENDVPS    Y7, k1<>+0(SB), Y6, Y6
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
@@ -23783,66 +22820,17 @@ run:
 	JCS          little
 
 chunk:
-	VPMOVZXBW  (CX), Y6
-	VPSLLW     $0x08, Y6, Y7
-	VPSRLW     $0x04, Y6, Y6
-	VPOR       Y7, Y6, Y6
-	VPAND      Y0, Y6, Y6
-	VMOVDQU    k132<>+0(SB), Y7
-	VPERMD     Y6, Y7, Y6
-	VPSHUFB    Y6, Y4, Y7
-	VPSHUFB    Y6, Y3, Y8
-	VPSHUFB    Y6, Y2, Y9
-	VPSHUFB    Y6, Y1, Y6
-	VPUNPCKLBW Y8, Y7, Y10
-	VPUNPCKLBW Y6, Y9, Y11
-	VPUNPCKLWD Y11, Y10, Y12
-	VPUNPCKHWD Y11, Y10, Y10
-	VPUNPCKHBW Y8, Y7, Y7
-	VPUNPCKHBW Y6, Y9, Y6
-	VPUNPCKLWD Y6, Y7, Y8
-	VPUNPCKHWD Y6, Y7, Y6
-	VMULPS     Y5, Y12, Y12
-	VXORPS     k0<>+0(SB), Y12, Y12
-	VMOVUPS    Y12, (AX)
-	VMULPS     Y5, Y10, Y10
-	VXORPS     k0<>+0(SB), Y10, Y10
-	VMOVUPS    Y10, 32(AX)
-	VMULPS     Y5, Y8, Y8
-	VXORPS     k0<>+0(SB), Y8, Y8
-	VMOVUPS    Y8, 64(AX)
-	VMULPS     Y5, Y6, Y6
-	VXORPS     k0<>+0(SB), Y6, Y6
-	VMOVUPS    Y6, 96(AX)
-	ADDQ       $0x10, CX
-	ADDQ       $0x00000080, AX
-	DECQ       DI
-	JNZ        chunk
-	JMP        done
-
-little:
-	VANDPS    k0<>+0(SB), Y5, Y6
-	VMOVUPS   Y6, 96(SP)
-	VANDPS    k120<>+0(SB), Y5, Y5
-	VPCMPGTD  k121<>+0(SB), Y5, Y7
-	VCVTDQ2PS Y5, Y6
-	VPADDD    k122<>+0(SB), Y5, Y5
-	VPADDD    k123<>+0(SB), Y6, Y6
-	VBLENDVPS Y7, Y5, Y6, Y5
-	VPSUBD    k124<>+0(SB), Y5, Y6
-
-slowly:
 	VPMOVZXBW   (CX), Y7
 	VPSLLW      $0x08, Y7, Y8
 	VPSRLW      $0x04, Y7, Y7
 	VPOR        Y8, Y7, Y7
-	VPAND       Y0, Y7, Y7
-	VMOVDQU     k132<>+0(SB), Y8
+	VPAND       Y1, Y7, Y7
+	VMOVDQU     k136<>+0(SB), Y8
 	VPERMD      Y7, Y8, Y7
-	VPSHUFB     Y7, Y4, Y8
-	VPSHUFB     Y7, Y3, Y9
-	VPSHUFB     Y7, Y2, Y10
-	VPSHUFB     Y7, Y1, Y7
+	VPSHUFB     Y7, Y5, Y8
+	VPSHUFB     Y7, Y4, Y9
+	VPSHUFB     Y7, Y3, Y10
+	VPSHUFB     Y7, Y2, Y7
 	VPUNPCKLBW  Y9, Y8, Y11
 	VPUNPCKLBW  Y7, Y10, Y12
 	VPUNPCKLWD  Y12, Y11, Y13
@@ -23851,58 +22839,22 @@ slowly:
 	VPUNPCKHBW  Y7, Y10, Y7
 	VPUNPCKLWD  Y7, Y8, Y9
 	VPUNPCKHWD  Y7, Y8, Y7
-	VANDPS      k0<>+0(SB), Y13, Y8
-	VXORPS      96(SP), Y8, Y8
-	VANDPS      k120<>+0(SB), Y13, Y13
-	VMULPS      Y5, Y13, Y10
-	VFMADD213PS k122<>+0(SB), Y6, Y13
-	VPMAXSD     Y13, Y10, Y13
-	VPCMPGTD    k125<>+0(SB), Y10, Y12
-	VPSUBD      k122<>+0(SB), Y13, Y13
-	VBLENDVPS   Y12, Y10, Y13, Y13
-	VORPS       Y8, Y13, Y13
-	VXORPS      k0<>+0(SB), Y13, Y13
+	VFMADD213PS Y0, Y6, Y13
+	VXORPS      Y0, Y13, Y13
 	VMOVUPS     Y13, (AX)
-	VANDPS      k0<>+0(SB), Y11, Y8
-	VXORPS      96(SP), Y8, Y8
-	VANDPS      k120<>+0(SB), Y11, Y11
-	VMULPS      Y5, Y11, Y10
-	VFMADD213PS k122<>+0(SB), Y6, Y11
-	VPMAXSD     Y11, Y10, Y11
-	VPCMPGTD    k125<>+0(SB), Y10, Y12
-	VPSUBD      k122<>+0(SB), Y11, Y11
-	VBLENDVPS   Y12, Y10, Y11, Y11
-	VORPS       Y8, Y11, Y11
-	VXORPS      k0<>+0(SB), Y11, Y11
+	VFMADD213PS Y0, Y6, Y11
+	VXORPS      Y0, Y11, Y11
 	VMOVUPS     Y11, 32(AX)
-	VANDPS      k0<>+0(SB), Y9, Y8
-	VXORPS      96(SP), Y8, Y8
-	VANDPS      k120<>+0(SB), Y9, Y9
-	VMULPS      Y5, Y9, Y10
-	VFMADD213PS k122<>+0(SB), Y6, Y9
-	VPMAXSD     Y9, Y10, Y9
-	VPCMPGTD    k125<>+0(SB), Y10, Y11
-	VPSUBD      k122<>+0(SB), Y9, Y9
-	VBLENDVPS   Y11, Y10, Y9, Y9
-	VORPS       Y8, Y9, Y9
-	VXORPS      k0<>+0(SB), Y9, Y9
+	VFMADD213PS Y0, Y6, Y9
+	VXORPS      Y0, Y9, Y9
 	VMOVUPS     Y9, 64(AX)
-	VANDPS      k0<>+0(SB), Y7, Y8
-	VXORPS      96(SP), Y8, Y8
-	VANDPS      k120<>+0(SB), Y7, Y7
-	VMULPS      Y5, Y7, Y9
-	VFMADD213PS k122<>+0(SB), Y6, Y7
-	VPMAXSD     Y7, Y9, Y7
-	VPCMPGTD    k125<>+0(SB), Y9, Y10
-	VPSUBD      k122<>+0(SB), Y7, Y7
-	VBLENDVPS   Y10, Y9, Y7, Y7
-	VORPS       Y8, Y7, Y7
-	VXORPS      k0<>+0(SB), Y7, Y7
+	VFMADD213PS Y0, Y6, Y7
+	VXORPS      Y0, Y7, Y7
 	VMOVUPS     Y7, 96(AX)
 	ADDQ        $0x00000010, CX
 	ADDQ        $0x00000080, AX
 	DECQ        DI
-	JNZ         slowly
+	JNZ         chunk
 
 done:
 	ADDQ $0x04, DX
@@ -23912,45 +22864,102 @@ done:
 	VZEROUPPER
 	RET
 
+little:
+	VMOVDQU     k120<>+0(SB), Y7
+	VMOVDQU     k121<>+0(SB), Y8
+	VFMADD213PS Y0, Y6, Y8
+	VPSUBD      k122<>+0(SB), Y8, Y6
+
+slowly:
+	VPMOVZXBW   (CX), Y9
+	VPSLLW      $0x08, Y9, Y10
+	VPSRLW      $0x04, Y9, Y9
+	VPOR        Y10, Y9, Y9
+	VPAND       Y1, Y9, Y9
+	VMOVDQU     k136<>+0(SB), Y10
+	VPERMD      Y9, Y10, Y9
+	VPSHUFB     Y9, Y5, Y10
+	VPSHUFB     Y9, Y4, Y11
+	VPSHUFB     Y9, Y3, Y12
+	VPSHUFB     Y9, Y2, Y9
+	VPUNPCKLBW  Y11, Y10, Y13
+	VPUNPCKLBW  Y9, Y12, Y14
+	VPUNPCKLWD  Y14, Y13, Y15
+	VPUNPCKHWD  Y14, Y13, Y13
+	VPUNPCKHBW  Y11, Y10, Y10
+	VPUNPCKHBW  Y9, Y12, Y9
+	VPUNPCKLWD  Y9, Y10, Y11
+	VPUNPCKHWD  Y9, Y10, Y9
+	VMULPS      Y8, Y15, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y7, Y12
+	VFMADD213PS Y12, Y6, Y15
+	VPMAXUD     Y10, Y15, Y15
+	VPSUBD      k123<>+0(SB), Y15, Y15
+	VMOVUPS     Y15, (AX)
+	VMULPS      Y8, Y13, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y7, Y12
+	VFMADD213PS Y12, Y6, Y13
+	VPMAXUD     Y10, Y13, Y13
+	VPSUBD      k123<>+0(SB), Y13, Y13
+	VMOVUPS     Y13, 32(AX)
+	VMULPS      Y8, Y11, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y7, Y12
+	VFMADD213PS Y12, Y6, Y11
+	VPMAXUD     Y10, Y11, Y11
+	VPSUBD      k123<>+0(SB), Y11, Y11
+	VMOVUPS     Y11, 64(AX)
+	VMULPS      Y8, Y9, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y7, Y11
+	VFMADD213PS Y11, Y6, Y9
+	VPMAXUD     Y10, Y9, Y9
+	VPSUBD      k123<>+0(SB), Y9, Y9
+	VMOVUPS     Y9, 96(AX)
+	ADDQ        $0x00000010, CX
+	ADDQ        $0x00000080, AX
+	DECQ        DI
+	JNZ         slowly
+	JMP         done
+
 // func bookHighScale64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bookHighScale64F32AVX2(SB), NOSPLIT, $128-56
+TEXT ·bookHighScale64F32AVX2(SB), NOSPLIT, $96-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
+	VMOVDQU   k0<>+0(SB), Y0
 	MOVQ      book+32(FP), SI
-	VMOVDQU   (SI), Y0
-	VMOVDQU   32(SI), Y1
-	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
-	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 32(SP)
-	VMOVUPS   Y1, 64(SP)
-	VMOVDQU   k6<>+0(SB), Y0
-	VMOVDQU   32(SP), Y1
-	VMOVDQU   64(SP), Y2
-	VPXOR     Y3, Y3, Y3
-	VPAND     k120<>+0(SB), Y1, Y1
+	VMOVDQU   (SI), Y1
+	VMOVDQU   32(SI), Y2
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VBLENDVPS Y3, k1<>+0(SB), Y1, Y1
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VBLENDVPS Y3, k1<>+0(SB), Y2, Y2
+	VMOVUPS   Y1, 32(SP)
+	VMOVUPS   Y2, 64(SP)
+	VMOVDQU   k6<>+0(SB), Y1
+	VMOVDQU   32(SP), Y2
+	VMOVDQU   64(SP), Y3
 	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k127<>+0(SB), Y5
-	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k128<>+0(SB), Y1, Y1
-	VPANDN    Y5, Y4, Y5
-	VPOR      Y5, Y3, Y3
-	VPOR      Y1, Y3, Y3
-	VPAND     k120<>+0(SB), Y2, Y1
-	VPXOR     Y2, Y2, Y2
-	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k127<>+0(SB), Y4
-	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k128<>+0(SB), Y1, Y1
-	VPANDN    Y4, Y2, Y4
-	VPOR      Y4, Y3, Y3
-	VPOR      Y1, Y3, Y3
-	VMOVMSKPS Y3, DI
+	VPAND     k130<>+0(SB), Y2, Y2
+	VPXOR     Y5, Y5, Y5
+	VPCMPEQD  Y5, Y2, Y5
+	VMOVDQU   k131<>+0(SB), Y6
+	VPCMPGTD  Y2, Y6, Y6
+	VPCMPGTD  k132<>+0(SB), Y2, Y2
+	VPANDN    Y6, Y5, Y6
+	VPOR      Y6, Y4, Y4
+	VPOR      Y2, Y4, Y4
+	VPAND     k130<>+0(SB), Y3, Y2
+	VPXOR     Y3, Y3, Y3
+	VPCMPEQD  Y3, Y2, Y3
+	VMOVDQU   k131<>+0(SB), Y5
+	VPCMPGTD  Y2, Y5, Y5
+	VPCMPGTD  k132<>+0(SB), Y2, Y2
+	VPANDN    Y5, Y3, Y5
+	VPOR      Y5, Y4, Y4
+	VPOR      Y2, Y4, Y4
+	VMOVMSKPS Y4, DI
 	XORL      SI, SI
 	TESTL     DI, DI
 	MOVL      $0x0d7fffff, DI
@@ -23959,136 +22968,76 @@ TEXT ·bookHighScale64F32AVX2(SB), NOSPLIT, $128-56
 
 run:
 	MOVQ         chunks+40(FP), DI
-	VBROADCASTSS (DX), Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	VBROADCASTSS (DX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
 	CMPL         R9, SI
 	JCS          little
-	VMOVDQU      32(SP), Y2
-	VMOVDQU      64(SP), Y3
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k15<>+0(SB), Y2, Y2
-	VMULPS       Y1, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y1
-	VBLENDVPS    Y1, k15<>+0(SB), Y3, Y3
-	VPSHUFB      k129<>+0(SB), Y2, Y2
-	VPSHUFB      k129<>+0(SB), Y3, Y3
-	VPUNPCKLDQ   Y3, Y2, Y1
-	VMOVDQU      k130<>+0(SB), Y4
-	VPERMD       Y1, Y4, Y4
-	VMOVDQU      k131<>+0(SB), Y5
-	VPERMD       Y1, Y5, Y1
-	VPUNPCKHDQ   Y3, Y2, Y2
-	VMOVDQU      k130<>+0(SB), Y3
-	VPERMD       Y2, Y3, Y3
-	VMOVDQU      k131<>+0(SB), Y5
-	VPERMD       Y2, Y5, Y2
-	JMP          chunk
-
-little:
-	VANDPS      k0<>+0(SB), Y1, Y4
-	VMOVUPS     Y4, 96(SP)
-	VANDPS      k120<>+0(SB), Y1, Y1
-	VPCMPGTD    k121<>+0(SB), Y1, Y3
-	VCVTDQ2PS   Y1, Y2
-	VPADDD      k122<>+0(SB), Y1, Y1
-	VPADDD      k123<>+0(SB), Y2, Y2
-	VBLENDVPS   Y3, Y1, Y2, Y1
-	VPSUBD      k124<>+0(SB), Y1, Y4
-	VMOVDQU     32(SP), Y2
-	VMOVDQU     64(SP), Y3
-	VANDPS      k0<>+0(SB), Y2, Y5
-	VXORPS      96(SP), Y5, Y5
-	VANDPS      k120<>+0(SB), Y2, Y2
-	VMULPS      Y1, Y2, Y6
-	VFMADD213PS k122<>+0(SB), Y4, Y2
-	VPMAXSD     Y2, Y6, Y2
-	VPCMPGTD    k125<>+0(SB), Y6, Y7
-	VPSUBD      k122<>+0(SB), Y2, Y2
-	VBLENDVPS   Y7, Y6, Y2, Y2
-	VORPS       Y5, Y2, Y2
-	VXORPS      k0<>+0(SB), Y2, Y2
-	VCMPPS      $0x03, Y2, Y2, Y5
-	VBLENDVPS   Y5, k15<>+0(SB), Y2, Y2
-	VANDPS      k0<>+0(SB), Y3, Y5
-	VXORPS      96(SP), Y5, Y5
-	VANDPS      k120<>+0(SB), Y3, Y3
-	VMULPS      Y1, Y3, Y1
-	VFMADD213PS k122<>+0(SB), Y4, Y3
-	VPMAXSD     Y3, Y1, Y3
-	VPCMPGTD    k125<>+0(SB), Y1, Y4
-	VPSUBD      k122<>+0(SB), Y3, Y3
-	VBLENDVPS   Y4, Y1, Y3, Y3
-	VORPS       Y5, Y3, Y3
-	VXORPS      k0<>+0(SB), Y3, Y3
-	VCMPPS      $0x03, Y3, Y3, Y1
-	VBLENDVPS   Y1, k15<>+0(SB), Y3, Y3
-	VPSHUFB     k129<>+0(SB), Y2, Y2
-	VPSHUFB     k129<>+0(SB), Y3, Y3
-	VPUNPCKLDQ  Y3, Y2, Y1
-	VMOVDQU     k130<>+0(SB), Y4
-	VPERMD      Y1, Y4, Y4
-	VMOVDQU     k131<>+0(SB), Y5
-	VPERMD      Y1, Y5, Y1
-	VPUNPCKHDQ  Y3, Y2, Y2
-	VMOVDQU     k130<>+0(SB), Y3
-	VPERMD      Y2, Y3, Y3
-	VMOVDQU     k131<>+0(SB), Y5
-	VPERMD      Y2, Y5, Y2
-	VMOVDQA     Y4, Y4
-	VMOVDQA     Y1, Y1
-	VMOVDQA     Y3, Y3
-	VMOVDQA     Y2, Y2
+	VMOVDQU      32(SP), Y3
+	VMOVDQU      64(SP), Y4
+	VFMADD213PS  Y0, Y2, Y3
+	VXORPS       Y0, Y3, Y3
+	VFMADD213PS  Y0, Y2, Y4
+	VXORPS       Y0, Y4, Y4
+	VPSHUFB      k133<>+0(SB), Y3, Y3
+	VPSHUFB      k133<>+0(SB), Y4, Y4
+	VPUNPCKLDQ   Y4, Y3, Y2
+	VMOVDQU      k134<>+0(SB), Y5
+	VPERMD       Y2, Y5, Y5
+	VMOVDQU      k135<>+0(SB), Y6
+	VPERMD       Y2, Y6, Y2
+	VPUNPCKHDQ   Y4, Y3, Y3
+	VMOVDQU      k134<>+0(SB), Y4
+	VPERMD       Y3, Y4, Y4
+	VMOVDQU      k135<>+0(SB), Y6
+	VPERMD       Y3, Y6, Y3
 
 chunk:
-	VMOVDQU    k132<>+0(SB), Y5
-	VMOVDQU    (CX), Y5
-	VPSHUFB    k133<>+0(SB), Y5, Y5
-	VPERMQ     $0xd8, Y5, Y5
-	VPSRLW     $0x04, Y5, Y6
-	VPAND      Y0, Y5, Y5
-	VPAND      Y0, Y6, Y6
-	VPUNPCKLBW Y5, Y6, Y7
-	VPUNPCKHBW Y5, Y6, Y5
-	VPSHUFB    Y7, Y4, Y6
-	VPSHUFB    Y7, Y1, Y8
-	VPSHUFB    Y7, Y3, Y9
-	VPSHUFB    Y7, Y2, Y7
-	VPUNPCKLBW Y8, Y6, Y10
-	VPUNPCKLBW Y7, Y9, Y11
+	VMOVDQU    k136<>+0(SB), Y6
+	VMOVDQU    (CX), Y6
+	VPSHUFB    k137<>+0(SB), Y6, Y6
+	VPERMQ     $0xd8, Y6, Y6
+	VPSRLW     $0x04, Y6, Y7
+	VPAND      Y1, Y6, Y6
+	VPAND      Y1, Y7, Y7
+	VPUNPCKLBW Y6, Y7, Y8
+	VPUNPCKHBW Y6, Y7, Y6
+	VPSHUFB    Y8, Y5, Y7
+	VPSHUFB    Y8, Y2, Y9
+	VPSHUFB    Y8, Y4, Y10
+	VPSHUFB    Y8, Y3, Y8
+	VPUNPCKLBW Y9, Y7, Y11
+	VPUNPCKLBW Y8, Y10, Y12
+	VPUNPCKLWD Y12, Y11, Y13
+	VPUNPCKHWD Y12, Y11, Y11
+	VMOVDQU    Y13, (AX)
+	VMOVDQU    Y11, 32(AX)
+	VPUNPCKHBW Y9, Y7, Y7
+	VPUNPCKHBW Y8, Y10, Y8
+	VPUNPCKLWD Y8, Y7, Y9
+	VPUNPCKHWD Y8, Y7, Y7
+	VMOVDQU    Y9, 64(AX)
+	VMOVDQU    Y7, 96(AX)
+	VPSHUFB    Y6, Y5, Y7
+	VPSHUFB    Y6, Y2, Y8
+	VPSHUFB    Y6, Y4, Y9
+	VPSHUFB    Y6, Y3, Y6
+	VPUNPCKLBW Y8, Y7, Y10
+	VPUNPCKLBW Y6, Y9, Y11
 	VPUNPCKLWD Y11, Y10, Y12
 	VPUNPCKHWD Y11, Y10, Y10
-	VMOVDQU    Y12, (AX)
-	VMOVDQU    Y10, 32(AX)
-	VPUNPCKHBW Y8, Y6, Y6
-	VPUNPCKHBW Y7, Y9, Y7
-	VPUNPCKLWD Y7, Y6, Y8
-	VPUNPCKHWD Y7, Y6, Y6
-	VMOVDQU    Y8, 64(AX)
-	VMOVDQU    Y6, 96(AX)
-	VPSHUFB    Y5, Y4, Y6
-	VPSHUFB    Y5, Y1, Y7
-	VPSHUFB    Y5, Y3, Y8
-	VPSHUFB    Y5, Y2, Y5
-	VPUNPCKLBW Y7, Y6, Y9
-	VPUNPCKLBW Y5, Y8, Y10
-	VPUNPCKLWD Y10, Y9, Y11
-	VPUNPCKHWD Y10, Y9, Y9
-	VMOVDQU    Y11, 128(AX)
-	VMOVDQU    Y9, 160(AX)
-	VPUNPCKHBW Y7, Y6, Y6
-	VPUNPCKHBW Y5, Y8, Y5
-	VPUNPCKLWD Y5, Y6, Y7
-	VPUNPCKHWD Y5, Y6, Y5
-	VMOVDQU    Y7, 192(AX)
-	VMOVDQU    Y5, 224(AX)
+	VMOVDQU    Y12, 128(AX)
+	VMOVDQU    Y10, 160(AX)
+	VPUNPCKHBW Y8, Y7, Y7
+	VPUNPCKHBW Y6, Y9, Y6
+	VPUNPCKLWD Y6, Y7, Y8
+	VPUNPCKHWD Y6, Y7, Y6
+	VMOVDQU    Y8, 192(AX)
+	VMOVDQU    Y6, 224(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000100, AX
 	DECQ       DI
@@ -24100,51 +23049,87 @@ chunk:
 	VZEROUPPER
 	RET
 
+little:
+	VMOVDQU     k120<>+0(SB), Y5
+	VMOVDQU     k121<>+0(SB), Y6
+	VFMADD213PS Y0, Y2, Y6
+	VPSUBD      k122<>+0(SB), Y6, Y2
+	VMOVDQU     32(SP), Y3
+	VMOVDQU     64(SP), Y4
+	VMULPS      Y6, Y3, Y7
+	VBLENDVPS   Y7, k123<>+0(SB), Y5, Y8
+	VFMADD213PS Y8, Y2, Y3
+	VPMAXUD     Y7, Y3, Y3
+	VPSUBD      k123<>+0(SB), Y3, Y3
+	VMULPS      Y6, Y4, Y6
+	VBLENDVPS   Y6, k123<>+0(SB), Y5, Y5
+	VFMADD213PS Y5, Y2, Y4
+	VPMAXUD     Y6, Y4, Y4
+	VPSUBD      k123<>+0(SB), Y4, Y4
+	VPSHUFB     k133<>+0(SB), Y3, Y3
+	VPSHUFB     k133<>+0(SB), Y4, Y4
+	VPUNPCKLDQ  Y4, Y3, Y2
+	VMOVDQU     k134<>+0(SB), Y5
+	VPERMD      Y2, Y5, Y5
+	VMOVDQU     k135<>+0(SB), Y6
+	VPERMD      Y2, Y6, Y2
+	VPUNPCKHDQ  Y4, Y3, Y3
+	VMOVDQU     k134<>+0(SB), Y4
+	VPERMD      Y3, Y4, Y4
+	VMOVDQU     k135<>+0(SB), Y6
+	VPERMD      Y3, Y6, Y3
+	VMOVDQA     Y5, Y5
+	VMOVDQA     Y2, Y2
+	VMOVDQA     Y4, Y4
+	VMOVDQA     Y3, Y3
+	JMP         chunk
+
 // func bookHighScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bookHighScale32BF16AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookHighScale32BF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
 	VMOVDQU   k2<>+0(SB), Y0
 	VMOVDQU   k3<>+0(SB), Y1
+	VMOVDQU   k0<>+0(SB), Y2
 	MOVQ      book+32(FP), SI
-	VMOVDQU   (SI), Y2
-	VMOVDQU   32(SI), Y3
-	VCMPPS    $0x03, Y2, Y2, Y4
-	VBLENDVPS Y4, k1<>+0(SB), Y2, Y2
-	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k1<>+0(SB), Y3, Y3
-	VSHUFPS   $0x88, Y3, Y2, Y4
-	VPERMQ    $0xd8, Y4, Y4
-	VSHUFPS   $0xdd, Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VMOVUPS   Y4, (SP)
-	VMOVUPS   Y2, 32(SP)
-	VMOVDQU   k6<>+0(SB), Y2
-	VMOVDQU   (SP), Y3
-	VMOVDQU   32(SP), Y4
-	VPXOR     Y5, Y5, Y5
-	VPAND     k120<>+0(SB), Y3, Y3
+	VMOVDQU   (SI), Y3
+	VMOVDQU   32(SI), Y4
+	VCMPPS    $0x03, Y3, Y3, Y5
+	VBLENDVPS Y5, k1<>+0(SB), Y3, Y3
+	VCMPPS    $0x03, Y4, Y4, Y5
+	VBLENDVPS Y5, k1<>+0(SB), Y4, Y4
+	VSHUFPS   $0x88, Y4, Y3, Y5
+	VPERMQ    $0xd8, Y5, Y5
+	VSHUFPS   $0xdd, Y4, Y3, Y3
+	VPERMQ    $0xd8, Y3, Y3
+	VMOVUPS   Y5, (SP)
+	VMOVUPS   Y3, 32(SP)
+	VMOVDQU   k6<>+0(SB), Y3
+	VMOVDQU   (SP), Y4
+	VMOVDQU   32(SP), Y5
 	VPXOR     Y6, Y6, Y6
-	VPCMPEQD  Y6, Y3, Y6
-	VMOVDQU   k127<>+0(SB), Y7
-	VPCMPGTD  Y3, Y7, Y7
-	VPCMPGTD  k128<>+0(SB), Y3, Y3
-	VPANDN    Y7, Y6, Y7
-	VPOR      Y7, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VPAND     k120<>+0(SB), Y4, Y3
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y3, Y4
-	VMOVDQU   k127<>+0(SB), Y6
-	VPCMPGTD  Y3, Y6, Y6
-	VPCMPGTD  k128<>+0(SB), Y3, Y3
-	VPANDN    Y6, Y4, Y6
-	VPOR      Y6, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VMOVMSKPS Y5, DI
+	VPAND     k130<>+0(SB), Y4, Y4
+	VPXOR     Y7, Y7, Y7
+	VPCMPEQD  Y7, Y4, Y7
+	VMOVDQU   k131<>+0(SB), Y8
+	VPCMPGTD  Y4, Y8, Y8
+	VPCMPGTD  k132<>+0(SB), Y4, Y4
+	VPANDN    Y8, Y7, Y8
+	VPOR      Y8, Y6, Y6
+	VPOR      Y4, Y6, Y6
+	VPAND     k130<>+0(SB), Y5, Y4
+	VPXOR     Y5, Y5, Y5
+	VPCMPEQD  Y5, Y4, Y5
+	VMOVDQU   k131<>+0(SB), Y7
+	VPCMPGTD  Y4, Y7, Y7
+	VPCMPGTD  k132<>+0(SB), Y4, Y4
+	VPANDN    Y7, Y5, Y7
+	VPOR      Y7, Y6, Y6
+	VPOR      Y4, Y6, Y6
+	VMOVMSKPS Y6, DI
 	XORL      SI, SI
 	TESTL     DI, DI
 	MOVL      $0x0d7fffff, DI
@@ -24153,91 +23138,44 @@ TEXT ·bookHighScale32BF16AVX2(SB), NOSPLIT, $96-56
 
 run:
 	MOVQ         chunks+40(FP), DI
-	VBROADCASTSS (DX), Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+	VBROADCASTSS (DX), Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k1<>+0(SB), Y4, Y4
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
 	CMPL         R9, SI
 	JCS          little
-	VMOVDQU      (SP), Y4
-	VMOVDQU      32(SP), Y5
-	VMULPS       Y3, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y4, Y4
-	VMULPS       Y3, Y5, Y5
-	VPSLLD       $0x0f, Y5, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y5, Y5
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y5, Y4, Y4
-	VPSHUFB      k12<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y3
-	VPERMQ       $0xdd, Y4, Y4
-	JMP          chunk
-
-little:
-	VANDPS      k0<>+0(SB), Y3, Y4
-	VMOVUPS     Y4, 64(SP)
-	VANDPS      k120<>+0(SB), Y3, Y3
-	VPCMPGTD    k121<>+0(SB), Y3, Y5
-	VCVTDQ2PS   Y3, Y4
-	VPADDD      k122<>+0(SB), Y3, Y3
-	VPADDD      k123<>+0(SB), Y4, Y4
-	VBLENDVPS   Y5, Y3, Y4, Y3
-	VPSUBD      k124<>+0(SB), Y3, Y4
-	VMOVDQU     (SP), Y5
-	VMOVDQU     32(SP), Y6
-	VANDPS      k0<>+0(SB), Y5, Y7
-	VXORPS      64(SP), Y7, Y7
-	VANDPS      k120<>+0(SB), Y5, Y5
-	VMULPS      Y3, Y5, Y8
-	VFMADD213PS k122<>+0(SB), Y4, Y5
-	VPMAXSD     Y5, Y8, Y5
-	VPCMPGTD    k125<>+0(SB), Y8, Y9
-	VPSUBD      k122<>+0(SB), Y5, Y5
-	VBLENDVPS   Y9, Y8, Y5, Y5
-	VORPS       Y7, Y5, Y5
-	VPSLLD      $0x0f, Y5, Y7
-	VBLENDVPS   Y7, Y1, Y0, Y7
-	VPADDD      Y7, Y5, Y5
-	VANDPS      k0<>+0(SB), Y6, Y7
-	VXORPS      64(SP), Y7, Y7
-	VANDPS      k120<>+0(SB), Y6, Y6
-	VMULPS      Y3, Y6, Y3
-	VFMADD213PS k122<>+0(SB), Y4, Y6
-	VPMAXSD     Y6, Y3, Y6
-	VPCMPGTD    k125<>+0(SB), Y3, Y4
-	VPSUBD      k122<>+0(SB), Y6, Y6
-	VBLENDVPS   Y4, Y3, Y6, Y6
-	VORPS       Y7, Y6, Y6
-	VPSLLD      $0x0f, Y6, Y3
-	VBLENDVPS   Y3, Y1, Y0, Y3
-	VPADDD      Y3, Y6, Y6
-	VPSRLD      $0x10, Y5, Y5
-	VPBLENDW    $0xaa, Y6, Y5, Y5
-	VPSHUFB     k12<>+0(SB), Y5, Y5
-	VPERMQ      $0x88, Y5, Y3
-	VPERMQ      $0xdd, Y5, Y4
-	VMOVDQA     Y3, Y3
-	VMOVDQA     Y4, Y4
+	VMOVDQU      (SP), Y5
+	VMOVDQU      32(SP), Y6
+	VFMADD213PS  Y2, Y4, Y5
+	VPSLLD       $0x0f, Y5, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y5, Y5
+	VFMADD213PS  Y2, Y4, Y6
+	VPSLLD       $0x0f, Y6, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y6, Y6
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VPSHUFB      k12<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y4
+	VPERMQ       $0xdd, Y5, Y5
 
 chunk:
-	VPMOVZXBW  (CX), Y5
-	VPSLLW     $0x08, Y5, Y6
-	VPSRLW     $0x04, Y5, Y5
-	VPOR       Y6, Y5, Y5
-	VPAND      Y2, Y5, Y5
-	VPERMQ     $0xd8, Y5, Y5
-	VPSHUFB    Y5, Y3, Y6
-	VPSHUFB    Y5, Y4, Y5
-	VPUNPCKLBW Y5, Y6, Y7
-	VMOVDQU    Y7, (AX)
-	VPUNPCKHBW Y5, Y6, Y5
-	VMOVDQU    Y5, 32(AX)
+	VPMOVZXBW  (CX), Y6
+	VPSLLW     $0x08, Y6, Y7
+	VPSRLW     $0x04, Y6, Y6
+	VPOR       Y7, Y6, Y6
+	VPAND      Y3, Y6, Y6
+	VPERMQ     $0xd8, Y6, Y6
+	VPSHUFB    Y6, Y4, Y7
+	VPSHUFB    Y6, Y5, Y6
+	VPUNPCKLBW Y6, Y7, Y8
+	VMOVDQU    Y8, (AX)
+	VPUNPCKHBW Y6, Y7, Y6
+	VMOVDQU    Y6, 32(AX)
 	ADDQ       $0x00000010, CX
 	ADDQ       $0x00000040, AX
 	DECQ       DI
@@ -24248,52 +23186,84 @@ chunk:
 	JNZ        run
 	VZEROUPPER
 	RET
+
+little:
+	VMOVDQU     k120<>+0(SB), Y5
+	VMOVDQU     k121<>+0(SB), Y6
+	VFMADD213PS Y2, Y4, Y6
+	VPSUBD      k122<>+0(SB), Y6, Y4
+	VMOVDQU     k124<>+0(SB), Y7
+	VMOVDQU     (SP), Y8
+	VMOVDQU     32(SP), Y9
+	VMULPS      Y6, Y8, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y5, Y11
+	VFMADD213PS Y11, Y4, Y8
+	VPMAXUD     Y10, Y8, Y8
+	VPSLLD      $0x0f, Y8, Y10
+	VBLENDVPS   Y10, k125<>+0(SB), Y7, Y10
+	VPADDD      Y10, Y8, Y8
+	VMULPS      Y6, Y9, Y6
+	VBLENDVPS   Y6, k123<>+0(SB), Y5, Y5
+	VFMADD213PS Y5, Y4, Y9
+	VPMAXUD     Y6, Y9, Y9
+	VPSLLD      $0x0f, Y9, Y4
+	VBLENDVPS   Y4, k125<>+0(SB), Y7, Y4
+	VPADDD      Y4, Y9, Y9
+	VPSRLD      $0x10, Y8, Y8
+	VPBLENDW    $0xaa, Y9, Y8, Y8
+	VPSHUFB     k12<>+0(SB), Y8, Y8
+	VPERMQ      $0x88, Y8, Y4
+	VPERMQ      $0xdd, Y8, Y5
+	VMOVDQA     Y4, Y4
+	VMOVDQA     Y5, Y5
+	JMP         chunk
 
 // func bookHighScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bookHighScale64BF16AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookHighScale64BF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
 	VMOVDQU   k2<>+0(SB), Y0
 	VMOVDQU   k3<>+0(SB), Y1
+	VMOVDQU   k0<>+0(SB), Y2
 	MOVQ      book+32(FP), SI
-	VMOVDQU   (SI), Y2
-	VMOVDQU   32(SI), Y3
-	VCMPPS    $0x03, Y2, Y2, Y4
-	VBLENDVPS Y4, k1<>+0(SB), Y2, Y2
-	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k1<>+0(SB), Y3, Y3
-	VSHUFPS   $0x88, Y3, Y2, Y4
-	VPERMQ    $0xd8, Y4, Y4
-	VSHUFPS   $0xdd, Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VMOVUPS   Y4, (SP)
-	VMOVUPS   Y2, 32(SP)
-	VMOVDQU   k6<>+0(SB), Y2
-	VMOVDQU   (SP), Y3
-	VMOVDQU   32(SP), Y4
-	VPXOR     Y5, Y5, Y5
-	VPAND     k120<>+0(SB), Y3, Y3
+	VMOVDQU   (SI), Y3
+	VMOVDQU   32(SI), Y4
+	VCMPPS    $0x03, Y3, Y3, Y5
+	VBLENDVPS Y5, k1<>+0(SB), Y3, Y3
+	VCMPPS    $0x03, Y4, Y4, Y5
+	VBLENDVPS Y5, k1<>+0(SB), Y4, Y4
+	VSHUFPS   $0x88, Y4, Y3, Y5
+	VPERMQ    $0xd8, Y5, Y5
+	VSHUFPS   $0xdd, Y4, Y3, Y3
+	VPERMQ    $0xd8, Y3, Y3
+	VMOVUPS   Y5, (SP)
+	VMOVUPS   Y3, 32(SP)
+	VMOVDQU   k6<>+0(SB), Y3
+	VMOVDQU   (SP), Y4
+	VMOVDQU   32(SP), Y5
 	VPXOR     Y6, Y6, Y6
-	VPCMPEQD  Y6, Y3, Y6
-	VMOVDQU   k127<>+0(SB), Y7
-	VPCMPGTD  Y3, Y7, Y7
-	VPCMPGTD  k128<>+0(SB), Y3, Y3
-	VPANDN    Y7, Y6, Y7
-	VPOR      Y7, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VPAND     k120<>+0(SB), Y4, Y3
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y3, Y4
-	VMOVDQU   k127<>+0(SB), Y6
-	VPCMPGTD  Y3, Y6, Y6
-	VPCMPGTD  k128<>+0(SB), Y3, Y3
-	VPANDN    Y6, Y4, Y6
-	VPOR      Y6, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VMOVMSKPS Y5, DI
+	VPAND     k130<>+0(SB), Y4, Y4
+	VPXOR     Y7, Y7, Y7
+	VPCMPEQD  Y7, Y4, Y7
+	VMOVDQU   k131<>+0(SB), Y8
+	VPCMPGTD  Y4, Y8, Y8
+	VPCMPGTD  k132<>+0(SB), Y4, Y4
+	VPANDN    Y8, Y7, Y8
+	VPOR      Y8, Y6, Y6
+	VPOR      Y4, Y6, Y6
+	VPAND     k130<>+0(SB), Y5, Y4
+	VPXOR     Y5, Y5, Y5
+	VPCMPEQD  Y5, Y4, Y5
+	VMOVDQU   k131<>+0(SB), Y7
+	VPCMPGTD  Y4, Y7, Y7
+	VPCMPGTD  k132<>+0(SB), Y4, Y4
+	VPANDN    Y7, Y5, Y7
+	VPOR      Y7, Y6, Y6
+	VPOR      Y4, Y6, Y6
+	VMOVMSKPS Y6, DI
 	XORL      SI, SI
 	TESTL     DI, DI
 	MOVL      $0x0d7fffff, DI
@@ -24302,99 +23272,52 @@ TEXT ·bookHighScale64BF16AVX2(SB), NOSPLIT, $96-56
 
 run:
 	MOVQ         chunks+40(FP), DI
-	VBROADCASTSS (DX), Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+	VBROADCASTSS (DX), Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k1<>+0(SB), Y4, Y4
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
 	CMPL         R9, SI
 	JCS          little
-	VMOVDQU      (SP), Y4
-	VMOVDQU      32(SP), Y5
-	VMULPS       Y3, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y4, Y4
-	VMULPS       Y3, Y5, Y5
-	VPSLLD       $0x0f, Y5, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y5, Y5
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y5, Y4, Y4
-	VPSHUFB      k12<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y3
-	VPERMQ       $0xdd, Y4, Y4
-	JMP          chunk
-
-little:
-	VANDPS      k0<>+0(SB), Y3, Y4
-	VMOVUPS     Y4, 64(SP)
-	VANDPS      k120<>+0(SB), Y3, Y3
-	VPCMPGTD    k121<>+0(SB), Y3, Y5
-	VCVTDQ2PS   Y3, Y4
-	VPADDD      k122<>+0(SB), Y3, Y3
-	VPADDD      k123<>+0(SB), Y4, Y4
-	VBLENDVPS   Y5, Y3, Y4, Y3
-	VPSUBD      k124<>+0(SB), Y3, Y4
-	VMOVDQU     (SP), Y5
-	VMOVDQU     32(SP), Y6
-	VANDPS      k0<>+0(SB), Y5, Y7
-	VXORPS      64(SP), Y7, Y7
-	VANDPS      k120<>+0(SB), Y5, Y5
-	VMULPS      Y3, Y5, Y8
-	VFMADD213PS k122<>+0(SB), Y4, Y5
-	VPMAXSD     Y5, Y8, Y5
-	VPCMPGTD    k125<>+0(SB), Y8, Y9
-	VPSUBD      k122<>+0(SB), Y5, Y5
-	VBLENDVPS   Y9, Y8, Y5, Y5
-	VORPS       Y7, Y5, Y5
-	VPSLLD      $0x0f, Y5, Y7
-	VBLENDVPS   Y7, Y1, Y0, Y7
-	VPADDD      Y7, Y5, Y5
-	VANDPS      k0<>+0(SB), Y6, Y7
-	VXORPS      64(SP), Y7, Y7
-	VANDPS      k120<>+0(SB), Y6, Y6
-	VMULPS      Y3, Y6, Y3
-	VFMADD213PS k122<>+0(SB), Y4, Y6
-	VPMAXSD     Y6, Y3, Y6
-	VPCMPGTD    k125<>+0(SB), Y3, Y4
-	VPSUBD      k122<>+0(SB), Y6, Y6
-	VBLENDVPS   Y4, Y3, Y6, Y6
-	VORPS       Y7, Y6, Y6
-	VPSLLD      $0x0f, Y6, Y3
-	VBLENDVPS   Y3, Y1, Y0, Y3
-	VPADDD      Y3, Y6, Y6
-	VPSRLD      $0x10, Y5, Y5
-	VPBLENDW    $0xaa, Y6, Y5, Y5
-	VPSHUFB     k12<>+0(SB), Y5, Y5
-	VPERMQ      $0x88, Y5, Y3
-	VPERMQ      $0xdd, Y5, Y4
-	VMOVDQA     Y3, Y3
-	VMOVDQA     Y4, Y4
+	VMOVDQU      (SP), Y5
+	VMOVDQU      32(SP), Y6
+	VFMADD213PS  Y2, Y4, Y5
+	VPSLLD       $0x0f, Y5, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y5, Y5
+	VFMADD213PS  Y2, Y4, Y6
+	VPSLLD       $0x0f, Y6, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y6, Y6
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VPSHUFB      k12<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y4
+	VPERMQ       $0xdd, Y5, Y5
 
 chunk:
-	VMOVDQU    k132<>+0(SB), Y5
-	VMOVDQU    (CX), Y6
-	VPERMD     Y6, Y5, Y5
-	VPSRLW     $0x04, Y5, Y6
-	VPAND      Y2, Y5, Y5
-	VPAND      Y2, Y6, Y6
-	VPUNPCKLBW Y5, Y6, Y7
-	VPUNPCKHBW Y5, Y6, Y5
-	VPSHUFB    Y7, Y3, Y6
-	VPSHUFB    Y7, Y4, Y7
-	VPUNPCKLBW Y7, Y6, Y8
-	VMOVDQU    Y8, (AX)
-	VPUNPCKHBW Y7, Y6, Y6
-	VMOVDQU    Y6, 32(AX)
-	VPSHUFB    Y5, Y3, Y6
-	VPSHUFB    Y5, Y4, Y5
-	VPUNPCKLBW Y5, Y6, Y7
-	VMOVDQU    Y7, 64(AX)
-	VPUNPCKHBW Y5, Y6, Y5
-	VMOVDQU    Y5, 96(AX)
+	VMOVDQU    k136<>+0(SB), Y6
+	VMOVDQU    (CX), Y7
+	VPERMD     Y7, Y6, Y6
+	VPSRLW     $0x04, Y6, Y7
+	VPAND      Y3, Y6, Y6
+	VPAND      Y3, Y7, Y7
+	VPUNPCKLBW Y6, Y7, Y8
+	VPUNPCKHBW Y6, Y7, Y6
+	VPSHUFB    Y8, Y4, Y7
+	VPSHUFB    Y8, Y5, Y8
+	VPUNPCKLBW Y8, Y7, Y9
+	VMOVDQU    Y9, (AX)
+	VPUNPCKHBW Y8, Y7, Y7
+	VMOVDQU    Y7, 32(AX)
+	VPSHUFB    Y6, Y4, Y7
+	VPSHUFB    Y6, Y5, Y6
+	VPUNPCKLBW Y6, Y7, Y8
+	VMOVDQU    Y8, 64(AX)
+	VPUNPCKHBW Y6, Y7, Y6
+	VMOVDQU    Y6, 96(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000080, AX
 	DECQ       DI
@@ -24406,45 +23329,77 @@ chunk:
 	VZEROUPPER
 	RET
 
+little:
+	VMOVDQU     k120<>+0(SB), Y5
+	VMOVDQU     k121<>+0(SB), Y6
+	VFMADD213PS Y2, Y4, Y6
+	VPSUBD      k122<>+0(SB), Y6, Y4
+	VMOVDQU     k124<>+0(SB), Y7
+	VMOVDQU     (SP), Y8
+	VMOVDQU     32(SP), Y9
+	VMULPS      Y6, Y8, Y10
+	VBLENDVPS   Y10, k123<>+0(SB), Y5, Y11
+	VFMADD213PS Y11, Y4, Y8
+	VPMAXUD     Y10, Y8, Y8
+	VPSLLD      $0x0f, Y8, Y10
+	VBLENDVPS   Y10, k125<>+0(SB), Y7, Y10
+	VPADDD      Y10, Y8, Y8
+	VMULPS      Y6, Y9, Y6
+	VBLENDVPS   Y6, k123<>+0(SB), Y5, Y5
+	VFMADD213PS Y5, Y4, Y9
+	VPMAXUD     Y6, Y9, Y9
+	VPSLLD      $0x0f, Y9, Y4
+	VBLENDVPS   Y4, k125<>+0(SB), Y7, Y4
+	VPADDD      Y4, Y9, Y9
+	VPSRLD      $0x10, Y8, Y8
+	VPBLENDW    $0xaa, Y9, Y8, Y8
+	VPSHUFB     k12<>+0(SB), Y8, Y8
+	VPERMQ      $0x88, Y8, Y4
+	VPERMQ      $0xdd, Y8, Y5
+	VMOVDQA     Y4, Y4
+	VMOVDQA     Y5, Y5
+	JMP         chunk
+
 // func bookHighScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3
-TEXT ·bookHighScale32F16AVX2(SB), NOSPLIT, $128-56
+TEXT ·bookHighScale32F16AVX2(SB), NOSPLIT, $96-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
+	VMOVDQU   k0<>+0(SB), Y0
 	MOVQ      book+32(FP), SI
-	VMOVDQU   (SI), Y0
-	VMOVDQU   32(SI), Y1
-	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
-	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 32(SP)
-	VMOVUPS   Y1, 64(SP)
-	VMOVDQU   k6<>+0(SB), Y0
-	VMOVDQU   32(SP), Y1
-	VMOVDQU   64(SP), Y2
-	VPXOR     Y3, Y3, Y3
-	VPAND     k120<>+0(SB), Y1, Y1
+	VMOVDQU   (SI), Y1
+	VMOVDQU   32(SI), Y2
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VBLENDVPS Y3, k1<>+0(SB), Y1, Y1
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VBLENDVPS Y3, k1<>+0(SB), Y2, Y2
+	VMOVUPS   Y1, 32(SP)
+	VMOVUPS   Y2, 64(SP)
+	VMOVDQU   k6<>+0(SB), Y1
+	VMOVDQU   32(SP), Y2
+	VMOVDQU   64(SP), Y3
 	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k127<>+0(SB), Y5
-	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k128<>+0(SB), Y1, Y1
-	VPANDN    Y5, Y4, Y5
-	VPOR      Y5, Y3, Y3
-	VPOR      Y1, Y3, Y3
-	VPAND     k120<>+0(SB), Y2, Y1
-	VPXOR     Y2, Y2, Y2
-	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k127<>+0(SB), Y4
-	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k128<>+0(SB), Y1, Y1
-	VPANDN    Y4, Y2, Y4
-	VPOR      Y4, Y3, Y3
-	VPOR      Y1, Y3, Y3
-	VMOVMSKPS Y3, DI
+	VPAND     k130<>+0(SB), Y2, Y2
+	VPXOR     Y5, Y5, Y5
+	VPCMPEQD  Y5, Y2, Y5
+	VMOVDQU   k131<>+0(SB), Y6
+	VPCMPGTD  Y2, Y6, Y6
+	VPCMPGTD  k132<>+0(SB), Y2, Y2
+	VPANDN    Y6, Y5, Y6
+	VPOR      Y6, Y4, Y4
+	VPOR      Y2, Y4, Y4
+	VPAND     k130<>+0(SB), Y3, Y2
+	VPXOR     Y3, Y3, Y3
+	VPCMPEQD  Y3, Y2, Y3
+	VMOVDQU   k131<>+0(SB), Y5
+	VPCMPGTD  Y2, Y5, Y5
+	VPCMPGTD  k132<>+0(SB), Y2, Y2
+	VPANDN    Y5, Y3, Y5
+	VPOR      Y5, Y4, Y4
+	VPOR      Y2, Y4, Y4
+	VMOVMSKPS Y4, DI
 	XORL      SI, SI
 	TESTL     DI, DI
 	MOVL      $0x0d7fffff, DI
@@ -24453,93 +23408,43 @@ TEXT ·bookHighScale32F16AVX2(SB), NOSPLIT, $128-56
 
 run:
 	MOVQ         chunks+40(FP), DI
-	VBROADCASTSS (DX), Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	VBROADCASTSS (DX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
 	CMPL         R9, SI
 	JCS          little
-	VMOVDQU      32(SP), Y2
-	VMOVDQU      64(SP), Y3
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k15<>+0(SB), Y2, Y2
-	VMULPS       Y1, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y1
-	VBLENDVPS    Y1, k15<>+0(SB), Y3, Y3
-	VCVTPS2PH    $0x00, Y2, X2
-	VCVTPS2PH    $0x00, Y3, X1
-	VINSERTI128  $0x01, X1, Y2, Y2
-	VPSHUFB      k12<>+0(SB), Y2, Y2
-	VPERMQ       $0x88, Y2, Y1
-	VPERMQ       $0xdd, Y2, Y2
-	JMP          chunk
 
-little:
-	VANDPS      k0<>+0(SB), Y1, Y2
-	VMOVUPS     Y2, 96(SP)
-	VANDPS      k120<>+0(SB), Y1, Y1
-	VPCMPGTD    k121<>+0(SB), Y1, Y3
-	VCVTDQ2PS   Y1, Y2
-	VPADDD      k122<>+0(SB), Y1, Y1
-	VPADDD      k123<>+0(SB), Y2, Y2
-	VBLENDVPS   Y3, Y1, Y2, Y1
-	VPSUBD      k124<>+0(SB), Y1, Y2
+plain:
 	VMOVDQU     32(SP), Y3
 	VMOVDQU     64(SP), Y4
-	VANDPS      k0<>+0(SB), Y3, Y5
-	VXORPS      96(SP), Y5, Y5
-	VANDPS      k120<>+0(SB), Y3, Y3
-	VMULPS      Y1, Y3, Y6
-	VFMADD213PS k122<>+0(SB), Y2, Y3
-	VPMAXSD     Y3, Y6, Y3
-	VPCMPGTD    k125<>+0(SB), Y6, Y7
-	VPSUBD      k122<>+0(SB), Y3, Y3
-	VBLENDVPS   Y7, Y6, Y3, Y3
-	VORPS       Y5, Y3, Y3
-	VXORPS      k0<>+0(SB), Y3, Y3
-	VCMPPS      $0x03, Y3, Y3, Y5
-	VBLENDVPS   Y5, k15<>+0(SB), Y3, Y3
-	VANDPS      k0<>+0(SB), Y4, Y5
-	VXORPS      96(SP), Y5, Y5
-	VANDPS      k120<>+0(SB), Y4, Y4
-	VMULPS      Y1, Y4, Y1
-	VFMADD213PS k122<>+0(SB), Y2, Y4
-	VPMAXSD     Y4, Y1, Y4
-	VPCMPGTD    k125<>+0(SB), Y1, Y2
-	VPSUBD      k122<>+0(SB), Y4, Y4
-	VBLENDVPS   Y2, Y1, Y4, Y4
-	VORPS       Y5, Y4, Y4
-	VXORPS      k0<>+0(SB), Y4, Y4
-	VCMPPS      $0x03, Y4, Y4, Y1
-	VBLENDVPS   Y1, k15<>+0(SB), Y4, Y4
+	VFMADD213PS Y0, Y2, Y3
+	VXORPS      Y0, Y3, Y3
+	VFMADD213PS Y0, Y2, Y4
+	VXORPS      Y0, Y4, Y4
 	VCVTPS2PH   $0x00, Y3, X3
-	VCVTPS2PH   $0x00, Y4, X1
-	VINSERTI128 $0x01, X1, Y3, Y3
+	VCVTPS2PH   $0x00, Y4, X2
+	VINSERTI128 $0x01, X2, Y3, Y3
 	VPSHUFB     k12<>+0(SB), Y3, Y3
-	VPERMQ      $0x88, Y3, Y1
-	VPERMQ      $0xdd, Y3, Y2
-	VMOVDQA     Y1, Y1
-	VMOVDQA     Y2, Y2
+	VPERMQ      $0x88, Y3, Y2
+	VPERMQ      $0xdd, Y3, Y3
 
 chunk:
-	VPMOVZXBW  (CX), Y3
-	VPSLLW     $0x08, Y3, Y4
-	VPSRLW     $0x04, Y3, Y3
-	VPOR       Y4, Y3, Y3
-	VPAND      Y0, Y3, Y3
-	VPERMQ     $0xd8, Y3, Y3
-	VPSHUFB    Y3, Y1, Y4
-	VPSHUFB    Y3, Y2, Y3
-	VPUNPCKLBW Y3, Y4, Y5
-	VMOVDQU    Y5, (AX)
-	VPUNPCKHBW Y3, Y4, Y3
-	VMOVDQU    Y3, 32(AX)
+	VPMOVZXBW  (CX), Y4
+	VPSLLW     $0x08, Y4, Y5
+	VPSRLW     $0x04, Y4, Y4
+	VPOR       Y5, Y4, Y4
+	VPAND      Y1, Y4, Y4
+	VPERMQ     $0xd8, Y4, Y4
+	VPSHUFB    Y4, Y2, Y5
+	VPSHUFB    Y4, Y3, Y4
+	VPUNPCKLBW Y4, Y5, Y6
+	VMOVDQU    Y6, (AX)
+	VPUNPCKHBW Y4, Y5, Y4
+	VMOVDQU    Y4, 32(AX)
 	ADDQ       $0x00000010, CX
 	ADDQ       $0x00000040, AX
 	DECQ       DI
@@ -24551,45 +23456,51 @@ chunk:
 	VZEROUPPER
 	RET
 
+little:
+	VANDPS k0<>+0(SB), Y2, Y2
+	VORPS  k126<>+0(SB), Y2, Y2
+	JMP    plain
+
 // func bookHighScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3
-TEXT ·bookHighScale64F16AVX2(SB), NOSPLIT, $128-56
+TEXT ·bookHighScale64F16AVX2(SB), NOSPLIT, $96-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
+	VMOVDQU   k0<>+0(SB), Y0
 	MOVQ      book+32(FP), SI
-	VMOVDQU   (SI), Y0
-	VMOVDQU   32(SI), Y1
-	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
-	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 32(SP)
-	VMOVUPS   Y1, 64(SP)
-	VMOVDQU   k6<>+0(SB), Y0
-	VMOVDQU   32(SP), Y1
-	VMOVDQU   64(SP), Y2
-	VPXOR     Y3, Y3, Y3
-	VPAND     k120<>+0(SB), Y1, Y1
+	VMOVDQU   (SI), Y1
+	VMOVDQU   32(SI), Y2
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VBLENDVPS Y3, k1<>+0(SB), Y1, Y1
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VBLENDVPS Y3, k1<>+0(SB), Y2, Y2
+	VMOVUPS   Y1, 32(SP)
+	VMOVUPS   Y2, 64(SP)
+	VMOVDQU   k6<>+0(SB), Y1
+	VMOVDQU   32(SP), Y2
+	VMOVDQU   64(SP), Y3
 	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k127<>+0(SB), Y5
-	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k128<>+0(SB), Y1, Y1
-	VPANDN    Y5, Y4, Y5
-	VPOR      Y5, Y3, Y3
-	VPOR      Y1, Y3, Y3
-	VPAND     k120<>+0(SB), Y2, Y1
-	VPXOR     Y2, Y2, Y2
-	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k127<>+0(SB), Y4
-	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k128<>+0(SB), Y1, Y1
-	VPANDN    Y4, Y2, Y4
-	VPOR      Y4, Y3, Y3
-	VPOR      Y1, Y3, Y3
-	VMOVMSKPS Y3, DI
+	VPAND     k130<>+0(SB), Y2, Y2
+	VPXOR     Y5, Y5, Y5
+	VPCMPEQD  Y5, Y2, Y5
+	VMOVDQU   k131<>+0(SB), Y6
+	VPCMPGTD  Y2, Y6, Y6
+	VPCMPGTD  k132<>+0(SB), Y2, Y2
+	VPANDN    Y6, Y5, Y6
+	VPOR      Y6, Y4, Y4
+	VPOR      Y2, Y4, Y4
+	VPAND     k130<>+0(SB), Y3, Y2
+	VPXOR     Y3, Y3, Y3
+	VPCMPEQD  Y3, Y2, Y3
+	VMOVDQU   k131<>+0(SB), Y5
+	VPCMPGTD  Y2, Y5, Y5
+	VPCMPGTD  k132<>+0(SB), Y2, Y2
+	VPANDN    Y5, Y3, Y5
+	VPOR      Y5, Y4, Y4
+	VPOR      Y2, Y4, Y4
+	VMOVMSKPS Y4, DI
 	XORL      SI, SI
 	TESTL     DI, DI
 	MOVL      $0x0d7fffff, DI
@@ -24598,101 +23509,51 @@ TEXT ·bookHighScale64F16AVX2(SB), NOSPLIT, $128-56
 
 run:
 	MOVQ         chunks+40(FP), DI
-	VBROADCASTSS (DX), Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	VBROADCASTSS (DX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k1<>+0(SB), Y2, Y2
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
 	CMPL         R9, SI
 	JCS          little
-	VMOVDQU      32(SP), Y2
-	VMOVDQU      64(SP), Y3
-	VMULPS       Y1, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y4
-	VBLENDVPS    Y4, k15<>+0(SB), Y2, Y2
-	VMULPS       Y1, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y1
-	VBLENDVPS    Y1, k15<>+0(SB), Y3, Y3
-	VCVTPS2PH    $0x00, Y2, X2
-	VCVTPS2PH    $0x00, Y3, X1
-	VINSERTI128  $0x01, X1, Y2, Y2
-	VPSHUFB      k12<>+0(SB), Y2, Y2
-	VPERMQ       $0x88, Y2, Y1
-	VPERMQ       $0xdd, Y2, Y2
-	JMP          chunk
 
-little:
-	VANDPS      k0<>+0(SB), Y1, Y2
-	VMOVUPS     Y2, 96(SP)
-	VANDPS      k120<>+0(SB), Y1, Y1
-	VPCMPGTD    k121<>+0(SB), Y1, Y3
-	VCVTDQ2PS   Y1, Y2
-	VPADDD      k122<>+0(SB), Y1, Y1
-	VPADDD      k123<>+0(SB), Y2, Y2
-	VBLENDVPS   Y3, Y1, Y2, Y1
-	VPSUBD      k124<>+0(SB), Y1, Y2
+plain:
 	VMOVDQU     32(SP), Y3
 	VMOVDQU     64(SP), Y4
-	VANDPS      k0<>+0(SB), Y3, Y5
-	VXORPS      96(SP), Y5, Y5
-	VANDPS      k120<>+0(SB), Y3, Y3
-	VMULPS      Y1, Y3, Y6
-	VFMADD213PS k122<>+0(SB), Y2, Y3
-	VPMAXSD     Y3, Y6, Y3
-	VPCMPGTD    k125<>+0(SB), Y6, Y7
-	VPSUBD      k122<>+0(SB), Y3, Y3
-	VBLENDVPS   Y7, Y6, Y3, Y3
-	VORPS       Y5, Y3, Y3
-	VXORPS      k0<>+0(SB), Y3, Y3
-	VCMPPS      $0x03, Y3, Y3, Y5
-	VBLENDVPS   Y5, k15<>+0(SB), Y3, Y3
-	VANDPS      k0<>+0(SB), Y4, Y5
-	VXORPS      96(SP), Y5, Y5
-	VANDPS      k120<>+0(SB), Y4, Y4
-	VMULPS      Y1, Y4, Y1
-	VFMADD213PS k122<>+0(SB), Y2, Y4
-	VPMAXSD     Y4, Y1, Y4
-	VPCMPGTD    k125<>+0(SB), Y1, Y2
-	VPSUBD      k122<>+0(SB), Y4, Y4
-	VBLENDVPS   Y2, Y1, Y4, Y4
-	VORPS       Y5, Y4, Y4
-	VXORPS      k0<>+0(SB), Y4, Y4
-	VCMPPS      $0x03, Y4, Y4, Y1
-	VBLENDVPS   Y1, k15<>+0(SB), Y4, Y4
+	VFMADD213PS Y0, Y2, Y3
+	VXORPS      Y0, Y3, Y3
+	VFMADD213PS Y0, Y2, Y4
+	VXORPS      Y0, Y4, Y4
 	VCVTPS2PH   $0x00, Y3, X3
-	VCVTPS2PH   $0x00, Y4, X1
-	VINSERTI128 $0x01, X1, Y3, Y3
+	VCVTPS2PH   $0x00, Y4, X2
+	VINSERTI128 $0x01, X2, Y3, Y3
 	VPSHUFB     k12<>+0(SB), Y3, Y3
-	VPERMQ      $0x88, Y3, Y1
-	VPERMQ      $0xdd, Y3, Y2
-	VMOVDQA     Y1, Y1
-	VMOVDQA     Y2, Y2
+	VPERMQ      $0x88, Y3, Y2
+	VPERMQ      $0xdd, Y3, Y3
 
 chunk:
-	VMOVDQU    k132<>+0(SB), Y3
-	VMOVDQU    (CX), Y4
-	VPERMD     Y4, Y3, Y3
-	VPSRLW     $0x04, Y3, Y4
-	VPAND      Y0, Y3, Y3
-	VPAND      Y0, Y4, Y4
-	VPUNPCKLBW Y3, Y4, Y5
-	VPUNPCKHBW Y3, Y4, Y3
-	VPSHUFB    Y5, Y1, Y4
-	VPSHUFB    Y5, Y2, Y5
-	VPUNPCKLBW Y5, Y4, Y6
-	VMOVDQU    Y6, (AX)
-	VPUNPCKHBW Y5, Y4, Y4
-	VMOVDQU    Y4, 32(AX)
-	VPSHUFB    Y3, Y1, Y4
-	VPSHUFB    Y3, Y2, Y3
-	VPUNPCKLBW Y3, Y4, Y5
-	VMOVDQU    Y5, 64(AX)
-	VPUNPCKHBW Y3, Y4, Y3
-	VMOVDQU    Y3, 96(AX)
+	VMOVDQU    k136<>+0(SB), Y4
+	VMOVDQU    (CX), Y5
+	VPERMD     Y5, Y4, Y4
+	VPSRLW     $0x04, Y4, Y5
+	VPAND      Y1, Y4, Y4
+	VPAND      Y1, Y5, Y5
+	VPUNPCKLBW Y4, Y5, Y6
+	VPUNPCKHBW Y4, Y5, Y4
+	VPSHUFB    Y6, Y2, Y5
+	VPSHUFB    Y6, Y3, Y6
+	VPUNPCKLBW Y6, Y5, Y7
+	VMOVDQU    Y7, (AX)
+	VPUNPCKHBW Y6, Y5, Y5
+	VMOVDQU    Y5, 32(AX)
+	VPSHUFB    Y4, Y2, Y5
+	VPSHUFB    Y4, Y3, Y4
+	VPUNPCKLBW Y4, Y5, Y6
+	VMOVDQU    Y6, 64(AX)
+	VPUNPCKHBW Y4, Y5, Y4
+	VMOVDQU    Y4, 96(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000080, AX
 	DECQ       DI
@@ -24703,6 +23564,11 @@ chunk:
 	JNZ        run
 	VZEROUPPER
 	RET
+
+little:
+	VANDPS k0<>+0(SB), Y2, Y2
+	VORPS  k126<>+0(SB), Y2, Y2
+	JMP    plain
 
 // func bookPairsF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
@@ -24723,17 +23589,17 @@ TEXT ·bookPairsF32AVX2(SB), NOSPLIT, $96-56
 	VMOVDQU    k6<>+0(SB), Y0
 	VMOVDQU    32(SP), Y1
 	VMOVDQU    64(SP), Y2
-	VPSHUFB    k129<>+0(SB), Y1, Y1
-	VPSHUFB    k129<>+0(SB), Y2, Y2
+	VPSHUFB    k133<>+0(SB), Y1, Y1
+	VPSHUFB    k133<>+0(SB), Y2, Y2
 	VPUNPCKLDQ Y2, Y1, Y3
-	VMOVDQU    k130<>+0(SB), Y4
+	VMOVDQU    k134<>+0(SB), Y4
 	VPERMD     Y3, Y4, Y4
-	VMOVDQU    k131<>+0(SB), Y5
+	VMOVDQU    k135<>+0(SB), Y5
 	VPERMD     Y3, Y5, Y3
 	VPUNPCKHDQ Y2, Y1, Y1
-	VMOVDQU    k130<>+0(SB), Y2
+	VMOVDQU    k134<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y2
-	VMOVDQU    k131<>+0(SB), Y5
+	VMOVDQU    k135<>+0(SB), Y5
 	VPERMD     Y1, Y5, Y1
 	MOVQ       n+48(FP), DI
 
@@ -24752,7 +23618,7 @@ chunk:
 	VPSLLW       $0x04, Y7, Y8
 	VPOR         Y8, Y7, Y7
 	VPAND        Y0, Y7, Y7
-	VMOVDQU      k132<>+0(SB), Y8
+	VMOVDQU      k136<>+0(SB), Y8
 	VPERMD       Y7, Y8, Y7
 	VPSHUFB      Y7, Y4, Y8
 	VPSHUFB      Y7, Y3, Y9
@@ -24918,12 +23784,8 @@ chunk:
 	VMOVDQU      64(SP), Y5
 	VMULPS       Y2, Y4, Y4
 	VXORPS       k0<>+0(SB), Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k15<>+0(SB), Y4, Y4
 	VMULPS       Y2, Y5, Y5
 	VXORPS       k0<>+0(SB), Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y2
-	VBLENDVPS    Y2, k15<>+0(SB), Y5, Y5
 	VCVTPS2PH    $0x00, Y4, X4
 	VCVTPS2PH    $0x00, Y5, X2
 	VINSERTI128  $0x01, X2, Y4, Y4
@@ -24934,12 +23796,8 @@ chunk:
 	VMOVDQU      64(SP), Y6
 	VMULPS       Y1, Y5, Y5
 	VXORPS       k0<>+0(SB), Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y7
-	VBLENDVPS    Y7, k15<>+0(SB), Y5, Y5
 	VMULPS       Y1, Y6, Y6
 	VXORPS       k0<>+0(SB), Y6, Y6
-	VCMPPS       $0x03, Y6, Y6, Y1
-	VBLENDVPS    Y1, k15<>+0(SB), Y6, Y6
 	VCVTPS2PH    $0x00, Y5, X5
 	VCVTPS2PH    $0x00, Y6, X1
 	VINSERTI128  $0x01, X1, Y5, Y5
@@ -24985,77 +23843,84 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPAND        k134<>+0(SB), Y2, Y1
-	VPCMPEQW     k134<>+0(SB), Y1, Y1
+	VPAND        k138<>+0(SB), Y2, Y1
+	VPCMPEQW     k138<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k135<>+0(SB), Y2, Y2
+	VPAND        k139<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k136<>+0(SB), Y1, Y1
+	VMULPS       k140<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k15<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, (AX)
-	VMULPS       k136<>+0(SB), Y2, Y2
+	VMULPS       k140<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k15<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPAND        k134<>+0(SB), Y2, Y1
-	VPCMPEQW     k134<>+0(SB), Y1, Y1
+	VPAND        k138<>+0(SB), Y2, Y1
+	VPCMPEQW     k138<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k135<>+0(SB), Y2, Y2
+	VPAND        k139<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k136<>+0(SB), Y1, Y1
+	VMULPS       k140<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k15<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(AX)
-	VMULPS       k136<>+0(SB), Y2, Y2
+	VMULPS       k140<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k15<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 96(AX)
-	ADDQ         $0x20, CX
+	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000080, AX
 	DECQ         SI
 	JNZ          chunk
-	JMP          done
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k120<>+0(SB), Y0, Y0
-	VMOVDQU      k122<>+0(SB), Y2
+	VANDPS       k130<>+0(SB), Y0, Y0
+	VMOVDQU      k120<>+0(SB), Y2
 	VMOVDQU      k4<>+0(SB), Y1
-	VPCMPGTD     k121<>+0(SB), Y0, Y3
+	VPCMPGTD     k141<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k137<>+0(SB), Y0, Y0
-	VPADDD       k138<>+0(SB), Y1, Y1
+	VPADDD       k142<>+0(SB), Y0, Y0
+	VPADDD       k143<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k124<>+0(SB), Y0, Y1
+	VPSUBD       k122<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k139<>+0(SB), Y4, Y4
-	VPCMPEQB    k139<>+0(SB), Y4, Y5
-	VMOVDQU     k140<>+0(SB), Y6
+	VPAND       k144<>+0(SB), Y4, Y4
+	VPCMPEQB    k144<>+0(SB), Y4, Y5
+	VMOVDQU     k145<>+0(SB), Y6
 	VPSHUFB     Y4, Y6, Y6
-	VPCMPGTB    k141<>+0(SB), Y4, Y7
-	VPADDB      k142<>+0(SB), Y4, Y4
+	VPCMPGTB    k146<>+0(SB), Y4, Y7
+	VPADDB      k147<>+0(SB), Y4, Y4
 	VPBLENDVB   Y7, Y4, Y6, Y4
 	VPOR        Y5, Y4, Y4
 	VMOVDQU     Y4, (SP)
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k143<>+0(SB), Y4, Y6
+	VPCMPEQD    k148<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -25068,7 +23933,7 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k143<>+0(SB), Y4, Y6
+	VPCMPEQD    k148<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -25081,7 +23946,7 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k143<>+0(SB), Y4, Y6
+	VPCMPEQD    k148<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -25094,7 +23959,7 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k143<>+0(SB), Y4, Y6
+	VPCMPEQD    k148<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -25108,74 +23973,73 @@ tiny:
 	ADDQ        $0x00000080, AX
 	DECQ        SI
 	JNZ         tiny
+	JMP         done
 
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-DATA k134<>+0(SB)/8, $0x007f007f007f007f
-DATA k134<>+8(SB)/8, $0x007f007f007f007f
-DATA k134<>+16(SB)/8, $0x007f007f007f007f
-DATA k134<>+24(SB)/8, $0x007f007f007f007f
-GLOBL k134<>(SB), RODATA|NOPTR, $32
-
-DATA k135<>+0(SB)/8, $0xbf80bf80bf80bf80
-DATA k135<>+8(SB)/8, $0xbf80bf80bf80bf80
-DATA k135<>+16(SB)/8, $0xbf80bf80bf80bf80
-DATA k135<>+24(SB)/8, $0xbf80bf80bf80bf80
-GLOBL k135<>(SB), RODATA|NOPTR, $32
-
-DATA k136<>+0(SB)/8, $0x4380000043800000
-DATA k136<>+8(SB)/8, $0x4380000043800000
-DATA k136<>+16(SB)/8, $0x4380000043800000
-DATA k136<>+24(SB)/8, $0x4380000043800000
-GLOBL k136<>(SB), RODATA|NOPTR, $32
-
-DATA k137<>+0(SB)/8, $0x5a8000005a800000
-DATA k137<>+8(SB)/8, $0x5a8000005a800000
-DATA k137<>+16(SB)/8, $0x5a8000005a800000
-DATA k137<>+24(SB)/8, $0x5a8000005a800000
-GLOBL k137<>(SB), RODATA|NOPTR, $32
-
-DATA k138<>+0(SB)/8, $0x1000000010000000
-DATA k138<>+8(SB)/8, $0x1000000010000000
-DATA k138<>+16(SB)/8, $0x1000000010000000
-DATA k138<>+24(SB)/8, $0x1000000010000000
+DATA k138<>+0(SB)/8, $0x007f007f007f007f
+DATA k138<>+8(SB)/8, $0x007f007f007f007f
+DATA k138<>+16(SB)/8, $0x007f007f007f007f
+DATA k138<>+24(SB)/8, $0x007f007f007f007f
 GLOBL k138<>(SB), RODATA|NOPTR, $32
 
-DATA k139<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k139<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k139<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k139<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k139<>+0(SB)/8, $0xbf80bf80bf80bf80
+DATA k139<>+8(SB)/8, $0xbf80bf80bf80bf80
+DATA k139<>+16(SB)/8, $0xbf80bf80bf80bf80
+DATA k139<>+24(SB)/8, $0xbf80bf80bf80bf80
 GLOBL k139<>(SB), RODATA|NOPTR, $32
 
-DATA k140<>+0(SB)/8, $0x1e1c1a1814100800
-DATA k140<>+8(SB)/8, $0x0000000000000000
-DATA k140<>+16(SB)/8, $0x1e1c1a1814100800
-DATA k140<>+24(SB)/8, $0x0000000000000000
+DATA k140<>+0(SB)/8, $0x4380000043800000
+DATA k140<>+8(SB)/8, $0x4380000043800000
+DATA k140<>+16(SB)/8, $0x4380000043800000
+DATA k140<>+24(SB)/8, $0x4380000043800000
 GLOBL k140<>(SB), RODATA|NOPTR, $32
 
-DATA k141<>+0(SB)/8, $0x0707070707070707
-DATA k141<>+8(SB)/8, $0x0707070707070707
-DATA k141<>+16(SB)/8, $0x0707070707070707
-DATA k141<>+24(SB)/8, $0x0707070707070707
+DATA k141<>+0(SB)/8, $0x007fffff007fffff
+DATA k141<>+8(SB)/8, $0x007fffff007fffff
+DATA k141<>+16(SB)/8, $0x007fffff007fffff
+DATA k141<>+24(SB)/8, $0x007fffff007fffff
 GLOBL k141<>(SB), RODATA|NOPTR, $32
 
-DATA k142<>+0(SB)/8, $0x1818181818181818
-DATA k142<>+8(SB)/8, $0x1818181818181818
-DATA k142<>+16(SB)/8, $0x1818181818181818
-DATA k142<>+24(SB)/8, $0x1818181818181818
+DATA k142<>+0(SB)/8, $0x5a8000005a800000
+DATA k142<>+8(SB)/8, $0x5a8000005a800000
+DATA k142<>+16(SB)/8, $0x5a8000005a800000
+DATA k142<>+24(SB)/8, $0x5a8000005a800000
 GLOBL k142<>(SB), RODATA|NOPTR, $32
 
-DATA k143<>+0(SB)/8, $0x0ff000000ff00000
-DATA k143<>+8(SB)/8, $0x0ff000000ff00000
-DATA k143<>+16(SB)/8, $0x0ff000000ff00000
-DATA k143<>+24(SB)/8, $0x0ff000000ff00000
+DATA k143<>+0(SB)/8, $0x1000000010000000
+DATA k143<>+8(SB)/8, $0x1000000010000000
+DATA k143<>+16(SB)/8, $0x1000000010000000
+DATA k143<>+24(SB)/8, $0x1000000010000000
 GLOBL k143<>(SB), RODATA|NOPTR, $32
+
+DATA k144<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k144<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k144<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k144<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
+GLOBL k144<>(SB), RODATA|NOPTR, $32
+
+DATA k145<>+0(SB)/8, $0x1e1c1a1814100800
+DATA k145<>+8(SB)/8, $0x0000000000000000
+DATA k145<>+16(SB)/8, $0x1e1c1a1814100800
+DATA k145<>+24(SB)/8, $0x0000000000000000
+GLOBL k145<>(SB), RODATA|NOPTR, $32
+
+DATA k146<>+0(SB)/8, $0x0707070707070707
+DATA k146<>+8(SB)/8, $0x0707070707070707
+DATA k146<>+16(SB)/8, $0x0707070707070707
+DATA k146<>+24(SB)/8, $0x0707070707070707
+GLOBL k146<>(SB), RODATA|NOPTR, $32
+
+DATA k147<>+0(SB)/8, $0x1818181818181818
+DATA k147<>+8(SB)/8, $0x1818181818181818
+DATA k147<>+16(SB)/8, $0x1818181818181818
+DATA k147<>+24(SB)/8, $0x1818181818181818
+GLOBL k147<>(SB), RODATA|NOPTR, $32
+
+DATA k148<>+0(SB)/8, $0x0ff000000ff00000
+DATA k148<>+8(SB)/8, $0x0ff000000ff00000
+DATA k148<>+16(SB)/8, $0x0ff000000ff00000
+DATA k148<>+24(SB)/8, $0x0ff000000ff00000
+GLOBL k148<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
@@ -25196,8 +24060,8 @@ run:
 	SUBL         $0x05000000, R8
 	CMPL         R8, $0x75800000
 	JHI          odd
-	VMOVDQU      k144<>+0(SB), Y3
-	VMOVDQU      k145<>+0(SB), Y4
+	VMOVDQU      k149<>+0(SB), Y3
+	VMOVDQU      k150<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
@@ -25218,20 +24082,20 @@ run:
 chunk:
 	VMOVDQU    (CX), Y4
 	VPERMQ     $0xd8, Y4, Y4
-	VPAND      k139<>+0(SB), Y4, Y5
+	VPAND      k144<>+0(SB), Y4, Y5
 	VPMINUB    k40<>+0(SB), Y5, Y6
 	VPAND      k40<>+0(SB), Y6, Y6
-	VPAND      k141<>+0(SB), Y4, Y7
+	VPAND      k146<>+0(SB), Y4, Y7
 	VPOR       Y7, Y6, Y6
 	VPSUBUSB   k40<>+0(SB), Y5, Y7
-	VPAND      k146<>+0(SB), Y7, Y7
+	VPAND      k151<>+0(SB), Y7, Y7
 	VPSHUFB    Y6, Y2, Y8
 	VPSHUFB    Y6, Y3, Y6
 	VPAND      k43<>+0(SB), Y4, Y4
 	VPXOR      Y4, Y6, Y6
-	VPCMPEQB   k139<>+0(SB), Y5, Y4
-	VPBLENDVB  Y4, k147<>+0(SB), Y8, Y8
-	VPBLENDVB  Y4, k139<>+0(SB), Y6, Y6
+	VPCMPEQB   k144<>+0(SB), Y5, Y4
+	VPBLENDVB  Y4, k152<>+0(SB), Y8, Y8
+	VPBLENDVB  Y4, k144<>+0(SB), Y6, Y6
 	VPANDN     Y7, Y4, Y7
 	VPXOR      Y5, Y5, Y5
 	VPUNPCKLBW Y6, Y8, Y4
@@ -25245,11 +24109,18 @@ chunk:
 	VPSLLW     $0x04, Y4, Y4
 	VPADDW     Y4, Y5, Y5
 	VMOVDQU    Y5, 32(AX)
-	ADDQ       $0x20, CX
+	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
 	DECQ       SI
 	JNZ        chunk
-	JMP        done
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
 
 odd:
 	MOVL         (DX), R8
@@ -25261,18 +24132,18 @@ odd:
 	SBBL         R8, R8
 	VMOVD        R8, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k148<>+0(SB), Y2, Y3
-	VPOR         k149<>+0(SB), Y3, Y3
+	VPXOR        k153<>+0(SB), Y2, Y3
+	VPOR         k154<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k146<>+0(SB), Y2, Y2
+	VPAND        k151<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	VPBROADCASTB 3(DX), Y2
 	VBROADCASTSS (DX), Y3
-	VANDPS       k120<>+0(SB), Y3, Y3
+	VANDPS       k130<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k15<>+0(SB), Y3, Y3
-	VMOVDQU      k144<>+0(SB), Y4
-	VMOVDQU      k145<>+0(SB), Y5
+	VMOVDQU      k149<>+0(SB), Y4
+	VMOVDQU      k150<>+0(SB), Y5
 	VMULPS       Y3, Y4, Y4
 	VPSLLD       $0x0f, Y4, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -25293,10 +24164,10 @@ odd:
 edge:
 	VMOVDQU    (CX), Y5
 	VPERMQ     $0xd8, Y5, Y5
-	VPAND      k139<>+0(SB), Y5, Y6
+	VPAND      k144<>+0(SB), Y5, Y6
 	VPMINUB    k40<>+0(SB), Y6, Y7
 	VPAND      k40<>+0(SB), Y7, Y7
-	VPAND      k141<>+0(SB), Y5, Y8
+	VPAND      k146<>+0(SB), Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VPSUBUSB   k40<>+0(SB), Y6, Y8
 	VPAND      (SP), Y8, Y8
@@ -25304,9 +24175,9 @@ edge:
 	VPSHUFB    Y7, Y4, Y7
 	VPXOR      Y2, Y5, Y5
 	VPAND      k43<>+0(SB), Y5, Y5
-	VPCMPEQB   k139<>+0(SB), Y6, Y6
-	VPAND      k147<>+0(SB), Y6, Y10
-	VPAND      k139<>+0(SB), Y6, Y6
+	VPCMPEQB   k144<>+0(SB), Y6, Y6
+	VPAND      k152<>+0(SB), Y6, Y10
+	VPAND      k144<>+0(SB), Y6, Y6
 	VPXOR      Y11, Y11, Y11
 	VPUNPCKLBW Y7, Y9, Y12
 	VPUNPCKLBW Y11, Y8, Y13
@@ -25316,7 +24187,7 @@ edge:
 	VPADDW     Y13, Y12, Y12
 	VPMINUW    32(SP), Y12, Y12
 	VPMAXUW    Y14, Y12, Y12
-	VPCMPGTW   k149<>+0(SB), Y12, Y13
+	VPCMPGTW   k154<>+0(SB), Y12, Y13
 	VPANDN     Y15, Y13, Y15
 	VPOR       Y15, Y12, Y12
 	VMOVDQU    Y12, (AX)
@@ -25328,11 +24199,11 @@ edge:
 	VPADDW     Y8, Y7, Y7
 	VPMINUW    32(SP), Y7, Y7
 	VPMAXUW    Y6, Y7, Y7
-	VPCMPGTW   k149<>+0(SB), Y7, Y6
+	VPCMPGTW   k154<>+0(SB), Y7, Y6
 	VPANDN     Y5, Y6, Y5
 	VPOR       Y5, Y7, Y7
 	VMOVDQU    Y7, 32(AX)
-	ADDQ       $0x20, CX
+	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
 	DECQ       SI
 	JNZ        edge
@@ -25340,35 +24211,35 @@ edge:
 
 small:
 	VBROADCASTSS (DX), Y2
-	VANDPS       k120<>+0(SB), Y2, Y2
-	VMOVDQU      k122<>+0(SB), Y4
+	VANDPS       k130<>+0(SB), Y2, Y2
+	VMOVDQU      k120<>+0(SB), Y4
 	VMOVDQU      k4<>+0(SB), Y5
-	VPCMPGTD     k121<>+0(SB), Y2, Y6
+	VPCMPGTD     k141<>+0(SB), Y2, Y6
 	VCVTDQ2PS    Y2, Y3
-	VPADDD       k137<>+0(SB), Y2, Y2
-	VPADDD       k138<>+0(SB), Y3, Y3
+	VPADDD       k142<>+0(SB), Y2, Y2
+	VPADDD       k143<>+0(SB), Y3, Y3
 	VBLENDVPS    Y6, Y2, Y3, Y2
-	VPSUBD       k124<>+0(SB), Y2, Y3
+	VPSUBD       k122<>+0(SB), Y2, Y3
 	VPBROADCASTB 3(DX), Y6
-	VMOVDQU      k150<>+0(SB), Y7
+	VMOVDQU      k127<>+0(SB), Y7
 
 tiny:
 	VMOVDQU     (CX), Y8
 	VPERMQ      $0xd8, Y8, Y8
-	VPAND       k139<>+0(SB), Y8, Y9
+	VPAND       k144<>+0(SB), Y8, Y9
 	VPXOR       Y6, Y8, Y8
 	VPAND       k43<>+0(SB), Y8, Y8
-	VPCMPEQB    k139<>+0(SB), Y9, Y11
-	VPAND       k147<>+0(SB), Y11, Y10
-	VPBLENDVB   Y11, k139<>+0(SB), Y8, Y8
-	VMOVDQU     k140<>+0(SB), Y12
+	VPCMPEQB    k144<>+0(SB), Y9, Y11
+	VPAND       k152<>+0(SB), Y11, Y10
+	VPBLENDVB   Y11, k144<>+0(SB), Y8, Y8
+	VMOVDQU     k145<>+0(SB), Y12
 	VPSHUFB     Y9, Y12, Y12
-	VPCMPGTB    k141<>+0(SB), Y9, Y13
-	VPADDB      k142<>+0(SB), Y9, Y9
+	VPCMPGTB    k146<>+0(SB), Y9, Y13
+	VPADDB      k147<>+0(SB), Y9, Y9
 	VPBLENDVB   Y13, Y9, Y12, Y9
 	VPANDN      Y9, Y11, Y9
 	VPUNPCKLBW  Y8, Y10, Y11
-	VPSHUFB     k151<>+0(SB), Y9, Y12
+	VPSHUFB     k155<>+0(SB), Y9, Y12
 	VPSRLD      $0x04, Y12, Y12
 	VMULPS      Y2, Y12, Y13
 	VFMADD213PS Y4, Y3, Y12
@@ -25377,7 +24248,7 @@ tiny:
 	VPAND       Y5, Y12, Y12
 	VPADDD      Y7, Y13, Y13
 	VPADDD      Y12, Y13, Y13
-	VPSHUFB     k152<>+0(SB), Y9, Y12
+	VPSHUFB     k156<>+0(SB), Y9, Y12
 	VPSRLD      $0x04, Y12, Y12
 	VMULPS      Y2, Y12, Y14
 	VFMADD213PS Y4, Y3, Y12
@@ -25391,7 +24262,7 @@ tiny:
 	VPOR        Y11, Y13, Y13
 	VMOVDQU     Y13, (AX)
 	VPUNPCKHBW  Y8, Y10, Y8
-	VPSHUFB     k153<>+0(SB), Y9, Y10
+	VPSHUFB     k157<>+0(SB), Y9, Y10
 	VPSRLD      $0x04, Y10, Y10
 	VMULPS      Y2, Y10, Y11
 	VFMADD213PS Y4, Y3, Y10
@@ -25400,7 +24271,7 @@ tiny:
 	VPAND       Y5, Y10, Y10
 	VPADDD      Y7, Y11, Y11
 	VPADDD      Y10, Y11, Y11
-	VPSHUFB     k154<>+0(SB), Y9, Y9
+	VPSHUFB     k158<>+0(SB), Y9, Y9
 	VPSRLD      $0x04, Y9, Y9
 	VMULPS      Y2, Y9, Y10
 	VFMADD213PS Y4, Y3, Y9
@@ -25417,80 +24288,67 @@ tiny:
 	ADDQ        $0x00000040, AX
 	DECQ        SI
 	JNZ         tiny
+	JMP         done
 
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-DATA k144<>+0(SB)/8, $0x3b80000000000000
-DATA k144<>+8(SB)/8, $0x3c4000003c000000
-DATA k144<>+16(SB)/8, $0x3ca000003c800000
-DATA k144<>+24(SB)/8, $0x3ce000003cc00000
-GLOBL k144<>(SB), RODATA|NOPTR, $32
-
-DATA k145<>+0(SB)/8, $0x3bc000003b000000
-DATA k145<>+8(SB)/8, $0x3c6000003c200000
-DATA k145<>+16(SB)/8, $0x3cb000003c900000
-DATA k145<>+24(SB)/8, $0x3cf000003cd00000
-GLOBL k145<>(SB), RODATA|NOPTR, $32
-
-DATA k146<>+0(SB)/8, $0x7878787878787878
-DATA k146<>+8(SB)/8, $0x7878787878787878
-DATA k146<>+16(SB)/8, $0x7878787878787878
-DATA k146<>+24(SB)/8, $0x7878787878787878
-GLOBL k146<>(SB), RODATA|NOPTR, $32
-
-DATA k147<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k147<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k147<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k147<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
-GLOBL k147<>(SB), RODATA|NOPTR, $32
-
-DATA k148<>+0(SB)/8, $0xffffffffffffffff
-DATA k148<>+8(SB)/8, $0xffffffffffffffff
-DATA k148<>+16(SB)/8, $0xffffffffffffffff
-DATA k148<>+24(SB)/8, $0xffffffffffffffff
-GLOBL k148<>(SB), RODATA|NOPTR, $32
-
-DATA k149<>+0(SB)/8, $0x7f807f807f807f80
-DATA k149<>+8(SB)/8, $0x7f807f807f807f80
-DATA k149<>+16(SB)/8, $0x7f807f807f807f80
-DATA k149<>+24(SB)/8, $0x7f807f807f807f80
+DATA k149<>+0(SB)/8, $0x3b80000000000000
+DATA k149<>+8(SB)/8, $0x3c4000003c000000
+DATA k149<>+16(SB)/8, $0x3ca000003c800000
+DATA k149<>+24(SB)/8, $0x3ce000003cc00000
 GLOBL k149<>(SB), RODATA|NOPTR, $32
 
-DATA k150<>+0(SB)/8, $0xe0007fffe0007fff
-DATA k150<>+8(SB)/8, $0xe0007fffe0007fff
-DATA k150<>+16(SB)/8, $0xe0007fffe0007fff
-DATA k150<>+24(SB)/8, $0xe0007fffe0007fff
+DATA k150<>+0(SB)/8, $0x3bc000003b000000
+DATA k150<>+8(SB)/8, $0x3c6000003c200000
+DATA k150<>+16(SB)/8, $0x3cb000003c900000
+DATA k150<>+24(SB)/8, $0x3cf000003cd00000
 GLOBL k150<>(SB), RODATA|NOPTR, $32
 
-DATA k151<>+0(SB)/8, $0x0280808000808080
-DATA k151<>+8(SB)/8, $0x0680808004808080
-DATA k151<>+16(SB)/8, $0x0280808000808080
-DATA k151<>+24(SB)/8, $0x0680808004808080
+DATA k151<>+0(SB)/8, $0x7878787878787878
+DATA k151<>+8(SB)/8, $0x7878787878787878
+DATA k151<>+16(SB)/8, $0x7878787878787878
+DATA k151<>+24(SB)/8, $0x7878787878787878
 GLOBL k151<>(SB), RODATA|NOPTR, $32
 
-DATA k152<>+0(SB)/8, $0x0380808001808080
-DATA k152<>+8(SB)/8, $0x0780808005808080
-DATA k152<>+16(SB)/8, $0x0380808001808080
-DATA k152<>+24(SB)/8, $0x0780808005808080
+DATA k152<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k152<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k152<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k152<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
 GLOBL k152<>(SB), RODATA|NOPTR, $32
 
-DATA k153<>+0(SB)/8, $0x0a80808008808080
-DATA k153<>+8(SB)/8, $0x0e8080800c808080
-DATA k153<>+16(SB)/8, $0x0a80808008808080
-DATA k153<>+24(SB)/8, $0x0e8080800c808080
+DATA k153<>+0(SB)/8, $0xffffffffffffffff
+DATA k153<>+8(SB)/8, $0xffffffffffffffff
+DATA k153<>+16(SB)/8, $0xffffffffffffffff
+DATA k153<>+24(SB)/8, $0xffffffffffffffff
 GLOBL k153<>(SB), RODATA|NOPTR, $32
 
-DATA k154<>+0(SB)/8, $0x0b80808009808080
-DATA k154<>+8(SB)/8, $0x0f8080800d808080
-DATA k154<>+16(SB)/8, $0x0b80808009808080
-DATA k154<>+24(SB)/8, $0x0f8080800d808080
+DATA k154<>+0(SB)/8, $0x7f807f807f807f80
+DATA k154<>+8(SB)/8, $0x7f807f807f807f80
+DATA k154<>+16(SB)/8, $0x7f807f807f807f80
+DATA k154<>+24(SB)/8, $0x7f807f807f807f80
 GLOBL k154<>(SB), RODATA|NOPTR, $32
+
+DATA k155<>+0(SB)/8, $0x0280808000808080
+DATA k155<>+8(SB)/8, $0x0680808004808080
+DATA k155<>+16(SB)/8, $0x0280808000808080
+DATA k155<>+24(SB)/8, $0x0680808004808080
+GLOBL k155<>(SB), RODATA|NOPTR, $32
+
+DATA k156<>+0(SB)/8, $0x0380808001808080
+DATA k156<>+8(SB)/8, $0x0780808005808080
+DATA k156<>+16(SB)/8, $0x0380808001808080
+DATA k156<>+24(SB)/8, $0x0780808005808080
+GLOBL k156<>(SB), RODATA|NOPTR, $32
+
+DATA k157<>+0(SB)/8, $0x0a80808008808080
+DATA k157<>+8(SB)/8, $0x0e8080800c808080
+DATA k157<>+16(SB)/8, $0x0a80808008808080
+DATA k157<>+24(SB)/8, $0x0e8080800c808080
+GLOBL k157<>(SB), RODATA|NOPTR, $32
+
+DATA k158<>+0(SB)/8, $0x0b80808009808080
+DATA k158<>+8(SB)/8, $0x0f8080800d808080
+DATA k158<>+16(SB)/8, $0x0b80808009808080
+DATA k158<>+24(SB)/8, $0x0f8080800d808080
+GLOBL k158<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
@@ -25512,81 +24370,88 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPAND        k134<>+0(SB), Y2, Y1
-	VPCMPEQW     k134<>+0(SB), Y1, Y1
+	VPAND        k138<>+0(SB), Y2, Y1
+	VPCMPEQW     k138<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k135<>+0(SB), Y2, Y2
+	VPAND        k139<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k136<>+0(SB), Y1, Y1
+	VMULPS       k140<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k15<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, (AX)
-	VMULPS       k136<>+0(SB), Y2, Y2
+	VMULPS       k140<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k15<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPAND        k134<>+0(SB), Y2, Y1
-	VPCMPEQW     k134<>+0(SB), Y1, Y1
+	VPAND        k138<>+0(SB), Y2, Y1
+	VPCMPEQW     k138<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k135<>+0(SB), Y2, Y2
+	VPAND        k139<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k136<>+0(SB), Y1, Y1
+	VMULPS       k140<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k15<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 32(AX)
-	VMULPS       k136<>+0(SB), Y2, Y2
+	VMULPS       k140<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k15<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 48(AX)
-	ADDQ         $0x20, CX
+	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000040, AX
 	DECQ         SI
 	JNZ          chunk
-	JMP          done
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k120<>+0(SB), Y0, Y0
-	VMOVDQU      k122<>+0(SB), Y2
+	VANDPS       k130<>+0(SB), Y0, Y0
+	VMOVDQU      k120<>+0(SB), Y2
 	VMOVDQU      k4<>+0(SB), Y1
-	VPCMPGTD     k121<>+0(SB), Y0, Y3
+	VPCMPGTD     k141<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k137<>+0(SB), Y0, Y0
-	VPADDD       k138<>+0(SB), Y1, Y1
+	VPADDD       k142<>+0(SB), Y0, Y0
+	VPADDD       k143<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k124<>+0(SB), Y0, Y1
+	VPSUBD       k122<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k139<>+0(SB), Y4, Y4
-	VPCMPEQB    k139<>+0(SB), Y4, Y5
-	VMOVDQU     k140<>+0(SB), Y6
+	VPAND       k144<>+0(SB), Y4, Y4
+	VPCMPEQB    k144<>+0(SB), Y4, Y5
+	VMOVDQU     k145<>+0(SB), Y6
 	VPSHUFB     Y4, Y6, Y6
-	VPCMPGTB    k141<>+0(SB), Y4, Y7
-	VPADDB      k142<>+0(SB), Y4, Y4
+	VPCMPGTB    k146<>+0(SB), Y4, Y7
+	VPADDB      k147<>+0(SB), Y4, Y4
 	VPBLENDVB   Y7, Y4, Y6, Y4
 	VPOR        Y5, Y4, Y4
 	VMOVDQU     Y4, (SP)
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k143<>+0(SB), Y4, Y6
+	VPCMPEQD    k148<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -25600,7 +24465,7 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k143<>+0(SB), Y4, Y6
+	VPCMPEQD    k148<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -25614,7 +24479,7 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k143<>+0(SB), Y4, Y6
+	VPCMPEQD    k148<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -25628,7 +24493,7 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k143<>+0(SB), Y4, Y6
+	VPCMPEQD    k148<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -25643,14 +24508,7 @@ tiny:
 	ADDQ        $0x00000040, AX
 	DECQ        SI
 	JNZ         tiny
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
+	JMP         done
 
 // func float8E5M2F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
@@ -25697,102 +24555,10 @@ chunk:
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k15<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 96(AX)
-	ADDQ         $0x20, CX
+	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000080, AX
 	DECQ         SI
 	JNZ          chunk
-	JMP          done
-
-small:
-	VBROADCASTSS (DX), Y0
-	VANDPS       k120<>+0(SB), Y0, Y0
-	VMOVDQU      k122<>+0(SB), Y2
-	VMOVDQU      k4<>+0(SB), Y1
-	VPCMPGTD     k121<>+0(SB), Y0, Y3
-	VCVTDQ2PS    Y0, Y1
-	VPADDD       k155<>+0(SB), Y0, Y0
-	VPADDD       k156<>+0(SB), Y1, Y1
-	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k124<>+0(SB), Y0, Y1
-	VBROADCASTSS (DX), Y3
-
-tiny:
-	VMOVDQU     (CX), Y4
-	VPAND       k139<>+0(SB), Y4, Y4
-	VPCMPGTB    k157<>+0(SB), Y4, Y5
-	VPCMPEQB    k157<>+0(SB), Y4, Y6
-	VMOVDQU     k158<>+0(SB), Y7
-	VPSHUFB     Y4, Y7, Y7
-	VPCMPGTB    k28<>+0(SB), Y4, Y8
-	VPADDB      k40<>+0(SB), Y4, Y4
-	VPBLENDVB   Y8, Y4, Y7, Y4
-	VPBLENDVB   Y6, k159<>+0(SB), Y4, Y4
-	VPOR        Y5, Y4, Y4
-	VMOVDQU     Y4, (SP)
-	VPMOVZXBD   (SP), Y4
-	VPMOVSXBD   (CX), Y5
-	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k160<>+0(SB), Y4, Y6
-	VPCMPEQD    k161<>+0(SB), Y4, Y7
-	VMULPS      Y0, Y4, Y8
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y8, Y8
-	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k162<>+0(SB), Y8, Y8
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y8, Y8
-	VBLENDVPS   Y6, k15<>+0(SB), Y8, Y8
-	VMOVUPS     Y8, (AX)
-	VPMOVZXBD   8(SP), Y4
-	VPMOVSXBD   8(CX), Y5
-	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k160<>+0(SB), Y4, Y6
-	VPCMPEQD    k161<>+0(SB), Y4, Y7
-	VMULPS      Y0, Y4, Y8
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y8, Y8
-	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k162<>+0(SB), Y8, Y8
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y8, Y8
-	VBLENDVPS   Y6, k15<>+0(SB), Y8, Y8
-	VMOVUPS     Y8, 32(AX)
-	VPMOVZXBD   16(SP), Y4
-	VPMOVSXBD   16(CX), Y5
-	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k160<>+0(SB), Y4, Y6
-	VPCMPEQD    k161<>+0(SB), Y4, Y7
-	VMULPS      Y0, Y4, Y8
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y8, Y8
-	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k162<>+0(SB), Y8, Y8
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y8, Y8
-	VBLENDVPS   Y6, k15<>+0(SB), Y8, Y8
-	VMOVUPS     Y8, 64(AX)
-	VPMOVZXBD   24(SP), Y4
-	VPMOVSXBD   24(CX), Y5
-	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k160<>+0(SB), Y4, Y6
-	VPCMPEQD    k161<>+0(SB), Y4, Y7
-	VMULPS      Y0, Y4, Y8
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y8, Y8
-	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k162<>+0(SB), Y8, Y8
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y8, Y8
-	VBLENDVPS   Y6, k15<>+0(SB), Y8, Y8
-	VMOVUPS     Y8, 96(AX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000080, AX
-	DECQ        SI
-	JNZ         tiny
 
 done:
 	ADDQ $0x04, DX
@@ -25802,53 +24568,145 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k155<>+0(SB)/8, $0x5700000057000000
-DATA k155<>+8(SB)/8, $0x5700000057000000
-DATA k155<>+16(SB)/8, $0x5700000057000000
-DATA k155<>+24(SB)/8, $0x5700000057000000
-GLOBL k155<>(SB), RODATA|NOPTR, $32
+small:
+	VBROADCASTSS (DX), Y0
+	VANDPS       k130<>+0(SB), Y0, Y0
+	VMOVDQU      k120<>+0(SB), Y2
+	VMOVDQU      k4<>+0(SB), Y1
+	VPCMPGTD     k141<>+0(SB), Y0, Y3
+	VCVTDQ2PS    Y0, Y1
+	VPADDD       k159<>+0(SB), Y0, Y0
+	VPADDD       k160<>+0(SB), Y1, Y1
+	VBLENDVPS    Y3, Y0, Y1, Y0
+	VPSUBD       k122<>+0(SB), Y0, Y1
+	VBROADCASTSS (DX), Y3
 
-DATA k156<>+0(SB)/8, $0x0c8000000c800000
-DATA k156<>+8(SB)/8, $0x0c8000000c800000
-DATA k156<>+16(SB)/8, $0x0c8000000c800000
-DATA k156<>+24(SB)/8, $0x0c8000000c800000
-GLOBL k156<>(SB), RODATA|NOPTR, $32
+tiny:
+	VMOVDQU     (CX), Y4
+	VPAND       k144<>+0(SB), Y4, Y4
+	VPCMPGTB    k161<>+0(SB), Y4, Y5
+	VPCMPEQB    k161<>+0(SB), Y4, Y6
+	VMOVDQU     k162<>+0(SB), Y7
+	VPSHUFB     Y4, Y7, Y7
+	VPCMPGTB    k28<>+0(SB), Y4, Y8
+	VPADDB      k40<>+0(SB), Y4, Y4
+	VPBLENDVB   Y8, Y4, Y7, Y4
+	VPBLENDVB   Y6, k163<>+0(SB), Y4, Y4
+	VPOR        Y5, Y4, Y4
+	VMOVDQU     Y4, (SP)
+	VPMOVZXBD   (SP), Y4
+	VPMOVSXBD   (CX), Y5
+	VPSLLD      $0x15, Y4, Y4
+	VPCMPEQD    k164<>+0(SB), Y4, Y6
+	VPCMPEQD    k165<>+0(SB), Y4, Y7
+	VMULPS      Y0, Y4, Y8
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y8, Y8
+	VPSUBD      Y2, Y8, Y8
+	VBLENDVPS   Y7, k166<>+0(SB), Y8, Y8
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y8, Y8
+	VBLENDVPS   Y6, k15<>+0(SB), Y8, Y8
+	VMOVUPS     Y8, (AX)
+	VPMOVZXBD   8(SP), Y4
+	VPMOVSXBD   8(CX), Y5
+	VPSLLD      $0x15, Y4, Y4
+	VPCMPEQD    k164<>+0(SB), Y4, Y6
+	VPCMPEQD    k165<>+0(SB), Y4, Y7
+	VMULPS      Y0, Y4, Y8
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y8, Y8
+	VPSUBD      Y2, Y8, Y8
+	VBLENDVPS   Y7, k166<>+0(SB), Y8, Y8
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y8, Y8
+	VBLENDVPS   Y6, k15<>+0(SB), Y8, Y8
+	VMOVUPS     Y8, 32(AX)
+	VPMOVZXBD   16(SP), Y4
+	VPMOVSXBD   16(CX), Y5
+	VPSLLD      $0x15, Y4, Y4
+	VPCMPEQD    k164<>+0(SB), Y4, Y6
+	VPCMPEQD    k165<>+0(SB), Y4, Y7
+	VMULPS      Y0, Y4, Y8
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y8, Y8
+	VPSUBD      Y2, Y8, Y8
+	VBLENDVPS   Y7, k166<>+0(SB), Y8, Y8
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y8, Y8
+	VBLENDVPS   Y6, k15<>+0(SB), Y8, Y8
+	VMOVUPS     Y8, 64(AX)
+	VPMOVZXBD   24(SP), Y4
+	VPMOVSXBD   24(CX), Y5
+	VPSLLD      $0x15, Y4, Y4
+	VPCMPEQD    k164<>+0(SB), Y4, Y6
+	VPCMPEQD    k165<>+0(SB), Y4, Y7
+	VMULPS      Y0, Y4, Y8
+	VFMADD213PS Y2, Y1, Y4
+	VPMAXSD     Y4, Y8, Y8
+	VPSUBD      Y2, Y8, Y8
+	VBLENDVPS   Y7, k166<>+0(SB), Y8, Y8
+	VPXOR       Y3, Y5, Y5
+	VPAND       k0<>+0(SB), Y5, Y5
+	VPOR        Y5, Y8, Y8
+	VBLENDVPS   Y6, k15<>+0(SB), Y8, Y8
+	VMOVUPS     Y8, 96(AX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000080, AX
+	DECQ        SI
+	JNZ         tiny
+	JMP         done
 
-DATA k157<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k157<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k157<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k157<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
-GLOBL k157<>(SB), RODATA|NOPTR, $32
-
-DATA k158<>+0(SB)/8, $0x1e1c1a180a080400
-DATA k158<>+8(SB)/8, $0x0000000000000000
-DATA k158<>+16(SB)/8, $0x1e1c1a180a080400
-DATA k158<>+24(SB)/8, $0x0000000000000000
-GLOBL k158<>(SB), RODATA|NOPTR, $32
-
-DATA k159<>+0(SB)/8, $0xfefefefefefefefe
-DATA k159<>+8(SB)/8, $0xfefefefefefefefe
-DATA k159<>+16(SB)/8, $0xfefefefefefefefe
-DATA k159<>+24(SB)/8, $0xfefefefefefefefe
+DATA k159<>+0(SB)/8, $0x5700000057000000
+DATA k159<>+8(SB)/8, $0x5700000057000000
+DATA k159<>+16(SB)/8, $0x5700000057000000
+DATA k159<>+24(SB)/8, $0x5700000057000000
 GLOBL k159<>(SB), RODATA|NOPTR, $32
 
-DATA k160<>+0(SB)/8, $0x1fe000001fe00000
-DATA k160<>+8(SB)/8, $0x1fe000001fe00000
-DATA k160<>+16(SB)/8, $0x1fe000001fe00000
-DATA k160<>+24(SB)/8, $0x1fe000001fe00000
+DATA k160<>+0(SB)/8, $0x0c8000000c800000
+DATA k160<>+8(SB)/8, $0x0c8000000c800000
+DATA k160<>+16(SB)/8, $0x0c8000000c800000
+DATA k160<>+24(SB)/8, $0x0c8000000c800000
 GLOBL k160<>(SB), RODATA|NOPTR, $32
 
-DATA k161<>+0(SB)/8, $0x1fc000001fc00000
-DATA k161<>+8(SB)/8, $0x1fc000001fc00000
-DATA k161<>+16(SB)/8, $0x1fc000001fc00000
-DATA k161<>+24(SB)/8, $0x1fc000001fc00000
+DATA k161<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k161<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k161<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k161<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
 GLOBL k161<>(SB), RODATA|NOPTR, $32
 
-DATA k162<>+0(SB)/8, $0x7f8000007f800000
-DATA k162<>+8(SB)/8, $0x7f8000007f800000
-DATA k162<>+16(SB)/8, $0x7f8000007f800000
-DATA k162<>+24(SB)/8, $0x7f8000007f800000
+DATA k162<>+0(SB)/8, $0x1e1c1a180a080400
+DATA k162<>+8(SB)/8, $0x0000000000000000
+DATA k162<>+16(SB)/8, $0x1e1c1a180a080400
+DATA k162<>+24(SB)/8, $0x0000000000000000
 GLOBL k162<>(SB), RODATA|NOPTR, $32
+
+DATA k163<>+0(SB)/8, $0xfefefefefefefefe
+DATA k163<>+8(SB)/8, $0xfefefefefefefefe
+DATA k163<>+16(SB)/8, $0xfefefefefefefefe
+DATA k163<>+24(SB)/8, $0xfefefefefefefefe
+GLOBL k163<>(SB), RODATA|NOPTR, $32
+
+DATA k164<>+0(SB)/8, $0x1fe000001fe00000
+DATA k164<>+8(SB)/8, $0x1fe000001fe00000
+DATA k164<>+16(SB)/8, $0x1fe000001fe00000
+DATA k164<>+24(SB)/8, $0x1fe000001fe00000
+GLOBL k164<>(SB), RODATA|NOPTR, $32
+
+DATA k165<>+0(SB)/8, $0x1fc000001fc00000
+DATA k165<>+8(SB)/8, $0x1fc000001fc00000
+DATA k165<>+16(SB)/8, $0x1fc000001fc00000
+DATA k165<>+24(SB)/8, $0x1fc000001fc00000
+GLOBL k165<>(SB), RODATA|NOPTR, $32
+
+DATA k166<>+0(SB)/8, $0x7f8000007f800000
+DATA k166<>+8(SB)/8, $0x7f8000007f800000
+DATA k166<>+16(SB)/8, $0x7f8000007f800000
+DATA k166<>+24(SB)/8, $0x7f8000007f800000
+GLOBL k166<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
@@ -25874,8 +24732,8 @@ run:
 	SUBL         $0x08800000, R8
 	CMPL         R8, $0x6e800000
 	JHI          odd
-	VMOVDQU      k163<>+0(SB), Y4
-	VMOVDQU      k164<>+0(SB), Y5
+	VMOVDQU      k167<>+0(SB), Y4
+	VMOVDQU      k168<>+0(SB), Y5
 	VMULPS       Y2, Y4, Y4
 	VPSLLD       $0x0f, Y4, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -25896,24 +24754,24 @@ run:
 chunk:
 	VMOVDQU    (CX), Y5
 	VPERMQ     $0xd8, Y5, Y5
-	VPAND      k139<>+0(SB), Y5, Y6
+	VPAND      k144<>+0(SB), Y5, Y6
 	VPMINUB    k39<>+0(SB), Y6, Y7
 	VPAND      k39<>+0(SB), Y7, Y7
 	VPAND      k28<>+0(SB), Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VPSUBUSB   k39<>+0(SB), Y6, Y8
-	VPAND      k157<>+0(SB), Y8, Y8
+	VPAND      k161<>+0(SB), Y8, Y8
 	VPSHUFB    Y7, Y2, Y9
 	VPSHUFB    Y7, Y4, Y7
-	VPCMPGTB   k165<>+0(SB), Y6, Y10
+	VPCMPGTB   k169<>+0(SB), Y6, Y10
 	VPBLENDVB  Y10, k43<>+0(SB), Y9, Y9
 	VPBLENDVB  Y10, Y3, Y7, Y7
 	VPANDN     Y8, Y10, Y8
 	VPAND      k43<>+0(SB), Y5, Y5
 	VPXOR      Y5, Y7, Y7
-	VPCMPGTB   k157<>+0(SB), Y6, Y5
-	VPBLENDVB  Y5, k147<>+0(SB), Y9, Y9
-	VPBLENDVB  Y5, k139<>+0(SB), Y7, Y7
+	VPCMPGTB   k161<>+0(SB), Y6, Y5
+	VPBLENDVB  Y5, k152<>+0(SB), Y9, Y9
+	VPBLENDVB  Y5, k144<>+0(SB), Y7, Y7
 	VPANDN     Y8, Y5, Y8
 	VPXOR      Y6, Y6, Y6
 	VPUNPCKLBW Y7, Y9, Y5
@@ -25927,11 +24785,18 @@ chunk:
 	VPSLLW     $0x05, Y5, Y5
 	VPADDW     Y5, Y6, Y6
 	VMOVDQU    Y6, 32(AX)
-	ADDQ       $0x20, CX
+	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
 	DECQ       SI
 	JNZ        chunk
-	JMP        done
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
 
 odd:
 	MOVL         (DX), R8
@@ -25943,10 +24808,10 @@ odd:
 	SBBL         R9, R9
 	VMOVD        R9, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k148<>+0(SB), Y2, Y3
-	VPOR         k149<>+0(SB), Y3, Y3
+	VPXOR        k153<>+0(SB), Y2, Y3
+	VPOR         k154<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k157<>+0(SB), Y2, Y2
+	VPAND        k161<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	DECL         R8
 	CMPL         R8, $0x7f800000
@@ -25959,11 +24824,11 @@ odd:
 	VMOVDQU      Y2, 64(SP)
 	VPBROADCASTB 3(DX), Y2
 	VBROADCASTSS (DX), Y3
-	VANDPS       k120<>+0(SB), Y3, Y3
+	VANDPS       k130<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k15<>+0(SB), Y3, Y3
-	VMOVDQU      k163<>+0(SB), Y4
-	VMOVDQU      k164<>+0(SB), Y5
+	VMOVDQU      k167<>+0(SB), Y4
+	VMOVDQU      k168<>+0(SB), Y5
 	VMULPS       Y3, Y4, Y4
 	VPSLLD       $0x0f, Y4, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -25984,7 +24849,7 @@ odd:
 edge:
 	VMOVDQU    (CX), Y5
 	VPERMQ     $0xd8, Y5, Y5
-	VPAND      k139<>+0(SB), Y5, Y6
+	VPAND      k144<>+0(SB), Y5, Y6
 	VPMINUB    k39<>+0(SB), Y6, Y7
 	VPAND      k39<>+0(SB), Y7, Y7
 	VPAND      k28<>+0(SB), Y5, Y8
@@ -25993,15 +24858,15 @@ edge:
 	VPAND      (SP), Y8, Y8
 	VPSHUFB    Y7, Y3, Y9
 	VPSHUFB    Y7, Y4, Y7
-	VPCMPGTB   k165<>+0(SB), Y6, Y10
+	VPCMPGTB   k169<>+0(SB), Y6, Y10
 	VPBLENDVB  Y10, 64(SP), Y9, Y9
-	VPBLENDVB  Y10, k139<>+0(SB), Y7, Y7
+	VPBLENDVB  Y10, k144<>+0(SB), Y7, Y7
 	VPANDN     Y8, Y10, Y8
 	VPXOR      Y2, Y5, Y5
 	VPAND      k43<>+0(SB), Y5, Y5
-	VPCMPGTB   k157<>+0(SB), Y6, Y6
-	VPAND      k147<>+0(SB), Y6, Y10
-	VPAND      k139<>+0(SB), Y6, Y6
+	VPCMPGTB   k161<>+0(SB), Y6, Y6
+	VPAND      k152<>+0(SB), Y6, Y10
+	VPAND      k144<>+0(SB), Y6, Y6
 	VPXOR      Y11, Y11, Y11
 	VPUNPCKLBW Y7, Y9, Y12
 	VPUNPCKLBW Y11, Y8, Y13
@@ -26011,7 +24876,7 @@ edge:
 	VPADDW     Y13, Y12, Y12
 	VPMINUW    32(SP), Y12, Y12
 	VPMAXUW    Y14, Y12, Y12
-	VPCMPGTW   k149<>+0(SB), Y12, Y13
+	VPCMPGTW   k154<>+0(SB), Y12, Y13
 	VPANDN     Y15, Y13, Y15
 	VPOR       Y15, Y12, Y12
 	VMOVDQU    Y12, (AX)
@@ -26023,11 +24888,11 @@ edge:
 	VPADDW     Y8, Y7, Y7
 	VPMINUW    32(SP), Y7, Y7
 	VPMAXUW    Y6, Y7, Y7
-	VPCMPGTW   k149<>+0(SB), Y7, Y6
+	VPCMPGTW   k154<>+0(SB), Y7, Y6
 	VPANDN     Y5, Y6, Y5
 	VPOR       Y5, Y7, Y7
 	VMOVDQU    Y7, 32(AX)
-	ADDQ       $0x20, CX
+	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
 	DECQ       SI
 	JNZ        edge
@@ -26035,41 +24900,41 @@ edge:
 
 small:
 	VBROADCASTSS (DX), Y2
-	VANDPS       k120<>+0(SB), Y2, Y2
-	VMOVDQU      k122<>+0(SB), Y4
+	VANDPS       k130<>+0(SB), Y2, Y2
+	VMOVDQU      k120<>+0(SB), Y4
 	VMOVDQU      k4<>+0(SB), Y5
-	VPCMPGTD     k121<>+0(SB), Y2, Y6
+	VPCMPGTD     k141<>+0(SB), Y2, Y6
 	VCVTDQ2PS    Y2, Y3
-	VPADDD       k155<>+0(SB), Y2, Y2
-	VPADDD       k156<>+0(SB), Y3, Y3
+	VPADDD       k159<>+0(SB), Y2, Y2
+	VPADDD       k160<>+0(SB), Y3, Y3
 	VBLENDVPS    Y6, Y2, Y3, Y2
-	VPSUBD       k124<>+0(SB), Y2, Y3
+	VPSUBD       k122<>+0(SB), Y2, Y3
 	VPBROADCASTB 3(DX), Y6
-	VMOVDQU      k150<>+0(SB), Y7
+	VMOVDQU      k127<>+0(SB), Y7
 
 tiny:
 	VMOVDQU     (CX), Y8
 	VPERMQ      $0xd8, Y8, Y8
-	VPAND       k139<>+0(SB), Y8, Y9
+	VPAND       k144<>+0(SB), Y8, Y9
 	VPXOR       Y6, Y8, Y8
 	VPAND       k43<>+0(SB), Y8, Y8
-	VPCMPGTB    k157<>+0(SB), Y9, Y11
-	VPAND       k147<>+0(SB), Y11, Y10
-	VPCMPEQB    k157<>+0(SB), Y9, Y12
-	VPAND       k139<>+0(SB), Y12, Y13
+	VPCMPGTB    k161<>+0(SB), Y9, Y11
+	VPAND       k152<>+0(SB), Y11, Y10
+	VPCMPEQB    k161<>+0(SB), Y9, Y12
+	VPAND       k144<>+0(SB), Y12, Y13
 	VPOR        Y13, Y8, Y8
 	VPAND       k43<>+0(SB), Y12, Y13
 	VPOR        Y13, Y10, Y10
 	VPANDN      Y9, Y12, Y9
-	VPBLENDVB   Y11, k139<>+0(SB), Y8, Y8
-	VMOVDQU     k158<>+0(SB), Y12
+	VPBLENDVB   Y11, k144<>+0(SB), Y8, Y8
+	VMOVDQU     k162<>+0(SB), Y12
 	VPSHUFB     Y9, Y12, Y12
 	VPCMPGTB    k28<>+0(SB), Y9, Y13
 	VPADDB      k40<>+0(SB), Y9, Y9
 	VPBLENDVB   Y13, Y9, Y12, Y9
 	VPANDN      Y9, Y11, Y9
 	VPUNPCKLBW  Y8, Y10, Y11
-	VPSHUFB     k151<>+0(SB), Y9, Y12
+	VPSHUFB     k155<>+0(SB), Y9, Y12
 	VPSRLD      $0x03, Y12, Y12
 	VMULPS      Y2, Y12, Y13
 	VFMADD213PS Y4, Y3, Y12
@@ -26078,7 +24943,7 @@ tiny:
 	VPAND       Y5, Y12, Y12
 	VPADDD      Y7, Y13, Y13
 	VPADDD      Y12, Y13, Y13
-	VPSHUFB     k152<>+0(SB), Y9, Y12
+	VPSHUFB     k156<>+0(SB), Y9, Y12
 	VPSRLD      $0x03, Y12, Y12
 	VMULPS      Y2, Y12, Y14
 	VFMADD213PS Y4, Y3, Y12
@@ -26092,7 +24957,7 @@ tiny:
 	VPOR        Y11, Y13, Y13
 	VMOVDQU     Y13, (AX)
 	VPUNPCKHBW  Y8, Y10, Y8
-	VPSHUFB     k153<>+0(SB), Y9, Y10
+	VPSHUFB     k157<>+0(SB), Y9, Y10
 	VPSRLD      $0x03, Y10, Y10
 	VMULPS      Y2, Y10, Y11
 	VFMADD213PS Y4, Y3, Y10
@@ -26101,7 +24966,7 @@ tiny:
 	VPAND       Y5, Y10, Y10
 	VPADDD      Y7, Y11, Y11
 	VPADDD      Y10, Y11, Y11
-	VPSHUFB     k154<>+0(SB), Y9, Y9
+	VPSHUFB     k158<>+0(SB), Y9, Y9
 	VPSRLD      $0x03, Y9, Y9
 	VMULPS      Y2, Y9, Y10
 	VFMADD213PS Y4, Y3, Y9
@@ -26118,32 +24983,25 @@ tiny:
 	ADDQ        $0x00000040, AX
 	DECQ        SI
 	JNZ         tiny
+	JMP         done
 
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
+DATA k167<>+0(SB)/8, $0x3800000000000000
+DATA k167<>+8(SB)/8, $0x38c0000038800000
+DATA k167<>+16(SB)/8, $0x3940000039000000
+DATA k167<>+24(SB)/8, $0x39c0000039800000
+GLOBL k167<>(SB), RODATA|NOPTR, $32
 
-DATA k163<>+0(SB)/8, $0x3800000000000000
-DATA k163<>+8(SB)/8, $0x38c0000038800000
-DATA k163<>+16(SB)/8, $0x3940000039000000
-DATA k163<>+24(SB)/8, $0x39c0000039800000
-GLOBL k163<>(SB), RODATA|NOPTR, $32
+DATA k168<>+0(SB)/8, $0x3840000037800000
+DATA k168<>+8(SB)/8, $0x38e0000038a00000
+DATA k168<>+16(SB)/8, $0x3960000039200000
+DATA k168<>+24(SB)/8, $0x39e0000039a00000
+GLOBL k168<>(SB), RODATA|NOPTR, $32
 
-DATA k164<>+0(SB)/8, $0x3840000037800000
-DATA k164<>+8(SB)/8, $0x38e0000038a00000
-DATA k164<>+16(SB)/8, $0x3960000039200000
-DATA k164<>+24(SB)/8, $0x39e0000039a00000
-GLOBL k164<>(SB), RODATA|NOPTR, $32
-
-DATA k165<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k165<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k165<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k165<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
-GLOBL k165<>(SB), RODATA|NOPTR, $32
+DATA k169<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k169<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k169<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k169<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
+GLOBL k169<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
@@ -26194,48 +25052,55 @@ chunk:
 	VBLENDVPS    Y1, k15<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 48(AX)
-	ADDQ         $0x20, CX
+	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000040, AX
 	DECQ         SI
 	JNZ          chunk
-	JMP          done
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k120<>+0(SB), Y0, Y0
-	VMOVDQU      k122<>+0(SB), Y2
+	VANDPS       k130<>+0(SB), Y0, Y0
+	VMOVDQU      k120<>+0(SB), Y2
 	VMOVDQU      k4<>+0(SB), Y1
-	VPCMPGTD     k121<>+0(SB), Y0, Y3
+	VPCMPGTD     k141<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k155<>+0(SB), Y0, Y0
-	VPADDD       k156<>+0(SB), Y1, Y1
+	VPADDD       k159<>+0(SB), Y0, Y0
+	VPADDD       k160<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k124<>+0(SB), Y0, Y1
+	VPSUBD       k122<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k139<>+0(SB), Y4, Y4
-	VPCMPGTB    k157<>+0(SB), Y4, Y5
-	VPCMPEQB    k157<>+0(SB), Y4, Y6
-	VMOVDQU     k158<>+0(SB), Y7
+	VPAND       k144<>+0(SB), Y4, Y4
+	VPCMPGTB    k161<>+0(SB), Y4, Y5
+	VPCMPEQB    k161<>+0(SB), Y4, Y6
+	VMOVDQU     k162<>+0(SB), Y7
 	VPSHUFB     Y4, Y7, Y7
 	VPCMPGTB    k28<>+0(SB), Y4, Y8
 	VPADDB      k40<>+0(SB), Y4, Y4
 	VPBLENDVB   Y8, Y4, Y7, Y4
-	VPBLENDVB   Y6, k159<>+0(SB), Y4, Y4
+	VPBLENDVB   Y6, k163<>+0(SB), Y4, Y4
 	VPOR        Y5, Y4, Y4
 	VMOVDQU     Y4, (SP)
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k160<>+0(SB), Y4, Y6
-	VPCMPEQD    k161<>+0(SB), Y4, Y7
+	VPCMPEQD    k164<>+0(SB), Y4, Y6
+	VPCMPEQD    k165<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k162<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k166<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -26245,13 +25110,13 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k160<>+0(SB), Y4, Y6
-	VPCMPEQD    k161<>+0(SB), Y4, Y7
+	VPCMPEQD    k164<>+0(SB), Y4, Y6
+	VPCMPEQD    k165<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k162<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k166<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -26261,13 +25126,13 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k160<>+0(SB), Y4, Y6
-	VPCMPEQD    k161<>+0(SB), Y4, Y7
+	VPCMPEQD    k164<>+0(SB), Y4, Y6
+	VPCMPEQD    k165<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k162<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k166<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -26277,13 +25142,13 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k160<>+0(SB), Y4, Y6
-	VPCMPEQD    k161<>+0(SB), Y4, Y7
+	VPCMPEQD    k164<>+0(SB), Y4, Y6
+	VPCMPEQD    k165<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y4, Y8
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y8, Y8
 	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k162<>+0(SB), Y8, Y8
+	VBLENDVPS   Y7, k166<>+0(SB), Y8, Y8
 	VPXOR       Y3, Y5, Y5
 	VPAND       k0<>+0(SB), Y5, Y5
 	VPOR        Y5, Y8, Y8
@@ -26294,14 +25159,7 @@ tiny:
 	ADDQ        $0x00000040, AX
 	DECQ        SI
 	JNZ         tiny
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
+	JMP         done
 
 // func float8E4M3FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
@@ -26323,75 +25181,82 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPCMPEQW     k166<>+0(SB), Y2, Y1
+	VPCMPEQW     k170<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k135<>+0(SB), Y2, Y2
+	VPAND        k139<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k167<>+0(SB), Y1, Y1
+	VMULPS       k171<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k15<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, (AX)
-	VMULPS       k167<>+0(SB), Y2, Y2
+	VMULPS       k171<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k15<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPCMPEQW     k166<>+0(SB), Y2, Y1
+	VPCMPEQW     k170<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k135<>+0(SB), Y2, Y2
+	VPAND        k139<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k167<>+0(SB), Y1, Y1
+	VMULPS       k171<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k15<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(AX)
-	VMULPS       k167<>+0(SB), Y2, Y2
+	VMULPS       k171<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k15<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 96(AX)
-	ADDQ         $0x20, CX
+	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000080, AX
 	DECQ         SI
 	JNZ          chunk
-	JMP          done
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k120<>+0(SB), Y0, Y0
-	VMOVDQU      k122<>+0(SB), Y2
+	VANDPS       k130<>+0(SB), Y0, Y0
+	VMOVDQU      k120<>+0(SB), Y2
 	VMOVDQU      k4<>+0(SB), Y1
-	VPCMPGTD     k121<>+0(SB), Y0, Y3
+	VPCMPGTD     k141<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k168<>+0(SB), Y0, Y0
-	VPADDD       k169<>+0(SB), Y1, Y1
+	VPADDD       k172<>+0(SB), Y0, Y0
+	VPADDD       k173<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k124<>+0(SB), Y0, Y1
+	VPSUBD       k122<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k139<>+0(SB), Y4, Y5
+	VPAND       k144<>+0(SB), Y4, Y5
 	VPCMPEQB    k43<>+0(SB), Y4, Y4
-	VMOVDQU     k140<>+0(SB), Y6
+	VMOVDQU     k145<>+0(SB), Y6
 	VPSHUFB     Y5, Y6, Y6
-	VPCMPGTB    k141<>+0(SB), Y5, Y7
-	VPADDB      k142<>+0(SB), Y5, Y5
+	VPCMPGTB    k146<>+0(SB), Y5, Y7
+	VPADDB      k147<>+0(SB), Y5, Y5
 	VPBLENDVB   Y7, Y5, Y6, Y5
 	VPOR        Y4, Y5, Y5
 	VMOVDQU     Y5, (SP)
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k143<>+0(SB), Y4, Y6
+	VPCMPEQD    k148<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -26404,7 +25269,7 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k143<>+0(SB), Y4, Y6
+	VPCMPEQD    k148<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -26417,7 +25282,7 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k143<>+0(SB), Y4, Y6
+	VPCMPEQD    k148<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -26430,7 +25295,7 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k143<>+0(SB), Y4, Y6
+	VPCMPEQD    k148<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -26444,38 +25309,31 @@ tiny:
 	ADDQ        $0x00000080, AX
 	DECQ        SI
 	JNZ         tiny
+	JMP         done
 
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
+DATA k170<>+0(SB)/8, $0xff80ff80ff80ff80
+DATA k170<>+8(SB)/8, $0xff80ff80ff80ff80
+DATA k170<>+16(SB)/8, $0xff80ff80ff80ff80
+DATA k170<>+24(SB)/8, $0xff80ff80ff80ff80
+GLOBL k170<>(SB), RODATA|NOPTR, $32
 
-DATA k166<>+0(SB)/8, $0xff80ff80ff80ff80
-DATA k166<>+8(SB)/8, $0xff80ff80ff80ff80
-DATA k166<>+16(SB)/8, $0xff80ff80ff80ff80
-DATA k166<>+24(SB)/8, $0xff80ff80ff80ff80
-GLOBL k166<>(SB), RODATA|NOPTR, $32
+DATA k171<>+0(SB)/8, $0x4300000043000000
+DATA k171<>+8(SB)/8, $0x4300000043000000
+DATA k171<>+16(SB)/8, $0x4300000043000000
+DATA k171<>+24(SB)/8, $0x4300000043000000
+GLOBL k171<>(SB), RODATA|NOPTR, $32
 
-DATA k167<>+0(SB)/8, $0x4300000043000000
-DATA k167<>+8(SB)/8, $0x4300000043000000
-DATA k167<>+16(SB)/8, $0x4300000043000000
-DATA k167<>+24(SB)/8, $0x4300000043000000
-GLOBL k167<>(SB), RODATA|NOPTR, $32
+DATA k172<>+0(SB)/8, $0x5a0000005a000000
+DATA k172<>+8(SB)/8, $0x5a0000005a000000
+DATA k172<>+16(SB)/8, $0x5a0000005a000000
+DATA k172<>+24(SB)/8, $0x5a0000005a000000
+GLOBL k172<>(SB), RODATA|NOPTR, $32
 
-DATA k168<>+0(SB)/8, $0x5a0000005a000000
-DATA k168<>+8(SB)/8, $0x5a0000005a000000
-DATA k168<>+16(SB)/8, $0x5a0000005a000000
-DATA k168<>+24(SB)/8, $0x5a0000005a000000
-GLOBL k168<>(SB), RODATA|NOPTR, $32
-
-DATA k169<>+0(SB)/8, $0x0f8000000f800000
-DATA k169<>+8(SB)/8, $0x0f8000000f800000
-DATA k169<>+16(SB)/8, $0x0f8000000f800000
-DATA k169<>+24(SB)/8, $0x0f8000000f800000
-GLOBL k169<>(SB), RODATA|NOPTR, $32
+DATA k173<>+0(SB)/8, $0x0f8000000f800000
+DATA k173<>+8(SB)/8, $0x0f8000000f800000
+DATA k173<>+16(SB)/8, $0x0f8000000f800000
+DATA k173<>+24(SB)/8, $0x0f8000000f800000
+GLOBL k173<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
@@ -26496,8 +25354,8 @@ run:
 	SUBL         $0x05800000, R8
 	CMPL         R8, $0x75000000
 	JHI          odd
-	VMOVDQU      k170<>+0(SB), Y3
-	VMOVDQU      k171<>+0(SB), Y4
+	VMOVDQU      k174<>+0(SB), Y3
+	VMOVDQU      k175<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
@@ -26518,20 +25376,20 @@ run:
 chunk:
 	VMOVDQU    (CX), Y4
 	VPERMQ     $0xd8, Y4, Y4
-	VPAND      k139<>+0(SB), Y4, Y5
+	VPAND      k144<>+0(SB), Y4, Y5
 	VPMINUB    k40<>+0(SB), Y5, Y6
 	VPAND      k40<>+0(SB), Y6, Y6
-	VPAND      k141<>+0(SB), Y4, Y7
+	VPAND      k146<>+0(SB), Y4, Y7
 	VPOR       Y7, Y6, Y6
 	VPSUBUSB   k40<>+0(SB), Y5, Y5
-	VPAND      k146<>+0(SB), Y5, Y5
+	VPAND      k151<>+0(SB), Y5, Y5
 	VPSHUFB    Y6, Y2, Y7
 	VPSHUFB    Y6, Y3, Y6
 	VPAND      k43<>+0(SB), Y4, Y8
 	VPXOR      Y8, Y6, Y6
 	VPCMPEQB   k43<>+0(SB), Y4, Y4
-	VPBLENDVB  Y4, k147<>+0(SB), Y7, Y7
-	VPBLENDVB  Y4, k139<>+0(SB), Y6, Y6
+	VPBLENDVB  Y4, k152<>+0(SB), Y7, Y7
+	VPBLENDVB  Y4, k144<>+0(SB), Y6, Y6
 	VPANDN     Y5, Y4, Y5
 	VPXOR      Y8, Y8, Y8
 	VPUNPCKLBW Y6, Y7, Y4
@@ -26545,11 +25403,18 @@ chunk:
 	VPSLLW     $0x04, Y4, Y4
 	VPADDW     Y4, Y6, Y6
 	VMOVDQU    Y6, 32(AX)
-	ADDQ       $0x20, CX
+	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
 	DECQ       SI
 	JNZ        chunk
-	JMP        done
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
 
 odd:
 	MOVL         (DX), R8
@@ -26561,18 +25426,18 @@ odd:
 	SBBL         R8, R8
 	VMOVD        R8, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k148<>+0(SB), Y2, Y3
-	VPOR         k149<>+0(SB), Y3, Y3
+	VPXOR        k153<>+0(SB), Y2, Y3
+	VPOR         k154<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k146<>+0(SB), Y2, Y2
+	VPAND        k151<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	VPBROADCASTB 3(DX), Y2
 	VBROADCASTSS (DX), Y3
-	VANDPS       k120<>+0(SB), Y3, Y3
+	VANDPS       k130<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k15<>+0(SB), Y3, Y3
-	VMOVDQU      k170<>+0(SB), Y4
-	VMOVDQU      k171<>+0(SB), Y5
+	VMOVDQU      k174<>+0(SB), Y4
+	VMOVDQU      k175<>+0(SB), Y5
 	VMULPS       Y3, Y4, Y4
 	VPSLLD       $0x0f, Y4, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -26593,10 +25458,10 @@ odd:
 edge:
 	VMOVDQU    (CX), Y5
 	VPERMQ     $0xd8, Y5, Y5
-	VPAND      k139<>+0(SB), Y5, Y6
+	VPAND      k144<>+0(SB), Y5, Y6
 	VPMINUB    k40<>+0(SB), Y6, Y7
 	VPAND      k40<>+0(SB), Y7, Y7
-	VPAND      k141<>+0(SB), Y5, Y8
+	VPAND      k146<>+0(SB), Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VPSUBUSB   k40<>+0(SB), Y6, Y6
 	VPAND      (SP), Y6, Y6
@@ -26605,8 +25470,8 @@ edge:
 	VPXOR      Y2, Y5, Y9
 	VPAND      k43<>+0(SB), Y9, Y9
 	VPCMPEQB   k43<>+0(SB), Y5, Y5
-	VPAND      k147<>+0(SB), Y5, Y10
-	VPAND      k139<>+0(SB), Y5, Y5
+	VPAND      k152<>+0(SB), Y5, Y10
+	VPAND      k144<>+0(SB), Y5, Y5
 	VPXOR      Y11, Y11, Y11
 	VPUNPCKLBW Y7, Y8, Y12
 	VPUNPCKLBW Y11, Y6, Y13
@@ -26616,7 +25481,7 @@ edge:
 	VPADDW     Y13, Y12, Y12
 	VPMINUW    32(SP), Y12, Y12
 	VPMAXUW    Y14, Y12, Y12
-	VPCMPGTW   k149<>+0(SB), Y12, Y13
+	VPCMPGTW   k154<>+0(SB), Y12, Y13
 	VPANDN     Y15, Y13, Y15
 	VPOR       Y15, Y12, Y12
 	VMOVDQU    Y12, (AX)
@@ -26628,11 +25493,11 @@ edge:
 	VPADDW     Y6, Y7, Y7
 	VPMINUW    32(SP), Y7, Y7
 	VPMAXUW    Y5, Y7, Y7
-	VPCMPGTW   k149<>+0(SB), Y7, Y5
+	VPCMPGTW   k154<>+0(SB), Y7, Y5
 	VPANDN     Y8, Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VMOVDQU    Y7, 32(AX)
-	ADDQ       $0x20, CX
+	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
 	DECQ       SI
 	JNZ        edge
@@ -26640,35 +25505,35 @@ edge:
 
 small:
 	VBROADCASTSS (DX), Y2
-	VANDPS       k120<>+0(SB), Y2, Y2
-	VMOVDQU      k122<>+0(SB), Y4
+	VANDPS       k130<>+0(SB), Y2, Y2
+	VMOVDQU      k120<>+0(SB), Y4
 	VMOVDQU      k4<>+0(SB), Y5
-	VPCMPGTD     k121<>+0(SB), Y2, Y6
+	VPCMPGTD     k141<>+0(SB), Y2, Y6
 	VCVTDQ2PS    Y2, Y3
-	VPADDD       k168<>+0(SB), Y2, Y2
-	VPADDD       k169<>+0(SB), Y3, Y3
+	VPADDD       k172<>+0(SB), Y2, Y2
+	VPADDD       k173<>+0(SB), Y3, Y3
 	VBLENDVPS    Y6, Y2, Y3, Y2
-	VPSUBD       k124<>+0(SB), Y2, Y3
+	VPSUBD       k122<>+0(SB), Y2, Y3
 	VPBROADCASTB 3(DX), Y6
-	VMOVDQU      k150<>+0(SB), Y7
+	VMOVDQU      k127<>+0(SB), Y7
 
 tiny:
 	VMOVDQU     (CX), Y8
 	VPERMQ      $0xd8, Y8, Y8
-	VPAND       k139<>+0(SB), Y8, Y9
+	VPAND       k144<>+0(SB), Y8, Y9
 	VPXOR       Y6, Y8, Y10
 	VPAND       k43<>+0(SB), Y10, Y10
 	VPCMPEQB    k43<>+0(SB), Y8, Y11
-	VPAND       k147<>+0(SB), Y11, Y8
-	VPBLENDVB   Y11, k139<>+0(SB), Y10, Y10
-	VMOVDQU     k140<>+0(SB), Y12
+	VPAND       k152<>+0(SB), Y11, Y8
+	VPBLENDVB   Y11, k144<>+0(SB), Y10, Y10
+	VMOVDQU     k145<>+0(SB), Y12
 	VPSHUFB     Y9, Y12, Y12
-	VPCMPGTB    k141<>+0(SB), Y9, Y13
-	VPADDB      k142<>+0(SB), Y9, Y9
+	VPCMPGTB    k146<>+0(SB), Y9, Y13
+	VPADDB      k147<>+0(SB), Y9, Y9
 	VPBLENDVB   Y13, Y9, Y12, Y9
 	VPANDN      Y9, Y11, Y9
 	VPUNPCKLBW  Y10, Y8, Y11
-	VPSHUFB     k151<>+0(SB), Y9, Y12
+	VPSHUFB     k155<>+0(SB), Y9, Y12
 	VPSRLD      $0x04, Y12, Y12
 	VMULPS      Y2, Y12, Y13
 	VFMADD213PS Y4, Y3, Y12
@@ -26677,7 +25542,7 @@ tiny:
 	VPAND       Y5, Y12, Y12
 	VPADDD      Y7, Y13, Y13
 	VPADDD      Y12, Y13, Y13
-	VPSHUFB     k152<>+0(SB), Y9, Y12
+	VPSHUFB     k156<>+0(SB), Y9, Y12
 	VPSRLD      $0x04, Y12, Y12
 	VMULPS      Y2, Y12, Y14
 	VFMADD213PS Y4, Y3, Y12
@@ -26691,7 +25556,7 @@ tiny:
 	VPOR        Y11, Y13, Y13
 	VMOVDQU     Y13, (AX)
 	VPUNPCKHBW  Y10, Y8, Y8
-	VPSHUFB     k153<>+0(SB), Y9, Y10
+	VPSHUFB     k157<>+0(SB), Y9, Y10
 	VPSRLD      $0x04, Y10, Y10
 	VMULPS      Y2, Y10, Y11
 	VFMADD213PS Y4, Y3, Y10
@@ -26700,7 +25565,7 @@ tiny:
 	VPAND       Y5, Y10, Y10
 	VPADDD      Y7, Y11, Y11
 	VPADDD      Y10, Y11, Y11
-	VPSHUFB     k154<>+0(SB), Y9, Y9
+	VPSHUFB     k158<>+0(SB), Y9, Y9
 	VPSRLD      $0x04, Y9, Y9
 	VMULPS      Y2, Y9, Y10
 	VFMADD213PS Y4, Y3, Y9
@@ -26717,26 +25582,19 @@ tiny:
 	ADDQ        $0x00000040, AX
 	DECQ        SI
 	JNZ         tiny
+	JMP         done
 
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
+DATA k174<>+0(SB)/8, $0x3b00000000000000
+DATA k174<>+8(SB)/8, $0x3bc000003b800000
+DATA k174<>+16(SB)/8, $0x3c2000003c000000
+DATA k174<>+24(SB)/8, $0x3c6000003c400000
+GLOBL k174<>(SB), RODATA|NOPTR, $32
 
-DATA k170<>+0(SB)/8, $0x3b00000000000000
-DATA k170<>+8(SB)/8, $0x3bc000003b800000
-DATA k170<>+16(SB)/8, $0x3c2000003c000000
-DATA k170<>+24(SB)/8, $0x3c6000003c400000
-GLOBL k170<>(SB), RODATA|NOPTR, $32
-
-DATA k171<>+0(SB)/8, $0x3b4000003a800000
-DATA k171<>+8(SB)/8, $0x3be000003ba00000
-DATA k171<>+16(SB)/8, $0x3c3000003c100000
-DATA k171<>+24(SB)/8, $0x3c7000003c500000
-GLOBL k171<>(SB), RODATA|NOPTR, $32
+DATA k175<>+0(SB)/8, $0x3b4000003a800000
+DATA k175<>+8(SB)/8, $0x3be000003ba00000
+DATA k175<>+16(SB)/8, $0x3c3000003c100000
+DATA k175<>+24(SB)/8, $0x3c7000003c500000
+GLOBL k175<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
@@ -26758,79 +25616,86 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPCMPEQW     k166<>+0(SB), Y2, Y1
+	VPCMPEQW     k170<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k135<>+0(SB), Y2, Y2
+	VPAND        k139<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k167<>+0(SB), Y1, Y1
+	VMULPS       k171<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k15<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, (AX)
-	VMULPS       k167<>+0(SB), Y2, Y2
+	VMULPS       k171<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k15<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPCMPEQW     k166<>+0(SB), Y2, Y1
+	VPCMPEQW     k170<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k135<>+0(SB), Y2, Y2
+	VPAND        k139<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k167<>+0(SB), Y1, Y1
+	VMULPS       k171<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k15<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 32(AX)
-	VMULPS       k167<>+0(SB), Y2, Y2
+	VMULPS       k171<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k15<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 48(AX)
-	ADDQ         $0x20, CX
+	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000040, AX
 	DECQ         SI
 	JNZ          chunk
-	JMP          done
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k120<>+0(SB), Y0, Y0
-	VMOVDQU      k122<>+0(SB), Y2
+	VANDPS       k130<>+0(SB), Y0, Y0
+	VMOVDQU      k120<>+0(SB), Y2
 	VMOVDQU      k4<>+0(SB), Y1
-	VPCMPGTD     k121<>+0(SB), Y0, Y3
+	VPCMPGTD     k141<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k168<>+0(SB), Y0, Y0
-	VPADDD       k169<>+0(SB), Y1, Y1
+	VPADDD       k172<>+0(SB), Y0, Y0
+	VPADDD       k173<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k124<>+0(SB), Y0, Y1
+	VPSUBD       k122<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k139<>+0(SB), Y4, Y5
+	VPAND       k144<>+0(SB), Y4, Y5
 	VPCMPEQB    k43<>+0(SB), Y4, Y4
-	VMOVDQU     k140<>+0(SB), Y6
+	VMOVDQU     k145<>+0(SB), Y6
 	VPSHUFB     Y5, Y6, Y6
-	VPCMPGTB    k141<>+0(SB), Y5, Y7
-	VPADDB      k142<>+0(SB), Y5, Y5
+	VPCMPGTB    k146<>+0(SB), Y5, Y7
+	VPADDB      k147<>+0(SB), Y5, Y5
 	VPBLENDVB   Y7, Y5, Y6, Y5
 	VPOR        Y4, Y5, Y5
 	VMOVDQU     Y5, (SP)
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k143<>+0(SB), Y4, Y6
+	VPCMPEQD    k148<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -26844,7 +25709,7 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k143<>+0(SB), Y4, Y6
+	VPCMPEQD    k148<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -26858,7 +25723,7 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k143<>+0(SB), Y4, Y6
+	VPCMPEQD    k148<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -26872,7 +25737,7 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k143<>+0(SB), Y4, Y6
+	VPCMPEQD    k148<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -26887,14 +25752,7 @@ tiny:
 	ADDQ        $0x00000040, AX
 	DECQ        SI
 	JNZ         tiny
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
+	JMP         done
 
 // func float8E5M2FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
@@ -26919,8 +25777,8 @@ run:
 
 chunk:
 	VMOVDQU   (CX), Y1
-	VPAND     k139<>+0(SB), Y1, Y1
-	VMOVDQU   k158<>+0(SB), Y2
+	VPAND     k144<>+0(SB), Y1, Y1
+	VMOVDQU   k162<>+0(SB), Y2
 	VPSHUFB   Y1, Y2, Y2
 	VPCMPGTB  k28<>+0(SB), Y1, Y3
 	VPADDB    k40<>+0(SB), Y1, Y1
@@ -26929,11 +25787,11 @@ chunk:
 	VPMOVZXBD (SP), Y1
 	VPMOVSXBD (CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k172<>+0(SB), Y2, Y3
+	VPCMPEQD  k176<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k173<>+0(SB), Y1, Y1
+	VMULPS    k177<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -26941,11 +25799,11 @@ chunk:
 	VPMOVZXBD 8(SP), Y1
 	VPMOVSXBD 8(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k172<>+0(SB), Y2, Y3
+	VPCMPEQD  k176<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k173<>+0(SB), Y1, Y1
+	VMULPS    k177<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -26953,11 +25811,11 @@ chunk:
 	VPMOVZXBD 16(SP), Y1
 	VPMOVSXBD 16(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k172<>+0(SB), Y2, Y3
+	VPCMPEQD  k176<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k173<>+0(SB), Y1, Y1
+	VMULPS    k177<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -26965,39 +25823,46 @@ chunk:
 	VPMOVZXBD 24(SP), Y1
 	VPMOVSXBD 24(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k172<>+0(SB), Y2, Y3
+	VPCMPEQD  k176<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k173<>+0(SB), Y1, Y1
+	VMULPS    k177<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
 	VMOVUPS   Y1, 96(AX)
-	ADDQ      $0x20, CX
+	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000080, AX
 	DECQ      SI
 	JNZ       chunk
-	JMP       done
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k120<>+0(SB), Y0, Y0
-	VMOVDQU      k122<>+0(SB), Y2
+	VANDPS       k130<>+0(SB), Y0, Y0
+	VMOVDQU      k120<>+0(SB), Y2
 	VMOVDQU      k4<>+0(SB), Y1
-	VPCMPGTD     k121<>+0(SB), Y0, Y3
+	VPCMPGTD     k141<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k174<>+0(SB), Y0, Y0
-	VPADDD       k175<>+0(SB), Y1, Y1
+	VPADDD       k178<>+0(SB), Y0, Y0
+	VPADDD       k179<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k124<>+0(SB), Y0, Y1
+	VPSUBD       k122<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k139<>+0(SB), Y4, Y5
+	VPAND       k144<>+0(SB), Y4, Y5
 	VPCMPEQB    k43<>+0(SB), Y4, Y4
-	VMOVDQU     k158<>+0(SB), Y6
+	VMOVDQU     k162<>+0(SB), Y6
 	VPSHUFB     Y5, Y6, Y6
 	VPCMPGTB    k28<>+0(SB), Y5, Y7
 	VPADDB      k40<>+0(SB), Y5, Y5
@@ -27007,7 +25872,7 @@ tiny:
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k160<>+0(SB), Y4, Y6
+	VPCMPEQD    k164<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -27020,7 +25885,7 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k160<>+0(SB), Y4, Y6
+	VPCMPEQD    k164<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -27033,7 +25898,7 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k160<>+0(SB), Y4, Y6
+	VPCMPEQD    k164<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -27046,7 +25911,7 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k160<>+0(SB), Y4, Y6
+	VPCMPEQD    k164<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -27060,38 +25925,31 @@ tiny:
 	ADDQ        $0x00000080, AX
 	DECQ        SI
 	JNZ         tiny
+	JMP         done
 
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
+DATA k176<>+0(SB)/8, $0xffffff80ffffff80
+DATA k176<>+8(SB)/8, $0xffffff80ffffff80
+DATA k176<>+16(SB)/8, $0xffffff80ffffff80
+DATA k176<>+24(SB)/8, $0xffffff80ffffff80
+GLOBL k176<>(SB), RODATA|NOPTR, $32
 
-DATA k172<>+0(SB)/8, $0xffffff80ffffff80
-DATA k172<>+8(SB)/8, $0xffffff80ffffff80
-DATA k172<>+16(SB)/8, $0xffffff80ffffff80
-DATA k172<>+24(SB)/8, $0xffffff80ffffff80
-GLOBL k172<>(SB), RODATA|NOPTR, $32
+DATA k177<>+0(SB)/8, $0x7600000076000000
+DATA k177<>+8(SB)/8, $0x7600000076000000
+DATA k177<>+16(SB)/8, $0x7600000076000000
+DATA k177<>+24(SB)/8, $0x7600000076000000
+GLOBL k177<>(SB), RODATA|NOPTR, $32
 
-DATA k173<>+0(SB)/8, $0x7600000076000000
-DATA k173<>+8(SB)/8, $0x7600000076000000
-DATA k173<>+16(SB)/8, $0x7600000076000000
-DATA k173<>+24(SB)/8, $0x7600000076000000
-GLOBL k173<>(SB), RODATA|NOPTR, $32
+DATA k178<>+0(SB)/8, $0x5680000056800000
+DATA k178<>+8(SB)/8, $0x5680000056800000
+DATA k178<>+16(SB)/8, $0x5680000056800000
+DATA k178<>+24(SB)/8, $0x5680000056800000
+GLOBL k178<>(SB), RODATA|NOPTR, $32
 
-DATA k174<>+0(SB)/8, $0x5680000056800000
-DATA k174<>+8(SB)/8, $0x5680000056800000
-DATA k174<>+16(SB)/8, $0x5680000056800000
-DATA k174<>+24(SB)/8, $0x5680000056800000
-GLOBL k174<>(SB), RODATA|NOPTR, $32
-
-DATA k175<>+0(SB)/8, $0x0c0000000c000000
-DATA k175<>+8(SB)/8, $0x0c0000000c000000
-DATA k175<>+16(SB)/8, $0x0c0000000c000000
-DATA k175<>+24(SB)/8, $0x0c0000000c000000
-GLOBL k175<>(SB), RODATA|NOPTR, $32
+DATA k179<>+0(SB)/8, $0x0c0000000c000000
+DATA k179<>+8(SB)/8, $0x0c0000000c000000
+DATA k179<>+16(SB)/8, $0x0c0000000c000000
+DATA k179<>+24(SB)/8, $0x0c0000000c000000
+GLOBL k179<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
@@ -27112,8 +25970,8 @@ run:
 	SUBL         $0x09000000, R8
 	CMPL         R8, $0x6e000000
 	JHI          odd
-	VMOVDQU      k176<>+0(SB), Y3
-	VMOVDQU      k177<>+0(SB), Y4
+	VMOVDQU      k180<>+0(SB), Y3
+	VMOVDQU      k181<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
@@ -27134,20 +25992,20 @@ run:
 chunk:
 	VMOVDQU    (CX), Y4
 	VPERMQ     $0xd8, Y4, Y4
-	VPAND      k139<>+0(SB), Y4, Y5
+	VPAND      k144<>+0(SB), Y4, Y5
 	VPMINUB    k39<>+0(SB), Y5, Y6
 	VPAND      k39<>+0(SB), Y6, Y6
 	VPAND      k28<>+0(SB), Y4, Y7
 	VPOR       Y7, Y6, Y6
 	VPSUBUSB   k39<>+0(SB), Y5, Y5
-	VPAND      k157<>+0(SB), Y5, Y5
+	VPAND      k161<>+0(SB), Y5, Y5
 	VPSHUFB    Y6, Y2, Y7
 	VPSHUFB    Y6, Y3, Y6
 	VPAND      k43<>+0(SB), Y4, Y8
 	VPXOR      Y8, Y6, Y6
 	VPCMPEQB   k43<>+0(SB), Y4, Y4
-	VPBLENDVB  Y4, k147<>+0(SB), Y7, Y7
-	VPBLENDVB  Y4, k139<>+0(SB), Y6, Y6
+	VPBLENDVB  Y4, k152<>+0(SB), Y7, Y7
+	VPBLENDVB  Y4, k144<>+0(SB), Y6, Y6
 	VPANDN     Y5, Y4, Y5
 	VPXOR      Y8, Y8, Y8
 	VPUNPCKLBW Y6, Y7, Y4
@@ -27161,11 +26019,18 @@ chunk:
 	VPSLLW     $0x05, Y4, Y4
 	VPADDW     Y4, Y6, Y6
 	VMOVDQU    Y6, 32(AX)
-	ADDQ       $0x20, CX
+	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
 	DECQ       SI
 	JNZ        chunk
-	JMP        done
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
 
 odd:
 	MOVL         (DX), R8
@@ -27177,18 +26042,18 @@ odd:
 	SBBL         R8, R8
 	VMOVD        R8, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k148<>+0(SB), Y2, Y3
-	VPOR         k149<>+0(SB), Y3, Y3
+	VPXOR        k153<>+0(SB), Y2, Y3
+	VPOR         k154<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k157<>+0(SB), Y2, Y2
+	VPAND        k161<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	VPBROADCASTB 3(DX), Y2
 	VBROADCASTSS (DX), Y3
-	VANDPS       k120<>+0(SB), Y3, Y3
+	VANDPS       k130<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k15<>+0(SB), Y3, Y3
-	VMOVDQU      k176<>+0(SB), Y4
-	VMOVDQU      k177<>+0(SB), Y5
+	VMOVDQU      k180<>+0(SB), Y4
+	VMOVDQU      k181<>+0(SB), Y5
 	VMULPS       Y3, Y4, Y4
 	VPSLLD       $0x0f, Y4, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -27209,7 +26074,7 @@ odd:
 edge:
 	VMOVDQU    (CX), Y5
 	VPERMQ     $0xd8, Y5, Y5
-	VPAND      k139<>+0(SB), Y5, Y6
+	VPAND      k144<>+0(SB), Y5, Y6
 	VPMINUB    k39<>+0(SB), Y6, Y7
 	VPAND      k39<>+0(SB), Y7, Y7
 	VPAND      k28<>+0(SB), Y5, Y8
@@ -27221,8 +26086,8 @@ edge:
 	VPXOR      Y2, Y5, Y9
 	VPAND      k43<>+0(SB), Y9, Y9
 	VPCMPEQB   k43<>+0(SB), Y5, Y5
-	VPAND      k147<>+0(SB), Y5, Y10
-	VPAND      k139<>+0(SB), Y5, Y5
+	VPAND      k152<>+0(SB), Y5, Y10
+	VPAND      k144<>+0(SB), Y5, Y5
 	VPXOR      Y11, Y11, Y11
 	VPUNPCKLBW Y7, Y8, Y12
 	VPUNPCKLBW Y11, Y6, Y13
@@ -27232,7 +26097,7 @@ edge:
 	VPADDW     Y13, Y12, Y12
 	VPMINUW    32(SP), Y12, Y12
 	VPMAXUW    Y14, Y12, Y12
-	VPCMPGTW   k149<>+0(SB), Y12, Y13
+	VPCMPGTW   k154<>+0(SB), Y12, Y13
 	VPANDN     Y15, Y13, Y15
 	VPOR       Y15, Y12, Y12
 	VMOVDQU    Y12, (AX)
@@ -27244,11 +26109,11 @@ edge:
 	VPADDW     Y6, Y7, Y7
 	VPMINUW    32(SP), Y7, Y7
 	VPMAXUW    Y5, Y7, Y7
-	VPCMPGTW   k149<>+0(SB), Y7, Y5
+	VPCMPGTW   k154<>+0(SB), Y7, Y5
 	VPANDN     Y8, Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VMOVDQU    Y7, 32(AX)
-	ADDQ       $0x20, CX
+	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
 	DECQ       SI
 	JNZ        edge
@@ -27256,35 +26121,35 @@ edge:
 
 small:
 	VBROADCASTSS (DX), Y2
-	VANDPS       k120<>+0(SB), Y2, Y2
-	VMOVDQU      k122<>+0(SB), Y4
+	VANDPS       k130<>+0(SB), Y2, Y2
+	VMOVDQU      k120<>+0(SB), Y4
 	VMOVDQU      k4<>+0(SB), Y5
-	VPCMPGTD     k121<>+0(SB), Y2, Y6
+	VPCMPGTD     k141<>+0(SB), Y2, Y6
 	VCVTDQ2PS    Y2, Y3
-	VPADDD       k174<>+0(SB), Y2, Y2
-	VPADDD       k175<>+0(SB), Y3, Y3
+	VPADDD       k178<>+0(SB), Y2, Y2
+	VPADDD       k179<>+0(SB), Y3, Y3
 	VBLENDVPS    Y6, Y2, Y3, Y2
-	VPSUBD       k124<>+0(SB), Y2, Y3
+	VPSUBD       k122<>+0(SB), Y2, Y3
 	VPBROADCASTB 3(DX), Y6
-	VMOVDQU      k150<>+0(SB), Y7
+	VMOVDQU      k127<>+0(SB), Y7
 
 tiny:
 	VMOVDQU     (CX), Y8
 	VPERMQ      $0xd8, Y8, Y8
-	VPAND       k139<>+0(SB), Y8, Y9
+	VPAND       k144<>+0(SB), Y8, Y9
 	VPXOR       Y6, Y8, Y10
 	VPAND       k43<>+0(SB), Y10, Y10
 	VPCMPEQB    k43<>+0(SB), Y8, Y11
-	VPAND       k147<>+0(SB), Y11, Y8
-	VPBLENDVB   Y11, k139<>+0(SB), Y10, Y10
-	VMOVDQU     k158<>+0(SB), Y12
+	VPAND       k152<>+0(SB), Y11, Y8
+	VPBLENDVB   Y11, k144<>+0(SB), Y10, Y10
+	VMOVDQU     k162<>+0(SB), Y12
 	VPSHUFB     Y9, Y12, Y12
 	VPCMPGTB    k28<>+0(SB), Y9, Y13
 	VPADDB      k40<>+0(SB), Y9, Y9
 	VPBLENDVB   Y13, Y9, Y12, Y9
 	VPANDN      Y9, Y11, Y9
 	VPUNPCKLBW  Y10, Y8, Y11
-	VPSHUFB     k151<>+0(SB), Y9, Y12
+	VPSHUFB     k155<>+0(SB), Y9, Y12
 	VPSRLD      $0x03, Y12, Y12
 	VMULPS      Y2, Y12, Y13
 	VFMADD213PS Y4, Y3, Y12
@@ -27293,7 +26158,7 @@ tiny:
 	VPAND       Y5, Y12, Y12
 	VPADDD      Y7, Y13, Y13
 	VPADDD      Y12, Y13, Y13
-	VPSHUFB     k152<>+0(SB), Y9, Y12
+	VPSHUFB     k156<>+0(SB), Y9, Y12
 	VPSRLD      $0x03, Y12, Y12
 	VMULPS      Y2, Y12, Y14
 	VFMADD213PS Y4, Y3, Y12
@@ -27307,7 +26172,7 @@ tiny:
 	VPOR        Y11, Y13, Y13
 	VMOVDQU     Y13, (AX)
 	VPUNPCKHBW  Y10, Y8, Y8
-	VPSHUFB     k153<>+0(SB), Y9, Y10
+	VPSHUFB     k157<>+0(SB), Y9, Y10
 	VPSRLD      $0x03, Y10, Y10
 	VMULPS      Y2, Y10, Y11
 	VFMADD213PS Y4, Y3, Y10
@@ -27316,7 +26181,7 @@ tiny:
 	VPAND       Y5, Y10, Y10
 	VPADDD      Y7, Y11, Y11
 	VPADDD      Y10, Y11, Y11
-	VPSHUFB     k154<>+0(SB), Y9, Y9
+	VPSHUFB     k158<>+0(SB), Y9, Y9
 	VPSRLD      $0x03, Y9, Y9
 	VMULPS      Y2, Y9, Y10
 	VFMADD213PS Y4, Y3, Y9
@@ -27333,26 +26198,19 @@ tiny:
 	ADDQ        $0x00000040, AX
 	DECQ        SI
 	JNZ         tiny
+	JMP         done
 
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
+DATA k180<>+0(SB)/8, $0x3780000000000000
+DATA k180<>+8(SB)/8, $0x3840000038000000
+DATA k180<>+16(SB)/8, $0x38c0000038800000
+DATA k180<>+24(SB)/8, $0x3940000039000000
+GLOBL k180<>(SB), RODATA|NOPTR, $32
 
-DATA k176<>+0(SB)/8, $0x3780000000000000
-DATA k176<>+8(SB)/8, $0x3840000038000000
-DATA k176<>+16(SB)/8, $0x38c0000038800000
-DATA k176<>+24(SB)/8, $0x3940000039000000
-GLOBL k176<>(SB), RODATA|NOPTR, $32
-
-DATA k177<>+0(SB)/8, $0x37c0000037000000
-DATA k177<>+8(SB)/8, $0x3860000038200000
-DATA k177<>+16(SB)/8, $0x38e0000038a00000
-DATA k177<>+24(SB)/8, $0x3960000039200000
-GLOBL k177<>(SB), RODATA|NOPTR, $32
+DATA k181<>+0(SB)/8, $0x37c0000037000000
+DATA k181<>+8(SB)/8, $0x3860000038200000
+DATA k181<>+16(SB)/8, $0x38e0000038a00000
+DATA k181<>+24(SB)/8, $0x3960000039200000
+GLOBL k181<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
@@ -27377,8 +26235,8 @@ run:
 
 chunk:
 	VMOVDQU   (CX), Y1
-	VPAND     k139<>+0(SB), Y1, Y1
-	VMOVDQU   k158<>+0(SB), Y2
+	VPAND     k144<>+0(SB), Y1, Y1
+	VMOVDQU   k162<>+0(SB), Y2
 	VPSHUFB   Y1, Y2, Y2
 	VPCMPGTB  k28<>+0(SB), Y1, Y3
 	VPADDB    k40<>+0(SB), Y1, Y1
@@ -27387,11 +26245,11 @@ chunk:
 	VPMOVZXBD (SP), Y1
 	VPMOVSXBD (CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k172<>+0(SB), Y2, Y3
+	VPCMPEQD  k176<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k173<>+0(SB), Y1, Y1
+	VMULPS    k177<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -27400,11 +26258,11 @@ chunk:
 	VPMOVZXBD 8(SP), Y1
 	VPMOVSXBD 8(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k172<>+0(SB), Y2, Y3
+	VPCMPEQD  k176<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k173<>+0(SB), Y1, Y1
+	VMULPS    k177<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -27413,11 +26271,11 @@ chunk:
 	VPMOVZXBD 16(SP), Y1
 	VPMOVSXBD 16(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k172<>+0(SB), Y2, Y3
+	VPCMPEQD  k176<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k173<>+0(SB), Y1, Y1
+	VMULPS    k177<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -27426,40 +26284,47 @@ chunk:
 	VPMOVZXBD 24(SP), Y1
 	VPMOVSXBD 24(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k172<>+0(SB), Y2, Y3
+	VPCMPEQD  k176<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k173<>+0(SB), Y1, Y1
+	VMULPS    k177<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
 	VCVTPS2PH $0x00, Y1, X1
 	VMOVDQU   X1, 48(AX)
-	ADDQ      $0x20, CX
+	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000040, AX
 	DECQ      SI
 	JNZ       chunk
-	JMP       done
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
 
 small:
 	VBROADCASTSS (DX), Y0
-	VANDPS       k120<>+0(SB), Y0, Y0
-	VMOVDQU      k122<>+0(SB), Y2
+	VANDPS       k130<>+0(SB), Y0, Y0
+	VMOVDQU      k120<>+0(SB), Y2
 	VMOVDQU      k4<>+0(SB), Y1
-	VPCMPGTD     k121<>+0(SB), Y0, Y3
+	VPCMPGTD     k141<>+0(SB), Y0, Y3
 	VCVTDQ2PS    Y0, Y1
-	VPADDD       k174<>+0(SB), Y0, Y0
-	VPADDD       k175<>+0(SB), Y1, Y1
+	VPADDD       k178<>+0(SB), Y0, Y0
+	VPADDD       k179<>+0(SB), Y1, Y1
 	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k124<>+0(SB), Y0, Y1
+	VPSUBD       k122<>+0(SB), Y0, Y1
 	VBROADCASTSS (DX), Y3
 
 tiny:
 	VMOVDQU     (CX), Y4
-	VPAND       k139<>+0(SB), Y4, Y5
+	VPAND       k144<>+0(SB), Y4, Y5
 	VPCMPEQB    k43<>+0(SB), Y4, Y4
-	VMOVDQU     k158<>+0(SB), Y6
+	VMOVDQU     k162<>+0(SB), Y6
 	VPSHUFB     Y5, Y6, Y6
 	VPCMPGTB    k28<>+0(SB), Y5, Y7
 	VPADDB      k40<>+0(SB), Y5, Y5
@@ -27469,7 +26334,7 @@ tiny:
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k160<>+0(SB), Y4, Y6
+	VPCMPEQD    k164<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -27483,7 +26348,7 @@ tiny:
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k160<>+0(SB), Y4, Y6
+	VPCMPEQD    k164<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -27497,7 +26362,7 @@ tiny:
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k160<>+0(SB), Y4, Y6
+	VPCMPEQD    k164<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -27511,7 +26376,7 @@ tiny:
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k160<>+0(SB), Y4, Y6
+	VPCMPEQD    k164<>+0(SB), Y4, Y6
 	VMULPS      Y0, Y4, Y7
 	VFMADD213PS Y2, Y1, Y4
 	VPMAXSD     Y4, Y7, Y7
@@ -27526,14 +26391,7 @@ tiny:
 	ADDQ        $0x00000040, AX
 	DECQ        SI
 	JNZ         tiny
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
+	JMP         done
 
 // func transpose2AVX2(dst *byte, src *byte, dstStride int, srcStride int, n int)
 // Requires: AVX
@@ -27713,18 +26571,18 @@ TEXT ·lanesAVX2(SB), NOSPLIT, $0-32
 
 more:
 	VMOVDQU     (CX), Y0
-	VPSHUFB     k129<>+0(SB), Y0, Y0
+	VPSHUFB     k133<>+0(SB), Y0, Y0
 	VMOVDQU     32(CX), Y1
-	VPSHUFB     k129<>+0(SB), Y1, Y1
+	VPSHUFB     k133<>+0(SB), Y1, Y1
 	VMOVDQU     64(CX), Y2
-	VPSHUFB     k129<>+0(SB), Y2, Y2
+	VPSHUFB     k133<>+0(SB), Y2, Y2
 	VMOVDQU     96(CX), Y3
-	VPSHUFB     k129<>+0(SB), Y3, Y3
+	VPSHUFB     k133<>+0(SB), Y3, Y3
 	VPUNPCKLDQ  Y1, Y0, Y4
 	VPUNPCKHDQ  Y1, Y0, Y0
 	VPUNPCKLDQ  Y3, Y2, Y1
 	VPUNPCKHDQ  Y3, Y2, Y2
-	VMOVDQU     k178<>+0(SB), Y3
+	VMOVDQU     k182<>+0(SB), Y3
 	VPUNPCKLQDQ Y1, Y4, Y5
 	VPERMD      Y5, Y3, Y5
 	VMOVDQU     Y5, (AX)
@@ -27744,11 +26602,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k178<>+0(SB)/8, $0x0000000400000000
-DATA k178<>+8(SB)/8, $0x0000000500000001
-DATA k178<>+16(SB)/8, $0x0000000600000002
-DATA k178<>+24(SB)/8, $0x0000000700000003
-GLOBL k178<>(SB), RODATA|NOPTR, $32
+DATA k182<>+0(SB)/8, $0x0000000400000000
+DATA k182<>+8(SB)/8, $0x0000000500000001
+DATA k182<>+16(SB)/8, $0x0000000600000002
+DATA k182<>+24(SB)/8, $0x0000000700000003
+GLOBL k182<>(SB), RODATA|NOPTR, $32
 
 // func spreadAVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -27814,7 +26672,7 @@ TEXT ·swap2AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k179<>+0(SB), Y0
+	VMOVDQU k183<>+0(SB), Y0
 
 more:
 	VMOVDQU (CX), Y1
@@ -27827,11 +26685,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k179<>+0(SB)/8, $0x0607040502030001
-DATA k179<>+8(SB)/8, $0x0e0f0c0d0a0b0809
-DATA k179<>+16(SB)/8, $0x0607040502030001
-DATA k179<>+24(SB)/8, $0x0e0f0c0d0a0b0809
-GLOBL k179<>(SB), RODATA|NOPTR, $32
+DATA k183<>+0(SB)/8, $0x0607040502030001
+DATA k183<>+8(SB)/8, $0x0e0f0c0d0a0b0809
+DATA k183<>+16(SB)/8, $0x0607040502030001
+DATA k183<>+24(SB)/8, $0x0e0f0c0d0a0b0809
+GLOBL k183<>(SB), RODATA|NOPTR, $32
 
 // func swap4AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -27839,7 +26697,7 @@ TEXT ·swap4AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k180<>+0(SB), Y0
+	VMOVDQU k184<>+0(SB), Y0
 
 more:
 	VMOVDQU (CX), Y1
@@ -27852,11 +26710,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k180<>+0(SB)/8, $0x0405060700010203
-DATA k180<>+8(SB)/8, $0x0c0d0e0f08090a0b
-DATA k180<>+16(SB)/8, $0x0405060700010203
-DATA k180<>+24(SB)/8, $0x0c0d0e0f08090a0b
-GLOBL k180<>(SB), RODATA|NOPTR, $32
+DATA k184<>+0(SB)/8, $0x0405060700010203
+DATA k184<>+8(SB)/8, $0x0c0d0e0f08090a0b
+DATA k184<>+16(SB)/8, $0x0405060700010203
+DATA k184<>+24(SB)/8, $0x0c0d0e0f08090a0b
+GLOBL k184<>(SB), RODATA|NOPTR, $32
 
 // func swap8AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -27864,7 +26722,7 @@ TEXT ·swap8AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k181<>+0(SB), Y0
+	VMOVDQU k185<>+0(SB), Y0
 
 more:
 	VMOVDQU (CX), Y1
@@ -27877,11 +26735,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k181<>+0(SB)/8, $0x0001020304050607
-DATA k181<>+8(SB)/8, $0x08090a0b0c0d0e0f
-DATA k181<>+16(SB)/8, $0x0001020304050607
-DATA k181<>+24(SB)/8, $0x08090a0b0c0d0e0f
-GLOBL k181<>(SB), RODATA|NOPTR, $32
+DATA k185<>+0(SB)/8, $0x0001020304050607
+DATA k185<>+8(SB)/8, $0x08090a0b0c0d0e0f
+DATA k185<>+16(SB)/8, $0x0001020304050607
+DATA k185<>+24(SB)/8, $0x08090a0b0c0d0e0f
+GLOBL k185<>(SB), RODATA|NOPTR, $32
 
 // func gatherBF16AVX2(dst *byte, codes *byte, groups *uint16, table *byte, n int)
 // Requires: AVX, AVX2
@@ -27894,7 +26752,7 @@ TEXT ·gatherBF16AVX2(SB), NOSPLIT, $32-40
 
 more:
 	VPMOVZXBW (CX), Y0
-	VPAND     k182<>+0(SB), Y0, Y0
+	VPAND     k186<>+0(SB), Y0, Y0
 	VPADDW    (DX), Y0, Y0
 	VMOVDQU   Y0, (SP)
 	MOVWQZX   (SP), DI
@@ -27953,11 +26811,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k182<>+0(SB)/8, $0x000f000f000f000f
-DATA k182<>+8(SB)/8, $0x000f000f000f000f
-DATA k182<>+16(SB)/8, $0x000f000f000f000f
-DATA k182<>+24(SB)/8, $0x000f000f000f000f
-GLOBL k182<>(SB), RODATA|NOPTR, $32
+DATA k186<>+0(SB)/8, $0x000f000f000f000f
+DATA k186<>+8(SB)/8, $0x000f000f000f000f
+DATA k186<>+16(SB)/8, $0x000f000f000f000f
+DATA k186<>+24(SB)/8, $0x000f000f000f000f
+GLOBL k186<>(SB), RODATA|NOPTR, $32
 
 // func gatherF32AVX2(dst *byte, codes *byte, groups *uint16, table *byte, n int)
 // Requires: AVX, AVX2
@@ -27970,7 +26828,7 @@ TEXT ·gatherF32AVX2(SB), NOSPLIT, $32-40
 
 more:
 	VPMOVZXBW (CX), Y0
-	VPAND     k182<>+0(SB), Y0, Y0
+	VPAND     k186<>+0(SB), Y0, Y0
 	VPADDW    (DX), Y0, Y0
 	VMOVDQU   Y0, (SP)
 	MOVWQZX   (SP), DI
@@ -28046,49 +26904,49 @@ TEXT ·columnsF32AVX2(SB), NOSPLIT, $32-64
 more:
 	VMOVDQU    (CX), Y0
 	MOVL       (DX), R12
-	VPAND      k183<>+0(SB), Y0, Y1
+	VPAND      k187<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (SI)(R12*1), Y1, Y1
 	VMULPS     (BX)(R12*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(DX), R12
 	VPSRLD     $0x04, Y0, Y2
-	VPAND      k183<>+0(SB), Y2, Y2
+	VPAND      k187<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (SI)(R12*1), Y2, Y2
 	VMULPS     (BX)(R12*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(DX), R12
 	VPSRLD     $0x08, Y0, Y3
-	VPAND      k183<>+0(SB), Y3, Y3
+	VPAND      k187<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (SI)(R12*1), Y3, Y3
 	VMULPS     (BX)(R12*1), Y3, Y3
 	VXORPS     k0<>+0(SB), Y3, Y3
 	MOVL       12(DX), R12
 	VPSRLD     $0x0c, Y0, Y4
-	VPAND      k183<>+0(SB), Y4, Y4
+	VPAND      k187<>+0(SB), Y4, Y4
 	VCVTDQ2PS  Y4, Y4
 	VSUBPS     (SI)(R12*1), Y4, Y4
 	VMULPS     (BX)(R12*1), Y4, Y4
 	VXORPS     k0<>+0(SB), Y4, Y4
 	MOVL       16(DX), R12
 	VPSRLD     $0x10, Y0, Y5
-	VPAND      k183<>+0(SB), Y5, Y5
+	VPAND      k187<>+0(SB), Y5, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (SI)(R12*1), Y5, Y5
 	VMULPS     (BX)(R12*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(DX), R12
 	VPSRLD     $0x14, Y0, Y6
-	VPAND      k183<>+0(SB), Y6, Y6
+	VPAND      k187<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (SI)(R12*1), Y6, Y6
 	VMULPS     (BX)(R12*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(DX), R12
 	VPSRLD     $0x18, Y0, Y7
-	VPAND      k183<>+0(SB), Y7, Y7
+	VPAND      k187<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (SI)(R12*1), Y7, Y7
 	VMULPS     (BX)(R12*1), Y7, Y7
@@ -28140,11 +26998,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k183<>+0(SB)/8, $0x0000000f0000000f
-DATA k183<>+8(SB)/8, $0x0000000f0000000f
-DATA k183<>+16(SB)/8, $0x0000000f0000000f
-DATA k183<>+24(SB)/8, $0x0000000f0000000f
-GLOBL k183<>(SB), RODATA|NOPTR, $32
+DATA k187<>+0(SB)/8, $0x0000000f0000000f
+DATA k187<>+8(SB)/8, $0x0000000f0000000f
+DATA k187<>+16(SB)/8, $0x0000000f0000000f
+DATA k187<>+24(SB)/8, $0x0000000f0000000f
+GLOBL k187<>(SB), RODATA|NOPTR, $32
 
 // func columnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)
 // Requires: AVX, AVX2
@@ -28165,7 +27023,7 @@ TEXT ·columnsBF16AVX2(SB), NOSPLIT, $0-64
 more:
 	VMOVDQU      (CX), Y2
 	MOVL         (DX), R12
-	VPAND        k183<>+0(SB), Y2, Y3
+	VPAND        k187<>+0(SB), Y2, Y3
 	VCVTDQ2PS    Y3, Y3
 	VSUBPS       (SI)(R12*1), Y3, Y3
 	VMULPS       (BX)(R12*1), Y3, Y3
@@ -28174,7 +27032,7 @@ more:
 	VPADDD       Y4, Y3, Y3
 	MOVL         4(DX), R12
 	VPSRLD       $0x04, Y2, Y4
-	VPAND        k183<>+0(SB), Y4, Y4
+	VPAND        k187<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -28185,7 +27043,7 @@ more:
 	VPBLENDW     $0xaa, Y4, Y3, Y3
 	MOVL         8(DX), R12
 	VPSRLD       $0x08, Y2, Y4
-	VPAND        k183<>+0(SB), Y4, Y4
+	VPAND        k187<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -28194,7 +27052,7 @@ more:
 	VPADDD       Y5, Y4, Y4
 	MOVL         12(DX), R12
 	VPSRLD       $0x0c, Y2, Y5
-	VPAND        k183<>+0(SB), Y5, Y5
+	VPAND        k187<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (SI)(R12*1), Y5, Y5
 	VMULPS       (BX)(R12*1), Y5, Y5
@@ -28205,7 +27063,7 @@ more:
 	VPBLENDW     $0xaa, Y5, Y4, Y4
 	MOVL         16(DX), R12
 	VPSRLD       $0x10, Y2, Y5
-	VPAND        k183<>+0(SB), Y5, Y5
+	VPAND        k187<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (SI)(R12*1), Y5, Y5
 	VMULPS       (BX)(R12*1), Y5, Y5
@@ -28214,7 +27072,7 @@ more:
 	VPADDD       Y6, Y5, Y5
 	MOVL         20(DX), R12
 	VPSRLD       $0x14, Y2, Y6
-	VPAND        k183<>+0(SB), Y6, Y6
+	VPAND        k187<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -28225,7 +27083,7 @@ more:
 	VPBLENDW     $0xaa, Y6, Y5, Y5
 	MOVL         24(DX), R12
 	VPSRLD       $0x18, Y2, Y6
-	VPAND        k183<>+0(SB), Y6, Y6
+	VPAND        k187<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -28284,49 +27142,49 @@ TEXT ·columnsF16AVX2(SB), NOSPLIT, $32-64
 more:
 	VMOVDQU    (CX), Y0
 	MOVL       (DX), R12
-	VPAND      k183<>+0(SB), Y0, Y1
+	VPAND      k187<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (SI)(R12*1), Y1, Y1
 	VMULPS     (BX)(R12*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(DX), R12
 	VPSRLD     $0x04, Y0, Y2
-	VPAND      k183<>+0(SB), Y2, Y2
+	VPAND      k187<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (SI)(R12*1), Y2, Y2
 	VMULPS     (BX)(R12*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(DX), R12
 	VPSRLD     $0x08, Y0, Y3
-	VPAND      k183<>+0(SB), Y3, Y3
+	VPAND      k187<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (SI)(R12*1), Y3, Y3
 	VMULPS     (BX)(R12*1), Y3, Y3
 	VXORPS     k0<>+0(SB), Y3, Y3
 	MOVL       12(DX), R12
 	VPSRLD     $0x0c, Y0, Y4
-	VPAND      k183<>+0(SB), Y4, Y4
+	VPAND      k187<>+0(SB), Y4, Y4
 	VCVTDQ2PS  Y4, Y4
 	VSUBPS     (SI)(R12*1), Y4, Y4
 	VMULPS     (BX)(R12*1), Y4, Y4
 	VXORPS     k0<>+0(SB), Y4, Y4
 	MOVL       16(DX), R12
 	VPSRLD     $0x10, Y0, Y5
-	VPAND      k183<>+0(SB), Y5, Y5
+	VPAND      k187<>+0(SB), Y5, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (SI)(R12*1), Y5, Y5
 	VMULPS     (BX)(R12*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(DX), R12
 	VPSRLD     $0x14, Y0, Y6
-	VPAND      k183<>+0(SB), Y6, Y6
+	VPAND      k187<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (SI)(R12*1), Y6, Y6
 	VMULPS     (BX)(R12*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(DX), R12
 	VPSRLD     $0x18, Y0, Y7
-	VPAND      k183<>+0(SB), Y7, Y7
+	VPAND      k187<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (SI)(R12*1), Y7, Y7
 	VMULPS     (BX)(R12*1), Y7, Y7
@@ -28534,29 +27392,25 @@ run:
 	VSUBPS       Y3, Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VXORPS       k0<>+0(SB), Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k15<>+0(SB), Y4, Y4
 	VSUBPS       Y3, Y5, Y5
 	VMULPS       Y2, Y5, Y5
 	VXORPS       k0<>+0(SB), Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y2
-	VBLENDVPS    Y2, k15<>+0(SB), Y5, Y5
-	VPSHUFB      k129<>+0(SB), Y4, Y4
-	VPSHUFB      k129<>+0(SB), Y5, Y5
+	VPSHUFB      k133<>+0(SB), Y4, Y4
+	VPSHUFB      k133<>+0(SB), Y5, Y5
 	VPUNPCKLDQ   Y5, Y4, Y2
-	VMOVDQU      k130<>+0(SB), Y3
+	VMOVDQU      k134<>+0(SB), Y3
 	VPERMD       Y2, Y3, Y3
-	VMOVDQU      k131<>+0(SB), Y6
+	VMOVDQU      k135<>+0(SB), Y6
 	VPERMD       Y2, Y6, Y2
 	VPUNPCKHDQ   Y5, Y4, Y4
-	VMOVDQU      k130<>+0(SB), Y5
+	VMOVDQU      k134<>+0(SB), Y5
 	VPERMD       Y4, Y5, Y5
-	VMOVDQU      k131<>+0(SB), Y6
+	VMOVDQU      k135<>+0(SB), Y6
 	VPERMD       Y4, Y6, Y4
 
 chunk:
 	VMOVDQU    (CX), Y6
-	VMOVDQU    k132<>+0(SB), Y7
+	VMOVDQU    k136<>+0(SB), Y7
 	VPERMD     Y6, Y7, Y6
 	VPSRLW     X0, Y6, Y6
 	VPAND      Y1, Y6, Y6
@@ -28698,13 +27552,9 @@ run:
 	VSUBPS       Y3, Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VXORPS       k0<>+0(SB), Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k15<>+0(SB), Y4, Y4
 	VSUBPS       Y3, Y5, Y5
 	VMULPS       Y2, Y5, Y5
 	VXORPS       k0<>+0(SB), Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y2
-	VBLENDVPS    Y2, k15<>+0(SB), Y5, Y5
 	VCVTPS2PH    $0x00, Y4, X4
 	VCVTPS2PH    $0x00, Y5, X2
 	VINSERTI128  $0x01, X2, Y4, Y4
@@ -28740,7 +27590,7 @@ TEXT ·absmaxAVX2(SB), NOSPLIT, $0-32
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+24(FP), DX
-	VMOVDQU k120<>+0(SB), Y0
+	VMOVDQU k130<>+0(SB), Y0
 
 run:
 	MOVQ  chunks+16(FP), BX
@@ -28861,11 +27711,11 @@ chunk:
 	VPACKSSDW    Y9, Y8, Y8
 	VPACKSSDW    Y11, Y10, Y10
 	VPACKSSWB    Y10, Y8, Y8
-	VMOVDQU      k178<>+0(SB), Y7
+	VMOVDQU      k182<>+0(SB), Y7
 	VPERMD       Y8, Y7, Y8
 	VPAND        k6<>+0(SB), Y8, Y8
 	VPSHUFB      Y8, Y2, Y8
-	VPMADDUBSW   k184<>+0(SB), Y8, Y8
+	VPMADDUBSW   k188<>+0(SB), Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X7
 	VPACKUSWB    X7, X8, X7
 	VMOVDQU      X7, (AX)
@@ -28879,11 +27729,11 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k184<>+0(SB)/8, $0x0110011001100110
-DATA k184<>+8(SB)/8, $0x0110011001100110
-DATA k184<>+16(SB)/8, $0x0110011001100110
-DATA k184<>+24(SB)/8, $0x0110011001100110
-GLOBL k184<>(SB), RODATA|NOPTR, $32
+DATA k188<>+0(SB)/8, $0x0110011001100110
+DATA k188<>+8(SB)/8, $0x0110011001100110
+DATA k188<>+16(SB)/8, $0x0110011001100110
+DATA k188<>+24(SB)/8, $0x0110011001100110
+GLOBL k188<>(SB), RODATA|NOPTR, $32
 
 // func int8AVX2(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX2
@@ -28897,7 +27747,7 @@ run:
 	MOVQ         chunks+24(FP), SI
 	VMOVSS       k30<>+0(SB), X0
 	VDIVSS       (DX), X0, X0
-	VMULSS       k185<>+0(SB), X0, X0
+	VMULSS       k189<>+0(SB), X0, X0
 	VBROADCASTSS X0, Y0
 
 chunk:
@@ -28920,7 +27770,7 @@ chunk:
 	VPACKSSDW Y2, Y1, Y1
 	VPACKSSDW Y4, Y3, Y3
 	VPACKSSWB Y3, Y1, Y1
-	VMOVDQU   k178<>+0(SB), Y2
+	VMOVDQU   k182<>+0(SB), Y2
 	VPERMD    Y1, Y2, Y1
 	VMOVDQU   Y1, (AX)
 	ADDQ      $0x00000080, CX
@@ -28933,29 +27783,35 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k185<>+0(SB)/8, $0x42fe000042fe0000
-DATA k185<>+8(SB)/8, $0x42fe000042fe0000
-DATA k185<>+16(SB)/8, $0x42fe000042fe0000
-DATA k185<>+24(SB)/8, $0x42fe000042fe0000
-GLOBL k185<>(SB), RODATA|NOPTR, $32
+DATA k189<>+0(SB)/8, $0x42fe000042fe0000
+DATA k189<>+8(SB)/8, $0x42fe000042fe0000
+DATA k189<>+16(SB)/8, $0x42fe000042fe0000
+DATA k189<>+24(SB)/8, $0x42fe000042fe0000
+GLOBL k189<>(SB), RODATA|NOPTR, $32
 
-DATA k186<>+0(SB)/8, $0x7fff7fff7fff7fff
-DATA k186<>+8(SB)/8, $0x7fff7fff7fff7fff
-DATA k186<>+16(SB)/8, $0x7fff7fff7fff7fff
-DATA k186<>+24(SB)/8, $0x7fff7fff7fff7fff
-GLOBL k186<>(SB), RODATA|NOPTR, $32
+DATA k190<>+0(SB)/8, $0x7f7fffff7f7fffff
+DATA k190<>+8(SB)/8, $0x7f7fffff7f7fffff
+DATA k190<>+16(SB)/8, $0x7f7fffff7f7fffff
+DATA k190<>+24(SB)/8, $0x7f7fffff7f7fffff
+GLOBL k190<>(SB), RODATA|NOPTR, $32
 
-DATA k187<>+0(SB)/8, $0x7bff7bff7bff7bff
-DATA k187<>+8(SB)/8, $0x7bff7bff7bff7bff
-DATA k187<>+16(SB)/8, $0x7bff7bff7bff7bff
-DATA k187<>+24(SB)/8, $0x7bff7bff7bff7bff
-GLOBL k187<>(SB), RODATA|NOPTR, $32
+DATA k191<>+0(SB)/8, $0x7fff7fff7fff7fff
+DATA k191<>+8(SB)/8, $0x7fff7fff7fff7fff
+DATA k191<>+16(SB)/8, $0x7fff7fff7fff7fff
+DATA k191<>+24(SB)/8, $0x7fff7fff7fff7fff
+GLOBL k191<>(SB), RODATA|NOPTR, $32
 
-DATA k188<>+0(SB)/8, $0x7c007c007c007c00
-DATA k188<>+8(SB)/8, $0x7c007c007c007c00
-DATA k188<>+16(SB)/8, $0x7c007c007c007c00
-DATA k188<>+24(SB)/8, $0x7c007c007c007c00
-GLOBL k188<>(SB), RODATA|NOPTR, $32
+DATA k192<>+0(SB)/8, $0x7bff7bff7bff7bff
+DATA k192<>+8(SB)/8, $0x7bff7bff7bff7bff
+DATA k192<>+16(SB)/8, $0x7bff7bff7bff7bff
+DATA k192<>+24(SB)/8, $0x7bff7bff7bff7bff
+GLOBL k192<>(SB), RODATA|NOPTR, $32
+
+DATA k193<>+0(SB)/8, $0x7c007c007c007c00
+DATA k193<>+8(SB)/8, $0x7c007c007c007c00
+DATA k193<>+16(SB)/8, $0x7c007c007c007c00
+DATA k193<>+24(SB)/8, $0x7c007c007c007c00
+GLOBL k193<>(SB), RODATA|NOPTR, $32
 
 // func specialF32AVX2(counts *uint32, src *byte, n int)
 // Requires: AVX, AVX2
@@ -28963,9 +27819,9 @@ TEXT ·specialF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ    counts+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k120<>+0(SB), Y0
-	VMOVDQU k125<>+0(SB), Y1
-	VMOVDQU k162<>+0(SB), Y2
+	VMOVDQU k130<>+0(SB), Y0
+	VMOVDQU k190<>+0(SB), Y1
+	VMOVDQU k166<>+0(SB), Y2
 	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
 	VPXOR   Y5, Y5, Y5
@@ -28998,9 +27854,9 @@ TEXT ·specialBF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    counts+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k186<>+0(SB), Y0
-	VMOVDQU k139<>+0(SB), Y1
-	VMOVDQU k149<>+0(SB), Y2
+	VMOVDQU k191<>+0(SB), Y0
+	VMOVDQU k144<>+0(SB), Y1
+	VMOVDQU k154<>+0(SB), Y2
 	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
 	VPXOR   Y5, Y5, Y5
@@ -29021,19 +27877,19 @@ more:
 	DECQ     DX
 	JNZ      more
 	VPADDW   Y3, Y5, Y3
-	VPMADDWD k189<>+0(SB), Y3, Y3
+	VPMADDWD k194<>+0(SB), Y3, Y3
 	VMOVDQU  Y3, (AX)
 	VPADDW   Y4, Y6, Y4
-	VPMADDWD k189<>+0(SB), Y4, Y4
+	VPMADDWD k194<>+0(SB), Y4, Y4
 	VMOVDQU  Y4, 32(AX)
 	VZEROUPPER
 	RET
 
-DATA k189<>+0(SB)/8, $0x0001000100010001
-DATA k189<>+8(SB)/8, $0x0001000100010001
-DATA k189<>+16(SB)/8, $0x0001000100010001
-DATA k189<>+24(SB)/8, $0x0001000100010001
-GLOBL k189<>(SB), RODATA|NOPTR, $32
+DATA k194<>+0(SB)/8, $0x0001000100010001
+DATA k194<>+8(SB)/8, $0x0001000100010001
+DATA k194<>+16(SB)/8, $0x0001000100010001
+DATA k194<>+24(SB)/8, $0x0001000100010001
+GLOBL k194<>(SB), RODATA|NOPTR, $32
 
 // func specialF16AVX2(counts *uint32, src *byte, n int)
 // Requires: AVX, AVX2
@@ -29041,9 +27897,9 @@ TEXT ·specialF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    counts+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k186<>+0(SB), Y0
-	VMOVDQU k187<>+0(SB), Y1
-	VMOVDQU k188<>+0(SB), Y2
+	VMOVDQU k191<>+0(SB), Y0
+	VMOVDQU k192<>+0(SB), Y1
+	VMOVDQU k193<>+0(SB), Y2
 	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
 	VPXOR   Y5, Y5, Y5
@@ -29064,10 +27920,10 @@ more:
 	DECQ     DX
 	JNZ      more
 	VPADDW   Y3, Y5, Y3
-	VPMADDWD k189<>+0(SB), Y3, Y3
+	VPMADDWD k194<>+0(SB), Y3, Y3
 	VMOVDQU  Y3, (AX)
 	VPADDW   Y4, Y6, Y4
-	VPMADDWD k189<>+0(SB), Y4, Y4
+	VPMADDWD k194<>+0(SB), Y4, Y4
 	VMOVDQU  Y4, 32(AX)
 	VZEROUPPER
 	RET

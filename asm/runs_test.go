@@ -182,14 +182,16 @@ func TestSmallScalesAgreeWithTheScalarFunctions(t *testing.T) {
 	const run, n = 64, 512
 	src := make([]byte, run*n)
 	rng.Read(src)
-	last := float32(0.007874015718698502)
+	lasts := [...]float32{0.007874015718698502, -3, 0x1p-60, -0x1.fffffep-61, 0x1p60, 0x1.000002p60, 0x1p-140, 0, infinite, nan}
+	edges := [...]uint32{1, 2, 0x007FFFFF, 0x00800000, 0x00800001, littleMost - 1, littleMost, littleMost + 1, littleMost | 0x7FFFFF}
 	books := map[string]*[16]float32{
 		"counted": {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
 		"normal":  {-1, -0.6961928, -0.52507305, -0.3949175, -0.28444138, -0.18477343, -0.091050036, 0, 0.0795803, 0.1609302, 0.2461123, 0.33791524, 0.44070983, 0.562617, 0.72295684, 1},
 		"bounds":  {0x1p-20, -0x1p-20, 0x1p30, -0x1p30, 0x1.fffffep-21, 0x1.000002p30},
 		"wild":    {0x1p-149, -0x1p-126, infinite, nan, 0x1p100},
 	}
-	seconds := [...]float32{0, negativeZero, 7, 8.5, 0x1p-140, -0x1p-149, infinite, -infinite, nan, 0x1p-100, 0x1p100, -3}
+	seconds := [...]float32{0, negativeZero, 7, 8.5, 0x1p-140, -0x1p-149, infinite, -infinite, nan, 0x1p-100, 0x1p100, -3,
+		0x1p-60, -0x1p-60, 0x1.fffffep-61, -0x1.fffffep-61, 0x1p30, -0x1.fffffep29, -0x1p-126, 0x1.8p-120, 0.99999994, -0x1p-118}
 	for level, o := range tables(t) {
 		for _, to := range types {
 			t.Run(fmt.Sprintf("%v/to %v", level, to), func(t *testing.T) {
@@ -202,6 +204,9 @@ func TestSmallScalesAgreeWithTheScalarFunctions(t *testing.T) {
 					for i := range a {
 						v := uint32(rng.Uint64())
 						a[i] = math.Float32frombits(v&0x807FFFFF | uint32((round*n+i)%64)<<23)
+						if i%16 == 0 {
+							a[i] = math.Float32frombits(v&0x80000000 | edges[v>>4%uint32(len(edges))])
+						}
 						b[i] = seconds[v>>8%uint32(len(seconds))]
 					}
 					calls := map[string]func(o *Ops, dst, src []byte){}
@@ -219,7 +224,10 @@ func TestSmallScalesAgreeWithTheScalarFunctions(t *testing.T) {
 							}
 						}
 					}
-					calls["twice"] = func(o *Ops, dst, src []byte) { o.Bytes(Bytes{Last: &last}, to, dst, src, a, nil, run) }
+					for i := range lasts {
+						c := Bytes{Last: &lasts[i]}
+						calls[fmt.Sprint("twice ", lasts[i])] = func(o *Ops, dst, src []byte) { o.Bytes(c, to, dst, src, a, nil, run) }
+					}
 					scalar := For(0)
 					for name, c := range calls {
 						want, got := make([]byte, len(src)*to.Size()), make([]byte, len(src)*to.Size())
@@ -236,3 +244,7 @@ func TestSmallScalesAgreeWithTheScalarFunctions(t *testing.T) {
 }
 
 var negativeZero = float32(math.Copysign(0, -1))
+
+// littleMost is the scale, as bits, below which kernels look out for products that
+// are subnormal.
+const littleMost = (127 - 100) << 23

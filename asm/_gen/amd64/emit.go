@@ -20,9 +20,12 @@ type kernel struct {
 	wide     bool // numbers stay float32 until they are stored, in their order
 	narrow   bool // and are stored as float16
 	dst, src Register
-	add, up  VecVirtual // rounding to BF16, of even and of odd numbers; may also turn the sign
-	minus    Mem
-	spill    Mem // 32 codes on their way to dwords
+	add      VecVirtual // rounding to BF16, of even numbers; may also turn the sign
+	up       Op         // and of odd ones
+	round    uint32     // what add is
+	raised   bool       // numbers are those of a [little]
+	minus    Op         // minus zero
+	spill    Mem        // 32 codes on their way to dwords
 	shared   map[string]VecVirtual
 }
 
@@ -77,16 +80,16 @@ const (
 )
 
 func (k *kernel) begin(turn bool) {
+	k.minus = dwords(0x80000000)
 	if k.wide {
-		k.minus = dwords(0x80000000)
 		k.spill = AllocLocal(32)
 		return
 	}
-	round := uint32(roundPlain)
+	k.round = roundPlain
 	if turn {
-		round = roundTurn
+		k.round = roundTurn
 	}
-	k.add, k.up = load(dwords(round)), load(dwords(round+1))
+	k.add, k.up = load(dwords(k.round)), load(dwords(k.round+1))
 }
 
 // negated turns the sign of scales that come of a float16 and makes every NaN
@@ -123,6 +126,28 @@ func (k *kernel) nearest(x VecVirtual) {
 	VPADDD(odd, x, x)
 }
 
+// raise says that numbers are those of a [little] from here on.
+func (k *kernel) raise() {
+	k.raised = true
+	if !k.wide {
+		k.add, k.up = load(dwords(k.round-littleBits)), dwords(k.round-littleBits+1)
+	}
+}
+
+// settle turns numbers that stay float32, or makes every NaN among them 7FC00000.
+func (k *kernel) settle(x VecVirtual, turned bool) {
+	switch {
+	case turned && k.raised:
+		VPSUBD(dwords(littleBits|0x80000000), x, x)
+	case k.raised: // and no NaN
+		VPSUBD(dwords(littleBits), x, x)
+	case turned:
+		VXORPS(k.minus, x, x)
+	default:
+		quieted(x)
+	}
+}
+
 // pack joins the upper halves of the even and the odd elements.
 func pack(even, odd VecVirtual) VecVirtual {
 	VPSRLD(Imm(16), even, even)
@@ -145,11 +170,7 @@ func (k *kernel) numbers(at int, codes VecVirtual, signed, turned bool, join fun
 			}
 			VCVTDQ2PS(x, x)
 			join(i/2, x)
-			if turned {
-				VXORPS(k.minus, x, x)
-			} else {
-				quieted(x)
-			}
+			k.settle(x, turned)
 			k.store8(x, at+8*i)
 		}
 		return
@@ -215,11 +236,7 @@ func (k *kernel) bytes(at int, codes Mem, flip VecVirtual, turned bool, join fun
 				}
 				VCVTDQ2PS(x, x)
 				join(x)
-				if turned {
-					VXORPS(k.minus, x, x)
-				} else {
-					quieted(x)
-				}
+				k.settle(x, turned)
 				k.store8(x, at+j)
 			}
 			continue
@@ -231,7 +248,7 @@ func (k *kernel) bytes(at int, codes Mem, flip VecVirtual, turned bool, join fun
 			k.nearest(x)
 		}
 		w := pack(even, odd)
-		if !turned {
+		if !turned && !k.raised {
 			unsigned(w)
 		}
 		VMOVDQU(w, k.to(at+i))

@@ -93,35 +93,31 @@ func (f float8) kernel(t int) {
 			l = k.table16(f.first(k.kernel), false, func(x VecVirtual) { VMULPS(scale, x, x) })
 		},
 		func(k *runs) {
+			k.rare = func() { f.rare(k) }
 			if k.wide {
 				f.each(k, scale)
 			} else {
 				f.byMantissa(k, l, infinity)
 			}
-			k.again("chunk")
-			JMP(LabelRef("done"))
-			if !k.wide {
-				Label("odd")
-				edge := f.newEdge(k)
-				Label("edge")
-				edge.write(k)
-				k.again("edge")
-				JMP(LabelRef("done"))
-			}
-			Label("small")
-			small := f.newSmall(k)
-			Label("tiny")
-			small.write(k)
-			k.loop = "tiny"
 		})
 }
 
-// again ends a loop over the chunks of a run.
-func (k *runs) again(label string) {
-	ADDQ(Imm(32), k.src)
-	ADDQ(U32(32*k.width()), k.dst)
-	DECQ(k.chunks)
-	JNZ(LabelRef(label))
+// rare is the loops of those scales.
+func (f float8) rare(k *runs) {
+	if !k.wide {
+		Label("odd")
+		edge := f.newEdge(k)
+		Label("edge")
+		edge.write(k)
+		k.again("edge")
+		JMP(LabelRef("done"))
+	}
+	Label("small")
+	small := f.newSmall(k)
+	Label("tiny")
+	small.write(k)
+	k.again("tiny")
+	JMP(LabelRef("done"))
 }
 
 // first is what the codes below 16 stand for.

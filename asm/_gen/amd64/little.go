@@ -6,92 +6,137 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// littleMost is the scale, as bits, below which products of numbers from 2^-20
-// on may be subnormal.
-const littleMost = (127 - 100) << 23
+// A multiplication of or to subnormal numbers takes Zen a cycle more than what waits
+// for it is told, and Intel's processors more than a hundred. Three ways avoid it:
+//
+//   - [kernel.multiplied] computes the very same by a fused addition of nothing, which
+//     always takes Zen the same time. It costs nothing and serves where all kinds of
+//     numbers meet.
+//   - A [little] makes the product of normal numbers, for every processor. It
+//     takes five instructions more, and numbers that are finite.
+//   - To F16, products below 2^-25 are zero, so that a scale may be larger than it
+//     is: [runs.flushed].
 
-// A little is a scale below that: products are made as those of [small] are, of
-// numbers that have signs and may be infinite or NaN.
-type little struct {
-	op          op
-	p           pair
-	times, half VecVirtual
-	turn        Mem // the scale's sign
-}
+// multiplied multiplies x by d.
+func (k *kernel) multiplied(d, x VecVirtual) { VFMADD213PS(k.minus, d, x) }
 
-// ifLittle leaves for "little" where the scale of the run is one. most is less
-// one, and zero where there is no such loop.
-func (k *runs) ifLittle(most Op) {
+const (
+	// littleMost is the scale, as bits, below which products of numbers from 2^-20
+	// on may be subnormal.
+	littleMost = (127 - 100) << 23
+	// wholeMost is that of whole numbers.
+	wholeMost = 1 << 23
+	// littleBits is what the bits of raised numbers are more.
+	littleBits = smallShift << 23
+)
+
+// A little is a scale below that. Numbers are multiplied under one that is 2^64
+// times as large, which rounds right where the product is normal; and added to a
+// number whose unit is that of subnormal numbers, which rounds right, once, where
+// it is not. Both then differ from the product, as bits, by littleBits, and the
+// larger one is right.
+type little struct{ times, half, unit VecVirtual }
+
+// ifLittle leaves for "little" where the scale of the run is one: not zero, and
+// at most as many bits as that. Of numbers that are shifted first the shift must
+// be below 2^30.
+func (k *runs) ifLittle(o op, most Op) {
 	bits := GP32()
+	if o.name == "Shift" {
+		few := GP32()
+		MOVL(Mem{Base: k.b}, bits)
+		and32(bits, 0x7FFFFFFF)
+		CMPL(bits, U32((127+30)<<23))
+		SBBL(few, few)
+		ANDL(most, few)
+		most = few
+	}
 	MOVL(Mem{Base: k.a}, bits)
 	and32(bits, 0x7FFFFFFF)
-	DECL(bits) // zero makes no stalls
+	DECL(bits)
 	CMPL(bits, most)
 	JCS(LabelRef("little"))
 }
 
-func newLittle(o op, p pair) *little {
-	l := &little{op: o, p: p, times: YMM(), half: YMM(), turn: AllocLocal(32)}
-	VANDPS(dwords(0x80000000), p.d, l.half)
-	VMOVUPS(l.half, l.turn)
-	VANDPS(dwords(0x7FFFFFFF), p.d, l.times)
-	larger(l.times, smallShift)
+// flushed gives a scale that is little the magnitude of the largest of them: to
+// F16 every product is zero with its sign, as before.
+func (k *runs) flushed(d VecVirtual) {
+	VANDPS(dwords(0x80000000), d, d)
+	VORPS(dwords(littleMost), d, d)
+}
+
+// newLittle takes a scale, or one that is 2^64 times as large.
+func (k *kernel) newLittle(d VecVirtual, enlarged bool) *little {
+	l := &little{d, YMM(), load(dwords(littleBits))}
+	if !enlarged {
+		l.times = load(floats(pow2(smallShift)))
+		k.multiplied(d, l.times)
+	}
 	VPSUBD(dwords(1<<23), l.times, l.half)
 	return l
 }
 
-// join is what [op.join] is.
-func (l *little) join(x VecVirtual) {
-	switch l.op.name {
-	case "Shift":
-		VSUBPS(l.p.m, x, x)
-		nan, y := YMM(), YMM()
-		VMOVAPS(x, y)
-		l.product(y)
-		VCMPPS(Imm(3), x, x, nan)
-		VBLENDVPS(nan, x, y, x)
-	case "Affine":
-		l.product(x)
-		VADDPS(l.p.m, x, x)
-	default:
-		l.product(x)
+// enlarged multiplies both numbers of sums by a power of two: 2^64, or to F16,
+// where all sums are zeros, 2^24. Whole numbers times a scale that is subnormal,
+// and the sums, are then of units that are normal numbers. If the second number is
+// so large that products do not count, the scale becomes zero and the run is none
+// of these.
+func (k *runs) enlarged(p pair) {
+	bits, factor := GP32(), floats(pow2(smallShift))
+	if k.narrow {
+		factor = floats(pow2(24))
 	}
+	MOVL(Mem{Base: k.b}, bits)
+	and32(bits, 0x7FFFFFFF)
+	CMPL(bits, U32((127-60)<<23))
+	JCS(LabelRef("enlarged"))
+	VPXOR(p.d, p.d, p.d)
+	JMP(LabelRef("chunk"))
+	Label("enlarged")
+	up := load(factor)
+	k.multiplied(up, p.d)
+	k.multiplied(up, p.m)
 }
 
-// product multiplies x. What overflows under the larger scale was infinite.
-func (l *little) product(x VecVirtual) {
-	sign, p, over := YMM(), YMM(), YMM()
-	VANDPS(dwords(0x80000000), x, sign)
-	VXORPS(l.turn, sign, sign)
-	VANDPS(dwords(0x7FFFFFFF), x, x)
-	VMULPS(l.times, x, p)
-	VFMADD213PS(dwords(smallShift<<23), l.half, x)
-	VPMAXSD(x, p, x)
-	VPCMPGTD(dwords(0x7F7FFFFF), p, over)
-	VPSUBD(dwords(smallShift<<23), x, x)
-	VBLENDVPS(over, p, x, x)
-	VORPS(sign, x, x)
+// affine is the sum of a product and a number that are [runs.enlarged]. It is
+// raised.
+func (l *little) affine(p pair, x VecVirtual) {
+	half := load(floats(0.5))
+	VMULPS(p.d, x, x)
+	VADDPS(p.m, x, x)
+	sum := YMM()
+	VMOVAPS(x, sum)
+	l.larger(sum, half, x)
 }
 
-// twice multiplies x, and what that rounds to by a factor. Between the two the
-// number stays 2^64 times as large.
-func (l *little) twice(x, factor, half VecVirtual) {
-	sign, p, normal := YMM(), YMM(), YMM()
-	unit, mask := dwords(smallShift<<23), dwords(0x7FFFFFFF)
-	VANDPS(dwords(0x80000000), x, sign)
-	VXORPS(l.turn, sign, sign)
-	VANDPS(mask, x, x)
-	VMULPS(l.times, x, p)
-	VFMADD213PS(unit, l.half, x)
-	VSUBPS(unit, x, x)
-	VADDPS(x, x, x)
-	VPCMPGTD(dwords((smallShift+1)<<23), p, normal)
-	VBLENDVPS(normal, p, x, x)
-	VMULPS(factor, x, p)
+// join is what [op.join] is; but if nothing is added last, numbers are raised.
+func (l *little) join(o op, p pair, x VecVirtual) {
+	o.by(p, x, func() {
+		q := YMM()
+		VMULPS(l.times, x, q)
+		l.larger(q, l.half, x)
+		if o.name == "Affine" {
+			VPSUBD(l.unit, x, x)
+		}
+	})
+}
+
+// larger makes the larger one of p, as bits, and of half of that, x times half,
+// added to the unit with its sign.
+func (l *little) larger(p, half, x VecVirtual) {
+	unit := YMM()
+	VBLENDVPS(p, dwords(littleBits|0x80000000), l.unit, unit)
 	VFMADD213PS(unit, half, x)
-	VPMAXSD(x, p, x)
-	VPSUBD(unit, x, x)
-	VORPS(sign, x, x)
+	VPMAXUD(p, x, x)
+}
+
+// twice multiplies whole numbers, which cannot underflow, and what that rounds to
+// by a factor.
+func (l *little) twice(x, factor, half VecVirtual) {
+	p := YMM()
+	VMULPS(l.times, x, x)
+	VMULPS(factor, x, p)
+	l.larger(p, half, x)
 }
 
 // numbersInBounds is littleMost less one where all numbers of a book are zero

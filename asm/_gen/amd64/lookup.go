@@ -40,10 +40,7 @@ func (k *kernel) table16(v values, turned bool, join func(x VecVirtual)) looked 
 	for _, x := range [2]VecVirtual{a, b} {
 		join(x)
 		if k.wide {
-			if turned {
-				VXORPS(k.minus, x, x)
-			}
-			quieted(x)
+			k.settle(x, turned)
 		} else {
 			k.nearest(x)
 		}

@@ -10,9 +10,10 @@ import (
 // perhaps a second number each.
 type runs struct {
 	*kernel
-	a, b   Register
-	chunks Register
-	loop   string // the label that the last loop of a run begins with
+	a, b      Register
+	chunks    Register
+	in, elems int    // bytes and elements of a chunk
+	rare      func() // loops that few runs take, behind all others
 }
 
 // An op is what joins a code with its scale and its second number; as in the
@@ -31,7 +32,7 @@ func runKernel(name, params, doc string, t int, turned bool, in, elems int, befo
 	TEXT(name, NOSPLIT, "func(dst *byte, src *byte, a *float32, b *float32"+params+", chunks int, n int)")
 	Pragma("noescape")
 	Doc(name + " " + doc)
-	k := &runs{kernel: &kernel{wide: target.wide, narrow: target.narrow, shared: map[string]VecVirtual{}}, loop: "chunk"}
+	k := &runs{kernel: &kernel{wide: target.wide, narrow: target.narrow, shared: map[string]VecVirtual{}}, in: in, elems: elems}
 	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	k.a, k.b = Load(Param("a"), GP64()), Load(Param("b"), GP64())
 	k.begin(turned)
@@ -45,10 +46,7 @@ func runKernel(name, params, doc string, t int, turned bool, in, elems int, befo
 	run(k)
 	Label("chunk")
 	chunk(k)
-	ADDQ(U32(in), k.src)
-	ADDQ(U32(elems*k.width()), k.dst)
-	DECQ(k.chunks)
-	JNZ(LabelRef(k.loop))
+	k.again("chunk")
 	Label("done")
 	ADDQ(Imm(4), k.a)
 	ADDQ(Imm(4), k.b)
@@ -56,6 +54,17 @@ func runKernel(name, params, doc string, t int, turned bool, in, elems int, befo
 	JNZ(LabelRef("run"))
 	VZEROUPPER()
 	RET()
+	if k.rare != nil {
+		k.rare()
+	}
+}
+
+// again ends a loop over the chunks of a run.
+func (k *runs) again(label string) {
+	ADDQ(U32(k.in), k.src)
+	ADDQ(U32(k.elems*k.width()), k.dst)
+	DECQ(k.chunks)
+	JNZ(LabelRef(label))
 }
 
 // numbersOf brings the two numbers of a run into registers, the first negated
@@ -80,79 +89,115 @@ func (k *runs) numbersOf(o op) pair {
 }
 
 func (o op) join(p pair, x VecVirtual) {
-	switch o.name {
-	case "Scale":
-		VMULPS(p.d, x, x)
-	case "Shift":
+	o.by(p, x, func() { VMULPS(p.d, x, x) })
+}
+
+func (o op) by(p pair, x VecVirtual, product func()) {
+	if o.name == "Shift" {
 		VSUBPS(p.m, x, x)
-		VMULPS(p.d, x, x)
-	case "Affine":
-		p.join(x, true)
+	}
+	product()
+	if o.name == "Affine" {
+		VADDPS(p.m, x, x)
 	}
 }
 
-// bytesKernels is codes of a byte each. The codes are turned into signed ones by
-// a mask, and a bias makes them again what they were.
+// join is [op.join] by [kernel.multiplied].
+func (k *runs) join(o op, p pair, x VecVirtual) {
+	o.by(p, x, func() { k.multiplied(p.d, x) })
+}
+
+// bytesKernels is codes of a byte each.
 func bytesKernels() {
-	twice := op{"Twice", true}
 	for _, o := range append(ops, twice) {
 		for t := range targets {
-			var p pair
-			var mask, last VecVirtual
-			first := o
-			if o == twice {
-				first = op{"Scale", true}
-			}
-			runKernel("bytes"+o.name, ", flip *byte, last *float32", "decodes n runs of chunks of 32 bytes.", t, o.turned, 32, 32,
-				func(k *runs) {
-					mask, last = YMM(), YMM()
-					flip := Mem{Base: Load(Param("flip"), GP64())}
-					VPBROADCASTB(flip, mask)
-					if k.wide {
-						VPMOVSXBD(mask.AsX(), mask)
-					} else {
-						VPMOVSXBW(mask.AsX(), mask)
-					}
-					VBROADCASTSS(Mem{Base: Load(Param("last"), GP64())}, last)
-				},
-				func(k *runs) {
-					p = k.numbersOf(first)
-					k.ifLittle(U32(littleMost - 1))
-				},
-				func(k *runs) {
-					k.bytes(0, k.from(0), mask, o.turned, func(x VecVirtual) {
-						switch o.name {
-						case "Scale", "Twice":
-							VMULPS(p.d, x, x)
-							if o == twice {
-								VMULPS(last, x, x)
-							}
-						default:
-							VADDPS(last, x, x)
-							o.join(p, x)
-						}
-					})
-					k.again("chunk")
-					JMP(LabelRef("done"))
-					Label("little")
-					l, half := newLittle(first, p), YMM()
-					VMULPS(floats(0.5), last, half)
-					k.loop = "slowly"
-					Label("slowly")
-					k.bytes(0, k.from(0), mask, o.turned, func(x VecVirtual) {
-						switch {
-						case o == twice:
-							l.twice(x, last, half)
-						case o.name == "Scale":
-							l.join(x)
-						default:
-							VADDPS(last, x, x)
-							l.join(x)
-						}
-					})
-				})
+			bytesKernel(o, t)
 		}
 	}
+}
+
+// twice is Scale and a multiplication by the same number for all.
+var twice = op{"Twice", true}
+
+// bytesKernel: the codes are turned into signed ones by a mask, and a bias makes
+// them again what they were.
+func bytesKernel(o op, t int) {
+	var p pair
+	var mask, last VecVirtual
+	var most Op = U32(wholeMost - 1)
+	first := o
+	if o == twice {
+		first = ops[0]
+	}
+	each := func(k *runs, join func(x VecVirtual)) {
+		k.bytes(0, k.from(0), mask, o.turned, func(x VecVirtual) {
+			if first.name != "Scale" {
+				VADDPS(last, x, x)
+			}
+			join(x)
+		})
+	}
+	runKernel("bytes"+o.name, ", flip *byte, last *float32", "decodes n runs of chunks of 32 bytes.", t, o.turned, 32, 32,
+		func(k *runs) {
+			k.minus = load(k.minus.(Mem))
+			mask, last = YMM(), YMM()
+			flip := Mem{Base: Load(Param("flip"), GP64())}
+			VPBROADCASTB(flip, mask)
+			if k.wide {
+				VPMOVSXBD(mask.AsX(), mask)
+			} else {
+				VPMOVSXBW(mask.AsX(), mask)
+			}
+			at := Mem{Base: Load(Param("last"), GP64())}
+			VBROADCASTSS(at, last)
+			switch o.name {
+			case "Shift":
+				most = U32(littleMost - 1)
+			case "Twice":
+				canonical(last)
+				most = sane(at)
+			}
+		},
+		func(k *runs) {
+			p = k.numbersOf(first)
+			k.ifLittle(o, most)
+			k.rare = func() {
+				Label("little")
+				if o.name == "Affine" {
+					k.enlarged(p)
+				} else if k.narrow && o.name != "Shift" {
+					k.flushed(p.d)
+				}
+				if k.narrow && o.name != "Shift" {
+					JMP(LabelRef("chunk"))
+					return
+				}
+				l, half := k.newLittle(p.d, o.name == "Affine"), YMM()
+				VMULPS(floats(0.5), last, half)
+				k.raise()
+				Label("slowly")
+				each(k, func(x VecVirtual) {
+					switch o.name {
+					case "Twice":
+						l.twice(x, last, half)
+					case "Affine":
+						l.affine(p, x)
+					default:
+						l.join(o, p, x)
+					}
+				})
+				k.again("slowly")
+				JMP(LabelRef("done"))
+			}
+		},
+		func(k *runs) {
+			each(k, func(x VecVirtual) {
+				k.join(first, p, x)
+				if o == twice {
+					k.multiplied(last, x)
+				}
+			})
+		})
 }
 
 // bookKernels is nibbles that a code book of sixteen numbers explains.
@@ -208,11 +253,7 @@ func pairKernels() {
 func (k *runs) products(at int, codes VecVirtual, book looked, turned bool, join func(i int, x VecVirtual)) {
 	for i, x := range k.numbersAt(codes, book) {
 		join(i, x)
-		if turned {
-			VXORPS(k.minus, x, x)
-		} else {
-			quieted(x)
-		}
+		k.settle(x, turned)
 		VMOVUPS(x, k.to(at+8*i))
 	}
 }
@@ -223,8 +264,14 @@ func bookKernel(high bool, o op, t int, elems int) {
 	var l looked
 	var p pair
 	var most Register
+	each := func(k *runs, join func(x VecVirtual)) {
+		k.products(0, k.nibblePairs(high, elems)[0], l, o.turned, func(_ int, x VecVirtual) { join(x) })
+	}
 	runKernel(name, ", book *float32", "decodes n runs of chunks of that many nibbles.", t, o.turned, elems/2, elems,
 		func(k *runs) {
+			if o.name == "Scale" || !k.wide { // there is a register left
+				k.minus = load(k.minus.(Mem))
+			}
 			book, base := AllocLocal(64), Load(Param("book"), GP64())
 			v = k.arrange(Mem{Base: base}, book)
 			k.declare("low", func(y VecVirtual) { VMOVDQU(bytes32(0x0F), y) })
@@ -235,32 +282,40 @@ func bookKernel(high bool, o op, t int, elems int) {
 		},
 		func(k *runs) {
 			p = k.numbersOf(o)
-			k.ifLittle(most)
+			k.ifLittle(o, most)
+			k.rare = func() {
+				Label("little")
+				if k.narrow && o.name == "Scale" {
+					k.flushed(p.d)
+					JMP(LabelRef("plain"))
+					return
+				}
+				slow := k.newLittle(p.d, false)
+				join := func(x VecVirtual) { slow.join(o, p, x) }
+				if o.turned {
+					k.raise()
+				}
+				if k.float32() && elems == 32 {
+					Label("slowly")
+					each(k, join)
+					k.again("slowly")
+					JMP(LabelRef("done"))
+					return
+				}
+				for i, y := range k.table16(v, o.turned, join) {
+					VMOVDQA(y, l[i])
+				}
+				JMP(LabelRef("chunk"))
+			}
 			if k.float32() && elems == 32 {
 				return
 			}
-			l = k.table16(v, o.turned, func(x VecVirtual) { o.join(p, x) })
-			JMP(LabelRef("chunk"))
-			Label("little")
-			for i, y := range k.table16(v, o.turned, newLittle(o, p).join) {
-				VMOVDQA(y, l[i])
-			}
+			Label("plain")
+			l = k.table16(v, o.turned, func(x VecVirtual) { k.join(o, p, x) })
 		},
 		func(k *runs) {
 			if k.float32() && elems == 32 {
-				codes := k.nibblePairs(high, elems)[0]
-				k.products(0, codes, l, o.turned, func(_ int, x VecVirtual) { o.join(p, x) })
-				ADDQ(Imm(16), k.src)
-				ADDQ(U32(128), k.dst)
-				DECQ(k.chunks)
-				JNZ(LabelRef("chunk"))
-				JMP(LabelRef("done"))
-				Label("little")
-				slow := newLittle(o, p)
-				k.loop = "slowly"
-				Label("slowly")
-				codes = k.nibblePairs(high, elems)[0]
-				k.products(0, codes, l, o.turned, func(_ int, x VecVirtual) { slow.join(x) })
+				each(k, func(x VecVirtual) { k.join(o, p, x) })
 				return
 			}
 			for i, codes := range k.nibblePairs(high, elems) {
