@@ -127,7 +127,7 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 
 // prepare makes the encoder of a model's weights.
 func (f *bnbFlags) prepare(c *conversion, b *limits.Budget, kind convert.BnbType) (err error) {
-	o := convert.BnbOptions{Type: kind, Block: int(f.block()), Nested: f.DoubleQuant, Measure: f.Report, Threads: c.flags.Threads}
+	o := convert.BnbOptions{Type: kind, Block: int(f.block()), Nested: f.DoubleQuant, Measure: f.Report, Threads: c.opts.Threads}
 	if len(f.Include) > 0 {
 		o.Include = globs(f.Include).match
 	}

@@ -22,6 +22,9 @@ type Stdio struct {
 	Out, Err io.Writer
 	// Columns is the width of the terminal that Out is, 0 to find out.
 	Columns int
+	// Workers is how many write a model where --threads does not say, 0 for as many
+	// as Go runs at once.
+	Workers int
 }
 
 // app is every command and flag.

@@ -22,6 +22,7 @@ type session struct {
 	out     *bufio.Writer
 	err     io.Writer
 	columns int // of the terminal that is written to, 0 if it is none
+	workers int
 
 	flags       *globals
 	json, quiet bool
@@ -36,7 +37,7 @@ type session struct {
 }
 
 func newSession(stdio Stdio) *session {
-	s := &session{in: stdio.In, out: bufio.NewWriterSize(stdio.Out, 64<<10), err: stdio.Err, columns: stdio.Columns}
+	s := &session{in: stdio.In, out: bufio.NewWriterSize(stdio.Out, 64<<10), err: stdio.Err, columns: stdio.Columns, workers: stdio.Workers}
 	if f, ok := stdio.Out.(*os.File); ok && s.columns == 0 {
 		s.columns = columnsOf(f)
 	}

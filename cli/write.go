@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -168,7 +169,7 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 	if err := s.openFor(ctx, b, &c.written); err != nil {
 		return err
 	}
-	c.opts.Threads, c.opts.Keep = c.flags.Threads, c.flags.keep()
+	c.opts.Threads, c.opts.Keep = cmp.Or(c.flags.Threads, s.workers), c.flags.keep()
 	c.opts.Memory, _ = c.flags.memory()
 	c.opts.Quant.KeepScales, c.opts.FailOnOverflow = c.flags.KeepScales, c.flags.FailOnOverflow
 	if c.prepare != nil {

@@ -117,7 +117,7 @@ func (t *copyTask) run(w *worker, lo, hi int64) error {
 		}
 	}
 	turn(dst, t.swap)
-	return w.give(t.out, lo, dst)
+	return w.write(t.out, lo, dst)
 }
 
 // turn reverses the bytes of each number of size bytes, if there are such.
@@ -161,7 +161,7 @@ func (t *orderedTask) run(w *worker, _, _ int64) error {
 			return err
 		}
 		turn(dst, t.swap)
-		if err := w.give(t.out, at, dst); err != nil {
+		if err := w.write(t.out, at, dst); err != nil {
 			return err
 		}
 		at += n

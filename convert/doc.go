@@ -30,10 +30,9 @@
 //	MaxTotalBytes   headers and names of what is written; buffers while they live
 //	MaxExpandRatio  decoded weights, at NewPlan
 //
-// A worker holds a tile of input, a tile of output, half of a spare one and
-// scratch: at most 3 MiB, but for rows that are longer. One worker at a time
-// writes a file; the others leave their ranges to it. A part of a weight that
-// every range needs whole is held once, for one weight at a time; where rows are
+// A worker holds a tile of input, a tile of output and scratch: at most 3 MiB, but
+// for rows that are longer. Two workers at a time are let into a file, of which
+// the system lets one write. A part of a weight that every range needs whole is held once, for one weight at a time; where rows are
 // columns of what is stored (GPTQ, AWQ) and that is more than 16 MiB, it is read in
 // strips of columns of as much. Workers whose buffers the account does not grant are not started.
 //

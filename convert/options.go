@@ -30,7 +30,8 @@ type Options struct {
 	// Shard is the most bytes of tensors in one file; 0 is one file for all. Only
 	// safetensors is written in shards.
 	Shard int64
-	// Threads is the most workers; 0 is one for each processor.
+	// Threads is the most workers; 0 is one for each processor. They are fastest
+	// where GOMAXPROCS is greater: a worker that writes keeps its place then.
 	Threads int
 	// Memory is the most bytes of buffers, 0 for what the account grants.
 	Memory int64

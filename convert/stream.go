@@ -27,7 +27,7 @@ type stream struct {
 	tile  int64
 	tasks []task
 	sums  []sum // of each out, where the sink asks for them
-	queue queue
+	gate  gate
 
 	vouched []*vouched // members of an archive, by where their data are
 
@@ -72,7 +72,7 @@ func (p *Plan) Stream(files ...io.WriterAt) (*Result, error) {
 	defer func() { s.b.Drop(s.bytes.Swap(0)) }()
 	p.reset()
 	s.freed = sync.NewCond(&s.mu)
-	s.queue.moved = sync.NewCond(&s.queue.mu)
+	s.gate.left = sync.NewCond(&s.gate.mu)
 	if err := s.vouch(); err != nil {
 		return nil, wire.At("convert", "", wire.NoOffset, err)
 	}
@@ -154,7 +154,7 @@ func (s *stream) begin() error {
 			return err
 		}
 	}
-	if s.queue.files, err = limits.Make[writing](s.b, len(s.p.Files)); err != nil {
+	if s.gate.inside, err = limits.Make[int8](s.b, len(s.p.Files)); err != nil {
 		return err
 	}
 	for i := range s.p.Files {
@@ -210,9 +210,6 @@ func (s *stream) work() (int, error) {
 	n := 0
 	for n < most {
 		w, err := newWorker(s)
-		if err == nil && n%2 == 1 {
-			err = s.addSpare()
-		}
 		if err != nil {
 			if n > 0 {
 				break
@@ -269,7 +266,6 @@ func (s *stream) do(w *worker, j *job, lo, hi int64) (err error) {
 	if j.err != nil {
 		return j.err
 	}
-	w.job, w.unit = j, lo
 	return j.run(w, lo, hi)
 }
 
@@ -322,13 +318,6 @@ func (s *stream) retire(j *job, err error) {
 		s.held = false
 	}
 	s.freed.Broadcast()
-}
-
-// fails is fail for a range that was left to another worker.
-func (s *stream) fails(j *job, unit int64, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fail(j, unit, err)
 }
 
 // fail keeps the failure that is first in the order of the ranges.

@@ -160,7 +160,7 @@ func (t *viewTask) run(w *worker, lo, hi int64) error {
 		return err
 	}
 	turn(dst, t.swap)
-	return w.give(t.out, lo*t.elem, dst)
+	return w.write(t.out, lo*t.elem, dst)
 }
 
 // read reads the elements [lo, hi) from the storage.

@@ -277,5 +277,5 @@ func (t *weightTask) run(w *worker, lo, hi int64) error {
 			return err
 		}
 	}
-	return w.give(t.out, at, dst)
+	return w.write(t.out, at, dst)
 }

@@ -13,14 +13,12 @@ import (
 // the second level's cache when they are rounded.
 const scratch = 64 << 10
 
-// workerBytes is what a worker holds, half of a spare buffer with it.
-func workerBytes(tile int64) int64 { return 5*(tile+tiles.Slack)/2 + 4*scratch }
+// workerBytes is what a worker holds.
+func workerBytes(tile int64) int64 { return 2*(tile+tiles.Slack) + 4*scratch }
 
 // A worker has the buffers of one goroutine.
 type worker struct {
 	s       *stream
-	job     *job // and the first unit of the range that is done
-	unit    int64
 	in, out buffer
 	full    buffer // numbers as F32, of a piece that has infinities
 	wide    bool   // the last piece had
@@ -80,45 +78,21 @@ func (w *worker) output(o *Out, off int64, n int64) ([]byte, error) {
 	return w.out.at(w.s, o.off+off, n)
 }
 
-// sum adds a range of an out to its sum, where the sink asks for one.
-func (w *worker) sum(out int32, off int64, p []byte) error {
-	if w.s.sums == nil {
-		return nil
-	}
-	return w.s.sums[out].add(w.s.b, off, p)
-}
-
-// write writes a range of an out.
+// write writes a range of an out, and sums it up if the sink asks for that.
 func (w *worker) write(out int32, off int64, p []byte) error {
-	if err := w.sum(out, off, p); err != nil {
-		return err
-	}
 	o := &w.s.p.Outs[out]
+	if w.s.sums != nil {
+		if err := w.s.sums[out].add(w.s.b, off, p); err != nil {
+			return err
+		}
+	}
 	return w.put(int(o.file), o.off+off, p)
 }
 
-// give writes a range that output gave room for, or leaves it to the worker
-// that writes the file; what others left meanwhile is written with it.
-func (w *worker) give(out int32, off int64, p []byte) error {
-	if err := w.sum(out, off, p); err != nil {
-		return err
-	}
-	o, q := &w.s.p.Outs[out], &w.s.queue
-	file := int(o.file)
-	if q.join(file, piece{p, o.off + off, w.out, w.job, w.unit}, &w.out) {
-		return nil
-	}
-	err := w.put(file, o.off+off, p)
-	for x, ok := q.next(file); ok; x, ok = q.next(file) {
-		w.s.fails(x.job, x.unit, w.put(file, x.off, x.p))
-		q.back(x.room)
-	}
-	return err
-}
-
 // put writes to a file.
-func (w *worker) put(file int, off int64, p []byte) (err error) {
-	defer recovered(&err)
+func (w *worker) put(file int, off int64, p []byte) error {
+	w.s.gate.enter(file)
+	defer w.s.gate.leave(file)
 	if err := writeFull(w.s.files[file], p, off); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,6 +26,7 @@ func contend(name, source, target string) (run, error) {
 	if err != nil {
 		return run{}, err
 	}
+	runtime.GOMAXPROCS(runtime.NumCPU() + 2) // as amn does, for raw too
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
 	defer b.Close()
 	m, err := parser.Open(source, b)
