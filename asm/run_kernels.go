@@ -119,8 +119,12 @@ func (o *Ops) Nibbles(c Nibbles, to Type, dst, src []byte, a, b []float32, run i
 	want(c.Op < opsN && run%2 == 0, "runs of nibbles end within a byte")
 	split(elems, run, c.Op, a, b)
 	apart(dst, src)
-	if pairs := elems / 32; o.pairs[to] != nil && run == 16 && c.Op == Scale && !c.High && pairs > 0 {
-		o.pairs[to](&dst[0], &src[0], &a[0], &a[0], &c.Book[0], 1, pairs)
+	kernelOfPairs := o.pairs[to]
+	if c.High {
+		kernelOfPairs = o.pairsHigh[to]
+	}
+	if pairs := elems / 32; kernelOfPairs != nil && run == 16 && c.Op == Scale && pairs > 0 {
+		kernelOfPairs(&dst[0], &src[0], &a[0], &a[0], &c.Book[0], 1, pairs)
 		dst, src, a, elems = dst[32*to.Size()*pairs:], src[16*pairs:], a[2*pairs:], elems-32*pairs
 	}
 	var kernel func(r, runs, chunks, at int)

@@ -46,13 +46,20 @@ func exponentBytes(dst []float32, p []byte) {
 // fewNumbers are read faster one by one than by a kernel.
 const fewNumbers = 8
 
-// fill reads numbers of a row of the grid, from the k-th on.
-func (g *grid) fill(o *asm.Ops, dst []float32, p []byte, lo, r, k int64) {
+// fill reads numbers of a row of the grid, from the k-th on. The room is for
+// numbers as they are stored, if need be.
+func (g *grid) fill(o *asm.Ops, dst []float32, p []byte, lo, r, k int64, room []byte) {
 	at := g.row(r)*g.cols + k
 	if g.whole == 0 {
 		at -= g.row(lo) * g.cols
 	}
-	if g.bulk != nil && len(dst) > fewNumbers && o.Level() != asm.Generic {
+	many := g.bulk != nil && len(dst) > fewNumbers && o.Level() != asm.Generic
+	if many && g.line != nil && len(dst) <= len(room) {
+		g.line(room[:len(dst)], p, g.row(r), k)
+		g.bulk(o, dst, room[:len(dst)])
+		return
+	}
+	if many && g.line == nil {
 		g.bulk(o, dst, p[at*g.size:][:int64(len(dst))*g.size])
 		return
 	}

@@ -63,7 +63,7 @@ func nibbleRow(cols int64, value func(code uint8) float32) codes {
 			dst[i] = book[row[at/2]>>(at%2*4)&15]
 		}
 	})
-	c.bits, c.under = 4, underNibbles(value)
+	c.bits, c.under = 4, underNibbles(false, value)
 	return c
 }
 
@@ -92,7 +92,7 @@ func streamRow(cols, bits, rowBytes int64, bias int32) codes {
 	c.bits, c.counts, c.bias = bits, true, bias
 	switch {
 	case bits == 4:
-		c.under = underNibbles(func(code uint8) float32 { return float32(int32(code) - bias) })
+		c.under = underNibbles(false, func(code uint8) float32 { return float32(int32(code) - bias) })
 	case bits == 8 && (bias == 0 || bias == 128):
 		c.under = underBytes(asm.Bytes{Unsigned: true, Less: uint8(bias)})
 	case bits < 8:

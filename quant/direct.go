@@ -83,14 +83,15 @@ func underHalfBytes(value func(code uint8) float32) func(*asm.Ops, asm.Type, []b
 	}
 }
 
-// underNibbles is codes of four bits, the first of two in the low nibble.
-func underNibbles(value func(code uint8) float32) func(*asm.Ops, asm.Type, []byte, []byte, under) bool {
+// underNibbles is codes of four bits, the first of two in the low nibble, or in
+// the high one.
+func underNibbles(high bool, value func(code uint8) float32) func(*asm.Ops, asm.Type, []byte, []byte, under) bool {
 	book := bookOf(value)
 	return func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
 		if u.run%2 != 0 || u.divides {
 			return false
 		}
-		o.Nibbles(asm.Nibbles{Op: u.op, Book: book}, to, dst, row[:(len(dst)/to.Size()+1)/2], u.scales, u.seconds, u.run)
+		o.Nibbles(asm.Nibbles{Op: u.op, High: high, Book: book}, to, dst, row[:(len(dst)/to.Size()+1)/2], u.scales, u.seconds, u.run)
 		return true
 	}
 }
@@ -129,10 +130,10 @@ func (f *scaled) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo,
 // fill reads the numbers of the blocks of a row from the k-th on: what pair
 // gives of each.
 func (f *scaled) fill(o *asm.Ops, u under, parts [][]byte, lo, r, k int64) {
-	f.scales.fill(o, u.scales, parts[1], lo, r, k)
+	f.scales.fill(o, u.scales, parts[1], lo, r, k, u.codes)
 	next := 2
 	if f.seconds != nil {
-		f.seconds.fill(o, u.seconds, parts[next], lo, r, k)
+		f.seconds.fill(o, u.seconds, parts[next], lo, r, k, u.codes)
 		next++
 	}
 	if f.global == nil {

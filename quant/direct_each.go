@@ -49,7 +49,7 @@ func (f *scaled) byColumn(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, l
 	size := f.cols * int64(to.Size())
 	for r := lo; r < hi; r++ {
 		if r == lo || f.changes(r) {
-			f.fill(o, under{scales: w.scales, seconds: w.seconds}, parts, lo, r, 0)
+			f.fill(o, under{scales: w.scales, seconds: w.seconds, codes: w.codes}, parts, lo, r, 0)
 		}
 		if !f.plain(o, &w, parts, lo, r) {
 			return false
@@ -130,7 +130,7 @@ func (f *scaled) byGather(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, l
 	clear(zeros)
 	clear(w.seconds)
 	for r := lo; r < hi; r++ {
-		f.fill(o, under{scales: s[:groups], seconds: z[:groups]}, parts, lo, r, 0)
+		f.fill(o, under{scales: s[:groups], seconds: z[:groups], codes: w.codes}, parts, lo, r, 0)
 		if !f.plain(o, w, parts, lo, r) {
 			return false
 		}

@@ -48,6 +48,11 @@ func directForms() map[string]struct {
 	}}
 	pairs.under = underHalfBytes(func(code uint8) float32 { return float32(int8(code<<4) >> 4) })
 	bySixteen, fifth := grid(96, 256, 16, 1), grid(96, 250, 1, 50)
+	swizzled := func(cols, group int64, read number, many bulk) gridOf {
+		g := swizzledGrid(96, cols, group, 512*ceilDiv(cols/group, 4), read)
+		g.bulk = many
+		return g
+	}
 	small := second
 	small.size, small.read = 1, numbers[tensor.I8]
 	halves := codes{rowBytes: 256, perRow: 2, pick: evenRowLow(bookOf(plusValue)), under: underHalfBytes(plusValue)}
@@ -90,6 +95,8 @@ func directForms() map[string]struct {
 		"FP8 columns, blocks": {&scaled{cols: 300, codes: float8Row(300, asm.E5M2FNUZ), scales: grid(96, 300, 32, 1)}, 300},
 		"INT8 columns":        {&scaled{cols: 256, codes: int8Row(256), scales: bySixteen, seconds: &bySixteen, op: opShift}, 256},
 		"NVFP4 fused":         {&scaled{cols: 256, codes: halves, scales: of(bySixteen, tensor.F8E4M3, 1), global: &second}, 256},
+		"ComfyUI's NVFP4":     {&scaled{cols: 288, codes: highFirstRow(288), scales: swizzled(288, 16, numbers[tensor.F8E4M3], bulkOf(tensor.F8E4M3)), global: &second}, 288},
+		"ComfyUI's MXFP8":     {&scaled{cols: 320, codes: float8Row(320, asm.E4M3), scales: swizzled(320, 32, comfyExponent, comfyExponents)}, 320},
 		"packed 4 act-order":  {&scaled{cols: 256, codes: streamRow(256, 4, 128, 8), scales: grid(96, 256, 1, 32), columns: true}, 256},
 		"packed 4 zeros act":  {&scaled{cols: 256, codes: streamRow(256, 4, 128, 8), scales: secondBF16, seconds: &small, op: opShift, columns: true}, 256},
 		"packed 8 act-order":  {&scaled{cols: 256, codes: streamRow(256, 8, 256, 128), scales: grid(96, 256, 1, 32), columns: true}, 256},

@@ -14,6 +14,9 @@ type grid struct {
 	read       number
 	bulk       bulk  // many numbers at once, or nil
 	whole      int64 // bytes of the part where every range takes it whole
+	// line brings the bytes of numbers of a row together, from the k-th on, where
+	// they do not follow each other.
+	line func(dst, p []byte, row, k int64)
 }
 
 // transposed reads a whole part whose rows are the groups and whose columns

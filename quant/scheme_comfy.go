@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"math"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/asm"
@@ -99,15 +100,20 @@ func (s *set) comfyNVFP4(info *tensor.Info, stem string) (*Weight, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.form = &scaled{cols: cols, codes: plainRows(cols/2, highFirst), scales: g, global: global}
+	g.bulk = bulkOf(tensor.F8E4M3)
+	w.form = &scaled{cols: cols, codes: highFirstRow(cols), scales: g, global: global}
 	return w, nil
 }
 
-// highFirst reads E2M1 with the first code in the high nibble.
-func highFirst(dst []float32, src []byte) {
-	for i, c := range src {
-		dst[2*i], dst[2*i+1] = asm.E2M1.Value(c>>4), asm.E2M1.Value(c&15)
-	}
+// highFirstRow is rows of E2M1 with the first of two codes in the high nibble.
+func highFirstRow(cols int64) codes {
+	c := plainRows(cols/2, func(dst []float32, src []byte) {
+		for i, b := range src {
+			dst[2*i], dst[2*i+1] = asm.E2M1.Value(b>>4), asm.E2M1.Value(b&15)
+		}
+	})
+	c.under = underNibbles(true, func(code uint8) float32 { return asm.E2M1.Value(code) })
+	return c
 }
 
 func (s *set) comfyMXFP8(info *tensor.Info, stem string) (*Weight, error) {
@@ -120,6 +126,7 @@ func (s *set) comfyMXFP8(info *tensor.Info, stem string) (*Weight, error) {
 	if err != nil {
 		return nil, err
 	}
+	g.bulk = comfyExponents
 	return &Weight{
 		Name: info.Name, Shape: info.Shape, Layout: "MXFP8, 32-value blocks", Parts: []tensor.Info{*info, *scales},
 		form: &scaled{cols: cols, codes: float8Row(cols, codec), scales: g},
@@ -132,6 +139,13 @@ func comfyExponent(p []byte, i int64) float32 {
 		return 0
 	}
 	return exponentByte(p, i)
+}
+
+// comfyExponents is the same of many.
+func comfyExponents(_ *asm.Ops, dst []float32, p []byte) {
+	for i, c := range p {
+		dst[i] = math.Float32frombits(uint32(c) << 23)
+	}
 }
 
 // swizzled binds scales in the order of the GPU's block-scaled product: tiles
@@ -152,10 +166,22 @@ func (s *set) swizzled(name string, rows, cols, group int64, read number, types 
 	if _, err := s.companion(name, info.Shape, types...); err != nil {
 		return grid{}, nil, err
 	}
-	g := groupGrid(rows, cols, group, 1, func(p []byte, i int64) float32 {
-		r, c := i/groups, i%groups
-		return read(p, (r/128*tiles+c/4)*512+r%32*16+r%128/32*4+c%4)
-	})
-	g.whole = info.Span.Len
-	return g, info, nil
+	return swizzledGrid(rows, cols, group, info.Span.Len, read), info, nil
+}
+
+// swizzledGrid is those scales as a grid.
+func swizzledGrid(rows, cols, group, bytes int64, read number) grid {
+	groups := cols / group
+	tiles := ceilDiv(groups, 4)
+	place := func(r, c int64) int64 { return (r/128*tiles+c/4)*512 + r%32*16 + r%128/32*4 + c%4 }
+	g := groupGrid(rows, cols, group, 1, func(p []byte, i int64) float32 { return read(p, place(i/groups, i%groups)) })
+	g.whole = bytes
+	g.line = func(dst, p []byte, r, k int64) {
+		first := place(r, 0)
+		for i := range dst {
+			c := k + int64(i)
+			dst[i] = p[first+c/4*512+c%4]
+		}
+	}
+	return g
 }

@@ -170,7 +170,7 @@ func (f *scaled) cut(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, r,
 	u := under{op: asm.Op(f.op), codes: asm.Raw(rest[:room])[:rows*n], run: int(run), scales: rest[room:][:rows*per], seconds: rest[room+rows*per:][:rows*per]}
 	for i := range rows {
 		copy(codes[i*rowBytes:][:rowBytes], parts[0][(r+i-lo)*f.codes.rowBytes+col*bits/8:])
-		row := under{scales: u.scales[i*per:][:per], seconds: u.seconds[i*per:][:per]}
+		row := under{scales: u.scales[i*per:][:per], seconds: u.seconds[i*per:][:per], codes: u.codes}
 		if i > 0 && !f.changes(r+i) {
 			copy(row.scales, u.scales[(i-1)*per:])
 			copy(row.seconds, u.seconds[(i-1)*per:])

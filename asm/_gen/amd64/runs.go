@@ -219,33 +219,38 @@ func bookKernels() {
 // pairKernels is nibbles of a book in runs of sixteen: chunks of two runs.
 func pairKernels() {
 	for t := range targets {
-		var v values
-		var l looked
-		runKernel("bookPairs", ", book *float32", "decodes n pairs of runs of 16 nibbles; there is one chunk.", t, true, 16, 32,
-			func(k *runs) {
-				book, base := AllocLocal(64), Load(Param("book"), GP64())
-				v = k.arrange(Mem{Base: base}, book)
-				k.declare("low", func(y VecVirtual) { VMOVDQU(bytes32(0x0F), y) })
-				if k.float32() {
-					l = k.planes(load(v.a), load(v.b))
-				}
-			},
-			func(*runs) {},
-			func(k *runs) {
-				both, d := YMM(), [2]VecVirtual{YMM(), YMM()}
-				VPBROADCASTQ(Mem{Base: k.a}, both)
-				turned(both)
-				VMOVSLDUP(both, d[0])
-				VMOVSHDUP(both, d[1])
-				ADDQ(Imm(4), k.a)
-				codes := k.nibblePairs(false, 32)[0]
-				if k.float32() {
-					k.products(0, codes, l, true, func(i int, x VecVirtual) { VMULPS(d[i/2], x, x) })
-					return
-				}
-				k.lookupTwo(0, codes, k.by(v, d[0]), k.by(v, d[1]))
-			})
+		pairKernel("bookPairs", false, t)
+		pairKernel("bookPairsHigh", true, t)
 	}
+}
+
+func pairKernel(name string, high bool, t int) {
+	var v values
+	var l looked
+	runKernel(name, ", book *float32", "decodes n pairs of runs of 16 nibbles; there is one chunk.", t, true, 16, 32,
+		func(k *runs) {
+			book, base := AllocLocal(64), Load(Param("book"), GP64())
+			v = k.arrange(Mem{Base: base}, book)
+			k.declare("low", func(y VecVirtual) { VMOVDQU(bytes32(0x0F), y) })
+			if k.float32() {
+				l = k.planes(load(v.a), load(v.b))
+			}
+		},
+		func(*runs) {},
+		func(k *runs) {
+			both, d := YMM(), [2]VecVirtual{YMM(), YMM()}
+			VPBROADCASTQ(Mem{Base: k.a}, both)
+			turned(both)
+			VMOVSLDUP(both, d[0])
+			VMOVSHDUP(both, d[1])
+			ADDQ(Imm(4), k.a)
+			codes := k.nibblePairs(high, 32)[0]
+			if k.float32() {
+				k.products(0, codes, l, true, func(i int, x VecVirtual) { VMULPS(d[i/2], x, x) })
+				return
+			}
+			k.lookupTwo(0, codes, k.by(v, d[0]), k.by(v, d[1]))
+		})
 }
 
 // products writes 32 numbers to F32: each is found in a book by its four bytes,
