@@ -36,6 +36,9 @@ func (f *scaled) plain(o *asm.Ops, w *row, parts [][]byte, lo, r int64) bool {
 
 // stored is the stored row of row r.
 func (f *scaled) stored(p []byte, lo, r int64) []byte {
+	if f.codes.perRow == 1 {
+		return p[(r-lo)*f.codes.rowBytes:][:f.codes.rowBytes]
+	}
 	return p[(r/f.codes.perRow-lo/f.codes.perRow)*f.codes.rowBytes:][:f.codes.rowBytes]
 }
 
