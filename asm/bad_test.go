@@ -1,6 +1,7 @@
 package asm
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -31,6 +32,10 @@ func fits() []fit {
 		{"nearest", 32, 256, 4, false, func(o *Ops, d, s []byte) { o.Nearest(testQuantizer, d, floatsOf(s), scales, 32) }},
 		{"int8", 64, 256, 4, false, func(o *Ops, d, s []byte) { o.Int8(d, floatsOf(s), scales, 32) }},
 		{"absmax", 8, 256, 128, false, func(o *Ops, d, s []byte) { o.Absmax(floatsOf(d), floatsOf(s), 32) }},
+	}
+	for _, size := range []int{1, 2, 4} {
+		mask := bytes.Repeat([]byte{0xA5}, 8)
+		out = append(out, fit{fmt.Sprint("expand ", size), 64 * size, 32 * size, 1, false, func(o *Ops, d, s []byte) { o.Expand(size, d, s, mask) }})
 	}
 	for _, size := range []int{1, 2, 4, 8} {
 		out = append(out, fit{fmt.Sprint("transpose ", size), 256 * size, 256 * size, 1, true,

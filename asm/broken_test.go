@@ -1,6 +1,7 @@
 package asm
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"reflect"
@@ -121,8 +122,15 @@ func TestWrongCallsPanicBeforeAnythingIsTouched(t *testing.T) {
 				m := p(256)
 				o.Each(F32, m[:128], make([]float32, 32), floatsOf(m[100:228]), make([]float32, 32))
 			},
-			"gather, a group too high": func() { o.Gather(BF16, p(64), make([]byte, 32), []uint16{31: 17}, q(64)) },
-			"gather, a group short":    func() { o.Gather(F32, p(128), make([]byte, 32), make([]uint16, 31), q(64)) },
+			"expand, a number short":      func() { o.Expand(2, p(32), q(30), bytes.Repeat([]byte{0xFF}, 2)) },
+			"expand, a number long":       func() { o.Expand(1, p(16), q(16), []byte{0xFF, 0x7F}) },
+			"expand, bits behind the end": func() { o.Expand(1, p(15), q(16), []byte{0xFF, 0xFF}) },
+			"expand, a mask short":        func() { o.Expand(4, p(64), q(32), []byte{0xFF}) },
+			"expand, half a number":       func() { o.Expand(2, p(31), q(32), bytes.Repeat([]byte{0xFF}, 2)) },
+			"expand, numbers of three":    func() { o.Expand(3, p(48), q(48), bytes.Repeat([]byte{0xFF}, 2)) },
+			"expand onto its mask":        func() { m := p(24); o.Expand(1, m[:16], q(ones(m[15:17])), m[15:17]) },
+			"gather, a group too high":    func() { o.Gather(BF16, p(64), make([]byte, 32), []uint16{31: 17}, q(64)) },
+			"gather, a group short":       func() { o.Gather(F32, p(128), make([]byte, 32), make([]uint16, 31), q(64)) },
 		} {
 			t.Run(fmt.Sprintf("%v/%s", level, name), func(t *testing.T) {
 				defer func() {
@@ -158,6 +166,7 @@ func TestEmptyCallsDoNothing(t *testing.T) {
 				o.Put(to, nil, nil)
 				o.Gather(to, nil, nil, nil, nil)
 				o.Each(to, nil, nil, nil, nil)
+				o.Expand(to.Size(), nil, nil, nil)
 				o.Special(to, nil)
 			}
 			o.Transpose(4, nil, nil, 0, 4, 0, 16)
@@ -177,7 +186,7 @@ func TestLevelsAreWhatTheySay(t *testing.T) {
 			t.Errorf("%v calls itself %v", level, o.Level())
 		}
 	}
-	compared := []string{"level", "blocks", "float8", "bytes", "nibbles", "cast", "halfBytes", "gather", "transpose", "swap", "lanes", "spread", "fields", "pairs", "pairsHigh", "columns", "each", "special", "absmax", "nearest", "int8"}
+	compared := []string{"level", "blocks", "float8", "bytes", "nibbles", "cast", "halfBytes", "gather", "transpose", "swap", "lanes", "spread", "fields", "pairs", "pairsHigh", "columns", "each", "expand", "special", "absmax", "nearest", "int8"}
 	for i := range reflect.TypeFor[Ops]().NumField() {
 		if name := reflect.TypeFor[Ops]().Field(i).Name; !slices.Contains(compared, name) {
 			t.Errorf("no test compares %s", name)

@@ -7,7 +7,7 @@ import "github.com/klauspost/cpuid/v2"
 // features asks the processor; the system must keep the wide registers too,
 // which the package looks up.
 func features() (f Features) {
-	if cpuid.CPU.Supports(cpuid.AVX2, cpuid.F16C, cpuid.FMA3, cpuid.BMI1, cpuid.BMI2) {
+	if cpuid.CPU.Supports(cpuid.AVX2, cpuid.F16C, cpuid.FMA3, cpuid.POPCNT, cpuid.BMI1, cpuid.BMI2) {
 		f = f.With(AVX2)
 	}
 	if f.Has(AVX2) && cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.AVX512DQ, cpuid.AVX512VBMI) {

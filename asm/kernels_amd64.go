@@ -814,6 +814,21 @@ func eachBF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
 //go:noescape
 func eachF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
 
+// expand1AVX2 expands numbers by up to n bytes of a mask and says how many are left.
+//
+//go:noescape
+func expand1AVX2(dst *byte, src *byte, last *byte, mask *byte, n int) int
+
+// expand2AVX2 expands numbers by up to n bytes of a mask and says how many are left.
+//
+//go:noescape
+func expand2AVX2(dst *byte, src *byte, last *byte, mask *byte, n int) int
+
+// expand4AVX2 expands numbers by up to n bytes of a mask and says how many are left.
+//
+//go:noescape
+func expand4AVX2(dst *byte, src *byte, last *byte, mask *byte, n int) int
+
 // halfBytesShiftF32AVX2 decodes n runs of chunks of 32 bytes, a nibble of each.
 //
 //go:noescape

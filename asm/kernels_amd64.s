@@ -23655,6 +23655,92 @@ chunk:
 	VZEROUPPER
 	RET
 
+// func bookPairsHighF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bookPairsHighF32AVX2(SB), NOSPLIT, $96-56
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       a+16(FP), DX
+	MOVQ       b+24(FP), BX
+	MOVQ       book+32(FP), SI
+	VMOVDQU    (SI), Y0
+	VMOVDQU    32(SI), Y1
+	VCMPPS     $0x03, Y0, Y0, Y2
+	VBLENDVPS  Y2, k1<>+0(SB), Y0, Y0
+	VCMPPS     $0x03, Y1, Y1, Y2
+	VBLENDVPS  Y2, k1<>+0(SB), Y1, Y1
+	VMOVUPS    Y0, 32(SP)
+	VMOVUPS    Y1, 64(SP)
+	VMOVDQU    k6<>+0(SB), Y0
+	VMOVDQU    32(SP), Y1
+	VMOVDQU    64(SP), Y2
+	VPSHUFB    k133<>+0(SB), Y1, Y1
+	VPSHUFB    k133<>+0(SB), Y2, Y2
+	VPUNPCKLDQ Y2, Y1, Y3
+	VMOVDQU    k134<>+0(SB), Y4
+	VPERMD     Y3, Y4, Y4
+	VMOVDQU    k135<>+0(SB), Y5
+	VPERMD     Y3, Y5, Y3
+	VPUNPCKHDQ Y2, Y1, Y1
+	VMOVDQU    k134<>+0(SB), Y2
+	VPERMD     Y1, Y2, Y2
+	VMOVDQU    k135<>+0(SB), Y5
+	VPERMD     Y1, Y5, Y1
+	MOVQ       n+48(FP), DI
+
+run:
+	MOVQ chunks+40(FP), SI
+
+chunk:
+	VPBROADCASTQ (DX), Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k1<>+0(SB), Y5, Y5
+	VMOVSLDUP    Y5, Y6
+	VMOVSHDUP    Y5, Y5
+	ADDQ         $0x04, DX
+	VPMOVZXBW    (CX), Y7
+	VPSLLW       $0x08, Y7, Y8
+	VPSRLW       $0x04, Y7, Y7
+	VPOR         Y8, Y7, Y7
+	VPAND        Y0, Y7, Y7
+	VMOVDQU      k136<>+0(SB), Y8
+	VPERMD       Y7, Y8, Y7
+	VPSHUFB      Y7, Y4, Y8
+	VPSHUFB      Y7, Y3, Y9
+	VPSHUFB      Y7, Y2, Y10
+	VPSHUFB      Y7, Y1, Y7
+	VPUNPCKLBW   Y9, Y8, Y11
+	VPUNPCKLBW   Y7, Y10, Y12
+	VPUNPCKLWD   Y12, Y11, Y13
+	VPUNPCKHWD   Y12, Y11, Y11
+	VPUNPCKHBW   Y9, Y8, Y8
+	VPUNPCKHBW   Y7, Y10, Y7
+	VPUNPCKLWD   Y7, Y8, Y9
+	VPUNPCKHWD   Y7, Y8, Y7
+	VMULPS       Y6, Y13, Y13
+	VXORPS       k0<>+0(SB), Y13, Y13
+	VMOVUPS      Y13, (AX)
+	VMULPS       Y6, Y11, Y11
+	VXORPS       k0<>+0(SB), Y11, Y11
+	VMOVUPS      Y11, 32(AX)
+	VMULPS       Y5, Y9, Y9
+	VXORPS       k0<>+0(SB), Y9, Y9
+	VMOVUPS      Y9, 64(AX)
+	VMULPS       Y5, Y7, Y7
+	VXORPS       k0<>+0(SB), Y7, Y7
+	VMOVUPS      Y7, 96(AX)
+	ADDQ         $0x00000010, CX
+	ADDQ         $0x00000080, AX
+	DECQ         SI
+	JNZ          chunk
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
+	VZEROUPPER
+	RET
+
 // func bookPairsBF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·bookPairsBF16AVX2(SB), NOSPLIT, $64-56
@@ -23745,6 +23831,97 @@ chunk:
 	VZEROUPPER
 	RET
 
+// func bookPairsHighBF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2
+TEXT ·bookPairsHighBF16AVX2(SB), NOSPLIT, $64-56
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k2<>+0(SB), Y0
+	VMOVDQU   k3<>+0(SB), Y1
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y2
+	VMOVDQU   32(SI), Y3
+	VCMPPS    $0x03, Y2, Y2, Y4
+	VBLENDVPS Y4, k1<>+0(SB), Y2, Y2
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k1<>+0(SB), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VSHUFPS   $0xdd, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVUPS   Y4, (SP)
+	VMOVUPS   Y2, 32(SP)
+	VMOVDQU   k6<>+0(SB), Y2
+	MOVQ      n+48(FP), DI
+
+run:
+	MOVQ chunks+40(FP), SI
+
+chunk:
+	VPBROADCASTQ (DX), Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
+	VMOVSLDUP    Y3, Y4
+	VMOVSHDUP    Y3, Y3
+	ADDQ         $0x04, DX
+	VPMOVZXBW    (CX), Y5
+	VPSLLW       $0x08, Y5, Y6
+	VPSRLW       $0x04, Y5, Y5
+	VPOR         Y6, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VMOVDQU      (SP), Y6
+	VMOVDQU      32(SP), Y7
+	VMULPS       Y4, Y6, Y6
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VMULPS       Y4, Y7, Y7
+	VPSLLD       $0x0f, Y7, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPSHUFB      k12<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y6
+	VMOVDQU      (SP), Y7
+	VMOVDQU      32(SP), Y8
+	VMULPS       Y3, Y7, Y7
+	VPSLLD       $0x0f, Y7, Y9
+	VBLENDVPS    Y9, Y1, Y0, Y9
+	VPADDD       Y9, Y7, Y7
+	VMULPS       Y3, Y8, Y8
+	VPSLLD       $0x0f, Y8, Y3
+	VBLENDVPS    Y3, Y1, Y0, Y3
+	VPADDD       Y3, Y8, Y8
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y8, Y7, Y7
+	VPSHUFB      k12<>+0(SB), Y7, Y7
+	VPERMQ       $0x88, Y7, Y3
+	VPERMQ       $0xdd, Y7, Y7
+	VPSHUFB      Y5, Y4, Y4
+	VPSHUFB      Y5, Y6, Y6
+	VPUNPCKLBW   Y6, Y4, Y4
+	VMOVDQU      Y4, (AX)
+	VPSHUFB      Y5, Y3, Y4
+	VPSHUFB      Y5, Y7, Y6
+	VPUNPCKHBW   Y6, Y4, Y3
+	VMOVDQU      Y3, 32(AX)
+	ADDQ         $0x00000010, CX
+	ADDQ         $0x00000040, AX
+	DECQ         SI
+	JNZ          chunk
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
+	VZEROUPPER
+	RET
+
 // func bookPairsF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·bookPairsF16AVX2(SB), NOSPLIT, $96-56
@@ -23777,6 +23954,85 @@ chunk:
 	ADDQ         $0x04, DX
 	VPMOVZXBW    (CX), Y3
 	VPSLLW       $0x04, Y3, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VMOVDQU      32(SP), Y4
+	VMOVDQU      64(SP), Y5
+	VMULPS       Y2, Y4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y5, Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCVTPS2PH    $0x00, Y4, X4
+	VCVTPS2PH    $0x00, Y5, X2
+	VINSERTI128  $0x01, X2, Y4, Y4
+	VPSHUFB      k12<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y2
+	VPERMQ       $0xdd, Y4, Y4
+	VMOVDQU      32(SP), Y5
+	VMOVDQU      64(SP), Y6
+	VMULPS       Y1, Y5, Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VMULPS       Y1, Y6, Y6
+	VXORPS       k0<>+0(SB), Y6, Y6
+	VCVTPS2PH    $0x00, Y5, X5
+	VCVTPS2PH    $0x00, Y6, X1
+	VINSERTI128  $0x01, X1, Y5, Y5
+	VPSHUFB      k12<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y1
+	VPERMQ       $0xdd, Y5, Y5
+	VPSHUFB      Y3, Y2, Y2
+	VPSHUFB      Y3, Y4, Y4
+	VPUNPCKLBW   Y4, Y2, Y2
+	VMOVDQU      Y2, (AX)
+	VPSHUFB      Y3, Y1, Y2
+	VPSHUFB      Y3, Y5, Y4
+	VPUNPCKHBW   Y4, Y2, Y1
+	VMOVDQU      Y1, 32(AX)
+	ADDQ         $0x00000010, CX
+	ADDQ         $0x00000040, AX
+	DECQ         SI
+	JNZ          chunk
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
+	VZEROUPPER
+	RET
+
+// func bookPairsHighF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·bookPairsHighF16AVX2(SB), NOSPLIT, $96-56
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	MOVQ      book+32(FP), SI
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 32(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVDQU   k6<>+0(SB), Y0
+	MOVQ      n+48(FP), DI
+
+run:
+	MOVQ chunks+40(FP), SI
+
+chunk:
+	VPBROADCASTQ (DX), Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
+	VMOVSLDUP    Y1, Y2
+	VMOVSHDUP    Y1, Y1
+	ADDQ         $0x04, DX
+	VPMOVZXBW    (CX), Y3
+	VPSLLW       $0x08, Y3, Y4
+	VPSRLW       $0x04, Y3, Y3
 	VPOR         Y4, Y3, Y3
 	VPAND        Y0, Y3, Y3
 	VPERMQ       $0xd8, Y3, Y3
@@ -27354,6 +27610,100 @@ more:
 	ADDQ        $0x20, AX
 	DECQ        SI
 	JNZ         more
+	VZEROUPPER
+	RET
+
+// func expand1AVX2(dst *byte, src *byte, last *byte, mask *byte, n int) int
+// Requires: AVX, POPCNT
+TEXT ·expand1AVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ last+16(FP), DX
+	MOVQ mask+24(FP), BX
+	MOVQ n+32(FP), SI
+	LEAQ ·expansions+0(SB), DI
+
+more:
+	CMPQ    CX, DX
+	JHI     done
+	MOVBQZX (BX), R8
+	POPCNTQ R8, R9
+	VMOVQ   (DI)(R8*8), X1
+	VMOVQ   (CX), X0
+	VPSHUFB X1, X0, X0
+	VMOVQ   X0, (AX)
+	LEAQ    (CX)(R9*1), CX
+	INCQ    BX
+	ADDQ    $0x08, AX
+	DECQ    SI
+	JNZ     more
+
+done:
+	MOVQ SI, ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func expand2AVX2(dst *byte, src *byte, last *byte, mask *byte, n int) int
+// Requires: AVX, POPCNT
+TEXT ·expand2AVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ last+16(FP), DX
+	MOVQ mask+24(FP), BX
+	MOVQ n+32(FP), SI
+	LEAQ ·expansions+0(SB), DI
+
+more:
+	CMPQ      CX, DX
+	JHI       done
+	MOVBQZX   (BX), R8
+	POPCNTQ   R8, R9
+	VPMOVZXBW (DI)(R8*8), X1
+	VPMULLW   k38<>+0(SB), X1, X1
+	VPADDW    k115<>+0(SB), X1, X1
+	VMOVDQU   (CX), X0
+	VPSHUFB   X1, X0, X0
+	VMOVDQU   X0, (AX)
+	LEAQ      (CX)(R9*2), CX
+	INCQ      BX
+	ADDQ      $0x10, AX
+	DECQ      SI
+	JNZ       more
+
+done:
+	MOVQ SI, ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func expand4AVX2(dst *byte, src *byte, last *byte, mask *byte, n int) int
+// Requires: AVX, AVX2, POPCNT
+TEXT ·expand4AVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ last+16(FP), DX
+	MOVQ mask+24(FP), BX
+	MOVQ n+32(FP), SI
+	LEAQ ·expansions+0(SB), DI
+
+more:
+	CMPQ      CX, DX
+	JHI       done
+	MOVBQZX   (BX), R8
+	POPCNTQ   R8, R9
+	VPMOVZXBD (DI)(R8*8), Y1
+	VPERMD    (CX), Y1, Y0
+	VPSLLD    $0x18, Y1, Y1
+	VPSRAD    $0x1f, Y1, Y1
+	VPANDN    Y0, Y1, Y0
+	VMOVDQU   Y0, (AX)
+	LEAQ      (CX)(R9*4), CX
+	INCQ      BX
+	ADDQ      $0x20, AX
+	DECQ      SI
+	JNZ       more
+
+done:
+	MOVQ SI, ret+40(FP)
 	VZEROUPPER
 	RET
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/anamnesis-go/anamnesis/internal/guard"
 )
 
 // Matrices of every shape up to 20x20 and some larger, in rows with and without
@@ -166,6 +168,32 @@ func TestEachAgreesWithTheScalarFunction(t *testing.T) {
 						}
 					}
 					same(t, o, call{fmt.Sprint(n, " numbers"), func(o *Ops, dst, src []byte) { o.Each(to, dst, floatsOf(src), s, z) }}, src, n*to.Size())
+				}
+			})
+		}
+	}
+}
+
+// Masks of few bits and of many, of every length, none and all among them: the
+// mask itself lies at the end of memory too.
+func TestExpandAgreesWithTheScalarFunction(t *testing.T) {
+	rng := rand.NewChaCha8([32]byte{12})
+	for level, o := range tables(t) {
+		for _, size := range []int{1, 2, 4} {
+			t.Run(fmt.Sprintf("%v/%d", level, size), func(t *testing.T) {
+				for n := range 300 {
+					for _, dense := range []uint64{0, 1, 2, 3, 4} {
+						mask := guard.At(walls(t)[2], (n+7)/8, false)
+						clear(mask)
+						for i := range n {
+							if rng.Uint64()%4 < dense {
+								mask[i/8] |= 1 << (i % 8)
+							}
+						}
+						src := make([]byte, ones(mask)*size)
+						rng.Read(src)
+						same(t, o, call{fmt.Sprintf("%d numbers, %x", n, mask), func(o *Ops, dst, src []byte) { o.Expand(size, dst, src, mask) }}, src, n*size)
+					}
 				}
 			})
 		}

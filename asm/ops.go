@@ -21,6 +21,7 @@ type Ops struct {
 	gather    [2]func(dst, codes *byte, groups *uint16, table *byte, n int) // 16 elements each time
 	columns   [3]func(dst, src *byte, offsets *uint32, scales, zeros *float32, dstStride, srcStride, n int)
 	each      [3]func(dst *byte, src, a, b *float32, n int)                // 16 numbers each time
+	expand    [5]func(dst, src, last, mask *byte, n int) int               // by size, 8 numbers each time
 	transpose [9]func(dst, src *byte, dstStride, srcStride, n int)         // by size, n squares
 	swap      [9]func(dst, src *byte, n int)                               // by size, 32 bytes each time
 	lanes     func(dst, src *byte, stride, n int)                          // 32 words each time

@@ -146,9 +146,9 @@ func equal(t *testing.T, want, got []byte) bool {
 	return true
 }
 
-// walls is memory for the sources and for the destination, the same for all
-// tests.
-func walls(t *testing.T) [2][]byte {
+// walls is memory for the sources, for the destination and for what else is
+// read, the same for all tests.
+func walls(t *testing.T) [3][]byte {
 	t.Helper()
 	guarded, err := guardedMemory()
 	if err != nil {
@@ -157,7 +157,7 @@ func walls(t *testing.T) [2][]byte {
 	return guarded
 }
 
-var guardedMemory = sync.OnceValues(func() (out [2][]byte, err error) {
+var guardedMemory = sync.OnceValues(func() (out [3][]byte, err error) {
 	for i := range out {
 		if out[i], err = guard.Memory(4 << 20); err != nil {
 			return out, err

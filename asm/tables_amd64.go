@@ -34,3 +34,21 @@ func planes(grid []uint32) []byte {
 	}
 	return out
 }
+
+// expansions says for each byte of a mask which number comes at each of its
+// bits, C0 where there is none.
+var expansions = expansionTable()
+
+func expansionTable() (out [256][8]byte) {
+	for mask := range out {
+		next := byte(0)
+		for i := range out[mask] {
+			out[mask][i] = 0xC0
+			if mask>>i&1 == 1 {
+				out[mask][i] = next
+				next++
+			}
+		}
+	}
+	return out
+}

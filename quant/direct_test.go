@@ -53,6 +53,8 @@ func directForms() map[string]struct {
 		g.bulk = many
 		return g
 	}
+	readE4M3 := func(p []byte, i int64) float32 { return asm.E4M3.Value(p[i]) }
+	blocked := grid(96, 300, 32, 128)
 	small := second
 	small.size, small.read = 1, numbers[tensor.I8]
 	halves := codes{rowBytes: 256, perRow: 2, pick: evenRowLow(bookOf(plusValue)), under: underHalfBytes(plusValue)}
@@ -97,6 +99,10 @@ func directForms() map[string]struct {
 		"NVFP4 fused":         {&scaled{cols: 256, codes: halves, scales: of(bySixteen, tensor.F8E4M3, 1), global: &second}, 256},
 		"ComfyUI's NVFP4":     {&scaled{cols: 288, codes: highFirstRow(288), scales: swizzled(288, 16, numbers[tensor.F8E4M3], bulkOf(tensor.F8E4M3)), global: &second}, 288},
 		"ComfyUI's MXFP8":     {&scaled{cols: 320, codes: float8Row(320, asm.E4M3), scales: swizzled(320, 32, comfyExponent, comfyExponents)}, 320},
+		"sparse 2:4":          {&sparse{rows: 96, cols: 256, half: true, read: numbers[tensor.BF16], size: 2, as: asm.BF16, plain: true}, 256},
+		"sparse mask":         {&sparse{rows: 96, cols: 203, read: numbers[tensor.F16], size: 2, as: asm.F16, plain: true}, 203},
+		"sparse mask of F32":  {&sparse{rows: 96, cols: 100, read: f32, size: 4, as: asm.F32, plain: true}, 100},
+		"sparse mask of FP8":  {&sparse{rows: 96, cols: 300, read: readE4M3, size: 1, float8: asm.E4M3, scales: &blocked}, 300},
 		"packed 4 act-order":  {&scaled{cols: 256, codes: streamRow(256, 4, 128, 8), scales: grid(96, 256, 1, 32), columns: true}, 256},
 		"packed 4 zeros act":  {&scaled{cols: 256, codes: streamRow(256, 4, 128, 8), scales: secondBF16, seconds: &small, op: opShift, columns: true}, 256},
 		"packed 8 act-order":  {&scaled{cols: 256, codes: streamRow(256, 8, 256, 128), scales: grid(96, 256, 1, 32), columns: true}, 256},
@@ -151,6 +157,9 @@ func TestDirectFormsAgreeWithDecoding(t *testing.T) {
 // infinity among them.
 func randomParts(f form, name string, rows int64) (parts [][]byte) {
 	rng := rand.NewChaCha8([32]byte([]byte(fmt.Sprintf("%-32s", name))))
+	if f, ok := f.(*sparse); ok {
+		return f.randomParts(rng)
+	}
 	for p := range partsOf(f, name) {
 		span := f.need(p, 0, rows)
 		part := make([]byte, span.Off+span.Len)
@@ -167,6 +176,39 @@ func randomParts(f form, name string, rows int64) (parts [][]byte) {
 		for i := 0; i < len(parts[gptqIndex]); i += 4 {
 			binary.LittleEndian.PutUint32(parts[gptqIndex][i:], uint32(rng.Uint64()%4))
 		}
+	}
+	return parts
+}
+
+// randomParts is random masks, half of each row where that is so, and values for
+// their bits.
+func (f *sparse) randomParts(rng *rand.ChaCha8) [][]byte {
+	var mask, starts []byte
+	f.values = 0
+	for range f.rows {
+		starts = binary.LittleEndian.AppendUint64(starts, uint64(f.values))
+		row := make([]byte, ceilDiv(f.cols, 8))
+		for c := int64(0); c < f.cols; c += 2 {
+			bits := byte(rng.Uint64() % 4)
+			if f.half {
+				bits = 1 + bits%2
+			} else if c+1 == f.cols {
+				bits &= 1
+			}
+			row[c/8] |= bits << (c % 8)
+		}
+		mask, f.values = append(mask, row...), f.values+ones(row)
+	}
+	values := make([]byte, f.values*f.size)
+	rng.Read(values)
+	parts := [][]byte{values, mask}
+	if !f.half {
+		parts = append(parts, starts)
+	}
+	if f.scales != nil {
+		scales := make([]byte, f.scales.need(0, f.rows).Len)
+		rng.Read(scales)
+		parts = append(parts, scales)
 	}
 	return parts
 }

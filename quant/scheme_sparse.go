@@ -1,9 +1,11 @@
 package quant
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -19,6 +21,11 @@ type sparse struct {
 	size       int64
 	half       bool // exactly half of each row is there, and no offsets
 	scales     *grid
+	// as is the type that the values are written from by kernels, or float8 their
+	// format.
+	as     asm.Type
+	float8 asm.Float
+	plain  bool // there is such a type
 }
 
 func (f *sparse) need(p int, lo, hi int64) tensor.Span {
@@ -42,7 +49,7 @@ func (f *sparse) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	for r := range hi - lo {
 		next := r * f.cols / 2
 		if !f.half {
-			next = int64(u32(parts[2][8*r:])) | int64(u32(parts[2][8*r+4:]))<<32
+			next = f.start(parts[2][8*r:])
 		}
 		for c := range f.cols {
 			v := float32(0)
@@ -57,6 +64,20 @@ func (f *sparse) decode(dst []float32, parts [][]byte, lo, hi int64) {
 			scaled.scale(dst[r*f.cols:][:f.cols], [][]byte{nil, parts[len(parts)-1]}, lo, lo+r, 0)
 		}
 	}
+}
+
+// start reads where the values of a row begin.
+func (f *sparse) start(p []byte) int64 { return int64(u32(p)) | int64(u32(p[4:]))<<32 }
+
+// ones counts the bits of a mask.
+func ones(mask []byte) (n int64) {
+	for ; len(mask) >= 8; mask = mask[8:] {
+		n += int64(bits.OnesCount64(binary.LittleEndian.Uint64(mask)))
+	}
+	for _, b := range mask {
+		n += int64(bits.OnesCount8(b))
+	}
+	return n
 }
 
 // bindSparse takes compressed-tensors' bit masks, with the prefix that older
@@ -90,9 +111,10 @@ func bindSparse(s *set, info *tensor.Info) (*Weight, error) {
 		if f.read, f.size, err = scaleNumber(info); err != nil {
 			return nil, err
 		}
+		f.as, f.plain = kernelType(info.DType)
 		return w, s.sparseRows(stem, w, f, mask)
 	}
-	f.size, f.read = 1, func(p []byte, i int64) float32 {
+	f.float8, f.size, f.read = codec, 1, func(p []byte, i int64) float32 {
 		return codec.Value(p[i])
 	}
 	if err := s.sparseRows(stem, w, f, mask); err != nil {
@@ -147,13 +169,10 @@ func (s *set) sparseRows(stem string, w *Weight, f *sparse, mask *tensor.Info) e
 		if f.cols%8 != 0 && row[width-1]>>(f.cols%8) != 0 {
 			return wire.ErrRange.With("%s has bits past the end of row %d", wire.Quote(mask.Name), r)
 		}
-		if starts != nil && int64(u32(starts[8*r:]))|int64(u32(starts[8*r+4:]))<<32 != next {
+		if starts != nil && f.start(starts[8*r:]) != next {
 			return wire.ErrMismatch.With("%s and %s disagree at row %d", wire.Quote(offsets.Name), wire.Quote(mask.Name), r)
 		}
-		n := int64(0)
-		for _, b := range row {
-			n += int64(bits.OnesCount8(b))
-		}
+		n := ones(row)
 		if f.half && 2*n != f.cols {
 			return wire.ErrMismatch.With("%s has %d bits in row %d of %d", wire.Quote(mask.Name), n, r, f.cols)
 		}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -126,6 +128,62 @@ func eachKernels() {
 		ADDQ(Imm(uint64(16*k.width())), k.dst)
 		DECQ(n)
 		JNZ(LabelRef("more"))
+		VZEROUPPER()
+		RET()
+	}
+}
+
+// expandKernels puts numbers where the bits of a mask are, and zeros elsewhere:
+// eight for each byte of the mask, whose table says which number comes where,
+// C0 for none. They stop where eight numbers would be read past the last.
+func expandKernels() {
+	for _, size := range []int{1, 2, 4} {
+		name := fmt.Sprintf("expand%dAVX2", size)
+		TEXT(name, NOSPLIT, "func(dst *byte, src *byte, last *byte, mask *byte, n int) int")
+		Pragma("noescape")
+		Doc(name + " expands numbers by up to n bytes of a mask and says how many are left.")
+		dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+		last, mask, n := Load(Param("last"), GP64()), Load(Param("mask"), GP64()), Load(Param("n"), GP64())
+		table := GP64()
+		LEAQ(variable("expansions"), table)
+		Label("more")
+		CMPQ(src, last)
+		JHI(LabelRef("done"))
+		bits, count := GP64(), GP64()
+		MOVBQZX(Mem{Base: mask}, bits)
+		POPCNTQ(bits, count)
+		order := Mem{Base: table, Index: bits, Scale: 8}
+		switch size {
+		case 1:
+			x, p := XMM(), XMM()
+			VMOVQ(order, p)
+			VMOVQ(Mem{Base: src}, x)
+			VPSHUFB(p, x, x)
+			VMOVQ(x, Mem{Base: dst})
+		case 2: // twice the place, and the byte behind it
+			x, p := XMM(), XMM()
+			VPMOVZXBW(order, p)
+			VPMULLW(words(0x0202), p, p)
+			VPADDW(words(0x0100), p, p)
+			VMOVDQU(Mem{Base: src}, x)
+			VPSHUFB(p, x, x)
+			VMOVDQU(x, Mem{Base: dst})
+		case 4:
+			x, p := YMM(), YMM()
+			VPMOVZXBD(order, p)
+			VPERMD(Mem{Base: src}, p, x)
+			VPSLLD(Imm(24), p, p)
+			VPSRAD(Imm(31), p, p)
+			VPANDN(x, p, x)
+			VMOVDQU(x, Mem{Base: dst})
+		}
+		LEAQ(Mem{Base: src, Index: count, Scale: uint8(size)}, src)
+		INCQ(mask)
+		ADDQ(Imm(uint64(8*size)), dst)
+		DECQ(n)
+		JNZ(LabelRef("more"))
+		Label("done")
+		Store(n, ReturnIndex(0))
 		VZEROUPPER()
 		RET()
 	}

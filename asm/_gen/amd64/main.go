@@ -44,6 +44,7 @@ func kernels() {
 	gatherKernels()
 	columnsKernels()
 	eachKernels()
+	expandKernels()
 	halfBytesKernels()
 	encodeKernels()
 	specialKernels()

@@ -1,0 +1,42 @@
+package asm
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// Expand puts numbers of 1, 2 or 4 bytes where the bits of a mask are, the
+// lowest of a byte first, and zeros elsewhere. There are as many numbers as bits,
+// and no bits behind the last place.
+func (o *Ops) Expand(size int, dst, src, mask []byte) {
+	want(size == 1 || size == 2 || size == 4, "numbers of that size")
+	n := len(dst) / size
+	want(n*size == len(dst) && len(mask) == (n+7)/8 && ones(mask)*size == len(src), "a mask of other numbers")
+	want(n%8 == 0 || mask[n/8]>>(n%8) == 0, "bits behind the end")
+	apart(dst, src)
+	apart(dst, mask)
+	done := 0
+	if kernel := o.expand[size]; kernel != nil && len(src) >= 8*size && n >= 8 {
+		done = n/8 - kernel(&dst[0], &src[0], &src[len(src)-8*size], &mask[0], n/8)
+		src = src[ones(mask[:done])*size:]
+	}
+	for i := 8 * done; i < n; i++ {
+		to := dst[i*size:][:size]
+		if mask[i/8]>>(i%8)&1 == 0 {
+			clear(to)
+			continue
+		}
+		src = src[copy(to, src):]
+	}
+}
+
+// ones counts bits.
+func ones(p []byte) (n int) {
+	for ; len(p) >= 8; p = p[8:] {
+		n += bits.OnesCount64(binary.LittleEndian.Uint64(p))
+	}
+	for _, b := range p {
+		n += bits.OnesCount8(b)
+	}
+	return n
+}
