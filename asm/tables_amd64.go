@@ -2,6 +2,8 @@
 
 package asm
 
+import "math"
+
 //lint:file-ignore U1000 the kernels read these tables, which staticcheck does not see
 
 // The grids of four bytes a row as codes of their eight magnitudes.
@@ -16,6 +18,23 @@ func codesOf(grid []uint32, shift int) []uint32 {
 		out[i] = row >> shift & 0x07070707
 	}
 	return out
+}
+
+// The products of the values of FP4 with each scale of MXFP4 and of NVFP4 as
+// BF16, which is exact: the low bytes of sixteen, then the high ones.
+var (
+	mxfp4Tables = fp4Tables(&mxfp4Scales)
+	nvfp4Tables = fp4Tables(&nvfp4Scales)
+)
+
+func fp4Tables(scales *[256]float32) (t [256][2][16]byte) {
+	for i, d := range scales {
+		for code, v := range fp4Doubled {
+			b := math.Float32bits(d * v)
+			t[i][0][code], t[i][1][code] = byte(b>>16), byte(b>>24)
+		}
+	}
+	return t
 }
 
 // The grids of four bytes a row by planes: the first bytes of all rows, then the

@@ -15,6 +15,7 @@ type layout struct {
 	plain bool // affine: rounding must not turn signs
 	set   func(*kernel)
 	block func(*kernel)
+	two   *two
 }
 
 func blockKernels() {
@@ -30,30 +31,30 @@ func layouts() []layout {
 		bytesLayout("q8_0", 32, 34, 2, half),
 		bytesLayout("q8_1", 32, 36, 4, half),
 		bytesLayout("q8_K", 256, 292, 4, single),
-		{"q4_0", 32, 18, false, setNibbles, lookedBlock(2, halfAtFront, minus8Values)},
-		{"q4_1", 32, 20, true, setNibbles, q4_1},
-		{"q5_0", 32, 22, false, setNibbles, q5_0},
-		{"q5_1", 32, 24, true, setNibbles, q5_1},
-		{"q2_K", 256, 84, true, setNibbles, q2K},
-		{"q3_K", 256, 110, false, nil, q3K},
-		{"q4_K", 256, 144, true, setNibbles, q45K(false)},
-		{"q5_K", 256, 176, true, setNibbles, q45K(true)},
-		{"q6_K", 256, 210, false, nil, q6K},
-		{"iq4_NL", 32, 18, false, setNibbles, lookedBlock(2, halfAtFront, iq4Values)},
-		{"iq4_XS", 256, 136, false, setNibbles, iq4XS},
-		{"mxfp4", 32, 17, false, setNibbles, lookedBlock(1, func(k *kernel) VecVirtual { return k.listed("mxfp4Scales", 0) }, fp4Values)},
-		{"nvfp4", 64, 36, false, setNibbles, nvfp4},
-		{"tq1_0", 256, 54, false, nil, tq1},
-		{"tq2_0", 256, 66, false, nil, tq2},
-		{"q1_0", 128, 18, false, nil, q1},
-		{"q2_0", 64, 18, false, nil, q2},
-		{"iq1_S", 256, 50, false, nil, iq1S},
-		{"iq1_M", 256, 56, false, nil, iq1M},
-		{"iq2_XXS", 256, 66, false, nil, iq2XXS},
-		{"iq2_XS", 256, 74, false, nil, iq2XS},
-		{"iq2_S", 256, 82, false, nil, iq2S},
-		{"iq3_XXS", 256, 98, false, nil, iq3XXS},
-		{"iq3_S", 256, 110, false, nil, iq3S},
+		{"q4_0", 32, 18, false, setNibbles, lookedBlock(2, halfAtFront, minus8Values), twoLooked(18, 2, minus8Values)},
+		{"q4_1", 32, 20, true, setNibbles, q4_1, twoQ41},
+		{"q5_0", 32, 22, false, setNibbles, q5_0, nil},
+		{"q5_1", 32, 24, true, setNibbles, q5_1, nil},
+		{"q2_K", 256, 84, true, setNibbles, q2K, nil},
+		{"q3_K", 256, 110, false, nil, q3K, nil},
+		{"q4_K", 256, 144, true, setNibbles, q45K(false), nil},
+		{"q5_K", 256, 176, true, setNibbles, q45K(true), nil},
+		{"q6_K", 256, 210, false, nil, q6K, nil},
+		{"iq4_NL", 32, 18, false, setNibbles, lookedBlock(2, halfAtFront, iq4Values), twoLooked(18, 2, iq4Values)},
+		{"iq4_XS", 256, 136, false, setNibbles, iq4XS, nil},
+		{"mxfp4", 32, 17, false, setNibbles, mxfp4, nil},
+		{"nvfp4", 64, 36, false, setNibbles, nvfp4, nil},
+		{"tq1_0", 256, 54, false, nil, tq1, nil},
+		{"tq2_0", 256, 66, false, nil, tq2, nil},
+		{"q1_0", 128, 18, false, nil, q1, nil},
+		{"q2_0", 64, 18, false, nil, q2, nil},
+		{"iq1_S", 256, 50, false, nil, iq1S, nil},
+		{"iq1_M", 256, 56, false, nil, iq1M, nil},
+		{"iq2_XXS", 256, 66, false, nil, iq2XXS, nil},
+		{"iq2_XS", 256, 74, false, nil, iq2XS, nil},
+		{"iq2_S", 256, 82, false, nil, iq2S, nil},
+		{"iq3_XXS", 256, 98, false, nil, iq3XXS, nil},
+		{"iq3_S", 256, 110, false, nil, iq3S, nil},
 	}
 }
 
@@ -68,12 +69,16 @@ func blockKernel(l layout, target string, k *kernel) {
 	if l.set != nil {
 		l.set(k)
 	}
+	if l.two != nil && !k.wide {
+		l.two.loop(k, l, n)
+	}
 	Label("block")
 	l.block(k)
 	ADDQ(U32(l.bytes), k.src)
 	ADDQ(U32(l.elems*k.width()), k.dst)
 	DECQ(n)
 	JNZ(LabelRef("block"))
+	Label("done")
 	VZEROUPPER()
 	RET()
 }
@@ -112,7 +117,7 @@ func bytesLayout(name string, elems, bytes, off int, scale func(*kernel, int) Ve
 		for at := 0; at < elems; at += 32 {
 			k.bytes(at, k.from(off+at), nil, true, func(x VecVirtual) { VMULPS(d, x, x) })
 		}
-	}}
+	}, nil}
 }
 
 // setNibbles keeps what nibbles needs.
@@ -123,9 +128,10 @@ func setNibbles(k *kernel) {
 // nibbles spreads 16 bytes: the low nibbles are elements 0-15, the high ones
 // 16-31.
 func (k *kernel) nibbles(off int) VecVirtual {
-	y := YMM()
-	VMOVDQU(k.from(off), y.AsX())
-	VPERMQ(Imm(0x50), y, y)
+	y, other := YMM(), YMM()
+	VPBROADCASTQ(k.from(off), y)
+	VPBROADCASTQ(k.from(off+8), other)
+	VPBLENDD(Imm(0xF0), other, y, y)
 	VPSRLVQ(qwords(0, 4), y, y)
 	VPAND(k.shared["low"], y, y)
 	return y
@@ -191,17 +197,6 @@ func q5_1(k *kernel) {
 	VPANDN(bytes32(0x10), clear, clear)
 	VPOR(clear, codes, codes)
 	k.affine(0, codes, p, p, true)
-}
-
-func nvfp4(k *kernel) {
-	for s := 0; s < 4; s += 2 {
-		first, second := k.listed("nvfp4Scales", s), k.listed("nvfp4Scales", s+1) // none is NaN
-		codes := YMM()
-		VBROADCASTI128(k.from(4+8*s), codes)
-		VPSRLVQ(data(append(make([]byte, 16), 4, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0)), codes, codes)
-		VPAND(k.shared["low"], codes, codes)
-		k.whole(16*s, codes, fp4Values, first, second)
-	}
 }
 
 // A few is codes of a block that has one scale and at most four values: one

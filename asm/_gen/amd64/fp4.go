@@ -1,0 +1,109 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// Products of FP4 with the scales of MXFP4 and NVFP4 are numbers of BF16 without
+// rounding, and there are 256 scales of each: the tables of all are variables, as
+// low bytes and high bytes, and no number is computed. The other types widen them.
+
+// tableOf is the table for the scale at off.
+func (k *kernel) tableOf(variable string, off int) Mem {
+	i, base := GP64(), table(variable)
+	MOVBQZX(k.from(off), i)
+	SHLQ(Imm(5), i)
+	return Mem{Base: base, Index: i, Scale: 1}
+}
+
+// both is a table in both halves of registers.
+func both(at Mem) looked {
+	l := looked{YMM(), YMM()}
+	VBROADCASTI128(at, l[0])
+	VBROADCASTI128(at.Offset(16), l[1])
+	return l
+}
+
+func mxfp4(k *kernel) {
+	l := both(k.tableOf("mxfp4Tables", 0))
+	if k.wide {
+		k.lookupWidened(0, k.foursOfNibbles(1, 0, 2, 0, 2), l, l)
+		return
+	}
+	k.lookup(0, k.nibbles(1), l)
+}
+
+// nvfp4 has sixteen elements in eight bytes: to BF16 those of the first and the
+// third scale are looked up together, and those of the second and the fourth.
+func nvfp4(k *kernel) {
+	if k.wide {
+		for s := 0; s < 4; s += 2 {
+			codes := k.foursOfNibbles(4+8*s, 0, 0, 2, 2)
+			k.lookupWidened(16*s, codes, both(k.tableOf("nvfp4Tables", s)), both(k.tableOf("nvfp4Tables", s+1)))
+		}
+		return
+	}
+	low, high := k.nibblesTwice(load(k.from(4)))
+	for s, unpack := range []func(...Op){VPUNPCKLQDQ, VPUNPCKHQDQ} {
+		codes := YMM()
+		unpack(high, low, codes)
+		a, b := k.tableOf("nvfp4Tables", s), k.tableOf("nvfp4Tables", s+2)
+		k.lookupTwice(16*s, 32+16*s, codes, looked{join(a, b), join(a.Offset(16), b.Offset(16))})
+	}
+}
+
+// foursOfNibbles spreads 16 bytes in the order of fours. The lower half of the
+// register has the given fours of bytes, the upper half those after each; of a
+// four that stands twice the second one has the high nibbles.
+func (k *kernel) foursOfNibbles(off int, from ...byte) VecVirtual {
+	var order []byte
+	var shift []uint32
+	for half := range byte(2) {
+		seen := map[byte]bool{}
+		for _, f := range from {
+			first := 4 * (f + half)
+			order = append(order, first, first+1, first+2, first+3)
+			n := uint32(0)
+			if seen[f] {
+				n = 4
+			}
+			shift, seen[f] = append(shift, n), true
+		}
+	}
+	y := YMM()
+	VBROADCASTI128(k.from(off), y)
+	VPSHUFB(data(order), y, y)
+	VPSRLVD(dwords(shift...), y, y)
+	VPAND(k.shared["low"], y, y)
+	return y
+}
+
+// lookupWidened writes 32 elements by their codes in the order of fours, under a
+// table for the first and one for the second sixteen.
+func (k *kernel) lookupWidened(at int, codes VecVirtual, first, second looked) {
+	zero := YMM()
+	VPXOR(zero, zero, zero)
+	low, high := k.found(codes, first)
+	for half, join := range []func(...Op){VPUNPCKLBW, VPUNPCKHBW} {
+		if half == 1 && &second[0] != &first[0] {
+			low, high = k.found(codes, second)
+		}
+		w := YMM()
+		join(high, low, w)
+		for i, widen := range []func(...Op){VPUNPCKLWD, VPUNPCKHWD} {
+			x := YMM()
+			widen(w, zero, x)
+			k.store8(x, at+16*half+8*i)
+		}
+	}
+}
+
+// found is the low and the high bytes of what codes stand for.
+func (k *kernel) found(codes VecVirtual, l looked) (low, high VecVirtual) {
+	low, high = YMM(), YMM()
+	VPSHUFB(codes, l[0], low)
+	VPSHUFB(codes, l[1], high)
+	return low, high
+}
