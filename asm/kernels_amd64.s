@@ -28387,190 +28387,226 @@ chunk:
 	RET
 
 // func nearestAVX2(dst *byte, src *byte, scales *float32, tables *byte, least *float32, chunks int, n int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, CMOV, FMA3
 TEXT ·nearestAVX2(SB), NOSPLIT, $0-56
 	MOVQ           dst+0(FP), AX
 	MOVQ           src+8(FP), CX
 	MOVQ           scales+16(FP), DX
 	MOVQ           n+48(FP), BX
 	MOVQ           tables+24(FP), SI
-	VMOVDQU        (SI), Y0
-	VMOVDQU        32(SI), Y1
-	VBROADCASTI128 64(SI), Y2
-	VBROADCASTSS   80(SI), Y3
-	VBROADCASTSS   84(SI), Y4
-	VBROADCASTSS   88(SI), Y5
+	VMOVDQU        (SI), Y3
+	VMOVDQU        32(SI), Y4
+	VBROADCASTI128 64(SI), Y5
+	VBROADCASTSS   80(SI), Y6
+	VBROADCASTSS   84(SI), Y7
+	VBROADCASTSS   88(SI), Y8
+	MOVQ           least+32(FP), SI
+	VMOVSS         (SI), X2
+	VMOVDQU        k0<>+0(SB), Y1
+	VMAXSS         (DX), X2, X9
+	VMOVSD         k198<>+0(SB), X0
+	VCVTSS2SD      X9, X0, X9
+	VDIVSD         X9, X0, X9
+	VCVTSD2SS      X9, X9, X9
 
 run:
 	MOVQ         chunks+40(FP), SI
-	MOVQ         least+32(FP), DI
-	VMOVSS       (DI), X6
-	VMAXSS       (DX), X6, X6
-	VMOVSS       k38<>+0(SB), X7
-	VDIVSS       X6, X7, X7
-	VBROADCASTSS X7, Y6
+	VBROADCASTSS X9, Y0
+	LEAQ         4(DX), DI
+	CMPQ         BX, $0x01
+	CMOVQNE      DI, DX
+	VMAXSS       (DX), X2, X9
+	VMOVSD       k198<>+0(SB), X10
+	VCVTSS2SD    X9, X10, X9
+	VDIVSD       X9, X10, X9
+	VCVTSD2SS    X9, X9, X9
 
 chunk:
-	VMULPS       (CX), Y6, Y7
-	VCMPPS       $0x11, Y7, Y3, Y8
-	VBLENDVPS    Y8, Y5, Y4, Y9
-	VCMPPS       $0x11, Y7, Y9, Y9
-	VPADDD       Y8, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VPERMPS      Y0, Y8, Y9
-	VCMPPS       $0x11, Y7, Y9, Y9
-	VPADDD       Y8, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VPERMPS      Y1, Y8, Y9
-	VCMPPS       $0x11, Y7, Y9, Y9
-	VPADDD       Y8, Y8, Y8
-	VPADDD       Y9, Y8, Y8
-	VMULPS       32(CX), Y6, Y7
-	VCMPPS       $0x11, Y7, Y3, Y9
-	VBLENDVPS    Y9, Y5, Y4, Y10
-	VCMPPS       $0x11, Y7, Y10, Y10
-	VPADDD       Y9, Y9, Y9
-	VPADDD       Y10, Y9, Y9
-	VPERMPS      Y0, Y9, Y10
-	VCMPPS       $0x11, Y7, Y10, Y10
-	VPADDD       Y9, Y9, Y9
-	VPADDD       Y10, Y9, Y9
-	VPERMPS      Y1, Y9, Y10
-	VCMPPS       $0x11, Y7, Y10, Y10
-	VPADDD       Y9, Y9, Y9
-	VPADDD       Y10, Y9, Y9
-	VMULPS       64(CX), Y6, Y7
-	VCMPPS       $0x11, Y7, Y3, Y10
-	VBLENDVPS    Y10, Y5, Y4, Y11
-	VCMPPS       $0x11, Y7, Y11, Y11
-	VPADDD       Y10, Y10, Y10
-	VPADDD       Y11, Y10, Y10
-	VPERMPS      Y0, Y10, Y11
-	VCMPPS       $0x11, Y7, Y11, Y11
-	VPADDD       Y10, Y10, Y10
-	VPADDD       Y11, Y10, Y10
-	VPERMPS      Y1, Y10, Y11
-	VCMPPS       $0x11, Y7, Y11, Y11
-	VPADDD       Y10, Y10, Y10
-	VPADDD       Y11, Y10, Y10
-	VMULPS       96(CX), Y6, Y7
-	VCMPPS       $0x11, Y7, Y3, Y11
-	VBLENDVPS    Y11, Y5, Y4, Y12
-	VCMPPS       $0x11, Y7, Y12, Y12
+	VMOVDQU      (CX), Y10
+	VFMADD213PS  Y1, Y0, Y10
+	VCMPPS       $0x11, Y10, Y6, Y11
+	VBLENDVPS    Y11, Y8, Y7, Y12
+	VCMPPS       $0x11, Y10, Y12, Y12
 	VPADDD       Y11, Y11, Y11
 	VPADDD       Y12, Y11, Y11
-	VPERMPS      Y0, Y11, Y12
-	VCMPPS       $0x11, Y7, Y12, Y12
+	VPERMPS      Y3, Y11, Y12
+	VCMPPS       $0x11, Y10, Y12, Y12
 	VPADDD       Y11, Y11, Y11
 	VPADDD       Y12, Y11, Y11
-	VPERMPS      Y1, Y11, Y12
-	VCMPPS       $0x11, Y7, Y12, Y12
+	VPERMPS      Y4, Y11, Y12
+	VCMPPS       $0x11, Y10, Y12, Y12
 	VPADDD       Y11, Y11, Y11
 	VPADDD       Y12, Y11, Y11
-	VPACKSSDW    Y9, Y8, Y8
-	VPACKSSDW    Y11, Y10, Y10
-	VPACKSSWB    Y10, Y8, Y8
-	VMOVDQU      k192<>+0(SB), Y7
-	VPERMD       Y8, Y7, Y8
-	VPAND        k6<>+0(SB), Y8, Y8
-	VPSHUFB      Y8, Y2, Y8
-	VPMADDUBSW   k198<>+0(SB), Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X7
-	VPACKUSWB    X7, X8, X7
-	VMOVDQU      X7, (AX)
+	VMOVDQU      32(CX), Y10
+	VFMADD213PS  Y1, Y0, Y10
+	VCMPPS       $0x11, Y10, Y6, Y12
+	VBLENDVPS    Y12, Y8, Y7, Y13
+	VCMPPS       $0x11, Y10, Y13, Y13
+	VPADDD       Y12, Y12, Y12
+	VPADDD       Y13, Y12, Y12
+	VPERMPS      Y3, Y12, Y13
+	VCMPPS       $0x11, Y10, Y13, Y13
+	VPADDD       Y12, Y12, Y12
+	VPADDD       Y13, Y12, Y12
+	VPERMPS      Y4, Y12, Y13
+	VCMPPS       $0x11, Y10, Y13, Y13
+	VPADDD       Y12, Y12, Y12
+	VPADDD       Y13, Y12, Y12
+	VMOVDQU      64(CX), Y10
+	VFMADD213PS  Y1, Y0, Y10
+	VCMPPS       $0x11, Y10, Y6, Y13
+	VBLENDVPS    Y13, Y8, Y7, Y14
+	VCMPPS       $0x11, Y10, Y14, Y14
+	VPADDD       Y13, Y13, Y13
+	VPADDD       Y14, Y13, Y13
+	VPERMPS      Y3, Y13, Y14
+	VCMPPS       $0x11, Y10, Y14, Y14
+	VPADDD       Y13, Y13, Y13
+	VPADDD       Y14, Y13, Y13
+	VPERMPS      Y4, Y13, Y14
+	VCMPPS       $0x11, Y10, Y14, Y14
+	VPADDD       Y13, Y13, Y13
+	VPADDD       Y14, Y13, Y13
+	VMOVDQU      96(CX), Y10
+	VFMADD213PS  Y1, Y0, Y10
+	VCMPPS       $0x11, Y10, Y6, Y14
+	VBLENDVPS    Y14, Y8, Y7, Y15
+	VCMPPS       $0x11, Y10, Y15, Y15
+	VPADDD       Y14, Y14, Y14
+	VPADDD       Y15, Y14, Y14
+	VPERMPS      Y3, Y14, Y15
+	VCMPPS       $0x11, Y10, Y15, Y15
+	VPADDD       Y14, Y14, Y14
+	VPADDD       Y15, Y14, Y14
+	VPERMPS      Y4, Y14, Y15
+	VCMPPS       $0x11, Y10, Y15, Y15
+	VPADDD       Y14, Y14, Y14
+	VPADDD       Y15, Y14, Y14
+	VPACKSSDW    Y12, Y11, Y11
+	VPACKSSDW    Y14, Y13, Y13
+	VPACKSSWB    Y13, Y11, Y11
+	VMOVDQU      k192<>+0(SB), Y10
+	VPERMD       Y11, Y10, Y11
+	VPAND        k6<>+0(SB), Y11, Y11
+	VPSHUFB      Y11, Y5, Y11
+	VPMADDUBSW   k199<>+0(SB), Y11, Y11
+	VEXTRACTI128 $0x01, Y11, X10
+	VPACKUSWB    X10, X11, X10
+	VMOVDQU      X10, (AX)
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x10, AX
 	DECQ         SI
 	JNZ          chunk
-	ADDQ         $0x04, DX
 	DECQ         BX
 	JNZ          run
 	VZEROUPPER
 	RET
 
-DATA k198<>+0(SB)/8, $0x0110011001100110
-DATA k198<>+8(SB)/8, $0x0110011001100110
-DATA k198<>+16(SB)/8, $0x0110011001100110
-DATA k198<>+24(SB)/8, $0x0110011001100110
+DATA k198<>+0(SB)/8, $0x3ff0000000000000
+DATA k198<>+8(SB)/8, $0x3ff0000000000000
+DATA k198<>+16(SB)/8, $0x3ff0000000000000
+DATA k198<>+24(SB)/8, $0x3ff0000000000000
 GLOBL k198<>(SB), RODATA|NOPTR, $32
 
+DATA k199<>+0(SB)/8, $0x0110011001100110
+DATA k199<>+8(SB)/8, $0x0110011001100110
+DATA k199<>+16(SB)/8, $0x0110011001100110
+DATA k199<>+24(SB)/8, $0x0110011001100110
+GLOBL k199<>(SB), RODATA|NOPTR, $32
+
 // func int8AVX2(dst *byte, src *byte, scales *float32, chunks int, n int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, CMOV, FMA3
 TEXT ·int8AVX2(SB), NOSPLIT, $0-40
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ scales+16(FP), DX
-	MOVQ n+32(FP), BX
+	MOVQ        dst+0(FP), AX
+	MOVQ        src+8(FP), CX
+	MOVQ        scales+16(FP), DX
+	MOVQ        n+32(FP), BX
+	VMOVDQU     k0<>+0(SB), Y1
+	VMOVSD      k198<>+0(SB), X0
+	VCVTSS2SD   (DX), X0, X2
+	VDIVSD      X2, X0, X2
+	VCVTSD2SS   X2, X2, X2
+	VMOVSS      k0<>+0(SB), X0
+	VFMADD132SS k200<>+0(SB), X0, X2
 
 run:
 	MOVQ         chunks+24(FP), SI
-	VMOVSS       k38<>+0(SB), X0
-	VDIVSS       (DX), X0, X0
-	VMULSS       k199<>+0(SB), X0, X0
-	VBROADCASTSS X0, Y0
+	VBROADCASTSS X2, Y0
+	LEAQ         4(DX), DI
+	CMPQ         BX, $0x01
+	CMOVQNE      DI, DX
+	VMOVSD       k198<>+0(SB), X3
+	VCVTSS2SD    (DX), X3, X2
+	VDIVSD       X2, X3, X2
+	VCVTSD2SS    X2, X2, X2
+	VMOVSS       k0<>+0(SB), X3
+	VFMADD132SS  k200<>+0(SB), X3, X2
 
 chunk:
-	VMULPS    (CX), Y0, Y1
-	VCVTPS2DQ Y1, Y1
-	VPCMPEQD  k0<>+0(SB), Y1, Y2
-	VPANDN    Y1, Y2, Y1
-	VMULPS    32(CX), Y0, Y2
-	VCVTPS2DQ Y2, Y2
-	VPCMPEQD  k0<>+0(SB), Y2, Y3
-	VPANDN    Y2, Y3, Y2
-	VMULPS    64(CX), Y0, Y3
-	VCVTPS2DQ Y3, Y3
-	VPCMPEQD  k0<>+0(SB), Y3, Y4
-	VPANDN    Y3, Y4, Y3
-	VMULPS    96(CX), Y0, Y4
-	VCVTPS2DQ Y4, Y4
-	VPCMPEQD  k0<>+0(SB), Y4, Y5
-	VPANDN    Y4, Y5, Y4
-	VPACKSSDW Y2, Y1, Y1
-	VPACKSSDW Y4, Y3, Y3
-	VPACKSSWB Y3, Y1, Y1
-	VMOVDQU   k192<>+0(SB), Y2
-	VPERMD    Y1, Y2, Y1
-	VMOVDQU   Y1, (AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x20, AX
-	DECQ      SI
-	JNZ       chunk
-	ADDQ      $0x04, DX
-	DECQ      BX
-	JNZ       run
+	VMOVDQU     (CX), Y3
+	VFMADD213PS Y1, Y0, Y3
+	VCVTPS2DQ   Y3, Y3
+	VPCMPEQD    k0<>+0(SB), Y3, Y4
+	VPANDN      Y3, Y4, Y3
+	VMOVDQU     32(CX), Y4
+	VFMADD213PS Y1, Y0, Y4
+	VCVTPS2DQ   Y4, Y4
+	VPCMPEQD    k0<>+0(SB), Y4, Y5
+	VPANDN      Y4, Y5, Y4
+	VMOVDQU     64(CX), Y5
+	VFMADD213PS Y1, Y0, Y5
+	VCVTPS2DQ   Y5, Y5
+	VPCMPEQD    k0<>+0(SB), Y5, Y6
+	VPANDN      Y5, Y6, Y5
+	VMOVDQU     96(CX), Y6
+	VFMADD213PS Y1, Y0, Y6
+	VCVTPS2DQ   Y6, Y6
+	VPCMPEQD    k0<>+0(SB), Y6, Y7
+	VPANDN      Y6, Y7, Y6
+	VPACKSSDW   Y4, Y3, Y3
+	VPACKSSDW   Y6, Y5, Y5
+	VPACKSSWB   Y5, Y3, Y3
+	VMOVDQU     k192<>+0(SB), Y4
+	VPERMD      Y3, Y4, Y3
+	VMOVDQU     Y3, (AX)
+	ADDQ        $0x00000080, CX
+	ADDQ        $0x20, AX
+	DECQ        SI
+	JNZ         chunk
+	DECQ        BX
+	JNZ         run
 	VZEROUPPER
 	RET
 
-DATA k199<>+0(SB)/8, $0x42fe000042fe0000
-DATA k199<>+8(SB)/8, $0x42fe000042fe0000
-DATA k199<>+16(SB)/8, $0x42fe000042fe0000
-DATA k199<>+24(SB)/8, $0x42fe000042fe0000
-GLOBL k199<>(SB), RODATA|NOPTR, $32
-
-DATA k200<>+0(SB)/8, $0x7f7fffff7f7fffff
-DATA k200<>+8(SB)/8, $0x7f7fffff7f7fffff
-DATA k200<>+16(SB)/8, $0x7f7fffff7f7fffff
-DATA k200<>+24(SB)/8, $0x7f7fffff7f7fffff
+DATA k200<>+0(SB)/8, $0x42fe000042fe0000
+DATA k200<>+8(SB)/8, $0x42fe000042fe0000
+DATA k200<>+16(SB)/8, $0x42fe000042fe0000
+DATA k200<>+24(SB)/8, $0x42fe000042fe0000
 GLOBL k200<>(SB), RODATA|NOPTR, $32
 
-DATA k201<>+0(SB)/8, $0x7fff7fff7fff7fff
-DATA k201<>+8(SB)/8, $0x7fff7fff7fff7fff
-DATA k201<>+16(SB)/8, $0x7fff7fff7fff7fff
-DATA k201<>+24(SB)/8, $0x7fff7fff7fff7fff
+DATA k201<>+0(SB)/8, $0x7f7fffff7f7fffff
+DATA k201<>+8(SB)/8, $0x7f7fffff7f7fffff
+DATA k201<>+16(SB)/8, $0x7f7fffff7f7fffff
+DATA k201<>+24(SB)/8, $0x7f7fffff7f7fffff
 GLOBL k201<>(SB), RODATA|NOPTR, $32
 
-DATA k202<>+0(SB)/8, $0x7bff7bff7bff7bff
-DATA k202<>+8(SB)/8, $0x7bff7bff7bff7bff
-DATA k202<>+16(SB)/8, $0x7bff7bff7bff7bff
-DATA k202<>+24(SB)/8, $0x7bff7bff7bff7bff
+DATA k202<>+0(SB)/8, $0x7fff7fff7fff7fff
+DATA k202<>+8(SB)/8, $0x7fff7fff7fff7fff
+DATA k202<>+16(SB)/8, $0x7fff7fff7fff7fff
+DATA k202<>+24(SB)/8, $0x7fff7fff7fff7fff
 GLOBL k202<>(SB), RODATA|NOPTR, $32
 
-DATA k203<>+0(SB)/8, $0x7c007c007c007c00
-DATA k203<>+8(SB)/8, $0x7c007c007c007c00
-DATA k203<>+16(SB)/8, $0x7c007c007c007c00
-DATA k203<>+24(SB)/8, $0x7c007c007c007c00
+DATA k203<>+0(SB)/8, $0x7bff7bff7bff7bff
+DATA k203<>+8(SB)/8, $0x7bff7bff7bff7bff
+DATA k203<>+16(SB)/8, $0x7bff7bff7bff7bff
+DATA k203<>+24(SB)/8, $0x7bff7bff7bff7bff
 GLOBL k203<>(SB), RODATA|NOPTR, $32
+
+DATA k204<>+0(SB)/8, $0x7c007c007c007c00
+DATA k204<>+8(SB)/8, $0x7c007c007c007c00
+DATA k204<>+16(SB)/8, $0x7c007c007c007c00
+DATA k204<>+24(SB)/8, $0x7c007c007c007c00
+GLOBL k204<>(SB), RODATA|NOPTR, $32
 
 // func specialF32AVX2(counts *uint32, src *byte, n int)
 // Requires: AVX, AVX2
@@ -28579,7 +28615,7 @@ TEXT ·specialF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
 	VMOVDQU k140<>+0(SB), Y0
-	VMOVDQU k200<>+0(SB), Y1
+	VMOVDQU k201<>+0(SB), Y1
 	VMOVDQU k176<>+0(SB), Y2
 	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
@@ -28613,7 +28649,7 @@ TEXT ·specialBF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    counts+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k201<>+0(SB), Y0
+	VMOVDQU k202<>+0(SB), Y0
 	VMOVDQU k154<>+0(SB), Y1
 	VMOVDQU k164<>+0(SB), Y2
 	VPXOR   Y3, Y3, Y3
@@ -28636,19 +28672,19 @@ more:
 	DECQ     DX
 	JNZ      more
 	VPADDW   Y3, Y5, Y3
-	VPMADDWD k204<>+0(SB), Y3, Y3
+	VPMADDWD k205<>+0(SB), Y3, Y3
 	VMOVDQU  Y3, (AX)
 	VPADDW   Y4, Y6, Y4
-	VPMADDWD k204<>+0(SB), Y4, Y4
+	VPMADDWD k205<>+0(SB), Y4, Y4
 	VMOVDQU  Y4, 32(AX)
 	VZEROUPPER
 	RET
 
-DATA k204<>+0(SB)/8, $0x0001000100010001
-DATA k204<>+8(SB)/8, $0x0001000100010001
-DATA k204<>+16(SB)/8, $0x0001000100010001
-DATA k204<>+24(SB)/8, $0x0001000100010001
-GLOBL k204<>(SB), RODATA|NOPTR, $32
+DATA k205<>+0(SB)/8, $0x0001000100010001
+DATA k205<>+8(SB)/8, $0x0001000100010001
+DATA k205<>+16(SB)/8, $0x0001000100010001
+DATA k205<>+24(SB)/8, $0x0001000100010001
+GLOBL k205<>(SB), RODATA|NOPTR, $32
 
 // func specialF16AVX2(counts *uint32, src *byte, n int)
 // Requires: AVX, AVX2
@@ -28656,9 +28692,9 @@ TEXT ·specialF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    counts+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k201<>+0(SB), Y0
-	VMOVDQU k202<>+0(SB), Y1
-	VMOVDQU k203<>+0(SB), Y2
+	VMOVDQU k202<>+0(SB), Y0
+	VMOVDQU k203<>+0(SB), Y1
+	VMOVDQU k204<>+0(SB), Y2
 	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
 	VPXOR   Y5, Y5, Y5
@@ -28679,10 +28715,10 @@ more:
 	DECQ     DX
 	JNZ      more
 	VPADDW   Y3, Y5, Y3
-	VPMADDWD k204<>+0(SB), Y3, Y3
+	VPMADDWD k205<>+0(SB), Y3, Y3
 	VMOVDQU  Y3, (AX)
 	VPADDW   Y4, Y6, Y4
-	VPMADDWD k204<>+0(SB), Y4, Y4
+	VPMADDWD k205<>+0(SB), Y4, Y4
 	VMOVDQU  Y4, 32(AX)
 	VZEROUPPER
 	RET

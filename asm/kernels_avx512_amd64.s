@@ -19025,73 +19025,82 @@ DATA k164<>+24(SB)/8, $0x7fffffff7fffffff
 GLOBL k164<>(SB), RODATA|NOPTR, $32
 
 // func nearestAVX512(dst *byte, src *byte, scales *float32, tables *byte, least *float32, chunks int, n int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
 TEXT ·nearestAVX512(SB), NOSPLIT, $0-56
 	MOVQ            dst+0(FP), AX
 	MOVQ            src+8(FP), CX
 	MOVQ            scales+16(FP), DX
 	MOVQ            n+48(FP), BX
 	MOVQ            tables+24(FP), SI
-	VBROADCASTF32X8 (SI), Z0
-	VBROADCASTF32X8 32(SI), Z1
-	VBROADCASTI32X4 64(SI), Z2
-	VBROADCASTSS    80(SI), Z3
-	VBROADCASTSS    84(SI), Z4
-	VBROADCASTSS    88(SI), Z5
-	VPBROADCASTD    k124<>+0(SB), Z6
-	VMOVDQU64       k165<>+0(SB), Z7
+	VBROADCASTF32X8 (SI), Z2
+	VBROADCASTF32X8 32(SI), Z3
+	VBROADCASTI32X4 64(SI), Z4
+	VBROADCASTSS    80(SI), Z5
+	VBROADCASTSS    84(SI), Z6
+	VBROADCASTSS    88(SI), Z7
+	VPBROADCASTD    k124<>+0(SB), Z8
+	VMOVDQU64       k165<>+0(SB), Z9
+	MOVQ            least+32(FP), SI
+	VMOVSS          (SI), X1
+	VMAXSS          (DX), X1, X10
+	VMOVSD          k166<>+0(SB), X0
+	VCVTSS2SD       X10, X0, X10
+	VDIVSD          X10, X0, X10
+	VCVTSD2SS       X10, X10, X10
 
 run:
 	MOVQ         chunks+40(FP), SI
-	MOVQ         least+32(FP), DI
-	VMOVSS       (DI), X8
-	VMAXSS       (DX), X8, X8
-	VMOVSS       k30<>+0(SB), X9
-	VDIVSS       X8, X9, X9
-	VBROADCASTSS X9, Z8
+	VBROADCASTSS X10, Z0
+	LEAQ         4(DX), DI
+	CMPQ         BX, $0x01
+	CMOVQNE      DI, DX
+	VMAXSS       (DX), X1, X10
+	VMOVSD       k166<>+0(SB), X11
+	VCVTSS2SD    X10, X11, X10
+	VDIVSD       X10, X11, X10
+	VCVTSD2SS    X10, X10, X10
 
 chunk:
-	VMULPS        (CX), Z8, Z9
-	VCMPPS        $0x11, Z9, Z3, K1
-	VPMOVM2D      K1, Z12
-	VBLENDMPS     Z5, Z4, K1, Z10
-	VCMPPS        $0x11, Z9, Z10, K1
-	VPADDD        Z12, Z12, Z12
-	VPADDD        Z6, Z12, K1, Z12
-	VPERMPS       Z0, Z12, Z10
-	VCMPPS        $0x11, Z9, Z10, K1
-	VPADDD        Z12, Z12, Z12
-	VPADDD        Z6, Z12, K1, Z12
-	VPERMPS       Z1, Z12, Z10
-	VCMPPS        $0x11, Z9, Z10, K1
-	VPADDD        Z12, Z12, Z12
-	VPADDD        Z6, Z12, K1, Z12
-	VMULPS        64(CX), Z8, Z9
-	VCMPPS        $0x11, Z9, Z3, K1
-	VPMOVM2D      K1, Z13
-	VBLENDMPS     Z5, Z4, K1, Z11
-	VCMPPS        $0x11, Z9, Z11, K1
-	VPADDD        Z13, Z13, Z13
-	VPADDD        Z6, Z13, K1, Z13
-	VPERMPS       Z0, Z13, Z11
-	VCMPPS        $0x11, Z9, Z11, K1
-	VPADDD        Z13, Z13, Z13
-	VPADDD        Z6, Z13, K1, Z13
-	VPERMPS       Z1, Z13, Z11
-	VCMPPS        $0x11, Z9, Z11, K1
-	VPADDD        Z13, Z13, Z13
-	VPADDD        Z6, Z13, K1, Z13
-	VPERMT2B      Z13, Z7, Z12
-	VPERMB        Z2, Z12, Z12
-	VEXTRACTI32X4 $0x01, Y12, X9
-	VPSLLW        $0x04, X12, X12
-	VPORD         X9, X12, X12
-	VMOVDQU32     X12, (AX)
+	VMULPS        (CX), Z0, Z11
+	VCMPPS        $0x11, Z11, Z5, K1
+	VPMOVM2D      K1, Z14
+	VBLENDMPS     Z7, Z6, K1, Z12
+	VCMPPS        $0x11, Z11, Z12, K1
+	VPADDD        Z14, Z14, Z14
+	VPADDD        Z8, Z14, K1, Z14
+	VPERMPS       Z2, Z14, Z12
+	VCMPPS        $0x11, Z11, Z12, K1
+	VPADDD        Z14, Z14, Z14
+	VPADDD        Z8, Z14, K1, Z14
+	VPERMPS       Z3, Z14, Z12
+	VCMPPS        $0x11, Z11, Z12, K1
+	VPADDD        Z14, Z14, Z14
+	VPADDD        Z8, Z14, K1, Z14
+	VMULPS        64(CX), Z0, Z11
+	VCMPPS        $0x11, Z11, Z5, K1
+	VPMOVM2D      K1, Z15
+	VBLENDMPS     Z7, Z6, K1, Z13
+	VCMPPS        $0x11, Z11, Z13, K1
+	VPADDD        Z15, Z15, Z15
+	VPADDD        Z8, Z15, K1, Z15
+	VPERMPS       Z2, Z15, Z13
+	VCMPPS        $0x11, Z11, Z13, K1
+	VPADDD        Z15, Z15, Z15
+	VPADDD        Z8, Z15, K1, Z15
+	VPERMPS       Z3, Z15, Z13
+	VCMPPS        $0x11, Z11, Z13, K1
+	VPADDD        Z15, Z15, Z15
+	VPADDD        Z8, Z15, K1, Z15
+	VPERMT2B      Z15, Z9, Z14
+	VPERMB        Z4, Z14, Z14
+	VEXTRACTI32X4 $0x01, Y14, X11
+	VPSLLW        $0x04, X14, X14
+	VPORD         X11, X14, X14
+	VMOVDQU32     X14, (AX)
 	ADDQ          $0x00000080, CX
 	ADDQ          $0x10, AX
 	DECQ          SI
 	JNZ           chunk
-	ADDQ          $0x04, DX
 	DECQ          BX
 	JNZ           run
 	VZEROUPPER
@@ -19107,45 +19116,62 @@ DATA k165<>+48(SB)/8, $0x3c342c241c140c04
 DATA k165<>+56(SB)/8, $0x7c746c645c544c44
 GLOBL k165<>(SB), RODATA|NOPTR, $64
 
+DATA k166<>+0(SB)/8, $0x3ff0000000000000
+DATA k166<>+8(SB)/8, $0x3ff0000000000000
+DATA k166<>+16(SB)/8, $0x3ff0000000000000
+DATA k166<>+24(SB)/8, $0x3ff0000000000000
+GLOBL k166<>(SB), RODATA|NOPTR, $32
+
 // func int8AVX512(dst *byte, src *byte, scales *float32, chunks int, n int)
-// Requires: AVX, AVX512F, AVX512VL
+// Requires: AVX, AVX512F, AVX512VL, CMOV, FMA3
 TEXT ·int8AVX512(SB), NOSPLIT, $0-40
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         scales+16(FP), DX
 	MOVQ         n+32(FP), BX
-	VPBROADCASTD k0<>+0(SB), Z0
+	VPBROADCASTD k0<>+0(SB), Z1
+	VMOVSD       k166<>+0(SB), X0
+	VCVTSS2SD    (DX), X0, X2
+	VDIVSD       X2, X0, X2
+	VCVTSD2SS    X2, X2, X2
+	VMOVSS       k0<>+0(SB), X0
+	VFMADD132SS  k167<>+0(SB), X0, X2
 
 run:
 	MOVQ         chunks+24(FP), SI
-	VMOVSS       k30<>+0(SB), X1
-	VDIVSS       (DX), X1, X1
-	VMULSS       k166<>+0(SB), X1, X1
-	VBROADCASTSS X1, Z1
+	VBROADCASTSS X2, Z0
+	LEAQ         4(DX), DI
+	CMPQ         BX, $0x01
+	CMOVQNE      DI, DX
+	VMOVSD       k166<>+0(SB), X3
+	VCVTSS2SD    (DX), X3, X2
+	VDIVSD       X2, X3, X2
+	VCVTSD2SS    X2, X2, X2
+	VMOVSS       k0<>+0(SB), X3
+	VFMADD132SS  k167<>+0(SB), X3, X2
 
 chunk:
-	VMULPS     (CX), Z1, Z2
-	VCVTPS2DQ  Z2, Z2
-	VPCMPD     $0x04, Z0, Z2, K1
-	VPMOVSDB.Z Z2, K1, X2
-	VMOVDQU32  X2, (AX)
-	VMULPS     64(CX), Z1, Z2
-	VCVTPS2DQ  Z2, Z2
-	VPCMPD     $0x04, Z0, Z2, K1
-	VPMOVSDB.Z Z2, K1, X2
-	VMOVDQU32  X2, 16(AX)
+	VMULPS     (CX), Z0, Z3
+	VCVTPS2DQ  Z3, Z3
+	VPCMPD     $0x04, Z1, Z3, K1
+	VPMOVSDB.Z Z3, K1, X3
+	VMOVDQU32  X3, (AX)
+	VMULPS     64(CX), Z0, Z3
+	VCVTPS2DQ  Z3, Z3
+	VPCMPD     $0x04, Z1, Z3, K1
+	VPMOVSDB.Z Z3, K1, X3
+	VMOVDQU32  X3, 16(AX)
 	ADDQ       $0x00000080, CX
 	ADDQ       $0x20, AX
 	DECQ       SI
 	JNZ        chunk
-	ADDQ       $0x04, DX
 	DECQ       BX
 	JNZ        run
 	VZEROUPPER
 	RET
 
-DATA k166<>+0(SB)/8, $0x42fe000042fe0000
-DATA k166<>+8(SB)/8, $0x42fe000042fe0000
-DATA k166<>+16(SB)/8, $0x42fe000042fe0000
-DATA k166<>+24(SB)/8, $0x42fe000042fe0000
-GLOBL k166<>(SB), RODATA|NOPTR, $32
+DATA k167<>+0(SB)/8, $0x42fe000042fe0000
+DATA k167<>+8(SB)/8, $0x42fe000042fe0000
+DATA k167<>+16(SB)/8, $0x42fe000042fe0000
+DATA k167<>+24(SB)/8, $0x42fe000042fe0000
+GLOBL k167<>(SB), RODATA|NOPTR, $32

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -58,28 +60,71 @@ func absmaxKernel() {
 }
 
 // encodeRuns is the loops of an encoder over n runs of chunks of 32 numbers,
-// each run under one scale.
-func encodeRuns(name, params, doc string, out int, before func(), run func(scale Mem), chunk func(src, dst Register)) {
+// each run under one scale. What numbers are multiplied by, inverse makes of the
+// scale, a run ahead.
+func encodeRuns(name, params, doc string, out int, before func(), inverse func(scale Mem, x VecVirtual), run func(x VecVirtual), chunk func(src, dst Register)) {
 	TEXT(name, NOSPLIT, "func(dst *byte, src *byte, scales *float32"+params+", chunks int, n int)")
 	Pragma("noescape")
 	Doc(name + " " + doc)
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	scales, n, chunks := Load(Param("scales"), GP64()), Load(Param("n"), GP64()), GP64()
 	before()
+	x, next := XMM(), GP64()
+	inverse(Mem{Base: scales}, x)
 	Label("run")
 	Load(Param("chunks"), chunks)
-	run(Mem{Base: scales})
+	run(x)
+	LEAQ(Mem{Base: scales, Disp: 4}, next)
+	CMPQ(n, Imm(1))
+	CMOVQNE(next, scales)
+	inverse(Mem{Base: scales}, x)
 	Label("chunk")
 	chunk(src, dst)
 	ADDQ(U32(128), src)
 	ADDQ(Imm(uint64(out)), dst)
 	DECQ(chunks)
 	JNZ(LabelRef("chunk"))
-	ADDQ(Imm(4), scales)
 	DECQ(n)
 	JNZ(LabelRef("run"))
 	VZEROUPPER()
 	RET()
+}
+
+// oneOver divides in double precision and rounds once more, which is the same
+// number: no quotient of two floats is near the middle of two, subnormal or not,
+// without being it. A division with a subnormal operand or quotient holds up all
+// else.
+func oneOver(s Op, x VecVirtual) {
+	one := XMM()
+	VMOVSD(qwords(math.Float64bits(1)), one)
+	VCVTSS2SD(s, one, x)
+	VDIVSD(x, one, x)
+	VCVTSD2SS(x, x, x)
+}
+
+// inverseFrom is one over a scale, of which the least is that.
+func inverseFrom(least VecVirtual) func(scale Mem, x VecVirtual) {
+	return func(scale Mem, x VecVirtual) {
+		most := XMM()
+		VMAXSS(scale, least, most) // the second where one is NaN: the scale
+		oneOver(most, x)
+	}
+}
+
+// inverse127 is 127 over a scale, rounded between.
+func inverse127(scale Mem, x VecVirtual) {
+	nothing := XMM()
+	oneOver(scale, x)
+	VMOVSS(dwords(0x80000000), nothing)
+	VFMADD132SS(floats(127), nothing, x)
+}
+
+// scaledDown multiplies numbers by an inverse. Either may be subnormal, hence the
+// fused addition of minus zero: see [kernel.multiplied].
+func scaledDown(m Mem, inverse, nothing VecVirtual) VecVirtual {
+	x := load(m)
+	VFMADD213PS(nothing, inverse, x)
+	return x
 }
 
 // nearestKernel finds how many of fifteen bounds lie below each scaled number,
@@ -87,7 +132,8 @@ func encodeRuns(name, params, doc string, out int, before func(), run func(scale
 // found, and what it found is the place of the next bound. Counters are
 // negative, so the tables run backwards.
 func nearestKernel() {
-	var inverse, third, fourth, order, middle, low, high VecVirtual
+	var third, fourth, order, middle, low, high VecVirtual
+	inverse, nothing, least := YMM(), YMM(), XMM()
 	encodeRuns("nearestAVX2", ", tables *byte, least *float32", "writes the codes of n runs of chunks of 32 numbers, two a byte, the first in the high nibble.", 16,
 		func() {
 			t := Mem{Base: Load(Param("tables"), GP64())}
@@ -97,21 +143,15 @@ func nearestKernel() {
 			VBROADCASTSS(t.Offset(80), middle)
 			VBROADCASTSS(t.Offset(84), low)
 			VBROADCASTSS(t.Offset(88), high)
+			VMOVSS(Mem{Base: Load(Param("least"), GP64())}, least)
+			VMOVDQU(dwords(0x80000000), nothing)
 		},
-		func(scale Mem) {
-			x, one := XMM(), XMM()
-			VMOVSS(Mem{Base: Load(Param("least"), GP64())}, x)
-			VMAXSS(scale, x, x) // the second where one is NaN: the scale
-			VMOVSS(floats(1), one)
-			VDIVSS(x, one, one)
-			inverse = YMM()
-			VBROADCASTSS(one, inverse)
-		},
+		inverseFrom(least),
+		func(x VecVirtual) { VBROADCASTSS(x, inverse) },
 		func(src, dst Register) {
 			var n [4]VecVirtual
 			for i := range n {
-				x := YMM()
-				VMULPS(Mem{Base: src, Disp: 32 * i}, inverse, x)
+				x := scaledDown(Mem{Base: src, Disp: 32 * i}, inverse, nothing)
 				n[i] = below(x, middle, low, high, third, fourth)
 			}
 			VPACKSSDW(n[1], n[0], n[0])
@@ -153,22 +193,16 @@ func below(x, middle, low, high, third, fourth VecVirtual) VecVirtual {
 // int8Kernel rounds numbers times 127/scale to bytes; what is not finite becomes
 // zero.
 func int8Kernel() {
-	var inverse VecVirtual
-	encodeRuns("int8AVX2", "", "rounds n runs of chunks of 32 numbers to bytes.", 32, func() {},
-		func(scale Mem) {
-			one := XMM()
-			VMOVSS(floats(1), one)
-			VDIVSS(scale, one, one)
-			VMULSS(floats(127), one, one)
-			inverse = YMM()
-			VBROADCASTSS(one, inverse)
-		},
+	inverse, nothing := YMM(), YMM()
+	encodeRuns("int8AVX2", "", "rounds n runs of chunks of 32 numbers to bytes.", 32,
+		func() { VMOVDQU(dwords(0x80000000), nothing) },
+		inverse127,
+		func(x VecVirtual) { VBROADCASTSS(x, inverse) },
 		func(src, dst Register) {
 			var n [4]VecVirtual
 			for i := range n {
-				n[i] = YMM()
+				n[i] = scaledDown(Mem{Base: src, Disp: 32 * i}, inverse, nothing)
 				none := YMM()
-				VMULPS(Mem{Base: src, Disp: 32 * i}, inverse, n[i])
 				VCVTPS2DQ(n[i], n[i])
 				VPCMPEQD(dwords(0x80000000), n[i], none)
 				VPANDN(n[i], none, n[i])

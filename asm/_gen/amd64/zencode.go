@@ -52,7 +52,8 @@ func zabsmaxKernel() {
 // by halves, as the kernel of smaller registers does and from its tables:
 // counters are negative, and what they found is the place of the next bound.
 func znearestKernel() {
-	var inverse, third, fourth, order, middle, low, high, less, halves VecVirtual
+	var third, fourth, order, middle, low, high, less, halves VecVirtual
+	inverse, least := ZMM(), XMM()
 	encodeRuns("nearestAVX512", ", tables *byte, least *float32", "writes the codes of n runs of chunks of 32 numbers, two a byte, the first in the high nibble.", 16,
 		func() {
 			t := Mem{Base: Load(Param("tables"), GP64())}
@@ -64,16 +65,10 @@ func znearestKernel() {
 			less = all(0xFFFFFFFF)
 			// Of 32 dwords the low bytes: the even ones, then the odd ones.
 			halves = zload(bytes64(func(i int) int { return i%16*8 + i/16%2*4 }))
+			VMOVSS(Mem{Base: Load(Param("least"), GP64())}, least)
 		},
-		func(scale Mem) {
-			x, one := XMM(), XMM()
-			VMOVSS(Mem{Base: Load(Param("least"), GP64())}, x)
-			VMAXSS(scale, x, x) // the second where one is NaN: the scale
-			VMOVSS(floats(1), one)
-			VDIVSS(x, one, one)
-			inverse = ZMM()
-			VBROADCASTSS(one, inverse)
-		},
+		inverseFrom(least),
+		func(x VecVirtual) { VBROADCASTSS(x, inverse) },
 		func(src, dst Register) {
 			var n [2]VecVirtual
 			for i := range n {
@@ -106,17 +101,12 @@ func znearestKernel() {
 // zint8Kernel rounds numbers times 127/scale to bytes; what is not finite
 // becomes zero.
 func zint8Kernel() {
-	var inverse, none VecVirtual
+	var none VecVirtual
+	inverse := ZMM()
 	encodeRuns("int8AVX512", "", "rounds n runs of chunks of 32 numbers to bytes.", 32,
 		func() { none = all(0x80000000) },
-		func(scale Mem) {
-			one := XMM()
-			VMOVSS(floats(1), one)
-			VDIVSS(scale, one, one)
-			VMULSS(floats(127), one, one)
-			inverse = ZMM()
-			VBROADCASTSS(one, inverse)
-		},
+		inverse127,
+		func(x VecVirtual) { VBROADCASTSS(x, inverse) },
 		func(src, dst Register) {
 			for i := range 2 {
 				x, some := ZMM(), K()
