@@ -24491,60 +24491,61 @@ chunk:
 // func float8E4M3F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
 TEXT ·float8E4M3F32AVX2(SB), NOSPLIT, $32-48
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-	MOVQ n+40(FP), DI
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	VMOVDQU k0<>+0(SB), Y0
+	MOVQ    n+40(FP), DI
 
 run:
 	MOVQ         chunks+32(FP), SI
-	VBROADCASTSS (DX), Y0
+	VBROADCASTSS (DX), Y1
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
 	DECL         R8
 	CMPL         R8, $0x04ffffff
-	JCS          small
+	JCS          little
 
 chunk:
-	VPMOVSXBW    (CX), Y2
-	VPAND        k148<>+0(SB), Y2, Y1
-	VPCMPEQW     k148<>+0(SB), Y1, Y1
-	VPSLLW       $0x07, Y2, Y2
-	VPAND        k149<>+0(SB), Y2, Y2
-	VPOR         Y1, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       k150<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k20<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, (AX)
+	VPMOVSXBW    (CX), Y3
+	VPAND        k148<>+0(SB), Y3, Y2
+	VPCMPEQW     k148<>+0(SB), Y2, Y2
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k149<>+0(SB), Y3, Y3
+	VPOR         Y2, Y3, Y3
+	VCVTPH2PS    X3, Y2
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
 	VMULPS       k150<>+0(SB), Y2, Y2
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y1
-	VBLENDVPS    Y1, k20<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 32(AX)
-	VPMOVSXBW    16(CX), Y2
-	VPAND        k148<>+0(SB), Y2, Y1
-	VPCMPEQW     k148<>+0(SB), Y1, Y1
-	VPSLLW       $0x07, Y2, Y2
-	VPAND        k149<>+0(SB), Y2, Y2
-	VPOR         Y1, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       k150<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k20<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 64(AX)
+	VMULPS       Y1, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k20<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, (AX)
+	VMULPS       k150<>+0(SB), Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y2
+	VBLENDVPS    Y2, k20<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 32(AX)
+	VPMOVSXBW    16(CX), Y3
+	VPAND        k148<>+0(SB), Y3, Y2
+	VPCMPEQW     k148<>+0(SB), Y2, Y2
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k149<>+0(SB), Y3, Y3
+	VPOR         Y2, Y3, Y3
+	VCVTPH2PS    X3, Y2
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
 	VMULPS       k150<>+0(SB), Y2, Y2
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y1
-	VBLENDVPS    Y1, k20<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 96(AX)
+	VMULPS       Y1, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k20<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 64(AX)
+	VMULPS       k150<>+0(SB), Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y2
+	VBLENDVPS    Y2, k20<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 96(AX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000080, AX
 	DECQ         SI
@@ -24558,87 +24559,68 @@ done:
 	VZEROUPPER
 	RET
 
-small:
-	VBROADCASTSS (DX), Y0
-	VANDPS       k140<>+0(SB), Y0, Y0
-	VMOVDQU      k130<>+0(SB), Y2
-	VMOVDQU      k4<>+0(SB), Y1
-	VPCMPGTD     k151<>+0(SB), Y0, Y3
-	VCVTDQ2PS    Y0, Y1
-	VPADDD       k152<>+0(SB), Y0, Y0
-	VPADDD       k153<>+0(SB), Y1, Y1
-	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k132<>+0(SB), Y0, Y1
-	VBROADCASTSS (DX), Y3
+little:
+	VMOVDQU     k130<>+0(SB), Y2
+	VMOVDQU     k151<>+0(SB), Y3
+	VFMADD213PS Y0, Y1, Y3
+	VPSUBD      k132<>+0(SB), Y3, Y1
 
-tiny:
-	VMOVDQU     (CX), Y4
-	VPAND       k154<>+0(SB), Y4, Y4
-	VPCMPEQB    k154<>+0(SB), Y4, Y5
-	VMOVDQU     k155<>+0(SB), Y6
-	VPSHUFB     Y4, Y6, Y6
-	VPCMPGTB    k156<>+0(SB), Y4, Y7
-	VPADDB      k157<>+0(SB), Y4, Y4
-	VPBLENDVB   Y7, Y4, Y6, Y4
-	VPOR        Y5, Y4, Y4
-	VMOVDQU     Y4, (SP)
-	VPMOVZXBD   (SP), Y4
-	VPMOVSXBD   (CX), Y5
-	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k158<>+0(SB), Y4, Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y7, Y7
-	VPSUBD      Y2, Y7, Y7
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y7, Y7
-	VBLENDVPS   Y6, k20<>+0(SB), Y7, Y7
-	VMOVUPS     Y7, (AX)
-	VPMOVZXBD   8(SP), Y4
-	VPMOVSXBD   8(CX), Y5
-	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k158<>+0(SB), Y4, Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y7, Y7
-	VPSUBD      Y2, Y7, Y7
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y7, Y7
-	VBLENDVPS   Y6, k20<>+0(SB), Y7, Y7
-	VMOVUPS     Y7, 32(AX)
-	VPMOVZXBD   16(SP), Y4
-	VPMOVSXBD   16(CX), Y5
-	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k158<>+0(SB), Y4, Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y7, Y7
-	VPSUBD      Y2, Y7, Y7
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y7, Y7
-	VBLENDVPS   Y6, k20<>+0(SB), Y7, Y7
-	VMOVUPS     Y7, 64(AX)
-	VPMOVZXBD   24(SP), Y4
-	VPMOVSXBD   24(CX), Y5
-	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k158<>+0(SB), Y4, Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y7, Y7
-	VPSUBD      Y2, Y7, Y7
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y7, Y7
-	VBLENDVPS   Y6, k20<>+0(SB), Y7, Y7
-	VMOVUPS     Y7, 96(AX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000080, AX
-	DECQ        SI
-	JNZ         tiny
-	JMP         done
+slowly:
+	VPMOVSXBW    (CX), Y5
+	VPAND        k148<>+0(SB), Y5, Y4
+	VPCMPEQW     k148<>+0(SB), Y4, Y4
+	VPSLLW       $0x07, Y5, Y5
+	VPAND        k149<>+0(SB), Y5, Y5
+	VPOR         Y4, Y5, Y5
+	VCVTPH2PS    X5, Y4
+	VEXTRACTI128 $0x01, Y5, X5
+	VCVTPH2PS    X5, Y5
+	VMULPS       Y3, Y4, Y6
+	VBLENDVPS    Y6, k133<>+0(SB), Y2, Y7
+	VFMADD213PS  Y7, Y1, Y4
+	VPMAXUD      Y6, Y4, Y4
+	VCMPPS       $0x03, Y6, Y6, Y6
+	VPSUBD       k130<>+0(SB), Y4, Y4
+	VBLENDVPS    Y6, k20<>+0(SB), Y4, Y4
+	VMOVUPS      Y4, (AX)
+	VMULPS       Y3, Y5, Y4
+	VBLENDVPS    Y4, k133<>+0(SB), Y2, Y6
+	VFMADD213PS  Y6, Y1, Y5
+	VPMAXUD      Y4, Y5, Y5
+	VCMPPS       $0x03, Y4, Y4, Y4
+	VPSUBD       k130<>+0(SB), Y5, Y5
+	VBLENDVPS    Y4, k20<>+0(SB), Y5, Y5
+	VMOVUPS      Y5, 32(AX)
+	VPMOVSXBW    16(CX), Y5
+	VPAND        k148<>+0(SB), Y5, Y4
+	VPCMPEQW     k148<>+0(SB), Y4, Y4
+	VPSLLW       $0x07, Y5, Y5
+	VPAND        k149<>+0(SB), Y5, Y5
+	VPOR         Y4, Y5, Y5
+	VCVTPH2PS    X5, Y4
+	VEXTRACTI128 $0x01, Y5, X5
+	VCVTPH2PS    X5, Y5
+	VMULPS       Y3, Y4, Y6
+	VBLENDVPS    Y6, k133<>+0(SB), Y2, Y7
+	VFMADD213PS  Y7, Y1, Y4
+	VPMAXUD      Y6, Y4, Y4
+	VCMPPS       $0x03, Y6, Y6, Y6
+	VPSUBD       k130<>+0(SB), Y4, Y4
+	VBLENDVPS    Y6, k20<>+0(SB), Y4, Y4
+	VMOVUPS      Y4, 64(AX)
+	VMULPS       Y3, Y5, Y4
+	VBLENDVPS    Y4, k133<>+0(SB), Y2, Y6
+	VFMADD213PS  Y6, Y1, Y5
+	VPMAXUD      Y4, Y5, Y5
+	VCMPPS       $0x03, Y4, Y4, Y4
+	VPSUBD       k130<>+0(SB), Y5, Y5
+	VBLENDVPS    Y4, k20<>+0(SB), Y5, Y5
+	VMOVUPS      Y5, 96(AX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000080, AX
+	DECQ         SI
+	JNZ          slowly
+	JMP          done
 
 DATA k148<>+0(SB)/8, $0x007f007f007f007f
 DATA k148<>+8(SB)/8, $0x007f007f007f007f
@@ -24658,53 +24640,11 @@ DATA k150<>+16(SB)/8, $0x4380000043800000
 DATA k150<>+24(SB)/8, $0x4380000043800000
 GLOBL k150<>(SB), RODATA|NOPTR, $32
 
-DATA k151<>+0(SB)/8, $0x007fffff007fffff
-DATA k151<>+8(SB)/8, $0x007fffff007fffff
-DATA k151<>+16(SB)/8, $0x007fffff007fffff
-DATA k151<>+24(SB)/8, $0x007fffff007fffff
+DATA k151<>+0(SB)/8, $0x6380000063800000
+DATA k151<>+8(SB)/8, $0x6380000063800000
+DATA k151<>+16(SB)/8, $0x6380000063800000
+DATA k151<>+24(SB)/8, $0x6380000063800000
 GLOBL k151<>(SB), RODATA|NOPTR, $32
-
-DATA k152<>+0(SB)/8, $0x5a8000005a800000
-DATA k152<>+8(SB)/8, $0x5a8000005a800000
-DATA k152<>+16(SB)/8, $0x5a8000005a800000
-DATA k152<>+24(SB)/8, $0x5a8000005a800000
-GLOBL k152<>(SB), RODATA|NOPTR, $32
-
-DATA k153<>+0(SB)/8, $0x1000000010000000
-DATA k153<>+8(SB)/8, $0x1000000010000000
-DATA k153<>+16(SB)/8, $0x1000000010000000
-DATA k153<>+24(SB)/8, $0x1000000010000000
-GLOBL k153<>(SB), RODATA|NOPTR, $32
-
-DATA k154<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k154<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k154<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k154<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
-GLOBL k154<>(SB), RODATA|NOPTR, $32
-
-DATA k155<>+0(SB)/8, $0x1e1c1a1814100800
-DATA k155<>+8(SB)/8, $0x0000000000000000
-DATA k155<>+16(SB)/8, $0x1e1c1a1814100800
-DATA k155<>+24(SB)/8, $0x0000000000000000
-GLOBL k155<>(SB), RODATA|NOPTR, $32
-
-DATA k156<>+0(SB)/8, $0x0707070707070707
-DATA k156<>+8(SB)/8, $0x0707070707070707
-DATA k156<>+16(SB)/8, $0x0707070707070707
-DATA k156<>+24(SB)/8, $0x0707070707070707
-GLOBL k156<>(SB), RODATA|NOPTR, $32
-
-DATA k157<>+0(SB)/8, $0x1818181818181818
-DATA k157<>+8(SB)/8, $0x1818181818181818
-DATA k157<>+16(SB)/8, $0x1818181818181818
-DATA k157<>+24(SB)/8, $0x1818181818181818
-GLOBL k157<>(SB), RODATA|NOPTR, $32
-
-DATA k158<>+0(SB)/8, $0x0ff000000ff00000
-DATA k158<>+8(SB)/8, $0x0ff000000ff00000
-DATA k158<>+16(SB)/8, $0x0ff000000ff00000
-DATA k158<>+24(SB)/8, $0x0ff000000ff00000
-GLOBL k158<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
@@ -24725,8 +24665,8 @@ run:
 	SUBL         $0x05000000, R8
 	CMPL         R8, $0x75800000
 	JHI          odd
-	VMOVDQU      k159<>+0(SB), Y3
-	VMOVDQU      k160<>+0(SB), Y4
+	VMOVDQU      k152<>+0(SB), Y3
+	VMOVDQU      k153<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
@@ -24750,16 +24690,16 @@ chunk:
 	VPAND      k154<>+0(SB), Y4, Y5
 	VPMINUB    k48<>+0(SB), Y5, Y6
 	VPAND      k48<>+0(SB), Y6, Y6
-	VPAND      k156<>+0(SB), Y4, Y7
+	VPAND      k155<>+0(SB), Y4, Y7
 	VPOR       Y7, Y6, Y6
 	VPSUBUSB   k48<>+0(SB), Y5, Y7
-	VPAND      k161<>+0(SB), Y7, Y7
+	VPAND      k156<>+0(SB), Y7, Y7
 	VPSHUFB    Y6, Y2, Y8
 	VPSHUFB    Y6, Y3, Y6
 	VPAND      k51<>+0(SB), Y4, Y4
 	VPXOR      Y4, Y6, Y6
 	VPCMPEQB   k154<>+0(SB), Y5, Y4
-	VPBLENDVB  Y4, k162<>+0(SB), Y8, Y8
+	VPBLENDVB  Y4, k157<>+0(SB), Y8, Y8
 	VPBLENDVB  Y4, k154<>+0(SB), Y6, Y6
 	VPANDN     Y7, Y4, Y7
 	VPXOR      Y5, Y5, Y5
@@ -24797,18 +24737,18 @@ odd:
 	SBBL         R8, R8
 	VMOVD        R8, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k163<>+0(SB), Y2, Y3
-	VPOR         k164<>+0(SB), Y3, Y3
+	VPXOR        k158<>+0(SB), Y2, Y3
+	VPOR         k159<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k161<>+0(SB), Y2, Y2
+	VPAND        k156<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	VPBROADCASTB 3(DX), Y2
 	VBROADCASTSS (DX), Y3
 	VANDPS       k140<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k20<>+0(SB), Y3, Y3
-	VMOVDQU      k159<>+0(SB), Y4
-	VMOVDQU      k160<>+0(SB), Y5
+	VMOVDQU      k152<>+0(SB), Y4
+	VMOVDQU      k153<>+0(SB), Y5
 	VMULPS       Y3, Y4, Y4
 	VPSLLD       $0x0f, Y4, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -24832,7 +24772,7 @@ edge:
 	VPAND      k154<>+0(SB), Y5, Y6
 	VPMINUB    k48<>+0(SB), Y6, Y7
 	VPAND      k48<>+0(SB), Y7, Y7
-	VPAND      k156<>+0(SB), Y5, Y8
+	VPAND      k155<>+0(SB), Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VPSUBUSB   k48<>+0(SB), Y6, Y8
 	VPAND      (SP), Y8, Y8
@@ -24841,7 +24781,7 @@ edge:
 	VPXOR      Y2, Y5, Y5
 	VPAND      k51<>+0(SB), Y5, Y5
 	VPCMPEQB   k154<>+0(SB), Y6, Y6
-	VPAND      k162<>+0(SB), Y6, Y10
+	VPAND      k157<>+0(SB), Y6, Y10
 	VPAND      k154<>+0(SB), Y6, Y6
 	VPXOR      Y11, Y11, Y11
 	VPUNPCKLBW Y7, Y9, Y12
@@ -24852,7 +24792,7 @@ edge:
 	VPADDW     Y13, Y12, Y12
 	VPMINUW    32(SP), Y12, Y12
 	VPMAXUW    Y14, Y12, Y12
-	VPCMPGTW   k164<>+0(SB), Y12, Y13
+	VPCMPGTW   k159<>+0(SB), Y12, Y13
 	VPANDN     Y15, Y13, Y15
 	VPOR       Y15, Y12, Y12
 	VMOVDQU    Y12, (AX)
@@ -24864,7 +24804,7 @@ edge:
 	VPADDW     Y8, Y7, Y7
 	VPMINUW    32(SP), Y7, Y7
 	VPMAXUW    Y6, Y7, Y7
-	VPCMPGTW   k164<>+0(SB), Y7, Y6
+	VPCMPGTW   k159<>+0(SB), Y7, Y6
 	VPANDN     Y5, Y6, Y5
 	VPOR       Y5, Y7, Y7
 	VMOVDQU    Y7, 32(AX)
@@ -24879,10 +24819,10 @@ small:
 	VANDPS       k140<>+0(SB), Y2, Y2
 	VMOVDQU      k130<>+0(SB), Y4
 	VMOVDQU      k4<>+0(SB), Y5
-	VPCMPGTD     k151<>+0(SB), Y2, Y6
+	VPCMPGTD     k160<>+0(SB), Y2, Y6
 	VCVTDQ2PS    Y2, Y3
-	VPADDD       k152<>+0(SB), Y2, Y2
-	VPADDD       k153<>+0(SB), Y3, Y3
+	VPADDD       k161<>+0(SB), Y2, Y2
+	VPADDD       k162<>+0(SB), Y3, Y3
 	VBLENDVPS    Y6, Y2, Y3, Y2
 	VPSUBD       k132<>+0(SB), Y2, Y3
 	VPBROADCASTB 3(DX), Y6
@@ -24895,12 +24835,12 @@ tiny:
 	VPXOR       Y6, Y8, Y8
 	VPAND       k51<>+0(SB), Y8, Y8
 	VPCMPEQB    k154<>+0(SB), Y9, Y11
-	VPAND       k162<>+0(SB), Y11, Y10
+	VPAND       k157<>+0(SB), Y11, Y10
 	VPBLENDVB   Y11, k154<>+0(SB), Y8, Y8
-	VMOVDQU     k155<>+0(SB), Y12
+	VMOVDQU     k163<>+0(SB), Y12
 	VPSHUFB     Y9, Y12, Y12
-	VPCMPGTB    k156<>+0(SB), Y9, Y13
-	VPADDB      k157<>+0(SB), Y9, Y9
+	VPCMPGTB    k155<>+0(SB), Y9, Y13
+	VPADDB      k164<>+0(SB), Y9, Y9
 	VPBLENDVB   Y13, Y9, Y12, Y9
 	VPANDN      Y9, Y11, Y9
 	VPUNPCKLBW  Y8, Y10, Y11
@@ -24955,40 +24895,82 @@ tiny:
 	JNZ         tiny
 	JMP         done
 
-DATA k159<>+0(SB)/8, $0x3b80000000000000
-DATA k159<>+8(SB)/8, $0x3c4000003c000000
-DATA k159<>+16(SB)/8, $0x3ca000003c800000
-DATA k159<>+24(SB)/8, $0x3ce000003cc00000
+DATA k152<>+0(SB)/8, $0x3b80000000000000
+DATA k152<>+8(SB)/8, $0x3c4000003c000000
+DATA k152<>+16(SB)/8, $0x3ca000003c800000
+DATA k152<>+24(SB)/8, $0x3ce000003cc00000
+GLOBL k152<>(SB), RODATA|NOPTR, $32
+
+DATA k153<>+0(SB)/8, $0x3bc000003b000000
+DATA k153<>+8(SB)/8, $0x3c6000003c200000
+DATA k153<>+16(SB)/8, $0x3cb000003c900000
+DATA k153<>+24(SB)/8, $0x3cf000003cd00000
+GLOBL k153<>(SB), RODATA|NOPTR, $32
+
+DATA k154<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k154<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k154<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k154<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
+GLOBL k154<>(SB), RODATA|NOPTR, $32
+
+DATA k155<>+0(SB)/8, $0x0707070707070707
+DATA k155<>+8(SB)/8, $0x0707070707070707
+DATA k155<>+16(SB)/8, $0x0707070707070707
+DATA k155<>+24(SB)/8, $0x0707070707070707
+GLOBL k155<>(SB), RODATA|NOPTR, $32
+
+DATA k156<>+0(SB)/8, $0x7878787878787878
+DATA k156<>+8(SB)/8, $0x7878787878787878
+DATA k156<>+16(SB)/8, $0x7878787878787878
+DATA k156<>+24(SB)/8, $0x7878787878787878
+GLOBL k156<>(SB), RODATA|NOPTR, $32
+
+DATA k157<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k157<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k157<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k157<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
+GLOBL k157<>(SB), RODATA|NOPTR, $32
+
+DATA k158<>+0(SB)/8, $0xffffffffffffffff
+DATA k158<>+8(SB)/8, $0xffffffffffffffff
+DATA k158<>+16(SB)/8, $0xffffffffffffffff
+DATA k158<>+24(SB)/8, $0xffffffffffffffff
+GLOBL k158<>(SB), RODATA|NOPTR, $32
+
+DATA k159<>+0(SB)/8, $0x7f807f807f807f80
+DATA k159<>+8(SB)/8, $0x7f807f807f807f80
+DATA k159<>+16(SB)/8, $0x7f807f807f807f80
+DATA k159<>+24(SB)/8, $0x7f807f807f807f80
 GLOBL k159<>(SB), RODATA|NOPTR, $32
 
-DATA k160<>+0(SB)/8, $0x3bc000003b000000
-DATA k160<>+8(SB)/8, $0x3c6000003c200000
-DATA k160<>+16(SB)/8, $0x3cb000003c900000
-DATA k160<>+24(SB)/8, $0x3cf000003cd00000
+DATA k160<>+0(SB)/8, $0x007fffff007fffff
+DATA k160<>+8(SB)/8, $0x007fffff007fffff
+DATA k160<>+16(SB)/8, $0x007fffff007fffff
+DATA k160<>+24(SB)/8, $0x007fffff007fffff
 GLOBL k160<>(SB), RODATA|NOPTR, $32
 
-DATA k161<>+0(SB)/8, $0x7878787878787878
-DATA k161<>+8(SB)/8, $0x7878787878787878
-DATA k161<>+16(SB)/8, $0x7878787878787878
-DATA k161<>+24(SB)/8, $0x7878787878787878
+DATA k161<>+0(SB)/8, $0x5a8000005a800000
+DATA k161<>+8(SB)/8, $0x5a8000005a800000
+DATA k161<>+16(SB)/8, $0x5a8000005a800000
+DATA k161<>+24(SB)/8, $0x5a8000005a800000
 GLOBL k161<>(SB), RODATA|NOPTR, $32
 
-DATA k162<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k162<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k162<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k162<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k162<>+0(SB)/8, $0x1000000010000000
+DATA k162<>+8(SB)/8, $0x1000000010000000
+DATA k162<>+16(SB)/8, $0x1000000010000000
+DATA k162<>+24(SB)/8, $0x1000000010000000
 GLOBL k162<>(SB), RODATA|NOPTR, $32
 
-DATA k163<>+0(SB)/8, $0xffffffffffffffff
-DATA k163<>+8(SB)/8, $0xffffffffffffffff
-DATA k163<>+16(SB)/8, $0xffffffffffffffff
-DATA k163<>+24(SB)/8, $0xffffffffffffffff
+DATA k163<>+0(SB)/8, $0x1e1c1a1814100800
+DATA k163<>+8(SB)/8, $0x0000000000000000
+DATA k163<>+16(SB)/8, $0x1e1c1a1814100800
+DATA k163<>+24(SB)/8, $0x0000000000000000
 GLOBL k163<>(SB), RODATA|NOPTR, $32
 
-DATA k164<>+0(SB)/8, $0x7f807f807f807f80
-DATA k164<>+8(SB)/8, $0x7f807f807f807f80
-DATA k164<>+16(SB)/8, $0x7f807f807f807f80
-DATA k164<>+24(SB)/8, $0x7f807f807f807f80
+DATA k164<>+0(SB)/8, $0x1818181818181818
+DATA k164<>+8(SB)/8, $0x1818181818181818
+DATA k164<>+16(SB)/8, $0x1818181818181818
+DATA k164<>+24(SB)/8, $0x1818181818181818
 GLOBL k164<>(SB), RODATA|NOPTR, $32
 
 DATA k165<>+0(SB)/8, $0x0280808000808080
@@ -25016,7 +24998,7 @@ DATA k168<>+24(SB)/8, $0x0f8080800d808080
 GLOBL k168<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C
 TEXT ·float8E4M3F16AVX2(SB), NOSPLIT, $32-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -25031,7 +25013,7 @@ run:
 	ANDL         $0x7fffffff, R8
 	DECL         R8
 	CMPL         R8, $0x04ffffff
-	JCS          small
+	JCS          little
 
 chunk:
 	VPMOVSXBW    (CX), Y2
@@ -25080,298 +25062,69 @@ chunk:
 	ADDQ         $0x00000040, AX
 	DECQ         SI
 	JNZ          chunk
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
 	VZEROUPPER
 	RET
 
-small:
-	VBROADCASTSS (DX), Y0
-	VANDPS       k140<>+0(SB), Y0, Y0
-	VMOVDQU      k130<>+0(SB), Y2
-	VMOVDQU      k4<>+0(SB), Y1
-	VPCMPGTD     k151<>+0(SB), Y0, Y3
-	VCVTDQ2PS    Y0, Y1
-	VPADDD       k152<>+0(SB), Y0, Y0
-	VPADDD       k153<>+0(SB), Y1, Y1
-	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k132<>+0(SB), Y0, Y1
-	VBROADCASTSS (DX), Y3
-
-tiny:
-	VMOVDQU     (CX), Y4
-	VPAND       k154<>+0(SB), Y4, Y4
-	VPCMPEQB    k154<>+0(SB), Y4, Y5
-	VMOVDQU     k155<>+0(SB), Y6
-	VPSHUFB     Y4, Y6, Y6
-	VPCMPGTB    k156<>+0(SB), Y4, Y7
-	VPADDB      k157<>+0(SB), Y4, Y4
-	VPBLENDVB   Y7, Y4, Y6, Y4
-	VPOR        Y5, Y4, Y4
-	VMOVDQU     Y4, (SP)
-	VPMOVZXBD   (SP), Y4
-	VPMOVSXBD   (CX), Y5
-	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k158<>+0(SB), Y4, Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y7, Y7
-	VPSUBD      Y2, Y7, Y7
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y7, Y7
-	VBLENDVPS   Y6, k20<>+0(SB), Y7, Y7
-	VCVTPS2PH   $0x00, Y7, X4
-	VMOVDQU     X4, (AX)
-	VPMOVZXBD   8(SP), Y4
-	VPMOVSXBD   8(CX), Y5
-	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k158<>+0(SB), Y4, Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y7, Y7
-	VPSUBD      Y2, Y7, Y7
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y7, Y7
-	VBLENDVPS   Y6, k20<>+0(SB), Y7, Y7
-	VCVTPS2PH   $0x00, Y7, X4
-	VMOVDQU     X4, 16(AX)
-	VPMOVZXBD   16(SP), Y4
-	VPMOVSXBD   16(CX), Y5
-	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k158<>+0(SB), Y4, Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y7, Y7
-	VPSUBD      Y2, Y7, Y7
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y7, Y7
-	VBLENDVPS   Y6, k20<>+0(SB), Y7, Y7
-	VCVTPS2PH   $0x00, Y7, X4
-	VMOVDQU     X4, 32(AX)
-	VPMOVZXBD   24(SP), Y4
-	VPMOVSXBD   24(CX), Y5
-	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k158<>+0(SB), Y4, Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y7, Y7
-	VPSUBD      Y2, Y7, Y7
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y7, Y7
-	VBLENDVPS   Y6, k20<>+0(SB), Y7, Y7
-	VCVTPS2PH   $0x00, Y7, X4
-	VMOVDQU     X4, 48(AX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000040, AX
-	DECQ        SI
-	JNZ         tiny
-	JMP         done
+little:
+	VANDPS k0<>+0(SB), Y0, Y0
+	VORPS  k136<>+0(SB), Y0, Y0
+	JMP    chunk
 
 // func float8E5M2F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
 TEXT ·float8E5M2F32AVX2(SB), NOSPLIT, $32-48
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-	MOVQ n+40(FP), DI
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	VMOVDQU k0<>+0(SB), Y0
+	MOVQ    n+40(FP), DI
 
 run:
 	MOVQ         chunks+32(FP), SI
-	VBROADCASTSS (DX), Y0
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	DECL         R8
-	CMPL         R8, $0x087fffff
-	JCS          small
+	VBROADCASTSS (DX), Y1
 
 chunk:
-	VPMOVSXBW    (CX), Y2
-	VPSLLW       $0x08, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k20<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, (AX)
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y1
-	VBLENDVPS    Y1, k20<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 32(AX)
-	VPMOVSXBW    16(CX), Y2
-	VPSLLW       $0x08, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k20<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 64(AX)
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y1
-	VBLENDVPS    Y1, k20<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 96(AX)
+	VPMOVSXBW    (CX), Y3
+	VPSLLW       $0x08, Y3, Y3
+	VCVTPH2PS    X3, Y2
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VFMADD213PS  Y0, Y1, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k20<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, (AX)
+	VFMADD213PS  Y0, Y1, Y3
+	VCMPPS       $0x03, Y3, Y3, Y2
+	VBLENDVPS    Y2, k20<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 32(AX)
+	VPMOVSXBW    16(CX), Y3
+	VPSLLW       $0x08, Y3, Y3
+	VCVTPH2PS    X3, Y2
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VFMADD213PS  Y0, Y1, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k20<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 64(AX)
+	VFMADD213PS  Y0, Y1, Y3
+	VCMPPS       $0x03, Y3, Y3, Y2
+	VBLENDVPS    Y2, k20<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 96(AX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000080, AX
 	DECQ         SI
 	JNZ          chunk
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
 	VZEROUPPER
 	RET
-
-small:
-	VBROADCASTSS (DX), Y0
-	VANDPS       k140<>+0(SB), Y0, Y0
-	VMOVDQU      k130<>+0(SB), Y2
-	VMOVDQU      k4<>+0(SB), Y1
-	VPCMPGTD     k151<>+0(SB), Y0, Y3
-	VCVTDQ2PS    Y0, Y1
-	VPADDD       k169<>+0(SB), Y0, Y0
-	VPADDD       k170<>+0(SB), Y1, Y1
-	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k132<>+0(SB), Y0, Y1
-	VBROADCASTSS (DX), Y3
-
-tiny:
-	VMOVDQU     (CX), Y4
-	VPAND       k154<>+0(SB), Y4, Y4
-	VPCMPGTB    k171<>+0(SB), Y4, Y5
-	VPCMPEQB    k171<>+0(SB), Y4, Y6
-	VMOVDQU     k172<>+0(SB), Y7
-	VPSHUFB     Y4, Y7, Y7
-	VPCMPGTB    k37<>+0(SB), Y4, Y8
-	VPADDB      k48<>+0(SB), Y4, Y4
-	VPBLENDVB   Y8, Y4, Y7, Y4
-	VPBLENDVB   Y6, k173<>+0(SB), Y4, Y4
-	VPOR        Y5, Y4, Y4
-	VMOVDQU     Y4, (SP)
-	VPMOVZXBD   (SP), Y4
-	VPMOVSXBD   (CX), Y5
-	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k174<>+0(SB), Y4, Y6
-	VPCMPEQD    k175<>+0(SB), Y4, Y7
-	VMULPS      Y0, Y4, Y8
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y8, Y8
-	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k176<>+0(SB), Y8, Y8
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y8, Y8
-	VBLENDVPS   Y6, k20<>+0(SB), Y8, Y8
-	VMOVUPS     Y8, (AX)
-	VPMOVZXBD   8(SP), Y4
-	VPMOVSXBD   8(CX), Y5
-	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k174<>+0(SB), Y4, Y6
-	VPCMPEQD    k175<>+0(SB), Y4, Y7
-	VMULPS      Y0, Y4, Y8
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y8, Y8
-	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k176<>+0(SB), Y8, Y8
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y8, Y8
-	VBLENDVPS   Y6, k20<>+0(SB), Y8, Y8
-	VMOVUPS     Y8, 32(AX)
-	VPMOVZXBD   16(SP), Y4
-	VPMOVSXBD   16(CX), Y5
-	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k174<>+0(SB), Y4, Y6
-	VPCMPEQD    k175<>+0(SB), Y4, Y7
-	VMULPS      Y0, Y4, Y8
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y8, Y8
-	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k176<>+0(SB), Y8, Y8
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y8, Y8
-	VBLENDVPS   Y6, k20<>+0(SB), Y8, Y8
-	VMOVUPS     Y8, 64(AX)
-	VPMOVZXBD   24(SP), Y4
-	VPMOVSXBD   24(CX), Y5
-	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k174<>+0(SB), Y4, Y6
-	VPCMPEQD    k175<>+0(SB), Y4, Y7
-	VMULPS      Y0, Y4, Y8
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y8, Y8
-	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k176<>+0(SB), Y8, Y8
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y8, Y8
-	VBLENDVPS   Y6, k20<>+0(SB), Y8, Y8
-	VMOVUPS     Y8, 96(AX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000080, AX
-	DECQ        SI
-	JNZ         tiny
-	JMP         done
-
-DATA k169<>+0(SB)/8, $0x5700000057000000
-DATA k169<>+8(SB)/8, $0x5700000057000000
-DATA k169<>+16(SB)/8, $0x5700000057000000
-DATA k169<>+24(SB)/8, $0x5700000057000000
-GLOBL k169<>(SB), RODATA|NOPTR, $32
-
-DATA k170<>+0(SB)/8, $0x0c8000000c800000
-DATA k170<>+8(SB)/8, $0x0c8000000c800000
-DATA k170<>+16(SB)/8, $0x0c8000000c800000
-DATA k170<>+24(SB)/8, $0x0c8000000c800000
-GLOBL k170<>(SB), RODATA|NOPTR, $32
-
-DATA k171<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k171<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k171<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k171<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
-GLOBL k171<>(SB), RODATA|NOPTR, $32
-
-DATA k172<>+0(SB)/8, $0x1e1c1a180a080400
-DATA k172<>+8(SB)/8, $0x0000000000000000
-DATA k172<>+16(SB)/8, $0x1e1c1a180a080400
-DATA k172<>+24(SB)/8, $0x0000000000000000
-GLOBL k172<>(SB), RODATA|NOPTR, $32
-
-DATA k173<>+0(SB)/8, $0xfefefefefefefefe
-DATA k173<>+8(SB)/8, $0xfefefefefefefefe
-DATA k173<>+16(SB)/8, $0xfefefefefefefefe
-DATA k173<>+24(SB)/8, $0xfefefefefefefefe
-GLOBL k173<>(SB), RODATA|NOPTR, $32
-
-DATA k174<>+0(SB)/8, $0x1fe000001fe00000
-DATA k174<>+8(SB)/8, $0x1fe000001fe00000
-DATA k174<>+16(SB)/8, $0x1fe000001fe00000
-DATA k174<>+24(SB)/8, $0x1fe000001fe00000
-GLOBL k174<>(SB), RODATA|NOPTR, $32
-
-DATA k175<>+0(SB)/8, $0x1fc000001fc00000
-DATA k175<>+8(SB)/8, $0x1fc000001fc00000
-DATA k175<>+16(SB)/8, $0x1fc000001fc00000
-DATA k175<>+24(SB)/8, $0x1fc000001fc00000
-GLOBL k175<>(SB), RODATA|NOPTR, $32
-
-DATA k176<>+0(SB)/8, $0x7f8000007f800000
-DATA k176<>+8(SB)/8, $0x7f8000007f800000
-DATA k176<>+16(SB)/8, $0x7f8000007f800000
-DATA k176<>+24(SB)/8, $0x7f8000007f800000
-GLOBL k176<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
@@ -25397,8 +25150,8 @@ run:
 	SUBL         $0x08800000, R8
 	CMPL         R8, $0x6e800000
 	JHI          odd
-	VMOVDQU      k177<>+0(SB), Y4
-	VMOVDQU      k178<>+0(SB), Y5
+	VMOVDQU      k169<>+0(SB), Y4
+	VMOVDQU      k170<>+0(SB), Y5
 	VMULPS       Y2, Y4, Y4
 	VPSLLD       $0x0f, Y4, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -25428,14 +25181,14 @@ chunk:
 	VPAND      k171<>+0(SB), Y8, Y8
 	VPSHUFB    Y7, Y2, Y9
 	VPSHUFB    Y7, Y4, Y7
-	VPCMPGTB   k179<>+0(SB), Y6, Y10
+	VPCMPGTB   k172<>+0(SB), Y6, Y10
 	VPBLENDVB  Y10, k51<>+0(SB), Y9, Y9
 	VPBLENDVB  Y10, Y3, Y7, Y7
 	VPANDN     Y8, Y10, Y8
 	VPAND      k51<>+0(SB), Y5, Y5
 	VPXOR      Y5, Y7, Y7
 	VPCMPGTB   k171<>+0(SB), Y6, Y5
-	VPBLENDVB  Y5, k162<>+0(SB), Y9, Y9
+	VPBLENDVB  Y5, k157<>+0(SB), Y9, Y9
 	VPBLENDVB  Y5, k154<>+0(SB), Y7, Y7
 	VPANDN     Y8, Y5, Y8
 	VPXOR      Y6, Y6, Y6
@@ -25473,8 +25226,8 @@ odd:
 	SBBL         R9, R9
 	VMOVD        R9, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k163<>+0(SB), Y2, Y3
-	VPOR         k164<>+0(SB), Y3, Y3
+	VPXOR        k158<>+0(SB), Y2, Y3
+	VPOR         k159<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
 	VPAND        k171<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
@@ -25492,8 +25245,8 @@ odd:
 	VANDPS       k140<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k20<>+0(SB), Y3, Y3
-	VMOVDQU      k177<>+0(SB), Y4
-	VMOVDQU      k178<>+0(SB), Y5
+	VMOVDQU      k169<>+0(SB), Y4
+	VMOVDQU      k170<>+0(SB), Y5
 	VMULPS       Y3, Y4, Y4
 	VPSLLD       $0x0f, Y4, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -25523,14 +25276,14 @@ edge:
 	VPAND      (SP), Y8, Y8
 	VPSHUFB    Y7, Y3, Y9
 	VPSHUFB    Y7, Y4, Y7
-	VPCMPGTB   k179<>+0(SB), Y6, Y10
+	VPCMPGTB   k172<>+0(SB), Y6, Y10
 	VPBLENDVB  Y10, 64(SP), Y9, Y9
 	VPBLENDVB  Y10, k154<>+0(SB), Y7, Y7
 	VPANDN     Y8, Y10, Y8
 	VPXOR      Y2, Y5, Y5
 	VPAND      k51<>+0(SB), Y5, Y5
 	VPCMPGTB   k171<>+0(SB), Y6, Y6
-	VPAND      k162<>+0(SB), Y6, Y10
+	VPAND      k157<>+0(SB), Y6, Y10
 	VPAND      k154<>+0(SB), Y6, Y6
 	VPXOR      Y11, Y11, Y11
 	VPUNPCKLBW Y7, Y9, Y12
@@ -25541,7 +25294,7 @@ edge:
 	VPADDW     Y13, Y12, Y12
 	VPMINUW    32(SP), Y12, Y12
 	VPMAXUW    Y14, Y12, Y12
-	VPCMPGTW   k164<>+0(SB), Y12, Y13
+	VPCMPGTW   k159<>+0(SB), Y12, Y13
 	VPANDN     Y15, Y13, Y15
 	VPOR       Y15, Y12, Y12
 	VMOVDQU    Y12, (AX)
@@ -25553,7 +25306,7 @@ edge:
 	VPADDW     Y8, Y7, Y7
 	VPMINUW    32(SP), Y7, Y7
 	VPMAXUW    Y6, Y7, Y7
-	VPCMPGTW   k164<>+0(SB), Y7, Y6
+	VPCMPGTW   k159<>+0(SB), Y7, Y6
 	VPANDN     Y5, Y6, Y5
 	VPOR       Y5, Y7, Y7
 	VMOVDQU    Y7, 32(AX)
@@ -25568,10 +25321,10 @@ small:
 	VANDPS       k140<>+0(SB), Y2, Y2
 	VMOVDQU      k130<>+0(SB), Y4
 	VMOVDQU      k4<>+0(SB), Y5
-	VPCMPGTD     k151<>+0(SB), Y2, Y6
+	VPCMPGTD     k160<>+0(SB), Y2, Y6
 	VCVTDQ2PS    Y2, Y3
-	VPADDD       k169<>+0(SB), Y2, Y2
-	VPADDD       k170<>+0(SB), Y3, Y3
+	VPADDD       k173<>+0(SB), Y2, Y2
+	VPADDD       k174<>+0(SB), Y3, Y3
 	VBLENDVPS    Y6, Y2, Y3, Y2
 	VPSUBD       k132<>+0(SB), Y2, Y3
 	VPBROADCASTB 3(DX), Y6
@@ -25584,7 +25337,7 @@ tiny:
 	VPXOR       Y6, Y8, Y8
 	VPAND       k51<>+0(SB), Y8, Y8
 	VPCMPGTB    k171<>+0(SB), Y9, Y11
-	VPAND       k162<>+0(SB), Y11, Y10
+	VPAND       k157<>+0(SB), Y11, Y10
 	VPCMPEQB    k171<>+0(SB), Y9, Y12
 	VPAND       k154<>+0(SB), Y12, Y13
 	VPOR        Y13, Y8, Y8
@@ -25592,7 +25345,7 @@ tiny:
 	VPOR        Y13, Y10, Y10
 	VPANDN      Y9, Y12, Y9
 	VPBLENDVB   Y11, k154<>+0(SB), Y8, Y8
-	VMOVDQU     k172<>+0(SB), Y12
+	VMOVDQU     k175<>+0(SB), Y12
 	VPSHUFB     Y9, Y12, Y12
 	VPCMPGTB    k37<>+0(SB), Y9, Y13
 	VPADDB      k48<>+0(SB), Y9, Y9
@@ -25650,23 +25403,47 @@ tiny:
 	JNZ         tiny
 	JMP         done
 
-DATA k177<>+0(SB)/8, $0x3800000000000000
-DATA k177<>+8(SB)/8, $0x38c0000038800000
-DATA k177<>+16(SB)/8, $0x3940000039000000
-DATA k177<>+24(SB)/8, $0x39c0000039800000
-GLOBL k177<>(SB), RODATA|NOPTR, $32
+DATA k169<>+0(SB)/8, $0x3800000000000000
+DATA k169<>+8(SB)/8, $0x38c0000038800000
+DATA k169<>+16(SB)/8, $0x3940000039000000
+DATA k169<>+24(SB)/8, $0x39c0000039800000
+GLOBL k169<>(SB), RODATA|NOPTR, $32
 
-DATA k178<>+0(SB)/8, $0x3840000037800000
-DATA k178<>+8(SB)/8, $0x38e0000038a00000
-DATA k178<>+16(SB)/8, $0x3960000039200000
-DATA k178<>+24(SB)/8, $0x39e0000039a00000
-GLOBL k178<>(SB), RODATA|NOPTR, $32
+DATA k170<>+0(SB)/8, $0x3840000037800000
+DATA k170<>+8(SB)/8, $0x38e0000038a00000
+DATA k170<>+16(SB)/8, $0x3960000039200000
+DATA k170<>+24(SB)/8, $0x39e0000039a00000
+GLOBL k170<>(SB), RODATA|NOPTR, $32
 
-DATA k179<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k179<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k179<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k179<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
-GLOBL k179<>(SB), RODATA|NOPTR, $32
+DATA k171<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k171<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k171<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k171<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
+GLOBL k171<>(SB), RODATA|NOPTR, $32
+
+DATA k172<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k172<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k172<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k172<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
+GLOBL k172<>(SB), RODATA|NOPTR, $32
+
+DATA k173<>+0(SB)/8, $0x5700000057000000
+DATA k173<>+8(SB)/8, $0x5700000057000000
+DATA k173<>+16(SB)/8, $0x5700000057000000
+DATA k173<>+24(SB)/8, $0x5700000057000000
+GLOBL k173<>(SB), RODATA|NOPTR, $32
+
+DATA k174<>+0(SB)/8, $0x0c8000000c800000
+DATA k174<>+8(SB)/8, $0x0c8000000c800000
+DATA k174<>+16(SB)/8, $0x0c8000000c800000
+DATA k174<>+24(SB)/8, $0x0c8000000c800000
+GLOBL k174<>(SB), RODATA|NOPTR, $32
+
+DATA k175<>+0(SB)/8, $0x1e1c1a180a080400
+DATA k175<>+8(SB)/8, $0x0000000000000000
+DATA k175<>+16(SB)/8, $0x1e1c1a180a080400
+DATA k175<>+24(SB)/8, $0x0000000000000000
+GLOBL k175<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
@@ -25684,7 +25461,7 @@ run:
 	ANDL         $0x7fffffff, R8
 	DECL         R8
 	CMPL         R8, $0x087fffff
-	JCS          small
+	JCS          little
 
 chunk:
 	VPMOVSXBW    (CX), Y2
@@ -25692,12 +25469,12 @@ chunk:
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       Y0, Y1, Y1
+	VFMADD213PS  k0<>+0(SB), Y0, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k20<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, (AX)
-	VMULPS       Y0, Y2, Y2
+	VFMADD213PS  k0<>+0(SB), Y0, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k20<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X1
@@ -25707,12 +25484,12 @@ chunk:
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       Y0, Y1, Y1
+	VFMADD213PS  k0<>+0(SB), Y0, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k20<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 32(AX)
-	VMULPS       Y0, Y2, Y2
+	VFMADD213PS  k0<>+0(SB), Y0, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k20<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X1
@@ -25721,166 +25498,74 @@ chunk:
 	ADDQ         $0x00000040, AX
 	DECQ         SI
 	JNZ          chunk
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
 	VZEROUPPER
 	RET
 
-small:
-	VBROADCASTSS (DX), Y0
-	VANDPS       k140<>+0(SB), Y0, Y0
-	VMOVDQU      k130<>+0(SB), Y2
-	VMOVDQU      k4<>+0(SB), Y1
-	VPCMPGTD     k151<>+0(SB), Y0, Y3
-	VCVTDQ2PS    Y0, Y1
-	VPADDD       k169<>+0(SB), Y0, Y0
-	VPADDD       k170<>+0(SB), Y1, Y1
-	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k132<>+0(SB), Y0, Y1
-	VBROADCASTSS (DX), Y3
-
-tiny:
-	VMOVDQU     (CX), Y4
-	VPAND       k154<>+0(SB), Y4, Y4
-	VPCMPGTB    k171<>+0(SB), Y4, Y5
-	VPCMPEQB    k171<>+0(SB), Y4, Y6
-	VMOVDQU     k172<>+0(SB), Y7
-	VPSHUFB     Y4, Y7, Y7
-	VPCMPGTB    k37<>+0(SB), Y4, Y8
-	VPADDB      k48<>+0(SB), Y4, Y4
-	VPBLENDVB   Y8, Y4, Y7, Y4
-	VPBLENDVB   Y6, k173<>+0(SB), Y4, Y4
-	VPOR        Y5, Y4, Y4
-	VMOVDQU     Y4, (SP)
-	VPMOVZXBD   (SP), Y4
-	VPMOVSXBD   (CX), Y5
-	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k174<>+0(SB), Y4, Y6
-	VPCMPEQD    k175<>+0(SB), Y4, Y7
-	VMULPS      Y0, Y4, Y8
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y8, Y8
-	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k176<>+0(SB), Y8, Y8
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y8, Y8
-	VBLENDVPS   Y6, k20<>+0(SB), Y8, Y8
-	VCVTPS2PH   $0x00, Y8, X4
-	VMOVDQU     X4, (AX)
-	VPMOVZXBD   8(SP), Y4
-	VPMOVSXBD   8(CX), Y5
-	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k174<>+0(SB), Y4, Y6
-	VPCMPEQD    k175<>+0(SB), Y4, Y7
-	VMULPS      Y0, Y4, Y8
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y8, Y8
-	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k176<>+0(SB), Y8, Y8
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y8, Y8
-	VBLENDVPS   Y6, k20<>+0(SB), Y8, Y8
-	VCVTPS2PH   $0x00, Y8, X4
-	VMOVDQU     X4, 16(AX)
-	VPMOVZXBD   16(SP), Y4
-	VPMOVSXBD   16(CX), Y5
-	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k174<>+0(SB), Y4, Y6
-	VPCMPEQD    k175<>+0(SB), Y4, Y7
-	VMULPS      Y0, Y4, Y8
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y8, Y8
-	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k176<>+0(SB), Y8, Y8
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y8, Y8
-	VBLENDVPS   Y6, k20<>+0(SB), Y8, Y8
-	VCVTPS2PH   $0x00, Y8, X4
-	VMOVDQU     X4, 32(AX)
-	VPMOVZXBD   24(SP), Y4
-	VPMOVSXBD   24(CX), Y5
-	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k174<>+0(SB), Y4, Y6
-	VPCMPEQD    k175<>+0(SB), Y4, Y7
-	VMULPS      Y0, Y4, Y8
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y8, Y8
-	VPSUBD      Y2, Y8, Y8
-	VBLENDVPS   Y7, k176<>+0(SB), Y8, Y8
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y8, Y8
-	VBLENDVPS   Y6, k20<>+0(SB), Y8, Y8
-	VCVTPS2PH   $0x00, Y8, X4
-	VMOVDQU     X4, 48(AX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000040, AX
-	DECQ        SI
-	JNZ         tiny
-	JMP         done
+little:
+	VANDPS k0<>+0(SB), Y0, Y0
+	VORPS  k136<>+0(SB), Y0, Y0
+	JMP    chunk
 
 // func float8E4M3FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
 TEXT ·float8E4M3FNUZF32AVX2(SB), NOSPLIT, $32-48
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-	MOVQ n+40(FP), DI
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	VMOVDQU k0<>+0(SB), Y0
+	MOVQ    n+40(FP), DI
 
 run:
 	MOVQ         chunks+32(FP), SI
-	VBROADCASTSS (DX), Y0
+	VBROADCASTSS (DX), Y1
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
 	DECL         R8
 	CMPL         R8, $0x057fffff
-	JCS          small
+	JCS          little
 
 chunk:
-	VPMOVSXBW    (CX), Y2
-	VPCMPEQW     k180<>+0(SB), Y2, Y1
-	VPSLLW       $0x07, Y2, Y2
-	VPAND        k149<>+0(SB), Y2, Y2
-	VPOR         Y1, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       k181<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k20<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, (AX)
-	VMULPS       k181<>+0(SB), Y2, Y2
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y1
-	VBLENDVPS    Y1, k20<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 32(AX)
-	VPMOVSXBW    16(CX), Y2
-	VPCMPEQW     k180<>+0(SB), Y2, Y1
-	VPSLLW       $0x07, Y2, Y2
-	VPAND        k149<>+0(SB), Y2, Y2
-	VPOR         Y1, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       k181<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k20<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 64(AX)
-	VMULPS       k181<>+0(SB), Y2, Y2
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y1
-	VBLENDVPS    Y1, k20<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 96(AX)
+	VPMOVSXBW    (CX), Y3
+	VPCMPEQW     k176<>+0(SB), Y3, Y2
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k149<>+0(SB), Y3, Y3
+	VPOR         Y2, Y3, Y3
+	VCVTPH2PS    X3, Y2
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       k177<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k20<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, (AX)
+	VMULPS       k177<>+0(SB), Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y2
+	VBLENDVPS    Y2, k20<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 32(AX)
+	VPMOVSXBW    16(CX), Y3
+	VPCMPEQW     k176<>+0(SB), Y3, Y2
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k149<>+0(SB), Y3, Y3
+	VPOR         Y2, Y3, Y3
+	VCVTPH2PS    X3, Y2
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       k177<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, k20<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, 64(AX)
+	VMULPS       k177<>+0(SB), Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y2
+	VBLENDVPS    Y2, k20<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 96(AX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000080, AX
 	DECQ         SI
@@ -25894,111 +25579,84 @@ done:
 	VZEROUPPER
 	RET
 
-small:
-	VBROADCASTSS (DX), Y0
-	VANDPS       k140<>+0(SB), Y0, Y0
-	VMOVDQU      k130<>+0(SB), Y2
-	VMOVDQU      k4<>+0(SB), Y1
-	VPCMPGTD     k151<>+0(SB), Y0, Y3
-	VCVTDQ2PS    Y0, Y1
-	VPADDD       k182<>+0(SB), Y0, Y0
-	VPADDD       k183<>+0(SB), Y1, Y1
-	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k132<>+0(SB), Y0, Y1
-	VBROADCASTSS (DX), Y3
+little:
+	VMOVDQU     k130<>+0(SB), Y2
+	VMOVDQU     k178<>+0(SB), Y3
+	VFMADD213PS Y0, Y1, Y3
+	VPSUBD      k132<>+0(SB), Y3, Y1
 
-tiny:
-	VMOVDQU     (CX), Y4
-	VPAND       k154<>+0(SB), Y4, Y5
-	VPCMPEQB    k51<>+0(SB), Y4, Y4
-	VMOVDQU     k155<>+0(SB), Y6
-	VPSHUFB     Y5, Y6, Y6
-	VPCMPGTB    k156<>+0(SB), Y5, Y7
-	VPADDB      k157<>+0(SB), Y5, Y5
-	VPBLENDVB   Y7, Y5, Y6, Y5
-	VPOR        Y4, Y5, Y5
-	VMOVDQU     Y5, (SP)
-	VPMOVZXBD   (SP), Y4
-	VPMOVSXBD   (CX), Y5
-	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k158<>+0(SB), Y4, Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y7, Y7
-	VPSUBD      Y2, Y7, Y7
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y7, Y7
-	VBLENDVPS   Y6, k20<>+0(SB), Y7, Y7
-	VMOVUPS     Y7, (AX)
-	VPMOVZXBD   8(SP), Y4
-	VPMOVSXBD   8(CX), Y5
-	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k158<>+0(SB), Y4, Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y7, Y7
-	VPSUBD      Y2, Y7, Y7
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y7, Y7
-	VBLENDVPS   Y6, k20<>+0(SB), Y7, Y7
-	VMOVUPS     Y7, 32(AX)
-	VPMOVZXBD   16(SP), Y4
-	VPMOVSXBD   16(CX), Y5
-	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k158<>+0(SB), Y4, Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y7, Y7
-	VPSUBD      Y2, Y7, Y7
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y7, Y7
-	VBLENDVPS   Y6, k20<>+0(SB), Y7, Y7
-	VMOVUPS     Y7, 64(AX)
-	VPMOVZXBD   24(SP), Y4
-	VPMOVSXBD   24(CX), Y5
-	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k158<>+0(SB), Y4, Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y7, Y7
-	VPSUBD      Y2, Y7, Y7
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y7, Y7
-	VBLENDVPS   Y6, k20<>+0(SB), Y7, Y7
-	VMOVUPS     Y7, 96(AX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000080, AX
-	DECQ        SI
-	JNZ         tiny
-	JMP         done
+slowly:
+	VPMOVSXBW    (CX), Y5
+	VPCMPEQW     k176<>+0(SB), Y5, Y4
+	VPSLLW       $0x07, Y5, Y5
+	VPAND        k149<>+0(SB), Y5, Y5
+	VPOR         Y4, Y5, Y5
+	VCVTPH2PS    X5, Y4
+	VEXTRACTI128 $0x01, Y5, X5
+	VCVTPH2PS    X5, Y5
+	VMULPS       Y3, Y4, Y6
+	VBLENDVPS    Y6, k133<>+0(SB), Y2, Y7
+	VFMADD213PS  Y7, Y1, Y4
+	VPMAXUD      Y6, Y4, Y4
+	VCMPPS       $0x03, Y6, Y6, Y6
+	VPSUBD       k130<>+0(SB), Y4, Y4
+	VBLENDVPS    Y6, k20<>+0(SB), Y4, Y4
+	VMOVUPS      Y4, (AX)
+	VMULPS       Y3, Y5, Y4
+	VBLENDVPS    Y4, k133<>+0(SB), Y2, Y6
+	VFMADD213PS  Y6, Y1, Y5
+	VPMAXUD      Y4, Y5, Y5
+	VCMPPS       $0x03, Y4, Y4, Y4
+	VPSUBD       k130<>+0(SB), Y5, Y5
+	VBLENDVPS    Y4, k20<>+0(SB), Y5, Y5
+	VMOVUPS      Y5, 32(AX)
+	VPMOVSXBW    16(CX), Y5
+	VPCMPEQW     k176<>+0(SB), Y5, Y4
+	VPSLLW       $0x07, Y5, Y5
+	VPAND        k149<>+0(SB), Y5, Y5
+	VPOR         Y4, Y5, Y5
+	VCVTPH2PS    X5, Y4
+	VEXTRACTI128 $0x01, Y5, X5
+	VCVTPH2PS    X5, Y5
+	VMULPS       Y3, Y4, Y6
+	VBLENDVPS    Y6, k133<>+0(SB), Y2, Y7
+	VFMADD213PS  Y7, Y1, Y4
+	VPMAXUD      Y6, Y4, Y4
+	VCMPPS       $0x03, Y6, Y6, Y6
+	VPSUBD       k130<>+0(SB), Y4, Y4
+	VBLENDVPS    Y6, k20<>+0(SB), Y4, Y4
+	VMOVUPS      Y4, 64(AX)
+	VMULPS       Y3, Y5, Y4
+	VBLENDVPS    Y4, k133<>+0(SB), Y2, Y6
+	VFMADD213PS  Y6, Y1, Y5
+	VPMAXUD      Y4, Y5, Y5
+	VCMPPS       $0x03, Y4, Y4, Y4
+	VPSUBD       k130<>+0(SB), Y5, Y5
+	VBLENDVPS    Y4, k20<>+0(SB), Y5, Y5
+	VMOVUPS      Y5, 96(AX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000080, AX
+	DECQ         SI
+	JNZ          slowly
+	JMP          done
 
-DATA k180<>+0(SB)/8, $0xff80ff80ff80ff80
-DATA k180<>+8(SB)/8, $0xff80ff80ff80ff80
-DATA k180<>+16(SB)/8, $0xff80ff80ff80ff80
-DATA k180<>+24(SB)/8, $0xff80ff80ff80ff80
-GLOBL k180<>(SB), RODATA|NOPTR, $32
+DATA k176<>+0(SB)/8, $0xff80ff80ff80ff80
+DATA k176<>+8(SB)/8, $0xff80ff80ff80ff80
+DATA k176<>+16(SB)/8, $0xff80ff80ff80ff80
+DATA k176<>+24(SB)/8, $0xff80ff80ff80ff80
+GLOBL k176<>(SB), RODATA|NOPTR, $32
 
-DATA k181<>+0(SB)/8, $0x4300000043000000
-DATA k181<>+8(SB)/8, $0x4300000043000000
-DATA k181<>+16(SB)/8, $0x4300000043000000
-DATA k181<>+24(SB)/8, $0x4300000043000000
-GLOBL k181<>(SB), RODATA|NOPTR, $32
+DATA k177<>+0(SB)/8, $0x4300000043000000
+DATA k177<>+8(SB)/8, $0x4300000043000000
+DATA k177<>+16(SB)/8, $0x4300000043000000
+DATA k177<>+24(SB)/8, $0x4300000043000000
+GLOBL k177<>(SB), RODATA|NOPTR, $32
 
-DATA k182<>+0(SB)/8, $0x5a0000005a000000
-DATA k182<>+8(SB)/8, $0x5a0000005a000000
-DATA k182<>+16(SB)/8, $0x5a0000005a000000
-DATA k182<>+24(SB)/8, $0x5a0000005a000000
-GLOBL k182<>(SB), RODATA|NOPTR, $32
-
-DATA k183<>+0(SB)/8, $0x0f8000000f800000
-DATA k183<>+8(SB)/8, $0x0f8000000f800000
-DATA k183<>+16(SB)/8, $0x0f8000000f800000
-DATA k183<>+24(SB)/8, $0x0f8000000f800000
-GLOBL k183<>(SB), RODATA|NOPTR, $32
+DATA k178<>+0(SB)/8, $0x6300000063000000
+DATA k178<>+8(SB)/8, $0x6300000063000000
+DATA k178<>+16(SB)/8, $0x6300000063000000
+DATA k178<>+24(SB)/8, $0x6300000063000000
+GLOBL k178<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
@@ -26019,8 +25677,8 @@ run:
 	SUBL         $0x05800000, R8
 	CMPL         R8, $0x75000000
 	JHI          odd
-	VMOVDQU      k184<>+0(SB), Y3
-	VMOVDQU      k185<>+0(SB), Y4
+	VMOVDQU      k179<>+0(SB), Y3
+	VMOVDQU      k180<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
@@ -26044,16 +25702,16 @@ chunk:
 	VPAND      k154<>+0(SB), Y4, Y5
 	VPMINUB    k48<>+0(SB), Y5, Y6
 	VPAND      k48<>+0(SB), Y6, Y6
-	VPAND      k156<>+0(SB), Y4, Y7
+	VPAND      k155<>+0(SB), Y4, Y7
 	VPOR       Y7, Y6, Y6
 	VPSUBUSB   k48<>+0(SB), Y5, Y5
-	VPAND      k161<>+0(SB), Y5, Y5
+	VPAND      k156<>+0(SB), Y5, Y5
 	VPSHUFB    Y6, Y2, Y7
 	VPSHUFB    Y6, Y3, Y6
 	VPAND      k51<>+0(SB), Y4, Y8
 	VPXOR      Y8, Y6, Y6
 	VPCMPEQB   k51<>+0(SB), Y4, Y4
-	VPBLENDVB  Y4, k162<>+0(SB), Y7, Y7
+	VPBLENDVB  Y4, k157<>+0(SB), Y7, Y7
 	VPBLENDVB  Y4, k154<>+0(SB), Y6, Y6
 	VPANDN     Y5, Y4, Y5
 	VPXOR      Y8, Y8, Y8
@@ -26091,18 +25749,18 @@ odd:
 	SBBL         R8, R8
 	VMOVD        R8, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k163<>+0(SB), Y2, Y3
-	VPOR         k164<>+0(SB), Y3, Y3
+	VPXOR        k158<>+0(SB), Y2, Y3
+	VPOR         k159<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k161<>+0(SB), Y2, Y2
+	VPAND        k156<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	VPBROADCASTB 3(DX), Y2
 	VBROADCASTSS (DX), Y3
 	VANDPS       k140<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k20<>+0(SB), Y3, Y3
-	VMOVDQU      k184<>+0(SB), Y4
-	VMOVDQU      k185<>+0(SB), Y5
+	VMOVDQU      k179<>+0(SB), Y4
+	VMOVDQU      k180<>+0(SB), Y5
 	VMULPS       Y3, Y4, Y4
 	VPSLLD       $0x0f, Y4, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -26126,7 +25784,7 @@ edge:
 	VPAND      k154<>+0(SB), Y5, Y6
 	VPMINUB    k48<>+0(SB), Y6, Y7
 	VPAND      k48<>+0(SB), Y7, Y7
-	VPAND      k156<>+0(SB), Y5, Y8
+	VPAND      k155<>+0(SB), Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VPSUBUSB   k48<>+0(SB), Y6, Y6
 	VPAND      (SP), Y6, Y6
@@ -26135,7 +25793,7 @@ edge:
 	VPXOR      Y2, Y5, Y9
 	VPAND      k51<>+0(SB), Y9, Y9
 	VPCMPEQB   k51<>+0(SB), Y5, Y5
-	VPAND      k162<>+0(SB), Y5, Y10
+	VPAND      k157<>+0(SB), Y5, Y10
 	VPAND      k154<>+0(SB), Y5, Y5
 	VPXOR      Y11, Y11, Y11
 	VPUNPCKLBW Y7, Y8, Y12
@@ -26146,7 +25804,7 @@ edge:
 	VPADDW     Y13, Y12, Y12
 	VPMINUW    32(SP), Y12, Y12
 	VPMAXUW    Y14, Y12, Y12
-	VPCMPGTW   k164<>+0(SB), Y12, Y13
+	VPCMPGTW   k159<>+0(SB), Y12, Y13
 	VPANDN     Y15, Y13, Y15
 	VPOR       Y15, Y12, Y12
 	VMOVDQU    Y12, (AX)
@@ -26158,7 +25816,7 @@ edge:
 	VPADDW     Y6, Y7, Y7
 	VPMINUW    32(SP), Y7, Y7
 	VPMAXUW    Y5, Y7, Y7
-	VPCMPGTW   k164<>+0(SB), Y7, Y5
+	VPCMPGTW   k159<>+0(SB), Y7, Y5
 	VPANDN     Y8, Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VMOVDQU    Y7, 32(AX)
@@ -26173,10 +25831,10 @@ small:
 	VANDPS       k140<>+0(SB), Y2, Y2
 	VMOVDQU      k130<>+0(SB), Y4
 	VMOVDQU      k4<>+0(SB), Y5
-	VPCMPGTD     k151<>+0(SB), Y2, Y6
+	VPCMPGTD     k160<>+0(SB), Y2, Y6
 	VCVTDQ2PS    Y2, Y3
-	VPADDD       k182<>+0(SB), Y2, Y2
-	VPADDD       k183<>+0(SB), Y3, Y3
+	VPADDD       k181<>+0(SB), Y2, Y2
+	VPADDD       k182<>+0(SB), Y3, Y3
 	VBLENDVPS    Y6, Y2, Y3, Y2
 	VPSUBD       k132<>+0(SB), Y2, Y3
 	VPBROADCASTB 3(DX), Y6
@@ -26189,12 +25847,12 @@ tiny:
 	VPXOR       Y6, Y8, Y10
 	VPAND       k51<>+0(SB), Y10, Y10
 	VPCMPEQB    k51<>+0(SB), Y8, Y11
-	VPAND       k162<>+0(SB), Y11, Y8
+	VPAND       k157<>+0(SB), Y11, Y8
 	VPBLENDVB   Y11, k154<>+0(SB), Y10, Y10
-	VMOVDQU     k155<>+0(SB), Y12
+	VMOVDQU     k163<>+0(SB), Y12
 	VPSHUFB     Y9, Y12, Y12
-	VPCMPGTB    k156<>+0(SB), Y9, Y13
-	VPADDB      k157<>+0(SB), Y9, Y9
+	VPCMPGTB    k155<>+0(SB), Y9, Y13
+	VPADDB      k164<>+0(SB), Y9, Y9
 	VPBLENDVB   Y13, Y9, Y12, Y9
 	VPANDN      Y9, Y11, Y9
 	VPUNPCKLBW  Y10, Y8, Y11
@@ -26249,20 +25907,32 @@ tiny:
 	JNZ         tiny
 	JMP         done
 
-DATA k184<>+0(SB)/8, $0x3b00000000000000
-DATA k184<>+8(SB)/8, $0x3bc000003b800000
-DATA k184<>+16(SB)/8, $0x3c2000003c000000
-DATA k184<>+24(SB)/8, $0x3c6000003c400000
-GLOBL k184<>(SB), RODATA|NOPTR, $32
+DATA k179<>+0(SB)/8, $0x3b00000000000000
+DATA k179<>+8(SB)/8, $0x3bc000003b800000
+DATA k179<>+16(SB)/8, $0x3c2000003c000000
+DATA k179<>+24(SB)/8, $0x3c6000003c400000
+GLOBL k179<>(SB), RODATA|NOPTR, $32
 
-DATA k185<>+0(SB)/8, $0x3b4000003a800000
-DATA k185<>+8(SB)/8, $0x3be000003ba00000
-DATA k185<>+16(SB)/8, $0x3c3000003c100000
-DATA k185<>+24(SB)/8, $0x3c7000003c500000
-GLOBL k185<>(SB), RODATA|NOPTR, $32
+DATA k180<>+0(SB)/8, $0x3b4000003a800000
+DATA k180<>+8(SB)/8, $0x3be000003ba00000
+DATA k180<>+16(SB)/8, $0x3c3000003c100000
+DATA k180<>+24(SB)/8, $0x3c7000003c500000
+GLOBL k180<>(SB), RODATA|NOPTR, $32
+
+DATA k181<>+0(SB)/8, $0x5a0000005a000000
+DATA k181<>+8(SB)/8, $0x5a0000005a000000
+DATA k181<>+16(SB)/8, $0x5a0000005a000000
+DATA k181<>+24(SB)/8, $0x5a0000005a000000
+GLOBL k181<>(SB), RODATA|NOPTR, $32
+
+DATA k182<>+0(SB)/8, $0x0f8000000f800000
+DATA k182<>+8(SB)/8, $0x0f8000000f800000
+DATA k182<>+16(SB)/8, $0x0f8000000f800000
+DATA k182<>+24(SB)/8, $0x0f8000000f800000
+GLOBL k182<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C
 TEXT ·float8E4M3FNUZF16AVX2(SB), NOSPLIT, $32-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -26277,44 +25947,44 @@ run:
 	ANDL         $0x7fffffff, R8
 	DECL         R8
 	CMPL         R8, $0x057fffff
-	JCS          small
+	JCS          little
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPCMPEQW     k180<>+0(SB), Y2, Y1
+	VPCMPEQW     k176<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
 	VPAND        k149<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k181<>+0(SB), Y1, Y1
+	VMULPS       k177<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k20<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, (AX)
-	VMULPS       k181<>+0(SB), Y2, Y2
+	VMULPS       k177<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k20<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPCMPEQW     k180<>+0(SB), Y2, Y1
+	VPCMPEQW     k176<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
 	VPAND        k149<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k181<>+0(SB), Y1, Y1
+	VMULPS       k177<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k20<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 32(AX)
-	VMULPS       k181<>+0(SB), Y2, Y2
+	VMULPS       k177<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k20<>+0(SB), Y2, Y2
@@ -26324,179 +25994,97 @@ chunk:
 	ADDQ         $0x00000040, AX
 	DECQ         SI
 	JNZ          chunk
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         DI
+	JNZ          run
 	VZEROUPPER
 	RET
 
-small:
-	VBROADCASTSS (DX), Y0
-	VANDPS       k140<>+0(SB), Y0, Y0
-	VMOVDQU      k130<>+0(SB), Y2
-	VMOVDQU      k4<>+0(SB), Y1
-	VPCMPGTD     k151<>+0(SB), Y0, Y3
-	VCVTDQ2PS    Y0, Y1
-	VPADDD       k182<>+0(SB), Y0, Y0
-	VPADDD       k183<>+0(SB), Y1, Y1
-	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k132<>+0(SB), Y0, Y1
-	VBROADCASTSS (DX), Y3
-
-tiny:
-	VMOVDQU     (CX), Y4
-	VPAND       k154<>+0(SB), Y4, Y5
-	VPCMPEQB    k51<>+0(SB), Y4, Y4
-	VMOVDQU     k155<>+0(SB), Y6
-	VPSHUFB     Y5, Y6, Y6
-	VPCMPGTB    k156<>+0(SB), Y5, Y7
-	VPADDB      k157<>+0(SB), Y5, Y5
-	VPBLENDVB   Y7, Y5, Y6, Y5
-	VPOR        Y4, Y5, Y5
-	VMOVDQU     Y5, (SP)
-	VPMOVZXBD   (SP), Y4
-	VPMOVSXBD   (CX), Y5
-	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k158<>+0(SB), Y4, Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y7, Y7
-	VPSUBD      Y2, Y7, Y7
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y7, Y7
-	VBLENDVPS   Y6, k20<>+0(SB), Y7, Y7
-	VCVTPS2PH   $0x00, Y7, X4
-	VMOVDQU     X4, (AX)
-	VPMOVZXBD   8(SP), Y4
-	VPMOVSXBD   8(CX), Y5
-	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k158<>+0(SB), Y4, Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y7, Y7
-	VPSUBD      Y2, Y7, Y7
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y7, Y7
-	VBLENDVPS   Y6, k20<>+0(SB), Y7, Y7
-	VCVTPS2PH   $0x00, Y7, X4
-	VMOVDQU     X4, 16(AX)
-	VPMOVZXBD   16(SP), Y4
-	VPMOVSXBD   16(CX), Y5
-	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k158<>+0(SB), Y4, Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y7, Y7
-	VPSUBD      Y2, Y7, Y7
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y7, Y7
-	VBLENDVPS   Y6, k20<>+0(SB), Y7, Y7
-	VCVTPS2PH   $0x00, Y7, X4
-	VMOVDQU     X4, 32(AX)
-	VPMOVZXBD   24(SP), Y4
-	VPMOVSXBD   24(CX), Y5
-	VPSLLD      $0x14, Y4, Y4
-	VPCMPEQD    k158<>+0(SB), Y4, Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y7, Y7
-	VPSUBD      Y2, Y7, Y7
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y7, Y7
-	VBLENDVPS   Y6, k20<>+0(SB), Y7, Y7
-	VCVTPS2PH   $0x00, Y7, X4
-	VMOVDQU     X4, 48(AX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000040, AX
-	DECQ        SI
-	JNZ         tiny
-	JMP         done
+little:
+	VANDPS k0<>+0(SB), Y0, Y0
+	VORPS  k136<>+0(SB), Y0, Y0
+	JMP    chunk
 
 // func float8E5M2FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·float8E5M2FNUZF32AVX2(SB), NOSPLIT, $32-48
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-	MOVQ n+40(FP), DI
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	VMOVDQU k0<>+0(SB), Y0
+	MOVQ    n+40(FP), DI
 
 run:
 	MOVQ         chunks+32(FP), SI
-	VBROADCASTSS (DX), Y0
+	VBROADCASTSS (DX), Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
 	DECL         R8
 	CMPL         R8, $0x08ffffff
-	JCS          small
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k1<>+0(SB), Y0, Y0
+	JCS          little
 
 chunk:
-	VMOVDQU   (CX), Y1
-	VPAND     k154<>+0(SB), Y1, Y1
-	VMOVDQU   k172<>+0(SB), Y2
-	VPSHUFB   Y1, Y2, Y2
-	VPCMPGTB  k37<>+0(SB), Y1, Y3
-	VPADDB    k48<>+0(SB), Y1, Y1
-	VPBLENDVB Y3, Y1, Y2, Y1
-	VMOVDQU   Y1, (SP)
-	VPMOVZXBD (SP), Y1
-	VPMOVSXBD (CX), Y2
-	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k186<>+0(SB), Y2, Y3
-	VPAND     k1<>+0(SB), Y3, Y3
-	VPAND     k0<>+0(SB), Y2, Y2
+	VMOVDQU   (CX), Y2
+	VPAND     k154<>+0(SB), Y2, Y2
+	VMOVDQU   k175<>+0(SB), Y3
+	VPSHUFB   Y2, Y3, Y3
+	VPCMPGTB  k37<>+0(SB), Y2, Y4
+	VPADDB    k48<>+0(SB), Y2, Y2
+	VPBLENDVB Y4, Y2, Y3, Y2
+	VMOVDQU   Y2, (SP)
+	VPMOVZXBD (SP), Y2
+	VPMOVSXBD (CX), Y3
+	VPSLLD    $0x15, Y2, Y2
+	VPCMPEQD  k183<>+0(SB), Y3, Y4
+	VPAND     k1<>+0(SB), Y4, Y4
+	VPAND     Y0, Y3, Y3
+	VPOR      Y4, Y3, Y3
+	VMULPS    k184<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k187<>+0(SB), Y1, Y1
-	VPOR      Y2, Y1, Y1
-	VMULPS    Y0, Y1, Y1
-	VXORPS    k0<>+0(SB), Y1, Y1
-	VMOVUPS   Y1, (AX)
-	VPMOVZXBD 8(SP), Y1
-	VPMOVSXBD 8(CX), Y2
-	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k186<>+0(SB), Y2, Y3
-	VPAND     k1<>+0(SB), Y3, Y3
-	VPAND     k0<>+0(SB), Y2, Y2
+	VMULPS    Y1, Y2, Y2
+	VXORPS    Y0, Y2, Y2
+	VMOVUPS   Y2, (AX)
+	VPMOVZXBD 8(SP), Y2
+	VPMOVSXBD 8(CX), Y3
+	VPSLLD    $0x15, Y2, Y2
+	VPCMPEQD  k183<>+0(SB), Y3, Y4
+	VPAND     k1<>+0(SB), Y4, Y4
+	VPAND     Y0, Y3, Y3
+	VPOR      Y4, Y3, Y3
+	VMULPS    k184<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k187<>+0(SB), Y1, Y1
-	VPOR      Y2, Y1, Y1
-	VMULPS    Y0, Y1, Y1
-	VXORPS    k0<>+0(SB), Y1, Y1
-	VMOVUPS   Y1, 32(AX)
-	VPMOVZXBD 16(SP), Y1
-	VPMOVSXBD 16(CX), Y2
-	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k186<>+0(SB), Y2, Y3
-	VPAND     k1<>+0(SB), Y3, Y3
-	VPAND     k0<>+0(SB), Y2, Y2
+	VMULPS    Y1, Y2, Y2
+	VXORPS    Y0, Y2, Y2
+	VMOVUPS   Y2, 32(AX)
+	VPMOVZXBD 16(SP), Y2
+	VPMOVSXBD 16(CX), Y3
+	VPSLLD    $0x15, Y2, Y2
+	VPCMPEQD  k183<>+0(SB), Y3, Y4
+	VPAND     k1<>+0(SB), Y4, Y4
+	VPAND     Y0, Y3, Y3
+	VPOR      Y4, Y3, Y3
+	VMULPS    k184<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k187<>+0(SB), Y1, Y1
-	VPOR      Y2, Y1, Y1
-	VMULPS    Y0, Y1, Y1
-	VXORPS    k0<>+0(SB), Y1, Y1
-	VMOVUPS   Y1, 64(AX)
-	VPMOVZXBD 24(SP), Y1
-	VPMOVSXBD 24(CX), Y2
-	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k186<>+0(SB), Y2, Y3
-	VPAND     k1<>+0(SB), Y3, Y3
-	VPAND     k0<>+0(SB), Y2, Y2
+	VMULPS    Y1, Y2, Y2
+	VXORPS    Y0, Y2, Y2
+	VMOVUPS   Y2, 64(AX)
+	VPMOVZXBD 24(SP), Y2
+	VPMOVSXBD 24(CX), Y3
+	VPSLLD    $0x15, Y2, Y2
+	VPCMPEQD  k183<>+0(SB), Y3, Y4
+	VPAND     k1<>+0(SB), Y4, Y4
+	VPAND     Y0, Y3, Y3
+	VPOR      Y4, Y3, Y3
+	VMULPS    k184<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k187<>+0(SB), Y1, Y1
-	VPOR      Y2, Y1, Y1
-	VMULPS    Y0, Y1, Y1
-	VXORPS    k0<>+0(SB), Y1, Y1
-	VMOVUPS   Y1, 96(AX)
+	VMULPS    Y1, Y2, Y2
+	VXORPS    Y0, Y2, Y2
+	VMOVUPS   Y2, 96(AX)
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000080, AX
 	DECQ      SI
@@ -26510,111 +26098,106 @@ done:
 	VZEROUPPER
 	RET
 
-small:
-	VBROADCASTSS (DX), Y0
-	VANDPS       k140<>+0(SB), Y0, Y0
-	VMOVDQU      k130<>+0(SB), Y2
-	VMOVDQU      k4<>+0(SB), Y1
-	VPCMPGTD     k151<>+0(SB), Y0, Y3
-	VCVTDQ2PS    Y0, Y1
-	VPADDD       k188<>+0(SB), Y0, Y0
-	VPADDD       k189<>+0(SB), Y1, Y1
-	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k132<>+0(SB), Y0, Y1
-	VBROADCASTSS (DX), Y3
+little:
+	VMOVDQU     k130<>+0(SB), Y2
+	VMOVDQU     k131<>+0(SB), Y3
+	VFMADD213PS Y0, Y1, Y3
+	VPSUBD      k132<>+0(SB), Y3, Y1
 
-tiny:
+slowly:
 	VMOVDQU     (CX), Y4
-	VPAND       k154<>+0(SB), Y4, Y5
-	VPCMPEQB    k51<>+0(SB), Y4, Y4
-	VMOVDQU     k172<>+0(SB), Y6
-	VPSHUFB     Y5, Y6, Y6
-	VPCMPGTB    k37<>+0(SB), Y5, Y7
-	VPADDB      k48<>+0(SB), Y5, Y5
-	VPBLENDVB   Y7, Y5, Y6, Y5
-	VPOR        Y4, Y5, Y5
-	VMOVDQU     Y5, (SP)
+	VPAND       k154<>+0(SB), Y4, Y4
+	VMOVDQU     k175<>+0(SB), Y5
+	VPSHUFB     Y4, Y5, Y5
+	VPCMPGTB    k37<>+0(SB), Y4, Y6
+	VPADDB      k48<>+0(SB), Y4, Y4
+	VPBLENDVB   Y6, Y4, Y5, Y4
+	VMOVDQU     Y4, (SP)
 	VPMOVZXBD   (SP), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k174<>+0(SB), Y4, Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y7, Y7
-	VPSUBD      Y2, Y7, Y7
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y7, Y7
-	VBLENDVPS   Y6, k20<>+0(SB), Y7, Y7
-	VMOVUPS     Y7, (AX)
+	VPCMPEQD    k183<>+0(SB), Y5, Y6
+	VPAND       k1<>+0(SB), Y6, Y6
+	VPAND       Y0, Y5, Y5
+	VPOR        Y6, Y5, Y5
+	VMULPS      k184<>+0(SB), Y4, Y4
+	VPOR        Y5, Y4, Y4
+	VMULPS      Y3, Y4, Y5
+	VBLENDVPS   Y5, k133<>+0(SB), Y2, Y6
+	VFMADD213PS Y6, Y1, Y4
+	VPMAXUD     Y5, Y4, Y4
+	VCMPPS      $0x03, Y5, Y5, Y5
+	VPSUBD      k133<>+0(SB), Y4, Y4
+	VBLENDVPS   Y5, k20<>+0(SB), Y4, Y4
+	VMOVUPS     Y4, (AX)
 	VPMOVZXBD   8(SP), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k174<>+0(SB), Y4, Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y7, Y7
-	VPSUBD      Y2, Y7, Y7
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y7, Y7
-	VBLENDVPS   Y6, k20<>+0(SB), Y7, Y7
-	VMOVUPS     Y7, 32(AX)
+	VPCMPEQD    k183<>+0(SB), Y5, Y6
+	VPAND       k1<>+0(SB), Y6, Y6
+	VPAND       Y0, Y5, Y5
+	VPOR        Y6, Y5, Y5
+	VMULPS      k184<>+0(SB), Y4, Y4
+	VPOR        Y5, Y4, Y4
+	VMULPS      Y3, Y4, Y5
+	VBLENDVPS   Y5, k133<>+0(SB), Y2, Y6
+	VFMADD213PS Y6, Y1, Y4
+	VPMAXUD     Y5, Y4, Y4
+	VCMPPS      $0x03, Y5, Y5, Y5
+	VPSUBD      k133<>+0(SB), Y4, Y4
+	VBLENDVPS   Y5, k20<>+0(SB), Y4, Y4
+	VMOVUPS     Y4, 32(AX)
 	VPMOVZXBD   16(SP), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k174<>+0(SB), Y4, Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y7, Y7
-	VPSUBD      Y2, Y7, Y7
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y7, Y7
-	VBLENDVPS   Y6, k20<>+0(SB), Y7, Y7
-	VMOVUPS     Y7, 64(AX)
+	VPCMPEQD    k183<>+0(SB), Y5, Y6
+	VPAND       k1<>+0(SB), Y6, Y6
+	VPAND       Y0, Y5, Y5
+	VPOR        Y6, Y5, Y5
+	VMULPS      k184<>+0(SB), Y4, Y4
+	VPOR        Y5, Y4, Y4
+	VMULPS      Y3, Y4, Y5
+	VBLENDVPS   Y5, k133<>+0(SB), Y2, Y6
+	VFMADD213PS Y6, Y1, Y4
+	VPMAXUD     Y5, Y4, Y4
+	VCMPPS      $0x03, Y5, Y5, Y5
+	VPSUBD      k133<>+0(SB), Y4, Y4
+	VBLENDVPS   Y5, k20<>+0(SB), Y4, Y4
+	VMOVUPS     Y4, 64(AX)
 	VPMOVZXBD   24(SP), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k174<>+0(SB), Y4, Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y7, Y7
-	VPSUBD      Y2, Y7, Y7
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y7, Y7
-	VBLENDVPS   Y6, k20<>+0(SB), Y7, Y7
-	VMOVUPS     Y7, 96(AX)
+	VPCMPEQD    k183<>+0(SB), Y5, Y6
+	VPAND       k1<>+0(SB), Y6, Y6
+	VPAND       Y0, Y5, Y5
+	VPOR        Y6, Y5, Y5
+	VMULPS      k184<>+0(SB), Y4, Y4
+	VPOR        Y5, Y4, Y4
+	VMULPS      Y3, Y4, Y5
+	VBLENDVPS   Y5, k133<>+0(SB), Y2, Y6
+	VFMADD213PS Y6, Y1, Y4
+	VPMAXUD     Y5, Y4, Y4
+	VCMPPS      $0x03, Y5, Y5, Y5
+	VPSUBD      k133<>+0(SB), Y4, Y4
+	VBLENDVPS   Y5, k20<>+0(SB), Y4, Y4
+	VMOVUPS     Y4, 96(AX)
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000080, AX
 	DECQ        SI
-	JNZ         tiny
+	JNZ         slowly
 	JMP         done
 
-DATA k186<>+0(SB)/8, $0xffffff80ffffff80
-DATA k186<>+8(SB)/8, $0xffffff80ffffff80
-DATA k186<>+16(SB)/8, $0xffffff80ffffff80
-DATA k186<>+24(SB)/8, $0xffffff80ffffff80
-GLOBL k186<>(SB), RODATA|NOPTR, $32
+DATA k183<>+0(SB)/8, $0xffffff80ffffff80
+DATA k183<>+8(SB)/8, $0xffffff80ffffff80
+DATA k183<>+16(SB)/8, $0xffffff80ffffff80
+DATA k183<>+24(SB)/8, $0xffffff80ffffff80
+GLOBL k183<>(SB), RODATA|NOPTR, $32
 
-DATA k187<>+0(SB)/8, $0x7600000076000000
-DATA k187<>+8(SB)/8, $0x7600000076000000
-DATA k187<>+16(SB)/8, $0x7600000076000000
-DATA k187<>+24(SB)/8, $0x7600000076000000
-GLOBL k187<>(SB), RODATA|NOPTR, $32
-
-DATA k188<>+0(SB)/8, $0x5680000056800000
-DATA k188<>+8(SB)/8, $0x5680000056800000
-DATA k188<>+16(SB)/8, $0x5680000056800000
-DATA k188<>+24(SB)/8, $0x5680000056800000
-GLOBL k188<>(SB), RODATA|NOPTR, $32
-
-DATA k189<>+0(SB)/8, $0x0c0000000c000000
-DATA k189<>+8(SB)/8, $0x0c0000000c000000
-DATA k189<>+16(SB)/8, $0x0c0000000c000000
-DATA k189<>+24(SB)/8, $0x0c0000000c000000
-GLOBL k189<>(SB), RODATA|NOPTR, $32
+DATA k184<>+0(SB)/8, $0x7600000076000000
+DATA k184<>+8(SB)/8, $0x7600000076000000
+DATA k184<>+16(SB)/8, $0x7600000076000000
+DATA k184<>+24(SB)/8, $0x7600000076000000
+GLOBL k184<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
@@ -26635,8 +26218,8 @@ run:
 	SUBL         $0x09000000, R8
 	CMPL         R8, $0x6e000000
 	JHI          odd
-	VMOVDQU      k190<>+0(SB), Y3
-	VMOVDQU      k191<>+0(SB), Y4
+	VMOVDQU      k185<>+0(SB), Y3
+	VMOVDQU      k186<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
@@ -26669,7 +26252,7 @@ chunk:
 	VPAND      k51<>+0(SB), Y4, Y8
 	VPXOR      Y8, Y6, Y6
 	VPCMPEQB   k51<>+0(SB), Y4, Y4
-	VPBLENDVB  Y4, k162<>+0(SB), Y7, Y7
+	VPBLENDVB  Y4, k157<>+0(SB), Y7, Y7
 	VPBLENDVB  Y4, k154<>+0(SB), Y6, Y6
 	VPANDN     Y5, Y4, Y5
 	VPXOR      Y8, Y8, Y8
@@ -26707,8 +26290,8 @@ odd:
 	SBBL         R8, R8
 	VMOVD        R8, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k163<>+0(SB), Y2, Y3
-	VPOR         k164<>+0(SB), Y3, Y3
+	VPXOR        k158<>+0(SB), Y2, Y3
+	VPOR         k159<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
 	VPAND        k171<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
@@ -26717,8 +26300,8 @@ odd:
 	VANDPS       k140<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k20<>+0(SB), Y3, Y3
-	VMOVDQU      k190<>+0(SB), Y4
-	VMOVDQU      k191<>+0(SB), Y5
+	VMOVDQU      k185<>+0(SB), Y4
+	VMOVDQU      k186<>+0(SB), Y5
 	VMULPS       Y3, Y4, Y4
 	VPSLLD       $0x0f, Y4, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -26751,7 +26334,7 @@ edge:
 	VPXOR      Y2, Y5, Y9
 	VPAND      k51<>+0(SB), Y9, Y9
 	VPCMPEQB   k51<>+0(SB), Y5, Y5
-	VPAND      k162<>+0(SB), Y5, Y10
+	VPAND      k157<>+0(SB), Y5, Y10
 	VPAND      k154<>+0(SB), Y5, Y5
 	VPXOR      Y11, Y11, Y11
 	VPUNPCKLBW Y7, Y8, Y12
@@ -26762,7 +26345,7 @@ edge:
 	VPADDW     Y13, Y12, Y12
 	VPMINUW    32(SP), Y12, Y12
 	VPMAXUW    Y14, Y12, Y12
-	VPCMPGTW   k164<>+0(SB), Y12, Y13
+	VPCMPGTW   k159<>+0(SB), Y12, Y13
 	VPANDN     Y15, Y13, Y15
 	VPOR       Y15, Y12, Y12
 	VMOVDQU    Y12, (AX)
@@ -26774,7 +26357,7 @@ edge:
 	VPADDW     Y6, Y7, Y7
 	VPMINUW    32(SP), Y7, Y7
 	VPMAXUW    Y5, Y7, Y7
-	VPCMPGTW   k164<>+0(SB), Y7, Y5
+	VPCMPGTW   k159<>+0(SB), Y7, Y5
 	VPANDN     Y8, Y5, Y8
 	VPOR       Y8, Y7, Y7
 	VMOVDQU    Y7, 32(AX)
@@ -26789,10 +26372,10 @@ small:
 	VANDPS       k140<>+0(SB), Y2, Y2
 	VMOVDQU      k130<>+0(SB), Y4
 	VMOVDQU      k4<>+0(SB), Y5
-	VPCMPGTD     k151<>+0(SB), Y2, Y6
+	VPCMPGTD     k160<>+0(SB), Y2, Y6
 	VCVTDQ2PS    Y2, Y3
-	VPADDD       k188<>+0(SB), Y2, Y2
-	VPADDD       k189<>+0(SB), Y3, Y3
+	VPADDD       k187<>+0(SB), Y2, Y2
+	VPADDD       k188<>+0(SB), Y3, Y3
 	VBLENDVPS    Y6, Y2, Y3, Y2
 	VPSUBD       k132<>+0(SB), Y2, Y3
 	VPBROADCASTB 3(DX), Y6
@@ -26805,9 +26388,9 @@ tiny:
 	VPXOR       Y6, Y8, Y10
 	VPAND       k51<>+0(SB), Y10, Y10
 	VPCMPEQB    k51<>+0(SB), Y8, Y11
-	VPAND       k162<>+0(SB), Y11, Y8
+	VPAND       k157<>+0(SB), Y11, Y8
 	VPBLENDVB   Y11, k154<>+0(SB), Y10, Y10
-	VMOVDQU     k172<>+0(SB), Y12
+	VMOVDQU     k175<>+0(SB), Y12
 	VPSHUFB     Y9, Y12, Y12
 	VPCMPGTB    k37<>+0(SB), Y9, Y13
 	VPADDB      k48<>+0(SB), Y9, Y9
@@ -26865,20 +26448,32 @@ tiny:
 	JNZ         tiny
 	JMP         done
 
-DATA k190<>+0(SB)/8, $0x3780000000000000
-DATA k190<>+8(SB)/8, $0x3840000038000000
-DATA k190<>+16(SB)/8, $0x38c0000038800000
-DATA k190<>+24(SB)/8, $0x3940000039000000
-GLOBL k190<>(SB), RODATA|NOPTR, $32
+DATA k185<>+0(SB)/8, $0x3780000000000000
+DATA k185<>+8(SB)/8, $0x3840000038000000
+DATA k185<>+16(SB)/8, $0x38c0000038800000
+DATA k185<>+24(SB)/8, $0x3940000039000000
+GLOBL k185<>(SB), RODATA|NOPTR, $32
 
-DATA k191<>+0(SB)/8, $0x37c0000037000000
-DATA k191<>+8(SB)/8, $0x3860000038200000
-DATA k191<>+16(SB)/8, $0x38e0000038a00000
-DATA k191<>+24(SB)/8, $0x3960000039200000
-GLOBL k191<>(SB), RODATA|NOPTR, $32
+DATA k186<>+0(SB)/8, $0x37c0000037000000
+DATA k186<>+8(SB)/8, $0x3860000038200000
+DATA k186<>+16(SB)/8, $0x38e0000038a00000
+DATA k186<>+24(SB)/8, $0x3960000039200000
+GLOBL k186<>(SB), RODATA|NOPTR, $32
+
+DATA k187<>+0(SB)/8, $0x5680000056800000
+DATA k187<>+8(SB)/8, $0x5680000056800000
+DATA k187<>+16(SB)/8, $0x5680000056800000
+DATA k187<>+24(SB)/8, $0x5680000056800000
+GLOBL k187<>(SB), RODATA|NOPTR, $32
+
+DATA k188<>+0(SB)/8, $0x0c0000000c000000
+DATA k188<>+8(SB)/8, $0x0c0000000c000000
+DATA k188<>+16(SB)/8, $0x0c0000000c000000
+DATA k188<>+24(SB)/8, $0x0c0000000c000000
+GLOBL k188<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C
 TEXT ·float8E5M2FNUZF16AVX2(SB), NOSPLIT, $32-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -26889,19 +26484,19 @@ TEXT ·float8E5M2FNUZF16AVX2(SB), NOSPLIT, $32-48
 run:
 	MOVQ         chunks+32(FP), SI
 	VBROADCASTSS (DX), Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VBLENDVPS    Y1, k1<>+0(SB), Y0, Y0
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
 	DECL         R8
 	CMPL         R8, $0x08ffffff
-	JCS          small
-	VXORPS       k0<>+0(SB), Y0, Y0
-	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k1<>+0(SB), Y0, Y0
+	JCS          little
 
 chunk:
 	VMOVDQU   (CX), Y1
 	VPAND     k154<>+0(SB), Y1, Y1
-	VMOVDQU   k172<>+0(SB), Y2
+	VMOVDQU   k175<>+0(SB), Y2
 	VPSHUFB   Y1, Y2, Y2
 	VPCMPGTB  k37<>+0(SB), Y1, Y3
 	VPADDB    k48<>+0(SB), Y1, Y1
@@ -26910,11 +26505,11 @@ chunk:
 	VPMOVZXBD (SP), Y1
 	VPMOVSXBD (CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k186<>+0(SB), Y2, Y3
+	VPCMPEQD  k183<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k187<>+0(SB), Y1, Y1
+	VMULPS    k184<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -26923,11 +26518,11 @@ chunk:
 	VPMOVZXBD 8(SP), Y1
 	VPMOVSXBD 8(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k186<>+0(SB), Y2, Y3
+	VPCMPEQD  k183<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k187<>+0(SB), Y1, Y1
+	VMULPS    k184<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -26936,11 +26531,11 @@ chunk:
 	VPMOVZXBD 16(SP), Y1
 	VPMOVSXBD 16(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k186<>+0(SB), Y2, Y3
+	VPCMPEQD  k183<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k187<>+0(SB), Y1, Y1
+	VMULPS    k184<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -26949,11 +26544,11 @@ chunk:
 	VPMOVZXBD 24(SP), Y1
 	VPMOVSXBD 24(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k186<>+0(SB), Y2, Y3
+	VPCMPEQD  k183<>+0(SB), Y2, Y3
 	VPAND     k1<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k187<>+0(SB), Y1, Y1
+	VMULPS    k184<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -26963,100 +26558,17 @@ chunk:
 	ADDQ      $0x00000040, AX
 	DECQ      SI
 	JNZ       chunk
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
+	ADDQ      $0x04, DX
+	ADDQ      $0x04, BX
+	DECQ      DI
+	JNZ       run
 	VZEROUPPER
 	RET
 
-small:
-	VBROADCASTSS (DX), Y0
-	VANDPS       k140<>+0(SB), Y0, Y0
-	VMOVDQU      k130<>+0(SB), Y2
-	VMOVDQU      k4<>+0(SB), Y1
-	VPCMPGTD     k151<>+0(SB), Y0, Y3
-	VCVTDQ2PS    Y0, Y1
-	VPADDD       k188<>+0(SB), Y0, Y0
-	VPADDD       k189<>+0(SB), Y1, Y1
-	VBLENDVPS    Y3, Y0, Y1, Y0
-	VPSUBD       k132<>+0(SB), Y0, Y1
-	VBROADCASTSS (DX), Y3
-
-tiny:
-	VMOVDQU     (CX), Y4
-	VPAND       k154<>+0(SB), Y4, Y5
-	VPCMPEQB    k51<>+0(SB), Y4, Y4
-	VMOVDQU     k172<>+0(SB), Y6
-	VPSHUFB     Y5, Y6, Y6
-	VPCMPGTB    k37<>+0(SB), Y5, Y7
-	VPADDB      k48<>+0(SB), Y5, Y5
-	VPBLENDVB   Y7, Y5, Y6, Y5
-	VPOR        Y4, Y5, Y5
-	VMOVDQU     Y5, (SP)
-	VPMOVZXBD   (SP), Y4
-	VPMOVSXBD   (CX), Y5
-	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k174<>+0(SB), Y4, Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y7, Y7
-	VPSUBD      Y2, Y7, Y7
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y7, Y7
-	VBLENDVPS   Y6, k20<>+0(SB), Y7, Y7
-	VCVTPS2PH   $0x00, Y7, X4
-	VMOVDQU     X4, (AX)
-	VPMOVZXBD   8(SP), Y4
-	VPMOVSXBD   8(CX), Y5
-	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k174<>+0(SB), Y4, Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y7, Y7
-	VPSUBD      Y2, Y7, Y7
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y7, Y7
-	VBLENDVPS   Y6, k20<>+0(SB), Y7, Y7
-	VCVTPS2PH   $0x00, Y7, X4
-	VMOVDQU     X4, 16(AX)
-	VPMOVZXBD   16(SP), Y4
-	VPMOVSXBD   16(CX), Y5
-	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k174<>+0(SB), Y4, Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y7, Y7
-	VPSUBD      Y2, Y7, Y7
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y7, Y7
-	VBLENDVPS   Y6, k20<>+0(SB), Y7, Y7
-	VCVTPS2PH   $0x00, Y7, X4
-	VMOVDQU     X4, 32(AX)
-	VPMOVZXBD   24(SP), Y4
-	VPMOVSXBD   24(CX), Y5
-	VPSLLD      $0x15, Y4, Y4
-	VPCMPEQD    k174<>+0(SB), Y4, Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD213PS Y2, Y1, Y4
-	VPMAXSD     Y4, Y7, Y7
-	VPSUBD      Y2, Y7, Y7
-	VPXOR       Y3, Y5, Y5
-	VPAND       k0<>+0(SB), Y5, Y5
-	VPOR        Y5, Y7, Y7
-	VBLENDVPS   Y6, k20<>+0(SB), Y7, Y7
-	VCVTPS2PH   $0x00, Y7, X4
-	VMOVDQU     X4, 48(AX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000040, AX
-	DECQ        SI
-	JNZ         tiny
-	JMP         done
+little:
+	VANDPS k0<>+0(SB), Y0, Y0
+	VORPS  k136<>+0(SB), Y0, Y0
+	JMP    chunk
 
 // func transpose2AVX2(dst *byte, src *byte, dstStride int, srcStride int, n int)
 // Requires: AVX
@@ -27247,7 +26759,7 @@ more:
 	VPUNPCKHDQ  Y1, Y0, Y0
 	VPUNPCKLDQ  Y3, Y2, Y1
 	VPUNPCKHDQ  Y3, Y2, Y2
-	VMOVDQU     k192<>+0(SB), Y3
+	VMOVDQU     k189<>+0(SB), Y3
 	VPUNPCKLQDQ Y1, Y4, Y5
 	VPERMD      Y5, Y3, Y5
 	VMOVDQU     Y5, (AX)
@@ -27267,11 +26779,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k192<>+0(SB)/8, $0x0000000400000000
-DATA k192<>+8(SB)/8, $0x0000000500000001
-DATA k192<>+16(SB)/8, $0x0000000600000002
-DATA k192<>+24(SB)/8, $0x0000000700000003
-GLOBL k192<>(SB), RODATA|NOPTR, $32
+DATA k189<>+0(SB)/8, $0x0000000400000000
+DATA k189<>+8(SB)/8, $0x0000000500000001
+DATA k189<>+16(SB)/8, $0x0000000600000002
+DATA k189<>+24(SB)/8, $0x0000000700000003
+GLOBL k189<>(SB), RODATA|NOPTR, $32
 
 // func spreadAVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -27337,7 +26849,7 @@ TEXT ·swap2AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k193<>+0(SB), Y0
+	VMOVDQU k190<>+0(SB), Y0
 
 more:
 	VMOVDQU (CX), Y1
@@ -27350,11 +26862,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k193<>+0(SB)/8, $0x0607040502030001
-DATA k193<>+8(SB)/8, $0x0e0f0c0d0a0b0809
-DATA k193<>+16(SB)/8, $0x0607040502030001
-DATA k193<>+24(SB)/8, $0x0e0f0c0d0a0b0809
-GLOBL k193<>(SB), RODATA|NOPTR, $32
+DATA k190<>+0(SB)/8, $0x0607040502030001
+DATA k190<>+8(SB)/8, $0x0e0f0c0d0a0b0809
+DATA k190<>+16(SB)/8, $0x0607040502030001
+DATA k190<>+24(SB)/8, $0x0e0f0c0d0a0b0809
+GLOBL k190<>(SB), RODATA|NOPTR, $32
 
 // func swap4AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -27362,7 +26874,7 @@ TEXT ·swap4AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k194<>+0(SB), Y0
+	VMOVDQU k191<>+0(SB), Y0
 
 more:
 	VMOVDQU (CX), Y1
@@ -27375,11 +26887,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k194<>+0(SB)/8, $0x0405060700010203
-DATA k194<>+8(SB)/8, $0x0c0d0e0f08090a0b
-DATA k194<>+16(SB)/8, $0x0405060700010203
-DATA k194<>+24(SB)/8, $0x0c0d0e0f08090a0b
-GLOBL k194<>(SB), RODATA|NOPTR, $32
+DATA k191<>+0(SB)/8, $0x0405060700010203
+DATA k191<>+8(SB)/8, $0x0c0d0e0f08090a0b
+DATA k191<>+16(SB)/8, $0x0405060700010203
+DATA k191<>+24(SB)/8, $0x0c0d0e0f08090a0b
+GLOBL k191<>(SB), RODATA|NOPTR, $32
 
 // func swap8AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -27387,7 +26899,7 @@ TEXT ·swap8AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k195<>+0(SB), Y0
+	VMOVDQU k192<>+0(SB), Y0
 
 more:
 	VMOVDQU (CX), Y1
@@ -27400,11 +26912,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k195<>+0(SB)/8, $0x0001020304050607
-DATA k195<>+8(SB)/8, $0x08090a0b0c0d0e0f
-DATA k195<>+16(SB)/8, $0x0001020304050607
-DATA k195<>+24(SB)/8, $0x08090a0b0c0d0e0f
-GLOBL k195<>(SB), RODATA|NOPTR, $32
+DATA k192<>+0(SB)/8, $0x0001020304050607
+DATA k192<>+8(SB)/8, $0x08090a0b0c0d0e0f
+DATA k192<>+16(SB)/8, $0x0001020304050607
+DATA k192<>+24(SB)/8, $0x08090a0b0c0d0e0f
+GLOBL k192<>(SB), RODATA|NOPTR, $32
 
 // func gatherBF16AVX2(dst *byte, codes *byte, groups *uint16, table *byte, n int)
 // Requires: AVX, AVX2
@@ -27417,7 +26929,7 @@ TEXT ·gatherBF16AVX2(SB), NOSPLIT, $32-40
 
 more:
 	VPMOVZXBW (CX), Y0
-	VPAND     k196<>+0(SB), Y0, Y0
+	VPAND     k193<>+0(SB), Y0, Y0
 	VPADDW    (DX), Y0, Y0
 	VMOVDQU   Y0, (SP)
 	MOVWQZX   (SP), DI
@@ -27476,11 +26988,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k196<>+0(SB)/8, $0x000f000f000f000f
-DATA k196<>+8(SB)/8, $0x000f000f000f000f
-DATA k196<>+16(SB)/8, $0x000f000f000f000f
-DATA k196<>+24(SB)/8, $0x000f000f000f000f
-GLOBL k196<>(SB), RODATA|NOPTR, $32
+DATA k193<>+0(SB)/8, $0x000f000f000f000f
+DATA k193<>+8(SB)/8, $0x000f000f000f000f
+DATA k193<>+16(SB)/8, $0x000f000f000f000f
+DATA k193<>+24(SB)/8, $0x000f000f000f000f
+GLOBL k193<>(SB), RODATA|NOPTR, $32
 
 // func gatherF32AVX2(dst *byte, codes *byte, groups *uint16, table *byte, n int)
 // Requires: AVX, AVX2
@@ -27493,7 +27005,7 @@ TEXT ·gatherF32AVX2(SB), NOSPLIT, $32-40
 
 more:
 	VPMOVZXBW (CX), Y0
-	VPAND     k196<>+0(SB), Y0, Y0
+	VPAND     k193<>+0(SB), Y0, Y0
 	VPADDW    (DX), Y0, Y0
 	VMOVDQU   Y0, (SP)
 	MOVWQZX   (SP), DI
@@ -27569,49 +27081,49 @@ TEXT ·columnsF32AVX2(SB), NOSPLIT, $32-64
 more:
 	VMOVDQU    (CX), Y0
 	MOVL       (DX), R12
-	VPAND      k197<>+0(SB), Y0, Y1
+	VPAND      k194<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (SI)(R12*1), Y1, Y1
 	VMULPS     (BX)(R12*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(DX), R12
 	VPSRLD     $0x04, Y0, Y2
-	VPAND      k197<>+0(SB), Y2, Y2
+	VPAND      k194<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (SI)(R12*1), Y2, Y2
 	VMULPS     (BX)(R12*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(DX), R12
 	VPSRLD     $0x08, Y0, Y3
-	VPAND      k197<>+0(SB), Y3, Y3
+	VPAND      k194<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (SI)(R12*1), Y3, Y3
 	VMULPS     (BX)(R12*1), Y3, Y3
 	VXORPS     k0<>+0(SB), Y3, Y3
 	MOVL       12(DX), R12
 	VPSRLD     $0x0c, Y0, Y4
-	VPAND      k197<>+0(SB), Y4, Y4
+	VPAND      k194<>+0(SB), Y4, Y4
 	VCVTDQ2PS  Y4, Y4
 	VSUBPS     (SI)(R12*1), Y4, Y4
 	VMULPS     (BX)(R12*1), Y4, Y4
 	VXORPS     k0<>+0(SB), Y4, Y4
 	MOVL       16(DX), R12
 	VPSRLD     $0x10, Y0, Y5
-	VPAND      k197<>+0(SB), Y5, Y5
+	VPAND      k194<>+0(SB), Y5, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (SI)(R12*1), Y5, Y5
 	VMULPS     (BX)(R12*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(DX), R12
 	VPSRLD     $0x14, Y0, Y6
-	VPAND      k197<>+0(SB), Y6, Y6
+	VPAND      k194<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (SI)(R12*1), Y6, Y6
 	VMULPS     (BX)(R12*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(DX), R12
 	VPSRLD     $0x18, Y0, Y7
-	VPAND      k197<>+0(SB), Y7, Y7
+	VPAND      k194<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (SI)(R12*1), Y7, Y7
 	VMULPS     (BX)(R12*1), Y7, Y7
@@ -27663,11 +27175,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k197<>+0(SB)/8, $0x0000000f0000000f
-DATA k197<>+8(SB)/8, $0x0000000f0000000f
-DATA k197<>+16(SB)/8, $0x0000000f0000000f
-DATA k197<>+24(SB)/8, $0x0000000f0000000f
-GLOBL k197<>(SB), RODATA|NOPTR, $32
+DATA k194<>+0(SB)/8, $0x0000000f0000000f
+DATA k194<>+8(SB)/8, $0x0000000f0000000f
+DATA k194<>+16(SB)/8, $0x0000000f0000000f
+DATA k194<>+24(SB)/8, $0x0000000f0000000f
+GLOBL k194<>(SB), RODATA|NOPTR, $32
 
 // func columnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)
 // Requires: AVX, AVX2
@@ -27688,7 +27200,7 @@ TEXT ·columnsBF16AVX2(SB), NOSPLIT, $0-64
 more:
 	VMOVDQU      (CX), Y2
 	MOVL         (DX), R12
-	VPAND        k197<>+0(SB), Y2, Y3
+	VPAND        k194<>+0(SB), Y2, Y3
 	VCVTDQ2PS    Y3, Y3
 	VSUBPS       (SI)(R12*1), Y3, Y3
 	VMULPS       (BX)(R12*1), Y3, Y3
@@ -27697,7 +27209,7 @@ more:
 	VPADDD       Y4, Y3, Y3
 	MOVL         4(DX), R12
 	VPSRLD       $0x04, Y2, Y4
-	VPAND        k197<>+0(SB), Y4, Y4
+	VPAND        k194<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -27708,7 +27220,7 @@ more:
 	VPBLENDW     $0xaa, Y4, Y3, Y3
 	MOVL         8(DX), R12
 	VPSRLD       $0x08, Y2, Y4
-	VPAND        k197<>+0(SB), Y4, Y4
+	VPAND        k194<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -27717,7 +27229,7 @@ more:
 	VPADDD       Y5, Y4, Y4
 	MOVL         12(DX), R12
 	VPSRLD       $0x0c, Y2, Y5
-	VPAND        k197<>+0(SB), Y5, Y5
+	VPAND        k194<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (SI)(R12*1), Y5, Y5
 	VMULPS       (BX)(R12*1), Y5, Y5
@@ -27728,7 +27240,7 @@ more:
 	VPBLENDW     $0xaa, Y5, Y4, Y4
 	MOVL         16(DX), R12
 	VPSRLD       $0x10, Y2, Y5
-	VPAND        k197<>+0(SB), Y5, Y5
+	VPAND        k194<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (SI)(R12*1), Y5, Y5
 	VMULPS       (BX)(R12*1), Y5, Y5
@@ -27737,7 +27249,7 @@ more:
 	VPADDD       Y6, Y5, Y5
 	MOVL         20(DX), R12
 	VPSRLD       $0x14, Y2, Y6
-	VPAND        k197<>+0(SB), Y6, Y6
+	VPAND        k194<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -27748,7 +27260,7 @@ more:
 	VPBLENDW     $0xaa, Y6, Y5, Y5
 	MOVL         24(DX), R12
 	VPSRLD       $0x18, Y2, Y6
-	VPAND        k197<>+0(SB), Y6, Y6
+	VPAND        k194<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -27807,49 +27319,49 @@ TEXT ·columnsF16AVX2(SB), NOSPLIT, $32-64
 more:
 	VMOVDQU    (CX), Y0
 	MOVL       (DX), R12
-	VPAND      k197<>+0(SB), Y0, Y1
+	VPAND      k194<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (SI)(R12*1), Y1, Y1
 	VMULPS     (BX)(R12*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(DX), R12
 	VPSRLD     $0x04, Y0, Y2
-	VPAND      k197<>+0(SB), Y2, Y2
+	VPAND      k194<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (SI)(R12*1), Y2, Y2
 	VMULPS     (BX)(R12*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(DX), R12
 	VPSRLD     $0x08, Y0, Y3
-	VPAND      k197<>+0(SB), Y3, Y3
+	VPAND      k194<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (SI)(R12*1), Y3, Y3
 	VMULPS     (BX)(R12*1), Y3, Y3
 	VXORPS     k0<>+0(SB), Y3, Y3
 	MOVL       12(DX), R12
 	VPSRLD     $0x0c, Y0, Y4
-	VPAND      k197<>+0(SB), Y4, Y4
+	VPAND      k194<>+0(SB), Y4, Y4
 	VCVTDQ2PS  Y4, Y4
 	VSUBPS     (SI)(R12*1), Y4, Y4
 	VMULPS     (BX)(R12*1), Y4, Y4
 	VXORPS     k0<>+0(SB), Y4, Y4
 	MOVL       16(DX), R12
 	VPSRLD     $0x10, Y0, Y5
-	VPAND      k197<>+0(SB), Y5, Y5
+	VPAND      k194<>+0(SB), Y5, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (SI)(R12*1), Y5, Y5
 	VMULPS     (BX)(R12*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(DX), R12
 	VPSRLD     $0x14, Y0, Y6
-	VPAND      k197<>+0(SB), Y6, Y6
+	VPAND      k194<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (SI)(R12*1), Y6, Y6
 	VMULPS     (BX)(R12*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(DX), R12
 	VPSRLD     $0x18, Y0, Y7
-	VPAND      k197<>+0(SB), Y7, Y7
+	VPAND      k194<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (SI)(R12*1), Y7, Y7
 	VMULPS     (BX)(R12*1), Y7, Y7
@@ -28404,7 +27916,7 @@ TEXT ·nearestAVX2(SB), NOSPLIT, $0-56
 	VMOVSS         (SI), X2
 	VMOVDQU        k0<>+0(SB), Y1
 	VMAXSS         (DX), X2, X9
-	VMOVSD         k198<>+0(SB), X0
+	VMOVSD         k195<>+0(SB), X0
 	VCVTSS2SD      X9, X0, X9
 	VDIVSD         X9, X0, X9
 	VCVTSD2SS      X9, X9, X9
@@ -28416,7 +27928,7 @@ run:
 	CMPQ         BX, $0x01
 	CMOVQNE      DI, DX
 	VMAXSS       (DX), X2, X9
-	VMOVSD       k198<>+0(SB), X10
+	VMOVSD       k195<>+0(SB), X10
 	VCVTSS2SD    X9, X10, X9
 	VDIVSD       X9, X10, X9
 	VCVTSD2SS    X9, X9, X9
@@ -28485,11 +27997,11 @@ chunk:
 	VPACKSSDW    Y12, Y11, Y11
 	VPACKSSDW    Y14, Y13, Y13
 	VPACKSSWB    Y13, Y11, Y11
-	VMOVDQU      k192<>+0(SB), Y10
+	VMOVDQU      k189<>+0(SB), Y10
 	VPERMD       Y11, Y10, Y11
 	VPAND        k6<>+0(SB), Y11, Y11
 	VPSHUFB      Y11, Y5, Y11
-	VPMADDUBSW   k199<>+0(SB), Y11, Y11
+	VPMADDUBSW   k196<>+0(SB), Y11, Y11
 	VEXTRACTI128 $0x01, Y11, X10
 	VPACKUSWB    X10, X11, X10
 	VMOVDQU      X10, (AX)
@@ -28502,17 +28014,17 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k198<>+0(SB)/8, $0x3ff0000000000000
-DATA k198<>+8(SB)/8, $0x3ff0000000000000
-DATA k198<>+16(SB)/8, $0x3ff0000000000000
-DATA k198<>+24(SB)/8, $0x3ff0000000000000
-GLOBL k198<>(SB), RODATA|NOPTR, $32
+DATA k195<>+0(SB)/8, $0x3ff0000000000000
+DATA k195<>+8(SB)/8, $0x3ff0000000000000
+DATA k195<>+16(SB)/8, $0x3ff0000000000000
+DATA k195<>+24(SB)/8, $0x3ff0000000000000
+GLOBL k195<>(SB), RODATA|NOPTR, $32
 
-DATA k199<>+0(SB)/8, $0x0110011001100110
-DATA k199<>+8(SB)/8, $0x0110011001100110
-DATA k199<>+16(SB)/8, $0x0110011001100110
-DATA k199<>+24(SB)/8, $0x0110011001100110
-GLOBL k199<>(SB), RODATA|NOPTR, $32
+DATA k196<>+0(SB)/8, $0x0110011001100110
+DATA k196<>+8(SB)/8, $0x0110011001100110
+DATA k196<>+16(SB)/8, $0x0110011001100110
+DATA k196<>+24(SB)/8, $0x0110011001100110
+GLOBL k196<>(SB), RODATA|NOPTR, $32
 
 // func int8AVX2(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
@@ -28522,12 +28034,12 @@ TEXT ·int8AVX2(SB), NOSPLIT, $0-40
 	MOVQ        scales+16(FP), DX
 	MOVQ        n+32(FP), BX
 	VMOVDQU     k0<>+0(SB), Y1
-	VMOVSD      k198<>+0(SB), X0
+	VMOVSD      k195<>+0(SB), X0
 	VCVTSS2SD   (DX), X0, X2
 	VDIVSD      X2, X0, X2
 	VCVTSD2SS   X2, X2, X2
 	VMOVSS      k0<>+0(SB), X0
-	VFMADD132SS k200<>+0(SB), X0, X2
+	VFMADD132SS k197<>+0(SB), X0, X2
 
 run:
 	MOVQ         chunks+24(FP), SI
@@ -28535,12 +28047,12 @@ run:
 	LEAQ         4(DX), DI
 	CMPQ         BX, $0x01
 	CMOVQNE      DI, DX
-	VMOVSD       k198<>+0(SB), X3
+	VMOVSD       k195<>+0(SB), X3
 	VCVTSS2SD    (DX), X3, X2
 	VDIVSD       X2, X3, X2
 	VCVTSD2SS    X2, X2, X2
 	VMOVSS       k0<>+0(SB), X3
-	VFMADD132SS  k200<>+0(SB), X3, X2
+	VFMADD132SS  k197<>+0(SB), X3, X2
 
 chunk:
 	VMOVDQU     (CX), Y3
@@ -28566,7 +28078,7 @@ chunk:
 	VPACKSSDW   Y4, Y3, Y3
 	VPACKSSDW   Y6, Y5, Y5
 	VPACKSSWB   Y5, Y3, Y3
-	VMOVDQU     k192<>+0(SB), Y4
+	VMOVDQU     k189<>+0(SB), Y4
 	VPERMD      Y3, Y4, Y3
 	VMOVDQU     Y3, (AX)
 	ADDQ        $0x00000080, CX
@@ -28578,35 +28090,41 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k200<>+0(SB)/8, $0x42fe000042fe0000
-DATA k200<>+8(SB)/8, $0x42fe000042fe0000
-DATA k200<>+16(SB)/8, $0x42fe000042fe0000
-DATA k200<>+24(SB)/8, $0x42fe000042fe0000
+DATA k197<>+0(SB)/8, $0x42fe000042fe0000
+DATA k197<>+8(SB)/8, $0x42fe000042fe0000
+DATA k197<>+16(SB)/8, $0x42fe000042fe0000
+DATA k197<>+24(SB)/8, $0x42fe000042fe0000
+GLOBL k197<>(SB), RODATA|NOPTR, $32
+
+DATA k198<>+0(SB)/8, $0x7f7fffff7f7fffff
+DATA k198<>+8(SB)/8, $0x7f7fffff7f7fffff
+DATA k198<>+16(SB)/8, $0x7f7fffff7f7fffff
+DATA k198<>+24(SB)/8, $0x7f7fffff7f7fffff
+GLOBL k198<>(SB), RODATA|NOPTR, $32
+
+DATA k199<>+0(SB)/8, $0x7f8000007f800000
+DATA k199<>+8(SB)/8, $0x7f8000007f800000
+DATA k199<>+16(SB)/8, $0x7f8000007f800000
+DATA k199<>+24(SB)/8, $0x7f8000007f800000
+GLOBL k199<>(SB), RODATA|NOPTR, $32
+
+DATA k200<>+0(SB)/8, $0x7fff7fff7fff7fff
+DATA k200<>+8(SB)/8, $0x7fff7fff7fff7fff
+DATA k200<>+16(SB)/8, $0x7fff7fff7fff7fff
+DATA k200<>+24(SB)/8, $0x7fff7fff7fff7fff
 GLOBL k200<>(SB), RODATA|NOPTR, $32
 
-DATA k201<>+0(SB)/8, $0x7f7fffff7f7fffff
-DATA k201<>+8(SB)/8, $0x7f7fffff7f7fffff
-DATA k201<>+16(SB)/8, $0x7f7fffff7f7fffff
-DATA k201<>+24(SB)/8, $0x7f7fffff7f7fffff
+DATA k201<>+0(SB)/8, $0x7bff7bff7bff7bff
+DATA k201<>+8(SB)/8, $0x7bff7bff7bff7bff
+DATA k201<>+16(SB)/8, $0x7bff7bff7bff7bff
+DATA k201<>+24(SB)/8, $0x7bff7bff7bff7bff
 GLOBL k201<>(SB), RODATA|NOPTR, $32
 
-DATA k202<>+0(SB)/8, $0x7fff7fff7fff7fff
-DATA k202<>+8(SB)/8, $0x7fff7fff7fff7fff
-DATA k202<>+16(SB)/8, $0x7fff7fff7fff7fff
-DATA k202<>+24(SB)/8, $0x7fff7fff7fff7fff
+DATA k202<>+0(SB)/8, $0x7c007c007c007c00
+DATA k202<>+8(SB)/8, $0x7c007c007c007c00
+DATA k202<>+16(SB)/8, $0x7c007c007c007c00
+DATA k202<>+24(SB)/8, $0x7c007c007c007c00
 GLOBL k202<>(SB), RODATA|NOPTR, $32
-
-DATA k203<>+0(SB)/8, $0x7bff7bff7bff7bff
-DATA k203<>+8(SB)/8, $0x7bff7bff7bff7bff
-DATA k203<>+16(SB)/8, $0x7bff7bff7bff7bff
-DATA k203<>+24(SB)/8, $0x7bff7bff7bff7bff
-GLOBL k203<>(SB), RODATA|NOPTR, $32
-
-DATA k204<>+0(SB)/8, $0x7c007c007c007c00
-DATA k204<>+8(SB)/8, $0x7c007c007c007c00
-DATA k204<>+16(SB)/8, $0x7c007c007c007c00
-DATA k204<>+24(SB)/8, $0x7c007c007c007c00
-GLOBL k204<>(SB), RODATA|NOPTR, $32
 
 // func specialF32AVX2(counts *uint32, src *byte, n int)
 // Requires: AVX, AVX2
@@ -28615,8 +28133,8 @@ TEXT ·specialF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
 	VMOVDQU k140<>+0(SB), Y0
-	VMOVDQU k201<>+0(SB), Y1
-	VMOVDQU k176<>+0(SB), Y2
+	VMOVDQU k198<>+0(SB), Y1
+	VMOVDQU k199<>+0(SB), Y2
 	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
 	VPXOR   Y5, Y5, Y5
@@ -28649,9 +28167,9 @@ TEXT ·specialBF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    counts+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k202<>+0(SB), Y0
+	VMOVDQU k200<>+0(SB), Y0
 	VMOVDQU k154<>+0(SB), Y1
-	VMOVDQU k164<>+0(SB), Y2
+	VMOVDQU k159<>+0(SB), Y2
 	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
 	VPXOR   Y5, Y5, Y5
@@ -28672,19 +28190,19 @@ more:
 	DECQ     DX
 	JNZ      more
 	VPADDW   Y3, Y5, Y3
-	VPMADDWD k205<>+0(SB), Y3, Y3
+	VPMADDWD k203<>+0(SB), Y3, Y3
 	VMOVDQU  Y3, (AX)
 	VPADDW   Y4, Y6, Y4
-	VPMADDWD k205<>+0(SB), Y4, Y4
+	VPMADDWD k203<>+0(SB), Y4, Y4
 	VMOVDQU  Y4, 32(AX)
 	VZEROUPPER
 	RET
 
-DATA k205<>+0(SB)/8, $0x0001000100010001
-DATA k205<>+8(SB)/8, $0x0001000100010001
-DATA k205<>+16(SB)/8, $0x0001000100010001
-DATA k205<>+24(SB)/8, $0x0001000100010001
-GLOBL k205<>(SB), RODATA|NOPTR, $32
+DATA k203<>+0(SB)/8, $0x0001000100010001
+DATA k203<>+8(SB)/8, $0x0001000100010001
+DATA k203<>+16(SB)/8, $0x0001000100010001
+DATA k203<>+24(SB)/8, $0x0001000100010001
+GLOBL k203<>(SB), RODATA|NOPTR, $32
 
 // func specialF16AVX2(counts *uint32, src *byte, n int)
 // Requires: AVX, AVX2
@@ -28692,9 +28210,9 @@ TEXT ·specialF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    counts+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVDQU k202<>+0(SB), Y0
-	VMOVDQU k203<>+0(SB), Y1
-	VMOVDQU k204<>+0(SB), Y2
+	VMOVDQU k200<>+0(SB), Y0
+	VMOVDQU k201<>+0(SB), Y1
+	VMOVDQU k202<>+0(SB), Y2
 	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
 	VPXOR   Y5, Y5, Y5
@@ -28715,10 +28233,10 @@ more:
 	DECQ     DX
 	JNZ      more
 	VPADDW   Y3, Y5, Y3
-	VPMADDWD k205<>+0(SB), Y3, Y3
+	VPMADDWD k203<>+0(SB), Y3, Y3
 	VMOVDQU  Y3, (AX)
 	VPADDW   Y4, Y6, Y4
-	VPMADDWD k205<>+0(SB), Y4, Y4
+	VPMADDWD k203<>+0(SB), Y4, Y4
 	VMOVDQU  Y4, 32(AX)
 	VZEROUPPER
 	RET

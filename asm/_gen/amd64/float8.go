@@ -53,22 +53,26 @@ func float8Kernels() {
 	}
 }
 
-// kernel: what a product rounds to depends on the mantissa alone, so the
+// kernel: to BF16, what a product rounds to depends on the mantissa alone, so the
 // products of the first codes, with exponents 0 and 1, are rounded once per run;
 // of the others the exponent is added. Two kinds of scales have loops of their
 // own: those whose products may be subnormal, and, to BF16, those whose products
 // overflow or are all of one kind: zero, infinite and NaN.
 func (f float8) kernel(t int) {
-	var l looked
-	var scale, infinity VecVirtual
 	doc := "decodes n runs of chunks of 32 codes."
+	if targets[t].wide {
+		f.wideKernel(t, doc)
+		return
+	}
+	var l looked
+	var infinity VecVirtual
 	runKernel("float8"+f.name, "", doc, t, false, 32, 32, nil,
 		func(k *runs) {
-			scale = YMM()
+			scale := YMM()
 			VBROADCASTSS(Mem{Base: k.a}, scale)
 			bits := GP32()
 			MOVL(Mem{Base: k.a}, bits)
-			if f.infinite && !k.wide {
+			if f.infinite {
 				top, x := GP32(), XMM()
 				MOVL(bits, top)
 				SHRL(Imm(24), top)
@@ -78,15 +82,6 @@ func (f float8) kernel(t int) {
 				VPBROADCASTB(x, infinity)
 			}
 			and32(bits, 0x7FFFFFFF)
-			if k.wide {
-				DECL(bits) // zero is not small
-				CMPL(bits, U32(f.least<<23-1))
-				JCS(LabelRef("small"))
-				if f.name == "E5M2FNUZ" {
-					turned(scale)
-				}
-				return
-			}
 			SUBL(U32(f.least<<23), bits)
 			CMPL(bits, U32((f.most-f.least)<<23))
 			JHI(LabelRef("odd"))
@@ -94,30 +89,67 @@ func (f float8) kernel(t int) {
 		},
 		func(k *runs) {
 			k.rare = func() { f.rare(k) }
-			if k.wide {
-				f.each(k, scale)
-			} else {
-				f.byMantissa(k, l, infinity)
-			}
+			f.byMantissa(k, l, infinity)
 		})
 }
 
 // rare is the loops of those scales.
 func (f float8) rare(k *runs) {
-	if !k.wide {
-		Label("odd")
-		edge := f.newEdge(k)
-		Label("edge")
-		edge.write(k)
-		k.again("edge")
-		JMP(LabelRef("done"))
-	}
+	Label("odd")
+	edge := f.newEdge(k)
+	Label("edge")
+	edge.write(k)
+	k.again("edge")
+	JMP(LabelRef("done"))
 	Label("small")
 	small := f.newSmall(k)
 	Label("tiny")
 	small.write(k)
 	k.again("tiny")
 	JMP(LabelRef("done"))
+}
+
+// wideKernel: codes become float16, which has room for these formats: the
+// exponents differ by a power of two. But the largest exponent of E5M2FNUZ is
+// float16's infinity, so that its bits go to float32. Products of E5M2 are
+// [kernel.multiplied], as a [little] has no infinity.
+func (f float8) wideKernel(t int, doc string) {
+	write, up := f.each, 15-f.bias
+	if f.bias == raisedBias {
+		write, up = f.eachRaised, 0
+	}
+	var scale VecVirtual
+	runKernel("float8"+f.name, "", doc, t, false, 32, 32,
+		func(k *runs) {
+			if !k.narrow {
+				k.minus = load(k.minus.(Mem))
+			}
+		},
+		func(k *runs) {
+			scale = YMM()
+			VBROADCASTSS(Mem{Base: k.a}, scale)
+			if f.bias == raisedBias {
+				turned(scale)
+			}
+			if f.infinite && !k.narrow {
+				return
+			}
+			k.ifLittle(ops[0], U32(f.least<<23-1))
+			k.rare = func() {
+				Label("little")
+				if k.narrow {
+					k.flushed(scale)
+					JMP(LabelRef("chunk"))
+					return
+				}
+				l := k.newLittle(scale, smallShift+up)
+				Label("slowly")
+				write(k, nil, l)
+				k.again("slowly")
+				JMP(LabelRef("done"))
+			}
+		},
+		func(k *runs) { write(k, scale, nil) })
 }
 
 // first is what the codes below 16 stand for.
@@ -191,31 +223,50 @@ func (f float8) byMantissa(k *runs, l looked, infinity VecVirtual) {
 	}
 }
 
-// each writes 32 elements by float16, which has room for these formats: the
-// exponents differ by a power of two. But the largest exponent of E5M2FNUZ is
-// float16's infinity, so that its bits go to float32.
-func (f float8) each(k *runs, scale VecVirtual) {
-	if f.name == "E5M2FNUZ" {
-		f.eachRaised(k, scale)
-		return
-	}
+// each writes 32 elements, under a scale or under one that is little.
+func (f float8) each(k *runs, scale VecVirtual, l *little) {
 	for at := 0; at < 32; at += 16 {
 		x := [2]VecVirtual{YMM(), YMM()}
 		f.half(k, at, x)
 		for i, y := range x {
-			if up := pow2(15 - f.bias); up != 1 {
+			if up := pow2(15 - f.bias); up != 1 && l == nil {
 				VMULPS(floats(up), y, y)
 			}
-			VMULPS(scale, y, y)
-			quieted(y)
+			f.scaled(k, y, scale, l)
 			k.store8(y, at+8*i)
 		}
 	}
 }
 
+// scaled multiplies x.
+func (f float8) scaled(k *runs, x, scale VecVirtual, l *little) {
+	isTurned := f.bias == raisedBias
+	if l == nil {
+		if f.infinite {
+			k.multiplied(scale, x)
+		} else {
+			VMULPS(scale, x, x)
+		}
+		k.settle(x, isTurned)
+		return
+	}
+	p, nan, more := YMM(), YMM(), uint32(littleBits)
+	if isTurned {
+		more |= 0x80000000
+	}
+	VMULPS(l.times, x, p)
+	l.larger(p, l.half, x)
+	VCMPPS(Imm(3), p, p, nan)
+	VPSUBD(dwords(more), x, x)
+	VBLENDVPS(nan, dwords(0x7FC00000), x, x)
+}
+
+// raisedBias is that of E5M2FNUZ.
+const raisedBias = 16
+
 // eachRaised is each without float16, for a format that has no infinity, and
 // under a scale that is turned.
-func (f float8) eachRaised(k *runs, scale VecVirtual) {
+func (f float8) eachRaised(k *runs, scale VecVirtual, l *little) {
 	codes, mag := YMM(), YMM()
 	VMOVDQU(k.from(0), codes)
 	VPAND(bytes32(0x7F), codes, mag)
@@ -232,8 +283,7 @@ func (f float8) eachRaised(k *runs, scale VecVirtual) {
 		VPOR(nan, sign, sign)
 		VMULPS(floats(pow2(127-f.bias-f.man)), x, x)
 		VPOR(sign, x, x)
-		VMULPS(scale, x, x)
-		VXORPS(k.minus, x, x)
+		f.scaled(k, x, scale, l)
 		k.store8(x, at)
 	}
 }

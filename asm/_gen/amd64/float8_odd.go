@@ -144,11 +144,6 @@ func (f float8) newSmall(k *runs) *small {
 	// of codes without leading zeros by two or three more.
 	larger(s.times, 127-f.bias-f.man+smallShift)
 	VPSUBD(dwords(1<<23), s.times, s.half)
-	if k.wide {
-		s.turn = YMM()
-		VBROADCASTSS(Mem{Base: k.a}, s.turn)
-		return s
-	}
 	s.turn = k.turnOf()
 	less := uint32(smallShift << 23)
 	s.round = load(dwords(roundPlain - less))
@@ -193,10 +188,6 @@ func (s *small) product(x VecVirtual) VecVirtual {
 }
 
 func (s *small) write(k *runs) {
-	if k.wide {
-		s.writeWide(k)
-		return
-	}
 	f := s.f
 	codes, mag, sign, low := YMM(), YMM(), YMM(), YMM()
 	k.spreadQuads(k.from(0), codes)
@@ -237,44 +228,5 @@ func (s *small) write(k *runs) {
 		w = pack(x[0], x[1])
 		VPOR(o, w, w)
 		VMOVDQU(w, k.to(16*i))
-	}
-}
-
-func (s *small) writeWide(k *runs) {
-	f := s.f
-	codes, mag := YMM(), YMM()
-	VMOVDQU(k.from(0), codes)
-	VPAND(bytes32(0x7F), codes, mag)
-	nan := f.nan(k, codes, mag)
-	var inf VecVirtual
-	if f.infinite {
-		inf = equal(mag, 0x7C)
-	}
-	f.raised(mag)
-	if inf != nil {
-		VPBLENDVB(inf, bytes32(0xFE), mag, mag)
-	}
-	VPOR(nan, mag, mag)
-	VMOVDQU(mag, k.spill)
-	for at := 0; at < 32; at += 8 {
-		x, sign, nan := YMM(), YMM(), YMM()
-		VPMOVZXBD(k.spill.Offset(at), x)
-		VPMOVSXBD(k.from(at), sign)
-		VPSLLD(Imm(uint64(23-f.man)), x, x)
-		VPCMPEQD(dwords(0xFF<<(23-f.man)), x, nan)
-		if inf != nil {
-			inf = YMM()
-			VPCMPEQD(dwords(0xFE<<(23-f.man)), x, inf)
-		}
-		p := s.product(x)
-		VPSUBD(s.unit, p, p)
-		if inf != nil {
-			VBLENDVPS(inf, dwords(0x7F800000), p, p)
-		}
-		VPXOR(s.turn, sign, sign)
-		VPAND(k.minus, sign, sign)
-		VPOR(sign, p, p)
-		VBLENDVPS(nan, dwords(0x7FC00000), p, p)
-		k.store8(p, at)
 	}
 }

@@ -65,11 +65,11 @@ func (k *runs) flushed(d VecVirtual) {
 	VORPS(dwords(littleMost), d, d)
 }
 
-// newLittle takes a scale, or one that is 2^64 times as large.
-func (k *kernel) newLittle(d VecVirtual, enlarged bool) *little {
+// newLittle takes a scale, which is multiplied by 2^up.
+func (k *kernel) newLittle(d VecVirtual, up int) *little {
 	l := &little{d, YMM(), load(dwords(littleBits))}
-	if !enlarged {
-		l.times = load(floats(pow2(smallShift)))
+	if up != 0 {
+		l.times = load(floats(pow2(up)))
 		k.multiplied(d, l.times)
 	}
 	VPSUBD(dwords(1<<23), l.times, l.half)

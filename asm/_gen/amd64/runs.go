@@ -172,7 +172,11 @@ func bytesKernel(o op, t int) {
 					JMP(LabelRef("chunk"))
 					return
 				}
-				l, half := k.newLittle(p.d, o.name == "Affine"), YMM()
+				up := smallShift
+				if o.name == "Affine" {
+					up = 0
+				}
+				l, half := k.newLittle(p.d, up), YMM()
 				VMULPS(floats(0.5), last, half)
 				k.raise()
 				Label("slowly")
@@ -295,7 +299,7 @@ func bookKernel(high bool, o op, t int, elems int) {
 					JMP(LabelRef("plain"))
 					return
 				}
-				slow := k.newLittle(p.d, false)
+				slow := k.newLittle(p.d, smallShift)
 				join := func(x VecVirtual) { slow.join(o, p, x) }
 				if o.turned {
 					k.raise()
