@@ -729,6 +729,11 @@ func float8E5M2FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks
 //go:noescape
 func float8E5M2FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 
+// transpose1AVX2 turns n squares of side 16, numbers of 1 bytes.
+//
+//go:noescape
+func transpose1AVX2(dst *byte, src *byte, dstStride int, srcStride int, n int)
+
 // transpose2AVX2 turns n squares of side 8, numbers of 2 bytes.
 //
 //go:noescape

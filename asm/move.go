@@ -11,7 +11,7 @@ func (o *Ops) Transpose(size int, dst, src []byte, rows, cols, dstStride, srcStr
 	want(rows > 0 && cols > 0 && cols*size <= srcStride && rows*size <= dstStride, "rows that overlap")
 	want(len(src) >= (rows-1)*srcStride+cols*size && len(dst) >= (cols-1)*dstStride+rows*size, "matrices differ in size")
 	apart(dst, src)
-	side := min(8, 32/size)
+	side := [9]int{1: 16, 2: 8, 4: 8, 8: 4}[size]
 	squares := 0
 	if kernel := o.transpose[size]; kernel != nil && rows >= side {
 		squares = rows / side

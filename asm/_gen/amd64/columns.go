@@ -51,8 +51,7 @@ func columnsKernels() {
 		}
 		ADDQ(step, k.src)
 		ADDQ(Imm(32), offsets)
-		ADDQ(U32(8*k.width()), to.base)
-		ADDQ(U32(8*k.width()), to.fourth)
+		to.advance(U32(8 * k.width()))
 		DECQ(n)
 		JNZ(LabelRef("more"))
 		VZEROUPPER()

@@ -38,7 +38,7 @@ func fieldsKernel() {
 	VPERMQ(Imm(quads), y, y)
 	VPSUBB(less, y, y)
 	VMOVDQU(y, Mem{Base: dst})
-	LEAQ(Mem{Base: from.base, Index: from.stride, Scale: 4}, from.base)
+	LEAQ(Mem{Base: src, Index: from.stride, Scale: 4}, src)
 	ADDQ(Imm(32), dst)
 	DECQ(n)
 	JNZ(LabelRef("more"))

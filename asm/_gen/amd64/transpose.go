@@ -8,26 +8,33 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// A lattice is the addresses of up to eight rows at equal distances.
+// A lattice is the addresses of up to sixteen rows at equal distances: those of
+// every fourth, and two multiples of the distance.
 type lattice struct {
-	base, fourth, stride, triple Register
+	bases          []Register
+	stride, triple Register
 }
 
 func latticeOf(base, stride Register, rows int) lattice {
-	l := lattice{base: base, stride: stride, triple: GP64()}
+	l := lattice{bases: []Register{base}, stride: stride, triple: GP64()}
 	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, l.triple)
-	if rows > 4 {
-		l.fourth = GP64()
-		LEAQ(Mem{Base: base, Index: stride, Scale: 4}, l.fourth)
+	for i := 4; i < rows; i += 4 {
+		next := GP64()
+		LEAQ(Mem{Base: l.bases[i/4-1], Index: stride, Scale: 4}, next)
+		l.bases = append(l.bases, next)
 	}
 	return l
 }
 
-func (l lattice) row(i int) Mem {
-	base := l.base
-	if i >= 4 {
-		base = l.fourth
+// advance goes to the next square in a row.
+func (l lattice) advance(bytes Op) {
+	for _, base := range l.bases {
+		ADDQ(bytes, base)
 	}
+}
+
+func (l lattice) row(i int) Mem {
+	base := l.bases[i/4]
 	switch i % 4 {
 	case 1:
 		return Mem{Base: base, Index: l.stride, Scale: 1}
@@ -39,11 +46,14 @@ func (l lattice) row(i int) Mem {
 	return Mem{Base: base}
 }
 
-// transposeKernels turns squares of 8x8 words or dwords, 4x4 qwords: as many
+// sides are how many rows and columns squares have, by the bytes of a number.
+var sides = map[int]int{1: 16, 2: 8, 4: 8, 8: 4}
+
+// transposeKernels turns squares of 16x16 bytes, 8x8 words or dwords, 4x4 qwords: as many
 // columns of the source become rows, and n squares lie below each other.
 func transposeKernels() {
-	for _, size := range []int{2, 4, 8} {
-		side := min(8, 32/size)
+	for _, size := range []int{1, 2, 4, 8} {
+		side := sides[size]
 		name := fmt.Sprintf("transpose%dAVX2", size)
 		TEXT(name, NOSPLIT, "func(dst *byte, src *byte, dstStride int, srcStride int, n int)")
 		Pragma("noescape")
@@ -53,20 +63,11 @@ func transposeKernels() {
 		from := latticeOf(src, Load(Param("srcStride"), GP64()), side)
 		n, below := Load(Param("n"), GP64()), GP64()
 		MOVQ(from.stride, below)
-		SHLQ(Imm(map[int]uint64{8: 3, 4: 2}[side]), below)
+		SHLQ(Imm(map[int]uint64{16: 4, 8: 3, 4: 2}[side]), below)
 		Label("square")
 		square(size, from, to)
-		for _, l := range []lattice{from, to} {
-			for _, r := range []Register{l.base, l.fourth} {
-				switch {
-				case r == nil:
-				case l == from:
-					ADDQ(below, r)
-				default:
-					ADDQ(Imm(uint64(side*size)), r)
-				}
-			}
-		}
+		from.advance(below)
+		to.advance(Imm(uint64(side * size)))
 		DECQ(n)
 		JNZ(LabelRef("square"))
 		VZEROUPPER()
@@ -76,12 +77,39 @@ func transposeKernels() {
 
 func square(size int, from, to lattice) {
 	switch size {
+	case 1:
+		bytes16x16(from, to)
 	case 2:
 		words8x8(from, to)
 	case 4:
 		dwords8x8(from, to)
 	case 8:
 		qwords4x4(from, to)
+	}
+}
+
+// bytes16x16 has rows i and i+8 in the halves of a register.
+func bytes16x16(from, to lattice) {
+	var x [8]VecVirtual
+	for i := range x {
+		x[i] = YMM()
+		VBROADCASTI128(from.row(i), x[i])
+		VINSERTI128(Imm(1), from.row(i+8), x[i], x[i])
+	}
+	// A perfect shuffle of the bytes of eight rows, three times.
+	for range 3 {
+		var y [8]VecVirtual
+		for i := range 4 {
+			y[2*i], y[2*i+1] = YMM(), YMM()
+			VPUNPCKLBW(x[i+4], x[i], y[2*i])
+			VPUNPCKHBW(x[i+4], x[i], y[2*i+1])
+		}
+		x = y
+	}
+	for i, y := range x {
+		VPERMQ(Imm(quads), y, y)
+		VMOVDQU(y.AsX(), to.row(2*i))
+		VEXTRACTI128(Imm(1), y, to.row(2*i+1))
 	}
 }
 
