@@ -54,9 +54,9 @@ func (g *grid) fill(o *asm.Ops, dst []float32, p []byte, lo, r, k int64, room []
 		at -= g.row(lo) * g.cols
 	}
 	many := g.bulk != nil && len(dst) > fewNumbers && o.Level() != asm.Generic
-	if many && g.line != nil && len(dst) <= len(room) {
-		g.line(room[:len(dst)], p, g.row(r), k)
-		g.bulk(o, dst, room[:len(dst)])
+	if bytes := int64(len(dst)) * g.size; many && g.line != nil && bytes <= int64(len(room)) {
+		g.line(room[:bytes], p, g.row(r), k)
+		g.bulk(o, dst, room[:bytes])
 		return
 	}
 	if many && g.line == nil {

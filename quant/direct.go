@@ -46,7 +46,7 @@ type under struct {
 	scales, seconds []float32
 	run             int
 	sub             int64  // which of the rows of a stored row it is
-	codes           []byte // room for a byte for each column
+	codes           []byte // room for a byte for each column, or for more of them
 }
 
 func underBytes(b asm.Bytes) func(*asm.Ops, asm.Type, []byte, []byte, under) bool {
@@ -107,10 +107,11 @@ func (f *scaled) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo,
 		return f.byColumn(o, dst, to, parts, lo, hi, scratch)
 	}
 	blocks := ceilDiv(f.cols, f.scales.blockCols)
-	if 2*blocks+ceilDiv(f.cols, 4) > int64(len(scratch)) {
+	room := max(1, f.codes.rooms) * f.cols
+	if 2*blocks+ceilDiv(room, 4) > int64(len(scratch)) {
 		return false
 	}
-	u := under{scales: scratch[:blocks], seconds: scratch[blocks : 2*blocks], run: int(f.scales.blockCols), codes: asm.Raw(scratch[2*blocks:])[:f.cols]}
+	u := under{scales: scratch[:blocks], seconds: scratch[blocks : 2*blocks], run: int(f.scales.blockCols), codes: asm.Raw(scratch[2*blocks:])[:room]}
 	if u.divides = f.op == opDivide; !u.divides {
 		u.op = asm.Op(f.op)
 	}

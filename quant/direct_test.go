@@ -55,6 +55,7 @@ func directForms() map[string]struct {
 	}
 	readE4M3 := func(p []byte, i int64) float32 { return asm.E4M3.Value(p[i]) }
 	blocked := grid(96, 300, 32, 128)
+	columnwise := of(gridOf{matrixRows: 96, blockRows: 1, blockCols: 16, cols: 20}, tensor.F16, 2).transposed(96, 96*20*2)
 	small := second
 	small.size, small.read = 1, numbers[tensor.I8]
 	halves := codes{rowBytes: 256, perRow: 2, pick: evenRowLow(bookOf(plusValue)), under: underHalfBytes(plusValue)}
@@ -103,6 +104,7 @@ func directForms() map[string]struct {
 		"sparse mask":         {&sparse{rows: 96, cols: 203, read: numbers[tensor.F16], size: 2, as: asm.F16, plain: true}, 203},
 		"sparse mask of F32":  {&sparse{rows: 96, cols: 100, read: f32, size: 4, as: asm.F32, plain: true}, 100},
 		"sparse mask of FP8":  {&sparse{rows: 96, cols: 300, read: readE4M3, size: 1, float8: asm.E4M3, scales: &blocked}, 300},
+		"GEMV_FAST":           {&scaled{cols: 256, codes: fastRow(256), scales: columnwise, seconds: &columnwise, op: opAffine}, 256},
 		"packed 4 act-order":  {&scaled{cols: 256, codes: streamRow(256, 4, 128, 8), scales: grid(96, 256, 1, 32), columns: true}, 256},
 		"packed 4 zeros act":  {&scaled{cols: 256, codes: streamRow(256, 4, 128, 8), scales: secondBF16, seconds: &small, op: opShift, columns: true}, 256},
 		"packed 8 act-order":  {&scaled{cols: 256, codes: streamRow(256, 8, 256, 128), scales: grid(96, 256, 1, 32), columns: true}, 256},

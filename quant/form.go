@@ -62,6 +62,9 @@ type codes struct {
 	// bits is the width of a code where codes follow each other without gaps, so
 	// that under takes those of several rows too; else zero.
 	bits int64
+	// rooms is how many times a row's codes, a byte each, under needs room for:
+	// once where it is zero.
+	rooms int64
 	// counts says that codes are whole numbers, which are bias more than what
 	// they stand for.
 	counts bool

@@ -22,8 +22,13 @@ type grid struct {
 // transposed reads a whole part whose rows are the groups and whose columns
 // the rows of the weight.
 func (g grid) transposed(rows, bytes int64) grid {
-	read, groups := g.read, g.cols
-	g.whole, g.bulk = bytes, nil
+	read, groups, size := g.read, g.cols, g.size
+	g.whole = bytes
+	g.line = func(dst, p []byte, row, k int64) {
+		for i := int64(0); i*size < int64(len(dst)); i++ {
+			copy(dst[i*size:][:size], p[((k+i)*rows+row)*size:])
+		}
+	}
 	g.read = func(p []byte, i int64) float32 { return read(p, i%groups*rows+i/groups) }
 	return g
 }

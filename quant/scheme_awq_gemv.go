@@ -3,6 +3,7 @@ package quant
 import (
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -32,9 +33,9 @@ func bindAWQGEMV(s *set, info *tensor.Info) (*Weight, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := grid{matrixRows: out, blockRows: 1, blockCols: group, cols: padded, size: size, read: read}
+	g := grid{matrixRows: out, blockRows: 1, blockCols: group, cols: padded, size: size, read: read, bulk: bulkOf(scales.DType)}
 	z := g
-	z.whole, z.read = zeros.Span.Len, func(p []byte, i int64) float32 { return float32(p[i/2] >> (4 * (i % 2)) & 15) }
+	z.whole, z.bulk, z.read = zeros.Span.Len, nil, func(p []byte, i int64) float32 { return float32(p[i/2] >> (4 * (i % 2)) & 15) }
 	return &Weight{
 		Name: stem + ".weight", Shape: []int64{out, in}, Layout: "GEMV, " + describe(4, group),
 		Parts: []tensor.Info{*info, *scales, *zeros},
@@ -89,14 +90,33 @@ func bindAWQFast(s *set, info *tensor.Info) (*Weight, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := grid{matrixRows: out, blockRows: 1, blockCols: group, cols: padded, size: size, read: read}.transposed(out, scales.Span.Len)
+	g := grid{matrixRows: out, blockRows: 1, blockCols: group, cols: padded, size: size, read: read, bulk: bulkOf(scales.DType)}.transposed(out, scales.Span.Len)
 	z := g
 	z.whole = zeros.Span.Len
 	return &Weight{
 		Name: stem + ".weight", Shape: []int64{out, in}, Layout: "GEMV_FAST, " + describe(4, group),
 		Parts: []tensor.Info{*info, *scales, *zeros},
-		form:  &scaled{cols: in, codes: codes{rowBytes: 2 * in, perRow: 4, pick: fastNibbles}, scales: g, seconds: &z, op: opAffine},
+		form:  &scaled{cols: in, codes: fastRow(in), scales: g, seconds: &z, op: opAffine},
 	}, nil
+}
+
+// fastRow is four outputs of n inputs in a stored row.
+func fastRow(n int64) codes {
+	return codes{rowBytes: 2 * n, perRow: 4, pick: fastNibbles, under: underFast, rooms: 2}
+}
+
+// underFast puts the codes of a row in their order: of a word's four nibbles
+// each belongs to the inputs of its own eight.
+func underFast(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
+	n := len(dst) / to.Size()
+	a, b := u.codes[:n], u.codes[n:2*n]
+	for at := 0; at < n/2; at += 32 {
+		copy(b[at:][:32], row[4*at+32*int(u.sub):])
+	}
+	o.Spread(a, b[:n/2])
+	o.Lanes(b, a, n/4)
+	o.Transpose(8, a, b, 4, n/32, 32, n/4)
+	return underBytes(asm.Bytes{Unsigned: true})(o, to, dst, a, u)
 }
 
 // fastNibbles unpacks output r of the four in a stored row. Input k lies in its
