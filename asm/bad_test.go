@@ -41,6 +41,7 @@ func fits() []fit {
 		out = append(out, fit{fmt.Sprint("transpose ", size), 256 * size, 256 * size, 1, true,
 			func(o *Ops, d, s []byte) { o.Transpose(size, d, s, 16, 16, 16*size, 16*size) }})
 	}
+	out = append(out, fit{"pick", 64, 256, 4, false, func(o *Ops, d, s []byte) { o.Pick(27, 3, d, s) }})
 	for bits := 1; bits < 8; bits++ {
 		out = append(out, fit{fmt.Sprint("fields ", bits), 64, 8 * bits, 8, false, func(o *Ops, d, s []byte) { o.Fields(bits, 1, d, s) }})
 	}

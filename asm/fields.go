@@ -37,3 +37,19 @@ func (o *Ops) Fields(bits int, less uint8, dst, src []byte) {
 		dst[i] = byte(v>>(at%8))&(1<<bits-1) - less
 	}
 }
+
+// Pick gives one field of each word of four bytes a byte: that of so many bits,
+// eight or less, at bit shift.
+func (o *Ops) Pick(shift, bits int, dst, src []byte) {
+	want(bits >= 1 && bits <= 8 && shift >= 0 && shift+bits <= 32 && len(src) == 4*len(dst), "fields of other words")
+	apart(dst, src)
+	mask, done := uint32(1)<<bits-1, 0
+	if o.pick != nil && len(dst) >= 32 {
+		far := uint64(shift)
+		o.pick(&dst[0], &src[0], &far, &mask, len(dst)/32)
+		done = len(dst) &^ 31
+	}
+	for i := done; i < len(dst); i++ {
+		dst[i] = byte(u32(src[4*i:]) >> shift & mask)
+	}
+}

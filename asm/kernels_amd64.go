@@ -764,6 +764,11 @@ func spreadAVX2(dst *byte, src *byte, n int)
 //go:noescape
 func fieldsAVX2(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)
 
+// pickAVX2 takes a field of each of 32 words n times, as bytes.
+//
+//go:noescape
+func pickAVX2(dst *byte, src *byte, shift *uint64, mask *uint32, n int)
+
 // swap2AVX2 turns around the bytes of 32 bytes of numbers of 2, n times.
 //
 //go:noescape

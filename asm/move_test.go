@@ -199,3 +199,19 @@ func TestExpandAgreesWithTheScalarFunction(t *testing.T) {
 		}
 	}
 }
+
+func TestPickAgreesWithTheScalarFunction(t *testing.T) {
+	rng := rand.NewChaCha8([32]byte{13})
+	for level, o := range tables(t) {
+		for bits := 1; bits <= 8; bits++ {
+			t.Run(fmt.Sprintf("%v/%d bits", level, bits), func(t *testing.T) {
+				for n := range 140 {
+					src := make([]byte, 4*n)
+					rng.Read(src)
+					shift := int(rng.Uint64() % uint64(33-bits))
+					same(t, o, call{fmt.Sprint(n, " words at ", shift), func(o *Ops, dst, src []byte) { o.Pick(shift, bits, dst, src) }}, src, n)
+				}
+			})
+		}
+	}
+}

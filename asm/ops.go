@@ -28,6 +28,8 @@ type Ops struct {
 	spread    func(dst, src *byte, n int)                                  // 32 nibbles each time
 	fields    func(dst, src, tables *byte, step int, shift *uint64, n int) // 32 each time
 
+	pick func(dst, src *byte, shift *uint64, mask *uint32, n int) // 32 words each time
+
 	special [3]func(counts *uint32, src *byte, n int) // 64 bytes each time
 
 	absmax  func(dst *float32, src *byte, chunks, n int)

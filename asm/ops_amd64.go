@@ -60,6 +60,7 @@ func (o *Ops) avx2() {
 	o.each = [3]func(dst *byte, src, a, b *float32, n int){F32: eachF32AVX2, BF16: eachBF16AVX2, F16: eachF16AVX2}
 	o.gather[F32], o.gather[BF16] = gatherF32AVX2, gatherBF16AVX2
 	o.expand[1], o.expand[2], o.expand[4] = expand1AVX2, expand2AVX2, expand4AVX2
+	o.pick = pickAVX2
 	o.transpose[1] = transpose1AVX2
 	o.transpose[2], o.transpose[4], o.transpose[8] = transpose2AVX2, transpose4AVX2, transpose8AVX2
 	o.swap[2], o.swap[4], o.swap[8] = swap2AVX2, swap4AVX2, swap8AVX2

@@ -30,6 +30,10 @@ func rowOfScratch(cols int64, scratch []float32) (w row, ok bool) {
 
 // plain decodes the codes of row r as numbers.
 func (f *scaled) plain(o *asm.Ops, w *row, parts [][]byte, lo, r int64) bool {
+	if o.Level() == asm.Generic { // of any order of bytes
+		f.codes.row(w.numbers, parts[0], lo, r)
+		return true
+	}
 	u := under{scales: w.one, seconds: w.none, run: len(w.numbers), codes: w.codes, sub: r % f.codes.perRow}
 	return f.codes.under(o, asm.F32, asm.Raw(w.numbers), f.stored(parts[0], lo, r), u)
 }

@@ -245,32 +245,3 @@ func underTernary(o *asm.Ops, to asm.Type, dst, row []byte, from uint8, u under)
 	o.HalfBytes(asm.HalfBytes{From: from, Book: book}, to, dst, row, one[:], zero[:], max(1, len(row)))
 	return true
 }
-
-// direct takes pieces that lie in one field of the bytes, group by group.
-func (f *hqq) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
-	from, end, size := lo*f.cols, hi*f.cols, int64(to.Size())
-	if f.byColumn || f.bits == 3 || from%f.width != 0 || end%f.width != 0 || 2*f.height > int64(len(scratch)) {
-		return false
-	}
-	var book [16]float32
-	for i := range book {
-		book[i] = float32(i & (1<<f.bits - 1))
-	}
-	for row, last := from/f.width, end/f.width; row < last; {
-		field := row / f.stored
-		n := min(last, (field+1)*f.stored) - row
-		s, z := scratch[:n], scratch[n:2*n]
-		for i := range n {
-			s[i], z[i] = f.read(parts[1], row+i), f.read(parts[2], row+i)
-		}
-		codes := parts[0][row%f.stored*f.width:][:n*f.width]
-		out := dst[(row*f.width-from)*size:][:n*f.width*size]
-		if f.bits == 8 {
-			o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, to, out, codes, s, z, int(f.width))
-		} else {
-			o.HalfBytes(asm.HalfBytes{From: uint8(8 - f.bits*(field+1)), Book: &book}, to, out, codes, s, z, int(f.width))
-		}
-		row += n
-	}
-	return true
-}

@@ -19,6 +19,7 @@ type hqq struct {
 	stored      int64 // rows of W_q
 	read        number
 	size        int64
+	bulk        bulk
 }
 
 func (f *hqq) need(p int, _, _ int64) tensor.Span {
@@ -138,6 +139,7 @@ func (s *set) hqqScales(stem string, w *Weight, f *hqq) error {
 		return err
 	}
 	f.read, f.size, err = scaleNumber(scale)
+	f.bulk = bulkOf(scale.DType)
 	w.Parts = append(w.Parts, *scale, *zero)
 	return err
 }

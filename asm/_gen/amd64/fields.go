@@ -3,6 +3,7 @@ package main
 import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
 )
 
 // fieldsKernel gives fields of a few bits a byte each. Eight fields of b bits
@@ -39,6 +40,37 @@ func fieldsKernel() {
 	VPSUBB(less, y, y)
 	VMOVDQU(y, Mem{Base: dst})
 	LEAQ(Mem{Base: src, Index: from.stride, Scale: 4}, src)
+	ADDQ(Imm(32), dst)
+	DECQ(n)
+	JNZ(LabelRef("more"))
+	VZEROUPPER()
+	RET()
+}
+
+// pickKernel takes one field of each word: a shift to the bottom and a mask.
+func pickKernel() {
+	TEXT("pickAVX2", NOSPLIT, "func(dst *byte, src *byte, shift *uint64, mask *uint32, n int)")
+	Pragma("noescape")
+	Doc("pickAVX2 takes a field of each of 32 words n times, as bytes.")
+	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+	shift, mask := XMM(), YMM()
+	VMOVQ(Mem{Base: Load(Param("shift"), GP64())}, shift)
+	VPBROADCASTD(Mem{Base: Load(Param("mask"), GP64())}, mask)
+	n, order := Load(Param("n"), GP64()), load(dwords(0, 4, 1, 5, 2, 6, 3, 7))
+	Label("more")
+	var x [4]VecVirtual
+	for i := range x {
+		x[i] = YMM()
+		VMOVDQU(Mem{Base: src, Disp: 32 * i}, x[i])
+		VPSRLD(shift, x[i], x[i])
+		VPAND(mask, x[i], x[i])
+	}
+	VPACKUSDW(x[1], x[0], x[0])
+	VPACKUSDW(x[3], x[2], x[2])
+	VPACKUSWB(x[2], x[0], x[0])
+	VPERMD(x[0], order, x[0])
+	VMOVDQU(x[0], Mem{Base: dst})
+	ADDQ(U32(128), src)
 	ADDQ(Imm(32), dst)
 	DECQ(n)
 	JNZ(LabelRef("more"))

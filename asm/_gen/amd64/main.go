@@ -40,6 +40,7 @@ func kernels() {
 	lanesKernel()
 	spreadKernel()
 	fieldsKernel()
+	pickKernel()
 	swapKernels()
 	gatherKernels()
 	columnsKernels()

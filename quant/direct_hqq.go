@@ -1,0 +1,119 @@
+package quant
+
+import "github.com/anamnesis-go/anamnesis/asm"
+
+// shift is where field k of a stored number is.
+func (f *hqq) shift(k int64) int {
+	if f.bits == 3 {
+		return int(27 - 3*k)
+	}
+	return int(8 - f.bits*(k+1))
+}
+
+// direct takes pieces that lie in one field of the stored numbers, group by
+// group.
+func (f *hqq) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
+	if f.byColumn {
+		return f.byColumns(o, dst, to, parts, lo*f.cols, hi*f.cols, scratch)
+	}
+	from, end, size, stored := lo*f.cols, hi*f.cols, int64(to.Size()), f.storedSize()
+	most := min(end-from, max(f.width, hqqAtOnce/f.width*f.width)) // numbers
+	if from%f.width != 0 || end%f.width != 0 || 2*most/f.width+ceilDiv(most, 4) > int64(len(scratch)) {
+		return false
+	}
+	room, rest := asm.Raw(scratch[:ceilDiv(most, 4)]), scratch[ceilDiv(most, 4):]
+	book := f.book()
+	for row, last := from/f.width, end/f.width; row < last; {
+		field := row / f.stored
+		n := min(last, (field+1)*f.stored, row+most/f.width) - row
+		s, z := rest[:n], rest[n:2*n]
+		f.numbers(o, s, parts[1], row)
+		f.numbers(o, z, parts[2], row)
+		codes := parts[0][row%f.stored*f.width*stored:][:n*f.width*stored]
+		out := dst[(row*f.width-from)*size:][:n*f.width*size]
+		switch f.bits {
+		case 3:
+			o.Pick(f.shift(field), 3, room[:n*f.width], codes)
+			o.Bytes(asm.Bytes{Op: asm.Shift}, to, out, room[:n*f.width], s, z, int(f.width))
+		case 8:
+			o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, to, out, codes, s, z, int(f.width))
+		default:
+			o.HalfBytes(asm.HalfBytes{From: uint8(f.shift(field)), Book: &book}, to, out, codes, s, z, int(f.width))
+		}
+		row += n
+	}
+	return true
+}
+
+// hqqAtOnce is how many numbers pass through scratch together.
+const hqqAtOnce = 2048
+
+// book is the numbers of the lowest bits of a byte.
+func (f *hqq) book() (book [16]float32) {
+	for i := range book {
+		book[i] = float32(i & (1<<f.bits - 1))
+	}
+	return book
+}
+
+// numbers reads scales or zero points from the i-th on.
+func (f *hqq) numbers(o *asm.Ops, dst []float32, p []byte, i int64) {
+	if f.bulk != nil && o.Level() != asm.Generic {
+		f.bulk(o, dst, p[i*f.size:][:int64(len(dst))*f.size])
+		return
+	}
+	for k := range dst {
+		dst[k] = f.read(p, i+int64(k))
+	}
+}
+
+// byColumns decodes the numbers [from, end): each has a scale of its own.
+func (f *hqq) byColumns(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, from, end int64, scratch []float32) bool {
+	// A number has itself, its scale, its zero point, its code, and there is one zero.
+	most := min(end-from, hqqAtOnce, (int64(len(scratch))-2)*4/13)
+	if most < 1 {
+		return false
+	}
+	book, size, none := f.book(), int64(to.Size()), scratch[len(scratch)-1:]
+	none[0] = 0
+	for i := from; i < end; {
+		row, col := i/f.width, i%f.width
+		n := min(most, end-i, f.width-col)
+		q, s, z := scratch[:n], scratch[most:][:n], scratch[2*most:][:n]
+		f.plain(o, q, asm.Raw(scratch[3*most:]), none, parts[0], row, col, &book)
+		f.numbers(o, s, parts[1], col)
+		f.numbers(o, z, parts[2], col)
+		o.Each(to, dst[(i-from)*size:][:n*size], q, s, z)
+		i += n
+	}
+	return true
+}
+
+// plain reads codes of a row as numbers.
+func (f *hqq) plain(o *asm.Ops, dst []float32, room []byte, none []float32, p []byte, row, col int64, book *[16]float32) {
+	if o.Level() == asm.Generic { // of any order of bytes
+		for k := range dst {
+			dst[k] = f.code(p, row, col+int64(k))
+		}
+		return
+	}
+	n, stored := len(dst), f.storedSize()
+	codes, shift := p[(row%f.stored*f.width+col)*stored:][:int64(n)*stored], f.shift(row/f.stored)
+	switch f.bits {
+	case 3:
+		o.Pick(shift, 3, room[:n], codes)
+		o.Bytes(asm.Bytes{}, asm.F32, asm.Raw(dst), room[:n], unscaled[:], nil, n)
+	case 8:
+		o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, asm.F32, asm.Raw(dst), codes, unscaled[:], none, n)
+	default:
+		o.HalfBytes(asm.HalfBytes{From: uint8(shift), Book: book}, asm.F32, asm.Raw(dst), codes, unscaled[:], none, n)
+	}
+}
+
+// storedSize is the bytes of a stored number.
+func (f *hqq) storedSize() int64 {
+	if f.bits == 3 {
+		return 4
+	}
+	return 1
+}
