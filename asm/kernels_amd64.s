@@ -26570,6 +26570,103 @@ little:
 	VORPS  k136<>+0(SB), Y0, Y0
 	JMP    chunk
 
+// func transpose1AVX2(dst *byte, src *byte, dstStride int, srcStride int, n int)
+// Requires: AVX, AVX2
+TEXT ·transpose1AVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ dstStride+16(FP), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (AX)(DX*4), SI
+	LEAQ (SI)(DX*4), DI
+	LEAQ (DI)(DX*4), R8
+	MOVQ srcStride+24(FP), R9
+	LEAQ (R9)(R9*2), R10
+	LEAQ (CX)(R9*4), R11
+	LEAQ (R11)(R9*4), R12
+	LEAQ (R12)(R9*4), R13
+	MOVQ n+32(FP), R14
+	MOVQ R9, R15
+	SHLQ $0x04, R15
+
+square:
+	VBROADCASTI128 (CX), Y0
+	VINSERTI128    $0x01, (R12), Y0, Y0
+	VBROADCASTI128 (CX)(R9*1), Y1
+	VINSERTI128    $0x01, (R12)(R9*1), Y1, Y1
+	VBROADCASTI128 (CX)(R9*2), Y2
+	VINSERTI128    $0x01, (R12)(R9*2), Y2, Y2
+	VBROADCASTI128 (CX)(R10*1), Y3
+	VINSERTI128    $0x01, (R12)(R10*1), Y3, Y3
+	VBROADCASTI128 (R11), Y4
+	VINSERTI128    $0x01, (R13), Y4, Y4
+	VBROADCASTI128 (R11)(R9*1), Y5
+	VINSERTI128    $0x01, (R13)(R9*1), Y5, Y5
+	VBROADCASTI128 (R11)(R9*2), Y6
+	VINSERTI128    $0x01, (R13)(R9*2), Y6, Y6
+	VBROADCASTI128 (R11)(R10*1), Y7
+	VINSERTI128    $0x01, (R13)(R10*1), Y7, Y7
+	VPUNPCKLBW     Y4, Y0, Y8
+	VPUNPCKHBW     Y4, Y0, Y0
+	VPUNPCKLBW     Y5, Y1, Y4
+	VPUNPCKHBW     Y5, Y1, Y1
+	VPUNPCKLBW     Y6, Y2, Y5
+	VPUNPCKHBW     Y6, Y2, Y2
+	VPUNPCKLBW     Y7, Y3, Y6
+	VPUNPCKHBW     Y7, Y3, Y3
+	VPUNPCKLBW     Y5, Y8, Y7
+	VPUNPCKHBW     Y5, Y8, Y5
+	VPUNPCKLBW     Y2, Y0, Y8
+	VPUNPCKHBW     Y2, Y0, Y0
+	VPUNPCKLBW     Y6, Y4, Y2
+	VPUNPCKHBW     Y6, Y4, Y4
+	VPUNPCKLBW     Y3, Y1, Y6
+	VPUNPCKHBW     Y3, Y1, Y1
+	VPUNPCKLBW     Y2, Y7, Y3
+	VPUNPCKHBW     Y2, Y7, Y2
+	VPUNPCKLBW     Y4, Y5, Y7
+	VPUNPCKHBW     Y4, Y5, Y4
+	VPUNPCKLBW     Y6, Y8, Y5
+	VPUNPCKHBW     Y6, Y8, Y6
+	VPUNPCKLBW     Y1, Y0, Y8
+	VPUNPCKHBW     Y1, Y0, Y0
+	VPERMQ         $0xd8, Y3, Y3
+	VMOVDQU        X3, (AX)
+	VEXTRACTI128   $0x01, Y3, (AX)(DX*1)
+	VPERMQ         $0xd8, Y2, Y2
+	VMOVDQU        X2, (AX)(DX*2)
+	VEXTRACTI128   $0x01, Y2, (AX)(BX*1)
+	VPERMQ         $0xd8, Y7, Y7
+	VMOVDQU        X7, (SI)
+	VEXTRACTI128   $0x01, Y7, (SI)(DX*1)
+	VPERMQ         $0xd8, Y4, Y4
+	VMOVDQU        X4, (SI)(DX*2)
+	VEXTRACTI128   $0x01, Y4, (SI)(BX*1)
+	VPERMQ         $0xd8, Y5, Y5
+	VMOVDQU        X5, (DI)
+	VEXTRACTI128   $0x01, Y5, (DI)(DX*1)
+	VPERMQ         $0xd8, Y6, Y6
+	VMOVDQU        X6, (DI)(DX*2)
+	VEXTRACTI128   $0x01, Y6, (DI)(BX*1)
+	VPERMQ         $0xd8, Y8, Y8
+	VMOVDQU        X8, (R8)
+	VEXTRACTI128   $0x01, Y8, (R8)(DX*1)
+	VPERMQ         $0xd8, Y0, Y0
+	VMOVDQU        X0, (R8)(DX*2)
+	VEXTRACTI128   $0x01, Y0, (R8)(BX*1)
+	ADDQ           R15, CX
+	ADDQ           R15, R11
+	ADDQ           R15, R12
+	ADDQ           R15, R13
+	ADDQ           $0x10, AX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, DI
+	ADDQ           $0x10, R8
+	DECQ           R14
+	JNZ            square
+	VZEROUPPER
+	RET
+
 // func transpose2AVX2(dst *byte, src *byte, dstStride int, srcStride int, n int)
 // Requires: AVX
 TEXT ·transpose2AVX2(SB), NOSPLIT, $0-40
@@ -26840,6 +26937,43 @@ more:
 	ADDQ        $0x20, AX
 	DECQ        SI
 	JNZ         more
+	VZEROUPPER
+	RET
+
+// func pickAVX2(dst *byte, src *byte, shift *uint64, mask *uint32, n int)
+// Requires: AVX, AVX2
+TEXT ·pickAVX2(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         shift+16(FP), DX
+	VMOVQ        (DX), X0
+	MOVQ         mask+24(FP), DX
+	VPBROADCASTD (DX), Y1
+	MOVQ         n+32(FP), DX
+	VMOVDQU      k189<>+0(SB), Y2
+
+more:
+	VMOVDQU   (CX), Y3
+	VPSRLD    X0, Y3, Y3
+	VPAND     Y1, Y3, Y3
+	VMOVDQU   32(CX), Y4
+	VPSRLD    X0, Y4, Y4
+	VPAND     Y1, Y4, Y4
+	VMOVDQU   64(CX), Y5
+	VPSRLD    X0, Y5, Y5
+	VPAND     Y1, Y5, Y5
+	VMOVDQU   96(CX), Y6
+	VPSRLD    X0, Y6, Y6
+	VPAND     Y1, Y6, Y6
+	VPACKUSDW Y4, Y3, Y3
+	VPACKUSDW Y6, Y5, Y5
+	VPACKUSWB Y5, Y3, Y3
+	VPERMD    Y3, Y2, Y3
+	VMOVDQU   Y3, (AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x20, AX
+	DECQ      DX
+	JNZ       more
 	VZEROUPPER
 	RET
 

@@ -56,6 +56,18 @@ func (o *Ops) avx2() {
 	o.halfBytes = [3]func(dst, src *byte, a, b *float32, book *float32, shift *uint64, chunks, n int){
 		F32: halfBytesShiftF32AVX2, BF16: halfBytesShiftBF16AVX2, F16: halfBytesShiftF16AVX2,
 	}
+	o.movesAVX2()
+	o.special = [3]func(counts *uint32, src *byte, n int){F32: specialF32AVX2, BF16: specialBF16AVX2, F16: specialF16AVX2}
+	o.absmax, o.nearest, o.int8 = absmaxAVX2, nearestAVX2, int8AVX2
+	o.cast = [3][3]func(dst, src *byte, n int){
+		F32:  {castF32ToF32AVX2, castF32ToBF16AVX2, castF32ToF16AVX2},
+		BF16: {castBF16ToF32AVX2, castBF16ToBF16AVX2, castBF16ToF16AVX2},
+		F16:  {castF16ToF32AVX2, castF16ToBF16AVX2, castF16ToF16AVX2},
+	}
+}
+
+// movesAVX2 is what brings codes and numbers to their places.
+func (o *Ops) movesAVX2() {
 	o.columns[F32], o.columns[BF16], o.columns[F16] = columnsF32AVX2, columnsBF16AVX2, columnsF16AVX2
 	o.each = [3]func(dst *byte, src, a, b *float32, n int){F32: eachF32AVX2, BF16: eachBF16AVX2, F16: eachF16AVX2}
 	o.gather[F32], o.gather[BF16] = gatherF32AVX2, gatherBF16AVX2
@@ -65,13 +77,6 @@ func (o *Ops) avx2() {
 	o.transpose[2], o.transpose[4], o.transpose[8] = transpose2AVX2, transpose4AVX2, transpose8AVX2
 	o.swap[2], o.swap[4], o.swap[8] = swap2AVX2, swap4AVX2, swap8AVX2
 	o.lanes, o.spread, o.fields = lanesAVX2, spreadAVX2, fieldsAVX2
-	o.special = [3]func(counts *uint32, src *byte, n int){F32: specialF32AVX2, BF16: specialBF16AVX2, F16: specialF16AVX2}
-	o.absmax, o.nearest, o.int8 = absmaxAVX2, nearestAVX2, int8AVX2
-	o.cast = [3][3]func(dst, src *byte, n int){
-		F32:  {castF32ToF32AVX2, castF32ToBF16AVX2, castF32ToF16AVX2},
-		BF16: {castBF16ToF32AVX2, castBF16ToBF16AVX2, castBF16ToF16AVX2},
-		F16:  {castF16ToF32AVX2, castF16ToBF16AVX2, castF16ToF16AVX2},
-	}
 }
 
 // One row per kind, for each type.
