@@ -70,6 +70,21 @@ func q45K(high bool) func(*kernel) {
 		ds, ms := k.scales(8), k.scales(8)
 		ds.keep(0, d)
 		ms.keep(0, m)
+		if !high && !k.wide {
+			pairs(func(i int) looked {
+				d, m := ds.pair(i), ms.pair(i)
+				return k.table16Twice(counted, false, func(x VecVirtual) { VFMSUB213PS(m, d, x) })
+			}, func(i int, l looked) {
+				for half := 0; half < 32; half += 16 {
+					codes := YMM()
+					VBROADCASTI128(k.from(16+16*i+half), codes)
+					VPSRLVD(dwords(0, 0, 0, 0, 4, 4, 4, 4), codes, codes)
+					VPAND(k.shared["low"], codes, codes)
+					k.lookupTwice(32*i+half, 32*i+32+half, codes, l)
+				}
+			})
+			return
+		}
 		at := 16
 		var fifth VecVirtual
 		if high {
@@ -297,6 +312,17 @@ func iq4XS(k *kernel) {
 	times(y, d)
 	canonical(y)
 	s.keep(0, y)
+	if !k.wide {
+		pairs(func(i int) looked {
+			d := s.pair(i)
+			return k.table16Twice(iq4Values, true, func(x VecVirtual) { VMULPS(d, x, x) })
+		}, func(i int, l looked) {
+			low, high := k.nibblesTwice(load(k.from(8 + 16*i)))
+			k.lookupTwice(32*i, 32*i+32, low, l)
+			k.lookupTwice(32*i+16, 32*i+48, high, l)
+		})
+		return
+	}
 	for i := range 8 {
 		d := s.of(i)
 		k.whole(32*i, k.nibbles(8+16*i), iq4Values, d, d)

@@ -182,3 +182,25 @@ func (k *kernel) nearestAnyPort(x VecVirtual) {
 	VPADDD(k.up, x, x)
 	VPADDD(even, x, x)
 }
+
+// pair is the scales i and i+1, each in a half.
+func (s scales) pair(i int) VecVirtual {
+	y, other := YMM(), YMM()
+	VBROADCASTSS(s.at.Offset(4*i), y)
+	VBROADCASTSS(s.at.Offset(4*i+4), other)
+	VPBLENDD(Imm(0xF0), other, y, y)
+	return y
+}
+
+// pairs builds the tables of each two of eight scales before those of the two
+// before are looked up.
+func pairs(table func(i int) looked, write func(i int, l looked)) {
+	next := table(0)
+	for i := 0; i < 8; i += 2 {
+		l := next
+		if i < 6 {
+			next = table(i + 2)
+		}
+		write(i, l)
+	}
+}
