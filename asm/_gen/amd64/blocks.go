@@ -65,6 +65,9 @@ func blockKernel(l layout, target string, k *kernel) {
 	Doc(name + " decodes n blocks.")
 	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	n := Load(Param("n"), GP64())
+	if l.plain && !k.wide {
+		k.laterSigns(l.elems)
+	}
 	k.begin(!l.plain)
 	if l.set != nil {
 		l.set(k)
@@ -76,9 +79,11 @@ func blockKernel(l layout, target string, k *kernel) {
 	l.block(k)
 	ADDQ(U32(l.bytes), k.src)
 	ADDQ(U32(l.elems*k.width()), k.dst)
+	k.unsignWritten("block", 1, n)
 	DECQ(n)
 	JNZ(LabelRef("block"))
 	Label("done")
+	k.unsignWritten("done", 1, nil)
 	VZEROUPPER()
 	RET()
 }
@@ -156,7 +161,7 @@ func lookedBlock(off int, scale func(*kernel) VecVirtual, v [16]float32) func(*k
 }
 
 func q4_1(k *kernel) {
-	p := k.halves(0, 2)
+	p := k.halves(0)
 	if k.float32() {
 		k.affine(0, k.nibbles(4), p, p, true)
 		return
@@ -164,12 +169,14 @@ func q4_1(k *kernel) {
 	k.lookup(0, k.nibbles(4), k.table16(k.constants(counted, false), false, func(x VecVirtual) { p.join(x, true) }))
 }
 
-// halves is a scale and a minimum, both float16.
-func (k *kernel) halves(d, m int) pair {
-	p := pair{k.half(d), k.half(m)}
-	quieted(p.d)
-	quieted(p.m)
-	return p
+// halves is a scale and a minimum, two float16 at off.
+func (k *kernel) halves(off int) pair {
+	x, y := XMM(), YMM()
+	k.note(k.from(off))
+	VPBROADCASTD(k.from(off), x)
+	VCVTPH2PS(x, y)
+	quieted(y)
+	return pair{firsts(y), seconds(y)}
 }
 
 // unset is FF for each element whose bit in the 32 at off is clear.
@@ -192,7 +199,7 @@ func q5_0(k *kernel) {
 }
 
 func q5_1(k *kernel) {
-	p := k.halves(0, 2)
+	p := k.halves(0)
 	codes, clear := k.nibbles(8), k.unset(4)
 	VPANDN(bytes32(0x10), clear, clear)
 	VPOR(clear, codes, codes)

@@ -25,7 +25,8 @@ type kernel struct {
 	round    uint32     // what add is
 	raised   bool       // numbers are those of a [little]
 	minus    Op         // minus zero
-	spill    Mem        // 32 codes on their way to dwords
+	later    *later
+	spill    Mem // 32 codes on their way to dwords
 	shared   map[string]VecVirtual
 }
 
@@ -184,7 +185,7 @@ func (k *kernel) numbers(at int, codes VecVirtual, signed, turned bool, join fun
 		}
 		w := pack(even, odd)
 		if !turned {
-			unsigned(w)
+			k.unsigned(w)
 		}
 		VMOVDQU(w, k.to(at+16*i))
 	}
@@ -249,7 +250,7 @@ func (k *kernel) bytes(at int, codes Mem, flip VecVirtual, turned bool, join fun
 		}
 		w := pack(even, odd)
 		if !turned && !k.raised {
-			unsigned(w)
+			k.unsigned(w)
 		}
 		VMOVDQU(w, k.to(at+i))
 	}
@@ -275,12 +276,12 @@ func (k *kernel) affine(at int, codes VecVirtual, first, second pair, plus bool)
 	})
 }
 
+// join multiplies and adds in one step: the products are exact.
 func (p pair) join(x VecVirtual, plus bool) {
-	VMULPS(p.d, x, x)
 	if plus {
-		VADDPS(p.m, x, x)
+		VFMADD213PS(p.m, p.d, x)
 	} else {
-		VSUBPS(p.m, x, x)
+		VFMSUB213PS(p.m, p.d, x)
 	}
 }
 

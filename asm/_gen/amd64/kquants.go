@@ -62,7 +62,7 @@ func (k *kernel) sixBits(off int) (d, m VecVirtual) {
 func q45K(high bool) func(*kernel) {
 	return func(k *kernel) {
 		d, m := k.sixBits(4)
-		whole := k.halves(0, 2)
+		whole := k.halves(0)
 		times(d, whole.d)
 		times(m, whole.m)
 		quieted(d)
@@ -72,8 +72,8 @@ func q45K(high bool) func(*kernel) {
 		ms.keep(0, m)
 		if !high && !k.wide {
 			pairs(func(i int) looked {
-				d, m := ds.pair(i), ms.pair(i)
-				return k.table16Twice(counted, false, func(x VecVirtual) { VFMSUB213PS(m, d, x) })
+				p := pair{ds.pair(i), ms.pair(i)}
+				return k.table16Twice(counted, false, func(x VecVirtual) { p.join(x, false) })
 			}, func(i int, l looked) {
 				for half := 0; half < 32; half += 16 {
 					codes := YMM()
@@ -124,7 +124,7 @@ func q45K(high bool) func(*kernel) {
 }
 
 func q2K(k *kernel) {
-	whole := k.halves(80, 82)
+	whole := k.halves(80)
 	ds, ms := k.scales(16), k.scales(16)
 	tables := k.smallTables(4, 16)
 	x := XMM()
@@ -155,8 +155,8 @@ func q2K(k *kernel) {
 		d, m := load(ds.at.Offset(32*i)), load(ms.at.Offset(32*i))
 		tables.build(k, i, false, func(q int) VecVirtual {
 			x := YMM()
-			VMULPS(floats(float32(q)), d, x)
-			VSUBPS(m, x, x)
+			VMOVUPS(floats(float32(q)), x)
+			pair{d, m}.join(x, false)
 			return x
 		})
 	}

@@ -57,7 +57,7 @@ func (k *kernel) table16(v values, turned bool, join func(x VecVirtual)) looked 
 	}
 	w := pack(a, b)
 	if !turned {
-		unsigned(w)
+		k.unsigned(w)
 	}
 	return split(w)
 }
@@ -201,7 +201,7 @@ func (t smallTables) build(k *kernel, i int, turned bool, level func(q int) VecV
 			k.nearest(b)
 			w[j] = pack(a, b)
 			if !turned {
-				unsigned(w[j])
+				k.unsigned(w[j])
 			}
 			VPSHUFB(bytes32(0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15), w[j], w[j])
 		}

@@ -46,6 +46,7 @@ func (t *two) loop(k *kernel, l layout, n Register) {
 	carry(scales, t.scale(k, at))
 	ADDQ(U32(2*l.bytes), k.src)
 	ADDQ(U32(2*l.elems*k.width()), k.dst)
+	k.unsignWritten("two", 2, n)
 	SUBQ(Imm(2), n)
 	JCC(LabelRef("two"))
 	Label("last")
@@ -108,11 +109,11 @@ func (k *kernel) table16Twice(v [16]float32, turned bool, join func(x VecVirtual
 			}
 			x[j] = load(floats(four...))
 			join(x[j])
-			k.nearestAnyPort(x[j])
+			k.nearest(x[j])
 		}
 		w := pack(x[0], x[1])
 		if !turned {
-			unsigned(w)
+			k.unsigned(w)
 		}
 		VPSHUFB(bytes16(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), w, w)
 		parted[i] = w
@@ -164,24 +165,17 @@ func twoLooked(size, off int, v [16]float32) *two {
 	}, writeTwo(size, off)}
 }
 
-// twoQ41 is blocks of Q4_1. A product of a float16 and a code is exact, so that
-// adding the minimum may be fused to it.
+// twoQ41 is blocks of Q4_1.
 var twoQ41 = &two{func(k *kernel, at Register) []VecVirtual {
 	y := halfPairs(Mem{Base: at}, Mem{Base: at, Disp: 20}, quieted)
 	return []VecVirtual{firsts(y), seconds(y)}
 }, func(k *kernel, scale []VecVirtual) looked {
-	return k.table16Twice(counted, false, func(x VecVirtual) { VFMADD213PS(scale[1], scale[0], x) })
-}, writeTwo(20, 4)}
-
-// nearestAnyPort is nearest where shifts and shuffles wait for one another: an
-// instruction more, and none of them.
-func (k *kernel) nearestAnyPort(x VecVirtual) {
-	even := YMM()
-	VPAND(dwords(1<<16), x, even)
-	VPCMPEQD(dwords(0), even, even)
-	VPADDD(k.up, x, x)
-	VPADDD(even, x, x)
-}
+	return k.table16Twice(counted, false, func(x VecVirtual) { pair{scale[0], scale[1]}.join(x, true) })
+}, func(k *kernel, l looked) {
+	k.note(k.from(0))
+	k.note(k.from(20))
+	writeTwo(20, 4)(k, l)
+}}
 
 // pair is the scales i and i+1, each in a half.
 func (s scales) pair(i int) VecVirtual {
