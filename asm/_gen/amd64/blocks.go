@@ -68,6 +68,7 @@ func blockKernel(l layout, target string, k *kernel) {
 	if l.plain && !k.wide {
 		k.laterSigns(l.elems)
 	}
+	k.align()
 	k.begin(!l.plain)
 	if l.set != nil {
 		l.set(k)

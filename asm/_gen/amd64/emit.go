@@ -28,6 +28,24 @@ type kernel struct {
 	later    *later
 	spill    Mem // 32 codes on their way to dwords
 	shared   map[string]VecVirtual
+	frame    Register // memory of its own, at a multiple of 32
+}
+
+// align gives a kernel memory of its own at a multiple of 32: what crosses lines
+// of the cache takes longer to write and to read again.
+func (k *kernel) align() {
+	k.frame = GP64()
+	LEAQ(AllocLocal(32).Offset(31), k.frame)
+	ANDQ(I8(-32), k.frame)
+}
+
+// local is n bytes of memory.
+func (k *kernel) local(n int) Mem {
+	m := AllocLocal((n + 31) &^ 31)
+	if k.frame == nil {
+		return m
+	}
+	return Mem{Base: k.frame, Disp: m.Disp - 32}
 }
 
 // spreadQuads loads 32 codes in the order of [quads]. The same in one
@@ -83,7 +101,7 @@ const (
 func (k *kernel) begin(turn bool) {
 	k.minus = dwords(0x80000000)
 	if k.wide {
-		k.spill = AllocLocal(32)
+		k.spill = k.local(32)
 		return
 	}
 	k.round = roundPlain

@@ -21,8 +21,8 @@ func setBits(m Mem) VecVirtual {
 
 // evenSets makes 32 sign sets of eight bits whole, of which the eighth makes the
 // number of minuses even, and keeps them.
-func evenSets(y VecVirtual) Mem {
-	odd, at := YMM(), AllocLocal(32)
+func (k *kernel) evenSets(y VecVirtual) Mem {
+	odd, at := YMM(), k.local(32)
 	VPSRLW(Imm(4), y, odd)
 	VPXOR(y, odd, odd)
 	VPAND(bytes32(0x0F), odd, odd)
@@ -93,7 +93,7 @@ func (k *kernel) indices(n, low, high int, h highBits, whole bool) Mem {
 	if whole {
 		used++
 	}
-	at, shuffle, factor := AllocLocal(2*n), load(data(order)), load(words(h.factor[:]...))
+	at, shuffle, factor := k.local(2*n), load(data(order)), load(words(h.factor[:]...))
 	for i := 0; i < n; i += 16 {
 		y, up := YMM(), YMM()
 		VPMOVZXBW(k.from(low+i), y)

@@ -135,7 +135,7 @@ func iq2XXS(k *kernel) {
 	VMOVUPS(k.from(34), b)
 	VSHUFPS(Imm(0xDD), b, a, a)
 	VPERMQ(Imm(quads), a, a)
-	sets := evenSets(sevenBits(a))
+	sets := k.evenSets(sevenBits(a))
 	VPSRLD(Imm(28), a, a)
 	k.dByScale(a, d, 0.5, 0.25)
 	s.keep(0, a)
@@ -147,7 +147,7 @@ func iq2XXS(k *kernel) {
 // nines parts 32 words: indices of nine bits, and sign sets.
 func (k *kernel) nines(off int) (indices, sets Mem) {
 	var seven [2]VecVirtual
-	indices = AllocLocal(64)
+	indices = k.local(64)
 	for i := range seven {
 		y := load(k.from(off + 32*i))
 		seven[i] = YMM()
@@ -157,7 +157,7 @@ func (k *kernel) nines(off int) (indices, sets Mem) {
 	}
 	VPACKUSWB(seven[1], seven[0], seven[0])
 	VPERMQ(Imm(quads), seven[0], seven[0])
-	return indices, evenSets(seven[0])
+	return indices, k.evenSets(seven[0])
 }
 
 func iq2XS(k *kernel) {
@@ -209,7 +209,7 @@ func (k *kernel) grid4(name string) Register {
 func iq3XXS(k *kernel) {
 	d, s := k.half(0), k.scales(8)
 	words := load(k.from(66))
-	sets := evenSets(sevenBits(words))
+	sets := k.evenSets(sevenBits(words))
 	VPSRLD(Imm(28), words, words)
 	k.dByScale(words, d, 0.5, 0.5)
 	s.keep(0, words)
@@ -255,7 +255,7 @@ func iq1S(k *kernel) {
 	grid := table("iq1Grid")
 	rows := func(i int) VecVirtual { return rows8(grid, fourWords(indices, i)) }
 	if k.wide {
-		eighths := AllocLocal(32)
+		eighths := k.local(32)
 		VPSRAD(Imm(31), down, down)
 		VPOR(bytes32(1), down, down)
 		VMOVDQU(down, eighths)

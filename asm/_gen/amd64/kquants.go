@@ -11,7 +11,7 @@ import (
 // scales is memory for the scales of a block, one float32 each.
 type scales struct{ at Mem }
 
-func (k *kernel) scales(n int) scales { return scales{AllocLocal(4 * n)} }
+func (k *kernel) scales(n int) scales { return scales{k.local(4 * n)} }
 
 // keep stores eight scales.
 func (s scales) keep(i int, y VecVirtual) { VMOVUPS(y, s.at.Offset(4*i)) }

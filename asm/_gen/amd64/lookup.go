@@ -187,7 +187,7 @@ type smallTables struct {
 }
 
 func (k *kernel) smallTables(levels, scales int) smallTables {
-	return smallTables{levels, AllocLocal(scales * levels), AllocLocal(scales * levels)}
+	return smallTables{levels, k.local(scales * levels), k.local(scales * levels)}
 }
 
 // build makes the tables of the i-th eight scales.
