@@ -103,6 +103,7 @@ func benchModels() map[string]tensor.Model {
 		"GPTQ 4":       gptq(4),
 		"GPTQ 3":       gptq(3),
 		"GPTQ 8":       gptq(8),
+		"GPTQ 8 act":   gptq(8, order),
 		"GPTQ 4 act":   gptq(4, order),
 		"AWQ":          model(method("awq", ""), random(rng, "m.qweight", tensor.I32, c, r/8), random(rng, "m.qzeros", tensor.I32, c/128, r/8), sane(rng, "m.scales", tensor.F16, c/128, r)),
 		"MLX 4":        mlx(4),

@@ -75,15 +75,27 @@ func (f *scaled) indexed(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo
 		return f.byWords(o, dst, to, parts, lo, hi, scratch)
 	}
 	w, ok := rowOfScratch(f.cols, scratch)
-	words := ceilDiv(f.cols, 2)
-	if !ok || f.scales.cols >= 1<<16 || words > int64(len(w.rest)) {
+	if !ok {
 		return false
 	}
-	index, rest := asm.Raw16(w.rest[:words])[:f.cols], w.rest[words:]
-	for c := range index {
-		index[c] = uint16(u32(parts[len(parts)-1][4*c:]))
+	g, _, ok := gatheringOf(f.cols, f.scales.cols, w.rest)
+	if !ok {
+		return false
 	}
-	return f.byGather(o, dst, to, parts, lo, hi, &w, index, rest)
+	for c := range g.index {
+		g.index[c] = uint16(u32(parts[len(parts)-1][4*c:]))
+	}
+	size := f.cols * int64(to.Size())
+	clear(w.seconds)
+	for r := lo; r < hi; r++ {
+		f.fill(o, under{scales: g.s[:f.scales.cols], seconds: g.z[:f.scales.cols], codes: w.codes}, parts, lo, r, 0)
+		if !f.plain(o, &w, parts, lo, r) {
+			return false
+		}
+		g.look(o, &w, f.seconds != nil)
+		o.Each(to, dst[(r-lo)*size:][:size], w.numbers, w.scales, w.seconds)
+	}
+	return true
 }
 
 // byWords turns rows of words into columns, as GPTQ has them: one load brings
@@ -125,27 +137,85 @@ func (f *scaled) groupsOfRows(o *asm.Ops, s, z, room []float32, parts [][]byte, 
 	o.Transpose(4, asm.Raw(z), asm.Raw(seconds), int(n), int(groups), int(4*n), int(4*groups))
 }
 
-// byGather gathers the numbers of each column.
-func (f *scaled) byGather(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, w *row, index []uint16, rest []float32) bool {
+// gathering is what looking numbers of groups up takes.
+type gathering struct {
+	s, z  []float32 // of the groups, with room behind them
+	index []uint16
+	zeros []byte
+}
+
+// gatheringOf takes scratch for columns in groups, and returns what is left.
+func gatheringOf(cols, groups int64, scratch []float32) (g gathering, rest []float32, ok bool) {
 	const least = 16 // numbers of a table
-	groups, size := f.scales.cols, f.cols*int64(to.Size())
-	room, words := ceilDiv(groups+least, least)*least, ceilDiv(f.cols, 4)
-	if 2*room+words > int64(len(rest)) {
+	room, half, words := ceilDiv(groups+least, least)*least, ceilDiv(cols, 2), ceilDiv(cols, 4)
+	if groups >= 1<<16 || 2*room+half+words > int64(len(scratch)) {
+		return g, nil, false
+	}
+	g.s, g.z, scratch = scratch[:room], scratch[room:2*room], scratch[2*room:]
+	g.index, g.zeros, rest = asm.Raw16(scratch[:half])[:cols], asm.Raw(scratch[half:][:words])[:cols], scratch[half+words:]
+	clear(g.zeros)
+	return g, rest, true
+}
+
+// look gives each column the numbers of its group; without second ones those of
+// the row stay.
+func (g *gathering) look(o *asm.Ops, w *row, seconds bool) {
+	o.Gather(asm.F32, asm.Raw(w.scales), g.zeros, g.index, asm.Raw(g.s))
+	if seconds {
+		o.Gather(asm.F32, asm.Raw(w.seconds), g.zeros, g.index, asm.Raw(g.z))
+	}
+}
+
+// byGather decodes codes of any width, output by output, by the group of each
+// input.
+func (f *gptq) byGather(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
+	words, size := f.in*f.bits/32, f.in*int64(to.Size())
+	stride := words + 16
+	n := min(outputsAtOnce, hi-lo, int64(len(scratch))/2/stride)
+	if n == 0 {
 		return false
 	}
-	s, z, zeros := rest[:room], rest[room:2*room], asm.Raw(rest[2*room:][:words])[:f.cols]
-	clear(zeros)
-	clear(w.seconds)
-	for r := lo; r < hi; r++ {
-		f.fill(o, under{scales: s[:groups], seconds: z[:groups], codes: w.codes}, parts, lo, r, 0)
-		if !f.plain(o, w, parts, lo, r) {
+	stream := asm.Raw(scratch[:n*stride])
+	w, ok := rowOfScratch(f.in, scratch[n*stride:])
+	if !ok {
+		return false
+	}
+	g, _, ok := gatheringOf(f.in, f.groups, w.rest)
+	if !ok {
+		return false
+	}
+	for i := range g.index {
+		k := f.group(int32(u32(parts[gptqIndex][4*i:])))
+		if k < 0 || k >= f.groups {
 			return false
 		}
-		o.Gather(asm.F32, asm.Raw(w.scales), zeros, index, asm.Raw(s))
-		if f.seconds != nil {
-			o.Gather(asm.F32, asm.Raw(w.seconds), zeros, index, asm.Raw(z))
+		g.index[i] = uint16(k)
+	}
+	for at := lo; at < hi; at += n {
+		n := min(n, hi-at)
+		o.Transpose(4, stream, parts[gptqWeight][4*at:], int(words), int(n), int(4*stride), int(4*f.out))
+		for i := range n {
+			f.numbers(o, g.s[:f.groups], g.z[:f.groups], parts, at+i, 1)
+			f.plain(o, &w, stream[4*stride*i:][:4*words])
+			g.look(o, &w, true)
+			o.Each(to, dst[(at+i-lo)*size:][:size], w.numbers, w.scales, w.seconds)
 		}
-		o.Each(to, dst[(r-lo)*size:][:size], w.numbers, w.scales, w.seconds)
 	}
 	return true
+}
+
+// plain decodes the codes of an output as numbers.
+func (f *gptq) plain(o *asm.Ops, w *row, stream []byte) {
+	codes := stream
+	if f.bits < 8 {
+		codes = w.codes
+		o.Fields(int(f.bits), 0, codes, stream)
+	}
+	if o.Level() == asm.Generic { // of any order of bytes
+		for i, c := range codes {
+			w.numbers[i] = float32(c)
+		}
+		return
+	}
+	o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, asm.F32, asm.Raw(w.numbers), codes, w.one, w.none, len(codes))
 }

@@ -108,7 +108,10 @@ func fillColumns(o *asm.Ops, dst, room []float32, p []byte, read number, many bu
 // outOfOrder decodes columns of words by the group of each input.
 func (f *gptq) outOfOrder(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
 	size, n := int64(to.Size()), min(outputsAtOnce, hi-lo)
-	if f.bits != 4 || f.in+4*n*f.groups > int64(len(scratch)) {
+	if f.bits != 4 {
+		return f.byGather(o, dst, to, parts, lo, hi, scratch)
+	}
+	if f.in+4*n*f.groups > int64(len(scratch)) {
 		return f.byTable(o, dst, to, parts, lo, hi, scratch)
 	}
 	index := asm.Raw32(scratch[:f.in])
@@ -159,7 +162,7 @@ func (f *gptq) byTable(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, 
 	n := min(8, hi-lo)
 	tableWords, rest := ceilDiv(f.groups*16*size, 4), n*words
 	need := rest + ceilDiv(f.in, 2) + ceilDiv(f.in, 4) + tableWords + 18*f.groups
-	if f.bits != 4 || f.groups > 4095 || need > int64(len(scratch)) {
+	if f.groups > 4095 || need > int64(len(scratch)) {
 		return false
 	}
 	cut := func(words int64) (piece []float32) {

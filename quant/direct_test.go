@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,6 +64,8 @@ func directForms() map[string]struct {
 		"GPTQ 4 bits":         {&gptq{in: 256, out: 96, groups: 4, bits: 4, groupSize: 64, scale: f32, scaleSize: 4, oldZeros: true}, 256},
 		"GPTQ 8 bits":         {&gptq{in: 256, out: 96, groups: 2, bits: 8, groupSize: 128, scale: numbers[tensor.F16], scaleSize: 2}, 256},
 		"GPTQ act-order":      {&gptq{in: 512, out: 96, groups: 4, bits: 4, groupSize: 128, scale: f32, scaleSize: 4}, 512},
+		"GPTQ act-order of 8": {&gptq{in: 256, out: 96, groups: 4, bits: 8, groupSize: 64, scale: numbers[tensor.F16], scaleSize: 2, bulk: bulkOf(tensor.F16), oldZeros: true}, 256},
+		"GPTQ act-order of 3": {&gptq{in: 512, out: 96, groups: 4, bits: 3, groupSize: 128, scale: f32, scaleSize: 4}, 512},
 		"GPTQ 3 bits":         {&gptq{in: 256, out: 96, groups: 4, bits: 3, groupSize: 64, scale: numbers[tensor.F16], scaleSize: 2, bulk: bulkOf(tensor.F16), oldZeros: true}, 256},
 		"GPTQ 2 bits":         {&gptq{in: 256, out: 96, groups: 4, bits: 2, groupSize: 64, scale: numbers[tensor.BF16], scaleSize: 2, bulk: bulkOf(tensor.BF16), oldZeros: true}, 256},
 		"GPTQ 6 bits":         {&gptq{in: 256, out: 96, groups: 4, bits: 6, groupSize: 64, scale: f32, scaleSize: 4, bulk: bulkOf(tensor.F32)}, 256},
@@ -178,7 +181,7 @@ func randomParts(f form, name string, rows int64) (parts [][]byte) {
 			binary.LittleEndian.PutUint32(index[i:], uint32(rng.Uint64()%uint64(f.scales.cols)))
 		}
 	}
-	if name == "GPTQ act-order" {
+	if strings.HasPrefix(name, "GPTQ act-order") {
 		for i := 0; i < len(parts[gptqIndex]); i += 4 {
 			binary.LittleEndian.PutUint32(parts[gptqIndex][i:], uint32(rng.Uint64()%4))
 		}
@@ -222,7 +225,7 @@ func (f *sparse) randomParts(rng *rand.ChaCha8) [][]byte {
 func partsOf(f form, name string) int {
 	switch f := f.(type) {
 	case *gptq:
-		if name == "GPTQ act-order" {
+		if strings.HasPrefix(name, "GPTQ act-order") {
 			return 4
 		}
 		return 3
