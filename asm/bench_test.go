@@ -67,15 +67,25 @@ func benches(scales []float32) (out []bench) {
 	add("4-bit", "affine/64", 64, 32, func(o *Ops, to Type, dst, src []byte) {
 		o.Nibbles(Nibbles{Op: Affine, Book: book}, to, dst, src, scales, scales, 64)
 	})
-	zeros := make([]float32, 4096)
-	add("8-bit", "each", 4096, 4*4096, func(o *Ops, to Type, dst, src []byte) {
-		for n := 4096; len(src) > 0; dst, src = dst[n*to.Size():], src[4*n:] {
-			o.Each(to, dst[:n*to.Size()], floatsOf(src[:4*n]), scales[:n], zeros)
-		}
-	})
+	zeros := make([]float32, 1024)
+	for _, to := range []Type{BF16, F32, F16} {
+		out = append(out, bench{"8-bit", fmt.Sprintf("a scale each to %v", to), 1024, 4 * 1024, to.Size(), counted, func(o *Ops, dst, src []byte) {
+			for n := 1024; len(src) > 0; dst, src = dst[n*to.Size():], src[4*n:] {
+				o.Each(to, dst[:n*to.Size()], floatsOf(src[:4*n]), scales[:n], zeros)
+			}
+		}})
+	}
 	add("casts", "F16", 32, 64, func(o *Ops, to Type, dst, src []byte) { o.Cast(F16, to, dst, src) })
 	add("casts", "BF16", 32, 64, func(o *Ops, to Type, dst, src []byte) { o.Cast(BF16, to, dst, src) })
 	return append(out, encoders(scales)...)
+}
+
+// counted makes numbers of bytes, one of each four.
+func counted(src []byte) {
+	f := floatsOf(src)
+	for i := range f {
+		f[i] = float32(int8(src[4*i]))
+	}
 }
 
 func encoders(scales []float32) []bench {
