@@ -18846,11 +18846,13 @@ more:
 
 // func bytesScaleF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·bytesScaleF32AVX2(SB), NOSPLIT, $32-64
+TEXT ·bytesScaleF32AVX2(SB), NOSPLIT, $64-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
+	LEAQ         31(SP), SI
+	ANDQ         $-32, SI
 	VMOVDQU      k0<>+0(SB), Y0
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
@@ -19135,11 +19137,13 @@ GLOBL k136<>(SB), RODATA|NOPTR, $32
 
 // func bytesScaleF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
-TEXT ·bytesScaleF16AVX2(SB), NOSPLIT, $32-64
+TEXT ·bytesScaleF16AVX2(SB), NOSPLIT, $64-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
+	LEAQ         31(SP), SI
+	ANDQ         $-32, SI
 	VMOVDQU      k0<>+0(SB), Y0
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
@@ -19213,11 +19217,13 @@ GLOBL k137<>(SB), RODATA|NOPTR, $32
 
 // func bytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·bytesShiftF32AVX2(SB), NOSPLIT, $32-64
+TEXT ·bytesShiftF32AVX2(SB), NOSPLIT, $64-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
+	LEAQ         31(SP), SI
+	ANDQ         $-32, SI
 	VMOVDQU      k0<>+0(SB), Y0
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
@@ -19514,11 +19520,13 @@ slowly:
 
 // func bytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
-TEXT ·bytesShiftF16AVX2(SB), NOSPLIT, $32-64
+TEXT ·bytesShiftF16AVX2(SB), NOSPLIT, $64-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
+	LEAQ         31(SP), SI
+	ANDQ         $-32, SI
 	VMOVDQU      k0<>+0(SB), Y0
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
@@ -19661,11 +19669,13 @@ slowly:
 
 // func bytesAffineF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·bytesAffineF32AVX2(SB), NOSPLIT, $32-64
+TEXT ·bytesAffineF32AVX2(SB), NOSPLIT, $64-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
+	LEAQ         31(SP), SI
+	ANDQ         $-32, SI
 	VMOVDQU      k0<>+0(SB), Y0
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
@@ -20006,11 +20016,13 @@ GLOBL k139<>(SB), RODATA|NOPTR, $32
 
 // func bytesAffineF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
-TEXT ·bytesAffineF16AVX2(SB), NOSPLIT, $32-64
+TEXT ·bytesAffineF16AVX2(SB), NOSPLIT, $64-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
+	LEAQ         31(SP), SI
+	ANDQ         $-32, SI
 	VMOVDQU      k0<>+0(SB), Y0
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
@@ -20107,11 +20119,13 @@ GLOBL k140<>(SB), RODATA|NOPTR, $32
 
 // func bytesTwiceF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bytesTwiceF32AVX2(SB), NOSPLIT, $32-64
+TEXT ·bytesTwiceF32AVX2(SB), NOSPLIT, $64-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
+	LEAQ         31(SP), SI
+	ANDQ         $-32, SI
 	VMOVDQU      k0<>+0(SB), Y0
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
@@ -20394,11 +20408,13 @@ slowly:
 
 // func bytesTwiceF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3
-TEXT ·bytesTwiceF16AVX2(SB), NOSPLIT, $32-64
+TEXT ·bytesTwiceF16AVX2(SB), NOSPLIT, $64-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
+	LEAQ         31(SP), SI
+	ANDQ         $-32, SI
 	VMOVDQU      k0<>+0(SB), Y0
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
@@ -20479,11 +20495,13 @@ little:
 
 // func bookLowScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $128-56
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
 	MOVQ       b+24(FP), BX
+	LEAQ       31(SP), SI
+	ANDQ       $-32, SI
 	VMOVDQU    k0<>+0(SB), Y0
 	MOVQ       book+32(FP), SI
 	VMOVDQU    (SI), Y1
@@ -20492,11 +20510,11 @@ TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $96-56
 	VBLENDVPS  Y3, k1<>+0(SB), Y1, Y1
 	VCMPPS     $0x03, Y2, Y2, Y3
 	VBLENDVPS  Y3, k1<>+0(SB), Y2, Y2
-	VMOVUPS    Y1, 32(SP)
-	VMOVUPS    Y2, 64(SP)
+	VMOVUPS    Y1, 64(SP)
+	VMOVUPS    Y2, 96(SP)
 	VMOVDQU    k6<>+0(SB), Y1
-	VMOVDQU    32(SP), Y2
-	VMOVDQU    64(SP), Y3
+	VMOVDQU    64(SP), Y2
+	VMOVDQU    96(SP), Y3
 	VPXOR      Y4, Y4, Y4
 	VPAND      k141<>+0(SB), Y2, Y2
 	VPXOR      Y5, Y5, Y5
@@ -20521,8 +20539,8 @@ TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $96-56
 	TESTL      DI, DI
 	MOVL       $0x0d7fffff, DI
 	CMOVLEQ    DI, SI
-	VMOVDQU    32(SP), Y2
-	VMOVDQU    64(SP), Y3
+	VMOVDQU    64(SP), Y2
+	VMOVDQU    96(SP), Y3
 	VPSHUFB    k144<>+0(SB), Y2, Y2
 	VPSHUFB    k144<>+0(SB), Y3, Y3
 	VPUNPCKLDQ Y3, Y2, Y4
@@ -20692,11 +20710,13 @@ GLOBL k147<>(SB), RODATA|NOPTR, $32
 
 // func bookLowScale64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bookLowScale64F32AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookLowScale64F32AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
+	LEAQ      31(SP), SI
+	ANDQ      $-32, SI
 	VMOVDQU   k0<>+0(SB), Y0
 	MOVQ      book+32(FP), SI
 	VMOVDQU   (SI), Y1
@@ -20705,11 +20725,11 @@ TEXT ·bookLowScale64F32AVX2(SB), NOSPLIT, $96-56
 	VBLENDVPS Y3, k1<>+0(SB), Y1, Y1
 	VCMPPS    $0x03, Y2, Y2, Y3
 	VBLENDVPS Y3, k1<>+0(SB), Y2, Y2
-	VMOVUPS   Y1, 32(SP)
-	VMOVUPS   Y2, 64(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVUPS   Y2, 96(SP)
 	VMOVDQU   k6<>+0(SB), Y1
-	VMOVDQU   32(SP), Y2
-	VMOVDQU   64(SP), Y3
+	VMOVDQU   64(SP), Y2
+	VMOVDQU   96(SP), Y3
 	VPXOR     Y4, Y4, Y4
 	VPAND     k141<>+0(SB), Y2, Y2
 	VPXOR     Y5, Y5, Y5
@@ -20747,8 +20767,8 @@ run:
 	DECL         R9
 	CMPL         R9, SI
 	JCS          little
-	VMOVDQU      32(SP), Y3
-	VMOVDQU      64(SP), Y4
+	VMOVDQU      64(SP), Y3
+	VMOVDQU      96(SP), Y4
 	VFMADD213PS  Y0, Y2, Y3
 	VXORPS       Y0, Y3, Y3
 	VFMADD213PS  Y0, Y2, Y4
@@ -20824,8 +20844,8 @@ little:
 	VMOVDQU     k132<>+0(SB), Y6
 	VFMADD213PS Y0, Y2, Y6
 	VPSUBD      k133<>+0(SB), Y6, Y2
-	VMOVDQU     32(SP), Y3
-	VMOVDQU     64(SP), Y4
+	VMOVDQU     64(SP), Y3
+	VMOVDQU     96(SP), Y4
 	VMULPS      Y6, Y3, Y7
 	VBLENDVPS   Y7, k134<>+0(SB), Y5, Y8
 	VFMADD213PS Y8, Y2, Y3
@@ -21137,11 +21157,13 @@ little:
 
 // func bookLowScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3
-TEXT ·bookLowScale32F16AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookLowScale32F16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
+	LEAQ      31(SP), SI
+	ANDQ      $-32, SI
 	VMOVDQU   k0<>+0(SB), Y0
 	MOVQ      book+32(FP), SI
 	VMOVDQU   (SI), Y1
@@ -21150,11 +21172,11 @@ TEXT ·bookLowScale32F16AVX2(SB), NOSPLIT, $96-56
 	VBLENDVPS Y3, k1<>+0(SB), Y1, Y1
 	VCMPPS    $0x03, Y2, Y2, Y3
 	VBLENDVPS Y3, k1<>+0(SB), Y2, Y2
-	VMOVUPS   Y1, 32(SP)
-	VMOVUPS   Y2, 64(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVUPS   Y2, 96(SP)
 	VMOVDQU   k6<>+0(SB), Y1
-	VMOVDQU   32(SP), Y2
-	VMOVDQU   64(SP), Y3
+	VMOVDQU   64(SP), Y2
+	VMOVDQU   96(SP), Y3
 	VPXOR     Y4, Y4, Y4
 	VPAND     k141<>+0(SB), Y2, Y2
 	VPXOR     Y5, Y5, Y5
@@ -21194,8 +21216,8 @@ run:
 	JCS          little
 
 plain:
-	VMOVDQU     32(SP), Y3
-	VMOVDQU     64(SP), Y4
+	VMOVDQU     64(SP), Y3
+	VMOVDQU     96(SP), Y4
 	VFMADD213PS Y0, Y2, Y3
 	VXORPS      Y0, Y3, Y3
 	VFMADD213PS Y0, Y2, Y4
@@ -21237,11 +21259,13 @@ little:
 
 // func bookLowScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3
-TEXT ·bookLowScale64F16AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookLowScale64F16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
+	LEAQ      31(SP), SI
+	ANDQ      $-32, SI
 	VMOVDQU   k0<>+0(SB), Y0
 	MOVQ      book+32(FP), SI
 	VMOVDQU   (SI), Y1
@@ -21250,11 +21274,11 @@ TEXT ·bookLowScale64F16AVX2(SB), NOSPLIT, $96-56
 	VBLENDVPS Y3, k1<>+0(SB), Y1, Y1
 	VCMPPS    $0x03, Y2, Y2, Y3
 	VBLENDVPS Y3, k1<>+0(SB), Y2, Y2
-	VMOVUPS   Y1, 32(SP)
-	VMOVUPS   Y2, 64(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVUPS   Y2, 96(SP)
 	VMOVDQU   k6<>+0(SB), Y1
-	VMOVDQU   32(SP), Y2
-	VMOVDQU   64(SP), Y3
+	VMOVDQU   64(SP), Y2
+	VMOVDQU   96(SP), Y3
 	VPXOR     Y4, Y4, Y4
 	VPAND     k141<>+0(SB), Y2, Y2
 	VPXOR     Y5, Y5, Y5
@@ -21294,8 +21318,8 @@ run:
 	JCS          little
 
 plain:
-	VMOVDQU     32(SP), Y3
-	VMOVDQU     64(SP), Y4
+	VMOVDQU     64(SP), Y3
+	VMOVDQU     96(SP), Y4
 	VFMADD213PS Y0, Y2, Y3
 	VXORPS      Y0, Y3, Y3
 	VFMADD213PS Y0, Y2, Y4
@@ -21346,11 +21370,13 @@ little:
 
 // func bookLowShift32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bookLowShift32F32AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookLowShift32F32AVX2(SB), NOSPLIT, $128-56
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
 	MOVQ       b+24(FP), BX
+	LEAQ       31(SP), SI
+	ANDQ       $-32, SI
 	MOVQ       book+32(FP), SI
 	VMOVDQU    (SI), Y0
 	VMOVDQU    32(SI), Y1
@@ -21358,11 +21384,11 @@ TEXT ·bookLowShift32F32AVX2(SB), NOSPLIT, $96-56
 	VBLENDVPS  Y2, k1<>+0(SB), Y0, Y0
 	VCMPPS     $0x03, Y1, Y1, Y2
 	VBLENDVPS  Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS    Y0, 32(SP)
-	VMOVUPS    Y1, 64(SP)
+	VMOVUPS    Y0, 64(SP)
+	VMOVUPS    Y1, 96(SP)
 	VMOVDQU    k6<>+0(SB), Y0
-	VMOVDQU    32(SP), Y1
-	VMOVDQU    64(SP), Y2
+	VMOVDQU    64(SP), Y1
+	VMOVDQU    96(SP), Y2
 	VPXOR      Y3, Y3, Y3
 	VPAND      k141<>+0(SB), Y1, Y1
 	VPXOR      Y4, Y4, Y4
@@ -21387,8 +21413,8 @@ TEXT ·bookLowShift32F32AVX2(SB), NOSPLIT, $96-56
 	TESTL      DI, DI
 	MOVL       $0x0d7fffff, DI
 	CMOVLEQ    DI, SI
-	VMOVDQU    32(SP), Y1
-	VMOVDQU    64(SP), Y2
+	VMOVDQU    64(SP), Y1
+	VMOVDQU    96(SP), Y2
 	VPSHUFB    k144<>+0(SB), Y1, Y1
 	VPSHUFB    k144<>+0(SB), Y2, Y2
 	VPUNPCKLDQ Y2, Y1, Y3
@@ -21532,11 +21558,13 @@ slowly:
 
 // func bookLowShift64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bookLowShift64F32AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookLowShift64F32AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
+	LEAQ      31(SP), SI
+	ANDQ      $-32, SI
 	MOVQ      book+32(FP), SI
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
@@ -21544,11 +21572,11 @@ TEXT ·bookLowShift64F32AVX2(SB), NOSPLIT, $96-56
 	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
 	VCMPPS    $0x03, Y1, Y1, Y2
 	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 32(SP)
-	VMOVUPS   Y1, 64(SP)
+	VMOVUPS   Y0, 64(SP)
+	VMOVUPS   Y1, 96(SP)
 	VMOVDQU   k6<>+0(SB), Y0
-	VMOVDQU   32(SP), Y1
-	VMOVDQU   64(SP), Y2
+	VMOVDQU   64(SP), Y1
+	VMOVDQU   96(SP), Y2
 	VPXOR     Y3, Y3, Y3
 	VPAND     k141<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
@@ -21594,8 +21622,8 @@ run:
 	DECL         R9
 	CMPL         R9, R10
 	JCS          little
-	VMOVDQU      32(SP), Y3
-	VMOVDQU      64(SP), Y4
+	VMOVDQU      64(SP), Y3
+	VMOVDQU      96(SP), Y4
 	VSUBPS       Y2, Y3, Y3
 	VFMADD213PS  k0<>+0(SB), Y1, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
@@ -21673,8 +21701,8 @@ little:
 	VMOVDQU     k132<>+0(SB), Y4
 	VFMADD213PS k0<>+0(SB), Y1, Y4
 	VPSUBD      k133<>+0(SB), Y4, Y1
-	VMOVDQU     32(SP), Y5
-	VMOVDQU     64(SP), Y6
+	VMOVDQU     64(SP), Y5
+	VMOVDQU     96(SP), Y6
 	VSUBPS      Y2, Y5, Y5
 	VMULPS      Y4, Y5, Y7
 	VBLENDVPS   Y7, k134<>+0(SB), Y3, Y8
@@ -22006,11 +22034,13 @@ little:
 
 // func bookLowShift32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3
-TEXT ·bookLowShift32F16AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookLowShift32F16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
+	LEAQ      31(SP), SI
+	ANDQ      $-32, SI
 	MOVQ      book+32(FP), SI
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
@@ -22018,11 +22048,11 @@ TEXT ·bookLowShift32F16AVX2(SB), NOSPLIT, $96-56
 	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
 	VCMPPS    $0x03, Y1, Y1, Y2
 	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 32(SP)
-	VMOVUPS   Y1, 64(SP)
+	VMOVUPS   Y0, 64(SP)
+	VMOVUPS   Y1, 96(SP)
 	VMOVDQU   k6<>+0(SB), Y0
-	VMOVDQU   32(SP), Y1
-	VMOVDQU   64(SP), Y2
+	VMOVDQU   64(SP), Y1
+	VMOVDQU   96(SP), Y2
 	VPXOR     Y3, Y3, Y3
 	VPAND     k141<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
@@ -22068,8 +22098,8 @@ run:
 	DECL         R9
 	CMPL         R9, R10
 	JCS          little
-	VMOVDQU      32(SP), Y3
-	VMOVDQU      64(SP), Y4
+	VMOVDQU      64(SP), Y3
+	VMOVDQU      96(SP), Y4
 	VSUBPS       Y2, Y3, Y3
 	VFMADD213PS  k0<>+0(SB), Y1, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
@@ -22111,8 +22141,8 @@ little:
 	VMOVDQU     k132<>+0(SB), Y4
 	VFMADD213PS k0<>+0(SB), Y1, Y4
 	VPSUBD      k133<>+0(SB), Y4, Y1
-	VMOVDQU     32(SP), Y5
-	VMOVDQU     64(SP), Y6
+	VMOVDQU     64(SP), Y5
+	VMOVDQU     96(SP), Y6
 	VSUBPS      Y2, Y5, Y5
 	VMULPS      Y4, Y5, Y7
 	VBLENDVPS   Y7, k134<>+0(SB), Y3, Y8
@@ -22137,11 +22167,13 @@ little:
 
 // func bookLowShift64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3
-TEXT ·bookLowShift64F16AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookLowShift64F16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
+	LEAQ      31(SP), SI
+	ANDQ      $-32, SI
 	MOVQ      book+32(FP), SI
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
@@ -22149,11 +22181,11 @@ TEXT ·bookLowShift64F16AVX2(SB), NOSPLIT, $96-56
 	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
 	VCMPPS    $0x03, Y1, Y1, Y2
 	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 32(SP)
-	VMOVUPS   Y1, 64(SP)
+	VMOVUPS   Y0, 64(SP)
+	VMOVUPS   Y1, 96(SP)
 	VMOVDQU   k6<>+0(SB), Y0
-	VMOVDQU   32(SP), Y1
-	VMOVDQU   64(SP), Y2
+	VMOVDQU   64(SP), Y1
+	VMOVDQU   96(SP), Y2
 	VPXOR     Y3, Y3, Y3
 	VPAND     k141<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
@@ -22199,8 +22231,8 @@ run:
 	DECL         R9
 	CMPL         R9, R10
 	JCS          little
-	VMOVDQU      32(SP), Y3
-	VMOVDQU      64(SP), Y4
+	VMOVDQU      64(SP), Y3
+	VMOVDQU      96(SP), Y4
 	VSUBPS       Y2, Y3, Y3
 	VFMADD213PS  k0<>+0(SB), Y1, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
@@ -22251,8 +22283,8 @@ little:
 	VMOVDQU     k132<>+0(SB), Y4
 	VFMADD213PS k0<>+0(SB), Y1, Y4
 	VPSUBD      k133<>+0(SB), Y4, Y1
-	VMOVDQU     32(SP), Y5
-	VMOVDQU     64(SP), Y6
+	VMOVDQU     64(SP), Y5
+	VMOVDQU     96(SP), Y6
 	VSUBPS      Y2, Y5, Y5
 	VMULPS      Y4, Y5, Y7
 	VBLENDVPS   Y7, k134<>+0(SB), Y3, Y8
@@ -22277,11 +22309,13 @@ little:
 
 // func bookLowAffine32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $128-56
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
 	MOVQ       b+24(FP), BX
+	LEAQ       31(SP), SI
+	ANDQ       $-32, SI
 	MOVQ       book+32(FP), SI
 	VMOVDQU    (SI), Y0
 	VMOVDQU    32(SI), Y1
@@ -22289,11 +22323,11 @@ TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $96-56
 	VBLENDVPS  Y2, k1<>+0(SB), Y0, Y0
 	VCMPPS     $0x03, Y1, Y1, Y2
 	VBLENDVPS  Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS    Y0, 32(SP)
-	VMOVUPS    Y1, 64(SP)
+	VMOVUPS    Y0, 64(SP)
+	VMOVUPS    Y1, 96(SP)
 	VMOVDQU    k6<>+0(SB), Y0
-	VMOVDQU    32(SP), Y1
-	VMOVDQU    64(SP), Y2
+	VMOVDQU    64(SP), Y1
+	VMOVDQU    96(SP), Y2
 	VPXOR      Y3, Y3, Y3
 	VPAND      k141<>+0(SB), Y1, Y1
 	VPXOR      Y4, Y4, Y4
@@ -22318,8 +22352,8 @@ TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $96-56
 	TESTL      DI, DI
 	MOVL       $0x0d7fffff, DI
 	CMOVLEQ    DI, SI
-	VMOVDQU    32(SP), Y1
-	VMOVDQU    64(SP), Y2
+	VMOVDQU    64(SP), Y1
+	VMOVDQU    96(SP), Y2
 	VPSHUFB    k144<>+0(SB), Y1, Y1
 	VPSHUFB    k144<>+0(SB), Y2, Y2
 	VPUNPCKLDQ Y2, Y1, Y3
@@ -22469,11 +22503,13 @@ slowly:
 
 // func bookLowAffine64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bookLowAffine64F32AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookLowAffine64F32AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
+	LEAQ      31(SP), SI
+	ANDQ      $-32, SI
 	MOVQ      book+32(FP), SI
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
@@ -22481,11 +22517,11 @@ TEXT ·bookLowAffine64F32AVX2(SB), NOSPLIT, $96-56
 	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
 	VCMPPS    $0x03, Y1, Y1, Y2
 	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 32(SP)
-	VMOVUPS   Y1, 64(SP)
+	VMOVUPS   Y0, 64(SP)
+	VMOVUPS   Y1, 96(SP)
 	VMOVDQU   k6<>+0(SB), Y0
-	VMOVDQU   32(SP), Y1
-	VMOVDQU   64(SP), Y2
+	VMOVDQU   64(SP), Y1
+	VMOVDQU   96(SP), Y2
 	VPXOR     Y3, Y3, Y3
 	VPAND     k141<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
@@ -22525,8 +22561,8 @@ run:
 	DECL         R9
 	CMPL         R9, SI
 	JCS          little
-	VMOVDQU      32(SP), Y3
-	VMOVDQU      64(SP), Y4
+	VMOVDQU      64(SP), Y3
+	VMOVDQU      96(SP), Y4
 	VFMADD213PS  k0<>+0(SB), Y1, Y3
 	VADDPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
@@ -22606,8 +22642,8 @@ little:
 	VMOVDQU     k132<>+0(SB), Y4
 	VFMADD213PS k0<>+0(SB), Y1, Y4
 	VPSUBD      k133<>+0(SB), Y4, Y1
-	VMOVDQU     32(SP), Y5
-	VMOVDQU     64(SP), Y6
+	VMOVDQU     64(SP), Y5
+	VMOVDQU     96(SP), Y6
 	VMULPS      Y4, Y5, Y7
 	VBLENDVPS   Y7, k134<>+0(SB), Y3, Y8
 	VFMADD213PS Y8, Y1, Y5
@@ -22945,11 +22981,13 @@ little:
 
 // func bookLowAffine32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3
-TEXT ·bookLowAffine32F16AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookLowAffine32F16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
+	LEAQ      31(SP), SI
+	ANDQ      $-32, SI
 	MOVQ      book+32(FP), SI
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
@@ -22957,11 +22995,11 @@ TEXT ·bookLowAffine32F16AVX2(SB), NOSPLIT, $96-56
 	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
 	VCMPPS    $0x03, Y1, Y1, Y2
 	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 32(SP)
-	VMOVUPS   Y1, 64(SP)
+	VMOVUPS   Y0, 64(SP)
+	VMOVUPS   Y1, 96(SP)
 	VMOVDQU   k6<>+0(SB), Y0
-	VMOVDQU   32(SP), Y1
-	VMOVDQU   64(SP), Y2
+	VMOVDQU   64(SP), Y1
+	VMOVDQU   96(SP), Y2
 	VPXOR     Y3, Y3, Y3
 	VPAND     k141<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
@@ -23001,8 +23039,8 @@ run:
 	DECL         R9
 	CMPL         R9, SI
 	JCS          little
-	VMOVDQU      32(SP), Y3
-	VMOVDQU      64(SP), Y4
+	VMOVDQU      64(SP), Y3
+	VMOVDQU      96(SP), Y4
 	VFMADD213PS  k0<>+0(SB), Y1, Y3
 	VADDPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
@@ -23046,8 +23084,8 @@ little:
 	VMOVDQU     k132<>+0(SB), Y4
 	VFMADD213PS k0<>+0(SB), Y1, Y4
 	VPSUBD      k133<>+0(SB), Y4, Y1
-	VMOVDQU     32(SP), Y5
-	VMOVDQU     64(SP), Y6
+	VMOVDQU     64(SP), Y5
+	VMOVDQU     96(SP), Y6
 	VMULPS      Y4, Y5, Y7
 	VBLENDVPS   Y7, k134<>+0(SB), Y3, Y8
 	VFMADD213PS Y8, Y1, Y5
@@ -23076,11 +23114,13 @@ little:
 
 // func bookLowAffine64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3
-TEXT ·bookLowAffine64F16AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookLowAffine64F16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
+	LEAQ      31(SP), SI
+	ANDQ      $-32, SI
 	MOVQ      book+32(FP), SI
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
@@ -23088,11 +23128,11 @@ TEXT ·bookLowAffine64F16AVX2(SB), NOSPLIT, $96-56
 	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
 	VCMPPS    $0x03, Y1, Y1, Y2
 	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 32(SP)
-	VMOVUPS   Y1, 64(SP)
+	VMOVUPS   Y0, 64(SP)
+	VMOVUPS   Y1, 96(SP)
 	VMOVDQU   k6<>+0(SB), Y0
-	VMOVDQU   32(SP), Y1
-	VMOVDQU   64(SP), Y2
+	VMOVDQU   64(SP), Y1
+	VMOVDQU   96(SP), Y2
 	VPXOR     Y3, Y3, Y3
 	VPAND     k141<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
@@ -23132,8 +23172,8 @@ run:
 	DECL         R9
 	CMPL         R9, SI
 	JCS          little
-	VMOVDQU      32(SP), Y3
-	VMOVDQU      64(SP), Y4
+	VMOVDQU      64(SP), Y3
+	VMOVDQU      96(SP), Y4
 	VFMADD213PS  k0<>+0(SB), Y1, Y3
 	VADDPS       Y2, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
@@ -23186,8 +23226,8 @@ little:
 	VMOVDQU     k132<>+0(SB), Y4
 	VFMADD213PS k0<>+0(SB), Y1, Y4
 	VPSUBD      k133<>+0(SB), Y4, Y1
-	VMOVDQU     32(SP), Y5
-	VMOVDQU     64(SP), Y6
+	VMOVDQU     64(SP), Y5
+	VMOVDQU     96(SP), Y6
 	VMULPS      Y4, Y5, Y7
 	VBLENDVPS   Y7, k134<>+0(SB), Y3, Y8
 	VFMADD213PS Y8, Y1, Y5
@@ -23216,11 +23256,13 @@ little:
 
 // func bookHighScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bookHighScale32F32AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookHighScale32F32AVX2(SB), NOSPLIT, $128-56
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
 	MOVQ       b+24(FP), BX
+	LEAQ       31(SP), SI
+	ANDQ       $-32, SI
 	VMOVDQU    k0<>+0(SB), Y0
 	MOVQ       book+32(FP), SI
 	VMOVDQU    (SI), Y1
@@ -23229,11 +23271,11 @@ TEXT ·bookHighScale32F32AVX2(SB), NOSPLIT, $96-56
 	VBLENDVPS  Y3, k1<>+0(SB), Y1, Y1
 	VCMPPS     $0x03, Y2, Y2, Y3
 	VBLENDVPS  Y3, k1<>+0(SB), Y2, Y2
-	VMOVUPS    Y1, 32(SP)
-	VMOVUPS    Y2, 64(SP)
+	VMOVUPS    Y1, 64(SP)
+	VMOVUPS    Y2, 96(SP)
 	VMOVDQU    k6<>+0(SB), Y1
-	VMOVDQU    32(SP), Y2
-	VMOVDQU    64(SP), Y3
+	VMOVDQU    64(SP), Y2
+	VMOVDQU    96(SP), Y3
 	VPXOR      Y4, Y4, Y4
 	VPAND      k141<>+0(SB), Y2, Y2
 	VPXOR      Y5, Y5, Y5
@@ -23258,8 +23300,8 @@ TEXT ·bookHighScale32F32AVX2(SB), NOSPLIT, $96-56
 	TESTL      DI, DI
 	MOVL       $0x0d7fffff, DI
 	CMOVLEQ    DI, SI
-	VMOVDQU    32(SP), Y2
-	VMOVDQU    64(SP), Y3
+	VMOVDQU    64(SP), Y2
+	VMOVDQU    96(SP), Y3
 	VPSHUFB    k144<>+0(SB), Y2, Y2
 	VPSHUFB    k144<>+0(SB), Y3, Y3
 	VPUNPCKLDQ Y3, Y2, Y4
@@ -23389,11 +23431,13 @@ slowly:
 
 // func bookHighScale64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·bookHighScale64F32AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookHighScale64F32AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
+	LEAQ      31(SP), SI
+	ANDQ      $-32, SI
 	VMOVDQU   k0<>+0(SB), Y0
 	MOVQ      book+32(FP), SI
 	VMOVDQU   (SI), Y1
@@ -23402,11 +23446,11 @@ TEXT ·bookHighScale64F32AVX2(SB), NOSPLIT, $96-56
 	VBLENDVPS Y3, k1<>+0(SB), Y1, Y1
 	VCMPPS    $0x03, Y2, Y2, Y3
 	VBLENDVPS Y3, k1<>+0(SB), Y2, Y2
-	VMOVUPS   Y1, 32(SP)
-	VMOVUPS   Y2, 64(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVUPS   Y2, 96(SP)
 	VMOVDQU   k6<>+0(SB), Y1
-	VMOVDQU   32(SP), Y2
-	VMOVDQU   64(SP), Y3
+	VMOVDQU   64(SP), Y2
+	VMOVDQU   96(SP), Y3
 	VPXOR     Y4, Y4, Y4
 	VPAND     k141<>+0(SB), Y2, Y2
 	VPXOR     Y5, Y5, Y5
@@ -23444,8 +23488,8 @@ run:
 	DECL         R9
 	CMPL         R9, SI
 	JCS          little
-	VMOVDQU      32(SP), Y3
-	VMOVDQU      64(SP), Y4
+	VMOVDQU      64(SP), Y3
+	VMOVDQU      96(SP), Y4
 	VFMADD213PS  Y0, Y2, Y3
 	VXORPS       Y0, Y3, Y3
 	VFMADD213PS  Y0, Y2, Y4
@@ -23521,8 +23565,8 @@ little:
 	VMOVDQU     k132<>+0(SB), Y6
 	VFMADD213PS Y0, Y2, Y6
 	VPSUBD      k133<>+0(SB), Y6, Y2
-	VMOVDQU     32(SP), Y3
-	VMOVDQU     64(SP), Y4
+	VMOVDQU     64(SP), Y3
+	VMOVDQU     96(SP), Y4
 	VMULPS      Y6, Y3, Y7
 	VBLENDVPS   Y7, k134<>+0(SB), Y5, Y8
 	VFMADD213PS Y8, Y2, Y3
@@ -23829,11 +23873,13 @@ little:
 
 // func bookHighScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3
-TEXT ·bookHighScale32F16AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookHighScale32F16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
+	LEAQ      31(SP), SI
+	ANDQ      $-32, SI
 	VMOVDQU   k0<>+0(SB), Y0
 	MOVQ      book+32(FP), SI
 	VMOVDQU   (SI), Y1
@@ -23842,11 +23888,11 @@ TEXT ·bookHighScale32F16AVX2(SB), NOSPLIT, $96-56
 	VBLENDVPS Y3, k1<>+0(SB), Y1, Y1
 	VCMPPS    $0x03, Y2, Y2, Y3
 	VBLENDVPS Y3, k1<>+0(SB), Y2, Y2
-	VMOVUPS   Y1, 32(SP)
-	VMOVUPS   Y2, 64(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVUPS   Y2, 96(SP)
 	VMOVDQU   k6<>+0(SB), Y1
-	VMOVDQU   32(SP), Y2
-	VMOVDQU   64(SP), Y3
+	VMOVDQU   64(SP), Y2
+	VMOVDQU   96(SP), Y3
 	VPXOR     Y4, Y4, Y4
 	VPAND     k141<>+0(SB), Y2, Y2
 	VPXOR     Y5, Y5, Y5
@@ -23886,8 +23932,8 @@ run:
 	JCS          little
 
 plain:
-	VMOVDQU     32(SP), Y3
-	VMOVDQU     64(SP), Y4
+	VMOVDQU     64(SP), Y3
+	VMOVDQU     96(SP), Y4
 	VFMADD213PS Y0, Y2, Y3
 	VXORPS      Y0, Y3, Y3
 	VFMADD213PS Y0, Y2, Y4
@@ -23930,11 +23976,13 @@ little:
 
 // func bookHighScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3
-TEXT ·bookHighScale64F16AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookHighScale64F16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
+	LEAQ      31(SP), SI
+	ANDQ      $-32, SI
 	VMOVDQU   k0<>+0(SB), Y0
 	MOVQ      book+32(FP), SI
 	VMOVDQU   (SI), Y1
@@ -23943,11 +23991,11 @@ TEXT ·bookHighScale64F16AVX2(SB), NOSPLIT, $96-56
 	VBLENDVPS Y3, k1<>+0(SB), Y1, Y1
 	VCMPPS    $0x03, Y2, Y2, Y3
 	VBLENDVPS Y3, k1<>+0(SB), Y2, Y2
-	VMOVUPS   Y1, 32(SP)
-	VMOVUPS   Y2, 64(SP)
+	VMOVUPS   Y1, 64(SP)
+	VMOVUPS   Y2, 96(SP)
 	VMOVDQU   k6<>+0(SB), Y1
-	VMOVDQU   32(SP), Y2
-	VMOVDQU   64(SP), Y3
+	VMOVDQU   64(SP), Y2
+	VMOVDQU   96(SP), Y3
 	VPXOR     Y4, Y4, Y4
 	VPAND     k141<>+0(SB), Y2, Y2
 	VPXOR     Y5, Y5, Y5
@@ -23987,8 +24035,8 @@ run:
 	JCS          little
 
 plain:
-	VMOVDQU     32(SP), Y3
-	VMOVDQU     64(SP), Y4
+	VMOVDQU     64(SP), Y3
+	VMOVDQU     96(SP), Y4
 	VFMADD213PS Y0, Y2, Y3
 	VXORPS      Y0, Y3, Y3
 	VFMADD213PS Y0, Y2, Y4
@@ -24039,11 +24087,13 @@ little:
 
 // func bookPairsF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
-TEXT ·bookPairsF32AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookPairsF32AVX2(SB), NOSPLIT, $128-56
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
 	MOVQ       b+24(FP), BX
+	LEAQ       31(SP), SI
+	ANDQ       $-32, SI
 	MOVQ       book+32(FP), SI
 	VMOVDQU    (SI), Y0
 	VMOVDQU    32(SI), Y1
@@ -24051,11 +24101,11 @@ TEXT ·bookPairsF32AVX2(SB), NOSPLIT, $96-56
 	VBLENDVPS  Y2, k1<>+0(SB), Y0, Y0
 	VCMPPS     $0x03, Y1, Y1, Y2
 	VBLENDVPS  Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS    Y0, 32(SP)
-	VMOVUPS    Y1, 64(SP)
+	VMOVUPS    Y0, 64(SP)
+	VMOVUPS    Y1, 96(SP)
 	VMOVDQU    k6<>+0(SB), Y0
-	VMOVDQU    32(SP), Y1
-	VMOVDQU    64(SP), Y2
+	VMOVDQU    64(SP), Y1
+	VMOVDQU    96(SP), Y2
 	VPSHUFB    k144<>+0(SB), Y1, Y1
 	VPSHUFB    k144<>+0(SB), Y2, Y2
 	VPUNPCKLDQ Y2, Y1, Y3
@@ -24124,11 +24174,13 @@ chunk:
 
 // func bookPairsHighF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2
-TEXT ·bookPairsHighF32AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookPairsHighF32AVX2(SB), NOSPLIT, $128-56
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
 	MOVQ       b+24(FP), BX
+	LEAQ       31(SP), SI
+	ANDQ       $-32, SI
 	MOVQ       book+32(FP), SI
 	VMOVDQU    (SI), Y0
 	VMOVDQU    32(SI), Y1
@@ -24136,11 +24188,11 @@ TEXT ·bookPairsHighF32AVX2(SB), NOSPLIT, $96-56
 	VBLENDVPS  Y2, k1<>+0(SB), Y0, Y0
 	VCMPPS     $0x03, Y1, Y1, Y2
 	VBLENDVPS  Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS    Y0, 32(SP)
-	VMOVUPS    Y1, 64(SP)
+	VMOVUPS    Y0, 64(SP)
+	VMOVUPS    Y1, 96(SP)
 	VMOVDQU    k6<>+0(SB), Y0
-	VMOVDQU    32(SP), Y1
-	VMOVDQU    64(SP), Y2
+	VMOVDQU    64(SP), Y1
+	VMOVDQU    96(SP), Y2
 	VPSHUFB    k144<>+0(SB), Y1, Y1
 	VPSHUFB    k144<>+0(SB), Y2, Y2
 	VPUNPCKLDQ Y2, Y1, Y3
@@ -24391,11 +24443,13 @@ chunk:
 
 // func bookPairsF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·bookPairsF16AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookPairsF16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
+	LEAQ      31(SP), SI
+	ANDQ      $-32, SI
 	MOVQ      book+32(FP), SI
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
@@ -24403,8 +24457,8 @@ TEXT ·bookPairsF16AVX2(SB), NOSPLIT, $96-56
 	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
 	VCMPPS    $0x03, Y1, Y1, Y2
 	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 32(SP)
-	VMOVUPS   Y1, 64(SP)
+	VMOVUPS   Y0, 64(SP)
+	VMOVUPS   Y1, 96(SP)
 	VMOVDQU   k6<>+0(SB), Y0
 	MOVQ      n+48(FP), DI
 
@@ -24424,8 +24478,8 @@ chunk:
 	VPOR         Y4, Y3, Y3
 	VPAND        Y0, Y3, Y3
 	VPERMQ       $0xd8, Y3, Y3
-	VMOVDQU      32(SP), Y4
-	VMOVDQU      64(SP), Y5
+	VMOVDQU      64(SP), Y4
+	VMOVDQU      96(SP), Y5
 	VMULPS       Y2, Y4, Y4
 	VXORPS       k0<>+0(SB), Y4, Y4
 	VMULPS       Y2, Y5, Y5
@@ -24436,8 +24490,8 @@ chunk:
 	VPSHUFB      k12<>+0(SB), Y4, Y4
 	VPERMQ       $0x88, Y4, Y2
 	VPERMQ       $0xdd, Y4, Y4
-	VMOVDQU      32(SP), Y5
-	VMOVDQU      64(SP), Y6
+	VMOVDQU      64(SP), Y5
+	VMOVDQU      96(SP), Y6
 	VMULPS       Y1, Y5, Y5
 	VXORPS       k0<>+0(SB), Y5, Y5
 	VMULPS       Y1, Y6, Y6
@@ -24469,11 +24523,13 @@ chunk:
 
 // func bookPairsHighF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·bookPairsHighF16AVX2(SB), NOSPLIT, $96-56
+TEXT ·bookPairsHighF16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
+	LEAQ      31(SP), SI
+	ANDQ      $-32, SI
 	MOVQ      book+32(FP), SI
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
@@ -24481,8 +24537,8 @@ TEXT ·bookPairsHighF16AVX2(SB), NOSPLIT, $96-56
 	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
 	VCMPPS    $0x03, Y1, Y1, Y2
 	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 32(SP)
-	VMOVUPS   Y1, 64(SP)
+	VMOVUPS   Y0, 64(SP)
+	VMOVUPS   Y1, 96(SP)
 	VMOVDQU   k6<>+0(SB), Y0
 	MOVQ      n+48(FP), DI
 
@@ -24503,8 +24559,8 @@ chunk:
 	VPOR         Y4, Y3, Y3
 	VPAND        Y0, Y3, Y3
 	VPERMQ       $0xd8, Y3, Y3
-	VMOVDQU      32(SP), Y4
-	VMOVDQU      64(SP), Y5
+	VMOVDQU      64(SP), Y4
+	VMOVDQU      96(SP), Y5
 	VMULPS       Y2, Y4, Y4
 	VXORPS       k0<>+0(SB), Y4, Y4
 	VMULPS       Y2, Y5, Y5
@@ -24515,8 +24571,8 @@ chunk:
 	VPSHUFB      k12<>+0(SB), Y4, Y4
 	VPERMQ       $0x88, Y4, Y2
 	VPERMQ       $0xdd, Y4, Y4
-	VMOVDQU      32(SP), Y5
-	VMOVDQU      64(SP), Y6
+	VMOVDQU      64(SP), Y5
+	VMOVDQU      96(SP), Y6
 	VMULPS       Y1, Y5, Y5
 	VXORPS       k0<>+0(SB), Y5, Y5
 	VMULPS       Y1, Y6, Y6
@@ -24548,11 +24604,13 @@ chunk:
 
 // func float8E4M3F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
-TEXT ·float8E4M3F32AVX2(SB), NOSPLIT, $32-48
+TEXT ·float8E4M3F32AVX2(SB), NOSPLIT, $64-48
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    a+16(FP), DX
 	MOVQ    b+24(FP), BX
+	LEAQ    31(SP), SI
+	ANDQ    $-32, SI
 	VMOVDQU k0<>+0(SB), Y0
 	MOVQ    n+40(FP), DI
 
@@ -25057,11 +25115,13 @@ GLOBL k169<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·float8E4M3F16AVX2(SB), NOSPLIT, $32-48
+TEXT ·float8E4M3F16AVX2(SB), NOSPLIT, $64-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
+	LEAQ 31(SP), SI
+	ANDQ $-32, SI
 	MOVQ n+40(FP), DI
 
 run:
@@ -25134,11 +25194,13 @@ little:
 
 // func float8E5M2F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
-TEXT ·float8E5M2F32AVX2(SB), NOSPLIT, $32-48
+TEXT ·float8E5M2F32AVX2(SB), NOSPLIT, $64-48
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    a+16(FP), DX
 	MOVQ    b+24(FP), BX
+	LEAQ    31(SP), SI
+	ANDQ    $-32, SI
 	VMOVDQU k0<>+0(SB), Y0
 	MOVQ    n+40(FP), DI
 
@@ -25505,11 +25567,13 @@ GLOBL k176<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
-TEXT ·float8E5M2F16AVX2(SB), NOSPLIT, $32-48
+TEXT ·float8E5M2F16AVX2(SB), NOSPLIT, $64-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
+	LEAQ 31(SP), SI
+	ANDQ $-32, SI
 	MOVQ n+40(FP), DI
 
 run:
@@ -25570,11 +25634,13 @@ little:
 
 // func float8E4M3FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
-TEXT ·float8E4M3FNUZF32AVX2(SB), NOSPLIT, $32-48
+TEXT ·float8E4M3FNUZF32AVX2(SB), NOSPLIT, $64-48
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    a+16(FP), DX
 	MOVQ    b+24(FP), BX
+	LEAQ    31(SP), SI
+	ANDQ    $-32, SI
 	VMOVDQU k0<>+0(SB), Y0
 	MOVQ    n+40(FP), DI
 
@@ -25991,11 +26057,13 @@ GLOBL k183<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·float8E4M3FNUZF16AVX2(SB), NOSPLIT, $32-48
+TEXT ·float8E4M3FNUZF16AVX2(SB), NOSPLIT, $64-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
+	LEAQ 31(SP), SI
+	ANDQ $-32, SI
 	MOVQ n+40(FP), DI
 
 run:
@@ -26066,24 +26134,26 @@ little:
 
 // func float8E5M2FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·float8E5M2FNUZF32AVX2(SB), NOSPLIT, $32-48
+TEXT ·float8E5M2FNUZF32AVX2(SB), NOSPLIT, $64-48
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    a+16(FP), DX
 	MOVQ    b+24(FP), BX
+	LEAQ    31(SP), SI
+	ANDQ    $-32, SI
 	VMOVDQU k0<>+0(SB), Y0
-	MOVQ    n+40(FP), DI
+	MOVQ    n+40(FP), R8
 
 run:
-	MOVQ         chunks+32(FP), SI
+	MOVQ         chunks+32(FP), DI
 	VBROADCASTSS (DX), Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k1<>+0(SB), Y1, Y1
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	DECL         R8
-	CMPL         R8, $0x08ffffff
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x08ffffff
 	JCS          little
 
 chunk:
@@ -26094,8 +26164,8 @@ chunk:
 	VPCMPGTB  k36<>+0(SB), Y2, Y4
 	VPADDB    k48<>+0(SB), Y2, Y2
 	VPBLENDVB Y4, Y2, Y3, Y2
-	VMOVDQU   Y2, (SP)
-	VPMOVZXBD (SP), Y2
+	VMOVDQU   Y2, (SI)
+	VPMOVZXBD (SI), Y2
 	VPMOVSXBD (CX), Y3
 	VPSLLD    $0x15, Y2, Y2
 	VPCMPEQD  k184<>+0(SB), Y3, Y4
@@ -26107,7 +26177,7 @@ chunk:
 	VMULPS    Y1, Y2, Y2
 	VXORPS    Y0, Y2, Y2
 	VMOVUPS   Y2, (AX)
-	VPMOVZXBD 8(SP), Y2
+	VPMOVZXBD 8(SI), Y2
 	VPMOVSXBD 8(CX), Y3
 	VPSLLD    $0x15, Y2, Y2
 	VPCMPEQD  k184<>+0(SB), Y3, Y4
@@ -26119,7 +26189,7 @@ chunk:
 	VMULPS    Y1, Y2, Y2
 	VXORPS    Y0, Y2, Y2
 	VMOVUPS   Y2, 32(AX)
-	VPMOVZXBD 16(SP), Y2
+	VPMOVZXBD 16(SI), Y2
 	VPMOVSXBD 16(CX), Y3
 	VPSLLD    $0x15, Y2, Y2
 	VPCMPEQD  k184<>+0(SB), Y3, Y4
@@ -26131,7 +26201,7 @@ chunk:
 	VMULPS    Y1, Y2, Y2
 	VXORPS    Y0, Y2, Y2
 	VMOVUPS   Y2, 64(AX)
-	VPMOVZXBD 24(SP), Y2
+	VPMOVZXBD 24(SI), Y2
 	VPMOVSXBD 24(CX), Y3
 	VPSLLD    $0x15, Y2, Y2
 	VPCMPEQD  k184<>+0(SB), Y3, Y4
@@ -26145,13 +26215,13 @@ chunk:
 	VMOVUPS   Y2, 96(AX)
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000080, AX
-	DECQ      SI
+	DECQ      DI
 	JNZ       chunk
 
 done:
 	ADDQ $0x04, DX
 	ADDQ $0x04, BX
-	DECQ DI
+	DECQ R8
 	JNZ  run
 	VZEROUPPER
 	RET
@@ -26170,8 +26240,8 @@ slowly:
 	VPCMPGTB    k36<>+0(SB), Y4, Y6
 	VPADDB      k48<>+0(SB), Y4, Y4
 	VPBLENDVB   Y6, Y4, Y5, Y4
-	VMOVDQU     Y4, (SP)
-	VPMOVZXBD   (SP), Y4
+	VMOVDQU     Y4, (SI)
+	VPMOVZXBD   (SI), Y4
 	VPMOVSXBD   (CX), Y5
 	VPSLLD      $0x15, Y4, Y4
 	VPCMPEQD    k184<>+0(SB), Y5, Y6
@@ -26188,7 +26258,7 @@ slowly:
 	VPSUBD      k134<>+0(SB), Y4, Y4
 	VBLENDVPS   Y5, k19<>+0(SB), Y4, Y4
 	VMOVUPS     Y4, (AX)
-	VPMOVZXBD   8(SP), Y4
+	VPMOVZXBD   8(SI), Y4
 	VPMOVSXBD   8(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
 	VPCMPEQD    k184<>+0(SB), Y5, Y6
@@ -26205,7 +26275,7 @@ slowly:
 	VPSUBD      k134<>+0(SB), Y4, Y4
 	VBLENDVPS   Y5, k19<>+0(SB), Y4, Y4
 	VMOVUPS     Y4, 32(AX)
-	VPMOVZXBD   16(SP), Y4
+	VPMOVZXBD   16(SI), Y4
 	VPMOVSXBD   16(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
 	VPCMPEQD    k184<>+0(SB), Y5, Y6
@@ -26222,7 +26292,7 @@ slowly:
 	VPSUBD      k134<>+0(SB), Y4, Y4
 	VBLENDVPS   Y5, k19<>+0(SB), Y4, Y4
 	VMOVUPS     Y4, 64(AX)
-	VPMOVZXBD   24(SP), Y4
+	VPMOVZXBD   24(SI), Y4
 	VPMOVSXBD   24(CX), Y5
 	VPSLLD      $0x15, Y4, Y4
 	VPCMPEQD    k184<>+0(SB), Y5, Y6
@@ -26241,7 +26311,7 @@ slowly:
 	VMOVUPS     Y4, 96(AX)
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000080, AX
-	DECQ        SI
+	DECQ        DI
 	JNZ         slowly
 	JMP         done
 
@@ -26532,23 +26602,25 @@ GLOBL k189<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·float8E5M2FNUZF16AVX2(SB), NOSPLIT, $32-48
+TEXT ·float8E5M2FNUZF16AVX2(SB), NOSPLIT, $64-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
-	MOVQ n+40(FP), DI
+	LEAQ 31(SP), SI
+	ANDQ $-32, SI
+	MOVQ n+40(FP), R8
 
 run:
-	MOVQ         chunks+32(FP), SI
+	MOVQ         chunks+32(FP), DI
 	VBROADCASTSS (DX), Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k1<>+0(SB), Y0, Y0
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	DECL         R8
-	CMPL         R8, $0x08ffffff
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x08ffffff
 	JCS          little
 
 chunk:
@@ -26559,8 +26631,8 @@ chunk:
 	VPCMPGTB  k36<>+0(SB), Y1, Y3
 	VPADDB    k48<>+0(SB), Y1, Y1
 	VPBLENDVB Y3, Y1, Y2, Y1
-	VMOVDQU   Y1, (SP)
-	VPMOVZXBD (SP), Y1
+	VMOVDQU   Y1, (SI)
+	VPMOVZXBD (SI), Y1
 	VPMOVSXBD (CX), Y2
 	VPSLLD    $0x15, Y1, Y1
 	VPCMPEQD  k184<>+0(SB), Y2, Y3
@@ -26573,7 +26645,7 @@ chunk:
 	VXORPS    k0<>+0(SB), Y1, Y1
 	VCVTPS2PH $0x00, Y1, X1
 	VMOVDQU   X1, (AX)
-	VPMOVZXBD 8(SP), Y1
+	VPMOVZXBD 8(SI), Y1
 	VPMOVSXBD 8(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
 	VPCMPEQD  k184<>+0(SB), Y2, Y3
@@ -26586,7 +26658,7 @@ chunk:
 	VXORPS    k0<>+0(SB), Y1, Y1
 	VCVTPS2PH $0x00, Y1, X1
 	VMOVDQU   X1, 16(AX)
-	VPMOVZXBD 16(SP), Y1
+	VPMOVZXBD 16(SI), Y1
 	VPMOVSXBD 16(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
 	VPCMPEQD  k184<>+0(SB), Y2, Y3
@@ -26599,7 +26671,7 @@ chunk:
 	VXORPS    k0<>+0(SB), Y1, Y1
 	VCVTPS2PH $0x00, Y1, X1
 	VMOVDQU   X1, 32(AX)
-	VPMOVZXBD 24(SP), Y1
+	VPMOVZXBD 24(SI), Y1
 	VPMOVSXBD 24(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
 	VPCMPEQD  k184<>+0(SB), Y2, Y3
@@ -26614,11 +26686,11 @@ chunk:
 	VMOVDQU   X1, 48(AX)
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000040, AX
-	DECQ      SI
+	DECQ      DI
 	JNZ       chunk
 	ADDQ      $0x04, DX
 	ADDQ      $0x04, BX
-	DECQ      DI
+	DECQ      R8
 	JNZ       run
 	VZEROUPPER
 	RET
@@ -27258,9 +27330,11 @@ more:
 
 // func columnsF32AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)
 // Requires: AVX, AVX2
-TEXT ·columnsF32AVX2(SB), NOSPLIT, $32-64
+TEXT ·columnsF32AVX2(SB), NOSPLIT, $64-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
+	LEAQ 31(SP), DX
+	ANDQ $-32, DX
 	MOVQ offsets+16(FP), DX
 	MOVQ scales+24(FP), BX
 	MOVQ zeros+32(FP), SI
@@ -27496,9 +27570,11 @@ more:
 
 // func columnsF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·columnsF16AVX2(SB), NOSPLIT, $32-64
+TEXT ·columnsF16AVX2(SB), NOSPLIT, $64-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
+	LEAQ 31(SP), DX
+	ANDQ $-32, DX
 	MOVQ offsets+16(FP), DX
 	MOVQ scales+24(FP), BX
 	MOVQ zeros+32(FP), SI
@@ -27822,11 +27898,13 @@ done:
 
 // func halfBytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
 // Requires: AVX, AVX2
-TEXT ·halfBytesShiftF32AVX2(SB), NOSPLIT, $96-64
+TEXT ·halfBytesShiftF32AVX2(SB), NOSPLIT, $128-64
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
+	LEAQ      31(SP), SI
+	ANDQ      $-32, SI
 	MOVQ      book+32(FP), SI
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
@@ -27834,8 +27912,8 @@ TEXT ·halfBytesShiftF32AVX2(SB), NOSPLIT, $96-64
 	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
 	VCMPPS    $0x03, Y1, Y1, Y2
 	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 32(SP)
-	VMOVUPS   Y1, 64(SP)
+	VMOVUPS   Y0, 64(SP)
+	VMOVUPS   Y1, 96(SP)
 	MOVQ      shift+40(FP), SI
 	VMOVQ     (SI), X0
 	VMOVDQU   k6<>+0(SB), Y1
@@ -27850,8 +27928,8 @@ run:
 	VBROADCASTSS (BX), Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
-	VMOVDQU      32(SP), Y4
-	VMOVDQU      64(SP), Y5
+	VMOVDQU      64(SP), Y4
+	VMOVDQU      96(SP), Y5
 	VSUBPS       Y3, Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VXORPS       k0<>+0(SB), Y4, Y4
@@ -27982,11 +28060,13 @@ chunk:
 
 // func halfBytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
 // Requires: AVX, AVX2, F16C
-TEXT ·halfBytesShiftF16AVX2(SB), NOSPLIT, $96-64
+TEXT ·halfBytesShiftF16AVX2(SB), NOSPLIT, $128-64
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
+	LEAQ      31(SP), SI
+	ANDQ      $-32, SI
 	MOVQ      book+32(FP), SI
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
@@ -27994,8 +28074,8 @@ TEXT ·halfBytesShiftF16AVX2(SB), NOSPLIT, $96-64
 	VBLENDVPS Y2, k1<>+0(SB), Y0, Y0
 	VCMPPS    $0x03, Y1, Y1, Y2
 	VBLENDVPS Y2, k1<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 32(SP)
-	VMOVUPS   Y1, 64(SP)
+	VMOVUPS   Y0, 64(SP)
+	VMOVUPS   Y1, 96(SP)
 	MOVQ      shift+40(FP), SI
 	VMOVQ     (SI), X0
 	VMOVDQU   k6<>+0(SB), Y1
@@ -28010,8 +28090,8 @@ run:
 	VBROADCASTSS (BX), Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
-	VMOVDQU      32(SP), Y4
-	VMOVDQU      64(SP), Y5
+	VMOVDQU      64(SP), Y4
+	VMOVDQU      96(SP), Y5
 	VSUBPS       Y3, Y4, Y4
 	VMULPS       Y2, Y4, Y4
 	VXORPS       k0<>+0(SB), Y4, Y4

@@ -101,6 +101,9 @@ const (
 func (k *kernel) begin(turn bool) {
 	k.minus = dwords(0x80000000)
 	if k.wide {
+		if k.frame == nil {
+			k.align()
+		}
 		k.spill = k.local(32)
 		return
 	}
