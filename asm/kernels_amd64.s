@@ -1123,31 +1123,27 @@ TEXT ·q4_0BF16AVX2(SB), NOSPLIT, $32-24
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
 	VMOVSLDUP    Y3, Y3
-	VMOVDQU      k10<>+0(SB), Y4
-	VMULPS       Y3, Y4, Y4
+	VMULPS       k10<>+0(SB), Y3, Y4
 	VPSLLD       $0x0f, Y4, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
 	VPADDD       Y5, Y4, Y4
-	VMOVDQU      k11<>+0(SB), Y5
-	VMULPS       Y3, Y5, Y5
+	VMULPS       k11<>+0(SB), Y3, Y5
 	VPSLLD       $0x0f, Y5, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
 	VPADDD       Y6, Y5, Y5
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y5, Y4, Y4
 	VPSHUFB      k12<>+0(SB), Y4, Y4
-	VMOVDQU      k13<>+0(SB), Y5
-	VMULPS       Y3, Y5, Y5
+	VMULPS       k13<>+0(SB), Y3, Y5
 	VPSLLD       $0x0f, Y5, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
 	VPADDD       Y6, Y5, Y5
-	VMOVDQU      k14<>+0(SB), Y6
-	VMULPS       Y3, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y6, Y6
+	VMULPS       k14<>+0(SB), Y3, Y3
+	VPSLLD       $0x0f, Y3, Y6
+	VBLENDVPS    Y6, Y1, Y0, Y6
+	VPADDD       Y6, Y3, Y3
 	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VPBLENDW     $0xaa, Y3, Y5, Y5
 	VPSHUFB      k12<>+0(SB), Y5, Y5
 	VPUNPCKLQDQ  Y5, Y4, Y3
 	VPUNPCKHQDQ  Y5, Y4, Y4
@@ -1184,31 +1180,27 @@ two:
 	VMOVDQU        Y4, 32(AX)
 	VPERM2I128     $0x31, Y3, Y6, Y4
 	VMOVDQU        Y4, 96(AX)
-	VMOVDQU        k10<>+0(SB), Y3
-	VMULPS         Y5, Y3, Y3
+	VMULPS         k10<>+0(SB), Y5, Y3
 	VPSLLD         $0x0f, Y3, Y4
 	VBLENDVPS      Y4, Y1, Y0, Y4
 	VPADDD         Y4, Y3, Y3
-	VMOVDQU        k11<>+0(SB), Y4
-	VMULPS         Y5, Y4, Y4
+	VMULPS         k11<>+0(SB), Y5, Y4
 	VPSLLD         $0x0f, Y4, Y6
 	VBLENDVPS      Y6, Y1, Y0, Y6
 	VPADDD         Y6, Y4, Y4
 	VPSRLD         $0x10, Y3, Y3
 	VPBLENDW       $0xaa, Y4, Y3, Y3
 	VPSHUFB        k12<>+0(SB), Y3, Y3
-	VMOVDQU        k13<>+0(SB), Y4
-	VMULPS         Y5, Y4, Y4
+	VMULPS         k13<>+0(SB), Y5, Y4
 	VPSLLD         $0x0f, Y4, Y6
 	VBLENDVPS      Y6, Y1, Y0, Y6
 	VPADDD         Y6, Y4, Y4
-	VMOVDQU        k14<>+0(SB), Y6
-	VMULPS         Y5, Y6, Y6
-	VPSLLD         $0x0f, Y6, Y5
-	VBLENDVPS      Y5, Y1, Y0, Y5
-	VPADDD         Y5, Y6, Y6
+	VMULPS         k14<>+0(SB), Y5, Y5
+	VPSLLD         $0x0f, Y5, Y6
+	VBLENDVPS      Y6, Y1, Y0, Y6
+	VPADDD         Y6, Y5, Y5
 	VPSRLD         $0x10, Y4, Y4
-	VPBLENDW       $0xaa, Y6, Y4, Y4
+	VPBLENDW       $0xaa, Y5, Y4, Y4
 	VPSHUFB        k12<>+0(SB), Y4, Y4
 	VPUNPCKLQDQ    Y4, Y3, Y5
 	VPUNPCKHQDQ    Y4, Y3, Y4
@@ -1461,31 +1453,31 @@ TEXT ·q4_1BF16AVX2(SB), NOSPLIT, $32-24
 	VBLENDVPS    Y4, k19<>+0(SB), Y3, Y3
 	VMOVSLDUP    Y3, Y4
 	VMOVSHDUP    Y3, Y3
-	VMOVDQU      k22<>+0(SB), Y5
-	VFMADD213PS  Y3, Y4, Y5
+	VMOVDQA      Y3, Y5
+	VFMADD231PS  k22<>+0(SB), Y4, Y5
 	VPSLLD       $0x0f, Y5, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
 	VPADDD       Y6, Y5, Y5
-	VMOVDQU      k23<>+0(SB), Y6
-	VFMADD213PS  Y3, Y4, Y6
+	VMOVDQA      Y3, Y6
+	VFMADD231PS  k23<>+0(SB), Y4, Y6
 	VPSLLD       $0x0f, Y6, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
 	VPADDD       Y7, Y6, Y6
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y6, Y5, Y5
 	VPSHUFB      k12<>+0(SB), Y5, Y5
-	VMOVDQU      k24<>+0(SB), Y6
-	VFMADD213PS  Y3, Y4, Y6
+	VMOVDQA      Y3, Y6
+	VFMADD231PS  k24<>+0(SB), Y4, Y6
 	VPSLLD       $0x0f, Y6, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
 	VPADDD       Y7, Y6, Y6
-	VMOVDQU      k25<>+0(SB), Y7
-	VFMADD213PS  Y3, Y4, Y7
-	VPSLLD       $0x0f, Y7, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y7, Y7
+	VMOVDQA      Y3, Y3
+	VFMADD231PS  k25<>+0(SB), Y4, Y3
+	VPSLLD       $0x0f, Y3, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y3, Y3
 	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPBLENDW     $0xaa, Y3, Y6, Y6
 	VPSHUFB      k12<>+0(SB), Y6, Y6
 	VPUNPCKLQDQ  Y6, Y5, Y3
 	VPUNPCKHQDQ  Y6, Y5, Y4
@@ -1531,31 +1523,31 @@ two:
 	VMOVDQU        Y4, 32(AX)
 	VPERM2I128     $0x31, Y3, Y7, Y4
 	VMOVDQU        Y4, 96(AX)
-	VMOVDQU        k22<>+0(SB), Y3
-	VFMADD213PS    Y5, Y6, Y3
+	VMOVDQA        Y5, Y3
+	VFMADD231PS    k22<>+0(SB), Y6, Y3
 	VPSLLD         $0x0f, Y3, Y4
 	VBLENDVPS      Y4, Y1, Y0, Y4
 	VPADDD         Y4, Y3, Y3
-	VMOVDQU        k23<>+0(SB), Y4
-	VFMADD213PS    Y5, Y6, Y4
+	VMOVDQA        Y5, Y4
+	VFMADD231PS    k23<>+0(SB), Y6, Y4
 	VPSLLD         $0x0f, Y4, Y7
 	VBLENDVPS      Y7, Y1, Y0, Y7
 	VPADDD         Y7, Y4, Y4
 	VPSRLD         $0x10, Y3, Y3
 	VPBLENDW       $0xaa, Y4, Y3, Y3
 	VPSHUFB        k12<>+0(SB), Y3, Y3
-	VMOVDQU        k24<>+0(SB), Y4
-	VFMADD213PS    Y5, Y6, Y4
+	VMOVDQA        Y5, Y4
+	VFMADD231PS    k24<>+0(SB), Y6, Y4
 	VPSLLD         $0x0f, Y4, Y7
 	VBLENDVPS      Y7, Y1, Y0, Y7
 	VPADDD         Y7, Y4, Y4
-	VMOVDQU        k25<>+0(SB), Y7
-	VFMADD213PS    Y5, Y6, Y7
-	VPSLLD         $0x0f, Y7, Y5
-	VBLENDVPS      Y5, Y1, Y0, Y5
-	VPADDD         Y5, Y7, Y7
+	VMOVDQA        Y5, Y5
+	VFMADD231PS    k25<>+0(SB), Y6, Y5
+	VPSLLD         $0x0f, Y5, Y6
+	VBLENDVPS      Y6, Y1, Y0, Y6
+	VPADDD         Y6, Y5, Y5
 	VPSRLD         $0x10, Y4, Y4
-	VPBLENDW       $0xaa, Y7, Y4, Y4
+	VPBLENDW       $0xaa, Y5, Y4, Y4
 	VPSHUFB        k12<>+0(SB), Y4, Y4
 	VPUNPCKLQDQ    Y4, Y3, Y5
 	VPUNPCKHQDQ    Y4, Y3, Y4
@@ -4679,31 +4671,31 @@ block:
 	VBROADCASTSS   32(DI), Y4
 	VBROADCASTSS   36(DI), Y5
 	VPBLENDD       $0xf0, Y5, Y4, Y4
-	VMOVDQU        k22<>+0(SB), Y5
-	VFMSUB213PS    Y4, Y3, Y5
+	VMOVDQA        Y4, Y5
+	VFMSUB231PS    k22<>+0(SB), Y3, Y5
 	VPSLLD         $0x0f, Y5, Y6
 	VBLENDVPS      Y6, Y1, Y0, Y6
 	VPADDD         Y6, Y5, Y5
-	VMOVDQU        k23<>+0(SB), Y6
-	VFMSUB213PS    Y4, Y3, Y6
+	VMOVDQA        Y4, Y6
+	VFMSUB231PS    k23<>+0(SB), Y3, Y6
 	VPSLLD         $0x0f, Y6, Y7
 	VBLENDVPS      Y7, Y1, Y0, Y7
 	VPADDD         Y7, Y6, Y6
 	VPSRLD         $0x10, Y5, Y5
 	VPBLENDW       $0xaa, Y6, Y5, Y5
 	VPSHUFB        k12<>+0(SB), Y5, Y5
-	VMOVDQU        k24<>+0(SB), Y6
-	VFMSUB213PS    Y4, Y3, Y6
+	VMOVDQA        Y4, Y6
+	VFMSUB231PS    k24<>+0(SB), Y3, Y6
 	VPSLLD         $0x0f, Y6, Y7
 	VBLENDVPS      Y7, Y1, Y0, Y7
 	VPADDD         Y7, Y6, Y6
-	VMOVDQU        k25<>+0(SB), Y7
-	VFMSUB213PS    Y4, Y3, Y7
-	VPSLLD         $0x0f, Y7, Y3
+	VMOVDQA        Y4, Y4
+	VFMSUB231PS    k25<>+0(SB), Y3, Y4
+	VPSLLD         $0x0f, Y4, Y3
 	VBLENDVPS      Y3, Y1, Y0, Y3
-	VPADDD         Y3, Y7, Y7
+	VPADDD         Y3, Y4, Y4
 	VPSRLD         $0x10, Y6, Y6
-	VPBLENDW       $0xaa, Y7, Y6, Y6
+	VPBLENDW       $0xaa, Y4, Y6, Y6
 	VPSHUFB        k12<>+0(SB), Y6, Y6
 	VPUNPCKLQDQ    Y6, Y5, Y3
 	VPUNPCKHQDQ    Y6, Y5, Y4
@@ -4713,31 +4705,31 @@ block:
 	VBROADCASTSS   40(DI), Y6
 	VBROADCASTSS   44(DI), Y7
 	VPBLENDD       $0xf0, Y7, Y6, Y6
-	VMOVDQU        k22<>+0(SB), Y7
-	VFMSUB213PS    Y6, Y5, Y7
+	VMOVDQA        Y6, Y7
+	VFMSUB231PS    k22<>+0(SB), Y5, Y7
 	VPSLLD         $0x0f, Y7, Y8
 	VBLENDVPS      Y8, Y1, Y0, Y8
 	VPADDD         Y8, Y7, Y7
-	VMOVDQU        k23<>+0(SB), Y8
-	VFMSUB213PS    Y6, Y5, Y8
+	VMOVDQA        Y6, Y8
+	VFMSUB231PS    k23<>+0(SB), Y5, Y8
 	VPSLLD         $0x0f, Y8, Y9
 	VBLENDVPS      Y9, Y1, Y0, Y9
 	VPADDD         Y9, Y8, Y8
 	VPSRLD         $0x10, Y7, Y7
 	VPBLENDW       $0xaa, Y8, Y7, Y7
 	VPSHUFB        k12<>+0(SB), Y7, Y7
-	VMOVDQU        k24<>+0(SB), Y8
-	VFMSUB213PS    Y6, Y5, Y8
+	VMOVDQA        Y6, Y8
+	VFMSUB231PS    k24<>+0(SB), Y5, Y8
 	VPSLLD         $0x0f, Y8, Y9
 	VBLENDVPS      Y9, Y1, Y0, Y9
 	VPADDD         Y9, Y8, Y8
-	VMOVDQU        k25<>+0(SB), Y9
-	VFMSUB213PS    Y6, Y5, Y9
-	VPSLLD         $0x0f, Y9, Y5
+	VMOVDQA        Y6, Y6
+	VFMSUB231PS    k25<>+0(SB), Y5, Y6
+	VPSLLD         $0x0f, Y6, Y5
 	VBLENDVPS      Y5, Y1, Y0, Y5
-	VPADDD         Y5, Y9, Y9
+	VPADDD         Y5, Y6, Y6
 	VPSRLD         $0x10, Y8, Y8
-	VPBLENDW       $0xaa, Y9, Y8, Y8
+	VPBLENDW       $0xaa, Y6, Y8, Y8
 	VPSHUFB        k12<>+0(SB), Y8, Y8
 	VPUNPCKLQDQ    Y8, Y7, Y5
 	VPUNPCKHQDQ    Y8, Y7, Y6
@@ -4769,31 +4761,31 @@ block:
 	VBROADCASTSS   48(DI), Y4
 	VBROADCASTSS   52(DI), Y7
 	VPBLENDD       $0xf0, Y7, Y4, Y4
-	VMOVDQU        k22<>+0(SB), Y7
-	VFMSUB213PS    Y4, Y3, Y7
+	VMOVDQA        Y4, Y7
+	VFMSUB231PS    k22<>+0(SB), Y3, Y7
 	VPSLLD         $0x0f, Y7, Y8
 	VBLENDVPS      Y8, Y1, Y0, Y8
 	VPADDD         Y8, Y7, Y7
-	VMOVDQU        k23<>+0(SB), Y8
-	VFMSUB213PS    Y4, Y3, Y8
+	VMOVDQA        Y4, Y8
+	VFMSUB231PS    k23<>+0(SB), Y3, Y8
 	VPSLLD         $0x0f, Y8, Y9
 	VBLENDVPS      Y9, Y1, Y0, Y9
 	VPADDD         Y9, Y8, Y8
 	VPSRLD         $0x10, Y7, Y7
 	VPBLENDW       $0xaa, Y8, Y7, Y7
 	VPSHUFB        k12<>+0(SB), Y7, Y7
-	VMOVDQU        k24<>+0(SB), Y8
-	VFMSUB213PS    Y4, Y3, Y8
+	VMOVDQA        Y4, Y8
+	VFMSUB231PS    k24<>+0(SB), Y3, Y8
 	VPSLLD         $0x0f, Y8, Y9
 	VBLENDVPS      Y9, Y1, Y0, Y9
 	VPADDD         Y9, Y8, Y8
-	VMOVDQU        k25<>+0(SB), Y9
-	VFMSUB213PS    Y4, Y3, Y9
-	VPSLLD         $0x0f, Y9, Y3
+	VMOVDQA        Y4, Y4
+	VFMSUB231PS    k25<>+0(SB), Y3, Y4
+	VPSLLD         $0x0f, Y4, Y3
 	VBLENDVPS      Y3, Y1, Y0, Y3
-	VPADDD         Y3, Y9, Y9
+	VPADDD         Y3, Y4, Y4
 	VPSRLD         $0x10, Y8, Y8
-	VPBLENDW       $0xaa, Y9, Y8, Y8
+	VPBLENDW       $0xaa, Y4, Y8, Y8
 	VPSHUFB        k12<>+0(SB), Y8, Y8
 	VPUNPCKLQDQ    Y8, Y7, Y3
 	VPUNPCKHQDQ    Y8, Y7, Y4
@@ -4825,31 +4817,31 @@ block:
 	VBROADCASTSS   56(DI), Y6
 	VBROADCASTSS   60(DI), Y7
 	VPBLENDD       $0xf0, Y7, Y6, Y6
-	VMOVDQU        k22<>+0(SB), Y7
-	VFMSUB213PS    Y6, Y5, Y7
+	VMOVDQA        Y6, Y7
+	VFMSUB231PS    k22<>+0(SB), Y5, Y7
 	VPSLLD         $0x0f, Y7, Y8
 	VBLENDVPS      Y8, Y1, Y0, Y8
 	VPADDD         Y8, Y7, Y7
-	VMOVDQU        k23<>+0(SB), Y8
-	VFMSUB213PS    Y6, Y5, Y8
+	VMOVDQA        Y6, Y8
+	VFMSUB231PS    k23<>+0(SB), Y5, Y8
 	VPSLLD         $0x0f, Y8, Y9
 	VBLENDVPS      Y9, Y1, Y0, Y9
 	VPADDD         Y9, Y8, Y8
 	VPSRLD         $0x10, Y7, Y7
 	VPBLENDW       $0xaa, Y8, Y7, Y7
 	VPSHUFB        k12<>+0(SB), Y7, Y7
-	VMOVDQU        k24<>+0(SB), Y8
-	VFMSUB213PS    Y6, Y5, Y8
+	VMOVDQA        Y6, Y8
+	VFMSUB231PS    k24<>+0(SB), Y5, Y8
 	VPSLLD         $0x0f, Y8, Y9
 	VBLENDVPS      Y9, Y1, Y0, Y9
 	VPADDD         Y9, Y8, Y8
-	VMOVDQU        k25<>+0(SB), Y9
-	VFMSUB213PS    Y6, Y5, Y9
-	VPSLLD         $0x0f, Y9, Y5
+	VMOVDQA        Y6, Y6
+	VFMSUB231PS    k25<>+0(SB), Y5, Y6
+	VPSLLD         $0x0f, Y6, Y5
 	VBLENDVPS      Y5, Y1, Y0, Y5
-	VPADDD         Y5, Y9, Y9
+	VPADDD         Y5, Y6, Y6
 	VPSRLD         $0x10, Y8, Y8
-	VPBLENDW       $0xaa, Y9, Y8, Y8
+	VPBLENDW       $0xaa, Y6, Y8, Y8
 	VPSHUFB        k12<>+0(SB), Y8, Y8
 	VPUNPCKLQDQ    Y8, Y7, Y5
 	VPUNPCKHQDQ    Y8, Y7, Y6
@@ -7471,31 +7463,27 @@ TEXT ·iq4_NLBF16AVX2(SB), NOSPLIT, $32-24
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k1<>+0(SB), Y3, Y3
 	VMOVSLDUP    Y3, Y3
-	VMOVDQU      k60<>+0(SB), Y4
-	VMULPS       Y3, Y4, Y4
+	VMULPS       k60<>+0(SB), Y3, Y4
 	VPSLLD       $0x0f, Y4, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
 	VPADDD       Y5, Y4, Y4
-	VMOVDQU      k61<>+0(SB), Y5
-	VMULPS       Y3, Y5, Y5
+	VMULPS       k61<>+0(SB), Y3, Y5
 	VPSLLD       $0x0f, Y5, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
 	VPADDD       Y6, Y5, Y5
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y5, Y4, Y4
 	VPSHUFB      k12<>+0(SB), Y4, Y4
-	VMOVDQU      k62<>+0(SB), Y5
-	VMULPS       Y3, Y5, Y5
+	VMULPS       k62<>+0(SB), Y3, Y5
 	VPSLLD       $0x0f, Y5, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
 	VPADDD       Y6, Y5, Y5
-	VMOVDQU      k63<>+0(SB), Y6
-	VMULPS       Y3, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y6, Y6
+	VMULPS       k63<>+0(SB), Y3, Y3
+	VPSLLD       $0x0f, Y3, Y6
+	VBLENDVPS    Y6, Y1, Y0, Y6
+	VPADDD       Y6, Y3, Y3
 	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VPBLENDW     $0xaa, Y3, Y5, Y5
 	VPSHUFB      k12<>+0(SB), Y5, Y5
 	VPUNPCKLQDQ  Y5, Y4, Y3
 	VPUNPCKHQDQ  Y5, Y4, Y4
@@ -7532,31 +7520,27 @@ two:
 	VMOVDQU        Y4, 32(AX)
 	VPERM2I128     $0x31, Y3, Y6, Y4
 	VMOVDQU        Y4, 96(AX)
-	VMOVDQU        k60<>+0(SB), Y3
-	VMULPS         Y5, Y3, Y3
+	VMULPS         k60<>+0(SB), Y5, Y3
 	VPSLLD         $0x0f, Y3, Y4
 	VBLENDVPS      Y4, Y1, Y0, Y4
 	VPADDD         Y4, Y3, Y3
-	VMOVDQU        k61<>+0(SB), Y4
-	VMULPS         Y5, Y4, Y4
+	VMULPS         k61<>+0(SB), Y5, Y4
 	VPSLLD         $0x0f, Y4, Y6
 	VBLENDVPS      Y6, Y1, Y0, Y6
 	VPADDD         Y6, Y4, Y4
 	VPSRLD         $0x10, Y3, Y3
 	VPBLENDW       $0xaa, Y4, Y3, Y3
 	VPSHUFB        k12<>+0(SB), Y3, Y3
-	VMOVDQU        k62<>+0(SB), Y4
-	VMULPS         Y5, Y4, Y4
+	VMULPS         k62<>+0(SB), Y5, Y4
 	VPSLLD         $0x0f, Y4, Y6
 	VBLENDVPS      Y6, Y1, Y0, Y6
 	VPADDD         Y6, Y4, Y4
-	VMOVDQU        k63<>+0(SB), Y6
-	VMULPS         Y5, Y6, Y6
-	VPSLLD         $0x0f, Y6, Y5
-	VBLENDVPS      Y5, Y1, Y0, Y5
-	VPADDD         Y5, Y6, Y6
+	VMULPS         k63<>+0(SB), Y5, Y5
+	VPSLLD         $0x0f, Y5, Y6
+	VBLENDVPS      Y6, Y1, Y0, Y6
+	VPADDD         Y6, Y5, Y5
 	VPSRLD         $0x10, Y4, Y4
-	VPBLENDW       $0xaa, Y6, Y4, Y4
+	VPBLENDW       $0xaa, Y5, Y4, Y4
 	VPSHUFB        k12<>+0(SB), Y4, Y4
 	VPUNPCKLQDQ    Y4, Y3, Y5
 	VPUNPCKHQDQ    Y4, Y3, Y4
@@ -8041,62 +8025,54 @@ block:
 	VBROADCASTSS (BX), Y3
 	VBROADCASTSS 4(BX), Y4
 	VPBLENDD     $0xf0, Y4, Y3, Y3
-	VMOVDQU      k60<>+0(SB), Y4
-	VMULPS       Y3, Y4, Y4
+	VMULPS       k60<>+0(SB), Y3, Y4
 	VPSLLD       $0x0f, Y4, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
 	VPADDD       Y5, Y4, Y4
-	VMOVDQU      k61<>+0(SB), Y5
-	VMULPS       Y3, Y5, Y5
+	VMULPS       k61<>+0(SB), Y3, Y5
 	VPSLLD       $0x0f, Y5, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
 	VPADDD       Y6, Y5, Y5
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y5, Y4, Y4
 	VPSHUFB      k12<>+0(SB), Y4, Y4
-	VMOVDQU      k62<>+0(SB), Y5
-	VMULPS       Y3, Y5, Y5
+	VMULPS       k62<>+0(SB), Y3, Y5
 	VPSLLD       $0x0f, Y5, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
 	VPADDD       Y6, Y5, Y5
-	VMOVDQU      k63<>+0(SB), Y6
-	VMULPS       Y3, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y6, Y6
+	VMULPS       k63<>+0(SB), Y3, Y3
+	VPSLLD       $0x0f, Y3, Y6
+	VBLENDVPS    Y6, Y1, Y0, Y6
+	VPADDD       Y6, Y3, Y3
 	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VPBLENDW     $0xaa, Y3, Y5, Y5
 	VPSHUFB      k12<>+0(SB), Y5, Y5
 	VPUNPCKLQDQ  Y5, Y4, Y3
 	VPUNPCKHQDQ  Y5, Y4, Y4
 	VBROADCASTSS 8(BX), Y5
 	VBROADCASTSS 12(BX), Y6
 	VPBLENDD     $0xf0, Y6, Y5, Y5
-	VMOVDQU      k60<>+0(SB), Y6
-	VMULPS       Y5, Y6, Y6
+	VMULPS       k60<>+0(SB), Y5, Y6
 	VPSLLD       $0x0f, Y6, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
 	VPADDD       Y7, Y6, Y6
-	VMOVDQU      k61<>+0(SB), Y7
-	VMULPS       Y5, Y7, Y7
+	VMULPS       k61<>+0(SB), Y5, Y7
 	VPSLLD       $0x0f, Y7, Y8
 	VBLENDVPS    Y8, Y1, Y0, Y8
 	VPADDD       Y8, Y7, Y7
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y7, Y6, Y6
 	VPSHUFB      k12<>+0(SB), Y6, Y6
-	VMOVDQU      k62<>+0(SB), Y7
-	VMULPS       Y5, Y7, Y7
+	VMULPS       k62<>+0(SB), Y5, Y7
 	VPSLLD       $0x0f, Y7, Y8
 	VBLENDVPS    Y8, Y1, Y0, Y8
 	VPADDD       Y8, Y7, Y7
-	VMOVDQU      k63<>+0(SB), Y8
-	VMULPS       Y5, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y8, Y8
+	VMULPS       k63<>+0(SB), Y5, Y5
+	VPSLLD       $0x0f, Y5, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y5, Y5
 	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y8, Y7, Y7
+	VPBLENDW     $0xaa, Y5, Y7, Y7
 	VPSHUFB      k12<>+0(SB), Y7, Y7
 	VPUNPCKLQDQ  Y7, Y6, Y5
 	VPUNPCKHQDQ  Y7, Y6, Y6
@@ -8123,31 +8099,27 @@ block:
 	VBROADCASTSS 16(BX), Y3
 	VBROADCASTSS 20(BX), Y4
 	VPBLENDD     $0xf0, Y4, Y3, Y3
-	VMOVDQU      k60<>+0(SB), Y4
-	VMULPS       Y3, Y4, Y4
+	VMULPS       k60<>+0(SB), Y3, Y4
 	VPSLLD       $0x0f, Y4, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
 	VPADDD       Y7, Y4, Y4
-	VMOVDQU      k61<>+0(SB), Y7
-	VMULPS       Y3, Y7, Y7
+	VMULPS       k61<>+0(SB), Y3, Y7
 	VPSLLD       $0x0f, Y7, Y8
 	VBLENDVPS    Y8, Y1, Y0, Y8
 	VPADDD       Y8, Y7, Y7
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y7, Y4, Y4
 	VPSHUFB      k12<>+0(SB), Y4, Y4
-	VMOVDQU      k62<>+0(SB), Y7
-	VMULPS       Y3, Y7, Y7
+	VMULPS       k62<>+0(SB), Y3, Y7
 	VPSLLD       $0x0f, Y7, Y8
 	VBLENDVPS    Y8, Y1, Y0, Y8
 	VPADDD       Y8, Y7, Y7
-	VMOVDQU      k63<>+0(SB), Y8
-	VMULPS       Y3, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y8, Y8
+	VMULPS       k63<>+0(SB), Y3, Y3
+	VPSLLD       $0x0f, Y3, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y3, Y3
 	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y8, Y7, Y7
+	VPBLENDW     $0xaa, Y3, Y7, Y7
 	VPSHUFB      k12<>+0(SB), Y7, Y7
 	VPUNPCKLQDQ  Y7, Y4, Y3
 	VPUNPCKHQDQ  Y7, Y4, Y4
@@ -8174,31 +8146,27 @@ block:
 	VBROADCASTSS 24(BX), Y5
 	VBROADCASTSS 28(BX), Y6
 	VPBLENDD     $0xf0, Y6, Y5, Y5
-	VMOVDQU      k60<>+0(SB), Y6
-	VMULPS       Y5, Y6, Y6
+	VMULPS       k60<>+0(SB), Y5, Y6
 	VPSLLD       $0x0f, Y6, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
 	VPADDD       Y7, Y6, Y6
-	VMOVDQU      k61<>+0(SB), Y7
-	VMULPS       Y5, Y7, Y7
+	VMULPS       k61<>+0(SB), Y5, Y7
 	VPSLLD       $0x0f, Y7, Y8
 	VBLENDVPS    Y8, Y1, Y0, Y8
 	VPADDD       Y8, Y7, Y7
 	VPSRLD       $0x10, Y6, Y6
 	VPBLENDW     $0xaa, Y7, Y6, Y6
 	VPSHUFB      k12<>+0(SB), Y6, Y6
-	VMOVDQU      k62<>+0(SB), Y7
-	VMULPS       Y5, Y7, Y7
+	VMULPS       k62<>+0(SB), Y5, Y7
 	VPSLLD       $0x0f, Y7, Y8
 	VBLENDVPS    Y8, Y1, Y0, Y8
 	VPADDD       Y8, Y7, Y7
-	VMOVDQU      k63<>+0(SB), Y8
-	VMULPS       Y5, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y8, Y8
+	VMULPS       k63<>+0(SB), Y5, Y5
+	VPSLLD       $0x0f, Y5, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y5, Y5
 	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y8, Y7, Y7
+	VPBLENDW     $0xaa, Y5, Y7, Y7
 	VPSHUFB      k12<>+0(SB), Y7, Y7
 	VPUNPCKLQDQ  Y7, Y6, Y5
 	VPUNPCKHQDQ  Y7, Y6, Y6

@@ -72,8 +72,7 @@ func q45K(high bool) func(*kernel) {
 		ms.keep(0, m)
 		if !high && !k.wide {
 			pairs(func(i int) looked {
-				p := pair{ds.pair(i), ms.pair(i)}
-				return k.table16Twice(counted, false, func(x VecVirtual) { p.join(x, false) })
+				return k.table16Twice(counted, false, pair{ds.pair(i), ms.pair(i)}.joinOf(false))
 			}, func(i int, l looked) {
 				for half := 0; half < 32; half += 16 {
 					codes := YMM()
@@ -314,8 +313,7 @@ func iq4XS(k *kernel) {
 	s.keep(0, y)
 	if !k.wide {
 		pairs(func(i int) looked {
-			d := s.pair(i)
-			return k.table16Twice(iq4Values, true, func(x VecVirtual) { VMULPS(d, x, x) })
+			return k.table16Twice(iq4Values, true, timesOf(s.pair(i)))
 		}, func(i int, l looked) {
 			low, high := k.nibblesTwice(load(k.from(8 + 16*i)))
 			k.lookupTwice(32*i, 32*i+32, low, l)

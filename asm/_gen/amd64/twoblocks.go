@@ -94,7 +94,7 @@ func join(a, b Mem) VecVirtual {
 }
 
 // table16Twice is table16 for the scales of both halves.
-func (k *kernel) table16Twice(v [16]float32, turned bool, join func(x VecVirtual)) looked {
+func (k *kernel) table16Twice(v [16]float32, turned bool, join func(v Mem) VecVirtual) looked {
 	var parted [2]VecVirtual
 	for i := range parted {
 		var x [2]VecVirtual
@@ -107,8 +107,7 @@ func (k *kernel) table16Twice(v [16]float32, turned bool, join func(x VecVirtual
 				}
 				four = append(four, f)
 			}
-			x[j] = load(floats(four...))
-			join(x[j])
+			x[j] = join(floats(four...))
 			k.nearest(x[j])
 		}
 		w := pack(x[0], x[1])
@@ -161,7 +160,7 @@ func twoLooked(size, off int, v [16]float32) *two {
 	return &two{func(k *kernel, at Register) []VecVirtual {
 		return []VecVirtual{firsts(halfPairs(Mem{Base: at}, Mem{Base: at, Disp: size}, canonical))}
 	}, func(k *kernel, scale []VecVirtual) looked {
-		return k.table16Twice(v, true, func(x VecVirtual) { VMULPS(scale[0], x, x) })
+		return k.table16Twice(v, true, timesOf(scale[0]))
 	}, writeTwo(size, off)}
 }
 
@@ -170,7 +169,7 @@ var twoQ41 = &two{func(k *kernel, at Register) []VecVirtual {
 	y := halfPairs(Mem{Base: at}, Mem{Base: at, Disp: 20}, quieted)
 	return []VecVirtual{firsts(y), seconds(y)}
 }, func(k *kernel, scale []VecVirtual) looked {
-	return k.table16Twice(counted, false, func(x VecVirtual) { pair{scale[0], scale[1]}.join(x, true) })
+	return k.table16Twice(counted, false, pair{scale[0], scale[1]}.joinOf(true))
 }, func(k *kernel, l looked) {
 	k.note(k.from(0))
 	k.note(k.from(20))
@@ -196,5 +195,28 @@ func pairs(table func(i int) looked, write func(i int, l looked)) {
 			next = table(i + 2)
 		}
 		write(i, l)
+	}
+}
+
+// timesOf multiplies values in memory by a scale.
+func timesOf(d VecVirtual) func(Mem) VecVirtual {
+	return func(v Mem) VecVirtual {
+		x := YMM()
+		VMULPS(v, d, x)
+		return x
+	}
+}
+
+// joinOf is join for values in memory.
+func (p pair) joinOf(plus bool) func(Mem) VecVirtual {
+	return func(v Mem) VecVirtual {
+		x := YMM()
+		VMOVDQA(p.m, x)
+		if plus {
+			VFMADD231PS(v, p.d, x)
+		} else {
+			VFMSUB231PS(v, p.d, x)
+		}
+		return x
 	}
 }
