@@ -90,12 +90,9 @@ func q45K(high bool) func(*kernel) {
 			at, fifth = 48, YMM()
 			k.spreadQuads(k.from(16), fifth)
 		}
+		nibble := spreads{}
 		ahead(8, func(i int) VecVirtual {
-			codes := YMM()
-			k.spreadQuads(k.from(at+i/2*32), codes)
-			if i%2 == 1 {
-				VPSRLW(Imm(4), codes, codes)
-			}
+			codes := nibble.of(k, at+i/2*32, i%2*4)
 			VPAND(k.shared["low"], codes, codes)
 			if high {
 				bit := YMM()
@@ -254,27 +251,38 @@ func q6K(k *kernel) {
 		k.negated(y)
 		s.keep(8*i, y)
 	}
+	bytes := spreads{}
 	ahead(8, func(i int) VecVirtual {
-		codes, high := YMM(), YMM()
-		k.spreadQuads(k.from(i/4*64+i%2*32), codes)
-		if i%4 >= 2 {
-			VPSRLW(Imm(4), codes, codes)
-		}
+		codes := bytes.of(k, i/4*64+i%2*32, i%4/2*4)
 		VPAND(bytes32(0x0F), codes, codes)
-		k.spreadQuads(k.from(128+i/4*32), high)
-		switch i % 4 {
-		case 0:
-			VPSLLW(Imm(4), high, high)
-		case 1:
-			VPSLLW(Imm(2), high, high)
-		case 3:
-			VPSRLW(Imm(2), high, high)
-		}
+		high := bytes.of(k, 128+i/4*32, i%4*2-4)
 		VPAND(bytes32(0x30), high, high)
 		VPOR(high, codes, codes)
 		VPADDB(bytes32(0xE0), codes, codes)
 		return codes
 	}, func(i int, codes VecVirtual) { k.scaled(32*i, codes, s.of(2*i), s.of(2*i+1)) })
+}
+
+// spreads are bytes in the order of quads, by where they are: several runs take
+// theirs from the same ones.
+type spreads map[int]VecVirtual
+
+// of is those at off, their words shifted down.
+func (s spreads) of(k *kernel, off, down int) VecVirtual {
+	if s[off] == nil {
+		s[off] = YMM()
+		k.spreadQuads(k.from(off), s[off])
+	}
+	y := YMM()
+	switch {
+	case down > 0:
+		VPSRLW(Imm(uint64(down)), s[off], y)
+	case down < 0:
+		VPSLLW(Imm(uint64(-down)), s[off], y)
+	default:
+		VMOVDQA(s[off], y)
+	}
+	return y
 }
 
 // ahead takes the codes of each run from memory before the run before it is
