@@ -269,20 +269,17 @@ func q2(k *kernel) {
 }
 
 // twoBits is run r of 32 two-bit codes, the layout of the K types.
-func (k *kernel) twoBits(off, r int) VecVirtual {
-	y := YMM()
-	k.spreadQuads(k.from(off+r/4*32), y)
-	if r%4 > 0 {
-		VPSRLW(Imm(uint64(r%4*2)), y, y)
-	}
+func (s spreads) twoBits(k *kernel, off, r int) VecVirtual {
+	y := s.of(k, off+r/4*32, r%4*2)
 	VPAND(bytes32(3), y, y)
 	return y
 }
 
 func tq2(k *kernel) {
 	f := k.few(k.half(64), -1, 0, 1, 2)
+	bytes := spreads{}
 	for r := range 8 {
-		f.write(k, 32*r, k.twoBits(0, r))
+		f.write(k, 32*r, bytes.twoBits(k, 0, r))
 	}
 }
 

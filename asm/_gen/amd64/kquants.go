@@ -156,12 +156,14 @@ func q2K(k *kernel) {
 			return x
 		})
 	}
+	bytes := spreads{}
 	for r := range 8 {
+		codes := bytes.twoBits(k, 16, r)
 		if !k.wide {
-			tables.lookup(k, r, k.twoBits(16, r))
+			tables.lookup(k, r, codes)
 			continue
 		}
-		k.affine(32*r, k.twoBits(16, r), pair{ds.of(2 * r), ms.of(2 * r)}, pair{ds.of(2*r + 1), ms.of(2*r + 1)}, false)
+		k.affine(32*r, codes, pair{ds.of(2 * r), ms.of(2 * r)}, pair{ds.of(2*r + 1), ms.of(2*r + 1)}, false)
 	}
 }
 
@@ -224,8 +226,9 @@ func q3K(k *kernel) {
 	}
 	high := YMM()
 	k.spreadQuads(k.from(0), high)
+	bytes := spreads{}
 	for r := range 8 {
-		codes, clear := k.twoBits(32, r), YMM()
+		codes, clear := bytes.twoBits(k, 32, r), YMM()
 		if !k.wide {
 			VPAND(bytes32(1<<r), high, clear)
 			VPCMPEQB(bytes32(1<<r), clear, clear)
