@@ -3283,234 +3283,242 @@ block:
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(BX)
-	VMOVDQU      (CX), Y0
+	VMOVDQU      32(CX), Y0
 	VPERMQ       $0xd8, Y0, Y0
-	VMOVDQU      32(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VMOVDQA      Y1, Y2
-	VPAND        k36<>+0(SB), Y2, Y2
-	VPANDN       k44<>+0(SB), Y0, Y3
+	VMOVDQA      Y0, Y1
+	VPAND        k36<>+0(SB), Y1, Y1
+	VMOVDQU      (CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VMOVDQA      Y2, Y3
+	VPANDN       k44<>+0(SB), Y3, Y3
 	VPCMPEQB     k44<>+0(SB), Y3, Y3
 	VPAND        k45<>+0(SB), Y3, Y3
-	VPADDB       Y3, Y2, Y2
+	VPADDB       Y3, Y1, Y1
 	VBROADCASTSS 32(BX), Y3
 	VBROADCASTSS 36(BX), Y4
-	VMOVDQU      Y2, (BX)
-	VPMOVSXBD    (BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, (AX)
-	VPMOVSXBD    16(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 32(AX)
-	VPMOVSXBD    8(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 64(AX)
-	VPMOVSXBD    24(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 96(AX)
-	VPSRLW       $0x02, Y1, Y2
-	VPAND        k36<>+0(SB), Y2, Y2
-	VPANDN       k46<>+0(SB), Y0, Y3
-	VPCMPEQB     k46<>+0(SB), Y3, Y3
-	VPAND        k45<>+0(SB), Y3, Y3
-	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS 40(BX), Y3
-	VBROADCASTSS 44(BX), Y4
-	VMOVDQU      Y2, (BX)
-	VPMOVSXBD    (BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 128(AX)
-	VPMOVSXBD    16(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 160(AX)
-	VPMOVSXBD    8(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 192(AX)
-	VPMOVSXBD    24(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 224(AX)
-	VPSRLW       $0x04, Y1, Y2
-	VPAND        k36<>+0(SB), Y2, Y2
-	VPANDN       k47<>+0(SB), Y0, Y3
-	VPCMPEQB     k47<>+0(SB), Y3, Y3
-	VPAND        k45<>+0(SB), Y3, Y3
-	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS 48(BX), Y3
-	VBROADCASTSS 52(BX), Y4
-	VMOVDQU      Y2, (BX)
-	VPMOVSXBD    (BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 256(AX)
-	VPMOVSXBD    16(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 288(AX)
-	VPMOVSXBD    8(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 320(AX)
-	VPMOVSXBD    24(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 352(AX)
-	VPSRLW       $0x06, Y1, Y1
-	VPAND        k36<>+0(SB), Y1, Y1
-	VPANDN       k48<>+0(SB), Y0, Y2
-	VPCMPEQB     k48<>+0(SB), Y2, Y2
-	VPAND        k45<>+0(SB), Y2, Y2
-	VPADDB       Y2, Y1, Y1
-	VBROADCASTSS 56(BX), Y2
-	VBROADCASTSS 60(BX), Y3
 	VMOVDQU      Y1, (BX)
 	VPMOVSXBD    (BX), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 384(AX)
+	VMOVUPS      Y1, (AX)
 	VPMOVSXBD    16(BX), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 416(AX)
+	VMOVUPS      Y1, 32(AX)
 	VPMOVSXBD    8(BX), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y4, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 448(AX)
+	VMOVUPS      Y1, 64(AX)
 	VPMOVSXBD    24(BX), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y4, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 480(AX)
-	VMOVDQU      64(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VMOVDQA      Y1, Y2
-	VPAND        k36<>+0(SB), Y2, Y2
-	VPANDN       k35<>+0(SB), Y0, Y3
-	VPCMPEQB     k35<>+0(SB), Y3, Y3
-	VPAND        k45<>+0(SB), Y3, Y3
-	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS 64(BX), Y3
-	VBROADCASTSS 68(BX), Y4
-	VMOVDQU      Y2, (BX)
-	VPMOVSXBD    (BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 512(AX)
-	VPMOVSXBD    16(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 544(AX)
-	VPMOVSXBD    8(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 576(AX)
-	VPMOVSXBD    24(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 608(AX)
-	VPSRLW       $0x02, Y1, Y2
-	VPAND        k36<>+0(SB), Y2, Y2
-	VPANDN       k49<>+0(SB), Y0, Y3
-	VPCMPEQB     k49<>+0(SB), Y3, Y3
-	VPAND        k45<>+0(SB), Y3, Y3
-	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS 72(BX), Y3
-	VBROADCASTSS 76(BX), Y4
-	VMOVDQU      Y2, (BX)
-	VPMOVSXBD    (BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 640(AX)
-	VPMOVSXBD    16(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 672(AX)
-	VPMOVSXBD    8(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 704(AX)
-	VPMOVSXBD    24(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 736(AX)
-	VPSRLW       $0x04, Y1, Y2
-	VPAND        k36<>+0(SB), Y2, Y2
-	VPANDN       k50<>+0(SB), Y0, Y3
-	VPCMPEQB     k50<>+0(SB), Y3, Y3
-	VPAND        k45<>+0(SB), Y3, Y3
-	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS 80(BX), Y3
-	VBROADCASTSS 84(BX), Y4
-	VMOVDQU      Y2, (BX)
-	VPMOVSXBD    (BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 768(AX)
-	VPMOVSXBD    16(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 800(AX)
-	VPMOVSXBD    8(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 832(AX)
-	VPMOVSXBD    24(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 864(AX)
-	VPSRLW       $0x06, Y1, Y1
+	VMOVUPS      Y1, 96(AX)
+	VPSRLW       $0x02, Y0, Y1
 	VPAND        k36<>+0(SB), Y1, Y1
-	VPANDN       k51<>+0(SB), Y0, Y0
-	VPCMPEQB     k51<>+0(SB), Y0, Y0
-	VPAND        k45<>+0(SB), Y0, Y0
-	VPADDB       Y0, Y1, Y1
-	VBROADCASTSS 88(BX), Y0
-	VBROADCASTSS 92(BX), Y2
+	VMOVDQA      Y2, Y3
+	VPANDN       k46<>+0(SB), Y3, Y3
+	VPCMPEQB     k46<>+0(SB), Y3, Y3
+	VPAND        k45<>+0(SB), Y3, Y3
+	VPADDB       Y3, Y1, Y1
+	VBROADCASTSS 40(BX), Y3
+	VBROADCASTSS 44(BX), Y4
 	VMOVDQU      Y1, (BX)
 	VPMOVSXBD    (BX), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y0, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 896(AX)
+	VMOVUPS      Y1, 128(AX)
 	VPMOVSXBD    16(BX), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y0, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 928(AX)
+	VMOVUPS      Y1, 160(AX)
+	VPMOVSXBD    8(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 192(AX)
+	VPMOVSXBD    24(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 224(AX)
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        k36<>+0(SB), Y1, Y1
+	VMOVDQA      Y2, Y3
+	VPANDN       k47<>+0(SB), Y3, Y3
+	VPCMPEQB     k47<>+0(SB), Y3, Y3
+	VPAND        k45<>+0(SB), Y3, Y3
+	VPADDB       Y3, Y1, Y1
+	VBROADCASTSS 48(BX), Y3
+	VBROADCASTSS 52(BX), Y4
+	VMOVDQU      Y1, (BX)
+	VPMOVSXBD    (BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 256(AX)
+	VPMOVSXBD    16(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 288(AX)
+	VPMOVSXBD    8(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 320(AX)
+	VPMOVSXBD    24(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 352(AX)
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        k36<>+0(SB), Y0, Y0
+	VMOVDQA      Y2, Y1
+	VPANDN       k48<>+0(SB), Y1, Y1
+	VPCMPEQB     k48<>+0(SB), Y1, Y1
+	VPAND        k45<>+0(SB), Y1, Y1
+	VPADDB       Y1, Y0, Y0
+	VBROADCASTSS 56(BX), Y1
+	VBROADCASTSS 60(BX), Y3
+	VMOVDQU      Y0, (BX)
+	VPMOVSXBD    (BX), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 384(AX)
+	VPMOVSXBD    16(BX), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 416(AX)
+	VPMOVSXBD    8(BX), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 448(AX)
+	VPMOVSXBD    24(BX), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 480(AX)
+	VMOVDQU      64(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VMOVDQA      Y0, Y1
+	VPAND        k36<>+0(SB), Y1, Y1
+	VMOVDQA      Y2, Y3
+	VPANDN       k35<>+0(SB), Y3, Y3
+	VPCMPEQB     k35<>+0(SB), Y3, Y3
+	VPAND        k45<>+0(SB), Y3, Y3
+	VPADDB       Y3, Y1, Y1
+	VBROADCASTSS 64(BX), Y3
+	VBROADCASTSS 68(BX), Y4
+	VMOVDQU      Y1, (BX)
+	VPMOVSXBD    (BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 512(AX)
+	VPMOVSXBD    16(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 544(AX)
+	VPMOVSXBD    8(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 576(AX)
+	VPMOVSXBD    24(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 608(AX)
+	VPSRLW       $0x02, Y0, Y1
+	VPAND        k36<>+0(SB), Y1, Y1
+	VMOVDQA      Y2, Y3
+	VPANDN       k49<>+0(SB), Y3, Y3
+	VPCMPEQB     k49<>+0(SB), Y3, Y3
+	VPAND        k45<>+0(SB), Y3, Y3
+	VPADDB       Y3, Y1, Y1
+	VBROADCASTSS 72(BX), Y3
+	VBROADCASTSS 76(BX), Y4
+	VMOVDQU      Y1, (BX)
+	VPMOVSXBD    (BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 640(AX)
+	VPMOVSXBD    16(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 672(AX)
+	VPMOVSXBD    8(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 704(AX)
+	VPMOVSXBD    24(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 736(AX)
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        k36<>+0(SB), Y1, Y1
+	VMOVDQA      Y2, Y3
+	VPANDN       k50<>+0(SB), Y3, Y3
+	VPCMPEQB     k50<>+0(SB), Y3, Y3
+	VPAND        k45<>+0(SB), Y3, Y3
+	VPADDB       Y3, Y1, Y1
+	VBROADCASTSS 80(BX), Y3
+	VBROADCASTSS 84(BX), Y4
+	VMOVDQU      Y1, (BX)
+	VPMOVSXBD    (BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 768(AX)
+	VPMOVSXBD    16(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 800(AX)
+	VPMOVSXBD    8(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 832(AX)
+	VPMOVSXBD    24(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, 864(AX)
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        k36<>+0(SB), Y0, Y0
+	VMOVDQA      Y2, Y1
+	VPANDN       k51<>+0(SB), Y1, Y1
+	VPCMPEQB     k51<>+0(SB), Y1, Y1
+	VPAND        k45<>+0(SB), Y1, Y1
+	VPADDB       Y1, Y0, Y0
+	VBROADCASTSS 88(BX), Y1
+	VBROADCASTSS 92(BX), Y2
+	VMOVDQU      Y0, (BX)
+	VPMOVSXBD    (BX), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 896(AX)
+	VPMOVSXBD    16(BX), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 928(AX)
 	VPMOVSXBD    8(BX), Y0
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y2, Y0, Y0
@@ -3756,131 +3764,123 @@ block:
 	VMOVDQU        Y2, 256(BX)
 	VPUNPCKHDQ     Y4, Y3, Y2
 	VMOVDQU        Y2, 288(BX)
-	VMOVDQU        (CX), Y2
+	VMOVDQU        32(CX), Y2
 	VPERMQ         $0xd8, Y2, Y2
-	VMOVDQU        32(CX), Y3
-	VPERMQ         $0xd8, Y3, Y3
-	VMOVDQA        Y3, Y4
-	VPAND          k36<>+0(SB), Y4, Y4
-	VPAND          k44<>+0(SB), Y2, Y5
-	VPCMPEQB       k44<>+0(SB), Y5, Y5
+	VMOVDQA        Y2, Y3
+	VPAND          k36<>+0(SB), Y3, Y3
+	VMOVDQU        (CX), Y4
+	VPERMQ         $0xd8, Y4, Y4
+	VPSLLW         $0x02, Y4, Y5
 	VPAND          k47<>+0(SB), Y5, Y5
-	VPOR           Y5, Y4, Y4
-	VPOR           k55<>+0(SB), Y4, Y4
+	VPOR           Y5, Y3, Y3
+	VPOR           k55<>+0(SB), Y3, Y3
 	VBROADCASTI128 64(BX), Y5
 	VBROADCASTI128 192(BX), Y6
-	VPSHUFB        Y4, Y5, Y5
-	VPSHUFB        Y4, Y6, Y4
-	VPUNPCKLBW     Y4, Y5, Y6
+	VPSHUFB        Y3, Y5, Y5
+	VPSHUFB        Y3, Y6, Y3
+	VPUNPCKLBW     Y3, Y5, Y6
 	VMOVDQU        Y6, (AX)
-	VPUNPCKHBW     Y4, Y5, Y4
-	VMOVDQU        Y4, 32(AX)
-	VPSRLW         $0x02, Y3, Y4
-	VPAND          k36<>+0(SB), Y4, Y4
-	VPAND          k46<>+0(SB), Y2, Y5
-	VPCMPEQB       k46<>+0(SB), Y5, Y5
+	VPUNPCKHBW     Y3, Y5, Y3
+	VMOVDQU        Y3, 32(AX)
+	VPSRLW         $0x02, Y2, Y3
+	VPAND          k36<>+0(SB), Y3, Y3
+	VPSLLW         $0x01, Y4, Y5
 	VPAND          k47<>+0(SB), Y5, Y5
-	VPOR           Y5, Y4, Y4
-	VPOR           k55<>+0(SB), Y4, Y4
+	VPOR           Y5, Y3, Y3
+	VPOR           k55<>+0(SB), Y3, Y3
 	VBROADCASTI128 96(BX), Y5
 	VBROADCASTI128 224(BX), Y6
-	VPSHUFB        Y4, Y5, Y5
-	VPSHUFB        Y4, Y6, Y4
-	VPUNPCKLBW     Y4, Y5, Y6
+	VPSHUFB        Y3, Y5, Y5
+	VPSHUFB        Y3, Y6, Y3
+	VPUNPCKLBW     Y3, Y5, Y6
 	VMOVDQU        Y6, 64(AX)
-	VPUNPCKHBW     Y4, Y5, Y4
-	VMOVDQU        Y4, 96(AX)
-	VPSRLW         $0x04, Y3, Y4
-	VPAND          k36<>+0(SB), Y4, Y4
-	VPAND          k47<>+0(SB), Y2, Y5
-	VPCMPEQB       k47<>+0(SB), Y5, Y5
+	VPUNPCKHBW     Y3, Y5, Y3
+	VMOVDQU        Y3, 96(AX)
+	VPSRLW         $0x04, Y2, Y3
+	VPAND          k36<>+0(SB), Y3, Y3
+	VMOVDQA        Y4, Y5
 	VPAND          k47<>+0(SB), Y5, Y5
-	VPOR           Y5, Y4, Y4
-	VPOR           k55<>+0(SB), Y4, Y4
+	VPOR           Y5, Y3, Y3
+	VPOR           k55<>+0(SB), Y3, Y3
 	VBROADCASTI128 80(BX), Y5
 	VBROADCASTI128 208(BX), Y6
-	VPSHUFB        Y4, Y5, Y5
-	VPSHUFB        Y4, Y6, Y4
-	VPUNPCKLBW     Y4, Y5, Y6
+	VPSHUFB        Y3, Y5, Y5
+	VPSHUFB        Y3, Y6, Y3
+	VPUNPCKLBW     Y3, Y5, Y6
 	VMOVDQU        Y6, 128(AX)
-	VPUNPCKHBW     Y4, Y5, Y4
-	VMOVDQU        Y4, 160(AX)
-	VPSRLW         $0x06, Y3, Y3
-	VPAND          k36<>+0(SB), Y3, Y3
-	VPAND          k48<>+0(SB), Y2, Y4
-	VPCMPEQB       k48<>+0(SB), Y4, Y4
-	VPAND          k47<>+0(SB), Y4, Y4
-	VPOR           Y4, Y3, Y3
-	VPOR           k55<>+0(SB), Y3, Y3
-	VBROADCASTI128 112(BX), Y4
+	VPUNPCKHBW     Y3, Y5, Y3
+	VMOVDQU        Y3, 160(AX)
+	VPSRLW         $0x06, Y2, Y2
+	VPAND          k36<>+0(SB), Y2, Y2
+	VPSRLW         $0x01, Y4, Y3
+	VPAND          k47<>+0(SB), Y3, Y3
+	VPOR           Y3, Y2, Y2
+	VPOR           k55<>+0(SB), Y2, Y2
+	VBROADCASTI128 112(BX), Y3
 	VBROADCASTI128 240(BX), Y5
-	VPSHUFB        Y3, Y4, Y4
-	VPSHUFB        Y3, Y5, Y3
-	VPUNPCKLBW     Y3, Y4, Y5
+	VPSHUFB        Y2, Y3, Y3
+	VPSHUFB        Y2, Y5, Y2
+	VPUNPCKLBW     Y2, Y3, Y5
 	VMOVDQU        Y5, 192(AX)
-	VPUNPCKHBW     Y3, Y4, Y3
-	VMOVDQU        Y3, 224(AX)
-	VMOVDQU        64(CX), Y3
-	VPERMQ         $0xd8, Y3, Y3
-	VMOVDQA        Y3, Y4
-	VPAND          k36<>+0(SB), Y4, Y4
-	VPAND          k35<>+0(SB), Y2, Y5
-	VPCMPEQB       k35<>+0(SB), Y5, Y5
+	VPUNPCKHBW     Y2, Y3, Y2
+	VMOVDQU        Y2, 224(AX)
+	VMOVDQU        64(CX), Y2
+	VPERMQ         $0xd8, Y2, Y2
+	VMOVDQA        Y2, Y3
+	VPAND          k36<>+0(SB), Y3, Y3
+	VPSRLW         $0x02, Y4, Y5
 	VPAND          k47<>+0(SB), Y5, Y5
-	VPOR           Y5, Y4, Y4
-	VPOR           k55<>+0(SB), Y4, Y4
+	VPOR           Y5, Y3, Y3
+	VPOR           k55<>+0(SB), Y3, Y3
 	VBROADCASTI128 128(BX), Y5
 	VBROADCASTI128 256(BX), Y6
-	VPSHUFB        Y4, Y5, Y5
-	VPSHUFB        Y4, Y6, Y4
-	VPUNPCKLBW     Y4, Y5, Y6
+	VPSHUFB        Y3, Y5, Y5
+	VPSHUFB        Y3, Y6, Y3
+	VPUNPCKLBW     Y3, Y5, Y6
 	VMOVDQU        Y6, 256(AX)
-	VPUNPCKHBW     Y4, Y5, Y4
-	VMOVDQU        Y4, 288(AX)
-	VPSRLW         $0x02, Y3, Y4
-	VPAND          k36<>+0(SB), Y4, Y4
-	VPAND          k49<>+0(SB), Y2, Y5
-	VPCMPEQB       k49<>+0(SB), Y5, Y5
+	VPUNPCKHBW     Y3, Y5, Y3
+	VMOVDQU        Y3, 288(AX)
+	VPSRLW         $0x02, Y2, Y3
+	VPAND          k36<>+0(SB), Y3, Y3
+	VPSRLW         $0x03, Y4, Y5
 	VPAND          k47<>+0(SB), Y5, Y5
-	VPOR           Y5, Y4, Y4
-	VPOR           k55<>+0(SB), Y4, Y4
+	VPOR           Y5, Y3, Y3
+	VPOR           k55<>+0(SB), Y3, Y3
 	VBROADCASTI128 160(BX), Y5
 	VBROADCASTI128 288(BX), Y6
-	VPSHUFB        Y4, Y5, Y5
-	VPSHUFB        Y4, Y6, Y4
-	VPUNPCKLBW     Y4, Y5, Y6
+	VPSHUFB        Y3, Y5, Y5
+	VPSHUFB        Y3, Y6, Y3
+	VPUNPCKLBW     Y3, Y5, Y6
 	VMOVDQU        Y6, 320(AX)
-	VPUNPCKHBW     Y4, Y5, Y4
-	VMOVDQU        Y4, 352(AX)
-	VPSRLW         $0x04, Y3, Y4
-	VPAND          k36<>+0(SB), Y4, Y4
-	VPAND          k50<>+0(SB), Y2, Y5
-	VPCMPEQB       k50<>+0(SB), Y5, Y5
+	VPUNPCKHBW     Y3, Y5, Y3
+	VMOVDQU        Y3, 352(AX)
+	VPSRLW         $0x04, Y2, Y3
+	VPAND          k36<>+0(SB), Y3, Y3
+	VPSRLW         $0x04, Y4, Y5
 	VPAND          k47<>+0(SB), Y5, Y5
-	VPOR           Y5, Y4, Y4
-	VPOR           k55<>+0(SB), Y4, Y4
+	VPOR           Y5, Y3, Y3
+	VPOR           k55<>+0(SB), Y3, Y3
 	VBROADCASTI128 144(BX), Y5
 	VBROADCASTI128 272(BX), Y6
-	VPSHUFB        Y4, Y5, Y5
-	VPSHUFB        Y4, Y6, Y4
-	VPUNPCKLBW     Y4, Y5, Y6
+	VPSHUFB        Y3, Y5, Y5
+	VPSHUFB        Y3, Y6, Y3
+	VPUNPCKLBW     Y3, Y5, Y6
 	VMOVDQU        Y6, 384(AX)
-	VPUNPCKHBW     Y4, Y5, Y4
-	VMOVDQU        Y4, 416(AX)
-	VPSRLW         $0x06, Y3, Y3
-	VPAND          k36<>+0(SB), Y3, Y3
-	VPAND          k51<>+0(SB), Y2, Y2
-	VPCMPEQB       k51<>+0(SB), Y2, Y2
-	VPAND          k47<>+0(SB), Y2, Y2
-	VPOR           Y2, Y3, Y3
-	VPOR           k55<>+0(SB), Y3, Y3
-	VBROADCASTI128 176(BX), Y2
+	VPUNPCKHBW     Y3, Y5, Y3
+	VMOVDQU        Y3, 416(AX)
+	VPSRLW         $0x06, Y2, Y2
+	VPAND          k36<>+0(SB), Y2, Y2
+	VPSRLW         $0x05, Y4, Y3
+	VPAND          k47<>+0(SB), Y3, Y3
+	VPOR           Y3, Y2, Y2
+	VPOR           k55<>+0(SB), Y2, Y2
+	VBROADCASTI128 176(BX), Y3
 	VBROADCASTI128 304(BX), Y4
-	VPSHUFB        Y3, Y2, Y2
-	VPSHUFB        Y3, Y4, Y3
-	VPUNPCKLBW     Y3, Y2, Y4
+	VPSHUFB        Y2, Y3, Y3
+	VPSHUFB        Y2, Y4, Y2
+	VPUNPCKLBW     Y2, Y3, Y4
 	VMOVDQU        Y4, 448(AX)
-	VPUNPCKHBW     Y3, Y2, Y2
+	VPUNPCKHBW     Y2, Y3, Y2
 	VMOVDQU        Y2, 480(AX)
 	ADDQ           $0x0000006e, CX
 	ADDQ           $0x00000200, AX
@@ -3965,263 +3965,271 @@ block:
 	VCMPPS       $0x03, Y1, Y1, Y0
 	VBLENDVPS    Y0, k1<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(BX)
-	VMOVDQU      (CX), Y0
+	VMOVDQU      32(CX), Y0
 	VPERMQ       $0xd8, Y0, Y0
-	VMOVDQU      32(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VMOVDQA      Y1, Y2
-	VPAND        k36<>+0(SB), Y2, Y2
-	VPANDN       k44<>+0(SB), Y0, Y3
+	VMOVDQA      Y0, Y1
+	VPAND        k36<>+0(SB), Y1, Y1
+	VMOVDQU      (CX), Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VMOVDQA      Y2, Y3
+	VPANDN       k44<>+0(SB), Y3, Y3
 	VPCMPEQB     k44<>+0(SB), Y3, Y3
 	VPAND        k45<>+0(SB), Y3, Y3
-	VPADDB       Y3, Y2, Y2
+	VPADDB       Y3, Y1, Y1
 	VBROADCASTSS 32(BX), Y3
 	VBROADCASTSS 36(BX), Y4
-	VMOVDQU      Y2, (BX)
-	VPMOVSXBD    (BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, (AX)
-	VPMOVSXBD    16(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 16(AX)
-	VPMOVSXBD    8(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 32(AX)
-	VPMOVSXBD    24(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 48(AX)
-	VPSRLW       $0x02, Y1, Y2
-	VPAND        k36<>+0(SB), Y2, Y2
-	VPANDN       k46<>+0(SB), Y0, Y3
-	VPCMPEQB     k46<>+0(SB), Y3, Y3
-	VPAND        k45<>+0(SB), Y3, Y3
-	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS 40(BX), Y3
-	VBROADCASTSS 44(BX), Y4
-	VMOVDQU      Y2, (BX)
-	VPMOVSXBD    (BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 64(AX)
-	VPMOVSXBD    16(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 80(AX)
-	VPMOVSXBD    8(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 96(AX)
-	VPMOVSXBD    24(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 112(AX)
-	VPSRLW       $0x04, Y1, Y2
-	VPAND        k36<>+0(SB), Y2, Y2
-	VPANDN       k47<>+0(SB), Y0, Y3
-	VPCMPEQB     k47<>+0(SB), Y3, Y3
-	VPAND        k45<>+0(SB), Y3, Y3
-	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS 48(BX), Y3
-	VBROADCASTSS 52(BX), Y4
-	VMOVDQU      Y2, (BX)
-	VPMOVSXBD    (BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 128(AX)
-	VPMOVSXBD    16(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 144(AX)
-	VPMOVSXBD    8(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 160(AX)
-	VPMOVSXBD    24(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 176(AX)
-	VPSRLW       $0x06, Y1, Y1
-	VPAND        k36<>+0(SB), Y1, Y1
-	VPANDN       k48<>+0(SB), Y0, Y2
-	VPCMPEQB     k48<>+0(SB), Y2, Y2
-	VPAND        k45<>+0(SB), Y2, Y2
-	VPADDB       Y2, Y1, Y1
-	VBROADCASTSS 56(BX), Y2
-	VBROADCASTSS 60(BX), Y3
 	VMOVDQU      Y1, (BX)
 	VPMOVSXBD    (BX), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
-	VMOVDQU      X1, 192(AX)
+	VMOVDQU      X1, (AX)
 	VPMOVSXBD    16(BX), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
-	VMOVDQU      X1, 208(AX)
+	VMOVDQU      X1, 16(AX)
 	VPMOVSXBD    8(BX), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y4, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
-	VMOVDQU      X1, 224(AX)
+	VMOVDQU      X1, 32(AX)
 	VPMOVSXBD    24(BX), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y4, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
-	VMOVDQU      X1, 240(AX)
-	VMOVDQU      64(CX), Y1
-	VPERMQ       $0xd8, Y1, Y1
-	VMOVDQA      Y1, Y2
-	VPAND        k36<>+0(SB), Y2, Y2
-	VPANDN       k35<>+0(SB), Y0, Y3
-	VPCMPEQB     k35<>+0(SB), Y3, Y3
-	VPAND        k45<>+0(SB), Y3, Y3
-	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS 64(BX), Y3
-	VBROADCASTSS 68(BX), Y4
-	VMOVDQU      Y2, (BX)
-	VPMOVSXBD    (BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 256(AX)
-	VPMOVSXBD    16(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 272(AX)
-	VPMOVSXBD    8(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 288(AX)
-	VPMOVSXBD    24(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 304(AX)
-	VPSRLW       $0x02, Y1, Y2
-	VPAND        k36<>+0(SB), Y2, Y2
-	VPANDN       k49<>+0(SB), Y0, Y3
-	VPCMPEQB     k49<>+0(SB), Y3, Y3
-	VPAND        k45<>+0(SB), Y3, Y3
-	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS 72(BX), Y3
-	VBROADCASTSS 76(BX), Y4
-	VMOVDQU      Y2, (BX)
-	VPMOVSXBD    (BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 320(AX)
-	VPMOVSXBD    16(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 336(AX)
-	VPMOVSXBD    8(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 352(AX)
-	VPMOVSXBD    24(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 368(AX)
-	VPSRLW       $0x04, Y1, Y2
-	VPAND        k36<>+0(SB), Y2, Y2
-	VPANDN       k50<>+0(SB), Y0, Y3
-	VPCMPEQB     k50<>+0(SB), Y3, Y3
-	VPAND        k45<>+0(SB), Y3, Y3
-	VPADDB       Y3, Y2, Y2
-	VBROADCASTSS 80(BX), Y3
-	VBROADCASTSS 84(BX), Y4
-	VMOVDQU      Y2, (BX)
-	VPMOVSXBD    (BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 384(AX)
-	VPMOVSXBD    16(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 400(AX)
-	VPMOVSXBD    8(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 416(AX)
-	VPMOVSXBD    24(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 432(AX)
-	VPSRLW       $0x06, Y1, Y1
+	VMOVDQU      X1, 48(AX)
+	VPSRLW       $0x02, Y0, Y1
 	VPAND        k36<>+0(SB), Y1, Y1
-	VPANDN       k51<>+0(SB), Y0, Y0
-	VPCMPEQB     k51<>+0(SB), Y0, Y0
-	VPAND        k45<>+0(SB), Y0, Y0
-	VPADDB       Y0, Y1, Y1
-	VBROADCASTSS 88(BX), Y0
-	VBROADCASTSS 92(BX), Y2
+	VMOVDQA      Y2, Y3
+	VPANDN       k46<>+0(SB), Y3, Y3
+	VPCMPEQB     k46<>+0(SB), Y3, Y3
+	VPAND        k45<>+0(SB), Y3, Y3
+	VPADDB       Y3, Y1, Y1
+	VBROADCASTSS 40(BX), Y3
+	VBROADCASTSS 44(BX), Y4
 	VMOVDQU      Y1, (BX)
 	VPMOVSXBD    (BX), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y0, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
-	VMOVDQU      X1, 448(AX)
+	VMOVDQU      X1, 64(AX)
 	VPMOVSXBD    16(BX), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y0, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y1, X0
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 80(AX)
+	VPMOVSXBD    8(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 96(AX)
+	VPMOVSXBD    24(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 112(AX)
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        k36<>+0(SB), Y1, Y1
+	VMOVDQA      Y2, Y3
+	VPANDN       k47<>+0(SB), Y3, Y3
+	VPCMPEQB     k47<>+0(SB), Y3, Y3
+	VPAND        k45<>+0(SB), Y3, Y3
+	VPADDB       Y3, Y1, Y1
+	VBROADCASTSS 48(BX), Y3
+	VBROADCASTSS 52(BX), Y4
+	VMOVDQU      Y1, (BX)
+	VPMOVSXBD    (BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 128(AX)
+	VPMOVSXBD    16(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 144(AX)
+	VPMOVSXBD    8(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 160(AX)
+	VPMOVSXBD    24(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 176(AX)
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        k36<>+0(SB), Y0, Y0
+	VMOVDQA      Y2, Y1
+	VPANDN       k48<>+0(SB), Y1, Y1
+	VPCMPEQB     k48<>+0(SB), Y1, Y1
+	VPAND        k45<>+0(SB), Y1, Y1
+	VPADDB       Y1, Y0, Y0
+	VBROADCASTSS 56(BX), Y1
+	VBROADCASTSS 60(BX), Y3
+	VMOVDQU      Y0, (BX)
+	VPMOVSXBD    (BX), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 192(AX)
+	VPMOVSXBD    16(BX), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 208(AX)
+	VPMOVSXBD    8(BX), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 224(AX)
+	VPMOVSXBD    24(BX), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 240(AX)
+	VMOVDQU      64(CX), Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VMOVDQA      Y0, Y1
+	VPAND        k36<>+0(SB), Y1, Y1
+	VMOVDQA      Y2, Y3
+	VPANDN       k35<>+0(SB), Y3, Y3
+	VPCMPEQB     k35<>+0(SB), Y3, Y3
+	VPAND        k45<>+0(SB), Y3, Y3
+	VPADDB       Y3, Y1, Y1
+	VBROADCASTSS 64(BX), Y3
+	VBROADCASTSS 68(BX), Y4
+	VMOVDQU      Y1, (BX)
+	VPMOVSXBD    (BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 256(AX)
+	VPMOVSXBD    16(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 272(AX)
+	VPMOVSXBD    8(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 288(AX)
+	VPMOVSXBD    24(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 304(AX)
+	VPSRLW       $0x02, Y0, Y1
+	VPAND        k36<>+0(SB), Y1, Y1
+	VMOVDQA      Y2, Y3
+	VPANDN       k49<>+0(SB), Y3, Y3
+	VPCMPEQB     k49<>+0(SB), Y3, Y3
+	VPAND        k45<>+0(SB), Y3, Y3
+	VPADDB       Y3, Y1, Y1
+	VBROADCASTSS 72(BX), Y3
+	VBROADCASTSS 76(BX), Y4
+	VMOVDQU      Y1, (BX)
+	VPMOVSXBD    (BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 320(AX)
+	VPMOVSXBD    16(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 336(AX)
+	VPMOVSXBD    8(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 352(AX)
+	VPMOVSXBD    24(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 368(AX)
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        k36<>+0(SB), Y1, Y1
+	VMOVDQA      Y2, Y3
+	VPANDN       k50<>+0(SB), Y3, Y3
+	VPCMPEQB     k50<>+0(SB), Y3, Y3
+	VPAND        k45<>+0(SB), Y3, Y3
+	VPADDB       Y3, Y1, Y1
+	VBROADCASTSS 80(BX), Y3
+	VBROADCASTSS 84(BX), Y4
+	VMOVDQU      Y1, (BX)
+	VPMOVSXBD    (BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 384(AX)
+	VPMOVSXBD    16(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 400(AX)
+	VPMOVSXBD    8(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 416(AX)
+	VPMOVSXBD    24(BX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 432(AX)
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        k36<>+0(SB), Y0, Y0
+	VMOVDQA      Y2, Y1
+	VPANDN       k51<>+0(SB), Y1, Y1
+	VPCMPEQB     k51<>+0(SB), Y1, Y1
+	VPAND        k45<>+0(SB), Y1, Y1
+	VPADDB       Y1, Y0, Y0
+	VBROADCASTSS 88(BX), Y1
+	VBROADCASTSS 92(BX), Y2
+	VMOVDQU      Y0, (BX)
+	VPMOVSXBD    (BX), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VMOVDQU      X0, 448(AX)
+	VPMOVSXBD    16(BX), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       k0<>+0(SB), Y0, Y0
+	VCVTPS2PH    $0x00, Y0, X0
 	VMOVDQU      X0, 464(AX)
 	VPMOVSXBD    8(BX), Y0
 	VCVTDQ2PS    Y0, Y0

@@ -224,20 +224,18 @@ func q3K(k *kernel) {
 			return x
 		})
 	}
-	high := YMM()
-	k.spreadQuads(k.from(0), high)
 	bytes := spreads{}
 	for r := range 8 {
-		codes, clear := bytes.twoBits(k, 32, r), YMM()
+		codes := bytes.twoBits(k, 32, r)
 		if !k.wide {
-			VPAND(bytes32(1<<r), high, clear)
-			VPCMPEQB(bytes32(1<<r), clear, clear)
-			VPAND(bytes32(4), clear, clear)
-			VPOR(clear, codes, codes)
+			third := bytes.of(k, 0, r-2)
+			VPAND(bytes32(4), third, third)
+			VPOR(third, codes, codes)
 			tables.lookup(k, r, codes)
 			continue
 		}
-		VPANDN(bytes32(1<<r), high, clear)
+		clear := bytes.of(k, 0, 0)
+		VPANDN(bytes32(1<<r), clear, clear)
 		VPCMPEQB(bytes32(1<<r), clear, clear)
 		VPAND(bytes32(0xFC), clear, clear) // -4 where the bit is clear
 		VPADDB(clear, codes, codes)
