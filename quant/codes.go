@@ -104,13 +104,33 @@ func streamRow(cols, bits, rowBytes int64, bias int32) codes {
 // wordRow is rows of fields packed into words of 32 bits that no field crosses.
 func wordRow(bits, rowBytes int64, bias int32) codes {
 	per := 32 / bits
-	return cutRows(rowBytes, func(dst []float32, row []byte, col int64) {
+	c := cutRows(rowBytes, func(dst []float32, row []byte, col int64) {
 		for i := range int64(len(dst)) {
 			at := col + i
 			v := u32(row[4*(at/per):]) >> (at % per * bits)
 			dst[i] = float32(int32(v&(1<<bits-1)) - bias)
 		}
 	})
+	signed := underBytes(asm.Bytes{})
+	c.under = func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
+		codes := u.codes[:len(dst)/to.Size()]
+		fieldsOfWords(codes, row, bits, uint8(bias))
+		return signed(o, to, dst, codes, u)
+	}
+	return c
+}
+
+// fieldsOfWords gives each field of words a byte, less a bias.
+func fieldsOfWords(dst, src []byte, bits int64, bias uint8) {
+	per, mask := int(32/bits), uint8(1<<bits-1)
+	for len(dst) > 0 {
+		n, word := min(per, len(dst)), u32(src)
+		for i := range dst[:n] {
+			dst[i] = uint8(word)&mask - bias
+			word >>= uint(bits)
+		}
+		dst, src = dst[n:], src[4:]
+	}
 }
 
 // cutRows is one stored row per row, unpacked from any column on.

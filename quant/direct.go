@@ -106,6 +106,11 @@ func (f *scaled) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo,
 	case f.scales.blockCols < 2:
 		return f.byColumn(o, dst, to, parts, lo, hi, scratch)
 	}
+	return f.rows(o, dst, to, parts, lo, lo, hi, scratch)
+}
+
+// rows decodes the rows [from, hi) by what the rows from lo need.
+func (f *scaled) rows(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, from, hi int64, scratch []float32) bool {
 	blocks := ceilDiv(f.cols, f.scales.blockCols)
 	room := max(1, f.codes.rooms) * f.cols
 	if 2*blocks+ceilDiv(room, 4) > int64(len(scratch)) {
@@ -116,12 +121,12 @@ func (f *scaled) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo,
 		u.op = asm.Op(f.op)
 	}
 	rowBytes := f.cols * int64(to.Size())
-	for r := lo; r < hi; r++ {
-		if r == lo || f.changes(r) {
+	for r := from; r < hi; r++ {
+		if r == from || f.changes(r) {
 			f.fill(o, u, parts, lo, r, 0)
 		}
 		u.sub = r % f.codes.perRow
-		if !f.codes.under(o, to, dst[(r-lo)*rowBytes:][:rowBytes], f.stored(parts[0], lo, r), u) {
+		if !f.codes.under(o, to, dst[(r-from)*rowBytes:][:rowBytes], f.stored(parts[0], lo, r), u) {
 			return false
 		}
 	}

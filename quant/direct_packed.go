@@ -201,6 +201,9 @@ func (f *gptq) byTable(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, 
 // direct turns columns of words into rows, parts the four bytes of a word, and
 // takes from each byte the nibbles of two outputs.
 func (f *awq) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
+	if f.bits == 8 {
+		return f.byBytes(o, dst, to, parts, lo, hi, scratch)
+	}
 	const atOnce = 8 // columns of words
 	first, end, size := lo/8, ceilDiv(hi, 8), int64(to.Size())
 	n, stride := min(atOnce, end-first), f.in+16
@@ -227,6 +230,28 @@ func (f *awq) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi
 				o.HalfBytes(asm.HalfBytes{From: uint8(nibble % 2 * 4), Book: &counted}, to, dst[(out-lo)*f.in*size:][:f.in*size],
 					lanes[int64(nibble/2)*f.in:][:f.in], s[int64(j)*f.groups:][:f.groups], z, int(f.groupSize))
 			}
+		}
+	}
+	return true
+}
+
+// byBytes turns columns of bytes into rows.
+func (f *awq) byBytes(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
+	stride, size, n := f.in+64, f.in*int64(to.Size()), min(16, hi-lo)
+	words := ceilDiv(n*stride, 4)
+	if words+3*n*f.groups > int64(len(scratch)) {
+		return false
+	}
+	codes, s, room, z := asm.Raw(scratch[:words])[:n*stride], scratch[words:][:n*f.groups], scratch[words+n*f.groups:][:n*f.groups], scratch[words+2*n*f.groups:][:f.groups]
+	for at := lo; at < hi; at += n {
+		n := min(n, hi-at)
+		o.Transpose(1, codes, parts[0][at:], int(f.in), int(n), int(stride), int(f.out))
+		fillColumns(o, s[:n*f.groups], room[:n*f.groups], parts[1], f.scale, f.bulk, f.scaleSize, f.out, f.groups, at, n)
+		for i := range n {
+			for g := range z {
+				z[g] = float32(parts[2][int64(g)*f.out+at+i])
+			}
+			o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, to, dst[(at+i-lo)*size:][:size], codes[i*stride:][:f.in], s[i*f.groups:][:f.groups], z, int(f.groupSize))
 		}
 	}
 	return true

@@ -3,6 +3,7 @@ package quant
 import (
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -28,6 +29,27 @@ func (f *folded) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	for i := range dst[:(hi-lo)*f.cols] {
 		dst[i] *= f.read(parts[f.part], int64(i)%f.cols)
 	}
+}
+
+// direct decodes row by row and multiplies what comes of it.
+func (f *folded) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
+	inner, ok := f.form.(*scaled)
+	if !ok || inner.codes.under == nil || inner.columns || inner.scales.blockCols < 2 || o.Level() == asm.Generic || 3*f.cols > int64(len(scratch)) {
+		return false
+	}
+	row, factors, none, rest := scratch[:f.cols], scratch[f.cols:2*f.cols], scratch[2*f.cols:3*f.cols], scratch[3*f.cols:]
+	clear(none)
+	for i := range factors {
+		factors[i] = f.read(parts[f.part], int64(i))
+	}
+	size := f.cols * int64(to.Size())
+	for r := lo; r < hi; r++ {
+		if !inner.rows(o, asm.Raw(row), asm.F32, parts[:f.part], lo, r, r+1, rest) {
+			return false
+		}
+		o.Each(to, dst[(r-lo)*size:][:size], row, factors, none)
+	}
+	return true
 }
 
 // fold takes care of ModelOpt's pre_quant_scale: the weight alone is not that of

@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -13,7 +14,9 @@ func Transpose(w *Weight) (*Weight, error) {
 	}
 	g, _ := w.Parts[0].DType.Geometry()
 	t := &Weight{Name: w.Name, Shape: []int64{w.Shape[1], w.Shape[0]}, Scheme: w.Scheme, Layout: w.Layout + ", transposed", Parts: w.Parts, rows: w.cols, cols: w.rows}
-	t.form = &flipped{w.cols, w.rows, int64(g.Bytes), numbers[w.Parts[0].DType]}
+	f := &flipped{rows: w.cols, cols: w.rows, size: int64(g.Bytes), read: numbers[w.Parts[0].DType]}
+	f.as, f.plain = kernelType(w.Parts[0].DType)
+	t.form = f
 	return t, nil
 }
 
@@ -22,6 +25,8 @@ type flipped struct {
 	rows, cols int64
 	size       int64
 	read       number
+	as         asm.Type // of kernels, where plain says that there is one
+	plain      bool
 }
 
 func (f *flipped) need(int, int64, int64) tensor.Span {
@@ -35,4 +40,16 @@ func (f *flipped) decode(dst []float32, parts [][]byte, lo, hi int64) {
 			dst[(r-lo)*f.cols+i] = f.read(parts[0], i*f.rows+r)
 		}
 	}
+}
+
+// direct turns the columns and casts them.
+func (f *flipped) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
+	n := (hi - lo) * f.cols * f.size
+	if !f.plain || n == 0 {
+		return false
+	}
+	turned := asm.Raw(scratch)[:n]
+	o.Transpose(int(f.size), turned, parts[0][lo*f.size:], int(f.cols), int(hi-lo), int(f.cols*f.size), int(f.rows*f.size))
+	o.Cast(f.as, to, dst, turned)
+	return true
 }
