@@ -142,6 +142,72 @@ func TestEveryCodeUnderEveryExponent(t *testing.T) {
 	}
 }
 
+// Every code under scales whose products with some mantissa are at the middle of
+// two subnormal numbers of bfloat16, or next to it, by as much as roundings to
+// float32 move them and a little more; and under scales of few bits.
+func TestProductsNearTheMiddleOfTwoAgree(t *testing.T) {
+	rng := rand.NewChaCha8([32]byte{10})
+	var src [256]byte
+	for i := range src {
+		src[i] = byte(i)
+	}
+	var scales []float32
+	add := func(s uint32) { // a mantissa of 24 bits under a random small exponent
+		v := uint32(rng.Uint64())
+		exponent, sign := v>>8%24, v&0x80000000
+		if exponent == 0 {
+			scales = append(scales, math.Float32frombits(sign|s>>(1+v>>16%23)))
+		} else {
+			scales = append(scales, math.Float32frombits(sign|exponent<<23|s&0x7FFFFF))
+		}
+	}
+	rounds := 100
+	if raced || testing.Short() {
+		rounds = 20
+	}
+	for range rounds {
+		for mantissa := uint64(1); mantissa < 16; mantissa++ {
+			for depth := range 20 {
+				middle := (rng.Uint64()%(1<<20)<<1 | 1) << depth // times a power of two
+				for middle/mantissa >= 1<<24 {
+					middle >>= 1
+				}
+				for middle/mantissa < 1<<23 {
+					middle <<= 1
+				}
+				for near := range uint32(5) {
+					if s := uint32(middle/mantissa) + near - 2; s>>23 == 1 {
+						add(s)
+					}
+				}
+			}
+		}
+		for bits := range 24 {
+			add(1<<23 | uint32(rng.Uint64())&(1<<bits-1)<<(23-bits))
+		}
+	}
+	for level, o := range tables(t) {
+		for f := range Float(Floats8) {
+			for _, to := range types {
+				t.Run(fmt.Sprintf("%v/%v to %v", level, f, to), func(t *testing.T) {
+					scalar := For(0)
+					want, got := make([]byte, 256*to.Size()), make([]byte, 256*to.Size())
+					for i := range scales {
+						if to != BF16 && i%16 != 0 {
+							continue
+						}
+						scalar.Float8(f, to, want, src[:], scales[i:], 256)
+						o.Float8(f, to, got, src[:], scales[i:], 256)
+						if !equal(t, want, got) {
+							t.Fatalf("scale %x: %s", math.Float32bits(scales[i]), difference(want, got))
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
 // All pairs of types: every float16, every bfloat16, and float32 around all
 // that rounds.
 func TestCastsAgreeWithTheScalarFunctions(t *testing.T) {

@@ -68,6 +68,7 @@ func (f float8) kernel(t int) {
 	var infinity VecVirtual
 	runKernel("float8"+f.name, "", doc, t, false, 32, 32, nil,
 		func(k *runs) {
+			k.begin(false) // leaves registers to the loops
 			scale := YMM()
 			VBROADCASTSS(Mem{Base: k.a}, scale)
 			bits := GP32()
@@ -286,6 +287,23 @@ func (f float8) eachRaised(k *runs, scale VecVirtual, l *little) {
 		f.scaled(k, x, scale, l)
 		k.store8(x, at)
 	}
+}
+
+// raised gives codes of subnormal numbers a leading one, as if there were more
+// exponents: magnitudes then are numbers of one form, and none a subnormal
+// operand, which stalls as subnormal products do.
+func (f float8) raised(mag VecVirtual) {
+	table, more := make([]byte, 16), byte(24)
+	copy(table, []byte{0, 8, 16, 20, 24, 26, 28, 30})
+	if f.man == 2 {
+		more = 8
+		copy(table, []byte{0, 4, 8, 10})
+	}
+	t, normal := load(bytes32(table...)), YMM()
+	VPSHUFB(mag, t, t)
+	VPCMPGTB(bytes32(1<<f.man-1), mag, normal)
+	VPADDB(bytes32(more), mag, mag)
+	VPBLENDVB(normal, mag, t, mag)
 }
 
 // half reads sixteen codes as float16.

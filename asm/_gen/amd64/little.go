@@ -21,6 +21,7 @@ import (
 func (k *kernel) multiplied(d, x VecVirtual) { VFMADD213PS(k.minus, d, x) }
 
 const (
+	smallShift = 64
 	// littleMost is the scale, as bits, below which products of numbers from 2^-20
 	// on may be subnormal.
 	littleMost = (127 - 100) << 23
