@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"github.com/anamnesis-go/anamnesis/asm"
-	"github.com/anamnesis-go/anamnesis/internal/tiles"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -76,8 +75,8 @@ func (t *copyTask) open(*stream, []byte) error {
 	return nil
 }
 
-// copyPiece is what is read, summed up and moved at once, so that it is still in
-// the second level's cache from one to the next.
+// copyPiece is what is read and summed up at once, so that it is still in the
+// second level's cache then.
 const copyPiece = 128 << 10
 
 func (t *copyTask) run(w *worker, lo, hi int64) error {
@@ -86,33 +85,22 @@ func (t *copyTask) run(w *worker, lo, hi int64) error {
 	if err != nil {
 		return err
 	}
-	from := t.info.Span.Off
-	alike := (from-o.off)%tiles.Line == 0
 	piece := int64(copyPiece)
-	if alike && t.vouched == nil {
+	if t.vouched == nil {
 		piece = hi - lo
 	}
 	crc := uint32(0)
 	for at := lo; at < hi; at += piece {
-		to := dst[at-lo : min(at+piece, hi)-lo]
-		src := to
-		if !alike { // read where it lies well, moved in memory
-			if src, err = w.in.at(w.s, from+at, int64(len(to))); err != nil {
-				return err
-			}
-		}
-		if err := wire.ReadFull(t.r, src, at); err != nil {
+		p := dst[at-lo : min(at+piece, hi)-lo]
+		if err := wire.ReadFull(t.r, p, at); err != nil {
 			return err
 		}
 		if t.vouched != nil {
-			crc = crc32.Update(crc, crc32.IEEETable, src)
-		}
-		if !alike {
-			copy(to, src)
+			crc = crc32.Update(crc, crc32.IEEETable, p)
 		}
 	}
 	if v := t.vouched; v != nil {
-		if err := v.sum.put(w.s.b, from+lo-v.member.DataOff, hi-lo, crc); err != nil {
+		if err := v.sum.put(w.s.b, t.info.Span.Off+lo-v.member.DataOff, hi-lo, crc); err != nil {
 			return err
 		}
 	}
