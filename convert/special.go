@@ -17,20 +17,17 @@ var kinds = [...]asm.Type{quant.BF16: asm.BF16, quant.F16: asm.F16, quant.F32: a
 
 // piece decodes some rows of the range that was read, and counts. A NaN is one in
 // every type; an infinity of a narrower type may have been a finite number, so
-// pieces that have one are decoded to F32 and rounded from there. The next piece
-// of this worker is taken the same way at once: such numbers seldom come alone.
+// pieces that have one are decoded to F32 too, and counted there.
 func (t *weightTask) piece(w *worker, dst []byte, lo, hi int64) error {
 	ops, kind := asm.Best(), kinds[t.to]
-	if !w.wide {
-		if err := t.decode(w, dst, t.to, lo, hi); err != nil {
-			return err
-		}
-		nan, inf := ops.Special(kind, dst)
-		if inf == 0 || kind == asm.F32 {
-			t.nan.Add(int64(nan))
-			t.inf.Add(int64(inf))
-			return nil
-		}
+	if err := t.decode(w, dst, t.to, lo, hi); err != nil {
+		return err
+	}
+	nan, inf := ops.Special(kind, dst)
+	t.nan.Add(int64(nan))
+	if inf == 0 || kind == asm.F32 {
+		t.inf.Add(int64(inf))
+		return nil
 	}
 	full, err := w.full.at(w.s, 0, int64(len(dst)/kind.Size()*asm.F32.Size()))
 	if err != nil {
@@ -39,12 +36,8 @@ func (t *weightTask) piece(w *worker, dst []byte, lo, hi int64) error {
 	if err := t.decode(w, full, quant.F32, lo, hi); err != nil {
 		return err
 	}
-	ops.Cast(asm.F32, kind, dst, full)
-	nan, before := ops.Special(asm.F32, full)
-	_, after := ops.Special(kind, dst)
-	t.nan.Add(int64(nan))
+	_, before := ops.Special(asm.F32, full)
 	t.inf.Add(int64(before))
-	t.over.Add(int64(after - before))
-	w.wide = after > 0 && kind != asm.F32
+	t.over.Add(int64(inf - before))
 	return nil
 }

@@ -21,7 +21,6 @@ type worker struct {
 	s       *stream
 	in, out buffer
 	full    buffer // numbers as F32, of a piece that has infinities
-	wide    bool   // the last piece had
 	tile    []float32
 	parts   [][]byte      // of the range
 	spans   []tensor.Span // and where they begin
