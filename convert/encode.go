@@ -28,7 +28,9 @@ type Encoding interface {
 }
 
 // An encodeTask decodes a weight and encodes it. Its units are rows, or where a
-// row is no whole number of blocks, as many as make one.
+// row is no whole number of blocks, as many as make one. A weight that is read in
+// strips has a task for each, one after the other, which share the encoding and
+// its memory.
 type encodeTask struct {
 	*rowReader
 	e    Encoding
@@ -36,10 +38,12 @@ type encodeTask struct {
 	at   int32 // of the first out
 	rows int64 // in a unit
 	row  int64 // bytes of a decoded row
+	base int64 // of the weight's rows, the reader's first
+	last bool  // no rows come after the reader's
 }
 
 func newEncodeTask(w *rowReader, e Encoding, outs []Out, at int32) *encodeTask {
-	t := &encodeTask{rowReader: w, e: e, outs: outs, at: at, rows: 1, row: 4 * w.w.Cols()}
+	t := &encodeTask{rowReader: w, e: e, outs: outs, at: at, rows: 1, row: 4 * w.w.Cols(), last: true}
 	for t.rows < e.Block() && t.rows*w.w.Cols()%e.Block() != 0 {
 		t.rows++
 	}
@@ -58,13 +62,20 @@ func (t *encodeTask) cut(lo, tile int64) int64 {
 	return max(lo+1, end/t.rows)
 }
 
-func (t *encodeTask) whole() int64          { return t.hold + t.e.Hold() + tiles.Slack }
-func (t *encodeTask) name() string          { return t.w.Name }
-func (t *encodeTask) first() (int32, int64) { return t.at, 0 }
+func (t *encodeTask) whole() int64 { return t.hold + t.e.Hold() + tiles.Slack }
+func (t *encodeTask) name() string { return t.w.Name }
+
+func (t *encodeTask) first() (int32, int64) {
+	from := t.base * t.w.Cols()
+	return t.at, t.e.Span(0, from, from).Off
+}
 
 func (t *encodeTask) open(s *stream, memory []byte) error {
-	t.e.Open(memory[t.hold : t.hold+t.e.Hold()])
-	return t.rowReader.open(s, memory[:t.hold])
+	n := t.e.Hold()
+	if t.base == 0 {
+		t.e.Open(memory[:n:n])
+	}
+	return t.rowReader.open(s, memory[n:])
 }
 
 func (t *encodeTask) run(w *worker, lo, hi int64) error {
@@ -76,7 +87,7 @@ func (t *encodeTask) run(w *worker, lo, hi int64) error {
 	if err != nil {
 		return err
 	}
-	from, to := first*t.w.Cols(), last*t.w.Cols()
+	from, to := (t.base+first)*t.w.Cols(), (t.base+last)*t.w.Cols()
 	if err := w.lists(len(t.outs)); err != nil {
 		return err
 	}
@@ -106,6 +117,9 @@ func (t *encodeTask) run(w *worker, lo, hi int64) error {
 
 // finish writes the outs that depend on the whole weight.
 func (t *encodeTask) finish(w *worker) error {
+	if !t.last {
+		return nil
+	}
 	ends, err := t.e.End()
 	if err != nil {
 		return err

@@ -205,8 +205,42 @@ func (p *Plan) encode(k *pick) (done bool, err error) {
 		}
 		p.Encoded.add(o.Size)
 	}
-	p.tasks, err = limits.Append(p.b, p.tasks, task(t))
-	return true, err
+	return true, p.encodeStrips(t, w)
+}
+
+// encodeStrips plans the ranges of a weight that is encoded: all rows, or strips
+// of them one after the other where too much would be held.
+func (p *Plan) encodeStrips(t *encodeTask, w *quant.Weight) error {
+	n := w.Rows()
+	if strip := w.StripRows(maxHeld); strip > 0 && t.hold > maxHeld && t.direct() {
+		unit := t.rows
+		for unit%w.StripRows(0) != 0 {
+			unit += t.rows
+		}
+		n = max(strip-strip%unit, unit)
+	}
+	for lo, hi := int64(0), int64(0); lo == 0 || lo < w.Rows(); lo = hi {
+		hi = min(lo+n, w.Rows())
+		one := *t
+		if n < w.Rows() {
+			s, columns, err := p.columns(w, lo, hi)
+			if err != nil {
+				return err
+			}
+			if one.rowReader, err = newStripReader(p.straight, s, columns); err != nil {
+				return err
+			}
+		}
+		one.base, one.last = lo, hi == w.Rows()
+		var err error
+		if p.tasks, err = limits.Append(p.b, p.tasks, task(&one)); err != nil {
+			return err
+		}
+		if hi == lo {
+			break // there are no rows
+		}
+	}
+	return nil
 }
 
 // decode plans a weight that is decoded.
@@ -256,16 +290,21 @@ const maxHeld = 16 << 20
 
 // strip plans some rows by the columns that hold them.
 func (p *Plan) strip(t *weightTask, w *quant.Weight, lo, hi int64) (*weightTask, error) {
-	s, columns, err := w.Strip(lo, hi)
+	s, columns, err := p.columns(w, lo, hi)
 	if err != nil {
-		return nil, err
-	}
-	if err := p.b.Hold(1024); err != nil { // the strip's own account of its parts
 		return nil, err
 	}
 	t.rowReader, err = newStripReader(p.m, s, columns)
 	t.base = lo
 	return t, err
+}
+
+// columns is some rows as a weight of their own.
+func (p *Plan) columns(w *quant.Weight, lo, hi int64) (*quant.Weight, []quant.Columns, error) {
+	if err := p.b.Hold(1024); err != nil { // its own account of its parts
+		return nil, nil, err
+	}
+	return w.Strip(lo, hi)
 }
 
 // copy plans a tensor whose elements are written as they are.
