@@ -2,7 +2,9 @@ package asm
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"os"
 	"reflect"
 	"slices"
@@ -56,6 +58,57 @@ func TestTheComparisonCatchesBrokenKernels(t *testing.T) {
 	o.blocks[BF16][Q8_0] = right
 	if err := compare(t, &o, call{"right", func(o *Ops, dst, src []byte) { o.Blocks(Q8_0, BF16, dst, src) }}, make([]byte, 34), 64); err != nil {
 		t.Errorf("a right kernel: %v", err)
+	}
+}
+
+// What the instruction of AVX512_BF16 does otherwise than ours is caught where a
+// kernel lets it: subnormal numbers are taken for zero, a NaN keeps its sign and
+// payload.
+func TestTheComparisonCatchesWhatTheInstructionDoesOtherwise(t *testing.T) {
+	instruction := func(flush, keep bool) func(dst, src *byte, n int) {
+		return func(dst, src *byte, n int) {
+			from, to := unsafe.Slice(src, 128*n), unsafe.Slice(dst, 64*n)
+			for i := range 32 * n {
+				bits := u32(from[4*i:])
+				f := math.Float32frombits(bits)
+				w := FloatToBfloat(f)
+				switch {
+				case f != f && keep:
+					w = uint16(bits>>16) | 0x40
+				case flush && bits&0x7F800000 == 0:
+					w &= 0x8000
+				}
+				binary.LittleEndian.PutUint16(to[2*i:], w)
+			}
+		}
+	}
+	numbers := func(bits ...uint32) []byte {
+		src := make([]byte, 128)
+		for i, b := range bits {
+			binary.LittleEndian.PutUint32(src[4*i:], b)
+		}
+		return src
+	}
+	for _, c := range []struct {
+		name        string
+		flush, keep bool
+		src         []byte
+		caught      bool
+	}{
+		{"zeros, numbers, infinities and one NaN", true, true, numbers(0x80000000, 0x3F808000, 0x00800000, 0xFF800000, 0x7FC00000), false},
+		{"a subnormal number", true, false, numbers(0x007F0000), true},
+		{"a number that rounds to a normal one", true, false, numbers(0x007FFFFF), true},
+		{"a NaN with a sign", false, true, numbers(0xFFC00000), true},
+		{"a NaN with a payload", false, true, numbers(0x7FA10000), true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var o Ops
+			o.cast[F32][BF16] = instruction(c.flush, c.keep)
+			err := compare(t, &o, call{c.name, func(o *Ops, dst, src []byte) { o.Cast(F32, BF16, dst, src) }}, c.src, 64)
+			if (err != nil) != c.caught {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }
 

@@ -13,14 +13,15 @@ type Level uint8
 
 // The levels, worst first. Each processor has Generic.
 const (
-	Generic Level = iota
-	AVX2          // with F16C, FMA, BMI1 and BMI2
-	AVX512        // F, BW, VL, DQ and VBMI
+	Generic    Level = iota
+	AVX2             // with F16C, FMA, BMI1 and BMI2
+	AVX512           // F, BW, VL, DQ and VBMI
+	AVX512BF16       // with AVX512_BF16
 	NEON
 	levels
 )
 
-var levelNames = [levels]string{"generic", "avx2", "avx512", "neon"}
+var levelNames = [levels]string{"generic", "avx2", "avx512", "avx512+bf16", "neon"}
 
 func (l Level) String() string { return levelNames[l] }
 
@@ -34,9 +35,10 @@ func (f Features) Has(l Level) bool { return l == Generic || f>>l&1 == 1 }
 func (f Features) With(l Level) Features { return f | 1<<l }
 
 // Levels lists every level that some processor has.
-func Levels() []Level { return []Level{Generic, AVX2, AVX512, NEON} }
+func Levels() []Level { return []Level{Generic, AVX2, AVX512, AVX512BF16, NEON} }
 
-// Variable is the name of the variable that forces a level.
+// Variable is the name of the variable that forces a level: it and those that it
+// stands on, so that avx512 leaves AVX512_BF16 out.
 const Variable = "AMN_CPU"
 
 // Forced reads the variable: the processor's features, or those of the level

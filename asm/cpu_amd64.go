@@ -13,5 +13,8 @@ func features() (f Features) {
 	if f.Has(AVX2) && cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.AVX512DQ, cpuid.AVX512VBMI) {
 		f = f.With(AVX512)
 	}
+	if f.Has(AVX512) && cpuid.CPU.Supports(cpuid.AVX512BF16) {
+		f = f.With(AVX512BF16)
+	}
 	return f
 }

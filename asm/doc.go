@@ -20,17 +20,19 @@
 //
 // # AVX-512
 //
-// The level wants F, BW, VL, DQ and VBMI. What has not been run is not shipped,
-// so `make avx512` runs the tests on a processor that has it, or else in Bochs:
-// _emu/run puts the test binary, a kernel of Debian's and _emu/main.go, which is
-// its first process, on a disk, and reads the status off the serial line. The
-// tests know two variables for it: LEVELS names the levels that there is time
-// for, and EMULATOR=bochs that ties round away from zero where float16 are made,
-// which is a fault of the emulator and no processor's.
+// The level wants F, BW, VL, DQ and VBMI. A processor that has AVX512_BF16 too
+// has a level above it: kernels to BF16 that are the same but for one instruction
+// that rounds. It takes subnormal numbers for zero, so they are those of blocks
+// whose scales are float16, and of runs whose scales are looked at before.
 //
-// VCVTNEPS2BF16 is not used: it takes subnormal numbers for zero.
+// What has not been run is not shipped, so `make avx512` runs the tests on a
+// processor that has it, or else in Bochs: _emu/run puts the test binary, a
+// kernel of Debian's and _emu/main.go, which is its first process, on a disk, and
+// reads the status off the serial line. There the variable LEVELS names the
+// levels that the tests run.
 package asm
 
 //go:generate go -C _gen/amd64 run . -pkg asm -out ../../kernels_amd64.s -stubs ../../kernels_amd64.go
 //go:generate go -C _gen/amd64 run . -level avx512 -pkg asm -out ../../kernels_avx512_amd64.s -stubs ../../kernels_avx512_amd64.go
+//go:generate go -C _gen/amd64 run . -level avx512bf16 -pkg asm -out ../../kernels_bf16_amd64.s -stubs ../../kernels_bf16_amd64.go
 //go:generate go -C _gen/arm64 run . -out ../../kernels_arm64.s -stubs ../../kernels_arm64.go

@@ -15,6 +15,7 @@ func TestTransposeAgreesWithTheScalarFunction(t *testing.T) {
 	for level, o := range tables(t) {
 		for _, size := range []int{1, 2, 4, 8} {
 			t.Run(fmt.Sprintf("%v/%d", level, size), func(t *testing.T) {
+				lacks(t, o.transpose[size] == nil)
 				for rows := range 20 {
 					for cols := range 20 {
 						shape := [2]int{rows, cols}
@@ -56,6 +57,7 @@ func TestSwapAndLanesAgreeWithTheScalarFunctions(t *testing.T) {
 	rng := rand.NewChaCha8([32]byte{4})
 	for level, o := range tables(t) {
 		t.Run(level.String(), func(t *testing.T) {
+			lacks(t, o.swap[2] == nil)
 			for n := range 140 {
 				for _, size := range []int{2, 4, 8} {
 					src := make([]byte, n*size)
@@ -78,6 +80,7 @@ func TestGatherAgreesWithTheScalarFunction(t *testing.T) {
 	for level, o := range tables(t) {
 		for _, to := range types {
 			t.Run(fmt.Sprintf("%v/%v", level, to), func(t *testing.T) {
+				lacks(t, o.gather[F32] == nil)
 				for n := range 100 {
 					groups := make([]uint16, n)
 					for i := range groups {
@@ -102,6 +105,7 @@ func TestFieldsAgreeWithTheScalarFunction(t *testing.T) {
 	for level, o := range tables(t) {
 		for bits := 1; bits < 8; bits++ {
 			t.Run(fmt.Sprintf("%v/%d bits", level, bits), func(t *testing.T) {
+				lacks(t, o.fields == nil)
 				for n := range 300 {
 					src := make([]byte, (n*bits+7)/8)
 					rng.Read(src)
@@ -120,6 +124,7 @@ func TestColumnsAgreeWithTheScalarFunction(t *testing.T) {
 	for level, o := range tables(t) {
 		for _, to := range types {
 			t.Run(fmt.Sprintf("%v/%v", level, to), func(t *testing.T) {
+				lacks(t, o.columns[to] == nil)
 				for _, shape := range [][4]int{{1, 8, 1, 0}, {3, 8, 2, 0}, {8, 16, 4, 0}, {17, 24, 5, 0}, {16, 7, 3, 0}, {9, 13, 2, 0}, {32, 64, 8, 0}, {11, 16, 3, 12}} {
 					words, count, groups, room := shape[0], shape[1], shape[2], shape[3]
 					c := Columns{Words: words, Count: count, Groups: make([]uint32, 8*words), Scales: scalesOf(rng, groups*count), Zeros: scalesOf(rng, groups*count)}

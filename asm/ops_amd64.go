@@ -10,6 +10,9 @@ func (o *Ops) arch(f Features) {
 	if f.Has(AVX512) {
 		o.avx512()
 	}
+	if f.Has(AVX512BF16) {
+		o.avx512BF16()
+	}
 }
 
 func (o *Ops) avx2() {

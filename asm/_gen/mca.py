@@ -16,7 +16,11 @@ import sys
 import tempfile
 
 GHZ = 3.7
-MODELS = {"AVX512": ("znver4", "icelake-server"), "AVX2": ("znver3", "icelake-server")}
+MODELS = {
+    "AVX512BF16": ("znver4", "sapphirerapids"),
+    "AVX512": ("znver4", "icelake-server", "sapphirerapids"),
+    "AVX2": ("znver3", "icelake-server"),
+}
 here = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -33,7 +37,7 @@ def functions():
         command = [tool("llvm-objdump"), "-d", "--no-show-raw-insn", "--no-leading-headers", binary]
         out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     for part in out.split("\n\n"):
-        head = re.search(r"<\S*/asm\.(\w+(?:AVX2|AVX512))(?:\.abi0)?>:", part)
+        head = re.search(r"<\S*/asm\.(\w+(?:AVX2|AVX512(?:BF16)?))(?:\.abi0)?>:", part)
         if head:
             rows = re.findall(r"^\s*([0-9a-f]+):\s+(\S.*)$", part, re.M)
             yield head[1], [(int(a, 16), re.sub(r"\s*(<.*>|#.*)$", "", t)) for a, t in rows]

@@ -14,7 +14,7 @@ import (
 )
 
 func main() {
-	level := flag.String("level", "avx2", "avx2 or avx512")
+	level := flag.String("level", "avx2", "avx2, avx512 or avx512bf16")
 	flag.Parse()
 	ConstraintExpr("!purego")
 	switch *level {
@@ -22,6 +22,15 @@ func main() {
 		kernels()
 	case "avx512":
 		zkernels()
+	case "avx512bf16":
+		short = true
+		withWords()
+		zblockKernels()
+		zbytesKernels()
+		zbookKernels()
+		zpairKernels()
+		zfloat8Kernels()
+		zcastKernels()
 	default:
 		log.Fatalf("no level %s", *level)
 	}

@@ -20,13 +20,16 @@ type zlayout struct {
 	set    func(*zkernel)
 	block  func(*zkernel)
 	halves int
+	far    bool // not of float16: products may be subnormal, or are never rounded
 	small  func(*zkernel, zscales)
 }
 
 func zblockKernels() {
 	for _, l := range zlayouts() {
-		for t := range targets {
-			zblockKernel(l, t)
+		for _, t := range ztargets() {
+			if !short || !l.far {
+				zblockKernel(l, t)
+			}
 		}
 	}
 }
@@ -35,7 +38,7 @@ func zlayouts() []zlayout {
 	return []zlayout{
 		{name: "q8_0", elems: 32, bytes: 34, sign: minus, halves: 1, small: zq8(2)},
 		{name: "q8_1", elems: 32, bytes: 36, sign: minus, halves: 1, small: zq8(4)},
-		{name: "q8_K", elems: 256, bytes: 292, sign: minus, block: zq8K},
+		{name: "q8_K", elems: 256, bytes: 292, sign: minus, far: true, block: zq8K},
 		{name: "booked", params: ", book *float32", elems: 32, bytes: 18, sign: minus, set: setBook, halves: 1, small: zbooked},
 		{name: "q4_1", elems: 32, bytes: 20, sign: either, set: setCounted, halves: 2, small: zq4_1},
 		{name: "q5_0", elems: 32, bytes: 22, sign: minus, set: setFifths, halves: 1, small: zq5_0},
@@ -46,8 +49,8 @@ func zlayouts() []zlayout {
 		{name: "q5_K", elems: 256, bytes: 176, sign: either, set: setQ5K, block: zq5K},
 		{name: "q6_K", elems: 256, bytes: 210, sign: minus, set: setQ6K, block: zq6K},
 		{name: "iq4_XS", elems: 256, bytes: 136, sign: minus, set: setIQ4XS, block: ziq4XS},
-		{name: "mxfp4", elems: 32, bytes: 17, sign: same, block: zmxfp4},
-		{name: "nvfp4", elems: 64, bytes: 36, sign: same, block: znvfp4},
+		{name: "mxfp4", elems: 32, bytes: 17, sign: same, far: true, block: zmxfp4},
+		{name: "nvfp4", elems: 64, bytes: 36, sign: same, far: true, block: znvfp4},
 		{name: "tq1_0", elems: 256, bytes: 54, sign: minus, block: ztq1},
 		{name: "tq2_0", elems: 256, bytes: 66, sign: minus, block: ztq2},
 		{name: "q1_0", elems: 128, bytes: 18, sign: minus, block: zq1},
@@ -211,7 +214,8 @@ func (z *zkernel) zlisted(table string, off int) Mem {
 	return Mem{Base: base, Index: i, Scale: 4}
 }
 
-// zfp4 is what the sixteen codes of E2M1 come to under a scale that is a number.
+// zfp4 is what the sixteen codes of E2M1 come to under a scale that is a number:
+// of MXFP4 a power of two, of NVFP4 one of four bits, so that words hold all.
 func (z *zkernel) zfp4(scale Mem) VecVirtual {
 	x := zvalues(fp4Values)
 	VMULPS_BCST(scale, x, x)
@@ -219,7 +223,7 @@ func (z *zkernel) zfp4(scale Mem) VecVirtual {
 }
 
 func zmxfp4(z *zkernel) {
-	z.lookup(0, z.nibblesOf(1), z.table16(z.zfp4(z.zlisted("mxfp4Scales", 0))))
+	z.lookup(0, z.nibblesOf(1), z.cut16(z.zfp4(z.zlisted("mxfp4Scales", 0))))
 }
 
 func znvfp4(z *zkernel) {
@@ -233,7 +237,7 @@ func znvfp4(z *zkernel) {
 		}
 		VPANDD_BCST(dwords(0x000F000F), c[0], c[0])
 		VPORD(words64(func(i int) int { return i / 16 * 16 }), c[0], c[0])
-		z.lookup(16*s, c, z.table32(a, b))
+		z.lookup(16*s, c, z.cut32(a, b))
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // VL, DQ and VBMI. They take 32 elements a step, as two registers of float32,
 // or as one of words.
 //
-// VCVTNEPS2BF16 is not used: it takes subnormal numbers for zero.
+// Those of AVX512_BF16 are the same but for how they round to words.
 
 // A sign is what the numbers of a kernel look like before they are stored.
 type sign int
@@ -24,6 +24,7 @@ const (
 // A zkernel writes one target.
 type zkernel struct {
 	wide, narrow bool // as in kernel
+	short        bool // rounds to words by one instruction
 	sign         sign
 	dst, src     Register
 	tops         VecVirtual            // 8000 in each word, to F32 and F16 in each dword
@@ -35,8 +36,11 @@ type zkernel struct {
 // zbegin begins the function name of one target, the t-th: it loads dst, src,
 // and what storing needs.
 func zbegin(name string, t int, params, doc string, s sign) *zkernel {
-	z := &zkernel{wide: targets[t].wide, narrow: targets[t].narrow, sign: s, shared: map[string]VecVirtual{}}
+	z := &zkernel{wide: targets[t].wide, narrow: targets[t].narrow, short: short, sign: s, shared: map[string]VecVirtual{}}
 	name += targets[t].name + "AVX512"
+	if short {
+		name += "BF16"
+	}
 	TEXT(name, NOSPLIT, "func(dst *byte, src *byte"+params+")")
 	Pragma("noescape")
 	Doc(name + " " + doc)
@@ -51,7 +55,15 @@ func (z *zkernel) begin() {
 		z.tops = all(0x80000000)
 		return
 	}
-	z.tops, z.ones = all(0x80008000), all(0x00010001)
+	z.tops = all(0x80008000)
+	if !z.short {
+		z.steps()
+	}
+}
+
+// steps loads what rounding takes that is no single instruction.
+func (z *zkernel) steps() {
+	z.ones = all(0x00010001)
 	z.upper = zload(words64(func(i int) int { return 2*i + 1 }))
 	z.lower = zload(words64(func(i int) int { return 2 * i }))
 }
@@ -188,9 +200,28 @@ func (z *zkernel) finish(x VecVirtual) {
 	}
 }
 
-// bfloats rounds 32 numbers to words, to nearest and ties to even: up where
-// what is cut off is above one half, or is one half below an odd number.
+// bfloats rounds 32 numbers to words and gives them their sign.
 func (z *zkernel) bfloats(a, b VecVirtual) VecVirtual {
+	var w VecVirtual
+	if z.short {
+		w = shortened(a, b)
+	} else {
+		w = z.nearest(a, b)
+	}
+	switch z.sign {
+	case minus:
+		VPXORD(z.tops, w, w)
+	case either:
+		nan := K()
+		VPCMPEQW(words64(func(int) int { return 0xFFC0 }), w, nan)
+		VMOVDQU16(words64(func(int) int { return 0x7FC0 }), nan, w)
+	}
+	return w
+}
+
+// nearest rounds to nearest and ties to even: up where what is cut off is above
+// one half, or is one half below an odd number.
+func (z *zkernel) nearest(a, b VecVirtual) VecVirtual {
 	high, up := ZMM(), K()
 	VMOVDQA64(a, high)
 	VPERMT2W(b, z.upper, high)
@@ -198,14 +229,6 @@ func (z *zkernel) bfloats(a, b VecVirtual) VecVirtual {
 	VPTERNLOGD(Imm(0xF8), z.ones, high, a) // a | high & 1
 	VPCMPUW(Imm(6), z.tops, a, up)         // greater
 	VPADDW(z.ones, high, up, high)
-	switch z.sign {
-	case minus:
-		VPXORD(z.tops, high, high)
-	case either:
-		nan := K()
-		VPCMPEQW(words64(func(int) int { return 0xFFC0 }), high, nan)
-		VMOVDQU16(words64(func(int) int { return 0x7FC0 }), nan, high)
-	}
 	return high
 }
 
@@ -276,6 +299,9 @@ func (z *zkernel) table16(x VecVirtual) ztable {
 		}
 		return ztable{x}
 	}
+	if z.short {
+		return z.table32(x, x)
+	}
 	add := uint32(roundPlain)
 	switch z.sign {
 	case minus:
@@ -306,6 +332,25 @@ func (z *zkernel) table32(a, b VecVirtual) ztable {
 	VCVTPS2PH(Imm(0), a, a.AsY())
 	VCVTPS2PH(Imm(0), b, b.AsY())
 	VINSERTI64X4(Imm(1), b.AsY(), a, a)
+	return ztable{a}
+}
+
+// cut16 is table16 of numbers that words hold exactly, and whose NaN is 7FC00000.
+func (z *zkernel) cut16(x VecVirtual) ztable {
+	if z.wide {
+		return z.table16(x)
+	}
+	t := zload(words64(func(i int) int { return 2*(i%16) + 1 }))
+	VPERMW(x, t, t)
+	return ztable{t}
+}
+
+// cut32 is table32 of such numbers.
+func (z *zkernel) cut32(a, b VecVirtual) ztable {
+	if z.wide {
+		return z.table32(a, b)
+	}
+	VPERMT2W(b, z.upper, a)
 	return ztable{a}
 }
 

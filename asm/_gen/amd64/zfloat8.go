@@ -17,7 +17,7 @@ type zfloat8 struct {
 }
 
 func zfloat8Kernels() {
-	for t := range targets {
+	for _, t := range ztargets() {
 		f := &zfloat8{}
 		least := GP32()
 		zrunsKernel("float8", t, ", table *byte", "decodes n runs of chunks of 32 codes.", minus, zloop{in: 32, elems: 32,
@@ -37,8 +37,9 @@ func zfloat8Kernels() {
 			},
 			chunk: func(*zruns) { f.write(32, f.product) },
 			two:   func(*zruns) { f.write(64, f.product) },
-			other: func(*zruns) {
+			other: func(z *zruns) {
 				Label("small")
+				z.inSteps()
 				small := newZsmall(f.scale)
 				zpairs(f.zkernel, "small", f.chunks, 32, 32, func() { f.write(64, small.product) }, func() { f.write(32, small.product) })
 			},

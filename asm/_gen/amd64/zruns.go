@@ -12,6 +12,7 @@ type zruns struct {
 	*zkernel
 	a, b   Register
 	chunks Register
+	near   bool // there is a loop for numbers so near to zero that sums may be subnormal
 }
 
 // A zloop is what a kernel of runs does: before all, once per run, and for each
@@ -123,8 +124,12 @@ func signOf(o op) sign {
 // taken off makes them again what they were.
 func zbytesKernels() {
 	twice := op{"Twice", true}
-	for _, o := range append(ops, twice) {
-		for t := range targets {
+	all := append(ops, twice)
+	if short {
+		all = ops
+	}
+	for _, o := range all {
+		for _, t := range ztargets() {
 			zbytesKernel(o, t, o == twice)
 		}
 	}
@@ -150,6 +155,21 @@ func zbytesKernel(o op, t int, twice bool) {
 			z.put(0, x[0], x[1])
 		}
 	}
+	slowly := func(z *zruns, name string, join func(x VecVirtual)) {
+		Label(name)
+		chunk(join)(z)
+		z.advance(32, 32)
+		DECQ(z.chunks)
+		JNZ(LabelRef(name))
+	}
+	plain := func(x VecVirtual) {
+		if !twice {
+			o.join(p, x)
+			return
+		}
+		VMULPS(p.d, x, x)
+		VMULPS(last, x, x)
+	}
 	zrunsKernel("bytes"+o.name, t, ", flip *byte, last *float32", "decodes n runs of chunks of 32 bytes.", signOf(o), zloop{in: 32, elems: 32,
 		before: func(z *zruns) {
 			flip = YMM()
@@ -173,31 +193,27 @@ func zbytesKernel(o op, t int, twice bool) {
 		run: func(z *zruns) {
 			p = z.numbersOf(o)
 			z.ifSmall(most)
+			z.ifNear(o)
 		},
-		chunk: chunk(func(x VecVirtual) {
-			if !twice {
-				o.join(p, x)
-				return
-			}
-			VMULPS(p.d, x, x)
-			VMULPS(last, x, x)
-		}),
+		chunk: chunk(plain),
 		other: func(z *zruns) {
+			if z.near {
+				Label("near")
+				z.inSteps()
+				slowly(z, "nearly", plain)
+				JMP(LabelRef("next"))
+			}
 			Label("small")
+			z.inSteps()
 			small, half := newZsmall(p.d), ZMM()
 			VMULPS_BCST(floats(0.5), last, half)
-			slowly := chunk(func(x VecVirtual) {
+			slowly(z, "slowly", func(x VecVirtual) {
 				if twice {
 					small.twice(x, last, half)
 				} else {
 					small.join(o, p, x)
 				}
 			})
-			Label("slowly")
-			slowly(z)
-			z.advance(32, 32)
-			DECQ(z.chunks)
-			JNZ(LabelRef("slowly"))
 		}})
 }
 
@@ -205,8 +221,12 @@ func zbytesKernel(o op, t int, twice bool) {
 // a byte following each other. The order says which is the first: the places,
 // in bits, where bytes of indices are cut out of eight bytes.
 func zbookKernels() {
-	for _, o := range ops {
-		for t := range targets {
+	all := ops
+	if short {
+		all = ops[:1]
+	}
+	for _, o := range all {
+		for _, t := range ztargets() {
 			for _, elems := range []int{32, 64} {
 				zbookKernel(o, t, elems)
 			}
@@ -220,23 +240,40 @@ func zbookKernel(o op, t, elems int) {
 	var upper OpmaskVirtual
 	var table ztable
 	var p pair
+	var most Op
 	zrunsKernel(name, t, ", book *float32, order *byte", "decodes n runs of chunks of that many nibbles.", signOf(o), zloop{in: elems / 2, elems: elems,
 		before: func(z *zruns) {
 			book = zload(Mem{Base: Load(Param("book"), GP64())})
 			zcanonical(book)
 			order = zload(Mem{Base: Load(Param("order"), GP64())})
 			upper = mask(0xF0)
+			if short {
+				most = fitting(book)
+			}
 		},
 		run: func(z *zruns) {
 			p = z.numbersOf(o)
 			z.ifSmall(U32(littleMost - 1))
+			if short {
+				ifBelow(Mem{Base: z.a}, most, "near")
+			}
 			x := ZMM()
 			VMOVAPS(book, x)
 			o.join(p, x)
 			table = z.table16(x)
 		},
 		other: func(z *zruns) {
+			if short {
+				Label("near")
+				z.inSteps()
+				x := ZMM()
+				VMOVAPS(book, x)
+				o.join(p, x)
+				VMOVDQA64(z.table16(x)[0], table[0])
+				JMP(LabelRef("chunk"))
+			}
 			Label("small")
+			z.inSteps()
 			x := ZMM()
 			VMOVAPS(book, x)
 			newZsmall(p.d).join(o, p, x)
@@ -271,7 +308,7 @@ func (z *zkernel) nibbles(m Mem, order VecVirtual, upper OpmaskVirtual) zcodes {
 // the upper one where shift is 4.
 func zhalfBytesKernels() {
 	o := op{"Shift", true}
-	for t := range targets {
+	for _, t := range ztargets() {
 		var book, shift VecVirtual
 		var table ztable
 		zrunsKernel("halfBytesShift", t, ", book *float32, shift *uint64", "decodes n runs of chunks of 32 bytes, a nibble of each.", minus, zloop{in: 32, elems: 32,
@@ -309,26 +346,45 @@ func zhalfBytesKernels() {
 // zpairKernels is nibbles of a book in runs of sixteen: chunks of two runs, a
 // register each.
 func zpairKernels() {
-	for t := range targets {
+	for _, t := range ztargets() {
 		var book, order VecVirtual
-		zrunsKernel("bookPairs", t, ", book *float32", "decodes n pairs of runs of 16 nibbles; there is one chunk.", minus, zloop{in: 16, elems: 32,
+		var most Op
+		chunk := func(z *zruns) {
+			var x [2]VecVirtual
+			for i := range x {
+				d := z.number(Mem{Base: z.a, Disp: 4 * i}, true)
+				x[i] = ZMM()
+				VPMULTISHIFTQB_BCST(z.from(8*i), order, x[i])
+				VPERMPS(book, x[i], x[i])
+				VMULPS(d, x[i], x[i])
+			}
+			ADDQ(Imm(4), z.a)
+			z.put(0, x[0], x[1])
+		}
+		l := zloop{in: 16, elems: 32,
 			before: func(z *zruns) {
 				book = zload(Mem{Base: Load(Param("book"), GP64())})
 				zcanonical(book)
 				order = zload(dwords64(func(i int) int { return 4 * i }))
-			},
-			run: func(*zruns) {},
-			chunk: func(z *zruns) {
-				var x [2]VecVirtual
-				for i := range x {
-					d := z.number(Mem{Base: z.a, Disp: 4 * i}, true)
-					x[i] = ZMM()
-					VPMULTISHIFTQB_BCST(z.from(8*i), order, x[i])
-					VPERMPS(book, x[i], x[i])
-					VMULPS(d, x[i], x[i])
+				if short {
+					most = fitting(book)
 				}
-				ADDQ(Imm(4), z.a)
-				z.put(0, x[0], x[1])
-			}})
+			},
+			run: func(z *zruns) {
+				if short {
+					ifBelow(Mem{Base: z.a}, most, "near")
+					ifBelow(Mem{Base: z.a, Disp: 4}, most, "near")
+				}
+			},
+			chunk: chunk}
+		if short {
+			l.other = func(z *zruns) {
+				Label("near")
+				z.inSteps()
+				chunk(z)
+				z.advance(16, 32)
+			}
+		}
+		zrunsKernel("bookPairs", t, ", book *float32", "decodes n pairs of runs of 16 nibbles; there is one chunk.", minus, l)
 	}
 }

@@ -87,13 +87,17 @@ func (s *zsmall) twice(x, factor, half VecVirtual) {
 
 // ifSmall leaves for "small" where the scale of the run is above zero and at
 // most as many bits as that.
-func (z *zruns) ifSmall(most Op) {
+func (z *zruns) ifSmall(most Op) { ifBelow(Mem{Base: z.a}, most, "small") }
+
+// ifBelow leaves where the number at m is above zero and at most as many bits
+// as that.
+func ifBelow(m Mem, most Op, label string) {
 	bits := GP32()
-	MOVL(Mem{Base: z.a}, bits)
+	MOVL(m, bits)
 	and32(bits, 0x7FFFFFFF)
 	DECL(bits) // zero makes no stalls
 	CMPL(bits, most)
-	JCS(LabelRef("small"))
+	JCS(LabelRef(label))
 }
 
 // sane is littleMost less one where the factor at m is neither very small nor

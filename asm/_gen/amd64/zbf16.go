@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/pass"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// AVX512_BF16 has an instruction that rounds 32 numbers to words, to nearest and
+// ties to even whatever is set. It takes subnormal numbers for zero, so a kernel
+// has it only where none can come up: numbers that are a float16 times integers
+// are zero, or 2^-24 and more, or an eighth of that.
+
+// short is set where kernels of that level are written.
+var short bool
+
+// ztargets is which targets there are kernels for: all, or BF16.
+func ztargets() []int {
+	if short {
+		return []int{1}
+	}
+	return []int{0, 1, 2}
+}
+
+const nearestWords = "VCVTNE2PS2BF16"
+
+// shortened rounds low to the lower half of a register, and high to the upper
+// one. A NaN keeps its sign and the upper bits of its payload.
+func shortened(low, high reg.VecVirtual) reg.VecVirtual {
+	dst := ZMM()
+	Instruction(&ir.Instruction{
+		Opcode:   nearestWords,
+		Operands: []Op{low, high, dst},
+		Inputs:   []Op{low, high},
+		Outputs:  []Op{dst},
+		ISA:      []string{"AVX512F", "AVX512_BF16"},
+	})
+	return dst
+}
+
+// encoded writes as numbers what the assembler has no name for.
+func encoded(f *ir.File) error {
+	for _, fn := range f.Functions() {
+		var nodes []ir.Node
+		for _, n := range fn.Nodes {
+			i, ok := n.(*ir.Instruction)
+			if !ok || i.Opcode != nearestWords {
+				nodes = append(nodes, n)
+				continue
+			}
+			var at [3]uint32
+			for j, op := range i.Operands {
+				at[j] = uint32(op.(reg.Physical).PhysicalIndex())
+			}
+			code := evex(at[2], at[1], at[0])
+			nodes = append(nodes,
+				ir.NewComment(fmt.Sprintf("%s %s, %s, %s", i.Opcode, i.Operands[0].Asm(), i.Operands[1].Asm(), i.Operands[2].Asm())),
+				&ir.Instruction{Opcode: "LONG", Operands: []Op{U32(code)}},
+				&ir.Instruction{Opcode: "WORD", Operands: []Op{U16(code >> 32)}})
+		}
+		fn.Nodes = nodes
+	}
+	return nil
+}
+
+// evex is the six bytes of EVEX.512.F2.0F38.W0 72 /r: what is written, the source
+// of the upper half and that of the lower one. Bits of registers are inverted but
+// for those in the last byte.
+func evex(dst, high, low uint32) uint64 {
+	bit := func(v, n uint32) uint64 { return uint64(^v >> n & 1) }
+	p := [6]uint64{
+		0x62,
+		bit(dst, 3)<<7 | bit(low, 4)<<6 | bit(low, 3)<<5 | bit(dst, 4)<<4 | 2,
+		uint64(^high&15)<<3 | 1<<2 | 3,
+		2<<5 | bit(high, 4)<<3,
+		0x72,
+		3<<6 | uint64(dst&7)<<3 | uint64(low&7),
+	}
+	var code uint64
+	for i, b := range p {
+		code |= b << (8 * i)
+	}
+	return code
+}
+
+// withWords compiles as ever, and then writes those numbers.
+func withWords() { pass.Compile = pass.Concat(pass.Compile, pass.Func(encoded)) }
+
+// inSteps turns to rounding that is exact for subnormal numbers too, behind the
+// loops that have none. It loads what that takes.
+func (z *zkernel) inSteps() {
+	if short {
+		z.short = false
+		z.steps()
+	}
+}
+
+// ifNear leaves for "near", which rounds in steps, unless both numbers of a run
+// of integers are zero, or far enough from it that what they come to is not
+// subnormal: differences and products are multiples of what the last bits of
+// the two are.
+func (z *zruns) ifNear(o op) {
+	switch {
+	case !z.short:
+		return
+	case o.name == "Affine": // the scale is 2^-100 and more, or zero
+		ifBelow(Mem{Base: z.b}, U32(littleMost-1), "near")
+	case o.name == "Shift":
+		ifBelow(Mem{Base: z.a}, U32((127-50)<<23-1), "near")
+		ifBelow(Mem{Base: z.b}, U32((127-50)<<23-1), "near")
+	default:
+		return
+	}
+	z.near = true
+}
+
+// fitting is the scale, less one and as bits, from which on products of a book
+// are not subnormal: none is where one of its numbers is below 2^-20.
+func fitting(book reg.VecVirtual) Op {
+	x, below, most, none := ZMM(), K(), GP32(), GP32()
+	VPANDD_BCST(dwords(0x7FFFFFFF), book, x)
+	VPSUBD_BCST(dwords(1), x, x)
+	VPCMPUD_BCST(Imm(1), dwords((127-20)<<23-1), x, below)
+	MOVL(U32(littleMost-1), most)
+	MOVL(U32(0xFFFFFFFF), none)
+	KORTESTW(below, below)
+	CMOVLNE(none, most)
+	return most
+}
