@@ -205,15 +205,19 @@ func zbytesKernel(o op, t int, twice bool) {
 			}
 			Label("small")
 			z.inSteps()
-			small, half := newZsmall(p.d), ZMM()
-			VMULPS_BCST(floats(0.5), last, half)
-			slowly(z, "slowly", func(x VecVirtual) {
-				if twice {
-					small.twice(x, last, half)
-				} else {
-					small.join(o, p, x)
-				}
-			})
+			if !twice {
+				small := newZsmall(p.d)
+				slowly(z, "slowly", func(x VecVirtual) { small.join(o, p, x) })
+				return
+			}
+			// The factor's sign goes to the scale.
+			turned, factor, half := ZMM(), ZMM(), ZMM()
+			VPANDD_BCST(dwords(0x80000000), last, turned)
+			VPXORD(turned, last, factor)
+			VPXORD(turned, p.d, turned)
+			VMULPS_BCST(floats(0.5), factor, half)
+			small := newZsmall(turned)
+			slowly(z, "slowly", func(x VecVirtual) { small.twice(x, factor, half) })
 		}})
 }
 

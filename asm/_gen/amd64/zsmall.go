@@ -68,7 +68,8 @@ func (s *zsmall) join(o op, p pair, x VecVirtual) {
 	}
 }
 
-// twice multiplies x, which is finite, and what that rounds to by a factor.
+// twice multiplies x, which is finite, and what that rounds to by a factor above
+// zero.
 // Between the two the number stays 2^64 times as large.
 func (s *zsmall) twice(x, factor, half VecVirtual) {
 	m, p, normal := ZMM(), ZMM(), K()
