@@ -41,7 +41,8 @@ type small struct {
 var signs = data(append(make([]byte, 32), bytes.Repeat([]byte{0x80}, 32)...))
 
 func (f float8) newSmall(k *runs) *small {
-	s := &small{f: f, place: YMM(), turn: Mem{Base: GP64()}}
+	s := &small{f: f, place: YMM(), turn: Mem{Base: GP64()}, codes: YMM()}
+	k.spreadQuads(k.from(0), s.codes)
 	negative := GP32()
 	MOVL(Mem{Base: k.a}, negative)
 	SHRL(Imm(31), negative)
@@ -58,6 +59,7 @@ func (f float8) newSmall(k *runs) *small {
 		units[i], lanes[i] = littleBits, 0xFFFFFFFF
 	}
 	VPAND(dwords(lanes...), half, half)
+	s.counted(times)
 	first := f.first(k.kernel)
 	x := [2]VecVirtual{load(first.a), load(first.b)}
 	for _, x := range x {
@@ -70,7 +72,6 @@ func (f float8) newSmall(k *runs) *small {
 	w := pack(x[0], x[1])
 	VPADDW(w, w, w)
 	s.words = split(w)
-	s.counted(times)
 	exponent := YMM()
 	VPSRLD(Imm(23), times, exponent)
 	VPSHUFB(bytes32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), exponent, exponent)
@@ -81,16 +82,15 @@ func (f float8) newSmall(k *runs) *small {
 	}
 	high[8] = 1
 	s.powers = [2]Mem{bytes32(low...), bytes32(high...)}
-	s.codes = YMM()
-	k.spreadQuads(k.from(0), s.codes)
 	return s
 }
 
 // counted makes the 15 bits of each mantissa m from the 24 of the scale: their
-// product is of 27 or 28 bits, of which those above the lowest are kept. Is it as
-// near to a multiple of a power of two as the first rounding moves numbers, that is
-// half a unit of 2^16 parts, it becomes the multiple where the bit above is set and
-// the tie goes up, and one less where not.
+// product is of 27 or 28 bits, of which those above the lowest are kept. How far the
+// first rounding moves numbers to a multiple of a power of two, that is half a unit
+// of 2^16 parts, is added where the bit above is set and the tie goes up, and is
+// taken off, and one more, where not. So what is near enough to the multiple becomes
+// it, or one less; others do not change.
 func (s *small) counted(times VecVirtual) {
 	f, step := s.f, uint32(1)<<s.f.man
 	cut := uint64(10 + f.man)
@@ -98,42 +98,34 @@ func (s *small) counted(times VecVirtual) {
 	for i := range uint32(8) {
 		mantissas = append(mantissas, step+i%step)
 	}
-	q, whole, lowest, above, far := YMM(), YMM(), YMM(), YMM(), YMM()
+	q, whole, lowest, clear, zero := YMM(), YMM(), YMM(), YMM(), YMM()
 	VPAND(dwords(0x007FFFFF), times, q)
 	VPOR(dwords(0x00800000), q, q)
 	VPMULLD(dwords(mantissas...), q, q)
 	VPADDD(dwords(1<<(cut-1)), q, whole)
 	VPSRLD(Imm(cut), whole, whole)
-	zero := YMM()
 	VPXOR(zero, zero, zero)
 	VPSUBD(whole, zero, lowest)
 	VPAND(whole, lowest, lowest)
-	VPADDD(lowest, lowest, above)
-	VPAND(whole, above, above)
-	VPCMPEQD(zero, above, above)
-	VPADDD(whole, above, above)
-	VPSLLD(Imm(cut), whole, far)
-	VPSUBD(far, q, far)
-	VPABSD(far, far)
+	VPADDD(lowest, lowest, clear)
+	VPAND(whole, clear, clear)
+	VPCMPEQD(zero, clear, clear)
 	VPSRLD(Imm(16-cut), lowest, lowest)
-	VPCMPGTD(lowest, far, far)
+	VPXOR(clear, lowest, lowest)
+	VPADDD(lowest, q, q)
 	VPSRLD(Imm(cut), q, q)
-	VBLENDVPS(far, q, above, q)
+	// To words, all eight or, of E5M2, all four in each half.
+	VPACKUSDW(q, q, q)
+	if step == 8 {
+		VPERMQ(Imm(0x88), q, q)
+	}
 	for b := range byte(2) {
-		order := make([]byte, 32)
-		for i := range order {
-			order[i] = 0x80
-		}
-		for i := range byte(8) { // each in its place, in either half
-			order[16*(i/4)+(byte(step)+i%byte(step))] = 4*(i%4) + b
+		order := bytes.Repeat([]byte{0x80}, 16)
+		for i := range byte(step) {
+			order[byte(step)+i] = 2*i + b
 		}
 		part := YMM()
 		VPSHUFB(bytes32(order...), q, part)
-		if f.man == 3 {
-			other := YMM()
-			VPERMQ(Imm(0x4E), part, other)
-			VPOR(other, part, part)
-		}
 		s.counts = append(s.counts, part)
 	}
 }
