@@ -67,3 +67,17 @@ func (g *grid) fill(o *asm.Ops, dst []float32, p []byte, lo, r, k int64, room []
 		dst[i] = g.read(p, at+int64(i))
 	}
 }
+
+// fillRows reads as many numbers of each of some rows, from the k-th on, at once.
+// It is false where rows share theirs, or where nothing reads many.
+func (g *grid) fillRows(o *asm.Ops, dst []float32, p []byte, lo, r, rows, k int64, room []byte) bool {
+	bytes := int64(len(dst)) * g.size
+	if g.bulk == nil || g.line != nil || g.whole != 0 || g.blockRows != 1 || bytes > int64(len(room)) || o.Level() == asm.Generic {
+		return false
+	}
+	for i, n := int64(0), bytes/rows; i < rows; i++ {
+		copy(room[i*n:][:n], p[((r+i-lo)*g.cols+k)*g.size:])
+	}
+	g.bulk(o, dst, room[:bytes])
+	return true
+}

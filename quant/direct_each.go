@@ -180,8 +180,8 @@ func (f *gptq) byGather(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo,
 	if !ok {
 		return false
 	}
-	g, _, ok := gatheringOf(f.in, f.groups, w.rest)
-	if !ok {
+	g, rest, ok := gatheringOf(f.in, f.groups, w.rest)
+	if !ok || 2*n*f.groups > int64(len(rest)) {
 		return false
 	}
 	for i := range g.index {
@@ -194,8 +194,11 @@ func (f *gptq) byGather(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo,
 	for at := lo; at < hi; at += n {
 		n := min(n, hi-at)
 		o.Transpose(4, stream, parts[gptqWeight][4*at:], int(words), int(n), int(4*stride), int(4*f.out))
+		s, z := rest[:n*f.groups], rest[n*f.groups:2*n*f.groups]
+		f.numbers(o, s, z, parts, at, n)
 		for i := range n {
-			f.numbers(o, g.s[:f.groups], g.z[:f.groups], parts, at+i, 1)
+			copy(g.s, s[i*f.groups:][:f.groups])
+			copy(g.z, z[i*f.groups:][:f.groups])
 			f.plain(o, &w, stream[4*stride*i:][:4*words])
 			g.look(o, &w, true)
 			o.Each(to, dst[(at+i-lo)*size:][:size], w.numbers, w.scales, w.seconds)

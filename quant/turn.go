@@ -170,13 +170,25 @@ func (f *scaled) cut(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, r,
 	u := under{op: asm.Op(f.op), codes: asm.Raw(rest[:room])[:rows*n], run: int(run), scales: rest[room:][:rows*per], seconds: rest[room+rows*per:][:rows*per]}
 	for i := range rows {
 		copy(codes[i*rowBytes:][:rowBytes], parts[0][(r+i-lo)*f.codes.rowBytes+col*bits/8:])
+	}
+	f.fillRows(o, u, parts, lo, r, rows, col/block)
+	return f.codes.under(o, to, dst, codes, u)
+}
+
+// fillRows is fill for several rows.
+func (f *scaled) fillRows(o *asm.Ops, u under, parts [][]byte, lo, r, rows, k int64) {
+	if f.global == nil && f.scales.fillRows(o, u.scales, parts[1], lo, r, rows, k, u.codes) &&
+		(f.seconds == nil || f.seconds.fillRows(o, u.seconds, parts[2], lo, r, rows, k, u.codes)) {
+		return
+	}
+	per := int64(len(u.scales)) / rows
+	for i := range rows {
 		row := under{scales: u.scales[i*per:][:per], seconds: u.seconds[i*per:][:per], codes: u.codes}
 		if i > 0 && !f.changes(r+i) {
 			copy(row.scales, u.scales[(i-1)*per:])
 			copy(row.seconds, u.seconds[(i-1)*per:])
 			continue
 		}
-		f.fill(o, row, parts, lo, r+i, col/block)
+		f.fill(o, row, parts, lo, r+i, k)
 	}
-	return f.codes.under(o, to, dst, codes, u)
 }
