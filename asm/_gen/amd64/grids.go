@@ -93,6 +93,9 @@ func (k *kernel) signed(s scales, n int, d VecVirtual, magnitudes ...float32) si
 	for i := range n / 8 {
 		of := load(s.at.Offset(32 * i))
 		g.t.build(k, i, true, func(q int) VecVirtual {
+			if magnitudes[q] == 0 {
+				return nil
+			}
 			x := YMM()
 			VMULPS(floats(-magnitudes[q]), of, x)
 			return x
@@ -125,7 +128,7 @@ func (g signed) write(i int, codes VecVirtual, sets Mem) {
 
 // All magnitudes of IQ2 have different upper bits of their lower nibbles.
 func (k *kernel) signed2(s scales, n int, d VecVirtual) signed {
-	return k.signed(s, n, d, 8, 25, 25, 43)
+	return k.signed(s, n, d, 8, 25, 0, 43)
 }
 
 func iq2XXS(k *kernel) {
@@ -272,7 +275,10 @@ func iq1S(k *kernel) {
 	}
 	t := k.smallTables(4, 8)
 	t.build(k, 0, true, func(q int) VecVirtual {
-		x, level := YMM(), float32(8*(1-min(q, 2))) // in eighths and less than nothing: products are turned
+		if q == 3 {
+			return nil
+		}
+		x, level := YMM(), float32(8*(1-q)) // in eighths and less than nothing: products are turned
 		VBLENDVPS(down, floats(level+1), load(floats(level-1)), x)
 		VMULPS(y, x, x)
 		return x
@@ -307,8 +313,11 @@ func iq1M(k *kernel) {
 			s.keep(8*i, y)
 		} else {
 			t.build(k, i, true, func(q int) VecVirtual {
+				if q%4 == 3 {
+					return nil
+				}
 				x := YMM()
-				VMULPS(floats(float32(8*(1-min(q%4, 2))-1+q/4*2)), y, x) // as in IQ1_S
+				VMULPS(floats(float32(8*(1-q%4)-1+q/4*2)), y, x) // as in IQ1_S
 				return x
 			})
 		}

@@ -190,16 +190,31 @@ func (k *kernel) smallTables(levels, scales int) smallTables {
 	return smallTables{levels, k.local(scales * levels), k.local(scales * levels)}
 }
 
-// build makes the tables of the i-th eight scales.
+// packSome is pack where there may be no odd elements.
+func packSome(even, odd VecVirtual) VecVirtual {
+	if odd == nil {
+		VPSRLD(Imm(16), even, even)
+		return even
+	}
+	return pack(even, odd)
+}
+
+// build makes the tables of the i-th eight scales; one of two levels that are
+// next to one another may be nil, for none.
 func (t smallTables) build(k *kernel, i int, turned bool, level func(q int) VecVirtual) {
 	var low, high []VecVirtual
 	for q := 0; q < t.levels; q += 4 {
 		var w [2]VecVirtual
 		for j := range w {
 			a, b := level(q+2*j), level(q+2*j+1)
-			k.nearest(a)
-			k.nearest(b)
-			w[j] = pack(a, b)
+			for _, x := range [2]VecVirtual{a, b} {
+				if x != nil {
+					k.nearest(x)
+				}
+			}
+			if w[j] = b; a != nil {
+				w[j] = packSome(a, b)
+			}
 			if !turned {
 				k.unsigned(w[j])
 			}
