@@ -50,11 +50,11 @@ func layouts() []layout {
 		{"q2_0", 64, 18, false, nil, q2, nil},
 		{"iq1_S", 256, 50, false, nil, iq1S, nil},
 		{"iq1_M", 256, 56, false, nil, iq1M, nil},
-		{"iq2_XXS", 256, 66, false, nil, iq2XXS, nil},
-		{"iq2_XS", 256, 74, false, nil, iq2XS, nil},
-		{"iq2_S", 256, 82, false, nil, iq2S, nil},
-		{"iq3_XXS", 256, 98, false, nil, iq3XXS, nil},
-		{"iq3_S", 256, 110, false, nil, iq3S, nil},
+		{"iq2_XXS", 256, 66, false, setSigns, iq2XXS, nil},
+		{"iq2_XS", 256, 74, false, setSigns, iq2XS, nil},
+		{"iq2_S", 256, 82, false, setSigns, iq2S, nil},
+		{"iq3_XXS", 256, 98, false, setSigns, iq3XXS, nil},
+		{"iq3_S", 256, 110, false, setSigns, iq3S, nil},
 	}
 }
 

@@ -9,13 +9,24 @@ import (
 // What the grid types keep in bits is taken apart for many elements at once, and
 // waits in memory: indices of rows as words, sign sets as bytes.
 
+// setSigns keeps what setBits needs.
+func setSigns(k *kernel) {
+	k.declare("bit", func(y VecVirtual) { VMOVDQU(bytes32(1, 2, 4, 8, 16, 32, 64, 128), y) })
+	k.declare("byte", func(y VecVirtual) { VMOVDQU(byteOfBit(), y) })
+}
+
+// byteOfBit is the byte that has each element's bit.
+func byteOfBit() Mem {
+	return data([]byte{0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3, 3, 3, 3})
+}
+
 // setBits is FF for each element whose bit in the 32 at m is set.
-func setBits(m Mem) VecVirtual {
-	y, bits := YMM(), load(bytes32(1, 2, 4, 8, 16, 32, 64, 128))
+func (k *kernel) setBits(m Mem) VecVirtual {
+	y := YMM()
 	VPBROADCASTD(m, y)
-	VPSHUFB(data([]byte{0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3, 3, 3, 3}), y, y)
-	VPAND(bits, y, y)
-	VPCMPEQB(bits, y, y)
+	VPSHUFB(k.shared["byte"], y, y)
+	VPAND(k.shared["bit"], y, y)
+	VPCMPEQB(k.shared["bit"], y, y)
 	return y
 }
 

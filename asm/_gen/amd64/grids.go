@@ -106,7 +106,7 @@ func (k *kernel) signed(s scales, n int, d VecVirtual, magnitudes ...float32) si
 
 // write writes 32 elements of a row and of the sign sets at sets.
 func (g signed) write(i int, codes VecVirtual, sets Mem) {
-	minus := setBits(sets)
+	minus := g.setBits(sets)
 	if g.wide {
 		VPXOR(minus, codes, codes)
 		VPSUBB(minus, codes, codes)
