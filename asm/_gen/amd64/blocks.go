@@ -33,28 +33,28 @@ func layouts() []layout {
 		bytesLayout("q8_K", 256, 292, 4, single),
 		{"q4_0", 32, 18, false, setNibbles, lookedBlock(2, halfAtFront, minus8Values), twoLooked(18, 2, minus8Values)},
 		{"q4_1", 32, 20, true, setNibbles, q4_1, twoQ41},
-		{"q5_0", 32, 22, false, setNibbles, q5_0, nil},
-		{"q5_1", 32, 24, true, setNibbles, q5_1, nil},
+		{"q5_0", 32, 22, false, setFives, q5_0, nil},
+		{"q5_1", 32, 24, true, setFives, q5_1, nil},
 		{"q2_K", 256, 84, true, setNibbles, q2K, nil},
 		{"q3_K", 256, 110, false, nil, q3K, nil},
 		{"q4_K", 256, 144, true, setNibbles, q45K(false), nil},
-		{"q5_K", 256, 176, true, setNibbles, q45K(true), nil},
-		{"q6_K", 256, 210, false, nil, q6K, nil},
+		{"q5_K", 256, 176, true, setFives, q45K(true), nil},
+		{"q6_K", 256, 210, false, holding(ofSixes), q6K, nil},
 		{"iq4_NL", 32, 18, false, setNibbles, lookedBlock(2, halfAtFront, iq4Values), twoLooked(18, 2, iq4Values)},
 		{"iq4_XS", 256, 136, false, setNibbles, iq4XS, nil},
 		{"mxfp4", 32, 17, false, setNibbles, mxfp4, nil},
 		{"nvfp4", 64, 36, false, setNibbles, nvfp4, nil},
 		{"tq1_0", 256, 54, false, nil, tq1, nil},
 		{"tq2_0", 256, 66, false, nil, tq2, nil},
-		{"q1_0", 128, 18, false, nil, q1, nil},
+		{"q1_0", 128, 18, false, holding(ofBits), q1, nil},
 		{"q2_0", 64, 18, false, nil, q2, nil},
 		{"iq1_S", 256, 50, false, nil, iq1S, nil},
 		{"iq1_M", 256, 56, false, nil, iq1M, nil},
-		{"iq2_XXS", 256, 66, false, setSigns, iq2XXS, nil},
-		{"iq2_XS", 256, 74, false, setSigns, iq2XS, nil},
-		{"iq2_S", 256, 82, false, setSigns, iq2S, nil},
-		{"iq3_XXS", 256, 98, false, setSigns, iq3XXS, nil},
-		{"iq3_S", 256, 110, false, setSigns, iq3S, nil},
+		{"iq2_XXS", 256, 66, false, holding(ofBits), iq2XXS, nil},
+		{"iq2_XS", 256, 74, false, holding(ofBits), iq2XS, nil},
+		{"iq2_S", 256, 82, false, holding(ofBits), iq2S, nil},
+		{"iq3_XXS", 256, 98, false, holding(ofBits), iq3XXS, nil},
+		{"iq3_S", 256, 110, false, holding(ofBits), iq3S, nil},
 	}
 }
 
@@ -117,7 +117,7 @@ func (k *kernel) listed(table string, off int) VecVirtual {
 
 // bytesLayout is signed bytes under one scale per block.
 func bytesLayout(name string, elems, bytes, off int, scale func(*kernel, int) VecVirtual) layout {
-	return layout{name, elems, bytes, false, nil, func(k *kernel) {
+	return layout{name, elems, bytes, false, holding(toWords), func(k *kernel) {
 		d := scale(k, 0)
 		turned(d)
 		for at := 0; at < elems; at += 32 {
@@ -129,6 +129,15 @@ func bytesLayout(name string, elems, bytes, off int, scale func(*kernel, int) Ve
 // setNibbles keeps what nibbles needs.
 func setNibbles(k *kernel) {
 	k.declare("low", func(y VecVirtual) { VMOVDQU(bytes32(0x0F), y) })
+}
+
+// setFives keeps what codes of five bits need.
+func setFives(k *kernel) {
+	setNibbles(k)
+	holding(ofBits)(k)
+	if !k.wide {
+		holding(toWords)(k)
+	}
 }
 
 // nibbles spreads 16 bytes: the low nibbles are elements 0-15, the high ones
@@ -182,11 +191,11 @@ func (k *kernel) halves(off int) pair {
 
 // unset is FF for each element whose bit in the 32 at off is clear.
 func (k *kernel) unset(off int) VecVirtual {
-	y, bits := YMM(), load(bytes32(1, 2, 4, 8, 16, 32, 64, 128))
+	y, bit := YMM(), k.constant(bitOfByte())
 	VPBROADCASTD(k.from(off), y)
-	VPSHUFB(data([]byte{0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3, 3, 3, 3}), y, y)
-	VPANDN(bits, y, y)
-	VPCMPEQB(bits, y, y)
+	VPSHUFB(k.constant(byteOfBit()), y, y)
+	VPANDN(bit, y, y)
+	VPCMPEQB(bit, y, y)
 	return y
 }
 

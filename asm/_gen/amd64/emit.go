@@ -225,15 +225,15 @@ func (k *kernel) dwords(codes VecVirtual, upper, signed bool) (even, odd VecVirt
 	} else {
 		VPUNPCKLBW(a, b, w)
 	}
-	return halvesOf(w)
+	return k.halvesOf(w)
 }
 
 // halvesOf widens the even and the odd of sixteen words: multiplied by one and
 // by zero and added, which keeps the ports of shifts free.
-func halvesOf(w VecVirtual) (even, odd VecVirtual) {
+func (k *kernel) halvesOf(w VecVirtual) (even, odd VecVirtual) {
 	even, odd = YMM(), YMM()
-	VPMADDWD(words(1, 0), w, even)
-	VPMADDWD(words(0, 1), w, odd)
+	VPMADDWD(k.constant(words(1, 0)), w, even)
+	VPMADDWD(k.constant(words(0, 1)), w, odd)
 	return even, odd
 }
 
@@ -246,7 +246,7 @@ func (k *kernel) bytes(at int, codes Mem, flip VecVirtual, turned bool, join fun
 		if flip != nil {
 			VPXOR(flip, w, w)
 		}
-		halves[i/16][0], halves[i/16][1] = halvesOf(w)
+		halves[i/16][0], halves[i/16][1] = k.halvesOf(w)
 	}
 	for i := 0; i < 32; i += 16 {
 		if k.wide {
@@ -322,4 +322,27 @@ func (k *kernel) declare(name string, set func(VecVirtual)) {
 	y := YMM()
 	set(y)
 	k.shared[name] = y
+}
+
+// holding sets constants into registers before the loop: where loads of them
+// bound a kernel.
+func holding(constants func() []Mem) func(*kernel) {
+	return func(k *kernel) {
+		for _, m := range constants() {
+			if k.shared[m.Symbol.Name] == nil {
+				k.declare(m.Symbol.Name, func(y VecVirtual) { VMOVDQU(m, y) })
+			}
+		}
+	}
+}
+
+// toWords is what codes are widened by, to BF16.
+func toWords() []Mem { return []Mem{words(1, 0), words(0, 1)} }
+
+// constant is a register that holds a constant, or its memory.
+func (k *kernel) constant(m Mem) Op {
+	if y := k.shared[m.Symbol.Name]; y != nil {
+		return y
+	}
+	return m
 }

@@ -9,11 +9,10 @@ import (
 // What the grid types keep in bits is taken apart for many elements at once, and
 // waits in memory: indices of rows as words, sign sets as bytes.
 
-// setSigns keeps what setBits needs.
-func setSigns(k *kernel) {
-	k.declare("bit", func(y VecVirtual) { VMOVDQU(bytes32(1, 2, 4, 8, 16, 32, 64, 128), y) })
-	k.declare("byte", func(y VecVirtual) { VMOVDQU(byteOfBit(), y) })
-}
+// ofBits is what setBits needs.
+func ofBits() []Mem { return []Mem{byteOfBit(), bitOfByte()} }
+
+func bitOfByte() Mem { return bytes32(1, 2, 4, 8, 16, 32, 64, 128) }
 
 // byteOfBit is the byte that has each element's bit.
 func byteOfBit() Mem {
@@ -22,11 +21,11 @@ func byteOfBit() Mem {
 
 // setBits is FF for each element whose bit in the 32 at m is set.
 func (k *kernel) setBits(m Mem) VecVirtual {
-	y := YMM()
+	y, bit := YMM(), k.constant(bitOfByte())
 	VPBROADCASTD(m, y)
-	VPSHUFB(k.shared["byte"], y, y)
-	VPAND(k.shared["bit"], y, y)
-	VPCMPEQB(k.shared["bit"], y, y)
+	VPSHUFB(k.constant(byteOfBit()), y, y)
+	VPAND(bit, y, y)
+	VPCMPEQB(bit, y, y)
 	return y
 }
 

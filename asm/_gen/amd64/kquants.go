@@ -104,7 +104,7 @@ func q45K(high bool) func(*kernel) {
 				default:
 					VPSRLW(Imm(uint64(i-4)), fifth, bit)
 				}
-				VPAND(bytes32(0x10), bit, bit)
+				VPAND(k.constant(bytes32(0x10)), bit, bit)
 				VPOR(bit, codes, codes)
 			}
 			return codes
@@ -243,6 +243,9 @@ func q3K(k *kernel) {
 	}
 }
 
+// ofSixes is what codes of six bits need.
+func ofSixes() []Mem { return append(toWords(), bytes32(0x0F), bytes32(0x30)) }
+
 func q6K(k *kernel) {
 	d, s := k.half(208), k.scales(16)
 	for i := range 2 {
@@ -255,9 +258,9 @@ func q6K(k *kernel) {
 	bytes := spreads{}
 	ahead(8, func(i int) VecVirtual {
 		codes := bytes.of(k, i/4*64+i%2*32, i%4/2*4)
-		VPAND(bytes32(0x0F), codes, codes)
+		VPAND(k.constant(bytes32(0x0F)), codes, codes)
 		high := bytes.of(k, 128+i/4*32, i%4*2-4)
-		VPAND(bytes32(0x30), high, high)
+		VPAND(k.constant(bytes32(0x30)), high, high)
 		VPOR(high, codes, codes)
 		VPADDB(bytes32(0xE0), codes, codes)
 		return codes
