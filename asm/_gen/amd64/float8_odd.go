@@ -77,14 +77,12 @@ func (k *runs) magnitude() VecVirtual {
 func (e *edge) write(k *runs) {
 	f := e.f
 	step := byte(1) << f.man
-	codes, mag, index, low, exp := YMM(), YMM(), YMM(), YMM(), YMM()
+	codes, mag, index, exp := YMM(), YMM(), YMM(), YMM()
 	k.spreadQuads(k.from(0), codes)
 	VPAND(bytes32(0x7F), codes, mag)
-	VPMINUB(bytes32(step), mag, index)
-	VPAND(bytes32(step), index, index)
-	VPAND(bytes32(step-1), codes, low)
-	VPOR(low, index, index)
 	VPSUBUSB(bytes32(step), mag, exp)
+	VPAND(bytes32(0x80-step), exp, exp)
+	VPSUBB(exp, mag, index)
 	VPAND(e.exponent, exp, exp)
 	lo, hi, sign := YMM(), YMM(), YMM()
 	VPSHUFB(index, e.l[0], lo)
