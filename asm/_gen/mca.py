@@ -44,14 +44,35 @@ def functions():
 
 
 def loops(code):
-    """The inner loops: (first, last) indices of a jump back and its target."""
+    """(first, last) indices of the jumps back and their targets."""
     at = {a: i for i, (a, _) in enumerate(code)}
-    found = []
+    found = set()
     for i, (_, text) in enumerate(code):
         jump = re.match(r"j\w+\s+(?:0x)?([0-9a-f]+)", text)
         if jump and at.get(int(jump[1], 16), i) < i:
-            found.append((at[int(jump[1], 16)], i))
-    return [l for l in found if not any(m != l and l[0] <= m[0] and m[1] <= l[1] for m in found)]
+            found.add((at[int(jump[1], 16)], i))
+    return sorted(found)
+
+
+def within(a, b):
+    return a != b and b[0] <= a[0] and a[1] <= b[1]
+
+
+def written(code, loop, dst):
+    """Bytes that a loop moves the destination on by, but where a loop inside it does."""
+    rows = [t for _, t in code[loop[0]:loop[1] + 1]]
+    return sum(int(m[1], 0) for t in rows if (m := re.match(r"(?:addq\s+\$|subq\s+\$-)(\w+), %" + dst + "$", t)))
+
+
+def bodies(code, dst):
+    """Bytes and instructions of the innermost loops that write. Loops inside them
+    that do not write mend what is rare, and are left out."""
+    all = loops(code)
+    for l in all:
+        inside = [m for m in all if within(m, l)]
+        if written(code, l, dst) and not any(written(code, m, dst) for m in inside):
+            rows = range(l[0], l[1] + 1)
+            yield written(code, l, dst), [code[i] for i in rows if not any(m[0] <= i <= m[1] for m in inside)]
 
 
 def destination(code):
@@ -78,13 +99,8 @@ def main():
         if not all(w in name for w in words):
             continue
         width = 4 if "F32AVX" in name else 2
-        dst = destination(code)
-        for first, last in loops(code):
-            body = code[first:last + 1]
-            moves = [m[1] for _, t in body if (m := re.match(r"(?:addq\s+\$|subq\s+\$-)(\w+), %" + dst + "$", t))]
-            if not moves:
-                continue
-            elems = sum(int(m, 0) for m in moves) // width
+        for size, body in bodies(code, destination(code)):
+            elems = size // width
             level = name[name.index("AVX"):]
             for cpu in MODELS[level]:
                 c = cycles(body, cpu)
