@@ -1071,18 +1071,16 @@ block:
 	VPAND        Y0, Y2, Y2
 	VMOVDQU      k9<>+0(SB), Y3
 	VPSHUFB      Y2, Y3, Y2
-	VMOVDQU      k10<>+0(SB), Y3
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y3, Y1, Y1
+	VMULPS       k10<>+0(SB), Y1, Y1
 	VMOVDQU      Y2, (BX)
 	VPMOVSXBD    (BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VXORPS       k1<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, (AX)
 	VPMOVSXBD    16(BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VXORPS       k1<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBD    8(BX), Y2
@@ -7345,18 +7343,16 @@ block:
 	VPAND        Y0, Y2, Y2
 	VMOVDQU      k60<>+0(SB), Y3
 	VPSHUFB      Y2, Y3, Y2
-	VMOVDQU      k10<>+0(SB), Y3
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y3, Y1, Y1
+	VMULPS       k10<>+0(SB), Y1, Y1
 	VMOVDQU      Y2, (BX)
 	VPMOVSXBD    (BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VXORPS       k1<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, (AX)
 	VPMOVSXBD    16(BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VXORPS       k1<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBD    8(BX), Y2
@@ -7680,18 +7676,16 @@ block:
 	VPAND        Y0, Y2, Y2
 	VMOVDQU      k60<>+0(SB), Y3
 	VPSHUFB      Y2, Y3, Y2
-	VMOVDQU      k10<>+0(SB), Y3
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y3, Y1, Y1
+	VMULPS       k10<>+0(SB), Y1, Y1
 	VMOVDQU      Y2, (BX)
 	VPMOVSXBD    (BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VXORPS       k1<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, (AX)
 	VPMOVSXBD    16(BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VXORPS       k1<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBD    8(BX), Y2
@@ -7712,18 +7706,16 @@ block:
 	VPAND        Y0, Y2, Y2
 	VMOVDQU      k60<>+0(SB), Y3
 	VPSHUFB      Y2, Y3, Y2
-	VMOVDQU      k10<>+0(SB), Y3
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y3, Y1, Y1
+	VMULPS       k10<>+0(SB), Y1, Y1
 	VMOVDQU      Y2, (BX)
 	VPMOVSXBD    (BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VXORPS       k1<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 128(AX)
 	VPMOVSXBD    16(BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VXORPS       k1<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 160(AX)
 	VPMOVSXBD    8(BX), Y2
@@ -7744,18 +7736,16 @@ block:
 	VPAND        Y0, Y2, Y2
 	VMOVDQU      k60<>+0(SB), Y3
 	VPSHUFB      Y2, Y3, Y2
-	VMOVDQU      k10<>+0(SB), Y3
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y3, Y1, Y1
+	VMULPS       k10<>+0(SB), Y1, Y1
 	VMOVDQU      Y2, (BX)
 	VPMOVSXBD    (BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VXORPS       k1<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 256(AX)
 	VPMOVSXBD    16(BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VXORPS       k1<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 288(AX)
 	VPMOVSXBD    8(BX), Y2
@@ -7776,18 +7766,16 @@ block:
 	VPAND        Y0, Y2, Y2
 	VMOVDQU      k60<>+0(SB), Y3
 	VPSHUFB      Y2, Y3, Y2
-	VMOVDQU      k10<>+0(SB), Y3
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y3, Y1, Y1
+	VMULPS       k10<>+0(SB), Y1, Y1
 	VMOVDQU      Y2, (BX)
 	VPMOVSXBD    (BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VXORPS       k1<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 384(AX)
 	VPMOVSXBD    16(BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VXORPS       k1<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 416(AX)
 	VPMOVSXBD    8(BX), Y2
@@ -7808,18 +7796,16 @@ block:
 	VPAND        Y0, Y2, Y2
 	VMOVDQU      k60<>+0(SB), Y3
 	VPSHUFB      Y2, Y3, Y2
-	VMOVDQU      k10<>+0(SB), Y3
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y3, Y1, Y1
+	VMULPS       k10<>+0(SB), Y1, Y1
 	VMOVDQU      Y2, (BX)
 	VPMOVSXBD    (BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VXORPS       k1<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 512(AX)
 	VPMOVSXBD    16(BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VXORPS       k1<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 544(AX)
 	VPMOVSXBD    8(BX), Y2
@@ -7840,18 +7826,16 @@ block:
 	VPAND        Y0, Y2, Y2
 	VMOVDQU      k60<>+0(SB), Y3
 	VPSHUFB      Y2, Y3, Y2
-	VMOVDQU      k10<>+0(SB), Y3
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y3, Y1, Y1
+	VMULPS       k10<>+0(SB), Y1, Y1
 	VMOVDQU      Y2, (BX)
 	VPMOVSXBD    (BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VXORPS       k1<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 640(AX)
 	VPMOVSXBD    16(BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VXORPS       k1<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 672(AX)
 	VPMOVSXBD    8(BX), Y2
@@ -7872,18 +7856,16 @@ block:
 	VPAND        Y0, Y2, Y2
 	VMOVDQU      k60<>+0(SB), Y3
 	VPSHUFB      Y2, Y3, Y2
-	VMOVDQU      k10<>+0(SB), Y3
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y3, Y1, Y1
+	VMULPS       k10<>+0(SB), Y1, Y1
 	VMOVDQU      Y2, (BX)
 	VPMOVSXBD    (BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VXORPS       k1<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 768(AX)
 	VPMOVSXBD    16(BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VXORPS       k1<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 800(AX)
 	VPMOVSXBD    8(BX), Y2
@@ -7904,18 +7886,16 @@ block:
 	VPAND        Y0, Y2, Y2
 	VMOVDQU      k60<>+0(SB), Y3
 	VPSHUFB      Y2, Y3, Y2
-	VMOVDQU      k10<>+0(SB), Y3
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y3, Y1, Y1
+	VMULPS       k10<>+0(SB), Y1, Y1
 	VMOVDQU      Y2, (BX)
 	VPMOVSXBD    (BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VXORPS       k1<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 896(AX)
 	VPMOVSXBD    16(BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y1, Y2, Y2
 	VXORPS       k1<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 928(AX)
 	VPMOVSXBD    8(BX), Y2

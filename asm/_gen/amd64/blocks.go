@@ -106,15 +106,6 @@ func single(k *kernel, off int) VecVirtual {
 	return y
 }
 
-// listed is the float32 that a table of 256 has for the byte at off.
-func (k *kernel) listed(table string, off int) VecVirtual {
-	i, base, y := GP64(), GP64(), YMM()
-	MOVBQZX(k.from(off), i)
-	LEAQ(variable(table), base)
-	VBROADCASTSS(Mem{Base: base, Index: i, Scale: 4}, y)
-	return y
-}
-
 // bytesLayout is signed bytes under one scale per block.
 func bytesLayout(name string, elems, bytes, off int, scale func(*kernel, int) VecVirtual) layout {
 	return layout{name, elems, bytes, false, holding(toWords), func(k *kernel) {
@@ -166,7 +157,7 @@ func lookedBlock(off int, scale func(*kernel) VecVirtual, v [16]float32) func(*k
 	return func(k *kernel) {
 		d := scale(k)
 		canonical(d)
-		k.whole(0, k.nibbles(off), v, d, d)
+		k.whole(0, k.nibbles(off), v, d)
 	}
 }
 

@@ -335,6 +335,6 @@ func iq4XS(k *kernel) {
 	}
 	for i := range 8 {
 		d := s.of(i)
-		k.whole(32*i, k.nibbles(8+16*i), iq4Values, d, d)
+		k.whole(32*i, k.nibbles(8+16*i), iq4Values, d)
 	}
 }

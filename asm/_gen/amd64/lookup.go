@@ -155,15 +155,10 @@ func (k *kernel) numbersAt(codes VecVirtual, l looked) (out []VecVirtual) {
 func (k *kernel) float32() bool { return k.wide && !k.narrow }
 
 // whole writes 32 elements of codes below 16 that stand for whole numbers,
-// under scales of the first and the second sixteen, in which a NaN is FFC00000.
-func (k *kernel) whole(at int, codes VecVirtual, v [16]float32, first, second VecVirtual) {
+// under a scale in which a NaN is FFC00000.
+func (k *kernel) whole(at int, codes VecVirtual, v [16]float32, scale VecVirtual) {
 	if !k.float32() {
-		l := k.by(k.constants(v, true), first)
-		if first == second {
-			k.lookup(at, codes, l)
-		} else {
-			k.lookupTwo(at, codes, l, k.by(k.constants(v, true), second))
-		}
+		k.lookup(at, codes, k.by(k.constants(v, true), scale))
 		return
 	}
 	var p []byte
@@ -172,11 +167,9 @@ func (k *kernel) whole(at int, codes VecVirtual, v [16]float32, first, second Ve
 	}
 	t := load(bytes32(p...))
 	VPSHUFB(codes, t, codes)
-	minus := load(floats(-1))
-	d := [2]VecVirtual{YMM(), YMM()}
-	VMULPS(minus, first, d[0])
-	VMULPS(minus, second, d[1])
-	k.scaled(at, codes, d[0], d[1])
+	d := YMM()
+	VMULPS(floats(-1), scale, d)
+	k.scaled(at, codes, d, d)
 }
 
 // smallTables looks up codes of 4 or 8 levels, sixteen to a scale: the tables of

@@ -1,0 +1,122 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// The values of the ternary grids are shifted by an eighth up or down: times
+// eight they are whole, and an eighth of the scale is exact.
+func shifted(codes, eighths VecVirtual) {
+	VPADDB(codes, codes, codes)
+	VPADDB(codes, codes, codes)
+	VPADDB(codes, codes, codes)
+	VPADDB(eighths, codes, codes)
+}
+
+func iq1S(k *kernel) {
+	indices := k.indices(32, 2, 34, fieldsOfWords(), true)
+	d, s := k.half(0), k.scales(8)
+	heads, y, down := YMM(), YMM(), YMM()
+	VPMOVZXWD(k.from(34), heads)
+	VPSLLD(Imm(16), heads, down)
+	VPSRLD(Imm(12), heads, y)
+	VPAND(dwords(7), y, y)
+	k.dByScale(y, d, 0, 0.125)
+	s.keep(0, y)
+	grid := table("iq1Grid")
+	rows := func(i int) VecVirtual { return rows8(grid, fourWords(indices, i)) }
+	if k.wide {
+		eighths := k.local(32)
+		VPSRAD(Imm(31), down, down)
+		VPOR(bytes32(1), down, down)
+		VMOVDQU(down, eighths)
+		ahead(8, func(i int) VecVirtual {
+			codes, up := rows(i), YMM()
+			VPBROADCASTD(eighths.Offset(4*i), up)
+			shifted(codes, up)
+			return codes
+		}, func(i int, codes VecVirtual) {
+			of := s.of(i)
+			k.scaled(32*i, codes, of, of)
+		})
+		return
+	}
+	t := k.smallTables(4, 8)
+	t.build(k, 0, true, func(q int) VecVirtual {
+		if q == 3 {
+			return nil
+		}
+		x, level := YMM(), float32(8*(1-q)) // in eighths and less than nothing: products are turned
+		VBLENDVPS(down, floats(level+1), load(floats(level-1)), x)
+		VMULPS(y, x, x)
+		return x
+	})
+	ahead(8, rows, func(i int, codes VecVirtual) {
+		VPADDB(bytes32(1), codes, codes)
+		k.lookup(32*i, codes, t.of(i))
+	})
+}
+
+func iq1M(k *kernel) {
+	indices := k.indices(32, 0, 32, fieldsOfBytes(2, 4, 7), false)
+	all, r, mask := GP64(), GP64(), GP64()
+	MOVQ(k.from(48), all)
+	MOVQ(U64(0xF000F000F000F000), mask)
+	PEXTQ(mask, all, r)
+	x, d := XMM(), YMM()
+	VMOVD(r.As32(), x)
+	VPBROADCASTW(x, x)
+	VCVTPH2PS(x, d)
+	MOVQ(U64(0x0FFF0FFF0FFF0FFF), mask)
+	PEXTQ(mask, all, r)
+	s, t := k.scales(16), smallTables{}
+	if !k.wide {
+		t = k.smallTables(8, 16)
+	}
+	for i := range 2 {
+		y := YMM()
+		VPMOVZXBD(spread(r, 0x0707070707070707), y)
+		k.dByScale(y, d, 0, 0.125)
+		if k.wide {
+			s.keep(8*i, y)
+		} else {
+			t.build(k, i, true, func(q int) VecVirtual {
+				if q%4 == 3 {
+					return nil
+				}
+				x := YMM()
+				VMULPS(floats(float32(8*(1-q%4)-1+q/4*2)), y, x) // as in IQ1_S
+				return x
+			})
+		}
+		if i == 0 {
+			SHRQ(Imm(24), r)
+		}
+	}
+	grid := table("iq1Grid")
+	ahead(8, func(i int) VecVirtual {
+		codes, down := rows8(grid, fourWords(indices, i)), YMM()
+		VPBROADCASTW(k.from(32+2*i), down)
+		VPSHUFB(data([]byte{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1}), down, down)
+		own := []byte{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128}
+		VPAND(data(own), down, down)
+		if k.wide {
+			VPCMPEQB(data(own), down, down)
+			VPOR(bytes32(1), down, down)
+			shifted(codes, down)
+			return codes
+		}
+		VPMINUB(bytes32(4), down, down) // the tables' upper halves
+		VPADDB(bytes32(1), codes, codes)
+		VPOR(down, codes, codes)
+		return codes
+	}, func(i int, codes VecVirtual) {
+		if k.wide {
+			k.scaled(32*i, codes, s.of(2*i), s.of(2*i+1))
+		} else {
+			t.lookup(k, i, codes)
+		}
+	})
+}
