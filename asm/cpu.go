@@ -14,7 +14,7 @@ type Level uint8
 // The levels, worst first. Each processor has Generic.
 const (
 	Generic    Level = iota
-	AVX2             // with F16C, FMA, BMI1 and BMI2
+	AVX2             // with F16C, FMA, POPCNT, BMI1 and BMI2
 	AVX512           // F, BW, VL, DQ and VBMI
 	AVX512BF16       // with AVX512_BF16
 	NEON
