@@ -85,9 +85,8 @@ func (k *kernel) store8(x VecVirtual, at int) {
 	}
 }
 
-func (k *kernel) from(off int) Mem       { return Mem{Base: k.src, Disp: off} }
-func (k *kernel) to(elem int) Mem        { return Mem{Base: k.dst, Disp: elem * k.width()} }
-func (k *kernel) toByte(elem, b int) Mem { return Mem{Base: k.dst, Disp: elem*k.width() + b} }
+func (k *kernel) from(off int) Mem { return Mem{Base: k.src, Disp: off} }
+func (k *kernel) to(elem int) Mem  { return Mem{Base: k.dst, Disp: elem * k.width()} }
 
 // Scales are kept negative and a NaN among them as FFC00000. A product of a
 // negated scale has the other sign, and every NaN of it, also that of infinity
