@@ -32,9 +32,10 @@
 //
 // A worker holds a tile of input, a tile of output and scratch: at most 3 MiB, but
 // for rows that are longer. Two workers at a time are let into a file, of which
-// the system lets one write. A part of a weight that every range needs whole is held once, for one weight at a time; where rows are
-// columns of what is stored (GPTQ, AWQ) and that is more than 16 MiB, it is read in
-// strips of columns of as much. Workers whose buffers the account does not grant are not started.
+// the system lets one write. A part of a weight that every range needs whole is
+// held once, for one weight at a time; where rows are columns of what is stored
+// (GPTQ, AWQ) and that is more than 16 MiB, it is read in strips of columns of as
+// much. Workers whose buffers the account does not grant are not started.
 //
 // A weight that is encoded in blocks is cut at rows that end with one. Where
 // bitsandbytes' scales are quantized too, that is 16,384 numbers for blocks of
