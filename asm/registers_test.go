@@ -9,7 +9,9 @@ import (
 // The kernels of AVX2 name none of the registers and masks that came with
 // AVX-512: the generator takes those, and says nothing, where others run out.
 func TestKernelsOfAVX2NameItsRegistersAlone(t *testing.T) {
-	lacks(t, os.Getenv("LEVELS") != "") // texts are the same on any processor
+	if os.Getenv("LEVELS") != "" {
+		t.Skip("the texts are not where the emulator is, and the same everywhere")
+	}
 	text, err := os.ReadFile("kernels_amd64.s")
 	if err != nil {
 		t.Fatal(err)

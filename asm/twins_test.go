@@ -30,7 +30,9 @@ func TestNoTwoKernelsDifferOnlyInConstants(t *testing.T) {
 		// Three masks that stay in registers.
 		"specialBF16AVX2": "specialF16AVX2",
 	}
-	lacks(t, os.Getenv("LEVELS") != "") // texts are the same on any processor
+	if os.Getenv("LEVELS") != "" {
+		t.Skip("the texts are not where the emulator is, and the same everywhere")
+	}
 	twins := map[string]string{}
 	for _, name := range []string{"kernels_amd64.s", "kernels_avx512_amd64.s", "kernels_bf16_amd64.s"} {
 		text, err := os.ReadFile(name)
