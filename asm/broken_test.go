@@ -181,7 +181,7 @@ func TestWrongCallsPanicBeforeAnythingIsTouched(t *testing.T) {
 			"expand, a mask short":        func() { o.Expand(4, p(64), q(32), []byte{0xFF}) },
 			"expand, half a number":       func() { o.Expand(2, p(31), q(32), bytes.Repeat([]byte{0xFF}, 2)) },
 			"expand, numbers of three":    func() { o.Expand(3, p(48), q(48), bytes.Repeat([]byte{0xFF}, 2)) },
-			"expand onto its mask":        func() { m := p(24); o.Expand(1, m[:16], q(ones(m[15:17])), m[15:17]) },
+			"expand onto its mask":        func() { m := p(24); o.Expand(1, m[:16], q(Ones(m[15:17])), m[15:17]) },
 			"pick, a word short":          func() { o.Pick(3, 3, p(32), q(124)) },
 			"pick, above a word":          func() { o.Pick(30, 3, p(32), q(128)) },
 			"pick, more than a byte":      func() { o.Pick(0, 9, p(32), q(128)) },
@@ -243,7 +243,7 @@ func TestLevelsAreWhatTheySay(t *testing.T) {
 			t.Errorf("%v calls itself %v", level, o.Level())
 		}
 	}
-	compared := []string{"level", "blocks", "float8", "bytes", "nibbles", "cast", "halfBytes", "gather", "transpose", "swap", "lanes", "spread", "fields", "pairs", "pairsHigh", "columns", "each", "pick", "expand", "special", "absmax", "nearest", "int8"}
+	compared := []string{"level", "blocks", "float8", "bytes", "nibbles", "cast", "halfBytes", "gather", "transpose", "swap", "lanes", "spread", "fields", "pairs", "columns", "each", "pick", "expand", "special", "absmax", "nearest", "int8"}
 	for i := range reflect.TypeFor[Ops]().NumField() {
 		if name := reflect.TypeFor[Ops]().Field(i).Name; !slices.Contains(compared, name) {
 			t.Errorf("no test compares %s", name)

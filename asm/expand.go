@@ -11,14 +11,14 @@ import (
 func (o *Ops) Expand(size int, dst, src, mask []byte) {
 	want(size == 1 || size == 2 || size == 4, "numbers of that size")
 	n := len(dst) / size
-	want(n*size == len(dst) && len(mask) == (n+7)/8 && ones(mask)*size == len(src), "a mask of other numbers")
+	want(n*size == len(dst) && len(mask) == (n+7)/8 && Ones(mask)*size == len(src), "a mask of other numbers")
 	want(n%8 == 0 || mask[n/8]>>(n%8) == 0, "bits behind the end")
 	apart(dst, src)
 	apart(dst, mask)
 	done := 0
 	if kernel := o.expand[size]; kernel != nil && len(src) >= 8*size && n >= 8 {
 		done = n/8 - kernel(&dst[0], &src[0], &src[len(src)-8*size], &mask[0], n/8)
-		src = src[ones(mask[:done])*size:]
+		src = src[Ones(mask[:done])*size:]
 	}
 	for i := 8 * done; i < n; i++ {
 		to := dst[i*size:][:size]
@@ -30,8 +30,8 @@ func (o *Ops) Expand(size int, dst, src, mask []byte) {
 	}
 }
 
-// ones counts bits.
-func ones(p []byte) (n int) {
+// Ones counts the bits that are set.
+func Ones(p []byte) (n int) {
 	for ; len(p) >= 8; p = p[8:] {
 		n += bits.OnesCount64(binary.LittleEndian.Uint64(p))
 	}

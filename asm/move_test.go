@@ -195,7 +195,7 @@ func TestExpandAgreesWithTheScalarFunction(t *testing.T) {
 								mask[i/8] |= 1 << (i % 8)
 							}
 						}
-						src := make([]byte, ones(mask)*size)
+						src := make([]byte, Ones(mask)*size)
 						rng.Read(src)
 						same(t, o, call{fmt.Sprintf("%d numbers, %x", n, mask), func(o *Ops, dst, src []byte) { o.Expand(size, dst, src, mask) }}, src, n*size)
 					}

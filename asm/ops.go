@@ -10,12 +10,10 @@ type Ops struct {
 	// All are by type first.
 	blocks  [3][Kinds]func(dst, src *byte, n int)
 	float8  [3][Floats8]float8Kernel
-	bytes   [3][bytesTwice + 1]bytesKernel // by Op
-	nibbles [3][2][opsN][2]bookKernel      // by order, Op, chunks of 32 or 64
-	pairs   [3]bookKernel                  // Scale, the low nibble first, runs of 16, two each time
-	// The same, the high nibble first.
-	pairsHigh [3]bookKernel
-	cast      [3][3]func(dst, src *byte, n int) // by types, 32 numbers each time
+	bytes   [3][bytesTwice + 1]bytesKernel    // by Op
+	nibbles [3][2][opsN][2]bookKernel         // by order, Op, chunks of 32 or 64
+	pairs   [3][2]bookKernel                  // by order, Scale, runs of 16, two each time
+	cast    [3][3]func(dst, src *byte, n int) // by types, 32 numbers each time
 
 	halfBytes [3]func(dst, src *byte, a, b *float32, book *float32, shift *uint64, chunks, n int)
 	gather    [2]func(dst, codes *byte, groups *uint16, table *byte, n int) // 16 elements each time

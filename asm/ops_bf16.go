@@ -22,7 +22,7 @@ func (o *Ops) avx512BF16() {
 			o.nibbles[BF16][high][Scale][i] = k.in(order)
 		}
 	}
-	o.pairs[BF16] = bookPairsBF16AVX512BF16
+	o.pairs[BF16][0] = bookPairsBF16AVX512BF16
 	o.cast[F16][BF16] = castF16ToBF16AVX512BF16
 }
 

@@ -119,19 +119,15 @@ func (o *Ops) Nibbles(c Nibbles, to Type, dst, src []byte, a, b []float32, run i
 	want(c.Op < opsN && run%2 == 0, "runs of nibbles end within a byte")
 	split(elems, run, c.Op, a, b)
 	apart(dst, src)
-	kernelOfPairs := o.pairs[to]
-	if c.High {
-		kernelOfPairs = o.pairsHigh[to]
-	}
-	if pairs := elems / 32; kernelOfPairs != nil && run == 16 && c.Op == Scale && pairs > 0 {
-		kernelOfPairs(&dst[0], &src[0], &a[0], &a[0], &c.Book[0], 1, pairs)
-		dst, src, a, elems = dst[32*to.Size()*pairs:], src[16*pairs:], a[2*pairs:], elems-32*pairs
-	}
-	var kernel func(r, runs, chunks, at int)
 	high := 0
 	if c.High {
 		high = 1
 	}
+	if k, pairs := o.pairs[to][high], elems/32; k != nil && run == 16 && c.Op == Scale && pairs > 0 {
+		k(&dst[0], &src[0], &a[0], &a[0], &c.Book[0], 1, pairs)
+		dst, src, a, elems = dst[32*to.Size()*pairs:], src[16*pairs:], a[2*pairs:], elems-32*pairs
+	}
+	var kernel func(r, runs, chunks, at int)
 	chunk, which := 32, 0
 	if run%64 == 0 && o.nibbles[to][high][c.Op][1] != nil {
 		chunk, which = 64, 1

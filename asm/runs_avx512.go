@@ -41,7 +41,7 @@ func (o *Ops) runsAVX512() {
 			}
 		}
 	}
-	o.pairs = [3]bookKernel{F32: bookPairsF32AVX512, BF16: bookPairsBF16AVX512, F16: bookPairsF16AVX512}
+	o.pairs[F32][0], o.pairs[BF16][0], o.pairs[F16][0] = bookPairsF32AVX512, bookPairsBF16AVX512, bookPairsF16AVX512
 	o.halfBytes = [3]func(dst, src *byte, a, b *float32, book *float32, shift *uint64, chunks, n int){
 		F32: halfBytesShiftF32AVX512, BF16: halfBytesShiftBF16AVX512, F16: halfBytesShiftF16AVX512,
 	}

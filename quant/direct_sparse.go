@@ -35,7 +35,7 @@ func (f *sparse) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo,
 	}
 	for r := range hi - lo {
 		mask := parts[1][r*width:][:width]
-		n := ones(mask) * f.size
+		n := int64(asm.Ones(mask)) * f.size
 		o.Expand(int(f.size), dense, values[:n], mask)
 		values = values[n:]
 		out := dst[r*size:][:size]

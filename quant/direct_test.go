@@ -215,7 +215,7 @@ func (f *sparse) randomParts(rng *rand.ChaCha8) [][]byte {
 			}
 			row[c/8] |= bits << (c % 8)
 		}
-		mask, f.values = append(mask, row...), f.values+ones(row)
+		mask, f.values = append(mask, row...), f.values+int64(asm.Ones(row))
 	}
 	values := make([]byte, f.values*f.size)
 	rng.Read(values)

@@ -1,8 +1,6 @@
 package quant
 
 import (
-	"encoding/binary"
-	"math/bits"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/asm"
@@ -68,17 +66,6 @@ func (f *sparse) decode(dst []float32, parts [][]byte, lo, hi int64) {
 
 // start reads where the values of a row begin.
 func (f *sparse) start(p []byte) int64 { return int64(u32(p)) | int64(u32(p[4:]))<<32 }
-
-// ones counts the bits of a mask.
-func ones(mask []byte) (n int64) {
-	for ; len(mask) >= 8; mask = mask[8:] {
-		n += int64(bits.OnesCount64(binary.LittleEndian.Uint64(mask)))
-	}
-	for _, b := range mask {
-		n += int64(bits.OnesCount8(b))
-	}
-	return n
-}
 
 // bindSparse takes compressed-tensors' bit masks, with the prefix that older
 // versions kept and without it.
@@ -172,7 +159,7 @@ func (s *set) sparseRows(stem string, w *Weight, f *sparse, mask *tensor.Info) e
 		if starts != nil && f.start(starts[8*r:]) != next {
 			return wire.ErrMismatch.With("%s and %s disagree at row %d", wire.Quote(offsets.Name), wire.Quote(mask.Name), r)
 		}
-		n := ones(row)
+		n := int64(asm.Ones(row))
 		if f.half && 2*n != f.cols {
 			return wire.ErrMismatch.With("%s has %d bits in row %d of %d", wire.Quote(mask.Name), n, r, f.cols)
 		}
