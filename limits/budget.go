@@ -118,13 +118,18 @@ func (b *Budget) Alloc(n int64) error {
 	if uint64(n) > uint64(b.single) {
 		return &Error{SingleAlloc, n, b.single}
 	}
-	for a := b; a != nil && n > a.largest.Load(); a = a.parent { // theirs is that of all below
-		raise(&a.largest, n)
-	}
+	b.noteBuffer(n)
 	if b.parent == nil && b.shared[held].take(n) {
 		return nil // charge, without the call
 	}
 	return b.charge(held, n)
+}
+
+// noteBuffer keeps the largest buffer: of an account, that of all below it too.
+func (b *Budget) noteBuffer(n int64) {
+	for a := b; a != nil && n > a.largest.Load(); a = a.parent {
+		raise(&a.largest, n)
+	}
 }
 
 // Hold charges n bytes without asking the ceiling of one buffer: many small

@@ -27,9 +27,7 @@ func (w *Workspace) Alloc(n int64) error {
 	if uint64(n) > uint64(w.b.single) {
 		return &Error{SingleAlloc, n, w.b.single}
 	}
-	if n > w.b.largest.Load() {
-		raise(&w.b.largest, n)
-	}
+	w.b.noteBuffer(n)
 	return w.Take(n)
 }
 

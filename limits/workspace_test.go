@@ -66,3 +66,21 @@ func TestAWorkspaceAsksEveryCeiling(t *testing.T) {
 		})
 	}
 }
+
+// What a request's pickle took at once shows in its host's account, as any
+// other buffer does.
+func TestTheLargestBufferOfAWorkspaceIsItsHostsToo(t *testing.T) {
+	host := limitstest.Open(t, limits.Policy{})
+	b := host.Child(limits.Policy{})
+	defer b.Close()
+	w := b.Workspace()
+	defer w.Close()
+	if _, err := limits.MakeWork[byte](&w, 77); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range []*limits.Budget{b, host} {
+		if got := limitstest.Peak(a, limits.SingleAlloc); got != 77 {
+			t.Errorf("largest buffer %d, want 77", got)
+		}
+	}
+}
