@@ -194,7 +194,7 @@ func (d *decoder) object(m *zip.Member, err error) error {
 }
 
 // names makes the index of names, then refuses what NumPy could take for two
-// things: a member "a" beside "a.npy".
+// things: a member "a" beside "a.npy", also where "a" is an array too, "b.npy".
 func (d *decoder) names() (err error) {
 	f := d.out
 	f.index, err = wire.NewNameSet(d.b, len(f.Infos), func(i int) string { return f.Infos[i].Name })
@@ -209,10 +209,14 @@ func (d *decoder) names() (err error) {
 			return err
 		}
 	}
-	for _, other := range f.other {
-		if i, found := f.index.Find(other.(string)); found {
-			d.at = int(f.arrays[i].member)
-			return d.fail(0, wire.ErrDuplicate.With("there is a member %s too", wire.Quote(other.(string))))
+	for i := range f.Archive.Members {
+		if err := d.steps.Step(); err != nil {
+			return err
+		}
+		name := f.Archive.Members[i].Name
+		if k, found := f.index.Find(name); found {
+			d.at = int(f.arrays[k].member)
+			return d.fail(0, wire.ErrDuplicate.With("there is a member %s too", wire.Quote(name)))
 		}
 	}
 	d.stage = stDone
