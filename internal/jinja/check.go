@@ -44,6 +44,7 @@ func Check(template string) []Issue {
 		c.token(t)
 		c.before, c.last = c.last, t
 	}
+	slices.SortFunc(c.issues, func(a, b Issue) int { return a.Off - b.Off })
 	return c.issues
 }
 
@@ -51,6 +52,8 @@ type checker struct {
 	lex          lexer
 	before, last token
 	nest         []bool // brackets that are open: true for a subscript
+	piece        token  // the first piece of a name in this tag, if its kind is text
+	joining      bool   // something in this tag joins pieces
 	issues       []Issue
 }
 
@@ -68,6 +71,7 @@ func (c *checker) token(t token) {
 		c.report(t, CodeSyntax, "%s", t.text)
 	case open, close:
 		c.nest = c.nest[:0]
+		c.piece, c.joining = token{}, false
 	case text:
 		c.text(t)
 	case name:
@@ -83,16 +87,43 @@ func (c *checker) text(t token) {
 	switch {
 	case strings.Contains(t.text, "__"):
 		c.report(t, CodeDunder, "the string %s names an internal attribute", wire.Quote(t.text))
+	case leadsInside(t.text):
+		c.report(t, CodeDunder, "the string %s names an attribute that leads into the interpreter", wire.Quote(t.text))
 	case t.text == "attr" && c.last.kind == punct && c.last.text == "(" && filters[c.before.text]:
 		c.report(t, CodeAttr, "the filter attr is applied through %s", c.before.text)
 	case strings.Contains(t.text, "%c"), isPiece(t) && c.last.kind == punct && joins[c.last.text]:
 		c.report(t, CodeComputed, "the string %s is a piece of a name", wire.Quote(t.text))
+	case isPiece(t) && c.piece.kind != text:
+		c.piece = t
+		c.joinedInTag()
+	}
+}
+
+// leadsInside reports a string that names one of the escapes: as a subscript it
+// finds the attribute, and filters take a path of them.
+func leadsInside(s string) bool {
+	for part := range strings.SplitSeq(s, ".") {
+		if escapes[part] && part != "format" && part != "format_map" {
+			return true
+		}
+	}
+	return false
+}
+
+// joinedInTag looks for a piece and what joins it in one tag, in any order.
+func (c *checker) joinedInTag() {
+	if c.joining && c.piece.kind == text {
+		c.report(c.piece, CodeComputed, "the string %s is a piece of a name", wire.Quote(c.piece.text))
 	}
 }
 
 // joined looks at an operator after a piece of a name, and at one that computes
 // a subscript.
 func (c *checker) joined(t token) {
+	if t.text == "%" && c.last.kind == text {
+		c.joining = true
+		c.joinedInTag()
+	}
 	switch {
 	case joins[t.text] && isPiece(c.last):
 		c.report(c.last, CodeComputed, "the string %s is a piece of a name", wire.Quote(c.last.text))
@@ -129,10 +160,14 @@ func (c *checker) bracket(t token) {
 var filters = map[string]bool{"map": true, "select": true, "reject": true, "selectattr": true, "rejectattr": true}
 
 func (c *checker) name(t token) {
+	if (c.afterDot() || c.afterPipe()) && (fillers[t.text] || c.before.kind == text && formats[t.text]) {
+		c.joining = true
+		c.joinedInTag()
+	}
 	switch {
 	case c.last.kind == open && loaders[t.text]:
 		c.report(t, CodeImport, "the statement %s loads another template", t.text)
-	case c.afterPipe() && t.text == "attr":
+	case (c.afterPipe() || c.last.text == "filter" && c.before.kind == open) && t.text == "attr":
 		c.report(t, CodeAttr, "the filter attr looks an attribute up by name")
 	case strings.Contains(t.text, "__"), c.afterDot() && strings.HasPrefix(t.text, "_"):
 		c.report(t, CodeDunder, "%s names an internal attribute", wire.Quote(t.text))
@@ -172,6 +207,13 @@ func (c *checker) call(t token) {
 
 func (c *checker) afterDot() bool  { return c.last.kind == punct && c.last.text == "." }
 func (c *checker) afterPipe() bool { return c.last.kind == punct && c.last.text == "|" }
+
+// fillers are the methods and filters that put a piece between or around others.
+var fillers = map[string]bool{"join": true, "center": true, "ljust": true, "rjust": true}
+
+// formats put a piece into a string that stands before them. Of a variable they
+// are honest: many a template replaces the dashes of a name.
+var formats = map[string]bool{"format": true, "replace": true}
 
 // loaders are the statements that bring in another template.
 var loaders = map[string]bool{"import": true, "from": true, "include": true, "extends": true}

@@ -15,8 +15,10 @@
 // 1,000 deep.
 //
 // Not supported: custom delimiters and line statements, which no model file
-// can switch on, and values: a name that is computed from pieces, none of which
-// has an underscore, and kept in a variable is not found.
+// can switch on, and values: a name that is computed from pieces and kept in a
+// variable is not found, unless a piece begins or ends with an underscore and is
+// put to the others by an operator, or in the same tag by join, by a filling, or
+// into a string as a format.
 //
 // Grammar: Jinja 3.1, "Template Designer Documentation".
 package jinja

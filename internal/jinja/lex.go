@@ -41,11 +41,9 @@ func (l *lexer) next() token {
 			}
 			continue
 		}
-		if r, n := utf8.DecodeRuneInString(l.src[l.off:]); unicode.IsSpace(r) {
-			l.off += n
-			continue
+		if l.space(); l.off < len(l.src) {
+			return l.inside()
 		}
-		return l.inside()
 	}
 	if l.until != "" {
 		l.until, l.depth = "", 0
@@ -130,7 +128,7 @@ func (l *lexer) inside() token {
 		l.until = ""
 		return token{close, at, ""}
 	case r == '"' || r == '\'':
-		return l.quoted(byte(r))
+		return l.quoted()
 	case r == '_' || unicode.IsLetter(r):
 		end := strings.IndexFunc(rest, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 		if end < 0 {
@@ -148,20 +146,50 @@ func (l *lexer) inside() token {
 }
 
 // quoted reads a string literal and resolves its escapes as Python does, so
-// that "\x5f\x5fclass__" is seen for what it is.
-func (l *lexer) quoted(quote byte) token {
+// that "\x5f\x5fclass__" is seen for what it is. Literals side by side are one
+// string: Jinja's parser joins them.
+func (l *lexer) quoted() token {
 	at := l.off
-	for i := at + 1; i < len(l.src); i++ {
+	raw, ok := l.literal()
+	if ok && !l.atQuote() {
+		return token{text, at, unescape(raw)}
+	}
+	var out strings.Builder
+	for ok {
+		resolve(&out, raw)
+		if !l.atQuote() {
+			return token{text, at, out.String()}
+		}
+		raw, ok = l.literal()
+	}
+	l.off, l.until = len(l.src), ""
+	return token{bad, at, "a string is not closed"}
+}
+
+// literal reads from one quote to the next of its kind.
+func (l *lexer) literal() (raw string, ok bool) {
+	quote := l.src[l.off]
+	for i := l.off + 1; i < len(l.src); i++ {
 		switch l.src[i] {
 		case '\\':
 			i++
 		case quote:
-			l.off = i + 1
-			return token{text, at, unescape(l.src[at+1 : i])}
+			raw, l.off = l.src[l.off+1:i], i+1
+			return raw, true
 		}
 	}
-	l.off, l.until = len(l.src), ""
-	return token{bad, at, "a string is not closed"}
+	return "", false
+}
+
+// atQuote passes white space and reports that a string begins behind it.
+func (l *lexer) atQuote() bool {
+	l.space()
+	return l.off < len(l.src) && (l.src[l.off] == '"' || l.src[l.off] == '\'')
+}
+
+func (l *lexer) space() {
+	rest := strings.TrimLeftFunc(l.src[l.off:], unicode.IsSpace)
+	l.off = len(l.src) - len(rest)
 }
 
 // escapeDigits is how many hexadecimal digits follow \x, \u and \U.
@@ -173,6 +201,12 @@ func unescape(s string) string {
 	}
 	var out strings.Builder
 	out.Grow(len(s))
+	resolve(&out, s)
+	return out.String()
+}
+
+// resolve writes a literal's text.
+func resolve(out *strings.Builder, s string) {
 	for i := 0; i < len(s); i++ {
 		if s[i] != '\\' || i+1 == len(s) {
 			out.WriteByte(s[i])
@@ -201,7 +235,6 @@ func unescape(s string) string {
 		}
 		out.WriteByte(s[i])
 	}
-	return out.String()
 }
 
 // octal reads at most three digits that s begins with, and how many there are.
