@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // confined is a folder of this machine. Nothing outside of it is reached, except
@@ -66,7 +67,7 @@ func (c *confined) isNamed(name string) bool { return c.path != "" && name == c.
 
 // Open opens a file for reading.
 func (c *confined) Open(name string) (fs.File, error) {
-	if !fs.ValidPath(name) {
+	if !tensor.IsLocal(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
 	if c.isNamed(name) {
@@ -82,7 +83,7 @@ func (c *confined) Open(name string) (fs.File, error) {
 
 // Stat describes a file, links followed as Open follows them.
 func (c *confined) Stat(name string) (fs.FileInfo, error) {
-	if !fs.ValidPath(name) {
+	if !tensor.IsLocal(name) {
 		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrInvalid}
 	}
 	if c.isNamed(name) {
@@ -98,7 +99,7 @@ func (c *confined) Stat(name string) (fs.FileInfo, error) {
 
 // Lstat describes a file or a link.
 func (c *confined) Lstat(name string) (fs.FileInfo, error) {
-	if !fs.ValidPath(name) {
+	if !tensor.IsLocal(name) {
 		return nil, &fs.PathError{Op: "lstat", Path: name, Err: fs.ErrInvalid}
 	}
 	return c.root.Lstat(filepath.FromSlash(name))
@@ -106,7 +107,7 @@ func (c *confined) Lstat(name string) (fs.FileInfo, error) {
 
 // ReadLink says where a link leads.
 func (c *confined) ReadLink(name string) (string, error) {
-	if !fs.ValidPath(name) {
+	if !tensor.IsLocal(name) {
 		return "", &fs.PathError{Op: "readlink", Path: name, Err: fs.ErrInvalid}
 	}
 	return c.root.Readlink(filepath.FromSlash(name))

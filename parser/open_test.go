@@ -154,6 +154,23 @@ func TestOpenReadsFilesAndFolders(t *testing.T) {
 	}
 }
 
+// A name may be any bytes, where the file system takes them. What leaves the
+// folder is another thing.
+func TestNamesThatAreNotUTF8(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a\xff.safetensors")
+	if os.WriteFile(path, shard("a"), 0o666) != nil {
+		t.Skip("this file system wants UTF-8")
+	}
+	mustOpen(t, path, "a")
+	mustOpen(t, dir, "a")
+	for _, name := range []string{"../a", "/a", "..", "a/../\xff", "\xff/..", ""} {
+		if _, err := tensor.OpenFile(os.DirFS(dir), name); parser.ClassOf(err) != parser.Forbidden {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
 // Checkpoints of PyTorch in several files, by their index and without one.
 func TestCheckpointsInSeveralFiles(t *testing.T) {
 	seeds := map[string][]byte{}

@@ -3,6 +3,7 @@ package tensor
 import (
 	"io"
 	"io/fs"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
@@ -14,10 +15,14 @@ type Handle struct {
 	Size int64
 }
 
+// IsLocal reports whether a path stays in its folder. It takes what fs.ValidPath
+// takes, and names that are not UTF-8: most systems have them.
+func IsLocal(name string) bool { return fs.ValidPath(strings.ToValidUTF8(name, "?")) }
+
 // OpenFile opens a regular file of a folder. A FIFO, a device or a folder is
 // never opened: opening one may hang or have effects.
 func OpenFile(fsys fs.FS, name string) (*Handle, error) {
-	if !fs.ValidPath(name) {
+	if !IsLocal(name) {
 		return nil, wire.ErrForbidden.With("path %s leaves its folder", wire.Quote(name))
 	}
 	before, err := fs.Stat(fsys, name)
