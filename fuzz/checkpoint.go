@@ -25,8 +25,11 @@ var storageClasses = [...]struct {
 	size int
 }{
 	{"torch FloatStorage", 4}, {"torch LongStorage", 8}, {"torch ByteStorage", 1}, {"torch HalfStorage", 2}, {"torch BFloat16Storage", 2},
-	{"torch DoubleStorage", 8}, {"torch BoolStorage", 1}, {"torch ComplexFloatStorage", 8}, {"torch QInt8Storage", 1}, {"torch.storage UntypedStorage", 1},
+	{"torch DoubleStorage", 8}, {"torch BoolStorage", 1}, {"torch ComplexFloatStorage", 8}, {quantizedClass, 1}, {"torch.storage UntypedStorage", 1},
 }
+
+// quantizedClass is the one whose tensors have a quantizer.
+const quantizedClass = "torch QInt8Storage"
 
 var rebuildTypes = [...]string{"torch float8_e4m3fn", "torch uint16", "torch uint32", "torch float4_e2m1fn_x2", "torch complex32", "torch bits8", "torch float32"}
 
@@ -115,7 +118,7 @@ func (p *planner) entry(i int) {
 	default:
 		p.unicode(fmt.Sprintf("w%d", i))
 	}
-	switch p.byte() % 12 {
+	switch p.byte() % 11 {
 	case 0:
 		p.text("]")
 	case 1:
@@ -137,8 +140,6 @@ func (p *planner) entry(i int) {
 		p.sparse()
 	case 5:
 		p.unicode(strings.Map(func(r rune) rune { return r & 0x7f }, string(p.raw())))
-	case 6:
-		p.quantized()
 	default:
 		p.tensor()
 	}
@@ -191,7 +192,11 @@ func (p *planner) view(count int) [2]int {
 func (p *planner) tensor() {
 	i := int(p.byte()) % len(p.list)
 	s := p.list[i]
-	if storageClasses[s.class].name == "torch.storage UntypedStorage" {
+	switch storageClasses[s.class].name {
+	case quantizedClass:
+		p.quantized(i)
+		return
+	case "torch.storage UntypedStorage":
 		p.global("torch._utils _rebuild_tensor_v3")
 		p.text("(")
 		p.storage(i)
@@ -252,7 +257,7 @@ func (p *planner) sparse() {
 		i++
 	}
 	v := int(p.byte()) % len(p.list)
-	if i == len(p.list) || storageClasses[p.list[v].class].name == "torch.storage UntypedStorage" {
+	if values := storageClasses[p.list[v].class].name; i == len(p.list) || values == "torch.storage UntypedStorage" || values == quantizedClass {
 		p.tensor()
 		return
 	}
@@ -275,8 +280,8 @@ func (p *planner) sparse() {
 	p.text("\x86t\x86R")
 }
 
-func (p *planner) quantized() {
-	i := int(p.byte()) % len(p.list)
+// quantized writes a tensor with its quantizer over storage i.
+func (p *planner) quantized(i int) {
 	p.global("torch._utils _rebuild_qtensor")
 	p.text("(")
 	p.storage(i)

@@ -1,5 +1,7 @@
 package fuzz
 
+import "strings"
+
 // The containers and calls that a [Pickle] may hold.
 
 func (p *Pickle) tuple(depth int) {
@@ -257,13 +259,13 @@ func (p *Pickle) parameter() {
 	p.call(3)
 }
 
-// dtype writes numpy.dtype with its state.
+// dtype writes numpy.dtype with its state, of elements of four bytes.
 func (p *Pickle) dtype() {
 	if p.replay(dtypeKind) {
 		return
 	}
 	p.global("numpy", "dtype")
-	p.text([]string{"f4", "i8", "u1", "b1"}[p.byte()%4])
+	p.text([]string{"f4", "i4", "u4", "V4"}[p.byte()%4])
 	p.op("\x89")
 	p.op("\x88")
 	p.call(3)
@@ -273,8 +275,8 @@ func (p *Pickle) dtype() {
 	p.op("N")
 	p.op("N")
 	p.op("N")
-	p.integer(-1)
-	p.integer(-1)
+	p.integer(4)
+	p.integer(1)
 	p.integer(0)
 	p.op("t")
 	p.op("b")
@@ -299,11 +301,15 @@ func (p *Pickle) numpy() {
 	p.call(3)
 	p.op("(")
 	p.integer(1)
-	p.ints(int(p.byte()) % 3)
+	rows, columns := int64(p.byte()%4), int64(p.byte()%4)
+	p.op("(")
+	p.integer(rows)
+	p.integer(columns)
+	p.op("t")
 	p.dtype()
 	p.op("\x89")
-	raw := string(p.raw())
-	p.with('B', 4, uint64(len(raw)), raw)
+	size := 4 * rows * columns
+	p.with('B', 4, uint64(size), strings.Repeat("\x3f", int(size)))
 	p.op("t")
 	p.op("b")
 }

@@ -111,7 +111,7 @@ func (m *machine) call(callee, args ref, isNew bool) error {
 	if isNew {
 		signature = rules[id].new
 	}
-	taken := m.takes(signature, args)
+	taken := m.takes(signature, args) && (id != NumpyFromBuffer || m.isArrayOrder(args))
 	if err := m.settle(); err != nil {
 		return err
 	}
@@ -123,6 +123,11 @@ func (m *machine) call(callee, args ref, isNew bool) error {
 	}
 	if err := m.event(UseCall, callee, args, true); err != nil {
 		return err
+	}
+	if id == NumpyFromBuffer || id == NumpyScalar {
+		if err := m.hasAllBytes(id, args); err != nil {
+			return err
+		}
 	}
 	return m.construct(id, callee, args)
 }
@@ -246,7 +251,7 @@ func (m *machine) opBuild() error {
 		return m.misfit(target, "is given a state")
 	}
 	ok := id != NoID && m.g.state(target) == refAbsent && m.fits(rules[id].state, state, refAbsent) &&
-		(id != NumpyDType || m.dtypeFits(target, state))
+		(id != NumpyDType || m.dtypeFits(target, state)) && (id != NumpyReconstruct || m.isArrayVersion(state))
 	if err := m.settle(); err != nil {
 		return err
 	}
@@ -266,6 +271,8 @@ func (m *machine) opBuild() error {
 		return m.array(state)
 	case NumpyDType:
 		return m.describes(target, state)
+	case NumpyReconstruct:
+		return m.hasAllBytes(id, state)
 	}
 	return nil
 }

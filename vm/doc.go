@@ -62,8 +62,9 @@
 // another place than the first; a key or an element that stands twice; a list
 // for the arguments of a call; numbers in other forms than picklers write; a
 // value that contains itself; a state of a numpy.dtype that NumPy would not write,
-// such as a field beyond the end of its element. A scan notes the first of these and goes on as
-// the more lenient loader would.
+// such as a field beyond the end of its element; an array of NumPy with other
+// bytes than as many as its shape and type say. A scan notes the first of these
+// and goes on as the more lenient loader would.
 //
 // # Not supported
 //

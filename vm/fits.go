@@ -275,12 +275,19 @@ func (m *machine) isDTypeState(n *node) bool {
 			return false
 		}
 	}
+	if version, _ := m.g.int64(part(0)); version < 0 || version > 4 {
+		return false
+	}
 	names := func(r ref) bool { return m.g.kind(r) == KindText }
-	return m.fits("x", part(1), refAbsent) &&
+	return m.fits("x", part(1), refAbsent) && isByteOrder(m.g.text(part(1))) &&
 		(part(2) == refNone || m.isSubarray(part(2))) &&
 		(part(3) == refNone || m.g.kind(part(3)) == KindTuple && m.all(part(3), names)) &&
 		(part(4) == refNone || m.isFields(part(4)))
 }
+
+// isByteOrder reports one of NumPy's marks. It takes any other letter for its own
+// order.
+func isByteOrder(s string) bool { return s == "<" || s == ">" || s == "|" || s == "=" }
 
 // isSubarray reports (dtype, shape).
 func (m *machine) isSubarray(r ref) bool {

@@ -178,12 +178,11 @@ func (m *machine) arraySize(s arrayState) (uint64, error) {
 // itemSize is the bytes of an element of an array's dtype. No array has a dtype
 // that is a subarray.
 func (m *machine) itemSize(dtype ref) (uint64, bool) {
-	const subarray = 2
 	size, _, ok := m.codeSize(dtype)
 	state := m.g.state(dtype)
 	if !ok || state == refAbsent {
 		return size, ok
 	}
 	return size, m.fits(rules[NumpyDType].state, state, refAbsent) && m.dtypeFits(dtype, state) &&
-		m.g.elem(m.g.node(state).a+subarray) == refNone
+		m.g.elem(m.g.node(state).a+dtypeSubarray) == refNone
 }

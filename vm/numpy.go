@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -103,32 +104,84 @@ func (m *machine) subarrayFits(r ref, size uint64) bool {
 	if !ok {
 		return false
 	}
-	shape := []ref{m.g.elem(n.a + 1)}
-	if m.g.kind(shape[0]) == KindTuple {
-		dims := m.g.node(shape[0])
-		m.toil += int64(dims.n)
-		if dims.n > maxSubarray {
-			return false
-		}
-		shape = shape[:0]
-		for i := range dims.n {
-			shape = append(shape, m.g.elem(dims.a+i))
-		}
+	shape := m.g.elem(n.a + 1)
+	if m.g.kind(shape) != KindTuple {
+		d, ok := m.g.int64(shape)
+		return ok && d >= 0 && d <= mostElements && all*uint64(d) == size
 	}
-	for _, r := range shape {
-		d, ok := m.g.int64(r)
-		if !ok || d < 0 || d > 1<<31 {
-			return false
-		}
-		if all *= uint64(d); all > 1<<31 {
-			return false
-		}
-	}
-	return all == size
+	count, ok := m.elements(shape)
+	return ok && all*count == size
 }
 
-// maxSubarray is how many dimensions an array of NumPy can have.
-const maxSubarray = 64
+// mostElements is more than a pickle can hold.
+const mostElements = 1 << 31
+
+// elements is how many elements an array of this shape has.
+func (m *machine) elements(shape ref) (uint64, bool) {
+	if m.g.kind(shape) != KindTuple {
+		return 0, false
+	}
+	dims, product := m.g.node(shape), uint64(1)
+	m.toil += int64(dims.n)
+	if dims.n > maxRank {
+		return 0, false
+	}
+	for i := range dims.n {
+		d, ok := m.g.int64(m.g.elem(dims.a + i))
+		if !ok || d < 0 || d > mostElements {
+			return 0, false
+		}
+		if product *= uint64(d); product > mostElements {
+			return 0, false
+		}
+	}
+	return product, true
+}
+
+// isArrayVersion reports the state of an array, of the right types, in a version
+// that NumPy reads. A state of four parts has none.
+func (m *machine) isArrayVersion(state ref) bool {
+	n := m.g.node(state)
+	version, _ := m.g.int64(m.g.elem(n.a))
+	return n.n == 4 || version == 0 || version == 1
+}
+
+// isArrayOrder reports arguments of _frombuffer that name one of the orders that
+// picklers write. NumPy takes others too.
+func (m *machine) isArrayOrder(args ref) bool {
+	order := m.g.text(m.g.elem(m.g.node(args).a + 3))
+	return order == "C" || order == "F"
+}
+
+// hasAllBytes asks that an array or a scalar has as many bytes as its shape and
+// type say; parts are its state, or the arguments that make it.
+func (m *machine) hasAllBytes(id ID, parts ref) error {
+	n := m.g.node(parts)
+	var data, dtype uint32
+	shape := refEmpty
+	switch {
+	case id == NumpyScalar:
+		dtype, data = n.a, n.a+1
+	case id == NumpyFromBuffer:
+		data, dtype, shape = n.a, n.a+1, m.g.elem(n.a+2)
+	default: // before them, a version may stand
+		dtype, data, shape = n.a+n.n-3, n.a+n.n-1, m.g.elem(n.a+n.n-4)
+	}
+	count, ok := m.elements(shape)
+	size, _, known := m.codeSize(m.g.elem(dtype))
+	if err := m.settle(); err != nil {
+		return err
+	}
+	// A class may name a dtype, whose size is not known here, and what Python 2
+	// wrote as text was encoded since.
+	if data := m.g.elem(data); ok && (!known || m.g.kind(data) != KindBytes || count*size == uint64(len(m.g.text(data)))) {
+		return nil
+	}
+	return m.strict(wire.ErrMismatch, "shape and type of an array ask for another number of bytes", refAbsent)
+}
+
+// maxRank is how many dimensions an array of NumPy can have.
+const maxRank = 64
 
 // fieldsFit reports fields that lie inside of an element.
 func (m *machine) fieldsFit(r ref, size uint64) bool {

@@ -13,8 +13,8 @@ type rule struct {
 var rules = [...]rule{
 	OrderedDict: {"?e", "", "A"},
 	Counter:     {"?k", "", "A"},
-	DefaultDict: {"|F?E", "", "A"},
-	Deque:       {"?e?z", "", "A"},
+	DefaultDict: {"|F?E", "", ""},
+	Deque:       {"?e?z", "", ""},
 	Set:         {"?e", "", ""},
 	FrozenSet:   {"?e", "-", ""},
 	ByteArray:   {"|y|tl", "-", ""},

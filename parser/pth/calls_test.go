@@ -63,7 +63,7 @@ func walk(t *testing.T, b *limits.Budget, g *vm.Graph) *walker {
 		t.Fatal(err)
 	}
 	keys.Add(0)
-	st := &stores{b: b, keys: keys, list: []store{{name: "data/0", parent: noParent, span: tensor.Span{Off: 64, Len: 16}}}}
+	st := &stores{b: b, keys: keys, parts: archiveParts, list: []store{{name: "data/0", parent: noParent, span: tensor.Span{Off: 64, Len: 16}}}}
 	for v := range g.Persistents() {
 		if err := st.declare(v); err != nil {
 			t.Fatal(err)
@@ -159,10 +159,18 @@ func TestNoPersistentIDIsTakenOnTrust(t *testing.T) {
 		tup(txt("storage"), glob("torch", "FloatStorage"), txt("0"), none, num(4)),
 		tup(txt("storage"), glob("torch", "FloatStorage"), txt("0"), txt("cpu"), none),
 		tup(txt("storage"), glob("torch", "FloatStorage"), txt("0"), txt("cpu"), num(-1)),
-		tup(txt("storage"), glob("torch", "FloatStorage"), txt("0"), txt("cpu"), num(4), none, none),
 	} {
-		if _, err := new(stores).parsePID(load(t, b, code).Root()); err == nil {
+		if _, err := (&stores{parts: archiveParts}).parsePID(load(t, b, code).Root()); err == nil {
 			t.Errorf("%q is taken", code)
+		}
+	}
+	parts := []string{txt("storage"), glob("torch", "FloatStorage"), txt("0"), txt("cpu"), num(4), none, none}
+	for n := range len(parts) + 1 {
+		for _, want := range []int{archiveParts, legacyParts} {
+			_, err := (&stores{parts: want}).parsePID(load(t, b, tup(parts[:n]...)).Root())
+			if taken := err == nil; taken != (n == want) {
+				t.Errorf("%d parts, %d are right: %v", n, want, err)
+			}
 		}
 	}
 	w := walk(t, b, load(t, b, storage))

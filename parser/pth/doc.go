@@ -42,8 +42,9 @@
 // Tensors of one storage have the same Info.Storage. A view that is not
 // row-major has strides, and its span is the whole storage. Conjugate and
 // negative views are resolved as they are read, so they are read in order only
-// and their storage has a name of its own. Everything that is no tensor is
-// metadata ([File.Meta]).
+// and their storage has a name of its own. A tensor of a quantized type has a
+// quantizer, and no other has. Everything that is no tensor is metadata
+// ([File.Meta]).
 //
 // # Order
 //
@@ -51,8 +52,9 @@
 // before the checkpoint, the pickle of the checkpoint, persistent ids, keys of a
 // legacy file, records without a reference, tensors. Each stage runs once. The
 // walk over the values is charged 16 steps a value, since a pickle can refer to
-// one container many times; it ends because no value contains itself. Decode reads the archive's directory, each local header, the
-// small records and the pickle; of a legacy file the pickles and the counts.
+// one container many times; it ends because no value contains itself. Decode
+// reads the archive's directory, each local header, the small records and the
+// pickle; of a legacy file the pickles and the counts.
 //
 // # Limits
 //
@@ -69,5 +71,7 @@
 // By name: tar archives of PyTorch 0.1, TorchScript, PT2 (torch.export),
 // torch.package, encrypted archives, deflated records, 7z and other wrappers,
 // plain pickles; views of packed quantized types; casts of tensors whose device
-// has no storages. Sparse tensors are not made dense.
+// has no storages. Sparse tensors are not made dense. The parts of a nested tensor
+// must agree in their shapes; what its sizes and offsets say of the buffer is not
+// looked at.
 package pth

@@ -112,6 +112,15 @@ func findStorageClass(class string) *scalar {
 	return findScalar(strings.ToLower(name))
 }
 
+// quantized reports a type whose numbers mean nothing without a scale.
+func (s *scalar) quantized() bool {
+	switch s.dtype {
+	case tensor.QI8, tensor.QU8, tensor.QI32, tensor.QU4x2, tensor.QU2x4:
+		return true
+	}
+	return false
+}
+
 // order is the byte order of a type's elements in a file of this order.
 func (s *scalar) order(file tensor.Order) tensor.Order {
 	if s.size == 1 {

@@ -51,7 +51,7 @@ func (d *decoder) openLegacy() error {
 		d.drop(g)
 	}
 	d.legacy = l
-	d.st = &stores{b: d.b, keys: keys}
+	d.st = &stores{b: d.b, keys: keys, parts: legacyParts}
 	d.st.add = func(key string) (int, error) { return l.add(d.st, key) }
 	d.out.layout = Legacy
 	d.stage = stGraph

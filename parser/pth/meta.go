@@ -6,7 +6,6 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
@@ -222,11 +221,8 @@ func (w *walker) hollow(c call) error {
 	if err != nil {
 		return err
 	}
-	if dims, ok := c.args.At(at + 1).Dims(); !ok || dims > maxDims {
-		return c.fail(wire.ErrRange.With("dimensions are no tuple of at most %d integers", maxDims))
-	}
-	if err := w.visit(1); err != nil || w.yield == nil {
-		return err
+	if w.yield == nil {
+		return w.hollowFits(&c, at)
 	}
 	h := Hollow{Class: "torch.Tensor", DType: s.name}
 	if at == 1 && c.args.At(0).Kind() == vm.KindGlobal {
@@ -235,4 +231,21 @@ func (w *walker) hollow(c call) error {
 	h.Shape, _ = c.args.At(at + 1).Ints(nil)
 	w.say("", h)
 	return nil
+}
+
+// hollowFits proves the geometry of a tensor without data, whose size is
+// argument at+1: torch computes how large a storage would be.
+func (w *walker) hollowFits(c *call, at int) error {
+	var v view
+	var err error
+	if v.shape, err = w.dims(c, c.args.At(at+1)); err != nil {
+		return err
+	}
+	if v.strides, err = w.dims(c, c.args.At(at+2)); err != nil {
+		return err
+	}
+	if _, err := v.elements(1<<63 - 1); err != nil {
+		return c.fail(err)
+	}
+	return w.visit(1)
 }

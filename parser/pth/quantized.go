@@ -2,6 +2,7 @@ package pth
 
 import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
@@ -26,6 +27,9 @@ func (w *walker) quantized(c call) error {
 		d, err := w.dense(c)
 		if err != nil {
 			return err
+		}
+		if !d.scalar.quantized() {
+			return c.fail(wire.ErrMismatch.With("a quantizer for a tensor of %s", d.scalar.name))
 		}
 		if err := w.emit(&d); err != nil {
 			return err
@@ -62,6 +66,11 @@ func (w *walker) oneScale(c *call, q vm.Value) error {
 	return nil
 }
 
+// isFloat reports the types that torch takes for scales.
+func isFloat(t tensor.DType) bool {
+	return t == tensor.F64 || t == tensor.F32 || t == tensor.F16 || t == tensor.BF16
+}
+
 // scales is (scheme, scales, zero points, axis): one each for the channels.
 func (w *walker) scales(c *call, q vm.Value, channels int64) error {
 	axis, ok := channelAxis(q)
@@ -86,11 +95,17 @@ func (w *walker) scales(c *call, q vm.Value, channels int64) error {
 		count := int64(-1)
 		if v.Kind() == vm.KindList {
 			count = int64(v.Len())
-		} else if len(w.infos) == at+1 {
-			count = w.infos[at].Elements()
+		} else if len(w.infos) == at+1 && len(w.infos[at].Shape) == 1 {
+			count = w.infos[at].Shape[0]
 		}
-		if count != channels {
+		switch {
+		case count < 0:
+			return c.fail(wire.ErrMismatch.With("%s are no vector", name))
+		case count != channels:
 			return c.fail(wire.ErrMismatch.With("%d %s for %d channels", count, name, channels))
+		}
+		if i == 0 && v.Kind() != vm.KindList && !isFloat(w.infos[at].DType) {
+			return c.fail(wire.ErrMismatch.With("scales of type %s", w.infos[at].TypeName()))
 		}
 	}
 	return nil

@@ -34,6 +34,7 @@ type stores struct {
 	next  int        // of ids: the one that a walk most likely asks for
 	class classSize  // of the last id
 	order tensor.Order
+	parts int // of a persistent id
 	// add makes a store for a key that is not there, or refuses it.
 	add func(key string) (int, error)
 }
@@ -56,24 +57,28 @@ type declared struct {
 	storageRef
 }
 
-// pid reads a persistent id: ("storage", class, key, location, count), in
-// legacy files with a sixth element that makes a view or is None.
+// The parts of a persistent id: ("storage", class, key, location, count), in
+// legacy files with one more, which makes a view or is None. Each loader of
+// torch unpacks its own number and takes no other.
+const (
+	archiveParts = 5
+	legacyParts  = 6
+)
+
+// pid is a persistent id as it reads.
 type pid struct {
-	scalar   *scalar
-	key      string
-	count    uint64
-	view     vm.Value
-	hasView  bool
-	elements int
+	scalar  *scalar
+	key     string
+	count   uint64
+	view    vm.Value
+	hasView bool
 }
 
-func (s *stores) parsePID(v vm.Value) (pid, error) {
+func (s *stores) parsePID(id vm.Value) (pid, error) {
 	var out pid
-	id := v.PID()
-	if id.Kind() != vm.KindTuple || id.Len() < 5 || id.Len() > 6 {
-		return out, wire.ErrSyntax.With("persistent id is no tuple of a storage")
+	if id.Kind() != vm.KindTuple || id.Len() != s.parts {
+		return out, wire.ErrSyntax.With("persistent id is no tuple of the %d parts of a storage", s.parts)
 	}
-	out.elements = id.Len()
 	if kind := id.At(0); kind.Kind() != vm.KindText || kind.Text() != "storage" {
 		return out, wire.ErrSyntax.With("persistent id does not begin with \"storage\"")
 	}
@@ -96,7 +101,7 @@ func (s *stores) parsePID(v vm.Value) (pid, error) {
 		return out, wire.ErrRange.With("number of elements of storage %s", wire.Quote(out.key))
 	}
 	out.count = uint64(n)
-	if out.elements == 6 && id.At(5).Kind() != vm.KindNone {
+	if s.parts == legacyParts && id.At(5).Kind() != vm.KindNone {
 		out.view, out.hasView = id.At(5), true
 	}
 	return out, nil
@@ -105,7 +110,7 @@ func (s *stores) parsePID(v vm.Value) (pid, error) {
 // declare takes one persistent id that the pickle resolves: its storage must
 // be there and exactly as long as the id says.
 func (s *stores) declare(v vm.Value) error {
-	p, err := s.parsePID(v)
+	p, err := s.parsePID(v.PID())
 	if err != nil {
 		return fail("storage", v.Off(), err)
 	}
@@ -232,7 +237,7 @@ func archiveStores(a *archive) (*stores, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &stores{b: a.b, keys: a.keys, list: list, ids: ids, order: a.order, add: func(string) (int, error) {
+	return &stores{b: a.b, keys: a.keys, list: list, ids: ids, order: a.order, parts: archiveParts, add: func(string) (int, error) {
 		return 0, wire.ErrMissing.With("no record holds it")
 	}}, nil
 }

@@ -85,6 +85,9 @@ func (w *walker) strided(c call, low, high int) error {
 		}
 		next = 7
 	}
+	if d.scalar.quantized() {
+		return c.fail(wire.ErrMissing.With("a tensor of %s has no quantizer", d.scalar.name))
+	}
 	if c.args.Len() > next {
 		if err := d.flags(&c, next); err != nil {
 			return err
@@ -404,10 +407,43 @@ func (w *walker) nested(c call) error {
 	if err := c.want(4, 4); err != nil {
 		return err
 	}
+	first, listing := len(w.infos), w.yield == nil && w.exact == nil
 	for i, name := range [...]string{"buffer", "sizes", "strides", "offsets"} {
 		if err := w.part(name, func() error { return w.tensor(&c, c.args.At(i)) }); err != nil {
 			return err
 		}
+		if listing && len(w.infos) != first+i+1 { // one without data, or of several parts
+			return c.fail(wire.ErrMismatch.With("%s of a nested tensor: a dense tensor is wanted", name))
+		}
+	}
+	if !listing {
+		return nil
+	}
+	if err := nestedParts(w.infos[first:]); err != nil {
+		return c.fail(err)
+	}
+	return nil
+}
+
+// nestedParts holds the shapes of buffer, sizes, strides and offsets against
+// each other, as torch does: one row of sizes and of strides, and one offset, for
+// each tensor of the list. Of an empty list torch writes sizes that are a number.
+func nestedParts(parts []tensor.Info) error {
+	if len(parts[0].Shape) != 1 {
+		return wire.ErrMismatch.With("the buffer of a nested tensor has %d dimensions", len(parts[0].Shape))
+	}
+	sizes, strides, offsets := &parts[1], &parts[2], &parts[3]
+	count := int64(0)
+	if len(sizes.Shape) > 0 {
+		count = sizes.Shape[0]
+		for _, p := range parts[1:] {
+			if p.DType != tensor.I64 || p.Strides != nil {
+				return wire.ErrMismatch.With("sizes, strides or offsets are of type %s, or not row-major", p.TypeName())
+			}
+		}
+	}
+	if len(sizes.Shape)|2 != 2 || !same(sizes.Shape, strides.Shape) || offsets.Elements() != count {
+		return wire.ErrMismatch.With("sizes of shape %v, strides of %v, offsets of %v", sizes.Shape, strides.Shape, offsets.Shape)
 	}
 	return nil
 }
