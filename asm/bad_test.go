@@ -21,7 +21,6 @@ type fit struct {
 
 func fits() []fit {
 	scales, book := []float32{1, 1}, &[16]float32{}
-	groups, table := make([]uint16, 32), make([]byte, 64)
 	last := float32(0.5)
 	out := []fit{
 		{"swap 2", 64, 64, 1, false, func(o *Ops, d, s []byte) { o.Swap(2, d, s) }},
@@ -46,8 +45,11 @@ func fits() []fit {
 		out = append(out, fit{fmt.Sprint("fields ", bits), 64, 8 * bits, 8, false, func(o *Ops, d, s []byte) { o.Fields(bits, 1, d, s) }})
 	}
 	for _, to := range types {
-		c := Columns{Words: 4, Count: 8, Groups: make([]uint32, 32), Scales: make([]float32, 8), Zeros: make([]float32, 8), Room: make([]float32, 16)}
-		out = append(out, fit{"columns to " + to.String(), 256 * to.Size(), 128, 1, true, func(o *Ops, d, s []byte) { o.Columns(c, to, d, s, 32*to.Size(), 32) }})
+		for _, bits := range []int{4, 8} {
+			words := bits
+			c := Columns{Bits: bits, Words: words, Count: 8, Groups: make([]uint32, 32), Scales: make([]float32, 8), Zeros: make([]float32, 8), Room: make([]float32, 16)}
+			out = append(out, fit{fmt.Sprintf("columns of %d bits to %v", bits, to), 256 * to.Size(), 32 * words, 1, true, func(o *Ops, d, s []byte) { o.Columns(c, to, d, s, 32*to.Size(), 32) }})
+		}
 		n := to.Size()
 		add := func(name string, dst, src, unit int, call func(o *Ops, d, s []byte)) {
 			out = append(out, fit{fmt.Sprintf("%s to %v", name, to), dst, src, unit, false, call})
@@ -57,6 +59,7 @@ func fits() []fit {
 		}
 		for f := range Float(Floats8) {
 			add(f.String(), 64*n, 64, 1, func(o *Ops, d, s []byte) { o.Float8(f, to, d, s, scales, 32) })
+			add(f.String()+", shifted", 64*n, 64, 1, func(o *Ops, d, s []byte) { o.Float8Shift(f, to, d, s, scales, scales, 32) })
 		}
 		for op := range opsN {
 			add(fmt.Sprint("bytes ", op), 64*n, 64, 1, func(o *Ops, d, s []byte) { o.Bytes(Bytes{Op: op}, to, d, s, scales, scales, 32) })
@@ -70,7 +73,6 @@ func fits() []fit {
 		}
 		add("bytes twice", 64*n, 64, 1, func(o *Ops, d, s []byte) { o.Bytes(Bytes{Last: &last}, to, d, s, scales, nil, 32) })
 		add("half bytes", 64*n, 64, 1, func(o *Ops, d, s []byte) { o.HalfBytes(HalfBytes{4, book}, to, d, s, scales, scales, 32) })
-		add("gather", 32*n, 32, 1, func(o *Ops, d, s []byte) { o.Gather(to, d, s, groups, table) })
 		ones := make([]float32, 64)
 		add("each", 64*n, 256, 4, func(o *Ops, d, s []byte) { o.Each(to, d, floatsOf(s), ones, ones) })
 		add("put", 64*n, 256, 4, func(o *Ops, d, s []byte) { o.Put(to, d, floatsOf(s)) })

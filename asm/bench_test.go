@@ -119,12 +119,16 @@ var classes = [Kinds]string{
 	TQ1_0: "IQ, TQ", TQ2_0: "IQ, TQ", Q1_0: "IQ, TQ", Q2_0: "IQ, TQ",
 }
 
-// honest gives blocks the scales of a model: random codes, float16 near 2^-8.
+// honest gives blocks the scales of a model: random codes, float16 near 2^-8, which
+// types with scales of sub-blocks and minima have without signs.
 func honest(k Kind, src []byte) {
 	for at := 0; at < len(src); at += k.Bytes() {
 		block := src[at:][:k.Bytes()]
 		for _, h := range halves[k] {
 			block[max(h, -h)+1] = block[max(h, -h)+1]&0x83 | 0x1C
+			if k == Q2_K || k == Q4_K || k == Q5_K {
+				block[max(h, -h)+1] &^= 0x80
+			}
 		}
 		switch k {
 		case MXFP4:

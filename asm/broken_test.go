@@ -135,39 +135,43 @@ func TestWrongCallsPanicBeforeAnythingIsTouched(t *testing.T) {
 			"floats, no run":                  func() { o.Float8(E4M3, BF16, p(192), q(96), scales, 0) },
 			"floats, a format of other width": func() { o.Float8(E2M1, BF16, p(64), q(32), scales, 32) },
 			"floats, a destination short":     func() { o.Float8(E5M2, F32, p(127), q(32), scales, 32) },
-			"bytes, no second numbers":        func() { o.Bytes(Bytes{Op: Shift}, BF16, p(128), q(64), scales, nil, 32) },
-			"bytes, a second number short":    func() { o.Bytes(Bytes{Op: Affine}, BF16, p(128), q(64), scales, scales[:1], 32) },
-			"bytes that overlap":              func() { m := p(300); o.Bytes(Bytes{}, F32, m[:256], m[200:264], scales, nil, 32) },
-			"nibbles, an odd run":             func() { o.Nibbles(Nibbles{Book: book}, BF16, p(64), q(16), scales, nil, 31) },
-			"nibbles, a source long":          func() { o.Nibbles(Nibbles{Book: book}, BF16, p(64), q(17), scales, nil, 32) },
-			"nibbles, half a number":          func() { o.Nibbles(Nibbles{Book: book}, BF16, p(63), q(16), scales, nil, 32) },
-			"half bytes, a source short":      func() { o.HalfBytes(HalfBytes{Book: book}, BF16, p(64), q(31), scales, scales, 32) },
-			"cast, a destination short":       func() { o.Cast(F32, BF16, p(62), q(128)) },
-			"cast, half a number":             func() { o.Cast(F32, BF16, p(64), q(127)) },
-			"cast onto itself":                func() { m := p(128); o.Cast(F32, F32, m, m) },
-			"put, a destination short":        func() { o.Put(BF16, p(62), make([]float32, 32)) },
-			"transpose, rows that overlap":    func() { o.Transpose(4, p(4096), q(4096), 32, 32, 127, 128) },
-			"transpose, a source short":       func() { o.Transpose(4, p(4096), q(4095), 32, 32, 128, 128) },
-			"transpose, a destination short":  func() { o.Transpose(4, p(4095), q(4096), 32, 32, 128, 128) },
-			"transpose, numbers of three":     func() { o.Transpose(3, p(4096), q(4096), 32, 32, 128, 128) },
-			"swap, a number short":            func() { o.Swap(8, p(64), q(72)) },
-			"lanes, a stream short":           func() { o.Lanes(p(127), q(128), 32) },
-			"spread, a byte long":             func() { o.Spread(p(65), q(32)) },
-			"special, half a number":          func() { o.Special(BF16, q(33)) },
-			"fields, a byte short":            func() { o.Fields(3, 0, p(32), q(11)) },
-			"fields, a byte long":             func() { o.Fields(5, 0, p(32), q(21)) },
-			"fields of a byte":                func() { o.Fields(8, 0, p(32), q(32)) },
-			"fields onto themselves":          func() { m := p(64); o.Fields(6, 0, m[:32], m[31:55]) },
-			"half bytes, above a byte":        func() { o.HalfBytes(HalfBytes{From: 8, Book: book}, BF16, p(64), q(32), scales, scales, 32) },
-			"absmax, a magnitude short":       func() { o.Absmax(make([]float32, 1), floatsOf(p(256)), 32) },
-			"nearest, a scale short":          func() { o.Nearest(&Quantizer{}, p(48), floatsOf(q(384)), scales, 32) },
-			"nearest, a run that is cut":      func() { o.Nearest(&Quantizer{}, p(40), floatsOf(q(320)), scales, 64) },
-			"int8, a code short":              func() { o.Int8(p(63), floatsOf(q(256)), scales, 32) },
+			"small floats, no zero points":    func() { o.Float8Shift(E5M2, BF16, p(128), q(64), scales, nil, 32) },
+			"columns, codes of three bits": func() {
+				o.Columns(Columns{Bits: 3, Words: 1, Count: 1, Groups: make([]uint32, 8), Scales: scales[:1], Zeros: scales[:1], Room: scales}, BF16, p(16), q(4), 16, 4)
+			},
+			"bytes, no second numbers":       func() { o.Bytes(Bytes{Op: Shift}, BF16, p(128), q(64), scales, nil, 32) },
+			"bytes, a second number short":   func() { o.Bytes(Bytes{Op: Affine}, BF16, p(128), q(64), scales, scales[:1], 32) },
+			"bytes that overlap":             func() { m := p(300); o.Bytes(Bytes{}, F32, m[:256], m[200:264], scales, nil, 32) },
+			"nibbles, an odd run":            func() { o.Nibbles(Nibbles{Book: book}, BF16, p(64), q(16), scales, nil, 31) },
+			"nibbles, a source long":         func() { o.Nibbles(Nibbles{Book: book}, BF16, p(64), q(17), scales, nil, 32) },
+			"nibbles, half a number":         func() { o.Nibbles(Nibbles{Book: book}, BF16, p(63), q(16), scales, nil, 32) },
+			"half bytes, a source short":     func() { o.HalfBytes(HalfBytes{Book: book}, BF16, p(64), q(31), scales, scales, 32) },
+			"cast, a destination short":      func() { o.Cast(F32, BF16, p(62), q(128)) },
+			"cast, half a number":            func() { o.Cast(F32, BF16, p(64), q(127)) },
+			"cast onto itself":               func() { m := p(128); o.Cast(F32, F32, m, m) },
+			"put, a destination short":       func() { o.Put(BF16, p(62), make([]float32, 32)) },
+			"transpose, rows that overlap":   func() { o.Transpose(4, p(4096), q(4096), 32, 32, 127, 128) },
+			"transpose, a source short":      func() { o.Transpose(4, p(4096), q(4095), 32, 32, 128, 128) },
+			"transpose, a destination short": func() { o.Transpose(4, p(4095), q(4096), 32, 32, 128, 128) },
+			"transpose, numbers of three":    func() { o.Transpose(3, p(4096), q(4096), 32, 32, 128, 128) },
+			"swap, a number short":           func() { o.Swap(8, p(64), q(72)) },
+			"lanes, a stream short":          func() { o.Lanes(p(127), q(128), 32) },
+			"spread, a byte long":            func() { o.Spread(p(65), q(32)) },
+			"special, half a number":         func() { o.Special(BF16, q(33)) },
+			"fields, a byte short":           func() { o.Fields(3, 0, p(32), q(11)) },
+			"fields, a byte long":            func() { o.Fields(5, 0, p(32), q(21)) },
+			"fields of a byte":               func() { o.Fields(8, 0, p(32), q(32)) },
+			"fields onto themselves":         func() { m := p(64); o.Fields(6, 0, m[:32], m[31:55]) },
+			"half bytes, above a byte":       func() { o.HalfBytes(HalfBytes{From: 8, Book: book}, BF16, p(64), q(32), scales, scales, 32) },
+			"absmax, a magnitude short":      func() { o.Absmax(make([]float32, 1), floatsOf(p(256)), 32) },
+			"nearest, a scale short":         func() { o.Nearest(&Quantizer{}, p(48), floatsOf(q(384)), scales, 32) },
+			"nearest, a run that is cut":     func() { o.Nearest(&Quantizer{}, p(40), floatsOf(q(320)), scales, 64) },
+			"int8, a code short":             func() { o.Int8(p(63), floatsOf(q(256)), scales, 32) },
 			"columns, a group too high": func() {
-				o.Columns(Columns{Words: 1, Count: 1, Groups: []uint32{7: 1}, Scales: scales[:1], Zeros: scales[:1], Room: scales}, BF16, p(16), q(4), 16, 4)
+				o.Columns(Columns{Bits: 4, Words: 1, Count: 1, Groups: []uint32{7: 1}, Scales: scales[:1], Zeros: scales[:1], Room: scales}, BF16, p(16), q(4), 16, 4)
 			},
 			"columns, no room": func() {
-				o.Columns(Columns{Words: 1, Count: 1, Groups: make([]uint32, 8), Scales: scales[:1], Zeros: scales[:1]}, BF16, p(16), q(4), 16, 4)
+				o.Columns(Columns{Bits: 4, Words: 1, Count: 1, Groups: make([]uint32, 8), Scales: scales[:1], Zeros: scales[:1]}, BF16, p(16), q(4), 16, 4)
 			},
 			"each, a scale short":         func() { o.Each(BF16, p(64), floatsOf(q(128)), scales, make([]float32, 32)) },
 			"each, a second number short": func() { o.Each(F32, p(128), floatsOf(q(128)), make([]float32, 32), scales) },
@@ -185,8 +189,6 @@ func TestWrongCallsPanicBeforeAnythingIsTouched(t *testing.T) {
 			"pick, a word short":          func() { o.Pick(3, 3, p(32), q(124)) },
 			"pick, above a word":          func() { o.Pick(30, 3, p(32), q(128)) },
 			"pick, more than a byte":      func() { o.Pick(0, 9, p(32), q(128)) },
-			"gather, a group too high":    func() { o.Gather(BF16, p(64), make([]byte, 32), []uint16{31: 17}, q(64)) },
-			"gather, a group short":       func() { o.Gather(F32, p(128), make([]byte, 32), make([]uint16, 31), q(64)) },
 		} {
 			t.Run(fmt.Sprintf("%v/%s", level, name), func(t *testing.T) {
 				defer func() {
@@ -220,7 +222,7 @@ func TestEmptyCallsDoNothing(t *testing.T) {
 				o.Nibbles(Nibbles{Book: new([16]float32)}, to, nil, nil, nil, nil, 32)
 				o.Cast(F32, to, nil, nil)
 				o.Put(to, nil, nil)
-				o.Gather(to, nil, nil, nil, nil)
+				o.Float8Shift(E4M3, to, nil, nil, nil, nil, 32)
 				o.Each(to, nil, nil, nil, nil)
 				o.Expand(to.Size(), nil, nil, nil)
 				o.Special(to, nil)
@@ -243,7 +245,7 @@ func TestLevelsAreWhatTheySay(t *testing.T) {
 			t.Errorf("%v calls itself %v", level, o.Level())
 		}
 	}
-	compared := []string{"level", "blocks", "float8", "bytes", "nibbles", "cast", "halfBytes", "gather", "transpose", "swap", "lanes", "spread", "fields", "pairs", "columns", "each", "pick", "expand", "special", "absmax", "nearest", "int8"}
+	compared := []string{"level", "blocks", "float8", "bytes", "nibbles", "cast", "halfBytes", "transpose", "swap", "lanes", "spread", "fields", "pairs", "columns", "each", "pick", "expand", "special", "absmax", "nearest", "int8"}
 	for i := range reflect.TypeFor[Ops]().NumField() {
 		if name := reflect.TypeFor[Ops]().Field(i).Name; !slices.Contains(compared, name) {
 			t.Errorf("no test compares %s", name)

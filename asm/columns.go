@@ -3,58 +3,75 @@ package asm
 import "math"
 
 // Columns are the columns of a matrix of words, each of which holds eight
-// nibbles, the lowest first: those of a column are a row of what is written. A
-// nibble belongs to the group of its place in the row, and a group has a scale
-// and a zero point for each column.
+// nibbles or four bytes, the lowest first: those of a column are a row of what is
+// written. A code belongs to the group of its place in the row, and a group has a
+// scale and a zero point for each column.
 type Columns struct {
+	Bits          int       // 4 or 8
 	Words, Count  int       // rows of words, columns
-	Groups        []uint32  // of each nibble of a row
+	Groups        []uint32  // of each code of a row
 	Scales, Zeros []float32 // [groups][columns]
 	Room          []float32 // twice as many as scales, for the kernels
 }
 
+type columnsKernel = func(dst, src *byte, offsets *uint32, scales, zeros *float32, dstStride, srcStride, n int)
+
 // columnsAtOnce is how many columns the kernels take.
 const columnsAtOnce = 8
 
-// Columns decodes nibbles: (q-z)*s. Rows are dstStride and srcStride bytes
-// apart.
+// columnsWords is how many of them, below each other, hold the eight codes that
+// the kernels write together.
+var columnsWords = [...]int{4: 1, 8: 2}
+
+// Columns decodes codes: (q-z)*s. Rows are dstStride and srcStride bytes apart.
 func (o *Ops) Columns(c Columns, to Type, dst, src []byte, dstStride, srcStride int) {
 	if c.Words == 0 || c.Count == 0 {
 		return
 	}
-	size, groups := to.Size(), len(c.Scales)/max(1, c.Count)
-	want(c.Words > 0 && c.Count > 0 && 4*c.Count <= srcStride && 8*c.Words*size <= dstStride, "rows that overlap")
-	want(len(src) >= (c.Words-1)*srcStride+4*c.Count && len(dst) >= (c.Count-1)*dstStride+8*c.Words*size, "matrices differ in size")
-	want(len(c.Groups) == 8*c.Words && len(c.Scales) == groups*c.Count && len(c.Zeros) == len(c.Scales) && len(c.Room) >= 2*len(c.Scales), "columns without numbers")
+	want(c.Bits == 4 || c.Bits == 8, "codes of that width")
+	size, groups, per := to.Size(), len(c.Scales)/max(1, c.Count), 32/c.Bits
+	want(c.Words > 0 && c.Count > 0 && 4*c.Count <= srcStride && per*c.Words*size <= dstStride, "rows that overlap")
+	want(len(src) >= (c.Words-1)*srcStride+4*c.Count && len(dst) >= (c.Count-1)*dstStride+per*c.Words*size, "matrices differ in size")
+	want(len(c.Groups) == per*c.Words && len(c.Scales) == groups*c.Count && len(c.Zeros) == len(c.Scales) && len(c.Room) >= 2*len(c.Scales), "columns without numbers")
 	apart(dst, src)
 	apart(Raw(c.Room), src)
 	apart(Raw(c.Room), dst)
 	for _, g := range c.Groups {
 		want(int(g) < groups, "a group without numbers")
 	}
-	done := 0
-	if kernel := o.columns[to]; kernel != nil {
-		done = c.Count &^ (columnsAtOnce - 1)
+	words, count := 0, 0 // that kernels have done
+	if kernel := o.columns[columnsWords[c.Bits]-1][to]; kernel != nil {
+		words, count = c.Words-c.Words%columnsWords[c.Bits], c.Count&^(columnsAtOnce-1)
 		c.kernels(kernel, size, dst, src, dstStride, srcStride, groups)
 	}
-	for i := done; i < c.Count; i++ {
-		row := dst[i*dstStride:]
-		for w := range c.Words {
-			word := u32(src[w*srcStride+4*i:])
-			scalarRun(to, row[8*w*size:], 8, func(k int) float32 {
-				g := int(c.Groups[8*w+k])*c.Count + i
-				return Shift.join(float32(word>>(4*k)&15), c.Scales[g], c.Zeros[g])
-			})
+	for i := range c.Count {
+		first := words
+		if i >= count {
+			first = 0
 		}
+		c.scalar(to, dst[i*dstStride:], src[4*i:], srcStride, i, first)
 	}
 }
 
-// kernels takes squares of eight words and as many columns, those beside each
-// other first: their words share lines of the caches.
-func (c *Columns) kernels(kernel func(dst, src *byte, offsets *uint32, scales, zeros *float32, dstStride, srcStride, n int), size int, dst, src []byte, dstStride, srcStride, groups int) {
+// scalar decodes column i from a word on.
+func (c *Columns) scalar(to Type, dst, src []byte, srcStride, i, first int) {
+	per := 32 / c.Bits
+	for w := first; w < c.Words; w++ {
+		word := u32(src[w*srcStride:])
+		scalarRun(to, dst[per*w*to.Size():], per, func(k int) float32 {
+			g := int(c.Groups[per*w+k])*c.Count + i
+			return Shift.join(float32(word>>(c.Bits*k)&(1<<c.Bits-1)), c.Scales[g], c.Zeros[g])
+		})
+	}
+}
+
+// kernels takes eight columns and eight times as many codes of each as are
+// written together, those beside each other first: their words share lines of the
+// caches.
+func (c *Columns) kernels(kernel columnsKernel, size int, dst, src []byte, dstStride, srcStride, groups int) {
 	const rows = 8
 	var offsets [8 * rows]uint32
-	blocks := c.Count / columnsAtOnce
+	blocks, per := c.Count/columnsAtOnce, columnsWords[c.Bits]
 	if blocks == 0 {
 		return
 	}
@@ -67,14 +84,14 @@ func (c *Columns) kernels(kernel func(dst, src *byte, offsets *uint32, scales, z
 			}
 		}
 	}
-	for w := 0; w < c.Words; w += rows {
-		n := min(rows, c.Words-w)
+	for w := 0; w < c.Words/per; w += rows {
+		n := min(rows, c.Words/per-w)
 		for i, g := range c.Groups[8*w:][:8*n] {
 			offsets[i] = 4 * columnsAtOnce * g
 		}
 		for b := range blocks {
 			at := b * groups * columnsAtOnce
-			kernel(&dst[b*columnsAtOnce*dstStride+8*w*size], &src[w*srcStride+4*columnsAtOnce*b], &offsets[0], &scales[at], &zeros[at], dstStride, srcStride, n)
+			kernel(&dst[b*columnsAtOnce*dstStride+8*w*size], &src[w*per*srcStride+4*columnsAtOnce*b], &offsets[0], &scales[at], &zeros[at], dstStride, srcStride, n)
 		}
 	}
 }

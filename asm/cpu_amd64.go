@@ -6,14 +6,17 @@ import "github.com/klauspost/cpuid/v2"
 
 // features asks the processor; the system must keep the wide registers too,
 // which the package looks up.
-func features() (f Features) {
-	if cpuid.CPU.Supports(cpuid.AVX2, cpuid.F16C, cpuid.FMA3, cpuid.POPCNT, cpuid.BMI1, cpuid.BMI2) {
+func features() Features { return featuresOf(cpuid.CPU.Supports) }
+
+// featuresOf is the levels of a processor that supports what it says.
+func featuresOf(supports func(...cpuid.FeatureID) bool) (f Features) {
+	if supports(cpuid.AVX2, cpuid.F16C, cpuid.FMA3, cpuid.POPCNT, cpuid.BMI1, cpuid.BMI2) {
 		f = f.With(AVX2)
 	}
-	if f.Has(AVX2) && cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.AVX512DQ, cpuid.AVX512VBMI) {
+	if f.Has(AVX2) && supports(cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.AVX512DQ, cpuid.AVX512VBMI) {
 		f = f.With(AVX512)
 	}
-	if f.Has(AVX512) && cpuid.CPU.Supports(cpuid.AVX512BF16) {
+	if f.Has(AVX512) && supports(cpuid.AVX512BF16) {
 		f = f.With(AVX512BF16)
 	}
 	return f

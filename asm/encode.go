@@ -98,7 +98,7 @@ func (o *Ops) Int8(dst []byte, src, scales []float32, run int) {
 	if k := o.int8; k != nil {
 		kernel = func(r, runs, chunks, at int) { k(&dst[at], &Raw(src[at:])[0], &scales[r], chunks, runs) }
 	}
-	eachRun(n, run, encodeChunk, kernel, func(r, from, to int) {
+	eachRun(n, run, encodeChunk, 1, kernel, func(r, from, to int) {
 		inverse := float32(1/scales[r]) * 127
 		for i := from; i < to; i++ {
 			dst[i] = byte(roundToInt8(src[i] * inverse))

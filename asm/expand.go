@@ -16,9 +16,20 @@ func (o *Ops) Expand(size int, dst, src, mask []byte) {
 	apart(dst, src)
 	apart(dst, mask)
 	done := 0
-	if kernel := o.expand[size]; kernel != nil && len(src) >= 8*size && n >= 8 {
-		done = n/8 - kernel(&dst[0], &src[0], &src[len(src)-8*size], &mask[0], n/8)
-		src = src[Ones(mask[:done])*size:]
+	if kernel := o.expand[size]; kernel != nil && n >= 8 {
+		if len(src) >= 8*size {
+			done = n/8 - kernel(&dst[0], &src[0], &src[len(src)-8*size], &mask[0], n/8)
+			src = src[Ones(mask[:done])*size:]
+		}
+		if done < n/8 { // fewer than eight numbers are left, for a mask of any length
+			s := scratch()
+			defer s.free()
+			room := Raw(s.floats[:16])
+			copy(room, src)
+			kernel(&dst[8*done*size], &room[0], &room[8*size], &mask[done], n/8-done)
+			src = src[Ones(mask[done:n/8])*size:]
+			done = n / 8
+		}
 	}
 	for i := 8 * done; i < n; i++ {
 		to := dst[i*size:][:size]

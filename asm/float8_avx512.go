@@ -2,7 +2,10 @@
 
 package asm
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // float8Words is each code's number as a bfloat16, which it is exactly: all low
 // bytes, then all high ones. A NaN is FFC0, as the kernels want it. The last four
@@ -36,51 +39,69 @@ func float8By(k func(dst, src *byte, a, b *float32, table *byte, chunks, n int),
 	return func(dst, src *byte, a, b *float32, chunks, n int) { k(dst, src, a, b, &table[0], chunks, n) }
 }
 
-// A float8Form is what the formats without infinity differ by, as
-// float8NormalAVX512 reads it.
-type float8Form [5*64 + 16]byte
+// A float8Form is what the formats differ by, as float8NormalAVX512 reads it.
+type float8Form [4*64 + 28]byte
 
-// formOf makes the form of a format of man bits of mantissa, of whose codes those
-// that are none in their part are NaN.
-func formOf(f Float, man int, part, none byte) *float8Form {
+// formOf makes the form of a format of man bits of mantissa.
+func formOf(f Float, man int) *float8Form {
+	const (
+		special, others, added, singles = 128, 64, 192, 256
+		infinite                        = 15 // where the numbers have infinity, if the format has it
+	)
 	p := new(float8Form)
-	word := func(at int, w uint16) { binary.LittleEndian.PutUint16(p[at:], w) }
 	first := 1 << man // the first code that is not subnormal
-	for i := range 16 {
-		putFloat(p[4*i:], f.Value(uint8(i)))
+	most := 0x80>>man - 1
+	number := func(i int, v float32) { putFloat(p[4*i:], v) }
+	// The upper words of numbers, where the i-th word of a table has them.
+	place := func(table, i, number int) { p[table+2*i], p[table+2*i+1] = byte(4*number+2), byte(4*number+3) }
+	for i := range first {
+		number(i, f.Value(uint8(i)))
+		number(first+i, f.Value(uint8(first+i))/2) // as if their exponent were zero
 	}
-	for i := range 32 { // the two tables: codes below 32, and the others
-		at, exponent := first+i%first, i/first-1
-		word(192+2*i, uint16(2*at+1))
-		word(256+2*i, uint16(exponent<<7))
-		if exponent < 0 {
-			at, exponent = i, 0
+	if f == E5M2 {
+		number(infinite, float32(math.Inf(1)))
+	}
+	numeric := ^uint64(0)
+	for i := range 32 {
+		place(others, i, first+i%first)
+		sign, at, exponent := i&1<<7, i>>1%first, 0
+		if i>>1 >= first {
+			exponent = most
 		}
-		word(64+2*i, uint16(2*at+1))
-		word(128+2*i, uint16(exponent<<7))
+		add := sign<<8 | exponent<<7
+		switch v := f.Value(uint8(sign | exponent<<man | at)); {
+		case v != v:
+			numeric &^= 3 << (2 * i)
+			add = 0x7FC0
+		case math.IsInf(float64(v), 0):
+			at, add = infinite, sign<<8
+		case exponent > 0:
+			at += first
+		}
+		place(special, i, at)
+		binary.LittleEndian.PutUint16(p[added+2*i:], uint16(add))
 	}
-	word(320, uint16(7-man))
-	word(322, 0x8000|0x60<<(7-man))
-	p[324], p[325] = part, none
 	r := float8Range[f]
-	binary.LittleEndian.PutUint32(p[328:], r.least)
-	binary.LittleEndian.PutUint32(p[332:], r.most-r.least)
+	for i, v := range []uint32{
+		uint32(7 - man), uint32(most) << 7 * 0x10001, uint32(most-1) << 7 * 0x10001,
+		uint32(numeric), uint32(numeric >> 32), r.least << 23, (r.most - r.least) << 23,
+	} {
+		binary.LittleEndian.PutUint32(p[singles+4*i:], v)
+	}
 	return p
 }
 
 var float8Forms = [Floats8]*float8Form{
-	E4M3:     formOf(E4M3, 3, 0x7F, 0x7F),
-	E4M3FNUZ: formOf(E4M3FNUZ, 3, 0xFF, 0x80),
-	E5M2FNUZ: formOf(E5M2FNUZ, 2, 0xFF, 0x80),
+	E4M3:     formOf(E4M3, 3),
+	E5M2:     formOf(E5M2, 2),
+	E4M3FNUZ: formOf(E4M3FNUZ, 3),
+	E5M2FNUZ: formOf(E5M2FNUZ, 2),
 }
 
 // normalFloat8 decodes runs whose products are normal by their mantissas, and
 // the others, with some that follow, by k.
 func normalFloat8(f Float, k float8Kernel) float8Kernel {
 	form := float8Forms[f]
-	if form == nil {
-		return k
-	}
 	return func(dst, src *byte, a, b *float32, chunks, n int) {
 		for {
 			done := float8NormalAVX512(dst, src, a, &form[0], chunks, n)

@@ -524,11 +524,6 @@ func bytesTwiceF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte,
 //go:noescape
 func bookLowScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 
-// bookLowScale64F32AVX2 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func bookLowScale64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-
 // bookLowScale32BF16AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
@@ -553,11 +548,6 @@ func bookLowScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *f
 //
 //go:noescape
 func bookLowShift32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-
-// bookLowShift64F32AVX2 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func bookLowShift64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 
 // bookLowShift32BF16AVX2 decodes n runs of chunks of that many nibbles.
 //
@@ -613,11 +603,6 @@ func bookLowAffine64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *
 //
 //go:noescape
 func bookHighScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-
-// bookHighScale64F32AVX2 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func bookHighScale64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 
 // bookHighScale32BF16AVX2 decodes n runs of chunks of that many nibbles.
 //
@@ -784,30 +769,35 @@ func swap4AVX2(dst *byte, src *byte, n int)
 //go:noescape
 func swap8AVX2(dst *byte, src *byte, n int)
 
-// gatherBF16AVX2 looks 16 elements up n times; groups are indices into the table, less the codes.
-//
-//go:noescape
-func gatherBF16AVX2(dst *byte, codes *byte, groups *uint16, table *byte, n int)
-
-// gatherF32AVX2 looks 16 elements up n times; groups are indices into the table, less the codes.
-//
-//go:noescape
-func gatherF32AVX2(dst *byte, codes *byte, groups *uint16, table *byte, n int)
-
-// columnsF32AVX2 decodes n rows of eight words, as columns.
+// columnsF32AVX2 decodes eight codes of each of eight columns, n times.
 //
 //go:noescape
 func columnsF32AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)
 
-// columnsBF16AVX2 decodes n rows of eight words, as columns.
+// columnsBF16AVX2 decodes eight codes of each of eight columns, n times.
 //
 //go:noescape
 func columnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)
 
-// columnsF16AVX2 decodes n rows of eight words, as columns.
+// columnsF16AVX2 decodes eight codes of each of eight columns, n times.
 //
 //go:noescape
 func columnsF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)
+
+// byteColumnsF32AVX2 decodes eight codes of each of eight columns, n times.
+//
+//go:noescape
+func byteColumnsF32AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)
+
+// byteColumnsBF16AVX2 decodes eight codes of each of eight columns, n times.
+//
+//go:noescape
+func byteColumnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)
+
+// byteColumnsF16AVX2 decodes eight codes of each of eight columns, n times.
+//
+//go:noescape
+func byteColumnsF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)
 
 // eachF32AVX2 joins 16 numbers with their scales n times.
 //

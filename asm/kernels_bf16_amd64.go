@@ -14,6 +14,11 @@ func q8_0BF16AVX512BF16(dst *byte, src *byte, n int)
 //go:noescape
 func q8_1BF16AVX512BF16(dst *byte, src *byte, n int)
 
+// q8_KBF16AVX512BF16 decodes n blocks.
+//
+//go:noescape
+func q8_KBF16AVX512BF16(dst *byte, src *byte, n int)
+
 // bookedBF16AVX512BF16 decodes n blocks.
 //
 //go:noescape

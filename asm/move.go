@@ -1,5 +1,9 @@
 package asm
 
+// transposeCached is how many bytes may be read in any order: they come from the
+// second cache.
+const transposeCached = 128 << 10
+
 // Transpose writes the columns of a matrix as rows. Numbers have size bytes, 1,
 // 2, 4 or 8; strides are bytes from row to row. Column c of the source, of
 // rows numbers, is written at c*dstStride.
@@ -15,10 +19,10 @@ func (o *Ops) Transpose(size int, dst, src []byte, rows, cols, dstStride, srcStr
 	squares := 0
 	if kernel := o.transpose[size]; kernel != nil && rows >= side {
 		squares = rows / side
-		// Rows far from each other share few lines of the caches: what lies beside
-		// a square is read before what lies below it.
+		// Rows far from each other share few lines of the caches: of a large matrix
+		// what lies beside a square is read before what lies below it.
 		below := squares
-		if srcStride >= 512 {
+		if srcStride >= 512 && rows*srcStride > transposeCached {
 			below = 1
 		}
 		for r := 0; r < squares; r += below {

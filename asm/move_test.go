@@ -75,30 +75,6 @@ func TestSwapAndLanesAgreeWithTheScalarFunctions(t *testing.T) {
 	}
 }
 
-func TestGatherAgreesWithTheScalarFunction(t *testing.T) {
-	rng := rand.NewChaCha8([32]byte{5})
-	for level, o := range tables(t) {
-		for _, to := range types {
-			t.Run(fmt.Sprintf("%v/%v", level, to), func(t *testing.T) {
-				lacks(t, o.gather[F32] == nil)
-				for n := range 100 {
-					groups := make([]uint16, n)
-					for i := range groups {
-						groups[i] = uint16(rng.Uint64() % 4095 * 16)
-					}
-					table := make([]byte, 4096*16*to.Size())
-					rng.Read(table)
-					src := make([]byte, n)
-					for i := range src {
-						src[i] = byte(rng.Uint64())
-					}
-					same(t, o, call{fmt.Sprint(n, " codes"), func(o *Ops, dst, src []byte) { o.Gather(to, dst, src, groups, table) }}, src, n*to.Size())
-				}
-			})
-		}
-	}
-}
-
 // Fields of every width, as many as end within and at the end of a byte.
 func TestFieldsAgreeWithTheScalarFunction(t *testing.T) {
 	rng := rand.NewChaCha8([32]byte{7})
@@ -122,38 +98,45 @@ func TestFieldsAgreeWithTheScalarFunction(t *testing.T) {
 func TestColumnsAgreeWithTheScalarFunction(t *testing.T) {
 	rng := rand.NewChaCha8([32]byte{9})
 	for level, o := range tables(t) {
-		for _, to := range types {
-			t.Run(fmt.Sprintf("%v/%v", level, to), func(t *testing.T) {
-				lacks(t, o.columns[to] == nil)
-				for _, shape := range [][4]int{{1, 8, 1, 0}, {3, 8, 2, 0}, {8, 16, 4, 0}, {17, 24, 5, 0}, {16, 7, 3, 0}, {9, 13, 2, 0}, {32, 64, 8, 0}, {11, 16, 3, 12}} {
-					words, count, groups, room := shape[0], shape[1], shape[2], shape[3]
-					c := Columns{Words: words, Count: count, Groups: make([]uint32, 8*words), Scales: scalesOf(rng, groups*count), Zeros: scalesOf(rng, groups*count)}
-					for i := range c.Zeros {
-						if i%3 > 0 {
-							c.Zeros[i] = float32(rng.Uint64() % 17)
-						}
+		for _, bits := range []int{4, 8} {
+			for _, to := range types {
+				t.Run(fmt.Sprintf("%v/%d bits/%v", level, bits, to), func(t *testing.T) {
+					lacks(t, o.columns[columnsWords[bits]-1][to] == nil)
+					for _, shape := range [][4]int{{1, 8, 1, 0}, {3, 8, 2, 0}, {8, 16, 4, 0}, {17, 24, 5, 0}, {16, 7, 3, 0}, {9, 13, 2, 0}, {32, 64, 8, 0}, {11, 16, 3, 12}} {
+						columnsAgree(t, o, rng, bits, to, shape)
 					}
-					for i := range c.Groups {
-						c.Groups[i] = uint32(rng.Uint64() % uint64(groups))
-					}
-					c.Room = make([]float32, 2*len(c.Scales))
-					from, row := 4*count+room, 8*words*to.Size()
-					src := make([]byte, words*from-room)
-					rng.Read(src)
-					if room == 0 {
-						same(t, o, call{fmt.Sprint(shape), func(o *Ops, dst, src []byte) { o.Columns(c, to, dst, src, row, from) }}, src, count*row)
-						continue
-					}
-					want, got := make([]byte, count*(row+room)), make([]byte, count*(row+room))
-					scalar := For(0)
-					scalar.Columns(c, to, want, src, row+room, from)
-					o.Columns(c, to, got, src, row+room, from)
-					if string(want) != string(got) {
-						t.Fatalf("%v: %s", shape, difference(want, got))
-					}
-				}
-			})
+				})
+			}
 		}
+	}
+}
+
+func columnsAgree(t *testing.T, o *Ops, rng *rand.ChaCha8, bits int, to Type, shape [4]int) {
+	words, count, groups, room := shape[0], shape[1], shape[2], shape[3]
+	per := 32 / bits
+	c := Columns{Bits: bits, Words: words, Count: count, Groups: make([]uint32, per*words), Scales: scalesOf(rng, groups*count), Zeros: scalesOf(rng, groups*count)}
+	for i := range c.Zeros {
+		if i%3 > 0 {
+			c.Zeros[i] = float32(rng.Uint64() % 17)
+		}
+	}
+	for i := range c.Groups {
+		c.Groups[i] = uint32(rng.Uint64() % uint64(groups))
+	}
+	c.Room = make([]float32, 2*len(c.Scales))
+	from, row := 4*count+room, per*words*to.Size()
+	src := make([]byte, words*from-room)
+	rng.Read(src)
+	if room == 0 {
+		same(t, o, call{fmt.Sprint(shape), func(o *Ops, dst, src []byte) { o.Columns(c, to, dst, src, row, from) }}, src, count*row)
+		return
+	}
+	want, got := make([]byte, count*(row+room)), make([]byte, count*(row+room))
+	scalar := For(0)
+	scalar.Columns(c, to, want, src, row+room, from)
+	o.Columns(c, to, got, src, row+room, from)
+	if string(want) != string(got) {
+		t.Fatalf("%v: %s", shape, difference(want, got))
 	}
 }
 

@@ -16,8 +16,7 @@ type Ops struct {
 	cast    [3][3]func(dst, src *byte, n int) // by types, 32 numbers each time
 
 	halfBytes [3]func(dst, src *byte, a, b *float32, book *float32, shift *uint64, chunks, n int)
-	gather    [2]func(dst, codes *byte, groups *uint16, table *byte, n int) // 16 elements each time
-	columns   [3]func(dst, src *byte, offsets *uint32, scales, zeros *float32, dstStride, srcStride, n int)
+	columns   [2][3]columnsKernel                                          // of nibbles, of bytes
 	each      [3]func(dst *byte, src, a, b *float32, n int)                // 16 numbers each time
 	expand    [5]func(dst, src, last, mask *byte, n int) int               // by size, 8 numbers each time
 	transpose [9]func(dst, src *byte, dstStride, srcStride, n int)         // by size, n squares

@@ -31,11 +31,11 @@ func (o *Ops) avx2() {
 	o.nibbles = [3][2][opsN][2]bookKernel{
 		F32: {
 			{
-				{bookLowScale32F32AVX2, bookLowScale64F32AVX2},
-				{bookLowShift32F32AVX2, bookLowShift64F32AVX2},
+				{bookLowScale32F32AVX2},
+				{bookLowShift32F32AVX2},
 				{bookLowAffine32F32AVX2, bookLowAffine64F32AVX2},
 			},
-			{Scale: {bookHighScale32F32AVX2, bookHighScale64F32AVX2}},
+			{Scale: {bookHighScale32F32AVX2}},
 		},
 		BF16: {
 			{
@@ -72,9 +72,11 @@ func (o *Ops) avx2() {
 
 // movesAVX2 is what brings codes and numbers to their places.
 func (o *Ops) movesAVX2() {
-	o.columns[F32], o.columns[BF16], o.columns[F16] = columnsF32AVX2, columnsBF16AVX2, columnsF16AVX2
+	o.columns = [2][3]columnsKernel{
+		{columnsF32AVX2, columnsBF16AVX2, columnsF16AVX2},
+		{byteColumnsF32AVX2, byteColumnsBF16AVX2, byteColumnsF16AVX2},
+	}
 	o.each = [3]func(dst *byte, src, a, b *float32, n int){F32: eachF32AVX2, BF16: eachBF16AVX2, F16: eachF16AVX2}
-	o.gather[F32], o.gather[BF16] = gatherF32AVX2, gatherBF16AVX2
 	o.expand[1], o.expand[2], o.expand[4] = expand1AVX2, expand2AVX2, expand4AVX2
 	o.pick = pickAVX2
 	o.transpose[1] = transpose1AVX2

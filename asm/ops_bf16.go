@@ -26,8 +26,7 @@ func (o *Ops) avx512BF16() {
 	o.cast[F16][BF16] = castF16ToBF16AVX512BF16
 }
 
-// Q8_K has a float32 for its scale, and the products of MXFP4 and NVFP4 are not
-// rounded.
+// The products of MXFP4 and NVFP4 are not rounded.
 var blocksBF16 = [Kinds]func(dst, src *byte, n int){
 	Q4_0:    booked(bookedBF16AVX512BF16, &minus8Values),
 	Q4_1:    q4_1BF16AVX512BF16,
@@ -40,6 +39,7 @@ var blocksBF16 = [Kinds]func(dst, src *byte, n int){
 	Q4_K:    q4_KBF16AVX512BF16,
 	Q5_K:    q5_KBF16AVX512BF16,
 	Q6_K:    q6_KBF16AVX512BF16,
+	Q8_K:    q8_KBF16AVX512BF16,
 	IQ1_S:   iq1_SBF16AVX512BF16,
 	IQ1_M:   iq1_MBF16AVX512BF16,
 	IQ2_XXS: iq2_XXSBF16AVX512BF16,

@@ -3,6 +3,8 @@ package asm
 import (
 	"os"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -28,3 +30,40 @@ var (
 	vectorsIn = regexp.MustCompile(`\b[XY](\d|1[0-5])\b`)
 	newerIn   = regexp.MustCompile(`\b([XY](1[6-9]|2\d|3[01])|Z\d+|K[0-7])\b`)
 )
+
+// Kernels use no instruction that the level which they are of does not ask the
+// processor for. CMOV, and PREFETCHT0, which avo lists as MMX+, are of every
+// processor of the kind.
+func TestKernelsRequireWhatTheirLevelAsksFor(t *testing.T) {
+	if os.Getenv("LEVELS") != "" {
+		t.Skip("the texts are not where the emulator is, and the same everywhere")
+	}
+	has := []string{"CMOV", "MMX+", "AVX", "AVX2", "F16C", "FMA3", "POPCNT", "BMI", "BMI2"}
+	for _, level := range []struct {
+		file string
+		more []string
+	}{
+		{"kernels_amd64.s", nil},
+		{"kernels_avx512_amd64.s", []string{"AVX512F", "AVX512BW", "AVX512VL", "AVX512DQ", "AVX512VBMI"}},
+		{"kernels_bf16_amd64.s", []string{"AVX512_BF16"}},
+	} {
+		has = append(has, level.more...)
+		text, err := os.ReadFile(level.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lists := requiredIn.FindAllSubmatch(text, -1)
+		if len(lists) == 0 {
+			t.Errorf("%s does not say what it requires", level.file)
+		}
+		for _, list := range lists {
+			for set := range strings.SplitSeq(string(list[1]), ", ") {
+				if !slices.Contains(has, set) {
+					t.Errorf("%s requires %s", level.file, set)
+				}
+			}
+		}
+	}
+}
+
+var requiredIn = regexp.MustCompile(`(?m)^// Requires: (.*)$`)

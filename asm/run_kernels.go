@@ -13,13 +13,18 @@ func (o *Ops) Float8(f Float, to Type, dst, src []byte, scales []float32, run in
 	want(f < Floats8 && len(dst) == len(src)*to.Size(), "codes and numbers differ in count")
 	split(len(src), run, Scale, scales, nil)
 	apart(dst, src)
+	if o.short(to, dst, len(src), run, Scale, scales, nil, func(dst []byte, from, end int) {
+		o.Float8(f, F32, dst, src[from:end], unscaled[:], tileElems)
+	}) {
+		return
+	}
 	var kernel func(r, runs, chunks, at int)
 	if k := o.float8[to][f]; k != nil {
 		kernel = func(r, runs, chunks, at int) {
 			k(&dst[at*to.Size()], &src[at], &scales[r], &scales[r], chunks, runs)
 		}
 	}
-	eachRun(len(src), run, kernelChunk, kernel, func(r, from, to2 int) {
+	eachRun(len(src), run, kernelChunk, 1, kernel, func(r, from, to2 int) {
 		scalarRun(to, dst[from*to.Size():], to2-from, func(i int) float32 { return f.Value(src[from+i]) * scales[r] })
 	})
 }
@@ -57,6 +62,13 @@ func (o *Ops) Bytes(c Bytes, to Type, dst, src []byte, a, b []float32, run int) 
 	want(c.Op < opsN && (c.Last == nil || c.Op == Scale) && (c.Less == 0 || c.Unsigned && c.Less == 128), "no such bytes")
 	split(len(src), run, c.Op, a, b)
 	apart(dst, src)
+	if c.Last == nil && o.short(to, dst, len(src), run, c.Op, a, b, func(dst []byte, from, end int) {
+		c := c
+		c.Op = Shift
+		o.Bytes(c, F32, dst, src[from:end], unscaled[:], nothing[:], tileElems)
+	}) {
+		return
+	}
 	which, flip, last := c.Op, &flips[0], &biases[0]
 	if c.Unsigned {
 		flip = &flips[1]
@@ -75,7 +87,7 @@ func (o *Ops) Bytes(c Bytes, to Type, dst, src []byte, a, b []float32, run int) 
 			k(&dst[at*to.Size()], &src[at], &a[r], pointer(b, r, a), flip, last, chunks, runs)
 		}
 	}
-	eachRun(len(src), run, kernelChunk, kernel, func(r, start, end int) {
+	eachRun(len(src), run, kernelChunk, 1, kernel, func(r, start, end int) {
 		z := float32(0)
 		if c.Op != Scale {
 			z = b[r]
@@ -127,6 +139,11 @@ func (o *Ops) Nibbles(c Nibbles, to Type, dst, src []byte, a, b []float32, run i
 		k(&dst[0], &src[0], &a[0], &a[0], &c.Book[0], 1, pairs)
 		dst, src, a, elems = dst[32*to.Size()*pairs:], src[16*pairs:], a[2*pairs:], elems-32*pairs
 	}
+	if o.short(to, dst, elems, run, c.Op, a, b, func(dst []byte, from, end int) {
+		o.Nibbles(Nibbles{High: c.High, Book: c.Book}, F32, dst, src[from/2:(end+1)/2], unscaled[:], nil, tileElems)
+	}) {
+		return
+	}
 	var kernel func(r, runs, chunks, at int)
 	chunk, which := 32, 0
 	if run%64 == 0 && o.nibbles[to][high][c.Op][1] != nil {
@@ -137,7 +154,7 @@ func (o *Ops) Nibbles(c Nibbles, to Type, dst, src []byte, a, b []float32, run i
 			k(&dst[at*to.Size()], &src[at/2], &a[r], pointer(b, r, a), &c.Book[0], chunks, runs)
 		}
 	}
-	eachRun(elems, run, chunk, kernel, func(r, start, end int) {
+	eachRun(elems, run, chunk, 2, kernel, func(r, start, end int) {
 		z := float32(0)
 		if c.Op != Scale {
 			z = b[r]

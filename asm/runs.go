@@ -41,8 +41,10 @@ func split(elems, run int, op Op, a, b []float32) int {
 }
 
 // eachRun calls kernel for whole chunks, over as many runs as it can take at
-// once, and scalar for the rest: run r, elements [from, to) of all.
-func eachRun(elems, run, chunk int, kernel func(r, runs, chunks, at int), scalar func(r, from, to int)) {
+// once, and scalar for the rest: run r, elements [from, to) of all. What is left
+// of a run is done by a chunk that ends with it, where that begins at a multiple of
+// unit: its first numbers are then written twice.
+func eachRun(elems, run, chunk, unit int, kernel func(r, runs, chunks, at int), scalar func(r, from, to int)) {
 	n, whole := (elems+run-1)/run, elems/run
 	if kernel == nil || run < chunk {
 		for r := range n {
@@ -60,6 +62,10 @@ func eachRun(elems, run, chunk int, kernel func(r, runs, chunks, at int), scalar
 		if chunks := (to - from) / chunk; chunks > 0 {
 			kernel(r, 1, chunks, from)
 			from += chunks * chunk
+			if last := (to - chunk) / unit * unit; from+unit <= to {
+				kernel(r, 1, 1, last)
+				from = last + chunk
+			}
 		}
 		if from < to {
 			scalar(r, from, to)

@@ -37,6 +37,7 @@ func scalesOf(rng *rand.ChaCha8, n int) []float32 {
 var runShapes = []struct{ run, elems int }{
 	{32, 2240}, {1024, 2048}, {1056, 2200}, {2048, 1060},
 	{32, 0}, {32, 32}, {32, 96}, {64, 256}, {128, 384}, {128, 333}, {16, 64}, {16, 70}, {16, 1040}, {2, 6}, {48, 144}, {70, 140}, {96, 95}, {1000, 70}, {256, 64},
+	{13, 1300}, {24, 240}, {8, 2060}, {33, 99}, {45, 450}, {46, 459}, {127, 381}, {1500, 3100},
 }
 
 func lengths() (out []struct{ run, elems int }) {
@@ -57,6 +58,13 @@ func TestRunsAgreeWithTheScalarFunctions(t *testing.T) {
 					eachShape(t, o, to, 1, func(o *Ops, dst, src []byte, a, _ []float32, run int) { o.Float8(f, to, dst, src, a, run) })
 				})
 			}
+			t.Run(fmt.Sprintf("%v/small floats, shifted, to %v", level, to), func(t *testing.T) {
+				lacks(t, o.each[to] == nil)
+				eachShape(t, o, to, 1, func(o *Ops, dst, src []byte, a, b []float32, run int) { o.Float8Shift(E5M2, to, dst, src, a, b, run) })
+				eachShape(t, o, to, 1, func(o *Ops, dst, src []byte, a, b []float32, run int) {
+					o.Float8Shift(E4M3FNUZ, to, dst, src, a, b, run)
+				})
+			})
 			last := float32(0.007874015718698502)
 			for _, c := range []Bytes{
 				{Op: Scale}, {Op: Shift}, {Op: Affine}, {Op: Scale, Last: &last}, {Op: Scale, Unsigned: true, Less: 128},
@@ -184,14 +192,17 @@ func TestProductsNearTheMiddleOfTwoAgree(t *testing.T) {
 		for mantissa := uint64(1); mantissa < 16; mantissa++ {
 			for depth := range 20 {
 				middle := (rng.Uint64()%(1<<20)<<1 | 1) << depth // times a power of two
+				if depth == 0 {                                  // of the largest below one of those and itself
+					middle = 511
+				}
 				for middle/mantissa >= 1<<24 {
 					middle >>= 1
 				}
 				for middle/mantissa < 1<<23 {
 					middle <<= 1
 				}
-				for near := range uint32(5) {
-					if s := uint32(middle/mantissa) + near - 2; s>>23 == 1 {
+				for near := range uint32(9) {
+					if s := uint32(middle/mantissa) + near - 4; s>>23 == 1 {
 						add(s)
 					}
 				}

@@ -29,14 +29,6 @@ func Raw(f []float32) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&f[0])), 4*len(f))
 }
 
-// Raw16 is the memory of numbers as half as wide integers.
-func Raw16(f []float32) []uint16 {
-	if len(f) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*uint16)(unsafe.Pointer(&f[0])), 2*len(f))
-}
-
 // Raw32 is the memory of numbers as integers.
 func Raw32(f []float32) []uint32 {
 	if len(f) == 0 {

@@ -54,6 +54,23 @@ func planes(grid []uint32) []byte {
 	return out
 }
 
+// The same grids by planes of two bytes a row, each of two codes of three bits:
+// one from bit 1 on, the other from bit 5 on.
+var (
+	iq3xxsPairs = [2 * 256]byte(pairsOf(iq3xxsCodes[:]))
+	iq3sPairs   = [2 * 512]byte(pairsOf(iq3sCodes[:]))
+)
+
+func pairsOf(codes []uint32) []byte {
+	out := make([]byte, 2*len(codes))
+	for i, row := range codes {
+		for j := range 2 {
+			out[j*len(codes)+i] = byte(row>>(16*j)<<1 | row>>(16*j+8)<<5)
+		}
+	}
+	return out
+}
+
 // expansions says for each byte of a mask which number comes at each of its
 // bits, C0 where there is none.
 var expansions = expansionTable()

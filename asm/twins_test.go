@@ -24,9 +24,8 @@ func TestNoTwoKernelsDifferOnlyInConstants(t *testing.T) {
 		"q8_0BF16AVX512BF16": "q8_1BF16AVX512BF16",
 		"q8_0F16AVX512":      "q8_1F16AVX512",
 		// The sixteen values, which are loaded for each block.
-		"q4_0F32AVX2":  "iq4_NLF32AVX2",
-		"q4_0BF16AVX2": "iq4_NLBF16AVX2",
-		"q4_0F16AVX2":  "iq4_NLF16AVX2",
+		"q4_0F32AVX2": "iq4_NLF32AVX2",
+		"q4_0F16AVX2": "iq4_NLF16AVX2",
 		// Three masks that stay in registers.
 		"specialBF16AVX2": "specialF16AVX2",
 	}

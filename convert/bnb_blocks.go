@@ -53,15 +53,14 @@ func newBnbBlocks(e *bnbEncoding, dtype string) (Encoding, error) {
 		}
 		t.late = unitRows(e.w, int64(o.Block)*quant.NestedBlock)*e.w.Cols() > maxUnit
 	}
-	switch {
-	case t.late:
+	if t.late {
 		t.hold = 5*t.blocks + 4*groups
-	default:
+	} else {
 		t.hold = e.measured(t.Block())
 	}
 	t.text = t.state.Append(nil)
 	name := e.w.Name
-	err := errors.Join(e.add(name, tensor.U8, (n+1)/2, (n+1)/2, 1))
+	err := e.add(name, tensor.U8, (n+1)/2, (n+1)/2, 1)
 	if o.Nested {
 		err = errors.Join(err, e.add(name+".absmax", tensor.U8, t.blocks, t.blocks), e.add(name+".quant_map", tensor.F32, 64, 16),
 			e.add(name+".nested_absmax", tensor.F32, 4*groups, groups), e.add(name+".nested_quant_map", tensor.F32, 1024, 256))

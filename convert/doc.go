@@ -41,8 +41,7 @@
 // bitsandbytes' scales are quantized too, that is 16,384 numbers for blocks of
 // 64, and more for rows that fit them badly; past two million its scales are held
 // in memory instead. Such a weight is read twice: the mean of its scales stands in
-// a text whose length the header has to know. The first time GPTQ and AWQ are held
-// whole.
+// a text whose length the header has to know.
 //
 // # Not supported
 //

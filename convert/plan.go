@@ -193,12 +193,8 @@ func (p *Plan) encode(k *pick) (done bool, err error) {
 		w = t.Weight()
 	}
 	p.recoded = p.recoded || k.weight != nil
-	r, err := newRowReader(p.straight, w, 0, w.Rows())
-	if err != nil {
-		return false, err
-	}
 	outs := e.Outs()
-	t := newEncodeTask(r, e, outs, int32(len(p.Outs)))
+	t := newEncodeTask(newRowReader(p.straight, w, 0, w.Rows()), e, outs, int32(len(p.Outs)))
 	for _, o := range outs {
 		if err := p.store(o); err != nil {
 			return false, err
@@ -266,10 +262,7 @@ func (p *Plan) decode(w *quant.Weight) error {
 	}
 	for lo, hi := int64(0), int64(0); lo < w.Rows(); lo = hi {
 		hi = min(lo+group, w.Rows())
-		r, err := newRowReader(p.m, w, lo, hi)
-		if err != nil {
-			return err
-		}
+		r := newRowReader(p.m, w, lo, hi)
 		t := &weightTask{r, counts, to, out, w.Cols() * int64(to.Size()), 0}
 		if n := w.StripRows(maxHeld); n > 0 && r.hold > maxHeld && r.direct() {
 			hi = min(lo+n, w.Rows())

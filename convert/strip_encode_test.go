@@ -69,10 +69,17 @@ func TestStripsOfColumnsAreQuantizedAsTheWhole(t *testing.T) {
 			}
 		})
 	}
+	for _, o := range []convert.BnbOptions{{}, {Block: 4096, Nested: true}} {
+		inLessThanItsCodes(t, m, o)
+	}
+}
+
+func inLessThanItsCodes(t *testing.T, m tensor.Model, o convert.BnbOptions) {
+	t.Helper()
 	small := limits.Policy{MaxSingleAlloc: 16900 << 10}.Budget(context.Background())
 	defer small.Close()
 	small.Source(1 << 30)
-	e, err := convert.NewBnb(small, m, quant.BF16, convert.BnbOptions{})
+	e, err := convert.NewBnb(small, m, quant.BF16, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +88,7 @@ func TestStripsOfColumnsAreQuantizedAsTheWhole(t *testing.T) {
 		_, err = p.Stream(&inMemory{make([]byte, p.Size)})
 	}
 	if errors.As(err, new(*limits.Error)) {
-		t.Errorf("it takes as much at once as its codes: %v", err)
+		t.Errorf("%+v: it takes as much at once as its codes: %v", o, err)
 	} else if err != nil {
 		t.Fatal(err)
 	}

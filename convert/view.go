@@ -103,7 +103,6 @@ func (t *view) strips() bool {
 			t.strip = d
 			return true
 		}
-		var ok bool
 		inner, ok := wire.Mul(uint64(t.inner), uint64(t.of.Shape[d]))
 		if !ok || inner > stripSize {
 			return false

@@ -31,7 +31,7 @@ type rowReader struct {
 }
 
 // newRowReader finds out what all ranges of the rows [lo, hi) need.
-func newRowReader(m tensor.Model, w *quant.Weight, lo, hi int64) (*rowReader, error) {
+func newRowReader(m tensor.Model, w *quant.Weight, lo, hi int64) *rowReader {
 	r := &rowReader{w: w, m: m, lo: lo, hi: hi}
 	for p, info := range w.Parts {
 		_, direct := m.At(info)
@@ -47,7 +47,7 @@ func newRowReader(m tensor.Model, w *quant.Weight, lo, hi int64) (*rowReader, er
 		}
 		r.parts = append(r.parts, one)
 	}
-	return r, nil
+	return r
 }
 
 // direct reports that all parts can be read at any offset.
@@ -62,10 +62,7 @@ func (r *rowReader) direct() bool {
 
 // newStripReader is a reader of the rows of a strip, whose columns are held.
 func newStripReader(m tensor.Model, w *quant.Weight, columns []quant.Columns) (*rowReader, error) {
-	r, err := newRowReader(m, w, 0, w.Rows())
-	if err != nil {
-		return nil, err
-	}
+	r := newRowReader(m, w, 0, w.Rows())
 	r.hold = 0
 	for p, c := range columns {
 		if need := w.Need(p, 0, w.Rows()); need != (tensor.Span{Len: c.Size()}) {
@@ -115,29 +112,13 @@ func readWhole(s *stream, m tensor.Model, p *part) error {
 		return err
 	}
 	if p.strip.Rows > 0 {
-		return readStrip(s, p)
+		return p.strip.Read(s.b, p.r, p.bytes)
 	}
 	for at := 0; at < len(p.bytes); at += wholeStep {
 		if err := s.b.Err(); err != nil {
 			return err
 		}
 		if err := wire.ReadFull(p.r, p.bytes[at:min(at+wholeStep, len(p.bytes))], p.span.Off+int64(at)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// readStrip reads columns, a row of the stored matrix at a time.
-func readStrip(s *stream, p *part) error {
-	c := p.strip
-	for row := range c.Rows {
-		if row%256 == 0 {
-			if err := s.b.Err(); err != nil {
-				return err
-			}
-		}
-		if err := wire.ReadFull(p.r, p.bytes[row*c.Len:][:c.Len], c.Off+row*c.Stride); err != nil {
 			return err
 		}
 	}

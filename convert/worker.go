@@ -20,7 +20,7 @@ func workerBytes(tile int64) int64 { return 2*(tile+tiles.Slack) + 4*scratch }
 type worker struct {
 	s       *stream
 	in, out buffer
-	full    buffer // numbers as F32, of a piece that has infinities
+	full    buffer // numbers as F32: of what is encoded, and of pieces with infinities
 	tile    []float32
 	parts   [][]byte      // of the range
 	spans   []tensor.Span // and where they begin

@@ -45,6 +45,18 @@ func casts(t tensor.DType, from asm.Type, decode func([]float32, []byte)) Codec 
 	return Codec{t, decode, func(o *asm.Ops, to asm.Type, dst, src []byte) { o.Cast(from, to, dst, src) }}
 }
 
+// float8s is the row of a format of eight bits.
+func float8s(t tensor.DType, f asm.Float) Codec {
+	return Codec{t, f.Decode, plainFloat8(f)}
+}
+
+// plainFloat8 decodes codes that have no scale.
+func plainFloat8(f asm.Float) func(o *asm.Ops, to asm.Type, dst, src []byte) {
+	return func(o *asm.Ops, to asm.Type, dst, src []byte) {
+		o.Float8(f, to, dst, src, unscaled[:], max(1, len(src)))
+	}
+}
+
 // One row per type.
 var codecs = [...]Codec{
 	casts(tensor.F32, asm.F32, decodeF32),
@@ -52,10 +64,10 @@ var codecs = [...]Codec{
 	casts(tensor.BF16, asm.BF16, decodeBF16),
 	{tensor.I8, decodeI8, nil},
 	{tensor.U8, decodeU8, nil},
-	{tensor.F8E4M3, asm.E4M3.Decode, nil},
-	{tensor.F8E5M2, asm.E5M2.Decode, nil},
-	{tensor.F8E4M3FNUZ, asm.E4M3FNUZ.Decode, nil},
-	{tensor.F8E5M2FNUZ, asm.E5M2FNUZ.Decode, nil},
+	float8s(tensor.F8E4M3, asm.E4M3),
+	float8s(tensor.F8E5M2, asm.E5M2),
+	float8s(tensor.F8E4M3FNUZ, asm.E4M3FNUZ),
+	float8s(tensor.F8E5M2FNUZ, asm.E5M2FNUZ),
 	{tensor.F8E8M0, decodeF8E8M0, nil},
 	{tensor.F6E2M3, decodeF6E2M3, nil},
 	{tensor.F6E3M2, decodeF6E3M2, nil},

@@ -1,6 +1,10 @@
 package quant
 
-import "github.com/anamnesis-go/anamnesis/asm"
+import (
+	"encoding/binary"
+
+	"github.com/anamnesis-go/anamnesis/asm"
+)
 
 // rowOf is rows of n elements that a codec decodes.
 func rowOf(n, elems, bytes int64, decode func([]float32, []byte)) codes {
@@ -16,15 +20,18 @@ func rowOf(n, elems, bytes int64, decode func([]float32, []byte)) codes {
 // float8Row is rows of a format of eight bits.
 func float8Row(cols int64, f asm.Float) codes {
 	c := rowOf(cols, 1, 1, f.Decode)
-	c.bits = 8
-	c.kernel = func(o *asm.Ops, to asm.Type, dst, src []byte) {
-		o.Float8(f, to, dst, src, unscaled[:], max(1, len(src)))
-	}
+	c.bits, c.kernel = 8, plainFloat8(f)
 	c.under = func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
-		if u.op == asm.Scale {
-			o.Float8(f, to, dst, row[:len(dst)/to.Size()], u.scales, u.run)
+		row = row[:len(dst)/to.Size()]
+		switch {
+		case u.divides || u.op == asm.Affine:
+			return false
+		case u.op == asm.Shift:
+			o.Float8Shift(f, to, dst, row, u.scales, u.seconds, u.run)
+		default:
+			o.Float8(f, to, dst, row, u.scales, u.run)
 		}
-		return u.op == asm.Scale
+		return true
 	}
 	return c
 }
@@ -89,14 +96,24 @@ func streamRow(cols, bits, rowBytes int64, bias int32) codes {
 			dst[i] = float32(int32(v&(1<<bits-1)) - bias)
 		}
 	})
-	c.bits, c.counts, c.bias = bits, true, bias
+	c.bits, c.bias = bits, bias
+	c.unpack = func(o *asm.Ops, less uint8, dst, row, _ []byte) {
+		if bits == 8 {
+			copy(dst, row)
+			return
+		}
+		o.Fields(int(bits), less, dst, row[:ceilDiv(int64(len(dst))*bits, 8)])
+	}
 	switch {
 	case bits == 4:
-		c.under = underNibbles(false, func(code uint8) float32 { return float32(int32(code) - bias) })
+		nibbles, fields := underNibbles(false, func(code uint8) float32 { return float32(int32(code) - bias) }), underFields(c.unpack, bias)
+		c.under = func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
+			return nibbles(o, to, dst, row, u) || fields(o, to, dst, row, u)
+		}
 	case bits == 8 && (bias == 0 || bias == 128):
 		c.under = underBytes(asm.Bytes{Unsigned: true, Less: uint8(bias)})
 	case bits < 8:
-		c.under = underFields(bits, bias)
+		c.under = underFields(c.unpack, bias)
 	}
 	return c
 }
@@ -111,25 +128,30 @@ func wordRow(bits, rowBytes int64, bias int32) codes {
 			dst[i] = float32(int32(v&(1<<bits-1)) - bias)
 		}
 	})
-	signed := underBytes(asm.Bytes{})
-	c.under = func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
-		codes := u.codes[:len(dst)/to.Size()]
-		fieldsOfWords(codes, row, bits, uint8(bias))
-		return signed(o, to, dst, codes, u)
+	c.bias, c.rooms = bias, 2
+	c.unpack = func(o *asm.Ops, less uint8, dst, row, room []byte) {
+		room = room[:ceilDiv(int64(len(dst))*bits, 8)]
+		joinFields(room, row, bits)
+		o.Fields(int(bits), less, dst, room)
 	}
+	c.under = underFields(c.unpack, bias)
 	return c
 }
 
-// fieldsOfWords gives each field of words a byte, less a bias.
-func fieldsOfWords(dst, src []byte, bits int64, bias uint8) {
-	per, mask := int(32/bits), uint8(1<<bits-1)
-	for len(dst) > 0 {
-		n, word := min(per, len(dst)), u32(src)
-		for i := range dst[:n] {
-			dst[i] = uint8(word)&mask - bias
-			word >>= uint(bits)
+// joinFields closes the gap that each word of 32 bits has behind its last field.
+func joinFields(dst, src []byte, bits int64) {
+	used := 32 / bits * bits
+	stream, have := uint64(0), int64(0)
+	for ; len(src) >= 4; src = src[4:] {
+		stream |= uint64(u32(src)&(1<<used-1)) << have
+		if have += used; have >= 32 && len(dst) >= 4 {
+			binary.LittleEndian.PutUint32(dst, uint32(stream))
+			dst, stream, have = dst[4:], stream>>32, have-32
 		}
-		dst, src = dst[n:], src[4:]
+	}
+	for i := range dst {
+		dst[i] = byte(stream)
+		stream >>= 8
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // A direct form has a kernel that writes rows in a type without a tile of
@@ -31,11 +32,41 @@ func decodeForm(o *asm.Ops, f form, dst []byte, to Target, parts [][]byte, lo, h
 	o.Put(targets[to].kind, dst, tile)
 }
 
-func (f *blockForm) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, _ []float32) bool {
-	if f.codes.kernel == nil || f.matrixRows != 0 {
+func (f *blockForm) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
+	if f.codes.kernel == nil {
 		return false
 	}
+	if f.matrixRows > 0 {
+		return f.byFactor(o, dst, to, parts, lo, hi, scratch)
+	}
 	f.codes.kernel(o, to, dst, parts[0][:(hi-lo)*f.codes.rowBytes])
+	return true
+}
+
+// byFactor decodes some numbers at a time, and multiplies them.
+func (f *blockForm) byFactor(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
+	const most, least = 1024, 64 // a block
+	n := min(most, int64(len(scratch))/3/least*least)
+	if n == 0 || o.Level() == asm.Generic { // which is of any order of bytes
+		return false
+	}
+	q, s, none := scratch[:n], scratch[n:2*n], scratch[2*n:3*n]
+	clear(none)
+	size := int64(to.Size())
+	for r := lo; r < hi; {
+		end := min(hi, (r/f.matrixRows+1)*f.matrixRows)
+		factor := numbers[tensor.F32](parts[1], r/f.matrixRows-lo/f.matrixRows)
+		for i := range s {
+			s[i] = factor
+		}
+		for at, last := (r-lo)*f.cols, (end-lo)*f.cols; at < last; at += n {
+			n := min(n, last-at)
+			codes := parts[0][at*f.codes.rowBytes/f.cols:][:n*f.codes.rowBytes/f.cols]
+			f.codes.kernel(o, asm.F32, asm.Raw(q[:n]), codes)
+			o.Each(to, dst[at*size:][:n*size], q[:n], s[:n], none[:n])
+		}
+		r = end
+	}
 	return true
 }
 
@@ -60,12 +91,13 @@ func underBytes(b asm.Bytes) func(*asm.Ops, asm.Type, []byte, []byte, under) boo
 	}
 }
 
-// underFields is a stream of fields of less than eight bits, less a bias.
-func underFields(bits int64, bias int32) func(*asm.Ops, asm.Type, []byte, []byte, under) bool {
+// underFields is fields of less than eight bits, less a bias.
+func underFields(unpack func(o *asm.Ops, less uint8, dst, row, room []byte), bias int32) func(*asm.Ops, asm.Type, []byte, []byte, under) bool {
 	signed := underBytes(asm.Bytes{})
 	return func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
-		o.Fields(int(bits), uint8(bias), u.codes, row[:ceilDiv(int64(len(u.codes))*bits, 8)])
-		return signed(o, to, dst, u.codes, u)
+		n := len(dst) / to.Size()
+		unpack(o, uint8(bias), u.codes[:n], row, u.codes[n:])
+		return signed(o, to, dst, u.codes[:n], u)
 	}
 }
 
@@ -187,7 +219,7 @@ func (f *bnb4) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, h
 	}
 	scales, book := scratch[:blocks], (*[16]float32)(scratch[blocks:])
 	*book = f.book(parts)
-	f.absmaxes(scales, parts, first/f.block)
+	f.absmaxes(scales, parts, first/f.block, first/f.block)
 	c, size := asm.Nibbles{High: true, Book: book}, int64(to.Size())
 	codes := parts[bnbCodes][:ceilDiv(end, 2)-first/2]
 	if n := min(f.block-first%f.block, end-first); n < f.block && n%2 == 0 {
@@ -200,17 +232,19 @@ func (f *bnb4) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, h
 	return true
 }
 
-// absmaxes fills in the scales of the blocks from the first on.
-func (f *bnb4) absmaxes(scales []float32, parts [][]byte, from int64) {
+// absmaxes fills in the scales of the blocks from one on; base is the first whose
+// scale is there.
+func (f *bnb4) absmaxes(scales []float32, parts [][]byte, base, from int64) {
+	absmax := parts[bnbAbsmax]
 	if !f.nested {
-		decodeF32(scales, parts[bnbAbsmax][:4*len(scales)])
+		decodeF32(scales, absmax[4*(from-base):][:4*len(scales)])
 		return
 	}
-	codes, book := parts[bnbAbsmax][:len(scales)], parts[bnbNestedBook]
+	codes, book := absmax[from-base:][:len(scales)], parts[bnbNestedBook]
 	for i := 0; i < len(scales); {
 		block := from + int64(i)
 		end := min(len(scales), i+int(f.nestedBlock-block%f.nestedBlock))
-		s := math.Float32frombits(u32(parts[bnbNestedAbsmax][4*(block/f.nestedBlock-from/f.nestedBlock):]))
+		s := math.Float32frombits(u32(parts[bnbNestedAbsmax][4*(block/f.nestedBlock-base/f.nestedBlock):]))
 		for ; i < end; i++ {
 			scales[i] = float32(math.Float32frombits(u32(book[4*int(codes[i]):]))*s) + f.offset
 		}

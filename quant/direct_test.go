@@ -48,7 +48,11 @@ func directForms() map[string]struct {
 		}
 	}}
 	pairs.under = underHalfBytes(func(code uint8) float32 { return float32(int8(code<<4) >> 4) })
-	bySixteen, fifth := grid(96, 256, 16, 1), grid(96, 250, 1, 50)
+	bySixteen, fifth := grid(96, 256, 16, 1), of(grid(96, 250, 1, 50), tensor.I8, 1)
+	e4m3Row := of(grid(96, 300, 1, 300), tensor.F8E4M3, 1)
+	awqOf := func(bits int64) named {
+		return named{&awq{in: 256, out: 96, groups: 4, bits: bits, groupSize: 64, scale: numbers[tensor.F16], scaleSize: 2, bulk: bulkOf(tensor.F16)}, 256}
+	}
 	swizzled := func(cols, group int64, read number, many bulk) gridOf {
 		g := swizzledGrid(96, cols, group, 512*ceilDiv(cols/group, 4), read)
 		g.bulk = many
@@ -107,7 +111,15 @@ func directForms() map[string]struct {
 		"NVFP4 fused":         {&scaled{cols: 256, codes: halves, scales: of(bySixteen, tensor.F8E4M3, 1), global: &second}, 256},
 		"ComfyUI's NVFP4":     {&scaled{cols: 288, codes: highFirstRow(288), scales: swizzled(288, 16, numbers[tensor.F8E4M3], bulkOf(tensor.F8E4M3)), global: &second}, 288},
 		"ComfyUI's MXFP8":     {&scaled{cols: 320, codes: float8Row(320, asm.E4M3), scales: swizzled(320, 32, comfyExponent, comfyExponents)}, 320},
-		"AWQ of 8 bits":       {&awq{in: 256, out: 96, groups: 4, bits: 8, groupSize: 64, scale: numbers[tensor.F16], scaleSize: 2, bulk: bulkOf(tensor.F16)}, 256},
+		"AWQ of 8 bits":       awqOf(8),
+		"packed 5 of words":   {&scaled{cols: 250, codes: wordRow(5, 168, 16), scales: grid(96, 250, 1, 125)}, 250},
+		"packed 4, odd":       {&scaled{cols: 250, codes: streamRow(250, 4, 128, 8), scales: grid(96, 250, 1, 25)}, 250},
+		"GPTQ 4 bits, odd":    {&gptq{in: 256, out: 96, groups: 7, bits: 4, groupSize: 37, scale: f32, scaleSize: 4}, 256},
+		"GPTQ 8 bits, small":  {&gptq{in: 256, out: 96, groups: 32, bits: 8, groupSize: 8, scale: f32, scaleSize: 4}, 256},
+		"GPTQ act-order of 6": {&gptq{in: 256, out: 96, groups: 4, bits: 6, groupSize: 64, scale: f32, scaleSize: 4, oldZeros: true}, 256},
+		"FP8 zero points":     {&scaled{cols: 256, codes: float8Row(256, asm.E5M2), scales: second, seconds: &small, op: opShift}, 256},
+		"FP8 zeros of FP8":    {&scaled{cols: 300, codes: float8Row(300, asm.E4M3), scales: grid(96, 300, 1, 300), seconds: &e4m3Row, op: opShift}, 300},
+		"NVFP4 by a factor":   {&blockForm{cols: 256, matrixRows: 32, codes: codesOf(asm.NVFP4, 144)}, 256},
 		"packed 3 of words":   {&scaled{cols: 250, codes: wordRow(3, 100, 4), scales: grid(96, 250, 1, 50)}, 250},
 		"packed 7 of words":   {&scaled{cols: 250, codes: wordRow(7, 252, 64), scales: grid(96, 250, 1, 50), seconds: &fifth, op: opShift, columns: true}, 250},
 		"turned BF16":         {&flipped{rows: 96, cols: 130, size: 2, read: numbers[tensor.BF16], as: asm.BF16, plain: true}, 130},
@@ -125,9 +137,18 @@ func directForms() map[string]struct {
 		"MXFP4":               {&scaled{cols: 256, codes: fp4PlusRow(256), scales: grid(96, 256, 1, 32)}, 256},
 		"NVFP4 of E4M3":       {&scaled{cols: 256, codes: fp4Row(256), scales: of(grid(96, 256, 1, 16), tensor.F8E4M3, 1), global: &second}, 256},
 		"NVFP4":               {&scaled{cols: 256, codes: fp4Row(256), scales: grid(96, 256, 1, 16), global: &second}, 256},
-		"Q4_K":                {&blockForm{cols: 256, codes: codes{rowBytes: 144, perRow: 1, kernel: blocksOf(asm.Q4_K), pick: plainRows(144, asm.Q4_K.Decode).pick}}, 256},
+		"Q4_K":                {&blockForm{cols: 256, codes: codesOf(asm.Q4_K, 144)}, 256},
+	}
+	for _, bits := range []int64{2, 3, 5, 6, 7} {
+		forms[fmt.Sprintf("AWQ of %d bits", bits)] = awqOf(bits)
 	}
 	return forms
+}
+
+func codesOf(k asm.Kind, rowBytes int64) codes {
+	c := plainRows(rowBytes, k.Decode)
+	c.kernel = blocksOf(k)
+	return c
 }
 
 func blocksOf(k asm.Kind) func(*asm.Ops, asm.Type, []byte, []byte) {
@@ -155,7 +176,7 @@ func TestDirectFormsAgreeWithDecoding(t *testing.T) {
 						want, got := make([]byte, n*int64(to.Size())), make([]byte, n*int64(to.Size()))
 						scalar := asm.For(0)
 						scalar.Put(targets[to].kind, want, tile)
-						if _, level := f.form.(*folded); level && o.Level() == asm.Generic {
+						if byLevel(f.form) && o.Level() == asm.Generic {
 							continue
 						}
 						if !f.form.(direct).direct(o, got, targets[to].kind, need, r[0], r[1], tile) {
@@ -169,6 +190,17 @@ func TestDirectFormsAgreeWithDecoding(t *testing.T) {
 			}
 		})
 	}
+}
+
+// byLevel reports forms that the generic level decodes number by number.
+func byLevel(f form) bool {
+	switch f := f.(type) {
+	case *folded:
+		return true
+	case *blockForm:
+		return f.matrixRows > 0
+	}
+	return false
 }
 
 // randomParts is parts of random bytes; scales are what they are, NaN and
@@ -260,6 +292,11 @@ func partsOf(f form, name string) int {
 		return 2
 	case *folded:
 		return f.part + 1
+	case *blockForm:
+		if f.matrixRows > 0 {
+			return 2
+		}
+		return 1
 	default:
 		return 1
 	}

@@ -65,9 +65,10 @@ type codes struct {
 	// rooms is how many times a row's codes, a byte each, under needs room for:
 	// once where it is zero.
 	rooms int64
-	// counts says that codes are whole numbers, which are bias more than what
-	// they stand for.
-	counts bool
+	// unpack gives each code of a row a byte, less what is taken off it, which is
+	// nothing for codes of eight bits; room is as large as dst. It is nil but for
+	// whole numbers, which are bias more than what they stand for.
+	unpack func(o *asm.Ops, less uint8, dst, row, room []byte)
 	bias   int32
 }
 

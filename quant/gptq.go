@@ -90,8 +90,9 @@ func column(p []byte, cols, bits, i, o int64) uint32 {
 	return uint32(v>>shift) & (1<<bits - 1)
 }
 
-// onesPerField is what the writers of the first version subtract from a word.
-var onesPerField = map[int64]uint32{2: 0x55555555, 4: 0x11111111, 8: 0x01010101}
+// onesPerField is what the writers of the first version subtract from a word,
+// where fields fill one.
+var onesPerField = [9]uint32{2: 0x55555555, 4: 0x11111111, 8: 0x01010101}
 
 // zero reads a zero point. The first version stores it less one, and where the
 // fields fill a word its reader adds one to all fields at once, carries
@@ -100,9 +101,9 @@ func (f *gptq) zero(p []byte, g, o int64) uint32 {
 	words := f.out * f.bits / 32
 	word, shift := o*f.bits/32, o*f.bits%32
 	w := u32(p[4*(g*words+word):])
-	ones, whole := onesPerField[f.bits]
+	whole := 32%f.bits == 0
 	if f.oldZeros && whole {
-		w += ones
+		w += onesPerField[f.bits]
 	}
 	v := uint64(w)
 	if shift+f.bits > 32 {

@@ -13,12 +13,24 @@ type Rows struct {
 	to   Target
 	at   int64
 	step int64
+	// Of a weight whose rows are columns of a large matrix the reader has a strip:
+	// rows from first on.
+	whole *Weight
+	strip int64 // rows of each, or zero
+	first int64
 }
+
+// stripBytes is what the rows of a weight may need in memory before it is read in
+// strips of as much.
+const stripBytes = 16 << 20
 
 // NewRows begins a weight, step rows at a time; 0 leaves that to it. What it
 // needs in memory is charged to b. Close ends it.
 func NewRows(b *limits.Budget, m tensor.Model, w *Weight, to Target, step int64) (*Rows, error) {
-	r := &Rows{reader: reader{b: b, m: m, w: w}, to: to, step: step}
+	r := &Rows{reader: reader{b: b, m: m, w: w}, to: to, step: step, whole: w}
+	if n := w.StripRows(stripBytes); n < w.rows && r.direct() {
+		r.strip = n
+	}
 	if step <= 0 {
 		r.step = w.Even(max(1, tileBytes/4/max(1, w.cols)))
 	}
@@ -37,24 +49,68 @@ func (r *Rows) Goto(row int64) { r.at = row }
 func (r *Rows) At() int64 { return r.at }
 
 // Most is the bytes of the longest piece.
-func (r *Rows) Most() int64 { return min(r.step, r.w.rows) * r.w.cols * int64(r.to.Size()) }
+func (r *Rows) Most() int64 { return min(r.step, r.whole.rows) * r.w.cols * int64(r.to.Size()) }
 
 // Next decodes the next rows into dst, which has [Rows.Most] bytes, and says how
 // many bytes they take; io.EOF after the last.
 func (r *Rows) Next(dst []byte) (int, error) {
-	if r.at >= r.w.rows {
+	if r.at >= r.whole.rows {
 		return 0, io.EOF
 	}
-	end := min(r.at+r.step, r.w.rows)
-	if g := r.w.Group(); g > 0 {
-		end = min(end, (r.at/g+1)*g)
-	}
-	n := int((end - r.at) * r.w.cols * int64(r.to.Size()))
-	if err := r.rows(dst[:n], r.to, r.at, end); err != nil {
+	if err := r.enter(); err != nil {
 		return 0, err
 	}
-	r.at = end
+	lo := r.at - r.first
+	hi := min(lo+r.step, r.w.rows)
+	if g := r.w.Group(); g > 0 {
+		hi = min(hi, (lo/g+1)*g)
+	}
+	n := int((hi - lo) * r.w.cols * int64(r.to.Size()))
+	if err := r.rows(dst[:n], r.to, lo, hi); err != nil {
+		return 0, err
+	}
+	r.at = r.first + hi
 	return n, nil
+}
+
+// direct reports that all parts can be read at any offset.
+func (r *Rows) direct() bool {
+	for _, part := range r.w.Parts {
+		if _, ok := r.m.At(part); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// enter reads the strip that the next row is of.
+func (r *Rows) enter() error {
+	if r.strip == 0 || r.w != r.whole && r.at >= r.first && r.at < r.first+r.w.rows {
+		return nil
+	}
+	lo := r.at / r.strip * r.strip
+	w, columns, err := r.whole.Strip(lo, min(lo+r.strip, r.whole.rows))
+	if err != nil {
+		return err
+	}
+	r.w = r.whole // what is read in part is no strip
+	for p, c := range columns {
+		if err := r.columns(p, c); err != nil {
+			return err
+		}
+	}
+	r.w, r.first = w, lo
+	return nil
+}
+
+// columns brings those of a part into memory.
+func (r *Rows) columns(p int, c Columns) error {
+	if err := r.room(p, c.Size()); err != nil {
+		return err
+	}
+	r.spans[p] = tensor.Span{Len: c.Size()}
+	at, _ := r.m.At(r.w.Parts[p])
+	return c.Read(r.b, at, r.parts[p])
 }
 
 // Close lets go of what is open.

@@ -1,6 +1,11 @@
 package quant
 
-import "github.com/anamnesis-go/anamnesis/internal/wire"
+import (
+	"io"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
 
 // Columns are those columns of a stored matrix that some rows of a weight take:
 // Rows pieces of Len bytes, Stride bytes apart, the first of them Off bytes from
@@ -9,6 +14,21 @@ type Columns struct{ Rows, Stride, Off, Len int64 }
 
 // Size is the bytes of all pieces.
 func (c Columns) Size() int64 { return c.Rows * c.Len }
+
+// Read reads the pieces of a part into dst, which has [Columns.Size] bytes.
+func (c Columns) Read(b *limits.Budget, part io.ReaderAt, dst []byte) error {
+	for row := range c.Rows {
+		if row%256 == 0 {
+			if err := b.Err(); err != nil {
+				return err
+			}
+		}
+		if err := wire.ReadFull(part, dst[row*c.Len:][:c.Len], c.Off+row*c.Stride); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // stripUnit is the rows of a weight whose codes, of any width, fill whole words.
 const stripUnit = 32

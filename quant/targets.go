@@ -14,7 +14,6 @@ type aims struct {
 	groups   []*object
 	first    map[string]int32 // of named, by the module's name
 	named    []target         // those of one module are linked, the groups in their order
-	last     map[string]int32
 	patterns []target
 	classes  []*object // groups that have a class among their targets
 }
@@ -75,7 +74,7 @@ func (s *set) readTargets() error {
 	if s.aimed != nil {
 		return nil
 	}
-	t := &aims{first: map[string]int32{}, last: map[string]int32{}}
+	t, last := &aims{first: map[string]int32{}}, map[string]int32{}
 	groups := s.config.quant.at("config_groups")
 	for _, name := range groups.names() {
 		var err error
@@ -89,7 +88,7 @@ func (s *set) readTargets() error {
 		class := false
 		for at, v := range list {
 			text, _ := v.(string)
-			if err := t.add(s.b, text, int32(at)); err != nil {
+			if err := t.add(s.b, last, text, int32(at)); err != nil {
 				return err
 			}
 			class = class || !strings.HasPrefix(text, "re:") && !strings.Contains(text, ".")
@@ -104,8 +103,9 @@ func (s *set) readTargets() error {
 	return nil
 }
 
-// add takes entry at of the last group.
-func (t *aims) add(b *limits.Budget, text string, at int32) (err error) {
+// add takes entry at of the last group; last is where the last entry of each name
+// stands.
+func (t *aims) add(b *limits.Budget, last map[string]int32, text string, at int32) (err error) {
 	e := target{group: int32(len(t.groups) - 1), at: at, next: -1}
 	if pattern, ok := strings.CutPrefix(text, "re:"); ok {
 		e.pattern = pattern
@@ -113,8 +113,8 @@ func (t *aims) add(b *limits.Budget, text string, at int32) (err error) {
 			return err
 		}
 	}
-	last, known := t.last[text]
-	if known && t.named[last].group == e.group {
+	before, known := last[text]
+	if known && t.named[before].group == e.group {
 		return nil // the first of them decides
 	}
 	if err := b.Hold(2 * treeCost); err != nil {
@@ -125,10 +125,10 @@ func (t *aims) add(b *limits.Budget, text string, at int32) (err error) {
 	}
 	i := int32(len(t.named) - 1)
 	if known {
-		t.named[last].next = i
+		t.named[before].next = i
 	} else {
 		t.first[text] = i
 	}
-	t.last[text] = i
+	last[text] = i
 	return nil
 }

@@ -90,6 +90,9 @@ func (t *turning) strand(dst []byte, first, count, at int64) bool {
 	if rows == 0 {
 		return false
 	}
+	if rows > turnUnit { // whole lines of the caches, and squares of the kernels
+		rows -= rows % turnUnit
+	}
 	words := ceilDiv(rows*count*w*size, 4)
 	tile, rest := asm.Raw(t.tile[:words]), t.tile[words:]
 	one, scratch := tile, rest
@@ -135,18 +138,42 @@ func (t *turning) decode(dst []byte, k, r, rows, col, n int64, scratch []float32
 	t.o.Put(kind, dst, numbers)
 }
 
-// span takes whole groups of columns, where those are not much more, and whole
-// bytes.
-func (f *scaled) span(col, n int64) (from, end int64) {
-	unit := int64(8)
-	if b := f.scales.blockCols; b > 1 && col/b != (col+n-1)/b {
-		unit = b
+// widened makes of columns whole groups, where they are of several, of which all
+// begin and end at a multiple of unit; but not if that is much more.
+func widened(col, n, unit, group, most int64) (from, end int64) {
+	if group > 1 && col/group != (col+n-1)/group {
+		unit *= group / gcd(unit, group)
 	}
-	from, end = col/unit*unit, min(ceilDiv(col+n, unit)*unit, f.cols)
+	from, end = col/unit*unit, min(ceilDiv(col+n, unit)*unit, most)
 	if end-from > 2*n+64 {
 		return col, col + n
 	}
 	return from, end
+}
+
+func gcd(a, b int64) int64 {
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// spanned is the groups that columns are of, from the first on, and how many
+// columns each has of them; false where groups are cut.
+func spanned(col, n, group int64) (first, size, count int64, ok bool) {
+	if col/group == (col+n-1)/group {
+		return col / group, n, 1, true
+	}
+	return col / group, group, ceilDiv(n, group), col%group == 0
+}
+
+// span takes whole bytes.
+func (f *scaled) span(col, n int64) (from, end int64) {
+	unit := int64(8)
+	if f.codes.bits == 8 {
+		unit = 1
+	}
+	return widened(col, n, unit, f.scales.blockCols, f.cols)
 }
 
 // cut brings the codes of the rows together, and decodes them as one.
@@ -155,13 +182,11 @@ func (f *scaled) cut(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, r,
 	if bits == 0 || f.codes.under == nil || f.columns || f.op == opDivide || block < 2 || n*bits%8 != 0 || col*bits%8 != 0 {
 		return false
 	}
-	run := block
-	if col/block == (col+n-1)/block {
-		run = n
-	} else if col%block != 0 || n%block != 0 {
+	first, run, per, ok := spanned(col, n, block)
+	if !ok || n%run != 0 {
 		return false
 	}
-	per, rowBytes := n/run, n*bits/8
+	rowBytes := n * bits / 8
 	words, room := ceilDiv(rows*rowBytes, 4), ceilDiv(rows*n, 4)
 	if words+room+2*rows*per > int64(len(scratch)) {
 		return false
@@ -171,7 +196,7 @@ func (f *scaled) cut(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, r,
 	for i := range rows {
 		copy(codes[i*rowBytes:][:rowBytes], parts[0][(r+i-lo)*f.codes.rowBytes+col*bits/8:])
 	}
-	f.fillRows(o, u, parts, lo, r, rows, col/block)
+	f.fillRows(o, u, parts, lo, r, rows, first)
 	return f.codes.under(o, to, dst, codes, u)
 }
 

@@ -30,14 +30,28 @@ func TestTurnedMatricesAreTheNumbersOfTheirPieces(t *testing.T) {
 		"MLX 6 bits":     &scaled{cols: 320, codes: streamRow(320, 6, 240, 0), scales: groups(320, 64), seconds: &second, op: opAffine},
 		"packed 3 bits":  &scaled{cols: 100, codes: streamRow(100, 3, 40, 4), scales: groups(100, 25)},
 		"FP8 columns":    &scaled{cols: 320, codes: float8Row(320, asm.E4M3), scales: grid{matrixRows: rows, blockRows: rows, blockCols: 1, cols: 320, size: 4, read: f32}},
-		"AWQ of matrix":  &awq{in: 320, out: 4 * rows, groups: 5, bits: 4, groupSize: 64, scale: f32, scaleSize: 4},
-		"GPTQ of matrix": &gptq{in: 320, out: 4 * rows, groups: 5, bits: 4, groupSize: 64, scale: f32, scaleSize: 4},
+		"AWQ":            &awq{in: 320, out: 4 * rows, groups: 5, bits: 4, groupSize: 64, scale: f32, scaleSize: 4},
+		"AWQ 3 bits":     &awq{in: 320, out: 384, groups: 5, bits: 3, groupSize: 64, scale: f32, scaleSize: 4},
+		"AWQ 8 bits":     &awq{in: 320, out: 4 * rows, groups: 8, bits: 8, groupSize: 40, scale: f32, scaleSize: 4},
+		"GPTQ":           &gptq{in: 320, out: 4 * rows, groups: 5, bits: 4, groupSize: 64, scale: f32, scaleSize: 4},
+		"GPTQ 3 bits":    &gptq{in: 320, out: 384, groups: 3, bits: 3, groupSize: 128, scale: f32, scaleSize: 4, oldZeros: true},
+		"GPTQ 8 bits":    &gptq{in: 320, out: 4 * rows, groups: 8, bits: 8, groupSize: 40, scale: f32, scaleSize: 4},
+		"GPTQ act-order": &gptq{in: 320, out: 4 * rows, groups: 4, bits: 4, groupSize: 80, scale: f32, scaleSize: 4},
+		"NF4":            &bnb4{cols: 320, block: 64},
+		"NF4 nested":     &bnb4{cols: 320, block: 32, nested: true, nestedBlock: 256, offset: 0.5},
+		"NF4, odd rows":  &bnb4{cols: 319, block: 64},
+		"LLM.int8":       &bnb8{cols: 320},
 	}
 	cut := 0
 	for name, f := range forms {
 		in := int64(320)
-		if s, ok := f.(*scaled); ok {
-			in = s.cols
+		switch f := f.(type) {
+		case *scaled:
+			in = f.cols
+		case *bnb4:
+			in = f.cols
+		}
+		if takesColumns(t, f, in, name) {
 			cut++
 		}
 		count := partsOf(f, name)
@@ -52,9 +66,25 @@ func TestTurnedMatricesAreTheNumbersOfTheirPieces(t *testing.T) {
 			t.Run(name+", "+what, func(t *testing.T) { turnsRight(t, w, parts) })
 		}
 	}
-	if cut < 9 {
-		t.Errorf("only %d forms have kernels", cut)
+	if cut != len(forms)-2 {
+		t.Errorf("only %d forms of %d have kernels", cut, len(forms))
 	}
+}
+
+// takesColumns reports a kernel for the first columns of some rows.
+func takesColumns(t *testing.T, f slicer, cols int64, name string) bool {
+	const rows = 64
+	need := make([][]byte, partsOf(f, name))
+	for p, part := range randomParts(f, name, rows) {
+		span := f.need(p, 0, rows)
+		need[p] = part[span.Off:span.End()]
+	}
+	c, ok := f.(cutter)
+	if !ok {
+		return false
+	}
+	_, end := c.span(0, min(24, cols))
+	return c.cut(asm.Best(), make([]byte, 4*rows*end), asm.F32, need, 0, 0, rows, 0, end, make([]float32, 2*rows*end))
 }
 
 func turnsRight(t *testing.T, f *turned, parts [][]byte) {

@@ -193,18 +193,10 @@ func (d *reader) open(rows int64) (err error) {
 // beginning each time its span moves, which only small parts of archives do.
 func (d *reader) read(p int, span tensor.Span) error {
 	part := d.w.Parts[p]
-	if int64(cap(d.parts[p])) < span.Len {
-		size, ok := wire.Int(uint64(span.Len), wire.MaxSize)
-		if !ok {
-			return wire.ErrOverflow.With("%d bytes", span.Len)
-		}
-		buf, err := limits.Make[byte](d.b, size)
-		if err != nil {
-			return err
-		}
-		d.parts[p] = buf
+	if err := d.room(p, span.Len); err != nil {
+		return err
 	}
-	d.parts[p], d.spans[p] = d.parts[p][:span.Len], span
+	d.spans[p] = span
 	if r, ok := d.m.At(part); ok {
 		return wire.ReadFull(r, d.parts[p], span.Off)
 	}
@@ -221,4 +213,21 @@ func (d *reader) read(p int, span tensor.Span) error {
 	}
 	_, err = io.ReadFull(body, d.parts[p])
 	return err
+}
+
+// room makes a part as long as what is read of it.
+func (d *reader) room(p int, n int64) error {
+	if int64(cap(d.parts[p])) < n {
+		size, ok := wire.Int(uint64(n), wire.MaxSize)
+		if !ok {
+			return wire.ErrOverflow.With("%d bytes", n)
+		}
+		buf, err := limits.Make[byte](d.b, size)
+		if err != nil {
+			return err
+		}
+		d.parts[p] = buf
+	}
+	d.parts[p] = d.parts[p][:n]
+	return nil
 }

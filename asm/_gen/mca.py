@@ -6,6 +6,8 @@ for a measurement where no processor of the level is at hand.
 
     asm/_gen/mca.py            every kernel to BF16
     asm/_gen/mca.py q4_K F32   those whose names have these in them
+    RUN=4 asm/_gen/mca.py book kernels of runs, each of so many chunks, with what
+                               is done once per run
 
 LLVM=directory names one with llvm-mca and llvm-objdump, 19 or newer for Zen 4.
 """
@@ -19,7 +21,7 @@ GHZ = 3.7
 MODELS = {
     "AVX512BF16": ("znver4", "sapphirerapids"),
     "AVX512": ("znver4", "icelake-server", "sapphirerapids"),
-    "AVX2": ("znver3", "icelake-server"),
+    "AVX2": ("znver3", "znver4", "icelake-server", "sapphirerapids"),
 }
 here = os.path.dirname(os.path.abspath(__file__))
 
@@ -75,6 +77,21 @@ def bodies(code, dst):
             yield written(code, l, dst), [code[i] for i in rows if not any(m[0] <= i <= m[1] for m in inside)]
 
 
+def runs(code, dst, chunks):
+    """Bytes and instructions of one run: what stands before the loop of chunks, that
+    loop so many times, and what comes behind it."""
+    all, at = loops(code), {a: i for i, (a, _) in enumerate(code)}
+    chunk = next((l for l in all if written(code, l, dst) and not any(within(m, l) for m in all)), None)
+    outer = [l for l in all if chunk and within(chunk, l) and l[0] < chunk[0]]
+    if not outer:
+        return
+    run, behind = min(outer, key=lambda l: l[1] - l[0]), chunk[1] + 1
+    if jump := re.match(r"jmp\s+(?:0x)?([0-9a-f]+)", code[behind][1]):
+        behind = at[int(jump[1], 16)]
+    inner = code[chunk[0]:chunk[1] + 1]
+    yield written(code, chunk, dst) * chunks, code[run[0]:chunk[0]] + inner * chunks + code[behind:run[1] + 1]
+
+
 def destination(code):
     """The register of the first parameter."""
     return next((m[1] for _, t in code if (m := re.match(r"movq\s+\S*\(%rsp\), %(\w+)", t))), "rax")
@@ -99,7 +116,8 @@ def main():
         if not all(w in name for w in words):
             continue
         width = 4 if "F32AVX" in name else 2
-        for size, body in bodies(code, destination(code)):
+        dst = destination(code)
+        for size, body in runs(code, dst, int(os.environ["RUN"])) if "RUN" in os.environ else bodies(code, dst):
             elems = size // width
             level = name[name.index("AVX"):]
             for cpu in MODELS[level]:

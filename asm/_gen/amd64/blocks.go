@@ -16,6 +16,7 @@ type layout struct {
 	set   func(*kernel)
 	block func(*kernel)
 	two   *two
+	odd   func(*kernel) // jumps to "odd", to BF16, unless the block's scales are ordinary
 }
 
 func blockKernels() {
@@ -31,30 +32,30 @@ func layouts() []layout {
 		bytesLayout("q8_0", 32, 34, 2, half),
 		bytesLayout("q8_1", 32, 36, 4, half),
 		bytesLayout("q8_K", 256, 292, 4, single),
-		{"q4_0", 32, 18, false, setNibbles, lookedBlock(2, halfAtFront, minus8Values), twoLooked(18, 2, minus8Values)},
-		{"q4_1", 32, 20, true, setNibbles, q4_1, twoQ41},
-		{"q5_0", 32, 22, false, setFives, q5_0, nil},
-		{"q5_1", 32, 24, true, setFives, q5_1, nil},
-		{"q2_K", 256, 84, true, setNibbles, q2K, nil},
-		{"q3_K", 256, 110, false, nil, q3K, nil},
-		{"q4_K", 256, 144, true, setNibbles, q45K(false), nil},
-		{"q5_K", 256, 176, true, setFives, q45K(true), nil},
-		{"q6_K", 256, 210, false, holding(ofSixes), q6K, nil},
-		{"iq4_NL", 32, 18, false, setNibbles, lookedBlock(2, halfAtFront, iq4Values), twoLooked(18, 2, iq4Values)},
-		{"iq4_XS", 256, 136, false, setNibbles, iq4XS, nil},
-		{"mxfp4", 32, 17, false, setNibbles, mxfp4, nil},
-		{"nvfp4", 64, 36, false, setNibbles, nvfp4, nil},
-		{"tq1_0", 256, 54, false, nil, tq1, nil},
-		{"tq2_0", 256, 66, false, nil, tq2, nil},
-		{"q1_0", 128, 18, false, holding(ofBits), q1, nil},
-		{"q2_0", 64, 18, false, nil, q2, nil},
-		{"iq1_S", 256, 50, false, nil, iq1S, nil},
-		{"iq1_M", 256, 56, false, nil, iq1M, nil},
-		{"iq2_XXS", 256, 66, false, holding(ofBits), iq2XXS, nil},
-		{"iq2_XS", 256, 74, false, holding(ofBits), iq2XS, nil},
-		{"iq2_S", 256, 82, false, holding(ofBits), iq2S, nil},
-		{"iq3_XXS", 256, 98, false, holding(ofBits), iq3XXS, nil},
-		{"iq3_S", 256, 110, false, holding(ofBits), iq3S, nil},
+		{"q4_0", 32, 18, false, setNibbles, lookedBlock(2, halfAtFront, minus8Values), twoQ40, nil},
+		{"q4_1", 32, 20, true, setNibbles, q4_1, twoQ41, nil},
+		{"q5_0", 32, 22, false, setFives, q5_0, nil, nil},
+		{"q5_1", 32, 24, true, setFives, q5_1, nil, halvesOddAt(0)},
+		{"q2_K", 256, 84, true, setNibbles, q2K, nil, nil},
+		{"q3_K", 256, 110, false, nil, q3K, nil, nil},
+		{"q4_K", 256, 144, true, setNibbles, q45K(false), nil, signsOdd(0)},
+		{"q5_K", 256, 176, true, setFives, q45K(true), nil, signsOdd(0)},
+		{"q6_K", 256, 210, false, holding(ofSixes), q6K, nil, nil},
+		{"iq4_NL", 32, 18, false, setNibbles, lookedBlock(2, halfAtFront, iq4Values), twoLooked(18, 2, iq4Values), nil},
+		{"iq4_XS", 256, 136, false, setNibbles, iq4XS, nil, finite(0)},
+		{"mxfp4", 32, 17, false, setNibbles, mxfp4, nil, nil},
+		{"nvfp4", 64, 36, false, setNibbles, nvfp4, nil, nil},
+		{"tq1_0", 256, 54, false, nil, tq1, nil, nil},
+		{"tq2_0", 256, 66, false, nil, tq2, nil, nil},
+		{"q1_0", 128, 18, false, holding(ofBits), q1, nil, nil},
+		{"q2_0", 64, 18, false, nil, q2, nil, nil},
+		{"iq1_S", 256, 50, false, nil, iq1S, nil, nil},
+		{"iq1_M", 256, 56, false, nil, iq1M, nil, nil},
+		{"iq2_XXS", 256, 66, false, holding(ofBits), iq2XXS, nil, nil},
+		{"iq2_XS", 256, 74, false, holding(ofBits), iq2XS, nil, nil},
+		{"iq2_S", 256, 82, false, holding(ofBits), iq2S, nil, nil},
+		{"iq3_XXS", 256, 98, false, holding(ofBits), iq3XXS, nil, nil},
+		{"iq3_S", 256, 110, false, holding(ofBits), iq3S, nil, nil},
 	}
 }
 
@@ -65,7 +66,7 @@ func blockKernel(l layout, target string, k *kernel) {
 	Doc(name + " decodes n blocks.")
 	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	n := Load(Param("n"), GP64())
-	if l.plain && !k.wide {
+	if l.plain && !k.wide && l.two == nil {
 		k.laterSigns(l.elems)
 	}
 	k.align()
@@ -73,11 +74,17 @@ func blockKernel(l layout, target string, k *kernel) {
 	if l.set != nil {
 		l.set(k)
 	}
+	rare := func() {}
 	if l.two != nil && !k.wide {
-		l.two.loop(k, l, n)
+		rare = l.two.loop(k, l, n)
 	}
 	Label("block")
+	if l.odd != nil && !k.wide {
+		l.odd(k)
+		k.ordinary = true
+	}
 	l.block(k)
+	Label("next")
 	ADDQ(U32(l.bytes), k.src)
 	ADDQ(U32(l.elems*k.width()), k.dst)
 	k.unsignWritten("block", 1, n)
@@ -87,6 +94,13 @@ func blockKernel(l layout, target string, k *kernel) {
 	k.unsignWritten("done", 1, nil)
 	VZEROUPPER()
 	RET()
+	if k.ordinary {
+		k.ordinary = false
+		Label("odd")
+		l.block(k)
+		JMP(LabelRef("next"))
+	}
+	rare()
 }
 
 // half is the float16 at off in all lanes.
@@ -114,7 +128,7 @@ func bytesLayout(name string, elems, bytes, off int, scale func(*kernel, int) Ve
 		for at := 0; at < elems; at += 32 {
 			k.bytes(at, k.from(off+at), nil, true, func(x VecVirtual) { VMULPS(d, x, x) })
 		}
-	}, nil}
+	}, nil, nil}
 }
 
 // setNibbles keeps what nibbles needs.
@@ -176,7 +190,9 @@ func (k *kernel) halves(off int) pair {
 	k.note(k.from(off))
 	VPBROADCASTD(k.from(off), x)
 	VCVTPH2PS(x, y)
-	quieted(y)
+	if !k.ordinary {
+		quieted(y)
+	}
 	return pair{firsts(y), seconds(y)}
 }
 

@@ -8,15 +8,21 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// columnsKernels decode eight columns of words, of which each holds eight
-// nibbles that follow each other in a row of what is written: (q-z)*s, the
-// numbers of a nibble's group at its offset. Scales are turned.
+// columnsKernels decode eight columns of words. The codes of a column, eight
+// nibbles of a word or four bytes of each of two, follow each other in a row of
+// what is written: (q-z)*s, the numbers of a code's group at its offset. Scales
+// are turned.
 func columnsKernels() {
+	columnsOf("columns", 4)
+	columnsOf("byteColumns", 8)
+}
+
+func columnsOf(stem string, bits int) {
 	for _, t := range targets {
-		name := "columns" + t.name + "AVX2"
+		name := stem + t.name + "AVX2"
 		TEXT(name, NOSPLIT, "func(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)")
 		Pragma("noescape")
-		Doc(name + " decodes n rows of eight words, as columns.")
+		Doc(name + " decodes eight codes of each of eight columns, n times.")
 		k := &kernel{wide: t.wide, narrow: t.narrow, shared: map[string]VecVirtual{}}
 		k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 		k.begin(true)
@@ -25,12 +31,16 @@ func columnsKernels() {
 		to := latticeOf(k.dst, Load(Param("dstStride"), GP64()), 8)
 		step, n := Load(Param("srcStride"), GP64()), Load(Param("n"), GP64())
 		Label("more")
-		words := load(k.from(0))
+		var words VecVirtual
 		var x [8]VecVirtual
 		for i := range x {
+			if i*bits%32 == 0 {
+				words = load(k.from(0))
+				ADDQ(step, k.src)
+			}
 			at := GP64()
 			MOVL(Mem{Base: offsets, Disp: 4 * i}, at.As32())
-			x[i] = k.nibbleOf(words, i)
+			x[i] = k.codeOf(words, bits, i*bits%32)
 			VSUBPS(Mem{Base: zeros, Index: at, Scale: 1}, x[i], x[i])
 			VMULPS(Mem{Base: scales, Index: at, Scale: 1}, x[i], x[i])
 			if k.wide {
@@ -49,7 +59,6 @@ func columnsKernels() {
 		default:
 			turnPairs([4]VecVirtual(x[:4]), to)
 		}
-		ADDQ(step, k.src)
 		ADDQ(Imm(32), offsets)
 		to.advance(U32(8 * k.width()))
 		DECQ(n)
@@ -59,15 +68,15 @@ func columnsKernels() {
 	}
 }
 
-// nibbleOf is nibble i of eight words, as float32.
-func (k *kernel) nibbleOf(words VecVirtual, i int) VecVirtual {
+// codeOf is the code at a bit of eight words, as float32.
+func (k *kernel) codeOf(words VecVirtual, bits, at int) VecVirtual {
 	y, from := YMM(), words
-	if i > 0 {
-		VPSRLD(Imm(uint64(4*i)), words, y)
+	if at > 0 {
+		VPSRLD(Imm(uint64(at)), words, y)
 		from = y
 	}
-	if i < 7 {
-		VPAND(dwords(15), from, y)
+	if at < 32-bits {
+		VPAND(dwords(1<<bits-1), from, y)
 	}
 	VCVTDQ2PS(y, y)
 	return y
@@ -113,6 +122,8 @@ func eachKernels() {
 		k.add, k.up = load(dwords(roundPlain)), load(dwords(roundPlain+1))
 		minus := load(dwords(0x80000000))
 		Label("more")
+		PREFETCHT0(k.from(1024)) // one line a round, of pages that come next too
+		PREFETCHT0(k.to(512))
 		x := [2]VecVirtual{YMM(), YMM()}
 		for i, y := range x {
 			VMOVUPS(k.from(32*i), y)

@@ -24,9 +24,11 @@ type kernel struct {
 	up       Op         // and of odd ones
 	round    uint32     // what add is
 	raised   bool       // numbers are those of a [little]
+	fromZero bool       // bytes are not signed
 	minus    Op         // minus zero
 	later    *later
-	spill    Mem // 32 codes on their way to dwords
+	ordinary bool // the block's scales are
+	spill    Mem  // 32 codes on their way to dwords
 	shared   map[string]VecVirtual
 	frame    Register // memory of its own, at a multiple of 32
 }
@@ -147,6 +149,15 @@ func (k *kernel) nearest(x VecVirtual) {
 	VPADDD(odd, x, x)
 }
 
+// toWord is nearest, or rounded.
+func (k *kernel) toWord(x VecVirtual) {
+	if k.ordinary {
+		rounded(x)
+	} else {
+		k.nearest(x)
+	}
+}
+
 // raise says that numbers are those of a [little] from here on.
 func (k *kernel) raise() {
 	k.raised = true
@@ -201,7 +212,7 @@ func (k *kernel) numbers(at int, codes VecVirtual, signed, turned bool, join fun
 		for _, x := range [2]VecVirtual{even, odd} {
 			VCVTDQ2PS(x, x)
 			join(i, x)
-			k.nearest(x)
+			k.toWord(x)
 		}
 		w := pack(even, odd)
 		if !turned {
@@ -236,12 +247,17 @@ func (k *kernel) halvesOf(w VecVirtual) (even, odd VecVirtual) {
 	return even, odd
 }
 
-// bytes writes 32 elements of signed bytes in memory.
+// bytes writes 32 elements of bytes in memory, signed ones but where codes are
+// counted from zero.
 func (k *kernel) bytes(at int, codes Mem, flip VecVirtual, turned bool, join func(x VecVirtual)) {
+	toWords, toDwords := VPMOVSXBW, VPMOVSXBD
+	if k.fromZero {
+		toWords, toDwords = VPMOVZXBW, VPMOVZXBD
+	}
 	var halves [2][2]VecVirtual
 	for i := 0; i < 32 && !k.wide; i += 16 { // both are read first
 		w := YMM()
-		VPMOVSXBW(codes.Offset(i), w)
+		toWords(codes.Offset(i), w)
 		if flip != nil {
 			VPXOR(flip, w, w)
 		}
@@ -251,7 +267,7 @@ func (k *kernel) bytes(at int, codes Mem, flip VecVirtual, turned bool, join fun
 		if k.wide {
 			for j := i; j < i+16; j += 8 {
 				x := YMM()
-				VPMOVSXBD(codes.Offset(j), x)
+				toDwords(codes.Offset(j), x)
 				if flip != nil {
 					VPXOR(flip, x, x)
 				}

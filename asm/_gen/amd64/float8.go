@@ -30,6 +30,9 @@ func aboveInfinity(_ *runs, _, mag VecVirtual) VecVirtual {
 	return m
 }
 
+// signedNaN is of the formats whose NaN is minus zero.
+func (f float8) signedNaN() bool { return f.bias == 8 || f.bias == raisedBias }
+
 func equal(y VecVirtual, v byte) VecVirtual {
 	m := YMM()
 	VPCMPEQB(bytes32(v), y, m)
@@ -102,12 +105,7 @@ func (f float8) rare(k *runs) {
 	edge.write(k)
 	k.again("edge")
 	JMP(LabelRef("done"))
-	Label("small")
-	small := f.newSmall(k)
-	Label("tiny")
-	small.write(k)
-	k.again("tiny")
-	JMP(LabelRef("done"))
+	f.smallRuns(k)
 }
 
 // wideKernel: codes become float16, which has room for these formats: the
@@ -157,13 +155,18 @@ func (f float8) wideKernel(t int, doc string) {
 func (f float8) first(k *kernel) values {
 	var v [16]float32
 	for i := range v {
-		m, e := i%(1<<f.man), i>>f.man
-		if e > 0 {
-			m += 1 << f.man
-		}
-		v[i] = float32(m) * pow2(max(e, 1)-f.bias-f.man)
+		v[i] = f.number(i)
 	}
 	return k.constants(v, false)
+}
+
+// number is what a code that is neither negative nor NaN stands for.
+func (f float8) number(code int) float32 {
+	m, e := code%(1<<f.man), code>>f.man
+	if e > 0 {
+		m += 1 << f.man
+	}
+	return float32(m) * pow2(max(e, 1)-f.bias-f.man)
 }
 
 func pow2(e int) float32 {

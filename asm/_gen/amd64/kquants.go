@@ -65,14 +65,16 @@ func q45K(high bool) func(*kernel) {
 		whole := k.halves(0)
 		times(d, whole.d)
 		times(m, whole.m)
-		quieted(d)
-		quieted(m)
+		if !k.ordinary {
+			quieted(d)
+			quieted(m)
+		}
 		ds, ms := k.scales(8), k.scales(8)
 		ds.keep(0, d)
 		ms.keep(0, m)
 		if !high && !k.wide {
 			pairs(func(i int) looked {
-				return k.table16Twice(counted, false, pair{ds.pair(i), ms.pair(i)}.joinOf(false))
+				return k.table16Twice(counted, false, k.joinOf(pair{ds.pair(i), ms.pair(i)}, false))
 			}, func(i int, l looked) {
 				for half := 0; half < 32; half += 16 {
 					codes := YMM()
@@ -321,11 +323,13 @@ func iq4XS(k *kernel) {
 	VPMOVZXBD(sc, y)
 	VPADDD(dwords(0xFFFFFFE0), y, y)
 	times(y, d)
-	canonical(y)
+	if !k.ordinary {
+		canonical(y)
+	}
 	s.keep(0, y)
 	if !k.wide {
 		pairs(func(i int) looked {
-			return k.table16Twice(iq4Values, true, timesOf(s.pair(i)))
+			return k.table16Twice(iq4Values, true, k.timesOf(s.pair(i), signedProduct))
 		}, func(i int, l looked) {
 			low, high := k.nibblesTwice(load(k.from(8 + 16*i)))
 			k.lookupTwice(32*i, 32*i+32, low, l)

@@ -92,7 +92,7 @@ func (k *runs) enlarged(p pair) {
 	CMPL(bits, U32((127-60)<<23))
 	JCS(LabelRef("enlarged"))
 	VPXOR(p.d, p.d, p.d)
-	JMP(LabelRef("chunk"))
+	JMP(LabelRef("plain"))
 	Label("enlarged")
 	up := load(factor)
 	k.multiplied(up, p.d)
@@ -102,12 +102,9 @@ func (k *runs) enlarged(p pair) {
 // affine is the sum of a product and a number that are [runs.enlarged]. It is
 // raised.
 func (l *little) affine(p pair, x VecVirtual) {
-	half := load(floats(0.5))
 	VMULPS(p.d, x, x)
 	VADDPS(p.m, x, x)
-	sum := YMM()
-	VMOVAPS(x, sum)
-	l.larger(sum, half, x)
+	l.larger(x, l.half, x)
 }
 
 // join is what [op.join] is; but if nothing is added last, numbers are raised.
@@ -122,13 +119,13 @@ func (l *little) join(o op, p pair, x VecVirtual) {
 	})
 }
 
-// larger makes the larger one of p, as bits, and of half of that, x times half,
-// added to the unit with its sign.
+// larger makes x the larger one of p, as bits, and of half of that, x times half,
+// added to the unit with its sign. x may be p.
 func (l *little) larger(p, half, x VecVirtual) {
 	unit := YMM()
 	VBLENDVPS(p, dwords(littleBits|0x80000000), l.unit, unit)
-	VFMADD213PS(unit, half, x)
-	VPMAXUD(p, x, x)
+	VFMADD231PS(half, x, unit)
+	VPMAXUD(p, unit, x)
 }
 
 // twice multiplies whole numbers, which cannot underflow, and what that rounds to

@@ -202,7 +202,7 @@ func (t smallTables) build(k *kernel, i int, turned bool, level func(q int) VecV
 			a, b := level(q+2*j), level(q+2*j+1)
 			for _, x := range [2]VecVirtual{a, b} {
 				if x != nil {
-					k.nearest(x)
+					k.toWord(x)
 				}
 			}
 			if w[j] = b; a != nil {

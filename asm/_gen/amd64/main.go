@@ -51,7 +51,6 @@ func kernels() {
 	fieldsKernel()
 	pickKernel()
 	swapKernels()
-	gatherKernels()
 	columnsKernels()
 	eachKernels()
 	expandKernels()

@@ -280,46 +280,6 @@ func swapKernels() {
 	}
 }
 
-// gatherKernels looks 16 elements up in a table of 16 numbers for each group:
-// the index of an element is its group's and its code's.
-func gatherKernels() {
-	for _, wide := range []bool{false, true} {
-		name := map[bool]string{false: "gatherBF16AVX2", true: "gatherF32AVX2"}[wide]
-		TEXT(name, NOSPLIT, "func(dst *byte, codes *byte, groups *uint16, table *byte, n int)")
-		Pragma("noescape")
-		Doc(name + " looks 16 elements up n times; groups are indices into the table, less the codes.")
-		k := &kernel{wide: wide}
-		k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("codes"), GP64())
-		groups, table := Load(Param("groups"), GP64()), Load(Param("table"), GP64())
-		n := Load(Param("n"), GP64())
-		at := AllocLocal(32)
-		Label("more")
-		y := YMM()
-		VPMOVZXBW(k.from(0), y)
-		VPAND(words(15), y, y)
-		VPADDW(Mem{Base: groups}, y, y)
-		VMOVDQU(y, at)
-		for i := range 16 {
-			r := GP64()
-			MOVWQZX(at.Offset(2*i), r)
-			if wide {
-				MOVL(Mem{Base: table, Index: r, Scale: 4}, r.As32())
-				MOVL(r.As32(), k.to(i))
-			} else {
-				MOVWLZX(Mem{Base: table, Index: r, Scale: 2}, r.As32())
-				MOVW(r.As16(), k.to(i))
-			}
-		}
-		ADDQ(Imm(16), k.src)
-		ADDQ(Imm(32), groups)
-		ADDQ(U32(16*k.width()), k.dst)
-		DECQ(n)
-		JNZ(LabelRef("more"))
-		VZEROUPPER()
-		RET()
-	}
-}
-
 // halfBytesKernels is a book of sixteen numbers over one nibble of each byte:
 // the upper one where shift is 4.
 func halfBytesKernels() {

@@ -16,13 +16,15 @@ import (
 // one pair, the second of the next one, and the first of the one after.
 type two struct {
 	scale func(k *kernel, at Register) []VecVirtual
+	odd   func(scale Mem, label string) // jumps there unless that is ordinary
 	table func(k *kernel, scale []VecVirtual) looked
 	write func(k *kernel, l looked)
 }
 
 // loop decodes all pairs of n blocks and leaves n at the blocks that are left.
-// Scales are read no further than to the last pair, whose are read again.
-func (t *two) loop(k *kernel, l layout, n Register) {
+// Scales are read no further than to the last pair, whose are read again. What it
+// returns writes the code of odd scales.
+func (t *two) loop(k *kernel, l layout, n Register) (rare func()) {
 	SUBQ(Imm(2), n)
 	JCS(LabelRef("last"))
 	at, end := GP64(), GP64()
@@ -41,17 +43,26 @@ func (t *two) loop(k *kernel, l layout, n Register) {
 	scales := t.scale(k, at)
 	Label("two")
 	t.write(k, tables)
+	t.odd(Mem{Base: at}, "oddTwo")
+	t.odd(Mem{Base: at, Disp: l.bytes}, "oddTwo")
+	k.ordinary = true
 	carry(tables, t.table(k, scales))
+	k.ordinary = false
+	Label("nextTwo")
 	next()
 	carry(scales, t.scale(k, at))
 	ADDQ(U32(2*l.bytes), k.src)
 	ADDQ(U32(2*l.elems*k.width()), k.dst)
-	k.unsignWritten("two", 2, n)
 	SUBQ(Imm(2), n)
 	JCC(LabelRef("two"))
 	Label("last")
 	ADDQ(Imm(2), n)
 	JZ(LabelRef("done"))
+	return func() {
+		Label("oddTwo")
+		carry(tables, t.table(k, scales))
+		JMP(LabelRef("nextTwo"))
+	}
 }
 
 // carry moves what the next round needs.
@@ -62,13 +73,12 @@ func carry(to, from []VecVirtual) {
 }
 
 // halfPairs is two float16 at a and two at b, in turns.
-func halfPairs(a, b Mem, fix func(VecVirtual)) VecVirtual {
+func halfPairs(a, b Mem) VecVirtual {
 	x, other, y := XMM(), XMM(), YMM()
 	VPBROADCASTD(a, x)
 	VPBROADCASTD(b, other)
 	VPBLENDD(Imm(0x0C), other, x, x)
 	VCVTPH2PS(x, y)
-	fix(y)
 	return y
 }
 
@@ -93,29 +103,26 @@ func join(a, b Mem) VecVirtual {
 	return y
 }
 
-// table16Twice is table16 for the scales of both halves.
-func (k *kernel) table16Twice(v [16]float32, turned bool, join func(v Mem) VecVirtual) looked {
+// table16Twice is table16 for the scales of both halves; join makes numbers of some
+// values, rounded.
+func (k *kernel) table16Twice(v [16]float32, turned bool, join func(v ...float32) VecVirtual) looked {
 	var parted [2]VecVirtual
 	for i := range parted {
-		var x [2]VecVirtual
-		for j := range x {
-			var four []float32
-			for n := j; n < 8; n += 2 {
-				f := v[8*i+n]
-				if turned {
-					f = -f
-				}
-				four = append(four, f)
-			}
-			x[j] = join(floats(four...))
-			k.nearest(x[j])
-		}
-		w := pack(x[0], x[1])
+		v := v[8*i:]
+		w := pack(join(v[0], v[2], v[4], v[6]), join(v[1], v[3], v[5], v[7]))
 		if !turned {
 			k.unsigned(w)
 		}
-		VPSHUFB(bytes16(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), w, w)
 		parted[i] = w
+	}
+	return splitTwice(parted)
+}
+
+// splitTwice parts words of two tables, eight each in a register: low bytes, and
+// high bytes.
+func splitTwice(parted [2]VecVirtual) looked {
+	for _, w := range parted {
+		VPSHUFB(bytes16(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), w, w)
 	}
 	l := looked{YMM(), YMM()}
 	VPUNPCKLQDQ(parted[1], parted[0], l[0])
@@ -146,35 +153,63 @@ func (k *kernel) nibblesTwice(y VecVirtual) (low, high VecVirtual) {
 	return low, high
 }
 
-// writeTwo writes two blocks of 32 whose nibbles begin at off.
+// writeTwo writes two blocks of 32 whose nibbles begin at off. A block is at least
+// 32 bytes from there to the end of the other one.
 func writeTwo(size, off int) func(k *kernel, l looked) {
 	return func(k *kernel, l looked) {
-		low, high := k.nibblesTwice(join(k.from(off), k.from(size+off)))
+		y := YMM()
+		VBROADCASTI128(k.from(size+off), y)
+		VPBLENDD(Imm(0x0F), k.from(off), y, y)
+		low, high := k.nibblesTwice(y)
 		k.lookupTwice(0, 32, low, l)
 		k.lookupTwice(16, 48, high, l)
 	}
 }
 
+// scaleTwo is two float16, each in a half.
+func scaleTwo(size int) func(k *kernel, at Register) []VecVirtual {
+	return func(_ *kernel, at Register) []VecVirtual {
+		return []VecVirtual{firsts(halfPairs(Mem{Base: at}, Mem{Base: at, Disp: size}))}
+	}
+}
+
 // twoLooked is blocks of 32 nibbles at off, under a float16.
 func twoLooked(size, off int, v [16]float32) *two {
-	return &two{func(k *kernel, at Register) []VecVirtual {
-		return []VecVirtual{firsts(halfPairs(Mem{Base: at}, Mem{Base: at, Disp: size}, canonical))}
-	}, func(k *kernel, scale []VecVirtual) looked {
-		return k.table16Twice(v, true, timesOf(scale[0]))
+	return &two{scaleTwo(size), halfOdd, func(k *kernel, scale []VecVirtual) looked {
+		if !k.ordinary {
+			canonical(scale[0])
+		}
+		return k.table16Twice(v, true, k.timesOf(scale[0], roundedProduct))
 	}, writeTwo(size, off)}
 }
 
+// twoQ40 is blocks of Q4_0: eight magnitudes stand for all but nothing, which is
+// given the sign of the scale.
+var twoQ40 = &two{scaleTwo(18), halfOdd, func(k *kernel, scale []VecVirtual) looked {
+	number := k.timesOf(scale[0], roundedProduct)
+	if !k.ordinary {
+		canonical(scale[0])
+		return k.table16Twice(minus8Values, true, number)
+	}
+	w, low, high := pack(number(1, 3, 5, 7), number(2, 4, 6, 8)), YMM(), YMM()
+	VPSHUFB(bytes16(14, 12, 10, 8, 6, 4, 2, 0, 0x80, 0, 2, 4, 6, 8, 10, 12), w, low)
+	VPSHUFB(bytes16(15, 13, 11, 9, 7, 5, 3, 1, 1, 1, 3, 5, 7, 9, 11, 13), w, high)
+	VPAND(bytes16(0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x80, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF), high, high)
+	VPXOR(bytes16(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0, 0, 0, 0, 0, 0, 0, 0), high, high)
+	return looked{low, high}
+}, writeTwo(18, 2)}
+
 // twoQ41 is blocks of Q4_1.
 var twoQ41 = &two{func(k *kernel, at Register) []VecVirtual {
-	y := halfPairs(Mem{Base: at}, Mem{Base: at, Disp: 20}, quieted)
+	y := halfPairs(Mem{Base: at}, Mem{Base: at, Disp: 20})
 	return []VecVirtual{firsts(y), seconds(y)}
-}, func(k *kernel, scale []VecVirtual) looked {
-	return k.table16Twice(counted, false, pair{scale[0], scale[1]}.joinOf(true))
-}, func(k *kernel, l looked) {
-	k.note(k.from(0))
-	k.note(k.from(20))
-	writeTwo(20, 4)(k, l)
-}}
+}, halvesOdd, func(k *kernel, scale []VecVirtual) looked {
+	if !k.ordinary {
+		quieted(scale[0])
+		quieted(scale[1])
+	}
+	return k.table16Twice(counted, false, k.joinOf(pair{scale[0], scale[1]}, true))
+}, writeTwo(20, 4)}
 
 // pair is the scales i and i+1, each in a half.
 func (s scales) pair(i int) VecVirtual {
@@ -198,25 +233,34 @@ func pairs(table func(i int) looked, write func(i int, l looked)) {
 	}
 }
 
-// timesOf multiplies values in memory by a scale.
-func timesOf(d VecVirtual) func(Mem) VecVirtual {
-	return func(v Mem) VecVirtual {
-		x := YMM()
-		VMULPS(v, d, x)
+// timesOf rounds exact products with a scale. Those with an odd one, whose NaN are
+// FFC00000, are turned.
+func (k *kernel) timesOf(d VecVirtual, rounded func(d VecVirtual, v ...float32) VecVirtual) func(v ...float32) VecVirtual {
+	if k.ordinary {
+		return func(v ...float32) VecVirtual { return rounded(d, v...) }
+	}
+	return func(v ...float32) VecVirtual {
+		x, turned := YMM(), []float32{}
+		for _, f := range v {
+			turned = append(turned, -f)
+		}
+		VMULPS(floats(turned...), d, x)
+		k.nearest(x)
 		return x
 	}
 }
 
-// joinOf is join for values in memory.
-func (p pair) joinOf(plus bool) func(Mem) VecVirtual {
-	return func(v Mem) VecVirtual {
+// joinOf rounds what [pair.join] makes of values.
+func (k *kernel) joinOf(p pair, plus bool) func(v ...float32) VecVirtual {
+	return func(v ...float32) VecVirtual {
 		x := YMM()
 		VMOVDQA(p.m, x)
 		if plus {
-			VFMADD231PS(v, p.d, x)
+			VFMADD231PS(floats(v...), p.d, x)
 		} else {
-			VFMSUB231PS(v, p.d, x)
+			VFMSUB231PS(floats(v...), p.d, x)
 		}
+		k.toWord(x)
 		return x
 	}
 }

@@ -16,7 +16,7 @@ import (
 type sign int
 
 const (
-	same   sign = iota // as they are; a NaN is 7FC00000
+	same   sign = iota // as they are: none is NaN, or 7FC00000
 	minus              // the other sign; a NaN is FFC00000: products of settled scales
 	either             // as they are; a NaN is 7FC00000 or FFC00000
 )
@@ -31,6 +31,9 @@ type zkernel struct {
 	ones         VecVirtual            // 1 in each word
 	upper, lower VecVirtual            // where the words of two registers of dwords lie
 	shared       map[string]VecVirtual // what a layout keeps over all steps
+	list         Register              // a table of the package
+	rooms        []Mem                 // its local memory
+	used         int                   // how much of that a body has
 }
 
 // zbegin begins the function name of one target, the t-th: it loads dst, src,
@@ -87,55 +90,12 @@ func (z *zkernel) to(elem int) Mem  { return Mem{Base: z.dst, Disp: elem * z.wid
 // float32 reports a kernel to F32.
 func (z *zkernel) float32() bool { return z.wide && !z.narrow }
 
-// Constants.
-
-// bytes64 is 64 bytes, as a function of their place.
-func bytes64(of func(i int) int) Mem {
-	var p [64]byte
-	for i := range p {
-		p[i] = byte(of(i))
-	}
-	return data(p[:])
-}
-
-// words64 is 32 words.
-func words64(of func(i int) int) Mem {
-	return bytes64(func(i int) int { return of(i/2) >> (i % 2 * 8) })
-}
-
-// dwords64 is 16 dwords.
-func dwords64(of func(i int) int) Mem {
-	return bytes64(func(i int) int { return of(i/4) >> (i % 4 * 8) })
-}
-
-// all is a dword in all lanes.
-func all(v uint32) VecVirtual {
-	x := ZMM()
-	VPBROADCASTD(dwords(v), x)
-	return x
-}
-
-// zload is 64 bytes of memory.
-func zload(m Mem) VecVirtual {
-	x := ZMM()
-	VMOVDQU64(m, x)
-	return x
-}
-
-// mask is a mask of constant bits.
-func mask(bits uint64) OpmaskVirtual {
-	r, k := GP64(), K()
-	MOVQ(U64(bits), r)
-	KMOVQ(r, k)
-	return k
-}
-
 // Scales.
 
 // zsingle is the float32 at m in all lanes.
 func zsingle(m Mem) VecVirtual {
 	x := ZMM()
-	VBROADCASTSS(m, x)
+	VPBROADCASTD(m, x)
 	return x
 }
 
@@ -164,12 +124,13 @@ func zcanonical(x VecVirtual) { nanOf(x, 0xFFC00000) }
 // settled makes scales what the products of the kernel's sign need: a NaN that
 // is canonical, and where numbers are turned the other sign.
 func (z *zkernel) settled(x VecVirtual) {
-	if z.sign == minus {
+	switch z.sign {
+	case minus:
 		VXORPS_BCST(dwords(0x80000000), x, x)
 		zcanonical(x)
-		return
+	case either:
+		zquieted(x)
 	}
-	zquieted(x)
 }
 
 // Numbers.
@@ -226,149 +187,10 @@ func (z *zkernel) nearest(a, b VecVirtual) VecVirtual {
 	VMOVDQA64(a, high)
 	VPERMT2W(b, z.upper, high)
 	VPERMT2W(b, z.lower, a)
-	VPTERNLOGD(Imm(0xF8), z.ones, high, a) // a | high & 1
-	VPCMPUW(Imm(6), z.tops, a, up)         // greater
+	VPTERNLOGD(Imm(orAnd), z.ones, high, a) // a | high & 1
+	VPCMPUW(Imm(6), z.tops, a, up)          // greater
 	VPADDW(z.ones, high, up, high)
 	return high
-}
-
-// Codes.
-
-// Codes are 32 numbers of few bits: one register of words, or to F32 two of
-// dwords. Lookups take as many of their lower bits as the table has entries
-// for, so that what stands above needs no mask.
-type zcodes []VecVirtual
-
-// codes widens 32 bytes of memory.
-func (z *zkernel) codes(m Mem) zcodes {
-	if !z.float32() {
-		x := ZMM()
-		VPMOVZXBW(m, x)
-		return zcodes{x}
-	}
-	return zcodes{zunsigned(m), zunsigned(m.Offset(16))}
-}
-
-// above is the codes moved down by n bits.
-func (z *zkernel) above(c zcodes, n int) (out zcodes) {
-	for _, x := range c {
-		y := ZMM()
-		if z.float32() {
-			VPSRLD(Imm(uint64(n)), x, y)
-		} else {
-			VPSRLW(Imm(uint64(n)), x, y)
-		}
-		out = append(out, y)
-	}
-	return out
-}
-
-// zunsigned widens sixteen bytes to dwords, zsigned signed ones.
-func zunsigned(m Mem) VecVirtual {
-	x := ZMM()
-	VPMOVZXBD(m, x)
-	return x
-}
-
-func zsigned(m Mem) VecVirtual {
-	x := ZMM()
-	VPMOVSXBD(m, x)
-	return x
-}
-
-// zfloats makes numbers of dwords, in place.
-func zfloats(x ...VecVirtual) {
-	for _, x := range x {
-		VCVTDQ2PS(x, x)
-	}
-}
-
-// Tables.
-
-// A ztable is what 16 or 32 codes come to, rounded and in the target's form: 32
-// words, sixteen being there twice, or one or two registers of dwords.
-type ztable []VecVirtual
-
-// table16 rounds sixteen numbers of the kernel's sign, which it destroys.
-func (z *zkernel) table16(x VecVirtual) ztable {
-	if z.wide {
-		z.finish(x)
-		if z.narrow {
-			VCVTPS2PH(Imm(0), x, x.AsY())
-			VINSERTI64X4(Imm(1), x.AsY(), x, x)
-		}
-		return ztable{x}
-	}
-	if z.short {
-		return z.table32(x, x)
-	}
-	add := uint32(roundPlain)
-	switch z.sign {
-	case minus:
-		add = roundTurn
-	case either:
-		zquieted(x)
-	}
-	// One register of dwords: it is rounded by addition, one more where the
-	// upper half is odd.
-	odd, t := K(), zload(words64(func(i int) int { return 2*(i%16) + 1 }))
-	VPTESTMD_BCST(dwords(0x10000), x, odd)
-	VPADDD_BCST(dwords(add), x, x)
-	VPADDD_BCST(dwords(1), x, odd, x)
-	VPERMW(x, t, t)
-	return ztable{t}
-}
-
-// table32 rounds 32 numbers of the kernel's sign, which it destroys.
-func (z *zkernel) table32(a, b VecVirtual) ztable {
-	if !z.wide {
-		return ztable{z.bfloats(a, b)}
-	}
-	z.finish(a)
-	z.finish(b)
-	if !z.narrow {
-		return ztable{a, b}
-	}
-	VCVTPS2PH(Imm(0), a, a.AsY())
-	VCVTPS2PH(Imm(0), b, b.AsY())
-	VINSERTI64X4(Imm(1), b.AsY(), a, a)
-	return ztable{a}
-}
-
-// cut16 is table16 of numbers that words hold exactly, and whose NaN is 7FC00000.
-func (z *zkernel) cut16(x VecVirtual) ztable {
-	if z.wide {
-		return z.table16(x)
-	}
-	t := zload(words64(func(i int) int { return 2*(i%16) + 1 }))
-	VPERMW(x, t, t)
-	return ztable{t}
-}
-
-// cut32 is table32 of such numbers.
-func (z *zkernel) cut32(a, b VecVirtual) ztable {
-	if z.wide {
-		return z.table32(a, b)
-	}
-	VPERMT2W(b, z.upper, a)
-	return ztable{a}
-}
-
-// lookup writes what a table has for 32 codes.
-func (z *zkernel) lookup(at int, c zcodes, t ztable) {
-	for i, codes := range c {
-		x := ZMM()
-		switch {
-		case !z.float32():
-			VPERMW(t[0], codes, x)
-		case len(t) == 1:
-			VPERMD(t[0], codes, x)
-		default:
-			VMOVDQA64(codes, x)
-			VPERMI2D(t[1], t[0], x)
-		}
-		VMOVDQU64(x, z.to(at+16*i))
-	}
 }
 
 // declare sets what a layout keeps, before the loops.

@@ -6,106 +6,27 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// A gridCodes gives each quarter of a block, 64 bytes, once and in order, and
-// memory for it.
-type gridCodes func(quarter int) (codes VecVirtual, way Mem)
-
-// rows8Of is rows of eight bytes, which go through memory: each quarter is copied
-// long before it is read, since a load over several young stores waits, and amid
-// the arithmetic of the quarter before it.
-func rows8Of(grid string, index func(i int, r Register)) gridCodes {
-	at, base := AllocLocal(256), table(grid)
-	copied := func(quarter int) {
-		for i := 8 * quarter; i < 8*quarter+8; i++ {
-			r := GP64()
-			index(i, r)
-			MOVQ(Mem{Base: base, Index: r, Scale: 8}, r)
-			MOVQ(r, at.Offset(8*i))
-		}
-	}
-	copied(0)
-	return func(j int) (VecVirtual, Mem) {
-		if j < 3 {
-			copied(j + 1)
-		}
-		return zload(at.Offset(64 * j)), at.Offset(64 * j)
-	}
-}
-
-// rows4Of is rows of four bytes, looked up in four planes of their bytes: one
-// register has all indices of a block, and upper has those above 255 if the grid
-// has 512 rows.
-func rows4Of(planes string, index VecVirtual, upper OpmaskVirtual) gridCodes {
-	// Unpacking, which works within quarters, gives the rows their order.
-	order := dwordsOf(func(i int) int { return i%4*4 + i/4 })
-	VPERMD(index, order, index)
-	size, base, high := 256, table(planes), K()
-	if upper != nil {
-		size = 512
-		x := ZMM()
-		VPMOVM2B(upper, x)
-		VPERMD(x, order, x)
-		VPMOVB2M(x, upper)
-	}
-	VPMOVB2M(index, high)
-	half := func(at int) VecVirtual {
-		x, y := ZMM(), ZMM()
-		m := Mem{Base: base, Disp: at}
-		VMOVDQA64(index, x)
-		VPERMI2B(m.Offset(64), zload(m), x)
-		VMOVDQA64(index, y)
-		VPERMI2B(m.Offset(192), zload(m.Offset(128)), y)
-		VMOVDQU8(y, high, x)
-		return x
-	}
-	var p [4]VecVirtual
-	for i := range p {
-		p[i] = half(i * size)
-		if upper != nil {
-			VMOVDQU8(half(i*size+256), upper, p[i])
-		}
-	}
-	var out [4]VecVirtual
-	for i := range out {
-		out[i] = ZMM()
-	}
-	a, b, c, d := ZMM(), ZMM(), ZMM(), ZMM()
-	VPUNPCKLBW(p[1], p[0], a)
-	VPUNPCKHBW(p[1], p[0], b)
-	VPUNPCKLBW(p[3], p[2], c)
-	VPUNPCKHBW(p[3], p[2], d)
-	VPUNPCKLWD(c, a, out[0])
-	VPUNPCKHWD(c, a, out[1])
-	VPUNPCKLWD(d, b, out[2])
-	VPUNPCKHWD(d, b, out[3])
-	return func(j int) (VecVirtual, Mem) { return out[j], AllocLocal(64) }
-}
-
-// wordsAt are indices of one word each.
-func wordsAt(m Mem) func(i int, r Register) {
-	return func(i int, r Register) { MOVWQZX(m.Offset(2*i), r) }
-}
-
 // signed8 writes the 256 elements of a block of rows: each is negative
-// where its bit of 256 at signs is set. The i-th sixteen have scale of(i).
-func (z *zkernel) signed8(rows gridCodes, signs Mem, s zscales, of func(i int) int) {
-	zero := ZMM()
+// where its bit of 256 at signs is set.
+func (z *zkernel) signed8(rows gridCodes, signs Mem, g zgrid, s VecVirtual) {
+	if !z.float32() {
+		z.gridWords(z.doubled(rows, g, nil), g, s, &signs)
+		return
+	}
+	zero, kept := ZMM(), zkeep(z, s)
 	VPXORD(zero, zero, zero)
 	for j := range 4 {
 		codes, way := rows(j)
 		k := K()
 		KMOVQ(signs.Offset(8*j), k)
 		VPSUBB(codes, zero, k, codes)
-		z.signed16(64*j, codes, way, s, func(i int) int { return of(4*j + i) })
+		z.signed16(64*j, codes, way, kept, func(i int) int { return (4*j + i) * 16 / g.per })
 	}
 }
 
-func perSixteen(i int) int   { return i }
-func perThirtyTwo(i int) int { return i / 2 }
-
-// byScale keeps d*(half+s)*factor for scales in dwords, or without a half
+// byScale is d*(half+s)*factor for scales in dwords, or without a half
 // d*(1+2s)*factor.
-func (z *zkernel) byScale(s, d VecVirtual, half, factor float32) zscales {
+func (z *zkernel) byScale(s, d VecVirtual, half, factor float32) VecVirtual {
 	if half == 0 {
 		VPADDD(s, s, s)
 		VPADDD_BCST(dwords(1), s, s)
@@ -119,7 +40,7 @@ func (z *zkernel) byScale(s, d VecVirtual, half, factor float32) zscales {
 		VMULPS_BCST(floats(factor), s, s)
 	}
 	z.settled(s)
-	return zkeep(s)
+	return s
 }
 
 // nibbleDwords is the nibbles of the first eight bytes of src, low ones first.
@@ -149,8 +70,8 @@ func evenSigned(sets VecVirtual) VecVirtual {
 }
 
 // keptSigns stores 32 sign bytes that are the lower halves of eight qwords.
-func keptSigns(signs VecVirtual) Mem {
-	m := AllocLocal(32)
+func (z *zkernel) keptSigns(signs VecVirtual) Mem {
+	m := z.room(32)
 	VPMOVQD(signs, m)
 	return m
 }
@@ -163,32 +84,32 @@ func sevens(x VecVirtual, first int) VecVirtual {
 }
 
 func ziq2XXS(z *zkernel) {
-	rows := rows8Of("iq2xxsGrid", func(i int, r Register) { MOVBQZX(z.from(2+i/4*8+i%4), r) })
 	pairs, s := zload(z.from(2)), ZMM()
-	signs := keptSigns(sevens(pairs, 32))
+	signs := z.keptSigns(sevens(pairs, 32))
 	VPSRLQ(Imm(60), pairs, pairs)
 	VPMOVQD(pairs, s.AsY())
-	z.signed8(rows, signs, z.byScale(s, zhalf(z.from(0)), 0.5, 0.25), perThirtyTwo)
+	s = z.byScale(s, zhalf(z.from(0)), 0.5, 0.25)
+	rows := z.rows8Of("iq2xxsGrid", func(i int, r Register) { MOVBQZX(z.from(2+i/4*8+i%4), r) })
+	z.signed8(rows, signs, grid2XXS, s)
 }
 
 func ziq2XS(z *zkernel) {
-	pairs, index := zload(z.from(2)), AllocLocal(64)
+	pairs, index := zload(z.from(2)), z.room(64)
 	low := ZMM()
 	VPANDD(all(0x01FF01FF), pairs, low)
 	VMOVDQU64(low, index)
-	rows := rows8Of("iq2xsGrid", wordsAt(index))
 	VPSRLW(Imm(9), pairs, pairs)
-	sets, signs := ZMM(), AllocLocal(32)
+	sets, signs := ZMM(), z.room(32)
 	VPMOVWB(pairs, sets.AsY())
 	VMOVDQU64(evenSigned(sets).AsY(), signs)
-	s := nibbleDwords(eightBytes(z.from(66)))
-	z.signed8(rows, signs, z.byScale(s, zhalf(z.from(0)), 0.5, 0.25), perSixteen)
+	s := z.byScale(nibbleDwords(eightBytes(z.from(66))), zhalf(z.from(0)), 0.5, 0.25)
+	z.signed8(z.rows8Of("iq2xsGrid", wordsAt(index)), signs, grid2XS, s)
 }
 
 // indices keeps 32 words: a byte at off each, and above it what mask has of
 // high.
 func (z *zkernel) indices(off int, high VecVirtual, mask uint32) Mem {
-	x, m := ZMM(), AllocLocal(64)
+	x, m := ZMM(), z.room(64)
 	VPMOVZXBW(z.from(off), x)
 	VPTERNLOGD(Imm(andOr), x, all(mask<<16|mask), high)
 	VMOVDQU64(high, m)
@@ -196,82 +117,89 @@ func (z *zkernel) indices(off int, high VecVirtual, mask uint32) Mem {
 }
 
 func ziq2S(z *zkernel) {
-	tail := quarters(z.from(66))
+	tail := sixteen(z.from(66))
 	// The byte of four rows, moved so that a row's two bits stand at 8.
 	high := ZMM()
 	VPERMB(tail, zload(bytes64(func(i int) int { return i / 8 })), high)
 	VPSLLVW(words64(func(i int) int { return 8 - i%4*2 }), high, high)
-	rows := rows8Of("iq2sGrid", wordsAt(z.indices(2, high, 0x300)))
-	above := ZMM()
+	index, above := z.indices(2, high, 0x300), ZMM()
 	VPERMB(tail, zload(bytes64(func(i int) int { return 8 + i%8 })), above)
-	s := nibbleDwords(above)
-	z.signed8(rows, z.from(34), z.byScale(s, zhalf(z.from(0)), 0.5, 0.25), perSixteen)
+	s := z.byScale(nibbleDwords(above), zhalf(z.from(0)), 0.5, 0.25)
+	z.signed8(z.rows8Of("iq2sGrid", wordsAt(index)), z.from(34), grid2S, s)
 }
 
 func ziq3XXS(z *zkernel) {
-	rows := rows4Of("iq3xxsPlanes", zload(z.from(2)), nil)
 	sets, s := ZMM(), ZMM()
 	VPMOVZXDQ(z.from(66), sets)
-	signs := keptSigns(sevens(sets, 0))
+	signs := z.keptSigns(sevens(sets, 0))
 	VPSRLD(Imm(28), sets, sets)
 	VPMOVQD(sets, s.AsY())
-	z.signed8(rows, signs, z.byScale(s, zhalf(z.from(0)), 0.5, 0.5), perThirtyTwo)
+	s = z.byScale(s, zhalf(z.from(0)), 0.5, 0.5)
+	z.rows3("iq3xxs", nil, signs, grid3XXS, s)
 }
 
 func ziq3S(z *zkernel) {
 	upper, four := K(), ZMM()
 	KMOVQ(z.from(66), upper)
-	rows := rows4Of("iq3sPlanes", zload(z.from(2)), upper)
 	VPBROADCASTD(z.from(106), four)
-	z.signed8(rows, z.from(74), z.byScale(nibbleDwords(four), zhalf(z.from(0)), 0, 1), perThirtyTwo)
+	s := z.byScale(nibbleDwords(four), zhalf(z.from(0)), 0, 1)
+	z.rows3("iq3s", upper, z.from(74), grid3S, s)
 }
 
 // ternary writes a block of rows of signed bytes that are shifted by an eighth
 // each, down where their bit of 32 is set: times eight they are whole, and an
 // eighth of the scale is exact.
-func (z *zkernel) ternary(rows gridCodes, down Register, s zscales, of func(i int) int) {
-	up, minus := all(0x01010101), all(0xFFFFFFFF)
-	for j := range 4 {
-		codes, way := rows(j)
-		eighths, k := ZMM(), K()
+func (z *zkernel) ternary(rows gridCodes, down Register, g zgrid, s VecVirtual) {
+	next := func(j int) OpmaskVirtual {
+		k := K()
 		KMOVB(down.(GPVirtual).As32(), k)
 		if j < 3 {
 			SHRL(Imm(8), down.(GPVirtual).As32())
 		}
-		VPBLENDMQ(minus, up, k, eighths)
+		return k
+	}
+	if !z.float32() {
+		z.gridWords(z.doubled(rows, g, func(j int, codes VecVirtual) { VPXORQ(z.shared["down"], codes, next(j), codes) }), g, s, nil)
+		return
+	}
+	up, minus, kept := all(0x01010101), all(0xFFFFFFFF), zkeep(z, s)
+	for j := range 4 {
+		codes, way := rows(j)
+		eighths := ZMM()
+		VPBLENDMQ(minus, up, next(j), eighths)
 		for range 3 {
 			VPADDB(codes, codes, codes)
 		}
 		VPADDB(eighths, codes, codes)
-		z.signed16(64*j, codes, way, s, func(i int) int { return of(4*j + i) })
+		z.signed16(64*j, codes, way, kept, func(i int) int { return (4*j + i) * 16 / g.per })
 	}
 }
 
 func ziq1S(z *zkernel) {
-	words, high, s := quarters(z.from(34)), ZMM(), ZMM()
+	words, high, s := sixteen(z.from(34)), ZMM(), ZMM()
 	// The word of four rows, moved so that a row's three bits stand at 8.
 	VPERMB(words, zload(words64(func(i int) int { return i/4*0x202 + 0x100 })), high)
 	index := ZMM()
 	VPSRLVW(words64(func(i int) int { return [4]int{0, 0, 0, 1}[i%4] }), high, index)
 	VPSLLVW(words64(func(i int) int { return [4]int{8, 5, 2, 0}[i%4] }), index, index)
-	rows := rows8Of("iq1Grid", wordsAt(z.indices(2, index, 0x700)))
-	k, down := K(), GP64()
+	kept, k, down := z.indices(2, index, 0x700), K(), GP64()
 	VPMOVW2M(high, k) // four bits of each word are its sign
 	KMOVD(k, down.As32())
 	VPMOVZXWD(words.AsY(), s)
 	VPSRLD(Imm(12), s, s)
 	VPANDD_BCST(dwords(7), s, s)
-	z.ternary(rows, down, z.byScale(s, zhalf(z.from(0)), 0, 0.125), perThirtyTwo)
+	s = z.byScale(s, zhalf(z.from(0)), 0, 0.125)
+	z.ternary(z.rows8Of("iq1Grid", wordsAt(kept)), down, grid1S, s)
 }
 
 func ziq1M(z *zkernel) {
-	tail := quarters(z.from(32))
+	tail := sixteen(z.from(32))
 	high := ZMM()
 	// A byte for two rows: the first's bits move up by eight, the second's by four.
 	VPERMB(tail, zload(bytes64(func(i int) int { return i / 4 })), high)
 	index := ZMM()
 	VPSRLVW(words64(func(i int) int { return i % 2 * 4 }), high, index)
-	rows := rows8Of("iq1Grid", wordsAt(z.indices(0, index, 0x700)))
+	kept := z.indices(0, index, 0x700)
 	// Bit 3 of a row's four bits is its sign: bit 11 or 15 of two equal bytes.
 	k, down := K(), GP64()
 	VPTESTMW(words64(func(i int) int { return 0x0808 << (i % 2 * 4) }), high, k)
@@ -285,5 +213,6 @@ func ziq1M(z *zkernel) {
 	VCVTPH2PS(half, d)
 	s := lanes(eightBytes(z.from(48)), func(i int) int { return i / 4 * 2 }, func(i int) int { return i % 4 * 3 })
 	VPANDD_BCST(dwords(7), s, s)
-	z.ternary(rows, down, z.byScale(s, d, 0, 0.125), perSixteen)
+	s = z.byScale(s, d, 0, 0.125)
+	z.ternary(z.rows8Of("iq1Grid", wordsAt(kept)), down, grid1M, s)
 }

@@ -11,6 +11,7 @@ import (
 // Immediates of VPTERNLOG, of what it is given last to first.
 const (
 	andOr  = 0xEA // a & b | c
+	orAnd  = 0xF8 // a | b & c
 	choose = 0xE2 // a where b is set, else c
 )
 
@@ -24,10 +25,10 @@ func lanes(src VecVirtual, at, shift func(i int) int) VecVirtual {
 	return x
 }
 
-// quarters is 16 bytes of memory four times.
-func quarters(m Mem) VecVirtual {
+// sixteen is 16 bytes of memory, and zeros.
+func sixteen(m Mem) VecVirtual {
 	x := ZMM()
-	VBROADCASTI32X4(m, x)
+	VMOVDQU32(m, x.AsX())
 	return x
 }
 
@@ -40,8 +41,8 @@ func ztimes(x, d VecVirtual) {
 // A zscales is memory for sixteen float32.
 type zscales struct{ at Mem }
 
-func zkeep(x VecVirtual) zscales {
-	s := zscales{AllocLocal(64)}
+func zkeep(z *zkernel, x VecVirtual) zscales {
+	s := zscales{z.room(64)}
 	VMOVUPS(x, s.at)
 	return s
 }
@@ -56,17 +57,19 @@ func (s zscales) by(x VecVirtual, i int) VecVirtual {
 // A minima is scales and what is subtracted, eight of each or sixteen.
 type minima struct{ d, m zscales }
 
-// join is x times scale i less its minimum.
+// join is x times scale i less its minimum. A float16 times six bits and five is
+// exact, so that it is rounded once anyway.
 func (p minima) join(x VecVirtual, i int) VecVirtual {
-	y := p.d.by(x, i)
-	VSUBPS_BCST(p.m.at.Offset(4*i), y, y)
+	y := ZMM()
+	VPBROADCASTD(p.m.at.Offset(4*i), y)
+	VFMSUB231PS_BCST(p.d.at.Offset(4*i), x, y)
 	return y
 }
 
 // sixBits unpacks d, dmin and the eight pairs of scale and minimum behind them
 // from the first 16 bytes of a block.
 func (z *zkernel) sixBits() minima {
-	head := quarters(z.from(0))
+	head := sixteen(z.from(0))
 	// Lanes 0-7 are the scales, 8-15 the minima. The first four have their upper
 	// bits in place, the others on top of what the first have.
 	own := lanes(head, func(i int) int {
@@ -83,8 +86,8 @@ func (z *zkernel) sixBits() minima {
 	VPERMB(head, zload(words64(func(i int) int { return i/8%2*0x202 + 0x100 })), h)
 	VCVTPH2PS(h.AsY(), whole)
 	ztimes(top, whole)
-	zquieted(top)
-	s := zkeep(top)
+	z.settled(top)
+	s := zkeep(z, top)
 	return minima{s, zscales{s.at.Offset(32)}}
 }
 
@@ -100,32 +103,8 @@ func zvalues(v [16]float32) VecVirtual {
 	return dwordsOf(func(i int) int { return int(math.Float32bits(v[i])) })
 }
 
-// two writes the low nibbles of 32 codes under one table of sixteen, and those
-// of 32 others under another, rounding both tables at once. What is above the
-// nibbles may be anything.
-func (z *zkernel) two(at, next int, c, d zcodes, a, b VecVirtual) {
-	if z.float32() {
-		z.lookup(at, c, z.table16(a))
-		z.lookup(next, d, z.table16(b))
-		return
-	}
-	t, low, high := z.table32(a, b), ZMM(), ZMM()
-	VPANDD(z.shared["low"], c[0], low)
-	VMOVDQA64(d[0], high)
-	VPTERNLOGD(Imm(andOr), z.shared["upper"], z.shared["low"], high)
-	z.lookup(at, zcodes{low}, t)
-	z.lookup(next, zcodes{high}, t)
-}
-
-func setTwo(z *zkernel) {
-	if !z.float32() {
-		z.declare("low", func() VecVirtual { return all(0x000F000F) })
-		z.declare("upper", func() VecVirtual { return all(0x00100010) })
-	}
-}
-
 func setCounted(z *zkernel) {
-	setTwo(z)
+	setIndex(z)
 	z.declare("counted", func() VecVirtual { return zcounted(0) })
 }
 
@@ -133,29 +112,51 @@ func zq4K(z *zkernel) {
 	p := z.sixBits()
 	v := z.shared["counted"]
 	for i := range 4 {
-		c := z.codes(z.from(16 + 32*i))
-		z.two(64*i, 64*i+32, c, z.above(c, 4), p.join(v, 2*i), p.join(v, 2*i+1))
+		low, high := z.nibblePair(16 + 32*i)
+		z.couple(64*i, 64*i+32, low, high, p.join(v, 2*i), p.join(v, 2*i+1))
 	}
 }
 
 func setQ5K(z *zkernel) {
-	z.declare("low", func() VecVirtual { return all(0x0F0F0F0F) })
+	setIndex(z)
 	z.declare("counted", func() VecVirtual { return zcounted(0) })
 	z.declare("more", func() VecVirtual { return zcounted(16) })
+	if z.float32() {
+		z.declare("low", func() VecVirtual { return all(0x0F0F0F0F) })
+	} else {
+		z.declare("fifth", func() VecVirtual { return all(0x20202020) })
+	}
 }
 
 func zq5K(z *zkernel) {
-	p, fifth := z.sixBits(), z.codes(z.from(16))
-	for i := range 8 {
-		c := z.codes(z.from(48 + i/2*32))
-		if i%2 == 1 {
-			c = z.above(c, 4)
-		}
-		for j, bit := range z.moved(fifth, i-4) {
-			VPTERNLOGD(Imm(choose), bit, z.shared["low"], c[j])
-		}
-		z.lookup(32*i, c, z.table32(p.join(z.shared["counted"], i), p.join(z.shared["more"], i)))
+	p := z.sixBits()
+	var fifth zcodes
+	if z.float32() {
+		fifth = z.codes(z.from(16))
+	} else {
+		fifth = zcodes{twins(z.from(16))}
 	}
+	for i := 0; i < 8; i += 2 {
+		low, high := z.nibblePair(48 + 16*i)
+		for j, c := range []zcodes{low, high} {
+			t := z.table32(p.join(z.shared["counted"], i+j), p.join(z.shared["more"], i+j))
+			z.fifth(32*(i+j), c, fifth, i+j, t)
+		}
+	}
+}
+
+// fifth writes 32 codes, whose fifth bits are bit n of those that are given.
+func (z *zkernel) fifth(at int, c, bits zcodes, n int, t ztable) {
+	if z.float32() {
+		for j, b := range z.moved(bits, n-4) {
+			VPTERNLOGD(Imm(choose), b, z.shared["low"], c[j])
+		}
+		z.lookup(at, c, t)
+		return
+	}
+	x := z.index(c[0], 0)
+	VPTERNLOGD(Imm(orAnd), z.moved(bits, n-5)[0], z.shared["fifth"], x)
+	z.placed(at, x, t)
 }
 
 // moved is the codes moved down by n bits, or up.
@@ -199,7 +200,7 @@ func zq6K(z *zkernel) {
 	d, s := zhalf(z.from(208)), zsigned(z.from(192))
 	ztimes(s, d)
 	z.settled(s)
-	kept := zkeep(s)
+	kept := zkeep(z, s)
 	for i := range 4 {
 		codes, high, bits := ZMM(), ZMM(), ZMM()
 		VMOVDQU64(z.from(i/2*64), codes)
@@ -213,154 +214,13 @@ func zq6K(z *zkernel) {
 		VPANDD(z.shared["low"], codes, codes)
 		VPTERNLOGD(Imm(andOr), codes, z.shared["top"], high)
 		VPSUBB(z.shared["less"], high, high)
-		z.signed16(64*i, high, AllocLocal(64), kept, func(j int) int { return 4*i + j })
+		z.signed16(64*i, high, z.room(64), kept, func(j int) int { return 4*i + j })
 	}
 }
 
 // qwords64 is eight qwords.
 func qwords64(of func(i int) int) Mem {
 	return bytes64(func(i int) int { return of(i/8) >> (i % 8 * 8) })
-}
-
-// columns is sixteen scales under each of a number of values, two values a
-// register: word 16*v + i is value v under scale i.
-func (z *zkernel) columns(values int, number func(v int) VecVirtual) (out ztable) {
-	for v := 0; v < values; v += 2 {
-		out = append(out, z.table32(number(v), number(v+1))[0])
-	}
-	return out
-}
-
-// twoBits is run r of 32 two-bit codes, the layout of the K types, times 16 and
-// with the numbers of their two scales below, to words.
-func (z *zkernel) twoBits(off, r int) VecVirtual {
-	x := z.moved(z.codes(z.from(off+r/4*32)), r%4*2-4)[0]
-	VPTERNLOGD(Imm(andOr), zload(words64(func(i int) int { return 2*r + i/16 })), z.shared["pair"], x)
-	return x
-}
-
-// setPair keeps the mask of two bits, in words above the scales' numbers.
-func setPair(z *zkernel) {
-	z.declare("pair", func() VecVirtual {
-		if z.float32() {
-			return all(3)
-		}
-		return all(0x00300030)
-	})
-}
-
-// plainPairs is run r of 32 two-bit codes, to dwords.
-func (z *zkernel) plainPairs(off, r int) zcodes {
-	c := z.moved(z.codes(z.from(off+r/4*32)), r%4*2)
-	for _, x := range c {
-		VPANDD(z.shared["pair"], x, x)
-	}
-	return c
-}
-
-func zq2K(z *zkernel) {
-	d, m := zunsigned(z.from(0)), ZMM()
-	VPSRLD(Imm(4), d, m)
-	VPANDD(all(15), d, d)
-	ztimes(d, zhalf(z.from(80)))
-	ztimes(m, zhalf(z.from(82)))
-	zquieted(d)
-	zquieted(m)
-	if z.float32() {
-		p := minima{zkeep(d), zkeep(m)}
-		for r := range 8 {
-			c := z.plainPairs(16, r)
-			zfloats(c...)
-			z.put(32*r, p.join(c[0], 2*r), p.join(c[1], 2*r+1))
-		}
-		return
-	}
-	t := z.columns(4, func(v int) VecVirtual {
-		x := ZMM()
-		VMULPS_BCST(floats(float32(v)), d, x)
-		VSUBPS(m, x, x)
-		return x
-	})
-	for r := range 8 {
-		x := z.twoBits(16, r)
-		VPERMI2W(t[1], t[0], x)
-		VMOVDQU64(x, z.to(32*r))
-	}
-}
-
-// q3Scales is sixteen 6-bit scales, less 32, times d.
-func (z *zkernel) q3Scales() VecVirtual {
-	tail := quarters(z.from(94)) // the scales begin at its byte 2
-	own := lanes(tail, func(i int) int { return 2 + i%8 }, func(i int) int { return i / 8 * 4 })
-	top := ZMM()
-	VPERMB(tail, zload(bytes64(func(i int) int { return 10 + i/4%4 })), top)
-	VPSRLVD(dwords64(func(i int) int { return 4 + i/4*2 }), top, top) // four equal bytes
-	VPANDD(all(15), own, own)
-	VPTERNLOGD(Imm(andOr), own, all(0x30), top)
-	VPSUBD(all(32), top, top)
-	ztimes(top, zhalf(z.from(108)))
-	z.settled(top)
-	return top
-}
-
-func setQ3K(z *zkernel) {
-	if z.float32() {
-		z.declare("pair", func() VecVirtual { return all(3) })
-		return
-	}
-	z.declare("pair", func() VecVirtual { return all(0x00030003) })
-	z.declare("values", func() VecVirtual { return zvalues([16]float32{-4, -3, -2, -1, 0, 1, 2, 3, -4, -3, -2, -1, 0, 1, 2, 3}) })
-}
-
-func zq3K(z *zkernel) {
-	d := z.q3Scales()
-	if z.float32() {
-		s := zkeep(d)
-		for r := range 8 {
-			c, set := z.plainPairs(32, r), K()
-			z.bit(set, r)
-			for i, x := range c {
-				if i == 1 {
-					KSHIFTRD(Imm(16), set, set)
-				}
-				clear := K()
-				KNOTW(set, clear)
-				VPSUBD_BCST(dwords(4), x, clear, x)
-			}
-			zfloats(c...)
-			z.put(32*r, s.by(c[0], 2*r), s.by(c[1], 2*r+1))
-		}
-		return
-	}
-	var t ztable
-	for r := range 8 {
-		if r%2 == 0 {
-			t = z.eights(d, 2*r)
-		}
-		x, set := z.moved(z.codes(z.from(32+r/4*32)), r%4*2)[0], K()
-		VPTERNLOGD(Imm(andOr), zload(words64(func(i int) int { return r%2*16 + i/16*8 })), z.shared["pair"], x)
-		z.bit(set, r)
-		VPADDW(words64(func(int) int { return 4 }), x, set, x)
-		z.lookup(32*r, zcodes{x}, t)
-	}
-}
-
-// eights is the eight values, -4 to 3, under each of four scales from first on.
-func (z *zkernel) eights(d VecVirtual, first int) ztable {
-	number := func(first int) VecVirtual {
-		x := ZMM()
-		VPERMD(d, dwordsOf(func(i int) int { return first + i/8 }), x)
-		VMULPS(z.shared["values"], x, x)
-		return x
-	}
-	return z.table32(number(first), number(first+2))
-}
-
-// bit is which of the 32 bytes at the front have bit r set.
-func (z *zkernel) bit(k OpmaskVirtual, r int) {
-	y := YMM()
-	VMOVDQU64(z.from(0), y)
-	VPTESTMB(bytes32(1<<r), y, k)
 }
 
 // picked is 32 codes made of bytes of src: code e is byte at(e), with what
@@ -375,13 +235,8 @@ func (z *zkernel) picked(src VecVirtual, at, shift func(e int) int) zcodes {
 	return zcodes{x}
 }
 
-// nibblesOf is 32 codes of 16 bytes: the low nibbles, then the high ones.
-func (z *zkernel) nibblesOf(off int) zcodes {
-	return z.picked(quarters(z.from(off)), func(e int) int { return e % 16 }, func(e int) int { return e / 16 * 4 })
-}
-
 func setIQ4XS(z *zkernel) {
-	setTwo(z)
+	setIndex(z)
 	z.declare("values", func() VecVirtual { return zvalues(iq4Values) })
 }
 
@@ -397,8 +252,8 @@ func ziq4XS(z *zkernel) {
 	VPSUBD(all(32), top, top)
 	ztimes(top, zhalf(z.from(0)))
 	z.settled(top)
-	kept, v := zkeep(top), z.shared["values"]
+	kept, v := zkeep(z, top), z.shared["values"]
 	for i := 0; i < 8; i += 2 {
-		z.two(32*i, 32*i+32, z.nibblesOf(8+16*i), z.nibblesOf(24+16*i), kept.by(v, i), kept.by(v, i+1))
+		z.couple(32*i, 32*i+32, z.nibblesOf(8+16*i), z.nibblesOf(24+16*i), kept.by(v, i), kept.by(v, i+1))
 	}
 }

@@ -111,6 +111,21 @@ func (z *zruns) number(m Mem, turn bool) VecVirtual {
 	return x
 }
 
+// ifSpecial leaves where a number of the run has all bits of the mask set: of the
+// exponent's, that is where it is infinite or NaN.
+func (z *zruns) ifSpecial(o op, mask Op, label string) {
+	for i, from := range []Register{z.a, z.b} {
+		if i == 1 && o.name == "Scale" {
+			return
+		}
+		r := GP32()
+		MOVL(Mem{Base: from}, r)
+		NOTL(r)
+		TESTL(mask, r)
+		JZ(LabelRef(label))
+	}
+}
+
 // signOf is the sign of what an operation gives.
 func signOf(o op) sign {
 	if o.turned {
@@ -194,9 +209,14 @@ func zbytesKernel(o op, t int, twice bool) {
 			p = z.numbersOf(o)
 			z.ifSmall(most)
 			z.ifNear(o)
+			if o.name == "Affine" { // what plain numbers come to is not NaN
+				z.ifSpecial(o, U32(0x7F800000), "near")
+				z.near, z.sign = true, same
+			}
 		},
 		chunk: chunk(plain),
 		other: func(z *zruns) {
+			z.sign = signOf(o)
 			if z.near {
 				Label("near")
 				z.inSteps()
@@ -219,93 +239,6 @@ func zbytesKernel(o op, t int, twice bool) {
 			small := newZsmall(turned)
 			slowly(z, "slowly", func(x VecVirtual) { small.twice(x, factor, half) })
 		}})
-}
-
-// zbookKernels is nibbles that a code book of sixteen numbers explains, two of
-// a byte following each other. The order says which is the first: the places,
-// in bits, where bytes of indices are cut out of eight bytes.
-func zbookKernels() {
-	all := ops
-	if short {
-		all = ops[:1]
-	}
-	for _, o := range all {
-		for _, t := range ztargets() {
-			for _, elems := range []int{32, 64} {
-				zbookKernel(o, t, elems)
-			}
-		}
-	}
-}
-
-func zbookKernel(o op, t, elems int) {
-	name := "book" + o.name + map[int]string{32: "32", 64: "64"}[elems]
-	var book, order VecVirtual
-	var upper OpmaskVirtual
-	var table ztable
-	var p pair
-	var most Op
-	zrunsKernel(name, t, ", book *float32, order *byte", "decodes n runs of chunks of that many nibbles.", signOf(o), zloop{in: elems / 2, elems: elems,
-		before: func(z *zruns) {
-			book = zload(Mem{Base: Load(Param("book"), GP64())})
-			zcanonical(book)
-			order = zload(Mem{Base: Load(Param("order"), GP64())})
-			upper = mask(0xF0)
-			if short {
-				most = fitting(book)
-			}
-		},
-		run: func(z *zruns) {
-			p = z.numbersOf(o)
-			z.ifSmall(U32(littleMost - 1))
-			if short {
-				ifBelow(Mem{Base: z.a}, most, "near")
-			}
-			x := ZMM()
-			VMOVAPS(book, x)
-			o.join(p, x)
-			table = z.table16(x)
-		},
-		other: func(z *zruns) {
-			if short {
-				Label("near")
-				z.inSteps()
-				x := ZMM()
-				VMOVAPS(book, x)
-				o.join(p, x)
-				VMOVDQA64(z.table16(x)[0], table[0])
-				JMP(LabelRef("chunk"))
-			}
-			Label("small")
-			z.inSteps()
-			x := ZMM()
-			VMOVAPS(book, x)
-			newZsmall(p.d).join(o, p, x)
-			VMOVDQA64(z.table16(x)[0], table[0])
-			JMP(LabelRef("chunk"))
-		},
-		chunk: func(z *zruns) {
-			for i := 0; i < elems; i += 32 {
-				z.lookup(i, z.nibbles(z.from(i/2), order, upper), table)
-			}
-		}})
-}
-
-// nibbles is 32 indices from sixteen bytes: to F32 a dword, else a word each,
-// of which the lower four bits count. The upper four qwords of a register are
-// cut out of the second eight bytes.
-func (z *zkernel) nibbles(m Mem, order VecVirtual, upper OpmaskVirtual) zcodes {
-	if z.float32() {
-		a, b := ZMM(), ZMM()
-		VPMULTISHIFTQB_BCST(m, order, a)
-		VPMULTISHIFTQB_BCST(m.Offset(8), order, b)
-		return zcodes{a, b}
-	}
-	x := ZMM()
-	VPBROADCASTQ(m, x)
-	VPBROADCASTQ(m.Offset(8), upper, x)
-	VPMULTISHIFTQB(x, order, x)
-	return zcodes{x}
 }
 
 // zhalfBytesKernels is a book of sixteen numbers over one nibble of each byte:
@@ -344,51 +277,5 @@ func zhalfBytesKernels() {
 				}
 				z.lookup(0, codes, table)
 			}})
-	}
-}
-
-// zpairKernels is nibbles of a book in runs of sixteen: chunks of two runs, a
-// register each.
-func zpairKernels() {
-	for _, t := range ztargets() {
-		var book, order VecVirtual
-		var most Op
-		chunk := func(z *zruns) {
-			var x [2]VecVirtual
-			for i := range x {
-				d := z.number(Mem{Base: z.a, Disp: 4 * i}, true)
-				x[i] = ZMM()
-				VPMULTISHIFTQB_BCST(z.from(8*i), order, x[i])
-				VPERMPS(book, x[i], x[i])
-				VMULPS(d, x[i], x[i])
-			}
-			ADDQ(Imm(4), z.a)
-			z.put(0, x[0], x[1])
-		}
-		l := zloop{in: 16, elems: 32,
-			before: func(z *zruns) {
-				book = zload(Mem{Base: Load(Param("book"), GP64())})
-				zcanonical(book)
-				order = zload(dwords64(func(i int) int { return 4 * i }))
-				if short {
-					most = fitting(book)
-				}
-			},
-			run: func(z *zruns) {
-				if short {
-					ifBelow(Mem{Base: z.a}, most, "near")
-					ifBelow(Mem{Base: z.a, Disp: 4}, most, "near")
-				}
-			},
-			chunk: chunk}
-		if short {
-			l.other = func(z *zruns) {
-				Label("near")
-				z.inSteps()
-				chunk(z)
-				z.advance(16, 32)
-			}
-		}
-		zrunsKernel("bookPairs", t, ", book *float32", "decodes n pairs of runs of 16 nibbles; there is one chunk.", minus, l)
 	}
 }

@@ -1,0 +1,108 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// Ordinary scales are those that models have. Under them products are normal
+// numbers far from overflow, there is no infinity and no NaN, and no zero whose sign
+// matters: two instructions then round, where three and a mask that turns signs
+// serve all numbers. Blocks that have others are odd; they jump to code that takes
+// them, which lies behind the loop and comes back.
+//
+// x times 65535 is x times 65536 less x, of which the last bit kept is that of a
+// BF16 as large as x, or a finer one if x is next above a power of two, which it then
+// rounds to all the same. So the difference of the two is x rounded, to nearest and
+// ties to even.
+
+// rounded rounds x to a BF16 in its upper half; the lower half becomes zero.
+func rounded(x VecVirtual) {
+	less := YMM()
+	VMULPS(floats(65535), x, less)
+	VFMSUB132PS(floats(65536), less, x)
+}
+
+// roundedProduct is products with d, which must be exact, rounded: the numbers are
+// multiplied by 65535 and 65536 beforehand. Nothing has the sign of d.
+func roundedProduct(d VecVirtual, v ...float32) VecVirtual {
+	var less, more []float32
+	for _, f := range v {
+		more = append(more, 65536*f)
+		if f == 0 {
+			f = -f // of which the difference has that sign
+		}
+		less = append(less, 65535*f)
+	}
+	x := YMM()
+	VMULPS(floats(less...), d, x)
+	VFMSUB231PS(floats(more...), d, x)
+	return x
+}
+
+// signedProduct is roundedProduct where the scale may be zero too: x is taken off
+// 65537 times x, and what is left off that again, which keeps the sign of x.
+func signedProduct(d VecVirtual, v ...float32) VecVirtual {
+	var more []float32
+	for _, f := range v {
+		more = append(more, 65537*f)
+	}
+	x, left := YMM(), YMM()
+	VMULPS(floats(more...), d, x)
+	VMOVAPS(x, left)
+	VFNMADD231PS(floats(v...), d, left)
+	VSUBPS(left, x, x)
+	return x
+}
+
+// halvesOdd jumps if one of two float16 is not finite, or if the second is minus
+// zero, to which a sum of zeros would come.
+func halvesOdd(m Mem, label string) {
+	r := GP32()
+	MOVL(m, r)
+	and32(r, 0x7FFF7FFF)
+	ADDL(U32(0x04000400), r)
+	TESTL(U32(0x80008000), r)
+	JNZ(LabelRef(label))
+	CMPW(m.Offset(2), U16(0x8000))
+	JEQ(LabelRef(label))
+}
+
+// halvesOddAt is halvesOdd for those of the block.
+func halvesOddAt(off int) func(*kernel) {
+	return func(k *kernel) { halvesOdd(k.from(off), "odd") }
+}
+
+// signsOdd jumps to "odd" if one of the two float16 at off is not finite, or
+// negative: else scales and minima are finite, and no number is minus zero.
+func signsOdd(off int) func(*kernel) {
+	return func(k *kernel) {
+		r, sum := GP32(), GP32()
+		MOVL(k.from(off), r)
+		LEAL(Mem{Base: r, Disp: 0x04000400}, sum)
+		ORL(sum, r)
+		TESTL(U32(0x80008000), r)
+		JNZ(LabelRef("odd"))
+	}
+}
+
+// halfOdd jumps if a float16 is zero or not finite.
+func halfOdd(m Mem, label string) {
+	r := GP32()
+	MOVWLZX(m, r)
+	LEAL(Mem{Base: r, Index: r, Scale: 1, Disp: -1}, r)
+	CMPW(r.As16(), U16(0x7C00*2-1))
+	JCC(LabelRef(label))
+}
+
+// finite jumps to "odd" if the block's scale at off is no finite number.
+func finite(off int) func(*kernel) {
+	return func(k *kernel) {
+		r := GP32()
+		MOVWLZX(k.from(off), r)
+		ANDL(U32(0x7C00), r)
+		CMPL(r, U32(0x7C00))
+		JEQ(LabelRef("odd"))
+	}
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// A gridCodes gives each quarter of a block, 64 bytes, once and in order, and
+// memory for it.
+type gridCodes func(quarter int) (codes VecVirtual, way Mem)
+
+// rows8Of is rows of eight bytes, which go through memory: each quarter is copied
+// long before it is read, since a load over several young stores waits, and amid
+// the arithmetic of the quarter before it.
+func (z *zkernel) rows8Of(grid string, index func(i int, r Register)) gridCodes {
+	at, base := z.room(256), table(grid)
+	copied := func(quarter int) {
+		for i := 8 * quarter; i < 8*quarter+8; i++ {
+			r := GP64()
+			index(i, r)
+			MOVQ(Mem{Base: base, Index: r, Scale: 8}, r)
+			MOVQ(r, at.Offset(8*i))
+		}
+	}
+	copied(0)
+	return func(j int) (VecVirtual, Mem) {
+		if j < 3 {
+			copied(j + 1)
+		}
+		return zload(at.Offset(64 * j)), at.Offset(64 * j)
+	}
+}
+
+// A zplanes is bytes of a grid's rows, size of each, in planes: the first bytes of
+// all rows come first. One register has all indices of a block, and upper has
+// those above 255 if there are 512 rows.
+type zplanes struct {
+	base  Register
+	size  int
+	index VecVirtual
+	high  OpmaskVirtual
+	upper OpmaskVirtual
+}
+
+func planesOf(name string, index VecVirtual, upper OpmaskVirtual) *zplanes {
+	p := &zplanes{table(name), 256, index, K(), upper}
+	if upper != nil {
+		p.size = 512
+	}
+	VPMOVB2M(index, p.high)
+	return p
+}
+
+// plane is the i-th bytes of the rows of a block.
+func (p *zplanes) plane(i int) VecVirtual {
+	half := func(at int) VecVirtual {
+		x, y := ZMM(), ZMM()
+		m := Mem{Base: p.base, Disp: at}
+		VMOVDQA64(p.index, x)
+		VPERMI2B(m.Offset(64), zload(m), x)
+		VMOVDQA64(p.index, y)
+		VPERMI2B(m.Offset(192), zload(m.Offset(128)), y)
+		VMOVDQU8(y, p.high, x)
+		return x
+	}
+	x := half(i * p.size)
+	if p.upper != nil {
+		VMOVDQU8(half(i*p.size+256), p.upper, x)
+	}
+	return x
+}
+
+// rows4Of is rows of four bytes.
+func (z *zkernel) rows4Of(planes string, index VecVirtual, upper OpmaskVirtual) gridCodes {
+	// Unpacking, which works within quarters, gives the rows their order.
+	order := dwordsOf(func(i int) int { return i%4*4 + i/4 })
+	VPERMD(index, order, index)
+	if upper != nil {
+		x := ZMM()
+		VPMOVM2B(upper, x)
+		VPERMD(x, order, x)
+		VPMOVB2M(x, upper)
+	}
+	found := planesOf(planes, index, upper)
+	var p, out [4]VecVirtual
+	for i := range p {
+		p[i], out[i] = found.plane(i), ZMM()
+	}
+	a, b, c, d := ZMM(), ZMM(), ZMM(), ZMM()
+	VPUNPCKLBW(p[1], p[0], a)
+	VPUNPCKHBW(p[1], p[0], b)
+	VPUNPCKLBW(p[3], p[2], c)
+	VPUNPCKHBW(p[3], p[2], d)
+	VPUNPCKLWD(c, a, out[0])
+	VPUNPCKHWD(c, a, out[1])
+	VPUNPCKLWD(d, b, out[2])
+	VPUNPCKHWD(d, b, out[3])
+	return func(j int) (VecVirtual, Mem) { return out[j], z.room(64) }
+}
+
+// rows3 writes a block of rows of four numbers of three bits, whose 64 indices
+// stand at 2: to words by pairs of codes in a byte.
+func (z *zkernel) rows3(grid string, upper OpmaskVirtual, signs Mem, g zgrid, s VecVirtual) {
+	index := zload(z.from(2))
+	if z.float32() {
+		z.signed8(z.rows4Of(grid+"Planes", index, upper), signs, g, s)
+		return
+	}
+	p := planesOf(grid+"Pairs", index, upper)
+	first, second := p.plane(0), p.plane(1)
+	halves := [2]VecVirtual{ZMM(), ZMM()}
+	VPUNPCKLBW(second, first, halves[0])
+	VPUNPCKHBW(second, first, halves[1])
+	z.gridWords(func(r int) VecVirtual {
+		// Two bytes a row, eight rows of a quarter.
+		x := ZMM()
+		VPERMB(halves[r%2], zload(bytes64(func(i int) int { return r/2*16 + i/8*2 + i/4%2 })), x)
+		VPSRLVW(words64(func(i int) int { return i % 2 * 4 }), x, x)
+		return x
+	}, g, s, &signs)
+}
+
+// wordsAt are indices of one word each.
+func wordsAt(m Mem) func(i int, r Register) {
+	return func(i int, r Register) { MOVWQZX(m.Offset(2*i), r) }
+}

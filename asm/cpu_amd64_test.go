@@ -1,0 +1,59 @@
+//go:build !purego
+
+package asm
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/klauspost/cpuid/v2"
+)
+
+// Processors of each level: what kernels use of theirs, and the level that they
+// come to. Whatever one of these lacks, no level is left that uses it.
+func TestLevelsFollowFromWhatProcessorsSupport(t *testing.T) {
+	avx2 := []cpuid.FeatureID{cpuid.AVX2, cpuid.F16C, cpuid.FMA3, cpuid.POPCNT, cpuid.BMI1, cpuid.BMI2}
+	skylake := slices.Concat(avx2, []cpuid.FeatureID{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.AVX512DQ})
+	cooper := slices.Concat(skylake, []cpuid.FeatureID{cpuid.AVX512BF16})
+	ice := slices.Concat(skylake, []cpuid.FeatureID{cpuid.AVX512VBMI})
+	zen4 := slices.Concat(ice, []cpuid.FeatureID{cpuid.AVX512BF16})
+	for _, c := range []struct {
+		name string
+		has  []cpuid.FeatureID
+		want Level
+	}{
+		{"a processor of 2008", []cpuid.FeatureID{cpuid.POPCNT}, Generic},
+		{"Haswell, Zen to Zen 3", avx2, AVX2},
+		{"Skylake-X, which has no VBMI", skylake, AVX2},
+		{"Cooper Lake, which has AVX512_BF16 but no VBMI", cooper, AVX2},
+		{"Ice Lake", ice, AVX512},
+		{"Sapphire Rapids, Zen 4", zen4, AVX512BF16},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := For(featuresOf(supporting(c.has)))
+			if got := o.Level(); got != c.want {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+	for i, lacking := range zen4 {
+		below := AVX512
+		switch {
+		case i < len(avx2):
+			below = Generic
+		case i < len(ice):
+			below = AVX2
+		}
+		o := For(featuresOf(supporting(slices.Delete(slices.Clone(zen4), i, i+1))))
+		if got := o.Level(); got != below {
+			t.Errorf("without %v: got %v, want %v", lacking, got, below)
+		}
+	}
+}
+
+// supporting is a processor that has these and no others.
+func supporting(has []cpuid.FeatureID) func(...cpuid.FeatureID) bool {
+	return func(ids ...cpuid.FeatureID) bool {
+		return !slices.ContainsFunc(ids, func(id cpuid.FeatureID) bool { return !slices.Contains(has, id) })
+	}
+}

@@ -1,0 +1,44 @@
+package asm
+
+// HalfBytes decodes codes of four bits or less, one of each byte: that at bit
+// From, of which the lowest four bits count. The operation is Shift:
+// (book[q]-z)*s.
+type HalfBytes struct {
+	From uint8
+	Book *[16]float32
+}
+
+// shifts are how far a code lies from the bottom.
+var shifts = [8]uint64{0, 1, 2, 3, 4, 5, 6, 7}
+
+// HalfBytes decodes one code of each byte.
+func (o *Ops) HalfBytes(c HalfBytes, to Type, dst, src []byte, a, b []float32, run int) {
+	want(len(dst) == len(src)*to.Size(), "codes and numbers differ in count")
+	want(c.From < 8, "a code above a byte")
+	split(len(src), run, Shift, a, b)
+	apart(dst, src)
+	if o.short(to, dst, len(src), run, Shift, a, b, func(dst []byte, from, end int) {
+		o.HalfBytes(c, F32, dst, src[from:end], unscaled[:], nothing[:], tileElems)
+	}) {
+		return
+	}
+	shift := &shifts[c.From]
+	book := c.Book
+	if c.From > 4 { // what a kernel finds above the byte does not count
+		book = new([16]float32)
+		for i := range book {
+			book[i] = c.Book[i&(0xFF>>c.From)]
+		}
+	}
+	var kernel func(r, runs, chunks, at int)
+	if k := o.halfBytes[to]; k != nil {
+		kernel = func(r, runs, chunks, at int) {
+			k(&dst[at*to.Size()], &src[at], &a[r], &b[r], &book[0], shift, chunks, runs)
+		}
+	}
+	eachRun(len(src), run, kernelChunk, 1, kernel, func(r, start, end int) {
+		scalarRun(to, dst[start*to.Size():], end-start, func(i int) float32 {
+			return Shift.join(c.Book[src[start+i]>>*shift&15], a[r], b[r])
+		})
+	})
+}

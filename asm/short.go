@@ -1,0 +1,79 @@
+package asm
+
+// unscaled are the scale and the second number that leave codes what they are.
+var (
+	unscaled = [1]float32{1}
+	nothing  = [1]float32{0}
+)
+
+// short decodes runs that no kernel takes, since they are shorter than what it
+// takes at once: codes become numbers by themselves, which plain does for the
+// elements [from, end), and then meet a copy each of their scale. It is false
+// where that is no help.
+func (o *Ops) short(to Type, dst []byte, elems, run int, op Op, a, b []float32, plain func(dst []byte, from, end int)) bool {
+	if run >= kernelChunk || elems < 2*kernelChunk || op == Affine || o.each[to] == nil {
+		return false
+	}
+	o.apiece(to, dst, elems, run, op, a, b, plain)
+	return true
+}
+
+// apiece joins numbers with their scales, of which each gets a copy.
+func (o *Ops) apiece(to Type, dst []byte, elems, run int, op Op, a, b []float32, plain func(dst []byte, from, end int)) {
+	q, s, z := scratch(), scratch(), scratch()
+	clear(z.floats[:])
+	same := -1 // the run that all copies are of
+	for from := 0; from < elems; from += tileElems {
+		n := min(tileElems, elems-from)
+		plain(Raw(q.floats[:n]), from, from+n)
+		if r := from / run; r != same || from+n > (r+1)*run {
+			widen(s.floats[:n], a, from, run)
+			if op == Shift {
+				widen(z.floats[:n], b, from, run)
+			}
+			if same = -1; from+n <= (r+1)*run {
+				same = r
+			}
+		}
+		o.Each(to, dst[from*to.Size():][:n*to.Size()], q.floats[:n], s.floats[:n], z.floats[:n])
+	}
+	q.free()
+	s.free()
+	z.free()
+}
+
+// widen gives each element from one on the number of its run.
+func widen(dst, numbers []float32, from, run int) {
+	for r := from / run; len(dst) > 0; r++ {
+		n := min(len(dst), (r+1)*run-from)
+		repeat(dst[:n], numbers[r])
+		dst, from = dst[n:], from+n
+	}
+}
+
+func repeat(dst []float32, f float32) {
+	for ; len(dst) >= 8; dst = dst[8:] {
+		d := (*[8]float32)(dst)
+		d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[7] = f, f, f, f, f, f, f, f
+	}
+	for i := range dst {
+		dst[i] = f
+	}
+}
+
+// Float8Shift decodes codes of a format of eight bits: (code-zero)*scale. Rows
+// that have zero points are seldom, so that it goes the long way.
+func (o *Ops) Float8Shift(f Float, to Type, dst, src []byte, scales, zeros []float32, run int) {
+	want(f < Floats8 && len(dst) == len(src)*to.Size(), "codes and numbers differ in count")
+	split(len(src), run, Shift, scales, zeros)
+	apart(dst, src)
+	if o.each[to] == nil {
+		eachRun(len(src), run, kernelChunk, 1, nil, func(r, start, end int) {
+			scalarRun(to, dst[start*to.Size():], end-start, func(i int) float32 { return Shift.join(f.Value(src[start+i]), scales[r], zeros[r]) })
+		})
+		return
+	}
+	o.apiece(to, dst, len(src), run, Shift, scales, zeros, func(dst []byte, from, end int) {
+		o.Float8(f, F32, dst, src[from:end], unscaled[:], tileElems)
+	})
+}

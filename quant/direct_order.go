@@ -1,0 +1,164 @@
+package quant
+
+import "github.com/anamnesis-go/anamnesis/asm"
+
+// Columns that were quantized out of order say their group each. Their codes
+// become columns of words, as GPTQ stores them, so that one load brings the numbers
+// of a group for several rows; those of any other width than four bits become
+// bytes first.
+
+// indexed is a group for each column.
+func (f *scaled) indexed(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
+	bits := int64(8)
+	if f.codes.bits == 4 && f.cols%8 == 0 {
+		bits = 4
+	}
+	const tail = 3 // columns behind the last word, at most
+	words, groups, stride := f.cols*bits/32, f.scales.cols, ceilDiv(f.cols, 4)+16
+	fixed, each := f.cols+tail, words+4*groups
+	if bits != f.codes.bits {
+		fixed, each = fixed+stride, each+stride
+	}
+	n := min(outputsAtOnce, hi-lo, (int64(len(scratch))-fixed)/each)
+	if f.op > opShift || f.codes.unpack == nil || n <= 0 {
+		return false
+	}
+	index, last, rest := asm.Raw32(scratch[:f.cols]), scratch[f.cols:][:tail], scratch[f.cols+tail:]
+	for c := range index {
+		index[c] = u32(parts[len(parts)-1][4*c:])
+	}
+	numbers, rest := rest[:4*n*groups], rest[4*n*groups:]
+	stream, rest := asm.Raw(rest[:n*words]), rest[n*words:]
+	whole, size := words*32/bits, f.cols*int64(to.Size())
+	for at := lo; at < hi; at += n {
+		n := min(n, hi-at)
+		m := n * groups
+		s, z, room := numbers[:m], numbers[m:2*m], numbers[2*m:4*m]
+		f.groupsOfRows(o, s, z, room, parts, lo, at, n)
+		codes, apart := parts[0][(at-lo)*f.codes.rowBytes:], f.codes.rowBytes
+		if bits != f.codes.bits {
+			codes, apart = f.unpackRows(o, asm.Raw(rest), codes, n, 4*stride), 4*stride
+		}
+		o.Transpose(4, stream, codes, int(n), int(words), int(4*n), int(apart))
+		c := asm.Columns{Bits: int(bits), Words: int(words), Count: int(n), Groups: index[:whole], Scales: s, Zeros: z, Room: room}
+		out := dst[(at-lo)*size:][:n*size]
+		o.Columns(c, to, out, stream[:4*n*words], int(size), int(4*n))
+		for i := int64(0); i < n && whole < f.cols; i++ {
+			f.slice(last[:f.cols-whole], parts, lo, at+i, whole)
+			o.Put(to, out[i*size+whole*int64(to.Size()):(i+1)*size], last[:f.cols-whole])
+		}
+	}
+	return true
+}
+
+// unpackRows gives the codes of n rows a byte each; rows begin stride bytes apart.
+func (f *scaled) unpackRows(o *asm.Ops, room, src []byte, n, stride int64) []byte {
+	more := room[n*stride:][:stride]
+	for i := range n {
+		f.codes.unpack(o, 0, room[i*stride:][:f.cols], src[i*f.codes.rowBytes:][:f.codes.rowBytes], more)
+	}
+	return room[:n*stride]
+}
+
+// groupsOfRows fills in the numbers of n rows, those of a group together.
+func (f *scaled) groupsOfRows(o *asm.Ops, s, z, room []float32, parts [][]byte, lo, at, n int64) {
+	groups := f.scales.cols
+	scales, seconds := room[:n*groups], room[n*groups:2*n*groups]
+	clear(seconds)
+	for i := range n {
+		f.fill(o, under{scales: scales[i*groups:][:groups], seconds: seconds[i*groups:][:groups]}, parts, lo, at+i, 0)
+	}
+	for i := range seconds { // both are small whole numbers
+		seconds[i] += float32(f.codes.bias)
+	}
+	o.Transpose(4, asm.Raw(s), asm.Raw(scales), int(n), int(groups), int(4*n), int(4*groups))
+	o.Transpose(4, asm.Raw(z), asm.Raw(seconds), int(n), int(groups), int(4*n), int(4*groups))
+}
+
+// outOfOrder decodes columns of words by the group of each input.
+func (f *gptq) outOfOrder(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
+	bits, size, each := int64(8), f.in*int64(to.Size()), 4*f.groups
+	switch f.bits {
+	case 4:
+		bits = 4
+	case 8:
+	default:
+		each += f.streamWords() + 2*f.byteWords()
+	}
+	n := min(outputsAtOnce, hi-lo, (int64(len(scratch))-f.in)/each)
+	if n <= 0 {
+		return false
+	}
+	index := asm.Raw32(scratch[:f.in])
+	for i := range index {
+		g := f.group(int32(u32(parts[gptqIndex][4*i:])))
+		if g < 0 || g >= f.groups {
+			return false
+		}
+		index[i] = uint32(g)
+	}
+	numbers, rest := scratch[f.in:][:4*n*f.groups], scratch[f.in+4*n*f.groups:]
+	for at := lo; at < hi; at += n {
+		n := min(n, hi-at)
+		m := n * f.groups
+		s, z, room := numbers[:m], numbers[m:2*m], numbers[2*m:4*m]
+		f.rowsOfNumbers(o, s, z, parts, at, n)
+		words, apart := parts[gptqWeight][4*at:], f.out
+		if bits != f.bits {
+			words, apart = f.byteColumns(o, rest, parts, at, n), n
+		}
+		c := asm.Columns{Bits: int(bits), Words: int(f.in * bits / 32), Count: int(n), Groups: index, Scales: s, Zeros: z, Room: room}
+		o.Columns(c, to, dst[(at-lo)*size:][:n*size], words, int(size), int(4*apart))
+	}
+	return true
+}
+
+// streamWords and byteWords are how far rows of codes as they are, and of a byte
+// each, lie apart in scratch: not a power of two, or they would share their cache
+// lines.
+func (f *gptq) streamWords() int64 { return f.in*f.bits/32 + 16 }
+func (f *gptq) byteWords() int64   { return f.in/4 + 16 }
+
+// byteColumns makes columns of words of four bytes, a code each, of those of n
+// outputs.
+func (f *gptq) byteColumns(o *asm.Ops, room []float32, parts [][]byte, at, n int64) []byte {
+	from, to, words := 4*f.streamWords(), 4*f.byteWords(), f.in*f.bits/32
+	stream, room := asm.Raw(room[:n*from/4]), room[n*from/4:]
+	codes, columns := asm.Raw(room[:n*to/4]), asm.Raw(room[n*to/4:])[:n*f.in]
+	o.Transpose(4, stream, parts[gptqWeight][4*at:], int(words), int(n), int(from), int(4*f.out))
+	for i := range n {
+		o.Fields(int(f.bits), 0, codes[i*to:][:f.in], stream[i*from:][:4*words])
+	}
+	o.Transpose(4, columns, codes, int(n), int(f.in/4), int(4*n), int(to))
+	return columns
+}
+
+// rowsOfNumbers fills in the scales and zero points of n outputs, those of a
+// group together.
+func (f *gptq) rowsOfNumbers(o *asm.Ops, s, z []float32, parts [][]byte, at, n int64) {
+	ones := uint32(0)
+	if f.oldZeros {
+		ones = onesPerField[f.bits]
+	}
+	for g := range f.groups {
+		row := s[g*n:][:n]
+		if f.bulk != nil && o.Level() != asm.Generic {
+			f.bulk(o, row, parts[gptqScales][(g*f.out+at)*f.scaleSize:][:n*f.scaleSize])
+		} else {
+			for i := range row {
+				row[i] = f.scale(parts[gptqScales], g*f.out+at+int64(i))
+			}
+		}
+		if 32%f.bits != 0 {
+			for i := range n {
+				z[g*n+i] = float32(f.zero(parts[gptqZeros], g, at+i))
+			}
+			continue
+		}
+		words := parts[gptqZeros][g*f.out*f.bits/8:]
+		for i := range n {
+			bit := (at + i) * f.bits
+			z[g*n+i] = float32((u32(words[bit/32*4:]) + ones) >> (bit % 32) & (1<<f.bits - 1))
+		}
+	}
+}
