@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"path"
@@ -31,12 +32,14 @@ type Beside struct {
 // beside decides which files of the model's folder are copied. Weights are not
 // spoken of.
 func (p *Plan) beside(code bool) (*Beside, error) {
-	files := p.m.Configs()
+	files, out := p.m.Configs(), &Beside{}
+	if _, err := fs.Stat(files, configName); p.o.Alone && errors.Is(err, fs.ErrNotExist) {
+		return out, nil
+	}
 	list, err := fs.ReadDir(files, ".")
 	if err != nil {
 		return nil, err
 	}
-	out := &Beside{}
 	for _, e := range list {
 		name := e.Name()
 		if err := p.b.Items(1); err != nil {

@@ -149,6 +149,8 @@ func checkFolder(m tensor.Model, path string, force, code bool) error {
 		return nil
 	case err != nil:
 		return err
+	case info.Mode()&fs.ModeSymlink != 0:
+		return refused(path, "it is a link: name the folder that it leads to")
 	case !info.IsDir():
 		return refused(path, "it is no folder")
 	}
@@ -211,17 +213,42 @@ func lockFolder(path string) (*os.File, error) {
 }
 
 // clearFolder removes a folder of files; what is in a folder below is not ours.
+// Where others write too, one of them may put a link in its place at any time:
+// what is removed lies in the folder that was looked at.
 func clearFolder(path string) error {
-	list, err := os.ReadDir(path)
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return err
+	}
+	err = emptyFolder(root, info)
+	if err = errors.Join(err, root.Close()); err != nil {
+		return err
+	}
+	return os.Remove(path)
+}
+
+func emptyFolder(root *os.Root, looked fs.FileInfo) error {
+	now, err := root.Stat(".")
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(looked, now) {
+		return refused(root.Name(), "it was replaced meanwhile")
+	}
+	list, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return err
 	}
 	for _, e := range list {
-		if err := os.Remove(filepath.Join(path, e.Name())); err != nil {
+		if err := root.Remove(e.Name()); err != nil {
 			return err
 		}
 	}
-	return os.Remove(path)
+	return nil
 }
 
 // publishFolder gives the folder its name. One that is there is swapped for it

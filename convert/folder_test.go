@@ -197,6 +197,14 @@ func TestAFolderIsReplacedOnlyIfItHoldsAModel(t *testing.T) {
 	if err := write(true); parser.ClassOf(err) != parser.Usage {
 		t.Errorf("with a folder in it: %v", err)
 	}
+	link := to + "-link"
+	if err := os.Symlink(to, link); err != nil {
+		t.Skip(err)
+	}
+	to = link
+	if err := write(true); parser.ClassOf(err) != parser.Usage || !strings.Contains(err.Error(), "it is a link") {
+		t.Errorf("a link to a folder: %v", err)
+	}
 	to = llama
 	if err := write(true); parser.ClassOf(err) != parser.Usage || !strings.Contains(err.Error(), "input") {
 		t.Errorf("over the input: %v", err)

@@ -30,6 +30,9 @@ type Options struct {
 	// Shard is the most bytes of tensors in one file; 0 is one file for all. Only
 	// safetensors is written in shards.
 	Shard int64
+	// Alone says that the source is a file that was named, not a folder: what lies
+	// beside it belongs to it only if a config.json does too.
+	Alone bool
 	// Threads is the most workers; 0 is one for each processor. They are fastest
 	// where GOMAXPROCS is greater: a worker that writes keeps its place then.
 	Threads int
