@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -91,13 +93,27 @@ func unknownCommand(model *kong.Application, args []string) error {
 
 // usageError is an error of class Usage that says where help is.
 func usageError(err error) error {
-	help := "amn --help"
+	text, help := err.Error(), "amn --help"
 	if pe, ok := err.(*kong.ParseError); ok && pe.Context != nil {
 		if cmd := pe.Context.Selected(); cmd != nil {
+			text = strings.TrimPrefix(text, cmd.Path()+": ") // kong's, with the aliases
 			help = commandPath(cmd) + " --help"
 		}
 	}
-	return usage{fmt.Sprintf("%v (%s lists what is there)", err, help)}
+	return usage{fmt.Sprintf("%s (%s lists what is there)", text, help)}
+}
+
+// usual puts what people try with any program in words of this one: "help" with
+// a command or without, and the flags that print a version.
+func usual(args []string) []string {
+	switch args[0] {
+	case "help":
+		return append(slices.Clone(args[1:]), "--help")
+	case "--version", "-V":
+		return append([]string{"version"}, args[1:]...)
+	default:
+		return args
+	}
 }
 
 // commandPath is the words that call a command: "amn limits show".
@@ -124,6 +140,8 @@ func (w *word) Decode(ctx *kong.DecodeContext) error {
 	if err != nil {
 		return err
 	}
-	*w = word(t.String())
+	if *w = word(t.String()); *w == "" && ctx.Value.Name == "output" { // a shell's variable that is not set
+		return errors.New("give a path")
+	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -83,7 +82,7 @@ func (c *convertCmd) target() (*convertTarget, error) {
 		if slices.Contains(t.names, strings.ToLower(c.To)) {
 			return &convertTargets[i], nil
 		}
-		known = append(known, t.names...)
+		known = append(known, t.names[0])
 	}
 	if c.To == "" {
 		return nil, fmt.Errorf("--to: say what to write: %s", strings.Join(known, ", "))
@@ -178,7 +177,7 @@ const maxKeys = 64 << 20
 
 // readSmall reads a file that the user names, on the account.
 func readSmall(b *limits.Budget, path string) (string, error) {
-	h, err := tensor.OpenFile(os.DirFS(filepath.Dir(path)), filepath.Base(path))
+	h, err := tensor.OpenFile(localDir(filepath.Dir(path)), filepath.Base(path))
 	if err != nil {
 		return "", err
 	}

@@ -111,7 +111,7 @@ func (s *session) diff(ctx context.Context, paths [2]string, f *compareFlags, ve
 // deadline unless one was asked for.
 func (s *session) longPolicy() *limits.Policy {
 	p := s.policy
-	if s.flags.Ceilings.Time == "" && !s.gate {
+	if s.flags.Ceilings.Time == "" && (!s.gate || p.Timeout == 0) {
 		p.Timeout = limits.NoTimeout
 	}
 	return &p

@@ -13,21 +13,21 @@ type walk func(found func(*compare.Difference) error)
 // printText prints a line per difference, and what it came to.
 func (d *differ) printText(compared walk) error {
 	s := d.s
-	s.line("--- %s (%s)", showPath(d.sides[0].path), d.sides[0].model.Format())
-	s.line("+++ %s (%s)", showPath(d.sides[1].path), d.sides[1].model.Format())
+	s.prose(4, "--- %s (%s)", showPath(d.sides[0].path), d.sides[0].model.Format())
+	s.prose(4, "+++ %s (%s)", showPath(d.sides[1].path), d.sides[1].model.Format())
 	compared(func(x *compare.Difference) error {
 		if d.printed++; d.limit > 0 && d.printed > d.limit {
 			return nil
 		}
 		mark, what := differenceText(x)
-		s.line("%s %s  %s", mark, nameText(x.Name), what)
+		s.prose(4, "%s %s  %s", mark, nameText(x.Name), what)
 		return nil
 	})
 	if d.err != nil {
 		return nil
 	}
 	if more := d.printed - d.limit; d.limit > 0 && more > 0 {
-		s.line("and %s (--limit 0 prints all)", plural(int64(more), "more difference"))
+		s.prose(4, "and %s (--limit 0 prints all)", plural(int64(more), "more difference"))
 	}
 	r := &d.result
 	if r.Different == 0 {

@@ -124,6 +124,11 @@ func TestVerifyReadsAll(t *testing.T) {
 	if r := amn(t, nil, "verify", "--against", good, good, bad); r.code != 2 {
 		t.Error(r)
 	}
+	for _, flag := range [][]string{{"--values"}, {"--tolerance", "1e-3"}, {"--against", good, "--limit", "-1"}} { // one that would do nothing, or cannot
+		if r := amn(t, nil, append([]string{"verify", good}, flag...)...); r.code != 2 {
+			t.Errorf("%q: exit %d", flag, r.code)
+		}
+	}
 	for _, line := range strings.Split(strings.TrimSpace(amn(t, nil, "verify", "--json", good, bad).out), "\n") {
 		valid(t, "verify", line)
 	}

@@ -9,7 +9,8 @@
 //	main.go args.go help.go globals.go        from arguments to a session
 //	files.go report.go stdin.go progress.go   from a session to reports
 //	inspect.go parse.go limits.go ...         the commands
+//	scan_walk.go scan_judge.go ...            which files scan judges, and how
 //	write.go remember.go convert.go ...       those that write models
 //	render_text.go render_json.go table.go    what they print
-//	view.go view_FORMAT.go                    what one format shows besides
+//	view.go view_FORMAT.go metadata.go        what one format shows besides
 package cli

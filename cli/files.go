@@ -109,15 +109,7 @@ func (s *session) fill(r *report, src source, b *limits.Budget, opts reportOptio
 
 // summary says how many files there were of each class, if there were several.
 func (s *session) summary() {
-	total := 0
-	text := ""
-	for class, n := range s.count {
-		total += n
-		if n > 0 {
-			text += fmt.Sprintf(", %d %v", n, wire.Class(class))
-		}
-	}
-	if total > 1 && !s.quiet && s.out.Flush() == nil {
-		fmt.Fprintf(s.err, "amn: %d files: %s\n", total, text[2:])
+	if n := s.count.total(); n > 1 && !s.quiet && s.out.Flush() == nil {
+		fmt.Fprintf(s.err, "amn: %s: %s\n", plural(n, "file"), &s.count)
 	}
 }

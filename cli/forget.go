@@ -173,6 +173,9 @@ func (s *session) printForgotten(c *conversion) {
 	for i := range e.Weights {
 		width = min(max(width, columns(nameText(e.Weights[i].Name))), 48)
 	}
+	if s.columns > 0 {
+		width = max(min(width, s.columns-distanceWidth), len("in all"))
+	}
 	s.fact("", "Lethe", "distance by weight: mean error, relative RMSE, largest error, cosine")
 	for i := range e.Weights {
 		s.distance(e.Weights[i].Name, width, &e.Weights[i].Lost)
@@ -200,8 +203,11 @@ func reasons(kept []convert.BnbKept) string {
 	return text + ")"
 }
 
+// distanceWidth is what stands beside the name in a row of distances.
+const distanceWidth = len("    0.001454   0.09249   0.008311   0.995716")
+
 func (s *session) distance(name string, width int, d *quant.Distortion) {
-	name = pad(cutColumns(nameText(name), width), width)
+	name = pad(cutMiddle(nameText(name), width), width)
 	if d.N == 0 {
 		s.line("  %s  not measured: its rows and its blocks of scales do not meet", name)
 		return

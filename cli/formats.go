@@ -66,13 +66,13 @@ func (formatsCmd) Run(s *session) error {
 	s.line("Quantized weights decoded, bit for bit as by:")
 	for _, q := range schemes {
 		s.line("  %-26s %s", q.Name, q.Oracle)
-		s.line("    %s", q.Stores)
+		s.prose(6, "    %s", q.Stores)
 	}
-	s.line("  known and refused: %s", strings.Join(refused, ", "))
+	s.prose(4, "  known and refused: %s", strings.Join(refused, ", "))
 	s.line("")
 	s.line("Refused by name, with what to do:")
 	for _, f := range parser.Recognized() {
-		s.out.WriteString("  " + f.What + ": " + f.Advice + "\n")
+		s.prose(4, "  %s: %s", f.What, f.Advice)
 	}
 	return nil
 }

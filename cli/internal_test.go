@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,8 +15,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 func TestFormatBytes(t *testing.T) {
@@ -71,6 +75,23 @@ func TestCutColumns(t *testing.T) {
 
 // What is printed for people holds nothing that a terminal acts on, and quotes
 // and backslashes as they stand.
+// A model of a thousand tensors may have a thousand findings of one code.
+func TestFindingsOfOneCodeAreCounted(t *testing.T) {
+	found := []tensor.Finding{{Code: "a", Where: "0"}}
+	for i := range 1003 {
+		found = append(found, tensor.Finding{Code: "b", Severity: tensor.Warning, Where: strconv.Itoa(i)})
+	}
+	found = append(found, tensor.Finding{Code: "a", Where: "1"})
+	var got []string
+	for severity, text := range fewOf(found) {
+		got = append(got, severity.String()+" "+text)
+	}
+	want := []string{"note a: 0: ", "warning b: 0: ", "warning b: 1: ", "warning b: 2: ", "note a: 1: ", "warning b: 1,000 more; --json lists them"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("want -, got +:\n%s", diff)
+	}
+}
+
 func TestTidy(t *testing.T) {
 	for s, want := range map[string]string{
 		`"a" \u{1b}`: `"a" \u{1b}`, "a\x1b[0m": `a\u{1b}[0m`, "\xff": `\x{ff}`, "日\u202e": `日\u{202e}`, "a\nb": `a\u{a}b`,
@@ -212,9 +233,41 @@ func TestTheDeadlineOfLongWork(t *testing.T) {
 		"none asked for": {session{flags: &globals{}, policy: minute}, limits.NoTimeout},
 		"a flag":         {session{flags: &globals{Ceilings: axisFlags{Time: "1m"}}, policy: minute}, time.Minute},
 		"a policy":       {session{flags: &globals{}, policy: minute, gate: true}, time.Minute},
+		"one without":    {session{flags: &globals{}, gate: true}, limits.NoTimeout},
 	} {
 		if got := c.s.longPolicy().Timeout; got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestCutMiddle(t *testing.T) {
+	for _, c := range []struct {
+		s    string
+		n    int
+		want string
+	}{
+		{"short", 5, "short"}, {"abcdefghij", 9, "abc…fghij"}, {"abcdefghij", 2, "…j"}, {"abcdefghij", 1, "…"}, {"abc", 0, ""},
+		{"日本語日本語", 7, "日…本語"}, {"e\u0301e\u0301e\u0301e\u0301", 3, "…e\u0301e\u0301"},
+	} {
+		got := cutMiddle(c.s, c.n)
+		if got != c.want || columns(got) > c.n {
+			t.Errorf("cutMiddle(%q, %d) = %q instead of %q", c.s, c.n, got, c.want)
+		}
+	}
+}
+
+func TestBreakColumns(t *testing.T) {
+	for _, c := range []struct {
+		s          string
+		n          int
+		line, rest string
+	}{
+		{"one two", 7, "one two", ""}, {"one two", 6, "one", "two"}, {"  one  two", 6, "  one", "two"}, {"one two three", 7, "one two", "three"},
+		{"  longer than that", 3, "  longer", "than that"}, {"unbroken", 3, "unbroken", ""}, {"日本 語", 4, "日本", "語"}, {"", 3, "", ""}, {"   ", 1, "", ""},
+	} {
+		if line, rest := breakColumns(c.s, c.n); line != c.line || rest != c.rest {
+			t.Errorf("breakColumns(%q, %d) = %q, %q", c.s, c.n, line, rest)
 		}
 	}
 }

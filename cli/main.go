@@ -121,6 +121,7 @@ func (s *session) command(ctx context.Context, args []string) error {
 		s.usage(k)
 		return nil
 	}
+	args = usual(args)
 	if err := unknownCommand(k.Model, args); err != nil {
 		return err
 	}

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/anamnesis-go/anamnesis/cli"
 )
@@ -104,5 +107,46 @@ func write(t testing.TB, path, data string) {
 	}
 	if err := os.WriteFile(path, []byte(data), 0o666); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestWhatOtherProgramsTake(t *testing.T) {
+	for _, c := range [][2]string{
+		{"help", "--help"}, {"help remember", "remember --help"}, {"help limits show", "limits show --help"},
+		{"--version", "version"}, {"-V", "version"}, {"--version --json", "version --json"}, {"help nothing", "nothing --help"},
+	} {
+		got, want := amn(t, nil, strings.Fields(c[0])...), amn(t, nil, strings.Fields(c[1])...)
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" || got.out+got.err == "" {
+			t.Errorf("amn %s: want -, got +:\n%s", c[0], diff)
+		}
+	}
+}
+
+// On a terminal no word of a verdict, of a difference or of a path is lost, and
+// names in a table keep both of their ends.
+func TestTerminalsOfAnyWidth(t *testing.T) {
+	dir := workplace(t)
+	t.Chdir(dir)
+	write(t, "evil.pkl", "cos\nsystem\n(S'echo a long text that is called with'\ntR.")
+	words := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	for _, columns := range []int{40, 80} {
+		for _, args := range [][]string{
+			{"scan", "evil.pkl", "models"}, {"diff", "model.safetensors", "tiny.gguf"}, {"formats"},
+			{"remember", "--force", "-o", strings.Repeat("long ", 30), "tiny.gguf"}, {"verify", "models"},
+		} {
+			whole, narrow := amn(t, nil, args...), wide(t, columns, nil, args...)
+			if diff := cmp.Diff(words(whole.out), words(narrow.out)); diff != "" && args[0] != "formats" {
+				t.Errorf("%v in %d columns: want -, got +:\n%s", args, columns, diff)
+			}
+			for line := range strings.Lines(narrow.out) {
+				if n := utf8.RuneCountInString(line) - 1; n > columns && strings.Contains(strings.TrimSpace(line), " ") && !strings.HasPrefix(line, "Output") {
+					t.Errorf("%v: %d columns in %q", args, n, line)
+				}
+			}
+		}
+		r := wide(t, columns, nil, "parse", "--tensor", "layers.?.attn.*weight", "model.safetensors")
+		if rows := strings.Count(r.out, " BF16   ["); rows != 4 || strings.Count(r.out, "weight ") != rows {
+			t.Errorf("in %d columns:\n%s", columns, r.out)
+		}
 	}
 }

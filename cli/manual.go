@@ -39,7 +39,7 @@ nothing is left behind.
 
 ` + "`--json`" + ` prints one object per model and line, in the order of the arguments, refused ones too. The schemas are in ` + "`cli/schema`" + `. Within
 version 1 fields are added, never changed. Names are whole and exact; text that is not UTF-8 stands as base64 in the field NAME_base64; integers past
-2^53 are strings. What is printed for people is cut to the terminal's width, and no character of a file can act on the terminal.
+2^53 are strings. What is printed for people fits the terminal: text is wrapped, tables are cut. No character of a file can act on it.
 
 A folder is one model if it has one index of shards, else one set of shards, else one weight file; otherwise each of its weight files is reported.
 Shards and configuration are looked for in the model's folder alone. In the cache of the Hugging Face hub links from a snapshot to its blobs are

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -51,7 +50,7 @@ func (s *session) openPickles(ctx context.Context, path string) (io.ReaderAt, in
 		s.stdinTaken = true
 		return s.input(ctx)
 	}
-	h, err := tensor.OpenFile(os.DirFS(filepath.Dir(path)), filepath.Base(path))
+	h, err := tensor.OpenFile(localDir(filepath.Dir(path)), filepath.Base(path))
 	if err != nil {
 		return nil, 0, nil, err
 	}

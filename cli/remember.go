@@ -26,7 +26,7 @@ A model's folder becomes a folder that transformers loads: shards and their inde
 config.json without the quantization, and the files that a loader needs beside them. Code,
 pickles and old weights are never copied; what was left is named.
 
-Checksums of archives are verified first. A GGUF file keeps its own names of tensors.`
+Archives are held to their checksums. A GGUF file keeps its own names of tensors.`
 }
 
 func (rememberCmd) examples() []example {

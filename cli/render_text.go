@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"iter"
-	"strconv"
 	"strings"
 	"time"
 
@@ -26,13 +25,38 @@ func (s *session) line(format string, args ...any) {
 	s.out.WriteByte('\n')
 }
 
+// prose prints text, wrapped to the terminal's width; the lines that follow the
+// first begin at a column.
+func (s *session) prose(column int, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if s.columns > 0 {
+		column = min(column, s.columns/2)
+		for rest, width := text, s.columns; rest != ""; width = s.columns - column {
+			if text, rest = breakColumns(rest, width); rest != "" {
+				s.out.WriteString(text + "\n" + pad("", column))
+			}
+		}
+	}
+	s.out.WriteString(strings.TrimRight(text, " "))
+	s.out.WriteByte('\n')
+}
+
 // fact prints a line of a summary.
 func (s *session) fact(indent, label, value string) {
+	s.prose(len(indent)+labelWidth, "%s%s", factLabel(indent, label), value)
+}
+
+// cutFact prints a line that names what the file has many of.
+func (s *session) cutFact(indent, label, value string) {
+	s.line("%s%s", factLabel(indent, label), value)
+}
+
+func factLabel(indent, label string) string {
 	width := labelWidth
 	if indent != "" {
 		width--
 	}
-	s.line("%s%-*s%s", indent, width, label+":", value)
+	return indent + pad(label+":", width)
 }
 
 // heading prints the path where there may be several, and a space between them.
@@ -44,7 +68,7 @@ func (s *session) heading(r *report) {
 		s.line("")
 	}
 	s.printed = true
-	s.line("%s:", showPath(r.path))
+	s.prose(0, "%s:", showPath(r.path))
 }
 
 // printInspect prints a summary.
@@ -62,14 +86,14 @@ func (s *session) printInspect(r *report) error {
 	s.fact("", "Elements", formatCount(r.total.Elements))
 	s.fact("", "Total size", formatBytes(r.total.Bytes))
 	if len(r.groups) > 0 {
-		s.fact("", "Dtypes", dtypes(r.groups))
+		s.cutFact("", "Dtypes", dtypes(r.groups))
 	}
 	for _, f := range v.last {
 		s.fact("", f.label, f.value)
 	}
 	s.printPlan(r.planned)
 	if meta := metadata(r.model, &v); meta != "" {
-		s.fact("", "Metadata", meta)
+		s.cutFact("", "Metadata", meta)
 	}
 	s.fact("", "Bodies", r.bodies())
 	s.printFindings("", r)
@@ -134,9 +158,31 @@ func (s *session) printFindings(indent string, r *report) {
 	if len(found) == 0 {
 		return
 	}
-	s.fact(indent, "Findings", strconv.Itoa(len(found)))
-	for _, f := range found {
-		s.out.WriteString(indent + "  " + pad(f.Severity.String(), 9) + tidy(f.String(), wire.MaxMessage) + "\n")
+	s.fact(indent, "Findings", formatCount(int64(len(found))))
+	for severity, text := range fewOf(found) {
+		s.out.WriteString(indent + "  " + pad(severity.String(), 9) + text + "\n")
+	}
+}
+
+// mostFindings is how many findings of one code are listed: a file may have one
+// for each of its tensors.
+const mostFindings = 3
+
+// fewOf are the first findings of each code, and how many more there are.
+func fewOf(found []tensor.Finding) iter.Seq2[tensor.Severity, string] {
+	return func(yield func(tensor.Severity, string) bool) {
+		count := map[string]int64{}
+		for _, f := range found {
+			if count[f.Code]++; count[f.Code] <= mostFindings && !yield(f.Severity, tidy(f.String(), wire.MaxMessage)) {
+				return
+			}
+		}
+		for _, f := range found { // in the order in which they were found
+			more := count[f.Code] - mostFindings
+			if delete(count, f.Code); more > 0 && !yield(f.Severity, fmt.Sprintf("%s: %s more; --json lists them", f.Code, formatCount(more))) {
+				return
+			}
+		}
 	}
 }
 
@@ -182,14 +228,14 @@ func (s *session) printParse(r *report, list iter.Seq[tensor.Info]) error {
 	}
 	s.printed = true
 	v := viewOf(r.model)
-	s.line("Parsed %s (%s)", showPath(r.path), v.title)
+	s.prose(4, "Parsed %s (%s)", showPath(r.path), v.title)
 	for _, f := range v.facts {
 		s.fact("  ", f.label, f.value)
 	}
 	s.fact("  ", "Tensors", tensorCount(r))
 	s.fact("  ", "Total size", formatBytes(r.total.Bytes))
 	if len(r.groups) > 0 {
-		s.fact("  ", "Dtypes", dtypes(r.groups))
+		s.cutFact("  ", "Dtypes", dtypes(r.groups))
 	}
 	for _, f := range v.last {
 		s.fact("  ", f.label, f.value)
@@ -240,7 +286,7 @@ func (s *session) printTensors(v view, list iter.Seq[tensor.Info]) {
 	}
 	for i := range list {
 		s.line("  %s %s %s %s%s",
-			pad(cutColumns(nameText(i.Name), name), name), pad(typeText(i.TypeName()), typ),
+			pad(cutMiddle(nameText(i.Name), name), name), pad(typeText(i.TypeName()), typ),
 			pad(cutColumns(v.shapeText(&i), shape), shape), padLeft(sizeText(&i), sizeWidth), noteText(&i, shared))
 	}
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
@@ -49,16 +48,16 @@ func (c *scanCmd) Run(ctx context.Context, s *session) error {
 type scanner struct {
 	s       *session
 	all     bool
-	judged  int
-	skipped int
+	skipped int64
 	small   []byte // buffer of the small file at hand
-	count   [wire.Differs + 1]int
+	count   classes
 }
 
 // finish says how many files there were of each class.
 func (sc *scanner) finish(paths []word) error {
 	s := sc.s
-	if sc.judged == 0 {
+	judged := sc.count.total()
+	if judged == 0 {
 		err := wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.With("no tensor file and no pickle: nothing was judged"))
 		if len(paths) == 1 {
 			s.complain(string(paths[0]), err)
@@ -68,18 +67,12 @@ func (sc *scanner) finish(paths []word) error {
 		s.note(err)
 		return nil
 	}
-	if s.quiet || sc.judged+sc.skipped == 1 {
+	if s.quiet || judged+sc.skipped == 1 {
 		return nil
 	}
-	var list []string
-	for class, n := range sc.count {
-		if n > 0 {
-			list = append(list, fmt.Sprintf("%s %v", formatCount(int64(n)), wire.Class(class)))
-		}
-	}
-	text := fmt.Sprintf("amn: %s judged: %s", plural(int64(sc.judged), "file"), strings.Join(list, ", "))
+	text := fmt.Sprintf("amn: %s judged: %s", plural(judged, "file"), &sc.count)
 	if sc.skipped > 0 {
-		text += fmt.Sprintf("; %s skipped", formatCount(int64(sc.skipped)))
+		text += fmt.Sprintf("; %s skipped", formatCount(sc.skipped))
 	}
 	if err := s.out.Flush(); err != nil {
 		return err

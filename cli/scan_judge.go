@@ -41,7 +41,7 @@ func (sc *scanner) judge(ctx context.Context, sub *subject) *scanReport {
 	b := sc.s.policy.Budget(ctx)
 	defer b.Close()
 	rep.open(b, func() (tensor.Model, error) {
-		if sub.name == "-" {
+		if sub.path == "-" {
 			return parser.Decode(sub.r, sub.size, b)
 		}
 		return parser.OpenFS(scanFS{sub}, sub.alias(), b)
@@ -54,7 +54,7 @@ func (sc *scanner) judge(ctx context.Context, sub *subject) *scanReport {
 		rep.close = account.Close
 		rep.scan(pth.Scan(sub.r, sub.size, account), kind)
 	default:
-		rep.skipped = strings.TrimPrefix(bareText(rep.err), "this is ")
+		rep.skipped = skippedText(rep.err)
 	}
 	return rep
 }
@@ -168,6 +168,18 @@ func bareText(err error) string {
 		return err.Error()
 	}
 	return strings.TrimPrefix(e.Err.Error(), wire.ErrUnsupported.Error()+": ")
+}
+
+// skippedText is what a file is that promised nothing. A text that lies in a
+// folder needs no advice.
+func skippedText(err error) string {
+	text := strings.TrimPrefix(bareText(err), "this is ")
+	for _, what := range []string{"a JSON text", "a text"} {
+		if strings.HasPrefix(text, what+": ") {
+			return what
+		}
+	}
+	return text
 }
 
 // callsOf counts what a pickle asks its loader to do.

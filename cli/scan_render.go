@@ -34,7 +34,6 @@ func (sc *scanner) report(ctx context.Context, rep *scanReport) error {
 	if rep.skipped != "" {
 		sc.skipped++
 	} else {
-		sc.judged++
 		sc.count[rep.class()]++
 		s.note(rep.err)
 	}
@@ -52,17 +51,17 @@ func (sc *scanner) text(rep *scanReport) {
 	s := sc.s
 	if rep.skipped != "" {
 		if !s.quiet {
-			s.line("%s%s: %s", pad("skipped", classWidth), showPath(rep.path), tidy(rep.skipped, 512))
+			s.prose(classWidth, "%s%s: %s", pad("skipped", classWidth), showPath(rep.path), tidy(rep.skipped, 512))
 		}
 		return
 	}
 	verdict := rep.class().String()
 	detail := rep.given || sc.all || rep.err != nil || len(rep.findings) > 0
 	if !detail {
-		s.line("%s%s: %s", pad(verdict, classWidth), showPath(rep.path), rep.looked())
+		s.prose(classWidth, "%s%s: %s", pad(verdict, classWidth), showPath(rep.path), rep.looked())
 		return
 	}
-	s.line("%s%s", pad(verdict, classWidth), showPath(rep.path))
+	s.prose(classWidth, "%s%s", pad(verdict, classWidth), showPath(rep.path))
 	if rep.err != nil {
 		sc.detail("%s", tidy(message(rep.path, rep.err), wire.MaxMessage))
 		if hint := hintFor(rep.err, &s.policy); hint != "" {
@@ -79,13 +78,13 @@ func (sc *scanner) text(rep *scanReport) {
 		safe, taken := rep.verdicts()
 		sc.detail("safe: %s; %s: %s", yesNo(safe.OK), taken.By, weightsOnlyText(&taken))
 	}
-	for _, f := range rep.findings {
-		sc.detail("%s: %s", f.Severity, tidy(f.String(), wire.MaxMessage))
+	for severity, text := range fewOf(rep.findings) {
+		sc.detail("%s: %s", severity, text)
 	}
 }
 
 func (sc *scanner) detail(format string, args ...any) {
-	sc.s.line("%s%s", pad("", classWidth), fmt.Sprintf(format, args...))
+	sc.s.prose(classWidth+4, "%s%s", pad("", classWidth), fmt.Sprintf(format, args...))
 }
 
 // looked says what of the file was looked at.

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -133,11 +134,47 @@ func TestScanTellsPicklesFromOtherFiles(t *testing.T) {
 	}
 }
 
+// Files of a folder may have any names, that of standard input too.
+func TestScanOpensFilesOfAnyName(t *testing.T) {
+	model := load(t, filepath.Join(demo, "model.safetensors"))
+	t.Chdir(t.TempDir())
+	names := []string{"./-", "-x.npy", "a\nb.npy"}
+	for _, name := range names {
+		write(t, name, model)
+	}
+	if os.WriteFile("z\xff.safetensors", []byte(model), 0o666) == nil { // some systems want UTF-8
+		names = append(names, "z\xff.safetensors")
+	}
+	r := amn(t, nil, "scan", "--json", ".")
+	var got []string
+	for line := range strings.Lines(r.out) {
+		v := object(t, line)
+		path, ok := v["path"].(string)
+		if !ok {
+			data, err := base64.StdEncoding.DecodeString(v["path_base64"].(string))
+			if err != nil {
+				t.Fatal(err)
+			}
+			path = string(data)
+		}
+		if v["class"] != "ok" {
+			t.Errorf("%q: %v", path, v["class"])
+		}
+		got = append(got, filepath.ToSlash(path))
+	}
+	if diff := cmp.Diff(names, got); diff != "" {
+		t.Errorf("want -, got +:\n%s", diff)
+	}
+	if r := amn(t, nil, "scan", "."); strings.Contains(r.out, "standard input") {
+		t.Error(r.out)
+	}
+}
+
 func TestScanWithNothingToJudgeIsUnsupported(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "README.md"), "# nothing\n")
 	r := amn(t, nil, "scan", dir)
-	if r.code != 5 || !strings.Contains(r.out, "skipped") || !strings.Contains(r.err, "nothing was judged") {
+	if r.code != 5 || !strings.HasSuffix(r.out, "README.md: a text\n") || !strings.Contains(r.err, "nothing was judged") {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
 	// A file that is named is judged, whatever it is.

@@ -88,6 +88,9 @@ func (sc *scanner) folder(ctx context.Context, root string) error {
 		if e.IsDir() {
 			return nil
 		}
+		if path == "-" { // a file of that name, not standard input
+			path = "." + string(filepath.Separator) + path
+		}
 		mode := e.Type()
 		if mode&fs.ModeSymlink != 0 {
 			to, why := follow(root, path)
@@ -141,7 +144,7 @@ func isBlob(from, to string) bool {
 // file opens a regular file and judges it.
 func (sc *scanner) file(ctx context.Context, path string, given bool) error {
 	rep := &scanReport{path: path, given: given}
-	h, err := tensor.OpenFile(os.DirFS(filepath.Dir(path)), filepath.Base(path))
+	h, err := tensor.OpenFile(localDir(filepath.Dir(path)), filepath.Base(path))
 	if err != nil {
 		rep.err = err
 		if c := wire.ClassOf(err); c != wire.Internal {

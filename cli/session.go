@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -33,7 +34,28 @@ type session struct {
 	printed     bool // a file, so that the next one gets a space before it
 
 	worst wire.Class
-	count [wire.Differs + 1]int // files by class
+	count classes
+}
+
+// classes counts files by class.
+type classes [wire.Differs + 1]int64
+
+// String lists them: "4 ok, 1 malformed".
+func (c *classes) String() string {
+	var list []string
+	for class, n := range c {
+		if n > 0 {
+			list = append(list, fmt.Sprintf("%s %v", formatCount(n), wire.Class(class)))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+func (c *classes) total() (n int64) {
+	for _, k := range c {
+		n += k
+	}
+	return n
 }
 
 func newSession(stdio Stdio) *session {
@@ -65,7 +87,7 @@ func (s *session) complain(path string, err error) {
 // message is an error's text where the path stands before it. What is known
 // before the format is, needs no place: it is about the file as a whole.
 func message(path string, err error) string {
-	if e, ok := errors.AsType[*fs.PathError](err); ok && e.Path == path && error(e) == err {
+	if e, ok := errors.AsType[*fs.PathError](err); ok && error(e) == err && (e.Path == path || e.Path == filepath.Base(path)) {
 		return e.Err.Error()
 	}
 	if e, ok := placed(err); ok && e.Format == "detect" && e.Where == "" && path != "" {
@@ -134,4 +156,13 @@ func showPath(path string) string {
 		return "standard input"
 	}
 	return tidy(path, 4096)
+}
+
+// localDir is a folder whose files are opened by whatever name they have: os.DirFS
+// wants UTF-8.
+type localDir string
+
+func (d localDir) Open(name string) (fs.File, error) { return os.Open(filepath.Join(string(d), name)) }
+func (d localDir) Stat(name string) (fs.FileInfo, error) {
+	return os.Stat(filepath.Join(string(d), name))
 }

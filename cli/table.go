@@ -110,6 +110,47 @@ func cutColumns(s string, n int) string {
 	return s
 }
 
+// cutMiddle cuts a text to n columns where names of a model are most alike, in
+// the middle.
+func cutMiddle(s string, n int) string {
+	if len(s) <= n || columns(s) <= n {
+		return s
+	}
+	head := cutColumns(s, min(n, max(n/2, 1))) // with its ellipsis
+	left, tail := n-columns(head), len(s)
+	for at := len(s); at > 0 && left >= 0; {
+		r, size := utf8.DecodeLastRuneInString(s[:at])
+		at -= size
+		if left -= runeColumns(r); left >= 0 && runeColumns(r) > 0 { // no mark without its letter
+			tail = at
+		}
+	}
+	return head + s[tail:]
+}
+
+// breakColumns breaks a text at a space, into a line of at most n columns if it
+// can, and the rest.
+func breakColumns(s string, n int) (line, rest string) {
+	at, used := len(s), 0
+	begun := false // the spaces that a line begins with are no place to break it
+	for i, r := range s {
+		if r == ' ' && begun {
+			if at == len(s) || used <= n {
+				at = i
+			}
+			if used > n {
+				break
+			}
+		}
+		begun = begun || r != ' '
+		used += runeColumns(r)
+	}
+	if used <= n {
+		return s, ""
+	}
+	return strings.TrimRight(s[:at], " "), strings.TrimLeft(s[at:], " ")
+}
+
 // pad fills a text with spaces to n columns.
 func pad(s string, n int) string {
 	return s + strings.Repeat(" ", max(n-columns(s), 0))

@@ -1,6 +1,9 @@
 package cli
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // verifyCmd reads everything that a file holds.
 type verifyCmd struct {
@@ -26,6 +29,14 @@ func (verifyCmd) examples() []example {
 	}
 }
 
+// Validate implements kong's check of flags.
+func (c *verifyCmd) Validate() error {
+	if c.Against == "" && (c.Values || c.Tolerance != "") {
+		return errors.New("--values and --tolerance go with --against")
+	}
+	return c.compareFlags.Validate()
+}
+
 // Run implements the command.
 func (c *verifyCmd) Run(ctx context.Context, s *session) error {
 	if c.Against != "" {
@@ -39,7 +50,7 @@ func (c *verifyCmd) Run(ctx context.Context, s *session) error {
 			return s.printJSON("amn.verify/1", r, tensorsOf(r))
 		}
 		if r.err == nil {
-			s.line("%s: %s, %s, %s, bodies %s", showPath(r.path), viewOf(r.model).title,
+			s.prose(4, "%s: %s, %s, %s, bodies %s", showPath(r.path), viewOf(r.model).title,
 				plural(r.total.Tensors, "tensor"), formatBytes(r.total.Bytes), r.bodies())
 		}
 		return nil

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -33,12 +32,7 @@ type sharded interface {
 
 // viewOf describes a model by its type.
 func viewOf(m tensor.Model) view {
-	var v view
-	for _, f := range parser.Formats() {
-		if f.Name == m.Format() {
-			v.title = f.Title
-		}
-	}
+	v := view{title: titleOf(m.Format())}
 	first := m
 	if s, ok := m.(sharded); ok {
 		if files := s.FileNames(); len(files) > 0 {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,7 +66,11 @@ func (f *writeFlags) shard() (int64, error) {
 	case f.MaxShardSize == "":
 		return defaultShard, nil
 	case unit == 1:
-		return positive(limits.ParseSize(text))
+		n, err := limits.ParseSize(text)
+		if err != nil {
+			err = fmt.Errorf("%w; or KB, MB, GB, TB", err)
+		}
+		return positive(n, err)
 	}
 	n, err := positive(limits.ParseCount(text))
 	if err == nil && n > math.MaxInt64/unit {
@@ -135,12 +140,11 @@ func (s *session) convert(ctx context.Context, c *conversion) error {
 	if err := globs(c.flags.Tensor).check(); err != nil {
 		return err
 	}
-	c.path = string(c.flags.Path)
-	policy := s.policy
-	if policy.Timeout == 0 { // a large model takes as long as it takes
-		policy.Timeout = limits.NoTimeout
+	if c.flags.Output == "-" {
+		return usage{"-o -: a model is not written in one pass, so not to standard output: name a file (./- for one of that name)"}
 	}
-	b := policy.Budget(ctx)
+	c.path = string(c.flags.Path)
+	b := s.longPolicy().Budget(ctx)
 	defer b.Close()
 	c.err = s.carryOut(ctx, b, c)
 	if c.model != nil {
@@ -177,11 +181,12 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 			return err
 		}
 	}
+	info, err := os.Stat(c.path)
+	c.opts.Alone = err != nil || !info.IsDir()
 	if c.folder = c.toFolder(); c.folder {
 		c.opts.Shard, _ = c.flags.shard()
 		c.opts.Quant.Folder = true
 	}
-	var err error
 	if c.plan, err = convert.NewPlan(b, c.model, c.opts); err != nil {
 		return err
 	}
@@ -199,7 +204,25 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 	if c.flags.DryRun {
 		return c.rehearse()
 	}
+	if err := c.checkName(); err != nil {
+		return err
+	}
 	return s.write(c)
+}
+
+// checkName refuses a target whose name promises another format: programs that go
+// by names, as most do, would not load it.
+func (c *conversion) checkName() error {
+	ext, format := strings.ToLower(filepath.Ext(c.written.target)), safetensors.Format
+	if c.opts.Sink != nil {
+		format = c.opts.Sink.Name()
+	}
+	for _, f := range parser.Formats() {
+		if !c.folder && f.Name != format && slices.Contains(f.Extensions, ext) {
+			return usage{fmt.Sprintf("target %q: its name promises %s, but %s is written", showPath(c.written.target), f.Name, format)}
+		}
+	}
+	return nil
 }
 
 // rehearse asks what would become of the target.
@@ -210,6 +233,9 @@ func (c *conversion) rehearse() (err error) {
 		c.replaces, err = c.plan.Check(c.written.target, c.flags.Force)
 	}
 	c.rehearsed = true
+	if err == nil {
+		err = c.checkName()
+	}
 	return err
 }
 
@@ -219,9 +245,8 @@ func (c *conversion) toFolder() bool {
 	if c.opts.Sink != nil && c.opts.Sink.Name() != safetensors.Format {
 		return false
 	}
-	info, err := os.Stat(c.path)
 	f := c.model.Format()
-	return c.flags.MaxShardSize != "" || err == nil && info.IsDir() && (f == safetensors.Format || f == "pth")
+	return c.flags.MaxShardSize != "" || !c.opts.Alone && (f == safetensors.Format || f == "pth")
 }
 
 // openFor opens the source, and verifies it if a policy was asked for.

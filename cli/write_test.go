@@ -1,10 +1,13 @@
 package cli_test
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // What remember prints for programs is what its schema says.
@@ -99,5 +102,77 @@ func TestADryRunLooksAtTheTarget(t *testing.T) {
 	}
 	if _, err := os.Stat("new.safetensors"); err == nil {
 		t.Error("something was written")
+	}
+}
+
+// A name that promises another format than is written is a slip.
+func TestATargetIsCalledWhatItIs(t *testing.T) {
+	t.Chdir(workplace(t))
+	for _, c := range []struct {
+		args []string
+		code int
+	}{
+		{[]string{"remember", "-o", "x.npz", "tiny.gguf"}, 2},
+		{[]string{"remember", "--dry-run", "-o", "x.GGUF", "tiny.gguf"}, 2},
+		{[]string{"convert", "--to", "npz", "-o", "x.safetensors", "tiny.gguf"}, 2},
+		{[]string{"convert", "--to", "gguf", "-o", "x.bin", "tiny.gguf"}, 2},
+		{[]string{"forget", "-o", "x.pt", "model.safetensors"}, 2},
+		{[]string{"remember", "-o", "x.Safetensors", "tiny.gguf"}, 0},
+		{[]string{"remember", "-o", "x.st", "tiny.gguf"}, 0},
+		{[]string{"remember", "-o", "folder.gguf", "llama-fp8"}, 0},
+	} {
+		r := amn(t, nil, c.args...)
+		if r.code != c.code || c.code == 2 && !strings.Contains(r.err, "its name promises") {
+			t.Errorf("%q: exit %d, %s", c.args, r.code, r.err)
+		}
+	}
+}
+
+// A target of the name - would be taken for standard output.
+func TestStandardOutputIsNoTarget(t *testing.T) {
+	t.Chdir(workplace(t))
+	if r := amn(t, nil, "remember", "-o", "", "tiny.gguf"); r.code != 2 || !strings.Contains(r.err, "give a path") {
+		t.Errorf("no name: exit %d, %s", r.code, r.err)
+	}
+	if r := amn(t, nil, "remember", "-o", "-", "tiny.gguf"); r.code != 2 || !strings.Contains(r.err, "standard output") {
+		t.Errorf("exit %d, %s", r.code, r.err)
+	}
+	if r := amn(t, nil, "remember", "-o", "./-", "tiny.gguf"); r.code != 0 || !strings.Contains(r.out, "./-") {
+		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
+	}
+}
+
+// What lies beside a file that was named is somebody's own, unless a config.json
+// says that it is a model's.
+func TestAFolderOfOneFile(t *testing.T) {
+	t.Chdir(workplace(t))
+	write(t, "mine/tiny.gguf", load(t, "tiny.gguf"))
+	write(t, "mine/diary.txt", "dear diary")
+	write(t, "mine/taxes.json", "{}")
+	for _, c := range []struct {
+		source string
+		in     io.Reader
+		files  []string
+	}{
+		{"mine/tiny.gguf", nil, []string{"model.safetensors"}},
+		{"-", strings.NewReader(load(t, "tiny.gguf")), []string{"model.safetensors"}},
+		{"llama-fp8/model.safetensors", nil, []string{"LICENSE", "chat_template.jinja", "config.json", "generation_config.json", "model.safetensors", "tokenizer.json"}},
+	} {
+		out := filepath.Join(t.TempDir(), "out")
+		if r := amn(t, c.in, "remember", "--max-shard-size", "1MB", "-o", out, c.source); r.code != 0 {
+			t.Errorf("%s: exit %d, %s", c.source, r.code, r.err)
+			continue
+		}
+		list, err := os.ReadDir(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range list {
+			got = append(got, e.Name())
+		}
+		if diff := cmp.Diff(c.files, got); diff != "" {
+			t.Errorf("%s: want -, got +:\n%s", c.source, diff)
+		}
 	}
 }

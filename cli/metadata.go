@@ -3,12 +3,15 @@ package cli
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/npy"
+	"github.com/anamnesis-go/anamnesis/parser/pth"
 )
 
 // metadataFlags ask parse for metadata in place of tensors.
@@ -73,28 +76,43 @@ func (s *session) metadataLine(key string, v any, b *limits.Budget) error {
 	return nil
 }
 
-// kindText is the kind of a value in GGUF's words.
+// kindText is the kind of a value, in GGUF's words where it has them.
 func kindText(v any) string {
 	switch v := v.(type) {
-	case gguf.Array:
-		return v.String()
+	case nil:
+		return "none"
+	case bool:
+		return "bool"
 	case string:
 		return "str"
+	case pth.Bytes:
+		return fmt.Sprintf("bytes[%d]", len(v))
 	case float32:
 		return "f32"
 	case float64:
 		return "f64"
-	default:
-		kind := fmt.Sprintf("%T", v)
-		return strings.Replace(strings.Replace(kind, "uint", "u", 1), "int", "i", 1)
+	case complex128:
+		return "c128"
+	case gguf.Array:
+		return v.String()
+	case []any:
+		return fmt.Sprintf("list[%d]", len(v))
+	case npy.Fields:
+		return fmt.Sprintf("fields[%d]", len(v))
+	case pth.Array:
+		return "array"
+	case pth.Hollow:
+		return "hollow"
+	case pth.Sparse:
+		return "sparse"
+	default: // int8 to uint64
+		return strings.Replace(strings.Replace(fmt.Sprintf("%T", v), "uint", "u", 1), "int", "i", 1)
 	}
 }
 
 // shortValue is a value cut to one line.
 func shortValue(v any, b *limits.Budget) (string, error) {
 	switch v := v.(type) {
-	case string:
-		return wire.Quote(v), nil
 	case gguf.Array:
 		var list []string
 		for e, err := range v.All(b) {
@@ -108,24 +126,63 @@ func shortValue(v any, b *limits.Budget) (string, error) {
 			list = append(list, elementText(e, shownBytes))
 		}
 		return "[" + strings.Join(list, ", ") + "]", nil
+	case []any, npy.Fields:
+		list := elements(v, shownBytes)
+		if len(list) > shownElements {
+			list = append(list[:shownElements], "...")
+		}
+		return "[" + strings.Join(list, ", ") + "]", nil
 	default:
-		return tidy(fmt.Sprint(v), wire.MaxMessage), nil
+		return elementText(v, wire.MaxQuoted), nil
 	}
 }
 
-// elementText is one element of an array; a text is in quotes.
-func elementText(v any, most int) string {
-	if s, ok := v.(string); ok {
-		return `"` + wire.Clean(s, most) + `"`
-	}
-	return scalarOf(v)
-}
-
-// scalarOf writes a number so that it reads back equal.
-func scalarOf(v any) string {
+// elements are those of a list, each as a text.
+func elements(v any, most int) (list []string) {
 	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			list = append(list, elementText(e, most))
+		}
+	case npy.Fields:
+		for _, f := range v {
+			list = append(list, fieldText(&f, most))
+		}
+	}
+	return list
+}
+
+// fieldText is a field of a structured type: its name, its type, and its shape if
+// it is an array.
+func fieldText(f *npy.Field, most int) string {
+	text := wire.Clean(f.Name, most) + " " + wire.Clean(f.Type, most)
+	if f.Fields != nil {
+		text += "[" + strings.Join(elements(npy.Fields(f.Fields), most), ", ") + "]"
+	}
+	if f.Shape != nil {
+		text += " " + formatShape(f.Shape)
+	}
+	return text
+}
+
+// elementText is one value; a text is in quotes and cut, a number reads back
+// equal.
+func elementText(v any, most int) string {
+	switch v := v.(type) {
+	case nil:
+		return "none"
+	case string:
+		return `"` + wire.Clean(v, most) + `"`
+	case pth.Bytes:
+		return elementText(string(v), most)
 	case float32:
 		return strconv.FormatFloat(float64(v), 'g', -1, 32)
+	case pth.Array:
+		return wire.Clean(v.DType, most) + " " + formatShape(v.Shape)
+	case pth.Hollow:
+		return wire.Clean(v.Class, most) + " " + v.DType + " " + formatShape(v.Shape)
+	case pth.Sparse:
+		return v.Layout + " " + formatShape(v.Shape)
 	default:
 		return fmt.Sprint(v)
 	}
@@ -141,8 +198,14 @@ func (s *session) wholeValue(v any, b *limits.Budget) error {
 		}
 	case gguf.Array:
 		return s.wholeArray(v, "", b)
+	case []any, npy.Fields:
+		for _, e := range elements(v, wire.MaxMessage) {
+			s.out.WriteString(e + "\n")
+		}
+	case pth.Bytes:
+		return s.wholeValue(string(v), b)
 	default:
-		s.out.WriteString(tidy(scalarOf(v), wire.MaxMessage) + "\n")
+		s.out.WriteString(elementText(v, wire.MaxMessage) + "\n")
 	}
 	return nil
 }
@@ -163,10 +226,7 @@ func (s *session) wholeArray(a gguf.Array, place string, b *limits.Budget) error
 				return err
 			}
 		} else {
-			text := scalarOf(e)
-			if t, ok := e.(string); ok {
-				text = `"` + wire.Clean(t, 16*len(t)+16) + `"`
-			}
+			text := elementText(e, math.MaxInt)
 			if place != "" {
 				text = place + " " + text
 			}

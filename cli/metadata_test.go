@@ -3,6 +3,7 @@ package cli_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -55,6 +56,40 @@ tokenizer.ggml.add_bos_token bool true
 `
 	if diff := cmp.Diff(want, r.out); diff != "" || r.code != 0 {
 		t.Errorf("exit %d, %s%s", r.code, r.err, diff)
+	}
+}
+
+// Values that GGUF does not have are printed in the same words, none as Go has it.
+func TestMetadataOfEveryFormatHasAKind(t *testing.T) {
+	kinds := regexp.MustCompile(`^(none|bool|str|[iu](8|16|32|64)|f32|f64|c128|array|hollow|sparse|arr\[.*|(bytes|list|fields)\[\d+\])$`)
+	for _, format := range []string{"npy", "npz", "pth"} {
+		for _, seed := range corpus.Valid(format) {
+			r := amn(t, nil, "parse", "--metadata", corpusFile(t, "a"+extension(format), seed.Data))
+			for line := range strings.Lines(r.out) {
+				if words := strings.Fields(line); len(words) < 3 || !kinds.MatchString(words[1]) && !kinds.MatchString(words[2]) {
+					t.Errorf("%s %s: %s", format, seed.Name, line)
+				}
+			}
+		}
+	}
+	for _, c := range []struct{ format, file, key, line, whole string }{
+		{"npy", "struct.npy", "arr_0.fields", "fields[2] [a <f4, b >i4 [2, 3]]", "a <f4\nb >i4 [2, 3]\n"},
+		{"npy", "struct-nested.npy", "arr_0.fields", "fields[2] [x [y >f2, z |S3 [2]] [2], w |b1]", "x [y >f2, z |S3 [2]] [2]\nw |b1\n"},
+		{"pth", "numpy.pt", "array", "array <f4 [2, 3]", "<f4 [2, 3]\n"},
+		{"pth", "sparse-coo.pt", "s", "sparse torch.sparse_coo [4, 4]", "torch.sparse_coo [4, 4]\n"},
+	} {
+		for _, seed := range corpus.Valid(c.format) {
+			if seed.Name != c.file {
+				continue
+			}
+			path := corpusFile(t, "a"+extension(c.format), seed.Data)
+			if r := amn(t, nil, "parse", "--metadata", path); !strings.Contains(r.out, c.key+" "+c.line+"\n") {
+				t.Errorf("%s: no %q in\n%s", c.file, c.line, r.out)
+			}
+			if r := amn(t, nil, "parse", "--key", c.key, path); r.out != c.whole {
+				t.Errorf("%s: %q instead of %q", c.file, r.out, c.whole)
+			}
+		}
 	}
 }
 
