@@ -172,7 +172,7 @@ func BenchmarkTable(b *testing.B) {
 		}
 		out := make([]byte, n*e.elems*e.out)
 		for _, l := range Machine() {
-			o := For(Features(0).With(l))
+			o := For(l.Features())
 			i := 0
 			cache := quickest(n*e.elems, func() { e.run(&o, out, in[i%32]); i++ })
 			if !*big || l == Generic {

@@ -28,6 +28,15 @@ func (l Level) String() string { return levelNames[l] }
 // Features is a set of levels.
 type Features uint8
 
+// Features are the level and those that it stands on.
+func (l Level) Features() Features {
+	f := Features(0).With(l)
+	for below := AVX2; below < l && l != NEON; below++ {
+		f = f.With(below)
+	}
+	return f
+}
+
 // Has reports whether a level is in the set.
 func (f Features) Has(l Level) bool { return l == Generic || f>>l&1 == 1 }
 
@@ -56,13 +65,7 @@ func Forced() (Features, error) {
 	case !slices.Contains(Machine(), Level(at)):
 		return 0, fmt.Errorf("%s=%s: not on this processor, or not in this build", Variable, name)
 	}
-	var f Features
-	for l := range Levels() { // a level stands on those below it
-		if Level(l) <= Level(at) {
-			f = f.With(Level(l))
-		}
-	}
-	return f & features(), nil
+	return Level(at).Features() & features(), nil
 }
 
 // Best is the table of this machine, or of the level that the variable names.

@@ -53,7 +53,7 @@ func decodesTo(t *testing.T, f form, parts [][]byte, rows, cols int64, want []by
 // everyLevel is the tables of all levels that this machine has.
 func everyLevel() (out []*asm.Ops) {
 	for _, l := range asm.Machine() {
-		o := asm.For(asm.Features(0).With(l))
+		o := asm.For(l.Features())
 		out = append(out, &o)
 	}
 	return out
