@@ -32,30 +32,30 @@ func layouts() []layout {
 		bytesLayout("q8_0", 32, 34, 2, half),
 		bytesLayout("q8_1", 32, 36, 4, half),
 		bytesLayout("q8_K", 256, 292, 4, single),
-		{"q4_0", 32, 18, false, setNibbles, lookedBlock(2, halfAtFront, minus8Values), twoQ40, nil},
-		{"q4_1", 32, 20, true, setNibbles, q4_1, twoQ41, nil},
-		{"q5_0", 32, 22, false, setFives, q5_0, nil, nil},
-		{"q5_1", 32, 24, true, setFives, q5_1, nil, halvesOddAt(0)},
-		{"q2_K", 256, 84, true, setNibbles, q2K, nil, nil},
-		{"q3_K", 256, 110, false, nil, q3K, nil, nil},
-		{"q4_K", 256, 144, true, setNibbles, q45K(false), nil, signsOdd(0)},
-		{"q5_K", 256, 176, true, setFives, q45K(true), nil, signsOdd(0)},
-		{"q6_K", 256, 210, false, holding(ofSixes), q6K, nil, nil},
-		{"iq4_NL", 32, 18, false, setNibbles, lookedBlock(2, halfAtFront, iq4Values), twoLooked(18, 2, iq4Values), nil},
-		{"iq4_XS", 256, 136, false, setNibbles, iq4XS, nil, finite(0)},
-		{"mxfp4", 32, 17, false, setNibbles, mxfp4, nil, nil},
-		{"nvfp4", 64, 36, false, setNibbles, nvfp4, nil, nil},
-		{"tq1_0", 256, 54, false, nil, tq1, nil, nil},
-		{"tq2_0", 256, 66, false, nil, tq2, nil, nil},
-		{"q1_0", 128, 18, false, holding(ofBits), q1, nil, nil},
-		{"q2_0", 64, 18, false, nil, q2, nil, nil},
-		{"iq1_S", 256, 50, false, nil, iq1S, nil, nil},
-		{"iq1_M", 256, 56, false, nil, iq1M, nil, nil},
-		{"iq2_XXS", 256, 66, false, holding(ofBits), iq2XXS, nil, nil},
-		{"iq2_XS", 256, 74, false, holding(ofBits), iq2XS, nil, nil},
-		{"iq2_S", 256, 82, false, holding(ofBits), iq2S, nil, nil},
-		{"iq3_XXS", 256, 98, false, holding(ofBits), iq3XXS, nil, nil},
-		{"iq3_S", 256, 110, false, holding(ofBits), iq3S, nil, nil},
+		{name: "q4_0", elems: 32, bytes: 18, set: setNibbles, block: lookedBlock(2, halfAtFront, minus8Values), two: twoQ40},
+		{name: "q4_1", elems: 32, bytes: 20, plain: true, set: setNibbles, block: q4_1, two: twoQ41},
+		{name: "q5_0", elems: 32, bytes: 22, set: setFives, block: q5_0},
+		{name: "q5_1", elems: 32, bytes: 24, plain: true, set: setFives, block: q5_1, odd: halvesOddAt(0)},
+		{name: "q2_K", elems: 256, bytes: 84, plain: true, set: setNibbles, block: q2K},
+		{name: "q3_K", elems: 256, bytes: 110, block: q3K},
+		{name: "q4_K", elems: 256, bytes: 144, plain: true, set: setNibbles, block: q45K(false), odd: signsOdd(0)},
+		{name: "q5_K", elems: 256, bytes: 176, plain: true, set: setFives, block: q45K(true), odd: signsOdd(0)},
+		{name: "q6_K", elems: 256, bytes: 210, set: holding(ofSixes), block: q6K},
+		{name: "iq4_NL", elems: 32, bytes: 18, set: setNibbles, block: lookedBlock(2, halfAtFront, iq4Values), two: twoLooked(18, 2, iq4Values)},
+		{name: "iq4_XS", elems: 256, bytes: 136, set: setNibbles, block: iq4XS, odd: finite(0)},
+		{name: "mxfp4", elems: 32, bytes: 17, set: setNibbles, block: mxfp4},
+		{name: "nvfp4", elems: 64, bytes: 36, set: setNibbles, block: nvfp4},
+		{name: "tq1_0", elems: 256, bytes: 54, block: tq1},
+		{name: "tq2_0", elems: 256, bytes: 66, block: tq2},
+		{name: "q1_0", elems: 128, bytes: 18, set: holding(ofBits), block: q1},
+		{name: "q2_0", elems: 64, bytes: 18, block: q2},
+		{name: "iq1_S", elems: 256, bytes: 50, block: iq1S},
+		{name: "iq1_M", elems: 256, bytes: 56, block: iq1M},
+		{name: "iq2_XXS", elems: 256, bytes: 66, set: holding(ofBits), block: iq2XXS},
+		{name: "iq2_XS", elems: 256, bytes: 74, set: holding(ofBits), block: iq2XS},
+		{name: "iq2_S", elems: 256, bytes: 82, set: holding(ofBits), block: iq2S},
+		{name: "iq3_XXS", elems: 256, bytes: 98, set: holding(ofBits), block: iq3XXS},
+		{name: "iq3_S", elems: 256, bytes: 110, set: holding(ofBits), block: iq3S},
 	}
 }
 
@@ -122,13 +122,13 @@ func single(k *kernel, off int) VecVirtual {
 
 // bytesLayout is signed bytes under one scale per block.
 func bytesLayout(name string, elems, bytes, off int, scale func(*kernel, int) VecVirtual) layout {
-	return layout{name, elems, bytes, false, holding(toWords), func(k *kernel) {
+	return layout{name: name, elems: elems, bytes: bytes, set: holding(toWords), block: func(k *kernel) {
 		d := scale(k, 0)
 		turned(d)
 		for at := 0; at < elems; at += 32 {
 			k.bytes(at, k.from(off+at), nil, true, func(x VecVirtual) { VMULPS(d, x, x) })
 		}
-	}, nil, nil}
+	}}
 }
 
 // setNibbles keeps what nibbles needs.
