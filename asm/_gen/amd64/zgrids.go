@@ -84,37 +84,36 @@ func sevens(x VecVirtual, first int) VecVirtual {
 }
 
 func ziq2XXS(z *zkernel) {
-	pairs, s := zload(z.from(2)), ZMM()
-	signs := z.keptSigns(sevens(pairs, 32))
-	VPSRLQ(Imm(60), pairs, pairs)
+	indices, pairs, s := zload(z.from(2)), ZMM(), ZMM()
+	signs := z.keptSigns(sevens(indices, 32))
+	VPSRLQ(Imm(60), indices, pairs)
 	VPMOVQD(pairs, s.AsY())
 	s = z.byScale(s, zhalf(z.from(0)), 0.5, 0.25)
-	rows := z.rows8Of("iq2xxsGrid", func(i int, r Register) { MOVBQZX(z.from(2+i/4*8+i%4), r) })
+	rows := z.rows8Of("iq2xxsGrid", indices, 1, func(i int) int { return i/4*8 + i%4 })
 	z.signed8(rows, signs, grid2XXS, s)
 }
 
 func ziq2XS(z *zkernel) {
-	pairs, index := zload(z.from(2)), z.room(64)
-	low := ZMM()
-	VPANDD(all(0x01FF01FF), pairs, low)
-	VMOVDQU64(low, index)
+	pairs, index := zload(z.from(2)), ZMM()
+	VPANDD(all(0x01FF01FF), pairs, index)
 	VPSRLW(Imm(9), pairs, pairs)
 	sets, signs := ZMM(), z.room(32)
 	VPMOVWB(pairs, sets.AsY())
 	VMOVDQU64(evenSigned(sets).AsY(), signs)
 	s := z.byScale(nibbleDwords(eightBytes(z.from(66))), zhalf(z.from(0)), 0.5, 0.25)
-	z.signed8(z.rows8Of("iq2xsGrid", wordsAt(index)), signs, grid2XS, s)
+	z.signed8(z.rows8Of("iq2xsGrid", index, 2, wordOf), signs, grid2XS, s)
 }
 
-// indices keeps 32 words: a byte at off each, and above it what mask has of
-// high.
-func (z *zkernel) indices(off int, high VecVirtual, mask uint32) Mem {
-	x, m := ZMM(), z.room(64)
+// indices is 32 words: a byte at off each, and above it what mask has of high.
+func (z *zkernel) indices(off int, high VecVirtual, mask uint32) VecVirtual {
+	x := ZMM()
 	VPMOVZXBW(z.from(off), x)
 	VPTERNLOGD(Imm(andOr), x, all(mask<<16|mask), high)
-	VMOVDQU64(high, m)
-	return m
+	return high
 }
+
+// wordOf is where row i has its index among 32 words.
+func wordOf(i int) int { return 2 * i }
 
 func ziq2S(z *zkernel) {
 	tail := sixteen(z.from(66))
@@ -125,7 +124,7 @@ func ziq2S(z *zkernel) {
 	index, above := z.indices(2, high, 0x300), ZMM()
 	VPERMB(tail, zload(bytes64(func(i int) int { return 8 + i%8 })), above)
 	s := z.byScale(nibbleDwords(above), zhalf(z.from(0)), 0.5, 0.25)
-	z.signed8(z.rows8Of("iq2sGrid", wordsAt(index)), z.from(34), grid2S, s)
+	z.signed8(z.rows8Of("iq2sGrid", index, 2, wordOf), z.from(34), grid2S, s)
 }
 
 func ziq3XXS(z *zkernel) {
@@ -189,7 +188,7 @@ func ziq1S(z *zkernel) {
 	VPSRLD(Imm(12), s, s)
 	VPANDD_BCST(dwords(7), s, s)
 	s = z.byScale(s, zhalf(z.from(0)), 0, 0.125)
-	z.ternary(z.rows8Of("iq1Grid", wordsAt(kept)), down, grid1S, s)
+	z.ternary(z.rows8Of("iq1Grid", kept, 2, wordOf), down, grid1S, s)
 }
 
 func ziq1M(z *zkernel) {
@@ -214,5 +213,5 @@ func ziq1M(z *zkernel) {
 	s := lanes(eightBytes(z.from(48)), func(i int) int { return i / 4 * 2 }, func(i int) int { return i % 4 * 3 })
 	VPANDD_BCST(dwords(7), s, s)
 	s = z.byScale(s, d, 0, 0.125)
-	z.ternary(z.rows8Of("iq1Grid", wordsAt(kept)), down, grid1M, s)
+	z.ternary(z.rows8Of("iq1Grid", kept, 2, wordOf), down, grid1M, s)
 }

@@ -10,25 +10,18 @@ import (
 // memory for it.
 type gridCodes func(quarter int) (codes VecVirtual, way Mem)
 
-// rows8Of is rows of eight bytes, which go through memory: each quarter is copied
-// long before it is read, since a load over several young stores waits, and amid
-// the arithmetic of the quarter before it.
-func (z *zkernel) rows8Of(grid string, index func(i int, r Register)) gridCodes {
-	at, base := z.room(256), table(grid)
-	copied := func(quarter int) {
-		for i := 8 * quarter; i < 8*quarter+8; i++ {
-			r := GP64()
-			index(i, r)
-			MOVQ(Mem{Base: base, Index: r, Scale: 8}, r)
-			MOVQ(r, at.Offset(8*i))
-		}
-	}
-	copied(0)
+// rows8Of is rows of eight bytes, whose indices are bytes of x: those of row i are
+// size many at at(i). Rows that are loaded one by one and joined in memory would
+// be read back before they are there.
+func (z *zkernel) rows8Of(grid string, x VecVirtual, size int, at func(i int) int) gridCodes {
+	base := table(grid)
 	return func(j int) (VecVirtual, Mem) {
-		if j < 3 {
-			copied(j + 1)
-		}
-		return zload(at.Offset(64 * j)), at.Offset(64 * j)
+		index, rows, low, each := ZMM(), ZMM(), mask(0x0101010101010101*uint64(1<<size-1)), K()
+		VPERMB_Z(x, zload(bytes64(func(i int) int { return at(8*j+i/8) + i%8%size })), low, index)
+		KXNORB(low, low, each)
+		VPXORD(rows, rows, rows)
+		VPGATHERQQ(Mem{Base: base, Index: index, Scale: 8}, each, rows)
+		return rows, z.room(64)
 	}
 }
 
@@ -119,9 +112,4 @@ func (z *zkernel) rows3(grid string, upper OpmaskVirtual, signs Mem, g zgrid, s 
 		VPSRLVW(words64(func(i int) int { return i % 2 * 4 }), x, x)
 		return x
 	}, g, s, &signs)
-}
-
-// wordsAt are indices of one word each.
-func wordsAt(m Mem) func(i int, r Register) {
-	return func(i int, r Register) { MOVWQZX(m.Offset(2*i), r) }
 }
