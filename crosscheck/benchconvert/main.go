@@ -6,7 +6,8 @@
 // target is created to the last write, syncs apart; cp and the published Rust
 // program, which do not sync, from their start to their end. What is printed is
 // the best of the rounds, which go through all contenders in turn, as many as
-// the seconds of a source allow. The sources are random bytes, in the page cache.
+// the seconds of a source allow. The sources are random codes under scales
+// of a model, in the page cache.
 //
 //	RUST_AMN  the path of the published Rust program
 //	ONLY      measures the sources of which this is a part of the name

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
 )
 
 // A source writes a file that is converted.
@@ -88,27 +90,48 @@ func blocks(file string, d tensor.DType) func(dir string) (string, error) {
 // fp8 has blocks of 128 under scales of F32.
 func fp8(dir string) (string, error) {
 	var infos []tensor.Info
+	given := map[string][]byte{}
 	for i := range layers {
+		n := name(i) + "_scale_inv"
 		infos = append(infos, tensor.Info{Name: name(i), DType: tensor.F8E4M3, Shape: []int64{rows, cols}},
-			tensor.Info{Name: name(i) + "_scale_inv", DType: tensor.F32, Shape: []int64{rows / 128, cols / 128}})
+			tensor.Info{Name: n, DType: tensor.F32, Shape: []int64{rows / 128, cols / 128}})
+		given[n] = scales(rows / 128 * (cols / 128))
 	}
-	return filepath.Join(dir, "fp8.safetensors"), inSafetensors(filepath.Join(dir, "fp8.safetensors"), infos, nil)
+	return filepath.Join(dir, "fp8.safetensors"), inSafetensors(filepath.Join(dir, "fp8.safetensors"), infos, given)
 }
 
 // nf4 is what bitsandbytes writes: codes, a scale for 64 of them, a table.
 func nf4(dir string) (string, error) {
 	state := fmt.Sprintf(`{"quant_type": "nf4", "blocksize": 64, "dtype": "bfloat16", "shape": [%d, %d]}`, rows, cols)
 	var infos []tensor.Info
-	states := map[string][]byte{}
+	given, book := map[string][]byte{}, quant.Bnb4{}.Book()
 	for i := range layers {
 		n := name(i)
 		infos = append(infos, tensor.Info{Name: n, DType: tensor.U8, Shape: []int64{rows * cols / 2, 1}},
 			tensor.Info{Name: n + ".absmax", DType: tensor.F32, Shape: []int64{rows * cols / 64}},
 			tensor.Info{Name: n + ".quant_map", DType: tensor.F32, Shape: []int64{16}},
 			tensor.Info{Name: n + ".quant_state.bitsandbytes__nf4", DType: tensor.U8, Shape: []int64{int64(len(state))}})
-		states[n+".quant_state.bitsandbytes__nf4"] = []byte(state)
+		given[n+".absmax"] = scales(rows * cols / 64)
+		given[n+".quant_map"] = floats(book[:])
+		given[n+".quant_state.bitsandbytes__nf4"] = []byte(state)
 	}
-	return filepath.Join(dir, "nf4.safetensors"), inSafetensors(filepath.Join(dir, "nf4.safetensors"), infos, states)
+	return filepath.Join(dir, "nf4.safetensors"), inSafetensors(filepath.Join(dir, "nf4.safetensors"), infos, given)
+}
+
+// scales are scales of a model: random ones would be far below its least numbers.
+func scales(n int) []byte {
+	out := make([]float32, n)
+	for i := range out {
+		out[i] = float32(i%97+3) / 4096
+	}
+	return floats(out)
+}
+
+func floats(list []float32) (out []byte) {
+	for _, f := range list {
+		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(f))
+	}
+	return out
 }
 
 func inSafetensors(path string, infos []tensor.Info, given map[string][]byte) error {
