@@ -9,35 +9,20 @@ package asm
 //go:noescape
 func limitAVX2(dst *byte, src *byte, step int, n int)
 
-// q8_0F32AVX2 decodes n blocks.
+// q8F32AVX2 decodes n blocks.
 //
 //go:noescape
-func q8_0F32AVX2(dst *byte, src *byte, n int)
+func q8F32AVX2(dst *byte, src *byte, size int, n int)
 
-// q8_0BF16AVX2 decodes n blocks.
+// q8BF16AVX2 decodes n blocks.
 //
 //go:noescape
-func q8_0BF16AVX2(dst *byte, src *byte, n int)
+func q8BF16AVX2(dst *byte, src *byte, size int, n int)
 
-// q8_0F16AVX2 decodes n blocks.
+// q8F16AVX2 decodes n blocks.
 //
 //go:noescape
-func q8_0F16AVX2(dst *byte, src *byte, n int)
-
-// q8_1F32AVX2 decodes n blocks.
-//
-//go:noescape
-func q8_1F32AVX2(dst *byte, src *byte, n int)
-
-// q8_1BF16AVX2 decodes n blocks.
-//
-//go:noescape
-func q8_1BF16AVX2(dst *byte, src *byte, n int)
-
-// q8_1F16AVX2 decodes n blocks.
-//
-//go:noescape
-func q8_1F16AVX2(dst *byte, src *byte, n int)
+func q8F16AVX2(dst *byte, src *byte, size int, n int)
 
 // q8_KF32AVX2 decodes n blocks.
 //
@@ -54,20 +39,20 @@ func q8_KBF16AVX2(dst *byte, src *byte, n int)
 //go:noescape
 func q8_KF16AVX2(dst *byte, src *byte, n int)
 
-// q4_0F32AVX2 decodes n blocks.
+// bookedF32AVX2 decodes n blocks.
 //
 //go:noescape
-func q4_0F32AVX2(dst *byte, src *byte, n int)
+func bookedF32AVX2(dst *byte, src *byte, book *int8, n int)
+
+// bookedF16AVX2 decodes n blocks.
+//
+//go:noescape
+func bookedF16AVX2(dst *byte, src *byte, book *int8, n int)
 
 // q4_0BF16AVX2 decodes n blocks.
 //
 //go:noescape
 func q4_0BF16AVX2(dst *byte, src *byte, n int)
-
-// q4_0F16AVX2 decodes n blocks.
-//
-//go:noescape
-func q4_0F16AVX2(dst *byte, src *byte, n int)
 
 // q4_1F32AVX2 decodes n blocks.
 //
@@ -189,20 +174,10 @@ func q6_KBF16AVX2(dst *byte, src *byte, n int)
 //go:noescape
 func q6_KF16AVX2(dst *byte, src *byte, n int)
 
-// iq4_NLF32AVX2 decodes n blocks.
-//
-//go:noescape
-func iq4_NLF32AVX2(dst *byte, src *byte, n int)
-
 // iq4_NLBF16AVX2 decodes n blocks.
 //
 //go:noescape
 func iq4_NLBF16AVX2(dst *byte, src *byte, n int)
-
-// iq4_NLF16AVX2 decodes n blocks.
-//
-//go:noescape
-func iq4_NLF16AVX2(dst *byte, src *byte, n int)
 
 // iq4_XSF32AVX2 decodes n blocks.
 //
@@ -754,20 +729,10 @@ func fieldsAVX2(dst *byte, src *byte, tables *byte, step int, shift *uint64, n i
 //go:noescape
 func pickAVX2(dst *byte, src *byte, shift *uint64, mask *uint32, n int)
 
-// swap2AVX2 turns around the bytes of 32 bytes of numbers of 2, n times.
+// swapAVX2 puts each sixteen of 32 bytes in an order, n times.
 //
 //go:noescape
-func swap2AVX2(dst *byte, src *byte, n int)
-
-// swap4AVX2 turns around the bytes of 32 bytes of numbers of 4, n times.
-//
-//go:noescape
-func swap4AVX2(dst *byte, src *byte, n int)
-
-// swap8AVX2 turns around the bytes of 32 bytes of numbers of 8, n times.
-//
-//go:noescape
-func swap8AVX2(dst *byte, src *byte, n int)
+func swapAVX2(dst *byte, src *byte, order *byte, n int)
 
 // columnsF32AVX2 decodes eight codes of each of eight columns, n times.
 //
@@ -859,17 +824,12 @@ func nearestAVX2(dst *byte, src *byte, scales *float32, tables *byte, least *flo
 //go:noescape
 func int8AVX2(dst *byte, src *byte, scales *float32, chunks int, n int)
 
-// specialF32AVX2 counts in n times 64 bytes: eight sums of what is no finite number, eight of NaN.
+// special32AVX2 counts in n times 64 bytes: eight sums of what is no finite number, eight of NaN.
 //
 //go:noescape
-func specialF32AVX2(counts *uint32, src *byte, n int)
+func special32AVX2(counts *uint32, src *byte, infinity uint32, n int)
 
-// specialBF16AVX2 counts in n times 64 bytes: eight sums of what is no finite number, eight of NaN.
+// special16AVX2 counts in n times 64 bytes: eight sums of what is no finite number, eight of NaN.
 //
 //go:noescape
-func specialBF16AVX2(counts *uint32, src *byte, n int)
-
-// specialF16AVX2 counts in n times 64 bytes: eight sums of what is no finite number, eight of NaN.
-//
-//go:noescape
-func specialF16AVX2(counts *uint32, src *byte, n int)
+func special16AVX2(counts *uint32, src *byte, infinity uint32, n int)

@@ -4,35 +4,20 @@
 
 package asm
 
-// q8_0F32AVX512 decodes n blocks.
+// q8F32AVX512 decodes n blocks.
 //
 //go:noescape
-func q8_0F32AVX512(dst *byte, src *byte, n int)
+func q8F32AVX512(dst *byte, src *byte, size int, n int)
 
-// q8_0BF16AVX512 decodes n blocks.
+// q8BF16AVX512 decodes n blocks.
 //
 //go:noescape
-func q8_0BF16AVX512(dst *byte, src *byte, n int)
+func q8BF16AVX512(dst *byte, src *byte, size int, n int)
 
-// q8_0F16AVX512 decodes n blocks.
+// q8F16AVX512 decodes n blocks.
 //
 //go:noescape
-func q8_0F16AVX512(dst *byte, src *byte, n int)
-
-// q8_1F32AVX512 decodes n blocks.
-//
-//go:noescape
-func q8_1F32AVX512(dst *byte, src *byte, n int)
-
-// q8_1BF16AVX512 decodes n blocks.
-//
-//go:noescape
-func q8_1BF16AVX512(dst *byte, src *byte, n int)
-
-// q8_1F16AVX512 decodes n blocks.
-//
-//go:noescape
-func q8_1F16AVX512(dst *byte, src *byte, n int)
+func q8F16AVX512(dst *byte, src *byte, size int, n int)
 
 // q8_KF32AVX512 decodes n blocks.
 //
@@ -52,17 +37,17 @@ func q8_KF16AVX512(dst *byte, src *byte, n int)
 // bookedF32AVX512 decodes n blocks.
 //
 //go:noescape
-func bookedF32AVX512(dst *byte, src *byte, book *float32, n int)
+func bookedF32AVX512(dst *byte, src *byte, book *int8, n int)
 
 // bookedBF16AVX512 decodes n blocks.
 //
 //go:noescape
-func bookedBF16AVX512(dst *byte, src *byte, book *float32, n int)
+func bookedBF16AVX512(dst *byte, src *byte, book *int8, n int)
 
 // bookedF16AVX512 decodes n blocks.
 //
 //go:noescape
-func bookedF16AVX512(dst *byte, src *byte, book *float32, n int)
+func bookedF16AVX512(dst *byte, src *byte, book *int8, n int)
 
 // q4_1F32AVX512 decodes n blocks.
 //

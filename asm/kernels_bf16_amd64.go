@@ -4,15 +4,10 @@
 
 package asm
 
-// q8_0BF16AVX512BF16 decodes n blocks.
+// q8BF16AVX512BF16 decodes n blocks.
 //
 //go:noescape
-func q8_0BF16AVX512BF16(dst *byte, src *byte, n int)
-
-// q8_1BF16AVX512BF16 decodes n blocks.
-//
-//go:noescape
-func q8_1BF16AVX512BF16(dst *byte, src *byte, n int)
+func q8BF16AVX512BF16(dst *byte, src *byte, size int, n int)
 
 // q8_KBF16AVX512BF16 decodes n blocks.
 //
@@ -22,7 +17,7 @@ func q8_KBF16AVX512BF16(dst *byte, src *byte, n int)
 // bookedBF16AVX512BF16 decodes n blocks.
 //
 //go:noescape
-func bookedBF16AVX512BF16(dst *byte, src *byte, book *float32, n int)
+func bookedBF16AVX512BF16(dst *byte, src *byte, book *int8, n int)
 
 // q4_1BF16AVX512BF16 decodes n blocks.
 //

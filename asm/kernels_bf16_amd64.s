@@ -18,60 +18,78 @@ DATA k0<>+80(SB)/8, $0x0000000000000000
 DATA k0<>+88(SB)/8, $0x0000000000000000
 GLOBL k0<>(SB), RODATA|NOPTR, $96
 
-// func q8_0BF16AVX512BF16(dst *byte, src *byte, n int)
+// func q8BF16AVX512BF16(dst *byte, src *byte, size int, n int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VL, AVX512_BF16, F16C
-TEXT ·q8_0BF16AVX512BF16(SB), NOSPLIT, $128-24
+TEXT ·q8BF16AVX512BF16(SB), NOSPLIT, $128-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k1<>+0(SB), Z0
-	MOVQ         n+16(FP), DX
+	MOVQ         n+24(FP), DX
+	MOVQ         size+16(FP), BX
+	MOVQ         CX, SI
 	CMPQ         DX, $0x08
 	JLT          rest
-	MOVWLZX      (CX), BX
-	MOVW         BX, (SP)
-	MOVWLZX      34(CX), BX
-	MOVW         BX, 2(SP)
-	MOVWLZX      68(CX), BX
-	MOVW         BX, 4(SP)
-	MOVWLZX      102(CX), BX
-	MOVW         BX, 6(SP)
-	MOVWLZX      136(CX), BX
-	MOVW         BX, 8(SP)
-	MOVWLZX      170(CX), BX
-	MOVW         BX, 10(SP)
-	MOVWLZX      204(CX), BX
-	MOVW         BX, 12(SP)
-	MOVWLZX      238(CX), BX
-	MOVW         BX, 14(SP)
+	MOVWLZX      (SI), DI
+	MOVW         DI, (SP)
+	ADDQ         BX, SI
+	MOVWLZX      (SI), DI
+	MOVW         DI, 2(SP)
+	ADDQ         BX, SI
+	MOVWLZX      (SI), DI
+	MOVW         DI, 4(SP)
+	ADDQ         BX, SI
+	MOVWLZX      (SI), DI
+	MOVW         DI, 6(SP)
+	ADDQ         BX, SI
+	MOVWLZX      (SI), DI
+	MOVW         DI, 8(SP)
+	ADDQ         BX, SI
+	MOVWLZX      (SI), DI
+	MOVW         DI, 10(SP)
+	ADDQ         BX, SI
+	MOVWLZX      (SI), DI
+	MOVW         DI, 12(SP)
+	ADDQ         BX, SI
+	MOVWLZX      (SI), DI
+	MOVW         DI, 14(SP)
+	ADDQ         BX, SI
 
 batch:
 	VCVTPH2PS (SP), Y1
 	CMPQ      DX, $0x10
 	JLT       ready
-	MOVWLZX   272(CX), BX
-	MOVW      BX, (SP)
-	MOVWLZX   306(CX), BX
-	MOVW      BX, 2(SP)
-	MOVWLZX   340(CX), BX
-	MOVW      BX, 4(SP)
-	MOVWLZX   374(CX), BX
-	MOVW      BX, 6(SP)
-	MOVWLZX   408(CX), BX
-	MOVW      BX, 8(SP)
-	MOVWLZX   442(CX), BX
-	MOVW      BX, 10(SP)
-	MOVWLZX   476(CX), BX
-	MOVW      BX, 12(SP)
-	MOVWLZX   510(CX), BX
-	MOVW      BX, 14(SP)
+	MOVWLZX   (SI), DI
+	MOVW      DI, (SP)
+	ADDQ      BX, SI
+	MOVWLZX   (SI), DI
+	MOVW      DI, 2(SP)
+	ADDQ      BX, SI
+	MOVWLZX   (SI), DI
+	MOVW      DI, 4(SP)
+	ADDQ      BX, SI
+	MOVWLZX   (SI), DI
+	MOVW      DI, 6(SP)
+	ADDQ      BX, SI
+	MOVWLZX   (SI), DI
+	MOVW      DI, 8(SP)
+	ADDQ      BX, SI
+	MOVWLZX   (SI), DI
+	MOVW      DI, 10(SP)
+	ADDQ      BX, SI
+	MOVWLZX   (SI), DI
+	MOVW      DI, 12(SP)
+	ADDQ      BX, SI
+	MOVWLZX   (SI), DI
+	MOVW      DI, 14(SP)
+	ADDQ      BX, SI
 
 ready:
 	VFPCLASSPSY $0x99, Y1, K1
 	KORTESTW    K1, K1
 	JNZ         odd
 	VMOVUPS     Z1, 32(SP)
-	VPMOVSXBD   2(CX), Z2
-	VPMOVSXBD   18(CX), Z3
+	VPMOVSXBD   -32(CX)(BX*1), Z2
+	VPMOVSXBD   -16(CX)(BX*1), Z3
 	VCVTDQ2PS   Z2, Z2
 	VCVTDQ2PS   Z3, Z3
 	VMULPS.BCST 32(SP), Z2, Z2
@@ -81,8 +99,8 @@ ready:
 	LONG        $0x4867f262
 	WORD        $0xd272
 	VMOVDQU16   Z2, (AX)
-	VPMOVSXBD   36(CX), Z2
-	VPMOVSXBD   52(CX), Z3
+	VPMOVSXBD   -32(CX)(BX*2), Z2
+	VPMOVSXBD   -16(CX)(BX*2), Z3
 	VCVTDQ2PS   Z2, Z2
 	VCVTDQ2PS   Z3, Z3
 	VMULPS.BCST 36(SP), Z2, Z2
@@ -92,10 +110,10 @@ ready:
 	LONG        $0x4867f262
 	WORD        $0xd272
 	VMOVDQU16   Z2, 64(AX)
-	ADDQ        $0x00000044, CX
 	ADDQ        $0x00000080, AX
-	VPMOVSXBD   2(CX), Z2
-	VPMOVSXBD   18(CX), Z3
+	LEAQ        (CX)(BX*2), CX
+	VPMOVSXBD   -32(CX)(BX*1), Z2
+	VPMOVSXBD   -16(CX)(BX*1), Z3
 	VCVTDQ2PS   Z2, Z2
 	VCVTDQ2PS   Z3, Z3
 	VMULPS.BCST 40(SP), Z2, Z2
@@ -105,8 +123,8 @@ ready:
 	LONG        $0x4867f262
 	WORD        $0xd272
 	VMOVDQU16   Z2, (AX)
-	VPMOVSXBD   36(CX), Z2
-	VPMOVSXBD   52(CX), Z3
+	VPMOVSXBD   -32(CX)(BX*2), Z2
+	VPMOVSXBD   -16(CX)(BX*2), Z3
 	VCVTDQ2PS   Z2, Z2
 	VCVTDQ2PS   Z3, Z3
 	VMULPS.BCST 44(SP), Z2, Z2
@@ -116,10 +134,10 @@ ready:
 	LONG        $0x4867f262
 	WORD        $0xd272
 	VMOVDQU16   Z2, 64(AX)
-	ADDQ        $0x00000044, CX
 	ADDQ        $0x00000080, AX
-	VPMOVSXBD   2(CX), Z2
-	VPMOVSXBD   18(CX), Z3
+	LEAQ        (CX)(BX*2), CX
+	VPMOVSXBD   -32(CX)(BX*1), Z2
+	VPMOVSXBD   -16(CX)(BX*1), Z3
 	VCVTDQ2PS   Z2, Z2
 	VCVTDQ2PS   Z3, Z3
 	VMULPS.BCST 48(SP), Z2, Z2
@@ -129,8 +147,8 @@ ready:
 	LONG        $0x4867f262
 	WORD        $0xd272
 	VMOVDQU16   Z2, (AX)
-	VPMOVSXBD   36(CX), Z2
-	VPMOVSXBD   52(CX), Z3
+	VPMOVSXBD   -32(CX)(BX*2), Z2
+	VPMOVSXBD   -16(CX)(BX*2), Z3
 	VCVTDQ2PS   Z2, Z2
 	VCVTDQ2PS   Z3, Z3
 	VMULPS.BCST 52(SP), Z2, Z2
@@ -140,10 +158,10 @@ ready:
 	LONG        $0x4867f262
 	WORD        $0xd272
 	VMOVDQU16   Z2, 64(AX)
-	ADDQ        $0x00000044, CX
 	ADDQ        $0x00000080, AX
-	VPMOVSXBD   2(CX), Z2
-	VPMOVSXBD   18(CX), Z3
+	LEAQ        (CX)(BX*2), CX
+	VPMOVSXBD   -32(CX)(BX*1), Z2
+	VPMOVSXBD   -16(CX)(BX*1), Z3
 	VCVTDQ2PS   Z2, Z2
 	VCVTDQ2PS   Z3, Z3
 	VMULPS.BCST 56(SP), Z2, Z2
@@ -153,8 +171,8 @@ ready:
 	LONG        $0x4867f262
 	WORD        $0xd272
 	VMOVDQU16   Z2, (AX)
-	VPMOVSXBD   36(CX), Z2
-	VPMOVSXBD   52(CX), Z3
+	VPMOVSXBD   -32(CX)(BX*2), Z2
+	VPMOVSXBD   -16(CX)(BX*2), Z3
 	VCVTDQ2PS   Z2, Z2
 	VCVTDQ2PS   Z3, Z3
 	VMULPS.BCST 60(SP), Z2, Z2
@@ -164,8 +182,8 @@ ready:
 	LONG      $0x4867f262
 	WORD      $0xd272
 	VMOVDQU16 Z2, 64(AX)
-	ADDQ      $0x00000044, CX
 	ADDQ      $0x00000080, AX
+	LEAQ      (CX)(BX*2), CX
 	SUBQ      $0x08, DX
 	CMPQ      DX, $0x08
 	JGE       batch
@@ -175,15 +193,16 @@ rest:
 	JZ    done
 
 block:
-	MOVWLZX      (CX), BX
-	MOVW         BX, 96(SP)
+	MOVWLZX      (SI), DI
+	MOVW         DI, 96(SP)
+	ADDQ         BX, SI
 	VCVTPH2PS    96(SP), Y4
 	VXORPS.BCST  k2<>+0(SB), Z4, Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k3<>+0(SB), K1, Z4
 	VMOVUPS      Z4, 32(SP)
-	VPMOVSXBD    2(CX), Z1
-	VPMOVSXBD    18(CX), Z2
+	VPMOVSXBD    -32(CX)(BX*1), Z1
+	VPMOVSXBD    -16(CX)(BX*1), Z2
 	VCVTDQ2PS    Z1, Z1
 	VCVTDQ2PS    Z2, Z2
 	VMULPS.BCST  32(SP), Z1, Z1
@@ -194,8 +213,8 @@ block:
 	WORD      $0xc972
 	VPXORD    Z0, Z1, Z1
 	VMOVDQU16 Z1, (AX)
-	ADDQ      $0x00000022, CX
 	ADDQ      $0x00000040, AX
+	LEAQ      (CX)(BX*1), CX
 	DECQ      DX
 	JNZ       block
 
@@ -208,8 +227,8 @@ odd:
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k3<>+0(SB), K1, Z1
 	VMOVUPS      Z1, 32(SP)
-	VPMOVSXBD    2(CX), Z2
-	VPMOVSXBD    18(CX), Z3
+	VPMOVSXBD    -32(CX)(BX*1), Z2
+	VPMOVSXBD    -16(CX)(BX*1), Z3
 	VCVTDQ2PS    Z2, Z2
 	VCVTDQ2PS    Z3, Z3
 	VMULPS.BCST  32(SP), Z2, Z2
@@ -220,8 +239,8 @@ odd:
 	WORD        $0xd272
 	VPXORD      Z0, Z2, Z2
 	VMOVDQU16   Z2, (AX)
-	VPMOVSXBD   36(CX), Z2
-	VPMOVSXBD   52(CX), Z3
+	VPMOVSXBD   -32(CX)(BX*2), Z2
+	VPMOVSXBD   -16(CX)(BX*2), Z3
 	VCVTDQ2PS   Z2, Z2
 	VCVTDQ2PS   Z3, Z3
 	VMULPS.BCST 36(SP), Z2, Z2
@@ -232,10 +251,10 @@ odd:
 	WORD        $0xd272
 	VPXORD      Z0, Z2, Z2
 	VMOVDQU16   Z2, 64(AX)
-	ADDQ        $0x00000044, CX
 	ADDQ        $0x00000080, AX
-	VPMOVSXBD   2(CX), Z2
-	VPMOVSXBD   18(CX), Z3
+	LEAQ        (CX)(BX*2), CX
+	VPMOVSXBD   -32(CX)(BX*1), Z2
+	VPMOVSXBD   -16(CX)(BX*1), Z3
 	VCVTDQ2PS   Z2, Z2
 	VCVTDQ2PS   Z3, Z3
 	VMULPS.BCST 40(SP), Z2, Z2
@@ -246,8 +265,8 @@ odd:
 	WORD        $0xd272
 	VPXORD      Z0, Z2, Z2
 	VMOVDQU16   Z2, (AX)
-	VPMOVSXBD   36(CX), Z2
-	VPMOVSXBD   52(CX), Z3
+	VPMOVSXBD   -32(CX)(BX*2), Z2
+	VPMOVSXBD   -16(CX)(BX*2), Z3
 	VCVTDQ2PS   Z2, Z2
 	VCVTDQ2PS   Z3, Z3
 	VMULPS.BCST 44(SP), Z2, Z2
@@ -258,10 +277,10 @@ odd:
 	WORD        $0xd272
 	VPXORD      Z0, Z2, Z2
 	VMOVDQU16   Z2, 64(AX)
-	ADDQ        $0x00000044, CX
 	ADDQ        $0x00000080, AX
-	VPMOVSXBD   2(CX), Z2
-	VPMOVSXBD   18(CX), Z3
+	LEAQ        (CX)(BX*2), CX
+	VPMOVSXBD   -32(CX)(BX*1), Z2
+	VPMOVSXBD   -16(CX)(BX*1), Z3
 	VCVTDQ2PS   Z2, Z2
 	VCVTDQ2PS   Z3, Z3
 	VMULPS.BCST 48(SP), Z2, Z2
@@ -272,8 +291,8 @@ odd:
 	WORD        $0xd272
 	VPXORD      Z0, Z2, Z2
 	VMOVDQU16   Z2, (AX)
-	VPMOVSXBD   36(CX), Z2
-	VPMOVSXBD   52(CX), Z3
+	VPMOVSXBD   -32(CX)(BX*2), Z2
+	VPMOVSXBD   -16(CX)(BX*2), Z3
 	VCVTDQ2PS   Z2, Z2
 	VCVTDQ2PS   Z3, Z3
 	VMULPS.BCST 52(SP), Z2, Z2
@@ -284,10 +303,10 @@ odd:
 	WORD        $0xd272
 	VPXORD      Z0, Z2, Z2
 	VMOVDQU16   Z2, 64(AX)
-	ADDQ        $0x00000044, CX
 	ADDQ        $0x00000080, AX
-	VPMOVSXBD   2(CX), Z2
-	VPMOVSXBD   18(CX), Z3
+	LEAQ        (CX)(BX*2), CX
+	VPMOVSXBD   -32(CX)(BX*1), Z2
+	VPMOVSXBD   -16(CX)(BX*1), Z3
 	VCVTDQ2PS   Z2, Z2
 	VCVTDQ2PS   Z3, Z3
 	VMULPS.BCST 56(SP), Z2, Z2
@@ -298,8 +317,8 @@ odd:
 	WORD        $0xd272
 	VPXORD      Z0, Z2, Z2
 	VMOVDQU16   Z2, (AX)
-	VPMOVSXBD   36(CX), Z2
-	VPMOVSXBD   52(CX), Z3
+	VPMOVSXBD   -32(CX)(BX*2), Z2
+	VPMOVSXBD   -16(CX)(BX*2), Z3
 	VCVTDQ2PS   Z2, Z2
 	VCVTDQ2PS   Z3, Z3
 	VMULPS.BCST 60(SP), Z2, Z2
@@ -310,8 +329,8 @@ odd:
 	WORD      $0xd272
 	VPXORD    Z0, Z2, Z2
 	VMOVDQU16 Z2, 64(AX)
-	ADDQ      $0x00000044, CX
 	ADDQ      $0x00000080, AX
+	LEAQ      (CX)(BX*2), CX
 	SUBQ      $0x08, DX
 	CMPQ      DX, $0x08
 	JGE       batch
@@ -334,305 +353,6 @@ DATA k3<>+8(SB)/8, $0xffc00000ffc00000
 DATA k3<>+16(SB)/8, $0xffc00000ffc00000
 DATA k3<>+24(SB)/8, $0xffc00000ffc00000
 GLOBL k3<>(SB), RODATA|NOPTR, $32
-
-// func q8_1BF16AVX512BF16(dst *byte, src *byte, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VL, AVX512_BF16, F16C
-TEXT ·q8_1BF16AVX512BF16(SB), NOSPLIT, $128-24
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x08
-	JLT          rest
-	MOVWLZX      (CX), BX
-	MOVW         BX, (SP)
-	MOVWLZX      36(CX), BX
-	MOVW         BX, 2(SP)
-	MOVWLZX      72(CX), BX
-	MOVW         BX, 4(SP)
-	MOVWLZX      108(CX), BX
-	MOVW         BX, 6(SP)
-	MOVWLZX      144(CX), BX
-	MOVW         BX, 8(SP)
-	MOVWLZX      180(CX), BX
-	MOVW         BX, 10(SP)
-	MOVWLZX      216(CX), BX
-	MOVW         BX, 12(SP)
-	MOVWLZX      252(CX), BX
-	MOVW         BX, 14(SP)
-
-batch:
-	VCVTPH2PS (SP), Y1
-	CMPQ      DX, $0x10
-	JLT       ready
-	MOVWLZX   288(CX), BX
-	MOVW      BX, (SP)
-	MOVWLZX   324(CX), BX
-	MOVW      BX, 2(SP)
-	MOVWLZX   360(CX), BX
-	MOVW      BX, 4(SP)
-	MOVWLZX   396(CX), BX
-	MOVW      BX, 6(SP)
-	MOVWLZX   432(CX), BX
-	MOVW      BX, 8(SP)
-	MOVWLZX   468(CX), BX
-	MOVW      BX, 10(SP)
-	MOVWLZX   504(CX), BX
-	MOVW      BX, 12(SP)
-	MOVWLZX   540(CX), BX
-	MOVW      BX, 14(SP)
-
-ready:
-	VFPCLASSPSY $0x99, Y1, K1
-	KORTESTW    K1, K1
-	JNZ         odd
-	VMOVUPS     Z1, 32(SP)
-	VPMOVSXBD   4(CX), Z2
-	VPMOVSXBD   20(CX), Z3
-	VCVTDQ2PS   Z2, Z2
-	VCVTDQ2PS   Z3, Z3
-	VMULPS.BCST 32(SP), Z2, Z2
-	VMULPS.BCST 32(SP), Z3, Z3
-
-	// VCVTNE2PS2BF16 Z2, Z3, Z2
-	LONG        $0x4867f262
-	WORD        $0xd272
-	VMOVDQU16   Z2, (AX)
-	VPMOVSXBD   40(CX), Z2
-	VPMOVSXBD   56(CX), Z3
-	VCVTDQ2PS   Z2, Z2
-	VCVTDQ2PS   Z3, Z3
-	VMULPS.BCST 36(SP), Z2, Z2
-	VMULPS.BCST 36(SP), Z3, Z3
-
-	// VCVTNE2PS2BF16 Z2, Z3, Z2
-	LONG        $0x4867f262
-	WORD        $0xd272
-	VMOVDQU16   Z2, 64(AX)
-	ADDQ        $0x00000048, CX
-	ADDQ        $0x00000080, AX
-	VPMOVSXBD   4(CX), Z2
-	VPMOVSXBD   20(CX), Z3
-	VCVTDQ2PS   Z2, Z2
-	VCVTDQ2PS   Z3, Z3
-	VMULPS.BCST 40(SP), Z2, Z2
-	VMULPS.BCST 40(SP), Z3, Z3
-
-	// VCVTNE2PS2BF16 Z2, Z3, Z2
-	LONG        $0x4867f262
-	WORD        $0xd272
-	VMOVDQU16   Z2, (AX)
-	VPMOVSXBD   40(CX), Z2
-	VPMOVSXBD   56(CX), Z3
-	VCVTDQ2PS   Z2, Z2
-	VCVTDQ2PS   Z3, Z3
-	VMULPS.BCST 44(SP), Z2, Z2
-	VMULPS.BCST 44(SP), Z3, Z3
-
-	// VCVTNE2PS2BF16 Z2, Z3, Z2
-	LONG        $0x4867f262
-	WORD        $0xd272
-	VMOVDQU16   Z2, 64(AX)
-	ADDQ        $0x00000048, CX
-	ADDQ        $0x00000080, AX
-	VPMOVSXBD   4(CX), Z2
-	VPMOVSXBD   20(CX), Z3
-	VCVTDQ2PS   Z2, Z2
-	VCVTDQ2PS   Z3, Z3
-	VMULPS.BCST 48(SP), Z2, Z2
-	VMULPS.BCST 48(SP), Z3, Z3
-
-	// VCVTNE2PS2BF16 Z2, Z3, Z2
-	LONG        $0x4867f262
-	WORD        $0xd272
-	VMOVDQU16   Z2, (AX)
-	VPMOVSXBD   40(CX), Z2
-	VPMOVSXBD   56(CX), Z3
-	VCVTDQ2PS   Z2, Z2
-	VCVTDQ2PS   Z3, Z3
-	VMULPS.BCST 52(SP), Z2, Z2
-	VMULPS.BCST 52(SP), Z3, Z3
-
-	// VCVTNE2PS2BF16 Z2, Z3, Z2
-	LONG        $0x4867f262
-	WORD        $0xd272
-	VMOVDQU16   Z2, 64(AX)
-	ADDQ        $0x00000048, CX
-	ADDQ        $0x00000080, AX
-	VPMOVSXBD   4(CX), Z2
-	VPMOVSXBD   20(CX), Z3
-	VCVTDQ2PS   Z2, Z2
-	VCVTDQ2PS   Z3, Z3
-	VMULPS.BCST 56(SP), Z2, Z2
-	VMULPS.BCST 56(SP), Z3, Z3
-
-	// VCVTNE2PS2BF16 Z2, Z3, Z2
-	LONG        $0x4867f262
-	WORD        $0xd272
-	VMOVDQU16   Z2, (AX)
-	VPMOVSXBD   40(CX), Z2
-	VPMOVSXBD   56(CX), Z3
-	VCVTDQ2PS   Z2, Z2
-	VCVTDQ2PS   Z3, Z3
-	VMULPS.BCST 60(SP), Z2, Z2
-	VMULPS.BCST 60(SP), Z3, Z3
-
-	// VCVTNE2PS2BF16 Z2, Z3, Z2
-	LONG      $0x4867f262
-	WORD      $0xd272
-	VMOVDQU16 Z2, 64(AX)
-	ADDQ      $0x00000048, CX
-	ADDQ      $0x00000080, AX
-	SUBQ      $0x08, DX
-	CMPQ      DX, $0x08
-	JGE       batch
-
-rest:
-	TESTQ DX, DX
-	JZ    done
-
-block:
-	MOVWLZX      (CX), BX
-	MOVW         BX, 96(SP)
-	VCVTPH2PS    96(SP), Y4
-	VXORPS.BCST  k2<>+0(SB), Z4, Z4
-	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k3<>+0(SB), K1, Z4
-	VMOVUPS      Z4, 32(SP)
-	VPMOVSXBD    4(CX), Z1
-	VPMOVSXBD    20(CX), Z2
-	VCVTDQ2PS    Z1, Z1
-	VCVTDQ2PS    Z2, Z2
-	VMULPS.BCST  32(SP), Z1, Z1
-	VMULPS.BCST  32(SP), Z2, Z2
-
-	// VCVTNE2PS2BF16 Z1, Z2, Z1
-	LONG      $0x486ff262
-	WORD      $0xc972
-	VPXORD    Z0, Z1, Z1
-	VMOVDQU16 Z1, (AX)
-	ADDQ      $0x00000024, CX
-	ADDQ      $0x00000040, AX
-	DECQ      DX
-	JNZ       block
-
-done:
-	VZEROUPPER
-	RET
-
-odd:
-	VXORPS.BCST  k2<>+0(SB), Z1, Z1
-	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k3<>+0(SB), K1, Z1
-	VMOVUPS      Z1, 32(SP)
-	VPMOVSXBD    4(CX), Z2
-	VPMOVSXBD    20(CX), Z3
-	VCVTDQ2PS    Z2, Z2
-	VCVTDQ2PS    Z3, Z3
-	VMULPS.BCST  32(SP), Z2, Z2
-	VMULPS.BCST  32(SP), Z3, Z3
-
-	// VCVTNE2PS2BF16 Z2, Z3, Z2
-	LONG        $0x4867f262
-	WORD        $0xd272
-	VPXORD      Z0, Z2, Z2
-	VMOVDQU16   Z2, (AX)
-	VPMOVSXBD   40(CX), Z2
-	VPMOVSXBD   56(CX), Z3
-	VCVTDQ2PS   Z2, Z2
-	VCVTDQ2PS   Z3, Z3
-	VMULPS.BCST 36(SP), Z2, Z2
-	VMULPS.BCST 36(SP), Z3, Z3
-
-	// VCVTNE2PS2BF16 Z2, Z3, Z2
-	LONG        $0x4867f262
-	WORD        $0xd272
-	VPXORD      Z0, Z2, Z2
-	VMOVDQU16   Z2, 64(AX)
-	ADDQ        $0x00000048, CX
-	ADDQ        $0x00000080, AX
-	VPMOVSXBD   4(CX), Z2
-	VPMOVSXBD   20(CX), Z3
-	VCVTDQ2PS   Z2, Z2
-	VCVTDQ2PS   Z3, Z3
-	VMULPS.BCST 40(SP), Z2, Z2
-	VMULPS.BCST 40(SP), Z3, Z3
-
-	// VCVTNE2PS2BF16 Z2, Z3, Z2
-	LONG        $0x4867f262
-	WORD        $0xd272
-	VPXORD      Z0, Z2, Z2
-	VMOVDQU16   Z2, (AX)
-	VPMOVSXBD   40(CX), Z2
-	VPMOVSXBD   56(CX), Z3
-	VCVTDQ2PS   Z2, Z2
-	VCVTDQ2PS   Z3, Z3
-	VMULPS.BCST 44(SP), Z2, Z2
-	VMULPS.BCST 44(SP), Z3, Z3
-
-	// VCVTNE2PS2BF16 Z2, Z3, Z2
-	LONG        $0x4867f262
-	WORD        $0xd272
-	VPXORD      Z0, Z2, Z2
-	VMOVDQU16   Z2, 64(AX)
-	ADDQ        $0x00000048, CX
-	ADDQ        $0x00000080, AX
-	VPMOVSXBD   4(CX), Z2
-	VPMOVSXBD   20(CX), Z3
-	VCVTDQ2PS   Z2, Z2
-	VCVTDQ2PS   Z3, Z3
-	VMULPS.BCST 48(SP), Z2, Z2
-	VMULPS.BCST 48(SP), Z3, Z3
-
-	// VCVTNE2PS2BF16 Z2, Z3, Z2
-	LONG        $0x4867f262
-	WORD        $0xd272
-	VPXORD      Z0, Z2, Z2
-	VMOVDQU16   Z2, (AX)
-	VPMOVSXBD   40(CX), Z2
-	VPMOVSXBD   56(CX), Z3
-	VCVTDQ2PS   Z2, Z2
-	VCVTDQ2PS   Z3, Z3
-	VMULPS.BCST 52(SP), Z2, Z2
-	VMULPS.BCST 52(SP), Z3, Z3
-
-	// VCVTNE2PS2BF16 Z2, Z3, Z2
-	LONG        $0x4867f262
-	WORD        $0xd272
-	VPXORD      Z0, Z2, Z2
-	VMOVDQU16   Z2, 64(AX)
-	ADDQ        $0x00000048, CX
-	ADDQ        $0x00000080, AX
-	VPMOVSXBD   4(CX), Z2
-	VPMOVSXBD   20(CX), Z3
-	VCVTDQ2PS   Z2, Z2
-	VCVTDQ2PS   Z3, Z3
-	VMULPS.BCST 56(SP), Z2, Z2
-	VMULPS.BCST 56(SP), Z3, Z3
-
-	// VCVTNE2PS2BF16 Z2, Z3, Z2
-	LONG        $0x4867f262
-	WORD        $0xd272
-	VPXORD      Z0, Z2, Z2
-	VMOVDQU16   Z2, (AX)
-	VPMOVSXBD   40(CX), Z2
-	VPMOVSXBD   56(CX), Z3
-	VCVTDQ2PS   Z2, Z2
-	VCVTDQ2PS   Z3, Z3
-	VMULPS.BCST 60(SP), Z2, Z2
-	VMULPS.BCST 60(SP), Z3, Z3
-
-	// VCVTNE2PS2BF16 Z2, Z3, Z2
-	LONG      $0x4867f262
-	WORD      $0xd272
-	VPXORD    Z0, Z2, Z2
-	VMOVDQU16 Z2, 64(AX)
-	ADDQ      $0x00000048, CX
-	ADDQ      $0x00000080, AX
-	SUBQ      $0x08, DX
-	CMPQ      DX, $0x08
-	JGE       batch
-	JMP       rest
 
 // func q8_KBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512_BF16
@@ -898,7 +618,7 @@ DATA k6<>+48(SB)/8, $0x0036003400320030
 DATA k6<>+56(SB)/8, $0x003e003c003a0038
 GLOBL k6<>(SB), RODATA|NOPTR, $64
 
-// func bookedBF16AVX512BF16(dst *byte, src *byte, book *float32, n int)
+// func bookedBF16AVX512BF16(dst *byte, src *byte, book *int8, n int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, F16C
 TEXT ·bookedBF16AVX512BF16(SB), NOSPLIT, $128-32
 	MOVQ         dst+0(FP), AX
@@ -906,47 +626,51 @@ TEXT ·bookedBF16AVX512BF16(SB), NOSPLIT, $128-32
 	VPBROADCASTD k1<>+0(SB), Z0
 	MOVQ         n+24(FP), DX
 	MOVQ         book+16(FP), BX
-	VMOVDQU64    (BX), Z1
+	VPMOVSXBD    (BX), Z1
+	VCVTDQ2PS    Z1, Z1
 	VPBROADCASTD k7<>+0(SB), Z2
+	MOVQ         CX, BX
 	CMPQ         DX, $0x08
 	JLT          rest
-	MOVWLZX      (CX), BX
-	MOVW         BX, (SP)
-	MOVWLZX      18(CX), BX
-	MOVW         BX, 2(SP)
-	MOVWLZX      36(CX), BX
-	MOVW         BX, 4(SP)
-	MOVWLZX      54(CX), BX
-	MOVW         BX, 6(SP)
-	MOVWLZX      72(CX), BX
-	MOVW         BX, 8(SP)
-	MOVWLZX      90(CX), BX
-	MOVW         BX, 10(SP)
-	MOVWLZX      108(CX), BX
-	MOVW         BX, 12(SP)
-	MOVWLZX      126(CX), BX
-	MOVW         BX, 14(SP)
+	MOVWLZX      (BX), SI
+	MOVW         SI, (SP)
+	MOVWLZX      18(BX), SI
+	MOVW         SI, 2(SP)
+	MOVWLZX      36(BX), SI
+	MOVW         SI, 4(SP)
+	MOVWLZX      54(BX), SI
+	MOVW         SI, 6(SP)
+	MOVWLZX      72(BX), SI
+	MOVW         SI, 8(SP)
+	MOVWLZX      90(BX), SI
+	MOVW         SI, 10(SP)
+	MOVWLZX      108(BX), SI
+	MOVW         SI, 12(SP)
+	MOVWLZX      126(BX), SI
+	MOVW         SI, 14(SP)
+	ADDQ         $0x00000090, BX
 
 batch:
 	VCVTPH2PS (SP), Y3
 	CMPQ      DX, $0x10
 	JLT       ready
-	MOVWLZX   144(CX), BX
-	MOVW      BX, (SP)
-	MOVWLZX   162(CX), BX
-	MOVW      BX, 2(SP)
-	MOVWLZX   180(CX), BX
-	MOVW      BX, 4(SP)
-	MOVWLZX   198(CX), BX
-	MOVW      BX, 6(SP)
-	MOVWLZX   216(CX), BX
-	MOVW      BX, 8(SP)
-	MOVWLZX   234(CX), BX
-	MOVW      BX, 10(SP)
-	MOVWLZX   252(CX), BX
-	MOVW      BX, 12(SP)
-	MOVWLZX   270(CX), BX
-	MOVW      BX, 14(SP)
+	MOVWLZX   (BX), SI
+	MOVW      SI, (SP)
+	MOVWLZX   18(BX), SI
+	MOVW      SI, 2(SP)
+	MOVWLZX   36(BX), SI
+	MOVW      SI, 4(SP)
+	MOVWLZX   54(BX), SI
+	MOVW      SI, 6(SP)
+	MOVWLZX   72(BX), SI
+	MOVW      SI, 8(SP)
+	MOVWLZX   90(BX), SI
+	MOVW      SI, 10(SP)
+	MOVWLZX   108(BX), SI
+	MOVW      SI, 12(SP)
+	MOVWLZX   126(BX), SI
+	MOVW      SI, 14(SP)
+	ADDQ      $0x00000090, BX
 
 ready:
 	VFPCLASSPSY $0x99, Y3, K1
@@ -1050,8 +774,9 @@ rest:
 	JZ    done
 
 block:
-	MOVWLZX      (CX), BX
-	MOVW         BX, 96(SP)
+	MOVWLZX      (BX), SI
+	MOVW         SI, 96(SP)
+	ADDQ         $0x00000012, BX
 	VCVTPH2PS    96(SP), Y5
 	VXORPS.BCST  k2<>+0(SB), Z5, Z5
 	VCMPPS       $0x03, Z5, Z5, K1
@@ -1228,45 +953,48 @@ TEXT ·q4_1BF16AVX512BF16(SB), NOSPLIT, $128-24
 	MOVQ         n+16(FP), DX
 	VPBROADCASTD k7<>+0(SB), Z0
 	VMOVDQU64    k12<>+0(SB), Z2
+	MOVQ         CX, BX
 	CMPQ         DX, $0x08
 	JLT          rest
-	MOVL         (CX), BX
-	MOVL         BX, (SP)
-	MOVL         20(CX), BX
-	MOVL         BX, 4(SP)
-	MOVL         40(CX), BX
-	MOVL         BX, 8(SP)
-	MOVL         60(CX), BX
-	MOVL         BX, 12(SP)
-	MOVL         80(CX), BX
-	MOVL         BX, 16(SP)
-	MOVL         100(CX), BX
-	MOVL         BX, 20(SP)
-	MOVL         120(CX), BX
-	MOVL         BX, 24(SP)
-	MOVL         140(CX), BX
-	MOVL         BX, 28(SP)
+	MOVL         (BX), SI
+	MOVL         SI, (SP)
+	MOVL         20(BX), SI
+	MOVL         SI, 4(SP)
+	MOVL         40(BX), SI
+	MOVL         SI, 8(SP)
+	MOVL         60(BX), SI
+	MOVL         SI, 12(SP)
+	MOVL         80(BX), SI
+	MOVL         SI, 16(SP)
+	MOVL         100(BX), SI
+	MOVL         SI, 20(SP)
+	MOVL         120(BX), SI
+	MOVL         SI, 24(SP)
+	MOVL         140(BX), SI
+	MOVL         SI, 28(SP)
+	ADDQ         $0x000000a0, BX
 
 batch:
 	VCVTPH2PS (SP), Z3
 	CMPQ      DX, $0x10
 	JLT       ready
-	MOVL      160(CX), BX
-	MOVL      BX, (SP)
-	MOVL      180(CX), BX
-	MOVL      BX, 4(SP)
-	MOVL      200(CX), BX
-	MOVL      BX, 8(SP)
-	MOVL      220(CX), BX
-	MOVL      BX, 12(SP)
-	MOVL      240(CX), BX
-	MOVL      BX, 16(SP)
-	MOVL      260(CX), BX
-	MOVL      BX, 20(SP)
-	MOVL      280(CX), BX
-	MOVL      BX, 24(SP)
-	MOVL      300(CX), BX
-	MOVL      BX, 28(SP)
+	MOVL      (BX), SI
+	MOVL      SI, (SP)
+	MOVL      20(BX), SI
+	MOVL      SI, 4(SP)
+	MOVL      40(BX), SI
+	MOVL      SI, 8(SP)
+	MOVL      60(BX), SI
+	MOVL      SI, 12(SP)
+	MOVL      80(BX), SI
+	MOVL      SI, 16(SP)
+	MOVL      100(BX), SI
+	MOVL      SI, 20(SP)
+	MOVL      120(BX), SI
+	MOVL      SI, 24(SP)
+	MOVL      140(BX), SI
+	MOVL      SI, 28(SP)
+	ADDQ      $0x000000a0, BX
 
 ready:
 	VFPCLASSPSZ      $0x99, Z3, K1
@@ -1378,8 +1106,9 @@ rest:
 	JZ    done
 
 block:
-	MOVL             (CX), BX
-	MOVL             BX, 96(SP)
+	MOVL             (BX), SI
+	MOVL             SI, 96(SP)
+	ADDQ             $0x00000014, BX
 	VCVTPH2PS        96(SP), Z3
 	VCMPPS           $0x03, Z3, Z3, K1
 	VPBROADCASTD     k13<>+0(SB), K1, Z3
@@ -1567,45 +1296,48 @@ TEXT ·q5_0BF16AVX512BF16(SB), NOSPLIT, $128-24
 	VMOVDQU64    k16<>+0(SB), Z1
 	VMOVDQU64    k12<>+0(SB), Z2
 	VPBROADCASTD k7<>+0(SB), Z3
+	MOVQ         CX, BX
 	CMPQ         DX, $0x08
 	JLT          rest
-	MOVWLZX      (CX), BX
-	MOVW         BX, (SP)
-	MOVWLZX      22(CX), BX
-	MOVW         BX, 2(SP)
-	MOVWLZX      44(CX), BX
-	MOVW         BX, 4(SP)
-	MOVWLZX      66(CX), BX
-	MOVW         BX, 6(SP)
-	MOVWLZX      88(CX), BX
-	MOVW         BX, 8(SP)
-	MOVWLZX      110(CX), BX
-	MOVW         BX, 10(SP)
-	MOVWLZX      132(CX), BX
-	MOVW         BX, 12(SP)
-	MOVWLZX      154(CX), BX
-	MOVW         BX, 14(SP)
+	MOVWLZX      (BX), SI
+	MOVW         SI, (SP)
+	MOVWLZX      22(BX), SI
+	MOVW         SI, 2(SP)
+	MOVWLZX      44(BX), SI
+	MOVW         SI, 4(SP)
+	MOVWLZX      66(BX), SI
+	MOVW         SI, 6(SP)
+	MOVWLZX      88(BX), SI
+	MOVW         SI, 8(SP)
+	MOVWLZX      110(BX), SI
+	MOVW         SI, 10(SP)
+	MOVWLZX      132(BX), SI
+	MOVW         SI, 12(SP)
+	MOVWLZX      154(BX), SI
+	MOVW         SI, 14(SP)
+	ADDQ         $0x000000b0, BX
 
 batch:
 	VCVTPH2PS (SP), Y4
 	CMPQ      DX, $0x10
 	JLT       ready
-	MOVWLZX   176(CX), BX
-	MOVW      BX, (SP)
-	MOVWLZX   198(CX), BX
-	MOVW      BX, 2(SP)
-	MOVWLZX   220(CX), BX
-	MOVW      BX, 4(SP)
-	MOVWLZX   242(CX), BX
-	MOVW      BX, 6(SP)
-	MOVWLZX   264(CX), BX
-	MOVW      BX, 8(SP)
-	MOVWLZX   286(CX), BX
-	MOVW      BX, 10(SP)
-	MOVWLZX   308(CX), BX
-	MOVW      BX, 12(SP)
-	MOVWLZX   330(CX), BX
-	MOVW      BX, 14(SP)
+	MOVWLZX   (BX), SI
+	MOVW      SI, (SP)
+	MOVWLZX   22(BX), SI
+	MOVW      SI, 2(SP)
+	MOVWLZX   44(BX), SI
+	MOVW      SI, 4(SP)
+	MOVWLZX   66(BX), SI
+	MOVW      SI, 6(SP)
+	MOVWLZX   88(BX), SI
+	MOVW      SI, 8(SP)
+	MOVWLZX   110(BX), SI
+	MOVW      SI, 10(SP)
+	MOVWLZX   132(BX), SI
+	MOVW      SI, 12(SP)
+	MOVWLZX   154(BX), SI
+	MOVW      SI, 14(SP)
+	ADDQ      $0x000000b0, BX
 
 ready:
 	VFPCLASSPSY $0x99, Y4, K1
@@ -1749,8 +1481,9 @@ rest:
 	JZ    done
 
 block:
-	MOVWLZX      (CX), BX
-	MOVW         BX, 96(SP)
+	MOVWLZX      (BX), SI
+	MOVW         SI, 96(SP)
+	ADDQ         $0x00000016, BX
 	VCVTPH2PS    96(SP), Y7
 	VXORPS.BCST  k2<>+0(SB), Z7, Z7
 	VCMPPS       $0x03, Z7, Z7, K1
@@ -1957,45 +1690,48 @@ TEXT ·q5_1BF16AVX512BF16(SB), NOSPLIT, $128-24
 	VMOVDQU64    k12<>+0(SB), Z0
 	VMOVDQU64    k18<>+0(SB), Z2
 	VPBROADCASTD k7<>+0(SB), Z3
+	MOVQ         CX, BX
 	CMPQ         DX, $0x08
 	JLT          rest
-	MOVL         (CX), BX
-	MOVL         BX, (SP)
-	MOVL         24(CX), BX
-	MOVL         BX, 4(SP)
-	MOVL         48(CX), BX
-	MOVL         BX, 8(SP)
-	MOVL         72(CX), BX
-	MOVL         BX, 12(SP)
-	MOVL         96(CX), BX
-	MOVL         BX, 16(SP)
-	MOVL         120(CX), BX
-	MOVL         BX, 20(SP)
-	MOVL         144(CX), BX
-	MOVL         BX, 24(SP)
-	MOVL         168(CX), BX
-	MOVL         BX, 28(SP)
+	MOVL         (BX), SI
+	MOVL         SI, (SP)
+	MOVL         24(BX), SI
+	MOVL         SI, 4(SP)
+	MOVL         48(BX), SI
+	MOVL         SI, 8(SP)
+	MOVL         72(BX), SI
+	MOVL         SI, 12(SP)
+	MOVL         96(BX), SI
+	MOVL         SI, 16(SP)
+	MOVL         120(BX), SI
+	MOVL         SI, 20(SP)
+	MOVL         144(BX), SI
+	MOVL         SI, 24(SP)
+	MOVL         168(BX), SI
+	MOVL         SI, 28(SP)
+	ADDQ         $0x000000c0, BX
 
 batch:
 	VCVTPH2PS (SP), Z4
 	CMPQ      DX, $0x10
 	JLT       ready
-	MOVL      192(CX), BX
-	MOVL      BX, (SP)
-	MOVL      216(CX), BX
-	MOVL      BX, 4(SP)
-	MOVL      240(CX), BX
-	MOVL      BX, 8(SP)
-	MOVL      264(CX), BX
-	MOVL      BX, 12(SP)
-	MOVL      288(CX), BX
-	MOVL      BX, 16(SP)
-	MOVL      312(CX), BX
-	MOVL      BX, 20(SP)
-	MOVL      336(CX), BX
-	MOVL      BX, 24(SP)
-	MOVL      360(CX), BX
-	MOVL      BX, 28(SP)
+	MOVL      (BX), SI
+	MOVL      SI, (SP)
+	MOVL      24(BX), SI
+	MOVL      SI, 4(SP)
+	MOVL      48(BX), SI
+	MOVL      SI, 8(SP)
+	MOVL      72(BX), SI
+	MOVL      SI, 12(SP)
+	MOVL      96(BX), SI
+	MOVL      SI, 16(SP)
+	MOVL      120(BX), SI
+	MOVL      SI, 20(SP)
+	MOVL      144(BX), SI
+	MOVL      SI, 24(SP)
+	MOVL      168(BX), SI
+	MOVL      SI, 28(SP)
+	ADDQ      $0x000000c0, BX
 
 ready:
 	VFPCLASSPSZ      $0x99, Z4, K1
@@ -2155,8 +1891,9 @@ rest:
 	JZ    done
 
 block:
-	MOVL             (CX), BX
-	MOVL             BX, 96(SP)
+	MOVL             (BX), SI
+	MOVL             SI, 96(SP)
+	ADDQ             $0x00000018, BX
 	VCVTPH2PS        96(SP), Z4
 	VCMPPS           $0x03, Z4, Z4, K1
 	VPBROADCASTD     k13<>+0(SB), K1, Z4

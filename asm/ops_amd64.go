@@ -61,7 +61,9 @@ func (o *Ops) avx2() {
 		F32: halfBytesShiftF32AVX2, BF16: halfBytesShiftBF16AVX2, F16: halfBytesShiftF16AVX2,
 	}
 	o.movesAVX2()
-	o.special = [3]func(counts *uint32, src *byte, n int){F32: specialF32AVX2, BF16: specialBF16AVX2, F16: specialF16AVX2}
+	o.special = [3]func(counts *uint32, src *byte, n int){
+		F32: with(special32AVX2, infinities[F32]), BF16: with(special16AVX2, infinities[BF16]), F16: with(special16AVX2, infinities[F16]),
+	}
 	o.absmax, o.nearest, o.int8 = absmaxAVX2, nearestAVX2, int8AVX2
 	o.cast = [3][3]func(dst, src *byte, n int){
 		F32:  {castF32ToF32AVX2, castF32ToBF16AVX2, castF32ToF16AVX2},
@@ -81,19 +83,30 @@ func (o *Ops) movesAVX2() {
 	o.pick = pickAVX2
 	o.transpose[1] = transpose1AVX2
 	o.transpose[2], o.transpose[4], o.transpose[8] = transpose2AVX2, transpose4AVX2, transpose8AVX2
-	o.swap[2], o.swap[4], o.swap[8] = swap2AVX2, swap4AVX2, swap8AVX2
+	o.swapBy(swapAVX2)
 	o.lanes, o.spread, o.fields = lanesAVX2, spreadAVX2, fieldsAVX2
+}
+
+// swapBy turns around the bytes of numbers of each size by their orders.
+func (o *Ops) swapBy(kernel func(dst, src, order *byte, n int)) {
+	for _, size := range []int{2, 4, 8} {
+		order := new([16]byte)
+		for i := range order {
+			order[i] = byte(i ^ (size - 1))
+		}
+		o.swap[size] = with(kernel, &order[0])
+	}
 }
 
 // One row per kind, for each type.
 var blocksAVX2 = [3][Kinds]func(dst, src *byte, n int){
 	F32: {
-		Q4_0:    q4_0F32AVX2,
+		Q4_0:    with(bookedF32AVX2, &minus8Values[0]),
 		Q4_1:    q4_1F32AVX2,
 		Q5_0:    q5_0F32AVX2,
 		Q5_1:    q5_1F32AVX2,
-		Q8_0:    q8_0F32AVX2,
-		Q8_1:    q8_1F32AVX2,
+		Q8_0:    with(q8F32AVX2, 34),
+		Q8_1:    with(q8F32AVX2, 36),
 		Q2_K:    q2_KF32AVX2,
 		Q3_K:    q3_KF32AVX2,
 		Q4_K:    q4_KF32AVX2,
@@ -107,7 +120,7 @@ var blocksAVX2 = [3][Kinds]func(dst, src *byte, n int){
 		IQ2_S:   iq2_SF32AVX2,
 		IQ3_XXS: iq3_XXSF32AVX2,
 		IQ3_S:   iq3_SF32AVX2,
-		IQ4_NL:  iq4_NLF32AVX2,
+		IQ4_NL:  with(bookedF32AVX2, &iq4Values[0]),
 		IQ4_XS:  iq4_XSF32AVX2,
 		TQ1_0:   tq1_0F32AVX2,
 		TQ2_0:   tq2_0F32AVX2,
@@ -121,8 +134,8 @@ var blocksAVX2 = [3][Kinds]func(dst, src *byte, n int){
 		Q4_1:    q4_1BF16AVX2,
 		Q5_0:    q5_0BF16AVX2,
 		Q5_1:    q5_1BF16AVX2,
-		Q8_0:    q8_0BF16AVX2,
-		Q8_1:    q8_1BF16AVX2,
+		Q8_0:    with(q8BF16AVX2, 34),
+		Q8_1:    with(q8BF16AVX2, 36),
 		Q2_K:    q2_KBF16AVX2,
 		Q3_K:    q3_KBF16AVX2,
 		Q4_K:    q4_KBF16AVX2,
@@ -146,12 +159,12 @@ var blocksAVX2 = [3][Kinds]func(dst, src *byte, n int){
 		Q2_0:    q2_0BF16AVX2,
 	},
 	F16: {
-		Q4_0:    q4_0F16AVX2,
+		Q4_0:    with(bookedF16AVX2, &minus8Values[0]),
 		Q4_1:    q4_1F16AVX2,
 		Q5_0:    q5_0F16AVX2,
 		Q5_1:    q5_1F16AVX2,
-		Q8_0:    q8_0F16AVX2,
-		Q8_1:    q8_1F16AVX2,
+		Q8_0:    with(q8F16AVX2, 34),
+		Q8_1:    with(q8F16AVX2, 36),
 		Q2_K:    q2_KF16AVX2,
 		Q3_K:    q3_KF16AVX2,
 		Q4_K:    q4_KF16AVX2,
@@ -165,7 +178,7 @@ var blocksAVX2 = [3][Kinds]func(dst, src *byte, n int){
 		IQ2_S:   iq2_SF16AVX2,
 		IQ3_XXS: iq3_XXSF16AVX2,
 		IQ3_S:   iq3_SF16AVX2,
-		IQ4_NL:  iq4_NLF16AVX2,
+		IQ4_NL:  with(bookedF16AVX2, &iq4Values[0]),
 		IQ4_XS:  iq4_XSF16AVX2,
 		TQ1_0:   tq1_0F16AVX2,
 		TQ2_0:   tq2_0F16AVX2,

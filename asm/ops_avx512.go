@@ -19,12 +19,12 @@ func (o *Ops) avx512() {
 // One row per kind, for each type.
 var blocksAVX512 = [3][Kinds]func(dst, src *byte, n int){
 	F32: {
-		Q4_0:    booked(bookedF32AVX512, &minus8Values),
+		Q4_0:    with(bookedF32AVX512, &minus8Values[0]),
 		Q4_1:    q4_1F32AVX512,
 		Q5_0:    q5_0F32AVX512,
 		Q5_1:    q5_1F32AVX512,
-		Q8_0:    q8_0F32AVX512,
-		Q8_1:    q8_1F32AVX512,
+		Q8_0:    with(q8F32AVX512, 34),
+		Q8_1:    with(q8F32AVX512, 36),
 		Q2_K:    q2_KF32AVX512,
 		Q3_K:    q3_KF32AVX512,
 		Q4_K:    q4_KF32AVX512,
@@ -38,7 +38,7 @@ var blocksAVX512 = [3][Kinds]func(dst, src *byte, n int){
 		IQ2_S:   iq2_SF32AVX512,
 		IQ3_XXS: iq3_XXSF32AVX512,
 		IQ3_S:   iq3_SF32AVX512,
-		IQ4_NL:  booked(bookedF32AVX512, &iq4Values),
+		IQ4_NL:  with(bookedF32AVX512, &iq4Values[0]),
 		IQ4_XS:  iq4_XSF32AVX512,
 		TQ1_0:   tq1_0F32AVX512,
 		TQ2_0:   tq2_0F32AVX512,
@@ -48,12 +48,12 @@ var blocksAVX512 = [3][Kinds]func(dst, src *byte, n int){
 		Q2_0:    q2_0F32AVX512,
 	},
 	BF16: {
-		Q4_0:    booked(bookedBF16AVX512, &minus8Values),
+		Q4_0:    with(bookedBF16AVX512, &minus8Values[0]),
 		Q4_1:    q4_1BF16AVX512,
 		Q5_0:    q5_0BF16AVX512,
 		Q5_1:    q5_1BF16AVX512,
-		Q8_0:    q8_0BF16AVX512,
-		Q8_1:    q8_1BF16AVX512,
+		Q8_0:    with(q8BF16AVX512, 34),
+		Q8_1:    with(q8BF16AVX512, 36),
 		Q2_K:    q2_KBF16AVX512,
 		Q3_K:    q3_KBF16AVX512,
 		Q4_K:    q4_KBF16AVX512,
@@ -67,7 +67,7 @@ var blocksAVX512 = [3][Kinds]func(dst, src *byte, n int){
 		IQ2_S:   iq2_SBF16AVX512,
 		IQ3_XXS: iq3_XXSBF16AVX512,
 		IQ3_S:   iq3_SBF16AVX512,
-		IQ4_NL:  booked(bookedBF16AVX512, &iq4Values),
+		IQ4_NL:  with(bookedBF16AVX512, &iq4Values[0]),
 		IQ4_XS:  iq4_XSBF16AVX512,
 		TQ1_0:   tq1_0BF16AVX512,
 		TQ2_0:   tq2_0BF16AVX512,
@@ -77,12 +77,12 @@ var blocksAVX512 = [3][Kinds]func(dst, src *byte, n int){
 		Q2_0:    q2_0BF16AVX512,
 	},
 	F16: {
-		Q4_0:    booked(bookedF16AVX512, &minus8Values),
+		Q4_0:    with(bookedF16AVX512, &minus8Values[0]),
 		Q4_1:    q4_1F16AVX512,
 		Q5_0:    q5_0F16AVX512,
 		Q5_1:    q5_1F16AVX512,
-		Q8_0:    q8_0F16AVX512,
-		Q8_1:    q8_1F16AVX512,
+		Q8_0:    with(q8F16AVX512, 34),
+		Q8_1:    with(q8F16AVX512, 36),
 		Q2_K:    q2_KF16AVX512,
 		Q3_K:    q3_KF16AVX512,
 		Q4_K:    q4_KF16AVX512,
@@ -96,7 +96,7 @@ var blocksAVX512 = [3][Kinds]func(dst, src *byte, n int){
 		IQ2_S:   iq2_SF16AVX512,
 		IQ3_XXS: iq3_XXSF16AVX512,
 		IQ3_S:   iq3_SF16AVX512,
-		IQ4_NL:  booked(bookedF16AVX512, &iq4Values),
+		IQ4_NL:  with(bookedF16AVX512, &iq4Values[0]),
 		IQ4_XS:  iq4_XSF16AVX512,
 		TQ1_0:   tq1_0F16AVX512,
 		TQ2_0:   tq2_0F16AVX512,
@@ -105,12 +105,4 @@ var blocksAVX512 = [3][Kinds]func(dst, src *byte, n int){
 		Q1_0:    q1_0F16AVX512,
 		Q2_0:    q2_0F16AVX512,
 	},
-}
-
-// minus8Values is what the nibbles of Q4_0 come to.
-var minus8Values = [16]float32{-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7}
-
-// booked gives a kernel of nibbles its book.
-func booked(kernel func(dst, src *byte, book *float32, n int), book *[16]float32) func(dst, src *byte, n int) {
-	return func(dst, src *byte, n int) { kernel(dst, src, &book[0], n) }
 }

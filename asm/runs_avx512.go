@@ -45,7 +45,7 @@ func (o *Ops) runsAVX512() {
 	o.halfBytes = [3]func(dst, src *byte, a, b *float32, book *float32, shift *uint64, chunks, n int){
 		F32: halfBytesShiftF32AVX512, BF16: halfBytesShiftBF16AVX512, F16: halfBytesShiftF16AVX512,
 	}
-	o.swap[2], o.swap[4], o.swap[8] = swapBy(2), swapBy(4), swapBy(8)
+	o.swapBy(swapAVX512)
 	o.lanes, o.spread, o.fields = lanesAVX512, spreadAVX512, fieldsAVX512
 	o.absmax, o.nearest, o.int8 = absmaxAVX512, nearestAVX512, int8AVX512
 	o.cast = [3][3]func(dst, src *byte, n int){
@@ -58,15 +58,6 @@ func (o *Ops) runsAVX512() {
 // sameWords is a cast of a type to itself: words above infinity become the NaN.
 func sameWords(infinity, nan uint16) func(dst, src *byte, n int) {
 	return func(dst, src *byte, n int) { castSameAVX512(dst, src, &infinity, &nan, n) }
-}
-
-// swapBy turns around the bytes of numbers of a size.
-func swapBy(size int) func(dst, src *byte, n int) {
-	var order [16]byte
-	for i := range order {
-		order[i] = byte(i ^ (size - 1))
-	}
-	return func(dst, src *byte, n int) { swapAVX512(dst, src, &order[0], n) }
 }
 
 // A nibblesKernel is told where in a byte the first of two codes lies.

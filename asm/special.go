@@ -10,6 +10,9 @@ var exponents = [...]struct{ mask, low uint64 }{
 	F16:  {0x7C00_7C00_7C00_7C00, 0x0400_0400_0400_0400},
 }
 
+// infinities are the bits of infinity.
+var infinities = [...]uint32{F32: 0x7F800000, BF16: 0x7F80, F16: 0x7C00}
+
 const (
 	signs = 0x8000_8000_8000_8000
 	// specialRounds is how many times 64 bytes a kernel counts in 16 bits.
@@ -54,16 +57,15 @@ func scalarSpecial(t Type, p []byte) (nan, inf int) {
 }
 
 func specialOf(t Type, p []byte) (nan, inf int) {
-	most := [...]uint32{F32: 0x7F800000, BF16: 0x7F80, F16: 0x7C00}[t]
 	for size := t.Size(); len(p) > 0; p = p[size:] {
 		magnitude := uint32(u16(p)) & 0x7FFF
 		if size == 4 {
 			magnitude = u32(p) & 0x7FFFFFFF
 		}
 		switch {
-		case magnitude > most:
+		case magnitude > infinities[t]:
 			nan++
-		case magnitude == most:
+		case magnitude == infinities[t]:
 			inf++
 		}
 	}

@@ -10,8 +10,10 @@ import (
 // must be set before the loop, and what is done for each block.
 type layout struct {
 	name  string
+	takes string   // a parameter before the count
+	to    []target // nil for all
 	elems int
-	bytes int
+	bytes int  // 0 where the kernel is told
 	plain bool // affine: rounding must not turn signs
 	set   func(*kernel)
 	block func(*kernel)
@@ -21,7 +23,10 @@ type layout struct {
 
 func blockKernels() {
 	for _, l := range layouts() {
-		for _, t := range targets {
+		if l.to == nil {
+			l.to = targets
+		}
+		for _, t := range l.to {
 			blockKernel(l, t.name, &kernel{wide: t.wide, narrow: t.narrow, shared: map[string]VecVirtual{}})
 		}
 	}
@@ -29,10 +34,10 @@ func blockKernels() {
 
 func layouts() []layout {
 	return []layout{
-		bytesLayout("q8_0", 32, 34, 2, half),
-		bytesLayout("q8_1", 32, 36, 4, half),
-		bytesLayout("q8_K", 256, 292, 4, single),
-		{name: "q4_0", elems: 32, bytes: 18, set: setNibbles, block: lookedBlock(2, halfAtFront, minus8Values), two: twoQ40},
+		{name: "q8", takes: ", size int", elems: 32, set: holding(toWords), block: q8},
+		{name: "q8_K", elems: 256, bytes: 292, set: holding(toWords), block: q8K},
+		{name: "booked", takes: ", book *int8", to: []target{toF32, toF16}, elems: 32, bytes: 18, set: keepBook, block: booked},
+		{name: "q4_0", to: []target{toBF16}, elems: 32, bytes: 18, set: setNibbles, block: lookedBlock(minus8Values), two: twoQ40},
 		{name: "q4_1", elems: 32, bytes: 20, plain: true, set: setNibbles, block: q4_1, two: twoQ41},
 		{name: "q5_0", elems: 32, bytes: 22, set: setFives, block: q5_0},
 		{name: "q5_1", elems: 32, bytes: 24, plain: true, set: setFives, block: q5_1, odd: halvesOddAt(0)},
@@ -41,7 +46,7 @@ func layouts() []layout {
 		{name: "q4_K", elems: 256, bytes: 144, plain: true, set: setNibbles, block: q45K(false), odd: signsOdd(0)},
 		{name: "q5_K", elems: 256, bytes: 176, plain: true, set: setFives, block: q45K(true), odd: signsOdd(0)},
 		{name: "q6_K", elems: 256, bytes: 210, set: holding(ofSixes), block: q6K},
-		{name: "iq4_NL", elems: 32, bytes: 18, set: setNibbles, block: lookedBlock(2, halfAtFront, iq4Values), two: twoLooked(18, 2, iq4Values)},
+		{name: "iq4_NL", to: []target{toBF16}, elems: 32, bytes: 18, set: setNibbles, block: lookedBlock(iq4Values), two: twoLooked(18, 2, iq4Values)},
 		{name: "iq4_XS", elems: 256, bytes: 136, set: setNibbles, block: iq4XS, odd: finite(0)},
 		{name: "mxfp4", elems: 32, bytes: 17, set: setNibbles, block: mxfp4},
 		{name: "nvfp4", elems: 64, bytes: 36, set: setNibbles, block: nvfp4},
@@ -61,11 +66,15 @@ func layouts() []layout {
 
 func blockKernel(l layout, target string, k *kernel) {
 	name := l.name + target + "AVX2"
-	TEXT(name, NOSPLIT, "func(dst *byte, src *byte, n int)")
+	TEXT(name, NOSPLIT, "func(dst *byte, src *byte"+l.takes+", n int)")
 	Pragma("noescape")
 	Doc(name + " decodes n blocks.")
 	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
-	n := Load(Param("n"), GP64())
+	step, n := Op(U32(l.bytes)), Load(Param("n"), GP64())
+	if l.bytes == 0 {
+		k.size = Load(Param("size"), GP64())
+		step = k.size
+	}
 	if l.plain && !k.wide && l.two == nil {
 		k.laterSigns(l.elems)
 	}
@@ -85,7 +94,7 @@ func blockKernel(l layout, target string, k *kernel) {
 	}
 	l.block(k)
 	Label("next")
-	ADDQ(U32(l.bytes), k.src)
+	ADDQ(step, k.src)
 	ADDQ(U32(l.elems*k.width()), k.dst)
 	k.unsignWritten("block", 1, n)
 	DECQ(n)
@@ -104,8 +113,6 @@ func blockKernel(l layout, target string, k *kernel) {
 }
 
 // half is the float16 at off in all lanes.
-func half(k *kernel, off int) VecVirtual { return k.half(off) }
-
 func (k *kernel) half(off int) VecVirtual {
 	x, y := XMM(), YMM()
 	VPBROADCASTW(k.from(off), x)
@@ -113,22 +120,25 @@ func (k *kernel) half(off int) VecVirtual {
 	return y
 }
 
-// single is the float32 at off in all lanes.
-func single(k *kernel, off int) VecVirtual {
-	y := YMM()
-	VBROADCASTSS(k.from(off), y)
-	return y
+// q8 is a float16 at the front of a block and 32 signed bytes at its end.
+func q8(k *kernel) {
+	d := k.half(0)
+	turned(d)
+	k.signedBytes(0, Mem{Base: k.src, Index: k.size, Scale: 1, Disp: -32}, d)
 }
 
-// bytesLayout is signed bytes under one scale per block.
-func bytesLayout(name string, elems, bytes, off int, scale func(*kernel, int) VecVirtual) layout {
-	return layout{name: name, elems: elems, bytes: bytes, set: holding(toWords), block: func(k *kernel) {
-		d := scale(k, 0)
-		turned(d)
-		for at := 0; at < elems; at += 32 {
-			k.bytes(at, k.from(off+at), nil, true, func(x VecVirtual) { VMULPS(d, x, x) })
-		}
-	}}
+func q8K(k *kernel) {
+	d := YMM()
+	VBROADCASTSS(k.from(0), d)
+	turned(d)
+	for at := 0; at < 256; at += 32 {
+		k.signedBytes(at, k.from(4+at), d)
+	}
+}
+
+// signedBytes is 32 signed bytes under a turned scale.
+func (k *kernel) signedBytes(at int, codes Mem, d VecVirtual) {
+	k.bytes(at, codes, nil, true, func(x VecVirtual) { VMULPS(d, x, x) })
 }
 
 // setNibbles keeps what nibbles needs.
@@ -164,15 +174,46 @@ var (
 	fp4Values    = [16]float32{0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12}
 )
 
-func halfAtFront(k *kernel) VecVirtual { return k.half(0) }
-
-// lookedBlock is 32 nibbles at off under one scale.
-func lookedBlock(off int, scale func(*kernel) VecVirtual, v [16]float32) func(*kernel) {
+// lookedBlock is 32 nibbles under a float16.
+func lookedBlock(v [16]float32) func(*kernel) {
 	return func(k *kernel) {
-		d := scale(k)
+		d := k.half(0)
 		canonical(d)
-		k.whole(0, k.nibbles(off), v, d)
+		k.lookup(0, k.nibbles(2), k.by(k.constants(v, true), d))
 	}
+}
+
+// keepBook keeps the sixteen signed bytes of a book; where tables are made of them
+// as numbers, turned.
+func keepBook(k *kernel) {
+	setNibbles(k)
+	book := Mem{Base: Load(Param("book"), GP64())}
+	if k.float32() {
+		k.declare("book", func(y VecVirtual) { VBROADCASTI128(book, y) })
+		return
+	}
+	k.book = values{k.local(32), k.local(32)}
+	for i, m := range [2]Mem{k.book.a, k.book.b} {
+		y := YMM()
+		VPMOVSXBD(book.Offset(8*i), y)
+		VCVTDQ2PS(y, y)
+		VXORPS(k.minus, y, y)
+		VMOVUPS(y, m)
+	}
+}
+
+// booked is 32 nibbles, places in a book, under a float16: Q4_0 and IQ4_NL.
+func booked(k *kernel) {
+	d := k.half(0)
+	if !k.float32() {
+		canonical(d)
+		k.lookup(0, k.nibbles(2), k.by(k.book, d))
+		return
+	}
+	turned(d)
+	codes := k.nibbles(2)
+	VPSHUFB(codes, k.shared["book"], codes)
+	k.scaled(0, codes, d, d)
 }
 
 func q4_1(k *kernel) {

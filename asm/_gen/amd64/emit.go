@@ -20,6 +20,8 @@ type kernel struct {
 	wide     bool // numbers stay float32 until they are stored, in their order
 	narrow   bool // and are stored as float16
 	dst, src Register
+	size     Register   // of a block, where that is no constant
+	book     values     // in memory, where it is none either
 	add      VecVirtual // rounding to BF16, of even numbers; may also turn the sign
 	up       Op         // and of odd ones
 	round    uint32     // what add is
@@ -72,11 +74,16 @@ func (k *kernel) width() int {
 	return 2
 }
 
-// targets are the types that kernels write.
-var targets = []struct {
+// A target is a type that kernels write.
+type target struct {
 	name         string
 	wide, narrow bool
-}{{"F32", true, false}, {"BF16", false, false}, {"F16", true, true}}
+}
+
+var (
+	toF32, toBF16, toF16 = target{"F32", true, false}, target{"BF16", false, false}, target{"F16", true, true}
+	targets              = []target{toF32, toBF16, toF16}
+)
 
 // store8 writes eight numbers.
 func (k *kernel) store8(x VecVirtual, at int) {

@@ -50,7 +50,7 @@ func kernels() {
 	spreadKernel()
 	fieldsKernel()
 	pickKernel()
-	swapKernels()
+	swapKernel()
 	columnsKernels()
 	eachKernels()
 	expandKernels()

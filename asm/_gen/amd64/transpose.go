@@ -253,31 +253,25 @@ func spreadKernel() {
 	RET()
 }
 
-// swapKernels turns the bytes of numbers around, 32 bytes at a time.
-func swapKernels() {
-	for _, size := range []int{2, 4, 8} {
-		name := fmt.Sprintf("swap%dAVX2", size)
-		TEXT(name, NOSPLIT, "func(dst *byte, src *byte, n int)")
-		Pragma("noescape")
-		Doc(fmt.Sprintf("%s turns around the bytes of 32 bytes of numbers of %d, n times.", name, size))
-		dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
-		n := Load(Param("n"), GP64())
-		var p []byte
-		for i := range 16 {
-			p = append(p, byte(i/size*size+size-1-i%size))
-		}
-		order := load(bytes32(p...))
-		Label("more")
-		y := YMM()
-		VPSHUFB(order, load(Mem{Base: src}), y)
-		VMOVDQU(y, Mem{Base: dst})
-		ADDQ(Imm(32), src)
-		ADDQ(Imm(32), dst)
-		DECQ(n)
-		JNZ(LabelRef("more"))
-		VZEROUPPER()
-		RET()
-	}
+// swapKernel puts the bytes of sixteen in another order.
+func swapKernel() {
+	TEXT("swapAVX2", NOSPLIT, "func(dst *byte, src *byte, order *byte, n int)")
+	Pragma("noescape")
+	Doc("swapAVX2 puts each sixteen of 32 bytes in an order, n times.")
+	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+	order, n := YMM(), GP64()
+	VBROADCASTI128(Mem{Base: Load(Param("order"), GP64())}, order)
+	Load(Param("n"), n)
+	Label("more")
+	y := YMM()
+	VPSHUFB(order, load(Mem{Base: src}), y)
+	VMOVDQU(y, Mem{Base: dst})
+	ADDQ(Imm(32), src)
+	ADDQ(Imm(32), dst)
+	DECQ(n)
+	JNZ(LabelRef("more"))
+	VZEROUPPER()
+	RET()
 }
 
 // halfBytesKernels is a book of sixteen numbers over one nibble of each byte:

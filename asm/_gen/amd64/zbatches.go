@@ -13,18 +13,19 @@ const batch = 8
 // batches is a kernel of small blocks. A batch of which some scale is infinite or
 // NaN has a second body; blocks that are left are decoded one by one.
 func (z *zkernel) batches(l zlayout, n Register) {
-	fronts := AllocLocal(32)
+	fronts, next := AllocLocal(32), GP64()
+	MOVQ(z.src, next)
 	ifMore := func(blocks int, jump func(Op), label string) {
 		CMPQ(n, Imm(uint64(blocks)))
 		jump(LabelRef(label))
 	}
 	ifMore(batch, JLT, "rest")
-	z.copied(fronts, l, 0, batch)
+	z.copied(fronts, next, l, batch)
 
 	Label("batch")
 	x := z.widened(fronts, l.halves)
 	ifMore(2*batch, JLT, "ready")
-	z.copied(fronts, l, batch, batch)
+	z.copied(fronts, next, l, batch)
 	Label("ready")
 	z.ifOdd(x, l.halves)
 	eight := func() {
@@ -32,7 +33,7 @@ func (z *zkernel) batches(l zlayout, n Register) {
 		of := func(i int) zscales { return zscales{s.at.Offset(4 * i * l.halves)} }
 		for i := 0; i < batch; i += 2 {
 			l.small(z, l.bytes, of(i), of(i+1))
-			z.advance(2*l.bytes, 2*l.elems)
+			z.behind(l, 2)
 		}
 		SUBQ(Imm(batch), n)
 		ifMore(batch, JGE, "batch")
@@ -44,11 +45,11 @@ func (z *zkernel) batches(l zlayout, n Register) {
 	JZ(LabelRef("done"))
 	Label("block")
 	one := AllocLocal(32)
-	z.copied(one, l, 0, 1)
+	z.copied(one, next, l, 1)
 	d := z.widened(one, l.halves)
 	z.settled(d)
 	l.small(z, l.bytes, zkeep(z, d))
-	z.advance(l.bytes, l.elems)
+	z.behind(l, 1)
 	DECQ(n)
 	JNZ(LabelRef("block"))
 	Label("done")
@@ -61,11 +62,19 @@ func (z *zkernel) batches(l zlayout, n Register) {
 	JMP(LabelRef("rest"))
 }
 
-// copied puts the float16 at the front of n blocks from the first on side by
-// side.
-func (z *zkernel) copied(to Mem, l zlayout, first, n int) {
+// behind goes to where n blocks end.
+func (z *zkernel) behind(l zlayout, n int) {
+	z.advance(n*l.bytes, n*l.elems)
+	if l.bytes == 0 {
+		LEAQ(Mem{Base: z.src, Index: z.size, Scale: uint8(n)}, z.src)
+	}
+}
+
+// copied puts the float16 at the front of n blocks side by side and goes to where
+// these end.
+func (z *zkernel) copied(to Mem, from Register, l zlayout, n int) {
 	for i := range n {
-		r, m := GP32(), z.from(l.bytes*(first+i))
+		r, m := GP32(), Mem{Base: from, Disp: i * l.bytes}
 		if l.halves == 1 {
 			MOVWLZX(m, r)
 			MOVW(r.As16(), to.Offset(2*i))
@@ -73,6 +82,12 @@ func (z *zkernel) copied(to Mem, l zlayout, first, n int) {
 			MOVL(m, r)
 			MOVL(r, to.Offset(4*i))
 		}
+		if l.bytes == 0 {
+			ADDQ(z.size, from)
+		}
+	}
+	if l.bytes > 0 {
+		ADDQ(U32(n*l.bytes), from)
 	}
 }
 

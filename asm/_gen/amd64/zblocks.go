@@ -12,7 +12,7 @@ type zlayout struct {
 	name   string
 	params string // between the source and the count
 	elems  int
-	bytes  int
+	bytes  int // 0 where the kernel is told
 	sign   sign
 	set    func(*zkernel)
 	block  func(*zkernel)
@@ -50,10 +50,9 @@ func zblockKernels() {
 
 func zlayouts() []zlayout {
 	return []zlayout{
-		{name: "q8_0", elems: 32, bytes: 34, sign: minus, halves: 1, small: zq8(2)},
-		{name: "q8_1", elems: 32, bytes: 36, sign: minus, halves: 1, small: zq8(4)},
+		{name: "q8", params: ", size int", elems: 32, sign: minus, set: setSize, halves: 1, small: zq8},
 		{name: "q8_K", elems: 256, bytes: 292, sign: minus, scales: zfront{0, oneSingle}, block: zq8K},
-		{name: "booked", params: ", book *float32", elems: 32, bytes: 18, sign: minus, set: setBook, halves: 1, small: zbooked},
+		{name: "booked", params: ", book *int8", elems: 32, bytes: 18, sign: minus, set: setBook, halves: 1, small: zbooked},
 		{name: "q4_1", elems: 32, bytes: 20, sign: either, set: setCounted, halves: 2, small: zq4_1},
 		{name: "q5_0", elems: 32, bytes: 22, sign: minus, set: setFifths, halves: 1, small: zq5_0},
 		{name: "q5_1", elems: 32, bytes: 24, sign: either, set: setFifths, halves: 2, small: zq5_1},

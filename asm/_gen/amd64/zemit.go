@@ -27,6 +27,7 @@ type zkernel struct {
 	short        bool // rounds to words by one instruction
 	sign         sign
 	dst, src     Register
+	size         Register              // of a block, where that is no constant
 	tops         VecVirtual            // 8000 in each word, to F32 and F16 in each dword
 	ones         VecVirtual            // 1 in each word
 	upper, lower VecVirtual            // where the words of two registers of dwords lie

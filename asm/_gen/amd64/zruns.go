@@ -76,7 +76,9 @@ func zpairs(z *zkernel, name string, chunks Register, in, elems int, two, one fu
 
 // advance moves on by so many bytes of codes and so many numbers.
 func (z *zkernel) advance(in, elems int) {
-	ADDQ(U32(in), z.src)
+	if in > 0 {
+		ADDQ(U32(in), z.src)
+	}
 	ADDQ(U32(elems*z.width()), z.dst)
 }
 

@@ -8,15 +8,15 @@ import (
 
 // The small blocks: bytes, nibbles, and nibbles with fifth bits.
 
-// zq8 is 32 signed bytes at off.
-func zq8(off int) func(*zkernel, int, ...zscales) {
-	return func(z *zkernel, bytes int, s ...zscales) {
-		for i, s := range s {
-			at := i*bytes + off
-			a, b := zsigned(z.from(at)), zsigned(z.from(at+16))
-			zfloats(a, b)
-			z.put(32*i, s.by(a, 0), s.by(b, 0))
-		}
+func setSize(z *zkernel) { z.size = Load(Param("size"), GP64()) }
+
+// zq8 is 32 signed bytes at the end of a block.
+func zq8(z *zkernel, _ int, s ...zscales) {
+	for i, s := range s {
+		codes := Mem{Base: z.src, Index: z.size, Scale: uint8(i + 1), Disp: -32}
+		a, b := zsigned(codes), zsigned(codes.Offset(16))
+		zfloats(a, b)
+		z.put(32*i, s.by(a, 0), s.by(b, 0))
 	}
 }
 
@@ -33,8 +33,9 @@ func zq8K(z *zkernel) {
 }
 
 func setBook(z *zkernel) {
-	book := Load(Param("book"), GP64())
-	z.declare("values", func() VecVirtual { return zload(Mem{Base: book}) })
+	book := zsigned(Mem{Base: Load(Param("book"), GP64())})
+	zfloats(book)
+	z.shared["values"] = book
 	setIndex(z)
 }
 
