@@ -4,30 +4,20 @@
 
 package asm
 
-// q8_0BF16NEON works like the scalar function of its entry.
+// q8BF16NEON works like the scalar function of its entry.
 //
 //go:noescape
-func q8_0BF16NEON(dst *byte, src *byte, n int)
-
-// q8_1BF16NEON works like the scalar function of its entry.
-//
-//go:noescape
-func q8_1BF16NEON(dst *byte, src *byte, n int)
+func q8BF16NEON(dst *byte, src *byte, size int, n int)
 
 // q8_KBF16NEON works like the scalar function of its entry.
 //
 //go:noescape
 func q8_KBF16NEON(dst *byte, src *byte, n int)
 
-// q4_0BF16NEON works like the scalar function of its entry.
+// bookedBF16NEON works like the scalar function of its entry.
 //
 //go:noescape
-func q4_0BF16NEON(dst *byte, src *byte, n int)
-
-// iq4_NLBF16NEON works like the scalar function of its entry.
-//
-//go:noescape
-func iq4_NLBF16NEON(dst *byte, src *byte, n int)
+func bookedBF16NEON(dst *byte, src *byte, book *int8, n int)
 
 // mxfp4BF16NEON works like the scalar function of its entry.
 //

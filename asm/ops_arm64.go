@@ -10,7 +10,8 @@ func (o *Ops) arch(f Features) {
 	}
 	o.level = NEON
 	o.blocks[BF16] = [Kinds]func(dst, src *byte, n int){
-		Q8_0: q8_0BF16NEON, Q8_1: q8_1BF16NEON, Q8_K: q8_KBF16NEON, Q4_0: q4_0BF16NEON, IQ4_NL: iq4_NLBF16NEON, MXFP4: mxfp4BF16NEON,
+		Q8_0: with(q8BF16NEON, 34), Q8_1: with(q8BF16NEON, 36), Q8_K: q8_KBF16NEON,
+		Q4_0: with(bookedBF16NEON, &minus8Values[0]), IQ4_NL: with(bookedBF16NEON, &iq4Values[0]), MXFP4: mxfp4BF16NEON,
 		Q4_K: q4_KBF16NEON, Q6_K: q6_KBF16NEON,
 	}
 	o.float8[BF16] = [Floats8]float8Kernel{E4M3: float8E4M3BF16NEON, E5M2: float8E5M2BF16NEON}

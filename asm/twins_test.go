@@ -14,7 +14,7 @@ func TestNoTwoKernelsDifferOnlyInConstants(t *testing.T) {
 	if os.Getenv("LEVELS") != "" {
 		t.Skip("the texts are not where the emulator is, and the same everywhere")
 	}
-	for _, name := range []string{"kernels_amd64.s", "kernels_avx512_amd64.s", "kernels_bf16_amd64.s"} {
+	for _, name := range []string{"kernels_amd64.s", "kernels_avx512_amd64.s", "kernels_bf16_amd64.s", "kernels_arm64.s"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -44,7 +44,7 @@ func TestNoTwoKernelsDifferOnlyInConstants(t *testing.T) {
 }
 
 // registersIn finds registers, which are renamed in the order of their use.
-var registersIn = regexp.MustCompile(`\b([XYZK]\d+|R\d+|[ABCD][XLH]|[SD]I|[SB]P)\b`)
+var registersIn = regexp.MustCompile(`\b([XYZKV]\d+|R\d+|[ABCD][XLH]|[SD]I|[SB]P)\b`)
 
 // numbersIn finds constants: immediate ones, those in memory, and offsets.
 var numbersIn = regexp.MustCompile(`\$0x[0-9a-f]+|k\d+<>|\$-?\d+|-?\d+\(|\b0x[0-9a-f]+\(`)

@@ -1,5 +1,7 @@
 package main
 
+import "strings"
+
 // Constants of every kernel.
 const (
 	one     = 31 // 1 in dwords
@@ -19,35 +21,42 @@ func (g *gen) constants() {
 }
 
 // A layout is one block type; block decodes one, from R1 to R0, which it moves.
+// What a kernel takes before the count is in R8.
 type layout struct {
 	name  string
-	bytes int
+	takes string
+	bytes string // as an operand
 	set   func(g *gen)
 	block func(g *gen)
 }
 
 func blockKernels(g *gen) {
 	for _, l := range []layout{
-		{"q8_0", 34, nil, bytesBlock(2, 32, (*gen).halfScale)},
-		{"q8_1", 36, nil, bytesBlock(4, 32, (*gen).halfScale)},
-		{"q8_K", 292, nil, bytesBlock(4, 256, (*gen).singleScale)},
-		{"q4_0", 18, bookOf(-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7), nibbleBlock(2, (*gen).halfScale)},
-		{"iq4_NL", 18, bookOf(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113), nibbleBlock(2, (*gen).halfScale)},
-		{"mxfp4", 17, bookOf(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12), nibbleBlock(1, (*gen).listedScale)},
-		{"q4_K", 144, nil, q4K},
-		{"q6_K", 210, func(g *gen) { g.set(three, "B16", 3); g.set(minus32, "B16", 32) }, q6K},
+		{"q8", "size int, ", "R8", nil, q8},
+		{"q8_K", "", "$292", nil, q8K},
+		{"booked", "book *int8, ", "$18", takeBook, nibbleBlock(2, (*gen).halfScale)},
+		{"mxfp4", "", "$17", fp4Book, nibbleBlock(1, (*gen).listedScale)},
+		{"q4_K", "", "$144", nil, q4K},
+		{"q6_K", "", "$210", func(g *gen) { g.set(three, "B16", 3); g.set(minus32, "B16", 32) }, q6K},
 	} {
-		g.text(l.name+"BF16NEON", "dst *byte, src *byte, n int", 24)
+		at := 16
+		if l.takes != "" {
+			at = 24
+		}
+		g.text(l.name+"BF16NEON", "dst *byte, src *byte, "+l.takes+"n int", at+8)
 		g.op("MOVD dst+0(FP), R0")
 		g.op("MOVD src+8(FP), R1")
-		g.op("MOVD n+16(FP), R2")
+		if name, _, takes := strings.Cut(l.takes, " "); takes {
+			g.op("MOVD %s+16(FP), R8", name)
+		}
+		g.op("MOVD n+%d(FP), R2", at)
 		g.constants()
 		if l.set != nil {
 			l.set(g)
 		}
 		g.line("block:")
 		l.block(g)
-		g.op("ADD $%d, R1", l.bytes)
+		g.op("ADD %s, R1", l.bytes)
 		g.op("SUBS $1, R2")
 		g.op("BNE block")
 		g.op("RET")
@@ -118,12 +127,6 @@ func (g *gen) float16(v, off int) {
 
 func (g *gen) halfScale() { g.float16(16, 0) }
 
-func (g *gen) singleScale() {
-	g.op("MOVWU (R1), R3")
-	g.op("VDUP R3, V16.S4")
-	g.quieted(16)
-}
-
 func (g *gen) listedScale() {
 	g.op("MOVD $·mxfp4Scales(SB), R4")
 	g.op("MOVBU (R1), R3")
@@ -131,27 +134,34 @@ func (g *gen) listedScale() {
 	g.op("VDUP R3, V16.S4")
 }
 
-func bytesBlock(off, elems int, scale func(*gen)) func(*gen) {
-	return func(g *gen) {
-		scale(g)
-		for at := 0; at < elems; at += 16 {
-			g.load(0, off+at)
-			g.scaled()
-		}
+// q8 is a float16 at the front of a block and 32 signed bytes at its end.
+func q8(g *gen) {
+	g.halfScale()
+	g.op("ADD R8, R1, R4")
+	g.op("SUB $32, R4")
+	for range 2 {
+		g.op("VLD1.P 16(R4), [V0.B16]")
+		g.scaled()
 	}
 }
 
-// bookOf keeps sixteen signed bytes.
-func bookOf(values ...int8) func(*gen) {
-	return func(g *gen) {
-		for i := range 2 {
-			var w uint64
-			for j, v := range values[8*i : 8*i+8] {
-				w |= uint64(uint8(v)) << (8 * j)
-			}
-			g.op("MOVD $%#x, R3", w)
-			g.op("VMOV R3, V%d.D[%d]", book, i)
-		}
+func q8K(g *gen) {
+	g.op("MOVWU (R1), R3")
+	g.op("VDUP R3, V16.S4")
+	g.quieted(16)
+	for at := 4; at < 292-32; at += 16 {
+		g.load(0, at)
+		g.scaled()
+	}
+}
+
+func takeBook(g *gen) { g.op("VLD1 (R8), [V%d.B16]", book) }
+
+// fp4Book is twice the values of FP4: 0, 1, 2, 3, 4, 6, 8, 12, and these negative.
+func fp4Book(g *gen) {
+	for i, w := range []uint64{0x0C08060403020100, 0xF4F8FAFCFDFEFF00} {
+		g.op("MOVD $%#x, R3", w)
+		g.op("VMOV R3, V%d.D[%d]", book, i)
 	}
 }
 
