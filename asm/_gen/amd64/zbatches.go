@@ -6,26 +6,30 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// A batch is eight blocks whose float16 are made ready together. They are copied
-// while the batch before is decoded: a load over several young stores waits.
+// A batch is eight blocks whose float16 are made ready together. A gather brings
+// them while the batch before is decoded; a load over several young stores would
+// wait.
 const batch = 8
 
 // batches is a kernel of small blocks. A batch of which some scale is infinite or
 // NaN has a second body; blocks that are left are decoded one by one.
 func (z *zkernel) batches(l zlayout, n Register) {
-	fronts, next := AllocLocal(32), GP64()
-	MOVQ(z.src, next)
-	ifMore := func(blocks int, jump func(Op), label string) {
-		CMPQ(n, Imm(uint64(blocks)))
-		jump(LabelRef(label))
-	}
-	ifMore(batch, JLT, "rest")
-	z.copied(fronts, next, l, batch)
+	CMPQ(n, Imm(batch))
+	JLT(LabelRef("rest"))
+	places, next, x := YMM(), ZMM(), ZMM()
+	z.fronts(l, places)
+	z.gathered(z.from(0), places, l.halves, next)
 
 	Label("batch")
-	x := z.widened(fronts, l.halves)
-	ifMore(2*batch, JLT, "ready")
-	z.copied(fronts, next, l, batch)
+	VMOVAPS(next, x)
+	CMPQ(n, Imm(2*batch))
+	JLT(LabelRef("ready"))
+	ahead := z.from(batch * l.bytes)
+	if l.bytes == 0 {
+		ahead = Mem{Base: GP64()}
+		LEAQ(Mem{Base: z.src, Index: z.size, Scale: batch}, ahead.Base)
+	}
+	z.gathered(ahead, places, l.halves, next)
 	Label("ready")
 	z.ifOdd(x, l.halves)
 	eight := func() {
@@ -36,7 +40,8 @@ func (z *zkernel) batches(l zlayout, n Register) {
 			z.behind(l, 2)
 		}
 		SUBQ(Imm(batch), n)
-		ifMore(batch, JGE, "batch")
+		CMPQ(n, Imm(batch))
+		JGE(LabelRef("batch"))
 	}
 	z.finite(eight)
 
@@ -44,9 +49,9 @@ func (z *zkernel) batches(l zlayout, n Register) {
 	TESTQ(n, n)
 	JZ(LabelRef("done"))
 	Label("block")
-	one := AllocLocal(32)
-	z.copied(one, next, l, 1)
-	d := z.widened(one, l.halves)
+	one, d := YMM(), ZMM()
+	VPBROADCASTD(z.from(0), one)
+	VCVTPH2PS(one, d)
 	z.settled(d)
 	l.small(z, l.bytes, zkeep(z, d))
 	z.behind(l, 1)
@@ -70,36 +75,34 @@ func (z *zkernel) behind(l zlayout, n int) {
 	}
 }
 
-// copied puts the float16 at the front of n blocks side by side and goes to where
-// these end.
-func (z *zkernel) copied(to Mem, from Register, l zlayout, n int) {
-	for i := range n {
-		r, m := GP32(), Mem{Base: from, Disp: i * l.bytes}
-		if l.halves == 1 {
-			MOVWLZX(m, r)
-			MOVW(r.As16(), to.Offset(2*i))
-		} else {
-			MOVL(m, r)
-			MOVL(r, to.Offset(4*i))
-		}
-		if l.bytes == 0 {
-			ADDQ(z.size, from)
-		}
+// fronts is where the blocks of a batch begin.
+func (z *zkernel) fronts(l zlayout, places VecVirtual) {
+	var at [batch]uint32
+	for i := range at {
+		at[i] = uint32(i * max(1, l.bytes))
 	}
-	if l.bytes > 0 {
-		ADDQ(U32(n*l.bytes), from)
+	VMOVDQU(dwords(at[:]...), places)
+	if l.bytes == 0 {
+		size := YMM()
+		VPBROADCASTD(z.size.(GPVirtual).As32(), size)
+		VPMULLD(size, places, places)
 	}
 }
 
-// widened makes float32 of eight float16, or of sixteen.
-func (z *zkernel) widened(m Mem, halves int) VecVirtual {
-	x := ZMM()
-	if halves == 1 {
-		VCVTPH2PS(m, x.AsY())
-	} else {
-		VCVTPH2PS(m, x)
+// gathered is the float16 at the fronts of eight blocks as float32, one or two of
+// each.
+func (z *zkernel) gathered(from Mem, places VecVirtual, halves int, x VecVirtual) {
+	y, each := YMM(), K()
+	KXNORB(K0, K0, each)
+	VPXOR(y, y, y)
+	from.Index, from.Scale = places, 1
+	VPGATHERDD(from, each, y)
+	if halves == 2 {
+		VCVTPH2PS(y, x)
+		return
 	}
-	return x
+	VPMOVDW(y, y.AsX())
+	VCVTPH2PS(y.AsX(), x.AsY())
 }
 
 // special is the classes of numbers that are infinite or NaN: quiet, of both signs,
