@@ -59,14 +59,14 @@ func (f float8) smallRuns(k *runs) {
 	SHLQ(Imm(5), s.last)
 	LEAQ(Mem{Base: k.src, Index: s.last, Scale: 1, Disp: -32}, s.last)
 	k.spreadQuads(k.from(0), s.codes)
-	s.enlarge(k.minus, k.a)
+	s.enlarge(k.a)
 	next := GP64()
 	Label("again")
 	times, products := load(s.times), load(s.products)
 	LEAQ(Mem{Base: k.a, Disp: 4}, next)
 	CMPQ(k.n, Imm(1))
 	CMOVQEQ(k.a, next)
-	s.enlarge(k.minus, next)
+	s.enlarge(next)
 	s.words = s.worded(times)
 	s.counts = s.counted(products)
 	s.begin(k)
@@ -106,11 +106,11 @@ func (s *small) begin(k *runs) {
 
 // enlarge takes the first steps of the tables of a run: a scale that is 2^64 times as
 // large, without its sign, and the products of its bits and the mantissas.
-func (s *small) enlarge(minus Op, scale Register) {
-	times, magnitude := load(floats(pow2(smallShift))), YMM()
-	VBROADCASTSS(Mem{Base: scale}, magnitude)
-	VANDPS(dwords(0x7FFFFFFF), magnitude, magnitude)
-	VFMADD213PS(minus, magnitude, times)
+func (s *small) enlarge(scale Register) {
+	times := YMM()
+	VBROADCASTSS(Mem{Base: scale}, times)
+	VANDPS(dwords(0x7FFFFFFF), times, times)
+	shift(times, smallShift)
 	VMOVDQU(times, s.times)
 	step := uint32(1) << s.f.man
 	var mantissas []uint32
