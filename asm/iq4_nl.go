@@ -1,7 +1,7 @@
 package asm
 
 // iq4Values is the non-linear code book of the IQ4 types.
-var iq4Values = [16]int8{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
+var iq4Values = [16]float32{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
 
 // A block is d and 32 nibbles into the code book, the low ones first.
 func decodeIQ4_NL(dst []float32, src []byte) {
@@ -10,6 +10,6 @@ func decodeIQ4_NL(dst []float32, src []byte) {
 
 func iq4(y []float32, q []byte, d float32) {
 	for i, c := range q {
-		y[i], y[i+16] = d*float32(iq4Values[c&15]), d*float32(iq4Values[c>>4])
+		y[i], y[i+16] = d*iq4Values[c&15], d*iq4Values[c>>4]
 	}
 }

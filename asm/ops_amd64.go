@@ -101,7 +101,7 @@ func (o *Ops) swapBy(kernel func(dst, src, order *byte, n int)) {
 // One row per kind, for each type.
 var blocksAVX2 = [3][Kinds]func(dst, src *byte, n int){
 	F32: {
-		Q4_0:    with(bookedF32AVX2, &minus8Values[0]),
+		Q4_0:    with(bookedF32AVX2, &minus8Book[0]),
 		Q4_1:    q4_1F32AVX2,
 		Q5_0:    q5_0F32AVX2,
 		Q5_1:    q5_1F32AVX2,
@@ -120,7 +120,7 @@ var blocksAVX2 = [3][Kinds]func(dst, src *byte, n int){
 		IQ2_S:   iq2_SF32AVX2,
 		IQ3_XXS: iq3_XXSF32AVX2,
 		IQ3_S:   iq3_SF32AVX2,
-		IQ4_NL:  with(bookedF32AVX2, &iq4Values[0]),
+		IQ4_NL:  with(bookedF32AVX2, &iq4Book[0]),
 		IQ4_XS:  iq4_XSF32AVX2,
 		TQ1_0:   tq1_0F32AVX2,
 		TQ2_0:   tq2_0F32AVX2,
@@ -159,7 +159,7 @@ var blocksAVX2 = [3][Kinds]func(dst, src *byte, n int){
 		Q2_0:    q2_0BF16AVX2,
 	},
 	F16: {
-		Q4_0:    with(bookedF16AVX2, &minus8Values[0]),
+		Q4_0:    with(bookedF16AVX2, &minus8Book[0]),
 		Q4_1:    q4_1F16AVX2,
 		Q5_0:    q5_0F16AVX2,
 		Q5_1:    q5_1F16AVX2,
@@ -178,7 +178,7 @@ var blocksAVX2 = [3][Kinds]func(dst, src *byte, n int){
 		IQ2_S:   iq2_SF16AVX2,
 		IQ3_XXS: iq3_XXSF16AVX2,
 		IQ3_S:   iq3_SF16AVX2,
-		IQ4_NL:  with(bookedF16AVX2, &iq4Values[0]),
+		IQ4_NL:  with(bookedF16AVX2, &iq4Book[0]),
 		IQ4_XS:  iq4_XSF16AVX2,
 		TQ1_0:   tq1_0F16AVX2,
 		TQ2_0:   tq2_0F16AVX2,

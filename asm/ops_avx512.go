@@ -19,7 +19,7 @@ func (o *Ops) avx512() {
 // One row per kind, for each type.
 var blocksAVX512 = [3][Kinds]func(dst, src *byte, n int){
 	F32: {
-		Q4_0:    with(bookedF32AVX512, &minus8Values[0]),
+		Q4_0:    with(bookedF32AVX512, &minus8Book[0]),
 		Q4_1:    q4_1F32AVX512,
 		Q5_0:    q5_0F32AVX512,
 		Q5_1:    q5_1F32AVX512,
@@ -38,7 +38,7 @@ var blocksAVX512 = [3][Kinds]func(dst, src *byte, n int){
 		IQ2_S:   iq2_SF32AVX512,
 		IQ3_XXS: iq3_XXSF32AVX512,
 		IQ3_S:   iq3_SF32AVX512,
-		IQ4_NL:  with(bookedF32AVX512, &iq4Values[0]),
+		IQ4_NL:  with(bookedF32AVX512, &iq4Book[0]),
 		IQ4_XS:  iq4_XSF32AVX512,
 		TQ1_0:   tq1_0F32AVX512,
 		TQ2_0:   tq2_0F32AVX512,
@@ -48,7 +48,7 @@ var blocksAVX512 = [3][Kinds]func(dst, src *byte, n int){
 		Q2_0:    q2_0F32AVX512,
 	},
 	BF16: {
-		Q4_0:    with(bookedBF16AVX512, &minus8Values[0]),
+		Q4_0:    with(bookedBF16AVX512, &minus8Book[0]),
 		Q4_1:    q4_1BF16AVX512,
 		Q5_0:    q5_0BF16AVX512,
 		Q5_1:    q5_1BF16AVX512,
@@ -67,7 +67,7 @@ var blocksAVX512 = [3][Kinds]func(dst, src *byte, n int){
 		IQ2_S:   iq2_SBF16AVX512,
 		IQ3_XXS: iq3_XXSBF16AVX512,
 		IQ3_S:   iq3_SBF16AVX512,
-		IQ4_NL:  with(bookedBF16AVX512, &iq4Values[0]),
+		IQ4_NL:  with(bookedBF16AVX512, &iq4Book[0]),
 		IQ4_XS:  iq4_XSBF16AVX512,
 		TQ1_0:   tq1_0BF16AVX512,
 		TQ2_0:   tq2_0BF16AVX512,
@@ -77,7 +77,7 @@ var blocksAVX512 = [3][Kinds]func(dst, src *byte, n int){
 		Q2_0:    q2_0BF16AVX512,
 	},
 	F16: {
-		Q4_0:    with(bookedF16AVX512, &minus8Values[0]),
+		Q4_0:    with(bookedF16AVX512, &minus8Book[0]),
 		Q4_1:    q4_1F16AVX512,
 		Q5_0:    q5_0F16AVX512,
 		Q5_1:    q5_1F16AVX512,
@@ -96,7 +96,7 @@ var blocksAVX512 = [3][Kinds]func(dst, src *byte, n int){
 		IQ2_S:   iq2_SF16AVX512,
 		IQ3_XXS: iq3_XXSF16AVX512,
 		IQ3_S:   iq3_SF16AVX512,
-		IQ4_NL:  with(bookedF16AVX512, &iq4Values[0]),
+		IQ4_NL:  with(bookedF16AVX512, &iq4Book[0]),
 		IQ4_XS:  iq4_XSF16AVX512,
 		TQ1_0:   tq1_0F16AVX512,
 		TQ2_0:   tq2_0F16AVX512,

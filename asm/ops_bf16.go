@@ -28,7 +28,7 @@ func (o *Ops) avx512BF16() {
 
 // The products of MXFP4 and NVFP4 are not rounded.
 var blocksBF16 = [Kinds]func(dst, src *byte, n int){
-	Q4_0:    with(bookedBF16AVX512BF16, &minus8Values[0]),
+	Q4_0:    with(bookedBF16AVX512BF16, &minus8Book[0]),
 	Q4_1:    q4_1BF16AVX512BF16,
 	Q5_0:    q5_0BF16AVX512BF16,
 	Q5_1:    q5_1BF16AVX512BF16,
@@ -47,7 +47,7 @@ var blocksBF16 = [Kinds]func(dst, src *byte, n int){
 	IQ2_S:   iq2_SBF16AVX512BF16,
 	IQ3_XXS: iq3_XXSBF16AVX512BF16,
 	IQ3_S:   iq3_SBF16AVX512BF16,
-	IQ4_NL:  with(bookedBF16AVX512BF16, &iq4Values[0]),
+	IQ4_NL:  with(bookedBF16AVX512BF16, &iq4Book[0]),
 	IQ4_XS:  iq4_XSBF16AVX512BF16,
 	TQ1_0:   tq1_0BF16AVX512BF16,
 	TQ2_0:   tq2_0BF16AVX512BF16,

@@ -25,12 +25,14 @@ func (o *Ops) Special(t Type, src []byte) (nan, inf int) {
 	if kernel := o.special[t]; kernel != nil {
 		for n := len(src) / 64; n > 0; n = len(src) / 64 {
 			n = min(n, specialRounds)
-			var counts [16]uint32
+			s := scratch()
+			counts := Raw32(s.floats[:16])
 			kernel(&counts[0], &src[0], n)
 			for i := range 8 {
 				nan += int(counts[8+i])
 				inf += int(counts[i] - counts[8+i])
 			}
+			s.free()
 			src = src[64*n:]
 		}
 	}

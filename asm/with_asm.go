@@ -7,5 +7,13 @@ func with[D, C any](kernel func(dst *D, src *byte, c C, n int), c C) func(dst *D
 	return func(dst *D, src *byte, n int) { kernel(dst, src, c, n) }
 }
 
-// minus8Values is what the nibbles of Q4_0 come to.
-var minus8Values = [16]int8{-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7}
+// What the nibbles of Q4_0 and of IQ4_NL stand for.
+var (
+	minus8Book = [16]int8{-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7}
+	iq4Book    = func() (book [16]int8) {
+		for i, v := range iq4Values {
+			book[i] = int8(v)
+		}
+		return book
+	}()
+)
