@@ -158,7 +158,7 @@ func BenchmarkTable(b *testing.B) {
 			dst[i] = byte(i)
 		}
 	}
-	fmt.Printf("%-8s %-18s %-8s %8s %8s %8s\n", "class", "entry", "level", "cache", "memory", "of limit")
+	fmt.Printf("%-8s %-18s %-12s %8s %8s %8s\n", "class", "entry", "level", "cache", "memory", "of limit")
 	for _, e := range benches(modelScales(large/32 + 1)) {
 		if !pattern.MatchString(e.name) {
 			continue
@@ -176,7 +176,7 @@ func BenchmarkTable(b *testing.B) {
 			i := 0
 			cache := quickest(n*e.elems, func() { e.run(&o, out, in[i%32]); i++ })
 			if !*big || l == Generic {
-				fmt.Printf("%-8s %-18s %-8v %8.2f\n", e.class, e.name, l, cache)
+				fmt.Printf("%-8s %-18s %-12v %8.2f\n", e.class, e.name, l, cache)
 				continue
 			}
 			n := large / e.elems
@@ -184,7 +184,7 @@ func BenchmarkTable(b *testing.B) {
 			e.fix(from)
 			limit := walked(n*e.elems, from, to, e, func(to, from []byte) { plainStores(to, from) })
 			memory := walked(n*e.elems, from, to, e, func(to, from []byte) { e.run(&o, to, from) })
-			fmt.Printf("%-8s %-18s %-8v %8.2f %8.2f %7.0f%%\n", e.class, e.name, l, cache, memory, 100*memory/limit)
+			fmt.Printf("%-8s %-18s %-12v %8.2f %8.2f %7.0f%%\n", e.class, e.name, l, cache, memory, 100*memory/limit)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -153,17 +154,24 @@ func worstBenches(scales []float32) (out []bench) {
 	return out
 }
 
-// BenchmarkWorst prints, for each entry, its rate on data of a model and on the
-// data that slows it most, and how many times slower that is. Others use this machine too, so
-// the two take turns, and the median of what turns say counts. With -all it prints
-// all data.
+// BenchmarkWorst prints, for each entry and each level, its rate on data of a model and on
+// the data that slows it most, and how many times slower that is. Others use this machine too,
+// so the two take turns, and the median of what turns say counts. With -all it prints all data.
 func BenchmarkWorst(b *testing.B) {
+	fmt.Printf("%-28s %-12s %8s %8s %6s  %s\n", "entry", "level", "model", "worst", "times", "on")
+	for _, l := range Machine()[1:] {
+		if os.Getenv(Variable) == "" || Best().Level() == l {
+			worstOf(l)
+		}
+	}
+}
+
+func worstOf(l Level) {
 	const small = 64 << 10
 	pattern := regexp.MustCompile(*only)
 	rng := rand.NewChaCha8([32]byte{1})
 	scales, good := make([]float32, small/16), modelScales(small/16)
-	o := Best()
-	fmt.Printf("%-28s %-8s %8s %8s %6s  %s\n", "entry", "level", "model", "worst", "times", "on")
+	o := For(l.Features())
 	for _, e := range append(benches(scales), worstBenches(scales)...) {
 		if !pattern.MatchString(e.name) {
 			continue
@@ -173,13 +181,13 @@ func BenchmarkWorst(b *testing.B) {
 		model := newSide(&e, n, func(i int) float32 { return good[i] }, func(src []byte) { rng.Read(src); e.fix(src) })
 		times, on := 0.0, ""
 		report := func(times float64, on string) {
-			fmt.Printf("%-28s %-8v %8.2f %8.2f %6.2f  %s\n", e.name, o.Level(), model.best, model.best/times, times, on)
+			fmt.Printf("%-28s %-12v %8.2f %8.2f %6.2f  %s\n", e.name, l, model.best, model.best/times, times, on)
 		}
 		for _, h := range hostiles {
 			s := newSide(&e, n, h.scale, func(src []byte) { h.fill(&e, src, rng) })
 			var turns [25]float64
 			for i := range turns {
-				turns[i] = model.look(o, &e, scales, out) / s.look(o, &e, scales, out)
+				turns[i] = model.look(&o, &e, scales, out) / s.look(&o, &e, scales, out)
 			}
 			slices.Sort(turns[:])
 			median := turns[len(turns)/2]
