@@ -187,32 +187,22 @@ func iq4_XSF16AVX512(dst *byte, src *byte, n int)
 // mxfp4F32AVX512 decodes n blocks.
 //
 //go:noescape
-func mxfp4F32AVX512(dst *byte, src *byte, n int)
+func mxfp4F32AVX512(dst *byte, src *byte, rows *byte, n int)
 
 // mxfp4BF16AVX512 decodes n blocks.
 //
 //go:noescape
-func mxfp4BF16AVX512(dst *byte, src *byte, n int)
-
-// mxfp4F16AVX512 decodes n blocks.
-//
-//go:noescape
-func mxfp4F16AVX512(dst *byte, src *byte, n int)
+func mxfp4BF16AVX512(dst *byte, src *byte, rows *byte, n int)
 
 // nvfp4F32AVX512 decodes n blocks.
 //
 //go:noescape
-func nvfp4F32AVX512(dst *byte, src *byte, n int)
+func nvfp4F32AVX512(dst *byte, src *byte, rows *byte, n int)
 
 // nvfp4BF16AVX512 decodes n blocks.
 //
 //go:noescape
-func nvfp4BF16AVX512(dst *byte, src *byte, n int)
-
-// nvfp4F16AVX512 decodes n blocks.
-//
-//go:noescape
-func nvfp4F16AVX512(dst *byte, src *byte, n int)
+func nvfp4BF16AVX512(dst *byte, src *byte, rows *byte, n int)
 
 // tq1_0F32AVX512 decodes n blocks.
 //

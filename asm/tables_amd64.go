@@ -2,8 +2,6 @@
 
 package asm
 
-import "math"
-
 //lint:file-ignore U1000 the kernels read these tables, which staticcheck does not see
 
 // The grids of four bytes a row as codes of their eight magnitudes.
@@ -21,17 +19,19 @@ func codesOf(grid []uint32, shift int) []uint32 {
 }
 
 // The products of the values of FP4 with each scale of MXFP4 and of NVFP4 as
-// BF16, which is exact: the low bytes of sixteen, then the high ones.
+// words, low bytes of sixteen, then the high ones: BF16, which is exact, and F16.
 var (
-	mxfp4Tables = fp4Tables(&mxfp4Scales)
-	nvfp4Tables = fp4Tables(&nvfp4Scales)
+	mxfp4Tables = fp4Tables(&mxfp4Scales, FloatToBfloat)
+	nvfp4Tables = fp4Tables(&nvfp4Scales, FloatToBfloat)
+	mxfp4Halves = fp4Tables(&mxfp4Scales, FloatToHalf)
+	nvfp4Halves = fp4Tables(&nvfp4Scales, FloatToHalf)
 )
 
-func fp4Tables(scales *[256]float32) (t [256][2][16]byte) {
+func fp4Tables(scales *[256]float32, word func(float32) uint16) (t [256][2][16]byte) {
 	for i, d := range scales {
 		for code, v := range fp4Doubled {
-			b := math.Float32bits(d * v)
-			t[i][0][code], t[i][1][code] = byte(b>>16), byte(b>>24)
+			w := word(d * v)
+			t[i][0][code], t[i][1][code] = byte(w), byte(w>>8)
 		}
 	}
 	return t

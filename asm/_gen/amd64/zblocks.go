@@ -18,7 +18,7 @@ type zlayout struct {
 	block  func(*zkernel)
 	scales zfront
 	halves int
-	far    bool // not of float16, and never rounded
+	far    bool // never rounded: words are a list's
 	small  func(z *zkernel, bytes int, s ...zscales)
 }
 
@@ -41,7 +41,7 @@ var (
 func zblockKernels() {
 	for _, l := range zlayouts() {
 		for _, t := range ztargets() {
-			if !short || !l.far {
+			if !l.far || !short && !targets[t].narrow {
 				zblockKernel(l, t)
 			}
 		}
@@ -62,8 +62,8 @@ func zlayouts() []zlayout {
 		{name: "q5_K", elems: 256, bytes: 176, sign: either, set: setQ5K, scales: zfront{0, twoHalves}, block: zq5K},
 		{name: "q6_K", elems: 256, bytes: 210, sign: minus, set: setQ6K, scales: zfront{208, oneHalf}, block: zq6K},
 		{name: "iq4_XS", elems: 256, bytes: 136, sign: minus, set: setIQ4XS, scales: zfront{0, oneHalf}, block: ziq4XS},
-		{name: "mxfp4", elems: 32, bytes: 17, sign: same, far: true, set: setFP4("mxfp4", mxfp4At), block: zmxfp4},
-		{name: "nvfp4", elems: 64, bytes: 36, sign: same, far: true, set: setFP4("nvfp4", nvfp4At), block: znvfp4},
+		{name: "mxfp4", params: ", rows *byte", elems: 32, bytes: 17, sign: same, far: true, set: setFP4(mxfp4At, mxfp4Shift), block: zmxfp4},
+		{name: "nvfp4", params: ", rows *byte", elems: 64, bytes: 36, sign: same, far: true, set: setFP4(nvfp4At, nvfp4Shift), block: znvfp4},
 		{name: "tq1_0", elems: 256, bytes: 54, sign: minus, scales: zfront{52, oneHalf}, block: ztq1},
 		{name: "tq2_0", elems: 256, bytes: 66, sign: minus, scales: zfront{64, oneHalf}, block: ztq2},
 		{name: "q1_0", elems: 128, bytes: 18, sign: minus, scales: zfront{0, oneHalf}, block: zq1},

@@ -33,6 +33,7 @@ type zkernel struct {
 	upper, lower VecVirtual            // where the words of two registers of dwords lie
 	shared       map[string]VecVirtual // what a layout keeps over all steps
 	list         Register              // a table of the package
+	halves       OpmaskVirtual         // the upper half of each dword
 	frame        Register              // its local memory, at a multiple of 64
 	rooms        []Mem                 // parts of that
 	used         int                   // how much of that a body has
