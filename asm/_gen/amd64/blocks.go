@@ -66,9 +66,7 @@ func layouts() []layout {
 
 func blockKernel(l layout, target string, k *kernel) {
 	name := l.name + target + "AVX2"
-	TEXT(name, NOSPLIT, "func(dst *byte, src *byte"+l.takes+", n int)")
-	Pragma("noescape")
-	Doc(name + " decodes n blocks.")
+	function(name, "func(dst *byte, src *byte"+l.takes+", n int)", "decodes n blocks.")
 	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	step, n := Op(U32(l.bytes)), Load(Param("n"), GP64())
 	if l.bytes == 0 {
@@ -101,8 +99,7 @@ func blockKernel(l layout, target string, k *kernel) {
 	JNZ(LabelRef("block"))
 	Label("done")
 	k.unsignWritten("done", 1, nil)
-	VZEROUPPER()
-	RET()
+	end()
 	if k.ordinary {
 		k.ordinary = false
 		Label("odd")

@@ -13,9 +13,7 @@ func castKernels() {
 	for from, f := range typeNames {
 		for to, t := range typeNames {
 			name := "cast" + f + "To" + t + "AVX2"
-			TEXT(name, NOSPLIT, "func(dst *byte, src *byte, n int)")
-			Pragma("noescape")
-			Doc(name + " converts 32 numbers n times.")
+			function(name, "func(dst *byte, src *byte, n int)", "converts 32 numbers n times.")
 			dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 			n := Load(Param("n"), GP64())
 			k := &kernel{dst: dst, src: src, add: load(dwords(roundPlain)), up: load(dwords(roundPlain + 1))}
@@ -27,8 +25,7 @@ func castKernels() {
 			ADDQ(U32(32*sizes[to]), dst)
 			DECQ(n)
 			JNZ(LabelRef("more"))
-			VZEROUPPER()
-			RET()
+			end()
 		}
 	}
 }

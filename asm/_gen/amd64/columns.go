@@ -20,9 +20,7 @@ func columnsKernels() {
 func columnsOf(stem string, bits int) {
 	for _, t := range targets {
 		name := stem + t.name + "AVX2"
-		TEXT(name, NOSPLIT, "func(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)")
-		Pragma("noescape")
-		Doc(name + " decodes eight codes of each of eight columns, n times.")
+		function(name, "func(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)", "decodes eight codes of each of eight columns, n times.")
 		k := &kernel{wide: t.wide, narrow: t.narrow, shared: map[string]VecVirtual{}}
 		k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 		k.begin(true)
@@ -63,8 +61,7 @@ func columnsOf(stem string, bits int) {
 		to.advance(U32(8 * k.width()))
 		DECQ(n)
 		JNZ(LabelRef("more"))
-		VZEROUPPER()
-		RET()
+		end()
 	}
 }
 
@@ -113,9 +110,7 @@ func (k *kernel) turnHalves(rows [8]VecVirtual, to lattice) {
 func eachKernels() {
 	for _, t := range targets {
 		name := "each" + t.name + "AVX2"
-		TEXT(name, NOSPLIT, "func(dst *byte, src *float32, a *float32, b *float32, n int)")
-		Pragma("noescape")
-		Doc(name + " joins 16 numbers with their scales n times.")
+		function(name, "func(dst *byte, src *float32, a *float32, b *float32, n int)", "joins 16 numbers with their scales n times.")
 		k := &kernel{wide: t.wide, narrow: t.narrow}
 		k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 		a, b, n := Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64())
@@ -138,8 +133,7 @@ func eachKernels() {
 		ADDQ(Imm(uint64(16*k.width())), k.dst)
 		DECQ(n)
 		JNZ(LabelRef("more"))
-		VZEROUPPER()
-		RET()
+		end()
 	}
 }
 
@@ -149,9 +143,7 @@ func eachKernels() {
 func expandKernels() {
 	for _, size := range []int{1, 2, 4} {
 		name := fmt.Sprintf("expand%dAVX2", size)
-		TEXT(name, NOSPLIT, "func(dst *byte, src *byte, last *byte, mask *byte, n int) int")
-		Pragma("noescape")
-		Doc(name + " expands numbers by up to n bytes of a mask and says how many are left.")
+		function(name, "func(dst *byte, src *byte, last *byte, mask *byte, n int) int", "expands numbers by up to n bytes of a mask and says how many are left.")
 		dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 		last, mask, n := Load(Param("last"), GP64()), Load(Param("mask"), GP64()), Load(Param("n"), GP64())
 		table := GP64()
@@ -194,7 +186,6 @@ func expandKernels() {
 		JNZ(LabelRef("more"))
 		Label("done")
 		Store(n, ReturnIndex(0))
-		VZEROUPPER()
-		RET()
+		end()
 	}
 }

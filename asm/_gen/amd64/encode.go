@@ -19,9 +19,7 @@ func encodeKernels() {
 // absmaxKernel takes n runs of chunks of 32 float32. Magnitudes compare as
 // integers.
 func absmaxKernel() {
-	TEXT("absmaxAVX2", NOSPLIT, "func(dst *float32, src *byte, chunks int, n int)")
-	Pragma("noescape")
-	Doc("absmaxAVX2 writes the largest magnitude of each of n runs of chunks of 32 numbers.")
+	function("absmaxAVX2", "func(dst *float32, src *byte, chunks int, n int)", "writes the largest magnitude of each of n runs of chunks of 32 numbers.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	n, chunks := Load(Param("n"), GP64()), GP64()
 	mask := load(dwords(0x7FFFFFFF))
@@ -55,17 +53,14 @@ func absmaxKernel() {
 	ADDQ(Imm(4), dst)
 	DECQ(n)
 	JNZ(LabelRef("run"))
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // encodeRuns is the loops of an encoder over n runs of chunks of 32 numbers,
 // each run under one scale. What numbers are multiplied by, inverse makes of the
 // scale, a run ahead.
 func encodeRuns(name, params, doc string, out int, before func(), inverse func(scale Mem, x VecVirtual), run func(x VecVirtual), chunk func(src, dst Register)) {
-	TEXT(name, NOSPLIT, "func(dst *byte, src *byte, scales *float32"+params+", chunks int, n int)")
-	Pragma("noescape")
-	Doc(name + " " + doc)
+	function(name, "func(dst *byte, src *byte, scales *float32"+params+", chunks int, n int)", doc)
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	scales, n, chunks := Load(Param("scales"), GP64()), Load(Param("n"), GP64()), GP64()
 	before()
@@ -86,8 +81,7 @@ func encodeRuns(name, params, doc string, out int, before func(), inverse func(s
 	JNZ(LabelRef("chunk"))
 	DECQ(n)
 	JNZ(LabelRef("run"))
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // oneOver divides in double precision and rounds once more, which is the same

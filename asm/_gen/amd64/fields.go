@@ -11,9 +11,7 @@ import (
 // moves it to the top of the word, and a shift down to the bottom. It reads 16
 // bytes for each eight fields.
 func fieldsKernel() {
-	TEXT("fieldsAVX2", NOSPLIT, "func(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)")
-	Pragma("noescape")
-	Doc("fieldsAVX2 unpacks 32 fields n times: tables are the bytes of eight fields, their factors, and what is taken off each.")
+	function("fieldsAVX2", "func(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)", "unpacks 32 fields n times: tables are the bytes of eight fields, their factors, and what is taken off each.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	tables := Load(Param("tables"), GP64())
 	order, factors, less, down := YMM(), YMM(), YMM(), XMM()
@@ -43,15 +41,12 @@ func fieldsKernel() {
 	ADDQ(Imm(32), dst)
 	DECQ(n)
 	JNZ(LabelRef("more"))
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // pickKernel takes one field of each word: a shift to the bottom and a mask.
 func pickKernel() {
-	TEXT("pickAVX2", NOSPLIT, "func(dst *byte, src *byte, shift *uint64, mask *uint32, n int)")
-	Pragma("noescape")
-	Doc("pickAVX2 takes a field of each of 32 words n times, as bytes.")
+	function("pickAVX2", "func(dst *byte, src *byte, shift *uint64, mask *uint32, n int)", "takes a field of each of 32 words n times, as bytes.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	shift, mask := XMM(), YMM()
 	VMOVQ(Mem{Base: Load(Param("shift"), GP64())}, shift)
@@ -74,6 +69,5 @@ func pickKernel() {
 	ADDQ(Imm(32), dst)
 	DECQ(n)
 	JNZ(LabelRef("more"))
-	VZEROUPPER()
-	RET()
+	end()
 }

@@ -9,9 +9,7 @@ import (
 // rate that no decoder can pass. For each 64 bytes written it moves on by step
 // bytes, of 32 that it reads.
 func limitKernel() {
-	TEXT("limitAVX2", NOSPLIT, "func(dst *byte, src *byte, step int, n int)")
-	Pragma("noescape")
-	Doc("limitAVX2 writes 32 words n times, from step bytes each. It measures memory.")
+	function("limitAVX2", "func(dst *byte, src *byte, step int, n int)", "writes 32 words n times, from step bytes each. It measures memory.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	step, n := Load(Param("step"), GP64()), Load(Param("n"), GP64())
 	Label("more")
@@ -24,6 +22,5 @@ func limitKernel() {
 	ADDQ(Imm(64), dst)
 	DECQ(n)
 	JNZ(LabelRef("more"))
-	VZEROUPPER()
-	RET()
+	end()
 }

@@ -78,3 +78,16 @@ func zkernels() {
 	znearestKernel()
 	zint8Kernel()
 }
+
+// function begins a kernel.
+func function(name, signature, doc string) {
+	TEXT(name, NOSPLIT, signature)
+	Pragma("noescape")
+	Doc(name + " " + doc)
+}
+
+// end ends it.
+func end() {
+	VZEROUPPER()
+	RET()
+}

@@ -29,9 +29,7 @@ var ops = []op{{"Scale", true}, {"Shift", true}, {"Affine", false}}
 func runKernel(name, params, doc string, t int, turned bool, in, elems int, before func(*runs), run func(*runs), chunk func(*runs)) {
 	target := targets[t]
 	name += target.name + "AVX2"
-	TEXT(name, NOSPLIT, "func(dst *byte, src *byte, a *float32, b *float32"+params+", chunks int, n int)")
-	Pragma("noescape")
-	Doc(name + " " + doc)
+	function(name, "func(dst *byte, src *byte, a *float32, b *float32"+params+", chunks int, n int)", doc)
 	k := &runs{kernel: &kernel{wide: target.wide, narrow: target.narrow, shared: map[string]VecVirtual{}}, in: in, elems: elems}
 	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	k.a, k.b = Load(Param("a"), GP64()), Load(Param("b"), GP64())
@@ -53,8 +51,7 @@ func runKernel(name, params, doc string, t int, turned bool, in, elems int, befo
 	DECQ(k.n)
 	JNZ(LabelRef("run"))
 	Label("end")
-	VZEROUPPER()
-	RET()
+	end()
 	if k.rare != nil {
 		k.rare()
 	}

@@ -19,9 +19,7 @@ func specialKernels() {
 		{"16", words(0x7FFF), VPBROADCASTW, VPADDW, VPSUBW, VPCMPGTW},
 	} {
 		name := "special" + t.size + "AVX2"
-		TEXT(name, NOSPLIT, "func(counts *uint32, src *byte, infinity uint32, n int)")
-		Pragma("noescape")
-		Doc(name + " counts in n times 64 bytes: eight sums of what is no finite number, eight of NaN.")
+		function(name, "func(counts *uint32, src *byte, infinity uint32, n int)", "counts in n times 64 bytes: eight sums of what is no finite number, eight of NaN.")
 		counts, src := Load(Param("counts"), GP64()), Load(Param("src"), GP64())
 		magnitude := load(t.magnitude)
 		limits := [2]VecVirtual{YMM(), YMM()} // the largest number, and infinity
@@ -56,7 +54,6 @@ func specialKernels() {
 			}
 			VMOVDQU(sums[0][j], Mem{Base: counts, Disp: 32 * j})
 		}
-		VZEROUPPER()
-		RET()
+		end()
 	}
 }

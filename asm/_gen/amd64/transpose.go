@@ -55,9 +55,7 @@ func transposeKernels() {
 	for _, size := range []int{1, 2, 4, 8} {
 		side := sides[size]
 		name := fmt.Sprintf("transpose%dAVX2", size)
-		TEXT(name, NOSPLIT, "func(dst *byte, src *byte, dstStride int, srcStride int, n int)")
-		Pragma("noescape")
-		Doc(fmt.Sprintf("%s turns n squares of side %d, numbers of %d bytes.", name, side, size))
+		function(name, "func(dst *byte, src *byte, dstStride int, srcStride int, n int)", fmt.Sprintf("turns n squares of side %d, numbers of %d bytes.", side, size))
 		dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 		to := latticeOf(dst, Load(Param("dstStride"), GP64()), side)
 		from := latticeOf(src, Load(Param("srcStride"), GP64()), side)
@@ -70,8 +68,7 @@ func transposeKernels() {
 		to.advance(Imm(uint64(side * size)))
 		DECQ(n)
 		JNZ(LabelRef("square"))
-		VZEROUPPER()
-		RET()
+		end()
 	}
 }
 
@@ -195,9 +192,7 @@ func qwords4x4(from, to lattice) {
 // lanesKernel parts dwords into their four bytes: four streams, each stride
 // bytes behind the one before.
 func lanesKernel() {
-	TEXT("lanesAVX2", NOSPLIT, "func(dst *byte, src *byte, stride int, n int)")
-	Pragma("noescape")
-	Doc("lanesAVX2 parts 32 dwords n times into four streams of their bytes.")
+	function("lanesAVX2", "func(dst *byte, src *byte, stride int, n int)", "parts 32 dwords n times into four streams of their bytes.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	to := latticeOf(dst, Load(Param("stride"), GP64()), 4)
 	n := Load(Param("n"), GP64())
@@ -227,15 +222,12 @@ func lanesKernel() {
 	ADDQ(Imm(32), dst)
 	DECQ(n)
 	JNZ(LabelRef("more"))
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // spreadKernel gives each nibble a byte, the low one of two first.
 func spreadKernel() {
-	TEXT("spreadAVX2", NOSPLIT, "func(dst *byte, src *byte, n int)")
-	Pragma("noescape")
-	Doc("spreadAVX2 gives each of 32 nibbles a byte, n times.")
+	function("spreadAVX2", "func(dst *byte, src *byte, n int)", "gives each of 32 nibbles a byte, n times.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	n, low := Load(Param("n"), GP64()), load(bytes32(0x0F))
 	Label("more")
@@ -249,15 +241,12 @@ func spreadKernel() {
 	ADDQ(Imm(32), dst)
 	DECQ(n)
 	JNZ(LabelRef("more"))
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // swapKernel puts the bytes of sixteen in another order.
 func swapKernel() {
-	TEXT("swapAVX2", NOSPLIT, "func(dst *byte, src *byte, order *byte, n int)")
-	Pragma("noescape")
-	Doc("swapAVX2 puts each sixteen of 32 bytes in an order, n times.")
+	function("swapAVX2", "func(dst *byte, src *byte, order *byte, n int)", "puts each sixteen of 32 bytes in an order, n times.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	order, n := YMM(), GP64()
 	VBROADCASTI128(Mem{Base: Load(Param("order"), GP64())}, order)
@@ -270,8 +259,7 @@ func swapKernel() {
 	ADDQ(Imm(32), dst)
 	DECQ(n)
 	JNZ(LabelRef("more"))
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // halfBytesKernels is a book of sixteen numbers over one nibble of each byte:

@@ -58,7 +58,7 @@ func (z *zkernel) batches(l zlayout, n Register) {
 	DECQ(n)
 	JNZ(LabelRef("block"))
 	Label("done")
-	zend()
+	end()
 
 	Label("odd")
 	z.settled(x)

@@ -94,7 +94,7 @@ func zblockKernel(l zlayout, t int) {
 		z.advance(l.bytes, l.elems)
 		DECQ(n)
 		JNZ(LabelRef("block"))
-		zend()
+		end()
 	}
 	Label("block")
 	z.unless(l.scales, "odd")

@@ -44,16 +44,13 @@ func zcastKernel(from, to int) {
 	z.advance(32*sizes[from], 32)
 	DECQ(n)
 	JNZ(LabelRef("more"))
-	zend()
+	end()
 }
 
 // zsameKernel copies words but for those whose magnitude is above infinity's:
 // they become the one NaN.
 func zsameKernel() {
-	const name = "castSameAVX512"
-	TEXT(name, NOSPLIT, "func(dst *byte, src *byte, infinity *uint16, nan *uint16, n int)")
-	Pragma("noescape")
-	Doc(name + " copies 32 words n times, each NaN as the one that is given.")
+	function("castSameAVX512", "func(dst *byte, src *byte, infinity *uint16, nan *uint16, n int)", "copies 32 words n times, each NaN as the one that is given.")
 	z := &zkernel{dst: Load(Param("dst"), GP64()), src: Load(Param("src"), GP64())}
 	infinity, nan, n := ZMM(), ZMM(), GP64()
 	VPBROADCASTW(Mem{Base: Load(Param("infinity"), GP64())}, infinity)
@@ -69,5 +66,5 @@ func zsameKernel() {
 	z.advance(64, 32)
 	DECQ(n)
 	JNZ(LabelRef("more"))
-	zend()
+	end()
 }

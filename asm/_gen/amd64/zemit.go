@@ -47,9 +47,7 @@ func zbegin(name string, t int, params, doc string, s sign) *zkernel {
 	if short {
 		name += "BF16"
 	}
-	TEXT(name, NOSPLIT, "func(dst *byte, src *byte"+params+")")
-	Pragma("noescape")
-	Doc(name + " " + doc)
+	function(name, "func(dst *byte, src *byte"+params+")", doc)
 	z.dst, z.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	z.begin()
 	return z
@@ -72,12 +70,6 @@ func (z *zkernel) steps() {
 	z.ones = all(0x00010001)
 	z.upper = zload(words64(func(i int) int { return 2*i + 1 }))
 	z.lower = zload(words64(func(i int) int { return 2 * i }))
-}
-
-// zend ends a function.
-func zend() {
-	VZEROUPPER()
-	RET()
 }
 
 func (z *zkernel) width() int {

@@ -9,9 +9,7 @@ import (
 // zabsmaxKernel takes n runs of chunks of 32 float32. Magnitudes compare as
 // integers.
 func zabsmaxKernel() {
-	TEXT("absmaxAVX512", NOSPLIT, "func(dst *float32, src *byte, chunks int, n int)")
-	Pragma("noescape")
-	Doc("absmaxAVX512 writes the largest magnitude of each of n runs of chunks of 32 numbers.")
+	function("absmaxAVX512", "func(dst *float32, src *byte, chunks int, n int)", "writes the largest magnitude of each of n runs of chunks of 32 numbers.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	n, chunks := Load(Param("n"), GP64()), GP64()
 	magnitude := all(0x7FFFFFFF)
@@ -45,7 +43,7 @@ func zabsmaxKernel() {
 	ADDQ(Imm(4), dst)
 	DECQ(n)
 	JNZ(LabelRef("run"))
-	zend()
+	end()
 }
 
 // znearestKernel finds how many of fifteen bounds lie below each scaled number,

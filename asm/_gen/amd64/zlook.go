@@ -49,10 +49,7 @@ func ordered(n int, m Mem, order VecVirtual, permute func(...Op)) VecVirtual {
 // zlookedKernel is codes of a byte each that a table of 256 words explains: what
 // another kernel has made of all codes.
 func zlookedKernel() {
-	const name = "lookedAVX512"
-	TEXT(name, NOSPLIT, "func(dst *byte, src *byte, table *byte, chunks int)")
-	Pragma("noescape")
-	Doc(name + " looks chunks of 32 codes up in a table of 256 words.")
+	function("lookedAVX512", "func(dst *byte, src *byte, table *byte, chunks int)", "looks chunks of 32 codes up in a table of 256 words.")
 	z := &zkernel{dst: Load(Param("dst"), GP64()), src: Load(Param("src"), GP64())}
 	table := Mem{Base: Load(Param("table"), GP64())}
 	var lower, upper zplane
@@ -77,5 +74,5 @@ func zlookedKernel() {
 		}
 	}
 	zpairs(z, "", Load(Param("chunks"), GP64()), 32, 32, chunk(64), chunk(32))
-	zend()
+	end()
 }

@@ -18,10 +18,7 @@ import (
 // places of its bytes among those of the numbers; what is added to the words of
 // the second one; then a few dwords.
 func zmantissaKernel() {
-	const name = "float8NormalAVX512"
-	TEXT(name, NOSPLIT, "func(dst *byte, src *byte, a *float32, form *byte, chunks int, n int) int")
-	Pragma("noescape")
-	Doc(name + " decodes runs of chunks of 32 codes, at most n, up to the first scale that it does not serve, and returns how many.")
+	function("float8NormalAVX512", "func(dst *byte, src *byte, a *float32, form *byte, chunks int, n int) int", "decodes runs of chunks of 32 codes, at most n, up to the first scale that it does not serve, and returns how many.")
 	z := &zkernel{dst: Load(Param("dst"), GP64()), src: Load(Param("src"), GP64())}
 	a, chunks := Load(Param("a"), GP64()), GP64()
 	form := Mem{Base: Load(Param("form"), GP64())}
@@ -84,5 +81,5 @@ func zmantissaKernel() {
 	done := Load(Param("n"), GP64())
 	SUBQ(left, done)
 	Store(done, ReturnIndex(0))
-	zend()
+	end()
 }

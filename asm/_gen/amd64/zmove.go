@@ -9,9 +9,7 @@ import (
 // zlanesKernel parts dwords into their four bytes: four streams, each stride
 // bytes behind the one before.
 func zlanesKernel() {
-	TEXT("lanesAVX512", NOSPLIT, "func(dst *byte, src *byte, stride int, n int)")
-	Pragma("noescape")
-	Doc("lanesAVX512 parts 32 dwords n times into four streams of their bytes.")
+	function("lanesAVX512", "func(dst *byte, src *byte, stride int, n int)", "parts 32 dwords n times into four streams of their bytes.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	to := latticeOf(dst, Load(Param("stride"), GP64()), 4)
 	n := Load(Param("n"), GP64())
@@ -32,7 +30,7 @@ func zlanesKernel() {
 	ADDQ(Imm(32), dst)
 	DECQ(n)
 	JNZ(LabelRef("more"))
-	zend()
+	end()
 }
 
 // zspreadKernel gives each nibble a byte, the low one of two first.
@@ -72,9 +70,7 @@ func zswapKernel() {
 type zmover struct{ *zkernel }
 
 func zmove(name, params, doc string) zmover {
-	TEXT(name, NOSPLIT, "func(dst *byte, src *byte"+params+", n int)")
-	Pragma("noescape")
-	Doc(name + " " + doc)
+	function(name, "func(dst *byte, src *byte"+params+", n int)", doc)
 	return zmover{&zkernel{dst: Load(Param("dst"), GP64()), src: Load(Param("src"), GP64())}}
 }
 
@@ -91,7 +87,7 @@ func (z zmover) zpairs(in int, step func(x VecVirtual, wide bool)) {
 		step(x, false)
 		VMOVDQU32(x.AsY(), z.to(0))
 	})
-	zend()
+	end()
 }
 
 // zfieldsKernel gives fields of a few bits a byte each. Eight fields of b bits
@@ -99,9 +95,7 @@ func (z zmover) zpairs(in int, step func(x VecVirtual, wide bool)) {
 // out at a multiple of b bits. No more is read than the fields of a step and
 // eight bytes from where the last eight of them begin.
 func zfieldsKernel() {
-	TEXT("fieldsAVX512", NOSPLIT, "func(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)")
-	Pragma("noescape")
-	Doc("fieldsAVX512 unpacks 32 fields of step bits n times. The 33rd byte of tables is taken off each.")
+	function("fieldsAVX512", "func(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)", "unpacks 32 fields of step bits n times. The 33rd byte of tables is taken off each.")
 	z := &zkernel{dst: Load(Param("dst"), GP64()), src: Load(Param("src"), GP64())}
 	tables, bits := Load(Param("tables"), GP64()), GP64()
 	Load(Param("step"), bits)
@@ -150,5 +144,5 @@ func zfieldsKernel() {
 	JZ(LabelRef("done"))
 	VMOVDQU32(step(four).AsY(), z.to(0))
 	Label("done")
-	zend()
+	end()
 }

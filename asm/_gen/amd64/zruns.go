@@ -53,7 +53,7 @@ func zrunsKernel(name string, t int, params, doc string, s sign, l zloop) {
 	ADDQ(Imm(4), z.b)
 	DECQ(n)
 	JNZ(LabelRef("run"))
-	zend()
+	end()
 }
 
 // zpairs is a loop of two chunks at a time, and the one that may be left. The
