@@ -28,10 +28,7 @@ func scalarCast(from, to Type, dst, src []byte, n int) {
 	}
 }
 
-// Round is Cast from float32.
-func (o *Ops) Round(to Type, dst, src []byte) { o.Cast(F32, to, dst, src) }
-
-// Put is Round from numbers in memory.
+// Put is Cast from float32 in memory.
 func (o *Ops) Put(to Type, dst []byte, src []float32) {
 	want(len(src)*to.Size() == len(dst), "numbers differ in count")
 	apart(dst, Raw(src))

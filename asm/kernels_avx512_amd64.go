@@ -609,10 +609,10 @@ func castF16ToF32AVX512(dst *byte, src *byte, n int)
 //go:noescape
 func castF16ToBF16AVX512(dst *byte, src *byte, n int)
 
-// castSameAVX512 copies 32 words n times, each NaN as the one that is given.
+// castSameAVX512 copies 32 words n times, each above the first special one as the second.
 //
 //go:noescape
-func castSameAVX512(dst *byte, src *byte, infinity *uint16, nan *uint16, n int)
+func castSameAVX512(dst *byte, src *byte, special *[2]uint16, n int)
 
 // lanesAVX512 parts 32 dwords n times into four streams of their bytes.
 //

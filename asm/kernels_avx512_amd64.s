@@ -25944,16 +25944,15 @@ more:
 	VZEROUPPER
 	RET
 
-// func castSameAVX512(dst *byte, src *byte, infinity *uint16, nan *uint16, n int)
+// func castSameAVX512(dst *byte, src *byte, special *[2]uint16, n int)
 // Requires: AVX, AVX512BW, AVX512F
-TEXT ·castSameAVX512(SB), NOSPLIT, $0-40
+TEXT ·castSameAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	MOVQ         infinity+16(FP), DX
+	MOVQ         special+16(FP), DX
 	VPBROADCASTW (DX), Z0
-	MOVQ         nan+24(FP), DX
-	VPBROADCASTW (DX), Z1
-	MOVQ         n+32(FP), DX
+	VPBROADCASTW 2(DX), Z1
+	MOVQ         n+24(FP), DX
 	VPBROADCASTD k206<>+0(SB), Z2
 
 more:

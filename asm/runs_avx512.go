@@ -50,14 +50,9 @@ func (o *Ops) runsAVX512() {
 	o.absmax, o.nearest, o.int8 = absmaxAVX512, nearestAVX512, int8AVX512
 	o.cast = [3][3]func(dst, src *byte, n int){
 		F32:  {castF32ToF32AVX512, castF32ToBF16AVX512, castF32ToF16AVX512},
-		BF16: {castBF16ToF32AVX512, sameWords(0x7F80, 0x7FC0), castBF16ToF16AVX512},
-		F16:  {castF16ToF32AVX512, castF16ToBF16AVX512, sameWords(0x7C00, 0x7E00)},
+		BF16: {castBF16ToF32AVX512, with(castSameAVX512, &[2]uint16{0x7F80, 0x7FC0}), castBF16ToF16AVX512},
+		F16:  {castF16ToF32AVX512, castF16ToBF16AVX512, with(castSameAVX512, &[2]uint16{0x7C00, 0x7E00})},
 	}
-}
-
-// sameWords is a cast of a type to itself: words above infinity become the NaN.
-func sameWords(infinity, nan uint16) func(dst, src *byte, n int) {
-	return func(dst, src *byte, n int) { castSameAVX512(dst, src, &infinity, &nan, n) }
 }
 
 // A nibblesKernel is told where in a byte the first of two codes lies.

@@ -6,8 +6,9 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// A layout is one block type: how many elements and bytes a block has, what
-// must be set before the loop, and what is done for each block.
+// A layout is one block type, or those that a kernel is told apart: how many
+// elements and bytes a block has, what must be set before the loop, and what is
+// done for each block.
 type layout struct {
 	name  string
 	takes string   // a parameter before the count
@@ -46,7 +47,7 @@ func layouts() []layout {
 		{name: "q4_K", elems: 256, bytes: 144, plain: true, set: setNibbles, block: q45K(false), odd: signsOdd(0)},
 		{name: "q5_K", elems: 256, bytes: 176, plain: true, set: setFives, block: q45K(true), odd: signsOdd(0)},
 		{name: "q6_K", elems: 256, bytes: 210, set: holding(ofSixes), block: q6K},
-		{name: "iq4_NL", to: []target{toBF16}, elems: 32, bytes: 18, set: setNibbles, block: lookedBlock(iq4Values), two: twoLooked(18, 2, iq4Values)},
+		{name: "iq4_NL", to: []target{toBF16}, elems: 32, bytes: 18, set: setNibbles, block: lookedBlock(iq4Values), two: twoLooked(iq4Values)},
 		{name: "iq4_XS", elems: 256, bytes: 136, set: setNibbles, block: iq4XS, odd: finite(0)},
 		{name: "mxfp4", elems: 32, bytes: 17, set: setNibbles, block: mxfp4},
 		{name: "nvfp4", elems: 64, bytes: 36, set: setNibbles, block: nvfp4},
@@ -389,7 +390,7 @@ func tq1(k *kernel) {
 	last := YMM()
 	VPBROADCASTD(k.from(48), last.AsX())
 	VPMOVZXBW(last.AsX(), last)
-	VPMULLW(words16(1, 1, 1, 1, 3, 3, 3, 3, 9, 9, 9, 9, 27, 27, 27, 27), last, last)
+	VPMULLW(words(1, 1, 1, 1, 3, 3, 3, 3, 9, 9, 9, 9, 27, 27, 27, 27), last, last)
 	VPAND(words(0xFF), last, last)
 	other := YMM()
 	VEXTRACTI128(Imm(1), last, other.AsX())
@@ -398,5 +399,3 @@ func tq1(k *kernel) {
 	VPERMQ(Imm(quads), pairs, pairs)
 	f.write(k, 224, trit(pairs))
 }
-
-func words16(p ...uint16) Mem { return words(p...) }

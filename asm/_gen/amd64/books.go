@@ -195,7 +195,7 @@ func (k *runs) nibblePairs(high bool, elems int) (out []VecVirtual) {
 	first, second := fours(), YMM()
 	if k.float32() { // pairs of bytes, for fours
 		VMOVDQU(k.from(0), first)
-		VPSHUFB(bytes16(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15), first, first)
+		VPSHUFB(bytes32(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15), first, first)
 		VPERMQ(Imm(quads), first, first)
 	} else {
 		codes := load(k.from(0))

@@ -154,7 +154,7 @@ func (s *small) worded(times VecVirtual) looked {
 	if f.infinite {
 		VPBLENDW(Imm(0xF0), f.beyond(), w, w)
 	}
-	VPSHUFB(bytes16(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), w, w)
+	VPSHUFB(bytes32(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), w, w)
 	l := looked{load(dwords(0, 4, 1, 5)), load(dwords(2, 6, 3, 7))}
 	for _, y := range l {
 		VPERMD(w, y, y)

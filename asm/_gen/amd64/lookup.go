@@ -65,7 +65,7 @@ func (k *kernel) table16(v values, turned bool, join func(x VecVirtual)) looked 
 // split parts sixteen words: their low bytes in both halves of a register, and
 // their high bytes.
 func split(w VecVirtual) looked {
-	VPSHUFB(bytes16(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), w, w)
+	VPSHUFB(bytes32(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), w, w)
 	l := looked{YMM(), YMM()}
 	VPERMQ(Imm(0x88), w, l[0])
 	VPERMQ(Imm(0xDD), w, l[1])
@@ -87,8 +87,6 @@ func (k *kernel) planes(a, b VecVirtual) (l looked) {
 	}
 	return l
 }
-
-func bytes16(p ...byte) Mem { return bytes32(p...) }
 
 // lookup writes 32 elements by their codes: in the order of quads, but to F32 in
 // the order of fours.

@@ -122,7 +122,7 @@ func (k *kernel) table16Twice(v [16]float32, turned bool, join func(v ...float32
 // high bytes.
 func splitTwice(parted [2]VecVirtual) looked {
 	for _, w := range parted {
-		VPSHUFB(bytes16(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), w, w)
+		VPSHUFB(bytes32(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), w, w)
 	}
 	l := looked{YMM(), YMM()}
 	VPUNPCKLQDQ(parted[1], parted[0], l[0])
@@ -153,51 +153,49 @@ func (k *kernel) nibblesTwice(y VecVirtual) (low, high VecVirtual) {
 	return low, high
 }
 
-// writeTwo writes two blocks of 32 whose nibbles begin at off. A block is at least
-// 32 bytes from there to the end of the other one.
-func writeTwo(size, off int) func(k *kernel, l looked) {
+// writeTwo writes two blocks of 32, at whose ends the nibbles are: what is read with
+// those of the first is of the second.
+func writeTwo(size int) func(k *kernel, l looked) {
 	return func(k *kernel, l looked) {
 		y := YMM()
-		VBROADCASTI128(k.from(size+off), y)
-		VPBLENDD(Imm(0x0F), k.from(off), y, y)
+		VBROADCASTI128(k.from(2*size-16), y)
+		VPBLENDD(Imm(0x0F), k.from(size-16), y, y)
 		low, high := k.nibblesTwice(y)
 		k.lookupTwice(0, 32, low, l)
 		k.lookupTwice(16, 48, high, l)
 	}
 }
 
-// scaleTwo is two float16, each in a half.
-func scaleTwo(size int) func(k *kernel, at Register) []VecVirtual {
-	return func(_ *kernel, at Register) []VecVirtual {
-		return []VecVirtual{firsts(halfPairs(Mem{Base: at}, Mem{Base: at, Disp: size}))}
-	}
+// scaleTwo is two float16, each in a half, of blocks of 18 bytes.
+func scaleTwo(_ *kernel, at Register) []VecVirtual {
+	return []VecVirtual{firsts(halfPairs(Mem{Base: at}, Mem{Base: at, Disp: 18}))}
 }
 
-// twoLooked is blocks of 32 nibbles at off, under a float16.
-func twoLooked(size, off int, v [16]float32) *two {
-	return &two{scaleTwo(size), halfOdd, func(k *kernel, scale []VecVirtual) looked {
+// twoLooked is blocks of 32 nibbles under a float16.
+func twoLooked(v [16]float32) *two {
+	return &two{scaleTwo, halfOdd, func(k *kernel, scale []VecVirtual) looked {
 		if !k.ordinary {
 			canonical(scale[0])
 		}
 		return k.table16Twice(v, true, k.timesOf(scale[0], roundedProduct))
-	}, writeTwo(size, off)}
+	}, writeTwo(18)}
 }
 
 // twoQ40 is blocks of Q4_0: eight magnitudes stand for all but nothing, which is
 // given the sign of the scale.
-var twoQ40 = &two{scaleTwo(18), halfOdd, func(k *kernel, scale []VecVirtual) looked {
+var twoQ40 = &two{scaleTwo, halfOdd, func(k *kernel, scale []VecVirtual) looked {
 	number := k.timesOf(scale[0], roundedProduct)
 	if !k.ordinary {
 		canonical(scale[0])
 		return k.table16Twice(minus8Values, true, number)
 	}
 	w, low, high := pack(number(1, 3, 5, 7), number(2, 4, 6, 8)), YMM(), YMM()
-	VPSHUFB(bytes16(14, 12, 10, 8, 6, 4, 2, 0, 0x80, 0, 2, 4, 6, 8, 10, 12), w, low)
-	VPSHUFB(bytes16(15, 13, 11, 9, 7, 5, 3, 1, 1, 1, 3, 5, 7, 9, 11, 13), w, high)
-	VPAND(bytes16(0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x80, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF), high, high)
-	VPXOR(bytes16(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0, 0, 0, 0, 0, 0, 0, 0), high, high)
+	VPSHUFB(bytes32(14, 12, 10, 8, 6, 4, 2, 0, 0x80, 0, 2, 4, 6, 8, 10, 12), w, low)
+	VPSHUFB(bytes32(15, 13, 11, 9, 7, 5, 3, 1, 1, 1, 3, 5, 7, 9, 11, 13), w, high)
+	VPAND(bytes32(0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x80, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF), high, high)
+	VPXOR(bytes32(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0, 0, 0, 0, 0, 0, 0, 0), high, high)
 	return looked{low, high}
-}, writeTwo(18, 2)}
+}, writeTwo(18)}
 
 // twoQ41 is blocks of Q4_1.
 var twoQ41 = &two{func(k *kernel, at Register) []VecVirtual {
@@ -209,7 +207,7 @@ var twoQ41 = &two{func(k *kernel, at Register) []VecVirtual {
 		quieted(scale[1])
 	}
 	return k.table16Twice(counted, false, k.joinOf(pair{scale[0], scale[1]}, true))
-}, writeTwo(20, 4)}
+}, writeTwo(20)}
 
 // pair is the scales i and i+1, each in a half.
 func (s scales) pair(i int) VecVirtual {

@@ -10,7 +10,7 @@ import (
 // one or two float16, which are made ready for eight blocks at once.
 type zlayout struct {
 	name   string
-	params string // between the source and the count
+	takes  string // a parameter before the count
 	elems  int
 	bytes  int // 0 where the kernel is told
 	sign   sign
@@ -50,9 +50,9 @@ func zblockKernels() {
 
 func zlayouts() []zlayout {
 	return []zlayout{
-		{name: "q8", params: ", size int", elems: 32, sign: minus, set: setSize, halves: 1, small: zq8},
+		{name: "q8", takes: ", size int", elems: 32, sign: minus, set: setSize, halves: 1, small: zq8},
 		{name: "q8_K", elems: 256, bytes: 292, sign: minus, scales: zfront{0, oneSingle}, block: zq8K},
-		{name: "booked", params: ", book *int8", elems: 32, bytes: 18, sign: minus, set: setBook, halves: 1, small: zbooked},
+		{name: "booked", takes: ", book *int8", elems: 32, bytes: 18, sign: minus, set: setBook, halves: 1, small: zbooked},
 		{name: "q4_1", elems: 32, bytes: 20, sign: either, set: setCounted, halves: 2, small: zq4_1},
 		{name: "q5_0", elems: 32, bytes: 22, sign: minus, set: setFifths, halves: 1, small: zq5_0},
 		{name: "q5_1", elems: 32, bytes: 24, sign: either, set: setFifths, halves: 2, small: zq5_1},
@@ -62,8 +62,8 @@ func zlayouts() []zlayout {
 		{name: "q5_K", elems: 256, bytes: 176, sign: either, set: setQ5K, scales: zfront{0, twoHalves}, block: zq5K},
 		{name: "q6_K", elems: 256, bytes: 210, sign: minus, set: setQ6K, scales: zfront{208, oneHalf}, block: zq6K},
 		{name: "iq4_XS", elems: 256, bytes: 136, sign: minus, set: setIQ4XS, scales: zfront{0, oneHalf}, block: ziq4XS},
-		{name: "mxfp4", params: ", rows *byte", elems: 32, bytes: 17, sign: same, far: true, set: setFP4(mxfp4At, mxfp4Shift), block: zmxfp4},
-		{name: "nvfp4", params: ", rows *byte", elems: 64, bytes: 36, sign: same, far: true, set: setFP4(nvfp4At, nvfp4Shift), block: znvfp4},
+		{name: "mxfp4", takes: ", rows *byte", elems: 32, bytes: 17, sign: same, far: true, set: setFP4(mxfp4At, mxfp4Shift), block: zmxfp4},
+		{name: "nvfp4", takes: ", rows *byte", elems: 64, bytes: 36, sign: same, far: true, set: setFP4(nvfp4At, nvfp4Shift), block: znvfp4},
 		{name: "tq1_0", elems: 256, bytes: 54, sign: minus, scales: zfront{52, oneHalf}, block: ztq1},
 		{name: "tq2_0", elems: 256, bytes: 66, sign: minus, scales: zfront{64, oneHalf}, block: ztq2},
 		{name: "q1_0", elems: 128, bytes: 18, sign: minus, scales: zfront{0, oneHalf}, block: zq1},
@@ -80,7 +80,7 @@ func zlayouts() []zlayout {
 }
 
 func zblockKernel(l zlayout, t int) {
-	z := zbegin(l.name, t, l.params+", n int", "decodes n blocks.", l.sign)
+	z := zbegin(l.name, t, l.takes+", n int", "decodes n blocks.", l.sign)
 	n := Load(Param("n"), GP64())
 	z.align()
 	if l.set != nil {

@@ -50,12 +50,13 @@ func zcastKernel(from, to int) {
 // zsameKernel copies words but for those whose magnitude is above infinity's:
 // they become the one NaN.
 func zsameKernel() {
-	function("castSameAVX512", "func(dst *byte, src *byte, infinity *uint16, nan *uint16, n int)", "copies 32 words n times, each NaN as the one that is given.")
+	function("castSameAVX512", "func(dst *byte, src *byte, special *[2]uint16, n int)", "copies 32 words n times, each above the first special one as the second.")
 	z := &zkernel{dst: Load(Param("dst"), GP64()), src: Load(Param("src"), GP64())}
-	infinity, nan, n := ZMM(), ZMM(), GP64()
-	VPBROADCASTW(Mem{Base: Load(Param("infinity"), GP64())}, infinity)
-	VPBROADCASTW(Mem{Base: Load(Param("nan"), GP64())}, nan)
-	Load(Param("n"), n)
+	infinity, nan := ZMM(), ZMM()
+	special := Mem{Base: Load(Param("special"), GP64())}
+	VPBROADCASTW(special, infinity)
+	VPBROADCASTW(special.Offset(2), nan)
+	n := Load(Param("n"), GP64())
 	magnitude := all(0x7FFF7FFF)
 	Label("more")
 	x, m, above := zload(z.from(0)), ZMM(), K()
