@@ -102,10 +102,12 @@ func zblockKernel(l zlayout, t int) {
 	next()
 	if l.scales.exponents != nil {
 		Label("odd")
-		if l.scales.single() {
-			z.inSteps()
-		}
 		l.block(z)
+		next()
+	}
+	if l.scales.single() && !z.narrow {
+		Label("tiny")
+		zq8KTiny(z)
 		next()
 	}
 }
@@ -124,9 +126,9 @@ func (z *zkernel) unless(f zfront, label string) {
 	} else {
 		MOVL(z.from(f.at), r)
 	}
-	if short && f.single() {
+	if f.single() && !z.narrow {
 		TESTL(U32(f.exponents[0]), r)
-		JZ(LabelRef(label))
+		JZ(LabelRef("tiny"))
 	}
 	NOTL(r)
 	for _, e := range f.exponents {

@@ -158,26 +158,25 @@ func zbytesKernel(o op, t int, twice bool) {
 	var flip, last, zero, base VecVirtual
 	var places [2]VecVirtual
 	var lowest OpmaskVirtual
-	var most Op = U32(littleMost - 1)
+	var most Op = U32(wholeMost - 1)
+	codes := func(z *zruns) [2]VecVirtual {
+		codes, x := YMM(), [2]VecVirtual{ZMM(), ZMM()}
+		VPXORD(z.from(0), flip, codes)
+		for i, x := range x {
+			VMOVAPS(base, x)
+			VPERMB(codes.AsZ(), places[i], lowest, x)
+			VSUBPS(zero, x, x)
+		}
+		return x
+	}
 	chunk := func(join func(x VecVirtual)) func(z *zruns) {
 		return func(z *zruns) {
-			codes, x := YMM(), [2]VecVirtual{ZMM(), ZMM()}
-			VPXORD(z.from(0), flip, codes)
-			for i, x := range x {
-				VMOVAPS(base, x)
-				VPERMB(codes.AsZ(), places[i], lowest, x)
-				VSUBPS(zero, x, x)
+			x := codes(z)
+			for _, x := range x {
 				join(x)
 			}
 			z.put(0, x[0], x[1])
 		}
-	}
-	slowly := func(z *zruns, name string, join func(x VecVirtual)) {
-		Label(name)
-		chunk(join)(z)
-		z.advance(32, 32)
-		DECQ(z.chunks)
-		JNZ(LabelRef(name))
 	}
 	plain := func(x VecVirtual) {
 		if !twice {
@@ -196,10 +195,11 @@ func zbytesKernel(o op, t int, twice bool) {
 			m := Mem{Base: Load(Param("last"), GP64())}
 			last = zsingle(m)
 			zcanonical(last)
-			if twice {
+			switch {
+			case twice:
 				most = sane(m)
-			}
-			if o.name == "Shift" || o.name == "Affine" {
+			case o.name == "Shift" || o.name == "Affine":
+				most = U32(littleMost - 1)
 				VSUBPS(last, zero, zero)
 			}
 			for i := range places {
@@ -220,27 +220,94 @@ func zbytesKernel(o op, t int, twice bool) {
 		other: func(z *zruns) {
 			z.sign = signOf(o)
 			if z.near {
+				short := z.short
 				Label("near")
 				z.inSteps()
-				slowly(z, "nearly", plain)
+				z.slowly("nearly", chunk(plain))
 				JMP(LabelRef("next"))
+				z.short = short
 			}
 			Label("small")
-			z.inSteps()
-			if !twice {
+			if o.name == "Shift" {
+				z.inSteps()
 				small := newZsmall(p.d)
-				slowly(z, "slowly", func(x VecVirtual) { small.join(o, p, x) })
+				z.slowly("slowly", chunk(func(x VecVirtual) { small.join(o, p, x) }))
 				return
 			}
-			// The factor's sign goes to the scale.
-			turned, factor, half := ZMM(), ZMM(), ZMM()
-			VPANDD_BCST(dwords(0x80000000), last, turned)
-			VPXORD(turned, last, factor)
-			VPXORD(turned, p.d, turned)
-			VMULPS_BCST(floats(0.5), factor, half)
-			small := newZsmall(turned)
-			slowly(z, "slowly", func(x VecVirtual) { small.twice(x, factor, half) })
+			z.smallBytes(o, p, last, codes)
 		}})
+}
+
+// slowly is a loop of chunks of 32 bytes besides that of most runs.
+func (z *zruns) slowly(name string, chunk func(z *zruns)) {
+	Label(name)
+	chunk(z)
+	z.advance(32, 32)
+	DECQ(z.chunks)
+	JNZ(LabelRef(name))
+}
+
+// smallBytes is bytes under a scale so small that products or sums may be
+// subnormal. To F16 they are zeros, which larger scales give too.
+func (z *zruns) smallBytes(o op, p pair, last VecVirtual, codes func(*zruns) [2]VecVirtual) {
+	if o.name == "Affine" { // beside a larger number the products do not count
+		bits := GP32()
+		MOVL(Mem{Base: z.b}, bits)
+		and32(bits, 0x7FFFFFFF)
+		CMPL(bits, U32((127-60)<<23))
+		JCS(LabelRef("enlarged"))
+		VPXORD(p.d, p.d, p.d)
+		JMP(LabelRef("near"))
+		Label("enlarged")
+	}
+	if z.narrow {
+		one := ZMM()
+		switch o.name {
+		case "Affine":
+			zenlarged(p.d, 24)
+			zenlarged(p.m, 24)
+			JMP(LabelRef("near"))
+			return
+		case "Twice":
+			VPANDD_BCST(dwords(0x80000000), last, one)
+			VPORD_BCST(floats(1), one, one)
+		}
+		flushed(p.d)
+		z.slowly("slowly", func(z *zruns) {
+			x := codes(z)
+			for _, x := range x {
+				VMULPS(p.d, x, x)
+				if o.name == "Twice" {
+					VMULPS(one, x, x)
+				}
+			}
+			z.put(0, x[0], x[1])
+		})
+		return
+	}
+	r := newZraised()
+	if o.name == "Affine" {
+		zenlarged(p.d, smallShift)
+		zenlarged(p.m, smallShift)
+	} else {
+		zenlarged(p.d, smallShift)
+	}
+	z.slowly("slowly", func(z *zruns) {
+		x := codes(z)
+		for _, x := range x {
+			VMULPS(p.d, x, x)
+			switch o.name {
+			case "Affine":
+				VADDPS(p.m, x, x)
+				r.raise(x)
+			case "Twice":
+				r.product(last, x)
+			default:
+				r.raise(x)
+			}
+		}
+		r.put(z.zkernel, 0, x, o.turned)
+	})
 }
 
 // zhalfBytesKernels is a book of sixteen numbers over one nibble of each byte:

@@ -23,12 +23,32 @@ func zq8(z *zkernel, _ int, s ...zscales) {
 func zq8K(z *zkernel) {
 	d := zsingle(z.from(0))
 	z.settled(d)
+	if z.narrow { // of a scale that is subnormal all products are zeros
+		tiny := K()
+		VPTESTNMD_BCST(dwords(0x7F800000), d, tiny)
+		VPORD_BCST(dwords(littleMost), d, tiny, d)
+	}
 	for at := 0; at < 256; at += 32 {
 		a, b := zsigned(z.from(4+at)), zsigned(z.from(20+at))
 		zfloats(a, b)
 		VMULPS(d, a, a)
 		VMULPS(d, b, b)
 		z.put(at, a, b)
+	}
+}
+
+// zq8KTiny is a block whose scale is subnormal or zero.
+func zq8KTiny(z *zkernel) {
+	d, r := zsingle(z.from(0)), newZraised()
+	zenlarged(d, smallShift)
+	for at := 0; at < 256; at += 32 {
+		x := [2]VecVirtual{zsigned(z.from(4 + at)), zsigned(z.from(20 + at))}
+		zfloats(x[0], x[1])
+		for _, x := range x {
+			VMULPS(d, x, x)
+			r.raise(x)
+		}
+		r.put(z, at, x, false)
 	}
 }
 
