@@ -15,9 +15,13 @@ type Codec struct {
 	// product rounded by itself, as the reference does it. It allocates nothing
 	// and is safe for concurrent use.
 	Decode func(dst []float32, src []byte)
-	// kernel does the same, rounded to a type. Nil where no table has one.
-	kernel func(o *asm.Ops, to asm.Type, dst, src []byte)
+	// Nil where none is made of the entries of a table.
+	kernel kernel
 }
+
+// A kernel does what decoding does, rounded to a type. The room has four bytes for
+// each number.
+type kernel func(o *asm.Ops, to asm.Type, dst, src, room []byte)
 
 // Write decodes whole blocks to the target's type by the kernels of this
 // machine.
@@ -26,23 +30,23 @@ func (c Codec) Write(dst []byte, to Target, src []byte, tile []float32) {
 }
 
 func (c Codec) write(o *asm.Ops, dst []byte, to Target, src []byte, tile []float32) {
-	if c.kernel != nil {
-		c.kernel(o, targets[to].kind, dst, src)
+	tile = tile[:len(dst)/to.Size()]
+	if c.kernel != nil && o.Level() != asm.Generic {
+		c.kernel(o, targets[to].kind, dst, src, asm.Raw(tile))
 		return
 	}
-	tile = tile[:len(dst)/to.Size()]
 	c.Decode(tile, src)
 	o.Put(targets[to].kind, dst, tile)
 }
 
 // blocks is the row of a type of blocks.
 func blocks(t tensor.DType, k asm.Kind) Codec {
-	return Codec{t, k.Decode, func(o *asm.Ops, to asm.Type, dst, src []byte) { o.Blocks(k, to, dst, src) }}
+	return Codec{t, k.Decode, func(o *asm.Ops, to asm.Type, dst, src, _ []byte) { o.Blocks(k, to, dst, src) }}
 }
 
 // casts is the row of a type of plain numbers.
 func casts(t tensor.DType, from asm.Type, decode func([]float32, []byte)) Codec {
-	return Codec{t, decode, func(o *asm.Ops, to asm.Type, dst, src []byte) { o.Cast(from, to, dst, src) }}
+	return Codec{t, decode, func(o *asm.Ops, to asm.Type, dst, src, _ []byte) { o.Cast(from, to, dst, src) }}
 }
 
 // float8s is the row of a format of eight bits.
@@ -51,8 +55,8 @@ func float8s(t tensor.DType, f asm.Float) Codec {
 }
 
 // plainFloat8 decodes codes that have no scale.
-func plainFloat8(f asm.Float) func(o *asm.Ops, to asm.Type, dst, src []byte) {
-	return func(o *asm.Ops, to asm.Type, dst, src []byte) {
+func plainFloat8(f asm.Float) kernel {
+	return func(o *asm.Ops, to asm.Type, dst, src, _ []byte) {
 		o.Float8(f, to, dst, src, unscaled[:], max(1, len(src)))
 	}
 }
@@ -62,16 +66,16 @@ var codecs = [...]Codec{
 	casts(tensor.F32, asm.F32, decodeF32),
 	casts(tensor.F16, asm.F16, decodeF16),
 	casts(tensor.BF16, asm.BF16, decodeBF16),
-	{tensor.I8, decodeI8, nil},
-	{tensor.U8, decodeU8, nil},
+	{tensor.I8, decodeI8, writeI8},
+	{tensor.U8, decodeU8, writeU8},
 	float8s(tensor.F8E4M3, asm.E4M3),
 	float8s(tensor.F8E5M2, asm.E5M2),
 	float8s(tensor.F8E4M3FNUZ, asm.E4M3FNUZ),
 	float8s(tensor.F8E5M2FNUZ, asm.E5M2FNUZ),
-	{tensor.F8E8M0, decodeF8E8M0, nil},
-	{tensor.F6E2M3, decodeF6E2M3, nil},
-	{tensor.F6E3M2, decodeF6E3M2, nil},
-	{tensor.F4, decodeF4, nil},
+	{tensor.F8E8M0, decodeF8E8M0, writeF8E8M0},
+	{tensor.F6E2M3, decodeF6E2M3, writeSixes(asm.E4M3, 0x1p6)},
+	{tensor.F6E3M2, decodeF6E3M2, writeSixes(asm.E5M2, 0x1p12)},
+	{tensor.F4, decodeF4, writeF4},
 	blocks(tensor.Q4_0, asm.Q4_0),
 	blocks(tensor.Q4_1, asm.Q4_1),
 	blocks(tensor.Q5_0, asm.Q5_0),

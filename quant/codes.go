@@ -36,8 +36,8 @@ func float8Row(cols int64, f asm.Float) codes {
 	return c
 }
 
-// unscaled is the scale of codes that have none.
-var unscaled = [1]float32{1}
+// unscaled and nothing are the scale and the zero point of codes that have none.
+var unscaled, nothing = [1]float32{1}, [1]float32{0}
 
 // int8Row is rows of signed bytes.
 func int8Row(cols int64) codes {

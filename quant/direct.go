@@ -39,7 +39,7 @@ func (f *blockForm) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, 
 	if f.matrixRows > 0 {
 		return f.byFactor(o, dst, to, parts, lo, hi, scratch)
 	}
-	f.codes.kernel(o, to, dst, parts[0][:(hi-lo)*f.codes.rowBytes])
+	f.codes.kernel(o, to, dst, parts[0][:(hi-lo)*f.codes.rowBytes], asm.Raw(scratch))
 	return true
 }
 
@@ -62,7 +62,7 @@ func (f *blockForm) byFactor(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte
 		for at, last := (r-lo)*f.cols, (end-lo)*f.cols; at < last; at += n {
 			n := min(n, last-at)
 			codes := parts[0][at*f.codes.rowBytes/f.cols:][:n*f.codes.rowBytes/f.cols]
-			f.codes.kernel(o, asm.F32, asm.Raw(q[:n]), codes)
+			f.codes.kernel(o, asm.F32, asm.Raw(q[:n]), codes, nil)
 			o.Each(to, dst[at*size:][:n*size], q[:n], s[:n], none[:n])
 		}
 		r = end

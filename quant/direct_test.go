@@ -151,8 +151,8 @@ func codesOf(k asm.Kind, rowBytes int64) codes {
 	return c
 }
 
-func blocksOf(k asm.Kind) func(*asm.Ops, asm.Type, []byte, []byte) {
-	return func(o *asm.Ops, to asm.Type, dst, src []byte) { o.Blocks(k, to, dst, src) }
+func blocksOf(k asm.Kind) kernel {
+	return func(o *asm.Ops, to asm.Type, dst, src, _ []byte) { o.Blocks(k, to, dst, src) }
 }
 
 // Whole weights and ranges of rows, every target, every level: the kernels are

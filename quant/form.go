@@ -55,7 +55,7 @@ type codes struct {
 	// transposed reading takes. Not all codes can be cut anywhere: it may be nil.
 	cut func(dst []float32, row []byte, c int64)
 	// kernel decodes whole rows, where the codes are numbers by themselves.
-	kernel func(o *asm.Ops, to asm.Type, dst, src []byte)
+	kernel kernel
 	// under decodes a row of codes under scales, one for each run of columns.
 	// It is nil or reports false where there is no kernel.
 	under func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool
