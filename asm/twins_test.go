@@ -28,7 +28,8 @@ func TestNoTwoKernelsDifferOnlyInConstants(t *testing.T) {
 			}
 			body, _, _ = strings.Cut(body, "\nDATA ") // constants, written where they are used first
 			names := map[string]string{}
-			body = registersIn.ReplaceAllStringFunc(body, func(r string) string {
+			body = namesIn.ReplaceAllStringFunc(body, func(r string) string {
+				r = strings.TrimSuffix(r, ":")
 				if names[r] == "" {
 					names[r] = fmt.Sprint("R", len(names))
 				}
@@ -43,8 +44,8 @@ func TestNoTwoKernelsDifferOnlyInConstants(t *testing.T) {
 	}
 }
 
-// registersIn finds registers, which are renamed in the order of their use.
-var registersIn = regexp.MustCompile(`\b([XYZKV]\d+|R\d+|[ABCD][XLH]|[SD]I|[SB]P)\b`)
+// namesIn finds registers, labels and parameters, which are renamed in the order of their use.
+var namesIn = regexp.MustCompile(`\b([XYZKV]\d+|R\d+|[ABCD][XLH]|[SD]I|[SB]P)\b|(?m:^\w+:|\w+$)|\w+\+\d+\(FP\)`)
 
-// numbersIn finds constants: immediate ones, those in memory, and offsets.
-var numbersIn = regexp.MustCompile(`\$0x[0-9a-f]+|k\d+<>|\$-?\d+|-?\d+\(|\b0x[0-9a-f]+\(`)
+// numbersIn finds constants: immediate ones, those in memory and variables, and offsets.
+var numbersIn = regexp.MustCompile(`\$-?(0x[0-9a-f]+|\d+)|(k\d+<>|·\w+)(\+\d+)?\(SB\)|(-?\d+|0x[0-9a-f]+)?\(`)
