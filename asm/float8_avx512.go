@@ -7,19 +7,28 @@ import (
 	"math"
 )
 
-// float8Words is each code's number as a bfloat16, which it is exactly: all low
-// bytes, then all high ones. A NaN is FFC0, as the kernels want it. The last four
-// bytes are the least scale whose products are normal, as bits.
-var float8Words = func() (t [Floats8][516]byte) {
+// float8Words is the words of codes without a sign as bfloat16, which they are
+// exactly: all low bytes, then all high ones. A NaN is FFC0. Then come the high bytes
+// of their 2^-64th part with the sign, but of NaN, which is 7FC0; the least scale
+// whose products are normal, as bits; and the code of minus NaN.
+var float8Words = func() (t [Floats8][389]byte) {
 	for f := range t {
-		for i := range 256 {
+		for i := range 128 {
 			w := FloatToBfloat(Float(f).Value(uint8(i)))
-			if w == 0x7FC0 {
-				w = 0xFFC0
+			high, small := byte(w>>8), byte(w>>8)|0x80
+			switch {
+			case w > 0x7F80:
+				high, small = 0xFF, 0x7F
+			case w > 0 && w < 0x7F80:
+				small -= 64 / 2
 			}
-			t[f][i], t[f][256+i] = byte(w), byte(w>>8)
+			t[f][i], t[f][128+i], t[f][256+i] = byte(w), high, small
 		}
-		binary.LittleEndian.PutUint32(t[f][512:], float8Range[f].least<<23)
+		binary.LittleEndian.PutUint32(t[f][384:], float8Range[f].least<<23)
+		t[f][388] = 0xFF
+		if v := Float(f).Value(0x80); v != v {
+			t[f][388] = 0x80
+		}
 	}
 	return t
 }()

@@ -6,62 +6,101 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// A zfloat8 is codes of eight bits that a table of exact numbers explains: their
-// upper words, the lower bytes of all 256 first. A NaN is FFC0 there. Behind them
-// stands, as float32, below which scales make products subnormal.
+// A zfloat8 is codes of eight bits that a table of exact numbers explains: the
+// words of codes without a sign as bfloat16, their lower bytes and their upper ones;
+// the upper bytes for scales that are small, see [zlesser]; then below which scales
+// products are subnormal, as float32, and a code of NaN, which in some formats is
+// that of minus zero.
 type zfloat8 struct {
 	*zruns
-	lower, upper zplane
-	order, zero  VecVirtual
-	scale        VecVirtual
+	lower, upper, small zhalfPlane
+	order, zero         VecVirtual
+	sign                VecVirtual // of all bytes
+	nan                 VecVirtual // that code
+	nanUpper, nanLower  VecVirtual // its bytes
+	scale               VecVirtual
 }
+
+// A zhalfPlane is 128 bytes by their index, in two registers.
+type zhalfPlane [2]VecVirtual
+
+func zhalfPlaneAt(m Mem) zhalfPlane { return zhalfPlane{zload(m), zload(m.Offset(64))} }
 
 func zfloat8Kernels() {
 	for _, t := range ztargets() {
 		f := &zfloat8{}
 		least := GP32()
-		zrunsKernel("float8", t, ", table *byte", "decodes n runs of chunks of 32 codes.", minus, zloop{in: 32, elems: 32,
+		var s *zlesser
+		l := zloop{in: 32, elems: 32,
 			before: func(z *zruns) {
 				f.zruns = z
 				table := Mem{Base: Load(Param("table"), GP64())}
-				f.lower, f.upper = zplaneAt(table), zplaneAt(table.Offset(256))
+				f.lower, f.upper = zhalfPlaneAt(table), zhalfPlaneAt(table.Offset(128))
 				f.order = zload(dwords64(func(i int) int { return i%4*4 + i/4 }))
-				f.zero = ZMM()
+				f.sign, f.nanUpper, f.nanLower = all(0x80808080), all(0xFFFFFFFF), all(0xC0C0C0C0)
+				f.nan, f.zero = ZMM(), ZMM()
+				VPBROADCASTB(table.Offset(388), f.nan)
 				VPXORD(f.zero, f.zero, f.zero)
-				MOVL(table.Offset(512), least)
-				DECL(least)
+				if !z.narrow {
+					f.small = zhalfPlaneAt(table.Offset(256))
+					MOVL(table.Offset(384), least)
+					DECL(least)
+					s = newLesser(z)
+				}
 			},
 			run: func(z *zruns) {
-				f.scale = z.number(Mem{Base: z.a}, true)
+				if z.narrow {
+					f.scale = z.flushed()
+					return
+				}
 				z.ifSmall(least)
+				f.scale = z.number(Mem{Base: z.a}, true)
 			},
-			chunk: func(*zruns) { f.write(32, f.product) },
-			two:   func(*zruns) { f.write(64, f.product) },
+			chunk: func(*zruns) { f.write(32, nil) },
+			two:   func(*zruns) { f.write(64, nil) },
 			other: func(z *zruns) {
 				Label("small")
-				z.inSteps()
-				small := newZsmall(f.scale)
-				zpairs(f.zkernel, "small", f.chunks, 32, 32, func() { f.write(64, small.product) }, func() { f.write(32, small.product) })
+				s.of()
+				zpairs(f.zkernel, "small", f.chunks, 32, 32, func() { f.write(64, s) }, func() { f.write(32, s) })
 			},
-		})
+		}
+		if targets[t].narrow {
+			l.other = nil
+		}
+		zrunsKernel("float8", t, ", table *byte", "decodes n runs of chunks of 32 codes.", minus, l)
 	}
 }
 
-func (f *zfloat8) product(x VecVirtual) { VMULPS(f.scale, x, x) }
-
-// write writes 64 numbers, or 32.
-func (f *zfloat8) write(n int, product func(x VecVirtual)) {
-	w := find(ordered(n, f.from(0), f.order, VPERMD), f.lower, f.upper)
+// write writes 64 numbers, or 32, under a scale that is small or not.
+func (f *zfloat8) write(n int, s *zlesser) {
+	codes, nan := ordered(n, f.from(0), f.order, VPERMD), K()
+	VPCMPEQB(f.nan, codes, nan)
+	upper, nanUpper, signed := f.upper, f.nanUpper, uint64(orAnd)
+	if s != nil {
+		upper, nanUpper, signed = f.small, s.nanUpper, andOrNot
+		VPXORD(s.turn, codes, codes)
+	}
+	low, high := codes, ZMM()
+	VMOVDQA64(codes, high)
+	VPERMI2B(upper[1], upper[0], high)
+	VPTERNLOGD(Imm(signed), f.sign, codes, high)
+	VPERMI2B(f.lower[1], f.lower[0], low)
+	VMOVDQU8(nanUpper, nan, high)
+	VMOVDQU8(f.nanLower, nan, low)
 	// Dwords in the order that these bring back.
 	a, b := ZMM(), ZMM()
-	VPUNPCKLBW(w[1], w[0], a)
-	VPUNPCKHBW(w[1], w[0], b)
+	VPUNPCKLBW(high, low, a)
+	VPUNPCKHBW(high, low, b)
 	for i, x := range []VecVirtual{a, b}[:n/32] {
 		first, second := ZMM(), ZMM()
 		VPUNPCKLWD(x, f.zero, first)
 		VPUNPCKHWD(x, f.zero, second)
-		product(first)
-		product(second)
+		if s != nil {
+			s.write(32*i, first, second)
+			continue
+		}
+		VMULPS(f.scale, first, first)
+		VMULPS(f.scale, second, second)
 		f.put(32*i, first, second)
 	}
 }

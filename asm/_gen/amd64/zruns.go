@@ -96,11 +96,36 @@ func (z *zruns) numbersOf(o op) pair {
 // canonical where the kernel turns signs, else 7FC00000. Ports of vectors are
 // what runs are short of, so it is looked at before.
 func (z *zruns) number(m Mem, turn bool) VecVirtual {
-	bits, twice, nan, x := GP32(), GP32(), GP32(), ZMM()
+	bits := GP32()
 	MOVL(m, bits)
 	if turn {
 		XORL(U32(0x80000000), bits)
 	}
+	return z.spread(bits)
+}
+
+// flushed is the turned scale of a run of small floats to F16: one above zero
+// whose products are all less than float16 has becomes one whose products are
+// normal.
+func (z *zruns) flushed() VecVirtual {
+	const most, tiny = (127 - 60) << 23, (127 - 64) << 23
+	bits, low, less := GP32(), GP32(), GP32()
+	MOVL(Mem{Base: z.a}, bits)
+	XORL(U32(0x80000000), bits)
+	MOVL(bits, low)
+	and32(low, 0x80000000)
+	MOVL(bits, less)
+	and32(less, 0x7FFFFFFF)
+	DECL(less)
+	ORL(U32(tiny), low)
+	CMPL(less, U32(most-1))
+	CMOVLCS(low, bits)
+	return z.spread(bits)
+}
+
+// spread brings the bits of a number into all lanes.
+func (z *zruns) spread(bits GPVirtual) VecVirtual {
+	twice, nan, x := GP32(), GP32(), ZMM()
 	if z.sign == minus {
 		MOVL(U32(0xFFC00000), nan)
 	} else {
