@@ -59,14 +59,12 @@ more:
 // func q8F32AVX2(dst *byte, src *byte, size int, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·q8F32AVX2(SB), NOSPLIT, $64-32
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    n+24(FP), DX
-	MOVQ    size+16(FP), BX
-	LEAQ    31(SP), SI
-	ANDQ    $-32, SI
-	VMOVDQU k3<>+0(SB), Y0
-	VMOVDQU k4<>+0(SB), Y0
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+24(FP), DX
+	MOVQ size+16(FP), BX
+	LEAQ 31(SP), SI
+	ANDQ $-32, SI
 
 block:
 	VPBROADCASTW (CX), X0
@@ -199,14 +197,12 @@ GLOBL k7<>(SB), RODATA|NOPTR, $32
 // func q8F16AVX2(dst *byte, src *byte, size int, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·q8F16AVX2(SB), NOSPLIT, $64-32
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    n+24(FP), DX
-	MOVQ    size+16(FP), BX
-	LEAQ    31(SP), SI
-	ANDQ    $-32, SI
-	VMOVDQU k3<>+0(SB), Y0
-	VMOVDQU k4<>+0(SB), Y0
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+24(FP), DX
+	MOVQ size+16(FP), BX
+	LEAQ 31(SP), SI
+	ANDQ $-32, SI
 
 block:
 	VPBROADCASTW (CX), X0
@@ -248,13 +244,11 @@ block:
 // func q8_KF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
 TEXT ·q8_KF32AVX2(SB), NOSPLIT, $64-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    n+16(FP), DX
-	LEAQ    31(SP), BX
-	ANDQ    $-32, BX
-	VMOVDQU k3<>+0(SB), Y0
-	VMOVDQU k4<>+0(SB), Y0
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	LEAQ 31(SP), BX
+	ANDQ $-32, BX
 
 block:
 	VBROADCASTSS (CX), Y0
@@ -712,13 +706,11 @@ block:
 // func q8_KF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·q8_KF16AVX2(SB), NOSPLIT, $64-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    n+16(FP), DX
-	LEAQ    31(SP), BX
-	ANDQ    $-32, BX
-	VMOVDQU k3<>+0(SB), Y0
-	VMOVDQU k4<>+0(SB), Y0
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	LEAQ 31(SP), BX
+	ANDQ $-32, BX
 
 block:
 	VBROADCASTSS (CX), Y0
@@ -2297,12 +2289,11 @@ block:
 // func q2_KF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3
 TEXT ·q2_KF32AVX2(SB), NOSPLIT, $320-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    n+16(FP), DX
-	LEAQ    31(SP), BX
-	ANDQ    $-32, BX
-	VMOVDQU k8<>+0(SB), Y0
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	LEAQ 31(SP), BX
+	ANDQ $-32, BX
 
 block:
 	VPBROADCASTD 80(CX), X0
@@ -2619,7 +2610,6 @@ TEXT ·q2_KBF16AVX2(SB), NOSPLIT, $288-24
 	ANDQ    $-32, DI
 	VMOVDQU k26<>+0(SB), Y0
 	VMOVDQU k27<>+0(SB), Y1
-	VMOVDQU k8<>+0(SB), Y2
 
 block:
 	MOVL         80(CX), R8
@@ -2915,12 +2905,11 @@ GLOBL k51<>(SB), RODATA|NOPTR, $32
 // func q2_KF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3
 TEXT ·q2_KF16AVX2(SB), NOSPLIT, $320-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    n+16(FP), DX
-	LEAQ    31(SP), BX
-	ANDQ    $-32, BX
-	VMOVDQU k8<>+0(SB), Y0
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	LEAQ 31(SP), BX
+	ANDQ $-32, BX
 
 block:
 	VPBROADCASTD 80(CX), X0
@@ -5433,8 +5422,6 @@ TEXT ·q5_KF32AVX2(SB), NOSPLIT, $128-24
 	LEAQ    31(SP), BX
 	ANDQ    $-32, BX
 	VMOVDQU k8<>+0(SB), Y0
-	VMOVDQU k39<>+0(SB), Y1
-	VMOVDQU k40<>+0(SB), Y1
 
 block:
 	MOVL         4(CX), R8
@@ -5764,8 +5751,6 @@ TEXT ·q5_KBF16AVX2(SB), NOSPLIT, $160-24
 	VMOVDQU k26<>+0(SB), Y0
 	VMOVDQU k27<>+0(SB), Y1
 	VMOVDQU k8<>+0(SB), Y2
-	VMOVDQU k39<>+0(SB), Y3
-	VMOVDQU k40<>+0(SB), Y3
 	VMOVDQU k3<>+0(SB), Y3
 	VMOVDQU k4<>+0(SB), Y4
 
@@ -6566,8 +6551,6 @@ TEXT ·q5_KF16AVX2(SB), NOSPLIT, $128-24
 	LEAQ    31(SP), BX
 	ANDQ    $-32, BX
 	VMOVDQU k8<>+0(SB), Y0
-	VMOVDQU k39<>+0(SB), Y1
-	VMOVDQU k40<>+0(SB), Y1
 
 block:
 	MOVL         4(CX), R8
@@ -6924,8 +6907,6 @@ TEXT ·q6_KF32AVX2(SB), NOSPLIT, $128-24
 	MOVQ    n+16(FP), DX
 	LEAQ    31(SP), BX
 	ANDQ    $-32, BX
-	VMOVDQU k3<>+0(SB), Y0
-	VMOVDQU k4<>+0(SB), Y0
 	VMOVDQU k8<>+0(SB), Y0
 	VMOVDQU k66<>+0(SB), Y1
 
@@ -7604,8 +7585,6 @@ TEXT ·q6_KF16AVX2(SB), NOSPLIT, $128-24
 	MOVQ    n+16(FP), DX
 	LEAQ    31(SP), BX
 	ANDQ    $-32, BX
-	VMOVDQU k3<>+0(SB), Y0
-	VMOVDQU k4<>+0(SB), Y0
 	VMOVDQU k8<>+0(SB), Y0
 	VMOVDQU k66<>+0(SB), Y1
 
@@ -9259,8 +9238,6 @@ TEXT ·mxfp4BF16AVX2(SB), NOSPLIT, $32-24
 	MOVQ    n+16(FP), DX
 	LEAQ    31(SP), BX
 	ANDQ    $-32, BX
-	VMOVDQU k6<>+0(SB), Y0
-	VMOVDQU k7<>+0(SB), Y0
 	VMOVDQU k8<>+0(SB), Y0
 
 block:
@@ -9427,8 +9404,6 @@ TEXT ·nvfp4BF16AVX2(SB), NOSPLIT, $32-24
 	MOVQ    n+16(FP), DX
 	LEAQ    31(SP), BX
 	ANDQ    $-32, BX
-	VMOVDQU k6<>+0(SB), Y0
-	VMOVDQU k7<>+0(SB), Y0
 	VMOVDQU k8<>+0(SB), Y0
 
 block:
@@ -14749,8 +14724,6 @@ block:
 	VPAND        Y3, Y8, Y8
 	VPCMPEQB     Y3, Y8, Y8
 	VPAND        Y4, Y8, Y8
-	VPBROADCASTD 160(BX), Y9
-	VPBROADCASTD 224(BX), Y9
 	VPOR         k51<>+0(SB), Y5, Y5
 	VPBROADCASTQ 160(BX), Y9
 	VPBROADCASTQ 224(BX), Y10
@@ -14775,8 +14748,6 @@ block:
 	VPAND        Y3, Y8, Y8
 	VPCMPEQB     Y3, Y8, Y8
 	VPAND        Y4, Y8, Y8
-	VPBROADCASTD 164(BX), Y9
-	VPBROADCASTD 228(BX), Y9
 	VPOR         k51<>+0(SB), Y7, Y7
 	VPBROADCASTQ 168(BX), Y9
 	VPBROADCASTQ 232(BX), Y10
@@ -14801,8 +14772,6 @@ block:
 	VPAND        Y3, Y8, Y8
 	VPCMPEQB     Y3, Y8, Y8
 	VPAND        Y4, Y8, Y8
-	VPBROADCASTD 168(BX), Y9
-	VPBROADCASTD 232(BX), Y9
 	VPOR         k51<>+0(SB), Y5, Y5
 	VPBROADCASTQ 176(BX), Y9
 	VPBROADCASTQ 240(BX), Y10
@@ -14827,8 +14796,6 @@ block:
 	VPAND        Y3, Y8, Y8
 	VPCMPEQB     Y3, Y8, Y8
 	VPAND        Y4, Y8, Y8
-	VPBROADCASTD 172(BX), Y9
-	VPBROADCASTD 236(BX), Y9
 	VPOR         k51<>+0(SB), Y7, Y7
 	VPBROADCASTQ 184(BX), Y9
 	VPBROADCASTQ 248(BX), Y10
@@ -14853,8 +14820,6 @@ block:
 	VPAND        Y3, Y8, Y8
 	VPCMPEQB     Y3, Y8, Y8
 	VPAND        Y4, Y8, Y8
-	VPBROADCASTD 176(BX), Y9
-	VPBROADCASTD 240(BX), Y9
 	VPOR         k51<>+0(SB), Y5, Y5
 	VPBROADCASTQ 192(BX), Y9
 	VPBROADCASTQ 256(BX), Y10
@@ -14879,8 +14844,6 @@ block:
 	VPAND        Y3, Y8, Y8
 	VPCMPEQB     Y3, Y8, Y8
 	VPAND        Y4, Y8, Y8
-	VPBROADCASTD 180(BX), Y9
-	VPBROADCASTD 244(BX), Y9
 	VPOR         k51<>+0(SB), Y7, Y7
 	VPBROADCASTQ 200(BX), Y9
 	VPBROADCASTQ 264(BX), Y10
@@ -14905,8 +14868,6 @@ block:
 	VPAND        Y3, Y8, Y8
 	VPCMPEQB     Y3, Y8, Y8
 	VPAND        Y4, Y8, Y8
-	VPBROADCASTD 184(BX), Y9
-	VPBROADCASTD 248(BX), Y9
 	VPOR         k51<>+0(SB), Y5, Y5
 	VPBROADCASTQ 208(BX), Y9
 	VPBROADCASTQ 272(BX), Y10
@@ -14922,8 +14883,6 @@ block:
 	VPAND        Y3, Y5, Y5
 	VPCMPEQB     Y3, Y5, Y5
 	VPAND        Y4, Y5, Y5
-	VPBROADCASTD 188(BX), Y4
-	VPBROADCASTD 252(BX), Y4
 	VPOR         k51<>+0(SB), Y7, Y7
 	VPBROADCASTQ 216(BX), Y4
 	VPBROADCASTQ 280(BX), Y8
@@ -15856,8 +15815,6 @@ block:
 	VPAND        Y3, Y7, Y7
 	VPCMPEQB     Y3, Y7, Y7
 	VPAND        Y4, Y7, Y7
-	VPBROADCASTD 128(BX), Y9
-	VPBROADCASTD 192(BX), Y9
 	VPOR         k51<>+0(SB), Y5, Y5
 	VPBROADCASTQ 128(BX), Y9
 	VPBROADCASTQ 192(BX), Y10
@@ -15882,8 +15839,6 @@ block:
 	VPAND        Y3, Y7, Y7
 	VPCMPEQB     Y3, Y7, Y7
 	VPAND        Y4, Y7, Y7
-	VPBROADCASTD 132(BX), Y9
-	VPBROADCASTD 196(BX), Y9
 	VPOR         k51<>+0(SB), Y6, Y6
 	VPBROADCASTQ 136(BX), Y9
 	VPBROADCASTQ 200(BX), Y10
@@ -15908,8 +15863,6 @@ block:
 	VPAND        Y3, Y7, Y7
 	VPCMPEQB     Y3, Y7, Y7
 	VPAND        Y4, Y7, Y7
-	VPBROADCASTD 136(BX), Y9
-	VPBROADCASTD 200(BX), Y9
 	VPOR         k51<>+0(SB), Y5, Y5
 	VPBROADCASTQ 144(BX), Y9
 	VPBROADCASTQ 208(BX), Y10
@@ -15934,8 +15887,6 @@ block:
 	VPAND        Y3, Y7, Y7
 	VPCMPEQB     Y3, Y7, Y7
 	VPAND        Y4, Y7, Y7
-	VPBROADCASTD 140(BX), Y9
-	VPBROADCASTD 204(BX), Y9
 	VPOR         k51<>+0(SB), Y6, Y6
 	VPBROADCASTQ 152(BX), Y9
 	VPBROADCASTQ 216(BX), Y10
@@ -15960,8 +15911,6 @@ block:
 	VPAND        Y3, Y7, Y7
 	VPCMPEQB     Y3, Y7, Y7
 	VPAND        Y4, Y7, Y7
-	VPBROADCASTD 144(BX), Y9
-	VPBROADCASTD 208(BX), Y9
 	VPOR         k51<>+0(SB), Y5, Y5
 	VPBROADCASTQ 160(BX), Y9
 	VPBROADCASTQ 224(BX), Y10
@@ -15986,8 +15935,6 @@ block:
 	VPAND        Y3, Y7, Y7
 	VPCMPEQB     Y3, Y7, Y7
 	VPAND        Y4, Y7, Y7
-	VPBROADCASTD 148(BX), Y9
-	VPBROADCASTD 212(BX), Y9
 	VPOR         k51<>+0(SB), Y6, Y6
 	VPBROADCASTQ 168(BX), Y9
 	VPBROADCASTQ 232(BX), Y10
@@ -16012,8 +15959,6 @@ block:
 	VPAND        Y3, Y7, Y7
 	VPCMPEQB     Y3, Y7, Y7
 	VPAND        Y4, Y7, Y7
-	VPBROADCASTD 152(BX), Y9
-	VPBROADCASTD 216(BX), Y9
 	VPOR         k51<>+0(SB), Y5, Y5
 	VPBROADCASTQ 176(BX), Y9
 	VPBROADCASTQ 240(BX), Y10
@@ -16029,8 +15974,6 @@ block:
 	VPAND        Y3, Y5, Y5
 	VPCMPEQB     Y3, Y5, Y5
 	VPAND        Y4, Y5, Y5
-	VPBROADCASTD 156(BX), Y4
-	VPBROADCASTD 220(BX), Y4
 	VPOR         k51<>+0(SB), Y6, Y6
 	VPBROADCASTQ 184(BX), Y4
 	VPBROADCASTQ 248(BX), Y7
@@ -19011,11 +18954,9 @@ block:
 // func castF32ToF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX
 TEXT ·castF32ToF32AVX2(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    n+16(FP), DX
-	VMOVDQU k26<>+0(SB), Y0
-	VMOVDQU k27<>+0(SB), Y0
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
 
 more:
 	VMOVUPS   (CX), Y0
@@ -19095,11 +19036,9 @@ more:
 // func castF32ToF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, F16C
 TEXT ·castF32ToF16AVX2(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    n+16(FP), DX
-	VMOVDQU k26<>+0(SB), Y0
-	VMOVDQU k27<>+0(SB), Y0
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
 
 more:
 	VMOVUPS   (CX), Y0
@@ -19132,11 +19071,9 @@ more:
 // func castBF16ToF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
 TEXT ·castBF16ToF32AVX2(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    n+16(FP), DX
-	VMOVDQU k26<>+0(SB), Y0
-	VMOVDQU k27<>+0(SB), Y0
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
 
 more:
 	VPMOVZXWD (CX), Y0
@@ -19224,11 +19161,9 @@ more:
 // func castBF16ToF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·castBF16ToF16AVX2(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    n+16(FP), DX
-	VMOVDQU k26<>+0(SB), Y0
-	VMOVDQU k27<>+0(SB), Y0
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
 
 more:
 	VPMOVZXWD (CX), Y0
@@ -19265,11 +19200,9 @@ more:
 // func castF16ToF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, F16C
 TEXT ·castF16ToF32AVX2(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    n+16(FP), DX
-	VMOVDQU k26<>+0(SB), Y0
-	VMOVDQU k27<>+0(SB), Y0
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
 
 more:
 	VCVTPH2PS (CX), Y0
@@ -19349,11 +19282,9 @@ more:
 // func castF16ToF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, F16C
 TEXT ·castF16ToF16AVX2(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    n+16(FP), DX
-	VMOVDQU k26<>+0(SB), Y0
-	VMOVDQU k27<>+0(SB), Y0
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
 
 more:
 	VCVTPH2PS (CX), Y0
@@ -21327,16 +21258,15 @@ little:
 	VBROADCASTSS (DX), Y3
 	VXORPS       Y0, Y3, Y3
 	VMOVDQU      k156<>+0(SB), Y4
-	VMOVAPS      Y3, Y5
-	VANDPS       k157<>+0(SB), Y5, Y3
-	VXORPS       Y3, Y5, Y5
-	VPADDD       k156<>+0(SB), Y3, Y6
-	VPADDD       k158<>+0(SB), Y3, Y3
-	VSUBPS       k158<>+0(SB), Y3, Y3
-	VMINPS       Y3, Y6, Y6
-	VORPS        Y6, Y5, Y5
-	VPSUBD       k159<>+0(SB), Y5, Y3
-	VMULPS       k132<>+0(SB), Y2, Y3
+	VMOVAPS      Y3, Y3
+	VANDPS       k157<>+0(SB), Y3, Y5
+	VXORPS       Y5, Y3, Y3
+	VPADDD       k156<>+0(SB), Y5, Y6
+	VPADDD       k158<>+0(SB), Y5, Y5
+	VSUBPS       k158<>+0(SB), Y5, Y5
+	VMINPS       Y5, Y6, Y6
+	VORPS        Y6, Y3, Y3
+	VMULPS       k132<>+0(SB), Y2, Y5
 	VPTEST       Y1, Y1
 	JZ           slowlyPlain
 
@@ -21344,40 +21274,40 @@ slowly:
 	VPMOVSXBD   (CX), Y6
 	VPXOR       Y1, Y6, Y6
 	VCVTDQ2PS   Y6, Y6
-	VMULPS      Y5, Y6, Y6
+	VMULPS      Y3, Y6, Y6
 	VMULPS      Y2, Y6, Y7
 	VBLENDVPS   Y7, k160<>+0(SB), Y4, Y8
-	VFMADD231PS Y3, Y6, Y8
+	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
 	VPSUBD      k160<>+0(SB), Y6, Y6
 	VMOVUPS     Y6, (AX)
 	VPMOVSXBD   8(CX), Y6
 	VPXOR       Y1, Y6, Y6
 	VCVTDQ2PS   Y6, Y6
-	VMULPS      Y5, Y6, Y6
+	VMULPS      Y3, Y6, Y6
 	VMULPS      Y2, Y6, Y7
 	VBLENDVPS   Y7, k160<>+0(SB), Y4, Y8
-	VFMADD231PS Y3, Y6, Y8
+	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
 	VPSUBD      k160<>+0(SB), Y6, Y6
 	VMOVUPS     Y6, 32(AX)
 	VPMOVSXBD   16(CX), Y6
 	VPXOR       Y1, Y6, Y6
 	VCVTDQ2PS   Y6, Y6
-	VMULPS      Y5, Y6, Y6
+	VMULPS      Y3, Y6, Y6
 	VMULPS      Y2, Y6, Y7
 	VBLENDVPS   Y7, k160<>+0(SB), Y4, Y8
-	VFMADD231PS Y3, Y6, Y8
+	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
 	VPSUBD      k160<>+0(SB), Y6, Y6
 	VMOVUPS     Y6, 64(AX)
 	VPMOVSXBD   24(CX), Y6
 	VPXOR       Y1, Y6, Y6
 	VCVTDQ2PS   Y6, Y6
-	VMULPS      Y5, Y6, Y6
+	VMULPS      Y3, Y6, Y6
 	VMULPS      Y2, Y6, Y7
 	VBLENDVPS   Y7, k160<>+0(SB), Y4, Y8
-	VFMADD231PS Y3, Y6, Y8
+	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
 	VPSUBD      k160<>+0(SB), Y6, Y6
 	VMOVUPS     Y6, 96(AX)
@@ -21390,37 +21320,37 @@ slowly:
 slowlyPlain:
 	VPMOVSXBD   (CX), Y6
 	VCVTDQ2PS   Y6, Y6
-	VMULPS      Y5, Y6, Y6
+	VMULPS      Y3, Y6, Y6
 	VMULPS      Y2, Y6, Y7
 	VBLENDVPS   Y7, k160<>+0(SB), Y4, Y8
-	VFMADD231PS Y3, Y6, Y8
+	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
 	VPSUBD      k160<>+0(SB), Y6, Y6
 	VMOVUPS     Y6, (AX)
 	VPMOVSXBD   8(CX), Y6
 	VCVTDQ2PS   Y6, Y6
-	VMULPS      Y5, Y6, Y6
+	VMULPS      Y3, Y6, Y6
 	VMULPS      Y2, Y6, Y7
 	VBLENDVPS   Y7, k160<>+0(SB), Y4, Y8
-	VFMADD231PS Y3, Y6, Y8
+	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
 	VPSUBD      k160<>+0(SB), Y6, Y6
 	VMOVUPS     Y6, 32(AX)
 	VPMOVSXBD   16(CX), Y6
 	VCVTDQ2PS   Y6, Y6
-	VMULPS      Y5, Y6, Y6
+	VMULPS      Y3, Y6, Y6
 	VMULPS      Y2, Y6, Y7
 	VBLENDVPS   Y7, k160<>+0(SB), Y4, Y8
-	VFMADD231PS Y3, Y6, Y8
+	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
 	VPSUBD      k160<>+0(SB), Y6, Y6
 	VMOVUPS     Y6, 64(AX)
 	VPMOVSXBD   24(CX), Y6
 	VCVTDQ2PS   Y6, Y6
-	VMULPS      Y5, Y6, Y6
+	VMULPS      Y3, Y6, Y6
 	VMULPS      Y2, Y6, Y7
 	VBLENDVPS   Y7, k160<>+0(SB), Y4, Y8
-	VFMADD231PS Y3, Y6, Y8
+	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
 	VPSUBD      k160<>+0(SB), Y6, Y6
 	VMOVUPS     Y6, 96(AX)
@@ -21524,16 +21454,15 @@ little:
 	VBROADCASTSS (DX), Y5
 	VXORPS       Y2, Y5, Y5
 	VMOVDQU      k156<>+0(SB), Y6
-	VMOVAPS      Y5, Y7
-	VANDPS       k157<>+0(SB), Y7, Y5
-	VXORPS       Y5, Y7, Y7
-	VPADDD       k156<>+0(SB), Y5, Y8
-	VPADDD       k158<>+0(SB), Y5, Y5
-	VSUBPS       k158<>+0(SB), Y5, Y5
-	VMINPS       Y5, Y8, Y8
-	VORPS        Y8, Y7, Y7
-	VPSUBD       k159<>+0(SB), Y7, Y5
-	VMULPS       k132<>+0(SB), Y4, Y5
+	VMOVAPS      Y5, Y5
+	VANDPS       k157<>+0(SB), Y5, Y7
+	VXORPS       Y7, Y5, Y5
+	VPADDD       k156<>+0(SB), Y7, Y8
+	VPADDD       k158<>+0(SB), Y7, Y7
+	VSUBPS       k158<>+0(SB), Y7, Y7
+	VMINPS       Y7, Y8, Y8
+	VORPS        Y8, Y5, Y5
+	VMULPS       k132<>+0(SB), Y4, Y7
 	VMOVDQU      k161<>+0(SB), Y8
 
 slowly:
@@ -21546,19 +21475,19 @@ slowly:
 	VPMADDWD    k3<>+0(SB), Y11, Y12
 	VPMADDWD    k4<>+0(SB), Y11, Y11
 	VCVTDQ2PS   Y10, Y10
-	VMULPS      Y7, Y10, Y10
+	VMULPS      Y5, Y10, Y10
 	VMULPS      Y4, Y10, Y13
 	VBLENDVPS   Y13, k160<>+0(SB), Y6, Y14
-	VFMADD231PS Y5, Y10, Y14
+	VFMADD231PS Y7, Y10, Y14
 	VPMAXUD     Y13, Y14, Y10
 	VPSLLD      $0x0f, Y10, Y13
 	VBLENDVPS   Y13, k162<>+0(SB), Y8, Y13
 	VPADDD      Y13, Y10, Y10
 	VCVTDQ2PS   Y9, Y9
-	VMULPS      Y7, Y9, Y9
+	VMULPS      Y5, Y9, Y9
 	VMULPS      Y4, Y9, Y13
 	VBLENDVPS   Y13, k160<>+0(SB), Y6, Y14
-	VFMADD231PS Y5, Y9, Y14
+	VFMADD231PS Y7, Y9, Y14
 	VPMAXUD     Y13, Y14, Y9
 	VPSLLD      $0x0f, Y9, Y13
 	VBLENDVPS   Y13, k162<>+0(SB), Y8, Y13
@@ -21567,19 +21496,19 @@ slowly:
 	VPBLENDW    $0xaa, Y9, Y10, Y10
 	VMOVDQU     Y10, (AX)
 	VCVTDQ2PS   Y12, Y12
-	VMULPS      Y7, Y12, Y12
+	VMULPS      Y5, Y12, Y12
 	VMULPS      Y4, Y12, Y9
 	VBLENDVPS   Y9, k160<>+0(SB), Y6, Y10
-	VFMADD231PS Y5, Y12, Y10
+	VFMADD231PS Y7, Y12, Y10
 	VPMAXUD     Y9, Y10, Y12
 	VPSLLD      $0x0f, Y12, Y9
 	VBLENDVPS   Y9, k162<>+0(SB), Y8, Y9
 	VPADDD      Y9, Y12, Y12
 	VCVTDQ2PS   Y11, Y11
-	VMULPS      Y7, Y11, Y11
+	VMULPS      Y5, Y11, Y11
 	VMULPS      Y4, Y11, Y9
 	VBLENDVPS   Y9, k160<>+0(SB), Y6, Y10
-	VFMADD231PS Y5, Y11, Y10
+	VFMADD231PS Y7, Y11, Y10
 	VPMAXUD     Y9, Y10, Y11
 	VPSLLD      $0x0f, Y11, Y9
 	VBLENDVPS   Y9, k162<>+0(SB), Y8, Y9
@@ -25745,14 +25674,13 @@ chunk:
 // func float8E4M3F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
 TEXT ·float8E4M3F32AVX2(SB), NOSPLIT, $64-48
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    b+24(FP), BX
-	LEAQ    31(SP), SI
-	ANDQ    $-32, SI
-	VMOVDQU k2<>+0(SB), Y0
-	MOVQ    n+40(FP), DI
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	LEAQ 31(SP), SI
+	ANDQ $-32, SI
+	MOVQ n+40(FP), DI
 
 run:
 	MOVQ         chunks+32(FP), SI
@@ -25917,13 +25845,11 @@ GLOBL k182<>(SB), RODATA|NOPTR, $32
 // func float8E4M3BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
 TEXT ·float8E4M3BF16AVX2(SB), NOSPLIT, $128-48
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    b+24(FP), BX
-	VMOVDQU k26<>+0(SB), Y0
-	VMOVDQU k27<>+0(SB), Y0
-	MOVQ    n+40(FP), DI
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	MOVQ n+40(FP), DI
 
 run:
 	MOVQ         chunks+32(FP), SI
@@ -26476,13 +26402,11 @@ chunk:
 // func float8E5M2BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
 TEXT ·float8E5M2BF16AVX2(SB), NOSPLIT, $160-48
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    b+24(FP), BX
-	VMOVDQU k26<>+0(SB), Y0
-	VMOVDQU k27<>+0(SB), Y0
-	MOVQ    n+40(FP), DI
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	MOVQ n+40(FP), DI
 
 run:
 	MOVQ         chunks+32(FP), SI
@@ -26958,14 +26882,13 @@ little:
 // func float8E4M3FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
 TEXT ·float8E4M3FNUZF32AVX2(SB), NOSPLIT, $64-48
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    b+24(FP), BX
-	LEAQ    31(SP), SI
-	ANDQ    $-32, SI
-	VMOVDQU k2<>+0(SB), Y0
-	MOVQ    n+40(FP), DI
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	LEAQ 31(SP), SI
+	ANDQ $-32, SI
+	MOVQ n+40(FP), DI
 
 run:
 	MOVQ         chunks+32(FP), SI
@@ -27114,13 +27037,11 @@ GLOBL k217<>(SB), RODATA|NOPTR, $32
 // func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
 TEXT ·float8E4M3FNUZBF16AVX2(SB), NOSPLIT, $128-48
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    b+24(FP), BX
-	VMOVDQU k26<>+0(SB), Y0
-	VMOVDQU k27<>+0(SB), Y0
-	MOVQ    n+40(FP), DI
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	MOVQ n+40(FP), DI
 
 run:
 	MOVQ         chunks+32(FP), SI
@@ -27727,13 +27648,11 @@ GLOBL k223<>(SB), RODATA|NOPTR, $32
 // func float8E5M2FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
 TEXT ·float8E5M2FNUZBF16AVX2(SB), NOSPLIT, $128-48
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    b+24(FP), BX
-	VMOVDQU k26<>+0(SB), Y0
-	VMOVDQU k27<>+0(SB), Y0
-	MOVQ    n+40(FP), DI
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	MOVQ n+40(FP), DI
 
 run:
 	MOVQ         chunks+32(FP), SI
@@ -29321,8 +29240,6 @@ TEXT ·eachF32AVX2(SB), NOSPLIT, $0-40
 	MOVQ    a+16(FP), DX
 	MOVQ    b+24(FP), BX
 	MOVQ    n+32(FP), SI
-	VMOVDQU k26<>+0(SB), Y0
-	VMOVDQU k27<>+0(SB), Y0
 	VMOVDQU k2<>+0(SB), Y0
 
 more:
@@ -29402,8 +29319,6 @@ TEXT ·eachF16AVX2(SB), NOSPLIT, $0-40
 	MOVQ    a+16(FP), DX
 	MOVQ    b+24(FP), BX
 	MOVQ    n+32(FP), SI
-	VMOVDQU k26<>+0(SB), Y0
-	VMOVDQU k27<>+0(SB), Y0
 	VMOVDQU k2<>+0(SB), Y0
 
 more:

@@ -2771,145 +2771,144 @@ odd:
 // func q4_1F32AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
 TEXT ·q4_1F32AVX512(SB), NOSPLIT, $128-24
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
-	MOVQ         n+16(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	VMOVDQU64    k27<>+0(SB), Z0
-	CMPQ         DX, $0x08
-	JLT          rest
-	VMOVDQU      k28<>+0(SB), Y2
-	KXNORB       K0, K0, K1
-	VPXOR        Y3, Y3, Y3
-	VPGATHERDD   (CX)(Y2*1), K1, Y3
-	VCVTPH2PS    Y3, Z3
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       n+16(FP), DX
+	LEAQ       63(SP), BX
+	ANDQ       $-64, BX
+	VMOVDQU64  k27<>+0(SB), Z0
+	CMPQ       DX, $0x08
+	JLT        rest
+	VMOVDQU    k28<>+0(SB), Y1
+	KXNORB     K0, K0, K1
+	VPXOR      Y2, Y2, Y2
+	VPGATHERDD (CX)(Y1*1), K1, Y2
+	VCVTPH2PS  Y2, Z2
 
 batch:
-	VMOVAPS    Z3, Z4
+	VMOVAPS    Z2, Z3
 	CMPQ       DX, $0x10
 	JLT        ready
 	KXNORB     K0, K0, K1
-	VPXOR      Y3, Y3, Y3
-	VPGATHERDD 160(CX)(Y2*1), K1, Y3
-	VCVTPH2PS  Y3, Z3
+	VPXOR      Y2, Y2, Y2
+	VPGATHERDD 160(CX)(Y1*1), K1, Y2
+	VCVTPH2PS  Y2, Z2
 
 ready:
-	VFPCLASSPSZ      $0x99, Z4, K1
+	VFPCLASSPSZ      $0x99, Z3, K1
 	KORTESTW         K1, K1
 	JNZ              odd
-	VMOVUPS          Z4, (BX)
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k15<>+0(SB), Z4
-	VPERMB           Z1, Z4, Z4
-	VPSRLVD          k16<>+0(SB), Z4, Z4
+	VMOVUPS          Z3, (BX)
+	VMOVDQU32        4(CX), X4
+	VMOVDQU64        k15<>+0(SB), Z3
+	VPERMB           Z4, Z3, Z3
+	VPSRLVD          k16<>+0(SB), Z3, Z3
 	VMOVDQU64        k15<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
+	VPERMB           Z4, Z5, Z5
 	VPSRLVD          k17<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X1
+	VMOVDQU32        24(CX), X4
 	VMOVDQU64        k15<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z4, Z6, Z6
 	VPSRLVD          k16<>+0(SB), Z6, Z6
 	VMOVDQU64        k15<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z4, Z7, Z7
 	VPSRLVD          k17<>+0(SB), Z7, Z7
 	VPBROADCASTD     4(BX), Z8
 	VFMADD231PS.BCST (BX), Z0, Z8
 	VPBROADCASTD     12(BX), Z9
 	VFMADD231PS.BCST 8(BX), Z0, Z9
-	VPERMD           Z8, Z4, Z4
-	VMOVDQU64        Z4, (AX)
-	VPERMD           Z8, Z5, Z4
-	VMOVDQU64        Z4, 64(AX)
-	VPERMD           Z9, Z6, Z4
-	VMOVDQU64        Z4, 128(AX)
-	VPERMD           Z9, Z7, Z4
-	VMOVDQU64        Z4, 192(AX)
+	VPERMD           Z8, Z3, Z3
+	VMOVDQU64        Z3, (AX)
+	VPERMD           Z8, Z5, Z3
+	VMOVDQU64        Z3, 64(AX)
+	VPERMD           Z9, Z6, Z3
+	VMOVDQU64        Z3, 128(AX)
+	VPERMD           Z9, Z7, Z3
+	VMOVDQU64        Z3, 192(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000100, AX
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k15<>+0(SB), Z4
-	VPERMB           Z1, Z4, Z4
-	VPSRLVD          k16<>+0(SB), Z4, Z4
+	VMOVDQU32        4(CX), X4
+	VMOVDQU64        k15<>+0(SB), Z3
+	VPERMB           Z4, Z3, Z3
+	VPSRLVD          k16<>+0(SB), Z3, Z3
 	VMOVDQU64        k15<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
+	VPERMB           Z4, Z5, Z5
 	VPSRLVD          k17<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X1
+	VMOVDQU32        24(CX), X4
 	VMOVDQU64        k15<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z4, Z6, Z6
 	VPSRLVD          k16<>+0(SB), Z6, Z6
 	VMOVDQU64        k15<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z4, Z7, Z7
 	VPSRLVD          k17<>+0(SB), Z7, Z7
 	VPBROADCASTD     20(BX), Z8
 	VFMADD231PS.BCST 16(BX), Z0, Z8
 	VPBROADCASTD     28(BX), Z9
 	VFMADD231PS.BCST 24(BX), Z0, Z9
-	VPERMD           Z8, Z4, Z4
-	VMOVDQU64        Z4, (AX)
-	VPERMD           Z8, Z5, Z4
-	VMOVDQU64        Z4, 64(AX)
-	VPERMD           Z9, Z6, Z4
-	VMOVDQU64        Z4, 128(AX)
-	VPERMD           Z9, Z7, Z4
-	VMOVDQU64        Z4, 192(AX)
+	VPERMD           Z8, Z3, Z3
+	VMOVDQU64        Z3, (AX)
+	VPERMD           Z8, Z5, Z3
+	VMOVDQU64        Z3, 64(AX)
+	VPERMD           Z9, Z6, Z3
+	VMOVDQU64        Z3, 128(AX)
+	VPERMD           Z9, Z7, Z3
+	VMOVDQU64        Z3, 192(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000100, AX
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k15<>+0(SB), Z4
-	VPERMB           Z1, Z4, Z4
-	VPSRLVD          k16<>+0(SB), Z4, Z4
+	VMOVDQU32        4(CX), X4
+	VMOVDQU64        k15<>+0(SB), Z3
+	VPERMB           Z4, Z3, Z3
+	VPSRLVD          k16<>+0(SB), Z3, Z3
 	VMOVDQU64        k15<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
+	VPERMB           Z4, Z5, Z5
 	VPSRLVD          k17<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X1
+	VMOVDQU32        24(CX), X4
 	VMOVDQU64        k15<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z4, Z6, Z6
 	VPSRLVD          k16<>+0(SB), Z6, Z6
 	VMOVDQU64        k15<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z4, Z7, Z7
 	VPSRLVD          k17<>+0(SB), Z7, Z7
 	VPBROADCASTD     36(BX), Z8
 	VFMADD231PS.BCST 32(BX), Z0, Z8
 	VPBROADCASTD     44(BX), Z9
 	VFMADD231PS.BCST 40(BX), Z0, Z9
-	VPERMD           Z8, Z4, Z4
-	VMOVDQU64        Z4, (AX)
-	VPERMD           Z8, Z5, Z4
-	VMOVDQU64        Z4, 64(AX)
-	VPERMD           Z9, Z6, Z4
-	VMOVDQU64        Z4, 128(AX)
-	VPERMD           Z9, Z7, Z4
-	VMOVDQU64        Z4, 192(AX)
+	VPERMD           Z8, Z3, Z3
+	VMOVDQU64        Z3, (AX)
+	VPERMD           Z8, Z5, Z3
+	VMOVDQU64        Z3, 64(AX)
+	VPERMD           Z9, Z6, Z3
+	VMOVDQU64        Z3, 128(AX)
+	VPERMD           Z9, Z7, Z3
+	VMOVDQU64        Z3, 192(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000100, AX
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k15<>+0(SB), Z4
-	VPERMB           Z1, Z4, Z4
-	VPSRLVD          k16<>+0(SB), Z4, Z4
+	VMOVDQU32        4(CX), X4
+	VMOVDQU64        k15<>+0(SB), Z3
+	VPERMB           Z4, Z3, Z3
+	VPSRLVD          k16<>+0(SB), Z3, Z3
 	VMOVDQU64        k15<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
+	VPERMB           Z4, Z5, Z5
 	VPSRLVD          k17<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X1
+	VMOVDQU32        24(CX), X4
 	VMOVDQU64        k15<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z4, Z6, Z6
 	VPSRLVD          k16<>+0(SB), Z6, Z6
 	VMOVDQU64        k15<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z4, Z7, Z7
 	VPSRLVD          k17<>+0(SB), Z7, Z7
 	VPBROADCASTD     52(BX), Z8
 	VFMADD231PS.BCST 48(BX), Z0, Z8
 	VPBROADCASTD     60(BX), Z9
 	VFMADD231PS.BCST 56(BX), Z0, Z9
-	VPERMD           Z8, Z4, Z4
-	VMOVDQU64        Z4, (AX)
-	VPERMD           Z8, Z5, Z4
-	VMOVDQU64        Z4, 64(AX)
-	VPERMD           Z9, Z6, Z4
-	VMOVDQU64        Z4, 128(AX)
-	VPERMD           Z9, Z7, Z4
-	VMOVDQU64        Z4, 192(AX)
+	VPERMD           Z8, Z3, Z3
+	VMOVDQU64        Z3, (AX)
+	VPERMD           Z8, Z5, Z3
+	VMOVDQU64        Z3, 64(AX)
+	VPERMD           Z9, Z6, Z3
+	VMOVDQU64        Z3, 128(AX)
+	VPERMD           Z9, Z7, Z3
+	VMOVDQU64        Z3, 192(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000100, AX
 	SUBQ             $0x08, DX
@@ -2921,26 +2920,26 @@ rest:
 	JZ    done
 
 block:
-	VPBROADCASTD     (CX), Y2
-	VCVTPH2PS        Y2, Z2
-	VCMPPS           $0x03, Z2, Z2, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z2
-	VMOVUPS          Z2, (BX)
-	VMOVDQU32        4(CX), X1
+	VPBROADCASTD     (CX), Y1
+	VCVTPH2PS        Y1, Z1
+	VCMPPS           $0x03, Z1, Z1, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z1
+	VMOVUPS          Z1, (BX)
+	VMOVDQU32        4(CX), X4
+	VMOVDQU64        k15<>+0(SB), Z1
+	VPERMB           Z4, Z1, Z1
+	VPSRLVD          k16<>+0(SB), Z1, Z1
 	VMOVDQU64        k15<>+0(SB), Z2
-	VPERMB           Z1, Z2, Z2
-	VPSRLVD          k16<>+0(SB), Z2, Z2
-	VMOVDQU64        k15<>+0(SB), Z3
-	VPERMB           Z1, Z3, Z3
-	VPSRLVD          k17<>+0(SB), Z3, Z3
-	VPBROADCASTD     4(BX), Z4
-	VFMADD231PS.BCST (BX), Z0, Z4
-	VCMPPS           $0x03, Z4, Z4, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z4
-	VPERMD           Z4, Z2, Z2
-	VMOVDQU64        Z2, (AX)
-	VPERMD           Z4, Z3, Z2
-	VMOVDQU64        Z2, 64(AX)
+	VPERMB           Z4, Z2, Z2
+	VPSRLVD          k17<>+0(SB), Z2, Z2
+	VPBROADCASTD     4(BX), Z3
+	VFMADD231PS.BCST (BX), Z0, Z3
+	VCMPPS           $0x03, Z3, Z3, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z3
+	VPERMD           Z3, Z1, Z1
+	VMOVDQU64        Z1, (AX)
+	VPERMD           Z3, Z2, Z1
+	VMOVDQU64        Z1, 64(AX)
 	ADDQ             $0x00000014, CX
 	ADDQ             $0x00000080, AX
 	DECQ             DX
@@ -2951,22 +2950,22 @@ done:
 	RET
 
 odd:
-	VCMPPS           $0x03, Z4, Z4, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z4
-	VMOVUPS          Z4, (BX)
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k15<>+0(SB), Z4
-	VPERMB           Z1, Z4, Z4
-	VPSRLVD          k16<>+0(SB), Z4, Z4
+	VCMPPS           $0x03, Z3, Z3, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z3
+	VMOVUPS          Z3, (BX)
+	VMOVDQU32        4(CX), X4
+	VMOVDQU64        k15<>+0(SB), Z3
+	VPERMB           Z4, Z3, Z3
+	VPSRLVD          k16<>+0(SB), Z3, Z3
 	VMOVDQU64        k15<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
+	VPERMB           Z4, Z5, Z5
 	VPSRLVD          k17<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X1
+	VMOVDQU32        24(CX), X4
 	VMOVDQU64        k15<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z4, Z6, Z6
 	VPSRLVD          k16<>+0(SB), Z6, Z6
 	VMOVDQU64        k15<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z4, Z7, Z7
 	VPSRLVD          k17<>+0(SB), Z7, Z7
 	VPBROADCASTD     4(BX), Z8
 	VFMADD231PS.BCST (BX), Z0, Z8
@@ -2974,31 +2973,31 @@ odd:
 	VFMADD231PS.BCST 8(BX), Z0, Z9
 	VCMPPS           $0x03, Z8, Z8, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z8
-	VPERMD           Z8, Z4, Z4
-	VMOVDQU64        Z4, (AX)
-	VPERMD           Z8, Z5, Z4
-	VMOVDQU64        Z4, 64(AX)
+	VPERMD           Z8, Z3, Z3
+	VMOVDQU64        Z3, (AX)
+	VPERMD           Z8, Z5, Z3
+	VMOVDQU64        Z3, 64(AX)
 	VCMPPS           $0x03, Z9, Z9, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z9
-	VPERMD           Z9, Z6, Z4
-	VMOVDQU64        Z4, 128(AX)
-	VPERMD           Z9, Z7, Z4
-	VMOVDQU64        Z4, 192(AX)
+	VPERMD           Z9, Z6, Z3
+	VMOVDQU64        Z3, 128(AX)
+	VPERMD           Z9, Z7, Z3
+	VMOVDQU64        Z3, 192(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000100, AX
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k15<>+0(SB), Z4
-	VPERMB           Z1, Z4, Z4
-	VPSRLVD          k16<>+0(SB), Z4, Z4
+	VMOVDQU32        4(CX), X4
+	VMOVDQU64        k15<>+0(SB), Z3
+	VPERMB           Z4, Z3, Z3
+	VPSRLVD          k16<>+0(SB), Z3, Z3
 	VMOVDQU64        k15<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
+	VPERMB           Z4, Z5, Z5
 	VPSRLVD          k17<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X1
+	VMOVDQU32        24(CX), X4
 	VMOVDQU64        k15<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z4, Z6, Z6
 	VPSRLVD          k16<>+0(SB), Z6, Z6
 	VMOVDQU64        k15<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z4, Z7, Z7
 	VPSRLVD          k17<>+0(SB), Z7, Z7
 	VPBROADCASTD     20(BX), Z8
 	VFMADD231PS.BCST 16(BX), Z0, Z8
@@ -3006,31 +3005,31 @@ odd:
 	VFMADD231PS.BCST 24(BX), Z0, Z9
 	VCMPPS           $0x03, Z8, Z8, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z8
-	VPERMD           Z8, Z4, Z4
-	VMOVDQU64        Z4, (AX)
-	VPERMD           Z8, Z5, Z4
-	VMOVDQU64        Z4, 64(AX)
+	VPERMD           Z8, Z3, Z3
+	VMOVDQU64        Z3, (AX)
+	VPERMD           Z8, Z5, Z3
+	VMOVDQU64        Z3, 64(AX)
 	VCMPPS           $0x03, Z9, Z9, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z9
-	VPERMD           Z9, Z6, Z4
-	VMOVDQU64        Z4, 128(AX)
-	VPERMD           Z9, Z7, Z4
-	VMOVDQU64        Z4, 192(AX)
+	VPERMD           Z9, Z6, Z3
+	VMOVDQU64        Z3, 128(AX)
+	VPERMD           Z9, Z7, Z3
+	VMOVDQU64        Z3, 192(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000100, AX
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k15<>+0(SB), Z4
-	VPERMB           Z1, Z4, Z4
-	VPSRLVD          k16<>+0(SB), Z4, Z4
+	VMOVDQU32        4(CX), X4
+	VMOVDQU64        k15<>+0(SB), Z3
+	VPERMB           Z4, Z3, Z3
+	VPSRLVD          k16<>+0(SB), Z3, Z3
 	VMOVDQU64        k15<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
+	VPERMB           Z4, Z5, Z5
 	VPSRLVD          k17<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X1
+	VMOVDQU32        24(CX), X4
 	VMOVDQU64        k15<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z4, Z6, Z6
 	VPSRLVD          k16<>+0(SB), Z6, Z6
 	VMOVDQU64        k15<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z4, Z7, Z7
 	VPSRLVD          k17<>+0(SB), Z7, Z7
 	VPBROADCASTD     36(BX), Z8
 	VFMADD231PS.BCST 32(BX), Z0, Z8
@@ -3038,31 +3037,31 @@ odd:
 	VFMADD231PS.BCST 40(BX), Z0, Z9
 	VCMPPS           $0x03, Z8, Z8, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z8
-	VPERMD           Z8, Z4, Z4
-	VMOVDQU64        Z4, (AX)
-	VPERMD           Z8, Z5, Z4
-	VMOVDQU64        Z4, 64(AX)
+	VPERMD           Z8, Z3, Z3
+	VMOVDQU64        Z3, (AX)
+	VPERMD           Z8, Z5, Z3
+	VMOVDQU64        Z3, 64(AX)
 	VCMPPS           $0x03, Z9, Z9, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z9
-	VPERMD           Z9, Z6, Z4
-	VMOVDQU64        Z4, 128(AX)
-	VPERMD           Z9, Z7, Z4
-	VMOVDQU64        Z4, 192(AX)
+	VPERMD           Z9, Z6, Z3
+	VMOVDQU64        Z3, 128(AX)
+	VPERMD           Z9, Z7, Z3
+	VMOVDQU64        Z3, 192(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000100, AX
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k15<>+0(SB), Z4
-	VPERMB           Z1, Z4, Z4
-	VPSRLVD          k16<>+0(SB), Z4, Z4
+	VMOVDQU32        4(CX), X4
+	VMOVDQU64        k15<>+0(SB), Z3
+	VPERMB           Z4, Z3, Z3
+	VPSRLVD          k16<>+0(SB), Z3, Z3
 	VMOVDQU64        k15<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
+	VPERMB           Z4, Z5, Z5
 	VPSRLVD          k17<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X1
+	VMOVDQU32        24(CX), X4
 	VMOVDQU64        k15<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z4, Z6, Z6
 	VPSRLVD          k16<>+0(SB), Z6, Z6
 	VMOVDQU64        k15<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z4, Z7, Z7
 	VPSRLVD          k17<>+0(SB), Z7, Z7
 	VPBROADCASTD     52(BX), Z8
 	VFMADD231PS.BCST 48(BX), Z0, Z8
@@ -3070,16 +3069,16 @@ odd:
 	VFMADD231PS.BCST 56(BX), Z0, Z9
 	VCMPPS           $0x03, Z8, Z8, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z8
-	VPERMD           Z8, Z4, Z4
-	VMOVDQU64        Z4, (AX)
-	VPERMD           Z8, Z5, Z4
-	VMOVDQU64        Z4, 64(AX)
+	VPERMD           Z8, Z3, Z3
+	VMOVDQU64        Z3, (AX)
+	VPERMD           Z8, Z5, Z3
+	VMOVDQU64        Z3, 64(AX)
 	VCMPPS           $0x03, Z9, Z9, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z9
-	VPERMD           Z9, Z6, Z4
-	VMOVDQU64        Z4, 128(AX)
-	VPERMD           Z9, Z7, Z4
-	VMOVDQU64        Z4, 192(AX)
+	VPERMD           Z9, Z6, Z3
+	VMOVDQU64        Z3, 128(AX)
+	VPERMD           Z9, Z7, Z3
+	VMOVDQU64        Z3, 192(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000100, AX
 	SUBQ             $0x08, DX
@@ -3440,124 +3439,123 @@ GLOBL k32<>(SB), RODATA|NOPTR, $64
 TEXT ·q4_1F16AVX512(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
 	VPBROADCASTD k18<>+0(SB), Z0
-	VMOVDQU64    k27<>+0(SB), Z2
+	VMOVDQU64    k27<>+0(SB), Z1
 	CMPQ         DX, $0x08
 	JLT          rest
-	VMOVDQU      k28<>+0(SB), Y3
+	VMOVDQU      k28<>+0(SB), Y2
 	KXNORB       K0, K0, K1
-	VPXOR        Y4, Y4, Y4
-	VPGATHERDD   (CX)(Y3*1), K1, Y4
-	VCVTPH2PS    Y4, Z4
+	VPXOR        Y3, Y3, Y3
+	VPGATHERDD   (CX)(Y2*1), K1, Y3
+	VCVTPH2PS    Y3, Z3
 
 batch:
-	VMOVAPS    Z4, Z5
+	VMOVAPS    Z3, Z4
 	CMPQ       DX, $0x10
 	JLT        ready
 	KXNORB     K0, K0, K1
-	VPXOR      Y4, Y4, Y4
-	VPGATHERDD 160(CX)(Y3*1), K1, Y4
-	VCVTPH2PS  Y4, Z4
+	VPXOR      Y3, Y3, Y3
+	VPGATHERDD 160(CX)(Y2*1), K1, Y3
+	VCVTPH2PS  Y3, Z3
 
 ready:
-	VFPCLASSPSZ      $0x99, Z5, K1
+	VFPCLASSPSZ      $0x99, Z4, K1
 	KORTESTW         K1, K1
 	JNZ              odd
-	VMOVUPS          Z5, (BX)
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k19<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
-	VPROLVD          k20<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X1
+	VMOVUPS          Z4, (BX)
+	VMOVDQU32        4(CX), X5
+	VMOVDQU64        k19<>+0(SB), Z4
+	VPERMB           Z5, Z4, Z4
+	VPROLVD          k20<>+0(SB), Z4, Z4
+	VMOVDQU32        24(CX), X5
 	VMOVDQU64        k19<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z5, Z6, Z6
 	VPROLVD          k20<>+0(SB), Z6, Z6
 	VPBROADCASTD     4(BX), Z7
-	VFMADD231PS.BCST (BX), Z2, Z7
+	VFMADD231PS.BCST (BX), Z1, Z7
 	VPBROADCASTD     12(BX), Z8
-	VFMADD231PS.BCST 8(BX), Z2, Z8
+	VFMADD231PS.BCST 8(BX), Z1, Z8
 	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z8, Y8
 	VINSERTI64X4     $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z5
-	VPERMB           Z7, Z5, Z5
-	VMOVDQU64        Z5, (AX)
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z4
+	VPERMB           Z7, Z4, Z4
+	VMOVDQU64        Z4, (AX)
 	VPTERNLOGD.BCST  $0xea, k22<>+0(SB), Z0, Z6
-	VPERMB           Z7, Z6, Z5
-	VMOVDQU64        Z5, 64(AX)
+	VPERMB           Z7, Z6, Z4
+	VMOVDQU64        Z4, 64(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k19<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
-	VPROLVD          k20<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X1
+	VMOVDQU32        4(CX), X5
+	VMOVDQU64        k19<>+0(SB), Z4
+	VPERMB           Z5, Z4, Z4
+	VPROLVD          k20<>+0(SB), Z4, Z4
+	VMOVDQU32        24(CX), X5
 	VMOVDQU64        k19<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z5, Z6, Z6
 	VPROLVD          k20<>+0(SB), Z6, Z6
 	VPBROADCASTD     20(BX), Z7
-	VFMADD231PS.BCST 16(BX), Z2, Z7
+	VFMADD231PS.BCST 16(BX), Z1, Z7
 	VPBROADCASTD     28(BX), Z8
-	VFMADD231PS.BCST 24(BX), Z2, Z8
+	VFMADD231PS.BCST 24(BX), Z1, Z8
 	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z8, Y8
 	VINSERTI64X4     $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z5
-	VPERMB           Z7, Z5, Z5
-	VMOVDQU64        Z5, (AX)
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z4
+	VPERMB           Z7, Z4, Z4
+	VMOVDQU64        Z4, (AX)
 	VPTERNLOGD.BCST  $0xea, k22<>+0(SB), Z0, Z6
-	VPERMB           Z7, Z6, Z5
-	VMOVDQU64        Z5, 64(AX)
+	VPERMB           Z7, Z6, Z4
+	VMOVDQU64        Z4, 64(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k19<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
-	VPROLVD          k20<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X1
+	VMOVDQU32        4(CX), X5
+	VMOVDQU64        k19<>+0(SB), Z4
+	VPERMB           Z5, Z4, Z4
+	VPROLVD          k20<>+0(SB), Z4, Z4
+	VMOVDQU32        24(CX), X5
 	VMOVDQU64        k19<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z5, Z6, Z6
 	VPROLVD          k20<>+0(SB), Z6, Z6
 	VPBROADCASTD     36(BX), Z7
-	VFMADD231PS.BCST 32(BX), Z2, Z7
+	VFMADD231PS.BCST 32(BX), Z1, Z7
 	VPBROADCASTD     44(BX), Z8
-	VFMADD231PS.BCST 40(BX), Z2, Z8
+	VFMADD231PS.BCST 40(BX), Z1, Z8
 	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z8, Y8
 	VINSERTI64X4     $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z5
-	VPERMB           Z7, Z5, Z5
-	VMOVDQU64        Z5, (AX)
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z4
+	VPERMB           Z7, Z4, Z4
+	VMOVDQU64        Z4, (AX)
 	VPTERNLOGD.BCST  $0xea, k22<>+0(SB), Z0, Z6
-	VPERMB           Z7, Z6, Z5
-	VMOVDQU64        Z5, 64(AX)
+	VPERMB           Z7, Z6, Z4
+	VMOVDQU64        Z4, 64(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k19<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
-	VPROLVD          k20<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X1
+	VMOVDQU32        4(CX), X5
+	VMOVDQU64        k19<>+0(SB), Z4
+	VPERMB           Z5, Z4, Z4
+	VPROLVD          k20<>+0(SB), Z4, Z4
+	VMOVDQU32        24(CX), X5
 	VMOVDQU64        k19<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z5, Z6, Z6
 	VPROLVD          k20<>+0(SB), Z6, Z6
 	VPBROADCASTD     52(BX), Z7
-	VFMADD231PS.BCST 48(BX), Z2, Z7
+	VFMADD231PS.BCST 48(BX), Z1, Z7
 	VPBROADCASTD     60(BX), Z8
-	VFMADD231PS.BCST 56(BX), Z2, Z8
+	VFMADD231PS.BCST 56(BX), Z1, Z8
 	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z8, Y8
 	VINSERTI64X4     $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z5
-	VPERMB           Z7, Z5, Z5
-	VMOVDQU64        Z5, (AX)
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z4
+	VPERMB           Z7, Z4, Z4
+	VMOVDQU64        Z4, (AX)
 	VPTERNLOGD.BCST  $0xea, k22<>+0(SB), Z0, Z6
-	VPERMB           Z7, Z6, Z5
-	VMOVDQU64        Z5, 64(AX)
+	VPERMB           Z7, Z6, Z4
+	VMOVDQU64        Z4, 64(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	SUBQ             $0x08, DX
@@ -3569,24 +3567,24 @@ rest:
 	JZ    done
 
 block:
-	VPBROADCASTD     (CX), Y3
-	VCVTPH2PS        Y3, Z3
+	VPBROADCASTD     (CX), Y2
+	VCVTPH2PS        Y2, Z2
+	VCMPPS           $0x03, Z2, Z2, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z2
+	VMOVUPS          Z2, (BX)
+	VMOVDQU32        4(CX), X5
+	VMOVDQU64        k19<>+0(SB), Z2
+	VPERMB           Z5, Z2, Z2
+	VPROLVD          k20<>+0(SB), Z2, Z2
+	VPBROADCASTD     4(BX), Z3
+	VFMADD231PS.BCST (BX), Z1, Z3
 	VCMPPS           $0x03, Z3, Z3, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z3
-	VMOVUPS          Z3, (BX)
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k19<>+0(SB), Z3
-	VPERMB           Z1, Z3, Z3
-	VPROLVD          k20<>+0(SB), Z3, Z3
-	VPBROADCASTD     4(BX), Z4
-	VFMADD231PS.BCST (BX), Z2, Z4
-	VCMPPS           $0x03, Z4, Z4, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z4
-	VCVTPS2PH        $0x00, Z4, Y4
-	VINSERTI64X4     $0x01, Y4, Z4, Z4
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z3
-	VPERMB           Z4, Z3, Z3
-	VMOVDQU64        Z3, (AX)
+	VCVTPS2PH        $0x00, Z3, Y3
+	VINSERTI64X4     $0x01, Y3, Z3, Z3
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z2
+	VPERMB           Z3, Z2, Z2
+	VMOVDQU64        Z2, (AX)
 	ADDQ             $0x00000014, CX
 	ADDQ             $0x00000040, AX
 	DECQ             DX
@@ -3597,21 +3595,21 @@ done:
 	RET
 
 odd:
-	VCMPPS           $0x03, Z5, Z5, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z5
-	VMOVUPS          Z5, (BX)
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k19<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
-	VPROLVD          k20<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X1
+	VCMPPS           $0x03, Z4, Z4, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z4
+	VMOVUPS          Z4, (BX)
+	VMOVDQU32        4(CX), X5
+	VMOVDQU64        k19<>+0(SB), Z4
+	VPERMB           Z5, Z4, Z4
+	VPROLVD          k20<>+0(SB), Z4, Z4
+	VMOVDQU32        24(CX), X5
 	VMOVDQU64        k19<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z5, Z6, Z6
 	VPROLVD          k20<>+0(SB), Z6, Z6
 	VPBROADCASTD     4(BX), Z7
-	VFMADD231PS.BCST (BX), Z2, Z7
+	VFMADD231PS.BCST (BX), Z1, Z7
 	VPBROADCASTD     12(BX), Z8
-	VFMADD231PS.BCST 8(BX), Z2, Z8
+	VFMADD231PS.BCST 8(BX), Z1, Z8
 	VCMPPS           $0x03, Z7, Z7, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z7
 	VCMPPS           $0x03, Z8, Z8, K1
@@ -3619,26 +3617,26 @@ odd:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z8, Y8
 	VINSERTI64X4     $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z5
-	VPERMB           Z7, Z5, Z5
-	VMOVDQU64        Z5, (AX)
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z4
+	VPERMB           Z7, Z4, Z4
+	VMOVDQU64        Z4, (AX)
 	VPTERNLOGD.BCST  $0xea, k22<>+0(SB), Z0, Z6
-	VPERMB           Z7, Z6, Z5
-	VMOVDQU64        Z5, 64(AX)
+	VPERMB           Z7, Z6, Z4
+	VMOVDQU64        Z4, 64(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k19<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
-	VPROLVD          k20<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X1
+	VMOVDQU32        4(CX), X5
+	VMOVDQU64        k19<>+0(SB), Z4
+	VPERMB           Z5, Z4, Z4
+	VPROLVD          k20<>+0(SB), Z4, Z4
+	VMOVDQU32        24(CX), X5
 	VMOVDQU64        k19<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z5, Z6, Z6
 	VPROLVD          k20<>+0(SB), Z6, Z6
 	VPBROADCASTD     20(BX), Z7
-	VFMADD231PS.BCST 16(BX), Z2, Z7
+	VFMADD231PS.BCST 16(BX), Z1, Z7
 	VPBROADCASTD     28(BX), Z8
-	VFMADD231PS.BCST 24(BX), Z2, Z8
+	VFMADD231PS.BCST 24(BX), Z1, Z8
 	VCMPPS           $0x03, Z7, Z7, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z7
 	VCMPPS           $0x03, Z8, Z8, K1
@@ -3646,26 +3644,26 @@ odd:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z8, Y8
 	VINSERTI64X4     $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z5
-	VPERMB           Z7, Z5, Z5
-	VMOVDQU64        Z5, (AX)
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z4
+	VPERMB           Z7, Z4, Z4
+	VMOVDQU64        Z4, (AX)
 	VPTERNLOGD.BCST  $0xea, k22<>+0(SB), Z0, Z6
-	VPERMB           Z7, Z6, Z5
-	VMOVDQU64        Z5, 64(AX)
+	VPERMB           Z7, Z6, Z4
+	VMOVDQU64        Z4, 64(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k19<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
-	VPROLVD          k20<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X1
+	VMOVDQU32        4(CX), X5
+	VMOVDQU64        k19<>+0(SB), Z4
+	VPERMB           Z5, Z4, Z4
+	VPROLVD          k20<>+0(SB), Z4, Z4
+	VMOVDQU32        24(CX), X5
 	VMOVDQU64        k19<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z5, Z6, Z6
 	VPROLVD          k20<>+0(SB), Z6, Z6
 	VPBROADCASTD     36(BX), Z7
-	VFMADD231PS.BCST 32(BX), Z2, Z7
+	VFMADD231PS.BCST 32(BX), Z1, Z7
 	VPBROADCASTD     44(BX), Z8
-	VFMADD231PS.BCST 40(BX), Z2, Z8
+	VFMADD231PS.BCST 40(BX), Z1, Z8
 	VCMPPS           $0x03, Z7, Z7, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z7
 	VCMPPS           $0x03, Z8, Z8, K1
@@ -3673,26 +3671,26 @@ odd:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z8, Y8
 	VINSERTI64X4     $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z5
-	VPERMB           Z7, Z5, Z5
-	VMOVDQU64        Z5, (AX)
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z4
+	VPERMB           Z7, Z4, Z4
+	VMOVDQU64        Z4, (AX)
 	VPTERNLOGD.BCST  $0xea, k22<>+0(SB), Z0, Z6
-	VPERMB           Z7, Z6, Z5
-	VMOVDQU64        Z5, 64(AX)
+	VPERMB           Z7, Z6, Z4
+	VMOVDQU64        Z4, 64(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k19<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
-	VPROLVD          k20<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X1
+	VMOVDQU32        4(CX), X5
+	VMOVDQU64        k19<>+0(SB), Z4
+	VPERMB           Z5, Z4, Z4
+	VPROLVD          k20<>+0(SB), Z4, Z4
+	VMOVDQU32        24(CX), X5
 	VMOVDQU64        k19<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z5, Z6, Z6
 	VPROLVD          k20<>+0(SB), Z6, Z6
 	VPBROADCASTD     52(BX), Z7
-	VFMADD231PS.BCST 48(BX), Z2, Z7
+	VFMADD231PS.BCST 48(BX), Z1, Z7
 	VPBROADCASTD     60(BX), Z8
-	VFMADD231PS.BCST 56(BX), Z2, Z8
+	VFMADD231PS.BCST 56(BX), Z1, Z8
 	VCMPPS           $0x03, Z7, Z7, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z7
 	VCMPPS           $0x03, Z8, Z8, K1
@@ -3700,12 +3698,12 @@ odd:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z8, Y8
 	VINSERTI64X4     $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z5
-	VPERMB           Z7, Z5, Z5
-	VMOVDQU64        Z5, (AX)
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z4
+	VPERMB           Z7, Z4, Z4
+	VMOVDQU64        Z4, (AX)
 	VPTERNLOGD.BCST  $0xea, k22<>+0(SB), Z0, Z6
-	VPERMB           Z7, Z6, Z5
-	VMOVDQU64        Z5, 64(AX)
+	VPERMB           Z7, Z6, Z4
+	VMOVDQU64        Z4, 64(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	SUBQ             $0x08, DX
@@ -4943,46 +4941,45 @@ odd:
 // func q5_1F32AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
 TEXT ·q5_1F32AVX512(SB), NOSPLIT, $128-24
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
-	MOVQ         n+16(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	VMOVDQU64    k27<>+0(SB), Z0
-	VMOVDQU64    k38<>+0(SB), Z2
-	CMPQ         DX, $0x08
-	JLT          rest
-	VMOVDQU      k39<>+0(SB), Y3
-	KXNORB       K0, K0, K1
-	VPXOR        Y4, Y4, Y4
-	VPGATHERDD   (CX)(Y3*1), K1, Y4
-	VCVTPH2PS    Y4, Z4
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       n+16(FP), DX
+	LEAQ       63(SP), BX
+	ANDQ       $-64, BX
+	VMOVDQU64  k27<>+0(SB), Z0
+	VMOVDQU64  k38<>+0(SB), Z1
+	CMPQ       DX, $0x08
+	JLT        rest
+	VMOVDQU    k39<>+0(SB), Y2
+	KXNORB     K0, K0, K1
+	VPXOR      Y3, Y3, Y3
+	VPGATHERDD (CX)(Y2*1), K1, Y3
+	VCVTPH2PS  Y3, Z3
 
 batch:
-	VMOVAPS    Z4, Z5
+	VMOVAPS    Z3, Z4
 	CMPQ       DX, $0x10
 	JLT        ready
 	KXNORB     K0, K0, K1
-	VPXOR      Y4, Y4, Y4
-	VPGATHERDD 192(CX)(Y3*1), K1, Y4
-	VCVTPH2PS  Y4, Z4
+	VPXOR      Y3, Y3, Y3
+	VPGATHERDD 192(CX)(Y2*1), K1, Y3
+	VCVTPH2PS  Y3, Z3
 
 ready:
-	VFPCLASSPSZ      $0x99, Z5, K1
+	VFPCLASSPSZ      $0x99, Z4, K1
 	KORTESTW         K1, K1
 	JNZ              odd
-	VMOVUPS          Z5, (BX)
-	VPBROADCASTD     4(BX), Z5
-	VFMADD231PS.BCST (BX), Z0, Z5
+	VMOVUPS          Z4, (BX)
+	VPBROADCASTD     4(BX), Z4
+	VFMADD231PS.BCST (BX), Z0, Z4
 	VPBROADCASTD     4(BX), Z6
-	VFMADD231PS.BCST (BX), Z2, Z6
-	VMOVDQU32        8(CX), X1
+	VFMADD231PS.BCST (BX), Z1, Z6
+	VMOVDQU32        8(CX), X5
 	VMOVDQU64        k15<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z5, Z7, Z7
 	VPSRLVD          k16<>+0(SB), Z7, Z7
 	VMOVDQU64        k15<>+0(SB), Z8
-	VPERMB           Z1, Z8, Z8
+	VPERMB           Z5, Z8, Z8
 	VPSRLVD          k17<>+0(SB), Z8, Z8
 	KMOVD            4(CX), K1
 	VPANDD.BCST      k35<>+0(SB), Z7, Z7
@@ -4991,21 +4988,21 @@ ready:
 	KSHIFTRD         $0x10, K1, K1
 	VPADDD.BCST      k36<>+0(SB), Z8, K1, Z8
 	VMOVDQA64        Z7, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, (AX)
 	VMOVDQA64        Z8, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 64(AX)
-	VPBROADCASTD     12(BX), Z5
-	VFMADD231PS.BCST 8(BX), Z0, Z5
+	VPBROADCASTD     12(BX), Z4
+	VFMADD231PS.BCST 8(BX), Z0, Z4
 	VPBROADCASTD     12(BX), Z6
-	VFMADD231PS.BCST 8(BX), Z2, Z6
-	VMOVDQU32        32(CX), X1
+	VFMADD231PS.BCST 8(BX), Z1, Z6
+	VMOVDQU32        32(CX), X5
 	VMOVDQU64        k15<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z5, Z7, Z7
 	VPSRLVD          k16<>+0(SB), Z7, Z7
 	VMOVDQU64        k15<>+0(SB), Z8
-	VPERMB           Z1, Z8, Z8
+	VPERMB           Z5, Z8, Z8
 	VPSRLVD          k17<>+0(SB), Z8, Z8
 	KMOVD            28(CX), K1
 	VPANDD.BCST      k35<>+0(SB), Z7, Z7
@@ -5014,23 +5011,23 @@ ready:
 	KSHIFTRD         $0x10, K1, K1
 	VPADDD.BCST      k36<>+0(SB), Z8, K1, Z8
 	VMOVDQA64        Z7, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 128(AX)
 	VMOVDQA64        Z8, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 192(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000100, AX
-	VPBROADCASTD     20(BX), Z5
-	VFMADD231PS.BCST 16(BX), Z0, Z5
+	VPBROADCASTD     20(BX), Z4
+	VFMADD231PS.BCST 16(BX), Z0, Z4
 	VPBROADCASTD     20(BX), Z6
-	VFMADD231PS.BCST 16(BX), Z2, Z6
-	VMOVDQU32        8(CX), X1
+	VFMADD231PS.BCST 16(BX), Z1, Z6
+	VMOVDQU32        8(CX), X5
 	VMOVDQU64        k15<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z5, Z7, Z7
 	VPSRLVD          k16<>+0(SB), Z7, Z7
 	VMOVDQU64        k15<>+0(SB), Z8
-	VPERMB           Z1, Z8, Z8
+	VPERMB           Z5, Z8, Z8
 	VPSRLVD          k17<>+0(SB), Z8, Z8
 	KMOVD            4(CX), K1
 	VPANDD.BCST      k35<>+0(SB), Z7, Z7
@@ -5039,21 +5036,21 @@ ready:
 	KSHIFTRD         $0x10, K1, K1
 	VPADDD.BCST      k36<>+0(SB), Z8, K1, Z8
 	VMOVDQA64        Z7, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, (AX)
 	VMOVDQA64        Z8, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 64(AX)
-	VPBROADCASTD     28(BX), Z5
-	VFMADD231PS.BCST 24(BX), Z0, Z5
+	VPBROADCASTD     28(BX), Z4
+	VFMADD231PS.BCST 24(BX), Z0, Z4
 	VPBROADCASTD     28(BX), Z6
-	VFMADD231PS.BCST 24(BX), Z2, Z6
-	VMOVDQU32        32(CX), X1
+	VFMADD231PS.BCST 24(BX), Z1, Z6
+	VMOVDQU32        32(CX), X5
 	VMOVDQU64        k15<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z5, Z7, Z7
 	VPSRLVD          k16<>+0(SB), Z7, Z7
 	VMOVDQU64        k15<>+0(SB), Z8
-	VPERMB           Z1, Z8, Z8
+	VPERMB           Z5, Z8, Z8
 	VPSRLVD          k17<>+0(SB), Z8, Z8
 	KMOVD            28(CX), K1
 	VPANDD.BCST      k35<>+0(SB), Z7, Z7
@@ -5062,23 +5059,23 @@ ready:
 	KSHIFTRD         $0x10, K1, K1
 	VPADDD.BCST      k36<>+0(SB), Z8, K1, Z8
 	VMOVDQA64        Z7, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 128(AX)
 	VMOVDQA64        Z8, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 192(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000100, AX
-	VPBROADCASTD     36(BX), Z5
-	VFMADD231PS.BCST 32(BX), Z0, Z5
+	VPBROADCASTD     36(BX), Z4
+	VFMADD231PS.BCST 32(BX), Z0, Z4
 	VPBROADCASTD     36(BX), Z6
-	VFMADD231PS.BCST 32(BX), Z2, Z6
-	VMOVDQU32        8(CX), X1
+	VFMADD231PS.BCST 32(BX), Z1, Z6
+	VMOVDQU32        8(CX), X5
 	VMOVDQU64        k15<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z5, Z7, Z7
 	VPSRLVD          k16<>+0(SB), Z7, Z7
 	VMOVDQU64        k15<>+0(SB), Z8
-	VPERMB           Z1, Z8, Z8
+	VPERMB           Z5, Z8, Z8
 	VPSRLVD          k17<>+0(SB), Z8, Z8
 	KMOVD            4(CX), K1
 	VPANDD.BCST      k35<>+0(SB), Z7, Z7
@@ -5087,21 +5084,21 @@ ready:
 	KSHIFTRD         $0x10, K1, K1
 	VPADDD.BCST      k36<>+0(SB), Z8, K1, Z8
 	VMOVDQA64        Z7, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, (AX)
 	VMOVDQA64        Z8, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 64(AX)
-	VPBROADCASTD     44(BX), Z5
-	VFMADD231PS.BCST 40(BX), Z0, Z5
+	VPBROADCASTD     44(BX), Z4
+	VFMADD231PS.BCST 40(BX), Z0, Z4
 	VPBROADCASTD     44(BX), Z6
-	VFMADD231PS.BCST 40(BX), Z2, Z6
-	VMOVDQU32        32(CX), X1
+	VFMADD231PS.BCST 40(BX), Z1, Z6
+	VMOVDQU32        32(CX), X5
 	VMOVDQU64        k15<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z5, Z7, Z7
 	VPSRLVD          k16<>+0(SB), Z7, Z7
 	VMOVDQU64        k15<>+0(SB), Z8
-	VPERMB           Z1, Z8, Z8
+	VPERMB           Z5, Z8, Z8
 	VPSRLVD          k17<>+0(SB), Z8, Z8
 	KMOVD            28(CX), K1
 	VPANDD.BCST      k35<>+0(SB), Z7, Z7
@@ -5110,23 +5107,23 @@ ready:
 	KSHIFTRD         $0x10, K1, K1
 	VPADDD.BCST      k36<>+0(SB), Z8, K1, Z8
 	VMOVDQA64        Z7, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 128(AX)
 	VMOVDQA64        Z8, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 192(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000100, AX
-	VPBROADCASTD     52(BX), Z5
-	VFMADD231PS.BCST 48(BX), Z0, Z5
+	VPBROADCASTD     52(BX), Z4
+	VFMADD231PS.BCST 48(BX), Z0, Z4
 	VPBROADCASTD     52(BX), Z6
-	VFMADD231PS.BCST 48(BX), Z2, Z6
-	VMOVDQU32        8(CX), X1
+	VFMADD231PS.BCST 48(BX), Z1, Z6
+	VMOVDQU32        8(CX), X5
 	VMOVDQU64        k15<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z5, Z7, Z7
 	VPSRLVD          k16<>+0(SB), Z7, Z7
 	VMOVDQU64        k15<>+0(SB), Z8
-	VPERMB           Z1, Z8, Z8
+	VPERMB           Z5, Z8, Z8
 	VPSRLVD          k17<>+0(SB), Z8, Z8
 	KMOVD            4(CX), K1
 	VPANDD.BCST      k35<>+0(SB), Z7, Z7
@@ -5135,21 +5132,21 @@ ready:
 	KSHIFTRD         $0x10, K1, K1
 	VPADDD.BCST      k36<>+0(SB), Z8, K1, Z8
 	VMOVDQA64        Z7, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, (AX)
 	VMOVDQA64        Z8, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 64(AX)
-	VPBROADCASTD     60(BX), Z5
-	VFMADD231PS.BCST 56(BX), Z0, Z5
+	VPBROADCASTD     60(BX), Z4
+	VFMADD231PS.BCST 56(BX), Z0, Z4
 	VPBROADCASTD     60(BX), Z6
-	VFMADD231PS.BCST 56(BX), Z2, Z6
-	VMOVDQU32        32(CX), X1
+	VFMADD231PS.BCST 56(BX), Z1, Z6
+	VMOVDQU32        32(CX), X5
 	VMOVDQU64        k15<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z5, Z7, Z7
 	VPSRLVD          k16<>+0(SB), Z7, Z7
 	VMOVDQU64        k15<>+0(SB), Z8
-	VPERMB           Z1, Z8, Z8
+	VPERMB           Z5, Z8, Z8
 	VPSRLVD          k17<>+0(SB), Z8, Z8
 	KMOVD            28(CX), K1
 	VPANDD.BCST      k35<>+0(SB), Z7, Z7
@@ -5158,10 +5155,10 @@ ready:
 	KSHIFTRD         $0x10, K1, K1
 	VPADDD.BCST      k36<>+0(SB), Z8, K1, Z8
 	VMOVDQA64        Z7, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 128(AX)
 	VMOVDQA64        Z8, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 192(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000100, AX
@@ -5174,38 +5171,38 @@ rest:
 	JZ    done
 
 block:
-	VPBROADCASTD     (CX), Y3
-	VCVTPH2PS        Y3, Z3
-	VCMPPS           $0x03, Z3, Z3, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z3
-	VMOVUPS          Z3, (BX)
+	VPBROADCASTD     (CX), Y2
+	VCVTPH2PS        Y2, Z2
+	VCMPPS           $0x03, Z2, Z2, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z2
+	VMOVUPS          Z2, (BX)
+	VPBROADCASTD     4(BX), Z2
+	VFMADD231PS.BCST (BX), Z0, Z2
 	VPBROADCASTD     4(BX), Z3
-	VFMADD231PS.BCST (BX), Z0, Z3
-	VPBROADCASTD     4(BX), Z4
-	VFMADD231PS.BCST (BX), Z2, Z4
+	VFMADD231PS.BCST (BX), Z1, Z3
+	VCMPPS           $0x03, Z2, Z2, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z2
 	VCMPPS           $0x03, Z3, Z3, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z3
-	VCMPPS           $0x03, Z4, Z4, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z4
-	VMOVDQU32        8(CX), X1
-	VMOVDQU64        k15<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
-	VPSRLVD          k16<>+0(SB), Z5, Z5
+	VMOVDQU32        8(CX), X5
+	VMOVDQU64        k15<>+0(SB), Z4
+	VPERMB           Z5, Z4, Z4
+	VPSRLVD          k16<>+0(SB), Z4, Z4
 	VMOVDQU64        k15<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z5, Z6, Z6
 	VPSRLVD          k17<>+0(SB), Z6, Z6
 	KMOVD            4(CX), K1
-	VPANDD.BCST      k35<>+0(SB), Z5, Z5
-	VPADDD.BCST      k36<>+0(SB), Z5, K1, Z5
+	VPANDD.BCST      k35<>+0(SB), Z4, Z4
+	VPADDD.BCST      k36<>+0(SB), Z4, K1, Z4
 	VPANDD.BCST      k35<>+0(SB), Z6, Z6
 	KSHIFTRD         $0x10, K1, K1
 	VPADDD.BCST      k36<>+0(SB), Z6, K1, Z6
-	VMOVDQA64        Z5, Z5
-	VPERMI2D         Z4, Z3, Z5
-	VMOVDQU64        Z5, (AX)
-	VMOVDQA64        Z6, Z5
-	VPERMI2D         Z4, Z3, Z5
-	VMOVDQU64        Z5, 64(AX)
+	VMOVDQA64        Z4, Z4
+	VPERMI2D         Z3, Z2, Z4
+	VMOVDQU64        Z4, (AX)
+	VMOVDQA64        Z6, Z4
+	VPERMI2D         Z3, Z2, Z4
+	VMOVDQU64        Z4, 64(AX)
 	ADDQ             $0x00000018, CX
 	ADDQ             $0x00000080, AX
 	DECQ             DX
@@ -5216,23 +5213,23 @@ done:
 	RET
 
 odd:
-	VCMPPS           $0x03, Z5, Z5, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z5
-	VMOVUPS          Z5, (BX)
-	VPBROADCASTD     4(BX), Z5
-	VFMADD231PS.BCST (BX), Z0, Z5
+	VCMPPS           $0x03, Z4, Z4, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z4
+	VMOVUPS          Z4, (BX)
+	VPBROADCASTD     4(BX), Z4
+	VFMADD231PS.BCST (BX), Z0, Z4
 	VPBROADCASTD     4(BX), Z6
-	VFMADD231PS.BCST (BX), Z2, Z6
-	VCMPPS           $0x03, Z5, Z5, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z5
+	VFMADD231PS.BCST (BX), Z1, Z6
+	VCMPPS           $0x03, Z4, Z4, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z4
 	VCMPPS           $0x03, Z6, Z6, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z6
-	VMOVDQU32        8(CX), X1
+	VMOVDQU32        8(CX), X5
 	VMOVDQU64        k15<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z5, Z7, Z7
 	VPSRLVD          k16<>+0(SB), Z7, Z7
 	VMOVDQU64        k15<>+0(SB), Z8
-	VPERMB           Z1, Z8, Z8
+	VPERMB           Z5, Z8, Z8
 	VPSRLVD          k17<>+0(SB), Z8, Z8
 	KMOVD            4(CX), K1
 	VPANDD.BCST      k35<>+0(SB), Z7, Z7
@@ -5241,25 +5238,25 @@ odd:
 	KSHIFTRD         $0x10, K1, K1
 	VPADDD.BCST      k36<>+0(SB), Z8, K1, Z8
 	VMOVDQA64        Z7, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, (AX)
 	VMOVDQA64        Z8, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 64(AX)
-	VPBROADCASTD     12(BX), Z5
-	VFMADD231PS.BCST 8(BX), Z0, Z5
+	VPBROADCASTD     12(BX), Z4
+	VFMADD231PS.BCST 8(BX), Z0, Z4
 	VPBROADCASTD     12(BX), Z6
-	VFMADD231PS.BCST 8(BX), Z2, Z6
-	VCMPPS           $0x03, Z5, Z5, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z5
+	VFMADD231PS.BCST 8(BX), Z1, Z6
+	VCMPPS           $0x03, Z4, Z4, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z4
 	VCMPPS           $0x03, Z6, Z6, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z6
-	VMOVDQU32        32(CX), X1
+	VMOVDQU32        32(CX), X5
 	VMOVDQU64        k15<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z5, Z7, Z7
 	VPSRLVD          k16<>+0(SB), Z7, Z7
 	VMOVDQU64        k15<>+0(SB), Z8
-	VPERMB           Z1, Z8, Z8
+	VPERMB           Z5, Z8, Z8
 	VPSRLVD          k17<>+0(SB), Z8, Z8
 	KMOVD            28(CX), K1
 	VPANDD.BCST      k35<>+0(SB), Z7, Z7
@@ -5268,27 +5265,27 @@ odd:
 	KSHIFTRD         $0x10, K1, K1
 	VPADDD.BCST      k36<>+0(SB), Z8, K1, Z8
 	VMOVDQA64        Z7, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 128(AX)
 	VMOVDQA64        Z8, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 192(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000100, AX
-	VPBROADCASTD     20(BX), Z5
-	VFMADD231PS.BCST 16(BX), Z0, Z5
+	VPBROADCASTD     20(BX), Z4
+	VFMADD231PS.BCST 16(BX), Z0, Z4
 	VPBROADCASTD     20(BX), Z6
-	VFMADD231PS.BCST 16(BX), Z2, Z6
-	VCMPPS           $0x03, Z5, Z5, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z5
+	VFMADD231PS.BCST 16(BX), Z1, Z6
+	VCMPPS           $0x03, Z4, Z4, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z4
 	VCMPPS           $0x03, Z6, Z6, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z6
-	VMOVDQU32        8(CX), X1
+	VMOVDQU32        8(CX), X5
 	VMOVDQU64        k15<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z5, Z7, Z7
 	VPSRLVD          k16<>+0(SB), Z7, Z7
 	VMOVDQU64        k15<>+0(SB), Z8
-	VPERMB           Z1, Z8, Z8
+	VPERMB           Z5, Z8, Z8
 	VPSRLVD          k17<>+0(SB), Z8, Z8
 	KMOVD            4(CX), K1
 	VPANDD.BCST      k35<>+0(SB), Z7, Z7
@@ -5297,25 +5294,25 @@ odd:
 	KSHIFTRD         $0x10, K1, K1
 	VPADDD.BCST      k36<>+0(SB), Z8, K1, Z8
 	VMOVDQA64        Z7, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, (AX)
 	VMOVDQA64        Z8, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 64(AX)
-	VPBROADCASTD     28(BX), Z5
-	VFMADD231PS.BCST 24(BX), Z0, Z5
+	VPBROADCASTD     28(BX), Z4
+	VFMADD231PS.BCST 24(BX), Z0, Z4
 	VPBROADCASTD     28(BX), Z6
-	VFMADD231PS.BCST 24(BX), Z2, Z6
-	VCMPPS           $0x03, Z5, Z5, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z5
+	VFMADD231PS.BCST 24(BX), Z1, Z6
+	VCMPPS           $0x03, Z4, Z4, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z4
 	VCMPPS           $0x03, Z6, Z6, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z6
-	VMOVDQU32        32(CX), X1
+	VMOVDQU32        32(CX), X5
 	VMOVDQU64        k15<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z5, Z7, Z7
 	VPSRLVD          k16<>+0(SB), Z7, Z7
 	VMOVDQU64        k15<>+0(SB), Z8
-	VPERMB           Z1, Z8, Z8
+	VPERMB           Z5, Z8, Z8
 	VPSRLVD          k17<>+0(SB), Z8, Z8
 	KMOVD            28(CX), K1
 	VPANDD.BCST      k35<>+0(SB), Z7, Z7
@@ -5324,27 +5321,27 @@ odd:
 	KSHIFTRD         $0x10, K1, K1
 	VPADDD.BCST      k36<>+0(SB), Z8, K1, Z8
 	VMOVDQA64        Z7, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 128(AX)
 	VMOVDQA64        Z8, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 192(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000100, AX
-	VPBROADCASTD     36(BX), Z5
-	VFMADD231PS.BCST 32(BX), Z0, Z5
+	VPBROADCASTD     36(BX), Z4
+	VFMADD231PS.BCST 32(BX), Z0, Z4
 	VPBROADCASTD     36(BX), Z6
-	VFMADD231PS.BCST 32(BX), Z2, Z6
-	VCMPPS           $0x03, Z5, Z5, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z5
+	VFMADD231PS.BCST 32(BX), Z1, Z6
+	VCMPPS           $0x03, Z4, Z4, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z4
 	VCMPPS           $0x03, Z6, Z6, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z6
-	VMOVDQU32        8(CX), X1
+	VMOVDQU32        8(CX), X5
 	VMOVDQU64        k15<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z5, Z7, Z7
 	VPSRLVD          k16<>+0(SB), Z7, Z7
 	VMOVDQU64        k15<>+0(SB), Z8
-	VPERMB           Z1, Z8, Z8
+	VPERMB           Z5, Z8, Z8
 	VPSRLVD          k17<>+0(SB), Z8, Z8
 	KMOVD            4(CX), K1
 	VPANDD.BCST      k35<>+0(SB), Z7, Z7
@@ -5353,25 +5350,25 @@ odd:
 	KSHIFTRD         $0x10, K1, K1
 	VPADDD.BCST      k36<>+0(SB), Z8, K1, Z8
 	VMOVDQA64        Z7, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, (AX)
 	VMOVDQA64        Z8, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 64(AX)
-	VPBROADCASTD     44(BX), Z5
-	VFMADD231PS.BCST 40(BX), Z0, Z5
+	VPBROADCASTD     44(BX), Z4
+	VFMADD231PS.BCST 40(BX), Z0, Z4
 	VPBROADCASTD     44(BX), Z6
-	VFMADD231PS.BCST 40(BX), Z2, Z6
-	VCMPPS           $0x03, Z5, Z5, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z5
+	VFMADD231PS.BCST 40(BX), Z1, Z6
+	VCMPPS           $0x03, Z4, Z4, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z4
 	VCMPPS           $0x03, Z6, Z6, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z6
-	VMOVDQU32        32(CX), X1
+	VMOVDQU32        32(CX), X5
 	VMOVDQU64        k15<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z5, Z7, Z7
 	VPSRLVD          k16<>+0(SB), Z7, Z7
 	VMOVDQU64        k15<>+0(SB), Z8
-	VPERMB           Z1, Z8, Z8
+	VPERMB           Z5, Z8, Z8
 	VPSRLVD          k17<>+0(SB), Z8, Z8
 	KMOVD            28(CX), K1
 	VPANDD.BCST      k35<>+0(SB), Z7, Z7
@@ -5380,27 +5377,27 @@ odd:
 	KSHIFTRD         $0x10, K1, K1
 	VPADDD.BCST      k36<>+0(SB), Z8, K1, Z8
 	VMOVDQA64        Z7, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 128(AX)
 	VMOVDQA64        Z8, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 192(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000100, AX
-	VPBROADCASTD     52(BX), Z5
-	VFMADD231PS.BCST 48(BX), Z0, Z5
+	VPBROADCASTD     52(BX), Z4
+	VFMADD231PS.BCST 48(BX), Z0, Z4
 	VPBROADCASTD     52(BX), Z6
-	VFMADD231PS.BCST 48(BX), Z2, Z6
-	VCMPPS           $0x03, Z5, Z5, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z5
+	VFMADD231PS.BCST 48(BX), Z1, Z6
+	VCMPPS           $0x03, Z4, Z4, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z4
 	VCMPPS           $0x03, Z6, Z6, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z6
-	VMOVDQU32        8(CX), X1
+	VMOVDQU32        8(CX), X5
 	VMOVDQU64        k15<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z5, Z7, Z7
 	VPSRLVD          k16<>+0(SB), Z7, Z7
 	VMOVDQU64        k15<>+0(SB), Z8
-	VPERMB           Z1, Z8, Z8
+	VPERMB           Z5, Z8, Z8
 	VPSRLVD          k17<>+0(SB), Z8, Z8
 	KMOVD            4(CX), K1
 	VPANDD.BCST      k35<>+0(SB), Z7, Z7
@@ -5409,25 +5406,25 @@ odd:
 	KSHIFTRD         $0x10, K1, K1
 	VPADDD.BCST      k36<>+0(SB), Z8, K1, Z8
 	VMOVDQA64        Z7, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, (AX)
 	VMOVDQA64        Z8, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 64(AX)
-	VPBROADCASTD     60(BX), Z5
-	VFMADD231PS.BCST 56(BX), Z0, Z5
+	VPBROADCASTD     60(BX), Z4
+	VFMADD231PS.BCST 56(BX), Z0, Z4
 	VPBROADCASTD     60(BX), Z6
-	VFMADD231PS.BCST 56(BX), Z2, Z6
-	VCMPPS           $0x03, Z5, Z5, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z5
+	VFMADD231PS.BCST 56(BX), Z1, Z6
+	VCMPPS           $0x03, Z4, Z4, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z4
 	VCMPPS           $0x03, Z6, Z6, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z6
-	VMOVDQU32        32(CX), X1
+	VMOVDQU32        32(CX), X5
 	VMOVDQU64        k15<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z5, Z7, Z7
 	VPSRLVD          k16<>+0(SB), Z7, Z7
 	VMOVDQU64        k15<>+0(SB), Z8
-	VPERMB           Z1, Z8, Z8
+	VPERMB           Z5, Z8, Z8
 	VPSRLVD          k17<>+0(SB), Z8, Z8
 	KMOVD            28(CX), K1
 	VPANDD.BCST      k35<>+0(SB), Z7, Z7
@@ -5436,10 +5433,10 @@ odd:
 	KSHIFTRD         $0x10, K1, K1
 	VPADDD.BCST      k36<>+0(SB), Z8, K1, Z8
 	VMOVDQA64        Z7, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 128(AX)
 	VMOVDQA64        Z8, Z7
-	VPERMI2D         Z6, Z5, Z7
+	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 192(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000100, AX
@@ -5895,169 +5892,168 @@ odd:
 TEXT ·q5_1F16AVX512(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
 	VMOVDQU64    k27<>+0(SB), Z0
-	VMOVDQU64    k38<>+0(SB), Z2
-	VPBROADCASTD k18<>+0(SB), Z3
+	VMOVDQU64    k38<>+0(SB), Z1
+	VPBROADCASTD k18<>+0(SB), Z2
 	CMPQ         DX, $0x08
 	JLT          rest
-	VMOVDQU      k39<>+0(SB), Y4
+	VMOVDQU      k39<>+0(SB), Y3
 	KXNORB       K0, K0, K1
-	VPXOR        Y5, Y5, Y5
-	VPGATHERDD   (CX)(Y4*1), K1, Y5
-	VCVTPH2PS    Y5, Z5
+	VPXOR        Y4, Y4, Y4
+	VPGATHERDD   (CX)(Y3*1), K1, Y4
+	VCVTPH2PS    Y4, Z4
 
 batch:
-	VMOVAPS    Z5, Z6
+	VMOVAPS    Z4, Z5
 	CMPQ       DX, $0x10
 	JLT        ready
 	KXNORB     K0, K0, K1
-	VPXOR      Y5, Y5, Y5
-	VPGATHERDD 192(CX)(Y4*1), K1, Y5
-	VCVTPH2PS  Y5, Z5
+	VPXOR      Y4, Y4, Y4
+	VPGATHERDD 192(CX)(Y3*1), K1, Y4
+	VCVTPH2PS  Y4, Z4
 
 ready:
-	VFPCLASSPSZ      $0x99, Z6, K1
+	VFPCLASSPSZ      $0x99, Z5, K1
 	KORTESTW         K1, K1
 	JNZ              odd
-	VMOVUPS          Z6, (BX)
-	VPBROADCASTD     4(BX), Z6
-	VFMADD231PS.BCST (BX), Z0, Z6
+	VMOVUPS          Z5, (BX)
+	VPBROADCASTD     4(BX), Z5
+	VFMADD231PS.BCST (BX), Z0, Z5
 	VPBROADCASTD     4(BX), Z7
-	VFMADD231PS.BCST (BX), Z2, Z7
-	VCVTPS2PH        $0x00, Z6, Y6
+	VFMADD231PS.BCST (BX), Z1, Z7
+	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z7, Y7
-	VINSERTI64X4     $0x01, Y7, Z6, Z6
-	VMOVDQU32        8(CX), X1
+	VINSERTI64X4     $0x01, Y7, Z5, Z5
+	VMOVDQU32        8(CX), X6
 	VMOVDQU64        k19<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k20<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z2, Z7
 	VPADDW           k37<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, (AX)
-	VPBROADCASTD     12(BX), Z6
-	VFMADD231PS.BCST 8(BX), Z0, Z6
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, (AX)
+	VPBROADCASTD     12(BX), Z5
+	VFMADD231PS.BCST 8(BX), Z0, Z5
 	VPBROADCASTD     12(BX), Z7
-	VFMADD231PS.BCST 8(BX), Z2, Z7
-	VCVTPS2PH        $0x00, Z6, Y6
+	VFMADD231PS.BCST 8(BX), Z1, Z7
+	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z7, Y7
-	VINSERTI64X4     $0x01, Y7, Z6, Z6
-	VMOVDQU32        32(CX), X1
+	VINSERTI64X4     $0x01, Y7, Z5, Z5
+	VMOVDQU32        32(CX), X6
 	VMOVDQU64        k19<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k20<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z2, Z7
 	VPADDW           k37<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, 64(AX)
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, 64(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
-	VPBROADCASTD     20(BX), Z6
-	VFMADD231PS.BCST 16(BX), Z0, Z6
+	VPBROADCASTD     20(BX), Z5
+	VFMADD231PS.BCST 16(BX), Z0, Z5
 	VPBROADCASTD     20(BX), Z7
-	VFMADD231PS.BCST 16(BX), Z2, Z7
-	VCVTPS2PH        $0x00, Z6, Y6
+	VFMADD231PS.BCST 16(BX), Z1, Z7
+	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z7, Y7
-	VINSERTI64X4     $0x01, Y7, Z6, Z6
-	VMOVDQU32        8(CX), X1
+	VINSERTI64X4     $0x01, Y7, Z5, Z5
+	VMOVDQU32        8(CX), X6
 	VMOVDQU64        k19<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k20<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z2, Z7
 	VPADDW           k37<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, (AX)
-	VPBROADCASTD     28(BX), Z6
-	VFMADD231PS.BCST 24(BX), Z0, Z6
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, (AX)
+	VPBROADCASTD     28(BX), Z5
+	VFMADD231PS.BCST 24(BX), Z0, Z5
 	VPBROADCASTD     28(BX), Z7
-	VFMADD231PS.BCST 24(BX), Z2, Z7
-	VCVTPS2PH        $0x00, Z6, Y6
+	VFMADD231PS.BCST 24(BX), Z1, Z7
+	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z7, Y7
-	VINSERTI64X4     $0x01, Y7, Z6, Z6
-	VMOVDQU32        32(CX), X1
+	VINSERTI64X4     $0x01, Y7, Z5, Z5
+	VMOVDQU32        32(CX), X6
 	VMOVDQU64        k19<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k20<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z2, Z7
 	VPADDW           k37<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, 64(AX)
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, 64(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
-	VPBROADCASTD     36(BX), Z6
-	VFMADD231PS.BCST 32(BX), Z0, Z6
+	VPBROADCASTD     36(BX), Z5
+	VFMADD231PS.BCST 32(BX), Z0, Z5
 	VPBROADCASTD     36(BX), Z7
-	VFMADD231PS.BCST 32(BX), Z2, Z7
-	VCVTPS2PH        $0x00, Z6, Y6
+	VFMADD231PS.BCST 32(BX), Z1, Z7
+	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z7, Y7
-	VINSERTI64X4     $0x01, Y7, Z6, Z6
-	VMOVDQU32        8(CX), X1
+	VINSERTI64X4     $0x01, Y7, Z5, Z5
+	VMOVDQU32        8(CX), X6
 	VMOVDQU64        k19<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k20<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z2, Z7
 	VPADDW           k37<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, (AX)
-	VPBROADCASTD     44(BX), Z6
-	VFMADD231PS.BCST 40(BX), Z0, Z6
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, (AX)
+	VPBROADCASTD     44(BX), Z5
+	VFMADD231PS.BCST 40(BX), Z0, Z5
 	VPBROADCASTD     44(BX), Z7
-	VFMADD231PS.BCST 40(BX), Z2, Z7
-	VCVTPS2PH        $0x00, Z6, Y6
+	VFMADD231PS.BCST 40(BX), Z1, Z7
+	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z7, Y7
-	VINSERTI64X4     $0x01, Y7, Z6, Z6
-	VMOVDQU32        32(CX), X1
+	VINSERTI64X4     $0x01, Y7, Z5, Z5
+	VMOVDQU32        32(CX), X6
 	VMOVDQU64        k19<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k20<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z2, Z7
 	VPADDW           k37<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, 64(AX)
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, 64(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
-	VPBROADCASTD     52(BX), Z6
-	VFMADD231PS.BCST 48(BX), Z0, Z6
+	VPBROADCASTD     52(BX), Z5
+	VFMADD231PS.BCST 48(BX), Z0, Z5
 	VPBROADCASTD     52(BX), Z7
-	VFMADD231PS.BCST 48(BX), Z2, Z7
-	VCVTPS2PH        $0x00, Z6, Y6
+	VFMADD231PS.BCST 48(BX), Z1, Z7
+	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z7, Y7
-	VINSERTI64X4     $0x01, Y7, Z6, Z6
-	VMOVDQU32        8(CX), X1
+	VINSERTI64X4     $0x01, Y7, Z5, Z5
+	VMOVDQU32        8(CX), X6
 	VMOVDQU64        k19<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k20<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z2, Z7
 	VPADDW           k37<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, (AX)
-	VPBROADCASTD     60(BX), Z6
-	VFMADD231PS.BCST 56(BX), Z0, Z6
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, (AX)
+	VPBROADCASTD     60(BX), Z5
+	VFMADD231PS.BCST 56(BX), Z0, Z5
 	VPBROADCASTD     60(BX), Z7
-	VFMADD231PS.BCST 56(BX), Z2, Z7
-	VCVTPS2PH        $0x00, Z6, Y6
+	VFMADD231PS.BCST 56(BX), Z1, Z7
+	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z7, Y7
-	VINSERTI64X4     $0x01, Y7, Z6, Z6
-	VMOVDQU32        32(CX), X1
+	VINSERTI64X4     $0x01, Y7, Z5, Z5
+	VMOVDQU32        32(CX), X6
 	VMOVDQU64        k19<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k20<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z2, Z7
 	VPADDW           k37<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, 64(AX)
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, 64(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
 	SUBQ             $0x08, DX
@@ -6069,31 +6065,31 @@ rest:
 	JZ    done
 
 block:
-	VPBROADCASTD     (CX), Y4
-	VCVTPH2PS        Y4, Z4
-	VCMPPS           $0x03, Z4, Z4, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z4
-	VMOVUPS          Z4, (BX)
+	VPBROADCASTD     (CX), Y3
+	VCVTPH2PS        Y3, Z3
+	VCMPPS           $0x03, Z3, Z3, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z3
+	VMOVUPS          Z3, (BX)
+	VPBROADCASTD     4(BX), Z3
+	VFMADD231PS.BCST (BX), Z0, Z3
 	VPBROADCASTD     4(BX), Z4
-	VFMADD231PS.BCST (BX), Z0, Z4
-	VPBROADCASTD     4(BX), Z5
-	VFMADD231PS.BCST (BX), Z2, Z5
+	VFMADD231PS.BCST (BX), Z1, Z4
+	VCMPPS           $0x03, Z3, Z3, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z3
 	VCMPPS           $0x03, Z4, Z4, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z4
-	VCMPPS           $0x03, Z5, Z5, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z5
+	VCVTPS2PH        $0x00, Z3, Y3
 	VCVTPS2PH        $0x00, Z4, Y4
-	VCVTPS2PH        $0x00, Z5, Y5
-	VINSERTI64X4     $0x01, Y5, Z4, Z4
-	VMOVDQU32        8(CX), X1
-	VMOVDQU64        k19<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
-	VPROLVD          k20<>+0(SB), Z5, Z5
+	VINSERTI64X4     $0x01, Y4, Z3, Z3
+	VMOVDQU32        8(CX), X6
+	VMOVDQU64        k19<>+0(SB), Z4
+	VPERMB           Z6, Z4, Z4
+	VPROLVD          k20<>+0(SB), Z4, Z4
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z3, Z5
-	VPADDW           k37<>+0(SB), Z5, K1, Z5
-	VPERMB           Z4, Z5, Z4
-	VMOVDQU64        Z4, (AX)
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z2, Z4
+	VPADDW           k37<>+0(SB), Z4, K1, Z4
+	VPERMB           Z3, Z4, Z3
+	VMOVDQU64        Z3, (AX)
 	ADDQ             $0x00000018, CX
 	ADDQ             $0x00000040, AX
 	DECQ             DX
@@ -6104,175 +6100,175 @@ done:
 	RET
 
 odd:
-	VCMPPS           $0x03, Z6, Z6, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z6
-	VMOVUPS          Z6, (BX)
-	VPBROADCASTD     4(BX), Z6
-	VFMADD231PS.BCST (BX), Z0, Z6
+	VCMPPS           $0x03, Z5, Z5, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z5
+	VMOVUPS          Z5, (BX)
+	VPBROADCASTD     4(BX), Z5
+	VFMADD231PS.BCST (BX), Z0, Z5
 	VPBROADCASTD     4(BX), Z7
-	VFMADD231PS.BCST (BX), Z2, Z7
-	VCMPPS           $0x03, Z6, Z6, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z6
+	VFMADD231PS.BCST (BX), Z1, Z7
+	VCMPPS           $0x03, Z5, Z5, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z5
 	VCMPPS           $0x03, Z7, Z7, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z7
-	VCVTPS2PH        $0x00, Z6, Y6
+	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z7, Y7
-	VINSERTI64X4     $0x01, Y7, Z6, Z6
-	VMOVDQU32        8(CX), X1
+	VINSERTI64X4     $0x01, Y7, Z5, Z5
+	VMOVDQU32        8(CX), X6
 	VMOVDQU64        k19<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k20<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z2, Z7
 	VPADDW           k37<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, (AX)
-	VPBROADCASTD     12(BX), Z6
-	VFMADD231PS.BCST 8(BX), Z0, Z6
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, (AX)
+	VPBROADCASTD     12(BX), Z5
+	VFMADD231PS.BCST 8(BX), Z0, Z5
 	VPBROADCASTD     12(BX), Z7
-	VFMADD231PS.BCST 8(BX), Z2, Z7
-	VCMPPS           $0x03, Z6, Z6, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z6
+	VFMADD231PS.BCST 8(BX), Z1, Z7
+	VCMPPS           $0x03, Z5, Z5, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z5
 	VCMPPS           $0x03, Z7, Z7, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z7
-	VCVTPS2PH        $0x00, Z6, Y6
+	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z7, Y7
-	VINSERTI64X4     $0x01, Y7, Z6, Z6
-	VMOVDQU32        32(CX), X1
+	VINSERTI64X4     $0x01, Y7, Z5, Z5
+	VMOVDQU32        32(CX), X6
 	VMOVDQU64        k19<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k20<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z2, Z7
 	VPADDW           k37<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, 64(AX)
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, 64(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
-	VPBROADCASTD     20(BX), Z6
-	VFMADD231PS.BCST 16(BX), Z0, Z6
+	VPBROADCASTD     20(BX), Z5
+	VFMADD231PS.BCST 16(BX), Z0, Z5
 	VPBROADCASTD     20(BX), Z7
-	VFMADD231PS.BCST 16(BX), Z2, Z7
-	VCMPPS           $0x03, Z6, Z6, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z6
+	VFMADD231PS.BCST 16(BX), Z1, Z7
+	VCMPPS           $0x03, Z5, Z5, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z5
 	VCMPPS           $0x03, Z7, Z7, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z7
-	VCVTPS2PH        $0x00, Z6, Y6
+	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z7, Y7
-	VINSERTI64X4     $0x01, Y7, Z6, Z6
-	VMOVDQU32        8(CX), X1
+	VINSERTI64X4     $0x01, Y7, Z5, Z5
+	VMOVDQU32        8(CX), X6
 	VMOVDQU64        k19<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k20<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z2, Z7
 	VPADDW           k37<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, (AX)
-	VPBROADCASTD     28(BX), Z6
-	VFMADD231PS.BCST 24(BX), Z0, Z6
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, (AX)
+	VPBROADCASTD     28(BX), Z5
+	VFMADD231PS.BCST 24(BX), Z0, Z5
 	VPBROADCASTD     28(BX), Z7
-	VFMADD231PS.BCST 24(BX), Z2, Z7
-	VCMPPS           $0x03, Z6, Z6, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z6
+	VFMADD231PS.BCST 24(BX), Z1, Z7
+	VCMPPS           $0x03, Z5, Z5, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z5
 	VCMPPS           $0x03, Z7, Z7, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z7
-	VCVTPS2PH        $0x00, Z6, Y6
+	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z7, Y7
-	VINSERTI64X4     $0x01, Y7, Z6, Z6
-	VMOVDQU32        32(CX), X1
+	VINSERTI64X4     $0x01, Y7, Z5, Z5
+	VMOVDQU32        32(CX), X6
 	VMOVDQU64        k19<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k20<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z2, Z7
 	VPADDW           k37<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, 64(AX)
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, 64(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
-	VPBROADCASTD     36(BX), Z6
-	VFMADD231PS.BCST 32(BX), Z0, Z6
+	VPBROADCASTD     36(BX), Z5
+	VFMADD231PS.BCST 32(BX), Z0, Z5
 	VPBROADCASTD     36(BX), Z7
-	VFMADD231PS.BCST 32(BX), Z2, Z7
-	VCMPPS           $0x03, Z6, Z6, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z6
+	VFMADD231PS.BCST 32(BX), Z1, Z7
+	VCMPPS           $0x03, Z5, Z5, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z5
 	VCMPPS           $0x03, Z7, Z7, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z7
-	VCVTPS2PH        $0x00, Z6, Y6
+	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z7, Y7
-	VINSERTI64X4     $0x01, Y7, Z6, Z6
-	VMOVDQU32        8(CX), X1
+	VINSERTI64X4     $0x01, Y7, Z5, Z5
+	VMOVDQU32        8(CX), X6
 	VMOVDQU64        k19<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k20<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z2, Z7
 	VPADDW           k37<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, (AX)
-	VPBROADCASTD     44(BX), Z6
-	VFMADD231PS.BCST 40(BX), Z0, Z6
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, (AX)
+	VPBROADCASTD     44(BX), Z5
+	VFMADD231PS.BCST 40(BX), Z0, Z5
 	VPBROADCASTD     44(BX), Z7
-	VFMADD231PS.BCST 40(BX), Z2, Z7
-	VCMPPS           $0x03, Z6, Z6, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z6
+	VFMADD231PS.BCST 40(BX), Z1, Z7
+	VCMPPS           $0x03, Z5, Z5, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z5
 	VCMPPS           $0x03, Z7, Z7, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z7
-	VCVTPS2PH        $0x00, Z6, Y6
+	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z7, Y7
-	VINSERTI64X4     $0x01, Y7, Z6, Z6
-	VMOVDQU32        32(CX), X1
+	VINSERTI64X4     $0x01, Y7, Z5, Z5
+	VMOVDQU32        32(CX), X6
 	VMOVDQU64        k19<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k20<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z2, Z7
 	VPADDW           k37<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, 64(AX)
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, 64(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
-	VPBROADCASTD     52(BX), Z6
-	VFMADD231PS.BCST 48(BX), Z0, Z6
+	VPBROADCASTD     52(BX), Z5
+	VFMADD231PS.BCST 48(BX), Z0, Z5
 	VPBROADCASTD     52(BX), Z7
-	VFMADD231PS.BCST 48(BX), Z2, Z7
-	VCMPPS           $0x03, Z6, Z6, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z6
+	VFMADD231PS.BCST 48(BX), Z1, Z7
+	VCMPPS           $0x03, Z5, Z5, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z5
 	VCMPPS           $0x03, Z7, Z7, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z7
-	VCVTPS2PH        $0x00, Z6, Y6
+	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z7, Y7
-	VINSERTI64X4     $0x01, Y7, Z6, Z6
-	VMOVDQU32        8(CX), X1
+	VINSERTI64X4     $0x01, Y7, Z5, Z5
+	VMOVDQU32        8(CX), X6
 	VMOVDQU64        k19<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k20<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z2, Z7
 	VPADDW           k37<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, (AX)
-	VPBROADCASTD     60(BX), Z6
-	VFMADD231PS.BCST 56(BX), Z0, Z6
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, (AX)
+	VPBROADCASTD     60(BX), Z5
+	VFMADD231PS.BCST 56(BX), Z0, Z5
 	VPBROADCASTD     60(BX), Z7
-	VFMADD231PS.BCST 56(BX), Z2, Z7
-	VCMPPS           $0x03, Z6, Z6, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z6
+	VFMADD231PS.BCST 56(BX), Z1, Z7
+	VCMPPS           $0x03, Z5, Z5, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z5
 	VCMPPS           $0x03, Z7, Z7, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z7
-	VCVTPS2PH        $0x00, Z6, Y6
+	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z7, Y7
-	VINSERTI64X4     $0x01, Y7, Z6, Z6
-	VMOVDQU32        32(CX), X1
+	VINSERTI64X4     $0x01, Y7, Z5, Z5
+	VMOVDQU32        32(CX), X6
 	VMOVDQU64        k19<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k20<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z2, Z7
 	VPADDW           k37<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, 64(AX)
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, 64(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
 	SUBQ             $0x08, DX
@@ -6285,7 +6281,6 @@ odd:
 TEXT ·q2_KF32AVX512(SB), NOSPLIT, $192-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -6914,7 +6909,6 @@ GLOBL k53<>(SB), RODATA|NOPTR, $64
 TEXT ·q2_KF16AVX512(SB), NOSPLIT, $64-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -8316,13 +8310,12 @@ odd:
 // func q4_KF32AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512F, AVX512VBMI, AVX512VL
 TEXT ·q4_KF32AVX512(SB), NOSPLIT, $128-24
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
-	MOVQ         n+16(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	VMOVDQU64    k27<>+0(SB), Z0
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      n+16(FP), DX
+	LEAQ      63(SP), BX
+	ANDQ      $-64, BX
+	VMOVDQU64 k27<>+0(SB), Z0
 
 block:
 	MOVL             (CX), SI
@@ -8856,12 +8849,11 @@ GLOBL k89<>(SB), RODATA|NOPTR, $64
 TEXT ·q4_KF16AVX512(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
 	VPBROADCASTD k18<>+0(SB), Z0
-	VMOVDQU64    k27<>+0(SB), Z10
+	VMOVDQU64    k27<>+0(SB), Z1
 
 block:
 	MOVL             (CX), SI
@@ -8870,94 +8862,94 @@ block:
 	JZ               odd
 	TESTL            $0x7c000000, SI
 	JZ               odd
-	VMOVDQU32        (CX), X1
-	VMOVDQU64        k82<>+0(SB), Z11
-	VPERMB           Z1, Z11, Z11
-	VPSRLVD          k83<>+0(SB), Z11, Z11
-	VMOVDQU64        k84<>+0(SB), Z12
-	VPERMB           Z1, Z12, Z12
-	VPSRLVD          k85<>+0(SB), Z12, Z12
-	VPANDD           k86<>+0(SB), Z11, Z11
-	VMOVDQU64        k87<>+0(SB), Z13
-	VPTERNLOGD       $0xea, Z11, Z13, Z12
-	VMOVDQU64        k88<>+0(SB), Z11
-	VPERMB           Z1, Z11, Z11
-	VCVTPH2PS        Y11, Z11
-	VCVTDQ2PS        Z12, Z12
-	VMULPS           Z11, Z12, Z12
-	VMOVUPS          Z12, (BX)
-	VMOVDQU32        16(CX), Y2
-	VMOVDQU64        k89<>+0(SB), Z11
-	VPERMB           Z2, Z11, Z2
-	VPADDW           Z2, Z2, Z11
-	VPSRLW           $0x03, Z2, Z12
-	VPBROADCASTD     32(BX), Z13
-	VFMSUB231PS.BCST (BX), Z10, Z13
+	VMOVDQU32        (CX), X2
+	VMOVDQU64        k82<>+0(SB), Z3
+	VPERMB           Z2, Z3, Z3
+	VPSRLVD          k83<>+0(SB), Z3, Z3
+	VMOVDQU64        k84<>+0(SB), Z4
+	VPERMB           Z2, Z4, Z4
+	VPSRLVD          k85<>+0(SB), Z4, Z4
+	VPANDD           k86<>+0(SB), Z3, Z3
+	VMOVDQU64        k87<>+0(SB), Z5
+	VPTERNLOGD       $0xea, Z3, Z5, Z4
+	VMOVDQU64        k88<>+0(SB), Z3
+	VPERMB           Z2, Z3, Z3
+	VCVTPH2PS        Y3, Z3
+	VCVTDQ2PS        Z4, Z4
+	VMULPS           Z3, Z4, Z4
+	VMOVUPS          Z4, (BX)
+	VMOVDQU32        16(CX), Y6
+	VMOVDQU64        k89<>+0(SB), Z3
+	VPERMB           Z6, Z3, Z6
+	VPADDW           Z6, Z6, Z3
+	VPSRLW           $0x03, Z6, Z4
+	VPBROADCASTD     32(BX), Z5
+	VFMSUB231PS.BCST (BX), Z1, Z5
 	VPBROADCASTD     36(BX), Z14
-	VFMSUB231PS.BCST 4(BX), Z10, Z14
-	VCVTPS2PH        $0x00, Z13, Y13
+	VFMSUB231PS.BCST 4(BX), Z1, Z14
+	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z14, Y14
-	VINSERTI64X4     $0x01, Y14, Z13, Z13
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z11
-	VPERMB           Z13, Z11, Z11
-	VMOVDQU64        Z11, (AX)
-	VPTERNLOGD.BCST  $0xea, k22<>+0(SB), Z0, Z12
-	VPERMB           Z13, Z12, Z11
-	VMOVDQU64        Z11, 64(AX)
-	VMOVDQU32        48(CX), Y3
-	VMOVDQU64        k89<>+0(SB), Z11
-	VPERMB           Z3, Z11, Z3
-	VPADDW           Z3, Z3, Z11
-	VPSRLW           $0x03, Z3, Z12
-	VPBROADCASTD     40(BX), Z13
-	VFMSUB231PS.BCST 8(BX), Z10, Z13
+	VINSERTI64X4     $0x01, Y14, Z5, Z5
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z3
+	VPERMB           Z5, Z3, Z3
+	VMOVDQU64        Z3, (AX)
+	VPTERNLOGD.BCST  $0xea, k22<>+0(SB), Z0, Z4
+	VPERMB           Z5, Z4, Z3
+	VMOVDQU64        Z3, 64(AX)
+	VMOVDQU32        48(CX), Y7
+	VMOVDQU64        k89<>+0(SB), Z3
+	VPERMB           Z7, Z3, Z7
+	VPADDW           Z7, Z7, Z3
+	VPSRLW           $0x03, Z7, Z4
+	VPBROADCASTD     40(BX), Z5
+	VFMSUB231PS.BCST 8(BX), Z1, Z5
 	VPBROADCASTD     44(BX), Z14
-	VFMSUB231PS.BCST 12(BX), Z10, Z14
-	VCVTPS2PH        $0x00, Z13, Y13
+	VFMSUB231PS.BCST 12(BX), Z1, Z14
+	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z14, Y14
-	VINSERTI64X4     $0x01, Y14, Z13, Z13
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z11
-	VPERMB           Z13, Z11, Z11
-	VMOVDQU64        Z11, 128(AX)
-	VPTERNLOGD.BCST  $0xea, k22<>+0(SB), Z0, Z12
-	VPERMB           Z13, Z12, Z11
-	VMOVDQU64        Z11, 192(AX)
-	VMOVDQU32        80(CX), Y4
-	VMOVDQU64        k89<>+0(SB), Z11
-	VPERMB           Z4, Z11, Z4
-	VPADDW           Z4, Z4, Z11
-	VPSRLW           $0x03, Z4, Z12
-	VPBROADCASTD     48(BX), Z13
-	VFMSUB231PS.BCST 16(BX), Z10, Z13
+	VINSERTI64X4     $0x01, Y14, Z5, Z5
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z3
+	VPERMB           Z5, Z3, Z3
+	VMOVDQU64        Z3, 128(AX)
+	VPTERNLOGD.BCST  $0xea, k22<>+0(SB), Z0, Z4
+	VPERMB           Z5, Z4, Z3
+	VMOVDQU64        Z3, 192(AX)
+	VMOVDQU32        80(CX), Y8
+	VMOVDQU64        k89<>+0(SB), Z3
+	VPERMB           Z8, Z3, Z8
+	VPADDW           Z8, Z8, Z3
+	VPSRLW           $0x03, Z8, Z4
+	VPBROADCASTD     48(BX), Z5
+	VFMSUB231PS.BCST 16(BX), Z1, Z5
 	VPBROADCASTD     52(BX), Z14
-	VFMSUB231PS.BCST 20(BX), Z10, Z14
-	VCVTPS2PH        $0x00, Z13, Y13
+	VFMSUB231PS.BCST 20(BX), Z1, Z14
+	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z14, Y14
-	VINSERTI64X4     $0x01, Y14, Z13, Z13
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z11
-	VPERMB           Z13, Z11, Z11
-	VMOVDQU64        Z11, 256(AX)
-	VPTERNLOGD.BCST  $0xea, k22<>+0(SB), Z0, Z12
-	VPERMB           Z13, Z12, Z11
-	VMOVDQU64        Z11, 320(AX)
-	VMOVDQU32        112(CX), Y5
-	VMOVDQU64        k89<>+0(SB), Z11
-	VPERMB           Z5, Z11, Z5
-	VPADDW           Z5, Z5, Z11
-	VPSRLW           $0x03, Z5, Z12
-	VPBROADCASTD     56(BX), Z13
-	VFMSUB231PS.BCST 24(BX), Z10, Z13
+	VINSERTI64X4     $0x01, Y14, Z5, Z5
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z3
+	VPERMB           Z5, Z3, Z3
+	VMOVDQU64        Z3, 256(AX)
+	VPTERNLOGD.BCST  $0xea, k22<>+0(SB), Z0, Z4
+	VPERMB           Z5, Z4, Z3
+	VMOVDQU64        Z3, 320(AX)
+	VMOVDQU32        112(CX), Y9
+	VMOVDQU64        k89<>+0(SB), Z3
+	VPERMB           Z9, Z3, Z9
+	VPADDW           Z9, Z9, Z3
+	VPSRLW           $0x03, Z9, Z4
+	VPBROADCASTD     56(BX), Z5
+	VFMSUB231PS.BCST 24(BX), Z1, Z5
 	VPBROADCASTD     60(BX), Z14
-	VFMSUB231PS.BCST 28(BX), Z10, Z14
-	VCVTPS2PH        $0x00, Z13, Y13
+	VFMSUB231PS.BCST 28(BX), Z1, Z14
+	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z14, Y14
-	VINSERTI64X4     $0x01, Y14, Z13, Z13
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z11
-	VPERMB           Z13, Z11, Z11
-	VMOVDQU64        Z11, 384(AX)
-	VPTERNLOGD.BCST  $0xea, k22<>+0(SB), Z0, Z12
-	VPERMB           Z13, Z12, Z11
-	VMOVDQU64        Z11, 448(AX)
+	VINSERTI64X4     $0x01, Y14, Z5, Z5
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z3
+	VPERMB           Z5, Z3, Z3
+	VMOVDQU64        Z3, 384(AX)
+	VPTERNLOGD.BCST  $0xea, k22<>+0(SB), Z0, Z4
+	VPERMB           Z5, Z4, Z3
+	VMOVDQU64        Z3, 448(AX)
 	ADDQ             $0x00000090, CX
 	ADDQ             $0x00000200, AX
 	DECQ             DX
@@ -8966,112 +8958,112 @@ block:
 	RET
 
 odd:
-	VMOVDQU32        (CX), X1
-	VMOVDQU64        k82<>+0(SB), Z11
-	VPERMB           Z1, Z11, Z11
-	VPSRLVD          k83<>+0(SB), Z11, Z11
-	VMOVDQU64        k84<>+0(SB), Z12
-	VPERMB           Z1, Z12, Z12
-	VPSRLVD          k85<>+0(SB), Z12, Z12
-	VPANDD           k86<>+0(SB), Z11, Z11
-	VMOVDQU64        k87<>+0(SB), Z13
-	VPTERNLOGD       $0xea, Z11, Z13, Z12
-	VMOVDQU64        k88<>+0(SB), Z11
-	VPERMB           Z1, Z11, Z11
-	VCVTPH2PS        Y11, Z11
-	VCVTDQ2PS        Z12, Z12
-	VMULPS           Z11, Z12, Z12
-	VCMPPS           $0x03, Z12, Z12, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z12
-	VMOVUPS          Z12, (BX)
-	VMOVDQU32        16(CX), Y6
-	VMOVDQU64        k89<>+0(SB), Z11
-	VPERMB           Z6, Z11, Z6
-	VPADDW           Z6, Z6, Z11
-	VPSRLW           $0x03, Z6, Z12
-	VPBROADCASTD     32(BX), Z13
-	VFMSUB231PS.BCST (BX), Z10, Z13
+	VMOVDQU32        (CX), X2
+	VMOVDQU64        k82<>+0(SB), Z3
+	VPERMB           Z2, Z3, Z3
+	VPSRLVD          k83<>+0(SB), Z3, Z3
+	VMOVDQU64        k84<>+0(SB), Z4
+	VPERMB           Z2, Z4, Z4
+	VPSRLVD          k85<>+0(SB), Z4, Z4
+	VPANDD           k86<>+0(SB), Z3, Z3
+	VMOVDQU64        k87<>+0(SB), Z5
+	VPTERNLOGD       $0xea, Z3, Z5, Z4
+	VMOVDQU64        k88<>+0(SB), Z3
+	VPERMB           Z2, Z3, Z3
+	VCVTPH2PS        Y3, Z3
+	VCVTDQ2PS        Z4, Z4
+	VMULPS           Z3, Z4, Z4
+	VCMPPS           $0x03, Z4, Z4, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z4
+	VMOVUPS          Z4, (BX)
+	VMOVDQU32        16(CX), Y10
+	VMOVDQU64        k89<>+0(SB), Z3
+	VPERMB           Z10, Z3, Z10
+	VPADDW           Z10, Z10, Z3
+	VPSRLW           $0x03, Z10, Z4
+	VPBROADCASTD     32(BX), Z5
+	VFMSUB231PS.BCST (BX), Z1, Z5
 	VPBROADCASTD     36(BX), Z14
-	VFMSUB231PS.BCST 4(BX), Z10, Z14
-	VCMPPS           $0x03, Z13, Z13, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z13
+	VFMSUB231PS.BCST 4(BX), Z1, Z14
+	VCMPPS           $0x03, Z5, Z5, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z5
 	VCMPPS           $0x03, Z14, Z14, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z14
-	VCVTPS2PH        $0x00, Z13, Y13
+	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z14, Y14
-	VINSERTI64X4     $0x01, Y14, Z13, Z13
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z11
-	VPERMB           Z13, Z11, Z11
-	VMOVDQU64        Z11, (AX)
-	VPTERNLOGD.BCST  $0xea, k22<>+0(SB), Z0, Z12
-	VPERMB           Z13, Z12, Z11
-	VMOVDQU64        Z11, 64(AX)
-	VMOVDQU32        48(CX), Y7
-	VMOVDQU64        k89<>+0(SB), Z11
-	VPERMB           Z7, Z11, Z7
-	VPADDW           Z7, Z7, Z11
-	VPSRLW           $0x03, Z7, Z12
-	VPBROADCASTD     40(BX), Z13
-	VFMSUB231PS.BCST 8(BX), Z10, Z13
+	VINSERTI64X4     $0x01, Y14, Z5, Z5
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z3
+	VPERMB           Z5, Z3, Z3
+	VMOVDQU64        Z3, (AX)
+	VPTERNLOGD.BCST  $0xea, k22<>+0(SB), Z0, Z4
+	VPERMB           Z5, Z4, Z3
+	VMOVDQU64        Z3, 64(AX)
+	VMOVDQU32        48(CX), Y11
+	VMOVDQU64        k89<>+0(SB), Z3
+	VPERMB           Z11, Z3, Z11
+	VPADDW           Z11, Z11, Z3
+	VPSRLW           $0x03, Z11, Z4
+	VPBROADCASTD     40(BX), Z5
+	VFMSUB231PS.BCST 8(BX), Z1, Z5
 	VPBROADCASTD     44(BX), Z14
-	VFMSUB231PS.BCST 12(BX), Z10, Z14
-	VCMPPS           $0x03, Z13, Z13, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z13
+	VFMSUB231PS.BCST 12(BX), Z1, Z14
+	VCMPPS           $0x03, Z5, Z5, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z5
 	VCMPPS           $0x03, Z14, Z14, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z14
-	VCVTPS2PH        $0x00, Z13, Y13
+	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z14, Y14
-	VINSERTI64X4     $0x01, Y14, Z13, Z13
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z11
-	VPERMB           Z13, Z11, Z11
-	VMOVDQU64        Z11, 128(AX)
-	VPTERNLOGD.BCST  $0xea, k22<>+0(SB), Z0, Z12
-	VPERMB           Z13, Z12, Z11
-	VMOVDQU64        Z11, 192(AX)
-	VMOVDQU32        80(CX), Y8
-	VMOVDQU64        k89<>+0(SB), Z11
-	VPERMB           Z8, Z11, Z8
-	VPADDW           Z8, Z8, Z11
-	VPSRLW           $0x03, Z8, Z12
-	VPBROADCASTD     48(BX), Z13
-	VFMSUB231PS.BCST 16(BX), Z10, Z13
+	VINSERTI64X4     $0x01, Y14, Z5, Z5
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z3
+	VPERMB           Z5, Z3, Z3
+	VMOVDQU64        Z3, 128(AX)
+	VPTERNLOGD.BCST  $0xea, k22<>+0(SB), Z0, Z4
+	VPERMB           Z5, Z4, Z3
+	VMOVDQU64        Z3, 192(AX)
+	VMOVDQU32        80(CX), Y12
+	VMOVDQU64        k89<>+0(SB), Z3
+	VPERMB           Z12, Z3, Z12
+	VPADDW           Z12, Z12, Z3
+	VPSRLW           $0x03, Z12, Z4
+	VPBROADCASTD     48(BX), Z5
+	VFMSUB231PS.BCST 16(BX), Z1, Z5
 	VPBROADCASTD     52(BX), Z14
-	VFMSUB231PS.BCST 20(BX), Z10, Z14
-	VCMPPS           $0x03, Z13, Z13, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z13
+	VFMSUB231PS.BCST 20(BX), Z1, Z14
+	VCMPPS           $0x03, Z5, Z5, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z5
 	VCMPPS           $0x03, Z14, Z14, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z14
-	VCVTPS2PH        $0x00, Z13, Y13
+	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z14, Y14
-	VINSERTI64X4     $0x01, Y14, Z13, Z13
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z11
-	VPERMB           Z13, Z11, Z11
-	VMOVDQU64        Z11, 256(AX)
-	VPTERNLOGD.BCST  $0xea, k22<>+0(SB), Z0, Z12
-	VPERMB           Z13, Z12, Z11
-	VMOVDQU64        Z11, 320(AX)
-	VMOVDQU32        112(CX), Y9
-	VMOVDQU64        k89<>+0(SB), Z11
-	VPERMB           Z9, Z11, Z9
-	VPADDW           Z9, Z9, Z11
-	VPSRLW           $0x03, Z9, Z12
-	VPBROADCASTD     56(BX), Z13
-	VFMSUB231PS.BCST 24(BX), Z10, Z13
+	VINSERTI64X4     $0x01, Y14, Z5, Z5
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z3
+	VPERMB           Z5, Z3, Z3
+	VMOVDQU64        Z3, 256(AX)
+	VPTERNLOGD.BCST  $0xea, k22<>+0(SB), Z0, Z4
+	VPERMB           Z5, Z4, Z3
+	VMOVDQU64        Z3, 320(AX)
+	VMOVDQU32        112(CX), Y13
+	VMOVDQU64        k89<>+0(SB), Z3
+	VPERMB           Z13, Z3, Z13
+	VPADDW           Z13, Z13, Z3
+	VPSRLW           $0x03, Z13, Z4
+	VPBROADCASTD     56(BX), Z5
+	VFMSUB231PS.BCST 24(BX), Z1, Z5
 	VPBROADCASTD     60(BX), Z14
-	VFMSUB231PS.BCST 28(BX), Z10, Z14
-	VCMPPS           $0x03, Z13, Z13, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z13
+	VFMSUB231PS.BCST 28(BX), Z1, Z14
+	VCMPPS           $0x03, Z5, Z5, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z5
 	VCMPPS           $0x03, Z14, Z14, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z14
-	VCVTPS2PH        $0x00, Z13, Y13
+	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z14, Y14
-	VINSERTI64X4     $0x01, Y14, Z13, Z13
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z11
-	VPERMB           Z13, Z11, Z11
-	VMOVDQU64        Z11, 384(AX)
-	VPTERNLOGD.BCST  $0xea, k22<>+0(SB), Z0, Z12
-	VPERMB           Z13, Z12, Z11
-	VMOVDQU64        Z11, 448(AX)
+	VINSERTI64X4     $0x01, Y14, Z5, Z5
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z3
+	VPERMB           Z5, Z3, Z3
+	VMOVDQU64        Z3, 384(AX)
+	VPTERNLOGD.BCST  $0xea, k22<>+0(SB), Z0, Z4
+	VPERMB           Z5, Z4, Z3
+	VMOVDQU64        Z3, 448(AX)
 	ADDQ             $0x00000090, CX
 	ADDQ             $0x00000200, AX
 	DECQ             DX
@@ -9084,13 +9076,12 @@ odd:
 TEXT ·q5_KF32AVX512(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
 	VMOVDQU64    k27<>+0(SB), Z0
-	VMOVDQU64    k38<>+0(SB), Z2
-	VPBROADCASTD k90<>+0(SB), Z3
+	VMOVDQU64    k38<>+0(SB), Z1
+	VPBROADCASTD k90<>+0(SB), Z2
 
 block:
 	MOVL             (CX), SI
@@ -9099,18 +9090,18 @@ block:
 	JZ               odd
 	TESTL            $0x7c000000, SI
 	JZ               odd
-	VMOVDQU32        (CX), X1
+	VMOVDQU32        (CX), X3
 	VMOVDQU64        k82<>+0(SB), Z4
-	VPERMB           Z1, Z4, Z4
+	VPERMB           Z3, Z4, Z4
 	VPSRLVD          k83<>+0(SB), Z4, Z4
 	VMOVDQU64        k84<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
+	VPERMB           Z3, Z5, Z5
 	VPSRLVD          k85<>+0(SB), Z5, Z5
 	VPANDD           k86<>+0(SB), Z4, Z4
 	VMOVDQU64        k87<>+0(SB), Z6
 	VPTERNLOGD       $0xea, Z4, Z6, Z5
 	VMOVDQU64        k88<>+0(SB), Z4
-	VPERMB           Z1, Z4, Z4
+	VPERMB           Z3, Z4, Z4
 	VCVTPH2PS        Y4, Z4
 	VCVTDQ2PS        Z5, Z5
 	VMULPS           Z4, Z5, Z5
@@ -9124,11 +9115,11 @@ block:
 	VPBROADCASTD     32(BX), Z10
 	VFMSUB231PS.BCST (BX), Z0, Z10
 	VPBROADCASTD     32(BX), Z11
-	VFMSUB231PS.BCST (BX), Z2, Z11
+	VFMSUB231PS.BCST (BX), Z1, Z11
 	VPSLLD           $0x04, Z4, Z12
 	VPSLLD           $0x04, Z5, Z13
-	VPTERNLOGD       $0xe2, Z12, Z3, Z6
-	VPTERNLOGD       $0xe2, Z13, Z3, Z7
+	VPTERNLOGD       $0xe2, Z12, Z2, Z6
+	VPTERNLOGD       $0xe2, Z13, Z2, Z7
 	VMOVDQA64        Z6, Z6
 	VPERMI2D         Z11, Z10, Z6
 	VMOVDQU64        Z6, (AX)
@@ -9138,11 +9129,11 @@ block:
 	VPBROADCASTD     36(BX), Z6
 	VFMSUB231PS.BCST 4(BX), Z0, Z6
 	VPBROADCASTD     36(BX), Z7
-	VFMSUB231PS.BCST 4(BX), Z2, Z7
+	VFMSUB231PS.BCST 4(BX), Z1, Z7
 	VPSLLD           $0x03, Z4, Z10
 	VPSLLD           $0x03, Z5, Z11
-	VPTERNLOGD       $0xe2, Z10, Z3, Z8
-	VPTERNLOGD       $0xe2, Z11, Z3, Z9
+	VPTERNLOGD       $0xe2, Z10, Z2, Z8
+	VPTERNLOGD       $0xe2, Z11, Z2, Z9
 	VMOVDQA64        Z8, Z8
 	VPERMI2D         Z7, Z6, Z8
 	VMOVDQU64        Z8, 128(AX)
@@ -9156,11 +9147,11 @@ block:
 	VPBROADCASTD     40(BX), Z10
 	VFMSUB231PS.BCST 8(BX), Z0, Z10
 	VPBROADCASTD     40(BX), Z11
-	VFMSUB231PS.BCST 8(BX), Z2, Z11
+	VFMSUB231PS.BCST 8(BX), Z1, Z11
 	VPSLLD           $0x02, Z4, Z12
 	VPSLLD           $0x02, Z5, Z13
-	VPTERNLOGD       $0xe2, Z12, Z3, Z6
-	VPTERNLOGD       $0xe2, Z13, Z3, Z7
+	VPTERNLOGD       $0xe2, Z12, Z2, Z6
+	VPTERNLOGD       $0xe2, Z13, Z2, Z7
 	VMOVDQA64        Z6, Z6
 	VPERMI2D         Z11, Z10, Z6
 	VMOVDQU64        Z6, 256(AX)
@@ -9170,11 +9161,11 @@ block:
 	VPBROADCASTD     44(BX), Z6
 	VFMSUB231PS.BCST 12(BX), Z0, Z6
 	VPBROADCASTD     44(BX), Z7
-	VFMSUB231PS.BCST 12(BX), Z2, Z7
+	VFMSUB231PS.BCST 12(BX), Z1, Z7
 	VPSLLD           $0x01, Z4, Z10
 	VPSLLD           $0x01, Z5, Z11
-	VPTERNLOGD       $0xe2, Z10, Z3, Z8
-	VPTERNLOGD       $0xe2, Z11, Z3, Z9
+	VPTERNLOGD       $0xe2, Z10, Z2, Z8
+	VPTERNLOGD       $0xe2, Z11, Z2, Z9
 	VMOVDQA64        Z8, Z8
 	VPERMI2D         Z7, Z6, Z8
 	VMOVDQU64        Z8, 384(AX)
@@ -9188,9 +9179,9 @@ block:
 	VPBROADCASTD     48(BX), Z10
 	VFMSUB231PS.BCST 16(BX), Z0, Z10
 	VPBROADCASTD     48(BX), Z11
-	VFMSUB231PS.BCST 16(BX), Z2, Z11
-	VPTERNLOGD       $0xe2, Z4, Z3, Z6
-	VPTERNLOGD       $0xe2, Z5, Z3, Z7
+	VFMSUB231PS.BCST 16(BX), Z1, Z11
+	VPTERNLOGD       $0xe2, Z4, Z2, Z6
+	VPTERNLOGD       $0xe2, Z5, Z2, Z7
 	VMOVDQA64        Z6, Z6
 	VPERMI2D         Z11, Z10, Z6
 	VMOVDQU64        Z6, 512(AX)
@@ -9200,11 +9191,11 @@ block:
 	VPBROADCASTD     52(BX), Z6
 	VFMSUB231PS.BCST 20(BX), Z0, Z6
 	VPBROADCASTD     52(BX), Z7
-	VFMSUB231PS.BCST 20(BX), Z2, Z7
+	VFMSUB231PS.BCST 20(BX), Z1, Z7
 	VPSRLD           $0x01, Z4, Z10
 	VPSRLD           $0x01, Z5, Z11
-	VPTERNLOGD       $0xe2, Z10, Z3, Z8
-	VPTERNLOGD       $0xe2, Z11, Z3, Z9
+	VPTERNLOGD       $0xe2, Z10, Z2, Z8
+	VPTERNLOGD       $0xe2, Z11, Z2, Z9
 	VMOVDQA64        Z8, Z8
 	VPERMI2D         Z7, Z6, Z8
 	VMOVDQU64        Z8, 640(AX)
@@ -9218,11 +9209,11 @@ block:
 	VPBROADCASTD     56(BX), Z10
 	VFMSUB231PS.BCST 24(BX), Z0, Z10
 	VPBROADCASTD     56(BX), Z11
-	VFMSUB231PS.BCST 24(BX), Z2, Z11
+	VFMSUB231PS.BCST 24(BX), Z1, Z11
 	VPSRLD           $0x02, Z4, Z12
 	VPSRLD           $0x02, Z5, Z13
-	VPTERNLOGD       $0xe2, Z12, Z3, Z6
-	VPTERNLOGD       $0xe2, Z13, Z3, Z7
+	VPTERNLOGD       $0xe2, Z12, Z2, Z6
+	VPTERNLOGD       $0xe2, Z13, Z2, Z7
 	VMOVDQA64        Z6, Z6
 	VPERMI2D         Z11, Z10, Z6
 	VMOVDQU64        Z6, 768(AX)
@@ -9232,11 +9223,11 @@ block:
 	VPBROADCASTD     60(BX), Z6
 	VFMSUB231PS.BCST 28(BX), Z0, Z6
 	VPBROADCASTD     60(BX), Z7
-	VFMSUB231PS.BCST 28(BX), Z2, Z7
+	VFMSUB231PS.BCST 28(BX), Z1, Z7
 	VPSRLD           $0x03, Z4, Z4
 	VPSRLD           $0x03, Z5, Z5
-	VPTERNLOGD       $0xe2, Z4, Z3, Z8
-	VPTERNLOGD       $0xe2, Z5, Z3, Z9
+	VPTERNLOGD       $0xe2, Z4, Z2, Z8
+	VPTERNLOGD       $0xe2, Z5, Z2, Z9
 	VMOVDQA64        Z8, Z4
 	VPERMI2D         Z7, Z6, Z4
 	VMOVDQU64        Z4, 896(AX)
@@ -9251,18 +9242,18 @@ block:
 	RET
 
 odd:
-	VMOVDQU32        (CX), X1
+	VMOVDQU32        (CX), X3
 	VMOVDQU64        k82<>+0(SB), Z4
-	VPERMB           Z1, Z4, Z4
+	VPERMB           Z3, Z4, Z4
 	VPSRLVD          k83<>+0(SB), Z4, Z4
 	VMOVDQU64        k84<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
+	VPERMB           Z3, Z5, Z5
 	VPSRLVD          k85<>+0(SB), Z5, Z5
 	VPANDD           k86<>+0(SB), Z4, Z4
 	VMOVDQU64        k87<>+0(SB), Z6
 	VPTERNLOGD       $0xea, Z4, Z6, Z5
 	VMOVDQU64        k88<>+0(SB), Z4
-	VPERMB           Z1, Z4, Z4
+	VPERMB           Z3, Z4, Z4
 	VCVTPH2PS        Y4, Z4
 	VCVTDQ2PS        Z5, Z5
 	VMULPS           Z4, Z5, Z5
@@ -9278,15 +9269,15 @@ odd:
 	VPBROADCASTD     32(BX), Z10
 	VFMSUB231PS.BCST (BX), Z0, Z10
 	VPBROADCASTD     32(BX), Z11
-	VFMSUB231PS.BCST (BX), Z2, Z11
+	VFMSUB231PS.BCST (BX), Z1, Z11
 	VCMPPS           $0x03, Z10, Z10, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z10
 	VCMPPS           $0x03, Z11, Z11, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z11
 	VPSLLD           $0x04, Z4, Z12
 	VPSLLD           $0x04, Z5, Z13
-	VPTERNLOGD       $0xe2, Z12, Z3, Z6
-	VPTERNLOGD       $0xe2, Z13, Z3, Z7
+	VPTERNLOGD       $0xe2, Z12, Z2, Z6
+	VPTERNLOGD       $0xe2, Z13, Z2, Z7
 	VMOVDQA64        Z6, Z6
 	VPERMI2D         Z11, Z10, Z6
 	VMOVDQU64        Z6, (AX)
@@ -9296,15 +9287,15 @@ odd:
 	VPBROADCASTD     36(BX), Z6
 	VFMSUB231PS.BCST 4(BX), Z0, Z6
 	VPBROADCASTD     36(BX), Z7
-	VFMSUB231PS.BCST 4(BX), Z2, Z7
+	VFMSUB231PS.BCST 4(BX), Z1, Z7
 	VCMPPS           $0x03, Z6, Z6, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z6
 	VCMPPS           $0x03, Z7, Z7, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z7
 	VPSLLD           $0x03, Z4, Z10
 	VPSLLD           $0x03, Z5, Z11
-	VPTERNLOGD       $0xe2, Z10, Z3, Z8
-	VPTERNLOGD       $0xe2, Z11, Z3, Z9
+	VPTERNLOGD       $0xe2, Z10, Z2, Z8
+	VPTERNLOGD       $0xe2, Z11, Z2, Z9
 	VMOVDQA64        Z8, Z8
 	VPERMI2D         Z7, Z6, Z8
 	VMOVDQU64        Z8, 128(AX)
@@ -9318,15 +9309,15 @@ odd:
 	VPBROADCASTD     40(BX), Z10
 	VFMSUB231PS.BCST 8(BX), Z0, Z10
 	VPBROADCASTD     40(BX), Z11
-	VFMSUB231PS.BCST 8(BX), Z2, Z11
+	VFMSUB231PS.BCST 8(BX), Z1, Z11
 	VCMPPS           $0x03, Z10, Z10, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z10
 	VCMPPS           $0x03, Z11, Z11, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z11
 	VPSLLD           $0x02, Z4, Z12
 	VPSLLD           $0x02, Z5, Z13
-	VPTERNLOGD       $0xe2, Z12, Z3, Z6
-	VPTERNLOGD       $0xe2, Z13, Z3, Z7
+	VPTERNLOGD       $0xe2, Z12, Z2, Z6
+	VPTERNLOGD       $0xe2, Z13, Z2, Z7
 	VMOVDQA64        Z6, Z6
 	VPERMI2D         Z11, Z10, Z6
 	VMOVDQU64        Z6, 256(AX)
@@ -9336,15 +9327,15 @@ odd:
 	VPBROADCASTD     44(BX), Z6
 	VFMSUB231PS.BCST 12(BX), Z0, Z6
 	VPBROADCASTD     44(BX), Z7
-	VFMSUB231PS.BCST 12(BX), Z2, Z7
+	VFMSUB231PS.BCST 12(BX), Z1, Z7
 	VCMPPS           $0x03, Z6, Z6, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z6
 	VCMPPS           $0x03, Z7, Z7, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z7
 	VPSLLD           $0x01, Z4, Z10
 	VPSLLD           $0x01, Z5, Z11
-	VPTERNLOGD       $0xe2, Z10, Z3, Z8
-	VPTERNLOGD       $0xe2, Z11, Z3, Z9
+	VPTERNLOGD       $0xe2, Z10, Z2, Z8
+	VPTERNLOGD       $0xe2, Z11, Z2, Z9
 	VMOVDQA64        Z8, Z8
 	VPERMI2D         Z7, Z6, Z8
 	VMOVDQU64        Z8, 384(AX)
@@ -9358,13 +9349,13 @@ odd:
 	VPBROADCASTD     48(BX), Z10
 	VFMSUB231PS.BCST 16(BX), Z0, Z10
 	VPBROADCASTD     48(BX), Z11
-	VFMSUB231PS.BCST 16(BX), Z2, Z11
+	VFMSUB231PS.BCST 16(BX), Z1, Z11
 	VCMPPS           $0x03, Z10, Z10, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z10
 	VCMPPS           $0x03, Z11, Z11, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z11
-	VPTERNLOGD       $0xe2, Z4, Z3, Z6
-	VPTERNLOGD       $0xe2, Z5, Z3, Z7
+	VPTERNLOGD       $0xe2, Z4, Z2, Z6
+	VPTERNLOGD       $0xe2, Z5, Z2, Z7
 	VMOVDQA64        Z6, Z6
 	VPERMI2D         Z11, Z10, Z6
 	VMOVDQU64        Z6, 512(AX)
@@ -9374,15 +9365,15 @@ odd:
 	VPBROADCASTD     52(BX), Z6
 	VFMSUB231PS.BCST 20(BX), Z0, Z6
 	VPBROADCASTD     52(BX), Z7
-	VFMSUB231PS.BCST 20(BX), Z2, Z7
+	VFMSUB231PS.BCST 20(BX), Z1, Z7
 	VCMPPS           $0x03, Z6, Z6, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z6
 	VCMPPS           $0x03, Z7, Z7, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z7
 	VPSRLD           $0x01, Z4, Z10
 	VPSRLD           $0x01, Z5, Z11
-	VPTERNLOGD       $0xe2, Z10, Z3, Z8
-	VPTERNLOGD       $0xe2, Z11, Z3, Z9
+	VPTERNLOGD       $0xe2, Z10, Z2, Z8
+	VPTERNLOGD       $0xe2, Z11, Z2, Z9
 	VMOVDQA64        Z8, Z8
 	VPERMI2D         Z7, Z6, Z8
 	VMOVDQU64        Z8, 640(AX)
@@ -9396,15 +9387,15 @@ odd:
 	VPBROADCASTD     56(BX), Z10
 	VFMSUB231PS.BCST 24(BX), Z0, Z10
 	VPBROADCASTD     56(BX), Z11
-	VFMSUB231PS.BCST 24(BX), Z2, Z11
+	VFMSUB231PS.BCST 24(BX), Z1, Z11
 	VCMPPS           $0x03, Z10, Z10, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z10
 	VCMPPS           $0x03, Z11, Z11, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z11
 	VPSRLD           $0x02, Z4, Z12
 	VPSRLD           $0x02, Z5, Z13
-	VPTERNLOGD       $0xe2, Z12, Z3, Z6
-	VPTERNLOGD       $0xe2, Z13, Z3, Z7
+	VPTERNLOGD       $0xe2, Z12, Z2, Z6
+	VPTERNLOGD       $0xe2, Z13, Z2, Z7
 	VMOVDQA64        Z6, Z6
 	VPERMI2D         Z11, Z10, Z6
 	VMOVDQU64        Z6, 768(AX)
@@ -9414,15 +9405,15 @@ odd:
 	VPBROADCASTD     60(BX), Z6
 	VFMSUB231PS.BCST 28(BX), Z0, Z6
 	VPBROADCASTD     60(BX), Z7
-	VFMSUB231PS.BCST 28(BX), Z2, Z7
+	VFMSUB231PS.BCST 28(BX), Z1, Z7
 	VCMPPS           $0x03, Z6, Z6, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z6
 	VCMPPS           $0x03, Z7, Z7, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z7
 	VPSRLD           $0x03, Z4, Z4
 	VPSRLD           $0x03, Z5, Z5
-	VPTERNLOGD       $0xe2, Z4, Z3, Z8
-	VPTERNLOGD       $0xe2, Z5, Z3, Z9
+	VPTERNLOGD       $0xe2, Z4, Z2, Z8
+	VPTERNLOGD       $0xe2, Z5, Z2, Z9
 	VMOVDQA64        Z8, Z4
 	VPERMI2D         Z7, Z6, Z4
 	VMOVDQU64        Z4, 896(AX)
@@ -9820,14 +9811,13 @@ odd:
 TEXT ·q5_KF16AVX512(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
 	VPBROADCASTD k18<>+0(SB), Z0
-	VMOVDQU64    k27<>+0(SB), Z12
-	VMOVDQU64    k38<>+0(SB), Z13
-	VPBROADCASTD k66<>+0(SB), Z14
+	VMOVDQU64    k27<>+0(SB), Z1
+	VMOVDQU64    k38<>+0(SB), Z2
+	VPBROADCASTD k66<>+0(SB), Z3
 
 block:
 	MOVL             (CX), SI
@@ -9836,140 +9826,140 @@ block:
 	JZ               odd
 	TESTL            $0x7c000000, SI
 	JZ               odd
-	VMOVDQU32        (CX), X1
-	VMOVDQU64        k82<>+0(SB), Z15
-	VPERMB           Z1, Z15, Z15
-	VPSRLVD          k83<>+0(SB), Z15, Z15
-	VMOVDQU64        k84<>+0(SB), Z16
-	VPERMB           Z1, Z16, Z16
-	VPSRLVD          k85<>+0(SB), Z16, Z16
-	VPANDD           k86<>+0(SB), Z15, Z15
-	VMOVDQU64        k87<>+0(SB), Z17
-	VPTERNLOGD       $0xea, Z15, Z17, Z16
-	VMOVDQU64        k88<>+0(SB), Z15
-	VPERMB           Z1, Z15, Z15
-	VCVTPH2PS        Y15, Z15
-	VCVTDQ2PS        Z16, Z16
-	VMULPS           Z15, Z16, Z16
-	VMOVUPS          Z16, (BX)
-	VMOVDQU32        16(CX), Y2
-	VMOVDQU64        k89<>+0(SB), Z15
-	VPERMB           Z2, Z15, Z2
-	VMOVDQU32        48(CX), Y3
-	VMOVDQU64        k89<>+0(SB), Z15
-	VPERMB           Z3, Z15, Z3
-	VPADDW           Z3, Z3, Z15
-	VPSRLW           $0x03, Z3, Z16
-	VPBROADCASTD     32(BX), Z17
-	VFMSUB231PS.BCST (BX), Z12, Z17
+	VMOVDQU32        (CX), X4
+	VMOVDQU64        k82<>+0(SB), Z5
+	VPERMB           Z4, Z5, Z5
+	VPSRLVD          k83<>+0(SB), Z5, Z5
+	VMOVDQU64        k84<>+0(SB), Z6
+	VPERMB           Z4, Z6, Z6
+	VPSRLVD          k85<>+0(SB), Z6, Z6
+	VPANDD           k86<>+0(SB), Z5, Z5
+	VMOVDQU64        k87<>+0(SB), Z7
+	VPTERNLOGD       $0xea, Z5, Z7, Z6
+	VMOVDQU64        k88<>+0(SB), Z5
+	VPERMB           Z4, Z5, Z5
+	VCVTPH2PS        Y5, Z5
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z5, Z6, Z6
+	VMOVUPS          Z6, (BX)
+	VMOVDQU32        16(CX), Y8
+	VMOVDQU64        k89<>+0(SB), Z5
+	VPERMB           Z8, Z5, Z8
+	VMOVDQU32        48(CX), Y9
+	VMOVDQU64        k89<>+0(SB), Z5
+	VPERMB           Z9, Z5, Z9
+	VPADDW           Z9, Z9, Z5
+	VPSRLW           $0x03, Z9, Z6
+	VPBROADCASTD     32(BX), Z7
+	VFMSUB231PS.BCST (BX), Z1, Z7
 	VPBROADCASTD     32(BX), Z18
-	VFMSUB231PS.BCST (BX), Z13, Z18
-	VCVTPS2PH        $0x00, Z17, Y17
+	VFMSUB231PS.BCST (BX), Z2, Z18
+	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z18, Y18
-	VINSERTI64X4     $0x01, Y18, Z17, Z17
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z15
-	VPSLLW           $0x05, Z2, Z18
-	VPTERNLOGD       $0xf8, Z18, Z14, Z15
-	VPERMB           Z17, Z15, Z15
-	VMOVDQU64        Z15, (AX)
-	VPBROADCASTD     36(BX), Z15
-	VFMSUB231PS.BCST 4(BX), Z12, Z15
-	VPBROADCASTD     36(BX), Z17
-	VFMSUB231PS.BCST 4(BX), Z13, Z17
-	VCVTPS2PH        $0x00, Z15, Y15
-	VCVTPS2PH        $0x00, Z17, Y17
-	VINSERTI64X4     $0x01, Y17, Z15, Z15
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z16
-	VPSLLW           $0x04, Z2, Z17
-	VPTERNLOGD       $0xf8, Z17, Z14, Z16
-	VPERMB           Z15, Z16, Z15
-	VMOVDQU64        Z15, 64(AX)
-	VMOVDQU32        80(CX), Y4
-	VMOVDQU64        k89<>+0(SB), Z15
-	VPERMB           Z4, Z15, Z4
-	VPADDW           Z4, Z4, Z15
-	VPSRLW           $0x03, Z4, Z16
-	VPBROADCASTD     40(BX), Z17
-	VFMSUB231PS.BCST 8(BX), Z12, Z17
+	VINSERTI64X4     $0x01, Y18, Z7, Z7
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z5
+	VPSLLW           $0x05, Z8, Z18
+	VPTERNLOGD       $0xf8, Z18, Z3, Z5
+	VPERMB           Z7, Z5, Z5
+	VMOVDQU64        Z5, (AX)
+	VPBROADCASTD     36(BX), Z5
+	VFMSUB231PS.BCST 4(BX), Z1, Z5
+	VPBROADCASTD     36(BX), Z7
+	VFMSUB231PS.BCST 4(BX), Z2, Z7
+	VCVTPS2PH        $0x00, Z5, Y5
+	VCVTPS2PH        $0x00, Z7, Y7
+	VINSERTI64X4     $0x01, Y7, Z5, Z5
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z6
+	VPSLLW           $0x04, Z8, Z7
+	VPTERNLOGD       $0xf8, Z7, Z3, Z6
+	VPERMB           Z5, Z6, Z5
+	VMOVDQU64        Z5, 64(AX)
+	VMOVDQU32        80(CX), Y10
+	VMOVDQU64        k89<>+0(SB), Z5
+	VPERMB           Z10, Z5, Z10
+	VPADDW           Z10, Z10, Z5
+	VPSRLW           $0x03, Z10, Z6
+	VPBROADCASTD     40(BX), Z7
+	VFMSUB231PS.BCST 8(BX), Z1, Z7
 	VPBROADCASTD     40(BX), Z18
-	VFMSUB231PS.BCST 8(BX), Z13, Z18
-	VCVTPS2PH        $0x00, Z17, Y17
+	VFMSUB231PS.BCST 8(BX), Z2, Z18
+	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z18, Y18
-	VINSERTI64X4     $0x01, Y18, Z17, Z17
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z15
-	VPSLLW           $0x03, Z2, Z18
-	VPTERNLOGD       $0xf8, Z18, Z14, Z15
-	VPERMB           Z17, Z15, Z15
-	VMOVDQU64        Z15, 128(AX)
-	VPBROADCASTD     44(BX), Z15
-	VFMSUB231PS.BCST 12(BX), Z12, Z15
-	VPBROADCASTD     44(BX), Z17
-	VFMSUB231PS.BCST 12(BX), Z13, Z17
-	VCVTPS2PH        $0x00, Z15, Y15
-	VCVTPS2PH        $0x00, Z17, Y17
-	VINSERTI64X4     $0x01, Y17, Z15, Z15
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z16
-	VPSLLW           $0x02, Z2, Z17
-	VPTERNLOGD       $0xf8, Z17, Z14, Z16
-	VPERMB           Z15, Z16, Z15
-	VMOVDQU64        Z15, 192(AX)
-	VMOVDQU32        112(CX), Y5
-	VMOVDQU64        k89<>+0(SB), Z15
-	VPERMB           Z5, Z15, Z5
-	VPADDW           Z5, Z5, Z15
-	VPSRLW           $0x03, Z5, Z16
-	VPBROADCASTD     48(BX), Z17
-	VFMSUB231PS.BCST 16(BX), Z12, Z17
+	VINSERTI64X4     $0x01, Y18, Z7, Z7
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z5
+	VPSLLW           $0x03, Z8, Z18
+	VPTERNLOGD       $0xf8, Z18, Z3, Z5
+	VPERMB           Z7, Z5, Z5
+	VMOVDQU64        Z5, 128(AX)
+	VPBROADCASTD     44(BX), Z5
+	VFMSUB231PS.BCST 12(BX), Z1, Z5
+	VPBROADCASTD     44(BX), Z7
+	VFMSUB231PS.BCST 12(BX), Z2, Z7
+	VCVTPS2PH        $0x00, Z5, Y5
+	VCVTPS2PH        $0x00, Z7, Y7
+	VINSERTI64X4     $0x01, Y7, Z5, Z5
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z6
+	VPSLLW           $0x02, Z8, Z7
+	VPTERNLOGD       $0xf8, Z7, Z3, Z6
+	VPERMB           Z5, Z6, Z5
+	VMOVDQU64        Z5, 192(AX)
+	VMOVDQU32        112(CX), Y11
+	VMOVDQU64        k89<>+0(SB), Z5
+	VPERMB           Z11, Z5, Z11
+	VPADDW           Z11, Z11, Z5
+	VPSRLW           $0x03, Z11, Z6
+	VPBROADCASTD     48(BX), Z7
+	VFMSUB231PS.BCST 16(BX), Z1, Z7
 	VPBROADCASTD     48(BX), Z18
-	VFMSUB231PS.BCST 16(BX), Z13, Z18
-	VCVTPS2PH        $0x00, Z17, Y17
+	VFMSUB231PS.BCST 16(BX), Z2, Z18
+	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z18, Y18
-	VINSERTI64X4     $0x01, Y18, Z17, Z17
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z15
-	VPSLLW           $0x01, Z2, Z18
-	VPTERNLOGD       $0xf8, Z18, Z14, Z15
-	VPERMB           Z17, Z15, Z15
-	VMOVDQU64        Z15, 256(AX)
-	VPBROADCASTD     52(BX), Z15
-	VFMSUB231PS.BCST 20(BX), Z12, Z15
-	VPBROADCASTD     52(BX), Z17
-	VFMSUB231PS.BCST 20(BX), Z13, Z17
-	VCVTPS2PH        $0x00, Z15, Y15
-	VCVTPS2PH        $0x00, Z17, Y17
-	VINSERTI64X4     $0x01, Y17, Z15, Z15
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z16
-	VPTERNLOGD       $0xf8, Z2, Z14, Z16
-	VPERMB           Z15, Z16, Z15
-	VMOVDQU64        Z15, 320(AX)
-	VMOVDQU32        144(CX), Y6
-	VMOVDQU64        k89<>+0(SB), Z15
-	VPERMB           Z6, Z15, Z6
-	VPADDW           Z6, Z6, Z15
-	VPSRLW           $0x03, Z6, Z16
-	VPBROADCASTD     56(BX), Z17
-	VFMSUB231PS.BCST 24(BX), Z12, Z17
+	VINSERTI64X4     $0x01, Y18, Z7, Z7
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z5
+	VPSLLW           $0x01, Z8, Z18
+	VPTERNLOGD       $0xf8, Z18, Z3, Z5
+	VPERMB           Z7, Z5, Z5
+	VMOVDQU64        Z5, 256(AX)
+	VPBROADCASTD     52(BX), Z5
+	VFMSUB231PS.BCST 20(BX), Z1, Z5
+	VPBROADCASTD     52(BX), Z7
+	VFMSUB231PS.BCST 20(BX), Z2, Z7
+	VCVTPS2PH        $0x00, Z5, Y5
+	VCVTPS2PH        $0x00, Z7, Y7
+	VINSERTI64X4     $0x01, Y7, Z5, Z5
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z6
+	VPTERNLOGD       $0xf8, Z8, Z3, Z6
+	VPERMB           Z5, Z6, Z5
+	VMOVDQU64        Z5, 320(AX)
+	VMOVDQU32        144(CX), Y12
+	VMOVDQU64        k89<>+0(SB), Z5
+	VPERMB           Z12, Z5, Z12
+	VPADDW           Z12, Z12, Z5
+	VPSRLW           $0x03, Z12, Z6
+	VPBROADCASTD     56(BX), Z7
+	VFMSUB231PS.BCST 24(BX), Z1, Z7
 	VPBROADCASTD     56(BX), Z18
-	VFMSUB231PS.BCST 24(BX), Z13, Z18
-	VCVTPS2PH        $0x00, Z17, Y17
+	VFMSUB231PS.BCST 24(BX), Z2, Z18
+	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z18, Y18
-	VINSERTI64X4     $0x01, Y18, Z17, Z17
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z15
-	VPSRLW           $0x01, Z2, Z18
-	VPTERNLOGD       $0xf8, Z18, Z14, Z15
-	VPERMB           Z17, Z15, Z15
-	VMOVDQU64        Z15, 384(AX)
-	VPBROADCASTD     60(BX), Z15
-	VFMSUB231PS.BCST 28(BX), Z12, Z15
-	VPBROADCASTD     60(BX), Z17
-	VFMSUB231PS.BCST 28(BX), Z13, Z17
-	VCVTPS2PH        $0x00, Z15, Y15
-	VCVTPS2PH        $0x00, Z17, Y17
-	VINSERTI64X4     $0x01, Y17, Z15, Z15
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z16
-	VPSRLW           $0x02, Z2, Z17
-	VPTERNLOGD       $0xf8, Z17, Z14, Z16
-	VPERMB           Z15, Z16, Z15
-	VMOVDQU64        Z15, 448(AX)
+	VINSERTI64X4     $0x01, Y18, Z7, Z7
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z5
+	VPSRLW           $0x01, Z8, Z18
+	VPTERNLOGD       $0xf8, Z18, Z3, Z5
+	VPERMB           Z7, Z5, Z5
+	VMOVDQU64        Z5, 384(AX)
+	VPBROADCASTD     60(BX), Z5
+	VFMSUB231PS.BCST 28(BX), Z1, Z5
+	VPBROADCASTD     60(BX), Z7
+	VFMSUB231PS.BCST 28(BX), Z2, Z7
+	VCVTPS2PH        $0x00, Z5, Y5
+	VCVTPS2PH        $0x00, Z7, Y7
+	VINSERTI64X4     $0x01, Y7, Z5, Z5
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z6
+	VPSRLW           $0x02, Z8, Z7
+	VPTERNLOGD       $0xf8, Z7, Z3, Z6
+	VPERMB           Z5, Z6, Z5
+	VMOVDQU64        Z5, 448(AX)
 	ADDQ             $0x000000b0, CX
 	ADDQ             $0x00000200, AX
 	DECQ             DX
@@ -9978,174 +9968,174 @@ block:
 	RET
 
 odd:
-	VMOVDQU32        (CX), X1
-	VMOVDQU64        k82<>+0(SB), Z15
-	VPERMB           Z1, Z15, Z15
-	VPSRLVD          k83<>+0(SB), Z15, Z15
-	VMOVDQU64        k84<>+0(SB), Z16
-	VPERMB           Z1, Z16, Z16
-	VPSRLVD          k85<>+0(SB), Z16, Z16
-	VPANDD           k86<>+0(SB), Z15, Z15
-	VMOVDQU64        k87<>+0(SB), Z17
-	VPTERNLOGD       $0xea, Z15, Z17, Z16
-	VMOVDQU64        k88<>+0(SB), Z15
-	VPERMB           Z1, Z15, Z15
-	VCVTPH2PS        Y15, Z15
-	VCVTDQ2PS        Z16, Z16
-	VMULPS           Z15, Z16, Z16
-	VCMPPS           $0x03, Z16, Z16, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z16
-	VMOVUPS          Z16, (BX)
-	VMOVDQU32        16(CX), Y7
-	VMOVDQU64        k89<>+0(SB), Z15
-	VPERMB           Z7, Z15, Z7
-	VMOVDQU32        48(CX), Y8
-	VMOVDQU64        k89<>+0(SB), Z15
-	VPERMB           Z8, Z15, Z8
-	VPADDW           Z8, Z8, Z15
-	VPSRLW           $0x03, Z8, Z16
-	VPBROADCASTD     32(BX), Z17
-	VFMSUB231PS.BCST (BX), Z12, Z17
+	VMOVDQU32        (CX), X4
+	VMOVDQU64        k82<>+0(SB), Z5
+	VPERMB           Z4, Z5, Z5
+	VPSRLVD          k83<>+0(SB), Z5, Z5
+	VMOVDQU64        k84<>+0(SB), Z6
+	VPERMB           Z4, Z6, Z6
+	VPSRLVD          k85<>+0(SB), Z6, Z6
+	VPANDD           k86<>+0(SB), Z5, Z5
+	VMOVDQU64        k87<>+0(SB), Z7
+	VPTERNLOGD       $0xea, Z5, Z7, Z6
+	VMOVDQU64        k88<>+0(SB), Z5
+	VPERMB           Z4, Z5, Z5
+	VCVTPH2PS        Y5, Z5
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z5, Z6, Z6
+	VCMPPS           $0x03, Z6, Z6, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z6
+	VMOVUPS          Z6, (BX)
+	VMOVDQU32        16(CX), Y13
+	VMOVDQU64        k89<>+0(SB), Z5
+	VPERMB           Z13, Z5, Z13
+	VMOVDQU32        48(CX), Y14
+	VMOVDQU64        k89<>+0(SB), Z5
+	VPERMB           Z14, Z5, Z14
+	VPADDW           Z14, Z14, Z5
+	VPSRLW           $0x03, Z14, Z6
+	VPBROADCASTD     32(BX), Z7
+	VFMSUB231PS.BCST (BX), Z1, Z7
 	VPBROADCASTD     32(BX), Z18
-	VFMSUB231PS.BCST (BX), Z13, Z18
-	VCMPPS           $0x03, Z17, Z17, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z17
+	VFMSUB231PS.BCST (BX), Z2, Z18
+	VCMPPS           $0x03, Z7, Z7, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z7
 	VCMPPS           $0x03, Z18, Z18, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z18
-	VCVTPS2PH        $0x00, Z17, Y17
+	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z18, Y18
-	VINSERTI64X4     $0x01, Y18, Z17, Z17
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z15
-	VPSLLW           $0x05, Z7, Z18
-	VPTERNLOGD       $0xf8, Z18, Z14, Z15
-	VPERMB           Z17, Z15, Z15
-	VMOVDQU64        Z15, (AX)
-	VPBROADCASTD     36(BX), Z15
-	VFMSUB231PS.BCST 4(BX), Z12, Z15
-	VPBROADCASTD     36(BX), Z17
-	VFMSUB231PS.BCST 4(BX), Z13, Z17
-	VCMPPS           $0x03, Z15, Z15, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z15
-	VCMPPS           $0x03, Z17, Z17, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z17
-	VCVTPS2PH        $0x00, Z15, Y15
-	VCVTPS2PH        $0x00, Z17, Y17
-	VINSERTI64X4     $0x01, Y17, Z15, Z15
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z16
-	VPSLLW           $0x04, Z7, Z17
-	VPTERNLOGD       $0xf8, Z17, Z14, Z16
-	VPERMB           Z15, Z16, Z15
-	VMOVDQU64        Z15, 64(AX)
-	VMOVDQU32        80(CX), Y9
-	VMOVDQU64        k89<>+0(SB), Z15
-	VPERMB           Z9, Z15, Z9
-	VPADDW           Z9, Z9, Z15
-	VPSRLW           $0x03, Z9, Z16
-	VPBROADCASTD     40(BX), Z17
-	VFMSUB231PS.BCST 8(BX), Z12, Z17
+	VINSERTI64X4     $0x01, Y18, Z7, Z7
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z5
+	VPSLLW           $0x05, Z13, Z18
+	VPTERNLOGD       $0xf8, Z18, Z3, Z5
+	VPERMB           Z7, Z5, Z5
+	VMOVDQU64        Z5, (AX)
+	VPBROADCASTD     36(BX), Z5
+	VFMSUB231PS.BCST 4(BX), Z1, Z5
+	VPBROADCASTD     36(BX), Z7
+	VFMSUB231PS.BCST 4(BX), Z2, Z7
+	VCMPPS           $0x03, Z5, Z5, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z5
+	VCMPPS           $0x03, Z7, Z7, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z7
+	VCVTPS2PH        $0x00, Z5, Y5
+	VCVTPS2PH        $0x00, Z7, Y7
+	VINSERTI64X4     $0x01, Y7, Z5, Z5
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z6
+	VPSLLW           $0x04, Z13, Z7
+	VPTERNLOGD       $0xf8, Z7, Z3, Z6
+	VPERMB           Z5, Z6, Z5
+	VMOVDQU64        Z5, 64(AX)
+	VMOVDQU32        80(CX), Y15
+	VMOVDQU64        k89<>+0(SB), Z5
+	VPERMB           Z15, Z5, Z15
+	VPADDW           Z15, Z15, Z5
+	VPSRLW           $0x03, Z15, Z6
+	VPBROADCASTD     40(BX), Z7
+	VFMSUB231PS.BCST 8(BX), Z1, Z7
 	VPBROADCASTD     40(BX), Z18
-	VFMSUB231PS.BCST 8(BX), Z13, Z18
-	VCMPPS           $0x03, Z17, Z17, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z17
+	VFMSUB231PS.BCST 8(BX), Z2, Z18
+	VCMPPS           $0x03, Z7, Z7, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z7
 	VCMPPS           $0x03, Z18, Z18, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z18
-	VCVTPS2PH        $0x00, Z17, Y17
+	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z18, Y18
-	VINSERTI64X4     $0x01, Y18, Z17, Z17
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z15
-	VPSLLW           $0x03, Z7, Z18
-	VPTERNLOGD       $0xf8, Z18, Z14, Z15
-	VPERMB           Z17, Z15, Z15
-	VMOVDQU64        Z15, 128(AX)
-	VPBROADCASTD     44(BX), Z15
-	VFMSUB231PS.BCST 12(BX), Z12, Z15
-	VPBROADCASTD     44(BX), Z17
-	VFMSUB231PS.BCST 12(BX), Z13, Z17
-	VCMPPS           $0x03, Z15, Z15, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z15
-	VCMPPS           $0x03, Z17, Z17, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z17
-	VCVTPS2PH        $0x00, Z15, Y15
-	VCVTPS2PH        $0x00, Z17, Y17
-	VINSERTI64X4     $0x01, Y17, Z15, Z15
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z16
-	VPSLLW           $0x02, Z7, Z17
-	VPTERNLOGD       $0xf8, Z17, Z14, Z16
-	VPERMB           Z15, Z16, Z15
-	VMOVDQU64        Z15, 192(AX)
-	VMOVDQU32        112(CX), Y10
-	VMOVDQU64        k89<>+0(SB), Z15
-	VPERMB           Z10, Z15, Z10
-	VPADDW           Z10, Z10, Z15
-	VPSRLW           $0x03, Z10, Z16
-	VPBROADCASTD     48(BX), Z17
-	VFMSUB231PS.BCST 16(BX), Z12, Z17
+	VINSERTI64X4     $0x01, Y18, Z7, Z7
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z5
+	VPSLLW           $0x03, Z13, Z18
+	VPTERNLOGD       $0xf8, Z18, Z3, Z5
+	VPERMB           Z7, Z5, Z5
+	VMOVDQU64        Z5, 128(AX)
+	VPBROADCASTD     44(BX), Z5
+	VFMSUB231PS.BCST 12(BX), Z1, Z5
+	VPBROADCASTD     44(BX), Z7
+	VFMSUB231PS.BCST 12(BX), Z2, Z7
+	VCMPPS           $0x03, Z5, Z5, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z5
+	VCMPPS           $0x03, Z7, Z7, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z7
+	VCVTPS2PH        $0x00, Z5, Y5
+	VCVTPS2PH        $0x00, Z7, Y7
+	VINSERTI64X4     $0x01, Y7, Z5, Z5
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z6
+	VPSLLW           $0x02, Z13, Z7
+	VPTERNLOGD       $0xf8, Z7, Z3, Z6
+	VPERMB           Z5, Z6, Z5
+	VMOVDQU64        Z5, 192(AX)
+	VMOVDQU32        112(CX), Y16
+	VMOVDQU64        k89<>+0(SB), Z5
+	VPERMB           Z16, Z5, Z16
+	VPADDW           Z16, Z16, Z5
+	VPSRLW           $0x03, Z16, Z6
+	VPBROADCASTD     48(BX), Z7
+	VFMSUB231PS.BCST 16(BX), Z1, Z7
 	VPBROADCASTD     48(BX), Z18
-	VFMSUB231PS.BCST 16(BX), Z13, Z18
-	VCMPPS           $0x03, Z17, Z17, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z17
+	VFMSUB231PS.BCST 16(BX), Z2, Z18
+	VCMPPS           $0x03, Z7, Z7, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z7
 	VCMPPS           $0x03, Z18, Z18, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z18
-	VCVTPS2PH        $0x00, Z17, Y17
+	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z18, Y18
-	VINSERTI64X4     $0x01, Y18, Z17, Z17
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z15
-	VPSLLW           $0x01, Z7, Z18
-	VPTERNLOGD       $0xf8, Z18, Z14, Z15
-	VPERMB           Z17, Z15, Z15
-	VMOVDQU64        Z15, 256(AX)
-	VPBROADCASTD     52(BX), Z15
-	VFMSUB231PS.BCST 20(BX), Z12, Z15
-	VPBROADCASTD     52(BX), Z17
-	VFMSUB231PS.BCST 20(BX), Z13, Z17
-	VCMPPS           $0x03, Z15, Z15, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z15
-	VCMPPS           $0x03, Z17, Z17, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z17
-	VCVTPS2PH        $0x00, Z15, Y15
-	VCVTPS2PH        $0x00, Z17, Y17
-	VINSERTI64X4     $0x01, Y17, Z15, Z15
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z16
-	VPTERNLOGD       $0xf8, Z7, Z14, Z16
-	VPERMB           Z15, Z16, Z15
-	VMOVDQU64        Z15, 320(AX)
-	VMOVDQU32        144(CX), Y11
-	VMOVDQU64        k89<>+0(SB), Z15
-	VPERMB           Z11, Z15, Z11
-	VPADDW           Z11, Z11, Z15
-	VPSRLW           $0x03, Z11, Z16
-	VPBROADCASTD     56(BX), Z17
-	VFMSUB231PS.BCST 24(BX), Z12, Z17
+	VINSERTI64X4     $0x01, Y18, Z7, Z7
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z5
+	VPSLLW           $0x01, Z13, Z18
+	VPTERNLOGD       $0xf8, Z18, Z3, Z5
+	VPERMB           Z7, Z5, Z5
+	VMOVDQU64        Z5, 256(AX)
+	VPBROADCASTD     52(BX), Z5
+	VFMSUB231PS.BCST 20(BX), Z1, Z5
+	VPBROADCASTD     52(BX), Z7
+	VFMSUB231PS.BCST 20(BX), Z2, Z7
+	VCMPPS           $0x03, Z5, Z5, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z5
+	VCMPPS           $0x03, Z7, Z7, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z7
+	VCVTPS2PH        $0x00, Z5, Y5
+	VCVTPS2PH        $0x00, Z7, Y7
+	VINSERTI64X4     $0x01, Y7, Z5, Z5
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z6
+	VPTERNLOGD       $0xf8, Z13, Z3, Z6
+	VPERMB           Z5, Z6, Z5
+	VMOVDQU64        Z5, 320(AX)
+	VMOVDQU32        144(CX), Y17
+	VMOVDQU64        k89<>+0(SB), Z5
+	VPERMB           Z17, Z5, Z17
+	VPADDW           Z17, Z17, Z5
+	VPSRLW           $0x03, Z17, Z6
+	VPBROADCASTD     56(BX), Z7
+	VFMSUB231PS.BCST 24(BX), Z1, Z7
 	VPBROADCASTD     56(BX), Z18
-	VFMSUB231PS.BCST 24(BX), Z13, Z18
-	VCMPPS           $0x03, Z17, Z17, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z17
+	VFMSUB231PS.BCST 24(BX), Z2, Z18
+	VCMPPS           $0x03, Z7, Z7, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z7
 	VCMPPS           $0x03, Z18, Z18, K1
 	VPBROADCASTD     k29<>+0(SB), K1, Z18
-	VCVTPS2PH        $0x00, Z17, Y17
+	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z18, Y18
-	VINSERTI64X4     $0x01, Y18, Z17, Z17
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z15
-	VPSRLW           $0x01, Z7, Z18
-	VPTERNLOGD       $0xf8, Z18, Z14, Z15
-	VPERMB           Z17, Z15, Z15
-	VMOVDQU64        Z15, 384(AX)
-	VPBROADCASTD     60(BX), Z15
-	VFMSUB231PS.BCST 28(BX), Z12, Z15
-	VPBROADCASTD     60(BX), Z17
-	VFMSUB231PS.BCST 28(BX), Z13, Z17
-	VCMPPS           $0x03, Z15, Z15, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z15
-	VCMPPS           $0x03, Z17, Z17, K1
-	VPBROADCASTD     k29<>+0(SB), K1, Z17
-	VCVTPS2PH        $0x00, Z15, Y15
-	VCVTPS2PH        $0x00, Z17, Y17
-	VINSERTI64X4     $0x01, Y17, Z15, Z15
-	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z16
-	VPSRLW           $0x02, Z7, Z17
-	VPTERNLOGD       $0xf8, Z17, Z14, Z16
-	VPERMB           Z15, Z16, Z15
-	VMOVDQU64        Z15, 448(AX)
+	VINSERTI64X4     $0x01, Y18, Z7, Z7
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z5
+	VPSRLW           $0x01, Z13, Z18
+	VPTERNLOGD       $0xf8, Z18, Z3, Z5
+	VPERMB           Z7, Z5, Z5
+	VMOVDQU64        Z5, 384(AX)
+	VPBROADCASTD     60(BX), Z5
+	VFMSUB231PS.BCST 28(BX), Z1, Z5
+	VPBROADCASTD     60(BX), Z7
+	VFMSUB231PS.BCST 28(BX), Z2, Z7
+	VCMPPS           $0x03, Z5, Z5, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z5
+	VCMPPS           $0x03, Z7, Z7, K1
+	VPBROADCASTD     k29<>+0(SB), K1, Z7
+	VCVTPS2PH        $0x00, Z5, Y5
+	VCVTPS2PH        $0x00, Z7, Y7
+	VINSERTI64X4     $0x01, Y7, Z5, Z5
+	VPTERNLOGD.BCST  $0xea, k21<>+0(SB), Z0, Z6
+	VPSRLW           $0x02, Z13, Z7
+	VPTERNLOGD       $0xf8, Z7, Z3, Z6
+	VPERMB           Z5, Z6, Z5
+	VMOVDQU64        Z5, 448(AX)
 	ADDQ             $0x000000b0, CX
 	ADDQ             $0x00000200, AX
 	DECQ             DX
@@ -11818,33 +11808,32 @@ odd:
 // func mxfp4F32AVX512(dst *byte, src *byte, rows *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL
 TEXT ·mxfp4F32AVX512(SB), NOSPLIT, $64-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
-	MOVQ         n+24(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	MOVQ         rows+16(FP), BX
-	VMOVDQU64    k99<>+0(SB), Z0
-	MOVQ         $0xcccccccccccccccc, SI
-	KMOVQ        SI, K1
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      n+24(FP), DX
+	LEAQ      63(SP), BX
+	ANDQ      $-64, BX
+	MOVQ      rows+16(FP), BX
+	VMOVDQU64 k99<>+0(SB), Z0
+	MOVQ      $0xcccccccccccccccc, SI
+	KMOVQ     SI, K1
 
 block:
 	VMOVDQU32 1(CX), X1
+	VMOVDQU64 k15<>+0(SB), Z2
+	VPERMB    Z1, Z2, Z2
+	VPSRLVD   k16<>+0(SB), Z2, Z2
 	VMOVDQU64 k15<>+0(SB), Z3
 	VPERMB    Z1, Z3, Z3
-	VPSRLVD   k16<>+0(SB), Z3, Z3
-	VMOVDQU64 k15<>+0(SB), Z4
-	VPERMB    Z1, Z4, Z4
-	VPSRLVD   k17<>+0(SB), Z4, Z4
+	VPSRLVD   k17<>+0(SB), Z3, Z3
 	MOVBQZX   (CX), SI
 	SHLQ      $0x05, SI
-	VMOVDQU32 (BX)(SI*1), Y2
-	VPERMB.Z  Z2, Z0, K1, Z2
-	VPERMD    Z2, Z3, Z3
-	VMOVDQU64 Z3, (AX)
-	VPERMD    Z2, Z4, Z3
-	VMOVDQU64 Z3, 64(AX)
+	VMOVDQU32 (BX)(SI*1), Y4
+	VPERMB.Z  Z4, Z0, K1, Z4
+	VPERMD    Z4, Z2, Z2
+	VMOVDQU64 Z2, (AX)
+	VPERMD    Z4, Z3, Z2
+	VMOVDQU64 Z2, 64(AX)
 	ADDQ      $0x00000011, CX
 	ADDQ      $0x00000080, AX
 	DECQ      DX
@@ -11867,27 +11856,23 @@ GLOBL k99<>(SB), RODATA|NOPTR, $64
 TEXT ·mxfp4BF16AVX512(SB), NOSPLIT, $64-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k5<>+0(SB), Z0
-	VPBROADCASTD k6<>+0(SB), Z0
-	VMOVDQU64    k7<>+0(SB), Z0
-	VMOVDQU64    k8<>+0(SB), Z0
 	MOVQ         n+24(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
 	MOVQ         rows+16(FP), BX
 	VPBROADCASTD k90<>+0(SB), Z0
-	VMOVDQU64    k19<>+0(SB), Z2
-	VMOVDQU64    k55<>+0(SB), Z3
-	VMOVDQU64    k100<>+0(SB), Z4
+	VMOVDQU64    k19<>+0(SB), Z1
+	VMOVDQU64    k55<>+0(SB), Z2
+	VMOVDQU64    k100<>+0(SB), Z3
 
 block:
-	VMOVDQU32       1(CX), X1
+	VMOVDQU32       1(CX), X4
 	MOVBQZX         (CX), SI
 	SHLQ            $0x05, SI
 	VBROADCASTI64X4 (BX)(SI*1), Z5
-	VPERMB          Z1, Z2, Z6
-	VPSRLVD         Z3, Z6, Z6
-	VPTERNLOGD      $0xea, Z4, Z0, Z6
+	VPERMB          Z4, Z1, Z6
+	VPSRLVD         Z2, Z6, Z6
+	VPTERNLOGD      $0xea, Z3, Z0, Z6
 	VPERMB          Z5, Z6, Z5
 	VMOVDQU64       Z5, (AX)
 	ADDQ            $0x00000011, CX
@@ -11910,56 +11895,55 @@ GLOBL k100<>(SB), RODATA|NOPTR, $64
 // func nvfp4F32AVX512(dst *byte, src *byte, rows *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL
 TEXT ·nvfp4F32AVX512(SB), NOSPLIT, $64-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
-	MOVQ         n+24(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	MOVQ         rows+16(FP), BX
-	VMOVDQU64    k99<>+0(SB), Z0
-	MOVQ         $0xcccccccccccccccc, SI
-	KMOVQ        SI, K1
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      n+24(FP), DX
+	LEAQ      63(SP), BX
+	ANDQ      $-64, BX
+	MOVQ      rows+16(FP), BX
+	VMOVDQU64 k99<>+0(SB), Z0
+	MOVQ      $0xcccccccccccccccc, SI
+	KMOVQ     SI, K1
 
 block:
 	VMOVDQU32 4(CX), X1
-	VMOVDQU64 k101<>+0(SB), Z6
-	VPERMB    Z1, Z6, Z6
-	VPSRLVD   k55<>+0(SB), Z6, Z6
-	VMOVDQU64 k102<>+0(SB), Z7
-	VPERMB    Z1, Z7, Z7
-	VPSRLVD   k55<>+0(SB), Z7, Z7
+	VMOVDQU64 k101<>+0(SB), Z2
+	VPERMB    Z1, Z2, Z2
+	VPSRLVD   k55<>+0(SB), Z2, Z2
+	VMOVDQU64 k102<>+0(SB), Z3
+	VPERMB    Z1, Z3, Z3
+	VPSRLVD   k55<>+0(SB), Z3, Z3
 	MOVBQZX   (CX), SI
-	SHLQ      $0x05, SI
-	VMOVDQU32 (BX)(SI*1), Y2
-	VPERMB.Z  Z2, Z0, K1, Z2
-	VPERMD    Z2, Z6, Z6
-	VMOVDQU64 Z6, (AX)
-	MOVBQZX   1(CX), SI
-	SHLQ      $0x05, SI
-	VMOVDQU32 (BX)(SI*1), Y3
-	VPERMB.Z  Z3, Z0, K1, Z3
-	VPERMD    Z3, Z7, Z6
-	VMOVDQU64 Z6, 64(AX)
-	VMOVDQU32 20(CX), X1
-	VMOVDQU64 k101<>+0(SB), Z6
-	VPERMB    Z1, Z6, Z6
-	VPSRLVD   k55<>+0(SB), Z6, Z6
-	VMOVDQU64 k102<>+0(SB), Z7
-	VPERMB    Z1, Z7, Z7
-	VPSRLVD   k55<>+0(SB), Z7, Z7
-	MOVBQZX   2(CX), SI
 	SHLQ      $0x05, SI
 	VMOVDQU32 (BX)(SI*1), Y4
 	VPERMB.Z  Z4, Z0, K1, Z4
-	VPERMD    Z4, Z6, Z6
-	VMOVDQU64 Z6, 128(AX)
-	MOVBQZX   3(CX), SI
+	VPERMD    Z4, Z2, Z2
+	VMOVDQU64 Z2, (AX)
+	MOVBQZX   1(CX), SI
 	SHLQ      $0x05, SI
 	VMOVDQU32 (BX)(SI*1), Y5
 	VPERMB.Z  Z5, Z0, K1, Z5
-	VPERMD    Z5, Z7, Z6
-	VMOVDQU64 Z6, 192(AX)
+	VPERMD    Z5, Z3, Z2
+	VMOVDQU64 Z2, 64(AX)
+	VMOVDQU32 20(CX), X1
+	VMOVDQU64 k101<>+0(SB), Z2
+	VPERMB    Z1, Z2, Z2
+	VPSRLVD   k55<>+0(SB), Z2, Z2
+	VMOVDQU64 k102<>+0(SB), Z3
+	VPERMB    Z1, Z3, Z3
+	VPSRLVD   k55<>+0(SB), Z3, Z3
+	MOVBQZX   2(CX), SI
+	SHLQ      $0x05, SI
+	VMOVDQU32 (BX)(SI*1), Y6
+	VPERMB.Z  Z6, Z0, K1, Z6
+	VPERMD    Z6, Z2, Z2
+	VMOVDQU64 Z2, 128(AX)
+	MOVBQZX   3(CX), SI
+	SHLQ      $0x05, SI
+	VMOVDQU32 (BX)(SI*1), Y7
+	VPERMB.Z  Z7, Z0, K1, Z7
+	VPERMD    Z7, Z3, Z2
+	VMOVDQU64 Z2, 192(AX)
 	ADDQ      $0x00000024, CX
 	ADDQ      $0x00000100, AX
 	DECQ      DX
@@ -11992,44 +11976,40 @@ GLOBL k102<>(SB), RODATA|NOPTR, $64
 TEXT ·nvfp4BF16AVX512(SB), NOSPLIT, $64-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k5<>+0(SB), Z0
-	VPBROADCASTD k6<>+0(SB), Z0
-	VMOVDQU64    k7<>+0(SB), Z0
-	VMOVDQU64    k8<>+0(SB), Z0
 	MOVQ         n+24(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
 	MOVQ         rows+16(FP), BX
 	VPBROADCASTD k90<>+0(SB), Z0
-	VMOVDQU64    k103<>+0(SB), Z4
-	VMOVDQU64    k104<>+0(SB), Z5
-	VMOVDQU64    k100<>+0(SB), Z6
+	VMOVDQU64    k103<>+0(SB), Z1
+	VMOVDQU64    k104<>+0(SB), Z2
+	VMOVDQU64    k100<>+0(SB), Z3
 
 block:
-	VMOVDQU32    4(CX), X1
+	VMOVDQU32    4(CX), X4
 	MOVBQZX      (CX), SI
 	SHLQ         $0x05, SI
-	VMOVDQU32    (BX)(SI*1), Y2
+	VMOVDQU32    (BX)(SI*1), Y5
 	MOVBQZX      1(CX), SI
 	SHLQ         $0x05, SI
-	VINSERTI64X4 $0x01, (BX)(SI*1), Z2, Z2
-	VPERMB       Z1, Z4, Z7
-	VPSRLVD      Z5, Z7, Z7
-	VPTERNLOGD   $0xea, Z6, Z0, Z7
-	VPERMB       Z2, Z7, Z7
-	VMOVDQU64    Z7, (AX)
-	VMOVDQU32    20(CX), X1
+	VINSERTI64X4 $0x01, (BX)(SI*1), Z5, Z5
+	VPERMB       Z4, Z1, Z6
+	VPSRLVD      Z2, Z6, Z6
+	VPTERNLOGD   $0xea, Z3, Z0, Z6
+	VPERMB       Z5, Z6, Z6
+	VMOVDQU64    Z6, (AX)
+	VMOVDQU32    20(CX), X4
 	MOVBQZX      2(CX), SI
 	SHLQ         $0x05, SI
-	VMOVDQU32    (BX)(SI*1), Y3
+	VMOVDQU32    (BX)(SI*1), Y7
 	MOVBQZX      3(CX), SI
 	SHLQ         $0x05, SI
-	VINSERTI64X4 $0x01, (BX)(SI*1), Z3, Z3
-	VPERMB       Z1, Z4, Z7
-	VPSRLVD      Z5, Z7, Z7
-	VPTERNLOGD   $0xea, Z6, Z0, Z7
-	VPERMB       Z3, Z7, Z7
-	VMOVDQU64    Z7, 64(AX)
+	VINSERTI64X4 $0x01, (BX)(SI*1), Z7, Z7
+	VPERMB       Z4, Z1, Z6
+	VPSRLVD      Z2, Z6, Z6
+	VPTERNLOGD   $0xea, Z3, Z0, Z6
+	VPERMB       Z7, Z6, Z6
+	VMOVDQU64    Z6, 64(AX)
 	ADDQ         $0x00000024, CX
 	ADDQ         $0x00000080, AX
 	DECQ         DX
@@ -12358,15 +12338,11 @@ GLOBL k114<>(SB), RODATA|NOPTR, $64
 // func tq1_0BF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
 TEXT ·tq1_0BF16AVX512(SB), NOSPLIT, $64-24
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k5<>+0(SB), Z0
-	VPBROADCASTD k6<>+0(SB), Z0
-	VMOVDQU64    k7<>+0(SB), Z0
-	VMOVDQU64    k8<>+0(SB), Z0
-	MOVQ         n+16(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	LEAQ 63(SP), BX
+	ANDQ $-64, BX
 
 block:
 	MOVWLZX         52(CX), BX
@@ -12884,15 +12860,11 @@ odd:
 // func tq2_0BF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F
 TEXT ·tq2_0BF16AVX512(SB), NOSPLIT, $64-24
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k5<>+0(SB), Z0
-	VPBROADCASTD k6<>+0(SB), Z0
-	VMOVDQU64    k7<>+0(SB), Z0
-	VMOVDQU64    k8<>+0(SB), Z0
-	MOVQ         n+16(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	LEAQ 63(SP), BX
+	ANDQ $-64, BX
 
 block:
 	MOVWLZX       64(CX), BX
@@ -13214,15 +13186,11 @@ GLOBL k126<>(SB), RODATA|NOPTR, $64
 // func q1_0BF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F
 TEXT ·q1_0BF16AVX512(SB), NOSPLIT, $64-24
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k5<>+0(SB), Z0
-	VPBROADCASTD k6<>+0(SB), Z0
-	VMOVDQU64    k7<>+0(SB), Z0
-	VMOVDQU64    k8<>+0(SB), Z0
-	MOVQ         n+16(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	LEAQ 63(SP), BX
+	ANDQ $-64, BX
 
 block:
 	MOVWLZX       (CX), BX
@@ -13488,15 +13456,11 @@ GLOBL k129<>(SB), RODATA|NOPTR, $64
 // func q2_0BF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
 TEXT ·q2_0BF16AVX512(SB), NOSPLIT, $64-24
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k5<>+0(SB), Z0
-	VPBROADCASTD k6<>+0(SB), Z0
-	VMOVDQU64    k7<>+0(SB), Z0
-	VMOVDQU64    k8<>+0(SB), Z0
-	MOVQ         n+16(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	LEAQ 63(SP), BX
+	ANDQ $-64, BX
 
 block:
 	MOVWLZX       (CX), BX
@@ -21422,20 +21386,19 @@ next:
 TEXT ·bytesAffineF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y0
 	VPXORD       k68<>+0(SB), Y0, Y0
-	VPBROADCASTD k193<>+0(SB), Z2
-	VPBROADCASTD k194<>+0(SB), Z3
+	VPBROADCASTD k193<>+0(SB), Z1
+	VPBROADCASTD k194<>+0(SB), Z2
 	MOVQ         last+40(FP), SI
-	VPBROADCASTD (SI), Z4
-	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k4<>+0(SB), K1, Z4
-	VSUBPS       Z4, Z3, Z3
-	VMOVDQU64    k195<>+0(SB), Z4
+	VPBROADCASTD (SI), Z3
+	VCMPPS       $0x03, Z3, Z3, K1
+	VPBROADCASTD k4<>+0(SB), K1, Z3
+	VSUBPS       Z3, Z2, Z2
+	VMOVDQU64    k195<>+0(SB), Z3
 	VMOVDQU64    k196<>+0(SB), Z5
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
@@ -21470,13 +21433,13 @@ run:
 	JZ           near
 
 chunk:
-	VPXORD  (CX), Y0, Y1
-	VMOVAPS Z2, Z8
-	VPERMB  Z1, Z4, K1, Z8
-	VSUBPS  Z3, Z8, Z8
-	VMOVAPS Z2, Z9
-	VPERMB  Z1, Z5, K1, Z9
-	VSUBPS  Z3, Z9, Z9
+	VPXORD  (CX), Y0, Y4
+	VMOVAPS Z1, Z8
+	VPERMB  Z4, Z3, K1, Z8
+	VSUBPS  Z2, Z8, Z8
+	VMOVAPS Z1, Z9
+	VPERMB  Z4, Z5, K1, Z9
+	VSUBPS  Z2, Z9, Z9
 	VMULPS  Z6, Z8, Z8
 	VADDPS  Z7, Z8, Z8
 	VMULPS  Z6, Z9, Z9
@@ -21491,13 +21454,13 @@ chunk:
 
 near:
 nearly:
-	VPXORD       (CX), Y0, Y1
-	VMOVAPS      Z2, Z8
-	VPERMB       Z1, Z4, K1, Z8
-	VSUBPS       Z3, Z8, Z8
-	VMOVAPS      Z2, Z9
-	VPERMB       Z1, Z5, K1, Z9
-	VSUBPS       Z3, Z9, Z9
+	VPXORD       (CX), Y0, Y4
+	VMOVAPS      Z1, Z8
+	VPERMB       Z4, Z3, K1, Z8
+	VSUBPS       Z2, Z8, Z8
+	VMOVAPS      Z1, Z9
+	VPERMB       Z4, Z5, K1, Z9
+	VSUBPS       Z2, Z9, Z9
 	VMULPS       Z6, Z8, Z8
 	VADDPS       Z7, Z8, Z8
 	VMULPS       Z6, Z9, Z9
@@ -21534,13 +21497,13 @@ enlarged:
 	VBROADCASTSS X7, Z7
 
 slowly:
-	VPXORD      (CX), Y0, Y1
-	VMOVAPS     Z2, Z9
-	VPERMB      Z1, Z4, K1, Z9
-	VSUBPS      Z3, Z9, Z9
-	VMOVAPS     Z2, Z10
-	VPERMB      Z1, Z5, K1, Z10
-	VSUBPS      Z3, Z10, Z10
+	VPXORD      (CX), Y0, Y4
+	VMOVAPS     Z1, Z9
+	VPERMB      Z4, Z3, K1, Z9
+	VSUBPS      Z2, Z9, Z9
+	VMOVAPS     Z1, Z10
+	VPERMB      Z4, Z5, K1, Z10
+	VSUBPS      Z2, Z10, Z10
 	VMULPS      Z6, Z9, Z9
 	VADDPS      Z7, Z9, Z9
 	VRANGEPS    $0x03, Z8, Z9, Z11
@@ -21735,20 +21698,19 @@ next:
 TEXT ·bytesAffineF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y0
 	VPXORD       k68<>+0(SB), Y0, Y0
-	VPBROADCASTD k193<>+0(SB), Z2
-	VPBROADCASTD k194<>+0(SB), Z3
+	VPBROADCASTD k193<>+0(SB), Z1
+	VPBROADCASTD k194<>+0(SB), Z2
 	MOVQ         last+40(FP), SI
-	VPBROADCASTD (SI), Z4
-	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k4<>+0(SB), K1, Z4
-	VSUBPS       Z4, Z3, Z3
-	VMOVDQU64    k195<>+0(SB), Z4
+	VPBROADCASTD (SI), Z3
+	VCMPPS       $0x03, Z3, Z3, K1
+	VPBROADCASTD k4<>+0(SB), K1, Z3
+	VSUBPS       Z3, Z2, Z2
+	VMOVDQU64    k195<>+0(SB), Z3
 	VMOVDQU64    k196<>+0(SB), Z5
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
@@ -21783,13 +21745,13 @@ run:
 	JZ           near
 
 chunk:
-	VPXORD    (CX), Y0, Y1
-	VMOVAPS   Z2, Z8
-	VPERMB    Z1, Z4, K1, Z8
-	VSUBPS    Z3, Z8, Z8
-	VMOVAPS   Z2, Z9
-	VPERMB    Z1, Z5, K1, Z9
-	VSUBPS    Z3, Z9, Z9
+	VPXORD    (CX), Y0, Y4
+	VMOVAPS   Z1, Z8
+	VPERMB    Z4, Z3, K1, Z8
+	VSUBPS    Z2, Z8, Z8
+	VMOVAPS   Z1, Z9
+	VPERMB    Z4, Z5, K1, Z9
+	VSUBPS    Z2, Z9, Z9
 	VMULPS    Z6, Z8, Z8
 	VADDPS    Z7, Z8, Z8
 	VMULPS    Z6, Z9, Z9
@@ -21804,13 +21766,13 @@ chunk:
 
 near:
 nearly:
-	VPXORD       (CX), Y0, Y1
-	VMOVAPS      Z2, Z8
-	VPERMB       Z1, Z4, K1, Z8
-	VSUBPS       Z3, Z8, Z8
-	VMOVAPS      Z2, Z9
-	VPERMB       Z1, Z5, K1, Z9
-	VSUBPS       Z3, Z9, Z9
+	VPXORD       (CX), Y0, Y4
+	VMOVAPS      Z1, Z8
+	VPERMB       Z4, Z3, K1, Z8
+	VSUBPS       Z2, Z8, Z8
+	VMOVAPS      Z1, Z9
+	VPERMB       Z4, Z5, K1, Z9
+	VSUBPS       Z2, Z9, Z9
 	VMULPS       Z6, Z8, Z8
 	VADDPS       Z7, Z8, Z8
 	VMULPS       Z6, Z9, Z9
@@ -22426,10 +22388,6 @@ next:
 TEXT ·bookScale32BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k5<>+0(SB), Z0
-	VPBROADCASTD k6<>+0(SB), Z0
-	VMOVDQU64    k7<>+0(SB), Z0
-	VMOVDQU64    k8<>+0(SB), Z0
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
 	MOVQ         book+32(FP), SI
@@ -22549,10 +22507,6 @@ next:
 TEXT ·bookScale64BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k5<>+0(SB), Z0
-	VPBROADCASTD k6<>+0(SB), Z0
-	VMOVDQU64    k7<>+0(SB), Z0
-	VMOVDQU64    k8<>+0(SB), Z0
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
 	MOVQ         book+32(FP), SI
@@ -23170,10 +23124,6 @@ next:
 TEXT ·bookShift32BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k5<>+0(SB), Z0
-	VPBROADCASTD k6<>+0(SB), Z0
-	VMOVDQU64    k7<>+0(SB), Z0
-	VMOVDQU64    k8<>+0(SB), Z0
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
 	MOVQ         book+32(FP), SI
@@ -23313,10 +23263,6 @@ next:
 TEXT ·bookShift64BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k5<>+0(SB), Z0
-	VPBROADCASTD k6<>+0(SB), Z0
-	VMOVDQU64    k7<>+0(SB), Z0
-	VMOVDQU64    k8<>+0(SB), Z0
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
 	MOVQ         book+32(FP), SI
@@ -23732,7 +23678,6 @@ next:
 TEXT ·bookAffine32F32AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
 	MOVQ         book+32(FP), SI
@@ -23860,7 +23805,6 @@ next:
 TEXT ·bookAffine64F32AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
 	MOVQ         book+32(FP), SI
@@ -23994,10 +23938,6 @@ next:
 TEXT ·bookAffine32BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k5<>+0(SB), Z0
-	VPBROADCASTD k6<>+0(SB), Z0
-	VMOVDQU64    k7<>+0(SB), Z0
-	VMOVDQU64    k8<>+0(SB), Z0
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
 	MOVQ         book+32(FP), SI
@@ -24139,10 +24079,6 @@ next:
 TEXT ·bookAffine64BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k5<>+0(SB), Z0
-	VPBROADCASTD k6<>+0(SB), Z0
-	VMOVDQU64    k7<>+0(SB), Z0
-	VMOVDQU64    k8<>+0(SB), Z0
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
 	MOVQ         book+32(FP), SI
@@ -24289,7 +24225,6 @@ next:
 TEXT ·bookAffine32F16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
 	MOVQ         book+32(FP), SI
@@ -24422,7 +24357,6 @@ next:
 TEXT ·bookAffine64F16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
 	MOVQ         book+32(FP), SI
@@ -24635,7 +24569,6 @@ TEXT ·bookPairsBF16AVX512(SB), NOSPLIT, $0-56
 	VMOVDQU64    (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k4<>+0(SB), K1, Z4
-	VMOVDQU64    k206<>+0(SB), Z5
 	VPBROADCASTD k18<>+0(SB), Z5
 	VMOVDQU64    k207<>+0(SB), Z6
 	MOVQ         $0x00000000000000f0, SI
@@ -24752,7 +24685,6 @@ TEXT ·bookPairsF16AVX512(SB), NOSPLIT, $0-56
 	VMOVDQU64    (SI), Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k4<>+0(SB), K1, Z1
-	VMOVDQU64    k206<>+0(SB), Z2
 	VPBROADCASTD k18<>+0(SB), Z2
 	VMOVDQU64    k207<>+0(SB), Z3
 	MOVQ         $0x00000000000000f0, SI
@@ -24893,10 +24825,6 @@ chunk:
 TEXT ·halfBytesShiftBF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k5<>+0(SB), Z0
-	VPBROADCASTD k6<>+0(SB), Z0
-	VMOVDQU64    k7<>+0(SB), Z0
-	VMOVDQU64    k8<>+0(SB), Z0
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
 	MOVQ         book+32(FP), SI
@@ -25090,16 +25018,15 @@ Odd:
 	VPERMI2B   Z2, Z1, Z20
 	VMOVDQU8   Z7, K1, Z17
 	VMOVDQU8   Z8, K1, Z20
-	VPUNPCKLBW Z17, Z20, Z18
-	VPUNPCKHBW Z17, Z20, Z17
-	VPUNPCKLWD Z18, Z10, Z17
-	VPUNPCKHWD Z18, Z10, Z18
-	VMULPS     Z16, Z17, Z17
+	VPUNPCKLBW Z17, Z20, Z17
+	VPUNPCKLWD Z17, Z10, Z18
+	VPUNPCKHWD Z17, Z10, Z17
 	VMULPS     Z16, Z18, Z18
-	VXORPS     Z0, Z17, Z17
-	VMOVUPS    Z17, (CX)
+	VMULPS     Z16, Z17, Z17
 	VXORPS     Z0, Z18, Z18
-	VMOVUPS    Z18, 64(CX)
+	VMOVUPS    Z18, (CX)
+	VXORPS     Z0, Z17, Z17
+	VMOVUPS    Z17, 64(CX)
 	ADDQ       $0x00000020, DX
 	ADDQ       $0x00000080, CX
 
@@ -25191,22 +25118,21 @@ smallOdd:
 	VPERMI2B    Z2, Z1, Z21
 	VMOVDQU8    Z15, K1, Z18
 	VMOVDQU8    Z8, K1, Z21
-	VPUNPCKLBW  Z18, Z21, Z19
-	VPUNPCKHBW  Z18, Z21, Z18
-	VPUNPCKLWD  Z19, Z10, Z18
-	VPUNPCKHWD  Z19, Z10, Z19
-	VMOVAPS     Z18, Z22
-	VPTERNLOGD  $0xea, Z13, Z14, Z22
-	VFMADD231PS Z17, Z18, Z22
-	VMULPS      Z16, Z18, Z23
-	VPMAXUD     Z22, Z23, Z23
+	VPUNPCKLBW  Z18, Z21, Z18
+	VPUNPCKLWD  Z18, Z10, Z19
+	VPUNPCKHWD  Z18, Z10, Z18
 	VMOVAPS     Z19, Z22
 	VPTERNLOGD  $0xea, Z13, Z14, Z22
 	VFMADD231PS Z17, Z19, Z22
-	VMULPS      Z16, Z19, Z16
+	VMULPS      Z16, Z19, Z23
+	VPMAXUD     Z22, Z23, Z23
+	VMOVAPS     Z18, Z22
+	VPTERNLOGD  $0xea, Z13, Z14, Z22
+	VFMADD231PS Z17, Z18, Z22
+	VMULPS      Z16, Z18, Z16
 	VPMAXUD     Z22, Z16, Z16
-	VPTERNLOGD  $0xd0, Z13, Z18, Z23
-	VPTERNLOGD  $0xd0, Z13, Z19, Z16
+	VPTERNLOGD  $0xd0, Z13, Z19, Z23
+	VPTERNLOGD  $0xd0, Z13, Z18, Z16
 	VMOVUPS     Z23, (CX)
 	VMOVUPS     Z16, 64(CX)
 	ADDQ        $0x00000020, DX
@@ -25333,17 +25259,16 @@ Odd:
 	VPERMI2B   Z5, Z4, Z23
 	VMOVDQU8   Z10, K1, Z20
 	VMOVDQU8   Z11, K1, Z23
-	VPUNPCKLBW Z20, Z23, Z21
-	VPUNPCKHBW Z20, Z23, Z20
-	VPUNPCKLWD Z21, Z13, Z20
-	VPUNPCKHWD Z21, Z13, Z21
-	VMULPS     Z19, Z20, Z20
+	VPUNPCKLBW Z20, Z23, Z20
+	VPUNPCKLWD Z20, Z13, Z21
+	VPUNPCKHWD Z20, Z13, Z20
 	VMULPS     Z19, Z21, Z21
-	VMOVDQA64  Z20, Z19
-	VPERMT2W   Z21, Z2, Z19
-	VPERMT2W   Z21, Z3, Z20
-	VPTERNLOGD $0xf8, Z1, Z19, Z20
-	VPCMPUW    $0x06, Z0, Z20, K1
+	VMULPS     Z19, Z20, Z20
+	VMOVDQA64  Z21, Z19
+	VPERMT2W   Z20, Z2, Z19
+	VPERMT2W   Z20, Z3, Z21
+	VPTERNLOGD $0xf8, Z1, Z19, Z21
+	VPCMPUW    $0x06, Z0, Z21, K1
 	VPADDW     Z1, Z19, K1, Z19
 	VPXORD     Z0, Z19, Z19
 	VMOVDQU16  Z19, (CX)
@@ -25448,22 +25373,21 @@ smallOdd:
 	VPERMI2B    Z5, Z4, Z24
 	VMOVDQU8    Z18, K1, Z21
 	VMOVDQU8    Z11, K1, Z24
-	VPUNPCKLBW  Z21, Z24, Z22
-	VPUNPCKHBW  Z21, Z24, Z21
-	VPUNPCKLWD  Z22, Z13, Z21
-	VPUNPCKHWD  Z22, Z13, Z22
-	VMOVAPS     Z21, Z25
-	VPTERNLOGD  $0xea, Z16, Z17, Z25
-	VFMADD231PS Z20, Z21, Z25
-	VMULPS      Z19, Z21, Z26
-	VPMAXUD     Z25, Z26, Z26
+	VPUNPCKLBW  Z21, Z24, Z21
+	VPUNPCKLWD  Z21, Z13, Z22
+	VPUNPCKHWD  Z21, Z13, Z21
 	VMOVAPS     Z22, Z25
 	VPTERNLOGD  $0xea, Z16, Z17, Z25
 	VFMADD231PS Z20, Z22, Z25
-	VMULPS      Z19, Z22, Z19
+	VMULPS      Z19, Z22, Z26
+	VPMAXUD     Z25, Z26, Z26
+	VMOVAPS     Z21, Z25
+	VPTERNLOGD  $0xea, Z16, Z17, Z25
+	VFMADD231PS Z20, Z21, Z25
+	VMULPS      Z19, Z21, Z19
 	VPMAXUD     Z25, Z19, Z19
-	VPTERNLOGD  $0xd0, Z16, Z21, Z26
-	VPTERNLOGD  $0xd0, Z16, Z22, Z19
+	VPTERNLOGD  $0xd0, Z16, Z22, Z26
+	VPTERNLOGD  $0xd0, Z16, Z21, Z19
 	VMOVDQA64   Z26, Z20
 	VPERMT2W    Z19, Z2, Z20
 	VPERMT2W    Z19, Z3, Z26
@@ -25568,16 +25492,15 @@ Odd:
 	VPERMI2B   Z2, Z1, Z15
 	VMOVDQU8   Z7, K1, Z12
 	VMOVDQU8   Z8, K1, Z15
-	VPUNPCKLBW Z12, Z15, Z13
-	VPUNPCKHBW Z12, Z15, Z12
-	VPUNPCKLWD Z13, Z10, Z12
-	VPUNPCKHWD Z13, Z10, Z13
-	VMULPS     Z11, Z12, Z12
+	VPUNPCKLBW Z12, Z15, Z12
+	VPUNPCKLWD Z12, Z10, Z13
+	VPUNPCKHWD Z12, Z10, Z12
 	VMULPS     Z11, Z13, Z13
-	VXORPS     Z0, Z12, Z12
-	VCVTPS2PH  $0x00, Z12, (AX)
+	VMULPS     Z11, Z12, Z12
 	VXORPS     Z0, Z13, Z13
-	VCVTPS2PH  $0x00, Z13, 32(AX)
+	VCVTPS2PH  $0x00, Z13, (AX)
+	VXORPS     Z0, Z12, Z12
+	VCVTPS2PH  $0x00, Z12, 32(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
 
@@ -25765,10 +25688,9 @@ GLOBL k214<>(SB), RODATA|NOPTR, $32
 // func castF32ToF32AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512F
 TEXT ·castF32ToF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
-	MOVQ         n+16(FP), DX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
 
 more:
 	VMOVUPS      (CX), Z0
@@ -25821,10 +25743,9 @@ more:
 // func castF32ToF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512F
 TEXT ·castF32ToF16AVX512(SB), NOSPLIT, $0-24
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
-	MOVQ         n+16(FP), DX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
 
 more:
 	VMOVUPS      (CX), Z0
@@ -25845,10 +25766,9 @@ more:
 // func castBF16ToF32AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512F
 TEXT ·castBF16ToF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
-	MOVQ         n+16(FP), DX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
 
 more:
 	VPMOVZXWD    (CX), Z0
@@ -25871,10 +25791,9 @@ more:
 // func castBF16ToF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512F
 TEXT ·castBF16ToF16AVX512(SB), NOSPLIT, $0-24
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
-	MOVQ         n+16(FP), DX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
 
 more:
 	VPMOVZXWD    (CX), Z0
@@ -25897,10 +25816,9 @@ more:
 // func castF16ToF32AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512F
 TEXT ·castF16ToF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
-	MOVQ         n+16(FP), DX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
 
 more:
 	VCVTPH2PS    (CX), Z0

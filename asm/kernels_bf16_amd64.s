@@ -1041,128 +1041,127 @@ GLOBL k14<>(SB), RODATA|NOPTR, $32
 TEXT ·q4_1BF16AVX512BF16(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
 	VPBROADCASTD k9<>+0(SB), Z0
-	VMOVDQU64    k15<>+0(SB), Z2
+	VMOVDQU64    k15<>+0(SB), Z1
 	CMPQ         DX, $0x08
 	JLT          rest
-	VMOVDQU      k16<>+0(SB), Y3
+	VMOVDQU      k16<>+0(SB), Y2
 	KXNORB       K0, K0, K1
-	VPXOR        Y4, Y4, Y4
-	VPGATHERDD   (CX)(Y3*1), K1, Y4
-	VCVTPH2PS    Y4, Z4
+	VPXOR        Y3, Y3, Y3
+	VPGATHERDD   (CX)(Y2*1), K1, Y3
+	VCVTPH2PS    Y3, Z3
 
 batch:
-	VMOVAPS    Z4, Z5
+	VMOVAPS    Z3, Z4
 	CMPQ       DX, $0x10
 	JLT        ready
 	KXNORB     K0, K0, K1
-	VPXOR      Y4, Y4, Y4
-	VPGATHERDD 160(CX)(Y3*1), K1, Y4
-	VCVTPH2PS  Y4, Z4
+	VPXOR      Y3, Y3, Y3
+	VPGATHERDD 160(CX)(Y2*1), K1, Y3
+	VCVTPH2PS  Y3, Z3
 
 ready:
-	VFPCLASSPSZ      $0x99, Z5, K1
+	VFPCLASSPSZ      $0x99, Z4, K1
 	KORTESTW         K1, K1
 	JNZ              odd
-	VMOVUPS          Z5, (BX)
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k11<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
-	VPROLVD          k12<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X1
+	VMOVUPS          Z4, (BX)
+	VMOVDQU32        4(CX), X5
+	VMOVDQU64        k11<>+0(SB), Z4
+	VPERMB           Z5, Z4, Z4
+	VPROLVD          k12<>+0(SB), Z4, Z4
+	VMOVDQU32        24(CX), X5
 	VMOVDQU64        k11<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z5, Z6, Z6
 	VPROLVD          k12<>+0(SB), Z6, Z6
 	VPBROADCASTD     4(BX), Z7
-	VFMADD231PS.BCST (BX), Z2, Z7
+	VFMADD231PS.BCST (BX), Z1, Z7
 	VPBROADCASTD     12(BX), Z8
-	VFMADD231PS.BCST 8(BX), Z2, Z8
+	VFMADD231PS.BCST 8(BX), Z1, Z8
 
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG             $0x483ff262
 	WORD             $0xff72
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
-	VPERMB           Z7, Z5, Z5
-	VMOVDQU64        Z5, (AX)
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
+	VPERMB           Z7, Z4, Z4
+	VMOVDQU64        Z4, (AX)
 	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z6
-	VPERMB           Z7, Z6, Z5
-	VMOVDQU64        Z5, 64(AX)
+	VPERMB           Z7, Z6, Z4
+	VMOVDQU64        Z4, 64(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k11<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
-	VPROLVD          k12<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X1
+	VMOVDQU32        4(CX), X5
+	VMOVDQU64        k11<>+0(SB), Z4
+	VPERMB           Z5, Z4, Z4
+	VPROLVD          k12<>+0(SB), Z4, Z4
+	VMOVDQU32        24(CX), X5
 	VMOVDQU64        k11<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z5, Z6, Z6
 	VPROLVD          k12<>+0(SB), Z6, Z6
 	VPBROADCASTD     20(BX), Z7
-	VFMADD231PS.BCST 16(BX), Z2, Z7
+	VFMADD231PS.BCST 16(BX), Z1, Z7
 	VPBROADCASTD     28(BX), Z8
-	VFMADD231PS.BCST 24(BX), Z2, Z8
+	VFMADD231PS.BCST 24(BX), Z1, Z8
 
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG             $0x483ff262
 	WORD             $0xff72
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
-	VPERMB           Z7, Z5, Z5
-	VMOVDQU64        Z5, (AX)
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
+	VPERMB           Z7, Z4, Z4
+	VMOVDQU64        Z4, (AX)
 	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z6
-	VPERMB           Z7, Z6, Z5
-	VMOVDQU64        Z5, 64(AX)
+	VPERMB           Z7, Z6, Z4
+	VMOVDQU64        Z4, 64(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k11<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
-	VPROLVD          k12<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X1
+	VMOVDQU32        4(CX), X5
+	VMOVDQU64        k11<>+0(SB), Z4
+	VPERMB           Z5, Z4, Z4
+	VPROLVD          k12<>+0(SB), Z4, Z4
+	VMOVDQU32        24(CX), X5
 	VMOVDQU64        k11<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z5, Z6, Z6
 	VPROLVD          k12<>+0(SB), Z6, Z6
 	VPBROADCASTD     36(BX), Z7
-	VFMADD231PS.BCST 32(BX), Z2, Z7
+	VFMADD231PS.BCST 32(BX), Z1, Z7
 	VPBROADCASTD     44(BX), Z8
-	VFMADD231PS.BCST 40(BX), Z2, Z8
+	VFMADD231PS.BCST 40(BX), Z1, Z8
 
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG             $0x483ff262
 	WORD             $0xff72
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
-	VPERMB           Z7, Z5, Z5
-	VMOVDQU64        Z5, (AX)
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
+	VPERMB           Z7, Z4, Z4
+	VMOVDQU64        Z4, (AX)
 	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z6
-	VPERMB           Z7, Z6, Z5
-	VMOVDQU64        Z5, 64(AX)
+	VPERMB           Z7, Z6, Z4
+	VMOVDQU64        Z4, 64(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k11<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
-	VPROLVD          k12<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X1
+	VMOVDQU32        4(CX), X5
+	VMOVDQU64        k11<>+0(SB), Z4
+	VPERMB           Z5, Z4, Z4
+	VPROLVD          k12<>+0(SB), Z4, Z4
+	VMOVDQU32        24(CX), X5
 	VMOVDQU64        k11<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z5, Z6, Z6
 	VPROLVD          k12<>+0(SB), Z6, Z6
 	VPBROADCASTD     52(BX), Z7
-	VFMADD231PS.BCST 48(BX), Z2, Z7
+	VFMADD231PS.BCST 48(BX), Z1, Z7
 	VPBROADCASTD     60(BX), Z8
-	VFMADD231PS.BCST 56(BX), Z2, Z8
+	VFMADD231PS.BCST 56(BX), Z1, Z8
 
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG            $0x483ff262
 	WORD            $0xff72
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z5
-	VPERMB          Z7, Z5, Z5
-	VMOVDQU64       Z5, (AX)
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z4
+	VPERMB          Z7, Z4, Z4
+	VMOVDQU64       Z4, (AX)
 	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z0, Z6
-	VPERMB          Z7, Z6, Z5
-	VMOVDQU64       Z5, 64(AX)
+	VPERMB          Z7, Z6, Z4
+	VMOVDQU64       Z4, 64(AX)
 	ADDQ            $0x00000028, CX
 	ADDQ            $0x00000080, AX
 	SUBQ            $0x08, DX
@@ -1174,26 +1173,26 @@ rest:
 	JZ    done
 
 block:
-	VPBROADCASTD     (CX), Y3
-	VCVTPH2PS        Y3, Z3
-	VCMPPS           $0x03, Z3, Z3, K1
-	VPBROADCASTD     k17<>+0(SB), K1, Z3
-	VMOVUPS          Z3, (BX)
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k11<>+0(SB), Z3
-	VPERMB           Z1, Z3, Z3
-	VPROLVD          k12<>+0(SB), Z3, Z3
-	VPBROADCASTD     4(BX), Z4
-	VFMADD231PS.BCST (BX), Z2, Z4
+	VPBROADCASTD     (CX), Y2
+	VCVTPH2PS        Y2, Z2
+	VCMPPS           $0x03, Z2, Z2, K1
+	VPBROADCASTD     k17<>+0(SB), K1, Z2
+	VMOVUPS          Z2, (BX)
+	VMOVDQU32        4(CX), X5
+	VMOVDQU64        k11<>+0(SB), Z2
+	VPERMB           Z5, Z2, Z2
+	VPROLVD          k12<>+0(SB), Z2, Z2
+	VPBROADCASTD     4(BX), Z3
+	VFMADD231PS.BCST (BX), Z1, Z3
 
-	// VCVTNE2PS2BF16 Z4, Z4, Z4
-	LONG            $0x485ff262
-	WORD            $0xe472
-	VPCMPEQW        k18<>+0(SB), Z4, K1
-	VMOVDQU16       k19<>+0(SB), K1, Z4
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z3
-	VPERMB          Z4, Z3, Z3
-	VMOVDQU64       Z3, (AX)
+	// VCVTNE2PS2BF16 Z3, Z3, Z3
+	LONG            $0x4867f262
+	WORD            $0xdb72
+	VPCMPEQW        k18<>+0(SB), Z3, K1
+	VMOVDQU16       k19<>+0(SB), K1, Z3
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z2
+	VPERMB          Z3, Z2, Z2
+	VMOVDQU64       Z2, (AX)
 	ADDQ            $0x00000014, CX
 	ADDQ            $0x00000040, AX
 	DECQ            DX
@@ -1204,111 +1203,111 @@ done:
 	RET
 
 odd:
-	VCMPPS           $0x03, Z5, Z5, K1
-	VPBROADCASTD     k17<>+0(SB), K1, Z5
-	VMOVUPS          Z5, (BX)
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k11<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
-	VPROLVD          k12<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X1
+	VCMPPS           $0x03, Z4, Z4, K1
+	VPBROADCASTD     k17<>+0(SB), K1, Z4
+	VMOVUPS          Z4, (BX)
+	VMOVDQU32        4(CX), X5
+	VMOVDQU64        k11<>+0(SB), Z4
+	VPERMB           Z5, Z4, Z4
+	VPROLVD          k12<>+0(SB), Z4, Z4
+	VMOVDQU32        24(CX), X5
 	VMOVDQU64        k11<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z5, Z6, Z6
 	VPROLVD          k12<>+0(SB), Z6, Z6
 	VPBROADCASTD     4(BX), Z7
-	VFMADD231PS.BCST (BX), Z2, Z7
+	VFMADD231PS.BCST (BX), Z1, Z7
 	VPBROADCASTD     12(BX), Z8
-	VFMADD231PS.BCST 8(BX), Z2, Z8
+	VFMADD231PS.BCST 8(BX), Z1, Z8
 
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG             $0x483ff262
 	WORD             $0xff72
 	VPCMPEQW         k18<>+0(SB), Z7, K1
 	VMOVDQU16        k19<>+0(SB), K1, Z7
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
-	VPERMB           Z7, Z5, Z5
-	VMOVDQU64        Z5, (AX)
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
+	VPERMB           Z7, Z4, Z4
+	VMOVDQU64        Z4, (AX)
 	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z6
-	VPERMB           Z7, Z6, Z5
-	VMOVDQU64        Z5, 64(AX)
+	VPERMB           Z7, Z6, Z4
+	VMOVDQU64        Z4, 64(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k11<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
-	VPROLVD          k12<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X1
+	VMOVDQU32        4(CX), X5
+	VMOVDQU64        k11<>+0(SB), Z4
+	VPERMB           Z5, Z4, Z4
+	VPROLVD          k12<>+0(SB), Z4, Z4
+	VMOVDQU32        24(CX), X5
 	VMOVDQU64        k11<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z5, Z6, Z6
 	VPROLVD          k12<>+0(SB), Z6, Z6
 	VPBROADCASTD     20(BX), Z7
-	VFMADD231PS.BCST 16(BX), Z2, Z7
+	VFMADD231PS.BCST 16(BX), Z1, Z7
 	VPBROADCASTD     28(BX), Z8
-	VFMADD231PS.BCST 24(BX), Z2, Z8
+	VFMADD231PS.BCST 24(BX), Z1, Z8
 
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG             $0x483ff262
 	WORD             $0xff72
 	VPCMPEQW         k18<>+0(SB), Z7, K1
 	VMOVDQU16        k19<>+0(SB), K1, Z7
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
-	VPERMB           Z7, Z5, Z5
-	VMOVDQU64        Z5, (AX)
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
+	VPERMB           Z7, Z4, Z4
+	VMOVDQU64        Z4, (AX)
 	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z6
-	VPERMB           Z7, Z6, Z5
-	VMOVDQU64        Z5, 64(AX)
+	VPERMB           Z7, Z6, Z4
+	VMOVDQU64        Z4, 64(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k11<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
-	VPROLVD          k12<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X1
+	VMOVDQU32        4(CX), X5
+	VMOVDQU64        k11<>+0(SB), Z4
+	VPERMB           Z5, Z4, Z4
+	VPROLVD          k12<>+0(SB), Z4, Z4
+	VMOVDQU32        24(CX), X5
 	VMOVDQU64        k11<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z5, Z6, Z6
 	VPROLVD          k12<>+0(SB), Z6, Z6
 	VPBROADCASTD     36(BX), Z7
-	VFMADD231PS.BCST 32(BX), Z2, Z7
+	VFMADD231PS.BCST 32(BX), Z1, Z7
 	VPBROADCASTD     44(BX), Z8
-	VFMADD231PS.BCST 40(BX), Z2, Z8
+	VFMADD231PS.BCST 40(BX), Z1, Z8
 
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG             $0x483ff262
 	WORD             $0xff72
 	VPCMPEQW         k18<>+0(SB), Z7, K1
 	VMOVDQU16        k19<>+0(SB), K1, Z7
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
-	VPERMB           Z7, Z5, Z5
-	VMOVDQU64        Z5, (AX)
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
+	VPERMB           Z7, Z4, Z4
+	VMOVDQU64        Z4, (AX)
 	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z6
-	VPERMB           Z7, Z6, Z5
-	VMOVDQU64        Z5, 64(AX)
+	VPERMB           Z7, Z6, Z4
+	VMOVDQU64        Z4, 64(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
-	VMOVDQU32        4(CX), X1
-	VMOVDQU64        k11<>+0(SB), Z5
-	VPERMB           Z1, Z5, Z5
-	VPROLVD          k12<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X1
+	VMOVDQU32        4(CX), X5
+	VMOVDQU64        k11<>+0(SB), Z4
+	VPERMB           Z5, Z4, Z4
+	VPROLVD          k12<>+0(SB), Z4, Z4
+	VMOVDQU32        24(CX), X5
 	VMOVDQU64        k11<>+0(SB), Z6
-	VPERMB           Z1, Z6, Z6
+	VPERMB           Z5, Z6, Z6
 	VPROLVD          k12<>+0(SB), Z6, Z6
 	VPBROADCASTD     52(BX), Z7
-	VFMADD231PS.BCST 48(BX), Z2, Z7
+	VFMADD231PS.BCST 48(BX), Z1, Z7
 	VPBROADCASTD     60(BX), Z8
-	VFMADD231PS.BCST 56(BX), Z2, Z8
+	VFMADD231PS.BCST 56(BX), Z1, Z8
 
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG            $0x483ff262
 	WORD            $0xff72
 	VPCMPEQW        k18<>+0(SB), Z7, K1
 	VMOVDQU16       k19<>+0(SB), K1, Z7
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z5
-	VPERMB          Z7, Z5, Z5
-	VMOVDQU64       Z5, (AX)
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z4
+	VPERMB          Z7, Z4, Z4
+	VMOVDQU64       Z4, (AX)
 	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z0, Z6
-	VPERMB          Z7, Z6, Z5
-	VMOVDQU64       Z5, 64(AX)
+	VPERMB          Z7, Z6, Z4
+	VMOVDQU64       Z4, 64(AX)
 	ADDQ            $0x00000028, CX
 	ADDQ            $0x00000080, AX
 	SUBQ            $0x08, DX
@@ -1739,177 +1738,176 @@ GLOBL k22<>(SB), RODATA|NOPTR, $64
 TEXT ·q5_1BF16AVX512BF16(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
 	VMOVDQU64    k15<>+0(SB), Z0
-	VMOVDQU64    k23<>+0(SB), Z2
-	VPBROADCASTD k9<>+0(SB), Z3
+	VMOVDQU64    k23<>+0(SB), Z1
+	VPBROADCASTD k9<>+0(SB), Z2
 	CMPQ         DX, $0x08
 	JLT          rest
-	VMOVDQU      k24<>+0(SB), Y4
+	VMOVDQU      k24<>+0(SB), Y3
 	KXNORB       K0, K0, K1
-	VPXOR        Y5, Y5, Y5
-	VPGATHERDD   (CX)(Y4*1), K1, Y5
-	VCVTPH2PS    Y5, Z5
+	VPXOR        Y4, Y4, Y4
+	VPGATHERDD   (CX)(Y3*1), K1, Y4
+	VCVTPH2PS    Y4, Z4
 
 batch:
-	VMOVAPS    Z5, Z6
+	VMOVAPS    Z4, Z5
 	CMPQ       DX, $0x10
 	JLT        ready
 	KXNORB     K0, K0, K1
-	VPXOR      Y5, Y5, Y5
-	VPGATHERDD 192(CX)(Y4*1), K1, Y5
-	VCVTPH2PS  Y5, Z5
+	VPXOR      Y4, Y4, Y4
+	VPGATHERDD 192(CX)(Y3*1), K1, Y4
+	VCVTPH2PS  Y4, Z4
 
 ready:
-	VFPCLASSPSZ      $0x99, Z6, K1
+	VFPCLASSPSZ      $0x99, Z5, K1
 	KORTESTW         K1, K1
 	JNZ              odd
-	VMOVUPS          Z6, (BX)
-	VPBROADCASTD     4(BX), Z6
-	VFMADD231PS.BCST (BX), Z0, Z6
+	VMOVUPS          Z5, (BX)
+	VPBROADCASTD     4(BX), Z5
+	VFMADD231PS.BCST (BX), Z0, Z5
 	VPBROADCASTD     4(BX), Z7
-	VFMADD231PS.BCST (BX), Z2, Z7
+	VFMADD231PS.BCST (BX), Z1, Z7
 
-	// VCVTNE2PS2BF16 Z6, Z7, Z6
+	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
-	WORD             $0xf672
-	VMOVDQU32        8(CX), X1
+	WORD             $0xed72
+	VMOVDQU32        8(CX), X6
 	VMOVDQU64        k11<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k12<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
 	VPADDW           k22<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, (AX)
-	VPBROADCASTD     12(BX), Z6
-	VFMADD231PS.BCST 8(BX), Z0, Z6
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, (AX)
+	VPBROADCASTD     12(BX), Z5
+	VFMADD231PS.BCST 8(BX), Z0, Z5
 	VPBROADCASTD     12(BX), Z7
-	VFMADD231PS.BCST 8(BX), Z2, Z7
+	VFMADD231PS.BCST 8(BX), Z1, Z7
 
-	// VCVTNE2PS2BF16 Z6, Z7, Z6
+	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
-	WORD             $0xf672
-	VMOVDQU32        32(CX), X1
+	WORD             $0xed72
+	VMOVDQU32        32(CX), X6
 	VMOVDQU64        k11<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k12<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
 	VPADDW           k22<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, 64(AX)
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, 64(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
-	VPBROADCASTD     20(BX), Z6
-	VFMADD231PS.BCST 16(BX), Z0, Z6
+	VPBROADCASTD     20(BX), Z5
+	VFMADD231PS.BCST 16(BX), Z0, Z5
 	VPBROADCASTD     20(BX), Z7
-	VFMADD231PS.BCST 16(BX), Z2, Z7
+	VFMADD231PS.BCST 16(BX), Z1, Z7
 
-	// VCVTNE2PS2BF16 Z6, Z7, Z6
+	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
-	WORD             $0xf672
-	VMOVDQU32        8(CX), X1
+	WORD             $0xed72
+	VMOVDQU32        8(CX), X6
 	VMOVDQU64        k11<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k12<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
 	VPADDW           k22<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, (AX)
-	VPBROADCASTD     28(BX), Z6
-	VFMADD231PS.BCST 24(BX), Z0, Z6
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, (AX)
+	VPBROADCASTD     28(BX), Z5
+	VFMADD231PS.BCST 24(BX), Z0, Z5
 	VPBROADCASTD     28(BX), Z7
-	VFMADD231PS.BCST 24(BX), Z2, Z7
+	VFMADD231PS.BCST 24(BX), Z1, Z7
 
-	// VCVTNE2PS2BF16 Z6, Z7, Z6
+	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
-	WORD             $0xf672
-	VMOVDQU32        32(CX), X1
+	WORD             $0xed72
+	VMOVDQU32        32(CX), X6
 	VMOVDQU64        k11<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k12<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
 	VPADDW           k22<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, 64(AX)
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, 64(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
-	VPBROADCASTD     36(BX), Z6
-	VFMADD231PS.BCST 32(BX), Z0, Z6
+	VPBROADCASTD     36(BX), Z5
+	VFMADD231PS.BCST 32(BX), Z0, Z5
 	VPBROADCASTD     36(BX), Z7
-	VFMADD231PS.BCST 32(BX), Z2, Z7
+	VFMADD231PS.BCST 32(BX), Z1, Z7
 
-	// VCVTNE2PS2BF16 Z6, Z7, Z6
+	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
-	WORD             $0xf672
-	VMOVDQU32        8(CX), X1
+	WORD             $0xed72
+	VMOVDQU32        8(CX), X6
 	VMOVDQU64        k11<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k12<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
 	VPADDW           k22<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, (AX)
-	VPBROADCASTD     44(BX), Z6
-	VFMADD231PS.BCST 40(BX), Z0, Z6
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, (AX)
+	VPBROADCASTD     44(BX), Z5
+	VFMADD231PS.BCST 40(BX), Z0, Z5
 	VPBROADCASTD     44(BX), Z7
-	VFMADD231PS.BCST 40(BX), Z2, Z7
+	VFMADD231PS.BCST 40(BX), Z1, Z7
 
-	// VCVTNE2PS2BF16 Z6, Z7, Z6
+	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
-	WORD             $0xf672
-	VMOVDQU32        32(CX), X1
+	WORD             $0xed72
+	VMOVDQU32        32(CX), X6
 	VMOVDQU64        k11<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k12<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
 	VPADDW           k22<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, 64(AX)
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, 64(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
-	VPBROADCASTD     52(BX), Z6
-	VFMADD231PS.BCST 48(BX), Z0, Z6
+	VPBROADCASTD     52(BX), Z5
+	VFMADD231PS.BCST 48(BX), Z0, Z5
 	VPBROADCASTD     52(BX), Z7
-	VFMADD231PS.BCST 48(BX), Z2, Z7
+	VFMADD231PS.BCST 48(BX), Z1, Z7
 
-	// VCVTNE2PS2BF16 Z6, Z7, Z6
+	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
-	WORD             $0xf672
-	VMOVDQU32        8(CX), X1
+	WORD             $0xed72
+	VMOVDQU32        8(CX), X6
 	VMOVDQU64        k11<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k12<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
 	VPADDW           k22<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, (AX)
-	VPBROADCASTD     60(BX), Z6
-	VFMADD231PS.BCST 56(BX), Z0, Z6
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, (AX)
+	VPBROADCASTD     60(BX), Z5
+	VFMADD231PS.BCST 56(BX), Z0, Z5
 	VPBROADCASTD     60(BX), Z7
-	VFMADD231PS.BCST 56(BX), Z2, Z7
+	VFMADD231PS.BCST 56(BX), Z1, Z7
 
-	// VCVTNE2PS2BF16 Z6, Z7, Z6
+	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG            $0x4847f262
-	WORD            $0xf672
-	VMOVDQU32       32(CX), X1
+	WORD            $0xed72
+	VMOVDQU32       32(CX), X6
 	VMOVDQU64       k11<>+0(SB), Z7
-	VPERMB          Z1, Z7, Z7
+	VPERMB          Z6, Z7, Z7
 	VPROLVD         k12<>+0(SB), Z7, Z7
 	KMOVD           28(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z7
 	VPADDW          k22<>+0(SB), Z7, K1, Z7
-	VPERMB          Z6, Z7, Z6
-	VMOVDQU64       Z6, 64(AX)
+	VPERMB          Z5, Z7, Z5
+	VMOVDQU64       Z5, 64(AX)
 	ADDQ            $0x00000030, CX
 	ADDQ            $0x00000080, AX
 	SUBQ            $0x08, DX
@@ -1921,30 +1919,30 @@ rest:
 	JZ    done
 
 block:
-	VPBROADCASTD     (CX), Y4
-	VCVTPH2PS        Y4, Z4
-	VCMPPS           $0x03, Z4, Z4, K1
-	VPBROADCASTD     k17<>+0(SB), K1, Z4
-	VMOVUPS          Z4, (BX)
+	VPBROADCASTD     (CX), Y3
+	VCVTPH2PS        Y3, Z3
+	VCMPPS           $0x03, Z3, Z3, K1
+	VPBROADCASTD     k17<>+0(SB), K1, Z3
+	VMOVUPS          Z3, (BX)
+	VPBROADCASTD     4(BX), Z3
+	VFMADD231PS.BCST (BX), Z0, Z3
 	VPBROADCASTD     4(BX), Z4
-	VFMADD231PS.BCST (BX), Z0, Z4
-	VPBROADCASTD     4(BX), Z5
-	VFMADD231PS.BCST (BX), Z2, Z5
+	VFMADD231PS.BCST (BX), Z1, Z4
 
-	// VCVTNE2PS2BF16 Z4, Z5, Z4
-	LONG            $0x4857f262
-	WORD            $0xe472
-	VPCMPEQW        k18<>+0(SB), Z4, K1
-	VMOVDQU16       k19<>+0(SB), K1, Z4
-	VMOVDQU32       8(CX), X1
-	VMOVDQU64       k11<>+0(SB), Z5
-	VPERMB          Z1, Z5, Z5
-	VPROLVD         k12<>+0(SB), Z5, Z5
+	// VCVTNE2PS2BF16 Z3, Z4, Z3
+	LONG            $0x485ff262
+	WORD            $0xdb72
+	VPCMPEQW        k18<>+0(SB), Z3, K1
+	VMOVDQU16       k19<>+0(SB), K1, Z3
+	VMOVDQU32       8(CX), X6
+	VMOVDQU64       k11<>+0(SB), Z4
+	VPERMB          Z6, Z4, Z4
+	VPROLVD         k12<>+0(SB), Z4, Z4
 	KMOVD           4(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z3, Z5
-	VPADDW          k22<>+0(SB), Z5, K1, Z5
-	VPERMB          Z4, Z5, Z4
-	VMOVDQU64       Z4, (AX)
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z4
+	VPADDW          k22<>+0(SB), Z4, K1, Z4
+	VPERMB          Z3, Z4, Z3
+	VMOVDQU64       Z3, (AX)
 	ADDQ            $0x00000018, CX
 	ADDQ            $0x00000040, AX
 	DECQ            DX
@@ -1955,167 +1953,167 @@ done:
 	RET
 
 odd:
-	VCMPPS           $0x03, Z6, Z6, K1
-	VPBROADCASTD     k17<>+0(SB), K1, Z6
-	VMOVUPS          Z6, (BX)
-	VPBROADCASTD     4(BX), Z6
-	VFMADD231PS.BCST (BX), Z0, Z6
+	VCMPPS           $0x03, Z5, Z5, K1
+	VPBROADCASTD     k17<>+0(SB), K1, Z5
+	VMOVUPS          Z5, (BX)
+	VPBROADCASTD     4(BX), Z5
+	VFMADD231PS.BCST (BX), Z0, Z5
 	VPBROADCASTD     4(BX), Z7
-	VFMADD231PS.BCST (BX), Z2, Z7
+	VFMADD231PS.BCST (BX), Z1, Z7
 
-	// VCVTNE2PS2BF16 Z6, Z7, Z6
+	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
-	WORD             $0xf672
-	VPCMPEQW         k18<>+0(SB), Z6, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z6
-	VMOVDQU32        8(CX), X1
+	WORD             $0xed72
+	VPCMPEQW         k18<>+0(SB), Z5, K1
+	VMOVDQU16        k19<>+0(SB), K1, Z5
+	VMOVDQU32        8(CX), X6
 	VMOVDQU64        k11<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k12<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
 	VPADDW           k22<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, (AX)
-	VPBROADCASTD     12(BX), Z6
-	VFMADD231PS.BCST 8(BX), Z0, Z6
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, (AX)
+	VPBROADCASTD     12(BX), Z5
+	VFMADD231PS.BCST 8(BX), Z0, Z5
 	VPBROADCASTD     12(BX), Z7
-	VFMADD231PS.BCST 8(BX), Z2, Z7
+	VFMADD231PS.BCST 8(BX), Z1, Z7
 
-	// VCVTNE2PS2BF16 Z6, Z7, Z6
+	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
-	WORD             $0xf672
-	VPCMPEQW         k18<>+0(SB), Z6, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z6
-	VMOVDQU32        32(CX), X1
+	WORD             $0xed72
+	VPCMPEQW         k18<>+0(SB), Z5, K1
+	VMOVDQU16        k19<>+0(SB), K1, Z5
+	VMOVDQU32        32(CX), X6
 	VMOVDQU64        k11<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k12<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
 	VPADDW           k22<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, 64(AX)
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, 64(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
-	VPBROADCASTD     20(BX), Z6
-	VFMADD231PS.BCST 16(BX), Z0, Z6
+	VPBROADCASTD     20(BX), Z5
+	VFMADD231PS.BCST 16(BX), Z0, Z5
 	VPBROADCASTD     20(BX), Z7
-	VFMADD231PS.BCST 16(BX), Z2, Z7
+	VFMADD231PS.BCST 16(BX), Z1, Z7
 
-	// VCVTNE2PS2BF16 Z6, Z7, Z6
+	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
-	WORD             $0xf672
-	VPCMPEQW         k18<>+0(SB), Z6, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z6
-	VMOVDQU32        8(CX), X1
+	WORD             $0xed72
+	VPCMPEQW         k18<>+0(SB), Z5, K1
+	VMOVDQU16        k19<>+0(SB), K1, Z5
+	VMOVDQU32        8(CX), X6
 	VMOVDQU64        k11<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k12<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
 	VPADDW           k22<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, (AX)
-	VPBROADCASTD     28(BX), Z6
-	VFMADD231PS.BCST 24(BX), Z0, Z6
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, (AX)
+	VPBROADCASTD     28(BX), Z5
+	VFMADD231PS.BCST 24(BX), Z0, Z5
 	VPBROADCASTD     28(BX), Z7
-	VFMADD231PS.BCST 24(BX), Z2, Z7
+	VFMADD231PS.BCST 24(BX), Z1, Z7
 
-	// VCVTNE2PS2BF16 Z6, Z7, Z6
+	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
-	WORD             $0xf672
-	VPCMPEQW         k18<>+0(SB), Z6, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z6
-	VMOVDQU32        32(CX), X1
+	WORD             $0xed72
+	VPCMPEQW         k18<>+0(SB), Z5, K1
+	VMOVDQU16        k19<>+0(SB), K1, Z5
+	VMOVDQU32        32(CX), X6
 	VMOVDQU64        k11<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k12<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
 	VPADDW           k22<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, 64(AX)
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, 64(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
-	VPBROADCASTD     36(BX), Z6
-	VFMADD231PS.BCST 32(BX), Z0, Z6
+	VPBROADCASTD     36(BX), Z5
+	VFMADD231PS.BCST 32(BX), Z0, Z5
 	VPBROADCASTD     36(BX), Z7
-	VFMADD231PS.BCST 32(BX), Z2, Z7
+	VFMADD231PS.BCST 32(BX), Z1, Z7
 
-	// VCVTNE2PS2BF16 Z6, Z7, Z6
+	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
-	WORD             $0xf672
-	VPCMPEQW         k18<>+0(SB), Z6, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z6
-	VMOVDQU32        8(CX), X1
+	WORD             $0xed72
+	VPCMPEQW         k18<>+0(SB), Z5, K1
+	VMOVDQU16        k19<>+0(SB), K1, Z5
+	VMOVDQU32        8(CX), X6
 	VMOVDQU64        k11<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k12<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
 	VPADDW           k22<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, (AX)
-	VPBROADCASTD     44(BX), Z6
-	VFMADD231PS.BCST 40(BX), Z0, Z6
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, (AX)
+	VPBROADCASTD     44(BX), Z5
+	VFMADD231PS.BCST 40(BX), Z0, Z5
 	VPBROADCASTD     44(BX), Z7
-	VFMADD231PS.BCST 40(BX), Z2, Z7
+	VFMADD231PS.BCST 40(BX), Z1, Z7
 
-	// VCVTNE2PS2BF16 Z6, Z7, Z6
+	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
-	WORD             $0xf672
-	VPCMPEQW         k18<>+0(SB), Z6, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z6
-	VMOVDQU32        32(CX), X1
+	WORD             $0xed72
+	VPCMPEQW         k18<>+0(SB), Z5, K1
+	VMOVDQU16        k19<>+0(SB), K1, Z5
+	VMOVDQU32        32(CX), X6
 	VMOVDQU64        k11<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k12<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
 	VPADDW           k22<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, 64(AX)
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, 64(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
-	VPBROADCASTD     52(BX), Z6
-	VFMADD231PS.BCST 48(BX), Z0, Z6
+	VPBROADCASTD     52(BX), Z5
+	VFMADD231PS.BCST 48(BX), Z0, Z5
 	VPBROADCASTD     52(BX), Z7
-	VFMADD231PS.BCST 48(BX), Z2, Z7
+	VFMADD231PS.BCST 48(BX), Z1, Z7
 
-	// VCVTNE2PS2BF16 Z6, Z7, Z6
+	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
-	WORD             $0xf672
-	VPCMPEQW         k18<>+0(SB), Z6, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z6
-	VMOVDQU32        8(CX), X1
+	WORD             $0xed72
+	VPCMPEQW         k18<>+0(SB), Z5, K1
+	VMOVDQU16        k19<>+0(SB), K1, Z5
+	VMOVDQU32        8(CX), X6
 	VMOVDQU64        k11<>+0(SB), Z7
-	VPERMB           Z1, Z7, Z7
+	VPERMB           Z6, Z7, Z7
 	VPROLVD          k12<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
 	VPADDW           k22<>+0(SB), Z7, K1, Z7
-	VPERMB           Z6, Z7, Z6
-	VMOVDQU64        Z6, (AX)
-	VPBROADCASTD     60(BX), Z6
-	VFMADD231PS.BCST 56(BX), Z0, Z6
+	VPERMB           Z5, Z7, Z5
+	VMOVDQU64        Z5, (AX)
+	VPBROADCASTD     60(BX), Z5
+	VFMADD231PS.BCST 56(BX), Z0, Z5
 	VPBROADCASTD     60(BX), Z7
-	VFMADD231PS.BCST 56(BX), Z2, Z7
+	VFMADD231PS.BCST 56(BX), Z1, Z7
 
-	// VCVTNE2PS2BF16 Z6, Z7, Z6
+	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG            $0x4847f262
-	WORD            $0xf672
-	VPCMPEQW        k18<>+0(SB), Z6, K1
-	VMOVDQU16       k19<>+0(SB), K1, Z6
-	VMOVDQU32       32(CX), X1
+	WORD            $0xed72
+	VPCMPEQW        k18<>+0(SB), Z5, K1
+	VMOVDQU16       k19<>+0(SB), K1, Z5
+	VMOVDQU32       32(CX), X6
 	VMOVDQU64       k11<>+0(SB), Z7
-	VPERMB          Z1, Z7, Z7
+	VPERMB          Z6, Z7, Z7
 	VPROLVD         k12<>+0(SB), Z7, Z7
 	KMOVD           28(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z3, Z7
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z7
 	VPADDW          k22<>+0(SB), Z7, K1, Z7
-	VPERMB          Z6, Z7, Z6
-	VMOVDQU64       Z6, 64(AX)
+	VPERMB          Z5, Z7, Z5
+	VMOVDQU64       Z5, 64(AX)
 	ADDQ            $0x00000030, CX
 	ADDQ            $0x00000080, AX
 	SUBQ            $0x08, DX
@@ -2144,7 +2142,6 @@ GLOBL k24<>(SB), RODATA|NOPTR, $32
 TEXT ·q2_KBF16AVX512BF16(SB), NOSPLIT, $64-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -2968,12 +2965,11 @@ GLOBL k65<>(SB), RODATA|NOPTR, $32
 TEXT ·q4_KBF16AVX512BF16(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
 	VPBROADCASTD k9<>+0(SB), Z0
-	VMOVDQU64    k15<>+0(SB), Z10
+	VMOVDQU64    k15<>+0(SB), Z1
 
 block:
 	MOVL             (CX), SI
@@ -2982,98 +2978,98 @@ block:
 	JZ               odd
 	TESTL            $0x7c000000, SI
 	JZ               odd
-	VMOVDQU32        (CX), X1
-	VMOVDQU64        k66<>+0(SB), Z11
-	VPERMB           Z1, Z11, Z11
-	VPSRLVD          k67<>+0(SB), Z11, Z11
-	VMOVDQU64        k68<>+0(SB), Z12
-	VPERMB           Z1, Z12, Z12
-	VPSRLVD          k69<>+0(SB), Z12, Z12
-	VPANDD           k70<>+0(SB), Z11, Z11
-	VMOVDQU64        k71<>+0(SB), Z13
-	VPTERNLOGD       $0xea, Z11, Z13, Z12
-	VMOVDQU64        k72<>+0(SB), Z11
-	VPERMB           Z1, Z11, Z11
-	VCVTPH2PS        Y11, Z11
-	VCVTDQ2PS        Z12, Z12
-	VMULPS           Z11, Z12, Z12
-	VMOVUPS          Z12, (BX)
-	VMOVDQU32        16(CX), Y2
-	VMOVDQU64        k73<>+0(SB), Z11
-	VPERMB           Z2, Z11, Z2
-	VPADDW           Z2, Z2, Z11
-	VPSRLW           $0x03, Z2, Z12
-	VPBROADCASTD     32(BX), Z13
-	VFMSUB231PS.BCST (BX), Z10, Z13
+	VMOVDQU32        (CX), X2
+	VMOVDQU64        k66<>+0(SB), Z3
+	VPERMB           Z2, Z3, Z3
+	VPSRLVD          k67<>+0(SB), Z3, Z3
+	VMOVDQU64        k68<>+0(SB), Z4
+	VPERMB           Z2, Z4, Z4
+	VPSRLVD          k69<>+0(SB), Z4, Z4
+	VPANDD           k70<>+0(SB), Z3, Z3
+	VMOVDQU64        k71<>+0(SB), Z5
+	VPTERNLOGD       $0xea, Z3, Z5, Z4
+	VMOVDQU64        k72<>+0(SB), Z3
+	VPERMB           Z2, Z3, Z3
+	VCVTPH2PS        Y3, Z3
+	VCVTDQ2PS        Z4, Z4
+	VMULPS           Z3, Z4, Z4
+	VMOVUPS          Z4, (BX)
+	VMOVDQU32        16(CX), Y6
+	VMOVDQU64        k73<>+0(SB), Z3
+	VPERMB           Z6, Z3, Z6
+	VPADDW           Z6, Z6, Z3
+	VPSRLW           $0x03, Z6, Z4
+	VPBROADCASTD     32(BX), Z5
+	VFMSUB231PS.BCST (BX), Z1, Z5
 	VPBROADCASTD     36(BX), Z14
-	VFMSUB231PS.BCST 4(BX), Z10, Z14
+	VFMSUB231PS.BCST 4(BX), Z1, Z14
 
-	// VCVTNE2PS2BF16 Z13, Z14, Z13
-	LONG             $0x480f5262
+	// VCVTNE2PS2BF16 Z5, Z14, Z5
+	LONG             $0x480ff262
 	WORD             $0xed72
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z11
-	VPERMB           Z13, Z11, Z11
-	VMOVDQU64        Z11, (AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z12
-	VPERMB           Z13, Z12, Z11
-	VMOVDQU64        Z11, 64(AX)
-	VMOVDQU32        48(CX), Y3
-	VMOVDQU64        k73<>+0(SB), Z11
-	VPERMB           Z3, Z11, Z3
-	VPADDW           Z3, Z3, Z11
-	VPSRLW           $0x03, Z3, Z12
-	VPBROADCASTD     40(BX), Z13
-	VFMSUB231PS.BCST 8(BX), Z10, Z13
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z3
+	VPERMB           Z5, Z3, Z3
+	VMOVDQU64        Z3, (AX)
+	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z4
+	VPERMB           Z5, Z4, Z3
+	VMOVDQU64        Z3, 64(AX)
+	VMOVDQU32        48(CX), Y7
+	VMOVDQU64        k73<>+0(SB), Z3
+	VPERMB           Z7, Z3, Z7
+	VPADDW           Z7, Z7, Z3
+	VPSRLW           $0x03, Z7, Z4
+	VPBROADCASTD     40(BX), Z5
+	VFMSUB231PS.BCST 8(BX), Z1, Z5
 	VPBROADCASTD     44(BX), Z14
-	VFMSUB231PS.BCST 12(BX), Z10, Z14
+	VFMSUB231PS.BCST 12(BX), Z1, Z14
 
-	// VCVTNE2PS2BF16 Z13, Z14, Z13
-	LONG             $0x480f5262
+	// VCVTNE2PS2BF16 Z5, Z14, Z5
+	LONG             $0x480ff262
 	WORD             $0xed72
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z11
-	VPERMB           Z13, Z11, Z11
-	VMOVDQU64        Z11, 128(AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z12
-	VPERMB           Z13, Z12, Z11
-	VMOVDQU64        Z11, 192(AX)
-	VMOVDQU32        80(CX), Y4
-	VMOVDQU64        k73<>+0(SB), Z11
-	VPERMB           Z4, Z11, Z4
-	VPADDW           Z4, Z4, Z11
-	VPSRLW           $0x03, Z4, Z12
-	VPBROADCASTD     48(BX), Z13
-	VFMSUB231PS.BCST 16(BX), Z10, Z13
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z3
+	VPERMB           Z5, Z3, Z3
+	VMOVDQU64        Z3, 128(AX)
+	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z4
+	VPERMB           Z5, Z4, Z3
+	VMOVDQU64        Z3, 192(AX)
+	VMOVDQU32        80(CX), Y8
+	VMOVDQU64        k73<>+0(SB), Z3
+	VPERMB           Z8, Z3, Z8
+	VPADDW           Z8, Z8, Z3
+	VPSRLW           $0x03, Z8, Z4
+	VPBROADCASTD     48(BX), Z5
+	VFMSUB231PS.BCST 16(BX), Z1, Z5
 	VPBROADCASTD     52(BX), Z14
-	VFMSUB231PS.BCST 20(BX), Z10, Z14
+	VFMSUB231PS.BCST 20(BX), Z1, Z14
 
-	// VCVTNE2PS2BF16 Z13, Z14, Z13
-	LONG             $0x480f5262
+	// VCVTNE2PS2BF16 Z5, Z14, Z5
+	LONG             $0x480ff262
 	WORD             $0xed72
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z11
-	VPERMB           Z13, Z11, Z11
-	VMOVDQU64        Z11, 256(AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z12
-	VPERMB           Z13, Z12, Z11
-	VMOVDQU64        Z11, 320(AX)
-	VMOVDQU32        112(CX), Y5
-	VMOVDQU64        k73<>+0(SB), Z11
-	VPERMB           Z5, Z11, Z5
-	VPADDW           Z5, Z5, Z11
-	VPSRLW           $0x03, Z5, Z12
-	VPBROADCASTD     56(BX), Z13
-	VFMSUB231PS.BCST 24(BX), Z10, Z13
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z3
+	VPERMB           Z5, Z3, Z3
+	VMOVDQU64        Z3, 256(AX)
+	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z4
+	VPERMB           Z5, Z4, Z3
+	VMOVDQU64        Z3, 320(AX)
+	VMOVDQU32        112(CX), Y9
+	VMOVDQU64        k73<>+0(SB), Z3
+	VPERMB           Z9, Z3, Z9
+	VPADDW           Z9, Z9, Z3
+	VPSRLW           $0x03, Z9, Z4
+	VPBROADCASTD     56(BX), Z5
+	VFMSUB231PS.BCST 24(BX), Z1, Z5
 	VPBROADCASTD     60(BX), Z14
-	VFMSUB231PS.BCST 28(BX), Z10, Z14
+	VFMSUB231PS.BCST 28(BX), Z1, Z14
 
-	// VCVTNE2PS2BF16 Z13, Z14, Z13
-	LONG            $0x480f5262
+	// VCVTNE2PS2BF16 Z5, Z14, Z5
+	LONG            $0x480ff262
 	WORD            $0xed72
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z11
-	VPERMB          Z13, Z11, Z11
-	VMOVDQU64       Z11, 384(AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z0, Z12
-	VPERMB          Z13, Z12, Z11
-	VMOVDQU64       Z11, 448(AX)
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z3
+	VPERMB          Z5, Z3, Z3
+	VMOVDQU64       Z3, 384(AX)
+	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z0, Z4
+	VPERMB          Z5, Z4, Z3
+	VMOVDQU64       Z3, 448(AX)
 	ADDQ            $0x00000090, CX
 	ADDQ            $0x00000200, AX
 	DECQ            DX
@@ -3082,108 +3078,108 @@ block:
 	RET
 
 odd:
-	VMOVDQU32        (CX), X1
-	VMOVDQU64        k66<>+0(SB), Z11
-	VPERMB           Z1, Z11, Z11
-	VPSRLVD          k67<>+0(SB), Z11, Z11
-	VMOVDQU64        k68<>+0(SB), Z12
-	VPERMB           Z1, Z12, Z12
-	VPSRLVD          k69<>+0(SB), Z12, Z12
-	VPANDD           k70<>+0(SB), Z11, Z11
-	VMOVDQU64        k71<>+0(SB), Z13
-	VPTERNLOGD       $0xea, Z11, Z13, Z12
-	VMOVDQU64        k72<>+0(SB), Z11
-	VPERMB           Z1, Z11, Z11
-	VCVTPH2PS        Y11, Z11
-	VCVTDQ2PS        Z12, Z12
-	VMULPS           Z11, Z12, Z12
-	VCMPPS           $0x03, Z12, Z12, K1
-	VPBROADCASTD     k17<>+0(SB), K1, Z12
-	VMOVUPS          Z12, (BX)
-	VMOVDQU32        16(CX), Y6
-	VMOVDQU64        k73<>+0(SB), Z11
-	VPERMB           Z6, Z11, Z6
-	VPADDW           Z6, Z6, Z11
-	VPSRLW           $0x03, Z6, Z12
-	VPBROADCASTD     32(BX), Z13
-	VFMSUB231PS.BCST (BX), Z10, Z13
+	VMOVDQU32        (CX), X2
+	VMOVDQU64        k66<>+0(SB), Z3
+	VPERMB           Z2, Z3, Z3
+	VPSRLVD          k67<>+0(SB), Z3, Z3
+	VMOVDQU64        k68<>+0(SB), Z4
+	VPERMB           Z2, Z4, Z4
+	VPSRLVD          k69<>+0(SB), Z4, Z4
+	VPANDD           k70<>+0(SB), Z3, Z3
+	VMOVDQU64        k71<>+0(SB), Z5
+	VPTERNLOGD       $0xea, Z3, Z5, Z4
+	VMOVDQU64        k72<>+0(SB), Z3
+	VPERMB           Z2, Z3, Z3
+	VCVTPH2PS        Y3, Z3
+	VCVTDQ2PS        Z4, Z4
+	VMULPS           Z3, Z4, Z4
+	VCMPPS           $0x03, Z4, Z4, K1
+	VPBROADCASTD     k17<>+0(SB), K1, Z4
+	VMOVUPS          Z4, (BX)
+	VMOVDQU32        16(CX), Y10
+	VMOVDQU64        k73<>+0(SB), Z3
+	VPERMB           Z10, Z3, Z10
+	VPADDW           Z10, Z10, Z3
+	VPSRLW           $0x03, Z10, Z4
+	VPBROADCASTD     32(BX), Z5
+	VFMSUB231PS.BCST (BX), Z1, Z5
 	VPBROADCASTD     36(BX), Z14
-	VFMSUB231PS.BCST 4(BX), Z10, Z14
+	VFMSUB231PS.BCST 4(BX), Z1, Z14
 
-	// VCVTNE2PS2BF16 Z13, Z14, Z13
-	LONG             $0x480f5262
+	// VCVTNE2PS2BF16 Z5, Z14, Z5
+	LONG             $0x480ff262
 	WORD             $0xed72
-	VPCMPEQW         k18<>+0(SB), Z13, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z13
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z11
-	VPERMB           Z13, Z11, Z11
-	VMOVDQU64        Z11, (AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z12
-	VPERMB           Z13, Z12, Z11
-	VMOVDQU64        Z11, 64(AX)
-	VMOVDQU32        48(CX), Y7
-	VMOVDQU64        k73<>+0(SB), Z11
-	VPERMB           Z7, Z11, Z7
-	VPADDW           Z7, Z7, Z11
-	VPSRLW           $0x03, Z7, Z12
-	VPBROADCASTD     40(BX), Z13
-	VFMSUB231PS.BCST 8(BX), Z10, Z13
+	VPCMPEQW         k18<>+0(SB), Z5, K1
+	VMOVDQU16        k19<>+0(SB), K1, Z5
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z3
+	VPERMB           Z5, Z3, Z3
+	VMOVDQU64        Z3, (AX)
+	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z4
+	VPERMB           Z5, Z4, Z3
+	VMOVDQU64        Z3, 64(AX)
+	VMOVDQU32        48(CX), Y11
+	VMOVDQU64        k73<>+0(SB), Z3
+	VPERMB           Z11, Z3, Z11
+	VPADDW           Z11, Z11, Z3
+	VPSRLW           $0x03, Z11, Z4
+	VPBROADCASTD     40(BX), Z5
+	VFMSUB231PS.BCST 8(BX), Z1, Z5
 	VPBROADCASTD     44(BX), Z14
-	VFMSUB231PS.BCST 12(BX), Z10, Z14
+	VFMSUB231PS.BCST 12(BX), Z1, Z14
 
-	// VCVTNE2PS2BF16 Z13, Z14, Z13
-	LONG             $0x480f5262
+	// VCVTNE2PS2BF16 Z5, Z14, Z5
+	LONG             $0x480ff262
 	WORD             $0xed72
-	VPCMPEQW         k18<>+0(SB), Z13, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z13
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z11
-	VPERMB           Z13, Z11, Z11
-	VMOVDQU64        Z11, 128(AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z12
-	VPERMB           Z13, Z12, Z11
-	VMOVDQU64        Z11, 192(AX)
-	VMOVDQU32        80(CX), Y8
-	VMOVDQU64        k73<>+0(SB), Z11
-	VPERMB           Z8, Z11, Z8
-	VPADDW           Z8, Z8, Z11
-	VPSRLW           $0x03, Z8, Z12
-	VPBROADCASTD     48(BX), Z13
-	VFMSUB231PS.BCST 16(BX), Z10, Z13
+	VPCMPEQW         k18<>+0(SB), Z5, K1
+	VMOVDQU16        k19<>+0(SB), K1, Z5
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z3
+	VPERMB           Z5, Z3, Z3
+	VMOVDQU64        Z3, 128(AX)
+	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z4
+	VPERMB           Z5, Z4, Z3
+	VMOVDQU64        Z3, 192(AX)
+	VMOVDQU32        80(CX), Y12
+	VMOVDQU64        k73<>+0(SB), Z3
+	VPERMB           Z12, Z3, Z12
+	VPADDW           Z12, Z12, Z3
+	VPSRLW           $0x03, Z12, Z4
+	VPBROADCASTD     48(BX), Z5
+	VFMSUB231PS.BCST 16(BX), Z1, Z5
 	VPBROADCASTD     52(BX), Z14
-	VFMSUB231PS.BCST 20(BX), Z10, Z14
+	VFMSUB231PS.BCST 20(BX), Z1, Z14
 
-	// VCVTNE2PS2BF16 Z13, Z14, Z13
-	LONG             $0x480f5262
+	// VCVTNE2PS2BF16 Z5, Z14, Z5
+	LONG             $0x480ff262
 	WORD             $0xed72
-	VPCMPEQW         k18<>+0(SB), Z13, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z13
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z11
-	VPERMB           Z13, Z11, Z11
-	VMOVDQU64        Z11, 256(AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z12
-	VPERMB           Z13, Z12, Z11
-	VMOVDQU64        Z11, 320(AX)
-	VMOVDQU32        112(CX), Y9
-	VMOVDQU64        k73<>+0(SB), Z11
-	VPERMB           Z9, Z11, Z9
-	VPADDW           Z9, Z9, Z11
-	VPSRLW           $0x03, Z9, Z12
-	VPBROADCASTD     56(BX), Z13
-	VFMSUB231PS.BCST 24(BX), Z10, Z13
+	VPCMPEQW         k18<>+0(SB), Z5, K1
+	VMOVDQU16        k19<>+0(SB), K1, Z5
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z3
+	VPERMB           Z5, Z3, Z3
+	VMOVDQU64        Z3, 256(AX)
+	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z4
+	VPERMB           Z5, Z4, Z3
+	VMOVDQU64        Z3, 320(AX)
+	VMOVDQU32        112(CX), Y13
+	VMOVDQU64        k73<>+0(SB), Z3
+	VPERMB           Z13, Z3, Z13
+	VPADDW           Z13, Z13, Z3
+	VPSRLW           $0x03, Z13, Z4
+	VPBROADCASTD     56(BX), Z5
+	VFMSUB231PS.BCST 24(BX), Z1, Z5
 	VPBROADCASTD     60(BX), Z14
-	VFMSUB231PS.BCST 28(BX), Z10, Z14
+	VFMSUB231PS.BCST 28(BX), Z1, Z14
 
-	// VCVTNE2PS2BF16 Z13, Z14, Z13
-	LONG            $0x480f5262
+	// VCVTNE2PS2BF16 Z5, Z14, Z5
+	LONG            $0x480ff262
 	WORD            $0xed72
-	VPCMPEQW        k18<>+0(SB), Z13, K1
-	VMOVDQU16       k19<>+0(SB), K1, Z13
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z11
-	VPERMB          Z13, Z11, Z11
-	VMOVDQU64       Z11, 384(AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z0, Z12
-	VPERMB          Z13, Z12, Z11
-	VMOVDQU64       Z11, 448(AX)
+	VPCMPEQW        k18<>+0(SB), Z5, K1
+	VMOVDQU16       k19<>+0(SB), K1, Z5
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z3
+	VPERMB          Z5, Z3, Z3
+	VMOVDQU64       Z3, 384(AX)
+	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z0, Z4
+	VPERMB          Z5, Z4, Z3
+	VMOVDQU64       Z3, 448(AX)
 	ADDQ            $0x00000090, CX
 	ADDQ            $0x00000200, AX
 	DECQ            DX
@@ -3276,14 +3272,13 @@ GLOBL k73<>(SB), RODATA|NOPTR, $64
 TEXT ·q5_KBF16AVX512BF16(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
 	VPBROADCASTD k9<>+0(SB), Z0
-	VMOVDQU64    k15<>+0(SB), Z12
-	VMOVDQU64    k23<>+0(SB), Z13
-	VPBROADCASTD k61<>+0(SB), Z14
+	VMOVDQU64    k15<>+0(SB), Z1
+	VMOVDQU64    k23<>+0(SB), Z2
+	VPBROADCASTD k61<>+0(SB), Z3
 
 block:
 	MOVL             (CX), SI
@@ -3292,148 +3287,148 @@ block:
 	JZ               odd
 	TESTL            $0x7c000000, SI
 	JZ               odd
-	VMOVDQU32        (CX), X1
-	VMOVDQU64        k66<>+0(SB), Z15
-	VPERMB           Z1, Z15, Z15
-	VPSRLVD          k67<>+0(SB), Z15, Z15
-	VMOVDQU64        k68<>+0(SB), Z16
-	VPERMB           Z1, Z16, Z16
-	VPSRLVD          k69<>+0(SB), Z16, Z16
-	VPANDD           k70<>+0(SB), Z15, Z15
-	VMOVDQU64        k71<>+0(SB), Z17
-	VPTERNLOGD       $0xea, Z15, Z17, Z16
-	VMOVDQU64        k72<>+0(SB), Z15
-	VPERMB           Z1, Z15, Z15
-	VCVTPH2PS        Y15, Z15
-	VCVTDQ2PS        Z16, Z16
-	VMULPS           Z15, Z16, Z16
-	VMOVUPS          Z16, (BX)
-	VMOVDQU32        16(CX), Y2
-	VMOVDQU64        k73<>+0(SB), Z15
-	VPERMB           Z2, Z15, Z2
-	VMOVDQU32        48(CX), Y3
-	VMOVDQU64        k73<>+0(SB), Z15
-	VPERMB           Z3, Z15, Z3
-	VPADDW           Z3, Z3, Z15
-	VPSRLW           $0x03, Z3, Z16
-	VPBROADCASTD     32(BX), Z17
-	VFMSUB231PS.BCST (BX), Z12, Z17
+	VMOVDQU32        (CX), X4
+	VMOVDQU64        k66<>+0(SB), Z5
+	VPERMB           Z4, Z5, Z5
+	VPSRLVD          k67<>+0(SB), Z5, Z5
+	VMOVDQU64        k68<>+0(SB), Z6
+	VPERMB           Z4, Z6, Z6
+	VPSRLVD          k69<>+0(SB), Z6, Z6
+	VPANDD           k70<>+0(SB), Z5, Z5
+	VMOVDQU64        k71<>+0(SB), Z7
+	VPTERNLOGD       $0xea, Z5, Z7, Z6
+	VMOVDQU64        k72<>+0(SB), Z5
+	VPERMB           Z4, Z5, Z5
+	VCVTPH2PS        Y5, Z5
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z5, Z6, Z6
+	VMOVUPS          Z6, (BX)
+	VMOVDQU32        16(CX), Y8
+	VMOVDQU64        k73<>+0(SB), Z5
+	VPERMB           Z8, Z5, Z8
+	VMOVDQU32        48(CX), Y9
+	VMOVDQU64        k73<>+0(SB), Z5
+	VPERMB           Z9, Z5, Z9
+	VPADDW           Z9, Z9, Z5
+	VPSRLW           $0x03, Z9, Z6
+	VPBROADCASTD     32(BX), Z7
+	VFMSUB231PS.BCST (BX), Z1, Z7
 	VPBROADCASTD     32(BX), Z18
-	VFMSUB231PS.BCST (BX), Z13, Z18
+	VFMSUB231PS.BCST (BX), Z2, Z18
 
-	// VCVTNE2PS2BF16 Z17, Z18, Z17
-	LONG             $0x406fa262
-	WORD             $0xc972
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z15
-	VPSLLW           $0x05, Z2, Z18
-	VPTERNLOGD       $0xf8, Z18, Z14, Z15
-	VPERMB           Z17, Z15, Z15
-	VMOVDQU64        Z15, (AX)
-	VPBROADCASTD     36(BX), Z15
-	VFMSUB231PS.BCST 4(BX), Z12, Z15
-	VPBROADCASTD     36(BX), Z17
-	VFMSUB231PS.BCST 4(BX), Z13, Z17
-
-	// VCVTNE2PS2BF16 Z15, Z17, Z15
-	LONG             $0x40775262
+	// VCVTNE2PS2BF16 Z7, Z18, Z7
+	LONG             $0x406ff262
 	WORD             $0xff72
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z16
-	VPSLLW           $0x04, Z2, Z17
-	VPTERNLOGD       $0xf8, Z17, Z14, Z16
-	VPERMB           Z15, Z16, Z15
-	VMOVDQU64        Z15, 64(AX)
-	VMOVDQU32        80(CX), Y4
-	VMOVDQU64        k73<>+0(SB), Z15
-	VPERMB           Z4, Z15, Z4
-	VPADDW           Z4, Z4, Z15
-	VPSRLW           $0x03, Z4, Z16
-	VPBROADCASTD     40(BX), Z17
-	VFMSUB231PS.BCST 8(BX), Z12, Z17
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
+	VPSLLW           $0x05, Z8, Z18
+	VPTERNLOGD       $0xf8, Z18, Z3, Z5
+	VPERMB           Z7, Z5, Z5
+	VMOVDQU64        Z5, (AX)
+	VPBROADCASTD     36(BX), Z5
+	VFMSUB231PS.BCST 4(BX), Z1, Z5
+	VPBROADCASTD     36(BX), Z7
+	VFMSUB231PS.BCST 4(BX), Z2, Z7
+
+	// VCVTNE2PS2BF16 Z5, Z7, Z5
+	LONG             $0x4847f262
+	WORD             $0xed72
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
+	VPSLLW           $0x04, Z8, Z7
+	VPTERNLOGD       $0xf8, Z7, Z3, Z6
+	VPERMB           Z5, Z6, Z5
+	VMOVDQU64        Z5, 64(AX)
+	VMOVDQU32        80(CX), Y10
+	VMOVDQU64        k73<>+0(SB), Z5
+	VPERMB           Z10, Z5, Z10
+	VPADDW           Z10, Z10, Z5
+	VPSRLW           $0x03, Z10, Z6
+	VPBROADCASTD     40(BX), Z7
+	VFMSUB231PS.BCST 8(BX), Z1, Z7
 	VPBROADCASTD     40(BX), Z18
-	VFMSUB231PS.BCST 8(BX), Z13, Z18
+	VFMSUB231PS.BCST 8(BX), Z2, Z18
 
-	// VCVTNE2PS2BF16 Z17, Z18, Z17
-	LONG             $0x406fa262
-	WORD             $0xc972
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z15
-	VPSLLW           $0x03, Z2, Z18
-	VPTERNLOGD       $0xf8, Z18, Z14, Z15
-	VPERMB           Z17, Z15, Z15
-	VMOVDQU64        Z15, 128(AX)
-	VPBROADCASTD     44(BX), Z15
-	VFMSUB231PS.BCST 12(BX), Z12, Z15
-	VPBROADCASTD     44(BX), Z17
-	VFMSUB231PS.BCST 12(BX), Z13, Z17
-
-	// VCVTNE2PS2BF16 Z15, Z17, Z15
-	LONG             $0x40775262
+	// VCVTNE2PS2BF16 Z7, Z18, Z7
+	LONG             $0x406ff262
 	WORD             $0xff72
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z16
-	VPSLLW           $0x02, Z2, Z17
-	VPTERNLOGD       $0xf8, Z17, Z14, Z16
-	VPERMB           Z15, Z16, Z15
-	VMOVDQU64        Z15, 192(AX)
-	VMOVDQU32        112(CX), Y5
-	VMOVDQU64        k73<>+0(SB), Z15
-	VPERMB           Z5, Z15, Z5
-	VPADDW           Z5, Z5, Z15
-	VPSRLW           $0x03, Z5, Z16
-	VPBROADCASTD     48(BX), Z17
-	VFMSUB231PS.BCST 16(BX), Z12, Z17
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
+	VPSLLW           $0x03, Z8, Z18
+	VPTERNLOGD       $0xf8, Z18, Z3, Z5
+	VPERMB           Z7, Z5, Z5
+	VMOVDQU64        Z5, 128(AX)
+	VPBROADCASTD     44(BX), Z5
+	VFMSUB231PS.BCST 12(BX), Z1, Z5
+	VPBROADCASTD     44(BX), Z7
+	VFMSUB231PS.BCST 12(BX), Z2, Z7
+
+	// VCVTNE2PS2BF16 Z5, Z7, Z5
+	LONG             $0x4847f262
+	WORD             $0xed72
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
+	VPSLLW           $0x02, Z8, Z7
+	VPTERNLOGD       $0xf8, Z7, Z3, Z6
+	VPERMB           Z5, Z6, Z5
+	VMOVDQU64        Z5, 192(AX)
+	VMOVDQU32        112(CX), Y11
+	VMOVDQU64        k73<>+0(SB), Z5
+	VPERMB           Z11, Z5, Z11
+	VPADDW           Z11, Z11, Z5
+	VPSRLW           $0x03, Z11, Z6
+	VPBROADCASTD     48(BX), Z7
+	VFMSUB231PS.BCST 16(BX), Z1, Z7
 	VPBROADCASTD     48(BX), Z18
-	VFMSUB231PS.BCST 16(BX), Z13, Z18
+	VFMSUB231PS.BCST 16(BX), Z2, Z18
 
-	// VCVTNE2PS2BF16 Z17, Z18, Z17
-	LONG             $0x406fa262
-	WORD             $0xc972
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z15
-	VPSLLW           $0x01, Z2, Z18
-	VPTERNLOGD       $0xf8, Z18, Z14, Z15
-	VPERMB           Z17, Z15, Z15
-	VMOVDQU64        Z15, 256(AX)
-	VPBROADCASTD     52(BX), Z15
-	VFMSUB231PS.BCST 20(BX), Z12, Z15
-	VPBROADCASTD     52(BX), Z17
-	VFMSUB231PS.BCST 20(BX), Z13, Z17
-
-	// VCVTNE2PS2BF16 Z15, Z17, Z15
-	LONG             $0x40775262
+	// VCVTNE2PS2BF16 Z7, Z18, Z7
+	LONG             $0x406ff262
 	WORD             $0xff72
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z16
-	VPTERNLOGD       $0xf8, Z2, Z14, Z16
-	VPERMB           Z15, Z16, Z15
-	VMOVDQU64        Z15, 320(AX)
-	VMOVDQU32        144(CX), Y6
-	VMOVDQU64        k73<>+0(SB), Z15
-	VPERMB           Z6, Z15, Z6
-	VPADDW           Z6, Z6, Z15
-	VPSRLW           $0x03, Z6, Z16
-	VPBROADCASTD     56(BX), Z17
-	VFMSUB231PS.BCST 24(BX), Z12, Z17
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
+	VPSLLW           $0x01, Z8, Z18
+	VPTERNLOGD       $0xf8, Z18, Z3, Z5
+	VPERMB           Z7, Z5, Z5
+	VMOVDQU64        Z5, 256(AX)
+	VPBROADCASTD     52(BX), Z5
+	VFMSUB231PS.BCST 20(BX), Z1, Z5
+	VPBROADCASTD     52(BX), Z7
+	VFMSUB231PS.BCST 20(BX), Z2, Z7
+
+	// VCVTNE2PS2BF16 Z5, Z7, Z5
+	LONG             $0x4847f262
+	WORD             $0xed72
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
+	VPTERNLOGD       $0xf8, Z8, Z3, Z6
+	VPERMB           Z5, Z6, Z5
+	VMOVDQU64        Z5, 320(AX)
+	VMOVDQU32        144(CX), Y12
+	VMOVDQU64        k73<>+0(SB), Z5
+	VPERMB           Z12, Z5, Z12
+	VPADDW           Z12, Z12, Z5
+	VPSRLW           $0x03, Z12, Z6
+	VPBROADCASTD     56(BX), Z7
+	VFMSUB231PS.BCST 24(BX), Z1, Z7
 	VPBROADCASTD     56(BX), Z18
-	VFMSUB231PS.BCST 24(BX), Z13, Z18
+	VFMSUB231PS.BCST 24(BX), Z2, Z18
 
-	// VCVTNE2PS2BF16 Z17, Z18, Z17
-	LONG             $0x406fa262
-	WORD             $0xc972
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z15
-	VPSRLW           $0x01, Z2, Z18
-	VPTERNLOGD       $0xf8, Z18, Z14, Z15
-	VPERMB           Z17, Z15, Z15
-	VMOVDQU64        Z15, 384(AX)
-	VPBROADCASTD     60(BX), Z15
-	VFMSUB231PS.BCST 28(BX), Z12, Z15
-	VPBROADCASTD     60(BX), Z17
-	VFMSUB231PS.BCST 28(BX), Z13, Z17
+	// VCVTNE2PS2BF16 Z7, Z18, Z7
+	LONG             $0x406ff262
+	WORD             $0xff72
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
+	VPSRLW           $0x01, Z8, Z18
+	VPTERNLOGD       $0xf8, Z18, Z3, Z5
+	VPERMB           Z7, Z5, Z5
+	VMOVDQU64        Z5, 384(AX)
+	VPBROADCASTD     60(BX), Z5
+	VFMSUB231PS.BCST 28(BX), Z1, Z5
+	VPBROADCASTD     60(BX), Z7
+	VFMSUB231PS.BCST 28(BX), Z2, Z7
 
-	// VCVTNE2PS2BF16 Z15, Z17, Z15
-	LONG            $0x40775262
-	WORD            $0xff72
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z16
-	VPSRLW          $0x02, Z2, Z17
-	VPTERNLOGD      $0xf8, Z17, Z14, Z16
-	VPERMB          Z15, Z16, Z15
-	VMOVDQU64       Z15, 448(AX)
+	// VCVTNE2PS2BF16 Z5, Z7, Z5
+	LONG            $0x4847f262
+	WORD            $0xed72
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z6
+	VPSRLW          $0x02, Z8, Z7
+	VPTERNLOGD      $0xf8, Z7, Z3, Z6
+	VPERMB          Z5, Z6, Z5
+	VMOVDQU64       Z5, 448(AX)
 	ADDQ            $0x000000b0, CX
 	ADDQ            $0x00000200, AX
 	DECQ            DX
@@ -3442,166 +3437,166 @@ block:
 	RET
 
 odd:
-	VMOVDQU32        (CX), X1
-	VMOVDQU64        k66<>+0(SB), Z15
-	VPERMB           Z1, Z15, Z15
-	VPSRLVD          k67<>+0(SB), Z15, Z15
-	VMOVDQU64        k68<>+0(SB), Z16
-	VPERMB           Z1, Z16, Z16
-	VPSRLVD          k69<>+0(SB), Z16, Z16
-	VPANDD           k70<>+0(SB), Z15, Z15
-	VMOVDQU64        k71<>+0(SB), Z17
-	VPTERNLOGD       $0xea, Z15, Z17, Z16
-	VMOVDQU64        k72<>+0(SB), Z15
-	VPERMB           Z1, Z15, Z15
-	VCVTPH2PS        Y15, Z15
-	VCVTDQ2PS        Z16, Z16
-	VMULPS           Z15, Z16, Z16
-	VCMPPS           $0x03, Z16, Z16, K1
-	VPBROADCASTD     k17<>+0(SB), K1, Z16
-	VMOVUPS          Z16, (BX)
-	VMOVDQU32        16(CX), Y7
-	VMOVDQU64        k73<>+0(SB), Z15
-	VPERMB           Z7, Z15, Z7
-	VMOVDQU32        48(CX), Y8
-	VMOVDQU64        k73<>+0(SB), Z15
-	VPERMB           Z8, Z15, Z8
-	VPADDW           Z8, Z8, Z15
-	VPSRLW           $0x03, Z8, Z16
-	VPBROADCASTD     32(BX), Z17
-	VFMSUB231PS.BCST (BX), Z12, Z17
+	VMOVDQU32        (CX), X4
+	VMOVDQU64        k66<>+0(SB), Z5
+	VPERMB           Z4, Z5, Z5
+	VPSRLVD          k67<>+0(SB), Z5, Z5
+	VMOVDQU64        k68<>+0(SB), Z6
+	VPERMB           Z4, Z6, Z6
+	VPSRLVD          k69<>+0(SB), Z6, Z6
+	VPANDD           k70<>+0(SB), Z5, Z5
+	VMOVDQU64        k71<>+0(SB), Z7
+	VPTERNLOGD       $0xea, Z5, Z7, Z6
+	VMOVDQU64        k72<>+0(SB), Z5
+	VPERMB           Z4, Z5, Z5
+	VCVTPH2PS        Y5, Z5
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z5, Z6, Z6
+	VCMPPS           $0x03, Z6, Z6, K1
+	VPBROADCASTD     k17<>+0(SB), K1, Z6
+	VMOVUPS          Z6, (BX)
+	VMOVDQU32        16(CX), Y13
+	VMOVDQU64        k73<>+0(SB), Z5
+	VPERMB           Z13, Z5, Z13
+	VMOVDQU32        48(CX), Y14
+	VMOVDQU64        k73<>+0(SB), Z5
+	VPERMB           Z14, Z5, Z14
+	VPADDW           Z14, Z14, Z5
+	VPSRLW           $0x03, Z14, Z6
+	VPBROADCASTD     32(BX), Z7
+	VFMSUB231PS.BCST (BX), Z1, Z7
 	VPBROADCASTD     32(BX), Z18
-	VFMSUB231PS.BCST (BX), Z13, Z18
+	VFMSUB231PS.BCST (BX), Z2, Z18
 
-	// VCVTNE2PS2BF16 Z17, Z18, Z17
-	LONG             $0x406fa262
-	WORD             $0xc972
-	VPCMPEQW         k18<>+0(SB), Z17, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z17
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z15
-	VPSLLW           $0x05, Z7, Z18
-	VPTERNLOGD       $0xf8, Z18, Z14, Z15
-	VPERMB           Z17, Z15, Z15
-	VMOVDQU64        Z15, (AX)
-	VPBROADCASTD     36(BX), Z15
-	VFMSUB231PS.BCST 4(BX), Z12, Z15
-	VPBROADCASTD     36(BX), Z17
-	VFMSUB231PS.BCST 4(BX), Z13, Z17
-
-	// VCVTNE2PS2BF16 Z15, Z17, Z15
-	LONG             $0x40775262
+	// VCVTNE2PS2BF16 Z7, Z18, Z7
+	LONG             $0x406ff262
 	WORD             $0xff72
-	VPCMPEQW         k18<>+0(SB), Z15, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z15
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z16
-	VPSLLW           $0x04, Z7, Z17
-	VPTERNLOGD       $0xf8, Z17, Z14, Z16
-	VPERMB           Z15, Z16, Z15
-	VMOVDQU64        Z15, 64(AX)
-	VMOVDQU32        80(CX), Y9
-	VMOVDQU64        k73<>+0(SB), Z15
-	VPERMB           Z9, Z15, Z9
-	VPADDW           Z9, Z9, Z15
-	VPSRLW           $0x03, Z9, Z16
-	VPBROADCASTD     40(BX), Z17
-	VFMSUB231PS.BCST 8(BX), Z12, Z17
+	VPCMPEQW         k18<>+0(SB), Z7, K1
+	VMOVDQU16        k19<>+0(SB), K1, Z7
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
+	VPSLLW           $0x05, Z13, Z18
+	VPTERNLOGD       $0xf8, Z18, Z3, Z5
+	VPERMB           Z7, Z5, Z5
+	VMOVDQU64        Z5, (AX)
+	VPBROADCASTD     36(BX), Z5
+	VFMSUB231PS.BCST 4(BX), Z1, Z5
+	VPBROADCASTD     36(BX), Z7
+	VFMSUB231PS.BCST 4(BX), Z2, Z7
+
+	// VCVTNE2PS2BF16 Z5, Z7, Z5
+	LONG             $0x4847f262
+	WORD             $0xed72
+	VPCMPEQW         k18<>+0(SB), Z5, K1
+	VMOVDQU16        k19<>+0(SB), K1, Z5
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
+	VPSLLW           $0x04, Z13, Z7
+	VPTERNLOGD       $0xf8, Z7, Z3, Z6
+	VPERMB           Z5, Z6, Z5
+	VMOVDQU64        Z5, 64(AX)
+	VMOVDQU32        80(CX), Y15
+	VMOVDQU64        k73<>+0(SB), Z5
+	VPERMB           Z15, Z5, Z15
+	VPADDW           Z15, Z15, Z5
+	VPSRLW           $0x03, Z15, Z6
+	VPBROADCASTD     40(BX), Z7
+	VFMSUB231PS.BCST 8(BX), Z1, Z7
 	VPBROADCASTD     40(BX), Z18
-	VFMSUB231PS.BCST 8(BX), Z13, Z18
+	VFMSUB231PS.BCST 8(BX), Z2, Z18
 
-	// VCVTNE2PS2BF16 Z17, Z18, Z17
-	LONG             $0x406fa262
-	WORD             $0xc972
-	VPCMPEQW         k18<>+0(SB), Z17, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z17
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z15
-	VPSLLW           $0x03, Z7, Z18
-	VPTERNLOGD       $0xf8, Z18, Z14, Z15
-	VPERMB           Z17, Z15, Z15
-	VMOVDQU64        Z15, 128(AX)
-	VPBROADCASTD     44(BX), Z15
-	VFMSUB231PS.BCST 12(BX), Z12, Z15
-	VPBROADCASTD     44(BX), Z17
-	VFMSUB231PS.BCST 12(BX), Z13, Z17
-
-	// VCVTNE2PS2BF16 Z15, Z17, Z15
-	LONG             $0x40775262
+	// VCVTNE2PS2BF16 Z7, Z18, Z7
+	LONG             $0x406ff262
 	WORD             $0xff72
-	VPCMPEQW         k18<>+0(SB), Z15, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z15
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z16
-	VPSLLW           $0x02, Z7, Z17
-	VPTERNLOGD       $0xf8, Z17, Z14, Z16
-	VPERMB           Z15, Z16, Z15
-	VMOVDQU64        Z15, 192(AX)
-	VMOVDQU32        112(CX), Y10
-	VMOVDQU64        k73<>+0(SB), Z15
-	VPERMB           Z10, Z15, Z10
-	VPADDW           Z10, Z10, Z15
-	VPSRLW           $0x03, Z10, Z16
-	VPBROADCASTD     48(BX), Z17
-	VFMSUB231PS.BCST 16(BX), Z12, Z17
+	VPCMPEQW         k18<>+0(SB), Z7, K1
+	VMOVDQU16        k19<>+0(SB), K1, Z7
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
+	VPSLLW           $0x03, Z13, Z18
+	VPTERNLOGD       $0xf8, Z18, Z3, Z5
+	VPERMB           Z7, Z5, Z5
+	VMOVDQU64        Z5, 128(AX)
+	VPBROADCASTD     44(BX), Z5
+	VFMSUB231PS.BCST 12(BX), Z1, Z5
+	VPBROADCASTD     44(BX), Z7
+	VFMSUB231PS.BCST 12(BX), Z2, Z7
+
+	// VCVTNE2PS2BF16 Z5, Z7, Z5
+	LONG             $0x4847f262
+	WORD             $0xed72
+	VPCMPEQW         k18<>+0(SB), Z5, K1
+	VMOVDQU16        k19<>+0(SB), K1, Z5
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
+	VPSLLW           $0x02, Z13, Z7
+	VPTERNLOGD       $0xf8, Z7, Z3, Z6
+	VPERMB           Z5, Z6, Z5
+	VMOVDQU64        Z5, 192(AX)
+	VMOVDQU32        112(CX), Y16
+	VMOVDQU64        k73<>+0(SB), Z5
+	VPERMB           Z16, Z5, Z16
+	VPADDW           Z16, Z16, Z5
+	VPSRLW           $0x03, Z16, Z6
+	VPBROADCASTD     48(BX), Z7
+	VFMSUB231PS.BCST 16(BX), Z1, Z7
 	VPBROADCASTD     48(BX), Z18
-	VFMSUB231PS.BCST 16(BX), Z13, Z18
+	VFMSUB231PS.BCST 16(BX), Z2, Z18
 
-	// VCVTNE2PS2BF16 Z17, Z18, Z17
-	LONG             $0x406fa262
-	WORD             $0xc972
-	VPCMPEQW         k18<>+0(SB), Z17, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z17
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z15
-	VPSLLW           $0x01, Z7, Z18
-	VPTERNLOGD       $0xf8, Z18, Z14, Z15
-	VPERMB           Z17, Z15, Z15
-	VMOVDQU64        Z15, 256(AX)
-	VPBROADCASTD     52(BX), Z15
-	VFMSUB231PS.BCST 20(BX), Z12, Z15
-	VPBROADCASTD     52(BX), Z17
-	VFMSUB231PS.BCST 20(BX), Z13, Z17
-
-	// VCVTNE2PS2BF16 Z15, Z17, Z15
-	LONG             $0x40775262
+	// VCVTNE2PS2BF16 Z7, Z18, Z7
+	LONG             $0x406ff262
 	WORD             $0xff72
-	VPCMPEQW         k18<>+0(SB), Z15, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z15
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z16
-	VPTERNLOGD       $0xf8, Z7, Z14, Z16
-	VPERMB           Z15, Z16, Z15
-	VMOVDQU64        Z15, 320(AX)
-	VMOVDQU32        144(CX), Y11
-	VMOVDQU64        k73<>+0(SB), Z15
-	VPERMB           Z11, Z15, Z11
-	VPADDW           Z11, Z11, Z15
-	VPSRLW           $0x03, Z11, Z16
-	VPBROADCASTD     56(BX), Z17
-	VFMSUB231PS.BCST 24(BX), Z12, Z17
+	VPCMPEQW         k18<>+0(SB), Z7, K1
+	VMOVDQU16        k19<>+0(SB), K1, Z7
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
+	VPSLLW           $0x01, Z13, Z18
+	VPTERNLOGD       $0xf8, Z18, Z3, Z5
+	VPERMB           Z7, Z5, Z5
+	VMOVDQU64        Z5, 256(AX)
+	VPBROADCASTD     52(BX), Z5
+	VFMSUB231PS.BCST 20(BX), Z1, Z5
+	VPBROADCASTD     52(BX), Z7
+	VFMSUB231PS.BCST 20(BX), Z2, Z7
+
+	// VCVTNE2PS2BF16 Z5, Z7, Z5
+	LONG             $0x4847f262
+	WORD             $0xed72
+	VPCMPEQW         k18<>+0(SB), Z5, K1
+	VMOVDQU16        k19<>+0(SB), K1, Z5
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
+	VPTERNLOGD       $0xf8, Z13, Z3, Z6
+	VPERMB           Z5, Z6, Z5
+	VMOVDQU64        Z5, 320(AX)
+	VMOVDQU32        144(CX), Y17
+	VMOVDQU64        k73<>+0(SB), Z5
+	VPERMB           Z17, Z5, Z17
+	VPADDW           Z17, Z17, Z5
+	VPSRLW           $0x03, Z17, Z6
+	VPBROADCASTD     56(BX), Z7
+	VFMSUB231PS.BCST 24(BX), Z1, Z7
 	VPBROADCASTD     56(BX), Z18
-	VFMSUB231PS.BCST 24(BX), Z13, Z18
+	VFMSUB231PS.BCST 24(BX), Z2, Z18
 
-	// VCVTNE2PS2BF16 Z17, Z18, Z17
-	LONG             $0x406fa262
-	WORD             $0xc972
-	VPCMPEQW         k18<>+0(SB), Z17, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z17
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z15
-	VPSRLW           $0x01, Z7, Z18
-	VPTERNLOGD       $0xf8, Z18, Z14, Z15
-	VPERMB           Z17, Z15, Z15
-	VMOVDQU64        Z15, 384(AX)
-	VPBROADCASTD     60(BX), Z15
-	VFMSUB231PS.BCST 28(BX), Z12, Z15
-	VPBROADCASTD     60(BX), Z17
-	VFMSUB231PS.BCST 28(BX), Z13, Z17
+	// VCVTNE2PS2BF16 Z7, Z18, Z7
+	LONG             $0x406ff262
+	WORD             $0xff72
+	VPCMPEQW         k18<>+0(SB), Z7, K1
+	VMOVDQU16        k19<>+0(SB), K1, Z7
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
+	VPSRLW           $0x01, Z13, Z18
+	VPTERNLOGD       $0xf8, Z18, Z3, Z5
+	VPERMB           Z7, Z5, Z5
+	VMOVDQU64        Z5, 384(AX)
+	VPBROADCASTD     60(BX), Z5
+	VFMSUB231PS.BCST 28(BX), Z1, Z5
+	VPBROADCASTD     60(BX), Z7
+	VFMSUB231PS.BCST 28(BX), Z2, Z7
 
-	// VCVTNE2PS2BF16 Z15, Z17, Z15
-	LONG            $0x40775262
-	WORD            $0xff72
-	VPCMPEQW        k18<>+0(SB), Z15, K1
-	VMOVDQU16       k19<>+0(SB), K1, Z15
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z16
-	VPSRLW          $0x02, Z7, Z17
-	VPTERNLOGD      $0xf8, Z17, Z14, Z16
-	VPERMB          Z15, Z16, Z15
-	VMOVDQU64       Z15, 448(AX)
+	// VCVTNE2PS2BF16 Z5, Z7, Z5
+	LONG            $0x4847f262
+	WORD            $0xed72
+	VPCMPEQW        k18<>+0(SB), Z5, K1
+	VMOVDQU16       k19<>+0(SB), K1, Z5
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z6
+	VPSRLW          $0x02, Z13, Z7
+	VPTERNLOGD      $0xf8, Z7, Z3, Z6
+	VPERMB          Z5, Z6, Z5
+	VMOVDQU64       Z5, 448(AX)
 	ADDQ            $0x000000b0, CX
 	ADDQ            $0x00000200, AX
 	DECQ            DX
@@ -7899,7 +7894,6 @@ next:
 TEXT ·bookScale32BF16AVX512BF16(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
 	MOVQ         book+32(FP), SI
@@ -7964,9 +7958,6 @@ low:
 	JCS  small
 
 odd:
-	VPBROADCASTD  k162<>+0(SB), Z2
-	VMOVDQU64     k163<>+0(SB), Z2
-	VMOVDQU64     k164<>+0(SB), Z2
 	MOVL          (DX), R10
 	XORL          $0x80000000, R10
 	MOVL          $0xffc00000, R12
@@ -7985,9 +7976,6 @@ odd:
 	JMP           chunk
 
 small:
-	VPBROADCASTD  k162<>+0(SB), Z2
-	VMOVDQU64     k163<>+0(SB), Z2
-	VMOVDQU64     k164<>+0(SB), Z2
 	MOVL          (DX), R10
 	XORL          $0x80000000, R10
 	MOVL          $0xffc00000, R12
@@ -8078,7 +8066,6 @@ GLOBL k175<>(SB), RODATA|NOPTR, $32
 TEXT ·bookScale64BF16AVX512BF16(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
 	MOVQ         book+32(FP), SI
@@ -8148,9 +8135,6 @@ low:
 	JCS  small
 
 odd:
-	VPBROADCASTD  k162<>+0(SB), Z2
-	VMOVDQU64     k163<>+0(SB), Z2
-	VMOVDQU64     k164<>+0(SB), Z2
 	MOVL          (DX), R10
 	XORL          $0x80000000, R10
 	MOVL          $0xffc00000, R12
@@ -8169,9 +8153,6 @@ odd:
 	JMP           chunk
 
 small:
-	VPBROADCASTD  k162<>+0(SB), Z2
-	VMOVDQU64     k163<>+0(SB), Z2
-	VMOVDQU64     k164<>+0(SB), Z2
 	MOVL          (DX), R10
 	XORL          $0x80000000, R10
 	MOVL          $0xffc00000, R12
@@ -8229,7 +8210,6 @@ TEXT ·bookPairsBF16AVX512BF16(SB), NOSPLIT, $0-56
 	VMOVDQU64    (SI), Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k5<>+0(SB), K1, Z1
-	VMOVDQU64    k176<>+0(SB), Z2
 	VPBROADCASTD k9<>+0(SB), Z2
 	VMOVDQU64    k177<>+0(SB), Z3
 	MOVQ         $0x00000000000000f0, SI
@@ -8490,16 +8470,15 @@ Odd:
 	VPERMI2B   Z2, Z1, Z20
 	VMOVDQU8   Z7, K1, Z17
 	VMOVDQU8   Z8, K1, Z20
-	VPUNPCKLBW Z17, Z20, Z18
-	VPUNPCKHBW Z17, Z20, Z17
-	VPUNPCKLWD Z18, Z10, Z17
-	VPUNPCKHWD Z18, Z10, Z18
-	VMULPS     Z16, Z17, Z17
+	VPUNPCKLBW Z17, Z20, Z17
+	VPUNPCKLWD Z17, Z10, Z18
+	VPUNPCKHWD Z17, Z10, Z17
 	VMULPS     Z16, Z18, Z18
+	VMULPS     Z16, Z17, Z17
 
-	// VCVTNE2PS2BF16 Z17, Z18, Z16
-	LONG      $0x406fa262
-	WORD      $0xc172
+	// VCVTNE2PS2BF16 Z18, Z17, Z16
+	LONG      $0x4077a262
+	WORD      $0xc272
 	VPXORD    Z0, Z16, Z16
 	VMOVDQU16 Z16, (CX)
 	ADDQ      $0x00000020, DX
@@ -8599,24 +8578,23 @@ smallOdd:
 	VPERMI2B    Z2, Z1, Z21
 	VMOVDQU8    Z15, K1, Z18
 	VMOVDQU8    Z8, K1, Z21
-	VPUNPCKLBW  Z18, Z21, Z19
-	VPUNPCKHBW  Z18, Z21, Z18
-	VPUNPCKLWD  Z19, Z10, Z18
-	VPUNPCKHWD  Z19, Z10, Z19
-	VMOVAPS     Z18, Z22
-	VPTERNLOGD  $0xea, Z13, Z14, Z22
-	VFMADD231PS Z17, Z18, Z22
-	VMULPS      Z16, Z18, Z18
-	VPMAXUD     Z22, Z18, Z18
+	VPUNPCKLBW  Z18, Z21, Z18
+	VPUNPCKLWD  Z18, Z10, Z19
+	VPUNPCKHWD  Z18, Z10, Z18
 	VMOVAPS     Z19, Z22
 	VPTERNLOGD  $0xea, Z13, Z14, Z22
 	VFMADD231PS Z17, Z19, Z22
-	VMULPS      Z16, Z19, Z16
+	VMULPS      Z16, Z19, Z19
+	VPMAXUD     Z22, Z19, Z19
+	VMOVAPS     Z18, Z22
+	VPTERNLOGD  $0xea, Z13, Z14, Z22
+	VFMADD231PS Z17, Z18, Z22
+	VMULPS      Z16, Z18, Z16
 	VPMAXUD     Z22, Z16, Z16
 
-	// VCVTNE2PS2BF16 Z18, Z16, Z16
+	// VCVTNE2PS2BF16 Z19, Z16, Z16
 	LONG      $0x407fa262
-	WORD      $0xc272
+	WORD      $0xc372
 	VPTESTNMW k183<>+0(SB), Z16, K1
 	VPSUBW    k184<>+0(SB), Z16, K1, Z16
 	VMOVDQU16 Z16, (CX)
@@ -8683,10 +8661,9 @@ GLOBL k184<>(SB), RODATA|NOPTR, $64
 // func castF16ToBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512_BF16
 TEXT ·castF16ToBF16AVX512BF16(SB), NOSPLIT, $0-24
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k2<>+0(SB), Z0
-	MOVQ         n+16(FP), DX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
 
 more:
 	VCVTPH2PS    (CX), Z0

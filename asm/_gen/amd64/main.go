@@ -11,12 +11,14 @@ import (
 	"log"
 
 	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/pass"
 )
 
 func main() {
 	level := flag.String("level", "avx2", "avx2, avx512 or avx512bf16")
 	flag.Parse()
 	ConstraintExpr("!purego")
+	pass.Compile = pass.Concat(pass.FunctionPass(unread), pass.Compile)
 	switch *level {
 	case "avx2":
 		kernels()
