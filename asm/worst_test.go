@@ -130,21 +130,43 @@ func (s *side) look(o *Ops, e *bench, scales []float32, out []byte) float64 {
 	return best
 }
 
-// worstBenches are entries that are measured here alone: runs of sixteen nibbles, which
-// kernels take in pairs, short runs of small floats, and masks. What only moves bytes or
-// shifts words by the same for all, as Transpose, Swap, Lanes, Spread, Fields and Pick do, looks
-// at none of them and takes the same time for all.
+// worstBenches are entries that are measured here alone: other orders, operations and
+// lengths of runs, columns of words, and masks. What only moves bytes or shifts words by the
+// same for all, as Transpose, Swap, Lanes, Spread, Fields and Pick do, looks at none of them and
+// takes the same time for all.
 func worstBenches(scales []float32) (out []bench) {
 	book := &[16]float32{0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6}
-	for _, to := range []Type{BF16, F32, F16} {
-		for i, order := range []string{"low", "high"} {
-			out = append(out, bench{"4-bit", fmt.Sprintf("book/16 %s to %v", order, to), 16, 8, to.Size(), func([]byte) {},
-				func(o *Ops, dst, src []byte) {
-					o.Nibbles(Nibbles{High: i == 1, Book: book}, to, dst, src, scales, nil, 16)
-				}})
+	zeros := make([]float32, len(scales))
+	repeat(zeros, 7)
+	add := func(class, name string, elems, bytes int, run func(o *Ops, to Type, dst, src []byte)) {
+		for _, to := range []Type{BF16, F32, F16} {
+			out = append(out, bench{class, fmt.Sprintf("%s to %v", name, to), elems, bytes, to.Size(), func([]byte) {},
+				func(o *Ops, dst, src []byte) { run(o, to, dst, src) }})
 		}
-		out = append(out, bench{"8-bit", fmt.Sprintf("E4M3, blocks of 32 to %v", to), 32, 32, to.Size(), func([]byte) {},
-			func(o *Ops, dst, src []byte) { o.Float8(E4M3, to, dst, src, scales, 32) }})
+	}
+	nibbles := func(name string, run int, n Nibbles) {
+		n.Book = book
+		add("4-bit", fmt.Sprintf("%s/%d", name, run), run, run/2, func(o *Ops, to Type, dst, src []byte) { o.Nibbles(n, to, dst, src, scales, zeros, run) })
+	}
+	for _, high := range []bool{false, true} {
+		for _, run := range []int{16, 128} {
+			nibbles(fmt.Sprintf("book, high first %t", high), run, Nibbles{High: high})
+		}
+	}
+	for _, run := range []int{32, 128} {
+		nibbles("book, shifted", run, Nibbles{Op: Shift})
+		nibbles("affine", run, Nibbles{Op: Affine})
+		add("8-bit", fmt.Sprintf("bytes, shifted/%d", run), run, run, func(o *Ops, to Type, dst, src []byte) {
+			o.Bytes(Bytes{Op: Shift, Unsigned: true}, to, dst, src, scales, zeros, run)
+		})
+		add("8-bit", fmt.Sprintf("half bytes/%d", run), run, run, func(o *Ops, to Type, dst, src []byte) {
+			o.HalfBytes(HalfBytes{From: 4, Book: book}, to, dst, src, scales, zeros, run)
+		})
+	}
+	add("8-bit", "E4M3, blocks of 32", 32, 32, func(o *Ops, to Type, dst, src []byte) { o.Float8(E4M3, to, dst, src, scales, 32) })
+	add("8-bit", "E4M3, shifted", 128, 128, func(o *Ops, to Type, dst, src []byte) { o.Float8Shift(E4M3, to, dst, src, scales, zeros, 128) })
+	for _, bits := range []int{4, 8} {
+		out = append(out, columnBenches(bits, scales, zeros)...)
 	}
 	numbers := make([]byte, 8*len(scales)*16)
 	for _, size := range []int{1, 2, 4} {
@@ -154,11 +176,27 @@ func worstBenches(scales []float32) (out []bench) {
 	return out
 }
 
+// columnBenches are columns of words in eight groups.
+func columnBenches(bits int, scales, zeros []float32) (out []bench) {
+	const count, elems, groups = 64, 64 << 10, 8
+	row := elems / count
+	c := Columns{Bits: bits, Words: row * bits / 32, Count: count, Groups: make([]uint32, row), Scales: scales[:groups*count], Zeros: zeros[:groups*count],
+		Room: make([]float32, 2*groups*count)}
+	for i := range c.Groups {
+		c.Groups[i] = uint32(i * groups / row)
+	}
+	for _, to := range []Type{BF16, F32, F16} {
+		out = append(out, bench{"GPTQ, AWQ", fmt.Sprintf("columns of %d bits to %v", bits, to), elems, elems * bits / 8, to.Size(), func([]byte) {},
+			func(o *Ops, dst, src []byte) { o.Columns(c, to, dst, src, row*to.Size(), 4*count) }})
+	}
+	return out
+}
+
 // BenchmarkWorst prints, for each entry and each level, its rate on data of a model and on
 // the data that slows it most, and how many times slower that is. Others use this machine too,
 // so the two take turns, and the median of what turns say counts. With -all it prints all data.
 func BenchmarkWorst(b *testing.B) {
-	fmt.Printf("%-28s %-12s %8s %8s %6s  %s\n", "entry", "level", "model", "worst", "times", "on")
+	fmt.Printf("%-36s %-12s %8s %8s %6s  %s\n", "entry", "level", "model", "worst", "times", "on")
 	for _, l := range Machine()[1:] {
 		if os.Getenv(Variable) == "" || Best().Level() == l {
 			worstOf(l)
@@ -181,7 +219,7 @@ func worstOf(l Level) {
 		model := newSide(&e, n, func(i int) float32 { return good[i] }, func(src []byte) { rng.Read(src); e.fix(src) })
 		times, on := 0.0, ""
 		report := func(times float64, on string) {
-			fmt.Printf("%-28s %-12v %8.2f %8.2f %6.2f  %s\n", e.name, l, model.best, model.best/times, times, on)
+			fmt.Printf("%-36s %-12v %8.2f %8.2f %6.2f  %s\n", e.name, l, model.best, model.best/times, times, on)
 		}
 		for _, h := range hostiles {
 			s := newSide(&e, n, h.scale, func(src []byte) { h.fill(&e, src, rng) })
