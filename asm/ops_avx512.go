@@ -42,8 +42,8 @@ var blocksAVX512 = [3][Kinds]func(dst, src *byte, n int){
 		IQ4_XS:  iq4_XSF32AVX512,
 		TQ1_0:   tq1_0F32AVX512,
 		TQ2_0:   tq2_0F32AVX512,
-		MXFP4:   rowed(mxfp4F32AVX512, &mxfp4Tables),
-		NVFP4:   rowed(nvfp4F32AVX512, &nvfp4Tables),
+		MXFP4:   with(mxfp4F32AVX512, &mxfp4Tables[0][0][0]),
+		NVFP4:   with(nvfp4F32AVX512, &nvfp4Tables[0][0][0]),
 		Q1_0:    q1_0F32AVX512,
 		Q2_0:    q2_0F32AVX512,
 	},
@@ -71,8 +71,8 @@ var blocksAVX512 = [3][Kinds]func(dst, src *byte, n int){
 		IQ4_XS:  iq4_XSBF16AVX512,
 		TQ1_0:   tq1_0BF16AVX512,
 		TQ2_0:   tq2_0BF16AVX512,
-		MXFP4:   rowed(mxfp4BF16AVX512, &mxfp4Tables),
-		NVFP4:   rowed(nvfp4BF16AVX512, &nvfp4Tables),
+		MXFP4:   with(mxfp4BF16AVX512, &mxfp4Tables[0][0][0]),
+		NVFP4:   with(nvfp4BF16AVX512, &nvfp4Tables[0][0][0]),
 		Q1_0:    q1_0BF16AVX512,
 		Q2_0:    q2_0BF16AVX512,
 	},
@@ -100,14 +100,9 @@ var blocksAVX512 = [3][Kinds]func(dst, src *byte, n int){
 		IQ4_XS:  iq4_XSF16AVX512,
 		TQ1_0:   tq1_0F16AVX512,
 		TQ2_0:   tq2_0F16AVX512,
-		MXFP4:   rowed(mxfp4BF16AVX512, &mxfp4Halves),
-		NVFP4:   rowed(nvfp4BF16AVX512, &nvfp4Halves),
+		MXFP4:   with(mxfp4BF16AVX512, &mxfp4Halves[0][0][0]),
+		NVFP4:   with(nvfp4BF16AVX512, &nvfp4Halves[0][0][0]),
 		Q1_0:    q1_0F16AVX512,
 		Q2_0:    q2_0F16AVX512,
 	},
-}
-
-// rowed gives a kernel of FP4 what its codes come to under each scale.
-func rowed(kernel func(dst, src *byte, rows *byte, n int), rows *[256][2][16]byte) func(dst, src *byte, n int) {
-	return func(dst, src *byte, n int) { kernel(dst, src, &rows[0][0][0], n) }
 }

@@ -21,11 +21,7 @@ func castKernels() {
 			for i := 0; i < 4; i += 2 {
 				k.castPair(from, to, 8*i)
 			}
-			ADDQ(U32(32*sizes[from]), src)
-			ADDQ(U32(32*sizes[to]), dst)
-			DECQ(n)
-			JNZ(LabelRef("more"))
-			end()
+			more(n, src, U32(32*sizes[from]), dst, U32(32*sizes[to]))
 		}
 	}
 }
@@ -35,19 +31,23 @@ var sizes = []int{4, 2, 2}
 func (k *kernel) castPair(from, to, at int) {
 	out := [2]VecVirtual{YMM(), YMM()}
 	for i, x := range out {
-		m := k.from((at + 8*i) * sizes[from])
-		switch typeNames[from] {
-		case "F32":
-			VMOVUPS(m, x)
-		case "BF16":
-			VPMOVZXWD(m, x)
-			VPSLLD(Imm(16), x, x)
-		case "F16":
-			VCVTPH2PS(m, x)
-		}
+		widened(typeNames[from], k.from((at+8*i)*sizes[from]), x)
 		quieted(x)
 	}
 	k.store(out, typeNames[to], at)
+}
+
+// widened fills a register with numbers of a type.
+func widened(from string, m Mem, x VecVirtual) {
+	switch from {
+	case "F32":
+		VMOVUPS(m, x)
+	case "BF16":
+		VPMOVZXWD(m, x)
+		VPSLLD(Imm(16), x, x)
+	case "F16":
+		VCVTPH2PS(m, x)
+	}
 }
 
 // store writes sixteen numbers in their order, of which a NaN is 7FC00000.

@@ -65,9 +65,5 @@ func pickKernel() {
 	VPACKUSWB(x[2], x[0], x[0])
 	VPERMD(x[0], order, x[0])
 	VMOVDQU(x[0], Mem{Base: dst})
-	ADDQ(U32(128), src)
-	ADDQ(Imm(32), dst)
-	DECQ(n)
-	JNZ(LabelRef("more"))
-	end()
+	more(n, src, U32(128), dst, Imm(32))
 }

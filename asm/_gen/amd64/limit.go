@@ -18,9 +18,5 @@ func limitKernel() {
 	VPMOVZXBW(Mem{Base: src, Disp: 16}, b)
 	VMOVDQU(a, Mem{Base: dst})
 	VMOVDQU(b, Mem{Base: dst, Disp: 32})
-	ADDQ(step, src)
-	ADDQ(Imm(64), dst)
-	DECQ(n)
-	JNZ(LabelRef("more"))
-	end()
+	more(n, src, step, dst, Imm(64))
 }

@@ -11,7 +11,9 @@ import (
 	"log"
 
 	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/pass"
+	. "github.com/mmcloughlin/avo/reg"
 )
 
 func main() {
@@ -86,6 +88,15 @@ func function(name, signature, doc string) {
 	TEXT(name, NOSPLIT, signature)
 	Pragma("noescape")
 	Doc(name + " " + doc)
+}
+
+// more ends one whose rounds begin at that label: they move on by so many bytes.
+func more(n, src Register, in Op, dst Register, out Op) {
+	ADDQ(in, src)
+	ADDQ(out, dst)
+	DECQ(n)
+	JNZ(LabelRef("more"))
+	end()
 }
 
 // end ends it.

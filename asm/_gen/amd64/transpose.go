@@ -93,17 +93,7 @@ func bytes16x16(from, to lattice) {
 		VBROADCASTI128(from.row(i), x[i])
 		VINSERTI128(Imm(1), from.row(i+8), x[i], x[i])
 	}
-	// A perfect shuffle of the bytes of eight rows, three times.
-	for range 3 {
-		var y [8]VecVirtual
-		for i := range 4 {
-			y[2*i], y[2*i+1] = YMM(), YMM()
-			VPUNPCKLBW(x[i+4], x[i], y[2*i])
-			VPUNPCKHBW(x[i+4], x[i], y[2*i+1])
-		}
-		x = y
-	}
-	for i, y := range x {
+	for i, y := range shuffled(x, YMM, VPUNPCKLBW, VPUNPCKHBW) {
 		VPERMQ(Imm(quads), y, y)
 		VMOVDQU(y.AsX(), to.row(2*i))
 		VEXTRACTI128(Imm(1), y, to.row(2*i+1))
@@ -121,19 +111,23 @@ func words8x8(from, to lattice) {
 
 // turnWords writes eight rows of eight words as columns.
 func turnWords(x [8]VecVirtual, to lattice) {
-	// A perfect shuffle of the words of all rows, three times.
+	for i, y := range shuffled(x, XMM, VPUNPCKLWD, VPUNPCKHWD) {
+		VMOVDQU(y, to.row(i))
+	}
+}
+
+// shuffled is a perfect shuffle of what eight registers hold, three times.
+func shuffled(x [8]VecVirtual, register func() VecVirtual, low, high func(...Op)) [8]VecVirtual {
 	for range 3 {
 		var y [8]VecVirtual
 		for i := range 4 {
-			y[2*i], y[2*i+1] = XMM(), XMM()
-			VPUNPCKLWD(x[i+4], x[i], y[2*i])
-			VPUNPCKHWD(x[i+4], x[i], y[2*i+1])
+			y[2*i], y[2*i+1] = register(), register()
+			low(x[i+4], x[i], y[2*i])
+			high(x[i+4], x[i], y[2*i+1])
 		}
 		x = y
 	}
-	for i := range x {
-		VMOVDQU(x[i], to.row(i))
-	}
+	return x
 }
 
 func dwords8x8(from, to lattice) {
@@ -218,11 +212,7 @@ func lanesKernel() {
 		VPERMD(z, order, z)
 		VMOVDQU(z, to.row(i))
 	}
-	ADDQ(U32(128), src)
-	ADDQ(Imm(32), dst)
-	DECQ(n)
-	JNZ(LabelRef("more"))
-	end()
+	more(n, src, U32(128), dst, Imm(32))
 }
 
 // spreadKernel gives each nibble a byte, the low one of two first.
@@ -237,11 +227,7 @@ func spreadKernel() {
 	VPOR(up, y, y)
 	VPAND(low, y, y)
 	VMOVDQU(y, Mem{Base: dst})
-	ADDQ(Imm(16), src)
-	ADDQ(Imm(32), dst)
-	DECQ(n)
-	JNZ(LabelRef("more"))
-	end()
+	more(n, src, Imm(16), dst, Imm(32))
 }
 
 // swapKernel puts the bytes of sixteen in another order.
@@ -255,11 +241,7 @@ func swapKernel() {
 	y := YMM()
 	VPSHUFB(order, load(Mem{Base: src}), y)
 	VMOVDQU(y, Mem{Base: dst})
-	ADDQ(Imm(32), src)
-	ADDQ(Imm(32), dst)
-	DECQ(n)
-	JNZ(LabelRef("more"))
-	end()
+	more(n, src, Imm(32), dst, Imm(32))
 }
 
 // halfBytesKernels is a book of sixteen numbers over one nibble of each byte:

@@ -28,16 +28,7 @@ func zcastKernel(from, to int) {
 	Label("more")
 	x := [2]VecVirtual{ZMM(), ZMM()}
 	for i, x := range x {
-		m := z.from(16 * i * sizes[from])
-		switch typeNames[from] {
-		case "F32":
-			VMOVUPS(m, x)
-		case "BF16":
-			VPMOVZXWD(m, x)
-			VPSLLD(Imm(16), x, x)
-		case "F16":
-			VCVTPH2PS(m, x)
-		}
+		widened(typeNames[from], z.from(16*i*sizes[from]), x)
 		zquieted(x)
 	}
 	z.put(0, x[0], x[1])

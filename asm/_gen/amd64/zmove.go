@@ -26,11 +26,7 @@ func zlanesKernel() {
 		VMOVDQU32(x.AsY(), to.row(2*i))
 		VEXTRACTI64X4(Imm(1), x, to.row(2*i+1))
 	}
-	ADDQ(U32(128), src)
-	ADDQ(Imm(32), dst)
-	DECQ(n)
-	JNZ(LabelRef("more"))
-	end()
+	more(n, src, U32(128), dst, Imm(32))
 }
 
 // zspreadKernel gives each nibble a byte, the low one of two first.
