@@ -344,7 +344,7 @@ DATA k5<>+24(SB)/8, $0xffc00000ffc00000
 GLOBL k5<>(SB), RODATA|NOPTR, $32
 
 // func q8_KBF16AVX512BF16(dst *byte, src *byte, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512_BF16
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512_BF16, BMI2, CMOV
 TEXT ·q8_KBF16AVX512BF16(SB), NOSPLIT, $64-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -565,12 +565,25 @@ odd:
 	RET
 
 tiny:
-	VPBROADCASTD (CX), Z1
+	MOVL         (CX), BX
+	MOVL         BX, SI
+	ANDL         $0x7fffffff, BX
+	XORL         BX, SI
+	XORL         R9, R9
+	LEAL         1(BX)(BX*1), DI
+	BSRL         DI, DI
+	MOVL         $0x00000018, R8
+	SUBL         DI, R8
+	CMOVLCS      R9, R8
+	SHLXL        R8, BX, BX
+	SHLL         $0x17, R8
+	SUBL         R8, BX
+	ADDL         $0x20000000, BX
+	CMPL         R8, $0x0c000000
+	CMOVLEQ      R9, BX
+	ORL          SI, BX
+	VPBROADCASTD BX, Z1
 	VPBROADCASTD k6<>+0(SB), Z2
-	VCVTPS2PD    Y1, Z1
-	VMULPD.BCST  k7<>+0(SB), Z1, Z1
-	VCVTPD2PS    Z1, Y1
-	VBROADCASTSS X1, Z1
 	VPMOVSXBD    4(CX), Z3
 	VPMOVSXBD    20(CX), Z4
 	VCVTDQ2PS    Z3, Z3
@@ -585,7 +598,7 @@ tiny:
 	// VCVTNE2PS2BF16 Z3, Z4, Z3
 	LONG      $0x485ff262
 	WORD      $0xdb72
-	VPSUBW    k8<>+0(SB), Z3, Z3
+	VPSUBW    k7<>+0(SB), Z3, Z3
 	VMOVDQU16 Z3, (AX)
 	VPMOVSXBD 36(CX), Z3
 	VPMOVSXBD 52(CX), Z4
@@ -601,7 +614,7 @@ tiny:
 	// VCVTNE2PS2BF16 Z3, Z4, Z3
 	LONG      $0x485ff262
 	WORD      $0xdb72
-	VPSUBW    k8<>+0(SB), Z3, Z3
+	VPSUBW    k7<>+0(SB), Z3, Z3
 	VMOVDQU16 Z3, 64(AX)
 	VPMOVSXBD 68(CX), Z3
 	VPMOVSXBD 84(CX), Z4
@@ -617,7 +630,7 @@ tiny:
 	// VCVTNE2PS2BF16 Z3, Z4, Z3
 	LONG      $0x485ff262
 	WORD      $0xdb72
-	VPSUBW    k8<>+0(SB), Z3, Z3
+	VPSUBW    k7<>+0(SB), Z3, Z3
 	VMOVDQU16 Z3, 128(AX)
 	VPMOVSXBD 100(CX), Z3
 	VPMOVSXBD 116(CX), Z4
@@ -633,7 +646,7 @@ tiny:
 	// VCVTNE2PS2BF16 Z3, Z4, Z3
 	LONG      $0x485ff262
 	WORD      $0xdb72
-	VPSUBW    k8<>+0(SB), Z3, Z3
+	VPSUBW    k7<>+0(SB), Z3, Z3
 	VMOVDQU16 Z3, 192(AX)
 	VPMOVSXBD 132(CX), Z3
 	VPMOVSXBD 148(CX), Z4
@@ -649,7 +662,7 @@ tiny:
 	// VCVTNE2PS2BF16 Z3, Z4, Z3
 	LONG      $0x485ff262
 	WORD      $0xdb72
-	VPSUBW    k8<>+0(SB), Z3, Z3
+	VPSUBW    k7<>+0(SB), Z3, Z3
 	VMOVDQU16 Z3, 256(AX)
 	VPMOVSXBD 164(CX), Z3
 	VPMOVSXBD 180(CX), Z4
@@ -665,7 +678,7 @@ tiny:
 	// VCVTNE2PS2BF16 Z3, Z4, Z3
 	LONG      $0x485ff262
 	WORD      $0xdb72
-	VPSUBW    k8<>+0(SB), Z3, Z3
+	VPSUBW    k7<>+0(SB), Z3, Z3
 	VMOVDQU16 Z3, 320(AX)
 	VPMOVSXBD 196(CX), Z3
 	VPMOVSXBD 212(CX), Z4
@@ -681,7 +694,7 @@ tiny:
 	// VCVTNE2PS2BF16 Z3, Z4, Z3
 	LONG      $0x485ff262
 	WORD      $0xdb72
-	VPSUBW    k8<>+0(SB), Z3, Z3
+	VPSUBW    k7<>+0(SB), Z3, Z3
 	VMOVDQU16 Z3, 384(AX)
 	VPMOVSXBD 228(CX), Z3
 	VPMOVSXBD 244(CX), Z4
@@ -697,7 +710,7 @@ tiny:
 	// VCVTNE2PS2BF16 Z3, Z4, Z1
 	LONG      $0x485ff262
 	WORD      $0xcb72
-	VPSUBW    k8<>+0(SB), Z1, Z1
+	VPSUBW    k7<>+0(SB), Z1, Z1
 	VMOVDQU16 Z1, 448(AX)
 	ADDQ      $0x00000124, CX
 	ADDQ      $0x00000200, AX
@@ -712,21 +725,15 @@ DATA k6<>+16(SB)/8, $0x2080000020800000
 DATA k6<>+24(SB)/8, $0x2080000020800000
 GLOBL k6<>(SB), RODATA|NOPTR, $32
 
-DATA k7<>+0(SB)/8, $0x43f0000000000000
-DATA k7<>+8(SB)/8, $0x43f0000000000000
-DATA k7<>+16(SB)/8, $0x43f0000000000000
-DATA k7<>+24(SB)/8, $0x43f0000000000000
-GLOBL k7<>(SB), RODATA|NOPTR, $32
-
-DATA k8<>+0(SB)/8, $0x2080208020802080
-DATA k8<>+8(SB)/8, $0x2080208020802080
-DATA k8<>+16(SB)/8, $0x2080208020802080
-DATA k8<>+24(SB)/8, $0x2080208020802080
-DATA k8<>+32(SB)/8, $0x2080208020802080
-DATA k8<>+40(SB)/8, $0x2080208020802080
-DATA k8<>+48(SB)/8, $0x2080208020802080
-DATA k8<>+56(SB)/8, $0x2080208020802080
-GLOBL k8<>(SB), RODATA|NOPTR, $64
+DATA k7<>+0(SB)/8, $0x2080208020802080
+DATA k7<>+8(SB)/8, $0x2080208020802080
+DATA k7<>+16(SB)/8, $0x2080208020802080
+DATA k7<>+24(SB)/8, $0x2080208020802080
+DATA k7<>+32(SB)/8, $0x2080208020802080
+DATA k7<>+40(SB)/8, $0x2080208020802080
+DATA k7<>+48(SB)/8, $0x2080208020802080
+DATA k7<>+56(SB)/8, $0x2080208020802080
+GLOBL k7<>(SB), RODATA|NOPTR, $64
 
 // func bookedBF16AVX512BF16(dst *byte, src *byte, book *int8, n int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, F16C
@@ -740,10 +747,10 @@ TEXT ·bookedBF16AVX512BF16(SB), NOSPLIT, $128-32
 	MOVQ         book+16(FP), SI
 	VPMOVSXBD    (SI), Z1
 	VCVTDQ2PS    Z1, Z1
-	VPBROADCASTD k9<>+0(SB), Z2
+	VPBROADCASTD k8<>+0(SB), Z2
 	CMPQ         DX, $0x08
 	JLT          rest
-	VMOVDQU      k10<>+0(SB), Y3
+	VMOVDQU      k9<>+0(SB), Y3
 	KXNORB       K0, K0, K1
 	VPXOR        Y4, Y4, Y4
 	VPGATHERDD   (CX)(Y3*1), K1, Y4
@@ -766,89 +773,89 @@ ready:
 	JNZ         odd
 	VMOVUPS     Z5, (BX)
 	VMOVDQU32   2(CX), X6
-	VMOVDQU64   k11<>+0(SB), Z5
+	VMOVDQU64   k10<>+0(SB), Z5
 	VPERMB      Z6, Z5, Z5
-	VPROLVD     k12<>+0(SB), Z5, Z5
+	VPROLVD     k11<>+0(SB), Z5, Z5
 	VMOVDQU32   20(CX), X6
-	VMOVDQU64   k11<>+0(SB), Z7
+	VMOVDQU64   k10<>+0(SB), Z7
 	VPERMB      Z6, Z7, Z7
-	VPROLVD     k12<>+0(SB), Z7, Z7
+	VPROLVD     k11<>+0(SB), Z7, Z7
 	VMULPS.BCST (BX), Z1, Z8
 	VMULPS.BCST 4(BX), Z1, Z9
 
 	// VCVTNE2PS2BF16 Z8, Z9, Z8
 	LONG            $0x48375262
 	WORD            $0xc072
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z5
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z5
 	VPERMB          Z8, Z5, Z5
 	VMOVDQU64       Z5, (AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z2, Z7
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z7
 	VPERMB          Z8, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z5
+	VMOVDQU64       k10<>+0(SB), Z5
 	VPERMB          Z6, Z5, Z5
-	VPROLVD         k12<>+0(SB), Z5, Z5
+	VPROLVD         k11<>+0(SB), Z5, Z5
 	VMOVDQU32       20(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z7
+	VMOVDQU64       k10<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k12<>+0(SB), Z7, Z7
+	VPROLVD         k11<>+0(SB), Z7, Z7
 	VMULPS.BCST     8(BX), Z1, Z8
 	VMULPS.BCST     12(BX), Z1, Z9
 
 	// VCVTNE2PS2BF16 Z8, Z9, Z8
 	LONG            $0x48375262
 	WORD            $0xc072
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z5
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z5
 	VPERMB          Z8, Z5, Z5
 	VMOVDQU64       Z5, (AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z2, Z7
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z7
 	VPERMB          Z8, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z5
+	VMOVDQU64       k10<>+0(SB), Z5
 	VPERMB          Z6, Z5, Z5
-	VPROLVD         k12<>+0(SB), Z5, Z5
+	VPROLVD         k11<>+0(SB), Z5, Z5
 	VMOVDQU32       20(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z7
+	VMOVDQU64       k10<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k12<>+0(SB), Z7, Z7
+	VPROLVD         k11<>+0(SB), Z7, Z7
 	VMULPS.BCST     16(BX), Z1, Z8
 	VMULPS.BCST     20(BX), Z1, Z9
 
 	// VCVTNE2PS2BF16 Z8, Z9, Z8
 	LONG            $0x48375262
 	WORD            $0xc072
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z5
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z5
 	VPERMB          Z8, Z5, Z5
 	VMOVDQU64       Z5, (AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z2, Z7
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z7
 	VPERMB          Z8, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z5
+	VMOVDQU64       k10<>+0(SB), Z5
 	VPERMB          Z6, Z5, Z5
-	VPROLVD         k12<>+0(SB), Z5, Z5
+	VPROLVD         k11<>+0(SB), Z5, Z5
 	VMOVDQU32       20(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z7
+	VMOVDQU64       k10<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k12<>+0(SB), Z7, Z7
+	VPROLVD         k11<>+0(SB), Z7, Z7
 	VMULPS.BCST     24(BX), Z1, Z8
 	VMULPS.BCST     28(BX), Z1, Z9
 
 	// VCVTNE2PS2BF16 Z8, Z9, Z8
 	LONG            $0x48375262
 	WORD            $0xc072
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z5
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z5
 	VPERMB          Z8, Z5, Z5
 	VMOVDQU64       Z5, (AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z2, Z7
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z7
 	VPERMB          Z8, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	ADDQ            $0x00000024, CX
@@ -869,16 +876,16 @@ block:
 	VPBROADCASTD k5<>+0(SB), K1, Z3
 	VMOVUPS      Z3, (BX)
 	VMOVDQU32    2(CX), X6
-	VMOVDQU64    k11<>+0(SB), Z3
+	VMOVDQU64    k10<>+0(SB), Z3
 	VPERMB       Z6, Z3, Z3
-	VPROLVD      k12<>+0(SB), Z3, Z3
+	VPROLVD      k11<>+0(SB), Z3, Z3
 	VMULPS.BCST  (BX), Z1, Z4
 
 	// VCVTNE2PS2BF16 Z4, Z4, Z4
 	LONG            $0x485ff262
 	WORD            $0xe472
 	VPXORD          Z0, Z4, Z4
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z3
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z3
 	VPERMB          Z4, Z3, Z3
 	VMOVDQU64       Z3, (AX)
 	ADDQ            $0x00000012, CX
@@ -896,13 +903,13 @@ odd:
 	VPBROADCASTD k5<>+0(SB), K1, Z5
 	VMOVUPS      Z5, (BX)
 	VMOVDQU32    2(CX), X6
-	VMOVDQU64    k11<>+0(SB), Z5
+	VMOVDQU64    k10<>+0(SB), Z5
 	VPERMB       Z6, Z5, Z5
-	VPROLVD      k12<>+0(SB), Z5, Z5
+	VPROLVD      k11<>+0(SB), Z5, Z5
 	VMOVDQU32    20(CX), X6
-	VMOVDQU64    k11<>+0(SB), Z7
+	VMOVDQU64    k10<>+0(SB), Z7
 	VPERMB       Z6, Z7, Z7
-	VPROLVD      k12<>+0(SB), Z7, Z7
+	VPROLVD      k11<>+0(SB), Z7, Z7
 	VMULPS.BCST  (BX), Z1, Z8
 	VMULPS.BCST  4(BX), Z1, Z9
 
@@ -910,22 +917,22 @@ odd:
 	LONG            $0x48375262
 	WORD            $0xc072
 	VPXORD          Z0, Z8, Z8
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z5
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z5
 	VPERMB          Z8, Z5, Z5
 	VMOVDQU64       Z5, (AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z2, Z7
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z7
 	VPERMB          Z8, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z5
+	VMOVDQU64       k10<>+0(SB), Z5
 	VPERMB          Z6, Z5, Z5
-	VPROLVD         k12<>+0(SB), Z5, Z5
+	VPROLVD         k11<>+0(SB), Z5, Z5
 	VMOVDQU32       20(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z7
+	VMOVDQU64       k10<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k12<>+0(SB), Z7, Z7
+	VPROLVD         k11<>+0(SB), Z7, Z7
 	VMULPS.BCST     8(BX), Z1, Z8
 	VMULPS.BCST     12(BX), Z1, Z9
 
@@ -933,22 +940,22 @@ odd:
 	LONG            $0x48375262
 	WORD            $0xc072
 	VPXORD          Z0, Z8, Z8
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z5
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z5
 	VPERMB          Z8, Z5, Z5
 	VMOVDQU64       Z5, (AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z2, Z7
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z7
 	VPERMB          Z8, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z5
+	VMOVDQU64       k10<>+0(SB), Z5
 	VPERMB          Z6, Z5, Z5
-	VPROLVD         k12<>+0(SB), Z5, Z5
+	VPROLVD         k11<>+0(SB), Z5, Z5
 	VMOVDQU32       20(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z7
+	VMOVDQU64       k10<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k12<>+0(SB), Z7, Z7
+	VPROLVD         k11<>+0(SB), Z7, Z7
 	VMULPS.BCST     16(BX), Z1, Z8
 	VMULPS.BCST     20(BX), Z1, Z9
 
@@ -956,22 +963,22 @@ odd:
 	LONG            $0x48375262
 	WORD            $0xc072
 	VPXORD          Z0, Z8, Z8
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z5
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z5
 	VPERMB          Z8, Z5, Z5
 	VMOVDQU64       Z5, (AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z2, Z7
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z7
 	VPERMB          Z8, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z5
+	VMOVDQU64       k10<>+0(SB), Z5
 	VPERMB          Z6, Z5, Z5
-	VPROLVD         k12<>+0(SB), Z5, Z5
+	VPROLVD         k11<>+0(SB), Z5, Z5
 	VMOVDQU32       20(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z7
+	VMOVDQU64       k10<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k12<>+0(SB), Z7, Z7
+	VPROLVD         k11<>+0(SB), Z7, Z7
 	VMULPS.BCST     24(BX), Z1, Z8
 	VMULPS.BCST     28(BX), Z1, Z9
 
@@ -979,10 +986,10 @@ odd:
 	LONG            $0x48375262
 	WORD            $0xc072
 	VPXORD          Z0, Z8, Z8
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z5
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z5
 	VPERMB          Z8, Z5, Z5
 	VMOVDQU64       Z5, (AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z2, Z7
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z7
 	VPERMB          Z8, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	ADDQ            $0x00000024, CX
@@ -992,49 +999,49 @@ odd:
 	JGE             batch
 	JMP             rest
 
-DATA k9<>+0(SB)/8, $0x1e1e1e1e1e1e1e1e
-DATA k9<>+8(SB)/8, $0x1e1e1e1e1e1e1e1e
-DATA k9<>+16(SB)/8, $0x1e1e1e1e1e1e1e1e
-DATA k9<>+24(SB)/8, $0x1e1e1e1e1e1e1e1e
+DATA k8<>+0(SB)/8, $0x1e1e1e1e1e1e1e1e
+DATA k8<>+8(SB)/8, $0x1e1e1e1e1e1e1e1e
+DATA k8<>+16(SB)/8, $0x1e1e1e1e1e1e1e1e
+DATA k8<>+24(SB)/8, $0x1e1e1e1e1e1e1e1e
+GLOBL k8<>(SB), RODATA|NOPTR, $32
+
+DATA k9<>+0(SB)/8, $0x0000001200000000
+DATA k9<>+8(SB)/8, $0x0000003600000024
+DATA k9<>+16(SB)/8, $0x0000005a00000048
+DATA k9<>+24(SB)/8, $0x0000007e0000006c
 GLOBL k9<>(SB), RODATA|NOPTR, $32
 
-DATA k10<>+0(SB)/8, $0x0000001200000000
-DATA k10<>+8(SB)/8, $0x0000003600000024
-DATA k10<>+16(SB)/8, $0x0000005a00000048
-DATA k10<>+24(SB)/8, $0x0000007e0000006c
-GLOBL k10<>(SB), RODATA|NOPTR, $32
+DATA k10<>+0(SB)/8, $0x0303020201010000
+DATA k10<>+8(SB)/8, $0x0707060605050404
+DATA k10<>+16(SB)/8, $0x0b0b0a0a09090808
+DATA k10<>+24(SB)/8, $0x0f0f0e0e0d0d0c0c
+DATA k10<>+32(SB)/8, $0x0303020201010000
+DATA k10<>+40(SB)/8, $0x0707060605050404
+DATA k10<>+48(SB)/8, $0x0b0b0a0a09090808
+DATA k10<>+56(SB)/8, $0x0f0f0e0e0d0d0c0c
+GLOBL k10<>(SB), RODATA|NOPTR, $64
 
-DATA k11<>+0(SB)/8, $0x0303020201010000
-DATA k11<>+8(SB)/8, $0x0707060605050404
-DATA k11<>+16(SB)/8, $0x0b0b0a0a09090808
-DATA k11<>+24(SB)/8, $0x0f0f0e0e0d0d0c0c
-DATA k11<>+32(SB)/8, $0x0303020201010000
-DATA k11<>+40(SB)/8, $0x0707060605050404
-DATA k11<>+48(SB)/8, $0x0b0b0a0a09090808
-DATA k11<>+56(SB)/8, $0x0f0f0e0e0d0d0c0c
+DATA k11<>+0(SB)/8, $0x0000000100000001
+DATA k11<>+8(SB)/8, $0x0000000100000001
+DATA k11<>+16(SB)/8, $0x0000000100000001
+DATA k11<>+24(SB)/8, $0x0000000100000001
+DATA k11<>+32(SB)/8, $0x0000001d0000001d
+DATA k11<>+40(SB)/8, $0x0000001d0000001d
+DATA k11<>+48(SB)/8, $0x0000001d0000001d
+DATA k11<>+56(SB)/8, $0x0000001d0000001d
 GLOBL k11<>(SB), RODATA|NOPTR, $64
 
-DATA k12<>+0(SB)/8, $0x0000000100000001
-DATA k12<>+8(SB)/8, $0x0000000100000001
-DATA k12<>+16(SB)/8, $0x0000000100000001
-DATA k12<>+24(SB)/8, $0x0000000100000001
-DATA k12<>+32(SB)/8, $0x0000001d0000001d
-DATA k12<>+40(SB)/8, $0x0000001d0000001d
-DATA k12<>+48(SB)/8, $0x0000001d0000001d
-DATA k12<>+56(SB)/8, $0x0000001d0000001d
-GLOBL k12<>(SB), RODATA|NOPTR, $64
+DATA k12<>+0(SB)/8, $0x0100010001000100
+DATA k12<>+8(SB)/8, $0x0100010001000100
+DATA k12<>+16(SB)/8, $0x0100010001000100
+DATA k12<>+24(SB)/8, $0x0100010001000100
+GLOBL k12<>(SB), RODATA|NOPTR, $32
 
-DATA k13<>+0(SB)/8, $0x0100010001000100
-DATA k13<>+8(SB)/8, $0x0100010001000100
-DATA k13<>+16(SB)/8, $0x0100010001000100
-DATA k13<>+24(SB)/8, $0x0100010001000100
+DATA k13<>+0(SB)/8, $0x2120212021202120
+DATA k13<>+8(SB)/8, $0x2120212021202120
+DATA k13<>+16(SB)/8, $0x2120212021202120
+DATA k13<>+24(SB)/8, $0x2120212021202120
 GLOBL k13<>(SB), RODATA|NOPTR, $32
-
-DATA k14<>+0(SB)/8, $0x2120212021202120
-DATA k14<>+8(SB)/8, $0x2120212021202120
-DATA k14<>+16(SB)/8, $0x2120212021202120
-DATA k14<>+24(SB)/8, $0x2120212021202120
-GLOBL k14<>(SB), RODATA|NOPTR, $32
 
 // func q4_1BF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16
@@ -1044,11 +1051,11 @@ TEXT ·q4_1BF16AVX512BF16(SB), NOSPLIT, $128-24
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k9<>+0(SB), Z0
-	VMOVDQU64    k15<>+0(SB), Z1
+	VPBROADCASTD k8<>+0(SB), Z0
+	VMOVDQU64    k14<>+0(SB), Z1
 	CMPQ         DX, $0x08
 	JLT          rest
-	VMOVDQU      k16<>+0(SB), Y2
+	VMOVDQU      k15<>+0(SB), Y2
 	KXNORB       K0, K0, K1
 	VPXOR        Y3, Y3, Y3
 	VPGATHERDD   (CX)(Y2*1), K1, Y3
@@ -1069,13 +1076,13 @@ ready:
 	JNZ              odd
 	VMOVUPS          Z4, (BX)
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z4
+	VMOVDQU64        k10<>+0(SB), Z4
 	VPERMB           Z5, Z4, Z4
-	VPROLVD          k12<>+0(SB), Z4, Z4
+	VPROLVD          k11<>+0(SB), Z4, Z4
 	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z6
+	VMOVDQU64        k10<>+0(SB), Z6
 	VPERMB           Z5, Z6, Z6
-	VPROLVD          k12<>+0(SB), Z6, Z6
+	VPROLVD          k11<>+0(SB), Z6, Z6
 	VPBROADCASTD     4(BX), Z7
 	VFMADD231PS.BCST (BX), Z1, Z7
 	VPBROADCASTD     12(BX), Z8
@@ -1084,22 +1091,22 @@ ready:
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG             $0x483ff262
 	WORD             $0xff72
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z4
 	VPERMB           Z7, Z4, Z4
 	VMOVDQU64        Z4, (AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z4
+	VMOVDQU64        k10<>+0(SB), Z4
 	VPERMB           Z5, Z4, Z4
-	VPROLVD          k12<>+0(SB), Z4, Z4
+	VPROLVD          k11<>+0(SB), Z4, Z4
 	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z6
+	VMOVDQU64        k10<>+0(SB), Z6
 	VPERMB           Z5, Z6, Z6
-	VPROLVD          k12<>+0(SB), Z6, Z6
+	VPROLVD          k11<>+0(SB), Z6, Z6
 	VPBROADCASTD     20(BX), Z7
 	VFMADD231PS.BCST 16(BX), Z1, Z7
 	VPBROADCASTD     28(BX), Z8
@@ -1108,22 +1115,22 @@ ready:
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG             $0x483ff262
 	WORD             $0xff72
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z4
 	VPERMB           Z7, Z4, Z4
 	VMOVDQU64        Z4, (AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z4
+	VMOVDQU64        k10<>+0(SB), Z4
 	VPERMB           Z5, Z4, Z4
-	VPROLVD          k12<>+0(SB), Z4, Z4
+	VPROLVD          k11<>+0(SB), Z4, Z4
 	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z6
+	VMOVDQU64        k10<>+0(SB), Z6
 	VPERMB           Z5, Z6, Z6
-	VPROLVD          k12<>+0(SB), Z6, Z6
+	VPROLVD          k11<>+0(SB), Z6, Z6
 	VPBROADCASTD     36(BX), Z7
 	VFMADD231PS.BCST 32(BX), Z1, Z7
 	VPBROADCASTD     44(BX), Z8
@@ -1132,22 +1139,22 @@ ready:
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG             $0x483ff262
 	WORD             $0xff72
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z4
 	VPERMB           Z7, Z4, Z4
 	VMOVDQU64        Z4, (AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z4
+	VMOVDQU64        k10<>+0(SB), Z4
 	VPERMB           Z5, Z4, Z4
-	VPROLVD          k12<>+0(SB), Z4, Z4
+	VPROLVD          k11<>+0(SB), Z4, Z4
 	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z6
+	VMOVDQU64        k10<>+0(SB), Z6
 	VPERMB           Z5, Z6, Z6
-	VPROLVD          k12<>+0(SB), Z6, Z6
+	VPROLVD          k11<>+0(SB), Z6, Z6
 	VPBROADCASTD     52(BX), Z7
 	VFMADD231PS.BCST 48(BX), Z1, Z7
 	VPBROADCASTD     60(BX), Z8
@@ -1156,10 +1163,10 @@ ready:
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG            $0x483ff262
 	WORD            $0xff72
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z0, Z4
 	VPERMB          Z7, Z4, Z4
 	VMOVDQU64       Z4, (AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z6
 	VPERMB          Z7, Z6, Z4
 	VMOVDQU64       Z4, 64(AX)
 	ADDQ            $0x00000028, CX
@@ -1176,21 +1183,21 @@ block:
 	VPBROADCASTD     (CX), Y2
 	VCVTPH2PS        Y2, Z2
 	VCMPPS           $0x03, Z2, Z2, K1
-	VPBROADCASTD     k17<>+0(SB), K1, Z2
+	VPBROADCASTD     k16<>+0(SB), K1, Z2
 	VMOVUPS          Z2, (BX)
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z2
+	VMOVDQU64        k10<>+0(SB), Z2
 	VPERMB           Z5, Z2, Z2
-	VPROLVD          k12<>+0(SB), Z2, Z2
+	VPROLVD          k11<>+0(SB), Z2, Z2
 	VPBROADCASTD     4(BX), Z3
 	VFMADD231PS.BCST (BX), Z1, Z3
 
 	// VCVTNE2PS2BF16 Z3, Z3, Z3
 	LONG            $0x4867f262
 	WORD            $0xdb72
-	VPCMPEQW        k18<>+0(SB), Z3, K1
-	VMOVDQU16       k19<>+0(SB), K1, Z3
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z2
+	VPCMPEQW        k17<>+0(SB), Z3, K1
+	VMOVDQU16       k18<>+0(SB), K1, Z3
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z0, Z2
 	VPERMB          Z3, Z2, Z2
 	VMOVDQU64       Z2, (AX)
 	ADDQ            $0x00000014, CX
@@ -1204,16 +1211,16 @@ done:
 
 odd:
 	VCMPPS           $0x03, Z4, Z4, K1
-	VPBROADCASTD     k17<>+0(SB), K1, Z4
+	VPBROADCASTD     k16<>+0(SB), K1, Z4
 	VMOVUPS          Z4, (BX)
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z4
+	VMOVDQU64        k10<>+0(SB), Z4
 	VPERMB           Z5, Z4, Z4
-	VPROLVD          k12<>+0(SB), Z4, Z4
+	VPROLVD          k11<>+0(SB), Z4, Z4
 	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z6
+	VMOVDQU64        k10<>+0(SB), Z6
 	VPERMB           Z5, Z6, Z6
-	VPROLVD          k12<>+0(SB), Z6, Z6
+	VPROLVD          k11<>+0(SB), Z6, Z6
 	VPBROADCASTD     4(BX), Z7
 	VFMADD231PS.BCST (BX), Z1, Z7
 	VPBROADCASTD     12(BX), Z8
@@ -1222,24 +1229,24 @@ odd:
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG             $0x483ff262
 	WORD             $0xff72
-	VPCMPEQW         k18<>+0(SB), Z7, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z7
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
+	VPCMPEQW         k17<>+0(SB), Z7, K1
+	VMOVDQU16        k18<>+0(SB), K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z4
 	VPERMB           Z7, Z4, Z4
 	VMOVDQU64        Z4, (AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z4
+	VMOVDQU64        k10<>+0(SB), Z4
 	VPERMB           Z5, Z4, Z4
-	VPROLVD          k12<>+0(SB), Z4, Z4
+	VPROLVD          k11<>+0(SB), Z4, Z4
 	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z6
+	VMOVDQU64        k10<>+0(SB), Z6
 	VPERMB           Z5, Z6, Z6
-	VPROLVD          k12<>+0(SB), Z6, Z6
+	VPROLVD          k11<>+0(SB), Z6, Z6
 	VPBROADCASTD     20(BX), Z7
 	VFMADD231PS.BCST 16(BX), Z1, Z7
 	VPBROADCASTD     28(BX), Z8
@@ -1248,24 +1255,24 @@ odd:
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG             $0x483ff262
 	WORD             $0xff72
-	VPCMPEQW         k18<>+0(SB), Z7, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z7
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
+	VPCMPEQW         k17<>+0(SB), Z7, K1
+	VMOVDQU16        k18<>+0(SB), K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z4
 	VPERMB           Z7, Z4, Z4
 	VMOVDQU64        Z4, (AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z4
+	VMOVDQU64        k10<>+0(SB), Z4
 	VPERMB           Z5, Z4, Z4
-	VPROLVD          k12<>+0(SB), Z4, Z4
+	VPROLVD          k11<>+0(SB), Z4, Z4
 	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z6
+	VMOVDQU64        k10<>+0(SB), Z6
 	VPERMB           Z5, Z6, Z6
-	VPROLVD          k12<>+0(SB), Z6, Z6
+	VPROLVD          k11<>+0(SB), Z6, Z6
 	VPBROADCASTD     36(BX), Z7
 	VFMADD231PS.BCST 32(BX), Z1, Z7
 	VPBROADCASTD     44(BX), Z8
@@ -1274,24 +1281,24 @@ odd:
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG             $0x483ff262
 	WORD             $0xff72
-	VPCMPEQW         k18<>+0(SB), Z7, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z7
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
+	VPCMPEQW         k17<>+0(SB), Z7, K1
+	VMOVDQU16        k18<>+0(SB), K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z4
 	VPERMB           Z7, Z4, Z4
 	VMOVDQU64        Z4, (AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z4
+	VMOVDQU64        k10<>+0(SB), Z4
 	VPERMB           Z5, Z4, Z4
-	VPROLVD          k12<>+0(SB), Z4, Z4
+	VPROLVD          k11<>+0(SB), Z4, Z4
 	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z6
+	VMOVDQU64        k10<>+0(SB), Z6
 	VPERMB           Z5, Z6, Z6
-	VPROLVD          k12<>+0(SB), Z6, Z6
+	VPROLVD          k11<>+0(SB), Z6, Z6
 	VPBROADCASTD     52(BX), Z7
 	VFMADD231PS.BCST 48(BX), Z1, Z7
 	VPBROADCASTD     60(BX), Z8
@@ -1300,12 +1307,12 @@ odd:
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG            $0x483ff262
 	WORD            $0xff72
-	VPCMPEQW        k18<>+0(SB), Z7, K1
-	VMOVDQU16       k19<>+0(SB), K1, Z7
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z4
+	VPCMPEQW        k17<>+0(SB), Z7, K1
+	VMOVDQU16       k18<>+0(SB), K1, Z7
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z0, Z4
 	VPERMB          Z7, Z4, Z4
 	VMOVDQU64       Z4, (AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z6
 	VPERMB          Z7, Z6, Z4
 	VMOVDQU64       Z4, 64(AX)
 	ADDQ            $0x00000028, CX
@@ -1315,47 +1322,47 @@ odd:
 	JGE             batch
 	JMP             rest
 
-DATA k15<>+0(SB)/8, $0x3f80000000000000
-DATA k15<>+8(SB)/8, $0x4040000040000000
-DATA k15<>+16(SB)/8, $0x40a0000040800000
-DATA k15<>+24(SB)/8, $0x40e0000040c00000
-DATA k15<>+32(SB)/8, $0x4110000041000000
-DATA k15<>+40(SB)/8, $0x4130000041200000
-DATA k15<>+48(SB)/8, $0x4150000041400000
-DATA k15<>+56(SB)/8, $0x4170000041600000
-GLOBL k15<>(SB), RODATA|NOPTR, $64
+DATA k14<>+0(SB)/8, $0x3f80000000000000
+DATA k14<>+8(SB)/8, $0x4040000040000000
+DATA k14<>+16(SB)/8, $0x40a0000040800000
+DATA k14<>+24(SB)/8, $0x40e0000040c00000
+DATA k14<>+32(SB)/8, $0x4110000041000000
+DATA k14<>+40(SB)/8, $0x4130000041200000
+DATA k14<>+48(SB)/8, $0x4150000041400000
+DATA k14<>+56(SB)/8, $0x4170000041600000
+GLOBL k14<>(SB), RODATA|NOPTR, $64
 
-DATA k16<>+0(SB)/8, $0x0000001400000000
-DATA k16<>+8(SB)/8, $0x0000003c00000028
-DATA k16<>+16(SB)/8, $0x0000006400000050
-DATA k16<>+24(SB)/8, $0x0000008c00000078
+DATA k15<>+0(SB)/8, $0x0000001400000000
+DATA k15<>+8(SB)/8, $0x0000003c00000028
+DATA k15<>+16(SB)/8, $0x0000006400000050
+DATA k15<>+24(SB)/8, $0x0000008c00000078
+GLOBL k15<>(SB), RODATA|NOPTR, $32
+
+DATA k16<>+0(SB)/8, $0x7fc000007fc00000
+DATA k16<>+8(SB)/8, $0x7fc000007fc00000
+DATA k16<>+16(SB)/8, $0x7fc000007fc00000
+DATA k16<>+24(SB)/8, $0x7fc000007fc00000
 GLOBL k16<>(SB), RODATA|NOPTR, $32
 
-DATA k17<>+0(SB)/8, $0x7fc000007fc00000
-DATA k17<>+8(SB)/8, $0x7fc000007fc00000
-DATA k17<>+16(SB)/8, $0x7fc000007fc00000
-DATA k17<>+24(SB)/8, $0x7fc000007fc00000
-GLOBL k17<>(SB), RODATA|NOPTR, $32
+DATA k17<>+0(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k17<>+8(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k17<>+16(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k17<>+24(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k17<>+32(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k17<>+40(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k17<>+48(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k17<>+56(SB)/8, $0xffc0ffc0ffc0ffc0
+GLOBL k17<>(SB), RODATA|NOPTR, $64
 
-DATA k18<>+0(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k18<>+8(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k18<>+16(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k18<>+24(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k18<>+32(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k18<>+40(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k18<>+48(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k18<>+56(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k18<>+0(SB)/8, $0x7fc07fc07fc07fc0
+DATA k18<>+8(SB)/8, $0x7fc07fc07fc07fc0
+DATA k18<>+16(SB)/8, $0x7fc07fc07fc07fc0
+DATA k18<>+24(SB)/8, $0x7fc07fc07fc07fc0
+DATA k18<>+32(SB)/8, $0x7fc07fc07fc07fc0
+DATA k18<>+40(SB)/8, $0x7fc07fc07fc07fc0
+DATA k18<>+48(SB)/8, $0x7fc07fc07fc07fc0
+DATA k18<>+56(SB)/8, $0x7fc07fc07fc07fc0
 GLOBL k18<>(SB), RODATA|NOPTR, $64
-
-DATA k19<>+0(SB)/8, $0x7fc07fc07fc07fc0
-DATA k19<>+8(SB)/8, $0x7fc07fc07fc07fc0
-DATA k19<>+16(SB)/8, $0x7fc07fc07fc07fc0
-DATA k19<>+24(SB)/8, $0x7fc07fc07fc07fc0
-DATA k19<>+32(SB)/8, $0x7fc07fc07fc07fc0
-DATA k19<>+40(SB)/8, $0x7fc07fc07fc07fc0
-DATA k19<>+48(SB)/8, $0x7fc07fc07fc07fc0
-DATA k19<>+56(SB)/8, $0x7fc07fc07fc07fc0
-GLOBL k19<>(SB), RODATA|NOPTR, $64
 
 // func q5_0BF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, F16C
@@ -1366,12 +1373,12 @@ TEXT ·q5_0BF16AVX512BF16(SB), NOSPLIT, $128-24
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VMOVDQU64    k20<>+0(SB), Z1
-	VMOVDQU64    k15<>+0(SB), Z2
-	VPBROADCASTD k9<>+0(SB), Z3
+	VMOVDQU64    k19<>+0(SB), Z1
+	VMOVDQU64    k14<>+0(SB), Z2
+	VPBROADCASTD k8<>+0(SB), Z3
 	CMPQ         DX, $0x08
 	JLT          rest
-	VMOVDQU      k21<>+0(SB), Y4
+	VMOVDQU      k20<>+0(SB), Y4
 	KXNORB       K0, K0, K1
 	VPXOR        Y5, Y5, Y5
 	VPGATHERDD   (CX)(Y4*1), K1, Y5
@@ -1400,12 +1407,12 @@ ready:
 	LONG            $0x483ff262
 	WORD            $0xf672
 	VMOVDQU32       6(CX), X7
-	VMOVDQU64       k11<>+0(SB), Z8
+	VMOVDQU64       k10<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k12<>+0(SB), Z8, Z8
+	VPROLVD         k11<>+0(SB), Z8, Z8
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z3, Z8
-	VPADDW          k22<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z3, Z8
+	VPADDW          k21<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, (AX)
 	VMULPS.BCST     4(BX), Z1, Z6
@@ -1415,12 +1422,12 @@ ready:
 	LONG            $0x483ff262
 	WORD            $0xf672
 	VMOVDQU32       28(CX), X7
-	VMOVDQU64       k11<>+0(SB), Z8
+	VMOVDQU64       k10<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k12<>+0(SB), Z8, Z8
+	VPROLVD         k11<>+0(SB), Z8, Z8
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z3, Z8
-	VPADDW          k22<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z3, Z8
+	VPADDW          k21<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, 64(AX)
 	ADDQ            $0x0000002c, CX
@@ -1432,12 +1439,12 @@ ready:
 	LONG            $0x483ff262
 	WORD            $0xf672
 	VMOVDQU32       6(CX), X7
-	VMOVDQU64       k11<>+0(SB), Z8
+	VMOVDQU64       k10<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k12<>+0(SB), Z8, Z8
+	VPROLVD         k11<>+0(SB), Z8, Z8
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z3, Z8
-	VPADDW          k22<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z3, Z8
+	VPADDW          k21<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, (AX)
 	VMULPS.BCST     12(BX), Z1, Z6
@@ -1447,12 +1454,12 @@ ready:
 	LONG            $0x483ff262
 	WORD            $0xf672
 	VMOVDQU32       28(CX), X7
-	VMOVDQU64       k11<>+0(SB), Z8
+	VMOVDQU64       k10<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k12<>+0(SB), Z8, Z8
+	VPROLVD         k11<>+0(SB), Z8, Z8
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z3, Z8
-	VPADDW          k22<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z3, Z8
+	VPADDW          k21<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, 64(AX)
 	ADDQ            $0x0000002c, CX
@@ -1464,12 +1471,12 @@ ready:
 	LONG            $0x483ff262
 	WORD            $0xf672
 	VMOVDQU32       6(CX), X7
-	VMOVDQU64       k11<>+0(SB), Z8
+	VMOVDQU64       k10<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k12<>+0(SB), Z8, Z8
+	VPROLVD         k11<>+0(SB), Z8, Z8
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z3, Z8
-	VPADDW          k22<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z3, Z8
+	VPADDW          k21<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, (AX)
 	VMULPS.BCST     20(BX), Z1, Z6
@@ -1479,12 +1486,12 @@ ready:
 	LONG            $0x483ff262
 	WORD            $0xf672
 	VMOVDQU32       28(CX), X7
-	VMOVDQU64       k11<>+0(SB), Z8
+	VMOVDQU64       k10<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k12<>+0(SB), Z8, Z8
+	VPROLVD         k11<>+0(SB), Z8, Z8
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z3, Z8
-	VPADDW          k22<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z3, Z8
+	VPADDW          k21<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, 64(AX)
 	ADDQ            $0x0000002c, CX
@@ -1496,12 +1503,12 @@ ready:
 	LONG            $0x483ff262
 	WORD            $0xf672
 	VMOVDQU32       6(CX), X7
-	VMOVDQU64       k11<>+0(SB), Z8
+	VMOVDQU64       k10<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k12<>+0(SB), Z8, Z8
+	VPROLVD         k11<>+0(SB), Z8, Z8
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z3, Z8
-	VPADDW          k22<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z3, Z8
+	VPADDW          k21<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, (AX)
 	VMULPS.BCST     28(BX), Z1, Z6
@@ -1511,12 +1518,12 @@ ready:
 	LONG            $0x483ff262
 	WORD            $0xf672
 	VMOVDQU32       28(CX), X7
-	VMOVDQU64       k11<>+0(SB), Z8
+	VMOVDQU64       k10<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k12<>+0(SB), Z8, Z8
+	VPROLVD         k11<>+0(SB), Z8, Z8
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z3, Z8
-	VPADDW          k22<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z3, Z8
+	VPADDW          k21<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, 64(AX)
 	ADDQ            $0x0000002c, CX
@@ -1544,12 +1551,12 @@ block:
 	WORD            $0xe472
 	VPXORD          Z0, Z4, Z4
 	VMOVDQU32       6(CX), X7
-	VMOVDQU64       k11<>+0(SB), Z5
+	VMOVDQU64       k10<>+0(SB), Z5
 	VPERMB          Z7, Z5, Z5
-	VPROLVD         k12<>+0(SB), Z5, Z5
+	VPROLVD         k11<>+0(SB), Z5, Z5
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z3, Z5
-	VPADDW          k22<>+0(SB), Z5, K1, Z5
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z3, Z5
+	VPADDW          k21<>+0(SB), Z5, K1, Z5
 	VPERMB          Z4, Z5, Z4
 	VMOVDQU64       Z4, (AX)
 	ADDQ            $0x00000016, CX
@@ -1574,12 +1581,12 @@ odd:
 	WORD            $0xf672
 	VPXORD          Z0, Z6, Z6
 	VMOVDQU32       6(CX), X7
-	VMOVDQU64       k11<>+0(SB), Z8
+	VMOVDQU64       k10<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k12<>+0(SB), Z8, Z8
+	VPROLVD         k11<>+0(SB), Z8, Z8
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z3, Z8
-	VPADDW          k22<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z3, Z8
+	VPADDW          k21<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, (AX)
 	VMULPS.BCST     4(BX), Z1, Z6
@@ -1590,12 +1597,12 @@ odd:
 	WORD            $0xf672
 	VPXORD          Z0, Z6, Z6
 	VMOVDQU32       28(CX), X7
-	VMOVDQU64       k11<>+0(SB), Z8
+	VMOVDQU64       k10<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k12<>+0(SB), Z8, Z8
+	VPROLVD         k11<>+0(SB), Z8, Z8
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z3, Z8
-	VPADDW          k22<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z3, Z8
+	VPADDW          k21<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, 64(AX)
 	ADDQ            $0x0000002c, CX
@@ -1608,12 +1615,12 @@ odd:
 	WORD            $0xf672
 	VPXORD          Z0, Z6, Z6
 	VMOVDQU32       6(CX), X7
-	VMOVDQU64       k11<>+0(SB), Z8
+	VMOVDQU64       k10<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k12<>+0(SB), Z8, Z8
+	VPROLVD         k11<>+0(SB), Z8, Z8
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z3, Z8
-	VPADDW          k22<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z3, Z8
+	VPADDW          k21<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, (AX)
 	VMULPS.BCST     12(BX), Z1, Z6
@@ -1624,12 +1631,12 @@ odd:
 	WORD            $0xf672
 	VPXORD          Z0, Z6, Z6
 	VMOVDQU32       28(CX), X7
-	VMOVDQU64       k11<>+0(SB), Z8
+	VMOVDQU64       k10<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k12<>+0(SB), Z8, Z8
+	VPROLVD         k11<>+0(SB), Z8, Z8
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z3, Z8
-	VPADDW          k22<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z3, Z8
+	VPADDW          k21<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, 64(AX)
 	ADDQ            $0x0000002c, CX
@@ -1642,12 +1649,12 @@ odd:
 	WORD            $0xf672
 	VPXORD          Z0, Z6, Z6
 	VMOVDQU32       6(CX), X7
-	VMOVDQU64       k11<>+0(SB), Z8
+	VMOVDQU64       k10<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k12<>+0(SB), Z8, Z8
+	VPROLVD         k11<>+0(SB), Z8, Z8
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z3, Z8
-	VPADDW          k22<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z3, Z8
+	VPADDW          k21<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, (AX)
 	VMULPS.BCST     20(BX), Z1, Z6
@@ -1658,12 +1665,12 @@ odd:
 	WORD            $0xf672
 	VPXORD          Z0, Z6, Z6
 	VMOVDQU32       28(CX), X7
-	VMOVDQU64       k11<>+0(SB), Z8
+	VMOVDQU64       k10<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k12<>+0(SB), Z8, Z8
+	VPROLVD         k11<>+0(SB), Z8, Z8
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z3, Z8
-	VPADDW          k22<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z3, Z8
+	VPADDW          k21<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, 64(AX)
 	ADDQ            $0x0000002c, CX
@@ -1676,12 +1683,12 @@ odd:
 	WORD            $0xf672
 	VPXORD          Z0, Z6, Z6
 	VMOVDQU32       6(CX), X7
-	VMOVDQU64       k11<>+0(SB), Z8
+	VMOVDQU64       k10<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k12<>+0(SB), Z8, Z8
+	VPROLVD         k11<>+0(SB), Z8, Z8
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z3, Z8
-	VPADDW          k22<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z3, Z8
+	VPADDW          k21<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, (AX)
 	VMULPS.BCST     28(BX), Z1, Z6
@@ -1692,12 +1699,12 @@ odd:
 	WORD            $0xf672
 	VPXORD          Z0, Z6, Z6
 	VMOVDQU32       28(CX), X7
-	VMOVDQU64       k11<>+0(SB), Z8
+	VMOVDQU64       k10<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k12<>+0(SB), Z8, Z8
+	VPROLVD         k11<>+0(SB), Z8, Z8
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z3, Z8
-	VPADDW          k22<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z3, Z8
+	VPADDW          k21<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, 64(AX)
 	ADDQ            $0x0000002c, CX
@@ -1707,31 +1714,31 @@ odd:
 	JGE             batch
 	JMP             rest
 
-DATA k20<>+0(SB)/8, $0xc1700000c1800000
-DATA k20<>+8(SB)/8, $0xc1500000c1600000
-DATA k20<>+16(SB)/8, $0xc1300000c1400000
-DATA k20<>+24(SB)/8, $0xc1100000c1200000
-DATA k20<>+32(SB)/8, $0xc0e00000c1000000
-DATA k20<>+40(SB)/8, $0xc0a00000c0c00000
-DATA k20<>+48(SB)/8, $0xc0400000c0800000
-DATA k20<>+56(SB)/8, $0xbf800000c0000000
-GLOBL k20<>(SB), RODATA|NOPTR, $64
+DATA k19<>+0(SB)/8, $0xc1700000c1800000
+DATA k19<>+8(SB)/8, $0xc1500000c1600000
+DATA k19<>+16(SB)/8, $0xc1300000c1400000
+DATA k19<>+24(SB)/8, $0xc1100000c1200000
+DATA k19<>+32(SB)/8, $0xc0e00000c1000000
+DATA k19<>+40(SB)/8, $0xc0a00000c0c00000
+DATA k19<>+48(SB)/8, $0xc0400000c0800000
+DATA k19<>+56(SB)/8, $0xbf800000c0000000
+GLOBL k19<>(SB), RODATA|NOPTR, $64
 
-DATA k21<>+0(SB)/8, $0x0000001600000000
-DATA k21<>+8(SB)/8, $0x000000420000002c
-DATA k21<>+16(SB)/8, $0x0000006e00000058
-DATA k21<>+24(SB)/8, $0x0000009a00000084
-GLOBL k21<>(SB), RODATA|NOPTR, $32
+DATA k20<>+0(SB)/8, $0x0000001600000000
+DATA k20<>+8(SB)/8, $0x000000420000002c
+DATA k20<>+16(SB)/8, $0x0000006e00000058
+DATA k20<>+24(SB)/8, $0x0000009a00000084
+GLOBL k20<>(SB), RODATA|NOPTR, $32
 
-DATA k22<>+0(SB)/8, $0x2020202020202020
-DATA k22<>+8(SB)/8, $0x2020202020202020
-DATA k22<>+16(SB)/8, $0x2020202020202020
-DATA k22<>+24(SB)/8, $0x2020202020202020
-DATA k22<>+32(SB)/8, $0x2020202020202020
-DATA k22<>+40(SB)/8, $0x2020202020202020
-DATA k22<>+48(SB)/8, $0x2020202020202020
-DATA k22<>+56(SB)/8, $0x2020202020202020
-GLOBL k22<>(SB), RODATA|NOPTR, $64
+DATA k21<>+0(SB)/8, $0x2020202020202020
+DATA k21<>+8(SB)/8, $0x2020202020202020
+DATA k21<>+16(SB)/8, $0x2020202020202020
+DATA k21<>+24(SB)/8, $0x2020202020202020
+DATA k21<>+32(SB)/8, $0x2020202020202020
+DATA k21<>+40(SB)/8, $0x2020202020202020
+DATA k21<>+48(SB)/8, $0x2020202020202020
+DATA k21<>+56(SB)/8, $0x2020202020202020
+GLOBL k21<>(SB), RODATA|NOPTR, $64
 
 // func q5_1BF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16
@@ -1741,12 +1748,12 @@ TEXT ·q5_1BF16AVX512BF16(SB), NOSPLIT, $128-24
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VMOVDQU64    k15<>+0(SB), Z0
-	VMOVDQU64    k23<>+0(SB), Z1
-	VPBROADCASTD k9<>+0(SB), Z2
+	VMOVDQU64    k14<>+0(SB), Z0
+	VMOVDQU64    k22<>+0(SB), Z1
+	VPBROADCASTD k8<>+0(SB), Z2
 	CMPQ         DX, $0x08
 	JLT          rest
-	VMOVDQU      k24<>+0(SB), Y3
+	VMOVDQU      k23<>+0(SB), Y3
 	KXNORB       K0, K0, K1
 	VPXOR        Y4, Y4, Y4
 	VPGATHERDD   (CX)(Y3*1), K1, Y4
@@ -1775,12 +1782,12 @@ ready:
 	LONG             $0x4847f262
 	WORD             $0xed72
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k11<>+0(SB), Z7
+	VMOVDQU64        k10<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k12<>+0(SB), Z7, Z7
+	VPROLVD          k11<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW           k22<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW           k21<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     12(BX), Z5
@@ -1792,12 +1799,12 @@ ready:
 	LONG             $0x4847f262
 	WORD             $0xed72
 	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k11<>+0(SB), Z7
+	VMOVDQU64        k10<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k12<>+0(SB), Z7, Z7
+	VPROLVD          k11<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW           k22<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW           k21<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
 	ADDQ             $0x00000030, CX
@@ -1811,12 +1818,12 @@ ready:
 	LONG             $0x4847f262
 	WORD             $0xed72
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k11<>+0(SB), Z7
+	VMOVDQU64        k10<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k12<>+0(SB), Z7, Z7
+	VPROLVD          k11<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW           k22<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW           k21<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     28(BX), Z5
@@ -1828,12 +1835,12 @@ ready:
 	LONG             $0x4847f262
 	WORD             $0xed72
 	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k11<>+0(SB), Z7
+	VMOVDQU64        k10<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k12<>+0(SB), Z7, Z7
+	VPROLVD          k11<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW           k22<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW           k21<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
 	ADDQ             $0x00000030, CX
@@ -1847,12 +1854,12 @@ ready:
 	LONG             $0x4847f262
 	WORD             $0xed72
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k11<>+0(SB), Z7
+	VMOVDQU64        k10<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k12<>+0(SB), Z7, Z7
+	VPROLVD          k11<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW           k22<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW           k21<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     44(BX), Z5
@@ -1864,12 +1871,12 @@ ready:
 	LONG             $0x4847f262
 	WORD             $0xed72
 	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k11<>+0(SB), Z7
+	VMOVDQU64        k10<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k12<>+0(SB), Z7, Z7
+	VPROLVD          k11<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW           k22<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW           k21<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
 	ADDQ             $0x00000030, CX
@@ -1883,12 +1890,12 @@ ready:
 	LONG             $0x4847f262
 	WORD             $0xed72
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k11<>+0(SB), Z7
+	VMOVDQU64        k10<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k12<>+0(SB), Z7, Z7
+	VPROLVD          k11<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW           k22<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW           k21<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     60(BX), Z5
@@ -1900,12 +1907,12 @@ ready:
 	LONG            $0x4847f262
 	WORD            $0xed72
 	VMOVDQU32       32(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z7
+	VMOVDQU64       k10<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k12<>+0(SB), Z7, Z7
+	VPROLVD         k11<>+0(SB), Z7, Z7
 	KMOVD           28(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW          k22<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW          k21<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	ADDQ            $0x00000030, CX
@@ -1922,7 +1929,7 @@ block:
 	VPBROADCASTD     (CX), Y3
 	VCVTPH2PS        Y3, Z3
 	VCMPPS           $0x03, Z3, Z3, K1
-	VPBROADCASTD     k17<>+0(SB), K1, Z3
+	VPBROADCASTD     k16<>+0(SB), K1, Z3
 	VMOVUPS          Z3, (BX)
 	VPBROADCASTD     4(BX), Z3
 	VFMADD231PS.BCST (BX), Z0, Z3
@@ -1932,15 +1939,15 @@ block:
 	// VCVTNE2PS2BF16 Z3, Z4, Z3
 	LONG            $0x485ff262
 	WORD            $0xdb72
-	VPCMPEQW        k18<>+0(SB), Z3, K1
-	VMOVDQU16       k19<>+0(SB), K1, Z3
+	VPCMPEQW        k17<>+0(SB), Z3, K1
+	VMOVDQU16       k18<>+0(SB), K1, Z3
 	VMOVDQU32       8(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z4
+	VMOVDQU64       k10<>+0(SB), Z4
 	VPERMB          Z6, Z4, Z4
-	VPROLVD         k12<>+0(SB), Z4, Z4
+	VPROLVD         k11<>+0(SB), Z4, Z4
 	KMOVD           4(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z4
-	VPADDW          k22<>+0(SB), Z4, K1, Z4
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z4
+	VPADDW          k21<>+0(SB), Z4, K1, Z4
 	VPERMB          Z3, Z4, Z3
 	VMOVDQU64       Z3, (AX)
 	ADDQ            $0x00000018, CX
@@ -1954,7 +1961,7 @@ done:
 
 odd:
 	VCMPPS           $0x03, Z5, Z5, K1
-	VPBROADCASTD     k17<>+0(SB), K1, Z5
+	VPBROADCASTD     k16<>+0(SB), K1, Z5
 	VMOVUPS          Z5, (BX)
 	VPBROADCASTD     4(BX), Z5
 	VFMADD231PS.BCST (BX), Z0, Z5
@@ -1964,15 +1971,15 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPCMPEQW         k18<>+0(SB), Z5, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z5
+	VPCMPEQW         k17<>+0(SB), Z5, K1
+	VMOVDQU16        k18<>+0(SB), K1, Z5
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k11<>+0(SB), Z7
+	VMOVDQU64        k10<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k12<>+0(SB), Z7, Z7
+	VPROLVD          k11<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW           k22<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW           k21<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     12(BX), Z5
@@ -1983,15 +1990,15 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPCMPEQW         k18<>+0(SB), Z5, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z5
+	VPCMPEQW         k17<>+0(SB), Z5, K1
+	VMOVDQU16        k18<>+0(SB), K1, Z5
 	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k11<>+0(SB), Z7
+	VMOVDQU64        k10<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k12<>+0(SB), Z7, Z7
+	VPROLVD          k11<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW           k22<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW           k21<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
 	ADDQ             $0x00000030, CX
@@ -2004,15 +2011,15 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPCMPEQW         k18<>+0(SB), Z5, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z5
+	VPCMPEQW         k17<>+0(SB), Z5, K1
+	VMOVDQU16        k18<>+0(SB), K1, Z5
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k11<>+0(SB), Z7
+	VMOVDQU64        k10<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k12<>+0(SB), Z7, Z7
+	VPROLVD          k11<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW           k22<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW           k21<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     28(BX), Z5
@@ -2023,15 +2030,15 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPCMPEQW         k18<>+0(SB), Z5, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z5
+	VPCMPEQW         k17<>+0(SB), Z5, K1
+	VMOVDQU16        k18<>+0(SB), K1, Z5
 	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k11<>+0(SB), Z7
+	VMOVDQU64        k10<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k12<>+0(SB), Z7, Z7
+	VPROLVD          k11<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW           k22<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW           k21<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
 	ADDQ             $0x00000030, CX
@@ -2044,15 +2051,15 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPCMPEQW         k18<>+0(SB), Z5, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z5
+	VPCMPEQW         k17<>+0(SB), Z5, K1
+	VMOVDQU16        k18<>+0(SB), K1, Z5
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k11<>+0(SB), Z7
+	VMOVDQU64        k10<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k12<>+0(SB), Z7, Z7
+	VPROLVD          k11<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW           k22<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW           k21<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     44(BX), Z5
@@ -2063,15 +2070,15 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPCMPEQW         k18<>+0(SB), Z5, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z5
+	VPCMPEQW         k17<>+0(SB), Z5, K1
+	VMOVDQU16        k18<>+0(SB), K1, Z5
 	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k11<>+0(SB), Z7
+	VMOVDQU64        k10<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k12<>+0(SB), Z7, Z7
+	VPROLVD          k11<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW           k22<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW           k21<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
 	ADDQ             $0x00000030, CX
@@ -2084,15 +2091,15 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPCMPEQW         k18<>+0(SB), Z5, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z5
+	VPCMPEQW         k17<>+0(SB), Z5, K1
+	VMOVDQU16        k18<>+0(SB), K1, Z5
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k11<>+0(SB), Z7
+	VMOVDQU64        k10<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k12<>+0(SB), Z7, Z7
+	VPROLVD          k11<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW           k22<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW           k21<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     60(BX), Z5
@@ -2103,15 +2110,15 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG            $0x4847f262
 	WORD            $0xed72
-	VPCMPEQW        k18<>+0(SB), Z5, K1
-	VMOVDQU16       k19<>+0(SB), K1, Z5
+	VPCMPEQW        k17<>+0(SB), Z5, K1
+	VMOVDQU16       k18<>+0(SB), K1, Z5
 	VMOVDQU32       32(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z7
+	VMOVDQU64       k10<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k12<>+0(SB), Z7, Z7
+	VPROLVD         k11<>+0(SB), Z7, Z7
 	KMOVD           28(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW          k22<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW          k21<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	ADDQ            $0x00000030, CX
@@ -2121,21 +2128,21 @@ odd:
 	JGE             batch
 	JMP             rest
 
-DATA k23<>+0(SB)/8, $0x4188000041800000
-DATA k23<>+8(SB)/8, $0x4198000041900000
-DATA k23<>+16(SB)/8, $0x41a8000041a00000
-DATA k23<>+24(SB)/8, $0x41b8000041b00000
-DATA k23<>+32(SB)/8, $0x41c8000041c00000
-DATA k23<>+40(SB)/8, $0x41d8000041d00000
-DATA k23<>+48(SB)/8, $0x41e8000041e00000
-DATA k23<>+56(SB)/8, $0x41f8000041f00000
-GLOBL k23<>(SB), RODATA|NOPTR, $64
+DATA k22<>+0(SB)/8, $0x4188000041800000
+DATA k22<>+8(SB)/8, $0x4198000041900000
+DATA k22<>+16(SB)/8, $0x41a8000041a00000
+DATA k22<>+24(SB)/8, $0x41b8000041b00000
+DATA k22<>+32(SB)/8, $0x41c8000041c00000
+DATA k22<>+40(SB)/8, $0x41d8000041d00000
+DATA k22<>+48(SB)/8, $0x41e8000041e00000
+DATA k22<>+56(SB)/8, $0x41f8000041f00000
+GLOBL k22<>(SB), RODATA|NOPTR, $64
 
-DATA k24<>+0(SB)/8, $0x0000001800000000
-DATA k24<>+8(SB)/8, $0x0000004800000030
-DATA k24<>+16(SB)/8, $0x0000007800000060
-DATA k24<>+24(SB)/8, $0x000000a800000090
-GLOBL k24<>(SB), RODATA|NOPTR, $32
+DATA k23<>+0(SB)/8, $0x0000001800000000
+DATA k23<>+8(SB)/8, $0x0000004800000030
+DATA k23<>+16(SB)/8, $0x0000007800000060
+DATA k23<>+24(SB)/8, $0x000000a800000090
+GLOBL k23<>(SB), RODATA|NOPTR, $32
 
 // func q2_KBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512_BF16
@@ -2145,7 +2152,7 @@ TEXT ·q2_KBF16AVX512BF16(SB), NOSPLIT, $64-24
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k25<>+0(SB), Z0
+	VPBROADCASTD k24<>+0(SB), Z0
 
 block:
 	MOVL         80(CX), BX
@@ -2156,7 +2163,7 @@ block:
 	JZ           odd
 	VPMOVZXBD    (CX), Z1
 	VPSRLD       $0x04, Z1, Z2
-	VPBROADCASTD k26<>+0(SB), Z3
+	VPBROADCASTD k25<>+0(SB), Z3
 	VPANDD       Z3, Z1, Z1
 	VPBROADCASTW 80(CX), Y3
 	VCVTPH2PS    Y3, Z3
@@ -2166,17 +2173,17 @@ block:
 	VCVTPH2PS    Y3, Z3
 	VCVTDQ2PS    Z2, Z2
 	VMULPS       Z3, Z2, Z2
-	VMULPS.BCST  k27<>+0(SB), Z1, Z3
+	VMULPS.BCST  k26<>+0(SB), Z1, Z3
 	VSUBPS       Z2, Z3, Z3
-	VMULPS.BCST  k28<>+0(SB), Z1, Z4
+	VMULPS.BCST  k27<>+0(SB), Z1, Z4
 	VSUBPS       Z2, Z4, Z4
 
 	// VCVTNE2PS2BF16 Z3, Z4, Z3
 	LONG        $0x485ff262
 	WORD        $0xdb72
-	VMULPS.BCST k29<>+0(SB), Z1, Z4
+	VMULPS.BCST k28<>+0(SB), Z1, Z4
 	VSUBPS      Z2, Z4, Z4
-	VMULPS.BCST k30<>+0(SB), Z1, Z1
+	VMULPS.BCST k29<>+0(SB), Z1, Z1
 	VSUBPS      Z2, Z1, Z1
 
 	// VCVTNE2PS2BF16 Z4, Z1, Z1
@@ -2184,47 +2191,47 @@ block:
 	WORD       $0xcc72
 	VPMOVZXBW  16(CX), Z2
 	VPSLLW     $0x04, Z2, Z2
-	VMOVDQU64  k31<>+0(SB), Z4
+	VMOVDQU64  k30<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, (AX)
 	VPMOVZXBW  16(CX), Z2
 	VPSLLW     $0x02, Z2, Z2
-	VMOVDQU64  k32<>+0(SB), Z4
+	VMOVDQU64  k31<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 64(AX)
 	VPMOVZXBW  16(CX), Z2
-	VMOVDQU64  k33<>+0(SB), Z4
+	VMOVDQU64  k32<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 128(AX)
 	VPMOVZXBW  16(CX), Z2
 	VPSRLW     $0x02, Z2, Z2
-	VMOVDQU64  k34<>+0(SB), Z4
+	VMOVDQU64  k33<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 192(AX)
 	VPMOVZXBW  48(CX), Z2
 	VPSLLW     $0x04, Z2, Z2
-	VMOVDQU64  k35<>+0(SB), Z4
+	VMOVDQU64  k34<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 256(AX)
 	VPMOVZXBW  48(CX), Z2
 	VPSLLW     $0x02, Z2, Z2
-	VMOVDQU64  k36<>+0(SB), Z4
+	VMOVDQU64  k35<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 320(AX)
 	VPMOVZXBW  48(CX), Z2
-	VMOVDQU64  k37<>+0(SB), Z4
+	VMOVDQU64  k36<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 384(AX)
 	VPMOVZXBW  48(CX), Z2
 	VPSRLW     $0x02, Z2, Z2
-	VMOVDQU64  k38<>+0(SB), Z4
+	VMOVDQU64  k37<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 448(AX)
@@ -2238,7 +2245,7 @@ block:
 odd:
 	VPMOVZXBD    (CX), Z1
 	VPSRLD       $0x04, Z1, Z2
-	VPBROADCASTD k26<>+0(SB), Z3
+	VPBROADCASTD k25<>+0(SB), Z3
 	VPANDD       Z3, Z1, Z1
 	VPBROADCASTW 80(CX), Y3
 	VCVTPH2PS    Y3, Z3
@@ -2249,72 +2256,72 @@ odd:
 	VCVTDQ2PS    Z2, Z2
 	VMULPS       Z3, Z2, Z2
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VPBROADCASTD k16<>+0(SB), K1, Z1
 	VCMPPS       $0x03, Z2, Z2, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z2
-	VMULPS.BCST  k27<>+0(SB), Z1, Z3
+	VPBROADCASTD k16<>+0(SB), K1, Z2
+	VMULPS.BCST  k26<>+0(SB), Z1, Z3
 	VSUBPS       Z2, Z3, Z3
-	VMULPS.BCST  k28<>+0(SB), Z1, Z4
+	VMULPS.BCST  k27<>+0(SB), Z1, Z4
 	VSUBPS       Z2, Z4, Z4
 
 	// VCVTNE2PS2BF16 Z3, Z4, Z3
 	LONG        $0x485ff262
 	WORD        $0xdb72
-	VPCMPEQW    k18<>+0(SB), Z3, K1
-	VMOVDQU16   k19<>+0(SB), K1, Z3
-	VMULPS.BCST k29<>+0(SB), Z1, Z4
+	VPCMPEQW    k17<>+0(SB), Z3, K1
+	VMOVDQU16   k18<>+0(SB), K1, Z3
+	VMULPS.BCST k28<>+0(SB), Z1, Z4
 	VSUBPS      Z2, Z4, Z4
-	VMULPS.BCST k30<>+0(SB), Z1, Z1
+	VMULPS.BCST k29<>+0(SB), Z1, Z1
 	VSUBPS      Z2, Z1, Z1
 
 	// VCVTNE2PS2BF16 Z4, Z1, Z1
 	LONG       $0x4877f262
 	WORD       $0xcc72
-	VPCMPEQW   k18<>+0(SB), Z1, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z1
+	VPCMPEQW   k17<>+0(SB), Z1, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z1
 	VPMOVZXBW  16(CX), Z2
 	VPSLLW     $0x04, Z2, Z2
-	VMOVDQU64  k31<>+0(SB), Z4
+	VMOVDQU64  k30<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, (AX)
 	VPMOVZXBW  16(CX), Z2
 	VPSLLW     $0x02, Z2, Z2
-	VMOVDQU64  k32<>+0(SB), Z4
+	VMOVDQU64  k31<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 64(AX)
 	VPMOVZXBW  16(CX), Z2
-	VMOVDQU64  k33<>+0(SB), Z4
+	VMOVDQU64  k32<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 128(AX)
 	VPMOVZXBW  16(CX), Z2
 	VPSRLW     $0x02, Z2, Z2
-	VMOVDQU64  k34<>+0(SB), Z4
+	VMOVDQU64  k33<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 192(AX)
 	VPMOVZXBW  48(CX), Z2
 	VPSLLW     $0x04, Z2, Z2
-	VMOVDQU64  k35<>+0(SB), Z4
+	VMOVDQU64  k34<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 256(AX)
 	VPMOVZXBW  48(CX), Z2
 	VPSLLW     $0x02, Z2, Z2
-	VMOVDQU64  k36<>+0(SB), Z4
+	VMOVDQU64  k35<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 320(AX)
 	VPMOVZXBW  48(CX), Z2
-	VMOVDQU64  k37<>+0(SB), Z4
+	VMOVDQU64  k36<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 384(AX)
 	VPMOVZXBW  48(CX), Z2
 	VPSRLW     $0x02, Z2, Z2
-	VMOVDQU64  k38<>+0(SB), Z4
+	VMOVDQU64  k37<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 448(AX)
@@ -2325,121 +2332,121 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k25<>+0(SB)/8, $0x0030003000300030
-DATA k25<>+8(SB)/8, $0x0030003000300030
-DATA k25<>+16(SB)/8, $0x0030003000300030
-DATA k25<>+24(SB)/8, $0x0030003000300030
+DATA k24<>+0(SB)/8, $0x0030003000300030
+DATA k24<>+8(SB)/8, $0x0030003000300030
+DATA k24<>+16(SB)/8, $0x0030003000300030
+DATA k24<>+24(SB)/8, $0x0030003000300030
+GLOBL k24<>(SB), RODATA|NOPTR, $32
+
+DATA k25<>+0(SB)/8, $0x0000000f0000000f
+DATA k25<>+8(SB)/8, $0x0000000f0000000f
+DATA k25<>+16(SB)/8, $0x0000000f0000000f
+DATA k25<>+24(SB)/8, $0x0000000f0000000f
 GLOBL k25<>(SB), RODATA|NOPTR, $32
 
-DATA k26<>+0(SB)/8, $0x0000000f0000000f
-DATA k26<>+8(SB)/8, $0x0000000f0000000f
-DATA k26<>+16(SB)/8, $0x0000000f0000000f
-DATA k26<>+24(SB)/8, $0x0000000f0000000f
+DATA k26<>+0(SB)/8, $0x0000000000000000
+DATA k26<>+8(SB)/8, $0x0000000000000000
+DATA k26<>+16(SB)/8, $0x0000000000000000
+DATA k26<>+24(SB)/8, $0x0000000000000000
 GLOBL k26<>(SB), RODATA|NOPTR, $32
 
-DATA k27<>+0(SB)/8, $0x0000000000000000
-DATA k27<>+8(SB)/8, $0x0000000000000000
-DATA k27<>+16(SB)/8, $0x0000000000000000
-DATA k27<>+24(SB)/8, $0x0000000000000000
+DATA k27<>+0(SB)/8, $0x3f8000003f800000
+DATA k27<>+8(SB)/8, $0x3f8000003f800000
+DATA k27<>+16(SB)/8, $0x3f8000003f800000
+DATA k27<>+24(SB)/8, $0x3f8000003f800000
 GLOBL k27<>(SB), RODATA|NOPTR, $32
 
-DATA k28<>+0(SB)/8, $0x3f8000003f800000
-DATA k28<>+8(SB)/8, $0x3f8000003f800000
-DATA k28<>+16(SB)/8, $0x3f8000003f800000
-DATA k28<>+24(SB)/8, $0x3f8000003f800000
+DATA k28<>+0(SB)/8, $0x4000000040000000
+DATA k28<>+8(SB)/8, $0x4000000040000000
+DATA k28<>+16(SB)/8, $0x4000000040000000
+DATA k28<>+24(SB)/8, $0x4000000040000000
 GLOBL k28<>(SB), RODATA|NOPTR, $32
 
-DATA k29<>+0(SB)/8, $0x4000000040000000
-DATA k29<>+8(SB)/8, $0x4000000040000000
-DATA k29<>+16(SB)/8, $0x4000000040000000
-DATA k29<>+24(SB)/8, $0x4000000040000000
+DATA k29<>+0(SB)/8, $0x4040000040400000
+DATA k29<>+8(SB)/8, $0x4040000040400000
+DATA k29<>+16(SB)/8, $0x4040000040400000
+DATA k29<>+24(SB)/8, $0x4040000040400000
 GLOBL k29<>(SB), RODATA|NOPTR, $32
 
-DATA k30<>+0(SB)/8, $0x4040000040400000
-DATA k30<>+8(SB)/8, $0x4040000040400000
-DATA k30<>+16(SB)/8, $0x4040000040400000
-DATA k30<>+24(SB)/8, $0x4040000040400000
-GLOBL k30<>(SB), RODATA|NOPTR, $32
+DATA k30<>+0(SB)/8, $0x0000000000000000
+DATA k30<>+8(SB)/8, $0x0000000000000000
+DATA k30<>+16(SB)/8, $0x0000000000000000
+DATA k30<>+24(SB)/8, $0x0000000000000000
+DATA k30<>+32(SB)/8, $0x0001000100010001
+DATA k30<>+40(SB)/8, $0x0001000100010001
+DATA k30<>+48(SB)/8, $0x0001000100010001
+DATA k30<>+56(SB)/8, $0x0001000100010001
+GLOBL k30<>(SB), RODATA|NOPTR, $64
 
-DATA k31<>+0(SB)/8, $0x0000000000000000
-DATA k31<>+8(SB)/8, $0x0000000000000000
-DATA k31<>+16(SB)/8, $0x0000000000000000
-DATA k31<>+24(SB)/8, $0x0000000000000000
-DATA k31<>+32(SB)/8, $0x0001000100010001
-DATA k31<>+40(SB)/8, $0x0001000100010001
-DATA k31<>+48(SB)/8, $0x0001000100010001
-DATA k31<>+56(SB)/8, $0x0001000100010001
+DATA k31<>+0(SB)/8, $0x0002000200020002
+DATA k31<>+8(SB)/8, $0x0002000200020002
+DATA k31<>+16(SB)/8, $0x0002000200020002
+DATA k31<>+24(SB)/8, $0x0002000200020002
+DATA k31<>+32(SB)/8, $0x0003000300030003
+DATA k31<>+40(SB)/8, $0x0003000300030003
+DATA k31<>+48(SB)/8, $0x0003000300030003
+DATA k31<>+56(SB)/8, $0x0003000300030003
 GLOBL k31<>(SB), RODATA|NOPTR, $64
 
-DATA k32<>+0(SB)/8, $0x0002000200020002
-DATA k32<>+8(SB)/8, $0x0002000200020002
-DATA k32<>+16(SB)/8, $0x0002000200020002
-DATA k32<>+24(SB)/8, $0x0002000200020002
-DATA k32<>+32(SB)/8, $0x0003000300030003
-DATA k32<>+40(SB)/8, $0x0003000300030003
-DATA k32<>+48(SB)/8, $0x0003000300030003
-DATA k32<>+56(SB)/8, $0x0003000300030003
+DATA k32<>+0(SB)/8, $0x0004000400040004
+DATA k32<>+8(SB)/8, $0x0004000400040004
+DATA k32<>+16(SB)/8, $0x0004000400040004
+DATA k32<>+24(SB)/8, $0x0004000400040004
+DATA k32<>+32(SB)/8, $0x0005000500050005
+DATA k32<>+40(SB)/8, $0x0005000500050005
+DATA k32<>+48(SB)/8, $0x0005000500050005
+DATA k32<>+56(SB)/8, $0x0005000500050005
 GLOBL k32<>(SB), RODATA|NOPTR, $64
 
-DATA k33<>+0(SB)/8, $0x0004000400040004
-DATA k33<>+8(SB)/8, $0x0004000400040004
-DATA k33<>+16(SB)/8, $0x0004000400040004
-DATA k33<>+24(SB)/8, $0x0004000400040004
-DATA k33<>+32(SB)/8, $0x0005000500050005
-DATA k33<>+40(SB)/8, $0x0005000500050005
-DATA k33<>+48(SB)/8, $0x0005000500050005
-DATA k33<>+56(SB)/8, $0x0005000500050005
+DATA k33<>+0(SB)/8, $0x0006000600060006
+DATA k33<>+8(SB)/8, $0x0006000600060006
+DATA k33<>+16(SB)/8, $0x0006000600060006
+DATA k33<>+24(SB)/8, $0x0006000600060006
+DATA k33<>+32(SB)/8, $0x0007000700070007
+DATA k33<>+40(SB)/8, $0x0007000700070007
+DATA k33<>+48(SB)/8, $0x0007000700070007
+DATA k33<>+56(SB)/8, $0x0007000700070007
 GLOBL k33<>(SB), RODATA|NOPTR, $64
 
-DATA k34<>+0(SB)/8, $0x0006000600060006
-DATA k34<>+8(SB)/8, $0x0006000600060006
-DATA k34<>+16(SB)/8, $0x0006000600060006
-DATA k34<>+24(SB)/8, $0x0006000600060006
-DATA k34<>+32(SB)/8, $0x0007000700070007
-DATA k34<>+40(SB)/8, $0x0007000700070007
-DATA k34<>+48(SB)/8, $0x0007000700070007
-DATA k34<>+56(SB)/8, $0x0007000700070007
+DATA k34<>+0(SB)/8, $0x0008000800080008
+DATA k34<>+8(SB)/8, $0x0008000800080008
+DATA k34<>+16(SB)/8, $0x0008000800080008
+DATA k34<>+24(SB)/8, $0x0008000800080008
+DATA k34<>+32(SB)/8, $0x0009000900090009
+DATA k34<>+40(SB)/8, $0x0009000900090009
+DATA k34<>+48(SB)/8, $0x0009000900090009
+DATA k34<>+56(SB)/8, $0x0009000900090009
 GLOBL k34<>(SB), RODATA|NOPTR, $64
 
-DATA k35<>+0(SB)/8, $0x0008000800080008
-DATA k35<>+8(SB)/8, $0x0008000800080008
-DATA k35<>+16(SB)/8, $0x0008000800080008
-DATA k35<>+24(SB)/8, $0x0008000800080008
-DATA k35<>+32(SB)/8, $0x0009000900090009
-DATA k35<>+40(SB)/8, $0x0009000900090009
-DATA k35<>+48(SB)/8, $0x0009000900090009
-DATA k35<>+56(SB)/8, $0x0009000900090009
+DATA k35<>+0(SB)/8, $0x000a000a000a000a
+DATA k35<>+8(SB)/8, $0x000a000a000a000a
+DATA k35<>+16(SB)/8, $0x000a000a000a000a
+DATA k35<>+24(SB)/8, $0x000a000a000a000a
+DATA k35<>+32(SB)/8, $0x000b000b000b000b
+DATA k35<>+40(SB)/8, $0x000b000b000b000b
+DATA k35<>+48(SB)/8, $0x000b000b000b000b
+DATA k35<>+56(SB)/8, $0x000b000b000b000b
 GLOBL k35<>(SB), RODATA|NOPTR, $64
 
-DATA k36<>+0(SB)/8, $0x000a000a000a000a
-DATA k36<>+8(SB)/8, $0x000a000a000a000a
-DATA k36<>+16(SB)/8, $0x000a000a000a000a
-DATA k36<>+24(SB)/8, $0x000a000a000a000a
-DATA k36<>+32(SB)/8, $0x000b000b000b000b
-DATA k36<>+40(SB)/8, $0x000b000b000b000b
-DATA k36<>+48(SB)/8, $0x000b000b000b000b
-DATA k36<>+56(SB)/8, $0x000b000b000b000b
+DATA k36<>+0(SB)/8, $0x000c000c000c000c
+DATA k36<>+8(SB)/8, $0x000c000c000c000c
+DATA k36<>+16(SB)/8, $0x000c000c000c000c
+DATA k36<>+24(SB)/8, $0x000c000c000c000c
+DATA k36<>+32(SB)/8, $0x000d000d000d000d
+DATA k36<>+40(SB)/8, $0x000d000d000d000d
+DATA k36<>+48(SB)/8, $0x000d000d000d000d
+DATA k36<>+56(SB)/8, $0x000d000d000d000d
 GLOBL k36<>(SB), RODATA|NOPTR, $64
 
-DATA k37<>+0(SB)/8, $0x000c000c000c000c
-DATA k37<>+8(SB)/8, $0x000c000c000c000c
-DATA k37<>+16(SB)/8, $0x000c000c000c000c
-DATA k37<>+24(SB)/8, $0x000c000c000c000c
-DATA k37<>+32(SB)/8, $0x000d000d000d000d
-DATA k37<>+40(SB)/8, $0x000d000d000d000d
-DATA k37<>+48(SB)/8, $0x000d000d000d000d
-DATA k37<>+56(SB)/8, $0x000d000d000d000d
+DATA k37<>+0(SB)/8, $0x000e000e000e000e
+DATA k37<>+8(SB)/8, $0x000e000e000e000e
+DATA k37<>+16(SB)/8, $0x000e000e000e000e
+DATA k37<>+24(SB)/8, $0x000e000e000e000e
+DATA k37<>+32(SB)/8, $0x000f000f000f000f
+DATA k37<>+40(SB)/8, $0x000f000f000f000f
+DATA k37<>+48(SB)/8, $0x000f000f000f000f
+DATA k37<>+56(SB)/8, $0x000f000f000f000f
 GLOBL k37<>(SB), RODATA|NOPTR, $64
-
-DATA k38<>+0(SB)/8, $0x000e000e000e000e
-DATA k38<>+8(SB)/8, $0x000e000e000e000e
-DATA k38<>+16(SB)/8, $0x000e000e000e000e
-DATA k38<>+24(SB)/8, $0x000e000e000e000e
-DATA k38<>+32(SB)/8, $0x000f000f000f000f
-DATA k38<>+40(SB)/8, $0x000f000f000f000f
-DATA k38<>+48(SB)/8, $0x000f000f000f000f
-DATA k38<>+56(SB)/8, $0x000f000f000f000f
-GLOBL k38<>(SB), RODATA|NOPTR, $64
 
 // func q3_KBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16
@@ -2450,8 +2457,8 @@ TEXT ·q3_KBF16AVX512BF16(SB), NOSPLIT, $64-24
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k39<>+0(SB), Z1
-	VMOVDQU64    k40<>+0(SB), Z2
+	VPBROADCASTD k38<>+0(SB), Z1
+	VMOVDQU64    k39<>+0(SB), Z2
 
 block:
 	MOVWLZX      108(CX), BX
@@ -2459,26 +2466,26 @@ block:
 	TESTL        $0x00007c00, BX
 	JZ           odd
 	VMOVDQU32    94(CX), X3
-	VMOVDQU64    k41<>+0(SB), Z4
+	VMOVDQU64    k40<>+0(SB), Z4
 	VPERMB       Z3, Z4, Z4
-	VPSRLVD      k42<>+0(SB), Z4, Z4
-	VMOVDQU64    k43<>+0(SB), Z5
+	VPSRLVD      k41<>+0(SB), Z4, Z4
+	VMOVDQU64    k42<>+0(SB), Z5
 	VPERMB       Z3, Z5, Z5
-	VPSRLVD      k44<>+0(SB), Z5, Z5
-	VPBROADCASTD k26<>+0(SB), Z6
+	VPSRLVD      k43<>+0(SB), Z5, Z5
+	VPBROADCASTD k25<>+0(SB), Z6
 	VPANDD       Z6, Z4, Z4
-	VPBROADCASTD k45<>+0(SB), Z6
+	VPBROADCASTD k44<>+0(SB), Z6
 	VPTERNLOGD   $0xea, Z4, Z6, Z5
-	VPBROADCASTD k46<>+0(SB), Z4
+	VPBROADCASTD k45<>+0(SB), Z4
 	VPSUBD       Z4, Z5, Z5
 	VPBROADCASTW 108(CX), Y4
 	VCVTPH2PS    Y4, Z4
 	VCVTDQ2PS    Z5, Z5
 	VMULPS       Z4, Z5, Z5
-	VMOVDQU64    k47<>+0(SB), Z4
+	VMOVDQU64    k46<>+0(SB), Z4
 	VPERMD       Z5, Z4, Z4
 	VMULPS       Z2, Z4, Z4
-	VMOVDQU64    k48<>+0(SB), Z6
+	VMOVDQU64    k47<>+0(SB), Z6
 	VPERMD       Z5, Z6, Z6
 	VMULPS       Z2, Z6, Z6
 
@@ -2486,26 +2493,26 @@ block:
 	LONG       $0x484ff262
 	WORD       $0xe472
 	VPMOVZXBW  32(CX), Z6
-	VMOVDQU64  k49<>+0(SB), Z7
+	VMOVDQU64  k48<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z7, Z1, Z6
 	VMOVDQU64  (CX), Y7
-	VPTESTMB   k50<>+0(SB), Y7, K1
-	VPADDW     k51<>+0(SB), Z6, K1, Z6
+	VPTESTMB   k49<>+0(SB), Y7, K1
+	VPADDW     k50<>+0(SB), Z6, K1, Z6
 	VPERMW     Z4, Z6, Z6
 	VMOVDQU64  Z6, (AX)
 	VPMOVZXBW  32(CX), Z6
 	VPSRLW     $0x02, Z6, Z6
-	VMOVDQU64  k52<>+0(SB), Z7
+	VMOVDQU64  k51<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z7, Z1, Z6
 	VMOVDQU64  (CX), Y7
-	VPTESTMB   k53<>+0(SB), Y7, K1
-	VPADDW     k51<>+0(SB), Z6, K1, Z6
+	VPTESTMB   k52<>+0(SB), Y7, K1
+	VPADDW     k50<>+0(SB), Z6, K1, Z6
 	VPERMW     Z4, Z6, Z4
 	VMOVDQU64  Z4, 64(AX)
-	VMOVDQU64  k54<>+0(SB), Z4
+	VMOVDQU64  k53<>+0(SB), Z4
 	VPERMD     Z5, Z4, Z4
 	VMULPS     Z2, Z4, Z4
-	VMOVDQU64  k55<>+0(SB), Z6
+	VMOVDQU64  k54<>+0(SB), Z6
 	VPERMD     Z5, Z6, Z6
 	VMULPS     Z2, Z6, Z6
 
@@ -2514,26 +2521,26 @@ block:
 	WORD       $0xe472
 	VPMOVZXBW  32(CX), Z6
 	VPSRLW     $0x04, Z6, Z6
-	VMOVDQU64  k49<>+0(SB), Z7
+	VMOVDQU64  k48<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z7, Z1, Z6
 	VMOVDQU64  (CX), Y7
-	VPTESTMB   k56<>+0(SB), Y7, K1
-	VPADDW     k51<>+0(SB), Z6, K1, Z6
+	VPTESTMB   k55<>+0(SB), Y7, K1
+	VPADDW     k50<>+0(SB), Z6, K1, Z6
 	VPERMW     Z4, Z6, Z6
 	VMOVDQU64  Z6, 128(AX)
 	VPMOVZXBW  32(CX), Z6
 	VPSRLW     $0x06, Z6, Z6
-	VMOVDQU64  k52<>+0(SB), Z7
+	VMOVDQU64  k51<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z7, Z1, Z6
 	VMOVDQU64  (CX), Y7
-	VPTESTMB   k57<>+0(SB), Y7, K1
-	VPADDW     k51<>+0(SB), Z6, K1, Z6
+	VPTESTMB   k56<>+0(SB), Y7, K1
+	VPADDW     k50<>+0(SB), Z6, K1, Z6
 	VPERMW     Z4, Z6, Z4
 	VMOVDQU64  Z4, 192(AX)
-	VMOVDQU64  k58<>+0(SB), Z4
+	VMOVDQU64  k57<>+0(SB), Z4
 	VPERMD     Z5, Z4, Z4
 	VMULPS     Z2, Z4, Z4
-	VMOVDQU64  k59<>+0(SB), Z6
+	VMOVDQU64  k58<>+0(SB), Z6
 	VPERMD     Z5, Z6, Z6
 	VMULPS     Z2, Z6, Z6
 
@@ -2541,26 +2548,26 @@ block:
 	LONG       $0x484ff262
 	WORD       $0xe472
 	VPMOVZXBW  64(CX), Z6
-	VMOVDQU64  k49<>+0(SB), Z7
+	VMOVDQU64  k48<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z7, Z1, Z6
 	VMOVDQU64  (CX), Y7
-	VPTESTMB   k60<>+0(SB), Y7, K1
-	VPADDW     k51<>+0(SB), Z6, K1, Z6
+	VPTESTMB   k59<>+0(SB), Y7, K1
+	VPADDW     k50<>+0(SB), Z6, K1, Z6
 	VPERMW     Z4, Z6, Z6
 	VMOVDQU64  Z6, 256(AX)
 	VPMOVZXBW  64(CX), Z6
 	VPSRLW     $0x02, Z6, Z6
-	VMOVDQU64  k52<>+0(SB), Z7
+	VMOVDQU64  k51<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z7, Z1, Z6
 	VMOVDQU64  (CX), Y7
-	VPTESTMB   k61<>+0(SB), Y7, K1
-	VPADDW     k51<>+0(SB), Z6, K1, Z6
+	VPTESTMB   k60<>+0(SB), Y7, K1
+	VPADDW     k50<>+0(SB), Z6, K1, Z6
 	VPERMW     Z4, Z6, Z4
 	VMOVDQU64  Z4, 320(AX)
-	VMOVDQU64  k62<>+0(SB), Z4
+	VMOVDQU64  k61<>+0(SB), Z4
 	VPERMD     Z5, Z4, Z4
 	VMULPS     Z2, Z4, Z4
-	VMOVDQU64  k63<>+0(SB), Z6
+	VMOVDQU64  k62<>+0(SB), Z6
 	VPERMD     Z5, Z6, Z5
 	VMULPS     Z2, Z5, Z5
 
@@ -2569,20 +2576,20 @@ block:
 	WORD       $0xe472
 	VPMOVZXBW  64(CX), Z5
 	VPSRLW     $0x04, Z5, Z5
-	VMOVDQU64  k49<>+0(SB), Z6
+	VMOVDQU64  k48<>+0(SB), Z6
 	VPTERNLOGD $0xea, Z6, Z1, Z5
 	VMOVDQU64  (CX), Y6
-	VPTESTMB   k64<>+0(SB), Y6, K1
-	VPADDW     k51<>+0(SB), Z5, K1, Z5
+	VPTESTMB   k63<>+0(SB), Y6, K1
+	VPADDW     k50<>+0(SB), Z5, K1, Z5
 	VPERMW     Z4, Z5, Z5
 	VMOVDQU64  Z5, 384(AX)
 	VPMOVZXBW  64(CX), Z5
 	VPSRLW     $0x06, Z5, Z5
-	VMOVDQU64  k52<>+0(SB), Z6
+	VMOVDQU64  k51<>+0(SB), Z6
 	VPTERNLOGD $0xea, Z6, Z1, Z5
 	VMOVDQU64  (CX), Y6
-	VPTESTMB   k65<>+0(SB), Y6, K1
-	VPADDW     k51<>+0(SB), Z5, K1, Z5
+	VPTESTMB   k64<>+0(SB), Y6, K1
+	VPADDW     k50<>+0(SB), Z5, K1, Z5
 	VPERMW     Z4, Z5, Z4
 	VMOVDQU64  Z4, 448(AX)
 	ADDQ       $0x0000006e, CX
@@ -2594,17 +2601,17 @@ block:
 
 odd:
 	VMOVDQU32    94(CX), X3
-	VMOVDQU64    k41<>+0(SB), Z4
+	VMOVDQU64    k40<>+0(SB), Z4
 	VPERMB       Z3, Z4, Z4
-	VPSRLVD      k42<>+0(SB), Z4, Z4
-	VMOVDQU64    k43<>+0(SB), Z5
+	VPSRLVD      k41<>+0(SB), Z4, Z4
+	VMOVDQU64    k42<>+0(SB), Z5
 	VPERMB       Z3, Z5, Z5
-	VPSRLVD      k44<>+0(SB), Z5, Z5
-	VPBROADCASTD k26<>+0(SB), Z6
+	VPSRLVD      k43<>+0(SB), Z5, Z5
+	VPBROADCASTD k25<>+0(SB), Z6
 	VPANDD       Z6, Z4, Z4
-	VPBROADCASTD k45<>+0(SB), Z6
+	VPBROADCASTD k44<>+0(SB), Z6
 	VPTERNLOGD   $0xea, Z4, Z6, Z5
-	VPBROADCASTD k46<>+0(SB), Z4
+	VPBROADCASTD k45<>+0(SB), Z4
 	VPSUBD       Z4, Z5, Z5
 	VPBROADCASTW 108(CX), Y4
 	VCVTPH2PS    Y4, Z4
@@ -2613,10 +2620,10 @@ odd:
 	VXORPS.BCST  k4<>+0(SB), Z5, Z5
 	VCMPPS       $0x03, Z5, Z5, K1
 	VPBROADCASTD k5<>+0(SB), K1, Z5
-	VMOVDQU64    k47<>+0(SB), Z4
+	VMOVDQU64    k46<>+0(SB), Z4
 	VPERMD       Z5, Z4, Z4
 	VMULPS       Z2, Z4, Z4
-	VMOVDQU64    k48<>+0(SB), Z6
+	VMOVDQU64    k47<>+0(SB), Z6
 	VPERMD       Z5, Z6, Z6
 	VMULPS       Z2, Z6, Z6
 
@@ -2625,26 +2632,26 @@ odd:
 	WORD       $0xe472
 	VPXORD     Z0, Z4, Z4
 	VPMOVZXBW  32(CX), Z6
-	VMOVDQU64  k49<>+0(SB), Z7
+	VMOVDQU64  k48<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z7, Z1, Z6
 	VMOVDQU64  (CX), Y7
-	VPTESTMB   k50<>+0(SB), Y7, K1
-	VPADDW     k51<>+0(SB), Z6, K1, Z6
+	VPTESTMB   k49<>+0(SB), Y7, K1
+	VPADDW     k50<>+0(SB), Z6, K1, Z6
 	VPERMW     Z4, Z6, Z6
 	VMOVDQU64  Z6, (AX)
 	VPMOVZXBW  32(CX), Z6
 	VPSRLW     $0x02, Z6, Z6
-	VMOVDQU64  k52<>+0(SB), Z7
+	VMOVDQU64  k51<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z7, Z1, Z6
 	VMOVDQU64  (CX), Y7
-	VPTESTMB   k53<>+0(SB), Y7, K1
-	VPADDW     k51<>+0(SB), Z6, K1, Z6
+	VPTESTMB   k52<>+0(SB), Y7, K1
+	VPADDW     k50<>+0(SB), Z6, K1, Z6
 	VPERMW     Z4, Z6, Z4
 	VMOVDQU64  Z4, 64(AX)
-	VMOVDQU64  k54<>+0(SB), Z4
+	VMOVDQU64  k53<>+0(SB), Z4
 	VPERMD     Z5, Z4, Z4
 	VMULPS     Z2, Z4, Z4
-	VMOVDQU64  k55<>+0(SB), Z6
+	VMOVDQU64  k54<>+0(SB), Z6
 	VPERMD     Z5, Z6, Z6
 	VMULPS     Z2, Z6, Z6
 
@@ -2654,26 +2661,26 @@ odd:
 	VPXORD     Z0, Z4, Z4
 	VPMOVZXBW  32(CX), Z6
 	VPSRLW     $0x04, Z6, Z6
-	VMOVDQU64  k49<>+0(SB), Z7
+	VMOVDQU64  k48<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z7, Z1, Z6
 	VMOVDQU64  (CX), Y7
-	VPTESTMB   k56<>+0(SB), Y7, K1
-	VPADDW     k51<>+0(SB), Z6, K1, Z6
+	VPTESTMB   k55<>+0(SB), Y7, K1
+	VPADDW     k50<>+0(SB), Z6, K1, Z6
 	VPERMW     Z4, Z6, Z6
 	VMOVDQU64  Z6, 128(AX)
 	VPMOVZXBW  32(CX), Z6
 	VPSRLW     $0x06, Z6, Z6
-	VMOVDQU64  k52<>+0(SB), Z7
+	VMOVDQU64  k51<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z7, Z1, Z6
 	VMOVDQU64  (CX), Y7
-	VPTESTMB   k57<>+0(SB), Y7, K1
-	VPADDW     k51<>+0(SB), Z6, K1, Z6
+	VPTESTMB   k56<>+0(SB), Y7, K1
+	VPADDW     k50<>+0(SB), Z6, K1, Z6
 	VPERMW     Z4, Z6, Z4
 	VMOVDQU64  Z4, 192(AX)
-	VMOVDQU64  k58<>+0(SB), Z4
+	VMOVDQU64  k57<>+0(SB), Z4
 	VPERMD     Z5, Z4, Z4
 	VMULPS     Z2, Z4, Z4
-	VMOVDQU64  k59<>+0(SB), Z6
+	VMOVDQU64  k58<>+0(SB), Z6
 	VPERMD     Z5, Z6, Z6
 	VMULPS     Z2, Z6, Z6
 
@@ -2682,26 +2689,26 @@ odd:
 	WORD       $0xe472
 	VPXORD     Z0, Z4, Z4
 	VPMOVZXBW  64(CX), Z6
-	VMOVDQU64  k49<>+0(SB), Z7
+	VMOVDQU64  k48<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z7, Z1, Z6
 	VMOVDQU64  (CX), Y7
-	VPTESTMB   k60<>+0(SB), Y7, K1
-	VPADDW     k51<>+0(SB), Z6, K1, Z6
+	VPTESTMB   k59<>+0(SB), Y7, K1
+	VPADDW     k50<>+0(SB), Z6, K1, Z6
 	VPERMW     Z4, Z6, Z6
 	VMOVDQU64  Z6, 256(AX)
 	VPMOVZXBW  64(CX), Z6
 	VPSRLW     $0x02, Z6, Z6
-	VMOVDQU64  k52<>+0(SB), Z7
+	VMOVDQU64  k51<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z7, Z1, Z6
 	VMOVDQU64  (CX), Y7
-	VPTESTMB   k61<>+0(SB), Y7, K1
-	VPADDW     k51<>+0(SB), Z6, K1, Z6
+	VPTESTMB   k60<>+0(SB), Y7, K1
+	VPADDW     k50<>+0(SB), Z6, K1, Z6
 	VPERMW     Z4, Z6, Z4
 	VMOVDQU64  Z4, 320(AX)
-	VMOVDQU64  k62<>+0(SB), Z4
+	VMOVDQU64  k61<>+0(SB), Z4
 	VPERMD     Z5, Z4, Z4
 	VMULPS     Z2, Z4, Z4
-	VMOVDQU64  k63<>+0(SB), Z6
+	VMOVDQU64  k62<>+0(SB), Z6
 	VPERMD     Z5, Z6, Z5
 	VMULPS     Z2, Z5, Z5
 
@@ -2711,20 +2718,20 @@ odd:
 	VPXORD     Z0, Z4, Z4
 	VPMOVZXBW  64(CX), Z5
 	VPSRLW     $0x04, Z5, Z5
-	VMOVDQU64  k49<>+0(SB), Z6
+	VMOVDQU64  k48<>+0(SB), Z6
 	VPTERNLOGD $0xea, Z6, Z1, Z5
 	VMOVDQU64  (CX), Y6
-	VPTESTMB   k64<>+0(SB), Y6, K1
-	VPADDW     k51<>+0(SB), Z5, K1, Z5
+	VPTESTMB   k63<>+0(SB), Y6, K1
+	VPADDW     k50<>+0(SB), Z5, K1, Z5
 	VPERMW     Z4, Z5, Z5
 	VMOVDQU64  Z5, 384(AX)
 	VPMOVZXBW  64(CX), Z5
 	VPSRLW     $0x06, Z5, Z5
-	VMOVDQU64  k52<>+0(SB), Z6
+	VMOVDQU64  k51<>+0(SB), Z6
 	VPTERNLOGD $0xea, Z6, Z1, Z5
 	VMOVDQU64  (CX), Y6
-	VPTESTMB   k65<>+0(SB), Y6, K1
-	VPADDW     k51<>+0(SB), Z5, K1, Z5
+	VPTESTMB   k64<>+0(SB), Y6, K1
+	VPADDW     k50<>+0(SB), Z5, K1, Z5
 	VPERMW     Z4, Z5, Z4
 	VMOVDQU64  Z4, 448(AX)
 	ADDQ       $0x0000006e, CX
@@ -2734,231 +2741,231 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k39<>+0(SB)/8, $0x0003000300030003
-DATA k39<>+8(SB)/8, $0x0003000300030003
-DATA k39<>+16(SB)/8, $0x0003000300030003
-DATA k39<>+24(SB)/8, $0x0003000300030003
-GLOBL k39<>(SB), RODATA|NOPTR, $32
+DATA k38<>+0(SB)/8, $0x0003000300030003
+DATA k38<>+8(SB)/8, $0x0003000300030003
+DATA k38<>+16(SB)/8, $0x0003000300030003
+DATA k38<>+24(SB)/8, $0x0003000300030003
+GLOBL k38<>(SB), RODATA|NOPTR, $32
 
-DATA k40<>+0(SB)/8, $0xc0400000c0800000
-DATA k40<>+8(SB)/8, $0xbf800000c0000000
-DATA k40<>+16(SB)/8, $0x3f80000000000000
-DATA k40<>+24(SB)/8, $0x4040000040000000
-DATA k40<>+32(SB)/8, $0xc0400000c0800000
-DATA k40<>+40(SB)/8, $0xbf800000c0000000
-DATA k40<>+48(SB)/8, $0x3f80000000000000
-DATA k40<>+56(SB)/8, $0x4040000040000000
+DATA k39<>+0(SB)/8, $0xc0400000c0800000
+DATA k39<>+8(SB)/8, $0xbf800000c0000000
+DATA k39<>+16(SB)/8, $0x3f80000000000000
+DATA k39<>+24(SB)/8, $0x4040000040000000
+DATA k39<>+32(SB)/8, $0xc0400000c0800000
+DATA k39<>+40(SB)/8, $0xbf800000c0000000
+DATA k39<>+48(SB)/8, $0x3f80000000000000
+DATA k39<>+56(SB)/8, $0x4040000040000000
+GLOBL k39<>(SB), RODATA|NOPTR, $64
+
+DATA k40<>+0(SB)/8, $0x0605040305040302
+DATA k40<>+8(SB)/8, $0x0807060507060504
+DATA k40<>+16(SB)/8, $0x0a09080709080706
+DATA k40<>+24(SB)/8, $0x0c0b0a090b0a0908
+DATA k40<>+32(SB)/8, $0x0605040305040302
+DATA k40<>+40(SB)/8, $0x0807060507060504
+DATA k40<>+48(SB)/8, $0x0a09080709080706
+DATA k40<>+56(SB)/8, $0x0c0b0a090b0a0908
 GLOBL k40<>(SB), RODATA|NOPTR, $64
 
-DATA k41<>+0(SB)/8, $0x0605040305040302
-DATA k41<>+8(SB)/8, $0x0807060507060504
-DATA k41<>+16(SB)/8, $0x0a09080709080706
-DATA k41<>+24(SB)/8, $0x0c0b0a090b0a0908
-DATA k41<>+32(SB)/8, $0x0605040305040302
-DATA k41<>+40(SB)/8, $0x0807060507060504
-DATA k41<>+48(SB)/8, $0x0a09080709080706
-DATA k41<>+56(SB)/8, $0x0c0b0a090b0a0908
+DATA k41<>+0(SB)/8, $0x0000000000000000
+DATA k41<>+8(SB)/8, $0x0000000000000000
+DATA k41<>+16(SB)/8, $0x0000000000000000
+DATA k41<>+24(SB)/8, $0x0000000000000000
+DATA k41<>+32(SB)/8, $0x0000000400000004
+DATA k41<>+40(SB)/8, $0x0000000400000004
+DATA k41<>+48(SB)/8, $0x0000000400000004
+DATA k41<>+56(SB)/8, $0x0000000400000004
 GLOBL k41<>(SB), RODATA|NOPTR, $64
 
-DATA k42<>+0(SB)/8, $0x0000000000000000
-DATA k42<>+8(SB)/8, $0x0000000000000000
-DATA k42<>+16(SB)/8, $0x0000000000000000
-DATA k42<>+24(SB)/8, $0x0000000000000000
-DATA k42<>+32(SB)/8, $0x0000000400000004
-DATA k42<>+40(SB)/8, $0x0000000400000004
-DATA k42<>+48(SB)/8, $0x0000000400000004
-DATA k42<>+56(SB)/8, $0x0000000400000004
+DATA k42<>+0(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k42<>+8(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k42<>+16(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k42<>+24(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k42<>+32(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k42<>+40(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k42<>+48(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k42<>+56(SB)/8, $0x0d0d0d0d0c0c0c0c
 GLOBL k42<>(SB), RODATA|NOPTR, $64
 
-DATA k43<>+0(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k43<>+8(SB)/8, $0x0d0d0d0d0c0c0c0c
-DATA k43<>+16(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k43<>+24(SB)/8, $0x0d0d0d0d0c0c0c0c
-DATA k43<>+32(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k43<>+40(SB)/8, $0x0d0d0d0d0c0c0c0c
-DATA k43<>+48(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k43<>+56(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k43<>+0(SB)/8, $0x0000000400000004
+DATA k43<>+8(SB)/8, $0x0000000400000004
+DATA k43<>+16(SB)/8, $0x0000000600000006
+DATA k43<>+24(SB)/8, $0x0000000600000006
+DATA k43<>+32(SB)/8, $0x0000000800000008
+DATA k43<>+40(SB)/8, $0x0000000800000008
+DATA k43<>+48(SB)/8, $0x0000000a0000000a
+DATA k43<>+56(SB)/8, $0x0000000a0000000a
 GLOBL k43<>(SB), RODATA|NOPTR, $64
 
-DATA k44<>+0(SB)/8, $0x0000000400000004
-DATA k44<>+8(SB)/8, $0x0000000400000004
-DATA k44<>+16(SB)/8, $0x0000000600000006
-DATA k44<>+24(SB)/8, $0x0000000600000006
-DATA k44<>+32(SB)/8, $0x0000000800000008
-DATA k44<>+40(SB)/8, $0x0000000800000008
-DATA k44<>+48(SB)/8, $0x0000000a0000000a
-DATA k44<>+56(SB)/8, $0x0000000a0000000a
-GLOBL k44<>(SB), RODATA|NOPTR, $64
+DATA k44<>+0(SB)/8, $0x0000003000000030
+DATA k44<>+8(SB)/8, $0x0000003000000030
+DATA k44<>+16(SB)/8, $0x0000003000000030
+DATA k44<>+24(SB)/8, $0x0000003000000030
+GLOBL k44<>(SB), RODATA|NOPTR, $32
 
-DATA k45<>+0(SB)/8, $0x0000003000000030
-DATA k45<>+8(SB)/8, $0x0000003000000030
-DATA k45<>+16(SB)/8, $0x0000003000000030
-DATA k45<>+24(SB)/8, $0x0000003000000030
+DATA k45<>+0(SB)/8, $0x0000002000000020
+DATA k45<>+8(SB)/8, $0x0000002000000020
+DATA k45<>+16(SB)/8, $0x0000002000000020
+DATA k45<>+24(SB)/8, $0x0000002000000020
 GLOBL k45<>(SB), RODATA|NOPTR, $32
 
-DATA k46<>+0(SB)/8, $0x0000002000000020
-DATA k46<>+8(SB)/8, $0x0000002000000020
-DATA k46<>+16(SB)/8, $0x0000002000000020
-DATA k46<>+24(SB)/8, $0x0000002000000020
-GLOBL k46<>(SB), RODATA|NOPTR, $32
+DATA k46<>+0(SB)/8, $0x0000000000000000
+DATA k46<>+8(SB)/8, $0x0000000000000000
+DATA k46<>+16(SB)/8, $0x0000000000000000
+DATA k46<>+24(SB)/8, $0x0000000000000000
+DATA k46<>+32(SB)/8, $0x0000000100000001
+DATA k46<>+40(SB)/8, $0x0000000100000001
+DATA k46<>+48(SB)/8, $0x0000000100000001
+DATA k46<>+56(SB)/8, $0x0000000100000001
+GLOBL k46<>(SB), RODATA|NOPTR, $64
 
-DATA k47<>+0(SB)/8, $0x0000000000000000
-DATA k47<>+8(SB)/8, $0x0000000000000000
-DATA k47<>+16(SB)/8, $0x0000000000000000
-DATA k47<>+24(SB)/8, $0x0000000000000000
-DATA k47<>+32(SB)/8, $0x0000000100000001
-DATA k47<>+40(SB)/8, $0x0000000100000001
-DATA k47<>+48(SB)/8, $0x0000000100000001
-DATA k47<>+56(SB)/8, $0x0000000100000001
+DATA k47<>+0(SB)/8, $0x0000000200000002
+DATA k47<>+8(SB)/8, $0x0000000200000002
+DATA k47<>+16(SB)/8, $0x0000000200000002
+DATA k47<>+24(SB)/8, $0x0000000200000002
+DATA k47<>+32(SB)/8, $0x0000000300000003
+DATA k47<>+40(SB)/8, $0x0000000300000003
+DATA k47<>+48(SB)/8, $0x0000000300000003
+DATA k47<>+56(SB)/8, $0x0000000300000003
 GLOBL k47<>(SB), RODATA|NOPTR, $64
 
-DATA k48<>+0(SB)/8, $0x0000000200000002
-DATA k48<>+8(SB)/8, $0x0000000200000002
-DATA k48<>+16(SB)/8, $0x0000000200000002
-DATA k48<>+24(SB)/8, $0x0000000200000002
-DATA k48<>+32(SB)/8, $0x0000000300000003
-DATA k48<>+40(SB)/8, $0x0000000300000003
-DATA k48<>+48(SB)/8, $0x0000000300000003
-DATA k48<>+56(SB)/8, $0x0000000300000003
+DATA k48<>+0(SB)/8, $0x0000000000000000
+DATA k48<>+8(SB)/8, $0x0000000000000000
+DATA k48<>+16(SB)/8, $0x0000000000000000
+DATA k48<>+24(SB)/8, $0x0000000000000000
+DATA k48<>+32(SB)/8, $0x0008000800080008
+DATA k48<>+40(SB)/8, $0x0008000800080008
+DATA k48<>+48(SB)/8, $0x0008000800080008
+DATA k48<>+56(SB)/8, $0x0008000800080008
 GLOBL k48<>(SB), RODATA|NOPTR, $64
 
-DATA k49<>+0(SB)/8, $0x0000000000000000
-DATA k49<>+8(SB)/8, $0x0000000000000000
-DATA k49<>+16(SB)/8, $0x0000000000000000
-DATA k49<>+24(SB)/8, $0x0000000000000000
-DATA k49<>+32(SB)/8, $0x0008000800080008
-DATA k49<>+40(SB)/8, $0x0008000800080008
-DATA k49<>+48(SB)/8, $0x0008000800080008
-DATA k49<>+56(SB)/8, $0x0008000800080008
-GLOBL k49<>(SB), RODATA|NOPTR, $64
+DATA k49<>+0(SB)/8, $0x0101010101010101
+DATA k49<>+8(SB)/8, $0x0101010101010101
+DATA k49<>+16(SB)/8, $0x0101010101010101
+DATA k49<>+24(SB)/8, $0x0101010101010101
+GLOBL k49<>(SB), RODATA|NOPTR, $32
 
-DATA k50<>+0(SB)/8, $0x0101010101010101
-DATA k50<>+8(SB)/8, $0x0101010101010101
-DATA k50<>+16(SB)/8, $0x0101010101010101
-DATA k50<>+24(SB)/8, $0x0101010101010101
-GLOBL k50<>(SB), RODATA|NOPTR, $32
+DATA k50<>+0(SB)/8, $0x0004000400040004
+DATA k50<>+8(SB)/8, $0x0004000400040004
+DATA k50<>+16(SB)/8, $0x0004000400040004
+DATA k50<>+24(SB)/8, $0x0004000400040004
+DATA k50<>+32(SB)/8, $0x0004000400040004
+DATA k50<>+40(SB)/8, $0x0004000400040004
+DATA k50<>+48(SB)/8, $0x0004000400040004
+DATA k50<>+56(SB)/8, $0x0004000400040004
+GLOBL k50<>(SB), RODATA|NOPTR, $64
 
-DATA k51<>+0(SB)/8, $0x0004000400040004
-DATA k51<>+8(SB)/8, $0x0004000400040004
-DATA k51<>+16(SB)/8, $0x0004000400040004
-DATA k51<>+24(SB)/8, $0x0004000400040004
-DATA k51<>+32(SB)/8, $0x0004000400040004
-DATA k51<>+40(SB)/8, $0x0004000400040004
-DATA k51<>+48(SB)/8, $0x0004000400040004
-DATA k51<>+56(SB)/8, $0x0004000400040004
+DATA k51<>+0(SB)/8, $0x0010001000100010
+DATA k51<>+8(SB)/8, $0x0010001000100010
+DATA k51<>+16(SB)/8, $0x0010001000100010
+DATA k51<>+24(SB)/8, $0x0010001000100010
+DATA k51<>+32(SB)/8, $0x0018001800180018
+DATA k51<>+40(SB)/8, $0x0018001800180018
+DATA k51<>+48(SB)/8, $0x0018001800180018
+DATA k51<>+56(SB)/8, $0x0018001800180018
 GLOBL k51<>(SB), RODATA|NOPTR, $64
 
-DATA k52<>+0(SB)/8, $0x0010001000100010
-DATA k52<>+8(SB)/8, $0x0010001000100010
-DATA k52<>+16(SB)/8, $0x0010001000100010
-DATA k52<>+24(SB)/8, $0x0010001000100010
-DATA k52<>+32(SB)/8, $0x0018001800180018
-DATA k52<>+40(SB)/8, $0x0018001800180018
-DATA k52<>+48(SB)/8, $0x0018001800180018
-DATA k52<>+56(SB)/8, $0x0018001800180018
-GLOBL k52<>(SB), RODATA|NOPTR, $64
+DATA k52<>+0(SB)/8, $0x0202020202020202
+DATA k52<>+8(SB)/8, $0x0202020202020202
+DATA k52<>+16(SB)/8, $0x0202020202020202
+DATA k52<>+24(SB)/8, $0x0202020202020202
+GLOBL k52<>(SB), RODATA|NOPTR, $32
 
-DATA k53<>+0(SB)/8, $0x0202020202020202
-DATA k53<>+8(SB)/8, $0x0202020202020202
-DATA k53<>+16(SB)/8, $0x0202020202020202
-DATA k53<>+24(SB)/8, $0x0202020202020202
-GLOBL k53<>(SB), RODATA|NOPTR, $32
+DATA k53<>+0(SB)/8, $0x0000000400000004
+DATA k53<>+8(SB)/8, $0x0000000400000004
+DATA k53<>+16(SB)/8, $0x0000000400000004
+DATA k53<>+24(SB)/8, $0x0000000400000004
+DATA k53<>+32(SB)/8, $0x0000000500000005
+DATA k53<>+40(SB)/8, $0x0000000500000005
+DATA k53<>+48(SB)/8, $0x0000000500000005
+DATA k53<>+56(SB)/8, $0x0000000500000005
+GLOBL k53<>(SB), RODATA|NOPTR, $64
 
-DATA k54<>+0(SB)/8, $0x0000000400000004
-DATA k54<>+8(SB)/8, $0x0000000400000004
-DATA k54<>+16(SB)/8, $0x0000000400000004
-DATA k54<>+24(SB)/8, $0x0000000400000004
-DATA k54<>+32(SB)/8, $0x0000000500000005
-DATA k54<>+40(SB)/8, $0x0000000500000005
-DATA k54<>+48(SB)/8, $0x0000000500000005
-DATA k54<>+56(SB)/8, $0x0000000500000005
+DATA k54<>+0(SB)/8, $0x0000000600000006
+DATA k54<>+8(SB)/8, $0x0000000600000006
+DATA k54<>+16(SB)/8, $0x0000000600000006
+DATA k54<>+24(SB)/8, $0x0000000600000006
+DATA k54<>+32(SB)/8, $0x0000000700000007
+DATA k54<>+40(SB)/8, $0x0000000700000007
+DATA k54<>+48(SB)/8, $0x0000000700000007
+DATA k54<>+56(SB)/8, $0x0000000700000007
 GLOBL k54<>(SB), RODATA|NOPTR, $64
 
-DATA k55<>+0(SB)/8, $0x0000000600000006
-DATA k55<>+8(SB)/8, $0x0000000600000006
-DATA k55<>+16(SB)/8, $0x0000000600000006
-DATA k55<>+24(SB)/8, $0x0000000600000006
-DATA k55<>+32(SB)/8, $0x0000000700000007
-DATA k55<>+40(SB)/8, $0x0000000700000007
-DATA k55<>+48(SB)/8, $0x0000000700000007
-DATA k55<>+56(SB)/8, $0x0000000700000007
-GLOBL k55<>(SB), RODATA|NOPTR, $64
+DATA k55<>+0(SB)/8, $0x0404040404040404
+DATA k55<>+8(SB)/8, $0x0404040404040404
+DATA k55<>+16(SB)/8, $0x0404040404040404
+DATA k55<>+24(SB)/8, $0x0404040404040404
+GLOBL k55<>(SB), RODATA|NOPTR, $32
 
-DATA k56<>+0(SB)/8, $0x0404040404040404
-DATA k56<>+8(SB)/8, $0x0404040404040404
-DATA k56<>+16(SB)/8, $0x0404040404040404
-DATA k56<>+24(SB)/8, $0x0404040404040404
+DATA k56<>+0(SB)/8, $0x0808080808080808
+DATA k56<>+8(SB)/8, $0x0808080808080808
+DATA k56<>+16(SB)/8, $0x0808080808080808
+DATA k56<>+24(SB)/8, $0x0808080808080808
 GLOBL k56<>(SB), RODATA|NOPTR, $32
 
-DATA k57<>+0(SB)/8, $0x0808080808080808
-DATA k57<>+8(SB)/8, $0x0808080808080808
-DATA k57<>+16(SB)/8, $0x0808080808080808
-DATA k57<>+24(SB)/8, $0x0808080808080808
-GLOBL k57<>(SB), RODATA|NOPTR, $32
+DATA k57<>+0(SB)/8, $0x0000000800000008
+DATA k57<>+8(SB)/8, $0x0000000800000008
+DATA k57<>+16(SB)/8, $0x0000000800000008
+DATA k57<>+24(SB)/8, $0x0000000800000008
+DATA k57<>+32(SB)/8, $0x0000000900000009
+DATA k57<>+40(SB)/8, $0x0000000900000009
+DATA k57<>+48(SB)/8, $0x0000000900000009
+DATA k57<>+56(SB)/8, $0x0000000900000009
+GLOBL k57<>(SB), RODATA|NOPTR, $64
 
-DATA k58<>+0(SB)/8, $0x0000000800000008
-DATA k58<>+8(SB)/8, $0x0000000800000008
-DATA k58<>+16(SB)/8, $0x0000000800000008
-DATA k58<>+24(SB)/8, $0x0000000800000008
-DATA k58<>+32(SB)/8, $0x0000000900000009
-DATA k58<>+40(SB)/8, $0x0000000900000009
-DATA k58<>+48(SB)/8, $0x0000000900000009
-DATA k58<>+56(SB)/8, $0x0000000900000009
+DATA k58<>+0(SB)/8, $0x0000000a0000000a
+DATA k58<>+8(SB)/8, $0x0000000a0000000a
+DATA k58<>+16(SB)/8, $0x0000000a0000000a
+DATA k58<>+24(SB)/8, $0x0000000a0000000a
+DATA k58<>+32(SB)/8, $0x0000000b0000000b
+DATA k58<>+40(SB)/8, $0x0000000b0000000b
+DATA k58<>+48(SB)/8, $0x0000000b0000000b
+DATA k58<>+56(SB)/8, $0x0000000b0000000b
 GLOBL k58<>(SB), RODATA|NOPTR, $64
 
-DATA k59<>+0(SB)/8, $0x0000000a0000000a
-DATA k59<>+8(SB)/8, $0x0000000a0000000a
-DATA k59<>+16(SB)/8, $0x0000000a0000000a
-DATA k59<>+24(SB)/8, $0x0000000a0000000a
-DATA k59<>+32(SB)/8, $0x0000000b0000000b
-DATA k59<>+40(SB)/8, $0x0000000b0000000b
-DATA k59<>+48(SB)/8, $0x0000000b0000000b
-DATA k59<>+56(SB)/8, $0x0000000b0000000b
-GLOBL k59<>(SB), RODATA|NOPTR, $64
+DATA k59<>+0(SB)/8, $0x1010101010101010
+DATA k59<>+8(SB)/8, $0x1010101010101010
+DATA k59<>+16(SB)/8, $0x1010101010101010
+DATA k59<>+24(SB)/8, $0x1010101010101010
+GLOBL k59<>(SB), RODATA|NOPTR, $32
 
-DATA k60<>+0(SB)/8, $0x1010101010101010
-DATA k60<>+8(SB)/8, $0x1010101010101010
-DATA k60<>+16(SB)/8, $0x1010101010101010
-DATA k60<>+24(SB)/8, $0x1010101010101010
+DATA k60<>+0(SB)/8, $0x2020202020202020
+DATA k60<>+8(SB)/8, $0x2020202020202020
+DATA k60<>+16(SB)/8, $0x2020202020202020
+DATA k60<>+24(SB)/8, $0x2020202020202020
 GLOBL k60<>(SB), RODATA|NOPTR, $32
 
-DATA k61<>+0(SB)/8, $0x2020202020202020
-DATA k61<>+8(SB)/8, $0x2020202020202020
-DATA k61<>+16(SB)/8, $0x2020202020202020
-DATA k61<>+24(SB)/8, $0x2020202020202020
-GLOBL k61<>(SB), RODATA|NOPTR, $32
+DATA k61<>+0(SB)/8, $0x0000000c0000000c
+DATA k61<>+8(SB)/8, $0x0000000c0000000c
+DATA k61<>+16(SB)/8, $0x0000000c0000000c
+DATA k61<>+24(SB)/8, $0x0000000c0000000c
+DATA k61<>+32(SB)/8, $0x0000000d0000000d
+DATA k61<>+40(SB)/8, $0x0000000d0000000d
+DATA k61<>+48(SB)/8, $0x0000000d0000000d
+DATA k61<>+56(SB)/8, $0x0000000d0000000d
+GLOBL k61<>(SB), RODATA|NOPTR, $64
 
-DATA k62<>+0(SB)/8, $0x0000000c0000000c
-DATA k62<>+8(SB)/8, $0x0000000c0000000c
-DATA k62<>+16(SB)/8, $0x0000000c0000000c
-DATA k62<>+24(SB)/8, $0x0000000c0000000c
-DATA k62<>+32(SB)/8, $0x0000000d0000000d
-DATA k62<>+40(SB)/8, $0x0000000d0000000d
-DATA k62<>+48(SB)/8, $0x0000000d0000000d
-DATA k62<>+56(SB)/8, $0x0000000d0000000d
+DATA k62<>+0(SB)/8, $0x0000000e0000000e
+DATA k62<>+8(SB)/8, $0x0000000e0000000e
+DATA k62<>+16(SB)/8, $0x0000000e0000000e
+DATA k62<>+24(SB)/8, $0x0000000e0000000e
+DATA k62<>+32(SB)/8, $0x0000000f0000000f
+DATA k62<>+40(SB)/8, $0x0000000f0000000f
+DATA k62<>+48(SB)/8, $0x0000000f0000000f
+DATA k62<>+56(SB)/8, $0x0000000f0000000f
 GLOBL k62<>(SB), RODATA|NOPTR, $64
 
-DATA k63<>+0(SB)/8, $0x0000000e0000000e
-DATA k63<>+8(SB)/8, $0x0000000e0000000e
-DATA k63<>+16(SB)/8, $0x0000000e0000000e
-DATA k63<>+24(SB)/8, $0x0000000e0000000e
-DATA k63<>+32(SB)/8, $0x0000000f0000000f
-DATA k63<>+40(SB)/8, $0x0000000f0000000f
-DATA k63<>+48(SB)/8, $0x0000000f0000000f
-DATA k63<>+56(SB)/8, $0x0000000f0000000f
-GLOBL k63<>(SB), RODATA|NOPTR, $64
+DATA k63<>+0(SB)/8, $0x4040404040404040
+DATA k63<>+8(SB)/8, $0x4040404040404040
+DATA k63<>+16(SB)/8, $0x4040404040404040
+DATA k63<>+24(SB)/8, $0x4040404040404040
+GLOBL k63<>(SB), RODATA|NOPTR, $32
 
-DATA k64<>+0(SB)/8, $0x4040404040404040
-DATA k64<>+8(SB)/8, $0x4040404040404040
-DATA k64<>+16(SB)/8, $0x4040404040404040
-DATA k64<>+24(SB)/8, $0x4040404040404040
+DATA k64<>+0(SB)/8, $0x8080808080808080
+DATA k64<>+8(SB)/8, $0x8080808080808080
+DATA k64<>+16(SB)/8, $0x8080808080808080
+DATA k64<>+24(SB)/8, $0x8080808080808080
 GLOBL k64<>(SB), RODATA|NOPTR, $32
-
-DATA k65<>+0(SB)/8, $0x8080808080808080
-DATA k65<>+8(SB)/8, $0x8080808080808080
-DATA k65<>+16(SB)/8, $0x8080808080808080
-DATA k65<>+24(SB)/8, $0x8080808080808080
-GLOBL k65<>(SB), RODATA|NOPTR, $32
 
 // func q4_KBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16
@@ -2968,8 +2975,8 @@ TEXT ·q4_KBF16AVX512BF16(SB), NOSPLIT, $128-24
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k9<>+0(SB), Z0
-	VMOVDQU64    k15<>+0(SB), Z1
+	VPBROADCASTD k8<>+0(SB), Z0
+	VMOVDQU64    k14<>+0(SB), Z1
 
 block:
 	MOVL             (CX), SI
@@ -2979,23 +2986,23 @@ block:
 	TESTL            $0x7c000000, SI
 	JZ               odd
 	VMOVDQU32        (CX), X2
-	VMOVDQU64        k66<>+0(SB), Z3
+	VMOVDQU64        k65<>+0(SB), Z3
 	VPERMB           Z2, Z3, Z3
-	VPSRLVD          k67<>+0(SB), Z3, Z3
-	VMOVDQU64        k68<>+0(SB), Z4
+	VPSRLVD          k66<>+0(SB), Z3, Z3
+	VMOVDQU64        k67<>+0(SB), Z4
 	VPERMB           Z2, Z4, Z4
-	VPSRLVD          k69<>+0(SB), Z4, Z4
-	VPANDD           k70<>+0(SB), Z3, Z3
-	VMOVDQU64        k71<>+0(SB), Z5
+	VPSRLVD          k68<>+0(SB), Z4, Z4
+	VPANDD           k69<>+0(SB), Z3, Z3
+	VMOVDQU64        k70<>+0(SB), Z5
 	VPTERNLOGD       $0xea, Z3, Z5, Z4
-	VMOVDQU64        k72<>+0(SB), Z3
+	VMOVDQU64        k71<>+0(SB), Z3
 	VPERMB           Z2, Z3, Z3
 	VCVTPH2PS        Y3, Z3
 	VCVTDQ2PS        Z4, Z4
 	VMULPS           Z3, Z4, Z4
 	VMOVUPS          Z4, (BX)
 	VMOVDQU32        16(CX), Y6
-	VMOVDQU64        k73<>+0(SB), Z3
+	VMOVDQU64        k72<>+0(SB), Z3
 	VPERMB           Z6, Z3, Z6
 	VPADDW           Z6, Z6, Z3
 	VPSRLW           $0x03, Z6, Z4
@@ -3007,14 +3014,14 @@ block:
 	// VCVTNE2PS2BF16 Z5, Z14, Z5
 	LONG             $0x480ff262
 	WORD             $0xed72
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z3
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z3
 	VPERMB           Z5, Z3, Z3
 	VMOVDQU64        Z3, (AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
 	VPERMB           Z5, Z4, Z3
 	VMOVDQU64        Z3, 64(AX)
 	VMOVDQU32        48(CX), Y7
-	VMOVDQU64        k73<>+0(SB), Z3
+	VMOVDQU64        k72<>+0(SB), Z3
 	VPERMB           Z7, Z3, Z7
 	VPADDW           Z7, Z7, Z3
 	VPSRLW           $0x03, Z7, Z4
@@ -3026,14 +3033,14 @@ block:
 	// VCVTNE2PS2BF16 Z5, Z14, Z5
 	LONG             $0x480ff262
 	WORD             $0xed72
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z3
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z3
 	VPERMB           Z5, Z3, Z3
 	VMOVDQU64        Z3, 128(AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
 	VPERMB           Z5, Z4, Z3
 	VMOVDQU64        Z3, 192(AX)
 	VMOVDQU32        80(CX), Y8
-	VMOVDQU64        k73<>+0(SB), Z3
+	VMOVDQU64        k72<>+0(SB), Z3
 	VPERMB           Z8, Z3, Z8
 	VPADDW           Z8, Z8, Z3
 	VPSRLW           $0x03, Z8, Z4
@@ -3045,14 +3052,14 @@ block:
 	// VCVTNE2PS2BF16 Z5, Z14, Z5
 	LONG             $0x480ff262
 	WORD             $0xed72
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z3
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z3
 	VPERMB           Z5, Z3, Z3
 	VMOVDQU64        Z3, 256(AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
 	VPERMB           Z5, Z4, Z3
 	VMOVDQU64        Z3, 320(AX)
 	VMOVDQU32        112(CX), Y9
-	VMOVDQU64        k73<>+0(SB), Z3
+	VMOVDQU64        k72<>+0(SB), Z3
 	VPERMB           Z9, Z3, Z9
 	VPADDW           Z9, Z9, Z3
 	VPSRLW           $0x03, Z9, Z4
@@ -3064,10 +3071,10 @@ block:
 	// VCVTNE2PS2BF16 Z5, Z14, Z5
 	LONG            $0x480ff262
 	WORD            $0xed72
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z3
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z0, Z3
 	VPERMB          Z5, Z3, Z3
 	VMOVDQU64       Z3, 384(AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z4
 	VPERMB          Z5, Z4, Z3
 	VMOVDQU64       Z3, 448(AX)
 	ADDQ            $0x00000090, CX
@@ -3079,25 +3086,25 @@ block:
 
 odd:
 	VMOVDQU32        (CX), X2
-	VMOVDQU64        k66<>+0(SB), Z3
+	VMOVDQU64        k65<>+0(SB), Z3
 	VPERMB           Z2, Z3, Z3
-	VPSRLVD          k67<>+0(SB), Z3, Z3
-	VMOVDQU64        k68<>+0(SB), Z4
+	VPSRLVD          k66<>+0(SB), Z3, Z3
+	VMOVDQU64        k67<>+0(SB), Z4
 	VPERMB           Z2, Z4, Z4
-	VPSRLVD          k69<>+0(SB), Z4, Z4
-	VPANDD           k70<>+0(SB), Z3, Z3
-	VMOVDQU64        k71<>+0(SB), Z5
+	VPSRLVD          k68<>+0(SB), Z4, Z4
+	VPANDD           k69<>+0(SB), Z3, Z3
+	VMOVDQU64        k70<>+0(SB), Z5
 	VPTERNLOGD       $0xea, Z3, Z5, Z4
-	VMOVDQU64        k72<>+0(SB), Z3
+	VMOVDQU64        k71<>+0(SB), Z3
 	VPERMB           Z2, Z3, Z3
 	VCVTPH2PS        Y3, Z3
 	VCVTDQ2PS        Z4, Z4
 	VMULPS           Z3, Z4, Z4
 	VCMPPS           $0x03, Z4, Z4, K1
-	VPBROADCASTD     k17<>+0(SB), K1, Z4
+	VPBROADCASTD     k16<>+0(SB), K1, Z4
 	VMOVUPS          Z4, (BX)
 	VMOVDQU32        16(CX), Y10
-	VMOVDQU64        k73<>+0(SB), Z3
+	VMOVDQU64        k72<>+0(SB), Z3
 	VPERMB           Z10, Z3, Z10
 	VPADDW           Z10, Z10, Z3
 	VPSRLW           $0x03, Z10, Z4
@@ -3109,16 +3116,16 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z14, Z5
 	LONG             $0x480ff262
 	WORD             $0xed72
-	VPCMPEQW         k18<>+0(SB), Z5, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z5
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z3
+	VPCMPEQW         k17<>+0(SB), Z5, K1
+	VMOVDQU16        k18<>+0(SB), K1, Z5
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z3
 	VPERMB           Z5, Z3, Z3
 	VMOVDQU64        Z3, (AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
 	VPERMB           Z5, Z4, Z3
 	VMOVDQU64        Z3, 64(AX)
 	VMOVDQU32        48(CX), Y11
-	VMOVDQU64        k73<>+0(SB), Z3
+	VMOVDQU64        k72<>+0(SB), Z3
 	VPERMB           Z11, Z3, Z11
 	VPADDW           Z11, Z11, Z3
 	VPSRLW           $0x03, Z11, Z4
@@ -3130,16 +3137,16 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z14, Z5
 	LONG             $0x480ff262
 	WORD             $0xed72
-	VPCMPEQW         k18<>+0(SB), Z5, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z5
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z3
+	VPCMPEQW         k17<>+0(SB), Z5, K1
+	VMOVDQU16        k18<>+0(SB), K1, Z5
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z3
 	VPERMB           Z5, Z3, Z3
 	VMOVDQU64        Z3, 128(AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
 	VPERMB           Z5, Z4, Z3
 	VMOVDQU64        Z3, 192(AX)
 	VMOVDQU32        80(CX), Y12
-	VMOVDQU64        k73<>+0(SB), Z3
+	VMOVDQU64        k72<>+0(SB), Z3
 	VPERMB           Z12, Z3, Z12
 	VPADDW           Z12, Z12, Z3
 	VPSRLW           $0x03, Z12, Z4
@@ -3151,16 +3158,16 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z14, Z5
 	LONG             $0x480ff262
 	WORD             $0xed72
-	VPCMPEQW         k18<>+0(SB), Z5, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z5
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z3
+	VPCMPEQW         k17<>+0(SB), Z5, K1
+	VMOVDQU16        k18<>+0(SB), K1, Z5
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z3
 	VPERMB           Z5, Z3, Z3
 	VMOVDQU64        Z3, 256(AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
 	VPERMB           Z5, Z4, Z3
 	VMOVDQU64        Z3, 320(AX)
 	VMOVDQU32        112(CX), Y13
-	VMOVDQU64        k73<>+0(SB), Z3
+	VMOVDQU64        k72<>+0(SB), Z3
 	VPERMB           Z13, Z3, Z13
 	VPADDW           Z13, Z13, Z3
 	VPSRLW           $0x03, Z13, Z4
@@ -3172,12 +3179,12 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z14, Z5
 	LONG            $0x480ff262
 	WORD            $0xed72
-	VPCMPEQW        k18<>+0(SB), Z5, K1
-	VMOVDQU16       k19<>+0(SB), K1, Z5
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z3
+	VPCMPEQW        k17<>+0(SB), Z5, K1
+	VMOVDQU16       k18<>+0(SB), K1, Z5
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z0, Z3
 	VPERMB          Z5, Z3, Z3
 	VMOVDQU64       Z3, 384(AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z4
 	VPERMB          Z5, Z4, Z3
 	VMOVDQU64       Z3, 448(AX)
 	ADDQ            $0x00000090, CX
@@ -3187,85 +3194,85 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k66<>+0(SB)/8, $0x0807060507060504
-DATA k66<>+8(SB)/8, $0x0a09080709080706
-DATA k66<>+16(SB)/8, $0x100f0e0d0f0e0d0c
-DATA k66<>+24(SB)/8, $0x1211100f11100f0e
-DATA k66<>+32(SB)/8, $0x0c0b0a090b0a0908
-DATA k66<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
-DATA k66<>+48(SB)/8, $0x100f0e0d0f0e0d0c
-DATA k66<>+56(SB)/8, $0x1211100f11100f0e
+DATA k65<>+0(SB)/8, $0x0807060507060504
+DATA k65<>+8(SB)/8, $0x0a09080709080706
+DATA k65<>+16(SB)/8, $0x100f0e0d0f0e0d0c
+DATA k65<>+24(SB)/8, $0x1211100f11100f0e
+DATA k65<>+32(SB)/8, $0x0c0b0a090b0a0908
+DATA k65<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k65<>+48(SB)/8, $0x100f0e0d0f0e0d0c
+DATA k65<>+56(SB)/8, $0x1211100f11100f0e
+GLOBL k65<>(SB), RODATA|NOPTR, $64
+
+DATA k66<>+0(SB)/8, $0x0000000000000000
+DATA k66<>+8(SB)/8, $0x0000000000000000
+DATA k66<>+16(SB)/8, $0x0000000000000000
+DATA k66<>+24(SB)/8, $0x0000000000000000
+DATA k66<>+32(SB)/8, $0x0000000000000000
+DATA k66<>+40(SB)/8, $0x0000000000000000
+DATA k66<>+48(SB)/8, $0x0000000400000004
+DATA k66<>+56(SB)/8, $0x0000000400000004
 GLOBL k66<>(SB), RODATA|NOPTR, $64
 
-DATA k67<>+0(SB)/8, $0x0000000000000000
-DATA k67<>+8(SB)/8, $0x0000000000000000
-DATA k67<>+16(SB)/8, $0x0000000000000000
-DATA k67<>+24(SB)/8, $0x0000000000000000
-DATA k67<>+32(SB)/8, $0x0000000000000000
-DATA k67<>+40(SB)/8, $0x0000000000000000
-DATA k67<>+48(SB)/8, $0x0000000400000004
-DATA k67<>+56(SB)/8, $0x0000000400000004
+DATA k67<>+0(SB)/8, $0x0807060507060504
+DATA k67<>+8(SB)/8, $0x0a09080709080706
+DATA k67<>+16(SB)/8, $0x0807060507060504
+DATA k67<>+24(SB)/8, $0x0a09080709080706
+DATA k67<>+32(SB)/8, $0x0c0b0a090b0a0908
+DATA k67<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k67<>+48(SB)/8, $0x0c0b0a090b0a0908
+DATA k67<>+56(SB)/8, $0x0e0d0c0b0d0c0b0a
 GLOBL k67<>(SB), RODATA|NOPTR, $64
 
-DATA k68<>+0(SB)/8, $0x0807060507060504
-DATA k68<>+8(SB)/8, $0x0a09080709080706
-DATA k68<>+16(SB)/8, $0x0807060507060504
-DATA k68<>+24(SB)/8, $0x0a09080709080706
-DATA k68<>+32(SB)/8, $0x0c0b0a090b0a0908
-DATA k68<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
-DATA k68<>+48(SB)/8, $0x0c0b0a090b0a0908
-DATA k68<>+56(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k68<>+0(SB)/8, $0x0000000200000002
+DATA k68<>+8(SB)/8, $0x0000000200000002
+DATA k68<>+16(SB)/8, $0x0000000200000002
+DATA k68<>+24(SB)/8, $0x0000000200000002
+DATA k68<>+32(SB)/8, $0x0000000200000002
+DATA k68<>+40(SB)/8, $0x0000000200000002
+DATA k68<>+48(SB)/8, $0x0000000200000002
+DATA k68<>+56(SB)/8, $0x0000000200000002
 GLOBL k68<>(SB), RODATA|NOPTR, $64
 
-DATA k69<>+0(SB)/8, $0x0000000200000002
-DATA k69<>+8(SB)/8, $0x0000000200000002
-DATA k69<>+16(SB)/8, $0x0000000200000002
-DATA k69<>+24(SB)/8, $0x0000000200000002
-DATA k69<>+32(SB)/8, $0x0000000200000002
-DATA k69<>+40(SB)/8, $0x0000000200000002
-DATA k69<>+48(SB)/8, $0x0000000200000002
-DATA k69<>+56(SB)/8, $0x0000000200000002
+DATA k69<>+0(SB)/8, $0x0000003f0000003f
+DATA k69<>+8(SB)/8, $0x0000003f0000003f
+DATA k69<>+16(SB)/8, $0x0000000f0000000f
+DATA k69<>+24(SB)/8, $0x0000000f0000000f
+DATA k69<>+32(SB)/8, $0x0000003f0000003f
+DATA k69<>+40(SB)/8, $0x0000003f0000003f
+DATA k69<>+48(SB)/8, $0x0000000f0000000f
+DATA k69<>+56(SB)/8, $0x0000000f0000000f
 GLOBL k69<>(SB), RODATA|NOPTR, $64
 
-DATA k70<>+0(SB)/8, $0x0000003f0000003f
-DATA k70<>+8(SB)/8, $0x0000003f0000003f
-DATA k70<>+16(SB)/8, $0x0000000f0000000f
-DATA k70<>+24(SB)/8, $0x0000000f0000000f
-DATA k70<>+32(SB)/8, $0x0000003f0000003f
-DATA k70<>+40(SB)/8, $0x0000003f0000003f
-DATA k70<>+48(SB)/8, $0x0000000f0000000f
-DATA k70<>+56(SB)/8, $0x0000000f0000000f
+DATA k70<>+0(SB)/8, $0x0000000000000000
+DATA k70<>+8(SB)/8, $0x0000000000000000
+DATA k70<>+16(SB)/8, $0x0000003000000030
+DATA k70<>+24(SB)/8, $0x0000003000000030
+DATA k70<>+32(SB)/8, $0x0000000000000000
+DATA k70<>+40(SB)/8, $0x0000000000000000
+DATA k70<>+48(SB)/8, $0x0000003000000030
+DATA k70<>+56(SB)/8, $0x0000003000000030
 GLOBL k70<>(SB), RODATA|NOPTR, $64
 
-DATA k71<>+0(SB)/8, $0x0000000000000000
-DATA k71<>+8(SB)/8, $0x0000000000000000
-DATA k71<>+16(SB)/8, $0x0000003000000030
-DATA k71<>+24(SB)/8, $0x0000003000000030
-DATA k71<>+32(SB)/8, $0x0000000000000000
-DATA k71<>+40(SB)/8, $0x0000000000000000
-DATA k71<>+48(SB)/8, $0x0000003000000030
-DATA k71<>+56(SB)/8, $0x0000003000000030
+DATA k71<>+0(SB)/8, $0x0100010001000100
+DATA k71<>+8(SB)/8, $0x0100010001000100
+DATA k71<>+16(SB)/8, $0x0302030203020302
+DATA k71<>+24(SB)/8, $0x0302030203020302
+DATA k71<>+32(SB)/8, $0x0100010001000100
+DATA k71<>+40(SB)/8, $0x0100010001000100
+DATA k71<>+48(SB)/8, $0x0302030203020302
+DATA k71<>+56(SB)/8, $0x0302030203020302
 GLOBL k71<>(SB), RODATA|NOPTR, $64
 
-DATA k72<>+0(SB)/8, $0x0100010001000100
-DATA k72<>+8(SB)/8, $0x0100010001000100
-DATA k72<>+16(SB)/8, $0x0302030203020302
-DATA k72<>+24(SB)/8, $0x0302030203020302
-DATA k72<>+32(SB)/8, $0x0100010001000100
-DATA k72<>+40(SB)/8, $0x0100010001000100
-DATA k72<>+48(SB)/8, $0x0302030203020302
-DATA k72<>+56(SB)/8, $0x0302030203020302
+DATA k72<>+0(SB)/8, $0x0303020201010000
+DATA k72<>+8(SB)/8, $0x0707060605050404
+DATA k72<>+16(SB)/8, $0x0b0b0a0a09090808
+DATA k72<>+24(SB)/8, $0x0f0f0e0e0d0d0c0c
+DATA k72<>+32(SB)/8, $0x1313121211111010
+DATA k72<>+40(SB)/8, $0x1717161615151414
+DATA k72<>+48(SB)/8, $0x1b1b1a1a19191818
+DATA k72<>+56(SB)/8, $0x1f1f1e1e1d1d1c1c
 GLOBL k72<>(SB), RODATA|NOPTR, $64
-
-DATA k73<>+0(SB)/8, $0x0303020201010000
-DATA k73<>+8(SB)/8, $0x0707060605050404
-DATA k73<>+16(SB)/8, $0x0b0b0a0a09090808
-DATA k73<>+24(SB)/8, $0x0f0f0e0e0d0d0c0c
-DATA k73<>+32(SB)/8, $0x1313121211111010
-DATA k73<>+40(SB)/8, $0x1717161615151414
-DATA k73<>+48(SB)/8, $0x1b1b1a1a19191818
-DATA k73<>+56(SB)/8, $0x1f1f1e1e1d1d1c1c
-GLOBL k73<>(SB), RODATA|NOPTR, $64
 
 // func q5_KBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16
@@ -3275,10 +3282,10 @@ TEXT ·q5_KBF16AVX512BF16(SB), NOSPLIT, $128-24
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k9<>+0(SB), Z0
-	VMOVDQU64    k15<>+0(SB), Z1
-	VMOVDQU64    k23<>+0(SB), Z2
-	VPBROADCASTD k61<>+0(SB), Z3
+	VPBROADCASTD k8<>+0(SB), Z0
+	VMOVDQU64    k14<>+0(SB), Z1
+	VMOVDQU64    k22<>+0(SB), Z2
+	VPBROADCASTD k60<>+0(SB), Z3
 
 block:
 	MOVL             (CX), SI
@@ -3288,26 +3295,26 @@ block:
 	TESTL            $0x7c000000, SI
 	JZ               odd
 	VMOVDQU32        (CX), X4
-	VMOVDQU64        k66<>+0(SB), Z5
+	VMOVDQU64        k65<>+0(SB), Z5
 	VPERMB           Z4, Z5, Z5
-	VPSRLVD          k67<>+0(SB), Z5, Z5
-	VMOVDQU64        k68<>+0(SB), Z6
+	VPSRLVD          k66<>+0(SB), Z5, Z5
+	VMOVDQU64        k67<>+0(SB), Z6
 	VPERMB           Z4, Z6, Z6
-	VPSRLVD          k69<>+0(SB), Z6, Z6
-	VPANDD           k70<>+0(SB), Z5, Z5
-	VMOVDQU64        k71<>+0(SB), Z7
+	VPSRLVD          k68<>+0(SB), Z6, Z6
+	VPANDD           k69<>+0(SB), Z5, Z5
+	VMOVDQU64        k70<>+0(SB), Z7
 	VPTERNLOGD       $0xea, Z5, Z7, Z6
-	VMOVDQU64        k72<>+0(SB), Z5
+	VMOVDQU64        k71<>+0(SB), Z5
 	VPERMB           Z4, Z5, Z5
 	VCVTPH2PS        Y5, Z5
 	VCVTDQ2PS        Z6, Z6
 	VMULPS           Z5, Z6, Z6
 	VMOVUPS          Z6, (BX)
 	VMOVDQU32        16(CX), Y8
-	VMOVDQU64        k73<>+0(SB), Z5
+	VMOVDQU64        k72<>+0(SB), Z5
 	VPERMB           Z8, Z5, Z8
 	VMOVDQU32        48(CX), Y9
-	VMOVDQU64        k73<>+0(SB), Z5
+	VMOVDQU64        k72<>+0(SB), Z5
 	VPERMB           Z9, Z5, Z9
 	VPADDW           Z9, Z9, Z5
 	VPSRLW           $0x03, Z9, Z6
@@ -3319,7 +3326,7 @@ block:
 	// VCVTNE2PS2BF16 Z7, Z18, Z7
 	LONG             $0x406ff262
 	WORD             $0xff72
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z5
 	VPSLLW           $0x05, Z8, Z18
 	VPTERNLOGD       $0xf8, Z18, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -3332,13 +3339,13 @@ block:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z6
 	VPSLLW           $0x04, Z8, Z7
 	VPTERNLOGD       $0xf8, Z7, Z3, Z6
 	VPERMB           Z5, Z6, Z5
 	VMOVDQU64        Z5, 64(AX)
 	VMOVDQU32        80(CX), Y10
-	VMOVDQU64        k73<>+0(SB), Z5
+	VMOVDQU64        k72<>+0(SB), Z5
 	VPERMB           Z10, Z5, Z10
 	VPADDW           Z10, Z10, Z5
 	VPSRLW           $0x03, Z10, Z6
@@ -3350,7 +3357,7 @@ block:
 	// VCVTNE2PS2BF16 Z7, Z18, Z7
 	LONG             $0x406ff262
 	WORD             $0xff72
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z5
 	VPSLLW           $0x03, Z8, Z18
 	VPTERNLOGD       $0xf8, Z18, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -3363,13 +3370,13 @@ block:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z6
 	VPSLLW           $0x02, Z8, Z7
 	VPTERNLOGD       $0xf8, Z7, Z3, Z6
 	VPERMB           Z5, Z6, Z5
 	VMOVDQU64        Z5, 192(AX)
 	VMOVDQU32        112(CX), Y11
-	VMOVDQU64        k73<>+0(SB), Z5
+	VMOVDQU64        k72<>+0(SB), Z5
 	VPERMB           Z11, Z5, Z11
 	VPADDW           Z11, Z11, Z5
 	VPSRLW           $0x03, Z11, Z6
@@ -3381,7 +3388,7 @@ block:
 	// VCVTNE2PS2BF16 Z7, Z18, Z7
 	LONG             $0x406ff262
 	WORD             $0xff72
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z5
 	VPSLLW           $0x01, Z8, Z18
 	VPTERNLOGD       $0xf8, Z18, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -3394,12 +3401,12 @@ block:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z6
 	VPTERNLOGD       $0xf8, Z8, Z3, Z6
 	VPERMB           Z5, Z6, Z5
 	VMOVDQU64        Z5, 320(AX)
 	VMOVDQU32        144(CX), Y12
-	VMOVDQU64        k73<>+0(SB), Z5
+	VMOVDQU64        k72<>+0(SB), Z5
 	VPERMB           Z12, Z5, Z12
 	VPADDW           Z12, Z12, Z5
 	VPSRLW           $0x03, Z12, Z6
@@ -3411,7 +3418,7 @@ block:
 	// VCVTNE2PS2BF16 Z7, Z18, Z7
 	LONG             $0x406ff262
 	WORD             $0xff72
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z5
 	VPSRLW           $0x01, Z8, Z18
 	VPTERNLOGD       $0xf8, Z18, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -3424,7 +3431,7 @@ block:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG            $0x4847f262
 	WORD            $0xed72
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z0, Z6
 	VPSRLW          $0x02, Z8, Z7
 	VPTERNLOGD      $0xf8, Z7, Z3, Z6
 	VPERMB          Z5, Z6, Z5
@@ -3438,28 +3445,28 @@ block:
 
 odd:
 	VMOVDQU32        (CX), X4
-	VMOVDQU64        k66<>+0(SB), Z5
+	VMOVDQU64        k65<>+0(SB), Z5
 	VPERMB           Z4, Z5, Z5
-	VPSRLVD          k67<>+0(SB), Z5, Z5
-	VMOVDQU64        k68<>+0(SB), Z6
+	VPSRLVD          k66<>+0(SB), Z5, Z5
+	VMOVDQU64        k67<>+0(SB), Z6
 	VPERMB           Z4, Z6, Z6
-	VPSRLVD          k69<>+0(SB), Z6, Z6
-	VPANDD           k70<>+0(SB), Z5, Z5
-	VMOVDQU64        k71<>+0(SB), Z7
+	VPSRLVD          k68<>+0(SB), Z6, Z6
+	VPANDD           k69<>+0(SB), Z5, Z5
+	VMOVDQU64        k70<>+0(SB), Z7
 	VPTERNLOGD       $0xea, Z5, Z7, Z6
-	VMOVDQU64        k72<>+0(SB), Z5
+	VMOVDQU64        k71<>+0(SB), Z5
 	VPERMB           Z4, Z5, Z5
 	VCVTPH2PS        Y5, Z5
 	VCVTDQ2PS        Z6, Z6
 	VMULPS           Z5, Z6, Z6
 	VCMPPS           $0x03, Z6, Z6, K1
-	VPBROADCASTD     k17<>+0(SB), K1, Z6
+	VPBROADCASTD     k16<>+0(SB), K1, Z6
 	VMOVUPS          Z6, (BX)
 	VMOVDQU32        16(CX), Y13
-	VMOVDQU64        k73<>+0(SB), Z5
+	VMOVDQU64        k72<>+0(SB), Z5
 	VPERMB           Z13, Z5, Z13
 	VMOVDQU32        48(CX), Y14
-	VMOVDQU64        k73<>+0(SB), Z5
+	VMOVDQU64        k72<>+0(SB), Z5
 	VPERMB           Z14, Z5, Z14
 	VPADDW           Z14, Z14, Z5
 	VPSRLW           $0x03, Z14, Z6
@@ -3471,9 +3478,9 @@ odd:
 	// VCVTNE2PS2BF16 Z7, Z18, Z7
 	LONG             $0x406ff262
 	WORD             $0xff72
-	VPCMPEQW         k18<>+0(SB), Z7, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z7
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
+	VPCMPEQW         k17<>+0(SB), Z7, K1
+	VMOVDQU16        k18<>+0(SB), K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z5
 	VPSLLW           $0x05, Z13, Z18
 	VPTERNLOGD       $0xf8, Z18, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -3486,15 +3493,15 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPCMPEQW         k18<>+0(SB), Z5, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z5
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
+	VPCMPEQW         k17<>+0(SB), Z5, K1
+	VMOVDQU16        k18<>+0(SB), K1, Z5
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z6
 	VPSLLW           $0x04, Z13, Z7
 	VPTERNLOGD       $0xf8, Z7, Z3, Z6
 	VPERMB           Z5, Z6, Z5
 	VMOVDQU64        Z5, 64(AX)
 	VMOVDQU32        80(CX), Y15
-	VMOVDQU64        k73<>+0(SB), Z5
+	VMOVDQU64        k72<>+0(SB), Z5
 	VPERMB           Z15, Z5, Z15
 	VPADDW           Z15, Z15, Z5
 	VPSRLW           $0x03, Z15, Z6
@@ -3506,9 +3513,9 @@ odd:
 	// VCVTNE2PS2BF16 Z7, Z18, Z7
 	LONG             $0x406ff262
 	WORD             $0xff72
-	VPCMPEQW         k18<>+0(SB), Z7, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z7
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
+	VPCMPEQW         k17<>+0(SB), Z7, K1
+	VMOVDQU16        k18<>+0(SB), K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z5
 	VPSLLW           $0x03, Z13, Z18
 	VPTERNLOGD       $0xf8, Z18, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -3521,15 +3528,15 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPCMPEQW         k18<>+0(SB), Z5, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z5
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
+	VPCMPEQW         k17<>+0(SB), Z5, K1
+	VMOVDQU16        k18<>+0(SB), K1, Z5
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z6
 	VPSLLW           $0x02, Z13, Z7
 	VPTERNLOGD       $0xf8, Z7, Z3, Z6
 	VPERMB           Z5, Z6, Z5
 	VMOVDQU64        Z5, 192(AX)
 	VMOVDQU32        112(CX), Y16
-	VMOVDQU64        k73<>+0(SB), Z5
+	VMOVDQU64        k72<>+0(SB), Z5
 	VPERMB           Z16, Z5, Z16
 	VPADDW           Z16, Z16, Z5
 	VPSRLW           $0x03, Z16, Z6
@@ -3541,9 +3548,9 @@ odd:
 	// VCVTNE2PS2BF16 Z7, Z18, Z7
 	LONG             $0x406ff262
 	WORD             $0xff72
-	VPCMPEQW         k18<>+0(SB), Z7, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z7
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
+	VPCMPEQW         k17<>+0(SB), Z7, K1
+	VMOVDQU16        k18<>+0(SB), K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z5
 	VPSLLW           $0x01, Z13, Z18
 	VPTERNLOGD       $0xf8, Z18, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -3556,14 +3563,14 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPCMPEQW         k18<>+0(SB), Z5, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z5
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
+	VPCMPEQW         k17<>+0(SB), Z5, K1
+	VMOVDQU16        k18<>+0(SB), K1, Z5
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z6
 	VPTERNLOGD       $0xf8, Z13, Z3, Z6
 	VPERMB           Z5, Z6, Z5
 	VMOVDQU64        Z5, 320(AX)
 	VMOVDQU32        144(CX), Y17
-	VMOVDQU64        k73<>+0(SB), Z5
+	VMOVDQU64        k72<>+0(SB), Z5
 	VPERMB           Z17, Z5, Z17
 	VPADDW           Z17, Z17, Z5
 	VPSRLW           $0x03, Z17, Z6
@@ -3575,9 +3582,9 @@ odd:
 	// VCVTNE2PS2BF16 Z7, Z18, Z7
 	LONG             $0x406ff262
 	WORD             $0xff72
-	VPCMPEQW         k18<>+0(SB), Z7, K1
-	VMOVDQU16        k19<>+0(SB), K1, Z7
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
+	VPCMPEQW         k17<>+0(SB), Z7, K1
+	VMOVDQU16        k18<>+0(SB), K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z5
 	VPSRLW           $0x01, Z13, Z18
 	VPTERNLOGD       $0xf8, Z18, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -3590,9 +3597,9 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG            $0x4847f262
 	WORD            $0xed72
-	VPCMPEQW        k18<>+0(SB), Z5, K1
-	VMOVDQU16       k19<>+0(SB), K1, Z5
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z6
+	VPCMPEQW        k17<>+0(SB), Z5, K1
+	VMOVDQU16       k18<>+0(SB), K1, Z5
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z0, Z6
 	VPSRLW          $0x02, Z13, Z7
 	VPTERNLOGD      $0xf8, Z7, Z3, Z6
 	VPERMB          Z5, Z6, Z5
@@ -3613,9 +3620,9 @@ TEXT ·q6_KBF16AVX512BF16(SB), NOSPLIT, $384-24
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k74<>+0(SB), Z1
-	VPBROADCASTD k75<>+0(SB), Z2
-	VPBROADCASTD k61<>+0(SB), Z3
+	VPBROADCASTD k73<>+0(SB), Z1
+	VPBROADCASTD k74<>+0(SB), Z2
+	VPBROADCASTD k60<>+0(SB), Z3
 
 block:
 	MOVWLZX         208(CX), SI
@@ -3630,7 +3637,7 @@ block:
 	VMOVUPS         Z5, (BX)
 	VMOVDQU64       (CX), Z4
 	VBROADCASTI64X4 128(CX), Z5
-	VPSLLVQ         k76<>+0(SB), Z5, Z5
+	VPSLLVQ         k75<>+0(SB), Z5, Z5
 	VPANDD          Z1, Z4, Z4
 	VPTERNLOGD      $0xea, Z4, Z2, Z5
 	VPSUBB          Z3, Z5, Z5
@@ -3660,7 +3667,7 @@ block:
 	VMOVDQU64       (CX), Z4
 	VBROADCASTI64X4 128(CX), Z5
 	VPSRLW          $0x04, Z4, Z4
-	VPSRLVQ         k77<>+0(SB), Z5, Z5
+	VPSRLVQ         k76<>+0(SB), Z5, Z5
 	VPANDD          Z1, Z4, Z4
 	VPTERNLOGD      $0xea, Z4, Z2, Z5
 	VPSUBB          Z3, Z5, Z5
@@ -3689,7 +3696,7 @@ block:
 	VMOVDQU16       Z4, 192(AX)
 	VMOVDQU64       64(CX), Z4
 	VBROADCASTI64X4 160(CX), Z5
-	VPSLLVQ         k76<>+0(SB), Z5, Z5
+	VPSLLVQ         k75<>+0(SB), Z5, Z5
 	VPANDD          Z1, Z4, Z4
 	VPTERNLOGD      $0xea, Z4, Z2, Z5
 	VPSUBB          Z3, Z5, Z5
@@ -3719,7 +3726,7 @@ block:
 	VMOVDQU64       64(CX), Z4
 	VBROADCASTI64X4 160(CX), Z5
 	VPSRLW          $0x04, Z4, Z4
-	VPSRLVQ         k77<>+0(SB), Z5, Z5
+	VPSRLVQ         k76<>+0(SB), Z5, Z5
 	VPANDD          Z1, Z4, Z4
 	VPTERNLOGD      $0xea, Z4, Z2, Z5
 	VPSUBB          Z3, Z5, Z5
@@ -3765,7 +3772,7 @@ odd:
 	VMOVUPS         Z5, (BX)
 	VMOVDQU64       (CX), Z4
 	VBROADCASTI64X4 128(CX), Z5
-	VPSLLVQ         k76<>+0(SB), Z5, Z5
+	VPSLLVQ         k75<>+0(SB), Z5, Z5
 	VPANDD          Z1, Z4, Z4
 	VPTERNLOGD      $0xea, Z4, Z2, Z5
 	VPSUBB          Z3, Z5, Z5
@@ -3797,7 +3804,7 @@ odd:
 	VMOVDQU64       (CX), Z4
 	VBROADCASTI64X4 128(CX), Z5
 	VPSRLW          $0x04, Z4, Z4
-	VPSRLVQ         k77<>+0(SB), Z5, Z5
+	VPSRLVQ         k76<>+0(SB), Z5, Z5
 	VPANDD          Z1, Z4, Z4
 	VPTERNLOGD      $0xea, Z4, Z2, Z5
 	VPSUBB          Z3, Z5, Z5
@@ -3828,7 +3835,7 @@ odd:
 	VMOVDQU16       Z4, 192(AX)
 	VMOVDQU64       64(CX), Z4
 	VBROADCASTI64X4 160(CX), Z5
-	VPSLLVQ         k76<>+0(SB), Z5, Z5
+	VPSLLVQ         k75<>+0(SB), Z5, Z5
 	VPANDD          Z1, Z4, Z4
 	VPTERNLOGD      $0xea, Z4, Z2, Z5
 	VPSUBB          Z3, Z5, Z5
@@ -3860,7 +3867,7 @@ odd:
 	VMOVDQU64       64(CX), Z4
 	VBROADCASTI64X4 160(CX), Z5
 	VPSRLW          $0x04, Z4, Z4
-	VPSRLVQ         k77<>+0(SB), Z5, Z5
+	VPSRLVQ         k76<>+0(SB), Z5, Z5
 	VPANDD          Z1, Z4, Z4
 	VPTERNLOGD      $0xea, Z4, Z2, Z5
 	VPSUBB          Z3, Z5, Z5
@@ -3896,37 +3903,37 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k74<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA k74<>+8(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA k74<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA k74<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA k73<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA k73<>+8(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA k73<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA k73<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
+GLOBL k73<>(SB), RODATA|NOPTR, $32
+
+DATA k74<>+0(SB)/8, $0x3030303030303030
+DATA k74<>+8(SB)/8, $0x3030303030303030
+DATA k74<>+16(SB)/8, $0x3030303030303030
+DATA k74<>+24(SB)/8, $0x3030303030303030
 GLOBL k74<>(SB), RODATA|NOPTR, $32
 
-DATA k75<>+0(SB)/8, $0x3030303030303030
-DATA k75<>+8(SB)/8, $0x3030303030303030
-DATA k75<>+16(SB)/8, $0x3030303030303030
-DATA k75<>+24(SB)/8, $0x3030303030303030
-GLOBL k75<>(SB), RODATA|NOPTR, $32
+DATA k75<>+0(SB)/8, $0x0000000000000004
+DATA k75<>+8(SB)/8, $0x0000000000000004
+DATA k75<>+16(SB)/8, $0x0000000000000004
+DATA k75<>+24(SB)/8, $0x0000000000000004
+DATA k75<>+32(SB)/8, $0x0000000000000002
+DATA k75<>+40(SB)/8, $0x0000000000000002
+DATA k75<>+48(SB)/8, $0x0000000000000002
+DATA k75<>+56(SB)/8, $0x0000000000000002
+GLOBL k75<>(SB), RODATA|NOPTR, $64
 
-DATA k76<>+0(SB)/8, $0x0000000000000004
-DATA k76<>+8(SB)/8, $0x0000000000000004
-DATA k76<>+16(SB)/8, $0x0000000000000004
-DATA k76<>+24(SB)/8, $0x0000000000000004
+DATA k76<>+0(SB)/8, $0x0000000000000000
+DATA k76<>+8(SB)/8, $0x0000000000000000
+DATA k76<>+16(SB)/8, $0x0000000000000000
+DATA k76<>+24(SB)/8, $0x0000000000000000
 DATA k76<>+32(SB)/8, $0x0000000000000002
 DATA k76<>+40(SB)/8, $0x0000000000000002
 DATA k76<>+48(SB)/8, $0x0000000000000002
 DATA k76<>+56(SB)/8, $0x0000000000000002
 GLOBL k76<>(SB), RODATA|NOPTR, $64
-
-DATA k77<>+0(SB)/8, $0x0000000000000000
-DATA k77<>+8(SB)/8, $0x0000000000000000
-DATA k77<>+16(SB)/8, $0x0000000000000000
-DATA k77<>+24(SB)/8, $0x0000000000000000
-DATA k77<>+32(SB)/8, $0x0000000000000002
-DATA k77<>+40(SB)/8, $0x0000000000000002
-DATA k77<>+48(SB)/8, $0x0000000000000002
-DATA k77<>+56(SB)/8, $0x0000000000000002
-GLOBL k77<>(SB), RODATA|NOPTR, $64
 
 // func iq4_XSBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16
@@ -3937,8 +3944,8 @@ TEXT ·iq4_XSBF16AVX512BF16(SB), NOSPLIT, $128-24
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k9<>+0(SB), Z1
-	VMOVDQU64    k78<>+0(SB), Z2
+	VPBROADCASTD k8<>+0(SB), Z1
+	VMOVDQU64    k77<>+0(SB), Z2
 
 block:
 	MOVWLZX      (CX), SI
@@ -3946,17 +3953,17 @@ block:
 	TESTL        $0x00007c00, SI
 	JZ           odd
 	VPBROADCASTQ (CX), Z3
-	VMOVDQU64    k79<>+0(SB), Z4
+	VMOVDQU64    k78<>+0(SB), Z4
 	VPERMB       Z3, Z4, Z4
-	VPSRLVD      k80<>+0(SB), Z4, Z4
-	VMOVDQU64    k81<>+0(SB), Z5
+	VPSRLVD      k79<>+0(SB), Z4, Z4
+	VMOVDQU64    k80<>+0(SB), Z5
 	VPERMB       Z3, Z5, Z3
-	VPSRLVD      k82<>+0(SB), Z3, Z3
-	VPBROADCASTD k26<>+0(SB), Z5
+	VPSRLVD      k81<>+0(SB), Z3, Z3
+	VPBROADCASTD k25<>+0(SB), Z5
 	VPANDD       Z5, Z4, Z4
-	VPBROADCASTD k45<>+0(SB), Z5
+	VPBROADCASTD k44<>+0(SB), Z5
 	VPTERNLOGD   $0xea, Z4, Z5, Z3
-	VPBROADCASTD k46<>+0(SB), Z4
+	VPBROADCASTD k45<>+0(SB), Z4
 	VPSUBD       Z4, Z3, Z3
 	VPBROADCASTW (CX), Y4
 	VCVTPH2PS    Y4, Z4
@@ -3964,83 +3971,83 @@ block:
 	VMULPS       Z4, Z3, Z3
 	VMOVUPS      Z3, (BX)
 	VMOVDQU32    8(CX), X6
-	VMOVDQU64    k11<>+0(SB), Z3
+	VMOVDQU64    k10<>+0(SB), Z3
 	VPERMB       Z6, Z3, Z3
-	VPROLVD      k12<>+0(SB), Z3, Z3
+	VPROLVD      k11<>+0(SB), Z3, Z3
 	VMOVDQU32    24(CX), X6
-	VMOVDQU64    k11<>+0(SB), Z4
+	VMOVDQU64    k10<>+0(SB), Z4
 	VPERMB       Z6, Z4, Z4
-	VPROLVD      k12<>+0(SB), Z4, Z4
+	VPROLVD      k11<>+0(SB), Z4, Z4
 	VMULPS.BCST  (BX), Z2, Z5
 	VMULPS.BCST  4(BX), Z2, Z7
 
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG            $0x4847f262
 	WORD            $0xed72
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z3
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z1, Z3
 	VPERMB          Z5, Z3, Z3
 	VMOVDQU64       Z3, (AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z1, Z4
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z4
 	VPERMB          Z5, Z4, Z3
 	VMOVDQU64       Z3, 64(AX)
 	VMOVDQU32       40(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z3
+	VMOVDQU64       k10<>+0(SB), Z3
 	VPERMB          Z6, Z3, Z3
-	VPROLVD         k12<>+0(SB), Z3, Z3
+	VPROLVD         k11<>+0(SB), Z3, Z3
 	VMOVDQU32       56(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z4
+	VMOVDQU64       k10<>+0(SB), Z4
 	VPERMB          Z6, Z4, Z4
-	VPROLVD         k12<>+0(SB), Z4, Z4
+	VPROLVD         k11<>+0(SB), Z4, Z4
 	VMULPS.BCST     8(BX), Z2, Z5
 	VMULPS.BCST     12(BX), Z2, Z7
 
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG            $0x4847f262
 	WORD            $0xed72
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z3
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z1, Z3
 	VPERMB          Z5, Z3, Z3
 	VMOVDQU64       Z3, 128(AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z1, Z4
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z4
 	VPERMB          Z5, Z4, Z3
 	VMOVDQU64       Z3, 192(AX)
 	VMOVDQU32       72(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z3
+	VMOVDQU64       k10<>+0(SB), Z3
 	VPERMB          Z6, Z3, Z3
-	VPROLVD         k12<>+0(SB), Z3, Z3
+	VPROLVD         k11<>+0(SB), Z3, Z3
 	VMOVDQU32       88(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z4
+	VMOVDQU64       k10<>+0(SB), Z4
 	VPERMB          Z6, Z4, Z4
-	VPROLVD         k12<>+0(SB), Z4, Z4
+	VPROLVD         k11<>+0(SB), Z4, Z4
 	VMULPS.BCST     16(BX), Z2, Z5
 	VMULPS.BCST     20(BX), Z2, Z7
 
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG            $0x4847f262
 	WORD            $0xed72
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z3
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z1, Z3
 	VPERMB          Z5, Z3, Z3
 	VMOVDQU64       Z3, 256(AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z1, Z4
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z4
 	VPERMB          Z5, Z4, Z3
 	VMOVDQU64       Z3, 320(AX)
 	VMOVDQU32       104(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z3
+	VMOVDQU64       k10<>+0(SB), Z3
 	VPERMB          Z6, Z3, Z3
-	VPROLVD         k12<>+0(SB), Z3, Z3
+	VPROLVD         k11<>+0(SB), Z3, Z3
 	VMOVDQU32       120(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z4
+	VMOVDQU64       k10<>+0(SB), Z4
 	VPERMB          Z6, Z4, Z4
-	VPROLVD         k12<>+0(SB), Z4, Z4
+	VPROLVD         k11<>+0(SB), Z4, Z4
 	VMULPS.BCST     24(BX), Z2, Z5
 	VMULPS.BCST     28(BX), Z2, Z7
 
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG            $0x4847f262
 	WORD            $0xed72
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z3
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z1, Z3
 	VPERMB          Z5, Z3, Z3
 	VMOVDQU64       Z3, 384(AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z1, Z4
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z4
 	VPERMB          Z5, Z4, Z3
 	VMOVDQU64       Z3, 448(AX)
 	ADDQ            $0x00000088, CX
@@ -4052,17 +4059,17 @@ block:
 
 odd:
 	VPBROADCASTQ (CX), Z3
-	VMOVDQU64    k79<>+0(SB), Z4
+	VMOVDQU64    k78<>+0(SB), Z4
 	VPERMB       Z3, Z4, Z4
-	VPSRLVD      k80<>+0(SB), Z4, Z4
-	VMOVDQU64    k81<>+0(SB), Z5
+	VPSRLVD      k79<>+0(SB), Z4, Z4
+	VMOVDQU64    k80<>+0(SB), Z5
 	VPERMB       Z3, Z5, Z3
-	VPSRLVD      k82<>+0(SB), Z3, Z3
-	VPBROADCASTD k26<>+0(SB), Z5
+	VPSRLVD      k81<>+0(SB), Z3, Z3
+	VPBROADCASTD k25<>+0(SB), Z5
 	VPANDD       Z5, Z4, Z4
-	VPBROADCASTD k45<>+0(SB), Z5
+	VPBROADCASTD k44<>+0(SB), Z5
 	VPTERNLOGD   $0xea, Z4, Z5, Z3
-	VPBROADCASTD k46<>+0(SB), Z4
+	VPBROADCASTD k45<>+0(SB), Z4
 	VPSUBD       Z4, Z3, Z3
 	VPBROADCASTW (CX), Y4
 	VCVTPH2PS    Y4, Z4
@@ -4073,13 +4080,13 @@ odd:
 	VPBROADCASTD k5<>+0(SB), K1, Z3
 	VMOVUPS      Z3, (BX)
 	VMOVDQU32    8(CX), X6
-	VMOVDQU64    k11<>+0(SB), Z3
+	VMOVDQU64    k10<>+0(SB), Z3
 	VPERMB       Z6, Z3, Z3
-	VPROLVD      k12<>+0(SB), Z3, Z3
+	VPROLVD      k11<>+0(SB), Z3, Z3
 	VMOVDQU32    24(CX), X6
-	VMOVDQU64    k11<>+0(SB), Z4
+	VMOVDQU64    k10<>+0(SB), Z4
 	VPERMB       Z6, Z4, Z4
-	VPROLVD      k12<>+0(SB), Z4, Z4
+	VPROLVD      k11<>+0(SB), Z4, Z4
 	VMULPS.BCST  (BX), Z2, Z5
 	VMULPS.BCST  4(BX), Z2, Z7
 
@@ -4087,20 +4094,20 @@ odd:
 	LONG            $0x4847f262
 	WORD            $0xed72
 	VPXORD          Z0, Z5, Z5
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z3
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z1, Z3
 	VPERMB          Z5, Z3, Z3
 	VMOVDQU64       Z3, (AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z1, Z4
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z4
 	VPERMB          Z5, Z4, Z3
 	VMOVDQU64       Z3, 64(AX)
 	VMOVDQU32       40(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z3
+	VMOVDQU64       k10<>+0(SB), Z3
 	VPERMB          Z6, Z3, Z3
-	VPROLVD         k12<>+0(SB), Z3, Z3
+	VPROLVD         k11<>+0(SB), Z3, Z3
 	VMOVDQU32       56(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z4
+	VMOVDQU64       k10<>+0(SB), Z4
 	VPERMB          Z6, Z4, Z4
-	VPROLVD         k12<>+0(SB), Z4, Z4
+	VPROLVD         k11<>+0(SB), Z4, Z4
 	VMULPS.BCST     8(BX), Z2, Z5
 	VMULPS.BCST     12(BX), Z2, Z7
 
@@ -4108,20 +4115,20 @@ odd:
 	LONG            $0x4847f262
 	WORD            $0xed72
 	VPXORD          Z0, Z5, Z5
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z3
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z1, Z3
 	VPERMB          Z5, Z3, Z3
 	VMOVDQU64       Z3, 128(AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z1, Z4
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z4
 	VPERMB          Z5, Z4, Z3
 	VMOVDQU64       Z3, 192(AX)
 	VMOVDQU32       72(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z3
+	VMOVDQU64       k10<>+0(SB), Z3
 	VPERMB          Z6, Z3, Z3
-	VPROLVD         k12<>+0(SB), Z3, Z3
+	VPROLVD         k11<>+0(SB), Z3, Z3
 	VMOVDQU32       88(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z4
+	VMOVDQU64       k10<>+0(SB), Z4
 	VPERMB          Z6, Z4, Z4
-	VPROLVD         k12<>+0(SB), Z4, Z4
+	VPROLVD         k11<>+0(SB), Z4, Z4
 	VMULPS.BCST     16(BX), Z2, Z5
 	VMULPS.BCST     20(BX), Z2, Z7
 
@@ -4129,20 +4136,20 @@ odd:
 	LONG            $0x4847f262
 	WORD            $0xed72
 	VPXORD          Z0, Z5, Z5
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z3
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z1, Z3
 	VPERMB          Z5, Z3, Z3
 	VMOVDQU64       Z3, 256(AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z1, Z4
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z4
 	VPERMB          Z5, Z4, Z3
 	VMOVDQU64       Z3, 320(AX)
 	VMOVDQU32       104(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z3
+	VMOVDQU64       k10<>+0(SB), Z3
 	VPERMB          Z6, Z3, Z3
-	VPROLVD         k12<>+0(SB), Z3, Z3
+	VPROLVD         k11<>+0(SB), Z3, Z3
 	VMOVDQU32       120(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z4
+	VMOVDQU64       k10<>+0(SB), Z4
 	VPERMB          Z6, Z4, Z4
-	VPROLVD         k12<>+0(SB), Z4, Z4
+	VPROLVD         k11<>+0(SB), Z4, Z4
 	VMULPS.BCST     24(BX), Z2, Z5
 	VMULPS.BCST     28(BX), Z2, Z7
 
@@ -4150,10 +4157,10 @@ odd:
 	LONG            $0x4847f262
 	WORD            $0xed72
 	VPXORD          Z0, Z5, Z5
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z3
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z1, Z3
 	VPERMB          Z5, Z3, Z3
 	VMOVDQU64       Z3, 384(AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z1, Z4
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z4
 	VPERMB          Z5, Z4, Z3
 	VMOVDQU64       Z3, 448(AX)
 	ADDQ            $0x00000088, CX
@@ -4163,55 +4170,55 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k78<>+0(SB)/8, $0xc2d00000c2fe0000
-DATA k78<>+8(SB)/8, $0xc2820000c2a60000
-DATA k78<>+16(SB)/8, $0xc20c0000c2440000
-DATA k78<>+24(SB)/8, $0xc1200000c1b00000
-DATA k78<>+32(SB)/8, $0x415000003f800000
-DATA k78<>+40(SB)/8, $0x4218000041c80000
-DATA k78<>+48(SB)/8, $0x428a000042540000
-DATA k78<>+56(SB)/8, $0x42e2000042b20000
+DATA k77<>+0(SB)/8, $0xc2d00000c2fe0000
+DATA k77<>+8(SB)/8, $0xc2820000c2a60000
+DATA k77<>+16(SB)/8, $0xc20c0000c2440000
+DATA k77<>+24(SB)/8, $0xc1200000c1b00000
+DATA k77<>+32(SB)/8, $0x415000003f800000
+DATA k77<>+40(SB)/8, $0x4218000041c80000
+DATA k77<>+48(SB)/8, $0x428a000042540000
+DATA k77<>+56(SB)/8, $0x42e2000042b20000
+GLOBL k77<>(SB), RODATA|NOPTR, $64
+
+DATA k78<>+0(SB)/8, $0x0706050407060504
+DATA k78<>+8(SB)/8, $0x0807060508070605
+DATA k78<>+16(SB)/8, $0x0908070609080706
+DATA k78<>+24(SB)/8, $0x0a0908070a090807
+DATA k78<>+32(SB)/8, $0x0706050407060504
+DATA k78<>+40(SB)/8, $0x0807060508070605
+DATA k78<>+48(SB)/8, $0x0908070609080706
+DATA k78<>+56(SB)/8, $0x0a0908070a090807
 GLOBL k78<>(SB), RODATA|NOPTR, $64
 
-DATA k79<>+0(SB)/8, $0x0706050407060504
-DATA k79<>+8(SB)/8, $0x0807060508070605
-DATA k79<>+16(SB)/8, $0x0908070609080706
-DATA k79<>+24(SB)/8, $0x0a0908070a090807
-DATA k79<>+32(SB)/8, $0x0706050407060504
-DATA k79<>+40(SB)/8, $0x0807060508070605
-DATA k79<>+48(SB)/8, $0x0908070609080706
-DATA k79<>+56(SB)/8, $0x0a0908070a090807
+DATA k79<>+0(SB)/8, $0x0000000400000000
+DATA k79<>+8(SB)/8, $0x0000000400000000
+DATA k79<>+16(SB)/8, $0x0000000400000000
+DATA k79<>+24(SB)/8, $0x0000000400000000
+DATA k79<>+32(SB)/8, $0x0000000400000000
+DATA k79<>+40(SB)/8, $0x0000000400000000
+DATA k79<>+48(SB)/8, $0x0000000400000000
+DATA k79<>+56(SB)/8, $0x0000000400000000
 GLOBL k79<>(SB), RODATA|NOPTR, $64
 
-DATA k80<>+0(SB)/8, $0x0000000400000000
-DATA k80<>+8(SB)/8, $0x0000000400000000
-DATA k80<>+16(SB)/8, $0x0000000400000000
-DATA k80<>+24(SB)/8, $0x0000000400000000
-DATA k80<>+32(SB)/8, $0x0000000400000000
-DATA k80<>+40(SB)/8, $0x0000000400000000
-DATA k80<>+48(SB)/8, $0x0000000400000000
-DATA k80<>+56(SB)/8, $0x0000000400000000
+DATA k80<>+0(SB)/8, $0x0303020203030202
+DATA k80<>+8(SB)/8, $0x0303020203030202
+DATA k80<>+16(SB)/8, $0x0303020203030202
+DATA k80<>+24(SB)/8, $0x0303020203030202
+DATA k80<>+32(SB)/8, $0x0303020203030202
+DATA k80<>+40(SB)/8, $0x0303020203030202
+DATA k80<>+48(SB)/8, $0x0303020203030202
+DATA k80<>+56(SB)/8, $0x0303020203030202
 GLOBL k80<>(SB), RODATA|NOPTR, $64
 
-DATA k81<>+0(SB)/8, $0x0303020203030202
-DATA k81<>+8(SB)/8, $0x0303020203030202
-DATA k81<>+16(SB)/8, $0x0303020203030202
-DATA k81<>+24(SB)/8, $0x0303020203030202
-DATA k81<>+32(SB)/8, $0x0303020203030202
-DATA k81<>+40(SB)/8, $0x0303020203030202
-DATA k81<>+48(SB)/8, $0x0303020203030202
-DATA k81<>+56(SB)/8, $0x0303020203030202
+DATA k81<>+0(SB)/8, $0x0000000600000004
+DATA k81<>+8(SB)/8, $0x0000000a00000008
+DATA k81<>+16(SB)/8, $0x0000000e0000000c
+DATA k81<>+24(SB)/8, $0x0000001200000010
+DATA k81<>+32(SB)/8, $0x0000000600000004
+DATA k81<>+40(SB)/8, $0x0000000a00000008
+DATA k81<>+48(SB)/8, $0x0000000e0000000c
+DATA k81<>+56(SB)/8, $0x0000001200000010
 GLOBL k81<>(SB), RODATA|NOPTR, $64
-
-DATA k82<>+0(SB)/8, $0x0000000600000004
-DATA k82<>+8(SB)/8, $0x0000000a00000008
-DATA k82<>+16(SB)/8, $0x0000000e0000000c
-DATA k82<>+24(SB)/8, $0x0000001200000010
-DATA k82<>+32(SB)/8, $0x0000000600000004
-DATA k82<>+40(SB)/8, $0x0000000a00000008
-DATA k82<>+48(SB)/8, $0x0000000e0000000c
-DATA k82<>+56(SB)/8, $0x0000001200000010
-GLOBL k82<>(SB), RODATA|NOPTR, $64
 
 // func tq1_0BF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512_BF16
@@ -4230,49 +4237,49 @@ block:
 	JZ           odd
 	VPBROADCASTW 52(CX), Y1
 	VCVTPH2PS    Y1, Z1
-	VMULPS       k83<>+0(SB), Z1, Z1
+	VMULPS       k82<>+0(SB), Z1, Z1
 
 	// VCVTNE2PS2BF16 Z1, Z1, Z1
 	LONG            $0x4877f262
 	WORD            $0xc972
 	VPMOVZXBW       (CX), Z2
-	VPMULLW         k84<>+0(SB), Z2, Z3
-	VPMULHUW        k85<>+0(SB), Z3, Z3
+	VPMULLW         k83<>+0(SB), Z2, Z3
+	VPMULHUW        k84<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, (AX)
-	VPMULLW         k86<>+0(SB), Z2, Z3
-	VPMULHUW        k85<>+0(SB), Z3, Z3
+	VPMULLW         k85<>+0(SB), Z2, Z3
+	VPMULHUW        k84<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, 64(AX)
-	VPMULLW         k87<>+0(SB), Z2, Z3
-	VPMULHUW        k85<>+0(SB), Z3, Z3
+	VPMULLW         k86<>+0(SB), Z2, Z3
+	VPMULHUW        k84<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, 128(AX)
-	VPMULLW         k88<>+0(SB), Z2, Z3
-	VPMULHUW        k85<>+0(SB), Z3, Z3
+	VPMULLW         k87<>+0(SB), Z2, Z3
+	VPMULHUW        k84<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, 192(AX)
-	VPMULLW         k89<>+0(SB), Z2, Z2
-	VPMULHUW        k85<>+0(SB), Z2, Z2
+	VPMULLW         k88<>+0(SB), Z2, Z2
+	VPMULHUW        k84<>+0(SB), Z2, Z2
 	VPERMW          Z1, Z2, Z2
 	VMOVDQU64       Z2, 256(AX)
 	VBROADCASTI64X4 22(CX), Z2
-	VMOVDQU64       k90<>+0(SB), Z3
+	VMOVDQU64       k89<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVW         k91<>+0(SB), Z3, Z3
-	VPMULLW         k92<>+0(SB), Z3, Z4
-	VPMULHUW        k85<>+0(SB), Z4, Z4
+	VPSRLVW         k90<>+0(SB), Z3, Z3
+	VPMULLW         k91<>+0(SB), Z3, Z4
+	VPMULHUW        k84<>+0(SB), Z4, Z4
 	VPERMW          Z1, Z4, Z4
 	VMOVDQU64       Z4, 320(AX)
-	VPMULLW         k93<>+0(SB), Z3, Z3
-	VPMULHUW        k85<>+0(SB), Z3, Z3
+	VPMULLW         k92<>+0(SB), Z3, Z3
+	VPMULHUW        k84<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, 384(AX)
-	VMOVDQU64       k94<>+0(SB), Z3
+	VMOVDQU64       k93<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k91<>+0(SB), Z2, Z2
-	VPMULLW         k95<>+0(SB), Z2, Z2
-	VPMULHUW        k85<>+0(SB), Z2, Z2
+	VPSRLVW         k90<>+0(SB), Z2, Z2
+	VPMULLW         k94<>+0(SB), Z2, Z2
+	VPMULHUW        k84<>+0(SB), Z2, Z2
 	VPERMW          Z1, Z2, Z1
 	VMOVDQU64       Z1, 448(AX)
 	ADDQ            $0x00000036, CX
@@ -4288,50 +4295,50 @@ odd:
 	VXORPS.BCST  k4<>+0(SB), Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k5<>+0(SB), K1, Z1
-	VMULPS       k83<>+0(SB), Z1, Z1
+	VMULPS       k82<>+0(SB), Z1, Z1
 
 	// VCVTNE2PS2BF16 Z1, Z1, Z1
 	LONG            $0x4877f262
 	WORD            $0xc972
 	VPXORD          Z0, Z1, Z1
 	VPMOVZXBW       (CX), Z2
-	VPMULLW         k84<>+0(SB), Z2, Z3
-	VPMULHUW        k85<>+0(SB), Z3, Z3
+	VPMULLW         k83<>+0(SB), Z2, Z3
+	VPMULHUW        k84<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, (AX)
-	VPMULLW         k86<>+0(SB), Z2, Z3
-	VPMULHUW        k85<>+0(SB), Z3, Z3
+	VPMULLW         k85<>+0(SB), Z2, Z3
+	VPMULHUW        k84<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, 64(AX)
-	VPMULLW         k87<>+0(SB), Z2, Z3
-	VPMULHUW        k85<>+0(SB), Z3, Z3
+	VPMULLW         k86<>+0(SB), Z2, Z3
+	VPMULHUW        k84<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, 128(AX)
-	VPMULLW         k88<>+0(SB), Z2, Z3
-	VPMULHUW        k85<>+0(SB), Z3, Z3
+	VPMULLW         k87<>+0(SB), Z2, Z3
+	VPMULHUW        k84<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, 192(AX)
-	VPMULLW         k89<>+0(SB), Z2, Z2
-	VPMULHUW        k85<>+0(SB), Z2, Z2
+	VPMULLW         k88<>+0(SB), Z2, Z2
+	VPMULHUW        k84<>+0(SB), Z2, Z2
 	VPERMW          Z1, Z2, Z2
 	VMOVDQU64       Z2, 256(AX)
 	VBROADCASTI64X4 22(CX), Z2
-	VMOVDQU64       k90<>+0(SB), Z3
+	VMOVDQU64       k89<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVW         k91<>+0(SB), Z3, Z3
-	VPMULLW         k92<>+0(SB), Z3, Z4
-	VPMULHUW        k85<>+0(SB), Z4, Z4
+	VPSRLVW         k90<>+0(SB), Z3, Z3
+	VPMULLW         k91<>+0(SB), Z3, Z4
+	VPMULHUW        k84<>+0(SB), Z4, Z4
 	VPERMW          Z1, Z4, Z4
 	VMOVDQU64       Z4, 320(AX)
-	VPMULLW         k93<>+0(SB), Z3, Z3
-	VPMULHUW        k85<>+0(SB), Z3, Z3
+	VPMULLW         k92<>+0(SB), Z3, Z3
+	VPMULHUW        k84<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, 384(AX)
-	VMOVDQU64       k94<>+0(SB), Z3
+	VMOVDQU64       k93<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k91<>+0(SB), Z2, Z2
-	VPMULLW         k95<>+0(SB), Z2, Z2
-	VPMULHUW        k85<>+0(SB), Z2, Z2
+	VPSRLVW         k90<>+0(SB), Z2, Z2
+	VPMULLW         k94<>+0(SB), Z2, Z2
+	VPMULHUW        k84<>+0(SB), Z2, Z2
 	VPERMW          Z1, Z2, Z1
 	VMOVDQU64       Z1, 448(AX)
 	ADDQ            $0x00000036, CX
@@ -4341,135 +4348,135 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k83<>+0(SB)/8, $0x00000000bf800000
-DATA k83<>+8(SB)/8, $0x400000003f800000
-DATA k83<>+16(SB)/8, $0x00000000bf800000
-DATA k83<>+24(SB)/8, $0x400000003f800000
-DATA k83<>+32(SB)/8, $0x00000000bf800000
-DATA k83<>+40(SB)/8, $0x400000003f800000
-DATA k83<>+48(SB)/8, $0x00000000bf800000
-DATA k83<>+56(SB)/8, $0x400000003f800000
+DATA k82<>+0(SB)/8, $0x00000000bf800000
+DATA k82<>+8(SB)/8, $0x400000003f800000
+DATA k82<>+16(SB)/8, $0x00000000bf800000
+DATA k82<>+24(SB)/8, $0x400000003f800000
+DATA k82<>+32(SB)/8, $0x00000000bf800000
+DATA k82<>+40(SB)/8, $0x400000003f800000
+DATA k82<>+48(SB)/8, $0x00000000bf800000
+DATA k82<>+56(SB)/8, $0x400000003f800000
+GLOBL k82<>(SB), RODATA|NOPTR, $64
+
+DATA k83<>+0(SB)/8, $0x0100010001000100
+DATA k83<>+8(SB)/8, $0x0100010001000100
+DATA k83<>+16(SB)/8, $0x0100010001000100
+DATA k83<>+24(SB)/8, $0x0100010001000100
+DATA k83<>+32(SB)/8, $0x0100010001000100
+DATA k83<>+40(SB)/8, $0x0100010001000100
+DATA k83<>+48(SB)/8, $0x0100010001000100
+DATA k83<>+56(SB)/8, $0x0100010001000100
 GLOBL k83<>(SB), RODATA|NOPTR, $64
 
-DATA k84<>+0(SB)/8, $0x0100010001000100
-DATA k84<>+8(SB)/8, $0x0100010001000100
-DATA k84<>+16(SB)/8, $0x0100010001000100
-DATA k84<>+24(SB)/8, $0x0100010001000100
-DATA k84<>+32(SB)/8, $0x0100010001000100
-DATA k84<>+40(SB)/8, $0x0100010001000100
-DATA k84<>+48(SB)/8, $0x0100010001000100
-DATA k84<>+56(SB)/8, $0x0100010001000100
+DATA k84<>+0(SB)/8, $0x0003000300030003
+DATA k84<>+8(SB)/8, $0x0003000300030003
+DATA k84<>+16(SB)/8, $0x0003000300030003
+DATA k84<>+24(SB)/8, $0x0003000300030003
+DATA k84<>+32(SB)/8, $0x0003000300030003
+DATA k84<>+40(SB)/8, $0x0003000300030003
+DATA k84<>+48(SB)/8, $0x0003000300030003
+DATA k84<>+56(SB)/8, $0x0003000300030003
 GLOBL k84<>(SB), RODATA|NOPTR, $64
 
-DATA k85<>+0(SB)/8, $0x0003000300030003
-DATA k85<>+8(SB)/8, $0x0003000300030003
-DATA k85<>+16(SB)/8, $0x0003000300030003
-DATA k85<>+24(SB)/8, $0x0003000300030003
-DATA k85<>+32(SB)/8, $0x0003000300030003
-DATA k85<>+40(SB)/8, $0x0003000300030003
-DATA k85<>+48(SB)/8, $0x0003000300030003
-DATA k85<>+56(SB)/8, $0x0003000300030003
+DATA k85<>+0(SB)/8, $0x0300030003000300
+DATA k85<>+8(SB)/8, $0x0300030003000300
+DATA k85<>+16(SB)/8, $0x0300030003000300
+DATA k85<>+24(SB)/8, $0x0300030003000300
+DATA k85<>+32(SB)/8, $0x0300030003000300
+DATA k85<>+40(SB)/8, $0x0300030003000300
+DATA k85<>+48(SB)/8, $0x0300030003000300
+DATA k85<>+56(SB)/8, $0x0300030003000300
 GLOBL k85<>(SB), RODATA|NOPTR, $64
 
-DATA k86<>+0(SB)/8, $0x0300030003000300
-DATA k86<>+8(SB)/8, $0x0300030003000300
-DATA k86<>+16(SB)/8, $0x0300030003000300
-DATA k86<>+24(SB)/8, $0x0300030003000300
-DATA k86<>+32(SB)/8, $0x0300030003000300
-DATA k86<>+40(SB)/8, $0x0300030003000300
-DATA k86<>+48(SB)/8, $0x0300030003000300
-DATA k86<>+56(SB)/8, $0x0300030003000300
+DATA k86<>+0(SB)/8, $0x0900090009000900
+DATA k86<>+8(SB)/8, $0x0900090009000900
+DATA k86<>+16(SB)/8, $0x0900090009000900
+DATA k86<>+24(SB)/8, $0x0900090009000900
+DATA k86<>+32(SB)/8, $0x0900090009000900
+DATA k86<>+40(SB)/8, $0x0900090009000900
+DATA k86<>+48(SB)/8, $0x0900090009000900
+DATA k86<>+56(SB)/8, $0x0900090009000900
 GLOBL k86<>(SB), RODATA|NOPTR, $64
 
-DATA k87<>+0(SB)/8, $0x0900090009000900
-DATA k87<>+8(SB)/8, $0x0900090009000900
-DATA k87<>+16(SB)/8, $0x0900090009000900
-DATA k87<>+24(SB)/8, $0x0900090009000900
-DATA k87<>+32(SB)/8, $0x0900090009000900
-DATA k87<>+40(SB)/8, $0x0900090009000900
-DATA k87<>+48(SB)/8, $0x0900090009000900
-DATA k87<>+56(SB)/8, $0x0900090009000900
+DATA k87<>+0(SB)/8, $0x1b001b001b001b00
+DATA k87<>+8(SB)/8, $0x1b001b001b001b00
+DATA k87<>+16(SB)/8, $0x1b001b001b001b00
+DATA k87<>+24(SB)/8, $0x1b001b001b001b00
+DATA k87<>+32(SB)/8, $0x1b001b001b001b00
+DATA k87<>+40(SB)/8, $0x1b001b001b001b00
+DATA k87<>+48(SB)/8, $0x1b001b001b001b00
+DATA k87<>+56(SB)/8, $0x1b001b001b001b00
 GLOBL k87<>(SB), RODATA|NOPTR, $64
 
-DATA k88<>+0(SB)/8, $0x1b001b001b001b00
-DATA k88<>+8(SB)/8, $0x1b001b001b001b00
-DATA k88<>+16(SB)/8, $0x1b001b001b001b00
-DATA k88<>+24(SB)/8, $0x1b001b001b001b00
-DATA k88<>+32(SB)/8, $0x1b001b001b001b00
-DATA k88<>+40(SB)/8, $0x1b001b001b001b00
-DATA k88<>+48(SB)/8, $0x1b001b001b001b00
-DATA k88<>+56(SB)/8, $0x1b001b001b001b00
+DATA k88<>+0(SB)/8, $0x5100510051005100
+DATA k88<>+8(SB)/8, $0x5100510051005100
+DATA k88<>+16(SB)/8, $0x5100510051005100
+DATA k88<>+24(SB)/8, $0x5100510051005100
+DATA k88<>+32(SB)/8, $0x5100510051005100
+DATA k88<>+40(SB)/8, $0x5100510051005100
+DATA k88<>+48(SB)/8, $0x5100510051005100
+DATA k88<>+56(SB)/8, $0x5100510051005100
 GLOBL k88<>(SB), RODATA|NOPTR, $64
 
-DATA k89<>+0(SB)/8, $0x5100510051005100
-DATA k89<>+8(SB)/8, $0x5100510051005100
-DATA k89<>+16(SB)/8, $0x5100510051005100
-DATA k89<>+24(SB)/8, $0x5100510051005100
-DATA k89<>+32(SB)/8, $0x5100510051005100
-DATA k89<>+40(SB)/8, $0x5100510051005100
-DATA k89<>+48(SB)/8, $0x5100510051005100
-DATA k89<>+56(SB)/8, $0x5100510051005100
+DATA k89<>+0(SB)/8, $0x0e0d0d0c0c0b0b0a
+DATA k89<>+8(SB)/8, $0x12111110100f0f0e
+DATA k89<>+16(SB)/8, $0x1615151414131312
+DATA k89<>+24(SB)/8, $0x1a19191818171716
+DATA k89<>+32(SB)/8, $0x0e0d0d0c0c0b0b0a
+DATA k89<>+40(SB)/8, $0x12111110100f0f0e
+DATA k89<>+48(SB)/8, $0x1615151414131312
+DATA k89<>+56(SB)/8, $0x1a19191818171716
 GLOBL k89<>(SB), RODATA|NOPTR, $64
 
-DATA k90<>+0(SB)/8, $0x0e0d0d0c0c0b0b0a
-DATA k90<>+8(SB)/8, $0x12111110100f0f0e
-DATA k90<>+16(SB)/8, $0x1615151414131312
-DATA k90<>+24(SB)/8, $0x1a19191818171716
-DATA k90<>+32(SB)/8, $0x0e0d0d0c0c0b0b0a
-DATA k90<>+40(SB)/8, $0x12111110100f0f0e
-DATA k90<>+48(SB)/8, $0x1615151414131312
-DATA k90<>+56(SB)/8, $0x1a19191818171716
+DATA k90<>+0(SB)/8, $0x0000000000000000
+DATA k90<>+8(SB)/8, $0x0000000000000000
+DATA k90<>+16(SB)/8, $0x0000000000000000
+DATA k90<>+24(SB)/8, $0x0000000000000000
+DATA k90<>+32(SB)/8, $0x0000000000000000
+DATA k90<>+40(SB)/8, $0x0000000000000000
+DATA k90<>+48(SB)/8, $0x0000000000000000
+DATA k90<>+56(SB)/8, $0x0000000000000000
 GLOBL k90<>(SB), RODATA|NOPTR, $64
 
-DATA k91<>+0(SB)/8, $0x0000000000000000
-DATA k91<>+8(SB)/8, $0x0000000000000000
-DATA k91<>+16(SB)/8, $0x0000000000000000
-DATA k91<>+24(SB)/8, $0x0000000000000000
-DATA k91<>+32(SB)/8, $0x0000000000000000
-DATA k91<>+40(SB)/8, $0x0000000000000000
-DATA k91<>+48(SB)/8, $0x0000000000000000
-DATA k91<>+56(SB)/8, $0x0000000000000000
+DATA k91<>+0(SB)/8, $0x0100010001000100
+DATA k91<>+8(SB)/8, $0x0100010001000100
+DATA k91<>+16(SB)/8, $0x0100010001000100
+DATA k91<>+24(SB)/8, $0x0100010001000100
+DATA k91<>+32(SB)/8, $0x0300030003000300
+DATA k91<>+40(SB)/8, $0x0300030003000300
+DATA k91<>+48(SB)/8, $0x0300030003000300
+DATA k91<>+56(SB)/8, $0x0300030003000300
 GLOBL k91<>(SB), RODATA|NOPTR, $64
 
-DATA k92<>+0(SB)/8, $0x0100010001000100
-DATA k92<>+8(SB)/8, $0x0100010001000100
-DATA k92<>+16(SB)/8, $0x0100010001000100
-DATA k92<>+24(SB)/8, $0x0100010001000100
-DATA k92<>+32(SB)/8, $0x0300030003000300
-DATA k92<>+40(SB)/8, $0x0300030003000300
-DATA k92<>+48(SB)/8, $0x0300030003000300
-DATA k92<>+56(SB)/8, $0x0300030003000300
+DATA k92<>+0(SB)/8, $0x0900090009000900
+DATA k92<>+8(SB)/8, $0x0900090009000900
+DATA k92<>+16(SB)/8, $0x0900090009000900
+DATA k92<>+24(SB)/8, $0x0900090009000900
+DATA k92<>+32(SB)/8, $0x1b001b001b001b00
+DATA k92<>+40(SB)/8, $0x1b001b001b001b00
+DATA k92<>+48(SB)/8, $0x1b001b001b001b00
+DATA k92<>+56(SB)/8, $0x1b001b001b001b00
 GLOBL k92<>(SB), RODATA|NOPTR, $64
 
-DATA k93<>+0(SB)/8, $0x0900090009000900
-DATA k93<>+8(SB)/8, $0x0900090009000900
-DATA k93<>+16(SB)/8, $0x0900090009000900
-DATA k93<>+24(SB)/8, $0x0900090009000900
-DATA k93<>+32(SB)/8, $0x1b001b001b001b00
-DATA k93<>+40(SB)/8, $0x1b001b001b001b00
-DATA k93<>+48(SB)/8, $0x1b001b001b001b00
-DATA k93<>+56(SB)/8, $0x1b001b001b001b00
+DATA k93<>+0(SB)/8, $0x0e0d0d0c0c0b0b0a
+DATA k93<>+8(SB)/8, $0x12111110100f0f0e
+DATA k93<>+16(SB)/8, $0x1615151414131312
+DATA k93<>+24(SB)/8, $0x1a19191818171716
+DATA k93<>+32(SB)/8, $0x1e1d1d1c1c1b1b1a
+DATA k93<>+40(SB)/8, $0x1e1d1d1c1c1b1b1a
+DATA k93<>+48(SB)/8, $0x1e1d1d1c1c1b1b1a
+DATA k93<>+56(SB)/8, $0x1e1d1d1c1c1b1b1a
 GLOBL k93<>(SB), RODATA|NOPTR, $64
 
-DATA k94<>+0(SB)/8, $0x0e0d0d0c0c0b0b0a
-DATA k94<>+8(SB)/8, $0x12111110100f0f0e
-DATA k94<>+16(SB)/8, $0x1615151414131312
-DATA k94<>+24(SB)/8, $0x1a19191818171716
-DATA k94<>+32(SB)/8, $0x1e1d1d1c1c1b1b1a
-DATA k94<>+40(SB)/8, $0x1e1d1d1c1c1b1b1a
-DATA k94<>+48(SB)/8, $0x1e1d1d1c1c1b1b1a
-DATA k94<>+56(SB)/8, $0x1e1d1d1c1c1b1b1a
+DATA k94<>+0(SB)/8, $0x5100510051005100
+DATA k94<>+8(SB)/8, $0x5100510051005100
+DATA k94<>+16(SB)/8, $0x5100510051005100
+DATA k94<>+24(SB)/8, $0x5100510051005100
+DATA k94<>+32(SB)/8, $0x0100010001000100
+DATA k94<>+40(SB)/8, $0x0300030003000300
+DATA k94<>+48(SB)/8, $0x0900090009000900
+DATA k94<>+56(SB)/8, $0x1b001b001b001b00
 GLOBL k94<>(SB), RODATA|NOPTR, $64
-
-DATA k95<>+0(SB)/8, $0x5100510051005100
-DATA k95<>+8(SB)/8, $0x5100510051005100
-DATA k95<>+16(SB)/8, $0x5100510051005100
-DATA k95<>+24(SB)/8, $0x5100510051005100
-DATA k95<>+32(SB)/8, $0x0100010001000100
-DATA k95<>+40(SB)/8, $0x0300030003000300
-DATA k95<>+48(SB)/8, $0x0900090009000900
-DATA k95<>+56(SB)/8, $0x1b001b001b001b00
-GLOBL k95<>(SB), RODATA|NOPTR, $64
 
 // func tq2_0BF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512_BF16
@@ -4488,7 +4495,7 @@ block:
 	JZ           odd
 	VPBROADCASTW 64(CX), Y1
 	VCVTPH2PS    Y1, Z1
-	VMULPS       k83<>+0(SB), Z1, Z1
+	VMULPS       k82<>+0(SB), Z1, Z1
 
 	// VCVTNE2PS2BF16 Z1, Z1, Z1
 	LONG      $0x4877f262
@@ -4536,7 +4543,7 @@ odd:
 	VXORPS.BCST  k4<>+0(SB), Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k5<>+0(SB), K1, Z1
-	VMULPS       k83<>+0(SB), Z1, Z1
+	VMULPS       k82<>+0(SB), Z1, Z1
 
 	// VCVTNE2PS2BF16 Z1, Z1, Z1
 	LONG      $0x4877f262
@@ -4596,7 +4603,7 @@ block:
 	JZ           odd
 	VPBROADCASTW (CX), Y1
 	VCVTPH2PS    Y1, Z1
-	VMULPS       k96<>+0(SB), Z1, Z1
+	VMULPS       k95<>+0(SB), Z1, Z1
 
 	// VCVTNE2PS2BF16 Z1, Z1, Z1
 	LONG      $0x4877f262
@@ -4630,7 +4637,7 @@ odd:
 	VXORPS.BCST  k4<>+0(SB), Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k5<>+0(SB), K1, Z1
-	VMULPS       k96<>+0(SB), Z1, Z1
+	VMULPS       k95<>+0(SB), Z1, Z1
 
 	// VCVTNE2PS2BF16 Z1, Z1, Z1
 	LONG      $0x4877f262
@@ -4659,15 +4666,15 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k96<>+0(SB)/8, $0x3f800000bf800000
-DATA k96<>+8(SB)/8, $0x3f800000bf800000
-DATA k96<>+16(SB)/8, $0x3f800000bf800000
-DATA k96<>+24(SB)/8, $0x3f800000bf800000
-DATA k96<>+32(SB)/8, $0x3f800000bf800000
-DATA k96<>+40(SB)/8, $0x3f800000bf800000
-DATA k96<>+48(SB)/8, $0x3f800000bf800000
-DATA k96<>+56(SB)/8, $0x3f800000bf800000
-GLOBL k96<>(SB), RODATA|NOPTR, $64
+DATA k95<>+0(SB)/8, $0x3f800000bf800000
+DATA k95<>+8(SB)/8, $0x3f800000bf800000
+DATA k95<>+16(SB)/8, $0x3f800000bf800000
+DATA k95<>+24(SB)/8, $0x3f800000bf800000
+DATA k95<>+32(SB)/8, $0x3f800000bf800000
+DATA k95<>+40(SB)/8, $0x3f800000bf800000
+DATA k95<>+48(SB)/8, $0x3f800000bf800000
+DATA k95<>+56(SB)/8, $0x3f800000bf800000
+GLOBL k95<>(SB), RODATA|NOPTR, $64
 
 // func q2_0BF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512_BF16
@@ -4686,21 +4693,21 @@ block:
 	JZ           odd
 	VPBROADCASTW (CX), Y1
 	VCVTPH2PS    Y1, Z1
-	VMULPS       k83<>+0(SB), Z1, Z1
+	VMULPS       k82<>+0(SB), Z1, Z1
 
 	// VCVTNE2PS2BF16 Z1, Z1, Z1
 	LONG         $0x4877f262
 	WORD         $0xc972
 	VPBROADCASTQ 2(CX), Z2
-	VMOVDQU64    k97<>+0(SB), Z3
+	VMOVDQU64    k96<>+0(SB), Z3
 	VPERMB       Z2, Z3, Z2
-	VPSRLVW      k98<>+0(SB), Z2, Z2
+	VPSRLVW      k97<>+0(SB), Z2, Z2
 	VPERMW       Z1, Z2, Z2
 	VMOVDQU64    Z2, (AX)
 	VPBROADCASTQ 10(CX), Z2
-	VMOVDQU64    k97<>+0(SB), Z3
+	VMOVDQU64    k96<>+0(SB), Z3
 	VPERMB       Z2, Z3, Z2
-	VPSRLVW      k98<>+0(SB), Z2, Z2
+	VPSRLVW      k97<>+0(SB), Z2, Z2
 	VPERMW       Z1, Z2, Z1
 	VMOVDQU64    Z1, 64(AX)
 	ADDQ         $0x00000012, CX
@@ -4716,22 +4723,22 @@ odd:
 	VXORPS.BCST  k4<>+0(SB), Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k5<>+0(SB), K1, Z1
-	VMULPS       k83<>+0(SB), Z1, Z1
+	VMULPS       k82<>+0(SB), Z1, Z1
 
 	// VCVTNE2PS2BF16 Z1, Z1, Z1
 	LONG         $0x4877f262
 	WORD         $0xc972
 	VPXORD       Z0, Z1, Z1
 	VPBROADCASTQ 2(CX), Z2
-	VMOVDQU64    k97<>+0(SB), Z3
+	VMOVDQU64    k96<>+0(SB), Z3
 	VPERMB       Z2, Z3, Z2
-	VPSRLVW      k98<>+0(SB), Z2, Z2
+	VPSRLVW      k97<>+0(SB), Z2, Z2
 	VPERMW       Z1, Z2, Z2
 	VMOVDQU64    Z2, (AX)
 	VPBROADCASTQ 10(CX), Z2
-	VMOVDQU64    k97<>+0(SB), Z3
+	VMOVDQU64    k96<>+0(SB), Z3
 	VPERMB       Z2, Z3, Z2
-	VPSRLVW      k98<>+0(SB), Z2, Z2
+	VPSRLVW      k97<>+0(SB), Z2, Z2
 	VPERMW       Z1, Z2, Z1
 	VMOVDQU64    Z1, 64(AX)
 	ADDQ         $0x00000012, CX
@@ -4741,25 +4748,25 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k97<>+0(SB)/8, $0x0100010001000100
-DATA k97<>+8(SB)/8, $0x0201020102010201
-DATA k97<>+16(SB)/8, $0x0302030203020302
-DATA k97<>+24(SB)/8, $0x0403040304030403
-DATA k97<>+32(SB)/8, $0x0504050405040504
-DATA k97<>+40(SB)/8, $0x0605060506050605
-DATA k97<>+48(SB)/8, $0x0706070607060706
-DATA k97<>+56(SB)/8, $0x0807080708070807
-GLOBL k97<>(SB), RODATA|NOPTR, $64
+DATA k96<>+0(SB)/8, $0x0100010001000100
+DATA k96<>+8(SB)/8, $0x0201020102010201
+DATA k96<>+16(SB)/8, $0x0302030203020302
+DATA k96<>+24(SB)/8, $0x0403040304030403
+DATA k96<>+32(SB)/8, $0x0504050405040504
+DATA k96<>+40(SB)/8, $0x0605060506050605
+DATA k96<>+48(SB)/8, $0x0706070607060706
+DATA k96<>+56(SB)/8, $0x0807080708070807
+GLOBL k96<>(SB), RODATA|NOPTR, $64
 
-DATA k98<>+0(SB)/8, $0x0006000400020000
-DATA k98<>+8(SB)/8, $0x0006000400020000
-DATA k98<>+16(SB)/8, $0x0006000400020000
-DATA k98<>+24(SB)/8, $0x0006000400020000
-DATA k98<>+32(SB)/8, $0x0006000400020000
-DATA k98<>+40(SB)/8, $0x0006000400020000
-DATA k98<>+48(SB)/8, $0x0006000400020000
-DATA k98<>+56(SB)/8, $0x0006000400020000
-GLOBL k98<>(SB), RODATA|NOPTR, $64
+DATA k97<>+0(SB)/8, $0x0006000400020000
+DATA k97<>+8(SB)/8, $0x0006000400020000
+DATA k97<>+16(SB)/8, $0x0006000400020000
+DATA k97<>+24(SB)/8, $0x0006000400020000
+DATA k97<>+32(SB)/8, $0x0006000400020000
+DATA k97<>+40(SB)/8, $0x0006000400020000
+DATA k97<>+48(SB)/8, $0x0006000400020000
+DATA k97<>+56(SB)/8, $0x0006000400020000
+GLOBL k97<>(SB), RODATA|NOPTR, $64
 
 // func iq1_SBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16
@@ -4770,10 +4777,10 @@ TEXT ·iq1_SBF16AVX512BF16(SB), NOSPLIT, $320-24
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k99<>+0(SB), Z1
-	VMOVDQU64    k73<>+0(SB), Z2
-	VMOVDQU64    k100<>+0(SB), Z3
-	VPBROADCASTD k57<>+0(SB), Z4
+	VPBROADCASTD k98<>+0(SB), Z1
+	VMOVDQU64    k72<>+0(SB), Z2
+	VMOVDQU64    k99<>+0(SB), Z3
+	VPBROADCASTD k56<>+0(SB), Z4
 
 block:
 	MOVWLZX      (CX), BX
@@ -4781,49 +4788,49 @@ block:
 	TESTL        $0x00007c00, BX
 	JZ           odd
 	VMOVDQU32    34(CX), X5
-	VMOVDQU64    k101<>+0(SB), Z6
+	VMOVDQU64    k100<>+0(SB), Z6
 	VPERMB       Z5, Z6, Z6
-	VPSRLVW      k102<>+0(SB), Z6, Z7
-	VPSLLVW      k103<>+0(SB), Z7, Z7
+	VPSRLVW      k101<>+0(SB), Z6, Z7
+	VPSLLVW      k102<>+0(SB), Z7, Z7
 	VPMOVZXBW    2(CX), Z8
-	VPBROADCASTD k104<>+0(SB), Z9
+	VPBROADCASTD k103<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z8, Z9, Z7
 	VPMOVW2M     Z6, K1
 	KMOVD        K1, BX
 	VPMOVZXWD    Y5, Z6
 	VPSRLD       $0x0c, Z6, Z6
-	VPANDD.BCST  k105<>+0(SB), Z6, Z6
+	VPANDD.BCST  k104<>+0(SB), Z6, Z6
 	VPBROADCASTW (CX), Y8
 	VCVTPH2PS    Y8, Z8
 	VPADDD       Z6, Z6, Z6
-	VPADDD.BCST  k106<>+0(SB), Z6, Z6
+	VPADDD.BCST  k105<>+0(SB), Z6, Z6
 	VCVTDQ2PS    Z6, Z6
 	VMULPS       Z8, Z6, Z6
-	VMULPS.BCST  k107<>+0(SB), Z6, Z6
+	VMULPS.BCST  k106<>+0(SB), Z6, Z6
 	LEAQ         ·iq1Grid+0(SB), SI
-	VMOVDQU64    k47<>+0(SB), Z8
+	VMOVDQU64    k46<>+0(SB), Z8
 	VPERMD       Z6, Z8, Z8
-	VMULPS       k108<>+0(SB), Z8, Z8
-	VMOVDQU64    k48<>+0(SB), Z9
+	VMULPS       k107<>+0(SB), Z8, Z8
+	VMOVDQU64    k47<>+0(SB), Z9
 	VPERMD       Z6, Z9, Z9
-	VMULPS       k108<>+0(SB), Z9, Z9
+	VMULPS       k107<>+0(SB), Z9, Z9
 
 	// VCVTNE2PS2BF16 Z8, Z9, Z8
 	LONG      $0x48375262
 	WORD      $0xc072
-	VMOVDQU64 k54<>+0(SB), Z9
+	VMOVDQU64 k53<>+0(SB), Z9
 	VPERMD    Z6, Z9, Z9
-	VMULPS    k108<>+0(SB), Z9, Z9
-	VMOVDQU64 k55<>+0(SB), Z18
+	VMULPS    k107<>+0(SB), Z9, Z9
+	VMOVDQU64 k54<>+0(SB), Z18
 	VPERMD    Z6, Z18, Z6
-	VMULPS    k108<>+0(SB), Z6, Z6
+	VMULPS    k107<>+0(SB), Z6, Z6
 
 	// VCVTNE2PS2BF16 Z9, Z6, Z6
 	LONG       $0x484fd262
 	WORD       $0xf172
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k101<>+0(SB), Z9
+	VMOVDQU64  k100<>+0(SB), Z9
 	VPERMB.Z   Z7, Z9, K1, Z9
 	KXNORB     K1, K1, K1
 	VPXORD     Z10, Z10, Z10
@@ -4833,16 +4840,16 @@ block:
 	SHRL       $0x08, BX
 	VPXORQ     Z4, Z10, K1, Z10
 	VPERMB     Z10, Z2, Z9
-	VPTERNLOGD $0xea, k84<>+0(SB), Z1, Z9
+	VPTERNLOGD $0xea, k83<>+0(SB), Z1, Z9
 	VPERMB     Z8, Z9, Z9
 	VMOVDQU64  Z9, (AX)
 	VPERMB     Z10, Z3, Z9
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z9
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z9
 	VPERMB     Z8, Z9, Z9
 	VMOVDQU64  Z9, 64(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k110<>+0(SB), Z9
+	VMOVDQU64  k109<>+0(SB), Z9
 	VPERMB.Z   Z7, Z9, K1, Z9
 	KXNORB     K1, K1, K1
 	VPXORD     Z11, Z11, Z11
@@ -4852,16 +4859,16 @@ block:
 	SHRL       $0x08, BX
 	VPXORQ     Z4, Z11, K1, Z11
 	VPERMB     Z11, Z2, Z9
-	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z9
+	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z9
 	VPERMB     Z8, Z9, Z9
 	VMOVDQU64  Z9, 128(AX)
 	VPERMB     Z11, Z3, Z9
-	VPTERNLOGD $0xea, k112<>+0(SB), Z1, Z9
+	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z9
 	VPERMB     Z8, Z9, Z9
 	VMOVDQU64  Z9, 192(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k113<>+0(SB), Z8
+	VMOVDQU64  k112<>+0(SB), Z8
 	VPERMB.Z   Z7, Z8, K1, Z8
 	KXNORB     K1, K1, K1
 	VPXORD     Z12, Z12, Z12
@@ -4871,16 +4878,16 @@ block:
 	SHRL       $0x08, BX
 	VPXORQ     Z4, Z12, K1, Z12
 	VPERMB     Z12, Z2, Z8
-	VPTERNLOGD $0xea, k84<>+0(SB), Z1, Z8
+	VPTERNLOGD $0xea, k83<>+0(SB), Z1, Z8
 	VPERMB     Z6, Z8, Z8
 	VMOVDQU64  Z8, 256(AX)
 	VPERMB     Z12, Z3, Z8
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z8
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z8
 	VPERMB     Z6, Z8, Z8
 	VMOVDQU64  Z8, 320(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k114<>+0(SB), Z8
+	VMOVDQU64  k113<>+0(SB), Z8
 	VPERMB.Z   Z7, Z8, K1, Z7
 	KXNORB     K1, K1, K1
 	VPXORD     Z13, Z13, Z13
@@ -4889,11 +4896,11 @@ block:
 	KMOVB      BX, K1
 	VPXORQ     Z4, Z13, K1, Z13
 	VPERMB     Z13, Z2, Z7
-	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z7
+	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z7
 	VPERMB     Z6, Z7, Z7
 	VMOVDQU64  Z7, 384(AX)
 	VPERMB     Z13, Z3, Z7
-	VPTERNLOGD $0xea, k112<>+0(SB), Z1, Z7
+	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z7
 	VPERMB     Z6, Z7, Z7
 	VMOVDQU64  Z7, 448(AX)
 	ADDQ       $0x00000032, CX
@@ -4905,46 +4912,46 @@ block:
 
 odd:
 	VMOVDQU32    34(CX), X5
-	VMOVDQU64    k101<>+0(SB), Z6
+	VMOVDQU64    k100<>+0(SB), Z6
 	VPERMB       Z5, Z6, Z6
-	VPSRLVW      k102<>+0(SB), Z6, Z7
-	VPSLLVW      k103<>+0(SB), Z7, Z7
+	VPSRLVW      k101<>+0(SB), Z6, Z7
+	VPSLLVW      k102<>+0(SB), Z7, Z7
 	VPMOVZXBW    2(CX), Z8
-	VPBROADCASTD k104<>+0(SB), Z9
+	VPBROADCASTD k103<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z8, Z9, Z7
 	VPMOVW2M     Z6, K1
 	KMOVD        K1, BX
 	VPMOVZXWD    Y5, Z6
 	VPSRLD       $0x0c, Z6, Z6
-	VPANDD.BCST  k105<>+0(SB), Z6, Z6
+	VPANDD.BCST  k104<>+0(SB), Z6, Z6
 	VPBROADCASTW (CX), Y8
 	VCVTPH2PS    Y8, Z8
 	VPADDD       Z6, Z6, Z6
-	VPADDD.BCST  k106<>+0(SB), Z6, Z6
+	VPADDD.BCST  k105<>+0(SB), Z6, Z6
 	VCVTDQ2PS    Z6, Z6
 	VMULPS       Z8, Z6, Z6
-	VMULPS.BCST  k107<>+0(SB), Z6, Z6
+	VMULPS.BCST  k106<>+0(SB), Z6, Z6
 	VXORPS.BCST  k4<>+0(SB), Z6, Z6
 	VCMPPS       $0x03, Z6, Z6, K1
 	VPBROADCASTD k5<>+0(SB), K1, Z6
 	LEAQ         ·iq1Grid+0(SB), SI
-	VMOVDQU64    k47<>+0(SB), Z8
+	VMOVDQU64    k46<>+0(SB), Z8
 	VPERMD       Z6, Z8, Z8
-	VMULPS       k108<>+0(SB), Z8, Z8
-	VMOVDQU64    k48<>+0(SB), Z9
+	VMULPS       k107<>+0(SB), Z8, Z8
+	VMOVDQU64    k47<>+0(SB), Z9
 	VPERMD       Z6, Z9, Z9
-	VMULPS       k108<>+0(SB), Z9, Z9
+	VMULPS       k107<>+0(SB), Z9, Z9
 
 	// VCVTNE2PS2BF16 Z8, Z9, Z8
 	LONG      $0x48375262
 	WORD      $0xc072
 	VPXORD    Z0, Z8, Z8
-	VMOVDQU64 k54<>+0(SB), Z9
+	VMOVDQU64 k53<>+0(SB), Z9
 	VPERMD    Z6, Z9, Z9
-	VMULPS    k108<>+0(SB), Z9, Z9
-	VMOVDQU64 k55<>+0(SB), Z18
+	VMULPS    k107<>+0(SB), Z9, Z9
+	VMOVDQU64 k54<>+0(SB), Z18
 	VPERMD    Z6, Z18, Z6
-	VMULPS    k108<>+0(SB), Z6, Z6
+	VMULPS    k107<>+0(SB), Z6, Z6
 
 	// VCVTNE2PS2BF16 Z9, Z6, Z6
 	LONG       $0x484fd262
@@ -4952,7 +4959,7 @@ odd:
 	VPXORD     Z0, Z6, Z6
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k101<>+0(SB), Z9
+	VMOVDQU64  k100<>+0(SB), Z9
 	VPERMB.Z   Z7, Z9, K1, Z9
 	KXNORB     K1, K1, K1
 	VPXORD     Z14, Z14, Z14
@@ -4962,16 +4969,16 @@ odd:
 	SHRL       $0x08, BX
 	VPXORQ     Z4, Z14, K1, Z14
 	VPERMB     Z14, Z2, Z9
-	VPTERNLOGD $0xea, k84<>+0(SB), Z1, Z9
+	VPTERNLOGD $0xea, k83<>+0(SB), Z1, Z9
 	VPERMB     Z8, Z9, Z9
 	VMOVDQU64  Z9, (AX)
 	VPERMB     Z14, Z3, Z9
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z9
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z9
 	VPERMB     Z8, Z9, Z9
 	VMOVDQU64  Z9, 64(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k110<>+0(SB), Z9
+	VMOVDQU64  k109<>+0(SB), Z9
 	VPERMB.Z   Z7, Z9, K1, Z9
 	KXNORB     K1, K1, K1
 	VPXORD     Z15, Z15, Z15
@@ -4981,16 +4988,16 @@ odd:
 	SHRL       $0x08, BX
 	VPXORQ     Z4, Z15, K1, Z15
 	VPERMB     Z15, Z2, Z9
-	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z9
+	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z9
 	VPERMB     Z8, Z9, Z9
 	VMOVDQU64  Z9, 128(AX)
 	VPERMB     Z15, Z3, Z9
-	VPTERNLOGD $0xea, k112<>+0(SB), Z1, Z9
+	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z9
 	VPERMB     Z8, Z9, Z9
 	VMOVDQU64  Z9, 192(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k113<>+0(SB), Z8
+	VMOVDQU64  k112<>+0(SB), Z8
 	VPERMB.Z   Z7, Z8, K1, Z8
 	KXNORB     K1, K1, K1
 	VPXORD     Z16, Z16, Z16
@@ -5000,16 +5007,16 @@ odd:
 	SHRL       $0x08, BX
 	VPXORQ     Z4, Z16, K1, Z16
 	VPERMB     Z16, Z2, Z8
-	VPTERNLOGD $0xea, k84<>+0(SB), Z1, Z8
+	VPTERNLOGD $0xea, k83<>+0(SB), Z1, Z8
 	VPERMB     Z6, Z8, Z8
 	VMOVDQU64  Z8, 256(AX)
 	VPERMB     Z16, Z3, Z8
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z8
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z8
 	VPERMB     Z6, Z8, Z8
 	VMOVDQU64  Z8, 320(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k114<>+0(SB), Z8
+	VMOVDQU64  k113<>+0(SB), Z8
 	VPERMB.Z   Z7, Z8, K1, Z7
 	KXNORB     K1, K1, K1
 	VPXORD     Z17, Z17, Z17
@@ -5018,11 +5025,11 @@ odd:
 	KMOVB      BX, K1
 	VPXORQ     Z4, Z17, K1, Z17
 	VPERMB     Z17, Z2, Z7
-	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z7
+	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z7
 	VPERMB     Z6, Z7, Z7
 	VMOVDQU64  Z7, 384(AX)
 	VPERMB     Z17, Z3, Z7
-	VPTERNLOGD $0xea, k112<>+0(SB), Z1, Z7
+	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z7
 	VPERMB     Z6, Z7, Z7
 	VMOVDQU64  Z7, 448(AX)
 	ADDQ       $0x00000032, CX
@@ -5032,145 +5039,145 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k99<>+0(SB)/8, $0x0e0e0e0e0e0e0e0e
-DATA k99<>+8(SB)/8, $0x0e0e0e0e0e0e0e0e
-DATA k99<>+16(SB)/8, $0x0e0e0e0e0e0e0e0e
-DATA k99<>+24(SB)/8, $0x0e0e0e0e0e0e0e0e
-GLOBL k99<>(SB), RODATA|NOPTR, $32
+DATA k98<>+0(SB)/8, $0x0e0e0e0e0e0e0e0e
+DATA k98<>+8(SB)/8, $0x0e0e0e0e0e0e0e0e
+DATA k98<>+16(SB)/8, $0x0e0e0e0e0e0e0e0e
+DATA k98<>+24(SB)/8, $0x0e0e0e0e0e0e0e0e
+GLOBL k98<>(SB), RODATA|NOPTR, $32
 
-DATA k100<>+0(SB)/8, $0x2323222221212020
-DATA k100<>+8(SB)/8, $0x2727262625252424
-DATA k100<>+16(SB)/8, $0x2b2b2a2a29292828
-DATA k100<>+24(SB)/8, $0x2f2f2e2e2d2d2c2c
-DATA k100<>+32(SB)/8, $0x3333323231313030
-DATA k100<>+40(SB)/8, $0x3737363635353434
-DATA k100<>+48(SB)/8, $0x3b3b3a3a39393838
-DATA k100<>+56(SB)/8, $0x3f3f3e3e3d3d3c3c
+DATA k99<>+0(SB)/8, $0x2323222221212020
+DATA k99<>+8(SB)/8, $0x2727262625252424
+DATA k99<>+16(SB)/8, $0x2b2b2a2a29292828
+DATA k99<>+24(SB)/8, $0x2f2f2e2e2d2d2c2c
+DATA k99<>+32(SB)/8, $0x3333323231313030
+DATA k99<>+40(SB)/8, $0x3737363635353434
+DATA k99<>+48(SB)/8, $0x3b3b3a3a39393838
+DATA k99<>+56(SB)/8, $0x3f3f3e3e3d3d3c3c
+GLOBL k99<>(SB), RODATA|NOPTR, $64
+
+DATA k100<>+0(SB)/8, $0x0100010001000100
+DATA k100<>+8(SB)/8, $0x0302030203020302
+DATA k100<>+16(SB)/8, $0x0504050405040504
+DATA k100<>+24(SB)/8, $0x0706070607060706
+DATA k100<>+32(SB)/8, $0x0908090809080908
+DATA k100<>+40(SB)/8, $0x0b0a0b0a0b0a0b0a
+DATA k100<>+48(SB)/8, $0x0d0c0d0c0d0c0d0c
+DATA k100<>+56(SB)/8, $0x0f0e0f0e0f0e0f0e
 GLOBL k100<>(SB), RODATA|NOPTR, $64
 
-DATA k101<>+0(SB)/8, $0x0100010001000100
-DATA k101<>+8(SB)/8, $0x0302030203020302
-DATA k101<>+16(SB)/8, $0x0504050405040504
-DATA k101<>+24(SB)/8, $0x0706070607060706
-DATA k101<>+32(SB)/8, $0x0908090809080908
-DATA k101<>+40(SB)/8, $0x0b0a0b0a0b0a0b0a
-DATA k101<>+48(SB)/8, $0x0d0c0d0c0d0c0d0c
-DATA k101<>+56(SB)/8, $0x0f0e0f0e0f0e0f0e
+DATA k101<>+0(SB)/8, $0x0001000000000000
+DATA k101<>+8(SB)/8, $0x0001000000000000
+DATA k101<>+16(SB)/8, $0x0001000000000000
+DATA k101<>+24(SB)/8, $0x0001000000000000
+DATA k101<>+32(SB)/8, $0x0001000000000000
+DATA k101<>+40(SB)/8, $0x0001000000000000
+DATA k101<>+48(SB)/8, $0x0001000000000000
+DATA k101<>+56(SB)/8, $0x0001000000000000
 GLOBL k101<>(SB), RODATA|NOPTR, $64
 
-DATA k102<>+0(SB)/8, $0x0001000000000000
-DATA k102<>+8(SB)/8, $0x0001000000000000
-DATA k102<>+16(SB)/8, $0x0001000000000000
-DATA k102<>+24(SB)/8, $0x0001000000000000
-DATA k102<>+32(SB)/8, $0x0001000000000000
-DATA k102<>+40(SB)/8, $0x0001000000000000
-DATA k102<>+48(SB)/8, $0x0001000000000000
-DATA k102<>+56(SB)/8, $0x0001000000000000
+DATA k102<>+0(SB)/8, $0x0000000200050008
+DATA k102<>+8(SB)/8, $0x0000000200050008
+DATA k102<>+16(SB)/8, $0x0000000200050008
+DATA k102<>+24(SB)/8, $0x0000000200050008
+DATA k102<>+32(SB)/8, $0x0000000200050008
+DATA k102<>+40(SB)/8, $0x0000000200050008
+DATA k102<>+48(SB)/8, $0x0000000200050008
+DATA k102<>+56(SB)/8, $0x0000000200050008
 GLOBL k102<>(SB), RODATA|NOPTR, $64
 
-DATA k103<>+0(SB)/8, $0x0000000200050008
-DATA k103<>+8(SB)/8, $0x0000000200050008
-DATA k103<>+16(SB)/8, $0x0000000200050008
-DATA k103<>+24(SB)/8, $0x0000000200050008
-DATA k103<>+32(SB)/8, $0x0000000200050008
-DATA k103<>+40(SB)/8, $0x0000000200050008
-DATA k103<>+48(SB)/8, $0x0000000200050008
-DATA k103<>+56(SB)/8, $0x0000000200050008
-GLOBL k103<>(SB), RODATA|NOPTR, $64
+DATA k103<>+0(SB)/8, $0x0700070007000700
+DATA k103<>+8(SB)/8, $0x0700070007000700
+DATA k103<>+16(SB)/8, $0x0700070007000700
+DATA k103<>+24(SB)/8, $0x0700070007000700
+GLOBL k103<>(SB), RODATA|NOPTR, $32
 
-DATA k104<>+0(SB)/8, $0x0700070007000700
-DATA k104<>+8(SB)/8, $0x0700070007000700
-DATA k104<>+16(SB)/8, $0x0700070007000700
-DATA k104<>+24(SB)/8, $0x0700070007000700
+DATA k104<>+0(SB)/8, $0x0000000700000007
+DATA k104<>+8(SB)/8, $0x0000000700000007
+DATA k104<>+16(SB)/8, $0x0000000700000007
+DATA k104<>+24(SB)/8, $0x0000000700000007
 GLOBL k104<>(SB), RODATA|NOPTR, $32
 
-DATA k105<>+0(SB)/8, $0x0000000700000007
-DATA k105<>+8(SB)/8, $0x0000000700000007
-DATA k105<>+16(SB)/8, $0x0000000700000007
-DATA k105<>+24(SB)/8, $0x0000000700000007
+DATA k105<>+0(SB)/8, $0x0000000100000001
+DATA k105<>+8(SB)/8, $0x0000000100000001
+DATA k105<>+16(SB)/8, $0x0000000100000001
+DATA k105<>+24(SB)/8, $0x0000000100000001
 GLOBL k105<>(SB), RODATA|NOPTR, $32
 
-DATA k106<>+0(SB)/8, $0x0000000100000001
-DATA k106<>+8(SB)/8, $0x0000000100000001
-DATA k106<>+16(SB)/8, $0x0000000100000001
-DATA k106<>+24(SB)/8, $0x0000000100000001
+DATA k106<>+0(SB)/8, $0x3e0000003e000000
+DATA k106<>+8(SB)/8, $0x3e0000003e000000
+DATA k106<>+16(SB)/8, $0x3e0000003e000000
+DATA k106<>+24(SB)/8, $0x3e0000003e000000
 GLOBL k106<>(SB), RODATA|NOPTR, $32
 
-DATA k107<>+0(SB)/8, $0x3e0000003e000000
-DATA k107<>+8(SB)/8, $0x3e0000003e000000
-DATA k107<>+16(SB)/8, $0x3e0000003e000000
-DATA k107<>+24(SB)/8, $0x3e0000003e000000
-GLOBL k107<>(SB), RODATA|NOPTR, $32
+DATA k107<>+0(SB)/8, $0x411000003f800000
+DATA k107<>+8(SB)/8, $0xc110000000000000
+DATA k107<>+16(SB)/8, $0x40e00000bf800000
+DATA k107<>+24(SB)/8, $0xc0e0000000000000
+DATA k107<>+32(SB)/8, $0x411000003f800000
+DATA k107<>+40(SB)/8, $0xc110000000000000
+DATA k107<>+48(SB)/8, $0x40e00000bf800000
+DATA k107<>+56(SB)/8, $0xc0e0000000000000
+GLOBL k107<>(SB), RODATA|NOPTR, $64
 
-DATA k108<>+0(SB)/8, $0x411000003f800000
-DATA k108<>+8(SB)/8, $0xc110000000000000
-DATA k108<>+16(SB)/8, $0x40e00000bf800000
-DATA k108<>+24(SB)/8, $0xc0e0000000000000
-DATA k108<>+32(SB)/8, $0x411000003f800000
-DATA k108<>+40(SB)/8, $0xc110000000000000
-DATA k108<>+48(SB)/8, $0x40e00000bf800000
-DATA k108<>+56(SB)/8, $0xc0e0000000000000
+DATA k108<>+0(SB)/8, $0x1110111011101110
+DATA k108<>+8(SB)/8, $0x1110111011101110
+DATA k108<>+16(SB)/8, $0x1110111011101110
+DATA k108<>+24(SB)/8, $0x1110111011101110
+DATA k108<>+32(SB)/8, $0x1110111011101110
+DATA k108<>+40(SB)/8, $0x1110111011101110
+DATA k108<>+48(SB)/8, $0x1110111011101110
+DATA k108<>+56(SB)/8, $0x1110111011101110
 GLOBL k108<>(SB), RODATA|NOPTR, $64
 
 DATA k109<>+0(SB)/8, $0x1110111011101110
-DATA k109<>+8(SB)/8, $0x1110111011101110
-DATA k109<>+16(SB)/8, $0x1110111011101110
-DATA k109<>+24(SB)/8, $0x1110111011101110
-DATA k109<>+32(SB)/8, $0x1110111011101110
-DATA k109<>+40(SB)/8, $0x1110111011101110
-DATA k109<>+48(SB)/8, $0x1110111011101110
-DATA k109<>+56(SB)/8, $0x1110111011101110
+DATA k109<>+8(SB)/8, $0x1312131213121312
+DATA k109<>+16(SB)/8, $0x1514151415141514
+DATA k109<>+24(SB)/8, $0x1716171617161716
+DATA k109<>+32(SB)/8, $0x1918191819181918
+DATA k109<>+40(SB)/8, $0x1b1a1b1a1b1a1b1a
+DATA k109<>+48(SB)/8, $0x1d1c1d1c1d1c1d1c
+DATA k109<>+56(SB)/8, $0x1f1e1f1e1f1e1f1e
 GLOBL k109<>(SB), RODATA|NOPTR, $64
 
-DATA k110<>+0(SB)/8, $0x1110111011101110
-DATA k110<>+8(SB)/8, $0x1312131213121312
-DATA k110<>+16(SB)/8, $0x1514151415141514
-DATA k110<>+24(SB)/8, $0x1716171617161716
-DATA k110<>+32(SB)/8, $0x1918191819181918
-DATA k110<>+40(SB)/8, $0x1b1a1b1a1b1a1b1a
-DATA k110<>+48(SB)/8, $0x1d1c1d1c1d1c1d1c
-DATA k110<>+56(SB)/8, $0x1f1e1f1e1f1e1f1e
+DATA k110<>+0(SB)/8, $0x2120212021202120
+DATA k110<>+8(SB)/8, $0x2120212021202120
+DATA k110<>+16(SB)/8, $0x2120212021202120
+DATA k110<>+24(SB)/8, $0x2120212021202120
+DATA k110<>+32(SB)/8, $0x2120212021202120
+DATA k110<>+40(SB)/8, $0x2120212021202120
+DATA k110<>+48(SB)/8, $0x2120212021202120
+DATA k110<>+56(SB)/8, $0x2120212021202120
 GLOBL k110<>(SB), RODATA|NOPTR, $64
 
-DATA k111<>+0(SB)/8, $0x2120212021202120
-DATA k111<>+8(SB)/8, $0x2120212021202120
-DATA k111<>+16(SB)/8, $0x2120212021202120
-DATA k111<>+24(SB)/8, $0x2120212021202120
-DATA k111<>+32(SB)/8, $0x2120212021202120
-DATA k111<>+40(SB)/8, $0x2120212021202120
-DATA k111<>+48(SB)/8, $0x2120212021202120
-DATA k111<>+56(SB)/8, $0x2120212021202120
+DATA k111<>+0(SB)/8, $0x3130313031303130
+DATA k111<>+8(SB)/8, $0x3130313031303130
+DATA k111<>+16(SB)/8, $0x3130313031303130
+DATA k111<>+24(SB)/8, $0x3130313031303130
+DATA k111<>+32(SB)/8, $0x3130313031303130
+DATA k111<>+40(SB)/8, $0x3130313031303130
+DATA k111<>+48(SB)/8, $0x3130313031303130
+DATA k111<>+56(SB)/8, $0x3130313031303130
 GLOBL k111<>(SB), RODATA|NOPTR, $64
 
-DATA k112<>+0(SB)/8, $0x3130313031303130
-DATA k112<>+8(SB)/8, $0x3130313031303130
-DATA k112<>+16(SB)/8, $0x3130313031303130
-DATA k112<>+24(SB)/8, $0x3130313031303130
-DATA k112<>+32(SB)/8, $0x3130313031303130
-DATA k112<>+40(SB)/8, $0x3130313031303130
-DATA k112<>+48(SB)/8, $0x3130313031303130
-DATA k112<>+56(SB)/8, $0x3130313031303130
+DATA k112<>+0(SB)/8, $0x2120212021202120
+DATA k112<>+8(SB)/8, $0x2322232223222322
+DATA k112<>+16(SB)/8, $0x2524252425242524
+DATA k112<>+24(SB)/8, $0x2726272627262726
+DATA k112<>+32(SB)/8, $0x2928292829282928
+DATA k112<>+40(SB)/8, $0x2b2a2b2a2b2a2b2a
+DATA k112<>+48(SB)/8, $0x2d2c2d2c2d2c2d2c
+DATA k112<>+56(SB)/8, $0x2f2e2f2e2f2e2f2e
 GLOBL k112<>(SB), RODATA|NOPTR, $64
 
-DATA k113<>+0(SB)/8, $0x2120212021202120
-DATA k113<>+8(SB)/8, $0x2322232223222322
-DATA k113<>+16(SB)/8, $0x2524252425242524
-DATA k113<>+24(SB)/8, $0x2726272627262726
-DATA k113<>+32(SB)/8, $0x2928292829282928
-DATA k113<>+40(SB)/8, $0x2b2a2b2a2b2a2b2a
-DATA k113<>+48(SB)/8, $0x2d2c2d2c2d2c2d2c
-DATA k113<>+56(SB)/8, $0x2f2e2f2e2f2e2f2e
+DATA k113<>+0(SB)/8, $0x3130313031303130
+DATA k113<>+8(SB)/8, $0x3332333233323332
+DATA k113<>+16(SB)/8, $0x3534353435343534
+DATA k113<>+24(SB)/8, $0x3736373637363736
+DATA k113<>+32(SB)/8, $0x3938393839383938
+DATA k113<>+40(SB)/8, $0x3b3a3b3a3b3a3b3a
+DATA k113<>+48(SB)/8, $0x3d3c3d3c3d3c3d3c
+DATA k113<>+56(SB)/8, $0x3f3e3f3e3f3e3f3e
 GLOBL k113<>(SB), RODATA|NOPTR, $64
-
-DATA k114<>+0(SB)/8, $0x3130313031303130
-DATA k114<>+8(SB)/8, $0x3332333233323332
-DATA k114<>+16(SB)/8, $0x3534353435343534
-DATA k114<>+24(SB)/8, $0x3736373637363736
-DATA k114<>+32(SB)/8, $0x3938393839383938
-DATA k114<>+40(SB)/8, $0x3b3a3b3a3b3a3b3a
-DATA k114<>+48(SB)/8, $0x3d3c3d3c3d3c3d3c
-DATA k114<>+56(SB)/8, $0x3f3e3f3e3f3e3f3e
-GLOBL k114<>(SB), RODATA|NOPTR, $64
 
 // func iq1_MBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, BMI2
@@ -5181,10 +5188,10 @@ TEXT ·iq1_MBF16AVX512BF16(SB), NOSPLIT, $320-24
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k99<>+0(SB), Z1
-	VMOVDQU64    k73<>+0(SB), Z2
-	VMOVDQU64    k100<>+0(SB), Z3
-	VPBROADCASTD k57<>+0(SB), Z4
+	VPBROADCASTD k98<>+0(SB), Z1
+	VMOVDQU64    k72<>+0(SB), Z2
+	VMOVDQU64    k99<>+0(SB), Z3
+	VPBROADCASTD k56<>+0(SB), Z4
 
 block:
 	MOVL         52(CX), BX
@@ -5192,13 +5199,13 @@ block:
 	TESTL        $0x7000c000, BX
 	JZ           odd
 	VMOVDQU32    32(CX), X5
-	VMOVDQU64    k115<>+0(SB), Z6
+	VMOVDQU64    k114<>+0(SB), Z6
 	VPERMB       Z5, Z6, Z6
-	VPSRLVW      k116<>+0(SB), Z6, Z7
+	VPSRLVW      k115<>+0(SB), Z6, Z7
 	VPMOVZXBW    (CX), Z8
-	VPBROADCASTD k104<>+0(SB), Z9
+	VPBROADCASTD k103<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z8, Z9, Z7
-	VPTESTMW     k117<>+0(SB), Z6, K1
+	VPTESTMW     k116<>+0(SB), Z6, K1
 	KMOVD        K1, BX
 	MOVQ         48(CX), SI
 	MOVQ         $0xf000f000f000f000, DI
@@ -5206,59 +5213,59 @@ block:
 	VPBROADCASTW SI, Y6
 	VCVTPH2PS    Y6, Z6
 	VPBROADCASTQ 48(CX), Z8
-	VMOVDQU64    k118<>+0(SB), Z9
+	VMOVDQU64    k117<>+0(SB), Z9
 	VPERMB       Z8, Z9, Z8
-	VPSRLVD      k119<>+0(SB), Z8, Z8
-	VPANDD.BCST  k105<>+0(SB), Z8, Z8
+	VPSRLVD      k118<>+0(SB), Z8, Z8
+	VPANDD.BCST  k104<>+0(SB), Z8, Z8
 	VPADDD       Z8, Z8, Z8
-	VPADDD.BCST  k106<>+0(SB), Z8, Z8
+	VPADDD.BCST  k105<>+0(SB), Z8, Z8
 	VCVTDQ2PS    Z8, Z8
 	VMULPS       Z6, Z8, Z8
-	VMULPS.BCST  k107<>+0(SB), Z8, Z8
+	VMULPS.BCST  k106<>+0(SB), Z8, Z8
 	LEAQ         ·iq1Grid+0(SB), SI
-	VMOVDQU64    k47<>+0(SB), Z6
+	VMOVDQU64    k46<>+0(SB), Z6
 	VPERMD       Z8, Z6, Z6
-	VMULPS       k108<>+0(SB), Z6, Z6
-	VMOVDQU64    k48<>+0(SB), Z9
+	VMULPS       k107<>+0(SB), Z6, Z6
+	VMOVDQU64    k47<>+0(SB), Z9
 	VPERMD       Z8, Z9, Z9
-	VMULPS       k108<>+0(SB), Z9, Z9
+	VMULPS       k107<>+0(SB), Z9, Z9
 
 	// VCVTNE2PS2BF16 Z6, Z9, Z6
 	LONG      $0x4837f262
 	WORD      $0xf672
-	VMOVDQU64 k54<>+0(SB), Z9
+	VMOVDQU64 k53<>+0(SB), Z9
 	VPERMD    Z8, Z9, Z9
-	VMULPS    k108<>+0(SB), Z9, Z9
-	VMOVDQU64 k55<>+0(SB), Z18
+	VMULPS    k107<>+0(SB), Z9, Z9
+	VMOVDQU64 k54<>+0(SB), Z18
 	VPERMD    Z8, Z18, Z18
-	VMULPS    k108<>+0(SB), Z18, Z18
+	VMULPS    k107<>+0(SB), Z18, Z18
 
 	// VCVTNE2PS2BF16 Z9, Z18, Z9
 	LONG      $0x406f5262
 	WORD      $0xc972
-	VMOVDQU64 k58<>+0(SB), Z18
+	VMOVDQU64 k57<>+0(SB), Z18
 	VPERMD    Z8, Z18, Z18
-	VMULPS    k108<>+0(SB), Z18, Z18
-	VMOVDQU64 k59<>+0(SB), Z19
+	VMULPS    k107<>+0(SB), Z18, Z18
+	VMOVDQU64 k58<>+0(SB), Z19
 	VPERMD    Z8, Z19, Z19
-	VMULPS    k108<>+0(SB), Z19, Z19
+	VMULPS    k107<>+0(SB), Z19, Z19
 
 	// VCVTNE2PS2BF16 Z18, Z19, Z18
 	LONG      $0x4067a262
 	WORD      $0xd272
-	VMOVDQU64 k62<>+0(SB), Z19
+	VMOVDQU64 k61<>+0(SB), Z19
 	VPERMD    Z8, Z19, Z19
-	VMULPS    k108<>+0(SB), Z19, Z19
-	VMOVDQU64 k63<>+0(SB), Z20
+	VMULPS    k107<>+0(SB), Z19, Z19
+	VMOVDQU64 k62<>+0(SB), Z20
 	VPERMD    Z8, Z20, Z8
-	VMULPS    k108<>+0(SB), Z8, Z8
+	VMULPS    k107<>+0(SB), Z8, Z8
 
 	// VCVTNE2PS2BF16 Z19, Z8, Z8
 	LONG       $0x483f3262
 	WORD       $0xc372
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k101<>+0(SB), Z19
+	VMOVDQU64  k100<>+0(SB), Z19
 	VPERMB.Z   Z7, Z19, K1, Z19
 	KXNORB     K1, K1, K1
 	VPXORD     Z10, Z10, Z10
@@ -5268,16 +5275,16 @@ block:
 	SHRL       $0x08, BX
 	VPXORQ     Z4, Z10, K1, Z10
 	VPERMB     Z10, Z2, Z19
-	VPTERNLOGD $0xea, k120<>+0(SB), Z1, Z19
+	VPTERNLOGD $0xea, k119<>+0(SB), Z1, Z19
 	VPERMB     Z6, Z19, Z19
 	VMOVDQU64  Z19, (AX)
 	VPERMB     Z10, Z3, Z19
-	VPTERNLOGD $0xea, k121<>+0(SB), Z1, Z19
+	VPTERNLOGD $0xea, k120<>+0(SB), Z1, Z19
 	VPERMB     Z6, Z19, Z19
 	VMOVDQU64  Z19, 64(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k110<>+0(SB), Z6
+	VMOVDQU64  k109<>+0(SB), Z6
 	VPERMB.Z   Z7, Z6, K1, Z6
 	KXNORB     K1, K1, K1
 	VPXORD     Z11, Z11, Z11
@@ -5287,16 +5294,16 @@ block:
 	SHRL       $0x08, BX
 	VPXORQ     Z4, Z11, K1, Z11
 	VPERMB     Z11, Z2, Z6
-	VPTERNLOGD $0xea, k120<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k119<>+0(SB), Z1, Z6
 	VPERMB     Z9, Z6, Z6
 	VMOVDQU64  Z6, 128(AX)
 	VPERMB     Z11, Z3, Z6
-	VPTERNLOGD $0xea, k121<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k120<>+0(SB), Z1, Z6
 	VPERMB     Z9, Z6, Z6
 	VMOVDQU64  Z6, 192(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k113<>+0(SB), Z6
+	VMOVDQU64  k112<>+0(SB), Z6
 	VPERMB.Z   Z7, Z6, K1, Z6
 	KXNORB     K1, K1, K1
 	VPXORD     Z12, Z12, Z12
@@ -5306,16 +5313,16 @@ block:
 	SHRL       $0x08, BX
 	VPXORQ     Z4, Z12, K1, Z12
 	VPERMB     Z12, Z2, Z6
-	VPTERNLOGD $0xea, k120<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k119<>+0(SB), Z1, Z6
 	VPERMB     Z18, Z6, Z6
 	VMOVDQU64  Z6, 256(AX)
 	VPERMB     Z12, Z3, Z6
-	VPTERNLOGD $0xea, k121<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k120<>+0(SB), Z1, Z6
 	VPERMB     Z18, Z6, Z6
 	VMOVDQU64  Z6, 320(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k114<>+0(SB), Z6
+	VMOVDQU64  k113<>+0(SB), Z6
 	VPERMB.Z   Z7, Z6, K1, Z6
 	KXNORB     K1, K1, K1
 	VPXORD     Z13, Z13, Z13
@@ -5324,11 +5331,11 @@ block:
 	KMOVB      BX, K1
 	VPXORQ     Z4, Z13, K1, Z13
 	VPERMB     Z13, Z2, Z6
-	VPTERNLOGD $0xea, k120<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k119<>+0(SB), Z1, Z6
 	VPERMB     Z8, Z6, Z6
 	VMOVDQU64  Z6, 384(AX)
 	VPERMB     Z13, Z3, Z6
-	VPTERNLOGD $0xea, k121<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k120<>+0(SB), Z1, Z6
 	VPERMB     Z8, Z6, Z6
 	VMOVDQU64  Z6, 448(AX)
 	ADDQ       $0x00000038, CX
@@ -5340,13 +5347,13 @@ block:
 
 odd:
 	VMOVDQU32    32(CX), X5
-	VMOVDQU64    k115<>+0(SB), Z6
+	VMOVDQU64    k114<>+0(SB), Z6
 	VPERMB       Z5, Z6, Z6
-	VPSRLVW      k116<>+0(SB), Z6, Z7
+	VPSRLVW      k115<>+0(SB), Z6, Z7
 	VPMOVZXBW    (CX), Z8
-	VPBROADCASTD k104<>+0(SB), Z9
+	VPBROADCASTD k103<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z8, Z9, Z7
-	VPTESTMW     k117<>+0(SB), Z6, K1
+	VPTESTMW     k116<>+0(SB), Z6, K1
 	KMOVD        K1, BX
 	MOVQ         48(CX), SI
 	MOVQ         $0xf000f000f000f000, DI
@@ -5354,58 +5361,58 @@ odd:
 	VPBROADCASTW SI, Y6
 	VCVTPH2PS    Y6, Z6
 	VPBROADCASTQ 48(CX), Z8
-	VMOVDQU64    k118<>+0(SB), Z9
+	VMOVDQU64    k117<>+0(SB), Z9
 	VPERMB       Z8, Z9, Z8
-	VPSRLVD      k119<>+0(SB), Z8, Z8
-	VPANDD.BCST  k105<>+0(SB), Z8, Z8
+	VPSRLVD      k118<>+0(SB), Z8, Z8
+	VPANDD.BCST  k104<>+0(SB), Z8, Z8
 	VPADDD       Z8, Z8, Z8
-	VPADDD.BCST  k106<>+0(SB), Z8, Z8
+	VPADDD.BCST  k105<>+0(SB), Z8, Z8
 	VCVTDQ2PS    Z8, Z8
 	VMULPS       Z6, Z8, Z8
-	VMULPS.BCST  k107<>+0(SB), Z8, Z8
+	VMULPS.BCST  k106<>+0(SB), Z8, Z8
 	VXORPS.BCST  k4<>+0(SB), Z8, Z8
 	VCMPPS       $0x03, Z8, Z8, K1
 	VPBROADCASTD k5<>+0(SB), K1, Z8
 	LEAQ         ·iq1Grid+0(SB), SI
-	VMOVDQU64    k47<>+0(SB), Z6
+	VMOVDQU64    k46<>+0(SB), Z6
 	VPERMD       Z8, Z6, Z6
-	VMULPS       k108<>+0(SB), Z6, Z6
-	VMOVDQU64    k48<>+0(SB), Z9
+	VMULPS       k107<>+0(SB), Z6, Z6
+	VMOVDQU64    k47<>+0(SB), Z9
 	VPERMD       Z8, Z9, Z9
-	VMULPS       k108<>+0(SB), Z9, Z9
+	VMULPS       k107<>+0(SB), Z9, Z9
 
 	// VCVTNE2PS2BF16 Z6, Z9, Z6
 	LONG      $0x4837f262
 	WORD      $0xf672
 	VPXORD    Z0, Z6, Z6
-	VMOVDQU64 k54<>+0(SB), Z9
+	VMOVDQU64 k53<>+0(SB), Z9
 	VPERMD    Z8, Z9, Z9
-	VMULPS    k108<>+0(SB), Z9, Z9
-	VMOVDQU64 k55<>+0(SB), Z18
+	VMULPS    k107<>+0(SB), Z9, Z9
+	VMOVDQU64 k54<>+0(SB), Z18
 	VPERMD    Z8, Z18, Z18
-	VMULPS    k108<>+0(SB), Z18, Z18
+	VMULPS    k107<>+0(SB), Z18, Z18
 
 	// VCVTNE2PS2BF16 Z9, Z18, Z9
 	LONG      $0x406f5262
 	WORD      $0xc972
 	VPXORD    Z0, Z9, Z9
-	VMOVDQU64 k58<>+0(SB), Z18
+	VMOVDQU64 k57<>+0(SB), Z18
 	VPERMD    Z8, Z18, Z18
-	VMULPS    k108<>+0(SB), Z18, Z18
-	VMOVDQU64 k59<>+0(SB), Z19
+	VMULPS    k107<>+0(SB), Z18, Z18
+	VMOVDQU64 k58<>+0(SB), Z19
 	VPERMD    Z8, Z19, Z19
-	VMULPS    k108<>+0(SB), Z19, Z19
+	VMULPS    k107<>+0(SB), Z19, Z19
 
 	// VCVTNE2PS2BF16 Z18, Z19, Z18
 	LONG      $0x4067a262
 	WORD      $0xd272
 	VPXORD    Z0, Z18, Z18
-	VMOVDQU64 k62<>+0(SB), Z19
+	VMOVDQU64 k61<>+0(SB), Z19
 	VPERMD    Z8, Z19, Z19
-	VMULPS    k108<>+0(SB), Z19, Z19
-	VMOVDQU64 k63<>+0(SB), Z20
+	VMULPS    k107<>+0(SB), Z19, Z19
+	VMOVDQU64 k62<>+0(SB), Z20
 	VPERMD    Z8, Z20, Z8
-	VMULPS    k108<>+0(SB), Z8, Z8
+	VMULPS    k107<>+0(SB), Z8, Z8
 
 	// VCVTNE2PS2BF16 Z19, Z8, Z8
 	LONG       $0x483f3262
@@ -5413,7 +5420,7 @@ odd:
 	VPXORD     Z0, Z8, Z8
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k101<>+0(SB), Z19
+	VMOVDQU64  k100<>+0(SB), Z19
 	VPERMB.Z   Z7, Z19, K1, Z19
 	KXNORB     K1, K1, K1
 	VPXORD     Z14, Z14, Z14
@@ -5423,16 +5430,16 @@ odd:
 	SHRL       $0x08, BX
 	VPXORQ     Z4, Z14, K1, Z14
 	VPERMB     Z14, Z2, Z19
-	VPTERNLOGD $0xea, k120<>+0(SB), Z1, Z19
+	VPTERNLOGD $0xea, k119<>+0(SB), Z1, Z19
 	VPERMB     Z6, Z19, Z19
 	VMOVDQU64  Z19, (AX)
 	VPERMB     Z14, Z3, Z19
-	VPTERNLOGD $0xea, k121<>+0(SB), Z1, Z19
+	VPTERNLOGD $0xea, k120<>+0(SB), Z1, Z19
 	VPERMB     Z6, Z19, Z19
 	VMOVDQU64  Z19, 64(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k110<>+0(SB), Z6
+	VMOVDQU64  k109<>+0(SB), Z6
 	VPERMB.Z   Z7, Z6, K1, Z6
 	KXNORB     K1, K1, K1
 	VPXORD     Z15, Z15, Z15
@@ -5442,16 +5449,16 @@ odd:
 	SHRL       $0x08, BX
 	VPXORQ     Z4, Z15, K1, Z15
 	VPERMB     Z15, Z2, Z6
-	VPTERNLOGD $0xea, k120<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k119<>+0(SB), Z1, Z6
 	VPERMB     Z9, Z6, Z6
 	VMOVDQU64  Z6, 128(AX)
 	VPERMB     Z15, Z3, Z6
-	VPTERNLOGD $0xea, k121<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k120<>+0(SB), Z1, Z6
 	VPERMB     Z9, Z6, Z6
 	VMOVDQU64  Z6, 192(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k113<>+0(SB), Z6
+	VMOVDQU64  k112<>+0(SB), Z6
 	VPERMB.Z   Z7, Z6, K1, Z6
 	KXNORB     K1, K1, K1
 	VPXORD     Z16, Z16, Z16
@@ -5461,16 +5468,16 @@ odd:
 	SHRL       $0x08, BX
 	VPXORQ     Z4, Z16, K1, Z16
 	VPERMB     Z16, Z2, Z6
-	VPTERNLOGD $0xea, k120<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k119<>+0(SB), Z1, Z6
 	VPERMB     Z18, Z6, Z6
 	VMOVDQU64  Z6, 256(AX)
 	VPERMB     Z16, Z3, Z6
-	VPTERNLOGD $0xea, k121<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k120<>+0(SB), Z1, Z6
 	VPERMB     Z18, Z6, Z6
 	VMOVDQU64  Z6, 320(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k114<>+0(SB), Z6
+	VMOVDQU64  k113<>+0(SB), Z6
 	VPERMB.Z   Z7, Z6, K1, Z6
 	KXNORB     K1, K1, K1
 	VPXORD     Z17, Z17, Z17
@@ -5479,11 +5486,11 @@ odd:
 	KMOVB      BX, K1
 	VPXORQ     Z4, Z17, K1, Z17
 	VPERMB     Z17, Z2, Z6
-	VPTERNLOGD $0xea, k120<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k119<>+0(SB), Z1, Z6
 	VPERMB     Z8, Z6, Z6
 	VMOVDQU64  Z6, 384(AX)
 	VPERMB     Z17, Z3, Z6
-	VPTERNLOGD $0xea, k121<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k120<>+0(SB), Z1, Z6
 	VPERMB     Z8, Z6, Z6
 	VMOVDQU64  Z6, 448(AX)
 	ADDQ       $0x00000038, CX
@@ -5493,75 +5500,75 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k115<>+0(SB)/8, $0x0101010100000000
-DATA k115<>+8(SB)/8, $0x0303030302020202
-DATA k115<>+16(SB)/8, $0x0505050504040404
-DATA k115<>+24(SB)/8, $0x0707070706060606
-DATA k115<>+32(SB)/8, $0x0909090908080808
-DATA k115<>+40(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k115<>+48(SB)/8, $0x0d0d0d0d0c0c0c0c
-DATA k115<>+56(SB)/8, $0x0f0f0f0f0e0e0e0e
+DATA k114<>+0(SB)/8, $0x0101010100000000
+DATA k114<>+8(SB)/8, $0x0303030302020202
+DATA k114<>+16(SB)/8, $0x0505050504040404
+DATA k114<>+24(SB)/8, $0x0707070706060606
+DATA k114<>+32(SB)/8, $0x0909090908080808
+DATA k114<>+40(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k114<>+48(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k114<>+56(SB)/8, $0x0f0f0f0f0e0e0e0e
+GLOBL k114<>(SB), RODATA|NOPTR, $64
+
+DATA k115<>+0(SB)/8, $0x0004000000040000
+DATA k115<>+8(SB)/8, $0x0004000000040000
+DATA k115<>+16(SB)/8, $0x0004000000040000
+DATA k115<>+24(SB)/8, $0x0004000000040000
+DATA k115<>+32(SB)/8, $0x0004000000040000
+DATA k115<>+40(SB)/8, $0x0004000000040000
+DATA k115<>+48(SB)/8, $0x0004000000040000
+DATA k115<>+56(SB)/8, $0x0004000000040000
 GLOBL k115<>(SB), RODATA|NOPTR, $64
 
-DATA k116<>+0(SB)/8, $0x0004000000040000
-DATA k116<>+8(SB)/8, $0x0004000000040000
-DATA k116<>+16(SB)/8, $0x0004000000040000
-DATA k116<>+24(SB)/8, $0x0004000000040000
-DATA k116<>+32(SB)/8, $0x0004000000040000
-DATA k116<>+40(SB)/8, $0x0004000000040000
-DATA k116<>+48(SB)/8, $0x0004000000040000
-DATA k116<>+56(SB)/8, $0x0004000000040000
+DATA k116<>+0(SB)/8, $0x8080080880800808
+DATA k116<>+8(SB)/8, $0x8080080880800808
+DATA k116<>+16(SB)/8, $0x8080080880800808
+DATA k116<>+24(SB)/8, $0x8080080880800808
+DATA k116<>+32(SB)/8, $0x8080080880800808
+DATA k116<>+40(SB)/8, $0x8080080880800808
+DATA k116<>+48(SB)/8, $0x8080080880800808
+DATA k116<>+56(SB)/8, $0x8080080880800808
 GLOBL k116<>(SB), RODATA|NOPTR, $64
 
-DATA k117<>+0(SB)/8, $0x8080080880800808
-DATA k117<>+8(SB)/8, $0x8080080880800808
-DATA k117<>+16(SB)/8, $0x8080080880800808
-DATA k117<>+24(SB)/8, $0x8080080880800808
-DATA k117<>+32(SB)/8, $0x8080080880800808
-DATA k117<>+40(SB)/8, $0x8080080880800808
-DATA k117<>+48(SB)/8, $0x8080080880800808
-DATA k117<>+56(SB)/8, $0x8080080880800808
+DATA k117<>+0(SB)/8, $0x0302010003020100
+DATA k117<>+8(SB)/8, $0x0302010003020100
+DATA k117<>+16(SB)/8, $0x0504030205040302
+DATA k117<>+24(SB)/8, $0x0504030205040302
+DATA k117<>+32(SB)/8, $0x0706050407060504
+DATA k117<>+40(SB)/8, $0x0706050407060504
+DATA k117<>+48(SB)/8, $0x0908070609080706
+DATA k117<>+56(SB)/8, $0x0908070609080706
 GLOBL k117<>(SB), RODATA|NOPTR, $64
 
-DATA k118<>+0(SB)/8, $0x0302010003020100
-DATA k118<>+8(SB)/8, $0x0302010003020100
-DATA k118<>+16(SB)/8, $0x0504030205040302
-DATA k118<>+24(SB)/8, $0x0504030205040302
-DATA k118<>+32(SB)/8, $0x0706050407060504
-DATA k118<>+40(SB)/8, $0x0706050407060504
-DATA k118<>+48(SB)/8, $0x0908070609080706
-DATA k118<>+56(SB)/8, $0x0908070609080706
+DATA k118<>+0(SB)/8, $0x0000000300000000
+DATA k118<>+8(SB)/8, $0x0000000900000006
+DATA k118<>+16(SB)/8, $0x0000000300000000
+DATA k118<>+24(SB)/8, $0x0000000900000006
+DATA k118<>+32(SB)/8, $0x0000000300000000
+DATA k118<>+40(SB)/8, $0x0000000900000006
+DATA k118<>+48(SB)/8, $0x0000000300000000
+DATA k118<>+56(SB)/8, $0x0000000900000006
 GLOBL k118<>(SB), RODATA|NOPTR, $64
 
-DATA k119<>+0(SB)/8, $0x0000000300000000
-DATA k119<>+8(SB)/8, $0x0000000900000006
-DATA k119<>+16(SB)/8, $0x0000000300000000
-DATA k119<>+24(SB)/8, $0x0000000900000006
-DATA k119<>+32(SB)/8, $0x0000000300000000
-DATA k119<>+40(SB)/8, $0x0000000900000006
-DATA k119<>+48(SB)/8, $0x0000000300000000
-DATA k119<>+56(SB)/8, $0x0000000900000006
+DATA k119<>+0(SB)/8, $0x0100010001000100
+DATA k119<>+8(SB)/8, $0x0100010001000100
+DATA k119<>+16(SB)/8, $0x0100010001000100
+DATA k119<>+24(SB)/8, $0x0100010001000100
+DATA k119<>+32(SB)/8, $0x1110111011101110
+DATA k119<>+40(SB)/8, $0x1110111011101110
+DATA k119<>+48(SB)/8, $0x1110111011101110
+DATA k119<>+56(SB)/8, $0x1110111011101110
 GLOBL k119<>(SB), RODATA|NOPTR, $64
 
-DATA k120<>+0(SB)/8, $0x0100010001000100
-DATA k120<>+8(SB)/8, $0x0100010001000100
-DATA k120<>+16(SB)/8, $0x0100010001000100
-DATA k120<>+24(SB)/8, $0x0100010001000100
-DATA k120<>+32(SB)/8, $0x1110111011101110
-DATA k120<>+40(SB)/8, $0x1110111011101110
-DATA k120<>+48(SB)/8, $0x1110111011101110
-DATA k120<>+56(SB)/8, $0x1110111011101110
+DATA k120<>+0(SB)/8, $0x2120212021202120
+DATA k120<>+8(SB)/8, $0x2120212021202120
+DATA k120<>+16(SB)/8, $0x2120212021202120
+DATA k120<>+24(SB)/8, $0x2120212021202120
+DATA k120<>+32(SB)/8, $0x3130313031303130
+DATA k120<>+40(SB)/8, $0x3130313031303130
+DATA k120<>+48(SB)/8, $0x3130313031303130
+DATA k120<>+56(SB)/8, $0x3130313031303130
 GLOBL k120<>(SB), RODATA|NOPTR, $64
-
-DATA k121<>+0(SB)/8, $0x2120212021202120
-DATA k121<>+8(SB)/8, $0x2120212021202120
-DATA k121<>+16(SB)/8, $0x2120212021202120
-DATA k121<>+24(SB)/8, $0x2120212021202120
-DATA k121<>+32(SB)/8, $0x3130313031303130
-DATA k121<>+40(SB)/8, $0x3130313031303130
-DATA k121<>+48(SB)/8, $0x3130313031303130
-DATA k121<>+56(SB)/8, $0x3130313031303130
-GLOBL k121<>(SB), RODATA|NOPTR, $64
 
 // func iq2_XXSBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512_BF16
@@ -5572,9 +5579,9 @@ TEXT ·iq2_XXSBF16AVX512BF16(SB), NOSPLIT, $384-24
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k122<>+0(SB), Z1
-	VMOVDQU64    k73<>+0(SB), Z2
-	VMOVDQU64    k100<>+0(SB), Z3
+	VPBROADCASTD k121<>+0(SB), Z1
+	VMOVDQU64    k72<>+0(SB), Z2
+	VMOVDQU64    k99<>+0(SB), Z3
 	VPBROADCASTD k2<>+0(SB), Z4
 
 block:
@@ -5583,106 +5590,106 @@ block:
 	TESTL          $0x00007c00, SI
 	JZ             odd
 	VMOVDQU64      2(CX), Z5
-	VMOVDQU64      k123<>+0(SB), Z6
+	VMOVDQU64      k122<>+0(SB), Z6
 	VPMULTISHIFTQB Z5, Z6, Z6
-	VMOVDQU64      k125<>+0(SB), Z17
-	VPERMI2B       k124<>+0(SB), Z17, Z6
+	VMOVDQU64      k124<>+0(SB), Z17
+	VPERMI2B       k123<>+0(SB), Z17, Z6
 	VPMOVQD        Z6, (BX)
 	VPSRLQ         $0x3c, Z5, Z6
 	VPMOVQD        Z6, Y7
 	VPBROADCASTW   (CX), Y6
 	VCVTPH2PS      Y6, Z6
 	VCVTDQ2PS      Z7, Z7
-	VADDPS.BCST    k126<>+0(SB), Z7, Z7
+	VADDPS.BCST    k125<>+0(SB), Z7, Z7
 	VMULPS         Z6, Z7, Z7
-	VMULPS.BCST    k127<>+0(SB), Z7, Z7
+	VMULPS.BCST    k126<>+0(SB), Z7, Z7
 	LEAQ           ·iq2xxsGrid+0(SB), SI
-	VMOVDQU64      k128<>+0(SB), Z6
+	VMOVDQU64      k127<>+0(SB), Z6
 	VPERMD         Z7, Z6, Z6
-	VMULPS         k129<>+0(SB), Z6, Z6
-	VMOVDQU64      k130<>+0(SB), Z17
+	VMULPS         k128<>+0(SB), Z6, Z6
+	VMOVDQU64      k129<>+0(SB), Z17
 	VPERMD         Z7, Z17, Z17
-	VMULPS         k129<>+0(SB), Z17, Z17
+	VMULPS         k128<>+0(SB), Z17, Z17
 
 	// VCVTNE2PS2BF16 Z6, Z17, Z6
 	LONG       $0x4077f262
 	WORD       $0xf672
 	MOVQ       $0x0101010101010101, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k131<>+0(SB), Z17
+	VMOVDQU64  k130<>+0(SB), Z17
 	VPERMB.Z   Z5, Z17, K1, Z17
 	KXNORB     K1, K1, K1
 	VPXORD     Z8, Z8, Z8
 	VPGATHERQQ (SI)(Z17*8), K1, Z8
 	VPSRLW     $0x03, Z8, Z8
 	VPERMB     Z8, Z2, Z17
-	VPTERNLOGD $0xea, k84<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k83<>+0(SB), Z1, Z17
 	VPERMB     Z6, Z17, Z17
 	KMOVD      (BX), K1
 	VPADDW     Z4, Z17, K1, Z17
 	VMOVDQU64  Z17, (AX)
 	VPERMB     Z8, Z3, Z17
-	VPTERNLOGD $0xea, k132<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k131<>+0(SB), Z1, Z17
 	VPERMB     Z6, Z17, Z17
 	KMOVD      4(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
 	VMOVDQU64  Z17, 64(AX)
 	MOVQ       $0x0101010101010101, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k133<>+0(SB), Z17
+	VMOVDQU64  k132<>+0(SB), Z17
 	VPERMB.Z   Z5, Z17, K1, Z17
 	KXNORB     K1, K1, K1
 	VPXORD     Z9, Z9, Z9
 	VPGATHERQQ (SI)(Z17*8), K1, Z9
 	VPSRLW     $0x03, Z9, Z9
 	VPERMB     Z9, Z2, Z17
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z17
 	VPERMB     Z6, Z17, Z17
 	KMOVD      8(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
 	VMOVDQU64  Z17, 128(AX)
 	VPERMB     Z9, Z3, Z17
-	VPTERNLOGD $0xea, k134<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k133<>+0(SB), Z1, Z17
 	VPERMB     Z6, Z17, Z17
 	KMOVD      12(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
 	VMOVDQU64  Z17, 192(AX)
 	MOVQ       $0x0101010101010101, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k135<>+0(SB), Z17
+	VMOVDQU64  k134<>+0(SB), Z17
 	VPERMB.Z   Z5, Z17, K1, Z17
 	KXNORB     K1, K1, K1
 	VPXORD     Z10, Z10, Z10
 	VPGATHERQQ (SI)(Z17*8), K1, Z10
 	VPSRLW     $0x03, Z10, Z10
 	VPERMB     Z10, Z2, Z17
-	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z17
 	VPERMB     Z6, Z17, Z17
 	KMOVD      16(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
 	VMOVDQU64  Z17, 256(AX)
 	VPERMB     Z10, Z3, Z17
-	VPTERNLOGD $0xea, k136<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k135<>+0(SB), Z1, Z17
 	VPERMB     Z6, Z17, Z17
 	KMOVD      20(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
 	VMOVDQU64  Z17, 320(AX)
 	MOVQ       $0x0101010101010101, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k137<>+0(SB), Z17
+	VMOVDQU64  k136<>+0(SB), Z17
 	VPERMB.Z   Z5, Z17, K1, Z5
 	KXNORB     K1, K1, K1
 	VPXORD     Z11, Z11, Z11
 	VPGATHERQQ (SI)(Z5*8), K1, Z11
 	VPSRLW     $0x03, Z11, Z11
 	VPERMB     Z11, Z2, Z5
-	VPTERNLOGD $0xea, k112<>+0(SB), Z1, Z5
+	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z5
 	VPERMB     Z6, Z5, Z5
 	KMOVD      24(BX), K1
 	VPADDW     Z4, Z5, K1, Z5
 	VMOVDQU64  Z5, 384(AX)
 	VPERMB     Z11, Z3, Z5
-	VPTERNLOGD $0xea, k138<>+0(SB), Z1, Z5
+	VPTERNLOGD $0xea, k137<>+0(SB), Z1, Z5
 	VPERMB     Z6, Z5, Z5
 	KMOVD      28(BX), K1
 	VPADDW     Z4, Z5, K1, Z5
@@ -5696,29 +5703,29 @@ block:
 
 odd:
 	VMOVDQU64      2(CX), Z5
-	VMOVDQU64      k123<>+0(SB), Z6
+	VMOVDQU64      k122<>+0(SB), Z6
 	VPMULTISHIFTQB Z5, Z6, Z6
-	VMOVDQU64      k125<>+0(SB), Z17
-	VPERMI2B       k124<>+0(SB), Z17, Z6
+	VMOVDQU64      k124<>+0(SB), Z17
+	VPERMI2B       k123<>+0(SB), Z17, Z6
 	VPMOVQD        Z6, (BX)
 	VPSRLQ         $0x3c, Z5, Z6
 	VPMOVQD        Z6, Y12
 	VPBROADCASTW   (CX), Y6
 	VCVTPH2PS      Y6, Z6
 	VCVTDQ2PS      Z12, Z12
-	VADDPS.BCST    k126<>+0(SB), Z12, Z12
+	VADDPS.BCST    k125<>+0(SB), Z12, Z12
 	VMULPS         Z6, Z12, Z12
-	VMULPS.BCST    k127<>+0(SB), Z12, Z12
+	VMULPS.BCST    k126<>+0(SB), Z12, Z12
 	VXORPS.BCST    k4<>+0(SB), Z12, Z12
 	VCMPPS         $0x03, Z12, Z12, K1
 	VPBROADCASTD   k5<>+0(SB), K1, Z12
 	LEAQ           ·iq2xxsGrid+0(SB), SI
-	VMOVDQU64      k128<>+0(SB), Z6
+	VMOVDQU64      k127<>+0(SB), Z6
 	VPERMD         Z12, Z6, Z6
-	VMULPS         k129<>+0(SB), Z6, Z6
-	VMOVDQU64      k130<>+0(SB), Z17
+	VMULPS         k128<>+0(SB), Z6, Z6
+	VMOVDQU64      k129<>+0(SB), Z17
 	VPERMD         Z12, Z17, Z17
-	VMULPS         k129<>+0(SB), Z17, Z17
+	VMULPS         k128<>+0(SB), Z17, Z17
 
 	// VCVTNE2PS2BF16 Z6, Z17, Z6
 	LONG       $0x4077f262
@@ -5726,99 +5733,99 @@ odd:
 	VPXORD     Z0, Z6, Z6
 	MOVQ       $0x0101010101010101, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k131<>+0(SB), Z17
+	VMOVDQU64  k130<>+0(SB), Z17
 	VPERMB.Z   Z5, Z17, K1, Z17
 	KXNORB     K1, K1, K1
 	VPXORD     Z13, Z13, Z13
 	VPGATHERQQ (SI)(Z17*8), K1, Z13
 	VPSRLW     $0x03, Z13, Z13
 	VPERMB     Z13, Z2, Z17
-	VPTERNLOGD $0xea, k84<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k83<>+0(SB), Z1, Z17
 	VPERMB     Z6, Z17, Z17
 	KMOVD      (BX), K1
 	VPADDW     Z4, Z17, K1, Z17
-	VPCMPEQW   k18<>+0(SB), Z17, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z17
+	VPCMPEQW   k17<>+0(SB), Z17, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z17
 	VMOVDQU64  Z17, (AX)
 	VPERMB     Z13, Z3, Z17
-	VPTERNLOGD $0xea, k132<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k131<>+0(SB), Z1, Z17
 	VPERMB     Z6, Z17, Z17
 	KMOVD      4(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
-	VPCMPEQW   k18<>+0(SB), Z17, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z17
+	VPCMPEQW   k17<>+0(SB), Z17, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z17
 	VMOVDQU64  Z17, 64(AX)
 	MOVQ       $0x0101010101010101, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k133<>+0(SB), Z17
+	VMOVDQU64  k132<>+0(SB), Z17
 	VPERMB.Z   Z5, Z17, K1, Z17
 	KXNORB     K1, K1, K1
 	VPXORD     Z14, Z14, Z14
 	VPGATHERQQ (SI)(Z17*8), K1, Z14
 	VPSRLW     $0x03, Z14, Z14
 	VPERMB     Z14, Z2, Z17
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z17
 	VPERMB     Z6, Z17, Z17
 	KMOVD      8(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
-	VPCMPEQW   k18<>+0(SB), Z17, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z17
+	VPCMPEQW   k17<>+0(SB), Z17, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z17
 	VMOVDQU64  Z17, 128(AX)
 	VPERMB     Z14, Z3, Z17
-	VPTERNLOGD $0xea, k134<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k133<>+0(SB), Z1, Z17
 	VPERMB     Z6, Z17, Z17
 	KMOVD      12(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
-	VPCMPEQW   k18<>+0(SB), Z17, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z17
+	VPCMPEQW   k17<>+0(SB), Z17, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z17
 	VMOVDQU64  Z17, 192(AX)
 	MOVQ       $0x0101010101010101, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k135<>+0(SB), Z17
+	VMOVDQU64  k134<>+0(SB), Z17
 	VPERMB.Z   Z5, Z17, K1, Z17
 	KXNORB     K1, K1, K1
 	VPXORD     Z15, Z15, Z15
 	VPGATHERQQ (SI)(Z17*8), K1, Z15
 	VPSRLW     $0x03, Z15, Z15
 	VPERMB     Z15, Z2, Z17
-	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z17
 	VPERMB     Z6, Z17, Z17
 	KMOVD      16(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
-	VPCMPEQW   k18<>+0(SB), Z17, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z17
+	VPCMPEQW   k17<>+0(SB), Z17, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z17
 	VMOVDQU64  Z17, 256(AX)
 	VPERMB     Z15, Z3, Z17
-	VPTERNLOGD $0xea, k136<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k135<>+0(SB), Z1, Z17
 	VPERMB     Z6, Z17, Z17
 	KMOVD      20(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
-	VPCMPEQW   k18<>+0(SB), Z17, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z17
+	VPCMPEQW   k17<>+0(SB), Z17, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z17
 	VMOVDQU64  Z17, 320(AX)
 	MOVQ       $0x0101010101010101, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k137<>+0(SB), Z17
+	VMOVDQU64  k136<>+0(SB), Z17
 	VPERMB.Z   Z5, Z17, K1, Z5
 	KXNORB     K1, K1, K1
 	VPXORD     Z16, Z16, Z16
 	VPGATHERQQ (SI)(Z5*8), K1, Z16
 	VPSRLW     $0x03, Z16, Z16
 	VPERMB     Z16, Z2, Z5
-	VPTERNLOGD $0xea, k112<>+0(SB), Z1, Z5
+	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z5
 	VPERMB     Z6, Z5, Z5
 	KMOVD      24(BX), K1
 	VPADDW     Z4, Z5, K1, Z5
-	VPCMPEQW   k18<>+0(SB), Z5, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z5
+	VPCMPEQW   k17<>+0(SB), Z5, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z5
 	VMOVDQU64  Z5, 384(AX)
 	VPERMB     Z16, Z3, Z5
-	VPTERNLOGD $0xea, k138<>+0(SB), Z1, Z5
+	VPTERNLOGD $0xea, k137<>+0(SB), Z1, Z5
 	VPERMB     Z6, Z5, Z5
 	KMOVD      28(BX), K1
 	VPADDW     Z4, Z5, K1, Z5
-	VPCMPEQW   k18<>+0(SB), Z5, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z5
+	VPCMPEQW   k17<>+0(SB), Z5, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z5
 	VMOVDQU64  Z5, 448(AX)
 	ADDQ       $0x00000042, CX
 	ADDQ       $0x00000200, AX
@@ -5827,163 +5834,163 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k122<>+0(SB)/8, $0x0606060606060606
-DATA k122<>+8(SB)/8, $0x0606060606060606
-DATA k122<>+16(SB)/8, $0x0606060606060606
-DATA k122<>+24(SB)/8, $0x0606060606060606
-GLOBL k122<>(SB), RODATA|NOPTR, $32
+DATA k121<>+0(SB)/8, $0x0606060606060606
+DATA k121<>+8(SB)/8, $0x0606060606060606
+DATA k121<>+16(SB)/8, $0x0606060606060606
+DATA k121<>+24(SB)/8, $0x0606060606060606
+GLOBL k121<>(SB), RODATA|NOPTR, $32
 
-DATA k123<>+0(SB)/8, $0x352e2720352e2720
-DATA k123<>+8(SB)/8, $0x352e2720352e2720
-DATA k123<>+16(SB)/8, $0x352e2720352e2720
-DATA k123<>+24(SB)/8, $0x352e2720352e2720
-DATA k123<>+32(SB)/8, $0x352e2720352e2720
-DATA k123<>+40(SB)/8, $0x352e2720352e2720
-DATA k123<>+48(SB)/8, $0x352e2720352e2720
-DATA k123<>+56(SB)/8, $0x352e2720352e2720
+DATA k122<>+0(SB)/8, $0x352e2720352e2720
+DATA k122<>+8(SB)/8, $0x352e2720352e2720
+DATA k122<>+16(SB)/8, $0x352e2720352e2720
+DATA k122<>+24(SB)/8, $0x352e2720352e2720
+DATA k122<>+32(SB)/8, $0x352e2720352e2720
+DATA k122<>+40(SB)/8, $0x352e2720352e2720
+DATA k122<>+48(SB)/8, $0x352e2720352e2720
+DATA k122<>+56(SB)/8, $0x352e2720352e2720
+GLOBL k122<>(SB), RODATA|NOPTR, $64
+
+DATA k123<>+0(SB)/8, $0x47c6c544c34241c0
+DATA k123<>+8(SB)/8, $0xcf4e4dcc4bcac948
+DATA k123<>+16(SB)/8, $0xd75655d453d2d150
+DATA k123<>+24(SB)/8, $0x5fdedd5cdb5a59d8
+DATA k123<>+32(SB)/8, $0xe76665e463e2e160
+DATA k123<>+40(SB)/8, $0x6feeed6ceb6a69e8
+DATA k123<>+48(SB)/8, $0x77f6f574f37271f0
+DATA k123<>+56(SB)/8, $0xff7e7dfc7bfaf978
 GLOBL k123<>(SB), RODATA|NOPTR, $64
 
-DATA k124<>+0(SB)/8, $0x47c6c544c34241c0
-DATA k124<>+8(SB)/8, $0xcf4e4dcc4bcac948
-DATA k124<>+16(SB)/8, $0xd75655d453d2d150
-DATA k124<>+24(SB)/8, $0x5fdedd5cdb5a59d8
-DATA k124<>+32(SB)/8, $0xe76665e463e2e160
-DATA k124<>+40(SB)/8, $0x6feeed6ceb6a69e8
-DATA k124<>+48(SB)/8, $0x77f6f574f37271f0
-DATA k124<>+56(SB)/8, $0xff7e7dfc7bfaf978
+DATA k124<>+0(SB)/8, $0x8706058403828100
+DATA k124<>+8(SB)/8, $0x0f8e8d0c8b0a0988
+DATA k124<>+16(SB)/8, $0x1796951493121190
+DATA k124<>+24(SB)/8, $0x9f1e1d9c1b9a9918
+DATA k124<>+32(SB)/8, $0x27a6a524a32221a0
+DATA k124<>+40(SB)/8, $0xaf2e2dac2baaa928
+DATA k124<>+48(SB)/8, $0xb73635b433b2b130
+DATA k124<>+56(SB)/8, $0x3fbebd3cbb3a39b8
 GLOBL k124<>(SB), RODATA|NOPTR, $64
 
-DATA k125<>+0(SB)/8, $0x8706058403828100
-DATA k125<>+8(SB)/8, $0x0f8e8d0c8b0a0988
-DATA k125<>+16(SB)/8, $0x1796951493121190
-DATA k125<>+24(SB)/8, $0x9f1e1d9c1b9a9918
-DATA k125<>+32(SB)/8, $0x27a6a524a32221a0
-DATA k125<>+40(SB)/8, $0xaf2e2dac2baaa928
-DATA k125<>+48(SB)/8, $0xb73635b433b2b130
-DATA k125<>+56(SB)/8, $0x3fbebd3cbb3a39b8
-GLOBL k125<>(SB), RODATA|NOPTR, $64
+DATA k125<>+0(SB)/8, $0x3f0000003f000000
+DATA k125<>+8(SB)/8, $0x3f0000003f000000
+DATA k125<>+16(SB)/8, $0x3f0000003f000000
+DATA k125<>+24(SB)/8, $0x3f0000003f000000
+GLOBL k125<>(SB), RODATA|NOPTR, $32
 
-DATA k126<>+0(SB)/8, $0x3f0000003f000000
-DATA k126<>+8(SB)/8, $0x3f0000003f000000
-DATA k126<>+16(SB)/8, $0x3f0000003f000000
-DATA k126<>+24(SB)/8, $0x3f0000003f000000
+DATA k126<>+0(SB)/8, $0x3e8000003e800000
+DATA k126<>+8(SB)/8, $0x3e8000003e800000
+DATA k126<>+16(SB)/8, $0x3e8000003e800000
+DATA k126<>+24(SB)/8, $0x3e8000003e800000
 GLOBL k126<>(SB), RODATA|NOPTR, $32
 
-DATA k127<>+0(SB)/8, $0x3e8000003e800000
-DATA k127<>+8(SB)/8, $0x3e8000003e800000
-DATA k127<>+16(SB)/8, $0x3e8000003e800000
-DATA k127<>+24(SB)/8, $0x3e8000003e800000
-GLOBL k127<>(SB), RODATA|NOPTR, $32
+DATA k127<>+0(SB)/8, $0x0000000000000000
+DATA k127<>+8(SB)/8, $0x0000000000000000
+DATA k127<>+16(SB)/8, $0x0000000100000001
+DATA k127<>+24(SB)/8, $0x0000000100000001
+DATA k127<>+32(SB)/8, $0x0000000200000002
+DATA k127<>+40(SB)/8, $0x0000000200000002
+DATA k127<>+48(SB)/8, $0x0000000300000003
+DATA k127<>+56(SB)/8, $0x0000000300000003
+GLOBL k127<>(SB), RODATA|NOPTR, $64
 
-DATA k128<>+0(SB)/8, $0x0000000000000000
-DATA k128<>+8(SB)/8, $0x0000000000000000
-DATA k128<>+16(SB)/8, $0x0000000100000001
-DATA k128<>+24(SB)/8, $0x0000000100000001
-DATA k128<>+32(SB)/8, $0x0000000200000002
-DATA k128<>+40(SB)/8, $0x0000000200000002
-DATA k128<>+48(SB)/8, $0x0000000300000003
-DATA k128<>+56(SB)/8, $0x0000000300000003
+DATA k128<>+0(SB)/8, $0x41c8000041000000
+DATA k128<>+8(SB)/8, $0x00000000422c0000
+DATA k128<>+16(SB)/8, $0x41c8000041000000
+DATA k128<>+24(SB)/8, $0x00000000422c0000
+DATA k128<>+32(SB)/8, $0x41c8000041000000
+DATA k128<>+40(SB)/8, $0x00000000422c0000
+DATA k128<>+48(SB)/8, $0x41c8000041000000
+DATA k128<>+56(SB)/8, $0x00000000422c0000
 GLOBL k128<>(SB), RODATA|NOPTR, $64
 
-DATA k129<>+0(SB)/8, $0x41c8000041000000
-DATA k129<>+8(SB)/8, $0x00000000422c0000
-DATA k129<>+16(SB)/8, $0x41c8000041000000
-DATA k129<>+24(SB)/8, $0x00000000422c0000
-DATA k129<>+32(SB)/8, $0x41c8000041000000
-DATA k129<>+40(SB)/8, $0x00000000422c0000
-DATA k129<>+48(SB)/8, $0x41c8000041000000
-DATA k129<>+56(SB)/8, $0x00000000422c0000
+DATA k129<>+0(SB)/8, $0x0000000400000004
+DATA k129<>+8(SB)/8, $0x0000000400000004
+DATA k129<>+16(SB)/8, $0x0000000500000005
+DATA k129<>+24(SB)/8, $0x0000000500000005
+DATA k129<>+32(SB)/8, $0x0000000600000006
+DATA k129<>+40(SB)/8, $0x0000000600000006
+DATA k129<>+48(SB)/8, $0x0000000700000007
+DATA k129<>+56(SB)/8, $0x0000000700000007
 GLOBL k129<>(SB), RODATA|NOPTR, $64
 
-DATA k130<>+0(SB)/8, $0x0000000400000004
-DATA k130<>+8(SB)/8, $0x0000000400000004
-DATA k130<>+16(SB)/8, $0x0000000500000005
-DATA k130<>+24(SB)/8, $0x0000000500000005
-DATA k130<>+32(SB)/8, $0x0000000600000006
-DATA k130<>+40(SB)/8, $0x0000000600000006
-DATA k130<>+48(SB)/8, $0x0000000700000007
-DATA k130<>+56(SB)/8, $0x0000000700000007
+DATA k130<>+0(SB)/8, $0x0000000000000000
+DATA k130<>+8(SB)/8, $0x0101010101010101
+DATA k130<>+16(SB)/8, $0x0202020202020202
+DATA k130<>+24(SB)/8, $0x0303030303030303
+DATA k130<>+32(SB)/8, $0x0808080808080808
+DATA k130<>+40(SB)/8, $0x0909090909090909
+DATA k130<>+48(SB)/8, $0x0a0a0a0a0a0a0a0a
+DATA k130<>+56(SB)/8, $0x0b0b0b0b0b0b0b0b
 GLOBL k130<>(SB), RODATA|NOPTR, $64
 
-DATA k131<>+0(SB)/8, $0x0000000000000000
-DATA k131<>+8(SB)/8, $0x0101010101010101
-DATA k131<>+16(SB)/8, $0x0202020202020202
-DATA k131<>+24(SB)/8, $0x0303030303030303
-DATA k131<>+32(SB)/8, $0x0808080808080808
-DATA k131<>+40(SB)/8, $0x0909090909090909
-DATA k131<>+48(SB)/8, $0x0a0a0a0a0a0a0a0a
-DATA k131<>+56(SB)/8, $0x0b0b0b0b0b0b0b0b
+DATA k131<>+0(SB)/8, $0x0908090809080908
+DATA k131<>+8(SB)/8, $0x0908090809080908
+DATA k131<>+16(SB)/8, $0x0908090809080908
+DATA k131<>+24(SB)/8, $0x0908090809080908
+DATA k131<>+32(SB)/8, $0x0908090809080908
+DATA k131<>+40(SB)/8, $0x0908090809080908
+DATA k131<>+48(SB)/8, $0x0908090809080908
+DATA k131<>+56(SB)/8, $0x0908090809080908
 GLOBL k131<>(SB), RODATA|NOPTR, $64
 
-DATA k132<>+0(SB)/8, $0x0908090809080908
-DATA k132<>+8(SB)/8, $0x0908090809080908
-DATA k132<>+16(SB)/8, $0x0908090809080908
-DATA k132<>+24(SB)/8, $0x0908090809080908
-DATA k132<>+32(SB)/8, $0x0908090809080908
-DATA k132<>+40(SB)/8, $0x0908090809080908
-DATA k132<>+48(SB)/8, $0x0908090809080908
-DATA k132<>+56(SB)/8, $0x0908090809080908
+DATA k132<>+0(SB)/8, $0x1010101010101010
+DATA k132<>+8(SB)/8, $0x1111111111111111
+DATA k132<>+16(SB)/8, $0x1212121212121212
+DATA k132<>+24(SB)/8, $0x1313131313131313
+DATA k132<>+32(SB)/8, $0x1818181818181818
+DATA k132<>+40(SB)/8, $0x1919191919191919
+DATA k132<>+48(SB)/8, $0x1a1a1a1a1a1a1a1a
+DATA k132<>+56(SB)/8, $0x1b1b1b1b1b1b1b1b
 GLOBL k132<>(SB), RODATA|NOPTR, $64
 
-DATA k133<>+0(SB)/8, $0x1010101010101010
-DATA k133<>+8(SB)/8, $0x1111111111111111
-DATA k133<>+16(SB)/8, $0x1212121212121212
-DATA k133<>+24(SB)/8, $0x1313131313131313
-DATA k133<>+32(SB)/8, $0x1818181818181818
-DATA k133<>+40(SB)/8, $0x1919191919191919
-DATA k133<>+48(SB)/8, $0x1a1a1a1a1a1a1a1a
-DATA k133<>+56(SB)/8, $0x1b1b1b1b1b1b1b1b
+DATA k133<>+0(SB)/8, $0x1918191819181918
+DATA k133<>+8(SB)/8, $0x1918191819181918
+DATA k133<>+16(SB)/8, $0x1918191819181918
+DATA k133<>+24(SB)/8, $0x1918191819181918
+DATA k133<>+32(SB)/8, $0x1918191819181918
+DATA k133<>+40(SB)/8, $0x1918191819181918
+DATA k133<>+48(SB)/8, $0x1918191819181918
+DATA k133<>+56(SB)/8, $0x1918191819181918
 GLOBL k133<>(SB), RODATA|NOPTR, $64
 
-DATA k134<>+0(SB)/8, $0x1918191819181918
-DATA k134<>+8(SB)/8, $0x1918191819181918
-DATA k134<>+16(SB)/8, $0x1918191819181918
-DATA k134<>+24(SB)/8, $0x1918191819181918
-DATA k134<>+32(SB)/8, $0x1918191819181918
-DATA k134<>+40(SB)/8, $0x1918191819181918
-DATA k134<>+48(SB)/8, $0x1918191819181918
-DATA k134<>+56(SB)/8, $0x1918191819181918
+DATA k134<>+0(SB)/8, $0x2020202020202020
+DATA k134<>+8(SB)/8, $0x2121212121212121
+DATA k134<>+16(SB)/8, $0x2222222222222222
+DATA k134<>+24(SB)/8, $0x2323232323232323
+DATA k134<>+32(SB)/8, $0x2828282828282828
+DATA k134<>+40(SB)/8, $0x2929292929292929
+DATA k134<>+48(SB)/8, $0x2a2a2a2a2a2a2a2a
+DATA k134<>+56(SB)/8, $0x2b2b2b2b2b2b2b2b
 GLOBL k134<>(SB), RODATA|NOPTR, $64
 
-DATA k135<>+0(SB)/8, $0x2020202020202020
-DATA k135<>+8(SB)/8, $0x2121212121212121
-DATA k135<>+16(SB)/8, $0x2222222222222222
-DATA k135<>+24(SB)/8, $0x2323232323232323
-DATA k135<>+32(SB)/8, $0x2828282828282828
-DATA k135<>+40(SB)/8, $0x2929292929292929
-DATA k135<>+48(SB)/8, $0x2a2a2a2a2a2a2a2a
-DATA k135<>+56(SB)/8, $0x2b2b2b2b2b2b2b2b
+DATA k135<>+0(SB)/8, $0x2928292829282928
+DATA k135<>+8(SB)/8, $0x2928292829282928
+DATA k135<>+16(SB)/8, $0x2928292829282928
+DATA k135<>+24(SB)/8, $0x2928292829282928
+DATA k135<>+32(SB)/8, $0x2928292829282928
+DATA k135<>+40(SB)/8, $0x2928292829282928
+DATA k135<>+48(SB)/8, $0x2928292829282928
+DATA k135<>+56(SB)/8, $0x2928292829282928
 GLOBL k135<>(SB), RODATA|NOPTR, $64
 
-DATA k136<>+0(SB)/8, $0x2928292829282928
-DATA k136<>+8(SB)/8, $0x2928292829282928
-DATA k136<>+16(SB)/8, $0x2928292829282928
-DATA k136<>+24(SB)/8, $0x2928292829282928
-DATA k136<>+32(SB)/8, $0x2928292829282928
-DATA k136<>+40(SB)/8, $0x2928292829282928
-DATA k136<>+48(SB)/8, $0x2928292829282928
-DATA k136<>+56(SB)/8, $0x2928292829282928
+DATA k136<>+0(SB)/8, $0x3030303030303030
+DATA k136<>+8(SB)/8, $0x3131313131313131
+DATA k136<>+16(SB)/8, $0x3232323232323232
+DATA k136<>+24(SB)/8, $0x3333333333333333
+DATA k136<>+32(SB)/8, $0x3838383838383838
+DATA k136<>+40(SB)/8, $0x3939393939393939
+DATA k136<>+48(SB)/8, $0x3a3a3a3a3a3a3a3a
+DATA k136<>+56(SB)/8, $0x3b3b3b3b3b3b3b3b
 GLOBL k136<>(SB), RODATA|NOPTR, $64
 
-DATA k137<>+0(SB)/8, $0x3030303030303030
-DATA k137<>+8(SB)/8, $0x3131313131313131
-DATA k137<>+16(SB)/8, $0x3232323232323232
-DATA k137<>+24(SB)/8, $0x3333333333333333
-DATA k137<>+32(SB)/8, $0x3838383838383838
-DATA k137<>+40(SB)/8, $0x3939393939393939
-DATA k137<>+48(SB)/8, $0x3a3a3a3a3a3a3a3a
-DATA k137<>+56(SB)/8, $0x3b3b3b3b3b3b3b3b
+DATA k137<>+0(SB)/8, $0x3938393839383938
+DATA k137<>+8(SB)/8, $0x3938393839383938
+DATA k137<>+16(SB)/8, $0x3938393839383938
+DATA k137<>+24(SB)/8, $0x3938393839383938
+DATA k137<>+32(SB)/8, $0x3938393839383938
+DATA k137<>+40(SB)/8, $0x3938393839383938
+DATA k137<>+48(SB)/8, $0x3938393839383938
+DATA k137<>+56(SB)/8, $0x3938393839383938
 GLOBL k137<>(SB), RODATA|NOPTR, $64
-
-DATA k138<>+0(SB)/8, $0x3938393839383938
-DATA k138<>+8(SB)/8, $0x3938393839383938
-DATA k138<>+16(SB)/8, $0x3938393839383938
-DATA k138<>+24(SB)/8, $0x3938393839383938
-DATA k138<>+32(SB)/8, $0x3938393839383938
-DATA k138<>+40(SB)/8, $0x3938393839383938
-DATA k138<>+48(SB)/8, $0x3938393839383938
-DATA k138<>+56(SB)/8, $0x3938393839383938
-GLOBL k138<>(SB), RODATA|NOPTR, $64
 
 // func iq2_XSBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16
@@ -5994,9 +6001,9 @@ TEXT ·iq2_XSBF16AVX512BF16(SB), NOSPLIT, $384-24
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k122<>+0(SB), Z1
-	VMOVDQU64    k73<>+0(SB), Z2
-	VMOVDQU64    k100<>+0(SB), Z3
+	VPBROADCASTD k121<>+0(SB), Z1
+	VMOVDQU64    k72<>+0(SB), Z2
+	VMOVDQU64    k99<>+0(SB), Z3
 	VPBROADCASTD k2<>+0(SB), Z4
 
 block:
@@ -6005,121 +6012,121 @@ block:
 	TESTL        $0x00007c00, SI
 	JZ           odd
 	VMOVDQU64    2(CX), Z5
-	VPBROADCASTD k139<>+0(SB), Z6
+	VPBROADCASTD k138<>+0(SB), Z6
 	VPANDD       Z6, Z5, Z6
 	VPSRLW       $0x09, Z5, Z5
 	VPMOVWB      Z5, Y7
-	VMOVDQU64    k125<>+0(SB), Z5
-	VPERMI2B     k124<>+0(SB), Z5, Z7
+	VMOVDQU64    k124<>+0(SB), Z5
+	VPERMI2B     k123<>+0(SB), Z5, Z7
 	VMOVDQU64    Y7, (BX)
 	VPBROADCASTQ 66(CX), Z5
-	VMOVDQU64    k140<>+0(SB), Z17
+	VMOVDQU64    k139<>+0(SB), Z17
 	VPERMB       Z5, Z17, Z5
-	VPSRLVD      k80<>+0(SB), Z5, Z5
-	VPANDD.BCST  k26<>+0(SB), Z5, Z5
+	VPSRLVD      k79<>+0(SB), Z5, Z5
+	VPANDD.BCST  k25<>+0(SB), Z5, Z5
 	VPBROADCASTW (CX), Y7
 	VCVTPH2PS    Y7, Z17
 	VCVTDQ2PS    Z5, Z5
-	VADDPS.BCST  k126<>+0(SB), Z5, Z5
+	VADDPS.BCST  k125<>+0(SB), Z5, Z5
 	VMULPS       Z17, Z5, Z5
-	VMULPS.BCST  k127<>+0(SB), Z5, Z5
+	VMULPS.BCST  k126<>+0(SB), Z5, Z5
 	LEAQ         ·iq2xsGrid+0(SB), SI
-	VMOVDQU64    k128<>+0(SB), Z17
+	VMOVDQU64    k127<>+0(SB), Z17
 	VPERMD       Z5, Z17, Z17
-	VMULPS       k129<>+0(SB), Z17, Z17
-	VMOVDQU64    k130<>+0(SB), Z18
+	VMULPS       k128<>+0(SB), Z17, Z17
+	VMOVDQU64    k129<>+0(SB), Z18
 	VPERMD       Z5, Z18, Z18
-	VMULPS       k129<>+0(SB), Z18, Z18
+	VMULPS       k128<>+0(SB), Z18, Z18
 
 	// VCVTNE2PS2BF16 Z17, Z18, Z17
 	LONG      $0x406fa262
 	WORD      $0xc972
-	VMOVDQU64 k141<>+0(SB), Z18
+	VMOVDQU64 k140<>+0(SB), Z18
 	VPERMD    Z5, Z18, Z18
-	VMULPS    k129<>+0(SB), Z18, Z18
-	VMOVDQU64 k142<>+0(SB), Z19
+	VMULPS    k128<>+0(SB), Z18, Z18
+	VMOVDQU64 k141<>+0(SB), Z19
 	VPERMD    Z5, Z19, Z5
-	VMULPS    k129<>+0(SB), Z5, Z5
+	VMULPS    k128<>+0(SB), Z5, Z5
 
 	// VCVTNE2PS2BF16 Z18, Z5, Z5
 	LONG       $0x4857b262
 	WORD       $0xea72
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k101<>+0(SB), Z18
+	VMOVDQU64  k100<>+0(SB), Z18
 	VPERMB.Z   Z6, Z18, K1, Z18
 	KXNORB     K1, K1, K1
 	VPXORD     Z8, Z8, Z8
 	VPGATHERQQ (SI)(Z18*8), K1, Z8
 	VPSRLW     $0x03, Z8, Z8
 	VPERMB     Z8, Z2, Z18
-	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z18
+	VPTERNLOGD $0xea, k142<>+0(SB), Z1, Z18
 	VPERMB     Z17, Z18, Z18
 	KMOVD      (BX), K1
 	VPADDW     Z4, Z18, K1, Z18
 	VMOVDQU64  Z18, (AX)
 	VPERMB     Z8, Z3, Z18
-	VPTERNLOGD $0xea, k144<>+0(SB), Z1, Z18
+	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z18
 	VPERMB     Z17, Z18, Z18
 	KMOVD      4(BX), K1
 	VPADDW     Z4, Z18, K1, Z18
 	VMOVDQU64  Z18, 64(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k110<>+0(SB), Z18
+	VMOVDQU64  k109<>+0(SB), Z18
 	VPERMB.Z   Z6, Z18, K1, Z18
 	KXNORB     K1, K1, K1
 	VPXORD     Z9, Z9, Z9
 	VPGATHERQQ (SI)(Z18*8), K1, Z9
 	VPSRLW     $0x03, Z9, Z9
 	VPERMB     Z9, Z2, Z18
-	VPTERNLOGD $0xea, k145<>+0(SB), Z1, Z18
+	VPTERNLOGD $0xea, k144<>+0(SB), Z1, Z18
 	VPERMB     Z17, Z18, Z18
 	KMOVD      8(BX), K1
 	VPADDW     Z4, Z18, K1, Z18
 	VMOVDQU64  Z18, 128(AX)
 	VPERMB     Z9, Z3, Z18
-	VPTERNLOGD $0xea, k146<>+0(SB), Z1, Z18
+	VPTERNLOGD $0xea, k145<>+0(SB), Z1, Z18
 	VPERMB     Z17, Z18, Z18
 	KMOVD      12(BX), K1
 	VPADDW     Z4, Z18, K1, Z18
 	VMOVDQU64  Z18, 192(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k113<>+0(SB), Z17
+	VMOVDQU64  k112<>+0(SB), Z17
 	VPERMB.Z   Z6, Z17, K1, Z17
 	KXNORB     K1, K1, K1
 	VPXORD     Z10, Z10, Z10
 	VPGATHERQQ (SI)(Z17*8), K1, Z10
 	VPSRLW     $0x03, Z10, Z10
 	VPERMB     Z10, Z2, Z17
-	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k142<>+0(SB), Z1, Z17
 	VPERMB     Z5, Z17, Z17
 	KMOVD      16(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
 	VMOVDQU64  Z17, 256(AX)
 	VPERMB     Z10, Z3, Z17
-	VPTERNLOGD $0xea, k144<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z17
 	VPERMB     Z5, Z17, Z17
 	KMOVD      20(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
 	VMOVDQU64  Z17, 320(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k114<>+0(SB), Z17
+	VMOVDQU64  k113<>+0(SB), Z17
 	VPERMB.Z   Z6, Z17, K1, Z6
 	KXNORB     K1, K1, K1
 	VPXORD     Z11, Z11, Z11
 	VPGATHERQQ (SI)(Z6*8), K1, Z11
 	VPSRLW     $0x03, Z11, Z11
 	VPERMB     Z11, Z2, Z6
-	VPTERNLOGD $0xea, k145<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k144<>+0(SB), Z1, Z6
 	VPERMB     Z5, Z6, Z6
 	KMOVD      24(BX), K1
 	VPADDW     Z4, Z6, K1, Z6
 	VMOVDQU64  Z6, 384(AX)
 	VPERMB     Z11, Z3, Z6
-	VPTERNLOGD $0xea, k146<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k145<>+0(SB), Z1, Z6
 	VPERMB     Z5, Z6, Z6
 	KMOVD      28(BX), K1
 	VPADDW     Z4, Z6, K1, Z6
@@ -6133,45 +6140,45 @@ block:
 
 odd:
 	VMOVDQU64    2(CX), Z5
-	VPBROADCASTD k139<>+0(SB), Z6
+	VPBROADCASTD k138<>+0(SB), Z6
 	VPANDD       Z6, Z5, Z6
 	VPSRLW       $0x09, Z5, Z5
 	VPMOVWB      Z5, Y12
-	VMOVDQU64    k125<>+0(SB), Z5
-	VPERMI2B     k124<>+0(SB), Z5, Z12
+	VMOVDQU64    k124<>+0(SB), Z5
+	VPERMI2B     k123<>+0(SB), Z5, Z12
 	VMOVDQU64    Y12, (BX)
 	VPBROADCASTQ 66(CX), Z5
-	VMOVDQU64    k140<>+0(SB), Z17
+	VMOVDQU64    k139<>+0(SB), Z17
 	VPERMB       Z5, Z17, Z5
-	VPSRLVD      k80<>+0(SB), Z5, Z5
-	VPANDD.BCST  k26<>+0(SB), Z5, Z5
+	VPSRLVD      k79<>+0(SB), Z5, Z5
+	VPANDD.BCST  k25<>+0(SB), Z5, Z5
 	VPBROADCASTW (CX), Y7
 	VCVTPH2PS    Y7, Z17
 	VCVTDQ2PS    Z5, Z5
-	VADDPS.BCST  k126<>+0(SB), Z5, Z5
+	VADDPS.BCST  k125<>+0(SB), Z5, Z5
 	VMULPS       Z17, Z5, Z5
-	VMULPS.BCST  k127<>+0(SB), Z5, Z5
+	VMULPS.BCST  k126<>+0(SB), Z5, Z5
 	VXORPS.BCST  k4<>+0(SB), Z5, Z5
 	VCMPPS       $0x03, Z5, Z5, K1
 	VPBROADCASTD k5<>+0(SB), K1, Z5
 	LEAQ         ·iq2xsGrid+0(SB), SI
-	VMOVDQU64    k128<>+0(SB), Z17
+	VMOVDQU64    k127<>+0(SB), Z17
 	VPERMD       Z5, Z17, Z17
-	VMULPS       k129<>+0(SB), Z17, Z17
-	VMOVDQU64    k130<>+0(SB), Z18
+	VMULPS       k128<>+0(SB), Z17, Z17
+	VMOVDQU64    k129<>+0(SB), Z18
 	VPERMD       Z5, Z18, Z18
-	VMULPS       k129<>+0(SB), Z18, Z18
+	VMULPS       k128<>+0(SB), Z18, Z18
 
 	// VCVTNE2PS2BF16 Z17, Z18, Z17
 	LONG      $0x406fa262
 	WORD      $0xc972
 	VPXORD    Z0, Z17, Z17
-	VMOVDQU64 k141<>+0(SB), Z18
+	VMOVDQU64 k140<>+0(SB), Z18
 	VPERMD    Z5, Z18, Z18
-	VMULPS    k129<>+0(SB), Z18, Z18
-	VMOVDQU64 k142<>+0(SB), Z19
+	VMULPS    k128<>+0(SB), Z18, Z18
+	VMOVDQU64 k141<>+0(SB), Z19
 	VPERMD    Z5, Z19, Z5
-	VMULPS    k129<>+0(SB), Z5, Z5
+	VMULPS    k128<>+0(SB), Z5, Z5
 
 	// VCVTNE2PS2BF16 Z18, Z5, Z5
 	LONG       $0x4857b262
@@ -6179,99 +6186,99 @@ odd:
 	VPXORD     Z0, Z5, Z5
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k101<>+0(SB), Z18
+	VMOVDQU64  k100<>+0(SB), Z18
 	VPERMB.Z   Z6, Z18, K1, Z18
 	KXNORB     K1, K1, K1
 	VPXORD     Z13, Z13, Z13
 	VPGATHERQQ (SI)(Z18*8), K1, Z13
 	VPSRLW     $0x03, Z13, Z13
 	VPERMB     Z13, Z2, Z18
-	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z18
+	VPTERNLOGD $0xea, k142<>+0(SB), Z1, Z18
 	VPERMB     Z17, Z18, Z18
 	KMOVD      (BX), K1
 	VPADDW     Z4, Z18, K1, Z18
-	VPCMPEQW   k18<>+0(SB), Z18, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z18
+	VPCMPEQW   k17<>+0(SB), Z18, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z18
 	VMOVDQU64  Z18, (AX)
 	VPERMB     Z13, Z3, Z18
-	VPTERNLOGD $0xea, k144<>+0(SB), Z1, Z18
+	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z18
 	VPERMB     Z17, Z18, Z18
 	KMOVD      4(BX), K1
 	VPADDW     Z4, Z18, K1, Z18
-	VPCMPEQW   k18<>+0(SB), Z18, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z18
+	VPCMPEQW   k17<>+0(SB), Z18, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z18
 	VMOVDQU64  Z18, 64(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k110<>+0(SB), Z18
+	VMOVDQU64  k109<>+0(SB), Z18
 	VPERMB.Z   Z6, Z18, K1, Z18
 	KXNORB     K1, K1, K1
 	VPXORD     Z14, Z14, Z14
 	VPGATHERQQ (SI)(Z18*8), K1, Z14
 	VPSRLW     $0x03, Z14, Z14
 	VPERMB     Z14, Z2, Z18
-	VPTERNLOGD $0xea, k145<>+0(SB), Z1, Z18
+	VPTERNLOGD $0xea, k144<>+0(SB), Z1, Z18
 	VPERMB     Z17, Z18, Z18
 	KMOVD      8(BX), K1
 	VPADDW     Z4, Z18, K1, Z18
-	VPCMPEQW   k18<>+0(SB), Z18, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z18
+	VPCMPEQW   k17<>+0(SB), Z18, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z18
 	VMOVDQU64  Z18, 128(AX)
 	VPERMB     Z14, Z3, Z18
-	VPTERNLOGD $0xea, k146<>+0(SB), Z1, Z18
+	VPTERNLOGD $0xea, k145<>+0(SB), Z1, Z18
 	VPERMB     Z17, Z18, Z18
 	KMOVD      12(BX), K1
 	VPADDW     Z4, Z18, K1, Z18
-	VPCMPEQW   k18<>+0(SB), Z18, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z18
+	VPCMPEQW   k17<>+0(SB), Z18, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z18
 	VMOVDQU64  Z18, 192(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k113<>+0(SB), Z17
+	VMOVDQU64  k112<>+0(SB), Z17
 	VPERMB.Z   Z6, Z17, K1, Z17
 	KXNORB     K1, K1, K1
 	VPXORD     Z15, Z15, Z15
 	VPGATHERQQ (SI)(Z17*8), K1, Z15
 	VPSRLW     $0x03, Z15, Z15
 	VPERMB     Z15, Z2, Z17
-	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k142<>+0(SB), Z1, Z17
 	VPERMB     Z5, Z17, Z17
 	KMOVD      16(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
-	VPCMPEQW   k18<>+0(SB), Z17, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z17
+	VPCMPEQW   k17<>+0(SB), Z17, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z17
 	VMOVDQU64  Z17, 256(AX)
 	VPERMB     Z15, Z3, Z17
-	VPTERNLOGD $0xea, k144<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z17
 	VPERMB     Z5, Z17, Z17
 	KMOVD      20(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
-	VPCMPEQW   k18<>+0(SB), Z17, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z17
+	VPCMPEQW   k17<>+0(SB), Z17, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z17
 	VMOVDQU64  Z17, 320(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k114<>+0(SB), Z17
+	VMOVDQU64  k113<>+0(SB), Z17
 	VPERMB.Z   Z6, Z17, K1, Z6
 	KXNORB     K1, K1, K1
 	VPXORD     Z16, Z16, Z16
 	VPGATHERQQ (SI)(Z6*8), K1, Z16
 	VPSRLW     $0x03, Z16, Z16
 	VPERMB     Z16, Z2, Z6
-	VPTERNLOGD $0xea, k145<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k144<>+0(SB), Z1, Z6
 	VPERMB     Z5, Z6, Z6
 	KMOVD      24(BX), K1
 	VPADDW     Z4, Z6, K1, Z6
-	VPCMPEQW   k18<>+0(SB), Z6, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z6
+	VPCMPEQW   k17<>+0(SB), Z6, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z6
 	VMOVDQU64  Z6, 384(AX)
 	VPERMB     Z16, Z3, Z6
-	VPTERNLOGD $0xea, k146<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k145<>+0(SB), Z1, Z6
 	VPERMB     Z5, Z6, Z6
 	KMOVD      28(BX), K1
 	VPADDW     Z4, Z6, K1, Z6
-	VPCMPEQW   k18<>+0(SB), Z6, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z6
+	VPCMPEQW   k17<>+0(SB), Z6, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z6
 	VMOVDQU64  Z6, 448(AX)
 	ADDQ       $0x0000004a, CX
 	ADDQ       $0x00000200, AX
@@ -6280,81 +6287,81 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k139<>+0(SB)/8, $0x01ff01ff01ff01ff
-DATA k139<>+8(SB)/8, $0x01ff01ff01ff01ff
-DATA k139<>+16(SB)/8, $0x01ff01ff01ff01ff
-DATA k139<>+24(SB)/8, $0x01ff01ff01ff01ff
-GLOBL k139<>(SB), RODATA|NOPTR, $32
+DATA k138<>+0(SB)/8, $0x01ff01ff01ff01ff
+DATA k138<>+8(SB)/8, $0x01ff01ff01ff01ff
+DATA k138<>+16(SB)/8, $0x01ff01ff01ff01ff
+DATA k138<>+24(SB)/8, $0x01ff01ff01ff01ff
+GLOBL k138<>(SB), RODATA|NOPTR, $32
 
-DATA k140<>+0(SB)/8, $0x0302010003020100
-DATA k140<>+8(SB)/8, $0x0403020104030201
-DATA k140<>+16(SB)/8, $0x0504030205040302
-DATA k140<>+24(SB)/8, $0x0605040306050403
-DATA k140<>+32(SB)/8, $0x0706050407060504
-DATA k140<>+40(SB)/8, $0x0807060508070605
-DATA k140<>+48(SB)/8, $0x0908070609080706
-DATA k140<>+56(SB)/8, $0x0a0908070a090807
+DATA k139<>+0(SB)/8, $0x0302010003020100
+DATA k139<>+8(SB)/8, $0x0403020104030201
+DATA k139<>+16(SB)/8, $0x0504030205040302
+DATA k139<>+24(SB)/8, $0x0605040306050403
+DATA k139<>+32(SB)/8, $0x0706050407060504
+DATA k139<>+40(SB)/8, $0x0807060508070605
+DATA k139<>+48(SB)/8, $0x0908070609080706
+DATA k139<>+56(SB)/8, $0x0a0908070a090807
+GLOBL k139<>(SB), RODATA|NOPTR, $64
+
+DATA k140<>+0(SB)/8, $0x0000000800000008
+DATA k140<>+8(SB)/8, $0x0000000800000008
+DATA k140<>+16(SB)/8, $0x0000000900000009
+DATA k140<>+24(SB)/8, $0x0000000900000009
+DATA k140<>+32(SB)/8, $0x0000000a0000000a
+DATA k140<>+40(SB)/8, $0x0000000a0000000a
+DATA k140<>+48(SB)/8, $0x0000000b0000000b
+DATA k140<>+56(SB)/8, $0x0000000b0000000b
 GLOBL k140<>(SB), RODATA|NOPTR, $64
 
-DATA k141<>+0(SB)/8, $0x0000000800000008
-DATA k141<>+8(SB)/8, $0x0000000800000008
-DATA k141<>+16(SB)/8, $0x0000000900000009
-DATA k141<>+24(SB)/8, $0x0000000900000009
-DATA k141<>+32(SB)/8, $0x0000000a0000000a
-DATA k141<>+40(SB)/8, $0x0000000a0000000a
-DATA k141<>+48(SB)/8, $0x0000000b0000000b
-DATA k141<>+56(SB)/8, $0x0000000b0000000b
+DATA k141<>+0(SB)/8, $0x0000000c0000000c
+DATA k141<>+8(SB)/8, $0x0000000c0000000c
+DATA k141<>+16(SB)/8, $0x0000000d0000000d
+DATA k141<>+24(SB)/8, $0x0000000d0000000d
+DATA k141<>+32(SB)/8, $0x0000000e0000000e
+DATA k141<>+40(SB)/8, $0x0000000e0000000e
+DATA k141<>+48(SB)/8, $0x0000000f0000000f
+DATA k141<>+56(SB)/8, $0x0000000f0000000f
 GLOBL k141<>(SB), RODATA|NOPTR, $64
 
-DATA k142<>+0(SB)/8, $0x0000000c0000000c
-DATA k142<>+8(SB)/8, $0x0000000c0000000c
-DATA k142<>+16(SB)/8, $0x0000000d0000000d
-DATA k142<>+24(SB)/8, $0x0000000d0000000d
-DATA k142<>+32(SB)/8, $0x0000000e0000000e
-DATA k142<>+40(SB)/8, $0x0000000e0000000e
-DATA k142<>+48(SB)/8, $0x0000000f0000000f
-DATA k142<>+56(SB)/8, $0x0000000f0000000f
+DATA k142<>+0(SB)/8, $0x0100010001000100
+DATA k142<>+8(SB)/8, $0x0100010001000100
+DATA k142<>+16(SB)/8, $0x0100010001000100
+DATA k142<>+24(SB)/8, $0x0100010001000100
+DATA k142<>+32(SB)/8, $0x0908090809080908
+DATA k142<>+40(SB)/8, $0x0908090809080908
+DATA k142<>+48(SB)/8, $0x0908090809080908
+DATA k142<>+56(SB)/8, $0x0908090809080908
 GLOBL k142<>(SB), RODATA|NOPTR, $64
 
-DATA k143<>+0(SB)/8, $0x0100010001000100
-DATA k143<>+8(SB)/8, $0x0100010001000100
-DATA k143<>+16(SB)/8, $0x0100010001000100
-DATA k143<>+24(SB)/8, $0x0100010001000100
-DATA k143<>+32(SB)/8, $0x0908090809080908
-DATA k143<>+40(SB)/8, $0x0908090809080908
-DATA k143<>+48(SB)/8, $0x0908090809080908
-DATA k143<>+56(SB)/8, $0x0908090809080908
+DATA k143<>+0(SB)/8, $0x1110111011101110
+DATA k143<>+8(SB)/8, $0x1110111011101110
+DATA k143<>+16(SB)/8, $0x1110111011101110
+DATA k143<>+24(SB)/8, $0x1110111011101110
+DATA k143<>+32(SB)/8, $0x1918191819181918
+DATA k143<>+40(SB)/8, $0x1918191819181918
+DATA k143<>+48(SB)/8, $0x1918191819181918
+DATA k143<>+56(SB)/8, $0x1918191819181918
 GLOBL k143<>(SB), RODATA|NOPTR, $64
 
-DATA k144<>+0(SB)/8, $0x1110111011101110
-DATA k144<>+8(SB)/8, $0x1110111011101110
-DATA k144<>+16(SB)/8, $0x1110111011101110
-DATA k144<>+24(SB)/8, $0x1110111011101110
-DATA k144<>+32(SB)/8, $0x1918191819181918
-DATA k144<>+40(SB)/8, $0x1918191819181918
-DATA k144<>+48(SB)/8, $0x1918191819181918
-DATA k144<>+56(SB)/8, $0x1918191819181918
+DATA k144<>+0(SB)/8, $0x2120212021202120
+DATA k144<>+8(SB)/8, $0x2120212021202120
+DATA k144<>+16(SB)/8, $0x2120212021202120
+DATA k144<>+24(SB)/8, $0x2120212021202120
+DATA k144<>+32(SB)/8, $0x2928292829282928
+DATA k144<>+40(SB)/8, $0x2928292829282928
+DATA k144<>+48(SB)/8, $0x2928292829282928
+DATA k144<>+56(SB)/8, $0x2928292829282928
 GLOBL k144<>(SB), RODATA|NOPTR, $64
 
-DATA k145<>+0(SB)/8, $0x2120212021202120
-DATA k145<>+8(SB)/8, $0x2120212021202120
-DATA k145<>+16(SB)/8, $0x2120212021202120
-DATA k145<>+24(SB)/8, $0x2120212021202120
-DATA k145<>+32(SB)/8, $0x2928292829282928
-DATA k145<>+40(SB)/8, $0x2928292829282928
-DATA k145<>+48(SB)/8, $0x2928292829282928
-DATA k145<>+56(SB)/8, $0x2928292829282928
+DATA k145<>+0(SB)/8, $0x3130313031303130
+DATA k145<>+8(SB)/8, $0x3130313031303130
+DATA k145<>+16(SB)/8, $0x3130313031303130
+DATA k145<>+24(SB)/8, $0x3130313031303130
+DATA k145<>+32(SB)/8, $0x3938393839383938
+DATA k145<>+40(SB)/8, $0x3938393839383938
+DATA k145<>+48(SB)/8, $0x3938393839383938
+DATA k145<>+56(SB)/8, $0x3938393839383938
 GLOBL k145<>(SB), RODATA|NOPTR, $64
-
-DATA k146<>+0(SB)/8, $0x3130313031303130
-DATA k146<>+8(SB)/8, $0x3130313031303130
-DATA k146<>+16(SB)/8, $0x3130313031303130
-DATA k146<>+24(SB)/8, $0x3130313031303130
-DATA k146<>+32(SB)/8, $0x3938393839383938
-DATA k146<>+40(SB)/8, $0x3938393839383938
-DATA k146<>+48(SB)/8, $0x3938393839383938
-DATA k146<>+56(SB)/8, $0x3938393839383938
-GLOBL k146<>(SB), RODATA|NOPTR, $64
 
 // func iq2_SBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16
@@ -6365,9 +6372,9 @@ TEXT ·iq2_SBF16AVX512BF16(SB), NOSPLIT, $320-24
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k122<>+0(SB), Z1
-	VMOVDQU64    k73<>+0(SB), Z2
-	VMOVDQU64    k100<>+0(SB), Z3
+	VPBROADCASTD k121<>+0(SB), Z1
+	VMOVDQU64    k72<>+0(SB), Z2
+	VMOVDQU64    k99<>+0(SB), Z3
 	VPBROADCASTD k2<>+0(SB), Z4
 
 block:
@@ -6376,121 +6383,121 @@ block:
 	TESTL        $0x00007c00, BX
 	JZ           odd
 	VMOVDQU32    66(CX), X5
-	VMOVDQU64    k147<>+0(SB), Z6
+	VMOVDQU64    k146<>+0(SB), Z6
 	VPERMB       Z5, Z6, Z6
-	VPSLLVW      k148<>+0(SB), Z6, Z6
+	VPSLLVW      k147<>+0(SB), Z6, Z6
 	VPMOVZXBW    2(CX), Z7
-	VPBROADCASTD k149<>+0(SB), Z8
+	VPBROADCASTD k148<>+0(SB), Z8
 	VPTERNLOGD   $0xea, Z7, Z8, Z6
-	VMOVDQU64    k150<>+0(SB), Z7
+	VMOVDQU64    k149<>+0(SB), Z7
 	VPERMB       Z5, Z7, Z7
-	VMOVDQU64    k140<>+0(SB), Z8
+	VMOVDQU64    k139<>+0(SB), Z8
 	VPERMB       Z7, Z8, Z7
-	VPSRLVD      k80<>+0(SB), Z7, Z7
-	VPANDD.BCST  k26<>+0(SB), Z7, Z7
+	VPSRLVD      k79<>+0(SB), Z7, Z7
+	VPANDD.BCST  k25<>+0(SB), Z7, Z7
 	VPBROADCASTW (CX), Y8
 	VCVTPH2PS    Y8, Z8
 	VCVTDQ2PS    Z7, Z7
-	VADDPS.BCST  k126<>+0(SB), Z7, Z7
+	VADDPS.BCST  k125<>+0(SB), Z7, Z7
 	VMULPS       Z8, Z7, Z7
-	VMULPS.BCST  k127<>+0(SB), Z7, Z7
+	VMULPS.BCST  k126<>+0(SB), Z7, Z7
 	LEAQ         ·iq2sGrid+0(SB), BX
-	VMOVDQU64    k128<>+0(SB), Z8
+	VMOVDQU64    k127<>+0(SB), Z8
 	VPERMD       Z7, Z8, Z8
-	VMULPS       k129<>+0(SB), Z8, Z8
-	VMOVDQU64    k130<>+0(SB), Z17
+	VMULPS       k128<>+0(SB), Z8, Z8
+	VMOVDQU64    k129<>+0(SB), Z17
 	VPERMD       Z7, Z17, Z17
-	VMULPS       k129<>+0(SB), Z17, Z17
+	VMULPS       k128<>+0(SB), Z17, Z17
 
 	// VCVTNE2PS2BF16 Z8, Z17, Z8
 	LONG      $0x40775262
 	WORD      $0xc072
-	VMOVDQU64 k141<>+0(SB), Z17
+	VMOVDQU64 k140<>+0(SB), Z17
 	VPERMD    Z7, Z17, Z17
-	VMULPS    k129<>+0(SB), Z17, Z17
-	VMOVDQU64 k142<>+0(SB), Z18
+	VMULPS    k128<>+0(SB), Z17, Z17
+	VMOVDQU64 k141<>+0(SB), Z18
 	VPERMD    Z7, Z18, Z7
-	VMULPS    k129<>+0(SB), Z7, Z7
+	VMULPS    k128<>+0(SB), Z7, Z7
 
 	// VCVTNE2PS2BF16 Z17, Z7, Z7
 	LONG       $0x4847b262
 	WORD       $0xf972
 	MOVQ       $0x0303030303030303, SI
 	KMOVQ      SI, K1
-	VMOVDQU64  k101<>+0(SB), Z17
+	VMOVDQU64  k100<>+0(SB), Z17
 	VPERMB.Z   Z6, Z17, K1, Z17
 	KXNORB     K1, K1, K1
 	VPXORD     Z9, Z9, Z9
 	VPGATHERQQ (BX)(Z17*8), K1, Z9
 	VPSRLW     $0x03, Z9, Z9
 	VPERMB     Z9, Z2, Z17
-	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k142<>+0(SB), Z1, Z17
 	VPERMB     Z8, Z17, Z17
 	KMOVD      34(CX), K1
 	VPADDW     Z4, Z17, K1, Z17
 	VMOVDQU64  Z17, (AX)
 	VPERMB     Z9, Z3, Z17
-	VPTERNLOGD $0xea, k144<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z17
 	VPERMB     Z8, Z17, Z17
 	KMOVD      38(CX), K1
 	VPADDW     Z4, Z17, K1, Z17
 	VMOVDQU64  Z17, 64(AX)
 	MOVQ       $0x0303030303030303, SI
 	KMOVQ      SI, K1
-	VMOVDQU64  k110<>+0(SB), Z17
+	VMOVDQU64  k109<>+0(SB), Z17
 	VPERMB.Z   Z6, Z17, K1, Z17
 	KXNORB     K1, K1, K1
 	VPXORD     Z10, Z10, Z10
 	VPGATHERQQ (BX)(Z17*8), K1, Z10
 	VPSRLW     $0x03, Z10, Z10
 	VPERMB     Z10, Z2, Z17
-	VPTERNLOGD $0xea, k145<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k144<>+0(SB), Z1, Z17
 	VPERMB     Z8, Z17, Z17
 	KMOVD      42(CX), K1
 	VPADDW     Z4, Z17, K1, Z17
 	VMOVDQU64  Z17, 128(AX)
 	VPERMB     Z10, Z3, Z17
-	VPTERNLOGD $0xea, k146<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k145<>+0(SB), Z1, Z17
 	VPERMB     Z8, Z17, Z17
 	KMOVD      46(CX), K1
 	VPADDW     Z4, Z17, K1, Z17
 	VMOVDQU64  Z17, 192(AX)
 	MOVQ       $0x0303030303030303, SI
 	KMOVQ      SI, K1
-	VMOVDQU64  k113<>+0(SB), Z8
+	VMOVDQU64  k112<>+0(SB), Z8
 	VPERMB.Z   Z6, Z8, K1, Z8
 	KXNORB     K1, K1, K1
 	VPXORD     Z11, Z11, Z11
 	VPGATHERQQ (BX)(Z8*8), K1, Z11
 	VPSRLW     $0x03, Z11, Z11
 	VPERMB     Z11, Z2, Z8
-	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z8
+	VPTERNLOGD $0xea, k142<>+0(SB), Z1, Z8
 	VPERMB     Z7, Z8, Z8
 	KMOVD      50(CX), K1
 	VPADDW     Z4, Z8, K1, Z8
 	VMOVDQU64  Z8, 256(AX)
 	VPERMB     Z11, Z3, Z8
-	VPTERNLOGD $0xea, k144<>+0(SB), Z1, Z8
+	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z8
 	VPERMB     Z7, Z8, Z8
 	KMOVD      54(CX), K1
 	VPADDW     Z4, Z8, K1, Z8
 	VMOVDQU64  Z8, 320(AX)
 	MOVQ       $0x0303030303030303, SI
 	KMOVQ      SI, K1
-	VMOVDQU64  k114<>+0(SB), Z8
+	VMOVDQU64  k113<>+0(SB), Z8
 	VPERMB.Z   Z6, Z8, K1, Z6
 	KXNORB     K1, K1, K1
 	VPXORD     Z12, Z12, Z12
 	VPGATHERQQ (BX)(Z6*8), K1, Z12
 	VPSRLW     $0x03, Z12, Z12
 	VPERMB     Z12, Z2, Z6
-	VPTERNLOGD $0xea, k145<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k144<>+0(SB), Z1, Z6
 	VPERMB     Z7, Z6, Z6
 	KMOVD      58(CX), K1
 	VPADDW     Z4, Z6, K1, Z6
 	VMOVDQU64  Z6, 384(AX)
 	VPERMB     Z12, Z3, Z6
-	VPTERNLOGD $0xea, k146<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k145<>+0(SB), Z1, Z6
 	VPERMB     Z7, Z6, Z6
 	KMOVD      62(CX), K1
 	VPADDW     Z4, Z6, K1, Z6
@@ -6504,45 +6511,45 @@ block:
 
 odd:
 	VMOVDQU32    66(CX), X5
-	VMOVDQU64    k147<>+0(SB), Z6
+	VMOVDQU64    k146<>+0(SB), Z6
 	VPERMB       Z5, Z6, Z6
-	VPSLLVW      k148<>+0(SB), Z6, Z6
+	VPSLLVW      k147<>+0(SB), Z6, Z6
 	VPMOVZXBW    2(CX), Z7
-	VPBROADCASTD k149<>+0(SB), Z8
+	VPBROADCASTD k148<>+0(SB), Z8
 	VPTERNLOGD   $0xea, Z7, Z8, Z6
-	VMOVDQU64    k150<>+0(SB), Z7
+	VMOVDQU64    k149<>+0(SB), Z7
 	VPERMB       Z5, Z7, Z7
-	VMOVDQU64    k140<>+0(SB), Z8
+	VMOVDQU64    k139<>+0(SB), Z8
 	VPERMB       Z7, Z8, Z7
-	VPSRLVD      k80<>+0(SB), Z7, Z7
-	VPANDD.BCST  k26<>+0(SB), Z7, Z7
+	VPSRLVD      k79<>+0(SB), Z7, Z7
+	VPANDD.BCST  k25<>+0(SB), Z7, Z7
 	VPBROADCASTW (CX), Y8
 	VCVTPH2PS    Y8, Z8
 	VCVTDQ2PS    Z7, Z7
-	VADDPS.BCST  k126<>+0(SB), Z7, Z7
+	VADDPS.BCST  k125<>+0(SB), Z7, Z7
 	VMULPS       Z8, Z7, Z7
-	VMULPS.BCST  k127<>+0(SB), Z7, Z7
+	VMULPS.BCST  k126<>+0(SB), Z7, Z7
 	VXORPS.BCST  k4<>+0(SB), Z7, Z7
 	VCMPPS       $0x03, Z7, Z7, K1
 	VPBROADCASTD k5<>+0(SB), K1, Z7
 	LEAQ         ·iq2sGrid+0(SB), BX
-	VMOVDQU64    k128<>+0(SB), Z8
+	VMOVDQU64    k127<>+0(SB), Z8
 	VPERMD       Z7, Z8, Z8
-	VMULPS       k129<>+0(SB), Z8, Z8
-	VMOVDQU64    k130<>+0(SB), Z17
+	VMULPS       k128<>+0(SB), Z8, Z8
+	VMOVDQU64    k129<>+0(SB), Z17
 	VPERMD       Z7, Z17, Z17
-	VMULPS       k129<>+0(SB), Z17, Z17
+	VMULPS       k128<>+0(SB), Z17, Z17
 
 	// VCVTNE2PS2BF16 Z8, Z17, Z8
 	LONG      $0x40775262
 	WORD      $0xc072
 	VPXORD    Z0, Z8, Z8
-	VMOVDQU64 k141<>+0(SB), Z17
+	VMOVDQU64 k140<>+0(SB), Z17
 	VPERMD    Z7, Z17, Z17
-	VMULPS    k129<>+0(SB), Z17, Z17
-	VMOVDQU64 k142<>+0(SB), Z18
+	VMULPS    k128<>+0(SB), Z17, Z17
+	VMOVDQU64 k141<>+0(SB), Z18
 	VPERMD    Z7, Z18, Z7
-	VMULPS    k129<>+0(SB), Z7, Z7
+	VMULPS    k128<>+0(SB), Z7, Z7
 
 	// VCVTNE2PS2BF16 Z17, Z7, Z7
 	LONG       $0x4847b262
@@ -6550,99 +6557,99 @@ odd:
 	VPXORD     Z0, Z7, Z7
 	MOVQ       $0x0303030303030303, SI
 	KMOVQ      SI, K1
-	VMOVDQU64  k101<>+0(SB), Z17
+	VMOVDQU64  k100<>+0(SB), Z17
 	VPERMB.Z   Z6, Z17, K1, Z17
 	KXNORB     K1, K1, K1
 	VPXORD     Z13, Z13, Z13
 	VPGATHERQQ (BX)(Z17*8), K1, Z13
 	VPSRLW     $0x03, Z13, Z13
 	VPERMB     Z13, Z2, Z17
-	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k142<>+0(SB), Z1, Z17
 	VPERMB     Z8, Z17, Z17
 	KMOVD      34(CX), K1
 	VPADDW     Z4, Z17, K1, Z17
-	VPCMPEQW   k18<>+0(SB), Z17, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z17
+	VPCMPEQW   k17<>+0(SB), Z17, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z17
 	VMOVDQU64  Z17, (AX)
 	VPERMB     Z13, Z3, Z17
-	VPTERNLOGD $0xea, k144<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z17
 	VPERMB     Z8, Z17, Z17
 	KMOVD      38(CX), K1
 	VPADDW     Z4, Z17, K1, Z17
-	VPCMPEQW   k18<>+0(SB), Z17, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z17
+	VPCMPEQW   k17<>+0(SB), Z17, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z17
 	VMOVDQU64  Z17, 64(AX)
 	MOVQ       $0x0303030303030303, SI
 	KMOVQ      SI, K1
-	VMOVDQU64  k110<>+0(SB), Z17
+	VMOVDQU64  k109<>+0(SB), Z17
 	VPERMB.Z   Z6, Z17, K1, Z17
 	KXNORB     K1, K1, K1
 	VPXORD     Z14, Z14, Z14
 	VPGATHERQQ (BX)(Z17*8), K1, Z14
 	VPSRLW     $0x03, Z14, Z14
 	VPERMB     Z14, Z2, Z17
-	VPTERNLOGD $0xea, k145<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k144<>+0(SB), Z1, Z17
 	VPERMB     Z8, Z17, Z17
 	KMOVD      42(CX), K1
 	VPADDW     Z4, Z17, K1, Z17
-	VPCMPEQW   k18<>+0(SB), Z17, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z17
+	VPCMPEQW   k17<>+0(SB), Z17, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z17
 	VMOVDQU64  Z17, 128(AX)
 	VPERMB     Z14, Z3, Z17
-	VPTERNLOGD $0xea, k146<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k145<>+0(SB), Z1, Z17
 	VPERMB     Z8, Z17, Z17
 	KMOVD      46(CX), K1
 	VPADDW     Z4, Z17, K1, Z17
-	VPCMPEQW   k18<>+0(SB), Z17, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z17
+	VPCMPEQW   k17<>+0(SB), Z17, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z17
 	VMOVDQU64  Z17, 192(AX)
 	MOVQ       $0x0303030303030303, SI
 	KMOVQ      SI, K1
-	VMOVDQU64  k113<>+0(SB), Z8
+	VMOVDQU64  k112<>+0(SB), Z8
 	VPERMB.Z   Z6, Z8, K1, Z8
 	KXNORB     K1, K1, K1
 	VPXORD     Z15, Z15, Z15
 	VPGATHERQQ (BX)(Z8*8), K1, Z15
 	VPSRLW     $0x03, Z15, Z15
 	VPERMB     Z15, Z2, Z8
-	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z8
+	VPTERNLOGD $0xea, k142<>+0(SB), Z1, Z8
 	VPERMB     Z7, Z8, Z8
 	KMOVD      50(CX), K1
 	VPADDW     Z4, Z8, K1, Z8
-	VPCMPEQW   k18<>+0(SB), Z8, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z8
+	VPCMPEQW   k17<>+0(SB), Z8, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z8
 	VMOVDQU64  Z8, 256(AX)
 	VPERMB     Z15, Z3, Z8
-	VPTERNLOGD $0xea, k144<>+0(SB), Z1, Z8
+	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z8
 	VPERMB     Z7, Z8, Z8
 	KMOVD      54(CX), K1
 	VPADDW     Z4, Z8, K1, Z8
-	VPCMPEQW   k18<>+0(SB), Z8, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z8
+	VPCMPEQW   k17<>+0(SB), Z8, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z8
 	VMOVDQU64  Z8, 320(AX)
 	MOVQ       $0x0303030303030303, SI
 	KMOVQ      SI, K1
-	VMOVDQU64  k114<>+0(SB), Z8
+	VMOVDQU64  k113<>+0(SB), Z8
 	VPERMB.Z   Z6, Z8, K1, Z6
 	KXNORB     K1, K1, K1
 	VPXORD     Z16, Z16, Z16
 	VPGATHERQQ (BX)(Z6*8), K1, Z16
 	VPSRLW     $0x03, Z16, Z16
 	VPERMB     Z16, Z2, Z6
-	VPTERNLOGD $0xea, k145<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k144<>+0(SB), Z1, Z6
 	VPERMB     Z7, Z6, Z6
 	KMOVD      58(CX), K1
 	VPADDW     Z4, Z6, K1, Z6
-	VPCMPEQW   k18<>+0(SB), Z6, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z6
+	VPCMPEQW   k17<>+0(SB), Z6, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z6
 	VMOVDQU64  Z6, 384(AX)
 	VPERMB     Z16, Z3, Z6
-	VPTERNLOGD $0xea, k146<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k145<>+0(SB), Z1, Z6
 	VPERMB     Z7, Z6, Z6
 	KMOVD      62(CX), K1
 	VPADDW     Z4, Z6, K1, Z6
-	VPCMPEQW   k18<>+0(SB), Z6, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z6
+	VPCMPEQW   k17<>+0(SB), Z6, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z6
 	VMOVDQU64  Z6, 448(AX)
 	ADDQ       $0x00000052, CX
 	ADDQ       $0x00000200, AX
@@ -6651,41 +6658,41 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k147<>+0(SB)/8, $0x0000000000000000
-DATA k147<>+8(SB)/8, $0x0101010101010101
-DATA k147<>+16(SB)/8, $0x0202020202020202
-DATA k147<>+24(SB)/8, $0x0303030303030303
-DATA k147<>+32(SB)/8, $0x0404040404040404
-DATA k147<>+40(SB)/8, $0x0505050505050505
-DATA k147<>+48(SB)/8, $0x0606060606060606
-DATA k147<>+56(SB)/8, $0x0707070707070707
+DATA k146<>+0(SB)/8, $0x0000000000000000
+DATA k146<>+8(SB)/8, $0x0101010101010101
+DATA k146<>+16(SB)/8, $0x0202020202020202
+DATA k146<>+24(SB)/8, $0x0303030303030303
+DATA k146<>+32(SB)/8, $0x0404040404040404
+DATA k146<>+40(SB)/8, $0x0505050505050505
+DATA k146<>+48(SB)/8, $0x0606060606060606
+DATA k146<>+56(SB)/8, $0x0707070707070707
+GLOBL k146<>(SB), RODATA|NOPTR, $64
+
+DATA k147<>+0(SB)/8, $0x0002000400060008
+DATA k147<>+8(SB)/8, $0x0002000400060008
+DATA k147<>+16(SB)/8, $0x0002000400060008
+DATA k147<>+24(SB)/8, $0x0002000400060008
+DATA k147<>+32(SB)/8, $0x0002000400060008
+DATA k147<>+40(SB)/8, $0x0002000400060008
+DATA k147<>+48(SB)/8, $0x0002000400060008
+DATA k147<>+56(SB)/8, $0x0002000400060008
 GLOBL k147<>(SB), RODATA|NOPTR, $64
 
-DATA k148<>+0(SB)/8, $0x0002000400060008
-DATA k148<>+8(SB)/8, $0x0002000400060008
-DATA k148<>+16(SB)/8, $0x0002000400060008
-DATA k148<>+24(SB)/8, $0x0002000400060008
-DATA k148<>+32(SB)/8, $0x0002000400060008
-DATA k148<>+40(SB)/8, $0x0002000400060008
-DATA k148<>+48(SB)/8, $0x0002000400060008
-DATA k148<>+56(SB)/8, $0x0002000400060008
-GLOBL k148<>(SB), RODATA|NOPTR, $64
+DATA k148<>+0(SB)/8, $0x0300030003000300
+DATA k148<>+8(SB)/8, $0x0300030003000300
+DATA k148<>+16(SB)/8, $0x0300030003000300
+DATA k148<>+24(SB)/8, $0x0300030003000300
+GLOBL k148<>(SB), RODATA|NOPTR, $32
 
-DATA k149<>+0(SB)/8, $0x0300030003000300
-DATA k149<>+8(SB)/8, $0x0300030003000300
-DATA k149<>+16(SB)/8, $0x0300030003000300
-DATA k149<>+24(SB)/8, $0x0300030003000300
-GLOBL k149<>(SB), RODATA|NOPTR, $32
-
-DATA k150<>+0(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k150<>+8(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k150<>+16(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k150<>+24(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k150<>+32(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k150<>+40(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k150<>+48(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k150<>+56(SB)/8, $0x0f0e0d0c0b0a0908
-GLOBL k150<>(SB), RODATA|NOPTR, $64
+DATA k149<>+0(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k149<>+8(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k149<>+16(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k149<>+24(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k149<>+32(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k149<>+40(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k149<>+48(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k149<>+56(SB)/8, $0x0f0e0d0c0b0a0908
+GLOBL k149<>(SB), RODATA|NOPTR, $64
 
 // func iq3_XXSBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512_BF16
@@ -6696,7 +6703,7 @@ TEXT ·iq3_XXSBF16AVX512BF16(SB), NOSPLIT, $128-24
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k99<>+0(SB), Z1
+	VPBROADCASTD k98<>+0(SB), Z1
 	VPBROADCASTD k2<>+0(SB), Z2
 
 block:
@@ -6705,19 +6712,19 @@ block:
 	TESTL          $0x00007c00, SI
 	JZ             odd
 	VPMOVZXDQ      66(CX), Z3
-	VMOVDQU64      k151<>+0(SB), Z5
+	VMOVDQU64      k150<>+0(SB), Z5
 	VPMULTISHIFTQB Z3, Z5, Z5
-	VMOVDQU64      k125<>+0(SB), Z6
-	VPERMI2B       k124<>+0(SB), Z6, Z5
+	VMOVDQU64      k124<>+0(SB), Z6
+	VPERMI2B       k123<>+0(SB), Z6, Z5
 	VPMOVQD        Z5, (BX)
 	VPSRLD         $0x1c, Z3, Z3
 	VPMOVQD        Z3, Y4
 	VPBROADCASTW   (CX), Y3
 	VCVTPH2PS      Y3, Z3
 	VCVTDQ2PS      Z4, Z4
-	VADDPS.BCST    k126<>+0(SB), Z4, Z4
+	VADDPS.BCST    k125<>+0(SB), Z4, Z4
 	VMULPS         Z3, Z4, Z4
-	VMULPS.BCST    k126<>+0(SB), Z4, Z4
+	VMULPS.BCST    k125<>+0(SB), Z4, Z4
 	VMOVDQU64      2(CX), Z3
 	LEAQ           ·iq3xxsPairs+0(SB), SI
 	VPMOVB2M       Z3, K1
@@ -6737,86 +6744,86 @@ block:
 	VMOVDQU8       Z3, K1, Z6
 	VPUNPCKLBW     Z6, Z5, Z3
 	VPUNPCKHBW     Z6, Z5, Z5
-	VMOVDQU64      k47<>+0(SB), Z6
+	VMOVDQU64      k46<>+0(SB), Z6
 	VPERMD         Z4, Z6, Z6
-	VMULPS         k152<>+0(SB), Z6, Z6
-	VMOVDQU64      k48<>+0(SB), Z8
+	VMULPS         k151<>+0(SB), Z6, Z6
+	VMOVDQU64      k47<>+0(SB), Z8
 	VPERMD         Z4, Z8, Z8
-	VMULPS         k152<>+0(SB), Z8, Z8
+	VMULPS         k151<>+0(SB), Z8, Z8
 
 	// VCVTNE2PS2BF16 Z6, Z8, Z6
 	LONG      $0x483ff262
 	WORD      $0xf672
-	VMOVDQU64 k54<>+0(SB), Z8
+	VMOVDQU64 k53<>+0(SB), Z8
 	VPERMD    Z4, Z8, Z8
-	VMULPS    k152<>+0(SB), Z8, Z8
-	VMOVDQU64 k55<>+0(SB), Z9
+	VMULPS    k151<>+0(SB), Z8, Z8
+	VMOVDQU64 k54<>+0(SB), Z9
 	VPERMD    Z4, Z9, Z9
-	VMULPS    k152<>+0(SB), Z9, Z9
+	VMULPS    k151<>+0(SB), Z9, Z9
 
 	// VCVTNE2PS2BF16 Z8, Z9, Z8
 	LONG       $0x48375262
 	WORD       $0xc072
-	VMOVDQU64  k115<>+0(SB), Z9
+	VMOVDQU64  k114<>+0(SB), Z9
 	VPERMB     Z3, Z9, Z9
-	VPSRLVW    k116<>+0(SB), Z9, Z9
-	VPTERNLOGD $0xea, k84<>+0(SB), Z1, Z9
+	VPSRLVW    k115<>+0(SB), Z9, Z9
+	VPTERNLOGD $0xea, k83<>+0(SB), Z1, Z9
 	VPERMB     Z6, Z9, Z9
 	KMOVD      (BX), K1
 	VPADDW     Z2, Z9, K1, Z9
 	VMOVDQU64  Z9, (AX)
-	VMOVDQU64  k115<>+0(SB), Z9
+	VMOVDQU64  k114<>+0(SB), Z9
 	VPERMB     Z5, Z9, Z9
-	VPSRLVW    k116<>+0(SB), Z9, Z9
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z9
+	VPSRLVW    k115<>+0(SB), Z9, Z9
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z9
 	VPERMB     Z6, Z9, Z9
 	KMOVD      4(BX), K1
 	VPADDW     Z2, Z9, K1, Z9
 	VMOVDQU64  Z9, 64(AX)
-	VMOVDQU64  k153<>+0(SB), Z9
+	VMOVDQU64  k152<>+0(SB), Z9
 	VPERMB     Z3, Z9, Z9
-	VPSRLVW    k116<>+0(SB), Z9, Z9
-	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z9
+	VPSRLVW    k115<>+0(SB), Z9, Z9
+	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z9
 	VPERMB     Z6, Z9, Z9
 	KMOVD      8(BX), K1
 	VPADDW     Z2, Z9, K1, Z9
 	VMOVDQU64  Z9, 128(AX)
-	VMOVDQU64  k153<>+0(SB), Z9
+	VMOVDQU64  k152<>+0(SB), Z9
 	VPERMB     Z5, Z9, Z9
-	VPSRLVW    k116<>+0(SB), Z9, Z9
-	VPTERNLOGD $0xea, k112<>+0(SB), Z1, Z9
+	VPSRLVW    k115<>+0(SB), Z9, Z9
+	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z9
 	VPERMB     Z6, Z9, Z9
 	KMOVD      12(BX), K1
 	VPADDW     Z2, Z9, K1, Z9
 	VMOVDQU64  Z9, 192(AX)
-	VMOVDQU64  k154<>+0(SB), Z6
+	VMOVDQU64  k153<>+0(SB), Z6
 	VPERMB     Z3, Z6, Z6
-	VPSRLVW    k116<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k84<>+0(SB), Z1, Z6
+	VPSRLVW    k115<>+0(SB), Z6, Z6
+	VPTERNLOGD $0xea, k83<>+0(SB), Z1, Z6
 	VPERMB     Z8, Z6, Z6
 	KMOVD      16(BX), K1
 	VPADDW     Z2, Z6, K1, Z6
 	VMOVDQU64  Z6, 256(AX)
-	VMOVDQU64  k154<>+0(SB), Z6
+	VMOVDQU64  k153<>+0(SB), Z6
 	VPERMB     Z5, Z6, Z6
-	VPSRLVW    k116<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z6
+	VPSRLVW    k115<>+0(SB), Z6, Z6
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z6
 	VPERMB     Z8, Z6, Z6
 	KMOVD      20(BX), K1
 	VPADDW     Z2, Z6, K1, Z6
 	VMOVDQU64  Z6, 320(AX)
-	VMOVDQU64  k155<>+0(SB), Z6
+	VMOVDQU64  k154<>+0(SB), Z6
 	VPERMB     Z3, Z6, Z3
-	VPSRLVW    k116<>+0(SB), Z3, Z3
-	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z3
+	VPSRLVW    k115<>+0(SB), Z3, Z3
+	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z3
 	VPERMB     Z8, Z3, Z3
 	KMOVD      24(BX), K1
 	VPADDW     Z2, Z3, K1, Z3
 	VMOVDQU64  Z3, 384(AX)
-	VMOVDQU64  k155<>+0(SB), Z3
+	VMOVDQU64  k154<>+0(SB), Z3
 	VPERMB     Z5, Z3, Z3
-	VPSRLVW    k116<>+0(SB), Z3, Z3
-	VPTERNLOGD $0xea, k112<>+0(SB), Z1, Z3
+	VPSRLVW    k115<>+0(SB), Z3, Z3
+	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z3
 	VPERMB     Z8, Z3, Z3
 	KMOVD      28(BX), K1
 	VPADDW     Z2, Z3, K1, Z3
@@ -6830,19 +6837,19 @@ block:
 
 odd:
 	VPMOVZXDQ      66(CX), Z3
-	VMOVDQU64      k151<>+0(SB), Z5
+	VMOVDQU64      k150<>+0(SB), Z5
 	VPMULTISHIFTQB Z3, Z5, Z5
-	VMOVDQU64      k125<>+0(SB), Z6
-	VPERMI2B       k124<>+0(SB), Z6, Z5
+	VMOVDQU64      k124<>+0(SB), Z6
+	VPERMI2B       k123<>+0(SB), Z6, Z5
 	VPMOVQD        Z5, (BX)
 	VPSRLD         $0x1c, Z3, Z3
 	VPMOVQD        Z3, Y7
 	VPBROADCASTW   (CX), Y3
 	VCVTPH2PS      Y3, Z3
 	VCVTDQ2PS      Z7, Z7
-	VADDPS.BCST    k126<>+0(SB), Z7, Z7
+	VADDPS.BCST    k125<>+0(SB), Z7, Z7
 	VMULPS         Z3, Z7, Z7
-	VMULPS.BCST    k126<>+0(SB), Z7, Z7
+	VMULPS.BCST    k125<>+0(SB), Z7, Z7
 	VXORPS.BCST    k4<>+0(SB), Z7, Z7
 	VCMPPS         $0x03, Z7, Z7, K1
 	VPBROADCASTD   k5<>+0(SB), K1, Z7
@@ -6865,107 +6872,107 @@ odd:
 	VMOVDQU8       Z3, K1, Z6
 	VPUNPCKLBW     Z6, Z5, Z3
 	VPUNPCKHBW     Z6, Z5, Z5
-	VMOVDQU64      k47<>+0(SB), Z6
+	VMOVDQU64      k46<>+0(SB), Z6
 	VPERMD         Z7, Z6, Z6
-	VMULPS         k152<>+0(SB), Z6, Z6
-	VMOVDQU64      k48<>+0(SB), Z8
+	VMULPS         k151<>+0(SB), Z6, Z6
+	VMOVDQU64      k47<>+0(SB), Z8
 	VPERMD         Z7, Z8, Z8
-	VMULPS         k152<>+0(SB), Z8, Z8
+	VMULPS         k151<>+0(SB), Z8, Z8
 
 	// VCVTNE2PS2BF16 Z6, Z8, Z6
 	LONG      $0x483ff262
 	WORD      $0xf672
 	VPXORD    Z0, Z6, Z6
-	VMOVDQU64 k54<>+0(SB), Z8
+	VMOVDQU64 k53<>+0(SB), Z8
 	VPERMD    Z7, Z8, Z8
-	VMULPS    k152<>+0(SB), Z8, Z8
-	VMOVDQU64 k55<>+0(SB), Z9
+	VMULPS    k151<>+0(SB), Z8, Z8
+	VMOVDQU64 k54<>+0(SB), Z9
 	VPERMD    Z7, Z9, Z9
-	VMULPS    k152<>+0(SB), Z9, Z9
+	VMULPS    k151<>+0(SB), Z9, Z9
 
 	// VCVTNE2PS2BF16 Z8, Z9, Z8
 	LONG       $0x48375262
 	WORD       $0xc072
 	VPXORD     Z0, Z8, Z8
-	VMOVDQU64  k115<>+0(SB), Z9
+	VMOVDQU64  k114<>+0(SB), Z9
 	VPERMB     Z3, Z9, Z9
-	VPSRLVW    k116<>+0(SB), Z9, Z9
-	VPTERNLOGD $0xea, k84<>+0(SB), Z1, Z9
+	VPSRLVW    k115<>+0(SB), Z9, Z9
+	VPTERNLOGD $0xea, k83<>+0(SB), Z1, Z9
 	VPERMB     Z6, Z9, Z9
 	KMOVD      (BX), K1
 	VPADDW     Z2, Z9, K1, Z9
-	VPCMPEQW   k18<>+0(SB), Z9, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z9
+	VPCMPEQW   k17<>+0(SB), Z9, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z9
 	VMOVDQU64  Z9, (AX)
-	VMOVDQU64  k115<>+0(SB), Z9
+	VMOVDQU64  k114<>+0(SB), Z9
 	VPERMB     Z5, Z9, Z9
-	VPSRLVW    k116<>+0(SB), Z9, Z9
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z9
+	VPSRLVW    k115<>+0(SB), Z9, Z9
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z9
 	VPERMB     Z6, Z9, Z9
 	KMOVD      4(BX), K1
 	VPADDW     Z2, Z9, K1, Z9
-	VPCMPEQW   k18<>+0(SB), Z9, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z9
+	VPCMPEQW   k17<>+0(SB), Z9, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z9
 	VMOVDQU64  Z9, 64(AX)
-	VMOVDQU64  k153<>+0(SB), Z9
+	VMOVDQU64  k152<>+0(SB), Z9
 	VPERMB     Z3, Z9, Z9
-	VPSRLVW    k116<>+0(SB), Z9, Z9
-	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z9
+	VPSRLVW    k115<>+0(SB), Z9, Z9
+	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z9
 	VPERMB     Z6, Z9, Z9
 	KMOVD      8(BX), K1
 	VPADDW     Z2, Z9, K1, Z9
-	VPCMPEQW   k18<>+0(SB), Z9, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z9
+	VPCMPEQW   k17<>+0(SB), Z9, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z9
 	VMOVDQU64  Z9, 128(AX)
-	VMOVDQU64  k153<>+0(SB), Z9
+	VMOVDQU64  k152<>+0(SB), Z9
 	VPERMB     Z5, Z9, Z9
-	VPSRLVW    k116<>+0(SB), Z9, Z9
-	VPTERNLOGD $0xea, k112<>+0(SB), Z1, Z9
+	VPSRLVW    k115<>+0(SB), Z9, Z9
+	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z9
 	VPERMB     Z6, Z9, Z9
 	KMOVD      12(BX), K1
 	VPADDW     Z2, Z9, K1, Z9
-	VPCMPEQW   k18<>+0(SB), Z9, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z9
+	VPCMPEQW   k17<>+0(SB), Z9, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z9
 	VMOVDQU64  Z9, 192(AX)
-	VMOVDQU64  k154<>+0(SB), Z6
+	VMOVDQU64  k153<>+0(SB), Z6
 	VPERMB     Z3, Z6, Z6
-	VPSRLVW    k116<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k84<>+0(SB), Z1, Z6
+	VPSRLVW    k115<>+0(SB), Z6, Z6
+	VPTERNLOGD $0xea, k83<>+0(SB), Z1, Z6
 	VPERMB     Z8, Z6, Z6
 	KMOVD      16(BX), K1
 	VPADDW     Z2, Z6, K1, Z6
-	VPCMPEQW   k18<>+0(SB), Z6, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z6
+	VPCMPEQW   k17<>+0(SB), Z6, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z6
 	VMOVDQU64  Z6, 256(AX)
-	VMOVDQU64  k154<>+0(SB), Z6
+	VMOVDQU64  k153<>+0(SB), Z6
 	VPERMB     Z5, Z6, Z6
-	VPSRLVW    k116<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z6
+	VPSRLVW    k115<>+0(SB), Z6, Z6
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z6
 	VPERMB     Z8, Z6, Z6
 	KMOVD      20(BX), K1
 	VPADDW     Z2, Z6, K1, Z6
-	VPCMPEQW   k18<>+0(SB), Z6, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z6
+	VPCMPEQW   k17<>+0(SB), Z6, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z6
 	VMOVDQU64  Z6, 320(AX)
-	VMOVDQU64  k155<>+0(SB), Z6
+	VMOVDQU64  k154<>+0(SB), Z6
 	VPERMB     Z3, Z6, Z3
-	VPSRLVW    k116<>+0(SB), Z3, Z3
-	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z3
+	VPSRLVW    k115<>+0(SB), Z3, Z3
+	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z3
 	VPERMB     Z8, Z3, Z3
 	KMOVD      24(BX), K1
 	VPADDW     Z2, Z3, K1, Z3
-	VPCMPEQW   k18<>+0(SB), Z3, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z3
+	VPCMPEQW   k17<>+0(SB), Z3, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z3
 	VMOVDQU64  Z3, 384(AX)
-	VMOVDQU64  k155<>+0(SB), Z3
+	VMOVDQU64  k154<>+0(SB), Z3
 	VPERMB     Z5, Z3, Z3
-	VPSRLVW    k116<>+0(SB), Z3, Z3
-	VPTERNLOGD $0xea, k112<>+0(SB), Z1, Z3
+	VPSRLVW    k115<>+0(SB), Z3, Z3
+	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z3
 	VPERMB     Z8, Z3, Z3
 	KMOVD      28(BX), K1
 	VPADDW     Z2, Z3, K1, Z3
-	VPCMPEQW   k18<>+0(SB), Z3, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z3
+	VPCMPEQW   k17<>+0(SB), Z3, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z3
 	VMOVDQU64  Z3, 448(AX)
 	ADDQ       $0x00000062, CX
 	ADDQ       $0x00000200, AX
@@ -6974,55 +6981,55 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k151<>+0(SB)/8, $0x150e0700150e0700
-DATA k151<>+8(SB)/8, $0x150e0700150e0700
-DATA k151<>+16(SB)/8, $0x150e0700150e0700
-DATA k151<>+24(SB)/8, $0x150e0700150e0700
-DATA k151<>+32(SB)/8, $0x150e0700150e0700
-DATA k151<>+40(SB)/8, $0x150e0700150e0700
-DATA k151<>+48(SB)/8, $0x150e0700150e0700
-DATA k151<>+56(SB)/8, $0x150e0700150e0700
+DATA k150<>+0(SB)/8, $0x150e0700150e0700
+DATA k150<>+8(SB)/8, $0x150e0700150e0700
+DATA k150<>+16(SB)/8, $0x150e0700150e0700
+DATA k150<>+24(SB)/8, $0x150e0700150e0700
+DATA k150<>+32(SB)/8, $0x150e0700150e0700
+DATA k150<>+40(SB)/8, $0x150e0700150e0700
+DATA k150<>+48(SB)/8, $0x150e0700150e0700
+DATA k150<>+56(SB)/8, $0x150e0700150e0700
+GLOBL k150<>(SB), RODATA|NOPTR, $64
+
+DATA k151<>+0(SB)/8, $0x4140000040800000
+DATA k151<>+8(SB)/8, $0x41e0000041a00000
+DATA k151<>+16(SB)/8, $0x4230000042100000
+DATA k151<>+24(SB)/8, $0x4278000042500000
+DATA k151<>+32(SB)/8, $0x4140000040800000
+DATA k151<>+40(SB)/8, $0x41e0000041a00000
+DATA k151<>+48(SB)/8, $0x4230000042100000
+DATA k151<>+56(SB)/8, $0x4278000042500000
 GLOBL k151<>(SB), RODATA|NOPTR, $64
 
-DATA k152<>+0(SB)/8, $0x4140000040800000
-DATA k152<>+8(SB)/8, $0x41e0000041a00000
-DATA k152<>+16(SB)/8, $0x4230000042100000
-DATA k152<>+24(SB)/8, $0x4278000042500000
-DATA k152<>+32(SB)/8, $0x4140000040800000
-DATA k152<>+40(SB)/8, $0x41e0000041a00000
-DATA k152<>+48(SB)/8, $0x4230000042100000
-DATA k152<>+56(SB)/8, $0x4278000042500000
+DATA k152<>+0(SB)/8, $0x1111111110101010
+DATA k152<>+8(SB)/8, $0x1313131312121212
+DATA k152<>+16(SB)/8, $0x1515151514141414
+DATA k152<>+24(SB)/8, $0x1717171716161616
+DATA k152<>+32(SB)/8, $0x1919191918181818
+DATA k152<>+40(SB)/8, $0x1b1b1b1b1a1a1a1a
+DATA k152<>+48(SB)/8, $0x1d1d1d1d1c1c1c1c
+DATA k152<>+56(SB)/8, $0x1f1f1f1f1e1e1e1e
 GLOBL k152<>(SB), RODATA|NOPTR, $64
 
-DATA k153<>+0(SB)/8, $0x1111111110101010
-DATA k153<>+8(SB)/8, $0x1313131312121212
-DATA k153<>+16(SB)/8, $0x1515151514141414
-DATA k153<>+24(SB)/8, $0x1717171716161616
-DATA k153<>+32(SB)/8, $0x1919191918181818
-DATA k153<>+40(SB)/8, $0x1b1b1b1b1a1a1a1a
-DATA k153<>+48(SB)/8, $0x1d1d1d1d1c1c1c1c
-DATA k153<>+56(SB)/8, $0x1f1f1f1f1e1e1e1e
+DATA k153<>+0(SB)/8, $0x2121212120202020
+DATA k153<>+8(SB)/8, $0x2323232322222222
+DATA k153<>+16(SB)/8, $0x2525252524242424
+DATA k153<>+24(SB)/8, $0x2727272726262626
+DATA k153<>+32(SB)/8, $0x2929292928282828
+DATA k153<>+40(SB)/8, $0x2b2b2b2b2a2a2a2a
+DATA k153<>+48(SB)/8, $0x2d2d2d2d2c2c2c2c
+DATA k153<>+56(SB)/8, $0x2f2f2f2f2e2e2e2e
 GLOBL k153<>(SB), RODATA|NOPTR, $64
 
-DATA k154<>+0(SB)/8, $0x2121212120202020
-DATA k154<>+8(SB)/8, $0x2323232322222222
-DATA k154<>+16(SB)/8, $0x2525252524242424
-DATA k154<>+24(SB)/8, $0x2727272726262626
-DATA k154<>+32(SB)/8, $0x2929292928282828
-DATA k154<>+40(SB)/8, $0x2b2b2b2b2a2a2a2a
-DATA k154<>+48(SB)/8, $0x2d2d2d2d2c2c2c2c
-DATA k154<>+56(SB)/8, $0x2f2f2f2f2e2e2e2e
+DATA k154<>+0(SB)/8, $0x3131313130303030
+DATA k154<>+8(SB)/8, $0x3333333332323232
+DATA k154<>+16(SB)/8, $0x3535353534343434
+DATA k154<>+24(SB)/8, $0x3737373736363636
+DATA k154<>+32(SB)/8, $0x3939393938383838
+DATA k154<>+40(SB)/8, $0x3b3b3b3b3a3a3a3a
+DATA k154<>+48(SB)/8, $0x3d3d3d3d3c3c3c3c
+DATA k154<>+56(SB)/8, $0x3f3f3f3f3e3e3e3e
 GLOBL k154<>(SB), RODATA|NOPTR, $64
-
-DATA k155<>+0(SB)/8, $0x3131313130303030
-DATA k155<>+8(SB)/8, $0x3333333332323232
-DATA k155<>+16(SB)/8, $0x3535353534343434
-DATA k155<>+24(SB)/8, $0x3737373736363636
-DATA k155<>+32(SB)/8, $0x3939393938383838
-DATA k155<>+40(SB)/8, $0x3b3b3b3b3a3a3a3a
-DATA k155<>+48(SB)/8, $0x3d3d3d3d3c3c3c3c
-DATA k155<>+56(SB)/8, $0x3f3f3f3f3e3e3e3e
-GLOBL k155<>(SB), RODATA|NOPTR, $64
 
 // func iq3_SBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512_BF16
@@ -7033,7 +7040,7 @@ TEXT ·iq3_SBF16AVX512BF16(SB), NOSPLIT, $64-24
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k99<>+0(SB), Z1
+	VPBROADCASTD k98<>+0(SB), Z1
 	VPBROADCASTD k2<>+0(SB), Z2
 
 block:
@@ -7043,14 +7050,14 @@ block:
 	JZ           odd
 	KMOVQ        66(CX), K1
 	VPBROADCASTD 106(CX), Z3
-	VMOVDQU64    k140<>+0(SB), Z4
+	VMOVDQU64    k139<>+0(SB), Z4
 	VPERMB       Z3, Z4, Z3
-	VPSRLVD      k80<>+0(SB), Z3, Z3
-	VPANDD.BCST  k26<>+0(SB), Z3, Z3
+	VPSRLVD      k79<>+0(SB), Z3, Z3
+	VPANDD.BCST  k25<>+0(SB), Z3, Z3
 	VPBROADCASTW (CX), Y4
 	VCVTPH2PS    Y4, Z4
 	VPADDD       Z3, Z3, Z3
-	VPADDD.BCST  k106<>+0(SB), Z3, Z3
+	VPADDD.BCST  k105<>+0(SB), Z3, Z3
 	VCVTDQ2PS    Z3, Z3
 	VMULPS       Z4, Z3, Z3
 	VMOVDQU64    2(CX), Z4
@@ -7088,86 +7095,86 @@ block:
 	VMOVDQU8     Z7, K1, Z6
 	VPUNPCKLBW   Z6, Z5, Z4
 	VPUNPCKHBW   Z6, Z5, Z5
-	VMOVDQU64    k47<>+0(SB), Z6
+	VMOVDQU64    k46<>+0(SB), Z6
 	VPERMD       Z3, Z6, Z6
-	VMULPS       k156<>+0(SB), Z6, Z6
-	VMOVDQU64    k48<>+0(SB), Z7
+	VMULPS       k155<>+0(SB), Z6, Z6
+	VMOVDQU64    k47<>+0(SB), Z7
 	VPERMD       Z3, Z7, Z7
-	VMULPS       k156<>+0(SB), Z7, Z7
+	VMULPS       k155<>+0(SB), Z7, Z7
 
 	// VCVTNE2PS2BF16 Z6, Z7, Z6
 	LONG      $0x4847f262
 	WORD      $0xf672
-	VMOVDQU64 k54<>+0(SB), Z7
+	VMOVDQU64 k53<>+0(SB), Z7
 	VPERMD    Z3, Z7, Z7
-	VMULPS    k156<>+0(SB), Z7, Z7
-	VMOVDQU64 k55<>+0(SB), Z8
+	VMULPS    k155<>+0(SB), Z7, Z7
+	VMOVDQU64 k54<>+0(SB), Z8
 	VPERMD    Z3, Z8, Z3
-	VMULPS    k156<>+0(SB), Z3, Z3
+	VMULPS    k155<>+0(SB), Z3, Z3
 
 	// VCVTNE2PS2BF16 Z7, Z3, Z3
 	LONG       $0x4867f262
 	WORD       $0xdf72
-	VMOVDQU64  k115<>+0(SB), Z7
+	VMOVDQU64  k114<>+0(SB), Z7
 	VPERMB     Z4, Z7, Z7
-	VPSRLVW    k116<>+0(SB), Z7, Z7
-	VPTERNLOGD $0xea, k84<>+0(SB), Z1, Z7
+	VPSRLVW    k115<>+0(SB), Z7, Z7
+	VPTERNLOGD $0xea, k83<>+0(SB), Z1, Z7
 	VPERMB     Z6, Z7, Z7
 	KMOVD      74(CX), K1
 	VPADDW     Z2, Z7, K1, Z7
 	VMOVDQU64  Z7, (AX)
-	VMOVDQU64  k115<>+0(SB), Z7
+	VMOVDQU64  k114<>+0(SB), Z7
 	VPERMB     Z5, Z7, Z7
-	VPSRLVW    k116<>+0(SB), Z7, Z7
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z7
+	VPSRLVW    k115<>+0(SB), Z7, Z7
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z7
 	VPERMB     Z6, Z7, Z7
 	KMOVD      78(CX), K1
 	VPADDW     Z2, Z7, K1, Z7
 	VMOVDQU64  Z7, 64(AX)
-	VMOVDQU64  k153<>+0(SB), Z7
+	VMOVDQU64  k152<>+0(SB), Z7
 	VPERMB     Z4, Z7, Z7
-	VPSRLVW    k116<>+0(SB), Z7, Z7
-	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z7
+	VPSRLVW    k115<>+0(SB), Z7, Z7
+	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z7
 	VPERMB     Z6, Z7, Z7
 	KMOVD      82(CX), K1
 	VPADDW     Z2, Z7, K1, Z7
 	VMOVDQU64  Z7, 128(AX)
-	VMOVDQU64  k153<>+0(SB), Z7
+	VMOVDQU64  k152<>+0(SB), Z7
 	VPERMB     Z5, Z7, Z7
-	VPSRLVW    k116<>+0(SB), Z7, Z7
-	VPTERNLOGD $0xea, k112<>+0(SB), Z1, Z7
+	VPSRLVW    k115<>+0(SB), Z7, Z7
+	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z7
 	VPERMB     Z6, Z7, Z7
 	KMOVD      86(CX), K1
 	VPADDW     Z2, Z7, K1, Z7
 	VMOVDQU64  Z7, 192(AX)
-	VMOVDQU64  k154<>+0(SB), Z6
+	VMOVDQU64  k153<>+0(SB), Z6
 	VPERMB     Z4, Z6, Z6
-	VPSRLVW    k116<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k84<>+0(SB), Z1, Z6
+	VPSRLVW    k115<>+0(SB), Z6, Z6
+	VPTERNLOGD $0xea, k83<>+0(SB), Z1, Z6
 	VPERMB     Z3, Z6, Z6
 	KMOVD      90(CX), K1
 	VPADDW     Z2, Z6, K1, Z6
 	VMOVDQU64  Z6, 256(AX)
-	VMOVDQU64  k154<>+0(SB), Z6
+	VMOVDQU64  k153<>+0(SB), Z6
 	VPERMB     Z5, Z6, Z6
-	VPSRLVW    k116<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z6
+	VPSRLVW    k115<>+0(SB), Z6, Z6
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z6
 	VPERMB     Z3, Z6, Z6
 	KMOVD      94(CX), K1
 	VPADDW     Z2, Z6, K1, Z6
 	VMOVDQU64  Z6, 320(AX)
-	VMOVDQU64  k155<>+0(SB), Z6
+	VMOVDQU64  k154<>+0(SB), Z6
 	VPERMB     Z4, Z6, Z4
-	VPSRLVW    k116<>+0(SB), Z4, Z4
-	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z4
+	VPSRLVW    k115<>+0(SB), Z4, Z4
+	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z4
 	VPERMB     Z3, Z4, Z4
 	KMOVD      98(CX), K1
 	VPADDW     Z2, Z4, K1, Z4
 	VMOVDQU64  Z4, 384(AX)
-	VMOVDQU64  k155<>+0(SB), Z4
+	VMOVDQU64  k154<>+0(SB), Z4
 	VPERMB     Z5, Z4, Z4
-	VPSRLVW    k116<>+0(SB), Z4, Z4
-	VPTERNLOGD $0xea, k112<>+0(SB), Z1, Z4
+	VPSRLVW    k115<>+0(SB), Z4, Z4
+	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z4
 	VPERMB     Z3, Z4, Z4
 	KMOVD      102(CX), K1
 	VPADDW     Z2, Z4, K1, Z4
@@ -7182,14 +7189,14 @@ block:
 odd:
 	KMOVQ        66(CX), K1
 	VPBROADCASTD 106(CX), Z3
-	VMOVDQU64    k140<>+0(SB), Z4
+	VMOVDQU64    k139<>+0(SB), Z4
 	VPERMB       Z3, Z4, Z3
-	VPSRLVD      k80<>+0(SB), Z3, Z3
-	VPANDD.BCST  k26<>+0(SB), Z3, Z3
+	VPSRLVD      k79<>+0(SB), Z3, Z3
+	VPANDD.BCST  k25<>+0(SB), Z3, Z3
 	VPBROADCASTW (CX), Y4
 	VCVTPH2PS    Y4, Z4
 	VPADDD       Z3, Z3, Z3
-	VPADDD.BCST  k106<>+0(SB), Z3, Z3
+	VPADDD.BCST  k105<>+0(SB), Z3, Z3
 	VCVTDQ2PS    Z3, Z3
 	VMULPS       Z4, Z3, Z3
 	VXORPS.BCST  k4<>+0(SB), Z3, Z3
@@ -7230,107 +7237,107 @@ odd:
 	VMOVDQU8     Z7, K1, Z6
 	VPUNPCKLBW   Z6, Z5, Z4
 	VPUNPCKHBW   Z6, Z5, Z5
-	VMOVDQU64    k47<>+0(SB), Z6
+	VMOVDQU64    k46<>+0(SB), Z6
 	VPERMD       Z3, Z6, Z6
-	VMULPS       k156<>+0(SB), Z6, Z6
-	VMOVDQU64    k48<>+0(SB), Z7
+	VMULPS       k155<>+0(SB), Z6, Z6
+	VMOVDQU64    k47<>+0(SB), Z7
 	VPERMD       Z3, Z7, Z7
-	VMULPS       k156<>+0(SB), Z7, Z7
+	VMULPS       k155<>+0(SB), Z7, Z7
 
 	// VCVTNE2PS2BF16 Z6, Z7, Z6
 	LONG      $0x4847f262
 	WORD      $0xf672
 	VPXORD    Z0, Z6, Z6
-	VMOVDQU64 k54<>+0(SB), Z7
+	VMOVDQU64 k53<>+0(SB), Z7
 	VPERMD    Z3, Z7, Z7
-	VMULPS    k156<>+0(SB), Z7, Z7
-	VMOVDQU64 k55<>+0(SB), Z8
+	VMULPS    k155<>+0(SB), Z7, Z7
+	VMOVDQU64 k54<>+0(SB), Z8
 	VPERMD    Z3, Z8, Z3
-	VMULPS    k156<>+0(SB), Z3, Z3
+	VMULPS    k155<>+0(SB), Z3, Z3
 
 	// VCVTNE2PS2BF16 Z7, Z3, Z3
 	LONG       $0x4867f262
 	WORD       $0xdf72
 	VPXORD     Z0, Z3, Z3
-	VMOVDQU64  k115<>+0(SB), Z7
+	VMOVDQU64  k114<>+0(SB), Z7
 	VPERMB     Z4, Z7, Z7
-	VPSRLVW    k116<>+0(SB), Z7, Z7
-	VPTERNLOGD $0xea, k84<>+0(SB), Z1, Z7
+	VPSRLVW    k115<>+0(SB), Z7, Z7
+	VPTERNLOGD $0xea, k83<>+0(SB), Z1, Z7
 	VPERMB     Z6, Z7, Z7
 	KMOVD      74(CX), K1
 	VPADDW     Z2, Z7, K1, Z7
-	VPCMPEQW   k18<>+0(SB), Z7, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z7
+	VPCMPEQW   k17<>+0(SB), Z7, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z7
 	VMOVDQU64  Z7, (AX)
-	VMOVDQU64  k115<>+0(SB), Z7
+	VMOVDQU64  k114<>+0(SB), Z7
 	VPERMB     Z5, Z7, Z7
-	VPSRLVW    k116<>+0(SB), Z7, Z7
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z7
+	VPSRLVW    k115<>+0(SB), Z7, Z7
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z7
 	VPERMB     Z6, Z7, Z7
 	KMOVD      78(CX), K1
 	VPADDW     Z2, Z7, K1, Z7
-	VPCMPEQW   k18<>+0(SB), Z7, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z7
+	VPCMPEQW   k17<>+0(SB), Z7, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z7
 	VMOVDQU64  Z7, 64(AX)
-	VMOVDQU64  k153<>+0(SB), Z7
+	VMOVDQU64  k152<>+0(SB), Z7
 	VPERMB     Z4, Z7, Z7
-	VPSRLVW    k116<>+0(SB), Z7, Z7
-	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z7
+	VPSRLVW    k115<>+0(SB), Z7, Z7
+	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z7
 	VPERMB     Z6, Z7, Z7
 	KMOVD      82(CX), K1
 	VPADDW     Z2, Z7, K1, Z7
-	VPCMPEQW   k18<>+0(SB), Z7, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z7
+	VPCMPEQW   k17<>+0(SB), Z7, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z7
 	VMOVDQU64  Z7, 128(AX)
-	VMOVDQU64  k153<>+0(SB), Z7
+	VMOVDQU64  k152<>+0(SB), Z7
 	VPERMB     Z5, Z7, Z7
-	VPSRLVW    k116<>+0(SB), Z7, Z7
-	VPTERNLOGD $0xea, k112<>+0(SB), Z1, Z7
+	VPSRLVW    k115<>+0(SB), Z7, Z7
+	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z7
 	VPERMB     Z6, Z7, Z7
 	KMOVD      86(CX), K1
 	VPADDW     Z2, Z7, K1, Z7
-	VPCMPEQW   k18<>+0(SB), Z7, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z7
+	VPCMPEQW   k17<>+0(SB), Z7, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z7
 	VMOVDQU64  Z7, 192(AX)
-	VMOVDQU64  k154<>+0(SB), Z6
+	VMOVDQU64  k153<>+0(SB), Z6
 	VPERMB     Z4, Z6, Z6
-	VPSRLVW    k116<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k84<>+0(SB), Z1, Z6
+	VPSRLVW    k115<>+0(SB), Z6, Z6
+	VPTERNLOGD $0xea, k83<>+0(SB), Z1, Z6
 	VPERMB     Z3, Z6, Z6
 	KMOVD      90(CX), K1
 	VPADDW     Z2, Z6, K1, Z6
-	VPCMPEQW   k18<>+0(SB), Z6, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z6
+	VPCMPEQW   k17<>+0(SB), Z6, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z6
 	VMOVDQU64  Z6, 256(AX)
-	VMOVDQU64  k154<>+0(SB), Z6
+	VMOVDQU64  k153<>+0(SB), Z6
 	VPERMB     Z5, Z6, Z6
-	VPSRLVW    k116<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z6
+	VPSRLVW    k115<>+0(SB), Z6, Z6
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z6
 	VPERMB     Z3, Z6, Z6
 	KMOVD      94(CX), K1
 	VPADDW     Z2, Z6, K1, Z6
-	VPCMPEQW   k18<>+0(SB), Z6, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z6
+	VPCMPEQW   k17<>+0(SB), Z6, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z6
 	VMOVDQU64  Z6, 320(AX)
-	VMOVDQU64  k155<>+0(SB), Z6
+	VMOVDQU64  k154<>+0(SB), Z6
 	VPERMB     Z4, Z6, Z4
-	VPSRLVW    k116<>+0(SB), Z4, Z4
-	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z4
+	VPSRLVW    k115<>+0(SB), Z4, Z4
+	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z4
 	VPERMB     Z3, Z4, Z4
 	KMOVD      98(CX), K1
 	VPADDW     Z2, Z4, K1, Z4
-	VPCMPEQW   k18<>+0(SB), Z4, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z4
+	VPCMPEQW   k17<>+0(SB), Z4, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z4
 	VMOVDQU64  Z4, 384(AX)
-	VMOVDQU64  k155<>+0(SB), Z4
+	VMOVDQU64  k154<>+0(SB), Z4
 	VPERMB     Z5, Z4, Z4
-	VPSRLVW    k116<>+0(SB), Z4, Z4
-	VPTERNLOGD $0xea, k112<>+0(SB), Z1, Z4
+	VPSRLVW    k115<>+0(SB), Z4, Z4
+	VPTERNLOGD $0xea, k111<>+0(SB), Z1, Z4
 	VPERMB     Z3, Z4, Z4
 	KMOVD      102(CX), K1
 	VPADDW     Z2, Z4, K1, Z4
-	VPCMPEQW   k18<>+0(SB), Z4, K1
-	VMOVDQU16  k19<>+0(SB), K1, Z4
+	VPCMPEQW   k17<>+0(SB), Z4, K1
+	VMOVDQU16  k18<>+0(SB), K1, Z4
 	VMOVDQU64  Z4, 448(AX)
 	ADDQ       $0x0000006e, CX
 	ADDQ       $0x00000200, AX
@@ -7339,18 +7346,18 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k156<>+0(SB)/8, $0x404000003f800000
-DATA k156<>+8(SB)/8, $0x40e0000040a00000
-DATA k156<>+16(SB)/8, $0x4130000041100000
-DATA k156<>+24(SB)/8, $0x4170000041500000
-DATA k156<>+32(SB)/8, $0x404000003f800000
-DATA k156<>+40(SB)/8, $0x40e0000040a00000
-DATA k156<>+48(SB)/8, $0x4130000041100000
-DATA k156<>+56(SB)/8, $0x4170000041500000
-GLOBL k156<>(SB), RODATA|NOPTR, $64
+DATA k155<>+0(SB)/8, $0x404000003f800000
+DATA k155<>+8(SB)/8, $0x40e0000040a00000
+DATA k155<>+16(SB)/8, $0x4130000041100000
+DATA k155<>+24(SB)/8, $0x4170000041500000
+DATA k155<>+32(SB)/8, $0x404000003f800000
+DATA k155<>+40(SB)/8, $0x40e0000040a00000
+DATA k155<>+48(SB)/8, $0x4130000041100000
+DATA k155<>+56(SB)/8, $0x4170000041500000
+GLOBL k155<>(SB), RODATA|NOPTR, $64
 
 // func bytesScaleBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, CMOV
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, BMI2, CMOV
 TEXT ·bytesScaleBF16AVX512BF16(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -7359,15 +7366,15 @@ TEXT ·bytesScaleBF16AVX512BF16(SB), NOSPLIT, $0-64
 	MOVQ         b+24(FP), BX
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
-	VPXORD       k65<>+0(SB), Y1, Y1
-	VPBROADCASTD k157<>+0(SB), Z2
-	VPBROADCASTD k158<>+0(SB), Z3
+	VPXORD       k64<>+0(SB), Y1, Y1
+	VPBROADCASTD k156<>+0(SB), Z2
+	VPBROADCASTD k157<>+0(SB), Z3
 	MOVQ         last+40(FP), SI
 	VPBROADCASTD (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k5<>+0(SB), K1, Z4
-	VMOVDQU64    k159<>+0(SB), Z4
-	VMOVDQU64    k160<>+0(SB), Z6
+	VMOVDQU64    k158<>+0(SB), Z4
+	VMOVDQU64    k159<>+0(SB), Z6
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -7375,17 +7382,17 @@ TEXT ·bytesScaleBF16AVX512BF16(SB), NOSPLIT, $0-64
 run:
 	MOVQ         chunks+48(FP), SI
 	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x007fffff
+	JCS          small
+	MOVL         (DX), R8
 	XORL         $0x80000000, R8
 	MOVL         $0xffc00000, R10
 	LEAL         (R8)(R8*1), R9
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
 	VPBROADCASTD R8, Z7
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	DECL         R8
-	CMPL         R8, $0x007fffff
-	JCS          small
 
 chunk:
 	VPXORD  (CX), Y1, Y5
@@ -7410,11 +7417,25 @@ chunk:
 	JMP       next
 
 small:
+	MOVL         (DX), R8
+	MOVL         R8, R9
+	ANDL         $0x7fffffff, R8
+	XORL         R8, R9
+	XORL         R12, R12
+	LEAL         1(R8)(R8*1), R10
+	BSRL         R10, R10
+	MOVL         $0x00000018, R11
+	SUBL         R10, R11
+	CMOVLCS      R12, R11
+	SHLXL        R11, R8, R8
+	SHLL         $0x17, R11
+	SUBL         R11, R8
+	ADDL         $0x20000000, R8
+	CMPL         R11, $0x0c000000
+	CMOVLEQ      R12, R8
+	ORL          R9, R8
+	VPBROADCASTD R8, Z7
 	VPBROADCASTD k6<>+0(SB), Z8
-	VCVTPS2PD    Y7, Z7
-	VMULPD.BCST  k7<>+0(SB), Z7, Z7
-	VCVTPD2PS    Z7, Y7
-	VBROADCASTSS X7, Z7
 
 slowly:
 	VPXORD   (CX), Y1, Y5
@@ -7434,7 +7455,7 @@ slowly:
 	// VCVTNE2PS2BF16 Z9, Z10, Z9
 	LONG      $0x482f5262
 	WORD      $0xc972
-	VPSUBW    k161<>+0(SB), Z9, Z9
+	VPSUBW    k7<>+0(SB), Z9, Z9
 	VMOVDQU16 Z9, (AX)
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000040, AX
@@ -7449,47 +7470,37 @@ next:
 	VZEROUPPER
 	RET
 
-DATA k157<>+0(SB)/8, $0x4b0000004b000000
-DATA k157<>+8(SB)/8, $0x4b0000004b000000
-DATA k157<>+16(SB)/8, $0x4b0000004b000000
-DATA k157<>+24(SB)/8, $0x4b0000004b000000
+DATA k156<>+0(SB)/8, $0x4b0000004b000000
+DATA k156<>+8(SB)/8, $0x4b0000004b000000
+DATA k156<>+16(SB)/8, $0x4b0000004b000000
+DATA k156<>+24(SB)/8, $0x4b0000004b000000
+GLOBL k156<>(SB), RODATA|NOPTR, $32
+
+DATA k157<>+0(SB)/8, $0x4b0000804b000080
+DATA k157<>+8(SB)/8, $0x4b0000804b000080
+DATA k157<>+16(SB)/8, $0x4b0000804b000080
+DATA k157<>+24(SB)/8, $0x4b0000804b000080
 GLOBL k157<>(SB), RODATA|NOPTR, $32
 
-DATA k158<>+0(SB)/8, $0x4b0000804b000080
-DATA k158<>+8(SB)/8, $0x4b0000804b000080
-DATA k158<>+16(SB)/8, $0x4b0000804b000080
-DATA k158<>+24(SB)/8, $0x4b0000804b000080
-GLOBL k158<>(SB), RODATA|NOPTR, $32
+DATA k158<>+0(SB)/8, $0x0000000100000000
+DATA k158<>+8(SB)/8, $0x0000000300000002
+DATA k158<>+16(SB)/8, $0x0000000500000004
+DATA k158<>+24(SB)/8, $0x0000000700000006
+DATA k158<>+32(SB)/8, $0x0000000900000008
+DATA k158<>+40(SB)/8, $0x0000000b0000000a
+DATA k158<>+48(SB)/8, $0x0000000d0000000c
+DATA k158<>+56(SB)/8, $0x0000000f0000000e
+GLOBL k158<>(SB), RODATA|NOPTR, $64
 
-DATA k159<>+0(SB)/8, $0x0000000100000000
-DATA k159<>+8(SB)/8, $0x0000000300000002
-DATA k159<>+16(SB)/8, $0x0000000500000004
-DATA k159<>+24(SB)/8, $0x0000000700000006
-DATA k159<>+32(SB)/8, $0x0000000900000008
-DATA k159<>+40(SB)/8, $0x0000000b0000000a
-DATA k159<>+48(SB)/8, $0x0000000d0000000c
-DATA k159<>+56(SB)/8, $0x0000000f0000000e
+DATA k159<>+0(SB)/8, $0x0000001100000010
+DATA k159<>+8(SB)/8, $0x0000001300000012
+DATA k159<>+16(SB)/8, $0x0000001500000014
+DATA k159<>+24(SB)/8, $0x0000001700000016
+DATA k159<>+32(SB)/8, $0x0000001900000018
+DATA k159<>+40(SB)/8, $0x0000001b0000001a
+DATA k159<>+48(SB)/8, $0x0000001d0000001c
+DATA k159<>+56(SB)/8, $0x0000001f0000001e
 GLOBL k159<>(SB), RODATA|NOPTR, $64
-
-DATA k160<>+0(SB)/8, $0x0000001100000010
-DATA k160<>+8(SB)/8, $0x0000001300000012
-DATA k160<>+16(SB)/8, $0x0000001500000014
-DATA k160<>+24(SB)/8, $0x0000001700000016
-DATA k160<>+32(SB)/8, $0x0000001900000018
-DATA k160<>+40(SB)/8, $0x0000001b0000001a
-DATA k160<>+48(SB)/8, $0x0000001d0000001c
-DATA k160<>+56(SB)/8, $0x0000001f0000001e
-GLOBL k160<>(SB), RODATA|NOPTR, $64
-
-DATA k161<>+0(SB)/8, $0xa080a080a080a080
-DATA k161<>+8(SB)/8, $0xa080a080a080a080
-DATA k161<>+16(SB)/8, $0xa080a080a080a080
-DATA k161<>+24(SB)/8, $0xa080a080a080a080
-DATA k161<>+32(SB)/8, $0xa080a080a080a080
-DATA k161<>+40(SB)/8, $0xa080a080a080a080
-DATA k161<>+48(SB)/8, $0xa080a080a080a080
-DATA k161<>+56(SB)/8, $0xa080a080a080a080
-GLOBL k161<>(SB), RODATA|NOPTR, $64
 
 // func bytesShiftBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, CMOV
@@ -7501,22 +7512,27 @@ TEXT ·bytesShiftBF16AVX512BF16(SB), NOSPLIT, $0-64
 	MOVQ         b+24(FP), BX
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
-	VPXORD       k65<>+0(SB), Y1, Y1
-	VPBROADCASTD k157<>+0(SB), Z2
-	VPBROADCASTD k158<>+0(SB), Z3
+	VPXORD       k64<>+0(SB), Y1, Y1
+	VPBROADCASTD k156<>+0(SB), Z2
+	VPBROADCASTD k157<>+0(SB), Z3
 	MOVQ         last+40(FP), SI
 	VPBROADCASTD (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k5<>+0(SB), K1, Z4
 	VSUBPS       Z4, Z3, Z3
-	VMOVDQU64    k159<>+0(SB), Z4
-	VMOVDQU64    k160<>+0(SB), Z6
+	VMOVDQU64    k158<>+0(SB), Z4
+	VMOVDQU64    k159<>+0(SB), Z6
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
 
 run:
 	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          small
 	MOVL         (DX), R8
 	XORL         $0x80000000, R8
 	MOVL         $0xffc00000, R10
@@ -7530,11 +7546,6 @@ run:
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
 	VPBROADCASTD R8, Z8
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	DECL         R8
-	CMPL         R8, $0x0d7fffff
-	JCS          small
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
 	DECL         R8
@@ -7571,9 +7582,9 @@ chunk:
 	JMP       next
 
 near:
-	VPBROADCASTD k162<>+0(SB), Z9
-	VMOVDQU64    k163<>+0(SB), Z10
-	VMOVDQU64    k164<>+0(SB), Z11
+	VPBROADCASTD k160<>+0(SB), Z9
+	VMOVDQU64    k161<>+0(SB), Z10
+	VMOVDQU64    k162<>+0(SB), Z11
 
 nearly:
 	VPXORD     (CX), Y1, Y5
@@ -7602,20 +7613,33 @@ nearly:
 	JMP        next
 
 small:
-	VPBROADCASTD k162<>+0(SB), Z9
-	VMOVDQU64    k163<>+0(SB), Z10
-	VMOVDQU64    k164<>+0(SB), Z11
+	VPBROADCASTD k160<>+0(SB), Z7
+	VMOVDQU64    k161<>+0(SB), Z8
+	VMOVDQU64    k162<>+0(SB), Z9
+	MOVL         (DX), R8
+	XORL         $0x80000000, R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z10
+	MOVL         (BX), R8
+	MOVL         $0xffc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z11
 	VPBROADCASTD k4<>+0(SB), Z12
-	VPBROADCASTD k165<>+0(SB), Z13
-	VPBROADCASTD k166<>+0(SB), Z14
-	VPANDND      Z7, Z12, Z16
-	VPCMPD.BCST  $0x06, k167<>+0(SB), Z16, K2
+	VPBROADCASTD k163<>+0(SB), Z13
+	VPBROADCASTD k164<>+0(SB), Z14
+	VPANDND      Z10, Z12, Z16
+	VPCMPD.BCST  $0x06, k165<>+0(SB), Z16, K2
 	VCVTDQ2PS    Z16, Z15
-	VPSUBD.BCST  k168<>+0(SB), Z15, Z15
+	VPSUBD.BCST  k166<>+0(SB), Z15, Z15
 	VPADDD       Z14, Z16, K2, Z15
-	VPSUBD.BCST  k169<>+0(SB), Z15, Z16
-	VPANDD       Z7, Z12, Z17
-	VPORD        Z17, Z15, Z7
+	VPSUBD.BCST  k167<>+0(SB), Z15, Z16
+	VPANDD       Z10, Z12, Z17
+	VPORD        Z17, Z15, Z10
 	VPORD        Z14, Z17, Z17
 
 slowly:
@@ -7626,7 +7650,7 @@ slowly:
 	VMOVAPS     Z2, Z19
 	VPERMB      Z5, Z6, K1, Z19
 	VSUBPS      Z3, Z19, Z19
-	VSUBPS      Z8, Z18, Z18
+	VSUBPS      Z11, Z18, Z18
 	VPANDND     Z18, Z12, Z20
 	VPCMPD      $0x05, Z13, Z20, K2
 	VMULPS      Z15, Z20, Z21
@@ -7634,9 +7658,9 @@ slowly:
 	VPMAXSD     Z20, Z21, Z21
 	VPSUBD      Z17, Z21, Z21
 	VPTERNLOGD  $0x78, Z12, Z18, Z21
-	VMULPS      Z7, Z18, K2, Z21
+	VMULPS      Z10, Z18, K2, Z21
 	VMOVAPS     Z21, Z18
-	VSUBPS      Z8, Z19, Z19
+	VSUBPS      Z11, Z19, Z19
 	VPANDND     Z19, Z12, Z20
 	VPCMPD      $0x05, Z13, Z20, K2
 	VMULPS      Z15, Z20, Z21
@@ -7644,14 +7668,14 @@ slowly:
 	VPMAXSD     Z20, Z21, Z21
 	VPSUBD      Z17, Z21, Z21
 	VPTERNLOGD  $0x78, Z12, Z19, Z21
-	VMULPS      Z7, Z19, K2, Z21
+	VMULPS      Z10, Z19, K2, Z21
 	VMOVAPS     Z21, Z19
 	VMOVDQA64   Z18, Z20
-	VPERMT2W    Z19, Z10, Z20
-	VPERMT2W    Z19, Z11, Z18
-	VPTERNLOGD  $0xf8, Z9, Z20, Z18
+	VPERMT2W    Z19, Z8, Z20
+	VPERMT2W    Z19, Z9, Z18
+	VPTERNLOGD  $0xf8, Z7, Z20, Z18
 	VPCMPUW     $0x06, Z0, Z18, K2
-	VPADDW      Z9, Z20, K2, Z20
+	VPADDW      Z7, Z20, K2, Z20
 	VPXORD      Z0, Z20, Z20
 	VMOVDQU16   Z20, (AX)
 	ADDQ        $0x00000020, CX
@@ -7667,64 +7691,64 @@ next:
 	VZEROUPPER
 	RET
 
-DATA k162<>+0(SB)/8, $0x0001000100010001
-DATA k162<>+8(SB)/8, $0x0001000100010001
-DATA k162<>+16(SB)/8, $0x0001000100010001
-DATA k162<>+24(SB)/8, $0x0001000100010001
-GLOBL k162<>(SB), RODATA|NOPTR, $32
+DATA k160<>+0(SB)/8, $0x0001000100010001
+DATA k160<>+8(SB)/8, $0x0001000100010001
+DATA k160<>+16(SB)/8, $0x0001000100010001
+DATA k160<>+24(SB)/8, $0x0001000100010001
+GLOBL k160<>(SB), RODATA|NOPTR, $32
 
-DATA k163<>+0(SB)/8, $0x0007000500030001
-DATA k163<>+8(SB)/8, $0x000f000d000b0009
-DATA k163<>+16(SB)/8, $0x0017001500130011
-DATA k163<>+24(SB)/8, $0x001f001d001b0019
-DATA k163<>+32(SB)/8, $0x0027002500230021
-DATA k163<>+40(SB)/8, $0x002f002d002b0029
-DATA k163<>+48(SB)/8, $0x0037003500330031
-DATA k163<>+56(SB)/8, $0x003f003d003b0039
-GLOBL k163<>(SB), RODATA|NOPTR, $64
+DATA k161<>+0(SB)/8, $0x0007000500030001
+DATA k161<>+8(SB)/8, $0x000f000d000b0009
+DATA k161<>+16(SB)/8, $0x0017001500130011
+DATA k161<>+24(SB)/8, $0x001f001d001b0019
+DATA k161<>+32(SB)/8, $0x0027002500230021
+DATA k161<>+40(SB)/8, $0x002f002d002b0029
+DATA k161<>+48(SB)/8, $0x0037003500330031
+DATA k161<>+56(SB)/8, $0x003f003d003b0039
+GLOBL k161<>(SB), RODATA|NOPTR, $64
 
-DATA k164<>+0(SB)/8, $0x0006000400020000
-DATA k164<>+8(SB)/8, $0x000e000c000a0008
-DATA k164<>+16(SB)/8, $0x0016001400120010
-DATA k164<>+24(SB)/8, $0x001e001c001a0018
-DATA k164<>+32(SB)/8, $0x0026002400220020
-DATA k164<>+40(SB)/8, $0x002e002c002a0028
-DATA k164<>+48(SB)/8, $0x0036003400320030
-DATA k164<>+56(SB)/8, $0x003e003c003a0038
-GLOBL k164<>(SB), RODATA|NOPTR, $64
+DATA k162<>+0(SB)/8, $0x0006000400020000
+DATA k162<>+8(SB)/8, $0x000e000c000a0008
+DATA k162<>+16(SB)/8, $0x0016001400120010
+DATA k162<>+24(SB)/8, $0x001e001c001a0018
+DATA k162<>+32(SB)/8, $0x0026002400220020
+DATA k162<>+40(SB)/8, $0x002e002c002a0028
+DATA k162<>+48(SB)/8, $0x0036003400320030
+DATA k162<>+56(SB)/8, $0x003e003c003a0038
+GLOBL k162<>(SB), RODATA|NOPTR, $64
 
-DATA k165<>+0(SB)/8, $0x7f8000007f800000
-DATA k165<>+8(SB)/8, $0x7f8000007f800000
-DATA k165<>+16(SB)/8, $0x7f8000007f800000
-DATA k165<>+24(SB)/8, $0x7f8000007f800000
+DATA k163<>+0(SB)/8, $0x7f8000007f800000
+DATA k163<>+8(SB)/8, $0x7f8000007f800000
+DATA k163<>+16(SB)/8, $0x7f8000007f800000
+DATA k163<>+24(SB)/8, $0x7f8000007f800000
+GLOBL k163<>(SB), RODATA|NOPTR, $32
+
+DATA k164<>+0(SB)/8, $0x2000000020000000
+DATA k164<>+8(SB)/8, $0x2000000020000000
+DATA k164<>+16(SB)/8, $0x2000000020000000
+DATA k164<>+24(SB)/8, $0x2000000020000000
+GLOBL k164<>(SB), RODATA|NOPTR, $32
+
+DATA k165<>+0(SB)/8, $0x007fffff007fffff
+DATA k165<>+8(SB)/8, $0x007fffff007fffff
+DATA k165<>+16(SB)/8, $0x007fffff007fffff
+DATA k165<>+24(SB)/8, $0x007fffff007fffff
 GLOBL k165<>(SB), RODATA|NOPTR, $32
 
-DATA k166<>+0(SB)/8, $0x2000000020000000
-DATA k166<>+8(SB)/8, $0x2000000020000000
-DATA k166<>+16(SB)/8, $0x2000000020000000
-DATA k166<>+24(SB)/8, $0x2000000020000000
+DATA k166<>+0(SB)/8, $0x2a8000002a800000
+DATA k166<>+8(SB)/8, $0x2a8000002a800000
+DATA k166<>+16(SB)/8, $0x2a8000002a800000
+DATA k166<>+24(SB)/8, $0x2a8000002a800000
 GLOBL k166<>(SB), RODATA|NOPTR, $32
 
-DATA k167<>+0(SB)/8, $0x007fffff007fffff
-DATA k167<>+8(SB)/8, $0x007fffff007fffff
-DATA k167<>+16(SB)/8, $0x007fffff007fffff
-DATA k167<>+24(SB)/8, $0x007fffff007fffff
+DATA k167<>+0(SB)/8, $0x0080000000800000
+DATA k167<>+8(SB)/8, $0x0080000000800000
+DATA k167<>+16(SB)/8, $0x0080000000800000
+DATA k167<>+24(SB)/8, $0x0080000000800000
 GLOBL k167<>(SB), RODATA|NOPTR, $32
 
-DATA k168<>+0(SB)/8, $0x2a8000002a800000
-DATA k168<>+8(SB)/8, $0x2a8000002a800000
-DATA k168<>+16(SB)/8, $0x2a8000002a800000
-DATA k168<>+24(SB)/8, $0x2a8000002a800000
-GLOBL k168<>(SB), RODATA|NOPTR, $32
-
-DATA k169<>+0(SB)/8, $0x0080000000800000
-DATA k169<>+8(SB)/8, $0x0080000000800000
-DATA k169<>+16(SB)/8, $0x0080000000800000
-DATA k169<>+24(SB)/8, $0x0080000000800000
-GLOBL k169<>(SB), RODATA|NOPTR, $32
-
 // func bytesAffineBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, CMOV
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, BMI2, CMOV
 TEXT ·bytesAffineBF16AVX512BF16(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -7733,16 +7757,16 @@ TEXT ·bytesAffineBF16AVX512BF16(SB), NOSPLIT, $0-64
 	MOVQ         b+24(FP), BX
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
-	VPXORD       k65<>+0(SB), Y1, Y1
-	VPBROADCASTD k157<>+0(SB), Z2
-	VPBROADCASTD k158<>+0(SB), Z3
+	VPXORD       k64<>+0(SB), Y1, Y1
+	VPBROADCASTD k156<>+0(SB), Z2
+	VPBROADCASTD k157<>+0(SB), Z3
 	MOVQ         last+40(FP), SI
 	VPBROADCASTD (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k5<>+0(SB), K1, Z4
 	VSUBPS       Z4, Z3, Z3
-	VMOVDQU64    k159<>+0(SB), Z4
-	VMOVDQU64    k160<>+0(SB), Z6
+	VMOVDQU64    k158<>+0(SB), Z4
+	VMOVDQU64    k159<>+0(SB), Z7
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -7750,22 +7774,22 @@ TEXT ·bytesAffineBF16AVX512BF16(SB), NOSPLIT, $0-64
 run:
 	MOVQ         chunks+48(FP), SI
 	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x0d7fffff
+	JCS          small
+	MOVL         (DX), R8
 	MOVL         $0x7fc00000, R10
 	LEAL         (R8)(R8*1), R9
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z7
+	VPBROADCASTD R8, Z5
 	MOVL         (BX), R8
 	MOVL         $0x7fc00000, R10
 	LEAL         (R8)(R8*1), R9
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
 	VPBROADCASTD R8, Z8
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	DECL         R8
-	CMPL         R8, $0x0d7fffff
-	JCS          small
 	MOVL         (BX), R8
 	ANDL         $0x7fffffff, R8
 	DECL         R8
@@ -7781,16 +7805,16 @@ run:
 	JZ           near
 
 chunk:
-	VPXORD  (CX), Y1, Y5
+	VPXORD  (CX), Y1, Y6
 	VMOVAPS Z2, Z9
-	VPERMB  Z5, Z4, K1, Z9
+	VPERMB  Z6, Z4, K1, Z9
 	VSUBPS  Z3, Z9, Z9
 	VMOVAPS Z2, Z10
-	VPERMB  Z5, Z6, K1, Z10
+	VPERMB  Z6, Z7, K1, Z10
 	VSUBPS  Z3, Z10, Z10
-	VMULPS  Z7, Z9, Z9
+	VMULPS  Z5, Z9, Z9
 	VADDPS  Z8, Z9, Z9
-	VMULPS  Z7, Z10, Z10
+	VMULPS  Z5, Z10, Z10
 	VADDPS  Z8, Z10, Z10
 
 	// VCVTNE2PS2BF16 Z9, Z10, Z9
@@ -7804,21 +7828,21 @@ chunk:
 	JMP       next
 
 near:
-	VPBROADCASTD k162<>+0(SB), Z9
-	VMOVDQU64    k163<>+0(SB), Z10
-	VMOVDQU64    k164<>+0(SB), Z11
+	VPBROADCASTD k160<>+0(SB), Z9
+	VMOVDQU64    k161<>+0(SB), Z10
+	VMOVDQU64    k162<>+0(SB), Z11
 
 nearly:
-	VPXORD     (CX), Y1, Y5
+	VPXORD     (CX), Y1, Y6
 	VMOVAPS    Z2, Z12
-	VPERMB     Z5, Z4, K1, Z12
+	VPERMB     Z6, Z4, K1, Z12
 	VSUBPS     Z3, Z12, Z12
 	VMOVAPS    Z2, Z13
-	VPERMB     Z5, Z6, K1, Z13
+	VPERMB     Z6, Z7, K1, Z13
 	VSUBPS     Z3, Z13, Z13
-	VMULPS     Z7, Z12, Z12
+	VMULPS     Z5, Z12, Z12
 	VADDPS     Z8, Z12, Z12
-	VMULPS     Z7, Z13, Z13
+	VMULPS     Z5, Z13, Z13
 	VADDPS     Z8, Z13, Z13
 	VMOVDQA64  Z12, Z14
 	VPERMT2W   Z13, Z10, Z14
@@ -7826,8 +7850,8 @@ nearly:
 	VPTERNLOGD $0xf8, Z9, Z14, Z12
 	VPCMPUW    $0x06, Z0, Z12, K2
 	VPADDW     Z9, Z14, K2, Z14
-	VPCMPEQW   k18<>+0(SB), Z14, K2
-	VMOVDQU16  k19<>+0(SB), K2, Z14
+	VPCMPEQW   k17<>+0(SB), Z14, K2
+	VMOVDQU16  k18<>+0(SB), K2, Z14
 	VMOVDQU16  Z14, (AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
@@ -7836,46 +7860,81 @@ nearly:
 	JMP        next
 
 small:
-	MOVL   (BX), R8
-	ANDL   $0x7fffffff, R8
-	CMPL   R8, $0x21800000
-	JCS    enlarged
-	VPXORD Z7, Z7, Z7
-	JMP    near
+	MOVL         (DX), R8
+	MOVL         R8, R9
+	ANDL         $0x7fffffff, R8
+	XORL         R8, R9
+	XORL         R12, R12
+	LEAL         1(R8)(R8*1), R10
+	BSRL         R10, R10
+	MOVL         $0x00000018, R11
+	SUBL         R10, R11
+	CMOVLCS      R12, R11
+	SHLXL        R11, R8, R8
+	SHLL         $0x17, R11
+	SUBL         R11, R8
+	ADDL         $0x20000000, R8
+	CMPL         R11, $0x0c000000
+	CMOVLEQ      R12, R8
+	ORL          R9, R8
+	VPBROADCASTD R8, Z8
+	MOVL         (BX), R8
+	ANDL         $0x7fffffff, R8
+	CMPL         R8, $0x21800000
+	JCS          enlarged
+	VPXORD       Z5, Z5, Z5
+	MOVL         (BX), R8
+	MOVL         $0x7fc00000, R10
+	LEAL         (R8)(R8*1), R9
+	CMPL         R9, $0xff000000
+	CMOVLHI      R10, R8
+	VPBROADCASTD R8, Z8
+	VMOVAPS      Z8, Z8
+	JMP          near
 
 enlarged:
-	VPBROADCASTD k6<>+0(SB), Z9
-	VCVTPS2PD    Y7, Z7
-	VMULPD.BCST  k7<>+0(SB), Z7, Z7
-	VCVTPD2PS    Z7, Y7
-	VBROADCASTSS X7, Z7
-	VCVTPS2PD    Y8, Z8
-	VMULPD.BCST  k7<>+0(SB), Z8, Z8
-	VCVTPD2PS    Z8, Y8
-	VBROADCASTSS X8, Z8
+	MOVL         (BX), R8
+	MOVL         R8, R9
+	ANDL         $0x7fffffff, R8
+	XORL         R8, R9
+	XORL         R12, R12
+	LEAL         1(R8)(R8*1), R10
+	BSRL         R10, R10
+	MOVL         $0x00000018, R11
+	SUBL         R10, R11
+	CMOVLCS      R12, R11
+	SHLXL        R11, R8, R8
+	SHLL         $0x17, R11
+	SUBL         R11, R8
+	ADDL         $0x20000000, R8
+	CMPL         R11, $0x0c000000
+	CMOVLEQ      R12, R8
+	ORL          R9, R8
+	VPBROADCASTD R8, Z9
+	VPBROADCASTD k6<>+0(SB), Z10
 
 slowly:
-	VPXORD   (CX), Y1, Y5
-	VMOVAPS  Z2, Z10
-	VPERMB   Z5, Z4, K1, Z10
-	VSUBPS   Z3, Z10, Z10
+	VPXORD   (CX), Y1, Y6
 	VMOVAPS  Z2, Z11
-	VPERMB   Z5, Z6, K1, Z11
+	VPERMB   Z6, Z4, K1, Z11
 	VSUBPS   Z3, Z11, Z11
-	VMULPS   Z7, Z10, Z10
-	VADDPS   Z8, Z10, Z10
-	VRANGEPS $0x03, Z9, Z10, Z12
-	VADDPS   Z12, Z10, Z10
-	VMULPS   Z7, Z11, Z11
-	VADDPS   Z8, Z11, Z11
-	VRANGEPS $0x03, Z9, Z11, Z12
-	VADDPS   Z12, Z11, Z11
+	VMOVAPS  Z2, Z12
+	VPERMB   Z6, Z7, K1, Z12
+	VSUBPS   Z3, Z12, Z12
+	VMULPS   Z8, Z11, Z11
+	VADDPS   Z9, Z11, Z11
+	VRANGEPS $0x03, Z10, Z11, Z13
+	VADDPS   Z13, Z11, Z11
+	VMULPS   Z8, Z12, Z12
+	VADDPS   Z9, Z12, Z12
+	VRANGEPS $0x03, Z10, Z12, Z13
+	VADDPS   Z13, Z12, Z12
 
-	// VCVTNE2PS2BF16 Z10, Z11, Z10
-	LONG      $0x48275262
-	WORD      $0xd272
-	VPSUBW    k8<>+0(SB), Z10, Z10
-	VMOVDQU16 Z10, (AX)
+	// VCVTNE2PS2BF16 Z11, Z12, Z11
+	LONG      $0x481f5262
+	WORD      $0xdb72
+	VPSUBW    k7<>+0(SB), Z11, Z11
+	VMOVDQU16 Z11, (AX)
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000040, AX
 	DECQ      SI
@@ -7904,15 +7963,15 @@ TEXT ·bookScale32BF16AVX512BF16(SB), NOSPLIT, $0-64
 	VMOVDQU64    (SI), Z1
 	MOVQ         $0x00000000000000f0, SI
 	KMOVQ        SI, K1
-	VPANDD.BCST  k170<>+0(SB), Z0, Z2
-	VPSUBD.BCST  k106<>+0(SB), Z2, Z2
-	VPCMPUD.BCST $0x01, k171<>+0(SB), Z2, K2
+	VPANDD.BCST  k168<>+0(SB), Z0, Z2
+	VPSUBD.BCST  k105<>+0(SB), Z2, Z2
+	VPCMPUD.BCST $0x01, k169<>+0(SB), Z2, K2
 	MOVL         $0x0d7fffff, DI
 	MOVL         $0xffffffff, SI
 	KORTESTW     K2, K2
 	CMOVLNE      SI, DI
-	VPANDD.BCST  k170<>+0(SB), Z0, Z2
-	VPCMPUD.BCST $0x05, k172<>+0(SB), Z2, K2
+	VPANDD.BCST  k168<>+0(SB), Z0, Z2
+	VPCMPUD.BCST $0x05, k170<>+0(SB), Z2, K2
 	MOVL         $0x7f000000, R8
 	XORL         SI, SI
 	KORTESTW     K2, K2
@@ -7967,10 +8026,10 @@ odd:
 	VPBROADCASTD  R10, Z2
 	VMOVAPS       Z0, Z3
 	VMULPS        Z2, Z3, Z3
-	VMOVDQU64     k173<>+0(SB), Z2
-	VPTESTMD.BCST k174<>+0(SB), Z3, K2
-	VPADDD.BCST   k175<>+0(SB), Z3, Z3
-	VPADDD.BCST   k106<>+0(SB), Z3, K2, Z3
+	VMOVDQU64     k171<>+0(SB), Z2
+	VPTESTMD.BCST k172<>+0(SB), Z3, K2
+	VPADDD.BCST   k173<>+0(SB), Z3, Z3
+	VPADDD.BCST   k105<>+0(SB), Z3, K2, Z3
 	VPERMW        Z3, Z2, Z2
 	VMOVDQA64     Z2, Z2
 	JMP           chunk
@@ -7985,14 +8044,14 @@ small:
 	VPBROADCASTD  R10, Z2
 	VMOVAPS       Z0, Z3
 	VPBROADCASTD  k4<>+0(SB), Z4
-	VPBROADCASTD  k165<>+0(SB), Z5
-	VPBROADCASTD  k166<>+0(SB), Z6
+	VPBROADCASTD  k163<>+0(SB), Z5
+	VPBROADCASTD  k164<>+0(SB), Z6
 	VPANDND       Z2, Z4, Z8
-	VPCMPD.BCST   $0x06, k167<>+0(SB), Z8, K2
+	VPCMPD.BCST   $0x06, k165<>+0(SB), Z8, K2
 	VCVTDQ2PS     Z8, Z7
-	VPSUBD.BCST   k168<>+0(SB), Z7, Z7
+	VPSUBD.BCST   k166<>+0(SB), Z7, Z7
 	VPADDD        Z6, Z8, K2, Z7
-	VPSUBD.BCST   k169<>+0(SB), Z7, Z8
+	VPSUBD.BCST   k167<>+0(SB), Z7, Z8
 	VPANDD        Z2, Z4, Z9
 	VPORD         Z9, Z7, Z2
 	VPORD         Z6, Z9, Z9
@@ -8005,10 +8064,10 @@ small:
 	VPTERNLOGD    $0x78, Z4, Z3, Z5
 	VMULPS        Z2, Z3, K2, Z5
 	VMOVAPS       Z5, Z3
-	VMOVDQU64     k173<>+0(SB), Z2
-	VPTESTMD.BCST k174<>+0(SB), Z3, K2
-	VPADDD.BCST   k175<>+0(SB), Z3, Z3
-	VPADDD.BCST   k106<>+0(SB), Z3, K2, Z3
+	VMOVDQU64     k171<>+0(SB), Z2
+	VPTESTMD.BCST k172<>+0(SB), Z3, K2
+	VPADDD.BCST   k173<>+0(SB), Z3, Z3
+	VPADDD.BCST   k105<>+0(SB), Z3, K2, Z3
 	VPERMW        Z3, Z2, Z2
 	VMOVDQA64     Z2, Z2
 	JMP           chunk
@@ -8021,45 +8080,45 @@ next:
 	VZEROUPPER
 	RET
 
-DATA k170<>+0(SB)/8, $0x7fffffff7fffffff
-DATA k170<>+8(SB)/8, $0x7fffffff7fffffff
-DATA k170<>+16(SB)/8, $0x7fffffff7fffffff
-DATA k170<>+24(SB)/8, $0x7fffffff7fffffff
+DATA k168<>+0(SB)/8, $0x7fffffff7fffffff
+DATA k168<>+8(SB)/8, $0x7fffffff7fffffff
+DATA k168<>+16(SB)/8, $0x7fffffff7fffffff
+DATA k168<>+24(SB)/8, $0x7fffffff7fffffff
+GLOBL k168<>(SB), RODATA|NOPTR, $32
+
+DATA k169<>+0(SB)/8, $0x357fffff357fffff
+DATA k169<>+8(SB)/8, $0x357fffff357fffff
+DATA k169<>+16(SB)/8, $0x357fffff357fffff
+DATA k169<>+24(SB)/8, $0x357fffff357fffff
+GLOBL k169<>(SB), RODATA|NOPTR, $32
+
+DATA k170<>+0(SB)/8, $0x7f0000007f000000
+DATA k170<>+8(SB)/8, $0x7f0000007f000000
+DATA k170<>+16(SB)/8, $0x7f0000007f000000
+DATA k170<>+24(SB)/8, $0x7f0000007f000000
 GLOBL k170<>(SB), RODATA|NOPTR, $32
 
-DATA k171<>+0(SB)/8, $0x357fffff357fffff
-DATA k171<>+8(SB)/8, $0x357fffff357fffff
-DATA k171<>+16(SB)/8, $0x357fffff357fffff
-DATA k171<>+24(SB)/8, $0x357fffff357fffff
-GLOBL k171<>(SB), RODATA|NOPTR, $32
+DATA k171<>+0(SB)/8, $0x0007000500030001
+DATA k171<>+8(SB)/8, $0x000f000d000b0009
+DATA k171<>+16(SB)/8, $0x0017001500130011
+DATA k171<>+24(SB)/8, $0x001f001d001b0019
+DATA k171<>+32(SB)/8, $0x0007000500030001
+DATA k171<>+40(SB)/8, $0x000f000d000b0009
+DATA k171<>+48(SB)/8, $0x0017001500130011
+DATA k171<>+56(SB)/8, $0x001f001d001b0019
+GLOBL k171<>(SB), RODATA|NOPTR, $64
 
-DATA k172<>+0(SB)/8, $0x7f0000007f000000
-DATA k172<>+8(SB)/8, $0x7f0000007f000000
-DATA k172<>+16(SB)/8, $0x7f0000007f000000
-DATA k172<>+24(SB)/8, $0x7f0000007f000000
+DATA k172<>+0(SB)/8, $0x0001000000010000
+DATA k172<>+8(SB)/8, $0x0001000000010000
+DATA k172<>+16(SB)/8, $0x0001000000010000
+DATA k172<>+24(SB)/8, $0x0001000000010000
 GLOBL k172<>(SB), RODATA|NOPTR, $32
 
-DATA k173<>+0(SB)/8, $0x0007000500030001
-DATA k173<>+8(SB)/8, $0x000f000d000b0009
-DATA k173<>+16(SB)/8, $0x0017001500130011
-DATA k173<>+24(SB)/8, $0x001f001d001b0019
-DATA k173<>+32(SB)/8, $0x0007000500030001
-DATA k173<>+40(SB)/8, $0x000f000d000b0009
-DATA k173<>+48(SB)/8, $0x0017001500130011
-DATA k173<>+56(SB)/8, $0x001f001d001b0019
-GLOBL k173<>(SB), RODATA|NOPTR, $64
-
-DATA k174<>+0(SB)/8, $0x0001000000010000
-DATA k174<>+8(SB)/8, $0x0001000000010000
-DATA k174<>+16(SB)/8, $0x0001000000010000
-DATA k174<>+24(SB)/8, $0x0001000000010000
-GLOBL k174<>(SB), RODATA|NOPTR, $32
-
-DATA k175<>+0(SB)/8, $0x80007fff80007fff
-DATA k175<>+8(SB)/8, $0x80007fff80007fff
-DATA k175<>+16(SB)/8, $0x80007fff80007fff
-DATA k175<>+24(SB)/8, $0x80007fff80007fff
-GLOBL k175<>(SB), RODATA|NOPTR, $32
+DATA k173<>+0(SB)/8, $0x80007fff80007fff
+DATA k173<>+8(SB)/8, $0x80007fff80007fff
+DATA k173<>+16(SB)/8, $0x80007fff80007fff
+DATA k173<>+24(SB)/8, $0x80007fff80007fff
+GLOBL k173<>(SB), RODATA|NOPTR, $32
 
 // func bookScale64BF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512_BF16, CMOV
@@ -8076,15 +8135,15 @@ TEXT ·bookScale64BF16AVX512BF16(SB), NOSPLIT, $0-64
 	VMOVDQU64    (SI), Z1
 	MOVQ         $0x00000000000000f0, SI
 	KMOVQ        SI, K1
-	VPANDD.BCST  k170<>+0(SB), Z0, Z2
-	VPSUBD.BCST  k106<>+0(SB), Z2, Z2
-	VPCMPUD.BCST $0x01, k171<>+0(SB), Z2, K2
+	VPANDD.BCST  k168<>+0(SB), Z0, Z2
+	VPSUBD.BCST  k105<>+0(SB), Z2, Z2
+	VPCMPUD.BCST $0x01, k169<>+0(SB), Z2, K2
 	MOVL         $0x0d7fffff, DI
 	MOVL         $0xffffffff, SI
 	KORTESTW     K2, K2
 	CMOVLNE      SI, DI
-	VPANDD.BCST  k170<>+0(SB), Z0, Z2
-	VPCMPUD.BCST $0x05, k172<>+0(SB), Z2, K2
+	VPANDD.BCST  k168<>+0(SB), Z0, Z2
+	VPCMPUD.BCST $0x05, k170<>+0(SB), Z2, K2
 	MOVL         $0x7f000000, R8
 	XORL         SI, SI
 	KORTESTW     K2, K2
@@ -8144,10 +8203,10 @@ odd:
 	VPBROADCASTD  R10, Z2
 	VMOVAPS       Z0, Z3
 	VMULPS        Z2, Z3, Z3
-	VMOVDQU64     k173<>+0(SB), Z2
-	VPTESTMD.BCST k174<>+0(SB), Z3, K2
-	VPADDD.BCST   k175<>+0(SB), Z3, Z3
-	VPADDD.BCST   k106<>+0(SB), Z3, K2, Z3
+	VMOVDQU64     k171<>+0(SB), Z2
+	VPTESTMD.BCST k172<>+0(SB), Z3, K2
+	VPADDD.BCST   k173<>+0(SB), Z3, Z3
+	VPADDD.BCST   k105<>+0(SB), Z3, K2, Z3
 	VPERMW        Z3, Z2, Z2
 	VMOVDQA64     Z2, Z2
 	JMP           chunk
@@ -8162,14 +8221,14 @@ small:
 	VPBROADCASTD  R10, Z2
 	VMOVAPS       Z0, Z3
 	VPBROADCASTD  k4<>+0(SB), Z4
-	VPBROADCASTD  k165<>+0(SB), Z5
-	VPBROADCASTD  k166<>+0(SB), Z6
+	VPBROADCASTD  k163<>+0(SB), Z5
+	VPBROADCASTD  k164<>+0(SB), Z6
 	VPANDND       Z2, Z4, Z8
-	VPCMPD.BCST   $0x06, k167<>+0(SB), Z8, K2
+	VPCMPD.BCST   $0x06, k165<>+0(SB), Z8, K2
 	VCVTDQ2PS     Z8, Z7
-	VPSUBD.BCST   k168<>+0(SB), Z7, Z7
+	VPSUBD.BCST   k166<>+0(SB), Z7, Z7
 	VPADDD        Z6, Z8, K2, Z7
-	VPSUBD.BCST   k169<>+0(SB), Z7, Z8
+	VPSUBD.BCST   k167<>+0(SB), Z7, Z8
 	VPANDD        Z2, Z4, Z9
 	VPORD         Z9, Z7, Z2
 	VPORD         Z6, Z9, Z9
@@ -8182,10 +8241,10 @@ small:
 	VPTERNLOGD    $0x78, Z4, Z3, Z5
 	VMULPS        Z2, Z3, K2, Z5
 	VMOVAPS       Z5, Z3
-	VMOVDQU64     k173<>+0(SB), Z2
-	VPTESTMD.BCST k174<>+0(SB), Z3, K2
-	VPADDD.BCST   k175<>+0(SB), Z3, Z3
-	VPADDD.BCST   k106<>+0(SB), Z3, K2, Z3
+	VMOVDQU64     k171<>+0(SB), Z2
+	VPTESTMD.BCST k172<>+0(SB), Z3, K2
+	VPADDD.BCST   k173<>+0(SB), Z3, Z3
+	VPADDD.BCST   k105<>+0(SB), Z3, K2, Z3
 	VPERMW        Z3, Z2, Z2
 	VMOVDQA64     Z2, Z2
 	JMP           chunk
@@ -8210,8 +8269,8 @@ TEXT ·bookPairsBF16AVX512BF16(SB), NOSPLIT, $0-56
 	VMOVDQU64    (SI), Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k5<>+0(SB), K1, Z1
-	VPBROADCASTD k9<>+0(SB), Z2
-	VMOVDQU64    k177<>+0(SB), Z3
+	VPBROADCASTD k8<>+0(SB), Z2
+	VMOVDQU64    k175<>+0(SB), Z3
 	MOVQ         $0x00000000000000f0, SI
 	KMOVQ        SI, K1
 	MOVQ         $0x7fffffff7fffffff, DI
@@ -8221,9 +8280,9 @@ TEXT ·bookPairsBF16AVX512BF16(SB), NOSPLIT, $0-56
 	KORTESTW     K2, K2
 	CMOVQNE      R8, R9
 	MOVQ         $0x7fffffff7fffffff, R10
-	VPANDD.BCST  k170<>+0(SB), Z1, Z4
-	VPSUBD.BCST  k106<>+0(SB), Z4, Z4
-	VPCMPUD.BCST $0x01, k171<>+0(SB), Z4, K2
+	VPANDD.BCST  k168<>+0(SB), Z1, Z4
+	VPSUBD.BCST  k105<>+0(SB), Z4, Z4
+	VPCMPUD.BCST $0x01, k169<>+0(SB), Z4, K2
 	MOVL         $0x0d7fffff, SI
 	MOVL         $0xffffffff, R11
 	KORTESTW     K2, K2
@@ -8260,7 +8319,7 @@ chunk:
 	VPBROADCASTQ   (CX), Z5
 	VPBROADCASTQ   8(CX), K1, Z5
 	VPMULTISHIFTQB Z5, Z3, Z5
-	VPTERNLOGD     $0xea, k178<>+0(SB), Z2, Z5
+	VPTERNLOGD     $0xea, k176<>+0(SB), Z2, Z5
 	VPERMB         Z4, Z5, Z4
 	VMOVDQU64      Z4, (AX)
 	ADDQ           $0x00000010, CX
@@ -8295,7 +8354,7 @@ odd:
 	VPBROADCASTQ   (CX), Z5
 	VPBROADCASTQ   8(CX), K1, Z5
 	VPMULTISHIFTQB Z5, Z3, Z5
-	VPTERNLOGD     $0xea, k178<>+0(SB), Z2, Z5
+	VPTERNLOGD     $0xea, k176<>+0(SB), Z2, Z5
 	VPERMB         Z4, Z5, Z4
 	VMOVDQU64      Z4, (AX)
 	ADDQ           $0x00000010, CX
@@ -8303,9 +8362,9 @@ odd:
 	JMP            next
 
 small:
-	VPBROADCASTD   k162<>+0(SB), Z4
-	VMOVDQU64      k163<>+0(SB), Z5
-	VMOVDQU64      k164<>+0(SB), Z6
+	VPBROADCASTD   k160<>+0(SB), Z4
+	VMOVDQU64      k161<>+0(SB), Z5
+	VMOVDQU64      k162<>+0(SB), Z6
 	MOVL           (DX), SI
 	XORL           $0x80000000, SI
 	MOVL           $0xffc00000, R14
@@ -8333,7 +8392,7 @@ small:
 	VPBROADCASTQ   (CX), Z4
 	VPBROADCASTQ   8(CX), K1, Z4
 	VPMULTISHIFTQB Z4, Z3, Z4
-	VPTERNLOGD     $0xea, k178<>+0(SB), Z2, Z4
+	VPTERNLOGD     $0xea, k176<>+0(SB), Z2, Z4
 	VPERMB         Z9, Z4, Z4
 	VMOVDQU64      Z4, (AX)
 	ADDQ           $0x00000010, CX
@@ -8347,35 +8406,35 @@ next:
 	VZEROUPPER
 	RET
 
-DATA k176<>+0(SB)/8, $0x0000000400000000
-DATA k176<>+8(SB)/8, $0x0000000c00000008
-DATA k176<>+16(SB)/8, $0x0000001400000010
-DATA k176<>+24(SB)/8, $0x0000001c00000018
-DATA k176<>+32(SB)/8, $0x0000002400000020
-DATA k176<>+40(SB)/8, $0x0000002c00000028
-DATA k176<>+48(SB)/8, $0x0000003400000030
-DATA k176<>+56(SB)/8, $0x0000003c00000038
+DATA k174<>+0(SB)/8, $0x0000000400000000
+DATA k174<>+8(SB)/8, $0x0000000c00000008
+DATA k174<>+16(SB)/8, $0x0000001400000010
+DATA k174<>+24(SB)/8, $0x0000001c00000018
+DATA k174<>+32(SB)/8, $0x0000002400000020
+DATA k174<>+40(SB)/8, $0x0000002c00000028
+DATA k174<>+48(SB)/8, $0x0000003400000030
+DATA k174<>+56(SB)/8, $0x0000003c00000038
+GLOBL k174<>(SB), RODATA|NOPTR, $64
+
+DATA k175<>+0(SB)/8, $0x0b0b070703033f3f
+DATA k175<>+8(SB)/8, $0x1b1b171713130f0f
+DATA k175<>+16(SB)/8, $0x2b2b272723231f1f
+DATA k175<>+24(SB)/8, $0x3b3b373733332f2f
+DATA k175<>+32(SB)/8, $0x0b0b070703033f3f
+DATA k175<>+40(SB)/8, $0x1b1b171713130f0f
+DATA k175<>+48(SB)/8, $0x2b2b272723231f1f
+DATA k175<>+56(SB)/8, $0x3b3b373733332f2f
+GLOBL k175<>(SB), RODATA|NOPTR, $64
+
+DATA k176<>+0(SB)/8, $0x0100010001000100
+DATA k176<>+8(SB)/8, $0x0100010001000100
+DATA k176<>+16(SB)/8, $0x0100010001000100
+DATA k176<>+24(SB)/8, $0x0100010001000100
+DATA k176<>+32(SB)/8, $0x2120212021202120
+DATA k176<>+40(SB)/8, $0x2120212021202120
+DATA k176<>+48(SB)/8, $0x2120212021202120
+DATA k176<>+56(SB)/8, $0x2120212021202120
 GLOBL k176<>(SB), RODATA|NOPTR, $64
-
-DATA k177<>+0(SB)/8, $0x0b0b070703033f3f
-DATA k177<>+8(SB)/8, $0x1b1b171713130f0f
-DATA k177<>+16(SB)/8, $0x2b2b272723231f1f
-DATA k177<>+24(SB)/8, $0x3b3b373733332f2f
-DATA k177<>+32(SB)/8, $0x0b0b070703033f3f
-DATA k177<>+40(SB)/8, $0x1b1b171713130f0f
-DATA k177<>+48(SB)/8, $0x2b2b272723231f1f
-DATA k177<>+56(SB)/8, $0x3b3b373733332f2f
-GLOBL k177<>(SB), RODATA|NOPTR, $64
-
-DATA k178<>+0(SB)/8, $0x0100010001000100
-DATA k178<>+8(SB)/8, $0x0100010001000100
-DATA k178<>+16(SB)/8, $0x0100010001000100
-DATA k178<>+24(SB)/8, $0x0100010001000100
-DATA k178<>+32(SB)/8, $0x2120212021202120
-DATA k178<>+40(SB)/8, $0x2120212021202120
-DATA k178<>+48(SB)/8, $0x2120212021202120
-DATA k178<>+56(SB)/8, $0x2120212021202120
-GLOBL k178<>(SB), RODATA|NOPTR, $64
 
 // func float8BF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, BMI2, CMOV
@@ -8390,19 +8449,19 @@ TEXT ·float8BF16AVX512BF16(SB), NOSPLIT, $0-56
 	VMOVDQU64    64(AX), Z2
 	VMOVDQU64    128(AX), Z3
 	VMOVDQU64    192(AX), Z4
-	VMOVDQU64    k179<>+0(SB), Z5
-	VPBROADCASTD k65<>+0(SB), Z6
-	VPBROADCASTD k180<>+0(SB), Z7
-	VPBROADCASTD k181<>+0(SB), Z8
+	VMOVDQU64    k177<>+0(SB), Z5
+	VPBROADCASTD k64<>+0(SB), Z6
+	VPBROADCASTD k178<>+0(SB), Z7
+	VPBROADCASTD k179<>+0(SB), Z8
 	VPBROADCASTB 388(AX), Z9
 	VPXORD       Z10, Z10, Z10
 	VMOVDQU64    256(AX), Z11
 	VMOVDQU64    320(AX), Z12
 	MOVL         384(AX), AX
 	DECL         AX
-	VPBROADCASTD k29<>+0(SB), Z13
+	VPBROADCASTD k28<>+0(SB), Z13
 	VPBROADCASTD k4<>+0(SB), Z14
-	VPBROADCASTD k182<>+0(SB), Z15
+	VPBROADCASTD k180<>+0(SB), Z15
 	MOVQ         n+48(FP), R8
 
 run:
@@ -8506,7 +8565,7 @@ small:
 	CMPL         R13, $0x60800000
 	CMOVLCC      R13, R12
 	VPBROADCASTD R12, Z16
-	VPSUBD.BCST  k169<>+0(SB), Z16, Z17
+	VPSUBD.BCST  k167<>+0(SB), Z16, Z17
 	SUBQ         $0x02, DI
 	JCS          smallOdd
 
@@ -8538,8 +8597,8 @@ smallPair:
 	// VCVTNE2PS2BF16 Z19, Z22, Z19
 	LONG        $0x404fa262
 	WORD        $0xdb72
-	VPTESTNMW   k183<>+0(SB), Z19, K1
-	VPSUBW      k184<>+0(SB), Z19, K1, Z19
+	VPTESTNMW   k181<>+0(SB), Z19, K1
+	VPSUBW      k182<>+0(SB), Z19, K1, Z19
 	VMOVDQU16   Z19, (CX)
 	VPUNPCKLWD  Z18, Z10, Z19
 	VPUNPCKHWD  Z18, Z10, Z18
@@ -8557,8 +8616,8 @@ smallPair:
 	// VCVTNE2PS2BF16 Z19, Z18, Z18
 	LONG      $0x406fa262
 	WORD      $0xd372
-	VPTESTNMW k183<>+0(SB), Z18, K1
-	VPSUBW    k184<>+0(SB), Z18, K1, Z18
+	VPTESTNMW k181<>+0(SB), Z18, K1
+	VPSUBW    k182<>+0(SB), Z18, K1, Z18
 	VMOVDQU16 Z18, 64(CX)
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000080, CX
@@ -8595,8 +8654,8 @@ smallOdd:
 	// VCVTNE2PS2BF16 Z19, Z16, Z16
 	LONG      $0x407fa262
 	WORD      $0xc372
-	VPTESTNMW k183<>+0(SB), Z16, K1
-	VPSUBW    k184<>+0(SB), Z16, K1, Z16
+	VPTESTNMW k181<>+0(SB), Z16, K1
+	VPSUBW    k182<>+0(SB), Z16, K1, Z16
 	VMOVDQU16 Z16, (CX)
 	ADDQ      $0x00000020, DX
 	ADDQ      $0x00000040, CX
@@ -8610,53 +8669,53 @@ next:
 	VZEROUPPER
 	RET
 
-DATA k179<>+0(SB)/8, $0x0000000400000000
-DATA k179<>+8(SB)/8, $0x0000000c00000008
-DATA k179<>+16(SB)/8, $0x0000000500000001
-DATA k179<>+24(SB)/8, $0x0000000d00000009
-DATA k179<>+32(SB)/8, $0x0000000600000002
-DATA k179<>+40(SB)/8, $0x0000000e0000000a
-DATA k179<>+48(SB)/8, $0x0000000700000003
-DATA k179<>+56(SB)/8, $0x0000000f0000000b
-GLOBL k179<>(SB), RODATA|NOPTR, $64
+DATA k177<>+0(SB)/8, $0x0000000400000000
+DATA k177<>+8(SB)/8, $0x0000000c00000008
+DATA k177<>+16(SB)/8, $0x0000000500000001
+DATA k177<>+24(SB)/8, $0x0000000d00000009
+DATA k177<>+32(SB)/8, $0x0000000600000002
+DATA k177<>+40(SB)/8, $0x0000000e0000000a
+DATA k177<>+48(SB)/8, $0x0000000700000003
+DATA k177<>+56(SB)/8, $0x0000000f0000000b
+GLOBL k177<>(SB), RODATA|NOPTR, $64
 
-DATA k180<>+0(SB)/8, $0xffffffffffffffff
-DATA k180<>+8(SB)/8, $0xffffffffffffffff
-DATA k180<>+16(SB)/8, $0xffffffffffffffff
-DATA k180<>+24(SB)/8, $0xffffffffffffffff
+DATA k178<>+0(SB)/8, $0xffffffffffffffff
+DATA k178<>+8(SB)/8, $0xffffffffffffffff
+DATA k178<>+16(SB)/8, $0xffffffffffffffff
+DATA k178<>+24(SB)/8, $0xffffffffffffffff
+GLOBL k178<>(SB), RODATA|NOPTR, $32
+
+DATA k179<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k179<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k179<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k179<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
+GLOBL k179<>(SB), RODATA|NOPTR, $32
+
+DATA k180<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k180<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k180<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k180<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
 GLOBL k180<>(SB), RODATA|NOPTR, $32
 
-DATA k181<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k181<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k181<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k181<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
-GLOBL k181<>(SB), RODATA|NOPTR, $32
+DATA k181<>+0(SB)/8, $0x2000200020002000
+DATA k181<>+8(SB)/8, $0x2000200020002000
+DATA k181<>+16(SB)/8, $0x2000200020002000
+DATA k181<>+24(SB)/8, $0x2000200020002000
+DATA k181<>+32(SB)/8, $0x2000200020002000
+DATA k181<>+40(SB)/8, $0x2000200020002000
+DATA k181<>+48(SB)/8, $0x2000200020002000
+DATA k181<>+56(SB)/8, $0x2000200020002000
+GLOBL k181<>(SB), RODATA|NOPTR, $64
 
-DATA k182<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k182<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k182<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k182<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
-GLOBL k182<>(SB), RODATA|NOPTR, $32
-
-DATA k183<>+0(SB)/8, $0x2000200020002000
-DATA k183<>+8(SB)/8, $0x2000200020002000
-DATA k183<>+16(SB)/8, $0x2000200020002000
-DATA k183<>+24(SB)/8, $0x2000200020002000
-DATA k183<>+32(SB)/8, $0x2000200020002000
-DATA k183<>+40(SB)/8, $0x2000200020002000
-DATA k183<>+48(SB)/8, $0x2000200020002000
-DATA k183<>+56(SB)/8, $0x2000200020002000
-GLOBL k183<>(SB), RODATA|NOPTR, $64
-
-DATA k184<>+0(SB)/8, $0x4000400040004000
-DATA k184<>+8(SB)/8, $0x4000400040004000
-DATA k184<>+16(SB)/8, $0x4000400040004000
-DATA k184<>+24(SB)/8, $0x4000400040004000
-DATA k184<>+32(SB)/8, $0x4000400040004000
-DATA k184<>+40(SB)/8, $0x4000400040004000
-DATA k184<>+48(SB)/8, $0x4000400040004000
-DATA k184<>+56(SB)/8, $0x4000400040004000
-GLOBL k184<>(SB), RODATA|NOPTR, $64
+DATA k182<>+0(SB)/8, $0x4000400040004000
+DATA k182<>+8(SB)/8, $0x4000400040004000
+DATA k182<>+16(SB)/8, $0x4000400040004000
+DATA k182<>+24(SB)/8, $0x4000400040004000
+DATA k182<>+32(SB)/8, $0x4000400040004000
+DATA k182<>+40(SB)/8, $0x4000400040004000
+DATA k182<>+48(SB)/8, $0x4000400040004000
+DATA k182<>+56(SB)/8, $0x4000400040004000
+GLOBL k182<>(SB), RODATA|NOPTR, $64
 
 // func castF16ToBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512_BF16
@@ -8668,10 +8727,10 @@ TEXT ·castF16ToBF16AVX512BF16(SB), NOSPLIT, $0-24
 more:
 	VCVTPH2PS    (CX), Z0
 	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z0
+	VPBROADCASTD k16<>+0(SB), K1, Z0
 	VCVTPH2PS    32(CX), Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k17<>+0(SB), K1, Z1
+	VPBROADCASTD k16<>+0(SB), K1, Z1
 
 	// VCVTNE2PS2BF16 Z0, Z1, Z0
 	LONG      $0x4877f262

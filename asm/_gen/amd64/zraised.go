@@ -1,8 +1,6 @@
 package main
 
 import (
-	"math"
-
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -37,25 +35,36 @@ func (r zraised) product(d, x VecVirtual) {
 	VFMADD213PS(r.larger(p), d, x)
 }
 
-// zenlarged multiplies a number, the same in all lanes, by 2^up. It may be
-// subnormal, hence by doubles.
-func zenlarged(x VecVirtual, up int) {
-	d := ZMM()
-	VCVTPS2PD(x.AsY(), d)
-	VMULPD_BCST(qwords(math.Float64bits(math.Ldexp(1, up))), d, d)
-	VCVTPD2PS(d, x.AsY())
-	VBROADCASTSS(x.AsX(), x)
+// zenlargedAt is the number at m times 2^up in all lanes, zero or below 2^(127-up).
+// Ports of vectors are what runs are short of, so a subnormal one is shifted.
+func zenlargedAt(m Mem, up int) VecVirtual {
+	bits, sign, highest, by, zero, x := GP32(), GP32(), GP32(), GP32(), GP32(), ZMM()
+	MOVL(m, bits)
+	MOVL(bits, sign)
+	and32(bits, 0x7FFFFFFF)
+	XORL(bits, sign)
+	XORL(zero, zero)
+	LEAL(Mem{Base: bits, Index: bits, Scale: 1, Disp: 1}, highest)
+	BSRL(highest, highest)
+	MOVL(U32(24), by)
+	SUBL(highest, by)
+	CMOVLCS(zero, by)
+	SHLXL(by, bits, bits)
+	SHLL(Imm(23), by)
+	SUBL(by, bits)
+	ADDL(U32(up<<23), bits)
+	CMPL(by, U32(24<<23)) // zero
+	CMOVLEQ(zero, bits)
+	ORL(sign, bits)
+	VPBROADCASTD(bits, x)
+	return x
 }
 
-// put writes 32 numbers to F32 or BF16, turned where they have the other sign.
-func (r zraised) put(z *zkernel, at int, x [2]VecVirtual, turned bool) {
-	less := uint32(raisedBits)
-	if turned {
-		less |= 1 << 31
-	}
+// put writes 32 numbers to F32 or BF16.
+func (r zraised) put(z *zkernel, at int, x [2]VecVirtual) {
 	if z.float32() {
 		for i, x := range x {
-			VPSUBD_BCST(dwords(less), x, x)
+			VPSUBD_BCST(dwords(raisedBits), x, x)
 			VMOVUPS(x, z.to(at+16*i))
 		}
 		return
@@ -64,13 +73,6 @@ func (r zraised) put(z *zkernel, at int, x [2]VecVirtual, turned bool) {
 	z.sign = same
 	w := z.bfloats(x[0], x[1])
 	z.sign = s
-	VPSUBW(words64(func(int) int { return int(less >> 16) }), w, w)
+	VPSUBW(words64(func(int) int { return raisedBits >> 16 }), w, w)
 	VMOVDQU16(w, z.to(at))
-}
-
-// flushed gives a scale so small that to F16 every product is zero a magnitude
-// that makes no product subnormal.
-func flushed(d VecVirtual) {
-	VPANDD_BCST(dwords(0x80000000), d, d)
-	VPORD_BCST(dwords(littleMost), d, d)
 }

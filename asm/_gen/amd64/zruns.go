@@ -233,8 +233,8 @@ func zbytesKernel(o op, t int, twice bool) {
 			lowest = mask(0x1111111111111111)
 		},
 		run: func(z *zruns) {
-			p = z.numbersOf(o)
 			z.ifSmall(most)
+			p = z.numbersOf(o)
 			z.ifNear(o)
 			if o.name == "Affine" { // what plain numbers come to is not NaN
 				z.ifSpecial(o, U32(0x7F800000), "near")
@@ -255,6 +255,7 @@ func zbytesKernel(o op, t int, twice bool) {
 			Label("small")
 			if o.name == "Shift" {
 				z.inSteps()
+				p = z.numbersOf(o)
 				small := newZsmall(p.d)
 				z.slowly("slowly", chunk(func(x VecVirtual) { small.join(o, p, x) }))
 				return
@@ -273,65 +274,59 @@ func (z *zruns) slowly(name string, chunk func(z *zruns)) {
 }
 
 // smallBytes is bytes under a scale so small that products or sums may be
-// subnormal. To F16 they are zeros, which larger scales give too.
-func (z *zruns) smallBytes(o op, p pair, last VecVirtual, codes func(*zruns) [2]VecVirtual) {
-	if o.name == "Affine" { // beside a larger number the products do not count
+// subnormal. To F16 they are zeros, which larger numbers give too.
+func (z *zruns) smallBytes(o op, large pair, last VecVirtual, codes func(*zruns) [2]VecVirtual) {
+	up := smallShift
+	if z.narrow {
+		up = 24
+	}
+	p := pair{d: zenlargedAt(Mem{Base: z.a}, up)}
+	z.sign = same
+	switch o.name {
+	case "Affine": // beside a number much larger the products do not count
 		bits := GP32()
 		MOVL(Mem{Base: z.b}, bits)
 		and32(bits, 0x7FFFFFFF)
 		CMPL(bits, U32((127-60)<<23))
 		JCS(LabelRef("enlarged"))
-		VPXORD(p.d, p.d, p.d)
+		VPXORD(large.d, large.d, large.d)
+		VMOVAPS(z.number(Mem{Base: z.b}, false), large.m)
 		JMP(LabelRef("near"))
 		Label("enlarged")
-	}
-	if z.narrow {
-		one := ZMM()
-		switch o.name {
-		case "Affine":
-			zenlarged(p.d, 24)
-			zenlarged(p.m, 24)
-			JMP(LabelRef("near"))
-			return
-		case "Twice":
+		p.m = zenlargedAt(Mem{Base: z.b}, up)
+	case "Twice":
+		if z.narrow { // the magnitude of neither factor counts
+			one := ZMM()
 			VPANDD_BCST(dwords(0x80000000), last, one)
 			VPORD_BCST(floats(1), one, one)
+			last = one
 		}
-		flushed(p.d)
-		z.slowly("slowly", func(z *zruns) {
-			x := codes(z)
-			for _, x := range x {
-				VMULPS(p.d, x, x)
-				if o.name == "Twice" {
-					VMULPS(one, x, x)
-				}
-			}
-			z.put(0, x[0], x[1])
-		})
-		return
 	}
-	r := newZraised()
-	if o.name == "Affine" {
-		zenlarged(p.d, smallShift)
-		zenlarged(p.m, smallShift)
-	} else {
-		zenlarged(p.d, smallShift)
+	var r zraised
+	if !z.narrow {
+		r = newZraised()
 	}
 	z.slowly("slowly", func(z *zruns) {
 		x := codes(z)
 		for _, x := range x {
 			VMULPS(p.d, x, x)
-			switch o.name {
-			case "Affine":
+			if o.name == "Affine" {
 				VADDPS(p.m, x, x)
-				r.raise(x)
-			case "Twice":
+			}
+			switch {
+			case o.name == "Twice" && z.narrow:
+				VMULPS(last, x, x)
+			case o.name == "Twice":
 				r.product(last, x)
-			default:
+			case !z.narrow:
 				r.raise(x)
 			}
 		}
-		r.put(z.zkernel, 0, x, o.turned)
+		if z.narrow {
+			z.put(0, x[0], x[1])
+		} else {
+			r.put(z.zkernel, 0, x)
+		}
 	})
 }
 

@@ -39,8 +39,7 @@ func zq8K(z *zkernel) {
 
 // zq8KTiny is a block whose scale is subnormal or zero.
 func zq8KTiny(z *zkernel) {
-	d, r := zsingle(z.from(0)), newZraised()
-	zenlarged(d, smallShift)
+	d, r := zenlargedAt(z.from(0), smallShift), newZraised()
 	for at := 0; at < 256; at += 32 {
 		x := [2]VecVirtual{zsigned(z.from(4 + at)), zsigned(z.from(20 + at))}
 		zfloats(x[0], x[1])
@@ -48,7 +47,7 @@ func zq8KTiny(z *zkernel) {
 			VMULPS(d, x, x)
 			r.raise(x)
 		}
-		r.put(z, at, x, false)
+		r.put(z, at, x)
 	}
 }
 
