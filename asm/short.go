@@ -11,7 +11,7 @@ var (
 // elements [from, end), and then meet a copy each of their scale. It is false
 // where that is no help.
 func (o *Ops) short(to Type, dst []byte, elems, run int, op Op, a, b []float32, plain func(dst []byte, from, end int)) bool {
-	if run >= kernelChunk || elems < 2*kernelChunk || op == Affine || o.each[to] == nil {
+	if run >= kernelChunk || elems < 2*kernelChunk || o.each[to] == nil {
 		return false
 	}
 	o.apiece(to, dst, elems, run, op, a, b, plain)
@@ -21,32 +21,59 @@ func (o *Ops) short(to Type, dst []byte, elems, run int, op Op, a, b []float32, 
 // apiece joins numbers with their scales, of which each gets a copy.
 func (o *Ops) apiece(to Type, dst []byte, elems, run int, op Op, a, b []float32, plain func(dst []byte, from, end int)) {
 	q, s, z := scratch(), scratch(), scratch()
-	clear(z.floats[:])
+	if op == Scale {
+		clear(z.floats[:])
+	}
 	same := -1 // the run that all copies are of
 	for from := 0; from < elems; from += tileElems {
 		n := min(tileElems, elems-from)
 		plain(Raw(q.floats[:n]), from, from+n)
 		if r := from / run; r != same || from+n > (r+1)*run {
-			widen(s.floats[:n], a, from, run)
-			if op == Shift {
-				widen(z.floats[:n], b, from, run)
+			widen(s.floats[:n], a, false, from, run)
+			if op != Scale {
+				widen(z.floats[:n], b, op == Affine, from, run)
 			}
 			if same = -1; from+n <= (r+1)*run {
 				same = r
 			}
 		}
-		o.Each(to, dst[from*to.Size():][:n*to.Size()], q.floats[:n], s.floats[:n], z.floats[:n])
+		o.joinEach(to, dst[from*to.Size():][:n*to.Size()], q.floats[:n], s.floats[:n], z.floats[:n], op)
 	}
 	q.free()
 	s.free()
 	z.free()
 }
 
-// widen gives each element from one on the number of its run.
-func widen(dst, numbers []float32, from, run int) {
+// joinEach is Each of another operation. What is added comes as its opposite: of a
+// product it is taken off.
+func (o *Ops) joinEach(to Type, dst []byte, q, s, z []float32, op Op) {
+	if op != Affine {
+		o.Each(to, dst, q, s, z)
+		return
+	}
+	p := scratch()
+	o.Each(F32, Raw(p.floats[:len(q)]), q, s, manyZeros[:len(q)])
+	o.Each(to, dst, p.floats[:len(q)], manyOnes[:len(q)], z)
+	p.free()
+}
+
+// manyZeros and manyOnes are for the numbers of a tile that have none.
+var (
+	manyZeros [tileElems]float32
+	manyOnes  = func() (ones [tileElems]float32) {
+		repeat(ones[:], 1)
+		return ones
+	}()
+)
+
+// widen gives each element from one on the number of its run, or its opposite.
+func widen(dst, numbers []float32, opposite bool, from, run int) {
 	for r := from / run; len(dst) > 0; r++ {
-		n := min(len(dst), (r+1)*run-from)
-		repeat(dst[:n], numbers[r])
+		n, f := min(len(dst), (r+1)*run-from), numbers[r]
+		if opposite {
+			f = -f
+		}
+		repeat(dst[:n], f)
 		dst, from = dst[n:], from+n
 	}
 }

@@ -114,6 +114,8 @@ func benchModels() map[string]func() tensor.Model {
 		mlx(fmt.Sprintf("MLX %d", bits), "affine", bits, c, 64)
 	}
 	mlx("MLX 4, groups of 32", "affine", 4, c, 32)
+	mlx("MLX 4, groups of 16", "affine", 4, c, 16)
+	mlx("MLX 8, groups of 8", "affine", 8, c, 8)
 	mlx("MLX 6, groups of 24", "affine", 6, c-64, 24)
 	mlx("MLX 4, groups of 25", "affine", 4, c-96, 25)
 	mlx("MLX mxfp4", "mxfp4", 4, c, 32)

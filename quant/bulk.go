@@ -19,7 +19,7 @@ func bulkOf(d tensor.DType) bulk {
 	case tensor.BF16:
 		return func(o *asm.Ops, dst []float32, p []byte) { o.Cast(asm.BF16, asm.F32, asm.Raw(dst), p) }
 	case tensor.F32:
-		return func(_ *asm.Ops, dst []float32, p []byte) { decodeF32(dst, p) }
+		return func(_ *asm.Ops, dst []float32, p []byte) { copy(asm.Raw(dst), p) }
 	case tensor.F8E4M3:
 		return func(o *asm.Ops, dst []float32, p []byte) {
 			o.Float8(asm.E4M3, asm.F32, asm.Raw(dst), p, unscaled[:], max(1, len(p)))

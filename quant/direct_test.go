@@ -33,6 +33,7 @@ func directForms() map[string]struct {
 		g.read, g.bulk, g.size = numbers[d], bulkOf(d), size
 		return g
 	}
+	sixteenth, twentieth := grid(96, 256, 1, 16), grid(96, 200, 1, 20)
 	secondBF16 := of(second, tensor.BF16, 2)
 	ternary := mixedRows(24*256, 96, func(dst []float32, src []byte, r int64) {
 		for c, b := range src[r%24*256:][:256] {
@@ -89,6 +90,8 @@ func directForms() map[string]struct {
 		"MLX 3 bits":          {&scaled{cols: 256, codes: streamRow(256, 3, 96, 0), scales: secondBF16, seconds: &secondBF16, op: opAffine}, 256},
 		"MLX 5 bits":          {&scaled{cols: 256, codes: streamRow(256, 5, 160, 0), scales: secondBF16, seconds: &secondBF16, op: opAffine}, 256},
 		"MLX 6 bits":          {&scaled{cols: 256, codes: streamRow(256, 6, 192, 0), scales: second, seconds: &second, op: opAffine}, 256},
+		"MLX 4, groups of 16": {&scaled{cols: 256, codes: streamRow(256, 4, 128, 0), scales: grid(96, 256, 1, 16), seconds: &sixteenth, op: opAffine}, 256},
+		"MLX 6, groups of 20": {&scaled{cols: 200, codes: streamRow(200, 6, 150, 0), scales: grid(96, 200, 1, 20), seconds: &twentieth, op: opAffine}, 200},
 		"packed 3 bits":       {&scaled{cols: 100, codes: streamRow(100, 3, 40, 4), scales: grid(96, 100, 1, 25)}, 100},
 		"packed 6 bits":       {&scaled{cols: 256, codes: streamRow(256, 6, 192, 32), scales: grid(96, 256, 1, 256), seconds: &second, op: opShift}, 256},
 		"AWQ":                 {&awq{in: 256, out: 96, groups: 4, bits: 4, groupSize: 64, scale: f32, scaleSize: 4}, 256},
