@@ -74,8 +74,12 @@ func zpairs(z *zkernel, name string, chunks Register, in, elems int, two, one fu
 	Label(name + "Done")
 }
 
-// advance moves on by so many bytes of codes and so many numbers.
+// advance moves on by so many bytes of codes and so many numbers. To F32 kernels
+// wait for lines to write to, which are asked for ahead.
 func (z *zkernel) advance(in, elems int) {
+	for at := 0; z.float32() && at < 4*elems; at += 64 {
+		PREFETCHT0(Mem{Base: z.dst, Disp: at + 1024})
+	}
 	if in > 0 {
 		ADDQ(U32(in), z.src)
 	}
