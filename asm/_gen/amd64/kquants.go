@@ -291,6 +291,13 @@ func (s spreads) of(k *kernel, off, down int) VecVirtual {
 	return y
 }
 
+// twoBits is run r of 32 two-bit codes, the layout of the K types.
+func (s spreads) twoBits(k *kernel, off, r int) VecVirtual {
+	y := s.of(k, off+r/4*32, r%4*2)
+	VPAND(bytes32(3), y, y)
+	return y
+}
+
 // ahead takes the codes of each run from memory before the run before it is
 // written: processors look few instructions ahead.
 func ahead(n int, read func(i int) VecVirtual, write func(i int, codes VecVirtual)) {

@@ -1,0 +1,160 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// Bytes, nibbles, and nibbles with fifth bits, under one or two float16.
+
+// half is the float16 at off in all lanes.
+func (k *kernel) half(off int) VecVirtual {
+	x, y := XMM(), YMM()
+	VPBROADCASTW(k.from(off), x)
+	VCVTPH2PS(x, y)
+	return y
+}
+
+// q8 is a float16 at the front of a block and 32 signed bytes at its end.
+func q8(k *kernel) {
+	d := k.half(0)
+	turned(d)
+	k.signedBytes(0, Mem{Base: k.src, Index: k.size, Scale: 1, Disp: -32}, d)
+}
+
+func q8K(k *kernel) {
+	d := YMM()
+	VBROADCASTSS(k.from(0), d)
+	turned(d)
+	for at := 0; at < 256; at += 32 {
+		k.signedBytes(at, k.from(4+at), d)
+	}
+}
+
+// signedBytes is 32 signed bytes under a turned scale.
+func (k *kernel) signedBytes(at int, codes Mem, d VecVirtual) {
+	k.bytes(at, codes, nil, true, func(x VecVirtual) { VMULPS(d, x, x) })
+}
+
+// setNibbles keeps what nibbles needs.
+func setNibbles(k *kernel) {
+	k.declare("low", func(y VecVirtual) { VMOVDQU(bytes32(0x0F), y) })
+}
+
+// setFives keeps what codes of five bits need.
+func setFives(k *kernel) {
+	setNibbles(k)
+	holding(ofBits)(k)
+	if !k.wide {
+		holding(toWords)(k)
+	}
+}
+
+// nibbles spreads 16 bytes: the low nibbles are elements 0-15, the high ones
+// 16-31.
+func (k *kernel) nibbles(off int) VecVirtual {
+	y, other := YMM(), YMM()
+	VPBROADCASTQ(k.from(off), y)
+	VPBROADCASTQ(k.from(off+8), other)
+	VPBLENDD(Imm(0xF0), other, y, y)
+	VPSRLVQ(qwords(0, 4), y, y)
+	VPAND(k.shared["low"], y, y)
+	return y
+}
+
+var (
+	counted      = [16]float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
+	minus8Values = [16]float32{-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7}
+	iq4Values    = [16]float32{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
+)
+
+// lookedBlock is 32 nibbles under a float16.
+func lookedBlock(v [16]float32) func(*kernel) {
+	return func(k *kernel) {
+		d := k.half(0)
+		canonical(d)
+		k.lookup(0, k.nibbles(2), k.by(k.constants(v, true), d))
+	}
+}
+
+// keepBook keeps the sixteen signed bytes of a book; where tables are made of them
+// as numbers, turned.
+func keepBook(k *kernel) {
+	setNibbles(k)
+	book := Mem{Base: Load(Param("book"), GP64())}
+	if k.float32() {
+		k.declare("book", func(y VecVirtual) { VBROADCASTI128(book, y) })
+		return
+	}
+	k.book = values{k.local(32), k.local(32)}
+	for i, m := range [2]Mem{k.book.a, k.book.b} {
+		y := YMM()
+		VPMOVSXBD(book.Offset(8*i), y)
+		VCVTDQ2PS(y, y)
+		VXORPS(k.minus, y, y)
+		VMOVUPS(y, m)
+	}
+}
+
+// booked is 32 nibbles, places in a book, under a float16: Q4_0 and IQ4_NL.
+func booked(k *kernel) {
+	d := k.half(0)
+	if !k.float32() {
+		canonical(d)
+		k.lookup(0, k.nibbles(2), k.by(k.book, d))
+		return
+	}
+	turned(d)
+	codes := k.nibbles(2)
+	VPSHUFB(codes, k.shared["book"], codes)
+	k.scaled(0, codes, d, d)
+}
+
+func q4_1(k *kernel) {
+	p := k.halves(0)
+	if k.float32() {
+		k.affine(0, k.nibbles(4), p, p, true)
+		return
+	}
+	k.lookup(0, k.nibbles(4), k.table16(k.constants(counted, false), false, func(x VecVirtual) { p.join(x, true) }))
+}
+
+// halves is a scale and a minimum, two float16 at off.
+func (k *kernel) halves(off int) pair {
+	x, y := XMM(), YMM()
+	k.note(k.from(off))
+	VPBROADCASTD(k.from(off), x)
+	VCVTPH2PS(x, y)
+	if !k.ordinary {
+		quieted(y)
+	}
+	return pair{firsts(y), seconds(y)}
+}
+
+// unset is FF for each element whose bit in the 32 at off is clear.
+func (k *kernel) unset(off int) VecVirtual {
+	y, bit := YMM(), k.constant(bitOfByte())
+	VPBROADCASTD(k.from(off), y)
+	VPSHUFB(k.constant(byteOfBit()), y, y)
+	VPANDN(bit, y, y)
+	VPCMPEQB(bit, y, y)
+	return y
+}
+
+func q5_0(k *kernel) {
+	d := k.half(0)
+	k.negated(d)
+	codes, clear := k.nibbles(6), k.unset(2)
+	VPAND(bytes32(0xF0), clear, clear) // -16 where the high bit is clear
+	VPOR(clear, codes, codes)
+	k.scaled(0, codes, d, d)
+}
+
+func q5_1(k *kernel) {
+	p := k.halves(0)
+	codes, clear := k.nibbles(8), k.unset(4)
+	VPANDN(bytes32(0x10), clear, clear)
+	VPOR(clear, codes, codes)
+	k.affine(0, codes, p, p, true)
+}
