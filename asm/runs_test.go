@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -151,9 +152,11 @@ func TestEveryCodeUnderEveryExponent(t *testing.T) {
 					want, got := make([]byte, 256*to.Size()), make([]byte, 256*to.Size())
 					for i := range scales {
 						scalar.Float8(f, to, want, src[:], scales[i:], 256)
-						o.Float8(f, to, got, src[:], scales[i:], 256)
-						if !bytes.Equal(want, got) {
-							t.Fatalf("scale %x: %s", math.Float32bits(scales[i]), difference(want, got))
+						for _, run := range []int{256, 32} { // long and short runs have paths of their own
+							o.Float8(f, to, got, src[:], slices.Repeat(scales[i:i+1], 256/run), run)
+							if !bytes.Equal(want, got) {
+								t.Fatalf("scale %x, runs of %d: %s", math.Float32bits(scales[i]), run, difference(want, got))
+							}
 						}
 					}
 				})
@@ -224,9 +227,11 @@ func TestProductsNearTheMiddleOfTwoAgree(t *testing.T) {
 							continue
 						}
 						scalar.Float8(f, to, want, src[:], scales[i:], 256)
-						o.Float8(f, to, got, src[:], scales[i:], 256)
-						if !bytes.Equal(want, got) {
-							t.Fatalf("scale %x: %s", math.Float32bits(scales[i]), difference(want, got))
+						for _, run := range []int{256, 32} { // long and short runs have paths of their own
+							o.Float8(f, to, got, src[:], slices.Repeat(scales[i:i+1], 256/run), run)
+							if !bytes.Equal(want, got) {
+								t.Fatalf("scale %x, runs of %d: %s", math.Float32bits(scales[i]), run, difference(want, got))
+							}
 						}
 					}
 				})

@@ -30,9 +30,6 @@ func aboveInfinity(_ *runs, _, mag VecVirtual) VecVirtual {
 	return m
 }
 
-// signedNaN is of the formats whose NaN is minus zero.
-func (f float8) signedNaN() bool { return f.bias == 8 || f.bias == raisedBias }
-
 func equal(y VecVirtual, v byte) VecVirtual {
 	m := YMM()
 	VPCMPEQB(bytes32(v), y, m)
@@ -105,17 +102,30 @@ func (f float8) rare(k *runs) {
 	edge.write(k)
 	k.again("edge")
 	JMP(LabelRef("done"))
+	Label("small")
+	CMPQ(k.chunks, Imm(1))
+	JEQ(LabelRef("little"))
 	f.smallRuns(k)
+	f.direct(k)
+}
+
+// direct is the loop of a [direct].
+func (f float8) direct(k *runs) {
+	Label("little")
+	d := f.newDirect(k)
+	Label("slowly")
+	d.write(k)
+	k.again("slowly")
+	JMP(LabelRef("done"))
 }
 
 // wideKernel: codes become float16, which has room for these formats: the
 // exponents differ by a power of two. But the largest exponent of E5M2FNUZ is
-// float16's infinity, so that its bits go to float32. Products of E5M2 are
-// [kernel.multiplied], as a [little] has no infinity.
+// float16's infinity, so that its bits go to float32.
 func (f float8) wideKernel(t int, doc string) {
-	write, up := f.each, 15-f.bias
+	write := f.each
 	if f.bias == raisedBias {
-		write, up = f.eachRaised, 0
+		write = f.eachRaised
 	}
 	var scale VecVirtual
 	runKernel("float8"+f.name, "", doc, t, false, 32, 32,
@@ -130,25 +140,18 @@ func (f float8) wideKernel(t int, doc string) {
 			if f.bias == raisedBias {
 				turned(scale)
 			}
-			if f.infinite && !k.narrow {
-				return
-			}
 			k.ifLittle(ops[0], U32(f.least<<23-1))
 			k.rare = func() {
-				Label("little")
 				if k.narrow {
+					Label("little")
 					k.flushed(scale)
 					JMP(LabelRef("chunk"))
 					return
 				}
-				l := k.newLittle(scale, smallShift+up)
-				Label("slowly")
-				write(k, nil, l)
-				k.again("slowly")
-				JMP(LabelRef("done"))
+				f.direct(k)
 			}
 		},
-		func(k *runs) { write(k, scale, nil) })
+		func(k *runs) { write(k, scale) })
 }
 
 // first is what the codes below 16 stand for.
@@ -227,50 +230,36 @@ func (f float8) byMantissa(k *runs, l looked, infinity VecVirtual) {
 	}
 }
 
-// each writes 32 elements, under a scale or under one that is little.
-func (f float8) each(k *runs, scale VecVirtual, l *little) {
+// each writes 32 elements.
+func (f float8) each(k *runs, scale VecVirtual) {
 	for at := 0; at < 32; at += 16 {
 		x := [2]VecVirtual{YMM(), YMM()}
 		f.half(k, at, x)
 		for i, y := range x {
-			if up := pow2(15 - f.bias); up != 1 && l == nil {
+			if up := pow2(15 - f.bias); up != 1 {
 				VMULPS(floats(up), y, y)
 			}
-			f.scaled(k, y, scale, l)
+			f.scaled(k, y, scale)
 			k.store8(y, at+8*i)
 		}
 	}
 }
 
 // scaled multiplies x.
-func (f float8) scaled(k *runs, x, scale VecVirtual, l *little) {
-	isTurned := f.bias == raisedBias
-	if l == nil {
-		if f.infinite {
-			k.multiplied(scale, x)
-		} else {
-			VMULPS(scale, x, x)
-		}
-		k.settle(x, isTurned)
-		return
-	}
-	p, nan, more := YMM(), YMM(), uint32(littleBits)
-	if isTurned {
-		more |= 0x80000000
-	}
-	VMULPS(l.times, x, p)
-	l.larger(p, l.half, x)
-	VCMPPS(Imm(3), p, p, nan)
-	VPSUBD(dwords(more), x, x)
-	VBLENDVPS(nan, dwords(0x7FC00000), x, x)
+func (f float8) scaled(k *runs, x, scale VecVirtual) {
+	VMULPS(scale, x, x)
+	k.settle(x, f.bias == raisedBias)
 }
+
+// signedNaN is of the formats whose NaN is minus zero.
+func (f float8) signedNaN() bool { return f.bias == 8 || f.bias == raisedBias }
 
 // raisedBias is that of E5M2FNUZ.
 const raisedBias = 16
 
 // eachRaised is each without float16, for a format that has no infinity, and
 // under a scale that is turned.
-func (f float8) eachRaised(k *runs, scale VecVirtual, l *little) {
+func (f float8) eachRaised(k *runs, scale VecVirtual) {
 	codes, mag := YMM(), YMM()
 	VMOVDQU(k.from(0), codes)
 	VPAND(bytes32(0x7F), codes, mag)
@@ -287,7 +276,7 @@ func (f float8) eachRaised(k *runs, scale VecVirtual, l *little) {
 		VPOR(nan, sign, sign)
 		VMULPS(floats(pow2(127-f.bias-f.man)), x, x)
 		VPOR(sign, x, x)
-		f.scaled(k, x, scale, l)
+		f.scaled(k, x, scale)
 		k.store8(x, at)
 	}
 }

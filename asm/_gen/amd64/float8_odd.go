@@ -27,6 +27,12 @@ func (f float8) newEdge(k *runs) *edge {
 	LEAL(Mem{Base: bits, Disp: -1}, huge)
 	CMPL(huge, U32(f.least<<23-1))
 	JCS(LabelRef("small"))
+	scale, quiet := YMM(), GP32()
+	MOVL(U32(0x7FC00000), quiet)
+	CMPL(bits, U32(0x7F800000))
+	CMOVLHI(quiet, bits)
+	VMOVD(bits, x)
+	VPBROADCASTD(x, scale)
 	// All ones where the scale is a number other than zero: 1..7F7FFFFF.
 	CMPL(huge, U32(0x7F7FFFFF))
 	SBBL(huge, huge)
@@ -52,8 +58,6 @@ func (f float8) newEdge(k *runs) *edge {
 		VMOVDQU(y, e.infinity)
 	}
 	e.turn = k.turnOf()
-	scale := k.magnitude()
-	quieted(scale)
 	e.l = k.table16(f.first(k.kernel), false, func(x VecVirtual) { VMULPS(scale, x, x) })
 	return e
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"math"
-	"slices"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -36,24 +35,18 @@ type small struct {
 	powers   VecVirtual // 2^(15-depth), of depths from 15 down
 	zero     Op         // a register where there is one left
 	turn     VecVirtual // the scale's sign
-	other    Mem        // the other sign
 	codes    VecVirtual // of the chunk that comes
 	last     Register   // chunk of all runs
 	times    Mem        // the scale of the run that comes, 2^64 times as large
 	products Mem        // of its 24 bits and the mantissas
 }
 
-// signs is bytes without and with a sign, and without again: at each of the first two
-// that of codes without a sign, and behind it that of the others.
-var signs = data(slices.Concat(make([]byte, 32), bytes.Repeat([]byte{0x80}, 32), make([]byte, 32)))
-
 // smallRuns is runs under such scales. What a code goes through takes long, one step
 // after the other, and so does what tables are made of; and the processor looks no
 // further ahead than two chunks. So codes are read a chunk ahead, and the first steps of
 // a table are taken a run ahead.
 func (f float8) smallRuns(k *runs) {
-	s := &small{f: f, powers: YMM(), zero: dwords(0), turn: YMM(), codes: YMM(), last: GP64(), times: AllocLocal(32), products: AllocLocal(32)}
-	Label("small")
+	s := &small{f: f, powers: YMM(), zero: dwords(0), codes: YMM(), last: GP64(), times: AllocLocal(32), products: AllocLocal(32)}
 	Load(Param("chunks"), s.last)
 	IMULQ(k.n, s.last)
 	SHLQ(Imm(5), s.last)
@@ -94,14 +87,7 @@ func (s *small) begin(k *runs) {
 		s.zero = zero
 	}
 	VMOVDQU(bytes32(1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0), s.powers)
-	negative := GP32()
-	MOVL(Mem{Base: k.a}, negative)
-	SHRL(Imm(31), negative)
-	SHLL(Imm(5), negative)
-	s.other = Mem{Base: GP64(), Disp: 32}
-	LEAQ(signs, s.other.Base)
-	ADDQ(negative.As64(), s.other.Base)
-	VMOVDQU(Mem{Base: s.other.Base}, s.turn)
+	s.turn = k.turnOf()
 }
 
 // enlarge takes the first steps of the tables of a run: a scale that is 2^64 times as
@@ -110,7 +96,7 @@ func (s *small) enlarge(scale Register) {
 	times := YMM()
 	VBROADCASTSS(Mem{Base: scale}, times)
 	VANDPS(dwords(0x7FFFFFFF), times, times)
-	shift(times, smallShift)
+	shiftMagnitude(times, smallShift)
 	VMOVDQU(times, s.times)
 	step := uint32(1) << s.f.man
 	var mantissas []uint32
@@ -226,7 +212,8 @@ func (s *small) write(k *runs) {
 	CMOVQEQ(k.src, next)
 	k.spreadQuads(Mem{Base: next}, s.codes)
 	VPAND(bytes32(0x7F), codes, mag)
-	VPBLENDVB(codes, s.other, s.turn, high)
+	VPXOR(s.turn, codes, high)
+	VPAND(bytes32(0x80), high, high)
 	exp, index, place, low := YMM(), YMM(), YMM(), s.zero
 	VPSUBUSB(bytes32(step), mag, exp)
 	VPAND(bytes32(0x80-step), exp, exp)

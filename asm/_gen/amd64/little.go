@@ -20,18 +20,24 @@ import (
 // multiplied multiplies x by d.
 func (k *kernel) multiplied(d, x VecVirtual) { VFMADD213PS(k.minus, d, x) }
 
-// shift multiplies a finite number by 2^up, which makes it normal. To a subnormal number
-// the exponent is added too, and the leading one that this counts is taken off: the less
-// of both is right.
+// shift multiplies a finite number by 2^up, which makes it normal.
 func shift(d VecVirtual, up int) {
-	x, y := YMM(), YMM()
+	x := YMM()
 	VANDPS(dwords(0x7FFFFFFF), d, x)
 	VXORPS(x, d, d)
-	VPADDD(dwords(uint32(up)<<23), x, y)
-	VPADDD(dwords(uint32(up+1)<<23), x, x)
+	shiftMagnitude(x, up)
+	VORPS(x, d, d)
+}
+
+// shiftMagnitude is shift of what has no sign. To a subnormal number the exponent is
+// added too, and the leading one that this counts is taken off: the less of both is
+// right.
+func shiftMagnitude(d VecVirtual, up int) {
+	x := YMM()
+	VPADDD(dwords(uint32(up+1)<<23), d, x)
+	VPADDD(dwords(uint32(up)<<23), d, d)
 	VSUBPS(dwords(uint32(up+1)<<23), x, x)
-	VMINPS(x, y, y)
-	VORPS(y, d, d)
+	VMINPS(x, d, d)
 }
 
 const (
