@@ -316,7 +316,7 @@ DATA k3<>+24(SB)/8, $0xffc00000ffc00000
 GLOBL k3<>(SB), RODATA|NOPTR, $32
 
 // func q8BF16AVX512(dst *byte, src *byte, size int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VL, F16C
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VL, F16C, MMX+
 TEXT ·q8BF16AVX512(SB), NOSPLIT, $128-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -381,6 +381,8 @@ ready:
 	VPCMPUW     $0x06, Z0, Z6, K1
 	VPADDW      Z1, Z8, K1, Z8
 	VMOVDQU16   Z8, 64(AX)
+	PREFETCHT0  1024(AX)
+	PREFETCHT0  1088(AX)
 	ADDQ        $0x00000080, AX
 	LEAQ        (CX)(SI*2), CX
 	VPMOVSXBD   -32(CX)(SI*1), Z6
@@ -409,6 +411,8 @@ ready:
 	VPCMPUW     $0x06, Z0, Z6, K1
 	VPADDW      Z1, Z8, K1, Z8
 	VMOVDQU16   Z8, 64(AX)
+	PREFETCHT0  1024(AX)
+	PREFETCHT0  1088(AX)
 	ADDQ        $0x00000080, AX
 	LEAQ        (CX)(SI*2), CX
 	VPMOVSXBD   -32(CX)(SI*1), Z6
@@ -437,6 +441,8 @@ ready:
 	VPCMPUW     $0x06, Z0, Z6, K1
 	VPADDW      Z1, Z8, K1, Z8
 	VMOVDQU16   Z8, 64(AX)
+	PREFETCHT0  1024(AX)
+	PREFETCHT0  1088(AX)
 	ADDQ        $0x00000080, AX
 	LEAQ        (CX)(SI*2), CX
 	VPMOVSXBD   -32(CX)(SI*1), Z6
@@ -465,6 +471,8 @@ ready:
 	VPCMPUW     $0x06, Z0, Z6, K1
 	VPADDW      Z1, Z8, K1, Z8
 	VMOVDQU16   Z8, 64(AX)
+	PREFETCHT0  1024(AX)
+	PREFETCHT0  1088(AX)
 	ADDQ        $0x00000080, AX
 	LEAQ        (CX)(SI*2), CX
 	SUBQ        $0x08, DX
@@ -496,6 +504,7 @@ block:
 	VPADDW       Z1, Z6, K1, Z6
 	VPXORD       Z0, Z6, Z6
 	VMOVDQU16    Z6, (AX)
+	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
 	LEAQ         (CX)(SI*1), CX
 	DECQ         DX
@@ -538,6 +547,8 @@ odd:
 	VPADDW       Z1, Z8, K1, Z8
 	VPXORD       Z0, Z8, Z8
 	VMOVDQU16    Z8, 64(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
 	ADDQ         $0x00000080, AX
 	LEAQ         (CX)(SI*2), CX
 	VPMOVSXBD    -32(CX)(SI*1), Z6
@@ -568,6 +579,8 @@ odd:
 	VPADDW       Z1, Z8, K1, Z8
 	VPXORD       Z0, Z8, Z8
 	VMOVDQU16    Z8, 64(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
 	ADDQ         $0x00000080, AX
 	LEAQ         (CX)(SI*2), CX
 	VPMOVSXBD    -32(CX)(SI*1), Z6
@@ -598,6 +611,8 @@ odd:
 	VPADDW       Z1, Z8, K1, Z8
 	VPXORD       Z0, Z8, Z8
 	VMOVDQU16    Z8, 64(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
 	ADDQ         $0x00000080, AX
 	LEAQ         (CX)(SI*2), CX
 	VPMOVSXBD    -32(CX)(SI*1), Z6
@@ -628,6 +643,8 @@ odd:
 	VPADDW       Z1, Z8, K1, Z8
 	VPXORD       Z0, Z8, Z8
 	VMOVDQU16    Z8, 64(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
 	ADDQ         $0x00000080, AX
 	LEAQ         (CX)(SI*2), CX
 	SUBQ         $0x08, DX
@@ -668,7 +685,7 @@ DATA k7<>+56(SB)/8, $0x003e003c003a0038
 GLOBL k7<>(SB), RODATA|NOPTR, $64
 
 // func q8F16AVX512(dst *byte, src *byte, size int, n int)
-// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL, F16C
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL, F16C, MMX+
 TEXT ·q8F16AVX512(SB), NOSPLIT, $128-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -720,6 +737,8 @@ ready:
 	VMULPS.BCST 4(BX), Z4, Z4
 	VCVTPS2PH   $0x00, Z3, 64(AX)
 	VCVTPS2PH   $0x00, Z4, 96(AX)
+	PREFETCHT0  1024(AX)
+	PREFETCHT0  1088(AX)
 	ADDQ        $0x00000080, AX
 	LEAQ        (CX)(SI*2), CX
 	VPMOVSXBD   -32(CX)(SI*1), Z3
@@ -738,6 +757,8 @@ ready:
 	VMULPS.BCST 12(BX), Z4, Z4
 	VCVTPS2PH   $0x00, Z3, 64(AX)
 	VCVTPS2PH   $0x00, Z4, 96(AX)
+	PREFETCHT0  1024(AX)
+	PREFETCHT0  1088(AX)
 	ADDQ        $0x00000080, AX
 	LEAQ        (CX)(SI*2), CX
 	VPMOVSXBD   -32(CX)(SI*1), Z3
@@ -756,6 +777,8 @@ ready:
 	VMULPS.BCST 20(BX), Z4, Z4
 	VCVTPS2PH   $0x00, Z3, 64(AX)
 	VCVTPS2PH   $0x00, Z4, 96(AX)
+	PREFETCHT0  1024(AX)
+	PREFETCHT0  1088(AX)
 	ADDQ        $0x00000080, AX
 	LEAQ        (CX)(SI*2), CX
 	VPMOVSXBD   -32(CX)(SI*1), Z3
@@ -774,6 +797,8 @@ ready:
 	VMULPS.BCST 28(BX), Z4, Z4
 	VCVTPS2PH   $0x00, Z3, 64(AX)
 	VCVTPS2PH   $0x00, Z4, 96(AX)
+	PREFETCHT0  1024(AX)
+	PREFETCHT0  1088(AX)
 	ADDQ        $0x00000080, AX
 	LEAQ        (CX)(SI*2), CX
 	SUBQ        $0x08, DX
@@ -801,6 +826,7 @@ block:
 	VCVTPS2PH    $0x00, Z1, (AX)
 	VXORPS       Z0, Z2, Z2
 	VCVTPS2PH    $0x00, Z2, 32(AX)
+	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
 	LEAQ         (CX)(SI*1), CX
 	DECQ         DX
@@ -835,6 +861,8 @@ odd:
 	VCVTPS2PH    $0x00, Z3, 64(AX)
 	VXORPS       Z0, Z4, Z4
 	VCVTPS2PH    $0x00, Z4, 96(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
 	ADDQ         $0x00000080, AX
 	LEAQ         (CX)(SI*2), CX
 	VPMOVSXBD    -32(CX)(SI*1), Z3
@@ -857,6 +885,8 @@ odd:
 	VCVTPS2PH    $0x00, Z3, 64(AX)
 	VXORPS       Z0, Z4, Z4
 	VCVTPS2PH    $0x00, Z4, 96(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
 	ADDQ         $0x00000080, AX
 	LEAQ         (CX)(SI*2), CX
 	VPMOVSXBD    -32(CX)(SI*1), Z3
@@ -879,6 +909,8 @@ odd:
 	VCVTPS2PH    $0x00, Z3, 64(AX)
 	VXORPS       Z0, Z4, Z4
 	VCVTPS2PH    $0x00, Z4, 96(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
 	ADDQ         $0x00000080, AX
 	LEAQ         (CX)(SI*2), CX
 	VPMOVSXBD    -32(CX)(SI*1), Z3
@@ -901,6 +933,8 @@ odd:
 	VCVTPS2PH    $0x00, Z3, 64(AX)
 	VXORPS       Z0, Z4, Z4
 	VCVTPS2PH    $0x00, Z4, 96(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
 	ADDQ         $0x00000080, AX
 	LEAQ         (CX)(SI*2), CX
 	SUBQ         $0x08, DX
@@ -1283,7 +1317,7 @@ DATA k8<>+24(SB)/8, $0x2080000020800000
 GLOBL k8<>(SB), RODATA|NOPTR, $32
 
 // func q8_KBF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, BMI2, CMOV
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
 TEXT ·q8_KBF16AVX512(SB), NOSPLIT, $64-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -1407,6 +1441,14 @@ block:
 	VPCMPUW      $0x06, Z0, Z5, K1
 	VPADDW       Z1, Z4, K1, Z4
 	VMOVDQU16    Z4, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x00000124, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -1531,6 +1573,14 @@ odd:
 	VPADDW       Z1, Z4, K1, Z4
 	VPXORD       Z0, Z4, Z4
 	VMOVDQU16    Z4, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x00000124, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -1702,6 +1752,14 @@ tiny:
 	VPADDW       Z1, Z4, K1, Z4
 	VPSUBW       k9<>+0(SB), Z4, Z4
 	VMOVDQU16    Z4, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x00000124, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -1720,7 +1778,7 @@ DATA k9<>+56(SB)/8, $0x2080208020802080
 GLOBL k9<>(SB), RODATA|NOPTR, $64
 
 // func q8_KF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·q8_KF16AVX512(SB), NOSPLIT, $64-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -1801,6 +1859,14 @@ block:
 	VMULPS         Z1, Z3, Z3
 	VCVTPS2PH      $0x00, Z2, 448(AX)
 	VCVTPS2PH      $0x00, Z3, 480(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	PREFETCHT0     1280(AX)
+	PREFETCHT0     1344(AX)
+	PREFETCHT0     1408(AX)
+	PREFETCHT0     1472(AX)
 	ADDQ           $0x00000124, CX
 	ADDQ           $0x00000200, AX
 	DECQ           DX
@@ -1895,6 +1961,14 @@ odd:
 	VCVTPS2PH      $0x00, Z2, 448(AX)
 	VXORPS         Z0, Z3, Z3
 	VCVTPS2PH      $0x00, Z3, 480(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	PREFETCHT0     1280(AX)
+	PREFETCHT0     1344(AX)
+	PREFETCHT0     1408(AX)
+	PREFETCHT0     1472(AX)
 	ADDQ           $0x00000124, CX
 	ADDQ           $0x00000200, AX
 	DECQ           DX
@@ -2284,7 +2358,7 @@ DATA k15<>+56(SB)/8, $0x0000000400000004
 GLOBL k15<>(SB), RODATA|NOPTR, $64
 
 // func bookedBF16AVX512(dst *byte, src *byte, book *int8, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
 TEXT ·bookedBF16AVX512(SB), NOSPLIT, $128-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -2345,6 +2419,8 @@ ready:
 	VPTERNLOGD.BCST $0xea, k20<>+0(SB), Z5, Z10
 	VPERMB          Z13, Z10, Z8
 	VMOVDQU64       Z8, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X9
@@ -2369,6 +2445,8 @@ ready:
 	VPTERNLOGD.BCST $0xea, k20<>+0(SB), Z5, Z10
 	VPERMB          Z13, Z10, Z8
 	VMOVDQU64       Z8, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X9
@@ -2393,6 +2471,8 @@ ready:
 	VPTERNLOGD.BCST $0xea, k20<>+0(SB), Z5, Z10
 	VPERMB          Z13, Z10, Z8
 	VMOVDQU64       Z8, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X9
@@ -2417,6 +2497,8 @@ ready:
 	VPTERNLOGD.BCST $0xea, k20<>+0(SB), Z5, Z10
 	VPERMB          Z13, Z10, Z8
 	VMOVDQU64       Z8, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	SUBQ            $0x08, DX
@@ -2447,6 +2529,7 @@ block:
 	VPTERNLOGD.BCST $0xea, k19<>+0(SB), Z5, Z0
 	VPERMB          Z2, Z0, Z0
 	VMOVDQU64       Z0, (AX)
+	PREFETCHT0      1024(AX)
 	ADDQ            $0x00000012, CX
 	ADDQ            $0x00000040, AX
 	DECQ            DX
@@ -2484,6 +2567,8 @@ odd:
 	VPTERNLOGD.BCST $0xea, k20<>+0(SB), Z5, Z10
 	VPERMB          Z13, Z10, Z8
 	VMOVDQU64       Z8, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X9
@@ -2509,6 +2594,8 @@ odd:
 	VPTERNLOGD.BCST $0xea, k20<>+0(SB), Z5, Z10
 	VPERMB          Z13, Z10, Z8
 	VMOVDQU64       Z8, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X9
@@ -2534,6 +2621,8 @@ odd:
 	VPTERNLOGD.BCST $0xea, k20<>+0(SB), Z5, Z10
 	VPERMB          Z13, Z10, Z8
 	VMOVDQU64       Z8, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X9
@@ -2559,6 +2648,8 @@ odd:
 	VPTERNLOGD.BCST $0xea, k20<>+0(SB), Z5, Z10
 	VPERMB          Z13, Z10, Z8
 	VMOVDQU64       Z8, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	SUBQ            $0x08, DX
@@ -2633,7 +2724,7 @@ DATA k24<>+24(SB)/8, $0x0000000100000001
 GLOBL k24<>(SB), RODATA|NOPTR, $32
 
 // func bookedF16AVX512(dst *byte, src *byte, book *int8, n int)
-// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
 TEXT ·bookedF16AVX512(SB), NOSPLIT, $128-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -2688,6 +2779,8 @@ ready:
 	VPTERNLOGD.BCST $0xea, k20<>+0(SB), Z2, Z7
 	VPERMB          Z8, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X6
@@ -2709,6 +2802,8 @@ ready:
 	VPTERNLOGD.BCST $0xea, k20<>+0(SB), Z2, Z7
 	VPERMB          Z8, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X6
@@ -2730,6 +2825,8 @@ ready:
 	VPTERNLOGD.BCST $0xea, k20<>+0(SB), Z2, Z7
 	VPERMB          Z8, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X6
@@ -2751,6 +2848,8 @@ ready:
 	VPTERNLOGD.BCST $0xea, k20<>+0(SB), Z2, Z7
 	VPERMB          Z8, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	SUBQ            $0x08, DX
@@ -2779,6 +2878,7 @@ block:
 	VPTERNLOGD.BCST $0xea, k19<>+0(SB), Z2, Z3
 	VPERMB          Z4, Z3, Z3
 	VMOVDQU64       Z3, (AX)
+	PREFETCHT0      1024(AX)
 	ADDQ            $0x00000012, CX
 	ADDQ            $0x00000040, AX
 	DECQ            DX
@@ -2814,6 +2914,8 @@ odd:
 	VPTERNLOGD.BCST $0xea, k20<>+0(SB), Z2, Z7
 	VPERMB          Z8, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X6
@@ -2837,6 +2939,8 @@ odd:
 	VPTERNLOGD.BCST $0xea, k20<>+0(SB), Z2, Z7
 	VPERMB          Z8, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X6
@@ -2860,6 +2964,8 @@ odd:
 	VPTERNLOGD.BCST $0xea, k20<>+0(SB), Z2, Z7
 	VPERMB          Z8, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X6
@@ -2883,6 +2989,8 @@ odd:
 	VPTERNLOGD.BCST $0xea, k20<>+0(SB), Z2, Z7
 	VPERMB          Z8, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	SUBQ            $0x08, DX
@@ -3265,7 +3373,7 @@ DATA k27<>+24(SB)/8, $0x7fc000007fc00000
 GLOBL k27<>(SB), RODATA|NOPTR, $32
 
 // func q4_1BF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q4_1BF16AVX512(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -3324,6 +3432,8 @@ ready:
 	VPTERNLOGD.BCST  $0xea, k20<>+0(SB), Z4, Z10
 	VPERMB           Z13, Z10, Z8
 	VMOVDQU64        Z8, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X9
@@ -3350,6 +3460,8 @@ ready:
 	VPTERNLOGD.BCST  $0xea, k20<>+0(SB), Z4, Z10
 	VPERMB           Z13, Z10, Z8
 	VMOVDQU64        Z8, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X9
@@ -3376,6 +3488,8 @@ ready:
 	VPTERNLOGD.BCST  $0xea, k20<>+0(SB), Z4, Z10
 	VPERMB           Z13, Z10, Z8
 	VMOVDQU64        Z8, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X9
@@ -3402,6 +3516,8 @@ ready:
 	VPTERNLOGD.BCST  $0xea, k20<>+0(SB), Z4, Z10
 	VPERMB           Z13, Z10, Z8
 	VMOVDQU64        Z8, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	SUBQ             $0x08, DX
@@ -3434,6 +3550,7 @@ block:
 	VPTERNLOGD.BCST  $0xea, k19<>+0(SB), Z4, Z0
 	VPERMB           Z2, Z0, Z0
 	VMOVDQU64        Z0, (AX)
+	PREFETCHT0       1024(AX)
 	ADDQ             $0x00000014, CX
 	ADDQ             $0x00000040, AX
 	DECQ             DX
@@ -3473,6 +3590,8 @@ odd:
 	VPTERNLOGD.BCST  $0xea, k20<>+0(SB), Z4, Z10
 	VPERMB           Z13, Z10, Z8
 	VMOVDQU64        Z8, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X9
@@ -3501,6 +3620,8 @@ odd:
 	VPTERNLOGD.BCST  $0xea, k20<>+0(SB), Z4, Z10
 	VPERMB           Z13, Z10, Z8
 	VMOVDQU64        Z8, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X9
@@ -3529,6 +3650,8 @@ odd:
 	VPTERNLOGD.BCST  $0xea, k20<>+0(SB), Z4, Z10
 	VPERMB           Z13, Z10, Z8
 	VMOVDQU64        Z8, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X9
@@ -3557,6 +3680,8 @@ odd:
 	VPTERNLOGD.BCST  $0xea, k20<>+0(SB), Z4, Z10
 	VPERMB           Z13, Z10, Z8
 	VMOVDQU64        Z8, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	SUBQ             $0x08, DX
@@ -3591,7 +3716,7 @@ DATA k30<>+56(SB)/8, $0x7fc07fc07fc07fc0
 GLOBL k30<>(SB), RODATA|NOPTR, $64
 
 // func q4_1F16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q4_1F16AVX512(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -3643,6 +3768,8 @@ ready:
 	VPTERNLOGD.BCST  $0xea, k20<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X5
@@ -3666,6 +3793,8 @@ ready:
 	VPTERNLOGD.BCST  $0xea, k20<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X5
@@ -3689,6 +3818,8 @@ ready:
 	VPTERNLOGD.BCST  $0xea, k20<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X5
@@ -3712,6 +3843,8 @@ ready:
 	VPTERNLOGD.BCST  $0xea, k20<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	SUBQ             $0x08, DX
@@ -3741,6 +3874,7 @@ block:
 	VPTERNLOGD.BCST  $0xea, k19<>+0(SB), Z0, Z2
 	VPERMB           Z3, Z2, Z2
 	VMOVDQU64        Z2, (AX)
+	PREFETCHT0       1024(AX)
 	ADDQ             $0x00000014, CX
 	ADDQ             $0x00000040, AX
 	DECQ             DX
@@ -3779,6 +3913,8 @@ odd:
 	VPTERNLOGD.BCST  $0xea, k20<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X5
@@ -3806,6 +3942,8 @@ odd:
 	VPTERNLOGD.BCST  $0xea, k20<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X5
@@ -3833,6 +3971,8 @@ odd:
 	VPTERNLOGD.BCST  $0xea, k20<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X5
@@ -3860,6 +4000,8 @@ odd:
 	VPTERNLOGD.BCST  $0xea, k20<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	SUBQ             $0x08, DX
@@ -4390,7 +4532,7 @@ DATA k34<>+24(SB)/8, $0x0000001000000010
 GLOBL k34<>(SB), RODATA|NOPTR, $32
 
 // func q5_0BF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
 TEXT ·q5_0BF16AVX512(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -4462,6 +4604,8 @@ ready:
 	VPADDW          k35<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
 	VMULPS.BCST     8(BX), Z4, Z9
@@ -4498,6 +4642,8 @@ ready:
 	VPADDW          k35<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
 	VMULPS.BCST     16(BX), Z4, Z9
@@ -4534,6 +4680,8 @@ ready:
 	VPADDW          k35<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
 	VMULPS.BCST     24(BX), Z4, Z9
@@ -4570,6 +4718,8 @@ ready:
 	VPADDW          k35<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
 	SUBQ            $0x08, DX
@@ -4605,6 +4755,7 @@ block:
 	VPADDW          k35<>+0(SB), Z7, K1, Z7
 	VPERMB          Z9, Z7, Z7
 	VMOVDQU64       Z7, (AX)
+	PREFETCHT0      1024(AX)
 	ADDQ            $0x00000016, CX
 	ADDQ            $0x00000040, AX
 	DECQ            DX
@@ -4655,6 +4806,8 @@ odd:
 	VPADDW          k35<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
 	VMULPS.BCST     8(BX), Z4, Z9
@@ -4693,6 +4846,8 @@ odd:
 	VPADDW          k35<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
 	VMULPS.BCST     16(BX), Z4, Z9
@@ -4731,6 +4886,8 @@ odd:
 	VPADDW          k35<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
 	VMULPS.BCST     24(BX), Z4, Z9
@@ -4769,6 +4926,8 @@ odd:
 	VPADDW          k35<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
 	SUBQ            $0x08, DX
@@ -4787,7 +4946,7 @@ DATA k35<>+56(SB)/8, $0x2020202020202020
 GLOBL k35<>(SB), RODATA|NOPTR, $64
 
 // func q5_0F16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
 TEXT ·q5_0F16AVX512(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -4850,6 +5009,8 @@ ready:
 	VPADDW          k35<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
 	VMULPS.BCST     8(BX), Z1, Z6
@@ -4880,6 +5041,8 @@ ready:
 	VPADDW          k35<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
 	VMULPS.BCST     16(BX), Z1, Z6
@@ -4910,6 +5073,8 @@ ready:
 	VPADDW          k35<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
 	VMULPS.BCST     24(BX), Z1, Z6
@@ -4940,6 +5105,8 @@ ready:
 	VPADDW          k35<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
 	SUBQ            $0x08, DX
@@ -4973,6 +5140,7 @@ block:
 	VPADDW          k35<>+0(SB), Z5, K1, Z5
 	VPERMB          Z4, Z5, Z4
 	VMOVDQU64       Z4, (AX)
+	PREFETCHT0      1024(AX)
 	ADDQ            $0x00000016, CX
 	ADDQ            $0x00000040, AX
 	DECQ            DX
@@ -5019,6 +5187,8 @@ odd:
 	VPADDW          k35<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
 	VMULPS.BCST     8(BX), Z1, Z6
@@ -5053,6 +5223,8 @@ odd:
 	VPADDW          k35<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
 	VMULPS.BCST     16(BX), Z1, Z6
@@ -5087,6 +5259,8 @@ odd:
 	VPADDW          k35<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
 	VMULPS.BCST     24(BX), Z1, Z6
@@ -5121,6 +5295,8 @@ odd:
 	VPADDW          k35<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
 	SUBQ            $0x08, DX
@@ -5686,7 +5862,7 @@ DATA k37<>+24(SB)/8, $0x000000a800000090
 GLOBL k37<>(SB), RODATA|NOPTR, $32
 
 // func q5_1BF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q5_1BF16AVX512(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -5760,6 +5936,8 @@ ready:
 	VPADDW           k35<>+0(SB), Z9, K1, Z9
 	VPERMB           Z12, Z9, Z9
 	VMOVDQU64        Z9, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
 	VPBROADCASTD     20(BX), Z9
@@ -5800,6 +5978,8 @@ ready:
 	VPADDW           k35<>+0(SB), Z9, K1, Z9
 	VPERMB           Z12, Z9, Z9
 	VMOVDQU64        Z9, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
 	VPBROADCASTD     36(BX), Z9
@@ -5840,6 +6020,8 @@ ready:
 	VPADDW           k35<>+0(SB), Z9, K1, Z9
 	VPERMB           Z12, Z9, Z9
 	VMOVDQU64        Z9, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
 	VPBROADCASTD     52(BX), Z9
@@ -5880,6 +6062,8 @@ ready:
 	VPADDW           k35<>+0(SB), Z9, K1, Z9
 	VPERMB           Z12, Z9, Z9
 	VMOVDQU64        Z9, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
 	SUBQ             $0x08, DX
@@ -5917,6 +6101,7 @@ block:
 	VPADDW           k35<>+0(SB), Z7, K1, Z7
 	VPERMB           Z9, Z7, Z7
 	VMOVDQU64        Z7, (AX)
+	PREFETCHT0       1024(AX)
 	ADDQ             $0x00000018, CX
 	ADDQ             $0x00000040, AX
 	DECQ             DX
@@ -5972,6 +6157,8 @@ odd:
 	VPADDW           k35<>+0(SB), Z9, K1, Z9
 	VPERMB           Z12, Z9, Z9
 	VMOVDQU64        Z9, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
 	VPBROADCASTD     20(BX), Z9
@@ -6016,6 +6203,8 @@ odd:
 	VPADDW           k35<>+0(SB), Z9, K1, Z9
 	VPERMB           Z12, Z9, Z9
 	VMOVDQU64        Z9, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
 	VPBROADCASTD     36(BX), Z9
@@ -6060,6 +6249,8 @@ odd:
 	VPADDW           k35<>+0(SB), Z9, K1, Z9
 	VPERMB           Z12, Z9, Z9
 	VMOVDQU64        Z9, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
 	VPBROADCASTD     52(BX), Z9
@@ -6104,6 +6295,8 @@ odd:
 	VPADDW           k35<>+0(SB), Z9, K1, Z9
 	VPERMB           Z12, Z9, Z9
 	VMOVDQU64        Z9, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
 	SUBQ             $0x08, DX
@@ -6112,7 +6305,7 @@ odd:
 	JMP              rest
 
 // func q5_1F16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q5_1F16AVX512(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -6176,6 +6369,8 @@ ready:
 	VPADDW           k35<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
 	VPBROADCASTD     20(BX), Z5
@@ -6210,6 +6405,8 @@ ready:
 	VPADDW           k35<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
 	VPBROADCASTD     36(BX), Z5
@@ -6244,6 +6441,8 @@ ready:
 	VPADDW           k35<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
 	VPBROADCASTD     52(BX), Z5
@@ -6278,6 +6477,8 @@ ready:
 	VPADDW           k35<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
 	SUBQ             $0x08, DX
@@ -6314,6 +6515,7 @@ block:
 	VPADDW           k35<>+0(SB), Z4, K1, Z4
 	VPERMB           Z3, Z4, Z3
 	VMOVDQU64        Z3, (AX)
+	PREFETCHT0       1024(AX)
 	ADDQ             $0x00000018, CX
 	ADDQ             $0x00000040, AX
 	DECQ             DX
@@ -6367,6 +6569,8 @@ odd:
 	VPADDW           k35<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
 	VPBROADCASTD     20(BX), Z5
@@ -6409,6 +6613,8 @@ odd:
 	VPADDW           k35<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
 	VPBROADCASTD     36(BX), Z5
@@ -6451,6 +6657,8 @@ odd:
 	VPADDW           k35<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
 	VPBROADCASTD     52(BX), Z5
@@ -6493,6 +6701,8 @@ odd:
 	VPADDW           k35<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
 	SUBQ             $0x08, DX
@@ -6851,7 +7061,7 @@ DATA k38<>+24(SB)/8, $0x0000000300000003
 GLOBL k38<>(SB), RODATA|NOPTR, $32
 
 // func q2_KBF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F
+// Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q2_KBF16AVX512(SB), NOSPLIT, $64-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -6949,6 +7159,14 @@ block:
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x00000054, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -7043,6 +7261,14 @@ odd:
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x00000054, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -7161,7 +7387,7 @@ DATA k51<>+56(SB)/8, $0x000f000f000f000f
 GLOBL k51<>(SB), RODATA|NOPTR, $64
 
 // func q2_KF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F
+// Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q2_KF16AVX512(SB), NOSPLIT, $64-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -7249,6 +7475,14 @@ block:
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x00000054, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -7341,6 +7575,14 @@ odd:
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x00000054, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -7869,7 +8111,7 @@ DATA k66<>+24(SB)/8, $0x8080808080808080
 GLOBL k66<>(SB), RODATA|NOPTR, $32
 
 // func q3_KBF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q3_KBF16AVX512(SB), NOSPLIT, $64-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -8023,6 +8265,14 @@ block:
 	VPADDW       k72<>+0(SB), Z7, K1, Z7
 	VPERMW       Z9, Z7, Z7
 	VMOVDQU64    Z7, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x0000006e, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -8173,6 +8423,14 @@ odd:
 	VPADDW       k72<>+0(SB), Z7, K1, Z7
 	VPERMW       Z9, Z7, Z7
 	VMOVDQU64    Z7, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x0000006e, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -8307,7 +8565,7 @@ DATA k79<>+56(SB)/8, $0x0000000f0000000f
 GLOBL k79<>(SB), RODATA|NOPTR, $64
 
 // func q3_KF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q3_KF16AVX512(SB), NOSPLIT, $64-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -8446,6 +8704,14 @@ block:
 	VPADDW       k72<>+0(SB), Z5, K1, Z5
 	VPERMW       Z4, Z5, Z4
 	VMOVDQU64    Z4, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x0000006e, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -8588,6 +8854,14 @@ odd:
 	VPADDW       k72<>+0(SB), Z5, K1, Z5
 	VPERMW       Z4, Z5, Z4
 	VMOVDQU64    Z4, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x0000006e, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -8908,7 +9182,7 @@ DATA k86<>+56(SB)/8, $0x0302030203020302
 GLOBL k86<>(SB), RODATA|NOPTR, $64
 
 // func q4_KBF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q4_KBF16AVX512(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -9029,6 +9303,14 @@ block:
 	VPTERNLOGD.BCST  $0xea, k20<>+0(SB), Z4, Z8
 	VPERMB           Z19, Z8, Z7
 	VMOVDQU64        Z7, 448(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
+	PREFETCHT0       1152(AX)
+	PREFETCHT0       1216(AX)
+	PREFETCHT0       1280(AX)
+	PREFETCHT0       1344(AX)
+	PREFETCHT0       1408(AX)
+	PREFETCHT0       1472(AX)
 	ADDQ             $0x00000090, CX
 	ADDQ             $0x00000200, AX
 	DECQ             DX
@@ -9147,6 +9429,14 @@ odd:
 	VPTERNLOGD.BCST  $0xea, k20<>+0(SB), Z4, Z8
 	VPERMB           Z19, Z8, Z7
 	VMOVDQU64        Z7, 448(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
+	PREFETCHT0       1152(AX)
+	PREFETCHT0       1216(AX)
+	PREFETCHT0       1280(AX)
+	PREFETCHT0       1344(AX)
+	PREFETCHT0       1408(AX)
+	PREFETCHT0       1472(AX)
 	ADDQ             $0x00000090, CX
 	ADDQ             $0x00000200, AX
 	DECQ             DX
@@ -9165,7 +9455,7 @@ DATA k87<>+56(SB)/8, $0x1f1f1e1e1d1d1c1c
 GLOBL k87<>(SB), RODATA|NOPTR, $64
 
 // func q4_KF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q4_KF16AVX512(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -9270,6 +9560,14 @@ block:
 	VPTERNLOGD.BCST  $0xea, k20<>+0(SB), Z0, Z4
 	VPERMB           Z5, Z4, Z3
 	VMOVDQU64        Z3, 448(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
+	PREFETCHT0       1152(AX)
+	PREFETCHT0       1216(AX)
+	PREFETCHT0       1280(AX)
+	PREFETCHT0       1344(AX)
+	PREFETCHT0       1408(AX)
+	PREFETCHT0       1472(AX)
 	ADDQ             $0x00000090, CX
 	ADDQ             $0x00000200, AX
 	DECQ             DX
@@ -9384,6 +9682,14 @@ odd:
 	VPTERNLOGD.BCST  $0xea, k20<>+0(SB), Z0, Z4
 	VPERMB           Z5, Z4, Z3
 	VMOVDQU64        Z3, 448(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
+	PREFETCHT0       1152(AX)
+	PREFETCHT0       1216(AX)
+	PREFETCHT0       1280(AX)
+	PREFETCHT0       1344(AX)
+	PREFETCHT0       1408(AX)
+	PREFETCHT0       1472(AX)
 	ADDQ             $0x00000090, CX
 	ADDQ             $0x00000200, AX
 	DECQ             DX
@@ -9786,7 +10092,7 @@ DATA k88<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
 GLOBL k88<>(SB), RODATA|NOPTR, $32
 
 // func q5_KBF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q5_KBF16AVX512(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -9967,6 +10273,14 @@ block:
 	VPTERNLOGD       $0xf8, Z9, Z7, Z10
 	VPERMB           Z22, Z10, Z9
 	VMOVDQU64        Z9, 448(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
+	PREFETCHT0       1152(AX)
+	PREFETCHT0       1216(AX)
+	PREFETCHT0       1280(AX)
+	PREFETCHT0       1344(AX)
+	PREFETCHT0       1408(AX)
+	PREFETCHT0       1472(AX)
 	ADDQ             $0x000000b0, CX
 	ADDQ             $0x00000200, AX
 	DECQ             DX
@@ -10151,6 +10465,14 @@ odd:
 	VPTERNLOGD       $0xf8, Z9, Z7, Z10
 	VPERMB           Z22, Z10, Z9
 	VMOVDQU64        Z9, 448(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
+	PREFETCHT0       1152(AX)
+	PREFETCHT0       1216(AX)
+	PREFETCHT0       1280(AX)
+	PREFETCHT0       1344(AX)
+	PREFETCHT0       1408(AX)
+	PREFETCHT0       1472(AX)
 	ADDQ             $0x000000b0, CX
 	ADDQ             $0x00000200, AX
 	DECQ             DX
@@ -10159,7 +10481,7 @@ odd:
 	RET
 
 // func q5_KF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q5_KF16AVX512(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -10312,6 +10634,14 @@ block:
 	VPTERNLOGD       $0xf8, Z7, Z3, Z6
 	VPERMB           Z5, Z6, Z5
 	VMOVDQU64        Z5, 448(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
+	PREFETCHT0       1152(AX)
+	PREFETCHT0       1216(AX)
+	PREFETCHT0       1280(AX)
+	PREFETCHT0       1344(AX)
+	PREFETCHT0       1408(AX)
+	PREFETCHT0       1472(AX)
 	ADDQ             $0x000000b0, CX
 	ADDQ             $0x00000200, AX
 	DECQ             DX
@@ -10488,6 +10818,14 @@ odd:
 	VPTERNLOGD       $0xf8, Z7, Z3, Z6
 	VPERMB           Z5, Z6, Z5
 	VMOVDQU64        Z5, 448(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
+	PREFETCHT0       1152(AX)
+	PREFETCHT0       1216(AX)
+	PREFETCHT0       1280(AX)
+	PREFETCHT0       1344(AX)
+	PREFETCHT0       1408(AX)
+	PREFETCHT0       1472(AX)
 	ADDQ             $0x000000b0, CX
 	ADDQ             $0x00000200, AX
 	DECQ             DX
@@ -10806,7 +11144,7 @@ DATA k91<>+56(SB)/8, $0x0000000000000002
 GLOBL k91<>(SB), RODATA|NOPTR, $64
 
 // func q6_KBF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, MMX+
 TEXT ·q6_KBF16AVX512(SB), NOSPLIT, $384-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -10966,6 +11304,14 @@ block:
 	VPCMPUW         $0x06, Z0, Z7, K1
 	VPADDW          Z1, Z9, K1, Z9
 	VMOVDQU16       Z9, 448(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
+	PREFETCHT0      1152(AX)
+	PREFETCHT0      1216(AX)
+	PREFETCHT0      1280(AX)
+	PREFETCHT0      1344(AX)
+	PREFETCHT0      1408(AX)
+	PREFETCHT0      1472(AX)
 	ADDQ            $0x000000d2, CX
 	ADDQ            $0x00000200, AX
 	DECQ            DX
@@ -11125,6 +11471,14 @@ odd:
 	VPADDW          Z1, Z9, K1, Z9
 	VPXORD          Z0, Z9, Z9
 	VMOVDQU16       Z9, 448(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
+	PREFETCHT0      1152(AX)
+	PREFETCHT0      1216(AX)
+	PREFETCHT0      1280(AX)
+	PREFETCHT0      1344(AX)
+	PREFETCHT0      1408(AX)
+	PREFETCHT0      1472(AX)
 	ADDQ            $0x000000d2, CX
 	ADDQ            $0x00000200, AX
 	DECQ            DX
@@ -11133,7 +11487,7 @@ odd:
 	RET
 
 // func q6_KF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, MMX+
 TEXT ·q6_KF16AVX512(SB), NOSPLIT, $384-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -11250,6 +11604,14 @@ block:
 	VMULPS.BCST     60(BX), Z5, Z5
 	VCVTPS2PH       $0x00, Z4, 448(AX)
 	VCVTPS2PH       $0x00, Z5, 480(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
+	PREFETCHT0      1152(AX)
+	PREFETCHT0      1216(AX)
+	PREFETCHT0      1280(AX)
+	PREFETCHT0      1344(AX)
+	PREFETCHT0      1408(AX)
+	PREFETCHT0      1472(AX)
 	ADDQ            $0x000000d2, CX
 	ADDQ            $0x00000200, AX
 	DECQ            DX
@@ -11377,6 +11739,14 @@ odd:
 	VCVTPS2PH       $0x00, Z4, 448(AX)
 	VXORPS          Z0, Z5, Z5
 	VCVTPS2PH       $0x00, Z5, 480(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
+	PREFETCHT0      1152(AX)
+	PREFETCHT0      1216(AX)
+	PREFETCHT0      1280(AX)
+	PREFETCHT0      1344(AX)
+	PREFETCHT0      1408(AX)
+	PREFETCHT0      1472(AX)
 	ADDQ            $0x000000d2, CX
 	ADDQ            $0x00000200, AX
 	DECQ            DX
@@ -11737,7 +12107,7 @@ DATA k96<>+56(SB)/8, $0x0000001200000010
 GLOBL k96<>(SB), RODATA|NOPTR, $64
 
 // func iq4_XSBF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq4_XSBF16AVX512(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -11862,6 +12232,14 @@ block:
 	VPTERNLOGD.BCST $0xea, k20<>+0(SB), Z4, Z7
 	VPERMB          Z11, Z7, Z6
 	VMOVDQU64       Z6, 448(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
+	PREFETCHT0      1152(AX)
+	PREFETCHT0      1216(AX)
+	PREFETCHT0      1280(AX)
+	PREFETCHT0      1344(AX)
+	PREFETCHT0      1408(AX)
+	PREFETCHT0      1472(AX)
 	ADDQ            $0x00000088, CX
 	ADDQ            $0x00000200, AX
 	DECQ            DX
@@ -11983,6 +12361,14 @@ odd:
 	VPTERNLOGD.BCST $0xea, k20<>+0(SB), Z4, Z7
 	VPERMB          Z11, Z7, Z6
 	VMOVDQU64       Z6, 448(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
+	PREFETCHT0      1152(AX)
+	PREFETCHT0      1216(AX)
+	PREFETCHT0      1280(AX)
+	PREFETCHT0      1344(AX)
+	PREFETCHT0      1408(AX)
+	PREFETCHT0      1472(AX)
 	ADDQ            $0x00000088, CX
 	ADDQ            $0x00000200, AX
 	DECQ            DX
@@ -11991,7 +12377,7 @@ odd:
 	RET
 
 // func iq4_XSF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq4_XSF16AVX512(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -12101,6 +12487,14 @@ block:
 	VPTERNLOGD.BCST $0xea, k20<>+0(SB), Z1, Z4
 	VPERMB          Z5, Z4, Z3
 	VMOVDQU64       Z3, 448(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
+	PREFETCHT0      1152(AX)
+	PREFETCHT0      1216(AX)
+	PREFETCHT0      1280(AX)
+	PREFETCHT0      1344(AX)
+	PREFETCHT0      1408(AX)
+	PREFETCHT0      1472(AX)
 	ADDQ            $0x00000088, CX
 	ADDQ            $0x00000200, AX
 	DECQ            DX
@@ -12214,6 +12608,14 @@ odd:
 	VPTERNLOGD.BCST $0xea, k20<>+0(SB), Z1, Z4
 	VPERMB          Z5, Z4, Z3
 	VMOVDQU64       Z3, 448(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
+	PREFETCHT0      1152(AX)
+	PREFETCHT0      1216(AX)
+	PREFETCHT0      1280(AX)
+	PREFETCHT0      1344(AX)
+	PREFETCHT0      1408(AX)
+	PREFETCHT0      1472(AX)
 	ADDQ            $0x00000088, CX
 	ADDQ            $0x00000200, AX
 	DECQ            DX
@@ -12270,7 +12672,7 @@ DATA k97<>+56(SB)/8, $0x1f0f1f0f1e0e1e0e
 GLOBL k97<>(SB), RODATA|NOPTR, $64
 
 // func mxfp4BF16AVX512(dst *byte, src *byte, rows *byte, n int)
-// Requires: AVX, AVX512F, AVX512VBMI, AVX512VL
+// Requires: AVX, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·mxfp4BF16AVX512(SB), NOSPLIT, $64-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -12293,6 +12695,7 @@ block:
 	VPTERNLOGD      $0xea, Z3, Z0, Z6
 	VPERMB          Z5, Z6, Z5
 	VMOVDQU64       Z5, (AX)
+	PREFETCHT0      1024(AX)
 	ADDQ            $0x00000011, CX
 	ADDQ            $0x00000040, AX
 	DECQ            DX
@@ -12394,7 +12797,7 @@ DATA k100<>+56(SB)/8, $0x1211100f11100f0e
 GLOBL k100<>(SB), RODATA|NOPTR, $64
 
 // func nvfp4BF16AVX512(dst *byte, src *byte, rows *byte, n int)
-// Requires: AVX, AVX512F, AVX512VBMI, AVX512VL
+// Requires: AVX, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·nvfp4BF16AVX512(SB), NOSPLIT, $64-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -12432,6 +12835,8 @@ block:
 	VPTERNLOGD   $0xea, Z3, Z0, Z6
 	VPERMB       Z7, Z6, Z6
 	VMOVDQU64    Z6, 64(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
 	ADDQ         $0x00000024, CX
 	ADDQ         $0x00000080, AX
 	DECQ         DX
@@ -12790,7 +13195,7 @@ DATA k112<>+56(SB)/8, $0x00001b0000001b00
 GLOBL k112<>(SB), RODATA|NOPTR, $64
 
 // func tq1_0BF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, MMX+
 TEXT ·tq1_0BF16AVX512(SB), NOSPLIT, $64-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -12851,6 +13256,14 @@ block:
 	VPMULHUW        k114<>+0(SB), Z0, Z0
 	VPERMW          Z1, Z0, Z0
 	VMOVDQU64       Z0, 448(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
+	PREFETCHT0      1152(AX)
+	PREFETCHT0      1216(AX)
+	PREFETCHT0      1280(AX)
+	PREFETCHT0      1344(AX)
+	PREFETCHT0      1408(AX)
+	PREFETCHT0      1472(AX)
 	ADDQ            $0x00000036, CX
 	ADDQ            $0x00000200, AX
 	DECQ            DX
@@ -12910,6 +13323,14 @@ odd:
 	VPMULHUW        k114<>+0(SB), Z0, Z0
 	VPERMW          Z1, Z0, Z0
 	VMOVDQU64       Z0, 448(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
+	PREFETCHT0      1152(AX)
+	PREFETCHT0      1216(AX)
+	PREFETCHT0      1280(AX)
+	PREFETCHT0      1344(AX)
+	PREFETCHT0      1408(AX)
+	PREFETCHT0      1472(AX)
 	ADDQ            $0x00000036, CX
 	ADDQ            $0x00000200, AX
 	DECQ            DX
@@ -13028,7 +13449,7 @@ DATA k123<>+56(SB)/8, $0x1b001b001b001b00
 GLOBL k123<>(SB), RODATA|NOPTR, $64
 
 // func tq1_0F16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, MMX+
 TEXT ·tq1_0F16AVX512(SB), NOSPLIT, $64-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -13087,6 +13508,14 @@ block:
 	VPMULHUW        k114<>+0(SB), Z2, Z2
 	VPERMW          Z1, Z2, Z1
 	VMOVDQU64       Z1, 448(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
+	PREFETCHT0      1152(AX)
+	PREFETCHT0      1216(AX)
+	PREFETCHT0      1280(AX)
+	PREFETCHT0      1344(AX)
+	PREFETCHT0      1408(AX)
+	PREFETCHT0      1472(AX)
 	ADDQ            $0x00000036, CX
 	ADDQ            $0x00000200, AX
 	DECQ            DX
@@ -13144,6 +13573,14 @@ odd:
 	VPMULHUW        k114<>+0(SB), Z2, Z2
 	VPERMW          Z1, Z2, Z1
 	VMOVDQU64       Z1, 448(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
+	PREFETCHT0      1152(AX)
+	PREFETCHT0      1216(AX)
+	PREFETCHT0      1280(AX)
+	PREFETCHT0      1344(AX)
+	PREFETCHT0      1408(AX)
+	PREFETCHT0      1472(AX)
 	ADDQ            $0x00000036, CX
 	ADDQ            $0x00000200, AX
 	DECQ            DX
@@ -13344,7 +13781,7 @@ odd:
 	RET
 
 // func tq2_0BF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, MMX+
 TEXT ·tq2_0BF16AVX512(SB), NOSPLIT, $64-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -13395,6 +13832,14 @@ block:
 	VPSRLW        $0x06, Z0, Z0
 	VPERMW        Z1, Z0, Z0
 	VMOVDQU64     Z0, 448(AX)
+	PREFETCHT0    1024(AX)
+	PREFETCHT0    1088(AX)
+	PREFETCHT0    1152(AX)
+	PREFETCHT0    1216(AX)
+	PREFETCHT0    1280(AX)
+	PREFETCHT0    1344(AX)
+	PREFETCHT0    1408(AX)
+	PREFETCHT0    1472(AX)
 	ADDQ          $0x00000042, CX
 	ADDQ          $0x00000200, AX
 	DECQ          DX
@@ -13444,6 +13889,14 @@ odd:
 	VPSRLW        $0x06, Z0, Z0
 	VPERMW        Z1, Z0, Z0
 	VMOVDQU64     Z0, 448(AX)
+	PREFETCHT0    1024(AX)
+	PREFETCHT0    1088(AX)
+	PREFETCHT0    1152(AX)
+	PREFETCHT0    1216(AX)
+	PREFETCHT0    1280(AX)
+	PREFETCHT0    1344(AX)
+	PREFETCHT0    1408(AX)
+	PREFETCHT0    1472(AX)
 	ADDQ          $0x00000042, CX
 	ADDQ          $0x00000200, AX
 	DECQ          DX
@@ -13452,7 +13905,7 @@ odd:
 	RET
 
 // func tq2_0F16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, MMX+
 TEXT ·tq2_0F16AVX512(SB), NOSPLIT, $64-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -13501,6 +13954,14 @@ block:
 	VPSRLW       $0x06, Z2, Z2
 	VPERMW       Z1, Z2, Z1
 	VMOVDQU64    Z1, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x00000042, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -13548,6 +14009,14 @@ odd:
 	VPSRLW       $0x06, Z2, Z2
 	VPERMW       Z1, Z2, Z1
 	VMOVDQU64    Z1, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x00000042, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -13686,7 +14155,7 @@ DATA k124<>+56(SB)/8, $0x3f800000bf800000
 GLOBL k124<>(SB), RODATA|NOPTR, $64
 
 // func q1_0BF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, MMX+
 TEXT ·q1_0BF16AVX512(SB), NOSPLIT, $64-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -13723,6 +14192,10 @@ block:
 	VPMOVM2W      K1, Z0
 	VPERMW        Z1, Z0, Z0
 	VMOVDQU64     Z0, 192(AX)
+	PREFETCHT0    1024(AX)
+	PREFETCHT0    1088(AX)
+	PREFETCHT0    1152(AX)
+	PREFETCHT0    1216(AX)
 	ADDQ          $0x00000012, CX
 	ADDQ          $0x00000100, AX
 	DECQ          DX
@@ -13758,6 +14231,10 @@ odd:
 	VPMOVM2W      K1, Z0
 	VPERMW        Z1, Z0, Z0
 	VMOVDQU64     Z0, 192(AX)
+	PREFETCHT0    1024(AX)
+	PREFETCHT0    1088(AX)
+	PREFETCHT0    1152(AX)
+	PREFETCHT0    1216(AX)
 	ADDQ          $0x00000012, CX
 	ADDQ          $0x00000100, AX
 	DECQ          DX
@@ -13766,7 +14243,7 @@ odd:
 	RET
 
 // func q1_0F16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, MMX+
 TEXT ·q1_0F16AVX512(SB), NOSPLIT, $64-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -13801,6 +14278,10 @@ block:
 	VPMOVM2W     K1, Z2
 	VPERMW       Z1, Z2, Z1
 	VMOVDQU64    Z1, 192(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
 	ADDQ         $0x00000012, CX
 	ADDQ         $0x00000100, AX
 	DECQ         DX
@@ -13834,6 +14315,10 @@ odd:
 	VPMOVM2W     K1, Z2
 	VPERMW       Z1, Z2, Z1
 	VMOVDQU64    Z1, 192(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
 	ADDQ         $0x00000012, CX
 	ADDQ         $0x00000100, AX
 	DECQ         DX
@@ -13964,7 +14449,7 @@ DATA k127<>+56(SB)/8, $0x0a0908070a090807
 GLOBL k127<>(SB), RODATA|NOPTR, $64
 
 // func q2_0BF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, MMX+
 TEXT ·q2_0BF16AVX512(SB), NOSPLIT, $64-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -13997,6 +14482,8 @@ block:
 	VPSRLVW       k129<>+0(SB), Z0, Z0
 	VPERMW        Z1, Z0, Z0
 	VMOVDQU64     Z0, 64(AX)
+	PREFETCHT0    1024(AX)
+	PREFETCHT0    1088(AX)
 	ADDQ          $0x00000012, CX
 	ADDQ          $0x00000080, AX
 	DECQ          DX
@@ -14028,6 +14515,8 @@ odd:
 	VPSRLVW       k129<>+0(SB), Z0, Z0
 	VPERMW        Z1, Z0, Z0
 	VMOVDQU64     Z0, 64(AX)
+	PREFETCHT0    1024(AX)
+	PREFETCHT0    1088(AX)
 	ADDQ          $0x00000012, CX
 	ADDQ          $0x00000080, AX
 	DECQ          DX
@@ -14056,7 +14545,7 @@ DATA k129<>+56(SB)/8, $0x0006000400020000
 GLOBL k129<>(SB), RODATA|NOPTR, $64
 
 // func q2_0F16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, MMX+
 TEXT ·q2_0F16AVX512(SB), NOSPLIT, $64-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -14087,6 +14576,8 @@ block:
 	VPSRLVW      k129<>+0(SB), Z2, Z2
 	VPERMW       Z1, Z2, Z1
 	VMOVDQU64    Z1, 64(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
 	ADDQ         $0x00000012, CX
 	ADDQ         $0x00000080, AX
 	DECQ         DX
@@ -14116,6 +14607,8 @@ odd:
 	VPSRLVW      k129<>+0(SB), Z2, Z2
 	VPERMW       Z1, Z2, Z1
 	VMOVDQU64    Z1, 64(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
 	ADDQ         $0x00000012, CX
 	ADDQ         $0x00000080, AX
 	DECQ         DX
@@ -14583,7 +15076,7 @@ DATA k139<>+56(SB)/8, $0x3f3e3f3e3f3e3f3e
 GLOBL k139<>(SB), RODATA|NOPTR, $64
 
 // func iq1_SBF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq1_SBF16AVX512(SB), NOSPLIT, $320-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -14724,6 +15217,14 @@ block:
 	VPTERNLOGD   $0xea, k145<>+0(SB), Z4, Z9
 	VPERMB       Z12, Z9, Z9
 	VMOVDQU64    Z9, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x00000032, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -14857,6 +15358,14 @@ odd:
 	VPTERNLOGD   $0xea, k145<>+0(SB), Z4, Z9
 	VPERMB       Z12, Z9, Z9
 	VMOVDQU64    Z9, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x00000032, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -14921,7 +15430,7 @@ DATA k145<>+56(SB)/8, $0x3130313031303130
 GLOBL k145<>(SB), RODATA|NOPTR, $64
 
 // func iq1_SF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq1_SF16AVX512(SB), NOSPLIT, $320-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -15053,6 +15562,14 @@ block:
 	VPTERNLOGD   $0xea, k145<>+0(SB), Z1, Z6
 	VPERMB       Z9, Z6, Z6
 	VMOVDQU64    Z6, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x00000032, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -15182,6 +15699,14 @@ odd:
 	VPTERNLOGD   $0xea, k145<>+0(SB), Z1, Z6
 	VPERMB       Z9, Z6, Z6
 	VMOVDQU64    Z6, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x00000032, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -15623,7 +16148,7 @@ DATA k150<>+56(SB)/8, $0x0000000900000006
 GLOBL k150<>(SB), RODATA|NOPTR, $64
 
 // func iq1_MBF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, MMX+
 TEXT ·iq1_MBF16AVX512(SB), NOSPLIT, $320-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -15792,6 +16317,14 @@ block:
 	VPTERNLOGD   $0xea, k152<>+0(SB), Z4, Z9
 	VPERMB       Z12, Z9, Z9
 	VMOVDQU64    Z9, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x00000038, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -15955,6 +16488,14 @@ odd:
 	VPTERNLOGD   $0xea, k152<>+0(SB), Z4, Z9
 	VPERMB       Z12, Z9, Z9
 	VMOVDQU64    Z9, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x00000038, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -15983,7 +16524,7 @@ DATA k152<>+56(SB)/8, $0x3130313031303130
 GLOBL k152<>(SB), RODATA|NOPTR, $64
 
 // func iq1_MF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, MMX+
 TEXT ·iq1_MF16AVX512(SB), NOSPLIT, $320-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -16137,6 +16678,14 @@ block:
 	VPTERNLOGD   $0xea, k152<>+0(SB), Z1, Z6
 	VPERMB       Z19, Z6, Z6
 	VMOVDQU64    Z6, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x00000038, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -16292,6 +16841,14 @@ odd:
 	VPTERNLOGD   $0xea, k152<>+0(SB), Z1, Z6
 	VPERMB       Z19, Z6, Z6
 	VMOVDQU64    Z6, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x00000038, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -16705,7 +17262,7 @@ DATA k161<>+56(SB)/8, $0x3b3b3b3b3b3b3b3b
 GLOBL k161<>(SB), RODATA|NOPTR, $64
 
 // func iq2_XXSBF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, MMX+
 TEXT ·iq2_XXSBF16AVX512(SB), NOSPLIT, $384-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -16833,6 +17390,14 @@ block:
 	KMOVD          28(BX), K1
 	VPADDW         Z7, Z8, K1, Z8
 	VMOVDQU64      Z8, 448(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	PREFETCHT0     1280(AX)
+	PREFETCHT0     1344(AX)
+	PREFETCHT0     1408(AX)
+	PREFETCHT0     1472(AX)
 	ADDQ           $0x00000042, CX
 	ADDQ           $0x00000200, AX
 	DECQ           DX
@@ -16968,6 +17533,14 @@ odd:
 	VPCMPEQW       k29<>+0(SB), Z8, K1
 	VMOVDQU16      k30<>+0(SB), K1, Z8
 	VMOVDQU64      Z8, 448(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	PREFETCHT0     1280(AX)
+	PREFETCHT0     1344(AX)
+	PREFETCHT0     1408(AX)
+	PREFETCHT0     1472(AX)
 	ADDQ           $0x00000042, CX
 	ADDQ           $0x00000200, AX
 	DECQ           DX
@@ -17052,7 +17625,7 @@ DATA k169<>+56(SB)/8, $0x3938393839383938
 GLOBL k169<>(SB), RODATA|NOPTR, $64
 
 // func iq2_XXSF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, MMX+
 TEXT ·iq2_XXSF16AVX512(SB), NOSPLIT, $384-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -17174,6 +17747,14 @@ block:
 	KMOVD          28(BX), K1
 	VPADDW         Z4, Z5, K1, Z5
 	VMOVDQU64      Z5, 448(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	PREFETCHT0     1280(AX)
+	PREFETCHT0     1344(AX)
+	PREFETCHT0     1408(AX)
+	PREFETCHT0     1472(AX)
 	ADDQ           $0x00000042, CX
 	ADDQ           $0x00000200, AX
 	DECQ           DX
@@ -17307,6 +17888,14 @@ odd:
 	VPCMPEQW       k170<>+0(SB), Z5, K1
 	VMOVDQU16      k171<>+0(SB), K1, Z5
 	VMOVDQU64      Z5, 448(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	PREFETCHT0     1280(AX)
+	PREFETCHT0     1344(AX)
+	PREFETCHT0     1408(AX)
+	PREFETCHT0     1472(AX)
 	ADDQ           $0x00000042, CX
 	ADDQ           $0x00000200, AX
 	DECQ           DX
@@ -17684,7 +18273,7 @@ DATA k173<>+56(SB)/8, $0x0a0908070a090807
 GLOBL k173<>(SB), RODATA|NOPTR, $64
 
 // func iq2_XSBF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq2_XSBF16AVX512(SB), NOSPLIT, $384-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -17829,6 +18418,14 @@ block:
 	KMOVD        28(BX), K1
 	VPADDW       Z7, Z8, K1, Z8
 	VMOVDQU64    Z8, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x0000004a, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -17982,6 +18579,14 @@ odd:
 	VPCMPEQW     k29<>+0(SB), Z8, K1
 	VMOVDQU16    k30<>+0(SB), K1, Z8
 	VMOVDQU64    Z8, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x0000004a, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -18050,7 +18655,7 @@ DATA k179<>+56(SB)/8, $0x3938393839383938
 GLOBL k179<>(SB), RODATA|NOPTR, $64
 
 // func iq2_XSF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq2_XSF16AVX512(SB), NOSPLIT, $384-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -18186,6 +18791,14 @@ block:
 	KMOVD        28(BX), K1
 	VPADDW       Z4, Z5, K1, Z5
 	VMOVDQU64    Z5, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x0000004a, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -18335,6 +18948,14 @@ odd:
 	VPCMPEQW     k170<>+0(SB), Z5, K1
 	VMOVDQU16    k171<>+0(SB), K1, Z5
 	VMOVDQU64    Z5, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x0000004a, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -18712,7 +19333,7 @@ DATA k183<>+56(SB)/8, $0x0f0e0d0c0b0a0908
 GLOBL k183<>(SB), RODATA|NOPTR, $64
 
 // func iq2_SBF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq2_SBF16AVX512(SB), NOSPLIT, $320-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -18857,6 +19478,14 @@ block:
 	KMOVD        62(CX), K1
 	VPADDW       Z7, Z9, K1, Z9
 	VMOVDQU64    Z9, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x00000052, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -19010,6 +19639,14 @@ odd:
 	VPCMPEQW     k29<>+0(SB), Z9, K1
 	VMOVDQU16    k30<>+0(SB), K1, Z9
 	VMOVDQU64    Z9, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x00000052, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -19018,7 +19655,7 @@ odd:
 	RET
 
 // func iq2_SF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq2_SF16AVX512(SB), NOSPLIT, $320-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -19154,6 +19791,14 @@ block:
 	KMOVD        62(CX), K1
 	VPADDW       Z4, Z6, K1, Z6
 	VMOVDQU64    Z6, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x00000052, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -19303,6 +19948,14 @@ odd:
 	VPCMPEQW     k170<>+0(SB), Z6, K1
 	VMOVDQU16    k171<>+0(SB), K1, Z6
 	VMOVDQU64    Z6, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x00000052, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -19678,7 +20331,7 @@ DATA k185<>+56(SB)/8, $0x0000000f0000000b
 GLOBL k185<>(SB), RODATA|NOPTR, $64
 
 // func iq3_XXSBF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, MMX+
 TEXT ·iq3_XXSBF16AVX512(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -19818,6 +20471,14 @@ block:
 	KMOVD          28(BX), K1
 	VPADDW         Z5, Z6, K1, Z6
 	VMOVDQU64      Z6, 448(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	PREFETCHT0     1280(AX)
+	PREFETCHT0     1344(AX)
+	PREFETCHT0     1408(AX)
+	PREFETCHT0     1472(AX)
 	ADDQ           $0x00000062, CX
 	ADDQ           $0x00000200, AX
 	DECQ           DX
@@ -19968,6 +20629,14 @@ odd:
 	VPCMPEQW       k29<>+0(SB), Z6, K1
 	VMOVDQU16      k30<>+0(SB), K1, Z6
 	VMOVDQU64      Z6, 448(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	PREFETCHT0     1280(AX)
+	PREFETCHT0     1344(AX)
+	PREFETCHT0     1408(AX)
+	PREFETCHT0     1472(AX)
 	ADDQ           $0x00000062, CX
 	ADDQ           $0x00000200, AX
 	DECQ           DX
@@ -20016,7 +20685,7 @@ DATA k189<>+56(SB)/8, $0x3f3f3f3f3e3e3e3e
 GLOBL k189<>(SB), RODATA|NOPTR, $64
 
 // func iq3_XXSF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, MMX+
 TEXT ·iq3_XXSF16AVX512(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -20147,6 +20816,14 @@ block:
 	KMOVD          28(BX), K1
 	VPADDW         Z2, Z3, K1, Z3
 	VMOVDQU64      Z3, 448(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	PREFETCHT0     1280(AX)
+	PREFETCHT0     1344(AX)
+	PREFETCHT0     1408(AX)
+	PREFETCHT0     1472(AX)
 	ADDQ           $0x00000062, CX
 	ADDQ           $0x00000200, AX
 	DECQ           DX
@@ -20293,6 +20970,14 @@ odd:
 	VPCMPEQW       k170<>+0(SB), Z3, K1
 	VMOVDQU16      k171<>+0(SB), K1, Z3
 	VMOVDQU64      Z3, 448(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	PREFETCHT0     1280(AX)
+	PREFETCHT0     1344(AX)
+	PREFETCHT0     1408(AX)
+	PREFETCHT0     1472(AX)
 	ADDQ           $0x00000062, CX
 	ADDQ           $0x00000200, AX
 	DECQ           DX
@@ -20714,7 +21399,7 @@ odd:
 	RET
 
 // func iq3_SBF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, MMX+
 TEXT ·iq3_SBF16AVX512(SB), NOSPLIT, $64-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -20868,6 +21553,14 @@ block:
 	KMOVD        102(CX), K1
 	VPADDW       Z5, Z6, K1, Z6
 	VMOVDQU64    Z6, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x0000006e, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -21032,6 +21725,14 @@ odd:
 	VPCMPEQW     k29<>+0(SB), Z6, K1
 	VMOVDQU16    k30<>+0(SB), K1, Z6
 	VMOVDQU64    Z6, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x0000006e, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -21050,7 +21751,7 @@ DATA k190<>+56(SB)/8, $0x4170000041500000
 GLOBL k190<>(SB), RODATA|NOPTR, $64
 
 // func iq3_SF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, MMX+
 TEXT ·iq3_SF16AVX512(SB), NOSPLIT, $64-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -21195,6 +21896,14 @@ block:
 	KMOVD        102(CX), K1
 	VPADDW       Z2, Z3, K1, Z3
 	VMOVDQU64    Z3, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x0000006e, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -21355,6 +22064,14 @@ odd:
 	VPCMPEQW     k170<>+0(SB), Z3, K1
 	VMOVDQU16    k171<>+0(SB), K1, Z3
 	VMOVDQU64    Z3, 448(AX)
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	PREFETCHT0   1152(AX)
+	PREFETCHT0   1216(AX)
+	PREFETCHT0   1280(AX)
+	PREFETCHT0   1344(AX)
+	PREFETCHT0   1408(AX)
+	PREFETCHT0   1472(AX)
 	ADDQ         $0x0000006e, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
@@ -21509,7 +22226,7 @@ DATA k194<>+56(SB)/8, $0x0000001f0000001e
 GLOBL k194<>(SB), RODATA|NOPTR, $64
 
 // func bytesScaleBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
 TEXT ·bytesScaleBF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -21567,6 +22284,7 @@ chunk:
 	VPADDW     Z1, Z13, K2, Z13
 	VPXORD     Z0, Z13, Z13
 	VMOVDQU16  Z13, (AX)
+	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
 	DECQ       SI
@@ -21616,6 +22334,7 @@ slowly:
 	VPADDW     Z1, Z14, K2, Z14
 	VPSUBW     k9<>+0(SB), Z14, Z14
 	VMOVDQU16  Z14, (AX)
+	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
 	DECQ       SI
@@ -21630,7 +22349,7 @@ next:
 	RET
 
 // func bytesScaleF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
 TEXT ·bytesScaleF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -21668,24 +22387,25 @@ run:
 	VPBROADCASTD R8, Z7
 
 chunk:
-	VPXORD    (CX), Y1, Y5
-	VMOVAPS   Z2, Z8
-	VPERMB    Z5, Z4, K1, Z8
-	VSUBPS    Z3, Z8, Z8
-	VMOVAPS   Z2, Z9
-	VPERMB    Z5, Z6, K1, Z9
-	VSUBPS    Z3, Z9, Z9
-	VMULPS    Z7, Z8, Z8
-	VMULPS    Z7, Z9, Z9
-	VXORPS    Z0, Z8, Z8
-	VCVTPS2PH $0x00, Z8, (AX)
-	VXORPS    Z0, Z9, Z9
-	VCVTPS2PH $0x00, Z9, 32(AX)
-	ADDQ      $0x00000020, CX
-	ADDQ      $0x00000040, AX
-	DECQ      SI
-	JNZ       chunk
-	JMP       next
+	VPXORD     (CX), Y1, Y5
+	VMOVAPS    Z2, Z8
+	VPERMB     Z5, Z4, K1, Z8
+	VSUBPS     Z3, Z8, Z8
+	VMOVAPS    Z2, Z9
+	VPERMB     Z5, Z6, K1, Z9
+	VSUBPS     Z3, Z9, Z9
+	VMULPS     Z7, Z8, Z8
+	VMULPS     Z7, Z9, Z9
+	VXORPS     Z0, Z8, Z8
+	VCVTPS2PH  $0x00, Z8, (AX)
+	VXORPS     Z0, Z9, Z9
+	VCVTPS2PH  $0x00, Z9, 32(AX)
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	JMP        next
 
 small:
 	MOVL         (DX), R8
@@ -21708,21 +22428,22 @@ small:
 	VPBROADCASTD R8, Z7
 
 slowly:
-	VPXORD    (CX), Y1, Y5
-	VMOVAPS   Z2, Z8
-	VPERMB    Z5, Z4, K1, Z8
-	VSUBPS    Z3, Z8, Z8
-	VMOVAPS   Z2, Z9
-	VPERMB    Z5, Z6, K1, Z9
-	VSUBPS    Z3, Z9, Z9
-	VMULPS    Z7, Z8, Z8
-	VMULPS    Z7, Z9, Z9
-	VCVTPS2PH $0x00, Z8, (AX)
-	VCVTPS2PH $0x00, Z9, 32(AX)
-	ADDQ      $0x00000020, CX
-	ADDQ      $0x00000040, AX
-	DECQ      SI
-	JNZ       slowly
+	VPXORD     (CX), Y1, Y5
+	VMOVAPS    Z2, Z8
+	VPERMB     Z5, Z4, K1, Z8
+	VSUBPS     Z3, Z8, Z8
+	VMOVAPS    Z2, Z9
+	VPERMB     Z5, Z6, K1, Z9
+	VSUBPS     Z3, Z9, Z9
+	VMULPS     Z7, Z8, Z8
+	VMULPS     Z7, Z9, Z9
+	VCVTPS2PH  $0x00, Z8, (AX)
+	VCVTPS2PH  $0x00, Z9, 32(AX)
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        slowly
 
 next:
 	ADDQ $0x04, DX
@@ -21900,7 +22621,7 @@ DATA k198<>+24(SB)/8, $0x0080000000800000
 GLOBL k198<>(SB), RODATA|NOPTR, $32
 
 // func bytesShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV, MMX+
 TEXT ·bytesShiftBF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -21967,6 +22688,7 @@ chunk:
 	VPADDW     Z1, Z14, K2, Z14
 	VPXORD     Z0, Z14, Z14
 	VMOVDQU16  Z14, (AX)
+	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
 	DECQ       SI
@@ -22036,6 +22758,7 @@ slowly:
 	VPADDW      Z1, Z20, K2, Z20
 	VPXORD      Z0, Z20, Z20
 	VMOVDQU16   Z20, (AX)
+	PREFETCHT0  1024(AX)
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000040, AX
 	DECQ        SI
@@ -22050,7 +22773,7 @@ next:
 	RET
 
 // func bytesShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV, MMX+
 TEXT ·bytesShiftF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -22095,26 +22818,27 @@ run:
 	VPBROADCASTD R8, Z8
 
 chunk:
-	VPXORD    (CX), Y1, Y5
-	VMOVAPS   Z2, Z9
-	VPERMB    Z5, Z4, K1, Z9
-	VSUBPS    Z3, Z9, Z9
-	VMOVAPS   Z2, Z10
-	VPERMB    Z5, Z6, K1, Z10
-	VSUBPS    Z3, Z10, Z10
-	VSUBPS    Z8, Z9, Z9
-	VMULPS    Z7, Z9, Z9
-	VSUBPS    Z8, Z10, Z10
-	VMULPS    Z7, Z10, Z10
-	VXORPS    Z0, Z9, Z9
-	VCVTPS2PH $0x00, Z9, (AX)
-	VXORPS    Z0, Z10, Z10
-	VCVTPS2PH $0x00, Z10, 32(AX)
-	ADDQ      $0x00000020, CX
-	ADDQ      $0x00000040, AX
-	DECQ      SI
-	JNZ       chunk
-	JMP       next
+	VPXORD     (CX), Y1, Y5
+	VMOVAPS    Z2, Z9
+	VPERMB     Z5, Z4, K1, Z9
+	VSUBPS     Z3, Z9, Z9
+	VMOVAPS    Z2, Z10
+	VPERMB     Z5, Z6, K1, Z10
+	VSUBPS     Z3, Z10, Z10
+	VSUBPS     Z8, Z9, Z9
+	VMULPS     Z7, Z9, Z9
+	VSUBPS     Z8, Z10, Z10
+	VMULPS     Z7, Z10, Z10
+	VXORPS     Z0, Z9, Z9
+	VCVTPS2PH  $0x00, Z9, (AX)
+	VXORPS     Z0, Z10, Z10
+	VCVTPS2PH  $0x00, Z10, 32(AX)
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	JMP        next
 
 small:
 	MOVL         (DX), R8
@@ -22175,6 +22899,7 @@ slowly:
 	VCVTPS2PH   $0x00, Z15, (AX)
 	VXORPS      Z0, Z16, Z16
 	VCVTPS2PH   $0x00, Z16, 32(AX)
+	PREFETCHT0  1024(AX)
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000040, AX
 	DECQ        SI
@@ -22378,7 +23103,7 @@ next:
 	RET
 
 // func bytesAffineBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
 TEXT ·bytesAffineBF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -22451,6 +23176,7 @@ chunk:
 	VPCMPUW    $0x06, Z0, Z12, K2
 	VPADDW     Z1, Z14, K2, Z14
 	VMOVDQU16  Z14, (AX)
+	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
 	DECQ       SI
@@ -22479,6 +23205,7 @@ nearly:
 	VPCMPEQW   k29<>+0(SB), Z14, K2
 	VMOVDQU16  k30<>+0(SB), K2, Z14
 	VMOVDQU16  Z14, (AX)
+	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
 	DECQ       SI
@@ -22563,6 +23290,7 @@ slowly:
 	VPADDW     Z1, Z16, K2, Z16
 	VPSUBW     k9<>+0(SB), Z16, Z16
 	VMOVDQU16  Z16, (AX)
+	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
 	DECQ       SI
@@ -22577,7 +23305,7 @@ next:
 	RET
 
 // func bytesAffineF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
 TEXT ·bytesAffineF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -22628,24 +23356,25 @@ run:
 	JZ           near
 
 chunk:
-	VPXORD    (CX), Y0, Y5
-	VMOVAPS   Z1, Z8
-	VPERMB    Z5, Z3, K1, Z8
-	VSUBPS    Z2, Z8, Z8
-	VMOVAPS   Z1, Z9
-	VPERMB    Z5, Z6, K1, Z9
-	VSUBPS    Z2, Z9, Z9
-	VMULPS    Z4, Z8, Z8
-	VADDPS    Z7, Z8, Z8
-	VMULPS    Z4, Z9, Z9
-	VADDPS    Z7, Z9, Z9
-	VCVTPS2PH $0x00, Z8, (AX)
-	VCVTPS2PH $0x00, Z9, 32(AX)
-	ADDQ      $0x00000020, CX
-	ADDQ      $0x00000040, AX
-	DECQ      SI
-	JNZ       chunk
-	JMP       next
+	VPXORD     (CX), Y0, Y5
+	VMOVAPS    Z1, Z8
+	VPERMB     Z5, Z3, K1, Z8
+	VSUBPS     Z2, Z8, Z8
+	VMOVAPS    Z1, Z9
+	VPERMB     Z5, Z6, K1, Z9
+	VSUBPS     Z2, Z9, Z9
+	VMULPS     Z4, Z8, Z8
+	VADDPS     Z7, Z8, Z8
+	VMULPS     Z4, Z9, Z9
+	VADDPS     Z7, Z9, Z9
+	VCVTPS2PH  $0x00, Z8, (AX)
+	VCVTPS2PH  $0x00, Z9, 32(AX)
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	JMP        next
 
 near:
 nearly:
@@ -22666,6 +23395,7 @@ nearly:
 	VCMPPS       $0x03, Z9, Z9, K2
 	VPBROADCASTD k27<>+0(SB), K2, Z9
 	VCVTPS2PH    $0x00, Z9, 32(AX)
+	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000040, AX
 	DECQ         SI
@@ -22726,23 +23456,24 @@ enlarged:
 	VPBROADCASTD R8, Z8
 
 slowly:
-	VPXORD    (CX), Y0, Y5
-	VMOVAPS   Z1, Z9
-	VPERMB    Z5, Z3, K1, Z9
-	VSUBPS    Z2, Z9, Z9
-	VMOVAPS   Z1, Z10
-	VPERMB    Z5, Z6, K1, Z10
-	VSUBPS    Z2, Z10, Z10
-	VMULPS    Z7, Z9, Z9
-	VADDPS    Z8, Z9, Z9
-	VMULPS    Z7, Z10, Z10
-	VADDPS    Z8, Z10, Z10
-	VCVTPS2PH $0x00, Z9, (AX)
-	VCVTPS2PH $0x00, Z10, 32(AX)
-	ADDQ      $0x00000020, CX
-	ADDQ      $0x00000040, AX
-	DECQ      SI
-	JNZ       slowly
+	VPXORD     (CX), Y0, Y5
+	VMOVAPS    Z1, Z9
+	VPERMB     Z5, Z3, K1, Z9
+	VSUBPS     Z2, Z9, Z9
+	VMOVAPS    Z1, Z10
+	VPERMB     Z5, Z6, K1, Z10
+	VSUBPS     Z2, Z10, Z10
+	VMULPS     Z7, Z9, Z9
+	VADDPS     Z8, Z9, Z9
+	VMULPS     Z7, Z10, Z10
+	VADDPS     Z8, Z10, Z10
+	VCVTPS2PH  $0x00, Z9, (AX)
+	VCVTPS2PH  $0x00, Z10, 32(AX)
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        slowly
 
 next:
 	ADDQ $0x04, DX
@@ -22878,7 +23609,7 @@ next:
 	RET
 
 // func bytesTwiceBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
 TEXT ·bytesTwiceBF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -22945,6 +23676,7 @@ chunk:
 	VPADDW     Z1, Z14, K2, Z14
 	VPXORD     Z0, Z14, Z14
 	VMOVDQU16  Z14, (AX)
+	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
 	DECQ       SI
@@ -22996,6 +23728,7 @@ slowly:
 	VPADDW      Z1, Z15, K2, Z15
 	VPSUBW      k9<>+0(SB), Z15, Z15
 	VMOVDQU16   Z15, (AX)
+	PREFETCHT0  1024(AX)
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000040, AX
 	DECQ        SI
@@ -23010,7 +23743,7 @@ next:
 	RET
 
 // func bytesTwiceF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
 TEXT ·bytesTwiceF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -23055,26 +23788,27 @@ run:
 	VPBROADCASTD R9, Z7
 
 chunk:
-	VPXORD    (CX), Y1, Y8
-	VMOVAPS   Z2, Z9
-	VPERMB    Z8, Z5, K1, Z9
-	VSUBPS    Z3, Z9, Z9
-	VMOVAPS   Z2, Z10
-	VPERMB    Z8, Z6, K1, Z10
-	VSUBPS    Z3, Z10, Z10
-	VMULPS    Z7, Z9, Z9
-	VMULPS    Z4, Z9, Z9
-	VMULPS    Z7, Z10, Z10
-	VMULPS    Z4, Z10, Z10
-	VXORPS    Z0, Z9, Z9
-	VCVTPS2PH $0x00, Z9, (AX)
-	VXORPS    Z0, Z10, Z10
-	VCVTPS2PH $0x00, Z10, 32(AX)
-	ADDQ      $0x00000020, CX
-	ADDQ      $0x00000040, AX
-	DECQ      SI
-	JNZ       chunk
-	JMP       next
+	VPXORD     (CX), Y1, Y8
+	VMOVAPS    Z2, Z9
+	VPERMB     Z8, Z5, K1, Z9
+	VSUBPS     Z3, Z9, Z9
+	VMOVAPS    Z2, Z10
+	VPERMB     Z8, Z6, K1, Z10
+	VSUBPS     Z3, Z10, Z10
+	VMULPS     Z7, Z9, Z9
+	VMULPS     Z4, Z9, Z9
+	VMULPS     Z7, Z10, Z10
+	VMULPS     Z4, Z10, Z10
+	VXORPS     Z0, Z9, Z9
+	VCVTPS2PH  $0x00, Z9, (AX)
+	VXORPS     Z0, Z10, Z10
+	VCVTPS2PH  $0x00, Z10, 32(AX)
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	JMP        next
 
 small:
 	MOVL         (DX), R9
@@ -23099,23 +23833,24 @@ small:
 	VPORD.BCST   k41<>+0(SB), Z9, Z9
 
 slowly:
-	VPXORD    (CX), Y1, Y8
-	VMOVAPS   Z2, Z10
-	VPERMB    Z8, Z5, K1, Z10
-	VSUBPS    Z3, Z10, Z10
-	VMOVAPS   Z2, Z11
-	VPERMB    Z8, Z6, K1, Z11
-	VSUBPS    Z3, Z11, Z11
-	VMULPS    Z7, Z10, Z10
-	VMULPS    Z9, Z10, Z10
-	VMULPS    Z7, Z11, Z11
-	VMULPS    Z9, Z11, Z11
-	VCVTPS2PH $0x00, Z10, (AX)
-	VCVTPS2PH $0x00, Z11, 32(AX)
-	ADDQ      $0x00000020, CX
-	ADDQ      $0x00000040, AX
-	DECQ      SI
-	JNZ       slowly
+	VPXORD     (CX), Y1, Y8
+	VMOVAPS    Z2, Z10
+	VPERMB     Z8, Z5, K1, Z10
+	VSUBPS     Z3, Z10, Z10
+	VMOVAPS    Z2, Z11
+	VPERMB     Z8, Z6, K1, Z11
+	VSUBPS     Z3, Z11, Z11
+	VMULPS     Z7, Z10, Z10
+	VMULPS     Z9, Z10, Z10
+	VMULPS     Z7, Z11, Z11
+	VMULPS     Z9, Z11, Z11
+	VCVTPS2PH  $0x00, Z10, (AX)
+	VCVTPS2PH  $0x00, Z11, 32(AX)
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        slowly
 
 next:
 	ADDQ $0x04, DX
@@ -23366,7 +24101,7 @@ next:
 	RET
 
 // func bookScale32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV, MMX+
 TEXT ·bookScale32BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -23414,6 +24149,7 @@ chunk:
 	VPMULTISHIFTQB Z3, Z1, Z3
 	VPERMW         Z2, Z3, Z3
 	VMOVDQU64      Z3, (AX)
+	PREFETCHT0     1024(AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
 	DECQ           SI
@@ -23485,7 +24221,7 @@ next:
 	RET
 
 // func bookScale64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV, MMX+
 TEXT ·bookScale64BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -23538,6 +24274,8 @@ chunk:
 	VPMULTISHIFTQB Z3, Z1, Z3
 	VPERMW         Z2, Z3, Z3
 	VMOVDQU64      Z3, 64(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
 	ADDQ           $0x00000020, CX
 	ADDQ           $0x00000080, AX
 	DECQ           SI
@@ -23609,7 +24347,7 @@ next:
 	RET
 
 // func bookScale32F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV, MMX+
 TEXT ·bookScale32F16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -23655,6 +24393,7 @@ chunk:
 	VPMULTISHIFTQB Z3, Z2, Z3
 	VPERMW         Z4, Z3, Z3
 	VMOVDQU64      Z3, (AX)
+	PREFETCHT0     1024(AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
 	DECQ           SI
@@ -23722,7 +24461,7 @@ next:
 	RET
 
 // func bookScale64F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV, MMX+
 TEXT ·bookScale64F16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -23773,6 +24512,8 @@ chunk:
 	VPMULTISHIFTQB Z3, Z2, Z3
 	VPERMW         Z4, Z3, Z3
 	VMOVDQU64      Z3, 64(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
 	ADDQ           $0x00000020, CX
 	ADDQ           $0x00000080, AX
 	DECQ           SI
@@ -24108,7 +24849,7 @@ next:
 	RET
 
 // func bookShift32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV, MMX+
 TEXT ·bookShift32BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -24162,6 +24903,7 @@ chunk:
 	VPMULTISHIFTQB Z3, Z1, Z3
 	VPERMW         Z2, Z3, Z3
 	VMOVDQU64      Z3, (AX)
+	PREFETCHT0     1024(AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
 	DECQ           SI
@@ -24247,7 +24989,7 @@ next:
 	RET
 
 // func bookShift64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV, MMX+
 TEXT ·bookShift64BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -24306,6 +25048,8 @@ chunk:
 	VPMULTISHIFTQB Z3, Z1, Z3
 	VPERMW         Z2, Z3, Z3
 	VMOVDQU64      Z3, 64(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
 	ADDQ           $0x00000020, CX
 	ADDQ           $0x00000080, AX
 	DECQ           SI
@@ -24391,7 +25135,7 @@ next:
 	RET
 
 // func bookShift32F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV, MMX+
 TEXT ·bookShift32F16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -24443,6 +25187,7 @@ chunk:
 	VPMULTISHIFTQB Z3, Z2, Z3
 	VPERMW         Z5, Z3, Z3
 	VMOVDQU64      Z3, (AX)
+	PREFETCHT0     1024(AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
 	DECQ           SI
@@ -24524,7 +25269,7 @@ next:
 	RET
 
 // func bookShift64F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV, MMX+
 TEXT ·bookShift64F16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -24581,6 +25326,8 @@ chunk:
 	VPMULTISHIFTQB Z3, Z2, Z3
 	VPERMW         Z5, Z3, Z3
 	VMOVDQU64      Z3, 64(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
 	ADDQ           $0x00000020, CX
 	ADDQ           $0x00000080, AX
 	DECQ           SI
@@ -24928,7 +25675,7 @@ next:
 	RET
 
 // func bookAffine32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV, MMX+
 TEXT ·bookAffine32BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -24982,6 +25729,7 @@ chunk:
 	VPMULTISHIFTQB Z3, Z1, Z3
 	VPERMW         Z2, Z3, Z3
 	VMOVDQU64      Z3, (AX)
+	PREFETCHT0     1024(AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
 	DECQ           SI
@@ -25069,7 +25817,7 @@ next:
 	RET
 
 // func bookAffine64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV, MMX+
 TEXT ·bookAffine64BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -25128,6 +25876,8 @@ chunk:
 	VPMULTISHIFTQB Z3, Z1, Z3
 	VPERMW         Z2, Z3, Z3
 	VMOVDQU64      Z3, 64(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
 	ADDQ           $0x00000020, CX
 	ADDQ           $0x00000080, AX
 	DECQ           SI
@@ -25215,7 +25965,7 @@ next:
 	RET
 
 // func bookAffine32F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV, MMX+
 TEXT ·bookAffine32F16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -25266,6 +26016,7 @@ chunk:
 	VPMULTISHIFTQB Z2, Z1, Z2
 	VPERMW         Z4, Z2, Z2
 	VMOVDQU64      Z2, (AX)
+	PREFETCHT0     1024(AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
 	DECQ           SI
@@ -25347,7 +26098,7 @@ next:
 	RET
 
 // func bookAffine64F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV, MMX+
 TEXT ·bookAffine64F16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -25403,6 +26154,8 @@ chunk:
 	VPMULTISHIFTQB Z2, Z1, Z2
 	VPERMW         Z4, Z2, Z2
 	VMOVDQU64      Z2, 64(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
 	ADDQ           $0x00000020, CX
 	ADDQ           $0x00000080, AX
 	DECQ           SI
@@ -25551,7 +26304,7 @@ DATA k201<>+56(SB)/8, $0x0000003c00000038
 GLOBL k201<>(SB), RODATA|NOPTR, $64
 
 // func bookPairsBF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV, MMX+
 TEXT ·bookPairsBF16AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -25601,6 +26354,7 @@ chunk:
 	VPTERNLOGD     $0xea, k203<>+0(SB), Z5, Z7
 	VPERMB         Z9, Z7, Z7
 	VMOVDQU64      Z7, (AX)
+	PREFETCHT0     1024(AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
 	DECQ           SI
@@ -25638,6 +26392,7 @@ odd:
 	VPTERNLOGD     $0xea, k203<>+0(SB), Z5, Z7
 	VPERMB         Z9, Z7, Z7
 	VMOVDQU64      Z7, (AX)
+	PREFETCHT0     1024(AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
 
@@ -25670,7 +26425,7 @@ DATA k203<>+56(SB)/8, $0x2120212021202120
 GLOBL k203<>(SB), RODATA|NOPTR, $64
 
 // func bookPairsF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV, MMX+
 TEXT ·bookPairsF16AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -25714,6 +26469,7 @@ chunk:
 	VPTERNLOGD     $0xea, k203<>+0(SB), Z2, Z5
 	VPERMB         Z4, Z5, Z4
 	VMOVDQU64      Z4, (AX)
+	PREFETCHT0     1024(AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
 	DECQ           SI
@@ -25749,6 +26505,7 @@ odd:
 	VPTERNLOGD     $0xea, k203<>+0(SB), Z2, Z5
 	VPERMB         Z4, Z5, Z4
 	VMOVDQU64      Z4, (AX)
+	PREFETCHT0     1024(AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
 
@@ -25819,7 +26576,7 @@ chunk:
 	RET
 
 // func halfBytesShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512F, CMOV
+// Requires: AVX, AVX512BW, AVX512F, CMOV, MMX+
 TEXT ·halfBytesShiftBF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -25858,23 +26615,24 @@ run:
 	VPERMW        Z2, Z3, Z3
 
 chunk:
-	VPMOVZXBW (CX), Z2
-	VPSRLVW   Z1, Z2, Z2
-	VPERMW    Z3, Z2, Z2
-	VMOVDQU64 Z2, (AX)
-	ADDQ      $0x00000020, CX
-	ADDQ      $0x00000040, AX
-	DECQ      SI
-	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
+	VPMOVZXBW  (CX), Z2
+	VPSRLVW    Z1, Z2, Z2
+	VPERMW     Z3, Z2, Z2
+	VMOVDQU64  Z2, (AX)
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
 	VZEROUPPER
 	RET
 
 // func halfBytesShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, CMOV
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, CMOV, MMX+
 TEXT ·halfBytesShiftF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -25912,18 +26670,19 @@ run:
 	VINSERTI64X4 $0x01, Y3, Z3, Z3
 
 chunk:
-	VPMOVZXBW (CX), Z4
-	VPSRLVW   Z2, Z4, Z4
-	VPERMW    Z3, Z4, Z4
-	VMOVDQU64 Z4, (AX)
-	ADDQ      $0x00000020, CX
-	ADDQ      $0x00000040, AX
-	DECQ      SI
-	JNZ       chunk
-	ADDQ      $0x04, DX
-	ADDQ      $0x04, BX
-	DECQ      DI
-	JNZ       run
+	VPMOVZXBW  (CX), Z4
+	VPSRLVW    Z2, Z4, Z4
+	VPERMW     Z3, Z4, Z4
+	VMOVDQU64  Z4, (AX)
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       DI
+	JNZ        run
 	VZEROUPPER
 	RET
 
@@ -26170,7 +26929,7 @@ DATA k205<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
 GLOBL k205<>(SB), RODATA|NOPTR, $32
 
 // func float8BF16AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
 TEXT ·float8BF16AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), CX
 	MOVQ         src+8(FP), DX
@@ -26252,6 +27011,8 @@ Pair:
 	VPADDW     Z1, Z22, K1, Z22
 	VPXORD     Z0, Z22, Z22
 	VMOVDQU16  Z22, 64(CX)
+	PREFETCHT0 1024(CX)
+	PREFETCHT0 1088(CX)
 	ADDQ       $0x00000040, DX
 	ADDQ       $0x00000080, CX
 	SUBQ       $0x02, DI
@@ -26282,6 +27043,7 @@ Odd:
 	VPADDW     Z1, Z19, K1, Z19
 	VPXORD     Z0, Z19, Z19
 	VMOVDQU16  Z19, (CX)
+	PREFETCHT0 1024(CX)
 	ADDQ       $0x00000020, DX
 	ADDQ       $0x00000040, CX
 
@@ -26365,6 +27127,8 @@ smallPair:
 	VPCMPUW     $0x06, Z0, Z26, K1
 	VPADDW      Z1, Z21, K1, Z21
 	VMOVDQU16   Z21, 64(CX)
+	PREFETCHT0  1024(CX)
+	PREFETCHT0  1088(CX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000080, CX
 	SUBQ        $0x02, DI
@@ -26405,6 +27169,7 @@ smallOdd:
 	VPCMPUW     $0x06, Z0, Z26, K1
 	VPADDW      Z1, Z20, K1, Z20
 	VMOVDQU16   Z20, (CX)
+	PREFETCHT0  1024(CX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000040, CX
 
@@ -26418,7 +27183,7 @@ next:
 	RET
 
 // func float8F16AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV, MMX+
 TEXT ·float8F16AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -26485,6 +27250,8 @@ Pair:
 	VCVTPS2PH  $0x00, Z13, 64(AX)
 	VXORPS     Z0, Z12, Z12
 	VCVTPS2PH  $0x00, Z12, 96(AX)
+	PREFETCHT0 1024(AX)
+	PREFETCHT0 1088(AX)
 	ADDQ       $0x00000040, CX
 	ADDQ       $0x00000080, AX
 	SUBQ       $0x02, SI
@@ -26511,6 +27278,7 @@ Odd:
 	VCVTPS2PH  $0x00, Z13, (AX)
 	VXORPS     Z0, Z12, Z12
 	VCVTPS2PH  $0x00, Z12, 32(AX)
+	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
 
@@ -26523,7 +27291,7 @@ Done:
 	RET
 
 // func lookedAVX512(dst *byte, src *byte, table *byte, chunks int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·lookedAVX512(SB), NOSPLIT, $0-32
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
@@ -26569,6 +27337,8 @@ Pair:
 	VMOVDQU64  Z12, (AX)
 	VPUNPCKHBW Z1, Z11, Z1
 	VMOVDQU64  Z1, 64(AX)
+	PREFETCHT0 1024(AX)
+	PREFETCHT0 1088(AX)
 	ADDQ       $0x00000040, CX
 	ADDQ       $0x00000080, AX
 	SUBQ       $0x02, DX
@@ -26589,6 +27359,7 @@ Odd:
 	VPERMI2B   Z6, Z3, K2, Z1
 	VPUNPCKLBW Z1, Z0, Z0
 	VMOVDQU64  Z0, (AX)
+	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
 
@@ -26627,7 +27398,7 @@ DATA k208<>+56(SB)/8, $0x0000000000000007
 GLOBL k208<>(SB), RODATA|NOPTR, $64
 
 // func float8NormalAVX512(dst *byte, src *byte, a *float32, form *byte, chunks int, n int) int
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·float8NormalAVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -26674,6 +27445,7 @@ chunk:
 	VPSRLW     $0x07, Z12, Z13
 	VPERMW     Z10, Z13, K2, Z14
 	VMOVDQU16  Z14, (AX)
+	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
 	DECQ       BX
@@ -26721,7 +27493,7 @@ more:
 	RET
 
 // func castF32ToBF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·castF32ToBF16AVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -26745,6 +27517,7 @@ more:
 	VPCMPUW      $0x06, Z0, Z4, K1
 	VPADDW       Z1, Z6, K1, Z6
 	VMOVDQU16    Z6, (AX)
+	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000040, AX
 	DECQ         DX
@@ -26753,7 +27526,7 @@ more:
 	RET
 
 // func castF32ToF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·castF32ToF16AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -26768,6 +27541,7 @@ more:
 	VPBROADCASTD k27<>+0(SB), K1, Z1
 	VCVTPS2PH    $0x00, Z0, (AX)
 	VCVTPS2PH    $0x00, Z1, 32(AX)
+	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000040, AX
 	DECQ         DX
@@ -26803,7 +27577,7 @@ more:
 	RET
 
 // func castBF16ToF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·castBF16ToF16AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -26820,6 +27594,7 @@ more:
 	VPBROADCASTD k27<>+0(SB), K1, Z1
 	VCVTPS2PH    $0x00, Z0, (AX)
 	VCVTPS2PH    $0x00, Z1, 32(AX)
+	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	DECQ         DX
@@ -26853,7 +27628,7 @@ more:
 	RET
 
 // func castF16ToBF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·castF16ToBF16AVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -26877,6 +27652,7 @@ more:
 	VPCMPUW      $0x06, Z0, Z4, K1
 	VPADDW       Z1, Z6, K1, Z6
 	VMOVDQU16    Z6, (AX)
+	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	DECQ         DX
@@ -26885,7 +27661,7 @@ more:
 	RET
 
 // func castSameAVX512(dst *byte, src *byte, special *[2]uint16, n int)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·castSameAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -26896,15 +27672,16 @@ TEXT ·castSameAVX512(SB), NOSPLIT, $0-32
 	VPBROADCASTD k210<>+0(SB), Z2
 
 more:
-	VMOVDQU64 (CX), Z3
-	VPANDD    Z2, Z3, Z4
-	VPCMPUW   $0x06, Z0, Z4, K1
-	VMOVDQU16 Z1, K1, Z3
-	VMOVDQU16 Z3, (AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, AX
-	DECQ      DX
-	JNZ       more
+	VMOVDQU64  (CX), Z3
+	VPANDD     Z2, Z3, Z4
+	VPCMPUW    $0x06, Z0, Z4, K1
+	VMOVDQU16  Z1, K1, Z3
+	VMOVDQU16  Z3, (AX)
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000040, AX
+	DECQ       DX
+	JNZ        more
 	VZEROUPPER
 	RET
 
@@ -26964,7 +27741,7 @@ DATA k212<>+56(SB)/8, $0x7f7b77736f6b6763
 GLOBL k212<>(SB), RODATA|NOPTR, $64
 
 // func spreadAVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512F, AVX512VBMI, AVX512VL
+// Requires: AVX, AVX2, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·spreadAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -26979,6 +27756,7 @@ Pair:
 	VPMULTISHIFTQB Z2, Z0, Z2
 	VPANDD         Z1, Z2, Z2
 	VMOVDQU64      Z2, (AX)
+	PREFETCHT0     1024(AX)
 	ADDQ           $0x00000020, CX
 	ADDQ           $0x00000040, AX
 	SUBQ           $0x02, DX
@@ -26991,6 +27769,7 @@ Odd:
 	VPMULTISHIFTQB Y2, Y0, Y2
 	VPANDD         Y1, Y2, Y2
 	VMOVDQU32      Y2, (AX)
+	PREFETCHT0     1024(AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000020, AX
 
@@ -27071,7 +27850,7 @@ DATA k214<>+56(SB)/8, $0x0706050403020100
 GLOBL k214<>(SB), RODATA|NOPTR, $64
 
 // func swapAVX512(dst *byte, src *byte, order *byte, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, MMX+
 TEXT ·swapAVX512(SB), NOSPLIT, $0-32
 	MOVQ            dst+0(FP), AX
 	MOVQ            src+8(FP), CX
@@ -27082,22 +27861,24 @@ TEXT ·swapAVX512(SB), NOSPLIT, $0-32
 	JCS             Odd
 
 Pair:
-	VMOVDQU64 (CX), Z1
-	VPSHUFB   Z0, Z1, Z1
-	VMOVDQU64 Z1, (AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, AX
-	SUBQ      $0x02, DX
-	JCC       Pair
+	VMOVDQU64  (CX), Z1
+	VPSHUFB    Z0, Z1, Z1
+	VMOVDQU64  Z1, (AX)
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000040, AX
+	SUBQ       $0x02, DX
+	JCC        Pair
 
 Odd:
-	ADDQ      $0x02, DX
-	JZ        Done
-	VMOVDQU32 (CX), Y1
-	VPSHUFB   Y0, Y1, Y1
-	VMOVDQU32 Y1, (AX)
-	ADDQ      $0x00000020, CX
-	ADDQ      $0x00000020, AX
+	ADDQ       $0x02, DX
+	JZ         Done
+	VMOVDQU32  (CX), Y1
+	VPSHUFB    Y0, Y1, Y1
+	VMOVDQU32  Y1, (AX)
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000020, AX
 
 Done:
 	VZEROUPPER

@@ -74,10 +74,10 @@ func zpairs(z *zkernel, name string, chunks Register, in, elems int, two, one fu
 	Label(name + "Done")
 }
 
-// advance moves on by so many bytes of codes and so many numbers. To F32 kernels
-// wait for lines to write to, which are asked for ahead.
+// advance moves on by so many bytes of codes and so many numbers. Lines
+// to write to are asked for ahead: stores wait in order.
 func (z *zkernel) advance(in, elems int) {
-	for at := 0; z.float32() && at < 4*elems; at += 64 {
+	for at := 0; at < elems*z.width(); at += 64 {
 		PREFETCHT0(Mem{Base: z.dst, Disp: at + 1024})
 	}
 	if in > 0 {
