@@ -126,6 +126,8 @@ func directForms() map[string]struct {
 		"packed 3 of words":   {&scaled{cols: 250, codes: wordRow(3, 100, 4), scales: grid(96, 250, 1, 50)}, 250},
 		"packed 7 of words":   {&scaled{cols: 250, codes: wordRow(7, 252, 64), scales: grid(96, 250, 1, 50), seconds: &fifth, op: opShift, columns: true}, 250},
 		"turned BF16":         {&flipped{rows: 96, cols: 130, size: 2, read: numbers[tensor.BF16], as: asm.BF16, plain: true}, 130},
+		"braid":               {&braid{cols: 101, strands: []strand{{numbers[tensor.BF16], asm.BF16, 2}, {f32, asm.F32, 4}}}, 202},
+		"one strand":          {&braid{cols: 128, strands: []strand{{numbers[tensor.F16], asm.F16, 2}}}, 128},
 		"turned F32":          {&flipped{rows: 96, cols: 130, size: 4, read: f32, as: asm.F32, plain: true}, 130},
 		"sparse 2:4":          {&sparse{rows: 96, cols: 256, half: true, read: numbers[tensor.BF16], size: 2, as: asm.BF16, plain: true}, 256},
 		"sparse mask":         {&sparse{rows: 96, cols: 203, read: numbers[tensor.F16], size: 2, as: asm.F16, plain: true}, 203},
@@ -198,7 +200,7 @@ func TestDirectFormsAgreeWithDecoding(t *testing.T) {
 // byLevel reports forms that the generic level decodes number by number.
 func byLevel(f form) bool {
 	switch f := f.(type) {
-	case *folded:
+	case *folded, *braid:
 		return true
 	case *blockForm:
 		return f.matrixRows > 0
@@ -293,6 +295,8 @@ func partsOf(f form, name string) int {
 		return n
 	case *bnb8:
 		return 2
+	case *braid:
+		return len(f.strands)
 	case *folded:
 		return f.part + 1
 	case *blockForm:
@@ -325,6 +329,7 @@ func BenchmarkForms(b *testing.B) {
 		{"MLX 4 bits", &scaled{cols: in, codes: streamRow(in, 4, in/2, 0), scales: halves(groupGrid(out, in, 64, 2, f32)), seconds: new(grid), op: opAffine}},
 		{"MLX 3 bits", &scaled{cols: in, codes: streamRow(in, 3, in*3/8, 0), scales: halves(groupGrid(out, in, 64, 2, f32)), seconds: new(grid), op: opAffine}},
 		{"GPTQ 3 bits", &gptq{in: in, out: out, groups: 32, bits: 3, groupSize: 128, scale: f32, scaleSize: 2, bulk: bulkOf(tensor.F16), oldZeros: true}},
+		{"braid", &braid{cols: in / 2, strands: []strand{{numbers[tensor.BF16], asm.BF16, 2}, {numbers[tensor.BF16], asm.BF16, 2}}}},
 		{"NVFP4", &scaled{cols: in, codes: fp4Row(in), scales: eighths(groupGrid(out, in, 16, 1, numbers[tensor.F8E4M3]))}},
 	} {
 		for _, o := range everyLevel() {

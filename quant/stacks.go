@@ -173,8 +173,8 @@ func (s *set) fuseBias(name string, l *layersOf, layers []string) (*Weight, erro
 		if part == nil {
 			continue
 		}
-		read := numbers[part.DType]
-		if read == nil || !floats[part.DType] {
+		as, ok := kernelType(part.DType)
+		if !ok {
 			return nil, wire.ErrUnsupported.With("%s is %s", wire.Quote(part.Name), part.TypeName())
 		}
 		if !slices.Equal(part.Shape, weight.Shape[:2]) {
@@ -183,8 +183,7 @@ func (s *set) fuseBias(name string, l *layersOf, layers []string) (*Weight, erro
 		if err := asStored(part); err != nil {
 			return nil, err
 		}
-		g, _ := part.DType.Geometry()
-		f.cols, f.strands = part.Shape[1], append(f.strands, strand{read, int64(g.Bytes)})
+		f.cols, f.strands = part.Shape[1], append(f.strands, strand{numbers[part.DType], as, int64(as.Size())})
 		w.Parts = append(w.Parts, *part)
 	}
 	if len(w.Parts) == 0 {
@@ -199,29 +198,4 @@ func (s *set) fuseBias(name string, l *layersOf, layers []string) (*Weight, erro
 		return nil, err
 	}
 	return w, s.b.Expand(w.Size(s.o.Target))
-}
-
-// braid is the columns of several plain tensors that take turns.
-type braid struct {
-	cols    int64 // of each
-	strands []strand
-}
-
-type strand struct {
-	read number
-	size int64
-}
-
-func (f *braid) need(p int, lo, hi int64) tensor.Span {
-	row := f.cols * f.strands[p].size
-	return tensor.Span{Off: lo * row, Len: (hi - lo) * row}
-}
-
-func (f *braid) decode(dst []float32, parts [][]byte, lo, hi int64) {
-	n := len(f.strands)
-	for k, s := range f.strands {
-		for i := range (hi - lo) * f.cols {
-			dst[int(i)*n+k] = s.read(parts[k], i)
-		}
-	}
 }
