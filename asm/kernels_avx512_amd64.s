@@ -23861,114 +23861,257 @@ next:
 	RET
 
 // func bookScale32F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV, MMX+
-TEXT ·bookScale32F32AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         book+32(FP), SI
-	VMOVDQU64    (SI), Z1
-	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k3<>+0(SB), K1, Z1
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z2
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPANDD.BCST  k199<>+0(SB), Z1, Z3
-	VPCMPUD.BCST $0x05, k200<>+0(SB), Z3, K1
-	MOVL         $0x7f000000, DI
-	XORL         SI, SI
-	KORTESTW     K1, K1
-	CMOVLNE      SI, DI
-	MOVQ         n+56(FP), R8
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·bookScale32F32AVX512(SB), NOSPLIT, $384-64
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
+	LEAQ          63(SP), DX
+	ANDQ          $-64, DX
+	MOVQ          a+16(FP), BX
+	MOVQ          b+24(FP), SI
+	MOVQ          book+32(FP), DI
+	VMOVDQU64     (DI), Z0
+	VCMPPS        $0x03, Z0, Z0, K1
+	VPBROADCASTD  k3<>+0(SB), K1, Z0
+	MOVQ          order+40(FP), DI
+	VMOVDQU64     (DI), Z1
+	MOVQ          $0x00000000000000f0, DI
+	KMOVQ         DI, K1
+	VPANDD.BCST   k199<>+0(SB), Z0, Z2
+	VPTESTMD      Z2, Z2, K2
+	VPSUBD.BCST   k200<>+0(SB), Z2, Z2
+	VPCMPUD.BCST  $0x05, k201<>+0(SB), Z2, K2, K1
+	MOVQ          $0x00000001, DI
+	MOVQ          $0x00000002, R10
+	MOVL          $0x50000000, R9
+	XORL          R11, R11
+	KORTESTW      K1, K1
+	CMOVQNE       R10, DI
+	CMOVLNE       R11, R9
+	MOVL          $0x0000ffff, R10
+	CMOVLNE       R11, R10
+	VPBROADCASTD  k202<>+0(SB), Z3
+	VPBROADCASTD  R9, Z4
+	VPANDD.BCST   k199<>+0(SB), Z0, Z5
+	VPSUBD.BCST   k198<>+0(SB), Z5, K2, Z5
+	VCVTPS2PD     Y0, Z6
+	VEXTRACTI64X4 $0x01, Z0, Y2
+	VCVTPS2PD     Y2, Z2
+	MOVQ          n+56(FP), R11
+	MOVQ          $0x00000010, R14
+
+group:
+	MOVQ        R11, R12
+	CMPQ        R12, R14
+	CMOVQGT     R14, R12
+	SUBQ        R12, R11
+	MOVL        $0x0000ffff, R9
+	BZHIL       R12, R9, R9
+	KMOVW       R9, K1
+	VMOVDQU32.Z (BX), K1, Z7
+	VPANDD.BCST k199<>+0(SB), Z7, Z8
+	VPSUBD      Z3, Z8, Z8
+	VPCMPUD     $0x05, Z4, Z8, K1, K1
+	XORL        R9, R9
+	KORTESTW    K1, K1
+	JNZ         prepare
+	MOVQ        chunks+48(FP), R13
+	CMPQ        R12, $0x10
+	JNE         run
+	CMPQ        R13, $0x01
+	JNE         run
+
+ones:
+	VMULPS.BCST         (BX), Z0, Z7
+	VPMULTISHIFTQB.BCST (CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 8(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, (AX)
+	VPERMD              Z7, Z9, Z7
+	VMOVDQU64           Z7, 64(AX)
+	VMULPS.BCST         4(BX), Z0, Z7
+	VPMULTISHIFTQB.BCST 16(CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 24(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, 128(AX)
+	VPERMD              Z7, Z9, Z7
+	VMOVDQU64           Z7, 192(AX)
+	VMULPS.BCST         8(BX), Z0, Z7
+	VPMULTISHIFTQB.BCST 32(CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 40(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, 256(AX)
+	VPERMD              Z7, Z9, Z7
+	VMOVDQU64           Z7, 320(AX)
+	VMULPS.BCST         12(BX), Z0, Z7
+	VPMULTISHIFTQB.BCST 48(CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 56(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, 384(AX)
+	VPERMD              Z7, Z9, Z7
+	VMOVDQU64           Z7, 448(AX)
+	PREFETCHT0          1024(AX)
+	PREFETCHT0          1088(AX)
+	PREFETCHT0          1152(AX)
+	PREFETCHT0          1216(AX)
+	PREFETCHT0          1280(AX)
+	PREFETCHT0          1344(AX)
+	PREFETCHT0          1408(AX)
+	PREFETCHT0          1472(AX)
+	ADDQ                $0x00000040, CX
+	ADDQ                $0x00000200, AX
+	ADDQ                $0x10, BX
+	ADDQ                $0x10, SI
+	ADDQ                $0x10, R8
+	SUBQ                $0x04, R12
+	JNZ                 ones
+	JMP                 next
 
 run:
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x0d7fffff
-	JCS          small
-	MOVL         (DX), R9
-	NOTL         R9
-	TESTL        DI, R9
-	JZ           odd
-	VPBROADCASTD (DX), Z3
-	VMOVAPS      Z1, Z4
-	VMULPS       Z3, Z4, Z4
+	MOVQ        chunks+48(FP), R13
+	TESTQ       R9, R9
+	JNZ         hostile
+	VMULPS.BCST (BX), Z0, Z7
 
 chunk:
-	VPMULTISHIFTQB.BCST (CX), Z2, Z3
-	VPMULTISHIFTQB.BCST 8(CX), Z2, Z5
-	VPERMD              Z4, Z3, Z3
-	VMOVDQU64           Z3, (AX)
-	VPERMD              Z4, Z5, Z3
-	VMOVDQU64           Z3, 64(AX)
+	VPMULTISHIFTQB.BCST (CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 8(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, (AX)
+	VPERMD              Z7, Z9, Z8
+	VMOVDQU64           Z8, 64(AX)
 	PREFETCHT0          1024(AX)
 	PREFETCHT0          1088(AX)
 	ADDQ                $0x00000010, CX
 	ADDQ                $0x00000080, AX
-	DECQ                SI
+	DECQ                R13
 	JNZ                 chunk
-	JMP                 next
-
-odd:
-	MOVL         (DX), R9
-	XORL         $0x80000000, R9
-	MOVL         $0xffc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z3
-	VMOVAPS      Z1, Z4
-	VMULPS       Z3, Z4, Z4
-	VXORPS       Z0, Z4, Z4
-	VMOVDQA64    Z4, Z4
-	JMP          chunk
-
-small:
-	MOVL         (DX), R9
-	XORL         $0x80000000, R9
-	MOVL         $0xffc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z3
-	VMOVAPS      Z1, Z4
-	VPBROADCASTD k1<>+0(SB), Z5
-	VPBROADCASTD k10<>+0(SB), Z6
-	VPBROADCASTD k195<>+0(SB), Z7
-	VPANDND      Z3, Z5, Z9
-	VPCMPD.BCST  $0x06, k196<>+0(SB), Z9, K1
-	VCVTDQ2PS    Z9, Z8
-	VPSUBD.BCST  k197<>+0(SB), Z8, Z8
-	VPADDD       Z7, Z9, K1, Z8
-	VPSUBD.BCST  k198<>+0(SB), Z8, Z9
-	VPANDD       Z3, Z5, Z10
-	VPORD        Z10, Z8, Z3
-	VPORD        Z7, Z10, Z10
-	VPANDND      Z4, Z5, Z11
-	VPCMPD       $0x05, Z6, Z11, K1
-	VMULPS       Z8, Z11, Z6
-	VFMADD213PS  Z7, Z9, Z11
-	VPMAXSD      Z11, Z6, Z6
-	VPSUBD       Z10, Z6, Z6
-	VPTERNLOGD   $0x78, Z5, Z4, Z6
-	VMULPS       Z3, Z4, K1, Z6
-	VMOVAPS      Z6, Z4
-	VXORPS       Z0, Z4, Z4
-	VMOVDQA64    Z4, Z4
-	JMP          chunk
+	ADDQ                $0x04, BX
+	ADDQ                $0x04, SI
+	ADDQ                $0x04, R8
+	DECQ                R12
+	JNZ                 run
 
 next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R8
-	JNZ  run
+	TESTQ R11, R11
+	JNZ   group
 	VZEROUPPER
 	RET
+
+prepare:
+	MOVQ            DI, R9
+	MOVQ            DX, R8
+	VPANDD.BCST     k199<>+0(SB), Z7, Z8
+	VPBROADCASTD    k1<>+0(SB), Z9
+	KMOVW           R10, K1
+	VPTESTMD        Z8, Z8, K1, K1
+	VPCMPUD         $0x01, Z3, Z8, K1, K1
+	VCVTDQ2PS       Z8, Z10
+	VPSUBD.BCST     k203<>+0(SB), Z10, Z10
+	VPCMPUD.BCST    $0x06, k196<>+0(SB), Z8, K1, K2
+	VPADDD.BCST     k41<>+0(SB), Z8, K2, Z10
+	VMOVDQA32       Z10, K1, Z8
+	VPBROADCASTD.Z  k41<>+0(SB), K1, Z10
+	VPSUBD.BCST     k41<>+0(SB), Z9, K1, Z9
+	VMOVDQU64       Z10, 128(DX)
+	VMOVDQA64       Z7, Z7
+	VPTERNLOGD.BCST $0xce, k1<>+0(SB), Z8, Z7
+	VCMPPS          $0x03, Z7, Z7, K1
+	VPBROADCASTD    k3<>+0(SB), K1, Z7
+	VMOVDQU64       Z7, (DX)
+	VMOVDQU64       Z9, 192(DX)
+	VCMPPS          $0x03, Z8, Z8, K1
+	VPBROADCASTD    k27<>+0(SB), K1, Z8
+	VMOVDQU64       Z8, 64(DX)
+	CMPQ            R9, $0x02
+	JE              run
+	MOVQ            chunks+48(FP), R13
+	CMPQ            R12, $0x10
+	JNE             run
+	CMPQ            R13, $0x01
+	JNE             run
+
+smalls:
+	VMULPS.BCST         (R8), Z0, Z7
+	VPBROADCASTD        64(R8), Z8
+	VFMADD213PS.BCST    128(R8), Z5, Z8
+	VRANGEPS            $0x03, Z8, Z7, Z7
+	VPADDD.BCST         192(R8), Z7, Z7
+	VPMULTISHIFTQB.BCST (CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 8(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, (AX)
+	VPERMD              Z7, Z9, Z7
+	VMOVDQU64           Z7, 64(AX)
+	VMULPS.BCST         4(R8), Z0, Z7
+	VPBROADCASTD        68(R8), Z8
+	VFMADD213PS.BCST    132(R8), Z5, Z8
+	VRANGEPS            $0x03, Z8, Z7, Z7
+	VPADDD.BCST         196(R8), Z7, Z7
+	VPMULTISHIFTQB.BCST 16(CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 24(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, 128(AX)
+	VPERMD              Z7, Z9, Z7
+	VMOVDQU64           Z7, 192(AX)
+	VMULPS.BCST         8(R8), Z0, Z7
+	VPBROADCASTD        72(R8), Z8
+	VFMADD213PS.BCST    136(R8), Z5, Z8
+	VRANGEPS            $0x03, Z8, Z7, Z7
+	VPADDD.BCST         200(R8), Z7, Z7
+	VPMULTISHIFTQB.BCST 32(CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 40(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, 256(AX)
+	VPERMD              Z7, Z9, Z7
+	VMOVDQU64           Z7, 320(AX)
+	VMULPS.BCST         12(R8), Z0, Z7
+	VPBROADCASTD        76(R8), Z8
+	VFMADD213PS.BCST    140(R8), Z5, Z8
+	VRANGEPS            $0x03, Z8, Z7, Z7
+	VPADDD.BCST         204(R8), Z7, Z7
+	VPMULTISHIFTQB.BCST 48(CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 56(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, 384(AX)
+	VPERMD              Z7, Z9, Z7
+	VMOVDQU64           Z7, 448(AX)
+	PREFETCHT0          1024(AX)
+	PREFETCHT0          1088(AX)
+	PREFETCHT0          1152(AX)
+	PREFETCHT0          1216(AX)
+	PREFETCHT0          1280(AX)
+	PREFETCHT0          1344(AX)
+	PREFETCHT0          1408(AX)
+	PREFETCHT0          1472(AX)
+	ADDQ                $0x00000040, CX
+	ADDQ                $0x00000200, AX
+	ADDQ                $0x10, BX
+	ADDQ                $0x10, SI
+	ADDQ                $0x10, R8
+	SUBQ                $0x04, R12
+	JNZ                 smalls
+	JMP                 next
+
+hostile:
+	CMPQ             R9, $0x02
+	JE               exact
+	VMULPS.BCST      (R8), Z0, Z7
+	VPBROADCASTD     64(R8), Z8
+	VFMADD213PS.BCST 128(R8), Z5, Z8
+	VRANGEPS         $0x03, Z8, Z7, Z7
+	VPADDD.BCST      192(R8), Z7, Z7
+	JMP              chunk
+
+exact:
+	VCVTPS2PD.BCST (R8), Z7
+	VMULPD         Z7, Z6, Z8
+	VCVTPD2PS      Z8, Y8
+	VMULPD         Z7, Z2, Z7
+	VCVTPD2PS      Z7, Y7
+	VINSERTI64X4   $0x01, Y7, Z8, Z7
+	VPADDD.BCST    192(R8), Z7, Z7
+	JMP            chunk
 
 DATA k199<>+0(SB)/8, $0x7fffffff7fffffff
 DATA k199<>+8(SB)/8, $0x7fffffff7fffffff
@@ -23976,2265 +24119,5514 @@ DATA k199<>+16(SB)/8, $0x7fffffff7fffffff
 DATA k199<>+24(SB)/8, $0x7fffffff7fffffff
 GLOBL k199<>(SB), RODATA|NOPTR, $32
 
-DATA k200<>+0(SB)/8, $0x7f0000007f000000
-DATA k200<>+8(SB)/8, $0x7f0000007f000000
-DATA k200<>+16(SB)/8, $0x7f0000007f000000
-DATA k200<>+24(SB)/8, $0x7f0000007f000000
+DATA k200<>+0(SB)/8, $0x3580000035800000
+DATA k200<>+8(SB)/8, $0x3580000035800000
+DATA k200<>+16(SB)/8, $0x3580000035800000
+DATA k200<>+24(SB)/8, $0x3580000035800000
 GLOBL k200<>(SB), RODATA|NOPTR, $32
 
+DATA k201<>+0(SB)/8, $0x1980000019800000
+DATA k201<>+8(SB)/8, $0x1980000019800000
+DATA k201<>+16(SB)/8, $0x1980000019800000
+DATA k201<>+24(SB)/8, $0x1980000019800000
+GLOBL k201<>(SB), RODATA|NOPTR, $32
+
+DATA k202<>+0(SB)/8, $0x1780000017800000
+DATA k202<>+8(SB)/8, $0x1780000017800000
+DATA k202<>+16(SB)/8, $0x1780000017800000
+DATA k202<>+24(SB)/8, $0x1780000017800000
+GLOBL k202<>(SB), RODATA|NOPTR, $32
+
+DATA k203<>+0(SB)/8, $0x0b0000000b000000
+DATA k203<>+8(SB)/8, $0x0b0000000b000000
+DATA k203<>+16(SB)/8, $0x0b0000000b000000
+DATA k203<>+24(SB)/8, $0x0b0000000b000000
+GLOBL k203<>(SB), RODATA|NOPTR, $32
+
 // func bookScale64F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV, MMX+
-TEXT ·bookScale64F32AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         book+32(FP), SI
-	VMOVDQU64    (SI), Z1
-	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k3<>+0(SB), K1, Z1
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z2
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPANDD.BCST  k199<>+0(SB), Z1, Z3
-	VPCMPUD.BCST $0x05, k200<>+0(SB), Z3, K1
-	MOVL         $0x7f000000, DI
-	XORL         SI, SI
-	KORTESTW     K1, K1
-	CMOVLNE      SI, DI
-	MOVQ         n+56(FP), R8
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·bookScale64F32AVX512(SB), NOSPLIT, $384-64
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
+	LEAQ          63(SP), DX
+	ANDQ          $-64, DX
+	MOVQ          a+16(FP), BX
+	MOVQ          b+24(FP), SI
+	MOVQ          book+32(FP), DI
+	VMOVDQU64     (DI), Z0
+	VCMPPS        $0x03, Z0, Z0, K1
+	VPBROADCASTD  k3<>+0(SB), K1, Z0
+	MOVQ          order+40(FP), DI
+	VMOVDQU64     (DI), Z1
+	MOVQ          $0x00000000000000f0, DI
+	KMOVQ         DI, K1
+	VPANDD.BCST   k199<>+0(SB), Z0, Z2
+	VPTESTMD      Z2, Z2, K2
+	VPSUBD.BCST   k200<>+0(SB), Z2, Z2
+	VPCMPUD.BCST  $0x05, k201<>+0(SB), Z2, K2, K1
+	MOVQ          $0x00000001, DI
+	MOVQ          $0x00000002, R10
+	MOVL          $0x50000000, R9
+	XORL          R11, R11
+	KORTESTW      K1, K1
+	CMOVQNE       R10, DI
+	CMOVLNE       R11, R9
+	MOVL          $0x0000ffff, R10
+	CMOVLNE       R11, R10
+	VPBROADCASTD  k202<>+0(SB), Z3
+	VPBROADCASTD  R9, Z4
+	VPANDD.BCST   k199<>+0(SB), Z0, Z5
+	VPSUBD.BCST   k198<>+0(SB), Z5, K2, Z5
+	VCVTPS2PD     Y0, Z6
+	VEXTRACTI64X4 $0x01, Z0, Y2
+	VCVTPS2PD     Y2, Z2
+	MOVQ          n+56(FP), R11
+	MOVQ          $0x00000010, R14
+
+group:
+	MOVQ        R11, R12
+	CMPQ        R12, R14
+	CMOVQGT     R14, R12
+	SUBQ        R12, R11
+	MOVL        $0x0000ffff, R9
+	BZHIL       R12, R9, R9
+	KMOVW       R9, K1
+	VMOVDQU32.Z (BX), K1, Z7
+	VPANDD.BCST k199<>+0(SB), Z7, Z8
+	VPSUBD      Z3, Z8, Z8
+	VPCMPUD     $0x05, Z4, Z8, K1, K1
+	XORL        R9, R9
+	KORTESTW    K1, K1
+	JNZ         prepare
+	MOVQ        chunks+48(FP), R13
+	CMPQ        R12, $0x10
+	JNE         run
+	CMPQ        R13, $0x01
+	JNE         run
+
+ones:
+	VMULPS.BCST         (BX), Z0, Z7
+	VPMULTISHIFTQB.BCST (CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 8(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, (AX)
+	VPERMD              Z7, Z9, Z8
+	VMOVDQU64           Z8, 64(AX)
+	VPMULTISHIFTQB.BCST 16(CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 24(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, 128(AX)
+	VPERMD              Z7, Z9, Z7
+	VMOVDQU64           Z7, 192(AX)
+	VMULPS.BCST         4(BX), Z0, Z7
+	VPMULTISHIFTQB.BCST 32(CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 40(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, 256(AX)
+	VPERMD              Z7, Z9, Z8
+	VMOVDQU64           Z8, 320(AX)
+	VPMULTISHIFTQB.BCST 48(CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 56(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, 384(AX)
+	VPERMD              Z7, Z9, Z7
+	VMOVDQU64           Z7, 448(AX)
+	VMULPS.BCST         8(BX), Z0, Z7
+	VPMULTISHIFTQB.BCST 64(CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 72(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, 512(AX)
+	VPERMD              Z7, Z9, Z8
+	VMOVDQU64           Z8, 576(AX)
+	VPMULTISHIFTQB.BCST 80(CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 88(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, 640(AX)
+	VPERMD              Z7, Z9, Z7
+	VMOVDQU64           Z7, 704(AX)
+	VMULPS.BCST         12(BX), Z0, Z7
+	VPMULTISHIFTQB.BCST 96(CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 104(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, 768(AX)
+	VPERMD              Z7, Z9, Z8
+	VMOVDQU64           Z8, 832(AX)
+	VPMULTISHIFTQB.BCST 112(CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 120(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, 896(AX)
+	VPERMD              Z7, Z9, Z7
+	VMOVDQU64           Z7, 960(AX)
+	PREFETCHT0          1024(AX)
+	PREFETCHT0          1088(AX)
+	PREFETCHT0          1152(AX)
+	PREFETCHT0          1216(AX)
+	PREFETCHT0          1280(AX)
+	PREFETCHT0          1344(AX)
+	PREFETCHT0          1408(AX)
+	PREFETCHT0          1472(AX)
+	PREFETCHT0          1536(AX)
+	PREFETCHT0          1600(AX)
+	PREFETCHT0          1664(AX)
+	PREFETCHT0          1728(AX)
+	PREFETCHT0          1792(AX)
+	PREFETCHT0          1856(AX)
+	PREFETCHT0          1920(AX)
+	PREFETCHT0          1984(AX)
+	ADDQ                $0x00000080, CX
+	ADDQ                $0x00000400, AX
+	ADDQ                $0x10, BX
+	ADDQ                $0x10, SI
+	ADDQ                $0x10, R8
+	SUBQ                $0x04, R12
+	JNZ                 ones
+	JMP                 next
 
 run:
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x0d7fffff
-	JCS          small
-	MOVL         (DX), R9
-	NOTL         R9
-	TESTL        DI, R9
-	JZ           odd
-	VPBROADCASTD (DX), Z3
-	VMOVAPS      Z1, Z4
-	VMULPS       Z3, Z4, Z4
+	MOVQ        chunks+48(FP), R13
+	TESTQ       R9, R9
+	JNZ         hostile
+	VMULPS.BCST (BX), Z0, Z7
 
 chunk:
-	VPMULTISHIFTQB.BCST (CX), Z2, Z3
-	VPMULTISHIFTQB.BCST 8(CX), Z2, Z5
-	VPERMD              Z4, Z3, Z3
-	VMOVDQU64           Z3, (AX)
-	VPERMD              Z4, Z5, Z3
-	VMOVDQU64           Z3, 64(AX)
-	VPMULTISHIFTQB.BCST 16(CX), Z2, Z3
-	VPMULTISHIFTQB.BCST 24(CX), Z2, Z5
-	VPERMD              Z4, Z3, Z3
-	VMOVDQU64           Z3, 128(AX)
-	VPERMD              Z4, Z5, Z3
-	VMOVDQU64           Z3, 192(AX)
+	VPMULTISHIFTQB.BCST (CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 8(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, (AX)
+	VPERMD              Z7, Z9, Z8
+	VMOVDQU64           Z8, 64(AX)
+	VPMULTISHIFTQB.BCST 16(CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 24(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, 128(AX)
+	VPERMD              Z7, Z9, Z8
+	VMOVDQU64           Z8, 192(AX)
 	PREFETCHT0          1024(AX)
 	PREFETCHT0          1088(AX)
 	PREFETCHT0          1152(AX)
 	PREFETCHT0          1216(AX)
 	ADDQ                $0x00000020, CX
 	ADDQ                $0x00000100, AX
-	DECQ                SI
+	DECQ                R13
 	JNZ                 chunk
-	JMP                 next
-
-odd:
-	MOVL         (DX), R9
-	XORL         $0x80000000, R9
-	MOVL         $0xffc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z3
-	VMOVAPS      Z1, Z4
-	VMULPS       Z3, Z4, Z4
-	VXORPS       Z0, Z4, Z4
-	VMOVDQA64    Z4, Z4
-	JMP          chunk
-
-small:
-	MOVL         (DX), R9
-	XORL         $0x80000000, R9
-	MOVL         $0xffc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z3
-	VMOVAPS      Z1, Z4
-	VPBROADCASTD k1<>+0(SB), Z5
-	VPBROADCASTD k10<>+0(SB), Z6
-	VPBROADCASTD k195<>+0(SB), Z7
-	VPANDND      Z3, Z5, Z9
-	VPCMPD.BCST  $0x06, k196<>+0(SB), Z9, K1
-	VCVTDQ2PS    Z9, Z8
-	VPSUBD.BCST  k197<>+0(SB), Z8, Z8
-	VPADDD       Z7, Z9, K1, Z8
-	VPSUBD.BCST  k198<>+0(SB), Z8, Z9
-	VPANDD       Z3, Z5, Z10
-	VPORD        Z10, Z8, Z3
-	VPORD        Z7, Z10, Z10
-	VPANDND      Z4, Z5, Z11
-	VPCMPD       $0x05, Z6, Z11, K1
-	VMULPS       Z8, Z11, Z6
-	VFMADD213PS  Z7, Z9, Z11
-	VPMAXSD      Z11, Z6, Z6
-	VPSUBD       Z10, Z6, Z6
-	VPTERNLOGD   $0x78, Z5, Z4, Z6
-	VMULPS       Z3, Z4, K1, Z6
-	VMOVAPS      Z6, Z4
-	VXORPS       Z0, Z4, Z4
-	VMOVDQA64    Z4, Z4
-	JMP          chunk
+	ADDQ                $0x04, BX
+	ADDQ                $0x04, SI
+	ADDQ                $0x04, R8
+	DECQ                R12
+	JNZ                 run
 
 next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R8
-	JNZ  run
+	TESTQ R11, R11
+	JNZ   group
 	VZEROUPPER
 	RET
+
+prepare:
+	MOVQ            DI, R9
+	MOVQ            DX, R8
+	VPANDD.BCST     k199<>+0(SB), Z7, Z8
+	VPBROADCASTD    k1<>+0(SB), Z9
+	KMOVW           R10, K1
+	VPTESTMD        Z8, Z8, K1, K1
+	VPCMPUD         $0x01, Z3, Z8, K1, K1
+	VCVTDQ2PS       Z8, Z10
+	VPSUBD.BCST     k203<>+0(SB), Z10, Z10
+	VPCMPUD.BCST    $0x06, k196<>+0(SB), Z8, K1, K2
+	VPADDD.BCST     k41<>+0(SB), Z8, K2, Z10
+	VMOVDQA32       Z10, K1, Z8
+	VPBROADCASTD.Z  k41<>+0(SB), K1, Z10
+	VPSUBD.BCST     k41<>+0(SB), Z9, K1, Z9
+	VMOVDQU64       Z10, 128(DX)
+	VMOVDQA64       Z7, Z7
+	VPTERNLOGD.BCST $0xce, k1<>+0(SB), Z8, Z7
+	VCMPPS          $0x03, Z7, Z7, K1
+	VPBROADCASTD    k3<>+0(SB), K1, Z7
+	VMOVDQU64       Z7, (DX)
+	VMOVDQU64       Z9, 192(DX)
+	VCMPPS          $0x03, Z8, Z8, K1
+	VPBROADCASTD    k27<>+0(SB), K1, Z8
+	VMOVDQU64       Z8, 64(DX)
+	CMPQ            R9, $0x02
+	JE              run
+	MOVQ            chunks+48(FP), R13
+	CMPQ            R12, $0x10
+	JNE             run
+	CMPQ            R13, $0x01
+	JNE             run
+
+smalls:
+	VMULPS.BCST         (R8), Z0, Z7
+	VPBROADCASTD        64(R8), Z8
+	VFMADD213PS.BCST    128(R8), Z5, Z8
+	VRANGEPS            $0x03, Z8, Z7, Z7
+	VPADDD.BCST         192(R8), Z7, Z7
+	VPMULTISHIFTQB.BCST (CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 8(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, (AX)
+	VPERMD              Z7, Z9, Z8
+	VMOVDQU64           Z8, 64(AX)
+	VPMULTISHIFTQB.BCST 16(CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 24(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, 128(AX)
+	VPERMD              Z7, Z9, Z7
+	VMOVDQU64           Z7, 192(AX)
+	VMULPS.BCST         4(R8), Z0, Z7
+	VPBROADCASTD        68(R8), Z8
+	VFMADD213PS.BCST    132(R8), Z5, Z8
+	VRANGEPS            $0x03, Z8, Z7, Z7
+	VPADDD.BCST         196(R8), Z7, Z7
+	VPMULTISHIFTQB.BCST 32(CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 40(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, 256(AX)
+	VPERMD              Z7, Z9, Z8
+	VMOVDQU64           Z8, 320(AX)
+	VPMULTISHIFTQB.BCST 48(CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 56(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, 384(AX)
+	VPERMD              Z7, Z9, Z7
+	VMOVDQU64           Z7, 448(AX)
+	VMULPS.BCST         8(R8), Z0, Z7
+	VPBROADCASTD        72(R8), Z8
+	VFMADD213PS.BCST    136(R8), Z5, Z8
+	VRANGEPS            $0x03, Z8, Z7, Z7
+	VPADDD.BCST         200(R8), Z7, Z7
+	VPMULTISHIFTQB.BCST 64(CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 72(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, 512(AX)
+	VPERMD              Z7, Z9, Z8
+	VMOVDQU64           Z8, 576(AX)
+	VPMULTISHIFTQB.BCST 80(CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 88(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, 640(AX)
+	VPERMD              Z7, Z9, Z7
+	VMOVDQU64           Z7, 704(AX)
+	VMULPS.BCST         12(R8), Z0, Z7
+	VPBROADCASTD        76(R8), Z8
+	VFMADD213PS.BCST    140(R8), Z5, Z8
+	VRANGEPS            $0x03, Z8, Z7, Z7
+	VPADDD.BCST         204(R8), Z7, Z7
+	VPMULTISHIFTQB.BCST 96(CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 104(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, 768(AX)
+	VPERMD              Z7, Z9, Z8
+	VMOVDQU64           Z8, 832(AX)
+	VPMULTISHIFTQB.BCST 112(CX), Z1, Z8
+	VPMULTISHIFTQB.BCST 120(CX), Z1, Z9
+	VPERMD              Z7, Z8, Z8
+	VMOVDQU64           Z8, 896(AX)
+	VPERMD              Z7, Z9, Z7
+	VMOVDQU64           Z7, 960(AX)
+	PREFETCHT0          1024(AX)
+	PREFETCHT0          1088(AX)
+	PREFETCHT0          1152(AX)
+	PREFETCHT0          1216(AX)
+	PREFETCHT0          1280(AX)
+	PREFETCHT0          1344(AX)
+	PREFETCHT0          1408(AX)
+	PREFETCHT0          1472(AX)
+	PREFETCHT0          1536(AX)
+	PREFETCHT0          1600(AX)
+	PREFETCHT0          1664(AX)
+	PREFETCHT0          1728(AX)
+	PREFETCHT0          1792(AX)
+	PREFETCHT0          1856(AX)
+	PREFETCHT0          1920(AX)
+	PREFETCHT0          1984(AX)
+	ADDQ                $0x00000080, CX
+	ADDQ                $0x00000400, AX
+	ADDQ                $0x10, BX
+	ADDQ                $0x10, SI
+	ADDQ                $0x10, R8
+	SUBQ                $0x04, R12
+	JNZ                 smalls
+	JMP                 next
+
+hostile:
+	CMPQ             R9, $0x02
+	JE               exact
+	VMULPS.BCST      (R8), Z0, Z7
+	VPBROADCASTD     64(R8), Z8
+	VFMADD213PS.BCST 128(R8), Z5, Z8
+	VRANGEPS         $0x03, Z8, Z7, Z7
+	VPADDD.BCST      192(R8), Z7, Z7
+	JMP              chunk
+
+exact:
+	VCVTPS2PD.BCST (R8), Z7
+	VMULPD         Z7, Z6, Z8
+	VCVTPD2PS      Z8, Y8
+	VMULPD         Z7, Z2, Z7
+	VCVTPD2PS      Z7, Y7
+	VINSERTI64X4   $0x01, Y7, Z8, Z7
+	VPADDD.BCST    192(R8), Z7, Z7
+	JMP            chunk
 
 // func bookScale32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV, MMX+
-TEXT ·bookScale32BF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         book+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k3<>+0(SB), K1, Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPANDD.BCST  k199<>+0(SB), Z0, Z2
-	VPCMPUD.BCST $0x05, k200<>+0(SB), Z2, K2
-	MOVL         $0x7f000000, DI
-	XORL         SI, SI
-	KORTESTW     K2, K2
-	CMOVLNE      SI, DI
-	MOVQ         n+56(FP), R8
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·bookScale32BF16AVX512(SB), NOSPLIT, $384-64
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
+	LEAQ          63(SP), DX
+	ANDQ          $-64, DX
+	MOVQ          a+16(FP), BX
+	MOVQ          b+24(FP), SI
+	MOVQ          book+32(FP), DI
+	VMOVDQU64     (DI), Z0
+	VCMPPS        $0x03, Z0, Z0, K1
+	VPBROADCASTD  k3<>+0(SB), K1, Z0
+	MOVQ          order+40(FP), DI
+	VMOVDQU64     (DI), Z1
+	MOVQ          $0x00000000000000f0, DI
+	KMOVQ         DI, K1
+	VPBROADCASTD  k204<>+0(SB), Z2
+	VPBROADCASTD  k205<>+0(SB), Z3
+	VPBROADCASTD  k206<>+0(SB), Z4
+	VPANDD.BCST   k199<>+0(SB), Z0, Z5
+	VPTESTMD      Z5, Z5, K3
+	VPSUBD.BCST   k200<>+0(SB), Z5, Z5
+	VPCMPUD.BCST  $0x05, k201<>+0(SB), Z5, K3, K2
+	MOVQ          $0x00000001, DI
+	MOVQ          $0x00000002, R10
+	MOVL          $0x50000000, R9
+	XORL          R11, R11
+	KORTESTW      K2, K2
+	CMOVQNE       R10, DI
+	CMOVLNE       R11, R9
+	MOVL          $0x0000ffff, R10
+	CMOVLNE       R11, R10
+	VPBROADCASTD  k202<>+0(SB), Z6
+	VPBROADCASTD  R9, Z7
+	VPANDD.BCST   k199<>+0(SB), Z0, Z8
+	VPSUBD.BCST   k198<>+0(SB), Z8, K3, Z8
+	VCVTPS2PD     Y0, Z9
+	VEXTRACTI64X4 $0x01, Z0, Y5
+	VCVTPS2PD     Y5, Z5
+	MOVQ          n+56(FP), R11
+	MOVQ          $0x00000010, R14
+
+group:
+	MOVQ        R11, R12
+	CMPQ        R12, R14
+	CMOVQGT     R14, R12
+	SUBQ        R12, R11
+	MOVL        $0x0000ffff, R9
+	BZHIL       R12, R9, R9
+	KMOVW       R9, K2
+	VMOVDQU32.Z (BX), K2, Z10
+	VPANDD.BCST k199<>+0(SB), Z10, Z11
+	VPSUBD      Z6, Z11, Z11
+	VPCMPUD     $0x05, Z7, Z11, K2, K2
+	XORL        R9, R9
+	KORTESTW    K2, K2
+	JNZ         prepare
+	MOVQ        chunks+48(FP), R13
+	CMPQ        R12, $0x10
+	JNE         run
+	CMPQ        R13, $0x01
+	JNE         run
+
+ones:
+	VMULPS.BCST    (BX), Z0, Z10
+	VMULPS.BCST    k207<>+0(SB), Z10, Z11
+	VFMSUB132PS    Z4, Z11, K3, Z10
+	VPBROADCASTQ   (CX), Z11
+	VPBROADCASTQ   8(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, (AX)
+	VMULPS.BCST    4(BX), Z0, Z10
+	VMULPS.BCST    k207<>+0(SB), Z10, Z11
+	VFMSUB132PS    Z4, Z11, K3, Z10
+	VPBROADCASTQ   16(CX), Z11
+	VPBROADCASTQ   24(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 64(AX)
+	VMULPS.BCST    8(BX), Z0, Z10
+	VMULPS.BCST    k207<>+0(SB), Z10, Z11
+	VFMSUB132PS    Z4, Z11, K3, Z10
+	VPBROADCASTQ   32(CX), Z11
+	VPBROADCASTQ   40(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 128(AX)
+	VMULPS.BCST    12(BX), Z0, Z10
+	VMULPS.BCST    k207<>+0(SB), Z10, Z11
+	VFMSUB132PS    Z4, Z11, K3, Z10
+	VPBROADCASTQ   48(CX), Z11
+	VPBROADCASTQ   56(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 192(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	ADDQ           $0x00000040, CX
+	ADDQ           $0x00000100, AX
+	ADDQ           $0x10, BX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, R8
+	SUBQ           $0x04, R12
+	JNZ            ones
+	JMP            next
 
 run:
-	MOVQ          chunks+48(FP), SI
-	MOVL          (DX), R9
-	ANDL          $0x7fffffff, R9
-	DECL          R9
-	CMPL          R9, $0x0d7fffff
-	JCS           small
-	MOVL          (DX), R9
-	NOTL          R9
-	TESTL         DI, R9
-	JZ            odd
-	VPBROADCASTD  (DX), Z2
-	VMOVAPS       Z0, Z3
-	VMULPS        Z2, Z3, Z3
-	VMOVDQU64     k21<>+0(SB), Z2
-	VPTESTMD.BCST k22<>+0(SB), Z3, K2
-	VPADDD.BCST   k28<>+0(SB), Z3, Z3
-	VPADDD.BCST   k24<>+0(SB), Z3, K2, Z3
-	VPERMW        Z3, Z2, Z2
+	MOVQ        chunks+48(FP), R13
+	TESTQ       R9, R9
+	JNZ         hostile
+	VMULPS.BCST (BX), Z0, Z10
+	VMULPS.BCST k207<>+0(SB), Z10, Z11
+	VFMSUB132PS Z4, Z11, K3, Z10
 
 chunk:
-	VPBROADCASTQ   (CX), Z3
-	VPBROADCASTQ   8(CX), K1, Z3
-	VPMULTISHIFTQB Z3, Z1, Z3
-	VPERMW         Z2, Z3, Z3
-	VMOVDQU64      Z3, (AX)
+	VPBROADCASTQ   (CX), Z11
+	VPBROADCASTQ   8(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, (AX)
 	PREFETCHT0     1024(AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
-	DECQ           SI
+	DECQ           R13
 	JNZ            chunk
-	JMP            next
-
-odd:
-	MOVL          (DX), R9
-	XORL          $0x80000000, R9
-	MOVL          $0xffc00000, R11
-	LEAL          (R9)(R9*1), R10
-	CMPL          R10, $0xff000000
-	CMOVLHI       R11, R9
-	VPBROADCASTD  R9, Z2
-	VMOVAPS       Z0, Z3
-	VMULPS        Z2, Z3, Z3
-	VMOVDQU64     k21<>+0(SB), Z2
-	VPTESTMD.BCST k22<>+0(SB), Z3, K2
-	VPADDD.BCST   k23<>+0(SB), Z3, Z3
-	VPADDD.BCST   k24<>+0(SB), Z3, K2, Z3
-	VPERMW        Z3, Z2, Z2
-	VMOVDQA64     Z2, Z2
-	JMP           chunk
-
-small:
-	MOVL          (DX), R9
-	XORL          $0x80000000, R9
-	MOVL          $0xffc00000, R11
-	LEAL          (R9)(R9*1), R10
-	CMPL          R10, $0xff000000
-	CMOVLHI       R11, R9
-	VPBROADCASTD  R9, Z2
-	VMOVAPS       Z0, Z3
-	VPBROADCASTD  k1<>+0(SB), Z4
-	VPBROADCASTD  k10<>+0(SB), Z5
-	VPBROADCASTD  k195<>+0(SB), Z6
-	VPANDND       Z2, Z4, Z8
-	VPCMPD.BCST   $0x06, k196<>+0(SB), Z8, K2
-	VCVTDQ2PS     Z8, Z7
-	VPSUBD.BCST   k197<>+0(SB), Z7, Z7
-	VPADDD        Z6, Z8, K2, Z7
-	VPSUBD.BCST   k198<>+0(SB), Z7, Z8
-	VPANDD        Z2, Z4, Z9
-	VPORD         Z9, Z7, Z2
-	VPORD         Z6, Z9, Z9
-	VPANDND       Z3, Z4, Z10
-	VPCMPD        $0x05, Z5, Z10, K2
-	VMULPS        Z7, Z10, Z5
-	VFMADD213PS   Z6, Z8, Z10
-	VPMAXSD       Z10, Z5, Z5
-	VPSUBD        Z9, Z5, Z5
-	VPTERNLOGD    $0x78, Z4, Z3, Z5
-	VMULPS        Z2, Z3, K2, Z5
-	VMOVAPS       Z5, Z3
-	VMOVDQU64     k21<>+0(SB), Z2
-	VPTESTMD.BCST k22<>+0(SB), Z3, K2
-	VPADDD.BCST   k23<>+0(SB), Z3, Z3
-	VPADDD.BCST   k24<>+0(SB), Z3, K2, Z3
-	VPERMW        Z3, Z2, Z2
-	VMOVDQA64     Z2, Z2
-	JMP           chunk
+	ADDQ           $0x04, BX
+	ADDQ           $0x04, SI
+	ADDQ           $0x04, R8
+	DECQ           R12
+	JNZ            run
 
 next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R8
-	JNZ  run
+	TESTQ R11, R11
+	JNZ   group
 	VZEROUPPER
 	RET
+
+prepare:
+	MOVQ            DI, R9
+	MOVQ            DX, R8
+	VPANDD.BCST     k199<>+0(SB), Z10, Z11
+	VPBROADCASTD    k23<>+0(SB), Z12
+	KMOVW           R10, K2
+	VPTESTMD        Z11, Z11, K2, K2
+	VPCMPUD         $0x01, Z6, Z11, K2, K2
+	VCVTDQ2PS       Z11, Z13
+	VPSUBD.BCST     k203<>+0(SB), Z13, Z13
+	VPCMPUD.BCST    $0x06, k196<>+0(SB), Z11, K2, K4
+	VPADDD.BCST     k41<>+0(SB), Z11, K4, Z13
+	VMOVDQA32       Z13, K2, Z11
+	VPBROADCASTD.Z  k41<>+0(SB), K2, Z13
+	VPSUBD.BCST     k41<>+0(SB), Z12, K2, Z12
+	VMOVDQU64       Z13, 128(DX)
+	VMOVDQA64       Z10, Z10
+	VPTERNLOGD.BCST $0xce, k1<>+0(SB), Z11, Z10
+	VCMPPS          $0x03, Z10, Z10, K2
+	VPBROADCASTD    k3<>+0(SB), K2, Z10
+	VMOVDQU64       Z10, (DX)
+	VMOVDQU64       Z12, 192(DX)
+	VCMPPS          $0x03, Z11, Z11, K2
+	VPBROADCASTD    k27<>+0(SB), K2, Z11
+	VMOVDQU64       Z11, 64(DX)
+	CMPQ            R9, $0x02
+	JE              run
+	MOVQ            chunks+48(FP), R13
+	CMPQ            R12, $0x10
+	JNE             run
+	CMPQ            R13, $0x01
+	JNE             run
+
+smalls:
+	VMULPS.BCST      (R8), Z0, Z10
+	VPBROADCASTD     64(R8), Z11
+	VFMADD213PS.BCST 128(R8), Z8, Z11
+	VRANGEPS         $0x03, Z11, Z10, Z10
+	VPTESTMD.BCST    k22<>+0(SB), Z10, K2
+	VPADDD.BCST      192(R8), Z10, Z10
+	VPADDD.BCST      k24<>+0(SB), Z10, K2, Z10
+	VPBROADCASTQ     (CX), Z11
+	VPBROADCASTQ     8(CX), K1, Z11
+	VPMULTISHIFTQB   Z11, Z1, Z11
+	VPTERNLOGD       $0xea, Z3, Z2, Z11
+	VPERMB           Z10, Z11, Z10
+	VMOVDQU64        Z10, (AX)
+	VMULPS.BCST      4(R8), Z0, Z10
+	VPBROADCASTD     68(R8), Z11
+	VFMADD213PS.BCST 132(R8), Z8, Z11
+	VRANGEPS         $0x03, Z11, Z10, Z10
+	VPTESTMD.BCST    k22<>+0(SB), Z10, K2
+	VPADDD.BCST      196(R8), Z10, Z10
+	VPADDD.BCST      k24<>+0(SB), Z10, K2, Z10
+	VPBROADCASTQ     16(CX), Z11
+	VPBROADCASTQ     24(CX), K1, Z11
+	VPMULTISHIFTQB   Z11, Z1, Z11
+	VPTERNLOGD       $0xea, Z3, Z2, Z11
+	VPERMB           Z10, Z11, Z10
+	VMOVDQU64        Z10, 64(AX)
+	VMULPS.BCST      8(R8), Z0, Z10
+	VPBROADCASTD     72(R8), Z11
+	VFMADD213PS.BCST 136(R8), Z8, Z11
+	VRANGEPS         $0x03, Z11, Z10, Z10
+	VPTESTMD.BCST    k22<>+0(SB), Z10, K2
+	VPADDD.BCST      200(R8), Z10, Z10
+	VPADDD.BCST      k24<>+0(SB), Z10, K2, Z10
+	VPBROADCASTQ     32(CX), Z11
+	VPBROADCASTQ     40(CX), K1, Z11
+	VPMULTISHIFTQB   Z11, Z1, Z11
+	VPTERNLOGD       $0xea, Z3, Z2, Z11
+	VPERMB           Z10, Z11, Z10
+	VMOVDQU64        Z10, 128(AX)
+	VMULPS.BCST      12(R8), Z0, Z10
+	VPBROADCASTD     76(R8), Z11
+	VFMADD213PS.BCST 140(R8), Z8, Z11
+	VRANGEPS         $0x03, Z11, Z10, Z10
+	VPTESTMD.BCST    k22<>+0(SB), Z10, K2
+	VPADDD.BCST      204(R8), Z10, Z10
+	VPADDD.BCST      k24<>+0(SB), Z10, K2, Z10
+	VPBROADCASTQ     48(CX), Z11
+	VPBROADCASTQ     56(CX), K1, Z11
+	VPMULTISHIFTQB   Z11, Z1, Z11
+	VPTERNLOGD       $0xea, Z3, Z2, Z11
+	VPERMB           Z10, Z11, Z10
+	VMOVDQU64        Z10, 192(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
+	PREFETCHT0       1152(AX)
+	PREFETCHT0       1216(AX)
+	ADDQ             $0x00000040, CX
+	ADDQ             $0x00000100, AX
+	ADDQ             $0x10, BX
+	ADDQ             $0x10, SI
+	ADDQ             $0x10, R8
+	SUBQ             $0x04, R12
+	JNZ              smalls
+	JMP              next
+
+hostile:
+	CMPQ             R9, $0x02
+	JE               exact
+	VMULPS.BCST      (R8), Z0, Z10
+	VPBROADCASTD     64(R8), Z11
+	VFMADD213PS.BCST 128(R8), Z8, Z11
+	VRANGEPS         $0x03, Z11, Z10, Z10
+	VPTESTMD.BCST    k22<>+0(SB), Z10, K2
+	VPADDD.BCST      192(R8), Z10, Z10
+	VPADDD.BCST      k24<>+0(SB), Z10, K2, Z10
+	JMP              chunk
+
+exact:
+	VCVTPS2PD.BCST (R8), Z10
+	VMULPD         Z10, Z9, Z11
+	VCVTPD2PS      Z11, Y11
+	VMULPD         Z10, Z5, Z10
+	VCVTPD2PS      Z10, Y10
+	VINSERTI64X4   $0x01, Y10, Z11, Z10
+	VPTESTMD.BCST  k22<>+0(SB), Z10, K2
+	VPADDD.BCST    192(R8), Z10, Z10
+	VPADDD.BCST    k24<>+0(SB), Z10, K2, Z10
+	JMP            chunk
+
+DATA k204<>+0(SB)/8, $0x3c3c3c3c3c3c3c3c
+DATA k204<>+8(SB)/8, $0x3c3c3c3c3c3c3c3c
+DATA k204<>+16(SB)/8, $0x3c3c3c3c3c3c3c3c
+DATA k204<>+24(SB)/8, $0x3c3c3c3c3c3c3c3c
+GLOBL k204<>(SB), RODATA|NOPTR, $32
+
+DATA k205<>+0(SB)/8, $0x0302030203020302
+DATA k205<>+8(SB)/8, $0x0302030203020302
+DATA k205<>+16(SB)/8, $0x0302030203020302
+DATA k205<>+24(SB)/8, $0x0302030203020302
+GLOBL k205<>(SB), RODATA|NOPTR, $32
+
+DATA k206<>+0(SB)/8, $0x4780000047800000
+DATA k206<>+8(SB)/8, $0x4780000047800000
+DATA k206<>+16(SB)/8, $0x4780000047800000
+DATA k206<>+24(SB)/8, $0x4780000047800000
+GLOBL k206<>(SB), RODATA|NOPTR, $32
+
+DATA k207<>+0(SB)/8, $0x477fff00477fff00
+DATA k207<>+8(SB)/8, $0x477fff00477fff00
+DATA k207<>+16(SB)/8, $0x477fff00477fff00
+DATA k207<>+24(SB)/8, $0x477fff00477fff00
+GLOBL k207<>(SB), RODATA|NOPTR, $32
 
 // func bookScale64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV, MMX+
-TEXT ·bookScale64BF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         book+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k3<>+0(SB), K1, Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPANDD.BCST  k199<>+0(SB), Z0, Z2
-	VPCMPUD.BCST $0x05, k200<>+0(SB), Z2, K2
-	MOVL         $0x7f000000, DI
-	XORL         SI, SI
-	KORTESTW     K2, K2
-	CMOVLNE      SI, DI
-	MOVQ         n+56(FP), R8
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·bookScale64BF16AVX512(SB), NOSPLIT, $384-64
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
+	LEAQ          63(SP), DX
+	ANDQ          $-64, DX
+	MOVQ          a+16(FP), BX
+	MOVQ          b+24(FP), SI
+	MOVQ          book+32(FP), DI
+	VMOVDQU64     (DI), Z0
+	VCMPPS        $0x03, Z0, Z0, K1
+	VPBROADCASTD  k3<>+0(SB), K1, Z0
+	MOVQ          order+40(FP), DI
+	VMOVDQU64     (DI), Z1
+	MOVQ          $0x00000000000000f0, DI
+	KMOVQ         DI, K1
+	VPBROADCASTD  k204<>+0(SB), Z2
+	VPBROADCASTD  k205<>+0(SB), Z3
+	VPBROADCASTD  k206<>+0(SB), Z4
+	VPANDD.BCST   k199<>+0(SB), Z0, Z5
+	VPTESTMD      Z5, Z5, K3
+	VPSUBD.BCST   k200<>+0(SB), Z5, Z5
+	VPCMPUD.BCST  $0x05, k201<>+0(SB), Z5, K3, K2
+	MOVQ          $0x00000001, DI
+	MOVQ          $0x00000002, R10
+	MOVL          $0x50000000, R9
+	XORL          R11, R11
+	KORTESTW      K2, K2
+	CMOVQNE       R10, DI
+	CMOVLNE       R11, R9
+	MOVL          $0x0000ffff, R10
+	CMOVLNE       R11, R10
+	VPBROADCASTD  k202<>+0(SB), Z6
+	VPBROADCASTD  R9, Z7
+	VPANDD.BCST   k199<>+0(SB), Z0, Z8
+	VPSUBD.BCST   k198<>+0(SB), Z8, K3, Z8
+	VCVTPS2PD     Y0, Z9
+	VEXTRACTI64X4 $0x01, Z0, Y5
+	VCVTPS2PD     Y5, Z5
+	MOVQ          n+56(FP), R11
+	MOVQ          $0x00000010, R14
+
+group:
+	MOVQ        R11, R12
+	CMPQ        R12, R14
+	CMOVQGT     R14, R12
+	SUBQ        R12, R11
+	MOVL        $0x0000ffff, R9
+	BZHIL       R12, R9, R9
+	KMOVW       R9, K2
+	VMOVDQU32.Z (BX), K2, Z10
+	VPANDD.BCST k199<>+0(SB), Z10, Z11
+	VPSUBD      Z6, Z11, Z11
+	VPCMPUD     $0x05, Z7, Z11, K2, K2
+	XORL        R9, R9
+	KORTESTW    K2, K2
+	JNZ         prepare
+	MOVQ        chunks+48(FP), R13
+	CMPQ        R12, $0x10
+	JNE         run
+	CMPQ        R13, $0x01
+	JNE         run
+
+ones:
+	VMULPS.BCST    (BX), Z0, Z10
+	VMULPS.BCST    k207<>+0(SB), Z10, Z11
+	VFMSUB132PS    Z4, Z11, K3, Z10
+	VPBROADCASTQ   (CX), Z11
+	VPBROADCASTQ   8(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, (AX)
+	VPBROADCASTQ   16(CX), Z11
+	VPBROADCASTQ   24(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 64(AX)
+	VMULPS.BCST    4(BX), Z0, Z10
+	VMULPS.BCST    k207<>+0(SB), Z10, Z11
+	VFMSUB132PS    Z4, Z11, K3, Z10
+	VPBROADCASTQ   32(CX), Z11
+	VPBROADCASTQ   40(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 128(AX)
+	VPBROADCASTQ   48(CX), Z11
+	VPBROADCASTQ   56(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 192(AX)
+	VMULPS.BCST    8(BX), Z0, Z10
+	VMULPS.BCST    k207<>+0(SB), Z10, Z11
+	VFMSUB132PS    Z4, Z11, K3, Z10
+	VPBROADCASTQ   64(CX), Z11
+	VPBROADCASTQ   72(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 256(AX)
+	VPBROADCASTQ   80(CX), Z11
+	VPBROADCASTQ   88(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 320(AX)
+	VMULPS.BCST    12(BX), Z0, Z10
+	VMULPS.BCST    k207<>+0(SB), Z10, Z11
+	VFMSUB132PS    Z4, Z11, K3, Z10
+	VPBROADCASTQ   96(CX), Z11
+	VPBROADCASTQ   104(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 384(AX)
+	VPBROADCASTQ   112(CX), Z11
+	VPBROADCASTQ   120(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 448(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	PREFETCHT0     1280(AX)
+	PREFETCHT0     1344(AX)
+	PREFETCHT0     1408(AX)
+	PREFETCHT0     1472(AX)
+	ADDQ           $0x00000080, CX
+	ADDQ           $0x00000200, AX
+	ADDQ           $0x10, BX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, R8
+	SUBQ           $0x04, R12
+	JNZ            ones
+	JMP            next
 
 run:
-	MOVQ          chunks+48(FP), SI
-	MOVL          (DX), R9
-	ANDL          $0x7fffffff, R9
-	DECL          R9
-	CMPL          R9, $0x0d7fffff
-	JCS           small
-	MOVL          (DX), R9
-	NOTL          R9
-	TESTL         DI, R9
-	JZ            odd
-	VPBROADCASTD  (DX), Z2
-	VMOVAPS       Z0, Z3
-	VMULPS        Z2, Z3, Z3
-	VMOVDQU64     k21<>+0(SB), Z2
-	VPTESTMD.BCST k22<>+0(SB), Z3, K2
-	VPADDD.BCST   k28<>+0(SB), Z3, Z3
-	VPADDD.BCST   k24<>+0(SB), Z3, K2, Z3
-	VPERMW        Z3, Z2, Z2
+	MOVQ        chunks+48(FP), R13
+	TESTQ       R9, R9
+	JNZ         hostile
+	VMULPS.BCST (BX), Z0, Z10
+	VMULPS.BCST k207<>+0(SB), Z10, Z11
+	VFMSUB132PS Z4, Z11, K3, Z10
 
 chunk:
-	VPBROADCASTQ   (CX), Z3
-	VPBROADCASTQ   8(CX), K1, Z3
-	VPMULTISHIFTQB Z3, Z1, Z3
-	VPERMW         Z2, Z3, Z3
-	VMOVDQU64      Z3, (AX)
-	VPBROADCASTQ   16(CX), Z3
-	VPBROADCASTQ   24(CX), K1, Z3
-	VPMULTISHIFTQB Z3, Z1, Z3
-	VPERMW         Z2, Z3, Z3
-	VMOVDQU64      Z3, 64(AX)
+	VPBROADCASTQ   (CX), Z11
+	VPBROADCASTQ   8(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, (AX)
+	VPBROADCASTQ   16(CX), Z11
+	VPBROADCASTQ   24(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 64(AX)
 	PREFETCHT0     1024(AX)
 	PREFETCHT0     1088(AX)
 	ADDQ           $0x00000020, CX
 	ADDQ           $0x00000080, AX
-	DECQ           SI
+	DECQ           R13
 	JNZ            chunk
-	JMP            next
-
-odd:
-	MOVL          (DX), R9
-	XORL          $0x80000000, R9
-	MOVL          $0xffc00000, R11
-	LEAL          (R9)(R9*1), R10
-	CMPL          R10, $0xff000000
-	CMOVLHI       R11, R9
-	VPBROADCASTD  R9, Z2
-	VMOVAPS       Z0, Z3
-	VMULPS        Z2, Z3, Z3
-	VMOVDQU64     k21<>+0(SB), Z2
-	VPTESTMD.BCST k22<>+0(SB), Z3, K2
-	VPADDD.BCST   k23<>+0(SB), Z3, Z3
-	VPADDD.BCST   k24<>+0(SB), Z3, K2, Z3
-	VPERMW        Z3, Z2, Z2
-	VMOVDQA64     Z2, Z2
-	JMP           chunk
-
-small:
-	MOVL          (DX), R9
-	XORL          $0x80000000, R9
-	MOVL          $0xffc00000, R11
-	LEAL          (R9)(R9*1), R10
-	CMPL          R10, $0xff000000
-	CMOVLHI       R11, R9
-	VPBROADCASTD  R9, Z2
-	VMOVAPS       Z0, Z3
-	VPBROADCASTD  k1<>+0(SB), Z4
-	VPBROADCASTD  k10<>+0(SB), Z5
-	VPBROADCASTD  k195<>+0(SB), Z6
-	VPANDND       Z2, Z4, Z8
-	VPCMPD.BCST   $0x06, k196<>+0(SB), Z8, K2
-	VCVTDQ2PS     Z8, Z7
-	VPSUBD.BCST   k197<>+0(SB), Z7, Z7
-	VPADDD        Z6, Z8, K2, Z7
-	VPSUBD.BCST   k198<>+0(SB), Z7, Z8
-	VPANDD        Z2, Z4, Z9
-	VPORD         Z9, Z7, Z2
-	VPORD         Z6, Z9, Z9
-	VPANDND       Z3, Z4, Z10
-	VPCMPD        $0x05, Z5, Z10, K2
-	VMULPS        Z7, Z10, Z5
-	VFMADD213PS   Z6, Z8, Z10
-	VPMAXSD       Z10, Z5, Z5
-	VPSUBD        Z9, Z5, Z5
-	VPTERNLOGD    $0x78, Z4, Z3, Z5
-	VMULPS        Z2, Z3, K2, Z5
-	VMOVAPS       Z5, Z3
-	VMOVDQU64     k21<>+0(SB), Z2
-	VPTESTMD.BCST k22<>+0(SB), Z3, K2
-	VPADDD.BCST   k23<>+0(SB), Z3, Z3
-	VPADDD.BCST   k24<>+0(SB), Z3, K2, Z3
-	VPERMW        Z3, Z2, Z2
-	VMOVDQA64     Z2, Z2
-	JMP           chunk
+	ADDQ           $0x04, BX
+	ADDQ           $0x04, SI
+	ADDQ           $0x04, R8
+	DECQ           R12
+	JNZ            run
 
 next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R8
-	JNZ  run
+	TESTQ R11, R11
+	JNZ   group
 	VZEROUPPER
 	RET
+
+prepare:
+	MOVQ            DI, R9
+	MOVQ            DX, R8
+	VPANDD.BCST     k199<>+0(SB), Z10, Z11
+	VPBROADCASTD    k23<>+0(SB), Z12
+	KMOVW           R10, K2
+	VPTESTMD        Z11, Z11, K2, K2
+	VPCMPUD         $0x01, Z6, Z11, K2, K2
+	VCVTDQ2PS       Z11, Z13
+	VPSUBD.BCST     k203<>+0(SB), Z13, Z13
+	VPCMPUD.BCST    $0x06, k196<>+0(SB), Z11, K2, K4
+	VPADDD.BCST     k41<>+0(SB), Z11, K4, Z13
+	VMOVDQA32       Z13, K2, Z11
+	VPBROADCASTD.Z  k41<>+0(SB), K2, Z13
+	VPSUBD.BCST     k41<>+0(SB), Z12, K2, Z12
+	VMOVDQU64       Z13, 128(DX)
+	VMOVDQA64       Z10, Z10
+	VPTERNLOGD.BCST $0xce, k1<>+0(SB), Z11, Z10
+	VCMPPS          $0x03, Z10, Z10, K2
+	VPBROADCASTD    k3<>+0(SB), K2, Z10
+	VMOVDQU64       Z10, (DX)
+	VMOVDQU64       Z12, 192(DX)
+	VCMPPS          $0x03, Z11, Z11, K2
+	VPBROADCASTD    k27<>+0(SB), K2, Z11
+	VMOVDQU64       Z11, 64(DX)
+	CMPQ            R9, $0x02
+	JE              run
+	MOVQ            chunks+48(FP), R13
+	CMPQ            R12, $0x10
+	JNE             run
+	CMPQ            R13, $0x01
+	JNE             run
+
+smalls:
+	VMULPS.BCST      (R8), Z0, Z10
+	VPBROADCASTD     64(R8), Z11
+	VFMADD213PS.BCST 128(R8), Z8, Z11
+	VRANGEPS         $0x03, Z11, Z10, Z10
+	VPTESTMD.BCST    k22<>+0(SB), Z10, K2
+	VPADDD.BCST      192(R8), Z10, Z10
+	VPADDD.BCST      k24<>+0(SB), Z10, K2, Z10
+	VPBROADCASTQ     (CX), Z11
+	VPBROADCASTQ     8(CX), K1, Z11
+	VPMULTISHIFTQB   Z11, Z1, Z11
+	VPTERNLOGD       $0xea, Z3, Z2, Z11
+	VPERMB           Z10, Z11, Z11
+	VMOVDQU64        Z11, (AX)
+	VPBROADCASTQ     16(CX), Z11
+	VPBROADCASTQ     24(CX), K1, Z11
+	VPMULTISHIFTQB   Z11, Z1, Z11
+	VPTERNLOGD       $0xea, Z3, Z2, Z11
+	VPERMB           Z10, Z11, Z10
+	VMOVDQU64        Z10, 64(AX)
+	VMULPS.BCST      4(R8), Z0, Z10
+	VPBROADCASTD     68(R8), Z11
+	VFMADD213PS.BCST 132(R8), Z8, Z11
+	VRANGEPS         $0x03, Z11, Z10, Z10
+	VPTESTMD.BCST    k22<>+0(SB), Z10, K2
+	VPADDD.BCST      196(R8), Z10, Z10
+	VPADDD.BCST      k24<>+0(SB), Z10, K2, Z10
+	VPBROADCASTQ     32(CX), Z11
+	VPBROADCASTQ     40(CX), K1, Z11
+	VPMULTISHIFTQB   Z11, Z1, Z11
+	VPTERNLOGD       $0xea, Z3, Z2, Z11
+	VPERMB           Z10, Z11, Z11
+	VMOVDQU64        Z11, 128(AX)
+	VPBROADCASTQ     48(CX), Z11
+	VPBROADCASTQ     56(CX), K1, Z11
+	VPMULTISHIFTQB   Z11, Z1, Z11
+	VPTERNLOGD       $0xea, Z3, Z2, Z11
+	VPERMB           Z10, Z11, Z10
+	VMOVDQU64        Z10, 192(AX)
+	VMULPS.BCST      8(R8), Z0, Z10
+	VPBROADCASTD     72(R8), Z11
+	VFMADD213PS.BCST 136(R8), Z8, Z11
+	VRANGEPS         $0x03, Z11, Z10, Z10
+	VPTESTMD.BCST    k22<>+0(SB), Z10, K2
+	VPADDD.BCST      200(R8), Z10, Z10
+	VPADDD.BCST      k24<>+0(SB), Z10, K2, Z10
+	VPBROADCASTQ     64(CX), Z11
+	VPBROADCASTQ     72(CX), K1, Z11
+	VPMULTISHIFTQB   Z11, Z1, Z11
+	VPTERNLOGD       $0xea, Z3, Z2, Z11
+	VPERMB           Z10, Z11, Z11
+	VMOVDQU64        Z11, 256(AX)
+	VPBROADCASTQ     80(CX), Z11
+	VPBROADCASTQ     88(CX), K1, Z11
+	VPMULTISHIFTQB   Z11, Z1, Z11
+	VPTERNLOGD       $0xea, Z3, Z2, Z11
+	VPERMB           Z10, Z11, Z10
+	VMOVDQU64        Z10, 320(AX)
+	VMULPS.BCST      12(R8), Z0, Z10
+	VPBROADCASTD     76(R8), Z11
+	VFMADD213PS.BCST 140(R8), Z8, Z11
+	VRANGEPS         $0x03, Z11, Z10, Z10
+	VPTESTMD.BCST    k22<>+0(SB), Z10, K2
+	VPADDD.BCST      204(R8), Z10, Z10
+	VPADDD.BCST      k24<>+0(SB), Z10, K2, Z10
+	VPBROADCASTQ     96(CX), Z11
+	VPBROADCASTQ     104(CX), K1, Z11
+	VPMULTISHIFTQB   Z11, Z1, Z11
+	VPTERNLOGD       $0xea, Z3, Z2, Z11
+	VPERMB           Z10, Z11, Z11
+	VMOVDQU64        Z11, 384(AX)
+	VPBROADCASTQ     112(CX), Z11
+	VPBROADCASTQ     120(CX), K1, Z11
+	VPMULTISHIFTQB   Z11, Z1, Z11
+	VPTERNLOGD       $0xea, Z3, Z2, Z11
+	VPERMB           Z10, Z11, Z10
+	VMOVDQU64        Z10, 448(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
+	PREFETCHT0       1152(AX)
+	PREFETCHT0       1216(AX)
+	PREFETCHT0       1280(AX)
+	PREFETCHT0       1344(AX)
+	PREFETCHT0       1408(AX)
+	PREFETCHT0       1472(AX)
+	ADDQ             $0x00000080, CX
+	ADDQ             $0x00000200, AX
+	ADDQ             $0x10, BX
+	ADDQ             $0x10, SI
+	ADDQ             $0x10, R8
+	SUBQ             $0x04, R12
+	JNZ              smalls
+	JMP              next
+
+hostile:
+	CMPQ             R9, $0x02
+	JE               exact
+	VMULPS.BCST      (R8), Z0, Z10
+	VPBROADCASTD     64(R8), Z11
+	VFMADD213PS.BCST 128(R8), Z8, Z11
+	VRANGEPS         $0x03, Z11, Z10, Z10
+	VPTESTMD.BCST    k22<>+0(SB), Z10, K2
+	VPADDD.BCST      192(R8), Z10, Z10
+	VPADDD.BCST      k24<>+0(SB), Z10, K2, Z10
+	JMP              chunk
+
+exact:
+	VCVTPS2PD.BCST (R8), Z10
+	VMULPD         Z10, Z9, Z11
+	VCVTPD2PS      Z11, Y11
+	VMULPD         Z10, Z5, Z10
+	VCVTPD2PS      Z10, Y10
+	VINSERTI64X4   $0x01, Y10, Z11, Z10
+	VPTESTMD.BCST  k22<>+0(SB), Z10, K2
+	VPADDD.BCST    192(R8), Z10, Z10
+	VPADDD.BCST    k24<>+0(SB), Z10, K2, Z10
+	JMP            chunk
 
 // func bookScale32F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV, MMX+
-TEXT ·bookScale32F16AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         book+32(FP), SI
-	VMOVDQU64    (SI), Z1
-	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k3<>+0(SB), K1, Z1
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z2
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPANDD.BCST  k199<>+0(SB), Z1, Z3
-	VPCMPUD.BCST $0x05, k200<>+0(SB), Z3, K2
-	MOVL         $0x7f000000, DI
-	XORL         SI, SI
-	KORTESTW     K2, K2
-	CMOVLNE      SI, DI
-	MOVQ         n+56(FP), R8
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·bookScale32F16AVX512(SB), NOSPLIT, $384-64
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
+	LEAQ          63(SP), DX
+	ANDQ          $-64, DX
+	MOVQ          a+16(FP), BX
+	MOVQ          b+24(FP), SI
+	MOVQ          book+32(FP), DI
+	VMOVDQU64     (DI), Z0
+	VCMPPS        $0x03, Z0, Z0, K1
+	VPBROADCASTD  k3<>+0(SB), K1, Z0
+	MOVQ          order+40(FP), DI
+	VMOVDQU64     (DI), Z1
+	MOVQ          $0x00000000000000f0, DI
+	KMOVQ         DI, K1
+	VPBROADCASTD  k16<>+0(SB), Z2
+	VPBROADCASTD  k19<>+0(SB), Z3
+	VPANDD.BCST   k199<>+0(SB), Z0, Z4
+	VPTESTMD      Z4, Z4, K3
+	VPSUBD.BCST   k200<>+0(SB), Z4, Z4
+	VPCMPUD.BCST  $0x05, k201<>+0(SB), Z4, K3, K2
+	MOVQ          $0x00000001, DI
+	MOVQ          $0x00000002, R10
+	MOVL          $0x50000000, R9
+	XORL          R11, R11
+	KORTESTW      K2, K2
+	CMOVQNE       R10, DI
+	CMOVLNE       R11, R9
+	MOVL          $0x0000ffff, R10
+	CMOVLNE       R11, R10
+	VPBROADCASTD  k202<>+0(SB), Z5
+	VPBROADCASTD  R9, Z6
+	VPANDD.BCST   k199<>+0(SB), Z0, Z7
+	VPSUBD.BCST   k198<>+0(SB), Z7, K3, Z7
+	VCVTPS2PD     Y0, Z8
+	VEXTRACTI64X4 $0x01, Z0, Y4
+	VCVTPS2PD     Y4, Z4
+	MOVQ          n+56(FP), R11
+	MOVQ          $0x00000010, R14
+
+group:
+	MOVQ        R11, R12
+	CMPQ        R12, R14
+	CMOVQGT     R14, R12
+	SUBQ        R12, R11
+	MOVL        $0x0000ffff, R9
+	BZHIL       R12, R9, R9
+	KMOVW       R9, K2
+	VMOVDQU32.Z (BX), K2, Z9
+	VPANDD.BCST k199<>+0(SB), Z9, Z10
+	VPSUBD      Z5, Z10, Z10
+	VPCMPUD     $0x05, Z6, Z10, K2, K2
+	XORL        R9, R9
+	KORTESTW    K2, K2
+	JNZ         prepare
+	MOVQ        chunks+48(FP), R13
+	CMPQ        R12, $0x10
+	JNE         run
+	CMPQ        R13, $0x01
+	JNE         run
+
+ones:
+	VMULPS.BCST    (BX), Z0, Z9
+	VCVTPS2PH      $0x00, Z9, Y9
+	VPBROADCASTQ   (CX), Z10
+	VPBROADCASTQ   8(CX), K1, Z10
+	VPMULTISHIFTQB Z10, Z1, Z10
+	VPTERNLOGD     $0xea, Z3, Z2, Z10
+	VPERMB         Z9, Z10, Z9
+	VMOVDQU64      Z9, (AX)
+	VMULPS.BCST    4(BX), Z0, Z9
+	VCVTPS2PH      $0x00, Z9, Y9
+	VPBROADCASTQ   16(CX), Z10
+	VPBROADCASTQ   24(CX), K1, Z10
+	VPMULTISHIFTQB Z10, Z1, Z10
+	VPTERNLOGD     $0xea, Z3, Z2, Z10
+	VPERMB         Z9, Z10, Z9
+	VMOVDQU64      Z9, 64(AX)
+	VMULPS.BCST    8(BX), Z0, Z9
+	VCVTPS2PH      $0x00, Z9, Y9
+	VPBROADCASTQ   32(CX), Z10
+	VPBROADCASTQ   40(CX), K1, Z10
+	VPMULTISHIFTQB Z10, Z1, Z10
+	VPTERNLOGD     $0xea, Z3, Z2, Z10
+	VPERMB         Z9, Z10, Z9
+	VMOVDQU64      Z9, 128(AX)
+	VMULPS.BCST    12(BX), Z0, Z9
+	VCVTPS2PH      $0x00, Z9, Y9
+	VPBROADCASTQ   48(CX), Z10
+	VPBROADCASTQ   56(CX), K1, Z10
+	VPMULTISHIFTQB Z10, Z1, Z10
+	VPTERNLOGD     $0xea, Z3, Z2, Z10
+	VPERMB         Z9, Z10, Z9
+	VMOVDQU64      Z9, 192(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	ADDQ           $0x00000040, CX
+	ADDQ           $0x00000100, AX
+	ADDQ           $0x10, BX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, R8
+	SUBQ           $0x04, R12
+	JNZ            ones
+	JMP            next
 
 run:
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x0d7fffff
-	JCS          small
-	MOVL         (DX), R9
-	NOTL         R9
-	TESTL        DI, R9
-	JZ           odd
-	VPBROADCASTD (DX), Z3
-	VMOVAPS      Z1, Z4
-	VMULPS       Z3, Z4, Z4
-	VCVTPS2PH    $0x00, Z4, Y4
-	VINSERTI64X4 $0x01, Y4, Z4, Z4
+	MOVQ        chunks+48(FP), R13
+	TESTQ       R9, R9
+	JNZ         hostile
+	VMULPS.BCST (BX), Z0, Z9
+	VCVTPS2PH   $0x00, Z9, Y9
 
 chunk:
-	VPBROADCASTQ   (CX), Z3
-	VPBROADCASTQ   8(CX), K1, Z3
-	VPMULTISHIFTQB Z3, Z2, Z3
-	VPERMW         Z4, Z3, Z3
-	VMOVDQU64      Z3, (AX)
+	VPBROADCASTQ   (CX), Z10
+	VPBROADCASTQ   8(CX), K1, Z10
+	VPMULTISHIFTQB Z10, Z1, Z10
+	VPTERNLOGD     $0xea, Z3, Z2, Z10
+	VPERMB         Z9, Z10, Z10
+	VMOVDQU64      Z10, (AX)
 	PREFETCHT0     1024(AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
-	DECQ           SI
+	DECQ           R13
 	JNZ            chunk
-	JMP            next
-
-odd:
-	MOVL         (DX), R9
-	XORL         $0x80000000, R9
-	MOVL         $0xffc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z3
-	VMOVAPS      Z1, Z4
-	VMULPS       Z3, Z4, Z4
-	VXORPS       Z0, Z4, Z4
-	VCVTPS2PH    $0x00, Z4, Y4
-	VINSERTI64X4 $0x01, Y4, Z4, Z4
-	VMOVDQA64    Z4, Z4
-	JMP          chunk
-
-small:
-	MOVL         (DX), R9
-	XORL         $0x80000000, R9
-	MOVL         $0xffc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z3
-	VMOVAPS      Z1, Z4
-	VPBROADCASTD k1<>+0(SB), Z5
-	VPBROADCASTD k10<>+0(SB), Z6
-	VPBROADCASTD k195<>+0(SB), Z7
-	VPANDND      Z3, Z5, Z9
-	VPCMPD.BCST  $0x06, k196<>+0(SB), Z9, K2
-	VCVTDQ2PS    Z9, Z8
-	VPSUBD.BCST  k197<>+0(SB), Z8, Z8
-	VPADDD       Z7, Z9, K2, Z8
-	VPSUBD.BCST  k198<>+0(SB), Z8, Z9
-	VPANDD       Z3, Z5, Z10
-	VPORD        Z10, Z8, Z3
-	VPORD        Z7, Z10, Z10
-	VPANDND      Z4, Z5, Z11
-	VPCMPD       $0x05, Z6, Z11, K2
-	VMULPS       Z8, Z11, Z6
-	VFMADD213PS  Z7, Z9, Z11
-	VPMAXSD      Z11, Z6, Z6
-	VPSUBD       Z10, Z6, Z6
-	VPTERNLOGD   $0x78, Z5, Z4, Z6
-	VMULPS       Z3, Z4, K2, Z6
-	VMOVAPS      Z6, Z4
-	VXORPS       Z0, Z4, Z4
-	VCVTPS2PH    $0x00, Z4, Y4
-	VINSERTI64X4 $0x01, Y4, Z4, Z4
-	VMOVDQA64    Z4, Z4
-	JMP          chunk
+	ADDQ           $0x04, BX
+	ADDQ           $0x04, SI
+	ADDQ           $0x04, R8
+	DECQ           R12
+	JNZ            run
 
 next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R8
-	JNZ  run
+	TESTQ R11, R11
+	JNZ   group
 	VZEROUPPER
 	RET
+
+prepare:
+	MOVQ            DI, R9
+	MOVQ            DX, R8
+	VPANDD.BCST     k199<>+0(SB), Z9, Z10
+	VPBROADCASTD    k1<>+0(SB), Z11
+	KMOVW           R10, K2
+	VPTESTMD        Z10, Z10, K2, K2
+	VPCMPUD         $0x01, Z5, Z10, K2, K2
+	VCVTDQ2PS       Z10, Z12
+	VPSUBD.BCST     k203<>+0(SB), Z12, Z12
+	VPCMPUD.BCST    $0x06, k196<>+0(SB), Z10, K2, K3
+	VPADDD.BCST     k41<>+0(SB), Z10, K3, Z12
+	VMOVDQA32       Z12, K2, Z10
+	VPBROADCASTD.Z  k41<>+0(SB), K2, Z12
+	VPSUBD.BCST     k41<>+0(SB), Z11, K2, Z11
+	VMOVDQU64       Z12, 128(DX)
+	VMOVDQA64       Z9, Z9
+	VPTERNLOGD.BCST $0xce, k1<>+0(SB), Z10, Z9
+	VCMPPS          $0x03, Z9, Z9, K2
+	VPBROADCASTD    k3<>+0(SB), K2, Z9
+	VMOVDQU64       Z9, (DX)
+	VMOVDQU64       Z11, 192(DX)
+	VCMPPS          $0x03, Z10, Z10, K2
+	VPBROADCASTD    k27<>+0(SB), K2, Z10
+	VMOVDQU64       Z10, 64(DX)
+	CMPQ            R9, $0x02
+	JE              run
+	MOVQ            chunks+48(FP), R13
+	CMPQ            R12, $0x10
+	JNE             run
+	CMPQ            R13, $0x01
+	JNE             run
+
+smalls:
+	VMULPS.BCST      (R8), Z0, Z9
+	VPBROADCASTD     64(R8), Z10
+	VFMADD213PS.BCST 128(R8), Z7, Z10
+	VRANGEPS         $0x03, Z10, Z9, Z9
+	VPADDD.BCST      192(R8), Z9, Z9
+	VCVTPS2PH        $0x00, Z9, Y9
+	VPBROADCASTQ     (CX), Z10
+	VPBROADCASTQ     8(CX), K1, Z10
+	VPMULTISHIFTQB   Z10, Z1, Z10
+	VPTERNLOGD       $0xea, Z3, Z2, Z10
+	VPERMB           Z9, Z10, Z9
+	VMOVDQU64        Z9, (AX)
+	VMULPS.BCST      4(R8), Z0, Z9
+	VPBROADCASTD     68(R8), Z10
+	VFMADD213PS.BCST 132(R8), Z7, Z10
+	VRANGEPS         $0x03, Z10, Z9, Z9
+	VPADDD.BCST      196(R8), Z9, Z9
+	VCVTPS2PH        $0x00, Z9, Y9
+	VPBROADCASTQ     16(CX), Z10
+	VPBROADCASTQ     24(CX), K1, Z10
+	VPMULTISHIFTQB   Z10, Z1, Z10
+	VPTERNLOGD       $0xea, Z3, Z2, Z10
+	VPERMB           Z9, Z10, Z9
+	VMOVDQU64        Z9, 64(AX)
+	VMULPS.BCST      8(R8), Z0, Z9
+	VPBROADCASTD     72(R8), Z10
+	VFMADD213PS.BCST 136(R8), Z7, Z10
+	VRANGEPS         $0x03, Z10, Z9, Z9
+	VPADDD.BCST      200(R8), Z9, Z9
+	VCVTPS2PH        $0x00, Z9, Y9
+	VPBROADCASTQ     32(CX), Z10
+	VPBROADCASTQ     40(CX), K1, Z10
+	VPMULTISHIFTQB   Z10, Z1, Z10
+	VPTERNLOGD       $0xea, Z3, Z2, Z10
+	VPERMB           Z9, Z10, Z9
+	VMOVDQU64        Z9, 128(AX)
+	VMULPS.BCST      12(R8), Z0, Z9
+	VPBROADCASTD     76(R8), Z10
+	VFMADD213PS.BCST 140(R8), Z7, Z10
+	VRANGEPS         $0x03, Z10, Z9, Z9
+	VPADDD.BCST      204(R8), Z9, Z9
+	VCVTPS2PH        $0x00, Z9, Y9
+	VPBROADCASTQ     48(CX), Z10
+	VPBROADCASTQ     56(CX), K1, Z10
+	VPMULTISHIFTQB   Z10, Z1, Z10
+	VPTERNLOGD       $0xea, Z3, Z2, Z10
+	VPERMB           Z9, Z10, Z9
+	VMOVDQU64        Z9, 192(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
+	PREFETCHT0       1152(AX)
+	PREFETCHT0       1216(AX)
+	ADDQ             $0x00000040, CX
+	ADDQ             $0x00000100, AX
+	ADDQ             $0x10, BX
+	ADDQ             $0x10, SI
+	ADDQ             $0x10, R8
+	SUBQ             $0x04, R12
+	JNZ              smalls
+	JMP              next
+
+hostile:
+	CMPQ             R9, $0x02
+	JE               exact
+	VMULPS.BCST      (R8), Z0, Z9
+	VPBROADCASTD     64(R8), Z10
+	VFMADD213PS.BCST 128(R8), Z7, Z10
+	VRANGEPS         $0x03, Z10, Z9, Z9
+	VPADDD.BCST      192(R8), Z9, Z9
+	VCVTPS2PH        $0x00, Z9, Y9
+	JMP              chunk
+
+exact:
+	VCVTPS2PD.BCST (R8), Z9
+	VMULPD         Z9, Z8, Z10
+	VCVTPD2PS      Z10, Y10
+	VMULPD         Z9, Z4, Z9
+	VCVTPD2PS      Z9, Y9
+	VINSERTI64X4   $0x01, Y9, Z10, Z9
+	VPADDD.BCST    192(R8), Z9, Z9
+	VCVTPS2PH      $0x00, Z9, Y9
+	JMP            chunk
 
 // func bookScale64F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV, MMX+
-TEXT ·bookScale64F16AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         book+32(FP), SI
-	VMOVDQU64    (SI), Z1
-	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k3<>+0(SB), K1, Z1
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z2
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPANDD.BCST  k199<>+0(SB), Z1, Z3
-	VPCMPUD.BCST $0x05, k200<>+0(SB), Z3, K2
-	MOVL         $0x7f000000, DI
-	XORL         SI, SI
-	KORTESTW     K2, K2
-	CMOVLNE      SI, DI
-	MOVQ         n+56(FP), R8
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·bookScale64F16AVX512(SB), NOSPLIT, $384-64
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
+	LEAQ          63(SP), DX
+	ANDQ          $-64, DX
+	MOVQ          a+16(FP), BX
+	MOVQ          b+24(FP), SI
+	MOVQ          book+32(FP), DI
+	VMOVDQU64     (DI), Z0
+	VCMPPS        $0x03, Z0, Z0, K1
+	VPBROADCASTD  k3<>+0(SB), K1, Z0
+	MOVQ          order+40(FP), DI
+	VMOVDQU64     (DI), Z1
+	MOVQ          $0x00000000000000f0, DI
+	KMOVQ         DI, K1
+	VPBROADCASTD  k16<>+0(SB), Z2
+	VPBROADCASTD  k19<>+0(SB), Z3
+	VPANDD.BCST   k199<>+0(SB), Z0, Z4
+	VPTESTMD      Z4, Z4, K3
+	VPSUBD.BCST   k200<>+0(SB), Z4, Z4
+	VPCMPUD.BCST  $0x05, k201<>+0(SB), Z4, K3, K2
+	MOVQ          $0x00000001, DI
+	MOVQ          $0x00000002, R10
+	MOVL          $0x50000000, R9
+	XORL          R11, R11
+	KORTESTW      K2, K2
+	CMOVQNE       R10, DI
+	CMOVLNE       R11, R9
+	MOVL          $0x0000ffff, R10
+	CMOVLNE       R11, R10
+	VPBROADCASTD  k202<>+0(SB), Z5
+	VPBROADCASTD  R9, Z6
+	VPANDD.BCST   k199<>+0(SB), Z0, Z7
+	VPSUBD.BCST   k198<>+0(SB), Z7, K3, Z7
+	VCVTPS2PD     Y0, Z8
+	VEXTRACTI64X4 $0x01, Z0, Y4
+	VCVTPS2PD     Y4, Z4
+	MOVQ          n+56(FP), R11
+	MOVQ          $0x00000010, R14
+
+group:
+	MOVQ        R11, R12
+	CMPQ        R12, R14
+	CMOVQGT     R14, R12
+	SUBQ        R12, R11
+	MOVL        $0x0000ffff, R9
+	BZHIL       R12, R9, R9
+	KMOVW       R9, K2
+	VMOVDQU32.Z (BX), K2, Z9
+	VPANDD.BCST k199<>+0(SB), Z9, Z10
+	VPSUBD      Z5, Z10, Z10
+	VPCMPUD     $0x05, Z6, Z10, K2, K2
+	XORL        R9, R9
+	KORTESTW    K2, K2
+	JNZ         prepare
+	MOVQ        chunks+48(FP), R13
+	CMPQ        R12, $0x10
+	JNE         run
+	CMPQ        R13, $0x01
+	JNE         run
+
+ones:
+	VMULPS.BCST    (BX), Z0, Z9
+	VCVTPS2PH      $0x00, Z9, Y9
+	VPBROADCASTQ   (CX), Z10
+	VPBROADCASTQ   8(CX), K1, Z10
+	VPMULTISHIFTQB Z10, Z1, Z10
+	VPTERNLOGD     $0xea, Z3, Z2, Z10
+	VPERMB         Z9, Z10, Z10
+	VMOVDQU64      Z10, (AX)
+	VPBROADCASTQ   16(CX), Z10
+	VPBROADCASTQ   24(CX), K1, Z10
+	VPMULTISHIFTQB Z10, Z1, Z10
+	VPTERNLOGD     $0xea, Z3, Z2, Z10
+	VPERMB         Z9, Z10, Z9
+	VMOVDQU64      Z9, 64(AX)
+	VMULPS.BCST    4(BX), Z0, Z9
+	VCVTPS2PH      $0x00, Z9, Y9
+	VPBROADCASTQ   32(CX), Z10
+	VPBROADCASTQ   40(CX), K1, Z10
+	VPMULTISHIFTQB Z10, Z1, Z10
+	VPTERNLOGD     $0xea, Z3, Z2, Z10
+	VPERMB         Z9, Z10, Z10
+	VMOVDQU64      Z10, 128(AX)
+	VPBROADCASTQ   48(CX), Z10
+	VPBROADCASTQ   56(CX), K1, Z10
+	VPMULTISHIFTQB Z10, Z1, Z10
+	VPTERNLOGD     $0xea, Z3, Z2, Z10
+	VPERMB         Z9, Z10, Z9
+	VMOVDQU64      Z9, 192(AX)
+	VMULPS.BCST    8(BX), Z0, Z9
+	VCVTPS2PH      $0x00, Z9, Y9
+	VPBROADCASTQ   64(CX), Z10
+	VPBROADCASTQ   72(CX), K1, Z10
+	VPMULTISHIFTQB Z10, Z1, Z10
+	VPTERNLOGD     $0xea, Z3, Z2, Z10
+	VPERMB         Z9, Z10, Z10
+	VMOVDQU64      Z10, 256(AX)
+	VPBROADCASTQ   80(CX), Z10
+	VPBROADCASTQ   88(CX), K1, Z10
+	VPMULTISHIFTQB Z10, Z1, Z10
+	VPTERNLOGD     $0xea, Z3, Z2, Z10
+	VPERMB         Z9, Z10, Z9
+	VMOVDQU64      Z9, 320(AX)
+	VMULPS.BCST    12(BX), Z0, Z9
+	VCVTPS2PH      $0x00, Z9, Y9
+	VPBROADCASTQ   96(CX), Z10
+	VPBROADCASTQ   104(CX), K1, Z10
+	VPMULTISHIFTQB Z10, Z1, Z10
+	VPTERNLOGD     $0xea, Z3, Z2, Z10
+	VPERMB         Z9, Z10, Z10
+	VMOVDQU64      Z10, 384(AX)
+	VPBROADCASTQ   112(CX), Z10
+	VPBROADCASTQ   120(CX), K1, Z10
+	VPMULTISHIFTQB Z10, Z1, Z10
+	VPTERNLOGD     $0xea, Z3, Z2, Z10
+	VPERMB         Z9, Z10, Z9
+	VMOVDQU64      Z9, 448(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	PREFETCHT0     1280(AX)
+	PREFETCHT0     1344(AX)
+	PREFETCHT0     1408(AX)
+	PREFETCHT0     1472(AX)
+	ADDQ           $0x00000080, CX
+	ADDQ           $0x00000200, AX
+	ADDQ           $0x10, BX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, R8
+	SUBQ           $0x04, R12
+	JNZ            ones
+	JMP            next
 
 run:
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x0d7fffff
-	JCS          small
-	MOVL         (DX), R9
-	NOTL         R9
-	TESTL        DI, R9
-	JZ           odd
-	VPBROADCASTD (DX), Z3
-	VMOVAPS      Z1, Z4
-	VMULPS       Z3, Z4, Z4
-	VCVTPS2PH    $0x00, Z4, Y4
-	VINSERTI64X4 $0x01, Y4, Z4, Z4
+	MOVQ        chunks+48(FP), R13
+	TESTQ       R9, R9
+	JNZ         hostile
+	VMULPS.BCST (BX), Z0, Z9
+	VCVTPS2PH   $0x00, Z9, Y9
 
 chunk:
-	VPBROADCASTQ   (CX), Z3
-	VPBROADCASTQ   8(CX), K1, Z3
-	VPMULTISHIFTQB Z3, Z2, Z3
-	VPERMW         Z4, Z3, Z3
-	VMOVDQU64      Z3, (AX)
-	VPBROADCASTQ   16(CX), Z3
-	VPBROADCASTQ   24(CX), K1, Z3
-	VPMULTISHIFTQB Z3, Z2, Z3
-	VPERMW         Z4, Z3, Z3
-	VMOVDQU64      Z3, 64(AX)
+	VPBROADCASTQ   (CX), Z10
+	VPBROADCASTQ   8(CX), K1, Z10
+	VPMULTISHIFTQB Z10, Z1, Z10
+	VPTERNLOGD     $0xea, Z3, Z2, Z10
+	VPERMB         Z9, Z10, Z10
+	VMOVDQU64      Z10, (AX)
+	VPBROADCASTQ   16(CX), Z10
+	VPBROADCASTQ   24(CX), K1, Z10
+	VPMULTISHIFTQB Z10, Z1, Z10
+	VPTERNLOGD     $0xea, Z3, Z2, Z10
+	VPERMB         Z9, Z10, Z10
+	VMOVDQU64      Z10, 64(AX)
 	PREFETCHT0     1024(AX)
 	PREFETCHT0     1088(AX)
 	ADDQ           $0x00000020, CX
 	ADDQ           $0x00000080, AX
-	DECQ           SI
+	DECQ           R13
 	JNZ            chunk
-	JMP            next
-
-odd:
-	MOVL         (DX), R9
-	XORL         $0x80000000, R9
-	MOVL         $0xffc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z3
-	VMOVAPS      Z1, Z4
-	VMULPS       Z3, Z4, Z4
-	VXORPS       Z0, Z4, Z4
-	VCVTPS2PH    $0x00, Z4, Y4
-	VINSERTI64X4 $0x01, Y4, Z4, Z4
-	VMOVDQA64    Z4, Z4
-	JMP          chunk
-
-small:
-	MOVL         (DX), R9
-	XORL         $0x80000000, R9
-	MOVL         $0xffc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z3
-	VMOVAPS      Z1, Z4
-	VPBROADCASTD k1<>+0(SB), Z5
-	VPBROADCASTD k10<>+0(SB), Z6
-	VPBROADCASTD k195<>+0(SB), Z7
-	VPANDND      Z3, Z5, Z9
-	VPCMPD.BCST  $0x06, k196<>+0(SB), Z9, K2
-	VCVTDQ2PS    Z9, Z8
-	VPSUBD.BCST  k197<>+0(SB), Z8, Z8
-	VPADDD       Z7, Z9, K2, Z8
-	VPSUBD.BCST  k198<>+0(SB), Z8, Z9
-	VPANDD       Z3, Z5, Z10
-	VPORD        Z10, Z8, Z3
-	VPORD        Z7, Z10, Z10
-	VPANDND      Z4, Z5, Z11
-	VPCMPD       $0x05, Z6, Z11, K2
-	VMULPS       Z8, Z11, Z6
-	VFMADD213PS  Z7, Z9, Z11
-	VPMAXSD      Z11, Z6, Z6
-	VPSUBD       Z10, Z6, Z6
-	VPTERNLOGD   $0x78, Z5, Z4, Z6
-	VMULPS       Z3, Z4, K2, Z6
-	VMOVAPS      Z6, Z4
-	VXORPS       Z0, Z4, Z4
-	VCVTPS2PH    $0x00, Z4, Y4
-	VINSERTI64X4 $0x01, Y4, Z4, Z4
-	VMOVDQA64    Z4, Z4
-	JMP          chunk
+	ADDQ           $0x04, BX
+	ADDQ           $0x04, SI
+	ADDQ           $0x04, R8
+	DECQ           R12
+	JNZ            run
 
 next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R8
-	JNZ  run
+	TESTQ R11, R11
+	JNZ   group
 	VZEROUPPER
 	RET
+
+prepare:
+	MOVQ            DI, R9
+	MOVQ            DX, R8
+	VPANDD.BCST     k199<>+0(SB), Z9, Z10
+	VPBROADCASTD    k1<>+0(SB), Z11
+	KMOVW           R10, K2
+	VPTESTMD        Z10, Z10, K2, K2
+	VPCMPUD         $0x01, Z5, Z10, K2, K2
+	VCVTDQ2PS       Z10, Z12
+	VPSUBD.BCST     k203<>+0(SB), Z12, Z12
+	VPCMPUD.BCST    $0x06, k196<>+0(SB), Z10, K2, K3
+	VPADDD.BCST     k41<>+0(SB), Z10, K3, Z12
+	VMOVDQA32       Z12, K2, Z10
+	VPBROADCASTD.Z  k41<>+0(SB), K2, Z12
+	VPSUBD.BCST     k41<>+0(SB), Z11, K2, Z11
+	VMOVDQU64       Z12, 128(DX)
+	VMOVDQA64       Z9, Z9
+	VPTERNLOGD.BCST $0xce, k1<>+0(SB), Z10, Z9
+	VCMPPS          $0x03, Z9, Z9, K2
+	VPBROADCASTD    k3<>+0(SB), K2, Z9
+	VMOVDQU64       Z9, (DX)
+	VMOVDQU64       Z11, 192(DX)
+	VCMPPS          $0x03, Z10, Z10, K2
+	VPBROADCASTD    k27<>+0(SB), K2, Z10
+	VMOVDQU64       Z10, 64(DX)
+	CMPQ            R9, $0x02
+	JE              run
+	MOVQ            chunks+48(FP), R13
+	CMPQ            R12, $0x10
+	JNE             run
+	CMPQ            R13, $0x01
+	JNE             run
+
+smalls:
+	VMULPS.BCST      (R8), Z0, Z9
+	VPBROADCASTD     64(R8), Z10
+	VFMADD213PS.BCST 128(R8), Z7, Z10
+	VRANGEPS         $0x03, Z10, Z9, Z9
+	VPADDD.BCST      192(R8), Z9, Z9
+	VCVTPS2PH        $0x00, Z9, Y9
+	VPBROADCASTQ     (CX), Z10
+	VPBROADCASTQ     8(CX), K1, Z10
+	VPMULTISHIFTQB   Z10, Z1, Z10
+	VPTERNLOGD       $0xea, Z3, Z2, Z10
+	VPERMB           Z9, Z10, Z10
+	VMOVDQU64        Z10, (AX)
+	VPBROADCASTQ     16(CX), Z10
+	VPBROADCASTQ     24(CX), K1, Z10
+	VPMULTISHIFTQB   Z10, Z1, Z10
+	VPTERNLOGD       $0xea, Z3, Z2, Z10
+	VPERMB           Z9, Z10, Z9
+	VMOVDQU64        Z9, 64(AX)
+	VMULPS.BCST      4(R8), Z0, Z9
+	VPBROADCASTD     68(R8), Z10
+	VFMADD213PS.BCST 132(R8), Z7, Z10
+	VRANGEPS         $0x03, Z10, Z9, Z9
+	VPADDD.BCST      196(R8), Z9, Z9
+	VCVTPS2PH        $0x00, Z9, Y9
+	VPBROADCASTQ     32(CX), Z10
+	VPBROADCASTQ     40(CX), K1, Z10
+	VPMULTISHIFTQB   Z10, Z1, Z10
+	VPTERNLOGD       $0xea, Z3, Z2, Z10
+	VPERMB           Z9, Z10, Z10
+	VMOVDQU64        Z10, 128(AX)
+	VPBROADCASTQ     48(CX), Z10
+	VPBROADCASTQ     56(CX), K1, Z10
+	VPMULTISHIFTQB   Z10, Z1, Z10
+	VPTERNLOGD       $0xea, Z3, Z2, Z10
+	VPERMB           Z9, Z10, Z9
+	VMOVDQU64        Z9, 192(AX)
+	VMULPS.BCST      8(R8), Z0, Z9
+	VPBROADCASTD     72(R8), Z10
+	VFMADD213PS.BCST 136(R8), Z7, Z10
+	VRANGEPS         $0x03, Z10, Z9, Z9
+	VPADDD.BCST      200(R8), Z9, Z9
+	VCVTPS2PH        $0x00, Z9, Y9
+	VPBROADCASTQ     64(CX), Z10
+	VPBROADCASTQ     72(CX), K1, Z10
+	VPMULTISHIFTQB   Z10, Z1, Z10
+	VPTERNLOGD       $0xea, Z3, Z2, Z10
+	VPERMB           Z9, Z10, Z10
+	VMOVDQU64        Z10, 256(AX)
+	VPBROADCASTQ     80(CX), Z10
+	VPBROADCASTQ     88(CX), K1, Z10
+	VPMULTISHIFTQB   Z10, Z1, Z10
+	VPTERNLOGD       $0xea, Z3, Z2, Z10
+	VPERMB           Z9, Z10, Z9
+	VMOVDQU64        Z9, 320(AX)
+	VMULPS.BCST      12(R8), Z0, Z9
+	VPBROADCASTD     76(R8), Z10
+	VFMADD213PS.BCST 140(R8), Z7, Z10
+	VRANGEPS         $0x03, Z10, Z9, Z9
+	VPADDD.BCST      204(R8), Z9, Z9
+	VCVTPS2PH        $0x00, Z9, Y9
+	VPBROADCASTQ     96(CX), Z10
+	VPBROADCASTQ     104(CX), K1, Z10
+	VPMULTISHIFTQB   Z10, Z1, Z10
+	VPTERNLOGD       $0xea, Z3, Z2, Z10
+	VPERMB           Z9, Z10, Z10
+	VMOVDQU64        Z10, 384(AX)
+	VPBROADCASTQ     112(CX), Z10
+	VPBROADCASTQ     120(CX), K1, Z10
+	VPMULTISHIFTQB   Z10, Z1, Z10
+	VPTERNLOGD       $0xea, Z3, Z2, Z10
+	VPERMB           Z9, Z10, Z9
+	VMOVDQU64        Z9, 448(AX)
+	PREFETCHT0       1024(AX)
+	PREFETCHT0       1088(AX)
+	PREFETCHT0       1152(AX)
+	PREFETCHT0       1216(AX)
+	PREFETCHT0       1280(AX)
+	PREFETCHT0       1344(AX)
+	PREFETCHT0       1408(AX)
+	PREFETCHT0       1472(AX)
+	ADDQ             $0x00000080, CX
+	ADDQ             $0x00000200, AX
+	ADDQ             $0x10, BX
+	ADDQ             $0x10, SI
+	ADDQ             $0x10, R8
+	SUBQ             $0x04, R12
+	JNZ              smalls
+	JMP              next
+
+hostile:
+	CMPQ             R9, $0x02
+	JE               exact
+	VMULPS.BCST      (R8), Z0, Z9
+	VPBROADCASTD     64(R8), Z10
+	VFMADD213PS.BCST 128(R8), Z7, Z10
+	VRANGEPS         $0x03, Z10, Z9, Z9
+	VPADDD.BCST      192(R8), Z9, Z9
+	VCVTPS2PH        $0x00, Z9, Y9
+	JMP              chunk
+
+exact:
+	VCVTPS2PD.BCST (R8), Z9
+	VMULPD         Z9, Z8, Z10
+	VCVTPD2PS      Z10, Y10
+	VMULPD         Z9, Z4, Z9
+	VCVTPD2PS      Z9, Y9
+	VINSERTI64X4   $0x01, Y9, Z10, Z9
+	VPADDD.BCST    192(R8), Z9, Z9
+	VCVTPS2PH      $0x00, Z9, Y9
+	JMP            chunk
 
 // func bookShift32F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV, MMX+
-TEXT ·bookShift32F32AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         book+32(FP), SI
-	VMOVDQU64    (SI), Z1
-	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k3<>+0(SB), K1, Z1
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z2
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPANDD.BCST  k199<>+0(SB), Z1, Z3
-	VPCMPUD.BCST $0x05, k200<>+0(SB), Z3, K1
-	MOVL         $0x7f000000, DI
-	XORL         SI, SI
-	KORTESTW     K1, K1
-	CMOVLNE      SI, DI
-	MOVQ         n+56(FP), R8
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·bookShift32F32AVX512(SB), NOSPLIT, $384-64
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
+	LEAQ          63(SP), DX
+	ANDQ          $-64, DX
+	MOVQ          a+16(FP), BX
+	MOVQ          b+24(FP), SI
+	MOVQ          book+32(FP), DI
+	VMOVDQU64     (DI), Z0
+	VCMPPS        $0x03, Z0, Z0, K1
+	VPBROADCASTD  k3<>+0(SB), K1, Z0
+	MOVQ          order+40(FP), DI
+	VMOVDQU64     (DI), Z1
+	MOVQ          $0x00000000000000f0, DI
+	KMOVQ         DI, K1
+	VPANDD.BCST   k199<>+0(SB), Z0, Z2
+	VPTESTMD      Z2, Z2, K2
+	VPSUBD.BCST   k200<>+0(SB), Z2, Z2
+	VPCMPUD.BCST  $0x05, k201<>+0(SB), Z2, K2, K1
+	MOVQ          $0x00000001, DI
+	MOVQ          $0x00000002, R10
+	MOVL          $0x50000000, R9
+	XORL          R11, R11
+	KORTESTW      K1, K1
+	CMOVQNE       R10, DI
+	CMOVLNE       R11, R9
+	MOVL          $0x0000ffff, R10
+	CMOVLNE       R11, R10
+	VPBROADCASTD  k202<>+0(SB), Z3
+	VPBROADCASTD  R9, Z4
+	VPBROADCASTD  k200<>+0(SB), Z5
+	VPBROADCASTD  k201<>+0(SB), Z6
+	VPANDD.BCST   k199<>+0(SB), Z0, Z2
+	VPSUBD.BCST   k198<>+0(SB), Z2, K2, Z2
+	VCVTPS2PD     Y0, Z7
+	VEXTRACTI64X4 $0x01, Z0, Y2
+	VCVTPS2PD     Y2, Z2
+	MOVQ          n+56(FP), R10
+	MOVQ          $0x00000010, R13
+
+group:
+	MOVQ        R10, R11
+	CMPQ        R11, R13
+	CMOVQGT     R13, R11
+	SUBQ        R11, R10
+	MOVL        $0x0000ffff, R9
+	BZHIL       R11, R9, R9
+	KMOVW       R9, K1
+	VMOVDQU32.Z (BX), K1, Z8
+	VPANDD.BCST k199<>+0(SB), Z8, Z9
+	VPSUBD      Z3, Z9, Z9
+	VPCMPUD     $0x05, Z4, Z9, K1, K2
+	VMOVDQU32.Z (SI), K1, Z9
+	VPANDD.BCST k199<>+0(SB), Z9, Z10
+	VPTESTMD    Z10, Z10, K1
+	VPSUBD      Z5, Z10, Z10
+	VPCMPUD     $0x05, Z6, Z10, K1, K1
+	KORW        K2, K1, K2
+	XORL        R9, R9
+	KORTESTW    K2, K2
+	JNZ         prepare
+	MOVQ        chunks+48(FP), R12
+	CMPQ        R11, $0x10
+	JNE         run
+	CMPQ        R12, $0x01
+	JNE         run
+
+ones:
+	VSUBPS.BCST         (SI), Z0, Z8
+	VMULPS.BCST         (BX), Z8, Z8
+	VPMULTISHIFTQB.BCST (CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 8(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, (AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 64(AX)
+	VSUBPS.BCST         4(SI), Z0, Z8
+	VMULPS.BCST         4(BX), Z8, Z8
+	VPMULTISHIFTQB.BCST 16(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 24(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 128(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 192(AX)
+	VSUBPS.BCST         8(SI), Z0, Z8
+	VMULPS.BCST         8(BX), Z8, Z8
+	VPMULTISHIFTQB.BCST 32(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 40(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 256(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 320(AX)
+	VSUBPS.BCST         12(SI), Z0, Z8
+	VMULPS.BCST         12(BX), Z8, Z8
+	VPMULTISHIFTQB.BCST 48(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 56(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 384(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 448(AX)
+	PREFETCHT0          1024(AX)
+	PREFETCHT0          1088(AX)
+	PREFETCHT0          1152(AX)
+	PREFETCHT0          1216(AX)
+	PREFETCHT0          1280(AX)
+	PREFETCHT0          1344(AX)
+	PREFETCHT0          1408(AX)
+	PREFETCHT0          1472(AX)
+	ADDQ                $0x00000040, CX
+	ADDQ                $0x00000200, AX
+	ADDQ                $0x10, BX
+	ADDQ                $0x10, SI
+	ADDQ                $0x10, R8
+	SUBQ                $0x04, R11
+	JNZ                 ones
+	JMP                 next
 
 run:
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x0d7fffff
-	JCS          small
-	MOVL         (DX), R9
-	NOTL         R9
-	TESTL        DI, R9
-	JZ           odd
-	MOVL         (BX), R9
-	NOTL         R9
-	TESTL        DI, R9
-	JZ           odd
-	VPBROADCASTD (DX), Z3
-	VPBROADCASTD (BX), Z4
-	VMOVAPS      Z1, Z5
-	VSUBPS       Z4, Z5, Z5
-	VMULPS       Z3, Z5, Z5
+	MOVQ        chunks+48(FP), R12
+	TESTQ       R9, R9
+	JNZ         hostile
+	VSUBPS.BCST (SI), Z0, Z8
+	VMULPS.BCST (BX), Z8, Z8
 
 chunk:
-	VPMULTISHIFTQB.BCST (CX), Z2, Z3
-	VPMULTISHIFTQB.BCST 8(CX), Z2, Z4
-	VPERMD              Z5, Z3, Z3
-	VMOVDQU64           Z3, (AX)
-	VPERMD              Z5, Z4, Z3
-	VMOVDQU64           Z3, 64(AX)
+	VPMULTISHIFTQB.BCST (CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 8(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, (AX)
+	VPERMD              Z8, Z10, Z9
+	VMOVDQU64           Z9, 64(AX)
 	PREFETCHT0          1024(AX)
 	PREFETCHT0          1088(AX)
 	ADDQ                $0x00000010, CX
 	ADDQ                $0x00000080, AX
-	DECQ                SI
+	DECQ                R12
 	JNZ                 chunk
-	JMP                 next
-
-odd:
-	MOVL         (DX), R9
-	XORL         $0x80000000, R9
-	MOVL         $0xffc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z3
-	MOVL         (BX), R9
-	MOVL         $0xffc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z4
-	VMOVAPS      Z1, Z5
-	VSUBPS       Z4, Z5, Z5
-	VMULPS       Z3, Z5, Z5
-	VXORPS       Z0, Z5, Z5
-	VMOVDQA64    Z5, Z5
-	JMP          chunk
-
-small:
-	MOVL         (DX), R9
-	XORL         $0x80000000, R9
-	MOVL         $0xffc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z3
-	MOVL         (BX), R9
-	MOVL         $0xffc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z4
-	VMOVAPS      Z1, Z5
-	VPBROADCASTD k1<>+0(SB), Z6
-	VPBROADCASTD k10<>+0(SB), Z7
-	VPBROADCASTD k195<>+0(SB), Z8
-	VPANDND      Z3, Z6, Z10
-	VPCMPD.BCST  $0x06, k196<>+0(SB), Z10, K1
-	VCVTDQ2PS    Z10, Z9
-	VPSUBD.BCST  k197<>+0(SB), Z9, Z9
-	VPADDD       Z8, Z10, K1, Z9
-	VPSUBD.BCST  k198<>+0(SB), Z9, Z10
-	VPANDD       Z3, Z6, Z11
-	VPORD        Z11, Z9, Z3
-	VPORD        Z8, Z11, Z11
-	VSUBPS       Z4, Z5, Z5
-	VPANDND      Z5, Z6, Z4
-	VPCMPD       $0x05, Z7, Z4, K1
-	VMULPS       Z9, Z4, Z7
-	VFMADD213PS  Z8, Z10, Z4
-	VPMAXSD      Z4, Z7, Z7
-	VPSUBD       Z11, Z7, Z7
-	VPTERNLOGD   $0x78, Z6, Z5, Z7
-	VMULPS       Z3, Z5, K1, Z7
-	VMOVAPS      Z7, Z5
-	VXORPS       Z0, Z5, Z5
-	VMOVDQA64    Z5, Z5
-	JMP          chunk
+	ADDQ                $0x04, BX
+	ADDQ                $0x04, SI
+	ADDQ                $0x04, R8
+	DECQ                R11
+	JNZ                 run
 
 next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R8
-	JNZ  run
+	TESTQ R10, R10
+	JNZ   group
 	VZEROUPPER
 	RET
+
+prepare:
+	MOVQ            DI, R9
+	MOVQ            DX, R8
+	VPANDD.BCST     k199<>+0(SB), Z8, Z10
+	VPBROADCASTD    k1<>+0(SB), Z11
+	VMOVDQA64       Z8, Z8
+	VPTERNLOGD.BCST $0xce, k1<>+0(SB), Z10, Z8
+	VCMPPS          $0x03, Z8, Z8, K1
+	VPBROADCASTD    k3<>+0(SB), K1, Z8
+	VMOVDQU64       Z8, (DX)
+	VMOVDQU64       Z11, 192(DX)
+	VCMPPS          $0x03, Z9, Z9, K1
+	VPBROADCASTD    k3<>+0(SB), K1, Z9
+	VMOVDQU64       Z9, 256(DX)
+	MOVQ            chunks+48(FP), R12
+	CMPQ            R11, $0x10
+	JNE             run
+	CMPQ            R12, $0x01
+	JNE             run
+
+exacts:
+	VCVTPS2PD.BCST      (R8), Z8
+	VCVTPS2PD.BCST      256(R8), Z9
+	VSUBPD              Z9, Z7, Z10
+	VCVTPD2PS           Z10, Y10
+	VCVTPS2PD           Y10, Z10
+	VMULPD              Z8, Z10, Z10
+	VCVTPD2PS           Z10, Y10
+	VSUBPD              Z9, Z2, Z9
+	VCVTPD2PS           Z9, Y9
+	VCVTPS2PD           Y9, Z9
+	VMULPD              Z8, Z9, Z9
+	VCVTPD2PS           Z9, Y9
+	VINSERTI64X4        $0x01, Y9, Z10, Z8
+	VPADDD.BCST         192(R8), Z8, Z8
+	VPMULTISHIFTQB.BCST (CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 8(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, (AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 64(AX)
+	VCVTPS2PD.BCST      4(R8), Z8
+	VCVTPS2PD.BCST      260(R8), Z9
+	VSUBPD              Z9, Z7, Z10
+	VCVTPD2PS           Z10, Y10
+	VCVTPS2PD           Y10, Z10
+	VMULPD              Z8, Z10, Z10
+	VCVTPD2PS           Z10, Y10
+	VSUBPD              Z9, Z2, Z9
+	VCVTPD2PS           Z9, Y9
+	VCVTPS2PD           Y9, Z9
+	VMULPD              Z8, Z9, Z9
+	VCVTPD2PS           Z9, Y9
+	VINSERTI64X4        $0x01, Y9, Z10, Z8
+	VPADDD.BCST         196(R8), Z8, Z8
+	VPMULTISHIFTQB.BCST 16(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 24(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 128(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 192(AX)
+	VCVTPS2PD.BCST      8(R8), Z8
+	VCVTPS2PD.BCST      264(R8), Z9
+	VSUBPD              Z9, Z7, Z10
+	VCVTPD2PS           Z10, Y10
+	VCVTPS2PD           Y10, Z10
+	VMULPD              Z8, Z10, Z10
+	VCVTPD2PS           Z10, Y10
+	VSUBPD              Z9, Z2, Z9
+	VCVTPD2PS           Z9, Y9
+	VCVTPS2PD           Y9, Z9
+	VMULPD              Z8, Z9, Z9
+	VCVTPD2PS           Z9, Y9
+	VINSERTI64X4        $0x01, Y9, Z10, Z8
+	VPADDD.BCST         200(R8), Z8, Z8
+	VPMULTISHIFTQB.BCST 32(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 40(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 256(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 320(AX)
+	VCVTPS2PD.BCST      12(R8), Z8
+	VCVTPS2PD.BCST      268(R8), Z9
+	VSUBPD              Z9, Z7, Z10
+	VCVTPD2PS           Z10, Y10
+	VCVTPS2PD           Y10, Z10
+	VMULPD              Z8, Z10, Z10
+	VCVTPD2PS           Z10, Y10
+	VSUBPD              Z9, Z2, Z9
+	VCVTPD2PS           Z9, Y9
+	VCVTPS2PD           Y9, Z9
+	VMULPD              Z8, Z9, Z9
+	VCVTPD2PS           Z9, Y9
+	VINSERTI64X4        $0x01, Y9, Z10, Z8
+	VPADDD.BCST         204(R8), Z8, Z8
+	VPMULTISHIFTQB.BCST 48(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 56(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 384(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 448(AX)
+	PREFETCHT0          1024(AX)
+	PREFETCHT0          1088(AX)
+	PREFETCHT0          1152(AX)
+	PREFETCHT0          1216(AX)
+	PREFETCHT0          1280(AX)
+	PREFETCHT0          1344(AX)
+	PREFETCHT0          1408(AX)
+	PREFETCHT0          1472(AX)
+	ADDQ                $0x00000040, CX
+	ADDQ                $0x00000200, AX
+	ADDQ                $0x10, BX
+	ADDQ                $0x10, SI
+	ADDQ                $0x10, R8
+	SUBQ                $0x04, R11
+	JNZ                 exacts
+	JMP                 next
+
+hostile:
+	VCVTPS2PD.BCST (R8), Z8
+	VCVTPS2PD.BCST 256(R8), Z9
+	VSUBPD         Z9, Z7, Z10
+	VCVTPD2PS      Z10, Y10
+	VCVTPS2PD      Y10, Z10
+	VMULPD         Z8, Z10, Z10
+	VCVTPD2PS      Z10, Y10
+	VSUBPD         Z9, Z2, Z9
+	VCVTPD2PS      Z9, Y9
+	VCVTPS2PD      Y9, Z9
+	VMULPD         Z8, Z9, Z9
+	VCVTPD2PS      Z9, Y9
+	VINSERTI64X4   $0x01, Y9, Z10, Z8
+	VPADDD.BCST    192(R8), Z8, Z8
+	JMP            chunk
 
 // func bookShift64F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV, MMX+
-TEXT ·bookShift64F32AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         book+32(FP), SI
-	VMOVDQU64    (SI), Z1
-	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k3<>+0(SB), K1, Z1
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z2
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPANDD.BCST  k199<>+0(SB), Z1, Z3
-	VPCMPUD.BCST $0x05, k200<>+0(SB), Z3, K1
-	MOVL         $0x7f000000, DI
-	XORL         SI, SI
-	KORTESTW     K1, K1
-	CMOVLNE      SI, DI
-	MOVQ         n+56(FP), R8
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·bookShift64F32AVX512(SB), NOSPLIT, $384-64
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
+	LEAQ          63(SP), DX
+	ANDQ          $-64, DX
+	MOVQ          a+16(FP), BX
+	MOVQ          b+24(FP), SI
+	MOVQ          book+32(FP), DI
+	VMOVDQU64     (DI), Z0
+	VCMPPS        $0x03, Z0, Z0, K1
+	VPBROADCASTD  k3<>+0(SB), K1, Z0
+	MOVQ          order+40(FP), DI
+	VMOVDQU64     (DI), Z1
+	MOVQ          $0x00000000000000f0, DI
+	KMOVQ         DI, K1
+	VPANDD.BCST   k199<>+0(SB), Z0, Z2
+	VPTESTMD      Z2, Z2, K2
+	VPSUBD.BCST   k200<>+0(SB), Z2, Z2
+	VPCMPUD.BCST  $0x05, k201<>+0(SB), Z2, K2, K1
+	MOVQ          $0x00000001, DI
+	MOVQ          $0x00000002, R10
+	MOVL          $0x50000000, R9
+	XORL          R11, R11
+	KORTESTW      K1, K1
+	CMOVQNE       R10, DI
+	CMOVLNE       R11, R9
+	MOVL          $0x0000ffff, R10
+	CMOVLNE       R11, R10
+	VPBROADCASTD  k202<>+0(SB), Z3
+	VPBROADCASTD  R9, Z4
+	VPBROADCASTD  k200<>+0(SB), Z5
+	VPBROADCASTD  k201<>+0(SB), Z6
+	VPANDD.BCST   k199<>+0(SB), Z0, Z2
+	VPSUBD.BCST   k198<>+0(SB), Z2, K2, Z2
+	VCVTPS2PD     Y0, Z7
+	VEXTRACTI64X4 $0x01, Z0, Y2
+	VCVTPS2PD     Y2, Z2
+	MOVQ          n+56(FP), R10
+	MOVQ          $0x00000010, R13
+
+group:
+	MOVQ        R10, R11
+	CMPQ        R11, R13
+	CMOVQGT     R13, R11
+	SUBQ        R11, R10
+	MOVL        $0x0000ffff, R9
+	BZHIL       R11, R9, R9
+	KMOVW       R9, K1
+	VMOVDQU32.Z (BX), K1, Z8
+	VPANDD.BCST k199<>+0(SB), Z8, Z9
+	VPSUBD      Z3, Z9, Z9
+	VPCMPUD     $0x05, Z4, Z9, K1, K2
+	VMOVDQU32.Z (SI), K1, Z9
+	VPANDD.BCST k199<>+0(SB), Z9, Z10
+	VPTESTMD    Z10, Z10, K1
+	VPSUBD      Z5, Z10, Z10
+	VPCMPUD     $0x05, Z6, Z10, K1, K1
+	KORW        K2, K1, K2
+	XORL        R9, R9
+	KORTESTW    K2, K2
+	JNZ         prepare
+	MOVQ        chunks+48(FP), R12
+	CMPQ        R11, $0x10
+	JNE         run
+	CMPQ        R12, $0x01
+	JNE         run
+
+ones:
+	VSUBPS.BCST         (SI), Z0, Z8
+	VMULPS.BCST         (BX), Z8, Z8
+	VPMULTISHIFTQB.BCST (CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 8(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, (AX)
+	VPERMD              Z8, Z10, Z9
+	VMOVDQU64           Z9, 64(AX)
+	VPMULTISHIFTQB.BCST 16(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 24(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 128(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 192(AX)
+	VSUBPS.BCST         4(SI), Z0, Z8
+	VMULPS.BCST         4(BX), Z8, Z8
+	VPMULTISHIFTQB.BCST 32(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 40(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 256(AX)
+	VPERMD              Z8, Z10, Z9
+	VMOVDQU64           Z9, 320(AX)
+	VPMULTISHIFTQB.BCST 48(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 56(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 384(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 448(AX)
+	VSUBPS.BCST         8(SI), Z0, Z8
+	VMULPS.BCST         8(BX), Z8, Z8
+	VPMULTISHIFTQB.BCST 64(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 72(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 512(AX)
+	VPERMD              Z8, Z10, Z9
+	VMOVDQU64           Z9, 576(AX)
+	VPMULTISHIFTQB.BCST 80(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 88(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 640(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 704(AX)
+	VSUBPS.BCST         12(SI), Z0, Z8
+	VMULPS.BCST         12(BX), Z8, Z8
+	VPMULTISHIFTQB.BCST 96(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 104(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 768(AX)
+	VPERMD              Z8, Z10, Z9
+	VMOVDQU64           Z9, 832(AX)
+	VPMULTISHIFTQB.BCST 112(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 120(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 896(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 960(AX)
+	PREFETCHT0          1024(AX)
+	PREFETCHT0          1088(AX)
+	PREFETCHT0          1152(AX)
+	PREFETCHT0          1216(AX)
+	PREFETCHT0          1280(AX)
+	PREFETCHT0          1344(AX)
+	PREFETCHT0          1408(AX)
+	PREFETCHT0          1472(AX)
+	PREFETCHT0          1536(AX)
+	PREFETCHT0          1600(AX)
+	PREFETCHT0          1664(AX)
+	PREFETCHT0          1728(AX)
+	PREFETCHT0          1792(AX)
+	PREFETCHT0          1856(AX)
+	PREFETCHT0          1920(AX)
+	PREFETCHT0          1984(AX)
+	ADDQ                $0x00000080, CX
+	ADDQ                $0x00000400, AX
+	ADDQ                $0x10, BX
+	ADDQ                $0x10, SI
+	ADDQ                $0x10, R8
+	SUBQ                $0x04, R11
+	JNZ                 ones
+	JMP                 next
 
 run:
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x0d7fffff
-	JCS          small
-	MOVL         (DX), R9
-	NOTL         R9
-	TESTL        DI, R9
-	JZ           odd
-	MOVL         (BX), R9
-	NOTL         R9
-	TESTL        DI, R9
-	JZ           odd
-	VPBROADCASTD (DX), Z3
-	VPBROADCASTD (BX), Z4
-	VMOVAPS      Z1, Z5
-	VSUBPS       Z4, Z5, Z5
-	VMULPS       Z3, Z5, Z5
+	MOVQ        chunks+48(FP), R12
+	TESTQ       R9, R9
+	JNZ         hostile
+	VSUBPS.BCST (SI), Z0, Z8
+	VMULPS.BCST (BX), Z8, Z8
 
 chunk:
-	VPMULTISHIFTQB.BCST (CX), Z2, Z3
-	VPMULTISHIFTQB.BCST 8(CX), Z2, Z4
-	VPERMD              Z5, Z3, Z3
-	VMOVDQU64           Z3, (AX)
-	VPERMD              Z5, Z4, Z3
-	VMOVDQU64           Z3, 64(AX)
-	VPMULTISHIFTQB.BCST 16(CX), Z2, Z3
-	VPMULTISHIFTQB.BCST 24(CX), Z2, Z4
-	VPERMD              Z5, Z3, Z3
-	VMOVDQU64           Z3, 128(AX)
-	VPERMD              Z5, Z4, Z3
-	VMOVDQU64           Z3, 192(AX)
+	VPMULTISHIFTQB.BCST (CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 8(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, (AX)
+	VPERMD              Z8, Z10, Z9
+	VMOVDQU64           Z9, 64(AX)
+	VPMULTISHIFTQB.BCST 16(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 24(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 128(AX)
+	VPERMD              Z8, Z10, Z9
+	VMOVDQU64           Z9, 192(AX)
 	PREFETCHT0          1024(AX)
 	PREFETCHT0          1088(AX)
 	PREFETCHT0          1152(AX)
 	PREFETCHT0          1216(AX)
 	ADDQ                $0x00000020, CX
 	ADDQ                $0x00000100, AX
-	DECQ                SI
+	DECQ                R12
 	JNZ                 chunk
+	ADDQ                $0x04, BX
+	ADDQ                $0x04, SI
+	ADDQ                $0x04, R8
+	DECQ                R11
+	JNZ                 run
+
+next:
+	TESTQ R10, R10
+	JNZ   group
+	VZEROUPPER
+	RET
+
+prepare:
+	MOVQ            DI, R9
+	MOVQ            DX, R8
+	VPANDD.BCST     k199<>+0(SB), Z8, Z10
+	VPBROADCASTD    k1<>+0(SB), Z11
+	VMOVDQA64       Z8, Z8
+	VPTERNLOGD.BCST $0xce, k1<>+0(SB), Z10, Z8
+	VCMPPS          $0x03, Z8, Z8, K1
+	VPBROADCASTD    k3<>+0(SB), K1, Z8
+	VMOVDQU64       Z8, (DX)
+	VMOVDQU64       Z11, 192(DX)
+	VCMPPS          $0x03, Z9, Z9, K1
+	VPBROADCASTD    k3<>+0(SB), K1, Z9
+	VMOVDQU64       Z9, 256(DX)
+	MOVQ            chunks+48(FP), R12
+	CMPQ            R11, $0x10
+	JNE             run
+	CMPQ            R12, $0x01
+	JNE             run
+
+exacts:
+	VCVTPS2PD.BCST      (R8), Z8
+	VCVTPS2PD.BCST      256(R8), Z9
+	VSUBPD              Z9, Z7, Z10
+	VCVTPD2PS           Z10, Y10
+	VCVTPS2PD           Y10, Z10
+	VMULPD              Z8, Z10, Z10
+	VCVTPD2PS           Z10, Y10
+	VSUBPD              Z9, Z2, Z9
+	VCVTPD2PS           Z9, Y9
+	VCVTPS2PD           Y9, Z9
+	VMULPD              Z8, Z9, Z9
+	VCVTPD2PS           Z9, Y9
+	VINSERTI64X4        $0x01, Y9, Z10, Z8
+	VPADDD.BCST         192(R8), Z8, Z8
+	VPMULTISHIFTQB.BCST (CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 8(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, (AX)
+	VPERMD              Z8, Z10, Z9
+	VMOVDQU64           Z9, 64(AX)
+	VPMULTISHIFTQB.BCST 16(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 24(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 128(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 192(AX)
+	VCVTPS2PD.BCST      4(R8), Z8
+	VCVTPS2PD.BCST      260(R8), Z9
+	VSUBPD              Z9, Z7, Z10
+	VCVTPD2PS           Z10, Y10
+	VCVTPS2PD           Y10, Z10
+	VMULPD              Z8, Z10, Z10
+	VCVTPD2PS           Z10, Y10
+	VSUBPD              Z9, Z2, Z9
+	VCVTPD2PS           Z9, Y9
+	VCVTPS2PD           Y9, Z9
+	VMULPD              Z8, Z9, Z9
+	VCVTPD2PS           Z9, Y9
+	VINSERTI64X4        $0x01, Y9, Z10, Z8
+	VPADDD.BCST         196(R8), Z8, Z8
+	VPMULTISHIFTQB.BCST 32(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 40(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 256(AX)
+	VPERMD              Z8, Z10, Z9
+	VMOVDQU64           Z9, 320(AX)
+	VPMULTISHIFTQB.BCST 48(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 56(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 384(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 448(AX)
+	VCVTPS2PD.BCST      8(R8), Z8
+	VCVTPS2PD.BCST      264(R8), Z9
+	VSUBPD              Z9, Z7, Z10
+	VCVTPD2PS           Z10, Y10
+	VCVTPS2PD           Y10, Z10
+	VMULPD              Z8, Z10, Z10
+	VCVTPD2PS           Z10, Y10
+	VSUBPD              Z9, Z2, Z9
+	VCVTPD2PS           Z9, Y9
+	VCVTPS2PD           Y9, Z9
+	VMULPD              Z8, Z9, Z9
+	VCVTPD2PS           Z9, Y9
+	VINSERTI64X4        $0x01, Y9, Z10, Z8
+	VPADDD.BCST         200(R8), Z8, Z8
+	VPMULTISHIFTQB.BCST 64(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 72(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 512(AX)
+	VPERMD              Z8, Z10, Z9
+	VMOVDQU64           Z9, 576(AX)
+	VPMULTISHIFTQB.BCST 80(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 88(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 640(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 704(AX)
+	VCVTPS2PD.BCST      12(R8), Z8
+	VCVTPS2PD.BCST      268(R8), Z9
+	VSUBPD              Z9, Z7, Z10
+	VCVTPD2PS           Z10, Y10
+	VCVTPS2PD           Y10, Z10
+	VMULPD              Z8, Z10, Z10
+	VCVTPD2PS           Z10, Y10
+	VSUBPD              Z9, Z2, Z9
+	VCVTPD2PS           Z9, Y9
+	VCVTPS2PD           Y9, Z9
+	VMULPD              Z8, Z9, Z9
+	VCVTPD2PS           Z9, Y9
+	VINSERTI64X4        $0x01, Y9, Z10, Z8
+	VPADDD.BCST         204(R8), Z8, Z8
+	VPMULTISHIFTQB.BCST 96(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 104(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 768(AX)
+	VPERMD              Z8, Z10, Z9
+	VMOVDQU64           Z9, 832(AX)
+	VPMULTISHIFTQB.BCST 112(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 120(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 896(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 960(AX)
+	PREFETCHT0          1024(AX)
+	PREFETCHT0          1088(AX)
+	PREFETCHT0          1152(AX)
+	PREFETCHT0          1216(AX)
+	PREFETCHT0          1280(AX)
+	PREFETCHT0          1344(AX)
+	PREFETCHT0          1408(AX)
+	PREFETCHT0          1472(AX)
+	PREFETCHT0          1536(AX)
+	PREFETCHT0          1600(AX)
+	PREFETCHT0          1664(AX)
+	PREFETCHT0          1728(AX)
+	PREFETCHT0          1792(AX)
+	PREFETCHT0          1856(AX)
+	PREFETCHT0          1920(AX)
+	PREFETCHT0          1984(AX)
+	ADDQ                $0x00000080, CX
+	ADDQ                $0x00000400, AX
+	ADDQ                $0x10, BX
+	ADDQ                $0x10, SI
+	ADDQ                $0x10, R8
+	SUBQ                $0x04, R11
+	JNZ                 exacts
 	JMP                 next
 
-odd:
-	MOVL         (DX), R9
-	XORL         $0x80000000, R9
-	MOVL         $0xffc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z3
-	MOVL         (BX), R9
-	MOVL         $0xffc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z4
-	VMOVAPS      Z1, Z5
-	VSUBPS       Z4, Z5, Z5
-	VMULPS       Z3, Z5, Z5
-	VXORPS       Z0, Z5, Z5
-	VMOVDQA64    Z5, Z5
-	JMP          chunk
-
-small:
-	MOVL         (DX), R9
-	XORL         $0x80000000, R9
-	MOVL         $0xffc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z3
-	MOVL         (BX), R9
-	MOVL         $0xffc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z4
-	VMOVAPS      Z1, Z5
-	VPBROADCASTD k1<>+0(SB), Z6
-	VPBROADCASTD k10<>+0(SB), Z7
-	VPBROADCASTD k195<>+0(SB), Z8
-	VPANDND      Z3, Z6, Z10
-	VPCMPD.BCST  $0x06, k196<>+0(SB), Z10, K1
-	VCVTDQ2PS    Z10, Z9
-	VPSUBD.BCST  k197<>+0(SB), Z9, Z9
-	VPADDD       Z8, Z10, K1, Z9
-	VPSUBD.BCST  k198<>+0(SB), Z9, Z10
-	VPANDD       Z3, Z6, Z11
-	VPORD        Z11, Z9, Z3
-	VPORD        Z8, Z11, Z11
-	VSUBPS       Z4, Z5, Z5
-	VPANDND      Z5, Z6, Z4
-	VPCMPD       $0x05, Z7, Z4, K1
-	VMULPS       Z9, Z4, Z7
-	VFMADD213PS  Z8, Z10, Z4
-	VPMAXSD      Z4, Z7, Z7
-	VPSUBD       Z11, Z7, Z7
-	VPTERNLOGD   $0x78, Z6, Z5, Z7
-	VMULPS       Z3, Z5, K1, Z7
-	VMOVAPS      Z7, Z5
-	VXORPS       Z0, Z5, Z5
-	VMOVDQA64    Z5, Z5
-	JMP          chunk
-
-next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R8
-	JNZ  run
-	VZEROUPPER
-	RET
+hostile:
+	VCVTPS2PD.BCST (R8), Z8
+	VCVTPS2PD.BCST 256(R8), Z9
+	VSUBPD         Z9, Z7, Z10
+	VCVTPD2PS      Z10, Y10
+	VCVTPS2PD      Y10, Z10
+	VMULPD         Z8, Z10, Z10
+	VCVTPD2PS      Z10, Y10
+	VSUBPD         Z9, Z2, Z9
+	VCVTPD2PS      Z9, Y9
+	VCVTPS2PD      Y9, Z9
+	VMULPD         Z8, Z9, Z9
+	VCVTPD2PS      Z9, Y9
+	VINSERTI64X4   $0x01, Y9, Z10, Z8
+	VPADDD.BCST    192(R8), Z8, Z8
+	JMP            chunk
 
 // func bookShift32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV, MMX+
-TEXT ·bookShift32BF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         book+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k3<>+0(SB), K1, Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPANDD.BCST  k199<>+0(SB), Z0, Z2
-	VPCMPUD.BCST $0x05, k200<>+0(SB), Z2, K2
-	MOVL         $0x7f000000, DI
-	XORL         SI, SI
-	KORTESTW     K2, K2
-	CMOVLNE      SI, DI
-	MOVQ         n+56(FP), R8
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·bookShift32BF16AVX512(SB), NOSPLIT, $384-64
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
+	LEAQ          63(SP), DX
+	ANDQ          $-64, DX
+	MOVQ          a+16(FP), BX
+	MOVQ          b+24(FP), SI
+	MOVQ          book+32(FP), DI
+	VMOVDQU64     (DI), Z0
+	VCMPPS        $0x03, Z0, Z0, K1
+	VPBROADCASTD  k3<>+0(SB), K1, Z0
+	MOVQ          order+40(FP), DI
+	VMOVDQU64     (DI), Z1
+	MOVQ          $0x00000000000000f0, DI
+	KMOVQ         DI, K1
+	VPBROADCASTD  k204<>+0(SB), Z2
+	VPBROADCASTD  k205<>+0(SB), Z3
+	VPANDD.BCST   k199<>+0(SB), Z0, Z4
+	VPTESTMD      Z4, Z4, K3
+	VPSUBD.BCST   k200<>+0(SB), Z4, Z4
+	VPCMPUD.BCST  $0x05, k201<>+0(SB), Z4, K3, K2
+	MOVQ          $0x00000001, DI
+	MOVQ          $0x00000002, R10
+	MOVL          $0x50000000, R9
+	XORL          R11, R11
+	KORTESTW      K2, K2
+	CMOVQNE       R10, DI
+	CMOVLNE       R11, R9
+	MOVL          $0x0000ffff, R10
+	CMOVLNE       R11, R10
+	VPBROADCASTD  k202<>+0(SB), Z5
+	VPBROADCASTD  R9, Z6
+	VPBROADCASTD  k200<>+0(SB), Z7
+	VPBROADCASTD  k201<>+0(SB), Z8
+	VPANDD.BCST   k199<>+0(SB), Z0, Z4
+	VPSUBD.BCST   k198<>+0(SB), Z4, K3, Z4
+	VCVTPS2PD     Y0, Z9
+	VEXTRACTI64X4 $0x01, Z0, Y4
+	VCVTPS2PD     Y4, Z4
+	MOVQ          n+56(FP), R10
+	MOVQ          $0x00000010, R13
+
+group:
+	MOVQ        R10, R11
+	CMPQ        R11, R13
+	CMOVQGT     R13, R11
+	SUBQ        R11, R10
+	MOVL        $0x0000ffff, R9
+	BZHIL       R11, R9, R9
+	KMOVW       R9, K2
+	VMOVDQU32.Z (BX), K2, Z10
+	VPANDD.BCST k199<>+0(SB), Z10, Z11
+	VPSUBD      Z5, Z11, Z11
+	VPCMPUD     $0x05, Z6, Z11, K2, K3
+	VMOVDQU32.Z (SI), K2, Z11
+	VPANDD.BCST k199<>+0(SB), Z11, Z12
+	VPTESTMD    Z12, Z12, K2
+	VPSUBD      Z7, Z12, Z12
+	VPCMPUD     $0x05, Z8, Z12, K2, K2
+	KORW        K3, K2, K3
+	XORL        R9, R9
+	KORTESTW    K3, K3
+	JNZ         prepare
+	MOVQ        chunks+48(FP), R12
+	CMPQ        R11, $0x10
+	JNE         run
+	CMPQ        R12, $0x01
+	JNE         run
+
+ones:
+	VSUBPS.BCST    (SI), Z0, Z10
+	VMULPS.BCST    (BX), Z10, Z10
+	VPTESTMD.BCST  k22<>+0(SB), Z10, K2
+	VPADDD.BCST    k28<>+0(SB), Z10, Z10
+	VPADDD.BCST    k24<>+0(SB), Z10, K2, Z10
+	VPBROADCASTQ   (CX), Z11
+	VPBROADCASTQ   8(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, (AX)
+	VSUBPS.BCST    4(SI), Z0, Z10
+	VMULPS.BCST    4(BX), Z10, Z10
+	VPTESTMD.BCST  k22<>+0(SB), Z10, K2
+	VPADDD.BCST    k28<>+0(SB), Z10, Z10
+	VPADDD.BCST    k24<>+0(SB), Z10, K2, Z10
+	VPBROADCASTQ   16(CX), Z11
+	VPBROADCASTQ   24(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 64(AX)
+	VSUBPS.BCST    8(SI), Z0, Z10
+	VMULPS.BCST    8(BX), Z10, Z10
+	VPTESTMD.BCST  k22<>+0(SB), Z10, K2
+	VPADDD.BCST    k28<>+0(SB), Z10, Z10
+	VPADDD.BCST    k24<>+0(SB), Z10, K2, Z10
+	VPBROADCASTQ   32(CX), Z11
+	VPBROADCASTQ   40(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 128(AX)
+	VSUBPS.BCST    12(SI), Z0, Z10
+	VMULPS.BCST    12(BX), Z10, Z10
+	VPTESTMD.BCST  k22<>+0(SB), Z10, K2
+	VPADDD.BCST    k28<>+0(SB), Z10, Z10
+	VPADDD.BCST    k24<>+0(SB), Z10, K2, Z10
+	VPBROADCASTQ   48(CX), Z11
+	VPBROADCASTQ   56(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 192(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	ADDQ           $0x00000040, CX
+	ADDQ           $0x00000100, AX
+	ADDQ           $0x10, BX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, R8
+	SUBQ           $0x04, R11
+	JNZ            ones
+	JMP            next
 
 run:
-	MOVQ          chunks+48(FP), SI
-	MOVL          (DX), R9
-	ANDL          $0x7fffffff, R9
-	DECL          R9
-	CMPL          R9, $0x0d7fffff
-	JCS           small
-	MOVL          (DX), R9
-	NOTL          R9
-	TESTL         DI, R9
-	JZ            odd
-	MOVL          (BX), R9
-	NOTL          R9
-	TESTL         DI, R9
-	JZ            odd
-	VPBROADCASTD  (DX), Z2
-	VPBROADCASTD  (BX), Z3
-	VMOVAPS       Z0, Z4
-	VSUBPS        Z3, Z4, Z4
-	VMULPS        Z2, Z4, Z4
-	VMOVDQU64     k21<>+0(SB), Z2
-	VPTESTMD.BCST k22<>+0(SB), Z4, K2
-	VPADDD.BCST   k28<>+0(SB), Z4, Z4
-	VPADDD.BCST   k24<>+0(SB), Z4, K2, Z4
-	VPERMW        Z4, Z2, Z2
+	MOVQ          chunks+48(FP), R12
+	TESTQ         R9, R9
+	JNZ           hostile
+	VSUBPS.BCST   (SI), Z0, Z10
+	VMULPS.BCST   (BX), Z10, Z10
+	VPTESTMD.BCST k22<>+0(SB), Z10, K2
+	VPADDD.BCST   k28<>+0(SB), Z10, Z10
+	VPADDD.BCST   k24<>+0(SB), Z10, K2, Z10
 
 chunk:
-	VPBROADCASTQ   (CX), Z3
-	VPBROADCASTQ   8(CX), K1, Z3
-	VPMULTISHIFTQB Z3, Z1, Z3
-	VPERMW         Z2, Z3, Z3
-	VMOVDQU64      Z3, (AX)
+	VPBROADCASTQ   (CX), Z11
+	VPBROADCASTQ   8(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, (AX)
 	PREFETCHT0     1024(AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
-	DECQ           SI
+	DECQ           R12
 	JNZ            chunk
-	JMP            next
-
-odd:
-	MOVL          (DX), R9
-	XORL          $0x80000000, R9
-	MOVL          $0xffc00000, R11
-	LEAL          (R9)(R9*1), R10
-	CMPL          R10, $0xff000000
-	CMOVLHI       R11, R9
-	VPBROADCASTD  R9, Z2
-	MOVL          (BX), R9
-	MOVL          $0xffc00000, R11
-	LEAL          (R9)(R9*1), R10
-	CMPL          R10, $0xff000000
-	CMOVLHI       R11, R9
-	VPBROADCASTD  R9, Z3
-	VMOVAPS       Z0, Z4
-	VSUBPS        Z3, Z4, Z4
-	VMULPS        Z2, Z4, Z4
-	VMOVDQU64     k21<>+0(SB), Z2
-	VPTESTMD.BCST k22<>+0(SB), Z4, K2
-	VPADDD.BCST   k23<>+0(SB), Z4, Z4
-	VPADDD.BCST   k24<>+0(SB), Z4, K2, Z4
-	VPERMW        Z4, Z2, Z2
-	VMOVDQA64     Z2, Z2
-	JMP           chunk
-
-small:
-	MOVL          (DX), R9
-	XORL          $0x80000000, R9
-	MOVL          $0xffc00000, R11
-	LEAL          (R9)(R9*1), R10
-	CMPL          R10, $0xff000000
-	CMOVLHI       R11, R9
-	VPBROADCASTD  R9, Z2
-	MOVL          (BX), R9
-	MOVL          $0xffc00000, R11
-	LEAL          (R9)(R9*1), R10
-	CMPL          R10, $0xff000000
-	CMOVLHI       R11, R9
-	VPBROADCASTD  R9, Z3
-	VMOVAPS       Z0, Z4
-	VPBROADCASTD  k1<>+0(SB), Z5
-	VPBROADCASTD  k10<>+0(SB), Z6
-	VPBROADCASTD  k195<>+0(SB), Z7
-	VPANDND       Z2, Z5, Z9
-	VPCMPD.BCST   $0x06, k196<>+0(SB), Z9, K2
-	VCVTDQ2PS     Z9, Z8
-	VPSUBD.BCST   k197<>+0(SB), Z8, Z8
-	VPADDD        Z7, Z9, K2, Z8
-	VPSUBD.BCST   k198<>+0(SB), Z8, Z9
-	VPANDD        Z2, Z5, Z10
-	VPORD         Z10, Z8, Z2
-	VPORD         Z7, Z10, Z10
-	VSUBPS        Z3, Z4, Z4
-	VPANDND       Z4, Z5, Z3
-	VPCMPD        $0x05, Z6, Z3, K2
-	VMULPS        Z8, Z3, Z6
-	VFMADD213PS   Z7, Z9, Z3
-	VPMAXSD       Z3, Z6, Z6
-	VPSUBD        Z10, Z6, Z6
-	VPTERNLOGD    $0x78, Z5, Z4, Z6
-	VMULPS        Z2, Z4, K2, Z6
-	VMOVAPS       Z6, Z4
-	VMOVDQU64     k21<>+0(SB), Z2
-	VPTESTMD.BCST k22<>+0(SB), Z4, K2
-	VPADDD.BCST   k23<>+0(SB), Z4, Z4
-	VPADDD.BCST   k24<>+0(SB), Z4, K2, Z4
-	VPERMW        Z4, Z2, Z2
-	VMOVDQA64     Z2, Z2
-	JMP           chunk
+	ADDQ           $0x04, BX
+	ADDQ           $0x04, SI
+	ADDQ           $0x04, R8
+	DECQ           R11
+	JNZ            run
 
 next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R8
-	JNZ  run
+	TESTQ R10, R10
+	JNZ   group
 	VZEROUPPER
 	RET
+
+prepare:
+	MOVQ            DI, R9
+	MOVQ            DX, R8
+	VPANDD.BCST     k199<>+0(SB), Z10, Z12
+	VPBROADCASTD    k23<>+0(SB), Z13
+	VMOVDQA64       Z10, Z10
+	VPTERNLOGD.BCST $0xce, k1<>+0(SB), Z12, Z10
+	VCMPPS          $0x03, Z10, Z10, K2
+	VPBROADCASTD    k3<>+0(SB), K2, Z10
+	VMOVDQU64       Z10, (DX)
+	VMOVDQU64       Z13, 192(DX)
+	VCMPPS          $0x03, Z11, Z11, K2
+	VPBROADCASTD    k3<>+0(SB), K2, Z11
+	VMOVDQU64       Z11, 256(DX)
+	MOVQ            chunks+48(FP), R12
+	CMPQ            R11, $0x10
+	JNE             run
+	CMPQ            R12, $0x01
+	JNE             run
+
+exacts:
+	VCVTPS2PD.BCST (R8), Z10
+	VCVTPS2PD.BCST 256(R8), Z11
+	VSUBPD         Z11, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VMULPD         Z10, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VSUBPD         Z11, Z4, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VMULPD         Z10, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z12, Z10
+	VPTESTMD.BCST  k22<>+0(SB), Z10, K2
+	VPADDD.BCST    192(R8), Z10, Z10
+	VPADDD.BCST    k24<>+0(SB), Z10, K2, Z10
+	VPBROADCASTQ   (CX), Z11
+	VPBROADCASTQ   8(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, (AX)
+	VCVTPS2PD.BCST 4(R8), Z10
+	VCVTPS2PD.BCST 260(R8), Z11
+	VSUBPD         Z11, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VMULPD         Z10, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VSUBPD         Z11, Z4, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VMULPD         Z10, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z12, Z10
+	VPTESTMD.BCST  k22<>+0(SB), Z10, K2
+	VPADDD.BCST    196(R8), Z10, Z10
+	VPADDD.BCST    k24<>+0(SB), Z10, K2, Z10
+	VPBROADCASTQ   16(CX), Z11
+	VPBROADCASTQ   24(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 64(AX)
+	VCVTPS2PD.BCST 8(R8), Z10
+	VCVTPS2PD.BCST 264(R8), Z11
+	VSUBPD         Z11, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VMULPD         Z10, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VSUBPD         Z11, Z4, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VMULPD         Z10, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z12, Z10
+	VPTESTMD.BCST  k22<>+0(SB), Z10, K2
+	VPADDD.BCST    200(R8), Z10, Z10
+	VPADDD.BCST    k24<>+0(SB), Z10, K2, Z10
+	VPBROADCASTQ   32(CX), Z11
+	VPBROADCASTQ   40(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 128(AX)
+	VCVTPS2PD.BCST 12(R8), Z10
+	VCVTPS2PD.BCST 268(R8), Z11
+	VSUBPD         Z11, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VMULPD         Z10, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VSUBPD         Z11, Z4, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VMULPD         Z10, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z12, Z10
+	VPTESTMD.BCST  k22<>+0(SB), Z10, K2
+	VPADDD.BCST    204(R8), Z10, Z10
+	VPADDD.BCST    k24<>+0(SB), Z10, K2, Z10
+	VPBROADCASTQ   48(CX), Z11
+	VPBROADCASTQ   56(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 192(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	ADDQ           $0x00000040, CX
+	ADDQ           $0x00000100, AX
+	ADDQ           $0x10, BX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, R8
+	SUBQ           $0x04, R11
+	JNZ            exacts
+	JMP            next
+
+hostile:
+	VCVTPS2PD.BCST (R8), Z10
+	VCVTPS2PD.BCST 256(R8), Z11
+	VSUBPD         Z11, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VMULPD         Z10, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VSUBPD         Z11, Z4, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VMULPD         Z10, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z12, Z10
+	VPTESTMD.BCST  k22<>+0(SB), Z10, K2
+	VPADDD.BCST    192(R8), Z10, Z10
+	VPADDD.BCST    k24<>+0(SB), Z10, K2, Z10
+	JMP            chunk
 
 // func bookShift64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV, MMX+
-TEXT ·bookShift64BF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         book+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k3<>+0(SB), K1, Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPANDD.BCST  k199<>+0(SB), Z0, Z2
-	VPCMPUD.BCST $0x05, k200<>+0(SB), Z2, K2
-	MOVL         $0x7f000000, DI
-	XORL         SI, SI
-	KORTESTW     K2, K2
-	CMOVLNE      SI, DI
-	MOVQ         n+56(FP), R8
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·bookShift64BF16AVX512(SB), NOSPLIT, $384-64
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
+	LEAQ          63(SP), DX
+	ANDQ          $-64, DX
+	MOVQ          a+16(FP), BX
+	MOVQ          b+24(FP), SI
+	MOVQ          book+32(FP), DI
+	VMOVDQU64     (DI), Z0
+	VCMPPS        $0x03, Z0, Z0, K1
+	VPBROADCASTD  k3<>+0(SB), K1, Z0
+	MOVQ          order+40(FP), DI
+	VMOVDQU64     (DI), Z1
+	MOVQ          $0x00000000000000f0, DI
+	KMOVQ         DI, K1
+	VPBROADCASTD  k204<>+0(SB), Z2
+	VPBROADCASTD  k205<>+0(SB), Z3
+	VPANDD.BCST   k199<>+0(SB), Z0, Z4
+	VPTESTMD      Z4, Z4, K3
+	VPSUBD.BCST   k200<>+0(SB), Z4, Z4
+	VPCMPUD.BCST  $0x05, k201<>+0(SB), Z4, K3, K2
+	MOVQ          $0x00000001, DI
+	MOVQ          $0x00000002, R10
+	MOVL          $0x50000000, R9
+	XORL          R11, R11
+	KORTESTW      K2, K2
+	CMOVQNE       R10, DI
+	CMOVLNE       R11, R9
+	MOVL          $0x0000ffff, R10
+	CMOVLNE       R11, R10
+	VPBROADCASTD  k202<>+0(SB), Z5
+	VPBROADCASTD  R9, Z6
+	VPBROADCASTD  k200<>+0(SB), Z7
+	VPBROADCASTD  k201<>+0(SB), Z8
+	VPANDD.BCST   k199<>+0(SB), Z0, Z4
+	VPSUBD.BCST   k198<>+0(SB), Z4, K3, Z4
+	VCVTPS2PD     Y0, Z9
+	VEXTRACTI64X4 $0x01, Z0, Y4
+	VCVTPS2PD     Y4, Z4
+	MOVQ          n+56(FP), R10
+	MOVQ          $0x00000010, R13
+
+group:
+	MOVQ        R10, R11
+	CMPQ        R11, R13
+	CMOVQGT     R13, R11
+	SUBQ        R11, R10
+	MOVL        $0x0000ffff, R9
+	BZHIL       R11, R9, R9
+	KMOVW       R9, K2
+	VMOVDQU32.Z (BX), K2, Z10
+	VPANDD.BCST k199<>+0(SB), Z10, Z11
+	VPSUBD      Z5, Z11, Z11
+	VPCMPUD     $0x05, Z6, Z11, K2, K3
+	VMOVDQU32.Z (SI), K2, Z11
+	VPANDD.BCST k199<>+0(SB), Z11, Z12
+	VPTESTMD    Z12, Z12, K2
+	VPSUBD      Z7, Z12, Z12
+	VPCMPUD     $0x05, Z8, Z12, K2, K2
+	KORW        K3, K2, K3
+	XORL        R9, R9
+	KORTESTW    K3, K3
+	JNZ         prepare
+	MOVQ        chunks+48(FP), R12
+	CMPQ        R11, $0x10
+	JNE         run
+	CMPQ        R12, $0x01
+	JNE         run
+
+ones:
+	VSUBPS.BCST    (SI), Z0, Z10
+	VMULPS.BCST    (BX), Z10, Z10
+	VPTESTMD.BCST  k22<>+0(SB), Z10, K2
+	VPADDD.BCST    k28<>+0(SB), Z10, Z10
+	VPADDD.BCST    k24<>+0(SB), Z10, K2, Z10
+	VPBROADCASTQ   (CX), Z11
+	VPBROADCASTQ   8(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, (AX)
+	VPBROADCASTQ   16(CX), Z11
+	VPBROADCASTQ   24(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 64(AX)
+	VSUBPS.BCST    4(SI), Z0, Z10
+	VMULPS.BCST    4(BX), Z10, Z10
+	VPTESTMD.BCST  k22<>+0(SB), Z10, K2
+	VPADDD.BCST    k28<>+0(SB), Z10, Z10
+	VPADDD.BCST    k24<>+0(SB), Z10, K2, Z10
+	VPBROADCASTQ   32(CX), Z11
+	VPBROADCASTQ   40(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 128(AX)
+	VPBROADCASTQ   48(CX), Z11
+	VPBROADCASTQ   56(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 192(AX)
+	VSUBPS.BCST    8(SI), Z0, Z10
+	VMULPS.BCST    8(BX), Z10, Z10
+	VPTESTMD.BCST  k22<>+0(SB), Z10, K2
+	VPADDD.BCST    k28<>+0(SB), Z10, Z10
+	VPADDD.BCST    k24<>+0(SB), Z10, K2, Z10
+	VPBROADCASTQ   64(CX), Z11
+	VPBROADCASTQ   72(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 256(AX)
+	VPBROADCASTQ   80(CX), Z11
+	VPBROADCASTQ   88(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 320(AX)
+	VSUBPS.BCST    12(SI), Z0, Z10
+	VMULPS.BCST    12(BX), Z10, Z10
+	VPTESTMD.BCST  k22<>+0(SB), Z10, K2
+	VPADDD.BCST    k28<>+0(SB), Z10, Z10
+	VPADDD.BCST    k24<>+0(SB), Z10, K2, Z10
+	VPBROADCASTQ   96(CX), Z11
+	VPBROADCASTQ   104(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 384(AX)
+	VPBROADCASTQ   112(CX), Z11
+	VPBROADCASTQ   120(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 448(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	PREFETCHT0     1280(AX)
+	PREFETCHT0     1344(AX)
+	PREFETCHT0     1408(AX)
+	PREFETCHT0     1472(AX)
+	ADDQ           $0x00000080, CX
+	ADDQ           $0x00000200, AX
+	ADDQ           $0x10, BX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, R8
+	SUBQ           $0x04, R11
+	JNZ            ones
+	JMP            next
 
 run:
-	MOVQ          chunks+48(FP), SI
-	MOVL          (DX), R9
-	ANDL          $0x7fffffff, R9
-	DECL          R9
-	CMPL          R9, $0x0d7fffff
-	JCS           small
-	MOVL          (DX), R9
-	NOTL          R9
-	TESTL         DI, R9
-	JZ            odd
-	MOVL          (BX), R9
-	NOTL          R9
-	TESTL         DI, R9
-	JZ            odd
-	VPBROADCASTD  (DX), Z2
-	VPBROADCASTD  (BX), Z3
-	VMOVAPS       Z0, Z4
-	VSUBPS        Z3, Z4, Z4
-	VMULPS        Z2, Z4, Z4
-	VMOVDQU64     k21<>+0(SB), Z2
-	VPTESTMD.BCST k22<>+0(SB), Z4, K2
-	VPADDD.BCST   k28<>+0(SB), Z4, Z4
-	VPADDD.BCST   k24<>+0(SB), Z4, K2, Z4
-	VPERMW        Z4, Z2, Z2
+	MOVQ          chunks+48(FP), R12
+	TESTQ         R9, R9
+	JNZ           hostile
+	VSUBPS.BCST   (SI), Z0, Z10
+	VMULPS.BCST   (BX), Z10, Z10
+	VPTESTMD.BCST k22<>+0(SB), Z10, K2
+	VPADDD.BCST   k28<>+0(SB), Z10, Z10
+	VPADDD.BCST   k24<>+0(SB), Z10, K2, Z10
 
 chunk:
-	VPBROADCASTQ   (CX), Z3
-	VPBROADCASTQ   8(CX), K1, Z3
-	VPMULTISHIFTQB Z3, Z1, Z3
-	VPERMW         Z2, Z3, Z3
-	VMOVDQU64      Z3, (AX)
-	VPBROADCASTQ   16(CX), Z3
-	VPBROADCASTQ   24(CX), K1, Z3
-	VPMULTISHIFTQB Z3, Z1, Z3
-	VPERMW         Z2, Z3, Z3
-	VMOVDQU64      Z3, 64(AX)
+	VPBROADCASTQ   (CX), Z11
+	VPBROADCASTQ   8(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, (AX)
+	VPBROADCASTQ   16(CX), Z11
+	VPBROADCASTQ   24(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 64(AX)
 	PREFETCHT0     1024(AX)
 	PREFETCHT0     1088(AX)
 	ADDQ           $0x00000020, CX
 	ADDQ           $0x00000080, AX
-	DECQ           SI
+	DECQ           R12
 	JNZ            chunk
-	JMP            next
-
-odd:
-	MOVL          (DX), R9
-	XORL          $0x80000000, R9
-	MOVL          $0xffc00000, R11
-	LEAL          (R9)(R9*1), R10
-	CMPL          R10, $0xff000000
-	CMOVLHI       R11, R9
-	VPBROADCASTD  R9, Z2
-	MOVL          (BX), R9
-	MOVL          $0xffc00000, R11
-	LEAL          (R9)(R9*1), R10
-	CMPL          R10, $0xff000000
-	CMOVLHI       R11, R9
-	VPBROADCASTD  R9, Z3
-	VMOVAPS       Z0, Z4
-	VSUBPS        Z3, Z4, Z4
-	VMULPS        Z2, Z4, Z4
-	VMOVDQU64     k21<>+0(SB), Z2
-	VPTESTMD.BCST k22<>+0(SB), Z4, K2
-	VPADDD.BCST   k23<>+0(SB), Z4, Z4
-	VPADDD.BCST   k24<>+0(SB), Z4, K2, Z4
-	VPERMW        Z4, Z2, Z2
-	VMOVDQA64     Z2, Z2
-	JMP           chunk
-
-small:
-	MOVL          (DX), R9
-	XORL          $0x80000000, R9
-	MOVL          $0xffc00000, R11
-	LEAL          (R9)(R9*1), R10
-	CMPL          R10, $0xff000000
-	CMOVLHI       R11, R9
-	VPBROADCASTD  R9, Z2
-	MOVL          (BX), R9
-	MOVL          $0xffc00000, R11
-	LEAL          (R9)(R9*1), R10
-	CMPL          R10, $0xff000000
-	CMOVLHI       R11, R9
-	VPBROADCASTD  R9, Z3
-	VMOVAPS       Z0, Z4
-	VPBROADCASTD  k1<>+0(SB), Z5
-	VPBROADCASTD  k10<>+0(SB), Z6
-	VPBROADCASTD  k195<>+0(SB), Z7
-	VPANDND       Z2, Z5, Z9
-	VPCMPD.BCST   $0x06, k196<>+0(SB), Z9, K2
-	VCVTDQ2PS     Z9, Z8
-	VPSUBD.BCST   k197<>+0(SB), Z8, Z8
-	VPADDD        Z7, Z9, K2, Z8
-	VPSUBD.BCST   k198<>+0(SB), Z8, Z9
-	VPANDD        Z2, Z5, Z10
-	VPORD         Z10, Z8, Z2
-	VPORD         Z7, Z10, Z10
-	VSUBPS        Z3, Z4, Z4
-	VPANDND       Z4, Z5, Z3
-	VPCMPD        $0x05, Z6, Z3, K2
-	VMULPS        Z8, Z3, Z6
-	VFMADD213PS   Z7, Z9, Z3
-	VPMAXSD       Z3, Z6, Z6
-	VPSUBD        Z10, Z6, Z6
-	VPTERNLOGD    $0x78, Z5, Z4, Z6
-	VMULPS        Z2, Z4, K2, Z6
-	VMOVAPS       Z6, Z4
-	VMOVDQU64     k21<>+0(SB), Z2
-	VPTESTMD.BCST k22<>+0(SB), Z4, K2
-	VPADDD.BCST   k23<>+0(SB), Z4, Z4
-	VPADDD.BCST   k24<>+0(SB), Z4, K2, Z4
-	VPERMW        Z4, Z2, Z2
-	VMOVDQA64     Z2, Z2
-	JMP           chunk
+	ADDQ           $0x04, BX
+	ADDQ           $0x04, SI
+	ADDQ           $0x04, R8
+	DECQ           R11
+	JNZ            run
 
 next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R8
-	JNZ  run
+	TESTQ R10, R10
+	JNZ   group
 	VZEROUPPER
 	RET
 
+prepare:
+	MOVQ            DI, R9
+	MOVQ            DX, R8
+	VPANDD.BCST     k199<>+0(SB), Z10, Z12
+	VPBROADCASTD    k23<>+0(SB), Z13
+	VMOVDQA64       Z10, Z10
+	VPTERNLOGD.BCST $0xce, k1<>+0(SB), Z12, Z10
+	VCMPPS          $0x03, Z10, Z10, K2
+	VPBROADCASTD    k3<>+0(SB), K2, Z10
+	VMOVDQU64       Z10, (DX)
+	VMOVDQU64       Z13, 192(DX)
+	VCMPPS          $0x03, Z11, Z11, K2
+	VPBROADCASTD    k3<>+0(SB), K2, Z11
+	VMOVDQU64       Z11, 256(DX)
+	MOVQ            chunks+48(FP), R12
+	CMPQ            R11, $0x10
+	JNE             run
+	CMPQ            R12, $0x01
+	JNE             run
+
+exacts:
+	VCVTPS2PD.BCST (R8), Z10
+	VCVTPS2PD.BCST 256(R8), Z11
+	VSUBPD         Z11, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VMULPD         Z10, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VSUBPD         Z11, Z4, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VMULPD         Z10, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z12, Z10
+	VPTESTMD.BCST  k22<>+0(SB), Z10, K2
+	VPADDD.BCST    192(R8), Z10, Z10
+	VPADDD.BCST    k24<>+0(SB), Z10, K2, Z10
+	VPBROADCASTQ   (CX), Z11
+	VPBROADCASTQ   8(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, (AX)
+	VPBROADCASTQ   16(CX), Z11
+	VPBROADCASTQ   24(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 64(AX)
+	VCVTPS2PD.BCST 4(R8), Z10
+	VCVTPS2PD.BCST 260(R8), Z11
+	VSUBPD         Z11, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VMULPD         Z10, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VSUBPD         Z11, Z4, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VMULPD         Z10, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z12, Z10
+	VPTESTMD.BCST  k22<>+0(SB), Z10, K2
+	VPADDD.BCST    196(R8), Z10, Z10
+	VPADDD.BCST    k24<>+0(SB), Z10, K2, Z10
+	VPBROADCASTQ   32(CX), Z11
+	VPBROADCASTQ   40(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 128(AX)
+	VPBROADCASTQ   48(CX), Z11
+	VPBROADCASTQ   56(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 192(AX)
+	VCVTPS2PD.BCST 8(R8), Z10
+	VCVTPS2PD.BCST 264(R8), Z11
+	VSUBPD         Z11, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VMULPD         Z10, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VSUBPD         Z11, Z4, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VMULPD         Z10, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z12, Z10
+	VPTESTMD.BCST  k22<>+0(SB), Z10, K2
+	VPADDD.BCST    200(R8), Z10, Z10
+	VPADDD.BCST    k24<>+0(SB), Z10, K2, Z10
+	VPBROADCASTQ   64(CX), Z11
+	VPBROADCASTQ   72(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 256(AX)
+	VPBROADCASTQ   80(CX), Z11
+	VPBROADCASTQ   88(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 320(AX)
+	VCVTPS2PD.BCST 12(R8), Z10
+	VCVTPS2PD.BCST 268(R8), Z11
+	VSUBPD         Z11, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VMULPD         Z10, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VSUBPD         Z11, Z4, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VMULPD         Z10, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z12, Z10
+	VPTESTMD.BCST  k22<>+0(SB), Z10, K2
+	VPADDD.BCST    204(R8), Z10, Z10
+	VPADDD.BCST    k24<>+0(SB), Z10, K2, Z10
+	VPBROADCASTQ   96(CX), Z11
+	VPBROADCASTQ   104(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 384(AX)
+	VPBROADCASTQ   112(CX), Z11
+	VPBROADCASTQ   120(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 448(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	PREFETCHT0     1280(AX)
+	PREFETCHT0     1344(AX)
+	PREFETCHT0     1408(AX)
+	PREFETCHT0     1472(AX)
+	ADDQ           $0x00000080, CX
+	ADDQ           $0x00000200, AX
+	ADDQ           $0x10, BX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, R8
+	SUBQ           $0x04, R11
+	JNZ            exacts
+	JMP            next
+
+hostile:
+	VCVTPS2PD.BCST (R8), Z10
+	VCVTPS2PD.BCST 256(R8), Z11
+	VSUBPD         Z11, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VMULPD         Z10, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VSUBPD         Z11, Z4, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VMULPD         Z10, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z12, Z10
+	VPTESTMD.BCST  k22<>+0(SB), Z10, K2
+	VPADDD.BCST    192(R8), Z10, Z10
+	VPADDD.BCST    k24<>+0(SB), Z10, K2, Z10
+	JMP            chunk
+
 // func bookShift32F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV, MMX+
-TEXT ·bookShift32F16AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         book+32(FP), SI
-	VMOVDQU64    (SI), Z1
-	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k3<>+0(SB), K1, Z1
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z2
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPANDD.BCST  k199<>+0(SB), Z1, Z3
-	VPCMPUD.BCST $0x05, k200<>+0(SB), Z3, K2
-	MOVL         $0x7f000000, DI
-	XORL         SI, SI
-	KORTESTW     K2, K2
-	CMOVLNE      SI, DI
-	MOVQ         n+56(FP), R8
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·bookShift32F16AVX512(SB), NOSPLIT, $384-64
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
+	LEAQ          63(SP), DX
+	ANDQ          $-64, DX
+	MOVQ          a+16(FP), BX
+	MOVQ          b+24(FP), SI
+	MOVQ          book+32(FP), DI
+	VMOVDQU64     (DI), Z0
+	VCMPPS        $0x03, Z0, Z0, K1
+	VPBROADCASTD  k3<>+0(SB), K1, Z0
+	MOVQ          order+40(FP), DI
+	VMOVDQU64     (DI), Z1
+	MOVQ          $0x00000000000000f0, DI
+	KMOVQ         DI, K1
+	VPBROADCASTD  k16<>+0(SB), Z2
+	VPBROADCASTD  k19<>+0(SB), Z3
+	VPANDD.BCST   k199<>+0(SB), Z0, Z4
+	VPTESTMD      Z4, Z4, K3
+	VPSUBD.BCST   k200<>+0(SB), Z4, Z4
+	VPCMPUD.BCST  $0x05, k201<>+0(SB), Z4, K3, K2
+	MOVQ          $0x00000001, DI
+	MOVQ          $0x00000002, R10
+	MOVL          $0x50000000, R9
+	XORL          R11, R11
+	KORTESTW      K2, K2
+	CMOVQNE       R10, DI
+	CMOVLNE       R11, R9
+	MOVL          $0x0000ffff, R10
+	CMOVLNE       R11, R10
+	VPBROADCASTD  k202<>+0(SB), Z5
+	VPBROADCASTD  R9, Z6
+	VPBROADCASTD  k200<>+0(SB), Z7
+	VPBROADCASTD  k201<>+0(SB), Z8
+	VPANDD.BCST   k199<>+0(SB), Z0, Z4
+	VPSUBD.BCST   k198<>+0(SB), Z4, K3, Z4
+	VCVTPS2PD     Y0, Z9
+	VEXTRACTI64X4 $0x01, Z0, Y4
+	VCVTPS2PD     Y4, Z4
+	MOVQ          n+56(FP), R10
+	MOVQ          $0x00000010, R13
+
+group:
+	MOVQ        R10, R11
+	CMPQ        R11, R13
+	CMOVQGT     R13, R11
+	SUBQ        R11, R10
+	MOVL        $0x0000ffff, R9
+	BZHIL       R11, R9, R9
+	KMOVW       R9, K2
+	VMOVDQU32.Z (BX), K2, Z10
+	VPANDD.BCST k199<>+0(SB), Z10, Z11
+	VPSUBD      Z5, Z11, Z11
+	VPCMPUD     $0x05, Z6, Z11, K2, K3
+	VMOVDQU32.Z (SI), K2, Z11
+	VPANDD.BCST k199<>+0(SB), Z11, Z12
+	VPTESTMD    Z12, Z12, K2
+	VPSUBD      Z7, Z12, Z12
+	VPCMPUD     $0x05, Z8, Z12, K2, K2
+	KORW        K3, K2, K3
+	XORL        R9, R9
+	KORTESTW    K3, K3
+	JNZ         prepare
+	MOVQ        chunks+48(FP), R12
+	CMPQ        R11, $0x10
+	JNE         run
+	CMPQ        R12, $0x01
+	JNE         run
+
+ones:
+	VSUBPS.BCST    (SI), Z0, Z10
+	VMULPS.BCST    (BX), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   (CX), Z11
+	VPBROADCASTQ   8(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, (AX)
+	VSUBPS.BCST    4(SI), Z0, Z10
+	VMULPS.BCST    4(BX), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   16(CX), Z11
+	VPBROADCASTQ   24(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 64(AX)
+	VSUBPS.BCST    8(SI), Z0, Z10
+	VMULPS.BCST    8(BX), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   32(CX), Z11
+	VPBROADCASTQ   40(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 128(AX)
+	VSUBPS.BCST    12(SI), Z0, Z10
+	VMULPS.BCST    12(BX), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   48(CX), Z11
+	VPBROADCASTQ   56(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 192(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	ADDQ           $0x00000040, CX
+	ADDQ           $0x00000100, AX
+	ADDQ           $0x10, BX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, R8
+	SUBQ           $0x04, R11
+	JNZ            ones
+	JMP            next
 
 run:
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x0d7fffff
-	JCS          small
-	MOVL         (DX), R9
-	NOTL         R9
-	TESTL        DI, R9
-	JZ           odd
-	MOVL         (BX), R9
-	NOTL         R9
-	TESTL        DI, R9
-	JZ           odd
-	VPBROADCASTD (DX), Z3
-	VPBROADCASTD (BX), Z4
-	VMOVAPS      Z1, Z5
-	VSUBPS       Z4, Z5, Z5
-	VMULPS       Z3, Z5, Z5
-	VCVTPS2PH    $0x00, Z5, Y5
-	VINSERTI64X4 $0x01, Y5, Z5, Z5
+	MOVQ        chunks+48(FP), R12
+	TESTQ       R9, R9
+	JNZ         hostile
+	VSUBPS.BCST (SI), Z0, Z10
+	VMULPS.BCST (BX), Z10, Z10
+	VCVTPS2PH   $0x00, Z10, Y10
 
 chunk:
-	VPBROADCASTQ   (CX), Z3
-	VPBROADCASTQ   8(CX), K1, Z3
-	VPMULTISHIFTQB Z3, Z2, Z3
-	VPERMW         Z5, Z3, Z3
-	VMOVDQU64      Z3, (AX)
+	VPBROADCASTQ   (CX), Z11
+	VPBROADCASTQ   8(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, (AX)
 	PREFETCHT0     1024(AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
-	DECQ           SI
+	DECQ           R12
 	JNZ            chunk
-	JMP            next
-
-odd:
-	MOVL         (DX), R9
-	XORL         $0x80000000, R9
-	MOVL         $0xffc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z3
-	MOVL         (BX), R9
-	MOVL         $0xffc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z4
-	VMOVAPS      Z1, Z5
-	VSUBPS       Z4, Z5, Z5
-	VMULPS       Z3, Z5, Z5
-	VXORPS       Z0, Z5, Z5
-	VCVTPS2PH    $0x00, Z5, Y5
-	VINSERTI64X4 $0x01, Y5, Z5, Z5
-	VMOVDQA64    Z5, Z5
-	JMP          chunk
-
-small:
-	MOVL         (DX), R9
-	XORL         $0x80000000, R9
-	MOVL         $0xffc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z3
-	MOVL         (BX), R9
-	MOVL         $0xffc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z4
-	VMOVAPS      Z1, Z5
-	VPBROADCASTD k1<>+0(SB), Z6
-	VPBROADCASTD k10<>+0(SB), Z7
-	VPBROADCASTD k195<>+0(SB), Z8
-	VPANDND      Z3, Z6, Z10
-	VPCMPD.BCST  $0x06, k196<>+0(SB), Z10, K2
-	VCVTDQ2PS    Z10, Z9
-	VPSUBD.BCST  k197<>+0(SB), Z9, Z9
-	VPADDD       Z8, Z10, K2, Z9
-	VPSUBD.BCST  k198<>+0(SB), Z9, Z10
-	VPANDD       Z3, Z6, Z11
-	VPORD        Z11, Z9, Z3
-	VPORD        Z8, Z11, Z11
-	VSUBPS       Z4, Z5, Z5
-	VPANDND      Z5, Z6, Z4
-	VPCMPD       $0x05, Z7, Z4, K2
-	VMULPS       Z9, Z4, Z7
-	VFMADD213PS  Z8, Z10, Z4
-	VPMAXSD      Z4, Z7, Z7
-	VPSUBD       Z11, Z7, Z7
-	VPTERNLOGD   $0x78, Z6, Z5, Z7
-	VMULPS       Z3, Z5, K2, Z7
-	VMOVAPS      Z7, Z5
-	VXORPS       Z0, Z5, Z5
-	VCVTPS2PH    $0x00, Z5, Y5
-	VINSERTI64X4 $0x01, Y5, Z5, Z5
-	VMOVDQA64    Z5, Z5
-	JMP          chunk
+	ADDQ           $0x04, BX
+	ADDQ           $0x04, SI
+	ADDQ           $0x04, R8
+	DECQ           R11
+	JNZ            run
 
 next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R8
-	JNZ  run
+	TESTQ R10, R10
+	JNZ   group
 	VZEROUPPER
 	RET
 
+prepare:
+	MOVQ            DI, R9
+	MOVQ            DX, R8
+	VPANDD.BCST     k199<>+0(SB), Z10, Z12
+	VPBROADCASTD    k1<>+0(SB), Z13
+	VMOVDQA64       Z10, Z10
+	VPTERNLOGD.BCST $0xce, k1<>+0(SB), Z12, Z10
+	VCMPPS          $0x03, Z10, Z10, K2
+	VPBROADCASTD    k3<>+0(SB), K2, Z10
+	VMOVDQU64       Z10, (DX)
+	VMOVDQU64       Z13, 192(DX)
+	VCMPPS          $0x03, Z11, Z11, K2
+	VPBROADCASTD    k3<>+0(SB), K2, Z11
+	VMOVDQU64       Z11, 256(DX)
+	MOVQ            chunks+48(FP), R12
+	CMPQ            R11, $0x10
+	JNE             run
+	CMPQ            R12, $0x01
+	JNE             run
+
+exacts:
+	VCVTPS2PD.BCST (R8), Z10
+	VCVTPS2PD.BCST 256(R8), Z11
+	VSUBPD         Z11, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VMULPD         Z10, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VSUBPD         Z11, Z4, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VMULPD         Z10, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z12, Z10
+	VPADDD.BCST    192(R8), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   (CX), Z11
+	VPBROADCASTQ   8(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, (AX)
+	VCVTPS2PD.BCST 4(R8), Z10
+	VCVTPS2PD.BCST 260(R8), Z11
+	VSUBPD         Z11, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VMULPD         Z10, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VSUBPD         Z11, Z4, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VMULPD         Z10, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z12, Z10
+	VPADDD.BCST    196(R8), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   16(CX), Z11
+	VPBROADCASTQ   24(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 64(AX)
+	VCVTPS2PD.BCST 8(R8), Z10
+	VCVTPS2PD.BCST 264(R8), Z11
+	VSUBPD         Z11, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VMULPD         Z10, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VSUBPD         Z11, Z4, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VMULPD         Z10, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z12, Z10
+	VPADDD.BCST    200(R8), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   32(CX), Z11
+	VPBROADCASTQ   40(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 128(AX)
+	VCVTPS2PD.BCST 12(R8), Z10
+	VCVTPS2PD.BCST 268(R8), Z11
+	VSUBPD         Z11, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VMULPD         Z10, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VSUBPD         Z11, Z4, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VMULPD         Z10, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z12, Z10
+	VPADDD.BCST    204(R8), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   48(CX), Z11
+	VPBROADCASTQ   56(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 192(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	ADDQ           $0x00000040, CX
+	ADDQ           $0x00000100, AX
+	ADDQ           $0x10, BX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, R8
+	SUBQ           $0x04, R11
+	JNZ            exacts
+	JMP            next
+
+hostile:
+	VCVTPS2PD.BCST (R8), Z10
+	VCVTPS2PD.BCST 256(R8), Z11
+	VSUBPD         Z11, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VMULPD         Z10, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VSUBPD         Z11, Z4, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VMULPD         Z10, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z12, Z10
+	VPADDD.BCST    192(R8), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	JMP            chunk
+
 // func bookShift64F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV, MMX+
-TEXT ·bookShift64F16AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         book+32(FP), SI
-	VMOVDQU64    (SI), Z1
-	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k3<>+0(SB), K1, Z1
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z2
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPANDD.BCST  k199<>+0(SB), Z1, Z3
-	VPCMPUD.BCST $0x05, k200<>+0(SB), Z3, K2
-	MOVL         $0x7f000000, DI
-	XORL         SI, SI
-	KORTESTW     K2, K2
-	CMOVLNE      SI, DI
-	MOVQ         n+56(FP), R8
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·bookShift64F16AVX512(SB), NOSPLIT, $384-64
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
+	LEAQ          63(SP), DX
+	ANDQ          $-64, DX
+	MOVQ          a+16(FP), BX
+	MOVQ          b+24(FP), SI
+	MOVQ          book+32(FP), DI
+	VMOVDQU64     (DI), Z0
+	VCMPPS        $0x03, Z0, Z0, K1
+	VPBROADCASTD  k3<>+0(SB), K1, Z0
+	MOVQ          order+40(FP), DI
+	VMOVDQU64     (DI), Z1
+	MOVQ          $0x00000000000000f0, DI
+	KMOVQ         DI, K1
+	VPBROADCASTD  k16<>+0(SB), Z2
+	VPBROADCASTD  k19<>+0(SB), Z3
+	VPANDD.BCST   k199<>+0(SB), Z0, Z4
+	VPTESTMD      Z4, Z4, K3
+	VPSUBD.BCST   k200<>+0(SB), Z4, Z4
+	VPCMPUD.BCST  $0x05, k201<>+0(SB), Z4, K3, K2
+	MOVQ          $0x00000001, DI
+	MOVQ          $0x00000002, R10
+	MOVL          $0x50000000, R9
+	XORL          R11, R11
+	KORTESTW      K2, K2
+	CMOVQNE       R10, DI
+	CMOVLNE       R11, R9
+	MOVL          $0x0000ffff, R10
+	CMOVLNE       R11, R10
+	VPBROADCASTD  k202<>+0(SB), Z5
+	VPBROADCASTD  R9, Z6
+	VPBROADCASTD  k200<>+0(SB), Z7
+	VPBROADCASTD  k201<>+0(SB), Z8
+	VPANDD.BCST   k199<>+0(SB), Z0, Z4
+	VPSUBD.BCST   k198<>+0(SB), Z4, K3, Z4
+	VCVTPS2PD     Y0, Z9
+	VEXTRACTI64X4 $0x01, Z0, Y4
+	VCVTPS2PD     Y4, Z4
+	MOVQ          n+56(FP), R10
+	MOVQ          $0x00000010, R13
+
+group:
+	MOVQ        R10, R11
+	CMPQ        R11, R13
+	CMOVQGT     R13, R11
+	SUBQ        R11, R10
+	MOVL        $0x0000ffff, R9
+	BZHIL       R11, R9, R9
+	KMOVW       R9, K2
+	VMOVDQU32.Z (BX), K2, Z10
+	VPANDD.BCST k199<>+0(SB), Z10, Z11
+	VPSUBD      Z5, Z11, Z11
+	VPCMPUD     $0x05, Z6, Z11, K2, K3
+	VMOVDQU32.Z (SI), K2, Z11
+	VPANDD.BCST k199<>+0(SB), Z11, Z12
+	VPTESTMD    Z12, Z12, K2
+	VPSUBD      Z7, Z12, Z12
+	VPCMPUD     $0x05, Z8, Z12, K2, K2
+	KORW        K3, K2, K3
+	XORL        R9, R9
+	KORTESTW    K3, K3
+	JNZ         prepare
+	MOVQ        chunks+48(FP), R12
+	CMPQ        R11, $0x10
+	JNE         run
+	CMPQ        R12, $0x01
+	JNE         run
+
+ones:
+	VSUBPS.BCST    (SI), Z0, Z10
+	VMULPS.BCST    (BX), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   (CX), Z11
+	VPBROADCASTQ   8(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, (AX)
+	VPBROADCASTQ   16(CX), Z11
+	VPBROADCASTQ   24(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 64(AX)
+	VSUBPS.BCST    4(SI), Z0, Z10
+	VMULPS.BCST    4(BX), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   32(CX), Z11
+	VPBROADCASTQ   40(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 128(AX)
+	VPBROADCASTQ   48(CX), Z11
+	VPBROADCASTQ   56(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 192(AX)
+	VSUBPS.BCST    8(SI), Z0, Z10
+	VMULPS.BCST    8(BX), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   64(CX), Z11
+	VPBROADCASTQ   72(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 256(AX)
+	VPBROADCASTQ   80(CX), Z11
+	VPBROADCASTQ   88(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 320(AX)
+	VSUBPS.BCST    12(SI), Z0, Z10
+	VMULPS.BCST    12(BX), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   96(CX), Z11
+	VPBROADCASTQ   104(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 384(AX)
+	VPBROADCASTQ   112(CX), Z11
+	VPBROADCASTQ   120(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 448(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	PREFETCHT0     1280(AX)
+	PREFETCHT0     1344(AX)
+	PREFETCHT0     1408(AX)
+	PREFETCHT0     1472(AX)
+	ADDQ           $0x00000080, CX
+	ADDQ           $0x00000200, AX
+	ADDQ           $0x10, BX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, R8
+	SUBQ           $0x04, R11
+	JNZ            ones
+	JMP            next
 
 run:
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x0d7fffff
-	JCS          small
-	MOVL         (DX), R9
-	NOTL         R9
-	TESTL        DI, R9
-	JZ           odd
-	MOVL         (BX), R9
-	NOTL         R9
-	TESTL        DI, R9
-	JZ           odd
-	VPBROADCASTD (DX), Z3
-	VPBROADCASTD (BX), Z4
-	VMOVAPS      Z1, Z5
-	VSUBPS       Z4, Z5, Z5
-	VMULPS       Z3, Z5, Z5
-	VCVTPS2PH    $0x00, Z5, Y5
-	VINSERTI64X4 $0x01, Y5, Z5, Z5
+	MOVQ        chunks+48(FP), R12
+	TESTQ       R9, R9
+	JNZ         hostile
+	VSUBPS.BCST (SI), Z0, Z10
+	VMULPS.BCST (BX), Z10, Z10
+	VCVTPS2PH   $0x00, Z10, Y10
 
 chunk:
-	VPBROADCASTQ   (CX), Z3
-	VPBROADCASTQ   8(CX), K1, Z3
-	VPMULTISHIFTQB Z3, Z2, Z3
-	VPERMW         Z5, Z3, Z3
-	VMOVDQU64      Z3, (AX)
-	VPBROADCASTQ   16(CX), Z3
-	VPBROADCASTQ   24(CX), K1, Z3
-	VPMULTISHIFTQB Z3, Z2, Z3
-	VPERMW         Z5, Z3, Z3
-	VMOVDQU64      Z3, 64(AX)
+	VPBROADCASTQ   (CX), Z11
+	VPBROADCASTQ   8(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, (AX)
+	VPBROADCASTQ   16(CX), Z11
+	VPBROADCASTQ   24(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 64(AX)
 	PREFETCHT0     1024(AX)
 	PREFETCHT0     1088(AX)
 	ADDQ           $0x00000020, CX
 	ADDQ           $0x00000080, AX
-	DECQ           SI
+	DECQ           R12
 	JNZ            chunk
-	JMP            next
-
-odd:
-	MOVL         (DX), R9
-	XORL         $0x80000000, R9
-	MOVL         $0xffc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z3
-	MOVL         (BX), R9
-	MOVL         $0xffc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z4
-	VMOVAPS      Z1, Z5
-	VSUBPS       Z4, Z5, Z5
-	VMULPS       Z3, Z5, Z5
-	VXORPS       Z0, Z5, Z5
-	VCVTPS2PH    $0x00, Z5, Y5
-	VINSERTI64X4 $0x01, Y5, Z5, Z5
-	VMOVDQA64    Z5, Z5
-	JMP          chunk
-
-small:
-	MOVL         (DX), R9
-	XORL         $0x80000000, R9
-	MOVL         $0xffc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z3
-	MOVL         (BX), R9
-	MOVL         $0xffc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z4
-	VMOVAPS      Z1, Z5
-	VPBROADCASTD k1<>+0(SB), Z6
-	VPBROADCASTD k10<>+0(SB), Z7
-	VPBROADCASTD k195<>+0(SB), Z8
-	VPANDND      Z3, Z6, Z10
-	VPCMPD.BCST  $0x06, k196<>+0(SB), Z10, K2
-	VCVTDQ2PS    Z10, Z9
-	VPSUBD.BCST  k197<>+0(SB), Z9, Z9
-	VPADDD       Z8, Z10, K2, Z9
-	VPSUBD.BCST  k198<>+0(SB), Z9, Z10
-	VPANDD       Z3, Z6, Z11
-	VPORD        Z11, Z9, Z3
-	VPORD        Z8, Z11, Z11
-	VSUBPS       Z4, Z5, Z5
-	VPANDND      Z5, Z6, Z4
-	VPCMPD       $0x05, Z7, Z4, K2
-	VMULPS       Z9, Z4, Z7
-	VFMADD213PS  Z8, Z10, Z4
-	VPMAXSD      Z4, Z7, Z7
-	VPSUBD       Z11, Z7, Z7
-	VPTERNLOGD   $0x78, Z6, Z5, Z7
-	VMULPS       Z3, Z5, K2, Z7
-	VMOVAPS      Z7, Z5
-	VXORPS       Z0, Z5, Z5
-	VCVTPS2PH    $0x00, Z5, Y5
-	VINSERTI64X4 $0x01, Y5, Z5, Z5
-	VMOVDQA64    Z5, Z5
-	JMP          chunk
+	ADDQ           $0x04, BX
+	ADDQ           $0x04, SI
+	ADDQ           $0x04, R8
+	DECQ           R11
+	JNZ            run
 
 next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R8
-	JNZ  run
+	TESTQ R10, R10
+	JNZ   group
 	VZEROUPPER
 	RET
 
+prepare:
+	MOVQ            DI, R9
+	MOVQ            DX, R8
+	VPANDD.BCST     k199<>+0(SB), Z10, Z12
+	VPBROADCASTD    k1<>+0(SB), Z13
+	VMOVDQA64       Z10, Z10
+	VPTERNLOGD.BCST $0xce, k1<>+0(SB), Z12, Z10
+	VCMPPS          $0x03, Z10, Z10, K2
+	VPBROADCASTD    k3<>+0(SB), K2, Z10
+	VMOVDQU64       Z10, (DX)
+	VMOVDQU64       Z13, 192(DX)
+	VCMPPS          $0x03, Z11, Z11, K2
+	VPBROADCASTD    k3<>+0(SB), K2, Z11
+	VMOVDQU64       Z11, 256(DX)
+	MOVQ            chunks+48(FP), R12
+	CMPQ            R11, $0x10
+	JNE             run
+	CMPQ            R12, $0x01
+	JNE             run
+
+exacts:
+	VCVTPS2PD.BCST (R8), Z10
+	VCVTPS2PD.BCST 256(R8), Z11
+	VSUBPD         Z11, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VMULPD         Z10, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VSUBPD         Z11, Z4, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VMULPD         Z10, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z12, Z10
+	VPADDD.BCST    192(R8), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   (CX), Z11
+	VPBROADCASTQ   8(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, (AX)
+	VPBROADCASTQ   16(CX), Z11
+	VPBROADCASTQ   24(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 64(AX)
+	VCVTPS2PD.BCST 4(R8), Z10
+	VCVTPS2PD.BCST 260(R8), Z11
+	VSUBPD         Z11, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VMULPD         Z10, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VSUBPD         Z11, Z4, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VMULPD         Z10, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z12, Z10
+	VPADDD.BCST    196(R8), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   32(CX), Z11
+	VPBROADCASTQ   40(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 128(AX)
+	VPBROADCASTQ   48(CX), Z11
+	VPBROADCASTQ   56(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 192(AX)
+	VCVTPS2PD.BCST 8(R8), Z10
+	VCVTPS2PD.BCST 264(R8), Z11
+	VSUBPD         Z11, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VMULPD         Z10, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VSUBPD         Z11, Z4, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VMULPD         Z10, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z12, Z10
+	VPADDD.BCST    200(R8), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   64(CX), Z11
+	VPBROADCASTQ   72(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 256(AX)
+	VPBROADCASTQ   80(CX), Z11
+	VPBROADCASTQ   88(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 320(AX)
+	VCVTPS2PD.BCST 12(R8), Z10
+	VCVTPS2PD.BCST 268(R8), Z11
+	VSUBPD         Z11, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VMULPD         Z10, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VSUBPD         Z11, Z4, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VMULPD         Z10, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z12, Z10
+	VPADDD.BCST    204(R8), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   96(CX), Z11
+	VPBROADCASTQ   104(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 384(AX)
+	VPBROADCASTQ   112(CX), Z11
+	VPBROADCASTQ   120(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 448(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	PREFETCHT0     1280(AX)
+	PREFETCHT0     1344(AX)
+	PREFETCHT0     1408(AX)
+	PREFETCHT0     1472(AX)
+	ADDQ           $0x00000080, CX
+	ADDQ           $0x00000200, AX
+	ADDQ           $0x10, BX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, R8
+	SUBQ           $0x04, R11
+	JNZ            exacts
+	JMP            next
+
+hostile:
+	VCVTPS2PD.BCST (R8), Z10
+	VCVTPS2PD.BCST 256(R8), Z11
+	VSUBPD         Z11, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VMULPD         Z10, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VSUBPD         Z11, Z4, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VMULPD         Z10, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z12, Z10
+	VPADDD.BCST    192(R8), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	JMP            chunk
+
 // func bookAffine32F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV, MMX+
-TEXT ·bookAffine32F32AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         book+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k3<>+0(SB), K1, Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPANDD.BCST  k199<>+0(SB), Z0, Z2
-	VPCMPUD.BCST $0x05, k200<>+0(SB), Z2, K1
-	MOVL         $0x7f000000, DI
-	XORL         SI, SI
-	KORTESTW     K1, K1
-	CMOVLNE      SI, DI
-	MOVQ         n+56(FP), R8
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·bookAffine32F32AVX512(SB), NOSPLIT, $384-64
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
+	LEAQ          63(SP), DX
+	ANDQ          $-64, DX
+	MOVQ          a+16(FP), BX
+	MOVQ          b+24(FP), SI
+	MOVQ          book+32(FP), DI
+	VMOVDQU64     (DI), Z0
+	VCMPPS        $0x03, Z0, Z0, K1
+	VPBROADCASTD  k3<>+0(SB), K1, Z0
+	MOVQ          order+40(FP), DI
+	VMOVDQU64     (DI), Z1
+	MOVQ          $0x00000000000000f0, DI
+	KMOVQ         DI, K1
+	VPANDD.BCST   k199<>+0(SB), Z0, Z2
+	VPTESTMD      Z2, Z2, K2
+	VPSUBD.BCST   k200<>+0(SB), Z2, Z2
+	VPCMPUD.BCST  $0x05, k201<>+0(SB), Z2, K2, K1
+	MOVQ          $0x00000001, DI
+	MOVQ          $0x00000002, R10
+	MOVL          $0x50000000, R9
+	XORL          R11, R11
+	KORTESTW      K1, K1
+	CMOVQNE       R10, DI
+	CMOVLNE       R11, R9
+	MOVL          $0x0000ffff, R10
+	CMOVLNE       R11, R10
+	VPBROADCASTD  k202<>+0(SB), Z3
+	VPBROADCASTD  R9, Z4
+	VPBROADCASTD  k11<>+0(SB), Z5
+	VPBROADCASTD  k208<>+0(SB), Z6
+	VPANDD.BCST   k199<>+0(SB), Z0, Z2
+	VPSUBD.BCST   k198<>+0(SB), Z2, K2, Z2
+	VCVTPS2PD     Y0, Z7
+	VEXTRACTI64X4 $0x01, Z0, Y2
+	VCVTPS2PD     Y2, Z2
+	MOVQ          n+56(FP), R10
+	MOVQ          $0x00000010, R13
+
+group:
+	MOVQ        R10, R11
+	CMPQ        R11, R13
+	CMOVQGT     R13, R11
+	SUBQ        R11, R10
+	MOVL        $0x0000ffff, R9
+	BZHIL       R11, R9, R9
+	KMOVW       R9, K1
+	VMOVDQU32.Z (BX), K1, Z8
+	VPANDD.BCST k199<>+0(SB), Z8, Z9
+	VPSUBD      Z3, Z9, Z9
+	VPCMPUD     $0x05, Z4, Z9, K1, K2
+	VMOVDQU32.Z (SI), K1, Z9
+	VPANDD.BCST k199<>+0(SB), Z9, Z10
+	VPTESTMD    Z9, Z9, K1
+	VPSUBD      Z5, Z10, Z10
+	VPCMPUD     $0x05, Z6, Z10, K1, K1
+	KORW        K2, K1, K2
+	XORL        R9, R9
+	KORTESTW    K2, K2
+	JNZ         prepare
+	MOVQ        chunks+48(FP), R12
+	CMPQ        R11, $0x10
+	JNE         run
+	CMPQ        R12, $0x01
+	JNE         run
+
+ones:
+	VMULPS.BCST         (BX), Z0, Z8
+	VADDPS.BCST         (SI), Z8, Z8
+	VPMULTISHIFTQB.BCST (CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 8(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, (AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 64(AX)
+	VMULPS.BCST         4(BX), Z0, Z8
+	VADDPS.BCST         4(SI), Z8, Z8
+	VPMULTISHIFTQB.BCST 16(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 24(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 128(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 192(AX)
+	VMULPS.BCST         8(BX), Z0, Z8
+	VADDPS.BCST         8(SI), Z8, Z8
+	VPMULTISHIFTQB.BCST 32(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 40(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 256(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 320(AX)
+	VMULPS.BCST         12(BX), Z0, Z8
+	VADDPS.BCST         12(SI), Z8, Z8
+	VPMULTISHIFTQB.BCST 48(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 56(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 384(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 448(AX)
+	PREFETCHT0          1024(AX)
+	PREFETCHT0          1088(AX)
+	PREFETCHT0          1152(AX)
+	PREFETCHT0          1216(AX)
+	PREFETCHT0          1280(AX)
+	PREFETCHT0          1344(AX)
+	PREFETCHT0          1408(AX)
+	PREFETCHT0          1472(AX)
+	ADDQ                $0x00000040, CX
+	ADDQ                $0x00000200, AX
+	ADDQ                $0x10, BX
+	ADDQ                $0x10, SI
+	ADDQ                $0x10, R8
+	SUBQ                $0x04, R11
+	JNZ                 ones
+	JMP                 next
 
 run:
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x0d7fffff
-	JCS          small
-	MOVL         (DX), R9
-	NOTL         R9
-	TESTL        DI, R9
-	JZ           odd
-	MOVL         (BX), R9
-	NOTL         R9
-	TESTL        DI, R9
-	JZ           odd
-	VPBROADCASTD (DX), Z2
-	VPBROADCASTD (BX), Z3
-	VMOVAPS      Z0, Z4
-	VMULPS       Z2, Z4, Z4
-	VADDPS       Z3, Z4, Z4
+	MOVQ        chunks+48(FP), R12
+	TESTQ       R9, R9
+	JNZ         hostile
+	VMULPS.BCST (BX), Z0, Z8
+	VADDPS.BCST (SI), Z8, Z8
 
 chunk:
-	VPMULTISHIFTQB.BCST (CX), Z1, Z2
-	VPMULTISHIFTQB.BCST 8(CX), Z1, Z3
-	VPERMD              Z4, Z2, Z2
-	VMOVDQU64           Z2, (AX)
-	VPERMD              Z4, Z3, Z2
-	VMOVDQU64           Z2, 64(AX)
+	VPMULTISHIFTQB.BCST (CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 8(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, (AX)
+	VPERMD              Z8, Z10, Z9
+	VMOVDQU64           Z9, 64(AX)
 	PREFETCHT0          1024(AX)
 	PREFETCHT0          1088(AX)
 	ADDQ                $0x00000010, CX
 	ADDQ                $0x00000080, AX
-	DECQ                SI
+	DECQ                R12
 	JNZ                 chunk
-	JMP                 next
-
-odd:
-	MOVL         (DX), R9
-	MOVL         $0x7fc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z2
-	MOVL         (BX), R9
-	MOVL         $0x7fc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z3
-	VMOVAPS      Z0, Z4
-	VMULPS       Z2, Z4, Z4
-	VADDPS       Z3, Z4, Z4
-	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k27<>+0(SB), K1, Z4
-	VMOVDQA64    Z4, Z4
-	JMP          chunk
-
-small:
-	MOVL         (DX), R9
-	MOVL         $0x7fc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z2
-	MOVL         (BX), R9
-	MOVL         $0x7fc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z3
-	VMOVAPS      Z0, Z4
-	VPBROADCASTD k1<>+0(SB), Z5
-	VPBROADCASTD k10<>+0(SB), Z6
-	VPBROADCASTD k195<>+0(SB), Z7
-	VPANDND      Z2, Z5, Z9
-	VPCMPD.BCST  $0x06, k196<>+0(SB), Z9, K1
-	VCVTDQ2PS    Z9, Z8
-	VPSUBD.BCST  k197<>+0(SB), Z8, Z8
-	VPADDD       Z7, Z9, K1, Z8
-	VPSUBD.BCST  k198<>+0(SB), Z8, Z9
-	VPANDD       Z2, Z5, Z10
-	VPORD        Z10, Z8, Z2
-	VPORD        Z7, Z10, Z10
-	VPANDND      Z4, Z5, Z11
-	VPCMPD       $0x05, Z6, Z11, K1
-	VMULPS       Z8, Z11, Z6
-	VFMADD213PS  Z7, Z9, Z11
-	VPMAXSD      Z11, Z6, Z6
-	VPSUBD       Z10, Z6, Z6
-	VPTERNLOGD   $0x78, Z5, Z4, Z6
-	VMULPS       Z2, Z4, K1, Z6
-	VMOVAPS      Z6, Z4
-	VADDPS       Z3, Z4, Z4
-	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k27<>+0(SB), K1, Z4
-	VMOVDQA64    Z4, Z4
-	JMP          chunk
+	ADDQ                $0x04, BX
+	ADDQ                $0x04, SI
+	ADDQ                $0x04, R8
+	DECQ                R11
+	JNZ                 run
 
 next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R8
-	JNZ  run
+	TESTQ R10, R10
+	JNZ   group
 	VZEROUPPER
 	RET
 
+prepare:
+	MOVQ         DI, R9
+	MOVQ         DX, R8
+	VPBROADCASTD k40<>+0(SB), Z10
+	VMOVDQA64    Z8, Z8
+	VCMPPS       $0x03, Z8, Z8, K1
+	VPBROADCASTD k27<>+0(SB), K1, Z8
+	VMOVDQU64    Z8, (DX)
+	VMOVDQU64    Z10, 192(DX)
+	VCMPPS       $0x03, Z9, Z9, K1
+	VPBROADCASTD k27<>+0(SB), K1, Z9
+	VMOVDQU64    Z9, 256(DX)
+	MOVQ         chunks+48(FP), R12
+	CMPQ         R11, $0x10
+	JNE          run
+	CMPQ         R12, $0x01
+	JNE          run
+
+exacts:
+	VCVTPS2PD.BCST      (R8), Z8
+	VCVTPS2PD.BCST      256(R8), Z9
+	VMULPD              Z8, Z7, Z10
+	VCVTPD2PS           Z10, Y10
+	VCVTPS2PD           Y10, Z10
+	VADDPD              Z9, Z10, Z10
+	VCVTPD2PS           Z10, Y10
+	VMULPD              Z8, Z2, Z8
+	VCVTPD2PS           Z8, Y8
+	VCVTPS2PD           Y8, Z8
+	VADDPD              Z9, Z8, Z8
+	VCVTPD2PS           Z8, Y8
+	VINSERTI64X4        $0x01, Y8, Z10, Z8
+	VCMPPS              $0x03, Z8, Z8, K1
+	VPBROADCASTD        k27<>+0(SB), K1, Z8
+	VPADDD.BCST         192(R8), Z8, Z8
+	VPMULTISHIFTQB.BCST (CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 8(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, (AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 64(AX)
+	VCVTPS2PD.BCST      4(R8), Z8
+	VCVTPS2PD.BCST      260(R8), Z9
+	VMULPD              Z8, Z7, Z10
+	VCVTPD2PS           Z10, Y10
+	VCVTPS2PD           Y10, Z10
+	VADDPD              Z9, Z10, Z10
+	VCVTPD2PS           Z10, Y10
+	VMULPD              Z8, Z2, Z8
+	VCVTPD2PS           Z8, Y8
+	VCVTPS2PD           Y8, Z8
+	VADDPD              Z9, Z8, Z8
+	VCVTPD2PS           Z8, Y8
+	VINSERTI64X4        $0x01, Y8, Z10, Z8
+	VCMPPS              $0x03, Z8, Z8, K1
+	VPBROADCASTD        k27<>+0(SB), K1, Z8
+	VPADDD.BCST         196(R8), Z8, Z8
+	VPMULTISHIFTQB.BCST 16(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 24(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 128(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 192(AX)
+	VCVTPS2PD.BCST      8(R8), Z8
+	VCVTPS2PD.BCST      264(R8), Z9
+	VMULPD              Z8, Z7, Z10
+	VCVTPD2PS           Z10, Y10
+	VCVTPS2PD           Y10, Z10
+	VADDPD              Z9, Z10, Z10
+	VCVTPD2PS           Z10, Y10
+	VMULPD              Z8, Z2, Z8
+	VCVTPD2PS           Z8, Y8
+	VCVTPS2PD           Y8, Z8
+	VADDPD              Z9, Z8, Z8
+	VCVTPD2PS           Z8, Y8
+	VINSERTI64X4        $0x01, Y8, Z10, Z8
+	VCMPPS              $0x03, Z8, Z8, K1
+	VPBROADCASTD        k27<>+0(SB), K1, Z8
+	VPADDD.BCST         200(R8), Z8, Z8
+	VPMULTISHIFTQB.BCST 32(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 40(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 256(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 320(AX)
+	VCVTPS2PD.BCST      12(R8), Z8
+	VCVTPS2PD.BCST      268(R8), Z9
+	VMULPD              Z8, Z7, Z10
+	VCVTPD2PS           Z10, Y10
+	VCVTPS2PD           Y10, Z10
+	VADDPD              Z9, Z10, Z10
+	VCVTPD2PS           Z10, Y10
+	VMULPD              Z8, Z2, Z8
+	VCVTPD2PS           Z8, Y8
+	VCVTPS2PD           Y8, Z8
+	VADDPD              Z9, Z8, Z8
+	VCVTPD2PS           Z8, Y8
+	VINSERTI64X4        $0x01, Y8, Z10, Z8
+	VCMPPS              $0x03, Z8, Z8, K1
+	VPBROADCASTD        k27<>+0(SB), K1, Z8
+	VPADDD.BCST         204(R8), Z8, Z8
+	VPMULTISHIFTQB.BCST 48(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 56(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 384(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 448(AX)
+	PREFETCHT0          1024(AX)
+	PREFETCHT0          1088(AX)
+	PREFETCHT0          1152(AX)
+	PREFETCHT0          1216(AX)
+	PREFETCHT0          1280(AX)
+	PREFETCHT0          1344(AX)
+	PREFETCHT0          1408(AX)
+	PREFETCHT0          1472(AX)
+	ADDQ                $0x00000040, CX
+	ADDQ                $0x00000200, AX
+	ADDQ                $0x10, BX
+	ADDQ                $0x10, SI
+	ADDQ                $0x10, R8
+	SUBQ                $0x04, R11
+	JNZ                 exacts
+	JMP                 next
+
+hostile:
+	VCVTPS2PD.BCST (R8), Z8
+	VCVTPS2PD.BCST 256(R8), Z9
+	VMULPD         Z8, Z7, Z10
+	VCVTPD2PS      Z10, Y10
+	VCVTPS2PD      Y10, Z10
+	VADDPD         Z9, Z10, Z10
+	VCVTPD2PS      Z10, Y10
+	VMULPD         Z8, Z2, Z8
+	VCVTPD2PS      Z8, Y8
+	VCVTPS2PD      Y8, Z8
+	VADDPD         Z9, Z8, Z8
+	VCVTPD2PS      Z8, Y8
+	VINSERTI64X4   $0x01, Y8, Z10, Z8
+	VCMPPS         $0x03, Z8, Z8, K1
+	VPBROADCASTD   k27<>+0(SB), K1, Z8
+	VPADDD.BCST    192(R8), Z8, Z8
+	JMP            chunk
+
+DATA k208<>+0(SB)/8, $0x6400000064000000
+DATA k208<>+8(SB)/8, $0x6400000064000000
+DATA k208<>+16(SB)/8, $0x6400000064000000
+DATA k208<>+24(SB)/8, $0x6400000064000000
+GLOBL k208<>(SB), RODATA|NOPTR, $32
+
 // func bookAffine64F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV, MMX+
-TEXT ·bookAffine64F32AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         book+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k3<>+0(SB), K1, Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPANDD.BCST  k199<>+0(SB), Z0, Z2
-	VPCMPUD.BCST $0x05, k200<>+0(SB), Z2, K1
-	MOVL         $0x7f000000, DI
-	XORL         SI, SI
-	KORTESTW     K1, K1
-	CMOVLNE      SI, DI
-	MOVQ         n+56(FP), R8
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·bookAffine64F32AVX512(SB), NOSPLIT, $384-64
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
+	LEAQ          63(SP), DX
+	ANDQ          $-64, DX
+	MOVQ          a+16(FP), BX
+	MOVQ          b+24(FP), SI
+	MOVQ          book+32(FP), DI
+	VMOVDQU64     (DI), Z0
+	VCMPPS        $0x03, Z0, Z0, K1
+	VPBROADCASTD  k3<>+0(SB), K1, Z0
+	MOVQ          order+40(FP), DI
+	VMOVDQU64     (DI), Z1
+	MOVQ          $0x00000000000000f0, DI
+	KMOVQ         DI, K1
+	VPANDD.BCST   k199<>+0(SB), Z0, Z2
+	VPTESTMD      Z2, Z2, K2
+	VPSUBD.BCST   k200<>+0(SB), Z2, Z2
+	VPCMPUD.BCST  $0x05, k201<>+0(SB), Z2, K2, K1
+	MOVQ          $0x00000001, DI
+	MOVQ          $0x00000002, R10
+	MOVL          $0x50000000, R9
+	XORL          R11, R11
+	KORTESTW      K1, K1
+	CMOVQNE       R10, DI
+	CMOVLNE       R11, R9
+	MOVL          $0x0000ffff, R10
+	CMOVLNE       R11, R10
+	VPBROADCASTD  k202<>+0(SB), Z3
+	VPBROADCASTD  R9, Z4
+	VPBROADCASTD  k11<>+0(SB), Z5
+	VPBROADCASTD  k208<>+0(SB), Z6
+	VPANDD.BCST   k199<>+0(SB), Z0, Z2
+	VPSUBD.BCST   k198<>+0(SB), Z2, K2, Z2
+	VCVTPS2PD     Y0, Z7
+	VEXTRACTI64X4 $0x01, Z0, Y2
+	VCVTPS2PD     Y2, Z2
+	MOVQ          n+56(FP), R10
+	MOVQ          $0x00000010, R13
+
+group:
+	MOVQ        R10, R11
+	CMPQ        R11, R13
+	CMOVQGT     R13, R11
+	SUBQ        R11, R10
+	MOVL        $0x0000ffff, R9
+	BZHIL       R11, R9, R9
+	KMOVW       R9, K1
+	VMOVDQU32.Z (BX), K1, Z8
+	VPANDD.BCST k199<>+0(SB), Z8, Z9
+	VPSUBD      Z3, Z9, Z9
+	VPCMPUD     $0x05, Z4, Z9, K1, K2
+	VMOVDQU32.Z (SI), K1, Z9
+	VPANDD.BCST k199<>+0(SB), Z9, Z10
+	VPTESTMD    Z9, Z9, K1
+	VPSUBD      Z5, Z10, Z10
+	VPCMPUD     $0x05, Z6, Z10, K1, K1
+	KORW        K2, K1, K2
+	XORL        R9, R9
+	KORTESTW    K2, K2
+	JNZ         prepare
+	MOVQ        chunks+48(FP), R12
+	CMPQ        R11, $0x10
+	JNE         run
+	CMPQ        R12, $0x01
+	JNE         run
+
+ones:
+	VMULPS.BCST         (BX), Z0, Z8
+	VADDPS.BCST         (SI), Z8, Z8
+	VPMULTISHIFTQB.BCST (CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 8(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, (AX)
+	VPERMD              Z8, Z10, Z9
+	VMOVDQU64           Z9, 64(AX)
+	VPMULTISHIFTQB.BCST 16(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 24(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 128(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 192(AX)
+	VMULPS.BCST         4(BX), Z0, Z8
+	VADDPS.BCST         4(SI), Z8, Z8
+	VPMULTISHIFTQB.BCST 32(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 40(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 256(AX)
+	VPERMD              Z8, Z10, Z9
+	VMOVDQU64           Z9, 320(AX)
+	VPMULTISHIFTQB.BCST 48(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 56(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 384(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 448(AX)
+	VMULPS.BCST         8(BX), Z0, Z8
+	VADDPS.BCST         8(SI), Z8, Z8
+	VPMULTISHIFTQB.BCST 64(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 72(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 512(AX)
+	VPERMD              Z8, Z10, Z9
+	VMOVDQU64           Z9, 576(AX)
+	VPMULTISHIFTQB.BCST 80(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 88(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 640(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 704(AX)
+	VMULPS.BCST         12(BX), Z0, Z8
+	VADDPS.BCST         12(SI), Z8, Z8
+	VPMULTISHIFTQB.BCST 96(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 104(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 768(AX)
+	VPERMD              Z8, Z10, Z9
+	VMOVDQU64           Z9, 832(AX)
+	VPMULTISHIFTQB.BCST 112(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 120(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 896(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 960(AX)
+	PREFETCHT0          1024(AX)
+	PREFETCHT0          1088(AX)
+	PREFETCHT0          1152(AX)
+	PREFETCHT0          1216(AX)
+	PREFETCHT0          1280(AX)
+	PREFETCHT0          1344(AX)
+	PREFETCHT0          1408(AX)
+	PREFETCHT0          1472(AX)
+	PREFETCHT0          1536(AX)
+	PREFETCHT0          1600(AX)
+	PREFETCHT0          1664(AX)
+	PREFETCHT0          1728(AX)
+	PREFETCHT0          1792(AX)
+	PREFETCHT0          1856(AX)
+	PREFETCHT0          1920(AX)
+	PREFETCHT0          1984(AX)
+	ADDQ                $0x00000080, CX
+	ADDQ                $0x00000400, AX
+	ADDQ                $0x10, BX
+	ADDQ                $0x10, SI
+	ADDQ                $0x10, R8
+	SUBQ                $0x04, R11
+	JNZ                 ones
+	JMP                 next
 
 run:
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x0d7fffff
-	JCS          small
-	MOVL         (DX), R9
-	NOTL         R9
-	TESTL        DI, R9
-	JZ           odd
-	MOVL         (BX), R9
-	NOTL         R9
-	TESTL        DI, R9
-	JZ           odd
-	VPBROADCASTD (DX), Z2
-	VPBROADCASTD (BX), Z3
-	VMOVAPS      Z0, Z4
-	VMULPS       Z2, Z4, Z4
-	VADDPS       Z3, Z4, Z4
+	MOVQ        chunks+48(FP), R12
+	TESTQ       R9, R9
+	JNZ         hostile
+	VMULPS.BCST (BX), Z0, Z8
+	VADDPS.BCST (SI), Z8, Z8
 
 chunk:
-	VPMULTISHIFTQB.BCST (CX), Z1, Z2
-	VPMULTISHIFTQB.BCST 8(CX), Z1, Z3
-	VPERMD              Z4, Z2, Z2
-	VMOVDQU64           Z2, (AX)
-	VPERMD              Z4, Z3, Z2
-	VMOVDQU64           Z2, 64(AX)
-	VPMULTISHIFTQB.BCST 16(CX), Z1, Z2
-	VPMULTISHIFTQB.BCST 24(CX), Z1, Z3
-	VPERMD              Z4, Z2, Z2
-	VMOVDQU64           Z2, 128(AX)
-	VPERMD              Z4, Z3, Z2
-	VMOVDQU64           Z2, 192(AX)
+	VPMULTISHIFTQB.BCST (CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 8(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, (AX)
+	VPERMD              Z8, Z10, Z9
+	VMOVDQU64           Z9, 64(AX)
+	VPMULTISHIFTQB.BCST 16(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 24(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 128(AX)
+	VPERMD              Z8, Z10, Z9
+	VMOVDQU64           Z9, 192(AX)
 	PREFETCHT0          1024(AX)
 	PREFETCHT0          1088(AX)
 	PREFETCHT0          1152(AX)
 	PREFETCHT0          1216(AX)
 	ADDQ                $0x00000020, CX
 	ADDQ                $0x00000100, AX
-	DECQ                SI
+	DECQ                R12
 	JNZ                 chunk
+	ADDQ                $0x04, BX
+	ADDQ                $0x04, SI
+	ADDQ                $0x04, R8
+	DECQ                R11
+	JNZ                 run
+
+next:
+	TESTQ R10, R10
+	JNZ   group
+	VZEROUPPER
+	RET
+
+prepare:
+	MOVQ         DI, R9
+	MOVQ         DX, R8
+	VPBROADCASTD k40<>+0(SB), Z10
+	VMOVDQA64    Z8, Z8
+	VCMPPS       $0x03, Z8, Z8, K1
+	VPBROADCASTD k27<>+0(SB), K1, Z8
+	VMOVDQU64    Z8, (DX)
+	VMOVDQU64    Z10, 192(DX)
+	VCMPPS       $0x03, Z9, Z9, K1
+	VPBROADCASTD k27<>+0(SB), K1, Z9
+	VMOVDQU64    Z9, 256(DX)
+	MOVQ         chunks+48(FP), R12
+	CMPQ         R11, $0x10
+	JNE          run
+	CMPQ         R12, $0x01
+	JNE          run
+
+exacts:
+	VCVTPS2PD.BCST      (R8), Z8
+	VCVTPS2PD.BCST      256(R8), Z9
+	VMULPD              Z8, Z7, Z10
+	VCVTPD2PS           Z10, Y10
+	VCVTPS2PD           Y10, Z10
+	VADDPD              Z9, Z10, Z10
+	VCVTPD2PS           Z10, Y10
+	VMULPD              Z8, Z2, Z8
+	VCVTPD2PS           Z8, Y8
+	VCVTPS2PD           Y8, Z8
+	VADDPD              Z9, Z8, Z8
+	VCVTPD2PS           Z8, Y8
+	VINSERTI64X4        $0x01, Y8, Z10, Z8
+	VCMPPS              $0x03, Z8, Z8, K1
+	VPBROADCASTD        k27<>+0(SB), K1, Z8
+	VPADDD.BCST         192(R8), Z8, Z8
+	VPMULTISHIFTQB.BCST (CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 8(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, (AX)
+	VPERMD              Z8, Z10, Z9
+	VMOVDQU64           Z9, 64(AX)
+	VPMULTISHIFTQB.BCST 16(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 24(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 128(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 192(AX)
+	VCVTPS2PD.BCST      4(R8), Z8
+	VCVTPS2PD.BCST      260(R8), Z9
+	VMULPD              Z8, Z7, Z10
+	VCVTPD2PS           Z10, Y10
+	VCVTPS2PD           Y10, Z10
+	VADDPD              Z9, Z10, Z10
+	VCVTPD2PS           Z10, Y10
+	VMULPD              Z8, Z2, Z8
+	VCVTPD2PS           Z8, Y8
+	VCVTPS2PD           Y8, Z8
+	VADDPD              Z9, Z8, Z8
+	VCVTPD2PS           Z8, Y8
+	VINSERTI64X4        $0x01, Y8, Z10, Z8
+	VCMPPS              $0x03, Z8, Z8, K1
+	VPBROADCASTD        k27<>+0(SB), K1, Z8
+	VPADDD.BCST         196(R8), Z8, Z8
+	VPMULTISHIFTQB.BCST 32(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 40(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 256(AX)
+	VPERMD              Z8, Z10, Z9
+	VMOVDQU64           Z9, 320(AX)
+	VPMULTISHIFTQB.BCST 48(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 56(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 384(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 448(AX)
+	VCVTPS2PD.BCST      8(R8), Z8
+	VCVTPS2PD.BCST      264(R8), Z9
+	VMULPD              Z8, Z7, Z10
+	VCVTPD2PS           Z10, Y10
+	VCVTPS2PD           Y10, Z10
+	VADDPD              Z9, Z10, Z10
+	VCVTPD2PS           Z10, Y10
+	VMULPD              Z8, Z2, Z8
+	VCVTPD2PS           Z8, Y8
+	VCVTPS2PD           Y8, Z8
+	VADDPD              Z9, Z8, Z8
+	VCVTPD2PS           Z8, Y8
+	VINSERTI64X4        $0x01, Y8, Z10, Z8
+	VCMPPS              $0x03, Z8, Z8, K1
+	VPBROADCASTD        k27<>+0(SB), K1, Z8
+	VPADDD.BCST         200(R8), Z8, Z8
+	VPMULTISHIFTQB.BCST 64(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 72(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 512(AX)
+	VPERMD              Z8, Z10, Z9
+	VMOVDQU64           Z9, 576(AX)
+	VPMULTISHIFTQB.BCST 80(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 88(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 640(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 704(AX)
+	VCVTPS2PD.BCST      12(R8), Z8
+	VCVTPS2PD.BCST      268(R8), Z9
+	VMULPD              Z8, Z7, Z10
+	VCVTPD2PS           Z10, Y10
+	VCVTPS2PD           Y10, Z10
+	VADDPD              Z9, Z10, Z10
+	VCVTPD2PS           Z10, Y10
+	VMULPD              Z8, Z2, Z8
+	VCVTPD2PS           Z8, Y8
+	VCVTPS2PD           Y8, Z8
+	VADDPD              Z9, Z8, Z8
+	VCVTPD2PS           Z8, Y8
+	VINSERTI64X4        $0x01, Y8, Z10, Z8
+	VCMPPS              $0x03, Z8, Z8, K1
+	VPBROADCASTD        k27<>+0(SB), K1, Z8
+	VPADDD.BCST         204(R8), Z8, Z8
+	VPMULTISHIFTQB.BCST 96(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 104(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 768(AX)
+	VPERMD              Z8, Z10, Z9
+	VMOVDQU64           Z9, 832(AX)
+	VPMULTISHIFTQB.BCST 112(CX), Z1, Z9
+	VPMULTISHIFTQB.BCST 120(CX), Z1, Z10
+	VPERMD              Z8, Z9, Z9
+	VMOVDQU64           Z9, 896(AX)
+	VPERMD              Z8, Z10, Z8
+	VMOVDQU64           Z8, 960(AX)
+	PREFETCHT0          1024(AX)
+	PREFETCHT0          1088(AX)
+	PREFETCHT0          1152(AX)
+	PREFETCHT0          1216(AX)
+	PREFETCHT0          1280(AX)
+	PREFETCHT0          1344(AX)
+	PREFETCHT0          1408(AX)
+	PREFETCHT0          1472(AX)
+	PREFETCHT0          1536(AX)
+	PREFETCHT0          1600(AX)
+	PREFETCHT0          1664(AX)
+	PREFETCHT0          1728(AX)
+	PREFETCHT0          1792(AX)
+	PREFETCHT0          1856(AX)
+	PREFETCHT0          1920(AX)
+	PREFETCHT0          1984(AX)
+	ADDQ                $0x00000080, CX
+	ADDQ                $0x00000400, AX
+	ADDQ                $0x10, BX
+	ADDQ                $0x10, SI
+	ADDQ                $0x10, R8
+	SUBQ                $0x04, R11
+	JNZ                 exacts
 	JMP                 next
 
-odd:
-	MOVL         (DX), R9
-	MOVL         $0x7fc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z2
-	MOVL         (BX), R9
-	MOVL         $0x7fc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z3
-	VMOVAPS      Z0, Z4
-	VMULPS       Z2, Z4, Z4
-	VADDPS       Z3, Z4, Z4
-	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k27<>+0(SB), K1, Z4
-	VMOVDQA64    Z4, Z4
-	JMP          chunk
-
-small:
-	MOVL         (DX), R9
-	MOVL         $0x7fc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z2
-	MOVL         (BX), R9
-	MOVL         $0x7fc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z3
-	VMOVAPS      Z0, Z4
-	VPBROADCASTD k1<>+0(SB), Z5
-	VPBROADCASTD k10<>+0(SB), Z6
-	VPBROADCASTD k195<>+0(SB), Z7
-	VPANDND      Z2, Z5, Z9
-	VPCMPD.BCST  $0x06, k196<>+0(SB), Z9, K1
-	VCVTDQ2PS    Z9, Z8
-	VPSUBD.BCST  k197<>+0(SB), Z8, Z8
-	VPADDD       Z7, Z9, K1, Z8
-	VPSUBD.BCST  k198<>+0(SB), Z8, Z9
-	VPANDD       Z2, Z5, Z10
-	VPORD        Z10, Z8, Z2
-	VPORD        Z7, Z10, Z10
-	VPANDND      Z4, Z5, Z11
-	VPCMPD       $0x05, Z6, Z11, K1
-	VMULPS       Z8, Z11, Z6
-	VFMADD213PS  Z7, Z9, Z11
-	VPMAXSD      Z11, Z6, Z6
-	VPSUBD       Z10, Z6, Z6
-	VPTERNLOGD   $0x78, Z5, Z4, Z6
-	VMULPS       Z2, Z4, K1, Z6
-	VMOVAPS      Z6, Z4
-	VADDPS       Z3, Z4, Z4
-	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k27<>+0(SB), K1, Z4
-	VMOVDQA64    Z4, Z4
-	JMP          chunk
-
-next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R8
-	JNZ  run
-	VZEROUPPER
-	RET
+hostile:
+	VCVTPS2PD.BCST (R8), Z8
+	VCVTPS2PD.BCST 256(R8), Z9
+	VMULPD         Z8, Z7, Z10
+	VCVTPD2PS      Z10, Y10
+	VCVTPS2PD      Y10, Z10
+	VADDPD         Z9, Z10, Z10
+	VCVTPD2PS      Z10, Y10
+	VMULPD         Z8, Z2, Z8
+	VCVTPD2PS      Z8, Y8
+	VCVTPS2PD      Y8, Z8
+	VADDPD         Z9, Z8, Z8
+	VCVTPD2PS      Z8, Y8
+	VINSERTI64X4   $0x01, Y8, Z10, Z8
+	VCMPPS         $0x03, Z8, Z8, K1
+	VPBROADCASTD   k27<>+0(SB), K1, Z8
+	VPADDD.BCST    192(R8), Z8, Z8
+	JMP            chunk
 
 // func bookAffine32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV, MMX+
-TEXT ·bookAffine32BF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         book+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k3<>+0(SB), K1, Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPANDD.BCST  k199<>+0(SB), Z0, Z2
-	VPCMPUD.BCST $0x05, k200<>+0(SB), Z2, K2
-	MOVL         $0x7f000000, DI
-	XORL         SI, SI
-	KORTESTW     K2, K2
-	CMOVLNE      SI, DI
-	MOVQ         n+56(FP), R8
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·bookAffine32BF16AVX512(SB), NOSPLIT, $384-64
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
+	LEAQ          63(SP), DX
+	ANDQ          $-64, DX
+	MOVQ          a+16(FP), BX
+	MOVQ          b+24(FP), SI
+	MOVQ          book+32(FP), DI
+	VMOVDQU64     (DI), Z0
+	VCMPPS        $0x03, Z0, Z0, K1
+	VPBROADCASTD  k3<>+0(SB), K1, Z0
+	MOVQ          order+40(FP), DI
+	VMOVDQU64     (DI), Z1
+	MOVQ          $0x00000000000000f0, DI
+	KMOVQ         DI, K1
+	VPBROADCASTD  k204<>+0(SB), Z2
+	VPBROADCASTD  k205<>+0(SB), Z3
+	VPBROADCASTD  k206<>+0(SB), Z4
+	VPANDD.BCST   k199<>+0(SB), Z0, Z5
+	VPTESTMD      Z5, Z5, K3
+	VPSUBD.BCST   k200<>+0(SB), Z5, Z5
+	VPCMPUD.BCST  $0x05, k201<>+0(SB), Z5, K3, K2
+	MOVQ          $0x00000001, DI
+	MOVQ          $0x00000002, R10
+	MOVL          $0x50000000, R9
+	XORL          R11, R11
+	KORTESTW      K2, K2
+	CMOVQNE       R10, DI
+	CMOVLNE       R11, R9
+	MOVL          $0x0000ffff, R10
+	CMOVLNE       R11, R10
+	VPBROADCASTD  k202<>+0(SB), Z6
+	VPBROADCASTD  R9, Z7
+	VPBROADCASTD  k11<>+0(SB), Z8
+	VPBROADCASTD  k208<>+0(SB), Z9
+	VPANDD.BCST   k199<>+0(SB), Z0, Z5
+	VPSUBD.BCST   k198<>+0(SB), Z5, K3, Z5
+	VCVTPS2PD     Y0, Z10
+	VEXTRACTI64X4 $0x01, Z0, Y5
+	VCVTPS2PD     Y5, Z5
+	MOVQ          n+56(FP), R10
+	MOVQ          $0x00000010, R13
+
+group:
+	MOVQ        R10, R11
+	CMPQ        R11, R13
+	CMOVQGT     R13, R11
+	SUBQ        R11, R10
+	MOVL        $0x0000ffff, R9
+	BZHIL       R11, R9, R9
+	KMOVW       R9, K2
+	VMOVDQU32.Z (BX), K2, Z11
+	VPANDD.BCST k199<>+0(SB), Z11, Z12
+	VPSUBD      Z6, Z12, Z12
+	VPCMPUD     $0x05, Z7, Z12, K2, K3
+	VMOVDQU32.Z (SI), K2, Z12
+	VPANDD.BCST k199<>+0(SB), Z12, Z13
+	VPTESTMD    Z12, Z12, K2
+	VPSUBD      Z8, Z13, Z13
+	VPCMPUD     $0x05, Z9, Z13, K2, K2
+	KORW        K3, K2, K3
+	XORL        R9, R9
+	KORTESTW    K3, K3
+	JNZ         prepare
+	MOVQ        chunks+48(FP), R12
+	CMPQ        R11, $0x10
+	JNE         run
+	CMPQ        R12, $0x01
+	JNE         run
+
+ones:
+	VMULPS.BCST    (BX), Z0, Z11
+	VADDPS.BCST    (SI), Z11, Z11
+	VMULPS.BCST    k207<>+0(SB), Z11, Z12
+	VFMSUB132PS    Z4, Z12, Z11
+	VPBROADCASTQ   (CX), Z12
+	VPBROADCASTQ   8(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z11
+	VMOVDQU64      Z11, (AX)
+	VMULPS.BCST    4(BX), Z0, Z11
+	VADDPS.BCST    4(SI), Z11, Z11
+	VMULPS.BCST    k207<>+0(SB), Z11, Z12
+	VFMSUB132PS    Z4, Z12, Z11
+	VPBROADCASTQ   16(CX), Z12
+	VPBROADCASTQ   24(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z11
+	VMOVDQU64      Z11, 64(AX)
+	VMULPS.BCST    8(BX), Z0, Z11
+	VADDPS.BCST    8(SI), Z11, Z11
+	VMULPS.BCST    k207<>+0(SB), Z11, Z12
+	VFMSUB132PS    Z4, Z12, Z11
+	VPBROADCASTQ   32(CX), Z12
+	VPBROADCASTQ   40(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z11
+	VMOVDQU64      Z11, 128(AX)
+	VMULPS.BCST    12(BX), Z0, Z11
+	VADDPS.BCST    12(SI), Z11, Z11
+	VMULPS.BCST    k207<>+0(SB), Z11, Z12
+	VFMSUB132PS    Z4, Z12, Z11
+	VPBROADCASTQ   48(CX), Z12
+	VPBROADCASTQ   56(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z11
+	VMOVDQU64      Z11, 192(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	ADDQ           $0x00000040, CX
+	ADDQ           $0x00000100, AX
+	ADDQ           $0x10, BX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, R8
+	SUBQ           $0x04, R11
+	JNZ            ones
+	JMP            next
 
 run:
-	MOVQ          chunks+48(FP), SI
-	MOVL          (DX), R9
-	ANDL          $0x7fffffff, R9
-	DECL          R9
-	CMPL          R9, $0x0d7fffff
-	JCS           small
-	MOVL          (DX), R9
-	NOTL          R9
-	TESTL         DI, R9
-	JZ            odd
-	MOVL          (BX), R9
-	NOTL          R9
-	TESTL         DI, R9
-	JZ            odd
-	VPBROADCASTD  (DX), Z2
-	VPBROADCASTD  (BX), Z3
-	VMOVAPS       Z0, Z4
-	VMULPS        Z2, Z4, Z4
-	VADDPS        Z3, Z4, Z4
-	VMOVDQU64     k21<>+0(SB), Z2
-	VPTESTMD.BCST k22<>+0(SB), Z4, K2
-	VPADDD.BCST   k28<>+0(SB), Z4, Z4
-	VPADDD.BCST   k24<>+0(SB), Z4, K2, Z4
-	VPERMW        Z4, Z2, Z2
+	MOVQ        chunks+48(FP), R12
+	TESTQ       R9, R9
+	JNZ         hostile
+	VMULPS.BCST (BX), Z0, Z11
+	VADDPS.BCST (SI), Z11, Z11
+	VMULPS.BCST k207<>+0(SB), Z11, Z12
+	VFMSUB132PS Z4, Z12, Z11
 
 chunk:
-	VPBROADCASTQ   (CX), Z3
-	VPBROADCASTQ   8(CX), K1, Z3
-	VPMULTISHIFTQB Z3, Z1, Z3
-	VPERMW         Z2, Z3, Z3
-	VMOVDQU64      Z3, (AX)
+	VPBROADCASTQ   (CX), Z12
+	VPBROADCASTQ   8(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z12
+	VMOVDQU64      Z12, (AX)
 	PREFETCHT0     1024(AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
-	DECQ           SI
+	DECQ           R12
 	JNZ            chunk
-	JMP            next
-
-odd:
-	MOVL          (DX), R9
-	MOVL          $0x7fc00000, R11
-	LEAL          (R9)(R9*1), R10
-	CMPL          R10, $0xff000000
-	CMOVLHI       R11, R9
-	VPBROADCASTD  R9, Z2
-	MOVL          (BX), R9
-	MOVL          $0x7fc00000, R11
-	LEAL          (R9)(R9*1), R10
-	CMPL          R10, $0xff000000
-	CMOVLHI       R11, R9
-	VPBROADCASTD  R9, Z3
-	VMOVAPS       Z0, Z4
-	VMULPS        Z2, Z4, Z4
-	VADDPS        Z3, Z4, Z4
-	VCMPPS        $0x03, Z4, Z4, K2
-	VPBROADCASTD  k27<>+0(SB), K2, Z4
-	VMOVDQU64     k21<>+0(SB), Z2
-	VPTESTMD.BCST k22<>+0(SB), Z4, K2
-	VPADDD.BCST   k28<>+0(SB), Z4, Z4
-	VPADDD.BCST   k24<>+0(SB), Z4, K2, Z4
-	VPERMW        Z4, Z2, Z2
-	VMOVDQA64     Z2, Z2
-	JMP           chunk
-
-small:
-	MOVL          (DX), R9
-	MOVL          $0x7fc00000, R11
-	LEAL          (R9)(R9*1), R10
-	CMPL          R10, $0xff000000
-	CMOVLHI       R11, R9
-	VPBROADCASTD  R9, Z2
-	MOVL          (BX), R9
-	MOVL          $0x7fc00000, R11
-	LEAL          (R9)(R9*1), R10
-	CMPL          R10, $0xff000000
-	CMOVLHI       R11, R9
-	VPBROADCASTD  R9, Z3
-	VMOVAPS       Z0, Z4
-	VPBROADCASTD  k1<>+0(SB), Z5
-	VPBROADCASTD  k10<>+0(SB), Z6
-	VPBROADCASTD  k195<>+0(SB), Z7
-	VPANDND       Z2, Z5, Z9
-	VPCMPD.BCST   $0x06, k196<>+0(SB), Z9, K2
-	VCVTDQ2PS     Z9, Z8
-	VPSUBD.BCST   k197<>+0(SB), Z8, Z8
-	VPADDD        Z7, Z9, K2, Z8
-	VPSUBD.BCST   k198<>+0(SB), Z8, Z9
-	VPANDD        Z2, Z5, Z10
-	VPORD         Z10, Z8, Z2
-	VPORD         Z7, Z10, Z10
-	VPANDND       Z4, Z5, Z11
-	VPCMPD        $0x05, Z6, Z11, K2
-	VMULPS        Z8, Z11, Z6
-	VFMADD213PS   Z7, Z9, Z11
-	VPMAXSD       Z11, Z6, Z6
-	VPSUBD        Z10, Z6, Z6
-	VPTERNLOGD    $0x78, Z5, Z4, Z6
-	VMULPS        Z2, Z4, K2, Z6
-	VMOVAPS       Z6, Z4
-	VADDPS        Z3, Z4, Z4
-	VCMPPS        $0x03, Z4, Z4, K2
-	VPBROADCASTD  k27<>+0(SB), K2, Z4
-	VMOVDQU64     k21<>+0(SB), Z2
-	VPTESTMD.BCST k22<>+0(SB), Z4, K2
-	VPADDD.BCST   k28<>+0(SB), Z4, Z4
-	VPADDD.BCST   k24<>+0(SB), Z4, K2, Z4
-	VPERMW        Z4, Z2, Z2
-	VMOVDQA64     Z2, Z2
-	JMP           chunk
+	ADDQ           $0x04, BX
+	ADDQ           $0x04, SI
+	ADDQ           $0x04, R8
+	DECQ           R11
+	JNZ            run
 
 next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R8
-	JNZ  run
+	TESTQ R10, R10
+	JNZ   group
 	VZEROUPPER
 	RET
+
+prepare:
+	MOVQ         DI, R9
+	MOVQ         DX, R8
+	VPBROADCASTD k28<>+0(SB), Z13
+	VMOVDQA64    Z11, Z11
+	VCMPPS       $0x03, Z11, Z11, K2
+	VPBROADCASTD k27<>+0(SB), K2, Z11
+	VMOVDQU64    Z11, (DX)
+	VMOVDQU64    Z13, 192(DX)
+	VCMPPS       $0x03, Z12, Z12, K2
+	VPBROADCASTD k27<>+0(SB), K2, Z12
+	VMOVDQU64    Z12, 256(DX)
+	MOVQ         chunks+48(FP), R12
+	CMPQ         R11, $0x10
+	JNE          run
+	CMPQ         R12, $0x01
+	JNE          run
+
+exacts:
+	VCVTPS2PD.BCST (R8), Z11
+	VCVTPS2PD.BCST 256(R8), Z12
+	VMULPD         Z11, Z10, Z13
+	VCVTPD2PS      Z13, Y13
+	VCVTPS2PD      Y13, Z13
+	VADDPD         Z12, Z13, Z13
+	VCVTPD2PS      Z13, Y13
+	VMULPD         Z11, Z5, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VADDPD         Z12, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z13, Z11
+	VCMPPS         $0x03, Z11, Z11, K2
+	VPBROADCASTD   k27<>+0(SB), K2, Z11
+	VPTESTMD.BCST  k22<>+0(SB), Z11, K2
+	VPADDD.BCST    192(R8), Z11, Z11
+	VPADDD.BCST    k24<>+0(SB), Z11, K2, Z11
+	VPBROADCASTQ   (CX), Z12
+	VPBROADCASTQ   8(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z11
+	VMOVDQU64      Z11, (AX)
+	VCVTPS2PD.BCST 4(R8), Z11
+	VCVTPS2PD.BCST 260(R8), Z12
+	VMULPD         Z11, Z10, Z13
+	VCVTPD2PS      Z13, Y13
+	VCVTPS2PD      Y13, Z13
+	VADDPD         Z12, Z13, Z13
+	VCVTPD2PS      Z13, Y13
+	VMULPD         Z11, Z5, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VADDPD         Z12, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z13, Z11
+	VCMPPS         $0x03, Z11, Z11, K2
+	VPBROADCASTD   k27<>+0(SB), K2, Z11
+	VPTESTMD.BCST  k22<>+0(SB), Z11, K2
+	VPADDD.BCST    196(R8), Z11, Z11
+	VPADDD.BCST    k24<>+0(SB), Z11, K2, Z11
+	VPBROADCASTQ   16(CX), Z12
+	VPBROADCASTQ   24(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z11
+	VMOVDQU64      Z11, 64(AX)
+	VCVTPS2PD.BCST 8(R8), Z11
+	VCVTPS2PD.BCST 264(R8), Z12
+	VMULPD         Z11, Z10, Z13
+	VCVTPD2PS      Z13, Y13
+	VCVTPS2PD      Y13, Z13
+	VADDPD         Z12, Z13, Z13
+	VCVTPD2PS      Z13, Y13
+	VMULPD         Z11, Z5, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VADDPD         Z12, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z13, Z11
+	VCMPPS         $0x03, Z11, Z11, K2
+	VPBROADCASTD   k27<>+0(SB), K2, Z11
+	VPTESTMD.BCST  k22<>+0(SB), Z11, K2
+	VPADDD.BCST    200(R8), Z11, Z11
+	VPADDD.BCST    k24<>+0(SB), Z11, K2, Z11
+	VPBROADCASTQ   32(CX), Z12
+	VPBROADCASTQ   40(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z11
+	VMOVDQU64      Z11, 128(AX)
+	VCVTPS2PD.BCST 12(R8), Z11
+	VCVTPS2PD.BCST 268(R8), Z12
+	VMULPD         Z11, Z10, Z13
+	VCVTPD2PS      Z13, Y13
+	VCVTPS2PD      Y13, Z13
+	VADDPD         Z12, Z13, Z13
+	VCVTPD2PS      Z13, Y13
+	VMULPD         Z11, Z5, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VADDPD         Z12, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z13, Z11
+	VCMPPS         $0x03, Z11, Z11, K2
+	VPBROADCASTD   k27<>+0(SB), K2, Z11
+	VPTESTMD.BCST  k22<>+0(SB), Z11, K2
+	VPADDD.BCST    204(R8), Z11, Z11
+	VPADDD.BCST    k24<>+0(SB), Z11, K2, Z11
+	VPBROADCASTQ   48(CX), Z12
+	VPBROADCASTQ   56(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z11
+	VMOVDQU64      Z11, 192(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	ADDQ           $0x00000040, CX
+	ADDQ           $0x00000100, AX
+	ADDQ           $0x10, BX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, R8
+	SUBQ           $0x04, R11
+	JNZ            exacts
+	JMP            next
+
+hostile:
+	VCVTPS2PD.BCST (R8), Z11
+	VCVTPS2PD.BCST 256(R8), Z12
+	VMULPD         Z11, Z10, Z13
+	VCVTPD2PS      Z13, Y13
+	VCVTPS2PD      Y13, Z13
+	VADDPD         Z12, Z13, Z13
+	VCVTPD2PS      Z13, Y13
+	VMULPD         Z11, Z5, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VADDPD         Z12, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z13, Z11
+	VCMPPS         $0x03, Z11, Z11, K2
+	VPBROADCASTD   k27<>+0(SB), K2, Z11
+	VPTESTMD.BCST  k22<>+0(SB), Z11, K2
+	VPADDD.BCST    192(R8), Z11, Z11
+	VPADDD.BCST    k24<>+0(SB), Z11, K2, Z11
+	JMP            chunk
 
 // func bookAffine64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV, MMX+
-TEXT ·bookAffine64BF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         book+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k3<>+0(SB), K1, Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPANDD.BCST  k199<>+0(SB), Z0, Z2
-	VPCMPUD.BCST $0x05, k200<>+0(SB), Z2, K2
-	MOVL         $0x7f000000, DI
-	XORL         SI, SI
-	KORTESTW     K2, K2
-	CMOVLNE      SI, DI
-	MOVQ         n+56(FP), R8
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·bookAffine64BF16AVX512(SB), NOSPLIT, $384-64
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
+	LEAQ          63(SP), DX
+	ANDQ          $-64, DX
+	MOVQ          a+16(FP), BX
+	MOVQ          b+24(FP), SI
+	MOVQ          book+32(FP), DI
+	VMOVDQU64     (DI), Z0
+	VCMPPS        $0x03, Z0, Z0, K1
+	VPBROADCASTD  k3<>+0(SB), K1, Z0
+	MOVQ          order+40(FP), DI
+	VMOVDQU64     (DI), Z1
+	MOVQ          $0x00000000000000f0, DI
+	KMOVQ         DI, K1
+	VPBROADCASTD  k204<>+0(SB), Z2
+	VPBROADCASTD  k205<>+0(SB), Z3
+	VPBROADCASTD  k206<>+0(SB), Z4
+	VPANDD.BCST   k199<>+0(SB), Z0, Z5
+	VPTESTMD      Z5, Z5, K3
+	VPSUBD.BCST   k200<>+0(SB), Z5, Z5
+	VPCMPUD.BCST  $0x05, k201<>+0(SB), Z5, K3, K2
+	MOVQ          $0x00000001, DI
+	MOVQ          $0x00000002, R10
+	MOVL          $0x50000000, R9
+	XORL          R11, R11
+	KORTESTW      K2, K2
+	CMOVQNE       R10, DI
+	CMOVLNE       R11, R9
+	MOVL          $0x0000ffff, R10
+	CMOVLNE       R11, R10
+	VPBROADCASTD  k202<>+0(SB), Z6
+	VPBROADCASTD  R9, Z7
+	VPBROADCASTD  k11<>+0(SB), Z8
+	VPBROADCASTD  k208<>+0(SB), Z9
+	VPANDD.BCST   k199<>+0(SB), Z0, Z5
+	VPSUBD.BCST   k198<>+0(SB), Z5, K3, Z5
+	VCVTPS2PD     Y0, Z10
+	VEXTRACTI64X4 $0x01, Z0, Y5
+	VCVTPS2PD     Y5, Z5
+	MOVQ          n+56(FP), R10
+	MOVQ          $0x00000010, R13
+
+group:
+	MOVQ        R10, R11
+	CMPQ        R11, R13
+	CMOVQGT     R13, R11
+	SUBQ        R11, R10
+	MOVL        $0x0000ffff, R9
+	BZHIL       R11, R9, R9
+	KMOVW       R9, K2
+	VMOVDQU32.Z (BX), K2, Z11
+	VPANDD.BCST k199<>+0(SB), Z11, Z12
+	VPSUBD      Z6, Z12, Z12
+	VPCMPUD     $0x05, Z7, Z12, K2, K3
+	VMOVDQU32.Z (SI), K2, Z12
+	VPANDD.BCST k199<>+0(SB), Z12, Z13
+	VPTESTMD    Z12, Z12, K2
+	VPSUBD      Z8, Z13, Z13
+	VPCMPUD     $0x05, Z9, Z13, K2, K2
+	KORW        K3, K2, K3
+	XORL        R9, R9
+	KORTESTW    K3, K3
+	JNZ         prepare
+	MOVQ        chunks+48(FP), R12
+	CMPQ        R11, $0x10
+	JNE         run
+	CMPQ        R12, $0x01
+	JNE         run
+
+ones:
+	VMULPS.BCST    (BX), Z0, Z11
+	VADDPS.BCST    (SI), Z11, Z11
+	VMULPS.BCST    k207<>+0(SB), Z11, Z12
+	VFMSUB132PS    Z4, Z12, Z11
+	VPBROADCASTQ   (CX), Z12
+	VPBROADCASTQ   8(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z12
+	VMOVDQU64      Z12, (AX)
+	VPBROADCASTQ   16(CX), Z12
+	VPBROADCASTQ   24(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z11
+	VMOVDQU64      Z11, 64(AX)
+	VMULPS.BCST    4(BX), Z0, Z11
+	VADDPS.BCST    4(SI), Z11, Z11
+	VMULPS.BCST    k207<>+0(SB), Z11, Z12
+	VFMSUB132PS    Z4, Z12, Z11
+	VPBROADCASTQ   32(CX), Z12
+	VPBROADCASTQ   40(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z12
+	VMOVDQU64      Z12, 128(AX)
+	VPBROADCASTQ   48(CX), Z12
+	VPBROADCASTQ   56(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z11
+	VMOVDQU64      Z11, 192(AX)
+	VMULPS.BCST    8(BX), Z0, Z11
+	VADDPS.BCST    8(SI), Z11, Z11
+	VMULPS.BCST    k207<>+0(SB), Z11, Z12
+	VFMSUB132PS    Z4, Z12, Z11
+	VPBROADCASTQ   64(CX), Z12
+	VPBROADCASTQ   72(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z12
+	VMOVDQU64      Z12, 256(AX)
+	VPBROADCASTQ   80(CX), Z12
+	VPBROADCASTQ   88(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z11
+	VMOVDQU64      Z11, 320(AX)
+	VMULPS.BCST    12(BX), Z0, Z11
+	VADDPS.BCST    12(SI), Z11, Z11
+	VMULPS.BCST    k207<>+0(SB), Z11, Z12
+	VFMSUB132PS    Z4, Z12, Z11
+	VPBROADCASTQ   96(CX), Z12
+	VPBROADCASTQ   104(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z12
+	VMOVDQU64      Z12, 384(AX)
+	VPBROADCASTQ   112(CX), Z12
+	VPBROADCASTQ   120(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z11
+	VMOVDQU64      Z11, 448(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	PREFETCHT0     1280(AX)
+	PREFETCHT0     1344(AX)
+	PREFETCHT0     1408(AX)
+	PREFETCHT0     1472(AX)
+	ADDQ           $0x00000080, CX
+	ADDQ           $0x00000200, AX
+	ADDQ           $0x10, BX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, R8
+	SUBQ           $0x04, R11
+	JNZ            ones
+	JMP            next
 
 run:
-	MOVQ          chunks+48(FP), SI
-	MOVL          (DX), R9
-	ANDL          $0x7fffffff, R9
-	DECL          R9
-	CMPL          R9, $0x0d7fffff
-	JCS           small
-	MOVL          (DX), R9
-	NOTL          R9
-	TESTL         DI, R9
-	JZ            odd
-	MOVL          (BX), R9
-	NOTL          R9
-	TESTL         DI, R9
-	JZ            odd
-	VPBROADCASTD  (DX), Z2
-	VPBROADCASTD  (BX), Z3
-	VMOVAPS       Z0, Z4
-	VMULPS        Z2, Z4, Z4
-	VADDPS        Z3, Z4, Z4
-	VMOVDQU64     k21<>+0(SB), Z2
-	VPTESTMD.BCST k22<>+0(SB), Z4, K2
-	VPADDD.BCST   k28<>+0(SB), Z4, Z4
-	VPADDD.BCST   k24<>+0(SB), Z4, K2, Z4
-	VPERMW        Z4, Z2, Z2
+	MOVQ        chunks+48(FP), R12
+	TESTQ       R9, R9
+	JNZ         hostile
+	VMULPS.BCST (BX), Z0, Z11
+	VADDPS.BCST (SI), Z11, Z11
+	VMULPS.BCST k207<>+0(SB), Z11, Z12
+	VFMSUB132PS Z4, Z12, Z11
 
 chunk:
-	VPBROADCASTQ   (CX), Z3
-	VPBROADCASTQ   8(CX), K1, Z3
-	VPMULTISHIFTQB Z3, Z1, Z3
-	VPERMW         Z2, Z3, Z3
-	VMOVDQU64      Z3, (AX)
-	VPBROADCASTQ   16(CX), Z3
-	VPBROADCASTQ   24(CX), K1, Z3
-	VPMULTISHIFTQB Z3, Z1, Z3
-	VPERMW         Z2, Z3, Z3
-	VMOVDQU64      Z3, 64(AX)
+	VPBROADCASTQ   (CX), Z12
+	VPBROADCASTQ   8(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z12
+	VMOVDQU64      Z12, (AX)
+	VPBROADCASTQ   16(CX), Z12
+	VPBROADCASTQ   24(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z12
+	VMOVDQU64      Z12, 64(AX)
 	PREFETCHT0     1024(AX)
 	PREFETCHT0     1088(AX)
 	ADDQ           $0x00000020, CX
 	ADDQ           $0x00000080, AX
-	DECQ           SI
+	DECQ           R12
 	JNZ            chunk
-	JMP            next
-
-odd:
-	MOVL          (DX), R9
-	MOVL          $0x7fc00000, R11
-	LEAL          (R9)(R9*1), R10
-	CMPL          R10, $0xff000000
-	CMOVLHI       R11, R9
-	VPBROADCASTD  R9, Z2
-	MOVL          (BX), R9
-	MOVL          $0x7fc00000, R11
-	LEAL          (R9)(R9*1), R10
-	CMPL          R10, $0xff000000
-	CMOVLHI       R11, R9
-	VPBROADCASTD  R9, Z3
-	VMOVAPS       Z0, Z4
-	VMULPS        Z2, Z4, Z4
-	VADDPS        Z3, Z4, Z4
-	VCMPPS        $0x03, Z4, Z4, K2
-	VPBROADCASTD  k27<>+0(SB), K2, Z4
-	VMOVDQU64     k21<>+0(SB), Z2
-	VPTESTMD.BCST k22<>+0(SB), Z4, K2
-	VPADDD.BCST   k28<>+0(SB), Z4, Z4
-	VPADDD.BCST   k24<>+0(SB), Z4, K2, Z4
-	VPERMW        Z4, Z2, Z2
-	VMOVDQA64     Z2, Z2
-	JMP           chunk
-
-small:
-	MOVL          (DX), R9
-	MOVL          $0x7fc00000, R11
-	LEAL          (R9)(R9*1), R10
-	CMPL          R10, $0xff000000
-	CMOVLHI       R11, R9
-	VPBROADCASTD  R9, Z2
-	MOVL          (BX), R9
-	MOVL          $0x7fc00000, R11
-	LEAL          (R9)(R9*1), R10
-	CMPL          R10, $0xff000000
-	CMOVLHI       R11, R9
-	VPBROADCASTD  R9, Z3
-	VMOVAPS       Z0, Z4
-	VPBROADCASTD  k1<>+0(SB), Z5
-	VPBROADCASTD  k10<>+0(SB), Z6
-	VPBROADCASTD  k195<>+0(SB), Z7
-	VPANDND       Z2, Z5, Z9
-	VPCMPD.BCST   $0x06, k196<>+0(SB), Z9, K2
-	VCVTDQ2PS     Z9, Z8
-	VPSUBD.BCST   k197<>+0(SB), Z8, Z8
-	VPADDD        Z7, Z9, K2, Z8
-	VPSUBD.BCST   k198<>+0(SB), Z8, Z9
-	VPANDD        Z2, Z5, Z10
-	VPORD         Z10, Z8, Z2
-	VPORD         Z7, Z10, Z10
-	VPANDND       Z4, Z5, Z11
-	VPCMPD        $0x05, Z6, Z11, K2
-	VMULPS        Z8, Z11, Z6
-	VFMADD213PS   Z7, Z9, Z11
-	VPMAXSD       Z11, Z6, Z6
-	VPSUBD        Z10, Z6, Z6
-	VPTERNLOGD    $0x78, Z5, Z4, Z6
-	VMULPS        Z2, Z4, K2, Z6
-	VMOVAPS       Z6, Z4
-	VADDPS        Z3, Z4, Z4
-	VCMPPS        $0x03, Z4, Z4, K2
-	VPBROADCASTD  k27<>+0(SB), K2, Z4
-	VMOVDQU64     k21<>+0(SB), Z2
-	VPTESTMD.BCST k22<>+0(SB), Z4, K2
-	VPADDD.BCST   k28<>+0(SB), Z4, Z4
-	VPADDD.BCST   k24<>+0(SB), Z4, K2, Z4
-	VPERMW        Z4, Z2, Z2
-	VMOVDQA64     Z2, Z2
-	JMP           chunk
+	ADDQ           $0x04, BX
+	ADDQ           $0x04, SI
+	ADDQ           $0x04, R8
+	DECQ           R11
+	JNZ            run
 
 next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R8
-	JNZ  run
+	TESTQ R10, R10
+	JNZ   group
 	VZEROUPPER
 	RET
 
+prepare:
+	MOVQ         DI, R9
+	MOVQ         DX, R8
+	VPBROADCASTD k28<>+0(SB), Z13
+	VMOVDQA64    Z11, Z11
+	VCMPPS       $0x03, Z11, Z11, K2
+	VPBROADCASTD k27<>+0(SB), K2, Z11
+	VMOVDQU64    Z11, (DX)
+	VMOVDQU64    Z13, 192(DX)
+	VCMPPS       $0x03, Z12, Z12, K2
+	VPBROADCASTD k27<>+0(SB), K2, Z12
+	VMOVDQU64    Z12, 256(DX)
+	MOVQ         chunks+48(FP), R12
+	CMPQ         R11, $0x10
+	JNE          run
+	CMPQ         R12, $0x01
+	JNE          run
+
+exacts:
+	VCVTPS2PD.BCST (R8), Z11
+	VCVTPS2PD.BCST 256(R8), Z12
+	VMULPD         Z11, Z10, Z13
+	VCVTPD2PS      Z13, Y13
+	VCVTPS2PD      Y13, Z13
+	VADDPD         Z12, Z13, Z13
+	VCVTPD2PS      Z13, Y13
+	VMULPD         Z11, Z5, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VADDPD         Z12, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z13, Z11
+	VCMPPS         $0x03, Z11, Z11, K2
+	VPBROADCASTD   k27<>+0(SB), K2, Z11
+	VPTESTMD.BCST  k22<>+0(SB), Z11, K2
+	VPADDD.BCST    192(R8), Z11, Z11
+	VPADDD.BCST    k24<>+0(SB), Z11, K2, Z11
+	VPBROADCASTQ   (CX), Z12
+	VPBROADCASTQ   8(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z12
+	VMOVDQU64      Z12, (AX)
+	VPBROADCASTQ   16(CX), Z12
+	VPBROADCASTQ   24(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z11
+	VMOVDQU64      Z11, 64(AX)
+	VCVTPS2PD.BCST 4(R8), Z11
+	VCVTPS2PD.BCST 260(R8), Z12
+	VMULPD         Z11, Z10, Z13
+	VCVTPD2PS      Z13, Y13
+	VCVTPS2PD      Y13, Z13
+	VADDPD         Z12, Z13, Z13
+	VCVTPD2PS      Z13, Y13
+	VMULPD         Z11, Z5, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VADDPD         Z12, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z13, Z11
+	VCMPPS         $0x03, Z11, Z11, K2
+	VPBROADCASTD   k27<>+0(SB), K2, Z11
+	VPTESTMD.BCST  k22<>+0(SB), Z11, K2
+	VPADDD.BCST    196(R8), Z11, Z11
+	VPADDD.BCST    k24<>+0(SB), Z11, K2, Z11
+	VPBROADCASTQ   32(CX), Z12
+	VPBROADCASTQ   40(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z12
+	VMOVDQU64      Z12, 128(AX)
+	VPBROADCASTQ   48(CX), Z12
+	VPBROADCASTQ   56(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z11
+	VMOVDQU64      Z11, 192(AX)
+	VCVTPS2PD.BCST 8(R8), Z11
+	VCVTPS2PD.BCST 264(R8), Z12
+	VMULPD         Z11, Z10, Z13
+	VCVTPD2PS      Z13, Y13
+	VCVTPS2PD      Y13, Z13
+	VADDPD         Z12, Z13, Z13
+	VCVTPD2PS      Z13, Y13
+	VMULPD         Z11, Z5, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VADDPD         Z12, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z13, Z11
+	VCMPPS         $0x03, Z11, Z11, K2
+	VPBROADCASTD   k27<>+0(SB), K2, Z11
+	VPTESTMD.BCST  k22<>+0(SB), Z11, K2
+	VPADDD.BCST    200(R8), Z11, Z11
+	VPADDD.BCST    k24<>+0(SB), Z11, K2, Z11
+	VPBROADCASTQ   64(CX), Z12
+	VPBROADCASTQ   72(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z12
+	VMOVDQU64      Z12, 256(AX)
+	VPBROADCASTQ   80(CX), Z12
+	VPBROADCASTQ   88(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z11
+	VMOVDQU64      Z11, 320(AX)
+	VCVTPS2PD.BCST 12(R8), Z11
+	VCVTPS2PD.BCST 268(R8), Z12
+	VMULPD         Z11, Z10, Z13
+	VCVTPD2PS      Z13, Y13
+	VCVTPS2PD      Y13, Z13
+	VADDPD         Z12, Z13, Z13
+	VCVTPD2PS      Z13, Y13
+	VMULPD         Z11, Z5, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VADDPD         Z12, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z13, Z11
+	VCMPPS         $0x03, Z11, Z11, K2
+	VPBROADCASTD   k27<>+0(SB), K2, Z11
+	VPTESTMD.BCST  k22<>+0(SB), Z11, K2
+	VPADDD.BCST    204(R8), Z11, Z11
+	VPADDD.BCST    k24<>+0(SB), Z11, K2, Z11
+	VPBROADCASTQ   96(CX), Z12
+	VPBROADCASTQ   104(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z12
+	VMOVDQU64      Z12, 384(AX)
+	VPBROADCASTQ   112(CX), Z12
+	VPBROADCASTQ   120(CX), K1, Z12
+	VPMULTISHIFTQB Z12, Z1, Z12
+	VPTERNLOGD     $0xea, Z3, Z2, Z12
+	VPERMB         Z11, Z12, Z11
+	VMOVDQU64      Z11, 448(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	PREFETCHT0     1280(AX)
+	PREFETCHT0     1344(AX)
+	PREFETCHT0     1408(AX)
+	PREFETCHT0     1472(AX)
+	ADDQ           $0x00000080, CX
+	ADDQ           $0x00000200, AX
+	ADDQ           $0x10, BX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, R8
+	SUBQ           $0x04, R11
+	JNZ            exacts
+	JMP            next
+
+hostile:
+	VCVTPS2PD.BCST (R8), Z11
+	VCVTPS2PD.BCST 256(R8), Z12
+	VMULPD         Z11, Z10, Z13
+	VCVTPD2PS      Z13, Y13
+	VCVTPS2PD      Y13, Z13
+	VADDPD         Z12, Z13, Z13
+	VCVTPD2PS      Z13, Y13
+	VMULPD         Z11, Z5, Z11
+	VCVTPD2PS      Z11, Y11
+	VCVTPS2PD      Y11, Z11
+	VADDPD         Z12, Z11, Z11
+	VCVTPD2PS      Z11, Y11
+	VINSERTI64X4   $0x01, Y11, Z13, Z11
+	VCMPPS         $0x03, Z11, Z11, K2
+	VPBROADCASTD   k27<>+0(SB), K2, Z11
+	VPTESTMD.BCST  k22<>+0(SB), Z11, K2
+	VPADDD.BCST    192(R8), Z11, Z11
+	VPADDD.BCST    k24<>+0(SB), Z11, K2, Z11
+	JMP            chunk
+
 // func bookAffine32F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV, MMX+
-TEXT ·bookAffine32F16AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         book+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k3<>+0(SB), K1, Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPANDD.BCST  k199<>+0(SB), Z0, Z2
-	VPCMPUD.BCST $0x05, k200<>+0(SB), Z2, K2
-	MOVL         $0x7f000000, DI
-	XORL         SI, SI
-	KORTESTW     K2, K2
-	CMOVLNE      SI, DI
-	MOVQ         n+56(FP), R8
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·bookAffine32F16AVX512(SB), NOSPLIT, $384-64
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
+	LEAQ          63(SP), DX
+	ANDQ          $-64, DX
+	MOVQ          a+16(FP), BX
+	MOVQ          b+24(FP), SI
+	MOVQ          book+32(FP), DI
+	VMOVDQU64     (DI), Z0
+	VCMPPS        $0x03, Z0, Z0, K1
+	VPBROADCASTD  k3<>+0(SB), K1, Z0
+	MOVQ          order+40(FP), DI
+	VMOVDQU64     (DI), Z1
+	MOVQ          $0x00000000000000f0, DI
+	KMOVQ         DI, K1
+	VPBROADCASTD  k16<>+0(SB), Z2
+	VPBROADCASTD  k19<>+0(SB), Z3
+	VPANDD.BCST   k199<>+0(SB), Z0, Z4
+	VPTESTMD      Z4, Z4, K3
+	VPSUBD.BCST   k200<>+0(SB), Z4, Z4
+	VPCMPUD.BCST  $0x05, k201<>+0(SB), Z4, K3, K2
+	MOVQ          $0x00000001, DI
+	MOVQ          $0x00000002, R10
+	MOVL          $0x50000000, R9
+	XORL          R11, R11
+	KORTESTW      K2, K2
+	CMOVQNE       R10, DI
+	CMOVLNE       R11, R9
+	MOVL          $0x0000ffff, R10
+	CMOVLNE       R11, R10
+	VPBROADCASTD  k202<>+0(SB), Z5
+	VPBROADCASTD  R9, Z6
+	VPBROADCASTD  k11<>+0(SB), Z7
+	VPBROADCASTD  k208<>+0(SB), Z8
+	VPANDD.BCST   k199<>+0(SB), Z0, Z4
+	VPSUBD.BCST   k198<>+0(SB), Z4, K3, Z4
+	VCVTPS2PD     Y0, Z9
+	VEXTRACTI64X4 $0x01, Z0, Y4
+	VCVTPS2PD     Y4, Z4
+	MOVQ          n+56(FP), R10
+	MOVQ          $0x00000010, R13
+
+group:
+	MOVQ        R10, R11
+	CMPQ        R11, R13
+	CMOVQGT     R13, R11
+	SUBQ        R11, R10
+	MOVL        $0x0000ffff, R9
+	BZHIL       R11, R9, R9
+	KMOVW       R9, K2
+	VMOVDQU32.Z (BX), K2, Z10
+	VPANDD.BCST k199<>+0(SB), Z10, Z11
+	VPSUBD      Z5, Z11, Z11
+	VPCMPUD     $0x05, Z6, Z11, K2, K3
+	VMOVDQU32.Z (SI), K2, Z11
+	VPANDD.BCST k199<>+0(SB), Z11, Z12
+	VPTESTMD    Z11, Z11, K2
+	VPSUBD      Z7, Z12, Z12
+	VPCMPUD     $0x05, Z8, Z12, K2, K2
+	KORW        K3, K2, K3
+	XORL        R9, R9
+	KORTESTW    K3, K3
+	JNZ         prepare
+	MOVQ        chunks+48(FP), R12
+	CMPQ        R11, $0x10
+	JNE         run
+	CMPQ        R12, $0x01
+	JNE         run
+
+ones:
+	VMULPS.BCST    (BX), Z0, Z10
+	VADDPS.BCST    (SI), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   (CX), Z11
+	VPBROADCASTQ   8(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, (AX)
+	VMULPS.BCST    4(BX), Z0, Z10
+	VADDPS.BCST    4(SI), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   16(CX), Z11
+	VPBROADCASTQ   24(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 64(AX)
+	VMULPS.BCST    8(BX), Z0, Z10
+	VADDPS.BCST    8(SI), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   32(CX), Z11
+	VPBROADCASTQ   40(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 128(AX)
+	VMULPS.BCST    12(BX), Z0, Z10
+	VADDPS.BCST    12(SI), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   48(CX), Z11
+	VPBROADCASTQ   56(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 192(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	ADDQ           $0x00000040, CX
+	ADDQ           $0x00000100, AX
+	ADDQ           $0x10, BX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, R8
+	SUBQ           $0x04, R11
+	JNZ            ones
+	JMP            next
 
 run:
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x0d7fffff
-	JCS          small
-	MOVL         (DX), R9
-	NOTL         R9
-	TESTL        DI, R9
-	JZ           odd
-	MOVL         (BX), R9
-	NOTL         R9
-	TESTL        DI, R9
-	JZ           odd
-	VPBROADCASTD (DX), Z2
-	VPBROADCASTD (BX), Z3
-	VMOVAPS      Z0, Z4
-	VMULPS       Z2, Z4, Z4
-	VADDPS       Z3, Z4, Z4
-	VCVTPS2PH    $0x00, Z4, Y4
-	VINSERTI64X4 $0x01, Y4, Z4, Z4
+	MOVQ        chunks+48(FP), R12
+	TESTQ       R9, R9
+	JNZ         hostile
+	VMULPS.BCST (BX), Z0, Z10
+	VADDPS.BCST (SI), Z10, Z10
+	VCVTPS2PH   $0x00, Z10, Y10
 
 chunk:
-	VPBROADCASTQ   (CX), Z2
-	VPBROADCASTQ   8(CX), K1, Z2
-	VPMULTISHIFTQB Z2, Z1, Z2
-	VPERMW         Z4, Z2, Z2
-	VMOVDQU64      Z2, (AX)
+	VPBROADCASTQ   (CX), Z11
+	VPBROADCASTQ   8(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, (AX)
 	PREFETCHT0     1024(AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
-	DECQ           SI
+	DECQ           R12
 	JNZ            chunk
-	JMP            next
-
-odd:
-	MOVL         (DX), R9
-	MOVL         $0x7fc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z2
-	MOVL         (BX), R9
-	MOVL         $0x7fc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z3
-	VMOVAPS      Z0, Z4
-	VMULPS       Z2, Z4, Z4
-	VADDPS       Z3, Z4, Z4
-	VCMPPS       $0x03, Z4, Z4, K2
-	VPBROADCASTD k27<>+0(SB), K2, Z4
-	VCVTPS2PH    $0x00, Z4, Y4
-	VINSERTI64X4 $0x01, Y4, Z4, Z4
-	VMOVDQA64    Z4, Z4
-	JMP          chunk
-
-small:
-	MOVL         (DX), R9
-	MOVL         $0x7fc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z2
-	MOVL         (BX), R9
-	MOVL         $0x7fc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z3
-	VMOVAPS      Z0, Z4
-	VPBROADCASTD k1<>+0(SB), Z5
-	VPBROADCASTD k10<>+0(SB), Z6
-	VPBROADCASTD k195<>+0(SB), Z7
-	VPANDND      Z2, Z5, Z9
-	VPCMPD.BCST  $0x06, k196<>+0(SB), Z9, K2
-	VCVTDQ2PS    Z9, Z8
-	VPSUBD.BCST  k197<>+0(SB), Z8, Z8
-	VPADDD       Z7, Z9, K2, Z8
-	VPSUBD.BCST  k198<>+0(SB), Z8, Z9
-	VPANDD       Z2, Z5, Z10
-	VPORD        Z10, Z8, Z2
-	VPORD        Z7, Z10, Z10
-	VPANDND      Z4, Z5, Z11
-	VPCMPD       $0x05, Z6, Z11, K2
-	VMULPS       Z8, Z11, Z6
-	VFMADD213PS  Z7, Z9, Z11
-	VPMAXSD      Z11, Z6, Z6
-	VPSUBD       Z10, Z6, Z6
-	VPTERNLOGD   $0x78, Z5, Z4, Z6
-	VMULPS       Z2, Z4, K2, Z6
-	VMOVAPS      Z6, Z4
-	VADDPS       Z3, Z4, Z4
-	VCMPPS       $0x03, Z4, Z4, K2
-	VPBROADCASTD k27<>+0(SB), K2, Z4
-	VCVTPS2PH    $0x00, Z4, Y4
-	VINSERTI64X4 $0x01, Y4, Z4, Z4
-	VMOVDQA64    Z4, Z4
-	JMP          chunk
+	ADDQ           $0x04, BX
+	ADDQ           $0x04, SI
+	ADDQ           $0x04, R8
+	DECQ           R11
+	JNZ            run
 
 next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R8
-	JNZ  run
+	TESTQ R10, R10
+	JNZ   group
 	VZEROUPPER
 	RET
 
+prepare:
+	MOVQ         DI, R9
+	MOVQ         DX, R8
+	VPBROADCASTD k40<>+0(SB), Z12
+	VMOVDQA64    Z10, Z10
+	VCMPPS       $0x03, Z10, Z10, K2
+	VPBROADCASTD k27<>+0(SB), K2, Z10
+	VMOVDQU64    Z10, (DX)
+	VMOVDQU64    Z12, 192(DX)
+	VCMPPS       $0x03, Z11, Z11, K2
+	VPBROADCASTD k27<>+0(SB), K2, Z11
+	VMOVDQU64    Z11, 256(DX)
+	MOVQ         chunks+48(FP), R12
+	CMPQ         R11, $0x10
+	JNE          run
+	CMPQ         R12, $0x01
+	JNE          run
+
+exacts:
+	VCVTPS2PD.BCST (R8), Z10
+	VCVTPS2PD.BCST 256(R8), Z11
+	VMULPD         Z10, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VADDPD         Z11, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VMULPD         Z10, Z4, Z10
+	VCVTPD2PS      Z10, Y10
+	VCVTPS2PD      Y10, Z10
+	VADDPD         Z11, Z10, Z10
+	VCVTPD2PS      Z10, Y10
+	VINSERTI64X4   $0x01, Y10, Z12, Z10
+	VCMPPS         $0x03, Z10, Z10, K2
+	VPBROADCASTD   k27<>+0(SB), K2, Z10
+	VPADDD.BCST    192(R8), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   (CX), Z11
+	VPBROADCASTQ   8(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, (AX)
+	VCVTPS2PD.BCST 4(R8), Z10
+	VCVTPS2PD.BCST 260(R8), Z11
+	VMULPD         Z10, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VADDPD         Z11, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VMULPD         Z10, Z4, Z10
+	VCVTPD2PS      Z10, Y10
+	VCVTPS2PD      Y10, Z10
+	VADDPD         Z11, Z10, Z10
+	VCVTPD2PS      Z10, Y10
+	VINSERTI64X4   $0x01, Y10, Z12, Z10
+	VCMPPS         $0x03, Z10, Z10, K2
+	VPBROADCASTD   k27<>+0(SB), K2, Z10
+	VPADDD.BCST    196(R8), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   16(CX), Z11
+	VPBROADCASTQ   24(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 64(AX)
+	VCVTPS2PD.BCST 8(R8), Z10
+	VCVTPS2PD.BCST 264(R8), Z11
+	VMULPD         Z10, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VADDPD         Z11, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VMULPD         Z10, Z4, Z10
+	VCVTPD2PS      Z10, Y10
+	VCVTPS2PD      Y10, Z10
+	VADDPD         Z11, Z10, Z10
+	VCVTPD2PS      Z10, Y10
+	VINSERTI64X4   $0x01, Y10, Z12, Z10
+	VCMPPS         $0x03, Z10, Z10, K2
+	VPBROADCASTD   k27<>+0(SB), K2, Z10
+	VPADDD.BCST    200(R8), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   32(CX), Z11
+	VPBROADCASTQ   40(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 128(AX)
+	VCVTPS2PD.BCST 12(R8), Z10
+	VCVTPS2PD.BCST 268(R8), Z11
+	VMULPD         Z10, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VADDPD         Z11, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VMULPD         Z10, Z4, Z10
+	VCVTPD2PS      Z10, Y10
+	VCVTPS2PD      Y10, Z10
+	VADDPD         Z11, Z10, Z10
+	VCVTPD2PS      Z10, Y10
+	VINSERTI64X4   $0x01, Y10, Z12, Z10
+	VCMPPS         $0x03, Z10, Z10, K2
+	VPBROADCASTD   k27<>+0(SB), K2, Z10
+	VPADDD.BCST    204(R8), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   48(CX), Z11
+	VPBROADCASTQ   56(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 192(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	ADDQ           $0x00000040, CX
+	ADDQ           $0x00000100, AX
+	ADDQ           $0x10, BX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, R8
+	SUBQ           $0x04, R11
+	JNZ            exacts
+	JMP            next
+
+hostile:
+	VCVTPS2PD.BCST (R8), Z10
+	VCVTPS2PD.BCST 256(R8), Z11
+	VMULPD         Z10, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VADDPD         Z11, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VMULPD         Z10, Z4, Z10
+	VCVTPD2PS      Z10, Y10
+	VCVTPS2PD      Y10, Z10
+	VADDPD         Z11, Z10, Z10
+	VCVTPD2PS      Z10, Y10
+	VINSERTI64X4   $0x01, Y10, Z12, Z10
+	VCMPPS         $0x03, Z10, Z10, K2
+	VPBROADCASTD   k27<>+0(SB), K2, Z10
+	VPADDD.BCST    192(R8), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	JMP            chunk
+
 // func bookAffine64F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV, MMX+
-TEXT ·bookAffine64F16AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         book+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k3<>+0(SB), K1, Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPANDD.BCST  k199<>+0(SB), Z0, Z2
-	VPCMPUD.BCST $0x05, k200<>+0(SB), Z2, K2
-	MOVL         $0x7f000000, DI
-	XORL         SI, SI
-	KORTESTW     K2, K2
-	CMOVLNE      SI, DI
-	MOVQ         n+56(FP), R8
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·bookAffine64F16AVX512(SB), NOSPLIT, $384-64
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
+	LEAQ          63(SP), DX
+	ANDQ          $-64, DX
+	MOVQ          a+16(FP), BX
+	MOVQ          b+24(FP), SI
+	MOVQ          book+32(FP), DI
+	VMOVDQU64     (DI), Z0
+	VCMPPS        $0x03, Z0, Z0, K1
+	VPBROADCASTD  k3<>+0(SB), K1, Z0
+	MOVQ          order+40(FP), DI
+	VMOVDQU64     (DI), Z1
+	MOVQ          $0x00000000000000f0, DI
+	KMOVQ         DI, K1
+	VPBROADCASTD  k16<>+0(SB), Z2
+	VPBROADCASTD  k19<>+0(SB), Z3
+	VPANDD.BCST   k199<>+0(SB), Z0, Z4
+	VPTESTMD      Z4, Z4, K3
+	VPSUBD.BCST   k200<>+0(SB), Z4, Z4
+	VPCMPUD.BCST  $0x05, k201<>+0(SB), Z4, K3, K2
+	MOVQ          $0x00000001, DI
+	MOVQ          $0x00000002, R10
+	MOVL          $0x50000000, R9
+	XORL          R11, R11
+	KORTESTW      K2, K2
+	CMOVQNE       R10, DI
+	CMOVLNE       R11, R9
+	MOVL          $0x0000ffff, R10
+	CMOVLNE       R11, R10
+	VPBROADCASTD  k202<>+0(SB), Z5
+	VPBROADCASTD  R9, Z6
+	VPBROADCASTD  k11<>+0(SB), Z7
+	VPBROADCASTD  k208<>+0(SB), Z8
+	VPANDD.BCST   k199<>+0(SB), Z0, Z4
+	VPSUBD.BCST   k198<>+0(SB), Z4, K3, Z4
+	VCVTPS2PD     Y0, Z9
+	VEXTRACTI64X4 $0x01, Z0, Y4
+	VCVTPS2PD     Y4, Z4
+	MOVQ          n+56(FP), R10
+	MOVQ          $0x00000010, R13
+
+group:
+	MOVQ        R10, R11
+	CMPQ        R11, R13
+	CMOVQGT     R13, R11
+	SUBQ        R11, R10
+	MOVL        $0x0000ffff, R9
+	BZHIL       R11, R9, R9
+	KMOVW       R9, K2
+	VMOVDQU32.Z (BX), K2, Z10
+	VPANDD.BCST k199<>+0(SB), Z10, Z11
+	VPSUBD      Z5, Z11, Z11
+	VPCMPUD     $0x05, Z6, Z11, K2, K3
+	VMOVDQU32.Z (SI), K2, Z11
+	VPANDD.BCST k199<>+0(SB), Z11, Z12
+	VPTESTMD    Z11, Z11, K2
+	VPSUBD      Z7, Z12, Z12
+	VPCMPUD     $0x05, Z8, Z12, K2, K2
+	KORW        K3, K2, K3
+	XORL        R9, R9
+	KORTESTW    K3, K3
+	JNZ         prepare
+	MOVQ        chunks+48(FP), R12
+	CMPQ        R11, $0x10
+	JNE         run
+	CMPQ        R12, $0x01
+	JNE         run
+
+ones:
+	VMULPS.BCST    (BX), Z0, Z10
+	VADDPS.BCST    (SI), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   (CX), Z11
+	VPBROADCASTQ   8(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, (AX)
+	VPBROADCASTQ   16(CX), Z11
+	VPBROADCASTQ   24(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 64(AX)
+	VMULPS.BCST    4(BX), Z0, Z10
+	VADDPS.BCST    4(SI), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   32(CX), Z11
+	VPBROADCASTQ   40(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 128(AX)
+	VPBROADCASTQ   48(CX), Z11
+	VPBROADCASTQ   56(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 192(AX)
+	VMULPS.BCST    8(BX), Z0, Z10
+	VADDPS.BCST    8(SI), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   64(CX), Z11
+	VPBROADCASTQ   72(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 256(AX)
+	VPBROADCASTQ   80(CX), Z11
+	VPBROADCASTQ   88(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 320(AX)
+	VMULPS.BCST    12(BX), Z0, Z10
+	VADDPS.BCST    12(SI), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   96(CX), Z11
+	VPBROADCASTQ   104(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 384(AX)
+	VPBROADCASTQ   112(CX), Z11
+	VPBROADCASTQ   120(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 448(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	PREFETCHT0     1280(AX)
+	PREFETCHT0     1344(AX)
+	PREFETCHT0     1408(AX)
+	PREFETCHT0     1472(AX)
+	ADDQ           $0x00000080, CX
+	ADDQ           $0x00000200, AX
+	ADDQ           $0x10, BX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, R8
+	SUBQ           $0x04, R11
+	JNZ            ones
+	JMP            next
 
 run:
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x0d7fffff
-	JCS          small
-	MOVL         (DX), R9
-	NOTL         R9
-	TESTL        DI, R9
-	JZ           odd
-	MOVL         (BX), R9
-	NOTL         R9
-	TESTL        DI, R9
-	JZ           odd
-	VPBROADCASTD (DX), Z2
-	VPBROADCASTD (BX), Z3
-	VMOVAPS      Z0, Z4
-	VMULPS       Z2, Z4, Z4
-	VADDPS       Z3, Z4, Z4
-	VCVTPS2PH    $0x00, Z4, Y4
-	VINSERTI64X4 $0x01, Y4, Z4, Z4
+	MOVQ        chunks+48(FP), R12
+	TESTQ       R9, R9
+	JNZ         hostile
+	VMULPS.BCST (BX), Z0, Z10
+	VADDPS.BCST (SI), Z10, Z10
+	VCVTPS2PH   $0x00, Z10, Y10
 
 chunk:
-	VPBROADCASTQ   (CX), Z2
-	VPBROADCASTQ   8(CX), K1, Z2
-	VPMULTISHIFTQB Z2, Z1, Z2
-	VPERMW         Z4, Z2, Z2
-	VMOVDQU64      Z2, (AX)
-	VPBROADCASTQ   16(CX), Z2
-	VPBROADCASTQ   24(CX), K1, Z2
-	VPMULTISHIFTQB Z2, Z1, Z2
-	VPERMW         Z4, Z2, Z2
-	VMOVDQU64      Z2, 64(AX)
+	VPBROADCASTQ   (CX), Z11
+	VPBROADCASTQ   8(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, (AX)
+	VPBROADCASTQ   16(CX), Z11
+	VPBROADCASTQ   24(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 64(AX)
 	PREFETCHT0     1024(AX)
 	PREFETCHT0     1088(AX)
 	ADDQ           $0x00000020, CX
 	ADDQ           $0x00000080, AX
-	DECQ           SI
+	DECQ           R12
 	JNZ            chunk
-	JMP            next
-
-odd:
-	MOVL         (DX), R9
-	MOVL         $0x7fc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z2
-	MOVL         (BX), R9
-	MOVL         $0x7fc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z3
-	VMOVAPS      Z0, Z4
-	VMULPS       Z2, Z4, Z4
-	VADDPS       Z3, Z4, Z4
-	VCMPPS       $0x03, Z4, Z4, K2
-	VPBROADCASTD k27<>+0(SB), K2, Z4
-	VCVTPS2PH    $0x00, Z4, Y4
-	VINSERTI64X4 $0x01, Y4, Z4, Z4
-	VMOVDQA64    Z4, Z4
-	JMP          chunk
-
-small:
-	MOVL         (DX), R9
-	MOVL         $0x7fc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z2
-	MOVL         (BX), R9
-	MOVL         $0x7fc00000, R11
-	LEAL         (R9)(R9*1), R10
-	CMPL         R10, $0xff000000
-	CMOVLHI      R11, R9
-	VPBROADCASTD R9, Z3
-	VMOVAPS      Z0, Z4
-	VPBROADCASTD k1<>+0(SB), Z5
-	VPBROADCASTD k10<>+0(SB), Z6
-	VPBROADCASTD k195<>+0(SB), Z7
-	VPANDND      Z2, Z5, Z9
-	VPCMPD.BCST  $0x06, k196<>+0(SB), Z9, K2
-	VCVTDQ2PS    Z9, Z8
-	VPSUBD.BCST  k197<>+0(SB), Z8, Z8
-	VPADDD       Z7, Z9, K2, Z8
-	VPSUBD.BCST  k198<>+0(SB), Z8, Z9
-	VPANDD       Z2, Z5, Z10
-	VPORD        Z10, Z8, Z2
-	VPORD        Z7, Z10, Z10
-	VPANDND      Z4, Z5, Z11
-	VPCMPD       $0x05, Z6, Z11, K2
-	VMULPS       Z8, Z11, Z6
-	VFMADD213PS  Z7, Z9, Z11
-	VPMAXSD      Z11, Z6, Z6
-	VPSUBD       Z10, Z6, Z6
-	VPTERNLOGD   $0x78, Z5, Z4, Z6
-	VMULPS       Z2, Z4, K2, Z6
-	VMOVAPS      Z6, Z4
-	VADDPS       Z3, Z4, Z4
-	VCMPPS       $0x03, Z4, Z4, K2
-	VPBROADCASTD k27<>+0(SB), K2, Z4
-	VCVTPS2PH    $0x00, Z4, Y4
-	VINSERTI64X4 $0x01, Y4, Z4, Z4
-	VMOVDQA64    Z4, Z4
-	JMP          chunk
+	ADDQ           $0x04, BX
+	ADDQ           $0x04, SI
+	ADDQ           $0x04, R8
+	DECQ           R11
+	JNZ            run
 
 next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R8
-	JNZ  run
+	TESTQ R10, R10
+	JNZ   group
 	VZEROUPPER
 	RET
+
+prepare:
+	MOVQ         DI, R9
+	MOVQ         DX, R8
+	VPBROADCASTD k40<>+0(SB), Z12
+	VMOVDQA64    Z10, Z10
+	VCMPPS       $0x03, Z10, Z10, K2
+	VPBROADCASTD k27<>+0(SB), K2, Z10
+	VMOVDQU64    Z10, (DX)
+	VMOVDQU64    Z12, 192(DX)
+	VCMPPS       $0x03, Z11, Z11, K2
+	VPBROADCASTD k27<>+0(SB), K2, Z11
+	VMOVDQU64    Z11, 256(DX)
+	MOVQ         chunks+48(FP), R12
+	CMPQ         R11, $0x10
+	JNE          run
+	CMPQ         R12, $0x01
+	JNE          run
+
+exacts:
+	VCVTPS2PD.BCST (R8), Z10
+	VCVTPS2PD.BCST 256(R8), Z11
+	VMULPD         Z10, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VADDPD         Z11, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VMULPD         Z10, Z4, Z10
+	VCVTPD2PS      Z10, Y10
+	VCVTPS2PD      Y10, Z10
+	VADDPD         Z11, Z10, Z10
+	VCVTPD2PS      Z10, Y10
+	VINSERTI64X4   $0x01, Y10, Z12, Z10
+	VCMPPS         $0x03, Z10, Z10, K2
+	VPBROADCASTD   k27<>+0(SB), K2, Z10
+	VPADDD.BCST    192(R8), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   (CX), Z11
+	VPBROADCASTQ   8(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, (AX)
+	VPBROADCASTQ   16(CX), Z11
+	VPBROADCASTQ   24(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 64(AX)
+	VCVTPS2PD.BCST 4(R8), Z10
+	VCVTPS2PD.BCST 260(R8), Z11
+	VMULPD         Z10, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VADDPD         Z11, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VMULPD         Z10, Z4, Z10
+	VCVTPD2PS      Z10, Y10
+	VCVTPS2PD      Y10, Z10
+	VADDPD         Z11, Z10, Z10
+	VCVTPD2PS      Z10, Y10
+	VINSERTI64X4   $0x01, Y10, Z12, Z10
+	VCMPPS         $0x03, Z10, Z10, K2
+	VPBROADCASTD   k27<>+0(SB), K2, Z10
+	VPADDD.BCST    196(R8), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   32(CX), Z11
+	VPBROADCASTQ   40(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 128(AX)
+	VPBROADCASTQ   48(CX), Z11
+	VPBROADCASTQ   56(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 192(AX)
+	VCVTPS2PD.BCST 8(R8), Z10
+	VCVTPS2PD.BCST 264(R8), Z11
+	VMULPD         Z10, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VADDPD         Z11, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VMULPD         Z10, Z4, Z10
+	VCVTPD2PS      Z10, Y10
+	VCVTPS2PD      Y10, Z10
+	VADDPD         Z11, Z10, Z10
+	VCVTPD2PS      Z10, Y10
+	VINSERTI64X4   $0x01, Y10, Z12, Z10
+	VCMPPS         $0x03, Z10, Z10, K2
+	VPBROADCASTD   k27<>+0(SB), K2, Z10
+	VPADDD.BCST    200(R8), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   64(CX), Z11
+	VPBROADCASTQ   72(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 256(AX)
+	VPBROADCASTQ   80(CX), Z11
+	VPBROADCASTQ   88(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 320(AX)
+	VCVTPS2PD.BCST 12(R8), Z10
+	VCVTPS2PD.BCST 268(R8), Z11
+	VMULPD         Z10, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VADDPD         Z11, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VMULPD         Z10, Z4, Z10
+	VCVTPD2PS      Z10, Y10
+	VCVTPS2PD      Y10, Z10
+	VADDPD         Z11, Z10, Z10
+	VCVTPD2PS      Z10, Y10
+	VINSERTI64X4   $0x01, Y10, Z12, Z10
+	VCMPPS         $0x03, Z10, Z10, K2
+	VPBROADCASTD   k27<>+0(SB), K2, Z10
+	VPADDD.BCST    204(R8), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	VPBROADCASTQ   96(CX), Z11
+	VPBROADCASTQ   104(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z11
+	VMOVDQU64      Z11, 384(AX)
+	VPBROADCASTQ   112(CX), Z11
+	VPBROADCASTQ   120(CX), K1, Z11
+	VPMULTISHIFTQB Z11, Z1, Z11
+	VPTERNLOGD     $0xea, Z3, Z2, Z11
+	VPERMB         Z10, Z11, Z10
+	VMOVDQU64      Z10, 448(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	PREFETCHT0     1280(AX)
+	PREFETCHT0     1344(AX)
+	PREFETCHT0     1408(AX)
+	PREFETCHT0     1472(AX)
+	ADDQ           $0x00000080, CX
+	ADDQ           $0x00000200, AX
+	ADDQ           $0x10, BX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, R8
+	SUBQ           $0x04, R11
+	JNZ            exacts
+	JMP            next
+
+hostile:
+	VCVTPS2PD.BCST (R8), Z10
+	VCVTPS2PD.BCST 256(R8), Z11
+	VMULPD         Z10, Z9, Z12
+	VCVTPD2PS      Z12, Y12
+	VCVTPS2PD      Y12, Z12
+	VADDPD         Z11, Z12, Z12
+	VCVTPD2PS      Z12, Y12
+	VMULPD         Z10, Z4, Z10
+	VCVTPD2PS      Z10, Y10
+	VCVTPS2PD      Y10, Z10
+	VADDPD         Z11, Z10, Z10
+	VCVTPD2PS      Z10, Y10
+	VINSERTI64X4   $0x01, Y10, Z12, Z10
+	VCMPPS         $0x03, Z10, Z10, K2
+	VPBROADCASTD   k27<>+0(SB), K2, Z10
+	VPADDD.BCST    192(R8), Z10, Z10
+	VCVTPS2PH      $0x00, Z10, Y10
+	JMP            chunk
 
 // func bookPairsF32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VBMI, CMOV, MMX+
@@ -26248,7 +29640,7 @@ TEXT ·bookPairsF32AVX512(SB), NOSPLIT, $0-56
 	VMOVDQU64    (SI), Z1
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k3<>+0(SB), K1, Z1
-	VMOVDQU64    k201<>+0(SB), Z2
+	VMOVDQU64    k209<>+0(SB), Z2
 	MOVQ         n+48(FP), DI
 
 run:
@@ -26293,15 +29685,15 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k201<>+0(SB)/8, $0x0000000400000000
-DATA k201<>+8(SB)/8, $0x0000000c00000008
-DATA k201<>+16(SB)/8, $0x0000001400000010
-DATA k201<>+24(SB)/8, $0x0000001c00000018
-DATA k201<>+32(SB)/8, $0x0000002400000020
-DATA k201<>+40(SB)/8, $0x0000002c00000028
-DATA k201<>+48(SB)/8, $0x0000003400000030
-DATA k201<>+56(SB)/8, $0x0000003c00000038
-GLOBL k201<>(SB), RODATA|NOPTR, $64
+DATA k209<>+0(SB)/8, $0x0000000400000000
+DATA k209<>+8(SB)/8, $0x0000000c00000008
+DATA k209<>+16(SB)/8, $0x0000001400000010
+DATA k209<>+24(SB)/8, $0x0000001c00000018
+DATA k209<>+32(SB)/8, $0x0000002400000020
+DATA k209<>+40(SB)/8, $0x0000002c00000028
+DATA k209<>+48(SB)/8, $0x0000003400000030
+DATA k209<>+56(SB)/8, $0x0000003c00000038
+GLOBL k209<>(SB), RODATA|NOPTR, $64
 
 // func bookPairsBF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV, MMX+
@@ -26319,7 +29711,7 @@ TEXT ·bookPairsBF16AVX512(SB), NOSPLIT, $0-56
 	VCMPPS       $0x03, Z4, Z4, K1
 	VPBROADCASTD k3<>+0(SB), K1, Z4
 	VPBROADCASTD k16<>+0(SB), Z5
-	VMOVDQU64    k202<>+0(SB), Z6
+	VMOVDQU64    k210<>+0(SB), Z6
 	MOVQ         $0x00000000000000f0, SI
 	KMOVQ        SI, K1
 	MOVQ         $0x7fffffff7fffffff, DI
@@ -26351,7 +29743,7 @@ chunk:
 	VPBROADCASTQ   (CX), Z7
 	VPBROADCASTQ   8(CX), K1, Z7
 	VPMULTISHIFTQB Z7, Z6, Z7
-	VPTERNLOGD     $0xea, k203<>+0(SB), Z5, Z7
+	VPTERNLOGD     $0xea, k211<>+0(SB), Z5, Z7
 	VPERMB         Z9, Z7, Z7
 	VMOVDQU64      Z7, (AX)
 	PREFETCHT0     1024(AX)
@@ -26389,7 +29781,7 @@ odd:
 	VPBROADCASTQ   (CX), Z7
 	VPBROADCASTQ   8(CX), K1, Z7
 	VPMULTISHIFTQB Z7, Z6, Z7
-	VPTERNLOGD     $0xea, k203<>+0(SB), Z5, Z7
+	VPTERNLOGD     $0xea, k211<>+0(SB), Z5, Z7
 	VPERMB         Z9, Z7, Z7
 	VMOVDQU64      Z7, (AX)
 	PREFETCHT0     1024(AX)
@@ -26404,25 +29796,25 @@ next:
 	VZEROUPPER
 	RET
 
-DATA k202<>+0(SB)/8, $0x0b0b070703033f3f
-DATA k202<>+8(SB)/8, $0x1b1b171713130f0f
-DATA k202<>+16(SB)/8, $0x2b2b272723231f1f
-DATA k202<>+24(SB)/8, $0x3b3b373733332f2f
-DATA k202<>+32(SB)/8, $0x0b0b070703033f3f
-DATA k202<>+40(SB)/8, $0x1b1b171713130f0f
-DATA k202<>+48(SB)/8, $0x2b2b272723231f1f
-DATA k202<>+56(SB)/8, $0x3b3b373733332f2f
-GLOBL k202<>(SB), RODATA|NOPTR, $64
+DATA k210<>+0(SB)/8, $0x0b0b070703033f3f
+DATA k210<>+8(SB)/8, $0x1b1b171713130f0f
+DATA k210<>+16(SB)/8, $0x2b2b272723231f1f
+DATA k210<>+24(SB)/8, $0x3b3b373733332f2f
+DATA k210<>+32(SB)/8, $0x0b0b070703033f3f
+DATA k210<>+40(SB)/8, $0x1b1b171713130f0f
+DATA k210<>+48(SB)/8, $0x2b2b272723231f1f
+DATA k210<>+56(SB)/8, $0x3b3b373733332f2f
+GLOBL k210<>(SB), RODATA|NOPTR, $64
 
-DATA k203<>+0(SB)/8, $0x0100010001000100
-DATA k203<>+8(SB)/8, $0x0100010001000100
-DATA k203<>+16(SB)/8, $0x0100010001000100
-DATA k203<>+24(SB)/8, $0x0100010001000100
-DATA k203<>+32(SB)/8, $0x2120212021202120
-DATA k203<>+40(SB)/8, $0x2120212021202120
-DATA k203<>+48(SB)/8, $0x2120212021202120
-DATA k203<>+56(SB)/8, $0x2120212021202120
-GLOBL k203<>(SB), RODATA|NOPTR, $64
+DATA k211<>+0(SB)/8, $0x0100010001000100
+DATA k211<>+8(SB)/8, $0x0100010001000100
+DATA k211<>+16(SB)/8, $0x0100010001000100
+DATA k211<>+24(SB)/8, $0x0100010001000100
+DATA k211<>+32(SB)/8, $0x2120212021202120
+DATA k211<>+40(SB)/8, $0x2120212021202120
+DATA k211<>+48(SB)/8, $0x2120212021202120
+DATA k211<>+56(SB)/8, $0x2120212021202120
+GLOBL k211<>(SB), RODATA|NOPTR, $64
 
 // func bookPairsF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, CMOV, MMX+
@@ -26437,7 +29829,7 @@ TEXT ·bookPairsF16AVX512(SB), NOSPLIT, $0-56
 	VCMPPS       $0x03, Z1, Z1, K1
 	VPBROADCASTD k3<>+0(SB), K1, Z1
 	VPBROADCASTD k16<>+0(SB), Z2
-	VMOVDQU64    k202<>+0(SB), Z3
+	VMOVDQU64    k210<>+0(SB), Z3
 	MOVQ         $0x00000000000000f0, SI
 	KMOVQ        SI, K1
 	MOVQ         $0x7fffffff7fffffff, DI
@@ -26466,7 +29858,7 @@ chunk:
 	VPBROADCASTQ   (CX), Z5
 	VPBROADCASTQ   8(CX), K1, Z5
 	VPMULTISHIFTQB Z5, Z3, Z5
-	VPTERNLOGD     $0xea, k203<>+0(SB), Z2, Z5
+	VPTERNLOGD     $0xea, k211<>+0(SB), Z2, Z5
 	VPERMB         Z4, Z5, Z4
 	VMOVDQU64      Z4, (AX)
 	PREFETCHT0     1024(AX)
@@ -26502,7 +29894,7 @@ odd:
 	VPBROADCASTQ   (CX), Z5
 	VPBROADCASTQ   8(CX), K1, Z5
 	VPMULTISHIFTQB Z5, Z3, Z5
-	VPTERNLOGD     $0xea, k203<>+0(SB), Z2, Z5
+	VPTERNLOGD     $0xea, k211<>+0(SB), Z2, Z5
 	VPERMB         Z4, Z5, Z4
 	VMOVDQU64      Z4, (AX)
 	PREFETCHT0     1024(AX)
@@ -26702,7 +30094,7 @@ TEXT ·float8F32AVX512(SB), NOSPLIT, $0-56
 	VMOVDQU64    k185<>+0(SB), Z5
 	VPBROADCASTD k66<>+0(SB), Z6
 	VPBROADCASTD k136<>+0(SB), Z7
-	VPBROADCASTD k204<>+0(SB), Z8
+	VPBROADCASTD k212<>+0(SB), Z8
 	VPBROADCASTB 388(AX), Z9
 	VPXORD       Z10, Z10, Z10
 	VMOVDQU64    256(AX), Z11
@@ -26711,7 +30103,7 @@ TEXT ·float8F32AVX512(SB), NOSPLIT, $0-56
 	DECL         AX
 	VPBROADCASTD k42<>+0(SB), Z13
 	VPBROADCASTD k1<>+0(SB), Z14
-	VPBROADCASTD k205<>+0(SB), Z15
+	VPBROADCASTD k213<>+0(SB), Z15
 	MOVQ         n+48(FP), R8
 
 run:
@@ -26916,17 +30308,17 @@ next:
 	VZEROUPPER
 	RET
 
-DATA k204<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k204<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k204<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k204<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
-GLOBL k204<>(SB), RODATA|NOPTR, $32
+DATA k212<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k212<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k212<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k212<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
+GLOBL k212<>(SB), RODATA|NOPTR, $32
 
-DATA k205<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k205<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k205<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k205<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
-GLOBL k205<>(SB), RODATA|NOPTR, $32
+DATA k213<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k213<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k213<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k213<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
+GLOBL k213<>(SB), RODATA|NOPTR, $32
 
 // func float8BF16AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
@@ -26947,7 +30339,7 @@ TEXT ·float8BF16AVX512(SB), NOSPLIT, $0-56
 	VMOVDQU64    k185<>+0(SB), Z8
 	VPBROADCASTD k66<>+0(SB), Z9
 	VPBROADCASTD k136<>+0(SB), Z10
-	VPBROADCASTD k204<>+0(SB), Z11
+	VPBROADCASTD k212<>+0(SB), Z11
 	VPBROADCASTB 388(AX), Z12
 	VPXORD       Z13, Z13, Z13
 	VMOVDQU64    256(AX), Z14
@@ -26956,7 +30348,7 @@ TEXT ·float8BF16AVX512(SB), NOSPLIT, $0-56
 	DECL         AX
 	VPBROADCASTD k42<>+0(SB), Z16
 	VPBROADCASTD k1<>+0(SB), Z17
-	VPBROADCASTD k205<>+0(SB), Z18
+	VPBROADCASTD k213<>+0(SB), Z18
 	MOVQ         n+48(FP), R8
 
 run:
@@ -27198,7 +30590,7 @@ TEXT ·float8F16AVX512(SB), NOSPLIT, $0-56
 	VMOVDQU64    k185<>+0(SB), Z5
 	VPBROADCASTD k66<>+0(SB), Z6
 	VPBROADCASTD k136<>+0(SB), Z7
-	VPBROADCASTD k204<>+0(SB), Z8
+	VPBROADCASTD k212<>+0(SB), Z8
 	VPBROADCASTB 388(SI), Z9
 	VPXORD       Z10, Z10, Z10
 	MOVQ         n+48(FP), DI
@@ -27296,8 +30688,8 @@ TEXT ·lookedAVX512(SB), NOSPLIT, $0-32
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      table+16(FP), DX
-	VMOVDQU64 k206<>+0(SB), Z0
-	VMOVDQU64 k207<>+0(SB), Z1
+	VMOVDQU64 k214<>+0(SB), Z0
+	VMOVDQU64 k215<>+0(SB), Z1
 	VMOVDQU64 (DX), Z2
 	VMOVDQA64 Z2, Z3
 	VMOVDQU64 64(DX), Z4
@@ -27318,7 +30710,7 @@ TEXT ·lookedAVX512(SB), NOSPLIT, $0-32
 	VMOVDQU64 448(DX), Z11
 	VPERMT2B  Z11, Z0, Z9
 	VPERMT2B  Z11, Z1, Z10
-	VMOVDQU64 k208<>+0(SB), Z0
+	VMOVDQU64 k216<>+0(SB), Z0
 	MOVQ      chunks+24(FP), DX
 	SUBQ      $0x02, DX
 	JCS       Odd
@@ -27367,35 +30759,35 @@ Done:
 	VZEROUPPER
 	RET
 
-DATA k206<>+0(SB)/8, $0x0e0c0a0806040200
-DATA k206<>+8(SB)/8, $0x1e1c1a1816141210
-DATA k206<>+16(SB)/8, $0x2e2c2a2826242220
-DATA k206<>+24(SB)/8, $0x3e3c3a3836343230
-DATA k206<>+32(SB)/8, $0x4e4c4a4846444240
-DATA k206<>+40(SB)/8, $0x5e5c5a5856545250
-DATA k206<>+48(SB)/8, $0x6e6c6a6866646260
-DATA k206<>+56(SB)/8, $0x7e7c7a7876747270
-GLOBL k206<>(SB), RODATA|NOPTR, $64
+DATA k214<>+0(SB)/8, $0x0e0c0a0806040200
+DATA k214<>+8(SB)/8, $0x1e1c1a1816141210
+DATA k214<>+16(SB)/8, $0x2e2c2a2826242220
+DATA k214<>+24(SB)/8, $0x3e3c3a3836343230
+DATA k214<>+32(SB)/8, $0x4e4c4a4846444240
+DATA k214<>+40(SB)/8, $0x5e5c5a5856545250
+DATA k214<>+48(SB)/8, $0x6e6c6a6866646260
+DATA k214<>+56(SB)/8, $0x7e7c7a7876747270
+GLOBL k214<>(SB), RODATA|NOPTR, $64
 
-DATA k207<>+0(SB)/8, $0x0f0d0b0907050301
-DATA k207<>+8(SB)/8, $0x1f1d1b1917151311
-DATA k207<>+16(SB)/8, $0x2f2d2b2927252321
-DATA k207<>+24(SB)/8, $0x3f3d3b3937353331
-DATA k207<>+32(SB)/8, $0x4f4d4b4947454341
-DATA k207<>+40(SB)/8, $0x5f5d5b5957555351
-DATA k207<>+48(SB)/8, $0x6f6d6b6967656361
-DATA k207<>+56(SB)/8, $0x7f7d7b7977757371
-GLOBL k207<>(SB), RODATA|NOPTR, $64
+DATA k215<>+0(SB)/8, $0x0f0d0b0907050301
+DATA k215<>+8(SB)/8, $0x1f1d1b1917151311
+DATA k215<>+16(SB)/8, $0x2f2d2b2927252321
+DATA k215<>+24(SB)/8, $0x3f3d3b3937353331
+DATA k215<>+32(SB)/8, $0x4f4d4b4947454341
+DATA k215<>+40(SB)/8, $0x5f5d5b5957555351
+DATA k215<>+48(SB)/8, $0x6f6d6b6967656361
+DATA k215<>+56(SB)/8, $0x7f7d7b7977757371
+GLOBL k215<>(SB), RODATA|NOPTR, $64
 
-DATA k208<>+0(SB)/8, $0x0000000000000000
-DATA k208<>+8(SB)/8, $0x0000000000000004
-DATA k208<>+16(SB)/8, $0x0000000000000001
-DATA k208<>+24(SB)/8, $0x0000000000000005
-DATA k208<>+32(SB)/8, $0x0000000000000002
-DATA k208<>+40(SB)/8, $0x0000000000000006
-DATA k208<>+48(SB)/8, $0x0000000000000003
-DATA k208<>+56(SB)/8, $0x0000000000000007
-GLOBL k208<>(SB), RODATA|NOPTR, $64
+DATA k216<>+0(SB)/8, $0x0000000000000000
+DATA k216<>+8(SB)/8, $0x0000000000000004
+DATA k216<>+16(SB)/8, $0x0000000000000001
+DATA k216<>+24(SB)/8, $0x0000000000000005
+DATA k216<>+32(SB)/8, $0x0000000000000002
+DATA k216<>+40(SB)/8, $0x0000000000000006
+DATA k216<>+48(SB)/8, $0x0000000000000003
+DATA k216<>+56(SB)/8, $0x0000000000000007
+GLOBL k216<>(SB), RODATA|NOPTR, $64
 
 // func float8NormalAVX512(dst *byte, src *byte, a *float32, form *byte, chunks int, n int) int
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
@@ -27413,7 +30805,7 @@ TEXT ·float8NormalAVX512(SB), NOSPLIT, $0-56
 	VPBROADCASTD 264(SI), Z6
 	KMOVQ        268(SI), K1
 	VPBROADCASTD k4<>+0(SB), Z7
-	VPBROADCASTD k209<>+0(SB), Z8
+	VPBROADCASTD k217<>+0(SB), Z8
 	VMOVDQU64    k87<>+0(SB), Z9
 	MOVQ         n+40(FP), DI
 
@@ -27461,11 +30853,11 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k209<>+0(SB)/8, $0x0080008000800080
-DATA k209<>+8(SB)/8, $0x0080008000800080
-DATA k209<>+16(SB)/8, $0x0080008000800080
-DATA k209<>+24(SB)/8, $0x0080008000800080
-GLOBL k209<>(SB), RODATA|NOPTR, $32
+DATA k217<>+0(SB)/8, $0x0080008000800080
+DATA k217<>+8(SB)/8, $0x0080008000800080
+DATA k217<>+16(SB)/8, $0x0080008000800080
+DATA k217<>+24(SB)/8, $0x0080008000800080
+GLOBL k217<>(SB), RODATA|NOPTR, $32
 
 // func castF32ToF32AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512F, MMX+
@@ -27669,7 +31061,7 @@ TEXT ·castSameAVX512(SB), NOSPLIT, $0-32
 	VPBROADCASTW (DX), Z0
 	VPBROADCASTW 2(DX), Z1
 	MOVQ         n+24(FP), DX
-	VPBROADCASTD k210<>+0(SB), Z2
+	VPBROADCASTD k218<>+0(SB), Z2
 
 more:
 	VMOVDQU64  (CX), Z3
@@ -27685,11 +31077,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k210<>+0(SB)/8, $0x7fff7fff7fff7fff
-DATA k210<>+8(SB)/8, $0x7fff7fff7fff7fff
-DATA k210<>+16(SB)/8, $0x7fff7fff7fff7fff
-DATA k210<>+24(SB)/8, $0x7fff7fff7fff7fff
-GLOBL k210<>(SB), RODATA|NOPTR, $32
+DATA k218<>+0(SB)/8, $0x7fff7fff7fff7fff
+DATA k218<>+8(SB)/8, $0x7fff7fff7fff7fff
+DATA k218<>+16(SB)/8, $0x7fff7fff7fff7fff
+DATA k218<>+24(SB)/8, $0x7fff7fff7fff7fff
+GLOBL k218<>(SB), RODATA|NOPTR, $32
 
 // func lanesAVX512(dst *byte, src *byte, stride int, n int)
 // Requires: AVX, AVX512F, AVX512VBMI, AVX512VL
@@ -27699,8 +31091,8 @@ TEXT ·lanesAVX512(SB), NOSPLIT, $0-32
 	MOVQ      stride+16(FP), DX
 	LEAQ      (DX)(DX*2), BX
 	MOVQ      n+24(FP), SI
-	VMOVDQU64 k211<>+0(SB), Z0
-	VMOVDQU64 k212<>+0(SB), Z1
+	VMOVDQU64 k219<>+0(SB), Z0
+	VMOVDQU64 k220<>+0(SB), Z1
 
 more:
 	VMOVDQU64     (CX), Z2
@@ -27720,32 +31112,32 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k211<>+0(SB)/8, $0x1c1814100c080400
-DATA k211<>+8(SB)/8, $0x3c3834302c282420
-DATA k211<>+16(SB)/8, $0x5c5854504c484440
-DATA k211<>+24(SB)/8, $0x7c7874706c686460
-DATA k211<>+32(SB)/8, $0x1d1915110d090501
-DATA k211<>+40(SB)/8, $0x3d3935312d292521
-DATA k211<>+48(SB)/8, $0x5d5955514d494541
-DATA k211<>+56(SB)/8, $0x7d7975716d696561
-GLOBL k211<>(SB), RODATA|NOPTR, $64
+DATA k219<>+0(SB)/8, $0x1c1814100c080400
+DATA k219<>+8(SB)/8, $0x3c3834302c282420
+DATA k219<>+16(SB)/8, $0x5c5854504c484440
+DATA k219<>+24(SB)/8, $0x7c7874706c686460
+DATA k219<>+32(SB)/8, $0x1d1915110d090501
+DATA k219<>+40(SB)/8, $0x3d3935312d292521
+DATA k219<>+48(SB)/8, $0x5d5955514d494541
+DATA k219<>+56(SB)/8, $0x7d7975716d696561
+GLOBL k219<>(SB), RODATA|NOPTR, $64
 
-DATA k212<>+0(SB)/8, $0x1e1a16120e0a0602
-DATA k212<>+8(SB)/8, $0x3e3a36322e2a2622
-DATA k212<>+16(SB)/8, $0x5e5a56524e4a4642
-DATA k212<>+24(SB)/8, $0x7e7a76726e6a6662
-DATA k212<>+32(SB)/8, $0x1f1b17130f0b0703
-DATA k212<>+40(SB)/8, $0x3f3b37332f2b2723
-DATA k212<>+48(SB)/8, $0x5f5b57534f4b4743
-DATA k212<>+56(SB)/8, $0x7f7b77736f6b6763
-GLOBL k212<>(SB), RODATA|NOPTR, $64
+DATA k220<>+0(SB)/8, $0x1e1a16120e0a0602
+DATA k220<>+8(SB)/8, $0x3e3a36322e2a2622
+DATA k220<>+16(SB)/8, $0x5e5a56524e4a4642
+DATA k220<>+24(SB)/8, $0x7e7a76726e6a6662
+DATA k220<>+32(SB)/8, $0x1f1b17130f0b0703
+DATA k220<>+40(SB)/8, $0x3f3b37332f2b2723
+DATA k220<>+48(SB)/8, $0x5f5b57534f4b4743
+DATA k220<>+56(SB)/8, $0x7f7b77736f6b6763
+GLOBL k220<>(SB), RODATA|NOPTR, $64
 
 // func spreadAVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·spreadAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VMOVDQU64    k213<>+0(SB), Z0
+	VMOVDQU64    k221<>+0(SB), Z0
 	VPBROADCASTD k88<>+0(SB), Z1
 	MOVQ         n+16(FP), DX
 	SUBQ         $0x02, DX
@@ -27777,15 +31169,15 @@ Done:
 	VZEROUPPER
 	RET
 
-DATA k213<>+0(SB)/8, $0x1c1814100c080400
-DATA k213<>+8(SB)/8, $0x1c1814100c080400
-DATA k213<>+16(SB)/8, $0x1c1814100c080400
-DATA k213<>+24(SB)/8, $0x1c1814100c080400
-DATA k213<>+32(SB)/8, $0x1c1814100c080400
-DATA k213<>+40(SB)/8, $0x1c1814100c080400
-DATA k213<>+48(SB)/8, $0x1c1814100c080400
-DATA k213<>+56(SB)/8, $0x1c1814100c080400
-GLOBL k213<>(SB), RODATA|NOPTR, $64
+DATA k221<>+0(SB)/8, $0x1c1814100c080400
+DATA k221<>+8(SB)/8, $0x1c1814100c080400
+DATA k221<>+16(SB)/8, $0x1c1814100c080400
+DATA k221<>+24(SB)/8, $0x1c1814100c080400
+DATA k221<>+32(SB)/8, $0x1c1814100c080400
+DATA k221<>+40(SB)/8, $0x1c1814100c080400
+DATA k221<>+48(SB)/8, $0x1c1814100c080400
+DATA k221<>+56(SB)/8, $0x1c1814100c080400
+GLOBL k221<>(SB), RODATA|NOPTR, $64
 
 // func fieldsAVX512(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2
@@ -27797,8 +31189,8 @@ TEXT ·fieldsAVX512(SB), NOSPLIT, $0-48
 	VPBROADCASTB 32(DX), Z0
 	VPBROADCASTW BX, Z1
 	VPMULLW      k180<>+0(SB), Z1, Z2
-	VPADDB       k214<>+0(SB), Z2, Z2
-	VPMULLW      k214<>+0(SB), Z1, Z3
+	VPADDB       k222<>+0(SB), Z2, Z2
+	VPMULLW      k222<>+0(SB), Z1, Z3
 	MOVQ         $-1, DX
 	BZHIQ        BX, DX, DI
 	VPBROADCASTB DI, Z1
@@ -27839,15 +31231,15 @@ done:
 	VZEROUPPER
 	RET
 
-DATA k214<>+0(SB)/8, $0x0706050403020100
-DATA k214<>+8(SB)/8, $0x0706050403020100
-DATA k214<>+16(SB)/8, $0x0706050403020100
-DATA k214<>+24(SB)/8, $0x0706050403020100
-DATA k214<>+32(SB)/8, $0x0706050403020100
-DATA k214<>+40(SB)/8, $0x0706050403020100
-DATA k214<>+48(SB)/8, $0x0706050403020100
-DATA k214<>+56(SB)/8, $0x0706050403020100
-GLOBL k214<>(SB), RODATA|NOPTR, $64
+DATA k222<>+0(SB)/8, $0x0706050403020100
+DATA k222<>+8(SB)/8, $0x0706050403020100
+DATA k222<>+16(SB)/8, $0x0706050403020100
+DATA k222<>+24(SB)/8, $0x0706050403020100
+DATA k222<>+32(SB)/8, $0x0706050403020100
+DATA k222<>+40(SB)/8, $0x0706050403020100
+DATA k222<>+48(SB)/8, $0x0706050403020100
+DATA k222<>+56(SB)/8, $0x0706050403020100
+GLOBL k222<>(SB), RODATA|NOPTR, $64
 
 // func swapAVX512(dst *byte, src *byte, order *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, MMX+
@@ -27936,11 +31328,11 @@ TEXT ·nearestAVX512(SB), NOSPLIT, $0-56
 	VPBROADCASTD    84(SI), Z6
 	VPBROADCASTD    88(SI), Z7
 	VPBROADCASTD    k136<>+0(SB), Z8
-	VMOVDQU64       k215<>+0(SB), Z9
+	VMOVDQU64       k223<>+0(SB), Z9
 	MOVQ            least+32(FP), SI
 	VMOVSS          (SI), X1
 	VMAXSS          (DX), X1, X10
-	VMOVSD          k216<>+0(SB), X0
+	VMOVSD          k224<>+0(SB), X0
 	VCVTSS2SD       X10, X0, X10
 	VDIVSD          X10, X0, X10
 	VCVTSD2SS       X10, X10, X10
@@ -27952,7 +31344,7 @@ run:
 	CMPQ         BX, $0x01
 	CMOVQNE      DI, DX
 	VMAXSS       (DX), X1, X10
-	VMOVSD       k216<>+0(SB), X11
+	VMOVSD       k224<>+0(SB), X11
 	VCVTSS2SD    X10, X11, X10
 	VDIVSD       X10, X11, X10
 	VCVTSD2SS    X10, X10, X10
@@ -28003,21 +31395,21 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k215<>+0(SB)/8, $0x3830282018100800
-DATA k215<>+8(SB)/8, $0x7870686058504840
-DATA k215<>+16(SB)/8, $0x3c342c241c140c04
-DATA k215<>+24(SB)/8, $0x7c746c645c544c44
-DATA k215<>+32(SB)/8, $0x3830282018100800
-DATA k215<>+40(SB)/8, $0x7870686058504840
-DATA k215<>+48(SB)/8, $0x3c342c241c140c04
-DATA k215<>+56(SB)/8, $0x7c746c645c544c44
-GLOBL k215<>(SB), RODATA|NOPTR, $64
+DATA k223<>+0(SB)/8, $0x3830282018100800
+DATA k223<>+8(SB)/8, $0x7870686058504840
+DATA k223<>+16(SB)/8, $0x3c342c241c140c04
+DATA k223<>+24(SB)/8, $0x7c746c645c544c44
+DATA k223<>+32(SB)/8, $0x3830282018100800
+DATA k223<>+40(SB)/8, $0x7870686058504840
+DATA k223<>+48(SB)/8, $0x3c342c241c140c04
+DATA k223<>+56(SB)/8, $0x7c746c645c544c44
+GLOBL k223<>(SB), RODATA|NOPTR, $64
 
-DATA k216<>+0(SB)/8, $0x3ff0000000000000
-DATA k216<>+8(SB)/8, $0x3ff0000000000000
-DATA k216<>+16(SB)/8, $0x3ff0000000000000
-DATA k216<>+24(SB)/8, $0x3ff0000000000000
-GLOBL k216<>(SB), RODATA|NOPTR, $32
+DATA k224<>+0(SB)/8, $0x3ff0000000000000
+DATA k224<>+8(SB)/8, $0x3ff0000000000000
+DATA k224<>+16(SB)/8, $0x3ff0000000000000
+DATA k224<>+24(SB)/8, $0x3ff0000000000000
+GLOBL k224<>(SB), RODATA|NOPTR, $32
 
 // func int8AVX512(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX512F, AVX512VL, CMOV, FMA3
@@ -28027,12 +31419,12 @@ TEXT ·int8AVX512(SB), NOSPLIT, $0-40
 	MOVQ         scales+16(FP), DX
 	MOVQ         n+32(FP), BX
 	VPBROADCASTD k1<>+0(SB), Z1
-	VMOVSD       k216<>+0(SB), X0
+	VMOVSD       k224<>+0(SB), X0
 	VCVTSS2SD    (DX), X0, X2
 	VDIVSD       X2, X0, X2
 	VCVTSD2SS    X2, X2, X2
 	VMOVSS       k1<>+0(SB), X0
-	VFMADD132SS  k217<>+0(SB), X0, X2
+	VFMADD132SS  k225<>+0(SB), X0, X2
 
 run:
 	MOVQ         chunks+24(FP), SI
@@ -28040,12 +31432,12 @@ run:
 	LEAQ         4(DX), DI
 	CMPQ         BX, $0x01
 	CMOVQNE      DI, DX
-	VMOVSD       k216<>+0(SB), X3
+	VMOVSD       k224<>+0(SB), X3
 	VCVTSS2SD    (DX), X3, X2
 	VDIVSD       X2, X3, X2
 	VCVTSD2SS    X2, X2, X2
 	VMOVSS       k1<>+0(SB), X3
-	VFMADD132SS  k217<>+0(SB), X3, X2
+	VFMADD132SS  k225<>+0(SB), X3, X2
 
 chunk:
 	VMULPS     (CX), Z0, Z3
@@ -28067,8 +31459,8 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k217<>+0(SB)/8, $0x42fe000042fe0000
-DATA k217<>+8(SB)/8, $0x42fe000042fe0000
-DATA k217<>+16(SB)/8, $0x42fe000042fe0000
-DATA k217<>+24(SB)/8, $0x42fe000042fe0000
-GLOBL k217<>(SB), RODATA|NOPTR, $32
+DATA k225<>+0(SB)/8, $0x42fe000042fe0000
+DATA k225<>+8(SB)/8, $0x42fe000042fe0000
+DATA k225<>+16(SB)/8, $0x42fe000042fe0000
+DATA k225<>+24(SB)/8, $0x42fe000042fe0000
+GLOBL k225<>(SB), RODATA|NOPTR, $32

@@ -64,21 +64,21 @@ func (k nibblesKernel) in(order *[64]byte) bookKernel {
 	}
 }
 
-// nibbleOrder is the place, in bits of eight bytes, of the nibble that each
-// index is cut out for: indices are words, to F32 dwords. What lies above four
-// bits of an index does not count.
+// nibbleOrder is the place, in bits of eight bytes, where each byte of an index
+// is cut out: its nibble, and below it as many bits as each of a number's bytes
+// takes. Indices are words, to F32 dwords.
 func nibbleOrder(to Type, high bool) (order *[64]byte) {
 	order = new([64]byte)
-	width := 2
+	width, below := 2, [...]int{F32: 0, BF16: 2, F16: 1}[to]
 	if to == F32 {
 		width = 4
 	}
-	for i := range 64 / width {
-		at := 4 * (i % 16)
+	for i := range order {
+		at := 4 * (i / width % 16)
 		if high {
 			at ^= 4
 		}
-		order[i*width] = byte(at)
+		order[i] = byte(at-below) & 63
 	}
 	return order
 }
