@@ -6,7 +6,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// Bytes, nibbles, and nibbles with fifth bits, under one or two float16.
+// Bytes, nibbles, and nibbles with fifth bits: the small blocks, and Q8_K.
 
 // half is the float16 at off in all lanes.
 func (k *kernel) half(off int) VecVirtual {
