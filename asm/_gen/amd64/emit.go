@@ -26,6 +26,7 @@ type kernel struct {
 	up       Op         // and of odd ones
 	round    uint32     // what add is
 	raised   bool       // numbers are those of a [little]
+	lifted   bool       // or of a [lifted]
 	fromZero bool       // bytes are not signed
 	minus    Op         // minus zero
 	later    *later
@@ -176,6 +177,8 @@ func (k *kernel) raise() {
 // settle turns numbers that stay float32, or makes every NaN among them 7FC00000.
 func (k *kernel) settle(x VecVirtual, turned bool) {
 	switch {
+	case k.lifted:
+		VPAND(dwords(^uint32(liftedBit)), x, x)
 	case turned && k.raised:
 		VPSUBD(dwords(littleBits|0x80000000), x, x)
 	case k.raised: // and no NaN
@@ -289,10 +292,16 @@ func (k *kernel) bytes(at int, codes Mem, flip VecVirtual, turned bool, join fun
 		for _, x := range [2]VecVirtual{even, odd} {
 			VCVTDQ2PS(x, x)
 			join(x)
-			k.nearest(x)
+			if k.lifted {
+				rounded(x)
+			} else {
+				k.nearest(x)
+			}
 		}
 		w := pack(even, odd)
-		if !turned && !k.raised {
+		if k.lifted {
+			VPAND(words(^uint16(liftedBit>>16)), w, w)
+		} else if !turned {
 			k.unsigned(w)
 		}
 		VMOVDQU(w, k.to(at+i))

@@ -45,7 +45,7 @@ const (
 	// littleMost is the scale, as bits, below which products of numbers from 2^-20
 	// on may be subnormal.
 	littleMost = (127 - 100) << 23
-	// wholeMost is that of whole numbers.
+	// wholeMost is that of products of whole numbers.
 	wholeMost = 1 << 23
 	// littleBits is what the bits of raised numbers are more.
 	littleBits = smallShift << 23
@@ -98,13 +98,13 @@ func (k *kernel) newLittle(d VecVirtual, up int) *little {
 	return l
 }
 
-// enlarged multiplies both numbers of sums by a power of two: 2^64, or to F16,
-// where all sums are zeros, 2^24. Whole numbers times a scale that is subnormal,
-// and the sums, are then of units that are normal numbers. If the second number is
-// so large that products do not count, the scale becomes zero and the run is none
-// of these.
+// enlarged multiplies both numbers of sums of whole numbers by a power of two: 2^128, or
+// to F16, where all sums are zeros, 2^24. Products, which may be subnormal, and sums, which
+// may be where both numbers are small and nearly the same, are then of units that are
+// normal numbers. If the second number is so large that products do not count, the scale
+// becomes zero and the run is none of these.
 func (k *runs) enlarged(p pair) {
-	bits, up := GP32(), smallShift
+	bits, up := GP32(), liftedShift
 	if k.narrow {
 		up = 24
 	}
@@ -117,14 +117,6 @@ func (k *runs) enlarged(p pair) {
 	Label("enlarged")
 	shift(p.d, up)
 	shift(p.m, up)
-}
-
-// affine is the sum of a product and a number that are [runs.enlarged]. It is
-// raised.
-func (l *little) affine(p pair, x VecVirtual) {
-	VMULPS(p.d, x, x)
-	VADDPS(p.m, x, x)
-	l.larger(x, l.half, x)
 }
 
 // join is what [op.join] is; but if nothing is added last, numbers are raised.
@@ -146,15 +138,6 @@ func (l *little) larger(p, half, x VecVirtual) {
 	VBLENDVPS(p, dwords(littleBits|0x80000000), l.unit, unit)
 	VFMADD231PS(half, x, unit)
 	VPMAXUD(p, unit, x)
-}
-
-// twice multiplies whole numbers, which cannot underflow, and what that rounds to
-// by a factor.
-func (l *little) twice(x, factor, half VecVirtual) {
-	p := YMM()
-	VMULPS(l.times, x, x)
-	VMULPS(factor, x, p)
-	l.larger(p, half, x)
 }
 
 // numbersInBounds is littleMost less one where all numbers of a book are zero

@@ -83,13 +83,18 @@ func (k *runs) numbersInto(o op, p pair) {
 	k.secondOf(o, p)
 }
 
-// littleNumbersInto is numbersInto where the first number is a [little].
+// littleNumbersInto is numbersInto where the first number is a [little]. A shift then is
+// finite.
 func (k *runs) littleNumbersInto(o op, p pair) {
 	VBROADCASTSS(Mem{Base: k.a}, p.d)
-	if o.turned {
+	if o.turned && !k.lifted {
 		VXORPS(k.minus, p.d, p.d)
 	}
-	k.secondOf(o, p)
+	if o.name == "Shift" {
+		VBROADCASTSS(Mem{Base: k.b}, p.m)
+	} else {
+		k.secondOf(o, p)
+	}
 }
 
 func (k *runs) secondOf(o op, p pair) {
@@ -149,7 +154,7 @@ type byteLoops struct {
 
 func bytesKernel(o op, t int) {
 	b := &byteLoops{o: o, first: o}
-	var most Op = U32(wholeMost - 1)
+	var most Op = U32(littleMost - 1)
 	if o == twice {
 		b.first = ops[0]
 	}
@@ -166,8 +171,8 @@ func bytesKernel(o op, t int) {
 			}
 			last := Mem{Base: Load(Param("last"), GP64())}
 			switch o.name {
-			case "Shift":
-				most = U32(littleMost - 1)
+			case "Scale": // of which products are normal, or zero
+				most = U32(wholeMost - 1)
 			case "Twice":
 				b.last = YMM()
 				VBROADCASTSS(last, b.last)
@@ -206,9 +211,9 @@ func (b *byteLoops) each(mask VecVirtual, join func(x VecVirtual)) {
 }
 
 func (b *byteLoops) join(x VecVirtual) {
-	b.runs.join(b.first, b.p, x)
+	b.first.join(b.p, x)
 	if b.o == twice {
-		b.multiplied(b.last, x)
+		VMULPS(b.last, x, x)
 	}
 }
 
@@ -223,36 +228,34 @@ func (b *byteLoops) rare() {
 		b.fromZero = false
 	}
 	Label("little")
+	b.lifted = !b.narrow
 	b.littleNumbersInto(b.first, b.p)
 	if b.o.name == "Affine" {
 		b.enlarged(b.p)
 	}
-	if b.narrow && b.o.name != "Shift" {
+	if b.narrow {
 		if b.o.name != "Affine" {
 			b.flushed(b.p.d)
 		}
 		JMP(LabelRef("plain"))
 		return
 	}
-	up := smallShift
-	if b.o.name == "Affine" {
-		up = 0
-	}
-	l, half := b.newLittle(b.p.d, up), YMM()
+	half := YMM()
 	switch b.o.name {
-	case "Twice":
-		VMULPS(floats(0.5), b.last, half)
 	case "Affine":
-		VMOVUPS(floats(0.5), l.half)
+		VMOVUPS(floats(0.5), half)
+	case "Twice":
+		shift(b.p.d, liftedShift)
+		VMULPS(floats(0.5), b.last, half)
+	default:
+		shift(b.p.d, liftedShift)
+		VPSUBD(dwords(1<<23), b.p.d, half)
 	}
-	b.raise()
+	l := newLifted(b.p.d, half)
 	join := func(x VecVirtual) {
-		switch b.o.name {
-		case "Twice":
-			l.twice(x, b.last, half)
-		case "Affine":
-			l.affine(b.p, x)
-		default:
+		if b.o == twice {
+			l.twice(x, b.last)
+		} else {
 			l.join(b.o, b.p, x)
 		}
 	}
