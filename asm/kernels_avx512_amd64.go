@@ -429,6 +429,11 @@ func bytesTwiceBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *by
 //go:noescape
 func bytesTwiceF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 
+// bookScale16F32AVX512 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookScale16F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+
 // bookScale32F32AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
@@ -439,6 +444,11 @@ func bookScale32F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *fl
 //go:noescape
 func bookScale64F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 
+// bookScale16BF16AVX512 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookScale16BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+
 // bookScale32BF16AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
@@ -448,6 +458,11 @@ func bookScale32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *f
 //
 //go:noescape
 func bookScale64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+
+// bookScale16F16AVX512 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func bookScale16F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 
 // bookScale32F16AVX512 decodes n runs of chunks of that many nibbles.
 //
@@ -518,21 +533,6 @@ func bookAffine32F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *f
 //
 //go:noescape
 func bookAffine64F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-
-// bookPairsF32AVX512 decodes n pairs of runs of 16 nibbles; there is one chunk.
-//
-//go:noescape
-func bookPairsF32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-
-// bookPairsBF16AVX512 decodes n pairs of runs of 16 nibbles; there is one chunk.
-//
-//go:noescape
-func bookPairsBF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-
-// bookPairsF16AVX512 decodes n pairs of runs of 16 nibbles; there is one chunk.
-//
-//go:noescape
-func bookPairsF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 
 // halfBytesShiftF32AVX512 decodes n runs of chunks of 32 bytes, a nibble of each.
 //

@@ -134,11 +134,6 @@ func bytesShiftBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, flip
 //go:noescape
 func bytesAffineBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 
-// bookPairsBF16AVX512BF16 decodes n pairs of runs of 16 nibbles; there is one chunk.
-//
-//go:noescape
-func bookPairsBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-
 // float8BF16AVX512BF16 decodes n runs of chunks of 32 codes.
 //
 //go:noescape

@@ -41,7 +41,14 @@ func (o *Ops) runsAVX512() {
 			}
 		}
 	}
-	o.pairs[F32][0], o.pairs[BF16][0], o.pairs[F16][0] = bookPairsF32AVX512, bookPairsBF16AVX512, bookPairsF16AVX512
+	for to, k := range [...]nibblesKernel{F32: bookScale16F32AVX512, BF16: bookScale16BF16AVX512, F16: bookScale16F16AVX512} {
+		for high := range o.pairs[to] {
+			order := nibbleOrder(Type(to), high == 1)
+			o.pairs[to][high] = func(dst, src *byte, a, b *float32, book *float32, chunks, n int) {
+				k(dst, src, a, b, book, &order[0], chunks, 2*n)
+			}
+		}
+	}
 	o.halfBytes = [3]func(dst, src *byte, a, b *float32, book *float32, shift *uint64, chunks, n int){
 		F32: halfBytesShiftF32AVX512, BF16: halfBytesShiftBF16AVX512, F16: halfBytesShiftF16AVX512,
 	}

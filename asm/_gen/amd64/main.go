@@ -31,8 +31,6 @@ func main() {
 		withWords()
 		zblockKernels()
 		zbytesKernels()
-		zbookKernels()
-		zpairKernels()
 		zfloat8Kernels()
 		zcastKernels()
 	default:
@@ -68,7 +66,6 @@ func zkernels() {
 	zblockKernels()
 	zbytesKernels()
 	zbookKernels()
-	zpairKernels()
 	zhalfBytesKernels()
 	zfloat8Kernels()
 	zlookedKernel()

@@ -117,17 +117,3 @@ func (z *zruns) ifNear(o op) {
 	}
 	z.near = true
 }
-
-// fitting is the scale, less one and as bits, from which on products of a book
-// are not subnormal: none is where one of its numbers is below 2^-20.
-func fitting(book reg.VecVirtual) Op {
-	x, below, most, none := ZMM(), K(), GP32(), GP32()
-	VPANDD_BCST(dwords(0x7FFFFFFF), book, x)
-	VPSUBD_BCST(dwords(1), x, x)
-	VPCMPUD_BCST(Imm(1), dwords((127-20)<<23-1), x, below)
-	MOVL(U32(littleMost-1), most)
-	MOVL(U32(0xFFFFFFFF), none)
-	KORTESTW(below, below)
-	CMOVLNE(none, most)
-	return most
-}

@@ -20,13 +20,17 @@ type zbook struct {
 	*zkernel
 	op
 	elems         int
+	unit          int // runs that are decoded together: two of sixteen numbers
 	a, b          Register
 	book, order   VecVirtual
 	upper         OpmaskVirtual // qwords of the second eight bytes
 	some          OpmaskVirtual // where the book is not zero
 	code, parts   VecVirtual    // the bits of an index that are a code's, and what it has else
 	tests         [2]zrange     // which numbers are plain: scales, and second ones
-	times         VecVirtual    // 65536, that rounds
+	times, less   VecVirtual    // 65536 and 65535, that round
+	last, one     VecVirtual    // 10000 and 1 in each dword
+	uppers        VecVirtual    // in both halves of dwords the upper one,
+	lower         OpmaskVirtual // and the bytes of lower ones
 	hostile, mode Register      // what products runs that are not plain take, and what these do
 	ordinary      Register      // all bits of a mask where the book is, else none
 	half          VecVirtual    // of the book's magnitudes
@@ -46,25 +50,28 @@ const (
 const group = 16
 
 func zbookKernels() {
-	if short {
-		return
-	}
 	for _, o := range ops {
 		for _, t := range ztargets() {
-			for _, elems := range []int{32, 64} {
-				zbookKernel(o, t, elems)
+			for _, elems := range []int{16, 32, 64} {
+				if elems > 16 || o.name == "Scale" {
+					zbookKernel(o, t, elems)
+				}
 			}
 		}
 	}
 }
 
-func zbookKernel(o op, t, elems int) {
-	k := &zbook{op: o, elems: elems}
-	k.zkernel = zbegin("book"+o.name+strconv.Itoa(elems), t, ", a *float32, b *float32, book *float32, order *byte, chunks int, n int",
+func zbookKernel(o op, target, elems int) {
+	k := &zbook{op: o, elems: elems, unit: max(1, 32/elems)}
+	k.zkernel = zbegin("book"+o.name+strconv.Itoa(elems), target, ", a *float32, b *float32, book *float32, order *byte, chunks int, n int",
 		"decodes n runs of chunks of that many nibbles.", same)
 	k.align()
 	k.before()
-	n, runs, chunks, x := Load(Param("n"), GP64()), GP64(), GP64(), ZMM()
+	n, runs, chunks := Load(Param("n"), GP64()), GP64(), GP64()
+	var t ztable
+	for range k.unit {
+		t = append(t, ZMM())
+	}
 	most := GP64()
 	MOVQ(U32(group), most)
 
@@ -81,16 +88,17 @@ func zbookKernel(o op, t, elems int) {
 	Load(Param("chunks"), chunks)
 	TESTQ(k.mode, k.mode)
 	JNZ(LabelRef("hostile"))
-	k.plain(x, 0)
+	k.table(t, 0, k.plain)
 	Label("chunk")
-	for i := 0; i < elems; i += 32 {
-		k.lookup(i, k.indices(i/2), ztable{x})
+	in := max(elems, 32)
+	for i := 0; i < in; i += 32 {
+		k.lookup(i, k.indices(i/2), t)
 	}
-	k.advance(elems/2, elems)
+	k.advance(in/2, in)
 	DECQ(chunks)
 	JNZ(LabelRef("chunk"))
-	k.pass(1)
-	DECQ(runs)
+	k.pass(k.unit)
+	SUBQ(Imm(uint64(k.unit)), runs)
 	JNZ(LabelRef("run"))
 	Label("next")
 	TESTQ(n, n)
@@ -110,11 +118,11 @@ func zbookKernel(o op, t, elems int) {
 	if k.name == "Scale" {
 		CMPQ(k.mode, Imm(exactRuns))
 		JE(LabelRef("exact"))
-		k.small(x, 0)
+		k.table(t, 0, k.small)
 		JMP(LabelRef("chunk"))
 		Label("exact")
 	}
-	k.exact(x, 0)
+	k.table(t, 0, k.exact)
 	JMP(LabelRef("chunk"))
 }
 
@@ -128,12 +136,11 @@ func (k *zbook) ones(name string, runs, chunks Register, product func(x VecVirtu
 	CMPQ(chunks, Imm(1))
 	JNE(LabelRef("run"))
 	Label(name)
-	for r := range together {
-		x := ZMM()
-		product(x, r)
-		for i := 0; i < k.elems; i += 32 {
-			at := r*k.elems + i
-			k.lookup(at, k.indices(at/2), ztable{x})
+	for r := 0; r < together; r += k.unit {
+		t := ztable{ZMM(), ZMM()}[:k.unit]
+		k.table(t, r, product)
+		for at := r * k.elems; at < (r+k.unit)*k.elems; at += 32 {
+			k.lookup(at, k.indices(at/2), t)
 		}
 	}
 	k.advance(together*k.elems/2, together*k.elems)
@@ -144,9 +151,9 @@ func (k *zbook) ones(name string, runs, chunks Register, product func(x VecVirtu
 }
 
 // pass goes on by so many runs.
-func (k *zbook) pass(runs uint64) {
+func (k *zbook) pass(runs int) {
 	for _, r := range []Register{k.a, k.b, k.held.at} {
-		ADDQ(Imm(4*runs), r)
+		ADDQ(Imm(uint64(4*runs)), r)
 	}
 }
 
@@ -156,11 +163,21 @@ func (k *zbook) before() {
 	zcanonical(k.book)
 	k.order = zload(Mem{Base: Load(Param("order"), GP64())})
 	k.upper = mask(0xF0)
+	second := func(parts int) VecVirtual { // what the index of a second run has
+		return zload(words64(func(i int) int {
+			if k.unit == 2 && i >= 16 {
+				return parts >> 16
+			}
+			return parts & 0xFFFF
+		}))
+	}
 	switch {
 	case k.narrow:
-		k.code, k.parts = all(0x1E1E1E1E), all(0x01000100)
+		k.code, k.parts = all(0x1E1E1E1E), second(0x21200100)
 	case !k.wide:
-		k.code, k.parts, k.times = all(0x3C3C3C3C), all(0x03020302), all(0x47800000)
+		k.code, k.parts = all(0x3C3C3C3C), second(0x01000302)
+		k.times, k.less, k.last, k.one = zsingle(floats(65536)), zsingle(floats(65535)), all(0x10000), all(1)
+		k.uppers, k.lower = zload(bytes64(func(i int) int { return i | 2 })), mask(0x3333333333333333)
 	}
 	k.classes()
 }
@@ -184,11 +201,28 @@ func (k *zbook) indices(off int) zcodes {
 
 // lookup writes what the table has for 32 indices.
 func (k *zbook) lookup(at int, c zcodes, t ztable) {
-	if k.float32() {
-		k.zkernel.lookup(at, c, t)
+	if !k.float32() {
+		k.placed(at, c[0], t)
 		return
 	}
-	k.placed(at, c[0], t)
+	for i, c := range c {
+		k.zkernel.lookup(at+16*i, zcodes{c}, t[i%k.unit:][:1])
+	}
+}
+
+// table is what the book comes to in one run, or in two: to BF16 words of
+// the first in the upper halves of dwords, of the second in the lower ones.
+func (k *zbook) table(t ztable, run int, product func(x VecVirtual, run int)) {
+	for i, x := range t {
+		product(x, run+i)
+	}
+	switch {
+	case k.float32() || k.unit == 1:
+	case k.narrow:
+		VINSERTI64X4(Imm(1), t[1].AsY(), t[0], t[0])
+	default:
+		VPERMB(t[1], k.uppers, k.lower, t[0])
+	}
 }
 
 // plain is what the book comes to in runs of plain numbers, as a table: to BF16
@@ -209,12 +243,12 @@ func (k *zbook) plain(x VecVirtual, run int) {
 	case k.wide:
 	case k.name == "Shift": // any of them may be zero
 		odd := K()
-		VPTESTMD_BCST(dwords(0x10000), x, odd)
+		VPTESTMD(k.last, x, odd)
 		VPADDD_BCST(dwords(roundPlain), x, x)
-		VPADDD_BCST(dwords(1), x, odd, x)
+		VPADDD(k.one, x, odd, x)
 	default: // as in ordinary.go; zeros keep their sign
 		less := ZMM()
-		VMULPS_BCST(floats(65535), x, less)
+		VMULPS(k.less, x, less)
 		if k.name == "Scale" {
 			VFMSUB132PS(k.times, less, k.some, x)
 		} else {

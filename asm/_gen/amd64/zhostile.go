@@ -174,14 +174,14 @@ func (k *zbook) small(x VecVirtual, run int) {
 func (k *zbook) rounded(x VecVirtual, run int) {
 	odd := K()
 	if !k.wide {
-		VPTESTMD_BCST(dwords(0x10000), x, odd)
+		VPTESTMD(k.last, x, odd)
 	}
 	VPADDD_BCST(k.of(k.held.more, run), x, x)
 	switch {
 	case k.narrow:
 		VCVTPS2PH(Imm(0), x, x.AsY())
 	case !k.wide:
-		VPADDD_BCST(dwords(1), x, odd, x)
+		VPADDD(k.one, x, odd, x)
 	}
 }
 
