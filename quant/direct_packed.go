@@ -120,32 +120,41 @@ func (f *awq) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi
 	const atOnce = 8 // columns of words
 	first, end, size := lo/8, ceilDiv(hi, 8), int64(to.Size())
 	n, stride := min(atOnce, end-first), f.in+16
-	if n*stride+f.in+9*f.groups+8*f.groups > int64(len(scratch)) {
+	if n*stride+f.in+(8+16*n)*f.groups > int64(len(scratch)) {
 		return false
 	}
 	rest := scratch[n*stride:]
-	lanes, z, s, room := asm.Raw(rest[:f.in]), rest[f.in:][:f.groups], rest[f.in+f.groups:][:8*f.groups], rest[f.in+9*f.groups:][:8*f.groups]
+	lanes, zeros, rest := asm.Raw(rest[:f.in]), rest[f.in:][:8*f.groups], rest[f.in+8*f.groups:]
 	for at := first; at < end; at += n {
 		n := min(n, end-at)
-		stream := asm.Raw(scratch[:n*stride])
+		stream, s := asm.Raw(scratch[:n*stride]), rest[:8*n*f.groups]
 		o.Transpose(4, stream, parts[0][4*at:], int(f.in), int(n), int(4*stride), int(f.out/2))
+		fillColumns(o, s, rest[8*n*f.groups:][:8*n*f.groups], parts[1], f.scale, f.bulk, f.scaleSize, f.out, f.groups, 8*at, 8*n)
 		for i := range n {
 			o.Lanes(lanes, stream[4*stride*i:][:4*f.in], int(f.in))
-			fillColumns(o, s, room, parts[1], f.scale, f.bulk, f.scaleSize, f.out, f.groups, 8*(at+i), 8)
+			f.zeros(zeros, parts[2], at+i)
 			for j, nibble := range awqNibble {
 				out := 8*(at+i) + int64(j)
 				if out < lo || out >= hi {
 					continue
 				}
-				for g := range z {
-					z[g] = float32(u32(parts[2][4*(int64(g)*f.out/8+at+i):]) >> (4 * nibble) & 15)
-				}
 				o.HalfBytes(asm.HalfBytes{From: uint8(nibble % 2 * 4), Book: &counted}, to, dst[(out-lo)*f.in*size:][:f.in*size],
-					lanes[int64(nibble/2)*f.in:][:f.in], s[int64(j)*f.groups:][:f.groups], z, int(f.groupSize))
+					lanes[int64(nibble/2)*f.in:][:f.in], s[(8*i+int64(j))*f.groups:][:f.groups], zeros[int64(nibble)*f.groups:][:f.groups], int(f.groupSize))
 			}
 		}
 	}
 	return true
+}
+
+// zeros fills in the zero points of the eight outputs of a column of words, those
+// of a nibble together.
+func (f *awq) zeros(dst []float32, p []byte, column int64) {
+	for g := range f.groups {
+		word := u32(p[4*(g*f.out/8+column):])
+		for k := range int64(8) {
+			dst[k*f.groups+g] = float32(word >> (4 * k) & 15)
+		}
+	}
 }
 
 // byBytes turns columns of bytes into rows. Narrower codes become bytes first,
