@@ -61,7 +61,7 @@ func (o *Ops) joinEach(to Type, dst []byte, q, s, z []float32, op Op) {
 var (
 	manyZeros [tileElems]float32
 	manyOnes  = func() (ones [tileElems]float32) {
-		repeat(ones[:], 1)
+		Repeat(ones[:], 1)
 		return ones
 	}()
 )
@@ -73,12 +73,13 @@ func widen(dst, numbers []float32, opposite bool, from, run int) {
 		if opposite {
 			f = -f
 		}
-		repeat(dst[:n], f)
+		Repeat(dst[:n], f)
 		dst, from = dst[n:], from+n
 	}
 }
 
-func repeat(dst []float32, f float32) {
+// Repeat makes all numbers one.
+func Repeat(dst []float32, f float32) {
 	for ; len(dst) >= 8; dst = dst[8:] {
 		d := (*[8]float32)(dst)
 		d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[7] = f, f, f, f, f, f, f, f

@@ -137,7 +137,7 @@ func (s *side) look(o *Ops, e *bench, scales []float32, out []byte) float64 {
 func worstBenches(scales []float32) (out []bench) {
 	book := &[16]float32{0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6}
 	zeros := make([]float32, len(scales))
-	repeat(zeros, 7)
+	Repeat(zeros, 7)
 	add := func(class, name string, elems, bytes int, run func(o *Ops, to Type, dst, src []byte)) {
 		for _, to := range []Type{BF16, F32, F16} {
 			out = append(out, bench{class, fmt.Sprintf("%s to %v", name, to), elems, bytes, to.Size(), func([]byte) {},

@@ -297,7 +297,7 @@ func benchModels() map[string]func() tensor.Model {
 // turnedModels are those of which a folder has the transpose.
 func turnedModels(all map[string]func() tensor.Model) map[string]func() tensor.Model {
 	turned := map[string]func() tensor.Model{"gpt-oss": all["gpt-oss"]}
-	for _, name := range []string{"GPTQ 3", "GPTQ 4", "GPTQ 8", "GPTQ 4 act", "AWQ 3", "AWQ 4", "AWQ 8", "bnb NF4", "bnb nested", "bnb INT8"} {
+	for _, name := range []string{"GPTQ 3", "GPTQ 4", "GPTQ 8", "GPTQ 4 act", "AWQ 3", "AWQ 4", "AWQ 8", "bnb NF4", "bnb NF4, blocks of 100", "bnb nested", "bnb INT8"} {
 		turned[name] = func() tensor.Model {
 			m, config := all[name]().(*tensor.File), `{"quantization_config":{}}`
 			if m.Folder != nil {

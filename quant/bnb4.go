@@ -1,6 +1,10 @@
 package quant
 
-import "github.com/anamnesis-go/anamnesis/parser/tensor"
+import (
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
 
 // bnb4 is bitsandbytes' 4-bit codes: two a byte, the high nibble first, in
 // blocks that run over the flat tensor without regard to rows. Parts: codes,
@@ -86,11 +90,10 @@ func (f *bnb4) book(parts [][]byte) (book [16]float32) {
 
 // absmax is the scale of a block; from is the first block whose scale is there.
 func (f *bnb4) absmax(parts [][]byte, block, from int64) float32 {
-	read := numbers[tensor.F32]
 	if !f.nested {
-		return read(parts[bnbAbsmax], block-from)
+		return math.Float32frombits(u32(parts[bnbAbsmax][4*(block-from):]))
 	}
-	code := int64(parts[bnbAbsmax][block-from])
-	scale := read(parts[bnbNestedAbsmax], block/f.nestedBlock-from/f.nestedBlock)
-	return float32(read(parts[bnbNestedBook], code)*scale) + f.offset
+	code := parts[bnbNestedBook][4*int(parts[bnbAbsmax][block-from]):]
+	scale := parts[bnbNestedAbsmax][4*(block/f.nestedBlock-from/f.nestedBlock):]
+	return float32(math.Float32frombits(u32(code))*math.Float32frombits(u32(scale))) + f.offset
 }

@@ -56,9 +56,7 @@ func (f *blockForm) byFactor(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte
 	for r := lo; r < hi; {
 		end := min(hi, (r/f.matrixRows+1)*f.matrixRows)
 		factor := numbers[tensor.F32](parts[1], r/f.matrixRows-lo/f.matrixRows)
-		for i := range s {
-			s[i] = factor
-		}
+		asm.Repeat(s, factor)
 		for at, last := (r-lo)*f.cols, (end-lo)*f.cols; at < last; at += n {
 			n := min(n, last-at)
 			codes := parts[0][at*f.codes.rowBytes/f.cols:][:n*f.codes.rowBytes/f.cols]
@@ -214,7 +212,10 @@ var last127 = per127
 func (f *bnb4) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
 	first, end := lo*f.cols, hi*f.cols
 	blocks := ceilDiv(end, f.block) - first/f.block
-	if first%2 != 0 || f.block%2 != 0 || blocks+16 > int64(len(scratch)) {
+	if first%2 != 0 || f.block%2 != 0 {
+		return f.odd(o, dst, to, parts, first, end, scratch)
+	}
+	if blocks+16 > int64(len(scratch)) {
 		return false
 	}
 	scales, book := scratch[:blocks], (*[16]float32)(scratch[blocks:])

@@ -97,6 +97,8 @@ func directForms() map[string]struct {
 		"AWQ":                 {&awq{in: 256, out: 96, groups: 4, bits: 4, groupSize: 64, scale: f32, scaleSize: 4}, 256},
 		"NF4":                 {&bnb4{cols: 256, block: 64}, 256},
 		"NF4 across rows":     {&bnb4{cols: 96, block: 64}, 96},
+		"NF4, odd blocks":     {&bnb4{cols: 256, block: 63}, 256},
+		"NF4, odd rows":       {&bnb4{cols: 255, block: 64, nested: true, nestedBlock: 16, offset: 0.25}, 255},
 		"NF4 nested":          {&bnb4{cols: 256, block: 64, nested: true, nestedBlock: 256, offset: 0.5}, 256},
 		"FP4":                 {&bnb4{cols: 256, block: 128, fp4: true}, 256},
 		"LLM.int8":            {&bnb8{cols: 200}, 200},
@@ -202,6 +204,8 @@ func byLevel(f form) bool {
 	switch f := f.(type) {
 	case *folded, *braid:
 		return true
+	case *bnb4:
+		return f.cols%2 != 0 || f.block%2 != 0
 	case *blockForm:
 		return f.matrixRows > 0
 	}

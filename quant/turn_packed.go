@@ -43,11 +43,14 @@ func (f *awq) cut(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, _, r, row
 
 func (f *bnb4) span(col, n int64) (from, end int64) { return widened(col, n, 8, f.block, f.cols) }
 
-// cut takes blocks that end with the rows.
+// cut takes blocks that end with the rows, or copies scales.
 func (f *bnb4) cut(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, r, rows, col, n int64, scratch []float32) bool {
 	_, run, per, ok := spanned(col, n, f.block)
 	words := ceilDiv(rows*n, 8)
-	if !ok || f.cols%f.block != 0 || n%run != 0 || run%2 != 0 || col%2 != 0 || f.cols%2 != 0 || words+rows*per+16 > int64(len(scratch)) {
+	if !ok || f.cols%f.block != 0 || n%run != 0 || run%2 != 0 || col%2 != 0 || f.cols%2 != 0 {
+		return f.apiece(o, dst, to, parts, lo*f.cols, r*f.cols+col, n, rows, scratch)
+	}
+	if words+rows*per+16 > int64(len(scratch)) {
 		return false
 	}
 	codes, scales, book := asm.Raw(scratch[:words])[:rows*n/2], scratch[words:][:rows*per], (*[16]float32)(scratch[words+rows*per:])
