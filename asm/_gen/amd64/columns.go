@@ -104,39 +104,6 @@ func (k *kernel) turnHalves(rows [8]VecVirtual, to lattice) {
 	turnWords(x, to)
 }
 
-// eachKernels is numbers that have a scale and a second number each: (q-z)*s. A
-// product that is subnormal stalls a multiplication, but not one that is fused
-// with the addition of minus zero, which changes no bit.
-func eachKernels() {
-	for _, t := range targets {
-		name := "each" + t.name + "AVX2"
-		function(name, "func(dst *byte, src *float32, a *float32, b *float32, n int)", "joins 16 numbers with their scales n times.")
-		k := &kernel{wide: t.wide, narrow: t.narrow}
-		k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
-		a, b, n := Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64())
-		k.add, k.up = load(dwords(roundPlain)), load(dwords(roundPlain+1))
-		minus := load(dwords(0x80000000))
-		Label("more")
-		PREFETCHT0(k.from(1024)) // one line a round, of pages that come next too
-		PREFETCHT0(k.to(512))
-		x := [2]VecVirtual{YMM(), YMM()}
-		for i, y := range x {
-			VMOVUPS(k.from(32*i), y)
-			VSUBPS(Mem{Base: b, Disp: 32 * i}, y, y)
-			VFMADD132PS(Mem{Base: a, Disp: 32 * i}, minus, y)
-			quieted(y)
-		}
-		k.store(x, t.name, 0)
-		for _, r := range []Register{k.src, a, b} {
-			ADDQ(Imm(64), r)
-		}
-		ADDQ(Imm(uint64(16*k.width())), k.dst)
-		DECQ(n)
-		JNZ(LabelRef("more"))
-		end()
-	}
-}
-
 // expandKernels puts numbers where the bits of a mask are, and zeros elsewhere:
 // eight for each byte of the mask, whose table says which number comes where,
 // C0 for none. They stop where eight numbers would be read past the last.

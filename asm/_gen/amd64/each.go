@@ -1,0 +1,168 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// An eachLoops decodes numbers that have a scale and a second number each:
+// (q-z)*s. A product that is subnormal, or of a subnormal number, holds up a
+// multiplication of float32, but not one of float64, where all products are exact.
+// So rounds whose factors are zero or large enough, and which have no NaN, are
+// multiplied as they are; after one that is not, eachStay rounds are float64. The
+// differences are those of float32: one of normal numbers is subnormal only if both
+// are far below all codes.
+type eachLoops struct {
+	*kernel
+	a, b, n                 Register
+	less, least, leastScale VecVirtual
+	target                  string
+	apart                   Mem
+}
+
+const (
+	eachLeast = 60 // the least factor is 2^-60
+	eachStay  = 16
+)
+
+func eachKernels() {
+	for _, t := range targets {
+		name := "each" + t.name + "AVX2"
+		function(name, "func(dst *byte, src *float32, a *float32, b *float32, n int)", "joins 16 numbers with their scales n times.")
+		e := &eachLoops{kernel: &kernel{wide: t.wide, narrow: t.narrow}, target: t.name}
+		e.dst, e.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+		e.a, e.b, e.n = Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64())
+		e.align()
+		e.apart = e.local(64)
+		e.less = load(dwords(0xFFFFFFFF))
+		e.least = load(dwords((127-eachLeast)<<24 - 1))
+		e.leastScale = load(dwords((127-eachLeast)<<23 - 1))
+		stay := GP64()
+		Label("more")
+		SUBQ(Imm(2), e.n)
+		JLT(LabelRef("one"))
+		e.ordinaryRounds("slow")
+		e.next(2)
+		TESTQ(e.n, e.n)
+		JNZ(LabelRef("more"))
+		Label("done")
+		end()
+		Label("one")
+		Label("slow")
+		ADDQ(Imm(2), e.n)
+		LEAQ(Mem{Base: e.n, Disp: -eachStay}, stay)
+		e.add, e.up = load(dwords(roundPlain)), load(dwords(roundPlain+1))
+		Label("slowly")
+		e.anyRound()
+		e.next(1)
+		DECQ(e.n)
+		JZ(LabelRef("done"))
+		CMPQ(e.n, stay)
+		JGT(LabelRef("slowly"))
+		JMP(LabelRef("more"))
+	}
+}
+
+// next moves by some rounds.
+func (e *eachLoops) next(rounds int) {
+	for _, r := range []Register{e.src, e.a, e.b} {
+		ADDQ(U32(64*rounds), r)
+	}
+	ADDQ(U32(16*rounds*e.width()), e.dst)
+}
+
+// differences is q-z of 16 numbers.
+func (e *eachLoops) differences(at int) (x []VecVirtual) {
+	PREFETCHT0(e.from(1024 + at)) // one line, of pages that come next too
+	PREFETCHT0(Mem{Base: e.dst, Disp: 512 + at/4*e.width()})
+	for i := range 2 {
+		y := YMM()
+		VMOVUPS(e.from(at+32*i), y)
+		VSUBPS(Mem{Base: e.b, Disp: at + 32*i}, y, y)
+		x = append(x, y)
+	}
+	return x
+}
+
+// ordinaryRounds writes 32 numbers, or leaves for the label. Twice a magnitude less
+// one is largest for zero.
+func (e *eachLoops) ordinaryRounds(label string) {
+	x, codes, scales, ok := append(e.differences(0), e.differences(64)...), YMM(), YMM(), GP32()
+	VMOVDQU(e.least, codes)
+	VMOVDQU(Mem{Base: e.a}, scales)
+	for i, y := range x {
+		m := YMM()
+		VPADDD(y, y, m)
+		VPADDD(e.less, m, m)
+		VPMINUD(m, codes, codes)
+		if i > 0 {
+			VPMINSD(Mem{Base: e.a, Disp: 32 * i}, scales, scales)
+		}
+	}
+	VPCMPEQD(e.least, codes, codes)
+	VPCMPGTD(e.leastScale, scales, scales)
+	VPAND(scales, codes, codes)
+	VMOVMSKPS(codes, ok)
+	CMPL(ok, Imm(0xFF))
+	JNE(LabelRef(label))
+	var nan [2]VecVirtual
+	for i, y := range x {
+		VMULPS(Mem{Base: e.a, Disp: 32 * i}, y, y)
+		if e.target == "BF16" {
+			split16(y)
+		}
+		if i%2 == 1 {
+			nan[i/2] = YMM()
+			VCMPPS(Imm(3), y, x[i-1], nan[i/2])
+		}
+	}
+	VORPS(nan[1], nan[0], nan[0])
+	VMOVMSKPS(nan[0], ok)
+	TESTL(ok, ok)
+	JNZ(LabelRef(label))
+	for i := 0; i < len(x); i += 2 {
+		if e.target != "BF16" {
+			e.store([2]VecVirtual(x[i:]), e.target, 8*i)
+			continue
+		}
+		for _, y := range x[i : i+2] {
+			VPSRLD(Imm(16), y, y)
+		}
+		VPACKUSDW(x[i+1], x[i], x[i])
+		VPERMQ(Imm(quads), x[i], x[i])
+		VMOVDQU(x[i], e.to(8*i))
+	}
+}
+
+// split16 rounds x to a BF16 in its upper half, as [signedProduct] does.
+func split16(x VecVirtual) {
+	more, left := YMM(), YMM()
+	VMULPS(floats(65537), x, more)
+	VSUBPS(x, more, left)
+	VSUBPS(left, more, x)
+}
+
+// anyRound writes 16 numbers, whatever they are.
+func (e *eachLoops) anyRound() {
+	x := [2]VecVirtual(e.differences(0))
+	for i, y := range x {
+		VMOVUPS(y, e.apart.Offset(32*i))
+	}
+	for i := range x {
+		var half [2]VecVirtual
+		for j := range half {
+			at := 32*i + 16*j
+			p, s := YMM(), YMM()
+			VCVTPS2PD(e.apart.Offset(at), p)
+			VCVTPS2PD(Mem{Base: e.a, Disp: at}, s)
+			VMULPD(s, p, p)
+			half[j] = XMM()
+			VCVTPD2PSY(p, half[j])
+		}
+		x[i] = YMM()
+		VINSERTF128(Imm(1), half[1], half[0].AsY(), x[i])
+		quieted(x[i])
+	}
+	e.store(x, e.target, 0)
+}
