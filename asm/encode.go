@@ -31,8 +31,12 @@ type Quantizer struct {
 	bounds [15]float32
 	order  [16]byte
 	least  float32
-	tables [92]byte // as the kernels want them
+	tables [96]byte // as the kernels want them
 }
+
+// leastBound is the magnitude of the least bound with which kernels need not tell
+// small products from one another.
+const leastBound = 0x1p-30
 
 // NewQuantizer takes the bounds in rising order, and the code of each value in
 // the same order. A scale below least counts as least.
@@ -50,6 +54,11 @@ func NewQuantizer(bounds [15]float32, order [16]byte, least float32) *Quantizer 
 	putFloat(q.tables[80:], bounds[7])
 	putFloat(q.tables[84:], bounds[3])
 	putFloat(q.tables[88:], bounds[11])
+	for _, b := range bounds {
+		if math.Abs(float64(b)) < leastBound {
+			q.tables[92] = 1
+		}
+	}
 	return q
 }
 

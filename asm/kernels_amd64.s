@@ -29435,119 +29435,432 @@ more:
 	RET
 
 // func eachF32AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·eachF32AVX2(SB), NOSPLIT, $0-40
+// Requires: AVX, AVX2, MMX+
+TEXT ·eachF32AVX2(SB), NOSPLIT, $96-40
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    a+16(FP), DX
 	MOVQ    b+24(FP), BX
 	MOVQ    n+32(FP), SI
-	VMOVDQU k1<>+0(SB), Y0
+	LEAQ    31(SP), DI
+	ANDQ    $-32, DI
+	VMOVDQU k192<>+0(SB), Y0
+	VMOVDQU k241<>+0(SB), Y1
+	VMOVDQU k242<>+0(SB), Y2
 
 more:
-	PREFETCHT0  1024(CX)
-	PREFETCHT0  2048(AX)
-	VMOVUPS     (CX), Y1
-	VSUBPS      (BX), Y1, Y1
-	VFMADD132PS (DX), Y0, Y1
-	VCMPPS      $0x03, Y1, Y1, Y2
-	VBLENDVPS   Y2, k24<>+0(SB), Y1, Y1
-	VMOVUPS     32(CX), Y2
-	VSUBPS      32(BX), Y2, Y2
-	VFMADD132PS 32(DX), Y0, Y2
-	VCMPPS      $0x03, Y2, Y2, Y3
-	VBLENDVPS   Y3, k24<>+0(SB), Y2, Y2
-	VMOVUPS     Y1, (AX)
-	VMOVUPS     Y2, 32(AX)
-	ADDQ        $0x40, CX
-	ADDQ        $0x40, DX
-	ADDQ        $0x40, BX
-	ADDQ        $0x40, AX
-	DECQ        SI
-	JNZ         more
+	SUBQ       $0x02, SI
+	JLT        one
+	PREFETCHT0 1024(CX)
+	PREFETCHT0 512(AX)
+	VMOVUPS    (CX), Y3
+	VSUBPS     (BX), Y3, Y3
+	VMOVUPS    32(CX), Y4
+	VSUBPS     32(BX), Y4, Y4
+	PREFETCHT0 1088(CX)
+	PREFETCHT0 576(AX)
+	VMOVUPS    64(CX), Y5
+	VSUBPS     64(BX), Y5, Y5
+	VMOVUPS    96(CX), Y6
+	VSUBPS     96(BX), Y6, Y6
+	VMOVDQU    Y1, Y7
+	VMOVDQU    (DX), Y8
+	VPADDD     Y3, Y3, Y9
+	VPADDD     Y0, Y9, Y9
+	VPMINUD    Y9, Y7, Y7
+	VPADDD     Y4, Y4, Y9
+	VPADDD     Y0, Y9, Y9
+	VPMINUD    Y9, Y7, Y7
+	VPMINSD    32(DX), Y8, Y8
+	VPADDD     Y5, Y5, Y9
+	VPADDD     Y0, Y9, Y9
+	VPMINUD    Y9, Y7, Y7
+	VPMINSD    64(DX), Y8, Y8
+	VPADDD     Y6, Y6, Y9
+	VPADDD     Y0, Y9, Y9
+	VPMINUD    Y9, Y7, Y7
+	VPMINSD    96(DX), Y8, Y8
+	VPCMPEQD   Y1, Y7, Y7
+	VPCMPGTD   Y2, Y8, Y8
+	VPAND      Y8, Y7, Y7
+	VMOVMSKPS  Y7, R8
+	CMPL       R8, $0xff
+	JNE        slow
+	VMULPS     (DX), Y3, Y3
+	VMULPS     32(DX), Y4, Y4
+	VCMPPS     $0x03, Y4, Y3, Y7
+	VMULPS     64(DX), Y5, Y5
+	VMULPS     96(DX), Y6, Y6
+	VCMPPS     $0x03, Y6, Y5, Y8
+	VORPS      Y8, Y7, Y7
+	VMOVMSKPS  Y7, R8
+	TESTL      R8, R8
+	JNZ        slow
+	VMOVUPS    Y3, (AX)
+	VMOVUPS    Y4, 32(AX)
+	VMOVUPS    Y5, 64(AX)
+	VMOVUPS    Y6, 96(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000080, DX
+	ADDQ       $0x00000080, BX
+	ADDQ       $0x00000080, AX
+	TESTQ      SI, SI
+	JNZ        more
+
+done:
 	VZEROUPPER
 	RET
 
-// func eachBF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
-// Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·eachBF16AVX2(SB), NOSPLIT, $0-40
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    b+24(FP), BX
-	MOVQ    n+32(FP), SI
-	VMOVDQU k25<>+0(SB), Y0
-	VMOVDQU k26<>+0(SB), Y1
-	VMOVDQU k1<>+0(SB), Y2
+one:
+slow:
+	ADDQ $0x02, SI
+	LEAQ -16(SI), R8
 
-more:
+slowly:
 	PREFETCHT0  1024(CX)
-	PREFETCHT0  1024(AX)
+	PREFETCHT0  512(AX)
 	VMOVUPS     (CX), Y3
 	VSUBPS      (BX), Y3, Y3
-	VFMADD132PS (DX), Y2, Y3
-	VCMPPS      $0x03, Y3, Y3, Y4
-	VBLENDVPS   Y4, k24<>+0(SB), Y3, Y3
 	VMOVUPS     32(CX), Y4
 	VSUBPS      32(BX), Y4, Y4
-	VFMADD132PS 32(DX), Y2, Y4
+	VMOVUPS     Y3, (DI)
+	VMOVUPS     Y4, 32(DI)
+	VCVTPS2PD   (DI), Y3
+	VCVTPS2PD   (DX), Y4
+	VMULPD      Y4, Y3, Y3
+	VCVTPD2PSY  Y3, X10
+	VCVTPS2PD   16(DI), Y3
+	VCVTPS2PD   16(DX), Y4
+	VMULPD      Y4, Y3, Y3
+	VCVTPD2PSY  Y3, X3
+	VINSERTF128 $0x01, X3, Y10, Y3
+	VCMPPS      $0x03, Y3, Y3, Y4
+	VBLENDVPS   Y4, k24<>+0(SB), Y3, Y3
+	VCVTPS2PD   32(DI), Y4
+	VCVTPS2PD   32(DX), Y5
+	VMULPD      Y5, Y4, Y4
+	VCVTPD2PSY  Y4, X10
+	VCVTPS2PD   48(DI), Y4
+	VCVTPS2PD   48(DX), Y5
+	VMULPD      Y5, Y4, Y4
+	VCVTPD2PSY  Y4, X4
+	VINSERTF128 $0x01, X4, Y10, Y4
 	VCMPPS      $0x03, Y4, Y4, Y5
 	VBLENDVPS   Y5, k24<>+0(SB), Y4, Y4
-	VPSLLD      $0x0f, Y3, Y5
-	VBLENDVPS   Y5, Y1, Y0, Y5
-	VPADDD      Y5, Y3, Y3
-	VPSRLD      $0x10, Y3, Y3
-	VPSLLD      $0x0f, Y4, Y5
-	VBLENDVPS   Y5, Y1, Y0, Y5
-	VPADDD      Y5, Y4, Y4
-	VPSRLD      $0x10, Y4, Y4
-	VPACKUSDW   Y4, Y3, Y3
-	VPERMQ      $0xd8, Y3, Y3
-	VMOVDQU     Y3, (AX)
-	ADDQ        $0x40, CX
-	ADDQ        $0x40, DX
-	ADDQ        $0x40, BX
-	ADDQ        $0x20, AX
+	VMOVUPS     Y3, (AX)
+	VMOVUPS     Y4, 32(AX)
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, AX
 	DECQ        SI
-	JNZ         more
-	VZEROUPPER
-	RET
+	JZ          done
+	CMPQ        SI, R8
+	JGT         slowly
+	JMP         more
 
-// func eachF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
-// Requires: AVX, F16C, FMA3, MMX+
-TEXT ·eachF16AVX2(SB), NOSPLIT, $0-40
+DATA k241<>+0(SB)/8, $0x42ffffff42ffffff
+DATA k241<>+8(SB)/8, $0x42ffffff42ffffff
+DATA k241<>+16(SB)/8, $0x42ffffff42ffffff
+DATA k241<>+24(SB)/8, $0x42ffffff42ffffff
+GLOBL k241<>(SB), RODATA|NOPTR, $32
+
+DATA k242<>+0(SB)/8, $0x217fffff217fffff
+DATA k242<>+8(SB)/8, $0x217fffff217fffff
+DATA k242<>+16(SB)/8, $0x217fffff217fffff
+DATA k242<>+24(SB)/8, $0x217fffff217fffff
+GLOBL k242<>(SB), RODATA|NOPTR, $32
+
+// func eachBF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·eachBF16AVX2(SB), NOSPLIT, $96-40
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    a+16(FP), DX
 	MOVQ    b+24(FP), BX
 	MOVQ    n+32(FP), SI
-	VMOVDQU k1<>+0(SB), Y0
+	LEAQ    31(SP), DI
+	ANDQ    $-32, DI
+	VMOVDQU k192<>+0(SB), Y0
+	VMOVDQU k241<>+0(SB), Y1
+	VMOVDQU k242<>+0(SB), Y2
 
 more:
-	PREFETCHT0  1024(CX)
-	PREFETCHT0  1024(AX)
-	VMOVUPS     (CX), Y1
-	VSUBPS      (BX), Y1, Y1
-	VFMADD132PS (DX), Y0, Y1
-	VCMPPS      $0x03, Y1, Y1, Y2
-	VBLENDVPS   Y2, k24<>+0(SB), Y1, Y1
-	VMOVUPS     32(CX), Y2
-	VSUBPS      32(BX), Y2, Y2
-	VFMADD132PS 32(DX), Y0, Y2
-	VCMPPS      $0x03, Y2, Y2, Y3
-	VBLENDVPS   Y3, k24<>+0(SB), Y2, Y2
-	VCVTPS2PH   $0x00, Y1, X1
-	VMOVDQU     X1, (AX)
-	VCVTPS2PH   $0x00, Y2, X1
-	VMOVDQU     X1, 16(AX)
-	ADDQ        $0x40, CX
-	ADDQ        $0x40, DX
-	ADDQ        $0x40, BX
-	ADDQ        $0x20, AX
-	DECQ        SI
-	JNZ         more
+	SUBQ       $0x02, SI
+	JLT        one
+	PREFETCHT0 1024(CX)
+	PREFETCHT0 512(AX)
+	VMOVUPS    (CX), Y3
+	VSUBPS     (BX), Y3, Y3
+	VMOVUPS    32(CX), Y4
+	VSUBPS     32(BX), Y4, Y4
+	PREFETCHT0 1088(CX)
+	PREFETCHT0 544(AX)
+	VMOVUPS    64(CX), Y5
+	VSUBPS     64(BX), Y5, Y5
+	VMOVUPS    96(CX), Y6
+	VSUBPS     96(BX), Y6, Y6
+	VMOVDQU    Y1, Y7
+	VMOVDQU    (DX), Y8
+	VPADDD     Y3, Y3, Y9
+	VPADDD     Y0, Y9, Y9
+	VPMINUD    Y9, Y7, Y7
+	VPADDD     Y4, Y4, Y9
+	VPADDD     Y0, Y9, Y9
+	VPMINUD    Y9, Y7, Y7
+	VPMINSD    32(DX), Y8, Y8
+	VPADDD     Y5, Y5, Y9
+	VPADDD     Y0, Y9, Y9
+	VPMINUD    Y9, Y7, Y7
+	VPMINSD    64(DX), Y8, Y8
+	VPADDD     Y6, Y6, Y9
+	VPADDD     Y0, Y9, Y9
+	VPMINUD    Y9, Y7, Y7
+	VPMINSD    96(DX), Y8, Y8
+	VPCMPEQD   Y1, Y7, Y7
+	VPCMPGTD   Y2, Y8, Y8
+	VPAND      Y8, Y7, Y7
+	VMOVMSKPS  Y7, R8
+	CMPL       R8, $0xff
+	JNE        slow
+	VMULPS     (DX), Y3, Y3
+	VMULPS     k243<>+0(SB), Y3, Y7
+	VSUBPS     Y3, Y7, Y3
+	VSUBPS     Y3, Y7, Y3
+	VMULPS     32(DX), Y4, Y4
+	VMULPS     k243<>+0(SB), Y4, Y7
+	VSUBPS     Y4, Y7, Y4
+	VSUBPS     Y4, Y7, Y4
+	VCMPPS     $0x03, Y4, Y3, Y7
+	VMULPS     64(DX), Y5, Y5
+	VMULPS     k243<>+0(SB), Y5, Y8
+	VSUBPS     Y5, Y8, Y5
+	VSUBPS     Y5, Y8, Y5
+	VMULPS     96(DX), Y6, Y6
+	VMULPS     k243<>+0(SB), Y6, Y8
+	VSUBPS     Y6, Y8, Y6
+	VSUBPS     Y6, Y8, Y6
+	VCMPPS     $0x03, Y6, Y5, Y8
+	VORPS      Y8, Y7, Y7
+	VMOVMSKPS  Y7, R8
+	TESTL      R8, R8
+	JNZ        slow
+	VPSRLD     $0x10, Y3, Y3
+	VPSRLD     $0x10, Y4, Y4
+	VPACKUSDW  Y4, Y3, Y3
+	VPERMQ     $0xd8, Y3, Y3
+	VMOVDQU    Y3, (AX)
+	VPSRLD     $0x10, Y5, Y5
+	VPSRLD     $0x10, Y6, Y6
+	VPACKUSDW  Y6, Y5, Y5
+	VPERMQ     $0xd8, Y5, Y5
+	VMOVDQU    Y5, 32(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000080, DX
+	ADDQ       $0x00000080, BX
+	ADDQ       $0x00000040, AX
+	TESTQ      SI, SI
+	JNZ        more
+
+done:
 	VZEROUPPER
 	RET
+
+one:
+slow:
+	ADDQ    $0x02, SI
+	LEAQ    -16(SI), R8
+	VMOVDQU k25<>+0(SB), Y3
+	VMOVDQU k26<>+0(SB), Y4
+
+slowly:
+	PREFETCHT0  1024(CX)
+	PREFETCHT0  512(AX)
+	VMOVUPS     (CX), Y5
+	VSUBPS      (BX), Y5, Y5
+	VMOVUPS     32(CX), Y6
+	VSUBPS      32(BX), Y6, Y6
+	VMOVUPS     Y5, (DI)
+	VMOVUPS     Y6, 32(DI)
+	VCVTPS2PD   (DI), Y5
+	VCVTPS2PD   (DX), Y6
+	VMULPD      Y6, Y5, Y5
+	VCVTPD2PSY  Y5, X10
+	VCVTPS2PD   16(DI), Y5
+	VCVTPS2PD   16(DX), Y6
+	VMULPD      Y6, Y5, Y5
+	VCVTPD2PSY  Y5, X5
+	VINSERTF128 $0x01, X5, Y10, Y5
+	VCMPPS      $0x03, Y5, Y5, Y6
+	VBLENDVPS   Y6, k24<>+0(SB), Y5, Y5
+	VCVTPS2PD   32(DI), Y6
+	VCVTPS2PD   32(DX), Y7
+	VMULPD      Y7, Y6, Y6
+	VCVTPD2PSY  Y6, X10
+	VCVTPS2PD   48(DI), Y6
+	VCVTPS2PD   48(DX), Y7
+	VMULPD      Y7, Y6, Y6
+	VCVTPD2PSY  Y6, X6
+	VINSERTF128 $0x01, X6, Y10, Y6
+	VCMPPS      $0x03, Y6, Y6, Y7
+	VBLENDVPS   Y7, k24<>+0(SB), Y6, Y6
+	VPSLLD      $0x0f, Y5, Y7
+	VBLENDVPS   Y7, Y4, Y3, Y7
+	VPADDD      Y7, Y5, Y5
+	VPSRLD      $0x10, Y5, Y5
+	VPSLLD      $0x0f, Y6, Y7
+	VBLENDVPS   Y7, Y4, Y3, Y7
+	VPADDD      Y7, Y6, Y6
+	VPSRLD      $0x10, Y6, Y6
+	VPACKUSDW   Y6, Y5, Y5
+	VPERMQ      $0xd8, Y5, Y5
+	VMOVDQU     Y5, (AX)
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000020, AX
+	DECQ        SI
+	JZ          done
+	CMPQ        SI, R8
+	JGT         slowly
+	JMP         more
+
+DATA k243<>+0(SB)/8, $0x4780008047800080
+DATA k243<>+8(SB)/8, $0x4780008047800080
+DATA k243<>+16(SB)/8, $0x4780008047800080
+DATA k243<>+24(SB)/8, $0x4780008047800080
+GLOBL k243<>(SB), RODATA|NOPTR, $32
+
+// func eachF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
+// Requires: AVX, AVX2, F16C, MMX+
+TEXT ·eachF16AVX2(SB), NOSPLIT, $96-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	MOVQ    n+32(FP), SI
+	LEAQ    31(SP), DI
+	ANDQ    $-32, DI
+	VMOVDQU k192<>+0(SB), Y0
+	VMOVDQU k241<>+0(SB), Y1
+	VMOVDQU k242<>+0(SB), Y2
+
+more:
+	SUBQ       $0x02, SI
+	JLT        one
+	PREFETCHT0 1024(CX)
+	PREFETCHT0 512(AX)
+	VMOVUPS    (CX), Y3
+	VSUBPS     (BX), Y3, Y3
+	VMOVUPS    32(CX), Y4
+	VSUBPS     32(BX), Y4, Y4
+	PREFETCHT0 1088(CX)
+	PREFETCHT0 544(AX)
+	VMOVUPS    64(CX), Y5
+	VSUBPS     64(BX), Y5, Y5
+	VMOVUPS    96(CX), Y6
+	VSUBPS     96(BX), Y6, Y6
+	VMOVDQU    Y1, Y7
+	VMOVDQU    (DX), Y8
+	VPADDD     Y3, Y3, Y9
+	VPADDD     Y0, Y9, Y9
+	VPMINUD    Y9, Y7, Y7
+	VPADDD     Y4, Y4, Y9
+	VPADDD     Y0, Y9, Y9
+	VPMINUD    Y9, Y7, Y7
+	VPMINSD    32(DX), Y8, Y8
+	VPADDD     Y5, Y5, Y9
+	VPADDD     Y0, Y9, Y9
+	VPMINUD    Y9, Y7, Y7
+	VPMINSD    64(DX), Y8, Y8
+	VPADDD     Y6, Y6, Y9
+	VPADDD     Y0, Y9, Y9
+	VPMINUD    Y9, Y7, Y7
+	VPMINSD    96(DX), Y8, Y8
+	VPCMPEQD   Y1, Y7, Y7
+	VPCMPGTD   Y2, Y8, Y8
+	VPAND      Y8, Y7, Y7
+	VMOVMSKPS  Y7, R8
+	CMPL       R8, $0xff
+	JNE        slow
+	VMULPS     (DX), Y3, Y3
+	VMULPS     32(DX), Y4, Y4
+	VCMPPS     $0x03, Y4, Y3, Y7
+	VMULPS     64(DX), Y5, Y5
+	VMULPS     96(DX), Y6, Y6
+	VCMPPS     $0x03, Y6, Y5, Y8
+	VORPS      Y8, Y7, Y7
+	VMOVMSKPS  Y7, R8
+	TESTL      R8, R8
+	JNZ        slow
+	VCVTPS2PH  $0x00, Y3, X3
+	VMOVDQU    X3, (AX)
+	VCVTPS2PH  $0x00, Y4, X3
+	VMOVDQU    X3, 16(AX)
+	VCVTPS2PH  $0x00, Y5, X3
+	VMOVDQU    X3, 32(AX)
+	VCVTPS2PH  $0x00, Y6, X3
+	VMOVDQU    X3, 48(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000080, DX
+	ADDQ       $0x00000080, BX
+	ADDQ       $0x00000040, AX
+	TESTQ      SI, SI
+	JNZ        more
+
+done:
+	VZEROUPPER
+	RET
+
+one:
+slow:
+	ADDQ $0x02, SI
+	LEAQ -16(SI), R8
+
+slowly:
+	PREFETCHT0  1024(CX)
+	PREFETCHT0  512(AX)
+	VMOVUPS     (CX), Y3
+	VSUBPS      (BX), Y3, Y3
+	VMOVUPS     32(CX), Y4
+	VSUBPS      32(BX), Y4, Y4
+	VMOVUPS     Y3, (DI)
+	VMOVUPS     Y4, 32(DI)
+	VCVTPS2PD   (DI), Y3
+	VCVTPS2PD   (DX), Y4
+	VMULPD      Y4, Y3, Y3
+	VCVTPD2PSY  Y3, X10
+	VCVTPS2PD   16(DI), Y3
+	VCVTPS2PD   16(DX), Y4
+	VMULPD      Y4, Y3, Y3
+	VCVTPD2PSY  Y3, X3
+	VINSERTF128 $0x01, X3, Y10, Y3
+	VCMPPS      $0x03, Y3, Y3, Y4
+	VBLENDVPS   Y4, k24<>+0(SB), Y3, Y3
+	VCVTPS2PD   32(DI), Y4
+	VCVTPS2PD   32(DX), Y5
+	VMULPD      Y5, Y4, Y4
+	VCVTPD2PSY  Y4, X10
+	VCVTPS2PD   48(DI), Y4
+	VCVTPS2PD   48(DX), Y5
+	VMULPD      Y5, Y4, Y4
+	VCVTPD2PSY  Y4, X4
+	VINSERTF128 $0x01, X4, Y10, Y4
+	VCMPPS      $0x03, Y4, Y4, Y5
+	VBLENDVPS   Y5, k24<>+0(SB), Y4, Y4
+	VCVTPS2PH   $0x00, Y3, X3
+	VMOVDQU     X3, (AX)
+	VCVTPS2PH   $0x00, Y4, X3
+	VMOVDQU     X3, 16(AX)
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000020, AX
+	DECQ        SI
+	JZ          done
+	CMPQ        SI, R8
+	JGT         slowly
+	JMP         more
 
 // func expand1AVX2(dst *byte, src *byte, last *byte, mask *byte, n int) int
 // Requires: AVX, POPCNT
@@ -29918,208 +30231,324 @@ chunk:
 	RET
 
 // func nearestAVX2(dst *byte, src *byte, scales *float32, tables *byte, least *float32, chunks int, n int)
-// Requires: AVX, AVX2, CMOV, FMA3
+// Requires: AVX, AVX2, CMOV
 TEXT ·nearestAVX2(SB), NOSPLIT, $0-56
-	MOVQ           dst+0(FP), AX
-	MOVQ           src+8(FP), CX
-	MOVQ           scales+16(FP), DX
-	MOVQ           n+48(FP), BX
-	MOVQ           tables+24(FP), SI
-	VMOVDQU        (SI), Y3
-	VMOVDQU        32(SI), Y4
-	VBROADCASTI128 64(SI), Y5
-	VBROADCASTSS   80(SI), Y6
-	VBROADCASTSS   84(SI), Y7
-	VBROADCASTSS   88(SI), Y8
-	MOVQ           least+32(FP), SI
-	VMOVSS         (SI), X2
-	VMOVDQU        k1<>+0(SB), Y1
-	VMAXSS         (DX), X2, X9
-	VMOVSD         k241<>+0(SB), X0
-	VCVTSS2SD      X9, X0, X9
-	VDIVSD         X9, X0, X9
-	VCVTSD2SS      X9, X9, X9
+	MOVQ         dst+0(FP), CX
+	MOVQ         src+8(FP), DX
+	MOVQ         scales+16(FP), BX
+	MOVQ         n+48(FP), SI
+	MOVQ         tables+24(FP), R8
+	VMOVDQU      (R8), Y4
+	VMOVDQU      32(R8), Y5
+	VBROADCASTSS 80(R8), Y6
+	VBROADCASTSS 84(R8), Y7
+	VBROADCASTSS 88(R8), Y8
+	MOVQ         least+32(FP), AX
+	VMOVSS       (AX), X0
+	VMAXSS       (BX), X0, X1
+	VMOVSD       k244<>+0(SB), X0
+	VCVTSS2SD    X1, X0, X11
+	VDIVSD       X11, X0, X11
+	VCVTSD2SS    X11, X11, X11
 
 run:
-	MOVQ         chunks+40(FP), SI
-	VBROADCASTSS X9, Y0
-	LEAQ         4(DX), DI
-	CMPQ         BX, $0x01
-	CMOVQNE      DI, DX
-	VMAXSS       (DX), X2, X9
-	VMOVSD       k241<>+0(SB), X10
-	VCVTSS2SD    X9, X10, X9
-	VDIVSD       X9, X10, X9
-	VCVTSD2SS    X9, X9, X9
+	MOVQ         chunks+40(FP), DI
+	VBROADCASTSS X11, Y9
+	VBROADCASTSS (BX), Y10
+	VPSUBD       k168<>+0(SB), Y10, Y10
+	MOVL         (BX), R9
+	SUBL         $0x2d800000, R9
+	LEAQ         4(BX), R10
+	CMPQ         SI, $0x01
+	CMOVQNE      R10, BX
+	VMOVSS       (AX), X0
+	VMAXSS       (BX), X0, X1
+	VMOVSD       k244<>+0(SB), X0
+	VCVTSS2SD    X1, X0, X11
+	VDIVSD       X11, X0, X11
+	VCVTSD2SS    X11, X11, X11
 
 chunk:
-	VMOVDQU      (CX), Y10
-	VFMADD213PS  Y1, Y0, Y10
-	VCMPPS       $0x11, Y10, Y6, Y11
-	VBLENDVPS    Y11, Y8, Y7, Y12
-	VCMPPS       $0x11, Y10, Y12, Y12
-	VPADDD       Y11, Y11, Y11
-	VPADDD       Y12, Y11, Y11
-	VPERMPS      Y3, Y11, Y12
-	VCMPPS       $0x11, Y10, Y12, Y12
-	VPADDD       Y11, Y11, Y11
-	VPADDD       Y12, Y11, Y11
-	VPERMPS      Y4, Y11, Y12
-	VCMPPS       $0x11, Y10, Y12, Y12
-	VPADDD       Y11, Y11, Y11
-	VPADDD       Y12, Y11, Y11
-	VMOVDQU      32(CX), Y10
-	VFMADD213PS  Y1, Y0, Y10
-	VCMPPS       $0x11, Y10, Y6, Y12
-	VBLENDVPS    Y12, Y8, Y7, Y13
-	VCMPPS       $0x11, Y10, Y13, Y13
-	VPADDD       Y12, Y12, Y12
-	VPADDD       Y13, Y12, Y12
-	VPERMPS      Y3, Y12, Y13
-	VCMPPS       $0x11, Y10, Y13, Y13
-	VPADDD       Y12, Y12, Y12
-	VPADDD       Y13, Y12, Y12
-	VPERMPS      Y4, Y12, Y13
-	VCMPPS       $0x11, Y10, Y13, Y13
-	VPADDD       Y12, Y12, Y12
-	VPADDD       Y13, Y12, Y12
-	VMOVDQU      64(CX), Y10
-	VFMADD213PS  Y1, Y0, Y10
-	VCMPPS       $0x11, Y10, Y6, Y13
-	VBLENDVPS    Y13, Y8, Y7, Y14
-	VCMPPS       $0x11, Y10, Y14, Y14
-	VPADDD       Y13, Y13, Y13
-	VPADDD       Y14, Y13, Y13
-	VPERMPS      Y3, Y13, Y14
-	VCMPPS       $0x11, Y10, Y14, Y14
-	VPADDD       Y13, Y13, Y13
-	VPADDD       Y14, Y13, Y13
-	VPERMPS      Y4, Y13, Y14
-	VCMPPS       $0x11, Y10, Y14, Y14
-	VPADDD       Y13, Y13, Y13
-	VPADDD       Y14, Y13, Y13
-	VMOVDQU      96(CX), Y10
-	VFMADD213PS  Y1, Y0, Y10
-	VCMPPS       $0x11, Y10, Y6, Y14
-	VBLENDVPS    Y14, Y8, Y7, Y15
-	VCMPPS       $0x11, Y10, Y15, Y15
-	VPADDD       Y14, Y14, Y14
-	VPADDD       Y15, Y14, Y14
-	VPERMPS      Y3, Y14, Y15
-	VCMPPS       $0x11, Y10, Y15, Y15
-	VPADDD       Y14, Y14, Y14
-	VPADDD       Y15, Y14, Y14
-	VPERMPS      Y4, Y14, Y15
-	VCMPPS       $0x11, Y10, Y15, Y15
-	VPADDD       Y14, Y14, Y14
-	VPADDD       Y15, Y14, Y14
-	VPACKSSDW    Y12, Y11, Y11
-	VPACKSSDW    Y14, Y13, Y13
-	VPACKSSWB    Y13, Y11, Y11
-	VMOVDQU      k238<>+0(SB), Y10
-	VPERMD       Y11, Y10, Y11
-	VPAND        k7<>+0(SB), Y11, Y11
-	VPSHUFB      Y11, Y5, Y11
-	VPMADDUBSW   k242<>+0(SB), Y11, Y11
-	VEXTRACTI128 $0x01, Y11, X10
-	VPACKUSWB    X10, X11, X10
-	VMOVDQU      X10, (AX)
-	ADDQ         $0x00000080, CX
-	ADDQ         $0x10, AX
-	DECQ         SI
-	JNZ          chunk
-	DECQ         BX
-	JNZ          run
+	CMPB   92(R8), $0x00
+	JNE    checked
+	CMPL   R9, $0x51000000
+	JCC    doubled
+	VADDPS (DX), Y10, Y0
+	VMULPS Y9, Y0, Y0
+	VADDPS 32(DX), Y10, Y1
+	VMULPS Y9, Y1, Y1
+	VADDPS 64(DX), Y10, Y2
+	VMULPS Y9, Y2, Y2
+	VADDPS 96(DX), Y10, Y3
+	VMULPS Y9, Y3, Y3
+
+scaled:
+	VCMPPS         $0x11, Y0, Y6, Y12
+	VBLENDVPS      Y12, Y8, Y7, Y13
+	VCMPPS         $0x11, Y0, Y13, Y13
+	VPADDD         Y12, Y12, Y12
+	VPADDD         Y13, Y12, Y12
+	VPERMPS        Y4, Y12, Y13
+	VCMPPS         $0x11, Y0, Y13, Y13
+	VPADDD         Y12, Y12, Y12
+	VPADDD         Y13, Y12, Y12
+	VPERMPS        Y5, Y12, Y13
+	VCMPPS         $0x11, Y0, Y13, Y13
+	VPADDD         Y12, Y12, Y12
+	VPADDD         Y13, Y12, Y12
+	VCMPPS         $0x11, Y1, Y6, Y0
+	VBLENDVPS      Y0, Y8, Y7, Y13
+	VCMPPS         $0x11, Y1, Y13, Y13
+	VPADDD         Y0, Y0, Y0
+	VPADDD         Y13, Y0, Y0
+	VPERMPS        Y4, Y0, Y13
+	VCMPPS         $0x11, Y1, Y13, Y13
+	VPADDD         Y0, Y0, Y0
+	VPADDD         Y13, Y0, Y0
+	VPERMPS        Y5, Y0, Y13
+	VCMPPS         $0x11, Y1, Y13, Y13
+	VPADDD         Y0, Y0, Y0
+	VPADDD         Y13, Y0, Y0
+	VCMPPS         $0x11, Y2, Y6, Y1
+	VBLENDVPS      Y1, Y8, Y7, Y13
+	VCMPPS         $0x11, Y2, Y13, Y13
+	VPADDD         Y1, Y1, Y1
+	VPADDD         Y13, Y1, Y1
+	VPERMPS        Y4, Y1, Y13
+	VCMPPS         $0x11, Y2, Y13, Y13
+	VPADDD         Y1, Y1, Y1
+	VPADDD         Y13, Y1, Y1
+	VPERMPS        Y5, Y1, Y13
+	VCMPPS         $0x11, Y2, Y13, Y13
+	VPADDD         Y1, Y1, Y1
+	VPADDD         Y13, Y1, Y1
+	VCMPPS         $0x11, Y3, Y6, Y2
+	VBLENDVPS      Y2, Y8, Y7, Y13
+	VCMPPS         $0x11, Y3, Y13, Y13
+	VPADDD         Y2, Y2, Y2
+	VPADDD         Y13, Y2, Y2
+	VPERMPS        Y4, Y2, Y13
+	VCMPPS         $0x11, Y3, Y13, Y13
+	VPADDD         Y2, Y2, Y2
+	VPADDD         Y13, Y2, Y2
+	VPERMPS        Y5, Y2, Y13
+	VCMPPS         $0x11, Y3, Y13, Y13
+	VPADDD         Y2, Y2, Y2
+	VPADDD         Y13, Y2, Y2
+	VPACKSSDW      Y0, Y12, Y12
+	VPACKSSDW      Y2, Y1, Y1
+	VPACKSSWB      Y1, Y12, Y12
+	VMOVDQU        k238<>+0(SB), Y0
+	VPERMD         Y12, Y0, Y12
+	VPAND          k7<>+0(SB), Y12, Y12
+	VBROADCASTI128 64(R8), Y0
+	VPSHUFB        Y12, Y0, Y12
+	VPMADDUBSW     k245<>+0(SB), Y12, Y12
+	VEXTRACTI128   $0x01, Y12, X0
+	VPACKUSWB      X0, X12, X0
+	VMOVDQU        X0, (CX)
+	ADDQ           $0x00000080, DX
+	ADDQ           $0x10, CX
+	DECQ           DI
+	JNZ            chunk
+	DECQ           SI
+	JNZ            run
 	VZEROUPPER
 	RET
 
-DATA k241<>+0(SB)/8, $0x3ff0000000000000
-DATA k241<>+8(SB)/8, $0x3ff0000000000000
-DATA k241<>+16(SB)/8, $0x3ff0000000000000
-DATA k241<>+24(SB)/8, $0x3ff0000000000000
-GLOBL k241<>(SB), RODATA|NOPTR, $32
+checked:
+	CMPL      R9, $0x51000000
+	JCC       doubled
+	VPADDD    Y10, Y10, Y12
+	VMOVDQA   Y12, Y13
+	VMOVDQU   (DX), Y0
+	VPADDD    Y0, Y0, Y1
+	VPADDD    k192<>+0(SB), Y1, Y1
+	VPMINUD   Y1, Y13, Y13
+	VMOVDQU   32(DX), Y1
+	VPADDD    Y1, Y1, Y2
+	VPADDD    k192<>+0(SB), Y2, Y2
+	VPMINUD   Y2, Y13, Y13
+	VMOVDQU   64(DX), Y2
+	VPADDD    Y2, Y2, Y3
+	VPADDD    k192<>+0(SB), Y3, Y3
+	VPMINUD   Y3, Y13, Y13
+	VMOVDQU   96(DX), Y3
+	VPADDD    Y3, Y3, Y15
+	VPADDD    k192<>+0(SB), Y15, Y15
+	VPMINUD   Y15, Y13, Y13
+	VPCMPEQD  Y12, Y13, Y13
+	VMOVMSKPS Y13, R10
+	CMPL      R10, $0xff
+	JNE       doubled
+	VMULPS    Y9, Y0, Y0
+	VMULPS    Y9, Y1, Y1
+	VMULPS    Y9, Y2, Y2
+	VMULPS    Y9, Y3, Y3
+	JMP       scaled
 
-DATA k242<>+0(SB)/8, $0x0110011001100110
-DATA k242<>+8(SB)/8, $0x0110011001100110
-DATA k242<>+16(SB)/8, $0x0110011001100110
-DATA k242<>+24(SB)/8, $0x0110011001100110
-GLOBL k242<>(SB), RODATA|NOPTR, $32
+doubled:
+	VCVTPS2PD   X9, Y3
+	VCVTPS2PD   (DX), Y0
+	VMULPD      Y3, Y0, Y0
+	VCVTPD2PSY  Y0, X14
+	VCVTPS2PD   16(DX), Y0
+	VMULPD      Y3, Y0, Y0
+	VCVTPD2PSY  Y0, X0
+	VINSERTF128 $0x01, X0, Y14, Y0
+	VCVTPS2PD   32(DX), Y1
+	VMULPD      Y3, Y1, Y1
+	VCVTPD2PSY  Y1, X14
+	VCVTPS2PD   48(DX), Y1
+	VMULPD      Y3, Y1, Y1
+	VCVTPD2PSY  Y1, X1
+	VINSERTF128 $0x01, X1, Y14, Y1
+	VCVTPS2PD   64(DX), Y2
+	VMULPD      Y3, Y2, Y2
+	VCVTPD2PSY  Y2, X14
+	VCVTPS2PD   80(DX), Y2
+	VMULPD      Y3, Y2, Y2
+	VCVTPD2PSY  Y2, X2
+	VINSERTF128 $0x01, X2, Y14, Y2
+	VCVTPS2PD   96(DX), Y12
+	VMULPD      Y3, Y12, Y12
+	VCVTPD2PSY  Y12, X14
+	VCVTPS2PD   112(DX), Y12
+	VMULPD      Y3, Y12, Y12
+	VCVTPD2PSY  Y12, X3
+	VINSERTF128 $0x01, X3, Y14, Y3
+	JMP         scaled
+
+DATA k244<>+0(SB)/8, $0x3ff0000000000000
+DATA k244<>+8(SB)/8, $0x3ff0000000000000
+DATA k244<>+16(SB)/8, $0x3ff0000000000000
+DATA k244<>+24(SB)/8, $0x3ff0000000000000
+GLOBL k244<>(SB), RODATA|NOPTR, $32
+
+DATA k245<>+0(SB)/8, $0x0110011001100110
+DATA k245<>+8(SB)/8, $0x0110011001100110
+DATA k245<>+16(SB)/8, $0x0110011001100110
+DATA k245<>+24(SB)/8, $0x0110011001100110
+GLOBL k245<>(SB), RODATA|NOPTR, $32
 
 // func int8AVX2(dst *byte, src *byte, scales *float32, chunks int, n int)
-// Requires: AVX, AVX2, CMOV, FMA3
+// Requires: AVX, AVX2, CMOV
 TEXT ·int8AVX2(SB), NOSPLIT, $0-40
-	MOVQ        dst+0(FP), AX
-	MOVQ        src+8(FP), CX
-	MOVQ        scales+16(FP), DX
-	MOVQ        n+32(FP), BX
-	VMOVDQU     k1<>+0(SB), Y1
-	VMOVSD      k241<>+0(SB), X0
-	VCVTSS2SD   (DX), X0, X2
-	VDIVSD      X2, X0, X2
-	VCVTSD2SS   X2, X2, X2
-	VMOVSS      k1<>+0(SB), X0
-	VFMADD132SS k243<>+0(SB), X0, X2
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      scales+16(FP), DX
+	MOVQ      n+32(FP), BX
+	VMOVSD    k246<>+0(SB), X0
+	VMOVSD    k244<>+0(SB), X1
+	VCVTSS2SD (DX), X1, X6
+	VDIVSD    X6, X1, X6
+	VCVTSD2SS X6, X6, X6
+	VCVTSS2SD X6, X0, X6
+	VMULSD    X0, X6, X6
+	VCVTSD2SS X6, X6, X6
 
 run:
 	MOVQ         chunks+24(FP), SI
-	VBROADCASTSS X2, Y0
-	LEAQ         4(DX), DI
+	VBROADCASTSS X6, Y4
+	VBROADCASTSS (DX), Y5
+	VPSUBD       k168<>+0(SB), Y5, Y5
+	MOVL         (DX), DI
+	SUBL         $0x2d800000, DI
+	LEAQ         4(DX), R8
 	CMPQ         BX, $0x01
-	CMOVQNE      DI, DX
-	VMOVSD       k241<>+0(SB), X3
-	VCVTSS2SD    (DX), X3, X2
-	VDIVSD       X2, X3, X2
-	VCVTSD2SS    X2, X2, X2
-	VMOVSS       k1<>+0(SB), X3
-	VFMADD132SS  k243<>+0(SB), X3, X2
+	CMOVQNE      R8, DX
+	VMOVSD       k246<>+0(SB), X0
+	VMOVSD       k244<>+0(SB), X1
+	VCVTSS2SD    (DX), X1, X6
+	VDIVSD       X6, X1, X6
+	VCVTSD2SS    X6, X6, X6
+	VCVTSS2SD    X6, X0, X6
+	VMULSD       X0, X6, X6
+	VCVTSD2SS    X6, X6, X6
 
 chunk:
-	VMOVDQU     (CX), Y3
-	VFMADD213PS Y1, Y0, Y3
-	VCVTPS2DQ   Y3, Y3
-	VPCMPEQD    k1<>+0(SB), Y3, Y4
-	VPANDN      Y3, Y4, Y3
-	VMOVDQU     32(CX), Y4
-	VFMADD213PS Y1, Y0, Y4
-	VCVTPS2DQ   Y4, Y4
-	VPCMPEQD    k1<>+0(SB), Y4, Y5
-	VPANDN      Y4, Y5, Y4
-	VMOVDQU     64(CX), Y5
-	VFMADD213PS Y1, Y0, Y5
-	VCVTPS2DQ   Y5, Y5
-	VPCMPEQD    k1<>+0(SB), Y5, Y6
-	VPANDN      Y5, Y6, Y5
-	VMOVDQU     96(CX), Y6
-	VFMADD213PS Y1, Y0, Y6
-	VCVTPS2DQ   Y6, Y6
-	VPCMPEQD    k1<>+0(SB), Y6, Y7
-	VPANDN      Y6, Y7, Y6
-	VPACKSSDW   Y4, Y3, Y3
-	VPACKSSDW   Y6, Y5, Y5
-	VPACKSSWB   Y5, Y3, Y3
-	VMOVDQU     k238<>+0(SB), Y4
-	VPERMD      Y3, Y4, Y3
-	VMOVDQU     Y3, (AX)
-	ADDQ        $0x00000080, CX
-	ADDQ        $0x20, AX
-	DECQ        SI
-	JNZ         chunk
-	DECQ        BX
-	JNZ         run
+	CMPL   DI, $0x51000000
+	JCC    doubled
+	VADDPS (CX), Y5, Y0
+	VMULPS Y4, Y0, Y0
+	VADDPS 32(CX), Y5, Y1
+	VMULPS Y4, Y1, Y1
+	VADDPS 64(CX), Y5, Y2
+	VMULPS Y4, Y2, Y2
+	VADDPS 96(CX), Y5, Y3
+	VMULPS Y4, Y3, Y3
+
+scaled:
+	VCVTPS2DQ Y0, Y0
+	VPCMPEQD  k1<>+0(SB), Y0, Y7
+	VPANDN    Y0, Y7, Y0
+	VCVTPS2DQ Y1, Y1
+	VPCMPEQD  k1<>+0(SB), Y1, Y7
+	VPANDN    Y1, Y7, Y1
+	VCVTPS2DQ Y2, Y2
+	VPCMPEQD  k1<>+0(SB), Y2, Y7
+	VPANDN    Y2, Y7, Y2
+	VCVTPS2DQ Y3, Y3
+	VPCMPEQD  k1<>+0(SB), Y3, Y7
+	VPANDN    Y3, Y7, Y3
+	VPACKSSDW Y1, Y0, Y0
+	VPACKSSDW Y3, Y2, Y2
+	VPACKSSWB Y2, Y0, Y0
+	VMOVDQU   k238<>+0(SB), Y1
+	VPERMD    Y0, Y1, Y0
+	VMOVDQU   Y0, (AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x20, AX
+	DECQ      SI
+	JNZ       chunk
+	DECQ      BX
+	JNZ       run
 	VZEROUPPER
 	RET
 
-DATA k243<>+0(SB)/8, $0x42fe000042fe0000
-DATA k243<>+8(SB)/8, $0x42fe000042fe0000
-DATA k243<>+16(SB)/8, $0x42fe000042fe0000
-DATA k243<>+24(SB)/8, $0x42fe000042fe0000
-GLOBL k243<>(SB), RODATA|NOPTR, $32
+doubled:
+	VCVTPS2PD   X4, Y3
+	VCVTPS2PD   (CX), Y0
+	VMULPD      Y3, Y0, Y0
+	VCVTPD2PSY  Y0, X8
+	VCVTPS2PD   16(CX), Y0
+	VMULPD      Y3, Y0, Y0
+	VCVTPD2PSY  Y0, X0
+	VINSERTF128 $0x01, X0, Y8, Y0
+	VCVTPS2PD   32(CX), Y1
+	VMULPD      Y3, Y1, Y1
+	VCVTPD2PSY  Y1, X8
+	VCVTPS2PD   48(CX), Y1
+	VMULPD      Y3, Y1, Y1
+	VCVTPD2PSY  Y1, X1
+	VINSERTF128 $0x01, X1, Y8, Y1
+	VCVTPS2PD   64(CX), Y2
+	VMULPD      Y3, Y2, Y2
+	VCVTPD2PSY  Y2, X8
+	VCVTPS2PD   80(CX), Y2
+	VMULPD      Y3, Y2, Y2
+	VCVTPD2PSY  Y2, X2
+	VINSERTF128 $0x01, X2, Y8, Y2
+	VCVTPS2PD   96(CX), Y7
+	VMULPD      Y3, Y7, Y7
+	VCVTPD2PSY  Y7, X8
+	VCVTPS2PD   112(CX), Y7
+	VMULPD      Y3, Y7, Y7
+	VCVTPD2PSY  Y7, X3
+	VINSERTF128 $0x01, X3, Y8, Y3
+	JMP         scaled
 
-DATA k244<>+0(SB)/8, $0x7fff7fff7fff7fff
-DATA k244<>+8(SB)/8, $0x7fff7fff7fff7fff
-DATA k244<>+16(SB)/8, $0x7fff7fff7fff7fff
-DATA k244<>+24(SB)/8, $0x7fff7fff7fff7fff
-GLOBL k244<>(SB), RODATA|NOPTR, $32
+DATA k246<>+0(SB)/8, $0x405fc00000000000
+DATA k246<>+8(SB)/8, $0x405fc00000000000
+DATA k246<>+16(SB)/8, $0x405fc00000000000
+DATA k246<>+24(SB)/8, $0x405fc00000000000
+GLOBL k246<>(SB), RODATA|NOPTR, $32
+
+DATA k247<>+0(SB)/8, $0x7fff7fff7fff7fff
+DATA k247<>+8(SB)/8, $0x7fff7fff7fff7fff
+DATA k247<>+16(SB)/8, $0x7fff7fff7fff7fff
+DATA k247<>+24(SB)/8, $0x7fff7fff7fff7fff
+GLOBL k247<>(SB), RODATA|NOPTR, $32
 
 // func special32AVX2(counts *uint32, src *byte, infinity uint32, n int)
 // Requires: AVX, AVX2
@@ -30163,7 +30592,7 @@ more:
 TEXT ·special16AVX2(SB), NOSPLIT, $0-32
 	MOVQ         counts+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VMOVDQU      k244<>+0(SB), Y0
+	VMOVDQU      k247<>+0(SB), Y0
 	MOVL         infinity+16(FP), DX
 	VMOVD        DX, X2
 	VPBROADCASTW X2, Y2
@@ -30189,16 +30618,16 @@ more:
 	DECQ     DX
 	JNZ      more
 	VPADDW   Y3, Y5, Y3
-	VPMADDWD k245<>+0(SB), Y3, Y3
+	VPMADDWD k248<>+0(SB), Y3, Y3
 	VMOVDQU  Y3, (AX)
 	VPADDW   Y4, Y6, Y4
-	VPMADDWD k245<>+0(SB), Y4, Y4
+	VPMADDWD k248<>+0(SB), Y4, Y4
 	VMOVDQU  Y4, 32(AX)
 	VZEROUPPER
 	RET
 
-DATA k245<>+0(SB)/8, $0x0001000100010001
-DATA k245<>+8(SB)/8, $0x0001000100010001
-DATA k245<>+16(SB)/8, $0x0001000100010001
-DATA k245<>+24(SB)/8, $0x0001000100010001
-GLOBL k245<>(SB), RODATA|NOPTR, $32
+DATA k248<>+0(SB)/8, $0x0001000100010001
+DATA k248<>+8(SB)/8, $0x0001000100010001
+DATA k248<>+16(SB)/8, $0x0001000100010001
+DATA k248<>+24(SB)/8, $0x0001000100010001
+GLOBL k248<>(SB), RODATA|NOPTR, $32

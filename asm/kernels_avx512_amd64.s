@@ -31952,19 +31952,21 @@ DATA k224<>+24(SB)/8, $0x3ff0000000000000
 GLOBL k224<>(SB), RODATA|NOPTR, $32
 
 // func int8AVX512(dst *byte, src *byte, scales *float32, chunks int, n int)
-// Requires: AVX, AVX512F, AVX512VL, CMOV, FMA3
+// Requires: AVX, AVX512F, AVX512VL, CMOV
 TEXT ·int8AVX512(SB), NOSPLIT, $0-40
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         scales+16(FP), DX
 	MOVQ         n+32(FP), BX
 	VPBROADCASTD k1<>+0(SB), Z1
-	VMOVSD       k224<>+0(SB), X0
-	VCVTSS2SD    (DX), X0, X2
-	VDIVSD       X2, X0, X2
+	VMOVSD       k225<>+0(SB), X0
+	VMOVSD       k224<>+0(SB), X3
+	VCVTSS2SD    (DX), X3, X2
+	VDIVSD       X2, X3, X2
 	VCVTSD2SS    X2, X2, X2
-	VMOVSS       k1<>+0(SB), X0
-	VFMADD132SS  k225<>+0(SB), X0, X2
+	VCVTSS2SD    X2, X0, X2
+	VMULSD       X0, X2, X2
+	VCVTSD2SS    X2, X2, X2
 
 run:
 	MOVQ         chunks+24(FP), SI
@@ -31972,12 +31974,14 @@ run:
 	LEAQ         4(DX), DI
 	CMPQ         BX, $0x01
 	CMOVQNE      DI, DX
-	VMOVSD       k224<>+0(SB), X3
-	VCVTSS2SD    (DX), X3, X2
-	VDIVSD       X2, X3, X2
+	VMOVSD       k225<>+0(SB), X3
+	VMOVSD       k224<>+0(SB), X4
+	VCVTSS2SD    (DX), X4, X2
+	VDIVSD       X2, X4, X2
 	VCVTSD2SS    X2, X2, X2
-	VMOVSS       k1<>+0(SB), X3
-	VFMADD132SS  k225<>+0(SB), X3, X2
+	VCVTSS2SD    X2, X3, X2
+	VMULSD       X3, X2, X2
+	VCVTSD2SS    X2, X2, X2
 
 chunk:
 	VMULPS     (CX), Z0, Z3
@@ -31999,8 +32003,8 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k225<>+0(SB)/8, $0x42fe000042fe0000
-DATA k225<>+8(SB)/8, $0x42fe000042fe0000
-DATA k225<>+16(SB)/8, $0x42fe000042fe0000
-DATA k225<>+24(SB)/8, $0x42fe000042fe0000
+DATA k225<>+0(SB)/8, $0x405fc00000000000
+DATA k225<>+8(SB)/8, $0x405fc00000000000
+DATA k225<>+16(SB)/8, $0x405fc00000000000
+DATA k225<>+24(SB)/8, $0x405fc00000000000
 GLOBL k225<>(SB), RODATA|NOPTR, $32

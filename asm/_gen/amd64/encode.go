@@ -56,10 +56,10 @@ func absmaxKernel() {
 	end()
 }
 
-// encodeRuns is the loops of an encoder over n runs of chunks of 32 numbers,
+// encodeRare is the loops of an encoder over n runs of chunks of 32 numbers,
 // each run under one scale. What numbers are multiplied by, inverse makes of the
-// scale, a run ahead.
-func encodeRuns(name, params, doc string, out int, before func(), inverse func(scale Mem, x VecVirtual), run func(x VecVirtual), chunk func(src, dst Register)) {
+// scale, a run ahead. Code that few chunks take, rare, lies behind all others.
+func encodeRare(name, params, doc string, out int, before func(), inverse func(scale Mem, x VecVirtual), run func(x VecVirtual, scale Mem), chunk func(src, dst Register), rare func()) {
 	function(name, "func(dst *byte, src *byte, scales *float32"+params+", chunks int, n int)", doc)
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	scales, n, chunks := Load(Param("scales"), GP64()), Load(Param("n"), GP64()), GP64()
@@ -68,7 +68,7 @@ func encodeRuns(name, params, doc string, out int, before func(), inverse func(s
 	inverse(Mem{Base: scales}, x)
 	Label("run")
 	Load(Param("chunks"), chunks)
-	run(x)
+	run(x, Mem{Base: scales})
 	LEAQ(Mem{Base: scales, Disp: 4}, next)
 	CMPQ(n, Imm(1))
 	CMOVQNE(next, scales)
@@ -82,6 +82,14 @@ func encodeRuns(name, params, doc string, out int, before func(), inverse func(s
 	DECQ(n)
 	JNZ(LabelRef("run"))
 	end()
+	if rare != nil {
+		rare()
+	}
+}
+
+// encodeRuns is encodeRare with nothing behind the loops.
+func encodeRuns(name, params, doc string, out int, before func(), inverse func(scale Mem, x VecVirtual), run func(x VecVirtual), chunk func(src, dst Register)) {
+	encodeRare(name, params, doc, out, before, inverse, func(x VecVirtual, _ Mem) { run(x) }, chunk, nil)
 }
 
 // oneOver divides in double precision and rounds once more, which is the same
@@ -105,19 +113,113 @@ func inverseFrom(least VecVirtual) func(scale Mem, x VecVirtual) {
 	}
 }
 
-// inverse127 is 127 over a scale, rounded between.
+// inverse127 is 127 over a scale, rounded between. Either may be subnormal.
 func inverse127(scale Mem, x VecVirtual) {
-	nothing := XMM()
+	most := XMM()
+	VMOVSD(qwords(math.Float64bits(127)), most)
 	oneOver(scale, x)
-	VMOVSS(dwords(0x80000000), nothing)
-	VFMADD132SS(floats(127), nothing, x)
+	VCVTSS2SD(x, most, x)
+	VMULSD(most, x, x)
+	VCVTSD2SS(x, x, x)
 }
 
-// scaledDown multiplies numbers by an inverse. Either may be subnormal, hence the
-// fused addition of minus zero: see [kernel.multiplied].
-func scaledDown(m Mem, inverse, nothing VecVirtual) VecVirtual {
-	x := load(m)
-	VFMADD213PS(nothing, inverse, x)
+// A scaledDown is numbers times the inverse of a scale, or 127 times that. A float32
+// that is subnormal, a factor or the product, holds up a multiplication. Where small
+// products are all the same, the scale times 2^-64 is added to numbers first: it changes
+// no number above 2^-38 times the scale, and lifts others to normal ones or to zero.
+// That needs a scale from 2^-36 to 2^126. Under another one, numbers are multiplied in
+// float64.
+type scaledDown struct {
+	inverse, small VecVirtual
+	over           Register // what the scale's bits are above the least
+}
+
+const (
+	leastToScale = (127 - 36) << 23
+	mostToScale  = (127 + 126) << 23
+)
+
+func newScaledDown() *scaledDown { return &scaledDown{YMM(), YMM(), GP32()} }
+
+// run takes the inverse x of a run and its scale.
+func (s *scaledDown) run(x VecVirtual, scale Mem) {
+	VBROADCASTSS(x, s.inverse)
+	VBROADCASTSS(scale, s.small)
+	VPSUBD(dwords(64<<23), s.small, s.small)
+	MOVL(scale, s.over)
+	SUBL(U32(leastToScale), s.over)
+}
+
+// other leaves for "doubled" under another scale.
+func (s *scaledDown) other() {
+	CMPL(s.over, U32(mostToScale-leastToScale))
+	JCC(LabelRef("doubled"))
+}
+
+// chunk multiplies 32 numbers.
+func (s *scaledDown) chunk(src Register, x [4]VecVirtual) {
+	s.other()
+	for i, y := range x {
+		VADDPS(Mem{Base: src, Disp: 32 * i}, s.small, y)
+		VMULPS(s.inverse, y, y)
+	}
+	Label("scaled")
+}
+
+// doubled multiplies eight numbers, whatever they are: no product of two float32 is
+// rounded in float64.
+func doubled(m Mem, inverse, x VecVirtual) {
+	var half [2]VecVirtual
+	for i := range half {
+		y := YMM()
+		VCVTPS2PD(m.Offset(16*i), y)
+		VMULPD(inverse, y, y)
+		half[i] = XMM()
+		VCVTPD2PSY(y, half[i])
+	}
+	VINSERTF128(Imm(1), half[1], half[0].AsY(), x)
+}
+
+// rare does so with all of a chunk, behind the loops.
+func (s *scaledDown) rare(src Register, x [4]VecVirtual) {
+	inverse := YMM()
+	Label("doubled")
+	VCVTPS2PD(s.inverse.AsX(), inverse)
+	for i, y := range x {
+		doubled(Mem{Base: src, Disp: 32 * i}, inverse, y)
+	}
+	JMP(LabelRef("scaled"))
+}
+
+// checked is chunk where small products differ: some numbers may not be multiplied as
+// they are. Twice a magnitude less one is largest for zero.
+func (s *scaledDown) checked(src Register, x [4]VecVirtual) {
+	Label("checked")
+	least, m, ok := YMM(), YMM(), GP32()
+	s.other()
+	VPADDD(s.small, s.small, least)
+	VMOVDQA(least, m)
+	for i, y := range x {
+		VMOVDQU(Mem{Base: src, Disp: 32 * i}, y)
+		twice := YMM()
+		VPADDD(y, y, twice)
+		VPADDD(dwords(0xFFFFFFFF), twice, twice)
+		VPMINUD(twice, m, m)
+	}
+	VPCMPEQD(least, m, m)
+	VMOVMSKPS(m, ok)
+	CMPL(ok, Imm(0xFF))
+	JNE(LabelRef("doubled"))
+	for _, y := range x {
+		VMULPS(s.inverse, y, y)
+	}
+	JMP(LabelRef("scaled"))
+}
+
+func fourRegisters() (x [4]VecVirtual) {
+	for i := range x {
+		x[i] = YMM()
+	}
 	return x
 }
 
@@ -126,40 +228,55 @@ func scaledDown(m Mem, inverse, nothing VecVirtual) VecVirtual {
 // found, and what it found is the place of the next bound. Counters are
 // negative, so the tables run backwards.
 func nearestKernel() {
-	var third, fourth, order, middle, low, high VecVirtual
-	inverse, nothing, least := YMM(), YMM(), XMM()
-	encodeRuns("nearestAVX2", ", tables *byte, least *float32", "writes the codes of n runs of chunks of 32 numbers, two a byte, the first in the high nibble.", 16,
+	var third, fourth, middle, low, high VecVirtual
+	var table, numbers Register
+	var s *scaledDown
+	x, least := fourRegisters(), GP64()
+	encodeRare("nearestAVX2", ", tables *byte, least *float32", "writes the codes of n runs of chunks of 32 numbers, two a byte, the first in the high nibble.", 16,
 		func() {
-			t := Mem{Base: Load(Param("tables"), GP64())}
-			third, fourth, order = load(t), load(t.Offset(32)), YMM()
-			VBROADCASTI128(t.Offset(64), order)
+			table = Load(Param("tables"), GP64())
+			t := Mem{Base: table}
+			third, fourth = load(t), load(t.Offset(32))
 			middle, low, high = YMM(), YMM(), YMM()
 			VBROADCASTSS(t.Offset(80), middle)
 			VBROADCASTSS(t.Offset(84), low)
 			VBROADCASTSS(t.Offset(88), high)
-			VMOVSS(Mem{Base: Load(Param("least"), GP64())}, least)
-			VMOVDQU(dwords(0x80000000), nothing)
+			Load(Param("least"), least)
+			s = newScaledDown()
 		},
-		inverseFrom(least),
-		func(x VecVirtual) { VBROADCASTSS(x, inverse) },
+		func(scale Mem, x VecVirtual) {
+			most := XMM()
+			VMOVSS(Mem{Base: least}, most)
+			inverseFrom(most)(scale, x)
+		},
+		func(x VecVirtual, scale Mem) { s.run(x, scale) },
 		func(src, dst Register) {
-			var n [4]VecVirtual
-			for i := range n {
-				x := scaledDown(Mem{Base: src, Disp: 32 * i}, inverse, nothing)
-				n[i] = below(x, middle, low, high, third, fourth)
+			numbers = src
+			CMPB(Mem{Base: table, Disp: 92}, Imm(0)) // whether there is a small bound
+			JNE(LabelRef("checked"))
+			s.chunk(src, x)
+			n := x
+			for i, y := range x {
+				n[i] = below(y, middle, low, high, third, fourth)
 			}
 			VPACKSSDW(n[1], n[0], n[0])
 			VPACKSSDW(n[3], n[2], n[2])
 			VPACKSSWB(n[2], n[0], n[0])
 			VPERMD(n[0], load(dwords(0, 4, 1, 5, 2, 6, 3, 7)), n[0])
 			VPAND(bytes32(0x0F), n[0], n[0])
+			order := YMM()
+			VBROADCASTI128(Mem{Base: table, Disp: 64}, order)
 			VPSHUFB(n[0], order, n[0])
 			// Sixteen times the first and the second: a byte of two codes.
 			VPMADDUBSW(bytes32(16, 1), n[0], n[0])
-			x := XMM()
-			VEXTRACTI128(Imm(1), n[0], x)
-			VPACKUSWB(x, n[0].AsX(), x)
-			VMOVDQU(x, Mem{Base: dst})
+			packed := XMM()
+			VEXTRACTI128(Imm(1), n[0], packed)
+			VPACKUSWB(packed, n[0].AsX(), packed)
+			VMOVDQU(packed, Mem{Base: dst})
+		},
+		func() {
+			s.checked(numbers, x)
+			s.rare(numbers, x)
 		})
 }
 
@@ -187,24 +304,28 @@ func below(x, middle, low, high, third, fourth VecVirtual) VecVirtual {
 // int8Kernel rounds numbers times 127/scale to bytes; what is not finite becomes
 // zero.
 func int8Kernel() {
-	inverse, nothing := YMM(), YMM()
-	encodeRuns("int8AVX2", "", "rounds n runs of chunks of 32 numbers to bytes.", 32,
-		func() { VMOVDQU(dwords(0x80000000), nothing) },
+	var s *scaledDown
+	var numbers Register
+	n := fourRegisters()
+	encodeRare("int8AVX2", "", "rounds n runs of chunks of 32 numbers to bytes.", 32,
+		func() { s = newScaledDown() },
 		inverse127,
-		func(x VecVirtual) { VBROADCASTSS(x, inverse) },
+		func(x VecVirtual, scale Mem) { s.run(x, scale) },
 		func(src, dst Register) {
-			var n [4]VecVirtual
-			for i := range n {
-				n[i] = scaledDown(Mem{Base: src, Disp: 32 * i}, inverse, nothing)
+			numbers = src
+			s.chunk(src, n)
+			for _, x := range n {
 				none := YMM()
-				VCVTPS2DQ(n[i], n[i])
-				VPCMPEQD(dwords(0x80000000), n[i], none)
-				VPANDN(n[i], none, n[i])
+				VCVTPS2DQ(x, x)
+				VPCMPEQD(dwords(0x80000000), x, none)
+				VPANDN(x, none, x)
 			}
-			VPACKSSDW(n[1], n[0], n[0])
-			VPACKSSDW(n[3], n[2], n[2])
-			VPACKSSWB(n[2], n[0], n[0])
-			VPERMD(n[0], load(dwords(0, 4, 1, 5, 2, 6, 3, 7)), n[0])
-			VMOVDQU(n[0], Mem{Base: dst})
-		})
+			x := n
+			VPACKSSDW(x[1], x[0], x[0])
+			VPACKSSDW(x[3], x[2], x[2])
+			VPACKSSWB(x[2], x[0], x[0])
+			VPERMD(x[0], load(dwords(0, 4, 1, 5, 2, 6, 3, 7)), x[0])
+			VMOVDQU(x[0], Mem{Base: dst})
+		},
+		func() { s.rare(numbers, n) })
 }
