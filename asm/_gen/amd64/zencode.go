@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"math"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -46,41 +49,169 @@ func zabsmaxKernel() {
 	end()
 }
 
+// zencodeRuns is what [encodeRuns] is, and run is told where the scale is. It may
+// give a number that is not zero where another loop takes the chunks.
+func zencodeRuns(name, params, doc string, out int, before func(), inverse func(scale Mem, x VecVirtual), run func(scale Mem, x VecVirtual) Register, chunk, other func(src, dst Register)) {
+	TEXT(name, NOSPLIT, "func(dst *byte, src *byte, scales *float32"+params+", chunks int, n int)")
+	Pragma("noescape")
+	Doc(name + " " + doc)
+	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+	scales, n, chunks := Load(Param("scales"), GP64()), Load(Param("n"), GP64()), GP64()
+	before()
+	x, next := XMM(), GP64()
+	inverse(Mem{Base: scales}, x)
+	loop := func(name string, chunk func(src, dst Register)) {
+		Label(name)
+		chunk(src, dst)
+		ADDQ(U32(128), src)
+		ADDQ(Imm(uint64(out)), dst)
+		DECQ(chunks)
+		JNZ(LabelRef(name))
+	}
+	Label("run")
+	Load(Param("chunks"), chunks)
+	odd := run(Mem{Base: scales}, x)
+	LEAQ(Mem{Base: scales, Disp: 4}, next)
+	CMPQ(n, Imm(1))
+	CMOVQNE(next, scales)
+	inverse(Mem{Base: scales}, x)
+	if odd != nil {
+		TESTL(odd, odd)
+		JNZ(LabelRef("other"))
+	}
+	loop("chunk", chunk)
+	Label("next")
+	DECQ(n)
+	JNZ(LabelRef("run"))
+	end()
+	if odd != nil {
+		loop("other", other)
+		JMP(LabelRef("next"))
+	}
+}
+
+// Numbers so much smaller than their scale that they come to zero are left out
+// where others are multiplied: a subnormal number, or product, takes Intel's
+// processors more than a hundred cycles. Bits of the exponent tell them: any of
+// the two highest is set from 2^-63 on, the highest alone from 2 on, and one of
+// three from 2^-95 on.
+const (
+	fromLeast  = 0x70000000 // 2^-95
+	fromMiddle = 0x60000000 // 2^-63
+	fromMost   = 0x40000000 // 2
+)
+
+// A zlarge finds what is large beside a scale from the bits of both: those for
+// scales between two powers of two, and others below and above.
+type zlarge struct {
+	least, most int
+	middle, now VecVirtual
+}
+
+func newZlarge(least, most int) *zlarge {
+	return &zlarge{least + 127, most + 127, all(fromMiddle), ZMM()}
+}
+
+// scale takes the bits of a scale. It calls rare with the bits for a scale that is
+// not between the two, which it may change.
+func (l *zlarge) scale(scale Register, rare func(bits Register)) {
+	above, bits, other := GP32(), GP32(), GP32()
+	VMOVDQA64(l.middle, l.now)
+	LEAL(Mem{Base: scale, Disp: -l.least << 23}, above)
+	CMPL(above, U32((l.most-l.least)<<23))
+	JCS(LabelRef("ready"))
+	MOVL(U32(fromLeast), bits)
+	MOVL(U32(fromMost), other)
+	CMPL(scale, U32(l.most<<23))
+	CMOVLCC(other, bits)
+	rare(bits)
+	VPBROADCASTD(bits, l.now)
+	Label("ready")
+}
+
 // znearestKernel finds how many of fifteen bounds lie below each scaled number,
-// by halves, as the kernel of smaller registers does and from its tables:
-// counters are negative, and what they found is the place of the next bound.
+// by halves, as the kernel of smaller registers does and from its tables: what
+// was found is the place of the next bound.
+//
+// Numbers below 2^-30 of the scale count as zero, unless there is a bound so near
+// to zero. Then, and where the scale is small or its reciprocal subnormal, they are
+// multiplied in double precision, which rounds once too.
 func znearestKernel() {
-	var third, fourth, order, middle, low, high, less, halves VecVirtual
-	inverse, least := ZMM(), XMM()
-	encodeRuns("nearestAVX512", ", tables *byte, least *float32", "writes the codes of n runs of chunks of 32 numbers, two a byte, the first in the high nibble.", 16,
+	var third, fourth, order, middle, low, high, halves VecVirtual
+	var steps [4]VecVirtual
+	var strict Register
+	var large *zlarge
+	inverse, by, least := ZMM(), ZMM(), XMM()
+	careful := GP32()
+	zencodeRuns("nearestAVX512", ", tables *byte, least *float32", "writes the codes of n runs of chunks of 32 numbers, two a byte, the first in the high nibble.", 16,
 		func() {
 			t := Mem{Base: Load(Param("tables"), GP64())}
 			third, fourth, order = ZMM(), ZMM(), ZMM()
-			VBROADCASTF32X8(t, third)
-			VBROADCASTF32X8(t.Offset(32), fourth)
+			backwards := func(m Mem, step int, x VecVirtual) {
+				VBROADCASTF32X8(m, x)
+				VPERMPS(x, zload(dwords64(func(i int) int { return -(i / step) & 7 })), x)
+			}
+			backwards(t, 4, third)
+			backwards(t.Offset(32), 2, fourth)
 			VBROADCASTI32X4(t.Offset(64), order)
+			VPERMB(order, zload(bytes64(func(i int) int { return -i & 15 })), order)
 			middle, low, high = zsingle(t.Offset(80)), zsingle(t.Offset(84)), zsingle(t.Offset(88))
-			less = all(0xFFFFFFFF)
+			strict = GP32()
+			MOVL(t.Offset(92), strict)
+			large = newZlarge(-33, 60)
+			for i := range steps {
+				steps[i] = all(8 >> i)
+			}
 			// Of 32 dwords the low bytes: the even ones, then the odd ones.
 			halves = zload(bytes64(func(i int) int { return i%16*8 + i/16%2*4 }))
 			VMOVSS(Mem{Base: Load(Param("least"), GP64())}, least)
 		},
 		inverseFrom(least),
-		func(x VecVirtual) { VBROADCASTSS(x, inverse) },
+		func(scale Mem, x VecVirtual) Register {
+			VBROADCASTSS(x, inverse)
+			bits := GP32()
+			MOVL(scale, bits)
+			MOVL(strict, careful)
+			VCVTPS2PD(inverse.AsY(), by)
+			large.scale(bits, func(large Register) {
+				above, none := GP32(), GP32()
+				XORL(none, none)
+				LEAL(Mem{Base: bits, Disp: -(127 - 65) << 23}, above)
+				CMPL(above, U32((65+126)<<23))
+				MOVL(U32(1), above)
+				CMOVLCC(above, careful)
+				CMOVLCC(none, large)
+			})
+			return nil
+		},
 		func(src, dst Register) {
-			var n [2]VecVirtual
-			for i := range n {
-				x, bound, k := ZMM(), ZMM(), K()
+			var n, xs [2]VecVirtual
+			var some [2]OpmaskVirtual
+			for i := range xs {
+				xs[i], some[i] = zload(Mem{Base: src, Disp: 64 * i}), K()
+				VPTESTMD(xs[i], large.now, some[i])
+				VMULPS_Z(xs[i], inverse, some[i], xs[i])
+			}
+			TESTL(careful, careful)
+			JZ(LabelRef("search"))
+			KANDW(some[0], some[1], some[0])
+			KORTESTW(some[0], some[0])
+			JCS(LabelRef("search"))
+			for i, x := range xs {
+				m := Mem{Base: src, Disp: 64 * i}
+				zproducts(m, by, x)
+			}
+			Label("search")
+			for i, x := range xs {
+				bound, k := ZMM(), K()
 				n[i] = ZMM()
-				VMULPS(Mem{Base: src, Disp: 64 * i}, inverse, x)
 				VCMPPS(Imm(17), x, middle, k)
-				VPMOVM2D(k, n[i])
+				VMOVDQA32_Z(steps[0], k, n[i])
 				VBLENDMPS(high, low, k, bound)
-				for _, next := range []VecVirtual{third, fourth, nil} {
+				for j, next := range []VecVirtual{third, fourth, nil} {
 					k := K()
 					VCMPPS(Imm(17), x, bound, k)
-					VPADDD(n[i], n[i], n[i])
-					VPADDD(less, n[i], k, n[i])
+					VPADDD(steps[j+1], n[i], k, n[i])
 					if next != nil {
 						VPERMPS(next, n[i], bound)
 					}
@@ -93,26 +224,103 @@ func znearestKernel() {
 			VPSLLW(Imm(4), first, first)
 			VPORD(second, first, first)
 			VMOVDQU32(first, Mem{Base: dst})
-		})
+		}, nil)
+}
+
+// zproducts multiplies sixteen numbers in double precision, where nothing that
+// float32 has is subnormal, and rounds once.
+func zproducts(m Mem, by, x VecVirtual) {
+	for i, half := range [2]VecVirtual{x, ZMM()} {
+		d := ZMM()
+		VCVTPS2PD(m.Offset(32*i), d)
+		VMULPD(by, d, d)
+		VCVTPD2PS(d, half.AsY())
+		if i == 1 {
+			VINSERTF64X4(Imm(1), half.AsY(), x, x)
+		}
+	}
 }
 
 // zint8Kernel rounds numbers times 127/scale to bytes; what is not finite
 // becomes zero.
+//
+// Of scales so small that subnormal numbers count, these get a bit more than they
+// have: they are normal then, and the product of what they have too much is taken
+// off as they are multiplied.
 func zint8Kernel() {
-	var none VecVirtual
-	inverse := ZMM()
-	encodeRuns("int8AVX512", "", "rounds n runs of chunks of 32 numbers to bytes.", 32,
-		func() { none = all(0x80000000) },
-		inverse127,
-		func(x VecVirtual) { VBROADCASTSS(x, inverse) },
+	var none, sign, order VecVirtual
+	var large *zlarge
+	inverse, less := ZMM(), ZMM()
+	put := func(x [2]VecVirtual, dst Register) {
+		some, y := K(), x[0].AsY()
+		VCVTPS2DQ(x[0], x[0])
+		VCVTPS2DQ(x[1], x[1])
+		VPACKSSDW(x[1], x[0], x[0])
+		VPCMPW(Imm(4), none, x[0], some)
+		VPMOVSWB_Z(x[0], some, y)
+		VPERMD(y, order, y)
+		VMOVDQU32(y, Mem{Base: dst})
+	}
+	zencodeRuns("int8AVX512", "", "rounds n runs of chunks of 32 numbers to bytes.", 32,
+		func() {
+			none, sign, order = all(0x80008000), all(0x80000000), load(dwords(0, 2, 4, 6, 1, 3, 5, 7))
+			large = newZlarge(-54, 69)
+		},
+		zinverse127(),
+		func(scale Mem, x VecVirtual) Register {
+			VBROADCASTSS(x, inverse)
+			bits, tiny := GP32(), GP32()
+			MOVL(scale, bits)
+			and32(bits, 0x7FFFFFFF)
+			XORL(tiny, tiny)
+			large.scale(bits, func(Register) {
+				CMPL(bits, U32((127-87)<<23))
+				SETCS(tiny.As8())
+				VPSUBD_BCST(dwords(126<<23), inverse, less)
+			})
+			return tiny
+		},
 		func(src, dst Register) {
-			for i := range 2 {
-				x, some := ZMM(), K()
-				VMULPS(Mem{Base: src, Disp: 64 * i}, inverse, x)
-				VCVTPS2DQ(x, x)
-				VPCMPD(Imm(4), none, x, some)
-				VPMOVSDB_Z(x, some, x.AsX())
-				VMOVDQU32(x.AsX(), Mem{Base: dst, Disp: 16 * i})
+			xs := [2]VecVirtual{ZMM(), ZMM()}
+			for i, x := range xs {
+				some := K()
+				VMOVUPS(Mem{Base: src, Disp: 64 * i}, x)
+				VPTESTMD(x, large.now, some)
+				VMULPS_Z(x, inverse, some, x)
 			}
+			put(xs, dst)
+		},
+		func(src, dst Register) {
+			xs := [2]VecVirtual{zload(Mem{Base: src}), zload(Mem{Base: src, Disp: 64})}
+			for _, x := range xs {
+				much, small := ZMM(), K()
+				VPTESTNMD_BCST(dwords(0x7F800000), x, small)
+				VPORD_BCST(dwords(1<<23), x, small, x)
+				VPANDD_Z(sign, x, small, much)
+				VPXORD(less, much, small, much)
+				VFMSUB213PS(much, inverse, x)
+			}
+			put(xs, dst)
 		})
+}
+
+// zinverse127 returns 127 over a scale, rounded between: see [oneOver].
+func zinverse127() func(scale Mem, x VecVirtual) {
+	count := 0
+	return func(scale Mem, x VecVirtual) {
+		twice, normal, done := GP32(), fmt.Sprint("normal", count), fmt.Sprint("inverted", count)
+		count++
+		oneOver(scale, x)
+		MOVL(scale, twice)
+		ADDL(twice, twice)
+		CMPL(twice, U32(2*253<<23))
+		JCS(LabelRef(normal))
+		VCVTSS2SD(x, x, x)
+		VMULSD(qwords(math.Float64bits(127)), x, x)
+		VCVTSD2SS(x, x, x)
+		JMP(LabelRef(done))
+		Label(normal)
+		VMULSS(floats(127), x, x)
+		Label(done)
+	}
 }
