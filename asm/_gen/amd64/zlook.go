@@ -9,14 +9,6 @@ import (
 // A zplane is 256 bytes by their index, in four registers.
 type zplane [4]VecVirtual
 
-// zplaneAt loads a plane.
-func zplaneAt(m Mem) (p zplane) {
-	for i := range p {
-		p[i] = zload(m.Offset(64 * i))
-	}
-	return p
-}
-
 // find looks 64 codes up in each plane: first those whose top bit is set, of
 // which the places then hold what was found, then the others, which are codes
 // still.

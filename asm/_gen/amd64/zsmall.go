@@ -68,24 +68,6 @@ func (s *zsmall) join(o op, p pair, x VecVirtual) {
 	}
 }
 
-// twice multiplies x, which is finite, and what that rounds to by a factor above
-// zero.
-// Between the two the number stays 2^64 times as large.
-func (s *zsmall) twice(x, factor, half VecVirtual) {
-	m, p, normal := ZMM(), ZMM(), K()
-	VPANDND(x, s.sign, m)
-	VMULPS(s.times, m, p)
-	VFMADD213PS(s.unit, s.half, m)
-	VSUBPS(s.unit, m, m)
-	VADDPS(m, m, m)
-	VPCMPD_BCST(Imm(6), dwords((smallShift+1)<<23), p, normal)
-	VMOVAPS(p, normal, m)
-	VMULPS(factor, m, p)
-	VFMADD213PS(s.unit, half, m)
-	s.finish(p, m, x)
-	VMOVAPS(p, x)
-}
-
 // ifSmall leaves for "small" where the scale of the run is above zero and at
 // most as many bits as that.
 func (z *zruns) ifSmall(most Op) { ifBelow(Mem{Base: z.a}, most, "small") }
