@@ -42,7 +42,7 @@ func (o *Ops) Columns(c Columns, to Type, dst, src []byte, dstStride, srcStride 
 	words, count := 0, 0 // that kernels have done
 	if kernel := o.columns[columnsWords[c.Bits]-1][to]; kernel != nil {
 		words, count = c.Words-c.Words%columnsWords[c.Bits], c.Count&^(columnsAtOnce-1)
-		c.kernels(kernel, size, dst, src, dstStride, srcStride, groups)
+		c.kernels(o, kernel, size, dst, src, dstStride, srcStride, groups)
 	}
 	for i := range c.Count {
 		first := words
@@ -68,7 +68,7 @@ func (c *Columns) scalar(to Type, dst, src []byte, srcStride, i, first int) {
 // kernels takes eight columns and eight times as many codes of each as are
 // written together, those beside each other first: their words share lines of the
 // caches.
-func (c *Columns) kernels(kernel columnsKernel, size int, dst, src []byte, dstStride, srcStride, groups int) {
+func (c *Columns) kernels(o *Ops, kernel columnsKernel, size int, dst, src []byte, dstStride, srcStride, groups int) {
 	const rows = 8
 	var offsets [8 * rows]uint32
 	blocks, per := c.Count/columnsAtOnce, columnsWords[c.Bits]
@@ -76,11 +76,18 @@ func (c *Columns) kernels(kernel columnsKernel, size int, dst, src []byte, dstSt
 		return
 	}
 	scales, zeros := c.Room[:len(c.Scales)], c.Room[len(c.Scales):]
+	nan, _ := o.Special(F32, Raw(c.Scales))
+	more, _ := o.Special(F32, Raw(c.Zeros))
 	for b := range blocks {
 		for g := range groups {
 			at, to := g*c.Count+b*columnsAtOnce, (b*groups+g)*columnsAtOnce
-			for j := range columnsAtOnce {
-				scales[to+j], zeros[to+j] = canonical(-c.Scales[at+j]), canonical(c.Zeros[at+j])
+			s, z := (*[columnsAtOnce]float32)(scales[to:]), (*[columnsAtOnce]float32)(zeros[to:])
+			*z = [columnsAtOnce]float32(c.Zeros[at:])
+			for j, f := range (*[columnsAtOnce]float32)(c.Scales[at:]) {
+				s[j] = -f
+			}
+			for j := 0; j < columnsAtOnce && nan+more > 0; j++ {
+				s[j], z[j] = canonical(s[j]), canonical(z[j])
 			}
 		}
 	}

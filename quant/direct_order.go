@@ -1,6 +1,10 @@
 package quant
 
-import "github.com/anamnesis-go/anamnesis/asm"
+import (
+	"encoding/binary"
+
+	"github.com/anamnesis-go/anamnesis/asm"
+)
 
 // Columns that were quantized out of order say their group each. Their codes
 // become columns of words, as GPTQ stores them, so that one load brings the numbers
@@ -102,7 +106,7 @@ func (f *gptq) outOfOrder(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, l
 		n := min(n, hi-at)
 		m := n * f.groups
 		s, z, room := numbers[:m], numbers[m:2*m], numbers[2*m:4*m]
-		f.rowsOfNumbers(o, s, z, parts, at, n)
+		f.rowsOfNumbers(o, s, z, asm.Raw(room), parts, at, n)
 		words, apart := parts[gptqWeight][4*at:], f.out
 		if bits != f.bits {
 			words, apart = f.byteColumns(o, rest, parts, at, n), n
@@ -135,10 +139,10 @@ func (f *gptq) byteColumns(o *asm.Ops, room []float32, parts [][]byte, at, n int
 
 // rowsOfNumbers fills in the scales and zero points of n outputs, those of a
 // group together.
-func (f *gptq) rowsOfNumbers(o *asm.Ops, s, z []float32, parts [][]byte, at, n int64) {
-	ones := uint32(0)
-	if f.oldZeros {
-		ones = onesPerField[f.bits]
+func (f *gptq) rowsOfNumbers(o *asm.Ops, s, z []float32, room []byte, parts [][]byte, at, n int64) {
+	whole := at*f.bits%32 == 0 && n*f.bits%32 == 0 && o.Level() != asm.Generic
+	if whole {
+		f.rowsOfZeros(o, z, room, parts[gptqZeros], at, n)
 	}
 	for g := range f.groups {
 		row := s[g*n:][:n]
@@ -149,16 +153,34 @@ func (f *gptq) rowsOfNumbers(o *asm.Ops, s, z []float32, parts [][]byte, at, n i
 				row[i] = f.scale(parts[gptqScales], g*f.out+at+int64(i))
 			}
 		}
-		if 32%f.bits != 0 {
-			for i := range n {
-				z[g*n+i] = float32(f.zero(parts[gptqZeros], g, at+i))
-			}
-			continue
-		}
-		words := parts[gptqZeros][g*f.out*f.bits/8:]
-		for i := range n {
-			bit := (at + i) * f.bits
-			z[g*n+i] = float32((u32(words[bit/32*4:]) + ones) >> (bit % 32) & (1<<f.bits - 1))
+		for i := int64(0); i < n && !whole; i++ {
+			z[g*n+i] = float32(f.zero(parts[gptqZeros], g, at+i))
 		}
 	}
+}
+
+// rowsOfZeros is the zero points of outputs whose fields are whole words: the words
+// of all groups are unpacked together.
+func (f *gptq) rowsOfZeros(o *asm.Ops, z []float32, room, p []byte, at, n int64) {
+	size := n * f.bits / 8
+	words, codes := room[:f.groups*size], room[f.groups*size:][:f.groups*n]
+	for g := range f.groups {
+		copy(words[g*size:][:size], p[(g*f.out+at)*f.bits/8:])
+	}
+	ones := onesPerField[f.bits]
+	for i := 0; i < len(words) && f.oldZeros; i += 4 {
+		binary.LittleEndian.PutUint32(words[i:], u32(words[i:])+ones)
+	}
+	switch {
+	case f.bits == 8:
+		codes = words
+	case f.oldZeros && ones == 0: // one more, and then as many bits as before
+		o.Fields(int(f.bits), 0xFF, codes, words)
+		for i := range codes {
+			codes[i] &= 1<<f.bits - 1
+		}
+	default:
+		o.Fields(int(f.bits), 0, codes, words)
+	}
+	o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, asm.F32, asm.Raw(z), codes, unscaled[:], nothing[:], max(1, len(codes)))
 }
