@@ -186,6 +186,9 @@ func bytesKernel(o op, t int) {
 		},
 		func(k *runs) {
 			b.p = pair{YMM(), YMM()}
+			if o.name == "Shift" {
+				b.ifFaint()
+			}
 			k.ifLittle(o, most)
 			k.numbersInto(b.first, b.p)
 			Label("plain")
@@ -227,10 +230,21 @@ func (b *byteLoops) rare() {
 		JMP(LabelRef("done"))
 		b.fromZero = false
 	}
+	b.little()
+	b.lifted = false
+	if b.o.name == "Shift" {
+		b.faint()
+	}
+}
+
+func (b *byteLoops) little() {
 	Label("little")
 	b.lifted = !b.narrow
 	b.littleNumbersInto(b.first, b.p)
-	if b.o.name == "Affine" {
+	switch b.o.name {
+	case "Shift":
+		Label("shifted")
+	case "Affine":
 		b.enlarged(b.p)
 	}
 	if b.narrow {
@@ -240,39 +254,52 @@ func (b *byteLoops) rare() {
 		JMP(LabelRef("plain"))
 		return
 	}
-	half := YMM()
+	var l *lifted
 	switch b.o.name {
 	case "Affine":
-		VMOVUPS(floats(0.5), half)
+		l = newLifted(b.p.d, load(floats(0.5)))
 	case "Twice":
+		l = newLifted(b.p.d, YMM())
 		shift(b.p.d, liftedShift)
-		VMULPS(floats(0.5), b.last, half)
+		VMULPS(floats(0.5), b.last, l.half)
 	default:
-		shift(b.p.d, liftedShift)
-		VPSUBD(dwords(1<<23), b.p.d, half)
+		l = b.newLiftedScale()
 	}
-	l := newLifted(b.p.d, half)
-	join := func(x VecVirtual) {
+	b.loops("slowly", func(x VecVirtual) {
 		if b.o == twice {
 			l.twice(x, b.last)
 		} else {
 			l.join(b.o, b.p, x)
 		}
-	}
-	b.ifBiased("slowlyPlain")
+	})
+}
+
+// newLiftedScale lifts the scale of a run.
+func (b *byteLoops) newLiftedScale() *lifted {
+	l := newLifted(b.p.d, YMM())
+	shift(b.p.d, liftedShift)
+	VPSUBD(dwords(1<<23), b.p.d, l.half)
+	return l
+}
+
+// loops is a loop with the mask and, where there can be a bias or numbers take longest,
+// one without.
+func (b *byteLoops) loops(label string, join func(x VecVirtual)) {
+	b.ifBiased(label + "Plain")
 	if !b.hasBias() && b.float32() {
 		VPTEST(b.mask, b.mask)
-		JZ(LabelRef("slowlyPlain"))
+		JZ(LabelRef(label + "Plain"))
 	}
-	Label("slowly")
+	Label(label)
 	b.each(b.mask, join)
-	b.again("slowly")
+	b.again(label)
 	JMP(LabelRef("done"))
 	if b.hasBias() || b.float32() {
 		b.fromZero = b.hasBias()
-		Label("slowlyPlain")
+		Label(label + "Plain")
 		b.each(nil, join)
-		b.again("slowlyPlain")
+		b.again(label + "Plain")
 		JMP(LabelRef("done"))
+		b.fromZero = false
 	}
 }
