@@ -79,8 +79,9 @@ func (t *bookTwo) little(k *runs, d VecVirtual, l looked) {
 		CMPL(t.magnitude(k, i), U32(littleTogether))
 		JCC(LabelRef("single"))
 	}
-	slow := &little{load(floats(pow2(smallShift))), YMM(), load(dwords(littleBits))}
-	k.multiplied(d, slow.times)
+	slow := &little{YMM(), YMM(), load(dwords(littleBits))}
+	VMOVAPS(d, slow.times)
+	shift(slow.times, smallShift)
 	VMULPS(floats(0.5), slow.times, slow.half) // also of zero
 	add, up, round := k.add, k.up, k.round
 	k.round = roundPlain

@@ -17,23 +17,24 @@ func fours() VecVirtual { return load(dwords(0, 2, 4, 6, 1, 3, 5, 7)) }
 
 // A kernel writes one target from blocks or chunks of codes.
 type kernel struct {
-	wide     bool // numbers stay float32 until they are stored, in their order
-	narrow   bool // and are stored as float16
-	dst, src Register
-	size     Register   // of a block, where that is no constant
-	book     values     // in memory, where it is none either
-	add      VecVirtual // rounding to BF16, of even numbers; may also turn the sign
-	up       Op         // and of odd ones
-	round    uint32     // what add is
-	raised   bool       // numbers are those of a [little]
-	lifted   bool       // or of a [lifted]
-	fromZero bool       // bytes are not signed
-	minus    Op         // minus zero
-	later    *later
-	ordinary bool // the block's scales are
-	spill    Mem  // 32 codes on their way to dwords
-	shared   map[string]VecVirtual
-	frame    Register // memory of its own, at a multiple of 32
+	wide      bool // numbers stay float32 until they are stored, in their order
+	narrow    bool // and are stored as float16
+	dst, src  Register
+	size      Register   // of a block, where that is no constant
+	book      values     // in memory, where it is none either
+	add       VecVirtual // rounding to BF16, of even numbers; may also turn the sign
+	up        Op         // and of odd ones
+	round     uint32     // what add is
+	raised    bool       // numbers are those of a [little]
+	lifted    bool       // or of a [lifted]
+	rareScale VecVirtual // the scale of a block, for code behind the loop
+	fromZero  bool       // bytes are not signed
+	minus     Op         // minus zero
+	later     *later
+	ordinary  bool // the block's scales are
+	spill     Mem  // 32 codes on their way to dwords
+	shared    map[string]VecVirtual
+	frame     Register // memory of its own, at a multiple of 32
 }
 
 // align gives a kernel memory of its own at a multiple of 32: what crosses lines

@@ -23,13 +23,47 @@ func q8(k *kernel) {
 	k.signedBytes(0, Mem{Base: k.src, Index: k.size, Scale: 1, Disp: -32}, d)
 }
 
+// q8K leaves for "little" where the scale is subnormal: a float16 never is.
 func q8K(k *kernel) {
-	d := YMM()
+	bits, d := GP32(), YMM()
+	MOVL(k.from(0), bits)
+	and32(bits, 0x7FFFFFFF)
+	DECL(bits)
+	CMPL(bits, U32(wholeMost-1))
+	JCS(LabelRef("little"))
 	VBROADCASTSS(k.from(0), d)
 	turned(d)
+	Label("plain")
+	k.q8KBytes(func(x VecVirtual) { VMULPS(d, x, x) })
+	k.rareScale = d
+}
+
+func (k *kernel) q8KBytes(join func(x VecVirtual)) {
 	for at := 0; at < 256; at += 32 {
-		k.signedBytes(at, k.from(4+at), d)
+		k.bytes(at, k.from(4+at), nil, true, join)
 	}
+}
+
+// q8KLittle is a block whose scale is subnormal. To F16 another one does as well.
+func q8KLittle(k *kernel) {
+	Label("little")
+	d := k.rareScale
+	VBROADCASTSS(k.from(0), d)
+	if k.narrow {
+		VPXOR(k.minus, d, d)
+		VANDPS(dwords(0x80000000), d, d)
+		VORPS(dwords(littleMost), d, d)
+		JMP(LabelRef("plain"))
+		return
+	}
+	shift(d, liftedShift)
+	half := YMM()
+	VPSUBD(dwords(1<<23), d, half)
+	l := newLifted(d, half)
+	k.lifted = true
+	k.q8KBytes(func(x VecVirtual) { l.join(ops[0], pair{}, x) })
+	k.lifted = false
+	JMP(LabelRef("next"))
 }
 
 // signedBytes is 32 signed bytes under a turned scale.
