@@ -429,6 +429,21 @@ func bytesTwiceBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *by
 //go:noescape
 func bytesTwiceF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 
+// halfBytesShiftF32AVX512 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func halfBytesShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+
+// halfBytesShiftBF16AVX512 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func halfBytesShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+
+// halfBytesShiftF16AVX512 decodes n runs of chunks of that many nibbles.
+//
+//go:noescape
+func halfBytesShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+
 // bookScale16F32AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
@@ -533,21 +548,6 @@ func bookAffine32F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *f
 //
 //go:noescape
 func bookAffine64F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
-
-// halfBytesShiftF32AVX512 decodes n runs of chunks of 32 bytes, a nibble of each.
-//
-//go:noescape
-func halfBytesShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
-
-// halfBytesShiftBF16AVX512 decodes n runs of chunks of 32 bytes, a nibble of each.
-//
-//go:noescape
-func halfBytesShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
-
-// halfBytesShiftF16AVX512 decodes n runs of chunks of 32 bytes, a nibble of each.
-//
-//go:noescape
-func halfBytesShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
 
 // float8F32AVX512 decodes n runs of chunks of 32 codes.
 //

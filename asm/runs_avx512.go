@@ -49,8 +49,11 @@ func (o *Ops) runsAVX512() {
 			}
 		}
 	}
-	o.halfBytes = [3]func(dst, src *byte, a, b *float32, book *float32, shift *uint64, chunks, n int){
-		F32: halfBytesShiftF32AVX512, BF16: halfBytesShiftBF16AVX512, F16: halfBytesShiftF16AVX512,
+	for to, k := range [...]nibblesKernel{F32: halfBytesShiftF32AVX512, BF16: halfBytesShiftBF16AVX512, F16: halfBytesShiftF16AVX512} {
+		orders := halfByteOrders(Type(to))
+		o.halfBytes[to] = func(dst, src *byte, a, b *float32, book *float32, shift *uint64, chunks, n int) {
+			k(dst, src, a, b, book, &orders[*shift&7][0], chunks, n)
+		}
 	}
 	o.swapBy(swapAVX512)
 	o.lanes, o.spread, o.fields = lanesAVX512, spreadAVX512, fieldsAVX512
@@ -76,7 +79,7 @@ func (k nibblesKernel) in(order *[64]byte) bookKernel {
 // takes. Indices are words, to F32 dwords.
 func nibbleOrder(to Type, high bool) (order *[64]byte) {
 	order = new([64]byte)
-	width, below := 2, [...]int{F32: 0, BF16: 2, F16: 1}[to]
+	width, below := 2, indexBits[to]
 	if to == F32 {
 		width = 4
 	}
@@ -88,6 +91,22 @@ func nibbleOrder(to Type, high bool) (order *[64]byte) {
 		order[i] = byte(at-below) & 63
 	}
 	return order
+}
+
+// indexBits is how many bits of an index are not a code's but say which of a
+// number's bytes it is for.
+var indexBits = [...]int{F32: 0, BF16: 2, F16: 1}
+
+// halfByteOrders is by how much each dword of bytes is rotated to the left to have a
+// code that begins at each bit where indices have it.
+func halfByteOrders(to Type) *[8][64]byte {
+	orders := new([8][64]byte)
+	for from := range orders {
+		for i := 0; i < 64; i += 4 {
+			orders[from][i] = byte(indexBits[to]-from) & 31
+		}
+	}
+	return orders
 }
 
 // longRun is from how many chunks on a run is worth a table of what all 256

@@ -66,7 +66,6 @@ func zkernels() {
 	zblockKernels()
 	zbytesKernels()
 	zbookKernels()
-	zhalfBytesKernels()
 	zfloat8Kernels()
 	zlookedKernel()
 	zmantissaKernel()

@@ -21,6 +21,7 @@ type zbook struct {
 	op
 	elems         int
 	unit          int // runs that are decoded together: two of sixteen numbers
+	each          int // codes in a byte: two, or one that an order of dwords rotates to its place
 	a, b          Register
 	book, order   VecVirtual
 	upper         OpmaskVirtual // qwords of the second eight bytes
@@ -31,6 +32,7 @@ type zbook struct {
 	last, one     VecVirtual    // 10000 and 1 in each dword
 	uppers        VecVirtual    // in both halves of dwords the upper one,
 	lower         OpmaskVirtual // and the bytes of lower ones
+	twice         VecVirtual    // each byte of 32, two times
 	hostile, mode Register      // what products runs that are not plain take, and what these do
 	ordinary      Register      // all bits of a mask where the book is, else none
 	half          VecVirtual    // of the book's magnitudes
@@ -50,20 +52,26 @@ const (
 const group = 16
 
 func zbookKernels() {
+	for _, t := range ztargets() {
+		zbookKernel("halfBytesShift", op{"Shift", true}, t, 32, true)
+	}
 	for _, o := range ops {
 		for _, t := range ztargets() {
 			for _, elems := range []int{16, 32, 64} {
 				if elems > 16 || o.name == "Scale" {
-					zbookKernel(o, t, elems)
+					zbookKernel("book"+o.name+strconv.Itoa(elems), o, t, elems, false)
 				}
 			}
 		}
 	}
 }
 
-func zbookKernel(o op, target, elems int) {
-	k := &zbook{op: o, elems: elems, unit: max(1, 32/elems)}
-	k.zkernel = zbegin("book"+o.name+strconv.Itoa(elems), target, ", a *float32, b *float32, book *float32, order *byte, chunks int, n int",
+func zbookKernel(name string, o op, target, elems int, bytes bool) {
+	k := &zbook{op: o, elems: elems, unit: max(1, 32/elems), each: 2}
+	if bytes {
+		k.each = 1
+	}
+	k.zkernel = zbegin(name, target, ", a *float32, b *float32, book *float32, order *byte, chunks int, n int",
 		"decodes n runs of chunks of that many nibbles.", same)
 	k.align()
 	k.before()
@@ -92,9 +100,9 @@ func zbookKernel(o op, target, elems int) {
 	Label("chunk")
 	in := max(elems, 32)
 	for i := 0; i < in; i += 32 {
-		k.lookup(i, k.indices(i/2), t)
+		k.lookup(i, k.indices(i/k.each), t)
 	}
-	k.advance(in/2, in)
+	k.advance(in/k.each, in)
 	DECQ(chunks)
 	JNZ(LabelRef("chunk"))
 	k.pass(k.unit)
@@ -140,10 +148,10 @@ func (k *zbook) ones(name string, runs, chunks Register, product func(x VecVirtu
 		t := ztable{ZMM(), ZMM()}[:k.unit]
 		k.table(t, r, product)
 		for at := r * k.elems; at < (r+k.unit)*k.elems; at += 32 {
-			k.lookup(at, k.indices(at/2), t)
+			k.lookup(at, k.indices(at/k.each), t)
 		}
 	}
-	k.advance(together*k.elems/2, together*k.elems)
+	k.advance(together*k.elems/k.each, together*k.elems)
 	k.pass(together)
 	SUBQ(Imm(together), runs)
 	JNZ(LabelRef(name))
@@ -163,6 +171,9 @@ func (k *zbook) before() {
 	zcanonical(k.book)
 	k.order = zload(Mem{Base: Load(Param("order"), GP64())})
 	k.upper = mask(0xF0)
+	if k.each == 1 && !k.float32() {
+		k.twice = zload(bytes64(func(i int) int { return i / 2 }))
+	}
 	second := func(parts int) VecVirtual { // what the index of a second run has
 		return zload(words64(func(i int) int {
 			if k.unit == 2 && i >= 16 {
@@ -182,10 +193,23 @@ func (k *zbook) before() {
 	k.classes()
 }
 
-// indices are 32 indices from sixteen bytes: dwords, or bytes, two for each
-// word. The upper four qwords of a register are cut out of the second eight bytes.
+// indices are 32 indices from sixteen bytes, or from 32: dwords, or bytes, two for
+// each word. The upper four qwords of a register are cut out of the second eight bytes.
 func (k *zbook) indices(off int) zcodes {
-	if k.float32() {
+	switch {
+	case k.each == 1 && k.float32():
+		a, b := zunsigned(k.from(off)), zunsigned(k.from(off+16))
+		VPROLVD(k.order, a, a)
+		VPROLVD(k.order, b, b)
+		return zcodes{a, b}
+	case k.each == 1:
+		x := ZMM()
+		VMOVDQU32(k.from(off), x.AsY())
+		VPERMB(x, k.twice, x)
+		VPROLVD(k.order, x, x)
+		VPTERNLOGD(Imm(andOr), k.parts, k.code, x)
+		return zcodes{x}
+	case k.float32():
 		a, b := ZMM(), ZMM()
 		VPMULTISHIFTQB_BCST(k.from(off), k.order, a)
 		VPMULTISHIFTQB_BCST(k.from(off+8), k.order, b)
