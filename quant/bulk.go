@@ -24,6 +24,8 @@ func bulkOf(d tensor.DType) bulk {
 		return func(o *asm.Ops, dst []float32, p []byte) {
 			o.Float8(asm.E4M3, asm.F32, asm.Raw(dst), p, unscaled[:], max(1, len(p)))
 		}
+	case tensor.I8:
+		return func(o *asm.Ops, dst []float32, p []byte) { writeI8(o, asm.F32, asm.Raw(dst), p, nil) }
 	case tensor.U8:
 		return func(_ *asm.Ops, dst []float32, p []byte) { exponentBytes(dst, p) }
 	case tensor.F8E8M0:
@@ -53,14 +55,17 @@ func (g *grid) fill(o *asm.Ops, dst []float32, p []byte, lo, r, k int64, room []
 	if g.whole == 0 {
 		at -= g.row(lo) * g.cols
 	}
-	many := g.bulk != nil && len(dst) > fewNumbers && o.Level() != asm.Generic
-	if bytes := int64(len(dst)) * g.size; many && g.line != nil && bytes <= int64(len(room)) {
+	many := len(dst) > fewNumbers && o.Level() != asm.Generic
+	if bytes := int64(len(dst)) * g.size; many && g.bulk != nil && g.line != nil && bytes <= int64(len(room)) {
 		g.line(room[:bytes], p, g.row(r), k)
 		g.bulk(o, dst, room[:bytes])
 		return
 	}
-	if many && g.line == nil {
+	if many && g.bulk != nil && g.line == nil {
 		g.bulk(o, dst, p[at*g.size:][:int64(len(dst))*g.size])
+		return
+	}
+	if many && g.pick != nil && len(dst) <= len(room) && g.pick(o, dst, p, g.row(r), k, room[:len(dst)]) {
 		return
 	}
 	for i := range dst {

@@ -141,6 +141,14 @@ func wordRow(bits, rowBytes int64, bias int32) codes {
 // joinFields closes the gap that each word of 32 bits has behind its last field.
 func joinFields(dst, src []byte, bits int64) {
 	used := 32 / bits * bits
+	// What is left of four words, which are whole bytes, begins in one of eight bytes
+	// and ends in another.
+	for ; len(src) >= 16 && len(dst) >= 16; dst, src = dst[used/2:], src[16:] {
+		mask := uint64(1)<<used - 1
+		a, b, c, d := uint64(u32(src))&mask, uint64(u32(src[4:]))&mask, uint64(u32(src[8:]))&mask, uint64(u32(src[12:]))&mask
+		binary.LittleEndian.PutUint64(dst, a|b<<used|c<<(2*used))
+		binary.LittleEndian.PutUint64(dst[8:], c>>(64-2*used)|d<<(3*used-64))
+	}
 	stream, have := uint64(0), int64(0)
 	for ; len(src) >= 4; src = src[4:] {
 		stream |= uint64(u32(src)&(1<<used-1)) << have

@@ -34,6 +34,7 @@ func directForms() map[string]struct {
 		return g
 	}
 	sixteenth, twentieth := grid(96, 256, 1, 16), grid(96, 200, 1, 20)
+	zeros4, zeros3, loose5 := packedZeroGrid(96, 400, 25, 4, false), packedZeroGrid(96, 400, 25, 3, false), packedZeroGrid(96, 410, 41, 5, true)
 	secondBF16 := of(second, tensor.BF16, 2)
 	ternary := mixedRows(24*256, 96, func(dst []float32, src []byte, r int64) {
 		for c, b := range src[r%24*256:][:256] {
@@ -109,6 +110,10 @@ func directForms() map[string]struct {
 		"MLX 8 bits":          {&scaled{cols: 256, codes: streamRow(256, 8, 256, 0), scales: grid(96, 256, 1, 64), seconds: &second, op: opAffine}, 256},
 		"packed 4 bits":       {&scaled{cols: 256, codes: streamRow(256, 4, 128, 8), scales: grid(96, 256, 1, 32)}, 256},
 		"packed, zero points": {&scaled{cols: 256, codes: streamRow(256, 4, 128, 8), scales: grid(96, 256, 1, 64), seconds: &second, op: opShift}, 256},
+		"packed 4 zeros":      {&scaled{cols: 400, codes: streamRow(400, 4, 200, 8), scales: grid(96, 400, 1, 25), seconds: &zeros4, op: opShift}, 400},
+		"packed 3 zeros":      {&scaled{cols: 400, codes: streamRow(400, 3, 152, 4), scales: grid(96, 400, 1, 25), seconds: &zeros3, op: opShift}, 400},
+		"packed 5 loose":      {&scaled{cols: 410, codes: wordRow(5, 276, 16), scales: grid(96, 410, 1, 41), seconds: &loose5, op: opShift}, 410},
+		"packed 6 loose":      {&scaled{cols: 410, codes: wordRow(6, 328, 32), scales: grid(96, 410, 1, 41)}, 410},
 		"packed 8 bits":       {&scaled{cols: 256, codes: streamRow(256, 8, 256, 128), scales: grid(96, 256, 1, 64)}, 256},
 		"FP8 columns":         {&scaled{cols: 300, codes: float8Row(300, asm.E4M3), scales: of(grid(96, 300, 96, 1), tensor.F32, 4)}, 300},
 		"FP8 columns, blocks": {&scaled{cols: 300, codes: float8Row(300, asm.E5M2FNUZ), scales: grid(96, 300, 32, 1)}, 300},

@@ -1,6 +1,9 @@
 package quant
 
-import "github.com/anamnesis-go/anamnesis/parser/tensor"
+import (
+	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
 
 // A grid is where the scale of an element stands: one per block of rows and
 // columns, row by row, and block rows begin anew with each matrix of a stack.
@@ -17,6 +20,9 @@ type grid struct {
 	// line brings the bytes of numbers of a row together, from the k-th on, where
 	// they do not follow each other.
 	line func(dst, p []byte, row, k int64)
+	// pick fills in numbers of a row, from the k-th on, that are fields of words; room
+	// is a byte for each. It is nil or reports false where a field is in two words.
+	pick func(o *asm.Ops, dst []float32, p []byte, row, k int64, room []byte) bool
 }
 
 // transposed reads a whole part whose rows are the groups and whose columns

@@ -41,7 +41,7 @@ func (s *set) zeroPoints(w *Weight, f *scaled, name string, types ...tensor.DTyp
 		return mismatch(&w.Parts[0], zeros)
 	}
 	second := f.scales
-	second.size, second.read, second.bulk = 1, numbers[zeros.DType], nil
+	second.size, second.read, second.bulk = 1, numbers[zeros.DType], bulkOf(zeros.DType)
 	f.seconds, f.op = &second, opShift
 	w.Parts = append(w.Parts, *zeros)
 	return nil

@@ -3,6 +3,7 @@ package quant
 import (
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -133,23 +134,16 @@ func (s *set) packedZeros(w *Weight, f *scaled, stem string, bits int64, loose b
 	if !ok {
 		return nil
 	}
-	bias, per, words := float32(int32(1)<<(bits-1)), 32/bits, ceilDiv(rows*bits, 32)
+	words := ceilDiv(rows*bits, 32)
 	if loose {
-		words = ceilDiv(rows, per)
+		words = ceilDiv(rows, 32/bits)
 	}
 	switch {
 	case info.DType == tensor.I8 && info.Elements() == rows*groups:
 		g := groupGrid(rows, f.cols, f.scales.blockCols, 1, numbers[tensor.I8])
-		f.seconds = &g
+		g.bulk, f.seconds = bulkOf(tensor.I8), &g
 	case info.DType == tensor.I32 && len(w.Shape) == 2 && shaped(info.Shape, []int64{words, groups}):
-		g := groupGrid(rows, f.cols, f.scales.blockCols, 4, func(p []byte, i int64) float32 {
-			row, group := i/groups, i%groups
-			if loose {
-				return float32(u32(p[4*(row/per*groups+group):])>>(row%per*bits)&(1<<bits-1)) - bias
-			}
-			return float32(column(p, groups, bits, row, group)) - bias
-		})
-		g.whole = info.Span.Len
+		g := packedZeroGrid(rows, f.cols, f.scales.blockCols, bits, loose)
 		f.seconds = &g
 	default:
 		return mismatch(&w.Parts[0], info)
@@ -157,6 +151,36 @@ func (s *set) packedZeros(w *Weight, f *scaled, stem string, bits int64, loose b
 	f.op = opShift
 	w.Parts = append(w.Parts, *info)
 	return nil
+}
+
+// packedZeroGrid is fields of words that lie side by side, those of a column along
+// the rows, less the middle of the codes.
+func packedZeroGrid(rows, cols, group, bits int64, loose bool) grid {
+	groups, per, bias := cols/group, 32/bits, []float32{float32(int32(1) << (bits - 1))}
+	g := groupGrid(rows, cols, group, 4, func(p []byte, i int64) float32 {
+		row, group := i/groups, i%groups
+		if loose {
+			return float32(u32(p[4*(row/per*groups+group):])>>(row%per*bits)&(1<<bits-1)) - bias[0]
+		}
+		return float32(column(p, groups, bits, row, group)) - bias[0]
+	})
+	g.whole = 4 * ceilDiv(rows*bits, 32) * groups
+	if loose {
+		g.whole = 4 * ceilDiv(rows, per) * groups
+	}
+	g.pick = func(o *asm.Ops, dst []float32, p []byte, row, k int64, room []byte) bool {
+		word, shift := row*bits/32, row*bits%32
+		if loose {
+			word, shift = row/per, row%per*bits
+		}
+		if shift+bits > 32 {
+			return false
+		}
+		o.Pick(int(shift), int(bits), room, p[4*(word*groups+k):][:4*len(dst)])
+		o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, asm.F32, asm.Raw(dst), room, unscaled[:], bias, len(room))
+		return true
+	}
+	return g
 }
 
 // packedOrder binds the groups of columns that were quantized out of order. A

@@ -79,6 +79,9 @@ func (s *set) torchaoRows(w *Weight, prefix string, want tensor.DType, rows func
 	}
 	z := g
 	z.read, z.size, z.bulk = read, size, nil
+	if zero.DType == tensor.I8 {
+		z.bulk = bulkOf(tensor.I8)
+	}
 	f.seconds, f.op = &z, opShift
 	w.Parts = append(w.Parts, *zero)
 	return nil
