@@ -16,8 +16,10 @@ type Columns struct {
 
 type columnsKernel = func(dst, src *byte, offsets *uint32, scales, zeros *float32, dstStride, srcStride, n int)
 
-// columnsAtOnce is how many columns the kernels take.
-const columnsAtOnce = 8
+const (
+	columnsAtOnce = 8                 // that the kernels take
+	codesAtOnce   = 8 * columnsAtOnce // of each of them
+)
 
 // columnsWords is how many of them, below each other, hold the eight codes that
 // the kernels write together.
@@ -40,9 +42,9 @@ func (o *Ops) Columns(c Columns, to Type, dst, src []byte, dstStride, srcStride 
 		want(int(g) < groups, "a group without numbers")
 	}
 	words, count := 0, 0 // that kernels have done
-	if kernel := o.columns[columnsWords[c.Bits]-1][to]; kernel != nil {
+	if o.columns[columnsWords[c.Bits]-1][to] != nil {
 		words, count = c.Words-c.Words%columnsWords[c.Bits], c.Count&^(columnsAtOnce-1)
-		c.kernels(o, kernel, size, dst, src, dstStride, srcStride, groups)
+		c.kernels(o, to, dst, src, dstStride, srcStride, groups)
 	}
 	for i := range c.Count {
 		first := words
@@ -67,15 +69,17 @@ func (c *Columns) scalar(to Type, dst, src []byte, srcStride, i, first int) {
 
 // kernels takes eight columns and eight times as many codes of each as are
 // written together, those beside each other first: their words share lines of the
-// caches.
-func (c *Columns) kernels(o *Ops, kernel columnsKernel, size int, dst, src []byte, dstStride, srcStride, groups int) {
-	const rows = 8
-	var offsets [8 * rows]uint32
+// caches. Products with a small scale would stall them, so such columns meet theirs
+// one by one.
+func (c *Columns) kernels(o *Ops, to Type, dst, src []byte, dstStride, srcStride, groups int) {
+	var offsets [codesAtOnce]uint32
 	blocks, per := c.Count/columnsAtOnce, columnsWords[c.Bits]
 	if blocks == 0 {
 		return
 	}
+	kernel, size := o.columns[per-1][to], to.Size()
 	scales, zeros := c.Room[:len(c.Scales)], c.Room[len(c.Scales):]
+	stall := stalls(c.Scales)
 	nan, _ := o.Special(F32, Raw(c.Scales))
 	more, _ := o.Special(F32, Raw(c.Zeros))
 	for b := range blocks {
@@ -91,16 +95,57 @@ func (c *Columns) kernels(o *Ops, kernel columnsKernel, size int, dst, src []byt
 			}
 		}
 	}
-	for w := 0; w < c.Words/per; w += rows {
-		n := min(rows, c.Words/per-w)
+	var plain *tile
+	if stall {
+		kernel, plain = o.columns[per-1][F32], scratch()
+		defer plain.free()
+		for i := range scales {
+			scales[i] = -1
+		}
+	}
+	for w := 0; w < c.Words/per; w += columnsAtOnce {
+		n := min(columnsAtOnce, c.Words/per-w)
 		for i, g := range c.Groups[8*w:][:8*n] {
 			offsets[i] = 4 * columnsAtOnce * g
 		}
 		for b := range blocks {
-			at := b * groups * columnsAtOnce
-			kernel(&dst[b*columnsAtOnce*dstStride+8*w*size], &src[w*per*srcStride+4*columnsAtOnce*b], &offsets[0], &scales[at], &zeros[at], dstStride, srcStride, n)
+			at, p, q := b*groups*columnsAtOnce, dst[b*columnsAtOnce*dstStride+8*w*size:], &src[w*per*srcStride+4*columnsAtOnce*b]
+			if !stall {
+				kernel(&p[0], q, &offsets[0], &scales[at], &zeros[at], dstStride, srcStride, n)
+				continue
+			}
+			kernel(&Raw(plain.floats[:])[0], q, &offsets[0], &scales[at], &zeros[at], 4*codesAtOnce, srcStride, n)
+			c.meet(o, to, p, dstStride, plain, b*columnsAtOnce, 8*w, 8*n)
 		}
 	}
+}
+
+// meet brings n codes from first on of each of eight columns to their scales.
+func (c *Columns) meet(o *Ops, to Type, dst []byte, stride int, plain *tile, column, first, n int) {
+	t := scratch()
+	defer t.free()
+	scales := t.floats[:n]
+	var at [codesAtOnce]int
+	for i, g := range c.Groups[first:][:n] {
+		at[i] = int(g) * c.Count
+	}
+	for j := range columnsAtOnce {
+		own := c.Scales[column+j:]
+		for i := range scales {
+			scales[i] = own[at[i]]
+		}
+		o.Each(to, dst[j*stride:][:n*to.Size()], plain.floats[codesAtOnce*j:][:n], scales, manyZeros[:n])
+	}
+}
+
+// stalls reports that products of codes and a scale may be subnormal: it is below
+// 2^-100, and not zero.
+func stalls(scales []float32) bool {
+	least := uint32(math.MaxUint32)
+	for _, s := range Raw32(scales) {
+		least = min(least, s<<1-1)
+	}
+	return least < 27<<24-1
 }
 
 // canonical makes each NaN the one that kernels want.
