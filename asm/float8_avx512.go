@@ -5,6 +5,7 @@ package asm
 import (
 	"encoding/binary"
 	"math"
+	"unsafe"
 )
 
 // float8Words is the words of codes without a sign as bfloat16, which they are
@@ -107,11 +108,88 @@ var float8Forms = [Floats8]*float8Form{
 	E5M2FNUZ: formOf(E5M2FNUZ, 2),
 }
 
-// normalFloat8 decodes runs whose products are normal by their mantissas, and
-// the others, with some that follow, by k.
-func normalFloat8(f Float, k float8Kernel) float8Kernel {
-	form := float8Forms[f]
+// lines is so many bytes that begin with a line of the cache.
+func lines(n int) []byte {
+	p := make([]byte, n+63)
+	return p[-uintptr(unsafe.Pointer(&p[0]))%64:][:n]
+}
+
+// oddOf makes a format's table as float8OddAVX512 reads it.
+func oddOf(f Float, man int) *byte {
+	const singles = 4 * 128
+	p := lines(singles + 40)
+	var finite [2]uint32
+	for i := range 128 { // 32 even codes, then 32 odd ones, below 64 and from there on
+		code := i&64 | i%32<<1 | i>>5&1
+		v := f.Value(uint8(code))
+		if v == v {
+			v = -v
+			if i >= 64 && !math.IsInf(float64(v), 0) {
+				finite[code&1] |= 1 << (i % 32)
+			}
+		}
+		putFloat(p[4*i:], v)
+	}
+	r, first, nan := float8Range[f], math.Float32bits(f.Value(1<<man)), uint32(0xFF)
+	if v := f.Value(0x80); v != v {
+		nan = 0x80
+	}
+	for i, v := range []uint32{finite[0], finite[1], r.least << 23, (r.most - r.least) << 23, first - 1<<23, uint32(23 - man), first, nan, r.least<<23 - 1, 1<<(23-man) - 1} {
+		binary.LittleEndian.PutUint32(p[singles+4*i:], v)
+	}
+	return &p[0]
+}
+
+var float8Odds = [Floats8]*byte{
+	E4M3:     oddOf(E4M3, 3),
+	E5M2:     oddOf(E5M2, 2),
+	E4M3FNUZ: oddOf(E4M3FNUZ, 3),
+	E5M2FNUZ: oddOf(E5M2FNUZ, 2),
+}
+
+// float8Additions is what float8OddAVX512 adds to products, and takes off words, by how
+// many codes of a register are below the first one whose product is normal. So that
+// nothing it loads lies in two lines of the cache, each number of them that is there
+// has a row of its own: 64 numbers for codes below, 64 for others; 16 rows of
+// dwords, 32 rows of words; and at the end nothing, to take off.
+var float8Additions = func() *byte {
+	const words = 16 * 512
+	room := lines(words + 32*256 + 128)
+	for row := range 16 {
+		for i := range 128 {
+			v := float32(math.Copysign(0, -1))
+			if i < 64+row {
+				v = -4
+			}
+			putFloat(room[512*row+4*i:], v)
+		}
+	}
+	for row := range 32 {
+		for i := range 128 {
+			v := uint16(0x4000)
+			if i < 64+row {
+				v = 0x4080
+			}
+			binary.LittleEndian.PutUint16(room[words+256*row+2*i:], v)
+		}
+	}
+	return &room[0]
+}()
+
+// A float8Some decodes some of n runs, and says how many.
+type float8Some = func(dst, src *byte, a *float32, table, list *byte, chunks, n, least int) int
+
+// wordsFloat8 decodes to BF16. Runs whose products are normal go by their mantissas;
+// others, with some that follow, by tables of all codes, and short ones by k. Long
+// ones have such tables too.
+func wordsFloat8(f Float, odd float8Some, k float8Kernel) float8Kernel {
+	const some, short, long = 64, 3, 8 // chunks
+	form, table := float8Forms[f], float8Odds[f]
 	return func(dst, src *byte, a, b *float32, chunks, n int) {
+		if chunks >= long {
+			odd(dst, src, a, table, float8Additions, chunks, n, n)
+			return
+		}
 		for {
 			done := float8NormalAVX512(dst, src, a, &form[0], chunks, n)
 			if n -= done; n == 0 {
@@ -122,12 +200,16 @@ func normalFloat8(f Float, k float8Kernel) float8Kernel {
 				dst, src, a = after(dst, 2*codes), after(src, codes), after(a, runs)
 			}
 			skip(done)
-			odd := min(n, 16)
-			k(dst, src, a, a, chunks, odd)
-			if n -= odd; n == 0 {
+			done = min(n, some/chunks)
+			if chunks < short {
+				k(dst, src, a, a, chunks, done)
+			} else {
+				done = odd(dst, src, a, table, float8Additions, chunks, n, done)
+			}
+			if n -= done; n == 0 {
 				return
 			}
-			skip(odd)
+			skip(done)
 		}
 	}
 }

@@ -139,6 +139,11 @@ func bytesAffineBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, fli
 //go:noescape
 func float8BF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
 
+// float8OddAVX512BF16 decodes runs of chunks of 32 codes, at most n, at least so many of any scale and then up to the first that the other kernel serves, and returns how many.
+//
+//go:noescape
+func float8OddAVX512BF16(dst *byte, src *byte, a *float32, table *byte, list *byte, chunks int, n int, least int) int
+
 // castF16ToBF16AVX512BF16 converts 32 numbers n times.
 //
 //go:noescape

@@ -4,37 +4,19 @@
 
 #include "textflag.h"
 
-DATA k0<>+0(SB)/8, $0x0000000000000000
-DATA k0<>+8(SB)/8, $0x0000000000000000
-DATA k0<>+16(SB)/8, $0x0000000000000000
-DATA k0<>+24(SB)/8, $0x0000000000000000
-DATA k0<>+32(SB)/8, $0x0000000000000000
-DATA k0<>+40(SB)/8, $0x0000000000000000
-DATA k0<>+48(SB)/8, $0x0000000000000000
-DATA k0<>+56(SB)/8, $0x0000000000000000
-DATA k0<>+64(SB)/8, $0x8080808080808080
-DATA k0<>+72(SB)/8, $0x8080808080808080
-DATA k0<>+80(SB)/8, $0x8080808080808080
-DATA k0<>+88(SB)/8, $0x8080808080808080
-DATA k0<>+96(SB)/8, $0x8080808080808080
-DATA k0<>+104(SB)/8, $0x8080808080808080
-DATA k0<>+112(SB)/8, $0x8080808080808080
-DATA k0<>+120(SB)/8, $0x8080808080808080
-GLOBL k0<>(SB), RODATA|NOPTR, $128
-
 // func q8BF16AVX512BF16(dst *byte, src *byte, size int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VL, AVX512_BF16, F16C, MMX+
 TEXT ·q8BF16AVX512BF16(SB), NOSPLIT, $128-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
+	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+24(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
 	MOVQ         size+16(FP), SI
 	CMPQ         DX, $0x08
 	JLT          rest
-	VMOVDQU      k2<>+0(SB), Y1
+	VMOVDQU      k1<>+0(SB), Y1
 	VPBROADCASTD SI, Y2
 	VPMULLD      Y2, Y1, Y1
 	KXNORB       K0, K0, K1
@@ -174,9 +156,9 @@ rest:
 block:
 	VPBROADCASTD (CX), Y1
 	VCVTPH2PS    Y1, Z1
-	VXORPS.BCST  k3<>+0(SB), Z1, Z1
+	VXORPS.BCST  k2<>+0(SB), Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k4<>+0(SB), K1, Z1
+	VPBROADCASTD k3<>+0(SB), K1, Z1
 	VMOVUPS      Z1, (BX)
 	VPMOVSXBD    -32(CX)(SI*1), Z1
 	VPMOVSXBD    -16(CX)(SI*1), Z2
@@ -201,9 +183,9 @@ done:
 	RET
 
 odd:
-	VXORPS.BCST  k3<>+0(SB), Z3, Z3
+	VXORPS.BCST  k2<>+0(SB), Z3, Z3
 	VCMPPS       $0x03, Z3, Z3, K1
-	VPBROADCASTD k4<>+0(SB), K1, Z3
+	VPBROADCASTD k3<>+0(SB), K1, Z3
 	VMOVUPS      Z3, (BX)
 	VPMOVSXBD    -32(CX)(SI*1), Z3
 	VPMOVSXBD    -16(CX)(SI*1), Z4
@@ -322,36 +304,36 @@ odd:
 	JGE        batch
 	JMP        rest
 
-DATA k1<>+0(SB)/8, $0x8000800080008000
-DATA k1<>+8(SB)/8, $0x8000800080008000
-DATA k1<>+16(SB)/8, $0x8000800080008000
-DATA k1<>+24(SB)/8, $0x8000800080008000
+DATA k0<>+0(SB)/8, $0x8000800080008000
+DATA k0<>+8(SB)/8, $0x8000800080008000
+DATA k0<>+16(SB)/8, $0x8000800080008000
+DATA k0<>+24(SB)/8, $0x8000800080008000
+GLOBL k0<>(SB), RODATA|NOPTR, $32
+
+DATA k1<>+0(SB)/8, $0x0000000100000000
+DATA k1<>+8(SB)/8, $0x0000000300000002
+DATA k1<>+16(SB)/8, $0x0000000500000004
+DATA k1<>+24(SB)/8, $0x0000000700000006
 GLOBL k1<>(SB), RODATA|NOPTR, $32
 
-DATA k2<>+0(SB)/8, $0x0000000100000000
-DATA k2<>+8(SB)/8, $0x0000000300000002
-DATA k2<>+16(SB)/8, $0x0000000500000004
-DATA k2<>+24(SB)/8, $0x0000000700000006
+DATA k2<>+0(SB)/8, $0x8000000080000000
+DATA k2<>+8(SB)/8, $0x8000000080000000
+DATA k2<>+16(SB)/8, $0x8000000080000000
+DATA k2<>+24(SB)/8, $0x8000000080000000
 GLOBL k2<>(SB), RODATA|NOPTR, $32
 
-DATA k3<>+0(SB)/8, $0x8000000080000000
-DATA k3<>+8(SB)/8, $0x8000000080000000
-DATA k3<>+16(SB)/8, $0x8000000080000000
-DATA k3<>+24(SB)/8, $0x8000000080000000
+DATA k3<>+0(SB)/8, $0xffc00000ffc00000
+DATA k3<>+8(SB)/8, $0xffc00000ffc00000
+DATA k3<>+16(SB)/8, $0xffc00000ffc00000
+DATA k3<>+24(SB)/8, $0xffc00000ffc00000
 GLOBL k3<>(SB), RODATA|NOPTR, $32
-
-DATA k4<>+0(SB)/8, $0xffc00000ffc00000
-DATA k4<>+8(SB)/8, $0xffc00000ffc00000
-DATA k4<>+16(SB)/8, $0xffc00000ffc00000
-DATA k4<>+24(SB)/8, $0xffc00000ffc00000
-GLOBL k4<>(SB), RODATA|NOPTR, $32
 
 // func q8_KBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512_BF16, BMI2, CMOV, MMX+
 TEXT ·q8_KBF16AVX512BF16(SB), NOSPLIT, $64-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
+	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -469,9 +451,9 @@ block:
 
 odd:
 	VPBROADCASTD (CX), Z1
-	VXORPS.BCST  k3<>+0(SB), Z1, Z1
+	VXORPS.BCST  k2<>+0(SB), Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k4<>+0(SB), K1, Z1
+	VPBROADCASTD k3<>+0(SB), K1, Z1
 	VPMOVSXBD    4(CX), Z2
 	VPMOVSXBD    20(CX), Z3
 	VCVTDQ2PS    Z2, Z2
@@ -602,7 +584,7 @@ tiny:
 	CMOVLEQ      R9, BX
 	ORL          SI, BX
 	VPBROADCASTD BX, Z1
-	VPBROADCASTD k5<>+0(SB), Z2
+	VPBROADCASTD k4<>+0(SB), Z2
 	VPMOVSXBD    4(CX), Z3
 	VPMOVSXBD    20(CX), Z4
 	VCVTDQ2PS    Z3, Z3
@@ -617,7 +599,7 @@ tiny:
 	// VCVTNE2PS2BF16 Z3, Z4, Z3
 	LONG      $0x485ff262
 	WORD      $0xdb72
-	VPSUBW    k6<>+0(SB), Z3, Z3
+	VPSUBW    k5<>+0(SB), Z3, Z3
 	VMOVDQU16 Z3, (AX)
 	VPMOVSXBD 36(CX), Z3
 	VPMOVSXBD 52(CX), Z4
@@ -633,7 +615,7 @@ tiny:
 	// VCVTNE2PS2BF16 Z3, Z4, Z3
 	LONG      $0x485ff262
 	WORD      $0xdb72
-	VPSUBW    k6<>+0(SB), Z3, Z3
+	VPSUBW    k5<>+0(SB), Z3, Z3
 	VMOVDQU16 Z3, 64(AX)
 	VPMOVSXBD 68(CX), Z3
 	VPMOVSXBD 84(CX), Z4
@@ -649,7 +631,7 @@ tiny:
 	// VCVTNE2PS2BF16 Z3, Z4, Z3
 	LONG      $0x485ff262
 	WORD      $0xdb72
-	VPSUBW    k6<>+0(SB), Z3, Z3
+	VPSUBW    k5<>+0(SB), Z3, Z3
 	VMOVDQU16 Z3, 128(AX)
 	VPMOVSXBD 100(CX), Z3
 	VPMOVSXBD 116(CX), Z4
@@ -665,7 +647,7 @@ tiny:
 	// VCVTNE2PS2BF16 Z3, Z4, Z3
 	LONG      $0x485ff262
 	WORD      $0xdb72
-	VPSUBW    k6<>+0(SB), Z3, Z3
+	VPSUBW    k5<>+0(SB), Z3, Z3
 	VMOVDQU16 Z3, 192(AX)
 	VPMOVSXBD 132(CX), Z3
 	VPMOVSXBD 148(CX), Z4
@@ -681,7 +663,7 @@ tiny:
 	// VCVTNE2PS2BF16 Z3, Z4, Z3
 	LONG      $0x485ff262
 	WORD      $0xdb72
-	VPSUBW    k6<>+0(SB), Z3, Z3
+	VPSUBW    k5<>+0(SB), Z3, Z3
 	VMOVDQU16 Z3, 256(AX)
 	VPMOVSXBD 164(CX), Z3
 	VPMOVSXBD 180(CX), Z4
@@ -697,7 +679,7 @@ tiny:
 	// VCVTNE2PS2BF16 Z3, Z4, Z3
 	LONG      $0x485ff262
 	WORD      $0xdb72
-	VPSUBW    k6<>+0(SB), Z3, Z3
+	VPSUBW    k5<>+0(SB), Z3, Z3
 	VMOVDQU16 Z3, 320(AX)
 	VPMOVSXBD 196(CX), Z3
 	VPMOVSXBD 212(CX), Z4
@@ -713,7 +695,7 @@ tiny:
 	// VCVTNE2PS2BF16 Z3, Z4, Z3
 	LONG      $0x485ff262
 	WORD      $0xdb72
-	VPSUBW    k6<>+0(SB), Z3, Z3
+	VPSUBW    k5<>+0(SB), Z3, Z3
 	VMOVDQU16 Z3, 384(AX)
 	VPMOVSXBD 228(CX), Z3
 	VPMOVSXBD 244(CX), Z4
@@ -729,7 +711,7 @@ tiny:
 	// VCVTNE2PS2BF16 Z3, Z4, Z1
 	LONG       $0x485ff262
 	WORD       $0xcb72
-	VPSUBW     k6<>+0(SB), Z1, Z1
+	VPSUBW     k5<>+0(SB), Z1, Z1
 	VMOVDQU16  Z1, 448(AX)
 	PREFETCHT0 1024(AX)
 	PREFETCHT0 1088(AX)
@@ -746,38 +728,38 @@ tiny:
 	VZEROUPPER
 	RET
 
-DATA k5<>+0(SB)/8, $0x2080000020800000
-DATA k5<>+8(SB)/8, $0x2080000020800000
-DATA k5<>+16(SB)/8, $0x2080000020800000
-DATA k5<>+24(SB)/8, $0x2080000020800000
-GLOBL k5<>(SB), RODATA|NOPTR, $32
+DATA k4<>+0(SB)/8, $0x2080000020800000
+DATA k4<>+8(SB)/8, $0x2080000020800000
+DATA k4<>+16(SB)/8, $0x2080000020800000
+DATA k4<>+24(SB)/8, $0x2080000020800000
+GLOBL k4<>(SB), RODATA|NOPTR, $32
 
-DATA k6<>+0(SB)/8, $0x2080208020802080
-DATA k6<>+8(SB)/8, $0x2080208020802080
-DATA k6<>+16(SB)/8, $0x2080208020802080
-DATA k6<>+24(SB)/8, $0x2080208020802080
-DATA k6<>+32(SB)/8, $0x2080208020802080
-DATA k6<>+40(SB)/8, $0x2080208020802080
-DATA k6<>+48(SB)/8, $0x2080208020802080
-DATA k6<>+56(SB)/8, $0x2080208020802080
-GLOBL k6<>(SB), RODATA|NOPTR, $64
+DATA k5<>+0(SB)/8, $0x2080208020802080
+DATA k5<>+8(SB)/8, $0x2080208020802080
+DATA k5<>+16(SB)/8, $0x2080208020802080
+DATA k5<>+24(SB)/8, $0x2080208020802080
+DATA k5<>+32(SB)/8, $0x2080208020802080
+DATA k5<>+40(SB)/8, $0x2080208020802080
+DATA k5<>+48(SB)/8, $0x2080208020802080
+DATA k5<>+56(SB)/8, $0x2080208020802080
+GLOBL k5<>(SB), RODATA|NOPTR, $64
 
 // func bookedBF16AVX512BF16(dst *byte, src *byte, book *int8, n int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, F16C, MMX+
 TEXT ·bookedBF16AVX512BF16(SB), NOSPLIT, $128-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
+	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+24(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
 	MOVQ         book+16(FP), SI
 	VPMOVSXBD    (SI), Z1
 	VCVTDQ2PS    Z1, Z1
-	VPBROADCASTD k7<>+0(SB), Z2
+	VPBROADCASTD k6<>+0(SB), Z2
 	CMPQ         DX, $0x08
 	JLT          rest
-	VMOVDQU      k8<>+0(SB), Y3
+	VMOVDQU      k7<>+0(SB), Y3
 	KXNORB       K0, K0, K1
 	VPXOR        Y4, Y4, Y4
 	VPGATHERDD   (CX)(Y3*1), K1, Y4
@@ -800,23 +782,23 @@ ready:
 	JNZ         odd
 	VMOVUPS     Z5, (BX)
 	VMOVDQU32   2(CX), X6
-	VMOVDQU64   k9<>+0(SB), Z5
+	VMOVDQU64   k8<>+0(SB), Z5
 	VPERMB      Z6, Z5, Z5
-	VPROLVD     k10<>+0(SB), Z5, Z5
+	VPROLVD     k9<>+0(SB), Z5, Z5
 	VMOVDQU32   20(CX), X6
-	VMOVDQU64   k9<>+0(SB), Z7
+	VMOVDQU64   k8<>+0(SB), Z7
 	VPERMB      Z6, Z7, Z7
-	VPROLVD     k10<>+0(SB), Z7, Z7
+	VPROLVD     k9<>+0(SB), Z7, Z7
 	VMULPS.BCST (BX), Z1, Z8
 	VMULPS.BCST 4(BX), Z1, Z9
 
 	// VCVTNE2PS2BF16 Z8, Z9, Z8
 	LONG            $0x48375262
 	WORD            $0xc072
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z2, Z5
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z2, Z5
 	VPERMB          Z8, Z5, Z5
 	VMOVDQU64       Z5, (AX)
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
+	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z2, Z7
 	VPERMB          Z8, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -824,23 +806,23 @@ ready:
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z5
+	VMOVDQU64       k8<>+0(SB), Z5
 	VPERMB          Z6, Z5, Z5
-	VPROLVD         k10<>+0(SB), Z5, Z5
+	VPROLVD         k9<>+0(SB), Z5, Z5
 	VMOVDQU32       20(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z7
+	VMOVDQU64       k8<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k10<>+0(SB), Z7, Z7
+	VPROLVD         k9<>+0(SB), Z7, Z7
 	VMULPS.BCST     8(BX), Z1, Z8
 	VMULPS.BCST     12(BX), Z1, Z9
 
 	// VCVTNE2PS2BF16 Z8, Z9, Z8
 	LONG            $0x48375262
 	WORD            $0xc072
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z2, Z5
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z2, Z5
 	VPERMB          Z8, Z5, Z5
 	VMOVDQU64       Z5, (AX)
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
+	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z2, Z7
 	VPERMB          Z8, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -848,23 +830,23 @@ ready:
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z5
+	VMOVDQU64       k8<>+0(SB), Z5
 	VPERMB          Z6, Z5, Z5
-	VPROLVD         k10<>+0(SB), Z5, Z5
+	VPROLVD         k9<>+0(SB), Z5, Z5
 	VMOVDQU32       20(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z7
+	VMOVDQU64       k8<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k10<>+0(SB), Z7, Z7
+	VPROLVD         k9<>+0(SB), Z7, Z7
 	VMULPS.BCST     16(BX), Z1, Z8
 	VMULPS.BCST     20(BX), Z1, Z9
 
 	// VCVTNE2PS2BF16 Z8, Z9, Z8
 	LONG            $0x48375262
 	WORD            $0xc072
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z2, Z5
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z2, Z5
 	VPERMB          Z8, Z5, Z5
 	VMOVDQU64       Z5, (AX)
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
+	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z2, Z7
 	VPERMB          Z8, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -872,23 +854,23 @@ ready:
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z5
+	VMOVDQU64       k8<>+0(SB), Z5
 	VPERMB          Z6, Z5, Z5
-	VPROLVD         k10<>+0(SB), Z5, Z5
+	VPROLVD         k9<>+0(SB), Z5, Z5
 	VMOVDQU32       20(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z7
+	VMOVDQU64       k8<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k10<>+0(SB), Z7, Z7
+	VPROLVD         k9<>+0(SB), Z7, Z7
 	VMULPS.BCST     24(BX), Z1, Z8
 	VMULPS.BCST     28(BX), Z1, Z9
 
 	// VCVTNE2PS2BF16 Z8, Z9, Z8
 	LONG            $0x48375262
 	WORD            $0xc072
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z2, Z5
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z2, Z5
 	VPERMB          Z8, Z5, Z5
 	VMOVDQU64       Z5, (AX)
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
+	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z2, Z7
 	VPERMB          Z8, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -906,21 +888,21 @@ rest:
 block:
 	VPBROADCASTD (CX), Y3
 	VCVTPH2PS    Y3, Z3
-	VXORPS.BCST  k3<>+0(SB), Z3, Z3
+	VXORPS.BCST  k2<>+0(SB), Z3, Z3
 	VCMPPS       $0x03, Z3, Z3, K1
-	VPBROADCASTD k4<>+0(SB), K1, Z3
+	VPBROADCASTD k3<>+0(SB), K1, Z3
 	VMOVUPS      Z3, (BX)
 	VMOVDQU32    2(CX), X6
-	VMOVDQU64    k9<>+0(SB), Z3
+	VMOVDQU64    k8<>+0(SB), Z3
 	VPERMB       Z6, Z3, Z3
-	VPROLVD      k10<>+0(SB), Z3, Z3
+	VPROLVD      k9<>+0(SB), Z3, Z3
 	VMULPS.BCST  (BX), Z1, Z4
 
 	// VCVTNE2PS2BF16 Z4, Z4, Z4
 	LONG            $0x485ff262
 	WORD            $0xe472
 	VPXORD          Z0, Z4, Z4
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z2, Z3
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z2, Z3
 	VPERMB          Z4, Z3, Z3
 	VMOVDQU64       Z3, (AX)
 	PREFETCHT0      1024(AX)
@@ -934,18 +916,18 @@ done:
 	RET
 
 odd:
-	VXORPS.BCST  k3<>+0(SB), Z5, Z5
+	VXORPS.BCST  k2<>+0(SB), Z5, Z5
 	VCMPPS       $0x03, Z5, Z5, K1
-	VPBROADCASTD k4<>+0(SB), K1, Z5
+	VPBROADCASTD k3<>+0(SB), K1, Z5
 	VMOVUPS      Z5, (BX)
 	VMOVDQU32    2(CX), X6
-	VMOVDQU64    k9<>+0(SB), Z5
+	VMOVDQU64    k8<>+0(SB), Z5
 	VPERMB       Z6, Z5, Z5
-	VPROLVD      k10<>+0(SB), Z5, Z5
+	VPROLVD      k9<>+0(SB), Z5, Z5
 	VMOVDQU32    20(CX), X6
-	VMOVDQU64    k9<>+0(SB), Z7
+	VMOVDQU64    k8<>+0(SB), Z7
 	VPERMB       Z6, Z7, Z7
-	VPROLVD      k10<>+0(SB), Z7, Z7
+	VPROLVD      k9<>+0(SB), Z7, Z7
 	VMULPS.BCST  (BX), Z1, Z8
 	VMULPS.BCST  4(BX), Z1, Z9
 
@@ -953,10 +935,10 @@ odd:
 	LONG            $0x48375262
 	WORD            $0xc072
 	VPXORD          Z0, Z8, Z8
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z2, Z5
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z2, Z5
 	VPERMB          Z8, Z5, Z5
 	VMOVDQU64       Z5, (AX)
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
+	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z2, Z7
 	VPERMB          Z8, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -964,13 +946,13 @@ odd:
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z5
+	VMOVDQU64       k8<>+0(SB), Z5
 	VPERMB          Z6, Z5, Z5
-	VPROLVD         k10<>+0(SB), Z5, Z5
+	VPROLVD         k9<>+0(SB), Z5, Z5
 	VMOVDQU32       20(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z7
+	VMOVDQU64       k8<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k10<>+0(SB), Z7, Z7
+	VPROLVD         k9<>+0(SB), Z7, Z7
 	VMULPS.BCST     8(BX), Z1, Z8
 	VMULPS.BCST     12(BX), Z1, Z9
 
@@ -978,10 +960,10 @@ odd:
 	LONG            $0x48375262
 	WORD            $0xc072
 	VPXORD          Z0, Z8, Z8
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z2, Z5
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z2, Z5
 	VPERMB          Z8, Z5, Z5
 	VMOVDQU64       Z5, (AX)
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
+	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z2, Z7
 	VPERMB          Z8, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -989,13 +971,13 @@ odd:
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z5
+	VMOVDQU64       k8<>+0(SB), Z5
 	VPERMB          Z6, Z5, Z5
-	VPROLVD         k10<>+0(SB), Z5, Z5
+	VPROLVD         k9<>+0(SB), Z5, Z5
 	VMOVDQU32       20(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z7
+	VMOVDQU64       k8<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k10<>+0(SB), Z7, Z7
+	VPROLVD         k9<>+0(SB), Z7, Z7
 	VMULPS.BCST     16(BX), Z1, Z8
 	VMULPS.BCST     20(BX), Z1, Z9
 
@@ -1003,10 +985,10 @@ odd:
 	LONG            $0x48375262
 	WORD            $0xc072
 	VPXORD          Z0, Z8, Z8
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z2, Z5
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z2, Z5
 	VPERMB          Z8, Z5, Z5
 	VMOVDQU64       Z5, (AX)
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
+	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z2, Z7
 	VPERMB          Z8, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1014,13 +996,13 @@ odd:
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z5
+	VMOVDQU64       k8<>+0(SB), Z5
 	VPERMB          Z6, Z5, Z5
-	VPROLVD         k10<>+0(SB), Z5, Z5
+	VPROLVD         k9<>+0(SB), Z5, Z5
 	VMOVDQU32       20(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z7
+	VMOVDQU64       k8<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k10<>+0(SB), Z7, Z7
+	VPROLVD         k9<>+0(SB), Z7, Z7
 	VMULPS.BCST     24(BX), Z1, Z8
 	VMULPS.BCST     28(BX), Z1, Z9
 
@@ -1028,10 +1010,10 @@ odd:
 	LONG            $0x48375262
 	WORD            $0xc072
 	VPXORD          Z0, Z8, Z8
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z2, Z5
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z2, Z5
 	VPERMB          Z8, Z5, Z5
 	VMOVDQU64       Z5, (AX)
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
+	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z2, Z7
 	VPERMB          Z8, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1043,49 +1025,49 @@ odd:
 	JGE             batch
 	JMP             rest
 
-DATA k7<>+0(SB)/8, $0x1e1e1e1e1e1e1e1e
-DATA k7<>+8(SB)/8, $0x1e1e1e1e1e1e1e1e
-DATA k7<>+16(SB)/8, $0x1e1e1e1e1e1e1e1e
-DATA k7<>+24(SB)/8, $0x1e1e1e1e1e1e1e1e
+DATA k6<>+0(SB)/8, $0x1e1e1e1e1e1e1e1e
+DATA k6<>+8(SB)/8, $0x1e1e1e1e1e1e1e1e
+DATA k6<>+16(SB)/8, $0x1e1e1e1e1e1e1e1e
+DATA k6<>+24(SB)/8, $0x1e1e1e1e1e1e1e1e
+GLOBL k6<>(SB), RODATA|NOPTR, $32
+
+DATA k7<>+0(SB)/8, $0x0000001200000000
+DATA k7<>+8(SB)/8, $0x0000003600000024
+DATA k7<>+16(SB)/8, $0x0000005a00000048
+DATA k7<>+24(SB)/8, $0x0000007e0000006c
 GLOBL k7<>(SB), RODATA|NOPTR, $32
 
-DATA k8<>+0(SB)/8, $0x0000001200000000
-DATA k8<>+8(SB)/8, $0x0000003600000024
-DATA k8<>+16(SB)/8, $0x0000005a00000048
-DATA k8<>+24(SB)/8, $0x0000007e0000006c
-GLOBL k8<>(SB), RODATA|NOPTR, $32
+DATA k8<>+0(SB)/8, $0x0303020201010000
+DATA k8<>+8(SB)/8, $0x0707060605050404
+DATA k8<>+16(SB)/8, $0x0b0b0a0a09090808
+DATA k8<>+24(SB)/8, $0x0f0f0e0e0d0d0c0c
+DATA k8<>+32(SB)/8, $0x0303020201010000
+DATA k8<>+40(SB)/8, $0x0707060605050404
+DATA k8<>+48(SB)/8, $0x0b0b0a0a09090808
+DATA k8<>+56(SB)/8, $0x0f0f0e0e0d0d0c0c
+GLOBL k8<>(SB), RODATA|NOPTR, $64
 
-DATA k9<>+0(SB)/8, $0x0303020201010000
-DATA k9<>+8(SB)/8, $0x0707060605050404
-DATA k9<>+16(SB)/8, $0x0b0b0a0a09090808
-DATA k9<>+24(SB)/8, $0x0f0f0e0e0d0d0c0c
-DATA k9<>+32(SB)/8, $0x0303020201010000
-DATA k9<>+40(SB)/8, $0x0707060605050404
-DATA k9<>+48(SB)/8, $0x0b0b0a0a09090808
-DATA k9<>+56(SB)/8, $0x0f0f0e0e0d0d0c0c
+DATA k9<>+0(SB)/8, $0x0000000100000001
+DATA k9<>+8(SB)/8, $0x0000000100000001
+DATA k9<>+16(SB)/8, $0x0000000100000001
+DATA k9<>+24(SB)/8, $0x0000000100000001
+DATA k9<>+32(SB)/8, $0x0000001d0000001d
+DATA k9<>+40(SB)/8, $0x0000001d0000001d
+DATA k9<>+48(SB)/8, $0x0000001d0000001d
+DATA k9<>+56(SB)/8, $0x0000001d0000001d
 GLOBL k9<>(SB), RODATA|NOPTR, $64
 
-DATA k10<>+0(SB)/8, $0x0000000100000001
-DATA k10<>+8(SB)/8, $0x0000000100000001
-DATA k10<>+16(SB)/8, $0x0000000100000001
-DATA k10<>+24(SB)/8, $0x0000000100000001
-DATA k10<>+32(SB)/8, $0x0000001d0000001d
-DATA k10<>+40(SB)/8, $0x0000001d0000001d
-DATA k10<>+48(SB)/8, $0x0000001d0000001d
-DATA k10<>+56(SB)/8, $0x0000001d0000001d
-GLOBL k10<>(SB), RODATA|NOPTR, $64
+DATA k10<>+0(SB)/8, $0x0100010001000100
+DATA k10<>+8(SB)/8, $0x0100010001000100
+DATA k10<>+16(SB)/8, $0x0100010001000100
+DATA k10<>+24(SB)/8, $0x0100010001000100
+GLOBL k10<>(SB), RODATA|NOPTR, $32
 
-DATA k11<>+0(SB)/8, $0x0100010001000100
-DATA k11<>+8(SB)/8, $0x0100010001000100
-DATA k11<>+16(SB)/8, $0x0100010001000100
-DATA k11<>+24(SB)/8, $0x0100010001000100
+DATA k11<>+0(SB)/8, $0x2120212021202120
+DATA k11<>+8(SB)/8, $0x2120212021202120
+DATA k11<>+16(SB)/8, $0x2120212021202120
+DATA k11<>+24(SB)/8, $0x2120212021202120
 GLOBL k11<>(SB), RODATA|NOPTR, $32
-
-DATA k12<>+0(SB)/8, $0x2120212021202120
-DATA k12<>+8(SB)/8, $0x2120212021202120
-DATA k12<>+16(SB)/8, $0x2120212021202120
-DATA k12<>+24(SB)/8, $0x2120212021202120
-GLOBL k12<>(SB), RODATA|NOPTR, $32
 
 // func q4_1BF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, MMX+
@@ -1095,11 +1077,11 @@ TEXT ·q4_1BF16AVX512BF16(SB), NOSPLIT, $128-24
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k7<>+0(SB), Z0
-	VMOVDQU64    k13<>+0(SB), Z1
+	VPBROADCASTD k6<>+0(SB), Z0
+	VMOVDQU64    k12<>+0(SB), Z1
 	CMPQ         DX, $0x08
 	JLT          rest
-	VMOVDQU      k14<>+0(SB), Y2
+	VMOVDQU      k13<>+0(SB), Y2
 	KXNORB       K0, K0, K1
 	VPXOR        Y3, Y3, Y3
 	VPGATHERDD   (CX)(Y2*1), K1, Y3
@@ -1120,13 +1102,13 @@ ready:
 	JNZ              odd
 	VMOVUPS          Z4, (BX)
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k9<>+0(SB), Z4
+	VMOVDQU64        k8<>+0(SB), Z4
 	VPERMB           Z5, Z4, Z4
-	VPROLVD          k10<>+0(SB), Z4, Z4
+	VPROLVD          k9<>+0(SB), Z4, Z4
 	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k9<>+0(SB), Z6
+	VMOVDQU64        k8<>+0(SB), Z6
 	VPERMB           Z5, Z6, Z6
-	VPROLVD          k10<>+0(SB), Z6, Z6
+	VPROLVD          k9<>+0(SB), Z6, Z6
 	VPBROADCASTD     4(BX), Z7
 	VFMADD231PS.BCST (BX), Z1, Z7
 	VPBROADCASTD     12(BX), Z8
@@ -1135,10 +1117,10 @@ ready:
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG             $0x483ff262
 	WORD             $0xff72
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z4
 	VPERMB           Z7, Z4, Z4
 	VMOVDQU64        Z4, (AX)
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -1146,13 +1128,13 @@ ready:
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k9<>+0(SB), Z4
+	VMOVDQU64        k8<>+0(SB), Z4
 	VPERMB           Z5, Z4, Z4
-	VPROLVD          k10<>+0(SB), Z4, Z4
+	VPROLVD          k9<>+0(SB), Z4, Z4
 	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k9<>+0(SB), Z6
+	VMOVDQU64        k8<>+0(SB), Z6
 	VPERMB           Z5, Z6, Z6
-	VPROLVD          k10<>+0(SB), Z6, Z6
+	VPROLVD          k9<>+0(SB), Z6, Z6
 	VPBROADCASTD     20(BX), Z7
 	VFMADD231PS.BCST 16(BX), Z1, Z7
 	VPBROADCASTD     28(BX), Z8
@@ -1161,10 +1143,10 @@ ready:
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG             $0x483ff262
 	WORD             $0xff72
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z4
 	VPERMB           Z7, Z4, Z4
 	VMOVDQU64        Z4, (AX)
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -1172,13 +1154,13 @@ ready:
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k9<>+0(SB), Z4
+	VMOVDQU64        k8<>+0(SB), Z4
 	VPERMB           Z5, Z4, Z4
-	VPROLVD          k10<>+0(SB), Z4, Z4
+	VPROLVD          k9<>+0(SB), Z4, Z4
 	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k9<>+0(SB), Z6
+	VMOVDQU64        k8<>+0(SB), Z6
 	VPERMB           Z5, Z6, Z6
-	VPROLVD          k10<>+0(SB), Z6, Z6
+	VPROLVD          k9<>+0(SB), Z6, Z6
 	VPBROADCASTD     36(BX), Z7
 	VFMADD231PS.BCST 32(BX), Z1, Z7
 	VPBROADCASTD     44(BX), Z8
@@ -1187,10 +1169,10 @@ ready:
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG             $0x483ff262
 	WORD             $0xff72
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z4
 	VPERMB           Z7, Z4, Z4
 	VMOVDQU64        Z4, (AX)
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -1198,13 +1180,13 @@ ready:
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k9<>+0(SB), Z4
+	VMOVDQU64        k8<>+0(SB), Z4
 	VPERMB           Z5, Z4, Z4
-	VPROLVD          k10<>+0(SB), Z4, Z4
+	VPROLVD          k9<>+0(SB), Z4, Z4
 	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k9<>+0(SB), Z6
+	VMOVDQU64        k8<>+0(SB), Z6
 	VPERMB           Z5, Z6, Z6
-	VPROLVD          k10<>+0(SB), Z6, Z6
+	VPROLVD          k9<>+0(SB), Z6, Z6
 	VPBROADCASTD     52(BX), Z7
 	VFMADD231PS.BCST 48(BX), Z1, Z7
 	VPBROADCASTD     60(BX), Z8
@@ -1213,10 +1195,10 @@ ready:
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG            $0x483ff262
 	WORD            $0xff72
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z0, Z4
 	VPERMB          Z7, Z4, Z4
 	VMOVDQU64       Z4, (AX)
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z0, Z6
 	VPERMB          Z7, Z6, Z4
 	VMOVDQU64       Z4, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1235,21 +1217,21 @@ block:
 	VPBROADCASTD     (CX), Y2
 	VCVTPH2PS        Y2, Z2
 	VCMPPS           $0x03, Z2, Z2, K1
-	VPBROADCASTD     k15<>+0(SB), K1, Z2
+	VPBROADCASTD     k14<>+0(SB), K1, Z2
 	VMOVUPS          Z2, (BX)
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k9<>+0(SB), Z2
+	VMOVDQU64        k8<>+0(SB), Z2
 	VPERMB           Z5, Z2, Z2
-	VPROLVD          k10<>+0(SB), Z2, Z2
+	VPROLVD          k9<>+0(SB), Z2, Z2
 	VPBROADCASTD     4(BX), Z3
 	VFMADD231PS.BCST (BX), Z1, Z3
 
 	// VCVTNE2PS2BF16 Z3, Z3, Z3
 	LONG            $0x4867f262
 	WORD            $0xdb72
-	VPCMPEQW        k16<>+0(SB), Z3, K1
-	VMOVDQU16       k17<>+0(SB), K1, Z3
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z0, Z2
+	VPCMPEQW        k15<>+0(SB), Z3, K1
+	VMOVDQU16       k16<>+0(SB), K1, Z3
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z0, Z2
 	VPERMB          Z3, Z2, Z2
 	VMOVDQU64       Z2, (AX)
 	PREFETCHT0      1024(AX)
@@ -1264,16 +1246,16 @@ done:
 
 odd:
 	VCMPPS           $0x03, Z4, Z4, K1
-	VPBROADCASTD     k15<>+0(SB), K1, Z4
+	VPBROADCASTD     k14<>+0(SB), K1, Z4
 	VMOVUPS          Z4, (BX)
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k9<>+0(SB), Z4
+	VMOVDQU64        k8<>+0(SB), Z4
 	VPERMB           Z5, Z4, Z4
-	VPROLVD          k10<>+0(SB), Z4, Z4
+	VPROLVD          k9<>+0(SB), Z4, Z4
 	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k9<>+0(SB), Z6
+	VMOVDQU64        k8<>+0(SB), Z6
 	VPERMB           Z5, Z6, Z6
-	VPROLVD          k10<>+0(SB), Z6, Z6
+	VPROLVD          k9<>+0(SB), Z6, Z6
 	VPBROADCASTD     4(BX), Z7
 	VFMADD231PS.BCST (BX), Z1, Z7
 	VPBROADCASTD     12(BX), Z8
@@ -1282,12 +1264,12 @@ odd:
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG             $0x483ff262
 	WORD             $0xff72
-	VPCMPEQW         k16<>+0(SB), Z7, K1
-	VMOVDQU16        k17<>+0(SB), K1, Z7
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z4
+	VPCMPEQW         k15<>+0(SB), Z7, K1
+	VMOVDQU16        k16<>+0(SB), K1, Z7
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z4
 	VPERMB           Z7, Z4, Z4
 	VMOVDQU64        Z4, (AX)
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -1295,13 +1277,13 @@ odd:
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k9<>+0(SB), Z4
+	VMOVDQU64        k8<>+0(SB), Z4
 	VPERMB           Z5, Z4, Z4
-	VPROLVD          k10<>+0(SB), Z4, Z4
+	VPROLVD          k9<>+0(SB), Z4, Z4
 	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k9<>+0(SB), Z6
+	VMOVDQU64        k8<>+0(SB), Z6
 	VPERMB           Z5, Z6, Z6
-	VPROLVD          k10<>+0(SB), Z6, Z6
+	VPROLVD          k9<>+0(SB), Z6, Z6
 	VPBROADCASTD     20(BX), Z7
 	VFMADD231PS.BCST 16(BX), Z1, Z7
 	VPBROADCASTD     28(BX), Z8
@@ -1310,12 +1292,12 @@ odd:
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG             $0x483ff262
 	WORD             $0xff72
-	VPCMPEQW         k16<>+0(SB), Z7, K1
-	VMOVDQU16        k17<>+0(SB), K1, Z7
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z4
+	VPCMPEQW         k15<>+0(SB), Z7, K1
+	VMOVDQU16        k16<>+0(SB), K1, Z7
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z4
 	VPERMB           Z7, Z4, Z4
 	VMOVDQU64        Z4, (AX)
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -1323,13 +1305,13 @@ odd:
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k9<>+0(SB), Z4
+	VMOVDQU64        k8<>+0(SB), Z4
 	VPERMB           Z5, Z4, Z4
-	VPROLVD          k10<>+0(SB), Z4, Z4
+	VPROLVD          k9<>+0(SB), Z4, Z4
 	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k9<>+0(SB), Z6
+	VMOVDQU64        k8<>+0(SB), Z6
 	VPERMB           Z5, Z6, Z6
-	VPROLVD          k10<>+0(SB), Z6, Z6
+	VPROLVD          k9<>+0(SB), Z6, Z6
 	VPBROADCASTD     36(BX), Z7
 	VFMADD231PS.BCST 32(BX), Z1, Z7
 	VPBROADCASTD     44(BX), Z8
@@ -1338,12 +1320,12 @@ odd:
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG             $0x483ff262
 	WORD             $0xff72
-	VPCMPEQW         k16<>+0(SB), Z7, K1
-	VMOVDQU16        k17<>+0(SB), K1, Z7
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z4
+	VPCMPEQW         k15<>+0(SB), Z7, K1
+	VMOVDQU16        k16<>+0(SB), K1, Z7
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z4
 	VPERMB           Z7, Z4, Z4
 	VMOVDQU64        Z4, (AX)
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -1351,13 +1333,13 @@ odd:
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k9<>+0(SB), Z4
+	VMOVDQU64        k8<>+0(SB), Z4
 	VPERMB           Z5, Z4, Z4
-	VPROLVD          k10<>+0(SB), Z4, Z4
+	VPROLVD          k9<>+0(SB), Z4, Z4
 	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k9<>+0(SB), Z6
+	VMOVDQU64        k8<>+0(SB), Z6
 	VPERMB           Z5, Z6, Z6
-	VPROLVD          k10<>+0(SB), Z6, Z6
+	VPROLVD          k9<>+0(SB), Z6, Z6
 	VPBROADCASTD     52(BX), Z7
 	VFMADD231PS.BCST 48(BX), Z1, Z7
 	VPBROADCASTD     60(BX), Z8
@@ -1366,12 +1348,12 @@ odd:
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG            $0x483ff262
 	WORD            $0xff72
-	VPCMPEQW        k16<>+0(SB), Z7, K1
-	VMOVDQU16       k17<>+0(SB), K1, Z7
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z0, Z4
+	VPCMPEQW        k15<>+0(SB), Z7, K1
+	VMOVDQU16       k16<>+0(SB), K1, Z7
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z0, Z4
 	VPERMB          Z7, Z4, Z4
 	VMOVDQU64       Z4, (AX)
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z0, Z6
 	VPERMB          Z7, Z6, Z4
 	VMOVDQU64       Z4, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1383,63 +1365,63 @@ odd:
 	JGE             batch
 	JMP             rest
 
-DATA k13<>+0(SB)/8, $0x3f80000000000000
-DATA k13<>+8(SB)/8, $0x4040000040000000
-DATA k13<>+16(SB)/8, $0x40a0000040800000
-DATA k13<>+24(SB)/8, $0x40e0000040c00000
-DATA k13<>+32(SB)/8, $0x4110000041000000
-DATA k13<>+40(SB)/8, $0x4130000041200000
-DATA k13<>+48(SB)/8, $0x4150000041400000
-DATA k13<>+56(SB)/8, $0x4170000041600000
-GLOBL k13<>(SB), RODATA|NOPTR, $64
+DATA k12<>+0(SB)/8, $0x3f80000000000000
+DATA k12<>+8(SB)/8, $0x4040000040000000
+DATA k12<>+16(SB)/8, $0x40a0000040800000
+DATA k12<>+24(SB)/8, $0x40e0000040c00000
+DATA k12<>+32(SB)/8, $0x4110000041000000
+DATA k12<>+40(SB)/8, $0x4130000041200000
+DATA k12<>+48(SB)/8, $0x4150000041400000
+DATA k12<>+56(SB)/8, $0x4170000041600000
+GLOBL k12<>(SB), RODATA|NOPTR, $64
 
-DATA k14<>+0(SB)/8, $0x0000001400000000
-DATA k14<>+8(SB)/8, $0x0000003c00000028
-DATA k14<>+16(SB)/8, $0x0000006400000050
-DATA k14<>+24(SB)/8, $0x0000008c00000078
+DATA k13<>+0(SB)/8, $0x0000001400000000
+DATA k13<>+8(SB)/8, $0x0000003c00000028
+DATA k13<>+16(SB)/8, $0x0000006400000050
+DATA k13<>+24(SB)/8, $0x0000008c00000078
+GLOBL k13<>(SB), RODATA|NOPTR, $32
+
+DATA k14<>+0(SB)/8, $0x7fc000007fc00000
+DATA k14<>+8(SB)/8, $0x7fc000007fc00000
+DATA k14<>+16(SB)/8, $0x7fc000007fc00000
+DATA k14<>+24(SB)/8, $0x7fc000007fc00000
 GLOBL k14<>(SB), RODATA|NOPTR, $32
 
-DATA k15<>+0(SB)/8, $0x7fc000007fc00000
-DATA k15<>+8(SB)/8, $0x7fc000007fc00000
-DATA k15<>+16(SB)/8, $0x7fc000007fc00000
-DATA k15<>+24(SB)/8, $0x7fc000007fc00000
-GLOBL k15<>(SB), RODATA|NOPTR, $32
+DATA k15<>+0(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k15<>+8(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k15<>+16(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k15<>+24(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k15<>+32(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k15<>+40(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k15<>+48(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k15<>+56(SB)/8, $0xffc0ffc0ffc0ffc0
+GLOBL k15<>(SB), RODATA|NOPTR, $64
 
-DATA k16<>+0(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k16<>+8(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k16<>+16(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k16<>+24(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k16<>+32(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k16<>+40(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k16<>+48(SB)/8, $0xffc0ffc0ffc0ffc0
-DATA k16<>+56(SB)/8, $0xffc0ffc0ffc0ffc0
+DATA k16<>+0(SB)/8, $0x7fc07fc07fc07fc0
+DATA k16<>+8(SB)/8, $0x7fc07fc07fc07fc0
+DATA k16<>+16(SB)/8, $0x7fc07fc07fc07fc0
+DATA k16<>+24(SB)/8, $0x7fc07fc07fc07fc0
+DATA k16<>+32(SB)/8, $0x7fc07fc07fc07fc0
+DATA k16<>+40(SB)/8, $0x7fc07fc07fc07fc0
+DATA k16<>+48(SB)/8, $0x7fc07fc07fc07fc0
+DATA k16<>+56(SB)/8, $0x7fc07fc07fc07fc0
 GLOBL k16<>(SB), RODATA|NOPTR, $64
-
-DATA k17<>+0(SB)/8, $0x7fc07fc07fc07fc0
-DATA k17<>+8(SB)/8, $0x7fc07fc07fc07fc0
-DATA k17<>+16(SB)/8, $0x7fc07fc07fc07fc0
-DATA k17<>+24(SB)/8, $0x7fc07fc07fc07fc0
-DATA k17<>+32(SB)/8, $0x7fc07fc07fc07fc0
-DATA k17<>+40(SB)/8, $0x7fc07fc07fc07fc0
-DATA k17<>+48(SB)/8, $0x7fc07fc07fc07fc0
-DATA k17<>+56(SB)/8, $0x7fc07fc07fc07fc0
-GLOBL k17<>(SB), RODATA|NOPTR, $64
 
 // func q5_0BF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, F16C, MMX+
 TEXT ·q5_0BF16AVX512BF16(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
+	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VMOVDQU64    k18<>+0(SB), Z1
-	VMOVDQU64    k13<>+0(SB), Z2
-	VPBROADCASTD k7<>+0(SB), Z3
+	VMOVDQU64    k17<>+0(SB), Z1
+	VMOVDQU64    k12<>+0(SB), Z2
+	VPBROADCASTD k6<>+0(SB), Z3
 	CMPQ         DX, $0x08
 	JLT          rest
-	VMOVDQU      k19<>+0(SB), Y4
+	VMOVDQU      k18<>+0(SB), Y4
 	KXNORB       K0, K0, K1
 	VPXOR        Y5, Y5, Y5
 	VPGATHERDD   (CX)(Y4*1), K1, Y5
@@ -1468,12 +1450,12 @@ ready:
 	LONG            $0x483ff262
 	WORD            $0xf672
 	VMOVDQU32       6(CX), X7
-	VMOVDQU64       k9<>+0(SB), Z8
+	VMOVDQU64       k8<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k10<>+0(SB), Z8, Z8
+	VPROLVD         k9<>+0(SB), Z8, Z8
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z3, Z8
-	VPADDW          k20<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z3, Z8
+	VPADDW          k19<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, (AX)
 	VMULPS.BCST     4(BX), Z1, Z6
@@ -1483,12 +1465,12 @@ ready:
 	LONG            $0x483ff262
 	WORD            $0xf672
 	VMOVDQU32       28(CX), X7
-	VMOVDQU64       k9<>+0(SB), Z8
+	VMOVDQU64       k8<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k10<>+0(SB), Z8, Z8
+	VPROLVD         k9<>+0(SB), Z8, Z8
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z3, Z8
-	VPADDW          k20<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z3, Z8
+	VPADDW          k19<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1502,12 +1484,12 @@ ready:
 	LONG            $0x483ff262
 	WORD            $0xf672
 	VMOVDQU32       6(CX), X7
-	VMOVDQU64       k9<>+0(SB), Z8
+	VMOVDQU64       k8<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k10<>+0(SB), Z8, Z8
+	VPROLVD         k9<>+0(SB), Z8, Z8
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z3, Z8
-	VPADDW          k20<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z3, Z8
+	VPADDW          k19<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, (AX)
 	VMULPS.BCST     12(BX), Z1, Z6
@@ -1517,12 +1499,12 @@ ready:
 	LONG            $0x483ff262
 	WORD            $0xf672
 	VMOVDQU32       28(CX), X7
-	VMOVDQU64       k9<>+0(SB), Z8
+	VMOVDQU64       k8<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k10<>+0(SB), Z8, Z8
+	VPROLVD         k9<>+0(SB), Z8, Z8
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z3, Z8
-	VPADDW          k20<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z3, Z8
+	VPADDW          k19<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1536,12 +1518,12 @@ ready:
 	LONG            $0x483ff262
 	WORD            $0xf672
 	VMOVDQU32       6(CX), X7
-	VMOVDQU64       k9<>+0(SB), Z8
+	VMOVDQU64       k8<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k10<>+0(SB), Z8, Z8
+	VPROLVD         k9<>+0(SB), Z8, Z8
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z3, Z8
-	VPADDW          k20<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z3, Z8
+	VPADDW          k19<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, (AX)
 	VMULPS.BCST     20(BX), Z1, Z6
@@ -1551,12 +1533,12 @@ ready:
 	LONG            $0x483ff262
 	WORD            $0xf672
 	VMOVDQU32       28(CX), X7
-	VMOVDQU64       k9<>+0(SB), Z8
+	VMOVDQU64       k8<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k10<>+0(SB), Z8, Z8
+	VPROLVD         k9<>+0(SB), Z8, Z8
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z3, Z8
-	VPADDW          k20<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z3, Z8
+	VPADDW          k19<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1570,12 +1552,12 @@ ready:
 	LONG            $0x483ff262
 	WORD            $0xf672
 	VMOVDQU32       6(CX), X7
-	VMOVDQU64       k9<>+0(SB), Z8
+	VMOVDQU64       k8<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k10<>+0(SB), Z8, Z8
+	VPROLVD         k9<>+0(SB), Z8, Z8
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z3, Z8
-	VPADDW          k20<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z3, Z8
+	VPADDW          k19<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, (AX)
 	VMULPS.BCST     28(BX), Z1, Z6
@@ -1585,12 +1567,12 @@ ready:
 	LONG            $0x483ff262
 	WORD            $0xf672
 	VMOVDQU32       28(CX), X7
-	VMOVDQU64       k9<>+0(SB), Z8
+	VMOVDQU64       k8<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k10<>+0(SB), Z8, Z8
+	VPROLVD         k9<>+0(SB), Z8, Z8
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z3, Z8
-	VPADDW          k20<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z3, Z8
+	VPADDW          k19<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1608,9 +1590,9 @@ rest:
 block:
 	VPBROADCASTD (CX), Y4
 	VCVTPH2PS    Y4, Z4
-	VXORPS.BCST  k3<>+0(SB), Z4, Z4
+	VXORPS.BCST  k2<>+0(SB), Z4, Z4
 	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k4<>+0(SB), K1, Z4
+	VPBROADCASTD k3<>+0(SB), K1, Z4
 	VMOVUPS      Z4, (BX)
 	VMULPS.BCST  (BX), Z1, Z4
 	VMULPS.BCST  (BX), Z2, Z5
@@ -1620,12 +1602,12 @@ block:
 	WORD            $0xe472
 	VPXORD          Z0, Z4, Z4
 	VMOVDQU32       6(CX), X7
-	VMOVDQU64       k9<>+0(SB), Z5
+	VMOVDQU64       k8<>+0(SB), Z5
 	VPERMB          Z7, Z5, Z5
-	VPROLVD         k10<>+0(SB), Z5, Z5
+	VPROLVD         k9<>+0(SB), Z5, Z5
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z3, Z5
-	VPADDW          k20<>+0(SB), Z5, K1, Z5
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z3, Z5
+	VPADDW          k19<>+0(SB), Z5, K1, Z5
 	VPERMB          Z4, Z5, Z4
 	VMOVDQU64       Z4, (AX)
 	PREFETCHT0      1024(AX)
@@ -1639,9 +1621,9 @@ done:
 	RET
 
 odd:
-	VXORPS.BCST  k3<>+0(SB), Z6, Z6
+	VXORPS.BCST  k2<>+0(SB), Z6, Z6
 	VCMPPS       $0x03, Z6, Z6, K1
-	VPBROADCASTD k4<>+0(SB), K1, Z6
+	VPBROADCASTD k3<>+0(SB), K1, Z6
 	VMOVUPS      Z6, (BX)
 	VMULPS.BCST  (BX), Z1, Z6
 	VMULPS.BCST  (BX), Z2, Z8
@@ -1651,12 +1633,12 @@ odd:
 	WORD            $0xf672
 	VPXORD          Z0, Z6, Z6
 	VMOVDQU32       6(CX), X7
-	VMOVDQU64       k9<>+0(SB), Z8
+	VMOVDQU64       k8<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k10<>+0(SB), Z8, Z8
+	VPROLVD         k9<>+0(SB), Z8, Z8
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z3, Z8
-	VPADDW          k20<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z3, Z8
+	VPADDW          k19<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, (AX)
 	VMULPS.BCST     4(BX), Z1, Z6
@@ -1667,12 +1649,12 @@ odd:
 	WORD            $0xf672
 	VPXORD          Z0, Z6, Z6
 	VMOVDQU32       28(CX), X7
-	VMOVDQU64       k9<>+0(SB), Z8
+	VMOVDQU64       k8<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k10<>+0(SB), Z8, Z8
+	VPROLVD         k9<>+0(SB), Z8, Z8
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z3, Z8
-	VPADDW          k20<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z3, Z8
+	VPADDW          k19<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1687,12 +1669,12 @@ odd:
 	WORD            $0xf672
 	VPXORD          Z0, Z6, Z6
 	VMOVDQU32       6(CX), X7
-	VMOVDQU64       k9<>+0(SB), Z8
+	VMOVDQU64       k8<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k10<>+0(SB), Z8, Z8
+	VPROLVD         k9<>+0(SB), Z8, Z8
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z3, Z8
-	VPADDW          k20<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z3, Z8
+	VPADDW          k19<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, (AX)
 	VMULPS.BCST     12(BX), Z1, Z6
@@ -1703,12 +1685,12 @@ odd:
 	WORD            $0xf672
 	VPXORD          Z0, Z6, Z6
 	VMOVDQU32       28(CX), X7
-	VMOVDQU64       k9<>+0(SB), Z8
+	VMOVDQU64       k8<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k10<>+0(SB), Z8, Z8
+	VPROLVD         k9<>+0(SB), Z8, Z8
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z3, Z8
-	VPADDW          k20<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z3, Z8
+	VPADDW          k19<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1723,12 +1705,12 @@ odd:
 	WORD            $0xf672
 	VPXORD          Z0, Z6, Z6
 	VMOVDQU32       6(CX), X7
-	VMOVDQU64       k9<>+0(SB), Z8
+	VMOVDQU64       k8<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k10<>+0(SB), Z8, Z8
+	VPROLVD         k9<>+0(SB), Z8, Z8
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z3, Z8
-	VPADDW          k20<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z3, Z8
+	VPADDW          k19<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, (AX)
 	VMULPS.BCST     20(BX), Z1, Z6
@@ -1739,12 +1721,12 @@ odd:
 	WORD            $0xf672
 	VPXORD          Z0, Z6, Z6
 	VMOVDQU32       28(CX), X7
-	VMOVDQU64       k9<>+0(SB), Z8
+	VMOVDQU64       k8<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k10<>+0(SB), Z8, Z8
+	VPROLVD         k9<>+0(SB), Z8, Z8
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z3, Z8
-	VPADDW          k20<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z3, Z8
+	VPADDW          k19<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1759,12 +1741,12 @@ odd:
 	WORD            $0xf672
 	VPXORD          Z0, Z6, Z6
 	VMOVDQU32       6(CX), X7
-	VMOVDQU64       k9<>+0(SB), Z8
+	VMOVDQU64       k8<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k10<>+0(SB), Z8, Z8
+	VPROLVD         k9<>+0(SB), Z8, Z8
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z3, Z8
-	VPADDW          k20<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z3, Z8
+	VPADDW          k19<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, (AX)
 	VMULPS.BCST     28(BX), Z1, Z6
@@ -1775,12 +1757,12 @@ odd:
 	WORD            $0xf672
 	VPXORD          Z0, Z6, Z6
 	VMOVDQU32       28(CX), X7
-	VMOVDQU64       k9<>+0(SB), Z8
+	VMOVDQU64       k8<>+0(SB), Z8
 	VPERMB          Z7, Z8, Z8
-	VPROLVD         k10<>+0(SB), Z8, Z8
+	VPROLVD         k9<>+0(SB), Z8, Z8
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z3, Z8
-	VPADDW          k20<>+0(SB), Z8, K1, Z8
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z3, Z8
+	VPADDW          k19<>+0(SB), Z8, K1, Z8
 	VPERMB          Z6, Z8, Z6
 	VMOVDQU64       Z6, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1792,31 +1774,31 @@ odd:
 	JGE             batch
 	JMP             rest
 
-DATA k18<>+0(SB)/8, $0xc1700000c1800000
-DATA k18<>+8(SB)/8, $0xc1500000c1600000
-DATA k18<>+16(SB)/8, $0xc1300000c1400000
-DATA k18<>+24(SB)/8, $0xc1100000c1200000
-DATA k18<>+32(SB)/8, $0xc0e00000c1000000
-DATA k18<>+40(SB)/8, $0xc0a00000c0c00000
-DATA k18<>+48(SB)/8, $0xc0400000c0800000
-DATA k18<>+56(SB)/8, $0xbf800000c0000000
-GLOBL k18<>(SB), RODATA|NOPTR, $64
+DATA k17<>+0(SB)/8, $0xc1700000c1800000
+DATA k17<>+8(SB)/8, $0xc1500000c1600000
+DATA k17<>+16(SB)/8, $0xc1300000c1400000
+DATA k17<>+24(SB)/8, $0xc1100000c1200000
+DATA k17<>+32(SB)/8, $0xc0e00000c1000000
+DATA k17<>+40(SB)/8, $0xc0a00000c0c00000
+DATA k17<>+48(SB)/8, $0xc0400000c0800000
+DATA k17<>+56(SB)/8, $0xbf800000c0000000
+GLOBL k17<>(SB), RODATA|NOPTR, $64
 
-DATA k19<>+0(SB)/8, $0x0000001600000000
-DATA k19<>+8(SB)/8, $0x000000420000002c
-DATA k19<>+16(SB)/8, $0x0000006e00000058
-DATA k19<>+24(SB)/8, $0x0000009a00000084
-GLOBL k19<>(SB), RODATA|NOPTR, $32
+DATA k18<>+0(SB)/8, $0x0000001600000000
+DATA k18<>+8(SB)/8, $0x000000420000002c
+DATA k18<>+16(SB)/8, $0x0000006e00000058
+DATA k18<>+24(SB)/8, $0x0000009a00000084
+GLOBL k18<>(SB), RODATA|NOPTR, $32
 
-DATA k20<>+0(SB)/8, $0x2020202020202020
-DATA k20<>+8(SB)/8, $0x2020202020202020
-DATA k20<>+16(SB)/8, $0x2020202020202020
-DATA k20<>+24(SB)/8, $0x2020202020202020
-DATA k20<>+32(SB)/8, $0x2020202020202020
-DATA k20<>+40(SB)/8, $0x2020202020202020
-DATA k20<>+48(SB)/8, $0x2020202020202020
-DATA k20<>+56(SB)/8, $0x2020202020202020
-GLOBL k20<>(SB), RODATA|NOPTR, $64
+DATA k19<>+0(SB)/8, $0x2020202020202020
+DATA k19<>+8(SB)/8, $0x2020202020202020
+DATA k19<>+16(SB)/8, $0x2020202020202020
+DATA k19<>+24(SB)/8, $0x2020202020202020
+DATA k19<>+32(SB)/8, $0x2020202020202020
+DATA k19<>+40(SB)/8, $0x2020202020202020
+DATA k19<>+48(SB)/8, $0x2020202020202020
+DATA k19<>+56(SB)/8, $0x2020202020202020
+GLOBL k19<>(SB), RODATA|NOPTR, $64
 
 // func q5_1BF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, MMX+
@@ -1826,12 +1808,12 @@ TEXT ·q5_1BF16AVX512BF16(SB), NOSPLIT, $128-24
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VMOVDQU64    k13<>+0(SB), Z0
-	VMOVDQU64    k21<>+0(SB), Z1
-	VPBROADCASTD k7<>+0(SB), Z2
+	VMOVDQU64    k12<>+0(SB), Z0
+	VMOVDQU64    k20<>+0(SB), Z1
+	VPBROADCASTD k6<>+0(SB), Z2
 	CMPQ         DX, $0x08
 	JLT          rest
-	VMOVDQU      k22<>+0(SB), Y3
+	VMOVDQU      k21<>+0(SB), Y3
 	KXNORB       K0, K0, K1
 	VPXOR        Y4, Y4, Y4
 	VPGATHERDD   (CX)(Y3*1), K1, Y4
@@ -1860,12 +1842,12 @@ ready:
 	LONG             $0x4847f262
 	WORD             $0xed72
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k9<>+0(SB), Z7
+	VMOVDQU64        k8<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k10<>+0(SB), Z7, Z7
+	VPROLVD          k9<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z2, Z7
+	VPADDW           k19<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     12(BX), Z5
@@ -1877,12 +1859,12 @@ ready:
 	LONG             $0x4847f262
 	WORD             $0xed72
 	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k9<>+0(SB), Z7
+	VMOVDQU64        k8<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k10<>+0(SB), Z7, Z7
+	VPROLVD          k9<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z2, Z7
+	VPADDW           k19<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -1898,12 +1880,12 @@ ready:
 	LONG             $0x4847f262
 	WORD             $0xed72
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k9<>+0(SB), Z7
+	VMOVDQU64        k8<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k10<>+0(SB), Z7, Z7
+	VPROLVD          k9<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z2, Z7
+	VPADDW           k19<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     28(BX), Z5
@@ -1915,12 +1897,12 @@ ready:
 	LONG             $0x4847f262
 	WORD             $0xed72
 	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k9<>+0(SB), Z7
+	VMOVDQU64        k8<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k10<>+0(SB), Z7, Z7
+	VPROLVD          k9<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z2, Z7
+	VPADDW           k19<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -1936,12 +1918,12 @@ ready:
 	LONG             $0x4847f262
 	WORD             $0xed72
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k9<>+0(SB), Z7
+	VMOVDQU64        k8<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k10<>+0(SB), Z7, Z7
+	VPROLVD          k9<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z2, Z7
+	VPADDW           k19<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     44(BX), Z5
@@ -1953,12 +1935,12 @@ ready:
 	LONG             $0x4847f262
 	WORD             $0xed72
 	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k9<>+0(SB), Z7
+	VMOVDQU64        k8<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k10<>+0(SB), Z7, Z7
+	VPROLVD          k9<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z2, Z7
+	VPADDW           k19<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -1974,12 +1956,12 @@ ready:
 	LONG             $0x4847f262
 	WORD             $0xed72
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k9<>+0(SB), Z7
+	VMOVDQU64        k8<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k10<>+0(SB), Z7, Z7
+	VPROLVD          k9<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z2, Z7
+	VPADDW           k19<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     60(BX), Z5
@@ -1991,12 +1973,12 @@ ready:
 	LONG            $0x4847f262
 	WORD            $0xed72
 	VMOVDQU32       32(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z7
+	VMOVDQU64       k8<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k10<>+0(SB), Z7, Z7
+	VPROLVD         k9<>+0(SB), Z7, Z7
 	KMOVD           28(CX), K1
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z2, Z7
-	VPADDW          k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z2, Z7
+	VPADDW          k19<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -2015,7 +1997,7 @@ block:
 	VPBROADCASTD     (CX), Y3
 	VCVTPH2PS        Y3, Z3
 	VCMPPS           $0x03, Z3, Z3, K1
-	VPBROADCASTD     k15<>+0(SB), K1, Z3
+	VPBROADCASTD     k14<>+0(SB), K1, Z3
 	VMOVUPS          Z3, (BX)
 	VPBROADCASTD     4(BX), Z3
 	VFMADD231PS.BCST (BX), Z0, Z3
@@ -2025,15 +2007,15 @@ block:
 	// VCVTNE2PS2BF16 Z3, Z4, Z3
 	LONG            $0x485ff262
 	WORD            $0xdb72
-	VPCMPEQW        k16<>+0(SB), Z3, K1
-	VMOVDQU16       k17<>+0(SB), K1, Z3
+	VPCMPEQW        k15<>+0(SB), Z3, K1
+	VMOVDQU16       k16<>+0(SB), K1, Z3
 	VMOVDQU32       8(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z4
+	VMOVDQU64       k8<>+0(SB), Z4
 	VPERMB          Z6, Z4, Z4
-	VPROLVD         k10<>+0(SB), Z4, Z4
+	VPROLVD         k9<>+0(SB), Z4, Z4
 	KMOVD           4(CX), K1
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z2, Z4
-	VPADDW          k20<>+0(SB), Z4, K1, Z4
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z2, Z4
+	VPADDW          k19<>+0(SB), Z4, K1, Z4
 	VPERMB          Z3, Z4, Z3
 	VMOVDQU64       Z3, (AX)
 	PREFETCHT0      1024(AX)
@@ -2048,7 +2030,7 @@ done:
 
 odd:
 	VCMPPS           $0x03, Z5, Z5, K1
-	VPBROADCASTD     k15<>+0(SB), K1, Z5
+	VPBROADCASTD     k14<>+0(SB), K1, Z5
 	VMOVUPS          Z5, (BX)
 	VPBROADCASTD     4(BX), Z5
 	VFMADD231PS.BCST (BX), Z0, Z5
@@ -2058,15 +2040,15 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPCMPEQW         k16<>+0(SB), Z5, K1
-	VMOVDQU16        k17<>+0(SB), K1, Z5
+	VPCMPEQW         k15<>+0(SB), Z5, K1
+	VMOVDQU16        k16<>+0(SB), K1, Z5
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k9<>+0(SB), Z7
+	VMOVDQU64        k8<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k10<>+0(SB), Z7, Z7
+	VPROLVD          k9<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z2, Z7
+	VPADDW           k19<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     12(BX), Z5
@@ -2077,15 +2059,15 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPCMPEQW         k16<>+0(SB), Z5, K1
-	VMOVDQU16        k17<>+0(SB), K1, Z5
+	VPCMPEQW         k15<>+0(SB), Z5, K1
+	VMOVDQU16        k16<>+0(SB), K1, Z5
 	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k9<>+0(SB), Z7
+	VMOVDQU64        k8<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k10<>+0(SB), Z7, Z7
+	VPROLVD          k9<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z2, Z7
+	VPADDW           k19<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -2100,15 +2082,15 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPCMPEQW         k16<>+0(SB), Z5, K1
-	VMOVDQU16        k17<>+0(SB), K1, Z5
+	VPCMPEQW         k15<>+0(SB), Z5, K1
+	VMOVDQU16        k16<>+0(SB), K1, Z5
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k9<>+0(SB), Z7
+	VMOVDQU64        k8<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k10<>+0(SB), Z7, Z7
+	VPROLVD          k9<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z2, Z7
+	VPADDW           k19<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     28(BX), Z5
@@ -2119,15 +2101,15 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPCMPEQW         k16<>+0(SB), Z5, K1
-	VMOVDQU16        k17<>+0(SB), K1, Z5
+	VPCMPEQW         k15<>+0(SB), Z5, K1
+	VMOVDQU16        k16<>+0(SB), K1, Z5
 	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k9<>+0(SB), Z7
+	VMOVDQU64        k8<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k10<>+0(SB), Z7, Z7
+	VPROLVD          k9<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z2, Z7
+	VPADDW           k19<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -2142,15 +2124,15 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPCMPEQW         k16<>+0(SB), Z5, K1
-	VMOVDQU16        k17<>+0(SB), K1, Z5
+	VPCMPEQW         k15<>+0(SB), Z5, K1
+	VMOVDQU16        k16<>+0(SB), K1, Z5
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k9<>+0(SB), Z7
+	VMOVDQU64        k8<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k10<>+0(SB), Z7, Z7
+	VPROLVD          k9<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z2, Z7
+	VPADDW           k19<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     44(BX), Z5
@@ -2161,15 +2143,15 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPCMPEQW         k16<>+0(SB), Z5, K1
-	VMOVDQU16        k17<>+0(SB), K1, Z5
+	VPCMPEQW         k15<>+0(SB), Z5, K1
+	VMOVDQU16        k16<>+0(SB), K1, Z5
 	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k9<>+0(SB), Z7
+	VMOVDQU64        k8<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k10<>+0(SB), Z7, Z7
+	VPROLVD          k9<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z2, Z7
+	VPADDW           k19<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -2184,15 +2166,15 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPCMPEQW         k16<>+0(SB), Z5, K1
-	VMOVDQU16        k17<>+0(SB), K1, Z5
+	VPCMPEQW         k15<>+0(SB), Z5, K1
+	VMOVDQU16        k16<>+0(SB), K1, Z5
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k9<>+0(SB), Z7
+	VMOVDQU64        k8<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k10<>+0(SB), Z7, Z7
+	VPROLVD          k9<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z2, Z7
+	VPADDW           k19<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     60(BX), Z5
@@ -2203,15 +2185,15 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG            $0x4847f262
 	WORD            $0xed72
-	VPCMPEQW        k16<>+0(SB), Z5, K1
-	VMOVDQU16       k17<>+0(SB), K1, Z5
+	VPCMPEQW        k15<>+0(SB), Z5, K1
+	VMOVDQU16       k16<>+0(SB), K1, Z5
 	VMOVDQU32       32(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z7
+	VMOVDQU64       k8<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k10<>+0(SB), Z7, Z7
+	VPROLVD         k9<>+0(SB), Z7, Z7
 	KMOVD           28(CX), K1
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z2, Z7
-	VPADDW          k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z2, Z7
+	VPADDW          k19<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -2223,21 +2205,21 @@ odd:
 	JGE             batch
 	JMP             rest
 
-DATA k21<>+0(SB)/8, $0x4188000041800000
-DATA k21<>+8(SB)/8, $0x4198000041900000
-DATA k21<>+16(SB)/8, $0x41a8000041a00000
-DATA k21<>+24(SB)/8, $0x41b8000041b00000
-DATA k21<>+32(SB)/8, $0x41c8000041c00000
-DATA k21<>+40(SB)/8, $0x41d8000041d00000
-DATA k21<>+48(SB)/8, $0x41e8000041e00000
-DATA k21<>+56(SB)/8, $0x41f8000041f00000
-GLOBL k21<>(SB), RODATA|NOPTR, $64
+DATA k20<>+0(SB)/8, $0x4188000041800000
+DATA k20<>+8(SB)/8, $0x4198000041900000
+DATA k20<>+16(SB)/8, $0x41a8000041a00000
+DATA k20<>+24(SB)/8, $0x41b8000041b00000
+DATA k20<>+32(SB)/8, $0x41c8000041c00000
+DATA k20<>+40(SB)/8, $0x41d8000041d00000
+DATA k20<>+48(SB)/8, $0x41e8000041e00000
+DATA k20<>+56(SB)/8, $0x41f8000041f00000
+GLOBL k20<>(SB), RODATA|NOPTR, $64
 
-DATA k22<>+0(SB)/8, $0x0000001800000000
-DATA k22<>+8(SB)/8, $0x0000004800000030
-DATA k22<>+16(SB)/8, $0x0000007800000060
-DATA k22<>+24(SB)/8, $0x000000a800000090
-GLOBL k22<>(SB), RODATA|NOPTR, $32
+DATA k21<>+0(SB)/8, $0x0000001800000000
+DATA k21<>+8(SB)/8, $0x0000004800000030
+DATA k21<>+16(SB)/8, $0x0000007800000060
+DATA k21<>+24(SB)/8, $0x000000a800000090
+GLOBL k21<>(SB), RODATA|NOPTR, $32
 
 // func q2_KBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512_BF16, MMX+
@@ -2247,7 +2229,7 @@ TEXT ·q2_KBF16AVX512BF16(SB), NOSPLIT, $64-24
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k23<>+0(SB), Z0
+	VPBROADCASTD k22<>+0(SB), Z0
 
 block:
 	MOVL         80(CX), BX
@@ -2258,7 +2240,7 @@ block:
 	JZ           odd
 	VPMOVZXBD    (CX), Z1
 	VPSRLD       $0x04, Z1, Z2
-	VPBROADCASTD k24<>+0(SB), Z3
+	VPBROADCASTD k23<>+0(SB), Z3
 	VPANDD       Z3, Z1, Z1
 	VPBROADCASTW 80(CX), Y3
 	VCVTPH2PS    Y3, Z3
@@ -2268,17 +2250,17 @@ block:
 	VCVTPH2PS    Y3, Z3
 	VCVTDQ2PS    Z2, Z2
 	VMULPS       Z3, Z2, Z2
-	VMULPS.BCST  k25<>+0(SB), Z1, Z3
+	VMULPS.BCST  k24<>+0(SB), Z1, Z3
 	VSUBPS       Z2, Z3, Z3
-	VMULPS.BCST  k26<>+0(SB), Z1, Z4
+	VMULPS.BCST  k25<>+0(SB), Z1, Z4
 	VSUBPS       Z2, Z4, Z4
 
 	// VCVTNE2PS2BF16 Z3, Z4, Z3
 	LONG        $0x485ff262
 	WORD        $0xdb72
-	VMULPS.BCST k27<>+0(SB), Z1, Z4
+	VMULPS.BCST k26<>+0(SB), Z1, Z4
 	VSUBPS      Z2, Z4, Z4
-	VMULPS.BCST k28<>+0(SB), Z1, Z1
+	VMULPS.BCST k27<>+0(SB), Z1, Z1
 	VSUBPS      Z2, Z1, Z1
 
 	// VCVTNE2PS2BF16 Z4, Z1, Z1
@@ -2286,47 +2268,47 @@ block:
 	WORD       $0xcc72
 	VPMOVZXBW  16(CX), Z2
 	VPSLLW     $0x04, Z2, Z2
-	VMOVDQU64  k29<>+0(SB), Z4
+	VMOVDQU64  k28<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, (AX)
 	VPMOVZXBW  16(CX), Z2
 	VPSLLW     $0x02, Z2, Z2
-	VMOVDQU64  k30<>+0(SB), Z4
+	VMOVDQU64  k29<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 64(AX)
 	VPMOVZXBW  16(CX), Z2
-	VMOVDQU64  k31<>+0(SB), Z4
+	VMOVDQU64  k30<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 128(AX)
 	VPMOVZXBW  16(CX), Z2
 	VPSRLW     $0x02, Z2, Z2
-	VMOVDQU64  k32<>+0(SB), Z4
+	VMOVDQU64  k31<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 192(AX)
 	VPMOVZXBW  48(CX), Z2
 	VPSLLW     $0x04, Z2, Z2
-	VMOVDQU64  k33<>+0(SB), Z4
+	VMOVDQU64  k32<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 256(AX)
 	VPMOVZXBW  48(CX), Z2
 	VPSLLW     $0x02, Z2, Z2
-	VMOVDQU64  k34<>+0(SB), Z4
+	VMOVDQU64  k33<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 320(AX)
 	VPMOVZXBW  48(CX), Z2
-	VMOVDQU64  k35<>+0(SB), Z4
+	VMOVDQU64  k34<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 384(AX)
 	VPMOVZXBW  48(CX), Z2
 	VPSRLW     $0x02, Z2, Z2
-	VMOVDQU64  k36<>+0(SB), Z4
+	VMOVDQU64  k35<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 448(AX)
@@ -2348,7 +2330,7 @@ block:
 odd:
 	VPMOVZXBD    (CX), Z1
 	VPSRLD       $0x04, Z1, Z2
-	VPBROADCASTD k24<>+0(SB), Z3
+	VPBROADCASTD k23<>+0(SB), Z3
 	VPANDD       Z3, Z1, Z1
 	VPBROADCASTW 80(CX), Y3
 	VCVTPH2PS    Y3, Z3
@@ -2359,72 +2341,72 @@ odd:
 	VCVTDQ2PS    Z2, Z2
 	VMULPS       Z3, Z2, Z2
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k15<>+0(SB), K1, Z1
+	VPBROADCASTD k14<>+0(SB), K1, Z1
 	VCMPPS       $0x03, Z2, Z2, K1
-	VPBROADCASTD k15<>+0(SB), K1, Z2
-	VMULPS.BCST  k25<>+0(SB), Z1, Z3
+	VPBROADCASTD k14<>+0(SB), K1, Z2
+	VMULPS.BCST  k24<>+0(SB), Z1, Z3
 	VSUBPS       Z2, Z3, Z3
-	VMULPS.BCST  k26<>+0(SB), Z1, Z4
+	VMULPS.BCST  k25<>+0(SB), Z1, Z4
 	VSUBPS       Z2, Z4, Z4
 
 	// VCVTNE2PS2BF16 Z3, Z4, Z3
 	LONG        $0x485ff262
 	WORD        $0xdb72
-	VPCMPEQW    k16<>+0(SB), Z3, K1
-	VMOVDQU16   k17<>+0(SB), K1, Z3
-	VMULPS.BCST k27<>+0(SB), Z1, Z4
+	VPCMPEQW    k15<>+0(SB), Z3, K1
+	VMOVDQU16   k16<>+0(SB), K1, Z3
+	VMULPS.BCST k26<>+0(SB), Z1, Z4
 	VSUBPS      Z2, Z4, Z4
-	VMULPS.BCST k28<>+0(SB), Z1, Z1
+	VMULPS.BCST k27<>+0(SB), Z1, Z1
 	VSUBPS      Z2, Z1, Z1
 
 	// VCVTNE2PS2BF16 Z4, Z1, Z1
 	LONG       $0x4877f262
 	WORD       $0xcc72
-	VPCMPEQW   k16<>+0(SB), Z1, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z1
+	VPCMPEQW   k15<>+0(SB), Z1, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z1
 	VPMOVZXBW  16(CX), Z2
 	VPSLLW     $0x04, Z2, Z2
-	VMOVDQU64  k29<>+0(SB), Z4
+	VMOVDQU64  k28<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, (AX)
 	VPMOVZXBW  16(CX), Z2
 	VPSLLW     $0x02, Z2, Z2
-	VMOVDQU64  k30<>+0(SB), Z4
+	VMOVDQU64  k29<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 64(AX)
 	VPMOVZXBW  16(CX), Z2
-	VMOVDQU64  k31<>+0(SB), Z4
+	VMOVDQU64  k30<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 128(AX)
 	VPMOVZXBW  16(CX), Z2
 	VPSRLW     $0x02, Z2, Z2
-	VMOVDQU64  k32<>+0(SB), Z4
+	VMOVDQU64  k31<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 192(AX)
 	VPMOVZXBW  48(CX), Z2
 	VPSLLW     $0x04, Z2, Z2
-	VMOVDQU64  k33<>+0(SB), Z4
+	VMOVDQU64  k32<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 256(AX)
 	VPMOVZXBW  48(CX), Z2
 	VPSLLW     $0x02, Z2, Z2
-	VMOVDQU64  k34<>+0(SB), Z4
+	VMOVDQU64  k33<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 320(AX)
 	VPMOVZXBW  48(CX), Z2
-	VMOVDQU64  k35<>+0(SB), Z4
+	VMOVDQU64  k34<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 384(AX)
 	VPMOVZXBW  48(CX), Z2
 	VPSRLW     $0x02, Z2, Z2
-	VMOVDQU64  k36<>+0(SB), Z4
+	VMOVDQU64  k35<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z4, Z0, Z2
 	VPERMI2W   Z1, Z3, Z2
 	VMOVDQU64  Z2, 448(AX)
@@ -2443,133 +2425,133 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k23<>+0(SB)/8, $0x0030003000300030
-DATA k23<>+8(SB)/8, $0x0030003000300030
-DATA k23<>+16(SB)/8, $0x0030003000300030
-DATA k23<>+24(SB)/8, $0x0030003000300030
+DATA k22<>+0(SB)/8, $0x0030003000300030
+DATA k22<>+8(SB)/8, $0x0030003000300030
+DATA k22<>+16(SB)/8, $0x0030003000300030
+DATA k22<>+24(SB)/8, $0x0030003000300030
+GLOBL k22<>(SB), RODATA|NOPTR, $32
+
+DATA k23<>+0(SB)/8, $0x0000000f0000000f
+DATA k23<>+8(SB)/8, $0x0000000f0000000f
+DATA k23<>+16(SB)/8, $0x0000000f0000000f
+DATA k23<>+24(SB)/8, $0x0000000f0000000f
 GLOBL k23<>(SB), RODATA|NOPTR, $32
 
-DATA k24<>+0(SB)/8, $0x0000000f0000000f
-DATA k24<>+8(SB)/8, $0x0000000f0000000f
-DATA k24<>+16(SB)/8, $0x0000000f0000000f
-DATA k24<>+24(SB)/8, $0x0000000f0000000f
+DATA k24<>+0(SB)/8, $0x0000000000000000
+DATA k24<>+8(SB)/8, $0x0000000000000000
+DATA k24<>+16(SB)/8, $0x0000000000000000
+DATA k24<>+24(SB)/8, $0x0000000000000000
 GLOBL k24<>(SB), RODATA|NOPTR, $32
 
-DATA k25<>+0(SB)/8, $0x0000000000000000
-DATA k25<>+8(SB)/8, $0x0000000000000000
-DATA k25<>+16(SB)/8, $0x0000000000000000
-DATA k25<>+24(SB)/8, $0x0000000000000000
+DATA k25<>+0(SB)/8, $0x3f8000003f800000
+DATA k25<>+8(SB)/8, $0x3f8000003f800000
+DATA k25<>+16(SB)/8, $0x3f8000003f800000
+DATA k25<>+24(SB)/8, $0x3f8000003f800000
 GLOBL k25<>(SB), RODATA|NOPTR, $32
 
-DATA k26<>+0(SB)/8, $0x3f8000003f800000
-DATA k26<>+8(SB)/8, $0x3f8000003f800000
-DATA k26<>+16(SB)/8, $0x3f8000003f800000
-DATA k26<>+24(SB)/8, $0x3f8000003f800000
+DATA k26<>+0(SB)/8, $0x4000000040000000
+DATA k26<>+8(SB)/8, $0x4000000040000000
+DATA k26<>+16(SB)/8, $0x4000000040000000
+DATA k26<>+24(SB)/8, $0x4000000040000000
 GLOBL k26<>(SB), RODATA|NOPTR, $32
 
-DATA k27<>+0(SB)/8, $0x4000000040000000
-DATA k27<>+8(SB)/8, $0x4000000040000000
-DATA k27<>+16(SB)/8, $0x4000000040000000
-DATA k27<>+24(SB)/8, $0x4000000040000000
+DATA k27<>+0(SB)/8, $0x4040000040400000
+DATA k27<>+8(SB)/8, $0x4040000040400000
+DATA k27<>+16(SB)/8, $0x4040000040400000
+DATA k27<>+24(SB)/8, $0x4040000040400000
 GLOBL k27<>(SB), RODATA|NOPTR, $32
 
-DATA k28<>+0(SB)/8, $0x4040000040400000
-DATA k28<>+8(SB)/8, $0x4040000040400000
-DATA k28<>+16(SB)/8, $0x4040000040400000
-DATA k28<>+24(SB)/8, $0x4040000040400000
-GLOBL k28<>(SB), RODATA|NOPTR, $32
+DATA k28<>+0(SB)/8, $0x0000000000000000
+DATA k28<>+8(SB)/8, $0x0000000000000000
+DATA k28<>+16(SB)/8, $0x0000000000000000
+DATA k28<>+24(SB)/8, $0x0000000000000000
+DATA k28<>+32(SB)/8, $0x0001000100010001
+DATA k28<>+40(SB)/8, $0x0001000100010001
+DATA k28<>+48(SB)/8, $0x0001000100010001
+DATA k28<>+56(SB)/8, $0x0001000100010001
+GLOBL k28<>(SB), RODATA|NOPTR, $64
 
-DATA k29<>+0(SB)/8, $0x0000000000000000
-DATA k29<>+8(SB)/8, $0x0000000000000000
-DATA k29<>+16(SB)/8, $0x0000000000000000
-DATA k29<>+24(SB)/8, $0x0000000000000000
-DATA k29<>+32(SB)/8, $0x0001000100010001
-DATA k29<>+40(SB)/8, $0x0001000100010001
-DATA k29<>+48(SB)/8, $0x0001000100010001
-DATA k29<>+56(SB)/8, $0x0001000100010001
+DATA k29<>+0(SB)/8, $0x0002000200020002
+DATA k29<>+8(SB)/8, $0x0002000200020002
+DATA k29<>+16(SB)/8, $0x0002000200020002
+DATA k29<>+24(SB)/8, $0x0002000200020002
+DATA k29<>+32(SB)/8, $0x0003000300030003
+DATA k29<>+40(SB)/8, $0x0003000300030003
+DATA k29<>+48(SB)/8, $0x0003000300030003
+DATA k29<>+56(SB)/8, $0x0003000300030003
 GLOBL k29<>(SB), RODATA|NOPTR, $64
 
-DATA k30<>+0(SB)/8, $0x0002000200020002
-DATA k30<>+8(SB)/8, $0x0002000200020002
-DATA k30<>+16(SB)/8, $0x0002000200020002
-DATA k30<>+24(SB)/8, $0x0002000200020002
-DATA k30<>+32(SB)/8, $0x0003000300030003
-DATA k30<>+40(SB)/8, $0x0003000300030003
-DATA k30<>+48(SB)/8, $0x0003000300030003
-DATA k30<>+56(SB)/8, $0x0003000300030003
+DATA k30<>+0(SB)/8, $0x0004000400040004
+DATA k30<>+8(SB)/8, $0x0004000400040004
+DATA k30<>+16(SB)/8, $0x0004000400040004
+DATA k30<>+24(SB)/8, $0x0004000400040004
+DATA k30<>+32(SB)/8, $0x0005000500050005
+DATA k30<>+40(SB)/8, $0x0005000500050005
+DATA k30<>+48(SB)/8, $0x0005000500050005
+DATA k30<>+56(SB)/8, $0x0005000500050005
 GLOBL k30<>(SB), RODATA|NOPTR, $64
 
-DATA k31<>+0(SB)/8, $0x0004000400040004
-DATA k31<>+8(SB)/8, $0x0004000400040004
-DATA k31<>+16(SB)/8, $0x0004000400040004
-DATA k31<>+24(SB)/8, $0x0004000400040004
-DATA k31<>+32(SB)/8, $0x0005000500050005
-DATA k31<>+40(SB)/8, $0x0005000500050005
-DATA k31<>+48(SB)/8, $0x0005000500050005
-DATA k31<>+56(SB)/8, $0x0005000500050005
+DATA k31<>+0(SB)/8, $0x0006000600060006
+DATA k31<>+8(SB)/8, $0x0006000600060006
+DATA k31<>+16(SB)/8, $0x0006000600060006
+DATA k31<>+24(SB)/8, $0x0006000600060006
+DATA k31<>+32(SB)/8, $0x0007000700070007
+DATA k31<>+40(SB)/8, $0x0007000700070007
+DATA k31<>+48(SB)/8, $0x0007000700070007
+DATA k31<>+56(SB)/8, $0x0007000700070007
 GLOBL k31<>(SB), RODATA|NOPTR, $64
 
-DATA k32<>+0(SB)/8, $0x0006000600060006
-DATA k32<>+8(SB)/8, $0x0006000600060006
-DATA k32<>+16(SB)/8, $0x0006000600060006
-DATA k32<>+24(SB)/8, $0x0006000600060006
-DATA k32<>+32(SB)/8, $0x0007000700070007
-DATA k32<>+40(SB)/8, $0x0007000700070007
-DATA k32<>+48(SB)/8, $0x0007000700070007
-DATA k32<>+56(SB)/8, $0x0007000700070007
+DATA k32<>+0(SB)/8, $0x0008000800080008
+DATA k32<>+8(SB)/8, $0x0008000800080008
+DATA k32<>+16(SB)/8, $0x0008000800080008
+DATA k32<>+24(SB)/8, $0x0008000800080008
+DATA k32<>+32(SB)/8, $0x0009000900090009
+DATA k32<>+40(SB)/8, $0x0009000900090009
+DATA k32<>+48(SB)/8, $0x0009000900090009
+DATA k32<>+56(SB)/8, $0x0009000900090009
 GLOBL k32<>(SB), RODATA|NOPTR, $64
 
-DATA k33<>+0(SB)/8, $0x0008000800080008
-DATA k33<>+8(SB)/8, $0x0008000800080008
-DATA k33<>+16(SB)/8, $0x0008000800080008
-DATA k33<>+24(SB)/8, $0x0008000800080008
-DATA k33<>+32(SB)/8, $0x0009000900090009
-DATA k33<>+40(SB)/8, $0x0009000900090009
-DATA k33<>+48(SB)/8, $0x0009000900090009
-DATA k33<>+56(SB)/8, $0x0009000900090009
+DATA k33<>+0(SB)/8, $0x000a000a000a000a
+DATA k33<>+8(SB)/8, $0x000a000a000a000a
+DATA k33<>+16(SB)/8, $0x000a000a000a000a
+DATA k33<>+24(SB)/8, $0x000a000a000a000a
+DATA k33<>+32(SB)/8, $0x000b000b000b000b
+DATA k33<>+40(SB)/8, $0x000b000b000b000b
+DATA k33<>+48(SB)/8, $0x000b000b000b000b
+DATA k33<>+56(SB)/8, $0x000b000b000b000b
 GLOBL k33<>(SB), RODATA|NOPTR, $64
 
-DATA k34<>+0(SB)/8, $0x000a000a000a000a
-DATA k34<>+8(SB)/8, $0x000a000a000a000a
-DATA k34<>+16(SB)/8, $0x000a000a000a000a
-DATA k34<>+24(SB)/8, $0x000a000a000a000a
-DATA k34<>+32(SB)/8, $0x000b000b000b000b
-DATA k34<>+40(SB)/8, $0x000b000b000b000b
-DATA k34<>+48(SB)/8, $0x000b000b000b000b
-DATA k34<>+56(SB)/8, $0x000b000b000b000b
+DATA k34<>+0(SB)/8, $0x000c000c000c000c
+DATA k34<>+8(SB)/8, $0x000c000c000c000c
+DATA k34<>+16(SB)/8, $0x000c000c000c000c
+DATA k34<>+24(SB)/8, $0x000c000c000c000c
+DATA k34<>+32(SB)/8, $0x000d000d000d000d
+DATA k34<>+40(SB)/8, $0x000d000d000d000d
+DATA k34<>+48(SB)/8, $0x000d000d000d000d
+DATA k34<>+56(SB)/8, $0x000d000d000d000d
 GLOBL k34<>(SB), RODATA|NOPTR, $64
 
-DATA k35<>+0(SB)/8, $0x000c000c000c000c
-DATA k35<>+8(SB)/8, $0x000c000c000c000c
-DATA k35<>+16(SB)/8, $0x000c000c000c000c
-DATA k35<>+24(SB)/8, $0x000c000c000c000c
-DATA k35<>+32(SB)/8, $0x000d000d000d000d
-DATA k35<>+40(SB)/8, $0x000d000d000d000d
-DATA k35<>+48(SB)/8, $0x000d000d000d000d
-DATA k35<>+56(SB)/8, $0x000d000d000d000d
+DATA k35<>+0(SB)/8, $0x000e000e000e000e
+DATA k35<>+8(SB)/8, $0x000e000e000e000e
+DATA k35<>+16(SB)/8, $0x000e000e000e000e
+DATA k35<>+24(SB)/8, $0x000e000e000e000e
+DATA k35<>+32(SB)/8, $0x000f000f000f000f
+DATA k35<>+40(SB)/8, $0x000f000f000f000f
+DATA k35<>+48(SB)/8, $0x000f000f000f000f
+DATA k35<>+56(SB)/8, $0x000f000f000f000f
 GLOBL k35<>(SB), RODATA|NOPTR, $64
-
-DATA k36<>+0(SB)/8, $0x000e000e000e000e
-DATA k36<>+8(SB)/8, $0x000e000e000e000e
-DATA k36<>+16(SB)/8, $0x000e000e000e000e
-DATA k36<>+24(SB)/8, $0x000e000e000e000e
-DATA k36<>+32(SB)/8, $0x000f000f000f000f
-DATA k36<>+40(SB)/8, $0x000f000f000f000f
-DATA k36<>+48(SB)/8, $0x000f000f000f000f
-DATA k36<>+56(SB)/8, $0x000f000f000f000f
-GLOBL k36<>(SB), RODATA|NOPTR, $64
 
 // func q3_KBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, MMX+
 TEXT ·q3_KBF16AVX512BF16(SB), NOSPLIT, $64-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
+	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k37<>+0(SB), Z1
-	VMOVDQU64    k38<>+0(SB), Z2
+	VPBROADCASTD k36<>+0(SB), Z1
+	VMOVDQU64    k37<>+0(SB), Z2
 
 block:
 	MOVWLZX      108(CX), BX
@@ -2577,26 +2559,26 @@ block:
 	TESTL        $0x00007c00, BX
 	JZ           odd
 	VMOVDQU32    94(CX), X3
-	VMOVDQU64    k39<>+0(SB), Z4
+	VMOVDQU64    k38<>+0(SB), Z4
 	VPERMB       Z3, Z4, Z4
-	VPSRLVD      k40<>+0(SB), Z4, Z4
-	VMOVDQU64    k41<>+0(SB), Z5
+	VPSRLVD      k39<>+0(SB), Z4, Z4
+	VMOVDQU64    k40<>+0(SB), Z5
 	VPERMB       Z3, Z5, Z5
-	VPSRLVD      k42<>+0(SB), Z5, Z5
-	VPBROADCASTD k24<>+0(SB), Z6
+	VPSRLVD      k41<>+0(SB), Z5, Z5
+	VPBROADCASTD k23<>+0(SB), Z6
 	VPANDD       Z6, Z4, Z4
-	VPBROADCASTD k43<>+0(SB), Z6
+	VPBROADCASTD k42<>+0(SB), Z6
 	VPTERNLOGD   $0xea, Z4, Z6, Z5
-	VPBROADCASTD k44<>+0(SB), Z4
+	VPBROADCASTD k43<>+0(SB), Z4
 	VPSUBD       Z4, Z5, Z5
 	VPBROADCASTW 108(CX), Y4
 	VCVTPH2PS    Y4, Z4
 	VCVTDQ2PS    Z5, Z5
 	VMULPS       Z4, Z5, Z5
-	VMOVDQU64    k45<>+0(SB), Z4
+	VMOVDQU64    k44<>+0(SB), Z4
 	VPERMD       Z5, Z4, Z4
 	VMULPS       Z2, Z4, Z4
-	VMOVDQU64    k46<>+0(SB), Z6
+	VMOVDQU64    k45<>+0(SB), Z6
 	VPERMD       Z5, Z6, Z6
 	VMULPS       Z2, Z6, Z6
 
@@ -2604,26 +2586,26 @@ block:
 	LONG       $0x484ff262
 	WORD       $0xe472
 	VPMOVZXBW  32(CX), Z6
-	VMOVDQU64  k47<>+0(SB), Z7
+	VMOVDQU64  k46<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z7, Z1, Z6
 	VMOVDQU64  (CX), Y7
-	VPTESTMB   k48<>+0(SB), Y7, K1
-	VPADDW     k49<>+0(SB), Z6, K1, Z6
+	VPTESTMB   k47<>+0(SB), Y7, K1
+	VPADDW     k48<>+0(SB), Z6, K1, Z6
 	VPERMW     Z4, Z6, Z6
 	VMOVDQU64  Z6, (AX)
 	VPMOVZXBW  32(CX), Z6
 	VPSRLW     $0x02, Z6, Z6
-	VMOVDQU64  k50<>+0(SB), Z7
+	VMOVDQU64  k49<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z7, Z1, Z6
 	VMOVDQU64  (CX), Y7
-	VPTESTMB   k51<>+0(SB), Y7, K1
-	VPADDW     k49<>+0(SB), Z6, K1, Z6
+	VPTESTMB   k50<>+0(SB), Y7, K1
+	VPADDW     k48<>+0(SB), Z6, K1, Z6
 	VPERMW     Z4, Z6, Z4
 	VMOVDQU64  Z4, 64(AX)
-	VMOVDQU64  k52<>+0(SB), Z4
+	VMOVDQU64  k51<>+0(SB), Z4
 	VPERMD     Z5, Z4, Z4
 	VMULPS     Z2, Z4, Z4
-	VMOVDQU64  k53<>+0(SB), Z6
+	VMOVDQU64  k52<>+0(SB), Z6
 	VPERMD     Z5, Z6, Z6
 	VMULPS     Z2, Z6, Z6
 
@@ -2632,26 +2614,26 @@ block:
 	WORD       $0xe472
 	VPMOVZXBW  32(CX), Z6
 	VPSRLW     $0x04, Z6, Z6
-	VMOVDQU64  k47<>+0(SB), Z7
+	VMOVDQU64  k46<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z7, Z1, Z6
 	VMOVDQU64  (CX), Y7
-	VPTESTMB   k54<>+0(SB), Y7, K1
-	VPADDW     k49<>+0(SB), Z6, K1, Z6
+	VPTESTMB   k53<>+0(SB), Y7, K1
+	VPADDW     k48<>+0(SB), Z6, K1, Z6
 	VPERMW     Z4, Z6, Z6
 	VMOVDQU64  Z6, 128(AX)
 	VPMOVZXBW  32(CX), Z6
 	VPSRLW     $0x06, Z6, Z6
-	VMOVDQU64  k50<>+0(SB), Z7
+	VMOVDQU64  k49<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z7, Z1, Z6
 	VMOVDQU64  (CX), Y7
-	VPTESTMB   k55<>+0(SB), Y7, K1
-	VPADDW     k49<>+0(SB), Z6, K1, Z6
+	VPTESTMB   k54<>+0(SB), Y7, K1
+	VPADDW     k48<>+0(SB), Z6, K1, Z6
 	VPERMW     Z4, Z6, Z4
 	VMOVDQU64  Z4, 192(AX)
-	VMOVDQU64  k56<>+0(SB), Z4
+	VMOVDQU64  k55<>+0(SB), Z4
 	VPERMD     Z5, Z4, Z4
 	VMULPS     Z2, Z4, Z4
-	VMOVDQU64  k57<>+0(SB), Z6
+	VMOVDQU64  k56<>+0(SB), Z6
 	VPERMD     Z5, Z6, Z6
 	VMULPS     Z2, Z6, Z6
 
@@ -2659,26 +2641,26 @@ block:
 	LONG       $0x484ff262
 	WORD       $0xe472
 	VPMOVZXBW  64(CX), Z6
-	VMOVDQU64  k47<>+0(SB), Z7
+	VMOVDQU64  k46<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z7, Z1, Z6
 	VMOVDQU64  (CX), Y7
-	VPTESTMB   k58<>+0(SB), Y7, K1
-	VPADDW     k49<>+0(SB), Z6, K1, Z6
+	VPTESTMB   k57<>+0(SB), Y7, K1
+	VPADDW     k48<>+0(SB), Z6, K1, Z6
 	VPERMW     Z4, Z6, Z6
 	VMOVDQU64  Z6, 256(AX)
 	VPMOVZXBW  64(CX), Z6
 	VPSRLW     $0x02, Z6, Z6
-	VMOVDQU64  k50<>+0(SB), Z7
+	VMOVDQU64  k49<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z7, Z1, Z6
 	VMOVDQU64  (CX), Y7
-	VPTESTMB   k59<>+0(SB), Y7, K1
-	VPADDW     k49<>+0(SB), Z6, K1, Z6
+	VPTESTMB   k58<>+0(SB), Y7, K1
+	VPADDW     k48<>+0(SB), Z6, K1, Z6
 	VPERMW     Z4, Z6, Z4
 	VMOVDQU64  Z4, 320(AX)
-	VMOVDQU64  k60<>+0(SB), Z4
+	VMOVDQU64  k59<>+0(SB), Z4
 	VPERMD     Z5, Z4, Z4
 	VMULPS     Z2, Z4, Z4
-	VMOVDQU64  k61<>+0(SB), Z6
+	VMOVDQU64  k60<>+0(SB), Z6
 	VPERMD     Z5, Z6, Z5
 	VMULPS     Z2, Z5, Z5
 
@@ -2687,20 +2669,20 @@ block:
 	WORD       $0xe472
 	VPMOVZXBW  64(CX), Z5
 	VPSRLW     $0x04, Z5, Z5
-	VMOVDQU64  k47<>+0(SB), Z6
+	VMOVDQU64  k46<>+0(SB), Z6
 	VPTERNLOGD $0xea, Z6, Z1, Z5
 	VMOVDQU64  (CX), Y6
-	VPTESTMB   k62<>+0(SB), Y6, K1
-	VPADDW     k49<>+0(SB), Z5, K1, Z5
+	VPTESTMB   k61<>+0(SB), Y6, K1
+	VPADDW     k48<>+0(SB), Z5, K1, Z5
 	VPERMW     Z4, Z5, Z5
 	VMOVDQU64  Z5, 384(AX)
 	VPMOVZXBW  64(CX), Z5
 	VPSRLW     $0x06, Z5, Z5
-	VMOVDQU64  k50<>+0(SB), Z6
+	VMOVDQU64  k49<>+0(SB), Z6
 	VPTERNLOGD $0xea, Z6, Z1, Z5
 	VMOVDQU64  (CX), Y6
-	VPTESTMB   k63<>+0(SB), Y6, K1
-	VPADDW     k49<>+0(SB), Z5, K1, Z5
+	VPTESTMB   k62<>+0(SB), Y6, K1
+	VPADDW     k48<>+0(SB), Z5, K1, Z5
 	VPERMW     Z4, Z5, Z4
 	VMOVDQU64  Z4, 448(AX)
 	PREFETCHT0 1024(AX)
@@ -2720,29 +2702,29 @@ block:
 
 odd:
 	VMOVDQU32    94(CX), X3
-	VMOVDQU64    k39<>+0(SB), Z4
+	VMOVDQU64    k38<>+0(SB), Z4
 	VPERMB       Z3, Z4, Z4
-	VPSRLVD      k40<>+0(SB), Z4, Z4
-	VMOVDQU64    k41<>+0(SB), Z5
+	VPSRLVD      k39<>+0(SB), Z4, Z4
+	VMOVDQU64    k40<>+0(SB), Z5
 	VPERMB       Z3, Z5, Z5
-	VPSRLVD      k42<>+0(SB), Z5, Z5
-	VPBROADCASTD k24<>+0(SB), Z6
+	VPSRLVD      k41<>+0(SB), Z5, Z5
+	VPBROADCASTD k23<>+0(SB), Z6
 	VPANDD       Z6, Z4, Z4
-	VPBROADCASTD k43<>+0(SB), Z6
+	VPBROADCASTD k42<>+0(SB), Z6
 	VPTERNLOGD   $0xea, Z4, Z6, Z5
-	VPBROADCASTD k44<>+0(SB), Z4
+	VPBROADCASTD k43<>+0(SB), Z4
 	VPSUBD       Z4, Z5, Z5
 	VPBROADCASTW 108(CX), Y4
 	VCVTPH2PS    Y4, Z4
 	VCVTDQ2PS    Z5, Z5
 	VMULPS       Z4, Z5, Z5
-	VXORPS.BCST  k3<>+0(SB), Z5, Z5
+	VXORPS.BCST  k2<>+0(SB), Z5, Z5
 	VCMPPS       $0x03, Z5, Z5, K1
-	VPBROADCASTD k4<>+0(SB), K1, Z5
-	VMOVDQU64    k45<>+0(SB), Z4
+	VPBROADCASTD k3<>+0(SB), K1, Z5
+	VMOVDQU64    k44<>+0(SB), Z4
 	VPERMD       Z5, Z4, Z4
 	VMULPS       Z2, Z4, Z4
-	VMOVDQU64    k46<>+0(SB), Z6
+	VMOVDQU64    k45<>+0(SB), Z6
 	VPERMD       Z5, Z6, Z6
 	VMULPS       Z2, Z6, Z6
 
@@ -2751,26 +2733,26 @@ odd:
 	WORD       $0xe472
 	VPXORD     Z0, Z4, Z4
 	VPMOVZXBW  32(CX), Z6
-	VMOVDQU64  k47<>+0(SB), Z7
+	VMOVDQU64  k46<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z7, Z1, Z6
 	VMOVDQU64  (CX), Y7
-	VPTESTMB   k48<>+0(SB), Y7, K1
-	VPADDW     k49<>+0(SB), Z6, K1, Z6
+	VPTESTMB   k47<>+0(SB), Y7, K1
+	VPADDW     k48<>+0(SB), Z6, K1, Z6
 	VPERMW     Z4, Z6, Z6
 	VMOVDQU64  Z6, (AX)
 	VPMOVZXBW  32(CX), Z6
 	VPSRLW     $0x02, Z6, Z6
-	VMOVDQU64  k50<>+0(SB), Z7
+	VMOVDQU64  k49<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z7, Z1, Z6
 	VMOVDQU64  (CX), Y7
-	VPTESTMB   k51<>+0(SB), Y7, K1
-	VPADDW     k49<>+0(SB), Z6, K1, Z6
+	VPTESTMB   k50<>+0(SB), Y7, K1
+	VPADDW     k48<>+0(SB), Z6, K1, Z6
 	VPERMW     Z4, Z6, Z4
 	VMOVDQU64  Z4, 64(AX)
-	VMOVDQU64  k52<>+0(SB), Z4
+	VMOVDQU64  k51<>+0(SB), Z4
 	VPERMD     Z5, Z4, Z4
 	VMULPS     Z2, Z4, Z4
-	VMOVDQU64  k53<>+0(SB), Z6
+	VMOVDQU64  k52<>+0(SB), Z6
 	VPERMD     Z5, Z6, Z6
 	VMULPS     Z2, Z6, Z6
 
@@ -2780,26 +2762,26 @@ odd:
 	VPXORD     Z0, Z4, Z4
 	VPMOVZXBW  32(CX), Z6
 	VPSRLW     $0x04, Z6, Z6
-	VMOVDQU64  k47<>+0(SB), Z7
+	VMOVDQU64  k46<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z7, Z1, Z6
 	VMOVDQU64  (CX), Y7
-	VPTESTMB   k54<>+0(SB), Y7, K1
-	VPADDW     k49<>+0(SB), Z6, K1, Z6
+	VPTESTMB   k53<>+0(SB), Y7, K1
+	VPADDW     k48<>+0(SB), Z6, K1, Z6
 	VPERMW     Z4, Z6, Z6
 	VMOVDQU64  Z6, 128(AX)
 	VPMOVZXBW  32(CX), Z6
 	VPSRLW     $0x06, Z6, Z6
-	VMOVDQU64  k50<>+0(SB), Z7
+	VMOVDQU64  k49<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z7, Z1, Z6
 	VMOVDQU64  (CX), Y7
-	VPTESTMB   k55<>+0(SB), Y7, K1
-	VPADDW     k49<>+0(SB), Z6, K1, Z6
+	VPTESTMB   k54<>+0(SB), Y7, K1
+	VPADDW     k48<>+0(SB), Z6, K1, Z6
 	VPERMW     Z4, Z6, Z4
 	VMOVDQU64  Z4, 192(AX)
-	VMOVDQU64  k56<>+0(SB), Z4
+	VMOVDQU64  k55<>+0(SB), Z4
 	VPERMD     Z5, Z4, Z4
 	VMULPS     Z2, Z4, Z4
-	VMOVDQU64  k57<>+0(SB), Z6
+	VMOVDQU64  k56<>+0(SB), Z6
 	VPERMD     Z5, Z6, Z6
 	VMULPS     Z2, Z6, Z6
 
@@ -2808,26 +2790,26 @@ odd:
 	WORD       $0xe472
 	VPXORD     Z0, Z4, Z4
 	VPMOVZXBW  64(CX), Z6
-	VMOVDQU64  k47<>+0(SB), Z7
+	VMOVDQU64  k46<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z7, Z1, Z6
 	VMOVDQU64  (CX), Y7
-	VPTESTMB   k58<>+0(SB), Y7, K1
-	VPADDW     k49<>+0(SB), Z6, K1, Z6
+	VPTESTMB   k57<>+0(SB), Y7, K1
+	VPADDW     k48<>+0(SB), Z6, K1, Z6
 	VPERMW     Z4, Z6, Z6
 	VMOVDQU64  Z6, 256(AX)
 	VPMOVZXBW  64(CX), Z6
 	VPSRLW     $0x02, Z6, Z6
-	VMOVDQU64  k50<>+0(SB), Z7
+	VMOVDQU64  k49<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z7, Z1, Z6
 	VMOVDQU64  (CX), Y7
-	VPTESTMB   k59<>+0(SB), Y7, K1
-	VPADDW     k49<>+0(SB), Z6, K1, Z6
+	VPTESTMB   k58<>+0(SB), Y7, K1
+	VPADDW     k48<>+0(SB), Z6, K1, Z6
 	VPERMW     Z4, Z6, Z4
 	VMOVDQU64  Z4, 320(AX)
-	VMOVDQU64  k60<>+0(SB), Z4
+	VMOVDQU64  k59<>+0(SB), Z4
 	VPERMD     Z5, Z4, Z4
 	VMULPS     Z2, Z4, Z4
-	VMOVDQU64  k61<>+0(SB), Z6
+	VMOVDQU64  k60<>+0(SB), Z6
 	VPERMD     Z5, Z6, Z5
 	VMULPS     Z2, Z5, Z5
 
@@ -2837,20 +2819,20 @@ odd:
 	VPXORD     Z0, Z4, Z4
 	VPMOVZXBW  64(CX), Z5
 	VPSRLW     $0x04, Z5, Z5
-	VMOVDQU64  k47<>+0(SB), Z6
+	VMOVDQU64  k46<>+0(SB), Z6
 	VPTERNLOGD $0xea, Z6, Z1, Z5
 	VMOVDQU64  (CX), Y6
-	VPTESTMB   k62<>+0(SB), Y6, K1
-	VPADDW     k49<>+0(SB), Z5, K1, Z5
+	VPTESTMB   k61<>+0(SB), Y6, K1
+	VPADDW     k48<>+0(SB), Z5, K1, Z5
 	VPERMW     Z4, Z5, Z5
 	VMOVDQU64  Z5, 384(AX)
 	VPMOVZXBW  64(CX), Z5
 	VPSRLW     $0x06, Z5, Z5
-	VMOVDQU64  k50<>+0(SB), Z6
+	VMOVDQU64  k49<>+0(SB), Z6
 	VPTERNLOGD $0xea, Z6, Z1, Z5
 	VMOVDQU64  (CX), Y6
-	VPTESTMB   k63<>+0(SB), Y6, K1
-	VPADDW     k49<>+0(SB), Z5, K1, Z5
+	VPTESTMB   k62<>+0(SB), Y6, K1
+	VPADDW     k48<>+0(SB), Z5, K1, Z5
 	VPERMW     Z4, Z5, Z4
 	VMOVDQU64  Z4, 448(AX)
 	PREFETCHT0 1024(AX)
@@ -2868,231 +2850,231 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k37<>+0(SB)/8, $0x0003000300030003
-DATA k37<>+8(SB)/8, $0x0003000300030003
-DATA k37<>+16(SB)/8, $0x0003000300030003
-DATA k37<>+24(SB)/8, $0x0003000300030003
-GLOBL k37<>(SB), RODATA|NOPTR, $32
+DATA k36<>+0(SB)/8, $0x0003000300030003
+DATA k36<>+8(SB)/8, $0x0003000300030003
+DATA k36<>+16(SB)/8, $0x0003000300030003
+DATA k36<>+24(SB)/8, $0x0003000300030003
+GLOBL k36<>(SB), RODATA|NOPTR, $32
 
-DATA k38<>+0(SB)/8, $0xc0400000c0800000
-DATA k38<>+8(SB)/8, $0xbf800000c0000000
-DATA k38<>+16(SB)/8, $0x3f80000000000000
-DATA k38<>+24(SB)/8, $0x4040000040000000
-DATA k38<>+32(SB)/8, $0xc0400000c0800000
-DATA k38<>+40(SB)/8, $0xbf800000c0000000
-DATA k38<>+48(SB)/8, $0x3f80000000000000
-DATA k38<>+56(SB)/8, $0x4040000040000000
+DATA k37<>+0(SB)/8, $0xc0400000c0800000
+DATA k37<>+8(SB)/8, $0xbf800000c0000000
+DATA k37<>+16(SB)/8, $0x3f80000000000000
+DATA k37<>+24(SB)/8, $0x4040000040000000
+DATA k37<>+32(SB)/8, $0xc0400000c0800000
+DATA k37<>+40(SB)/8, $0xbf800000c0000000
+DATA k37<>+48(SB)/8, $0x3f80000000000000
+DATA k37<>+56(SB)/8, $0x4040000040000000
+GLOBL k37<>(SB), RODATA|NOPTR, $64
+
+DATA k38<>+0(SB)/8, $0x0605040305040302
+DATA k38<>+8(SB)/8, $0x0807060507060504
+DATA k38<>+16(SB)/8, $0x0a09080709080706
+DATA k38<>+24(SB)/8, $0x0c0b0a090b0a0908
+DATA k38<>+32(SB)/8, $0x0605040305040302
+DATA k38<>+40(SB)/8, $0x0807060507060504
+DATA k38<>+48(SB)/8, $0x0a09080709080706
+DATA k38<>+56(SB)/8, $0x0c0b0a090b0a0908
 GLOBL k38<>(SB), RODATA|NOPTR, $64
 
-DATA k39<>+0(SB)/8, $0x0605040305040302
-DATA k39<>+8(SB)/8, $0x0807060507060504
-DATA k39<>+16(SB)/8, $0x0a09080709080706
-DATA k39<>+24(SB)/8, $0x0c0b0a090b0a0908
-DATA k39<>+32(SB)/8, $0x0605040305040302
-DATA k39<>+40(SB)/8, $0x0807060507060504
-DATA k39<>+48(SB)/8, $0x0a09080709080706
-DATA k39<>+56(SB)/8, $0x0c0b0a090b0a0908
+DATA k39<>+0(SB)/8, $0x0000000000000000
+DATA k39<>+8(SB)/8, $0x0000000000000000
+DATA k39<>+16(SB)/8, $0x0000000000000000
+DATA k39<>+24(SB)/8, $0x0000000000000000
+DATA k39<>+32(SB)/8, $0x0000000400000004
+DATA k39<>+40(SB)/8, $0x0000000400000004
+DATA k39<>+48(SB)/8, $0x0000000400000004
+DATA k39<>+56(SB)/8, $0x0000000400000004
 GLOBL k39<>(SB), RODATA|NOPTR, $64
 
-DATA k40<>+0(SB)/8, $0x0000000000000000
-DATA k40<>+8(SB)/8, $0x0000000000000000
-DATA k40<>+16(SB)/8, $0x0000000000000000
-DATA k40<>+24(SB)/8, $0x0000000000000000
-DATA k40<>+32(SB)/8, $0x0000000400000004
-DATA k40<>+40(SB)/8, $0x0000000400000004
-DATA k40<>+48(SB)/8, $0x0000000400000004
-DATA k40<>+56(SB)/8, $0x0000000400000004
+DATA k40<>+0(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k40<>+8(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k40<>+16(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k40<>+24(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k40<>+32(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k40<>+40(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k40<>+48(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k40<>+56(SB)/8, $0x0d0d0d0d0c0c0c0c
 GLOBL k40<>(SB), RODATA|NOPTR, $64
 
-DATA k41<>+0(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k41<>+8(SB)/8, $0x0d0d0d0d0c0c0c0c
-DATA k41<>+16(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k41<>+24(SB)/8, $0x0d0d0d0d0c0c0c0c
-DATA k41<>+32(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k41<>+40(SB)/8, $0x0d0d0d0d0c0c0c0c
-DATA k41<>+48(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k41<>+56(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k41<>+0(SB)/8, $0x0000000400000004
+DATA k41<>+8(SB)/8, $0x0000000400000004
+DATA k41<>+16(SB)/8, $0x0000000600000006
+DATA k41<>+24(SB)/8, $0x0000000600000006
+DATA k41<>+32(SB)/8, $0x0000000800000008
+DATA k41<>+40(SB)/8, $0x0000000800000008
+DATA k41<>+48(SB)/8, $0x0000000a0000000a
+DATA k41<>+56(SB)/8, $0x0000000a0000000a
 GLOBL k41<>(SB), RODATA|NOPTR, $64
 
-DATA k42<>+0(SB)/8, $0x0000000400000004
-DATA k42<>+8(SB)/8, $0x0000000400000004
-DATA k42<>+16(SB)/8, $0x0000000600000006
-DATA k42<>+24(SB)/8, $0x0000000600000006
-DATA k42<>+32(SB)/8, $0x0000000800000008
-DATA k42<>+40(SB)/8, $0x0000000800000008
-DATA k42<>+48(SB)/8, $0x0000000a0000000a
-DATA k42<>+56(SB)/8, $0x0000000a0000000a
-GLOBL k42<>(SB), RODATA|NOPTR, $64
+DATA k42<>+0(SB)/8, $0x0000003000000030
+DATA k42<>+8(SB)/8, $0x0000003000000030
+DATA k42<>+16(SB)/8, $0x0000003000000030
+DATA k42<>+24(SB)/8, $0x0000003000000030
+GLOBL k42<>(SB), RODATA|NOPTR, $32
 
-DATA k43<>+0(SB)/8, $0x0000003000000030
-DATA k43<>+8(SB)/8, $0x0000003000000030
-DATA k43<>+16(SB)/8, $0x0000003000000030
-DATA k43<>+24(SB)/8, $0x0000003000000030
+DATA k43<>+0(SB)/8, $0x0000002000000020
+DATA k43<>+8(SB)/8, $0x0000002000000020
+DATA k43<>+16(SB)/8, $0x0000002000000020
+DATA k43<>+24(SB)/8, $0x0000002000000020
 GLOBL k43<>(SB), RODATA|NOPTR, $32
 
-DATA k44<>+0(SB)/8, $0x0000002000000020
-DATA k44<>+8(SB)/8, $0x0000002000000020
-DATA k44<>+16(SB)/8, $0x0000002000000020
-DATA k44<>+24(SB)/8, $0x0000002000000020
-GLOBL k44<>(SB), RODATA|NOPTR, $32
+DATA k44<>+0(SB)/8, $0x0000000000000000
+DATA k44<>+8(SB)/8, $0x0000000000000000
+DATA k44<>+16(SB)/8, $0x0000000000000000
+DATA k44<>+24(SB)/8, $0x0000000000000000
+DATA k44<>+32(SB)/8, $0x0000000100000001
+DATA k44<>+40(SB)/8, $0x0000000100000001
+DATA k44<>+48(SB)/8, $0x0000000100000001
+DATA k44<>+56(SB)/8, $0x0000000100000001
+GLOBL k44<>(SB), RODATA|NOPTR, $64
 
-DATA k45<>+0(SB)/8, $0x0000000000000000
-DATA k45<>+8(SB)/8, $0x0000000000000000
-DATA k45<>+16(SB)/8, $0x0000000000000000
-DATA k45<>+24(SB)/8, $0x0000000000000000
-DATA k45<>+32(SB)/8, $0x0000000100000001
-DATA k45<>+40(SB)/8, $0x0000000100000001
-DATA k45<>+48(SB)/8, $0x0000000100000001
-DATA k45<>+56(SB)/8, $0x0000000100000001
+DATA k45<>+0(SB)/8, $0x0000000200000002
+DATA k45<>+8(SB)/8, $0x0000000200000002
+DATA k45<>+16(SB)/8, $0x0000000200000002
+DATA k45<>+24(SB)/8, $0x0000000200000002
+DATA k45<>+32(SB)/8, $0x0000000300000003
+DATA k45<>+40(SB)/8, $0x0000000300000003
+DATA k45<>+48(SB)/8, $0x0000000300000003
+DATA k45<>+56(SB)/8, $0x0000000300000003
 GLOBL k45<>(SB), RODATA|NOPTR, $64
 
-DATA k46<>+0(SB)/8, $0x0000000200000002
-DATA k46<>+8(SB)/8, $0x0000000200000002
-DATA k46<>+16(SB)/8, $0x0000000200000002
-DATA k46<>+24(SB)/8, $0x0000000200000002
-DATA k46<>+32(SB)/8, $0x0000000300000003
-DATA k46<>+40(SB)/8, $0x0000000300000003
-DATA k46<>+48(SB)/8, $0x0000000300000003
-DATA k46<>+56(SB)/8, $0x0000000300000003
+DATA k46<>+0(SB)/8, $0x0000000000000000
+DATA k46<>+8(SB)/8, $0x0000000000000000
+DATA k46<>+16(SB)/8, $0x0000000000000000
+DATA k46<>+24(SB)/8, $0x0000000000000000
+DATA k46<>+32(SB)/8, $0x0008000800080008
+DATA k46<>+40(SB)/8, $0x0008000800080008
+DATA k46<>+48(SB)/8, $0x0008000800080008
+DATA k46<>+56(SB)/8, $0x0008000800080008
 GLOBL k46<>(SB), RODATA|NOPTR, $64
 
-DATA k47<>+0(SB)/8, $0x0000000000000000
-DATA k47<>+8(SB)/8, $0x0000000000000000
-DATA k47<>+16(SB)/8, $0x0000000000000000
-DATA k47<>+24(SB)/8, $0x0000000000000000
-DATA k47<>+32(SB)/8, $0x0008000800080008
-DATA k47<>+40(SB)/8, $0x0008000800080008
-DATA k47<>+48(SB)/8, $0x0008000800080008
-DATA k47<>+56(SB)/8, $0x0008000800080008
-GLOBL k47<>(SB), RODATA|NOPTR, $64
+DATA k47<>+0(SB)/8, $0x0101010101010101
+DATA k47<>+8(SB)/8, $0x0101010101010101
+DATA k47<>+16(SB)/8, $0x0101010101010101
+DATA k47<>+24(SB)/8, $0x0101010101010101
+GLOBL k47<>(SB), RODATA|NOPTR, $32
 
-DATA k48<>+0(SB)/8, $0x0101010101010101
-DATA k48<>+8(SB)/8, $0x0101010101010101
-DATA k48<>+16(SB)/8, $0x0101010101010101
-DATA k48<>+24(SB)/8, $0x0101010101010101
-GLOBL k48<>(SB), RODATA|NOPTR, $32
+DATA k48<>+0(SB)/8, $0x0004000400040004
+DATA k48<>+8(SB)/8, $0x0004000400040004
+DATA k48<>+16(SB)/8, $0x0004000400040004
+DATA k48<>+24(SB)/8, $0x0004000400040004
+DATA k48<>+32(SB)/8, $0x0004000400040004
+DATA k48<>+40(SB)/8, $0x0004000400040004
+DATA k48<>+48(SB)/8, $0x0004000400040004
+DATA k48<>+56(SB)/8, $0x0004000400040004
+GLOBL k48<>(SB), RODATA|NOPTR, $64
 
-DATA k49<>+0(SB)/8, $0x0004000400040004
-DATA k49<>+8(SB)/8, $0x0004000400040004
-DATA k49<>+16(SB)/8, $0x0004000400040004
-DATA k49<>+24(SB)/8, $0x0004000400040004
-DATA k49<>+32(SB)/8, $0x0004000400040004
-DATA k49<>+40(SB)/8, $0x0004000400040004
-DATA k49<>+48(SB)/8, $0x0004000400040004
-DATA k49<>+56(SB)/8, $0x0004000400040004
+DATA k49<>+0(SB)/8, $0x0010001000100010
+DATA k49<>+8(SB)/8, $0x0010001000100010
+DATA k49<>+16(SB)/8, $0x0010001000100010
+DATA k49<>+24(SB)/8, $0x0010001000100010
+DATA k49<>+32(SB)/8, $0x0018001800180018
+DATA k49<>+40(SB)/8, $0x0018001800180018
+DATA k49<>+48(SB)/8, $0x0018001800180018
+DATA k49<>+56(SB)/8, $0x0018001800180018
 GLOBL k49<>(SB), RODATA|NOPTR, $64
 
-DATA k50<>+0(SB)/8, $0x0010001000100010
-DATA k50<>+8(SB)/8, $0x0010001000100010
-DATA k50<>+16(SB)/8, $0x0010001000100010
-DATA k50<>+24(SB)/8, $0x0010001000100010
-DATA k50<>+32(SB)/8, $0x0018001800180018
-DATA k50<>+40(SB)/8, $0x0018001800180018
-DATA k50<>+48(SB)/8, $0x0018001800180018
-DATA k50<>+56(SB)/8, $0x0018001800180018
-GLOBL k50<>(SB), RODATA|NOPTR, $64
+DATA k50<>+0(SB)/8, $0x0202020202020202
+DATA k50<>+8(SB)/8, $0x0202020202020202
+DATA k50<>+16(SB)/8, $0x0202020202020202
+DATA k50<>+24(SB)/8, $0x0202020202020202
+GLOBL k50<>(SB), RODATA|NOPTR, $32
 
-DATA k51<>+0(SB)/8, $0x0202020202020202
-DATA k51<>+8(SB)/8, $0x0202020202020202
-DATA k51<>+16(SB)/8, $0x0202020202020202
-DATA k51<>+24(SB)/8, $0x0202020202020202
-GLOBL k51<>(SB), RODATA|NOPTR, $32
+DATA k51<>+0(SB)/8, $0x0000000400000004
+DATA k51<>+8(SB)/8, $0x0000000400000004
+DATA k51<>+16(SB)/8, $0x0000000400000004
+DATA k51<>+24(SB)/8, $0x0000000400000004
+DATA k51<>+32(SB)/8, $0x0000000500000005
+DATA k51<>+40(SB)/8, $0x0000000500000005
+DATA k51<>+48(SB)/8, $0x0000000500000005
+DATA k51<>+56(SB)/8, $0x0000000500000005
+GLOBL k51<>(SB), RODATA|NOPTR, $64
 
-DATA k52<>+0(SB)/8, $0x0000000400000004
-DATA k52<>+8(SB)/8, $0x0000000400000004
-DATA k52<>+16(SB)/8, $0x0000000400000004
-DATA k52<>+24(SB)/8, $0x0000000400000004
-DATA k52<>+32(SB)/8, $0x0000000500000005
-DATA k52<>+40(SB)/8, $0x0000000500000005
-DATA k52<>+48(SB)/8, $0x0000000500000005
-DATA k52<>+56(SB)/8, $0x0000000500000005
+DATA k52<>+0(SB)/8, $0x0000000600000006
+DATA k52<>+8(SB)/8, $0x0000000600000006
+DATA k52<>+16(SB)/8, $0x0000000600000006
+DATA k52<>+24(SB)/8, $0x0000000600000006
+DATA k52<>+32(SB)/8, $0x0000000700000007
+DATA k52<>+40(SB)/8, $0x0000000700000007
+DATA k52<>+48(SB)/8, $0x0000000700000007
+DATA k52<>+56(SB)/8, $0x0000000700000007
 GLOBL k52<>(SB), RODATA|NOPTR, $64
 
-DATA k53<>+0(SB)/8, $0x0000000600000006
-DATA k53<>+8(SB)/8, $0x0000000600000006
-DATA k53<>+16(SB)/8, $0x0000000600000006
-DATA k53<>+24(SB)/8, $0x0000000600000006
-DATA k53<>+32(SB)/8, $0x0000000700000007
-DATA k53<>+40(SB)/8, $0x0000000700000007
-DATA k53<>+48(SB)/8, $0x0000000700000007
-DATA k53<>+56(SB)/8, $0x0000000700000007
-GLOBL k53<>(SB), RODATA|NOPTR, $64
+DATA k53<>+0(SB)/8, $0x0404040404040404
+DATA k53<>+8(SB)/8, $0x0404040404040404
+DATA k53<>+16(SB)/8, $0x0404040404040404
+DATA k53<>+24(SB)/8, $0x0404040404040404
+GLOBL k53<>(SB), RODATA|NOPTR, $32
 
-DATA k54<>+0(SB)/8, $0x0404040404040404
-DATA k54<>+8(SB)/8, $0x0404040404040404
-DATA k54<>+16(SB)/8, $0x0404040404040404
-DATA k54<>+24(SB)/8, $0x0404040404040404
+DATA k54<>+0(SB)/8, $0x0808080808080808
+DATA k54<>+8(SB)/8, $0x0808080808080808
+DATA k54<>+16(SB)/8, $0x0808080808080808
+DATA k54<>+24(SB)/8, $0x0808080808080808
 GLOBL k54<>(SB), RODATA|NOPTR, $32
 
-DATA k55<>+0(SB)/8, $0x0808080808080808
-DATA k55<>+8(SB)/8, $0x0808080808080808
-DATA k55<>+16(SB)/8, $0x0808080808080808
-DATA k55<>+24(SB)/8, $0x0808080808080808
-GLOBL k55<>(SB), RODATA|NOPTR, $32
+DATA k55<>+0(SB)/8, $0x0000000800000008
+DATA k55<>+8(SB)/8, $0x0000000800000008
+DATA k55<>+16(SB)/8, $0x0000000800000008
+DATA k55<>+24(SB)/8, $0x0000000800000008
+DATA k55<>+32(SB)/8, $0x0000000900000009
+DATA k55<>+40(SB)/8, $0x0000000900000009
+DATA k55<>+48(SB)/8, $0x0000000900000009
+DATA k55<>+56(SB)/8, $0x0000000900000009
+GLOBL k55<>(SB), RODATA|NOPTR, $64
 
-DATA k56<>+0(SB)/8, $0x0000000800000008
-DATA k56<>+8(SB)/8, $0x0000000800000008
-DATA k56<>+16(SB)/8, $0x0000000800000008
-DATA k56<>+24(SB)/8, $0x0000000800000008
-DATA k56<>+32(SB)/8, $0x0000000900000009
-DATA k56<>+40(SB)/8, $0x0000000900000009
-DATA k56<>+48(SB)/8, $0x0000000900000009
-DATA k56<>+56(SB)/8, $0x0000000900000009
+DATA k56<>+0(SB)/8, $0x0000000a0000000a
+DATA k56<>+8(SB)/8, $0x0000000a0000000a
+DATA k56<>+16(SB)/8, $0x0000000a0000000a
+DATA k56<>+24(SB)/8, $0x0000000a0000000a
+DATA k56<>+32(SB)/8, $0x0000000b0000000b
+DATA k56<>+40(SB)/8, $0x0000000b0000000b
+DATA k56<>+48(SB)/8, $0x0000000b0000000b
+DATA k56<>+56(SB)/8, $0x0000000b0000000b
 GLOBL k56<>(SB), RODATA|NOPTR, $64
 
-DATA k57<>+0(SB)/8, $0x0000000a0000000a
-DATA k57<>+8(SB)/8, $0x0000000a0000000a
-DATA k57<>+16(SB)/8, $0x0000000a0000000a
-DATA k57<>+24(SB)/8, $0x0000000a0000000a
-DATA k57<>+32(SB)/8, $0x0000000b0000000b
-DATA k57<>+40(SB)/8, $0x0000000b0000000b
-DATA k57<>+48(SB)/8, $0x0000000b0000000b
-DATA k57<>+56(SB)/8, $0x0000000b0000000b
-GLOBL k57<>(SB), RODATA|NOPTR, $64
+DATA k57<>+0(SB)/8, $0x1010101010101010
+DATA k57<>+8(SB)/8, $0x1010101010101010
+DATA k57<>+16(SB)/8, $0x1010101010101010
+DATA k57<>+24(SB)/8, $0x1010101010101010
+GLOBL k57<>(SB), RODATA|NOPTR, $32
 
-DATA k58<>+0(SB)/8, $0x1010101010101010
-DATA k58<>+8(SB)/8, $0x1010101010101010
-DATA k58<>+16(SB)/8, $0x1010101010101010
-DATA k58<>+24(SB)/8, $0x1010101010101010
+DATA k58<>+0(SB)/8, $0x2020202020202020
+DATA k58<>+8(SB)/8, $0x2020202020202020
+DATA k58<>+16(SB)/8, $0x2020202020202020
+DATA k58<>+24(SB)/8, $0x2020202020202020
 GLOBL k58<>(SB), RODATA|NOPTR, $32
 
-DATA k59<>+0(SB)/8, $0x2020202020202020
-DATA k59<>+8(SB)/8, $0x2020202020202020
-DATA k59<>+16(SB)/8, $0x2020202020202020
-DATA k59<>+24(SB)/8, $0x2020202020202020
-GLOBL k59<>(SB), RODATA|NOPTR, $32
+DATA k59<>+0(SB)/8, $0x0000000c0000000c
+DATA k59<>+8(SB)/8, $0x0000000c0000000c
+DATA k59<>+16(SB)/8, $0x0000000c0000000c
+DATA k59<>+24(SB)/8, $0x0000000c0000000c
+DATA k59<>+32(SB)/8, $0x0000000d0000000d
+DATA k59<>+40(SB)/8, $0x0000000d0000000d
+DATA k59<>+48(SB)/8, $0x0000000d0000000d
+DATA k59<>+56(SB)/8, $0x0000000d0000000d
+GLOBL k59<>(SB), RODATA|NOPTR, $64
 
-DATA k60<>+0(SB)/8, $0x0000000c0000000c
-DATA k60<>+8(SB)/8, $0x0000000c0000000c
-DATA k60<>+16(SB)/8, $0x0000000c0000000c
-DATA k60<>+24(SB)/8, $0x0000000c0000000c
-DATA k60<>+32(SB)/8, $0x0000000d0000000d
-DATA k60<>+40(SB)/8, $0x0000000d0000000d
-DATA k60<>+48(SB)/8, $0x0000000d0000000d
-DATA k60<>+56(SB)/8, $0x0000000d0000000d
+DATA k60<>+0(SB)/8, $0x0000000e0000000e
+DATA k60<>+8(SB)/8, $0x0000000e0000000e
+DATA k60<>+16(SB)/8, $0x0000000e0000000e
+DATA k60<>+24(SB)/8, $0x0000000e0000000e
+DATA k60<>+32(SB)/8, $0x0000000f0000000f
+DATA k60<>+40(SB)/8, $0x0000000f0000000f
+DATA k60<>+48(SB)/8, $0x0000000f0000000f
+DATA k60<>+56(SB)/8, $0x0000000f0000000f
 GLOBL k60<>(SB), RODATA|NOPTR, $64
 
-DATA k61<>+0(SB)/8, $0x0000000e0000000e
-DATA k61<>+8(SB)/8, $0x0000000e0000000e
-DATA k61<>+16(SB)/8, $0x0000000e0000000e
-DATA k61<>+24(SB)/8, $0x0000000e0000000e
-DATA k61<>+32(SB)/8, $0x0000000f0000000f
-DATA k61<>+40(SB)/8, $0x0000000f0000000f
-DATA k61<>+48(SB)/8, $0x0000000f0000000f
-DATA k61<>+56(SB)/8, $0x0000000f0000000f
-GLOBL k61<>(SB), RODATA|NOPTR, $64
+DATA k61<>+0(SB)/8, $0x4040404040404040
+DATA k61<>+8(SB)/8, $0x4040404040404040
+DATA k61<>+16(SB)/8, $0x4040404040404040
+DATA k61<>+24(SB)/8, $0x4040404040404040
+GLOBL k61<>(SB), RODATA|NOPTR, $32
 
-DATA k62<>+0(SB)/8, $0x4040404040404040
-DATA k62<>+8(SB)/8, $0x4040404040404040
-DATA k62<>+16(SB)/8, $0x4040404040404040
-DATA k62<>+24(SB)/8, $0x4040404040404040
+DATA k62<>+0(SB)/8, $0x8080808080808080
+DATA k62<>+8(SB)/8, $0x8080808080808080
+DATA k62<>+16(SB)/8, $0x8080808080808080
+DATA k62<>+24(SB)/8, $0x8080808080808080
 GLOBL k62<>(SB), RODATA|NOPTR, $32
-
-DATA k63<>+0(SB)/8, $0x8080808080808080
-DATA k63<>+8(SB)/8, $0x8080808080808080
-DATA k63<>+16(SB)/8, $0x8080808080808080
-DATA k63<>+24(SB)/8, $0x8080808080808080
-GLOBL k63<>(SB), RODATA|NOPTR, $32
 
 // func q4_KBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, MMX+
@@ -3102,8 +3084,8 @@ TEXT ·q4_KBF16AVX512BF16(SB), NOSPLIT, $128-24
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k7<>+0(SB), Z0
-	VMOVDQU64    k13<>+0(SB), Z1
+	VPBROADCASTD k6<>+0(SB), Z0
+	VMOVDQU64    k12<>+0(SB), Z1
 
 block:
 	MOVL             (CX), SI
@@ -3113,23 +3095,23 @@ block:
 	TESTL            $0x7c000000, SI
 	JZ               odd
 	VMOVDQU32        (CX), X2
-	VMOVDQU64        k64<>+0(SB), Z3
+	VMOVDQU64        k63<>+0(SB), Z3
 	VPERMB           Z2, Z3, Z3
-	VPSRLVD          k65<>+0(SB), Z3, Z3
-	VMOVDQU64        k66<>+0(SB), Z4
+	VPSRLVD          k64<>+0(SB), Z3, Z3
+	VMOVDQU64        k65<>+0(SB), Z4
 	VPERMB           Z2, Z4, Z4
-	VPSRLVD          k67<>+0(SB), Z4, Z4
-	VPANDD           k68<>+0(SB), Z3, Z3
-	VMOVDQU64        k69<>+0(SB), Z5
+	VPSRLVD          k66<>+0(SB), Z4, Z4
+	VPANDD           k67<>+0(SB), Z3, Z3
+	VMOVDQU64        k68<>+0(SB), Z5
 	VPTERNLOGD       $0xea, Z3, Z5, Z4
-	VMOVDQU64        k70<>+0(SB), Z3
+	VMOVDQU64        k69<>+0(SB), Z3
 	VPERMB           Z2, Z3, Z3
 	VCVTPH2PS        Y3, Z3
 	VCVTDQ2PS        Z4, Z4
 	VMULPS           Z3, Z4, Z4
 	VMOVUPS          Z4, (BX)
 	VMOVDQU32        16(CX), Y6
-	VMOVDQU64        k71<>+0(SB), Z3
+	VMOVDQU64        k70<>+0(SB), Z3
 	VPERMB           Z6, Z3, Z6
 	VPADDW           Z6, Z6, Z3
 	VPSRLW           $0x03, Z6, Z4
@@ -3141,14 +3123,14 @@ block:
 	// VCVTNE2PS2BF16 Z5, Z14, Z5
 	LONG             $0x480ff262
 	WORD             $0xed72
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z3
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z3
 	VPERMB           Z5, Z3, Z3
 	VMOVDQU64        Z3, (AX)
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z4
 	VPERMB           Z5, Z4, Z3
 	VMOVDQU64        Z3, 64(AX)
 	VMOVDQU32        48(CX), Y7
-	VMOVDQU64        k71<>+0(SB), Z3
+	VMOVDQU64        k70<>+0(SB), Z3
 	VPERMB           Z7, Z3, Z7
 	VPADDW           Z7, Z7, Z3
 	VPSRLW           $0x03, Z7, Z4
@@ -3160,14 +3142,14 @@ block:
 	// VCVTNE2PS2BF16 Z5, Z14, Z5
 	LONG             $0x480ff262
 	WORD             $0xed72
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z3
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z3
 	VPERMB           Z5, Z3, Z3
 	VMOVDQU64        Z3, 128(AX)
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z4
 	VPERMB           Z5, Z4, Z3
 	VMOVDQU64        Z3, 192(AX)
 	VMOVDQU32        80(CX), Y8
-	VMOVDQU64        k71<>+0(SB), Z3
+	VMOVDQU64        k70<>+0(SB), Z3
 	VPERMB           Z8, Z3, Z8
 	VPADDW           Z8, Z8, Z3
 	VPSRLW           $0x03, Z8, Z4
@@ -3179,14 +3161,14 @@ block:
 	// VCVTNE2PS2BF16 Z5, Z14, Z5
 	LONG             $0x480ff262
 	WORD             $0xed72
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z3
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z3
 	VPERMB           Z5, Z3, Z3
 	VMOVDQU64        Z3, 256(AX)
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z4
 	VPERMB           Z5, Z4, Z3
 	VMOVDQU64        Z3, 320(AX)
 	VMOVDQU32        112(CX), Y9
-	VMOVDQU64        k71<>+0(SB), Z3
+	VMOVDQU64        k70<>+0(SB), Z3
 	VPERMB           Z9, Z3, Z9
 	VPADDW           Z9, Z9, Z3
 	VPSRLW           $0x03, Z9, Z4
@@ -3198,10 +3180,10 @@ block:
 	// VCVTNE2PS2BF16 Z5, Z14, Z5
 	LONG            $0x480ff262
 	WORD            $0xed72
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z0, Z3
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z0, Z3
 	VPERMB          Z5, Z3, Z3
 	VMOVDQU64       Z3, 384(AX)
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z0, Z4
 	VPERMB          Z5, Z4, Z3
 	VMOVDQU64       Z3, 448(AX)
 	PREFETCHT0      1024(AX)
@@ -3221,25 +3203,25 @@ block:
 
 odd:
 	VMOVDQU32        (CX), X2
-	VMOVDQU64        k64<>+0(SB), Z3
+	VMOVDQU64        k63<>+0(SB), Z3
 	VPERMB           Z2, Z3, Z3
-	VPSRLVD          k65<>+0(SB), Z3, Z3
-	VMOVDQU64        k66<>+0(SB), Z4
+	VPSRLVD          k64<>+0(SB), Z3, Z3
+	VMOVDQU64        k65<>+0(SB), Z4
 	VPERMB           Z2, Z4, Z4
-	VPSRLVD          k67<>+0(SB), Z4, Z4
-	VPANDD           k68<>+0(SB), Z3, Z3
-	VMOVDQU64        k69<>+0(SB), Z5
+	VPSRLVD          k66<>+0(SB), Z4, Z4
+	VPANDD           k67<>+0(SB), Z3, Z3
+	VMOVDQU64        k68<>+0(SB), Z5
 	VPTERNLOGD       $0xea, Z3, Z5, Z4
-	VMOVDQU64        k70<>+0(SB), Z3
+	VMOVDQU64        k69<>+0(SB), Z3
 	VPERMB           Z2, Z3, Z3
 	VCVTPH2PS        Y3, Z3
 	VCVTDQ2PS        Z4, Z4
 	VMULPS           Z3, Z4, Z4
 	VCMPPS           $0x03, Z4, Z4, K1
-	VPBROADCASTD     k15<>+0(SB), K1, Z4
+	VPBROADCASTD     k14<>+0(SB), K1, Z4
 	VMOVUPS          Z4, (BX)
 	VMOVDQU32        16(CX), Y10
-	VMOVDQU64        k71<>+0(SB), Z3
+	VMOVDQU64        k70<>+0(SB), Z3
 	VPERMB           Z10, Z3, Z10
 	VPADDW           Z10, Z10, Z3
 	VPSRLW           $0x03, Z10, Z4
@@ -3251,16 +3233,16 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z14, Z5
 	LONG             $0x480ff262
 	WORD             $0xed72
-	VPCMPEQW         k16<>+0(SB), Z5, K1
-	VMOVDQU16        k17<>+0(SB), K1, Z5
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z3
+	VPCMPEQW         k15<>+0(SB), Z5, K1
+	VMOVDQU16        k16<>+0(SB), K1, Z5
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z3
 	VPERMB           Z5, Z3, Z3
 	VMOVDQU64        Z3, (AX)
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z4
 	VPERMB           Z5, Z4, Z3
 	VMOVDQU64        Z3, 64(AX)
 	VMOVDQU32        48(CX), Y11
-	VMOVDQU64        k71<>+0(SB), Z3
+	VMOVDQU64        k70<>+0(SB), Z3
 	VPERMB           Z11, Z3, Z11
 	VPADDW           Z11, Z11, Z3
 	VPSRLW           $0x03, Z11, Z4
@@ -3272,16 +3254,16 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z14, Z5
 	LONG             $0x480ff262
 	WORD             $0xed72
-	VPCMPEQW         k16<>+0(SB), Z5, K1
-	VMOVDQU16        k17<>+0(SB), K1, Z5
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z3
+	VPCMPEQW         k15<>+0(SB), Z5, K1
+	VMOVDQU16        k16<>+0(SB), K1, Z5
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z3
 	VPERMB           Z5, Z3, Z3
 	VMOVDQU64        Z3, 128(AX)
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z4
 	VPERMB           Z5, Z4, Z3
 	VMOVDQU64        Z3, 192(AX)
 	VMOVDQU32        80(CX), Y12
-	VMOVDQU64        k71<>+0(SB), Z3
+	VMOVDQU64        k70<>+0(SB), Z3
 	VPERMB           Z12, Z3, Z12
 	VPADDW           Z12, Z12, Z3
 	VPSRLW           $0x03, Z12, Z4
@@ -3293,16 +3275,16 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z14, Z5
 	LONG             $0x480ff262
 	WORD             $0xed72
-	VPCMPEQW         k16<>+0(SB), Z5, K1
-	VMOVDQU16        k17<>+0(SB), K1, Z5
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z3
+	VPCMPEQW         k15<>+0(SB), Z5, K1
+	VMOVDQU16        k16<>+0(SB), K1, Z5
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z3
 	VPERMB           Z5, Z3, Z3
 	VMOVDQU64        Z3, 256(AX)
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z4
 	VPERMB           Z5, Z4, Z3
 	VMOVDQU64        Z3, 320(AX)
 	VMOVDQU32        112(CX), Y13
-	VMOVDQU64        k71<>+0(SB), Z3
+	VMOVDQU64        k70<>+0(SB), Z3
 	VPERMB           Z13, Z3, Z13
 	VPADDW           Z13, Z13, Z3
 	VPSRLW           $0x03, Z13, Z4
@@ -3314,12 +3296,12 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z14, Z5
 	LONG            $0x480ff262
 	WORD            $0xed72
-	VPCMPEQW        k16<>+0(SB), Z5, K1
-	VMOVDQU16       k17<>+0(SB), K1, Z5
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z0, Z3
+	VPCMPEQW        k15<>+0(SB), Z5, K1
+	VMOVDQU16       k16<>+0(SB), K1, Z5
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z0, Z3
 	VPERMB          Z5, Z3, Z3
 	VMOVDQU64       Z3, 384(AX)
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z0, Z4
 	VPERMB          Z5, Z4, Z3
 	VMOVDQU64       Z3, 448(AX)
 	PREFETCHT0      1024(AX)
@@ -3337,85 +3319,85 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k64<>+0(SB)/8, $0x0807060507060504
-DATA k64<>+8(SB)/8, $0x0a09080709080706
-DATA k64<>+16(SB)/8, $0x100f0e0d0f0e0d0c
-DATA k64<>+24(SB)/8, $0x1211100f11100f0e
-DATA k64<>+32(SB)/8, $0x0c0b0a090b0a0908
-DATA k64<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
-DATA k64<>+48(SB)/8, $0x100f0e0d0f0e0d0c
-DATA k64<>+56(SB)/8, $0x1211100f11100f0e
+DATA k63<>+0(SB)/8, $0x0807060507060504
+DATA k63<>+8(SB)/8, $0x0a09080709080706
+DATA k63<>+16(SB)/8, $0x100f0e0d0f0e0d0c
+DATA k63<>+24(SB)/8, $0x1211100f11100f0e
+DATA k63<>+32(SB)/8, $0x0c0b0a090b0a0908
+DATA k63<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k63<>+48(SB)/8, $0x100f0e0d0f0e0d0c
+DATA k63<>+56(SB)/8, $0x1211100f11100f0e
+GLOBL k63<>(SB), RODATA|NOPTR, $64
+
+DATA k64<>+0(SB)/8, $0x0000000000000000
+DATA k64<>+8(SB)/8, $0x0000000000000000
+DATA k64<>+16(SB)/8, $0x0000000000000000
+DATA k64<>+24(SB)/8, $0x0000000000000000
+DATA k64<>+32(SB)/8, $0x0000000000000000
+DATA k64<>+40(SB)/8, $0x0000000000000000
+DATA k64<>+48(SB)/8, $0x0000000400000004
+DATA k64<>+56(SB)/8, $0x0000000400000004
 GLOBL k64<>(SB), RODATA|NOPTR, $64
 
-DATA k65<>+0(SB)/8, $0x0000000000000000
-DATA k65<>+8(SB)/8, $0x0000000000000000
-DATA k65<>+16(SB)/8, $0x0000000000000000
-DATA k65<>+24(SB)/8, $0x0000000000000000
-DATA k65<>+32(SB)/8, $0x0000000000000000
-DATA k65<>+40(SB)/8, $0x0000000000000000
-DATA k65<>+48(SB)/8, $0x0000000400000004
-DATA k65<>+56(SB)/8, $0x0000000400000004
+DATA k65<>+0(SB)/8, $0x0807060507060504
+DATA k65<>+8(SB)/8, $0x0a09080709080706
+DATA k65<>+16(SB)/8, $0x0807060507060504
+DATA k65<>+24(SB)/8, $0x0a09080709080706
+DATA k65<>+32(SB)/8, $0x0c0b0a090b0a0908
+DATA k65<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k65<>+48(SB)/8, $0x0c0b0a090b0a0908
+DATA k65<>+56(SB)/8, $0x0e0d0c0b0d0c0b0a
 GLOBL k65<>(SB), RODATA|NOPTR, $64
 
-DATA k66<>+0(SB)/8, $0x0807060507060504
-DATA k66<>+8(SB)/8, $0x0a09080709080706
-DATA k66<>+16(SB)/8, $0x0807060507060504
-DATA k66<>+24(SB)/8, $0x0a09080709080706
-DATA k66<>+32(SB)/8, $0x0c0b0a090b0a0908
-DATA k66<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
-DATA k66<>+48(SB)/8, $0x0c0b0a090b0a0908
-DATA k66<>+56(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k66<>+0(SB)/8, $0x0000000200000002
+DATA k66<>+8(SB)/8, $0x0000000200000002
+DATA k66<>+16(SB)/8, $0x0000000200000002
+DATA k66<>+24(SB)/8, $0x0000000200000002
+DATA k66<>+32(SB)/8, $0x0000000200000002
+DATA k66<>+40(SB)/8, $0x0000000200000002
+DATA k66<>+48(SB)/8, $0x0000000200000002
+DATA k66<>+56(SB)/8, $0x0000000200000002
 GLOBL k66<>(SB), RODATA|NOPTR, $64
 
-DATA k67<>+0(SB)/8, $0x0000000200000002
-DATA k67<>+8(SB)/8, $0x0000000200000002
-DATA k67<>+16(SB)/8, $0x0000000200000002
-DATA k67<>+24(SB)/8, $0x0000000200000002
-DATA k67<>+32(SB)/8, $0x0000000200000002
-DATA k67<>+40(SB)/8, $0x0000000200000002
-DATA k67<>+48(SB)/8, $0x0000000200000002
-DATA k67<>+56(SB)/8, $0x0000000200000002
+DATA k67<>+0(SB)/8, $0x0000003f0000003f
+DATA k67<>+8(SB)/8, $0x0000003f0000003f
+DATA k67<>+16(SB)/8, $0x0000000f0000000f
+DATA k67<>+24(SB)/8, $0x0000000f0000000f
+DATA k67<>+32(SB)/8, $0x0000003f0000003f
+DATA k67<>+40(SB)/8, $0x0000003f0000003f
+DATA k67<>+48(SB)/8, $0x0000000f0000000f
+DATA k67<>+56(SB)/8, $0x0000000f0000000f
 GLOBL k67<>(SB), RODATA|NOPTR, $64
 
-DATA k68<>+0(SB)/8, $0x0000003f0000003f
-DATA k68<>+8(SB)/8, $0x0000003f0000003f
-DATA k68<>+16(SB)/8, $0x0000000f0000000f
-DATA k68<>+24(SB)/8, $0x0000000f0000000f
-DATA k68<>+32(SB)/8, $0x0000003f0000003f
-DATA k68<>+40(SB)/8, $0x0000003f0000003f
-DATA k68<>+48(SB)/8, $0x0000000f0000000f
-DATA k68<>+56(SB)/8, $0x0000000f0000000f
+DATA k68<>+0(SB)/8, $0x0000000000000000
+DATA k68<>+8(SB)/8, $0x0000000000000000
+DATA k68<>+16(SB)/8, $0x0000003000000030
+DATA k68<>+24(SB)/8, $0x0000003000000030
+DATA k68<>+32(SB)/8, $0x0000000000000000
+DATA k68<>+40(SB)/8, $0x0000000000000000
+DATA k68<>+48(SB)/8, $0x0000003000000030
+DATA k68<>+56(SB)/8, $0x0000003000000030
 GLOBL k68<>(SB), RODATA|NOPTR, $64
 
-DATA k69<>+0(SB)/8, $0x0000000000000000
-DATA k69<>+8(SB)/8, $0x0000000000000000
-DATA k69<>+16(SB)/8, $0x0000003000000030
-DATA k69<>+24(SB)/8, $0x0000003000000030
-DATA k69<>+32(SB)/8, $0x0000000000000000
-DATA k69<>+40(SB)/8, $0x0000000000000000
-DATA k69<>+48(SB)/8, $0x0000003000000030
-DATA k69<>+56(SB)/8, $0x0000003000000030
+DATA k69<>+0(SB)/8, $0x0100010001000100
+DATA k69<>+8(SB)/8, $0x0100010001000100
+DATA k69<>+16(SB)/8, $0x0302030203020302
+DATA k69<>+24(SB)/8, $0x0302030203020302
+DATA k69<>+32(SB)/8, $0x0100010001000100
+DATA k69<>+40(SB)/8, $0x0100010001000100
+DATA k69<>+48(SB)/8, $0x0302030203020302
+DATA k69<>+56(SB)/8, $0x0302030203020302
 GLOBL k69<>(SB), RODATA|NOPTR, $64
 
-DATA k70<>+0(SB)/8, $0x0100010001000100
-DATA k70<>+8(SB)/8, $0x0100010001000100
-DATA k70<>+16(SB)/8, $0x0302030203020302
-DATA k70<>+24(SB)/8, $0x0302030203020302
-DATA k70<>+32(SB)/8, $0x0100010001000100
-DATA k70<>+40(SB)/8, $0x0100010001000100
-DATA k70<>+48(SB)/8, $0x0302030203020302
-DATA k70<>+56(SB)/8, $0x0302030203020302
+DATA k70<>+0(SB)/8, $0x0303020201010000
+DATA k70<>+8(SB)/8, $0x0707060605050404
+DATA k70<>+16(SB)/8, $0x0b0b0a0a09090808
+DATA k70<>+24(SB)/8, $0x0f0f0e0e0d0d0c0c
+DATA k70<>+32(SB)/8, $0x1313121211111010
+DATA k70<>+40(SB)/8, $0x1717161615151414
+DATA k70<>+48(SB)/8, $0x1b1b1a1a19191818
+DATA k70<>+56(SB)/8, $0x1f1f1e1e1d1d1c1c
 GLOBL k70<>(SB), RODATA|NOPTR, $64
-
-DATA k71<>+0(SB)/8, $0x0303020201010000
-DATA k71<>+8(SB)/8, $0x0707060605050404
-DATA k71<>+16(SB)/8, $0x0b0b0a0a09090808
-DATA k71<>+24(SB)/8, $0x0f0f0e0e0d0d0c0c
-DATA k71<>+32(SB)/8, $0x1313121211111010
-DATA k71<>+40(SB)/8, $0x1717161615151414
-DATA k71<>+48(SB)/8, $0x1b1b1a1a19191818
-DATA k71<>+56(SB)/8, $0x1f1f1e1e1d1d1c1c
-GLOBL k71<>(SB), RODATA|NOPTR, $64
 
 // func q5_KBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, MMX+
@@ -3425,10 +3407,10 @@ TEXT ·q5_KBF16AVX512BF16(SB), NOSPLIT, $128-24
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k7<>+0(SB), Z0
-	VMOVDQU64    k13<>+0(SB), Z1
-	VMOVDQU64    k21<>+0(SB), Z2
-	VPBROADCASTD k59<>+0(SB), Z3
+	VPBROADCASTD k6<>+0(SB), Z0
+	VMOVDQU64    k12<>+0(SB), Z1
+	VMOVDQU64    k20<>+0(SB), Z2
+	VPBROADCASTD k58<>+0(SB), Z3
 
 block:
 	MOVL             (CX), SI
@@ -3438,26 +3420,26 @@ block:
 	TESTL            $0x7c000000, SI
 	JZ               odd
 	VMOVDQU32        (CX), X4
-	VMOVDQU64        k64<>+0(SB), Z5
+	VMOVDQU64        k63<>+0(SB), Z5
 	VPERMB           Z4, Z5, Z5
-	VPSRLVD          k65<>+0(SB), Z5, Z5
-	VMOVDQU64        k66<>+0(SB), Z6
+	VPSRLVD          k64<>+0(SB), Z5, Z5
+	VMOVDQU64        k65<>+0(SB), Z6
 	VPERMB           Z4, Z6, Z6
-	VPSRLVD          k67<>+0(SB), Z6, Z6
-	VPANDD           k68<>+0(SB), Z5, Z5
-	VMOVDQU64        k69<>+0(SB), Z7
+	VPSRLVD          k66<>+0(SB), Z6, Z6
+	VPANDD           k67<>+0(SB), Z5, Z5
+	VMOVDQU64        k68<>+0(SB), Z7
 	VPTERNLOGD       $0xea, Z5, Z7, Z6
-	VMOVDQU64        k70<>+0(SB), Z5
+	VMOVDQU64        k69<>+0(SB), Z5
 	VPERMB           Z4, Z5, Z5
 	VCVTPH2PS        Y5, Z5
 	VCVTDQ2PS        Z6, Z6
 	VMULPS           Z5, Z6, Z6
 	VMOVUPS          Z6, (BX)
 	VMOVDQU32        16(CX), Y8
-	VMOVDQU64        k71<>+0(SB), Z5
+	VMOVDQU64        k70<>+0(SB), Z5
 	VPERMB           Z8, Z5, Z8
 	VMOVDQU32        48(CX), Y9
-	VMOVDQU64        k71<>+0(SB), Z5
+	VMOVDQU64        k70<>+0(SB), Z5
 	VPERMB           Z9, Z5, Z9
 	VPADDW           Z9, Z9, Z5
 	VPSRLW           $0x03, Z9, Z6
@@ -3469,7 +3451,7 @@ block:
 	// VCVTNE2PS2BF16 Z7, Z18, Z7
 	LONG             $0x406ff262
 	WORD             $0xff72
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z5
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z5
 	VPSLLW           $0x05, Z8, Z18
 	VPTERNLOGD       $0xf8, Z18, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -3482,13 +3464,13 @@ block:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z6
 	VPSLLW           $0x04, Z8, Z7
 	VPTERNLOGD       $0xf8, Z7, Z3, Z6
 	VPERMB           Z5, Z6, Z5
 	VMOVDQU64        Z5, 64(AX)
 	VMOVDQU32        80(CX), Y10
-	VMOVDQU64        k71<>+0(SB), Z5
+	VMOVDQU64        k70<>+0(SB), Z5
 	VPERMB           Z10, Z5, Z10
 	VPADDW           Z10, Z10, Z5
 	VPSRLW           $0x03, Z10, Z6
@@ -3500,7 +3482,7 @@ block:
 	// VCVTNE2PS2BF16 Z7, Z18, Z7
 	LONG             $0x406ff262
 	WORD             $0xff72
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z5
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z5
 	VPSLLW           $0x03, Z8, Z18
 	VPTERNLOGD       $0xf8, Z18, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -3513,13 +3495,13 @@ block:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z6
 	VPSLLW           $0x02, Z8, Z7
 	VPTERNLOGD       $0xf8, Z7, Z3, Z6
 	VPERMB           Z5, Z6, Z5
 	VMOVDQU64        Z5, 192(AX)
 	VMOVDQU32        112(CX), Y11
-	VMOVDQU64        k71<>+0(SB), Z5
+	VMOVDQU64        k70<>+0(SB), Z5
 	VPERMB           Z11, Z5, Z11
 	VPADDW           Z11, Z11, Z5
 	VPSRLW           $0x03, Z11, Z6
@@ -3531,7 +3513,7 @@ block:
 	// VCVTNE2PS2BF16 Z7, Z18, Z7
 	LONG             $0x406ff262
 	WORD             $0xff72
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z5
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z5
 	VPSLLW           $0x01, Z8, Z18
 	VPTERNLOGD       $0xf8, Z18, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -3544,12 +3526,12 @@ block:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z6
 	VPTERNLOGD       $0xf8, Z8, Z3, Z6
 	VPERMB           Z5, Z6, Z5
 	VMOVDQU64        Z5, 320(AX)
 	VMOVDQU32        144(CX), Y12
-	VMOVDQU64        k71<>+0(SB), Z5
+	VMOVDQU64        k70<>+0(SB), Z5
 	VPERMB           Z12, Z5, Z12
 	VPADDW           Z12, Z12, Z5
 	VPSRLW           $0x03, Z12, Z6
@@ -3561,7 +3543,7 @@ block:
 	// VCVTNE2PS2BF16 Z7, Z18, Z7
 	LONG             $0x406ff262
 	WORD             $0xff72
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z5
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z5
 	VPSRLW           $0x01, Z8, Z18
 	VPTERNLOGD       $0xf8, Z18, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -3574,7 +3556,7 @@ block:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG            $0x4847f262
 	WORD            $0xed72
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z0, Z6
 	VPSRLW          $0x02, Z8, Z7
 	VPTERNLOGD      $0xf8, Z7, Z3, Z6
 	VPERMB          Z5, Z6, Z5
@@ -3596,28 +3578,28 @@ block:
 
 odd:
 	VMOVDQU32        (CX), X4
-	VMOVDQU64        k64<>+0(SB), Z5
+	VMOVDQU64        k63<>+0(SB), Z5
 	VPERMB           Z4, Z5, Z5
-	VPSRLVD          k65<>+0(SB), Z5, Z5
-	VMOVDQU64        k66<>+0(SB), Z6
+	VPSRLVD          k64<>+0(SB), Z5, Z5
+	VMOVDQU64        k65<>+0(SB), Z6
 	VPERMB           Z4, Z6, Z6
-	VPSRLVD          k67<>+0(SB), Z6, Z6
-	VPANDD           k68<>+0(SB), Z5, Z5
-	VMOVDQU64        k69<>+0(SB), Z7
+	VPSRLVD          k66<>+0(SB), Z6, Z6
+	VPANDD           k67<>+0(SB), Z5, Z5
+	VMOVDQU64        k68<>+0(SB), Z7
 	VPTERNLOGD       $0xea, Z5, Z7, Z6
-	VMOVDQU64        k70<>+0(SB), Z5
+	VMOVDQU64        k69<>+0(SB), Z5
 	VPERMB           Z4, Z5, Z5
 	VCVTPH2PS        Y5, Z5
 	VCVTDQ2PS        Z6, Z6
 	VMULPS           Z5, Z6, Z6
 	VCMPPS           $0x03, Z6, Z6, K1
-	VPBROADCASTD     k15<>+0(SB), K1, Z6
+	VPBROADCASTD     k14<>+0(SB), K1, Z6
 	VMOVUPS          Z6, (BX)
 	VMOVDQU32        16(CX), Y13
-	VMOVDQU64        k71<>+0(SB), Z5
+	VMOVDQU64        k70<>+0(SB), Z5
 	VPERMB           Z13, Z5, Z13
 	VMOVDQU32        48(CX), Y14
-	VMOVDQU64        k71<>+0(SB), Z5
+	VMOVDQU64        k70<>+0(SB), Z5
 	VPERMB           Z14, Z5, Z14
 	VPADDW           Z14, Z14, Z5
 	VPSRLW           $0x03, Z14, Z6
@@ -3629,9 +3611,9 @@ odd:
 	// VCVTNE2PS2BF16 Z7, Z18, Z7
 	LONG             $0x406ff262
 	WORD             $0xff72
-	VPCMPEQW         k16<>+0(SB), Z7, K1
-	VMOVDQU16        k17<>+0(SB), K1, Z7
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z5
+	VPCMPEQW         k15<>+0(SB), Z7, K1
+	VMOVDQU16        k16<>+0(SB), K1, Z7
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z5
 	VPSLLW           $0x05, Z13, Z18
 	VPTERNLOGD       $0xf8, Z18, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -3644,15 +3626,15 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPCMPEQW         k16<>+0(SB), Z5, K1
-	VMOVDQU16        k17<>+0(SB), K1, Z5
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z6
+	VPCMPEQW         k15<>+0(SB), Z5, K1
+	VMOVDQU16        k16<>+0(SB), K1, Z5
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z6
 	VPSLLW           $0x04, Z13, Z7
 	VPTERNLOGD       $0xf8, Z7, Z3, Z6
 	VPERMB           Z5, Z6, Z5
 	VMOVDQU64        Z5, 64(AX)
 	VMOVDQU32        80(CX), Y15
-	VMOVDQU64        k71<>+0(SB), Z5
+	VMOVDQU64        k70<>+0(SB), Z5
 	VPERMB           Z15, Z5, Z15
 	VPADDW           Z15, Z15, Z5
 	VPSRLW           $0x03, Z15, Z6
@@ -3664,9 +3646,9 @@ odd:
 	// VCVTNE2PS2BF16 Z7, Z18, Z7
 	LONG             $0x406ff262
 	WORD             $0xff72
-	VPCMPEQW         k16<>+0(SB), Z7, K1
-	VMOVDQU16        k17<>+0(SB), K1, Z7
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z5
+	VPCMPEQW         k15<>+0(SB), Z7, K1
+	VMOVDQU16        k16<>+0(SB), K1, Z7
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z5
 	VPSLLW           $0x03, Z13, Z18
 	VPTERNLOGD       $0xf8, Z18, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -3679,15 +3661,15 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPCMPEQW         k16<>+0(SB), Z5, K1
-	VMOVDQU16        k17<>+0(SB), K1, Z5
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z6
+	VPCMPEQW         k15<>+0(SB), Z5, K1
+	VMOVDQU16        k16<>+0(SB), K1, Z5
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z6
 	VPSLLW           $0x02, Z13, Z7
 	VPTERNLOGD       $0xf8, Z7, Z3, Z6
 	VPERMB           Z5, Z6, Z5
 	VMOVDQU64        Z5, 192(AX)
 	VMOVDQU32        112(CX), Y16
-	VMOVDQU64        k71<>+0(SB), Z5
+	VMOVDQU64        k70<>+0(SB), Z5
 	VPERMB           Z16, Z5, Z16
 	VPADDW           Z16, Z16, Z5
 	VPSRLW           $0x03, Z16, Z6
@@ -3699,9 +3681,9 @@ odd:
 	// VCVTNE2PS2BF16 Z7, Z18, Z7
 	LONG             $0x406ff262
 	WORD             $0xff72
-	VPCMPEQW         k16<>+0(SB), Z7, K1
-	VMOVDQU16        k17<>+0(SB), K1, Z7
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z5
+	VPCMPEQW         k15<>+0(SB), Z7, K1
+	VMOVDQU16        k16<>+0(SB), K1, Z7
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z5
 	VPSLLW           $0x01, Z13, Z18
 	VPTERNLOGD       $0xf8, Z18, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -3714,14 +3696,14 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG             $0x4847f262
 	WORD             $0xed72
-	VPCMPEQW         k16<>+0(SB), Z5, K1
-	VMOVDQU16        k17<>+0(SB), K1, Z5
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z6
+	VPCMPEQW         k15<>+0(SB), Z5, K1
+	VMOVDQU16        k16<>+0(SB), K1, Z5
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z6
 	VPTERNLOGD       $0xf8, Z13, Z3, Z6
 	VPERMB           Z5, Z6, Z5
 	VMOVDQU64        Z5, 320(AX)
 	VMOVDQU32        144(CX), Y17
-	VMOVDQU64        k71<>+0(SB), Z5
+	VMOVDQU64        k70<>+0(SB), Z5
 	VPERMB           Z17, Z5, Z17
 	VPADDW           Z17, Z17, Z5
 	VPSRLW           $0x03, Z17, Z6
@@ -3733,9 +3715,9 @@ odd:
 	// VCVTNE2PS2BF16 Z7, Z18, Z7
 	LONG             $0x406ff262
 	WORD             $0xff72
-	VPCMPEQW         k16<>+0(SB), Z7, K1
-	VMOVDQU16        k17<>+0(SB), K1, Z7
-	VPTERNLOGD.BCST  $0xea, k11<>+0(SB), Z0, Z5
+	VPCMPEQW         k15<>+0(SB), Z7, K1
+	VMOVDQU16        k16<>+0(SB), K1, Z7
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z5
 	VPSRLW           $0x01, Z13, Z18
 	VPTERNLOGD       $0xf8, Z18, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -3748,9 +3730,9 @@ odd:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG            $0x4847f262
 	WORD            $0xed72
-	VPCMPEQW        k16<>+0(SB), Z5, K1
-	VMOVDQU16       k17<>+0(SB), K1, Z5
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z0, Z6
+	VPCMPEQW        k15<>+0(SB), Z5, K1
+	VMOVDQU16       k16<>+0(SB), K1, Z5
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z0, Z6
 	VPSRLW          $0x02, Z13, Z7
 	VPTERNLOGD      $0xf8, Z7, Z3, Z6
 	VPERMB          Z5, Z6, Z5
@@ -3775,13 +3757,13 @@ odd:
 TEXT ·q6_KBF16AVX512BF16(SB), NOSPLIT, $384-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
+	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k72<>+0(SB), Z1
-	VPBROADCASTD k73<>+0(SB), Z2
-	VPBROADCASTD k59<>+0(SB), Z3
+	VPBROADCASTD k71<>+0(SB), Z1
+	VPBROADCASTD k72<>+0(SB), Z2
+	VPBROADCASTD k58<>+0(SB), Z3
 
 block:
 	MOVWLZX         208(CX), SI
@@ -3796,7 +3778,7 @@ block:
 	VMOVUPS         Z5, (BX)
 	VMOVDQU64       (CX), Z4
 	VBROADCASTI64X4 128(CX), Z5
-	VPSLLVQ         k74<>+0(SB), Z5, Z5
+	VPSLLVQ         k73<>+0(SB), Z5, Z5
 	VPANDD          Z1, Z4, Z4
 	VPTERNLOGD      $0xea, Z4, Z2, Z5
 	VPSUBB          Z3, Z5, Z5
@@ -3826,7 +3808,7 @@ block:
 	VMOVDQU64       (CX), Z4
 	VBROADCASTI64X4 128(CX), Z5
 	VPSRLW          $0x04, Z4, Z4
-	VPSRLVQ         k75<>+0(SB), Z5, Z5
+	VPSRLVQ         k74<>+0(SB), Z5, Z5
 	VPANDD          Z1, Z4, Z4
 	VPTERNLOGD      $0xea, Z4, Z2, Z5
 	VPSUBB          Z3, Z5, Z5
@@ -3855,7 +3837,7 @@ block:
 	VMOVDQU16       Z4, 192(AX)
 	VMOVDQU64       64(CX), Z4
 	VBROADCASTI64X4 160(CX), Z5
-	VPSLLVQ         k74<>+0(SB), Z5, Z5
+	VPSLLVQ         k73<>+0(SB), Z5, Z5
 	VPANDD          Z1, Z4, Z4
 	VPTERNLOGD      $0xea, Z4, Z2, Z5
 	VPSUBB          Z3, Z5, Z5
@@ -3885,7 +3867,7 @@ block:
 	VMOVDQU64       64(CX), Z4
 	VBROADCASTI64X4 160(CX), Z5
 	VPSRLW          $0x04, Z4, Z4
-	VPSRLVQ         k75<>+0(SB), Z5, Z5
+	VPSRLVQ         k74<>+0(SB), Z5, Z5
 	VPANDD          Z1, Z4, Z4
 	VPTERNLOGD      $0xea, Z4, Z2, Z5
 	VPSUBB          Z3, Z5, Z5
@@ -3933,13 +3915,13 @@ odd:
 	VPMOVSXBD       192(CX), Z5
 	VCVTDQ2PS       Z5, Z5
 	VMULPS          Z4, Z5, Z5
-	VXORPS.BCST     k3<>+0(SB), Z5, Z5
+	VXORPS.BCST     k2<>+0(SB), Z5, Z5
 	VCMPPS          $0x03, Z5, Z5, K1
-	VPBROADCASTD    k4<>+0(SB), K1, Z5
+	VPBROADCASTD    k3<>+0(SB), K1, Z5
 	VMOVUPS         Z5, (BX)
 	VMOVDQU64       (CX), Z4
 	VBROADCASTI64X4 128(CX), Z5
-	VPSLLVQ         k74<>+0(SB), Z5, Z5
+	VPSLLVQ         k73<>+0(SB), Z5, Z5
 	VPANDD          Z1, Z4, Z4
 	VPTERNLOGD      $0xea, Z4, Z2, Z5
 	VPSUBB          Z3, Z5, Z5
@@ -3971,7 +3953,7 @@ odd:
 	VMOVDQU64       (CX), Z4
 	VBROADCASTI64X4 128(CX), Z5
 	VPSRLW          $0x04, Z4, Z4
-	VPSRLVQ         k75<>+0(SB), Z5, Z5
+	VPSRLVQ         k74<>+0(SB), Z5, Z5
 	VPANDD          Z1, Z4, Z4
 	VPTERNLOGD      $0xea, Z4, Z2, Z5
 	VPSUBB          Z3, Z5, Z5
@@ -4002,7 +3984,7 @@ odd:
 	VMOVDQU16       Z4, 192(AX)
 	VMOVDQU64       64(CX), Z4
 	VBROADCASTI64X4 160(CX), Z5
-	VPSLLVQ         k74<>+0(SB), Z5, Z5
+	VPSLLVQ         k73<>+0(SB), Z5, Z5
 	VPANDD          Z1, Z4, Z4
 	VPTERNLOGD      $0xea, Z4, Z2, Z5
 	VPSUBB          Z3, Z5, Z5
@@ -4034,7 +4016,7 @@ odd:
 	VMOVDQU64       64(CX), Z4
 	VBROADCASTI64X4 160(CX), Z5
 	VPSRLW          $0x04, Z4, Z4
-	VPSRLVQ         k75<>+0(SB), Z5, Z5
+	VPSRLVQ         k74<>+0(SB), Z5, Z5
 	VPANDD          Z1, Z4, Z4
 	VPTERNLOGD      $0xea, Z4, Z2, Z5
 	VPSUBB          Z3, Z5, Z5
@@ -4078,49 +4060,49 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k72<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA k72<>+8(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA k72<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA k72<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA k71<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA k71<>+8(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA k71<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA k71<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
+GLOBL k71<>(SB), RODATA|NOPTR, $32
+
+DATA k72<>+0(SB)/8, $0x3030303030303030
+DATA k72<>+8(SB)/8, $0x3030303030303030
+DATA k72<>+16(SB)/8, $0x3030303030303030
+DATA k72<>+24(SB)/8, $0x3030303030303030
 GLOBL k72<>(SB), RODATA|NOPTR, $32
 
-DATA k73<>+0(SB)/8, $0x3030303030303030
-DATA k73<>+8(SB)/8, $0x3030303030303030
-DATA k73<>+16(SB)/8, $0x3030303030303030
-DATA k73<>+24(SB)/8, $0x3030303030303030
-GLOBL k73<>(SB), RODATA|NOPTR, $32
+DATA k73<>+0(SB)/8, $0x0000000000000004
+DATA k73<>+8(SB)/8, $0x0000000000000004
+DATA k73<>+16(SB)/8, $0x0000000000000004
+DATA k73<>+24(SB)/8, $0x0000000000000004
+DATA k73<>+32(SB)/8, $0x0000000000000002
+DATA k73<>+40(SB)/8, $0x0000000000000002
+DATA k73<>+48(SB)/8, $0x0000000000000002
+DATA k73<>+56(SB)/8, $0x0000000000000002
+GLOBL k73<>(SB), RODATA|NOPTR, $64
 
-DATA k74<>+0(SB)/8, $0x0000000000000004
-DATA k74<>+8(SB)/8, $0x0000000000000004
-DATA k74<>+16(SB)/8, $0x0000000000000004
-DATA k74<>+24(SB)/8, $0x0000000000000004
+DATA k74<>+0(SB)/8, $0x0000000000000000
+DATA k74<>+8(SB)/8, $0x0000000000000000
+DATA k74<>+16(SB)/8, $0x0000000000000000
+DATA k74<>+24(SB)/8, $0x0000000000000000
 DATA k74<>+32(SB)/8, $0x0000000000000002
 DATA k74<>+40(SB)/8, $0x0000000000000002
 DATA k74<>+48(SB)/8, $0x0000000000000002
 DATA k74<>+56(SB)/8, $0x0000000000000002
 GLOBL k74<>(SB), RODATA|NOPTR, $64
 
-DATA k75<>+0(SB)/8, $0x0000000000000000
-DATA k75<>+8(SB)/8, $0x0000000000000000
-DATA k75<>+16(SB)/8, $0x0000000000000000
-DATA k75<>+24(SB)/8, $0x0000000000000000
-DATA k75<>+32(SB)/8, $0x0000000000000002
-DATA k75<>+40(SB)/8, $0x0000000000000002
-DATA k75<>+48(SB)/8, $0x0000000000000002
-DATA k75<>+56(SB)/8, $0x0000000000000002
-GLOBL k75<>(SB), RODATA|NOPTR, $64
-
 // func iq4_XSBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, MMX+
 TEXT ·iq4_XSBF16AVX512BF16(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
+	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k7<>+0(SB), Z1
-	VMOVDQU64    k76<>+0(SB), Z2
+	VPBROADCASTD k6<>+0(SB), Z1
+	VMOVDQU64    k75<>+0(SB), Z2
 
 block:
 	MOVWLZX      (CX), SI
@@ -4128,17 +4110,17 @@ block:
 	TESTL        $0x00007c00, SI
 	JZ           odd
 	VPBROADCASTQ (CX), Z3
-	VMOVDQU64    k77<>+0(SB), Z4
+	VMOVDQU64    k76<>+0(SB), Z4
 	VPERMB       Z3, Z4, Z4
-	VPSRLVD      k78<>+0(SB), Z4, Z4
-	VMOVDQU64    k79<>+0(SB), Z5
+	VPSRLVD      k77<>+0(SB), Z4, Z4
+	VMOVDQU64    k78<>+0(SB), Z5
 	VPERMB       Z3, Z5, Z3
-	VPSRLVD      k80<>+0(SB), Z3, Z3
-	VPBROADCASTD k24<>+0(SB), Z5
+	VPSRLVD      k79<>+0(SB), Z3, Z3
+	VPBROADCASTD k23<>+0(SB), Z5
 	VPANDD       Z5, Z4, Z4
-	VPBROADCASTD k43<>+0(SB), Z5
+	VPBROADCASTD k42<>+0(SB), Z5
 	VPTERNLOGD   $0xea, Z4, Z5, Z3
-	VPBROADCASTD k44<>+0(SB), Z4
+	VPBROADCASTD k43<>+0(SB), Z4
 	VPSUBD       Z4, Z3, Z3
 	VPBROADCASTW (CX), Y4
 	VCVTPH2PS    Y4, Z4
@@ -4146,83 +4128,83 @@ block:
 	VMULPS       Z4, Z3, Z3
 	VMOVUPS      Z3, (BX)
 	VMOVDQU32    8(CX), X6
-	VMOVDQU64    k9<>+0(SB), Z3
+	VMOVDQU64    k8<>+0(SB), Z3
 	VPERMB       Z6, Z3, Z3
-	VPROLVD      k10<>+0(SB), Z3, Z3
+	VPROLVD      k9<>+0(SB), Z3, Z3
 	VMOVDQU32    24(CX), X6
-	VMOVDQU64    k9<>+0(SB), Z4
+	VMOVDQU64    k8<>+0(SB), Z4
 	VPERMB       Z6, Z4, Z4
-	VPROLVD      k10<>+0(SB), Z4, Z4
+	VPROLVD      k9<>+0(SB), Z4, Z4
 	VMULPS.BCST  (BX), Z2, Z5
 	VMULPS.BCST  4(BX), Z2, Z7
 
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG            $0x4847f262
 	WORD            $0xed72
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z1, Z3
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z1, Z3
 	VPERMB          Z5, Z3, Z3
 	VMOVDQU64       Z3, (AX)
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z1, Z4
+	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z1, Z4
 	VPERMB          Z5, Z4, Z3
 	VMOVDQU64       Z3, 64(AX)
 	VMOVDQU32       40(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z3
+	VMOVDQU64       k8<>+0(SB), Z3
 	VPERMB          Z6, Z3, Z3
-	VPROLVD         k10<>+0(SB), Z3, Z3
+	VPROLVD         k9<>+0(SB), Z3, Z3
 	VMOVDQU32       56(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z4
+	VMOVDQU64       k8<>+0(SB), Z4
 	VPERMB          Z6, Z4, Z4
-	VPROLVD         k10<>+0(SB), Z4, Z4
+	VPROLVD         k9<>+0(SB), Z4, Z4
 	VMULPS.BCST     8(BX), Z2, Z5
 	VMULPS.BCST     12(BX), Z2, Z7
 
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG            $0x4847f262
 	WORD            $0xed72
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z1, Z3
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z1, Z3
 	VPERMB          Z5, Z3, Z3
 	VMOVDQU64       Z3, 128(AX)
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z1, Z4
+	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z1, Z4
 	VPERMB          Z5, Z4, Z3
 	VMOVDQU64       Z3, 192(AX)
 	VMOVDQU32       72(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z3
+	VMOVDQU64       k8<>+0(SB), Z3
 	VPERMB          Z6, Z3, Z3
-	VPROLVD         k10<>+0(SB), Z3, Z3
+	VPROLVD         k9<>+0(SB), Z3, Z3
 	VMOVDQU32       88(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z4
+	VMOVDQU64       k8<>+0(SB), Z4
 	VPERMB          Z6, Z4, Z4
-	VPROLVD         k10<>+0(SB), Z4, Z4
+	VPROLVD         k9<>+0(SB), Z4, Z4
 	VMULPS.BCST     16(BX), Z2, Z5
 	VMULPS.BCST     20(BX), Z2, Z7
 
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG            $0x4847f262
 	WORD            $0xed72
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z1, Z3
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z1, Z3
 	VPERMB          Z5, Z3, Z3
 	VMOVDQU64       Z3, 256(AX)
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z1, Z4
+	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z1, Z4
 	VPERMB          Z5, Z4, Z3
 	VMOVDQU64       Z3, 320(AX)
 	VMOVDQU32       104(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z3
+	VMOVDQU64       k8<>+0(SB), Z3
 	VPERMB          Z6, Z3, Z3
-	VPROLVD         k10<>+0(SB), Z3, Z3
+	VPROLVD         k9<>+0(SB), Z3, Z3
 	VMOVDQU32       120(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z4
+	VMOVDQU64       k8<>+0(SB), Z4
 	VPERMB          Z6, Z4, Z4
-	VPROLVD         k10<>+0(SB), Z4, Z4
+	VPROLVD         k9<>+0(SB), Z4, Z4
 	VMULPS.BCST     24(BX), Z2, Z5
 	VMULPS.BCST     28(BX), Z2, Z7
 
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG            $0x4847f262
 	WORD            $0xed72
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z1, Z3
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z1, Z3
 	VPERMB          Z5, Z3, Z3
 	VMOVDQU64       Z3, 384(AX)
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z1, Z4
+	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z1, Z4
 	VPERMB          Z5, Z4, Z3
 	VMOVDQU64       Z3, 448(AX)
 	PREFETCHT0      1024(AX)
@@ -4242,34 +4224,34 @@ block:
 
 odd:
 	VPBROADCASTQ (CX), Z3
-	VMOVDQU64    k77<>+0(SB), Z4
+	VMOVDQU64    k76<>+0(SB), Z4
 	VPERMB       Z3, Z4, Z4
-	VPSRLVD      k78<>+0(SB), Z4, Z4
-	VMOVDQU64    k79<>+0(SB), Z5
+	VPSRLVD      k77<>+0(SB), Z4, Z4
+	VMOVDQU64    k78<>+0(SB), Z5
 	VPERMB       Z3, Z5, Z3
-	VPSRLVD      k80<>+0(SB), Z3, Z3
-	VPBROADCASTD k24<>+0(SB), Z5
+	VPSRLVD      k79<>+0(SB), Z3, Z3
+	VPBROADCASTD k23<>+0(SB), Z5
 	VPANDD       Z5, Z4, Z4
-	VPBROADCASTD k43<>+0(SB), Z5
+	VPBROADCASTD k42<>+0(SB), Z5
 	VPTERNLOGD   $0xea, Z4, Z5, Z3
-	VPBROADCASTD k44<>+0(SB), Z4
+	VPBROADCASTD k43<>+0(SB), Z4
 	VPSUBD       Z4, Z3, Z3
 	VPBROADCASTW (CX), Y4
 	VCVTPH2PS    Y4, Z4
 	VCVTDQ2PS    Z3, Z3
 	VMULPS       Z4, Z3, Z3
-	VXORPS.BCST  k3<>+0(SB), Z3, Z3
+	VXORPS.BCST  k2<>+0(SB), Z3, Z3
 	VCMPPS       $0x03, Z3, Z3, K1
-	VPBROADCASTD k4<>+0(SB), K1, Z3
+	VPBROADCASTD k3<>+0(SB), K1, Z3
 	VMOVUPS      Z3, (BX)
 	VMOVDQU32    8(CX), X6
-	VMOVDQU64    k9<>+0(SB), Z3
+	VMOVDQU64    k8<>+0(SB), Z3
 	VPERMB       Z6, Z3, Z3
-	VPROLVD      k10<>+0(SB), Z3, Z3
+	VPROLVD      k9<>+0(SB), Z3, Z3
 	VMOVDQU32    24(CX), X6
-	VMOVDQU64    k9<>+0(SB), Z4
+	VMOVDQU64    k8<>+0(SB), Z4
 	VPERMB       Z6, Z4, Z4
-	VPROLVD      k10<>+0(SB), Z4, Z4
+	VPROLVD      k9<>+0(SB), Z4, Z4
 	VMULPS.BCST  (BX), Z2, Z5
 	VMULPS.BCST  4(BX), Z2, Z7
 
@@ -4277,20 +4259,20 @@ odd:
 	LONG            $0x4847f262
 	WORD            $0xed72
 	VPXORD          Z0, Z5, Z5
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z1, Z3
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z1, Z3
 	VPERMB          Z5, Z3, Z3
 	VMOVDQU64       Z3, (AX)
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z1, Z4
+	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z1, Z4
 	VPERMB          Z5, Z4, Z3
 	VMOVDQU64       Z3, 64(AX)
 	VMOVDQU32       40(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z3
+	VMOVDQU64       k8<>+0(SB), Z3
 	VPERMB          Z6, Z3, Z3
-	VPROLVD         k10<>+0(SB), Z3, Z3
+	VPROLVD         k9<>+0(SB), Z3, Z3
 	VMOVDQU32       56(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z4
+	VMOVDQU64       k8<>+0(SB), Z4
 	VPERMB          Z6, Z4, Z4
-	VPROLVD         k10<>+0(SB), Z4, Z4
+	VPROLVD         k9<>+0(SB), Z4, Z4
 	VMULPS.BCST     8(BX), Z2, Z5
 	VMULPS.BCST     12(BX), Z2, Z7
 
@@ -4298,20 +4280,20 @@ odd:
 	LONG            $0x4847f262
 	WORD            $0xed72
 	VPXORD          Z0, Z5, Z5
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z1, Z3
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z1, Z3
 	VPERMB          Z5, Z3, Z3
 	VMOVDQU64       Z3, 128(AX)
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z1, Z4
+	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z1, Z4
 	VPERMB          Z5, Z4, Z3
 	VMOVDQU64       Z3, 192(AX)
 	VMOVDQU32       72(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z3
+	VMOVDQU64       k8<>+0(SB), Z3
 	VPERMB          Z6, Z3, Z3
-	VPROLVD         k10<>+0(SB), Z3, Z3
+	VPROLVD         k9<>+0(SB), Z3, Z3
 	VMOVDQU32       88(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z4
+	VMOVDQU64       k8<>+0(SB), Z4
 	VPERMB          Z6, Z4, Z4
-	VPROLVD         k10<>+0(SB), Z4, Z4
+	VPROLVD         k9<>+0(SB), Z4, Z4
 	VMULPS.BCST     16(BX), Z2, Z5
 	VMULPS.BCST     20(BX), Z2, Z7
 
@@ -4319,20 +4301,20 @@ odd:
 	LONG            $0x4847f262
 	WORD            $0xed72
 	VPXORD          Z0, Z5, Z5
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z1, Z3
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z1, Z3
 	VPERMB          Z5, Z3, Z3
 	VMOVDQU64       Z3, 256(AX)
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z1, Z4
+	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z1, Z4
 	VPERMB          Z5, Z4, Z3
 	VMOVDQU64       Z3, 320(AX)
 	VMOVDQU32       104(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z3
+	VMOVDQU64       k8<>+0(SB), Z3
 	VPERMB          Z6, Z3, Z3
-	VPROLVD         k10<>+0(SB), Z3, Z3
+	VPROLVD         k9<>+0(SB), Z3, Z3
 	VMOVDQU32       120(CX), X6
-	VMOVDQU64       k9<>+0(SB), Z4
+	VMOVDQU64       k8<>+0(SB), Z4
 	VPERMB          Z6, Z4, Z4
-	VPROLVD         k10<>+0(SB), Z4, Z4
+	VPROLVD         k9<>+0(SB), Z4, Z4
 	VMULPS.BCST     24(BX), Z2, Z5
 	VMULPS.BCST     28(BX), Z2, Z7
 
@@ -4340,10 +4322,10 @@ odd:
 	LONG            $0x4847f262
 	WORD            $0xed72
 	VPXORD          Z0, Z5, Z5
-	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z1, Z3
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z1, Z3
 	VPERMB          Z5, Z3, Z3
 	VMOVDQU64       Z3, 384(AX)
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z1, Z4
+	VPTERNLOGD.BCST $0xea, k11<>+0(SB), Z1, Z4
 	VPERMB          Z5, Z4, Z3
 	VMOVDQU64       Z3, 448(AX)
 	PREFETCHT0      1024(AX)
@@ -4361,62 +4343,62 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k76<>+0(SB)/8, $0xc2d00000c2fe0000
-DATA k76<>+8(SB)/8, $0xc2820000c2a60000
-DATA k76<>+16(SB)/8, $0xc20c0000c2440000
-DATA k76<>+24(SB)/8, $0xc1200000c1b00000
-DATA k76<>+32(SB)/8, $0x415000003f800000
-DATA k76<>+40(SB)/8, $0x4218000041c80000
-DATA k76<>+48(SB)/8, $0x428a000042540000
-DATA k76<>+56(SB)/8, $0x42e2000042b20000
+DATA k75<>+0(SB)/8, $0xc2d00000c2fe0000
+DATA k75<>+8(SB)/8, $0xc2820000c2a60000
+DATA k75<>+16(SB)/8, $0xc20c0000c2440000
+DATA k75<>+24(SB)/8, $0xc1200000c1b00000
+DATA k75<>+32(SB)/8, $0x415000003f800000
+DATA k75<>+40(SB)/8, $0x4218000041c80000
+DATA k75<>+48(SB)/8, $0x428a000042540000
+DATA k75<>+56(SB)/8, $0x42e2000042b20000
+GLOBL k75<>(SB), RODATA|NOPTR, $64
+
+DATA k76<>+0(SB)/8, $0x0706050407060504
+DATA k76<>+8(SB)/8, $0x0807060508070605
+DATA k76<>+16(SB)/8, $0x0908070609080706
+DATA k76<>+24(SB)/8, $0x0a0908070a090807
+DATA k76<>+32(SB)/8, $0x0706050407060504
+DATA k76<>+40(SB)/8, $0x0807060508070605
+DATA k76<>+48(SB)/8, $0x0908070609080706
+DATA k76<>+56(SB)/8, $0x0a0908070a090807
 GLOBL k76<>(SB), RODATA|NOPTR, $64
 
-DATA k77<>+0(SB)/8, $0x0706050407060504
-DATA k77<>+8(SB)/8, $0x0807060508070605
-DATA k77<>+16(SB)/8, $0x0908070609080706
-DATA k77<>+24(SB)/8, $0x0a0908070a090807
-DATA k77<>+32(SB)/8, $0x0706050407060504
-DATA k77<>+40(SB)/8, $0x0807060508070605
-DATA k77<>+48(SB)/8, $0x0908070609080706
-DATA k77<>+56(SB)/8, $0x0a0908070a090807
+DATA k77<>+0(SB)/8, $0x0000000400000000
+DATA k77<>+8(SB)/8, $0x0000000400000000
+DATA k77<>+16(SB)/8, $0x0000000400000000
+DATA k77<>+24(SB)/8, $0x0000000400000000
+DATA k77<>+32(SB)/8, $0x0000000400000000
+DATA k77<>+40(SB)/8, $0x0000000400000000
+DATA k77<>+48(SB)/8, $0x0000000400000000
+DATA k77<>+56(SB)/8, $0x0000000400000000
 GLOBL k77<>(SB), RODATA|NOPTR, $64
 
-DATA k78<>+0(SB)/8, $0x0000000400000000
-DATA k78<>+8(SB)/8, $0x0000000400000000
-DATA k78<>+16(SB)/8, $0x0000000400000000
-DATA k78<>+24(SB)/8, $0x0000000400000000
-DATA k78<>+32(SB)/8, $0x0000000400000000
-DATA k78<>+40(SB)/8, $0x0000000400000000
-DATA k78<>+48(SB)/8, $0x0000000400000000
-DATA k78<>+56(SB)/8, $0x0000000400000000
+DATA k78<>+0(SB)/8, $0x0303020203030202
+DATA k78<>+8(SB)/8, $0x0303020203030202
+DATA k78<>+16(SB)/8, $0x0303020203030202
+DATA k78<>+24(SB)/8, $0x0303020203030202
+DATA k78<>+32(SB)/8, $0x0303020203030202
+DATA k78<>+40(SB)/8, $0x0303020203030202
+DATA k78<>+48(SB)/8, $0x0303020203030202
+DATA k78<>+56(SB)/8, $0x0303020203030202
 GLOBL k78<>(SB), RODATA|NOPTR, $64
 
-DATA k79<>+0(SB)/8, $0x0303020203030202
-DATA k79<>+8(SB)/8, $0x0303020203030202
-DATA k79<>+16(SB)/8, $0x0303020203030202
-DATA k79<>+24(SB)/8, $0x0303020203030202
-DATA k79<>+32(SB)/8, $0x0303020203030202
-DATA k79<>+40(SB)/8, $0x0303020203030202
-DATA k79<>+48(SB)/8, $0x0303020203030202
-DATA k79<>+56(SB)/8, $0x0303020203030202
+DATA k79<>+0(SB)/8, $0x0000000600000004
+DATA k79<>+8(SB)/8, $0x0000000a00000008
+DATA k79<>+16(SB)/8, $0x0000000e0000000c
+DATA k79<>+24(SB)/8, $0x0000001200000010
+DATA k79<>+32(SB)/8, $0x0000000600000004
+DATA k79<>+40(SB)/8, $0x0000000a00000008
+DATA k79<>+48(SB)/8, $0x0000000e0000000c
+DATA k79<>+56(SB)/8, $0x0000001200000010
 GLOBL k79<>(SB), RODATA|NOPTR, $64
-
-DATA k80<>+0(SB)/8, $0x0000000600000004
-DATA k80<>+8(SB)/8, $0x0000000a00000008
-DATA k80<>+16(SB)/8, $0x0000000e0000000c
-DATA k80<>+24(SB)/8, $0x0000001200000010
-DATA k80<>+32(SB)/8, $0x0000000600000004
-DATA k80<>+40(SB)/8, $0x0000000a00000008
-DATA k80<>+48(SB)/8, $0x0000000e0000000c
-DATA k80<>+56(SB)/8, $0x0000001200000010
-GLOBL k80<>(SB), RODATA|NOPTR, $64
 
 // func tq1_0BF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512_BF16, MMX+
 TEXT ·tq1_0BF16AVX512BF16(SB), NOSPLIT, $64-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
+	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -4428,49 +4410,49 @@ block:
 	JZ           odd
 	VPBROADCASTW 52(CX), Y1
 	VCVTPH2PS    Y1, Z1
-	VMULPS       k81<>+0(SB), Z1, Z1
+	VMULPS       k80<>+0(SB), Z1, Z1
 
 	// VCVTNE2PS2BF16 Z1, Z1, Z1
 	LONG            $0x4877f262
 	WORD            $0xc972
 	VPMOVZXBW       (CX), Z2
-	VPMULLW         k82<>+0(SB), Z2, Z3
-	VPMULHUW        k83<>+0(SB), Z3, Z3
+	VPMULLW         k81<>+0(SB), Z2, Z3
+	VPMULHUW        k82<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, (AX)
-	VPMULLW         k84<>+0(SB), Z2, Z3
-	VPMULHUW        k83<>+0(SB), Z3, Z3
+	VPMULLW         k83<>+0(SB), Z2, Z3
+	VPMULHUW        k82<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, 64(AX)
-	VPMULLW         k85<>+0(SB), Z2, Z3
-	VPMULHUW        k83<>+0(SB), Z3, Z3
+	VPMULLW         k84<>+0(SB), Z2, Z3
+	VPMULHUW        k82<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, 128(AX)
-	VPMULLW         k86<>+0(SB), Z2, Z3
-	VPMULHUW        k83<>+0(SB), Z3, Z3
+	VPMULLW         k85<>+0(SB), Z2, Z3
+	VPMULHUW        k82<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, 192(AX)
-	VPMULLW         k87<>+0(SB), Z2, Z2
-	VPMULHUW        k83<>+0(SB), Z2, Z2
+	VPMULLW         k86<>+0(SB), Z2, Z2
+	VPMULHUW        k82<>+0(SB), Z2, Z2
 	VPERMW          Z1, Z2, Z2
 	VMOVDQU64       Z2, 256(AX)
 	VBROADCASTI64X4 22(CX), Z2
-	VMOVDQU64       k88<>+0(SB), Z3
+	VMOVDQU64       k87<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVW         k89<>+0(SB), Z3, Z3
-	VPMULLW         k90<>+0(SB), Z3, Z4
-	VPMULHUW        k83<>+0(SB), Z4, Z4
+	VPSRLVW         k88<>+0(SB), Z3, Z3
+	VPMULLW         k89<>+0(SB), Z3, Z4
+	VPMULHUW        k82<>+0(SB), Z4, Z4
 	VPERMW          Z1, Z4, Z4
 	VMOVDQU64       Z4, 320(AX)
-	VPMULLW         k91<>+0(SB), Z3, Z3
-	VPMULHUW        k83<>+0(SB), Z3, Z3
+	VPMULLW         k90<>+0(SB), Z3, Z3
+	VPMULHUW        k82<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, 384(AX)
-	VMOVDQU64       k92<>+0(SB), Z3
+	VMOVDQU64       k91<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k89<>+0(SB), Z2, Z2
-	VPMULLW         k93<>+0(SB), Z2, Z2
-	VPMULHUW        k83<>+0(SB), Z2, Z2
+	VPSRLVW         k88<>+0(SB), Z2, Z2
+	VPMULLW         k92<>+0(SB), Z2, Z2
+	VPMULHUW        k82<>+0(SB), Z2, Z2
 	VPERMW          Z1, Z2, Z1
 	VMOVDQU64       Z1, 448(AX)
 	PREFETCHT0      1024(AX)
@@ -4491,53 +4473,53 @@ block:
 odd:
 	VPBROADCASTW 52(CX), Y1
 	VCVTPH2PS    Y1, Z1
-	VXORPS.BCST  k3<>+0(SB), Z1, Z1
+	VXORPS.BCST  k2<>+0(SB), Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k4<>+0(SB), K1, Z1
-	VMULPS       k81<>+0(SB), Z1, Z1
+	VPBROADCASTD k3<>+0(SB), K1, Z1
+	VMULPS       k80<>+0(SB), Z1, Z1
 
 	// VCVTNE2PS2BF16 Z1, Z1, Z1
 	LONG            $0x4877f262
 	WORD            $0xc972
 	VPXORD          Z0, Z1, Z1
 	VPMOVZXBW       (CX), Z2
-	VPMULLW         k82<>+0(SB), Z2, Z3
-	VPMULHUW        k83<>+0(SB), Z3, Z3
+	VPMULLW         k81<>+0(SB), Z2, Z3
+	VPMULHUW        k82<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, (AX)
-	VPMULLW         k84<>+0(SB), Z2, Z3
-	VPMULHUW        k83<>+0(SB), Z3, Z3
+	VPMULLW         k83<>+0(SB), Z2, Z3
+	VPMULHUW        k82<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, 64(AX)
-	VPMULLW         k85<>+0(SB), Z2, Z3
-	VPMULHUW        k83<>+0(SB), Z3, Z3
+	VPMULLW         k84<>+0(SB), Z2, Z3
+	VPMULHUW        k82<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, 128(AX)
-	VPMULLW         k86<>+0(SB), Z2, Z3
-	VPMULHUW        k83<>+0(SB), Z3, Z3
+	VPMULLW         k85<>+0(SB), Z2, Z3
+	VPMULHUW        k82<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, 192(AX)
-	VPMULLW         k87<>+0(SB), Z2, Z2
-	VPMULHUW        k83<>+0(SB), Z2, Z2
+	VPMULLW         k86<>+0(SB), Z2, Z2
+	VPMULHUW        k82<>+0(SB), Z2, Z2
 	VPERMW          Z1, Z2, Z2
 	VMOVDQU64       Z2, 256(AX)
 	VBROADCASTI64X4 22(CX), Z2
-	VMOVDQU64       k88<>+0(SB), Z3
+	VMOVDQU64       k87<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVW         k89<>+0(SB), Z3, Z3
-	VPMULLW         k90<>+0(SB), Z3, Z4
-	VPMULHUW        k83<>+0(SB), Z4, Z4
+	VPSRLVW         k88<>+0(SB), Z3, Z3
+	VPMULLW         k89<>+0(SB), Z3, Z4
+	VPMULHUW        k82<>+0(SB), Z4, Z4
 	VPERMW          Z1, Z4, Z4
 	VMOVDQU64       Z4, 320(AX)
-	VPMULLW         k91<>+0(SB), Z3, Z3
-	VPMULHUW        k83<>+0(SB), Z3, Z3
+	VPMULLW         k90<>+0(SB), Z3, Z3
+	VPMULHUW        k82<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, 384(AX)
-	VMOVDQU64       k92<>+0(SB), Z3
+	VMOVDQU64       k91<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z2
-	VPSRLVW         k89<>+0(SB), Z2, Z2
-	VPMULLW         k93<>+0(SB), Z2, Z2
-	VPMULHUW        k83<>+0(SB), Z2, Z2
+	VPSRLVW         k88<>+0(SB), Z2, Z2
+	VPMULLW         k92<>+0(SB), Z2, Z2
+	VPMULHUW        k82<>+0(SB), Z2, Z2
 	VPERMW          Z1, Z2, Z1
 	VMOVDQU64       Z1, 448(AX)
 	PREFETCHT0      1024(AX)
@@ -4555,142 +4537,142 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k81<>+0(SB)/8, $0x00000000bf800000
-DATA k81<>+8(SB)/8, $0x400000003f800000
-DATA k81<>+16(SB)/8, $0x00000000bf800000
-DATA k81<>+24(SB)/8, $0x400000003f800000
-DATA k81<>+32(SB)/8, $0x00000000bf800000
-DATA k81<>+40(SB)/8, $0x400000003f800000
-DATA k81<>+48(SB)/8, $0x00000000bf800000
-DATA k81<>+56(SB)/8, $0x400000003f800000
+DATA k80<>+0(SB)/8, $0x00000000bf800000
+DATA k80<>+8(SB)/8, $0x400000003f800000
+DATA k80<>+16(SB)/8, $0x00000000bf800000
+DATA k80<>+24(SB)/8, $0x400000003f800000
+DATA k80<>+32(SB)/8, $0x00000000bf800000
+DATA k80<>+40(SB)/8, $0x400000003f800000
+DATA k80<>+48(SB)/8, $0x00000000bf800000
+DATA k80<>+56(SB)/8, $0x400000003f800000
+GLOBL k80<>(SB), RODATA|NOPTR, $64
+
+DATA k81<>+0(SB)/8, $0x0100010001000100
+DATA k81<>+8(SB)/8, $0x0100010001000100
+DATA k81<>+16(SB)/8, $0x0100010001000100
+DATA k81<>+24(SB)/8, $0x0100010001000100
+DATA k81<>+32(SB)/8, $0x0100010001000100
+DATA k81<>+40(SB)/8, $0x0100010001000100
+DATA k81<>+48(SB)/8, $0x0100010001000100
+DATA k81<>+56(SB)/8, $0x0100010001000100
 GLOBL k81<>(SB), RODATA|NOPTR, $64
 
-DATA k82<>+0(SB)/8, $0x0100010001000100
-DATA k82<>+8(SB)/8, $0x0100010001000100
-DATA k82<>+16(SB)/8, $0x0100010001000100
-DATA k82<>+24(SB)/8, $0x0100010001000100
-DATA k82<>+32(SB)/8, $0x0100010001000100
-DATA k82<>+40(SB)/8, $0x0100010001000100
-DATA k82<>+48(SB)/8, $0x0100010001000100
-DATA k82<>+56(SB)/8, $0x0100010001000100
+DATA k82<>+0(SB)/8, $0x0003000300030003
+DATA k82<>+8(SB)/8, $0x0003000300030003
+DATA k82<>+16(SB)/8, $0x0003000300030003
+DATA k82<>+24(SB)/8, $0x0003000300030003
+DATA k82<>+32(SB)/8, $0x0003000300030003
+DATA k82<>+40(SB)/8, $0x0003000300030003
+DATA k82<>+48(SB)/8, $0x0003000300030003
+DATA k82<>+56(SB)/8, $0x0003000300030003
 GLOBL k82<>(SB), RODATA|NOPTR, $64
 
-DATA k83<>+0(SB)/8, $0x0003000300030003
-DATA k83<>+8(SB)/8, $0x0003000300030003
-DATA k83<>+16(SB)/8, $0x0003000300030003
-DATA k83<>+24(SB)/8, $0x0003000300030003
-DATA k83<>+32(SB)/8, $0x0003000300030003
-DATA k83<>+40(SB)/8, $0x0003000300030003
-DATA k83<>+48(SB)/8, $0x0003000300030003
-DATA k83<>+56(SB)/8, $0x0003000300030003
+DATA k83<>+0(SB)/8, $0x0300030003000300
+DATA k83<>+8(SB)/8, $0x0300030003000300
+DATA k83<>+16(SB)/8, $0x0300030003000300
+DATA k83<>+24(SB)/8, $0x0300030003000300
+DATA k83<>+32(SB)/8, $0x0300030003000300
+DATA k83<>+40(SB)/8, $0x0300030003000300
+DATA k83<>+48(SB)/8, $0x0300030003000300
+DATA k83<>+56(SB)/8, $0x0300030003000300
 GLOBL k83<>(SB), RODATA|NOPTR, $64
 
-DATA k84<>+0(SB)/8, $0x0300030003000300
-DATA k84<>+8(SB)/8, $0x0300030003000300
-DATA k84<>+16(SB)/8, $0x0300030003000300
-DATA k84<>+24(SB)/8, $0x0300030003000300
-DATA k84<>+32(SB)/8, $0x0300030003000300
-DATA k84<>+40(SB)/8, $0x0300030003000300
-DATA k84<>+48(SB)/8, $0x0300030003000300
-DATA k84<>+56(SB)/8, $0x0300030003000300
+DATA k84<>+0(SB)/8, $0x0900090009000900
+DATA k84<>+8(SB)/8, $0x0900090009000900
+DATA k84<>+16(SB)/8, $0x0900090009000900
+DATA k84<>+24(SB)/8, $0x0900090009000900
+DATA k84<>+32(SB)/8, $0x0900090009000900
+DATA k84<>+40(SB)/8, $0x0900090009000900
+DATA k84<>+48(SB)/8, $0x0900090009000900
+DATA k84<>+56(SB)/8, $0x0900090009000900
 GLOBL k84<>(SB), RODATA|NOPTR, $64
 
-DATA k85<>+0(SB)/8, $0x0900090009000900
-DATA k85<>+8(SB)/8, $0x0900090009000900
-DATA k85<>+16(SB)/8, $0x0900090009000900
-DATA k85<>+24(SB)/8, $0x0900090009000900
-DATA k85<>+32(SB)/8, $0x0900090009000900
-DATA k85<>+40(SB)/8, $0x0900090009000900
-DATA k85<>+48(SB)/8, $0x0900090009000900
-DATA k85<>+56(SB)/8, $0x0900090009000900
+DATA k85<>+0(SB)/8, $0x1b001b001b001b00
+DATA k85<>+8(SB)/8, $0x1b001b001b001b00
+DATA k85<>+16(SB)/8, $0x1b001b001b001b00
+DATA k85<>+24(SB)/8, $0x1b001b001b001b00
+DATA k85<>+32(SB)/8, $0x1b001b001b001b00
+DATA k85<>+40(SB)/8, $0x1b001b001b001b00
+DATA k85<>+48(SB)/8, $0x1b001b001b001b00
+DATA k85<>+56(SB)/8, $0x1b001b001b001b00
 GLOBL k85<>(SB), RODATA|NOPTR, $64
 
-DATA k86<>+0(SB)/8, $0x1b001b001b001b00
-DATA k86<>+8(SB)/8, $0x1b001b001b001b00
-DATA k86<>+16(SB)/8, $0x1b001b001b001b00
-DATA k86<>+24(SB)/8, $0x1b001b001b001b00
-DATA k86<>+32(SB)/8, $0x1b001b001b001b00
-DATA k86<>+40(SB)/8, $0x1b001b001b001b00
-DATA k86<>+48(SB)/8, $0x1b001b001b001b00
-DATA k86<>+56(SB)/8, $0x1b001b001b001b00
+DATA k86<>+0(SB)/8, $0x5100510051005100
+DATA k86<>+8(SB)/8, $0x5100510051005100
+DATA k86<>+16(SB)/8, $0x5100510051005100
+DATA k86<>+24(SB)/8, $0x5100510051005100
+DATA k86<>+32(SB)/8, $0x5100510051005100
+DATA k86<>+40(SB)/8, $0x5100510051005100
+DATA k86<>+48(SB)/8, $0x5100510051005100
+DATA k86<>+56(SB)/8, $0x5100510051005100
 GLOBL k86<>(SB), RODATA|NOPTR, $64
 
-DATA k87<>+0(SB)/8, $0x5100510051005100
-DATA k87<>+8(SB)/8, $0x5100510051005100
-DATA k87<>+16(SB)/8, $0x5100510051005100
-DATA k87<>+24(SB)/8, $0x5100510051005100
-DATA k87<>+32(SB)/8, $0x5100510051005100
-DATA k87<>+40(SB)/8, $0x5100510051005100
-DATA k87<>+48(SB)/8, $0x5100510051005100
-DATA k87<>+56(SB)/8, $0x5100510051005100
+DATA k87<>+0(SB)/8, $0x0e0d0d0c0c0b0b0a
+DATA k87<>+8(SB)/8, $0x12111110100f0f0e
+DATA k87<>+16(SB)/8, $0x1615151414131312
+DATA k87<>+24(SB)/8, $0x1a19191818171716
+DATA k87<>+32(SB)/8, $0x0e0d0d0c0c0b0b0a
+DATA k87<>+40(SB)/8, $0x12111110100f0f0e
+DATA k87<>+48(SB)/8, $0x1615151414131312
+DATA k87<>+56(SB)/8, $0x1a19191818171716
 GLOBL k87<>(SB), RODATA|NOPTR, $64
 
-DATA k88<>+0(SB)/8, $0x0e0d0d0c0c0b0b0a
-DATA k88<>+8(SB)/8, $0x12111110100f0f0e
-DATA k88<>+16(SB)/8, $0x1615151414131312
-DATA k88<>+24(SB)/8, $0x1a19191818171716
-DATA k88<>+32(SB)/8, $0x0e0d0d0c0c0b0b0a
-DATA k88<>+40(SB)/8, $0x12111110100f0f0e
-DATA k88<>+48(SB)/8, $0x1615151414131312
-DATA k88<>+56(SB)/8, $0x1a19191818171716
+DATA k88<>+0(SB)/8, $0x0000000000000000
+DATA k88<>+8(SB)/8, $0x0000000000000000
+DATA k88<>+16(SB)/8, $0x0000000000000000
+DATA k88<>+24(SB)/8, $0x0000000000000000
+DATA k88<>+32(SB)/8, $0x0000000000000000
+DATA k88<>+40(SB)/8, $0x0000000000000000
+DATA k88<>+48(SB)/8, $0x0000000000000000
+DATA k88<>+56(SB)/8, $0x0000000000000000
 GLOBL k88<>(SB), RODATA|NOPTR, $64
 
-DATA k89<>+0(SB)/8, $0x0000000000000000
-DATA k89<>+8(SB)/8, $0x0000000000000000
-DATA k89<>+16(SB)/8, $0x0000000000000000
-DATA k89<>+24(SB)/8, $0x0000000000000000
-DATA k89<>+32(SB)/8, $0x0000000000000000
-DATA k89<>+40(SB)/8, $0x0000000000000000
-DATA k89<>+48(SB)/8, $0x0000000000000000
-DATA k89<>+56(SB)/8, $0x0000000000000000
+DATA k89<>+0(SB)/8, $0x0100010001000100
+DATA k89<>+8(SB)/8, $0x0100010001000100
+DATA k89<>+16(SB)/8, $0x0100010001000100
+DATA k89<>+24(SB)/8, $0x0100010001000100
+DATA k89<>+32(SB)/8, $0x0300030003000300
+DATA k89<>+40(SB)/8, $0x0300030003000300
+DATA k89<>+48(SB)/8, $0x0300030003000300
+DATA k89<>+56(SB)/8, $0x0300030003000300
 GLOBL k89<>(SB), RODATA|NOPTR, $64
 
-DATA k90<>+0(SB)/8, $0x0100010001000100
-DATA k90<>+8(SB)/8, $0x0100010001000100
-DATA k90<>+16(SB)/8, $0x0100010001000100
-DATA k90<>+24(SB)/8, $0x0100010001000100
-DATA k90<>+32(SB)/8, $0x0300030003000300
-DATA k90<>+40(SB)/8, $0x0300030003000300
-DATA k90<>+48(SB)/8, $0x0300030003000300
-DATA k90<>+56(SB)/8, $0x0300030003000300
+DATA k90<>+0(SB)/8, $0x0900090009000900
+DATA k90<>+8(SB)/8, $0x0900090009000900
+DATA k90<>+16(SB)/8, $0x0900090009000900
+DATA k90<>+24(SB)/8, $0x0900090009000900
+DATA k90<>+32(SB)/8, $0x1b001b001b001b00
+DATA k90<>+40(SB)/8, $0x1b001b001b001b00
+DATA k90<>+48(SB)/8, $0x1b001b001b001b00
+DATA k90<>+56(SB)/8, $0x1b001b001b001b00
 GLOBL k90<>(SB), RODATA|NOPTR, $64
 
-DATA k91<>+0(SB)/8, $0x0900090009000900
-DATA k91<>+8(SB)/8, $0x0900090009000900
-DATA k91<>+16(SB)/8, $0x0900090009000900
-DATA k91<>+24(SB)/8, $0x0900090009000900
-DATA k91<>+32(SB)/8, $0x1b001b001b001b00
-DATA k91<>+40(SB)/8, $0x1b001b001b001b00
-DATA k91<>+48(SB)/8, $0x1b001b001b001b00
-DATA k91<>+56(SB)/8, $0x1b001b001b001b00
+DATA k91<>+0(SB)/8, $0x0e0d0d0c0c0b0b0a
+DATA k91<>+8(SB)/8, $0x12111110100f0f0e
+DATA k91<>+16(SB)/8, $0x1615151414131312
+DATA k91<>+24(SB)/8, $0x1a19191818171716
+DATA k91<>+32(SB)/8, $0x1e1d1d1c1c1b1b1a
+DATA k91<>+40(SB)/8, $0x1e1d1d1c1c1b1b1a
+DATA k91<>+48(SB)/8, $0x1e1d1d1c1c1b1b1a
+DATA k91<>+56(SB)/8, $0x1e1d1d1c1c1b1b1a
 GLOBL k91<>(SB), RODATA|NOPTR, $64
 
-DATA k92<>+0(SB)/8, $0x0e0d0d0c0c0b0b0a
-DATA k92<>+8(SB)/8, $0x12111110100f0f0e
-DATA k92<>+16(SB)/8, $0x1615151414131312
-DATA k92<>+24(SB)/8, $0x1a19191818171716
-DATA k92<>+32(SB)/8, $0x1e1d1d1c1c1b1b1a
-DATA k92<>+40(SB)/8, $0x1e1d1d1c1c1b1b1a
-DATA k92<>+48(SB)/8, $0x1e1d1d1c1c1b1b1a
-DATA k92<>+56(SB)/8, $0x1e1d1d1c1c1b1b1a
+DATA k92<>+0(SB)/8, $0x5100510051005100
+DATA k92<>+8(SB)/8, $0x5100510051005100
+DATA k92<>+16(SB)/8, $0x5100510051005100
+DATA k92<>+24(SB)/8, $0x5100510051005100
+DATA k92<>+32(SB)/8, $0x0100010001000100
+DATA k92<>+40(SB)/8, $0x0300030003000300
+DATA k92<>+48(SB)/8, $0x0900090009000900
+DATA k92<>+56(SB)/8, $0x1b001b001b001b00
 GLOBL k92<>(SB), RODATA|NOPTR, $64
-
-DATA k93<>+0(SB)/8, $0x5100510051005100
-DATA k93<>+8(SB)/8, $0x5100510051005100
-DATA k93<>+16(SB)/8, $0x5100510051005100
-DATA k93<>+24(SB)/8, $0x5100510051005100
-DATA k93<>+32(SB)/8, $0x0100010001000100
-DATA k93<>+40(SB)/8, $0x0300030003000300
-DATA k93<>+48(SB)/8, $0x0900090009000900
-DATA k93<>+56(SB)/8, $0x1b001b001b001b00
-GLOBL k93<>(SB), RODATA|NOPTR, $64
 
 // func tq2_0BF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512_BF16, MMX+
 TEXT ·tq2_0BF16AVX512BF16(SB), NOSPLIT, $64-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
+	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -4702,7 +4684,7 @@ block:
 	JZ           odd
 	VPBROADCASTW 64(CX), Y1
 	VCVTPH2PS    Y1, Z1
-	VMULPS       k81<>+0(SB), Z1, Z1
+	VMULPS       k80<>+0(SB), Z1, Z1
 
 	// VCVTNE2PS2BF16 Z1, Z1, Z1
 	LONG       $0x4877f262
@@ -4755,10 +4737,10 @@ block:
 odd:
 	VPBROADCASTW 64(CX), Y1
 	VCVTPH2PS    Y1, Z1
-	VXORPS.BCST  k3<>+0(SB), Z1, Z1
+	VXORPS.BCST  k2<>+0(SB), Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k4<>+0(SB), K1, Z1
-	VMULPS       k81<>+0(SB), Z1, Z1
+	VPBROADCASTD k3<>+0(SB), K1, Z1
+	VMULPS       k80<>+0(SB), Z1, Z1
 
 	// VCVTNE2PS2BF16 Z1, Z1, Z1
 	LONG       $0x4877f262
@@ -4814,7 +4796,7 @@ odd:
 TEXT ·q1_0BF16AVX512BF16(SB), NOSPLIT, $64-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
+	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -4826,7 +4808,7 @@ block:
 	JZ           odd
 	VPBROADCASTW (CX), Y1
 	VCVTPH2PS    Y1, Z1
-	VMULPS       k94<>+0(SB), Z1, Z1
+	VMULPS       k93<>+0(SB), Z1, Z1
 
 	// VCVTNE2PS2BF16 Z1, Z1, Z1
 	LONG       $0x4877f262
@@ -4861,10 +4843,10 @@ block:
 odd:
 	VPBROADCASTW (CX), Y1
 	VCVTPH2PS    Y1, Z1
-	VXORPS.BCST  k3<>+0(SB), Z1, Z1
+	VXORPS.BCST  k2<>+0(SB), Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k4<>+0(SB), K1, Z1
-	VMULPS       k94<>+0(SB), Z1, Z1
+	VPBROADCASTD k3<>+0(SB), K1, Z1
+	VMULPS       k93<>+0(SB), Z1, Z1
 
 	// VCVTNE2PS2BF16 Z1, Z1, Z1
 	LONG       $0x4877f262
@@ -4897,22 +4879,22 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k94<>+0(SB)/8, $0x3f800000bf800000
-DATA k94<>+8(SB)/8, $0x3f800000bf800000
-DATA k94<>+16(SB)/8, $0x3f800000bf800000
-DATA k94<>+24(SB)/8, $0x3f800000bf800000
-DATA k94<>+32(SB)/8, $0x3f800000bf800000
-DATA k94<>+40(SB)/8, $0x3f800000bf800000
-DATA k94<>+48(SB)/8, $0x3f800000bf800000
-DATA k94<>+56(SB)/8, $0x3f800000bf800000
-GLOBL k94<>(SB), RODATA|NOPTR, $64
+DATA k93<>+0(SB)/8, $0x3f800000bf800000
+DATA k93<>+8(SB)/8, $0x3f800000bf800000
+DATA k93<>+16(SB)/8, $0x3f800000bf800000
+DATA k93<>+24(SB)/8, $0x3f800000bf800000
+DATA k93<>+32(SB)/8, $0x3f800000bf800000
+DATA k93<>+40(SB)/8, $0x3f800000bf800000
+DATA k93<>+48(SB)/8, $0x3f800000bf800000
+DATA k93<>+56(SB)/8, $0x3f800000bf800000
+GLOBL k93<>(SB), RODATA|NOPTR, $64
 
 // func q2_0BF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512_BF16, MMX+
 TEXT ·q2_0BF16AVX512BF16(SB), NOSPLIT, $64-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
+	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -4924,21 +4906,21 @@ block:
 	JZ           odd
 	VPBROADCASTW (CX), Y1
 	VCVTPH2PS    Y1, Z1
-	VMULPS       k81<>+0(SB), Z1, Z1
+	VMULPS       k80<>+0(SB), Z1, Z1
 
 	// VCVTNE2PS2BF16 Z1, Z1, Z1
 	LONG         $0x4877f262
 	WORD         $0xc972
 	VPBROADCASTQ 2(CX), Z2
-	VMOVDQU64    k95<>+0(SB), Z3
+	VMOVDQU64    k94<>+0(SB), Z3
 	VPERMB       Z2, Z3, Z2
-	VPSRLVW      k96<>+0(SB), Z2, Z2
+	VPSRLVW      k95<>+0(SB), Z2, Z2
 	VPERMW       Z1, Z2, Z2
 	VMOVDQU64    Z2, (AX)
 	VPBROADCASTQ 10(CX), Z2
-	VMOVDQU64    k95<>+0(SB), Z3
+	VMOVDQU64    k94<>+0(SB), Z3
 	VPERMB       Z2, Z3, Z2
-	VPSRLVW      k96<>+0(SB), Z2, Z2
+	VPSRLVW      k95<>+0(SB), Z2, Z2
 	VPERMW       Z1, Z2, Z1
 	VMOVDQU64    Z1, 64(AX)
 	PREFETCHT0   1024(AX)
@@ -4953,25 +4935,25 @@ block:
 odd:
 	VPBROADCASTW (CX), Y1
 	VCVTPH2PS    Y1, Z1
-	VXORPS.BCST  k3<>+0(SB), Z1, Z1
+	VXORPS.BCST  k2<>+0(SB), Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k4<>+0(SB), K1, Z1
-	VMULPS       k81<>+0(SB), Z1, Z1
+	VPBROADCASTD k3<>+0(SB), K1, Z1
+	VMULPS       k80<>+0(SB), Z1, Z1
 
 	// VCVTNE2PS2BF16 Z1, Z1, Z1
 	LONG         $0x4877f262
 	WORD         $0xc972
 	VPXORD       Z0, Z1, Z1
 	VPBROADCASTQ 2(CX), Z2
-	VMOVDQU64    k95<>+0(SB), Z3
+	VMOVDQU64    k94<>+0(SB), Z3
 	VPERMB       Z2, Z3, Z2
-	VPSRLVW      k96<>+0(SB), Z2, Z2
+	VPSRLVW      k95<>+0(SB), Z2, Z2
 	VPERMW       Z1, Z2, Z2
 	VMOVDQU64    Z2, (AX)
 	VPBROADCASTQ 10(CX), Z2
-	VMOVDQU64    k95<>+0(SB), Z3
+	VMOVDQU64    k94<>+0(SB), Z3
 	VPERMB       Z2, Z3, Z2
-	VPSRLVW      k96<>+0(SB), Z2, Z2
+	VPSRLVW      k95<>+0(SB), Z2, Z2
 	VPERMW       Z1, Z2, Z1
 	VMOVDQU64    Z1, 64(AX)
 	PREFETCHT0   1024(AX)
@@ -4983,39 +4965,39 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k95<>+0(SB)/8, $0x0100010001000100
-DATA k95<>+8(SB)/8, $0x0201020102010201
-DATA k95<>+16(SB)/8, $0x0302030203020302
-DATA k95<>+24(SB)/8, $0x0403040304030403
-DATA k95<>+32(SB)/8, $0x0504050405040504
-DATA k95<>+40(SB)/8, $0x0605060506050605
-DATA k95<>+48(SB)/8, $0x0706070607060706
-DATA k95<>+56(SB)/8, $0x0807080708070807
-GLOBL k95<>(SB), RODATA|NOPTR, $64
+DATA k94<>+0(SB)/8, $0x0100010001000100
+DATA k94<>+8(SB)/8, $0x0201020102010201
+DATA k94<>+16(SB)/8, $0x0302030203020302
+DATA k94<>+24(SB)/8, $0x0403040304030403
+DATA k94<>+32(SB)/8, $0x0504050405040504
+DATA k94<>+40(SB)/8, $0x0605060506050605
+DATA k94<>+48(SB)/8, $0x0706070607060706
+DATA k94<>+56(SB)/8, $0x0807080708070807
+GLOBL k94<>(SB), RODATA|NOPTR, $64
 
-DATA k96<>+0(SB)/8, $0x0006000400020000
-DATA k96<>+8(SB)/8, $0x0006000400020000
-DATA k96<>+16(SB)/8, $0x0006000400020000
-DATA k96<>+24(SB)/8, $0x0006000400020000
-DATA k96<>+32(SB)/8, $0x0006000400020000
-DATA k96<>+40(SB)/8, $0x0006000400020000
-DATA k96<>+48(SB)/8, $0x0006000400020000
-DATA k96<>+56(SB)/8, $0x0006000400020000
-GLOBL k96<>(SB), RODATA|NOPTR, $64
+DATA k95<>+0(SB)/8, $0x0006000400020000
+DATA k95<>+8(SB)/8, $0x0006000400020000
+DATA k95<>+16(SB)/8, $0x0006000400020000
+DATA k95<>+24(SB)/8, $0x0006000400020000
+DATA k95<>+32(SB)/8, $0x0006000400020000
+DATA k95<>+40(SB)/8, $0x0006000400020000
+DATA k95<>+48(SB)/8, $0x0006000400020000
+DATA k95<>+56(SB)/8, $0x0006000400020000
+GLOBL k95<>(SB), RODATA|NOPTR, $64
 
 // func iq1_SBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, MMX+
 TEXT ·iq1_SBF16AVX512BF16(SB), NOSPLIT, $320-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
+	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k97<>+0(SB), Z1
-	VMOVDQU64    k71<>+0(SB), Z2
-	VMOVDQU64    k98<>+0(SB), Z3
-	VPBROADCASTD k55<>+0(SB), Z4
+	VPBROADCASTD k96<>+0(SB), Z1
+	VMOVDQU64    k70<>+0(SB), Z2
+	VMOVDQU64    k97<>+0(SB), Z3
+	VPBROADCASTD k54<>+0(SB), Z4
 
 block:
 	MOVWLZX      (CX), BX
@@ -5023,49 +5005,49 @@ block:
 	TESTL        $0x00007c00, BX
 	JZ           odd
 	VMOVDQU32    34(CX), X5
-	VMOVDQU64    k99<>+0(SB), Z6
+	VMOVDQU64    k98<>+0(SB), Z6
 	VPERMB       Z5, Z6, Z6
-	VPSRLVW      k100<>+0(SB), Z6, Z7
-	VPSLLVW      k101<>+0(SB), Z7, Z7
+	VPSRLVW      k99<>+0(SB), Z6, Z7
+	VPSLLVW      k100<>+0(SB), Z7, Z7
 	VPMOVZXBW    2(CX), Z8
-	VPBROADCASTD k102<>+0(SB), Z9
+	VPBROADCASTD k101<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z8, Z9, Z7
 	VPMOVW2M     Z6, K1
 	KMOVD        K1, BX
 	VPMOVZXWD    Y5, Z6
 	VPSRLD       $0x0c, Z6, Z6
-	VPANDD.BCST  k103<>+0(SB), Z6, Z6
+	VPANDD.BCST  k102<>+0(SB), Z6, Z6
 	VPBROADCASTW (CX), Y8
 	VCVTPH2PS    Y8, Z8
 	VPADDD       Z6, Z6, Z6
-	VPADDD.BCST  k104<>+0(SB), Z6, Z6
+	VPADDD.BCST  k103<>+0(SB), Z6, Z6
 	VCVTDQ2PS    Z6, Z6
 	VMULPS       Z8, Z6, Z6
-	VMULPS.BCST  k105<>+0(SB), Z6, Z6
+	VMULPS.BCST  k104<>+0(SB), Z6, Z6
 	LEAQ         ·iq1Grid+0(SB), SI
-	VMOVDQU64    k45<>+0(SB), Z8
+	VMOVDQU64    k44<>+0(SB), Z8
 	VPERMD       Z6, Z8, Z8
-	VMULPS       k106<>+0(SB), Z8, Z8
-	VMOVDQU64    k46<>+0(SB), Z9
+	VMULPS       k105<>+0(SB), Z8, Z8
+	VMOVDQU64    k45<>+0(SB), Z9
 	VPERMD       Z6, Z9, Z9
-	VMULPS       k106<>+0(SB), Z9, Z9
+	VMULPS       k105<>+0(SB), Z9, Z9
 
 	// VCVTNE2PS2BF16 Z8, Z9, Z8
 	LONG      $0x48375262
 	WORD      $0xc072
-	VMOVDQU64 k52<>+0(SB), Z9
+	VMOVDQU64 k51<>+0(SB), Z9
 	VPERMD    Z6, Z9, Z9
-	VMULPS    k106<>+0(SB), Z9, Z9
-	VMOVDQU64 k53<>+0(SB), Z18
+	VMULPS    k105<>+0(SB), Z9, Z9
+	VMOVDQU64 k52<>+0(SB), Z18
 	VPERMD    Z6, Z18, Z6
-	VMULPS    k106<>+0(SB), Z6, Z6
+	VMULPS    k105<>+0(SB), Z6, Z6
 
 	// VCVTNE2PS2BF16 Z9, Z6, Z6
 	LONG       $0x484fd262
 	WORD       $0xf172
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k99<>+0(SB), Z9
+	VMOVDQU64  k98<>+0(SB), Z9
 	VPERMB.Z   Z7, Z9, K1, Z9
 	KXNORB     K1, K1, K1
 	VPXORD     Z10, Z10, Z10
@@ -5075,16 +5057,16 @@ block:
 	SHRL       $0x08, BX
 	VPXORQ     Z4, Z10, K1, Z10
 	VPERMB     Z10, Z2, Z9
-	VPTERNLOGD $0xea, k82<>+0(SB), Z1, Z9
+	VPTERNLOGD $0xea, k81<>+0(SB), Z1, Z9
 	VPERMB     Z8, Z9, Z9
 	VMOVDQU64  Z9, (AX)
 	VPERMB     Z10, Z3, Z9
-	VPTERNLOGD $0xea, k107<>+0(SB), Z1, Z9
+	VPTERNLOGD $0xea, k106<>+0(SB), Z1, Z9
 	VPERMB     Z8, Z9, Z9
 	VMOVDQU64  Z9, 64(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k108<>+0(SB), Z9
+	VMOVDQU64  k107<>+0(SB), Z9
 	VPERMB.Z   Z7, Z9, K1, Z9
 	KXNORB     K1, K1, K1
 	VPXORD     Z11, Z11, Z11
@@ -5094,16 +5076,16 @@ block:
 	SHRL       $0x08, BX
 	VPXORQ     Z4, Z11, K1, Z11
 	VPERMB     Z11, Z2, Z9
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z9
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z9
 	VPERMB     Z8, Z9, Z9
 	VMOVDQU64  Z9, 128(AX)
 	VPERMB     Z11, Z3, Z9
-	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z9
+	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z9
 	VPERMB     Z8, Z9, Z9
 	VMOVDQU64  Z9, 192(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k111<>+0(SB), Z8
+	VMOVDQU64  k110<>+0(SB), Z8
 	VPERMB.Z   Z7, Z8, K1, Z8
 	KXNORB     K1, K1, K1
 	VPXORD     Z12, Z12, Z12
@@ -5113,16 +5095,16 @@ block:
 	SHRL       $0x08, BX
 	VPXORQ     Z4, Z12, K1, Z12
 	VPERMB     Z12, Z2, Z8
-	VPTERNLOGD $0xea, k82<>+0(SB), Z1, Z8
+	VPTERNLOGD $0xea, k81<>+0(SB), Z1, Z8
 	VPERMB     Z6, Z8, Z8
 	VMOVDQU64  Z8, 256(AX)
 	VPERMB     Z12, Z3, Z8
-	VPTERNLOGD $0xea, k107<>+0(SB), Z1, Z8
+	VPTERNLOGD $0xea, k106<>+0(SB), Z1, Z8
 	VPERMB     Z6, Z8, Z8
 	VMOVDQU64  Z8, 320(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k112<>+0(SB), Z8
+	VMOVDQU64  k111<>+0(SB), Z8
 	VPERMB.Z   Z7, Z8, K1, Z7
 	KXNORB     K1, K1, K1
 	VPXORD     Z13, Z13, Z13
@@ -5131,11 +5113,11 @@ block:
 	KMOVB      BX, K1
 	VPXORQ     Z4, Z13, K1, Z13
 	VPERMB     Z13, Z2, Z7
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z7
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z7
 	VPERMB     Z6, Z7, Z7
 	VMOVDQU64  Z7, 384(AX)
 	VPERMB     Z13, Z3, Z7
-	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z7
+	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z7
 	VPERMB     Z6, Z7, Z7
 	VMOVDQU64  Z7, 448(AX)
 	PREFETCHT0 1024(AX)
@@ -5155,46 +5137,46 @@ block:
 
 odd:
 	VMOVDQU32    34(CX), X5
-	VMOVDQU64    k99<>+0(SB), Z6
+	VMOVDQU64    k98<>+0(SB), Z6
 	VPERMB       Z5, Z6, Z6
-	VPSRLVW      k100<>+0(SB), Z6, Z7
-	VPSLLVW      k101<>+0(SB), Z7, Z7
+	VPSRLVW      k99<>+0(SB), Z6, Z7
+	VPSLLVW      k100<>+0(SB), Z7, Z7
 	VPMOVZXBW    2(CX), Z8
-	VPBROADCASTD k102<>+0(SB), Z9
+	VPBROADCASTD k101<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z8, Z9, Z7
 	VPMOVW2M     Z6, K1
 	KMOVD        K1, BX
 	VPMOVZXWD    Y5, Z6
 	VPSRLD       $0x0c, Z6, Z6
-	VPANDD.BCST  k103<>+0(SB), Z6, Z6
+	VPANDD.BCST  k102<>+0(SB), Z6, Z6
 	VPBROADCASTW (CX), Y8
 	VCVTPH2PS    Y8, Z8
 	VPADDD       Z6, Z6, Z6
-	VPADDD.BCST  k104<>+0(SB), Z6, Z6
+	VPADDD.BCST  k103<>+0(SB), Z6, Z6
 	VCVTDQ2PS    Z6, Z6
 	VMULPS       Z8, Z6, Z6
-	VMULPS.BCST  k105<>+0(SB), Z6, Z6
-	VXORPS.BCST  k3<>+0(SB), Z6, Z6
+	VMULPS.BCST  k104<>+0(SB), Z6, Z6
+	VXORPS.BCST  k2<>+0(SB), Z6, Z6
 	VCMPPS       $0x03, Z6, Z6, K1
-	VPBROADCASTD k4<>+0(SB), K1, Z6
+	VPBROADCASTD k3<>+0(SB), K1, Z6
 	LEAQ         ·iq1Grid+0(SB), SI
-	VMOVDQU64    k45<>+0(SB), Z8
+	VMOVDQU64    k44<>+0(SB), Z8
 	VPERMD       Z6, Z8, Z8
-	VMULPS       k106<>+0(SB), Z8, Z8
-	VMOVDQU64    k46<>+0(SB), Z9
+	VMULPS       k105<>+0(SB), Z8, Z8
+	VMOVDQU64    k45<>+0(SB), Z9
 	VPERMD       Z6, Z9, Z9
-	VMULPS       k106<>+0(SB), Z9, Z9
+	VMULPS       k105<>+0(SB), Z9, Z9
 
 	// VCVTNE2PS2BF16 Z8, Z9, Z8
 	LONG      $0x48375262
 	WORD      $0xc072
 	VPXORD    Z0, Z8, Z8
-	VMOVDQU64 k52<>+0(SB), Z9
+	VMOVDQU64 k51<>+0(SB), Z9
 	VPERMD    Z6, Z9, Z9
-	VMULPS    k106<>+0(SB), Z9, Z9
-	VMOVDQU64 k53<>+0(SB), Z18
+	VMULPS    k105<>+0(SB), Z9, Z9
+	VMOVDQU64 k52<>+0(SB), Z18
 	VPERMD    Z6, Z18, Z6
-	VMULPS    k106<>+0(SB), Z6, Z6
+	VMULPS    k105<>+0(SB), Z6, Z6
 
 	// VCVTNE2PS2BF16 Z9, Z6, Z6
 	LONG       $0x484fd262
@@ -5202,7 +5184,7 @@ odd:
 	VPXORD     Z0, Z6, Z6
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k99<>+0(SB), Z9
+	VMOVDQU64  k98<>+0(SB), Z9
 	VPERMB.Z   Z7, Z9, K1, Z9
 	KXNORB     K1, K1, K1
 	VPXORD     Z14, Z14, Z14
@@ -5212,16 +5194,16 @@ odd:
 	SHRL       $0x08, BX
 	VPXORQ     Z4, Z14, K1, Z14
 	VPERMB     Z14, Z2, Z9
-	VPTERNLOGD $0xea, k82<>+0(SB), Z1, Z9
+	VPTERNLOGD $0xea, k81<>+0(SB), Z1, Z9
 	VPERMB     Z8, Z9, Z9
 	VMOVDQU64  Z9, (AX)
 	VPERMB     Z14, Z3, Z9
-	VPTERNLOGD $0xea, k107<>+0(SB), Z1, Z9
+	VPTERNLOGD $0xea, k106<>+0(SB), Z1, Z9
 	VPERMB     Z8, Z9, Z9
 	VMOVDQU64  Z9, 64(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k108<>+0(SB), Z9
+	VMOVDQU64  k107<>+0(SB), Z9
 	VPERMB.Z   Z7, Z9, K1, Z9
 	KXNORB     K1, K1, K1
 	VPXORD     Z15, Z15, Z15
@@ -5231,16 +5213,16 @@ odd:
 	SHRL       $0x08, BX
 	VPXORQ     Z4, Z15, K1, Z15
 	VPERMB     Z15, Z2, Z9
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z9
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z9
 	VPERMB     Z8, Z9, Z9
 	VMOVDQU64  Z9, 128(AX)
 	VPERMB     Z15, Z3, Z9
-	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z9
+	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z9
 	VPERMB     Z8, Z9, Z9
 	VMOVDQU64  Z9, 192(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k111<>+0(SB), Z8
+	VMOVDQU64  k110<>+0(SB), Z8
 	VPERMB.Z   Z7, Z8, K1, Z8
 	KXNORB     K1, K1, K1
 	VPXORD     Z16, Z16, Z16
@@ -5250,16 +5232,16 @@ odd:
 	SHRL       $0x08, BX
 	VPXORQ     Z4, Z16, K1, Z16
 	VPERMB     Z16, Z2, Z8
-	VPTERNLOGD $0xea, k82<>+0(SB), Z1, Z8
+	VPTERNLOGD $0xea, k81<>+0(SB), Z1, Z8
 	VPERMB     Z6, Z8, Z8
 	VMOVDQU64  Z8, 256(AX)
 	VPERMB     Z16, Z3, Z8
-	VPTERNLOGD $0xea, k107<>+0(SB), Z1, Z8
+	VPTERNLOGD $0xea, k106<>+0(SB), Z1, Z8
 	VPERMB     Z6, Z8, Z8
 	VMOVDQU64  Z8, 320(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k112<>+0(SB), Z8
+	VMOVDQU64  k111<>+0(SB), Z8
 	VPERMB.Z   Z7, Z8, K1, Z7
 	KXNORB     K1, K1, K1
 	VPXORD     Z17, Z17, Z17
@@ -5268,11 +5250,11 @@ odd:
 	KMOVB      BX, K1
 	VPXORQ     Z4, Z17, K1, Z17
 	VPERMB     Z17, Z2, Z7
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z7
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z7
 	VPERMB     Z6, Z7, Z7
 	VMOVDQU64  Z7, 384(AX)
 	VPERMB     Z17, Z3, Z7
-	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z7
+	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z7
 	VPERMB     Z6, Z7, Z7
 	VMOVDQU64  Z7, 448(AX)
 	PREFETCHT0 1024(AX)
@@ -5290,159 +5272,159 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k97<>+0(SB)/8, $0x0e0e0e0e0e0e0e0e
-DATA k97<>+8(SB)/8, $0x0e0e0e0e0e0e0e0e
-DATA k97<>+16(SB)/8, $0x0e0e0e0e0e0e0e0e
-DATA k97<>+24(SB)/8, $0x0e0e0e0e0e0e0e0e
-GLOBL k97<>(SB), RODATA|NOPTR, $32
+DATA k96<>+0(SB)/8, $0x0e0e0e0e0e0e0e0e
+DATA k96<>+8(SB)/8, $0x0e0e0e0e0e0e0e0e
+DATA k96<>+16(SB)/8, $0x0e0e0e0e0e0e0e0e
+DATA k96<>+24(SB)/8, $0x0e0e0e0e0e0e0e0e
+GLOBL k96<>(SB), RODATA|NOPTR, $32
 
-DATA k98<>+0(SB)/8, $0x2323222221212020
-DATA k98<>+8(SB)/8, $0x2727262625252424
-DATA k98<>+16(SB)/8, $0x2b2b2a2a29292828
-DATA k98<>+24(SB)/8, $0x2f2f2e2e2d2d2c2c
-DATA k98<>+32(SB)/8, $0x3333323231313030
-DATA k98<>+40(SB)/8, $0x3737363635353434
-DATA k98<>+48(SB)/8, $0x3b3b3a3a39393838
-DATA k98<>+56(SB)/8, $0x3f3f3e3e3d3d3c3c
+DATA k97<>+0(SB)/8, $0x2323222221212020
+DATA k97<>+8(SB)/8, $0x2727262625252424
+DATA k97<>+16(SB)/8, $0x2b2b2a2a29292828
+DATA k97<>+24(SB)/8, $0x2f2f2e2e2d2d2c2c
+DATA k97<>+32(SB)/8, $0x3333323231313030
+DATA k97<>+40(SB)/8, $0x3737363635353434
+DATA k97<>+48(SB)/8, $0x3b3b3a3a39393838
+DATA k97<>+56(SB)/8, $0x3f3f3e3e3d3d3c3c
+GLOBL k97<>(SB), RODATA|NOPTR, $64
+
+DATA k98<>+0(SB)/8, $0x0100010001000100
+DATA k98<>+8(SB)/8, $0x0302030203020302
+DATA k98<>+16(SB)/8, $0x0504050405040504
+DATA k98<>+24(SB)/8, $0x0706070607060706
+DATA k98<>+32(SB)/8, $0x0908090809080908
+DATA k98<>+40(SB)/8, $0x0b0a0b0a0b0a0b0a
+DATA k98<>+48(SB)/8, $0x0d0c0d0c0d0c0d0c
+DATA k98<>+56(SB)/8, $0x0f0e0f0e0f0e0f0e
 GLOBL k98<>(SB), RODATA|NOPTR, $64
 
-DATA k99<>+0(SB)/8, $0x0100010001000100
-DATA k99<>+8(SB)/8, $0x0302030203020302
-DATA k99<>+16(SB)/8, $0x0504050405040504
-DATA k99<>+24(SB)/8, $0x0706070607060706
-DATA k99<>+32(SB)/8, $0x0908090809080908
-DATA k99<>+40(SB)/8, $0x0b0a0b0a0b0a0b0a
-DATA k99<>+48(SB)/8, $0x0d0c0d0c0d0c0d0c
-DATA k99<>+56(SB)/8, $0x0f0e0f0e0f0e0f0e
+DATA k99<>+0(SB)/8, $0x0001000000000000
+DATA k99<>+8(SB)/8, $0x0001000000000000
+DATA k99<>+16(SB)/8, $0x0001000000000000
+DATA k99<>+24(SB)/8, $0x0001000000000000
+DATA k99<>+32(SB)/8, $0x0001000000000000
+DATA k99<>+40(SB)/8, $0x0001000000000000
+DATA k99<>+48(SB)/8, $0x0001000000000000
+DATA k99<>+56(SB)/8, $0x0001000000000000
 GLOBL k99<>(SB), RODATA|NOPTR, $64
 
-DATA k100<>+0(SB)/8, $0x0001000000000000
-DATA k100<>+8(SB)/8, $0x0001000000000000
-DATA k100<>+16(SB)/8, $0x0001000000000000
-DATA k100<>+24(SB)/8, $0x0001000000000000
-DATA k100<>+32(SB)/8, $0x0001000000000000
-DATA k100<>+40(SB)/8, $0x0001000000000000
-DATA k100<>+48(SB)/8, $0x0001000000000000
-DATA k100<>+56(SB)/8, $0x0001000000000000
+DATA k100<>+0(SB)/8, $0x0000000200050008
+DATA k100<>+8(SB)/8, $0x0000000200050008
+DATA k100<>+16(SB)/8, $0x0000000200050008
+DATA k100<>+24(SB)/8, $0x0000000200050008
+DATA k100<>+32(SB)/8, $0x0000000200050008
+DATA k100<>+40(SB)/8, $0x0000000200050008
+DATA k100<>+48(SB)/8, $0x0000000200050008
+DATA k100<>+56(SB)/8, $0x0000000200050008
 GLOBL k100<>(SB), RODATA|NOPTR, $64
 
-DATA k101<>+0(SB)/8, $0x0000000200050008
-DATA k101<>+8(SB)/8, $0x0000000200050008
-DATA k101<>+16(SB)/8, $0x0000000200050008
-DATA k101<>+24(SB)/8, $0x0000000200050008
-DATA k101<>+32(SB)/8, $0x0000000200050008
-DATA k101<>+40(SB)/8, $0x0000000200050008
-DATA k101<>+48(SB)/8, $0x0000000200050008
-DATA k101<>+56(SB)/8, $0x0000000200050008
-GLOBL k101<>(SB), RODATA|NOPTR, $64
+DATA k101<>+0(SB)/8, $0x0700070007000700
+DATA k101<>+8(SB)/8, $0x0700070007000700
+DATA k101<>+16(SB)/8, $0x0700070007000700
+DATA k101<>+24(SB)/8, $0x0700070007000700
+GLOBL k101<>(SB), RODATA|NOPTR, $32
 
-DATA k102<>+0(SB)/8, $0x0700070007000700
-DATA k102<>+8(SB)/8, $0x0700070007000700
-DATA k102<>+16(SB)/8, $0x0700070007000700
-DATA k102<>+24(SB)/8, $0x0700070007000700
+DATA k102<>+0(SB)/8, $0x0000000700000007
+DATA k102<>+8(SB)/8, $0x0000000700000007
+DATA k102<>+16(SB)/8, $0x0000000700000007
+DATA k102<>+24(SB)/8, $0x0000000700000007
 GLOBL k102<>(SB), RODATA|NOPTR, $32
 
-DATA k103<>+0(SB)/8, $0x0000000700000007
-DATA k103<>+8(SB)/8, $0x0000000700000007
-DATA k103<>+16(SB)/8, $0x0000000700000007
-DATA k103<>+24(SB)/8, $0x0000000700000007
+DATA k103<>+0(SB)/8, $0x0000000100000001
+DATA k103<>+8(SB)/8, $0x0000000100000001
+DATA k103<>+16(SB)/8, $0x0000000100000001
+DATA k103<>+24(SB)/8, $0x0000000100000001
 GLOBL k103<>(SB), RODATA|NOPTR, $32
 
-DATA k104<>+0(SB)/8, $0x0000000100000001
-DATA k104<>+8(SB)/8, $0x0000000100000001
-DATA k104<>+16(SB)/8, $0x0000000100000001
-DATA k104<>+24(SB)/8, $0x0000000100000001
+DATA k104<>+0(SB)/8, $0x3e0000003e000000
+DATA k104<>+8(SB)/8, $0x3e0000003e000000
+DATA k104<>+16(SB)/8, $0x3e0000003e000000
+DATA k104<>+24(SB)/8, $0x3e0000003e000000
 GLOBL k104<>(SB), RODATA|NOPTR, $32
 
-DATA k105<>+0(SB)/8, $0x3e0000003e000000
-DATA k105<>+8(SB)/8, $0x3e0000003e000000
-DATA k105<>+16(SB)/8, $0x3e0000003e000000
-DATA k105<>+24(SB)/8, $0x3e0000003e000000
-GLOBL k105<>(SB), RODATA|NOPTR, $32
+DATA k105<>+0(SB)/8, $0x411000003f800000
+DATA k105<>+8(SB)/8, $0xc110000000000000
+DATA k105<>+16(SB)/8, $0x40e00000bf800000
+DATA k105<>+24(SB)/8, $0xc0e0000000000000
+DATA k105<>+32(SB)/8, $0x411000003f800000
+DATA k105<>+40(SB)/8, $0xc110000000000000
+DATA k105<>+48(SB)/8, $0x40e00000bf800000
+DATA k105<>+56(SB)/8, $0xc0e0000000000000
+GLOBL k105<>(SB), RODATA|NOPTR, $64
 
-DATA k106<>+0(SB)/8, $0x411000003f800000
-DATA k106<>+8(SB)/8, $0xc110000000000000
-DATA k106<>+16(SB)/8, $0x40e00000bf800000
-DATA k106<>+24(SB)/8, $0xc0e0000000000000
-DATA k106<>+32(SB)/8, $0x411000003f800000
-DATA k106<>+40(SB)/8, $0xc110000000000000
-DATA k106<>+48(SB)/8, $0x40e00000bf800000
-DATA k106<>+56(SB)/8, $0xc0e0000000000000
+DATA k106<>+0(SB)/8, $0x1110111011101110
+DATA k106<>+8(SB)/8, $0x1110111011101110
+DATA k106<>+16(SB)/8, $0x1110111011101110
+DATA k106<>+24(SB)/8, $0x1110111011101110
+DATA k106<>+32(SB)/8, $0x1110111011101110
+DATA k106<>+40(SB)/8, $0x1110111011101110
+DATA k106<>+48(SB)/8, $0x1110111011101110
+DATA k106<>+56(SB)/8, $0x1110111011101110
 GLOBL k106<>(SB), RODATA|NOPTR, $64
 
 DATA k107<>+0(SB)/8, $0x1110111011101110
-DATA k107<>+8(SB)/8, $0x1110111011101110
-DATA k107<>+16(SB)/8, $0x1110111011101110
-DATA k107<>+24(SB)/8, $0x1110111011101110
-DATA k107<>+32(SB)/8, $0x1110111011101110
-DATA k107<>+40(SB)/8, $0x1110111011101110
-DATA k107<>+48(SB)/8, $0x1110111011101110
-DATA k107<>+56(SB)/8, $0x1110111011101110
+DATA k107<>+8(SB)/8, $0x1312131213121312
+DATA k107<>+16(SB)/8, $0x1514151415141514
+DATA k107<>+24(SB)/8, $0x1716171617161716
+DATA k107<>+32(SB)/8, $0x1918191819181918
+DATA k107<>+40(SB)/8, $0x1b1a1b1a1b1a1b1a
+DATA k107<>+48(SB)/8, $0x1d1c1d1c1d1c1d1c
+DATA k107<>+56(SB)/8, $0x1f1e1f1e1f1e1f1e
 GLOBL k107<>(SB), RODATA|NOPTR, $64
 
-DATA k108<>+0(SB)/8, $0x1110111011101110
-DATA k108<>+8(SB)/8, $0x1312131213121312
-DATA k108<>+16(SB)/8, $0x1514151415141514
-DATA k108<>+24(SB)/8, $0x1716171617161716
-DATA k108<>+32(SB)/8, $0x1918191819181918
-DATA k108<>+40(SB)/8, $0x1b1a1b1a1b1a1b1a
-DATA k108<>+48(SB)/8, $0x1d1c1d1c1d1c1d1c
-DATA k108<>+56(SB)/8, $0x1f1e1f1e1f1e1f1e
+DATA k108<>+0(SB)/8, $0x2120212021202120
+DATA k108<>+8(SB)/8, $0x2120212021202120
+DATA k108<>+16(SB)/8, $0x2120212021202120
+DATA k108<>+24(SB)/8, $0x2120212021202120
+DATA k108<>+32(SB)/8, $0x2120212021202120
+DATA k108<>+40(SB)/8, $0x2120212021202120
+DATA k108<>+48(SB)/8, $0x2120212021202120
+DATA k108<>+56(SB)/8, $0x2120212021202120
 GLOBL k108<>(SB), RODATA|NOPTR, $64
 
-DATA k109<>+0(SB)/8, $0x2120212021202120
-DATA k109<>+8(SB)/8, $0x2120212021202120
-DATA k109<>+16(SB)/8, $0x2120212021202120
-DATA k109<>+24(SB)/8, $0x2120212021202120
-DATA k109<>+32(SB)/8, $0x2120212021202120
-DATA k109<>+40(SB)/8, $0x2120212021202120
-DATA k109<>+48(SB)/8, $0x2120212021202120
-DATA k109<>+56(SB)/8, $0x2120212021202120
+DATA k109<>+0(SB)/8, $0x3130313031303130
+DATA k109<>+8(SB)/8, $0x3130313031303130
+DATA k109<>+16(SB)/8, $0x3130313031303130
+DATA k109<>+24(SB)/8, $0x3130313031303130
+DATA k109<>+32(SB)/8, $0x3130313031303130
+DATA k109<>+40(SB)/8, $0x3130313031303130
+DATA k109<>+48(SB)/8, $0x3130313031303130
+DATA k109<>+56(SB)/8, $0x3130313031303130
 GLOBL k109<>(SB), RODATA|NOPTR, $64
 
-DATA k110<>+0(SB)/8, $0x3130313031303130
-DATA k110<>+8(SB)/8, $0x3130313031303130
-DATA k110<>+16(SB)/8, $0x3130313031303130
-DATA k110<>+24(SB)/8, $0x3130313031303130
-DATA k110<>+32(SB)/8, $0x3130313031303130
-DATA k110<>+40(SB)/8, $0x3130313031303130
-DATA k110<>+48(SB)/8, $0x3130313031303130
-DATA k110<>+56(SB)/8, $0x3130313031303130
+DATA k110<>+0(SB)/8, $0x2120212021202120
+DATA k110<>+8(SB)/8, $0x2322232223222322
+DATA k110<>+16(SB)/8, $0x2524252425242524
+DATA k110<>+24(SB)/8, $0x2726272627262726
+DATA k110<>+32(SB)/8, $0x2928292829282928
+DATA k110<>+40(SB)/8, $0x2b2a2b2a2b2a2b2a
+DATA k110<>+48(SB)/8, $0x2d2c2d2c2d2c2d2c
+DATA k110<>+56(SB)/8, $0x2f2e2f2e2f2e2f2e
 GLOBL k110<>(SB), RODATA|NOPTR, $64
 
-DATA k111<>+0(SB)/8, $0x2120212021202120
-DATA k111<>+8(SB)/8, $0x2322232223222322
-DATA k111<>+16(SB)/8, $0x2524252425242524
-DATA k111<>+24(SB)/8, $0x2726272627262726
-DATA k111<>+32(SB)/8, $0x2928292829282928
-DATA k111<>+40(SB)/8, $0x2b2a2b2a2b2a2b2a
-DATA k111<>+48(SB)/8, $0x2d2c2d2c2d2c2d2c
-DATA k111<>+56(SB)/8, $0x2f2e2f2e2f2e2f2e
+DATA k111<>+0(SB)/8, $0x3130313031303130
+DATA k111<>+8(SB)/8, $0x3332333233323332
+DATA k111<>+16(SB)/8, $0x3534353435343534
+DATA k111<>+24(SB)/8, $0x3736373637363736
+DATA k111<>+32(SB)/8, $0x3938393839383938
+DATA k111<>+40(SB)/8, $0x3b3a3b3a3b3a3b3a
+DATA k111<>+48(SB)/8, $0x3d3c3d3c3d3c3d3c
+DATA k111<>+56(SB)/8, $0x3f3e3f3e3f3e3f3e
 GLOBL k111<>(SB), RODATA|NOPTR, $64
-
-DATA k112<>+0(SB)/8, $0x3130313031303130
-DATA k112<>+8(SB)/8, $0x3332333233323332
-DATA k112<>+16(SB)/8, $0x3534353435343534
-DATA k112<>+24(SB)/8, $0x3736373637363736
-DATA k112<>+32(SB)/8, $0x3938393839383938
-DATA k112<>+40(SB)/8, $0x3b3a3b3a3b3a3b3a
-DATA k112<>+48(SB)/8, $0x3d3c3d3c3d3c3d3c
-DATA k112<>+56(SB)/8, $0x3f3e3f3e3f3e3f3e
-GLOBL k112<>(SB), RODATA|NOPTR, $64
 
 // func iq1_MBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, BMI2, MMX+
 TEXT ·iq1_MBF16AVX512BF16(SB), NOSPLIT, $320-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
+	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k97<>+0(SB), Z1
-	VMOVDQU64    k71<>+0(SB), Z2
-	VMOVDQU64    k98<>+0(SB), Z3
-	VPBROADCASTD k55<>+0(SB), Z4
+	VPBROADCASTD k96<>+0(SB), Z1
+	VMOVDQU64    k70<>+0(SB), Z2
+	VMOVDQU64    k97<>+0(SB), Z3
+	VPBROADCASTD k54<>+0(SB), Z4
 
 block:
 	MOVL         52(CX), BX
@@ -5450,13 +5432,13 @@ block:
 	TESTL        $0x7000c000, BX
 	JZ           odd
 	VMOVDQU32    32(CX), X5
-	VMOVDQU64    k113<>+0(SB), Z6
+	VMOVDQU64    k112<>+0(SB), Z6
 	VPERMB       Z5, Z6, Z6
-	VPSRLVW      k114<>+0(SB), Z6, Z7
+	VPSRLVW      k113<>+0(SB), Z6, Z7
 	VPMOVZXBW    (CX), Z8
-	VPBROADCASTD k102<>+0(SB), Z9
+	VPBROADCASTD k101<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z8, Z9, Z7
-	VPTESTMW     k115<>+0(SB), Z6, K1
+	VPTESTMW     k114<>+0(SB), Z6, K1
 	KMOVD        K1, BX
 	MOVQ         48(CX), SI
 	MOVQ         $0xf000f000f000f000, DI
@@ -5464,59 +5446,59 @@ block:
 	VPBROADCASTW SI, Y6
 	VCVTPH2PS    Y6, Z6
 	VPBROADCASTQ 48(CX), Z8
-	VMOVDQU64    k116<>+0(SB), Z9
+	VMOVDQU64    k115<>+0(SB), Z9
 	VPERMB       Z8, Z9, Z8
-	VPSRLVD      k117<>+0(SB), Z8, Z8
-	VPANDD.BCST  k103<>+0(SB), Z8, Z8
+	VPSRLVD      k116<>+0(SB), Z8, Z8
+	VPANDD.BCST  k102<>+0(SB), Z8, Z8
 	VPADDD       Z8, Z8, Z8
-	VPADDD.BCST  k104<>+0(SB), Z8, Z8
+	VPADDD.BCST  k103<>+0(SB), Z8, Z8
 	VCVTDQ2PS    Z8, Z8
 	VMULPS       Z6, Z8, Z8
-	VMULPS.BCST  k105<>+0(SB), Z8, Z8
+	VMULPS.BCST  k104<>+0(SB), Z8, Z8
 	LEAQ         ·iq1Grid+0(SB), SI
-	VMOVDQU64    k45<>+0(SB), Z6
+	VMOVDQU64    k44<>+0(SB), Z6
 	VPERMD       Z8, Z6, Z6
-	VMULPS       k106<>+0(SB), Z6, Z6
-	VMOVDQU64    k46<>+0(SB), Z9
+	VMULPS       k105<>+0(SB), Z6, Z6
+	VMOVDQU64    k45<>+0(SB), Z9
 	VPERMD       Z8, Z9, Z9
-	VMULPS       k106<>+0(SB), Z9, Z9
+	VMULPS       k105<>+0(SB), Z9, Z9
 
 	// VCVTNE2PS2BF16 Z6, Z9, Z6
 	LONG      $0x4837f262
 	WORD      $0xf672
-	VMOVDQU64 k52<>+0(SB), Z9
+	VMOVDQU64 k51<>+0(SB), Z9
 	VPERMD    Z8, Z9, Z9
-	VMULPS    k106<>+0(SB), Z9, Z9
-	VMOVDQU64 k53<>+0(SB), Z18
+	VMULPS    k105<>+0(SB), Z9, Z9
+	VMOVDQU64 k52<>+0(SB), Z18
 	VPERMD    Z8, Z18, Z18
-	VMULPS    k106<>+0(SB), Z18, Z18
+	VMULPS    k105<>+0(SB), Z18, Z18
 
 	// VCVTNE2PS2BF16 Z9, Z18, Z9
 	LONG      $0x406f5262
 	WORD      $0xc972
-	VMOVDQU64 k56<>+0(SB), Z18
+	VMOVDQU64 k55<>+0(SB), Z18
 	VPERMD    Z8, Z18, Z18
-	VMULPS    k106<>+0(SB), Z18, Z18
-	VMOVDQU64 k57<>+0(SB), Z19
+	VMULPS    k105<>+0(SB), Z18, Z18
+	VMOVDQU64 k56<>+0(SB), Z19
 	VPERMD    Z8, Z19, Z19
-	VMULPS    k106<>+0(SB), Z19, Z19
+	VMULPS    k105<>+0(SB), Z19, Z19
 
 	// VCVTNE2PS2BF16 Z18, Z19, Z18
 	LONG      $0x4067a262
 	WORD      $0xd272
-	VMOVDQU64 k60<>+0(SB), Z19
+	VMOVDQU64 k59<>+0(SB), Z19
 	VPERMD    Z8, Z19, Z19
-	VMULPS    k106<>+0(SB), Z19, Z19
-	VMOVDQU64 k61<>+0(SB), Z20
+	VMULPS    k105<>+0(SB), Z19, Z19
+	VMOVDQU64 k60<>+0(SB), Z20
 	VPERMD    Z8, Z20, Z8
-	VMULPS    k106<>+0(SB), Z8, Z8
+	VMULPS    k105<>+0(SB), Z8, Z8
 
 	// VCVTNE2PS2BF16 Z19, Z8, Z8
 	LONG       $0x483f3262
 	WORD       $0xc372
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k99<>+0(SB), Z19
+	VMOVDQU64  k98<>+0(SB), Z19
 	VPERMB.Z   Z7, Z19, K1, Z19
 	KXNORB     K1, K1, K1
 	VPXORD     Z10, Z10, Z10
@@ -5526,16 +5508,16 @@ block:
 	SHRL       $0x08, BX
 	VPXORQ     Z4, Z10, K1, Z10
 	VPERMB     Z10, Z2, Z19
-	VPTERNLOGD $0xea, k118<>+0(SB), Z1, Z19
+	VPTERNLOGD $0xea, k117<>+0(SB), Z1, Z19
 	VPERMB     Z6, Z19, Z19
 	VMOVDQU64  Z19, (AX)
 	VPERMB     Z10, Z3, Z19
-	VPTERNLOGD $0xea, k119<>+0(SB), Z1, Z19
+	VPTERNLOGD $0xea, k118<>+0(SB), Z1, Z19
 	VPERMB     Z6, Z19, Z19
 	VMOVDQU64  Z19, 64(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k108<>+0(SB), Z6
+	VMOVDQU64  k107<>+0(SB), Z6
 	VPERMB.Z   Z7, Z6, K1, Z6
 	KXNORB     K1, K1, K1
 	VPXORD     Z11, Z11, Z11
@@ -5545,16 +5527,16 @@ block:
 	SHRL       $0x08, BX
 	VPXORQ     Z4, Z11, K1, Z11
 	VPERMB     Z11, Z2, Z6
-	VPTERNLOGD $0xea, k118<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k117<>+0(SB), Z1, Z6
 	VPERMB     Z9, Z6, Z6
 	VMOVDQU64  Z6, 128(AX)
 	VPERMB     Z11, Z3, Z6
-	VPTERNLOGD $0xea, k119<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k118<>+0(SB), Z1, Z6
 	VPERMB     Z9, Z6, Z6
 	VMOVDQU64  Z6, 192(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k111<>+0(SB), Z6
+	VMOVDQU64  k110<>+0(SB), Z6
 	VPERMB.Z   Z7, Z6, K1, Z6
 	KXNORB     K1, K1, K1
 	VPXORD     Z12, Z12, Z12
@@ -5564,16 +5546,16 @@ block:
 	SHRL       $0x08, BX
 	VPXORQ     Z4, Z12, K1, Z12
 	VPERMB     Z12, Z2, Z6
-	VPTERNLOGD $0xea, k118<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k117<>+0(SB), Z1, Z6
 	VPERMB     Z18, Z6, Z6
 	VMOVDQU64  Z6, 256(AX)
 	VPERMB     Z12, Z3, Z6
-	VPTERNLOGD $0xea, k119<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k118<>+0(SB), Z1, Z6
 	VPERMB     Z18, Z6, Z6
 	VMOVDQU64  Z6, 320(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k112<>+0(SB), Z6
+	VMOVDQU64  k111<>+0(SB), Z6
 	VPERMB.Z   Z7, Z6, K1, Z6
 	KXNORB     K1, K1, K1
 	VPXORD     Z13, Z13, Z13
@@ -5582,11 +5564,11 @@ block:
 	KMOVB      BX, K1
 	VPXORQ     Z4, Z13, K1, Z13
 	VPERMB     Z13, Z2, Z6
-	VPTERNLOGD $0xea, k118<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k117<>+0(SB), Z1, Z6
 	VPERMB     Z8, Z6, Z6
 	VMOVDQU64  Z6, 384(AX)
 	VPERMB     Z13, Z3, Z6
-	VPTERNLOGD $0xea, k119<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k118<>+0(SB), Z1, Z6
 	VPERMB     Z8, Z6, Z6
 	VMOVDQU64  Z6, 448(AX)
 	PREFETCHT0 1024(AX)
@@ -5606,13 +5588,13 @@ block:
 
 odd:
 	VMOVDQU32    32(CX), X5
-	VMOVDQU64    k113<>+0(SB), Z6
+	VMOVDQU64    k112<>+0(SB), Z6
 	VPERMB       Z5, Z6, Z6
-	VPSRLVW      k114<>+0(SB), Z6, Z7
+	VPSRLVW      k113<>+0(SB), Z6, Z7
 	VPMOVZXBW    (CX), Z8
-	VPBROADCASTD k102<>+0(SB), Z9
+	VPBROADCASTD k101<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z8, Z9, Z7
-	VPTESTMW     k115<>+0(SB), Z6, K1
+	VPTESTMW     k114<>+0(SB), Z6, K1
 	KMOVD        K1, BX
 	MOVQ         48(CX), SI
 	MOVQ         $0xf000f000f000f000, DI
@@ -5620,58 +5602,58 @@ odd:
 	VPBROADCASTW SI, Y6
 	VCVTPH2PS    Y6, Z6
 	VPBROADCASTQ 48(CX), Z8
-	VMOVDQU64    k116<>+0(SB), Z9
+	VMOVDQU64    k115<>+0(SB), Z9
 	VPERMB       Z8, Z9, Z8
-	VPSRLVD      k117<>+0(SB), Z8, Z8
-	VPANDD.BCST  k103<>+0(SB), Z8, Z8
+	VPSRLVD      k116<>+0(SB), Z8, Z8
+	VPANDD.BCST  k102<>+0(SB), Z8, Z8
 	VPADDD       Z8, Z8, Z8
-	VPADDD.BCST  k104<>+0(SB), Z8, Z8
+	VPADDD.BCST  k103<>+0(SB), Z8, Z8
 	VCVTDQ2PS    Z8, Z8
 	VMULPS       Z6, Z8, Z8
-	VMULPS.BCST  k105<>+0(SB), Z8, Z8
-	VXORPS.BCST  k3<>+0(SB), Z8, Z8
+	VMULPS.BCST  k104<>+0(SB), Z8, Z8
+	VXORPS.BCST  k2<>+0(SB), Z8, Z8
 	VCMPPS       $0x03, Z8, Z8, K1
-	VPBROADCASTD k4<>+0(SB), K1, Z8
+	VPBROADCASTD k3<>+0(SB), K1, Z8
 	LEAQ         ·iq1Grid+0(SB), SI
-	VMOVDQU64    k45<>+0(SB), Z6
+	VMOVDQU64    k44<>+0(SB), Z6
 	VPERMD       Z8, Z6, Z6
-	VMULPS       k106<>+0(SB), Z6, Z6
-	VMOVDQU64    k46<>+0(SB), Z9
+	VMULPS       k105<>+0(SB), Z6, Z6
+	VMOVDQU64    k45<>+0(SB), Z9
 	VPERMD       Z8, Z9, Z9
-	VMULPS       k106<>+0(SB), Z9, Z9
+	VMULPS       k105<>+0(SB), Z9, Z9
 
 	// VCVTNE2PS2BF16 Z6, Z9, Z6
 	LONG      $0x4837f262
 	WORD      $0xf672
 	VPXORD    Z0, Z6, Z6
-	VMOVDQU64 k52<>+0(SB), Z9
+	VMOVDQU64 k51<>+0(SB), Z9
 	VPERMD    Z8, Z9, Z9
-	VMULPS    k106<>+0(SB), Z9, Z9
-	VMOVDQU64 k53<>+0(SB), Z18
+	VMULPS    k105<>+0(SB), Z9, Z9
+	VMOVDQU64 k52<>+0(SB), Z18
 	VPERMD    Z8, Z18, Z18
-	VMULPS    k106<>+0(SB), Z18, Z18
+	VMULPS    k105<>+0(SB), Z18, Z18
 
 	// VCVTNE2PS2BF16 Z9, Z18, Z9
 	LONG      $0x406f5262
 	WORD      $0xc972
 	VPXORD    Z0, Z9, Z9
-	VMOVDQU64 k56<>+0(SB), Z18
+	VMOVDQU64 k55<>+0(SB), Z18
 	VPERMD    Z8, Z18, Z18
-	VMULPS    k106<>+0(SB), Z18, Z18
-	VMOVDQU64 k57<>+0(SB), Z19
+	VMULPS    k105<>+0(SB), Z18, Z18
+	VMOVDQU64 k56<>+0(SB), Z19
 	VPERMD    Z8, Z19, Z19
-	VMULPS    k106<>+0(SB), Z19, Z19
+	VMULPS    k105<>+0(SB), Z19, Z19
 
 	// VCVTNE2PS2BF16 Z18, Z19, Z18
 	LONG      $0x4067a262
 	WORD      $0xd272
 	VPXORD    Z0, Z18, Z18
-	VMOVDQU64 k60<>+0(SB), Z19
+	VMOVDQU64 k59<>+0(SB), Z19
 	VPERMD    Z8, Z19, Z19
-	VMULPS    k106<>+0(SB), Z19, Z19
-	VMOVDQU64 k61<>+0(SB), Z20
+	VMULPS    k105<>+0(SB), Z19, Z19
+	VMOVDQU64 k60<>+0(SB), Z20
 	VPERMD    Z8, Z20, Z8
-	VMULPS    k106<>+0(SB), Z8, Z8
+	VMULPS    k105<>+0(SB), Z8, Z8
 
 	// VCVTNE2PS2BF16 Z19, Z8, Z8
 	LONG       $0x483f3262
@@ -5679,7 +5661,7 @@ odd:
 	VPXORD     Z0, Z8, Z8
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k99<>+0(SB), Z19
+	VMOVDQU64  k98<>+0(SB), Z19
 	VPERMB.Z   Z7, Z19, K1, Z19
 	KXNORB     K1, K1, K1
 	VPXORD     Z14, Z14, Z14
@@ -5689,16 +5671,16 @@ odd:
 	SHRL       $0x08, BX
 	VPXORQ     Z4, Z14, K1, Z14
 	VPERMB     Z14, Z2, Z19
-	VPTERNLOGD $0xea, k118<>+0(SB), Z1, Z19
+	VPTERNLOGD $0xea, k117<>+0(SB), Z1, Z19
 	VPERMB     Z6, Z19, Z19
 	VMOVDQU64  Z19, (AX)
 	VPERMB     Z14, Z3, Z19
-	VPTERNLOGD $0xea, k119<>+0(SB), Z1, Z19
+	VPTERNLOGD $0xea, k118<>+0(SB), Z1, Z19
 	VPERMB     Z6, Z19, Z19
 	VMOVDQU64  Z19, 64(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k108<>+0(SB), Z6
+	VMOVDQU64  k107<>+0(SB), Z6
 	VPERMB.Z   Z7, Z6, K1, Z6
 	KXNORB     K1, K1, K1
 	VPXORD     Z15, Z15, Z15
@@ -5708,16 +5690,16 @@ odd:
 	SHRL       $0x08, BX
 	VPXORQ     Z4, Z15, K1, Z15
 	VPERMB     Z15, Z2, Z6
-	VPTERNLOGD $0xea, k118<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k117<>+0(SB), Z1, Z6
 	VPERMB     Z9, Z6, Z6
 	VMOVDQU64  Z6, 128(AX)
 	VPERMB     Z15, Z3, Z6
-	VPTERNLOGD $0xea, k119<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k118<>+0(SB), Z1, Z6
 	VPERMB     Z9, Z6, Z6
 	VMOVDQU64  Z6, 192(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k111<>+0(SB), Z6
+	VMOVDQU64  k110<>+0(SB), Z6
 	VPERMB.Z   Z7, Z6, K1, Z6
 	KXNORB     K1, K1, K1
 	VPXORD     Z16, Z16, Z16
@@ -5727,16 +5709,16 @@ odd:
 	SHRL       $0x08, BX
 	VPXORQ     Z4, Z16, K1, Z16
 	VPERMB     Z16, Z2, Z6
-	VPTERNLOGD $0xea, k118<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k117<>+0(SB), Z1, Z6
 	VPERMB     Z18, Z6, Z6
 	VMOVDQU64  Z6, 256(AX)
 	VPERMB     Z16, Z3, Z6
-	VPTERNLOGD $0xea, k119<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k118<>+0(SB), Z1, Z6
 	VPERMB     Z18, Z6, Z6
 	VMOVDQU64  Z6, 320(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k112<>+0(SB), Z6
+	VMOVDQU64  k111<>+0(SB), Z6
 	VPERMB.Z   Z7, Z6, K1, Z6
 	KXNORB     K1, K1, K1
 	VPXORD     Z17, Z17, Z17
@@ -5745,11 +5727,11 @@ odd:
 	KMOVB      BX, K1
 	VPXORQ     Z4, Z17, K1, Z17
 	VPERMB     Z17, Z2, Z6
-	VPTERNLOGD $0xea, k118<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k117<>+0(SB), Z1, Z6
 	VPERMB     Z8, Z6, Z6
 	VMOVDQU64  Z6, 384(AX)
 	VPERMB     Z17, Z3, Z6
-	VPTERNLOGD $0xea, k119<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k118<>+0(SB), Z1, Z6
 	VPERMB     Z8, Z6, Z6
 	VMOVDQU64  Z6, 448(AX)
 	PREFETCHT0 1024(AX)
@@ -5767,89 +5749,89 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k113<>+0(SB)/8, $0x0101010100000000
-DATA k113<>+8(SB)/8, $0x0303030302020202
-DATA k113<>+16(SB)/8, $0x0505050504040404
-DATA k113<>+24(SB)/8, $0x0707070706060606
-DATA k113<>+32(SB)/8, $0x0909090908080808
-DATA k113<>+40(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k113<>+48(SB)/8, $0x0d0d0d0d0c0c0c0c
-DATA k113<>+56(SB)/8, $0x0f0f0f0f0e0e0e0e
+DATA k112<>+0(SB)/8, $0x0101010100000000
+DATA k112<>+8(SB)/8, $0x0303030302020202
+DATA k112<>+16(SB)/8, $0x0505050504040404
+DATA k112<>+24(SB)/8, $0x0707070706060606
+DATA k112<>+32(SB)/8, $0x0909090908080808
+DATA k112<>+40(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k112<>+48(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k112<>+56(SB)/8, $0x0f0f0f0f0e0e0e0e
+GLOBL k112<>(SB), RODATA|NOPTR, $64
+
+DATA k113<>+0(SB)/8, $0x0004000000040000
+DATA k113<>+8(SB)/8, $0x0004000000040000
+DATA k113<>+16(SB)/8, $0x0004000000040000
+DATA k113<>+24(SB)/8, $0x0004000000040000
+DATA k113<>+32(SB)/8, $0x0004000000040000
+DATA k113<>+40(SB)/8, $0x0004000000040000
+DATA k113<>+48(SB)/8, $0x0004000000040000
+DATA k113<>+56(SB)/8, $0x0004000000040000
 GLOBL k113<>(SB), RODATA|NOPTR, $64
 
-DATA k114<>+0(SB)/8, $0x0004000000040000
-DATA k114<>+8(SB)/8, $0x0004000000040000
-DATA k114<>+16(SB)/8, $0x0004000000040000
-DATA k114<>+24(SB)/8, $0x0004000000040000
-DATA k114<>+32(SB)/8, $0x0004000000040000
-DATA k114<>+40(SB)/8, $0x0004000000040000
-DATA k114<>+48(SB)/8, $0x0004000000040000
-DATA k114<>+56(SB)/8, $0x0004000000040000
+DATA k114<>+0(SB)/8, $0x8080080880800808
+DATA k114<>+8(SB)/8, $0x8080080880800808
+DATA k114<>+16(SB)/8, $0x8080080880800808
+DATA k114<>+24(SB)/8, $0x8080080880800808
+DATA k114<>+32(SB)/8, $0x8080080880800808
+DATA k114<>+40(SB)/8, $0x8080080880800808
+DATA k114<>+48(SB)/8, $0x8080080880800808
+DATA k114<>+56(SB)/8, $0x8080080880800808
 GLOBL k114<>(SB), RODATA|NOPTR, $64
 
-DATA k115<>+0(SB)/8, $0x8080080880800808
-DATA k115<>+8(SB)/8, $0x8080080880800808
-DATA k115<>+16(SB)/8, $0x8080080880800808
-DATA k115<>+24(SB)/8, $0x8080080880800808
-DATA k115<>+32(SB)/8, $0x8080080880800808
-DATA k115<>+40(SB)/8, $0x8080080880800808
-DATA k115<>+48(SB)/8, $0x8080080880800808
-DATA k115<>+56(SB)/8, $0x8080080880800808
+DATA k115<>+0(SB)/8, $0x0302010003020100
+DATA k115<>+8(SB)/8, $0x0302010003020100
+DATA k115<>+16(SB)/8, $0x0504030205040302
+DATA k115<>+24(SB)/8, $0x0504030205040302
+DATA k115<>+32(SB)/8, $0x0706050407060504
+DATA k115<>+40(SB)/8, $0x0706050407060504
+DATA k115<>+48(SB)/8, $0x0908070609080706
+DATA k115<>+56(SB)/8, $0x0908070609080706
 GLOBL k115<>(SB), RODATA|NOPTR, $64
 
-DATA k116<>+0(SB)/8, $0x0302010003020100
-DATA k116<>+8(SB)/8, $0x0302010003020100
-DATA k116<>+16(SB)/8, $0x0504030205040302
-DATA k116<>+24(SB)/8, $0x0504030205040302
-DATA k116<>+32(SB)/8, $0x0706050407060504
-DATA k116<>+40(SB)/8, $0x0706050407060504
-DATA k116<>+48(SB)/8, $0x0908070609080706
-DATA k116<>+56(SB)/8, $0x0908070609080706
+DATA k116<>+0(SB)/8, $0x0000000300000000
+DATA k116<>+8(SB)/8, $0x0000000900000006
+DATA k116<>+16(SB)/8, $0x0000000300000000
+DATA k116<>+24(SB)/8, $0x0000000900000006
+DATA k116<>+32(SB)/8, $0x0000000300000000
+DATA k116<>+40(SB)/8, $0x0000000900000006
+DATA k116<>+48(SB)/8, $0x0000000300000000
+DATA k116<>+56(SB)/8, $0x0000000900000006
 GLOBL k116<>(SB), RODATA|NOPTR, $64
 
-DATA k117<>+0(SB)/8, $0x0000000300000000
-DATA k117<>+8(SB)/8, $0x0000000900000006
-DATA k117<>+16(SB)/8, $0x0000000300000000
-DATA k117<>+24(SB)/8, $0x0000000900000006
-DATA k117<>+32(SB)/8, $0x0000000300000000
-DATA k117<>+40(SB)/8, $0x0000000900000006
-DATA k117<>+48(SB)/8, $0x0000000300000000
-DATA k117<>+56(SB)/8, $0x0000000900000006
+DATA k117<>+0(SB)/8, $0x0100010001000100
+DATA k117<>+8(SB)/8, $0x0100010001000100
+DATA k117<>+16(SB)/8, $0x0100010001000100
+DATA k117<>+24(SB)/8, $0x0100010001000100
+DATA k117<>+32(SB)/8, $0x1110111011101110
+DATA k117<>+40(SB)/8, $0x1110111011101110
+DATA k117<>+48(SB)/8, $0x1110111011101110
+DATA k117<>+56(SB)/8, $0x1110111011101110
 GLOBL k117<>(SB), RODATA|NOPTR, $64
 
-DATA k118<>+0(SB)/8, $0x0100010001000100
-DATA k118<>+8(SB)/8, $0x0100010001000100
-DATA k118<>+16(SB)/8, $0x0100010001000100
-DATA k118<>+24(SB)/8, $0x0100010001000100
-DATA k118<>+32(SB)/8, $0x1110111011101110
-DATA k118<>+40(SB)/8, $0x1110111011101110
-DATA k118<>+48(SB)/8, $0x1110111011101110
-DATA k118<>+56(SB)/8, $0x1110111011101110
+DATA k118<>+0(SB)/8, $0x2120212021202120
+DATA k118<>+8(SB)/8, $0x2120212021202120
+DATA k118<>+16(SB)/8, $0x2120212021202120
+DATA k118<>+24(SB)/8, $0x2120212021202120
+DATA k118<>+32(SB)/8, $0x3130313031303130
+DATA k118<>+40(SB)/8, $0x3130313031303130
+DATA k118<>+48(SB)/8, $0x3130313031303130
+DATA k118<>+56(SB)/8, $0x3130313031303130
 GLOBL k118<>(SB), RODATA|NOPTR, $64
-
-DATA k119<>+0(SB)/8, $0x2120212021202120
-DATA k119<>+8(SB)/8, $0x2120212021202120
-DATA k119<>+16(SB)/8, $0x2120212021202120
-DATA k119<>+24(SB)/8, $0x2120212021202120
-DATA k119<>+32(SB)/8, $0x3130313031303130
-DATA k119<>+40(SB)/8, $0x3130313031303130
-DATA k119<>+48(SB)/8, $0x3130313031303130
-DATA k119<>+56(SB)/8, $0x3130313031303130
-GLOBL k119<>(SB), RODATA|NOPTR, $64
 
 // func iq2_XXSBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512_BF16, MMX+
 TEXT ·iq2_XXSBF16AVX512BF16(SB), NOSPLIT, $384-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
+	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k120<>+0(SB), Z1
-	VMOVDQU64    k71<>+0(SB), Z2
-	VMOVDQU64    k98<>+0(SB), Z3
-	VPBROADCASTD k1<>+0(SB), Z4
+	VPBROADCASTD k119<>+0(SB), Z1
+	VMOVDQU64    k70<>+0(SB), Z2
+	VMOVDQU64    k97<>+0(SB), Z3
+	VPBROADCASTD k0<>+0(SB), Z4
 
 block:
 	MOVWLZX        (CX), SI
@@ -5857,106 +5839,106 @@ block:
 	TESTL          $0x00007c00, SI
 	JZ             odd
 	VMOVDQU64      2(CX), Z5
-	VMOVDQU64      k121<>+0(SB), Z6
+	VMOVDQU64      k120<>+0(SB), Z6
 	VPMULTISHIFTQB Z5, Z6, Z6
-	VMOVDQU64      k123<>+0(SB), Z17
-	VPERMI2B       k122<>+0(SB), Z17, Z6
+	VMOVDQU64      k122<>+0(SB), Z17
+	VPERMI2B       k121<>+0(SB), Z17, Z6
 	VPMOVQD        Z6, (BX)
 	VPSRLQ         $0x3c, Z5, Z6
 	VPMOVQD        Z6, Y7
 	VPBROADCASTW   (CX), Y6
 	VCVTPH2PS      Y6, Z6
 	VCVTDQ2PS      Z7, Z7
-	VADDPS.BCST    k124<>+0(SB), Z7, Z7
+	VADDPS.BCST    k123<>+0(SB), Z7, Z7
 	VMULPS         Z6, Z7, Z7
-	VMULPS.BCST    k125<>+0(SB), Z7, Z7
+	VMULPS.BCST    k124<>+0(SB), Z7, Z7
 	LEAQ           ·iq2xxsGrid+0(SB), SI
-	VMOVDQU64      k126<>+0(SB), Z6
+	VMOVDQU64      k125<>+0(SB), Z6
 	VPERMD         Z7, Z6, Z6
-	VMULPS         k127<>+0(SB), Z6, Z6
-	VMOVDQU64      k128<>+0(SB), Z17
+	VMULPS         k126<>+0(SB), Z6, Z6
+	VMOVDQU64      k127<>+0(SB), Z17
 	VPERMD         Z7, Z17, Z17
-	VMULPS         k127<>+0(SB), Z17, Z17
+	VMULPS         k126<>+0(SB), Z17, Z17
 
 	// VCVTNE2PS2BF16 Z6, Z17, Z6
 	LONG       $0x4077f262
 	WORD       $0xf672
 	MOVQ       $0x0101010101010101, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k129<>+0(SB), Z17
+	VMOVDQU64  k128<>+0(SB), Z17
 	VPERMB.Z   Z5, Z17, K1, Z17
 	KXNORB     K1, K1, K1
 	VPXORD     Z8, Z8, Z8
 	VPGATHERQQ (SI)(Z17*8), K1, Z8
 	VPSRLW     $0x03, Z8, Z8
 	VPERMB     Z8, Z2, Z17
-	VPTERNLOGD $0xea, k82<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k81<>+0(SB), Z1, Z17
 	VPERMB     Z6, Z17, Z17
 	KMOVD      (BX), K1
 	VPADDW     Z4, Z17, K1, Z17
 	VMOVDQU64  Z17, (AX)
 	VPERMB     Z8, Z3, Z17
-	VPTERNLOGD $0xea, k130<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k129<>+0(SB), Z1, Z17
 	VPERMB     Z6, Z17, Z17
 	KMOVD      4(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
 	VMOVDQU64  Z17, 64(AX)
 	MOVQ       $0x0101010101010101, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k131<>+0(SB), Z17
+	VMOVDQU64  k130<>+0(SB), Z17
 	VPERMB.Z   Z5, Z17, K1, Z17
 	KXNORB     K1, K1, K1
 	VPXORD     Z9, Z9, Z9
 	VPGATHERQQ (SI)(Z17*8), K1, Z9
 	VPSRLW     $0x03, Z9, Z9
 	VPERMB     Z9, Z2, Z17
-	VPTERNLOGD $0xea, k107<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k106<>+0(SB), Z1, Z17
 	VPERMB     Z6, Z17, Z17
 	KMOVD      8(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
 	VMOVDQU64  Z17, 128(AX)
 	VPERMB     Z9, Z3, Z17
-	VPTERNLOGD $0xea, k132<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k131<>+0(SB), Z1, Z17
 	VPERMB     Z6, Z17, Z17
 	KMOVD      12(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
 	VMOVDQU64  Z17, 192(AX)
 	MOVQ       $0x0101010101010101, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k133<>+0(SB), Z17
+	VMOVDQU64  k132<>+0(SB), Z17
 	VPERMB.Z   Z5, Z17, K1, Z17
 	KXNORB     K1, K1, K1
 	VPXORD     Z10, Z10, Z10
 	VPGATHERQQ (SI)(Z17*8), K1, Z10
 	VPSRLW     $0x03, Z10, Z10
 	VPERMB     Z10, Z2, Z17
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z17
 	VPERMB     Z6, Z17, Z17
 	KMOVD      16(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
 	VMOVDQU64  Z17, 256(AX)
 	VPERMB     Z10, Z3, Z17
-	VPTERNLOGD $0xea, k134<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k133<>+0(SB), Z1, Z17
 	VPERMB     Z6, Z17, Z17
 	KMOVD      20(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
 	VMOVDQU64  Z17, 320(AX)
 	MOVQ       $0x0101010101010101, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k135<>+0(SB), Z17
+	VMOVDQU64  k134<>+0(SB), Z17
 	VPERMB.Z   Z5, Z17, K1, Z5
 	KXNORB     K1, K1, K1
 	VPXORD     Z11, Z11, Z11
 	VPGATHERQQ (SI)(Z5*8), K1, Z11
 	VPSRLW     $0x03, Z11, Z11
 	VPERMB     Z11, Z2, Z5
-	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z5
+	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z5
 	VPERMB     Z6, Z5, Z5
 	KMOVD      24(BX), K1
 	VPADDW     Z4, Z5, K1, Z5
 	VMOVDQU64  Z5, 384(AX)
 	VPERMB     Z11, Z3, Z5
-	VPTERNLOGD $0xea, k136<>+0(SB), Z1, Z5
+	VPTERNLOGD $0xea, k135<>+0(SB), Z1, Z5
 	VPERMB     Z6, Z5, Z5
 	KMOVD      28(BX), K1
 	VPADDW     Z4, Z5, K1, Z5
@@ -5978,29 +5960,29 @@ block:
 
 odd:
 	VMOVDQU64      2(CX), Z5
-	VMOVDQU64      k121<>+0(SB), Z6
+	VMOVDQU64      k120<>+0(SB), Z6
 	VPMULTISHIFTQB Z5, Z6, Z6
-	VMOVDQU64      k123<>+0(SB), Z17
-	VPERMI2B       k122<>+0(SB), Z17, Z6
+	VMOVDQU64      k122<>+0(SB), Z17
+	VPERMI2B       k121<>+0(SB), Z17, Z6
 	VPMOVQD        Z6, (BX)
 	VPSRLQ         $0x3c, Z5, Z6
 	VPMOVQD        Z6, Y12
 	VPBROADCASTW   (CX), Y6
 	VCVTPH2PS      Y6, Z6
 	VCVTDQ2PS      Z12, Z12
-	VADDPS.BCST    k124<>+0(SB), Z12, Z12
+	VADDPS.BCST    k123<>+0(SB), Z12, Z12
 	VMULPS         Z6, Z12, Z12
-	VMULPS.BCST    k125<>+0(SB), Z12, Z12
-	VXORPS.BCST    k3<>+0(SB), Z12, Z12
+	VMULPS.BCST    k124<>+0(SB), Z12, Z12
+	VXORPS.BCST    k2<>+0(SB), Z12, Z12
 	VCMPPS         $0x03, Z12, Z12, K1
-	VPBROADCASTD   k4<>+0(SB), K1, Z12
+	VPBROADCASTD   k3<>+0(SB), K1, Z12
 	LEAQ           ·iq2xxsGrid+0(SB), SI
-	VMOVDQU64      k126<>+0(SB), Z6
+	VMOVDQU64      k125<>+0(SB), Z6
 	VPERMD         Z12, Z6, Z6
-	VMULPS         k127<>+0(SB), Z6, Z6
-	VMOVDQU64      k128<>+0(SB), Z17
+	VMULPS         k126<>+0(SB), Z6, Z6
+	VMOVDQU64      k127<>+0(SB), Z17
 	VPERMD         Z12, Z17, Z17
-	VMULPS         k127<>+0(SB), Z17, Z17
+	VMULPS         k126<>+0(SB), Z17, Z17
 
 	// VCVTNE2PS2BF16 Z6, Z17, Z6
 	LONG       $0x4077f262
@@ -6008,99 +5990,99 @@ odd:
 	VPXORD     Z0, Z6, Z6
 	MOVQ       $0x0101010101010101, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k129<>+0(SB), Z17
+	VMOVDQU64  k128<>+0(SB), Z17
 	VPERMB.Z   Z5, Z17, K1, Z17
 	KXNORB     K1, K1, K1
 	VPXORD     Z13, Z13, Z13
 	VPGATHERQQ (SI)(Z17*8), K1, Z13
 	VPSRLW     $0x03, Z13, Z13
 	VPERMB     Z13, Z2, Z17
-	VPTERNLOGD $0xea, k82<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k81<>+0(SB), Z1, Z17
 	VPERMB     Z6, Z17, Z17
 	KMOVD      (BX), K1
 	VPADDW     Z4, Z17, K1, Z17
-	VPCMPEQW   k16<>+0(SB), Z17, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z17
+	VPCMPEQW   k15<>+0(SB), Z17, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z17
 	VMOVDQU64  Z17, (AX)
 	VPERMB     Z13, Z3, Z17
-	VPTERNLOGD $0xea, k130<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k129<>+0(SB), Z1, Z17
 	VPERMB     Z6, Z17, Z17
 	KMOVD      4(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
-	VPCMPEQW   k16<>+0(SB), Z17, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z17
+	VPCMPEQW   k15<>+0(SB), Z17, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z17
 	VMOVDQU64  Z17, 64(AX)
 	MOVQ       $0x0101010101010101, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k131<>+0(SB), Z17
+	VMOVDQU64  k130<>+0(SB), Z17
 	VPERMB.Z   Z5, Z17, K1, Z17
 	KXNORB     K1, K1, K1
 	VPXORD     Z14, Z14, Z14
 	VPGATHERQQ (SI)(Z17*8), K1, Z14
 	VPSRLW     $0x03, Z14, Z14
 	VPERMB     Z14, Z2, Z17
-	VPTERNLOGD $0xea, k107<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k106<>+0(SB), Z1, Z17
 	VPERMB     Z6, Z17, Z17
 	KMOVD      8(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
-	VPCMPEQW   k16<>+0(SB), Z17, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z17
+	VPCMPEQW   k15<>+0(SB), Z17, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z17
 	VMOVDQU64  Z17, 128(AX)
 	VPERMB     Z14, Z3, Z17
-	VPTERNLOGD $0xea, k132<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k131<>+0(SB), Z1, Z17
 	VPERMB     Z6, Z17, Z17
 	KMOVD      12(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
-	VPCMPEQW   k16<>+0(SB), Z17, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z17
+	VPCMPEQW   k15<>+0(SB), Z17, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z17
 	VMOVDQU64  Z17, 192(AX)
 	MOVQ       $0x0101010101010101, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k133<>+0(SB), Z17
+	VMOVDQU64  k132<>+0(SB), Z17
 	VPERMB.Z   Z5, Z17, K1, Z17
 	KXNORB     K1, K1, K1
 	VPXORD     Z15, Z15, Z15
 	VPGATHERQQ (SI)(Z17*8), K1, Z15
 	VPSRLW     $0x03, Z15, Z15
 	VPERMB     Z15, Z2, Z17
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z17
 	VPERMB     Z6, Z17, Z17
 	KMOVD      16(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
-	VPCMPEQW   k16<>+0(SB), Z17, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z17
+	VPCMPEQW   k15<>+0(SB), Z17, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z17
 	VMOVDQU64  Z17, 256(AX)
 	VPERMB     Z15, Z3, Z17
-	VPTERNLOGD $0xea, k134<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k133<>+0(SB), Z1, Z17
 	VPERMB     Z6, Z17, Z17
 	KMOVD      20(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
-	VPCMPEQW   k16<>+0(SB), Z17, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z17
+	VPCMPEQW   k15<>+0(SB), Z17, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z17
 	VMOVDQU64  Z17, 320(AX)
 	MOVQ       $0x0101010101010101, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k135<>+0(SB), Z17
+	VMOVDQU64  k134<>+0(SB), Z17
 	VPERMB.Z   Z5, Z17, K1, Z5
 	KXNORB     K1, K1, K1
 	VPXORD     Z16, Z16, Z16
 	VPGATHERQQ (SI)(Z5*8), K1, Z16
 	VPSRLW     $0x03, Z16, Z16
 	VPERMB     Z16, Z2, Z5
-	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z5
+	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z5
 	VPERMB     Z6, Z5, Z5
 	KMOVD      24(BX), K1
 	VPADDW     Z4, Z5, K1, Z5
-	VPCMPEQW   k16<>+0(SB), Z5, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z5
+	VPCMPEQW   k15<>+0(SB), Z5, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z5
 	VMOVDQU64  Z5, 384(AX)
 	VPERMB     Z16, Z3, Z5
-	VPTERNLOGD $0xea, k136<>+0(SB), Z1, Z5
+	VPTERNLOGD $0xea, k135<>+0(SB), Z1, Z5
 	VPERMB     Z6, Z5, Z5
 	KMOVD      28(BX), K1
 	VPADDW     Z4, Z5, K1, Z5
-	VPCMPEQW   k16<>+0(SB), Z5, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z5
+	VPCMPEQW   k15<>+0(SB), Z5, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z5
 	VMOVDQU64  Z5, 448(AX)
 	PREFETCHT0 1024(AX)
 	PREFETCHT0 1088(AX)
@@ -6117,177 +6099,177 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k120<>+0(SB)/8, $0x0606060606060606
-DATA k120<>+8(SB)/8, $0x0606060606060606
-DATA k120<>+16(SB)/8, $0x0606060606060606
-DATA k120<>+24(SB)/8, $0x0606060606060606
-GLOBL k120<>(SB), RODATA|NOPTR, $32
+DATA k119<>+0(SB)/8, $0x0606060606060606
+DATA k119<>+8(SB)/8, $0x0606060606060606
+DATA k119<>+16(SB)/8, $0x0606060606060606
+DATA k119<>+24(SB)/8, $0x0606060606060606
+GLOBL k119<>(SB), RODATA|NOPTR, $32
 
-DATA k121<>+0(SB)/8, $0x352e2720352e2720
-DATA k121<>+8(SB)/8, $0x352e2720352e2720
-DATA k121<>+16(SB)/8, $0x352e2720352e2720
-DATA k121<>+24(SB)/8, $0x352e2720352e2720
-DATA k121<>+32(SB)/8, $0x352e2720352e2720
-DATA k121<>+40(SB)/8, $0x352e2720352e2720
-DATA k121<>+48(SB)/8, $0x352e2720352e2720
-DATA k121<>+56(SB)/8, $0x352e2720352e2720
+DATA k120<>+0(SB)/8, $0x352e2720352e2720
+DATA k120<>+8(SB)/8, $0x352e2720352e2720
+DATA k120<>+16(SB)/8, $0x352e2720352e2720
+DATA k120<>+24(SB)/8, $0x352e2720352e2720
+DATA k120<>+32(SB)/8, $0x352e2720352e2720
+DATA k120<>+40(SB)/8, $0x352e2720352e2720
+DATA k120<>+48(SB)/8, $0x352e2720352e2720
+DATA k120<>+56(SB)/8, $0x352e2720352e2720
+GLOBL k120<>(SB), RODATA|NOPTR, $64
+
+DATA k121<>+0(SB)/8, $0x47c6c544c34241c0
+DATA k121<>+8(SB)/8, $0xcf4e4dcc4bcac948
+DATA k121<>+16(SB)/8, $0xd75655d453d2d150
+DATA k121<>+24(SB)/8, $0x5fdedd5cdb5a59d8
+DATA k121<>+32(SB)/8, $0xe76665e463e2e160
+DATA k121<>+40(SB)/8, $0x6feeed6ceb6a69e8
+DATA k121<>+48(SB)/8, $0x77f6f574f37271f0
+DATA k121<>+56(SB)/8, $0xff7e7dfc7bfaf978
 GLOBL k121<>(SB), RODATA|NOPTR, $64
 
-DATA k122<>+0(SB)/8, $0x47c6c544c34241c0
-DATA k122<>+8(SB)/8, $0xcf4e4dcc4bcac948
-DATA k122<>+16(SB)/8, $0xd75655d453d2d150
-DATA k122<>+24(SB)/8, $0x5fdedd5cdb5a59d8
-DATA k122<>+32(SB)/8, $0xe76665e463e2e160
-DATA k122<>+40(SB)/8, $0x6feeed6ceb6a69e8
-DATA k122<>+48(SB)/8, $0x77f6f574f37271f0
-DATA k122<>+56(SB)/8, $0xff7e7dfc7bfaf978
+DATA k122<>+0(SB)/8, $0x8706058403828100
+DATA k122<>+8(SB)/8, $0x0f8e8d0c8b0a0988
+DATA k122<>+16(SB)/8, $0x1796951493121190
+DATA k122<>+24(SB)/8, $0x9f1e1d9c1b9a9918
+DATA k122<>+32(SB)/8, $0x27a6a524a32221a0
+DATA k122<>+40(SB)/8, $0xaf2e2dac2baaa928
+DATA k122<>+48(SB)/8, $0xb73635b433b2b130
+DATA k122<>+56(SB)/8, $0x3fbebd3cbb3a39b8
 GLOBL k122<>(SB), RODATA|NOPTR, $64
 
-DATA k123<>+0(SB)/8, $0x8706058403828100
-DATA k123<>+8(SB)/8, $0x0f8e8d0c8b0a0988
-DATA k123<>+16(SB)/8, $0x1796951493121190
-DATA k123<>+24(SB)/8, $0x9f1e1d9c1b9a9918
-DATA k123<>+32(SB)/8, $0x27a6a524a32221a0
-DATA k123<>+40(SB)/8, $0xaf2e2dac2baaa928
-DATA k123<>+48(SB)/8, $0xb73635b433b2b130
-DATA k123<>+56(SB)/8, $0x3fbebd3cbb3a39b8
-GLOBL k123<>(SB), RODATA|NOPTR, $64
+DATA k123<>+0(SB)/8, $0x3f0000003f000000
+DATA k123<>+8(SB)/8, $0x3f0000003f000000
+DATA k123<>+16(SB)/8, $0x3f0000003f000000
+DATA k123<>+24(SB)/8, $0x3f0000003f000000
+GLOBL k123<>(SB), RODATA|NOPTR, $32
 
-DATA k124<>+0(SB)/8, $0x3f0000003f000000
-DATA k124<>+8(SB)/8, $0x3f0000003f000000
-DATA k124<>+16(SB)/8, $0x3f0000003f000000
-DATA k124<>+24(SB)/8, $0x3f0000003f000000
+DATA k124<>+0(SB)/8, $0x3e8000003e800000
+DATA k124<>+8(SB)/8, $0x3e8000003e800000
+DATA k124<>+16(SB)/8, $0x3e8000003e800000
+DATA k124<>+24(SB)/8, $0x3e8000003e800000
 GLOBL k124<>(SB), RODATA|NOPTR, $32
 
-DATA k125<>+0(SB)/8, $0x3e8000003e800000
-DATA k125<>+8(SB)/8, $0x3e8000003e800000
-DATA k125<>+16(SB)/8, $0x3e8000003e800000
-DATA k125<>+24(SB)/8, $0x3e8000003e800000
-GLOBL k125<>(SB), RODATA|NOPTR, $32
+DATA k125<>+0(SB)/8, $0x0000000000000000
+DATA k125<>+8(SB)/8, $0x0000000000000000
+DATA k125<>+16(SB)/8, $0x0000000100000001
+DATA k125<>+24(SB)/8, $0x0000000100000001
+DATA k125<>+32(SB)/8, $0x0000000200000002
+DATA k125<>+40(SB)/8, $0x0000000200000002
+DATA k125<>+48(SB)/8, $0x0000000300000003
+DATA k125<>+56(SB)/8, $0x0000000300000003
+GLOBL k125<>(SB), RODATA|NOPTR, $64
 
-DATA k126<>+0(SB)/8, $0x0000000000000000
-DATA k126<>+8(SB)/8, $0x0000000000000000
-DATA k126<>+16(SB)/8, $0x0000000100000001
-DATA k126<>+24(SB)/8, $0x0000000100000001
-DATA k126<>+32(SB)/8, $0x0000000200000002
-DATA k126<>+40(SB)/8, $0x0000000200000002
-DATA k126<>+48(SB)/8, $0x0000000300000003
-DATA k126<>+56(SB)/8, $0x0000000300000003
+DATA k126<>+0(SB)/8, $0x41c8000041000000
+DATA k126<>+8(SB)/8, $0x00000000422c0000
+DATA k126<>+16(SB)/8, $0x41c8000041000000
+DATA k126<>+24(SB)/8, $0x00000000422c0000
+DATA k126<>+32(SB)/8, $0x41c8000041000000
+DATA k126<>+40(SB)/8, $0x00000000422c0000
+DATA k126<>+48(SB)/8, $0x41c8000041000000
+DATA k126<>+56(SB)/8, $0x00000000422c0000
 GLOBL k126<>(SB), RODATA|NOPTR, $64
 
-DATA k127<>+0(SB)/8, $0x41c8000041000000
-DATA k127<>+8(SB)/8, $0x00000000422c0000
-DATA k127<>+16(SB)/8, $0x41c8000041000000
-DATA k127<>+24(SB)/8, $0x00000000422c0000
-DATA k127<>+32(SB)/8, $0x41c8000041000000
-DATA k127<>+40(SB)/8, $0x00000000422c0000
-DATA k127<>+48(SB)/8, $0x41c8000041000000
-DATA k127<>+56(SB)/8, $0x00000000422c0000
+DATA k127<>+0(SB)/8, $0x0000000400000004
+DATA k127<>+8(SB)/8, $0x0000000400000004
+DATA k127<>+16(SB)/8, $0x0000000500000005
+DATA k127<>+24(SB)/8, $0x0000000500000005
+DATA k127<>+32(SB)/8, $0x0000000600000006
+DATA k127<>+40(SB)/8, $0x0000000600000006
+DATA k127<>+48(SB)/8, $0x0000000700000007
+DATA k127<>+56(SB)/8, $0x0000000700000007
 GLOBL k127<>(SB), RODATA|NOPTR, $64
 
-DATA k128<>+0(SB)/8, $0x0000000400000004
-DATA k128<>+8(SB)/8, $0x0000000400000004
-DATA k128<>+16(SB)/8, $0x0000000500000005
-DATA k128<>+24(SB)/8, $0x0000000500000005
-DATA k128<>+32(SB)/8, $0x0000000600000006
-DATA k128<>+40(SB)/8, $0x0000000600000006
-DATA k128<>+48(SB)/8, $0x0000000700000007
-DATA k128<>+56(SB)/8, $0x0000000700000007
+DATA k128<>+0(SB)/8, $0x0000000000000000
+DATA k128<>+8(SB)/8, $0x0101010101010101
+DATA k128<>+16(SB)/8, $0x0202020202020202
+DATA k128<>+24(SB)/8, $0x0303030303030303
+DATA k128<>+32(SB)/8, $0x0808080808080808
+DATA k128<>+40(SB)/8, $0x0909090909090909
+DATA k128<>+48(SB)/8, $0x0a0a0a0a0a0a0a0a
+DATA k128<>+56(SB)/8, $0x0b0b0b0b0b0b0b0b
 GLOBL k128<>(SB), RODATA|NOPTR, $64
 
-DATA k129<>+0(SB)/8, $0x0000000000000000
-DATA k129<>+8(SB)/8, $0x0101010101010101
-DATA k129<>+16(SB)/8, $0x0202020202020202
-DATA k129<>+24(SB)/8, $0x0303030303030303
-DATA k129<>+32(SB)/8, $0x0808080808080808
-DATA k129<>+40(SB)/8, $0x0909090909090909
-DATA k129<>+48(SB)/8, $0x0a0a0a0a0a0a0a0a
-DATA k129<>+56(SB)/8, $0x0b0b0b0b0b0b0b0b
+DATA k129<>+0(SB)/8, $0x0908090809080908
+DATA k129<>+8(SB)/8, $0x0908090809080908
+DATA k129<>+16(SB)/8, $0x0908090809080908
+DATA k129<>+24(SB)/8, $0x0908090809080908
+DATA k129<>+32(SB)/8, $0x0908090809080908
+DATA k129<>+40(SB)/8, $0x0908090809080908
+DATA k129<>+48(SB)/8, $0x0908090809080908
+DATA k129<>+56(SB)/8, $0x0908090809080908
 GLOBL k129<>(SB), RODATA|NOPTR, $64
 
-DATA k130<>+0(SB)/8, $0x0908090809080908
-DATA k130<>+8(SB)/8, $0x0908090809080908
-DATA k130<>+16(SB)/8, $0x0908090809080908
-DATA k130<>+24(SB)/8, $0x0908090809080908
-DATA k130<>+32(SB)/8, $0x0908090809080908
-DATA k130<>+40(SB)/8, $0x0908090809080908
-DATA k130<>+48(SB)/8, $0x0908090809080908
-DATA k130<>+56(SB)/8, $0x0908090809080908
+DATA k130<>+0(SB)/8, $0x1010101010101010
+DATA k130<>+8(SB)/8, $0x1111111111111111
+DATA k130<>+16(SB)/8, $0x1212121212121212
+DATA k130<>+24(SB)/8, $0x1313131313131313
+DATA k130<>+32(SB)/8, $0x1818181818181818
+DATA k130<>+40(SB)/8, $0x1919191919191919
+DATA k130<>+48(SB)/8, $0x1a1a1a1a1a1a1a1a
+DATA k130<>+56(SB)/8, $0x1b1b1b1b1b1b1b1b
 GLOBL k130<>(SB), RODATA|NOPTR, $64
 
-DATA k131<>+0(SB)/8, $0x1010101010101010
-DATA k131<>+8(SB)/8, $0x1111111111111111
-DATA k131<>+16(SB)/8, $0x1212121212121212
-DATA k131<>+24(SB)/8, $0x1313131313131313
-DATA k131<>+32(SB)/8, $0x1818181818181818
-DATA k131<>+40(SB)/8, $0x1919191919191919
-DATA k131<>+48(SB)/8, $0x1a1a1a1a1a1a1a1a
-DATA k131<>+56(SB)/8, $0x1b1b1b1b1b1b1b1b
+DATA k131<>+0(SB)/8, $0x1918191819181918
+DATA k131<>+8(SB)/8, $0x1918191819181918
+DATA k131<>+16(SB)/8, $0x1918191819181918
+DATA k131<>+24(SB)/8, $0x1918191819181918
+DATA k131<>+32(SB)/8, $0x1918191819181918
+DATA k131<>+40(SB)/8, $0x1918191819181918
+DATA k131<>+48(SB)/8, $0x1918191819181918
+DATA k131<>+56(SB)/8, $0x1918191819181918
 GLOBL k131<>(SB), RODATA|NOPTR, $64
 
-DATA k132<>+0(SB)/8, $0x1918191819181918
-DATA k132<>+8(SB)/8, $0x1918191819181918
-DATA k132<>+16(SB)/8, $0x1918191819181918
-DATA k132<>+24(SB)/8, $0x1918191819181918
-DATA k132<>+32(SB)/8, $0x1918191819181918
-DATA k132<>+40(SB)/8, $0x1918191819181918
-DATA k132<>+48(SB)/8, $0x1918191819181918
-DATA k132<>+56(SB)/8, $0x1918191819181918
+DATA k132<>+0(SB)/8, $0x2020202020202020
+DATA k132<>+8(SB)/8, $0x2121212121212121
+DATA k132<>+16(SB)/8, $0x2222222222222222
+DATA k132<>+24(SB)/8, $0x2323232323232323
+DATA k132<>+32(SB)/8, $0x2828282828282828
+DATA k132<>+40(SB)/8, $0x2929292929292929
+DATA k132<>+48(SB)/8, $0x2a2a2a2a2a2a2a2a
+DATA k132<>+56(SB)/8, $0x2b2b2b2b2b2b2b2b
 GLOBL k132<>(SB), RODATA|NOPTR, $64
 
-DATA k133<>+0(SB)/8, $0x2020202020202020
-DATA k133<>+8(SB)/8, $0x2121212121212121
-DATA k133<>+16(SB)/8, $0x2222222222222222
-DATA k133<>+24(SB)/8, $0x2323232323232323
-DATA k133<>+32(SB)/8, $0x2828282828282828
-DATA k133<>+40(SB)/8, $0x2929292929292929
-DATA k133<>+48(SB)/8, $0x2a2a2a2a2a2a2a2a
-DATA k133<>+56(SB)/8, $0x2b2b2b2b2b2b2b2b
+DATA k133<>+0(SB)/8, $0x2928292829282928
+DATA k133<>+8(SB)/8, $0x2928292829282928
+DATA k133<>+16(SB)/8, $0x2928292829282928
+DATA k133<>+24(SB)/8, $0x2928292829282928
+DATA k133<>+32(SB)/8, $0x2928292829282928
+DATA k133<>+40(SB)/8, $0x2928292829282928
+DATA k133<>+48(SB)/8, $0x2928292829282928
+DATA k133<>+56(SB)/8, $0x2928292829282928
 GLOBL k133<>(SB), RODATA|NOPTR, $64
 
-DATA k134<>+0(SB)/8, $0x2928292829282928
-DATA k134<>+8(SB)/8, $0x2928292829282928
-DATA k134<>+16(SB)/8, $0x2928292829282928
-DATA k134<>+24(SB)/8, $0x2928292829282928
-DATA k134<>+32(SB)/8, $0x2928292829282928
-DATA k134<>+40(SB)/8, $0x2928292829282928
-DATA k134<>+48(SB)/8, $0x2928292829282928
-DATA k134<>+56(SB)/8, $0x2928292829282928
+DATA k134<>+0(SB)/8, $0x3030303030303030
+DATA k134<>+8(SB)/8, $0x3131313131313131
+DATA k134<>+16(SB)/8, $0x3232323232323232
+DATA k134<>+24(SB)/8, $0x3333333333333333
+DATA k134<>+32(SB)/8, $0x3838383838383838
+DATA k134<>+40(SB)/8, $0x3939393939393939
+DATA k134<>+48(SB)/8, $0x3a3a3a3a3a3a3a3a
+DATA k134<>+56(SB)/8, $0x3b3b3b3b3b3b3b3b
 GLOBL k134<>(SB), RODATA|NOPTR, $64
 
-DATA k135<>+0(SB)/8, $0x3030303030303030
-DATA k135<>+8(SB)/8, $0x3131313131313131
-DATA k135<>+16(SB)/8, $0x3232323232323232
-DATA k135<>+24(SB)/8, $0x3333333333333333
-DATA k135<>+32(SB)/8, $0x3838383838383838
-DATA k135<>+40(SB)/8, $0x3939393939393939
-DATA k135<>+48(SB)/8, $0x3a3a3a3a3a3a3a3a
-DATA k135<>+56(SB)/8, $0x3b3b3b3b3b3b3b3b
+DATA k135<>+0(SB)/8, $0x3938393839383938
+DATA k135<>+8(SB)/8, $0x3938393839383938
+DATA k135<>+16(SB)/8, $0x3938393839383938
+DATA k135<>+24(SB)/8, $0x3938393839383938
+DATA k135<>+32(SB)/8, $0x3938393839383938
+DATA k135<>+40(SB)/8, $0x3938393839383938
+DATA k135<>+48(SB)/8, $0x3938393839383938
+DATA k135<>+56(SB)/8, $0x3938393839383938
 GLOBL k135<>(SB), RODATA|NOPTR, $64
-
-DATA k136<>+0(SB)/8, $0x3938393839383938
-DATA k136<>+8(SB)/8, $0x3938393839383938
-DATA k136<>+16(SB)/8, $0x3938393839383938
-DATA k136<>+24(SB)/8, $0x3938393839383938
-DATA k136<>+32(SB)/8, $0x3938393839383938
-DATA k136<>+40(SB)/8, $0x3938393839383938
-DATA k136<>+48(SB)/8, $0x3938393839383938
-DATA k136<>+56(SB)/8, $0x3938393839383938
-GLOBL k136<>(SB), RODATA|NOPTR, $64
 
 // func iq2_XSBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, MMX+
 TEXT ·iq2_XSBF16AVX512BF16(SB), NOSPLIT, $384-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
+	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k120<>+0(SB), Z1
-	VMOVDQU64    k71<>+0(SB), Z2
-	VMOVDQU64    k98<>+0(SB), Z3
-	VPBROADCASTD k1<>+0(SB), Z4
+	VPBROADCASTD k119<>+0(SB), Z1
+	VMOVDQU64    k70<>+0(SB), Z2
+	VMOVDQU64    k97<>+0(SB), Z3
+	VPBROADCASTD k0<>+0(SB), Z4
 
 block:
 	MOVWLZX      (CX), SI
@@ -6295,121 +6277,121 @@ block:
 	TESTL        $0x00007c00, SI
 	JZ           odd
 	VMOVDQU64    2(CX), Z5
-	VPBROADCASTD k137<>+0(SB), Z6
+	VPBROADCASTD k136<>+0(SB), Z6
 	VPANDD       Z6, Z5, Z6
 	VPSRLW       $0x09, Z5, Z5
 	VPMOVWB      Z5, Y7
-	VMOVDQU64    k123<>+0(SB), Z5
-	VPERMI2B     k122<>+0(SB), Z5, Z7
+	VMOVDQU64    k122<>+0(SB), Z5
+	VPERMI2B     k121<>+0(SB), Z5, Z7
 	VMOVDQU64    Y7, (BX)
 	VPBROADCASTQ 66(CX), Z5
-	VMOVDQU64    k138<>+0(SB), Z17
+	VMOVDQU64    k137<>+0(SB), Z17
 	VPERMB       Z5, Z17, Z5
-	VPSRLVD      k78<>+0(SB), Z5, Z5
-	VPANDD.BCST  k24<>+0(SB), Z5, Z5
+	VPSRLVD      k77<>+0(SB), Z5, Z5
+	VPANDD.BCST  k23<>+0(SB), Z5, Z5
 	VPBROADCASTW (CX), Y7
 	VCVTPH2PS    Y7, Z17
 	VCVTDQ2PS    Z5, Z5
-	VADDPS.BCST  k124<>+0(SB), Z5, Z5
+	VADDPS.BCST  k123<>+0(SB), Z5, Z5
 	VMULPS       Z17, Z5, Z5
-	VMULPS.BCST  k125<>+0(SB), Z5, Z5
+	VMULPS.BCST  k124<>+0(SB), Z5, Z5
 	LEAQ         ·iq2xsGrid+0(SB), SI
-	VMOVDQU64    k126<>+0(SB), Z17
+	VMOVDQU64    k125<>+0(SB), Z17
 	VPERMD       Z5, Z17, Z17
-	VMULPS       k127<>+0(SB), Z17, Z17
-	VMOVDQU64    k128<>+0(SB), Z18
+	VMULPS       k126<>+0(SB), Z17, Z17
+	VMOVDQU64    k127<>+0(SB), Z18
 	VPERMD       Z5, Z18, Z18
-	VMULPS       k127<>+0(SB), Z18, Z18
+	VMULPS       k126<>+0(SB), Z18, Z18
 
 	// VCVTNE2PS2BF16 Z17, Z18, Z17
 	LONG      $0x406fa262
 	WORD      $0xc972
-	VMOVDQU64 k139<>+0(SB), Z18
+	VMOVDQU64 k138<>+0(SB), Z18
 	VPERMD    Z5, Z18, Z18
-	VMULPS    k127<>+0(SB), Z18, Z18
-	VMOVDQU64 k140<>+0(SB), Z19
+	VMULPS    k126<>+0(SB), Z18, Z18
+	VMOVDQU64 k139<>+0(SB), Z19
 	VPERMD    Z5, Z19, Z5
-	VMULPS    k127<>+0(SB), Z5, Z5
+	VMULPS    k126<>+0(SB), Z5, Z5
 
 	// VCVTNE2PS2BF16 Z18, Z5, Z5
 	LONG       $0x4857b262
 	WORD       $0xea72
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k99<>+0(SB), Z18
+	VMOVDQU64  k98<>+0(SB), Z18
 	VPERMB.Z   Z6, Z18, K1, Z18
 	KXNORB     K1, K1, K1
 	VPXORD     Z8, Z8, Z8
 	VPGATHERQQ (SI)(Z18*8), K1, Z8
 	VPSRLW     $0x03, Z8, Z8
 	VPERMB     Z8, Z2, Z18
-	VPTERNLOGD $0xea, k141<>+0(SB), Z1, Z18
+	VPTERNLOGD $0xea, k140<>+0(SB), Z1, Z18
 	VPERMB     Z17, Z18, Z18
 	KMOVD      (BX), K1
 	VPADDW     Z4, Z18, K1, Z18
 	VMOVDQU64  Z18, (AX)
 	VPERMB     Z8, Z3, Z18
-	VPTERNLOGD $0xea, k142<>+0(SB), Z1, Z18
+	VPTERNLOGD $0xea, k141<>+0(SB), Z1, Z18
 	VPERMB     Z17, Z18, Z18
 	KMOVD      4(BX), K1
 	VPADDW     Z4, Z18, K1, Z18
 	VMOVDQU64  Z18, 64(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k108<>+0(SB), Z18
+	VMOVDQU64  k107<>+0(SB), Z18
 	VPERMB.Z   Z6, Z18, K1, Z18
 	KXNORB     K1, K1, K1
 	VPXORD     Z9, Z9, Z9
 	VPGATHERQQ (SI)(Z18*8), K1, Z9
 	VPSRLW     $0x03, Z9, Z9
 	VPERMB     Z9, Z2, Z18
-	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z18
+	VPTERNLOGD $0xea, k142<>+0(SB), Z1, Z18
 	VPERMB     Z17, Z18, Z18
 	KMOVD      8(BX), K1
 	VPADDW     Z4, Z18, K1, Z18
 	VMOVDQU64  Z18, 128(AX)
 	VPERMB     Z9, Z3, Z18
-	VPTERNLOGD $0xea, k144<>+0(SB), Z1, Z18
+	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z18
 	VPERMB     Z17, Z18, Z18
 	KMOVD      12(BX), K1
 	VPADDW     Z4, Z18, K1, Z18
 	VMOVDQU64  Z18, 192(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k111<>+0(SB), Z17
+	VMOVDQU64  k110<>+0(SB), Z17
 	VPERMB.Z   Z6, Z17, K1, Z17
 	KXNORB     K1, K1, K1
 	VPXORD     Z10, Z10, Z10
 	VPGATHERQQ (SI)(Z17*8), K1, Z10
 	VPSRLW     $0x03, Z10, Z10
 	VPERMB     Z10, Z2, Z17
-	VPTERNLOGD $0xea, k141<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k140<>+0(SB), Z1, Z17
 	VPERMB     Z5, Z17, Z17
 	KMOVD      16(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
 	VMOVDQU64  Z17, 256(AX)
 	VPERMB     Z10, Z3, Z17
-	VPTERNLOGD $0xea, k142<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k141<>+0(SB), Z1, Z17
 	VPERMB     Z5, Z17, Z17
 	KMOVD      20(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
 	VMOVDQU64  Z17, 320(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k112<>+0(SB), Z17
+	VMOVDQU64  k111<>+0(SB), Z17
 	VPERMB.Z   Z6, Z17, K1, Z6
 	KXNORB     K1, K1, K1
 	VPXORD     Z11, Z11, Z11
 	VPGATHERQQ (SI)(Z6*8), K1, Z11
 	VPSRLW     $0x03, Z11, Z11
 	VPERMB     Z11, Z2, Z6
-	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k142<>+0(SB), Z1, Z6
 	VPERMB     Z5, Z6, Z6
 	KMOVD      24(BX), K1
 	VPADDW     Z4, Z6, K1, Z6
 	VMOVDQU64  Z6, 384(AX)
 	VPERMB     Z11, Z3, Z6
-	VPTERNLOGD $0xea, k144<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z6
 	VPERMB     Z5, Z6, Z6
 	KMOVD      28(BX), K1
 	VPADDW     Z4, Z6, K1, Z6
@@ -6431,45 +6413,45 @@ block:
 
 odd:
 	VMOVDQU64    2(CX), Z5
-	VPBROADCASTD k137<>+0(SB), Z6
+	VPBROADCASTD k136<>+0(SB), Z6
 	VPANDD       Z6, Z5, Z6
 	VPSRLW       $0x09, Z5, Z5
 	VPMOVWB      Z5, Y12
-	VMOVDQU64    k123<>+0(SB), Z5
-	VPERMI2B     k122<>+0(SB), Z5, Z12
+	VMOVDQU64    k122<>+0(SB), Z5
+	VPERMI2B     k121<>+0(SB), Z5, Z12
 	VMOVDQU64    Y12, (BX)
 	VPBROADCASTQ 66(CX), Z5
-	VMOVDQU64    k138<>+0(SB), Z17
+	VMOVDQU64    k137<>+0(SB), Z17
 	VPERMB       Z5, Z17, Z5
-	VPSRLVD      k78<>+0(SB), Z5, Z5
-	VPANDD.BCST  k24<>+0(SB), Z5, Z5
+	VPSRLVD      k77<>+0(SB), Z5, Z5
+	VPANDD.BCST  k23<>+0(SB), Z5, Z5
 	VPBROADCASTW (CX), Y7
 	VCVTPH2PS    Y7, Z17
 	VCVTDQ2PS    Z5, Z5
-	VADDPS.BCST  k124<>+0(SB), Z5, Z5
+	VADDPS.BCST  k123<>+0(SB), Z5, Z5
 	VMULPS       Z17, Z5, Z5
-	VMULPS.BCST  k125<>+0(SB), Z5, Z5
-	VXORPS.BCST  k3<>+0(SB), Z5, Z5
+	VMULPS.BCST  k124<>+0(SB), Z5, Z5
+	VXORPS.BCST  k2<>+0(SB), Z5, Z5
 	VCMPPS       $0x03, Z5, Z5, K1
-	VPBROADCASTD k4<>+0(SB), K1, Z5
+	VPBROADCASTD k3<>+0(SB), K1, Z5
 	LEAQ         ·iq2xsGrid+0(SB), SI
-	VMOVDQU64    k126<>+0(SB), Z17
+	VMOVDQU64    k125<>+0(SB), Z17
 	VPERMD       Z5, Z17, Z17
-	VMULPS       k127<>+0(SB), Z17, Z17
-	VMOVDQU64    k128<>+0(SB), Z18
+	VMULPS       k126<>+0(SB), Z17, Z17
+	VMOVDQU64    k127<>+0(SB), Z18
 	VPERMD       Z5, Z18, Z18
-	VMULPS       k127<>+0(SB), Z18, Z18
+	VMULPS       k126<>+0(SB), Z18, Z18
 
 	// VCVTNE2PS2BF16 Z17, Z18, Z17
 	LONG      $0x406fa262
 	WORD      $0xc972
 	VPXORD    Z0, Z17, Z17
-	VMOVDQU64 k139<>+0(SB), Z18
+	VMOVDQU64 k138<>+0(SB), Z18
 	VPERMD    Z5, Z18, Z18
-	VMULPS    k127<>+0(SB), Z18, Z18
-	VMOVDQU64 k140<>+0(SB), Z19
+	VMULPS    k126<>+0(SB), Z18, Z18
+	VMOVDQU64 k139<>+0(SB), Z19
 	VPERMD    Z5, Z19, Z5
-	VMULPS    k127<>+0(SB), Z5, Z5
+	VMULPS    k126<>+0(SB), Z5, Z5
 
 	// VCVTNE2PS2BF16 Z18, Z5, Z5
 	LONG       $0x4857b262
@@ -6477,99 +6459,99 @@ odd:
 	VPXORD     Z0, Z5, Z5
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k99<>+0(SB), Z18
+	VMOVDQU64  k98<>+0(SB), Z18
 	VPERMB.Z   Z6, Z18, K1, Z18
 	KXNORB     K1, K1, K1
 	VPXORD     Z13, Z13, Z13
 	VPGATHERQQ (SI)(Z18*8), K1, Z13
 	VPSRLW     $0x03, Z13, Z13
 	VPERMB     Z13, Z2, Z18
-	VPTERNLOGD $0xea, k141<>+0(SB), Z1, Z18
+	VPTERNLOGD $0xea, k140<>+0(SB), Z1, Z18
 	VPERMB     Z17, Z18, Z18
 	KMOVD      (BX), K1
 	VPADDW     Z4, Z18, K1, Z18
-	VPCMPEQW   k16<>+0(SB), Z18, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z18
+	VPCMPEQW   k15<>+0(SB), Z18, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z18
 	VMOVDQU64  Z18, (AX)
 	VPERMB     Z13, Z3, Z18
-	VPTERNLOGD $0xea, k142<>+0(SB), Z1, Z18
+	VPTERNLOGD $0xea, k141<>+0(SB), Z1, Z18
 	VPERMB     Z17, Z18, Z18
 	KMOVD      4(BX), K1
 	VPADDW     Z4, Z18, K1, Z18
-	VPCMPEQW   k16<>+0(SB), Z18, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z18
+	VPCMPEQW   k15<>+0(SB), Z18, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z18
 	VMOVDQU64  Z18, 64(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k108<>+0(SB), Z18
+	VMOVDQU64  k107<>+0(SB), Z18
 	VPERMB.Z   Z6, Z18, K1, Z18
 	KXNORB     K1, K1, K1
 	VPXORD     Z14, Z14, Z14
 	VPGATHERQQ (SI)(Z18*8), K1, Z14
 	VPSRLW     $0x03, Z14, Z14
 	VPERMB     Z14, Z2, Z18
-	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z18
+	VPTERNLOGD $0xea, k142<>+0(SB), Z1, Z18
 	VPERMB     Z17, Z18, Z18
 	KMOVD      8(BX), K1
 	VPADDW     Z4, Z18, K1, Z18
-	VPCMPEQW   k16<>+0(SB), Z18, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z18
+	VPCMPEQW   k15<>+0(SB), Z18, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z18
 	VMOVDQU64  Z18, 128(AX)
 	VPERMB     Z14, Z3, Z18
-	VPTERNLOGD $0xea, k144<>+0(SB), Z1, Z18
+	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z18
 	VPERMB     Z17, Z18, Z18
 	KMOVD      12(BX), K1
 	VPADDW     Z4, Z18, K1, Z18
-	VPCMPEQW   k16<>+0(SB), Z18, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z18
+	VPCMPEQW   k15<>+0(SB), Z18, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z18
 	VMOVDQU64  Z18, 192(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k111<>+0(SB), Z17
+	VMOVDQU64  k110<>+0(SB), Z17
 	VPERMB.Z   Z6, Z17, K1, Z17
 	KXNORB     K1, K1, K1
 	VPXORD     Z15, Z15, Z15
 	VPGATHERQQ (SI)(Z17*8), K1, Z15
 	VPSRLW     $0x03, Z15, Z15
 	VPERMB     Z15, Z2, Z17
-	VPTERNLOGD $0xea, k141<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k140<>+0(SB), Z1, Z17
 	VPERMB     Z5, Z17, Z17
 	KMOVD      16(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
-	VPCMPEQW   k16<>+0(SB), Z17, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z17
+	VPCMPEQW   k15<>+0(SB), Z17, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z17
 	VMOVDQU64  Z17, 256(AX)
 	VPERMB     Z15, Z3, Z17
-	VPTERNLOGD $0xea, k142<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k141<>+0(SB), Z1, Z17
 	VPERMB     Z5, Z17, Z17
 	KMOVD      20(BX), K1
 	VPADDW     Z4, Z17, K1, Z17
-	VPCMPEQW   k16<>+0(SB), Z17, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z17
+	VPCMPEQW   k15<>+0(SB), Z17, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z17
 	VMOVDQU64  Z17, 320(AX)
 	MOVQ       $0x0303030303030303, DI
 	KMOVQ      DI, K1
-	VMOVDQU64  k112<>+0(SB), Z17
+	VMOVDQU64  k111<>+0(SB), Z17
 	VPERMB.Z   Z6, Z17, K1, Z6
 	KXNORB     K1, K1, K1
 	VPXORD     Z16, Z16, Z16
 	VPGATHERQQ (SI)(Z6*8), K1, Z16
 	VPSRLW     $0x03, Z16, Z16
 	VPERMB     Z16, Z2, Z6
-	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k142<>+0(SB), Z1, Z6
 	VPERMB     Z5, Z6, Z6
 	KMOVD      24(BX), K1
 	VPADDW     Z4, Z6, K1, Z6
-	VPCMPEQW   k16<>+0(SB), Z6, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z6
+	VPCMPEQW   k15<>+0(SB), Z6, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z6
 	VMOVDQU64  Z6, 384(AX)
 	VPERMB     Z16, Z3, Z6
-	VPTERNLOGD $0xea, k144<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z6
 	VPERMB     Z5, Z6, Z6
 	KMOVD      28(BX), K1
 	VPADDW     Z4, Z6, K1, Z6
-	VPCMPEQW   k16<>+0(SB), Z6, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z6
+	VPCMPEQW   k15<>+0(SB), Z6, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z6
 	VMOVDQU64  Z6, 448(AX)
 	PREFETCHT0 1024(AX)
 	PREFETCHT0 1088(AX)
@@ -6586,95 +6568,95 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k137<>+0(SB)/8, $0x01ff01ff01ff01ff
-DATA k137<>+8(SB)/8, $0x01ff01ff01ff01ff
-DATA k137<>+16(SB)/8, $0x01ff01ff01ff01ff
-DATA k137<>+24(SB)/8, $0x01ff01ff01ff01ff
-GLOBL k137<>(SB), RODATA|NOPTR, $32
+DATA k136<>+0(SB)/8, $0x01ff01ff01ff01ff
+DATA k136<>+8(SB)/8, $0x01ff01ff01ff01ff
+DATA k136<>+16(SB)/8, $0x01ff01ff01ff01ff
+DATA k136<>+24(SB)/8, $0x01ff01ff01ff01ff
+GLOBL k136<>(SB), RODATA|NOPTR, $32
 
-DATA k138<>+0(SB)/8, $0x0302010003020100
-DATA k138<>+8(SB)/8, $0x0403020104030201
-DATA k138<>+16(SB)/8, $0x0504030205040302
-DATA k138<>+24(SB)/8, $0x0605040306050403
-DATA k138<>+32(SB)/8, $0x0706050407060504
-DATA k138<>+40(SB)/8, $0x0807060508070605
-DATA k138<>+48(SB)/8, $0x0908070609080706
-DATA k138<>+56(SB)/8, $0x0a0908070a090807
+DATA k137<>+0(SB)/8, $0x0302010003020100
+DATA k137<>+8(SB)/8, $0x0403020104030201
+DATA k137<>+16(SB)/8, $0x0504030205040302
+DATA k137<>+24(SB)/8, $0x0605040306050403
+DATA k137<>+32(SB)/8, $0x0706050407060504
+DATA k137<>+40(SB)/8, $0x0807060508070605
+DATA k137<>+48(SB)/8, $0x0908070609080706
+DATA k137<>+56(SB)/8, $0x0a0908070a090807
+GLOBL k137<>(SB), RODATA|NOPTR, $64
+
+DATA k138<>+0(SB)/8, $0x0000000800000008
+DATA k138<>+8(SB)/8, $0x0000000800000008
+DATA k138<>+16(SB)/8, $0x0000000900000009
+DATA k138<>+24(SB)/8, $0x0000000900000009
+DATA k138<>+32(SB)/8, $0x0000000a0000000a
+DATA k138<>+40(SB)/8, $0x0000000a0000000a
+DATA k138<>+48(SB)/8, $0x0000000b0000000b
+DATA k138<>+56(SB)/8, $0x0000000b0000000b
 GLOBL k138<>(SB), RODATA|NOPTR, $64
 
-DATA k139<>+0(SB)/8, $0x0000000800000008
-DATA k139<>+8(SB)/8, $0x0000000800000008
-DATA k139<>+16(SB)/8, $0x0000000900000009
-DATA k139<>+24(SB)/8, $0x0000000900000009
-DATA k139<>+32(SB)/8, $0x0000000a0000000a
-DATA k139<>+40(SB)/8, $0x0000000a0000000a
-DATA k139<>+48(SB)/8, $0x0000000b0000000b
-DATA k139<>+56(SB)/8, $0x0000000b0000000b
+DATA k139<>+0(SB)/8, $0x0000000c0000000c
+DATA k139<>+8(SB)/8, $0x0000000c0000000c
+DATA k139<>+16(SB)/8, $0x0000000d0000000d
+DATA k139<>+24(SB)/8, $0x0000000d0000000d
+DATA k139<>+32(SB)/8, $0x0000000e0000000e
+DATA k139<>+40(SB)/8, $0x0000000e0000000e
+DATA k139<>+48(SB)/8, $0x0000000f0000000f
+DATA k139<>+56(SB)/8, $0x0000000f0000000f
 GLOBL k139<>(SB), RODATA|NOPTR, $64
 
-DATA k140<>+0(SB)/8, $0x0000000c0000000c
-DATA k140<>+8(SB)/8, $0x0000000c0000000c
-DATA k140<>+16(SB)/8, $0x0000000d0000000d
-DATA k140<>+24(SB)/8, $0x0000000d0000000d
-DATA k140<>+32(SB)/8, $0x0000000e0000000e
-DATA k140<>+40(SB)/8, $0x0000000e0000000e
-DATA k140<>+48(SB)/8, $0x0000000f0000000f
-DATA k140<>+56(SB)/8, $0x0000000f0000000f
+DATA k140<>+0(SB)/8, $0x0100010001000100
+DATA k140<>+8(SB)/8, $0x0100010001000100
+DATA k140<>+16(SB)/8, $0x0100010001000100
+DATA k140<>+24(SB)/8, $0x0100010001000100
+DATA k140<>+32(SB)/8, $0x0908090809080908
+DATA k140<>+40(SB)/8, $0x0908090809080908
+DATA k140<>+48(SB)/8, $0x0908090809080908
+DATA k140<>+56(SB)/8, $0x0908090809080908
 GLOBL k140<>(SB), RODATA|NOPTR, $64
 
-DATA k141<>+0(SB)/8, $0x0100010001000100
-DATA k141<>+8(SB)/8, $0x0100010001000100
-DATA k141<>+16(SB)/8, $0x0100010001000100
-DATA k141<>+24(SB)/8, $0x0100010001000100
-DATA k141<>+32(SB)/8, $0x0908090809080908
-DATA k141<>+40(SB)/8, $0x0908090809080908
-DATA k141<>+48(SB)/8, $0x0908090809080908
-DATA k141<>+56(SB)/8, $0x0908090809080908
+DATA k141<>+0(SB)/8, $0x1110111011101110
+DATA k141<>+8(SB)/8, $0x1110111011101110
+DATA k141<>+16(SB)/8, $0x1110111011101110
+DATA k141<>+24(SB)/8, $0x1110111011101110
+DATA k141<>+32(SB)/8, $0x1918191819181918
+DATA k141<>+40(SB)/8, $0x1918191819181918
+DATA k141<>+48(SB)/8, $0x1918191819181918
+DATA k141<>+56(SB)/8, $0x1918191819181918
 GLOBL k141<>(SB), RODATA|NOPTR, $64
 
-DATA k142<>+0(SB)/8, $0x1110111011101110
-DATA k142<>+8(SB)/8, $0x1110111011101110
-DATA k142<>+16(SB)/8, $0x1110111011101110
-DATA k142<>+24(SB)/8, $0x1110111011101110
-DATA k142<>+32(SB)/8, $0x1918191819181918
-DATA k142<>+40(SB)/8, $0x1918191819181918
-DATA k142<>+48(SB)/8, $0x1918191819181918
-DATA k142<>+56(SB)/8, $0x1918191819181918
+DATA k142<>+0(SB)/8, $0x2120212021202120
+DATA k142<>+8(SB)/8, $0x2120212021202120
+DATA k142<>+16(SB)/8, $0x2120212021202120
+DATA k142<>+24(SB)/8, $0x2120212021202120
+DATA k142<>+32(SB)/8, $0x2928292829282928
+DATA k142<>+40(SB)/8, $0x2928292829282928
+DATA k142<>+48(SB)/8, $0x2928292829282928
+DATA k142<>+56(SB)/8, $0x2928292829282928
 GLOBL k142<>(SB), RODATA|NOPTR, $64
 
-DATA k143<>+0(SB)/8, $0x2120212021202120
-DATA k143<>+8(SB)/8, $0x2120212021202120
-DATA k143<>+16(SB)/8, $0x2120212021202120
-DATA k143<>+24(SB)/8, $0x2120212021202120
-DATA k143<>+32(SB)/8, $0x2928292829282928
-DATA k143<>+40(SB)/8, $0x2928292829282928
-DATA k143<>+48(SB)/8, $0x2928292829282928
-DATA k143<>+56(SB)/8, $0x2928292829282928
+DATA k143<>+0(SB)/8, $0x3130313031303130
+DATA k143<>+8(SB)/8, $0x3130313031303130
+DATA k143<>+16(SB)/8, $0x3130313031303130
+DATA k143<>+24(SB)/8, $0x3130313031303130
+DATA k143<>+32(SB)/8, $0x3938393839383938
+DATA k143<>+40(SB)/8, $0x3938393839383938
+DATA k143<>+48(SB)/8, $0x3938393839383938
+DATA k143<>+56(SB)/8, $0x3938393839383938
 GLOBL k143<>(SB), RODATA|NOPTR, $64
-
-DATA k144<>+0(SB)/8, $0x3130313031303130
-DATA k144<>+8(SB)/8, $0x3130313031303130
-DATA k144<>+16(SB)/8, $0x3130313031303130
-DATA k144<>+24(SB)/8, $0x3130313031303130
-DATA k144<>+32(SB)/8, $0x3938393839383938
-DATA k144<>+40(SB)/8, $0x3938393839383938
-DATA k144<>+48(SB)/8, $0x3938393839383938
-DATA k144<>+56(SB)/8, $0x3938393839383938
-GLOBL k144<>(SB), RODATA|NOPTR, $64
 
 // func iq2_SBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, MMX+
 TEXT ·iq2_SBF16AVX512BF16(SB), NOSPLIT, $320-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
+	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k120<>+0(SB), Z1
-	VMOVDQU64    k71<>+0(SB), Z2
-	VMOVDQU64    k98<>+0(SB), Z3
-	VPBROADCASTD k1<>+0(SB), Z4
+	VPBROADCASTD k119<>+0(SB), Z1
+	VMOVDQU64    k70<>+0(SB), Z2
+	VMOVDQU64    k97<>+0(SB), Z3
+	VPBROADCASTD k0<>+0(SB), Z4
 
 block:
 	MOVWLZX      (CX), BX
@@ -6682,121 +6664,121 @@ block:
 	TESTL        $0x00007c00, BX
 	JZ           odd
 	VMOVDQU32    66(CX), X5
-	VMOVDQU64    k145<>+0(SB), Z6
+	VMOVDQU64    k144<>+0(SB), Z6
 	VPERMB       Z5, Z6, Z6
-	VPSLLVW      k146<>+0(SB), Z6, Z6
+	VPSLLVW      k145<>+0(SB), Z6, Z6
 	VPMOVZXBW    2(CX), Z7
-	VPBROADCASTD k147<>+0(SB), Z8
+	VPBROADCASTD k146<>+0(SB), Z8
 	VPTERNLOGD   $0xea, Z7, Z8, Z6
-	VMOVDQU64    k148<>+0(SB), Z7
+	VMOVDQU64    k147<>+0(SB), Z7
 	VPERMB       Z5, Z7, Z7
-	VMOVDQU64    k138<>+0(SB), Z8
+	VMOVDQU64    k137<>+0(SB), Z8
 	VPERMB       Z7, Z8, Z7
-	VPSRLVD      k78<>+0(SB), Z7, Z7
-	VPANDD.BCST  k24<>+0(SB), Z7, Z7
+	VPSRLVD      k77<>+0(SB), Z7, Z7
+	VPANDD.BCST  k23<>+0(SB), Z7, Z7
 	VPBROADCASTW (CX), Y8
 	VCVTPH2PS    Y8, Z8
 	VCVTDQ2PS    Z7, Z7
-	VADDPS.BCST  k124<>+0(SB), Z7, Z7
+	VADDPS.BCST  k123<>+0(SB), Z7, Z7
 	VMULPS       Z8, Z7, Z7
-	VMULPS.BCST  k125<>+0(SB), Z7, Z7
+	VMULPS.BCST  k124<>+0(SB), Z7, Z7
 	LEAQ         ·iq2sGrid+0(SB), BX
-	VMOVDQU64    k126<>+0(SB), Z8
+	VMOVDQU64    k125<>+0(SB), Z8
 	VPERMD       Z7, Z8, Z8
-	VMULPS       k127<>+0(SB), Z8, Z8
-	VMOVDQU64    k128<>+0(SB), Z17
+	VMULPS       k126<>+0(SB), Z8, Z8
+	VMOVDQU64    k127<>+0(SB), Z17
 	VPERMD       Z7, Z17, Z17
-	VMULPS       k127<>+0(SB), Z17, Z17
+	VMULPS       k126<>+0(SB), Z17, Z17
 
 	// VCVTNE2PS2BF16 Z8, Z17, Z8
 	LONG      $0x40775262
 	WORD      $0xc072
-	VMOVDQU64 k139<>+0(SB), Z17
+	VMOVDQU64 k138<>+0(SB), Z17
 	VPERMD    Z7, Z17, Z17
-	VMULPS    k127<>+0(SB), Z17, Z17
-	VMOVDQU64 k140<>+0(SB), Z18
+	VMULPS    k126<>+0(SB), Z17, Z17
+	VMOVDQU64 k139<>+0(SB), Z18
 	VPERMD    Z7, Z18, Z7
-	VMULPS    k127<>+0(SB), Z7, Z7
+	VMULPS    k126<>+0(SB), Z7, Z7
 
 	// VCVTNE2PS2BF16 Z17, Z7, Z7
 	LONG       $0x4847b262
 	WORD       $0xf972
 	MOVQ       $0x0303030303030303, SI
 	KMOVQ      SI, K1
-	VMOVDQU64  k99<>+0(SB), Z17
+	VMOVDQU64  k98<>+0(SB), Z17
 	VPERMB.Z   Z6, Z17, K1, Z17
 	KXNORB     K1, K1, K1
 	VPXORD     Z9, Z9, Z9
 	VPGATHERQQ (BX)(Z17*8), K1, Z9
 	VPSRLW     $0x03, Z9, Z9
 	VPERMB     Z9, Z2, Z17
-	VPTERNLOGD $0xea, k141<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k140<>+0(SB), Z1, Z17
 	VPERMB     Z8, Z17, Z17
 	KMOVD      34(CX), K1
 	VPADDW     Z4, Z17, K1, Z17
 	VMOVDQU64  Z17, (AX)
 	VPERMB     Z9, Z3, Z17
-	VPTERNLOGD $0xea, k142<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k141<>+0(SB), Z1, Z17
 	VPERMB     Z8, Z17, Z17
 	KMOVD      38(CX), K1
 	VPADDW     Z4, Z17, K1, Z17
 	VMOVDQU64  Z17, 64(AX)
 	MOVQ       $0x0303030303030303, SI
 	KMOVQ      SI, K1
-	VMOVDQU64  k108<>+0(SB), Z17
+	VMOVDQU64  k107<>+0(SB), Z17
 	VPERMB.Z   Z6, Z17, K1, Z17
 	KXNORB     K1, K1, K1
 	VPXORD     Z10, Z10, Z10
 	VPGATHERQQ (BX)(Z17*8), K1, Z10
 	VPSRLW     $0x03, Z10, Z10
 	VPERMB     Z10, Z2, Z17
-	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k142<>+0(SB), Z1, Z17
 	VPERMB     Z8, Z17, Z17
 	KMOVD      42(CX), K1
 	VPADDW     Z4, Z17, K1, Z17
 	VMOVDQU64  Z17, 128(AX)
 	VPERMB     Z10, Z3, Z17
-	VPTERNLOGD $0xea, k144<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z17
 	VPERMB     Z8, Z17, Z17
 	KMOVD      46(CX), K1
 	VPADDW     Z4, Z17, K1, Z17
 	VMOVDQU64  Z17, 192(AX)
 	MOVQ       $0x0303030303030303, SI
 	KMOVQ      SI, K1
-	VMOVDQU64  k111<>+0(SB), Z8
+	VMOVDQU64  k110<>+0(SB), Z8
 	VPERMB.Z   Z6, Z8, K1, Z8
 	KXNORB     K1, K1, K1
 	VPXORD     Z11, Z11, Z11
 	VPGATHERQQ (BX)(Z8*8), K1, Z11
 	VPSRLW     $0x03, Z11, Z11
 	VPERMB     Z11, Z2, Z8
-	VPTERNLOGD $0xea, k141<>+0(SB), Z1, Z8
+	VPTERNLOGD $0xea, k140<>+0(SB), Z1, Z8
 	VPERMB     Z7, Z8, Z8
 	KMOVD      50(CX), K1
 	VPADDW     Z4, Z8, K1, Z8
 	VMOVDQU64  Z8, 256(AX)
 	VPERMB     Z11, Z3, Z8
-	VPTERNLOGD $0xea, k142<>+0(SB), Z1, Z8
+	VPTERNLOGD $0xea, k141<>+0(SB), Z1, Z8
 	VPERMB     Z7, Z8, Z8
 	KMOVD      54(CX), K1
 	VPADDW     Z4, Z8, K1, Z8
 	VMOVDQU64  Z8, 320(AX)
 	MOVQ       $0x0303030303030303, SI
 	KMOVQ      SI, K1
-	VMOVDQU64  k112<>+0(SB), Z8
+	VMOVDQU64  k111<>+0(SB), Z8
 	VPERMB.Z   Z6, Z8, K1, Z6
 	KXNORB     K1, K1, K1
 	VPXORD     Z12, Z12, Z12
 	VPGATHERQQ (BX)(Z6*8), K1, Z12
 	VPSRLW     $0x03, Z12, Z12
 	VPERMB     Z12, Z2, Z6
-	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k142<>+0(SB), Z1, Z6
 	VPERMB     Z7, Z6, Z6
 	KMOVD      58(CX), K1
 	VPADDW     Z4, Z6, K1, Z6
 	VMOVDQU64  Z6, 384(AX)
 	VPERMB     Z12, Z3, Z6
-	VPTERNLOGD $0xea, k144<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z6
 	VPERMB     Z7, Z6, Z6
 	KMOVD      62(CX), K1
 	VPADDW     Z4, Z6, K1, Z6
@@ -6818,45 +6800,45 @@ block:
 
 odd:
 	VMOVDQU32    66(CX), X5
-	VMOVDQU64    k145<>+0(SB), Z6
+	VMOVDQU64    k144<>+0(SB), Z6
 	VPERMB       Z5, Z6, Z6
-	VPSLLVW      k146<>+0(SB), Z6, Z6
+	VPSLLVW      k145<>+0(SB), Z6, Z6
 	VPMOVZXBW    2(CX), Z7
-	VPBROADCASTD k147<>+0(SB), Z8
+	VPBROADCASTD k146<>+0(SB), Z8
 	VPTERNLOGD   $0xea, Z7, Z8, Z6
-	VMOVDQU64    k148<>+0(SB), Z7
+	VMOVDQU64    k147<>+0(SB), Z7
 	VPERMB       Z5, Z7, Z7
-	VMOVDQU64    k138<>+0(SB), Z8
+	VMOVDQU64    k137<>+0(SB), Z8
 	VPERMB       Z7, Z8, Z7
-	VPSRLVD      k78<>+0(SB), Z7, Z7
-	VPANDD.BCST  k24<>+0(SB), Z7, Z7
+	VPSRLVD      k77<>+0(SB), Z7, Z7
+	VPANDD.BCST  k23<>+0(SB), Z7, Z7
 	VPBROADCASTW (CX), Y8
 	VCVTPH2PS    Y8, Z8
 	VCVTDQ2PS    Z7, Z7
-	VADDPS.BCST  k124<>+0(SB), Z7, Z7
+	VADDPS.BCST  k123<>+0(SB), Z7, Z7
 	VMULPS       Z8, Z7, Z7
-	VMULPS.BCST  k125<>+0(SB), Z7, Z7
-	VXORPS.BCST  k3<>+0(SB), Z7, Z7
+	VMULPS.BCST  k124<>+0(SB), Z7, Z7
+	VXORPS.BCST  k2<>+0(SB), Z7, Z7
 	VCMPPS       $0x03, Z7, Z7, K1
-	VPBROADCASTD k4<>+0(SB), K1, Z7
+	VPBROADCASTD k3<>+0(SB), K1, Z7
 	LEAQ         ·iq2sGrid+0(SB), BX
-	VMOVDQU64    k126<>+0(SB), Z8
+	VMOVDQU64    k125<>+0(SB), Z8
 	VPERMD       Z7, Z8, Z8
-	VMULPS       k127<>+0(SB), Z8, Z8
-	VMOVDQU64    k128<>+0(SB), Z17
+	VMULPS       k126<>+0(SB), Z8, Z8
+	VMOVDQU64    k127<>+0(SB), Z17
 	VPERMD       Z7, Z17, Z17
-	VMULPS       k127<>+0(SB), Z17, Z17
+	VMULPS       k126<>+0(SB), Z17, Z17
 
 	// VCVTNE2PS2BF16 Z8, Z17, Z8
 	LONG      $0x40775262
 	WORD      $0xc072
 	VPXORD    Z0, Z8, Z8
-	VMOVDQU64 k139<>+0(SB), Z17
+	VMOVDQU64 k138<>+0(SB), Z17
 	VPERMD    Z7, Z17, Z17
-	VMULPS    k127<>+0(SB), Z17, Z17
-	VMOVDQU64 k140<>+0(SB), Z18
+	VMULPS    k126<>+0(SB), Z17, Z17
+	VMOVDQU64 k139<>+0(SB), Z18
 	VPERMD    Z7, Z18, Z7
-	VMULPS    k127<>+0(SB), Z7, Z7
+	VMULPS    k126<>+0(SB), Z7, Z7
 
 	// VCVTNE2PS2BF16 Z17, Z7, Z7
 	LONG       $0x4847b262
@@ -6864,99 +6846,99 @@ odd:
 	VPXORD     Z0, Z7, Z7
 	MOVQ       $0x0303030303030303, SI
 	KMOVQ      SI, K1
-	VMOVDQU64  k99<>+0(SB), Z17
+	VMOVDQU64  k98<>+0(SB), Z17
 	VPERMB.Z   Z6, Z17, K1, Z17
 	KXNORB     K1, K1, K1
 	VPXORD     Z13, Z13, Z13
 	VPGATHERQQ (BX)(Z17*8), K1, Z13
 	VPSRLW     $0x03, Z13, Z13
 	VPERMB     Z13, Z2, Z17
-	VPTERNLOGD $0xea, k141<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k140<>+0(SB), Z1, Z17
 	VPERMB     Z8, Z17, Z17
 	KMOVD      34(CX), K1
 	VPADDW     Z4, Z17, K1, Z17
-	VPCMPEQW   k16<>+0(SB), Z17, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z17
+	VPCMPEQW   k15<>+0(SB), Z17, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z17
 	VMOVDQU64  Z17, (AX)
 	VPERMB     Z13, Z3, Z17
-	VPTERNLOGD $0xea, k142<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k141<>+0(SB), Z1, Z17
 	VPERMB     Z8, Z17, Z17
 	KMOVD      38(CX), K1
 	VPADDW     Z4, Z17, K1, Z17
-	VPCMPEQW   k16<>+0(SB), Z17, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z17
+	VPCMPEQW   k15<>+0(SB), Z17, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z17
 	VMOVDQU64  Z17, 64(AX)
 	MOVQ       $0x0303030303030303, SI
 	KMOVQ      SI, K1
-	VMOVDQU64  k108<>+0(SB), Z17
+	VMOVDQU64  k107<>+0(SB), Z17
 	VPERMB.Z   Z6, Z17, K1, Z17
 	KXNORB     K1, K1, K1
 	VPXORD     Z14, Z14, Z14
 	VPGATHERQQ (BX)(Z17*8), K1, Z14
 	VPSRLW     $0x03, Z14, Z14
 	VPERMB     Z14, Z2, Z17
-	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k142<>+0(SB), Z1, Z17
 	VPERMB     Z8, Z17, Z17
 	KMOVD      42(CX), K1
 	VPADDW     Z4, Z17, K1, Z17
-	VPCMPEQW   k16<>+0(SB), Z17, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z17
+	VPCMPEQW   k15<>+0(SB), Z17, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z17
 	VMOVDQU64  Z17, 128(AX)
 	VPERMB     Z14, Z3, Z17
-	VPTERNLOGD $0xea, k144<>+0(SB), Z1, Z17
+	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z17
 	VPERMB     Z8, Z17, Z17
 	KMOVD      46(CX), K1
 	VPADDW     Z4, Z17, K1, Z17
-	VPCMPEQW   k16<>+0(SB), Z17, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z17
+	VPCMPEQW   k15<>+0(SB), Z17, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z17
 	VMOVDQU64  Z17, 192(AX)
 	MOVQ       $0x0303030303030303, SI
 	KMOVQ      SI, K1
-	VMOVDQU64  k111<>+0(SB), Z8
+	VMOVDQU64  k110<>+0(SB), Z8
 	VPERMB.Z   Z6, Z8, K1, Z8
 	KXNORB     K1, K1, K1
 	VPXORD     Z15, Z15, Z15
 	VPGATHERQQ (BX)(Z8*8), K1, Z15
 	VPSRLW     $0x03, Z15, Z15
 	VPERMB     Z15, Z2, Z8
-	VPTERNLOGD $0xea, k141<>+0(SB), Z1, Z8
+	VPTERNLOGD $0xea, k140<>+0(SB), Z1, Z8
 	VPERMB     Z7, Z8, Z8
 	KMOVD      50(CX), K1
 	VPADDW     Z4, Z8, K1, Z8
-	VPCMPEQW   k16<>+0(SB), Z8, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z8
+	VPCMPEQW   k15<>+0(SB), Z8, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z8
 	VMOVDQU64  Z8, 256(AX)
 	VPERMB     Z15, Z3, Z8
-	VPTERNLOGD $0xea, k142<>+0(SB), Z1, Z8
+	VPTERNLOGD $0xea, k141<>+0(SB), Z1, Z8
 	VPERMB     Z7, Z8, Z8
 	KMOVD      54(CX), K1
 	VPADDW     Z4, Z8, K1, Z8
-	VPCMPEQW   k16<>+0(SB), Z8, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z8
+	VPCMPEQW   k15<>+0(SB), Z8, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z8
 	VMOVDQU64  Z8, 320(AX)
 	MOVQ       $0x0303030303030303, SI
 	KMOVQ      SI, K1
-	VMOVDQU64  k112<>+0(SB), Z8
+	VMOVDQU64  k111<>+0(SB), Z8
 	VPERMB.Z   Z6, Z8, K1, Z6
 	KXNORB     K1, K1, K1
 	VPXORD     Z16, Z16, Z16
 	VPGATHERQQ (BX)(Z6*8), K1, Z16
 	VPSRLW     $0x03, Z16, Z16
 	VPERMB     Z16, Z2, Z6
-	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k142<>+0(SB), Z1, Z6
 	VPERMB     Z7, Z6, Z6
 	KMOVD      58(CX), K1
 	VPADDW     Z4, Z6, K1, Z6
-	VPCMPEQW   k16<>+0(SB), Z6, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z6
+	VPCMPEQW   k15<>+0(SB), Z6, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z6
 	VMOVDQU64  Z6, 384(AX)
 	VPERMB     Z16, Z3, Z6
-	VPTERNLOGD $0xea, k144<>+0(SB), Z1, Z6
+	VPTERNLOGD $0xea, k143<>+0(SB), Z1, Z6
 	VPERMB     Z7, Z6, Z6
 	KMOVD      62(CX), K1
 	VPADDW     Z4, Z6, K1, Z6
-	VPCMPEQW   k16<>+0(SB), Z6, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z6
+	VPCMPEQW   k15<>+0(SB), Z6, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z6
 	VMOVDQU64  Z6, 448(AX)
 	PREFETCHT0 1024(AX)
 	PREFETCHT0 1088(AX)
@@ -6973,53 +6955,53 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k145<>+0(SB)/8, $0x0000000000000000
-DATA k145<>+8(SB)/8, $0x0101010101010101
-DATA k145<>+16(SB)/8, $0x0202020202020202
-DATA k145<>+24(SB)/8, $0x0303030303030303
-DATA k145<>+32(SB)/8, $0x0404040404040404
-DATA k145<>+40(SB)/8, $0x0505050505050505
-DATA k145<>+48(SB)/8, $0x0606060606060606
-DATA k145<>+56(SB)/8, $0x0707070707070707
+DATA k144<>+0(SB)/8, $0x0000000000000000
+DATA k144<>+8(SB)/8, $0x0101010101010101
+DATA k144<>+16(SB)/8, $0x0202020202020202
+DATA k144<>+24(SB)/8, $0x0303030303030303
+DATA k144<>+32(SB)/8, $0x0404040404040404
+DATA k144<>+40(SB)/8, $0x0505050505050505
+DATA k144<>+48(SB)/8, $0x0606060606060606
+DATA k144<>+56(SB)/8, $0x0707070707070707
+GLOBL k144<>(SB), RODATA|NOPTR, $64
+
+DATA k145<>+0(SB)/8, $0x0002000400060008
+DATA k145<>+8(SB)/8, $0x0002000400060008
+DATA k145<>+16(SB)/8, $0x0002000400060008
+DATA k145<>+24(SB)/8, $0x0002000400060008
+DATA k145<>+32(SB)/8, $0x0002000400060008
+DATA k145<>+40(SB)/8, $0x0002000400060008
+DATA k145<>+48(SB)/8, $0x0002000400060008
+DATA k145<>+56(SB)/8, $0x0002000400060008
 GLOBL k145<>(SB), RODATA|NOPTR, $64
 
-DATA k146<>+0(SB)/8, $0x0002000400060008
-DATA k146<>+8(SB)/8, $0x0002000400060008
-DATA k146<>+16(SB)/8, $0x0002000400060008
-DATA k146<>+24(SB)/8, $0x0002000400060008
-DATA k146<>+32(SB)/8, $0x0002000400060008
-DATA k146<>+40(SB)/8, $0x0002000400060008
-DATA k146<>+48(SB)/8, $0x0002000400060008
-DATA k146<>+56(SB)/8, $0x0002000400060008
-GLOBL k146<>(SB), RODATA|NOPTR, $64
+DATA k146<>+0(SB)/8, $0x0300030003000300
+DATA k146<>+8(SB)/8, $0x0300030003000300
+DATA k146<>+16(SB)/8, $0x0300030003000300
+DATA k146<>+24(SB)/8, $0x0300030003000300
+GLOBL k146<>(SB), RODATA|NOPTR, $32
 
-DATA k147<>+0(SB)/8, $0x0300030003000300
-DATA k147<>+8(SB)/8, $0x0300030003000300
-DATA k147<>+16(SB)/8, $0x0300030003000300
-DATA k147<>+24(SB)/8, $0x0300030003000300
-GLOBL k147<>(SB), RODATA|NOPTR, $32
-
-DATA k148<>+0(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k148<>+8(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k148<>+16(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k148<>+24(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k148<>+32(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k148<>+40(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k148<>+48(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k148<>+56(SB)/8, $0x0f0e0d0c0b0a0908
-GLOBL k148<>(SB), RODATA|NOPTR, $64
+DATA k147<>+0(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k147<>+8(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k147<>+16(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k147<>+24(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k147<>+32(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k147<>+40(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k147<>+48(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k147<>+56(SB)/8, $0x0f0e0d0c0b0a0908
+GLOBL k147<>(SB), RODATA|NOPTR, $64
 
 // func iq3_XXSBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512_BF16, MMX+
 TEXT ·iq3_XXSBF16AVX512BF16(SB), NOSPLIT, $128-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
+	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k97<>+0(SB), Z1
-	VPBROADCASTD k1<>+0(SB), Z2
+	VPBROADCASTD k96<>+0(SB), Z1
+	VPBROADCASTD k0<>+0(SB), Z2
 
 block:
 	MOVWLZX        (CX), SI
@@ -7027,19 +7009,19 @@ block:
 	TESTL          $0x00007c00, SI
 	JZ             odd
 	VPMOVZXDQ      66(CX), Z3
-	VMOVDQU64      k149<>+0(SB), Z5
+	VMOVDQU64      k148<>+0(SB), Z5
 	VPMULTISHIFTQB Z3, Z5, Z5
-	VMOVDQU64      k123<>+0(SB), Z6
-	VPERMI2B       k122<>+0(SB), Z6, Z5
+	VMOVDQU64      k122<>+0(SB), Z6
+	VPERMI2B       k121<>+0(SB), Z6, Z5
 	VPMOVQD        Z5, (BX)
 	VPSRLD         $0x1c, Z3, Z3
 	VPMOVQD        Z3, Y4
 	VPBROADCASTW   (CX), Y3
 	VCVTPH2PS      Y3, Z3
 	VCVTDQ2PS      Z4, Z4
-	VADDPS.BCST    k124<>+0(SB), Z4, Z4
+	VADDPS.BCST    k123<>+0(SB), Z4, Z4
 	VMULPS         Z3, Z4, Z4
-	VMULPS.BCST    k124<>+0(SB), Z4, Z4
+	VMULPS.BCST    k123<>+0(SB), Z4, Z4
 	VMOVDQU64      2(CX), Z3
 	LEAQ           ·iq3xxsPairs+0(SB), SI
 	VPMOVB2M       Z3, K1
@@ -7059,86 +7041,86 @@ block:
 	VMOVDQU8       Z3, K1, Z6
 	VPUNPCKLBW     Z6, Z5, Z3
 	VPUNPCKHBW     Z6, Z5, Z5
-	VMOVDQU64      k45<>+0(SB), Z6
+	VMOVDQU64      k44<>+0(SB), Z6
 	VPERMD         Z4, Z6, Z6
-	VMULPS         k150<>+0(SB), Z6, Z6
-	VMOVDQU64      k46<>+0(SB), Z8
+	VMULPS         k149<>+0(SB), Z6, Z6
+	VMOVDQU64      k45<>+0(SB), Z8
 	VPERMD         Z4, Z8, Z8
-	VMULPS         k150<>+0(SB), Z8, Z8
+	VMULPS         k149<>+0(SB), Z8, Z8
 
 	// VCVTNE2PS2BF16 Z6, Z8, Z6
 	LONG      $0x483ff262
 	WORD      $0xf672
-	VMOVDQU64 k52<>+0(SB), Z8
+	VMOVDQU64 k51<>+0(SB), Z8
 	VPERMD    Z4, Z8, Z8
-	VMULPS    k150<>+0(SB), Z8, Z8
-	VMOVDQU64 k53<>+0(SB), Z9
+	VMULPS    k149<>+0(SB), Z8, Z8
+	VMOVDQU64 k52<>+0(SB), Z9
 	VPERMD    Z4, Z9, Z9
-	VMULPS    k150<>+0(SB), Z9, Z9
+	VMULPS    k149<>+0(SB), Z9, Z9
 
 	// VCVTNE2PS2BF16 Z8, Z9, Z8
 	LONG       $0x48375262
 	WORD       $0xc072
-	VMOVDQU64  k113<>+0(SB), Z9
+	VMOVDQU64  k112<>+0(SB), Z9
 	VPERMB     Z3, Z9, Z9
-	VPSRLVW    k114<>+0(SB), Z9, Z9
-	VPTERNLOGD $0xea, k82<>+0(SB), Z1, Z9
+	VPSRLVW    k113<>+0(SB), Z9, Z9
+	VPTERNLOGD $0xea, k81<>+0(SB), Z1, Z9
 	VPERMB     Z6, Z9, Z9
 	KMOVD      (BX), K1
 	VPADDW     Z2, Z9, K1, Z9
 	VMOVDQU64  Z9, (AX)
-	VMOVDQU64  k113<>+0(SB), Z9
+	VMOVDQU64  k112<>+0(SB), Z9
 	VPERMB     Z5, Z9, Z9
-	VPSRLVW    k114<>+0(SB), Z9, Z9
-	VPTERNLOGD $0xea, k107<>+0(SB), Z1, Z9
+	VPSRLVW    k113<>+0(SB), Z9, Z9
+	VPTERNLOGD $0xea, k106<>+0(SB), Z1, Z9
 	VPERMB     Z6, Z9, Z9
 	KMOVD      4(BX), K1
 	VPADDW     Z2, Z9, K1, Z9
 	VMOVDQU64  Z9, 64(AX)
-	VMOVDQU64  k151<>+0(SB), Z9
+	VMOVDQU64  k150<>+0(SB), Z9
 	VPERMB     Z3, Z9, Z9
-	VPSRLVW    k114<>+0(SB), Z9, Z9
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z9
+	VPSRLVW    k113<>+0(SB), Z9, Z9
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z9
 	VPERMB     Z6, Z9, Z9
 	KMOVD      8(BX), K1
 	VPADDW     Z2, Z9, K1, Z9
 	VMOVDQU64  Z9, 128(AX)
-	VMOVDQU64  k151<>+0(SB), Z9
+	VMOVDQU64  k150<>+0(SB), Z9
 	VPERMB     Z5, Z9, Z9
-	VPSRLVW    k114<>+0(SB), Z9, Z9
-	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z9
+	VPSRLVW    k113<>+0(SB), Z9, Z9
+	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z9
 	VPERMB     Z6, Z9, Z9
 	KMOVD      12(BX), K1
 	VPADDW     Z2, Z9, K1, Z9
 	VMOVDQU64  Z9, 192(AX)
-	VMOVDQU64  k152<>+0(SB), Z6
+	VMOVDQU64  k151<>+0(SB), Z6
 	VPERMB     Z3, Z6, Z6
-	VPSRLVW    k114<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k82<>+0(SB), Z1, Z6
+	VPSRLVW    k113<>+0(SB), Z6, Z6
+	VPTERNLOGD $0xea, k81<>+0(SB), Z1, Z6
 	VPERMB     Z8, Z6, Z6
 	KMOVD      16(BX), K1
 	VPADDW     Z2, Z6, K1, Z6
 	VMOVDQU64  Z6, 256(AX)
-	VMOVDQU64  k152<>+0(SB), Z6
+	VMOVDQU64  k151<>+0(SB), Z6
 	VPERMB     Z5, Z6, Z6
-	VPSRLVW    k114<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k107<>+0(SB), Z1, Z6
+	VPSRLVW    k113<>+0(SB), Z6, Z6
+	VPTERNLOGD $0xea, k106<>+0(SB), Z1, Z6
 	VPERMB     Z8, Z6, Z6
 	KMOVD      20(BX), K1
 	VPADDW     Z2, Z6, K1, Z6
 	VMOVDQU64  Z6, 320(AX)
-	VMOVDQU64  k153<>+0(SB), Z6
+	VMOVDQU64  k152<>+0(SB), Z6
 	VPERMB     Z3, Z6, Z3
-	VPSRLVW    k114<>+0(SB), Z3, Z3
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z3
+	VPSRLVW    k113<>+0(SB), Z3, Z3
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z3
 	VPERMB     Z8, Z3, Z3
 	KMOVD      24(BX), K1
 	VPADDW     Z2, Z3, K1, Z3
 	VMOVDQU64  Z3, 384(AX)
-	VMOVDQU64  k153<>+0(SB), Z3
+	VMOVDQU64  k152<>+0(SB), Z3
 	VPERMB     Z5, Z3, Z3
-	VPSRLVW    k114<>+0(SB), Z3, Z3
-	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z3
+	VPSRLVW    k113<>+0(SB), Z3, Z3
+	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z3
 	VPERMB     Z8, Z3, Z3
 	KMOVD      28(BX), K1
 	VPADDW     Z2, Z3, K1, Z3
@@ -7160,22 +7142,22 @@ block:
 
 odd:
 	VPMOVZXDQ      66(CX), Z3
-	VMOVDQU64      k149<>+0(SB), Z5
+	VMOVDQU64      k148<>+0(SB), Z5
 	VPMULTISHIFTQB Z3, Z5, Z5
-	VMOVDQU64      k123<>+0(SB), Z6
-	VPERMI2B       k122<>+0(SB), Z6, Z5
+	VMOVDQU64      k122<>+0(SB), Z6
+	VPERMI2B       k121<>+0(SB), Z6, Z5
 	VPMOVQD        Z5, (BX)
 	VPSRLD         $0x1c, Z3, Z3
 	VPMOVQD        Z3, Y7
 	VPBROADCASTW   (CX), Y3
 	VCVTPH2PS      Y3, Z3
 	VCVTDQ2PS      Z7, Z7
-	VADDPS.BCST    k124<>+0(SB), Z7, Z7
+	VADDPS.BCST    k123<>+0(SB), Z7, Z7
 	VMULPS         Z3, Z7, Z7
-	VMULPS.BCST    k124<>+0(SB), Z7, Z7
-	VXORPS.BCST    k3<>+0(SB), Z7, Z7
+	VMULPS.BCST    k123<>+0(SB), Z7, Z7
+	VXORPS.BCST    k2<>+0(SB), Z7, Z7
 	VCMPPS         $0x03, Z7, Z7, K1
-	VPBROADCASTD   k4<>+0(SB), K1, Z7
+	VPBROADCASTD   k3<>+0(SB), K1, Z7
 	VMOVDQU64      2(CX), Z3
 	LEAQ           ·iq3xxsPairs+0(SB), SI
 	VPMOVB2M       Z3, K1
@@ -7195,107 +7177,107 @@ odd:
 	VMOVDQU8       Z3, K1, Z6
 	VPUNPCKLBW     Z6, Z5, Z3
 	VPUNPCKHBW     Z6, Z5, Z5
-	VMOVDQU64      k45<>+0(SB), Z6
+	VMOVDQU64      k44<>+0(SB), Z6
 	VPERMD         Z7, Z6, Z6
-	VMULPS         k150<>+0(SB), Z6, Z6
-	VMOVDQU64      k46<>+0(SB), Z8
+	VMULPS         k149<>+0(SB), Z6, Z6
+	VMOVDQU64      k45<>+0(SB), Z8
 	VPERMD         Z7, Z8, Z8
-	VMULPS         k150<>+0(SB), Z8, Z8
+	VMULPS         k149<>+0(SB), Z8, Z8
 
 	// VCVTNE2PS2BF16 Z6, Z8, Z6
 	LONG      $0x483ff262
 	WORD      $0xf672
 	VPXORD    Z0, Z6, Z6
-	VMOVDQU64 k52<>+0(SB), Z8
+	VMOVDQU64 k51<>+0(SB), Z8
 	VPERMD    Z7, Z8, Z8
-	VMULPS    k150<>+0(SB), Z8, Z8
-	VMOVDQU64 k53<>+0(SB), Z9
+	VMULPS    k149<>+0(SB), Z8, Z8
+	VMOVDQU64 k52<>+0(SB), Z9
 	VPERMD    Z7, Z9, Z9
-	VMULPS    k150<>+0(SB), Z9, Z9
+	VMULPS    k149<>+0(SB), Z9, Z9
 
 	// VCVTNE2PS2BF16 Z8, Z9, Z8
 	LONG       $0x48375262
 	WORD       $0xc072
 	VPXORD     Z0, Z8, Z8
-	VMOVDQU64  k113<>+0(SB), Z9
+	VMOVDQU64  k112<>+0(SB), Z9
 	VPERMB     Z3, Z9, Z9
-	VPSRLVW    k114<>+0(SB), Z9, Z9
-	VPTERNLOGD $0xea, k82<>+0(SB), Z1, Z9
+	VPSRLVW    k113<>+0(SB), Z9, Z9
+	VPTERNLOGD $0xea, k81<>+0(SB), Z1, Z9
 	VPERMB     Z6, Z9, Z9
 	KMOVD      (BX), K1
 	VPADDW     Z2, Z9, K1, Z9
-	VPCMPEQW   k16<>+0(SB), Z9, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z9
+	VPCMPEQW   k15<>+0(SB), Z9, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z9
 	VMOVDQU64  Z9, (AX)
-	VMOVDQU64  k113<>+0(SB), Z9
+	VMOVDQU64  k112<>+0(SB), Z9
 	VPERMB     Z5, Z9, Z9
-	VPSRLVW    k114<>+0(SB), Z9, Z9
-	VPTERNLOGD $0xea, k107<>+0(SB), Z1, Z9
+	VPSRLVW    k113<>+0(SB), Z9, Z9
+	VPTERNLOGD $0xea, k106<>+0(SB), Z1, Z9
 	VPERMB     Z6, Z9, Z9
 	KMOVD      4(BX), K1
 	VPADDW     Z2, Z9, K1, Z9
-	VPCMPEQW   k16<>+0(SB), Z9, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z9
+	VPCMPEQW   k15<>+0(SB), Z9, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z9
 	VMOVDQU64  Z9, 64(AX)
-	VMOVDQU64  k151<>+0(SB), Z9
+	VMOVDQU64  k150<>+0(SB), Z9
 	VPERMB     Z3, Z9, Z9
-	VPSRLVW    k114<>+0(SB), Z9, Z9
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z9
+	VPSRLVW    k113<>+0(SB), Z9, Z9
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z9
 	VPERMB     Z6, Z9, Z9
 	KMOVD      8(BX), K1
 	VPADDW     Z2, Z9, K1, Z9
-	VPCMPEQW   k16<>+0(SB), Z9, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z9
+	VPCMPEQW   k15<>+0(SB), Z9, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z9
 	VMOVDQU64  Z9, 128(AX)
-	VMOVDQU64  k151<>+0(SB), Z9
+	VMOVDQU64  k150<>+0(SB), Z9
 	VPERMB     Z5, Z9, Z9
-	VPSRLVW    k114<>+0(SB), Z9, Z9
-	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z9
+	VPSRLVW    k113<>+0(SB), Z9, Z9
+	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z9
 	VPERMB     Z6, Z9, Z9
 	KMOVD      12(BX), K1
 	VPADDW     Z2, Z9, K1, Z9
-	VPCMPEQW   k16<>+0(SB), Z9, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z9
+	VPCMPEQW   k15<>+0(SB), Z9, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z9
 	VMOVDQU64  Z9, 192(AX)
-	VMOVDQU64  k152<>+0(SB), Z6
+	VMOVDQU64  k151<>+0(SB), Z6
 	VPERMB     Z3, Z6, Z6
-	VPSRLVW    k114<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k82<>+0(SB), Z1, Z6
+	VPSRLVW    k113<>+0(SB), Z6, Z6
+	VPTERNLOGD $0xea, k81<>+0(SB), Z1, Z6
 	VPERMB     Z8, Z6, Z6
 	KMOVD      16(BX), K1
 	VPADDW     Z2, Z6, K1, Z6
-	VPCMPEQW   k16<>+0(SB), Z6, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z6
+	VPCMPEQW   k15<>+0(SB), Z6, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z6
 	VMOVDQU64  Z6, 256(AX)
-	VMOVDQU64  k152<>+0(SB), Z6
+	VMOVDQU64  k151<>+0(SB), Z6
 	VPERMB     Z5, Z6, Z6
-	VPSRLVW    k114<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k107<>+0(SB), Z1, Z6
+	VPSRLVW    k113<>+0(SB), Z6, Z6
+	VPTERNLOGD $0xea, k106<>+0(SB), Z1, Z6
 	VPERMB     Z8, Z6, Z6
 	KMOVD      20(BX), K1
 	VPADDW     Z2, Z6, K1, Z6
-	VPCMPEQW   k16<>+0(SB), Z6, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z6
+	VPCMPEQW   k15<>+0(SB), Z6, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z6
 	VMOVDQU64  Z6, 320(AX)
-	VMOVDQU64  k153<>+0(SB), Z6
+	VMOVDQU64  k152<>+0(SB), Z6
 	VPERMB     Z3, Z6, Z3
-	VPSRLVW    k114<>+0(SB), Z3, Z3
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z3
+	VPSRLVW    k113<>+0(SB), Z3, Z3
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z3
 	VPERMB     Z8, Z3, Z3
 	KMOVD      24(BX), K1
 	VPADDW     Z2, Z3, K1, Z3
-	VPCMPEQW   k16<>+0(SB), Z3, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z3
+	VPCMPEQW   k15<>+0(SB), Z3, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z3
 	VMOVDQU64  Z3, 384(AX)
-	VMOVDQU64  k153<>+0(SB), Z3
+	VMOVDQU64  k152<>+0(SB), Z3
 	VPERMB     Z5, Z3, Z3
-	VPSRLVW    k114<>+0(SB), Z3, Z3
-	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z3
+	VPSRLVW    k113<>+0(SB), Z3, Z3
+	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z3
 	VPERMB     Z8, Z3, Z3
 	KMOVD      28(BX), K1
 	VPADDW     Z2, Z3, K1, Z3
-	VPCMPEQW   k16<>+0(SB), Z3, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z3
+	VPCMPEQW   k15<>+0(SB), Z3, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z3
 	VMOVDQU64  Z3, 448(AX)
 	PREFETCHT0 1024(AX)
 	PREFETCHT0 1088(AX)
@@ -7312,67 +7294,67 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k149<>+0(SB)/8, $0x150e0700150e0700
-DATA k149<>+8(SB)/8, $0x150e0700150e0700
-DATA k149<>+16(SB)/8, $0x150e0700150e0700
-DATA k149<>+24(SB)/8, $0x150e0700150e0700
-DATA k149<>+32(SB)/8, $0x150e0700150e0700
-DATA k149<>+40(SB)/8, $0x150e0700150e0700
-DATA k149<>+48(SB)/8, $0x150e0700150e0700
-DATA k149<>+56(SB)/8, $0x150e0700150e0700
+DATA k148<>+0(SB)/8, $0x150e0700150e0700
+DATA k148<>+8(SB)/8, $0x150e0700150e0700
+DATA k148<>+16(SB)/8, $0x150e0700150e0700
+DATA k148<>+24(SB)/8, $0x150e0700150e0700
+DATA k148<>+32(SB)/8, $0x150e0700150e0700
+DATA k148<>+40(SB)/8, $0x150e0700150e0700
+DATA k148<>+48(SB)/8, $0x150e0700150e0700
+DATA k148<>+56(SB)/8, $0x150e0700150e0700
+GLOBL k148<>(SB), RODATA|NOPTR, $64
+
+DATA k149<>+0(SB)/8, $0x4140000040800000
+DATA k149<>+8(SB)/8, $0x41e0000041a00000
+DATA k149<>+16(SB)/8, $0x4230000042100000
+DATA k149<>+24(SB)/8, $0x4278000042500000
+DATA k149<>+32(SB)/8, $0x4140000040800000
+DATA k149<>+40(SB)/8, $0x41e0000041a00000
+DATA k149<>+48(SB)/8, $0x4230000042100000
+DATA k149<>+56(SB)/8, $0x4278000042500000
 GLOBL k149<>(SB), RODATA|NOPTR, $64
 
-DATA k150<>+0(SB)/8, $0x4140000040800000
-DATA k150<>+8(SB)/8, $0x41e0000041a00000
-DATA k150<>+16(SB)/8, $0x4230000042100000
-DATA k150<>+24(SB)/8, $0x4278000042500000
-DATA k150<>+32(SB)/8, $0x4140000040800000
-DATA k150<>+40(SB)/8, $0x41e0000041a00000
-DATA k150<>+48(SB)/8, $0x4230000042100000
-DATA k150<>+56(SB)/8, $0x4278000042500000
+DATA k150<>+0(SB)/8, $0x1111111110101010
+DATA k150<>+8(SB)/8, $0x1313131312121212
+DATA k150<>+16(SB)/8, $0x1515151514141414
+DATA k150<>+24(SB)/8, $0x1717171716161616
+DATA k150<>+32(SB)/8, $0x1919191918181818
+DATA k150<>+40(SB)/8, $0x1b1b1b1b1a1a1a1a
+DATA k150<>+48(SB)/8, $0x1d1d1d1d1c1c1c1c
+DATA k150<>+56(SB)/8, $0x1f1f1f1f1e1e1e1e
 GLOBL k150<>(SB), RODATA|NOPTR, $64
 
-DATA k151<>+0(SB)/8, $0x1111111110101010
-DATA k151<>+8(SB)/8, $0x1313131312121212
-DATA k151<>+16(SB)/8, $0x1515151514141414
-DATA k151<>+24(SB)/8, $0x1717171716161616
-DATA k151<>+32(SB)/8, $0x1919191918181818
-DATA k151<>+40(SB)/8, $0x1b1b1b1b1a1a1a1a
-DATA k151<>+48(SB)/8, $0x1d1d1d1d1c1c1c1c
-DATA k151<>+56(SB)/8, $0x1f1f1f1f1e1e1e1e
+DATA k151<>+0(SB)/8, $0x2121212120202020
+DATA k151<>+8(SB)/8, $0x2323232322222222
+DATA k151<>+16(SB)/8, $0x2525252524242424
+DATA k151<>+24(SB)/8, $0x2727272726262626
+DATA k151<>+32(SB)/8, $0x2929292928282828
+DATA k151<>+40(SB)/8, $0x2b2b2b2b2a2a2a2a
+DATA k151<>+48(SB)/8, $0x2d2d2d2d2c2c2c2c
+DATA k151<>+56(SB)/8, $0x2f2f2f2f2e2e2e2e
 GLOBL k151<>(SB), RODATA|NOPTR, $64
 
-DATA k152<>+0(SB)/8, $0x2121212120202020
-DATA k152<>+8(SB)/8, $0x2323232322222222
-DATA k152<>+16(SB)/8, $0x2525252524242424
-DATA k152<>+24(SB)/8, $0x2727272726262626
-DATA k152<>+32(SB)/8, $0x2929292928282828
-DATA k152<>+40(SB)/8, $0x2b2b2b2b2a2a2a2a
-DATA k152<>+48(SB)/8, $0x2d2d2d2d2c2c2c2c
-DATA k152<>+56(SB)/8, $0x2f2f2f2f2e2e2e2e
+DATA k152<>+0(SB)/8, $0x3131313130303030
+DATA k152<>+8(SB)/8, $0x3333333332323232
+DATA k152<>+16(SB)/8, $0x3535353534343434
+DATA k152<>+24(SB)/8, $0x3737373736363636
+DATA k152<>+32(SB)/8, $0x3939393938383838
+DATA k152<>+40(SB)/8, $0x3b3b3b3b3a3a3a3a
+DATA k152<>+48(SB)/8, $0x3d3d3d3d3c3c3c3c
+DATA k152<>+56(SB)/8, $0x3f3f3f3f3e3e3e3e
 GLOBL k152<>(SB), RODATA|NOPTR, $64
-
-DATA k153<>+0(SB)/8, $0x3131313130303030
-DATA k153<>+8(SB)/8, $0x3333333332323232
-DATA k153<>+16(SB)/8, $0x3535353534343434
-DATA k153<>+24(SB)/8, $0x3737373736363636
-DATA k153<>+32(SB)/8, $0x3939393938383838
-DATA k153<>+40(SB)/8, $0x3b3b3b3b3a3a3a3a
-DATA k153<>+48(SB)/8, $0x3d3d3d3d3c3c3c3c
-DATA k153<>+56(SB)/8, $0x3f3f3f3f3e3e3e3e
-GLOBL k153<>(SB), RODATA|NOPTR, $64
 
 // func iq3_SBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512_BF16, MMX+
 TEXT ·iq3_SBF16AVX512BF16(SB), NOSPLIT, $64-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
+	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k97<>+0(SB), Z1
-	VPBROADCASTD k1<>+0(SB), Z2
+	VPBROADCASTD k96<>+0(SB), Z1
+	VPBROADCASTD k0<>+0(SB), Z2
 
 block:
 	MOVWLZX      (CX), BX
@@ -7381,14 +7363,14 @@ block:
 	JZ           odd
 	KMOVQ        66(CX), K1
 	VPBROADCASTD 106(CX), Z3
-	VMOVDQU64    k138<>+0(SB), Z4
+	VMOVDQU64    k137<>+0(SB), Z4
 	VPERMB       Z3, Z4, Z3
-	VPSRLVD      k78<>+0(SB), Z3, Z3
-	VPANDD.BCST  k24<>+0(SB), Z3, Z3
+	VPSRLVD      k77<>+0(SB), Z3, Z3
+	VPANDD.BCST  k23<>+0(SB), Z3, Z3
 	VPBROADCASTW (CX), Y4
 	VCVTPH2PS    Y4, Z4
 	VPADDD       Z3, Z3, Z3
-	VPADDD.BCST  k104<>+0(SB), Z3, Z3
+	VPADDD.BCST  k103<>+0(SB), Z3, Z3
 	VCVTDQ2PS    Z3, Z3
 	VMULPS       Z4, Z3, Z3
 	VMOVDQU64    2(CX), Z4
@@ -7426,86 +7408,86 @@ block:
 	VMOVDQU8     Z7, K1, Z6
 	VPUNPCKLBW   Z6, Z5, Z4
 	VPUNPCKHBW   Z6, Z5, Z5
-	VMOVDQU64    k45<>+0(SB), Z6
+	VMOVDQU64    k44<>+0(SB), Z6
 	VPERMD       Z3, Z6, Z6
-	VMULPS       k154<>+0(SB), Z6, Z6
-	VMOVDQU64    k46<>+0(SB), Z7
+	VMULPS       k153<>+0(SB), Z6, Z6
+	VMOVDQU64    k45<>+0(SB), Z7
 	VPERMD       Z3, Z7, Z7
-	VMULPS       k154<>+0(SB), Z7, Z7
+	VMULPS       k153<>+0(SB), Z7, Z7
 
 	// VCVTNE2PS2BF16 Z6, Z7, Z6
 	LONG      $0x4847f262
 	WORD      $0xf672
-	VMOVDQU64 k52<>+0(SB), Z7
+	VMOVDQU64 k51<>+0(SB), Z7
 	VPERMD    Z3, Z7, Z7
-	VMULPS    k154<>+0(SB), Z7, Z7
-	VMOVDQU64 k53<>+0(SB), Z8
+	VMULPS    k153<>+0(SB), Z7, Z7
+	VMOVDQU64 k52<>+0(SB), Z8
 	VPERMD    Z3, Z8, Z3
-	VMULPS    k154<>+0(SB), Z3, Z3
+	VMULPS    k153<>+0(SB), Z3, Z3
 
 	// VCVTNE2PS2BF16 Z7, Z3, Z3
 	LONG       $0x4867f262
 	WORD       $0xdf72
-	VMOVDQU64  k113<>+0(SB), Z7
+	VMOVDQU64  k112<>+0(SB), Z7
 	VPERMB     Z4, Z7, Z7
-	VPSRLVW    k114<>+0(SB), Z7, Z7
-	VPTERNLOGD $0xea, k82<>+0(SB), Z1, Z7
+	VPSRLVW    k113<>+0(SB), Z7, Z7
+	VPTERNLOGD $0xea, k81<>+0(SB), Z1, Z7
 	VPERMB     Z6, Z7, Z7
 	KMOVD      74(CX), K1
 	VPADDW     Z2, Z7, K1, Z7
 	VMOVDQU64  Z7, (AX)
-	VMOVDQU64  k113<>+0(SB), Z7
+	VMOVDQU64  k112<>+0(SB), Z7
 	VPERMB     Z5, Z7, Z7
-	VPSRLVW    k114<>+0(SB), Z7, Z7
-	VPTERNLOGD $0xea, k107<>+0(SB), Z1, Z7
+	VPSRLVW    k113<>+0(SB), Z7, Z7
+	VPTERNLOGD $0xea, k106<>+0(SB), Z1, Z7
 	VPERMB     Z6, Z7, Z7
 	KMOVD      78(CX), K1
 	VPADDW     Z2, Z7, K1, Z7
 	VMOVDQU64  Z7, 64(AX)
-	VMOVDQU64  k151<>+0(SB), Z7
+	VMOVDQU64  k150<>+0(SB), Z7
 	VPERMB     Z4, Z7, Z7
-	VPSRLVW    k114<>+0(SB), Z7, Z7
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z7
+	VPSRLVW    k113<>+0(SB), Z7, Z7
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z7
 	VPERMB     Z6, Z7, Z7
 	KMOVD      82(CX), K1
 	VPADDW     Z2, Z7, K1, Z7
 	VMOVDQU64  Z7, 128(AX)
-	VMOVDQU64  k151<>+0(SB), Z7
+	VMOVDQU64  k150<>+0(SB), Z7
 	VPERMB     Z5, Z7, Z7
-	VPSRLVW    k114<>+0(SB), Z7, Z7
-	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z7
+	VPSRLVW    k113<>+0(SB), Z7, Z7
+	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z7
 	VPERMB     Z6, Z7, Z7
 	KMOVD      86(CX), K1
 	VPADDW     Z2, Z7, K1, Z7
 	VMOVDQU64  Z7, 192(AX)
-	VMOVDQU64  k152<>+0(SB), Z6
+	VMOVDQU64  k151<>+0(SB), Z6
 	VPERMB     Z4, Z6, Z6
-	VPSRLVW    k114<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k82<>+0(SB), Z1, Z6
+	VPSRLVW    k113<>+0(SB), Z6, Z6
+	VPTERNLOGD $0xea, k81<>+0(SB), Z1, Z6
 	VPERMB     Z3, Z6, Z6
 	KMOVD      90(CX), K1
 	VPADDW     Z2, Z6, K1, Z6
 	VMOVDQU64  Z6, 256(AX)
-	VMOVDQU64  k152<>+0(SB), Z6
+	VMOVDQU64  k151<>+0(SB), Z6
 	VPERMB     Z5, Z6, Z6
-	VPSRLVW    k114<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k107<>+0(SB), Z1, Z6
+	VPSRLVW    k113<>+0(SB), Z6, Z6
+	VPTERNLOGD $0xea, k106<>+0(SB), Z1, Z6
 	VPERMB     Z3, Z6, Z6
 	KMOVD      94(CX), K1
 	VPADDW     Z2, Z6, K1, Z6
 	VMOVDQU64  Z6, 320(AX)
-	VMOVDQU64  k153<>+0(SB), Z6
+	VMOVDQU64  k152<>+0(SB), Z6
 	VPERMB     Z4, Z6, Z4
-	VPSRLVW    k114<>+0(SB), Z4, Z4
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z4
+	VPSRLVW    k113<>+0(SB), Z4, Z4
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z4
 	VPERMB     Z3, Z4, Z4
 	KMOVD      98(CX), K1
 	VPADDW     Z2, Z4, K1, Z4
 	VMOVDQU64  Z4, 384(AX)
-	VMOVDQU64  k153<>+0(SB), Z4
+	VMOVDQU64  k152<>+0(SB), Z4
 	VPERMB     Z5, Z4, Z4
-	VPSRLVW    k114<>+0(SB), Z4, Z4
-	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z4
+	VPSRLVW    k113<>+0(SB), Z4, Z4
+	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z4
 	VPERMB     Z3, Z4, Z4
 	KMOVD      102(CX), K1
 	VPADDW     Z2, Z4, K1, Z4
@@ -7528,19 +7510,19 @@ block:
 odd:
 	KMOVQ        66(CX), K1
 	VPBROADCASTD 106(CX), Z3
-	VMOVDQU64    k138<>+0(SB), Z4
+	VMOVDQU64    k137<>+0(SB), Z4
 	VPERMB       Z3, Z4, Z3
-	VPSRLVD      k78<>+0(SB), Z3, Z3
-	VPANDD.BCST  k24<>+0(SB), Z3, Z3
+	VPSRLVD      k77<>+0(SB), Z3, Z3
+	VPANDD.BCST  k23<>+0(SB), Z3, Z3
 	VPBROADCASTW (CX), Y4
 	VCVTPH2PS    Y4, Z4
 	VPADDD       Z3, Z3, Z3
-	VPADDD.BCST  k104<>+0(SB), Z3, Z3
+	VPADDD.BCST  k103<>+0(SB), Z3, Z3
 	VCVTDQ2PS    Z3, Z3
 	VMULPS       Z4, Z3, Z3
-	VXORPS.BCST  k3<>+0(SB), Z3, Z3
+	VXORPS.BCST  k2<>+0(SB), Z3, Z3
 	VCMPPS       $0x03, Z3, Z3, K2
-	VPBROADCASTD k4<>+0(SB), K2, Z3
+	VPBROADCASTD k3<>+0(SB), K2, Z3
 	VMOVDQU64    2(CX), Z4
 	LEAQ         ·iq3sPairs+0(SB), BX
 	VPMOVB2M     Z4, K2
@@ -7576,107 +7558,107 @@ odd:
 	VMOVDQU8     Z7, K1, Z6
 	VPUNPCKLBW   Z6, Z5, Z4
 	VPUNPCKHBW   Z6, Z5, Z5
-	VMOVDQU64    k45<>+0(SB), Z6
+	VMOVDQU64    k44<>+0(SB), Z6
 	VPERMD       Z3, Z6, Z6
-	VMULPS       k154<>+0(SB), Z6, Z6
-	VMOVDQU64    k46<>+0(SB), Z7
+	VMULPS       k153<>+0(SB), Z6, Z6
+	VMOVDQU64    k45<>+0(SB), Z7
 	VPERMD       Z3, Z7, Z7
-	VMULPS       k154<>+0(SB), Z7, Z7
+	VMULPS       k153<>+0(SB), Z7, Z7
 
 	// VCVTNE2PS2BF16 Z6, Z7, Z6
 	LONG      $0x4847f262
 	WORD      $0xf672
 	VPXORD    Z0, Z6, Z6
-	VMOVDQU64 k52<>+0(SB), Z7
+	VMOVDQU64 k51<>+0(SB), Z7
 	VPERMD    Z3, Z7, Z7
-	VMULPS    k154<>+0(SB), Z7, Z7
-	VMOVDQU64 k53<>+0(SB), Z8
+	VMULPS    k153<>+0(SB), Z7, Z7
+	VMOVDQU64 k52<>+0(SB), Z8
 	VPERMD    Z3, Z8, Z3
-	VMULPS    k154<>+0(SB), Z3, Z3
+	VMULPS    k153<>+0(SB), Z3, Z3
 
 	// VCVTNE2PS2BF16 Z7, Z3, Z3
 	LONG       $0x4867f262
 	WORD       $0xdf72
 	VPXORD     Z0, Z3, Z3
-	VMOVDQU64  k113<>+0(SB), Z7
+	VMOVDQU64  k112<>+0(SB), Z7
 	VPERMB     Z4, Z7, Z7
-	VPSRLVW    k114<>+0(SB), Z7, Z7
-	VPTERNLOGD $0xea, k82<>+0(SB), Z1, Z7
+	VPSRLVW    k113<>+0(SB), Z7, Z7
+	VPTERNLOGD $0xea, k81<>+0(SB), Z1, Z7
 	VPERMB     Z6, Z7, Z7
 	KMOVD      74(CX), K1
 	VPADDW     Z2, Z7, K1, Z7
-	VPCMPEQW   k16<>+0(SB), Z7, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z7
+	VPCMPEQW   k15<>+0(SB), Z7, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z7
 	VMOVDQU64  Z7, (AX)
-	VMOVDQU64  k113<>+0(SB), Z7
+	VMOVDQU64  k112<>+0(SB), Z7
 	VPERMB     Z5, Z7, Z7
-	VPSRLVW    k114<>+0(SB), Z7, Z7
-	VPTERNLOGD $0xea, k107<>+0(SB), Z1, Z7
+	VPSRLVW    k113<>+0(SB), Z7, Z7
+	VPTERNLOGD $0xea, k106<>+0(SB), Z1, Z7
 	VPERMB     Z6, Z7, Z7
 	KMOVD      78(CX), K1
 	VPADDW     Z2, Z7, K1, Z7
-	VPCMPEQW   k16<>+0(SB), Z7, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z7
+	VPCMPEQW   k15<>+0(SB), Z7, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z7
 	VMOVDQU64  Z7, 64(AX)
-	VMOVDQU64  k151<>+0(SB), Z7
+	VMOVDQU64  k150<>+0(SB), Z7
 	VPERMB     Z4, Z7, Z7
-	VPSRLVW    k114<>+0(SB), Z7, Z7
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z7
+	VPSRLVW    k113<>+0(SB), Z7, Z7
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z7
 	VPERMB     Z6, Z7, Z7
 	KMOVD      82(CX), K1
 	VPADDW     Z2, Z7, K1, Z7
-	VPCMPEQW   k16<>+0(SB), Z7, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z7
+	VPCMPEQW   k15<>+0(SB), Z7, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z7
 	VMOVDQU64  Z7, 128(AX)
-	VMOVDQU64  k151<>+0(SB), Z7
+	VMOVDQU64  k150<>+0(SB), Z7
 	VPERMB     Z5, Z7, Z7
-	VPSRLVW    k114<>+0(SB), Z7, Z7
-	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z7
+	VPSRLVW    k113<>+0(SB), Z7, Z7
+	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z7
 	VPERMB     Z6, Z7, Z7
 	KMOVD      86(CX), K1
 	VPADDW     Z2, Z7, K1, Z7
-	VPCMPEQW   k16<>+0(SB), Z7, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z7
+	VPCMPEQW   k15<>+0(SB), Z7, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z7
 	VMOVDQU64  Z7, 192(AX)
-	VMOVDQU64  k152<>+0(SB), Z6
+	VMOVDQU64  k151<>+0(SB), Z6
 	VPERMB     Z4, Z6, Z6
-	VPSRLVW    k114<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k82<>+0(SB), Z1, Z6
+	VPSRLVW    k113<>+0(SB), Z6, Z6
+	VPTERNLOGD $0xea, k81<>+0(SB), Z1, Z6
 	VPERMB     Z3, Z6, Z6
 	KMOVD      90(CX), K1
 	VPADDW     Z2, Z6, K1, Z6
-	VPCMPEQW   k16<>+0(SB), Z6, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z6
+	VPCMPEQW   k15<>+0(SB), Z6, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z6
 	VMOVDQU64  Z6, 256(AX)
-	VMOVDQU64  k152<>+0(SB), Z6
+	VMOVDQU64  k151<>+0(SB), Z6
 	VPERMB     Z5, Z6, Z6
-	VPSRLVW    k114<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k107<>+0(SB), Z1, Z6
+	VPSRLVW    k113<>+0(SB), Z6, Z6
+	VPTERNLOGD $0xea, k106<>+0(SB), Z1, Z6
 	VPERMB     Z3, Z6, Z6
 	KMOVD      94(CX), K1
 	VPADDW     Z2, Z6, K1, Z6
-	VPCMPEQW   k16<>+0(SB), Z6, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z6
+	VPCMPEQW   k15<>+0(SB), Z6, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z6
 	VMOVDQU64  Z6, 320(AX)
-	VMOVDQU64  k153<>+0(SB), Z6
+	VMOVDQU64  k152<>+0(SB), Z6
 	VPERMB     Z4, Z6, Z4
-	VPSRLVW    k114<>+0(SB), Z4, Z4
-	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z4
+	VPSRLVW    k113<>+0(SB), Z4, Z4
+	VPTERNLOGD $0xea, k108<>+0(SB), Z1, Z4
 	VPERMB     Z3, Z4, Z4
 	KMOVD      98(CX), K1
 	VPADDW     Z2, Z4, K1, Z4
-	VPCMPEQW   k16<>+0(SB), Z4, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z4
+	VPCMPEQW   k15<>+0(SB), Z4, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z4
 	VMOVDQU64  Z4, 384(AX)
-	VMOVDQU64  k153<>+0(SB), Z4
+	VMOVDQU64  k152<>+0(SB), Z4
 	VPERMB     Z5, Z4, Z4
-	VPSRLVW    k114<>+0(SB), Z4, Z4
-	VPTERNLOGD $0xea, k110<>+0(SB), Z1, Z4
+	VPSRLVW    k113<>+0(SB), Z4, Z4
+	VPTERNLOGD $0xea, k109<>+0(SB), Z1, Z4
 	VPERMB     Z3, Z4, Z4
 	KMOVD      102(CX), K1
 	VPADDW     Z2, Z4, K1, Z4
-	VPCMPEQW   k16<>+0(SB), Z4, K1
-	VMOVDQU16  k17<>+0(SB), K1, Z4
+	VPCMPEQW   k15<>+0(SB), Z4, K1
+	VMOVDQU16  k16<>+0(SB), K1, Z4
 	VMOVDQU64  Z4, 448(AX)
 	PREFETCHT0 1024(AX)
 	PREFETCHT0 1088(AX)
@@ -7693,35 +7675,35 @@ odd:
 	VZEROUPPER
 	RET
 
-DATA k154<>+0(SB)/8, $0x404000003f800000
-DATA k154<>+8(SB)/8, $0x40e0000040a00000
-DATA k154<>+16(SB)/8, $0x4130000041100000
-DATA k154<>+24(SB)/8, $0x4170000041500000
-DATA k154<>+32(SB)/8, $0x404000003f800000
-DATA k154<>+40(SB)/8, $0x40e0000040a00000
-DATA k154<>+48(SB)/8, $0x4130000041100000
-DATA k154<>+56(SB)/8, $0x4170000041500000
-GLOBL k154<>(SB), RODATA|NOPTR, $64
+DATA k153<>+0(SB)/8, $0x404000003f800000
+DATA k153<>+8(SB)/8, $0x40e0000040a00000
+DATA k153<>+16(SB)/8, $0x4130000041100000
+DATA k153<>+24(SB)/8, $0x4170000041500000
+DATA k153<>+32(SB)/8, $0x404000003f800000
+DATA k153<>+40(SB)/8, $0x40e0000040a00000
+DATA k153<>+48(SB)/8, $0x4130000041100000
+DATA k153<>+56(SB)/8, $0x4170000041500000
+GLOBL k153<>(SB), RODATA|NOPTR, $64
 
 // func bytesScaleBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, BMI2, CMOV, MMX+
 TEXT ·bytesScaleBF16AVX512BF16(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
+	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
-	VPXORD       k63<>+0(SB), Y1, Y1
-	VPBROADCASTD k155<>+0(SB), Z2
-	VPBROADCASTD k156<>+0(SB), Z3
+	VPXORD       k62<>+0(SB), Y1, Y1
+	VPBROADCASTD k154<>+0(SB), Z2
+	VPBROADCASTD k155<>+0(SB), Z3
 	MOVQ         last+40(FP), SI
 	VPBROADCASTD (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k4<>+0(SB), K1, Z4
-	VMOVDQU64    k157<>+0(SB), Z4
-	VMOVDQU64    k158<>+0(SB), Z6
+	VPBROADCASTD k3<>+0(SB), K1, Z4
+	VMOVDQU64    k156<>+0(SB), Z4
+	VMOVDQU64    k157<>+0(SB), Z6
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -7783,7 +7765,7 @@ small:
 	CMOVLEQ      R12, R8
 	ORL          R9, R8
 	VPBROADCASTD R8, Z7
-	VPBROADCASTD k5<>+0(SB), Z8
+	VPBROADCASTD k4<>+0(SB), Z8
 
 slowly:
 	VPXORD   (CX), Y1, Y5
@@ -7803,7 +7785,7 @@ slowly:
 	// VCVTNE2PS2BF16 Z9, Z10, Z9
 	LONG       $0x482f5262
 	WORD       $0xc972
-	VPSUBW     k6<>+0(SB), Z9, Z9
+	VPSUBW     k5<>+0(SB), Z9, Z9
 	VMOVDQU16  Z9, (AX)
 	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
@@ -7819,58 +7801,58 @@ next:
 	VZEROUPPER
 	RET
 
-DATA k155<>+0(SB)/8, $0x4b0000004b000000
-DATA k155<>+8(SB)/8, $0x4b0000004b000000
-DATA k155<>+16(SB)/8, $0x4b0000004b000000
-DATA k155<>+24(SB)/8, $0x4b0000004b000000
+DATA k154<>+0(SB)/8, $0x4b0000004b000000
+DATA k154<>+8(SB)/8, $0x4b0000004b000000
+DATA k154<>+16(SB)/8, $0x4b0000004b000000
+DATA k154<>+24(SB)/8, $0x4b0000004b000000
+GLOBL k154<>(SB), RODATA|NOPTR, $32
+
+DATA k155<>+0(SB)/8, $0x4b0000804b000080
+DATA k155<>+8(SB)/8, $0x4b0000804b000080
+DATA k155<>+16(SB)/8, $0x4b0000804b000080
+DATA k155<>+24(SB)/8, $0x4b0000804b000080
 GLOBL k155<>(SB), RODATA|NOPTR, $32
 
-DATA k156<>+0(SB)/8, $0x4b0000804b000080
-DATA k156<>+8(SB)/8, $0x4b0000804b000080
-DATA k156<>+16(SB)/8, $0x4b0000804b000080
-DATA k156<>+24(SB)/8, $0x4b0000804b000080
-GLOBL k156<>(SB), RODATA|NOPTR, $32
+DATA k156<>+0(SB)/8, $0x0000000100000000
+DATA k156<>+8(SB)/8, $0x0000000300000002
+DATA k156<>+16(SB)/8, $0x0000000500000004
+DATA k156<>+24(SB)/8, $0x0000000700000006
+DATA k156<>+32(SB)/8, $0x0000000900000008
+DATA k156<>+40(SB)/8, $0x0000000b0000000a
+DATA k156<>+48(SB)/8, $0x0000000d0000000c
+DATA k156<>+56(SB)/8, $0x0000000f0000000e
+GLOBL k156<>(SB), RODATA|NOPTR, $64
 
-DATA k157<>+0(SB)/8, $0x0000000100000000
-DATA k157<>+8(SB)/8, $0x0000000300000002
-DATA k157<>+16(SB)/8, $0x0000000500000004
-DATA k157<>+24(SB)/8, $0x0000000700000006
-DATA k157<>+32(SB)/8, $0x0000000900000008
-DATA k157<>+40(SB)/8, $0x0000000b0000000a
-DATA k157<>+48(SB)/8, $0x0000000d0000000c
-DATA k157<>+56(SB)/8, $0x0000000f0000000e
+DATA k157<>+0(SB)/8, $0x0000001100000010
+DATA k157<>+8(SB)/8, $0x0000001300000012
+DATA k157<>+16(SB)/8, $0x0000001500000014
+DATA k157<>+24(SB)/8, $0x0000001700000016
+DATA k157<>+32(SB)/8, $0x0000001900000018
+DATA k157<>+40(SB)/8, $0x0000001b0000001a
+DATA k157<>+48(SB)/8, $0x0000001d0000001c
+DATA k157<>+56(SB)/8, $0x0000001f0000001e
 GLOBL k157<>(SB), RODATA|NOPTR, $64
-
-DATA k158<>+0(SB)/8, $0x0000001100000010
-DATA k158<>+8(SB)/8, $0x0000001300000012
-DATA k158<>+16(SB)/8, $0x0000001500000014
-DATA k158<>+24(SB)/8, $0x0000001700000016
-DATA k158<>+32(SB)/8, $0x0000001900000018
-DATA k158<>+40(SB)/8, $0x0000001b0000001a
-DATA k158<>+48(SB)/8, $0x0000001d0000001c
-DATA k158<>+56(SB)/8, $0x0000001f0000001e
-GLOBL k158<>(SB), RODATA|NOPTR, $64
 
 // func bytesShiftBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, CMOV, MMX+
 TEXT ·bytesShiftBF16AVX512BF16(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
+	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
-	VPXORD       k63<>+0(SB), Y1, Y1
-	VPBROADCASTD k155<>+0(SB), Z2
-	VPBROADCASTD k156<>+0(SB), Z3
+	VPXORD       k62<>+0(SB), Y1, Y1
+	VPBROADCASTD k154<>+0(SB), Z2
+	VPBROADCASTD k155<>+0(SB), Z3
 	MOVQ         last+40(FP), SI
 	VPBROADCASTD (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k4<>+0(SB), K1, Z4
+	VPBROADCASTD k3<>+0(SB), K1, Z4
 	VSUBPS       Z4, Z3, Z3
-	VMOVDQU64    k157<>+0(SB), Z4
-	VMOVDQU64    k158<>+0(SB), Z6
+	VMOVDQU64    k156<>+0(SB), Z4
+	VMOVDQU64    k157<>+0(SB), Z6
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -7932,9 +7914,9 @@ chunk:
 	JMP        next
 
 near:
-	VPBROADCASTD k159<>+0(SB), Z9
-	VMOVDQU64    k160<>+0(SB), Z10
-	VMOVDQU64    k161<>+0(SB), Z11
+	VPBROADCASTD k158<>+0(SB), Z9
+	VMOVDQU64    k159<>+0(SB), Z10
+	VMOVDQU64    k160<>+0(SB), Z11
 
 nearly:
 	VPXORD     (CX), Y1, Y5
@@ -7964,9 +7946,9 @@ nearly:
 	JMP        next
 
 small:
-	VPBROADCASTD k159<>+0(SB), Z7
-	VMOVDQU64    k160<>+0(SB), Z8
-	VMOVDQU64    k161<>+0(SB), Z9
+	VPBROADCASTD k158<>+0(SB), Z7
+	VMOVDQU64    k159<>+0(SB), Z8
+	VMOVDQU64    k160<>+0(SB), Z9
 	MOVL         (DX), R8
 	XORL         $0x80000000, R8
 	MOVL         $0xffc00000, R10
@@ -7980,15 +7962,15 @@ small:
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
 	VPBROADCASTD R8, Z11
-	VPBROADCASTD k3<>+0(SB), Z12
-	VPBROADCASTD k162<>+0(SB), Z13
-	VPBROADCASTD k163<>+0(SB), Z14
+	VPBROADCASTD k2<>+0(SB), Z12
+	VPBROADCASTD k161<>+0(SB), Z13
+	VPBROADCASTD k162<>+0(SB), Z14
 	VPANDND      Z10, Z12, Z16
-	VPCMPD.BCST  $0x06, k164<>+0(SB), Z16, K2
+	VPCMPD.BCST  $0x06, k163<>+0(SB), Z16, K2
 	VCVTDQ2PS    Z16, Z15
-	VPSUBD.BCST  k165<>+0(SB), Z15, Z15
+	VPSUBD.BCST  k164<>+0(SB), Z15, Z15
 	VPADDD       Z14, Z16, K2, Z15
-	VPSUBD.BCST  k166<>+0(SB), Z15, Z16
+	VPSUBD.BCST  k165<>+0(SB), Z15, Z16
 	VPANDD       Z10, Z12, Z17
 	VPORD        Z17, Z15, Z10
 	VPORD        Z14, Z17, Z17
@@ -8043,82 +8025,82 @@ next:
 	VZEROUPPER
 	RET
 
-DATA k159<>+0(SB)/8, $0x0001000100010001
-DATA k159<>+8(SB)/8, $0x0001000100010001
-DATA k159<>+16(SB)/8, $0x0001000100010001
-DATA k159<>+24(SB)/8, $0x0001000100010001
-GLOBL k159<>(SB), RODATA|NOPTR, $32
+DATA k158<>+0(SB)/8, $0x0001000100010001
+DATA k158<>+8(SB)/8, $0x0001000100010001
+DATA k158<>+16(SB)/8, $0x0001000100010001
+DATA k158<>+24(SB)/8, $0x0001000100010001
+GLOBL k158<>(SB), RODATA|NOPTR, $32
 
-DATA k160<>+0(SB)/8, $0x0007000500030001
-DATA k160<>+8(SB)/8, $0x000f000d000b0009
-DATA k160<>+16(SB)/8, $0x0017001500130011
-DATA k160<>+24(SB)/8, $0x001f001d001b0019
-DATA k160<>+32(SB)/8, $0x0027002500230021
-DATA k160<>+40(SB)/8, $0x002f002d002b0029
-DATA k160<>+48(SB)/8, $0x0037003500330031
-DATA k160<>+56(SB)/8, $0x003f003d003b0039
+DATA k159<>+0(SB)/8, $0x0007000500030001
+DATA k159<>+8(SB)/8, $0x000f000d000b0009
+DATA k159<>+16(SB)/8, $0x0017001500130011
+DATA k159<>+24(SB)/8, $0x001f001d001b0019
+DATA k159<>+32(SB)/8, $0x0027002500230021
+DATA k159<>+40(SB)/8, $0x002f002d002b0029
+DATA k159<>+48(SB)/8, $0x0037003500330031
+DATA k159<>+56(SB)/8, $0x003f003d003b0039
+GLOBL k159<>(SB), RODATA|NOPTR, $64
+
+DATA k160<>+0(SB)/8, $0x0006000400020000
+DATA k160<>+8(SB)/8, $0x000e000c000a0008
+DATA k160<>+16(SB)/8, $0x0016001400120010
+DATA k160<>+24(SB)/8, $0x001e001c001a0018
+DATA k160<>+32(SB)/8, $0x0026002400220020
+DATA k160<>+40(SB)/8, $0x002e002c002a0028
+DATA k160<>+48(SB)/8, $0x0036003400320030
+DATA k160<>+56(SB)/8, $0x003e003c003a0038
 GLOBL k160<>(SB), RODATA|NOPTR, $64
 
-DATA k161<>+0(SB)/8, $0x0006000400020000
-DATA k161<>+8(SB)/8, $0x000e000c000a0008
-DATA k161<>+16(SB)/8, $0x0016001400120010
-DATA k161<>+24(SB)/8, $0x001e001c001a0018
-DATA k161<>+32(SB)/8, $0x0026002400220020
-DATA k161<>+40(SB)/8, $0x002e002c002a0028
-DATA k161<>+48(SB)/8, $0x0036003400320030
-DATA k161<>+56(SB)/8, $0x003e003c003a0038
-GLOBL k161<>(SB), RODATA|NOPTR, $64
+DATA k161<>+0(SB)/8, $0x7f8000007f800000
+DATA k161<>+8(SB)/8, $0x7f8000007f800000
+DATA k161<>+16(SB)/8, $0x7f8000007f800000
+DATA k161<>+24(SB)/8, $0x7f8000007f800000
+GLOBL k161<>(SB), RODATA|NOPTR, $32
 
-DATA k162<>+0(SB)/8, $0x7f8000007f800000
-DATA k162<>+8(SB)/8, $0x7f8000007f800000
-DATA k162<>+16(SB)/8, $0x7f8000007f800000
-DATA k162<>+24(SB)/8, $0x7f8000007f800000
+DATA k162<>+0(SB)/8, $0x2000000020000000
+DATA k162<>+8(SB)/8, $0x2000000020000000
+DATA k162<>+16(SB)/8, $0x2000000020000000
+DATA k162<>+24(SB)/8, $0x2000000020000000
 GLOBL k162<>(SB), RODATA|NOPTR, $32
 
-DATA k163<>+0(SB)/8, $0x2000000020000000
-DATA k163<>+8(SB)/8, $0x2000000020000000
-DATA k163<>+16(SB)/8, $0x2000000020000000
-DATA k163<>+24(SB)/8, $0x2000000020000000
+DATA k163<>+0(SB)/8, $0x007fffff007fffff
+DATA k163<>+8(SB)/8, $0x007fffff007fffff
+DATA k163<>+16(SB)/8, $0x007fffff007fffff
+DATA k163<>+24(SB)/8, $0x007fffff007fffff
 GLOBL k163<>(SB), RODATA|NOPTR, $32
 
-DATA k164<>+0(SB)/8, $0x007fffff007fffff
-DATA k164<>+8(SB)/8, $0x007fffff007fffff
-DATA k164<>+16(SB)/8, $0x007fffff007fffff
-DATA k164<>+24(SB)/8, $0x007fffff007fffff
+DATA k164<>+0(SB)/8, $0x2a8000002a800000
+DATA k164<>+8(SB)/8, $0x2a8000002a800000
+DATA k164<>+16(SB)/8, $0x2a8000002a800000
+DATA k164<>+24(SB)/8, $0x2a8000002a800000
 GLOBL k164<>(SB), RODATA|NOPTR, $32
 
-DATA k165<>+0(SB)/8, $0x2a8000002a800000
-DATA k165<>+8(SB)/8, $0x2a8000002a800000
-DATA k165<>+16(SB)/8, $0x2a8000002a800000
-DATA k165<>+24(SB)/8, $0x2a8000002a800000
+DATA k165<>+0(SB)/8, $0x0080000000800000
+DATA k165<>+8(SB)/8, $0x0080000000800000
+DATA k165<>+16(SB)/8, $0x0080000000800000
+DATA k165<>+24(SB)/8, $0x0080000000800000
 GLOBL k165<>(SB), RODATA|NOPTR, $32
-
-DATA k166<>+0(SB)/8, $0x0080000000800000
-DATA k166<>+8(SB)/8, $0x0080000000800000
-DATA k166<>+16(SB)/8, $0x0080000000800000
-DATA k166<>+24(SB)/8, $0x0080000000800000
-GLOBL k166<>(SB), RODATA|NOPTR, $32
 
 // func bytesAffineBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, BMI2, CMOV, MMX+
 TEXT ·bytesAffineBF16AVX512BF16(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTD k1<>+0(SB), Z0
+	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
 	MOVQ         flip+32(FP), SI
 	VPBROADCASTB (SI), Y1
-	VPXORD       k63<>+0(SB), Y1, Y1
-	VPBROADCASTD k155<>+0(SB), Z2
-	VPBROADCASTD k156<>+0(SB), Z3
+	VPXORD       k62<>+0(SB), Y1, Y1
+	VPBROADCASTD k154<>+0(SB), Z2
+	VPBROADCASTD k155<>+0(SB), Z3
 	MOVQ         last+40(FP), SI
 	VPBROADCASTD (SI), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k4<>+0(SB), K1, Z4
+	VPBROADCASTD k3<>+0(SB), K1, Z4
 	VSUBPS       Z4, Z3, Z3
-	VMOVDQU64    k157<>+0(SB), Z4
-	VMOVDQU64    k158<>+0(SB), Z7
+	VMOVDQU64    k156<>+0(SB), Z4
+	VMOVDQU64    k157<>+0(SB), Z7
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVQ         n+56(FP), DI
@@ -8181,9 +8163,9 @@ chunk:
 	JMP        next
 
 near:
-	VPBROADCASTD k159<>+0(SB), Z9
-	VMOVDQU64    k160<>+0(SB), Z10
-	VMOVDQU64    k161<>+0(SB), Z11
+	VPBROADCASTD k158<>+0(SB), Z9
+	VMOVDQU64    k159<>+0(SB), Z10
+	VMOVDQU64    k160<>+0(SB), Z11
 
 nearly:
 	VPXORD     (CX), Y1, Y6
@@ -8203,8 +8185,8 @@ nearly:
 	VPTERNLOGD $0xf8, Z9, Z14, Z12
 	VPCMPUW    $0x06, Z0, Z12, K2
 	VPADDW     Z9, Z14, K2, Z14
-	VPCMPEQW   k16<>+0(SB), Z14, K2
-	VMOVDQU16  k17<>+0(SB), K2, Z14
+	VPCMPEQW   k15<>+0(SB), Z14, K2
+	VMOVDQU16  k16<>+0(SB), K2, Z14
 	VMOVDQU16  Z14, (AX)
 	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
@@ -8265,7 +8247,7 @@ enlarged:
 	CMOVLEQ      R12, R8
 	ORL          R9, R8
 	VPBROADCASTD R8, Z9
-	VPBROADCASTD k5<>+0(SB), Z10
+	VPBROADCASTD k4<>+0(SB), Z10
 
 slowly:
 	VPXORD   (CX), Y1, Y6
@@ -8287,7 +8269,7 @@ slowly:
 	// VCVTNE2PS2BF16 Z11, Z12, Z11
 	LONG       $0x481f5262
 	WORD       $0xdb72
-	VPSUBW     k6<>+0(SB), Z11, Z11
+	VPSUBW     k5<>+0(SB), Z11, Z11
 	VMOVDQU16  Z11, (AX)
 	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
@@ -8308,7 +8290,7 @@ next:
 TEXT ·float8BF16AVX512BF16(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), CX
 	MOVQ         src+8(FP), DX
-	VPBROADCASTD k1<>+0(SB), Z0
+	VPBROADCASTD k0<>+0(SB), Z0
 	MOVQ         a+16(FP), BX
 	MOVQ         b+24(FP), SI
 	MOVQ         table+32(FP), AX
@@ -8316,19 +8298,19 @@ TEXT ·float8BF16AVX512BF16(SB), NOSPLIT, $0-56
 	VMOVDQU64    64(AX), Z2
 	VMOVDQU64    128(AX), Z3
 	VMOVDQU64    192(AX), Z4
-	VMOVDQU64    k167<>+0(SB), Z5
-	VPBROADCASTD k63<>+0(SB), Z6
-	VPBROADCASTD k168<>+0(SB), Z7
-	VPBROADCASTD k169<>+0(SB), Z8
-	VPBROADCASTB 388(AX), Z9
+	VMOVDQU64    k166<>+0(SB), Z5
+	VPBROADCASTD k62<>+0(SB), Z6
+	VPBROADCASTD k167<>+0(SB), Z8
+	VPBROADCASTD k168<>+0(SB), Z9
+	VPBROADCASTB 388(AX), Z7
 	VPXORD       Z10, Z10, Z10
 	VMOVDQU64    256(AX), Z11
 	VMOVDQU64    320(AX), Z12
 	MOVL         384(AX), AX
 	DECL         AX
-	VPBROADCASTD k27<>+0(SB), Z13
-	VPBROADCASTD k3<>+0(SB), Z14
-	VPBROADCASTD k170<>+0(SB), Z15
+	VPBROADCASTD k26<>+0(SB), Z13
+	VPBROADCASTD k2<>+0(SB), Z14
+	VPBROADCASTD k169<>+0(SB), Z15
 	MOVQ         n+48(FP), R8
 
 run:
@@ -8340,22 +8322,22 @@ run:
 	JCS          small
 	MOVL         (BX), R9
 	XORL         $0x80000000, R9
-	MOVL         $0xffc00000, R12
-	LEAL         (R9)(R9*1), R11
-	CMPL         R11, $0xff000000
-	CMOVLHI      R12, R9
+	MOVL         $0xffc00000, R11
+	LEAL         (R9)(R9*1), R10
+	CMPL         R10, $0xff000000
+	CMOVLHI      R11, R9
 	VPBROADCASTD R9, Z16
 	SUBQ         $0x02, DI
 	JCS          Odd
 
 Pair:
 	VPERMD     (DX), Z5, Z17
-	VPCMPEQB   Z9, Z17, K1
+	VPCMPEQB   Z7, Z17, K1
 	VMOVDQA64  Z17, Z18
 	VPERMI2B   Z4, Z3, Z18
 	VPTERNLOGD $0xf8, Z6, Z17, Z18
 	VPERMI2B   Z2, Z1, Z17
-	VMOVDQU8   Z7, K1, Z18
+	VMOVDQU8   Z9, K1, Z18
 	VMOVDQU8   Z8, K1, Z17
 	VPUNPCKLBW Z18, Z17, Z19
 	VPUNPCKHBW Z18, Z17, Z17
@@ -8391,12 +8373,12 @@ Odd:
 	JZ         Done
 	VMOVDQU32  (DX), Y20
 	VPERMD     Z20, Z5, Z20
-	VPCMPEQB   Z9, Z20, K1
+	VPCMPEQB   Z7, Z20, K1
 	VMOVDQA64  Z20, Z17
 	VPERMI2B   Z4, Z3, Z17
 	VPTERNLOGD $0xf8, Z6, Z20, Z17
 	VPERMI2B   Z2, Z1, Z20
-	VMOVDQU8   Z7, K1, Z17
+	VMOVDQU8   Z9, K1, Z17
 	VMOVDQU8   Z8, K1, Z20
 	VPUNPCKLBW Z17, Z20, Z17
 	VPUNPCKLWD Z17, Z10, Z18
@@ -8417,32 +8399,33 @@ Done:
 	JMP next
 
 small:
-	MOVL         (BX), R11
-	MOVL         R11, R12
-	SHRL         $0x1f, R11
-	SHLL         $0x06, R11
-	LEAQ         k0<>+0(SB), R9
-	ADDQ         R11, R9
-	ANDL         $0x7fffffff, R12
-	BSRL         R12, R10
-	LEAL         1610612736(R12), R13
-	MOVL         $0x00000017, R11
-	SUBL         R10, R11
-	SHLXL        R11, R12, R12
-	ADDL         $0x000000a9, R10
-	SHLL         $0x17, R10
-	ADDL         R10, R12
-	CMPL         R13, $0x60800000
+	MOVL         (BX), R9
+	MOVL         R9, R10
+	ANDL         $0x7fffffff, R10
+	SHRL         $0x1f, R9
+	SHLL         $0x06, R9
+	LEAQ         k170<>+0(SB), R11
+	ADDQ         R9, R11
+	XORL         R9, R9
+	BSRL         R10, R9
+	LEAL         1610612736(R10), R13
+	MOVL         $0x00000017, R12
+	SUBL         R9, R12
+	SHLXL        R12, R10, R12
+	ADDL         $0x000000a9, R9
+	SHLL         $0x17, R9
+	ADDL         R9, R12
+	CMPL         R10, $0x00800000
 	CMOVLCC      R13, R12
 	VPBROADCASTD R12, Z16
-	VPSUBD.BCST  k166<>+0(SB), Z16, Z17
+	VPSUBD.BCST  k165<>+0(SB), Z16, Z17
 	SUBQ         $0x02, DI
 	JCS          smallOdd
 
 smallPair:
 	VPERMD      (DX), Z5, Z18
-	VPCMPEQB    Z9, Z18, K1
-	VPXORD      (R9), Z18, Z18
+	VPCMPEQB    Z7, Z18, K1
+	VPXORD      (R11), Z18, Z18
 	VMOVDQA64   Z18, Z19
 	VPERMI2B    Z12, Z11, Z19
 	VPTERNLOGD  $0xd0, Z6, Z18, Z19
@@ -8501,8 +8484,8 @@ smallOdd:
 	JZ          smallDone
 	VMOVDQU32   (DX), Y21
 	VPERMD      Z21, Z5, Z21
-	VPCMPEQB    Z9, Z21, K1
-	VPXORD      (R9), Z21, Z21
+	VPCMPEQB    Z7, Z21, K1
+	VPXORD      (R11), Z21, Z21
 	VMOVDQA64   Z21, Z18
 	VPERMI2B    Z12, Z11, Z18
 	VPTERNLOGD  $0xd0, Z6, Z21, Z18
@@ -8542,15 +8525,21 @@ next:
 	VZEROUPPER
 	RET
 
-DATA k167<>+0(SB)/8, $0x0000000400000000
-DATA k167<>+8(SB)/8, $0x0000000c00000008
-DATA k167<>+16(SB)/8, $0x0000000500000001
-DATA k167<>+24(SB)/8, $0x0000000d00000009
-DATA k167<>+32(SB)/8, $0x0000000600000002
-DATA k167<>+40(SB)/8, $0x0000000e0000000a
-DATA k167<>+48(SB)/8, $0x0000000700000003
-DATA k167<>+56(SB)/8, $0x0000000f0000000b
-GLOBL k167<>(SB), RODATA|NOPTR, $64
+DATA k166<>+0(SB)/8, $0x0000000400000000
+DATA k166<>+8(SB)/8, $0x0000000c00000008
+DATA k166<>+16(SB)/8, $0x0000000500000001
+DATA k166<>+24(SB)/8, $0x0000000d00000009
+DATA k166<>+32(SB)/8, $0x0000000600000002
+DATA k166<>+40(SB)/8, $0x0000000e0000000a
+DATA k166<>+48(SB)/8, $0x0000000700000003
+DATA k166<>+56(SB)/8, $0x0000000f0000000b
+GLOBL k166<>(SB), RODATA|NOPTR, $64
+
+DATA k167<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k167<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k167<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k167<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
+GLOBL k167<>(SB), RODATA|NOPTR, $32
 
 DATA k168<>+0(SB)/8, $0xffffffffffffffff
 DATA k168<>+8(SB)/8, $0xffffffffffffffff
@@ -8558,17 +8547,29 @@ DATA k168<>+16(SB)/8, $0xffffffffffffffff
 DATA k168<>+24(SB)/8, $0xffffffffffffffff
 GLOBL k168<>(SB), RODATA|NOPTR, $32
 
-DATA k169<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k169<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k169<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k169<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k169<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k169<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k169<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k169<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
 GLOBL k169<>(SB), RODATA|NOPTR, $32
 
-DATA k170<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k170<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k170<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k170<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
-GLOBL k170<>(SB), RODATA|NOPTR, $32
+DATA k170<>+0(SB)/8, $0x0000000000000000
+DATA k170<>+8(SB)/8, $0x0000000000000000
+DATA k170<>+16(SB)/8, $0x0000000000000000
+DATA k170<>+24(SB)/8, $0x0000000000000000
+DATA k170<>+32(SB)/8, $0x0000000000000000
+DATA k170<>+40(SB)/8, $0x0000000000000000
+DATA k170<>+48(SB)/8, $0x0000000000000000
+DATA k170<>+56(SB)/8, $0x0000000000000000
+DATA k170<>+64(SB)/8, $0x8080808080808080
+DATA k170<>+72(SB)/8, $0x8080808080808080
+DATA k170<>+80(SB)/8, $0x8080808080808080
+DATA k170<>+88(SB)/8, $0x8080808080808080
+DATA k170<>+96(SB)/8, $0x8080808080808080
+DATA k170<>+104(SB)/8, $0x8080808080808080
+DATA k170<>+112(SB)/8, $0x8080808080808080
+DATA k170<>+120(SB)/8, $0x8080808080808080
+GLOBL k170<>(SB), RODATA|NOPTR, $128
 
 DATA k171<>+0(SB)/8, $0x2000200020002000
 DATA k171<>+8(SB)/8, $0x2000200020002000
@@ -8590,6 +8591,286 @@ DATA k172<>+48(SB)/8, $0x4000400040004000
 DATA k172<>+56(SB)/8, $0x4000400040004000
 GLOBL k172<>(SB), RODATA|NOPTR, $64
 
+// func float8OddAVX512BF16(dst *byte, src *byte, a *float32, table *byte, list *byte, chunks int, n int, least int) int
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, BMI2, CMOV, MMX+
+TEXT ·float8OddAVX512BF16(SB), NOSPLIT, $384-72
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         table+24(FP), BX
+	MOVQ         list+32(FP), SI
+	VPBROADCASTD k62<>+0(SB), Z0
+	VPBROADCASTD k167<>+0(SB), Z2
+	VPBROADCASTB 540(BX), Z1
+	KMOVD        512(BX), K1
+	KMOVD        516(BX), K2
+	VPBROADCASTD k173<>+0(SB), Z3
+	VPBROADCASTD k174<>+0(SB), Z4
+	VPBROADCASTD k175<>+0(SB), Z5
+	VMOVDQU64    k176<>+0(SB), Z6
+	VPBROADCASTD k169<>+0(SB), Z7
+	MOVQ         n+48(FP), DI
+
+group:
+	MOVL (DX), R8
+	ANDL $0x7f800000, R8
+	SUBL 520(BX), R8
+	CMPL R8, 524(BX)
+	JHI  odd
+	MOVQ n+48(FP), R8
+	SUBQ least+56(FP), R8
+	CMPQ DI, R8
+	JLE  stop
+
+odd:
+	MOVQ          DI, R8
+	MOVQ          $0x00000010, R9
+	CMPQ          DI, R9
+	CMOVQGT       R9, R8
+	SUBQ          R8, DI
+	MOVL          $0x0000ffff, R9
+	BZHIL         R8, R9, R9
+	KMOVW         R9, K3
+	VMOVDQU32.Z   (DX), K3, Z8
+	VPSRAD        $0x1f, Z8, Z9
+	VPANDD        Z0, Z9, Z9
+	VMOVDQU32     Z9, 64(SP)
+	VPANDD.BCST   k177<>+0(SB), Z8, Z8
+	VPSUBD.BCST   k103<>+0(SB), Z8, Z9
+	VPCMPUD.BCST  $0x01, 544(BX), Z9, K3
+	VPCMPUD.BCST  $0x06, k163<>+0(SB), Z8, K4
+	VCVTDQ2PS     Z8, Z11
+	VPSUBD.BCST   k178<>+0(SB), Z11, Z11
+	VPADDD.BCST   k26<>+0(SB), Z8, K4, Z11
+	VPCMPUD.BCST  $0x06, k161<>+0(SB), Z8, K4
+	VPBROADCASTD  k14<>+0(SB), K4, Z8
+	VMOVDQA32     Z11, K3, Z8
+	VMOVDQU32     Z8, (SP)
+	VPBROADCASTD  k179<>+0(SB), Z8
+	VMOVAPS       Z8, Z9
+	VMOVDQA32     Z11, K3, Z9
+	VDIVPS.RU_SAE Z9, Z8, Z8
+	VPBROADCASTD  536(BX), Z9
+	VADDPS.RU_SAE Z9, Z8, Z9
+	VPSUBD.BCST   528(BX), Z8, Z8
+	VPCMPD.BCST   $0x01, k165<>+0(SB), Z8, K4
+	VPSUBD.BCST   536(BX), Z9, K4, Z8
+	VPADDD.BCST   548(BX), Z8, Z8
+	VPBROADCASTD  532(BX), Z9
+	VPSRLVD       Z9, Z8, Z8
+	VPMINUD.BCST  k180<>+0(SB), Z8, Z8
+	VMOVDQA32.Z   Z8, K3, Z8
+	VPADDD.BCST   k103<>+0(SB), Z8, Z9
+	VPSRLD        $0x01, Z9, Z9
+	VPSRLD        $0x04, Z9, Z12
+	VPANDD.BCST   k23<>+0(SB), Z9, Z11
+	VPSLLD        $0x09, Z11, Z11
+	VPSLLD        $0x06, Z12, Z12
+	VPSUBD        Z12, Z11, Z11
+	VMOVDQU32     Z11, 128(SP)
+	VPBROADCASTD  k181<>+0(SB), Z11
+	VPSRLD        $0x05, Z9, Z12
+	VPANDD.BCST   k182<>+0(SB), Z9, Z9
+	VPSLLD        $0x08, Z9, Z9
+	VPSLLD        $0x06, Z12, Z12
+	VPSUBD        Z12, Z9, Z9
+	VMOVDQA32     Z9, K3, Z11
+	VMOVDQU32     Z11, 256(SP)
+	VPSRLD        $0x01, Z8, Z8
+	VPSRLD        $0x04, Z8, Z11
+	VPANDD.BCST   k23<>+0(SB), Z8, Z9
+	VPSLLD        $0x09, Z9, Z9
+	VPSLLD        $0x06, Z11, Z11
+	VPSUBD        Z11, Z9, Z9
+	VMOVDQU32     Z9, 192(SP)
+	VPBROADCASTD  k181<>+0(SB), Z9
+	VPSRLD        $0x05, Z8, Z11
+	VPANDD.BCST   k182<>+0(SB), Z8, Z8
+	VPSLLD        $0x08, Z8, Z8
+	VPSLLD        $0x06, Z11, Z11
+	VPSUBD        Z11, Z8, Z8
+	VMOVDQA32     Z8, K3, Z9
+	VMOVDQU32     Z9, 320(SP)
+	ADDQ          $0x40, DX
+	LEAQ          (SP), R9
+
+run:
+	VPBROADCASTD (R9), Z8
+	VPBROADCASTD 64(R9), Z9
+	MOVLQSX      128(R9), R10
+	MOVLQSX      256(R9), R11
+	MOVLQSX      192(R9), R12
+	MOVLQSX      320(R9), R13
+	VMOVUPS      (BX), Z11
+	VFMADD213PS  256(SI)(R10*1), Z8, Z11
+	VMOVUPS      64(BX), Z12
+	VFMADD213PS  320(SI)(R10*1), Z8, Z12
+
+	// VCVTNE2PS2BF16 Z11, Z12, Z11
+	LONG        $0x481f5262
+	WORD        $0xdb72
+	VPSUBW      8320(SI)(R11*1), Z11, Z11
+	VMOVUPS     128(BX), Z12
+	VFMADD213PS 256(SI)(R12*1), Z8, Z12
+	VMOVUPS     192(BX), Z13
+	VFMADD213PS 320(SI)(R12*1), Z8, Z13
+
+	// VCVTNE2PS2BF16 Z12, Z13, Z12
+	LONG        $0x48175262
+	WORD        $0xe472
+	VPSUBW      8320(SI)(R13*1), Z12, Z12
+	VPCMPUW     $0x06, Z3, Z11, K3
+	VMOVDQU16   Z4, K3, Z11
+	VPSLLW      $0x08, Z12, Z13
+	VPSRLW      $0x08, Z11, Z14
+	VPTERNLOGD  $0xf8, Z5, Z11, Z13
+	VPTERNLOGD  $0xf4, Z5, Z12, Z14
+	VMOVUPS     256(BX), Z11
+	VFMADD213PS 384(SI)(R10*1), Z8, Z11
+	VMOVUPS     320(BX), Z12
+	VFMADD213PS 448(SI)(R10*1), Z8, Z12
+
+	// VCVTNE2PS2BF16 Z11, Z12, Z11
+	LONG        $0x481f5262
+	WORD        $0xdb72
+	VPSUBW      8384(SI)(R11*1), Z11, K1, Z11
+	VMOVUPS     384(BX), Z12
+	VFMADD213PS 384(SI)(R12*1), Z8, Z12
+	VMOVUPS     448(BX), Z15
+	VFMADD213PS 448(SI)(R12*1), Z8, Z15
+
+	// VCVTNE2PS2BF16 Z12, Z15, Z8
+	LONG       $0x48075262
+	WORD       $0xc472
+	VPSUBW     8384(SI)(R13*1), Z8, K2, Z8
+	VPCMPUW    $0x06, Z3, Z11, K3
+	VMOVDQU16  Z4, K3, Z11
+	VPSLLW     $0x08, Z8, Z12
+	VPSRLW     $0x08, Z11, Z15
+	VPTERNLOGD $0xf8, Z5, Z11, Z12
+	VPTERNLOGD $0xf4, Z5, Z8, Z15
+	MOVQ       chunks+40(FP), R10
+	SUBQ       $0x02, R10
+	JCS        Odd
+
+Pair:
+	VPERMQ     (CX), Z6, Z8
+	VPCMPEQB   Z1, Z8, K3
+	VPXORD     Z9, Z8, Z8
+	VMOVDQA64  Z8, Z11
+	VPERMI2B   Z15, Z14, Z11
+	VPTERNLOGD $0xd0, Z0, Z8, Z11
+	VPERMI2B   Z12, Z13, Z8
+	VMOVDQU8   Z7, K3, Z11
+	VMOVDQU8   Z2, K3, Z8
+	VPUNPCKLBW Z11, Z8, Z16
+	VMOVDQU64  Z16, (AX)
+	VPUNPCKHBW Z11, Z8, Z8
+	VMOVDQU64  Z8, 64(AX)
+	PREFETCHT0 1024(AX)
+	PREFETCHT0 1088(AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000080, AX
+	SUBQ       $0x02, R10
+	JCC        Pair
+
+Odd:
+	ADDQ       $0x02, R10
+	JZ         Done
+	VMOVDQU32  (CX), Y10
+	VPERMQ     Z10, Z6, Z10
+	VPCMPEQB   Z1, Z10, K3
+	VPXORD     Z9, Z10, Z10
+	VMOVDQA64  Z10, Z8
+	VPERMI2B   Z15, Z14, Z8
+	VPTERNLOGD $0xd0, Z0, Z10, Z8
+	VPERMI2B   Z12, Z13, Z10
+	VMOVDQU8   Z7, K3, Z8
+	VMOVDQU8   Z2, K3, Z10
+	VPUNPCKLBW Z8, Z10, Z8
+	VMOVDQU64  Z8, (AX)
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+
+Done:
+	ADDQ  $0x04, R9
+	DECQ  R8
+	JNZ   run
+	TESTQ DI, DI
+	JNZ   group
+
+stop:
+	MOVQ n+48(FP), AX
+	SUBQ DI, AX
+	MOVQ AX, ret+64(FP)
+	VZEROUPPER
+	RET
+
+DATA k173<>+0(SB)/8, $0xff80ff80ff80ff80
+DATA k173<>+8(SB)/8, $0xff80ff80ff80ff80
+DATA k173<>+16(SB)/8, $0xff80ff80ff80ff80
+DATA k173<>+24(SB)/8, $0xff80ff80ff80ff80
+GLOBL k173<>(SB), RODATA|NOPTR, $32
+
+DATA k174<>+0(SB)/8, $0x7fc07fc07fc07fc0
+DATA k174<>+8(SB)/8, $0x7fc07fc07fc07fc0
+DATA k174<>+16(SB)/8, $0x7fc07fc07fc07fc0
+DATA k174<>+24(SB)/8, $0x7fc07fc07fc07fc0
+GLOBL k174<>(SB), RODATA|NOPTR, $32
+
+DATA k175<>+0(SB)/8, $0x00ff00ff00ff00ff
+DATA k175<>+8(SB)/8, $0x00ff00ff00ff00ff
+DATA k175<>+16(SB)/8, $0x00ff00ff00ff00ff
+DATA k175<>+24(SB)/8, $0x00ff00ff00ff00ff
+GLOBL k175<>(SB), RODATA|NOPTR, $32
+
+DATA k176<>+0(SB)/8, $0x0000000000000000
+DATA k176<>+8(SB)/8, $0x0000000000000004
+DATA k176<>+16(SB)/8, $0x0000000000000001
+DATA k176<>+24(SB)/8, $0x0000000000000005
+DATA k176<>+32(SB)/8, $0x0000000000000002
+DATA k176<>+40(SB)/8, $0x0000000000000006
+DATA k176<>+48(SB)/8, $0x0000000000000003
+DATA k176<>+56(SB)/8, $0x0000000000000007
+GLOBL k176<>(SB), RODATA|NOPTR, $64
+
+DATA k177<>+0(SB)/8, $0x7fffffff7fffffff
+DATA k177<>+8(SB)/8, $0x7fffffff7fffffff
+DATA k177<>+16(SB)/8, $0x7fffffff7fffffff
+DATA k177<>+24(SB)/8, $0x7fffffff7fffffff
+GLOBL k177<>(SB), RODATA|NOPTR, $32
+
+DATA k178<>+0(SB)/8, $0x0a8000000a800000
+DATA k178<>+8(SB)/8, $0x0a8000000a800000
+DATA k178<>+16(SB)/8, $0x0a8000000a800000
+DATA k178<>+24(SB)/8, $0x0a8000000a800000
+GLOBL k178<>(SB), RODATA|NOPTR, $32
+
+DATA k179<>+0(SB)/8, $0x4080000040800000
+DATA k179<>+8(SB)/8, $0x4080000040800000
+DATA k179<>+16(SB)/8, $0x4080000040800000
+DATA k179<>+24(SB)/8, $0x4080000040800000
+GLOBL k179<>(SB), RODATA|NOPTR, $32
+
+DATA k180<>+0(SB)/8, $0x0000008000000080
+DATA k180<>+8(SB)/8, $0x0000008000000080
+DATA k180<>+16(SB)/8, $0x0000008000000080
+DATA k180<>+24(SB)/8, $0x0000008000000080
+GLOBL k180<>(SB), RODATA|NOPTR, $32
+
+DATA k181<>+0(SB)/8, $0x00001f8000001f80
+DATA k181<>+8(SB)/8, $0x00001f8000001f80
+DATA k181<>+16(SB)/8, $0x00001f8000001f80
+DATA k181<>+24(SB)/8, $0x00001f8000001f80
+GLOBL k181<>(SB), RODATA|NOPTR, $32
+
+DATA k182<>+0(SB)/8, $0x0000001f0000001f
+DATA k182<>+8(SB)/8, $0x0000001f0000001f
+DATA k182<>+16(SB)/8, $0x0000001f0000001f
+DATA k182<>+24(SB)/8, $0x0000001f0000001f
+GLOBL k182<>(SB), RODATA|NOPTR, $32
+
 // func castF16ToBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512_BF16, MMX+
 TEXT ·castF16ToBF16AVX512BF16(SB), NOSPLIT, $0-24
@@ -8600,10 +8881,10 @@ TEXT ·castF16ToBF16AVX512BF16(SB), NOSPLIT, $0-24
 more:
 	VCVTPH2PS    (CX), Z0
 	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k15<>+0(SB), K1, Z0
+	VPBROADCASTD k14<>+0(SB), K1, Z0
 	VCVTPH2PS    32(CX), Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k15<>+0(SB), K1, Z1
+	VPBROADCASTD k14<>+0(SB), K1, Z1
 
 	// VCVTNE2PS2BF16 Z0, Z1, Z0
 	LONG       $0x4877f262

@@ -32,6 +32,7 @@ func main() {
 		zblockKernels()
 		zbytesKernels()
 		zfloat8Kernels()
+		zoddKernel()
 		zcastKernels()
 	default:
 		log.Fatalf("no level %s", *level)
@@ -69,6 +70,7 @@ func zkernels() {
 	zfloat8Kernels()
 	zlookedKernel()
 	zmantissaKernel()
+	zoddKernel()
 	zcastKernels()
 	zlanesKernel()
 	zspreadKernel()

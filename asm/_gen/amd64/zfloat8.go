@@ -14,11 +14,10 @@ import (
 type zfloat8 struct {
 	*zruns
 	lower, upper, small zhalfPlane
-	order, zero         VecVirtual
-	sign                VecVirtual // of all bytes
-	nan                 VecVirtual // that code
-	nanUpper, nanLower  VecVirtual // its bytes
-	scale               VecVirtual
+	zfound
+	order, zero VecVirtual
+	nanUpper    VecVirtual // FF
+	scale       VecVirtual
 }
 
 // A zhalfPlane is 128 bytes by their index, in two registers.
@@ -37,8 +36,7 @@ func zfloat8Kernels() {
 				table := Mem{Base: Load(Param("table"), GP64())}
 				f.lower, f.upper = zhalfPlaneAt(table), zhalfPlaneAt(table.Offset(128))
 				f.order = zload(dwords64(func(i int) int { return i%4*4 + i/4 }))
-				f.sign, f.nanUpper, f.nanLower = all(0x80808080), all(0xFFFFFFFF), all(0xC0C0C0C0)
-				f.nan, f.zero = ZMM(), ZMM()
+				f.zfound, f.nanUpper, f.zero = newFound(), all(0xFFFFFFFF), ZMM()
 				VPBROADCASTB(table.Offset(388), f.nan)
 				VPXORD(f.zero, f.zero, f.zero)
 				if !z.narrow {
@@ -73,20 +71,13 @@ func zfloat8Kernels() {
 
 // write writes 64 numbers, or 32, under a scale that is small or not.
 func (f *zfloat8) write(n int, s *zlesser) {
-	codes, nan := ordered(n, f.from(0), f.order, VPERMD), K()
-	VPCMPEQB(f.nan, codes, nan)
-	upper, nanUpper, signed := f.upper, f.nanUpper, uint64(orAnd)
-	if s != nil {
-		upper, nanUpper, signed = f.small, s.nanUpper, andOrNot
-		VPXORD(s.turn, codes, codes)
+	codes := ordered(n, f.from(0), f.order, VPERMD)
+	var low, high VecVirtual
+	if s == nil {
+		low, high = f.find(codes, f.lower, f.upper, f.nanUpper, nil)
+	} else {
+		low, high = f.find(codes, f.lower, f.small, s.nanUpper, s.turn)
 	}
-	low, high := codes, ZMM()
-	VMOVDQA64(codes, high)
-	VPERMI2B(upper[1], upper[0], high)
-	VPTERNLOGD(Imm(signed), f.sign, codes, high)
-	VPERMI2B(f.lower[1], f.lower[0], low)
-	VMOVDQU8(nanUpper, nan, high)
-	VMOVDQU8(f.nanLower, nan, low)
 	// Dwords in the order that these bring back.
 	a, b := ZMM(), ZMM()
 	VPUNPCKLBW(high, low, a)
@@ -103,4 +94,29 @@ func (f *zfloat8) write(n int, s *zlesser) {
 		VMULPS(f.scale, second, second)
 		f.put(32*i, first, second)
 	}
+}
+
+// A zfound is what looking up codes with a sign takes.
+type zfound struct {
+	sign, nan, nanLower VecVirtual // of all bytes; the code of NaN; C0
+}
+
+func newFound() zfound { return zfound{all(0x80808080), ZMM(), all(0xC0C0C0C0)} }
+
+// find looks 64 codes up, in place: the upper bytes get the sign, or keep it where
+// the code has it or is turned to have it. NaN has none, or has one already.
+func (f *zfound) find(codes VecVirtual, lower, upper zhalfPlane, nanUpper VecVirtual, turn Op) (low, high VecVirtual) {
+	low, high, nan, signed := codes, ZMM(), K(), uint64(orAnd)
+	VPCMPEQB(f.nan, codes, nan)
+	if turn != nil {
+		signed = andOrNot
+		VPXORD(turn, codes, codes)
+	}
+	VMOVDQA64(codes, high)
+	VPERMI2B(upper[1], upper[0], high)
+	VPTERNLOGD(Imm(signed), f.sign, codes, high)
+	VPERMI2B(lower[1], lower[0], low)
+	VMOVDQU8(nanUpper, nan, high)
+	VMOVDQU8(f.nanLower, nan, low)
+	return low, high
 }

@@ -8,8 +8,10 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// andOrNot is a & (b | ^c).
-const andOrNot = 0xD0
+const (
+	andOrNot = 0xD0 // a & (b | ^c)
+	orAndNot = 0xF4 // a | b & ^c
+)
 
 // A zlesser is a scale above zero so small that products of small floats may be
 // subnormal: an instruction that makes such a number, or takes one, waits long, and
@@ -35,34 +37,46 @@ func newLesser(z *zruns) *zlesser {
 
 // of takes the scale of a run, at z.a, by few instructions of vectors.
 func (s *zlesser) of() {
-	s.turn, s.times, s.half = Mem{Base: GP64()}, ZMM(), ZMM()
-	negative := GP32()
-	MOVL(Mem{Base: s.z.a}, negative)
-	bits := GP32()
-	MOVL(negative, bits)
-	SHRL(Imm(31), negative)
-	SHLL(Imm(6), negative)
-	LEAQ(turns, s.turn.Base)
-	ADDQ(negative.As64(), s.turn.Base)
-	and32(bits, 0x7FFFFFFF)
-	// A subnormal number has its highest bit at first.
-	first, up, normal := GP32(), GP32(), GP32()
-	BSRL(bits, first)
-	LEAL(Mem{Base: bits, Disp: 192 << 23}, normal)
-	MOVL(U32(23), up)
-	SUBL(first, up)
-	SHLXL(up, bits, bits)
-	ADDL(U32(127+192-149-1), first)
-	SHLL(Imm(23), first)
-	ADDL(first, bits)
-	CMPL(normal, U32(193<<23))
-	CMOVLCC(normal, bits)
-	VPBROADCASTD(bits, s.times)
+	s.times, s.half = ZMM(), ZMM()
+	bits, size := GP32(), GP32()
+	MOVL(Mem{Base: s.z.a}, bits)
+	MOVL(bits, size)
+	and32(size, 0x7FFFFFFF)
+	s.turn = turned64(bits)
+	VPBROADCASTD(raisedBy(size, 192), s.times)
 	VPSUBD_BCST(dwords(1<<23), s.times, s.half)
 }
 
+// turned64 is where 64 bytes have the sign of the number whose bits those are.
+func turned64(bits GPVirtual) Mem {
+	m := Mem{Base: GP64()}
+	SHRL(Imm(31), bits)
+	SHLL(Imm(6), bits)
+	LEAQ(turns(), m.Base)
+	ADDQ(bits.As64(), m.Base)
+	return m
+}
+
+// raisedBy is a small number without a sign, times a power of two.
+func raisedBy(bits GPVirtual, power int) GPVirtual {
+	// A subnormal one has its highest bit at first.
+	first, up, normal, x := GP32(), GP32(), GP32(), GP32()
+	XORL(first, first) // which the next instruction waits for
+	BSRL(bits, first)
+	LEAL(Mem{Base: bits, Disp: power << 23}, normal)
+	MOVL(U32(23), up)
+	SUBL(first, up)
+	SHLXL(up, bits, x)
+	ADDL(U32(127+power-149-1), first)
+	SHLL(Imm(23), first)
+	ADDL(first, x)
+	CMPL(bits, U32(1<<23))
+	CMOVLCC(normal, x)
+	return x
+}
+
 // turns is bytes without a sign, and behind them bytes with one.
-var turns = data(append(make([]byte, 64), bytes.Repeat([]byte{0x80}, 64)...))
+func turns() Mem { return data(append(make([]byte, 64), bytes.Repeat([]byte{0x80}, 64)...)) }
 
 // product multiplies x; what it comes to has bit 30 where it should not.
 func (s *zlesser) product(x VecVirtual) VecVirtual {

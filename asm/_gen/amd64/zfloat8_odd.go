@@ -1,0 +1,221 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// zoddKernel is runs of small floats to BF16 under any scale, for those that
+// [zmantissaKernel] does not serve, and for long ones. Each run gets a table of what
+// all codes without a sign come to, by as many products.
+//
+// Under a scale that is small, products may be subnormal. Intel's processors wait
+// long for instructions that make such numbers, or take them, and none here does:
+// the scale is 2^128 times what it is. From the least code on whose product is normal
+// nothing is added to products, and the sum is right but for its exponent; to the
+// others 4 is added, of which the last bit then is that of subnormal numbers. As all
+// numbers have the sign here, minus zero and -4 are added.
+//
+// The table of a format is those 128 numbers, the even codes below 64 first, then
+// the odd ones, then the others; which of the words of those others are neither
+// infinite nor NaN, for even and odd codes; then a few dwords.
+func zoddKernel() {
+	name := "float8OddAVX512"
+	if short {
+		name += "BF16"
+	}
+	function(name, "func(dst *byte, src *byte, a *float32, table *byte, list *byte, chunks int, n int, least int) int", "decodes runs of chunks of 32 codes, at most n, at least so many of any scale and then up to the first that the other kernel serves, and returns how many.")
+	z := &zkernel{short: short, dst: Load(Param("dst"), GP64()), src: Load(Param("src"), GP64()), shared: map[string]VecVirtual{}}
+	z.begin()
+	const singles = 4 * 128
+	o := &zodd{a: Load(Param("a"), GP64()), table: Mem{Base: Load(Param("table"), GP64())}, list: Load(Param("list"), GP64()), zfound: newFound()}
+	VPBROADCASTB(o.single(7), o.nan)
+	finite := [2]OpmaskVirtual{K(), K()}
+	for i, k := range finite {
+		KMOVD(o.single(i), k)
+	}
+	infinity, nan, lower := all(0xFF80FF80), all(0x7FC07FC0), all(0x00FF00FF)
+	order := zload(bytes64(func(i int) int { return int(uint64(i/8%2*4+i/16) >> (i % 8 * 8)) }))
+	nanUpper := all(0x7F7F7F7F)
+	left := Load(Param("n"), GP64())
+	room := AllocLocal(64 * zoddRows)
+
+	Label("group")
+	exponent := GP32()
+	MOVL(Mem{Base: o.a}, exponent)
+	and32(exponent, 0x7F800000)
+	SUBL(o.single(2), exponent)
+	CMPL(exponent, o.single(3))
+	JHI(LabelRef("odd"))
+	enough := Load(Param("n"), GP64())
+	least, err := Param("least").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	SUBQ(least.Addr, enough)
+	CMPQ(left, enough)
+	JLE(LabelRef("stop"))
+	Label("odd")
+	runs, sixteen, bits, some := GP64(), GP64(), GP32(), K()
+	MOVQ(left, runs)
+	MOVQ(U32(16), sixteen)
+	CMPQ(left, sixteen)
+	CMOVQGT(sixteen, runs)
+	SUBQ(runs, left)
+	MOVL(U32(0xFFFF), bits)
+	BZHIL(runs.As32(), bits, bits)
+	KMOVW(bits, some)
+	o.prepare(some, room)
+	ADDQ(Imm(64), o.a)
+	row := Mem{Base: GP64()}
+	LEAQ(room, row.Base)
+
+	Label("run")
+	times, turn := ZMM(), ZMM()
+	VPBROADCASTD(row, times)
+	VPBROADCASTD(row.Offset(64), turn)
+	var sums, less [2]Mem
+	for i := range sums {
+		sums[i] = Mem{Base: o.list, Index: GP64(), Scale: 1, Disp: 4 * 64}
+		less[i] = Mem{Base: o.list, Index: GP64(), Scale: 1, Disp: zoddWords + 2*64}
+		MOVLQSX(row.Offset(64*(2+i)), sums[i].Index)
+		MOVLQSX(row.Offset(64*(4+i)), less[i].Index)
+	}
+	var upper, low zhalfPlane
+	for half := range 2 {
+		w := [2]VecVirtual{}
+		for i := range w { // of even codes, and of odd ones
+			x := [2]VecVirtual{ZMM(), ZMM()}
+			for j, x := range x {
+				VMOVUPS(o.table.Offset(256*half+128*i+64*j), x)
+				VFMADD213PS(sums[i].Offset(128*half+64*j), times, x)
+			}
+			if short {
+				w[i] = shortened(x[0], x[1])
+			} else {
+				w[i] = z.nearest(x[0], x[1])
+			}
+			less := less[i].Offset(64 * half)
+			if half == 0 {
+				VPSUBW(less, w[i], w[i])
+			} else {
+				VPSUBW(less, w[i], finite[i], w[i])
+			}
+		}
+		// Infinity times zero: that is zero's code or infinity's.
+		invalid := K()
+		VPCMPUW(Imm(6), infinity, w[0], invalid)
+		VMOVDQU16(nan, invalid, w[0])
+		low[half], upper[half] = ZMM(), ZMM()
+		VPSLLW(Imm(8), w[1], low[half])
+		VPSRLW(Imm(8), w[0], upper[half])
+		VPTERNLOGD(Imm(orAnd), lower, w[0], low[half])
+		VPTERNLOGD(Imm(orAndNot), lower, w[1], upper[half])
+	}
+	chunks := Load(Param("chunks"), GP64())
+	write := func(n int) func() {
+		return func() {
+			p, q := o.find(ordered(n, z.from(0), order, VPERMQ), low, upper, nanUpper, turn)
+			for i, unpack := range []func(...Op){VPUNPCKLBW, VPUNPCKHBW}[:n/32] {
+				x := ZMM()
+				unpack(q, p, x)
+				VMOVDQU64(x, z.to(32*i))
+			}
+		}
+	}
+	zpairs(z, "", chunks, 32, 32, write(64), write(32))
+	ADDQ(Imm(4), row.Base)
+	DECQ(runs)
+	JNZ(LabelRef("run"))
+	TESTQ(left, left)
+	JNZ(LabelRef("group"))
+
+	Label("stop")
+	done := Load(Param("n"), GP64())
+	SUBQ(left, done)
+	Store(done, ReturnIndex(0))
+	end()
+}
+
+// A zodd is runs of any scale. What they take of their scales is made for sixteen
+// at a time.
+type zodd struct {
+	zfound
+	a     Register
+	table Mem
+	list  Register // of additions
+}
+
+// single is the i-th of a table's dwords behind the numbers.
+func (o *zodd) single(i int) Mem { return o.table.Offset(4*128 + 4*i) }
+
+// zoddWords is where the list has what is taken off: see float8Additions.
+const zoddWords = 16 * 512
+
+// zoddRows is how many rows of sixteen dwords a run needs: its scale without the
+// sign, 2^128 times what it is where it is small; the sign, for codes; where the list
+// has what is added, for even codes and odd ones; and where what is taken off.
+const zoddRows = 6
+
+// prepare fills rows for some of the sixteen scales at a.
+func (o *zodd) prepare(some OpmaskVirtual, rows Mem) {
+	store := func(i int, x VecVirtual) { VMOVDQU32(x, rows.Offset(64*i)) }
+	scale, size, x := ZMM(), ZMM(), ZMM()
+	VMOVDQU32_Z(Mem{Base: o.a}, some, scale)
+	VPSRAD(Imm(31), scale, x)
+	VPANDD(o.sign, x, x)
+	store(1, x)
+	VPANDD_BCST(dwords(0x7FFFFFFF), scale, size)
+	// A subnormal number is counted.
+	small, normal, large := K(), K(), ZMM()
+	VPSUBD_BCST(dwords(1), size, x)
+	VPCMPUD_BCST(Imm(1), o.single(8), x, small)
+	VPCMPUD_BCST(Imm(6), dwords(0x007FFFFF), size, normal)
+	VCVTDQ2PS(size, large)
+	VPSUBD_BCST(dwords((149-128)<<23), large, large)
+	VPADDD_BCST(dwords(128<<23), size, normal, large)
+	quiet := K()
+	VPCMPUD_BCST(Imm(6), dwords(0x7F800000), size, quiet)
+	VPBROADCASTD(dwords(0x7FC00000), quiet, size)
+	VMOVDQA32(large, small, size)
+	store(0, size)
+	// The quotient, rounded up, is a code, rounded up. Below the first exponent codes
+	// are of equal distance, as they are above it once that number is added.
+	code, low, below := ZMM(), ZMM(), K()
+	four := zsingle(floats(4))
+	VMOVAPS(four, x)
+	VMOVDQA32(large, small, x)
+	VDIVPS_RU_SAE(x, four, code)
+	VADDPS_RU_SAE(zsingle(o.single(6)), code, low)
+	VPSUBD_BCST(o.single(4), code, code)
+	VPCMPD_BCST(Imm(1), dwords(1<<23), code, below)
+	VPSUBD_BCST(o.single(6), low, below, code)
+	VPADDD_BCST(o.single(9), code, code)
+	places := zsingle(o.single(5))
+	VPSRLVD(places, code, code)
+	VPMINUD_BCST(dwords(128), code, code)
+	VMOVDQA32_Z(code, small, code)
+	// Of even codes half of it are below it, rounded up.
+	even := ZMM()
+	VPADDD_BCST(dwords(1), code, even)
+	for i, half := range []VecVirtual{even, code} {
+		VPSRLD(Imm(1), half, half)
+		store(2+i, listed(half, 4, 9))
+		at := zsingle(dwords(32*256 - 2*64))
+		VMOVDQA32(listed(half, 5, 8), small, at)
+		store(4+i, at)
+	}
+}
+
+// listed is where the list has rows for so many codes: as many rows as codes have
+// one register, of so many bytes, and 64 bytes less for each register.
+func listed(codes VecVirtual, register, row uint64) VecVirtual {
+	x, y := ZMM(), ZMM()
+	VPSRLD(Imm(register), codes, y)
+	VPANDD_BCST(dwords(1<<register-1), codes, x)
+	VPSLLD(Imm(row), x, x)
+	VPSLLD(Imm(6), y, y)
+	VPSUBD(y, x, x)
+	return x
+}
