@@ -1,5 +1,7 @@
 package asm
 
+import "sync"
+
 // A fieldTable is what kernels need to unpack fields: the bytes of eight fields
 // as words, the factors that move fields to the top of their words, and what is
 // taken off each field.
@@ -22,11 +24,8 @@ func (o *Ops) Fields(bits int, less uint8, dst, src []byte) {
 	want(bits >= 1 && bits <= 7 && len(src) == (len(dst)*bits+7)/8, "fields differ in count")
 	apart(dst, src)
 	done := 0
-	// The last eight fields of a round are read with bytes behind them.
-	if n := min(len(dst)/32, (len(src)-3*bits-16)/(4*bits)+1); o.fields != nil && len(src) >= 3*bits+16 && n > 0 {
-		table, shift := fieldTableOf(bits, less), uint64(16-bits)
-		o.fields(&dst[0], &src[0], &table[0], bits, &shift, n)
-		done = 32 * n
+	if o.fields != nil && len(dst) >= 32 {
+		done = o.fieldRounds(bits, less, dst, src)
 	}
 	for i := done; i < len(dst); i++ {
 		at := i * bits
@@ -36,6 +35,34 @@ func (o *Ops) Fields(bits int, less uint8, dst, src []byte) {
 		}
 		dst[i] = byte(v>>(at%8))&(1<<bits-1) - less
 	}
+}
+
+// A fieldRoom is memory for what kernels are given: the table, and what is left of
+// the fields with bytes behind them.
+type fieldRoom struct {
+	table   fieldTable
+	from    [80]byte
+	numbers [256]byte
+	shift   uint64
+}
+
+var fieldRooms = sync.Pool{New: func() any { return new(fieldRoom) }}
+
+// fieldRounds unpacks fields by kernels and says how many: all, where there are 32.
+func (o *Ops) fieldRounds(bits int, less uint8, dst, src []byte) int {
+	room := fieldRooms.Get().(*fieldRoom)
+	defer fieldRooms.Put(room)
+	room.table, room.shift = fieldTableOf(bits, less), uint64(16-bits)
+	done := 0
+	// The last eight fields of a round are read with bytes behind them.
+	if n := min(len(dst)/32, (len(src)-3*bits-16)/(4*bits)+1); len(src) >= 3*bits+16 && n > 0 {
+		o.fields(&dst[0], &src[0], &room.table[0], bits, &room.shift, n)
+		done = 32 * n
+	}
+	dst, src = dst[done:], src[done/8*bits:]
+	copy(room.from[:], src)
+	o.fields(&room.numbers[0], &room.from[0], &room.table[0], bits, &room.shift, (len(dst)+31)/32)
+	return done + copy(dst, room.numbers[:])
 }
 
 // Pick gives one field of each word of four bytes a byte: that of so many bits,
