@@ -75,21 +75,30 @@ func (f *gptq) inOrder(index []byte, i, n int64) bool {
 // of an output together.
 func (f *gptq) numbers(o *asm.Ops, s, z []float32, parts [][]byte, at, n int64) {
 	fillColumns(o, s, z, parts[gptqScales], f.scale, f.bulk, f.scaleSize, f.out, f.groups, at, n)
-	words, ones, whole := f.out*f.bits/32, uint32(0), 32%f.bits == 0
+	f.zeros(z, parts[gptqZeros], at, n)
+}
+
+// zeros fills in the zero points of n outputs, group by group: those of an output
+// lie far apart.
+func (f *gptq) zeros(dst []float32, p []byte, at, n int64) {
+	words, ones, one := 4*f.out*f.bits/32, uint32(0), uint32(0)
 	if f.oldZeros {
 		ones = onesPerField[f.bits]
-	}
-	for i := range n {
-		row := z[i*f.groups:][:f.groups]
-		if !whole {
-			for g := range row {
-				row[g] = float32(f.zero(parts[gptqZeros], int64(g), at+i))
-			}
-			continue
+		if 32%f.bits != 0 {
+			one = 1
 		}
-		shift, word := uint((at+i)*f.bits%32), parts[gptqZeros][4*((at+i)*f.bits/32):]
-		for g := range row {
-			row[g] = float32((u32(word[4*int64(g)*words:]) + ones) >> shift & (1<<f.bits - 1))
+	}
+	bits, mask := uint64(f.bits), uint32(1)<<f.bits-1
+	for g := range f.groups {
+		row, to, bit := p[g*words:][:words], g, uint64(at)*bits
+		for range n {
+			word, shift := row[bit/32*4:], bit%32
+			v := uint64(u32(word) + ones)
+			if shift+bits > 32 {
+				v |= uint64(u32(word[4:])) << 32
+			}
+			dst[to] = float32((uint32(v>>shift) + one) & mask)
+			to, bit = to+f.groups, bit+bits
 		}
 	}
 }
