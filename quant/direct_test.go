@@ -318,8 +318,29 @@ func partsOf(f form, name string) int {
 	}
 }
 
+// usual makes the float32 of parts such as a model has.
+func usual(f form, parts [][]byte) {
+	switch f := f.(type) {
+	case *bnb4:
+		parts = parts[bnbBook:]
+	case *scaled:
+		parts = parts[1:]
+		if f.scales.size != 4 {
+			return
+		}
+	default:
+		return
+	}
+	for _, part := range parts {
+		for i := 0; i < len(part); i += 4 {
+			x := binary.LittleEndian.Uint32(part[i:])
+			binary.LittleEndian.PutUint32(part[i:], x&^(0x7F<<24)|0x3C<<24)
+		}
+	}
+}
+
 // BenchmarkForms decodes weights of 1024 rows whose parts lie in memory, and
-// rotates over ranges of rows, as writing a file does.
+// rotates over ranges of rows, as writing a file does. Numbers are usual ones.
 func BenchmarkForms(b *testing.B) {
 	const in, out, step = 4096, 1024, 64
 	f32 := numbers[tensor.F16]
@@ -348,6 +369,7 @@ func BenchmarkForms(b *testing.B) {
 						*f.seconds = f.scales
 					}
 					parts := randomParts(c.form, c.name, out)
+					usual(c.form, parts)
 					tile, dst := make([]float32, step*in), make([]byte, step*in*to.Size())
 					need := make([][]byte, len(parts))
 					lo, best := int64(0), int64(1<<62)
