@@ -22581,17 +22581,15 @@ done:
 
 little:
 	VBROADCASTSS (DX), Y6
-	VXORPS       Y0, Y6, Y6
-	VMOVDQU      k169<>+0(SB), Y7
-	VMOVAPS      Y6, Y8
-	VANDPS       k6<>+0(SB), Y8, Y6
-	VXORPS       Y6, Y8, Y8
-	VPADDD       k170<>+0(SB), Y6, Y9
-	VPADDD       k169<>+0(SB), Y6, Y6
-	VSUBPS       k170<>+0(SB), Y9, Y9
-	VMINPS       Y9, Y6, Y6
-	VORPS        Y6, Y8, Y8
-	VPSUBD       k9<>+0(SB), Y8, Y6
+	VANDPS       k6<>+0(SB), Y6, Y7
+	VXORPS       Y7, Y6, Y6
+	VPADDD       k7<>+0(SB), Y7, Y8
+	VPADDD       k8<>+0(SB), Y7, Y7
+	VSUBPS       k7<>+0(SB), Y8, Y8
+	VMINPS       Y8, Y7, Y7
+	VORPS        Y7, Y6, Y6
+	VMOVDQU      k8<>+0(SB), Y8
+	VPSUBD       k9<>+0(SB), Y6, Y7
 
 slowly:
 	VBROADCASTI128 (CX), Y9
@@ -22611,29 +22609,29 @@ slowly:
 	VPUNPCKHBW     Y9, Y12, Y9
 	VPUNPCKLWD     Y9, Y10, Y11
 	VPUNPCKHWD     Y9, Y10, Y9
-	VMULPS         Y8, Y15, Y10
-	VBLENDVPS      Y10, k171<>+0(SB), Y7, Y12
-	VFMADD231PS    Y6, Y15, Y12
+	VMULPS         Y6, Y15, Y10
+	VPSIGND        Y10, Y8, Y12
+	VFMADD231PS    Y7, Y15, Y12
 	VPMAXUD        Y10, Y12, Y15
-	VPSUBD         k171<>+0(SB), Y15, Y15
+	VPAND          k10<>+0(SB), Y15, Y15
 	VMOVUPS        Y15, (AX)
-	VMULPS         Y8, Y13, Y10
-	VBLENDVPS      Y10, k171<>+0(SB), Y7, Y12
-	VFMADD231PS    Y6, Y13, Y12
+	VMULPS         Y6, Y13, Y10
+	VPSIGND        Y10, Y8, Y12
+	VFMADD231PS    Y7, Y13, Y12
 	VPMAXUD        Y10, Y12, Y13
-	VPSUBD         k171<>+0(SB), Y13, Y13
+	VPAND          k10<>+0(SB), Y13, Y13
 	VMOVUPS        Y13, 32(AX)
-	VMULPS         Y8, Y11, Y10
-	VBLENDVPS      Y10, k171<>+0(SB), Y7, Y12
-	VFMADD231PS    Y6, Y11, Y12
+	VMULPS         Y6, Y11, Y10
+	VPSIGND        Y10, Y8, Y12
+	VFMADD231PS    Y7, Y11, Y12
 	VPMAXUD        Y10, Y12, Y11
-	VPSUBD         k171<>+0(SB), Y11, Y11
+	VPAND          k10<>+0(SB), Y11, Y11
 	VMOVUPS        Y11, 64(AX)
-	VMULPS         Y8, Y9, Y10
-	VBLENDVPS      Y10, k171<>+0(SB), Y7, Y11
-	VFMADD231PS    Y6, Y9, Y11
+	VMULPS         Y6, Y9, Y10
+	VPSIGND        Y10, Y8, Y11
+	VFMADD231PS    Y7, Y9, Y11
 	VPMAXUD        Y10, Y11, Y9
-	VPSUBD         k171<>+0(SB), Y9, Y9
+	VPAND          k10<>+0(SB), Y9, Y9
 	VMOVUPS        Y9, 96(AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000080, AX
@@ -22676,24 +22674,6 @@ DATA k168<>+8(SB)/8, $0x800d800c80098008
 DATA k168<>+16(SB)/8, $0x8007800680038002
 DATA k168<>+24(SB)/8, $0x800f800e800b800a
 GLOBL k168<>(SB), RODATA|NOPTR, $32
-
-DATA k169<>+0(SB)/8, $0x2000000020000000
-DATA k169<>+8(SB)/8, $0x2000000020000000
-DATA k169<>+16(SB)/8, $0x2000000020000000
-DATA k169<>+24(SB)/8, $0x2000000020000000
-GLOBL k169<>(SB), RODATA|NOPTR, $32
-
-DATA k170<>+0(SB)/8, $0x2080000020800000
-DATA k170<>+8(SB)/8, $0x2080000020800000
-DATA k170<>+16(SB)/8, $0x2080000020800000
-DATA k170<>+24(SB)/8, $0x2080000020800000
-GLOBL k170<>(SB), RODATA|NOPTR, $32
-
-DATA k171<>+0(SB)/8, $0xa0000000a0000000
-DATA k171<>+8(SB)/8, $0xa0000000a0000000
-DATA k171<>+16(SB)/8, $0xa0000000a0000000
-DATA k171<>+24(SB)/8, $0xa0000000a0000000
-GLOBL k171<>(SB), RODATA|NOPTR, $32
 
 // func bookLowScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
@@ -22780,7 +22760,7 @@ single:
 
 chunk:
 	VBROADCASTI128 (CX), Y6
-	VPSHUFB        k172<>+0(SB), Y6, Y6
+	VPSHUFB        k169<>+0(SB), Y6, Y6
 	VPSLLW         $0x04, Y6, Y7
 	VPOR           Y7, Y6, Y6
 	VPAND          Y3, Y6, Y6
@@ -22885,135 +22865,103 @@ writeTwo:
 littleTwo:
 	MOVL           (DX), R9
 	ANDL           $0x7fffffff, R9
-	CMPL           R9, $0x4f800000
+	CMPL           R9, $0x27800000
 	JCC            single
 	MOVL           4(DX), R9
 	ANDL           $0x7fffffff, R9
-	CMPL           R9, $0x4f800000
+	CMPL           R9, $0x27800000
 	JCC            single
-	VMOVDQU        k169<>+0(SB), Y5
-	VMOVAPS        Y4, Y4
-	VANDPS         k6<>+0(SB), Y4, Y6
-	VXORPS         Y6, Y4, Y4
-	VPADDD         k170<>+0(SB), Y6, Y7
-	VPADDD         k169<>+0(SB), Y6, Y6
-	VSUBPS         k170<>+0(SB), Y7, Y7
-	VMINPS         Y7, Y6, Y6
-	VORPS          Y6, Y4, Y4
-	VMULPS         k135<>+0(SB), Y4, Y6
-	VMOVDQU        k173<>+0(SB), Y7
-	VBROADCASTI128 (SP), Y8
-	VBROADCASTI128 32(SP), Y9
+	VANDPS         k6<>+0(SB), Y4, Y5
+	VXORPS         Y5, Y4, Y4
+	VPADDD         k7<>+0(SB), Y5, Y6
+	VPADDD         k8<>+0(SB), Y5, Y5
+	VSUBPS         k7<>+0(SB), Y6, Y6
+	VMINPS         Y6, Y5, Y5
+	VORPS          Y5, Y4, Y4
+	VMOVDQU        k8<>+0(SB), Y6
+	VMULPS         k135<>+0(SB), Y4, Y5
+	VBROADCASTI128 (SP), Y7
+	VBROADCASTI128 32(SP), Y8
+	VMULPS         Y4, Y7, Y9
+	VPSIGND        Y9, Y6, Y10
+	VFMADD231PS    Y5, Y7, Y10
+	VPMAXUD        Y9, Y10, Y7
+	VMULPS         k11<>+0(SB), Y7, Y9
+	VFMSUB132PS    k12<>+0(SB), Y9, Y7
+	VMULPS         Y4, Y8, Y9
+	VPSIGND        Y9, Y6, Y10
+	VFMADD231PS    Y5, Y8, Y10
+	VPMAXUD        Y9, Y10, Y8
+	VMULPS         k11<>+0(SB), Y8, Y9
+	VFMSUB132PS    k12<>+0(SB), Y9, Y8
+	VPSRLD         $0x10, Y7, Y7
+	VPBLENDW       $0xaa, Y8, Y7, Y7
+	VPAND          k13<>+0(SB), Y7, Y7
+	VBROADCASTI128 16(SP), Y8
+	VBROADCASTI128 48(SP), Y9
 	VMULPS         Y4, Y8, Y10
-	VBLENDVPS      Y10, k171<>+0(SB), Y5, Y11
-	VFMADD231PS    Y6, Y8, Y11
+	VPSIGND        Y10, Y6, Y11
+	VFMADD231PS    Y5, Y8, Y11
 	VPMAXUD        Y10, Y11, Y8
-	VPSLLD         $0x0f, Y8, Y10
-	VBLENDVPS      Y10, k174<>+0(SB), Y7, Y10
-	VPADDD         Y10, Y8, Y8
-	VMULPS         Y4, Y9, Y10
-	VBLENDVPS      Y10, k171<>+0(SB), Y5, Y11
-	VFMADD231PS    Y6, Y9, Y11
-	VPMAXUD        Y10, Y11, Y9
-	VPSLLD         $0x0f, Y9, Y10
-	VBLENDVPS      Y10, k174<>+0(SB), Y7, Y10
-	VPADDD         Y10, Y9, Y9
+	VMULPS         k11<>+0(SB), Y8, Y10
+	VFMSUB132PS    k12<>+0(SB), Y10, Y8
+	VMULPS         Y4, Y9, Y4
+	VPSIGND        Y4, Y6, Y6
+	VFMADD231PS    Y5, Y9, Y6
+	VPMAXUD        Y4, Y6, Y9
+	VMULPS         k11<>+0(SB), Y9, Y4
+	VFMSUB132PS    k12<>+0(SB), Y4, Y9
 	VPSRLD         $0x10, Y8, Y8
 	VPBLENDW       $0xaa, Y9, Y8, Y8
-	VBROADCASTI128 16(SP), Y9
-	VBROADCASTI128 48(SP), Y10
-	VMULPS         Y4, Y9, Y11
-	VBLENDVPS      Y11, k171<>+0(SB), Y5, Y12
-	VFMADD231PS    Y6, Y9, Y12
-	VPMAXUD        Y11, Y12, Y9
-	VPSLLD         $0x0f, Y9, Y11
-	VBLENDVPS      Y11, k174<>+0(SB), Y7, Y11
-	VPADDD         Y11, Y9, Y9
-	VMULPS         Y4, Y10, Y4
-	VBLENDVPS      Y4, k171<>+0(SB), Y5, Y5
-	VFMADD231PS    Y6, Y10, Y5
-	VPMAXUD        Y4, Y5, Y10
-	VPSLLD         $0x0f, Y10, Y4
-	VBLENDVPS      Y4, k174<>+0(SB), Y7, Y4
-	VPADDD         Y4, Y10, Y10
-	VPSRLD         $0x10, Y9, Y9
-	VPBLENDW       $0xaa, Y10, Y9, Y9
+	VPAND          k13<>+0(SB), Y8, Y8
+	VPSHUFB        k17<>+0(SB), Y7, Y7
 	VPSHUFB        k17<>+0(SB), Y8, Y8
-	VPSHUFB        k17<>+0(SB), Y9, Y9
-	VPUNPCKLQDQ    Y9, Y8, Y4
-	VPUNPCKHQDQ    Y9, Y8, Y5
+	VPUNPCKLQDQ    Y8, Y7, Y4
+	VPUNPCKHQDQ    Y8, Y7, Y5
 	VMOVDQA        Y4, Y4
 	VMOVDQA        Y5, Y5
 	JMP            writeTwo
 
 little:
 	VBROADCASTSS (DX), Y4
-	VXORPS       Y2, Y4, Y4
-	VMOVDQU      k169<>+0(SB), Y5
-	VMOVAPS      Y4, Y6
-	VANDPS       k6<>+0(SB), Y6, Y4
-	VXORPS       Y4, Y6, Y6
-	VPADDD       k170<>+0(SB), Y4, Y7
-	VPADDD       k169<>+0(SB), Y4, Y4
-	VSUBPS       k170<>+0(SB), Y7, Y7
-	VMINPS       Y7, Y4, Y4
-	VORPS        Y4, Y6, Y6
-	VPSUBD       k9<>+0(SB), Y6, Y4
-	VMOVDQU      k175<>+0(SB), Y7
-	VMOVDQU      (SP), Y8
-	VMOVDQU      32(SP), Y9
-	VMULPS       Y6, Y8, Y10
-	VBLENDVPS    Y10, k171<>+0(SB), Y5, Y11
-	VFMADD231PS  Y4, Y8, Y11
-	VPMAXUD      Y10, Y11, Y8
-	VPSLLD       $0x0f, Y8, Y10
-	VBLENDVPS    Y10, k176<>+0(SB), Y7, Y10
-	VPADDD       Y10, Y8, Y8
-	VMULPS       Y6, Y9, Y6
-	VBLENDVPS    Y6, k171<>+0(SB), Y5, Y5
-	VFMADD231PS  Y4, Y9, Y5
-	VPMAXUD      Y6, Y5, Y9
-	VPSLLD       $0x0f, Y9, Y4
-	VBLENDVPS    Y4, k176<>+0(SB), Y7, Y4
-	VPADDD       Y4, Y9, Y9
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y9, Y8, Y8
-	VPSHUFB      k17<>+0(SB), Y8, Y8
-	VPERMQ       $0x88, Y8, Y4
-	VPERMQ       $0xdd, Y8, Y5
+	VANDPS       k6<>+0(SB), Y4, Y5
+	VXORPS       Y5, Y4, Y4
+	VPADDD       k7<>+0(SB), Y5, Y6
+	VPADDD       k8<>+0(SB), Y5, Y5
+	VSUBPS       k7<>+0(SB), Y6, Y6
+	VMINPS       Y6, Y5, Y5
+	VORPS        Y5, Y4, Y4
+	VMOVDQU      k8<>+0(SB), Y6
+	VPSUBD       k9<>+0(SB), Y4, Y5
+	VMOVDQU      (SP), Y7
+	VMOVDQU      32(SP), Y8
+	VMULPS       Y4, Y7, Y9
+	VPSIGND      Y9, Y6, Y10
+	VFMADD231PS  Y5, Y7, Y10
+	VPMAXUD      Y9, Y10, Y7
+	VMULPS       k11<>+0(SB), Y7, Y9
+	VFMSUB132PS  k12<>+0(SB), Y9, Y7
+	VMULPS       Y4, Y8, Y4
+	VPSIGND      Y4, Y6, Y6
+	VFMADD231PS  Y5, Y8, Y6
+	VPMAXUD      Y4, Y6, Y8
+	VMULPS       k11<>+0(SB), Y8, Y4
+	VFMSUB132PS  k12<>+0(SB), Y4, Y8
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y8, Y7, Y7
+	VPAND        k13<>+0(SB), Y7, Y7
+	VPSHUFB      k17<>+0(SB), Y7, Y7
+	VPERMQ       $0x88, Y7, Y4
+	VPERMQ       $0xdd, Y7, Y5
 	VMOVDQA      Y4, Y4
 	VMOVDQA      Y5, Y5
 	JMP          chunk
 
-DATA k172<>+0(SB)/8, $0x8003800280018000
-DATA k172<>+8(SB)/8, $0x800b800a80098008
-DATA k172<>+16(SB)/8, $0x8007800680058004
-DATA k172<>+24(SB)/8, $0x800f800e800d800c
-GLOBL k172<>(SB), RODATA|NOPTR, $32
-
-DATA k173<>+0(SB)/8, $0xe0007fffe0007fff
-DATA k173<>+8(SB)/8, $0xe0007fffe0007fff
-DATA k173<>+16(SB)/8, $0xe0007fffe0007fff
-DATA k173<>+24(SB)/8, $0xe0007fffe0007fff
-GLOBL k173<>(SB), RODATA|NOPTR, $32
-
-DATA k174<>+0(SB)/8, $0xe0008000e0008000
-DATA k174<>+8(SB)/8, $0xe0008000e0008000
-DATA k174<>+16(SB)/8, $0xe0008000e0008000
-DATA k174<>+24(SB)/8, $0xe0008000e0008000
-GLOBL k174<>(SB), RODATA|NOPTR, $32
-
-DATA k175<>+0(SB)/8, $0x60007fff60007fff
-DATA k175<>+8(SB)/8, $0x60007fff60007fff
-DATA k175<>+16(SB)/8, $0x60007fff60007fff
-DATA k175<>+24(SB)/8, $0x60007fff60007fff
-GLOBL k175<>(SB), RODATA|NOPTR, $32
-
-DATA k176<>+0(SB)/8, $0x6000800060008000
-DATA k176<>+8(SB)/8, $0x6000800060008000
-DATA k176<>+16(SB)/8, $0x6000800060008000
-DATA k176<>+24(SB)/8, $0x6000800060008000
-GLOBL k176<>(SB), RODATA|NOPTR, $32
+DATA k169<>+0(SB)/8, $0x8003800280018000
+DATA k169<>+8(SB)/8, $0x800b800a80098008
+DATA k169<>+16(SB)/8, $0x8007800680058004
+DATA k169<>+24(SB)/8, $0x800f800e800d800c
+GLOBL k169<>(SB), RODATA|NOPTR, $32
 
 // func bookLowScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
@@ -23095,7 +23043,7 @@ run:
 	VPERMQ       $0xdd, Y5, Y5
 
 chunk:
-	VMOVDQU    k177<>+0(SB), Y6
+	VMOVDQU    k170<>+0(SB), Y6
 	VMOVDQU    (CX), Y7
 	VPERMD     Y7, Y6, Y6
 	VPSRLW     $0x04, Y6, Y7
@@ -23128,48 +23076,44 @@ chunk:
 
 little:
 	VBROADCASTSS (DX), Y4
-	VXORPS       Y2, Y4, Y4
-	VMOVDQU      k169<>+0(SB), Y5
-	VMOVAPS      Y4, Y6
-	VANDPS       k6<>+0(SB), Y6, Y4
-	VXORPS       Y4, Y6, Y6
-	VPADDD       k170<>+0(SB), Y4, Y7
-	VPADDD       k169<>+0(SB), Y4, Y4
-	VSUBPS       k170<>+0(SB), Y7, Y7
-	VMINPS       Y7, Y4, Y4
-	VORPS        Y4, Y6, Y6
-	VPSUBD       k9<>+0(SB), Y6, Y4
-	VMOVDQU      k175<>+0(SB), Y7
-	VMOVDQU      (SP), Y8
-	VMOVDQU      32(SP), Y9
-	VMULPS       Y6, Y8, Y10
-	VBLENDVPS    Y10, k171<>+0(SB), Y5, Y11
-	VFMADD231PS  Y4, Y8, Y11
-	VPMAXUD      Y10, Y11, Y8
-	VPSLLD       $0x0f, Y8, Y10
-	VBLENDVPS    Y10, k176<>+0(SB), Y7, Y10
-	VPADDD       Y10, Y8, Y8
-	VMULPS       Y6, Y9, Y6
-	VBLENDVPS    Y6, k171<>+0(SB), Y5, Y5
-	VFMADD231PS  Y4, Y9, Y5
-	VPMAXUD      Y6, Y5, Y9
-	VPSLLD       $0x0f, Y9, Y4
-	VBLENDVPS    Y4, k176<>+0(SB), Y7, Y4
-	VPADDD       Y4, Y9, Y9
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y9, Y8, Y8
-	VPSHUFB      k17<>+0(SB), Y8, Y8
-	VPERMQ       $0x88, Y8, Y4
-	VPERMQ       $0xdd, Y8, Y5
+	VANDPS       k6<>+0(SB), Y4, Y5
+	VXORPS       Y5, Y4, Y4
+	VPADDD       k7<>+0(SB), Y5, Y6
+	VPADDD       k8<>+0(SB), Y5, Y5
+	VSUBPS       k7<>+0(SB), Y6, Y6
+	VMINPS       Y6, Y5, Y5
+	VORPS        Y5, Y4, Y4
+	VMOVDQU      k8<>+0(SB), Y6
+	VPSUBD       k9<>+0(SB), Y4, Y5
+	VMOVDQU      (SP), Y7
+	VMOVDQU      32(SP), Y8
+	VMULPS       Y4, Y7, Y9
+	VPSIGND      Y9, Y6, Y10
+	VFMADD231PS  Y5, Y7, Y10
+	VPMAXUD      Y9, Y10, Y7
+	VMULPS       k11<>+0(SB), Y7, Y9
+	VFMSUB132PS  k12<>+0(SB), Y9, Y7
+	VMULPS       Y4, Y8, Y4
+	VPSIGND      Y4, Y6, Y6
+	VFMADD231PS  Y5, Y8, Y6
+	VPMAXUD      Y4, Y6, Y8
+	VMULPS       k11<>+0(SB), Y8, Y4
+	VFMSUB132PS  k12<>+0(SB), Y4, Y8
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y8, Y7, Y7
+	VPAND        k13<>+0(SB), Y7, Y7
+	VPSHUFB      k17<>+0(SB), Y7, Y7
+	VPERMQ       $0x88, Y7, Y4
+	VPERMQ       $0xdd, Y7, Y5
 	VMOVDQA      Y4, Y4
 	VMOVDQA      Y5, Y5
 	JMP          chunk
 
-DATA k177<>+0(SB)/8, $0x0000000200000000
-DATA k177<>+8(SB)/8, $0x0000000600000004
-DATA k177<>+16(SB)/8, $0x0000000300000001
-DATA k177<>+24(SB)/8, $0x0000000700000005
-GLOBL k177<>(SB), RODATA|NOPTR, $32
+DATA k170<>+0(SB)/8, $0x0000000200000000
+DATA k170<>+8(SB)/8, $0x0000000600000004
+DATA k170<>+16(SB)/8, $0x0000000300000001
+DATA k170<>+24(SB)/8, $0x0000000700000005
+GLOBL k170<>(SB), RODATA|NOPTR, $32
 
 // func bookLowScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3
@@ -23247,7 +23191,7 @@ plain:
 
 chunk:
 	VBROADCASTI128 (CX), Y4
-	VPSHUFB        k172<>+0(SB), Y4, Y4
+	VPSHUFB        k169<>+0(SB), Y4, Y4
 	VPSLLW         $0x04, Y4, Y5
 	VPOR           Y5, Y4, Y4
 	VPAND          Y1, Y4, Y4
@@ -23350,7 +23294,7 @@ plain:
 	VPERMQ      $0xdd, Y3, Y3
 
 chunk:
-	VMOVDQU    k177<>+0(SB), Y4
+	VMOVDQU    k170<>+0(SB), Y4
 	VMOVDQU    (CX), Y5
 	VPERMD     Y5, Y4, Y4
 	VPSRLW     $0x04, Y4, Y5
@@ -23518,18 +23462,16 @@ done:
 
 little:
 	VBROADCASTSS (DX), Y5
-	VXORPS       k0<>+0(SB), Y5, Y5
 	VBROADCASTSS (BX), Y6
-	VMOVDQU      k169<>+0(SB), Y7
-	VMOVAPS      Y5, Y8
-	VANDPS       k6<>+0(SB), Y8, Y5
-	VXORPS       Y5, Y8, Y8
-	VPADDD       k170<>+0(SB), Y5, Y9
-	VPADDD       k169<>+0(SB), Y5, Y5
-	VSUBPS       k170<>+0(SB), Y9, Y9
-	VMINPS       Y9, Y5, Y5
-	VORPS        Y5, Y8, Y8
-	VPSUBD       k9<>+0(SB), Y8, Y5
+	VANDPS       k6<>+0(SB), Y5, Y7
+	VXORPS       Y7, Y5, Y5
+	VPADDD       k7<>+0(SB), Y7, Y8
+	VPADDD       k8<>+0(SB), Y7, Y7
+	VSUBPS       k7<>+0(SB), Y8, Y8
+	VMINPS       Y8, Y7, Y7
+	VORPS        Y7, Y5, Y5
+	VMOVDQU      k8<>+0(SB), Y8
+	VPSUBD       k9<>+0(SB), Y5, Y7
 
 slowly:
 	VBROADCASTI128 (CX), Y9
@@ -23550,32 +23492,32 @@ slowly:
 	VPUNPCKLWD     Y9, Y10, Y11
 	VPUNPCKHWD     Y9, Y10, Y9
 	VSUBPS         Y6, Y15, Y15
-	VMULPS         Y8, Y15, Y10
-	VBLENDVPS      Y10, k171<>+0(SB), Y7, Y12
-	VFMADD231PS    Y5, Y15, Y12
+	VMULPS         Y5, Y15, Y10
+	VPSIGND        Y10, Y8, Y12
+	VFMADD231PS    Y7, Y15, Y12
 	VPMAXUD        Y10, Y12, Y15
-	VPSUBD         k171<>+0(SB), Y15, Y15
+	VPAND          k10<>+0(SB), Y15, Y15
 	VMOVUPS        Y15, (AX)
 	VSUBPS         Y6, Y13, Y13
-	VMULPS         Y8, Y13, Y10
-	VBLENDVPS      Y10, k171<>+0(SB), Y7, Y12
-	VFMADD231PS    Y5, Y13, Y12
+	VMULPS         Y5, Y13, Y10
+	VPSIGND        Y10, Y8, Y12
+	VFMADD231PS    Y7, Y13, Y12
 	VPMAXUD        Y10, Y12, Y13
-	VPSUBD         k171<>+0(SB), Y13, Y13
+	VPAND          k10<>+0(SB), Y13, Y13
 	VMOVUPS        Y13, 32(AX)
 	VSUBPS         Y6, Y11, Y11
-	VMULPS         Y8, Y11, Y10
-	VBLENDVPS      Y10, k171<>+0(SB), Y7, Y12
-	VFMADD231PS    Y5, Y11, Y12
+	VMULPS         Y5, Y11, Y10
+	VPSIGND        Y10, Y8, Y12
+	VFMADD231PS    Y7, Y11, Y12
 	VPMAXUD        Y10, Y12, Y11
-	VPSUBD         k171<>+0(SB), Y11, Y11
+	VPAND          k10<>+0(SB), Y11, Y11
 	VMOVUPS        Y11, 64(AX)
 	VSUBPS         Y6, Y9, Y9
-	VMULPS         Y8, Y9, Y10
-	VBLENDVPS      Y10, k171<>+0(SB), Y7, Y11
-	VFMADD231PS    Y5, Y9, Y11
+	VMULPS         Y5, Y9, Y10
+	VPSIGND        Y10, Y8, Y11
+	VFMADD231PS    Y7, Y9, Y11
 	VPMAXUD        Y10, Y11, Y9
-	VPSUBD         k171<>+0(SB), Y9, Y9
+	VPAND          k10<>+0(SB), Y9, Y9
 	VMOVUPS        Y9, 96(AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000080, AX
@@ -23674,7 +23616,7 @@ run:
 
 chunk:
 	VBROADCASTI128 (CX), Y6
-	VPSHUFB        k172<>+0(SB), Y6, Y6
+	VPSHUFB        k169<>+0(SB), Y6, Y6
 	VPSLLW         $0x04, Y6, Y7
 	VPOR           Y7, Y6, Y6
 	VPAND          Y3, Y6, Y6
@@ -23697,42 +23639,38 @@ chunk:
 
 little:
 	VBROADCASTSS (DX), Y4
-	VXORPS       Y2, Y4, Y4
 	VBROADCASTSS (BX), Y5
-	VMOVDQU      k169<>+0(SB), Y6
-	VMOVAPS      Y4, Y7
-	VANDPS       k6<>+0(SB), Y7, Y4
-	VXORPS       Y4, Y7, Y7
-	VPADDD       k170<>+0(SB), Y4, Y8
-	VPADDD       k169<>+0(SB), Y4, Y4
-	VSUBPS       k170<>+0(SB), Y8, Y8
-	VMINPS       Y8, Y4, Y4
-	VORPS        Y4, Y7, Y7
-	VPSUBD       k9<>+0(SB), Y7, Y4
-	VMOVDQU      k175<>+0(SB), Y8
-	VMOVDQU      (SP), Y9
-	VMOVDQU      32(SP), Y10
+	VANDPS       k6<>+0(SB), Y4, Y6
+	VXORPS       Y6, Y4, Y4
+	VPADDD       k7<>+0(SB), Y6, Y7
+	VPADDD       k8<>+0(SB), Y6, Y6
+	VSUBPS       k7<>+0(SB), Y7, Y7
+	VMINPS       Y7, Y6, Y6
+	VORPS        Y6, Y4, Y4
+	VMOVDQU      k8<>+0(SB), Y7
+	VPSUBD       k9<>+0(SB), Y4, Y6
+	VMOVDQU      (SP), Y8
+	VMOVDQU      32(SP), Y9
+	VSUBPS       Y5, Y8, Y8
+	VMULPS       Y4, Y8, Y10
+	VPSIGND      Y10, Y7, Y11
+	VFMADD231PS  Y6, Y8, Y11
+	VPMAXUD      Y10, Y11, Y8
+	VMULPS       k11<>+0(SB), Y8, Y10
+	VFMSUB132PS  k12<>+0(SB), Y10, Y8
 	VSUBPS       Y5, Y9, Y9
-	VMULPS       Y7, Y9, Y11
-	VBLENDVPS    Y11, k171<>+0(SB), Y6, Y12
-	VFMADD231PS  Y4, Y9, Y12
-	VPMAXUD      Y11, Y12, Y9
-	VPSLLD       $0x0f, Y9, Y11
-	VBLENDVPS    Y11, k176<>+0(SB), Y8, Y11
-	VPADDD       Y11, Y9, Y9
-	VSUBPS       Y5, Y10, Y10
-	VMULPS       Y7, Y10, Y5
-	VBLENDVPS    Y5, k171<>+0(SB), Y6, Y6
-	VFMADD231PS  Y4, Y10, Y6
-	VPMAXUD      Y5, Y6, Y10
-	VPSLLD       $0x0f, Y10, Y4
-	VBLENDVPS    Y4, k176<>+0(SB), Y8, Y4
-	VPADDD       Y4, Y10, Y10
-	VPSRLD       $0x10, Y9, Y9
-	VPBLENDW     $0xaa, Y10, Y9, Y9
-	VPSHUFB      k17<>+0(SB), Y9, Y9
-	VPERMQ       $0x88, Y9, Y4
-	VPERMQ       $0xdd, Y9, Y5
+	VMULPS       Y4, Y9, Y4
+	VPSIGND      Y4, Y7, Y5
+	VFMADD231PS  Y6, Y9, Y5
+	VPMAXUD      Y4, Y5, Y9
+	VMULPS       k11<>+0(SB), Y9, Y4
+	VFMSUB132PS  k12<>+0(SB), Y4, Y9
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y9, Y8, Y8
+	VPAND        k13<>+0(SB), Y8, Y8
+	VPSHUFB      k17<>+0(SB), Y8, Y8
+	VPERMQ       $0x88, Y8, Y4
+	VPERMQ       $0xdd, Y8, Y5
 	VMOVDQA      Y4, Y4
 	VMOVDQA      Y5, Y5
 	JMP          chunk
@@ -23827,7 +23765,7 @@ run:
 	VPERMQ       $0xdd, Y6, Y5
 
 chunk:
-	VMOVDQU    k177<>+0(SB), Y6
+	VMOVDQU    k170<>+0(SB), Y6
 	VMOVDQU    (CX), Y7
 	VPERMD     Y7, Y6, Y6
 	VPSRLW     $0x04, Y6, Y7
@@ -23860,42 +23798,38 @@ chunk:
 
 little:
 	VBROADCASTSS (DX), Y4
-	VXORPS       Y2, Y4, Y4
 	VBROADCASTSS (BX), Y5
-	VMOVDQU      k169<>+0(SB), Y6
-	VMOVAPS      Y4, Y7
-	VANDPS       k6<>+0(SB), Y7, Y4
-	VXORPS       Y4, Y7, Y7
-	VPADDD       k170<>+0(SB), Y4, Y8
-	VPADDD       k169<>+0(SB), Y4, Y4
-	VSUBPS       k170<>+0(SB), Y8, Y8
-	VMINPS       Y8, Y4, Y4
-	VORPS        Y4, Y7, Y7
-	VPSUBD       k9<>+0(SB), Y7, Y4
-	VMOVDQU      k175<>+0(SB), Y8
-	VMOVDQU      (SP), Y9
-	VMOVDQU      32(SP), Y10
+	VANDPS       k6<>+0(SB), Y4, Y6
+	VXORPS       Y6, Y4, Y4
+	VPADDD       k7<>+0(SB), Y6, Y7
+	VPADDD       k8<>+0(SB), Y6, Y6
+	VSUBPS       k7<>+0(SB), Y7, Y7
+	VMINPS       Y7, Y6, Y6
+	VORPS        Y6, Y4, Y4
+	VMOVDQU      k8<>+0(SB), Y7
+	VPSUBD       k9<>+0(SB), Y4, Y6
+	VMOVDQU      (SP), Y8
+	VMOVDQU      32(SP), Y9
+	VSUBPS       Y5, Y8, Y8
+	VMULPS       Y4, Y8, Y10
+	VPSIGND      Y10, Y7, Y11
+	VFMADD231PS  Y6, Y8, Y11
+	VPMAXUD      Y10, Y11, Y8
+	VMULPS       k11<>+0(SB), Y8, Y10
+	VFMSUB132PS  k12<>+0(SB), Y10, Y8
 	VSUBPS       Y5, Y9, Y9
-	VMULPS       Y7, Y9, Y11
-	VBLENDVPS    Y11, k171<>+0(SB), Y6, Y12
-	VFMADD231PS  Y4, Y9, Y12
-	VPMAXUD      Y11, Y12, Y9
-	VPSLLD       $0x0f, Y9, Y11
-	VBLENDVPS    Y11, k176<>+0(SB), Y8, Y11
-	VPADDD       Y11, Y9, Y9
-	VSUBPS       Y5, Y10, Y10
-	VMULPS       Y7, Y10, Y5
-	VBLENDVPS    Y5, k171<>+0(SB), Y6, Y6
-	VFMADD231PS  Y4, Y10, Y6
-	VPMAXUD      Y5, Y6, Y10
-	VPSLLD       $0x0f, Y10, Y4
-	VBLENDVPS    Y4, k176<>+0(SB), Y8, Y4
-	VPADDD       Y4, Y10, Y10
-	VPSRLD       $0x10, Y9, Y9
-	VPBLENDW     $0xaa, Y10, Y9, Y9
-	VPSHUFB      k17<>+0(SB), Y9, Y9
-	VPERMQ       $0x88, Y9, Y4
-	VPERMQ       $0xdd, Y9, Y5
+	VMULPS       Y4, Y9, Y4
+	VPSIGND      Y4, Y7, Y5
+	VFMADD231PS  Y6, Y9, Y5
+	VPMAXUD      Y4, Y5, Y9
+	VMULPS       k11<>+0(SB), Y9, Y4
+	VFMSUB132PS  k12<>+0(SB), Y4, Y9
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y9, Y8, Y8
+	VPAND        k13<>+0(SB), Y8, Y8
+	VPSHUFB      k17<>+0(SB), Y8, Y8
+	VPERMQ       $0x88, Y8, Y4
+	VPERMQ       $0xdd, Y8, Y5
 	VMOVDQA      Y4, Y4
 	VMOVDQA      Y5, Y5
 	JMP          chunk
@@ -23983,7 +23917,7 @@ run:
 
 chunk:
 	VBROADCASTI128 (CX), Y3
-	VPSHUFB        k172<>+0(SB), Y3, Y3
+	VPSHUFB        k169<>+0(SB), Y3, Y3
 	VPSLLW         $0x04, Y3, Y4
 	VPOR           Y4, Y3, Y3
 	VPAND          Y0, Y3, Y3
@@ -24006,32 +23940,30 @@ chunk:
 
 little:
 	VBROADCASTSS (DX), Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
 	VBROADCASTSS (BX), Y2
-	VMOVDQU      k169<>+0(SB), Y3
-	VMOVAPS      Y1, Y4
-	VANDPS       k6<>+0(SB), Y4, Y1
-	VXORPS       Y1, Y4, Y4
-	VPADDD       k170<>+0(SB), Y1, Y5
-	VPADDD       k169<>+0(SB), Y1, Y1
-	VSUBPS       k170<>+0(SB), Y5, Y5
-	VMINPS       Y5, Y1, Y1
-	VORPS        Y1, Y4, Y4
-	VPSUBD       k9<>+0(SB), Y4, Y1
+	VANDPS       k6<>+0(SB), Y1, Y3
+	VXORPS       Y3, Y1, Y1
+	VPADDD       k7<>+0(SB), Y3, Y4
+	VPADDD       k8<>+0(SB), Y3, Y3
+	VSUBPS       k7<>+0(SB), Y4, Y4
+	VMINPS       Y4, Y3, Y3
+	VORPS        Y3, Y1, Y1
+	VMOVDQU      k8<>+0(SB), Y4
+	VPSUBD       k9<>+0(SB), Y1, Y3
 	VMOVDQU      64(SP), Y5
 	VMOVDQU      96(SP), Y6
 	VSUBPS       Y2, Y5, Y5
-	VMULPS       Y4, Y5, Y7
-	VBLENDVPS    Y7, k171<>+0(SB), Y3, Y8
-	VFMADD231PS  Y1, Y5, Y8
+	VMULPS       Y1, Y5, Y7
+	VPSIGND      Y7, Y4, Y8
+	VFMADD231PS  Y3, Y5, Y8
 	VPMAXUD      Y7, Y8, Y5
-	VPSUBD       k171<>+0(SB), Y5, Y5
+	VPAND        k10<>+0(SB), Y5, Y5
 	VSUBPS       Y2, Y6, Y6
-	VMULPS       Y4, Y6, Y2
-	VBLENDVPS    Y2, k171<>+0(SB), Y3, Y3
-	VFMADD231PS  Y1, Y6, Y3
-	VPMAXUD      Y2, Y3, Y6
-	VPSUBD       k171<>+0(SB), Y6, Y6
+	VMULPS       Y1, Y6, Y1
+	VPSIGND      Y1, Y4, Y2
+	VFMADD231PS  Y3, Y6, Y2
+	VPMAXUD      Y1, Y2, Y6
+	VPAND        k10<>+0(SB), Y6, Y6
 	VCVTPS2PH    $0x00, Y5, X5
 	VCVTPS2PH    $0x00, Y6, X1
 	VINSERTI128  $0x01, X1, Y5, Y5
@@ -24124,7 +24056,7 @@ run:
 	VPERMQ       $0xdd, Y3, Y2
 
 chunk:
-	VMOVDQU    k177<>+0(SB), Y3
+	VMOVDQU    k170<>+0(SB), Y3
 	VMOVDQU    (CX), Y4
 	VPERMD     Y4, Y3, Y3
 	VPSRLW     $0x04, Y3, Y4
@@ -24157,32 +24089,30 @@ chunk:
 
 little:
 	VBROADCASTSS (DX), Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
 	VBROADCASTSS (BX), Y2
-	VMOVDQU      k169<>+0(SB), Y3
-	VMOVAPS      Y1, Y4
-	VANDPS       k6<>+0(SB), Y4, Y1
-	VXORPS       Y1, Y4, Y4
-	VPADDD       k170<>+0(SB), Y1, Y5
-	VPADDD       k169<>+0(SB), Y1, Y1
-	VSUBPS       k170<>+0(SB), Y5, Y5
-	VMINPS       Y5, Y1, Y1
-	VORPS        Y1, Y4, Y4
-	VPSUBD       k9<>+0(SB), Y4, Y1
+	VANDPS       k6<>+0(SB), Y1, Y3
+	VXORPS       Y3, Y1, Y1
+	VPADDD       k7<>+0(SB), Y3, Y4
+	VPADDD       k8<>+0(SB), Y3, Y3
+	VSUBPS       k7<>+0(SB), Y4, Y4
+	VMINPS       Y4, Y3, Y3
+	VORPS        Y3, Y1, Y1
+	VMOVDQU      k8<>+0(SB), Y4
+	VPSUBD       k9<>+0(SB), Y1, Y3
 	VMOVDQU      64(SP), Y5
 	VMOVDQU      96(SP), Y6
 	VSUBPS       Y2, Y5, Y5
-	VMULPS       Y4, Y5, Y7
-	VBLENDVPS    Y7, k171<>+0(SB), Y3, Y8
-	VFMADD231PS  Y1, Y5, Y8
+	VMULPS       Y1, Y5, Y7
+	VPSIGND      Y7, Y4, Y8
+	VFMADD231PS  Y3, Y5, Y8
 	VPMAXUD      Y7, Y8, Y5
-	VPSUBD       k171<>+0(SB), Y5, Y5
+	VPAND        k10<>+0(SB), Y5, Y5
 	VSUBPS       Y2, Y6, Y6
-	VMULPS       Y4, Y6, Y2
-	VBLENDVPS    Y2, k171<>+0(SB), Y3, Y3
-	VFMADD231PS  Y1, Y6, Y3
-	VPMAXUD      Y2, Y3, Y6
-	VPSUBD       k171<>+0(SB), Y6, Y6
+	VMULPS       Y1, Y6, Y1
+	VPSIGND      Y1, Y4, Y2
+	VFMADD231PS  Y3, Y6, Y2
+	VPMAXUD      Y1, Y2, Y6
+	VPAND        k10<>+0(SB), Y6, Y6
 	VCVTPS2PH    $0x00, Y5, X5
 	VCVTPS2PH    $0x00, Y6, X1
 	VINSERTI128  $0x01, X1, Y5, Y5
@@ -24324,16 +24254,15 @@ little:
 	VBROADCASTSS (BX), Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VBLENDVPS    Y7, k32<>+0(SB), Y6, Y6
-	VMOVDQU      k169<>+0(SB), Y7
-	VMOVAPS      Y5, Y8
-	VANDPS       k6<>+0(SB), Y8, Y5
-	VXORPS       Y5, Y8, Y8
-	VPADDD       k170<>+0(SB), Y5, Y9
-	VPADDD       k169<>+0(SB), Y5, Y5
-	VSUBPS       k170<>+0(SB), Y9, Y9
-	VMINPS       Y9, Y5, Y5
-	VORPS        Y5, Y8, Y8
-	VPSUBD       k9<>+0(SB), Y8, Y5
+	VANDPS       k6<>+0(SB), Y5, Y7
+	VXORPS       Y7, Y5, Y5
+	VPADDD       k7<>+0(SB), Y7, Y8
+	VPADDD       k8<>+0(SB), Y7, Y7
+	VSUBPS       k7<>+0(SB), Y8, Y8
+	VMINPS       Y8, Y7, Y7
+	VORPS        Y7, Y5, Y5
+	VMOVDQU      k8<>+0(SB), Y8
+	VPSUBD       k9<>+0(SB), Y5, Y7
 
 slowly:
 	VBROADCASTI128 (CX), Y9
@@ -24353,38 +24282,38 @@ slowly:
 	VPUNPCKHBW     Y9, Y12, Y9
 	VPUNPCKLWD     Y9, Y10, Y11
 	VPUNPCKHWD     Y9, Y10, Y9
-	VMULPS         Y8, Y15, Y10
-	VBLENDVPS      Y10, k171<>+0(SB), Y7, Y12
-	VFMADD231PS    Y5, Y15, Y12
+	VMULPS         Y5, Y15, Y10
+	VPSIGND        Y10, Y8, Y12
+	VFMADD231PS    Y7, Y15, Y12
 	VPMAXUD        Y10, Y12, Y15
-	VPSUBD         Y7, Y15, Y15
+	VPAND          k10<>+0(SB), Y15, Y15
 	VADDPS         Y6, Y15, Y15
 	VCMPPS         $0x03, Y15, Y15, Y10
 	VBLENDVPS      Y10, k32<>+0(SB), Y15, Y15
 	VMOVUPS        Y15, (AX)
-	VMULPS         Y8, Y13, Y10
-	VBLENDVPS      Y10, k171<>+0(SB), Y7, Y12
-	VFMADD231PS    Y5, Y13, Y12
+	VMULPS         Y5, Y13, Y10
+	VPSIGND        Y10, Y8, Y12
+	VFMADD231PS    Y7, Y13, Y12
 	VPMAXUD        Y10, Y12, Y13
-	VPSUBD         Y7, Y13, Y13
+	VPAND          k10<>+0(SB), Y13, Y13
 	VADDPS         Y6, Y13, Y13
 	VCMPPS         $0x03, Y13, Y13, Y10
 	VBLENDVPS      Y10, k32<>+0(SB), Y13, Y13
 	VMOVUPS        Y13, 32(AX)
-	VMULPS         Y8, Y11, Y10
-	VBLENDVPS      Y10, k171<>+0(SB), Y7, Y12
-	VFMADD231PS    Y5, Y11, Y12
+	VMULPS         Y5, Y11, Y10
+	VPSIGND        Y10, Y8, Y12
+	VFMADD231PS    Y7, Y11, Y12
 	VPMAXUD        Y10, Y12, Y11
-	VPSUBD         Y7, Y11, Y11
+	VPAND          k10<>+0(SB), Y11, Y11
 	VADDPS         Y6, Y11, Y11
 	VCMPPS         $0x03, Y11, Y11, Y10
 	VBLENDVPS      Y10, k32<>+0(SB), Y11, Y11
 	VMOVUPS        Y11, 64(AX)
-	VMULPS         Y8, Y9, Y10
-	VBLENDVPS      Y10, k171<>+0(SB), Y7, Y11
-	VFMADD231PS    Y5, Y9, Y11
+	VMULPS         Y5, Y9, Y10
+	VPSIGND        Y10, Y8, Y11
+	VFMADD231PS    Y7, Y9, Y11
 	VPMAXUD        Y10, Y11, Y9
-	VPSUBD         Y7, Y9, Y9
+	VPAND          k10<>+0(SB), Y9, Y9
 	VADDPS         Y6, Y9, Y9
 	VCMPPS         $0x03, Y9, Y9, Y10
 	VBLENDVPS      Y10, k32<>+0(SB), Y9, Y9
@@ -24479,9 +24408,9 @@ run:
 	VPERMD       Y3, Y5, Y3
 
 chunk:
-	VMOVDQU    k177<>+0(SB), Y5
+	VMOVDQU    k170<>+0(SB), Y5
 	VMOVDQU    (CX), Y5
-	VPSHUFB    k178<>+0(SB), Y5, Y5
+	VPSHUFB    k171<>+0(SB), Y5, Y5
 	VPERMQ     $0xd8, Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y0, Y5, Y5
@@ -24536,42 +24465,41 @@ little:
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k32<>+0(SB), Y2, Y2
-	VMOVDQU      k169<>+0(SB), Y3
-	VMOVAPS      Y1, Y6
-	VANDPS       k6<>+0(SB), Y6, Y1
-	VXORPS       Y1, Y6, Y6
-	VPADDD       k170<>+0(SB), Y1, Y4
-	VPADDD       k169<>+0(SB), Y1, Y1
-	VSUBPS       k170<>+0(SB), Y4, Y4
-	VMINPS       Y4, Y1, Y1
-	VORPS        Y1, Y6, Y6
-	VPSUBD       k9<>+0(SB), Y6, Y1
-	VMOVDQU      64(SP), Y4
-	VMOVDQU      96(SP), Y5
-	VMULPS       Y6, Y4, Y7
-	VBLENDVPS    Y7, k171<>+0(SB), Y3, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y7, Y8, Y4
-	VPSUBD       Y3, Y4, Y4
-	VADDPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y7
-	VBLENDVPS    Y7, k32<>+0(SB), Y4, Y4
-	VMULPS       Y6, Y5, Y6
-	VBLENDVPS    Y6, k171<>+0(SB), Y3, Y7
-	VFMADD231PS  Y1, Y5, Y7
-	VPMAXUD      Y6, Y7, Y5
-	VPSUBD       Y3, Y5, Y5
+	VANDPS       k6<>+0(SB), Y1, Y3
+	VXORPS       Y3, Y1, Y1
+	VPADDD       k7<>+0(SB), Y3, Y4
+	VPADDD       k8<>+0(SB), Y3, Y3
+	VSUBPS       k7<>+0(SB), Y4, Y4
+	VMINPS       Y4, Y3, Y3
+	VORPS        Y3, Y1, Y1
+	VMOVDQU      k8<>+0(SB), Y4
+	VPSUBD       k9<>+0(SB), Y1, Y3
+	VMOVDQU      64(SP), Y5
+	VMOVDQU      96(SP), Y6
+	VMULPS       Y1, Y5, Y7
+	VPSIGND      Y7, Y4, Y8
+	VFMADD231PS  Y3, Y5, Y8
+	VPMAXUD      Y7, Y8, Y5
+	VPAND        k10<>+0(SB), Y5, Y5
 	VADDPS       Y2, Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y1
-	VBLENDVPS    Y1, k32<>+0(SB), Y5, Y5
-	VPSHUFB      k165<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y5, Y5, Y7
+	VBLENDVPS    Y7, k32<>+0(SB), Y5, Y5
+	VMULPS       Y1, Y6, Y1
+	VPSIGND      Y1, Y4, Y4
+	VFMADD231PS  Y3, Y6, Y4
+	VPMAXUD      Y1, Y4, Y6
+	VPAND        k10<>+0(SB), Y6, Y6
+	VADDPS       Y2, Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y1
+	VBLENDVPS    Y1, k32<>+0(SB), Y6, Y6
 	VPSHUFB      k165<>+0(SB), Y5, Y5
-	VPUNPCKLDQ   Y5, Y4, Y1
+	VPSHUFB      k165<>+0(SB), Y6, Y6
+	VPUNPCKLDQ   Y6, Y5, Y1
 	VMOVDQU      k166<>+0(SB), Y2
 	VPERMD       Y1, Y2, Y2
 	VMOVDQU      k167<>+0(SB), Y3
 	VPERMD       Y1, Y3, Y1
-	VPUNPCKHDQ   Y5, Y4, Y3
+	VPUNPCKHDQ   Y6, Y5, Y3
 	VMOVDQU      k166<>+0(SB), Y4
 	VPERMD       Y3, Y4, Y4
 	VMOVDQU      k167<>+0(SB), Y5
@@ -24582,11 +24510,11 @@ little:
 	VMOVDQA      Y3, Y3
 	JMP          chunk
 
-DATA k178<>+0(SB)/8, $0x0d0c090805040100
-DATA k178<>+8(SB)/8, $0x0f0e0b0a07060302
-DATA k178<>+16(SB)/8, $0x0d0c090805040100
-DATA k178<>+24(SB)/8, $0x0f0e0b0a07060302
-GLOBL k178<>(SB), RODATA|NOPTR, $32
+DATA k171<>+0(SB)/8, $0x0d0c090805040100
+DATA k171<>+8(SB)/8, $0x0f0e0b0a07060302
+DATA k171<>+16(SB)/8, $0x0d0c090805040100
+DATA k171<>+24(SB)/8, $0x0f0e0b0a07060302
+GLOBL k171<>(SB), RODATA|NOPTR, $32
 
 // func bookLowAffine32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
@@ -24676,7 +24604,7 @@ run:
 
 chunk:
 	VBROADCASTI128 (CX), Y6
-	VPSHUFB        k172<>+0(SB), Y6, Y6
+	VPSHUFB        k169<>+0(SB), Y6, Y6
 	VPSLLW         $0x04, Y6, Y7
 	VPOR           Y7, Y6, Y6
 	VPAND          Y3, Y6, Y6
@@ -24702,32 +24630,31 @@ little:
 	VBROADCASTSS (BX), Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
 	VBLENDVPS    Y6, k32<>+0(SB), Y5, Y5
-	VMOVDQU      k169<>+0(SB), Y6
-	VMOVAPS      Y4, Y7
-	VANDPS       k6<>+0(SB), Y7, Y4
-	VXORPS       Y4, Y7, Y7
-	VPADDD       k170<>+0(SB), Y4, Y8
-	VPADDD       k169<>+0(SB), Y4, Y4
-	VSUBPS       k170<>+0(SB), Y8, Y8
-	VMINPS       Y8, Y4, Y4
-	VORPS        Y4, Y7, Y7
-	VPSUBD       k9<>+0(SB), Y7, Y4
+	VANDPS       k6<>+0(SB), Y4, Y6
+	VXORPS       Y6, Y4, Y4
+	VPADDD       k7<>+0(SB), Y6, Y7
+	VPADDD       k8<>+0(SB), Y6, Y6
+	VSUBPS       k7<>+0(SB), Y7, Y7
+	VMINPS       Y7, Y6, Y6
+	VORPS        Y6, Y4, Y4
+	VMOVDQU      k8<>+0(SB), Y7
+	VPSUBD       k9<>+0(SB), Y4, Y6
 	VMOVDQU      (SP), Y8
 	VMOVDQU      32(SP), Y9
-	VMULPS       Y7, Y8, Y10
-	VBLENDVPS    Y10, k171<>+0(SB), Y6, Y11
-	VFMADD231PS  Y4, Y8, Y11
+	VMULPS       Y4, Y8, Y10
+	VPSIGND      Y10, Y7, Y11
+	VFMADD231PS  Y6, Y8, Y11
 	VPMAXUD      Y10, Y11, Y8
-	VPSUBD       Y6, Y8, Y8
+	VPAND        k10<>+0(SB), Y8, Y8
 	VADDPS       Y5, Y8, Y8
 	VPSLLD       $0x0f, Y8, Y10
 	VBLENDVPS    Y10, Y1, Y0, Y10
 	VPADDD       Y10, Y8, Y8
-	VMULPS       Y7, Y9, Y7
-	VBLENDVPS    Y7, k171<>+0(SB), Y6, Y10
-	VFMADD231PS  Y4, Y9, Y10
-	VPMAXUD      Y7, Y10, Y9
-	VPSUBD       Y6, Y9, Y9
+	VMULPS       Y4, Y9, Y4
+	VPSIGND      Y4, Y7, Y7
+	VFMADD231PS  Y6, Y9, Y7
+	VPMAXUD      Y4, Y7, Y9
+	VPAND        k10<>+0(SB), Y9, Y9
 	VADDPS       Y5, Y9, Y9
 	VPSLLD       $0x0f, Y9, Y4
 	VBLENDVPS    Y4, Y1, Y0, Y4
@@ -24831,7 +24758,7 @@ run:
 	VPERMQ       $0xdd, Y6, Y5
 
 chunk:
-	VMOVDQU    k177<>+0(SB), Y6
+	VMOVDQU    k170<>+0(SB), Y6
 	VMOVDQU    (CX), Y7
 	VPERMD     Y7, Y6, Y6
 	VPSRLW     $0x04, Y6, Y7
@@ -24867,32 +24794,31 @@ little:
 	VBROADCASTSS (BX), Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
 	VBLENDVPS    Y6, k32<>+0(SB), Y5, Y5
-	VMOVDQU      k169<>+0(SB), Y6
-	VMOVAPS      Y4, Y7
-	VANDPS       k6<>+0(SB), Y7, Y4
-	VXORPS       Y4, Y7, Y7
-	VPADDD       k170<>+0(SB), Y4, Y8
-	VPADDD       k169<>+0(SB), Y4, Y4
-	VSUBPS       k170<>+0(SB), Y8, Y8
-	VMINPS       Y8, Y4, Y4
-	VORPS        Y4, Y7, Y7
-	VPSUBD       k9<>+0(SB), Y7, Y4
+	VANDPS       k6<>+0(SB), Y4, Y6
+	VXORPS       Y6, Y4, Y4
+	VPADDD       k7<>+0(SB), Y6, Y7
+	VPADDD       k8<>+0(SB), Y6, Y6
+	VSUBPS       k7<>+0(SB), Y7, Y7
+	VMINPS       Y7, Y6, Y6
+	VORPS        Y6, Y4, Y4
+	VMOVDQU      k8<>+0(SB), Y7
+	VPSUBD       k9<>+0(SB), Y4, Y6
 	VMOVDQU      (SP), Y8
 	VMOVDQU      32(SP), Y9
-	VMULPS       Y7, Y8, Y10
-	VBLENDVPS    Y10, k171<>+0(SB), Y6, Y11
-	VFMADD231PS  Y4, Y8, Y11
+	VMULPS       Y4, Y8, Y10
+	VPSIGND      Y10, Y7, Y11
+	VFMADD231PS  Y6, Y8, Y11
 	VPMAXUD      Y10, Y11, Y8
-	VPSUBD       Y6, Y8, Y8
+	VPAND        k10<>+0(SB), Y8, Y8
 	VADDPS       Y5, Y8, Y8
 	VPSLLD       $0x0f, Y8, Y10
 	VBLENDVPS    Y10, Y1, Y0, Y10
 	VPADDD       Y10, Y8, Y8
-	VMULPS       Y7, Y9, Y7
-	VBLENDVPS    Y7, k171<>+0(SB), Y6, Y10
-	VFMADD231PS  Y4, Y9, Y10
-	VPMAXUD      Y7, Y10, Y9
-	VPSUBD       Y6, Y9, Y9
+	VMULPS       Y4, Y9, Y4
+	VPSIGND      Y4, Y7, Y7
+	VFMADD231PS  Y6, Y9, Y7
+	VPMAXUD      Y4, Y7, Y9
+	VPAND        k10<>+0(SB), Y9, Y9
 	VADDPS       Y5, Y9, Y9
 	VPSLLD       $0x0f, Y9, Y4
 	VBLENDVPS    Y4, Y1, Y0, Y4
@@ -24988,7 +24914,7 @@ run:
 
 chunk:
 	VBROADCASTI128 (CX), Y3
-	VPSHUFB        k172<>+0(SB), Y3, Y3
+	VPSHUFB        k169<>+0(SB), Y3, Y3
 	VPSLLW         $0x04, Y3, Y4
 	VPOR           Y4, Y3, Y3
 	VPAND          Y0, Y3, Y3
@@ -25014,31 +24940,30 @@ little:
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k32<>+0(SB), Y2, Y2
-	VMOVDQU      k169<>+0(SB), Y3
-	VMOVAPS      Y1, Y4
-	VANDPS       k6<>+0(SB), Y4, Y1
-	VXORPS       Y1, Y4, Y4
-	VPADDD       k170<>+0(SB), Y1, Y5
-	VPADDD       k169<>+0(SB), Y1, Y1
-	VSUBPS       k170<>+0(SB), Y5, Y5
-	VMINPS       Y5, Y1, Y1
-	VORPS        Y1, Y4, Y4
-	VPSUBD       k9<>+0(SB), Y4, Y1
+	VANDPS       k6<>+0(SB), Y1, Y3
+	VXORPS       Y3, Y1, Y1
+	VPADDD       k7<>+0(SB), Y3, Y4
+	VPADDD       k8<>+0(SB), Y3, Y3
+	VSUBPS       k7<>+0(SB), Y4, Y4
+	VMINPS       Y4, Y3, Y3
+	VORPS        Y3, Y1, Y1
+	VMOVDQU      k8<>+0(SB), Y4
+	VPSUBD       k9<>+0(SB), Y1, Y3
 	VMOVDQU      64(SP), Y5
 	VMOVDQU      96(SP), Y6
-	VMULPS       Y4, Y5, Y7
-	VBLENDVPS    Y7, k171<>+0(SB), Y3, Y8
-	VFMADD231PS  Y1, Y5, Y8
+	VMULPS       Y1, Y5, Y7
+	VPSIGND      Y7, Y4, Y8
+	VFMADD231PS  Y3, Y5, Y8
 	VPMAXUD      Y7, Y8, Y5
-	VPSUBD       Y3, Y5, Y5
+	VPAND        k10<>+0(SB), Y5, Y5
 	VADDPS       Y2, Y5, Y5
 	VCMPPS       $0x03, Y5, Y5, Y7
 	VBLENDVPS    Y7, k32<>+0(SB), Y5, Y5
-	VMULPS       Y4, Y6, Y4
-	VBLENDVPS    Y4, k171<>+0(SB), Y3, Y7
-	VFMADD231PS  Y1, Y6, Y7
-	VPMAXUD      Y4, Y7, Y6
-	VPSUBD       Y3, Y6, Y6
+	VMULPS       Y1, Y6, Y1
+	VPSIGND      Y1, Y4, Y4
+	VFMADD231PS  Y3, Y6, Y4
+	VPMAXUD      Y1, Y4, Y6
+	VPAND        k10<>+0(SB), Y6, Y6
 	VADDPS       Y2, Y6, Y6
 	VCMPPS       $0x03, Y6, Y6, Y1
 	VBLENDVPS    Y1, k32<>+0(SB), Y6, Y6
@@ -25130,7 +25055,7 @@ run:
 	VPERMQ       $0xdd, Y3, Y2
 
 chunk:
-	VMOVDQU    k177<>+0(SB), Y3
+	VMOVDQU    k170<>+0(SB), Y3
 	VMOVDQU    (CX), Y4
 	VPERMD     Y4, Y3, Y3
 	VPSRLW     $0x04, Y3, Y4
@@ -25166,31 +25091,30 @@ little:
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k32<>+0(SB), Y2, Y2
-	VMOVDQU      k169<>+0(SB), Y3
-	VMOVAPS      Y1, Y4
-	VANDPS       k6<>+0(SB), Y4, Y1
-	VXORPS       Y1, Y4, Y4
-	VPADDD       k170<>+0(SB), Y1, Y5
-	VPADDD       k169<>+0(SB), Y1, Y1
-	VSUBPS       k170<>+0(SB), Y5, Y5
-	VMINPS       Y5, Y1, Y1
-	VORPS        Y1, Y4, Y4
-	VPSUBD       k9<>+0(SB), Y4, Y1
+	VANDPS       k6<>+0(SB), Y1, Y3
+	VXORPS       Y3, Y1, Y1
+	VPADDD       k7<>+0(SB), Y3, Y4
+	VPADDD       k8<>+0(SB), Y3, Y3
+	VSUBPS       k7<>+0(SB), Y4, Y4
+	VMINPS       Y4, Y3, Y3
+	VORPS        Y3, Y1, Y1
+	VMOVDQU      k8<>+0(SB), Y4
+	VPSUBD       k9<>+0(SB), Y1, Y3
 	VMOVDQU      64(SP), Y5
 	VMOVDQU      96(SP), Y6
-	VMULPS       Y4, Y5, Y7
-	VBLENDVPS    Y7, k171<>+0(SB), Y3, Y8
-	VFMADD231PS  Y1, Y5, Y8
+	VMULPS       Y1, Y5, Y7
+	VPSIGND      Y7, Y4, Y8
+	VFMADD231PS  Y3, Y5, Y8
 	VPMAXUD      Y7, Y8, Y5
-	VPSUBD       Y3, Y5, Y5
+	VPAND        k10<>+0(SB), Y5, Y5
 	VADDPS       Y2, Y5, Y5
 	VCMPPS       $0x03, Y5, Y5, Y7
 	VBLENDVPS    Y7, k32<>+0(SB), Y5, Y5
-	VMULPS       Y4, Y6, Y4
-	VBLENDVPS    Y4, k171<>+0(SB), Y3, Y7
-	VFMADD231PS  Y1, Y6, Y7
-	VPMAXUD      Y4, Y7, Y6
-	VPSUBD       Y3, Y6, Y6
+	VMULPS       Y1, Y6, Y1
+	VPSIGND      Y1, Y4, Y4
+	VFMADD231PS  Y3, Y6, Y4
+	VPMAXUD      Y1, Y4, Y6
+	VPAND        k10<>+0(SB), Y6, Y6
 	VADDPS       Y2, Y6, Y6
 	VCMPPS       $0x03, Y6, Y6, Y1
 	VBLENDVPS    Y1, k32<>+0(SB), Y6, Y6
@@ -25324,17 +25248,15 @@ done:
 
 little:
 	VBROADCASTSS (DX), Y6
-	VXORPS       Y0, Y6, Y6
-	VMOVDQU      k169<>+0(SB), Y7
-	VMOVAPS      Y6, Y8
-	VANDPS       k6<>+0(SB), Y8, Y6
-	VXORPS       Y6, Y8, Y8
-	VPADDD       k170<>+0(SB), Y6, Y9
-	VPADDD       k169<>+0(SB), Y6, Y6
-	VSUBPS       k170<>+0(SB), Y9, Y9
-	VMINPS       Y9, Y6, Y6
-	VORPS        Y6, Y8, Y8
-	VPSUBD       k9<>+0(SB), Y8, Y6
+	VANDPS       k6<>+0(SB), Y6, Y7
+	VXORPS       Y7, Y6, Y6
+	VPADDD       k7<>+0(SB), Y7, Y8
+	VPADDD       k8<>+0(SB), Y7, Y7
+	VSUBPS       k7<>+0(SB), Y8, Y8
+	VMINPS       Y8, Y7, Y7
+	VORPS        Y7, Y6, Y6
+	VMOVDQU      k8<>+0(SB), Y8
+	VPSUBD       k9<>+0(SB), Y6, Y7
 
 slowly:
 	VBROADCASTI128 (CX), Y9
@@ -25355,29 +25277,29 @@ slowly:
 	VPUNPCKHBW     Y9, Y12, Y9
 	VPUNPCKLWD     Y9, Y10, Y11
 	VPUNPCKHWD     Y9, Y10, Y9
-	VMULPS         Y8, Y15, Y10
-	VBLENDVPS      Y10, k171<>+0(SB), Y7, Y12
-	VFMADD231PS    Y6, Y15, Y12
+	VMULPS         Y6, Y15, Y10
+	VPSIGND        Y10, Y8, Y12
+	VFMADD231PS    Y7, Y15, Y12
 	VPMAXUD        Y10, Y12, Y15
-	VPSUBD         k171<>+0(SB), Y15, Y15
+	VPAND          k10<>+0(SB), Y15, Y15
 	VMOVUPS        Y15, (AX)
-	VMULPS         Y8, Y13, Y10
-	VBLENDVPS      Y10, k171<>+0(SB), Y7, Y12
-	VFMADD231PS    Y6, Y13, Y12
+	VMULPS         Y6, Y13, Y10
+	VPSIGND        Y10, Y8, Y12
+	VFMADD231PS    Y7, Y13, Y12
 	VPMAXUD        Y10, Y12, Y13
-	VPSUBD         k171<>+0(SB), Y13, Y13
+	VPAND          k10<>+0(SB), Y13, Y13
 	VMOVUPS        Y13, 32(AX)
-	VMULPS         Y8, Y11, Y10
-	VBLENDVPS      Y10, k171<>+0(SB), Y7, Y12
-	VFMADD231PS    Y6, Y11, Y12
+	VMULPS         Y6, Y11, Y10
+	VPSIGND        Y10, Y8, Y12
+	VFMADD231PS    Y7, Y11, Y12
 	VPMAXUD        Y10, Y12, Y11
-	VPSUBD         k171<>+0(SB), Y11, Y11
+	VPAND          k10<>+0(SB), Y11, Y11
 	VMOVUPS        Y11, 64(AX)
-	VMULPS         Y8, Y9, Y10
-	VBLENDVPS      Y10, k171<>+0(SB), Y7, Y11
-	VFMADD231PS    Y6, Y9, Y11
+	VMULPS         Y6, Y9, Y10
+	VPSIGND        Y10, Y8, Y11
+	VFMADD231PS    Y7, Y9, Y11
 	VPMAXUD        Y10, Y11, Y9
-	VPSUBD         k171<>+0(SB), Y9, Y9
+	VPAND          k10<>+0(SB), Y9, Y9
 	VMOVUPS        Y9, 96(AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000080, AX
@@ -25470,7 +25392,7 @@ single:
 
 chunk:
 	VBROADCASTI128 (CX), Y6
-	VPSHUFB        k172<>+0(SB), Y6, Y6
+	VPSHUFB        k169<>+0(SB), Y6, Y6
 	VPSLLW         $0x08, Y6, Y7
 	VPSRLW         $0x04, Y6, Y6
 	VPOR           Y7, Y6, Y6
@@ -25576,102 +25498,94 @@ writeTwo:
 littleTwo:
 	MOVL           (DX), R9
 	ANDL           $0x7fffffff, R9
-	CMPL           R9, $0x4f800000
+	CMPL           R9, $0x27800000
 	JCC            single
 	MOVL           4(DX), R9
 	ANDL           $0x7fffffff, R9
-	CMPL           R9, $0x4f800000
+	CMPL           R9, $0x27800000
 	JCC            single
-	VMOVDQU        k169<>+0(SB), Y5
-	VMOVAPS        Y4, Y4
-	VANDPS         k6<>+0(SB), Y4, Y6
-	VXORPS         Y6, Y4, Y4
-	VPADDD         k170<>+0(SB), Y6, Y7
-	VPADDD         k169<>+0(SB), Y6, Y6
-	VSUBPS         k170<>+0(SB), Y7, Y7
-	VMINPS         Y7, Y6, Y6
-	VORPS          Y6, Y4, Y4
-	VMULPS         k135<>+0(SB), Y4, Y6
-	VMOVDQU        k173<>+0(SB), Y7
-	VBROADCASTI128 (SP), Y8
-	VBROADCASTI128 32(SP), Y9
+	VANDPS         k6<>+0(SB), Y4, Y5
+	VXORPS         Y5, Y4, Y4
+	VPADDD         k7<>+0(SB), Y5, Y6
+	VPADDD         k8<>+0(SB), Y5, Y5
+	VSUBPS         k7<>+0(SB), Y6, Y6
+	VMINPS         Y6, Y5, Y5
+	VORPS          Y5, Y4, Y4
+	VMOVDQU        k8<>+0(SB), Y6
+	VMULPS         k135<>+0(SB), Y4, Y5
+	VBROADCASTI128 (SP), Y7
+	VBROADCASTI128 32(SP), Y8
+	VMULPS         Y4, Y7, Y9
+	VPSIGND        Y9, Y6, Y10
+	VFMADD231PS    Y5, Y7, Y10
+	VPMAXUD        Y9, Y10, Y7
+	VMULPS         k11<>+0(SB), Y7, Y9
+	VFMSUB132PS    k12<>+0(SB), Y9, Y7
+	VMULPS         Y4, Y8, Y9
+	VPSIGND        Y9, Y6, Y10
+	VFMADD231PS    Y5, Y8, Y10
+	VPMAXUD        Y9, Y10, Y8
+	VMULPS         k11<>+0(SB), Y8, Y9
+	VFMSUB132PS    k12<>+0(SB), Y9, Y8
+	VPSRLD         $0x10, Y7, Y7
+	VPBLENDW       $0xaa, Y8, Y7, Y7
+	VPAND          k13<>+0(SB), Y7, Y7
+	VBROADCASTI128 16(SP), Y8
+	VBROADCASTI128 48(SP), Y9
 	VMULPS         Y4, Y8, Y10
-	VBLENDVPS      Y10, k171<>+0(SB), Y5, Y11
-	VFMADD231PS    Y6, Y8, Y11
+	VPSIGND        Y10, Y6, Y11
+	VFMADD231PS    Y5, Y8, Y11
 	VPMAXUD        Y10, Y11, Y8
-	VPSLLD         $0x0f, Y8, Y10
-	VBLENDVPS      Y10, k174<>+0(SB), Y7, Y10
-	VPADDD         Y10, Y8, Y8
-	VMULPS         Y4, Y9, Y10
-	VBLENDVPS      Y10, k171<>+0(SB), Y5, Y11
-	VFMADD231PS    Y6, Y9, Y11
-	VPMAXUD        Y10, Y11, Y9
-	VPSLLD         $0x0f, Y9, Y10
-	VBLENDVPS      Y10, k174<>+0(SB), Y7, Y10
-	VPADDD         Y10, Y9, Y9
+	VMULPS         k11<>+0(SB), Y8, Y10
+	VFMSUB132PS    k12<>+0(SB), Y10, Y8
+	VMULPS         Y4, Y9, Y4
+	VPSIGND        Y4, Y6, Y6
+	VFMADD231PS    Y5, Y9, Y6
+	VPMAXUD        Y4, Y6, Y9
+	VMULPS         k11<>+0(SB), Y9, Y4
+	VFMSUB132PS    k12<>+0(SB), Y4, Y9
 	VPSRLD         $0x10, Y8, Y8
 	VPBLENDW       $0xaa, Y9, Y8, Y8
-	VBROADCASTI128 16(SP), Y9
-	VBROADCASTI128 48(SP), Y10
-	VMULPS         Y4, Y9, Y11
-	VBLENDVPS      Y11, k171<>+0(SB), Y5, Y12
-	VFMADD231PS    Y6, Y9, Y12
-	VPMAXUD        Y11, Y12, Y9
-	VPSLLD         $0x0f, Y9, Y11
-	VBLENDVPS      Y11, k174<>+0(SB), Y7, Y11
-	VPADDD         Y11, Y9, Y9
-	VMULPS         Y4, Y10, Y4
-	VBLENDVPS      Y4, k171<>+0(SB), Y5, Y5
-	VFMADD231PS    Y6, Y10, Y5
-	VPMAXUD        Y4, Y5, Y10
-	VPSLLD         $0x0f, Y10, Y4
-	VBLENDVPS      Y4, k174<>+0(SB), Y7, Y4
-	VPADDD         Y4, Y10, Y10
-	VPSRLD         $0x10, Y9, Y9
-	VPBLENDW       $0xaa, Y10, Y9, Y9
+	VPAND          k13<>+0(SB), Y8, Y8
+	VPSHUFB        k17<>+0(SB), Y7, Y7
 	VPSHUFB        k17<>+0(SB), Y8, Y8
-	VPSHUFB        k17<>+0(SB), Y9, Y9
-	VPUNPCKLQDQ    Y9, Y8, Y4
-	VPUNPCKHQDQ    Y9, Y8, Y5
+	VPUNPCKLQDQ    Y8, Y7, Y4
+	VPUNPCKHQDQ    Y8, Y7, Y5
 	VMOVDQA        Y4, Y4
 	VMOVDQA        Y5, Y5
 	JMP            writeTwo
 
 little:
 	VBROADCASTSS (DX), Y4
-	VXORPS       Y2, Y4, Y4
-	VMOVDQU      k169<>+0(SB), Y5
-	VMOVAPS      Y4, Y6
-	VANDPS       k6<>+0(SB), Y6, Y4
-	VXORPS       Y4, Y6, Y6
-	VPADDD       k170<>+0(SB), Y4, Y7
-	VPADDD       k169<>+0(SB), Y4, Y4
-	VSUBPS       k170<>+0(SB), Y7, Y7
-	VMINPS       Y7, Y4, Y4
-	VORPS        Y4, Y6, Y6
-	VPSUBD       k9<>+0(SB), Y6, Y4
-	VMOVDQU      k175<>+0(SB), Y7
-	VMOVDQU      (SP), Y8
-	VMOVDQU      32(SP), Y9
-	VMULPS       Y6, Y8, Y10
-	VBLENDVPS    Y10, k171<>+0(SB), Y5, Y11
-	VFMADD231PS  Y4, Y8, Y11
-	VPMAXUD      Y10, Y11, Y8
-	VPSLLD       $0x0f, Y8, Y10
-	VBLENDVPS    Y10, k176<>+0(SB), Y7, Y10
-	VPADDD       Y10, Y8, Y8
-	VMULPS       Y6, Y9, Y6
-	VBLENDVPS    Y6, k171<>+0(SB), Y5, Y5
-	VFMADD231PS  Y4, Y9, Y5
-	VPMAXUD      Y6, Y5, Y9
-	VPSLLD       $0x0f, Y9, Y4
-	VBLENDVPS    Y4, k176<>+0(SB), Y7, Y4
-	VPADDD       Y4, Y9, Y9
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y9, Y8, Y8
-	VPSHUFB      k17<>+0(SB), Y8, Y8
-	VPERMQ       $0x88, Y8, Y4
-	VPERMQ       $0xdd, Y8, Y5
+	VANDPS       k6<>+0(SB), Y4, Y5
+	VXORPS       Y5, Y4, Y4
+	VPADDD       k7<>+0(SB), Y5, Y6
+	VPADDD       k8<>+0(SB), Y5, Y5
+	VSUBPS       k7<>+0(SB), Y6, Y6
+	VMINPS       Y6, Y5, Y5
+	VORPS        Y5, Y4, Y4
+	VMOVDQU      k8<>+0(SB), Y6
+	VPSUBD       k9<>+0(SB), Y4, Y5
+	VMOVDQU      (SP), Y7
+	VMOVDQU      32(SP), Y8
+	VMULPS       Y4, Y7, Y9
+	VPSIGND      Y9, Y6, Y10
+	VFMADD231PS  Y5, Y7, Y10
+	VPMAXUD      Y9, Y10, Y7
+	VMULPS       k11<>+0(SB), Y7, Y9
+	VFMSUB132PS  k12<>+0(SB), Y9, Y7
+	VMULPS       Y4, Y8, Y4
+	VPSIGND      Y4, Y6, Y6
+	VFMADD231PS  Y5, Y8, Y6
+	VPMAXUD      Y4, Y6, Y8
+	VMULPS       k11<>+0(SB), Y8, Y4
+	VFMSUB132PS  k12<>+0(SB), Y4, Y8
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y8, Y7, Y7
+	VPAND        k13<>+0(SB), Y7, Y7
+	VPSHUFB      k17<>+0(SB), Y7, Y7
+	VPERMQ       $0x88, Y7, Y4
+	VPERMQ       $0xdd, Y7, Y5
 	VMOVDQA      Y4, Y4
 	VMOVDQA      Y5, Y5
 	JMP          chunk
@@ -25756,7 +25670,7 @@ run:
 	VPERMQ       $0xdd, Y5, Y5
 
 chunk:
-	VMOVDQU    k177<>+0(SB), Y6
+	VMOVDQU    k170<>+0(SB), Y6
 	VMOVDQU    (CX), Y7
 	VPERMD     Y7, Y6, Y6
 	VPSRLW     $0x04, Y6, Y7
@@ -25789,39 +25703,35 @@ chunk:
 
 little:
 	VBROADCASTSS (DX), Y4
-	VXORPS       Y2, Y4, Y4
-	VMOVDQU      k169<>+0(SB), Y5
-	VMOVAPS      Y4, Y6
-	VANDPS       k6<>+0(SB), Y6, Y4
-	VXORPS       Y4, Y6, Y6
-	VPADDD       k170<>+0(SB), Y4, Y7
-	VPADDD       k169<>+0(SB), Y4, Y4
-	VSUBPS       k170<>+0(SB), Y7, Y7
-	VMINPS       Y7, Y4, Y4
-	VORPS        Y4, Y6, Y6
-	VPSUBD       k9<>+0(SB), Y6, Y4
-	VMOVDQU      k175<>+0(SB), Y7
-	VMOVDQU      (SP), Y8
-	VMOVDQU      32(SP), Y9
-	VMULPS       Y6, Y8, Y10
-	VBLENDVPS    Y10, k171<>+0(SB), Y5, Y11
-	VFMADD231PS  Y4, Y8, Y11
-	VPMAXUD      Y10, Y11, Y8
-	VPSLLD       $0x0f, Y8, Y10
-	VBLENDVPS    Y10, k176<>+0(SB), Y7, Y10
-	VPADDD       Y10, Y8, Y8
-	VMULPS       Y6, Y9, Y6
-	VBLENDVPS    Y6, k171<>+0(SB), Y5, Y5
-	VFMADD231PS  Y4, Y9, Y5
-	VPMAXUD      Y6, Y5, Y9
-	VPSLLD       $0x0f, Y9, Y4
-	VBLENDVPS    Y4, k176<>+0(SB), Y7, Y4
-	VPADDD       Y4, Y9, Y9
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y9, Y8, Y8
-	VPSHUFB      k17<>+0(SB), Y8, Y8
-	VPERMQ       $0x88, Y8, Y4
-	VPERMQ       $0xdd, Y8, Y5
+	VANDPS       k6<>+0(SB), Y4, Y5
+	VXORPS       Y5, Y4, Y4
+	VPADDD       k7<>+0(SB), Y5, Y6
+	VPADDD       k8<>+0(SB), Y5, Y5
+	VSUBPS       k7<>+0(SB), Y6, Y6
+	VMINPS       Y6, Y5, Y5
+	VORPS        Y5, Y4, Y4
+	VMOVDQU      k8<>+0(SB), Y6
+	VPSUBD       k9<>+0(SB), Y4, Y5
+	VMOVDQU      (SP), Y7
+	VMOVDQU      32(SP), Y8
+	VMULPS       Y4, Y7, Y9
+	VPSIGND      Y9, Y6, Y10
+	VFMADD231PS  Y5, Y7, Y10
+	VPMAXUD      Y9, Y10, Y7
+	VMULPS       k11<>+0(SB), Y7, Y9
+	VFMSUB132PS  k12<>+0(SB), Y9, Y7
+	VMULPS       Y4, Y8, Y4
+	VPSIGND      Y4, Y6, Y6
+	VFMADD231PS  Y5, Y8, Y6
+	VPMAXUD      Y4, Y6, Y8
+	VMULPS       k11<>+0(SB), Y8, Y4
+	VFMSUB132PS  k12<>+0(SB), Y4, Y8
+	VPSRLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y8, Y7, Y7
+	VPAND        k13<>+0(SB), Y7, Y7
+	VPSHUFB      k17<>+0(SB), Y7, Y7
+	VPERMQ       $0x88, Y7, Y4
+	VPERMQ       $0xdd, Y7, Y5
 	VMOVDQA      Y4, Y4
 	VMOVDQA      Y5, Y5
 	JMP          chunk
@@ -25902,7 +25812,7 @@ plain:
 
 chunk:
 	VBROADCASTI128 (CX), Y4
-	VPSHUFB        k172<>+0(SB), Y4, Y4
+	VPSHUFB        k169<>+0(SB), Y4, Y4
 	VPSLLW         $0x08, Y4, Y5
 	VPSRLW         $0x04, Y4, Y4
 	VPOR           Y5, Y4, Y4
@@ -26006,7 +25916,7 @@ plain:
 	VPERMQ      $0xdd, Y3, Y3
 
 chunk:
-	VMOVDQU    k177<>+0(SB), Y4
+	VMOVDQU    k170<>+0(SB), Y4
 	VMOVDQU    (CX), Y5
 	VPERMD     Y5, Y4, Y4
 	VPSRLW     $0x04, Y4, Y5
@@ -26045,7 +25955,7 @@ little:
 	JMP          plain
 
 // func bookPairsF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, BMI, CMOV, FMA3
 TEXT ·bookPairsF32AVX2(SB), NOSPLIT, $128-56
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
@@ -26077,10 +25987,44 @@ TEXT ·bookPairsF32AVX2(SB), NOSPLIT, $128-56
 	VPERMD     Y1, Y2, Y2
 	VMOVDQU    k167<>+0(SB), Y5
 	VPERMD     Y1, Y5, Y1
-	MOVQ       n+48(FP), DI
+	VMOVDQU    64(SP), Y5
+	VMOVDQU    96(SP), Y6
+	VPXOR      Y7, Y7, Y7
+	VPAND      k6<>+0(SB), Y5, Y5
+	VPXOR      Y8, Y8, Y8
+	VPCMPEQD   Y8, Y5, Y8
+	VMOVDQU    k163<>+0(SB), Y9
+	VPCMPGTD   Y5, Y9, Y9
+	VPCMPGTD   k164<>+0(SB), Y5, Y5
+	VPANDN     Y9, Y8, Y9
+	VPOR       Y9, Y7, Y7
+	VPOR       Y5, Y7, Y7
+	VPAND      k6<>+0(SB), Y6, Y5
+	VPXOR      Y6, Y6, Y6
+	VPCMPEQD   Y6, Y5, Y6
+	VMOVDQU    k163<>+0(SB), Y8
+	VPCMPGTD   Y5, Y8, Y8
+	VPCMPGTD   k164<>+0(SB), Y5, Y5
+	VPANDN     Y8, Y6, Y8
+	VPOR       Y8, Y7, Y7
+	VPOR       Y5, Y7, Y7
+	VMOVMSKPS  Y7, DI
+	XORL       SI, SI
+	TESTL      DI, DI
+	MOVL       $0x0d7fffff, DI
+	CMOVLEQ    DI, SI
+	MOVQ       $0x7fffffff7fffffff, DI
+	MOVQ       $0x8000000080000000, R9
+	MOVL       SI, R10
+	MOVL       SI, R8
+	SHLQ       $0x20, R10
+	ORQ        R10, R8
+	NEGQ       R8
+	ADDQ       R9, R8
+	MOVQ       n+48(FP), R11
 
 run:
-	MOVQ chunks+40(FP), SI
+	MOVQ chunks+40(FP), R10
 
 chunk:
 	VPBROADCASTQ   (DX), Y5
@@ -26089,7 +26033,11 @@ chunk:
 	VBLENDVPS      Y6, k3<>+0(SB), Y5, Y5
 	VMOVSLDUP      Y5, Y6
 	VMOVSHDUP      Y5, Y5
-	ADDQ           $0x04, DX
+	MOVQ           (DX), R12
+	ANDQ           DI, R12
+	ADDQ           R8, R12
+	ANDNQ          R9, R12, R12
+	JNZ            little
 	VBROADCASTI128 (CX), Y7
 	VPSHUFB        k168<>+0(SB), Y7, Y7
 	VPSLLW         $0x04, Y7, Y8
@@ -26109,29 +26057,128 @@ chunk:
 	VPUNPCKHWD     Y7, Y8, Y7
 	VFMADD213PS    k0<>+0(SB), Y6, Y13
 	VXORPS         k0<>+0(SB), Y13, Y13
-	VMOVUPS        Y13, (AX)
 	VFMADD213PS    k0<>+0(SB), Y6, Y11
 	VXORPS         k0<>+0(SB), Y11, Y11
-	VMOVUPS        Y11, 32(AX)
 	VFMADD213PS    k0<>+0(SB), Y5, Y9
 	VXORPS         k0<>+0(SB), Y9, Y9
-	VMOVUPS        Y9, 64(AX)
 	VFMADD213PS    k0<>+0(SB), Y5, Y7
 	VXORPS         k0<>+0(SB), Y7, Y7
-	VMOVUPS        Y7, 96(AX)
-	ADDQ           $0x00000010, CX
-	ADDQ           $0x00000080, AX
-	DECQ           SI
-	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           DI
-	JNZ            run
+
+write:
+	VMOVUPS Y13, (AX)
+	VMOVUPS Y11, 32(AX)
+	VMOVUPS Y9, 64(AX)
+	VMOVUPS Y7, 96(AX)
+	ADDQ    $0x04, DX
+	ADDQ    $0x00000010, CX
+	ADDQ    $0x00000080, AX
+	DECQ    R10
+	JNZ     chunk
+	ADDQ    $0x04, DX
+	ADDQ    $0x04, BX
+	DECQ    R11
+	JNZ     run
 	VZEROUPPER
 	RET
 
+little:
+	VBROADCASTI128 (CX), Y9
+	VPSHUFB        k168<>+0(SB), Y9, Y9
+	VPSLLW         $0x04, Y9, Y7
+	VPOR           Y7, Y9, Y9
+	VPAND          Y0, Y9, Y9
+	VPSHUFB        Y9, Y4, Y7
+	VPSHUFB        Y9, Y3, Y10
+	VPSHUFB        Y9, Y2, Y8
+	VPSHUFB        Y9, Y1, Y9
+	VPUNPCKLBW     Y10, Y7, Y11
+	VPUNPCKLBW     Y9, Y8, Y13
+	VPUNPCKLWD     Y13, Y11, Y12
+	VPUNPCKHWD     Y13, Y11, Y11
+	VPUNPCKHBW     Y10, Y7, Y7
+	VPUNPCKHBW     Y9, Y8, Y9
+	VPUNPCKLWD     Y9, Y7, Y8
+	VPUNPCKHWD     Y9, Y7, Y7
+	MOVL           (DX), R12
+	ANDL           $0x7fffffff, R12
+	DECL           R12
+	CMPL           R12, SI
+	JCC            ordinaryFirst
+	VXORPS         k0<>+0(SB), Y6, Y6
+	VANDPS         k6<>+0(SB), Y6, Y9
+	VXORPS         Y9, Y6, Y6
+	VPADDD         k7<>+0(SB), Y9, Y10
+	VPADDD         k8<>+0(SB), Y9, Y9
+	VSUBPS         k7<>+0(SB), Y10, Y10
+	VMINPS         Y10, Y9, Y9
+	VORPS          Y9, Y6, Y6
+	VMOVDQU        k8<>+0(SB), Y10
+	VPSUBD         k9<>+0(SB), Y6, Y9
+	VMOVAPS        Y12, Y13
+	VMULPS         Y6, Y13, Y12
+	VPSIGND        Y12, Y10, Y14
+	VFMADD231PS    Y9, Y13, Y14
+	VPMAXUD        Y12, Y14, Y13
+	VPAND          k10<>+0(SB), Y13, Y13
+	VMOVAPS        Y11, Y11
+	VMULPS         Y6, Y11, Y6
+	VPSIGND        Y6, Y10, Y10
+	VFMADD231PS    Y9, Y11, Y10
+	VPMAXUD        Y6, Y10, Y11
+	VPAND          k10<>+0(SB), Y11, Y11
+	JMP            nextFirst
+
+ordinaryFirst:
+	VMOVAPS     Y12, Y13
+	VFMADD213PS k0<>+0(SB), Y6, Y13
+	VXORPS      k0<>+0(SB), Y13, Y13
+	VMOVAPS     Y11, Y11
+	VFMADD213PS k0<>+0(SB), Y6, Y11
+	VXORPS      k0<>+0(SB), Y11, Y11
+
+nextFirst:
+	MOVL        4(DX), R12
+	ANDL        $0x7fffffff, R12
+	DECL        R12
+	CMPL        R12, SI
+	JCC         ordinarySecond
+	VXORPS      k0<>+0(SB), Y5, Y5
+	VANDPS      k6<>+0(SB), Y5, Y6
+	VXORPS      Y6, Y5, Y5
+	VPADDD      k7<>+0(SB), Y6, Y9
+	VPADDD      k8<>+0(SB), Y6, Y6
+	VSUBPS      k7<>+0(SB), Y9, Y9
+	VMINPS      Y9, Y6, Y6
+	VORPS       Y6, Y5, Y5
+	VMOVDQU     k8<>+0(SB), Y10
+	VPSUBD      k9<>+0(SB), Y5, Y6
+	VMOVAPS     Y8, Y9
+	VMULPS      Y5, Y9, Y8
+	VPSIGND     Y8, Y10, Y12
+	VFMADD231PS Y6, Y9, Y12
+	VPMAXUD     Y8, Y12, Y9
+	VPAND       k10<>+0(SB), Y9, Y9
+	VMOVAPS     Y7, Y7
+	VMULPS      Y5, Y7, Y5
+	VPSIGND     Y5, Y10, Y8
+	VFMADD231PS Y6, Y7, Y8
+	VPMAXUD     Y5, Y8, Y7
+	VPAND       k10<>+0(SB), Y7, Y7
+	JMP         nextSecond
+
+ordinarySecond:
+	VMOVAPS     Y8, Y9
+	VFMADD213PS k0<>+0(SB), Y5, Y9
+	VXORPS      k0<>+0(SB), Y9, Y9
+	VMOVAPS     Y7, Y7
+	VFMADD213PS k0<>+0(SB), Y5, Y7
+	VXORPS      k0<>+0(SB), Y7, Y7
+
+nextSecond:
+	JMP write
+
 // func bookPairsHighF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, BMI, CMOV, FMA3
 TEXT ·bookPairsHighF32AVX2(SB), NOSPLIT, $128-56
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
@@ -26163,10 +26210,44 @@ TEXT ·bookPairsHighF32AVX2(SB), NOSPLIT, $128-56
 	VPERMD     Y1, Y2, Y2
 	VMOVDQU    k167<>+0(SB), Y5
 	VPERMD     Y1, Y5, Y1
-	MOVQ       n+48(FP), DI
+	VMOVDQU    64(SP), Y5
+	VMOVDQU    96(SP), Y6
+	VPXOR      Y7, Y7, Y7
+	VPAND      k6<>+0(SB), Y5, Y5
+	VPXOR      Y8, Y8, Y8
+	VPCMPEQD   Y8, Y5, Y8
+	VMOVDQU    k163<>+0(SB), Y9
+	VPCMPGTD   Y5, Y9, Y9
+	VPCMPGTD   k164<>+0(SB), Y5, Y5
+	VPANDN     Y9, Y8, Y9
+	VPOR       Y9, Y7, Y7
+	VPOR       Y5, Y7, Y7
+	VPAND      k6<>+0(SB), Y6, Y5
+	VPXOR      Y6, Y6, Y6
+	VPCMPEQD   Y6, Y5, Y6
+	VMOVDQU    k163<>+0(SB), Y8
+	VPCMPGTD   Y5, Y8, Y8
+	VPCMPGTD   k164<>+0(SB), Y5, Y5
+	VPANDN     Y8, Y6, Y8
+	VPOR       Y8, Y7, Y7
+	VPOR       Y5, Y7, Y7
+	VMOVMSKPS  Y7, DI
+	XORL       SI, SI
+	TESTL      DI, DI
+	MOVL       $0x0d7fffff, DI
+	CMOVLEQ    DI, SI
+	MOVQ       $0x7fffffff7fffffff, DI
+	MOVQ       $0x8000000080000000, R9
+	MOVL       SI, R10
+	MOVL       SI, R8
+	SHLQ       $0x20, R10
+	ORQ        R10, R8
+	NEGQ       R8
+	ADDQ       R9, R8
+	MOVQ       n+48(FP), R11
 
 run:
-	MOVQ chunks+40(FP), SI
+	MOVQ chunks+40(FP), R10
 
 chunk:
 	VPBROADCASTQ   (DX), Y5
@@ -26175,7 +26256,11 @@ chunk:
 	VBLENDVPS      Y6, k3<>+0(SB), Y5, Y5
 	VMOVSLDUP      Y5, Y6
 	VMOVSHDUP      Y5, Y5
-	ADDQ           $0x04, DX
+	MOVQ           (DX), R12
+	ANDQ           DI, R12
+	ADDQ           R8, R12
+	ANDNQ          R9, R12, R12
+	JNZ            little
 	VBROADCASTI128 (CX), Y7
 	VPSHUFB        k168<>+0(SB), Y7, Y7
 	VPSLLW         $0x08, Y7, Y8
@@ -26196,29 +26281,129 @@ chunk:
 	VPUNPCKHWD     Y7, Y8, Y7
 	VFMADD213PS    k0<>+0(SB), Y6, Y13
 	VXORPS         k0<>+0(SB), Y13, Y13
-	VMOVUPS        Y13, (AX)
 	VFMADD213PS    k0<>+0(SB), Y6, Y11
 	VXORPS         k0<>+0(SB), Y11, Y11
-	VMOVUPS        Y11, 32(AX)
 	VFMADD213PS    k0<>+0(SB), Y5, Y9
 	VXORPS         k0<>+0(SB), Y9, Y9
-	VMOVUPS        Y9, 64(AX)
 	VFMADD213PS    k0<>+0(SB), Y5, Y7
 	VXORPS         k0<>+0(SB), Y7, Y7
-	VMOVUPS        Y7, 96(AX)
-	ADDQ           $0x00000010, CX
-	ADDQ           $0x00000080, AX
-	DECQ           SI
-	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           DI
-	JNZ            run
+
+write:
+	VMOVUPS Y13, (AX)
+	VMOVUPS Y11, 32(AX)
+	VMOVUPS Y9, 64(AX)
+	VMOVUPS Y7, 96(AX)
+	ADDQ    $0x04, DX
+	ADDQ    $0x00000010, CX
+	ADDQ    $0x00000080, AX
+	DECQ    R10
+	JNZ     chunk
+	ADDQ    $0x04, DX
+	ADDQ    $0x04, BX
+	DECQ    R11
+	JNZ     run
 	VZEROUPPER
 	RET
 
+little:
+	VBROADCASTI128 (CX), Y9
+	VPSHUFB        k168<>+0(SB), Y9, Y9
+	VPSLLW         $0x08, Y9, Y7
+	VPSRLW         $0x04, Y9, Y9
+	VPOR           Y7, Y9, Y9
+	VPAND          Y0, Y9, Y9
+	VPSHUFB        Y9, Y4, Y7
+	VPSHUFB        Y9, Y3, Y10
+	VPSHUFB        Y9, Y2, Y8
+	VPSHUFB        Y9, Y1, Y9
+	VPUNPCKLBW     Y10, Y7, Y11
+	VPUNPCKLBW     Y9, Y8, Y13
+	VPUNPCKLWD     Y13, Y11, Y12
+	VPUNPCKHWD     Y13, Y11, Y11
+	VPUNPCKHBW     Y10, Y7, Y7
+	VPUNPCKHBW     Y9, Y8, Y9
+	VPUNPCKLWD     Y9, Y7, Y8
+	VPUNPCKHWD     Y9, Y7, Y7
+	MOVL           (DX), R12
+	ANDL           $0x7fffffff, R12
+	DECL           R12
+	CMPL           R12, SI
+	JCC            ordinaryFirst
+	VXORPS         k0<>+0(SB), Y6, Y6
+	VANDPS         k6<>+0(SB), Y6, Y9
+	VXORPS         Y9, Y6, Y6
+	VPADDD         k7<>+0(SB), Y9, Y10
+	VPADDD         k8<>+0(SB), Y9, Y9
+	VSUBPS         k7<>+0(SB), Y10, Y10
+	VMINPS         Y10, Y9, Y9
+	VORPS          Y9, Y6, Y6
+	VMOVDQU        k8<>+0(SB), Y10
+	VPSUBD         k9<>+0(SB), Y6, Y9
+	VMOVAPS        Y12, Y13
+	VMULPS         Y6, Y13, Y12
+	VPSIGND        Y12, Y10, Y14
+	VFMADD231PS    Y9, Y13, Y14
+	VPMAXUD        Y12, Y14, Y13
+	VPAND          k10<>+0(SB), Y13, Y13
+	VMOVAPS        Y11, Y11
+	VMULPS         Y6, Y11, Y6
+	VPSIGND        Y6, Y10, Y10
+	VFMADD231PS    Y9, Y11, Y10
+	VPMAXUD        Y6, Y10, Y11
+	VPAND          k10<>+0(SB), Y11, Y11
+	JMP            nextFirst
+
+ordinaryFirst:
+	VMOVAPS     Y12, Y13
+	VFMADD213PS k0<>+0(SB), Y6, Y13
+	VXORPS      k0<>+0(SB), Y13, Y13
+	VMOVAPS     Y11, Y11
+	VFMADD213PS k0<>+0(SB), Y6, Y11
+	VXORPS      k0<>+0(SB), Y11, Y11
+
+nextFirst:
+	MOVL        4(DX), R12
+	ANDL        $0x7fffffff, R12
+	DECL        R12
+	CMPL        R12, SI
+	JCC         ordinarySecond
+	VXORPS      k0<>+0(SB), Y5, Y5
+	VANDPS      k6<>+0(SB), Y5, Y6
+	VXORPS      Y6, Y5, Y5
+	VPADDD      k7<>+0(SB), Y6, Y9
+	VPADDD      k8<>+0(SB), Y6, Y6
+	VSUBPS      k7<>+0(SB), Y9, Y9
+	VMINPS      Y9, Y6, Y6
+	VORPS       Y6, Y5, Y5
+	VMOVDQU     k8<>+0(SB), Y10
+	VPSUBD      k9<>+0(SB), Y5, Y6
+	VMOVAPS     Y8, Y9
+	VMULPS      Y5, Y9, Y8
+	VPSIGND     Y8, Y10, Y12
+	VFMADD231PS Y6, Y9, Y12
+	VPMAXUD     Y8, Y12, Y9
+	VPAND       k10<>+0(SB), Y9, Y9
+	VMOVAPS     Y7, Y7
+	VMULPS      Y5, Y7, Y5
+	VPSIGND     Y5, Y10, Y8
+	VFMADD231PS Y6, Y7, Y8
+	VPMAXUD     Y5, Y8, Y7
+	VPAND       k10<>+0(SB), Y7, Y7
+	JMP         nextSecond
+
+ordinarySecond:
+	VMOVAPS     Y8, Y9
+	VFMADD213PS k0<>+0(SB), Y5, Y9
+	VXORPS      k0<>+0(SB), Y9, Y9
+	VMOVAPS     Y7, Y7
+	VFMADD213PS k0<>+0(SB), Y5, Y7
+	VXORPS      k0<>+0(SB), Y7, Y7
+
+nextSecond:
+	JMP write
+
 // func bookPairsBF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, BMI, CMOV, FMA3
 TEXT ·bookPairsBF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
@@ -26240,75 +26425,237 @@ TEXT ·bookPairsBF16AVX2(SB), NOSPLIT, $64-56
 	VMOVUPS   Y4, (SP)
 	VMOVUPS   Y2, 32(SP)
 	VMOVDQU   k15<>+0(SB), Y2
-	MOVQ      n+48(FP), DI
+	VMOVDQU   (SP), Y3
+	VMOVDQU   32(SP), Y4
+	VPXOR     Y5, Y5, Y5
+	VPAND     k6<>+0(SB), Y3, Y3
+	VPXOR     Y6, Y6, Y6
+	VPCMPEQD  Y6, Y3, Y6
+	VMOVDQU   k163<>+0(SB), Y7
+	VPCMPGTD  Y3, Y7, Y7
+	VPCMPGTD  k164<>+0(SB), Y3, Y3
+	VPANDN    Y7, Y6, Y7
+	VPOR      Y7, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VPAND     k6<>+0(SB), Y4, Y3
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y3, Y4
+	VMOVDQU   k163<>+0(SB), Y6
+	VPCMPGTD  Y3, Y6, Y6
+	VPCMPGTD  k164<>+0(SB), Y3, Y3
+	VPANDN    Y6, Y4, Y6
+	VPOR      Y6, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VMOVMSKPS Y5, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      $0x7fffffff7fffffff, DI
+	MOVQ      $0x8000000080000000, R9
+	MOVL      SI, R10
+	MOVL      SI, R8
+	SHLQ      $0x20, R10
+	ORQ       R10, R8
+	NEGQ      R8
+	ADDQ      R9, R8
+	MOVQ      n+48(FP), R11
 
 run:
-	MOVQ chunks+40(FP), SI
+	MOVQ chunks+40(FP), R10
 
 chunk:
-	VPBROADCASTQ   (DX), Y3
-	VXORPS         k0<>+0(SB), Y3, Y3
-	VCMPPS         $0x03, Y3, Y3, Y4
-	VBLENDVPS      Y4, k3<>+0(SB), Y3, Y3
-	VMOVSLDUP      Y3, Y4
-	VMOVSHDUP      Y3, Y3
-	ADDQ           $0x04, DX
-	VBROADCASTI128 (CX), Y5
-	VPSHUFB        k172<>+0(SB), Y5, Y5
-	VPSLLW         $0x04, Y5, Y6
-	VPOR           Y6, Y5, Y5
-	VPAND          Y2, Y5, Y5
-	VMOVDQU        (SP), Y6
-	VMOVDQU        32(SP), Y7
-	VFMADD213PS    k0<>+0(SB), Y4, Y6
-	VPSLLD         $0x0f, Y6, Y8
-	VBLENDVPS      Y8, Y1, Y0, Y8
-	VPADDD         Y8, Y6, Y6
-	VFMADD213PS    k0<>+0(SB), Y4, Y7
-	VPSLLD         $0x0f, Y7, Y4
-	VBLENDVPS      Y4, Y1, Y0, Y4
-	VPADDD         Y4, Y7, Y7
-	VPSRLD         $0x10, Y6, Y6
-	VPBLENDW       $0xaa, Y7, Y6, Y6
-	VPSHUFB        k17<>+0(SB), Y6, Y6
-	VPERMQ         $0x88, Y6, Y4
-	VPERMQ         $0xdd, Y6, Y6
-	VMOVDQU        (SP), Y7
-	VMOVDQU        32(SP), Y8
-	VFMADD213PS    k0<>+0(SB), Y3, Y7
-	VPSLLD         $0x0f, Y7, Y9
-	VBLENDVPS      Y9, Y1, Y0, Y9
-	VPADDD         Y9, Y7, Y7
-	VFMADD213PS    k0<>+0(SB), Y3, Y8
-	VPSLLD         $0x0f, Y8, Y3
-	VBLENDVPS      Y3, Y1, Y0, Y3
-	VPADDD         Y3, Y8, Y8
-	VPSRLD         $0x10, Y7, Y7
-	VPBLENDW       $0xaa, Y8, Y7, Y7
-	VPSHUFB        k17<>+0(SB), Y7, Y7
-	VPERMQ         $0x88, Y7, Y3
-	VPERMQ         $0xdd, Y7, Y7
-	VPSHUFB        Y5, Y4, Y4
-	VPSHUFB        Y5, Y6, Y6
-	VPUNPCKLBW     Y6, Y4, Y4
+	VPBROADCASTQ (DX), Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VMOVSLDUP    Y3, Y4
+	VMOVSHDUP    Y3, Y3
+	MOVQ         (DX), R12
+	ANDQ         DI, R12
+	ADDQ         R8, R12
+	ANDNQ        R9, R12, R12
+	JNZ          little
+	VMOVDQU      (SP), Y5
+	VMOVDQU      32(SP), Y6
+	VFMADD213PS  k0<>+0(SB), Y4, Y5
+	VPSLLD       $0x0f, Y5, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y5, Y5
+	VFMADD213PS  k0<>+0(SB), Y4, Y6
+	VPSLLD       $0x0f, Y6, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y6, Y6
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VPSHUFB      k17<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y4
+	VPERMQ       $0xdd, Y5, Y5
+	VMOVDQU      (SP), Y6
+	VMOVDQU      32(SP), Y7
+	VFMADD213PS  k0<>+0(SB), Y3, Y6
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VFMADD213PS  k0<>+0(SB), Y3, Y7
+	VPSLLD       $0x0f, Y7, Y3
+	VBLENDVPS    Y3, Y1, Y0, Y3
+	VPADDD       Y3, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPSHUFB      k17<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y3
+	VPERMQ       $0xdd, Y6, Y6
+
+write:
+	VBROADCASTI128 (CX), Y7
+	VPSHUFB        k169<>+0(SB), Y7, Y7
+	VPSLLW         $0x04, Y7, Y8
+	VPOR           Y8, Y7, Y7
+	VPAND          Y2, Y7, Y7
+	VPSHUFB        Y7, Y4, Y4
+	VPSHUFB        Y7, Y5, Y5
+	VPUNPCKLBW     Y5, Y4, Y4
 	VMOVDQU        Y4, (AX)
-	VPSHUFB        Y5, Y3, Y4
-	VPSHUFB        Y5, Y7, Y6
-	VPUNPCKHBW     Y6, Y4, Y3
+	VPSHUFB        Y7, Y3, Y4
+	VPSHUFB        Y7, Y6, Y5
+	VPUNPCKHBW     Y5, Y4, Y3
 	VMOVDQU        Y3, 32(AX)
+	ADDQ           $0x04, DX
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
-	DECQ           SI
+	DECQ           R10
 	JNZ            chunk
 	ADDQ           $0x04, DX
 	ADDQ           $0x04, BX
-	DECQ           DI
+	DECQ           R11
 	JNZ            run
 	VZEROUPPER
 	RET
 
+little:
+	MOVL        (DX), R12
+	ANDL        $0x7fffffff, R12
+	DECL        R12
+	CMPL        R12, SI
+	JCC         ordinaryFirst
+	VXORPS      k0<>+0(SB), Y4, Y4
+	VANDPS      k6<>+0(SB), Y4, Y5
+	VXORPS      Y5, Y4, Y4
+	VPADDD      k7<>+0(SB), Y5, Y6
+	VPADDD      k8<>+0(SB), Y5, Y5
+	VSUBPS      k7<>+0(SB), Y6, Y6
+	VMINPS      Y6, Y5, Y5
+	VORPS       Y5, Y4, Y4
+	VMOVDQU     k8<>+0(SB), Y6
+	VPSUBD      k9<>+0(SB), Y4, Y5
+	VMOVDQU     (SP), Y7
+	VMOVDQU     32(SP), Y8
+	VMULPS      Y4, Y7, Y9
+	VPSIGND     Y9, Y6, Y10
+	VFMADD231PS Y5, Y7, Y10
+	VPMAXUD     Y9, Y10, Y7
+	VMULPS      k11<>+0(SB), Y7, Y9
+	VFMSUB132PS k12<>+0(SB), Y9, Y7
+	VMULPS      Y4, Y8, Y4
+	VPSIGND     Y4, Y6, Y6
+	VFMADD231PS Y5, Y8, Y6
+	VPMAXUD     Y4, Y6, Y8
+	VMULPS      k11<>+0(SB), Y8, Y4
+	VFMSUB132PS k12<>+0(SB), Y4, Y8
+	VPSRLD      $0x10, Y7, Y7
+	VPBLENDW    $0xaa, Y8, Y7, Y7
+	VPAND       k13<>+0(SB), Y7, Y7
+	VPSHUFB     k17<>+0(SB), Y7, Y7
+	VPERMQ      $0x88, Y7, Y4
+	VPERMQ      $0xdd, Y7, Y5
+	VMOVDQA     Y4, Y4
+	VMOVDQA     Y5, Y5
+	JMP         nextFirst
+
+ordinaryFirst:
+	VMOVDQU     (SP), Y5
+	VMOVDQU     32(SP), Y6
+	VFMADD213PS k0<>+0(SB), Y4, Y5
+	VPSLLD      $0x0f, Y5, Y7
+	VBLENDVPS   Y7, Y1, Y0, Y7
+	VPADDD      Y7, Y5, Y5
+	VFMADD213PS k0<>+0(SB), Y4, Y6
+	VPSLLD      $0x0f, Y6, Y4
+	VBLENDVPS   Y4, Y1, Y0, Y4
+	VPADDD      Y4, Y6, Y6
+	VPSRLD      $0x10, Y5, Y5
+	VPBLENDW    $0xaa, Y6, Y5, Y5
+	VPSHUFB     k17<>+0(SB), Y5, Y5
+	VPERMQ      $0x88, Y5, Y4
+	VPERMQ      $0xdd, Y5, Y5
+	VMOVDQA     Y4, Y4
+	VMOVDQA     Y5, Y5
+
+nextFirst:
+	MOVL        4(DX), R12
+	ANDL        $0x7fffffff, R12
+	DECL        R12
+	CMPL        R12, SI
+	JCC         ordinarySecond
+	VXORPS      k0<>+0(SB), Y3, Y3
+	VANDPS      k6<>+0(SB), Y3, Y6
+	VXORPS      Y6, Y3, Y3
+	VPADDD      k7<>+0(SB), Y6, Y7
+	VPADDD      k8<>+0(SB), Y6, Y6
+	VSUBPS      k7<>+0(SB), Y7, Y7
+	VMINPS      Y7, Y6, Y6
+	VORPS       Y6, Y3, Y3
+	VMOVDQU     k8<>+0(SB), Y7
+	VPSUBD      k9<>+0(SB), Y3, Y6
+	VMOVDQU     (SP), Y8
+	VMOVDQU     32(SP), Y9
+	VMULPS      Y3, Y8, Y10
+	VPSIGND     Y10, Y7, Y11
+	VFMADD231PS Y6, Y8, Y11
+	VPMAXUD     Y10, Y11, Y8
+	VMULPS      k11<>+0(SB), Y8, Y10
+	VFMSUB132PS k12<>+0(SB), Y10, Y8
+	VMULPS      Y3, Y9, Y3
+	VPSIGND     Y3, Y7, Y7
+	VFMADD231PS Y6, Y9, Y7
+	VPMAXUD     Y3, Y7, Y9
+	VMULPS      k11<>+0(SB), Y9, Y3
+	VFMSUB132PS k12<>+0(SB), Y3, Y9
+	VPSRLD      $0x10, Y8, Y8
+	VPBLENDW    $0xaa, Y9, Y8, Y8
+	VPAND       k13<>+0(SB), Y8, Y8
+	VPSHUFB     k17<>+0(SB), Y8, Y8
+	VPERMQ      $0x88, Y8, Y3
+	VPERMQ      $0xdd, Y8, Y6
+	VMOVDQA     Y3, Y3
+	VMOVDQA     Y6, Y6
+	JMP         nextSecond
+
+ordinarySecond:
+	VMOVDQU     (SP), Y6
+	VMOVDQU     32(SP), Y7
+	VFMADD213PS k0<>+0(SB), Y3, Y6
+	VPSLLD      $0x0f, Y6, Y8
+	VBLENDVPS   Y8, Y1, Y0, Y8
+	VPADDD      Y8, Y6, Y6
+	VFMADD213PS k0<>+0(SB), Y3, Y7
+	VPSLLD      $0x0f, Y7, Y3
+	VBLENDVPS   Y3, Y1, Y0, Y3
+	VPADDD      Y3, Y7, Y7
+	VPSRLD      $0x10, Y6, Y6
+	VPBLENDW    $0xaa, Y7, Y6, Y6
+	VPSHUFB     k17<>+0(SB), Y6, Y6
+	VPERMQ      $0x88, Y6, Y3
+	VPERMQ      $0xdd, Y6, Y6
+	VMOVDQA     Y3, Y3
+	VMOVDQA     Y6, Y6
+
+nextSecond:
+	JMP write
+
 // func bookPairsHighBF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, BMI, CMOV, FMA3
 TEXT ·bookPairsHighBF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
@@ -26330,76 +26677,238 @@ TEXT ·bookPairsHighBF16AVX2(SB), NOSPLIT, $64-56
 	VMOVUPS   Y4, (SP)
 	VMOVUPS   Y2, 32(SP)
 	VMOVDQU   k15<>+0(SB), Y2
-	MOVQ      n+48(FP), DI
+	VMOVDQU   (SP), Y3
+	VMOVDQU   32(SP), Y4
+	VPXOR     Y5, Y5, Y5
+	VPAND     k6<>+0(SB), Y3, Y3
+	VPXOR     Y6, Y6, Y6
+	VPCMPEQD  Y6, Y3, Y6
+	VMOVDQU   k163<>+0(SB), Y7
+	VPCMPGTD  Y3, Y7, Y7
+	VPCMPGTD  k164<>+0(SB), Y3, Y3
+	VPANDN    Y7, Y6, Y7
+	VPOR      Y7, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VPAND     k6<>+0(SB), Y4, Y3
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y3, Y4
+	VMOVDQU   k163<>+0(SB), Y6
+	VPCMPGTD  Y3, Y6, Y6
+	VPCMPGTD  k164<>+0(SB), Y3, Y3
+	VPANDN    Y6, Y4, Y6
+	VPOR      Y6, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VMOVMSKPS Y5, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      $0x7fffffff7fffffff, DI
+	MOVQ      $0x8000000080000000, R9
+	MOVL      SI, R10
+	MOVL      SI, R8
+	SHLQ      $0x20, R10
+	ORQ       R10, R8
+	NEGQ      R8
+	ADDQ      R9, R8
+	MOVQ      n+48(FP), R11
 
 run:
-	MOVQ chunks+40(FP), SI
+	MOVQ chunks+40(FP), R10
 
 chunk:
-	VPBROADCASTQ   (DX), Y3
-	VXORPS         k0<>+0(SB), Y3, Y3
-	VCMPPS         $0x03, Y3, Y3, Y4
-	VBLENDVPS      Y4, k3<>+0(SB), Y3, Y3
-	VMOVSLDUP      Y3, Y4
-	VMOVSHDUP      Y3, Y3
-	ADDQ           $0x04, DX
-	VBROADCASTI128 (CX), Y5
-	VPSHUFB        k172<>+0(SB), Y5, Y5
-	VPSLLW         $0x08, Y5, Y6
-	VPSRLW         $0x04, Y5, Y5
-	VPOR           Y6, Y5, Y5
-	VPAND          Y2, Y5, Y5
-	VMOVDQU        (SP), Y6
-	VMOVDQU        32(SP), Y7
-	VFMADD213PS    k0<>+0(SB), Y4, Y6
-	VPSLLD         $0x0f, Y6, Y8
-	VBLENDVPS      Y8, Y1, Y0, Y8
-	VPADDD         Y8, Y6, Y6
-	VFMADD213PS    k0<>+0(SB), Y4, Y7
-	VPSLLD         $0x0f, Y7, Y4
-	VBLENDVPS      Y4, Y1, Y0, Y4
-	VPADDD         Y4, Y7, Y7
-	VPSRLD         $0x10, Y6, Y6
-	VPBLENDW       $0xaa, Y7, Y6, Y6
-	VPSHUFB        k17<>+0(SB), Y6, Y6
-	VPERMQ         $0x88, Y6, Y4
-	VPERMQ         $0xdd, Y6, Y6
-	VMOVDQU        (SP), Y7
-	VMOVDQU        32(SP), Y8
-	VFMADD213PS    k0<>+0(SB), Y3, Y7
-	VPSLLD         $0x0f, Y7, Y9
-	VBLENDVPS      Y9, Y1, Y0, Y9
-	VPADDD         Y9, Y7, Y7
-	VFMADD213PS    k0<>+0(SB), Y3, Y8
-	VPSLLD         $0x0f, Y8, Y3
-	VBLENDVPS      Y3, Y1, Y0, Y3
-	VPADDD         Y3, Y8, Y8
-	VPSRLD         $0x10, Y7, Y7
-	VPBLENDW       $0xaa, Y8, Y7, Y7
-	VPSHUFB        k17<>+0(SB), Y7, Y7
-	VPERMQ         $0x88, Y7, Y3
-	VPERMQ         $0xdd, Y7, Y7
-	VPSHUFB        Y5, Y4, Y4
-	VPSHUFB        Y5, Y6, Y6
-	VPUNPCKLBW     Y6, Y4, Y4
+	VPBROADCASTQ (DX), Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VMOVSLDUP    Y3, Y4
+	VMOVSHDUP    Y3, Y3
+	MOVQ         (DX), R12
+	ANDQ         DI, R12
+	ADDQ         R8, R12
+	ANDNQ        R9, R12, R12
+	JNZ          little
+	VMOVDQU      (SP), Y5
+	VMOVDQU      32(SP), Y6
+	VFMADD213PS  k0<>+0(SB), Y4, Y5
+	VPSLLD       $0x0f, Y5, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y5, Y5
+	VFMADD213PS  k0<>+0(SB), Y4, Y6
+	VPSLLD       $0x0f, Y6, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y6, Y6
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VPSHUFB      k17<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y4
+	VPERMQ       $0xdd, Y5, Y5
+	VMOVDQU      (SP), Y6
+	VMOVDQU      32(SP), Y7
+	VFMADD213PS  k0<>+0(SB), Y3, Y6
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VFMADD213PS  k0<>+0(SB), Y3, Y7
+	VPSLLD       $0x0f, Y7, Y3
+	VBLENDVPS    Y3, Y1, Y0, Y3
+	VPADDD       Y3, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPSHUFB      k17<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y3
+	VPERMQ       $0xdd, Y6, Y6
+
+write:
+	VBROADCASTI128 (CX), Y7
+	VPSHUFB        k169<>+0(SB), Y7, Y7
+	VPSLLW         $0x08, Y7, Y8
+	VPSRLW         $0x04, Y7, Y7
+	VPOR           Y8, Y7, Y7
+	VPAND          Y2, Y7, Y7
+	VPSHUFB        Y7, Y4, Y4
+	VPSHUFB        Y7, Y5, Y5
+	VPUNPCKLBW     Y5, Y4, Y4
 	VMOVDQU        Y4, (AX)
-	VPSHUFB        Y5, Y3, Y4
-	VPSHUFB        Y5, Y7, Y6
-	VPUNPCKHBW     Y6, Y4, Y3
+	VPSHUFB        Y7, Y3, Y4
+	VPSHUFB        Y7, Y6, Y5
+	VPUNPCKHBW     Y5, Y4, Y3
 	VMOVDQU        Y3, 32(AX)
+	ADDQ           $0x04, DX
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
-	DECQ           SI
+	DECQ           R10
 	JNZ            chunk
 	ADDQ           $0x04, DX
 	ADDQ           $0x04, BX
-	DECQ           DI
+	DECQ           R11
 	JNZ            run
 	VZEROUPPER
 	RET
 
+little:
+	MOVL        (DX), R12
+	ANDL        $0x7fffffff, R12
+	DECL        R12
+	CMPL        R12, SI
+	JCC         ordinaryFirst
+	VXORPS      k0<>+0(SB), Y4, Y4
+	VANDPS      k6<>+0(SB), Y4, Y5
+	VXORPS      Y5, Y4, Y4
+	VPADDD      k7<>+0(SB), Y5, Y6
+	VPADDD      k8<>+0(SB), Y5, Y5
+	VSUBPS      k7<>+0(SB), Y6, Y6
+	VMINPS      Y6, Y5, Y5
+	VORPS       Y5, Y4, Y4
+	VMOVDQU     k8<>+0(SB), Y6
+	VPSUBD      k9<>+0(SB), Y4, Y5
+	VMOVDQU     (SP), Y7
+	VMOVDQU     32(SP), Y8
+	VMULPS      Y4, Y7, Y9
+	VPSIGND     Y9, Y6, Y10
+	VFMADD231PS Y5, Y7, Y10
+	VPMAXUD     Y9, Y10, Y7
+	VMULPS      k11<>+0(SB), Y7, Y9
+	VFMSUB132PS k12<>+0(SB), Y9, Y7
+	VMULPS      Y4, Y8, Y4
+	VPSIGND     Y4, Y6, Y6
+	VFMADD231PS Y5, Y8, Y6
+	VPMAXUD     Y4, Y6, Y8
+	VMULPS      k11<>+0(SB), Y8, Y4
+	VFMSUB132PS k12<>+0(SB), Y4, Y8
+	VPSRLD      $0x10, Y7, Y7
+	VPBLENDW    $0xaa, Y8, Y7, Y7
+	VPAND       k13<>+0(SB), Y7, Y7
+	VPSHUFB     k17<>+0(SB), Y7, Y7
+	VPERMQ      $0x88, Y7, Y4
+	VPERMQ      $0xdd, Y7, Y5
+	VMOVDQA     Y4, Y4
+	VMOVDQA     Y5, Y5
+	JMP         nextFirst
+
+ordinaryFirst:
+	VMOVDQU     (SP), Y5
+	VMOVDQU     32(SP), Y6
+	VFMADD213PS k0<>+0(SB), Y4, Y5
+	VPSLLD      $0x0f, Y5, Y7
+	VBLENDVPS   Y7, Y1, Y0, Y7
+	VPADDD      Y7, Y5, Y5
+	VFMADD213PS k0<>+0(SB), Y4, Y6
+	VPSLLD      $0x0f, Y6, Y4
+	VBLENDVPS   Y4, Y1, Y0, Y4
+	VPADDD      Y4, Y6, Y6
+	VPSRLD      $0x10, Y5, Y5
+	VPBLENDW    $0xaa, Y6, Y5, Y5
+	VPSHUFB     k17<>+0(SB), Y5, Y5
+	VPERMQ      $0x88, Y5, Y4
+	VPERMQ      $0xdd, Y5, Y5
+	VMOVDQA     Y4, Y4
+	VMOVDQA     Y5, Y5
+
+nextFirst:
+	MOVL        4(DX), R12
+	ANDL        $0x7fffffff, R12
+	DECL        R12
+	CMPL        R12, SI
+	JCC         ordinarySecond
+	VXORPS      k0<>+0(SB), Y3, Y3
+	VANDPS      k6<>+0(SB), Y3, Y6
+	VXORPS      Y6, Y3, Y3
+	VPADDD      k7<>+0(SB), Y6, Y7
+	VPADDD      k8<>+0(SB), Y6, Y6
+	VSUBPS      k7<>+0(SB), Y7, Y7
+	VMINPS      Y7, Y6, Y6
+	VORPS       Y6, Y3, Y3
+	VMOVDQU     k8<>+0(SB), Y7
+	VPSUBD      k9<>+0(SB), Y3, Y6
+	VMOVDQU     (SP), Y8
+	VMOVDQU     32(SP), Y9
+	VMULPS      Y3, Y8, Y10
+	VPSIGND     Y10, Y7, Y11
+	VFMADD231PS Y6, Y8, Y11
+	VPMAXUD     Y10, Y11, Y8
+	VMULPS      k11<>+0(SB), Y8, Y10
+	VFMSUB132PS k12<>+0(SB), Y10, Y8
+	VMULPS      Y3, Y9, Y3
+	VPSIGND     Y3, Y7, Y7
+	VFMADD231PS Y6, Y9, Y7
+	VPMAXUD     Y3, Y7, Y9
+	VMULPS      k11<>+0(SB), Y9, Y3
+	VFMSUB132PS k12<>+0(SB), Y3, Y9
+	VPSRLD      $0x10, Y8, Y8
+	VPBLENDW    $0xaa, Y9, Y8, Y8
+	VPAND       k13<>+0(SB), Y8, Y8
+	VPSHUFB     k17<>+0(SB), Y8, Y8
+	VPERMQ      $0x88, Y8, Y3
+	VPERMQ      $0xdd, Y8, Y6
+	VMOVDQA     Y3, Y3
+	VMOVDQA     Y6, Y6
+	JMP         nextSecond
+
+ordinarySecond:
+	VMOVDQU     (SP), Y6
+	VMOVDQU     32(SP), Y7
+	VFMADD213PS k0<>+0(SB), Y3, Y6
+	VPSLLD      $0x0f, Y6, Y8
+	VBLENDVPS   Y8, Y1, Y0, Y8
+	VPADDD      Y8, Y6, Y6
+	VFMADD213PS k0<>+0(SB), Y3, Y7
+	VPSLLD      $0x0f, Y7, Y3
+	VBLENDVPS   Y3, Y1, Y0, Y3
+	VPADDD      Y3, Y7, Y7
+	VPSRLD      $0x10, Y6, Y6
+	VPBLENDW    $0xaa, Y7, Y6, Y6
+	VPSHUFB     k17<>+0(SB), Y6, Y6
+	VPERMQ      $0x88, Y6, Y3
+	VPERMQ      $0xdd, Y6, Y6
+	VMOVDQA     Y3, Y3
+	VMOVDQA     Y6, Y6
+
+nextSecond:
+	JMP write
+
 // func bookPairsF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, BMI, CMOV, F16C, FMA3
 TEXT ·bookPairsF16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
@@ -26417,69 +26926,126 @@ TEXT ·bookPairsF16AVX2(SB), NOSPLIT, $128-56
 	VMOVUPS   Y0, 64(SP)
 	VMOVUPS   Y1, 96(SP)
 	VMOVDQU   k15<>+0(SB), Y0
-	MOVQ      n+48(FP), DI
+	VMOVDQU   64(SP), Y1
+	VMOVDQU   96(SP), Y2
+	VPXOR     Y3, Y3, Y3
+	VPAND     k6<>+0(SB), Y1, Y1
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y1, Y4
+	VMOVDQU   k163<>+0(SB), Y5
+	VPCMPGTD  Y1, Y5, Y5
+	VPCMPGTD  k164<>+0(SB), Y1, Y1
+	VPANDN    Y5, Y4, Y5
+	VPOR      Y5, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VPAND     k6<>+0(SB), Y2, Y1
+	VPXOR     Y2, Y2, Y2
+	VPCMPEQD  Y2, Y1, Y2
+	VMOVDQU   k163<>+0(SB), Y4
+	VPCMPGTD  Y1, Y4, Y4
+	VPCMPGTD  k164<>+0(SB), Y1, Y1
+	VPANDN    Y4, Y2, Y4
+	VPOR      Y4, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VMOVMSKPS Y3, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      $0x7fffffff7fffffff, DI
+	MOVQ      $0x8000000080000000, R8
+	MOVL      SI, R9
+	SHLQ      $0x20, R9
+	ORQ       R9, SI
+	NEGQ      SI
+	ADDQ      R8, SI
+	MOVQ      n+48(FP), R10
 
 run:
-	MOVQ chunks+40(FP), SI
+	MOVQ chunks+40(FP), R9
 
 chunk:
-	VPBROADCASTQ   (DX), Y1
-	VXORPS         k0<>+0(SB), Y1, Y1
-	VCMPPS         $0x03, Y1, Y1, Y2
-	VBLENDVPS      Y2, k3<>+0(SB), Y1, Y1
-	VMOVSLDUP      Y1, Y2
-	VMOVSHDUP      Y1, Y1
-	ADDQ           $0x04, DX
-	VBROADCASTI128 (CX), Y3
-	VPSHUFB        k172<>+0(SB), Y3, Y3
-	VPSLLW         $0x04, Y3, Y4
-	VPOR           Y4, Y3, Y3
-	VPAND          Y0, Y3, Y3
-	VMOVDQU        64(SP), Y4
-	VMOVDQU        96(SP), Y5
+	VPBROADCASTQ (DX), Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VMOVSLDUP    Y1, Y2
+	VMOVSHDUP    Y1, Y1
+	MOVQ         (DX), R11
+	ANDQ         DI, R11
+	ADDQ         SI, R11
+	ANDNQ        R8, R11, R11
+	JNZ          little
+
+plain:
+	VMOVDQU        64(SP), Y3
+	VMOVDQU        96(SP), Y4
+	VFMADD213PS    k0<>+0(SB), Y2, Y3
+	VXORPS         k0<>+0(SB), Y3, Y3
 	VFMADD213PS    k0<>+0(SB), Y2, Y4
 	VXORPS         k0<>+0(SB), Y4, Y4
-	VFMADD213PS    k0<>+0(SB), Y2, Y5
-	VXORPS         k0<>+0(SB), Y5, Y5
-	VCVTPS2PH      $0x00, Y4, X4
-	VCVTPS2PH      $0x00, Y5, X2
-	VINSERTI128    $0x01, X2, Y4, Y4
-	VPSHUFB        k17<>+0(SB), Y4, Y4
-	VPERMQ         $0x88, Y4, Y2
-	VPERMQ         $0xdd, Y4, Y4
-	VMOVDQU        64(SP), Y5
-	VMOVDQU        96(SP), Y6
+	VCVTPS2PH      $0x00, Y3, X3
+	VCVTPS2PH      $0x00, Y4, X2
+	VINSERTI128    $0x01, X2, Y3, Y3
+	VPSHUFB        k17<>+0(SB), Y3, Y3
+	VPERMQ         $0x88, Y3, Y2
+	VPERMQ         $0xdd, Y3, Y3
+	VMOVDQU        64(SP), Y4
+	VMOVDQU        96(SP), Y5
+	VFMADD213PS    k0<>+0(SB), Y1, Y4
+	VXORPS         k0<>+0(SB), Y4, Y4
 	VFMADD213PS    k0<>+0(SB), Y1, Y5
 	VXORPS         k0<>+0(SB), Y5, Y5
-	VFMADD213PS    k0<>+0(SB), Y1, Y6
-	VXORPS         k0<>+0(SB), Y6, Y6
-	VCVTPS2PH      $0x00, Y5, X5
-	VCVTPS2PH      $0x00, Y6, X1
-	VINSERTI128    $0x01, X1, Y5, Y5
-	VPSHUFB        k17<>+0(SB), Y5, Y5
-	VPERMQ         $0x88, Y5, Y1
-	VPERMQ         $0xdd, Y5, Y5
-	VPSHUFB        Y3, Y2, Y2
-	VPSHUFB        Y3, Y4, Y4
-	VPUNPCKLBW     Y4, Y2, Y2
+	VCVTPS2PH      $0x00, Y4, X4
+	VCVTPS2PH      $0x00, Y5, X1
+	VINSERTI128    $0x01, X1, Y4, Y4
+	VPSHUFB        k17<>+0(SB), Y4, Y4
+	VPERMQ         $0x88, Y4, Y1
+	VPERMQ         $0xdd, Y4, Y4
+	VBROADCASTI128 (CX), Y5
+	VPSHUFB        k169<>+0(SB), Y5, Y5
+	VPSLLW         $0x04, Y5, Y6
+	VPOR           Y6, Y5, Y5
+	VPAND          Y0, Y5, Y5
+	VPSHUFB        Y5, Y2, Y2
+	VPSHUFB        Y5, Y3, Y3
+	VPUNPCKLBW     Y3, Y2, Y2
 	VMOVDQU        Y2, (AX)
-	VPSHUFB        Y3, Y1, Y2
-	VPSHUFB        Y3, Y5, Y4
-	VPUNPCKHBW     Y4, Y2, Y1
+	VPSHUFB        Y5, Y1, Y2
+	VPSHUFB        Y5, Y4, Y3
+	VPUNPCKHBW     Y3, Y2, Y1
 	VMOVDQU        Y1, 32(AX)
+	ADDQ           $0x04, DX
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
-	DECQ           SI
+	DECQ           R9
 	JNZ            chunk
 	ADDQ           $0x04, DX
 	ADDQ           $0x04, BX
-	DECQ           DI
+	DECQ           R10
 	JNZ            run
 	VZEROUPPER
 	RET
 
+little:
+	VPXOR    Y4, Y4, Y4
+	VPAND    k6<>+0(SB), Y2, Y3
+	VPXOR    Y3, Y2, Y2
+	VPCMPEQD Y4, Y3, Y4
+	VPMAXSD  k14<>+0(SB), Y3, Y3
+	VPANDN   Y3, Y4, Y3
+	VPOR     Y3, Y2, Y2
+	VPXOR    Y4, Y4, Y4
+	VPAND    k6<>+0(SB), Y1, Y3
+	VPXOR    Y3, Y1, Y1
+	VPCMPEQD Y4, Y3, Y4
+	VPMAXSD  k14<>+0(SB), Y3, Y3
+	VPANDN   Y3, Y4, Y3
+	VPOR     Y3, Y1, Y1
+	JMP      plain
+
 // func bookPairsHighF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, BMI, CMOV, F16C, FMA3
 TEXT ·bookPairsHighF16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
@@ -26497,67 +27063,124 @@ TEXT ·bookPairsHighF16AVX2(SB), NOSPLIT, $128-56
 	VMOVUPS   Y0, 64(SP)
 	VMOVUPS   Y1, 96(SP)
 	VMOVDQU   k15<>+0(SB), Y0
-	MOVQ      n+48(FP), DI
+	VMOVDQU   64(SP), Y1
+	VMOVDQU   96(SP), Y2
+	VPXOR     Y3, Y3, Y3
+	VPAND     k6<>+0(SB), Y1, Y1
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y1, Y4
+	VMOVDQU   k163<>+0(SB), Y5
+	VPCMPGTD  Y1, Y5, Y5
+	VPCMPGTD  k164<>+0(SB), Y1, Y1
+	VPANDN    Y5, Y4, Y5
+	VPOR      Y5, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VPAND     k6<>+0(SB), Y2, Y1
+	VPXOR     Y2, Y2, Y2
+	VPCMPEQD  Y2, Y1, Y2
+	VMOVDQU   k163<>+0(SB), Y4
+	VPCMPGTD  Y1, Y4, Y4
+	VPCMPGTD  k164<>+0(SB), Y1, Y1
+	VPANDN    Y4, Y2, Y4
+	VPOR      Y4, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VMOVMSKPS Y3, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      $0x7fffffff7fffffff, DI
+	MOVQ      $0x8000000080000000, R8
+	MOVL      SI, R9
+	SHLQ      $0x20, R9
+	ORQ       R9, SI
+	NEGQ      SI
+	ADDQ      R8, SI
+	MOVQ      n+48(FP), R10
 
 run:
-	MOVQ chunks+40(FP), SI
+	MOVQ chunks+40(FP), R9
 
 chunk:
-	VPBROADCASTQ   (DX), Y1
-	VXORPS         k0<>+0(SB), Y1, Y1
-	VCMPPS         $0x03, Y1, Y1, Y2
-	VBLENDVPS      Y2, k3<>+0(SB), Y1, Y1
-	VMOVSLDUP      Y1, Y2
-	VMOVSHDUP      Y1, Y1
-	ADDQ           $0x04, DX
-	VBROADCASTI128 (CX), Y3
-	VPSHUFB        k172<>+0(SB), Y3, Y3
-	VPSLLW         $0x08, Y3, Y4
-	VPSRLW         $0x04, Y3, Y3
-	VPOR           Y4, Y3, Y3
-	VPAND          Y0, Y3, Y3
-	VMOVDQU        64(SP), Y4
-	VMOVDQU        96(SP), Y5
+	VPBROADCASTQ (DX), Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VMOVSLDUP    Y1, Y2
+	VMOVSHDUP    Y1, Y1
+	MOVQ         (DX), R11
+	ANDQ         DI, R11
+	ADDQ         SI, R11
+	ANDNQ        R8, R11, R11
+	JNZ          little
+
+plain:
+	VMOVDQU        64(SP), Y3
+	VMOVDQU        96(SP), Y4
+	VFMADD213PS    k0<>+0(SB), Y2, Y3
+	VXORPS         k0<>+0(SB), Y3, Y3
 	VFMADD213PS    k0<>+0(SB), Y2, Y4
 	VXORPS         k0<>+0(SB), Y4, Y4
-	VFMADD213PS    k0<>+0(SB), Y2, Y5
-	VXORPS         k0<>+0(SB), Y5, Y5
-	VCVTPS2PH      $0x00, Y4, X4
-	VCVTPS2PH      $0x00, Y5, X2
-	VINSERTI128    $0x01, X2, Y4, Y4
-	VPSHUFB        k17<>+0(SB), Y4, Y4
-	VPERMQ         $0x88, Y4, Y2
-	VPERMQ         $0xdd, Y4, Y4
-	VMOVDQU        64(SP), Y5
-	VMOVDQU        96(SP), Y6
+	VCVTPS2PH      $0x00, Y3, X3
+	VCVTPS2PH      $0x00, Y4, X2
+	VINSERTI128    $0x01, X2, Y3, Y3
+	VPSHUFB        k17<>+0(SB), Y3, Y3
+	VPERMQ         $0x88, Y3, Y2
+	VPERMQ         $0xdd, Y3, Y3
+	VMOVDQU        64(SP), Y4
+	VMOVDQU        96(SP), Y5
+	VFMADD213PS    k0<>+0(SB), Y1, Y4
+	VXORPS         k0<>+0(SB), Y4, Y4
 	VFMADD213PS    k0<>+0(SB), Y1, Y5
 	VXORPS         k0<>+0(SB), Y5, Y5
-	VFMADD213PS    k0<>+0(SB), Y1, Y6
-	VXORPS         k0<>+0(SB), Y6, Y6
-	VCVTPS2PH      $0x00, Y5, X5
-	VCVTPS2PH      $0x00, Y6, X1
-	VINSERTI128    $0x01, X1, Y5, Y5
-	VPSHUFB        k17<>+0(SB), Y5, Y5
-	VPERMQ         $0x88, Y5, Y1
-	VPERMQ         $0xdd, Y5, Y5
-	VPSHUFB        Y3, Y2, Y2
-	VPSHUFB        Y3, Y4, Y4
-	VPUNPCKLBW     Y4, Y2, Y2
+	VCVTPS2PH      $0x00, Y4, X4
+	VCVTPS2PH      $0x00, Y5, X1
+	VINSERTI128    $0x01, X1, Y4, Y4
+	VPSHUFB        k17<>+0(SB), Y4, Y4
+	VPERMQ         $0x88, Y4, Y1
+	VPERMQ         $0xdd, Y4, Y4
+	VBROADCASTI128 (CX), Y5
+	VPSHUFB        k169<>+0(SB), Y5, Y5
+	VPSLLW         $0x08, Y5, Y6
+	VPSRLW         $0x04, Y5, Y5
+	VPOR           Y6, Y5, Y5
+	VPAND          Y0, Y5, Y5
+	VPSHUFB        Y5, Y2, Y2
+	VPSHUFB        Y5, Y3, Y3
+	VPUNPCKLBW     Y3, Y2, Y2
 	VMOVDQU        Y2, (AX)
-	VPSHUFB        Y3, Y1, Y2
-	VPSHUFB        Y3, Y5, Y4
-	VPUNPCKHBW     Y4, Y2, Y1
+	VPSHUFB        Y5, Y1, Y2
+	VPSHUFB        Y5, Y4, Y3
+	VPUNPCKHBW     Y3, Y2, Y1
 	VMOVDQU        Y1, 32(AX)
+	ADDQ           $0x04, DX
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
-	DECQ           SI
+	DECQ           R9
 	JNZ            chunk
 	ADDQ           $0x04, DX
 	ADDQ           $0x04, BX
-	DECQ           DI
+	DECQ           R10
 	JNZ            run
 	VZEROUPPER
 	RET
+
+little:
+	VPXOR    Y4, Y4, Y4
+	VPAND    k6<>+0(SB), Y2, Y3
+	VPXOR    Y3, Y2, Y2
+	VPCMPEQD Y4, Y3, Y4
+	VPMAXSD  k14<>+0(SB), Y3, Y3
+	VPANDN   Y3, Y4, Y3
+	VPOR     Y3, Y2, Y2
+	VPXOR    Y4, Y4, Y4
+	VPAND    k6<>+0(SB), Y1, Y3
+	VPXOR    Y3, Y1, Y1
+	VPCMPEQD Y4, Y3, Y4
+	VPMAXSD  k14<>+0(SB), Y3, Y3
+	VPANDN   Y3, Y4, Y3
+	VPOR     Y3, Y1, Y1
+	JMP      plain
 
 // func float8E4M3F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3
@@ -26581,39 +27204,39 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPAND        k179<>+0(SB), Y2, Y1
-	VPCMPEQW     k179<>+0(SB), Y1, Y1
+	VPAND        k172<>+0(SB), Y2, Y1
+	VPCMPEQW     k172<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k180<>+0(SB), Y2, Y2
+	VPAND        k173<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k181<>+0(SB), Y1, Y1
+	VMULPS       k174<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k32<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, (AX)
-	VMULPS       k181<>+0(SB), Y2, Y2
+	VMULPS       k174<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k32<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPAND        k179<>+0(SB), Y2, Y1
-	VPCMPEQW     k179<>+0(SB), Y1, Y1
+	VPAND        k172<>+0(SB), Y2, Y1
+	VPCMPEQW     k172<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k180<>+0(SB), Y2, Y2
+	VPAND        k173<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k181<>+0(SB), Y1, Y1
+	VMULPS       k174<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k32<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(AX)
-	VMULPS       k181<>+0(SB), Y2, Y2
+	VMULPS       k174<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k32<>+0(SB), Y2, Y2
@@ -26635,26 +27258,26 @@ little:
 	VBROADCASTSS (DX), Y0
 	VANDPS       k6<>+0(SB), Y0, Y0
 	VPBROADCASTB 3(DX), Y2
-	VPADDD       k182<>+0(SB), Y0, Y1
-	VPADDD       k183<>+0(SB), Y0, Y0
-	VSUBPS       k182<>+0(SB), Y1, Y1
+	VPADDD       k175<>+0(SB), Y0, Y1
+	VPADDD       k176<>+0(SB), Y0, Y0
+	VSUBPS       k175<>+0(SB), Y1, Y1
 	VMINPS       Y1, Y0, Y0
 	VPSUBD       k9<>+0(SB), Y0, Y1
 	VPXOR        k64<>+0(SB), Y2, Y2
-	VMOVDQU      k177<>+0(SB), Y3
+	VMOVDQU      k170<>+0(SB), Y3
 
 slowly:
 	VPERMD      (CX), Y3, Y4
-	VPAND       k184<>+0(SB), Y4, Y5
-	VPCMPEQB    k184<>+0(SB), Y5, Y6
+	VPAND       k177<>+0(SB), Y4, Y5
+	VPCMPEQB    k177<>+0(SB), Y5, Y6
 	VPXOR       Y2, Y4, Y4
 	VPANDN      Y4, Y6, Y4
 	VPAND       k64<>+0(SB), Y4, Y4
-	VPOR        k185<>+0(SB), Y4, Y4
+	VPOR        k178<>+0(SB), Y4, Y4
 	VPADDB      Y6, Y4, Y4
-	VPAND       k186<>+0(SB), Y6, Y7
-	VMOVDQU     k187<>+0(SB), Y8
-	VPADDB      k188<>+0(SB), Y5, Y5
+	VPAND       k179<>+0(SB), Y6, Y7
+	VMOVDQU     k180<>+0(SB), Y8
+	VPADDB      k181<>+0(SB), Y5, Y5
 	VPSHUFB     Y5, Y8, Y8
 	VPSUBB      Y8, Y5, Y5
 	VPANDN      Y5, Y6, Y5
@@ -26668,16 +27291,16 @@ slowly:
 	VPUNPCKLWD  Y10, Y6, Y11
 	VPUNPCKHWD  Y10, Y6, Y10
 	VMULPS      Y0, Y9, Y5
-	VFMADD213PS k169<>+0(SB), Y1, Y9
+	VFMADD213PS k182<>+0(SB), Y1, Y9
 	VPMAXUD     Y5, Y9, Y9
 	VMULPS      Y0, Y8, Y5
-	VFMADD213PS k169<>+0(SB), Y1, Y8
+	VFMADD213PS k182<>+0(SB), Y1, Y8
 	VPMAXUD     Y5, Y8, Y8
 	VMULPS      Y0, Y11, Y5
-	VFMADD213PS k169<>+0(SB), Y1, Y11
+	VFMADD213PS k182<>+0(SB), Y1, Y11
 	VPMAXUD     Y5, Y11, Y11
 	VMULPS      Y0, Y10, Y5
-	VFMADD213PS k169<>+0(SB), Y1, Y10
+	VFMADD213PS k182<>+0(SB), Y1, Y10
 	VPMAXUD     Y5, Y10, Y10
 	VPUNPCKLBW  Y4, Y7, Y5
 	VPUNPCKHBW  Y4, Y7, Y4
@@ -26699,65 +27322,71 @@ slowly:
 	JNZ         slowly
 	JMP         done
 
-DATA k179<>+0(SB)/8, $0x007f007f007f007f
-DATA k179<>+8(SB)/8, $0x007f007f007f007f
-DATA k179<>+16(SB)/8, $0x007f007f007f007f
-DATA k179<>+24(SB)/8, $0x007f007f007f007f
+DATA k172<>+0(SB)/8, $0x007f007f007f007f
+DATA k172<>+8(SB)/8, $0x007f007f007f007f
+DATA k172<>+16(SB)/8, $0x007f007f007f007f
+DATA k172<>+24(SB)/8, $0x007f007f007f007f
+GLOBL k172<>(SB), RODATA|NOPTR, $32
+
+DATA k173<>+0(SB)/8, $0xbf80bf80bf80bf80
+DATA k173<>+8(SB)/8, $0xbf80bf80bf80bf80
+DATA k173<>+16(SB)/8, $0xbf80bf80bf80bf80
+DATA k173<>+24(SB)/8, $0xbf80bf80bf80bf80
+GLOBL k173<>(SB), RODATA|NOPTR, $32
+
+DATA k174<>+0(SB)/8, $0x4380000043800000
+DATA k174<>+8(SB)/8, $0x4380000043800000
+DATA k174<>+16(SB)/8, $0x4380000043800000
+DATA k174<>+24(SB)/8, $0x4380000043800000
+GLOBL k174<>(SB), RODATA|NOPTR, $32
+
+DATA k175<>+0(SB)/8, $0x5500000055000000
+DATA k175<>+8(SB)/8, $0x5500000055000000
+DATA k175<>+16(SB)/8, $0x5500000055000000
+DATA k175<>+24(SB)/8, $0x5500000055000000
+GLOBL k175<>(SB), RODATA|NOPTR, $32
+
+DATA k176<>+0(SB)/8, $0x5480000054800000
+DATA k176<>+8(SB)/8, $0x5480000054800000
+DATA k176<>+16(SB)/8, $0x5480000054800000
+DATA k176<>+24(SB)/8, $0x5480000054800000
+GLOBL k176<>(SB), RODATA|NOPTR, $32
+
+DATA k177<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k177<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k177<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k177<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
+GLOBL k177<>(SB), RODATA|NOPTR, $32
+
+DATA k178<>+0(SB)/8, $0x6060606060606060
+DATA k178<>+8(SB)/8, $0x6060606060606060
+DATA k178<>+16(SB)/8, $0x6060606060606060
+DATA k178<>+24(SB)/8, $0x6060606060606060
+GLOBL k178<>(SB), RODATA|NOPTR, $32
+
+DATA k179<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k179<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k179<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k179<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
 GLOBL k179<>(SB), RODATA|NOPTR, $32
 
-DATA k180<>+0(SB)/8, $0xbf80bf80bf80bf80
-DATA k180<>+8(SB)/8, $0xbf80bf80bf80bf80
-DATA k180<>+16(SB)/8, $0xbf80bf80bf80bf80
-DATA k180<>+24(SB)/8, $0xbf80bf80bf80bf80
+DATA k180<>+0(SB)/8, $0x0000000000000000
+DATA k180<>+8(SB)/8, $0x01020304070a1178
+DATA k180<>+16(SB)/8, $0x0000000000000000
+DATA k180<>+24(SB)/8, $0x01020304070a1178
 GLOBL k180<>(SB), RODATA|NOPTR, $32
 
-DATA k181<>+0(SB)/8, $0x4380000043800000
-DATA k181<>+8(SB)/8, $0x4380000043800000
-DATA k181<>+16(SB)/8, $0x4380000043800000
-DATA k181<>+24(SB)/8, $0x4380000043800000
+DATA k181<>+0(SB)/8, $0x7878787878787878
+DATA k181<>+8(SB)/8, $0x7878787878787878
+DATA k181<>+16(SB)/8, $0x7878787878787878
+DATA k181<>+24(SB)/8, $0x7878787878787878
 GLOBL k181<>(SB), RODATA|NOPTR, $32
 
-DATA k182<>+0(SB)/8, $0x5500000055000000
-DATA k182<>+8(SB)/8, $0x5500000055000000
-DATA k182<>+16(SB)/8, $0x5500000055000000
-DATA k182<>+24(SB)/8, $0x5500000055000000
+DATA k182<>+0(SB)/8, $0x2000000020000000
+DATA k182<>+8(SB)/8, $0x2000000020000000
+DATA k182<>+16(SB)/8, $0x2000000020000000
+DATA k182<>+24(SB)/8, $0x2000000020000000
 GLOBL k182<>(SB), RODATA|NOPTR, $32
-
-DATA k183<>+0(SB)/8, $0x5480000054800000
-DATA k183<>+8(SB)/8, $0x5480000054800000
-DATA k183<>+16(SB)/8, $0x5480000054800000
-DATA k183<>+24(SB)/8, $0x5480000054800000
-GLOBL k183<>(SB), RODATA|NOPTR, $32
-
-DATA k184<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k184<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k184<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k184<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
-GLOBL k184<>(SB), RODATA|NOPTR, $32
-
-DATA k185<>+0(SB)/8, $0x6060606060606060
-DATA k185<>+8(SB)/8, $0x6060606060606060
-DATA k185<>+16(SB)/8, $0x6060606060606060
-DATA k185<>+24(SB)/8, $0x6060606060606060
-GLOBL k185<>(SB), RODATA|NOPTR, $32
-
-DATA k186<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k186<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k186<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k186<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
-GLOBL k186<>(SB), RODATA|NOPTR, $32
-
-DATA k187<>+0(SB)/8, $0x0000000000000000
-DATA k187<>+8(SB)/8, $0x01020304070a1178
-DATA k187<>+16(SB)/8, $0x0000000000000000
-DATA k187<>+24(SB)/8, $0x01020304070a1178
-GLOBL k187<>(SB), RODATA|NOPTR, $32
-
-DATA k188<>+0(SB)/8, $0x7878787878787878
-DATA k188<>+8(SB)/8, $0x7878787878787878
-DATA k188<>+16(SB)/8, $0x7878787878787878
-DATA k188<>+24(SB)/8, $0x7878787878787878
-GLOBL k188<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
@@ -26778,8 +27407,8 @@ run:
 	SUBL         $0x05000000, R8
 	CMPL         R8, $0x75800000
 	JHI          odd
-	VMOVDQU      k189<>+0(SB), Y3
-	VMOVDQU      k190<>+0(SB), Y4
+	VMOVDQU      k183<>+0(SB), Y3
+	VMOVDQU      k184<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
@@ -26800,20 +27429,20 @@ run:
 chunk:
 	VMOVDQU    (CX), Y2
 	VPERMQ     $0xd8, Y2, Y2
-	VPAND      k184<>+0(SB), Y2, Y3
+	VPAND      k177<>+0(SB), Y2, Y3
 	VPMINUB    k61<>+0(SB), Y3, Y4
 	VPAND      k61<>+0(SB), Y4, Y4
-	VPAND      k191<>+0(SB), Y2, Y5
+	VPAND      k185<>+0(SB), Y2, Y5
 	VPOR       Y5, Y4, Y4
 	VPSUBUSB   k61<>+0(SB), Y3, Y5
-	VPAND      k188<>+0(SB), Y5, Y5
+	VPAND      k181<>+0(SB), Y5, Y5
 	VPSHUFB    Y4, Y0, Y6
 	VPSHUFB    Y4, Y1, Y4
 	VPAND      k64<>+0(SB), Y2, Y2
 	VPXOR      Y2, Y4, Y4
-	VPCMPEQB   k184<>+0(SB), Y3, Y2
-	VPBLENDVB  Y2, k186<>+0(SB), Y6, Y6
-	VPBLENDVB  Y2, k184<>+0(SB), Y4, Y4
+	VPCMPEQB   k177<>+0(SB), Y3, Y2
+	VPBLENDVB  Y2, k179<>+0(SB), Y6, Y6
+	VPBLENDVB  Y2, k177<>+0(SB), Y4, Y4
 	VPANDN     Y5, Y2, Y5
 	VPXOR      Y3, Y3, Y3
 	VPUNPCKLBW Y4, Y6, Y2
@@ -26857,14 +27486,14 @@ odd:
 	SBBL         R9, R9
 	VMOVD        R9, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k192<>+0(SB), Y2, Y3
-	VPOR         k193<>+0(SB), Y3, Y3
+	VPXOR        k186<>+0(SB), Y2, Y3
+	VPOR         k187<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k188<>+0(SB), Y2, Y2
+	VPAND        k181<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	VPBROADCASTB 3(DX), Y2
-	VMOVDQU      k189<>+0(SB), Y3
-	VMOVDQU      k190<>+0(SB), Y5
+	VMOVDQU      k183<>+0(SB), Y3
+	VMOVDQU      k184<>+0(SB), Y5
 	VMULPS       Y4, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -26885,18 +27514,18 @@ odd:
 edge:
 	VMOVDQU    (CX), Y3
 	VPERMQ     $0xd8, Y3, Y3
-	VPAND      k184<>+0(SB), Y3, Y4
+	VPAND      k177<>+0(SB), Y3, Y4
 	VPSUBUSB   k61<>+0(SB), Y4, Y6
-	VPAND      k188<>+0(SB), Y6, Y6
+	VPAND      k181<>+0(SB), Y6, Y6
 	VPSUBB     Y6, Y4, Y5
 	VPAND      (SP), Y6, Y6
 	VPSHUFB    Y5, Y0, Y7
 	VPSHUFB    Y5, Y1, Y5
 	VPXOR      Y2, Y3, Y3
 	VPAND      k64<>+0(SB), Y3, Y3
-	VPCMPEQB   k184<>+0(SB), Y4, Y4
-	VPAND      k186<>+0(SB), Y4, Y8
-	VPAND      k184<>+0(SB), Y4, Y4
+	VPCMPEQB   k177<>+0(SB), Y4, Y4
+	VPAND      k179<>+0(SB), Y4, Y8
+	VPAND      k177<>+0(SB), Y4, Y4
 	VPXOR      Y9, Y9, Y9
 	VPUNPCKLBW Y5, Y7, Y10
 	VPUNPCKLBW Y9, Y6, Y11
@@ -26906,7 +27535,7 @@ edge:
 	VPADDW     Y11, Y10, Y10
 	VPMINUW    32(SP), Y10, Y10
 	VPMAXUW    Y12, Y10, Y10
-	VPCMPGTW   k193<>+0(SB), Y10, Y11
+	VPCMPGTW   k187<>+0(SB), Y10, Y11
 	VPANDN     Y13, Y11, Y13
 	VPOR       Y13, Y10, Y10
 	VMOVDQU    Y10, (AX)
@@ -26918,7 +27547,7 @@ edge:
 	VPADDW     Y6, Y5, Y5
 	VPMINUW    32(SP), Y5, Y5
 	VPMAXUW    Y4, Y5, Y5
-	VPCMPGTW   k193<>+0(SB), Y5, Y4
+	VPCMPGTW   k187<>+0(SB), Y5, Y4
 	VPANDN     Y3, Y4, Y3
 	VPOR       Y3, Y5, Y5
 	VMOVDQU    Y5, 32(AX)
@@ -26939,14 +27568,14 @@ small:
 	VPERMQ       $0xd8, Y1, Y1
 	VBROADCASTSS (DX), Y0
 	VANDPS       k6<>+0(SB), Y0, Y0
-	VPADDD       k170<>+0(SB), Y0, Y2
-	VPADDD       k169<>+0(SB), Y0, Y0
-	VSUBPS       k170<>+0(SB), Y2, Y2
+	VPADDD       k188<>+0(SB), Y0, Y2
+	VPADDD       k182<>+0(SB), Y0, Y0
+	VSUBPS       k188<>+0(SB), Y2, Y2
 	VMINPS       Y2, Y0, Y0
 	VMOVDQU      Y0, 64(SP)
-	VPAND        k194<>+0(SB), Y0, Y0
+	VPAND        k189<>+0(SB), Y0, Y0
 	VPOR         k9<>+0(SB), Y0, Y0
-	VPMULLD      k195<>+0(SB), Y0, Y0
+	VPMULLD      k190<>+0(SB), Y0, Y0
 	VMOVDQU      Y0, 96(SP)
 
 again:
@@ -26957,28 +27586,28 @@ again:
 	CMOVQEQ      DX, R9
 	VBROADCASTSS (R9), Y3
 	VANDPS       k6<>+0(SB), Y3, Y3
-	VPADDD       k170<>+0(SB), Y3, Y4
-	VPADDD       k169<>+0(SB), Y3, Y3
-	VSUBPS       k170<>+0(SB), Y4, Y4
+	VPADDD       k188<>+0(SB), Y3, Y4
+	VPADDD       k182<>+0(SB), Y3, Y3
+	VSUBPS       k188<>+0(SB), Y4, Y4
 	VMINPS       Y4, Y3, Y3
 	VMOVDQU      Y3, 64(SP)
-	VPAND        k194<>+0(SB), Y3, Y3
+	VPAND        k189<>+0(SB), Y3, Y3
 	VPOR         k9<>+0(SB), Y3, Y3
-	VPMULLD      k195<>+0(SB), Y3, Y3
+	VPMULLD      k190<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 96(SP)
-	VMOVDQU      k196<>+0(SB), Y4
-	VFMADD213PS  k169<>+0(SB), Y2, Y4
-	VMULPS       k197<>+0(SB), Y2, Y3
+	VMOVDQU      k191<>+0(SB), Y4
+	VFMADD213PS  k182<>+0(SB), Y2, Y4
+	VMULPS       k192<>+0(SB), Y2, Y3
 	VPMAXUD      Y3, Y4, Y3
 	VMULPS       k11<>+0(SB), Y3, Y4
 	VFMSUB132PS  k12<>+0(SB), Y4, Y3
 	VPSRLD       $0x0f, Y3, Y4
-	VMULPS       k198<>+0(SB), Y2, Y2
+	VMULPS       k193<>+0(SB), Y2, Y2
 	VMULPS       k11<>+0(SB), Y2, Y3
 	VFMSUB132PS  k12<>+0(SB), Y3, Y2
 	VPSRLD       $0x0f, Y2, Y2
 	VPACKUSDW    Y2, Y4, Y4
-	VPSUBW       k199<>+0(SB), Y4, Y4
+	VPSUBW       k194<>+0(SB), Y4, Y4
 	VPSHUFB      k17<>+0(SB), Y4, Y4
 	VMOVDQU      k166<>+0(SB), Y2
 	VMOVDQU      k167<>+0(SB), Y3
@@ -26993,15 +27622,15 @@ again:
 	VPAND        Y4, Y6, Y6
 	VPCMPEQD     Y7, Y6, Y6
 	VPXOR        Y6, Y5, Y5
-	VPCMPGTD     k200<>+0(SB), Y0, Y4
+	VPCMPGTD     k195<>+0(SB), Y0, Y4
 	VPADDD       Y5, Y0, Y0
 	VPANDN       Y0, Y4, Y4
 	VPADDD       Y4, Y0, Y0
-	VPSHUFB      k201<>+0(SB), Y0, Y0
+	VPSHUFB      k196<>+0(SB), Y0, Y0
 	VPERMQ       $0x88, Y0, Y0
-	VPSHUFB      k202<>+0(SB), Y0, Y4
-	VPSHUFB      k203<>+0(SB), Y0, Y5
-	VMOVDQU      k204<>+0(SB), Y0
+	VPSHUFB      k197<>+0(SB), Y0, Y4
+	VPSHUFB      k198<>+0(SB), Y0, Y5
+	VMOVDQU      k199<>+0(SB), Y0
 	VPBROADCASTB 3(DX), Y6
 
 tiny:
@@ -27011,21 +27640,21 @@ tiny:
 	CMOVQEQ    CX, R9
 	VMOVDQU    (R9), Y1
 	VPERMQ     $0xd8, Y1, Y1
-	VPAND      k184<>+0(SB), Y7, Y8
+	VPAND      k177<>+0(SB), Y7, Y8
 	VPXOR      Y6, Y7, Y7
 	VPAND      k64<>+0(SB), Y7, Y7
 	VPSUBUSB   k61<>+0(SB), Y8, Y9
-	VPAND      k188<>+0(SB), Y9, Y9
+	VPAND      k181<>+0(SB), Y9, Y9
 	VPSUBB     Y9, Y8, Y10
-	VPCMPEQB   k184<>+0(SB), Y8, Y8
+	VPCMPEQB   k177<>+0(SB), Y8, Y8
 	VPOR       Y8, Y10, Y10
-	VPAND      k186<>+0(SB), Y8, Y11
-	VPBLENDVB  Y8, k184<>+0(SB), Y7, Y7
+	VPAND      k179<>+0(SB), Y8, Y11
+	VPBLENDVB  Y8, k177<>+0(SB), Y7, Y7
 	VPSRLW     $0x03, Y9, Y9
 	VPSHUFB    Y10, Y2, Y8
 	VPSHUFB    Y10, Y3, Y12
 	VPADDB     Y9, Y12, Y12
-	VPADDB     k191<>+0(SB), Y12, Y9
+	VPADDB     k185<>+0(SB), Y12, Y9
 	VPSHUFB    Y10, Y4, Y13
 	VPSHUFB    Y10, Y5, Y10
 	VPSHUFB    Y9, Y0, Y9
@@ -27066,9 +27695,9 @@ little:
 	VBROADCASTSS (DX), Y0
 	VANDPS       k6<>+0(SB), Y0, Y0
 	VPBROADCASTB 3(DX), Y2
-	VPADDD       k182<>+0(SB), Y0, Y1
-	VPADDD       k183<>+0(SB), Y0, Y0
-	VSUBPS       k182<>+0(SB), Y1, Y1
+	VPADDD       k175<>+0(SB), Y0, Y1
+	VPADDD       k176<>+0(SB), Y0, Y0
+	VSUBPS       k175<>+0(SB), Y1, Y1
 	VMINPS       Y1, Y0, Y0
 	VPSUBD       k9<>+0(SB), Y0, Y1
 	VPXOR        k64<>+0(SB), Y2, Y2
@@ -27076,16 +27705,16 @@ little:
 slowly:
 	VMOVDQU     (CX), Y3
 	VPERMQ      $0xd8, Y3, Y3
-	VPAND       k184<>+0(SB), Y3, Y4
-	VPCMPEQB    k184<>+0(SB), Y4, Y5
+	VPAND       k177<>+0(SB), Y3, Y4
+	VPCMPEQB    k177<>+0(SB), Y4, Y5
 	VPXOR       Y2, Y3, Y3
 	VPANDN      Y3, Y5, Y3
 	VPAND       k64<>+0(SB), Y3, Y3
-	VPOR        k185<>+0(SB), Y3, Y3
+	VPOR        k178<>+0(SB), Y3, Y3
 	VPADDB      Y5, Y3, Y3
-	VPAND       k186<>+0(SB), Y5, Y6
-	VMOVDQU     k187<>+0(SB), Y7
-	VPADDB      k188<>+0(SB), Y4, Y4
+	VPAND       k179<>+0(SB), Y5, Y6
+	VMOVDQU     k180<>+0(SB), Y7
+	VPADDB      k181<>+0(SB), Y4, Y4
 	VPSHUFB     Y4, Y7, Y7
 	VPSUBB      Y7, Y4, Y4
 	VPANDN      Y4, Y5, Y4
@@ -27093,28 +27722,28 @@ slowly:
 	VPUNPCKLBW  Y4, Y5, Y7
 	VPSRLW      $0x04, Y7, Y7
 	VPSLLD      $0x10, Y7, Y8
-	VPAND       k205<>+0(SB), Y7, Y7
+	VPAND       k200<>+0(SB), Y7, Y7
 	VPUNPCKHBW  Y4, Y5, Y5
 	VPSRLW      $0x04, Y5, Y5
 	VPSLLD      $0x10, Y5, Y9
-	VPAND       k205<>+0(SB), Y5, Y5
+	VPAND       k200<>+0(SB), Y5, Y5
 	VMULPS      Y0, Y8, Y4
-	VFMADD213PS k169<>+0(SB), Y1, Y8
+	VFMADD213PS k182<>+0(SB), Y1, Y8
 	VPMAXUD     Y4, Y8, Y8
 	VMULPS      k11<>+0(SB), Y8, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y8
 	VMULPS      Y0, Y7, Y4
-	VFMADD213PS k169<>+0(SB), Y1, Y7
+	VFMADD213PS k182<>+0(SB), Y1, Y7
 	VPMAXUD     Y4, Y7, Y7
 	VMULPS      k11<>+0(SB), Y7, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y9, Y4
-	VFMADD213PS k169<>+0(SB), Y1, Y9
+	VFMADD213PS k182<>+0(SB), Y1, Y9
 	VPMAXUD     Y4, Y9, Y9
 	VMULPS      k11<>+0(SB), Y9, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y9
 	VMULPS      Y0, Y5, Y4
-	VFMADD213PS k169<>+0(SB), Y1, Y5
+	VFMADD213PS k182<>+0(SB), Y1, Y5
 	VPMAXUD     Y4, Y5, Y5
 	VMULPS      k11<>+0(SB), Y5, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y5
@@ -27134,107 +27763,113 @@ slowly:
 	JNZ         slowly
 	JMP         done
 
-DATA k189<>+0(SB)/8, $0x3b80000000000000
-DATA k189<>+8(SB)/8, $0x3c4000003c000000
-DATA k189<>+16(SB)/8, $0x3ca000003c800000
-DATA k189<>+24(SB)/8, $0x3ce000003cc00000
+DATA k183<>+0(SB)/8, $0x3b80000000000000
+DATA k183<>+8(SB)/8, $0x3c4000003c000000
+DATA k183<>+16(SB)/8, $0x3ca000003c800000
+DATA k183<>+24(SB)/8, $0x3ce000003cc00000
+GLOBL k183<>(SB), RODATA|NOPTR, $32
+
+DATA k184<>+0(SB)/8, $0x3bc000003b000000
+DATA k184<>+8(SB)/8, $0x3c6000003c200000
+DATA k184<>+16(SB)/8, $0x3cb000003c900000
+DATA k184<>+24(SB)/8, $0x3cf000003cd00000
+GLOBL k184<>(SB), RODATA|NOPTR, $32
+
+DATA k185<>+0(SB)/8, $0x0707070707070707
+DATA k185<>+8(SB)/8, $0x0707070707070707
+DATA k185<>+16(SB)/8, $0x0707070707070707
+DATA k185<>+24(SB)/8, $0x0707070707070707
+GLOBL k185<>(SB), RODATA|NOPTR, $32
+
+DATA k186<>+0(SB)/8, $0xffffffffffffffff
+DATA k186<>+8(SB)/8, $0xffffffffffffffff
+DATA k186<>+16(SB)/8, $0xffffffffffffffff
+DATA k186<>+24(SB)/8, $0xffffffffffffffff
+GLOBL k186<>(SB), RODATA|NOPTR, $32
+
+DATA k187<>+0(SB)/8, $0x7f807f807f807f80
+DATA k187<>+8(SB)/8, $0x7f807f807f807f80
+DATA k187<>+16(SB)/8, $0x7f807f807f807f80
+DATA k187<>+24(SB)/8, $0x7f807f807f807f80
+GLOBL k187<>(SB), RODATA|NOPTR, $32
+
+DATA k188<>+0(SB)/8, $0x2080000020800000
+DATA k188<>+8(SB)/8, $0x2080000020800000
+DATA k188<>+16(SB)/8, $0x2080000020800000
+DATA k188<>+24(SB)/8, $0x2080000020800000
+GLOBL k188<>(SB), RODATA|NOPTR, $32
+
+DATA k189<>+0(SB)/8, $0x007fffff007fffff
+DATA k189<>+8(SB)/8, $0x007fffff007fffff
+DATA k189<>+16(SB)/8, $0x007fffff007fffff
+DATA k189<>+24(SB)/8, $0x007fffff007fffff
 GLOBL k189<>(SB), RODATA|NOPTR, $32
 
-DATA k190<>+0(SB)/8, $0x3bc000003b000000
-DATA k190<>+8(SB)/8, $0x3c6000003c200000
-DATA k190<>+16(SB)/8, $0x3cb000003c900000
-DATA k190<>+24(SB)/8, $0x3cf000003cd00000
+DATA k190<>+0(SB)/8, $0x0000004800000040
+DATA k190<>+8(SB)/8, $0x0000005800000050
+DATA k190<>+16(SB)/8, $0x0000006800000060
+DATA k190<>+24(SB)/8, $0x0000007800000070
 GLOBL k190<>(SB), RODATA|NOPTR, $32
 
-DATA k191<>+0(SB)/8, $0x0707070707070707
-DATA k191<>+8(SB)/8, $0x0707070707070707
-DATA k191<>+16(SB)/8, $0x0707070707070707
-DATA k191<>+24(SB)/8, $0x0707070707070707
+DATA k191<>+0(SB)/8, $0x3a80000000000000
+DATA k191<>+8(SB)/8, $0x3b4000003b000000
+DATA k191<>+16(SB)/8, $0x3ba000003b800000
+DATA k191<>+24(SB)/8, $0x3be000003bc00000
 GLOBL k191<>(SB), RODATA|NOPTR, $32
 
-DATA k192<>+0(SB)/8, $0xffffffffffffffff
-DATA k192<>+8(SB)/8, $0xffffffffffffffff
-DATA k192<>+16(SB)/8, $0xffffffffffffffff
-DATA k192<>+24(SB)/8, $0xffffffffffffffff
+DATA k192<>+0(SB)/8, $0x3b00000000000000
+DATA k192<>+8(SB)/8, $0x3bc000003b800000
+DATA k192<>+16(SB)/8, $0x3c2000003c000000
+DATA k192<>+24(SB)/8, $0x3c6000003c400000
 GLOBL k192<>(SB), RODATA|NOPTR, $32
 
-DATA k193<>+0(SB)/8, $0x7f807f807f807f80
-DATA k193<>+8(SB)/8, $0x7f807f807f807f80
-DATA k193<>+16(SB)/8, $0x7f807f807f807f80
-DATA k193<>+24(SB)/8, $0x7f807f807f807f80
+DATA k193<>+0(SB)/8, $0x3c9000003c800000
+DATA k193<>+8(SB)/8, $0x3cb000003ca00000
+DATA k193<>+16(SB)/8, $0x3cd000003cc00000
+DATA k193<>+24(SB)/8, $0x3cf000003ce00000
 GLOBL k193<>(SB), RODATA|NOPTR, $32
 
-DATA k194<>+0(SB)/8, $0x007fffff007fffff
-DATA k194<>+8(SB)/8, $0x007fffff007fffff
-DATA k194<>+16(SB)/8, $0x007fffff007fffff
-DATA k194<>+24(SB)/8, $0x007fffff007fffff
+DATA k194<>+0(SB)/8, $0x4000400040004000
+DATA k194<>+8(SB)/8, $0x4000400040004000
+DATA k194<>+16(SB)/8, $0x4000400040004000
+DATA k194<>+24(SB)/8, $0x4000400040004000
 GLOBL k194<>(SB), RODATA|NOPTR, $32
 
-DATA k195<>+0(SB)/8, $0x0000004800000040
-DATA k195<>+8(SB)/8, $0x0000005800000050
-DATA k195<>+16(SB)/8, $0x0000006800000060
-DATA k195<>+24(SB)/8, $0x0000007800000070
+DATA k195<>+0(SB)/8, $0x3fdfffdf3fdfffdf
+DATA k195<>+8(SB)/8, $0x3fdfffdf3fdfffdf
+DATA k195<>+16(SB)/8, $0x3fdfffdf3fdfffdf
+DATA k195<>+24(SB)/8, $0x3fdfffdf3fdfffdf
 GLOBL k195<>(SB), RODATA|NOPTR, $32
 
-DATA k196<>+0(SB)/8, $0x3a80000000000000
-DATA k196<>+8(SB)/8, $0x3b4000003b000000
-DATA k196<>+16(SB)/8, $0x3ba000003b800000
-DATA k196<>+24(SB)/8, $0x3be000003bc00000
+DATA k196<>+0(SB)/8, $0x0f0b07030e0a0602
+DATA k196<>+8(SB)/8, $0x0f0b07030e0a0602
+DATA k196<>+16(SB)/8, $0x0f0b07030e0a0602
+DATA k196<>+24(SB)/8, $0x0f0b07030e0a0602
 GLOBL k196<>(SB), RODATA|NOPTR, $32
 
-DATA k197<>+0(SB)/8, $0x3b00000000000000
-DATA k197<>+8(SB)/8, $0x3bc000003b800000
-DATA k197<>+16(SB)/8, $0x3c2000003c000000
-DATA k197<>+24(SB)/8, $0x3c6000003c400000
+DATA k197<>+0(SB)/8, $0x8080808080808080
+DATA k197<>+8(SB)/8, $0x0b0a090803020100
+DATA k197<>+16(SB)/8, $0x8080808080808080
+DATA k197<>+24(SB)/8, $0x0b0a090803020100
 GLOBL k197<>(SB), RODATA|NOPTR, $32
 
-DATA k198<>+0(SB)/8, $0x3c9000003c800000
-DATA k198<>+8(SB)/8, $0x3cb000003ca00000
-DATA k198<>+16(SB)/8, $0x3cd000003cc00000
-DATA k198<>+24(SB)/8, $0x3cf000003ce00000
+DATA k198<>+0(SB)/8, $0x8080808080808080
+DATA k198<>+8(SB)/8, $0x0f0e0d0c07060504
+DATA k198<>+16(SB)/8, $0x8080808080808080
+DATA k198<>+24(SB)/8, $0x0f0e0d0c07060504
 GLOBL k198<>(SB), RODATA|NOPTR, $32
 
-DATA k199<>+0(SB)/8, $0x4000400040004000
-DATA k199<>+8(SB)/8, $0x4000400040004000
-DATA k199<>+16(SB)/8, $0x4000400040004000
-DATA k199<>+24(SB)/8, $0x4000400040004000
+DATA k199<>+0(SB)/8, $0x8040201008040201
+DATA k199<>+8(SB)/8, $0x0000000000000000
+DATA k199<>+16(SB)/8, $0x8040201008040201
+DATA k199<>+24(SB)/8, $0x0000000000000000
 GLOBL k199<>(SB), RODATA|NOPTR, $32
 
-DATA k200<>+0(SB)/8, $0x3fdfffdf3fdfffdf
-DATA k200<>+8(SB)/8, $0x3fdfffdf3fdfffdf
-DATA k200<>+16(SB)/8, $0x3fdfffdf3fdfffdf
-DATA k200<>+24(SB)/8, $0x3fdfffdf3fdfffdf
+DATA k200<>+0(SB)/8, $0xffff0000ffff0000
+DATA k200<>+8(SB)/8, $0xffff0000ffff0000
+DATA k200<>+16(SB)/8, $0xffff0000ffff0000
+DATA k200<>+24(SB)/8, $0xffff0000ffff0000
 GLOBL k200<>(SB), RODATA|NOPTR, $32
-
-DATA k201<>+0(SB)/8, $0x0f0b07030e0a0602
-DATA k201<>+8(SB)/8, $0x0f0b07030e0a0602
-DATA k201<>+16(SB)/8, $0x0f0b07030e0a0602
-DATA k201<>+24(SB)/8, $0x0f0b07030e0a0602
-GLOBL k201<>(SB), RODATA|NOPTR, $32
-
-DATA k202<>+0(SB)/8, $0x8080808080808080
-DATA k202<>+8(SB)/8, $0x0b0a090803020100
-DATA k202<>+16(SB)/8, $0x8080808080808080
-DATA k202<>+24(SB)/8, $0x0b0a090803020100
-GLOBL k202<>(SB), RODATA|NOPTR, $32
-
-DATA k203<>+0(SB)/8, $0x8080808080808080
-DATA k203<>+8(SB)/8, $0x0f0e0d0c07060504
-DATA k203<>+16(SB)/8, $0x8080808080808080
-DATA k203<>+24(SB)/8, $0x0f0e0d0c07060504
-GLOBL k203<>(SB), RODATA|NOPTR, $32
-
-DATA k204<>+0(SB)/8, $0x8040201008040201
-DATA k204<>+8(SB)/8, $0x0000000000000000
-DATA k204<>+16(SB)/8, $0x8040201008040201
-DATA k204<>+24(SB)/8, $0x0000000000000000
-GLOBL k204<>(SB), RODATA|NOPTR, $32
-
-DATA k205<>+0(SB)/8, $0xffff0000ffff0000
-DATA k205<>+8(SB)/8, $0xffff0000ffff0000
-DATA k205<>+16(SB)/8, $0xffff0000ffff0000
-DATA k205<>+24(SB)/8, $0xffff0000ffff0000
-GLOBL k205<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C
@@ -27258,42 +27893,42 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPAND        k179<>+0(SB), Y2, Y1
-	VPCMPEQW     k179<>+0(SB), Y1, Y1
+	VPAND        k172<>+0(SB), Y2, Y1
+	VPCMPEQW     k172<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k180<>+0(SB), Y2, Y2
+	VPAND        k173<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k181<>+0(SB), Y1, Y1
+	VMULPS       k174<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k32<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, (AX)
-	VMULPS       k181<>+0(SB), Y2, Y2
+	VMULPS       k174<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k32<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPAND        k179<>+0(SB), Y2, Y1
-	VPCMPEQW     k179<>+0(SB), Y1, Y1
+	VPAND        k172<>+0(SB), Y2, Y1
+	VPCMPEQW     k172<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k180<>+0(SB), Y2, Y2
+	VPAND        k173<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k181<>+0(SB), Y1, Y1
+	VMULPS       k174<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k32<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 32(AX)
-	VMULPS       k181<>+0(SB), Y2, Y2
+	VMULPS       k174<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k32<>+0(SB), Y2, Y2
@@ -27379,29 +28014,29 @@ little:
 	VBROADCASTSS (DX), Y0
 	VANDPS       k6<>+0(SB), Y0, Y0
 	VPBROADCASTB 3(DX), Y2
-	VPADDD       k206<>+0(SB), Y0, Y1
-	VPADDD       k207<>+0(SB), Y0, Y0
-	VSUBPS       k206<>+0(SB), Y1, Y1
+	VPADDD       k201<>+0(SB), Y0, Y1
+	VPADDD       k202<>+0(SB), Y0, Y0
+	VSUBPS       k201<>+0(SB), Y1, Y1
 	VMINPS       Y1, Y0, Y0
 	VPSUBD       k9<>+0(SB), Y0, Y1
 	VPXOR        k64<>+0(SB), Y2, Y2
-	VMOVDQU      k177<>+0(SB), Y3
+	VMOVDQU      k170<>+0(SB), Y3
 
 slowly:
 	VPERMD      (CX), Y3, Y4
-	VPAND       k184<>+0(SB), Y4, Y5
-	VPCMPGTB    k208<>+0(SB), Y5, Y6
+	VPAND       k177<>+0(SB), Y4, Y5
+	VPCMPGTB    k203<>+0(SB), Y5, Y6
 	VPXOR       Y2, Y4, Y4
-	VPCMPGTB    k209<>+0(SB), Y5, Y7
+	VPCMPGTB    k204<>+0(SB), Y5, Y7
 	VPOR        Y6, Y4, Y4
 	VPAND       k64<>+0(SB), Y4, Y4
-	VPOR        k185<>+0(SB), Y4, Y4
-	VPAND       k210<>+0(SB), Y7, Y8
+	VPOR        k178<>+0(SB), Y4, Y4
+	VPAND       k205<>+0(SB), Y7, Y8
 	VPSUBB      Y8, Y4, Y4
 	VPAND       k64<>+0(SB), Y6, Y6
 	VPAVGB      Y7, Y6, Y6
-	VMOVDQU     k211<>+0(SB), Y8
-	VPADDB      k208<>+0(SB), Y5, Y5
+	VMOVDQU     k206<>+0(SB), Y8
+	VPADDB      k203<>+0(SB), Y5, Y5
 	VPSHUFB     Y5, Y8, Y8
 	VPSUBB      Y8, Y5, Y5
 	VPANDN      Y5, Y7, Y5
@@ -27415,16 +28050,16 @@ slowly:
 	VPUNPCKLWD  Y10, Y7, Y11
 	VPUNPCKHWD  Y10, Y7, Y10
 	VMULPS      Y0, Y9, Y5
-	VFMADD213PS k169<>+0(SB), Y1, Y9
+	VFMADD213PS k182<>+0(SB), Y1, Y9
 	VPMAXUD     Y5, Y9, Y9
 	VMULPS      Y0, Y8, Y5
-	VFMADD213PS k169<>+0(SB), Y1, Y8
+	VFMADD213PS k182<>+0(SB), Y1, Y8
 	VPMAXUD     Y5, Y8, Y8
 	VMULPS      Y0, Y11, Y5
-	VFMADD213PS k169<>+0(SB), Y1, Y11
+	VFMADD213PS k182<>+0(SB), Y1, Y11
 	VPMAXUD     Y5, Y11, Y11
 	VMULPS      Y0, Y10, Y5
-	VFMADD213PS k169<>+0(SB), Y1, Y10
+	VFMADD213PS k182<>+0(SB), Y1, Y10
 	VPMAXUD     Y5, Y10, Y10
 	VPUNPCKLBW  Y4, Y6, Y5
 	VPUNPCKHBW  Y4, Y6, Y4
@@ -27446,41 +28081,41 @@ slowly:
 	JNZ         slowly
 	JMP         done
 
-DATA k206<>+0(SB)/8, $0x4900000049000000
-DATA k206<>+8(SB)/8, $0x4900000049000000
-DATA k206<>+16(SB)/8, $0x4900000049000000
-DATA k206<>+24(SB)/8, $0x4900000049000000
+DATA k201<>+0(SB)/8, $0x4900000049000000
+DATA k201<>+8(SB)/8, $0x4900000049000000
+DATA k201<>+16(SB)/8, $0x4900000049000000
+DATA k201<>+24(SB)/8, $0x4900000049000000
+GLOBL k201<>(SB), RODATA|NOPTR, $32
+
+DATA k202<>+0(SB)/8, $0x4880000048800000
+DATA k202<>+8(SB)/8, $0x4880000048800000
+DATA k202<>+16(SB)/8, $0x4880000048800000
+DATA k202<>+24(SB)/8, $0x4880000048800000
+GLOBL k202<>(SB), RODATA|NOPTR, $32
+
+DATA k203<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k203<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k203<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k203<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
+GLOBL k203<>(SB), RODATA|NOPTR, $32
+
+DATA k204<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k204<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k204<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k204<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
+GLOBL k204<>(SB), RODATA|NOPTR, $32
+
+DATA k205<>+0(SB)/8, $0x8181818181818181
+DATA k205<>+8(SB)/8, $0x8181818181818181
+DATA k205<>+16(SB)/8, $0x8181818181818181
+DATA k205<>+24(SB)/8, $0x8181818181818181
+GLOBL k205<>(SB), RODATA|NOPTR, $32
+
+DATA k206<>+0(SB)/8, $0x0000000000000000
+DATA k206<>+8(SB)/8, $0x0102057c00000000
+DATA k206<>+16(SB)/8, $0x0000000000000000
+DATA k206<>+24(SB)/8, $0x0102057c00000000
 GLOBL k206<>(SB), RODATA|NOPTR, $32
-
-DATA k207<>+0(SB)/8, $0x4880000048800000
-DATA k207<>+8(SB)/8, $0x4880000048800000
-DATA k207<>+16(SB)/8, $0x4880000048800000
-DATA k207<>+24(SB)/8, $0x4880000048800000
-GLOBL k207<>(SB), RODATA|NOPTR, $32
-
-DATA k208<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k208<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k208<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k208<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
-GLOBL k208<>(SB), RODATA|NOPTR, $32
-
-DATA k209<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k209<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k209<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k209<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
-GLOBL k209<>(SB), RODATA|NOPTR, $32
-
-DATA k210<>+0(SB)/8, $0x8181818181818181
-DATA k210<>+8(SB)/8, $0x8181818181818181
-DATA k210<>+16(SB)/8, $0x8181818181818181
-DATA k210<>+24(SB)/8, $0x8181818181818181
-GLOBL k210<>(SB), RODATA|NOPTR, $32
-
-DATA k211<>+0(SB)/8, $0x0000000000000000
-DATA k211<>+8(SB)/8, $0x0102057c00000000
-DATA k211<>+16(SB)/8, $0x0000000000000000
-DATA k211<>+24(SB)/8, $0x0102057c00000000
-GLOBL k211<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
@@ -27506,8 +28141,8 @@ run:
 	SUBL         $0x08800000, R8
 	CMPL         R8, $0x6e800000
 	JHI          odd
-	VMOVDQU      k212<>+0(SB), Y4
-	VMOVDQU      k213<>+0(SB), Y5
+	VMOVDQU      k207<>+0(SB), Y4
+	VMOVDQU      k208<>+0(SB), Y5
 	VMULPS       Y2, Y4, Y4
 	VPSLLD       $0x0f, Y4, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -27528,24 +28163,24 @@ run:
 chunk:
 	VMOVDQU    (CX), Y2
 	VPERMQ     $0xd8, Y2, Y2
-	VPAND      k184<>+0(SB), Y2, Y4
+	VPAND      k177<>+0(SB), Y2, Y4
 	VPMINUB    k60<>+0(SB), Y4, Y5
 	VPAND      k60<>+0(SB), Y5, Y5
 	VPAND      k50<>+0(SB), Y2, Y6
 	VPOR       Y6, Y5, Y5
 	VPSUBUSB   k60<>+0(SB), Y4, Y6
-	VPAND      k208<>+0(SB), Y6, Y6
+	VPAND      k203<>+0(SB), Y6, Y6
 	VPSHUFB    Y5, Y0, Y7
 	VPSHUFB    Y5, Y1, Y5
-	VPCMPGTB   k209<>+0(SB), Y4, Y8
+	VPCMPGTB   k204<>+0(SB), Y4, Y8
 	VPBLENDVB  Y8, k64<>+0(SB), Y7, Y7
 	VPBLENDVB  Y8, Y3, Y5, Y5
 	VPANDN     Y6, Y8, Y6
 	VPAND      k64<>+0(SB), Y2, Y2
 	VPXOR      Y2, Y5, Y5
-	VPCMPGTB   k208<>+0(SB), Y4, Y2
-	VPBLENDVB  Y2, k186<>+0(SB), Y7, Y7
-	VPBLENDVB  Y2, k184<>+0(SB), Y5, Y5
+	VPCMPGTB   k203<>+0(SB), Y4, Y2
+	VPBLENDVB  Y2, k179<>+0(SB), Y7, Y7
+	VPBLENDVB  Y2, k177<>+0(SB), Y5, Y5
 	VPANDN     Y6, Y2, Y6
 	VPXOR      Y4, Y4, Y4
 	VPUNPCKLBW Y5, Y7, Y2
@@ -27589,10 +28224,10 @@ odd:
 	SBBL         R9, R9
 	VMOVD        R9, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k192<>+0(SB), Y2, Y3
-	VPOR         k193<>+0(SB), Y3, Y3
+	VPXOR        k186<>+0(SB), Y2, Y3
+	VPOR         k187<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k208<>+0(SB), Y2, Y2
+	VPAND        k203<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	DECL         R8
 	CMPL         R8, $0x7f800000
@@ -27604,8 +28239,8 @@ odd:
 	VPBROADCASTD X2, Y2
 	VMOVDQU      Y2, 64(SP)
 	VPBROADCASTB 3(DX), Y2
-	VMOVDQU      k212<>+0(SB), Y3
-	VMOVDQU      k213<>+0(SB), Y5
+	VMOVDQU      k207<>+0(SB), Y3
+	VMOVDQU      k208<>+0(SB), Y5
 	VMULPS       Y4, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -27626,22 +28261,22 @@ odd:
 edge:
 	VMOVDQU    (CX), Y3
 	VPERMQ     $0xd8, Y3, Y3
-	VPAND      k184<>+0(SB), Y3, Y4
+	VPAND      k177<>+0(SB), Y3, Y4
 	VPSUBUSB   k60<>+0(SB), Y4, Y6
-	VPAND      k208<>+0(SB), Y6, Y6
+	VPAND      k203<>+0(SB), Y6, Y6
 	VPSUBB     Y6, Y4, Y5
 	VPAND      (SP), Y6, Y6
 	VPSHUFB    Y5, Y0, Y7
 	VPSHUFB    Y5, Y1, Y5
-	VPCMPGTB   k209<>+0(SB), Y4, Y8
+	VPCMPGTB   k204<>+0(SB), Y4, Y8
 	VPBLENDVB  Y8, 64(SP), Y7, Y7
-	VPBLENDVB  Y8, k184<>+0(SB), Y5, Y5
+	VPBLENDVB  Y8, k177<>+0(SB), Y5, Y5
 	VPANDN     Y6, Y8, Y6
 	VPXOR      Y2, Y3, Y3
 	VPAND      k64<>+0(SB), Y3, Y3
-	VPCMPGTB   k208<>+0(SB), Y4, Y4
-	VPAND      k186<>+0(SB), Y4, Y8
-	VPAND      k184<>+0(SB), Y4, Y4
+	VPCMPGTB   k203<>+0(SB), Y4, Y4
+	VPAND      k179<>+0(SB), Y4, Y8
+	VPAND      k177<>+0(SB), Y4, Y4
 	VPXOR      Y9, Y9, Y9
 	VPUNPCKLBW Y5, Y7, Y10
 	VPUNPCKLBW Y9, Y6, Y11
@@ -27651,7 +28286,7 @@ edge:
 	VPADDW     Y11, Y10, Y10
 	VPMINUW    32(SP), Y10, Y10
 	VPMAXUW    Y12, Y10, Y10
-	VPCMPGTW   k193<>+0(SB), Y10, Y11
+	VPCMPGTW   k187<>+0(SB), Y10, Y11
 	VPANDN     Y13, Y11, Y13
 	VPOR       Y13, Y10, Y10
 	VMOVDQU    Y10, (AX)
@@ -27663,7 +28298,7 @@ edge:
 	VPADDW     Y6, Y5, Y5
 	VPMINUW    32(SP), Y5, Y5
 	VPMAXUW    Y4, Y5, Y5
-	VPCMPGTW   k193<>+0(SB), Y5, Y4
+	VPCMPGTW   k187<>+0(SB), Y5, Y4
 	VPANDN     Y3, Y4, Y3
 	VPOR       Y3, Y5, Y5
 	VMOVDQU    Y5, 32(AX)
@@ -27684,14 +28319,14 @@ small:
 	VPERMQ       $0xd8, Y1, Y1
 	VBROADCASTSS (DX), Y0
 	VANDPS       k6<>+0(SB), Y0, Y0
-	VPADDD       k170<>+0(SB), Y0, Y2
-	VPADDD       k169<>+0(SB), Y0, Y0
-	VSUBPS       k170<>+0(SB), Y2, Y2
+	VPADDD       k188<>+0(SB), Y0, Y2
+	VPADDD       k182<>+0(SB), Y0, Y0
+	VSUBPS       k188<>+0(SB), Y2, Y2
 	VMINPS       Y2, Y0, Y0
 	VMOVDQU      Y0, 96(SP)
-	VPAND        k194<>+0(SB), Y0, Y0
+	VPAND        k189<>+0(SB), Y0, Y0
 	VPOR         k9<>+0(SB), Y0, Y0
-	VPMULLD      k214<>+0(SB), Y0, Y0
+	VPMULLD      k209<>+0(SB), Y0, Y0
 	VMOVDQU      Y0, 128(SP)
 
 again:
@@ -27702,29 +28337,29 @@ again:
 	CMOVQEQ      DX, R9
 	VBROADCASTSS (R9), Y3
 	VANDPS       k6<>+0(SB), Y3, Y3
-	VPADDD       k170<>+0(SB), Y3, Y4
-	VPADDD       k169<>+0(SB), Y3, Y3
-	VSUBPS       k170<>+0(SB), Y4, Y4
+	VPADDD       k188<>+0(SB), Y3, Y4
+	VPADDD       k182<>+0(SB), Y3, Y3
+	VSUBPS       k188<>+0(SB), Y4, Y4
 	VMINPS       Y4, Y3, Y3
 	VMOVDQU      Y3, 96(SP)
-	VPAND        k194<>+0(SB), Y3, Y3
+	VPAND        k189<>+0(SB), Y3, Y3
 	VPOR         k9<>+0(SB), Y3, Y3
-	VPMULLD      k214<>+0(SB), Y3, Y3
+	VPMULLD      k209<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 128(SP)
-	VMOVDQU      k215<>+0(SB), Y4
-	VFMADD213PS  k216<>+0(SB), Y2, Y4
-	VMULPS       k217<>+0(SB), Y2, Y3
+	VMOVDQU      k210<>+0(SB), Y4
+	VFMADD213PS  k211<>+0(SB), Y2, Y4
+	VMULPS       k212<>+0(SB), Y2, Y3
 	VPMAXUD      Y3, Y4, Y3
 	VMULPS       k11<>+0(SB), Y3, Y4
 	VFMSUB132PS  k12<>+0(SB), Y4, Y3
 	VPSRLD       $0x0f, Y3, Y4
-	VMULPS       k218<>+0(SB), Y2, Y2
+	VMULPS       k213<>+0(SB), Y2, Y2
 	VMULPS       k11<>+0(SB), Y2, Y3
 	VFMSUB132PS  k12<>+0(SB), Y3, Y2
 	VPSRLD       $0x0f, Y2, Y2
 	VPACKUSDW    Y2, Y4, Y4
-	VPSUBW       k199<>+0(SB), Y4, Y4
-	VPBLENDW     $0xf0, k219<>+0(SB), Y4, Y4
+	VPSUBW       k194<>+0(SB), Y4, Y4
+	VPBLENDW     $0xf0, k214<>+0(SB), Y4, Y4
 	VPSHUFB      k17<>+0(SB), Y4, Y4
 	VMOVDQU      k166<>+0(SB), Y2
 	VMOVDQU      k167<>+0(SB), Y3
@@ -27739,15 +28374,15 @@ again:
 	VPAND        Y4, Y6, Y6
 	VPCMPEQD     Y7, Y6, Y6
 	VPXOR        Y6, Y5, Y5
-	VPCMPGTD     k200<>+0(SB), Y0, Y4
+	VPCMPGTD     k195<>+0(SB), Y0, Y4
 	VPADDD       Y5, Y0, Y0
 	VPANDN       Y0, Y4, Y4
 	VPADDD       Y4, Y0, Y0
-	VPSHUFB      k201<>+0(SB), Y0, Y0
-	VPSHUFB      k220<>+0(SB), Y0, Y4
-	VPSHUFB      k221<>+0(SB), Y0, Y5
+	VPSHUFB      k196<>+0(SB), Y0, Y0
+	VPSHUFB      k215<>+0(SB), Y0, Y4
+	VPSHUFB      k216<>+0(SB), Y0, Y5
 	VPXOR        Y6, Y6, Y6
-	VMOVDQU      k204<>+0(SB), Y0
+	VMOVDQU      k199<>+0(SB), Y0
 	VPBROADCASTB 3(DX), Y7
 
 tiny:
@@ -27757,15 +28392,15 @@ tiny:
 	CMOVQEQ    CX, R9
 	VMOVDQU    (R9), Y1
 	VPERMQ     $0xd8, Y1, Y1
-	VPAND      k184<>+0(SB), Y8, Y9
+	VPAND      k177<>+0(SB), Y8, Y9
 	VPXOR      Y7, Y8, Y8
 	VPAND      k64<>+0(SB), Y8, Y8
 	VPSUBUSB   k60<>+0(SB), Y9, Y10
-	VPAND      k208<>+0(SB), Y10, Y10
-	VPMINUB    k222<>+0(SB), Y10, Y10
-	VPCMPGTB   k208<>+0(SB), Y9, Y11
+	VPAND      k203<>+0(SB), Y10, Y10
+	VPMINUB    k217<>+0(SB), Y10, Y10
+	VPCMPGTB   k203<>+0(SB), Y9, Y11
 	VPANDN     Y8, Y11, Y8
-	VPCMPGTB   k209<>+0(SB), Y9, Y11
+	VPCMPGTB   k204<>+0(SB), Y9, Y11
 	VPAND      k63<>+0(SB), Y11, Y11
 	VPOR       Y11, Y8, Y8
 	VPSUBB     Y10, Y9, Y9
@@ -27773,7 +28408,7 @@ tiny:
 	VPSHUFB    Y9, Y2, Y11
 	VPSHUFB    Y9, Y3, Y12
 	VPADDB     Y10, Y12, Y12
-	VPADDB     k191<>+0(SB), Y12, Y10
+	VPADDB     k185<>+0(SB), Y12, Y10
 	VPSHUFB    Y9, Y4, Y13
 	VPSHUFB    Y9, Y5, Y9
 	VPSHUFB    Y10, Y0, Y10
@@ -27814,9 +28449,9 @@ little:
 	VBROADCASTSS (DX), Y0
 	VANDPS       k6<>+0(SB), Y0, Y0
 	VPBROADCASTB 3(DX), Y2
-	VPADDD       k206<>+0(SB), Y0, Y1
-	VPADDD       k207<>+0(SB), Y0, Y0
-	VSUBPS       k206<>+0(SB), Y1, Y1
+	VPADDD       k201<>+0(SB), Y0, Y1
+	VPADDD       k202<>+0(SB), Y0, Y0
+	VSUBPS       k201<>+0(SB), Y1, Y1
 	VMINPS       Y1, Y0, Y0
 	VPSUBD       k9<>+0(SB), Y0, Y1
 	VPXOR        k64<>+0(SB), Y2, Y2
@@ -27824,19 +28459,19 @@ little:
 slowly:
 	VMOVDQU     (CX), Y3
 	VPERMQ      $0xd8, Y3, Y3
-	VPAND       k184<>+0(SB), Y3, Y4
-	VPCMPGTB    k208<>+0(SB), Y4, Y5
+	VPAND       k177<>+0(SB), Y3, Y4
+	VPCMPGTB    k203<>+0(SB), Y4, Y5
 	VPXOR       Y2, Y3, Y3
-	VPCMPGTB    k209<>+0(SB), Y4, Y6
+	VPCMPGTB    k204<>+0(SB), Y4, Y6
 	VPOR        Y5, Y3, Y3
 	VPAND       k64<>+0(SB), Y3, Y3
-	VPOR        k185<>+0(SB), Y3, Y3
-	VPAND       k210<>+0(SB), Y6, Y7
+	VPOR        k178<>+0(SB), Y3, Y3
+	VPAND       k205<>+0(SB), Y6, Y7
 	VPSUBB      Y7, Y3, Y3
 	VPAND       k64<>+0(SB), Y5, Y5
 	VPAVGB      Y6, Y5, Y5
-	VMOVDQU     k211<>+0(SB), Y7
-	VPADDB      k208<>+0(SB), Y4, Y4
+	VMOVDQU     k206<>+0(SB), Y7
+	VPADDB      k203<>+0(SB), Y4, Y4
 	VPSHUFB     Y4, Y7, Y7
 	VPSUBB      Y7, Y4, Y4
 	VPANDN      Y4, Y6, Y4
@@ -27844,28 +28479,28 @@ slowly:
 	VPUNPCKLBW  Y4, Y6, Y7
 	VPSRLW      $0x03, Y7, Y7
 	VPSLLD      $0x10, Y7, Y8
-	VPAND       k205<>+0(SB), Y7, Y7
+	VPAND       k200<>+0(SB), Y7, Y7
 	VPUNPCKHBW  Y4, Y6, Y6
 	VPSRLW      $0x03, Y6, Y6
 	VPSLLD      $0x10, Y6, Y9
-	VPAND       k205<>+0(SB), Y6, Y6
+	VPAND       k200<>+0(SB), Y6, Y6
 	VMULPS      Y0, Y8, Y4
-	VFMADD213PS k169<>+0(SB), Y1, Y8
+	VFMADD213PS k182<>+0(SB), Y1, Y8
 	VPMAXUD     Y4, Y8, Y8
 	VMULPS      k11<>+0(SB), Y8, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y8
 	VMULPS      Y0, Y7, Y4
-	VFMADD213PS k169<>+0(SB), Y1, Y7
+	VFMADD213PS k182<>+0(SB), Y1, Y7
 	VPMAXUD     Y4, Y7, Y7
 	VMULPS      k11<>+0(SB), Y7, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y9, Y4
-	VFMADD213PS k169<>+0(SB), Y1, Y9
+	VFMADD213PS k182<>+0(SB), Y1, Y9
 	VPMAXUD     Y4, Y9, Y9
 	VMULPS      k11<>+0(SB), Y9, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y9
 	VMULPS      Y0, Y6, Y4
-	VFMADD213PS k169<>+0(SB), Y1, Y6
+	VFMADD213PS k182<>+0(SB), Y1, Y6
 	VPMAXUD     Y4, Y6, Y6
 	VMULPS      k11<>+0(SB), Y6, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y6
@@ -27885,71 +28520,71 @@ slowly:
 	JNZ         slowly
 	JMP         done
 
-DATA k212<>+0(SB)/8, $0x3800000000000000
-DATA k212<>+8(SB)/8, $0x38c0000038800000
-DATA k212<>+16(SB)/8, $0x3940000039000000
-DATA k212<>+24(SB)/8, $0x39c0000039800000
+DATA k207<>+0(SB)/8, $0x3800000000000000
+DATA k207<>+8(SB)/8, $0x38c0000038800000
+DATA k207<>+16(SB)/8, $0x3940000039000000
+DATA k207<>+24(SB)/8, $0x39c0000039800000
+GLOBL k207<>(SB), RODATA|NOPTR, $32
+
+DATA k208<>+0(SB)/8, $0x3840000037800000
+DATA k208<>+8(SB)/8, $0x38e0000038a00000
+DATA k208<>+16(SB)/8, $0x3960000039200000
+DATA k208<>+24(SB)/8, $0x39e0000039a00000
+GLOBL k208<>(SB), RODATA|NOPTR, $32
+
+DATA k209<>+0(SB)/8, $0x0000005000000040
+DATA k209<>+8(SB)/8, $0x0000007000000060
+DATA k209<>+16(SB)/8, $0x0000005000000040
+DATA k209<>+24(SB)/8, $0x0000007000000060
+GLOBL k209<>(SB), RODATA|NOPTR, $32
+
+DATA k210<>+0(SB)/8, $0x3700000000000000
+DATA k210<>+8(SB)/8, $0x37c0000037800000
+DATA k210<>+16(SB)/8, $0x0000000000000000
+DATA k210<>+24(SB)/8, $0x0000000000000000
+GLOBL k210<>(SB), RODATA|NOPTR, $32
+
+DATA k211<>+0(SB)/8, $0x2000000020000000
+DATA k211<>+8(SB)/8, $0x2000000020000000
+DATA k211<>+16(SB)/8, $0x0000000000000000
+DATA k211<>+24(SB)/8, $0x0000000000000000
+GLOBL k211<>(SB), RODATA|NOPTR, $32
+
+DATA k212<>+0(SB)/8, $0x3780000000000000
+DATA k212<>+8(SB)/8, $0x3840000038000000
+DATA k212<>+16(SB)/8, $0x38a0000038800000
+DATA k212<>+24(SB)/8, $0x38e0000038c00000
 GLOBL k212<>(SB), RODATA|NOPTR, $32
 
-DATA k213<>+0(SB)/8, $0x3840000037800000
-DATA k213<>+8(SB)/8, $0x38e0000038a00000
-DATA k213<>+16(SB)/8, $0x3960000039200000
-DATA k213<>+24(SB)/8, $0x39e0000039a00000
+DATA k213<>+0(SB)/8, $0x3920000039000000
+DATA k213<>+8(SB)/8, $0x3960000039400000
+DATA k213<>+16(SB)/8, $0x39a0000039800000
+DATA k213<>+24(SB)/8, $0x39e0000039c00000
 GLOBL k213<>(SB), RODATA|NOPTR, $32
 
-DATA k214<>+0(SB)/8, $0x0000005000000040
-DATA k214<>+8(SB)/8, $0x0000007000000060
-DATA k214<>+16(SB)/8, $0x0000005000000040
-DATA k214<>+24(SB)/8, $0x0000007000000060
+DATA k214<>+0(SB)/8, $0x6280628062806280
+DATA k214<>+8(SB)/8, $0x6280628062806200
+DATA k214<>+16(SB)/8, $0x6280628062806280
+DATA k214<>+24(SB)/8, $0x6280628062806280
 GLOBL k214<>(SB), RODATA|NOPTR, $32
 
-DATA k215<>+0(SB)/8, $0x3700000000000000
-DATA k215<>+8(SB)/8, $0x37c0000037800000
-DATA k215<>+16(SB)/8, $0x0000000000000000
-DATA k215<>+24(SB)/8, $0x0000000000000000
+DATA k215<>+0(SB)/8, $0x0302010080808080
+DATA k215<>+8(SB)/8, $0x8080808080808080
+DATA k215<>+16(SB)/8, $0x0302010080808080
+DATA k215<>+24(SB)/8, $0x8080808080808080
 GLOBL k215<>(SB), RODATA|NOPTR, $32
 
-DATA k216<>+0(SB)/8, $0x2000000020000000
-DATA k216<>+8(SB)/8, $0x2000000020000000
-DATA k216<>+16(SB)/8, $0x0000000000000000
-DATA k216<>+24(SB)/8, $0x0000000000000000
+DATA k216<>+0(SB)/8, $0x0706050480808080
+DATA k216<>+8(SB)/8, $0x8080808080808080
+DATA k216<>+16(SB)/8, $0x0706050480808080
+DATA k216<>+24(SB)/8, $0x8080808080808080
 GLOBL k216<>(SB), RODATA|NOPTR, $32
 
-DATA k217<>+0(SB)/8, $0x3780000000000000
-DATA k217<>+8(SB)/8, $0x3840000038000000
-DATA k217<>+16(SB)/8, $0x38a0000038800000
-DATA k217<>+24(SB)/8, $0x38e0000038c00000
+DATA k217<>+0(SB)/8, $0x7474747474747474
+DATA k217<>+8(SB)/8, $0x7474747474747474
+DATA k217<>+16(SB)/8, $0x7474747474747474
+DATA k217<>+24(SB)/8, $0x7474747474747474
 GLOBL k217<>(SB), RODATA|NOPTR, $32
-
-DATA k218<>+0(SB)/8, $0x3920000039000000
-DATA k218<>+8(SB)/8, $0x3960000039400000
-DATA k218<>+16(SB)/8, $0x39a0000039800000
-DATA k218<>+24(SB)/8, $0x39e0000039c00000
-GLOBL k218<>(SB), RODATA|NOPTR, $32
-
-DATA k219<>+0(SB)/8, $0x6280628062806280
-DATA k219<>+8(SB)/8, $0x6280628062806200
-DATA k219<>+16(SB)/8, $0x6280628062806280
-DATA k219<>+24(SB)/8, $0x6280628062806280
-GLOBL k219<>(SB), RODATA|NOPTR, $32
-
-DATA k220<>+0(SB)/8, $0x0302010080808080
-DATA k220<>+8(SB)/8, $0x8080808080808080
-DATA k220<>+16(SB)/8, $0x0302010080808080
-DATA k220<>+24(SB)/8, $0x8080808080808080
-GLOBL k220<>(SB), RODATA|NOPTR, $32
-
-DATA k221<>+0(SB)/8, $0x0706050480808080
-DATA k221<>+8(SB)/8, $0x8080808080808080
-DATA k221<>+16(SB)/8, $0x0706050480808080
-DATA k221<>+24(SB)/8, $0x8080808080808080
-GLOBL k221<>(SB), RODATA|NOPTR, $32
-
-DATA k222<>+0(SB)/8, $0x7474747474747474
-DATA k222<>+8(SB)/8, $0x7474747474747474
-DATA k222<>+16(SB)/8, $0x7474747474747474
-DATA k222<>+24(SB)/8, $0x7474747474747474
-GLOBL k222<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C
@@ -28040,37 +28675,37 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPCMPEQW     k223<>+0(SB), Y2, Y1
+	VPCMPEQW     k218<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k180<>+0(SB), Y2, Y2
+	VPAND        k173<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k224<>+0(SB), Y1, Y1
+	VMULPS       k219<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k32<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, (AX)
-	VMULPS       k224<>+0(SB), Y2, Y2
+	VMULPS       k219<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k32<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPCMPEQW     k223<>+0(SB), Y2, Y1
+	VPCMPEQW     k218<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k180<>+0(SB), Y2, Y2
+	VPAND        k173<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k224<>+0(SB), Y1, Y1
+	VMULPS       k219<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k32<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(AX)
-	VMULPS       k224<>+0(SB), Y2, Y2
+	VMULPS       k219<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k32<>+0(SB), Y2, Y2
@@ -28092,26 +28727,26 @@ little:
 	VBROADCASTSS (DX), Y0
 	VANDPS       k6<>+0(SB), Y0, Y0
 	VPBROADCASTB 3(DX), Y2
-	VPADDD       k183<>+0(SB), Y0, Y1
-	VPADDD       k225<>+0(SB), Y0, Y0
-	VSUBPS       k183<>+0(SB), Y1, Y1
+	VPADDD       k176<>+0(SB), Y0, Y1
+	VPADDD       k220<>+0(SB), Y0, Y0
+	VSUBPS       k176<>+0(SB), Y1, Y1
 	VMINPS       Y1, Y0, Y0
 	VPSUBD       k9<>+0(SB), Y0, Y1
 	VPXOR        k64<>+0(SB), Y2, Y2
-	VMOVDQU      k177<>+0(SB), Y3
+	VMOVDQU      k170<>+0(SB), Y3
 
 slowly:
 	VPERMD      (CX), Y3, Y4
-	VPAND       k184<>+0(SB), Y4, Y5
+	VPAND       k177<>+0(SB), Y4, Y5
 	VPCMPEQB    k64<>+0(SB), Y4, Y6
 	VPXOR       Y2, Y4, Y4
 	VPANDN      Y4, Y6, Y4
 	VPAND       k64<>+0(SB), Y4, Y4
-	VPOR        k185<>+0(SB), Y4, Y4
+	VPOR        k178<>+0(SB), Y4, Y4
 	VPADDB      Y6, Y4, Y4
-	VPAND       k186<>+0(SB), Y6, Y7
-	VMOVDQU     k187<>+0(SB), Y8
-	VPADDB      k188<>+0(SB), Y5, Y5
+	VPAND       k179<>+0(SB), Y6, Y7
+	VMOVDQU     k180<>+0(SB), Y8
+	VPADDB      k181<>+0(SB), Y5, Y5
 	VPSHUFB     Y5, Y8, Y8
 	VPSUBB      Y8, Y5, Y5
 	VPANDN      Y5, Y6, Y5
@@ -28125,16 +28760,16 @@ slowly:
 	VPUNPCKLWD  Y10, Y6, Y11
 	VPUNPCKHWD  Y10, Y6, Y10
 	VMULPS      Y0, Y9, Y5
-	VFMADD213PS k169<>+0(SB), Y1, Y9
+	VFMADD213PS k182<>+0(SB), Y1, Y9
 	VPMAXUD     Y5, Y9, Y9
 	VMULPS      Y0, Y8, Y5
-	VFMADD213PS k169<>+0(SB), Y1, Y8
+	VFMADD213PS k182<>+0(SB), Y1, Y8
 	VPMAXUD     Y5, Y8, Y8
 	VMULPS      Y0, Y11, Y5
-	VFMADD213PS k169<>+0(SB), Y1, Y11
+	VFMADD213PS k182<>+0(SB), Y1, Y11
 	VPMAXUD     Y5, Y11, Y11
 	VMULPS      Y0, Y10, Y5
-	VFMADD213PS k169<>+0(SB), Y1, Y10
+	VFMADD213PS k182<>+0(SB), Y1, Y10
 	VPMAXUD     Y5, Y10, Y10
 	VPUNPCKLBW  Y4, Y7, Y5
 	VPUNPCKHBW  Y4, Y7, Y4
@@ -28156,23 +28791,23 @@ slowly:
 	JNZ         slowly
 	JMP         done
 
-DATA k223<>+0(SB)/8, $0xff80ff80ff80ff80
-DATA k223<>+8(SB)/8, $0xff80ff80ff80ff80
-DATA k223<>+16(SB)/8, $0xff80ff80ff80ff80
-DATA k223<>+24(SB)/8, $0xff80ff80ff80ff80
-GLOBL k223<>(SB), RODATA|NOPTR, $32
+DATA k218<>+0(SB)/8, $0xff80ff80ff80ff80
+DATA k218<>+8(SB)/8, $0xff80ff80ff80ff80
+DATA k218<>+16(SB)/8, $0xff80ff80ff80ff80
+DATA k218<>+24(SB)/8, $0xff80ff80ff80ff80
+GLOBL k218<>(SB), RODATA|NOPTR, $32
 
-DATA k224<>+0(SB)/8, $0x4300000043000000
-DATA k224<>+8(SB)/8, $0x4300000043000000
-DATA k224<>+16(SB)/8, $0x4300000043000000
-DATA k224<>+24(SB)/8, $0x4300000043000000
-GLOBL k224<>(SB), RODATA|NOPTR, $32
+DATA k219<>+0(SB)/8, $0x4300000043000000
+DATA k219<>+8(SB)/8, $0x4300000043000000
+DATA k219<>+16(SB)/8, $0x4300000043000000
+DATA k219<>+24(SB)/8, $0x4300000043000000
+GLOBL k219<>(SB), RODATA|NOPTR, $32
 
-DATA k225<>+0(SB)/8, $0x5400000054000000
-DATA k225<>+8(SB)/8, $0x5400000054000000
-DATA k225<>+16(SB)/8, $0x5400000054000000
-DATA k225<>+24(SB)/8, $0x5400000054000000
-GLOBL k225<>(SB), RODATA|NOPTR, $32
+DATA k220<>+0(SB)/8, $0x5400000054000000
+DATA k220<>+8(SB)/8, $0x5400000054000000
+DATA k220<>+16(SB)/8, $0x5400000054000000
+DATA k220<>+24(SB)/8, $0x5400000054000000
+GLOBL k220<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
@@ -28193,8 +28828,8 @@ run:
 	SUBL         $0x05800000, R8
 	CMPL         R8, $0x75000000
 	JHI          odd
-	VMOVDQU      k197<>+0(SB), Y3
-	VMOVDQU      k226<>+0(SB), Y4
+	VMOVDQU      k192<>+0(SB), Y3
+	VMOVDQU      k221<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
@@ -28215,20 +28850,20 @@ run:
 chunk:
 	VMOVDQU    (CX), Y2
 	VPERMQ     $0xd8, Y2, Y2
-	VPAND      k184<>+0(SB), Y2, Y3
+	VPAND      k177<>+0(SB), Y2, Y3
 	VPMINUB    k61<>+0(SB), Y3, Y4
 	VPAND      k61<>+0(SB), Y4, Y4
-	VPAND      k191<>+0(SB), Y2, Y5
+	VPAND      k185<>+0(SB), Y2, Y5
 	VPOR       Y5, Y4, Y4
 	VPSUBUSB   k61<>+0(SB), Y3, Y3
-	VPAND      k188<>+0(SB), Y3, Y3
+	VPAND      k181<>+0(SB), Y3, Y3
 	VPSHUFB    Y4, Y0, Y5
 	VPSHUFB    Y4, Y1, Y4
 	VPAND      k64<>+0(SB), Y2, Y6
 	VPXOR      Y6, Y4, Y4
 	VPCMPEQB   k64<>+0(SB), Y2, Y2
-	VPBLENDVB  Y2, k186<>+0(SB), Y5, Y5
-	VPBLENDVB  Y2, k184<>+0(SB), Y4, Y4
+	VPBLENDVB  Y2, k179<>+0(SB), Y5, Y5
+	VPBLENDVB  Y2, k177<>+0(SB), Y4, Y4
 	VPANDN     Y3, Y2, Y3
 	VPXOR      Y6, Y6, Y6
 	VPUNPCKLBW Y4, Y5, Y2
@@ -28272,14 +28907,14 @@ odd:
 	SBBL         R9, R9
 	VMOVD        R9, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k192<>+0(SB), Y2, Y3
-	VPOR         k193<>+0(SB), Y3, Y3
+	VPXOR        k186<>+0(SB), Y2, Y3
+	VPOR         k187<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k188<>+0(SB), Y2, Y2
+	VPAND        k181<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	VPBROADCASTB 3(DX), Y2
-	VMOVDQU      k197<>+0(SB), Y3
-	VMOVDQU      k226<>+0(SB), Y5
+	VMOVDQU      k192<>+0(SB), Y3
+	VMOVDQU      k221<>+0(SB), Y5
 	VMULPS       Y4, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -28300,9 +28935,9 @@ odd:
 edge:
 	VMOVDQU    (CX), Y3
 	VPERMQ     $0xd8, Y3, Y3
-	VPAND      k184<>+0(SB), Y3, Y4
+	VPAND      k177<>+0(SB), Y3, Y4
 	VPSUBUSB   k61<>+0(SB), Y4, Y5
-	VPAND      k188<>+0(SB), Y5, Y5
+	VPAND      k181<>+0(SB), Y5, Y5
 	VPSUBB     Y5, Y4, Y4
 	VPAND      (SP), Y5, Y5
 	VPSHUFB    Y4, Y0, Y6
@@ -28310,8 +28945,8 @@ edge:
 	VPXOR      Y2, Y3, Y7
 	VPAND      k64<>+0(SB), Y7, Y7
 	VPCMPEQB   k64<>+0(SB), Y3, Y3
-	VPAND      k186<>+0(SB), Y3, Y8
-	VPAND      k184<>+0(SB), Y3, Y3
+	VPAND      k179<>+0(SB), Y3, Y8
+	VPAND      k177<>+0(SB), Y3, Y3
 	VPXOR      Y9, Y9, Y9
 	VPUNPCKLBW Y4, Y6, Y10
 	VPUNPCKLBW Y9, Y5, Y11
@@ -28321,7 +28956,7 @@ edge:
 	VPADDW     Y11, Y10, Y10
 	VPMINUW    32(SP), Y10, Y10
 	VPMAXUW    Y12, Y10, Y10
-	VPCMPGTW   k193<>+0(SB), Y10, Y11
+	VPCMPGTW   k187<>+0(SB), Y10, Y11
 	VPANDN     Y13, Y11, Y13
 	VPOR       Y13, Y10, Y10
 	VMOVDQU    Y10, (AX)
@@ -28333,7 +28968,7 @@ edge:
 	VPADDW     Y5, Y4, Y4
 	VPMINUW    32(SP), Y4, Y4
 	VPMAXUW    Y3, Y4, Y4
-	VPCMPGTW   k193<>+0(SB), Y4, Y3
+	VPCMPGTW   k187<>+0(SB), Y4, Y3
 	VPANDN     Y6, Y3, Y6
 	VPOR       Y6, Y4, Y4
 	VMOVDQU    Y4, 32(AX)
@@ -28354,14 +28989,14 @@ small:
 	VPERMQ       $0xd8, Y1, Y1
 	VBROADCASTSS (DX), Y0
 	VANDPS       k6<>+0(SB), Y0, Y0
-	VPADDD       k170<>+0(SB), Y0, Y2
-	VPADDD       k169<>+0(SB), Y0, Y0
-	VSUBPS       k170<>+0(SB), Y2, Y2
+	VPADDD       k188<>+0(SB), Y0, Y2
+	VPADDD       k182<>+0(SB), Y0, Y0
+	VSUBPS       k188<>+0(SB), Y2, Y2
 	VMINPS       Y2, Y0, Y0
 	VMOVDQU      Y0, 64(SP)
-	VPAND        k194<>+0(SB), Y0, Y0
+	VPAND        k189<>+0(SB), Y0, Y0
 	VPOR         k9<>+0(SB), Y0, Y0
-	VPMULLD      k195<>+0(SB), Y0, Y0
+	VPMULLD      k190<>+0(SB), Y0, Y0
 	VMOVDQU      Y0, 96(SP)
 
 again:
@@ -28372,28 +29007,28 @@ again:
 	CMOVQEQ      DX, R9
 	VBROADCASTSS (R9), Y3
 	VANDPS       k6<>+0(SB), Y3, Y3
-	VPADDD       k170<>+0(SB), Y3, Y4
-	VPADDD       k169<>+0(SB), Y3, Y3
-	VSUBPS       k170<>+0(SB), Y4, Y4
+	VPADDD       k188<>+0(SB), Y3, Y4
+	VPADDD       k182<>+0(SB), Y3, Y3
+	VSUBPS       k188<>+0(SB), Y4, Y4
 	VMINPS       Y4, Y3, Y3
 	VMOVDQU      Y3, 64(SP)
-	VPAND        k194<>+0(SB), Y3, Y3
+	VPAND        k189<>+0(SB), Y3, Y3
 	VPOR         k9<>+0(SB), Y3, Y3
-	VPMULLD      k195<>+0(SB), Y3, Y3
+	VPMULLD      k190<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 96(SP)
-	VMOVDQU      k227<>+0(SB), Y4
-	VFMADD213PS  k169<>+0(SB), Y2, Y4
-	VMULPS       k196<>+0(SB), Y2, Y3
+	VMOVDQU      k222<>+0(SB), Y4
+	VFMADD213PS  k182<>+0(SB), Y2, Y4
+	VMULPS       k191<>+0(SB), Y2, Y3
 	VPMAXUD      Y3, Y4, Y3
 	VMULPS       k11<>+0(SB), Y3, Y4
 	VFMSUB132PS  k12<>+0(SB), Y4, Y3
 	VPSRLD       $0x0f, Y3, Y4
-	VMULPS       k228<>+0(SB), Y2, Y2
+	VMULPS       k223<>+0(SB), Y2, Y2
 	VMULPS       k11<>+0(SB), Y2, Y3
 	VFMSUB132PS  k12<>+0(SB), Y3, Y2
 	VPSRLD       $0x0f, Y2, Y2
 	VPACKUSDW    Y2, Y4, Y4
-	VPSUBW       k199<>+0(SB), Y4, Y4
+	VPSUBW       k194<>+0(SB), Y4, Y4
 	VPSHUFB      k17<>+0(SB), Y4, Y4
 	VMOVDQU      k166<>+0(SB), Y2
 	VMOVDQU      k167<>+0(SB), Y3
@@ -28408,15 +29043,15 @@ again:
 	VPAND        Y4, Y6, Y6
 	VPCMPEQD     Y7, Y6, Y6
 	VPXOR        Y6, Y5, Y5
-	VPCMPGTD     k200<>+0(SB), Y0, Y4
+	VPCMPGTD     k195<>+0(SB), Y0, Y4
 	VPADDD       Y5, Y0, Y0
 	VPANDN       Y0, Y4, Y4
 	VPADDD       Y4, Y0, Y0
-	VPSHUFB      k201<>+0(SB), Y0, Y0
+	VPSHUFB      k196<>+0(SB), Y0, Y0
 	VPERMQ       $0x88, Y0, Y0
-	VPSHUFB      k202<>+0(SB), Y0, Y4
-	VPSHUFB      k203<>+0(SB), Y0, Y5
-	VMOVDQU      k204<>+0(SB), Y0
+	VPSHUFB      k197<>+0(SB), Y0, Y4
+	VPSHUFB      k198<>+0(SB), Y0, Y5
+	VMOVDQU      k199<>+0(SB), Y0
 	VPBROADCASTB 3(DX), Y6
 
 tiny:
@@ -28426,20 +29061,20 @@ tiny:
 	CMOVQEQ    CX, R9
 	VMOVDQU    (R9), Y1
 	VPERMQ     $0xd8, Y1, Y1
-	VPAND      k184<>+0(SB), Y7, Y8
+	VPAND      k177<>+0(SB), Y7, Y8
 	VPXOR      Y6, Y7, Y9
 	VPAND      k64<>+0(SB), Y9, Y9
 	VPSUBUSB   k61<>+0(SB), Y8, Y10
-	VPAND      k188<>+0(SB), Y10, Y10
+	VPAND      k181<>+0(SB), Y10, Y10
 	VPSUBB     Y10, Y8, Y8
 	VPCMPEQB   k64<>+0(SB), Y7, Y7
-	VPAND      k186<>+0(SB), Y7, Y11
-	VPBLENDVB  Y7, k184<>+0(SB), Y9, Y9
+	VPAND      k179<>+0(SB), Y7, Y11
+	VPBLENDVB  Y7, k177<>+0(SB), Y9, Y9
 	VPSRLW     $0x03, Y10, Y10
 	VPSHUFB    Y8, Y2, Y7
 	VPSHUFB    Y8, Y3, Y12
 	VPADDB     Y10, Y12, Y12
-	VPADDB     k191<>+0(SB), Y12, Y10
+	VPADDB     k185<>+0(SB), Y12, Y10
 	VPSHUFB    Y8, Y4, Y13
 	VPSHUFB    Y8, Y5, Y8
 	VPSHUFB    Y10, Y0, Y10
@@ -28480,9 +29115,9 @@ little:
 	VBROADCASTSS (DX), Y0
 	VANDPS       k6<>+0(SB), Y0, Y0
 	VPBROADCASTB 3(DX), Y2
-	VPADDD       k183<>+0(SB), Y0, Y1
-	VPADDD       k225<>+0(SB), Y0, Y0
-	VSUBPS       k183<>+0(SB), Y1, Y1
+	VPADDD       k176<>+0(SB), Y0, Y1
+	VPADDD       k220<>+0(SB), Y0, Y0
+	VSUBPS       k176<>+0(SB), Y1, Y1
 	VMINPS       Y1, Y0, Y0
 	VPSUBD       k9<>+0(SB), Y0, Y1
 	VPXOR        k64<>+0(SB), Y2, Y2
@@ -28490,16 +29125,16 @@ little:
 slowly:
 	VMOVDQU     (CX), Y3
 	VPERMQ      $0xd8, Y3, Y3
-	VPAND       k184<>+0(SB), Y3, Y4
+	VPAND       k177<>+0(SB), Y3, Y4
 	VPCMPEQB    k64<>+0(SB), Y3, Y5
 	VPXOR       Y2, Y3, Y3
 	VPANDN      Y3, Y5, Y3
 	VPAND       k64<>+0(SB), Y3, Y3
-	VPOR        k185<>+0(SB), Y3, Y3
+	VPOR        k178<>+0(SB), Y3, Y3
 	VPADDB      Y5, Y3, Y3
-	VPAND       k186<>+0(SB), Y5, Y6
-	VMOVDQU     k187<>+0(SB), Y7
-	VPADDB      k188<>+0(SB), Y4, Y4
+	VPAND       k179<>+0(SB), Y5, Y6
+	VMOVDQU     k180<>+0(SB), Y7
+	VPADDB      k181<>+0(SB), Y4, Y4
 	VPSHUFB     Y4, Y7, Y7
 	VPSUBB      Y7, Y4, Y4
 	VPANDN      Y4, Y5, Y4
@@ -28507,28 +29142,28 @@ slowly:
 	VPUNPCKLBW  Y4, Y5, Y7
 	VPSRLW      $0x04, Y7, Y7
 	VPSLLD      $0x10, Y7, Y8
-	VPAND       k205<>+0(SB), Y7, Y7
+	VPAND       k200<>+0(SB), Y7, Y7
 	VPUNPCKHBW  Y4, Y5, Y5
 	VPSRLW      $0x04, Y5, Y5
 	VPSLLD      $0x10, Y5, Y9
-	VPAND       k205<>+0(SB), Y5, Y5
+	VPAND       k200<>+0(SB), Y5, Y5
 	VMULPS      Y0, Y8, Y4
-	VFMADD213PS k169<>+0(SB), Y1, Y8
+	VFMADD213PS k182<>+0(SB), Y1, Y8
 	VPMAXUD     Y4, Y8, Y8
 	VMULPS      k11<>+0(SB), Y8, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y8
 	VMULPS      Y0, Y7, Y4
-	VFMADD213PS k169<>+0(SB), Y1, Y7
+	VFMADD213PS k182<>+0(SB), Y1, Y7
 	VPMAXUD     Y4, Y7, Y7
 	VMULPS      k11<>+0(SB), Y7, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y9, Y4
-	VFMADD213PS k169<>+0(SB), Y1, Y9
+	VFMADD213PS k182<>+0(SB), Y1, Y9
 	VPMAXUD     Y4, Y9, Y9
 	VMULPS      k11<>+0(SB), Y9, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y9
 	VMULPS      Y0, Y5, Y4
-	VFMADD213PS k169<>+0(SB), Y1, Y5
+	VFMADD213PS k182<>+0(SB), Y1, Y5
 	VPMAXUD     Y4, Y5, Y5
 	VMULPS      k11<>+0(SB), Y5, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y5
@@ -28548,23 +29183,23 @@ slowly:
 	JNZ         slowly
 	JMP         done
 
-DATA k226<>+0(SB)/8, $0x3b4000003a800000
-DATA k226<>+8(SB)/8, $0x3be000003ba00000
-DATA k226<>+16(SB)/8, $0x3c3000003c100000
-DATA k226<>+24(SB)/8, $0x3c7000003c500000
-GLOBL k226<>(SB), RODATA|NOPTR, $32
+DATA k221<>+0(SB)/8, $0x3b4000003a800000
+DATA k221<>+8(SB)/8, $0x3be000003ba00000
+DATA k221<>+16(SB)/8, $0x3c3000003c100000
+DATA k221<>+24(SB)/8, $0x3c7000003c500000
+GLOBL k221<>(SB), RODATA|NOPTR, $32
 
-DATA k227<>+0(SB)/8, $0x3a00000000000000
-DATA k227<>+8(SB)/8, $0x3ac000003a800000
-DATA k227<>+16(SB)/8, $0x3b2000003b000000
-DATA k227<>+24(SB)/8, $0x3b6000003b400000
-GLOBL k227<>(SB), RODATA|NOPTR, $32
+DATA k222<>+0(SB)/8, $0x3a00000000000000
+DATA k222<>+8(SB)/8, $0x3ac000003a800000
+DATA k222<>+16(SB)/8, $0x3b2000003b000000
+DATA k222<>+24(SB)/8, $0x3b6000003b400000
+GLOBL k222<>(SB), RODATA|NOPTR, $32
 
-DATA k228<>+0(SB)/8, $0x3c1000003c000000
-DATA k228<>+8(SB)/8, $0x3c3000003c200000
-DATA k228<>+16(SB)/8, $0x3c5000003c400000
-DATA k228<>+24(SB)/8, $0x3c7000003c600000
-GLOBL k228<>(SB), RODATA|NOPTR, $32
+DATA k223<>+0(SB)/8, $0x3c1000003c000000
+DATA k223<>+8(SB)/8, $0x3c3000003c200000
+DATA k223<>+16(SB)/8, $0x3c5000003c400000
+DATA k223<>+24(SB)/8, $0x3c7000003c600000
+GLOBL k223<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C
@@ -28588,40 +29223,40 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPCMPEQW     k223<>+0(SB), Y2, Y1
+	VPCMPEQW     k218<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k180<>+0(SB), Y2, Y2
+	VPAND        k173<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k224<>+0(SB), Y1, Y1
+	VMULPS       k219<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k32<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, (AX)
-	VMULPS       k224<>+0(SB), Y2, Y2
+	VMULPS       k219<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k32<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPCMPEQW     k223<>+0(SB), Y2, Y1
+	VPCMPEQW     k218<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k180<>+0(SB), Y2, Y2
+	VPAND        k173<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k224<>+0(SB), Y1, Y1
+	VMULPS       k219<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k32<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 32(AX)
-	VMULPS       k224<>+0(SB), Y2, Y2
+	VMULPS       k219<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k32<>+0(SB), Y2, Y2
@@ -28669,8 +29304,8 @@ run:
 
 chunk:
 	VMOVDQU   (CX), Y2
-	VPAND     k184<>+0(SB), Y2, Y2
-	VMOVDQU   k229<>+0(SB), Y3
+	VPAND     k177<>+0(SB), Y2, Y2
+	VMOVDQU   k224<>+0(SB), Y3
 	VPSHUFB   Y2, Y3, Y3
 	VPCMPGTB  k50<>+0(SB), Y2, Y4
 	VPADDB    k61<>+0(SB), Y2, Y2
@@ -28679,11 +29314,11 @@ chunk:
 	VPMOVZXBD (SI), Y2
 	VPMOVSXBD (CX), Y3
 	VPSLLD    $0x15, Y2, Y2
-	VPCMPEQD  k230<>+0(SB), Y3, Y4
+	VPCMPEQD  k225<>+0(SB), Y3, Y4
 	VPAND     k3<>+0(SB), Y4, Y4
 	VPAND     Y0, Y3, Y3
 	VPOR      Y4, Y3, Y3
-	VMULPS    k231<>+0(SB), Y2, Y2
+	VMULPS    k226<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
 	VMULPS    Y1, Y2, Y2
 	VXORPS    Y0, Y2, Y2
@@ -28691,11 +29326,11 @@ chunk:
 	VPMOVZXBD 8(SI), Y2
 	VPMOVSXBD 8(CX), Y3
 	VPSLLD    $0x15, Y2, Y2
-	VPCMPEQD  k230<>+0(SB), Y3, Y4
+	VPCMPEQD  k225<>+0(SB), Y3, Y4
 	VPAND     k3<>+0(SB), Y4, Y4
 	VPAND     Y0, Y3, Y3
 	VPOR      Y4, Y3, Y3
-	VMULPS    k231<>+0(SB), Y2, Y2
+	VMULPS    k226<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
 	VMULPS    Y1, Y2, Y2
 	VXORPS    Y0, Y2, Y2
@@ -28703,11 +29338,11 @@ chunk:
 	VPMOVZXBD 16(SI), Y2
 	VPMOVSXBD 16(CX), Y3
 	VPSLLD    $0x15, Y2, Y2
-	VPCMPEQD  k230<>+0(SB), Y3, Y4
+	VPCMPEQD  k225<>+0(SB), Y3, Y4
 	VPAND     k3<>+0(SB), Y4, Y4
 	VPAND     Y0, Y3, Y3
 	VPOR      Y4, Y3, Y3
-	VMULPS    k231<>+0(SB), Y2, Y2
+	VMULPS    k226<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
 	VMULPS    Y1, Y2, Y2
 	VXORPS    Y0, Y2, Y2
@@ -28715,11 +29350,11 @@ chunk:
 	VPMOVZXBD 24(SI), Y2
 	VPMOVSXBD 24(CX), Y3
 	VPSLLD    $0x15, Y2, Y2
-	VPCMPEQD  k230<>+0(SB), Y3, Y4
+	VPCMPEQD  k225<>+0(SB), Y3, Y4
 	VPAND     k3<>+0(SB), Y4, Y4
 	VPAND     Y0, Y3, Y3
 	VPOR      Y4, Y3, Y3
-	VMULPS    k231<>+0(SB), Y2, Y2
+	VMULPS    k226<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
 	VMULPS    Y1, Y2, Y2
 	VXORPS    Y0, Y2, Y2
@@ -28741,26 +29376,26 @@ little:
 	VBROADCASTSS (DX), Y1
 	VANDPS       k6<>+0(SB), Y1, Y1
 	VPBROADCASTB 3(DX), Y3
-	VPADDD       k207<>+0(SB), Y1, Y2
-	VPADDD       k232<>+0(SB), Y1, Y1
-	VSUBPS       k207<>+0(SB), Y2, Y2
+	VPADDD       k202<>+0(SB), Y1, Y2
+	VPADDD       k227<>+0(SB), Y1, Y1
+	VSUBPS       k202<>+0(SB), Y2, Y2
 	VMINPS       Y2, Y1, Y1
 	VPSUBD       k9<>+0(SB), Y1, Y2
 	VPXOR        k64<>+0(SB), Y3, Y3
-	VMOVDQU      k177<>+0(SB), Y4
+	VMOVDQU      k170<>+0(SB), Y4
 
 slowly:
 	VPERMD      (CX), Y4, Y5
-	VPAND       k184<>+0(SB), Y5, Y6
+	VPAND       k177<>+0(SB), Y5, Y6
 	VPCMPEQB    k64<>+0(SB), Y5, Y7
 	VPXOR       Y3, Y5, Y5
 	VPANDN      Y5, Y7, Y5
 	VPAND       k64<>+0(SB), Y5, Y5
-	VPOR        k185<>+0(SB), Y5, Y5
+	VPOR        k178<>+0(SB), Y5, Y5
 	VPADDB      Y7, Y5, Y5
-	VPAND       k186<>+0(SB), Y7, Y8
-	VMOVDQU     k211<>+0(SB), Y9
-	VPADDB      k208<>+0(SB), Y6, Y6
+	VPAND       k179<>+0(SB), Y7, Y8
+	VMOVDQU     k206<>+0(SB), Y9
+	VPADDB      k203<>+0(SB), Y6, Y6
 	VPSHUFB     Y6, Y9, Y9
 	VPSUBB      Y9, Y6, Y6
 	VPANDN      Y6, Y7, Y6
@@ -28774,16 +29409,16 @@ slowly:
 	VPUNPCKLWD  Y11, Y7, Y12
 	VPUNPCKHWD  Y11, Y7, Y11
 	VMULPS      Y1, Y10, Y6
-	VFMADD213PS k169<>+0(SB), Y2, Y10
+	VFMADD213PS k182<>+0(SB), Y2, Y10
 	VPMAXUD     Y6, Y10, Y10
 	VMULPS      Y1, Y9, Y6
-	VFMADD213PS k169<>+0(SB), Y2, Y9
+	VFMADD213PS k182<>+0(SB), Y2, Y9
 	VPMAXUD     Y6, Y9, Y9
 	VMULPS      Y1, Y12, Y6
-	VFMADD213PS k169<>+0(SB), Y2, Y12
+	VFMADD213PS k182<>+0(SB), Y2, Y12
 	VPMAXUD     Y6, Y12, Y12
 	VMULPS      Y1, Y11, Y6
-	VFMADD213PS k169<>+0(SB), Y2, Y11
+	VFMADD213PS k182<>+0(SB), Y2, Y11
 	VPMAXUD     Y6, Y11, Y11
 	VPUNPCKLBW  Y5, Y8, Y6
 	VPUNPCKHBW  Y5, Y8, Y5
@@ -28805,29 +29440,29 @@ slowly:
 	JNZ         slowly
 	JMP         done
 
-DATA k229<>+0(SB)/8, $0x1e1c1a180a080400
-DATA k229<>+8(SB)/8, $0x0000000000000000
-DATA k229<>+16(SB)/8, $0x1e1c1a180a080400
-DATA k229<>+24(SB)/8, $0x0000000000000000
-GLOBL k229<>(SB), RODATA|NOPTR, $32
+DATA k224<>+0(SB)/8, $0x1e1c1a180a080400
+DATA k224<>+8(SB)/8, $0x0000000000000000
+DATA k224<>+16(SB)/8, $0x1e1c1a180a080400
+DATA k224<>+24(SB)/8, $0x0000000000000000
+GLOBL k224<>(SB), RODATA|NOPTR, $32
 
-DATA k230<>+0(SB)/8, $0xffffff80ffffff80
-DATA k230<>+8(SB)/8, $0xffffff80ffffff80
-DATA k230<>+16(SB)/8, $0xffffff80ffffff80
-DATA k230<>+24(SB)/8, $0xffffff80ffffff80
-GLOBL k230<>(SB), RODATA|NOPTR, $32
+DATA k225<>+0(SB)/8, $0xffffff80ffffff80
+DATA k225<>+8(SB)/8, $0xffffff80ffffff80
+DATA k225<>+16(SB)/8, $0xffffff80ffffff80
+DATA k225<>+24(SB)/8, $0xffffff80ffffff80
+GLOBL k225<>(SB), RODATA|NOPTR, $32
 
-DATA k231<>+0(SB)/8, $0x7600000076000000
-DATA k231<>+8(SB)/8, $0x7600000076000000
-DATA k231<>+16(SB)/8, $0x7600000076000000
-DATA k231<>+24(SB)/8, $0x7600000076000000
-GLOBL k231<>(SB), RODATA|NOPTR, $32
+DATA k226<>+0(SB)/8, $0x7600000076000000
+DATA k226<>+8(SB)/8, $0x7600000076000000
+DATA k226<>+16(SB)/8, $0x7600000076000000
+DATA k226<>+24(SB)/8, $0x7600000076000000
+GLOBL k226<>(SB), RODATA|NOPTR, $32
 
-DATA k232<>+0(SB)/8, $0x4800000048000000
-DATA k232<>+8(SB)/8, $0x4800000048000000
-DATA k232<>+16(SB)/8, $0x4800000048000000
-DATA k232<>+24(SB)/8, $0x4800000048000000
-GLOBL k232<>(SB), RODATA|NOPTR, $32
+DATA k227<>+0(SB)/8, $0x4800000048000000
+DATA k227<>+8(SB)/8, $0x4800000048000000
+DATA k227<>+16(SB)/8, $0x4800000048000000
+DATA k227<>+24(SB)/8, $0x4800000048000000
+GLOBL k227<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
@@ -28848,8 +29483,8 @@ run:
 	SUBL         $0x09000000, R8
 	CMPL         R8, $0x6e000000
 	JHI          odd
-	VMOVDQU      k233<>+0(SB), Y3
-	VMOVDQU      k234<>+0(SB), Y4
+	VMOVDQU      k228<>+0(SB), Y3
+	VMOVDQU      k229<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
@@ -28870,20 +29505,20 @@ run:
 chunk:
 	VMOVDQU    (CX), Y2
 	VPERMQ     $0xd8, Y2, Y2
-	VPAND      k184<>+0(SB), Y2, Y3
+	VPAND      k177<>+0(SB), Y2, Y3
 	VPMINUB    k60<>+0(SB), Y3, Y4
 	VPAND      k60<>+0(SB), Y4, Y4
 	VPAND      k50<>+0(SB), Y2, Y5
 	VPOR       Y5, Y4, Y4
 	VPSUBUSB   k60<>+0(SB), Y3, Y3
-	VPAND      k208<>+0(SB), Y3, Y3
+	VPAND      k203<>+0(SB), Y3, Y3
 	VPSHUFB    Y4, Y0, Y5
 	VPSHUFB    Y4, Y1, Y4
 	VPAND      k64<>+0(SB), Y2, Y6
 	VPXOR      Y6, Y4, Y4
 	VPCMPEQB   k64<>+0(SB), Y2, Y2
-	VPBLENDVB  Y2, k186<>+0(SB), Y5, Y5
-	VPBLENDVB  Y2, k184<>+0(SB), Y4, Y4
+	VPBLENDVB  Y2, k179<>+0(SB), Y5, Y5
+	VPBLENDVB  Y2, k177<>+0(SB), Y4, Y4
 	VPANDN     Y3, Y2, Y3
 	VPXOR      Y6, Y6, Y6
 	VPUNPCKLBW Y4, Y5, Y2
@@ -28927,14 +29562,14 @@ odd:
 	SBBL         R9, R9
 	VMOVD        R9, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k192<>+0(SB), Y2, Y3
-	VPOR         k193<>+0(SB), Y3, Y3
+	VPXOR        k186<>+0(SB), Y2, Y3
+	VPOR         k187<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k208<>+0(SB), Y2, Y2
+	VPAND        k203<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	VPBROADCASTB 3(DX), Y2
-	VMOVDQU      k233<>+0(SB), Y3
-	VMOVDQU      k234<>+0(SB), Y5
+	VMOVDQU      k228<>+0(SB), Y3
+	VMOVDQU      k229<>+0(SB), Y5
 	VMULPS       Y4, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -28955,9 +29590,9 @@ odd:
 edge:
 	VMOVDQU    (CX), Y3
 	VPERMQ     $0xd8, Y3, Y3
-	VPAND      k184<>+0(SB), Y3, Y4
+	VPAND      k177<>+0(SB), Y3, Y4
 	VPSUBUSB   k60<>+0(SB), Y4, Y5
-	VPAND      k208<>+0(SB), Y5, Y5
+	VPAND      k203<>+0(SB), Y5, Y5
 	VPSUBB     Y5, Y4, Y4
 	VPAND      (SP), Y5, Y5
 	VPSHUFB    Y4, Y0, Y6
@@ -28965,8 +29600,8 @@ edge:
 	VPXOR      Y2, Y3, Y7
 	VPAND      k64<>+0(SB), Y7, Y7
 	VPCMPEQB   k64<>+0(SB), Y3, Y3
-	VPAND      k186<>+0(SB), Y3, Y8
-	VPAND      k184<>+0(SB), Y3, Y3
+	VPAND      k179<>+0(SB), Y3, Y8
+	VPAND      k177<>+0(SB), Y3, Y3
 	VPXOR      Y9, Y9, Y9
 	VPUNPCKLBW Y4, Y6, Y10
 	VPUNPCKLBW Y9, Y5, Y11
@@ -28976,7 +29611,7 @@ edge:
 	VPADDW     Y11, Y10, Y10
 	VPMINUW    32(SP), Y10, Y10
 	VPMAXUW    Y12, Y10, Y10
-	VPCMPGTW   k193<>+0(SB), Y10, Y11
+	VPCMPGTW   k187<>+0(SB), Y10, Y11
 	VPANDN     Y13, Y11, Y13
 	VPOR       Y13, Y10, Y10
 	VMOVDQU    Y10, (AX)
@@ -28988,7 +29623,7 @@ edge:
 	VPADDW     Y5, Y4, Y4
 	VPMINUW    32(SP), Y4, Y4
 	VPMAXUW    Y3, Y4, Y4
-	VPCMPGTW   k193<>+0(SB), Y4, Y3
+	VPCMPGTW   k187<>+0(SB), Y4, Y3
 	VPANDN     Y6, Y3, Y6
 	VPOR       Y6, Y4, Y4
 	VMOVDQU    Y4, 32(AX)
@@ -29009,14 +29644,14 @@ small:
 	VPERMQ       $0xd8, Y1, Y1
 	VBROADCASTSS (DX), Y0
 	VANDPS       k6<>+0(SB), Y0, Y0
-	VPADDD       k170<>+0(SB), Y0, Y2
-	VPADDD       k169<>+0(SB), Y0, Y0
-	VSUBPS       k170<>+0(SB), Y2, Y2
+	VPADDD       k188<>+0(SB), Y0, Y2
+	VPADDD       k182<>+0(SB), Y0, Y0
+	VSUBPS       k188<>+0(SB), Y2, Y2
 	VMINPS       Y2, Y0, Y0
 	VMOVDQU      Y0, 64(SP)
-	VPAND        k194<>+0(SB), Y0, Y0
+	VPAND        k189<>+0(SB), Y0, Y0
 	VPOR         k9<>+0(SB), Y0, Y0
-	VPMULLD      k214<>+0(SB), Y0, Y0
+	VPMULLD      k209<>+0(SB), Y0, Y0
 	VMOVDQU      Y0, 96(SP)
 
 again:
@@ -29027,28 +29662,28 @@ again:
 	CMOVQEQ      DX, R9
 	VBROADCASTSS (R9), Y3
 	VANDPS       k6<>+0(SB), Y3, Y3
-	VPADDD       k170<>+0(SB), Y3, Y4
-	VPADDD       k169<>+0(SB), Y3, Y3
-	VSUBPS       k170<>+0(SB), Y4, Y4
+	VPADDD       k188<>+0(SB), Y3, Y4
+	VPADDD       k182<>+0(SB), Y3, Y3
+	VSUBPS       k188<>+0(SB), Y4, Y4
 	VMINPS       Y4, Y3, Y3
 	VMOVDQU      Y3, 64(SP)
-	VPAND        k194<>+0(SB), Y3, Y3
+	VPAND        k189<>+0(SB), Y3, Y3
 	VPOR         k9<>+0(SB), Y3, Y3
-	VPMULLD      k214<>+0(SB), Y3, Y3
+	VPMULLD      k209<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 96(SP)
-	VMOVDQU      k235<>+0(SB), Y4
-	VFMADD213PS  k216<>+0(SB), Y2, Y4
-	VMULPS       k236<>+0(SB), Y2, Y3
+	VMOVDQU      k230<>+0(SB), Y4
+	VFMADD213PS  k211<>+0(SB), Y2, Y4
+	VMULPS       k231<>+0(SB), Y2, Y3
 	VPMAXUD      Y3, Y4, Y3
 	VMULPS       k11<>+0(SB), Y3, Y4
 	VFMSUB132PS  k12<>+0(SB), Y4, Y3
 	VPSRLD       $0x0f, Y3, Y4
-	VMULPS       k237<>+0(SB), Y2, Y2
+	VMULPS       k232<>+0(SB), Y2, Y2
 	VMULPS       k11<>+0(SB), Y2, Y3
 	VFMSUB132PS  k12<>+0(SB), Y3, Y2
 	VPSRLD       $0x0f, Y2, Y2
 	VPACKUSDW    Y2, Y4, Y4
-	VPSUBW       k199<>+0(SB), Y4, Y4
+	VPSUBW       k194<>+0(SB), Y4, Y4
 	VPSHUFB      k17<>+0(SB), Y4, Y4
 	VMOVDQU      k166<>+0(SB), Y2
 	VMOVDQU      k167<>+0(SB), Y3
@@ -29063,14 +29698,14 @@ again:
 	VPAND        Y4, Y6, Y6
 	VPCMPEQD     Y7, Y6, Y6
 	VPXOR        Y6, Y5, Y5
-	VPCMPGTD     k200<>+0(SB), Y0, Y4
+	VPCMPGTD     k195<>+0(SB), Y0, Y4
 	VPADDD       Y5, Y0, Y0
 	VPANDN       Y0, Y4, Y4
 	VPADDD       Y4, Y0, Y0
-	VPSHUFB      k201<>+0(SB), Y0, Y0
-	VPSHUFB      k220<>+0(SB), Y0, Y4
-	VPSHUFB      k221<>+0(SB), Y0, Y5
-	VMOVDQU      k204<>+0(SB), Y0
+	VPSHUFB      k196<>+0(SB), Y0, Y0
+	VPSHUFB      k215<>+0(SB), Y0, Y4
+	VPSHUFB      k216<>+0(SB), Y0, Y5
+	VMOVDQU      k199<>+0(SB), Y0
 	VPBROADCASTB 3(DX), Y6
 
 tiny:
@@ -29080,20 +29715,20 @@ tiny:
 	CMOVQEQ    CX, R9
 	VMOVDQU    (R9), Y1
 	VPERMQ     $0xd8, Y1, Y1
-	VPAND      k184<>+0(SB), Y7, Y8
+	VPAND      k177<>+0(SB), Y7, Y8
 	VPXOR      Y6, Y7, Y9
 	VPAND      k64<>+0(SB), Y9, Y9
 	VPSUBUSB   k60<>+0(SB), Y8, Y10
-	VPAND      k208<>+0(SB), Y10, Y10
+	VPAND      k203<>+0(SB), Y10, Y10
 	VPSUBB     Y10, Y8, Y8
 	VPCMPEQB   k64<>+0(SB), Y7, Y7
-	VPAND      k186<>+0(SB), Y7, Y11
-	VPBLENDVB  Y7, k184<>+0(SB), Y9, Y9
+	VPAND      k179<>+0(SB), Y7, Y11
+	VPBLENDVB  Y7, k177<>+0(SB), Y9, Y9
 	VPSRLW     $0x02, Y10, Y10
 	VPSHUFB    Y8, Y2, Y7
 	VPSHUFB    Y8, Y3, Y12
 	VPADDB     Y10, Y12, Y12
-	VPADDB     k191<>+0(SB), Y12, Y10
+	VPADDB     k185<>+0(SB), Y12, Y10
 	VPSHUFB    Y8, Y4, Y13
 	VPSHUFB    Y8, Y5, Y8
 	VPSHUFB    Y10, Y0, Y10
@@ -29134,9 +29769,9 @@ little:
 	VBROADCASTSS (DX), Y0
 	VANDPS       k6<>+0(SB), Y0, Y0
 	VPBROADCASTB 3(DX), Y2
-	VPADDD       k207<>+0(SB), Y0, Y1
-	VPADDD       k232<>+0(SB), Y0, Y0
-	VSUBPS       k207<>+0(SB), Y1, Y1
+	VPADDD       k202<>+0(SB), Y0, Y1
+	VPADDD       k227<>+0(SB), Y0, Y0
+	VSUBPS       k202<>+0(SB), Y1, Y1
 	VMINPS       Y1, Y0, Y0
 	VPSUBD       k9<>+0(SB), Y0, Y1
 	VPXOR        k64<>+0(SB), Y2, Y2
@@ -29144,16 +29779,16 @@ little:
 slowly:
 	VMOVDQU     (CX), Y3
 	VPERMQ      $0xd8, Y3, Y3
-	VPAND       k184<>+0(SB), Y3, Y4
+	VPAND       k177<>+0(SB), Y3, Y4
 	VPCMPEQB    k64<>+0(SB), Y3, Y5
 	VPXOR       Y2, Y3, Y3
 	VPANDN      Y3, Y5, Y3
 	VPAND       k64<>+0(SB), Y3, Y3
-	VPOR        k185<>+0(SB), Y3, Y3
+	VPOR        k178<>+0(SB), Y3, Y3
 	VPADDB      Y5, Y3, Y3
-	VPAND       k186<>+0(SB), Y5, Y6
-	VMOVDQU     k211<>+0(SB), Y7
-	VPADDB      k208<>+0(SB), Y4, Y4
+	VPAND       k179<>+0(SB), Y5, Y6
+	VMOVDQU     k206<>+0(SB), Y7
+	VPADDB      k203<>+0(SB), Y4, Y4
 	VPSHUFB     Y4, Y7, Y7
 	VPSUBB      Y7, Y4, Y4
 	VPANDN      Y4, Y5, Y4
@@ -29161,28 +29796,28 @@ slowly:
 	VPUNPCKLBW  Y4, Y5, Y7
 	VPSRLW      $0x03, Y7, Y7
 	VPSLLD      $0x10, Y7, Y8
-	VPAND       k205<>+0(SB), Y7, Y7
+	VPAND       k200<>+0(SB), Y7, Y7
 	VPUNPCKHBW  Y4, Y5, Y5
 	VPSRLW      $0x03, Y5, Y5
 	VPSLLD      $0x10, Y5, Y9
-	VPAND       k205<>+0(SB), Y5, Y5
+	VPAND       k200<>+0(SB), Y5, Y5
 	VMULPS      Y0, Y8, Y4
-	VFMADD213PS k169<>+0(SB), Y1, Y8
+	VFMADD213PS k182<>+0(SB), Y1, Y8
 	VPMAXUD     Y4, Y8, Y8
 	VMULPS      k11<>+0(SB), Y8, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y8
 	VMULPS      Y0, Y7, Y4
-	VFMADD213PS k169<>+0(SB), Y1, Y7
+	VFMADD213PS k182<>+0(SB), Y1, Y7
 	VPMAXUD     Y4, Y7, Y7
 	VMULPS      k11<>+0(SB), Y7, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y9, Y4
-	VFMADD213PS k169<>+0(SB), Y1, Y9
+	VFMADD213PS k182<>+0(SB), Y1, Y9
 	VPMAXUD     Y4, Y9, Y9
 	VMULPS      k11<>+0(SB), Y9, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y9
 	VMULPS      Y0, Y5, Y4
-	VFMADD213PS k169<>+0(SB), Y1, Y5
+	VFMADD213PS k182<>+0(SB), Y1, Y5
 	VPMAXUD     Y4, Y5, Y5
 	VMULPS      k11<>+0(SB), Y5, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y5
@@ -29202,35 +29837,35 @@ slowly:
 	JNZ         slowly
 	JMP         done
 
-DATA k233<>+0(SB)/8, $0x3780000000000000
-DATA k233<>+8(SB)/8, $0x3840000038000000
-DATA k233<>+16(SB)/8, $0x38c0000038800000
-DATA k233<>+24(SB)/8, $0x3940000039000000
-GLOBL k233<>(SB), RODATA|NOPTR, $32
+DATA k228<>+0(SB)/8, $0x3780000000000000
+DATA k228<>+8(SB)/8, $0x3840000038000000
+DATA k228<>+16(SB)/8, $0x38c0000038800000
+DATA k228<>+24(SB)/8, $0x3940000039000000
+GLOBL k228<>(SB), RODATA|NOPTR, $32
 
-DATA k234<>+0(SB)/8, $0x37c0000037000000
-DATA k234<>+8(SB)/8, $0x3860000038200000
-DATA k234<>+16(SB)/8, $0x38e0000038a00000
-DATA k234<>+24(SB)/8, $0x3960000039200000
-GLOBL k234<>(SB), RODATA|NOPTR, $32
+DATA k229<>+0(SB)/8, $0x37c0000037000000
+DATA k229<>+8(SB)/8, $0x3860000038200000
+DATA k229<>+16(SB)/8, $0x38e0000038a00000
+DATA k229<>+24(SB)/8, $0x3960000039200000
+GLOBL k229<>(SB), RODATA|NOPTR, $32
 
-DATA k235<>+0(SB)/8, $0x3680000000000000
-DATA k235<>+8(SB)/8, $0x3740000037000000
-DATA k235<>+16(SB)/8, $0x0000000000000000
-DATA k235<>+24(SB)/8, $0x0000000000000000
-GLOBL k235<>(SB), RODATA|NOPTR, $32
+DATA k230<>+0(SB)/8, $0x3680000000000000
+DATA k230<>+8(SB)/8, $0x3740000037000000
+DATA k230<>+16(SB)/8, $0x0000000000000000
+DATA k230<>+24(SB)/8, $0x0000000000000000
+GLOBL k230<>(SB), RODATA|NOPTR, $32
 
-DATA k236<>+0(SB)/8, $0x3700000000000000
-DATA k236<>+8(SB)/8, $0x37c0000037800000
-DATA k236<>+16(SB)/8, $0x3820000038000000
-DATA k236<>+24(SB)/8, $0x3860000038400000
-GLOBL k236<>(SB), RODATA|NOPTR, $32
+DATA k231<>+0(SB)/8, $0x3700000000000000
+DATA k231<>+8(SB)/8, $0x37c0000037800000
+DATA k231<>+16(SB)/8, $0x3820000038000000
+DATA k231<>+24(SB)/8, $0x3860000038400000
+GLOBL k231<>(SB), RODATA|NOPTR, $32
 
-DATA k237<>+0(SB)/8, $0x38a0000038800000
-DATA k237<>+8(SB)/8, $0x38e0000038c00000
-DATA k237<>+16(SB)/8, $0x3920000039000000
-DATA k237<>+24(SB)/8, $0x3960000039400000
-GLOBL k237<>(SB), RODATA|NOPTR, $32
+DATA k232<>+0(SB)/8, $0x38a0000038800000
+DATA k232<>+8(SB)/8, $0x38e0000038c00000
+DATA k232<>+16(SB)/8, $0x3920000039000000
+DATA k232<>+24(SB)/8, $0x3960000039400000
+GLOBL k232<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C
@@ -29257,8 +29892,8 @@ run:
 
 chunk:
 	VMOVDQU   (CX), Y1
-	VPAND     k184<>+0(SB), Y1, Y1
-	VMOVDQU   k229<>+0(SB), Y2
+	VPAND     k177<>+0(SB), Y1, Y1
+	VMOVDQU   k224<>+0(SB), Y2
 	VPSHUFB   Y1, Y2, Y2
 	VPCMPGTB  k50<>+0(SB), Y1, Y3
 	VPADDB    k61<>+0(SB), Y1, Y1
@@ -29267,11 +29902,11 @@ chunk:
 	VPMOVZXBD (SI), Y1
 	VPMOVSXBD (CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k230<>+0(SB), Y2, Y3
+	VPCMPEQD  k225<>+0(SB), Y2, Y3
 	VPAND     k3<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k231<>+0(SB), Y1, Y1
+	VMULPS    k226<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -29280,11 +29915,11 @@ chunk:
 	VPMOVZXBD 8(SI), Y1
 	VPMOVSXBD 8(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k230<>+0(SB), Y2, Y3
+	VPCMPEQD  k225<>+0(SB), Y2, Y3
 	VPAND     k3<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k231<>+0(SB), Y1, Y1
+	VMULPS    k226<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -29293,11 +29928,11 @@ chunk:
 	VPMOVZXBD 16(SI), Y1
 	VPMOVSXBD 16(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k230<>+0(SB), Y2, Y3
+	VPCMPEQD  k225<>+0(SB), Y2, Y3
 	VPAND     k3<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k231<>+0(SB), Y1, Y1
+	VMULPS    k226<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -29306,11 +29941,11 @@ chunk:
 	VPMOVZXBD 24(SI), Y1
 	VPMOVSXBD 24(CX), Y2
 	VPSLLD    $0x15, Y1, Y1
-	VPCMPEQD  k230<>+0(SB), Y2, Y3
+	VPCMPEQD  k225<>+0(SB), Y2, Y3
 	VPAND     k3<>+0(SB), Y3, Y3
 	VPAND     k0<>+0(SB), Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VMULPS    k231<>+0(SB), Y1, Y1
+	VMULPS    k226<>+0(SB), Y1, Y1
 	VPOR      Y2, Y1, Y1
 	VMULPS    Y0, Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -29618,7 +30253,7 @@ more:
 	VPUNPCKHDQ  Y1, Y0, Y0
 	VPUNPCKLDQ  Y3, Y2, Y1
 	VPUNPCKHDQ  Y3, Y2, Y2
-	VMOVDQU     k238<>+0(SB), Y3
+	VMOVDQU     k233<>+0(SB), Y3
 	VPUNPCKLQDQ Y1, Y4, Y5
 	VPERMD      Y5, Y3, Y5
 	VMOVDQU     Y5, (AX)
@@ -29638,11 +30273,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k238<>+0(SB)/8, $0x0000000400000000
-DATA k238<>+8(SB)/8, $0x0000000500000001
-DATA k238<>+16(SB)/8, $0x0000000600000002
-DATA k238<>+24(SB)/8, $0x0000000700000003
-GLOBL k238<>(SB), RODATA|NOPTR, $32
+DATA k233<>+0(SB)/8, $0x0000000400000000
+DATA k233<>+8(SB)/8, $0x0000000500000001
+DATA k233<>+16(SB)/8, $0x0000000600000002
+DATA k233<>+24(SB)/8, $0x0000000700000003
+GLOBL k233<>(SB), RODATA|NOPTR, $32
 
 // func spreadAVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -29712,7 +30347,7 @@ TEXT ·pickAVX2(SB), NOSPLIT, $0-40
 	MOVQ         mask+24(FP), DX
 	VPBROADCASTD (DX), Y1
 	MOVQ         n+32(FP), DX
-	VMOVDQU      k238<>+0(SB), Y2
+	VMOVDQU      k233<>+0(SB), Y2
 
 more:
 	VMOVDQU   (CX), Y3
@@ -29779,49 +30414,49 @@ more:
 	VMOVDQU    (CX), Y0
 	ADDQ       R10, CX
 	MOVL       (DX), R12
-	VPAND      k239<>+0(SB), Y0, Y1
+	VPAND      k234<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (SI)(R12*1), Y1, Y1
 	VMULPS     (BX)(R12*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(DX), R12
 	VPSRLD     $0x04, Y0, Y2
-	VPAND      k239<>+0(SB), Y2, Y2
+	VPAND      k234<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (SI)(R12*1), Y2, Y2
 	VMULPS     (BX)(R12*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(DX), R12
 	VPSRLD     $0x08, Y0, Y3
-	VPAND      k239<>+0(SB), Y3, Y3
+	VPAND      k234<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (SI)(R12*1), Y3, Y3
 	VMULPS     (BX)(R12*1), Y3, Y3
 	VXORPS     k0<>+0(SB), Y3, Y3
 	MOVL       12(DX), R12
 	VPSRLD     $0x0c, Y0, Y4
-	VPAND      k239<>+0(SB), Y4, Y4
+	VPAND      k234<>+0(SB), Y4, Y4
 	VCVTDQ2PS  Y4, Y4
 	VSUBPS     (SI)(R12*1), Y4, Y4
 	VMULPS     (BX)(R12*1), Y4, Y4
 	VXORPS     k0<>+0(SB), Y4, Y4
 	MOVL       16(DX), R12
 	VPSRLD     $0x10, Y0, Y5
-	VPAND      k239<>+0(SB), Y5, Y5
+	VPAND      k234<>+0(SB), Y5, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (SI)(R12*1), Y5, Y5
 	VMULPS     (BX)(R12*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(DX), R12
 	VPSRLD     $0x14, Y0, Y6
-	VPAND      k239<>+0(SB), Y6, Y6
+	VPAND      k234<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (SI)(R12*1), Y6, Y6
 	VMULPS     (BX)(R12*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(DX), R12
 	VPSRLD     $0x18, Y0, Y7
-	VPAND      k239<>+0(SB), Y7, Y7
+	VPAND      k234<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (SI)(R12*1), Y7, Y7
 	VMULPS     (BX)(R12*1), Y7, Y7
@@ -29872,11 +30507,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k239<>+0(SB)/8, $0x0000000f0000000f
-DATA k239<>+8(SB)/8, $0x0000000f0000000f
-DATA k239<>+16(SB)/8, $0x0000000f0000000f
-DATA k239<>+24(SB)/8, $0x0000000f0000000f
-GLOBL k239<>(SB), RODATA|NOPTR, $32
+DATA k234<>+0(SB)/8, $0x0000000f0000000f
+DATA k234<>+8(SB)/8, $0x0000000f0000000f
+DATA k234<>+16(SB)/8, $0x0000000f0000000f
+DATA k234<>+24(SB)/8, $0x0000000f0000000f
+GLOBL k234<>(SB), RODATA|NOPTR, $32
 
 // func columnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)
 // Requires: AVX, AVX2
@@ -29898,7 +30533,7 @@ more:
 	VMOVDQU      (CX), Y2
 	ADDQ         R10, CX
 	MOVL         (DX), R12
-	VPAND        k239<>+0(SB), Y2, Y3
+	VPAND        k234<>+0(SB), Y2, Y3
 	VCVTDQ2PS    Y3, Y3
 	VSUBPS       (SI)(R12*1), Y3, Y3
 	VMULPS       (BX)(R12*1), Y3, Y3
@@ -29907,7 +30542,7 @@ more:
 	VPADDD       Y4, Y3, Y3
 	MOVL         4(DX), R12
 	VPSRLD       $0x04, Y2, Y4
-	VPAND        k239<>+0(SB), Y4, Y4
+	VPAND        k234<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -29918,7 +30553,7 @@ more:
 	VPBLENDW     $0xaa, Y4, Y3, Y3
 	MOVL         8(DX), R12
 	VPSRLD       $0x08, Y2, Y4
-	VPAND        k239<>+0(SB), Y4, Y4
+	VPAND        k234<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -29927,7 +30562,7 @@ more:
 	VPADDD       Y5, Y4, Y4
 	MOVL         12(DX), R12
 	VPSRLD       $0x0c, Y2, Y5
-	VPAND        k239<>+0(SB), Y5, Y5
+	VPAND        k234<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (SI)(R12*1), Y5, Y5
 	VMULPS       (BX)(R12*1), Y5, Y5
@@ -29938,7 +30573,7 @@ more:
 	VPBLENDW     $0xaa, Y5, Y4, Y4
 	MOVL         16(DX), R12
 	VPSRLD       $0x10, Y2, Y5
-	VPAND        k239<>+0(SB), Y5, Y5
+	VPAND        k234<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (SI)(R12*1), Y5, Y5
 	VMULPS       (BX)(R12*1), Y5, Y5
@@ -29947,7 +30582,7 @@ more:
 	VPADDD       Y6, Y5, Y5
 	MOVL         20(DX), R12
 	VPSRLD       $0x14, Y2, Y6
-	VPAND        k239<>+0(SB), Y6, Y6
+	VPAND        k234<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -29958,7 +30593,7 @@ more:
 	VPBLENDW     $0xaa, Y6, Y5, Y5
 	MOVL         24(DX), R12
 	VPSRLD       $0x18, Y2, Y6
-	VPAND        k239<>+0(SB), Y6, Y6
+	VPAND        k234<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -30019,49 +30654,49 @@ more:
 	VMOVDQU    (CX), Y0
 	ADDQ       R10, CX
 	MOVL       (DX), R12
-	VPAND      k239<>+0(SB), Y0, Y1
+	VPAND      k234<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (SI)(R12*1), Y1, Y1
 	VMULPS     (BX)(R12*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(DX), R12
 	VPSRLD     $0x04, Y0, Y2
-	VPAND      k239<>+0(SB), Y2, Y2
+	VPAND      k234<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (SI)(R12*1), Y2, Y2
 	VMULPS     (BX)(R12*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(DX), R12
 	VPSRLD     $0x08, Y0, Y3
-	VPAND      k239<>+0(SB), Y3, Y3
+	VPAND      k234<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (SI)(R12*1), Y3, Y3
 	VMULPS     (BX)(R12*1), Y3, Y3
 	VXORPS     k0<>+0(SB), Y3, Y3
 	MOVL       12(DX), R12
 	VPSRLD     $0x0c, Y0, Y4
-	VPAND      k239<>+0(SB), Y4, Y4
+	VPAND      k234<>+0(SB), Y4, Y4
 	VCVTDQ2PS  Y4, Y4
 	VSUBPS     (SI)(R12*1), Y4, Y4
 	VMULPS     (BX)(R12*1), Y4, Y4
 	VXORPS     k0<>+0(SB), Y4, Y4
 	MOVL       16(DX), R12
 	VPSRLD     $0x10, Y0, Y5
-	VPAND      k239<>+0(SB), Y5, Y5
+	VPAND      k234<>+0(SB), Y5, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (SI)(R12*1), Y5, Y5
 	VMULPS     (BX)(R12*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(DX), R12
 	VPSRLD     $0x14, Y0, Y6
-	VPAND      k239<>+0(SB), Y6, Y6
+	VPAND      k234<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (SI)(R12*1), Y6, Y6
 	VMULPS     (BX)(R12*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(DX), R12
 	VPSRLD     $0x18, Y0, Y7
-	VPAND      k239<>+0(SB), Y7, Y7
+	VPAND      k234<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (SI)(R12*1), Y7, Y7
 	VMULPS     (BX)(R12*1), Y7, Y7
@@ -30140,21 +30775,21 @@ more:
 	VMOVDQU    (CX), Y0
 	ADDQ       R10, CX
 	MOVL       (DX), R12
-	VPAND      k240<>+0(SB), Y0, Y1
+	VPAND      k235<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (SI)(R12*1), Y1, Y1
 	VMULPS     (BX)(R12*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(DX), R12
 	VPSRLD     $0x08, Y0, Y2
-	VPAND      k240<>+0(SB), Y2, Y2
+	VPAND      k235<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (SI)(R12*1), Y2, Y2
 	VMULPS     (BX)(R12*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(DX), R12
 	VPSRLD     $0x10, Y0, Y3
-	VPAND      k240<>+0(SB), Y3, Y3
+	VPAND      k235<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (SI)(R12*1), Y3, Y3
 	VMULPS     (BX)(R12*1), Y3, Y3
@@ -30168,21 +30803,21 @@ more:
 	VMOVDQU    (CX), Y4
 	ADDQ       R10, CX
 	MOVL       16(DX), R12
-	VPAND      k240<>+0(SB), Y4, Y5
+	VPAND      k235<>+0(SB), Y4, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (SI)(R12*1), Y5, Y5
 	VMULPS     (BX)(R12*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(DX), R12
 	VPSRLD     $0x08, Y4, Y6
-	VPAND      k240<>+0(SB), Y6, Y6
+	VPAND      k235<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (SI)(R12*1), Y6, Y6
 	VMULPS     (BX)(R12*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(DX), R12
 	VPSRLD     $0x10, Y4, Y7
-	VPAND      k240<>+0(SB), Y7, Y7
+	VPAND      k235<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (SI)(R12*1), Y7, Y7
 	VMULPS     (BX)(R12*1), Y7, Y7
@@ -30233,11 +30868,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k240<>+0(SB)/8, $0x000000ff000000ff
-DATA k240<>+8(SB)/8, $0x000000ff000000ff
-DATA k240<>+16(SB)/8, $0x000000ff000000ff
-DATA k240<>+24(SB)/8, $0x000000ff000000ff
-GLOBL k240<>(SB), RODATA|NOPTR, $32
+DATA k235<>+0(SB)/8, $0x000000ff000000ff
+DATA k235<>+8(SB)/8, $0x000000ff000000ff
+DATA k235<>+16(SB)/8, $0x000000ff000000ff
+DATA k235<>+24(SB)/8, $0x000000ff000000ff
+GLOBL k235<>(SB), RODATA|NOPTR, $32
 
 // func byteColumnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)
 // Requires: AVX, AVX2
@@ -30259,7 +30894,7 @@ more:
 	VMOVDQU      (CX), Y2
 	ADDQ         R10, CX
 	MOVL         (DX), R12
-	VPAND        k240<>+0(SB), Y2, Y3
+	VPAND        k235<>+0(SB), Y2, Y3
 	VCVTDQ2PS    Y3, Y3
 	VSUBPS       (SI)(R12*1), Y3, Y3
 	VMULPS       (BX)(R12*1), Y3, Y3
@@ -30268,7 +30903,7 @@ more:
 	VPADDD       Y4, Y3, Y3
 	MOVL         4(DX), R12
 	VPSRLD       $0x08, Y2, Y4
-	VPAND        k240<>+0(SB), Y4, Y4
+	VPAND        k235<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -30279,7 +30914,7 @@ more:
 	VPBLENDW     $0xaa, Y4, Y3, Y3
 	MOVL         8(DX), R12
 	VPSRLD       $0x10, Y2, Y4
-	VPAND        k240<>+0(SB), Y4, Y4
+	VPAND        k235<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -30299,7 +30934,7 @@ more:
 	VMOVDQU      (CX), Y2
 	ADDQ         R10, CX
 	MOVL         16(DX), R12
-	VPAND        k240<>+0(SB), Y2, Y5
+	VPAND        k235<>+0(SB), Y2, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (SI)(R12*1), Y5, Y5
 	VMULPS       (BX)(R12*1), Y5, Y5
@@ -30308,7 +30943,7 @@ more:
 	VPADDD       Y6, Y5, Y5
 	MOVL         20(DX), R12
 	VPSRLD       $0x08, Y2, Y6
-	VPAND        k240<>+0(SB), Y6, Y6
+	VPAND        k235<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -30319,7 +30954,7 @@ more:
 	VPBLENDW     $0xaa, Y6, Y5, Y5
 	MOVL         24(DX), R12
 	VPSRLD       $0x10, Y2, Y6
-	VPAND        k240<>+0(SB), Y6, Y6
+	VPAND        k235<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -30380,21 +31015,21 @@ more:
 	VMOVDQU    (CX), Y0
 	ADDQ       R10, CX
 	MOVL       (DX), R12
-	VPAND      k240<>+0(SB), Y0, Y1
+	VPAND      k235<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (SI)(R12*1), Y1, Y1
 	VMULPS     (BX)(R12*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(DX), R12
 	VPSRLD     $0x08, Y0, Y2
-	VPAND      k240<>+0(SB), Y2, Y2
+	VPAND      k235<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (SI)(R12*1), Y2, Y2
 	VMULPS     (BX)(R12*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(DX), R12
 	VPSRLD     $0x10, Y0, Y3
-	VPAND      k240<>+0(SB), Y3, Y3
+	VPAND      k235<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (SI)(R12*1), Y3, Y3
 	VMULPS     (BX)(R12*1), Y3, Y3
@@ -30408,21 +31043,21 @@ more:
 	VMOVDQU    (CX), Y4
 	ADDQ       R10, CX
 	MOVL       16(DX), R12
-	VPAND      k240<>+0(SB), Y4, Y5
+	VPAND      k235<>+0(SB), Y4, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (SI)(R12*1), Y5, Y5
 	VMULPS     (BX)(R12*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(DX), R12
 	VPSRLD     $0x08, Y4, Y6
-	VPAND      k240<>+0(SB), Y6, Y6
+	VPAND      k235<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (SI)(R12*1), Y6, Y6
 	VMULPS     (BX)(R12*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(DX), R12
 	VPSRLD     $0x10, Y4, Y7
-	VPAND      k240<>+0(SB), Y7, Y7
+	VPAND      k235<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (SI)(R12*1), Y7, Y7
 	VMULPS     (BX)(R12*1), Y7, Y7
@@ -30491,9 +31126,9 @@ TEXT ·eachF32AVX2(SB), NOSPLIT, $96-40
 	MOVQ    n+32(FP), SI
 	LEAQ    31(SP), DI
 	ANDQ    $-32, DI
-	VMOVDQU k192<>+0(SB), Y0
-	VMOVDQU k241<>+0(SB), Y1
-	VMOVDQU k242<>+0(SB), Y2
+	VMOVDQU k186<>+0(SB), Y0
+	VMOVDQU k236<>+0(SB), Y1
+	VMOVDQU k237<>+0(SB), Y2
 
 more:
 	SUBQ       $0x02, SI
@@ -30606,17 +31241,17 @@ slowly:
 	JGT         slowly
 	JMP         more
 
-DATA k241<>+0(SB)/8, $0x42ffffff42ffffff
-DATA k241<>+8(SB)/8, $0x42ffffff42ffffff
-DATA k241<>+16(SB)/8, $0x42ffffff42ffffff
-DATA k241<>+24(SB)/8, $0x42ffffff42ffffff
-GLOBL k241<>(SB), RODATA|NOPTR, $32
+DATA k236<>+0(SB)/8, $0x42ffffff42ffffff
+DATA k236<>+8(SB)/8, $0x42ffffff42ffffff
+DATA k236<>+16(SB)/8, $0x42ffffff42ffffff
+DATA k236<>+24(SB)/8, $0x42ffffff42ffffff
+GLOBL k236<>(SB), RODATA|NOPTR, $32
 
-DATA k242<>+0(SB)/8, $0x217fffff217fffff
-DATA k242<>+8(SB)/8, $0x217fffff217fffff
-DATA k242<>+16(SB)/8, $0x217fffff217fffff
-DATA k242<>+24(SB)/8, $0x217fffff217fffff
-GLOBL k242<>(SB), RODATA|NOPTR, $32
+DATA k237<>+0(SB)/8, $0x217fffff217fffff
+DATA k237<>+8(SB)/8, $0x217fffff217fffff
+DATA k237<>+16(SB)/8, $0x217fffff217fffff
+DATA k237<>+24(SB)/8, $0x217fffff217fffff
+GLOBL k237<>(SB), RODATA|NOPTR, $32
 
 // func eachBF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX2, MMX+
@@ -30628,9 +31263,9 @@ TEXT ·eachBF16AVX2(SB), NOSPLIT, $96-40
 	MOVQ    n+32(FP), SI
 	LEAQ    31(SP), DI
 	ANDQ    $-32, DI
-	VMOVDQU k192<>+0(SB), Y0
-	VMOVDQU k241<>+0(SB), Y1
-	VMOVDQU k242<>+0(SB), Y2
+	VMOVDQU k186<>+0(SB), Y0
+	VMOVDQU k236<>+0(SB), Y1
+	VMOVDQU k237<>+0(SB), Y2
 
 more:
 	SUBQ       $0x02, SI
@@ -30671,20 +31306,20 @@ more:
 	CMPL       R8, $0xff
 	JNE        slow
 	VMULPS     (DX), Y3, Y3
-	VMULPS     k243<>+0(SB), Y3, Y7
+	VMULPS     k238<>+0(SB), Y3, Y7
 	VSUBPS     Y3, Y7, Y3
 	VSUBPS     Y3, Y7, Y3
 	VMULPS     32(DX), Y4, Y4
-	VMULPS     k243<>+0(SB), Y4, Y7
+	VMULPS     k238<>+0(SB), Y4, Y7
 	VSUBPS     Y4, Y7, Y4
 	VSUBPS     Y4, Y7, Y4
 	VCMPPS     $0x03, Y4, Y3, Y7
 	VMULPS     64(DX), Y5, Y5
-	VMULPS     k243<>+0(SB), Y5, Y8
+	VMULPS     k238<>+0(SB), Y5, Y8
 	VSUBPS     Y5, Y8, Y5
 	VSUBPS     Y5, Y8, Y5
 	VMULPS     96(DX), Y6, Y6
-	VMULPS     k243<>+0(SB), Y6, Y8
+	VMULPS     k238<>+0(SB), Y6, Y8
 	VSUBPS     Y6, Y8, Y6
 	VSUBPS     Y6, Y8, Y6
 	VCMPPS     $0x03, Y6, Y5, Y8
@@ -30772,11 +31407,11 @@ slowly:
 	JGT         slowly
 	JMP         more
 
-DATA k243<>+0(SB)/8, $0x4780008047800080
-DATA k243<>+8(SB)/8, $0x4780008047800080
-DATA k243<>+16(SB)/8, $0x4780008047800080
-DATA k243<>+24(SB)/8, $0x4780008047800080
-GLOBL k243<>(SB), RODATA|NOPTR, $32
+DATA k238<>+0(SB)/8, $0x4780008047800080
+DATA k238<>+8(SB)/8, $0x4780008047800080
+DATA k238<>+16(SB)/8, $0x4780008047800080
+DATA k238<>+24(SB)/8, $0x4780008047800080
+GLOBL k238<>(SB), RODATA|NOPTR, $32
 
 // func eachF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX2, F16C, MMX+
@@ -30788,9 +31423,9 @@ TEXT ·eachF16AVX2(SB), NOSPLIT, $96-40
 	MOVQ    n+32(FP), SI
 	LEAQ    31(SP), DI
 	ANDQ    $-32, DI
-	VMOVDQU k192<>+0(SB), Y0
-	VMOVDQU k241<>+0(SB), Y1
-	VMOVDQU k242<>+0(SB), Y2
+	VMOVDQU k186<>+0(SB), Y0
+	VMOVDQU k236<>+0(SB), Y1
+	VMOVDQU k237<>+0(SB), Y2
 
 more:
 	SUBQ       $0x02, SI
@@ -31058,7 +31693,7 @@ run:
 
 chunk:
 	VMOVDQU    (CX), Y6
-	VMOVDQU    k177<>+0(SB), Y7
+	VMOVDQU    k170<>+0(SB), Y7
 	VPERMD     Y6, Y7, Y6
 	VPSRLW     X0, Y6, Y6
 	VPAND      Y1, Y6, Y6
@@ -31293,7 +31928,7 @@ TEXT ·nearestAVX2(SB), NOSPLIT, $0-56
 	MOVQ         least+32(FP), AX
 	VMOVSS       (AX), X0
 	VMAXSS       (BX), X0, X1
-	VMOVSD       k244<>+0(SB), X0
+	VMOVSD       k239<>+0(SB), X0
 	VCVTSS2SD    X1, X0, X11
 	VDIVSD       X11, X0, X11
 	VCVTSD2SS    X11, X11, X11
@@ -31302,7 +31937,7 @@ run:
 	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS X11, Y9
 	VBROADCASTSS (BX), Y10
-	VPSUBD       k169<>+0(SB), Y10, Y10
+	VPSUBD       k182<>+0(SB), Y10, Y10
 	MOVL         (BX), R9
 	SUBL         $0x2d800000, R9
 	LEAQ         4(BX), R10
@@ -31310,7 +31945,7 @@ run:
 	CMOVQNE      R10, BX
 	VMOVSS       (AX), X0
 	VMAXSS       (BX), X0, X1
-	VMOVSD       k244<>+0(SB), X0
+	VMOVSD       k239<>+0(SB), X0
 	VCVTSS2SD    X1, X0, X11
 	VDIVSD       X11, X0, X11
 	VCVTSD2SS    X11, X11, X11
@@ -31385,12 +32020,12 @@ scaled:
 	VPACKSSDW      Y0, Y12, Y12
 	VPACKSSDW      Y2, Y1, Y1
 	VPACKSSWB      Y1, Y12, Y12
-	VMOVDQU        k238<>+0(SB), Y0
+	VMOVDQU        k233<>+0(SB), Y0
 	VPERMD         Y12, Y0, Y12
 	VPAND          k15<>+0(SB), Y12, Y12
 	VBROADCASTI128 64(R8), Y0
 	VPSHUFB        Y12, Y0, Y12
-	VPMADDUBSW     k245<>+0(SB), Y12, Y12
+	VPMADDUBSW     k240<>+0(SB), Y12, Y12
 	VEXTRACTI128   $0x01, Y12, X0
 	VPACKUSWB      X0, X12, X0
 	VMOVDQU        X0, (CX)
@@ -31410,19 +32045,19 @@ checked:
 	VMOVDQA   Y12, Y13
 	VMOVDQU   (DX), Y0
 	VPADDD    Y0, Y0, Y1
-	VPADDD    k192<>+0(SB), Y1, Y1
+	VPADDD    k186<>+0(SB), Y1, Y1
 	VPMINUD   Y1, Y13, Y13
 	VMOVDQU   32(DX), Y1
 	VPADDD    Y1, Y1, Y2
-	VPADDD    k192<>+0(SB), Y2, Y2
+	VPADDD    k186<>+0(SB), Y2, Y2
 	VPMINUD   Y2, Y13, Y13
 	VMOVDQU   64(DX), Y2
 	VPADDD    Y2, Y2, Y3
-	VPADDD    k192<>+0(SB), Y3, Y3
+	VPADDD    k186<>+0(SB), Y3, Y3
 	VPMINUD   Y3, Y13, Y13
 	VMOVDQU   96(DX), Y3
 	VPADDD    Y3, Y3, Y15
-	VPADDD    k192<>+0(SB), Y15, Y15
+	VPADDD    k186<>+0(SB), Y15, Y15
 	VPMINUD   Y15, Y13, Y13
 	VPCMPEQD  Y12, Y13, Y13
 	VMOVMSKPS Y13, R10
@@ -31466,17 +32101,17 @@ doubled:
 	VINSERTF128 $0x01, X3, Y14, Y3
 	JMP         scaled
 
-DATA k244<>+0(SB)/8, $0x3ff0000000000000
-DATA k244<>+8(SB)/8, $0x3ff0000000000000
-DATA k244<>+16(SB)/8, $0x3ff0000000000000
-DATA k244<>+24(SB)/8, $0x3ff0000000000000
-GLOBL k244<>(SB), RODATA|NOPTR, $32
+DATA k239<>+0(SB)/8, $0x3ff0000000000000
+DATA k239<>+8(SB)/8, $0x3ff0000000000000
+DATA k239<>+16(SB)/8, $0x3ff0000000000000
+DATA k239<>+24(SB)/8, $0x3ff0000000000000
+GLOBL k239<>(SB), RODATA|NOPTR, $32
 
-DATA k245<>+0(SB)/8, $0x0110011001100110
-DATA k245<>+8(SB)/8, $0x0110011001100110
-DATA k245<>+16(SB)/8, $0x0110011001100110
-DATA k245<>+24(SB)/8, $0x0110011001100110
-GLOBL k245<>(SB), RODATA|NOPTR, $32
+DATA k240<>+0(SB)/8, $0x0110011001100110
+DATA k240<>+8(SB)/8, $0x0110011001100110
+DATA k240<>+16(SB)/8, $0x0110011001100110
+DATA k240<>+24(SB)/8, $0x0110011001100110
+GLOBL k240<>(SB), RODATA|NOPTR, $32
 
 // func int8AVX2(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV
@@ -31485,8 +32120,8 @@ TEXT ·int8AVX2(SB), NOSPLIT, $0-40
 	MOVQ      src+8(FP), CX
 	MOVQ      scales+16(FP), DX
 	MOVQ      n+32(FP), BX
-	VMOVSD    k246<>+0(SB), X0
-	VMOVSD    k244<>+0(SB), X1
+	VMOVSD    k241<>+0(SB), X0
+	VMOVSD    k239<>+0(SB), X1
 	VCVTSS2SD (DX), X1, X6
 	VDIVSD    X6, X1, X6
 	VCVTSD2SS X6, X6, X6
@@ -31498,14 +32133,14 @@ run:
 	MOVQ         chunks+24(FP), SI
 	VBROADCASTSS X6, Y4
 	VBROADCASTSS (DX), Y5
-	VPSUBD       k169<>+0(SB), Y5, Y5
+	VPSUBD       k182<>+0(SB), Y5, Y5
 	MOVL         (DX), DI
 	SUBL         $0x2d800000, DI
 	LEAQ         4(DX), R8
 	CMPQ         BX, $0x01
 	CMOVQNE      R8, DX
-	VMOVSD       k246<>+0(SB), X0
-	VMOVSD       k244<>+0(SB), X1
+	VMOVSD       k241<>+0(SB), X0
+	VMOVSD       k239<>+0(SB), X1
 	VCVTSS2SD    (DX), X1, X6
 	VDIVSD       X6, X1, X6
 	VCVTSD2SS    X6, X6, X6
@@ -31541,7 +32176,7 @@ scaled:
 	VPACKSSDW Y1, Y0, Y0
 	VPACKSSDW Y3, Y2, Y2
 	VPACKSSWB Y2, Y0, Y0
-	VMOVDQU   k238<>+0(SB), Y1
+	VMOVDQU   k233<>+0(SB), Y1
 	VPERMD    Y0, Y1, Y0
 	VMOVDQU   Y0, (AX)
 	ADDQ      $0x00000080, CX
@@ -31585,17 +32220,17 @@ doubled:
 	VINSERTF128 $0x01, X3, Y8, Y3
 	JMP         scaled
 
-DATA k246<>+0(SB)/8, $0x405fc00000000000
-DATA k246<>+8(SB)/8, $0x405fc00000000000
-DATA k246<>+16(SB)/8, $0x405fc00000000000
-DATA k246<>+24(SB)/8, $0x405fc00000000000
-GLOBL k246<>(SB), RODATA|NOPTR, $32
+DATA k241<>+0(SB)/8, $0x405fc00000000000
+DATA k241<>+8(SB)/8, $0x405fc00000000000
+DATA k241<>+16(SB)/8, $0x405fc00000000000
+DATA k241<>+24(SB)/8, $0x405fc00000000000
+GLOBL k241<>(SB), RODATA|NOPTR, $32
 
-DATA k247<>+0(SB)/8, $0x7fff7fff7fff7fff
-DATA k247<>+8(SB)/8, $0x7fff7fff7fff7fff
-DATA k247<>+16(SB)/8, $0x7fff7fff7fff7fff
-DATA k247<>+24(SB)/8, $0x7fff7fff7fff7fff
-GLOBL k247<>(SB), RODATA|NOPTR, $32
+DATA k242<>+0(SB)/8, $0x7fff7fff7fff7fff
+DATA k242<>+8(SB)/8, $0x7fff7fff7fff7fff
+DATA k242<>+16(SB)/8, $0x7fff7fff7fff7fff
+DATA k242<>+24(SB)/8, $0x7fff7fff7fff7fff
+GLOBL k242<>(SB), RODATA|NOPTR, $32
 
 // func special32AVX2(counts *uint32, src *byte, infinity uint32, n int)
 // Requires: AVX, AVX2
@@ -31606,7 +32241,7 @@ TEXT ·special32AVX2(SB), NOSPLIT, $0-32
 	MOVL         infinity+16(FP), DX
 	VMOVD        DX, X2
 	VPBROADCASTD X2, Y2
-	VPADDD       k192<>+0(SB), Y2, Y1
+	VPADDD       k186<>+0(SB), Y2, Y1
 	MOVQ         n+24(FP), DX
 	VPXOR        Y3, Y3, Y3
 	VPXOR        Y4, Y4, Y4
@@ -31639,11 +32274,11 @@ more:
 TEXT ·special16AVX2(SB), NOSPLIT, $0-32
 	MOVQ         counts+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VMOVDQU      k247<>+0(SB), Y0
+	VMOVDQU      k242<>+0(SB), Y0
 	MOVL         infinity+16(FP), DX
 	VMOVD        DX, X2
 	VPBROADCASTW X2, Y2
-	VPADDW       k192<>+0(SB), Y2, Y1
+	VPADDW       k186<>+0(SB), Y2, Y1
 	MOVQ         n+24(FP), DX
 	VPXOR        Y3, Y3, Y3
 	VPXOR        Y4, Y4, Y4
@@ -31665,16 +32300,16 @@ more:
 	DECQ     DX
 	JNZ      more
 	VPADDW   Y3, Y5, Y3
-	VPMADDWD k248<>+0(SB), Y3, Y3
+	VPMADDWD k243<>+0(SB), Y3, Y3
 	VMOVDQU  Y3, (AX)
 	VPADDW   Y4, Y6, Y4
-	VPMADDWD k248<>+0(SB), Y4, Y4
+	VPMADDWD k243<>+0(SB), Y4, Y4
 	VMOVDQU  Y4, 32(AX)
 	VZEROUPPER
 	RET
 
-DATA k248<>+0(SB)/8, $0x0001000100010001
-DATA k248<>+8(SB)/8, $0x0001000100010001
-DATA k248<>+16(SB)/8, $0x0001000100010001
-DATA k248<>+24(SB)/8, $0x0001000100010001
-GLOBL k248<>(SB), RODATA|NOPTR, $32
+DATA k243<>+0(SB)/8, $0x0001000100010001
+DATA k243<>+8(SB)/8, $0x0001000100010001
+DATA k243<>+16(SB)/8, $0x0001000100010001
+DATA k243<>+24(SB)/8, $0x0001000100010001
+GLOBL k243<>(SB), RODATA|NOPTR, $32

@@ -23,46 +23,6 @@ func bookKernels() {
 	}
 }
 
-// pairKernels is nibbles of a book in runs of sixteen: chunks of two runs.
-func pairKernels() {
-	for t := range targets {
-		pairKernel("bookPairs", false, t)
-		pairKernel("bookPairsHigh", true, t)
-	}
-}
-
-func pairKernel(name string, high bool, t int) {
-	var v values
-	var l looked
-	runKernel(name, ", book *float32", "decodes n pairs of runs of 16 nibbles; there is one chunk.", t, true, 16, 32,
-		func(k *runs) {
-			book, base := AllocLocal(64), Load(Param("book"), GP64())
-			v = k.arrange(Mem{Base: base}, book)
-			k.declare("low", func(y VecVirtual) { VMOVDQU(bytes32(0x0F), y) })
-			if k.float32() {
-				l = k.planes(load(v.a), load(v.b))
-			}
-		},
-		func(*runs) {},
-		func(k *runs) {
-			both, d := YMM(), [2]VecVirtual{YMM(), YMM()}
-			VPBROADCASTQ(Mem{Base: k.a}, both)
-			turned(both)
-			VMOVSLDUP(both, d[0])
-			VMOVSHDUP(both, d[1])
-			ADDQ(Imm(4), k.a)
-			codes := k.nibblePairs(high, 32)[0]
-			if k.float32() {
-				k.products(0, codes, l, true, func(i int, x VecVirtual) { k.multiplied(d[i/2], x) })
-				return
-			}
-			table := func(d VecVirtual) looked {
-				return k.table16(v, true, func(x VecVirtual) { k.multiplied(d, x) })
-			}
-			k.lookupTwo(0, codes, table(d[0]), table(d[1]))
-		})
-}
-
 // products writes 32 numbers to F32: each is found in a book by its four bytes,
 // and then joined with the numbers of its run. i is which eighth of 32 it is.
 func (k *runs) products(at int, codes VecVirtual, book looked, turned bool, join func(i int, x VecVirtual)) {
@@ -112,29 +72,17 @@ func bookKernel(high bool, o op, t int, elems int) {
 				if two != nil {
 					two.write(k)
 				}
-				Label("little")
-				k.littleNumbersInto(o, p)
-				if k.narrow && o.name == "Scale" {
-					k.flushed(p.d)
-					JMP(LabelRef("plain"))
-					return
-				}
-				slow := k.newLittle(p.d, smallShift)
-				join := func(x VecVirtual) { slow.join(o, p, x) }
-				if o.turned {
-					k.raise()
-				}
-				if k.float32() && elems == 32 {
-					Label("slowly")
-					each(k, join)
-					k.again("slowly")
-					JMP(LabelRef("done"))
-					return
-				}
-				for i, y := range k.table16(v, o.turned, join) {
-					VMOVDQA(y, l[i])
-				}
-				JMP(LabelRef("chunk"))
+				k.littleRuns(o, p, func(join func(x VecVirtual)) {
+					if k.float32() && elems == 32 {
+						Label("slowly")
+						each(k, join)
+						k.again("slowly")
+						JMP(LabelRef("done"))
+						return
+					}
+					carry(l, k.table16(v, o.turned, join))
+					JMP(LabelRef("chunk"))
+				})
 			}
 			if k.float32() && elems == 32 {
 				return
@@ -151,6 +99,32 @@ func bookKernel(high bool, o op, t int, elems int) {
 				k.lookup(32*i, codes, l)
 			}
 		})
+}
+
+// littleRuns is runs whose scale is a little one, by join. To F16 another scale serves
+// if nothing is added. Sums have products that are no longer lifted.
+func (k *runs) littleRuns(o op, p pair, write func(join func(x VecVirtual))) {
+	Label("little")
+	k.lifted = o.turned && (o.name != "Scale" || !k.narrow)
+	k.littleNumbersInto(o, p)
+	if k.narrow && o.name == "Scale" {
+		k.flushed(p.d)
+		JMP(LabelRef("plain"))
+		return
+	}
+	shift(p.d, liftedShift)
+	slow := newLifted(p.d, YMM())
+	VPSUBD(dwords(1<<23), p.d, slow.half)
+	write(func(x VecVirtual) {
+		if o.name != "Affine" {
+			slow.join(o, p, x)
+			return
+		}
+		slow.join(ops[0], p, x)
+		VPAND(dwords(^uint32(liftedBit)), x, x)
+		VADDPS(p.m, x, x)
+	})
+	k.lifted = false
 }
 
 // arrange copies a book of sixteen numbers in the order of tables.

@@ -15,8 +15,9 @@ type bookTwo struct {
 	most Register // what [numbersInBounds] says of the book
 }
 
-// littleTogether is the least scale, as bits, that is too large beside a little one.
-const littleTogether = (127 + 32) << 23
+// littleTogether is the least scale, as bits, that is too large beside a little one:
+// numbers are lifted, and rounded by numbers 2^16 times as large.
+const littleTogether = (127 - 48) << 23
 
 // write is the loop.
 func (t *bookTwo) write(k *runs) {
@@ -64,9 +65,16 @@ func (t *bookTwo) table(k *runs, number func(x VecVirtual)) looked {
 		VBROADCASTI128(t.v.b.Offset(16*i), odd)
 		for _, x := range [2]VecVirtual{even, odd} {
 			number(x)
-			k.nearest(x)
+			if k.lifted {
+				rounded(x)
+			} else {
+				k.nearest(x)
+			}
 		}
 		parted[i] = pack(even, odd)
+		if k.lifted {
+			VPAND(words(^uint16(liftedBit>>16)), parted[i], parted[i])
+		}
 	}
 	return splitTwice(parted)
 }
@@ -79,15 +87,12 @@ func (t *bookTwo) little(k *runs, d VecVirtual, l looked) {
 		CMPL(t.magnitude(k, i), U32(littleTogether))
 		JCC(LabelRef("single"))
 	}
-	slow := &little{YMM(), YMM(), load(dwords(littleBits))}
-	VMOVAPS(d, slow.times)
-	shift(slow.times, smallShift)
-	VMULPS(floats(0.5), slow.times, slow.half) // also of zero
-	add, up, round := k.add, k.up, k.round
-	k.round = roundPlain
-	k.raise()
+	shift(d, liftedShift)
+	slow := newLifted(d, YMM())
+	VMULPS(floats(0.5), d, slow.half) // also of zero
+	k.lifted = true
 	carry(l, t.table(k, func(x VecVirtual) { slow.join(ops[0], pair{}, x) }))
-	k.raised, k.add, k.up, k.round = false, add, up, round
+	k.lifted = false
 	JMP(LabelRef("writeTwo"))
 }
 

@@ -39,9 +39,12 @@ func (k *kernel) table16(v values, turned bool, join func(x VecVirtual)) looked 
 	a, b := load(v.a), load(v.b)
 	for _, x := range [2]VecVirtual{a, b} {
 		join(x)
-		if k.wide {
+		switch {
+		case k.wide:
 			k.settle(x, turned)
-		} else {
+		case k.lifted:
+			rounded(x)
+		default:
 			k.nearest(x)
 		}
 	}
@@ -56,7 +59,9 @@ func (k *kernel) table16(v values, turned bool, join func(x VecVirtual)) looked 
 		return k.planes(a, b)
 	}
 	w := pack(a, b)
-	if !turned {
+	if k.lifted {
+		VPAND(words(^uint16(liftedBit>>16)), w, w)
+	} else if !turned {
 		k.unsigned(w)
 	}
 	return split(w)
