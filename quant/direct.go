@@ -132,7 +132,7 @@ func (f *scaled) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo,
 	case f.codes.under == nil:
 		return false
 	case f.columns:
-		return f.indexed(o, dst, to, parts, lo, hi, scratch)
+		return f.indexed(o, dst, to, parts, lo, lo, hi, scratch)
 	case f.scales.blockCols < 2:
 		return f.byColumn(o, dst, to, parts, lo, hi, scratch)
 	}

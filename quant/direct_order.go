@@ -11,8 +11,9 @@ import (
 // of a group for several rows; those of any other width than four bits become
 // bytes first.
 
-// indexed is a group for each column.
-func (f *scaled) indexed(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
+// indexed is a group for each column. It decodes the rows [from, hi) by what the
+// rows from lo need.
+func (f *scaled) indexed(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, from, hi int64, scratch []float32) bool {
 	bits := int64(8)
 	if f.codes.bits == 4 && f.cols%8 == 0 {
 		bits = 4
@@ -23,7 +24,7 @@ func (f *scaled) indexed(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo
 	if bits != f.codes.bits {
 		fixed, each = fixed+stride, each+stride
 	}
-	n := min(outputsAtOnce, hi-lo, (int64(len(scratch))-fixed)/each)
+	n := min(outputsAtOnce, hi-from, (int64(len(scratch))-fixed)/each)
 	if f.op > opShift || f.codes.unpack == nil || n <= 0 {
 		return false
 	}
@@ -34,7 +35,7 @@ func (f *scaled) indexed(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo
 	numbers, rest := rest[:4*n*groups], rest[4*n*groups:]
 	stream, rest := asm.Raw(rest[:n*words]), rest[n*words:]
 	whole, size := words*32/bits, f.cols*int64(to.Size())
-	for at := lo; at < hi; at += n {
+	for at := from; at < hi; at += n {
 		n := min(n, hi-at)
 		m := n * groups
 		s, z, room := numbers[:m], numbers[m:2*m], numbers[2*m:4*m]
@@ -45,7 +46,7 @@ func (f *scaled) indexed(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo
 		}
 		o.Transpose(4, stream, codes, int(n), int(words), int(4*n), int(apart))
 		c := asm.Columns{Bits: int(bits), Words: int(words), Count: int(n), Groups: index[:whole], Scales: s, Zeros: z, Room: room}
-		out := dst[(at-lo)*size:][:n*size]
+		out := dst[(at-from)*size:][:n*size]
 		o.Columns(c, to, out, stream[:4*n*words], int(size), int(4*n))
 		for i := int64(0); i < n && whole < f.cols; i++ {
 			f.slice(last[:f.cols-whole], parts, lo, at+i, whole)
@@ -55,11 +56,27 @@ func (f *scaled) indexed(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo
 	return true
 }
 
+// cutIndexed takes some columns, whole words of codes of any width, as a weight of
+// their own.
+func (f *scaled) cutIndexed(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, r, rows, col, n int64, scratch []float32) bool {
+	if f.codes.bits == 0 || col%8 != 0 || n%8 != 0 {
+		return false
+	}
+	s, own, last := *f, [5][]byte{}, len(parts)-1
+	s.cols = n
+	copy(own[:], parts)
+	own[0], own[last] = parts[0][col*f.codes.bits/8:], parts[last][4*col:]
+	return s.indexed(o, dst, to, own[:last+1], lo, r, r+rows, scratch)
+}
+
 // unpackRows gives the codes of n rows a byte each; rows begin stride bytes apart.
 func (f *scaled) unpackRows(o *asm.Ops, room, src []byte, n, stride int64) []byte {
-	more := room[n*stride:][:stride]
+	more, size := room[n*stride:][:stride], f.codes.rowBytes
+	if f.codes.bits > 0 { // these may be some columns
+		size = ceilDiv(f.cols*f.codes.bits, 8)
+	}
 	for i := range n {
-		f.codes.unpack(o, 0, room[i*stride:][:f.cols], src[i*f.codes.rowBytes:][:f.codes.rowBytes], more)
+		f.codes.unpack(o, 0, room[i*stride:][:f.cols], src[i*f.codes.rowBytes:][:size], more)
 	}
 	return room[:n*stride]
 }

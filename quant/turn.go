@@ -170,6 +170,9 @@ func spanned(col, n, group int64) (first, size, count int64, ok bool) {
 // span takes whole bytes.
 func (f *scaled) span(col, n int64) (from, end int64) {
 	unit := int64(8)
+	if f.columns {
+		return widened(col, n, unit, 1, f.cols)
+	}
 	if f.codes.bits == 8 {
 		unit = 1
 	}
@@ -178,8 +181,11 @@ func (f *scaled) span(col, n int64) (from, end int64) {
 
 // cut brings the codes of the rows together, and decodes them as one.
 func (f *scaled) cut(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, r, rows, col, n int64, scratch []float32) bool {
+	if f.columns {
+		return f.cutIndexed(o, dst, to, parts, lo, r, rows, col, n, scratch)
+	}
 	block, bits := f.scales.blockCols, f.codes.bits
-	if bits == 0 || f.codes.under == nil || f.columns || f.op == opDivide || block < 2 || n*bits%8 != 0 || col*bits%8 != 0 {
+	if bits == 0 || f.codes.under == nil || f.op == opDivide || block < 2 || n*bits%8 != 0 || col*bits%8 != 0 {
 		return false
 	}
 	first, run, per, ok := spanned(col, n, block)

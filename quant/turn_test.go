@@ -19,6 +19,7 @@ func TestTurnedMatricesAreTheNumbersOfTheirPieces(t *testing.T) {
 	blocks := grid{matrixRows: rows, blockRows: 32, blockCols: 128, cols: 3, size: 4, read: f32, bulk: bulkOf(tensor.F32)}
 	second, exponents := groups(320, 64), groups(320, 32)
 	exponents.read, exponents.bulk, exponents.size = exponentByte, bulkOf(tensor.U8), 1
+	zeros := groupGrid(4*rows, 320, 64, 1, numbers[tensor.I8])
 	global := grid{matrixRows: 4 * rows, blockRows: 4 * rows, blockCols: 320, cols: 1, size: 4, read: f32}
 	forms := map[string]slicer{
 		"MXFP4":          &scaled{cols: 320, codes: fp4Row(320), scales: exponents},
@@ -29,6 +30,9 @@ func TestTurnedMatricesAreTheNumbersOfTheirPieces(t *testing.T) {
 		"MLX 4 bits":     &scaled{cols: 320, codes: streamRow(320, 4, 160, 0), scales: groups(320, 64), seconds: &second, op: opAffine},
 		"MLX 6 bits":     &scaled{cols: 320, codes: streamRow(320, 6, 240, 0), scales: groups(320, 64), seconds: &second, op: opAffine},
 		"packed 3 bits":  &scaled{cols: 100, codes: streamRow(100, 3, 40, 4), scales: groups(100, 25)},
+		"packed 4 act":   &scaled{cols: 320, codes: streamRow(320, 4, 160, 8), scales: groups(320, 64), columns: true},
+		"packed 3 act":   &scaled{cols: 320, codes: streamRow(320, 3, 120, 4), scales: groups(320, 64), seconds: &zeros, op: opShift, columns: true},
+		"packed 8 act":   &scaled{cols: 320, codes: streamRow(320, 8, 320, 128), scales: groups(320, 64), columns: true},
 		"FP8 columns":    &scaled{cols: 320, codes: float8Row(320, asm.E4M3), scales: grid{matrixRows: rows, blockRows: rows, blockCols: 1, cols: 320, size: 4, read: f32}},
 		"AWQ":            &awq{in: 320, out: 4 * rows, groups: 5, bits: 4, groupSize: 64, scale: f32, scaleSize: 4},
 		"AWQ 3 bits":     &awq{in: 320, out: 384, groups: 5, bits: 3, groupSize: 64, scale: f32, scaleSize: 4},
