@@ -34,9 +34,12 @@ type zbook struct {
 	lower         OpmaskVirtual // and the bytes of lower ones
 	twice         VecVirtual    // each byte of 32, two times
 	hostile, mode Register      // what products runs that are not plain take, and what these do
-	ordinary      Register      // all bits of a mask where the book is, else none
 	half          VecVirtual    // of the book's magnitudes
 	doubles       [2]VecVirtual // the book
+	zeros         OpmaskVirtual // where that is zero
+	sizes, sign   VecVirtual    // the bits of magnitudes, and of signs
+	two           VecVirtual    // the bit that numbers from 2 on have
+	quiet, fixup  VecVirtual    // a NaN, and what puts it in place of all others
 	numbers       [2]VecVirtual // the scales of sixteen runs, and second numbers
 	held          zheld
 }
@@ -114,22 +117,20 @@ func zbookKernel(name string, o op, target, elems int, bytes bool) {
 	end()
 
 	Label("prepare")
+	k.hold()
+	CMPQ(k.mode, Imm(exactRuns))
+	JE(LabelRef("settle"))
 	k.prepare()
-	if k.name == "Scale" {
-		CMPQ(k.mode, Imm(exactRuns))
-		JE(LabelRef("run"))
-		k.ones("smalls", runs, chunks, k.small)
-	} else {
-		k.ones("exacts", runs, chunks, k.exact)
-	}
+	k.ones("smalls", runs, chunks, k.small)
+	Label("settle")
+	k.settle()
+	JMP(LabelRef("run"))
 	Label("hostile")
-	if k.name == "Scale" {
-		CMPQ(k.mode, Imm(exactRuns))
-		JE(LabelRef("exact"))
-		k.table(t, 0, k.small)
-		JMP(LabelRef("chunk"))
-		Label("exact")
-	}
+	CMPQ(k.mode, Imm(exactRuns))
+	JE(LabelRef("exact"))
+	k.table(t, 0, k.small)
+	JMP(LabelRef("chunk"))
+	Label("exact")
 	k.table(t, 0, k.exact)
 	JMP(LabelRef("chunk"))
 }

@@ -24,7 +24,7 @@ type zrange struct{ least, span VecVirtual }
 type zheld struct {
 	at                     Register
 	scale, size, one, more Mem
-	second                 Mem
+	second, half           Mem
 }
 
 // small is the exponent of what scales that are small are multiplied with.
@@ -39,8 +39,13 @@ func (k *zbook) classes() {
 	VPTESTMD(x, x, k.some)
 	VPSUBD_BCST(dwords(least), x, x)
 	VPCMPUD_BCST(Imm(5), dwords(span), x, k.some, odd)
+	if k.name == "Shift" { // of which the difference to zero has no sign
+		negative := K()
+		VPCMPUD_BCST(Imm(0), dwords(0x80000000), k.book, negative)
+		KORW(odd, negative, odd)
+	}
 	k.hostile, k.mode = GP64(), GP64()
-	plain, exact, none, every := GP32(), GP64(), GP32(), GP32()
+	plain, exact, none := GP32(), GP64(), GP32()
 	MOVQ(U32(smallRuns), k.hostile)
 	MOVQ(U32(exactRuns), exact)
 	MOVL(U32(160<<23), plain)
@@ -48,9 +53,6 @@ func (k *zbook) classes() {
 	KORTESTW(odd, odd)
 	CMOVQNE(exact, k.hostile)
 	CMOVLNE(none, plain)
-	MOVL(U32(0xFFFF), every)
-	CMOVLNE(none, every)
-	k.ordinary = every
 	k.tests[0] = zrange{all((127 - 80) << 23), ZMM()}
 	VPBROADCASTD(plain, k.tests[0].span)
 	switch k.name {
@@ -62,11 +64,19 @@ func (k *zbook) classes() {
 	k.half = ZMM()
 	VPANDD_BCST(dwords(0x7FFFFFFF), k.book, k.half)
 	VPSUBD_BCST(dwords(1<<23), k.half, k.some, k.half)
-	k.doubles = [2]VecVirtual{ZMM(), ZMM()}
-	VCVTPS2PD(k.book.AsY(), k.doubles[0])
-	VEXTRACTI64X4(Imm(1), k.book, x.AsY())
-	VCVTPS2PD(x.AsY(), k.doubles[1])
-	k.held = zheld{GP64(), k.room(64), k.room(64), k.room(64), k.room(64), k.room(64)}
+	k.doubles = inDoubles(k.book)
+	switch k.name {
+	case "Shift":
+		k.sizes, k.zeros = all(0x7FFFFFFF), K()
+		KNOTW(k.some, k.zeros)
+	case "Affine":
+		k.sign, k.two, k.quiet = all(0x80000000), all(128<<23), all(0x7FC00000)
+		k.fixup = all(0x11111100) // takes all classes but NaN
+	}
+	k.held.at = GP64()
+	for _, m := range []*Mem{&k.held.scale, &k.held.size, &k.held.one, &k.held.more, &k.held.second, &k.held.half} {
+		*m = k.room(64)
+	}
 }
 
 // look says of so many runs whether they are plain, and prepares them if not.
@@ -100,75 +110,98 @@ func (k *zbook) look(runs Register) {
 	JNZ(LabelRef("prepare"))
 }
 
-// prepare brings the numbers of sixteen runs into memory.
-func (k *zbook) prepare() {
-	s, x, scale, more := k.numbers[0], ZMM(), ZMM(), ZMM()
+// hold turns to what the runs hold.
+func (k *zbook) hold() {
 	MOVQ(k.hostile, k.mode)
 	MOVQ(k.frame, k.held.at)
-	turn := uint32(0x80000000)
+}
+
+// turned is the bit that settled scales have turned.
+func (k *zbook) turned() uint32 {
 	if k.name == "Affine" {
-		turn = 0
+		return 0
 	}
-	round := turn
+	return 0x80000000
+}
+
+// more is what is added to the bits of all products.
+func (k *zbook) more() VecVirtual {
+	round := k.turned()
 	if !k.wide {
 		round += roundPlain
 	}
-	VPANDD_BCST(dwords(0x7FFFFFFF), s, x)
-	VPBROADCASTD(dwords(round), more)
-	if k.name == "Scale" {
-		k.enlarge(x, more)
-	}
-	if turn != 0 {
-		VMOVDQA64(s, scale)
-		VPTERNLOGD_BCST(Imm(0xCE), dwords(turn), x, scale) // x | ^s & turn
-	} else {
-		VMOVDQA64(s, scale)
-	}
-	nan := uint32(0x7FC00000)
-	VMOVDQU64(k.numbered(scale, nan|turn), k.held.scale)
-	VMOVDQU64(more, k.held.more)
-	if k.name == "Scale" {
-		VMOVDQU64(k.numbered(x, nan), k.held.size)
-	} else {
-		VMOVDQU64(k.numbered(k.numbers[1], nan|turn), k.held.second)
+	return all(round)
+}
+
+// settle keeps numbers as they are, for products in double precision.
+func (k *zbook) settle() {
+	keep(k.settledScale(), k.held.scale)
+	keep(k.more(), k.held.more)
+	if k.name != "Scale" {
+		nanOf(k.numbers[1], 0x7FC00000|k.turned())
+		keep(k.numbers[1], k.held.second)
 	}
 }
 
-// numbered makes each NaN that one.
-func (k *zbook) numbered(x VecVirtual, nan uint32) VecVirtual {
-	nanOf(x, nan)
+// settledScale is the scales, turned, of which a NaN has the sign that is turned.
+func (k *zbook) settledScale() VecVirtual {
+	x := ZMM()
+	VMOVDQA64(k.numbers[0], x)
+	if k.turned() != 0 {
+		VPXORD_BCST(dwords(k.turned()), x, x)
+	}
+	nanOf(x, 0x7FC00000|k.turned())
 	return x
 }
 
-// enlarge makes small magnitudes of scales large, and keeps which.
-func (k *zbook) enlarge(x, more VecVirtual) {
-	large, one := ZMM(), ZMM()
-	some, small, normal := K(), K(), K()
-	KMOVW(k.ordinary, small)
-	VPTESTMD(x, x, small, some)
+func keep(x VecVirtual, m Mem) { VMOVDQU64(x, m) }
+
+// magnitude is x without its sign.
+func magnitude(x VecVirtual) VecVirtual {
+	y := ZMM()
+	VPANDD_BCST(dwords(0x7FFFFFFF), x, y)
+	return y
+}
+
+// smallOf is which magnitudes are above zero and below what is plain; none if the
+// book is not ordinary.
+func (k *zbook) smallOf(x VecVirtual) OpmaskVirtual {
+	some, small := K(), K()
+	VPTESTMD(x, x, some)
 	VPCMPUD(Imm(1), k.tests[0].least, x, some, small)
+	return small
+}
+
+// enlarge makes some magnitudes 2^127 times as large, in place.
+func enlarge(x VecVirtual, which OpmaskVirtual) {
+	large, normal := ZMM(), K()
 	VCVTDQ2PS(x, large)
 	VPSUBD_BCST(dwords(149<<23-enlarged), large, large)
-	VPCMPUD_BCST(Imm(6), dwords(0x007FFFFF), x, small, normal)
+	VPCMPUD_BCST(Imm(6), dwords(0x007FFFFF), x, which, normal)
 	VPADDD_BCST(dwords(enlarged), x, normal, large)
-	VMOVDQA32(large, small, x)
-	VPBROADCASTD_Z(dwords(127<<23), small, one)
-	VPSUBD_BCST(dwords(enlarged), more, small, more)
-	VMOVDQU64(one, k.held.one)
+	VMOVDQA32(large, which, x)
+}
+
+// where is a number in some lanes, and zero in the others.
+func where(v uint32, which OpmaskVirtual) VecVirtual {
+	x := ZMM()
+	VPBROADCASTD_Z(dwords(v), which, x)
+	return x
+}
+
+// signs is a magnitude with the sign of another number, or with the other one.
+func signs(x, of VecVirtual, turned bool) VecVirtual {
+	y, imm := ZMM(), uint64(0xEC) // x | of & sign
+	if turned {
+		imm = 0xCE // x | ^of & sign
+	}
+	VMOVDQA64(of, y)
+	VPTERNLOGD_BCST(Imm(imm), dwords(0x80000000), x, y)
+	return y
 }
 
 // of is what a run of those that are left holds.
 func (k *zbook) of(m Mem, run int) Mem { return Mem{Base: k.held.at, Disp: m.Disp + 4*run} }
-
-// small is what an ordinary book comes to, as a table.
-func (k *zbook) small(x VecVirtual, run int) {
-	p, f := ZMM(), ZMM()
-	VMULPS_BCST(k.of(k.held.scale, run), k.book, p)
-	VPBROADCASTD(k.of(k.held.size, run), f)
-	VFMADD213PS_BCST(k.of(k.held.one, run), k.half, f)
-	VRANGEPS(Imm(3), f, p, x) // the larger one, with the sign of the product
-	k.rounded(x, run)
-}
 
 // rounded makes a table of products.
 func (k *zbook) rounded(x VecVirtual, run int) {
