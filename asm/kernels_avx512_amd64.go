@@ -429,6 +429,21 @@ func bytesTwiceBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *by
 //go:noescape
 func bytesTwiceF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 
+// eachF32AVX512 joins 32 numbers with their scales n times.
+//
+//go:noescape
+func eachF32AVX512(dst *byte, src *byte, a *float32, b *float32, n int)
+
+// eachBF16AVX512 joins 32 numbers with their scales n times.
+//
+//go:noescape
+func eachBF16AVX512(dst *byte, src *byte, a *float32, b *float32, n int)
+
+// eachF16AVX512 joins 32 numbers with their scales n times.
+//
+//go:noescape
+func eachF16AVX512(dst *byte, src *byte, a *float32, b *float32, n int)
+
 // halfBytesShiftF32AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape

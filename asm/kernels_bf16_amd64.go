@@ -134,6 +134,11 @@ func bytesShiftBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, flip
 //go:noescape
 func bytesAffineBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 
+// eachBF16AVX512BF16 joins 32 numbers with their scales n times.
+//
+//go:noescape
+func eachBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, n int)
+
 // float8BF16AVX512BF16 decodes n runs of chunks of 32 codes.
 //
 //go:noescape

@@ -15,6 +15,7 @@ func (o *Ops) avx512BF16() {
 		o.float8[BF16][f] = wordsFloat8(f, float8OddAVX512BF16, float8By(float8BF16AVX512BF16, f))
 	}
 	o.bytes[BF16] = longBytes(bytesScaleBF16AVX512BF16, bytesShiftBF16AVX512BF16, bytesAffineBF16AVX512BF16, bytesTwiceBF16AVX512)
+	o.each[BF16] = eachPairs(BF16, eachBF16AVX512BF16)
 	o.cast[F16][BF16] = castF16ToBF16AVX512BF16
 }
 

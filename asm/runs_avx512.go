@@ -57,6 +57,7 @@ func (o *Ops) runsAVX512() {
 	}
 	o.swapBy(swapAVX512)
 	o.lanes, o.spread, o.fields = lanesAVX512, spreadAVX512, fieldsAVX512
+	o.each = eachAVX512
 	o.absmax, o.nearest, o.int8 = absmaxAVX512, nearestAVX512, int8AVX512
 	o.cast = [3][3]func(dst, src *byte, n int){
 		F32:  {castF32ToF32AVX512, castF32ToBF16AVX512, castF32ToF16AVX512},

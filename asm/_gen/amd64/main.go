@@ -31,6 +31,7 @@ func main() {
 		withWords()
 		zblockKernels()
 		zbytesKernels()
+		zeachKernels()
 		zfloat8Kernels()
 		zoddKernel()
 		zcastKernels()
@@ -66,6 +67,7 @@ func kernels() {
 func zkernels() {
 	zblockKernels()
 	zbytesKernels()
+	zeachKernels()
 	zbookKernels()
 	zfloat8Kernels()
 	zlookedKernel()
