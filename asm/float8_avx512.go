@@ -130,14 +130,43 @@ func oddOf(f Float, man int) *byte {
 		}
 		putFloat(p[4*i:], v)
 	}
+	putSingles(p[singles:], f, man, finite)
+	return &p[0]
+}
+
+// putSingles writes what the tables of a format end with.
+func putSingles(p []byte, f Float, man int, finite [2]uint32) {
 	r, first, nan := float8Range[f], math.Float32bits(f.Value(1<<man)), uint32(0xFF)
 	if v := f.Value(0x80); v != v {
 		nan = 0x80
 	}
-	for i, v := range []uint32{finite[0], finite[1], r.least << 23, (r.most - r.least) << 23, first - 1<<23, uint32(23 - man), first, nan, r.least<<23 - 1, 1<<(23-man) - 1} {
-		binary.LittleEndian.PutUint32(p[singles+4*i:], v)
+	for i, v := range []uint32{
+		finite[0], finite[1], r.least << 23, (r.most - r.least) << 23, first - 1<<23,
+		uint32(23 - man), first, nan, r.least<<23 - 1, 1<<(23-man) - 1,
+	} {
+		binary.LittleEndian.PutUint32(p[4*i:], v)
 	}
+}
+
+// fewOf makes a format's table as float8FewAVX512 reads it.
+func fewOf(f Float, man int) *byte {
+	p := lines(2*128 + 40)
+	for i := range 128 {
+		w := FloatToBfloat(f.Value(uint8(i)))
+		if w <= 0x7F80 {
+			w |= 0x8000
+		}
+		p[i], p[128+i] = byte(w), byte(w>>8)
+	}
+	putSingles(p[2*128:], f, man, [2]uint32{})
 	return &p[0]
+}
+
+var float8Fews = [Floats8]*byte{
+	E4M3:     fewOf(E4M3, 3),
+	E5M2:     fewOf(E5M2, 2),
+	E4M3FNUZ: fewOf(E4M3FNUZ, 3),
+	E5M2FNUZ: fewOf(E5M2FNUZ, 2),
 }
 
 var float8Odds = [Floats8]*byte{
@@ -176,40 +205,44 @@ var float8Additions = func() *byte {
 	return &room[0]
 }()
 
-// A float8Some decodes some of n runs, and says how many.
-type float8Some = func(dst, src *byte, a *float32, table, list *byte, chunks, n, least int) int
+// The kernels that decode some of n runs, of two chunks or less and of more, and say
+// how many.
+type (
+	float8Few = func(dst, src *byte, a *float32, table *byte, chunks, n, least int) int
+	float8Odd = func(dst, src *byte, a *float32, table, list *byte, chunks, n, least int) int
+)
 
 // wordsFloat8 decodes to BF16. Runs whose products are normal go by their mantissas;
-// others, with some that follow, by tables of all codes, and short ones by k. Long
-// ones have such tables too.
-func wordsFloat8(f Float, odd float8Some, k float8Kernel) float8Kernel {
-	const some, short, long = 64, 3, 8 // chunks
-	form, table := float8Forms[f], float8Odds[f]
+// others, with some that follow, by tables of all codes, or where they are short by a
+// product each; k has a single one. Long ones have such tables too.
+func wordsFloat8(f Float, few float8Few, odd float8Odd, k float8Kernel) float8Kernel {
+	const some, short, long = 64, 2, 8 // chunks
+	form, table, other := float8Forms[f], float8Odds[f], float8Fews[f]
 	return func(dst, src *byte, a, b *float32, chunks, n int) {
 		if chunks >= long {
 			odd(dst, src, a, table, float8Additions, chunks, n, n)
 			return
 		}
-		for {
-			done := float8NormalAVX512(dst, src, a, &form[0], chunks, n)
-			if n -= done; n == 0 {
-				return
+		skip := func(done int) bool {
+			codes := done * chunks * kernelChunk
+			if n -= done; n > 0 {
+				dst, src, a = after(dst, 2*codes), after(src, codes), after(a, done)
 			}
-			skip := func(runs int) {
-				codes := runs * chunks * kernelChunk
-				dst, src, a = after(dst, 2*codes), after(src, codes), after(a, runs)
-			}
-			skip(done)
-			done = min(n, some/chunks)
-			if chunks < short {
-				k(dst, src, a, a, chunks, done)
-			} else {
+			return n == 0
+		}
+		for !skip(float8NormalAVX512(dst, src, a, &form[0], chunks, n)) {
+			done := min(n, some/chunks)
+			switch {
+			case n < 2 && chunks < 2:
+				k(dst, src, a, a, chunks, 1)
+			case chunks <= short:
+				done = few(dst, src, a, other, chunks, n&-(3-chunks), done)
+			default:
 				done = odd(dst, src, a, table, float8Additions, chunks, n, done)
 			}
-			if n -= done; n == 0 {
+			if skip(done) {
 				return
 			}
-			skip(done)
 		}
 	}
 }

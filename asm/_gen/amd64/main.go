@@ -34,6 +34,7 @@ func main() {
 		zeachKernels()
 		zfloat8Kernels()
 		zoddKernel()
+		zfewKernel()
 		zcastKernels()
 	default:
 		log.Fatalf("no level %s", *level)
@@ -73,6 +74,7 @@ func zkernels() {
 	zlookedKernel()
 	zmantissaKernel()
 	zoddKernel()
+	zfewKernel()
 	zcastKernels()
 	zlanesKernel()
 	zspreadKernel()

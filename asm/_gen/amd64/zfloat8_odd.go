@@ -28,7 +28,6 @@ func zoddKernel() {
 	function(name, "func(dst *byte, src *byte, a *float32, table *byte, list *byte, chunks int, n int, least int) int", "decodes runs of chunks of 32 codes, at most n, at least so many of any scale and then up to the first that the other kernel serves, and returns how many.")
 	z := &zkernel{short: short, dst: Load(Param("dst"), GP64()), src: Load(Param("src"), GP64()), shared: map[string]VecVirtual{}}
 	z.begin()
-	const singles = 4 * 128
 	o := &zodd{a: Load(Param("a"), GP64()), table: Mem{Base: Load(Param("table"), GP64())}, list: Load(Param("list"), GP64()), zfound: newFound()}
 	VPBROADCASTB(o.single(7), o.nan)
 	finite := [2]OpmaskVirtual{K(), K()}
@@ -42,30 +41,8 @@ func zoddKernel() {
 	room := AllocLocal(64 * zoddRows)
 
 	Label("group")
-	exponent := GP32()
-	MOVL(Mem{Base: o.a}, exponent)
-	and32(exponent, 0x7F800000)
-	SUBL(o.single(2), exponent)
-	CMPL(exponent, o.single(3))
-	JHI(LabelRef("odd"))
-	enough := Load(Param("n"), GP64())
-	least, err := Param("least").Resolve()
-	if err != nil {
-		panic(err)
-	}
-	SUBQ(least.Addr, enough)
-	CMPQ(left, enough)
-	JLE(LabelRef("stop"))
-	Label("odd")
-	runs, sixteen, bits, some := GP64(), GP64(), GP32(), K()
-	MOVQ(left, runs)
-	MOVQ(U32(16), sixteen)
-	CMPQ(left, sixteen)
-	CMOVQGT(sixteen, runs)
-	SUBQ(runs, left)
-	MOVL(U32(0xFFFF), bits)
-	BZHIL(runs.As32(), bits, bits)
-	KMOVW(bits, some)
+	o.unlessOrdinary(left)
+	some, runs := o.sixteen(left)
 	o.prepare(some, room)
 	ADDQ(Imm(64), o.a)
 	row := Mem{Base: GP64()}
@@ -131,11 +108,7 @@ func zoddKernel() {
 	TESTQ(left, left)
 	JNZ(LabelRef("group"))
 
-	Label("stop")
-	done := Load(Param("n"), GP64())
-	SUBQ(left, done)
-	Store(done, ReturnIndex(0))
-	end()
+	stopped(left)
 }
 
 // A zodd is runs of any scale. What they take of their scales is made for sixteen
@@ -153,40 +126,90 @@ func (o *zodd) single(i int) Mem { return o.table.Offset(4*128 + 4*i) }
 // zoddWords is where the list has what is taken off: see float8Additions.
 const zoddWords = 16 * 512
 
+// unlessOrdinary stops where the other kernel serves the first of the runs that are
+// left, if there were enough.
+func (o *zodd) unlessOrdinary(left Register) {
+	exponent, enough := GP32(), Load(Param("n"), GP64())
+	MOVL(Mem{Base: o.a}, exponent)
+	and32(exponent, 0x7F800000)
+	SUBL(o.single(2), exponent)
+	CMPL(exponent, o.single(3))
+	JHI(LabelRef("odd"))
+	least, err := Param("least").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	SUBQ(least.Addr, enough)
+	CMPQ(left, enough)
+	JLE(LabelRef("stop"))
+	Label("odd")
+}
+
+// sixteen takes so many runs, or what is left, and is a mask of them.
+func (o *zodd) sixteen(left Register) (some OpmaskVirtual, runs GPVirtual) {
+	runs, some = GP64(), K()
+	most, bits := GP64(), GP32()
+	MOVQ(left, runs)
+	MOVQ(U32(16), most)
+	CMPQ(left, most)
+	CMOVQGT(most, runs)
+	SUBQ(runs, left)
+	MOVL(U32(0xFFFF), bits)
+	BZHIL(runs.As32(), bits, bits)
+	KMOVW(bits, some)
+	return some, runs
+}
+
+// stopped returns how many runs are done.
+func stopped(left Register) {
+	Label("stop")
+	done := Load(Param("n"), GP64())
+	SUBQ(left, done)
+	Store(done, ReturnIndex(0))
+	end()
+}
+
 // zoddRows is how many rows of sixteen dwords a run needs: its scale without the
 // sign, 2^128 times what it is where it is small; the sign, for codes; where the list
 // has what is added, for even codes and odd ones; and where what is taken off.
 const zoddRows = 6
 
-// prepare fills rows for some of the sixteen scales at a.
-func (o *zodd) prepare(some OpmaskVirtual, rows Mem) {
-	store := func(i int, x VecVirtual) { VMOVDQU32(x, rows.Offset(64*i)) }
-	scale, size, x := ZMM(), ZMM(), ZMM()
+// sizes is some of the sixteen scales at a without their sign, which goes to a row,
+// 2^128 times what they are where they are small.
+func (o *zodd) sizes(some OpmaskVirtual, rows Mem) (size VecVirtual, small OpmaskVirtual) {
+	scale, x, large := ZMM(), ZMM(), ZMM()
+	size, small = ZMM(), K()
 	VMOVDQU32_Z(Mem{Base: o.a}, some, scale)
 	VPSRAD(Imm(31), scale, x)
 	VPANDD(o.sign, x, x)
-	store(1, x)
+	VMOVDQU32(x, rows.Offset(64))
 	VPANDD_BCST(dwords(0x7FFFFFFF), scale, size)
 	// A subnormal number is counted.
-	small, normal, large := K(), K(), ZMM()
+	normal, quiet := K(), K()
 	VPSUBD_BCST(dwords(1), size, x)
 	VPCMPUD_BCST(Imm(1), o.single(8), x, small)
 	VPCMPUD_BCST(Imm(6), dwords(0x007FFFFF), size, normal)
 	VCVTDQ2PS(size, large)
 	VPSUBD_BCST(dwords((149-128)<<23), large, large)
 	VPADDD_BCST(dwords(128<<23), size, normal, large)
-	quiet := K()
 	VPCMPUD_BCST(Imm(6), dwords(0x7F800000), size, quiet)
 	VPBROADCASTD(dwords(0x7FC00000), quiet, size)
 	VMOVDQA32(large, small, size)
+	return size, small
+}
+
+// prepare fills rows for some of the sixteen scales at a.
+func (o *zodd) prepare(some OpmaskVirtual, rows Mem) {
+	store := func(i int, x VecVirtual) { VMOVDQU32(x, rows.Offset(64*i)) }
+	size, small := o.sizes(some, rows)
 	store(0, size)
 	// The quotient, rounded up, is a code, rounded up. Below the first exponent codes
 	// are of equal distance, as they are above it once that number is added.
 	code, low, below := ZMM(), ZMM(), K()
-	four := zsingle(floats(4))
-	VMOVAPS(four, x)
-	VMOVDQA32(large, small, x)
-	VDIVPS_RU_SAE(x, four, code)
+	four, divisor := zsingle(floats(4)), ZMM()
+	VMOVAPS(four, divisor)
+	VMOVDQA32(size, small, divisor)
+	VDIVPS_RU_SAE(divisor, four, code)
 	VADDPS_RU_SAE(zsingle(o.single(6)), code, low)
 	VPSUBD_BCST(o.single(4), code, code)
 	VPCMPD_BCST(Imm(1), dwords(1<<23), code, below)

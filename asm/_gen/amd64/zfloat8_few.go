@@ -1,0 +1,171 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// zfewKernel is pairs of runs of one chunk of small floats to BF16, or runs of two,
+// under any scale: what [zoddKernel] is for longer ones. Numbers are multiplied as a
+// [zlesser] does it where the scale is small, 2^128 times what it is; where it is not,
+// the sum is the product too.
+//
+// The table of a format is what [zfloat8] has, but upper bytes of numbers as they are
+// where it has those of less; then the dwords of [zodd].
+func zfewKernel() {
+	name := "float8FewAVX512"
+	if short {
+		name += "BF16"
+	}
+	function(name, "func(dst *byte, src *byte, a *float32, table *byte, chunks int, n int, least int) int", "decodes runs of one or two chunks of 32 codes, at most n, at least so many of any scale and then up to the first that the other kernel serves, and returns how many. Those of one chunk are an even number.")
+	z := &zkernel{short: short, dst: Load(Param("dst"), GP64()), src: Load(Param("src"), GP64())}
+	table := Mem{Base: Load(Param("table"), GP64())}
+	o := &zodd{a: Load(Param("a"), GP64()), table: table.Offset(2*128 - 4*128), zfound: newFound()}
+	VPBROADCASTB(o.single(7), o.nan)
+	lower, upper := zhalfPlaneAt(table), zhalfPlaneAt(table.Offset(128))
+	f := &zfew{zkernel: z, sign: all(0x80000000)}
+	order := zload(dwords64(func(i int) int { return i%4*4 + i/4 }))
+	if !short {
+		order = zload(dwords64(func(i int) int { return i/4*2 + i/2%2*8 + i%2 }))
+		f.ones, f.half, f.odd = all(0x00010001), all(0x80008000), all(0xFFFF0000)
+	}
+	nanUpper := all(0x7F7F7F7F)
+	second := mask(0xCCCC) // the dwords of the second chunk, in that order
+	first := mask(0x3333)
+	left := Load(Param("n"), GP64())
+	room := AllocLocal(64 * zfewRows)
+
+	Label("group")
+	o.unlessOrdinary(left)
+	some, runs := o.sixteen(left)
+	invalid := o.prepareFew(some, room)
+	ADDQ(Imm(64), o.a)
+	row := Mem{Base: GP64()}
+	LEAQ(room, row.Base)
+	// The second chunk has the next row, or the same.
+	chunks, step := Load(Param("chunks"), GP64()), GP64()
+	MOVQ(U32(2), step)
+	SUBQ(chunks, step)
+	next := Mem{Base: row.Base, Index: step, Scale: 4}
+
+	Label("pair")
+	codes := ZMM()
+	VPERMD(z.from(0), order, codes)
+	nan := K()
+	VPCMPEQB(o.nan, codes, nan)
+	VPXORD_BCST(row.Offset(64), codes, first, codes)
+	VPXORD_BCST(next.Offset(64), codes, second, codes)
+	low, high := codes, ZMM()
+	VMOVDQA64(codes, high)
+	VPERMI2B(upper[1], upper[0], high)
+	VPTERNLOGD(Imm(andOrNot), o.sign, codes, high)
+	VPERMI2B(lower[1], lower[0], low)
+	VMOVDQU8(nanUpper, nan, high)
+	VMOVDQU8(o.nanLower, nan, low)
+	a, b := ZMM(), ZMM()
+	VPUNPCKLBW(high, low, a)
+	VPUNPCKHBW(high, low, b)
+	words := [2]VecVirtual{f.products(a, row), f.products(b, next)}
+	TESTL(U32(3), invalid)
+	JZ(LabelRef("valid"))
+	for _, w := range words { // infinity times zero
+		k := K()
+		VPCMPEQW(words64(func(int) int { return 0xFFC0 }), w, k)
+		VMOVDQU16(words64(func(int) int { return 0x7FC0 }), k, w)
+	}
+	Label("valid")
+	for i, w := range words {
+		VMOVDQU16(w, z.to(32*i))
+	}
+	z.advance(64, 64)
+	LEAQ(Mem{Base: next.Base, Index: step, Scale: 4, Disp: 4}, row.Base)
+	SHRL(Imm(1), invalid)
+	TESTQ(step, step)
+	JZ(LabelRef("one"))
+	SHRL(Imm(1), invalid)
+	DECQ(runs)
+	Label("one")
+	DECQ(runs)
+	JNZ(LabelRef("pair"))
+	TESTQ(left, left)
+	JNZ(LabelRef("group"))
+	stopped(left)
+}
+
+// A zfew is what rounding the products takes.
+type zfew struct {
+	*zkernel
+	sign VecVirtual
+	half VecVirtual // 8000 in each word
+	odd  VecVirtual // the bits of odd words
+}
+
+// products multiplies 32 words, whose scale has a row, and rounds.
+func (f *zfew) products(x VecVirtual, row Mem) VecVirtual {
+	low, high, less, w, k := ZMM(), ZMM(), ZMM(), ZMM(), K()
+	VPBROADCASTD(row.Offset(256), less)
+	if f.short {
+		zero := ZMM()
+		VPXORD(zero, zero, zero)
+		VPUNPCKLWD(x, zero, low)
+		VPUNPCKHWD(x, zero, high)
+		w = shortened(f.product(low, row), f.product(high, row))
+	} else {
+		// Even words and odd ones.
+		VPSLLD(Imm(16), x, low)
+		VPANDD(f.odd, x, high)
+		a, b := f.product(low, row), f.product(high, row)
+		rest := ZMM()
+		VPSRLD(Imm(16), a, w)
+		VPSLLD(Imm(16), b, rest)
+		VPTERNLOGD(Imm(orAnd), f.odd, b, w)
+		VPTERNLOGD(Imm(orAndNot), f.odd, a, rest)
+		VPTERNLOGD(Imm(orAnd), f.ones, w, rest)
+		up := K()
+		VPCMPUW(Imm(6), f.half, rest, up)
+		VPADDW(f.ones, w, up, w)
+	}
+	VPTESTNMW(words64(func(int) int { return 0x2000 }), w, k)
+	VPSUBW(less, w, k, w)
+	return w
+}
+
+func (f *zfew) product(x VecVirtual, row Mem) VecVirtual {
+	sum, p := ZMM(), ZMM()
+	VMOVAPS(x, sum)
+	VPTERNLOGD_BCST(Imm(andOr), row.Offset(192), f.sign, sum)
+	VFMADD231PS_BCST(row.Offset(128), x, sum)
+	VMULPS_BCST(row, x, p)
+	VPMAXUD(sum, p, p)
+	return p
+}
+
+// zfewRows is how many rows of sixteen dwords runs need: their scales without the
+// sign; the sign, for codes; what the sum multiplies with, and adds; and what words
+// are more.
+const zfewRows = 5
+
+// prepareFew fills rows for some of the sixteen scales at a; of those that are zero or
+// infinite a bit is set.
+func (o *zodd) prepareFew(some OpmaskVirtual, rows Mem) GPVirtual {
+	store := func(i int, x VecVirtual) { VMOVDQU32(x, rows.Offset(64*i)) }
+	size, small := o.sizes(some, rows)
+	store(0, size)
+	half, zero := ZMM(), ZMM()
+	VMOVDQA32(size, half)
+	VPSUBD_BCST(dwords(1<<23), half, small, half)
+	store(2, half)
+	unit := ZMM()
+	VPBROADCASTD_Z(dwords(0x40000000), small, unit)
+	store(3, unit)
+	VPBROADCASTD_Z(dwords(0x40004000), small, unit)
+	store(4, unit)
+	VPXORD(zero, zero, zero)
+	none, infinite, bits := K(), K(), GP32()
+	VPCMPEQD(zero, size, none)
+	VPCMPEQD_BCST(dwords(0x7F800000), size, infinite)
+	KORW(none, infinite, none)
+	KMOVW(none, bits)
+	return bits
+}
