@@ -594,6 +594,11 @@ func float8NormalAVX512(dst *byte, src *byte, a *float32, form *byte, chunks int
 //go:noescape
 func float8OddAVX512(dst *byte, src *byte, a *float32, table *byte, list *byte, chunks int, n int, least int) int
 
+// float8FewAVX512 decodes runs of one or two chunks of 32 codes, at most n, at least so many of any scale and then up to the first that the other kernel serves, and returns how many. Those of one chunk are an even number.
+//
+//go:noescape
+func float8FewAVX512(dst *byte, src *byte, a *float32, table *byte, chunks int, n int, least int) int
+
 // castF32ToF32AVX512 converts 32 numbers n times.
 //
 //go:noescape

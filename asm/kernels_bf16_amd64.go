@@ -149,6 +149,11 @@ func float8BF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, table *b
 //go:noescape
 func float8OddAVX512BF16(dst *byte, src *byte, a *float32, table *byte, list *byte, chunks int, n int, least int) int
 
+// float8FewAVX512BF16 decodes runs of one or two chunks of 32 codes, at most n, at least so many of any scale and then up to the first that the other kernel serves, and returns how many. Those of one chunk are an even number.
+//
+//go:noescape
+func float8FewAVX512BF16(dst *byte, src *byte, a *float32, table *byte, chunks int, n int, least int) int
+
 // castF16ToBF16AVX512BF16 converts 32 numbers n times.
 //
 //go:noescape

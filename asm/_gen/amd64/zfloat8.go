@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -36,8 +38,7 @@ func zfloat8Kernels() {
 				table := Mem{Base: Load(Param("table"), GP64())}
 				f.lower, f.upper = zhalfPlaneAt(table), zhalfPlaneAt(table.Offset(128))
 				f.order = zload(dwords64(func(i int) int { return i%4*4 + i/4 }))
-				f.zfound, f.nanUpper, f.zero = newFound(), all(0xFFFFFFFF), ZMM()
-				VPBROADCASTB(table.Offset(388), f.nan)
+				f.zfound, f.nanUpper, f.zero = newFound(table.Offset(388)), all(0xFFFFFFFF), ZMM()
 				VPXORD(f.zero, f.zero, f.zero)
 				if !z.narrow {
 					f.small = zhalfPlaneAt(table.Offset(256))
@@ -74,9 +75,9 @@ func (f *zfloat8) write(n int, s *zlesser) {
 	codes := ordered(n, f.from(0), f.order, VPERMD)
 	var low, high VecVirtual
 	if s == nil {
-		low, high = f.find(codes, f.lower, f.upper, f.nanUpper, nil)
+		low, high = f.find(codes, f.lower, f.upper, f.nanUpper, nil, fmt.Sprint("found", n))
 	} else {
-		low, high = f.find(codes, f.lower, f.small, s.nanUpper, s.turn)
+		low, high = f.find(codes, f.lower, f.small, s.nanUpper, func(codes VecVirtual) { VPXORD(s.turn, codes, codes) }, fmt.Sprint("smallFound", n))
 	}
 	// Dwords in the order that these bring back.
 	a, b := ZMM(), ZMM()
@@ -99,24 +100,36 @@ func (f *zfloat8) write(n int, s *zlesser) {
 // A zfound is what looking up codes with a sign takes.
 type zfound struct {
 	sign, nan, nanLower VecVirtual // of all bytes; the code of NaN; C0
+	code                Mem        // that code
 }
 
-func newFound() zfound { return zfound{all(0x80808080), ZMM(), all(0xC0C0C0C0)} }
+// newFound takes where the code of NaN is that no table has. FF is one that they have.
+func newFound(code Mem) zfound {
+	f := zfound{all(0x80808080), ZMM(), all(0xC0C0C0C0), code}
+	VPBROADCASTB(code, f.nan)
+	return f
+}
 
-// find looks 64 codes up, in place: the upper bytes get the sign, or keep it where
-// the code has it or is turned to have it. NaN has none, or has one already.
-func (f *zfound) find(codes VecVirtual, lower, upper zhalfPlane, nanUpper VecVirtual, turn Op) (low, high VecVirtual) {
-	low, high, nan, signed := codes, ZMM(), K(), uint64(orAnd)
-	VPCMPEQB(f.nan, codes, nan)
+// find looks 64 codes up: the upper bytes get the sign, or keep it where the code has
+// it or is turned to have it. NaN has none, or has one already. The name is of a label.
+func (f *zfound) find(codes VecVirtual, lower, upper zhalfPlane, nanUpper VecVirtual, turn func(codes VecVirtual), name string) (low, high VecVirtual) {
+	low, high = ZMM(), ZMM()
+	VMOVDQA64(codes, low)
+	signed := uint64(orAnd)
 	if turn != nil {
 		signed = andOrNot
-		VPXORD(turn, codes, codes)
+		turn(low)
 	}
-	VMOVDQA64(codes, high)
+	VMOVDQA64(low, high)
 	VPERMI2B(upper[1], upper[0], high)
-	VPTERNLOGD(Imm(signed), f.sign, codes, high)
+	VPTERNLOGD(Imm(signed), f.sign, low, high)
 	VPERMI2B(lower[1], lower[0], low)
+	CMPB(f.code, I8(-1))
+	JEQ(LabelRef(name))
+	nan := K()
+	VPCMPEQB(f.nan, codes, nan)
 	VMOVDQU8(nanUpper, nan, high)
 	VMOVDQU8(f.nanLower, nan, low)
+	Label(name)
 	return low, high
 }

@@ -21,8 +21,8 @@ func zfewKernel() {
 	function(name, "func(dst *byte, src *byte, a *float32, table *byte, chunks int, n int, least int) int", "decodes runs of one or two chunks of 32 codes, at most n, at least so many of any scale and then up to the first that the other kernel serves, and returns how many. Those of one chunk are an even number.")
 	z := &zkernel{short: short, dst: Load(Param("dst"), GP64()), src: Load(Param("src"), GP64())}
 	table := Mem{Base: Load(Param("table"), GP64())}
-	o := &zodd{a: Load(Param("a"), GP64()), table: table.Offset(2*128 - 4*128), zfound: newFound()}
-	VPBROADCASTB(o.single(7), o.nan)
+	o := &zodd{a: Load(Param("a"), GP64()), table: table.Offset(2*128 - 4*128)}
+	o.zfound = newFound(o.single(7))
 	lower, upper := zhalfPlaneAt(table), zhalfPlaneAt(table.Offset(128))
 	f := &zfew{zkernel: z, sign: all(0x80000000)}
 	order := zload(dwords64(func(i int) int { return i%4*4 + i/4 }))
@@ -52,17 +52,10 @@ func zfewKernel() {
 	Label("pair")
 	codes := ZMM()
 	VPERMD(z.from(0), order, codes)
-	nan := K()
-	VPCMPEQB(o.nan, codes, nan)
-	VPXORD_BCST(row.Offset(64), codes, first, codes)
-	VPXORD_BCST(next.Offset(64), codes, second, codes)
-	low, high := codes, ZMM()
-	VMOVDQA64(codes, high)
-	VPERMI2B(upper[1], upper[0], high)
-	VPTERNLOGD(Imm(andOrNot), o.sign, codes, high)
-	VPERMI2B(lower[1], lower[0], low)
-	VMOVDQU8(nanUpper, nan, high)
-	VMOVDQU8(o.nanLower, nan, low)
+	low, high := o.find(codes, lower, upper, nanUpper, func(codes VecVirtual) {
+		VPXORD_BCST(row.Offset(64), codes, first, codes)
+		VPXORD_BCST(next.Offset(64), codes, second, codes)
+	}, "found")
 	a, b := ZMM(), ZMM()
 	VPUNPCKLBW(high, low, a)
 	VPUNPCKHBW(high, low, b)

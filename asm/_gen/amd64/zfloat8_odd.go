@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -28,8 +30,8 @@ func zoddKernel() {
 	function(name, "func(dst *byte, src *byte, a *float32, table *byte, list *byte, chunks int, n int, least int) int", "decodes runs of chunks of 32 codes, at most n, at least so many of any scale and then up to the first that the other kernel serves, and returns how many.")
 	z := &zkernel{short: short, dst: Load(Param("dst"), GP64()), src: Load(Param("src"), GP64()), shared: map[string]VecVirtual{}}
 	z.begin()
-	o := &zodd{a: Load(Param("a"), GP64()), table: Mem{Base: Load(Param("table"), GP64())}, list: Load(Param("list"), GP64()), zfound: newFound()}
-	VPBROADCASTB(o.single(7), o.nan)
+	o := &zodd{a: Load(Param("a"), GP64()), table: Mem{Base: Load(Param("table"), GP64())}, list: Load(Param("list"), GP64())}
+	o.zfound = newFound(o.single(7))
 	finite := [2]OpmaskVirtual{K(), K()}
 	for i, k := range finite {
 		KMOVD(o.single(i), k)
@@ -93,7 +95,7 @@ func zoddKernel() {
 	chunks := Load(Param("chunks"), GP64())
 	write := func(n int) func() {
 		return func() {
-			p, q := o.find(ordered(n, z.from(0), order, VPERMQ), low, upper, nanUpper, turn)
+			p, q := o.find(ordered(n, z.from(0), order, VPERMQ), low, upper, nanUpper, func(codes VecVirtual) { VPXORD(turn, codes, codes) }, fmt.Sprint("found", n))
 			for i, unpack := range []func(...Op){VPUNPCKLBW, VPUNPCKHBW}[:n/32] {
 				x := ZMM()
 				unpack(q, p, x)
