@@ -47,7 +47,7 @@ func fits() []fit {
 	for _, to := range types {
 		for _, bits := range []int{4, 8} {
 			words := bits
-			c := Columns{Bits: bits, Words: words, Count: 8, Groups: make([]uint32, 32), Scales: make([]float32, 8), Zeros: make([]float32, 8), Room: make([]float32, 16)}
+			c := Columns{Bits: bits, Words: words, Count: 8, Groups: make([]uint32, 32), Scales: make([]float32, 8), Zeros: make([]float32, 8), Room: make([]float32, 24)}
 			out = append(out, fit{fmt.Sprintf("columns of %d bits to %v", bits, to), 256 * to.Size(), 32 * words, 1, true, func(o *Ops, d, s []byte) { o.Columns(c, to, d, s, 32*to.Size(), 32) }})
 		}
 		n := to.Size()

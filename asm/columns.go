@@ -11,10 +11,12 @@ type Columns struct {
 	Words, Count  int       // rows of words, columns
 	Groups        []uint32  // of each code of a row
 	Scales, Zeros []float32 // [groups][columns]
-	Room          []float32 // twice as many as scales, for the kernels
+	Room          []float32 // three times as many as scales, for the kernels
 }
 
-type columnsKernel = func(dst, src *byte, offsets *uint32, scales, zeros *float32, dstStride, srcStride, n int)
+// A columnsKernel gets scales that are turned, as doubles if it is to make no
+// subnormal product of float32.
+type columnsKernel = func(dst, src *byte, offsets *uint32, scales, zeros *float32, dstStride, srcStride int, doubles bool, n int)
 
 const (
 	columnsAtOnce = 8                 // that the kernels take
@@ -34,7 +36,7 @@ func (o *Ops) Columns(c Columns, to Type, dst, src []byte, dstStride, srcStride 
 	size, groups, per := to.Size(), len(c.Scales)/max(1, c.Count), 32/c.Bits
 	want(c.Words > 0 && c.Count > 0 && 4*c.Count <= srcStride && per*c.Words*size <= dstStride, "rows that overlap")
 	want(len(src) >= (c.Words-1)*srcStride+4*c.Count && len(dst) >= (c.Count-1)*dstStride+per*c.Words*size, "matrices differ in size")
-	want(len(c.Groups) == per*c.Words && len(c.Scales) == groups*c.Count && len(c.Zeros) == len(c.Scales) && len(c.Room) >= 2*len(c.Scales), "columns without numbers")
+	want(len(c.Groups) == per*c.Words && len(c.Scales) == groups*c.Count && len(c.Zeros) == len(c.Scales) && len(c.Room) >= 3*len(c.Scales), "columns without numbers")
 	apart(dst, src)
 	apart(Raw(c.Room), src)
 	apart(Raw(c.Room), dst)
@@ -69,8 +71,7 @@ func (c *Columns) scalar(to Type, dst, src []byte, srcStride, i, first int) {
 
 // kernels takes eight columns and eight times as many codes of each as are
 // written together, those beside each other first: their words share lines of the
-// caches. Products with a small scale would stall them, so such columns meet theirs
-// one by one.
+// caches.
 func (c *Columns) kernels(o *Ops, to Type, dst, src []byte, dstStride, srcStride, groups int) {
 	var offsets [codesAtOnce]uint32
 	blocks, per := c.Count/columnsAtOnce, columnsWords[c.Bits]
@@ -78,31 +79,9 @@ func (c *Columns) kernels(o *Ops, to Type, dst, src []byte, dstStride, srcStride
 		return
 	}
 	kernel, size := o.columns[per-1][to], to.Size()
-	scales, zeros := c.Room[:len(c.Scales)], c.Room[len(c.Scales):]
-	stall := stalls(c.Scales)
-	nan, _ := o.Special(F32, Raw(c.Scales))
-	more, _ := o.Special(F32, Raw(c.Zeros))
-	for b := range blocks {
-		for g := range groups {
-			at, to := g*c.Count+b*columnsAtOnce, (b*groups+g)*columnsAtOnce
-			s, z := (*[columnsAtOnce]float32)(scales[to:]), (*[columnsAtOnce]float32)(zeros[to:])
-			*z = [columnsAtOnce]float32(c.Zeros[at:])
-			for j, f := range (*[columnsAtOnce]float32)(c.Scales[at:]) {
-				s[j] = -f
-			}
-			for j := 0; j < columnsAtOnce && nan+more > 0; j++ {
-				s[j], z[j] = canonical(s[j]), canonical(z[j])
-			}
-		}
-	}
-	var plain *tile
-	if stall {
-		kernel, plain = o.columns[per-1][F32], scratch()
-		defer plain.free()
-		for i := range scales {
-			scales[i] = -1
-		}
-	}
+	zeros, scales := c.Room[:len(c.Scales)], c.Room[len(c.Scales):]
+	doubles := c.stalls()
+	c.turn(o, zeros, scales, groups, doubles)
 	for w := 0; w < c.Words/per; w += columnsAtOnce {
 		n := min(columnsAtOnce, c.Words/per-w)
 		for i, g := range c.Groups[8*w:][:8*n] {
@@ -110,48 +89,66 @@ func (c *Columns) kernels(o *Ops, to Type, dst, src []byte, dstStride, srcStride
 		}
 		for b := range blocks {
 			at, p, q := b*groups*columnsAtOnce, dst[b*columnsAtOnce*dstStride+8*w*size:], &src[w*per*srcStride+4*columnsAtOnce*b]
-			if !stall {
-				kernel(&p[0], q, &offsets[0], &scales[at], &zeros[at], dstStride, srcStride, n)
+			s := at
+			if doubles {
+				s = 2 * at
+			}
+			kernel(&p[0], q, &offsets[0], &scales[s], &zeros[at], dstStride, srcStride, doubles, n)
+		}
+	}
+}
+
+// turn copies the numbers of eight columns each to one place, scales as kernels want them.
+func (c *Columns) turn(o *Ops, zeros, scales []float32, groups int, doubles bool) {
+	nan, _ := o.Special(F32, Raw(c.Scales))
+	more, _ := o.Special(F32, Raw(c.Zeros))
+	for b := range c.Count / columnsAtOnce {
+		for g := range groups {
+			at, to := g*c.Count+b*columnsAtOnce, (b*groups+g)*columnsAtOnce
+			var s [columnsAtOnce]float32
+			z := (*[columnsAtOnce]float32)(zeros[to:])
+			*z = [columnsAtOnce]float32(c.Zeros[at:])
+			for j, f := range (*[columnsAtOnce]float32)(c.Scales[at:]) {
+				s[j] = -f
+			}
+			for j := 0; j < columnsAtOnce && nan+more > 0; j++ {
+				s[j], z[j] = canonical(s[j]), canonical(z[j])
+			}
+			if !doubles {
+				*(*[columnsAtOnce]float32)(scales[to:]) = s
 				continue
 			}
-			kernel(&Raw(plain.floats[:])[0], q, &offsets[0], &scales[at], &zeros[at], 4*codesAtOnce, srcStride, n)
-			c.meet(o, to, p, dstStride, plain, b*columnsAtOnce, 8*w, 8*n)
+			words := Raw32(scales[2*to:][:2*columnsAtOnce])
+			for j, f := range s {
+				d := math.Float64bits(float64(f))
+				words[2*j], words[2*j+1] = uint32(d), uint32(d>>32)
+			}
 		}
 	}
 }
 
-// meet brings n codes from first on of each of eight columns to their scales.
-func (c *Columns) meet(o *Ops, to Type, dst []byte, stride int, plain *tile, column, first, n int) {
-	t := scratch()
-	defer t.free()
-	scales := t.floats[:n]
-	var at [codesAtOnce]int
-	for i, g := range c.Groups[first:][:n] {
-		at[i] = int(g) * c.Count
-	}
-	for j := range columnsAtOnce {
-		own := c.Scales[column+j:]
-		for i := range scales {
-			scales[i] = own[at[i]]
-		}
-		o.Each(to, dst[j*stride:][:n*to.Size()], plain.floats[codesAtOnce*j:][:n], scales, manyZeros[:n])
-	}
+// stalls reports that what is next to nothing may meet: a scale below 2^-100, or a
+// zero point below 2^-24, which is all that can leave less than that of a code.
+func (c *Columns) stalls() bool {
+	return least(c.Scales) < 27<<24-1 || least(c.Zeros) < 103<<24-1
 }
 
-// stalls reports that products of codes and a scale may be subnormal: it is below
-// 2^-100, and not zero.
-func stalls(scales []float32) bool {
+// least is twice the bits of the least number that is not zero, without its sign,
+// less one.
+func least(p []float32) uint32 {
 	least := uint32(math.MaxUint32)
-	for _, s := range Raw32(scales) {
+	for _, s := range Raw32(p) {
 		least = min(least, s<<1-1)
 	}
-	return least < 27<<24-1
+	return least
 }
 
-// canonical makes each NaN the one that kernels want.
+// canonical makes each NaN the one that kernels want, without a branch that
+// nothing foretells.
 func canonical(f float32) float32 {
-	if f != f {
-		return math.Float32frombits(0xFFC00000)
+	b := math.Float32bits(f)
+	if b<<1 > 0xFF000000 {
+		b = 0xFFC00000
 	}
-	return f
+	return math.Float32frombits(b)
 }

@@ -123,7 +123,7 @@ func columnsAgree(t *testing.T, o *Ops, rng *rand.ChaCha8, bits int, to Type, sh
 	for i := range c.Groups {
 		c.Groups[i] = uint32(rng.Uint64() % uint64(groups))
 	}
-	c.Room = make([]float32, 2*len(c.Scales))
+	c.Room = make([]float32, 3*len(c.Scales))
 	from, row := 4*count+room, per*words*to.Size()
 	src := make([]byte, words*from-room)
 	rng.Read(src)

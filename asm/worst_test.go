@@ -181,7 +181,7 @@ func columnBenches(bits int, scales, zeros []float32) (out []bench) {
 	const count, elems, groups = 64, 64 << 10, 8
 	row := elems / count
 	c := Columns{Bits: bits, Words: row * bits / 32, Count: count, Groups: make([]uint32, row), Scales: scales[:groups*count], Zeros: zeros[:groups*count],
-		Room: make([]float32, 2*groups*count)}
+		Room: make([]float32, 3*groups*count)}
 	for i := range c.Groups {
 		c.Groups[i] = uint32(i * groups / row)
 	}

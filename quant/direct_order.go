@@ -20,7 +20,7 @@ func (f *scaled) indexed(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo
 	}
 	const tail = 3 // columns behind the last word, at most
 	words, groups, stride := f.cols*bits/32, f.scales.cols, ceilDiv(f.cols, 4)+16
-	fixed, each := f.cols+tail, words+4*groups
+	fixed, each := f.cols+tail, words+5*groups
 	if bits != f.codes.bits {
 		fixed, each = fixed+stride, each+stride
 	}
@@ -32,13 +32,13 @@ func (f *scaled) indexed(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo
 	for c := range index {
 		index[c] = u32(parts[len(parts)-1][4*c:])
 	}
-	numbers, rest := rest[:4*n*groups], rest[4*n*groups:]
+	numbers, rest := rest[:5*n*groups], rest[5*n*groups:]
 	stream, rest := asm.Raw(rest[:n*words]), rest[n*words:]
 	whole, size := words*32/bits, f.cols*int64(to.Size())
 	for at := from; at < hi; at += n {
 		n := min(n, hi-at)
 		m := n * groups
-		s, z, room := numbers[:m], numbers[m:2*m], numbers[2*m:4*m]
+		s, z, room := numbers[:m], numbers[m:2*m], numbers[2*m:5*m]
 		f.groupsOfRows(o, s, z, room, parts, lo, at, n)
 		codes, apart := parts[0][(at-lo)*f.codes.rowBytes:], f.codes.rowBytes
 		if bits != f.codes.bits {
@@ -98,7 +98,7 @@ func (f *scaled) groupsOfRows(o *asm.Ops, s, z, room []float32, parts [][]byte, 
 
 // outOfOrder decodes columns of words by the group of each input.
 func (f *gptq) outOfOrder(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
-	bits, size, each := int64(8), f.in*int64(to.Size()), 4*f.groups
+	bits, size, each := int64(8), f.in*int64(to.Size()), 5*f.groups
 	switch f.bits {
 	case 4:
 		bits = 4
@@ -118,11 +118,11 @@ func (f *gptq) outOfOrder(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, l
 		}
 		index[i] = uint32(g)
 	}
-	numbers, rest := scratch[f.in:][:4*n*f.groups], scratch[f.in+4*n*f.groups:]
+	numbers, rest := scratch[f.in:][:5*n*f.groups], scratch[f.in+5*n*f.groups:]
 	for at := lo; at < hi; at += n {
 		n := min(n, hi-at)
 		m := n * f.groups
-		s, z, room := numbers[:m], numbers[m:2*m], numbers[2*m:4*m]
+		s, z, room := numbers[:m], numbers[m:2*m], numbers[2*m:5*m]
 		f.rowsOfNumbers(o, s, z, asm.Raw(room), parts, at, n)
 		words, apart := parts[gptqWeight][4*at:], f.out
 		if bits != f.bits {

@@ -11,58 +11,100 @@ import (
 // columnsKernels decode eight columns of words. The codes of a column, eight
 // nibbles of a word or four bytes of each of two, follow each other in a row of
 // what is written: (q-z)*s, the numbers of a code's group at its offset. Scales
-// are turned.
+// are turned. Where products may be subnormal they come as doubles, and so does
+// what they make: the product is exact, and is rounded once.
 func columnsKernels() {
 	columnsOf("columns", 4)
 	columnsOf("byteColumns", 8)
 }
 
+// columnsParams are those of such kernels.
+const columnsParams = "func(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)"
+
+// A columned kernel has loops over words.
+type columned struct {
+	*kernel
+	offsets, scales, zeros Register
+	bits                   int
+	to                     lattice
+	step, n                Register
+}
+
 func columnsOf(stem string, bits int) {
 	for _, t := range targets {
-		name := stem + t.name + "AVX2"
-		function(name, "func(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, n int)", "decodes eight codes of each of eight columns, n times.")
-		k := &kernel{wide: t.wide, narrow: t.narrow, shared: map[string]VecVirtual{}}
+		function(stem+t.name+"AVX2", columnsParams, "decodes eight codes of each of eight columns, n times.")
+		k := &columned{kernel: &kernel{wide: t.wide, narrow: t.narrow, shared: map[string]VecVirtual{}}, bits: bits}
 		k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
-		k.begin(true)
-		offsets := Load(Param("offsets"), GP64())
-		scales, zeros := Load(Param("scales"), GP64()), Load(Param("zeros"), GP64())
-		to := latticeOf(k.dst, Load(Param("dstStride"), GP64()), 8)
-		step, n := Load(Param("srcStride"), GP64()), Load(Param("n"), GP64())
-		Label("more")
-		var words VecVirtual
-		var x [8]VecVirtual
-		for i := range x {
-			if i*bits%32 == 0 {
-				words = load(k.from(0))
-				ADDQ(step, k.src)
-			}
-			at := GP64()
-			MOVL(Mem{Base: offsets, Disp: 4 * i}, at.As32())
-			x[i] = k.codeOf(words, bits, i*bits%32)
-			VSUBPS(Mem{Base: zeros, Index: at, Scale: 1}, x[i], x[i])
-			VMULPS(Mem{Base: scales, Index: at, Scale: 1}, x[i], x[i])
-			if k.wide {
-				VXORPS(k.minus, x[i], x[i])
-				continue
-			}
-			if k.nearest(x[i]); i%2 == 1 {
-				x[i/2] = pack(x[i-1], x[i])
-			}
+		k.align()
+		if k.begin(true); !k.wide {
+			k.spill = k.local(32)
 		}
-		switch {
-		case k.narrow:
-			k.turnHalves(x, to)
-		case k.wide:
-			turnDwords(x, to)
-		default:
-			turnPairs([4]VecVirtual(x[:4]), to)
-		}
-		ADDQ(Imm(32), offsets)
-		to.advance(U32(8 * k.width()))
-		DECQ(n)
-		JNZ(LabelRef("more"))
-		end()
+		k.offsets = Load(Param("offsets"), GP64())
+		k.scales, k.zeros = Load(Param("scales"), GP64()), Load(Param("zeros"), GP64())
+		k.to = latticeOf(k.dst, Load(Param("dstStride"), GP64()), 8)
+		k.step, k.n = Load(Param("srcStride"), GP64()), Load(Param("n"), GP64())
+		doubles := Load(Param("doubles"), GP8())
+		TESTB(doubles, doubles)
+		JNZ(LabelRef("doubles"))
+		k.loop("more", func(x VecVirtual, at Register) {
+			VMULPS(Mem{Base: k.scales, Index: at, Scale: 1}, x, x)
+		})
+		k.loop("doubles", func(x VecVirtual, at Register) {
+			k.timesDoubles(x, Mem{Base: k.scales, Index: at, Scale: 2})
+		})
 	}
+}
+
+// loop is one over all words, to the end of the kernel.
+func (k *columned) loop(label string, times func(x VecVirtual, at Register)) {
+	Label(label)
+	var words VecVirtual
+	var x [8]VecVirtual
+	for i := range x {
+		if i*k.bits%32 == 0 {
+			words = load(k.from(0))
+			ADDQ(k.step, k.src)
+		}
+		at := GP64()
+		MOVL(Mem{Base: k.offsets, Disp: 4 * i}, at.As32())
+		x[i] = k.codeOf(words, k.bits, i*k.bits%32)
+		VSUBPS(Mem{Base: k.zeros, Index: at, Scale: 1}, x[i], x[i])
+		times(x[i], at)
+		if k.wide {
+			VXORPS(k.minus, x[i], x[i])
+			continue
+		}
+		if k.nearest(x[i]); i%2 == 1 {
+			x[i/2] = pack(x[i-1], x[i])
+		}
+	}
+	switch {
+	case k.narrow:
+		k.turnHalves(x, k.to)
+	case k.wide:
+		turnDwords(x, k.to)
+	default:
+		turnPairs([4]VecVirtual(x[:4]), k.to)
+	}
+	ADDQ(Imm(32), k.offsets)
+	k.to.advance(U32(8 * k.width()))
+	DECQ(k.n)
+	JNZ(LabelRef(label))
+	end()
+}
+
+// timesDoubles multiplies by doubles. That memory widens numbers spares a port.
+func (k *kernel) timesDoubles(x VecVirtual, scales Mem) {
+	VMOVUPS(x, k.spill)
+	var halves [2]VecVirtual
+	for i := range halves {
+		y := YMM()
+		VCVTPS2PD(k.spill.Offset(16*i), y)
+		VMULPD(scales.Offset(32*i), y, y)
+		halves[i] = XMM()
+		VCVTPD2PSY(y, halves[i])
+	}
+	VINSERTF128(Imm(1), halves[1], halves[0].AsY(), x)
 }
 
 // codeOf is the code at a bit of eight words, as float32.
