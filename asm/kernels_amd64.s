@@ -26027,17 +26027,17 @@ run:
 	MOVQ chunks+40(FP), R10
 
 chunk:
+	MOVQ           (DX), R12
+	ANDQ           DI, R12
+	ADDQ           R8, R12
+	ANDNQ          R9, R12, R12
+	JNZ            little
 	VPBROADCASTQ   (DX), Y5
 	VXORPS         k0<>+0(SB), Y5, Y5
 	VCMPPS         $0x03, Y5, Y5, Y6
 	VBLENDVPS      Y6, k3<>+0(SB), Y5, Y5
 	VMOVSLDUP      Y5, Y6
 	VMOVSHDUP      Y5, Y5
-	MOVQ           (DX), R12
-	ANDQ           DI, R12
-	ADDQ           R8, R12
-	ANDNQ          R9, R12, R12
-	JNZ            little
 	VBROADCASTI128 (CX), Y7
 	VPSHUFB        k168<>+0(SB), Y7, Y7
 	VPSLLW         $0x04, Y7, Y8
@@ -26082,54 +26082,108 @@ write:
 	RET
 
 little:
-	VBROADCASTI128 (CX), Y9
-	VPSHUFB        k168<>+0(SB), Y9, Y9
-	VPSLLW         $0x04, Y9, Y7
-	VPOR           Y7, Y9, Y9
-	VPAND          Y0, Y9, Y9
-	VPSHUFB        Y9, Y4, Y7
-	VPSHUFB        Y9, Y3, Y10
-	VPSHUFB        Y9, Y2, Y8
-	VPSHUFB        Y9, Y1, Y9
-	VPUNPCKLBW     Y10, Y7, Y11
-	VPUNPCKLBW     Y9, Y8, Y13
-	VPUNPCKLWD     Y13, Y11, Y12
-	VPUNPCKHWD     Y13, Y11, Y11
-	VPUNPCKHBW     Y10, Y7, Y7
-	VPUNPCKHBW     Y9, Y8, Y9
-	VPUNPCKLWD     Y9, Y7, Y8
-	VPUNPCKHWD     Y9, Y7, Y7
-	MOVL           (DX), R12
-	ANDL           $0x7fffffff, R12
-	DECL           R12
-	CMPL           R12, SI
-	JCC            ordinaryFirst
-	VXORPS         k0<>+0(SB), Y6, Y6
-	VANDPS         k6<>+0(SB), Y6, Y9
-	VXORPS         Y9, Y6, Y6
-	VPADDD         k7<>+0(SB), Y9, Y10
-	VPADDD         k8<>+0(SB), Y9, Y9
-	VSUBPS         k7<>+0(SB), Y10, Y10
-	VMINPS         Y10, Y9, Y9
-	VORPS          Y9, Y6, Y6
-	VMOVDQU        k8<>+0(SB), Y10
-	VPSUBD         k9<>+0(SB), Y6, Y9
-	VMOVAPS        Y12, Y13
-	VMULPS         Y6, Y13, Y12
-	VPSIGND        Y12, Y10, Y14
-	VFMADD231PS    Y9, Y13, Y14
-	VPMAXUD        Y12, Y14, Y13
+	VBROADCASTI128 (CX), Y7
+	VPSHUFB        k168<>+0(SB), Y7, Y7
+	VPSLLW         $0x04, Y7, Y5
+	VPOR           Y5, Y7, Y7
+	VPAND          Y0, Y7, Y7
+	VPSHUFB        Y7, Y4, Y5
+	VPSHUFB        Y7, Y3, Y8
+	VPSHUFB        Y7, Y2, Y6
+	VPSHUFB        Y7, Y1, Y7
+	VPUNPCKLBW     Y8, Y5, Y9
+	VPUNPCKLBW     Y7, Y6, Y10
+	VPUNPCKLWD     Y10, Y9, Y13
+	VPUNPCKHWD     Y10, Y9, Y11
+	VPUNPCKHBW     Y8, Y5, Y5
+	VPUNPCKHBW     Y7, Y6, Y6
+	VPUNPCKLWD     Y6, Y5, Y9
+	VPUNPCKHWD     Y6, Y5, Y7
+	MOVQ           (DX), R12
+	MOVQ           $0x5880000058800000, R13
+	ANDQ           DI, R12
+	ADDQ           R13, R12
+	TESTQ          R9, R12
+	JNZ            apart
+	VPBROADCASTQ   (DX), Y5
+	VANDPS         k6<>+0(SB), Y5, Y6
+	VXORPS         Y6, Y5, Y5
+	VPADDD         k7<>+0(SB), Y6, Y8
+	VPADDD         k8<>+0(SB), Y6, Y6
+	VSUBPS         k7<>+0(SB), Y8, Y8
+	VMINPS         Y8, Y6, Y6
+	VORPS          Y6, Y5, Y5
+	VMULPS         k135<>+0(SB), Y5, Y6
+	VMOVSLDUP      Y5, Y8
+	VMOVSHDUP      Y5, Y5
+	VMOVSLDUP      Y6, Y10
+	VMOVSHDUP      Y6, Y6
+	VMOVDQU        k8<>+0(SB), Y12
+	VMOVAPS        Y13, Y13
+	VMULPS         Y8, Y13, Y14
+	VPSIGND        Y14, Y12, Y15
+	VFMADD231PS    Y10, Y13, Y15
+	VPMAXUD        Y14, Y15, Y13
 	VPAND          k10<>+0(SB), Y13, Y13
 	VMOVAPS        Y11, Y11
-	VMULPS         Y6, Y11, Y6
-	VPSIGND        Y6, Y10, Y10
-	VFMADD231PS    Y9, Y11, Y10
-	VPMAXUD        Y6, Y10, Y11
+	VMULPS         Y8, Y11, Y8
+	VPSIGND        Y8, Y12, Y12
+	VFMADD231PS    Y10, Y11, Y12
+	VPMAXUD        Y8, Y12, Y11
 	VPAND          k10<>+0(SB), Y11, Y11
-	JMP            nextFirst
+	VMOVDQU        k8<>+0(SB), Y8
+	VMOVAPS        Y9, Y9
+	VMULPS         Y5, Y9, Y10
+	VPSIGND        Y10, Y8, Y12
+	VFMADD231PS    Y6, Y9, Y12
+	VPMAXUD        Y10, Y12, Y9
+	VPAND          k10<>+0(SB), Y9, Y9
+	VMOVAPS        Y7, Y7
+	VMULPS         Y5, Y7, Y5
+	VPSIGND        Y5, Y8, Y8
+	VFMADD231PS    Y6, Y7, Y8
+	VPMAXUD        Y5, Y8, Y7
+	VPAND          k10<>+0(SB), Y7, Y7
+	JMP            write
+
+apart:
+	VPBROADCASTQ (DX), Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
+	VMOVSLDUP    Y5, Y6
+	VMOVSHDUP    Y5, Y5
+	MOVL         (DX), R12
+	ANDL         $0x7fffffff, R12
+	DECL         R12
+	CMPL         R12, SI
+	JCC          ordinaryFirst
+	VXORPS       k0<>+0(SB), Y6, Y6
+	VANDPS       k6<>+0(SB), Y6, Y8
+	VXORPS       Y8, Y6, Y6
+	VPADDD       k7<>+0(SB), Y8, Y10
+	VPADDD       k8<>+0(SB), Y8, Y8
+	VSUBPS       k7<>+0(SB), Y10, Y10
+	VMINPS       Y10, Y8, Y8
+	VORPS        Y8, Y6, Y6
+	VMOVDQU      k8<>+0(SB), Y10
+	VPSUBD       k9<>+0(SB), Y6, Y8
+	VMOVAPS      Y13, Y13
+	VMULPS       Y6, Y13, Y12
+	VPSIGND      Y12, Y10, Y14
+	VFMADD231PS  Y8, Y13, Y14
+	VPMAXUD      Y12, Y14, Y13
+	VPAND        k10<>+0(SB), Y13, Y13
+	VMOVAPS      Y11, Y11
+	VMULPS       Y6, Y11, Y6
+	VPSIGND      Y6, Y10, Y10
+	VFMADD231PS  Y8, Y11, Y10
+	VPMAXUD      Y6, Y10, Y11
+	VPAND        k10<>+0(SB), Y11, Y11
+	JMP          nextFirst
 
 ordinaryFirst:
-	VMOVAPS     Y12, Y13
+	VMOVAPS     Y13, Y13
 	VFMADD213PS k0<>+0(SB), Y6, Y13
 	VXORPS      k0<>+0(SB), Y13, Y13
 	VMOVAPS     Y11, Y11
@@ -26145,29 +26199,29 @@ nextFirst:
 	VXORPS      k0<>+0(SB), Y5, Y5
 	VANDPS      k6<>+0(SB), Y5, Y6
 	VXORPS      Y6, Y5, Y5
-	VPADDD      k7<>+0(SB), Y6, Y9
+	VPADDD      k7<>+0(SB), Y6, Y8
 	VPADDD      k8<>+0(SB), Y6, Y6
-	VSUBPS      k7<>+0(SB), Y9, Y9
-	VMINPS      Y9, Y6, Y6
+	VSUBPS      k7<>+0(SB), Y8, Y8
+	VMINPS      Y8, Y6, Y6
 	VORPS       Y6, Y5, Y5
-	VMOVDQU     k8<>+0(SB), Y10
+	VMOVDQU     k8<>+0(SB), Y8
 	VPSUBD      k9<>+0(SB), Y5, Y6
-	VMOVAPS     Y8, Y9
-	VMULPS      Y5, Y9, Y8
-	VPSIGND     Y8, Y10, Y12
+	VMOVAPS     Y9, Y9
+	VMULPS      Y5, Y9, Y10
+	VPSIGND     Y10, Y8, Y12
 	VFMADD231PS Y6, Y9, Y12
-	VPMAXUD     Y8, Y12, Y9
+	VPMAXUD     Y10, Y12, Y9
 	VPAND       k10<>+0(SB), Y9, Y9
 	VMOVAPS     Y7, Y7
 	VMULPS      Y5, Y7, Y5
-	VPSIGND     Y5, Y10, Y8
+	VPSIGND     Y5, Y8, Y8
 	VFMADD231PS Y6, Y7, Y8
 	VPMAXUD     Y5, Y8, Y7
 	VPAND       k10<>+0(SB), Y7, Y7
 	JMP         nextSecond
 
 ordinarySecond:
-	VMOVAPS     Y8, Y9
+	VMOVAPS     Y9, Y9
 	VFMADD213PS k0<>+0(SB), Y5, Y9
 	VXORPS      k0<>+0(SB), Y9, Y9
 	VMOVAPS     Y7, Y7
@@ -26250,17 +26304,17 @@ run:
 	MOVQ chunks+40(FP), R10
 
 chunk:
+	MOVQ           (DX), R12
+	ANDQ           DI, R12
+	ADDQ           R8, R12
+	ANDNQ          R9, R12, R12
+	JNZ            little
 	VPBROADCASTQ   (DX), Y5
 	VXORPS         k0<>+0(SB), Y5, Y5
 	VCMPPS         $0x03, Y5, Y5, Y6
 	VBLENDVPS      Y6, k3<>+0(SB), Y5, Y5
 	VMOVSLDUP      Y5, Y6
 	VMOVSHDUP      Y5, Y5
-	MOVQ           (DX), R12
-	ANDQ           DI, R12
-	ADDQ           R8, R12
-	ANDNQ          R9, R12, R12
-	JNZ            little
 	VBROADCASTI128 (CX), Y7
 	VPSHUFB        k168<>+0(SB), Y7, Y7
 	VPSLLW         $0x08, Y7, Y8
@@ -26306,55 +26360,109 @@ write:
 	RET
 
 little:
-	VBROADCASTI128 (CX), Y9
-	VPSHUFB        k168<>+0(SB), Y9, Y9
-	VPSLLW         $0x08, Y9, Y7
-	VPSRLW         $0x04, Y9, Y9
-	VPOR           Y7, Y9, Y9
-	VPAND          Y0, Y9, Y9
-	VPSHUFB        Y9, Y4, Y7
-	VPSHUFB        Y9, Y3, Y10
-	VPSHUFB        Y9, Y2, Y8
-	VPSHUFB        Y9, Y1, Y9
-	VPUNPCKLBW     Y10, Y7, Y11
-	VPUNPCKLBW     Y9, Y8, Y13
-	VPUNPCKLWD     Y13, Y11, Y12
-	VPUNPCKHWD     Y13, Y11, Y11
-	VPUNPCKHBW     Y10, Y7, Y7
-	VPUNPCKHBW     Y9, Y8, Y9
-	VPUNPCKLWD     Y9, Y7, Y8
-	VPUNPCKHWD     Y9, Y7, Y7
-	MOVL           (DX), R12
-	ANDL           $0x7fffffff, R12
-	DECL           R12
-	CMPL           R12, SI
-	JCC            ordinaryFirst
-	VXORPS         k0<>+0(SB), Y6, Y6
-	VANDPS         k6<>+0(SB), Y6, Y9
-	VXORPS         Y9, Y6, Y6
-	VPADDD         k7<>+0(SB), Y9, Y10
-	VPADDD         k8<>+0(SB), Y9, Y9
-	VSUBPS         k7<>+0(SB), Y10, Y10
-	VMINPS         Y10, Y9, Y9
-	VORPS          Y9, Y6, Y6
-	VMOVDQU        k8<>+0(SB), Y10
-	VPSUBD         k9<>+0(SB), Y6, Y9
-	VMOVAPS        Y12, Y13
-	VMULPS         Y6, Y13, Y12
-	VPSIGND        Y12, Y10, Y14
-	VFMADD231PS    Y9, Y13, Y14
-	VPMAXUD        Y12, Y14, Y13
+	VBROADCASTI128 (CX), Y7
+	VPSHUFB        k168<>+0(SB), Y7, Y7
+	VPSLLW         $0x08, Y7, Y5
+	VPSRLW         $0x04, Y7, Y7
+	VPOR           Y5, Y7, Y7
+	VPAND          Y0, Y7, Y7
+	VPSHUFB        Y7, Y4, Y5
+	VPSHUFB        Y7, Y3, Y8
+	VPSHUFB        Y7, Y2, Y6
+	VPSHUFB        Y7, Y1, Y7
+	VPUNPCKLBW     Y8, Y5, Y9
+	VPUNPCKLBW     Y7, Y6, Y10
+	VPUNPCKLWD     Y10, Y9, Y13
+	VPUNPCKHWD     Y10, Y9, Y11
+	VPUNPCKHBW     Y8, Y5, Y5
+	VPUNPCKHBW     Y7, Y6, Y6
+	VPUNPCKLWD     Y6, Y5, Y9
+	VPUNPCKHWD     Y6, Y5, Y7
+	MOVQ           (DX), R12
+	MOVQ           $0x5880000058800000, R13
+	ANDQ           DI, R12
+	ADDQ           R13, R12
+	TESTQ          R9, R12
+	JNZ            apart
+	VPBROADCASTQ   (DX), Y5
+	VANDPS         k6<>+0(SB), Y5, Y6
+	VXORPS         Y6, Y5, Y5
+	VPADDD         k7<>+0(SB), Y6, Y8
+	VPADDD         k8<>+0(SB), Y6, Y6
+	VSUBPS         k7<>+0(SB), Y8, Y8
+	VMINPS         Y8, Y6, Y6
+	VORPS          Y6, Y5, Y5
+	VMULPS         k135<>+0(SB), Y5, Y6
+	VMOVSLDUP      Y5, Y8
+	VMOVSHDUP      Y5, Y5
+	VMOVSLDUP      Y6, Y10
+	VMOVSHDUP      Y6, Y6
+	VMOVDQU        k8<>+0(SB), Y12
+	VMOVAPS        Y13, Y13
+	VMULPS         Y8, Y13, Y14
+	VPSIGND        Y14, Y12, Y15
+	VFMADD231PS    Y10, Y13, Y15
+	VPMAXUD        Y14, Y15, Y13
 	VPAND          k10<>+0(SB), Y13, Y13
 	VMOVAPS        Y11, Y11
-	VMULPS         Y6, Y11, Y6
-	VPSIGND        Y6, Y10, Y10
-	VFMADD231PS    Y9, Y11, Y10
-	VPMAXUD        Y6, Y10, Y11
+	VMULPS         Y8, Y11, Y8
+	VPSIGND        Y8, Y12, Y12
+	VFMADD231PS    Y10, Y11, Y12
+	VPMAXUD        Y8, Y12, Y11
 	VPAND          k10<>+0(SB), Y11, Y11
-	JMP            nextFirst
+	VMOVDQU        k8<>+0(SB), Y8
+	VMOVAPS        Y9, Y9
+	VMULPS         Y5, Y9, Y10
+	VPSIGND        Y10, Y8, Y12
+	VFMADD231PS    Y6, Y9, Y12
+	VPMAXUD        Y10, Y12, Y9
+	VPAND          k10<>+0(SB), Y9, Y9
+	VMOVAPS        Y7, Y7
+	VMULPS         Y5, Y7, Y5
+	VPSIGND        Y5, Y8, Y8
+	VFMADD231PS    Y6, Y7, Y8
+	VPMAXUD        Y5, Y8, Y7
+	VPAND          k10<>+0(SB), Y7, Y7
+	JMP            write
+
+apart:
+	VPBROADCASTQ (DX), Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
+	VMOVSLDUP    Y5, Y6
+	VMOVSHDUP    Y5, Y5
+	MOVL         (DX), R12
+	ANDL         $0x7fffffff, R12
+	DECL         R12
+	CMPL         R12, SI
+	JCC          ordinaryFirst
+	VXORPS       k0<>+0(SB), Y6, Y6
+	VANDPS       k6<>+0(SB), Y6, Y8
+	VXORPS       Y8, Y6, Y6
+	VPADDD       k7<>+0(SB), Y8, Y10
+	VPADDD       k8<>+0(SB), Y8, Y8
+	VSUBPS       k7<>+0(SB), Y10, Y10
+	VMINPS       Y10, Y8, Y8
+	VORPS        Y8, Y6, Y6
+	VMOVDQU      k8<>+0(SB), Y10
+	VPSUBD       k9<>+0(SB), Y6, Y8
+	VMOVAPS      Y13, Y13
+	VMULPS       Y6, Y13, Y12
+	VPSIGND      Y12, Y10, Y14
+	VFMADD231PS  Y8, Y13, Y14
+	VPMAXUD      Y12, Y14, Y13
+	VPAND        k10<>+0(SB), Y13, Y13
+	VMOVAPS      Y11, Y11
+	VMULPS       Y6, Y11, Y6
+	VPSIGND      Y6, Y10, Y10
+	VFMADD231PS  Y8, Y11, Y10
+	VPMAXUD      Y6, Y10, Y11
+	VPAND        k10<>+0(SB), Y11, Y11
+	JMP          nextFirst
 
 ordinaryFirst:
-	VMOVAPS     Y12, Y13
+	VMOVAPS     Y13, Y13
 	VFMADD213PS k0<>+0(SB), Y6, Y13
 	VXORPS      k0<>+0(SB), Y13, Y13
 	VMOVAPS     Y11, Y11
@@ -26370,29 +26478,29 @@ nextFirst:
 	VXORPS      k0<>+0(SB), Y5, Y5
 	VANDPS      k6<>+0(SB), Y5, Y6
 	VXORPS      Y6, Y5, Y5
-	VPADDD      k7<>+0(SB), Y6, Y9
+	VPADDD      k7<>+0(SB), Y6, Y8
 	VPADDD      k8<>+0(SB), Y6, Y6
-	VSUBPS      k7<>+0(SB), Y9, Y9
-	VMINPS      Y9, Y6, Y6
+	VSUBPS      k7<>+0(SB), Y8, Y8
+	VMINPS      Y8, Y6, Y6
 	VORPS       Y6, Y5, Y5
-	VMOVDQU     k8<>+0(SB), Y10
+	VMOVDQU     k8<>+0(SB), Y8
 	VPSUBD      k9<>+0(SB), Y5, Y6
-	VMOVAPS     Y8, Y9
-	VMULPS      Y5, Y9, Y8
-	VPSIGND     Y8, Y10, Y12
+	VMOVAPS     Y9, Y9
+	VMULPS      Y5, Y9, Y10
+	VPSIGND     Y10, Y8, Y12
 	VFMADD231PS Y6, Y9, Y12
-	VPMAXUD     Y8, Y12, Y9
+	VPMAXUD     Y10, Y12, Y9
 	VPAND       k10<>+0(SB), Y9, Y9
 	VMOVAPS     Y7, Y7
 	VMULPS      Y5, Y7, Y5
-	VPSIGND     Y5, Y10, Y8
+	VPSIGND     Y5, Y8, Y8
 	VFMADD231PS Y6, Y7, Y8
 	VPMAXUD     Y5, Y8, Y7
 	VPAND       k10<>+0(SB), Y7, Y7
 	JMP         nextSecond
 
 ordinarySecond:
-	VMOVAPS     Y8, Y9
+	VMOVAPS     Y9, Y9
 	VFMADD213PS k0<>+0(SB), Y5, Y9
 	VXORPS      k0<>+0(SB), Y9, Y9
 	VMOVAPS     Y7, Y7
@@ -26465,17 +26573,17 @@ run:
 	MOVQ chunks+40(FP), R10
 
 chunk:
+	MOVQ         (DX), R12
+	ANDQ         DI, R12
+	ADDQ         R8, R12
+	ANDNQ        R9, R12, R12
+	JNZ          little
 	VPBROADCASTQ (DX), Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
 	VMOVSLDUP    Y3, Y4
 	VMOVSHDUP    Y3, Y3
-	MOVQ         (DX), R12
-	ANDQ         DI, R12
-	ADDQ         R8, R12
-	ANDNQ        R9, R12, R12
-	JNZ          little
 	VMOVDQU      (SP), Y5
 	VMOVDQU      32(SP), Y6
 	VFMADD213PS  k0<>+0(SB), Y4, Y5
@@ -26534,44 +26642,118 @@ write:
 	RET
 
 little:
-	MOVL        (DX), R12
-	ANDL        $0x7fffffff, R12
-	DECL        R12
-	CMPL        R12, SI
-	JCC         ordinaryFirst
-	VXORPS      k0<>+0(SB), Y4, Y4
-	VANDPS      k6<>+0(SB), Y4, Y5
-	VXORPS      Y5, Y4, Y4
-	VPADDD      k7<>+0(SB), Y5, Y6
-	VPADDD      k8<>+0(SB), Y5, Y5
-	VSUBPS      k7<>+0(SB), Y6, Y6
-	VMINPS      Y6, Y5, Y5
-	VORPS       Y5, Y4, Y4
-	VMOVDQU     k8<>+0(SB), Y6
-	VPSUBD      k9<>+0(SB), Y4, Y5
-	VMOVDQU     (SP), Y7
-	VMOVDQU     32(SP), Y8
-	VMULPS      Y4, Y7, Y9
-	VPSIGND     Y9, Y6, Y10
-	VFMADD231PS Y5, Y7, Y10
-	VPMAXUD     Y9, Y10, Y7
-	VMULPS      k11<>+0(SB), Y7, Y9
-	VFMSUB132PS k12<>+0(SB), Y9, Y7
-	VMULPS      Y4, Y8, Y4
-	VPSIGND     Y4, Y6, Y6
-	VFMADD231PS Y5, Y8, Y6
-	VPMAXUD     Y4, Y6, Y8
-	VMULPS      k11<>+0(SB), Y8, Y4
-	VFMSUB132PS k12<>+0(SB), Y4, Y8
-	VPSRLD      $0x10, Y7, Y7
-	VPBLENDW    $0xaa, Y8, Y7, Y7
-	VPAND       k13<>+0(SB), Y7, Y7
-	VPSHUFB     k17<>+0(SB), Y7, Y7
-	VPERMQ      $0x88, Y7, Y4
-	VPERMQ      $0xdd, Y7, Y5
-	VMOVDQA     Y4, Y4
-	VMOVDQA     Y5, Y5
-	JMP         nextFirst
+	MOVQ         (DX), R12
+	MOVQ         $0x5880000058800000, R13
+	ANDQ         DI, R12
+	ADDQ         R13, R12
+	TESTQ        R9, R12
+	JNZ          apart
+	VPBROADCASTQ (DX), Y3
+	VANDPS       k6<>+0(SB), Y3, Y4
+	VXORPS       Y4, Y3, Y3
+	VPADDD       k7<>+0(SB), Y4, Y5
+	VPADDD       k8<>+0(SB), Y4, Y4
+	VSUBPS       k7<>+0(SB), Y5, Y5
+	VMINPS       Y5, Y4, Y4
+	VORPS        Y4, Y3, Y3
+	VMULPS       k135<>+0(SB), Y3, Y5
+	VMOVSLDUP    Y3, Y4
+	VMOVSHDUP    Y3, Y3
+	VMOVSLDUP    Y5, Y6
+	VMOVSHDUP    Y5, Y7
+	VMOVDQU      k8<>+0(SB), Y8
+	VMOVDQU      (SP), Y5
+	VMOVDQU      32(SP), Y9
+	VMULPS       Y4, Y5, Y10
+	VPSIGND      Y10, Y8, Y11
+	VFMADD231PS  Y6, Y5, Y11
+	VPMAXUD      Y10, Y11, Y5
+	VMULPS       k11<>+0(SB), Y5, Y10
+	VFMSUB132PS  k12<>+0(SB), Y10, Y5
+	VMULPS       Y4, Y9, Y4
+	VPSIGND      Y4, Y8, Y8
+	VFMADD231PS  Y6, Y9, Y8
+	VPMAXUD      Y4, Y8, Y9
+	VMULPS       k11<>+0(SB), Y9, Y4
+	VFMSUB132PS  k12<>+0(SB), Y4, Y9
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y9, Y5, Y5
+	VPAND        k13<>+0(SB), Y5, Y5
+	VPSHUFB      k17<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y4
+	VPERMQ       $0xdd, Y5, Y5
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y5, Y5
+	VMOVDQU      k8<>+0(SB), Y8
+	VMOVDQU      (SP), Y6
+	VMOVDQU      32(SP), Y9
+	VMULPS       Y3, Y6, Y10
+	VPSIGND      Y10, Y8, Y11
+	VFMADD231PS  Y7, Y6, Y11
+	VPMAXUD      Y10, Y11, Y6
+	VMULPS       k11<>+0(SB), Y6, Y10
+	VFMSUB132PS  k12<>+0(SB), Y10, Y6
+	VMULPS       Y3, Y9, Y3
+	VPSIGND      Y3, Y8, Y8
+	VFMADD231PS  Y7, Y9, Y8
+	VPMAXUD      Y3, Y8, Y9
+	VMULPS       k11<>+0(SB), Y9, Y3
+	VFMSUB132PS  k12<>+0(SB), Y3, Y9
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y9, Y6, Y6
+	VPAND        k13<>+0(SB), Y6, Y6
+	VPSHUFB      k17<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y3
+	VPERMQ       $0xdd, Y6, Y6
+	VMOVDQA      Y3, Y3
+	VMOVDQA      Y6, Y6
+	JMP          write
+
+apart:
+	VPBROADCASTQ (DX), Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VMOVSLDUP    Y3, Y4
+	VMOVSHDUP    Y3, Y3
+	MOVL         (DX), R12
+	ANDL         $0x7fffffff, R12
+	DECL         R12
+	CMPL         R12, SI
+	JCC          ordinaryFirst
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VANDPS       k6<>+0(SB), Y4, Y5
+	VXORPS       Y5, Y4, Y4
+	VPADDD       k7<>+0(SB), Y5, Y6
+	VPADDD       k8<>+0(SB), Y5, Y5
+	VSUBPS       k7<>+0(SB), Y6, Y6
+	VMINPS       Y6, Y5, Y5
+	VORPS        Y5, Y4, Y4
+	VMOVDQU      k8<>+0(SB), Y7
+	VPSUBD       k9<>+0(SB), Y4, Y6
+	VMOVDQU      (SP), Y5
+	VMOVDQU      32(SP), Y8
+	VMULPS       Y4, Y5, Y9
+	VPSIGND      Y9, Y7, Y10
+	VFMADD231PS  Y6, Y5, Y10
+	VPMAXUD      Y9, Y10, Y5
+	VMULPS       k11<>+0(SB), Y5, Y9
+	VFMSUB132PS  k12<>+0(SB), Y9, Y5
+	VMULPS       Y4, Y8, Y4
+	VPSIGND      Y4, Y7, Y7
+	VFMADD231PS  Y6, Y8, Y7
+	VPMAXUD      Y4, Y7, Y8
+	VMULPS       k11<>+0(SB), Y8, Y4
+	VFMSUB132PS  k12<>+0(SB), Y4, Y8
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y8, Y5, Y5
+	VPAND        k13<>+0(SB), Y5, Y5
+	VPSHUFB      k17<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y4
+	VPERMQ       $0xdd, Y5, Y5
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y5, Y5
+	JMP          nextFirst
 
 ordinaryFirst:
 	VMOVDQU     (SP), Y5
@@ -26606,28 +26788,28 @@ nextFirst:
 	VSUBPS      k7<>+0(SB), Y7, Y7
 	VMINPS      Y7, Y6, Y6
 	VORPS       Y6, Y3, Y3
-	VMOVDQU     k8<>+0(SB), Y7
-	VPSUBD      k9<>+0(SB), Y3, Y6
-	VMOVDQU     (SP), Y8
+	VMOVDQU     k8<>+0(SB), Y8
+	VPSUBD      k9<>+0(SB), Y3, Y7
+	VMOVDQU     (SP), Y6
 	VMOVDQU     32(SP), Y9
-	VMULPS      Y3, Y8, Y10
-	VPSIGND     Y10, Y7, Y11
-	VFMADD231PS Y6, Y8, Y11
-	VPMAXUD     Y10, Y11, Y8
-	VMULPS      k11<>+0(SB), Y8, Y10
-	VFMSUB132PS k12<>+0(SB), Y10, Y8
+	VMULPS      Y3, Y6, Y10
+	VPSIGND     Y10, Y8, Y11
+	VFMADD231PS Y7, Y6, Y11
+	VPMAXUD     Y10, Y11, Y6
+	VMULPS      k11<>+0(SB), Y6, Y10
+	VFMSUB132PS k12<>+0(SB), Y10, Y6
 	VMULPS      Y3, Y9, Y3
-	VPSIGND     Y3, Y7, Y7
-	VFMADD231PS Y6, Y9, Y7
-	VPMAXUD     Y3, Y7, Y9
+	VPSIGND     Y3, Y8, Y8
+	VFMADD231PS Y7, Y9, Y8
+	VPMAXUD     Y3, Y8, Y9
 	VMULPS      k11<>+0(SB), Y9, Y3
 	VFMSUB132PS k12<>+0(SB), Y3, Y9
-	VPSRLD      $0x10, Y8, Y8
-	VPBLENDW    $0xaa, Y9, Y8, Y8
-	VPAND       k13<>+0(SB), Y8, Y8
-	VPSHUFB     k17<>+0(SB), Y8, Y8
-	VPERMQ      $0x88, Y8, Y3
-	VPERMQ      $0xdd, Y8, Y6
+	VPSRLD      $0x10, Y6, Y6
+	VPBLENDW    $0xaa, Y9, Y6, Y6
+	VPAND       k13<>+0(SB), Y6, Y6
+	VPSHUFB     k17<>+0(SB), Y6, Y6
+	VPERMQ      $0x88, Y6, Y3
+	VPERMQ      $0xdd, Y6, Y6
 	VMOVDQA     Y3, Y3
 	VMOVDQA     Y6, Y6
 	JMP         nextSecond
@@ -26717,17 +26899,17 @@ run:
 	MOVQ chunks+40(FP), R10
 
 chunk:
+	MOVQ         (DX), R12
+	ANDQ         DI, R12
+	ADDQ         R8, R12
+	ANDNQ        R9, R12, R12
+	JNZ          little
 	VPBROADCASTQ (DX), Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
 	VMOVSLDUP    Y3, Y4
 	VMOVSHDUP    Y3, Y3
-	MOVQ         (DX), R12
-	ANDQ         DI, R12
-	ADDQ         R8, R12
-	ANDNQ        R9, R12, R12
-	JNZ          little
 	VMOVDQU      (SP), Y5
 	VMOVDQU      32(SP), Y6
 	VFMADD213PS  k0<>+0(SB), Y4, Y5
@@ -26787,44 +26969,118 @@ write:
 	RET
 
 little:
-	MOVL        (DX), R12
-	ANDL        $0x7fffffff, R12
-	DECL        R12
-	CMPL        R12, SI
-	JCC         ordinaryFirst
-	VXORPS      k0<>+0(SB), Y4, Y4
-	VANDPS      k6<>+0(SB), Y4, Y5
-	VXORPS      Y5, Y4, Y4
-	VPADDD      k7<>+0(SB), Y5, Y6
-	VPADDD      k8<>+0(SB), Y5, Y5
-	VSUBPS      k7<>+0(SB), Y6, Y6
-	VMINPS      Y6, Y5, Y5
-	VORPS       Y5, Y4, Y4
-	VMOVDQU     k8<>+0(SB), Y6
-	VPSUBD      k9<>+0(SB), Y4, Y5
-	VMOVDQU     (SP), Y7
-	VMOVDQU     32(SP), Y8
-	VMULPS      Y4, Y7, Y9
-	VPSIGND     Y9, Y6, Y10
-	VFMADD231PS Y5, Y7, Y10
-	VPMAXUD     Y9, Y10, Y7
-	VMULPS      k11<>+0(SB), Y7, Y9
-	VFMSUB132PS k12<>+0(SB), Y9, Y7
-	VMULPS      Y4, Y8, Y4
-	VPSIGND     Y4, Y6, Y6
-	VFMADD231PS Y5, Y8, Y6
-	VPMAXUD     Y4, Y6, Y8
-	VMULPS      k11<>+0(SB), Y8, Y4
-	VFMSUB132PS k12<>+0(SB), Y4, Y8
-	VPSRLD      $0x10, Y7, Y7
-	VPBLENDW    $0xaa, Y8, Y7, Y7
-	VPAND       k13<>+0(SB), Y7, Y7
-	VPSHUFB     k17<>+0(SB), Y7, Y7
-	VPERMQ      $0x88, Y7, Y4
-	VPERMQ      $0xdd, Y7, Y5
-	VMOVDQA     Y4, Y4
-	VMOVDQA     Y5, Y5
-	JMP         nextFirst
+	MOVQ         (DX), R12
+	MOVQ         $0x5880000058800000, R13
+	ANDQ         DI, R12
+	ADDQ         R13, R12
+	TESTQ        R9, R12
+	JNZ          apart
+	VPBROADCASTQ (DX), Y3
+	VANDPS       k6<>+0(SB), Y3, Y4
+	VXORPS       Y4, Y3, Y3
+	VPADDD       k7<>+0(SB), Y4, Y5
+	VPADDD       k8<>+0(SB), Y4, Y4
+	VSUBPS       k7<>+0(SB), Y5, Y5
+	VMINPS       Y5, Y4, Y4
+	VORPS        Y4, Y3, Y3
+	VMULPS       k135<>+0(SB), Y3, Y5
+	VMOVSLDUP    Y3, Y4
+	VMOVSHDUP    Y3, Y3
+	VMOVSLDUP    Y5, Y6
+	VMOVSHDUP    Y5, Y7
+	VMOVDQU      k8<>+0(SB), Y8
+	VMOVDQU      (SP), Y5
+	VMOVDQU      32(SP), Y9
+	VMULPS       Y4, Y5, Y10
+	VPSIGND      Y10, Y8, Y11
+	VFMADD231PS  Y6, Y5, Y11
+	VPMAXUD      Y10, Y11, Y5
+	VMULPS       k11<>+0(SB), Y5, Y10
+	VFMSUB132PS  k12<>+0(SB), Y10, Y5
+	VMULPS       Y4, Y9, Y4
+	VPSIGND      Y4, Y8, Y8
+	VFMADD231PS  Y6, Y9, Y8
+	VPMAXUD      Y4, Y8, Y9
+	VMULPS       k11<>+0(SB), Y9, Y4
+	VFMSUB132PS  k12<>+0(SB), Y4, Y9
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y9, Y5, Y5
+	VPAND        k13<>+0(SB), Y5, Y5
+	VPSHUFB      k17<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y4
+	VPERMQ       $0xdd, Y5, Y5
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y5, Y5
+	VMOVDQU      k8<>+0(SB), Y8
+	VMOVDQU      (SP), Y6
+	VMOVDQU      32(SP), Y9
+	VMULPS       Y3, Y6, Y10
+	VPSIGND      Y10, Y8, Y11
+	VFMADD231PS  Y7, Y6, Y11
+	VPMAXUD      Y10, Y11, Y6
+	VMULPS       k11<>+0(SB), Y6, Y10
+	VFMSUB132PS  k12<>+0(SB), Y10, Y6
+	VMULPS       Y3, Y9, Y3
+	VPSIGND      Y3, Y8, Y8
+	VFMADD231PS  Y7, Y9, Y8
+	VPMAXUD      Y3, Y8, Y9
+	VMULPS       k11<>+0(SB), Y9, Y3
+	VFMSUB132PS  k12<>+0(SB), Y3, Y9
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y9, Y6, Y6
+	VPAND        k13<>+0(SB), Y6, Y6
+	VPSHUFB      k17<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y3
+	VPERMQ       $0xdd, Y6, Y6
+	VMOVDQA      Y3, Y3
+	VMOVDQA      Y6, Y6
+	JMP          write
+
+apart:
+	VPBROADCASTQ (DX), Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VMOVSLDUP    Y3, Y4
+	VMOVSHDUP    Y3, Y3
+	MOVL         (DX), R12
+	ANDL         $0x7fffffff, R12
+	DECL         R12
+	CMPL         R12, SI
+	JCC          ordinaryFirst
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VANDPS       k6<>+0(SB), Y4, Y5
+	VXORPS       Y5, Y4, Y4
+	VPADDD       k7<>+0(SB), Y5, Y6
+	VPADDD       k8<>+0(SB), Y5, Y5
+	VSUBPS       k7<>+0(SB), Y6, Y6
+	VMINPS       Y6, Y5, Y5
+	VORPS        Y5, Y4, Y4
+	VMOVDQU      k8<>+0(SB), Y7
+	VPSUBD       k9<>+0(SB), Y4, Y6
+	VMOVDQU      (SP), Y5
+	VMOVDQU      32(SP), Y8
+	VMULPS       Y4, Y5, Y9
+	VPSIGND      Y9, Y7, Y10
+	VFMADD231PS  Y6, Y5, Y10
+	VPMAXUD      Y9, Y10, Y5
+	VMULPS       k11<>+0(SB), Y5, Y9
+	VFMSUB132PS  k12<>+0(SB), Y9, Y5
+	VMULPS       Y4, Y8, Y4
+	VPSIGND      Y4, Y7, Y7
+	VFMADD231PS  Y6, Y8, Y7
+	VPMAXUD      Y4, Y7, Y8
+	VMULPS       k11<>+0(SB), Y8, Y4
+	VFMSUB132PS  k12<>+0(SB), Y4, Y8
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y8, Y5, Y5
+	VPAND        k13<>+0(SB), Y5, Y5
+	VPSHUFB      k17<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y4
+	VPERMQ       $0xdd, Y5, Y5
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y5, Y5
+	JMP          nextFirst
 
 ordinaryFirst:
 	VMOVDQU     (SP), Y5
@@ -26859,28 +27115,28 @@ nextFirst:
 	VSUBPS      k7<>+0(SB), Y7, Y7
 	VMINPS      Y7, Y6, Y6
 	VORPS       Y6, Y3, Y3
-	VMOVDQU     k8<>+0(SB), Y7
-	VPSUBD      k9<>+0(SB), Y3, Y6
-	VMOVDQU     (SP), Y8
+	VMOVDQU     k8<>+0(SB), Y8
+	VPSUBD      k9<>+0(SB), Y3, Y7
+	VMOVDQU     (SP), Y6
 	VMOVDQU     32(SP), Y9
-	VMULPS      Y3, Y8, Y10
-	VPSIGND     Y10, Y7, Y11
-	VFMADD231PS Y6, Y8, Y11
-	VPMAXUD     Y10, Y11, Y8
-	VMULPS      k11<>+0(SB), Y8, Y10
-	VFMSUB132PS k12<>+0(SB), Y10, Y8
+	VMULPS      Y3, Y6, Y10
+	VPSIGND     Y10, Y8, Y11
+	VFMADD231PS Y7, Y6, Y11
+	VPMAXUD     Y10, Y11, Y6
+	VMULPS      k11<>+0(SB), Y6, Y10
+	VFMSUB132PS k12<>+0(SB), Y10, Y6
 	VMULPS      Y3, Y9, Y3
-	VPSIGND     Y3, Y7, Y7
-	VFMADD231PS Y6, Y9, Y7
-	VPMAXUD     Y3, Y7, Y9
+	VPSIGND     Y3, Y8, Y8
+	VFMADD231PS Y7, Y9, Y8
+	VPMAXUD     Y3, Y8, Y9
 	VMULPS      k11<>+0(SB), Y9, Y3
 	VFMSUB132PS k12<>+0(SB), Y3, Y9
-	VPSRLD      $0x10, Y8, Y8
-	VPBLENDW    $0xaa, Y9, Y8, Y8
-	VPAND       k13<>+0(SB), Y8, Y8
-	VPSHUFB     k17<>+0(SB), Y8, Y8
-	VPERMQ      $0x88, Y8, Y3
-	VPERMQ      $0xdd, Y8, Y6
+	VPSRLD      $0x10, Y6, Y6
+	VPBLENDW    $0xaa, Y9, Y6, Y6
+	VPAND       k13<>+0(SB), Y6, Y6
+	VPSHUFB     k17<>+0(SB), Y6, Y6
+	VPERMQ      $0x88, Y6, Y3
+	VPERMQ      $0xdd, Y6, Y6
 	VMOVDQA     Y3, Y3
 	VMOVDQA     Y6, Y6
 	JMP         nextSecond
@@ -26965,17 +27221,17 @@ run:
 	MOVQ chunks+40(FP), R9
 
 chunk:
+	MOVQ         (DX), R11
+	ANDQ         DI, R11
+	ADDQ         SI, R11
+	ANDNQ        R8, R11, R11
+	JNZ          little
 	VPBROADCASTQ (DX), Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
 	VMOVSLDUP    Y1, Y2
 	VMOVSHDUP    Y1, Y1
-	MOVQ         (DX), R11
-	ANDQ         DI, R11
-	ADDQ         SI, R11
-	ANDNQ        R8, R11, R11
-	JNZ          little
 
 plain:
 	VMOVDQU        64(SP), Y3
@@ -27028,21 +27284,29 @@ plain:
 	RET
 
 little:
-	VPXOR    Y4, Y4, Y4
-	VPAND    k6<>+0(SB), Y2, Y3
-	VPXOR    Y3, Y2, Y2
-	VPCMPEQD Y4, Y3, Y4
-	VPMAXSD  k14<>+0(SB), Y3, Y3
-	VPANDN   Y3, Y4, Y3
-	VPOR     Y3, Y2, Y2
-	VPXOR    Y4, Y4, Y4
-	VPAND    k6<>+0(SB), Y1, Y3
-	VPXOR    Y3, Y1, Y1
-	VPCMPEQD Y4, Y3, Y4
-	VPMAXSD  k14<>+0(SB), Y3, Y3
-	VPANDN   Y3, Y4, Y3
-	VPOR     Y3, Y1, Y1
-	JMP      plain
+	VPBROADCASTQ (DX), Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VMOVSLDUP    Y1, Y2
+	VMOVSHDUP    Y1, Y1
+	VMOVDQA      Y2, Y2
+	VMOVDQA      Y1, Y1
+	VPXOR        Y4, Y4, Y4
+	VPAND        k6<>+0(SB), Y2, Y3
+	VPXOR        Y3, Y2, Y2
+	VPCMPEQD     Y4, Y3, Y4
+	VPMAXSD      k14<>+0(SB), Y3, Y3
+	VPANDN       Y3, Y4, Y3
+	VPOR         Y3, Y2, Y2
+	VPXOR        Y4, Y4, Y4
+	VPAND        k6<>+0(SB), Y1, Y3
+	VPXOR        Y3, Y1, Y1
+	VPCMPEQD     Y4, Y3, Y4
+	VPMAXSD      k14<>+0(SB), Y3, Y3
+	VPANDN       Y3, Y4, Y3
+	VPOR         Y3, Y1, Y1
+	JMP          plain
 
 // func bookPairsHighF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, BMI, CMOV, F16C, FMA3
@@ -27102,17 +27366,17 @@ run:
 	MOVQ chunks+40(FP), R9
 
 chunk:
+	MOVQ         (DX), R11
+	ANDQ         DI, R11
+	ADDQ         SI, R11
+	ANDNQ        R8, R11, R11
+	JNZ          little
 	VPBROADCASTQ (DX), Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
 	VMOVSLDUP    Y1, Y2
 	VMOVSHDUP    Y1, Y1
-	MOVQ         (DX), R11
-	ANDQ         DI, R11
-	ADDQ         SI, R11
-	ANDNQ        R8, R11, R11
-	JNZ          little
 
 plain:
 	VMOVDQU        64(SP), Y3
@@ -27166,21 +27430,29 @@ plain:
 	RET
 
 little:
-	VPXOR    Y4, Y4, Y4
-	VPAND    k6<>+0(SB), Y2, Y3
-	VPXOR    Y3, Y2, Y2
-	VPCMPEQD Y4, Y3, Y4
-	VPMAXSD  k14<>+0(SB), Y3, Y3
-	VPANDN   Y3, Y4, Y3
-	VPOR     Y3, Y2, Y2
-	VPXOR    Y4, Y4, Y4
-	VPAND    k6<>+0(SB), Y1, Y3
-	VPXOR    Y3, Y1, Y1
-	VPCMPEQD Y4, Y3, Y4
-	VPMAXSD  k14<>+0(SB), Y3, Y3
-	VPANDN   Y3, Y4, Y3
-	VPOR     Y3, Y1, Y1
-	JMP      plain
+	VPBROADCASTQ (DX), Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VMOVSLDUP    Y1, Y2
+	VMOVSHDUP    Y1, Y1
+	VMOVDQA      Y2, Y2
+	VMOVDQA      Y1, Y1
+	VPXOR        Y4, Y4, Y4
+	VPAND        k6<>+0(SB), Y2, Y3
+	VPXOR        Y3, Y2, Y2
+	VPCMPEQD     Y4, Y3, Y4
+	VPMAXSD      k14<>+0(SB), Y3, Y3
+	VPANDN       Y3, Y4, Y3
+	VPOR         Y3, Y2, Y2
+	VPXOR        Y4, Y4, Y4
+	VPAND        k6<>+0(SB), Y1, Y3
+	VPXOR        Y3, Y1, Y1
+	VPCMPEQD     Y4, Y3, Y4
+	VPMAXSD      k14<>+0(SB), Y3, Y3
+	VPANDN       Y3, Y4, Y3
+	VPOR         Y3, Y1, Y1
+	JMP          plain
 
 // func float8E4M3F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3

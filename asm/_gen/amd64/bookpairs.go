@@ -42,14 +42,8 @@ func pairKernel(name string, high bool, t int) {
 		},
 		func(*runs) {},
 		func(*runs) {
-			both := YMM()
-			VPBROADCASTQ(Mem{Base: p.a}, both)
-			turned(both)
-			for i, spread := range []func(...Op){VMOVSLDUP, VMOVSHDUP} {
-				p.d[i] = YMM()
-				spread(both, p.d[i])
-			}
 			p.ifLittle()
+			p.d = p.turnedPair()
 			Label("plain")
 			if p.float32() {
 				p.x = [4]VecVirtual(p.numbersAt(p.codes(), p.book))
@@ -73,6 +67,16 @@ func pairKernel(name string, high bool, t int) {
 			ADDQ(Imm(4), p.a)
 		})
 }
+
+// turnedPair is both scales, turned.
+func (p *pairLoop) turnedPair() [2]VecVirtual {
+	both := YMM()
+	VPBROADCASTQ(Mem{Base: p.a}, both)
+	turned(both)
+	return spreadPair(both)
+}
+
+func spreadPair(both VecVirtual) [2]VecVirtual { return [2]VecVirtual{firsts(both), seconds(both)} }
 
 func (p *pairLoop) codes() VecVirtual { return p.nibblePairs(p.high, 32)[0] }
 
@@ -102,7 +106,8 @@ func (p *pairLoop) ifLittle() {
 	JNZ(LabelRef("little"))
 }
 
-// rare is pairs where a scale is little. Each of the two takes its own way.
+// rare is pairs where a scale is little. If the other one is small too, as that of
+// [bookTwo], both are lifted, else each takes its own way.
 func (p *pairLoop) rare() {
 	Label("little")
 	if p.narrow {
@@ -113,7 +118,24 @@ func (p *pairLoop) rare() {
 	if p.float32() {
 		number = [4]VecVirtual(p.numbersAt(p.codes(), p.book))
 	}
-	for i, d := range p.d {
+	r, together := GP64(), GP64()
+	MOVQ(Mem{Base: p.a}, r)
+	MOVQ(U64((1<<31-littleTogether)*(1<<32+1)), together)
+	ANDQ(p.mask, r)
+	ADDQ(together, r)
+	TESTQ(p.sign, r)
+	JNZ(LabelRef("apart"))
+	both, half := YMM(), YMM()
+	VPBROADCASTQ(Mem{Base: p.a}, both)
+	shift(both, liftedShift)
+	VMULPS(floats(0.5), both, half) // also of zero
+	d, halves := spreadPair(both), spreadPair(half)
+	for i := range d {
+		p.lift(i, number, newLifted(d[i], halves[i]))
+	}
+	JMP(LabelRef("write"))
+	Label("apart")
+	for i, d := range p.turnedPair() {
 		label := []string{"First", "Second"}[i]
 		r := GP32()
 		MOVL(Mem{Base: p.a, Disp: 4 * i}, r)
@@ -125,15 +147,19 @@ func (p *pairLoop) rare() {
 		shift(d, liftedShift)
 		slow := newLifted(d, YMM())
 		VPSUBD(dwords(1<<23), d, slow.half)
-		p.lifted = true
-		p.numbers(i, number, func(x VecVirtual) { slow.join(ops[0], pair{}, x) })
-		p.lifted = false
+		p.lift(i, number, slow)
 		JMP(LabelRef("next" + label))
 		Label("ordinary" + label)
 		p.numbers(i, number, func(x VecVirtual) { p.multiplied(d, x) })
 		Label("next" + label)
 	}
 	JMP(LabelRef("write"))
+}
+
+func (p *pairLoop) lift(i int, number [4]VecVirtual, slow *lifted) {
+	p.lifted = true
+	p.numbers(i, number, func(x VecVirtual) { slow.join(ops[0], pair{}, x) })
+	p.lifted = false
 }
 
 // numbers makes those of run i, or its table.
@@ -151,6 +177,8 @@ func (p *pairLoop) numbers(i int, number [4]VecVirtual, join func(x VecVirtual))
 
 // flushedPair is [runs.flushed] of both scales. One that is zero stays so.
 func (p *pairLoop) flushedPair() {
+	d := p.turnedPair()
+	carry(p.d[:], d[:])
 	for _, d := range p.d {
 		mag, none := YMM(), YMM()
 		VPXOR(none, none, none)
