@@ -209,7 +209,9 @@ func (k *zbook) rounded(x VecVirtual, run int) {
 	if !k.wide {
 		VPTESTMD(k.last, x, odd)
 	}
-	VPADDD_BCST(k.of(k.held.more, run), x, x)
+	if k.name != "Affine" || !k.narrow {
+		VPADDD_BCST(k.of(k.held.more, run), x, x)
+	}
 	switch {
 	case k.narrow:
 		VCVTPS2PH(Imm(0), x, x.AsY())

@@ -72,18 +72,26 @@ func (k *zbook) prepareShift() {
 	size, scale, amount, zx := magnitude(s), ZMM(), ZMM(), magnitude(z)
 	small := k.smallOf(size)
 	large, special, scaled := K(), K(), K()
-	enlarge(size, small)
+	if !k.narrow {
+		enlarge(size, small)
+	}
 	VPCMPUD_BCST(Imm(5), dwords((127+33)<<23), zx, small, large)
 	VPCMPUD_BCST(Imm(5), dwords(0x7F800000), zx, large, special)
 	KANDNW(small, large, scaled)
+	if k.narrow { // F16 has nothing so small
+		enlarge(size, large)
+		VPMAXUD_BCST(dwords((127-60)<<23), size, scaled, size)
+	}
 	VPSUBD_BCST(dwords(63<<23), size, large, size)
 	VPBROADCASTD(dwords(127<<23), special, size)
 	VMOVDQA64(size, scale)
-	VPADDD_BCST(dwords(1<<23), size, scaled, scale)
-	VPBROADCASTD_Z(dwords(128<<23), scaled, amount)
-	VPBROADCASTD(dwords(64<<23), large, amount)
+	VPBROADCASTD_Z(dwords(64<<23), large, amount)
 	VPXORD(amount, amount, special, amount)
-	keep(where(128<<23, scaled), k.held.one)
+	if !k.narrow {
+		VPADDD_BCST(dwords(1<<23), size, scaled, scale)
+		VPBROADCASTD(dwords(128<<23), scaled, amount)
+		keep(where(128<<23, scaled), k.held.one)
+	}
 	VPSUBD(amount, more, more)
 	keep(more, k.held.more)
 	scale = signs(scale, s, true)
@@ -111,6 +119,11 @@ func (k *zbook) smallShift(x VecVirtual, run int) {
 	p, f := ZMM(), ZMM()
 	VSUBPS_BCST_Z(k.of(k.held.second, run), k.book, k.some, x)
 	VMULPS_BCST(k.of(k.held.scale, run), x, p)
+	if k.narrow {
+		VMOVDQA64(p, x)
+		VPBROADCASTD(k.of(k.held.half, run), k.zeros, x)
+		return
+	}
 	VPBROADCASTD(k.of(k.held.size, run), f)
 	VPANDD(k.sizes, x, x)
 	VFMADD213PS_BCST(k.of(k.held.one, run), x, f)
@@ -149,6 +162,13 @@ func (k *zbook) prepareAffine() {
 	keep(zx, k.held.second)
 	keep(more, k.held.more)
 	keep(where(128<<23, scaled), k.held.size)
+	if k.narrow { // of which only the sign is left
+		every := ZMM()
+		VPTERNLOGD(Imm(0xFF), every, every, every)
+		VPBROADCASTD(dwords(0x80000000), scaled, every)
+		keep(every, k.held.one)
+		return
+	}
 	keep(where(127<<23, scaled), k.held.one)
 	keep(where(126<<23, scaled), k.held.half)
 }
@@ -165,6 +185,12 @@ func (k *zbook) smallAffine(x VecVirtual, run int) {
 	VSUBPS(two, f, large, x)
 	VPTERNLOGD(Imm(0xF8), k.sign, p, x) // x | p & sign
 	VADDPS_BCST(k.of(k.held.second, run), x, x)
+	if k.narrow {
+		VPANDD_BCST(k.of(k.held.one, run), x, p)
+		VMOVDQA64(k.quiet, x)
+		VFIXUPIMMPS(Imm(0), k.fixup, p, x)
+		return
+	}
 	one := ZMM()
 	VMOVDQA64(x, one)
 	VPTERNLOGD_BCST(Imm(0xEA), k.of(k.held.one, run), k.sign, one)
