@@ -157,7 +157,7 @@ func (f *gptq) byteColumns(o *asm.Ops, room []float32, parts [][]byte, at, n int
 // rowsOfNumbers fills in the scales and zero points of n outputs, those of a
 // group together.
 func (f *gptq) rowsOfNumbers(o *asm.Ops, s, z []float32, room []byte, parts [][]byte, at, n int64) {
-	whole := at*f.bits%32 == 0 && n*f.bits%32 == 0 && o.Level() != asm.Generic
+	whole := f.wholeWords(o, at, n)
 	if whole {
 		f.rowsOfZeros(o, z, room, parts[gptqZeros], at, n)
 	}
@@ -174,6 +174,11 @@ func (f *gptq) rowsOfNumbers(o *asm.Ops, s, z []float32, room []byte, parts [][]
 			z[g*n+i] = float32(f.zero(parts[gptqZeros], g, at+i))
 		}
 	}
+}
+
+// wholeWords reports outputs whose zero points kernels can unpack.
+func (f *gptq) wholeWords(o *asm.Ops, at, n int64) bool {
+	return at*f.bits%32 == 0 && n*f.bits%32 == 0 && o.Level() != asm.Generic
 }
 
 // rowsOfZeros is the zero points of outputs whose fields are whole words: the words

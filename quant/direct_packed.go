@@ -23,7 +23,7 @@ func (f *gptq) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, h
 		stride, rows = words, n
 	}
 	byteCodes := ceilDiv(rows*f.in, 4)
-	if n*(stride+2*f.groups)+byteCodes > int64(len(scratch)) {
+	if n*(stride+4*f.groups)+byteCodes > int64(len(scratch)) {
 		return false
 	}
 	stream := asm.Raw(scratch[:n*stride])
@@ -31,8 +31,9 @@ func (f *gptq) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, h
 	for at := lo; at < hi; at += n {
 		n := min(n, hi-at)
 		o.Transpose(4, stream, parts[gptqWeight][4*at:], int(words), int(n), int(4*stride), int(4*f.out))
-		s, z := numbers[:n*f.groups], numbers[n*f.groups:2*n*f.groups]
-		f.numbers(o, s, z, parts, at, n)
+		m := n * f.groups
+		s, z := numbers[:m], numbers[m:2*m]
+		f.numbers(o, s, z, numbers[2*m:4*m], parts, at, n)
 		for i := int64(0); i < n; i += rows {
 			k := min(rows, n-i)
 			out := dst[(at+i-lo)*f.in*int64(to.Size()):][:k*f.in*int64(to.Size())]
@@ -73,8 +74,13 @@ func (f *gptq) inOrder(index []byte, i, n int64) bool {
 
 // numbers fills in the scales and zero points of the groups of n outputs, those
 // of an output together.
-func (f *gptq) numbers(o *asm.Ops, s, z []float32, parts [][]byte, at, n int64) {
+func (f *gptq) numbers(o *asm.Ops, s, z, room []float32, parts [][]byte, at, n int64) {
 	fillColumns(o, s, z, parts[gptqScales], f.scale, f.bulk, f.scaleSize, f.out, f.groups, at, n)
+	if rows := room[:len(z)]; f.wholeWords(o, at, n) {
+		f.rowsOfZeros(o, rows, asm.Raw(room[len(z):]), parts[gptqZeros], at, n)
+		o.Transpose(4, asm.Raw(z), asm.Raw(rows), int(f.groups), int(n), int(4*f.groups), int(4*n))
+		return
+	}
 	f.zeros(z, parts[gptqZeros], at, n)
 }
 
