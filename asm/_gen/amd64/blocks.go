@@ -95,6 +95,7 @@ func blockKernel(l layout, target string, k *kernel) {
 	l.block(k)
 	Label("next")
 	ADDQ(step, k.src)
+	k.prefetch(l.elems)
 	ADDQ(U32(l.elems*k.width()), k.dst)
 	k.unsignWritten("block", 1, n)
 	DECQ(n)

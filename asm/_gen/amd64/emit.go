@@ -378,3 +378,11 @@ func (k *kernel) constant(m Mem) Op {
 	}
 	return m
 }
+
+// prefetch asks for lines a kilobyte ahead of those that so many numbers took:
+// stores wait in order.
+func (k *kernel) prefetch(elems int) {
+	for at := 0; at < elems*k.width(); at += 64 {
+		PREFETCHT0(Mem{Base: k.dst, Disp: 1024 + at})
+	}
+}

@@ -60,6 +60,7 @@ func runKernel(name, params, doc string, t int, turned bool, in, elems int, befo
 // again ends a loop over the chunks of a run.
 func (k *runs) again(label string) {
 	ADDQ(U32(k.in), k.src)
+	k.prefetch(k.elems)
 	ADDQ(U32(k.elems*k.width()), k.dst)
 	DECQ(k.chunks)
 	JNZ(LabelRef(label))

@@ -52,6 +52,7 @@ func (t *two) loop(k *kernel, l layout, n Register) (rare func()) {
 	next()
 	carry(scales, t.scale(k, at))
 	ADDQ(U32(2*l.bytes), k.src)
+	k.prefetch(2 * l.elems)
 	ADDQ(U32(2*l.elems*k.width()), k.dst)
 	SUBQ(Imm(2), n)
 	JCC(LabelRef("two"))
