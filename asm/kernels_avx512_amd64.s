@@ -24379,16 +24379,17 @@ TEXT ·halfBytesShiftF32AVX512(SB), NOSPLIT, $448-64
 	VCVTPS2PD     Y8, Z8
 	VPBROADCASTD  k199<>+0(SB), Z9
 	KNOTW         K2, K1
-	MOVQ          n+56(FP), R10
-	MOVQ          $0x00000010, R13
+	KMOVW         K1, R10
+	MOVQ          n+56(FP), R11
+	MOVQ          $0x00000010, R14
 
 group:
-	MOVQ        R10, R11
-	CMPQ        R11, R13
-	CMOVQGT     R13, R11
-	SUBQ        R11, R10
+	MOVQ        R11, R12
+	CMPQ        R12, R14
+	CMOVQGT     R14, R12
+	SUBQ        R12, R11
 	MOVL        $0x0000ffff, R9
-	BZHIL       R11, R9, R9
+	BZHIL       R12, R9, R9
 	KMOVW       R9, K3
 	VMOVDQU32.Z (BX), K3, Z10
 	VPANDD.BCST k199<>+0(SB), Z10, Z11
@@ -24403,10 +24404,10 @@ group:
 	XORL        R9, R9
 	KORTESTW    K4, K4
 	JNZ         prepare
-	MOVQ        chunks+48(FP), R12
-	CMPQ        R11, $0x10
+	MOVQ        chunks+48(FP), R13
+	CMPQ        R12, $0x10
 	JNE         run
-	CMPQ        R12, $0x01
+	CMPQ        R13, $0x01
 	JNE         run
 
 ones:
@@ -24463,12 +24464,12 @@ ones:
 	ADDQ        $0x10, BX
 	ADDQ        $0x10, SI
 	ADDQ        $0x10, R8
-	SUBQ        $0x04, R11
+	SUBQ        $0x04, R12
 	JNZ         ones
 	JMP         next
 
 run:
-	MOVQ        chunks+48(FP), R12
+	MOVQ        chunks+48(FP), R13
 	TESTQ       R9, R9
 	JNZ         hostile
 	VSUBPS.BCST (SI), Z0, Z10
@@ -24487,16 +24488,16 @@ chunk:
 	PREFETCHT0 1088(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000080, AX
-	DECQ       R12
+	DECQ       R13
 	JNZ        chunk
 	ADDQ       $0x04, BX
 	ADDQ       $0x04, SI
 	ADDQ       $0x04, R8
-	SUBQ       $0x01, R11
+	SUBQ       $0x01, R12
 	JNZ        run
 
 next:
-	TESTQ R10, R10
+	TESTQ R11, R11
 	JNZ   group
 	VZEROUPPER
 	RET
@@ -24508,39 +24509,50 @@ prepare:
 	JE              settle
 	VPBROADCASTD    k0<>+0(SB), Z12
 	VPANDD.BCST     k199<>+0(SB), Z10, Z13
-	VPANDD.BCST     k199<>+0(SB), Z11, Z14
-	VPTESTMD        Z13, Z13, K3
-	VPCMPUD         $0x01, Z2, Z13, K3, K3
-	VCVTDQ2PS       Z13, Z15
-	VPSUBD.BCST     k203<>+0(SB), Z15, Z15
-	VPCMPUD.BCST    $0x06, k195<>+0(SB), Z13, K3, K4
-	VPADDD.BCST     k40<>+0(SB), Z13, K4, Z15
-	VMOVDQA32       Z15, K3, Z13
-	VPCMPUD.BCST    $0x05, k204<>+0(SB), Z14, K3, K4
-	VPCMPUD.BCST    $0x05, k9<>+0(SB), Z14, K4, K5
-	KANDNW          K3, K4, K3
-	VPSUBD.BCST     k205<>+0(SB), Z13, K4, Z13
-	VPBROADCASTD    k40<>+0(SB), K5, Z13
+	VPANDD.BCST     k199<>+0(SB), Z11, Z16
+	VPTESTMD        Z13, Z13, K1
+	VPCMPUD         $0x01, Z2, Z13, K1, K1
+	VCVTDQ2PS       Z13, Z14
+	VPSUBD.BCST     k203<>+0(SB), Z14, Z14
+	VPCMPUD.BCST    $0x06, k195<>+0(SB), Z13, K1, K2
+	VPADDD.BCST     k40<>+0(SB), Z13, K2, Z14
+	VMOVDQA32       Z14, K1, Z13
+	VPCMPUD.BCST    $0x05, k204<>+0(SB), Z16, K1, K2
+	VPCMPUD.BCST    $0x05, k9<>+0(SB), Z16, K2, K3
+	KANDNW          K1, K2, K1
+	VPSUBD.BCST     k205<>+0(SB), Z13, K2, Z13
+	VPBROADCASTD    k40<>+0(SB), K3, Z13
 	VMOVDQA64       Z13, Z14
-	VPBROADCASTD.Z  k194<>+0(SB), K4, Z15
-	VPXORD          Z15, Z15, K5, Z15
-	VPADDD.BCST     k197<>+0(SB), Z13, K3, Z14
-	VPBROADCASTD    k41<>+0(SB), K3, Z15
-	VPBROADCASTD.Z  k41<>+0(SB), K3, Z16
-	VMOVDQU64       Z16, 128(DX)
+	VPBROADCASTD.Z  k194<>+0(SB), K2, Z15
+	VPXORD          Z15, Z15, K3, Z15
+	VPADDD.BCST     k197<>+0(SB), Z13, K1, Z14
+	VPBROADCASTD    k41<>+0(SB), K1, Z15
+	VPBROADCASTD.Z  k41<>+0(SB), K1, Z17
+	VMOVDQU64       Z17, 128(DX)
 	VPSUBD          Z15, Z12, Z12
 	VMOVDQU64       Z12, 192(DX)
 	VMOVDQA64       Z10, Z12
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z14, Z12
-	VCMPPS          $0x03, Z13, Z13, K3
-	VPBROADCASTD    k26<>+0(SB), K3, Z13
-	VCMPPS          $0x03, Z12, Z12, K3
-	VPBROADCASTD    k2<>+0(SB), K3, Z12
-	VCMPPS          $0x03, Z11, Z11, K3
-	VPBROADCASTD    k2<>+0(SB), K3, Z11
+	VCMPPS          $0x03, Z13, Z13, K1
+	VPBROADCASTD    k26<>+0(SB), K1, Z13
+	VCMPPS          $0x03, Z12, Z12, K1
+	VPBROADCASTD    k2<>+0(SB), K1, Z12
+	VCMPPS          $0x03, Z11, Z11, K1
+	VPBROADCASTD    k2<>+0(SB), K1, Z11
 	VMOVDQU64       Z13, 64(DX)
 	VMOVDQU64       Z12, (DX)
 	VMOVDQU64       Z11, 256(DX)
+	VPTESTMD        Z16, Z16, K1
+	VPSUBD          Z5, Z16, Z16
+	VPCMPUD         $0x05, Z6, Z16, K1, K3
+	MOVL            R10, R13
+	XORL            R15, R15
+	KORTESTW        K3, K3
+	CMOVLEQ         R15, R13
+	KMOVW           R13, K1
+	KNOTW           K1, K2
+	KORTESTW        K3, K3
+	JZ              alike
 	VMOVDQA64       Z10, Z10
 	VPXORD.BCST     k0<>+0(SB), Z10, Z10
 	VCMPPS          $0x03, Z10, Z10, K3
@@ -24560,11 +24572,13 @@ prepare:
 	VINSERTI64X4    $0x01, Y10, Z11, Z11
 	VPADDD          Z15, Z11, Z11
 	VMOVDQU64       Z11, 320(DX)
-	MOVQ            chunks+48(FP), R12
-	CMPQ            R11, $0x10
-	JNE             run
-	CMPQ            R12, $0x01
-	JNE             run
+
+alike:
+	MOVQ chunks+48(FP), R13
+	CMPQ R12, $0x10
+	JNE  run
+	CMPQ R13, $0x01
+	JNE  run
 
 smalls:
 	VSUBPS.BCST.Z    256(R8), Z0, K2, Z10
@@ -24644,7 +24658,7 @@ smalls:
 	ADDQ             $0x10, BX
 	ADDQ             $0x10, SI
 	ADDQ             $0x10, R8
-	SUBQ             $0x04, R11
+	SUBQ             $0x04, R12
 	JNZ              smalls
 	JMP              next
 
@@ -24781,16 +24795,17 @@ TEXT ·halfBytesShiftBF16AVX512(SB), NOSPLIT, $448-64
 	VCVTPS2PD     Y22, Z22
 	VPBROADCASTD  k199<>+0(SB), Z23
 	KNOTW         K2, K1
-	MOVQ          n+56(FP), R10
-	MOVQ          $0x00000010, R13
+	KMOVW         K1, R10
+	MOVQ          n+56(FP), R11
+	MOVQ          $0x00000010, R14
 
 group:
-	MOVQ        R10, R11
-	CMPQ        R11, R13
-	CMOVQGT     R13, R11
-	SUBQ        R11, R10
+	MOVQ        R11, R12
+	CMPQ        R12, R14
+	CMOVQGT     R14, R12
+	SUBQ        R12, R11
 	MOVL        $0x0000ffff, R9
-	BZHIL       R11, R9, R9
+	BZHIL       R12, R9, R9
 	KMOVW       R9, K3
 	VMOVDQU32.Z (BX), K3, Z24
 	VPANDD.BCST k199<>+0(SB), Z24, Z25
@@ -24805,10 +24820,10 @@ group:
 	XORL        R9, R9
 	KORTESTW    K4, K4
 	JNZ         prepare
-	MOVQ        chunks+48(FP), R12
-	CMPQ        R11, $0x10
+	MOVQ        chunks+48(FP), R13
+	CMPQ        R12, $0x10
 	JNE         run
-	CMPQ        R12, $0x01
+	CMPQ        R13, $0x01
 	JNE         run
 
 ones:
@@ -24865,12 +24880,12 @@ ones:
 	ADDQ        $0x10, BX
 	ADDQ        $0x10, SI
 	ADDQ        $0x10, R8
-	SUBQ        $0x04, R11
+	SUBQ        $0x04, R12
 	JNZ         ones
 	JMP         next
 
 run:
-	MOVQ        chunks+48(FP), R12
+	MOVQ        chunks+48(FP), R13
 	TESTQ       R9, R9
 	JNZ         hostile
 	VSUBPS.BCST (SI), Z0, Z24
@@ -24889,16 +24904,16 @@ chunk:
 	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
-	DECQ       R12
+	DECQ       R13
 	JNZ        chunk
 	ADDQ       $0x04, BX
 	ADDQ       $0x04, SI
 	ADDQ       $0x04, R8
-	SUBQ       $0x01, R11
+	SUBQ       $0x01, R12
 	JNZ        run
 
 next:
-	TESTQ R10, R10
+	TESTQ R11, R11
 	JNZ   group
 	VZEROUPPER
 	RET
@@ -24910,39 +24925,50 @@ prepare:
 	JE              settle
 	VPBROADCASTD    k22<>+0(SB), Z26
 	VPANDD.BCST     k199<>+0(SB), Z24, Z27
-	VPANDD.BCST     k199<>+0(SB), Z25, Z28
-	VPTESTMD        Z27, Z27, K3
-	VPCMPUD         $0x01, Z7, Z27, K3, K3
-	VCVTDQ2PS       Z27, Z29
-	VPSUBD.BCST     k203<>+0(SB), Z29, Z29
-	VPCMPUD.BCST    $0x06, k195<>+0(SB), Z27, K3, K4
-	VPADDD.BCST     k40<>+0(SB), Z27, K4, Z29
-	VMOVDQA32       Z29, K3, Z27
-	VPCMPUD.BCST    $0x05, k204<>+0(SB), Z28, K3, K4
-	VPCMPUD.BCST    $0x05, k9<>+0(SB), Z28, K4, K5
-	KANDNW          K3, K4, K3
-	VPSUBD.BCST     k205<>+0(SB), Z27, K4, Z27
-	VPBROADCASTD    k40<>+0(SB), K5, Z27
+	VPANDD.BCST     k199<>+0(SB), Z25, Z30
+	VPTESTMD        Z27, Z27, K1
+	VPCMPUD         $0x01, Z7, Z27, K1, K1
+	VCVTDQ2PS       Z27, Z28
+	VPSUBD.BCST     k203<>+0(SB), Z28, Z28
+	VPCMPUD.BCST    $0x06, k195<>+0(SB), Z27, K1, K2
+	VPADDD.BCST     k40<>+0(SB), Z27, K2, Z28
+	VMOVDQA32       Z28, K1, Z27
+	VPCMPUD.BCST    $0x05, k204<>+0(SB), Z30, K1, K2
+	VPCMPUD.BCST    $0x05, k9<>+0(SB), Z30, K2, K3
+	KANDNW          K1, K2, K1
+	VPSUBD.BCST     k205<>+0(SB), Z27, K2, Z27
+	VPBROADCASTD    k40<>+0(SB), K3, Z27
 	VMOVDQA64       Z27, Z28
-	VPBROADCASTD.Z  k194<>+0(SB), K4, Z29
-	VPXORD          Z29, Z29, K5, Z29
-	VPADDD.BCST     k197<>+0(SB), Z27, K3, Z28
-	VPBROADCASTD    k41<>+0(SB), K3, Z29
-	VPBROADCASTD.Z  k41<>+0(SB), K3, Z30
-	VMOVDQU64       Z30, 128(DX)
+	VPBROADCASTD.Z  k194<>+0(SB), K2, Z29
+	VPXORD          Z29, Z29, K3, Z29
+	VPADDD.BCST     k197<>+0(SB), Z27, K1, Z28
+	VPBROADCASTD    k41<>+0(SB), K1, Z29
+	VPBROADCASTD.Z  k41<>+0(SB), K1, Z31
+	VMOVDQU64       Z31, 128(DX)
 	VPSUBD          Z29, Z26, Z26
 	VMOVDQU64       Z26, 192(DX)
 	VMOVDQA64       Z24, Z26
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z28, Z26
-	VCMPPS          $0x03, Z27, Z27, K3
-	VPBROADCASTD    k26<>+0(SB), K3, Z27
-	VCMPPS          $0x03, Z26, Z26, K3
-	VPBROADCASTD    k2<>+0(SB), K3, Z26
-	VCMPPS          $0x03, Z25, Z25, K3
-	VPBROADCASTD    k2<>+0(SB), K3, Z25
+	VCMPPS          $0x03, Z27, Z27, K1
+	VPBROADCASTD    k26<>+0(SB), K1, Z27
+	VCMPPS          $0x03, Z26, Z26, K1
+	VPBROADCASTD    k2<>+0(SB), K1, Z26
+	VCMPPS          $0x03, Z25, Z25, K1
+	VPBROADCASTD    k2<>+0(SB), K1, Z25
 	VMOVDQU64       Z27, 64(DX)
 	VMOVDQU64       Z26, (DX)
 	VMOVDQU64       Z25, 256(DX)
+	VPTESTMD        Z30, Z30, K1
+	VPSUBD          Z19, Z30, Z30
+	VPCMPUD         $0x05, Z20, Z30, K1, K3
+	MOVL            R10, R13
+	XORL            R15, R15
+	KORTESTW        K3, K3
+	CMOVLEQ         R15, R13
+	KMOVW           R13, K1
+	KNOTW           K1, K2
+	KORTESTW        K3, K3
+	JZ              alike
 	VMOVDQA64       Z24, Z24
 	VPXORD.BCST     k0<>+0(SB), Z24, Z24
 	VCMPPS          $0x03, Z24, Z24, K3
@@ -24962,11 +24988,13 @@ prepare:
 	VINSERTI64X4    $0x01, Y24, Z25, Z25
 	VPADDD          Z29, Z25, Z25
 	VMOVDQU64       Z25, 320(DX)
-	MOVQ            chunks+48(FP), R12
-	CMPQ            R11, $0x10
-	JNE             run
-	CMPQ            R12, $0x01
-	JNE             run
+
+alike:
+	MOVQ chunks+48(FP), R13
+	CMPQ R12, $0x10
+	JNE  run
+	CMPQ R13, $0x01
+	JNE  run
 
 smalls:
 	VSUBPS.BCST.Z    256(R8), Z0, K2, Z24
@@ -25042,7 +25070,7 @@ smalls:
 	ADDQ             $0x10, BX
 	ADDQ             $0x10, SI
 	ADDQ             $0x10, R8
-	SUBQ             $0x04, R11
+	SUBQ             $0x04, R12
 	JNZ              smalls
 	JMP              next
 
@@ -25174,16 +25202,17 @@ TEXT ·halfBytesShiftF16AVX512(SB), NOSPLIT, $448-64
 	VEXTRACTI64X4 $0x01, Z0, Y20
 	VCVTPS2PD     Y20, Z20
 	KNOTW         K2, K1
-	MOVQ          n+56(FP), R10
-	MOVQ          $0x00000010, R13
+	KMOVW         K1, R10
+	MOVQ          n+56(FP), R11
+	MOVQ          $0x00000010, R14
 
 group:
-	MOVQ        R10, R11
-	CMPQ        R11, R13
-	CMOVQGT     R13, R11
-	SUBQ        R11, R10
+	MOVQ        R11, R12
+	CMPQ        R12, R14
+	CMOVQGT     R14, R12
+	SUBQ        R12, R11
 	MOVL        $0x0000ffff, R9
-	BZHIL       R11, R9, R9
+	BZHIL       R12, R9, R9
 	KMOVW       R9, K3
 	VMOVDQU32.Z (BX), K3, Z21
 	VPANDD.BCST k199<>+0(SB), Z21, Z22
@@ -25198,10 +25227,10 @@ group:
 	XORL        R9, R9
 	KORTESTW    K4, K4
 	JNZ         prepare
-	MOVQ        chunks+48(FP), R12
-	CMPQ        R11, $0x10
+	MOVQ        chunks+48(FP), R13
+	CMPQ        R12, $0x10
 	JNE         run
-	CMPQ        R12, $0x01
+	CMPQ        R13, $0x01
 	JNE         run
 
 ones:
@@ -25250,12 +25279,12 @@ ones:
 	ADDQ        $0x10, BX
 	ADDQ        $0x10, SI
 	ADDQ        $0x10, R8
-	SUBQ        $0x04, R11
+	SUBQ        $0x04, R12
 	JNZ         ones
 	JMP         next
 
 run:
-	MOVQ        chunks+48(FP), R12
+	MOVQ        chunks+48(FP), R13
 	TESTQ       R9, R9
 	JNZ         hostile
 	VSUBPS.BCST (SI), Z0, Z21
@@ -25272,16 +25301,16 @@ chunk:
 	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
-	DECQ       R12
+	DECQ       R13
 	JNZ        chunk
 	ADDQ       $0x04, BX
 	ADDQ       $0x04, SI
 	ADDQ       $0x04, R8
-	SUBQ       $0x01, R11
+	SUBQ       $0x01, R12
 	JNZ        run
 
 next:
-	TESTQ R10, R10
+	TESTQ R11, R11
 	JNZ   group
 	VZEROUPPER
 	RET
@@ -25293,36 +25322,47 @@ prepare:
 	JE              settle
 	VPBROADCASTD    k0<>+0(SB), Z23
 	VPANDD.BCST     k199<>+0(SB), Z21, Z24
-	VPANDD.BCST     k199<>+0(SB), Z22, Z25
-	VPTESTMD        Z24, Z24, K3
-	VPCMPUD         $0x01, Z5, Z24, K3, K3
-	VPCMPUD.BCST    $0x05, k204<>+0(SB), Z25, K3, K4
-	VPCMPUD.BCST    $0x05, k9<>+0(SB), Z25, K4, K5
-	KANDNW          K3, K4, K3
+	VPANDD.BCST     k199<>+0(SB), Z22, Z27
+	VPTESTMD        Z24, Z24, K1
+	VPCMPUD         $0x01, Z5, Z24, K1, K1
+	VPCMPUD.BCST    $0x05, k204<>+0(SB), Z27, K1, K2
+	VPCMPUD.BCST    $0x05, k9<>+0(SB), Z27, K2, K3
+	KANDNW          K1, K2, K1
 	VCVTDQ2PS       Z24, Z25
 	VPSUBD.BCST     k203<>+0(SB), Z25, Z25
-	VPCMPUD.BCST    $0x06, k195<>+0(SB), Z24, K4, K6
-	VPADDD.BCST     k40<>+0(SB), Z24, K6, Z25
-	VMOVDQA32       Z25, K4, Z24
-	VPMAXUD.BCST    k211<>+0(SB), Z24, K3, Z24
-	VPSUBD.BCST     k205<>+0(SB), Z24, K4, Z24
-	VPBROADCASTD    k40<>+0(SB), K5, Z24
+	VPCMPUD.BCST    $0x06, k195<>+0(SB), Z24, K2, K4
+	VPADDD.BCST     k40<>+0(SB), Z24, K4, Z25
+	VMOVDQA32       Z25, K2, Z24
+	VPMAXUD.BCST    k211<>+0(SB), Z24, K1, Z24
+	VPSUBD.BCST     k205<>+0(SB), Z24, K2, Z24
+	VPBROADCASTD    k40<>+0(SB), K3, Z24
 	VMOVDQA64       Z24, Z25
-	VPBROADCASTD.Z  k194<>+0(SB), K4, Z26
-	VPXORD          Z26, Z26, K5, Z26
+	VPBROADCASTD.Z  k194<>+0(SB), K2, Z26
+	VPXORD          Z26, Z26, K3, Z26
 	VPSUBD          Z26, Z23, Z23
 	VMOVDQU64       Z23, 192(DX)
 	VMOVDQA64       Z21, Z23
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z25, Z23
-	VCMPPS          $0x03, Z24, Z24, K3
-	VPBROADCASTD    k26<>+0(SB), K3, Z24
-	VCMPPS          $0x03, Z23, Z23, K3
-	VPBROADCASTD    k2<>+0(SB), K3, Z23
-	VCMPPS          $0x03, Z22, Z22, K3
-	VPBROADCASTD    k2<>+0(SB), K3, Z22
+	VCMPPS          $0x03, Z24, Z24, K1
+	VPBROADCASTD    k26<>+0(SB), K1, Z24
+	VCMPPS          $0x03, Z23, Z23, K1
+	VPBROADCASTD    k2<>+0(SB), K1, Z23
+	VCMPPS          $0x03, Z22, Z22, K1
+	VPBROADCASTD    k2<>+0(SB), K1, Z22
 	VMOVDQU64       Z24, 64(DX)
 	VMOVDQU64       Z23, (DX)
 	VMOVDQU64       Z22, 256(DX)
+	VPTESTMD        Z27, Z27, K1
+	VPSUBD          Z17, Z27, Z27
+	VPCMPUD         $0x05, Z18, Z27, K1, K3
+	MOVL            R10, R13
+	XORL            R15, R15
+	KORTESTW        K3, K3
+	CMOVLEQ         R15, R13
+	KMOVW           R13, K1
+	KNOTW           K1, K2
+	KORTESTW        K3, K3
+	JZ              alike
 	VMOVDQA64       Z21, Z21
 	VPXORD.BCST     k0<>+0(SB), Z21, Z21
 	VCMPPS          $0x03, Z21, Z21, K3
@@ -25342,11 +25382,13 @@ prepare:
 	VINSERTI64X4    $0x01, Y21, Z22, Z22
 	VPADDD          Z26, Z22, Z22
 	VMOVDQU64       Z22, 320(DX)
-	MOVQ            chunks+48(FP), R12
-	CMPQ            R11, $0x10
-	JNE             run
-	CMPQ            R12, $0x01
-	JNE             run
+
+alike:
+	MOVQ chunks+48(FP), R13
+	CMPQ R12, $0x10
+	JNE  run
+	CMPQ R13, $0x01
+	JNE  run
 
 smalls:
 	VSUBPS.BCST.Z 256(R8), Z0, K2, Z21
@@ -25406,7 +25448,7 @@ smalls:
 	ADDQ          $0x10, BX
 	ADDQ          $0x10, SI
 	ADDQ          $0x10, R8
-	SUBQ          $0x04, R11
+	SUBQ          $0x04, R12
 	JNZ           smalls
 	JMP           next
 
@@ -28038,16 +28080,17 @@ TEXT ·bookShift32F32AVX512(SB), NOSPLIT, $448-64
 	VCVTPS2PD     Y8, Z8
 	VPBROADCASTD  k199<>+0(SB), Z9
 	KNOTW         K2, K1
-	MOVQ          n+56(FP), R10
-	MOVQ          $0x00000010, R13
+	KMOVW         K1, R10
+	MOVQ          n+56(FP), R11
+	MOVQ          $0x00000010, R14
 
 group:
-	MOVQ        R10, R11
-	CMPQ        R11, R13
-	CMOVQGT     R13, R11
-	SUBQ        R11, R10
+	MOVQ        R11, R12
+	CMPQ        R12, R14
+	CMOVQGT     R14, R12
+	SUBQ        R12, R11
 	MOVL        $0x0000ffff, R9
-	BZHIL       R11, R9, R9
+	BZHIL       R12, R9, R9
 	KMOVW       R9, K3
 	VMOVDQU32.Z (BX), K3, Z10
 	VPANDD.BCST k199<>+0(SB), Z10, Z11
@@ -28062,10 +28105,10 @@ group:
 	XORL        R9, R9
 	KORTESTW    K4, K4
 	JNZ         prepare
-	MOVQ        chunks+48(FP), R12
-	CMPQ        R11, $0x10
+	MOVQ        chunks+48(FP), R13
+	CMPQ        R12, $0x10
 	JNE         run
-	CMPQ        R12, $0x01
+	CMPQ        R13, $0x01
 	JNE         run
 
 ones:
@@ -28114,12 +28157,12 @@ ones:
 	ADDQ                $0x10, BX
 	ADDQ                $0x10, SI
 	ADDQ                $0x10, R8
-	SUBQ                $0x04, R11
+	SUBQ                $0x04, R12
 	JNZ                 ones
 	JMP                 next
 
 run:
-	MOVQ        chunks+48(FP), R12
+	MOVQ        chunks+48(FP), R13
 	TESTQ       R9, R9
 	JNZ         hostile
 	VSUBPS.BCST (SI), Z0, Z10
@@ -28136,16 +28179,16 @@ chunk:
 	PREFETCHT0          1088(AX)
 	ADDQ                $0x00000010, CX
 	ADDQ                $0x00000080, AX
-	DECQ                R12
+	DECQ                R13
 	JNZ                 chunk
 	ADDQ                $0x04, BX
 	ADDQ                $0x04, SI
 	ADDQ                $0x04, R8
-	SUBQ                $0x01, R11
+	SUBQ                $0x01, R12
 	JNZ                 run
 
 next:
-	TESTQ R10, R10
+	TESTQ R11, R11
 	JNZ   group
 	VZEROUPPER
 	RET
@@ -28157,39 +28200,50 @@ prepare:
 	JE              settle
 	VPBROADCASTD    k0<>+0(SB), Z12
 	VPANDD.BCST     k199<>+0(SB), Z10, Z13
-	VPANDD.BCST     k199<>+0(SB), Z11, Z14
-	VPTESTMD        Z13, Z13, K3
-	VPCMPUD         $0x01, Z2, Z13, K3, K3
-	VCVTDQ2PS       Z13, Z15
-	VPSUBD.BCST     k203<>+0(SB), Z15, Z15
-	VPCMPUD.BCST    $0x06, k195<>+0(SB), Z13, K3, K4
-	VPADDD.BCST     k40<>+0(SB), Z13, K4, Z15
-	VMOVDQA32       Z15, K3, Z13
-	VPCMPUD.BCST    $0x05, k204<>+0(SB), Z14, K3, K4
-	VPCMPUD.BCST    $0x05, k9<>+0(SB), Z14, K4, K5
-	KANDNW          K3, K4, K3
-	VPSUBD.BCST     k205<>+0(SB), Z13, K4, Z13
-	VPBROADCASTD    k40<>+0(SB), K5, Z13
+	VPANDD.BCST     k199<>+0(SB), Z11, Z16
+	VPTESTMD        Z13, Z13, K1
+	VPCMPUD         $0x01, Z2, Z13, K1, K1
+	VCVTDQ2PS       Z13, Z14
+	VPSUBD.BCST     k203<>+0(SB), Z14, Z14
+	VPCMPUD.BCST    $0x06, k195<>+0(SB), Z13, K1, K2
+	VPADDD.BCST     k40<>+0(SB), Z13, K2, Z14
+	VMOVDQA32       Z14, K1, Z13
+	VPCMPUD.BCST    $0x05, k204<>+0(SB), Z16, K1, K2
+	VPCMPUD.BCST    $0x05, k9<>+0(SB), Z16, K2, K3
+	KANDNW          K1, K2, K1
+	VPSUBD.BCST     k205<>+0(SB), Z13, K2, Z13
+	VPBROADCASTD    k40<>+0(SB), K3, Z13
 	VMOVDQA64       Z13, Z14
-	VPBROADCASTD.Z  k194<>+0(SB), K4, Z15
-	VPXORD          Z15, Z15, K5, Z15
-	VPADDD.BCST     k197<>+0(SB), Z13, K3, Z14
-	VPBROADCASTD    k41<>+0(SB), K3, Z15
-	VPBROADCASTD.Z  k41<>+0(SB), K3, Z16
-	VMOVDQU64       Z16, 128(DX)
+	VPBROADCASTD.Z  k194<>+0(SB), K2, Z15
+	VPXORD          Z15, Z15, K3, Z15
+	VPADDD.BCST     k197<>+0(SB), Z13, K1, Z14
+	VPBROADCASTD    k41<>+0(SB), K1, Z15
+	VPBROADCASTD.Z  k41<>+0(SB), K1, Z17
+	VMOVDQU64       Z17, 128(DX)
 	VPSUBD          Z15, Z12, Z12
 	VMOVDQU64       Z12, 192(DX)
 	VMOVDQA64       Z10, Z12
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z14, Z12
-	VCMPPS          $0x03, Z13, Z13, K3
-	VPBROADCASTD    k26<>+0(SB), K3, Z13
-	VCMPPS          $0x03, Z12, Z12, K3
-	VPBROADCASTD    k2<>+0(SB), K3, Z12
-	VCMPPS          $0x03, Z11, Z11, K3
-	VPBROADCASTD    k2<>+0(SB), K3, Z11
+	VCMPPS          $0x03, Z13, Z13, K1
+	VPBROADCASTD    k26<>+0(SB), K1, Z13
+	VCMPPS          $0x03, Z12, Z12, K1
+	VPBROADCASTD    k2<>+0(SB), K1, Z12
+	VCMPPS          $0x03, Z11, Z11, K1
+	VPBROADCASTD    k2<>+0(SB), K1, Z11
 	VMOVDQU64       Z13, 64(DX)
 	VMOVDQU64       Z12, (DX)
 	VMOVDQU64       Z11, 256(DX)
+	VPTESTMD        Z16, Z16, K1
+	VPSUBD          Z5, Z16, Z16
+	VPCMPUD         $0x05, Z6, Z16, K1, K3
+	MOVL            R10, R13
+	XORL            R15, R15
+	KORTESTW        K3, K3
+	CMOVLEQ         R15, R13
+	KMOVW           R13, K1
+	KNOTW           K1, K2
+	KORTESTW        K3, K3
+	JZ              alike
 	VMOVDQA64       Z10, Z10
 	VPXORD.BCST     k0<>+0(SB), Z10, Z10
 	VCMPPS          $0x03, Z10, Z10, K3
@@ -28209,11 +28263,13 @@ prepare:
 	VINSERTI64X4    $0x01, Y10, Z11, Z11
 	VPADDD          Z15, Z11, Z11
 	VMOVDQU64       Z11, 320(DX)
-	MOVQ            chunks+48(FP), R12
-	CMPQ            R11, $0x10
-	JNE             run
-	CMPQ            R12, $0x01
-	JNE             run
+
+alike:
+	MOVQ chunks+48(FP), R13
+	CMPQ R12, $0x10
+	JNE  run
+	CMPQ R13, $0x01
+	JNE  run
 
 smalls:
 	VSUBPS.BCST.Z       256(R8), Z0, K2, Z10
@@ -28285,7 +28341,7 @@ smalls:
 	ADDQ                $0x10, BX
 	ADDQ                $0x10, SI
 	ADDQ                $0x10, R8
-	SUBQ                $0x04, R11
+	SUBQ                $0x04, R12
 	JNZ                 smalls
 	JMP                 next
 
@@ -28373,16 +28429,17 @@ TEXT ·bookShift64F32AVX512(SB), NOSPLIT, $448-64
 	VCVTPS2PD     Y8, Z8
 	VPBROADCASTD  k199<>+0(SB), Z9
 	KNOTW         K2, K1
-	MOVQ          n+56(FP), R10
-	MOVQ          $0x00000010, R13
+	KMOVW         K1, R10
+	MOVQ          n+56(FP), R11
+	MOVQ          $0x00000010, R14
 
 group:
-	MOVQ        R10, R11
-	CMPQ        R11, R13
-	CMOVQGT     R13, R11
-	SUBQ        R11, R10
+	MOVQ        R11, R12
+	CMPQ        R12, R14
+	CMOVQGT     R14, R12
+	SUBQ        R12, R11
 	MOVL        $0x0000ffff, R9
-	BZHIL       R11, R9, R9
+	BZHIL       R12, R9, R9
 	KMOVW       R9, K3
 	VMOVDQU32.Z (BX), K3, Z10
 	VPANDD.BCST k199<>+0(SB), Z10, Z11
@@ -28397,10 +28454,10 @@ group:
 	XORL        R9, R9
 	KORTESTW    K4, K4
 	JNZ         prepare
-	MOVQ        chunks+48(FP), R12
-	CMPQ        R11, $0x10
+	MOVQ        chunks+48(FP), R13
+	CMPQ        R12, $0x10
 	JNE         run
-	CMPQ        R12, $0x01
+	CMPQ        R13, $0x01
 	JNE         run
 
 ones:
@@ -28481,12 +28538,12 @@ ones:
 	ADDQ                $0x10, BX
 	ADDQ                $0x10, SI
 	ADDQ                $0x10, R8
-	SUBQ                $0x04, R11
+	SUBQ                $0x04, R12
 	JNZ                 ones
 	JMP                 next
 
 run:
-	MOVQ        chunks+48(FP), R12
+	MOVQ        chunks+48(FP), R13
 	TESTQ       R9, R9
 	JNZ         hostile
 	VSUBPS.BCST (SI), Z0, Z10
@@ -28511,16 +28568,16 @@ chunk:
 	PREFETCHT0          1216(AX)
 	ADDQ                $0x00000020, CX
 	ADDQ                $0x00000100, AX
-	DECQ                R12
+	DECQ                R13
 	JNZ                 chunk
 	ADDQ                $0x04, BX
 	ADDQ                $0x04, SI
 	ADDQ                $0x04, R8
-	SUBQ                $0x01, R11
+	SUBQ                $0x01, R12
 	JNZ                 run
 
 next:
-	TESTQ R10, R10
+	TESTQ R11, R11
 	JNZ   group
 	VZEROUPPER
 	RET
@@ -28532,39 +28589,50 @@ prepare:
 	JE              settle
 	VPBROADCASTD    k0<>+0(SB), Z12
 	VPANDD.BCST     k199<>+0(SB), Z10, Z13
-	VPANDD.BCST     k199<>+0(SB), Z11, Z14
-	VPTESTMD        Z13, Z13, K3
-	VPCMPUD         $0x01, Z2, Z13, K3, K3
-	VCVTDQ2PS       Z13, Z15
-	VPSUBD.BCST     k203<>+0(SB), Z15, Z15
-	VPCMPUD.BCST    $0x06, k195<>+0(SB), Z13, K3, K4
-	VPADDD.BCST     k40<>+0(SB), Z13, K4, Z15
-	VMOVDQA32       Z15, K3, Z13
-	VPCMPUD.BCST    $0x05, k204<>+0(SB), Z14, K3, K4
-	VPCMPUD.BCST    $0x05, k9<>+0(SB), Z14, K4, K5
-	KANDNW          K3, K4, K3
-	VPSUBD.BCST     k205<>+0(SB), Z13, K4, Z13
-	VPBROADCASTD    k40<>+0(SB), K5, Z13
+	VPANDD.BCST     k199<>+0(SB), Z11, Z16
+	VPTESTMD        Z13, Z13, K1
+	VPCMPUD         $0x01, Z2, Z13, K1, K1
+	VCVTDQ2PS       Z13, Z14
+	VPSUBD.BCST     k203<>+0(SB), Z14, Z14
+	VPCMPUD.BCST    $0x06, k195<>+0(SB), Z13, K1, K2
+	VPADDD.BCST     k40<>+0(SB), Z13, K2, Z14
+	VMOVDQA32       Z14, K1, Z13
+	VPCMPUD.BCST    $0x05, k204<>+0(SB), Z16, K1, K2
+	VPCMPUD.BCST    $0x05, k9<>+0(SB), Z16, K2, K3
+	KANDNW          K1, K2, K1
+	VPSUBD.BCST     k205<>+0(SB), Z13, K2, Z13
+	VPBROADCASTD    k40<>+0(SB), K3, Z13
 	VMOVDQA64       Z13, Z14
-	VPBROADCASTD.Z  k194<>+0(SB), K4, Z15
-	VPXORD          Z15, Z15, K5, Z15
-	VPADDD.BCST     k197<>+0(SB), Z13, K3, Z14
-	VPBROADCASTD    k41<>+0(SB), K3, Z15
-	VPBROADCASTD.Z  k41<>+0(SB), K3, Z16
-	VMOVDQU64       Z16, 128(DX)
+	VPBROADCASTD.Z  k194<>+0(SB), K2, Z15
+	VPXORD          Z15, Z15, K3, Z15
+	VPADDD.BCST     k197<>+0(SB), Z13, K1, Z14
+	VPBROADCASTD    k41<>+0(SB), K1, Z15
+	VPBROADCASTD.Z  k41<>+0(SB), K1, Z17
+	VMOVDQU64       Z17, 128(DX)
 	VPSUBD          Z15, Z12, Z12
 	VMOVDQU64       Z12, 192(DX)
 	VMOVDQA64       Z10, Z12
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z14, Z12
-	VCMPPS          $0x03, Z13, Z13, K3
-	VPBROADCASTD    k26<>+0(SB), K3, Z13
-	VCMPPS          $0x03, Z12, Z12, K3
-	VPBROADCASTD    k2<>+0(SB), K3, Z12
-	VCMPPS          $0x03, Z11, Z11, K3
-	VPBROADCASTD    k2<>+0(SB), K3, Z11
+	VCMPPS          $0x03, Z13, Z13, K1
+	VPBROADCASTD    k26<>+0(SB), K1, Z13
+	VCMPPS          $0x03, Z12, Z12, K1
+	VPBROADCASTD    k2<>+0(SB), K1, Z12
+	VCMPPS          $0x03, Z11, Z11, K1
+	VPBROADCASTD    k2<>+0(SB), K1, Z11
 	VMOVDQU64       Z13, 64(DX)
 	VMOVDQU64       Z12, (DX)
 	VMOVDQU64       Z11, 256(DX)
+	VPTESTMD        Z16, Z16, K1
+	VPSUBD          Z5, Z16, Z16
+	VPCMPUD         $0x05, Z6, Z16, K1, K3
+	MOVL            R10, R13
+	XORL            R15, R15
+	KORTESTW        K3, K3
+	CMOVLEQ         R15, R13
+	KMOVW           R13, K1
+	KNOTW           K1, K2
+	KORTESTW        K3, K3
+	JZ              alike
 	VMOVDQA64       Z10, Z10
 	VPXORD.BCST     k0<>+0(SB), Z10, Z10
 	VCMPPS          $0x03, Z10, Z10, K3
@@ -28584,11 +28652,13 @@ prepare:
 	VINSERTI64X4    $0x01, Y10, Z11, Z11
 	VPADDD          Z15, Z11, Z11
 	VMOVDQU64       Z11, 320(DX)
-	MOVQ            chunks+48(FP), R12
-	CMPQ            R11, $0x10
-	JNE             run
-	CMPQ            R12, $0x01
-	JNE             run
+
+alike:
+	MOVQ chunks+48(FP), R13
+	CMPQ R12, $0x10
+	JNE  run
+	CMPQ R13, $0x01
+	JNE  run
 
 smalls:
 	VSUBPS.BCST.Z       256(R8), Z0, K2, Z10
@@ -28692,7 +28762,7 @@ smalls:
 	ADDQ                $0x10, BX
 	ADDQ                $0x10, SI
 	ADDQ                $0x10, R8
-	SUBQ                $0x04, R11
+	SUBQ                $0x04, R12
 	JNZ                 smalls
 	JMP                 next
 
@@ -28786,16 +28856,17 @@ TEXT ·bookShift32BF16AVX512(SB), NOSPLIT, $448-64
 	VCVTPS2PD     Y12, Z12
 	VPBROADCASTD  k199<>+0(SB), Z13
 	KNOTW         K3, K2
-	MOVQ          n+56(FP), R10
-	MOVQ          $0x00000010, R13
+	KMOVW         K2, R10
+	MOVQ          n+56(FP), R11
+	MOVQ          $0x00000010, R14
 
 group:
-	MOVQ        R10, R11
-	CMPQ        R11, R13
-	CMOVQGT     R13, R11
-	SUBQ        R11, R10
+	MOVQ        R11, R12
+	CMPQ        R12, R14
+	CMOVQGT     R14, R12
+	SUBQ        R12, R11
 	MOVL        $0x0000ffff, R9
-	BZHIL       R11, R9, R9
+	BZHIL       R12, R9, R9
 	KMOVW       R9, K4
 	VMOVDQU32.Z (BX), K4, Z14
 	VPANDD.BCST k199<>+0(SB), Z14, Z15
@@ -28810,10 +28881,10 @@ group:
 	XORL        R9, R9
 	KORTESTW    K5, K5
 	JNZ         prepare
-	MOVQ        chunks+48(FP), R12
-	CMPQ        R11, $0x10
+	MOVQ        chunks+48(FP), R13
+	CMPQ        R12, $0x10
 	JNE         run
-	CMPQ        R12, $0x01
+	CMPQ        R13, $0x01
 	JNE         run
 
 ones:
@@ -28870,12 +28941,12 @@ ones:
 	ADDQ           $0x10, BX
 	ADDQ           $0x10, SI
 	ADDQ           $0x10, R8
-	SUBQ           $0x04, R11
+	SUBQ           $0x04, R12
 	JNZ            ones
 	JMP            next
 
 run:
-	MOVQ        chunks+48(FP), R12
+	MOVQ        chunks+48(FP), R13
 	TESTQ       R9, R9
 	JNZ         hostile
 	VSUBPS.BCST (SI), Z0, Z14
@@ -28894,16 +28965,16 @@ chunk:
 	PREFETCHT0     1024(AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
-	DECQ           R12
+	DECQ           R13
 	JNZ            chunk
 	ADDQ           $0x04, BX
 	ADDQ           $0x04, SI
 	ADDQ           $0x04, R8
-	SUBQ           $0x01, R11
+	SUBQ           $0x01, R12
 	JNZ            run
 
 next:
-	TESTQ R10, R10
+	TESTQ R11, R11
 	JNZ   group
 	VZEROUPPER
 	RET
@@ -28915,39 +28986,50 @@ prepare:
 	JE              settle
 	VPBROADCASTD    k22<>+0(SB), Z16
 	VPANDD.BCST     k199<>+0(SB), Z14, Z17
-	VPANDD.BCST     k199<>+0(SB), Z15, Z18
-	VPTESTMD        Z17, Z17, K4
-	VPCMPUD         $0x01, Z6, Z17, K4, K4
-	VCVTDQ2PS       Z17, Z19
-	VPSUBD.BCST     k203<>+0(SB), Z19, Z19
-	VPCMPUD.BCST    $0x06, k195<>+0(SB), Z17, K4, K5
-	VPADDD.BCST     k40<>+0(SB), Z17, K5, Z19
-	VMOVDQA32       Z19, K4, Z17
-	VPCMPUD.BCST    $0x05, k204<>+0(SB), Z18, K4, K5
-	VPCMPUD.BCST    $0x05, k9<>+0(SB), Z18, K5, K6
-	KANDNW          K4, K5, K4
-	VPSUBD.BCST     k205<>+0(SB), Z17, K5, Z17
-	VPBROADCASTD    k40<>+0(SB), K6, Z17
+	VPANDD.BCST     k199<>+0(SB), Z15, Z20
+	VPTESTMD        Z17, Z17, K2
+	VPCMPUD         $0x01, Z6, Z17, K2, K2
+	VCVTDQ2PS       Z17, Z18
+	VPSUBD.BCST     k203<>+0(SB), Z18, Z18
+	VPCMPUD.BCST    $0x06, k195<>+0(SB), Z17, K2, K3
+	VPADDD.BCST     k40<>+0(SB), Z17, K3, Z18
+	VMOVDQA32       Z18, K2, Z17
+	VPCMPUD.BCST    $0x05, k204<>+0(SB), Z20, K2, K3
+	VPCMPUD.BCST    $0x05, k9<>+0(SB), Z20, K3, K4
+	KANDNW          K2, K3, K2
+	VPSUBD.BCST     k205<>+0(SB), Z17, K3, Z17
+	VPBROADCASTD    k40<>+0(SB), K4, Z17
 	VMOVDQA64       Z17, Z18
-	VPBROADCASTD.Z  k194<>+0(SB), K5, Z19
-	VPXORD          Z19, Z19, K6, Z19
-	VPADDD.BCST     k197<>+0(SB), Z17, K4, Z18
-	VPBROADCASTD    k41<>+0(SB), K4, Z19
-	VPBROADCASTD.Z  k41<>+0(SB), K4, Z20
-	VMOVDQU64       Z20, 128(DX)
+	VPBROADCASTD.Z  k194<>+0(SB), K3, Z19
+	VPXORD          Z19, Z19, K4, Z19
+	VPADDD.BCST     k197<>+0(SB), Z17, K2, Z18
+	VPBROADCASTD    k41<>+0(SB), K2, Z19
+	VPBROADCASTD.Z  k41<>+0(SB), K2, Z21
+	VMOVDQU64       Z21, 128(DX)
 	VPSUBD          Z19, Z16, Z16
 	VMOVDQU64       Z16, 192(DX)
 	VMOVDQA64       Z14, Z16
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z18, Z16
-	VCMPPS          $0x03, Z17, Z17, K4
-	VPBROADCASTD    k26<>+0(SB), K4, Z17
-	VCMPPS          $0x03, Z16, Z16, K4
-	VPBROADCASTD    k2<>+0(SB), K4, Z16
-	VCMPPS          $0x03, Z15, Z15, K4
-	VPBROADCASTD    k2<>+0(SB), K4, Z15
+	VCMPPS          $0x03, Z17, Z17, K2
+	VPBROADCASTD    k26<>+0(SB), K2, Z17
+	VCMPPS          $0x03, Z16, Z16, K2
+	VPBROADCASTD    k2<>+0(SB), K2, Z16
+	VCMPPS          $0x03, Z15, Z15, K2
+	VPBROADCASTD    k2<>+0(SB), K2, Z15
 	VMOVDQU64       Z17, 64(DX)
 	VMOVDQU64       Z16, (DX)
 	VMOVDQU64       Z15, 256(DX)
+	VPTESTMD        Z20, Z20, K2
+	VPSUBD          Z9, Z20, Z20
+	VPCMPUD         $0x05, Z10, Z20, K2, K4
+	MOVL            R10, R13
+	XORL            R15, R15
+	KORTESTW        K4, K4
+	CMOVLEQ         R15, R13
+	KMOVW           R13, K2
+	KNOTW           K2, K3
+	KORTESTW        K4, K4
+	JZ              alike
 	VMOVDQA64       Z14, Z14
 	VPXORD.BCST     k0<>+0(SB), Z14, Z14
 	VCMPPS          $0x03, Z14, Z14, K4
@@ -28967,11 +29049,13 @@ prepare:
 	VINSERTI64X4    $0x01, Y14, Z15, Z15
 	VPADDD          Z19, Z15, Z15
 	VMOVDQU64       Z15, 320(DX)
-	MOVQ            chunks+48(FP), R12
-	CMPQ            R11, $0x10
-	JNE             run
-	CMPQ            R12, $0x01
-	JNE             run
+
+alike:
+	MOVQ chunks+48(FP), R13
+	CMPQ R12, $0x10
+	JNE  run
+	CMPQ R13, $0x01
+	JNE  run
 
 smalls:
 	VSUBPS.BCST.Z    256(R8), Z0, K3, Z14
@@ -29047,7 +29131,7 @@ smalls:
 	ADDQ             $0x10, BX
 	ADDQ             $0x10, SI
 	ADDQ             $0x10, R8
-	SUBQ             $0x04, R11
+	SUBQ             $0x04, R12
 	JNZ              smalls
 	JMP              next
 
@@ -29145,16 +29229,17 @@ TEXT ·bookShift64BF16AVX512(SB), NOSPLIT, $448-64
 	VCVTPS2PD     Y12, Z12
 	VPBROADCASTD  k199<>+0(SB), Z13
 	KNOTW         K3, K2
-	MOVQ          n+56(FP), R10
-	MOVQ          $0x00000010, R13
+	KMOVW         K2, R10
+	MOVQ          n+56(FP), R11
+	MOVQ          $0x00000010, R14
 
 group:
-	MOVQ        R10, R11
-	CMPQ        R11, R13
-	CMOVQGT     R13, R11
-	SUBQ        R11, R10
+	MOVQ        R11, R12
+	CMPQ        R12, R14
+	CMOVQGT     R14, R12
+	SUBQ        R12, R11
 	MOVL        $0x0000ffff, R9
-	BZHIL       R11, R9, R9
+	BZHIL       R12, R9, R9
 	KMOVW       R9, K4
 	VMOVDQU32.Z (BX), K4, Z14
 	VPANDD.BCST k199<>+0(SB), Z14, Z15
@@ -29169,10 +29254,10 @@ group:
 	XORL        R9, R9
 	KORTESTW    K5, K5
 	JNZ         prepare
-	MOVQ        chunks+48(FP), R12
-	CMPQ        R11, $0x10
+	MOVQ        chunks+48(FP), R13
+	CMPQ        R12, $0x10
 	JNE         run
-	CMPQ        R12, $0x01
+	CMPQ        R13, $0x01
 	JNE         run
 
 ones:
@@ -29257,12 +29342,12 @@ ones:
 	ADDQ           $0x10, BX
 	ADDQ           $0x10, SI
 	ADDQ           $0x10, R8
-	SUBQ           $0x04, R11
+	SUBQ           $0x04, R12
 	JNZ            ones
 	JMP            next
 
 run:
-	MOVQ        chunks+48(FP), R12
+	MOVQ        chunks+48(FP), R13
 	TESTQ       R9, R9
 	JNZ         hostile
 	VSUBPS.BCST (SI), Z0, Z14
@@ -29288,16 +29373,16 @@ chunk:
 	PREFETCHT0     1088(AX)
 	ADDQ           $0x00000020, CX
 	ADDQ           $0x00000080, AX
-	DECQ           R12
+	DECQ           R13
 	JNZ            chunk
 	ADDQ           $0x04, BX
 	ADDQ           $0x04, SI
 	ADDQ           $0x04, R8
-	SUBQ           $0x01, R11
+	SUBQ           $0x01, R12
 	JNZ            run
 
 next:
-	TESTQ R10, R10
+	TESTQ R11, R11
 	JNZ   group
 	VZEROUPPER
 	RET
@@ -29309,39 +29394,50 @@ prepare:
 	JE              settle
 	VPBROADCASTD    k22<>+0(SB), Z16
 	VPANDD.BCST     k199<>+0(SB), Z14, Z17
-	VPANDD.BCST     k199<>+0(SB), Z15, Z18
-	VPTESTMD        Z17, Z17, K4
-	VPCMPUD         $0x01, Z6, Z17, K4, K4
-	VCVTDQ2PS       Z17, Z19
-	VPSUBD.BCST     k203<>+0(SB), Z19, Z19
-	VPCMPUD.BCST    $0x06, k195<>+0(SB), Z17, K4, K5
-	VPADDD.BCST     k40<>+0(SB), Z17, K5, Z19
-	VMOVDQA32       Z19, K4, Z17
-	VPCMPUD.BCST    $0x05, k204<>+0(SB), Z18, K4, K5
-	VPCMPUD.BCST    $0x05, k9<>+0(SB), Z18, K5, K6
-	KANDNW          K4, K5, K4
-	VPSUBD.BCST     k205<>+0(SB), Z17, K5, Z17
-	VPBROADCASTD    k40<>+0(SB), K6, Z17
+	VPANDD.BCST     k199<>+0(SB), Z15, Z20
+	VPTESTMD        Z17, Z17, K2
+	VPCMPUD         $0x01, Z6, Z17, K2, K2
+	VCVTDQ2PS       Z17, Z18
+	VPSUBD.BCST     k203<>+0(SB), Z18, Z18
+	VPCMPUD.BCST    $0x06, k195<>+0(SB), Z17, K2, K3
+	VPADDD.BCST     k40<>+0(SB), Z17, K3, Z18
+	VMOVDQA32       Z18, K2, Z17
+	VPCMPUD.BCST    $0x05, k204<>+0(SB), Z20, K2, K3
+	VPCMPUD.BCST    $0x05, k9<>+0(SB), Z20, K3, K4
+	KANDNW          K2, K3, K2
+	VPSUBD.BCST     k205<>+0(SB), Z17, K3, Z17
+	VPBROADCASTD    k40<>+0(SB), K4, Z17
 	VMOVDQA64       Z17, Z18
-	VPBROADCASTD.Z  k194<>+0(SB), K5, Z19
-	VPXORD          Z19, Z19, K6, Z19
-	VPADDD.BCST     k197<>+0(SB), Z17, K4, Z18
-	VPBROADCASTD    k41<>+0(SB), K4, Z19
-	VPBROADCASTD.Z  k41<>+0(SB), K4, Z20
-	VMOVDQU64       Z20, 128(DX)
+	VPBROADCASTD.Z  k194<>+0(SB), K3, Z19
+	VPXORD          Z19, Z19, K4, Z19
+	VPADDD.BCST     k197<>+0(SB), Z17, K2, Z18
+	VPBROADCASTD    k41<>+0(SB), K2, Z19
+	VPBROADCASTD.Z  k41<>+0(SB), K2, Z21
+	VMOVDQU64       Z21, 128(DX)
 	VPSUBD          Z19, Z16, Z16
 	VMOVDQU64       Z16, 192(DX)
 	VMOVDQA64       Z14, Z16
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z18, Z16
-	VCMPPS          $0x03, Z17, Z17, K4
-	VPBROADCASTD    k26<>+0(SB), K4, Z17
-	VCMPPS          $0x03, Z16, Z16, K4
-	VPBROADCASTD    k2<>+0(SB), K4, Z16
-	VCMPPS          $0x03, Z15, Z15, K4
-	VPBROADCASTD    k2<>+0(SB), K4, Z15
+	VCMPPS          $0x03, Z17, Z17, K2
+	VPBROADCASTD    k26<>+0(SB), K2, Z17
+	VCMPPS          $0x03, Z16, Z16, K2
+	VPBROADCASTD    k2<>+0(SB), K2, Z16
+	VCMPPS          $0x03, Z15, Z15, K2
+	VPBROADCASTD    k2<>+0(SB), K2, Z15
 	VMOVDQU64       Z17, 64(DX)
 	VMOVDQU64       Z16, (DX)
 	VMOVDQU64       Z15, 256(DX)
+	VPTESTMD        Z20, Z20, K2
+	VPSUBD          Z9, Z20, Z20
+	VPCMPUD         $0x05, Z10, Z20, K2, K4
+	MOVL            R10, R13
+	XORL            R15, R15
+	KORTESTW        K4, K4
+	CMOVLEQ         R15, R13
+	KMOVW           R13, K2
+	KNOTW           K2, K3
+	KORTESTW        K4, K4
+	JZ              alike
 	VMOVDQA64       Z14, Z14
 	VPXORD.BCST     k0<>+0(SB), Z14, Z14
 	VCMPPS          $0x03, Z14, Z14, K4
@@ -29361,11 +29457,13 @@ prepare:
 	VINSERTI64X4    $0x01, Y14, Z15, Z15
 	VPADDD          Z19, Z15, Z15
 	VMOVDQU64       Z15, 320(DX)
-	MOVQ            chunks+48(FP), R12
-	CMPQ            R11, $0x10
-	JNE             run
-	CMPQ            R12, $0x01
-	JNE             run
+
+alike:
+	MOVQ chunks+48(FP), R13
+	CMPQ R12, $0x10
+	JNE  run
+	CMPQ R13, $0x01
+	JNE  run
 
 smalls:
 	VSUBPS.BCST.Z    256(R8), Z0, K3, Z14
@@ -29469,7 +29567,7 @@ smalls:
 	ADDQ             $0x10, BX
 	ADDQ             $0x10, SI
 	ADDQ             $0x10, R8
-	SUBQ             $0x04, R11
+	SUBQ             $0x04, R12
 	JNZ              smalls
 	JMP              next
 
@@ -29562,16 +29660,17 @@ TEXT ·bookShift32F16AVX512(SB), NOSPLIT, $448-64
 	VEXTRACTI64X4 $0x01, Z0, Y10
 	VCVTPS2PD     Y10, Z10
 	KNOTW         K3, K2
-	MOVQ          n+56(FP), R10
-	MOVQ          $0x00000010, R13
+	KMOVW         K2, R10
+	MOVQ          n+56(FP), R11
+	MOVQ          $0x00000010, R14
 
 group:
-	MOVQ        R10, R11
-	CMPQ        R11, R13
-	CMOVQGT     R13, R11
-	SUBQ        R11, R10
+	MOVQ        R11, R12
+	CMPQ        R12, R14
+	CMOVQGT     R14, R12
+	SUBQ        R12, R11
 	MOVL        $0x0000ffff, R9
-	BZHIL       R11, R9, R9
+	BZHIL       R12, R9, R9
 	KMOVW       R9, K4
 	VMOVDQU32.Z (BX), K4, Z11
 	VPANDD.BCST k199<>+0(SB), Z11, Z12
@@ -29586,10 +29685,10 @@ group:
 	XORL        R9, R9
 	KORTESTW    K5, K5
 	JNZ         prepare
-	MOVQ        chunks+48(FP), R12
-	CMPQ        R11, $0x10
+	MOVQ        chunks+48(FP), R13
+	CMPQ        R12, $0x10
 	JNE         run
-	CMPQ        R12, $0x01
+	CMPQ        R13, $0x01
 	JNE         run
 
 ones:
@@ -29638,12 +29737,12 @@ ones:
 	ADDQ           $0x10, BX
 	ADDQ           $0x10, SI
 	ADDQ           $0x10, R8
-	SUBQ           $0x04, R11
+	SUBQ           $0x04, R12
 	JNZ            ones
 	JMP            next
 
 run:
-	MOVQ        chunks+48(FP), R12
+	MOVQ        chunks+48(FP), R13
 	TESTQ       R9, R9
 	JNZ         hostile
 	VSUBPS.BCST (SI), Z0, Z11
@@ -29660,16 +29759,16 @@ chunk:
 	PREFETCHT0     1024(AX)
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000040, AX
-	DECQ           R12
+	DECQ           R13
 	JNZ            chunk
 	ADDQ           $0x04, BX
 	ADDQ           $0x04, SI
 	ADDQ           $0x04, R8
-	SUBQ           $0x01, R11
+	SUBQ           $0x01, R12
 	JNZ            run
 
 next:
-	TESTQ R10, R10
+	TESTQ R11, R11
 	JNZ   group
 	VZEROUPPER
 	RET
@@ -29681,36 +29780,47 @@ prepare:
 	JE              settle
 	VPBROADCASTD    k0<>+0(SB), Z13
 	VPANDD.BCST     k199<>+0(SB), Z11, Z14
-	VPANDD.BCST     k199<>+0(SB), Z12, Z15
-	VPTESTMD        Z14, Z14, K4
-	VPCMPUD         $0x01, Z4, Z14, K4, K4
-	VPCMPUD.BCST    $0x05, k204<>+0(SB), Z15, K4, K5
-	VPCMPUD.BCST    $0x05, k9<>+0(SB), Z15, K5, K6
-	KANDNW          K4, K5, K4
+	VPANDD.BCST     k199<>+0(SB), Z12, Z17
+	VPTESTMD        Z14, Z14, K2
+	VPCMPUD         $0x01, Z4, Z14, K2, K2
+	VPCMPUD.BCST    $0x05, k204<>+0(SB), Z17, K2, K3
+	VPCMPUD.BCST    $0x05, k9<>+0(SB), Z17, K3, K4
+	KANDNW          K2, K3, K2
 	VCVTDQ2PS       Z14, Z15
 	VPSUBD.BCST     k203<>+0(SB), Z15, Z15
-	VPCMPUD.BCST    $0x06, k195<>+0(SB), Z14, K5, K7
-	VPADDD.BCST     k40<>+0(SB), Z14, K7, Z15
-	VMOVDQA32       Z15, K5, Z14
-	VPMAXUD.BCST    k211<>+0(SB), Z14, K4, Z14
-	VPSUBD.BCST     k205<>+0(SB), Z14, K5, Z14
-	VPBROADCASTD    k40<>+0(SB), K6, Z14
+	VPCMPUD.BCST    $0x06, k195<>+0(SB), Z14, K3, K5
+	VPADDD.BCST     k40<>+0(SB), Z14, K5, Z15
+	VMOVDQA32       Z15, K3, Z14
+	VPMAXUD.BCST    k211<>+0(SB), Z14, K2, Z14
+	VPSUBD.BCST     k205<>+0(SB), Z14, K3, Z14
+	VPBROADCASTD    k40<>+0(SB), K4, Z14
 	VMOVDQA64       Z14, Z15
-	VPBROADCASTD.Z  k194<>+0(SB), K5, Z16
-	VPXORD          Z16, Z16, K6, Z16
+	VPBROADCASTD.Z  k194<>+0(SB), K3, Z16
+	VPXORD          Z16, Z16, K4, Z16
 	VPSUBD          Z16, Z13, Z13
 	VMOVDQU64       Z13, 192(DX)
 	VMOVDQA64       Z11, Z13
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z15, Z13
-	VCMPPS          $0x03, Z14, Z14, K4
-	VPBROADCASTD    k26<>+0(SB), K4, Z14
-	VCMPPS          $0x03, Z13, Z13, K4
-	VPBROADCASTD    k2<>+0(SB), K4, Z13
-	VCMPPS          $0x03, Z12, Z12, K4
-	VPBROADCASTD    k2<>+0(SB), K4, Z12
+	VCMPPS          $0x03, Z14, Z14, K2
+	VPBROADCASTD    k26<>+0(SB), K2, Z14
+	VCMPPS          $0x03, Z13, Z13, K2
+	VPBROADCASTD    k2<>+0(SB), K2, Z13
+	VCMPPS          $0x03, Z12, Z12, K2
+	VPBROADCASTD    k2<>+0(SB), K2, Z12
 	VMOVDQU64       Z14, 64(DX)
 	VMOVDQU64       Z13, (DX)
 	VMOVDQU64       Z12, 256(DX)
+	VPTESTMD        Z17, Z17, K2
+	VPSUBD          Z7, Z17, Z17
+	VPCMPUD         $0x05, Z8, Z17, K2, K4
+	MOVL            R10, R13
+	XORL            R15, R15
+	KORTESTW        K4, K4
+	CMOVLEQ         R15, R13
+	KMOVW           R13, K2
+	KNOTW           K2, K3
+	KORTESTW        K4, K4
+	JZ              alike
 	VMOVDQA64       Z11, Z11
 	VPXORD.BCST     k0<>+0(SB), Z11, Z11
 	VCMPPS          $0x03, Z11, Z11, K4
@@ -29730,11 +29840,13 @@ prepare:
 	VINSERTI64X4    $0x01, Y11, Z12, Z12
 	VPADDD          Z16, Z12, Z12
 	VMOVDQU64       Z12, 320(DX)
-	MOVQ            chunks+48(FP), R12
-	CMPQ            R11, $0x10
-	JNE             run
-	CMPQ            R12, $0x01
-	JNE             run
+
+alike:
+	MOVQ chunks+48(FP), R13
+	CMPQ R12, $0x10
+	JNE  run
+	CMPQ R13, $0x01
+	JNE  run
 
 smalls:
 	VSUBPS.BCST.Z  256(R8), Z0, K3, Z11
@@ -29794,7 +29906,7 @@ smalls:
 	ADDQ           $0x10, BX
 	ADDQ           $0x10, SI
 	ADDQ           $0x10, R8
-	SUBQ           $0x04, R11
+	SUBQ           $0x04, R12
 	JNZ            smalls
 	JMP            next
 
@@ -29882,16 +29994,17 @@ TEXT ·bookShift64F16AVX512(SB), NOSPLIT, $448-64
 	VEXTRACTI64X4 $0x01, Z0, Y10
 	VCVTPS2PD     Y10, Z10
 	KNOTW         K3, K2
-	MOVQ          n+56(FP), R10
-	MOVQ          $0x00000010, R13
+	KMOVW         K2, R10
+	MOVQ          n+56(FP), R11
+	MOVQ          $0x00000010, R14
 
 group:
-	MOVQ        R10, R11
-	CMPQ        R11, R13
-	CMOVQGT     R13, R11
-	SUBQ        R11, R10
+	MOVQ        R11, R12
+	CMPQ        R12, R14
+	CMOVQGT     R14, R12
+	SUBQ        R12, R11
 	MOVL        $0x0000ffff, R9
-	BZHIL       R11, R9, R9
+	BZHIL       R12, R9, R9
 	KMOVW       R9, K4
 	VMOVDQU32.Z (BX), K4, Z11
 	VPANDD.BCST k199<>+0(SB), Z11, Z12
@@ -29906,10 +30019,10 @@ group:
 	XORL        R9, R9
 	KORTESTW    K5, K5
 	JNZ         prepare
-	MOVQ        chunks+48(FP), R12
-	CMPQ        R11, $0x10
+	MOVQ        chunks+48(FP), R13
+	CMPQ        R12, $0x10
 	JNE         run
-	CMPQ        R12, $0x01
+	CMPQ        R13, $0x01
 	JNE         run
 
 ones:
@@ -29986,12 +30099,12 @@ ones:
 	ADDQ           $0x10, BX
 	ADDQ           $0x10, SI
 	ADDQ           $0x10, R8
-	SUBQ           $0x04, R11
+	SUBQ           $0x04, R12
 	JNZ            ones
 	JMP            next
 
 run:
-	MOVQ        chunks+48(FP), R12
+	MOVQ        chunks+48(FP), R13
 	TESTQ       R9, R9
 	JNZ         hostile
 	VSUBPS.BCST (SI), Z0, Z11
@@ -30015,16 +30128,16 @@ chunk:
 	PREFETCHT0     1088(AX)
 	ADDQ           $0x00000020, CX
 	ADDQ           $0x00000080, AX
-	DECQ           R12
+	DECQ           R13
 	JNZ            chunk
 	ADDQ           $0x04, BX
 	ADDQ           $0x04, SI
 	ADDQ           $0x04, R8
-	SUBQ           $0x01, R11
+	SUBQ           $0x01, R12
 	JNZ            run
 
 next:
-	TESTQ R10, R10
+	TESTQ R11, R11
 	JNZ   group
 	VZEROUPPER
 	RET
@@ -30036,36 +30149,47 @@ prepare:
 	JE              settle
 	VPBROADCASTD    k0<>+0(SB), Z13
 	VPANDD.BCST     k199<>+0(SB), Z11, Z14
-	VPANDD.BCST     k199<>+0(SB), Z12, Z15
-	VPTESTMD        Z14, Z14, K4
-	VPCMPUD         $0x01, Z4, Z14, K4, K4
-	VPCMPUD.BCST    $0x05, k204<>+0(SB), Z15, K4, K5
-	VPCMPUD.BCST    $0x05, k9<>+0(SB), Z15, K5, K6
-	KANDNW          K4, K5, K4
+	VPANDD.BCST     k199<>+0(SB), Z12, Z17
+	VPTESTMD        Z14, Z14, K2
+	VPCMPUD         $0x01, Z4, Z14, K2, K2
+	VPCMPUD.BCST    $0x05, k204<>+0(SB), Z17, K2, K3
+	VPCMPUD.BCST    $0x05, k9<>+0(SB), Z17, K3, K4
+	KANDNW          K2, K3, K2
 	VCVTDQ2PS       Z14, Z15
 	VPSUBD.BCST     k203<>+0(SB), Z15, Z15
-	VPCMPUD.BCST    $0x06, k195<>+0(SB), Z14, K5, K7
-	VPADDD.BCST     k40<>+0(SB), Z14, K7, Z15
-	VMOVDQA32       Z15, K5, Z14
-	VPMAXUD.BCST    k211<>+0(SB), Z14, K4, Z14
-	VPSUBD.BCST     k205<>+0(SB), Z14, K5, Z14
-	VPBROADCASTD    k40<>+0(SB), K6, Z14
+	VPCMPUD.BCST    $0x06, k195<>+0(SB), Z14, K3, K5
+	VPADDD.BCST     k40<>+0(SB), Z14, K5, Z15
+	VMOVDQA32       Z15, K3, Z14
+	VPMAXUD.BCST    k211<>+0(SB), Z14, K2, Z14
+	VPSUBD.BCST     k205<>+0(SB), Z14, K3, Z14
+	VPBROADCASTD    k40<>+0(SB), K4, Z14
 	VMOVDQA64       Z14, Z15
-	VPBROADCASTD.Z  k194<>+0(SB), K5, Z16
-	VPXORD          Z16, Z16, K6, Z16
+	VPBROADCASTD.Z  k194<>+0(SB), K3, Z16
+	VPXORD          Z16, Z16, K4, Z16
 	VPSUBD          Z16, Z13, Z13
 	VMOVDQU64       Z13, 192(DX)
 	VMOVDQA64       Z11, Z13
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z15, Z13
-	VCMPPS          $0x03, Z14, Z14, K4
-	VPBROADCASTD    k26<>+0(SB), K4, Z14
-	VCMPPS          $0x03, Z13, Z13, K4
-	VPBROADCASTD    k2<>+0(SB), K4, Z13
-	VCMPPS          $0x03, Z12, Z12, K4
-	VPBROADCASTD    k2<>+0(SB), K4, Z12
+	VCMPPS          $0x03, Z14, Z14, K2
+	VPBROADCASTD    k26<>+0(SB), K2, Z14
+	VCMPPS          $0x03, Z13, Z13, K2
+	VPBROADCASTD    k2<>+0(SB), K2, Z13
+	VCMPPS          $0x03, Z12, Z12, K2
+	VPBROADCASTD    k2<>+0(SB), K2, Z12
 	VMOVDQU64       Z14, 64(DX)
 	VMOVDQU64       Z13, (DX)
 	VMOVDQU64       Z12, 256(DX)
+	VPTESTMD        Z17, Z17, K2
+	VPSUBD          Z7, Z17, Z17
+	VPCMPUD         $0x05, Z8, Z17, K2, K4
+	MOVL            R10, R13
+	XORL            R15, R15
+	KORTESTW        K4, K4
+	CMOVLEQ         R15, R13
+	KMOVW           R13, K2
+	KNOTW           K2, K3
+	KORTESTW        K4, K4
+	JZ              alike
 	VMOVDQA64       Z11, Z11
 	VPXORD.BCST     k0<>+0(SB), Z11, Z11
 	VCMPPS          $0x03, Z11, Z11, K4
@@ -30085,11 +30209,13 @@ prepare:
 	VINSERTI64X4    $0x01, Y11, Z12, Z12
 	VPADDD          Z16, Z12, Z12
 	VMOVDQU64       Z12, 320(DX)
-	MOVQ            chunks+48(FP), R12
-	CMPQ            R11, $0x10
-	JNE             run
-	CMPQ            R12, $0x01
-	JNE             run
+
+alike:
+	MOVQ chunks+48(FP), R13
+	CMPQ R12, $0x10
+	JNE  run
+	CMPQ R13, $0x01
+	JNE  run
 
 smalls:
 	VSUBPS.BCST.Z  256(R8), Z0, K3, Z11
@@ -30177,7 +30303,7 @@ smalls:
 	ADDQ           $0x10, BX
 	ADDQ           $0x10, SI
 	ADDQ           $0x10, R8
-	SUBQ           $0x04, R11
+	SUBQ           $0x04, R12
 	JNZ            smalls
 	JMP            next
 

@@ -36,7 +36,8 @@ type zbook struct {
 	hostile, mode Register      // what products runs that are not plain take, and what these do
 	half          VecVirtual    // of the book's magnitudes
 	doubles       [2]VecVirtual // the book
-	zeros         OpmaskVirtual // where that is zero
+	zeros         OpmaskVirtual // where that is zero, if the group looks
+	zeroBits      Register      // where it is
 	sizes, sign   VecVirtual    // the bits of magnitudes, and of signs
 	two           VecVirtual    // the bit that numbers from 2 on have
 	quiet, fixup  VecVirtual    // a NaN, and what puts it in place of all others

@@ -69,6 +69,9 @@ func (k *zbook) classes() {
 	case "Shift":
 		k.sizes, k.zeros = all(0x7FFFFFFF), K()
 		KNOTW(k.some, k.zeros)
+		bits := GP32()
+		KMOVW(k.zeros, bits)
+		k.zeroBits = bits
 	case "Affine":
 		k.sign, k.two, k.quiet = all(0x80000000), all(128<<23), all(0x7FC00000)
 		k.fixup = all(0x11111100) // takes all classes but NaN

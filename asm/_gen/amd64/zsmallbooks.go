@@ -101,7 +101,24 @@ func (k *zbook) prepareShift() {
 	keep(size, k.held.size)
 	keep(scale, k.held.scale)
 	keep(z, k.held.second)
-	// The difference of zero, times the scale.
+	k.differences(z, zx, amount)
+}
+
+// differences is what zero less a second number comes to, for groups where one of
+// those is not plain.
+func (k *zbook) differences(z, zx, amount VecVirtual) {
+	some, odd, zeros, none := K(), K(), GP32(), GP32()
+	VPTESTMD(zx, zx, some)
+	VPSUBD(k.tests[1].least, zx, zx)
+	VPCMPUD(Imm(5), k.tests[1].span, zx, some, odd)
+	MOVL(k.zeroBits, zeros)
+	XORL(none, none)
+	KORTESTW(odd, odd)
+	CMOVLEQ(none, zeros)
+	KMOVW(zeros, k.zeros)
+	KNOTW(k.zeros, k.some)
+	KORTESTW(odd, odd)
+	JZ(LabelRef("alike"))
 	x, difference := k.settledScale(), ZMM()
 	VPXORD(difference, difference, difference)
 	VSUBPS(z, difference, difference)
@@ -113,6 +130,7 @@ func (k *zbook) prepareShift() {
 	VINSERTI64X4(Imm(1), a[1].AsY(), a[0], a[0])
 	VPADDD(amount, a[0], a[0])
 	keep(a[0], k.held.half)
+	Label("alike")
 }
 
 func (k *zbook) smallShift(x VecVirtual, run int) {
