@@ -102,11 +102,14 @@ func (c *Columns) kernels(o *Ops, to Type, dst, src []byte, dstStride, srcStride
 func (c *Columns) turn(o *Ops, zeros, scales []float32, groups int, doubles bool) {
 	nan, _ := o.Special(F32, Raw(c.Scales))
 	more, _ := o.Special(F32, Raw(c.Zeros))
+	var wide [columnsAtOnce]float32
 	for b := range c.Count / columnsAtOnce {
 		for g := range groups {
 			at, to := g*c.Count+b*columnsAtOnce, (b*groups+g)*columnsAtOnce
-			var s [columnsAtOnce]float32
-			z := (*[columnsAtOnce]float32)(zeros[to:])
+			s, z := &wide, (*[columnsAtOnce]float32)(zeros[to:])
+			if !doubles {
+				s = (*[columnsAtOnce]float32)(scales[to:])
+			}
 			*z = [columnsAtOnce]float32(c.Zeros[at:])
 			for j, f := range (*[columnsAtOnce]float32)(c.Scales[at:]) {
 				s[j] = -f
@@ -115,11 +118,10 @@ func (c *Columns) turn(o *Ops, zeros, scales []float32, groups int, doubles bool
 				s[j], z[j] = canonical(s[j]), canonical(z[j])
 			}
 			if !doubles {
-				*(*[columnsAtOnce]float32)(scales[to:]) = s
 				continue
 			}
 			words := Raw32(scales[2*to:][:2*columnsAtOnce])
-			for j, f := range s {
+			for j, f := range wide {
 				d := math.Float64bits(float64(f))
 				words[2*j], words[2*j+1] = uint32(d), uint32(d>>32)
 			}
@@ -136,11 +138,16 @@ func (c *Columns) stalls() bool {
 // least is twice the bits of the least number that is not zero, without its sign,
 // less one.
 func least(p []float32) uint32 {
-	least := uint32(math.MaxUint32)
-	for _, s := range Raw32(p) {
-		least = min(least, s<<1-1)
+	words := Raw32(p)
+	a, b, c, d := uint32(math.MaxUint32), uint32(math.MaxUint32), uint32(math.MaxUint32), uint32(math.MaxUint32)
+	for ; len(words) >= 4; words = words[4:] { // none of which waits for another
+		s := (*[4]uint32)(words)
+		a, b, c, d = min(a, s[0]<<1-1), min(b, s[1]<<1-1), min(c, s[2]<<1-1), min(d, s[3]<<1-1)
 	}
-	return least
+	for _, s := range words {
+		a = min(a, s<<1-1)
+	}
+	return min(a, b, c, d)
 }
 
 // canonical makes each NaN the one that kernels want, without a branch that
