@@ -151,13 +151,7 @@ func putSingles(p []byte, f Float, man int, finite [2]uint32) {
 // fewOf makes a format's table as float8FewAVX512 reads it.
 func fewOf(f Float, man int) *byte {
 	p := lines(2*128 + 40)
-	for i := range 128 {
-		w := FloatToBfloat(f.Value(uint8(i)))
-		if w <= 0x7F80 {
-			w |= 0x8000
-		}
-		p[i], p[128+i] = byte(w), byte(w>>8)
-	}
+	copy(p, float8Words[f][:2*128])
 	putSingles(p[2*128:], f, man, [2]uint32{})
 	return &p[0]
 }
@@ -216,7 +210,7 @@ type (
 // others, with some that follow, by tables of all codes, or where they are short by a
 // product each; k has a single one. Long ones have such tables too.
 func wordsFloat8(f Float, few float8Few, odd float8Odd, k float8Kernel) float8Kernel {
-	const some, short, long = 64, 2, 8 // chunks
+	const some, short, long = 256, 2, 8 // chunks
 	form, table, other := float8Forms[f], float8Odds[f], float8Fews[f]
 	return func(dst, src *byte, a, b *float32, chunks, n int) {
 		if chunks >= long {

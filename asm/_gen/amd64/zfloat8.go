@@ -75,9 +75,9 @@ func (f *zfloat8) write(n int, s *zlesser) {
 	codes := ordered(n, f.from(0), f.order, VPERMD)
 	var low, high VecVirtual
 	if s == nil {
-		low, high = f.find(codes, f.lower, f.upper, f.nanUpper, nil, fmt.Sprint("found", n))
+		low, high = f.find(codes, f.lower, f.upper, f.nanUpper, orAnd, func(VecVirtual) {}, fmt.Sprint("found", n))
 	} else {
-		low, high = f.find(codes, f.lower, f.small, s.nanUpper, func(codes VecVirtual) { VPXORD(s.turn, codes, codes) }, fmt.Sprint("smallFound", n))
+		low, high = f.find(codes, f.lower, f.small, s.nanUpper, andOrNot, func(codes VecVirtual) { VPXORD(s.turn, codes, codes) }, fmt.Sprint("smallFound", n))
 	}
 	// Dwords in the order that these bring back.
 	a, b := ZMM(), ZMM()
@@ -110,16 +110,13 @@ func newFound(code Mem) zfound {
 	return f
 }
 
-// find looks 64 codes up: the upper bytes get the sign, or keep it where the code has
-// it or is turned to have it. NaN has none, or has one already. The name is of a label.
-func (f *zfound) find(codes VecVirtual, lower, upper zhalfPlane, nanUpper VecVirtual, turn func(codes VecVirtual), name string) (low, high VecVirtual) {
+// find looks 64 codes up, turned or not: their upper bytes get the sign that codes have,
+// or as signed says keep it there alone. NaN has one already, or none. The name is of a
+// label.
+func (f *zfound) find(codes VecVirtual, lower, upper zhalfPlane, nanUpper VecVirtual, signed uint64, turn func(codes VecVirtual), name string) (low, high VecVirtual) {
 	low, high = ZMM(), ZMM()
 	VMOVDQA64(codes, low)
-	signed := uint64(orAnd)
-	if turn != nil {
-		signed = andOrNot
-		turn(low)
-	}
+	turn(low)
 	VMOVDQA64(low, high)
 	VPERMI2B(upper[1], upper[0], high)
 	VPTERNLOGD(Imm(signed), f.sign, low, high)

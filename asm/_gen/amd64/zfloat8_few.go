@@ -9,10 +9,11 @@ import (
 // zfewKernel is pairs of runs of one chunk of small floats to BF16, or runs of two,
 // under any scale: what [zoddKernel] is for longer ones. Numbers are multiplied as a
 // [zlesser] does it where the scale is small, 2^128 times what it is; where it is not,
-// the sum is the product too.
+// the sum is the product too. All have the other sign, so that infinity times zero, whose
+// sign is set, is as other NaN.
 //
-// The table of a format is what [zfloat8] has, but upper bytes of numbers as they are
-// where it has those of less; then the dwords of [zodd].
+// The table of a format is the bytes of its words that [zfloat8] has, lower and upper
+// ones; then the dwords of [zodd].
 func zfewKernel() {
 	name := "float8FewAVX512"
 	if short {
@@ -24,25 +25,24 @@ func zfewKernel() {
 	o := &zodd{a: Load(Param("a"), GP64()), table: table.Offset(2*128 - 4*128)}
 	o.zfound = newFound(o.single(7))
 	lower, upper := zhalfPlaneAt(table), zhalfPlaneAt(table.Offset(128))
-	f := &zfew{zkernel: z, sign: all(0x80000000)}
+	f := &zfew{zkernel: z, sign: all(0x80000000), tops: all(0x80008000)}
 	order := zload(dwords64(func(i int) int { return i%4*4 + i/4 }))
 	if !short {
 		order = zload(dwords64(func(i int) int { return i/4*2 + i/2%2*8 + i%2 }))
-		f.ones, f.half, f.odd = all(0x00010001), all(0x80008000), all(0xFFFF0000)
+		f.ones, f.odd = all(0x00010001), all(0xFFFF0000)
 	}
-	nanUpper := all(0x7F7F7F7F)
+	nanUpper := all(0xFFFFFFFF)
 	second := mask(0xCCCC) // the dwords of the second chunk, in that order
 	first := mask(0x3333)
 	left := Load(Param("n"), GP64())
-	room := AllocLocal(64 * zfewRows)
+	room := AllocLocal(64*zfewRows + 64)
 
 	Label("group")
 	o.unlessOrdinary(left)
 	some, runs := o.sixteen(left)
-	invalid := o.prepareFew(some, room)
+	row := lined(room)
+	o.prepareFew(some, row)
 	ADDQ(Imm(64), o.a)
-	row := Mem{Base: GP64()}
-	LEAQ(room, row.Base)
 	// The second chunk has the next row, or the same.
 	chunks, step := Load(Param("chunks"), GP64()), GP64()
 	MOVQ(U32(2), step)
@@ -52,7 +52,7 @@ func zfewKernel() {
 	Label("pair")
 	codes := ZMM()
 	VPERMD(z.from(0), order, codes)
-	low, high := o.find(codes, lower, upper, nanUpper, func(codes VecVirtual) {
+	low, high := o.find(codes, lower, upper, nanUpper, orAnd, func(codes VecVirtual) {
 		VPXORD_BCST(row.Offset(64), codes, first, codes)
 		VPXORD_BCST(next.Offset(64), codes, second, codes)
 	}, "found")
@@ -60,25 +60,12 @@ func zfewKernel() {
 	VPUNPCKLBW(high, low, a)
 	VPUNPCKHBW(high, low, b)
 	words := [2]VecVirtual{f.products(a, row), f.products(b, next)}
-	TESTL(U32(3), invalid)
-	JZ(LabelRef("valid"))
-	for _, w := range words { // infinity times zero
-		k := K()
-		VPCMPEQW(words64(func(int) int { return 0xFFC0 }), w, k)
-		VMOVDQU16(words64(func(int) int { return 0x7FC0 }), k, w)
-	}
-	Label("valid")
 	for i, w := range words {
 		VMOVDQU16(w, z.to(32*i))
 	}
 	z.advance(64, 64)
 	LEAQ(Mem{Base: next.Base, Index: step, Scale: 4, Disp: 4}, row.Base)
-	SHRL(Imm(1), invalid)
-	TESTQ(step, step)
-	JZ(LabelRef("one"))
-	SHRL(Imm(1), invalid)
-	DECQ(runs)
-	Label("one")
+	SUBQ(step, runs)
 	DECQ(runs)
 	JNZ(LabelRef("pair"))
 	TESTQ(left, left)
@@ -90,7 +77,7 @@ func zfewKernel() {
 type zfew struct {
 	*zkernel
 	sign VecVirtual
-	half VecVirtual // 8000 in each word
+	tops VecVirtual // 8000 in each word
 	odd  VecVirtual // the bits of odd words
 }
 
@@ -116,11 +103,12 @@ func (f *zfew) products(x VecVirtual, row Mem) VecVirtual {
 		VPTERNLOGD(Imm(orAndNot), f.odd, a, rest)
 		VPTERNLOGD(Imm(orAnd), f.ones, w, rest)
 		up := K()
-		VPCMPUW(Imm(6), f.half, rest, up)
+		VPCMPUW(Imm(6), f.tops, rest, up)
 		VPADDW(f.ones, w, up, w)
 	}
 	VPTESTNMW(words64(func(int) int { return 0x2000 }), w, k)
 	VPSUBW(less, w, k, w)
+	VPXORD(f.tops, w, w)
 	return w
 }
 
@@ -139,26 +127,19 @@ func (f *zfew) product(x VecVirtual, row Mem) VecVirtual {
 // are more.
 const zfewRows = 5
 
-// prepareFew fills rows for some of the sixteen scales at a; of those that are zero or
-// infinite a bit is set.
-func (o *zodd) prepareFew(some OpmaskVirtual, rows Mem) GPVirtual {
+// prepareFew fills rows for some of the sixteen scales at a.
+func (o *zodd) prepareFew(some OpmaskVirtual, rows Mem) {
 	store := func(i int, x VecVirtual) { VMOVDQU32(x, rows.Offset(64*i)) }
-	size, small := o.sizes(some, rows)
+	size, small := o.sizes(some, rows, 0xFFC00000)
 	store(0, size)
-	half, zero := ZMM(), ZMM()
+	half, x := ZMM(), ZMM()
 	VMOVDQA32(size, half)
 	VPSUBD_BCST(dwords(1<<23), half, small, half)
 	store(2, half)
-	unit := ZMM()
-	VPBROADCASTD_Z(dwords(0x40000000), small, unit)
-	store(3, unit)
-	VPBROADCASTD_Z(dwords(0x40004000), small, unit)
-	store(4, unit)
-	VPXORD(zero, zero, zero)
-	none, infinite, bits := K(), K(), GP32()
-	VPCMPEQD(zero, size, none)
-	VPCMPEQD_BCST(dwords(0x7F800000), size, infinite)
-	KORW(none, infinite, none)
-	KMOVW(none, bits)
-	return bits
+	VPBROADCASTD_Z(dwords(0x40000000), small, x)
+	store(3, x)
+	VPBROADCASTD_Z(dwords(0x40004000), small, x)
+	store(4, x)
+	VPXORD(rows.Offset(64), o.sign, x)
+	store(1, x)
 }

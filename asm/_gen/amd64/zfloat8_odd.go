@@ -40,15 +40,14 @@ func zoddKernel() {
 	order := zload(bytes64(func(i int) int { return int(uint64(i/8%2*4+i/16) >> (i % 8 * 8)) }))
 	nanUpper := all(0x7F7F7F7F)
 	left := Load(Param("n"), GP64())
-	room := AllocLocal(64 * zoddRows)
+	room := AllocLocal(64*zoddRows + 64)
 
 	Label("group")
 	o.unlessOrdinary(left)
 	some, runs := o.sixteen(left)
-	o.prepare(some, room)
+	row := lined(room)
+	o.prepare(some, row)
 	ADDQ(Imm(64), o.a)
-	row := Mem{Base: GP64()}
-	LEAQ(room, row.Base)
 
 	Label("run")
 	times, turn := ZMM(), ZMM()
@@ -95,7 +94,7 @@ func zoddKernel() {
 	chunks := Load(Param("chunks"), GP64())
 	write := func(n int) func() {
 		return func() {
-			p, q := o.find(ordered(n, z.from(0), order, VPERMQ), low, upper, nanUpper, func(codes VecVirtual) { VPXORD(turn, codes, codes) }, fmt.Sprint("found", n))
+			p, q := o.find(ordered(n, z.from(0), order, VPERMQ), low, upper, nanUpper, andOrNot, func(codes VecVirtual) { VPXORD(turn, codes, codes) }, fmt.Sprint("found", n))
 			for i, unpack := range []func(...Op){VPUNPCKLBW, VPUNPCKHBW}[:n/32] {
 				x := ZMM()
 				unpack(q, p, x)
@@ -162,6 +161,14 @@ func (o *zodd) sixteen(left Register) (some OpmaskVirtual, runs GPVirtual) {
 	return some, runs
 }
 
+// lined is the first line of the cache in local memory.
+func lined(room Mem) Mem {
+	m := Mem{Base: GP64()}
+	LEAQ(room.Offset(63), m.Base)
+	ANDQ(I8(-64), m.Base)
+	return m
+}
+
 // stopped returns how many runs are done.
 func stopped(left Register) {
 	Label("stop")
@@ -177,8 +184,8 @@ func stopped(left Register) {
 const zoddRows = 6
 
 // sizes is some of the sixteen scales at a without their sign, which goes to a row,
-// 2^128 times what they are where they are small.
-func (o *zodd) sizes(some OpmaskVirtual, rows Mem) (size VecVirtual, small OpmaskVirtual) {
+// 2^128 times what they are where they are small, and that NaN.
+func (o *zodd) sizes(some OpmaskVirtual, rows Mem, nan uint32) (size VecVirtual, small OpmaskVirtual) {
 	scale, x, large := ZMM(), ZMM(), ZMM()
 	size, small = ZMM(), K()
 	VMOVDQU32_Z(Mem{Base: o.a}, some, scale)
@@ -195,7 +202,7 @@ func (o *zodd) sizes(some OpmaskVirtual, rows Mem) (size VecVirtual, small Opmas
 	VPSUBD_BCST(dwords((149-128)<<23), large, large)
 	VPADDD_BCST(dwords(128<<23), size, normal, large)
 	VPCMPUD_BCST(Imm(6), dwords(0x7F800000), size, quiet)
-	VPBROADCASTD(dwords(0x7FC00000), quiet, size)
+	VPBROADCASTD(dwords(nan), quiet, size)
 	VMOVDQA32(large, small, size)
 	return size, small
 }
@@ -203,7 +210,7 @@ func (o *zodd) sizes(some OpmaskVirtual, rows Mem) (size VecVirtual, small Opmas
 // prepare fills rows for some of the sixteen scales at a.
 func (o *zodd) prepare(some OpmaskVirtual, rows Mem) {
 	store := func(i int, x VecVirtual) { VMOVDQU32(x, rows.Offset(64*i)) }
-	size, small := o.sizes(some, rows)
+	size, small := o.sizes(some, rows, 0x7FC00000)
 	store(0, size)
 	// The quotient, rounded up, is a code, rounded up. Below the first exponent codes
 	// are of equal distance, as they are above it once that number is added.
