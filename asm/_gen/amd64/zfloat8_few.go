@@ -32,8 +32,6 @@ func zfewKernel() {
 		f.ones, f.odd = all(0x00010001), all(0xFFFF0000)
 	}
 	nanUpper := all(0xFFFFFFFF)
-	second := mask(0xCCCC) // the dwords of the second chunk, in that order
-	first := mask(0x3333)
 	left := Load(Param("n"), GP64())
 	room := AllocLocal(64*zfewRows + 64)
 
@@ -52,10 +50,7 @@ func zfewKernel() {
 	Label("pair")
 	codes := ZMM()
 	VPERMD(z.from(0), order, codes)
-	low, high := o.find(codes, lower, upper, nanUpper, orAnd, func(codes VecVirtual) {
-		VPXORD_BCST(row.Offset(64), codes, first, codes)
-		VPXORD_BCST(next.Offset(64), codes, second, codes)
-	}, "found")
+	low, high := o.find(codes, lower, upper, nanUpper, orAnd, func(VecVirtual) {}, "found")
 	a, b := ZMM(), ZMM()
 	VPUNPCKLBW(high, low, a)
 	VPUNPCKHBW(high, low, b)
@@ -84,7 +79,7 @@ type zfew struct {
 // products multiplies 32 words, whose scale has a row, and rounds.
 func (f *zfew) products(x VecVirtual, row Mem) VecVirtual {
 	low, high, less, w, k := ZMM(), ZMM(), ZMM(), ZMM(), K()
-	VPBROADCASTD(row.Offset(256), less)
+	VPBROADCASTD(row.Offset(192), less)
 	if f.short {
 		zero := ZMM()
 		VPXORD(zero, zero, zero)
@@ -115,31 +110,32 @@ func (f *zfew) products(x VecVirtual, row Mem) VecVirtual {
 func (f *zfew) product(x VecVirtual, row Mem) VecVirtual {
 	sum, p := ZMM(), ZMM()
 	VMOVAPS(x, sum)
-	VPTERNLOGD_BCST(Imm(andOr), row.Offset(192), f.sign, sum)
-	VFMADD231PS_BCST(row.Offset(128), x, sum)
+	VPTERNLOGD_BCST(Imm(andXor), row.Offset(128), f.sign, sum)
+	VFMADD231PS_BCST(row.Offset(64), x, sum)
 	VMULPS_BCST(row, x, p)
 	VPMAXUD(sum, p, p)
 	return p
 }
 
-// zfewRows is how many rows of sixteen dwords runs need: their scales without the
-// sign; the sign, for codes; what the sum multiplies with, and adds; and what words
-// are more.
-const zfewRows = 5
+// zfewRows is how many rows of sixteen dwords runs need: their scales of the other sign;
+// what the sum multiplies with, and adds; and what words are more.
+const zfewRows = 4
 
 // prepareFew fills rows for some of the sixteen scales at a.
 func (o *zodd) prepareFew(some OpmaskVirtual, rows Mem) {
 	store := func(i int, x VecVirtual) { VMOVDQU32(x, rows.Offset(64*i)) }
-	size, small := o.sizes(some, rows, 0xFFC00000)
+	size, sign, small, nan := o.sizes(some)
+	half, unit, more := ZMM(), ZMM(), ZMM()
+	VPANDND_BCST(dwords(0x80000000), sign, sign)
+	VPORD(sign, size, size)
+	VPBROADCASTD(dwords(0xFFC00000), nan, size)
 	store(0, size)
-	half, x := ZMM(), ZMM()
 	VMOVDQA32(size, half)
 	VPSUBD_BCST(dwords(1<<23), half, small, half)
-	store(2, half)
-	VPBROADCASTD_Z(dwords(0x40000000), small, x)
-	store(3, x)
-	VPBROADCASTD_Z(dwords(0x40004000), small, x)
-	store(4, x)
-	VPXORD(rows.Offset(64), o.sign, x)
-	store(1, x)
+	store(1, half)
+	VPBROADCASTD_Z(dwords(0x40000000), small, unit)
+	VPORD(sign, unit, unit)
+	store(2, unit)
+	VPBROADCASTD_Z(dwords(0x40004000), small, more)
+	store(3, more)
 }

@@ -183,35 +183,35 @@ func stopped(left Register) {
 // has what is added, for even codes and odd ones; and where what is taken off.
 const zoddRows = 6
 
-// sizes is some of the sixteen scales at a without their sign, which goes to a row,
-// 2^128 times what they are where they are small, and that NaN.
-func (o *zodd) sizes(some OpmaskVirtual, rows Mem, nan uint32) (size VecVirtual, small OpmaskVirtual) {
+// sizes is some of the sixteen scales at a without their sign, 2^128 times what they are
+// where they are small; all bits of the sign; and which are NaN.
+func (o *zodd) sizes(some OpmaskVirtual) (size, sign VecVirtual, small, nan OpmaskVirtual) {
 	scale, x, large := ZMM(), ZMM(), ZMM()
-	size, small = ZMM(), K()
+	size, sign, small, nan = ZMM(), ZMM(), K(), K()
 	VMOVDQU32_Z(Mem{Base: o.a}, some, scale)
-	VPSRAD(Imm(31), scale, x)
-	VPANDD(o.sign, x, x)
-	VMOVDQU32(x, rows.Offset(64))
+	VPSRAD(Imm(31), scale, sign)
 	VPANDD_BCST(dwords(0x7FFFFFFF), scale, size)
 	// A subnormal number is counted.
-	normal, quiet := K(), K()
+	normal := K()
 	VPSUBD_BCST(dwords(1), size, x)
 	VPCMPUD_BCST(Imm(1), o.single(8), x, small)
 	VPCMPUD_BCST(Imm(6), dwords(0x007FFFFF), size, normal)
 	VCVTDQ2PS(size, large)
 	VPSUBD_BCST(dwords((149-128)<<23), large, large)
 	VPADDD_BCST(dwords(128<<23), size, normal, large)
-	VPCMPUD_BCST(Imm(6), dwords(0x7F800000), size, quiet)
-	VPBROADCASTD(dwords(nan), quiet, size)
+	VPCMPUD_BCST(Imm(6), dwords(0x7F800000), size, nan)
 	VMOVDQA32(large, small, size)
-	return size, small
+	return size, sign, small, nan
 }
 
 // prepare fills rows for some of the sixteen scales at a.
 func (o *zodd) prepare(some OpmaskVirtual, rows Mem) {
 	store := func(i int, x VecVirtual) { VMOVDQU32(x, rows.Offset(64*i)) }
-	size, small := o.sizes(some, rows, 0x7FC00000)
+	size, sign, small, nan := o.sizes(some)
+	VPBROADCASTD(dwords(0x7FC00000), nan, size)
 	store(0, size)
+	VPANDD(o.sign, sign, sign)
+	store(1, sign)
 	// The quotient, rounded up, is a code, rounded up. Below the first exponent codes
 	// are of equal distance, as they are above it once that number is added.
 	code, low, below := ZMM(), ZMM(), K()

@@ -11,6 +11,7 @@ import (
 const (
 	andOrNot = 0xD0 // a & (b | ^c)
 	orAndNot = 0xF4 // a | b & ^c
+	andXor   = 0x6A // a & b ^ c
 )
 
 // A zlesser is a scale above zero so small that products of small floats may be
