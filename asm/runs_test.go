@@ -288,10 +288,12 @@ func TestSmallScalesAgreeWithTheScalarFunctions(t *testing.T) {
 		"counted": {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
 		"normal":  {-1, -0.6961928, -0.52507305, -0.3949175, -0.28444138, -0.18477343, -0.091050036, 0, 0.0795803, 0.1609302, 0.2461123, 0.33791524, 0.44070983, 0.562617, 0.72295684, 1},
 		"bounds":  {0x1p-20, -0x1p-20, 0x1p30, -0x1p30, 0x1.fffffep-21, 0x1.000002p30},
+		"largest": {0x1p-20, -0x1.fffffep30, 0x1.fffffep30, 0, 0.3},
 		"wild":    {0x1p-149, -0x1p-126, infinite, nan, 0x1p100},
 	}
 	seconds := [...]float32{0, negativeZero, 7, 8.5, 0x1p-140, -0x1p-149, infinite, -infinite, nan, 0x1p-100, 0x1p100, -3,
-		0x1p-60, -0x1p-60, 0x1.fffffep-61, -0x1.fffffep-61, 0x1p30, -0x1.fffffep29, -0x1p-126, 0x1.8p-120, 0.99999994, -0x1p-118}
+		0x1p-60, -0x1p-60, 0x1.fffffep-61, -0x1.fffffep-61, 0x1p30, -0x1.fffffep29, -0x1p-126, 0x1.8p-120, 0.99999994, -0x1p-118,
+		0x1p31, -0x1.000002p31, 0x1p33, -0x1p40, 0x1p120, 0x1p-41, -0x1p-39, 0x1.8p-45}
 	for level, o := range tables(t) {
 		for _, to := range types {
 			t.Run(fmt.Sprintf("%v/to %v", level, to), func(t *testing.T) {
@@ -309,6 +311,9 @@ func TestSmallScalesAgreeWithTheScalarFunctions(t *testing.T) {
 							a[i] = math.Float32frombits(v&0x80000000 | edges[v>>4%uint32(len(edges))])
 						}
 						b[i] = seconds[v>>8%uint32(len(seconds))]
+						if i%8 == 1 { // sums next to zero
+							b[i] = -3 * a[i]
+						}
 					}
 					calls := map[string]func(o *Ops, dst, src []byte){}
 					for op := range opsN {

@@ -19,15 +19,16 @@ import (
 type zrange struct{ least, span VecVirtual }
 
 // A zheld is what sixteen runs hold in memory, a dword each: the scale, with the
-// other sign, and its magnitude; 1 where that is enlarged; and what is added to the
-// bits of products, which turns their sign again.
+// other sign but for sums, its magnitude, and the second number; 1 or 2 where those
+// are enlarged, and what an operation needs else; and what is added to the bits of
+// products, which turns their sign again and rounds.
 type zheld struct {
 	at                     Register
 	scale, size, one, more Mem
 	second, half           Mem
 }
 
-// small is the exponent of what scales that are small are multiplied with.
+// enlarged is how many exponents small numbers go up, as bits.
 const enlarged = 127 << 23
 
 // classes finds out what a book is, and which numbers of runs are plain.
@@ -136,27 +137,6 @@ func (k *zbook) more() VecVirtual {
 	return all(round)
 }
 
-// settle keeps numbers as they are, for products in double precision.
-func (k *zbook) settle() {
-	keep(k.settledScale(), k.held.scale)
-	keep(k.more(), k.held.more)
-	if k.name != "Scale" {
-		nanOf(k.numbers[1], 0x7FC00000|k.turned())
-		keep(k.numbers[1], k.held.second)
-	}
-}
-
-// settledScale is the scales, turned, of which a NaN has the sign that is turned.
-func (k *zbook) settledScale() VecVirtual {
-	x := ZMM()
-	VMOVDQA64(k.numbers[0], x)
-	if k.turned() != 0 {
-		VPXORD_BCST(dwords(k.turned()), x, x)
-	}
-	nanOf(x, 0x7FC00000|k.turned())
-	return x
-}
-
 func keep(x VecVirtual, m Mem) { VMOVDQU64(x, m) }
 
 // magnitude is x without its sign.
@@ -221,36 +201,4 @@ func (k *zbook) rounded(x VecVirtual, run int) {
 	case !k.wide:
 		VPADDD(k.one, x, odd, x)
 	}
-}
-
-// exact computes in double precision, of which each step is rounded to single.
-func (k *zbook) exact(x VecVirtual, run int) {
-	s, z, p := ZMM(), ZMM(), [2]VecVirtual{ZMM(), ZMM()}
-	VCVTPS2PD_BCST(k.of(k.held.scale, run), s)
-	if k.name != "Scale" {
-		VCVTPS2PD_BCST(k.of(k.held.second, run), z)
-	}
-	for i, p := range p {
-		from := k.doubles[i]
-		single := func() {
-			VCVTPD2PS(p, p.AsY())
-			VCVTPS2PD(p.AsY(), p)
-		}
-		if k.name == "Shift" {
-			VSUBPD(z, from, p)
-			single()
-			from = p
-		}
-		VMULPD(s, from, p)
-		if k.name == "Affine" {
-			single()
-			VADDPD(z, p, p)
-		}
-		VCVTPD2PS(p, p.AsY())
-	}
-	VINSERTI64X4(Imm(1), p[1].AsY(), p[0], x)
-	if k.name == "Affine" {
-		zquieted(x)
-	}
-	k.rounded(x, run)
 }

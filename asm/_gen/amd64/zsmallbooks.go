@@ -149,15 +149,6 @@ func (k *zbook) smallShift(x VecVirtual, run int) {
 	VPBROADCASTD(k.of(k.held.half, run), k.zeros, x)
 }
 
-// inDoubles is sixteen numbers in double precision.
-func inDoubles(x VecVirtual) (d [2]VecVirtual) {
-	d = [2]VecVirtual{ZMM(), ZMM()}
-	VCVTPS2PD(x.AsY(), d[0])
-	VEXTRACTI64X4(Imm(1), x, d[1].AsY())
-	VCVTPS2PD(d[1].AsY(), d[1])
-	return d
-}
-
 // prepareAffine enlarges both numbers where both are small: products of less than
 // 2 are rounded as by adding 2, and sums of less are half of them added to 1. Beside a
 // second number that is not small a scale of 2^-100 is as good as any smaller one.
