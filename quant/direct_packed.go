@@ -135,15 +135,20 @@ func (f *awq) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi
 	const atOnce = 8 // columns of words
 	first, end, size := lo/8, ceilDiv(hi, 8), int64(to.Size())
 	n, stride := min(atOnce, end-first), f.in+16
-	if n*stride+f.in+(8+16*n)*f.groups > int64(len(scratch)) {
+	// Of few columns those beside them are turned too: less is no square of the kernel.
+	wide, need := min(atOnce, f.out/8-first), f.in+(8+16*n)*f.groups
+	if wide*stride+need > int64(len(scratch)) {
+		wide = n
+	}
+	if wide*stride+need > int64(len(scratch)) {
 		return false
 	}
-	rest := scratch[n*stride:]
+	rest := scratch[wide*stride:]
 	lanes, zeros, rest := asm.Raw(rest[:f.in]), rest[f.in:][:8*f.groups], rest[f.in+8*f.groups:]
 	for at := first; at < end; at += n {
-		n := min(n, end-at)
-		stream, s := asm.Raw(scratch[:n*stride]), rest[:8*n*f.groups]
-		o.Transpose(4, stream, parts[0][4*at:], int(f.in), int(n), int(4*stride), int(f.out/2))
+		n, wide := min(n, end-at), min(wide, f.out/8-at)
+		stream, s := asm.Raw(scratch[:wide*stride]), rest[:8*n*f.groups]
+		o.Transpose(4, stream, parts[0][4*at:], int(f.in), int(wide), int(4*stride), int(f.out/2))
 		fillColumns(o, s, rest[8*n*f.groups:][:8*n*f.groups], parts[1], f.scale, f.bulk, f.scaleSize, f.out, f.groups, 8*at, 8*n)
 		for i := range n {
 			o.Lanes(lanes, stream[4*stride*i:][:4*f.in], int(f.in))
