@@ -17,10 +17,11 @@ var all = flag.Bool("all", false, "print the rates on all hostile data")
 
 // A hostile fill is data that an adversary would send to make a kernel slow.
 type hostile struct {
-	name  string
-	scale func(i int) float32 // of runs
-	half  func(i int) uint16  // float16 of blocks, and the least bytes of other scales
-	code  func(r uint64) byte
+	name   string
+	scale  func(i int) float32 // of runs
+	half   func(i int) uint16  // float16 of blocks, and the least bytes of other scales
+	code   func(r uint64) byte
+	second func(i int) float32 // second numbers of runs, or nil for what a model has
 }
 
 func anyCode(r uint64) byte { return byte(r) }
@@ -35,23 +36,36 @@ var (
 	infinite = float32(math.Inf(1))
 	nan      = float32(math.NaN())
 	hostiles = []hostile{
-		{"small", bitsOf(0x00A00000), constant[uint16](0x0400), anyCode},
-		{"smaller", bitsOf(0x05A00000), constant[uint16](0x0001), anyCode},
-		{"subnormal", bitsOf(0x00100000), constant[uint16](0x0155), anyCode},
-		{"least", constant(float32(0x1p-149)), constant[uint16](0x8001), anyCode},
-		{"huge", bitsOf(0x7F000000), constant[uint16](0x7BFF), anyCode},
-		{"zero", constant(float32(0)), constant[uint16](0), anyCode},
-		{"infinite", constant(infinite), constant[uint16](0x7C00), anyCode},
-		{"NaN", constant(nan), constant[uint16](0x7E01), anyCode},
+		{"small", bitsOf(0x00A00000), constant[uint16](0x0400), anyCode, nil},
+		{"smaller", bitsOf(0x05A00000), constant[uint16](0x0001), anyCode, nil},
+		{"subnormal", bitsOf(0x00100000), constant[uint16](0x0155), anyCode, nil},
+		{"least", constant(float32(0x1p-149)), constant[uint16](0x8001), anyCode, nil},
+		{"huge", bitsOf(0x7F000000), constant[uint16](0x7BFF), anyCode, nil},
+		{"zero", constant(float32(0)), constant[uint16](0), anyCode, nil},
+		{"infinite", constant(infinite), constant[uint16](0x7C00), anyCode, nil},
+		{"NaN", constant(nan), constant[uint16](0x7E01), anyCode, nil},
 		{"mixed", func(i int) float32 {
 			return [...]float32{0x1p-130, 0, 0x1p-120, infinite, nan, -0x1p127, 0x1p-8}[i*7919>>3%7]
-		}, func(i int) uint16 { return uint16(i * 40503) }, anyCode},
-		{"codes of zero", bitsOf(0x3C000000), constant[uint16](0x1C00), func(uint64) byte { return 0 }},
-		{"codes of ones", bitsOf(0x3C000000), constant[uint16](0x1C00), func(uint64) byte { return 0xFF }},
-		{"small codes", bitsOf(0x3C000000), constant[uint16](0x1C00), func(r uint64) byte { return byte(r & 0x81) }},
-		{"small, small codes", bitsOf(0x00A00000), constant[uint16](0x0001), func(r uint64) byte { return byte(r & 0x81) }},
+		}, func(i int) uint16 { return uint16(i * 40503) }, anyCode, nil},
+		{"codes of zero", bitsOf(0x3C000000), constant[uint16](0x1C00), func(uint64) byte { return 0 }, nil},
+		{"codes of ones", bitsOf(0x3C000000), constant[uint16](0x1C00), func(uint64) byte { return 0xFF }, nil},
+		{"small codes", bitsOf(0x3C000000), constant[uint16](0x1C00), func(r uint64) byte { return byte(r & 0x81) }, nil},
+		{"small, small codes", bitsOf(0x00A00000), constant[uint16](0x0001), func(r uint64) byte { return byte(r & 0x81) }, nil},
+		{"faint shift", bitsOf(0x3C000000), constant[uint16](0x1C00), func(uint64) byte { return 0 }, bitsOf(0x00100000)},
+		{"faint, any codes", bitsOf(0x3C000000), constant[uint16](0x1C00), anyCode, bitsOf(0x00100000)},
+		{"small shift", bitsOf(0x0A000000), constant[uint16](0x1C00), func(uint64) byte { return 0 }, bitsOf(0x30000000)},
+		{"cancelling", cancelled, constant[uint16](0x1C00), func(uint64) byte { return 0x22 }, cancelling(0x22)},
+		{"cancelling in books", cancelled, constant[uint16](0x1C00), func(uint64) byte { return 0x22 }, cancelling(1)},
 	}
 )
+
+// cancelled is small scales, whose products by a number cancelling takes off but for the
+// last bits.
+var cancelled = bitsOf(0x09000000)
+
+func cancelling(by float32) func(int) float32 {
+	return func(i int) float32 { return -by * cancelled(i) * (1 + 0x1p-22) }
+}
 
 // fill writes blocks of a kind, or codes, or numbers to encode.
 func (h *hostile) fill(e *bench, src []byte, rng *rand.ChaCha8) {
@@ -100,13 +114,17 @@ func (h *hostile) blocks(k Kind, src []byte) {
 type side struct {
 	in     [32][]byte
 	scales []float32
+	zeros  []float32
 	best   float64 // the rate, of all runs
 }
 
-func newSide(e *bench, elems int, scale func(i int) float32, fill func(src []byte)) *side {
-	s := &side{scales: make([]float32, elems/16)}
+func newSide(e *bench, elems int, scale, second func(i int) float32, fill func(src []byte)) *side {
+	s := &side{scales: make([]float32, elems/16), zeros: make([]float32, elems/16)}
+	if second == nil {
+		second = constant[float32](7)
+	}
 	for i := range s.scales {
-		s.scales[i] = scale(i)
+		s.scales[i], s.zeros[i] = scale(i), second(i)
 	}
 	for i := range s.in {
 		s.in[i] = make([]byte, elems/e.elems*e.bytes)
@@ -116,8 +134,9 @@ func newSide(e *bench, elems int, scale func(i int) float32, fill func(src []byt
 }
 
 // look is the best rate of some runs of a fraction of a millisecond.
-func (s *side) look(o *Ops, e *bench, scales []float32, out []byte) float64 {
+func (s *side) look(o *Ops, e *bench, scales, zeros []float32, out []byte) float64 {
 	copy(scales, s.scales)
+	copy(zeros, s.zeros)
 	best := 0.0
 	for range 3 {
 		best = max(best, rate(len(s.in)/4*len(out)/e.out, func() {
@@ -134,10 +153,8 @@ func (s *side) look(o *Ops, e *bench, scales []float32, out []byte) float64 {
 // lengths of runs, columns of words, and masks. What only moves bytes or shifts words by the
 // same for all, as Transpose, Swap, Lanes, Spread, Fields and Pick do, looks at none of them and
 // takes the same time for all.
-func worstBenches(scales []float32) (out []bench) {
+func worstBenches(scales, zeros []float32) (out []bench) {
 	book := &[16]float32{0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6}
-	zeros := make([]float32, len(scales))
-	Repeat(zeros, 7)
 	add := func(class, name string, elems, bytes int, run func(o *Ops, to Type, dst, src []byte)) {
 		for _, to := range []Type{BF16, F32, F16} {
 			out = append(out, bench{class, fmt.Sprintf("%s to %v", name, to), elems, bytes, to.Size(), func([]byte) {},
@@ -158,6 +175,9 @@ func worstBenches(scales []float32) (out []bench) {
 		nibbles("affine", run, Nibbles{Op: Affine})
 		add("8-bit", fmt.Sprintf("bytes, shifted/%d", run), run, run, func(o *Ops, to Type, dst, src []byte) {
 			o.Bytes(Bytes{Op: Shift, Unsigned: true}, to, dst, src, scales, zeros, run)
+		})
+		add("8-bit", fmt.Sprintf("bytes, affine/%d", run), run, run, func(o *Ops, to Type, dst, src []byte) {
+			o.Bytes(Bytes{Op: Affine, Unsigned: true}, to, dst, src, scales, zeros, run)
 		})
 		add("8-bit", fmt.Sprintf("half bytes/%d", run), run, run, func(o *Ops, to Type, dst, src []byte) {
 			o.HalfBytes(HalfBytes{From: 4, Book: book}, to, dst, src, scales, zeros, run)
@@ -208,24 +228,24 @@ func worstOf(l Level) {
 	const small = 64 << 10
 	pattern := regexp.MustCompile(*only)
 	rng := rand.NewChaCha8([32]byte{1})
-	scales, good := make([]float32, small/16), modelScales(small/16)
+	scales, zeros, good := make([]float32, small/16), make([]float32, small/16), modelScales(small/16)
 	o := For(l.Features())
-	for _, e := range append(benches(scales), worstBenches(scales)...) {
+	for _, e := range append(benches(scales), worstBenches(scales, zeros)...) {
 		if !pattern.MatchString(e.name) {
 			continue
 		}
 		n := small / e.elems * e.elems
 		out := make([]byte, n*e.out)
-		model := newSide(&e, n, func(i int) float32 { return good[i] }, func(src []byte) { rng.Read(src); e.fix(src) })
+		model := newSide(&e, n, func(i int) float32 { return good[i] }, nil, func(src []byte) { rng.Read(src); e.fix(src) })
 		times, on := 0.0, ""
 		report := func(times float64, on string) {
 			fmt.Printf("%-36s %-12v %8.2f %8.2f %6.2f  %s\n", e.name, l, model.best, model.best/times, times, on)
 		}
 		for _, h := range hostiles {
-			s := newSide(&e, n, h.scale, func(src []byte) { h.fill(&e, src, rng) })
+			s := newSide(&e, n, h.scale, h.second, func(src []byte) { h.fill(&e, src, rng) })
 			var turns [25]float64
 			for i := range turns {
-				turns[i] = model.look(&o, &e, scales, out) / s.look(&o, &e, scales, out)
+				turns[i] = model.look(&o, &e, scales, zeros, out) / s.look(&o, &e, scales, zeros, out)
 			}
 			slices.Sort(turns[:])
 			median := turns[len(turns)/2]
