@@ -114,18 +114,22 @@ func lines(n int) []byte {
 	return p[-uintptr(unsafe.Pointer(&p[0]))%64:][:n]
 }
 
-// oddOf makes a format's table as float8OddAVX512 reads it.
-func oddOf(f Float, man int) *byte {
+// oddOf makes a format's table as float8OddAVX512 reads it, or as the kernel does whose
+// words of two registers take turns.
+func oddOf(f Float, man int, turns bool) *byte {
 	const singles = 4 * 128
 	p := lines(singles + 40)
 	var finite [2]uint32
 	for i := range 128 { // 32 even codes, then 32 odd ones, below 64 and from there on
 		code := i&64 | i%32<<1 | i>>5&1
+		if turns {
+			code = i&64 | i%16<<2 | i>>4&1<<1 | i>>5&1
+		}
 		v := f.Value(uint8(code))
 		if v == v {
 			v = -v
 			if i >= 64 && !math.IsInf(float64(v), 0) {
-				finite[code&1] |= 1 << (i % 32)
+				finite[code&1] |= 1 << (code % 64 / 2)
 			}
 		}
 		putFloat(p[4*i:], v)
@@ -163,12 +167,16 @@ var float8Fews = [Floats8]*byte{
 	E5M2FNUZ: fewOf(E5M2FNUZ, 2),
 }
 
-var float8Odds = [Floats8]*byte{
-	E4M3:     oddOf(E4M3, 3),
-	E5M2:     oddOf(E5M2, 2),
-	E4M3FNUZ: oddOf(E4M3FNUZ, 3),
-	E5M2FNUZ: oddOf(E5M2FNUZ, 2),
-}
+// float8Odds is those, and behind them what that kernel reads.
+var float8Odds = func() (t [2][Floats8]*byte) {
+	for i := range t {
+		t[i] = [Floats8]*byte{
+			E4M3: oddOf(E4M3, 3, i == 1), E5M2: oddOf(E5M2, 2, i == 1),
+			E4M3FNUZ: oddOf(E4M3FNUZ, 3, i == 1), E5M2FNUZ: oddOf(E5M2FNUZ, 2, i == 1),
+		}
+	}
+	return t
+}()
 
 // float8Additions is what float8OddAVX512 adds to products, and takes off words, by how
 // many codes of a register are below the first one whose product is normal. So that
@@ -209,9 +217,9 @@ type (
 // wordsFloat8 decodes to BF16. Runs whose products are normal go by their mantissas;
 // others, with some that follow, by tables of all codes, or where they are short by a
 // product each; k has a single one. Long ones have such tables too.
-func wordsFloat8(f Float, few float8Few, odd float8Odd, k float8Kernel) float8Kernel {
+func wordsFloat8(f Float, table *byte, few float8Few, odd float8Odd, k float8Kernel) float8Kernel {
 	const some, short, long = 256, 2, 8 // chunks
-	form, table, other := float8Forms[f], float8Odds[f], float8Fews[f]
+	form, other := float8Forms[f], float8Fews[f]
 	return func(dst, src *byte, a, b *float32, chunks, n int) {
 		if chunks >= long {
 			odd(dst, src, a, table, float8Additions, chunks, n, n)

@@ -12,7 +12,7 @@ func (o *Ops) avx512BF16() {
 		}
 	}
 	for f := range Float(Floats8) {
-		o.float8[BF16][f] = wordsFloat8(f, float8FewAVX512BF16, float8OddAVX512BF16, float8By(float8BF16AVX512BF16, f))
+		o.float8[BF16][f] = wordsFloat8(f, float8Odds[0][f], float8FewAVX512BF16, float8OddAVX512BF16, float8By(float8BF16AVX512BF16, f))
 	}
 	o.bytes[BF16] = longBytes(bytesScaleBF16AVX512BF16, bytesShiftBF16AVX512BF16, bytesAffineBF16AVX512BF16, bytesTwiceBF16AVX512)
 	o.each[BF16] = eachPairs(BF16, eachBF16AVX512BF16)

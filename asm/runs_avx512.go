@@ -9,7 +9,7 @@ import "unsafe"
 func (o *Ops) runsAVX512() {
 	for f := range Float(Floats8) {
 		o.float8[F32][f] = float8By(float8F32AVX512, f)
-		o.float8[BF16][f] = wordsFloat8(f, float8FewAVX512, float8OddAVX512, float8By(float8BF16AVX512, f))
+		o.float8[BF16][f] = wordsFloat8(f, float8Odds[1][f], float8FewAVX512, float8OddAVX512, float8By(float8BF16AVX512, f))
 		o.float8[F16][f] = longFloat8(float8By(float8F16AVX512, f))
 	}
 	o.bytes[F32] = [...]bytesKernel{bytesScaleF32AVX512, bytesShiftF32AVX512, bytesAffineF32AVX512, bytesTwiceF32AVX512}

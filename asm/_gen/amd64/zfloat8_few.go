@@ -25,11 +25,10 @@ func zfewKernel() {
 	o := &zodd{a: Load(Param("a"), GP64()), table: table.Offset(2*128 - 4*128)}
 	o.zfound = newFound(o.single(7))
 	lower, upper := zhalfPlaneAt(table), zhalfPlaneAt(table.Offset(128))
-	f := &zfew{zkernel: z, sign: all(0x80000000), tops: all(0x80008000)}
+	f := &zfew{zkernel: z, zwoven: newWoven(), sign: all(0x80000000)}
 	order := zload(dwords64(func(i int) int { return i%4*4 + i/4 }))
 	if !short {
 		order = zload(dwords64(func(i int) int { return i/4*2 + i/2%2*8 + i%2 }))
-		f.ones, f.odd = all(0x00010001), all(0xFFFF0000)
 	}
 	nanUpper := all(0xFFFFFFFF)
 	left := Load(Param("n"), GP64())
@@ -71,9 +70,8 @@ func zfewKernel() {
 // A zfew is what rounding the products takes.
 type zfew struct {
 	*zkernel
+	zwoven
 	sign VecVirtual
-	tops VecVirtual // 8000 in each word
-	odd  VecVirtual // the bits of odd words
 }
 
 // products multiplies 32 words, whose scale has a row, and rounds.
@@ -90,20 +88,11 @@ func (f *zfew) products(x VecVirtual, row Mem) VecVirtual {
 		// Even words and odd ones.
 		VPSLLD(Imm(16), x, low)
 		VPANDD(f.odd, x, high)
-		a, b := f.product(low, row), f.product(high, row)
-		rest := ZMM()
-		VPSRLD(Imm(16), a, w)
-		VPSLLD(Imm(16), b, rest)
-		VPTERNLOGD(Imm(orAnd), f.odd, b, w)
-		VPTERNLOGD(Imm(orAndNot), f.odd, a, rest)
-		VPTERNLOGD(Imm(orAnd), f.ones, w, rest)
-		up := K()
-		VPCMPUW(Imm(6), f.tops, rest, up)
-		VPADDW(f.ones, w, up, w)
+		w = f.woven(f.product(low, row), f.product(high, row))
 	}
 	VPTESTNMW(words64(func(int) int { return 0x2000 }), w, k)
 	VPSUBW(less, w, k, w)
-	VPXORD(f.tops, w, w)
+	VPXORD(f.zwoven.tops, w, w)
 	return w
 }
 
@@ -138,4 +127,28 @@ func (o *zodd) prepareFew(some OpmaskVirtual, rows Mem) {
 	store(2, unit)
 	VPBROADCASTD_Z(dwords(0x40004000), small, more)
 	store(3, more)
+}
+
+// A zwoven is what rounding to words takes whose registers take turns.
+type zwoven struct{ tops, ones, odd VecVirtual }
+
+func newWoven() zwoven {
+	w := zwoven{tops: all(0x80008000)}
+	if !short {
+		w.ones, w.odd = all(0x00010001), all(0xFFFF0000)
+	}
+	return w
+}
+
+// woven rounds as [zkernel.nearest] does: a becomes the even words, b the odd ones.
+func (c *zwoven) woven(a, b VecVirtual) VecVirtual {
+	w, rest, up := ZMM(), ZMM(), K()
+	VPSRLD(Imm(16), a, w)
+	VPSLLD(Imm(16), b, rest)
+	VPTERNLOGD(Imm(orAnd), c.odd, b, w)
+	VPTERNLOGD(Imm(orAndNot), c.odd, a, rest)
+	VPTERNLOGD(Imm(orAnd), c.ones, w, rest)
+	VPCMPUW(Imm(6), c.tops, rest, up)
+	VPADDW(c.ones, w, up, w)
+	return w
 }

@@ -28,8 +28,11 @@ func zoddKernel() {
 		name += "BF16"
 	}
 	function(name, "func(dst *byte, src *byte, a *float32, table *byte, list *byte, chunks int, n int, least int) int", "decodes runs of chunks of 32 codes, at most n, at least so many of any scale and then up to the first that the other kernel serves, and returns how many.")
-	z := &zkernel{short: short, dst: Load(Param("dst"), GP64()), src: Load(Param("src"), GP64()), shared: map[string]VecVirtual{}}
-	z.begin()
+	z := &zkernel{short: short, dst: Load(Param("dst"), GP64()), src: Load(Param("src"), GP64())}
+	weave, ways := newWoven(), 2
+	if !short {
+		ways = 4
+	}
 	o := &zodd{a: Load(Param("a"), GP64()), table: Mem{Base: Load(Param("table"), GP64())}, list: Load(Param("list"), GP64())}
 	o.zfound = newFound(o.single(7))
 	finite := [2]OpmaskVirtual{K(), K()}
@@ -53,12 +56,15 @@ func zoddKernel() {
 	times, turn := ZMM(), ZMM()
 	VPBROADCASTD(row, times)
 	VPBROADCASTD(row.Offset(64), turn)
-	var sums, less [2]Mem
-	for i := range sums {
+	var sums [4]Mem
+	var less [2]Mem
+	for i := range ways {
 		sums[i] = Mem{Base: o.list, Index: GP64(), Scale: 1, Disp: 4 * 64}
+		MOVLQSX(row.Offset(64*(4+i)), sums[i].Index)
+	}
+	for i := range less {
 		less[i] = Mem{Base: o.list, Index: GP64(), Scale: 1, Disp: zoddWords + 2*64}
-		MOVLQSX(row.Offset(64*(2+i)), sums[i].Index)
-		MOVLQSX(row.Offset(64*(4+i)), less[i].Index)
+		MOVLQSX(row.Offset(64*(2+i)), less[i].Index)
 	}
 	var upper, low zhalfPlane
 	for half := range 2 {
@@ -67,12 +73,16 @@ func zoddKernel() {
 			x := [2]VecVirtual{ZMM(), ZMM()}
 			for j, x := range x {
 				VMOVUPS(o.table.Offset(256*half+128*i+64*j), x)
-				VFMADD213PS(sums[i].Offset(128*half+64*j), times, x)
+				sum := sums[i+2*j].Offset(64 * half)
+				if short {
+					sum = sums[i].Offset(128*half + 64*j)
+				}
+				VFMADD213PS(sum, times, x)
 			}
 			if short {
 				w[i] = shortened(x[0], x[1])
 			} else {
-				w[i] = z.nearest(x[0], x[1])
+				w[i] = weave.woven(x[0], x[1])
 			}
 			less := less[i].Offset(64 * half)
 			if half == 0 {
@@ -180,8 +190,8 @@ func stopped(left Register) {
 
 // zoddRows is how many rows of sixteen dwords a run needs: its scale without the
 // sign, 2^128 times what it is where it is small; the sign, for codes; where the list
-// has what is added, for even codes and odd ones; and where what is taken off.
-const zoddRows = 6
+// has what is taken off, for even codes and odd ones; and where what is added.
+const zoddRows = 8
 
 // sizes is some of the sixteen scales at a without their sign, 2^128 times what they are
 // where they are small; all bits of the sign; and which are NaN.
@@ -228,16 +238,27 @@ func (o *zodd) prepare(some OpmaskVirtual, rows Mem) {
 	VPSRLVD(places, code, code)
 	VPMINUD_BCST(dwords(128), code, code)
 	VMOVDQA32_Z(code, small, code)
-	// Of even codes half of it are below it, rounded up.
-	even := ZMM()
-	VPADDD_BCST(dwords(1), code, even)
-	for i, half := range []VecVirtual{even, code} {
-		VPSRLD(Imm(1), half, half)
-		store(2+i, listed(half, 4, 9))
+	// As many codes are below it as the part of it that is their share, rounded up: a half,
+	// and to numbers whose words take turns a quarter.
+	for i := range 2 {
 		at := zsingle(dwords(32*256 - 2*64))
-		VMOVDQA32(listed(half, 5, 8), small, at)
-		store(4+i, at)
+		VMOVDQA32(listed(shareOf(code, i, 1), 5, 8), small, at)
+		store(2+i, at)
+		if short {
+			store(4+i, listed(shareOf(code, i, 1), 4, 9))
+			continue
+		}
+		store(4+i, listed(shareOf(code, i, 2), 4, 9))
+		store(6+i, listed(shareOf(code, i+2, 2), 4, 9))
 	}
+}
+
+// shareOf is how many of the codes that are i, divided by a power of two, are below.
+func shareOf(code VecVirtual, i int, power uint64) VecVirtual {
+	x := ZMM()
+	VPADDD_BCST(dwords(uint32(1<<power-1-i)), code, x)
+	VPSRLD(Imm(power), x, x)
+	return x
 }
 
 // listed is where the list has rows for so many codes: as many rows as codes have
