@@ -106,7 +106,13 @@ func blockKernel(l layout, target string, k *kernel) {
 	if k.ordinary {
 		k.ordinary = false
 		Label("odd")
+		halvesSpecial(k.from(0), "special")
 		l.block(k)
+		JMP(LabelRef("next"))
+		k.special = true
+		Label("special")
+		l.block(k)
+		k.special = false
 		JMP(LabelRef("next"))
 	}
 	if l.rare != nil {

@@ -32,6 +32,8 @@ type kernel struct {
 	minus     Op         // minus zero
 	later     *later
 	ordinary  bool // the block's scales are
+	zeros     bool // and so they are but for zeros
+	special   bool // all numbers of the block are infinite or NaN, and none is rounded
 	spill     Mem  // 32 codes on their way to dwords
 	shared    map[string]VecVirtual
 	frame     Register // memory of its own, at a multiple of 32
@@ -160,9 +162,11 @@ func (k *kernel) nearest(x VecVirtual) {
 
 // toWord is nearest, or rounded.
 func (k *kernel) toWord(x VecVirtual) {
-	if k.ordinary {
+	switch {
+	case k.special:
+	case k.ordinary:
 		rounded(x)
-	} else {
+	default:
 		k.nearest(x)
 	}
 }

@@ -69,6 +69,18 @@ func halvesOdd(m Mem, label string) {
 	JEQ(LabelRef(label))
 }
 
+// halvesSpecial jumps if one of two float16 at the front of an odd block is not finite:
+// of two that all its numbers come of, or of one, beside which the other one's bits are
+// as harmless as any.
+func halvesSpecial(m Mem, label string) {
+	r := GP32()
+	MOVL(m, r)
+	and32(r, 0x7FFF7FFF)
+	ADDL(U32(0x04000400), r)
+	TESTL(U32(0x80008000), r)
+	JNZ(LabelRef(label))
+}
+
 // halvesOddAt is halvesOdd for those of the block.
 func halvesOddAt(off int) func(*kernel) {
 	return func(k *kernel) { halvesOdd(k.from(off), "odd") }

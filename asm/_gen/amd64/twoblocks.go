@@ -15,10 +15,11 @@ import (
 // a processor looks few instructions ahead, so that the loop does the last step of
 // one pair, the second of the next one, and the first of the one after.
 type two struct {
-	scale func(k *kernel, at Register) []VecVirtual
-	odd   func(scale Mem, label string) // jumps there unless that is ordinary
-	table func(k *kernel, scale []VecVirtual) looked
-	write func(k *kernel, l looked)
+	scale  func(k *kernel, at Register) []VecVirtual
+	single bool                          // a scale and nothing else is at the front of a block
+	odd    func(scale Mem, label string) // jumps there unless that is ordinary
+	table  func(k *kernel, scale []VecVirtual) looked
+	write  func(k *kernel, l looked)
 }
 
 // loop decodes all pairs of n blocks and leaves n at the blocks that are left.
@@ -61,8 +62,47 @@ func (t *two) loop(k *kernel, l layout, n Register) (rare func()) {
 	JZ(LabelRef("done"))
 	return func() {
 		Label("oddTwo")
+		t.sorted(k, at, l.bytes)
 		carry(tables, t.table(k, scales))
 		JMP(LabelRef("nextTwo"))
+		Label("specialTwo")
+		k.special = true
+		carry(tables, t.table(k, scales))
+		k.special = false
+		JMP(LabelRef("nextTwo"))
+		if t.single {
+			Label("zeroTwo")
+			k.ordinary, k.zeros = true, true
+			carry(tables, t.table(k, scales))
+			k.ordinary, k.zeros = false, false
+			JMP(LabelRef("nextTwo"))
+		}
+	}
+}
+
+// sorted leaves for "specialTwo" if both blocks have numbers at their front that are
+// not finite, and for "zeroTwo" if none has and scales are all that is there.
+func (t *two) sorted(_ *kernel, at Register, size int) {
+	signs := uint32(0x80008000)
+	if t.single {
+		signs = 0x8000
+	}
+	var r [2]Register
+	for i := range r {
+		r[i] = GP32()
+		MOVL(Mem{Base: at, Disp: i * size}, r[i])
+		and32(r[i], 0x7FFF7FFF)
+		ADDL(U32(0x04000400), r[i])
+	}
+	TESTL(U32(signs), r[0])
+	JZ(LabelRef("finiteTwo"))
+	TESTL(U32(signs), r[1])
+	JNZ(LabelRef("specialTwo"))
+	Label("finiteTwo")
+	if t.single {
+		ORL(r[1], r[0])
+		TESTL(U32(signs), r[0])
+		JZ(LabelRef("zeroTwo"))
 	}
 }
 
@@ -174,7 +214,7 @@ func scaleTwo(_ *kernel, at Register) []VecVirtual {
 
 // twoLooked is blocks of 32 nibbles under a float16.
 func twoLooked(v [16]float32) *two {
-	return &two{scaleTwo, halfOdd, func(k *kernel, scale []VecVirtual) looked {
+	return &two{scaleTwo, true, halfOdd, func(k *kernel, scale []VecVirtual) looked {
 		if !k.ordinary {
 			canonical(scale[0])
 		}
@@ -184,7 +224,7 @@ func twoLooked(v [16]float32) *two {
 
 // twoQ40 is blocks of Q4_0: eight magnitudes stand for all but nothing, which is
 // given the sign of the scale.
-var twoQ40 = &two{scaleTwo, halfOdd, func(k *kernel, scale []VecVirtual) looked {
+var twoQ40 = &two{scaleTwo, true, halfOdd, func(k *kernel, scale []VecVirtual) looked {
 	number := k.timesOf(scale[0], roundedProduct)
 	if !k.ordinary {
 		canonical(scale[0])
@@ -202,7 +242,7 @@ var twoQ40 = &two{scaleTwo, halfOdd, func(k *kernel, scale []VecVirtual) looked 
 var twoQ41 = &two{func(k *kernel, at Register) []VecVirtual {
 	y := halfPairs(Mem{Base: at}, Mem{Base: at, Disp: 20})
 	return []VecVirtual{firsts(y), seconds(y)}
-}, halvesOdd, func(k *kernel, scale []VecVirtual) looked {
+}, false, halvesOdd, func(k *kernel, scale []VecVirtual) looked {
 	if !k.ordinary {
 		quieted(scale[0])
 		quieted(scale[1])
@@ -235,7 +275,11 @@ func pairs(table func(i int) looked, write func(i int, l looked)) {
 // timesOf rounds exact products with a scale. Those with an odd one, whose NaN are
 // FFC00000, are turned.
 func (k *kernel) timesOf(d VecVirtual, rounded func(d VecVirtual, v ...float32) VecVirtual) func(v ...float32) VecVirtual {
-	if k.ordinary {
+	switch {
+	case k.zeros:
+		rounded = signedProduct
+		fallthrough
+	case k.ordinary:
 		return func(v ...float32) VecVirtual { return rounded(d, v...) }
 	}
 	return func(v ...float32) VecVirtual {
@@ -244,7 +288,11 @@ func (k *kernel) timesOf(d VecVirtual, rounded func(d VecVirtual, v ...float32) 
 			turned = append(turned, -f)
 		}
 		VMULPS(floats(turned...), d, x)
-		k.nearest(x)
+		if k.special {
+			VPXOR(dwords(0x80000000), x, x)
+		} else {
+			k.nearest(x)
+		}
 		return x
 	}
 }
