@@ -24533,8 +24533,6 @@ prepare:
 	VMOVDQU64       Z12, 192(DX)
 	VMOVDQA64       Z10, Z12
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z14, Z12
-	VCMPPS          $0x03, Z13, Z13, K1
-	VPBROADCASTD    k26<>+0(SB), K1, Z13
 	VCMPPS          $0x03, Z12, Z12, K1
 	VPBROADCASTD    k2<>+0(SB), K1, Z12
 	VCMPPS          $0x03, Z11, Z11, K1
@@ -24949,8 +24947,6 @@ prepare:
 	VMOVDQU64       Z26, 192(DX)
 	VMOVDQA64       Z24, Z26
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z28, Z26
-	VCMPPS          $0x03, Z27, Z27, K1
-	VPBROADCASTD    k26<>+0(SB), K1, Z27
 	VCMPPS          $0x03, Z26, Z26, K1
 	VPBROADCASTD    k2<>+0(SB), K1, Z26
 	VCMPPS          $0x03, Z25, Z25, K1
@@ -25343,8 +25339,6 @@ prepare:
 	VMOVDQU64       Z23, 192(DX)
 	VMOVDQA64       Z21, Z23
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z25, Z23
-	VCMPPS          $0x03, Z24, Z24, K1
-	VPBROADCASTD    k26<>+0(SB), K1, Z24
 	VCMPPS          $0x03, Z23, Z23, K1
 	VPBROADCASTD    k2<>+0(SB), K1, Z23
 	VCMPPS          $0x03, Z22, Z22, K1
@@ -25640,8 +25634,6 @@ prepare:
 	VPSUBD.BCST     k40<>+0(SB), Z9, K1, Z9
 	VMOVDQA64       Z7, Z7
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z8, Z7
-	VCMPPS          $0x03, Z8, Z8, K1
-	VPBROADCASTD    k26<>+0(SB), K1, Z8
 	VCMPPS          $0x03, Z7, Z7, K1
 	VPBROADCASTD    k2<>+0(SB), K1, Z7
 	VMOVDQU64       Z8, 64(DX)
@@ -25896,8 +25888,6 @@ prepare:
 	VPSUBD.BCST     k40<>+0(SB), Z9, K1, Z9
 	VMOVDQA64       Z7, Z7
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z8, Z7
-	VCMPPS          $0x03, Z8, Z8, K1
-	VPBROADCASTD    k26<>+0(SB), K1, Z8
 	VCMPPS          $0x03, Z7, Z7, K1
 	VPBROADCASTD    k2<>+0(SB), K1, Z7
 	VMOVDQU64       Z8, 64(DX)
@@ -26196,8 +26186,6 @@ prepare:
 	VPSUBD.BCST     k40<>+0(SB), Z9, K1, Z9
 	VMOVDQA64       Z7, Z7
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z8, Z7
-	VCMPPS          $0x03, Z8, Z8, K1
-	VPBROADCASTD    k26<>+0(SB), K1, Z8
 	VCMPPS          $0x03, Z7, Z7, K1
 	VPBROADCASTD    k2<>+0(SB), K1, Z7
 	VMOVDQU64       Z8, 64(DX)
@@ -26494,8 +26482,6 @@ prepare:
 	VPSUBD.BCST     k40<>+0(SB), Z16, K3, Z16
 	VMOVDQA64       Z14, Z14
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z15, Z14
-	VCMPPS          $0x03, Z15, Z15, K3
-	VPBROADCASTD    k26<>+0(SB), K3, Z15
 	VCMPPS          $0x03, Z14, Z14, K3
 	VPBROADCASTD    k2<>+0(SB), K3, Z14
 	VMOVDQU64       Z15, 64(DX)
@@ -26791,8 +26777,6 @@ prepare:
 	VPSUBD.BCST     k40<>+0(SB), Z15, K2, Z15
 	VMOVDQA64       Z13, Z13
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z14, Z13
-	VCMPPS          $0x03, Z14, Z14, K2
-	VPBROADCASTD    k26<>+0(SB), K2, Z14
 	VCMPPS          $0x03, Z13, Z13, K2
 	VPBROADCASTD    k2<>+0(SB), K2, Z13
 	VMOVDQU64       Z14, 64(DX)
@@ -27107,8 +27091,6 @@ prepare:
 	VPSUBD.BCST     k40<>+0(SB), Z15, K2, Z15
 	VMOVDQA64       Z13, Z13
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z14, Z13
-	VCMPPS          $0x03, Z14, Z14, K2
-	VPBROADCASTD    k26<>+0(SB), K2, Z14
 	VCMPPS          $0x03, Z13, Z13, K2
 	VPBROADCASTD    k2<>+0(SB), K2, Z13
 	VMOVDQU64       Z14, 64(DX)
@@ -27389,8 +27371,6 @@ prepare:
 	VPMAXUD.BCST    k202<>+0(SB), Z9, Z9
 	VMOVDQA64       Z8, Z8
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z9, Z8
-	VCMPPS          $0x03, Z9, Z9, K2
-	VPBROADCASTD    k26<>+0(SB), K2, Z9
 	VCMPPS          $0x03, Z8, Z8, K2
 	VPBROADCASTD    k2<>+0(SB), K2, Z8
 	VMOVDQU64       Z9, 64(DX)
@@ -27642,8 +27622,6 @@ prepare:
 	VPMAXUD.BCST    k202<>+0(SB), Z9, Z9
 	VMOVDQA64       Z8, Z8
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z9, Z8
-	VCMPPS          $0x03, Z9, Z9, K2
-	VPBROADCASTD    k26<>+0(SB), K2, Z9
 	VCMPPS          $0x03, Z8, Z8, K2
 	VPBROADCASTD    k2<>+0(SB), K2, Z8
 	VMOVDQU64       Z9, 64(DX)
@@ -27919,8 +27897,6 @@ prepare:
 	VPMAXUD.BCST    k202<>+0(SB), Z9, Z9
 	VMOVDQA64       Z8, Z8
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z9, Z8
-	VCMPPS          $0x03, Z9, Z9, K2
-	VPBROADCASTD    k26<>+0(SB), K2, Z9
 	VCMPPS          $0x03, Z8, Z8, K2
 	VPBROADCASTD    k2<>+0(SB), K2, Z8
 	VMOVDQU64       Z9, 64(DX)
@@ -28224,8 +28200,6 @@ prepare:
 	VMOVDQU64       Z12, 192(DX)
 	VMOVDQA64       Z10, Z12
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z14, Z12
-	VCMPPS          $0x03, Z13, Z13, K1
-	VPBROADCASTD    k26<>+0(SB), K1, Z13
 	VCMPPS          $0x03, Z12, Z12, K1
 	VPBROADCASTD    k2<>+0(SB), K1, Z12
 	VCMPPS          $0x03, Z11, Z11, K1
@@ -28613,8 +28587,6 @@ prepare:
 	VMOVDQU64       Z12, 192(DX)
 	VMOVDQA64       Z10, Z12
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z14, Z12
-	VCMPPS          $0x03, Z13, Z13, K1
-	VPBROADCASTD    k26<>+0(SB), K1, Z13
 	VCMPPS          $0x03, Z12, Z12, K1
 	VPBROADCASTD    k2<>+0(SB), K1, Z12
 	VCMPPS          $0x03, Z11, Z11, K1
@@ -29010,8 +28982,6 @@ prepare:
 	VMOVDQU64       Z16, 192(DX)
 	VMOVDQA64       Z14, Z16
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z18, Z16
-	VCMPPS          $0x03, Z17, Z17, K2
-	VPBROADCASTD    k26<>+0(SB), K2, Z17
 	VCMPPS          $0x03, Z16, Z16, K2
 	VPBROADCASTD    k2<>+0(SB), K2, Z16
 	VCMPPS          $0x03, Z15, Z15, K2
@@ -29418,8 +29388,6 @@ prepare:
 	VMOVDQU64       Z16, 192(DX)
 	VMOVDQA64       Z14, Z16
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z18, Z16
-	VCMPPS          $0x03, Z17, Z17, K2
-	VPBROADCASTD    k26<>+0(SB), K2, Z17
 	VCMPPS          $0x03, Z16, Z16, K2
 	VPBROADCASTD    k2<>+0(SB), K2, Z16
 	VCMPPS          $0x03, Z15, Z15, K2
@@ -29801,8 +29769,6 @@ prepare:
 	VMOVDQU64       Z13, 192(DX)
 	VMOVDQA64       Z11, Z13
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z15, Z13
-	VCMPPS          $0x03, Z14, Z14, K2
-	VPBROADCASTD    k26<>+0(SB), K2, Z14
 	VCMPPS          $0x03, Z13, Z13, K2
 	VPBROADCASTD    k2<>+0(SB), K2, Z13
 	VCMPPS          $0x03, Z12, Z12, K2
@@ -30170,8 +30136,6 @@ prepare:
 	VMOVDQU64       Z13, 192(DX)
 	VMOVDQA64       Z11, Z13
 	VPTERNLOGD.BCST $0xce, k0<>+0(SB), Z15, Z13
-	VCMPPS          $0x03, Z14, Z14, K2
-	VPBROADCASTD    k26<>+0(SB), K2, Z14
 	VCMPPS          $0x03, Z13, Z13, K2
 	VPBROADCASTD    k2<>+0(SB), K2, Z13
 	VCMPPS          $0x03, Z12, Z12, K2
@@ -30530,10 +30494,6 @@ prepare:
 	VPTERNLOGD.BCST $0xec, k0<>+0(SB), Z15, Z12
 	VMOVDQA64       Z13, Z13
 	VPTERNLOGD.BCST $0xec, k0<>+0(SB), Z16, Z13
-	VCMPPS          $0x03, Z12, Z12, K1
-	VPBROADCASTD    k26<>+0(SB), K1, Z12
-	VCMPPS          $0x03, Z13, Z13, K1
-	VPBROADCASTD    k26<>+0(SB), K1, Z13
 	VPSUBD.BCST     k40<>+0(SB), Z14, K2, Z14
 	VMOVDQU64       Z12, (DX)
 	VMOVDQU64       Z13, 256(DX)
@@ -30952,10 +30912,6 @@ prepare:
 	VPTERNLOGD.BCST $0xec, k0<>+0(SB), Z15, Z12
 	VMOVDQA64       Z13, Z13
 	VPTERNLOGD.BCST $0xec, k0<>+0(SB), Z16, Z13
-	VCMPPS          $0x03, Z12, Z12, K1
-	VPBROADCASTD    k26<>+0(SB), K1, Z12
-	VCMPPS          $0x03, Z13, Z13, K1
-	VPBROADCASTD    k26<>+0(SB), K1, Z13
 	VPSUBD.BCST     k40<>+0(SB), Z14, K2, Z14
 	VMOVDQU64       Z12, (DX)
 	VMOVDQU64       Z13, 256(DX)
@@ -31361,10 +31317,6 @@ prepare:
 	VPTERNLOGD.BCST $0xec, k0<>+0(SB), Z21, Z18
 	VMOVDQA64       Z19, Z19
 	VPTERNLOGD.BCST $0xec, k0<>+0(SB), Z22, Z19
-	VCMPPS          $0x03, Z18, Z18, K2
-	VPBROADCASTD    k26<>+0(SB), K2, Z18
-	VCMPPS          $0x03, Z19, Z19, K2
-	VPBROADCASTD    k26<>+0(SB), K2, Z19
 	VPSUBD.BCST     k40<>+0(SB), Z20, K3, Z20
 	VMOVDQU64       Z18, (DX)
 	VMOVDQU64       Z19, 256(DX)
@@ -31781,10 +31733,6 @@ prepare:
 	VPTERNLOGD.BCST $0xec, k0<>+0(SB), Z21, Z18
 	VMOVDQA64       Z19, Z19
 	VPTERNLOGD.BCST $0xec, k0<>+0(SB), Z22, Z19
-	VCMPPS          $0x03, Z18, Z18, K2
-	VPBROADCASTD    k26<>+0(SB), K2, Z18
-	VCMPPS          $0x03, Z19, Z19, K2
-	VPBROADCASTD    k26<>+0(SB), K2, Z19
 	VPSUBD.BCST     k40<>+0(SB), Z20, K3, Z20
 	VMOVDQU64       Z18, (DX)
 	VMOVDQU64       Z19, 256(DX)
@@ -32183,10 +32131,6 @@ prepare:
 	VPTERNLOGD.BCST $0xec, k0<>+0(SB), Z18, Z15
 	VMOVDQA64       Z16, Z16
 	VPTERNLOGD.BCST $0xec, k0<>+0(SB), Z19, Z16
-	VCMPPS          $0x03, Z15, Z15, K2
-	VPBROADCASTD    k26<>+0(SB), K2, Z15
-	VCMPPS          $0x03, Z16, Z16, K2
-	VPBROADCASTD    k26<>+0(SB), K2, Z16
 	VPSUBD.BCST     k40<>+0(SB), Z17, K3, Z17
 	VMOVDQU64       Z15, (DX)
 	VMOVDQU64       Z16, 256(DX)
@@ -32564,10 +32508,6 @@ prepare:
 	VPTERNLOGD.BCST $0xec, k0<>+0(SB), Z18, Z15
 	VMOVDQA64       Z16, Z16
 	VPTERNLOGD.BCST $0xec, k0<>+0(SB), Z19, Z16
-	VCMPPS          $0x03, Z15, Z15, K2
-	VPBROADCASTD    k26<>+0(SB), K2, Z15
-	VCMPPS          $0x03, Z16, Z16, K2
-	VPBROADCASTD    k26<>+0(SB), K2, Z16
 	VPSUBD.BCST     k40<>+0(SB), Z17, K3, Z17
 	VMOVDQU64       Z15, (DX)
 	VMOVDQU64       Z16, 256(DX)
