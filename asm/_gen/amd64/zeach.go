@@ -20,7 +20,7 @@ func zeachKernels() {
 }
 
 // carefully is how many rounds are made in double precision for one that needs it.
-const carefully = 16
+const carefully = 32
 
 func zeachKernel(t int) {
 	z := zbegin("each", t, ", a *float32, b *float32, n int", "joins 32 numbers with their scales n times.", same)
@@ -85,19 +85,19 @@ func zeachKernel(t int) {
 	CMOVQLT(n, rounds)
 	SUBQ(rounds, n)
 	room := GP64()
+	normal := all(0x7F800000)
 	LEAQ(AllocLocal(192).Offset(63), room)
 	ANDQ(I8(-64), room)
 	differences := [2]Mem{{Base: room}, {Base: room, Disp: 64}}
 	Label("round")
 	PREFETCHT0(z.from(1024))
 	PREFETCHT0(z.from(1088))
-	var both [2]OpmaskVirtual
+	var both [2]OpmaskVirtual // which may be: of those that a small number is taken off
 	for i := range both {
-		x := zload(numbers[i])
-		_, tiny := small(x, zeros[i])
-		y := zload(zeros[i])
+		zero, tiny := zload(zeros[i]), K()
 		both[i] = K()
-		VPTESTMD_BCST(dwords(0x7F800000), y, tiny, both[i])
+		VPTESTNMD(near, zero, tiny)
+		VPTESTMD(normal, zero, tiny, both[i])
 	}
 	KORTESTW(both[0], both[1])
 	JNE(LabelRef("apart"))
@@ -108,20 +108,37 @@ func zeachKernel(t int) {
 	}
 	Label("join")
 	var p [2]VecVirtual
-	for i := range p {
-		p[i] = ZMM()
-		for h, half := range [2]VecVirtual{p[i], ZMM()} {
-			d, e := ZMM(), ZMM()
-			VCVTPS2PD(differences[i].Offset(32*h), d)
-			VCVTPS2PD(scales[i].Offset(32*h), e)
-			VMULPD(e, d, d)
-			VCVTPD2PS(d, half.AsY())
-			if h == 1 {
-				VINSERTF64X4(Imm(1), half.AsY(), p[i], p[i])
+	var halves [4]VecVirtual
+	for i := range halves {
+		d, e := ZMM(), ZMM()
+		VCVTPS2PD(differences[i/2].Offset(i%2*32), d)
+		VCVTPS2PD(scales[i/2].Offset(i%2*32), e)
+		VMULPD(e, d, d)
+		VCVTPD2PS(d, d.AsY())
+		halves[i] = d
+	}
+	if z.wide {
+		nans := [2]OpmaskVirtual{K(), K()}
+		for i, nan := range nans {
+			VCMPPS(Imm(3), halves[2*i].AsY(), halves[2*i+1].AsY(), nan)
+		}
+		KORTESTW(nans[0], nans[1])
+		JNE(LabelRef("nans"))
+		Label("finish")
+		for i, x := range halves {
+			if z.narrow {
+				VCVTPS2PH(Imm(0), x.AsY(), z.to(8*i))
+			} else {
+				VMOVUPS(x.AsY(), z.to(8*i))
 			}
 		}
+	} else {
+		for i := range p {
+			p[i] = halves[2*i]
+			VINSERTF64X4(Imm(1), halves[2*i+1].AsY(), p[i], p[i])
+		}
+		put("finish", "nans", p)
 	}
-	put("finish", "nans", p)
 	next()
 	DECQ(rounds)
 	JNZ(LabelRef("round"))
@@ -130,7 +147,14 @@ func zeachKernel(t int) {
 	end()
 
 	Label("nans")
-	quieted("finish", p)
+	if z.wide {
+		for _, x := range halves {
+			zquieted(x)
+		}
+		JMP(LabelRef("finish"))
+	} else {
+		quieted("finish", p)
+	}
 
 	Label("apart")
 	for i := range both {
