@@ -99,21 +99,10 @@ func (z *zkernel) inSteps() {
 	}
 }
 
-// ifNear leaves for "near", which rounds in steps, unless both numbers of a run
-// of integers are zero, or far enough from it that what they come to is not
-// subnormal: differences and products are multiples of what the last bits of
-// the two are.
+// ifNear leaves for "near", which rounds in steps, where the second number of sums is
+// subnormal: the scale is zero or so large that other sums are not.
 func (z *zruns) ifNear(o op) {
-	switch {
-	case !z.short:
-		return
-	case o.name == "Affine": // the scale is 2^-100 and more, or zero
-		ifBelow(Mem{Base: z.b}, U32(littleMost-1), "near")
-	case o.name == "Shift":
-		ifBelow(Mem{Base: z.a}, U32((127-50)<<23-1), "near")
-		ifBelow(Mem{Base: z.b}, U32((127-50)<<23-1), "near")
-	default:
-		return
+	if z.short && o.name == "Affine" {
+		ifBelow(Mem{Base: z.b}, U32(1<<23-1), "near")
 	}
-	z.near = true
 }

@@ -10,7 +10,7 @@ import (
 // subnormal number of normal ones, or multiplies one, takes a hundred cycles, so
 // there is none. A small scale is 2^127 times as large, and so is a product; half
 // of that added to 1 has as many bits as a subnormal number can have. The larger one
-// of the two, less 127 of its exponent, is the product: as in zsmall.go.
+// of the two, less 127 of its exponent, is the product: as in zlesser.go.
 //
 // A book whose numbers are not ordinary is multiplied in double precision, which
 // has neither the one nor the other.

@@ -7,14 +7,17 @@ import (
 )
 
 // A zraised is for whole numbers under scales so small that what they come to may
-// be subnormal. Scales are enlarged by 2^64: what is multiplied or added under them
+// be subnormal. Scales are enlarged by 2^96: what is multiplied or added under them
 // is then normal, and rounds as it should, since all of it is whole numbers of the
 // least subnormal one. To a number below least, which is subnormal, least is added,
 // and any other to itself: both then have the bits of the result, and those of
 // least, and no bit of a subnormal number is lost or rounded twice.
 type zraised struct{ least VecVirtual }
 
-const raisedBits = (smallShift + 1) << 23
+const (
+	raisedShift = 96
+	raisedBits  = (raisedShift + 1) << 23
+)
 
 func newZraised() zraised { return zraised{all(raisedBits)} }
 

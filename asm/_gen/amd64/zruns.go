@@ -238,6 +238,9 @@ func zbytesKernel(o op, t int, twice bool) {
 		},
 		run: func(z *zruns) {
 			z.ifSmall(most)
+			if o.name == "Shift" {
+				z.ifFaint()
+			}
 			p = z.numbersOf(o)
 			z.ifNear(o)
 			if o.name == "Affine" { // what plain numbers come to is not NaN
@@ -256,12 +259,12 @@ func zbytesKernel(o op, t int, twice bool) {
 				JMP(LabelRef("next"))
 				z.short = short
 			}
+			if o.name == "Shift" {
+				z.faint(p, flip, zero, chunk)
+			}
 			Label("small")
 			if o.name == "Shift" {
-				z.inSteps()
-				p = z.numbersOf(o)
-				small := newZsmall(p.d)
-				z.slowly("slowly", chunk(func(x VecVirtual) { small.join(o, p, x) }))
+				z.smallShifted(p, codes)
 				return
 			}
 			z.smallBytes(o, p, last, codes)
@@ -280,7 +283,7 @@ func (z *zruns) slowly(name string, chunk func(z *zruns)) {
 // smallBytes is bytes under a scale so small that products or sums may be
 // subnormal. To F16 they are zeros, which larger numbers give too.
 func (z *zruns) smallBytes(o op, large pair, last VecVirtual, codes func(*zruns) [2]VecVirtual) {
-	up := smallShift
+	up := raisedShift
 	if z.narrow {
 		up = 24
 	}

@@ -39,7 +39,7 @@ func zq8K(z *zkernel) {
 
 // zq8KTiny is a block whose scale is subnormal or zero.
 func zq8KTiny(z *zkernel) {
-	d, r := zenlargedAt(z.from(0), smallShift), newZraised()
+	d, r := zenlargedAt(z.from(0), raisedShift), newZraised()
 	for at := 0; at < 256; at += 32 {
 		x := [2]VecVirtual{zsigned(z.from(4 + at)), zsigned(z.from(20 + at))}
 		zfloats(x[0], x[1])
