@@ -72,8 +72,12 @@ func TestTurnedMatricesAreTheNumbersOfTheirPieces(t *testing.T) {
 			t.Run(name+", "+what, func(t *testing.T) { turnsRight(t, w, parts) })
 		}
 	}
-	if cut != len(forms)-1 {
-		t.Errorf("only %d forms of %d have kernels", cut, len(forms))
+	want := len(forms) - 1
+	if asm.Best().Level() == asm.Generic { // which decodes blocks that begin anywhere number by number
+		want -= 3
+	}
+	if cut != want {
+		t.Errorf("%d forms of %d have kernels, want %d", cut, len(forms), want)
 	}
 }
 
