@@ -10,15 +10,25 @@ func (f *hqq) shift(k int64) int {
 	return int(8 - f.bits*(k+1))
 }
 
-// direct takes pieces that lie in one field of the stored numbers, group by
-// group.
+// direct takes whole groups together, and what a range has of others by itself.
 func (f *hqq) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
+	from, end, size := lo*f.cols, hi*f.cols, int64(to.Size())
 	if f.byColumn {
-		return f.byColumns(o, dst, to, parts, lo*f.cols, hi*f.cols, scratch)
+		return f.apiece(o, dst, to, parts, from, end, scratch)
 	}
-	from, end, size, stored := lo*f.cols, hi*f.cols, int64(to.Size()), f.storedSize()
+	first := min(ceilDiv(from, f.width)*f.width, end)
+	last := max(first, end/f.width*f.width)
+	return f.apiece(o, dst[:(first-from)*size], to, parts, from, first, scratch) &&
+		f.groupwise(o, dst[(first-from)*size:][:(last-first)*size], to, parts, first, last, scratch) &&
+		f.apiece(o, dst[(last-from)*size:], to, parts, last, end, scratch)
+}
+
+// groupwise takes pieces that lie in one field of the stored numbers, group by
+// group.
+func (f *hqq) groupwise(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, from, end int64, scratch []float32) bool {
+	size, stored := int64(to.Size()), f.storedSize()
 	most := min(end-from, max(f.width, hqqAtOnce/f.width*f.width)) // numbers
-	if from%f.width != 0 || end%f.width != 0 || 2*most/f.width+ceilDiv(most, 4) > int64(len(scratch)) {
+	if 2*most/f.width+ceilDiv(most, 4) > int64(len(scratch)) {
 		return false
 	}
 	room, rest := asm.Raw(scratch[:ceilDiv(most, 4)]), scratch[ceilDiv(most, 4):]
@@ -67,12 +77,12 @@ func (f *hqq) numbers(o *asm.Ops, dst []float32, p []byte, i int64) {
 	}
 }
 
-// byColumns decodes the numbers [from, end): each has a scale of its own.
-func (f *hqq) byColumns(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, from, end int64, scratch []float32) bool {
+// apiece decodes the numbers [from, end): each has a scale of its own, or a copy.
+func (f *hqq) apiece(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, from, end int64, scratch []float32) bool {
 	// A number has itself, its scale, its zero point, its code, and there is one zero.
 	most := min(end-from, hqqAtOnce, (int64(len(scratch))-2)*4/13)
 	if most < 1 {
-		return false
+		return from == end
 	}
 	book, size, none := f.book(), int64(to.Size()), scratch[len(scratch)-1:]
 	none[0] = 0
@@ -81,8 +91,13 @@ func (f *hqq) byColumns(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, fro
 		n := min(most, end-i, f.width-col)
 		q, s, z := scratch[:n], scratch[most:][:n], scratch[2*most:][:n]
 		f.plain(o, q, asm.Raw(scratch[3*most:]), none, parts[0], row, col, &book)
-		f.numbers(o, s, parts[1], col)
-		f.numbers(o, z, parts[2], col)
+		if f.byColumn {
+			f.numbers(o, s, parts[1], col)
+			f.numbers(o, z, parts[2], col)
+		} else {
+			asm.Repeat(s, f.read(parts[1], row))
+			asm.Repeat(z, f.read(parts[2], row))
+		}
 		o.Each(to, dst[(i-from)*size:][:n*size], q, s, z)
 		i += n
 	}

@@ -78,6 +78,8 @@ func directForms() map[string]struct {
 		"AWQ of F16":          {&awq{in: 256, out: 96, groups: 4, bits: 4, groupSize: 64, scale: numbers[tensor.F16], scaleSize: 2, bulk: bulkOf(tensor.F16)}, 256},
 		"HQQ 4 bits":          {&hqq{cols: 256, total: 256 * 96, bits: 4, width: 64, height: 384, stored: 192, read: f32, size: 4}, 256},
 		"HQQ 3 bits":          {&hqq{cols: 256, total: 256 * 96, bits: 3, width: 64, height: 384, stored: 39, read: numbers[tensor.F16], size: 2, bulk: bulkOf(tensor.F16)}, 256},
+		"HQQ, ragged rows":    {&hqq{cols: 250, total: 250 * 96, bits: 4, width: 64, height: 375, stored: 188, read: f32, size: 4}, 250},
+		"HQQ 3, ragged rows":  {&hqq{cols: 250, total: 250 * 96, bits: 3, width: 64, height: 375, stored: 38, read: f32, size: 4}, 250},
 		"HQQ 3 bits, axis 0":  {&hqq{cols: 250, total: 250 * 96, bits: 3, width: 375, height: 64, stored: 7, byColumn: true, read: numbers[tensor.F16], size: 2, bulk: bulkOf(tensor.F16)}, 250},
 		"HQQ 4 bits, axis 0":  {&hqq{cols: 250, total: 250 * 96, bits: 4, width: 375, height: 64, stored: 32, byColumn: true, read: f32, size: 4, bulk: bulkOf(tensor.F32)}, 250},
 		"HQQ 8 bits, axis 0":  {&hqq{cols: 250, total: 250 * 96, bits: 8, width: 375, height: 64, stored: 64, byColumn: true, read: numbers[tensor.BF16], size: 2, bulk: bulkOf(tensor.BF16)}, 250},
