@@ -125,14 +125,14 @@ func oddOf(f Float, man int, turns bool) *byte {
 		if turns {
 			code = i&64 | i%16<<2 | i>>4&1<<1 | i>>5&1
 		}
-		v := f.Value(uint8(code))
-		if v == v {
-			v = -v
-			if i >= 64 && !math.IsInf(float64(v), 0) {
-				finite[code&1] |= 1 << (code % 64 / 2)
-			}
+		v := math.Float32bits(f.Value(uint8(code)))
+		switch {
+		case v > 0x7F800000:
+			v = 0xFFC00000
+		case v < 0x7F800000 && i >= 64:
+			finite[code&1] |= 1 << (code % 64 / 2)
 		}
-		putFloat(p[4*i:], v)
+		binary.LittleEndian.PutUint32(p[4*i:], v)
 	}
 	putSingles(p[singles:], f, man, finite)
 	return &p[0]
@@ -182,27 +182,31 @@ var float8Odds = func() (t [2][Floats8]*byte) {
 // many codes of a register are below the first one whose product is normal. So that
 // nothing it loads lies in two lines of the cache, each number of them that is there
 // has a row of its own: 64 numbers for codes below, 64 for others; 16 rows of
-// dwords, 32 rows of words; and at the end nothing, to take off.
+// dwords, 32 rows of words, which turn the sign too; and at the end words that do that
+// alone.
 var float8Additions = func() *byte {
 	const words = 16 * 512
 	room := lines(words + 32*256 + 128)
 	for row := range 16 {
 		for i := range 128 {
-			v := float32(math.Copysign(0, -1))
+			v := float32(0)
 			if i < 64+row {
-				v = -4
+				v = 4
 			}
 			putFloat(room[512*row+4*i:], v)
 		}
 	}
 	for row := range 32 {
 		for i := range 128 {
-			v := uint16(0x4000)
+			v := uint16(0xC000)
 			if i < 64+row {
-				v = 0x4080
+				v = 0xC080
 			}
 			binary.LittleEndian.PutUint16(room[words+256*row+2*i:], v)
 		}
+	}
+	for i := range 64 {
+		room[words+32*256+2*i+1] = 0x80
 	}
 	return &room[0]
 }()

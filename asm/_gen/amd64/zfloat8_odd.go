@@ -16,8 +16,9 @@ import (
 // long for instructions that make such numbers, or take them, and none here does:
 // the scale is 2^128 times what it is. From the least code on whose product is normal
 // nothing is added to products, and the sum is right but for its exponent; to the
-// others 4 is added, of which the last bit then is that of subnormal numbers. As all
-// numbers have the sign here, minus zero and -4 are added.
+// others 4 is added, of which the last bit then is that of subnormal numbers. Numbers
+// have no sign at first, and NaN has one, as infinity times zero has; what is taken off
+// words turns both.
 //
 // The table of a format is those 128 numbers, the even codes below 64 first, then
 // the odd ones, then the others; which of the words of those others are neither
@@ -36,10 +37,12 @@ func zoddKernel() {
 	o := &zodd{a: Load(Param("a"), GP64()), table: Mem{Base: Load(Param("table"), GP64())}, list: Load(Param("list"), GP64())}
 	o.zfound = newFound(o.single(7))
 	finite := [2]OpmaskVirtual{K(), K()}
+	others := [2]OpmaskVirtual{K(), K()}
 	for i, k := range finite {
 		KMOVD(o.single(i), k)
+		KNOTD(k, others[i])
 	}
-	infinity, nan, lower := all(0xFF80FF80), all(0x7FC07FC0), all(0x00FF00FF)
+	lower := all(0x00FF00FF)
 	order := zload(bytes64(func(i int) int { return int(uint64(i/8%2*4+i/16) >> (i % 8 * 8)) }))
 	nanUpper := all(0x7F7F7F7F)
 	left := Load(Param("n"), GP64())
@@ -89,12 +92,9 @@ func zoddKernel() {
 				VPSUBW(less, w[i], w[i])
 			} else {
 				VPSUBW(less, w[i], finite[i], w[i])
+				VPSUBW(weave.tops, w[i], others[i], w[i])
 			}
 		}
-		// Infinity times zero: that is zero's code or infinity's.
-		invalid := K()
-		VPCMPUW(Imm(6), infinity, w[0], invalid)
-		VMOVDQU16(nan, invalid, w[0])
 		low[half], upper[half] = ZMM(), ZMM()
 		VPSLLW(Imm(8), w[1], low[half])
 		VPSRLW(Imm(8), w[0], upper[half])
@@ -218,7 +218,7 @@ func (o *zodd) sizes(some OpmaskVirtual) (size, sign VecVirtual, small, nan Opma
 func (o *zodd) prepare(some OpmaskVirtual, rows Mem) {
 	store := func(i int, x VecVirtual) { VMOVDQU32(x, rows.Offset(64*i)) }
 	size, sign, small, nan := o.sizes(some)
-	VPBROADCASTD(dwords(0x7FC00000), nan, size)
+	VPBROADCASTD(dwords(0xFFC00000), nan, size)
 	store(0, size)
 	VPANDD(o.sign, sign, sign)
 	store(1, sign)
