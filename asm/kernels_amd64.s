@@ -24978,6 +24978,11 @@ run:
 	MOVQ         chunks+40(FP), DI
 	MOVL         (BX), R9
 	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x1c7fffff
+	JCS          faint
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
 	CMPL         R9, $0x4e800000
 	SBBL         R10, R10
 	ANDL         SI, R10
@@ -25110,6 +25115,93 @@ slowly:
 	JNZ            slowly
 	JMP            done
 
+faint:
+	VBROADCASTSS (DX), Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
+	VBROADCASTSS (BX), Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VBLENDVPS    Y7, k3<>+0(SB), Y6, Y6
+
+faintly:
+	VBROADCASTI128 (CX), Y7
+	VPSHUFB        k171<>+0(SB), Y7, Y7
+	VPSLLW         $0x04, Y7, Y8
+	VPOR           Y8, Y7, Y7
+	VPAND          Y0, Y7, Y7
+	VPSHUFB        Y7, Y4, Y8
+	VPSHUFB        Y7, Y3, Y9
+	VPSHUFB        Y7, Y2, Y10
+	VPSHUFB        Y7, Y1, Y7
+	VPUNPCKLBW     Y9, Y8, Y11
+	VPUNPCKLBW     Y7, Y10, Y12
+	VPUNPCKLWD     Y12, Y11, Y13
+	VPUNPCKHWD     Y12, Y11, Y11
+	VPUNPCKHBW     Y9, Y8, Y8
+	VPUNPCKHBW     Y7, Y10, Y7
+	VPUNPCKLWD     Y7, Y8, Y9
+	VPUNPCKHWD     Y7, Y8, Y7
+	VSUBPS         Y6, Y13, Y13
+	VCVTPS2PD      X13, Y8
+	VCVTPS2PD      X5, Y10
+	VMULPD         Y10, Y8, Y8
+	VCVTPD2PSY     Y8, X8
+	VEXTRACTF128   $0x01, Y13, X10
+	VCVTPS2PD      X10, Y10
+	VCVTPS2PD      X5, Y12
+	VMULPD         Y12, Y10, Y10
+	VCVTPD2PSY     Y10, X10
+	VINSERTF128    $0x01, X10, Y8, Y13
+	VXORPS         k0<>+0(SB), Y13, Y13
+	VMOVUPS        Y13, (AX)
+	VSUBPS         Y6, Y11, Y11
+	VCVTPS2PD      X11, Y8
+	VCVTPS2PD      X5, Y10
+	VMULPD         Y10, Y8, Y8
+	VCVTPD2PSY     Y8, X8
+	VEXTRACTF128   $0x01, Y11, X10
+	VCVTPS2PD      X10, Y10
+	VCVTPS2PD      X5, Y11
+	VMULPD         Y11, Y10, Y10
+	VCVTPD2PSY     Y10, X10
+	VINSERTF128    $0x01, X10, Y8, Y11
+	VXORPS         k0<>+0(SB), Y11, Y11
+	VMOVUPS        Y11, 32(AX)
+	VSUBPS         Y6, Y9, Y9
+	VCVTPS2PD      X9, Y8
+	VCVTPS2PD      X5, Y10
+	VMULPD         Y10, Y8, Y8
+	VCVTPD2PSY     Y8, X8
+	VEXTRACTF128   $0x01, Y9, X9
+	VCVTPS2PD      X9, Y9
+	VCVTPS2PD      X5, Y10
+	VMULPD         Y10, Y9, Y9
+	VCVTPD2PSY     Y9, X9
+	VINSERTF128    $0x01, X9, Y8, Y9
+	VXORPS         k0<>+0(SB), Y9, Y9
+	VMOVUPS        Y9, 64(AX)
+	VSUBPS         Y6, Y7, Y7
+	VCVTPS2PD      X7, Y8
+	VCVTPS2PD      X5, Y9
+	VMULPD         Y9, Y8, Y8
+	VCVTPD2PSY     Y8, X8
+	VEXTRACTF128   $0x01, Y7, X7
+	VCVTPS2PD      X7, Y7
+	VCVTPS2PD      X5, Y9
+	VMULPD         Y9, Y7, Y7
+	VCVTPD2PSY     Y7, X7
+	VINSERTF128    $0x01, X7, Y8, Y7
+	VXORPS         k0<>+0(SB), Y7, Y7
+	VMOVUPS        Y7, 96(AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	ADDQ           $0x00000080, AX
+	DECQ           DI
+	JNZ            faintly
+	JMP            done
+
 // func bookLowShift32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·bookLowShift32BF16AVX2(SB), NOSPLIT, $64-56
@@ -25164,6 +25256,11 @@ TEXT ·bookLowShift32BF16AVX2(SB), NOSPLIT, $64-56
 
 run:
 	MOVQ         chunks+40(FP), DI
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x1c7fffff
+	JCS          faint
 	MOVL         (BX), R9
 	ANDL         $0x7fffffff, R9
 	CMPL         R9, $0x4e800000
@@ -25261,6 +25358,53 @@ little:
 	VMOVDQA      Y5, Y5
 	JMP          chunk
 
+faint:
+	VBROADCASTSS (DX), Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
+	VBROADCASTSS (BX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
+	VMOVDQU      (SP), Y6
+	VMOVDQU      32(SP), Y7
+	VSUBPS       Y5, Y6, Y6
+	VCVTPS2PD    X6, Y8
+	VCVTPS2PD    X4, Y9
+	VMULPD       Y9, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VEXTRACTF128 $0x01, Y6, X6
+	VCVTPS2PD    X6, Y6
+	VCVTPS2PD    X4, Y9
+	VMULPD       Y9, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VINSERTF128  $0x01, X6, Y8, Y6
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VSUBPS       Y5, Y7, Y7
+	VCVTPS2PD    X7, Y5
+	VCVTPS2PD    X4, Y8
+	VMULPD       Y8, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VEXTRACTF128 $0x01, Y7, X7
+	VCVTPS2PD    X7, Y7
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y4, Y7, Y7
+	VCVTPD2PSY   Y7, X7
+	VINSERTF128  $0x01, X7, Y5, Y7
+	VPSLLD       $0x0f, Y7, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPSHUFB      k17<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y5, Y5
+	JMP          chunk
+
 // func bookLowShift64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·bookLowShift64BF16AVX2(SB), NOSPLIT, $64-56
@@ -25315,6 +25459,11 @@ TEXT ·bookLowShift64BF16AVX2(SB), NOSPLIT, $64-56
 
 run:
 	MOVQ         chunks+40(FP), DI
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x1c7fffff
+	JCS          faint
 	MOVL         (BX), R9
 	ANDL         $0x7fffffff, R9
 	CMPL         R9, $0x4e800000
@@ -25422,6 +25571,53 @@ little:
 	VMOVDQA      Y5, Y5
 	JMP          chunk
 
+faint:
+	VBROADCASTSS (DX), Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
+	VBROADCASTSS (BX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
+	VMOVDQU      (SP), Y6
+	VMOVDQU      32(SP), Y7
+	VSUBPS       Y5, Y6, Y6
+	VCVTPS2PD    X6, Y8
+	VCVTPS2PD    X4, Y9
+	VMULPD       Y9, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VEXTRACTF128 $0x01, Y6, X6
+	VCVTPS2PD    X6, Y6
+	VCVTPS2PD    X4, Y9
+	VMULPD       Y9, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VINSERTF128  $0x01, X6, Y8, Y6
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VSUBPS       Y5, Y7, Y7
+	VCVTPS2PD    X7, Y5
+	VCVTPS2PD    X4, Y8
+	VMULPD       Y8, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VEXTRACTF128 $0x01, Y7, X7
+	VCVTPS2PD    X7, Y7
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y4, Y7, Y7
+	VCVTPD2PSY   Y7, X7
+	VINSERTF128  $0x01, X7, Y5, Y7
+	VPSLLD       $0x0f, Y7, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPSHUFB      k17<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y5, Y5
+	JMP          chunk
+
 // func bookLowShift32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3, MMX+
 TEXT ·bookLowShift32F16AVX2(SB), NOSPLIT, $128-56
@@ -25471,6 +25667,11 @@ TEXT ·bookLowShift32F16AVX2(SB), NOSPLIT, $128-56
 
 run:
 	MOVQ         chunks+40(FP), DI
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x1c7fffff
+	JCS          faint
 	MOVL         (BX), R9
 	ANDL         $0x7fffffff, R9
 	CMPL         R9, $0x4e800000
@@ -25563,6 +25764,50 @@ little:
 	VMOVDQA      Y2, Y2
 	JMP          chunk
 
+faint:
+	VBROADCASTSS (DX), Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VBROADCASTSS (BX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VMOVDQU      64(SP), Y3
+	VMOVDQU      96(SP), Y4
+	VSUBPS       Y2, Y3, Y3
+	VCVTPS2PD    X3, Y5
+	VCVTPS2PD    X1, Y6
+	VMULPD       Y6, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VEXTRACTF128 $0x01, Y3, X3
+	VCVTPS2PD    X3, Y3
+	VCVTPS2PD    X1, Y6
+	VMULPD       Y6, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VINSERTF128  $0x01, X3, Y5, Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VSUBPS       Y2, Y4, Y4
+	VCVTPS2PD    X4, Y2
+	VCVTPS2PD    X1, Y5
+	VMULPD       Y5, Y2, Y2
+	VCVTPD2PSY   Y2, X2
+	VEXTRACTF128 $0x01, Y4, X4
+	VCVTPS2PD    X4, Y4
+	VCVTPS2PD    X1, Y1
+	VMULPD       Y1, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VINSERTF128  $0x01, X4, Y2, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCVTPS2PH    $0x00, Y3, X3
+	VCVTPS2PH    $0x00, Y4, X1
+	VINSERTI128  $0x01, X1, Y3, Y3
+	VPSHUFB      k17<>+0(SB), Y3, Y3
+	VPERMQ       $0x88, Y3, Y1
+	VPERMQ       $0xdd, Y3, Y2
+	VMOVDQA      Y1, Y1
+	VMOVDQA      Y2, Y2
+	JMP          chunk
+
 // func bookLowShift64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3, MMX+
 TEXT ·bookLowShift64F16AVX2(SB), NOSPLIT, $128-56
@@ -25612,6 +25857,11 @@ TEXT ·bookLowShift64F16AVX2(SB), NOSPLIT, $128-56
 
 run:
 	MOVQ         chunks+40(FP), DI
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x1c7fffff
+	JCS          faint
 	MOVL         (BX), R9
 	ANDL         $0x7fffffff, R9
 	CMPL         R9, $0x4e800000
@@ -25714,6 +25964,50 @@ little:
 	VMOVDQA      Y2, Y2
 	JMP          chunk
 
+faint:
+	VBROADCASTSS (DX), Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VBROADCASTSS (BX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VMOVDQU      64(SP), Y3
+	VMOVDQU      96(SP), Y4
+	VSUBPS       Y2, Y3, Y3
+	VCVTPS2PD    X3, Y5
+	VCVTPS2PD    X1, Y6
+	VMULPD       Y6, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VEXTRACTF128 $0x01, Y3, X3
+	VCVTPS2PD    X3, Y3
+	VCVTPS2PD    X1, Y6
+	VMULPD       Y6, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VINSERTF128  $0x01, X3, Y5, Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VSUBPS       Y2, Y4, Y4
+	VCVTPS2PD    X4, Y2
+	VCVTPS2PD    X1, Y5
+	VMULPD       Y5, Y2, Y2
+	VCVTPD2PSY   Y2, X2
+	VEXTRACTF128 $0x01, Y4, X4
+	VCVTPS2PD    X4, Y4
+	VCVTPS2PD    X1, Y1
+	VMULPD       Y1, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VINSERTF128  $0x01, X4, Y2, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCVTPS2PH    $0x00, Y3, X3
+	VCVTPS2PH    $0x00, Y4, X1
+	VINSERTI128  $0x01, X1, Y3, Y3
+	VPSHUFB      k17<>+0(SB), Y3, Y3
+	VPERMQ       $0x88, Y3, Y1
+	VPERMQ       $0xdd, Y3, Y2
+	VMOVDQA      Y1, Y1
+	VMOVDQA      Y2, Y2
+	JMP          chunk
+
 // func bookLowAffine32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $128-56
@@ -25777,6 +26071,11 @@ TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $128-56
 
 run:
 	MOVQ         chunks+40(FP), DI
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x1c7fffff
+	JCS          faint
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
@@ -25919,6 +26218,124 @@ slowly:
 	JNZ            slowly
 	JMP            done
 
+faint:
+	VBROADCASTSS (DX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k36<>+0(SB), Y5, Y5
+	VBROADCASTSS (BX), Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VBLENDVPS    Y7, k36<>+0(SB), Y6, Y6
+
+faintly:
+	VBROADCASTI128 (CX), Y7
+	VPSHUFB        k171<>+0(SB), Y7, Y7
+	VPSLLW         $0x04, Y7, Y8
+	VPOR           Y8, Y7, Y7
+	VPAND          Y0, Y7, Y7
+	VPSHUFB        Y7, Y4, Y8
+	VPSHUFB        Y7, Y3, Y9
+	VPSHUFB        Y7, Y2, Y10
+	VPSHUFB        Y7, Y1, Y7
+	VPUNPCKLBW     Y9, Y8, Y11
+	VPUNPCKLBW     Y7, Y10, Y12
+	VPUNPCKLWD     Y12, Y11, Y13
+	VPUNPCKHWD     Y12, Y11, Y11
+	VPUNPCKHBW     Y9, Y8, Y8
+	VPUNPCKHBW     Y7, Y10, Y7
+	VPUNPCKLWD     Y7, Y8, Y9
+	VPUNPCKHWD     Y7, Y8, Y7
+	VCVTPS2PD      X13, Y8
+	VCVTPS2PD      X5, Y10
+	VMULPD         Y10, Y8, Y8
+	VCVTPD2PSY     Y8, X8
+	VCVTPS2PD      X8, Y8
+	VCVTPS2PD      X6, Y10
+	VADDPD         Y10, Y8, Y8
+	VCVTPD2PSY     Y8, X8
+	VEXTRACTF128   $0x01, Y13, X10
+	VCVTPS2PD      X10, Y10
+	VCVTPS2PD      X5, Y12
+	VMULPD         Y12, Y10, Y10
+	VCVTPD2PSY     Y10, X10
+	VCVTPS2PD      X10, Y10
+	VCVTPS2PD      X6, Y12
+	VADDPD         Y12, Y10, Y10
+	VCVTPD2PSY     Y10, X10
+	VINSERTF128    $0x01, X10, Y8, Y13
+	VCMPPS         $0x03, Y13, Y13, Y8
+	VBLENDVPS      Y8, k36<>+0(SB), Y13, Y13
+	VMOVUPS        Y13, (AX)
+	VCVTPS2PD      X11, Y8
+	VCVTPS2PD      X5, Y10
+	VMULPD         Y10, Y8, Y8
+	VCVTPD2PSY     Y8, X8
+	VCVTPS2PD      X8, Y8
+	VCVTPS2PD      X6, Y10
+	VADDPD         Y10, Y8, Y8
+	VCVTPD2PSY     Y8, X8
+	VEXTRACTF128   $0x01, Y11, X10
+	VCVTPS2PD      X10, Y10
+	VCVTPS2PD      X5, Y11
+	VMULPD         Y11, Y10, Y10
+	VCVTPD2PSY     Y10, X10
+	VCVTPS2PD      X10, Y10
+	VCVTPS2PD      X6, Y11
+	VADDPD         Y11, Y10, Y10
+	VCVTPD2PSY     Y10, X10
+	VINSERTF128    $0x01, X10, Y8, Y11
+	VCMPPS         $0x03, Y11, Y11, Y8
+	VBLENDVPS      Y8, k36<>+0(SB), Y11, Y11
+	VMOVUPS        Y11, 32(AX)
+	VCVTPS2PD      X9, Y8
+	VCVTPS2PD      X5, Y10
+	VMULPD         Y10, Y8, Y8
+	VCVTPD2PSY     Y8, X8
+	VCVTPS2PD      X8, Y8
+	VCVTPS2PD      X6, Y10
+	VADDPD         Y10, Y8, Y8
+	VCVTPD2PSY     Y8, X8
+	VEXTRACTF128   $0x01, Y9, X9
+	VCVTPS2PD      X9, Y9
+	VCVTPS2PD      X5, Y10
+	VMULPD         Y10, Y9, Y9
+	VCVTPD2PSY     Y9, X9
+	VCVTPS2PD      X9, Y9
+	VCVTPS2PD      X6, Y10
+	VADDPD         Y10, Y9, Y9
+	VCVTPD2PSY     Y9, X9
+	VINSERTF128    $0x01, X9, Y8, Y9
+	VCMPPS         $0x03, Y9, Y9, Y8
+	VBLENDVPS      Y8, k36<>+0(SB), Y9, Y9
+	VMOVUPS        Y9, 64(AX)
+	VCVTPS2PD      X7, Y8
+	VCVTPS2PD      X5, Y9
+	VMULPD         Y9, Y8, Y8
+	VCVTPD2PSY     Y8, X8
+	VCVTPS2PD      X8, Y8
+	VCVTPS2PD      X6, Y9
+	VADDPD         Y9, Y8, Y8
+	VCVTPD2PSY     Y8, X8
+	VEXTRACTF128   $0x01, Y7, X7
+	VCVTPS2PD      X7, Y7
+	VCVTPS2PD      X5, Y9
+	VMULPD         Y9, Y7, Y7
+	VCVTPD2PSY     Y7, X7
+	VCVTPS2PD      X7, Y7
+	VCVTPS2PD      X6, Y9
+	VADDPD         Y9, Y7, Y7
+	VCVTPD2PSY     Y7, X7
+	VINSERTF128    $0x01, X7, Y8, Y7
+	VCMPPS         $0x03, Y7, Y7, Y8
+	VBLENDVPS      Y8, k36<>+0(SB), Y7, Y7
+	VMOVUPS        Y7, 96(AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	ADDQ           $0x00000080, AX
+	DECQ           DI
+	JNZ            faintly
+	JMP            done
+
 // func bookLowAffine64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·bookLowAffine64F32AVX2(SB), NOSPLIT, $128-56
@@ -25968,6 +26385,11 @@ TEXT ·bookLowAffine64F32AVX2(SB), NOSPLIT, $128-56
 
 run:
 	MOVQ         chunks+40(FP), DI
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x1c7fffff
+	JCS          faint
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
@@ -26109,6 +26531,73 @@ little:
 	VMOVDQA      Y3, Y3
 	JMP          chunk
 
+faint:
+	VBROADCASTSS (DX), Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k36<>+0(SB), Y1, Y1
+	VBROADCASTSS (BX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k36<>+0(SB), Y2, Y2
+	VMOVDQU      64(SP), Y3
+	VMOVDQU      96(SP), Y4
+	VCVTPS2PD    X3, Y5
+	VCVTPS2PD    X1, Y6
+	VMULPD       Y6, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X2, Y6
+	VADDPD       Y6, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VEXTRACTF128 $0x01, Y3, X3
+	VCVTPS2PD    X3, Y3
+	VCVTPS2PD    X1, Y6
+	VMULPD       Y6, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VCVTPS2PD    X3, Y3
+	VCVTPS2PD    X2, Y6
+	VADDPD       Y6, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VINSERTF128  $0x01, X3, Y5, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k36<>+0(SB), Y3, Y3
+	VCVTPS2PD    X4, Y5
+	VCVTPS2PD    X1, Y6
+	VMULPD       Y6, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X2, Y6
+	VADDPD       Y6, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VEXTRACTF128 $0x01, Y4, X4
+	VCVTPS2PD    X4, Y4
+	VCVTPS2PD    X1, Y1
+	VMULPD       Y1, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VCVTPS2PD    X4, Y4
+	VCVTPS2PD    X2, Y1
+	VADDPD       Y1, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VINSERTF128  $0x01, X4, Y5, Y4
+	VCMPPS       $0x03, Y4, Y4, Y1
+	VBLENDVPS    Y1, k36<>+0(SB), Y4, Y4
+	VPSHUFB      k168<>+0(SB), Y3, Y3
+	VPSHUFB      k168<>+0(SB), Y4, Y4
+	VPUNPCKLDQ   Y4, Y3, Y1
+	VMOVDQU      k169<>+0(SB), Y2
+	VPERMD       Y1, Y2, Y2
+	VMOVDQU      k170<>+0(SB), Y5
+	VPERMD       Y1, Y5, Y1
+	VPUNPCKHDQ   Y4, Y3, Y3
+	VMOVDQU      k169<>+0(SB), Y4
+	VPERMD       Y3, Y4, Y4
+	VMOVDQU      k170<>+0(SB), Y5
+	VPERMD       Y3, Y5, Y3
+	VMOVDQA      Y2, Y2
+	VMOVDQA      Y1, Y1
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y3, Y3
+	JMP          chunk
+
 DATA k174<>+0(SB)/8, $0x0d0c090805040100
 DATA k174<>+8(SB)/8, $0x0f0e0b0a07060302
 DATA k174<>+16(SB)/8, $0x0d0c090805040100
@@ -26169,6 +26658,11 @@ TEXT ·bookLowAffine32BF16AVX2(SB), NOSPLIT, $64-56
 
 run:
 	MOVQ         chunks+40(FP), DI
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x1c7fffff
+	JCS          faint
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
@@ -26271,6 +26765,69 @@ little:
 	VMOVDQA      Y5, Y5
 	JMP          chunk
 
+faint:
+	VBROADCASTSS (DX), Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k36<>+0(SB), Y4, Y4
+	VBROADCASTSS (BX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k36<>+0(SB), Y5, Y5
+	VMOVDQU      (SP), Y6
+	VMOVDQU      32(SP), Y7
+	VCVTPS2PD    X6, Y8
+	VCVTPS2PD    X4, Y9
+	VMULPD       Y9, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VCVTPS2PD    X8, Y8
+	VCVTPS2PD    X5, Y9
+	VADDPD       Y9, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VEXTRACTF128 $0x01, Y6, X6
+	VCVTPS2PD    X6, Y6
+	VCVTPS2PD    X4, Y9
+	VMULPD       Y9, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VCVTPS2PD    X6, Y6
+	VCVTPS2PD    X5, Y9
+	VADDPD       Y9, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VINSERTF128  $0x01, X6, Y8, Y6
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VCVTPS2PD    X7, Y8
+	VCVTPS2PD    X4, Y9
+	VMULPD       Y9, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VCVTPS2PD    X8, Y8
+	VCVTPS2PD    X5, Y9
+	VADDPD       Y9, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VEXTRACTF128 $0x01, Y7, X7
+	VCVTPS2PD    X7, Y7
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y4, Y7, Y7
+	VCVTPD2PSY   Y7, X7
+	VCVTPS2PD    X7, Y7
+	VCVTPS2PD    X5, Y4
+	VADDPD       Y4, Y7, Y7
+	VCVTPD2PSY   Y7, X7
+	VINSERTF128  $0x01, X7, Y8, Y7
+	VPSLLD       $0x0f, Y7, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPCMPEQW     k40<>+0(SB), Y6, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y6, Y6
+	VPSHUFB      k17<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y5, Y5
+	JMP          chunk
+
 // func bookLowAffine64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·bookLowAffine64BF16AVX2(SB), NOSPLIT, $64-56
@@ -26325,6 +26882,11 @@ TEXT ·bookLowAffine64BF16AVX2(SB), NOSPLIT, $64-56
 
 run:
 	MOVQ         chunks+40(FP), DI
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x1c7fffff
+	JCS          faint
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
@@ -26437,6 +26999,69 @@ little:
 	VMOVDQA      Y5, Y5
 	JMP          chunk
 
+faint:
+	VBROADCASTSS (DX), Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k36<>+0(SB), Y4, Y4
+	VBROADCASTSS (BX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k36<>+0(SB), Y5, Y5
+	VMOVDQU      (SP), Y6
+	VMOVDQU      32(SP), Y7
+	VCVTPS2PD    X6, Y8
+	VCVTPS2PD    X4, Y9
+	VMULPD       Y9, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VCVTPS2PD    X8, Y8
+	VCVTPS2PD    X5, Y9
+	VADDPD       Y9, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VEXTRACTF128 $0x01, Y6, X6
+	VCVTPS2PD    X6, Y6
+	VCVTPS2PD    X4, Y9
+	VMULPD       Y9, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VCVTPS2PD    X6, Y6
+	VCVTPS2PD    X5, Y9
+	VADDPD       Y9, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VINSERTF128  $0x01, X6, Y8, Y6
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VCVTPS2PD    X7, Y8
+	VCVTPS2PD    X4, Y9
+	VMULPD       Y9, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VCVTPS2PD    X8, Y8
+	VCVTPS2PD    X5, Y9
+	VADDPD       Y9, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VEXTRACTF128 $0x01, Y7, X7
+	VCVTPS2PD    X7, Y7
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y4, Y7, Y7
+	VCVTPD2PSY   Y7, X7
+	VCVTPS2PD    X7, Y7
+	VCVTPS2PD    X5, Y4
+	VADDPD       Y4, Y7, Y7
+	VCVTPD2PSY   Y7, X7
+	VINSERTF128  $0x01, X7, Y8, Y7
+	VPSLLD       $0x0f, Y7, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPCMPEQW     k40<>+0(SB), Y6, Y4
+	VPSLLW       $0x0f, Y4, Y4
+	VPXOR        Y4, Y6, Y6
+	VPSHUFB      k17<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y5, Y5
+	JMP          chunk
+
 // func bookLowAffine32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3, MMX+
 TEXT ·bookLowAffine32F16AVX2(SB), NOSPLIT, $128-56
@@ -26486,6 +27111,11 @@ TEXT ·bookLowAffine32F16AVX2(SB), NOSPLIT, $128-56
 
 run:
 	MOVQ         chunks+40(FP), DI
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x1c7fffff
+	JCS          faint
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
@@ -26580,6 +27210,65 @@ little:
 	VMOVDQA      Y2, Y2
 	JMP          chunk
 
+faint:
+	VBROADCASTSS (DX), Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k36<>+0(SB), Y1, Y1
+	VBROADCASTSS (BX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k36<>+0(SB), Y2, Y2
+	VMOVDQU      64(SP), Y3
+	VMOVDQU      96(SP), Y4
+	VCVTPS2PD    X3, Y5
+	VCVTPS2PD    X1, Y6
+	VMULPD       Y6, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X2, Y6
+	VADDPD       Y6, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VEXTRACTF128 $0x01, Y3, X3
+	VCVTPS2PD    X3, Y3
+	VCVTPS2PD    X1, Y6
+	VMULPD       Y6, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VCVTPS2PD    X3, Y3
+	VCVTPS2PD    X2, Y6
+	VADDPD       Y6, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VINSERTF128  $0x01, X3, Y5, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k36<>+0(SB), Y3, Y3
+	VCVTPS2PD    X4, Y5
+	VCVTPS2PD    X1, Y6
+	VMULPD       Y6, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X2, Y6
+	VADDPD       Y6, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VEXTRACTF128 $0x01, Y4, X4
+	VCVTPS2PD    X4, Y4
+	VCVTPS2PD    X1, Y1
+	VMULPD       Y1, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VCVTPS2PD    X4, Y4
+	VCVTPS2PD    X2, Y1
+	VADDPD       Y1, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VINSERTF128  $0x01, X4, Y5, Y4
+	VCMPPS       $0x03, Y4, Y4, Y1
+	VBLENDVPS    Y1, k36<>+0(SB), Y4, Y4
+	VCVTPS2PH    $0x00, Y3, X3
+	VCVTPS2PH    $0x00, Y4, X1
+	VINSERTI128  $0x01, X1, Y3, Y3
+	VPSHUFB      k17<>+0(SB), Y3, Y3
+	VPERMQ       $0x88, Y3, Y1
+	VPERMQ       $0xdd, Y3, Y2
+	VMOVDQA      Y1, Y1
+	VMOVDQA      Y2, Y2
+	JMP          chunk
+
 // func bookLowAffine64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3, MMX+
 TEXT ·bookLowAffine64F16AVX2(SB), NOSPLIT, $128-56
@@ -26629,6 +27318,11 @@ TEXT ·bookLowAffine64F16AVX2(SB), NOSPLIT, $128-56
 
 run:
 	MOVQ         chunks+40(FP), DI
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x1c7fffff
+	JCS          faint
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
@@ -26729,6 +27423,65 @@ little:
 	VPSHUFB      k17<>+0(SB), Y5, Y5
 	VPERMQ       $0x88, Y5, Y1
 	VPERMQ       $0xdd, Y5, Y2
+	VMOVDQA      Y1, Y1
+	VMOVDQA      Y2, Y2
+	JMP          chunk
+
+faint:
+	VBROADCASTSS (DX), Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k36<>+0(SB), Y1, Y1
+	VBROADCASTSS (BX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k36<>+0(SB), Y2, Y2
+	VMOVDQU      64(SP), Y3
+	VMOVDQU      96(SP), Y4
+	VCVTPS2PD    X3, Y5
+	VCVTPS2PD    X1, Y6
+	VMULPD       Y6, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X2, Y6
+	VADDPD       Y6, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VEXTRACTF128 $0x01, Y3, X3
+	VCVTPS2PD    X3, Y3
+	VCVTPS2PD    X1, Y6
+	VMULPD       Y6, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VCVTPS2PD    X3, Y3
+	VCVTPS2PD    X2, Y6
+	VADDPD       Y6, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VINSERTF128  $0x01, X3, Y5, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k36<>+0(SB), Y3, Y3
+	VCVTPS2PD    X4, Y5
+	VCVTPS2PD    X1, Y6
+	VMULPD       Y6, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X2, Y6
+	VADDPD       Y6, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VEXTRACTF128 $0x01, Y4, X4
+	VCVTPS2PD    X4, Y4
+	VCVTPS2PD    X1, Y1
+	VMULPD       Y1, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VCVTPS2PD    X4, Y4
+	VCVTPS2PD    X2, Y1
+	VADDPD       Y1, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VINSERTF128  $0x01, X4, Y5, Y4
+	VCMPPS       $0x03, Y4, Y4, Y1
+	VBLENDVPS    Y1, k36<>+0(SB), Y4, Y4
+	VCVTPS2PH    $0x00, Y3, X3
+	VCVTPS2PH    $0x00, Y4, X1
+	VINSERTI128  $0x01, X1, Y3, Y3
+	VPSHUFB      k17<>+0(SB), Y3, Y3
+	VPERMQ       $0x88, Y3, Y1
+	VPERMQ       $0xdd, Y3, Y2
 	VMOVDQA      Y1, Y1
 	VMOVDQA      Y2, Y2
 	JMP          chunk

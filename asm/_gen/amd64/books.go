@@ -66,23 +66,28 @@ func bookKernel(high bool, o op, t int, elems int) {
 				Label("single")
 			}
 			p = pair{YMM(), YMM()}
+			k.ifFaintSecond(o)
 			k.ifLittle(o, most)
 			k.numbersInto(o, p)
 			k.rare = func() {
 				if two != nil {
 					two.write(k)
 				}
-				k.littleRuns(o, p, func(join func(x VecVirtual)) {
-					if k.float32() && elems == 32 {
-						Label("slowly")
-						each(k, join)
-						k.again("slowly")
-						JMP(LabelRef("done"))
-						return
+				write := func(label string) func(join func(x VecVirtual)) {
+					return func(join func(x VecVirtual)) {
+						if k.float32() && elems == 32 {
+							Label(label)
+							each(k, join)
+							k.again(label)
+							JMP(LabelRef("done"))
+							return
+						}
+						carry(l, k.table16(v, o.turned, join))
+						JMP(LabelRef("chunk"))
 					}
-					carry(l, k.table16(v, o.turned, join))
-					JMP(LabelRef("chunk"))
-				})
+				}
+				k.littleRuns(o, p, write("slowly"))
+				k.faintSeconds(o, p, write("faintly"))
 			}
 			if k.float32() && elems == 32 {
 				return
