@@ -19,7 +19,8 @@ func (o *Ops) avx512BF16() {
 	o.cast[F16][BF16] = castF16ToBF16AVX512BF16
 }
 
-// The products of MXFP4 and NVFP4 are not rounded.
+// The products of MXFP4 and NVFP4 are not rounded, and Q1_0 is faster without the
+// instruction.
 var blocksBF16 = [Kinds]func(dst, src *byte, n int){
 	Q4_0:    with(bookedBF16AVX512BF16, &minus8Book[0]),
 	Q4_1:    q4_1BF16AVX512BF16,
@@ -44,6 +45,5 @@ var blocksBF16 = [Kinds]func(dst, src *byte, n int){
 	IQ4_XS:  iq4_XSBF16AVX512BF16,
 	TQ1_0:   tq1_0BF16AVX512BF16,
 	TQ2_0:   tq2_0BF16AVX512BF16,
-	Q1_0:    q1_0BF16AVX512BF16,
 	Q2_0:    q2_0BF16AVX512BF16,
 }

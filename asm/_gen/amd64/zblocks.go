@@ -19,6 +19,7 @@ type zlayout struct {
 	scales zfront
 	halves int
 	far    bool // never rounded: words are a list's
+	plain  bool // faster where rounding takes steps
 	small  func(z *zkernel, bytes int, s ...zscales)
 }
 
@@ -66,7 +67,7 @@ func zlayouts() []zlayout {
 		{name: "nvfp4", takes: ", rows *byte", elems: 64, bytes: 36, sign: same, far: true, set: setFP4(nvfp4At, nvfp4Shift), block: znvfp4},
 		{name: "tq1_0", elems: 256, bytes: 54, sign: minus, scales: zfront{52, oneHalf}, block: ztq1},
 		{name: "tq2_0", elems: 256, bytes: 66, sign: minus, scales: zfront{64, oneHalf}, block: ztq2},
-		{name: "q1_0", elems: 128, bytes: 18, sign: minus, scales: zfront{0, oneHalf}, block: zq1},
+		{name: "q1_0", elems: 128, bytes: 18, sign: minus, plain: true, scales: zfront{0, oneHalf}, block: zq1},
 		{name: "q2_0", elems: 64, bytes: 18, sign: minus, scales: zfront{0, oneHalf}, block: zq2},
 		{name: "iq1_S", elems: 256, bytes: 50, sign: minus, set: setGrid(grid1S), scales: zfront{0, oneHalf}, block: ziq1S},
 		// Four bits in each of four words: the exponent is in the last two.
