@@ -1,6 +1,9 @@
 package asm
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // Columns are the columns of a matrix of words, each of which holds eight
 // nibbles or four bytes, the lowest first: those of a column are a row of what is
@@ -19,8 +22,9 @@ type Columns struct {
 type columnsKernel = func(dst, src *byte, offsets *uint32, scales, zeros *float32, dstStride, srcStride int, doubles bool, n int)
 
 const (
-	columnsAtOnce = 8                 // that the kernels take
-	codesAtOnce   = 8 * columnsAtOnce // of each of them
+	columnsAtOnce = 8                // that the kernels take
+	codesAtOnce   = 8 * roundsAtOnce // of each of them
+	roundsAtOnce  = 16               // more, and words that lie far apart would not stay in the first cache
 )
 
 // columnsWords is how many of them, below each other, hold the eight codes that
@@ -69,8 +73,7 @@ func (c *Columns) scalar(to Type, dst, src []byte, srcStride, i, first int) {
 	}
 }
 
-// kernels takes eight columns and eight times as many codes of each as are
-// written together, those beside each other first: their words share lines of the
+// kernels takes eight columns and a number of codes of each, those beside each other first: their words share lines of the
 // caches.
 func (c *Columns) kernels(o *Ops, to Type, dst, src []byte, dstStride, srcStride, groups int) {
 	var offsets [codesAtOnce]uint32
@@ -82,8 +85,8 @@ func (c *Columns) kernels(o *Ops, to Type, dst, src []byte, dstStride, srcStride
 	zeros, scales := c.Room[:len(c.Scales)], c.Room[len(c.Scales):]
 	doubles := c.stalls()
 	c.turn(o, zeros, scales, groups, doubles)
-	for w := 0; w < c.Words/per; w += columnsAtOnce {
-		n := min(columnsAtOnce, c.Words/per-w)
+	for w := 0; w < c.Words/per; w += roundsAtOnce {
+		n := min(roundsAtOnce, c.Words/per-w)
 		for i, g := range c.Groups[8*w:][:8*n] {
 			offsets[i] = 4 * columnsAtOnce * g
 		}
@@ -131,24 +134,27 @@ func (c *Columns) turn(o *Ops, zeros, scales []float32, groups int, doubles bool
 
 // stalls reports that what is next to nothing may meet: a scale below 2^-100, or a
 // zero point below 2^-24, which is all that can leave less than that of a code.
-func (c *Columns) stalls() bool {
-	return least(c.Scales) < 27<<24-1 || least(c.Zeros) < 103<<24-1
+func (c *Columns) stalls() bool { return someBelow(c.Scales, 27<<23) || someBelow(c.Zeros, 103<<23) }
+
+// someBelow reports a number that is not zero and whose bits, without the sign, are
+// below least: two at a time. Less one, what is zero is the greatest; what is
+// least is to carry into the sign.
+func someBelow(p []float32, least uint64) bool {
+	const ones = 1<<32 | 1
+	carry, all, raw := signs32-(least-1)*ones, uint64(signs32), Raw(p)
+	for ; len(raw) >= 16; raw = raw[16:] {
+		a, b := binary.LittleEndian.Uint64(raw), binary.LittleEndian.Uint64(raw[8:])
+		all &= ((a|signs32)-ones)&^signs32 + carry
+		all &= ((b|signs32)-ones)&^signs32 + carry
+	}
+	for ; len(raw) > 0; raw = raw[4:] {
+		a := uint64(u32(raw))
+		all &= ((a|signs32)-ones)&^signs32 + carry | signs32&^(1<<31)
+	}
+	return all&signs32 != signs32
 }
 
-// least is twice the bits of the least number that is not zero, without its sign,
-// less one.
-func least(p []float32) uint32 {
-	words := Raw32(p)
-	a, b, c, d := uint32(math.MaxUint32), uint32(math.MaxUint32), uint32(math.MaxUint32), uint32(math.MaxUint32)
-	for ; len(words) >= 4; words = words[4:] { // none of which waits for another
-		s := (*[4]uint32)(words)
-		a, b, c, d = min(a, s[0]<<1-1), min(b, s[1]<<1-1), min(c, s[2]<<1-1), min(d, s[3]<<1-1)
-	}
-	for _, s := range words {
-		a = min(a, s<<1-1)
-	}
-	return min(a, b, c, d)
-}
+const signs32 = 1<<63 | 1<<31
 
 // canonical makes each NaN the one that kernels want, without a branch that
 // nothing foretells.

@@ -673,3 +673,33 @@ func nearestAVX512(dst *byte, src *byte, scales *float32, tables *byte, least *f
 //
 //go:noescape
 func int8AVX512(dst *byte, src *byte, scales *float32, chunks int, n int)
+
+// columnsF32AVX512 decodes eight codes of each of eight columns, n times.
+//
+//go:noescape
+func columnsF32AVX512(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
+
+// columnsBF16AVX512 decodes eight codes of each of eight columns, n times.
+//
+//go:noescape
+func columnsBF16AVX512(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
+
+// columnsF16AVX512 decodes eight codes of each of eight columns, n times.
+//
+//go:noescape
+func columnsF16AVX512(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
+
+// byteColumnsF32AVX512 decodes eight codes of each of eight columns, n times.
+//
+//go:noescape
+func byteColumnsF32AVX512(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
+
+// byteColumnsBF16AVX512 decodes eight codes of each of eight columns, n times.
+//
+//go:noescape
+func byteColumnsBF16AVX512(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
+
+// byteColumnsF16AVX512 decodes eight codes of each of eight columns, n times.
+//
+//go:noescape
+func byteColumnsF16AVX512(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)

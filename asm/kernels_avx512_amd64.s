@@ -35020,3 +35020,1346 @@ DATA k248<>+8(SB)/8, $0x42fe000042fe0000
 DATA k248<>+16(SB)/8, $0x42fe000042fe0000
 DATA k248<>+24(SB)/8, $0x42fe000042fe0000
 GLOBL k248<>(SB), RODATA|NOPTR, $32
+
+// func columnsF32AVX512(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
+// Requires: AVX, AVX512F
+TEXT ·columnsF32AVX512(SB), NOSPLIT, $128-72
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         offsets+16(FP), DX
+	MOVQ         scales+24(FP), BX
+	MOVQ         zeros+32(FP), SI
+	MOVQ         dstStride+40(FP), DI
+	LEAQ         (DI)(DI*2), R8
+	LEAQ         (AX)(DI*4), R9
+	MOVQ         srcStride+48(FP), R10
+	MOVQ         n+64(FP), R11
+	LEAQ         63(SP), R12
+	ANDQ         $-64, R12
+	VPBROADCASTD k32<>+0(SB), Z0
+	VPBROADCASTD k190<>+0(SB), Z1
+	VPBROADCASTD k249<>+0(SB), Z2
+	VPBROADCASTD k250<>+0(SB), Z3
+	VPBROADCASTD k251<>+0(SB), Z4
+	VPBROADCASTD k252<>+0(SB), Z5
+	VPBROADCASTD k253<>+0(SB), Z6
+	VPBROADCASTD k254<>+0(SB), Z7
+	VMOVDQU64    k255<>+0(SB), Z8
+	VPBROADCASTD k0<>+0(SB), Z9
+	MOVB         doubles+56(FP), R13
+	TESTB        R13, R13
+	JNZ          doubles
+
+more:
+	VBROADCASTI64X4 (CX), Z10
+	VPSRLVD         Z8, Z10, Z10
+	ADDQ            R10, CX
+	MOVL            (DX), R12
+	MOVL            16(DX), R13
+	VMOVDQA64       Z1, Z11
+	VPTERNLOGD      $0xf8, Z0, Z10, Z11
+	VSUBPS          Z1, Z11, Z11
+	VMOVUPS         (SI)(R12*1), Y12
+	VINSERTF64X4    $0x01, (SI)(R13*1), Z12, Z12
+	VSUBPS          Z12, Z11, Z11
+	VMOVUPS         (BX)(R12*1), Y13
+	VINSERTF64X4    $0x01, (BX)(R13*1), Z13, Z13
+	VMULPS          Z13, Z11, Z11
+	VPXORD          Z9, Z11, Z11
+	MOVL            4(DX), R12
+	MOVL            20(DX), R13
+	VMOVDQA64       Z3, Z14
+	VPTERNLOGD      $0xf8, Z2, Z10, Z14
+	VSUBPS          Z3, Z14, Z14
+	VMOVUPS         (SI)(R12*1), Y15
+	VINSERTF64X4    $0x01, (SI)(R13*1), Z15, Z15
+	VSUBPS          Z15, Z14, Z14
+	VMOVUPS         (BX)(R12*1), Y16
+	VINSERTF64X4    $0x01, (BX)(R13*1), Z16, Z16
+	VMULPS          Z16, Z14, Z14
+	VPXORD          Z9, Z14, Z14
+	MOVL            8(DX), R12
+	MOVL            24(DX), R13
+	VMOVDQA64       Z5, Z17
+	VPTERNLOGD      $0xf8, Z4, Z10, Z17
+	VSUBPS          Z5, Z17, Z17
+	VMOVUPS         (SI)(R12*1), Y18
+	VINSERTF64X4    $0x01, (SI)(R13*1), Z18, Z18
+	VSUBPS          Z18, Z17, Z17
+	VMOVUPS         (BX)(R12*1), Y19
+	VINSERTF64X4    $0x01, (BX)(R13*1), Z19, Z19
+	VMULPS          Z19, Z17, Z17
+	VPXORD          Z9, Z17, Z17
+	MOVL            12(DX), R12
+	MOVL            28(DX), R13
+	VMOVDQA64       Z7, Z20
+	VPTERNLOGD      $0xf8, Z6, Z10, Z20
+	VSUBPS          Z7, Z20, Z20
+	VMOVUPS         (SI)(R12*1), Y21
+	VINSERTF64X4    $0x01, (SI)(R13*1), Z21, Z21
+	VSUBPS          Z21, Z20, Z20
+	VMOVUPS         (BX)(R12*1), Y22
+	VINSERTF64X4    $0x01, (BX)(R13*1), Z22, Z22
+	VMULPS          Z22, Z20, Z20
+	VPXORD          Z9, Z20, Z20
+	VUNPCKLPS       Z14, Z11, Z10
+	VUNPCKLPS       Z20, Z17, Z23
+	VUNPCKLPD       Z23, Z10, Z24
+	VSHUFF64X2      $0xd8, Z24, Z24, Z24
+	VMOVUPS         Y24, (AX)
+	VEXTRACTF64X4   $0x01, Z24, (R9)
+	VUNPCKHPD       Z23, Z10, Z10
+	VSHUFF64X2      $0xd8, Z10, Z10, Z10
+	VMOVUPS         Y10, (AX)(DI*1)
+	VEXTRACTF64X4   $0x01, Z10, (R9)(DI*1)
+	VUNPCKHPS       Z14, Z11, Z10
+	VUNPCKHPS       Z20, Z17, Z11
+	VUNPCKLPD       Z11, Z10, Z14
+	VSHUFF64X2      $0xd8, Z14, Z14, Z14
+	VMOVUPS         Y14, (AX)(DI*2)
+	VEXTRACTF64X4   $0x01, Z14, (R9)(DI*2)
+	VUNPCKHPD       Z11, Z10, Z10
+	VSHUFF64X2      $0xd8, Z10, Z10, Z10
+	VMOVUPS         Y10, (AX)(R8*1)
+	VEXTRACTF64X4   $0x01, Z10, (R9)(R8*1)
+	ADDQ            $0x20, DX
+	ADDQ            $0x00000020, AX
+	ADDQ            $0x00000020, R9
+	DECQ            R11
+	JNZ             more
+	VZEROUPPER
+	RET
+
+doubles:
+	VBROADCASTI64X4 (CX), Z10
+	VPSRLVD         Z8, Z10, Z10
+	ADDQ            R10, CX
+	MOVL            (DX), R13
+	MOVL            16(DX), R14
+	VMOVDQA64       Z1, Z11
+	VPTERNLOGD      $0xf8, Z0, Z10, Z11
+	VSUBPS          Z1, Z11, Z11
+	VMOVUPS         (SI)(R13*1), Y12
+	VINSERTF64X4    $0x01, (SI)(R14*1), Z12, Z12
+	VSUBPS          Z12, Z11, Z11
+	VMOVUPS         Z11, (R12)
+	VCVTPS2PD       (R12), Z11
+	VMULPD          (BX)(R13*2), Z11, Z11
+	VCVTPD2PS       Z11, Y13
+	VCVTPS2PD       32(R12), Z11
+	VMULPD          (BX)(R14*2), Z11, Z11
+	VCVTPD2PS       Z11, Y11
+	VINSERTF64X4    $0x01, Y11, Z13, Z11
+	VPXORD          Z9, Z11, Z11
+	MOVL            4(DX), R13
+	MOVL            20(DX), R14
+	VMOVDQA64       Z3, Z14
+	VPTERNLOGD      $0xf8, Z2, Z10, Z14
+	VSUBPS          Z3, Z14, Z14
+	VMOVUPS         (SI)(R13*1), Y15
+	VINSERTF64X4    $0x01, (SI)(R14*1), Z15, Z15
+	VSUBPS          Z15, Z14, Z14
+	VMOVUPS         Z14, (R12)
+	VCVTPS2PD       (R12), Z14
+	VMULPD          (BX)(R13*2), Z14, Z14
+	VCVTPD2PS       Z14, Y13
+	VCVTPS2PD       32(R12), Z14
+	VMULPD          (BX)(R14*2), Z14, Z14
+	VCVTPD2PS       Z14, Y12
+	VINSERTF64X4    $0x01, Y12, Z13, Z14
+	VPXORD          Z9, Z14, Z14
+	MOVL            8(DX), R13
+	MOVL            24(DX), R14
+	VMOVDQA64       Z5, Z16
+	VPTERNLOGD      $0xf8, Z4, Z10, Z16
+	VSUBPS          Z5, Z16, Z16
+	VMOVUPS         (SI)(R13*1), Y17
+	VINSERTF64X4    $0x01, (SI)(R14*1), Z17, Z17
+	VSUBPS          Z17, Z16, Z16
+	VMOVUPS         Z16, (R12)
+	VCVTPS2PD       (R12), Z16
+	VMULPD          (BX)(R13*2), Z16, Z16
+	VCVTPD2PS       Z16, Y13
+	VCVTPS2PD       32(R12), Z16
+	VMULPD          (BX)(R14*2), Z16, Z16
+	VCVTPD2PS       Z16, Y12
+	VINSERTF64X4    $0x01, Y12, Z13, Z16
+	VPXORD          Z9, Z16, Z16
+	MOVL            12(DX), R13
+	MOVL            28(DX), R14
+	VMOVDQA64       Z7, Z18
+	VPTERNLOGD      $0xf8, Z6, Z10, Z18
+	VSUBPS          Z7, Z18, Z18
+	VMOVUPS         (SI)(R13*1), Y19
+	VINSERTF64X4    $0x01, (SI)(R14*1), Z19, Z19
+	VSUBPS          Z19, Z18, Z18
+	VMOVUPS         Z18, (R12)
+	VCVTPS2PD       (R12), Z10
+	VMULPD          (BX)(R13*2), Z10, Z10
+	VCVTPD2PS       Z10, Y13
+	VCVTPS2PD       32(R12), Z10
+	VMULPD          (BX)(R14*2), Z10, Z10
+	VCVTPD2PS       Z10, Y10
+	VINSERTF64X4    $0x01, Y10, Z13, Z18
+	VPXORD          Z9, Z18, Z18
+	VUNPCKLPS       Z14, Z11, Z10
+	VUNPCKLPS       Z18, Z16, Z20
+	VUNPCKLPD       Z20, Z10, Z21
+	VSHUFF64X2      $0xd8, Z21, Z21, Z21
+	VMOVUPS         Y21, (AX)
+	VEXTRACTF64X4   $0x01, Z21, (R9)
+	VUNPCKHPD       Z20, Z10, Z10
+	VSHUFF64X2      $0xd8, Z10, Z10, Z10
+	VMOVUPS         Y10, (AX)(DI*1)
+	VEXTRACTF64X4   $0x01, Z10, (R9)(DI*1)
+	VUNPCKHPS       Z14, Z11, Z10
+	VUNPCKHPS       Z18, Z16, Z11
+	VUNPCKLPD       Z11, Z10, Z14
+	VSHUFF64X2      $0xd8, Z14, Z14, Z14
+	VMOVUPS         Y14, (AX)(DI*2)
+	VEXTRACTF64X4   $0x01, Z14, (R9)(DI*2)
+	VUNPCKHPD       Z11, Z10, Z10
+	VSHUFF64X2      $0xd8, Z10, Z10, Z10
+	VMOVUPS         Y10, (AX)(R8*1)
+	VEXTRACTF64X4   $0x01, Z10, (R9)(R8*1)
+	ADDQ            $0x20, DX
+	ADDQ            $0x00000020, AX
+	ADDQ            $0x00000020, R9
+	DECQ            R11
+	JNZ             doubles
+	VZEROUPPER
+	RET
+
+DATA k249<>+0(SB)/8, $0x000000f0000000f0
+DATA k249<>+8(SB)/8, $0x000000f0000000f0
+DATA k249<>+16(SB)/8, $0x000000f0000000f0
+DATA k249<>+24(SB)/8, $0x000000f0000000f0
+GLOBL k249<>(SB), RODATA|NOPTR, $32
+
+DATA k250<>+0(SB)/8, $0x4900000049000000
+DATA k250<>+8(SB)/8, $0x4900000049000000
+DATA k250<>+16(SB)/8, $0x4900000049000000
+DATA k250<>+24(SB)/8, $0x4900000049000000
+GLOBL k250<>(SB), RODATA|NOPTR, $32
+
+DATA k251<>+0(SB)/8, $0x00000f0000000f00
+DATA k251<>+8(SB)/8, $0x00000f0000000f00
+DATA k251<>+16(SB)/8, $0x00000f0000000f00
+DATA k251<>+24(SB)/8, $0x00000f0000000f00
+GLOBL k251<>(SB), RODATA|NOPTR, $32
+
+DATA k252<>+0(SB)/8, $0x4700000047000000
+DATA k252<>+8(SB)/8, $0x4700000047000000
+DATA k252<>+16(SB)/8, $0x4700000047000000
+DATA k252<>+24(SB)/8, $0x4700000047000000
+GLOBL k252<>(SB), RODATA|NOPTR, $32
+
+DATA k253<>+0(SB)/8, $0x0000f0000000f000
+DATA k253<>+8(SB)/8, $0x0000f0000000f000
+DATA k253<>+16(SB)/8, $0x0000f0000000f000
+DATA k253<>+24(SB)/8, $0x0000f0000000f000
+GLOBL k253<>(SB), RODATA|NOPTR, $32
+
+DATA k254<>+0(SB)/8, $0x4500000045000000
+DATA k254<>+8(SB)/8, $0x4500000045000000
+DATA k254<>+16(SB)/8, $0x4500000045000000
+DATA k254<>+24(SB)/8, $0x4500000045000000
+GLOBL k254<>(SB), RODATA|NOPTR, $32
+
+DATA k255<>+0(SB)/8, $0x0000000000000000
+DATA k255<>+8(SB)/8, $0x0000000000000000
+DATA k255<>+16(SB)/8, $0x0000000000000000
+DATA k255<>+24(SB)/8, $0x0000000000000000
+DATA k255<>+32(SB)/8, $0x0000001000000010
+DATA k255<>+40(SB)/8, $0x0000001000000010
+DATA k255<>+48(SB)/8, $0x0000001000000010
+DATA k255<>+56(SB)/8, $0x0000001000000010
+GLOBL k255<>(SB), RODATA|NOPTR, $64
+
+DATA k256<>+0(SB)/8, $0x0034002400140004
+DATA k256<>+8(SB)/8, $0x003c002c001c000c
+DATA k256<>+16(SB)/8, $0x0035002500150005
+DATA k256<>+24(SB)/8, $0x003d002d001d000d
+DATA k256<>+32(SB)/8, $0x0036002600160006
+DATA k256<>+40(SB)/8, $0x003e002e001e000e
+DATA k256<>+48(SB)/8, $0x0037002700170007
+DATA k256<>+56(SB)/8, $0x003f002f001f000f
+GLOBL k256<>(SB), RODATA|NOPTR, $64
+
+DATA k257<>+0(SB)/8, $0x0030002000100000
+DATA k257<>+8(SB)/8, $0x0038002800180008
+DATA k257<>+16(SB)/8, $0x0031002100110001
+DATA k257<>+24(SB)/8, $0x0039002900190009
+DATA k257<>+32(SB)/8, $0x0032002200120002
+DATA k257<>+40(SB)/8, $0x003a002a001a000a
+DATA k257<>+48(SB)/8, $0x0033002300130003
+DATA k257<>+56(SB)/8, $0x003b002b001b000b
+GLOBL k257<>(SB), RODATA|NOPTR, $64
+
+// func columnsBF16AVX512(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
+// Requires: AVX, AVX512F
+TEXT ·columnsBF16AVX512(SB), NOSPLIT, $128-72
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         offsets+16(FP), DX
+	MOVQ         scales+24(FP), BX
+	MOVQ         zeros+32(FP), SI
+	MOVQ         dstStride+40(FP), DI
+	LEAQ         (DI)(DI*2), R8
+	LEAQ         (AX)(DI*4), R9
+	MOVQ         srcStride+48(FP), R10
+	MOVQ         n+64(FP), R11
+	LEAQ         63(SP), R12
+	ANDQ         $-64, R12
+	VPBROADCASTD k32<>+0(SB), Z0
+	VPBROADCASTD k190<>+0(SB), Z1
+	VPBROADCASTD k249<>+0(SB), Z2
+	VPBROADCASTD k250<>+0(SB), Z3
+	VPBROADCASTD k251<>+0(SB), Z4
+	VPBROADCASTD k252<>+0(SB), Z5
+	VPBROADCASTD k253<>+0(SB), Z6
+	VPBROADCASTD k254<>+0(SB), Z7
+	VMOVDQU64    k255<>+0(SB), Z8
+	VPBROADCASTD k22<>+0(SB), Z9
+	VPBROADCASTD k21<>+0(SB), Z10
+	VPBROADCASTD k23<>+0(SB), Z11
+	VMOVDQU64    k222<>+0(SB), Z12
+	MOVB         doubles+56(FP), R13
+	TESTB        R13, R13
+	JNZ          doubles
+
+more:
+	VBROADCASTI64X4 (CX), Z13
+	VPSRLVD         Z8, Z13, Z13
+	ADDQ            R10, CX
+	MOVL            (DX), R12
+	MOVL            16(DX), R13
+	VMOVDQA64       Z1, Z14
+	VPTERNLOGD      $0xf8, Z0, Z13, Z14
+	VSUBPS          Z1, Z14, Z14
+	VMOVUPS         (SI)(R12*1), Y15
+	VINSERTF64X4    $0x01, (SI)(R13*1), Z15, Z15
+	VSUBPS          Z15, Z14, Z14
+	VMOVUPS         (BX)(R12*1), Y16
+	VINSERTF64X4    $0x01, (BX)(R13*1), Z16, Z16
+	VMULPS          Z16, Z14, Z14
+	MOVL            4(DX), R12
+	MOVL            20(DX), R13
+	VMOVDQA64       Z3, Z17
+	VPTERNLOGD      $0xf8, Z2, Z13, Z17
+	VSUBPS          Z3, Z17, Z17
+	VMOVUPS         (SI)(R12*1), Y18
+	VINSERTF64X4    $0x01, (SI)(R13*1), Z18, Z18
+	VSUBPS          Z18, Z17, Z17
+	VMOVUPS         (BX)(R12*1), Y19
+	VINSERTF64X4    $0x01, (BX)(R13*1), Z19, Z19
+	VMULPS          Z19, Z17, Z17
+	MOVL            8(DX), R12
+	MOVL            24(DX), R13
+	VMOVDQA64       Z5, Z20
+	VPTERNLOGD      $0xf8, Z4, Z13, Z20
+	VSUBPS          Z5, Z20, Z20
+	VMOVUPS         (SI)(R12*1), Y21
+	VINSERTF64X4    $0x01, (SI)(R13*1), Z21, Z21
+	VSUBPS          Z21, Z20, Z20
+	VMOVUPS         (BX)(R12*1), Y22
+	VINSERTF64X4    $0x01, (BX)(R13*1), Z22, Z22
+	VMULPS          Z22, Z20, Z20
+	MOVL            12(DX), R12
+	MOVL            28(DX), R13
+	VMOVDQA64       Z7, Z23
+	VPTERNLOGD      $0xf8, Z6, Z13, Z23
+	VSUBPS          Z7, Z23, Z23
+	VMOVUPS         (SI)(R12*1), Y24
+	VINSERTF64X4    $0x01, (SI)(R13*1), Z24, Z24
+	VSUBPS          Z24, Z23, Z23
+	VMOVUPS         (BX)(R12*1), Y25
+	VINSERTF64X4    $0x01, (BX)(R13*1), Z25, Z25
+	VMULPS          Z25, Z23, Z23
+	VPTESTMD        Z10, Z14, K1
+	VPADDD          Z9, Z14, Z14
+	VPADDD          Z11, Z14, K1, Z14
+	VPTESTMD        Z10, Z17, K1
+	VPADDD          Z9, Z17, Z17
+	VPADDD          Z11, Z17, K1, Z17
+	VPSRLD          $0x10, Z14, Z14
+	VPTERNLOGD.BCST $0xf8, k224<>+0(SB), Z17, Z14
+	VPTESTMD        Z10, Z20, K1
+	VPADDD          Z9, Z20, Z20
+	VPADDD          Z11, Z20, K1, Z20
+	VPTESTMD        Z10, Z23, K1
+	VPADDD          Z9, Z23, Z23
+	VPADDD          Z11, Z23, K1, Z23
+	VPSRLD          $0x10, Z20, Z20
+	VPTERNLOGD.BCST $0xf8, k224<>+0(SB), Z23, Z20
+	VPUNPCKLDQ      Z20, Z14, Z13
+	VPERMQ          Z13, Z12, Z13
+	VMOVDQU         X13, (AX)
+	VEXTRACTI32X4   $0x01, Z13, (AX)(DI*1)
+	VEXTRACTI32X4   $0x02, Z13, (R9)
+	VEXTRACTI32X4   $0x03, Z13, (R9)(DI*1)
+	VPUNPCKHDQ      Z20, Z14, Z13
+	VPERMQ          Z13, Z12, Z13
+	VMOVDQU         X13, (AX)(DI*2)
+	VEXTRACTI32X4   $0x01, Z13, (AX)(R8*1)
+	VEXTRACTI32X4   $0x02, Z13, (R9)(DI*2)
+	VEXTRACTI32X4   $0x03, Z13, (R9)(R8*1)
+	ADDQ            $0x20, DX
+	ADDQ            $0x00000010, AX
+	ADDQ            $0x00000010, R9
+	DECQ            R11
+	JNZ             more
+	VZEROUPPER
+	RET
+
+doubles:
+	VBROADCASTI64X4 (CX), Z13
+	VPSRLVD         Z8, Z13, Z13
+	ADDQ            R10, CX
+	MOVL            (DX), R13
+	MOVL            16(DX), R14
+	VMOVDQA64       Z1, Z14
+	VPTERNLOGD      $0xf8, Z0, Z13, Z14
+	VSUBPS          Z1, Z14, Z14
+	VMOVUPS         (SI)(R13*1), Y15
+	VINSERTF64X4    $0x01, (SI)(R14*1), Z15, Z15
+	VSUBPS          Z15, Z14, Z14
+	VMOVUPS         Z14, (R12)
+	VCVTPS2PD       (R12), Z14
+	VMULPD          (BX)(R13*2), Z14, Z14
+	VCVTPD2PS       Z14, Y16
+	VCVTPS2PD       32(R12), Z14
+	VMULPD          (BX)(R14*2), Z14, Z14
+	VCVTPD2PS       Z14, Y14
+	VINSERTF64X4    $0x01, Y14, Z16, Z14
+	MOVL            4(DX), R13
+	MOVL            20(DX), R14
+	VMOVDQA64       Z3, Z17
+	VPTERNLOGD      $0xf8, Z2, Z13, Z17
+	VSUBPS          Z3, Z17, Z17
+	VMOVUPS         (SI)(R13*1), Y18
+	VINSERTF64X4    $0x01, (SI)(R14*1), Z18, Z18
+	VSUBPS          Z18, Z17, Z17
+	VMOVUPS         Z17, (R12)
+	VCVTPS2PD       (R12), Z17
+	VMULPD          (BX)(R13*2), Z17, Z17
+	VCVTPD2PS       Z17, Y16
+	VCVTPS2PD       32(R12), Z17
+	VMULPD          (BX)(R14*2), Z17, Z17
+	VCVTPD2PS       Z17, Y15
+	VINSERTF64X4    $0x01, Y15, Z16, Z17
+	MOVL            8(DX), R13
+	MOVL            24(DX), R14
+	VMOVDQA64       Z5, Z19
+	VPTERNLOGD      $0xf8, Z4, Z13, Z19
+	VSUBPS          Z5, Z19, Z19
+	VMOVUPS         (SI)(R13*1), Y20
+	VINSERTF64X4    $0x01, (SI)(R14*1), Z20, Z20
+	VSUBPS          Z20, Z19, Z19
+	VMOVUPS         Z19, (R12)
+	VCVTPS2PD       (R12), Z19
+	VMULPD          (BX)(R13*2), Z19, Z19
+	VCVTPD2PS       Z19, Y16
+	VCVTPS2PD       32(R12), Z19
+	VMULPD          (BX)(R14*2), Z19, Z19
+	VCVTPD2PS       Z19, Y15
+	VINSERTF64X4    $0x01, Y15, Z16, Z19
+	MOVL            12(DX), R13
+	MOVL            28(DX), R14
+	VMOVDQA64       Z7, Z21
+	VPTERNLOGD      $0xf8, Z6, Z13, Z21
+	VSUBPS          Z7, Z21, Z21
+	VMOVUPS         (SI)(R13*1), Y22
+	VINSERTF64X4    $0x01, (SI)(R14*1), Z22, Z22
+	VSUBPS          Z22, Z21, Z21
+	VMOVUPS         Z21, (R12)
+	VCVTPS2PD       (R12), Z13
+	VMULPD          (BX)(R13*2), Z13, Z13
+	VCVTPD2PS       Z13, Y16
+	VCVTPS2PD       32(R12), Z13
+	VMULPD          (BX)(R14*2), Z13, Z13
+	VCVTPD2PS       Z13, Y13
+	VINSERTF64X4    $0x01, Y13, Z16, Z21
+	VPTESTMD        Z10, Z14, K1
+	VPADDD          Z9, Z14, Z14
+	VPADDD          Z11, Z14, K1, Z14
+	VPTESTMD        Z10, Z17, K1
+	VPADDD          Z9, Z17, Z17
+	VPADDD          Z11, Z17, K1, Z17
+	VPSRLD          $0x10, Z14, Z14
+	VPTERNLOGD.BCST $0xf8, k224<>+0(SB), Z17, Z14
+	VPTESTMD        Z10, Z19, K1
+	VPADDD          Z9, Z19, Z19
+	VPADDD          Z11, Z19, K1, Z19
+	VPTESTMD        Z10, Z21, K1
+	VPADDD          Z9, Z21, Z21
+	VPADDD          Z11, Z21, K1, Z21
+	VPSRLD          $0x10, Z19, Z19
+	VPTERNLOGD.BCST $0xf8, k224<>+0(SB), Z21, Z19
+	VPUNPCKLDQ      Z19, Z14, Z13
+	VPERMQ          Z13, Z12, Z13
+	VMOVDQU         X13, (AX)
+	VEXTRACTI32X4   $0x01, Z13, (AX)(DI*1)
+	VEXTRACTI32X4   $0x02, Z13, (R9)
+	VEXTRACTI32X4   $0x03, Z13, (R9)(DI*1)
+	VPUNPCKHDQ      Z19, Z14, Z13
+	VPERMQ          Z13, Z12, Z13
+	VMOVDQU         X13, (AX)(DI*2)
+	VEXTRACTI32X4   $0x01, Z13, (AX)(R8*1)
+	VEXTRACTI32X4   $0x02, Z13, (R9)(DI*2)
+	VEXTRACTI32X4   $0x03, Z13, (R9)(R8*1)
+	ADDQ            $0x20, DX
+	ADDQ            $0x00000010, AX
+	ADDQ            $0x00000010, R9
+	DECQ            R11
+	JNZ             doubles
+	VZEROUPPER
+	RET
+
+// func columnsF16AVX512(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·columnsF16AVX512(SB), NOSPLIT, $128-72
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         offsets+16(FP), DX
+	MOVQ         scales+24(FP), BX
+	MOVQ         zeros+32(FP), SI
+	MOVQ         dstStride+40(FP), DI
+	LEAQ         (DI)(DI*2), R8
+	LEAQ         (AX)(DI*4), R9
+	MOVQ         srcStride+48(FP), R10
+	MOVQ         n+64(FP), R11
+	LEAQ         63(SP), R12
+	ANDQ         $-64, R12
+	VPBROADCASTD k32<>+0(SB), Z0
+	VPBROADCASTD k190<>+0(SB), Z1
+	VPBROADCASTD k249<>+0(SB), Z2
+	VPBROADCASTD k250<>+0(SB), Z3
+	VPBROADCASTD k251<>+0(SB), Z4
+	VPBROADCASTD k252<>+0(SB), Z5
+	VPBROADCASTD k253<>+0(SB), Z6
+	VPBROADCASTD k254<>+0(SB), Z7
+	VMOVDQU64    k255<>+0(SB), Z8
+	VPBROADCASTD k0<>+0(SB), Z9
+	VMOVDQU64    k256<>+0(SB), Z10
+	VMOVDQU64    k257<>+0(SB), Z11
+	MOVB         doubles+56(FP), R13
+	TESTB        R13, R13
+	JNZ          doubles
+
+more:
+	VBROADCASTI64X4 (CX), Z12
+	VPSRLVD         Z8, Z12, Z12
+	ADDQ            R10, CX
+	MOVL            (DX), R12
+	MOVL            16(DX), R13
+	VMOVDQA64       Z1, Z13
+	VPTERNLOGD      $0xf8, Z0, Z12, Z13
+	VSUBPS          Z1, Z13, Z13
+	VMOVUPS         (SI)(R12*1), Y14
+	VINSERTF64X4    $0x01, (SI)(R13*1), Z14, Z14
+	VSUBPS          Z14, Z13, Z13
+	VMOVUPS         (BX)(R12*1), Y15
+	VINSERTF64X4    $0x01, (BX)(R13*1), Z15, Z15
+	VMULPS          Z15, Z13, Z13
+	VPXORD          Z9, Z13, Z13
+	MOVL            4(DX), R12
+	MOVL            20(DX), R13
+	VMOVDQA64       Z3, Z16
+	VPTERNLOGD      $0xf8, Z2, Z12, Z16
+	VSUBPS          Z3, Z16, Z16
+	VMOVUPS         (SI)(R12*1), Y17
+	VINSERTF64X4    $0x01, (SI)(R13*1), Z17, Z17
+	VSUBPS          Z17, Z16, Z16
+	VMOVUPS         (BX)(R12*1), Y18
+	VINSERTF64X4    $0x01, (BX)(R13*1), Z18, Z18
+	VMULPS          Z18, Z16, Z16
+	VPXORD          Z9, Z16, Z16
+	MOVL            8(DX), R12
+	MOVL            24(DX), R13
+	VMOVDQA64       Z5, Z19
+	VPTERNLOGD      $0xf8, Z4, Z12, Z19
+	VSUBPS          Z5, Z19, Z19
+	VMOVUPS         (SI)(R12*1), Y20
+	VINSERTF64X4    $0x01, (SI)(R13*1), Z20, Z20
+	VSUBPS          Z20, Z19, Z19
+	VMOVUPS         (BX)(R12*1), Y21
+	VINSERTF64X4    $0x01, (BX)(R13*1), Z21, Z21
+	VMULPS          Z21, Z19, Z19
+	VPXORD          Z9, Z19, Z19
+	MOVL            12(DX), R12
+	MOVL            28(DX), R13
+	VMOVDQA64       Z7, Z22
+	VPTERNLOGD      $0xf8, Z6, Z12, Z22
+	VSUBPS          Z7, Z22, Z22
+	VMOVUPS         (SI)(R12*1), Y23
+	VINSERTF64X4    $0x01, (SI)(R13*1), Z23, Z23
+	VSUBPS          Z23, Z22, Z22
+	VMOVUPS         (BX)(R12*1), Y24
+	VINSERTF64X4    $0x01, (BX)(R13*1), Z24, Z24
+	VMULPS          Z24, Z22, Z22
+	VPXORD          Z9, Z22, Z22
+	VCVTPS2PH       $0x00, Z13, Y13
+	VCVTPS2PH       $0x00, Z16, Y16
+	VINSERTI64X4    $0x01, Y16, Z13, Z13
+	VCVTPS2PH       $0x00, Z19, Y19
+	VCVTPS2PH       $0x00, Z22, Y22
+	VINSERTI64X4    $0x01, Y22, Z19, Z19
+	VMOVDQA64       Z13, Z12
+	VPERMT2W        Z19, Z11, Z13
+	VPERMT2W        Z19, Z10, Z12
+	VMOVDQU         X13, (AX)
+	VEXTRACTI32X4   $0x01, Z13, (AX)(DI*1)
+	VEXTRACTI32X4   $0x02, Z13, (AX)(DI*2)
+	VEXTRACTI32X4   $0x03, Z13, (AX)(R8*1)
+	VMOVDQU         X12, (R9)
+	VEXTRACTI32X4   $0x01, Z12, (R9)(DI*1)
+	VEXTRACTI32X4   $0x02, Z12, (R9)(DI*2)
+	VEXTRACTI32X4   $0x03, Z12, (R9)(R8*1)
+	ADDQ            $0x20, DX
+	ADDQ            $0x00000010, AX
+	ADDQ            $0x00000010, R9
+	DECQ            R11
+	JNZ             more
+	VZEROUPPER
+	RET
+
+doubles:
+	VBROADCASTI64X4 (CX), Z12
+	VPSRLVD         Z8, Z12, Z12
+	ADDQ            R10, CX
+	MOVL            (DX), R13
+	MOVL            16(DX), R14
+	VMOVDQA64       Z1, Z13
+	VPTERNLOGD      $0xf8, Z0, Z12, Z13
+	VSUBPS          Z1, Z13, Z13
+	VMOVUPS         (SI)(R13*1), Y14
+	VINSERTF64X4    $0x01, (SI)(R14*1), Z14, Z14
+	VSUBPS          Z14, Z13, Z13
+	VMOVUPS         Z13, (R12)
+	VCVTPS2PD       (R12), Z13
+	VMULPD          (BX)(R13*2), Z13, Z13
+	VCVTPD2PS       Z13, Y15
+	VCVTPS2PD       32(R12), Z13
+	VMULPD          (BX)(R14*2), Z13, Z13
+	VCVTPD2PS       Z13, Y13
+	VINSERTF64X4    $0x01, Y13, Z15, Z13
+	VPXORD          Z9, Z13, Z13
+	MOVL            4(DX), R13
+	MOVL            20(DX), R14
+	VMOVDQA64       Z3, Z16
+	VPTERNLOGD      $0xf8, Z2, Z12, Z16
+	VSUBPS          Z3, Z16, Z16
+	VMOVUPS         (SI)(R13*1), Y17
+	VINSERTF64X4    $0x01, (SI)(R14*1), Z17, Z17
+	VSUBPS          Z17, Z16, Z16
+	VMOVUPS         Z16, (R12)
+	VCVTPS2PD       (R12), Z16
+	VMULPD          (BX)(R13*2), Z16, Z16
+	VCVTPD2PS       Z16, Y15
+	VCVTPS2PD       32(R12), Z16
+	VMULPD          (BX)(R14*2), Z16, Z16
+	VCVTPD2PS       Z16, Y14
+	VINSERTF64X4    $0x01, Y14, Z15, Z16
+	VPXORD          Z9, Z16, Z16
+	MOVL            8(DX), R13
+	MOVL            24(DX), R14
+	VMOVDQA64       Z5, Z18
+	VPTERNLOGD      $0xf8, Z4, Z12, Z18
+	VSUBPS          Z5, Z18, Z18
+	VMOVUPS         (SI)(R13*1), Y19
+	VINSERTF64X4    $0x01, (SI)(R14*1), Z19, Z19
+	VSUBPS          Z19, Z18, Z18
+	VMOVUPS         Z18, (R12)
+	VCVTPS2PD       (R12), Z18
+	VMULPD          (BX)(R13*2), Z18, Z18
+	VCVTPD2PS       Z18, Y15
+	VCVTPS2PD       32(R12), Z18
+	VMULPD          (BX)(R14*2), Z18, Z18
+	VCVTPD2PS       Z18, Y14
+	VINSERTF64X4    $0x01, Y14, Z15, Z18
+	VPXORD          Z9, Z18, Z18
+	MOVL            12(DX), R13
+	MOVL            28(DX), R14
+	VMOVDQA64       Z7, Z20
+	VPTERNLOGD      $0xf8, Z6, Z12, Z20
+	VSUBPS          Z7, Z20, Z20
+	VMOVUPS         (SI)(R13*1), Y21
+	VINSERTF64X4    $0x01, (SI)(R14*1), Z21, Z21
+	VSUBPS          Z21, Z20, Z20
+	VMOVUPS         Z20, (R12)
+	VCVTPS2PD       (R12), Z12
+	VMULPD          (BX)(R13*2), Z12, Z12
+	VCVTPD2PS       Z12, Y15
+	VCVTPS2PD       32(R12), Z12
+	VMULPD          (BX)(R14*2), Z12, Z12
+	VCVTPD2PS       Z12, Y12
+	VINSERTF64X4    $0x01, Y12, Z15, Z20
+	VPXORD          Z9, Z20, Z20
+	VCVTPS2PH       $0x00, Z13, Y13
+	VCVTPS2PH       $0x00, Z16, Y16
+	VINSERTI64X4    $0x01, Y16, Z13, Z13
+	VCVTPS2PH       $0x00, Z18, Y18
+	VCVTPS2PH       $0x00, Z20, Y20
+	VINSERTI64X4    $0x01, Y20, Z18, Z18
+	VMOVDQA64       Z13, Z12
+	VPERMT2W        Z18, Z11, Z13
+	VPERMT2W        Z18, Z10, Z12
+	VMOVDQU         X13, (AX)
+	VEXTRACTI32X4   $0x01, Z13, (AX)(DI*1)
+	VEXTRACTI32X4   $0x02, Z13, (AX)(DI*2)
+	VEXTRACTI32X4   $0x03, Z13, (AX)(R8*1)
+	VMOVDQU         X12, (R9)
+	VEXTRACTI32X4   $0x01, Z12, (R9)(DI*1)
+	VEXTRACTI32X4   $0x02, Z12, (R9)(DI*2)
+	VEXTRACTI32X4   $0x03, Z12, (R9)(R8*1)
+	ADDQ            $0x20, DX
+	ADDQ            $0x00000010, AX
+	ADDQ            $0x00000010, R9
+	DECQ            R11
+	JNZ             doubles
+	VZEROUPPER
+	RET
+
+// func byteColumnsF32AVX512(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
+// Requires: AVX, AVX512F
+TEXT ·byteColumnsF32AVX512(SB), NOSPLIT, $128-72
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         offsets+16(FP), DX
+	MOVQ         scales+24(FP), BX
+	MOVQ         zeros+32(FP), SI
+	MOVQ         dstStride+40(FP), DI
+	LEAQ         (DI)(DI*2), R8
+	LEAQ         (AX)(DI*4), R9
+	MOVQ         srcStride+48(FP), R10
+	MOVQ         n+64(FP), R11
+	LEAQ         63(SP), R12
+	ANDQ         $-64, R12
+	VPBROADCASTD k258<>+0(SB), Z0
+	VPBROADCASTD k190<>+0(SB), Z1
+	VPBROADCASTD k259<>+0(SB), Z2
+	VPBROADCASTD k252<>+0(SB), Z3
+	VPBROADCASTD k0<>+0(SB), Z4
+	MOVB         doubles+56(FP), R13
+	TESTB        R13, R13
+	JNZ          doubles
+
+more:
+	VMOVDQU       (CX), Y5
+	VINSERTI64X4  $0x01, (CX)(R10*1), Z5, Z5
+	ADDQ          R10, CX
+	ADDQ          R10, CX
+	MOVL          (DX), R12
+	MOVL          16(DX), R13
+	VMOVDQA64     Z1, Z6
+	VPTERNLOGD    $0xf8, Z0, Z5, Z6
+	VSUBPS        Z1, Z6, Z6
+	VMOVUPS       (SI)(R12*1), Y7
+	VINSERTF64X4  $0x01, (SI)(R13*1), Z7, Z7
+	VSUBPS        Z7, Z6, Z6
+	VMOVUPS       (BX)(R12*1), Y8
+	VINSERTF64X4  $0x01, (BX)(R13*1), Z8, Z8
+	VMULPS        Z8, Z6, Z6
+	VPXORD        Z4, Z6, Z6
+	MOVL          4(DX), R12
+	MOVL          20(DX), R13
+	VMOVDQA64     Z3, Z9
+	VPTERNLOGD    $0xf8, Z2, Z5, Z9
+	VSUBPS        Z3, Z9, Z9
+	VMOVUPS       (SI)(R12*1), Y10
+	VINSERTF64X4  $0x01, (SI)(R13*1), Z10, Z10
+	VSUBPS        Z10, Z9, Z9
+	VMOVUPS       (BX)(R12*1), Y11
+	VINSERTF64X4  $0x01, (BX)(R13*1), Z11, Z11
+	VMULPS        Z11, Z9, Z9
+	VPXORD        Z4, Z9, Z9
+	VPSRLD        $0x10, Z5, Z5
+	MOVL          8(DX), R12
+	MOVL          24(DX), R13
+	VMOVDQA64     Z1, Z12
+	VPTERNLOGD    $0xf8, Z0, Z5, Z12
+	VSUBPS        Z1, Z12, Z12
+	VMOVUPS       (SI)(R12*1), Y13
+	VINSERTF64X4  $0x01, (SI)(R13*1), Z13, Z13
+	VSUBPS        Z13, Z12, Z12
+	VMOVUPS       (BX)(R12*1), Y14
+	VINSERTF64X4  $0x01, (BX)(R13*1), Z14, Z14
+	VMULPS        Z14, Z12, Z12
+	VPXORD        Z4, Z12, Z12
+	MOVL          12(DX), R12
+	MOVL          28(DX), R13
+	VMOVDQA64     Z3, Z15
+	VPTERNLOGD    $0xf8, Z2, Z5, Z15
+	VSUBPS        Z3, Z15, Z15
+	VMOVUPS       (SI)(R12*1), Y16
+	VINSERTF64X4  $0x01, (SI)(R13*1), Z16, Z16
+	VSUBPS        Z16, Z15, Z15
+	VMOVUPS       (BX)(R12*1), Y17
+	VINSERTF64X4  $0x01, (BX)(R13*1), Z17, Z17
+	VMULPS        Z17, Z15, Z15
+	VPXORD        Z4, Z15, Z15
+	VUNPCKLPS     Z9, Z6, Z18
+	VUNPCKLPS     Z15, Z12, Z19
+	VUNPCKLPD     Z19, Z18, Z20
+	VSHUFF64X2    $0xd8, Z20, Z20, Z20
+	VMOVUPS       Y20, (AX)
+	VEXTRACTF64X4 $0x01, Z20, (R9)
+	VUNPCKHPD     Z19, Z18, Z18
+	VSHUFF64X2    $0xd8, Z18, Z18, Z18
+	VMOVUPS       Y18, (AX)(DI*1)
+	VEXTRACTF64X4 $0x01, Z18, (R9)(DI*1)
+	VUNPCKHPS     Z9, Z6, Z6
+	VUNPCKHPS     Z15, Z12, Z9
+	VUNPCKLPD     Z9, Z6, Z12
+	VSHUFF64X2    $0xd8, Z12, Z12, Z12
+	VMOVUPS       Y12, (AX)(DI*2)
+	VEXTRACTF64X4 $0x01, Z12, (R9)(DI*2)
+	VUNPCKHPD     Z9, Z6, Z6
+	VSHUFF64X2    $0xd8, Z6, Z6, Z6
+	VMOVUPS       Y6, (AX)(R8*1)
+	VEXTRACTF64X4 $0x01, Z6, (R9)(R8*1)
+	ADDQ          $0x20, DX
+	ADDQ          $0x00000020, AX
+	ADDQ          $0x00000020, R9
+	DECQ          R11
+	JNZ           more
+	VZEROUPPER
+	RET
+
+doubles:
+	VMOVDQU       (CX), Y5
+	VINSERTI64X4  $0x01, (CX)(R10*1), Z5, Z5
+	ADDQ          R10, CX
+	ADDQ          R10, CX
+	MOVL          (DX), R13
+	MOVL          16(DX), R14
+	VMOVDQA64     Z1, Z6
+	VPTERNLOGD    $0xf8, Z0, Z5, Z6
+	VSUBPS        Z1, Z6, Z6
+	VMOVUPS       (SI)(R13*1), Y7
+	VINSERTF64X4  $0x01, (SI)(R14*1), Z7, Z7
+	VSUBPS        Z7, Z6, Z6
+	VMOVUPS       Z6, (R12)
+	VCVTPS2PD     (R12), Z6
+	VMULPD        (BX)(R13*2), Z6, Z6
+	VCVTPD2PS     Z6, Y8
+	VCVTPS2PD     32(R12), Z6
+	VMULPD        (BX)(R14*2), Z6, Z6
+	VCVTPD2PS     Z6, Y6
+	VINSERTF64X4  $0x01, Y6, Z8, Z6
+	VPXORD        Z4, Z6, Z6
+	MOVL          4(DX), R13
+	MOVL          20(DX), R14
+	VMOVDQA64     Z3, Z9
+	VPTERNLOGD    $0xf8, Z2, Z5, Z9
+	VSUBPS        Z3, Z9, Z9
+	VMOVUPS       (SI)(R13*1), Y10
+	VINSERTF64X4  $0x01, (SI)(R14*1), Z10, Z10
+	VSUBPS        Z10, Z9, Z9
+	VMOVUPS       Z9, (R12)
+	VCVTPS2PD     (R12), Z9
+	VMULPD        (BX)(R13*2), Z9, Z9
+	VCVTPD2PS     Z9, Y8
+	VCVTPS2PD     32(R12), Z9
+	VMULPD        (BX)(R14*2), Z9, Z9
+	VCVTPD2PS     Z9, Y7
+	VINSERTF64X4  $0x01, Y7, Z8, Z9
+	VPXORD        Z4, Z9, Z9
+	VPSRLD        $0x10, Z5, Z5
+	MOVL          8(DX), R13
+	MOVL          24(DX), R14
+	VMOVDQA64     Z1, Z11
+	VPTERNLOGD    $0xf8, Z0, Z5, Z11
+	VSUBPS        Z1, Z11, Z11
+	VMOVUPS       (SI)(R13*1), Y12
+	VINSERTF64X4  $0x01, (SI)(R14*1), Z12, Z12
+	VSUBPS        Z12, Z11, Z11
+	VMOVUPS       Z11, (R12)
+	VCVTPS2PD     (R12), Z11
+	VMULPD        (BX)(R13*2), Z11, Z11
+	VCVTPD2PS     Z11, Y8
+	VCVTPS2PD     32(R12), Z11
+	VMULPD        (BX)(R14*2), Z11, Z11
+	VCVTPD2PS     Z11, Y7
+	VINSERTF64X4  $0x01, Y7, Z8, Z11
+	VPXORD        Z4, Z11, Z11
+	MOVL          12(DX), R13
+	MOVL          28(DX), R14
+	VMOVDQA64     Z3, Z13
+	VPTERNLOGD    $0xf8, Z2, Z5, Z13
+	VSUBPS        Z3, Z13, Z13
+	VMOVUPS       (SI)(R13*1), Y14
+	VINSERTF64X4  $0x01, (SI)(R14*1), Z14, Z14
+	VSUBPS        Z14, Z13, Z13
+	VMOVUPS       Z13, (R12)
+	VCVTPS2PD     (R12), Z13
+	VMULPD        (BX)(R13*2), Z13, Z13
+	VCVTPD2PS     Z13, Y8
+	VCVTPS2PD     32(R12), Z13
+	VMULPD        (BX)(R14*2), Z13, Z13
+	VCVTPD2PS     Z13, Y5
+	VINSERTF64X4  $0x01, Y5, Z8, Z13
+	VPXORD        Z4, Z13, Z13
+	VUNPCKLPS     Z9, Z6, Z15
+	VUNPCKLPS     Z13, Z11, Z16
+	VUNPCKLPD     Z16, Z15, Z17
+	VSHUFF64X2    $0xd8, Z17, Z17, Z17
+	VMOVUPS       Y17, (AX)
+	VEXTRACTF64X4 $0x01, Z17, (R9)
+	VUNPCKHPD     Z16, Z15, Z15
+	VSHUFF64X2    $0xd8, Z15, Z15, Z15
+	VMOVUPS       Y15, (AX)(DI*1)
+	VEXTRACTF64X4 $0x01, Z15, (R9)(DI*1)
+	VUNPCKHPS     Z9, Z6, Z6
+	VUNPCKHPS     Z13, Z11, Z9
+	VUNPCKLPD     Z9, Z6, Z11
+	VSHUFF64X2    $0xd8, Z11, Z11, Z11
+	VMOVUPS       Y11, (AX)(DI*2)
+	VEXTRACTF64X4 $0x01, Z11, (R9)(DI*2)
+	VUNPCKHPD     Z9, Z6, Z6
+	VSHUFF64X2    $0xd8, Z6, Z6, Z6
+	VMOVUPS       Y6, (AX)(R8*1)
+	VEXTRACTF64X4 $0x01, Z6, (R9)(R8*1)
+	ADDQ          $0x20, DX
+	ADDQ          $0x00000020, AX
+	ADDQ          $0x00000020, R9
+	DECQ          R11
+	JNZ           doubles
+	VZEROUPPER
+	RET
+
+DATA k258<>+0(SB)/8, $0x000000ff000000ff
+DATA k258<>+8(SB)/8, $0x000000ff000000ff
+DATA k258<>+16(SB)/8, $0x000000ff000000ff
+DATA k258<>+24(SB)/8, $0x000000ff000000ff
+GLOBL k258<>(SB), RODATA|NOPTR, $32
+
+DATA k259<>+0(SB)/8, $0x0000ff000000ff00
+DATA k259<>+8(SB)/8, $0x0000ff000000ff00
+DATA k259<>+16(SB)/8, $0x0000ff000000ff00
+DATA k259<>+24(SB)/8, $0x0000ff000000ff00
+GLOBL k259<>(SB), RODATA|NOPTR, $32
+
+// func byteColumnsBF16AVX512(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
+// Requires: AVX, AVX512F
+TEXT ·byteColumnsBF16AVX512(SB), NOSPLIT, $128-72
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         offsets+16(FP), DX
+	MOVQ         scales+24(FP), BX
+	MOVQ         zeros+32(FP), SI
+	MOVQ         dstStride+40(FP), DI
+	LEAQ         (DI)(DI*2), R8
+	LEAQ         (AX)(DI*4), R9
+	MOVQ         srcStride+48(FP), R10
+	MOVQ         n+64(FP), R11
+	LEAQ         63(SP), R12
+	ANDQ         $-64, R12
+	VPBROADCASTD k258<>+0(SB), Z0
+	VPBROADCASTD k190<>+0(SB), Z1
+	VPBROADCASTD k259<>+0(SB), Z2
+	VPBROADCASTD k252<>+0(SB), Z3
+	VPBROADCASTD k22<>+0(SB), Z4
+	VPBROADCASTD k21<>+0(SB), Z5
+	VPBROADCASTD k23<>+0(SB), Z6
+	VMOVDQU64    k222<>+0(SB), Z7
+	MOVB         doubles+56(FP), R13
+	TESTB        R13, R13
+	JNZ          doubles
+
+more:
+	VMOVDQU         (CX), Y8
+	VINSERTI64X4    $0x01, (CX)(R10*1), Z8, Z8
+	ADDQ            R10, CX
+	ADDQ            R10, CX
+	MOVL            (DX), R12
+	MOVL            16(DX), R13
+	VMOVDQA64       Z1, Z9
+	VPTERNLOGD      $0xf8, Z0, Z8, Z9
+	VSUBPS          Z1, Z9, Z9
+	VMOVUPS         (SI)(R12*1), Y10
+	VINSERTF64X4    $0x01, (SI)(R13*1), Z10, Z10
+	VSUBPS          Z10, Z9, Z9
+	VMOVUPS         (BX)(R12*1), Y11
+	VINSERTF64X4    $0x01, (BX)(R13*1), Z11, Z11
+	VMULPS          Z11, Z9, Z9
+	MOVL            4(DX), R12
+	MOVL            20(DX), R13
+	VMOVDQA64       Z3, Z12
+	VPTERNLOGD      $0xf8, Z2, Z8, Z12
+	VSUBPS          Z3, Z12, Z12
+	VMOVUPS         (SI)(R12*1), Y13
+	VINSERTF64X4    $0x01, (SI)(R13*1), Z13, Z13
+	VSUBPS          Z13, Z12, Z12
+	VMOVUPS         (BX)(R12*1), Y14
+	VINSERTF64X4    $0x01, (BX)(R13*1), Z14, Z14
+	VMULPS          Z14, Z12, Z12
+	VPSRLD          $0x10, Z8, Z8
+	MOVL            8(DX), R12
+	MOVL            24(DX), R13
+	VMOVDQA64       Z1, Z15
+	VPTERNLOGD      $0xf8, Z0, Z8, Z15
+	VSUBPS          Z1, Z15, Z15
+	VMOVUPS         (SI)(R12*1), Y16
+	VINSERTF64X4    $0x01, (SI)(R13*1), Z16, Z16
+	VSUBPS          Z16, Z15, Z15
+	VMOVUPS         (BX)(R12*1), Y17
+	VINSERTF64X4    $0x01, (BX)(R13*1), Z17, Z17
+	VMULPS          Z17, Z15, Z15
+	MOVL            12(DX), R12
+	MOVL            28(DX), R13
+	VMOVDQA64       Z3, Z18
+	VPTERNLOGD      $0xf8, Z2, Z8, Z18
+	VSUBPS          Z3, Z18, Z18
+	VMOVUPS         (SI)(R12*1), Y19
+	VINSERTF64X4    $0x01, (SI)(R13*1), Z19, Z19
+	VSUBPS          Z19, Z18, Z18
+	VMOVUPS         (BX)(R12*1), Y20
+	VINSERTF64X4    $0x01, (BX)(R13*1), Z20, Z20
+	VMULPS          Z20, Z18, Z18
+	VPTESTMD        Z5, Z9, K1
+	VPADDD          Z4, Z9, Z9
+	VPADDD          Z6, Z9, K1, Z9
+	VPTESTMD        Z5, Z12, K1
+	VPADDD          Z4, Z12, Z12
+	VPADDD          Z6, Z12, K1, Z12
+	VPSRLD          $0x10, Z9, Z9
+	VPTERNLOGD.BCST $0xf8, k224<>+0(SB), Z12, Z9
+	VPTESTMD        Z5, Z15, K1
+	VPADDD          Z4, Z15, Z15
+	VPADDD          Z6, Z15, K1, Z15
+	VPTESTMD        Z5, Z18, K1
+	VPADDD          Z4, Z18, Z18
+	VPADDD          Z6, Z18, K1, Z18
+	VPSRLD          $0x10, Z15, Z15
+	VPTERNLOGD.BCST $0xf8, k224<>+0(SB), Z18, Z15
+	VPUNPCKLDQ      Z15, Z9, Z12
+	VPERMQ          Z12, Z7, Z12
+	VMOVDQU         X12, (AX)
+	VEXTRACTI32X4   $0x01, Z12, (AX)(DI*1)
+	VEXTRACTI32X4   $0x02, Z12, (R9)
+	VEXTRACTI32X4   $0x03, Z12, (R9)(DI*1)
+	VPUNPCKHDQ      Z15, Z9, Z9
+	VPERMQ          Z9, Z7, Z9
+	VMOVDQU         X9, (AX)(DI*2)
+	VEXTRACTI32X4   $0x01, Z9, (AX)(R8*1)
+	VEXTRACTI32X4   $0x02, Z9, (R9)(DI*2)
+	VEXTRACTI32X4   $0x03, Z9, (R9)(R8*1)
+	ADDQ            $0x20, DX
+	ADDQ            $0x00000010, AX
+	ADDQ            $0x00000010, R9
+	DECQ            R11
+	JNZ             more
+	VZEROUPPER
+	RET
+
+doubles:
+	VMOVDQU         (CX), Y8
+	VINSERTI64X4    $0x01, (CX)(R10*1), Z8, Z8
+	ADDQ            R10, CX
+	ADDQ            R10, CX
+	MOVL            (DX), R13
+	MOVL            16(DX), R14
+	VMOVDQA64       Z1, Z9
+	VPTERNLOGD      $0xf8, Z0, Z8, Z9
+	VSUBPS          Z1, Z9, Z9
+	VMOVUPS         (SI)(R13*1), Y10
+	VINSERTF64X4    $0x01, (SI)(R14*1), Z10, Z10
+	VSUBPS          Z10, Z9, Z9
+	VMOVUPS         Z9, (R12)
+	VCVTPS2PD       (R12), Z9
+	VMULPD          (BX)(R13*2), Z9, Z9
+	VCVTPD2PS       Z9, Y11
+	VCVTPS2PD       32(R12), Z9
+	VMULPD          (BX)(R14*2), Z9, Z9
+	VCVTPD2PS       Z9, Y9
+	VINSERTF64X4    $0x01, Y9, Z11, Z9
+	MOVL            4(DX), R13
+	MOVL            20(DX), R14
+	VMOVDQA64       Z3, Z12
+	VPTERNLOGD      $0xf8, Z2, Z8, Z12
+	VSUBPS          Z3, Z12, Z12
+	VMOVUPS         (SI)(R13*1), Y13
+	VINSERTF64X4    $0x01, (SI)(R14*1), Z13, Z13
+	VSUBPS          Z13, Z12, Z12
+	VMOVUPS         Z12, (R12)
+	VCVTPS2PD       (R12), Z12
+	VMULPD          (BX)(R13*2), Z12, Z12
+	VCVTPD2PS       Z12, Y11
+	VCVTPS2PD       32(R12), Z12
+	VMULPD          (BX)(R14*2), Z12, Z12
+	VCVTPD2PS       Z12, Y10
+	VINSERTF64X4    $0x01, Y10, Z11, Z12
+	VPSRLD          $0x10, Z8, Z8
+	MOVL            8(DX), R13
+	MOVL            24(DX), R14
+	VMOVDQA64       Z1, Z14
+	VPTERNLOGD      $0xf8, Z0, Z8, Z14
+	VSUBPS          Z1, Z14, Z14
+	VMOVUPS         (SI)(R13*1), Y15
+	VINSERTF64X4    $0x01, (SI)(R14*1), Z15, Z15
+	VSUBPS          Z15, Z14, Z14
+	VMOVUPS         Z14, (R12)
+	VCVTPS2PD       (R12), Z14
+	VMULPD          (BX)(R13*2), Z14, Z14
+	VCVTPD2PS       Z14, Y11
+	VCVTPS2PD       32(R12), Z14
+	VMULPD          (BX)(R14*2), Z14, Z14
+	VCVTPD2PS       Z14, Y10
+	VINSERTF64X4    $0x01, Y10, Z11, Z14
+	MOVL            12(DX), R13
+	MOVL            28(DX), R14
+	VMOVDQA64       Z3, Z16
+	VPTERNLOGD      $0xf8, Z2, Z8, Z16
+	VSUBPS          Z3, Z16, Z16
+	VMOVUPS         (SI)(R13*1), Y17
+	VINSERTF64X4    $0x01, (SI)(R14*1), Z17, Z17
+	VSUBPS          Z17, Z16, Z16
+	VMOVUPS         Z16, (R12)
+	VCVTPS2PD       (R12), Z16
+	VMULPD          (BX)(R13*2), Z16, Z16
+	VCVTPD2PS       Z16, Y11
+	VCVTPS2PD       32(R12), Z16
+	VMULPD          (BX)(R14*2), Z16, Z16
+	VCVTPD2PS       Z16, Y8
+	VINSERTF64X4    $0x01, Y8, Z11, Z16
+	VPTESTMD        Z5, Z9, K1
+	VPADDD          Z4, Z9, Z9
+	VPADDD          Z6, Z9, K1, Z9
+	VPTESTMD        Z5, Z12, K1
+	VPADDD          Z4, Z12, Z12
+	VPADDD          Z6, Z12, K1, Z12
+	VPSRLD          $0x10, Z9, Z9
+	VPTERNLOGD.BCST $0xf8, k224<>+0(SB), Z12, Z9
+	VPTESTMD        Z5, Z14, K1
+	VPADDD          Z4, Z14, Z14
+	VPADDD          Z6, Z14, K1, Z14
+	VPTESTMD        Z5, Z16, K1
+	VPADDD          Z4, Z16, Z16
+	VPADDD          Z6, Z16, K1, Z16
+	VPSRLD          $0x10, Z14, Z14
+	VPTERNLOGD.BCST $0xf8, k224<>+0(SB), Z16, Z14
+	VPUNPCKLDQ      Z14, Z9, Z12
+	VPERMQ          Z12, Z7, Z12
+	VMOVDQU         X12, (AX)
+	VEXTRACTI32X4   $0x01, Z12, (AX)(DI*1)
+	VEXTRACTI32X4   $0x02, Z12, (R9)
+	VEXTRACTI32X4   $0x03, Z12, (R9)(DI*1)
+	VPUNPCKHDQ      Z14, Z9, Z9
+	VPERMQ          Z9, Z7, Z9
+	VMOVDQU         X9, (AX)(DI*2)
+	VEXTRACTI32X4   $0x01, Z9, (AX)(R8*1)
+	VEXTRACTI32X4   $0x02, Z9, (R9)(DI*2)
+	VEXTRACTI32X4   $0x03, Z9, (R9)(R8*1)
+	ADDQ            $0x20, DX
+	ADDQ            $0x00000010, AX
+	ADDQ            $0x00000010, R9
+	DECQ            R11
+	JNZ             doubles
+	VZEROUPPER
+	RET
+
+// func byteColumnsF16AVX512(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·byteColumnsF16AVX512(SB), NOSPLIT, $128-72
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         offsets+16(FP), DX
+	MOVQ         scales+24(FP), BX
+	MOVQ         zeros+32(FP), SI
+	MOVQ         dstStride+40(FP), DI
+	LEAQ         (DI)(DI*2), R8
+	LEAQ         (AX)(DI*4), R9
+	MOVQ         srcStride+48(FP), R10
+	MOVQ         n+64(FP), R11
+	LEAQ         63(SP), R12
+	ANDQ         $-64, R12
+	VPBROADCASTD k258<>+0(SB), Z0
+	VPBROADCASTD k190<>+0(SB), Z1
+	VPBROADCASTD k259<>+0(SB), Z2
+	VPBROADCASTD k252<>+0(SB), Z3
+	VPBROADCASTD k0<>+0(SB), Z4
+	VMOVDQU64    k256<>+0(SB), Z5
+	VMOVDQU64    k257<>+0(SB), Z6
+	MOVB         doubles+56(FP), R13
+	TESTB        R13, R13
+	JNZ          doubles
+
+more:
+	VMOVDQU       (CX), Y7
+	VINSERTI64X4  $0x01, (CX)(R10*1), Z7, Z7
+	ADDQ          R10, CX
+	ADDQ          R10, CX
+	MOVL          (DX), R12
+	MOVL          16(DX), R13
+	VMOVDQA64     Z1, Z8
+	VPTERNLOGD    $0xf8, Z0, Z7, Z8
+	VSUBPS        Z1, Z8, Z8
+	VMOVUPS       (SI)(R12*1), Y9
+	VINSERTF64X4  $0x01, (SI)(R13*1), Z9, Z9
+	VSUBPS        Z9, Z8, Z8
+	VMOVUPS       (BX)(R12*1), Y10
+	VINSERTF64X4  $0x01, (BX)(R13*1), Z10, Z10
+	VMULPS        Z10, Z8, Z8
+	VPXORD        Z4, Z8, Z8
+	MOVL          4(DX), R12
+	MOVL          20(DX), R13
+	VMOVDQA64     Z3, Z11
+	VPTERNLOGD    $0xf8, Z2, Z7, Z11
+	VSUBPS        Z3, Z11, Z11
+	VMOVUPS       (SI)(R12*1), Y12
+	VINSERTF64X4  $0x01, (SI)(R13*1), Z12, Z12
+	VSUBPS        Z12, Z11, Z11
+	VMOVUPS       (BX)(R12*1), Y13
+	VINSERTF64X4  $0x01, (BX)(R13*1), Z13, Z13
+	VMULPS        Z13, Z11, Z11
+	VPXORD        Z4, Z11, Z11
+	VPSRLD        $0x10, Z7, Z7
+	MOVL          8(DX), R12
+	MOVL          24(DX), R13
+	VMOVDQA64     Z1, Z14
+	VPTERNLOGD    $0xf8, Z0, Z7, Z14
+	VSUBPS        Z1, Z14, Z14
+	VMOVUPS       (SI)(R12*1), Y15
+	VINSERTF64X4  $0x01, (SI)(R13*1), Z15, Z15
+	VSUBPS        Z15, Z14, Z14
+	VMOVUPS       (BX)(R12*1), Y16
+	VINSERTF64X4  $0x01, (BX)(R13*1), Z16, Z16
+	VMULPS        Z16, Z14, Z14
+	VPXORD        Z4, Z14, Z14
+	MOVL          12(DX), R12
+	MOVL          28(DX), R13
+	VMOVDQA64     Z3, Z17
+	VPTERNLOGD    $0xf8, Z2, Z7, Z17
+	VSUBPS        Z3, Z17, Z17
+	VMOVUPS       (SI)(R12*1), Y18
+	VINSERTF64X4  $0x01, (SI)(R13*1), Z18, Z18
+	VSUBPS        Z18, Z17, Z17
+	VMOVUPS       (BX)(R12*1), Y19
+	VINSERTF64X4  $0x01, (BX)(R13*1), Z19, Z19
+	VMULPS        Z19, Z17, Z17
+	VPXORD        Z4, Z17, Z17
+	VCVTPS2PH     $0x00, Z8, Y8
+	VCVTPS2PH     $0x00, Z11, Y11
+	VINSERTI64X4  $0x01, Y11, Z8, Z8
+	VCVTPS2PH     $0x00, Z14, Y14
+	VCVTPS2PH     $0x00, Z17, Y17
+	VINSERTI64X4  $0x01, Y17, Z14, Z14
+	VMOVDQA64     Z8, Z11
+	VPERMT2W      Z14, Z6, Z8
+	VPERMT2W      Z14, Z5, Z11
+	VMOVDQU       X8, (AX)
+	VEXTRACTI32X4 $0x01, Z8, (AX)(DI*1)
+	VEXTRACTI32X4 $0x02, Z8, (AX)(DI*2)
+	VEXTRACTI32X4 $0x03, Z8, (AX)(R8*1)
+	VMOVDQU       X11, (R9)
+	VEXTRACTI32X4 $0x01, Z11, (R9)(DI*1)
+	VEXTRACTI32X4 $0x02, Z11, (R9)(DI*2)
+	VEXTRACTI32X4 $0x03, Z11, (R9)(R8*1)
+	ADDQ          $0x20, DX
+	ADDQ          $0x00000010, AX
+	ADDQ          $0x00000010, R9
+	DECQ          R11
+	JNZ           more
+	VZEROUPPER
+	RET
+
+doubles:
+	VMOVDQU       (CX), Y7
+	VINSERTI64X4  $0x01, (CX)(R10*1), Z7, Z7
+	ADDQ          R10, CX
+	ADDQ          R10, CX
+	MOVL          (DX), R13
+	MOVL          16(DX), R14
+	VMOVDQA64     Z1, Z8
+	VPTERNLOGD    $0xf8, Z0, Z7, Z8
+	VSUBPS        Z1, Z8, Z8
+	VMOVUPS       (SI)(R13*1), Y9
+	VINSERTF64X4  $0x01, (SI)(R14*1), Z9, Z9
+	VSUBPS        Z9, Z8, Z8
+	VMOVUPS       Z8, (R12)
+	VCVTPS2PD     (R12), Z8
+	VMULPD        (BX)(R13*2), Z8, Z8
+	VCVTPD2PS     Z8, Y10
+	VCVTPS2PD     32(R12), Z8
+	VMULPD        (BX)(R14*2), Z8, Z8
+	VCVTPD2PS     Z8, Y8
+	VINSERTF64X4  $0x01, Y8, Z10, Z8
+	VPXORD        Z4, Z8, Z8
+	MOVL          4(DX), R13
+	MOVL          20(DX), R14
+	VMOVDQA64     Z3, Z11
+	VPTERNLOGD    $0xf8, Z2, Z7, Z11
+	VSUBPS        Z3, Z11, Z11
+	VMOVUPS       (SI)(R13*1), Y12
+	VINSERTF64X4  $0x01, (SI)(R14*1), Z12, Z12
+	VSUBPS        Z12, Z11, Z11
+	VMOVUPS       Z11, (R12)
+	VCVTPS2PD     (R12), Z11
+	VMULPD        (BX)(R13*2), Z11, Z11
+	VCVTPD2PS     Z11, Y10
+	VCVTPS2PD     32(R12), Z11
+	VMULPD        (BX)(R14*2), Z11, Z11
+	VCVTPD2PS     Z11, Y9
+	VINSERTF64X4  $0x01, Y9, Z10, Z11
+	VPXORD        Z4, Z11, Z11
+	VPSRLD        $0x10, Z7, Z7
+	MOVL          8(DX), R13
+	MOVL          24(DX), R14
+	VMOVDQA64     Z1, Z13
+	VPTERNLOGD    $0xf8, Z0, Z7, Z13
+	VSUBPS        Z1, Z13, Z13
+	VMOVUPS       (SI)(R13*1), Y14
+	VINSERTF64X4  $0x01, (SI)(R14*1), Z14, Z14
+	VSUBPS        Z14, Z13, Z13
+	VMOVUPS       Z13, (R12)
+	VCVTPS2PD     (R12), Z13
+	VMULPD        (BX)(R13*2), Z13, Z13
+	VCVTPD2PS     Z13, Y10
+	VCVTPS2PD     32(R12), Z13
+	VMULPD        (BX)(R14*2), Z13, Z13
+	VCVTPD2PS     Z13, Y9
+	VINSERTF64X4  $0x01, Y9, Z10, Z13
+	VPXORD        Z4, Z13, Z13
+	MOVL          12(DX), R13
+	MOVL          28(DX), R14
+	VMOVDQA64     Z3, Z15
+	VPTERNLOGD    $0xf8, Z2, Z7, Z15
+	VSUBPS        Z3, Z15, Z15
+	VMOVUPS       (SI)(R13*1), Y16
+	VINSERTF64X4  $0x01, (SI)(R14*1), Z16, Z16
+	VSUBPS        Z16, Z15, Z15
+	VMOVUPS       Z15, (R12)
+	VCVTPS2PD     (R12), Z15
+	VMULPD        (BX)(R13*2), Z15, Z15
+	VCVTPD2PS     Z15, Y10
+	VCVTPS2PD     32(R12), Z15
+	VMULPD        (BX)(R14*2), Z15, Z15
+	VCVTPD2PS     Z15, Y7
+	VINSERTF64X4  $0x01, Y7, Z10, Z15
+	VPXORD        Z4, Z15, Z15
+	VCVTPS2PH     $0x00, Z8, Y8
+	VCVTPS2PH     $0x00, Z11, Y11
+	VINSERTI64X4  $0x01, Y11, Z8, Z8
+	VCVTPS2PH     $0x00, Z13, Y13
+	VCVTPS2PH     $0x00, Z15, Y15
+	VINSERTI64X4  $0x01, Y15, Z13, Z13
+	VMOVDQA64     Z8, Z11
+	VPERMT2W      Z13, Z6, Z8
+	VPERMT2W      Z13, Z5, Z11
+	VMOVDQU       X8, (AX)
+	VEXTRACTI32X4 $0x01, Z8, (AX)(DI*1)
+	VEXTRACTI32X4 $0x02, Z8, (AX)(DI*2)
+	VEXTRACTI32X4 $0x03, Z8, (AX)(R8*1)
+	VMOVDQU       X11, (R9)
+	VEXTRACTI32X4 $0x01, Z11, (R9)(DI*1)
+	VEXTRACTI32X4 $0x02, Z11, (R9)(DI*2)
+	VEXTRACTI32X4 $0x03, Z11, (R9)(R8*1)
+	ADDQ          $0x20, DX
+	ADDQ          $0x00000010, AX
+	ADDQ          $0x00000010, R9
+	DECQ          R11
+	JNZ           doubles
+	VZEROUPPER
+	RET

@@ -7,6 +7,10 @@ package asm
 func (o *Ops) avx512() {
 	o.level = AVX512
 	o.runsAVX512()
+	o.columns = [2][3]columnsKernel{
+		{columnsF32AVX512, columnsBF16AVX512, columnsF16AVX512},
+		{byteColumnsF32AVX512, byteColumnsBF16AVX512, byteColumnsF16AVX512},
+	}
 	for to := range o.blocks {
 		for k, kernel := range blocksAVX512[to] {
 			if kernel != nil {

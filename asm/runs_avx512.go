@@ -5,7 +5,7 @@ package asm
 import "unsafe"
 
 // runsAVX512 is what has a kernel of 64-byte registers but blocks. Transposes
-// and columns have none: they wait for memory, not for registers.
+// have none: they wait for memory, not for registers.
 func (o *Ops) runsAVX512() {
 	for f := range Float(Floats8) {
 		o.float8[F32][f] = float8By(float8F32AVX512, f)

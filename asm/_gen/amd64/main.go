@@ -83,6 +83,7 @@ func zkernels() {
 	zabsmaxKernel()
 	znearestKernel()
 	zint8Kernel()
+	zcolumnsKernels()
 }
 
 // function begins a kernel.
