@@ -24976,21 +24976,18 @@ TEXT ·bookLowShift32F32AVX2(SB), NOSPLIT, $128-56
 
 run:
 	MOVQ         chunks+40(FP), DI
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x1c7fffff
-	JCS          faint
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	CMPL         R9, $0x4e800000
-	SBBL         R10, R10
-	ANDL         SI, R10
+	TESTL        SI, SI
+	JEQ          exact
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
-	CMPL         R9, R10
+	CMPL         R9, $0x177fffff
 	JCS          little
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x287fffff
+	JCS          faint
 	VBROADCASTSS (DX), Y5
 	VXORPS       k0<>+0(SB), Y5, Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
@@ -25048,9 +25045,90 @@ done:
 	VZEROUPPER
 	RET
 
-little:
+faint:
 	VBROADCASTSS (DX), Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
 	VBROADCASTSS (BX), Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VBLENDVPS    Y7, k3<>+0(SB), Y6, Y6
+	VXORPS       k0<>+0(SB), Y6, Y8
+	VCVTPS2PD    X8, Y8
+	VCVTPS2PD    X5, Y7
+	VMULPD       Y8, Y7, Y7
+	VCVTPD2PSY   Y7, X7
+	VBROADCASTSS X7, Y7
+	VANDPS       k0<>+0(SB), Y6, Y6
+	VORPS        k174<>+0(SB), Y6, Y6
+	VXORPS       Y8, Y8, Y8
+
+faintly:
+	VBROADCASTI128 (CX), Y9
+	VPSHUFB        k171<>+0(SB), Y9, Y9
+	VPSLLW         $0x04, Y9, Y10
+	VPOR           Y10, Y9, Y9
+	VPAND          Y0, Y9, Y9
+	VPSHUFB        Y9, Y4, Y10
+	VPSHUFB        Y9, Y3, Y11
+	VPSHUFB        Y9, Y2, Y12
+	VPSHUFB        Y9, Y1, Y9
+	VPUNPCKLBW     Y11, Y10, Y13
+	VPUNPCKLBW     Y9, Y12, Y14
+	VPUNPCKLWD     Y14, Y13, Y15
+	VPUNPCKHWD     Y14, Y13, Y13
+	VPUNPCKHBW     Y11, Y10, Y10
+	VPUNPCKHBW     Y9, Y12, Y9
+	VPUNPCKLWD     Y9, Y10, Y11
+	VPUNPCKHWD     Y9, Y10, Y9
+	VCMPPS         $0x00, Y8, Y15, Y10
+	VSUBPS         Y6, Y15, Y15
+	VMULPS         Y5, Y15, Y15
+	VBLENDVPS      Y10, Y7, Y15, Y15
+	VXORPS         k0<>+0(SB), Y15, Y15
+	VMOVUPS        Y15, (AX)
+	VCMPPS         $0x00, Y8, Y13, Y10
+	VSUBPS         Y6, Y13, Y13
+	VMULPS         Y5, Y13, Y13
+	VBLENDVPS      Y10, Y7, Y13, Y13
+	VXORPS         k0<>+0(SB), Y13, Y13
+	VMOVUPS        Y13, 32(AX)
+	VCMPPS         $0x00, Y8, Y11, Y10
+	VSUBPS         Y6, Y11, Y11
+	VMULPS         Y5, Y11, Y11
+	VBLENDVPS      Y10, Y7, Y11, Y11
+	VXORPS         k0<>+0(SB), Y11, Y11
+	VMOVUPS        Y11, 64(AX)
+	VCMPPS         $0x00, Y8, Y9, Y10
+	VSUBPS         Y6, Y9, Y9
+	VMULPS         Y5, Y9, Y9
+	VBLENDVPS      Y10, Y7, Y9, Y9
+	VXORPS         k0<>+0(SB), Y9, Y9
+	VMOVUPS        Y9, 96(AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	ADDQ           $0x00000080, AX
+	DECQ           DI
+	JNZ            faintly
+	JMP            done
+
+little:
+	MOVL         (BX), R9
+	MOVL         R9, R10
+	ANDL         $0x7fffffff, R9
+	CMPL         R9, $0x4e800000
+	JCC          exact
+	XORL         R9, R10
+	MOVL         $0x0d800000, R11
+	TESTL        R9, R9
+	CMOVLEQ      R9, R11
+	CMPL         R9, R11
+	CMOVLCS      R11, R9
+	ORL          R10, R9
+	VBROADCASTSS (DX), Y5
+	VMOVD        R9, X6
+	VBROADCASTSS X6, Y6
 	VANDPS       k6<>+0(SB), Y5, Y7
 	VXORPS       Y7, Y5, Y5
 	VPADDD       k7<>+0(SB), Y7, Y8
@@ -25115,92 +25193,118 @@ slowly:
 	JNZ            slowly
 	JMP            done
 
-faint:
+exact:
 	VBROADCASTSS (DX), Y5
 	VXORPS       k0<>+0(SB), Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y6
-	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y1
+	VBLENDVPS    Y1, k3<>+0(SB), Y5, Y5
 	VBROADCASTSS (BX), Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VBLENDVPS    Y7, k3<>+0(SB), Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y1
+	VBLENDVPS    Y1, k3<>+0(SB), Y6, Y6
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X6, Y6
+	VMOVDQU      64(SP), Y1
+	VMOVDQU      96(SP), Y2
+	VEXTRACTI128 $0x01, Y1, X3
+	VCVTPS2PD    X1, Y1
+	VSUBPD       Y6, Y1, Y1
+	VCVTPD2PSY   Y1, X1
+	VCVTPS2PD    X1, Y1
+	VMULPD       Y5, Y1, Y1
+	VCVTPD2PSY   Y1, X1
+	VCVTPS2PD    X3, Y3
+	VSUBPD       Y6, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VCVTPS2PD    X3, Y3
+	VMULPD       Y5, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VINSERTI128  $0x01, X3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VEXTRACTI128 $0x01, Y2, X3
+	VCVTPS2PD    X2, Y2
+	VSUBPD       Y6, Y2, Y2
+	VCVTPD2PSY   Y2, X2
+	VCVTPS2PD    X2, Y2
+	VMULPD       Y5, Y2, Y2
+	VCVTPD2PSY   Y2, X2
+	VCVTPS2PD    X3, Y3
+	VSUBPD       Y6, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VCVTPS2PD    X3, Y3
+	VMULPD       Y5, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VINSERTI128  $0x01, X3, Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VPSHUFB      k168<>+0(SB), Y1, Y1
+	VPSHUFB      k168<>+0(SB), Y2, Y2
+	VPUNPCKLDQ   Y2, Y1, Y3
+	VMOVDQU      k169<>+0(SB), Y4
+	VPERMD       Y3, Y4, Y4
+	VMOVDQU      k170<>+0(SB), Y5
+	VPERMD       Y3, Y5, Y3
+	VPUNPCKHDQ   Y2, Y1, Y1
+	VMOVDQU      k169<>+0(SB), Y2
+	VPERMD       Y1, Y2, Y2
+	VMOVDQU      k170<>+0(SB), Y5
+	VPERMD       Y1, Y5, Y1
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y3, Y3
+	VMOVDQA      Y2, Y2
+	VMOVDQA      Y1, Y1
 
-faintly:
-	VBROADCASTI128 (CX), Y7
-	VPSHUFB        k171<>+0(SB), Y7, Y7
-	VPSLLW         $0x04, Y7, Y8
-	VPOR           Y8, Y7, Y7
-	VPAND          Y0, Y7, Y7
-	VPSHUFB        Y7, Y4, Y8
-	VPSHUFB        Y7, Y3, Y9
-	VPSHUFB        Y7, Y2, Y10
-	VPSHUFB        Y7, Y1, Y7
-	VPUNPCKLBW     Y9, Y8, Y11
-	VPUNPCKLBW     Y7, Y10, Y12
-	VPUNPCKLWD     Y12, Y11, Y13
-	VPUNPCKHWD     Y12, Y11, Y11
-	VPUNPCKHBW     Y9, Y8, Y8
-	VPUNPCKHBW     Y7, Y10, Y7
-	VPUNPCKLWD     Y7, Y8, Y9
-	VPUNPCKHWD     Y7, Y8, Y7
-	VSUBPS         Y6, Y13, Y13
-	VCVTPS2PD      X13, Y8
-	VCVTPS2PD      X5, Y10
-	VMULPD         Y10, Y8, Y8
-	VCVTPD2PSY     Y8, X8
-	VEXTRACTF128   $0x01, Y13, X10
-	VCVTPS2PD      X10, Y10
-	VCVTPS2PD      X5, Y12
-	VMULPD         Y12, Y10, Y10
-	VCVTPD2PSY     Y10, X10
-	VINSERTF128    $0x01, X10, Y8, Y13
-	VXORPS         k0<>+0(SB), Y13, Y13
-	VMOVUPS        Y13, (AX)
-	VSUBPS         Y6, Y11, Y11
-	VCVTPS2PD      X11, Y8
-	VCVTPS2PD      X5, Y10
-	VMULPD         Y10, Y8, Y8
-	VCVTPD2PSY     Y8, X8
-	VEXTRACTF128   $0x01, Y11, X10
-	VCVTPS2PD      X10, Y10
-	VCVTPS2PD      X5, Y11
-	VMULPD         Y11, Y10, Y10
-	VCVTPD2PSY     Y10, X10
-	VINSERTF128    $0x01, X10, Y8, Y11
-	VXORPS         k0<>+0(SB), Y11, Y11
-	VMOVUPS        Y11, 32(AX)
-	VSUBPS         Y6, Y9, Y9
-	VCVTPS2PD      X9, Y8
-	VCVTPS2PD      X5, Y10
-	VMULPD         Y10, Y8, Y8
-	VCVTPD2PSY     Y8, X8
-	VEXTRACTF128   $0x01, Y9, X9
-	VCVTPS2PD      X9, Y9
-	VCVTPS2PD      X5, Y10
-	VMULPD         Y10, Y9, Y9
-	VCVTPD2PSY     Y9, X9
-	VINSERTF128    $0x01, X9, Y8, Y9
-	VXORPS         k0<>+0(SB), Y9, Y9
-	VMOVUPS        Y9, 64(AX)
-	VSUBPS         Y6, Y7, Y7
-	VCVTPS2PD      X7, Y8
-	VCVTPS2PD      X5, Y9
-	VMULPD         Y9, Y8, Y8
-	VCVTPD2PSY     Y8, X8
-	VEXTRACTF128   $0x01, Y7, X7
-	VCVTPS2PD      X7, Y7
-	VCVTPS2PD      X5, Y9
-	VMULPD         Y9, Y7, Y7
-	VCVTPD2PSY     Y7, X7
-	VINSERTF128    $0x01, X7, Y8, Y7
-	VXORPS         k0<>+0(SB), Y7, Y7
-	VMOVUPS        Y7, 96(AX)
+exactly:
+	VBROADCASTI128 (CX), Y5
+	VPSHUFB        k171<>+0(SB), Y5, Y5
+	VPSLLW         $0x04, Y5, Y6
+	VPOR           Y6, Y5, Y5
+	VPAND          Y0, Y5, Y5
+	VPSHUFB        Y5, Y4, Y6
+	VPSHUFB        Y5, Y3, Y7
+	VPSHUFB        Y5, Y2, Y8
+	VPSHUFB        Y5, Y1, Y5
+	VPUNPCKLBW     Y7, Y6, Y9
+	VPUNPCKLBW     Y5, Y8, Y10
+	VPUNPCKLWD     Y10, Y9, Y11
+	VPUNPCKHWD     Y10, Y9, Y9
+	VMOVDQU        Y11, (AX)
+	VMOVDQU        Y9, 32(AX)
+	VPUNPCKHBW     Y7, Y6, Y6
+	VPUNPCKHBW     Y5, Y8, Y5
+	VPUNPCKLWD     Y5, Y6, Y7
+	VPUNPCKHWD     Y5, Y6, Y5
+	VMOVDQU        Y7, 64(AX)
+	VMOVDQU        Y5, 96(AX)
 	ADDQ           $0x00000010, CX
 	PREFETCHT0     1024(AX)
 	PREFETCHT0     1088(AX)
 	ADDQ           $0x00000080, AX
 	DECQ           DI
-	JNZ            faintly
+	JNZ            exactly
+	VMOVDQU        64(SP), Y1
+	VMOVDQU        96(SP), Y2
+	VPSHUFB        k168<>+0(SB), Y1, Y1
+	VPSHUFB        k168<>+0(SB), Y2, Y2
+	VPUNPCKLDQ     Y2, Y1, Y3
+	VMOVDQU        k169<>+0(SB), Y4
+	VPERMD         Y3, Y4, Y4
+	VMOVDQU        k170<>+0(SB), Y5
+	VPERMD         Y3, Y5, Y3
+	VPUNPCKHDQ     Y2, Y1, Y1
+	VMOVDQU        k169<>+0(SB), Y2
+	VPERMD         Y1, Y2, Y2
+	VMOVDQU        k170<>+0(SB), Y5
+	VPERMD         Y1, Y5, Y1
+	VMOVDQA        Y4, Y4
+	VMOVDQA        Y3, Y3
+	VMOVDQA        Y2, Y2
+	VMOVDQA        Y1, Y1
 	JMP            done
+
+DATA k174<>+0(SB)/8, $0x2880000028800000
+DATA k174<>+8(SB)/8, $0x2880000028800000
+DATA k174<>+16(SB)/8, $0x2880000028800000
+DATA k174<>+24(SB)/8, $0x2880000028800000
+GLOBL k174<>(SB), RODATA|NOPTR, $32
 
 // func bookLowShift32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
@@ -25256,21 +25360,18 @@ TEXT ·bookLowShift32BF16AVX2(SB), NOSPLIT, $64-56
 
 run:
 	MOVQ         chunks+40(FP), DI
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x1c7fffff
-	JCS          faint
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	CMPL         R9, $0x4e800000
-	SBBL         R10, R10
-	ANDL         SI, R10
+	TESTL        SI, SI
+	JEQ          exact
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
-	CMPL         R9, R10
+	CMPL         R9, $0x177fffff
 	JCS          little
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x287fffff
+	JCS          faint
 	VBROADCASTSS (DX), Y4
 	VXORPS       k0<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
@@ -25320,9 +25421,64 @@ chunk:
 	VZEROUPPER
 	RET
 
-little:
+faint:
 	VBROADCASTSS (DX), Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
 	VBROADCASTSS (BX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
+	VXORPS       Y2, Y5, Y7
+	VCVTPS2PD    X7, Y7
+	VCVTPS2PD    X4, Y6
+	VMULPD       Y7, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VBROADCASTSS X6, Y6
+	VANDPS       k0<>+0(SB), Y5, Y5
+	VORPS        k174<>+0(SB), Y5, Y5
+	VXORPS       Y7, Y7, Y7
+	VMOVDQU      (SP), Y8
+	VMOVDQU      32(SP), Y9
+	VCMPPS       $0x00, Y7, Y8, Y10
+	VSUBPS       Y5, Y8, Y8
+	VMULPS       Y4, Y8, Y8
+	VBLENDVPS    Y10, Y6, Y8, Y8
+	VPSLLD       $0x0f, Y8, Y10
+	VBLENDVPS    Y10, Y1, Y0, Y10
+	VPADDD       Y10, Y8, Y8
+	VCMPPS       $0x00, Y7, Y9, Y7
+	VSUBPS       Y5, Y9, Y9
+	VMULPS       Y4, Y9, Y9
+	VBLENDVPS    Y7, Y6, Y9, Y9
+	VPSLLD       $0x0f, Y9, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y9, Y9
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y9, Y8, Y8
+	VPSHUFB      k17<>+0(SB), Y8, Y8
+	VPERMQ       $0x88, Y8, Y4
+	VPERMQ       $0xdd, Y8, Y5
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y5, Y5
+	JMP          chunk
+
+little:
+	MOVL         (BX), R9
+	MOVL         R9, R10
+	ANDL         $0x7fffffff, R9
+	CMPL         R9, $0x4e800000
+	JCC          exact
+	XORL         R9, R10
+	MOVL         $0x0d800000, R11
+	TESTL        R9, R9
+	CMOVLEQ      R9, R11
+	CMPL         R9, R11
+	CMOVLCS      R11, R9
+	ORL          R10, R9
+	VBROADCASTSS (DX), Y4
+	VMOVD        R9, X5
+	VBROADCASTSS X5, Y5
 	VANDPS       k6<>+0(SB), Y4, Y6
 	VXORPS       Y6, Y4, Y4
 	VPADDD       k7<>+0(SB), Y6, Y7
@@ -25358,7 +25514,7 @@ little:
 	VMOVDQA      Y5, Y5
 	JMP          chunk
 
-faint:
+exact:
 	VBROADCASTSS (DX), Y4
 	VXORPS       k0<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
@@ -25366,33 +25522,41 @@ faint:
 	VBROADCASTSS (BX), Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
 	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
+	VCVTPS2PD    X4, Y4
+	VCVTPS2PD    X5, Y5
 	VMOVDQU      (SP), Y6
 	VMOVDQU      32(SP), Y7
-	VSUBPS       Y5, Y6, Y6
-	VCVTPS2PD    X6, Y8
-	VCVTPS2PD    X4, Y9
-	VMULPD       Y9, Y8, Y8
-	VCVTPD2PSY   Y8, X8
-	VEXTRACTF128 $0x01, Y6, X6
+	VEXTRACTI128 $0x01, Y6, X8
 	VCVTPS2PD    X6, Y6
-	VCVTPS2PD    X4, Y9
-	VMULPD       Y9, Y6, Y6
+	VSUBPD       Y5, Y6, Y6
 	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y8, Y6
+	VCVTPS2PD    X6, Y6
+	VMULPD       Y4, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VCVTPS2PD    X8, Y8
+	VSUBPD       Y5, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VCVTPS2PD    X8, Y8
+	VMULPD       Y4, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VINSERTI128  $0x01, X8, Y6, Y6
 	VPSLLD       $0x0f, Y6, Y8
 	VBLENDVPS    Y8, Y1, Y0, Y8
 	VPADDD       Y8, Y6, Y6
-	VSUBPS       Y5, Y7, Y7
-	VCVTPS2PD    X7, Y5
-	VCVTPS2PD    X4, Y8
-	VMULPD       Y8, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VEXTRACTF128 $0x01, Y7, X7
+	VEXTRACTI128 $0x01, Y7, X8
 	VCVTPS2PD    X7, Y7
-	VCVTPS2PD    X4, Y4
+	VSUBPD       Y5, Y7, Y7
+	VCVTPD2PSY   Y7, X7
+	VCVTPS2PD    X7, Y7
 	VMULPD       Y4, Y7, Y7
 	VCVTPD2PSY   Y7, X7
-	VINSERTF128  $0x01, X7, Y5, Y7
+	VCVTPS2PD    X8, Y8
+	VSUBPD       Y5, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VCVTPS2PD    X8, Y8
+	VMULPD       Y4, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VINSERTI128  $0x01, X8, Y7, Y7
 	VPSLLD       $0x0f, Y7, Y4
 	VBLENDVPS    Y4, Y1, Y0, Y4
 	VPADDD       Y4, Y7, Y7
@@ -25459,21 +25623,18 @@ TEXT ·bookLowShift64BF16AVX2(SB), NOSPLIT, $64-56
 
 run:
 	MOVQ         chunks+40(FP), DI
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x1c7fffff
-	JCS          faint
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	CMPL         R9, $0x4e800000
-	SBBL         R10, R10
-	ANDL         SI, R10
+	TESTL        SI, SI
+	JEQ          exact
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
-	CMPL         R9, R10
+	CMPL         R9, $0x177fffff
 	JCS          little
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x287fffff
+	JCS          faint
 	VBROADCASTSS (DX), Y4
 	VXORPS       k0<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
@@ -25533,9 +25694,64 @@ chunk:
 	VZEROUPPER
 	RET
 
-little:
+faint:
 	VBROADCASTSS (DX), Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
 	VBROADCASTSS (BX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
+	VXORPS       Y2, Y5, Y7
+	VCVTPS2PD    X7, Y7
+	VCVTPS2PD    X4, Y6
+	VMULPD       Y7, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VBROADCASTSS X6, Y6
+	VANDPS       k0<>+0(SB), Y5, Y5
+	VORPS        k174<>+0(SB), Y5, Y5
+	VXORPS       Y7, Y7, Y7
+	VMOVDQU      (SP), Y8
+	VMOVDQU      32(SP), Y9
+	VCMPPS       $0x00, Y7, Y8, Y10
+	VSUBPS       Y5, Y8, Y8
+	VMULPS       Y4, Y8, Y8
+	VBLENDVPS    Y10, Y6, Y8, Y8
+	VPSLLD       $0x0f, Y8, Y10
+	VBLENDVPS    Y10, Y1, Y0, Y10
+	VPADDD       Y10, Y8, Y8
+	VCMPPS       $0x00, Y7, Y9, Y7
+	VSUBPS       Y5, Y9, Y9
+	VMULPS       Y4, Y9, Y9
+	VBLENDVPS    Y7, Y6, Y9, Y9
+	VPSLLD       $0x0f, Y9, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y9, Y9
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y9, Y8, Y8
+	VPSHUFB      k17<>+0(SB), Y8, Y8
+	VPERMQ       $0x88, Y8, Y4
+	VPERMQ       $0xdd, Y8, Y5
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y5, Y5
+	JMP          chunk
+
+little:
+	MOVL         (BX), R9
+	MOVL         R9, R10
+	ANDL         $0x7fffffff, R9
+	CMPL         R9, $0x4e800000
+	JCC          exact
+	XORL         R9, R10
+	MOVL         $0x0d800000, R11
+	TESTL        R9, R9
+	CMOVLEQ      R9, R11
+	CMPL         R9, R11
+	CMOVLCS      R11, R9
+	ORL          R10, R9
+	VBROADCASTSS (DX), Y4
+	VMOVD        R9, X5
+	VBROADCASTSS X5, Y5
 	VANDPS       k6<>+0(SB), Y4, Y6
 	VXORPS       Y6, Y4, Y4
 	VPADDD       k7<>+0(SB), Y6, Y7
@@ -25571,7 +25787,7 @@ little:
 	VMOVDQA      Y5, Y5
 	JMP          chunk
 
-faint:
+exact:
 	VBROADCASTSS (DX), Y4
 	VXORPS       k0<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
@@ -25579,33 +25795,41 @@ faint:
 	VBROADCASTSS (BX), Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
 	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
+	VCVTPS2PD    X4, Y4
+	VCVTPS2PD    X5, Y5
 	VMOVDQU      (SP), Y6
 	VMOVDQU      32(SP), Y7
-	VSUBPS       Y5, Y6, Y6
-	VCVTPS2PD    X6, Y8
-	VCVTPS2PD    X4, Y9
-	VMULPD       Y9, Y8, Y8
-	VCVTPD2PSY   Y8, X8
-	VEXTRACTF128 $0x01, Y6, X6
+	VEXTRACTI128 $0x01, Y6, X8
 	VCVTPS2PD    X6, Y6
-	VCVTPS2PD    X4, Y9
-	VMULPD       Y9, Y6, Y6
+	VSUBPD       Y5, Y6, Y6
 	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y8, Y6
+	VCVTPS2PD    X6, Y6
+	VMULPD       Y4, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VCVTPS2PD    X8, Y8
+	VSUBPD       Y5, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VCVTPS2PD    X8, Y8
+	VMULPD       Y4, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VINSERTI128  $0x01, X8, Y6, Y6
 	VPSLLD       $0x0f, Y6, Y8
 	VBLENDVPS    Y8, Y1, Y0, Y8
 	VPADDD       Y8, Y6, Y6
-	VSUBPS       Y5, Y7, Y7
-	VCVTPS2PD    X7, Y5
-	VCVTPS2PD    X4, Y8
-	VMULPD       Y8, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VEXTRACTF128 $0x01, Y7, X7
+	VEXTRACTI128 $0x01, Y7, X8
 	VCVTPS2PD    X7, Y7
-	VCVTPS2PD    X4, Y4
+	VSUBPD       Y5, Y7, Y7
+	VCVTPD2PSY   Y7, X7
+	VCVTPS2PD    X7, Y7
 	VMULPD       Y4, Y7, Y7
 	VCVTPD2PSY   Y7, X7
-	VINSERTF128  $0x01, X7, Y5, Y7
+	VCVTPS2PD    X8, Y8
+	VSUBPD       Y5, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VCVTPS2PD    X8, Y8
+	VMULPD       Y4, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VINSERTI128  $0x01, X8, Y7, Y7
 	VPSLLD       $0x0f, Y7, Y4
 	VBLENDVPS    Y4, Y1, Y0, Y4
 	VPADDD       Y4, Y7, Y7
@@ -25667,21 +25891,18 @@ TEXT ·bookLowShift32F16AVX2(SB), NOSPLIT, $128-56
 
 run:
 	MOVQ         chunks+40(FP), DI
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x1c7fffff
-	JCS          faint
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	CMPL         R9, $0x4e800000
-	SBBL         R10, R10
-	ANDL         SI, R10
+	TESTL        SI, SI
+	JEQ          exact
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
-	CMPL         R9, R10
+	CMPL         R9, $0x177fffff
 	JCS          little
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x287fffff
+	JCS          faint
 	VBROADCASTSS (DX), Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
@@ -25728,9 +25949,61 @@ chunk:
 	VZEROUPPER
 	RET
 
-little:
+faint:
 	VBROADCASTSS (DX), Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
 	VBROADCASTSS (BX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y4
+	VCVTPS2PD    X4, Y4
+	VCVTPS2PD    X1, Y3
+	VMULPD       Y4, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VBROADCASTSS X3, Y3
+	VANDPS       k0<>+0(SB), Y2, Y2
+	VORPS        k174<>+0(SB), Y2, Y2
+	VXORPS       Y4, Y4, Y4
+	VMOVDQU      64(SP), Y5
+	VMOVDQU      96(SP), Y6
+	VCMPPS       $0x00, Y4, Y5, Y7
+	VSUBPS       Y2, Y5, Y5
+	VMULPS       Y1, Y5, Y5
+	VBLENDVPS    Y7, Y3, Y5, Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCMPPS       $0x00, Y4, Y6, Y4
+	VSUBPS       Y2, Y6, Y6
+	VMULPS       Y1, Y6, Y6
+	VBLENDVPS    Y4, Y3, Y6, Y6
+	VXORPS       k0<>+0(SB), Y6, Y6
+	VCVTPS2PH    $0x00, Y5, X5
+	VCVTPS2PH    $0x00, Y6, X1
+	VINSERTI128  $0x01, X1, Y5, Y5
+	VPSHUFB      k17<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y1
+	VPERMQ       $0xdd, Y5, Y2
+	VMOVDQA      Y1, Y1
+	VMOVDQA      Y2, Y2
+	JMP          chunk
+
+little:
+	MOVL         (BX), R9
+	MOVL         R9, R10
+	ANDL         $0x7fffffff, R9
+	CMPL         R9, $0x4e800000
+	JCC          exact
+	XORL         R9, R10
+	MOVL         $0x0d800000, R11
+	TESTL        R9, R9
+	CMOVLEQ      R9, R11
+	CMPL         R9, R11
+	CMOVLCS      R11, R9
+	ORL          R10, R9
+	VBROADCASTSS (DX), Y1
+	VMOVD        R9, X2
+	VBROADCASTSS X2, Y2
 	VANDPS       k6<>+0(SB), Y1, Y3
 	VXORPS       Y3, Y1, Y1
 	VPADDD       k7<>+0(SB), Y3, Y4
@@ -25764,7 +26037,7 @@ little:
 	VMOVDQA      Y2, Y2
 	JMP          chunk
 
-faint:
+exact:
 	VBROADCASTSS (DX), Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
@@ -25772,31 +26045,39 @@ faint:
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VCVTPS2PD    X1, Y1
+	VCVTPS2PD    X2, Y2
 	VMOVDQU      64(SP), Y3
 	VMOVDQU      96(SP), Y4
-	VSUBPS       Y2, Y3, Y3
-	VCVTPS2PD    X3, Y5
-	VCVTPS2PD    X1, Y6
-	VMULPD       Y6, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VEXTRACTF128 $0x01, Y3, X3
+	VEXTRACTI128 $0x01, Y3, X5
 	VCVTPS2PD    X3, Y3
-	VCVTPS2PD    X1, Y6
-	VMULPD       Y6, Y3, Y3
+	VSUBPD       Y2, Y3, Y3
 	VCVTPD2PSY   Y3, X3
-	VINSERTF128  $0x01, X3, Y5, Y3
+	VCVTPS2PD    X3, Y3
+	VMULPD       Y1, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VCVTPS2PD    X5, Y5
+	VSUBPD       Y2, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y1, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VINSERTI128  $0x01, X5, Y3, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
-	VSUBPS       Y2, Y4, Y4
-	VCVTPS2PD    X4, Y2
-	VCVTPS2PD    X1, Y5
-	VMULPD       Y5, Y2, Y2
-	VCVTPD2PSY   Y2, X2
-	VEXTRACTF128 $0x01, Y4, X4
+	VEXTRACTI128 $0x01, Y4, X5
 	VCVTPS2PD    X4, Y4
-	VCVTPS2PD    X1, Y1
+	VSUBPD       Y2, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VCVTPS2PD    X4, Y4
 	VMULPD       Y1, Y4, Y4
 	VCVTPD2PSY   Y4, X4
-	VINSERTF128  $0x01, X4, Y2, Y4
+	VCVTPS2PD    X5, Y5
+	VSUBPD       Y2, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y1, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VINSERTI128  $0x01, X5, Y4, Y4
 	VXORPS       k0<>+0(SB), Y4, Y4
 	VCVTPS2PH    $0x00, Y3, X3
 	VCVTPS2PH    $0x00, Y4, X1
@@ -25857,21 +26138,18 @@ TEXT ·bookLowShift64F16AVX2(SB), NOSPLIT, $128-56
 
 run:
 	MOVQ         chunks+40(FP), DI
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x1c7fffff
-	JCS          faint
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	CMPL         R9, $0x4e800000
-	SBBL         R10, R10
-	ANDL         SI, R10
+	TESTL        SI, SI
+	JEQ          exact
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
-	CMPL         R9, R10
+	CMPL         R9, $0x177fffff
 	JCS          little
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x287fffff
+	JCS          faint
 	VBROADCASTSS (DX), Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
@@ -25928,9 +26206,61 @@ chunk:
 	VZEROUPPER
 	RET
 
-little:
+faint:
 	VBROADCASTSS (DX), Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
 	VBROADCASTSS (BX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y4
+	VCVTPS2PD    X4, Y4
+	VCVTPS2PD    X1, Y3
+	VMULPD       Y4, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VBROADCASTSS X3, Y3
+	VANDPS       k0<>+0(SB), Y2, Y2
+	VORPS        k174<>+0(SB), Y2, Y2
+	VXORPS       Y4, Y4, Y4
+	VMOVDQU      64(SP), Y5
+	VMOVDQU      96(SP), Y6
+	VCMPPS       $0x00, Y4, Y5, Y7
+	VSUBPS       Y2, Y5, Y5
+	VMULPS       Y1, Y5, Y5
+	VBLENDVPS    Y7, Y3, Y5, Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCMPPS       $0x00, Y4, Y6, Y4
+	VSUBPS       Y2, Y6, Y6
+	VMULPS       Y1, Y6, Y6
+	VBLENDVPS    Y4, Y3, Y6, Y6
+	VXORPS       k0<>+0(SB), Y6, Y6
+	VCVTPS2PH    $0x00, Y5, X5
+	VCVTPS2PH    $0x00, Y6, X1
+	VINSERTI128  $0x01, X1, Y5, Y5
+	VPSHUFB      k17<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y1
+	VPERMQ       $0xdd, Y5, Y2
+	VMOVDQA      Y1, Y1
+	VMOVDQA      Y2, Y2
+	JMP          chunk
+
+little:
+	MOVL         (BX), R9
+	MOVL         R9, R10
+	ANDL         $0x7fffffff, R9
+	CMPL         R9, $0x4e800000
+	JCC          exact
+	XORL         R9, R10
+	MOVL         $0x0d800000, R11
+	TESTL        R9, R9
+	CMOVLEQ      R9, R11
+	CMPL         R9, R11
+	CMOVLCS      R11, R9
+	ORL          R10, R9
+	VBROADCASTSS (DX), Y1
+	VMOVD        R9, X2
+	VBROADCASTSS X2, Y2
 	VANDPS       k6<>+0(SB), Y1, Y3
 	VXORPS       Y3, Y1, Y1
 	VPADDD       k7<>+0(SB), Y3, Y4
@@ -25964,7 +26294,7 @@ little:
 	VMOVDQA      Y2, Y2
 	JMP          chunk
 
-faint:
+exact:
 	VBROADCASTSS (DX), Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
@@ -25972,31 +26302,39 @@ faint:
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VCVTPS2PD    X1, Y1
+	VCVTPS2PD    X2, Y2
 	VMOVDQU      64(SP), Y3
 	VMOVDQU      96(SP), Y4
-	VSUBPS       Y2, Y3, Y3
-	VCVTPS2PD    X3, Y5
-	VCVTPS2PD    X1, Y6
-	VMULPD       Y6, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VEXTRACTF128 $0x01, Y3, X3
+	VEXTRACTI128 $0x01, Y3, X5
 	VCVTPS2PD    X3, Y3
-	VCVTPS2PD    X1, Y6
-	VMULPD       Y6, Y3, Y3
+	VSUBPD       Y2, Y3, Y3
 	VCVTPD2PSY   Y3, X3
-	VINSERTF128  $0x01, X3, Y5, Y3
+	VCVTPS2PD    X3, Y3
+	VMULPD       Y1, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VCVTPS2PD    X5, Y5
+	VSUBPD       Y2, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y1, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VINSERTI128  $0x01, X5, Y3, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
-	VSUBPS       Y2, Y4, Y4
-	VCVTPS2PD    X4, Y2
-	VCVTPS2PD    X1, Y5
-	VMULPD       Y5, Y2, Y2
-	VCVTPD2PSY   Y2, X2
-	VEXTRACTF128 $0x01, Y4, X4
+	VEXTRACTI128 $0x01, Y4, X5
 	VCVTPS2PD    X4, Y4
-	VCVTPS2PD    X1, Y1
+	VSUBPD       Y2, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VCVTPS2PD    X4, Y4
 	VMULPD       Y1, Y4, Y4
 	VCVTPD2PSY   Y4, X4
-	VINSERTF128  $0x01, X4, Y2, Y4
+	VCVTPS2PD    X5, Y5
+	VSUBPD       Y2, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y1, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VINSERTI128  $0x01, X5, Y4, Y4
 	VXORPS       k0<>+0(SB), Y4, Y4
 	VCVTPS2PH    $0x00, Y3, X3
 	VCVTPS2PH    $0x00, Y4, X1
@@ -26071,15 +26409,12 @@ TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $128-56
 
 run:
 	MOVQ         chunks+40(FP), DI
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x1c7fffff
-	JCS          faint
+	TESTL        SI, SI
+	JEQ          exact
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
-	CMPL         R9, SI
+	CMPL         R9, $0x177fffff
 	JCS          little
 	VBROADCASTSS (DX), Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
@@ -26142,198 +26477,128 @@ done:
 	RET
 
 little:
-	VBROADCASTSS (DX), Y5
-	VBROADCASTSS (BX), Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VBLENDVPS    Y7, k36<>+0(SB), Y6, Y6
-	VANDPS       k6<>+0(SB), Y5, Y7
-	VXORPS       Y7, Y5, Y5
-	VPADDD       k7<>+0(SB), Y7, Y8
-	VPADDD       k8<>+0(SB), Y7, Y7
-	VSUBPS       k7<>+0(SB), Y8, Y8
-	VMINPS       Y8, Y7, Y7
-	VORPS        Y7, Y5, Y5
-	VMOVDQU      k8<>+0(SB), Y8
-	VPSUBD       k9<>+0(SB), Y5, Y7
-
-slowly:
-	VBROADCASTI128 (CX), Y9
-	VPSHUFB        k171<>+0(SB), Y9, Y9
-	VPSLLW         $0x04, Y9, Y10
-	VPOR           Y10, Y9, Y9
-	VPAND          Y0, Y9, Y9
-	VPSHUFB        Y9, Y4, Y10
-	VPSHUFB        Y9, Y3, Y11
-	VPSHUFB        Y9, Y2, Y12
-	VPSHUFB        Y9, Y1, Y9
-	VPUNPCKLBW     Y11, Y10, Y13
-	VPUNPCKLBW     Y9, Y12, Y14
-	VPUNPCKLWD     Y14, Y13, Y15
-	VPUNPCKHWD     Y14, Y13, Y13
-	VPUNPCKHBW     Y11, Y10, Y10
-	VPUNPCKHBW     Y9, Y12, Y9
-	VPUNPCKLWD     Y9, Y10, Y11
-	VPUNPCKHWD     Y9, Y10, Y9
-	VMULPS         Y5, Y15, Y10
-	VPSIGND        Y10, Y8, Y12
-	VFMADD231PS    Y7, Y15, Y12
-	VPMAXUD        Y10, Y12, Y15
-	VPAND          k10<>+0(SB), Y15, Y15
-	VADDPS         Y6, Y15, Y15
-	VCMPPS         $0x03, Y15, Y15, Y10
-	VBLENDVPS      Y10, k36<>+0(SB), Y15, Y15
-	VMOVUPS        Y15, (AX)
-	VMULPS         Y5, Y13, Y10
-	VPSIGND        Y10, Y8, Y12
-	VFMADD231PS    Y7, Y13, Y12
-	VPMAXUD        Y10, Y12, Y13
-	VPAND          k10<>+0(SB), Y13, Y13
-	VADDPS         Y6, Y13, Y13
-	VCMPPS         $0x03, Y13, Y13, Y10
-	VBLENDVPS      Y10, k36<>+0(SB), Y13, Y13
-	VMOVUPS        Y13, 32(AX)
-	VMULPS         Y5, Y11, Y10
-	VPSIGND        Y10, Y8, Y12
-	VFMADD231PS    Y7, Y11, Y12
-	VPMAXUD        Y10, Y12, Y11
-	VPAND          k10<>+0(SB), Y11, Y11
-	VADDPS         Y6, Y11, Y11
-	VCMPPS         $0x03, Y11, Y11, Y10
-	VBLENDVPS      Y10, k36<>+0(SB), Y11, Y11
-	VMOVUPS        Y11, 64(AX)
-	VMULPS         Y5, Y9, Y10
-	VPSIGND        Y10, Y8, Y11
-	VFMADD231PS    Y7, Y9, Y11
-	VPMAXUD        Y10, Y11, Y9
-	VPAND          k10<>+0(SB), Y9, Y9
-	VADDPS         Y6, Y9, Y9
-	VCMPPS         $0x03, Y9, Y9, Y10
-	VBLENDVPS      Y10, k36<>+0(SB), Y9, Y9
-	VMOVUPS        Y9, 96(AX)
-	ADDQ           $0x00000010, CX
-	PREFETCHT0     1024(AX)
-	PREFETCHT0     1088(AX)
-	ADDQ           $0x00000080, AX
-	DECQ           DI
-	JNZ            slowly
-	JMP            done
-
-faint:
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	CMPL         R9, $0x2b800000
+	JCS          exact
 	VBROADCASTSS (DX), Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
 	VBLENDVPS    Y6, k36<>+0(SB), Y5, Y5
 	VBROADCASTSS (BX), Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VBLENDVPS    Y7, k36<>+0(SB), Y6, Y6
+	VANDPS       k6<>+0(SB), Y5, Y7
+	VXORPS       Y7, Y5, Y5
+	VPMAXUD      k14<>+0(SB), Y7, Y7
+	VORPS        Y7, Y5, Y5
+	JMP          chunk
 
-faintly:
-	VBROADCASTI128 (CX), Y7
-	VPSHUFB        k171<>+0(SB), Y7, Y7
-	VPSLLW         $0x04, Y7, Y8
-	VPOR           Y8, Y7, Y7
-	VPAND          Y0, Y7, Y7
-	VPSHUFB        Y7, Y4, Y8
-	VPSHUFB        Y7, Y3, Y9
-	VPSHUFB        Y7, Y2, Y10
-	VPSHUFB        Y7, Y1, Y7
-	VPUNPCKLBW     Y9, Y8, Y11
-	VPUNPCKLBW     Y7, Y10, Y12
-	VPUNPCKLWD     Y12, Y11, Y13
-	VPUNPCKHWD     Y12, Y11, Y11
-	VPUNPCKHBW     Y9, Y8, Y8
-	VPUNPCKHBW     Y7, Y10, Y7
-	VPUNPCKLWD     Y7, Y8, Y9
-	VPUNPCKHWD     Y7, Y8, Y7
-	VCVTPS2PD      X13, Y8
-	VCVTPS2PD      X5, Y10
-	VMULPD         Y10, Y8, Y8
-	VCVTPD2PSY     Y8, X8
-	VCVTPS2PD      X8, Y8
-	VCVTPS2PD      X6, Y10
-	VADDPD         Y10, Y8, Y8
-	VCVTPD2PSY     Y8, X8
-	VEXTRACTF128   $0x01, Y13, X10
-	VCVTPS2PD      X10, Y10
-	VCVTPS2PD      X5, Y12
-	VMULPD         Y12, Y10, Y10
-	VCVTPD2PSY     Y10, X10
-	VCVTPS2PD      X10, Y10
-	VCVTPS2PD      X6, Y12
-	VADDPD         Y12, Y10, Y10
-	VCVTPD2PSY     Y10, X10
-	VINSERTF128    $0x01, X10, Y8, Y13
-	VCMPPS         $0x03, Y13, Y13, Y8
-	VBLENDVPS      Y8, k36<>+0(SB), Y13, Y13
-	VMOVUPS        Y13, (AX)
-	VCVTPS2PD      X11, Y8
-	VCVTPS2PD      X5, Y10
-	VMULPD         Y10, Y8, Y8
-	VCVTPD2PSY     Y8, X8
-	VCVTPS2PD      X8, Y8
-	VCVTPS2PD      X6, Y10
-	VADDPD         Y10, Y8, Y8
-	VCVTPD2PSY     Y8, X8
-	VEXTRACTF128   $0x01, Y11, X10
-	VCVTPS2PD      X10, Y10
-	VCVTPS2PD      X5, Y11
-	VMULPD         Y11, Y10, Y10
-	VCVTPD2PSY     Y10, X10
-	VCVTPS2PD      X10, Y10
-	VCVTPS2PD      X6, Y11
-	VADDPD         Y11, Y10, Y10
-	VCVTPD2PSY     Y10, X10
-	VINSERTF128    $0x01, X10, Y8, Y11
-	VCMPPS         $0x03, Y11, Y11, Y8
-	VBLENDVPS      Y8, k36<>+0(SB), Y11, Y11
-	VMOVUPS        Y11, 32(AX)
-	VCVTPS2PD      X9, Y8
-	VCVTPS2PD      X5, Y10
-	VMULPD         Y10, Y8, Y8
-	VCVTPD2PSY     Y8, X8
-	VCVTPS2PD      X8, Y8
-	VCVTPS2PD      X6, Y10
-	VADDPD         Y10, Y8, Y8
-	VCVTPD2PSY     Y8, X8
-	VEXTRACTF128   $0x01, Y9, X9
-	VCVTPS2PD      X9, Y9
-	VCVTPS2PD      X5, Y10
-	VMULPD         Y10, Y9, Y9
-	VCVTPD2PSY     Y9, X9
-	VCVTPS2PD      X9, Y9
-	VCVTPS2PD      X6, Y10
-	VADDPD         Y10, Y9, Y9
-	VCVTPD2PSY     Y9, X9
-	VINSERTF128    $0x01, X9, Y8, Y9
-	VCMPPS         $0x03, Y9, Y9, Y8
-	VBLENDVPS      Y8, k36<>+0(SB), Y9, Y9
-	VMOVUPS        Y9, 64(AX)
-	VCVTPS2PD      X7, Y8
-	VCVTPS2PD      X5, Y9
-	VMULPD         Y9, Y8, Y8
-	VCVTPD2PSY     Y8, X8
-	VCVTPS2PD      X8, Y8
-	VCVTPS2PD      X6, Y9
-	VADDPD         Y9, Y8, Y8
-	VCVTPD2PSY     Y8, X8
-	VEXTRACTF128   $0x01, Y7, X7
-	VCVTPS2PD      X7, Y7
-	VCVTPS2PD      X5, Y9
-	VMULPD         Y9, Y7, Y7
-	VCVTPD2PSY     Y7, X7
-	VCVTPS2PD      X7, Y7
-	VCVTPS2PD      X6, Y9
-	VADDPD         Y9, Y7, Y7
-	VCVTPD2PSY     Y7, X7
-	VINSERTF128    $0x01, X7, Y8, Y7
-	VCMPPS         $0x03, Y7, Y7, Y8
-	VBLENDVPS      Y8, k36<>+0(SB), Y7, Y7
-	VMOVUPS        Y7, 96(AX)
+exact:
+	VBROADCASTSS (DX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y1
+	VBLENDVPS    Y1, k36<>+0(SB), Y5, Y5
+	VBROADCASTSS (BX), Y6
+	VCMPPS       $0x03, Y6, Y6, Y1
+	VBLENDVPS    Y1, k36<>+0(SB), Y6, Y6
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X6, Y6
+	VMOVDQU      64(SP), Y1
+	VMOVDQU      96(SP), Y2
+	VEXTRACTI128 $0x01, Y1, X3
+	VCVTPS2PD    X1, Y1
+	VMULPD       Y5, Y1, Y1
+	VCVTPD2PSY   Y1, X1
+	VCVTPS2PD    X1, Y1
+	VADDPD       Y6, Y1, Y1
+	VCVTPD2PSY   Y1, X1
+	VCVTPS2PD    X3, Y3
+	VMULPD       Y5, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VCVTPS2PD    X3, Y3
+	VADDPD       Y6, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VINSERTI128  $0x01, X3, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k36<>+0(SB), Y1, Y1
+	VEXTRACTI128 $0x01, Y2, X3
+	VCVTPS2PD    X2, Y2
+	VMULPD       Y5, Y2, Y2
+	VCVTPD2PSY   Y2, X2
+	VCVTPS2PD    X2, Y2
+	VADDPD       Y6, Y2, Y2
+	VCVTPD2PSY   Y2, X2
+	VCVTPS2PD    X3, Y3
+	VMULPD       Y5, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VCVTPS2PD    X3, Y3
+	VADDPD       Y6, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VINSERTI128  $0x01, X3, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k36<>+0(SB), Y2, Y2
+	VPSHUFB      k168<>+0(SB), Y1, Y1
+	VPSHUFB      k168<>+0(SB), Y2, Y2
+	VPUNPCKLDQ   Y2, Y1, Y3
+	VMOVDQU      k169<>+0(SB), Y4
+	VPERMD       Y3, Y4, Y4
+	VMOVDQU      k170<>+0(SB), Y5
+	VPERMD       Y3, Y5, Y3
+	VPUNPCKHDQ   Y2, Y1, Y1
+	VMOVDQU      k169<>+0(SB), Y2
+	VPERMD       Y1, Y2, Y2
+	VMOVDQU      k170<>+0(SB), Y5
+	VPERMD       Y1, Y5, Y1
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y3, Y3
+	VMOVDQA      Y2, Y2
+	VMOVDQA      Y1, Y1
+
+exactly:
+	VBROADCASTI128 (CX), Y5
+	VPSHUFB        k171<>+0(SB), Y5, Y5
+	VPSLLW         $0x04, Y5, Y6
+	VPOR           Y6, Y5, Y5
+	VPAND          Y0, Y5, Y5
+	VPSHUFB        Y5, Y4, Y6
+	VPSHUFB        Y5, Y3, Y7
+	VPSHUFB        Y5, Y2, Y8
+	VPSHUFB        Y5, Y1, Y5
+	VPUNPCKLBW     Y7, Y6, Y9
+	VPUNPCKLBW     Y5, Y8, Y10
+	VPUNPCKLWD     Y10, Y9, Y11
+	VPUNPCKHWD     Y10, Y9, Y9
+	VMOVDQU        Y11, (AX)
+	VMOVDQU        Y9, 32(AX)
+	VPUNPCKHBW     Y7, Y6, Y6
+	VPUNPCKHBW     Y5, Y8, Y5
+	VPUNPCKLWD     Y5, Y6, Y7
+	VPUNPCKHWD     Y5, Y6, Y5
+	VMOVDQU        Y7, 64(AX)
+	VMOVDQU        Y5, 96(AX)
 	ADDQ           $0x00000010, CX
 	PREFETCHT0     1024(AX)
 	PREFETCHT0     1088(AX)
 	ADDQ           $0x00000080, AX
 	DECQ           DI
-	JNZ            faintly
+	JNZ            exactly
+	VMOVDQU        64(SP), Y1
+	VMOVDQU        96(SP), Y2
+	VPSHUFB        k168<>+0(SB), Y1, Y1
+	VPSHUFB        k168<>+0(SB), Y2, Y2
+	VPUNPCKLDQ     Y2, Y1, Y3
+	VMOVDQU        k169<>+0(SB), Y4
+	VPERMD         Y3, Y4, Y4
+	VMOVDQU        k170<>+0(SB), Y5
+	VPERMD         Y3, Y5, Y3
+	VPUNPCKHDQ     Y2, Y1, Y1
+	VMOVDQU        k169<>+0(SB), Y2
+	VPERMD         Y1, Y2, Y2
+	VMOVDQU        k170<>+0(SB), Y5
+	VPERMD         Y1, Y5, Y1
+	VMOVDQA        Y4, Y4
+	VMOVDQA        Y3, Y3
+	VMOVDQA        Y2, Y2
+	VMOVDQA        Y1, Y1
 	JMP            done
 
 // func bookLowAffine64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
@@ -26385,15 +26650,12 @@ TEXT ·bookLowAffine64F32AVX2(SB), NOSPLIT, $128-56
 
 run:
 	MOVQ         chunks+40(FP), DI
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x1c7fffff
-	JCS          faint
+	TESTL        SI, SI
+	JEQ          exact
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
-	CMPL         R9, SI
+	CMPL         R9, $0x177fffff
 	JCS          little
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
@@ -26401,33 +26663,35 @@ run:
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k36<>+0(SB), Y2, Y2
-	VMOVDQU      64(SP), Y3
-	VMOVDQU      96(SP), Y4
-	VFMADD213PS  k0<>+0(SB), Y1, Y3
-	VADDPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k36<>+0(SB), Y3, Y3
-	VFMADD213PS  k0<>+0(SB), Y1, Y4
-	VADDPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y1
-	VBLENDVPS    Y1, k36<>+0(SB), Y4, Y4
-	VPSHUFB      k168<>+0(SB), Y3, Y3
-	VPSHUFB      k168<>+0(SB), Y4, Y4
-	VPUNPCKLDQ   Y4, Y3, Y1
-	VMOVDQU      k169<>+0(SB), Y2
-	VPERMD       Y1, Y2, Y2
-	VMOVDQU      k170<>+0(SB), Y5
-	VPERMD       Y1, Y5, Y1
-	VPUNPCKHDQ   Y4, Y3, Y3
-	VMOVDQU      k169<>+0(SB), Y4
-	VPERMD       Y3, Y4, Y4
-	VMOVDQU      k170<>+0(SB), Y5
-	VPERMD       Y3, Y5, Y3
+
+plain:
+	VMOVDQU     64(SP), Y3
+	VMOVDQU     96(SP), Y4
+	VFMADD213PS k0<>+0(SB), Y1, Y3
+	VADDPS      Y2, Y3, Y3
+	VCMPPS      $0x03, Y3, Y3, Y5
+	VBLENDVPS   Y5, k36<>+0(SB), Y3, Y3
+	VFMADD213PS k0<>+0(SB), Y1, Y4
+	VADDPS      Y2, Y4, Y4
+	VCMPPS      $0x03, Y4, Y4, Y1
+	VBLENDVPS   Y1, k36<>+0(SB), Y4, Y4
+	VPSHUFB     k168<>+0(SB), Y3, Y3
+	VPSHUFB     k168<>+0(SB), Y4, Y4
+	VPUNPCKLDQ  Y4, Y3, Y1
+	VMOVDQU     k169<>+0(SB), Y2
+	VPERMD      Y1, Y2, Y2
+	VMOVDQU     k170<>+0(SB), Y5
+	VPERMD      Y1, Y5, Y1
+	VPUNPCKHDQ  Y4, Y3, Y3
+	VMOVDQU     k169<>+0(SB), Y4
+	VPERMD      Y3, Y4, Y4
+	VMOVDQU     k170<>+0(SB), Y5
+	VPERMD      Y3, Y5, Y3
 
 chunk:
 	VMOVDQU    k173<>+0(SB), Y5
 	VMOVDQU    (CX), Y5
-	VPSHUFB    k174<>+0(SB), Y5, Y5
+	VPSHUFB    k175<>+0(SB), Y5, Y5
 	VPERMQ     $0xd8, Y5, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y0, Y5, Y5
@@ -26482,102 +26746,63 @@ chunk:
 	RET
 
 little:
-	VBROADCASTSS (DX), Y1
-	VBROADCASTSS (BX), Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k36<>+0(SB), Y2, Y2
-	VANDPS       k6<>+0(SB), Y1, Y3
-	VXORPS       Y3, Y1, Y1
-	VPADDD       k7<>+0(SB), Y3, Y4
-	VPADDD       k8<>+0(SB), Y3, Y3
-	VSUBPS       k7<>+0(SB), Y4, Y4
-	VMINPS       Y4, Y3, Y3
-	VORPS        Y3, Y1, Y1
-	VMOVDQU      k8<>+0(SB), Y4
-	VPSUBD       k9<>+0(SB), Y1, Y3
-	VMOVDQU      64(SP), Y5
-	VMOVDQU      96(SP), Y6
-	VMULPS       Y1, Y5, Y7
-	VPSIGND      Y7, Y4, Y8
-	VFMADD231PS  Y3, Y5, Y8
-	VPMAXUD      Y7, Y8, Y5
-	VPAND        k10<>+0(SB), Y5, Y5
-	VADDPS       Y2, Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y7
-	VBLENDVPS    Y7, k36<>+0(SB), Y5, Y5
-	VMULPS       Y1, Y6, Y1
-	VPSIGND      Y1, Y4, Y4
-	VFMADD231PS  Y3, Y6, Y4
-	VPMAXUD      Y1, Y4, Y6
-	VPAND        k10<>+0(SB), Y6, Y6
-	VADDPS       Y2, Y6, Y6
-	VCMPPS       $0x03, Y6, Y6, Y1
-	VBLENDVPS    Y1, k36<>+0(SB), Y6, Y6
-	VPSHUFB      k168<>+0(SB), Y5, Y5
-	VPSHUFB      k168<>+0(SB), Y6, Y6
-	VPUNPCKLDQ   Y6, Y5, Y1
-	VMOVDQU      k169<>+0(SB), Y2
-	VPERMD       Y1, Y2, Y2
-	VMOVDQU      k170<>+0(SB), Y3
-	VPERMD       Y1, Y3, Y1
-	VPUNPCKHDQ   Y6, Y5, Y3
-	VMOVDQU      k169<>+0(SB), Y4
-	VPERMD       Y3, Y4, Y4
-	VMOVDQU      k170<>+0(SB), Y5
-	VPERMD       Y3, Y5, Y3
-	VMOVDQA      Y2, Y2
-	VMOVDQA      Y1, Y1
-	VMOVDQA      Y4, Y4
-	VMOVDQA      Y3, Y3
-	JMP          chunk
-
-faint:
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	CMPL         R9, $0x2b800000
+	JCS          exact
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k36<>+0(SB), Y1, Y1
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k36<>+0(SB), Y2, Y2
+	VANDPS       k6<>+0(SB), Y1, Y3
+	VXORPS       Y3, Y1, Y1
+	VPMAXUD      k14<>+0(SB), Y3, Y3
+	VORPS        Y3, Y1, Y1
+	JMP          plain
+
+exact:
+	VBROADCASTSS (DX), Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k36<>+0(SB), Y1, Y1
+	VBROADCASTSS (BX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k36<>+0(SB), Y2, Y2
+	VCVTPS2PD    X1, Y1
+	VCVTPS2PD    X2, Y2
 	VMOVDQU      64(SP), Y3
 	VMOVDQU      96(SP), Y4
-	VCVTPS2PD    X3, Y5
-	VCVTPS2PD    X1, Y6
-	VMULPD       Y6, Y5, Y5
+	VEXTRACTI128 $0x01, Y3, X5
+	VCVTPS2PD    X3, Y3
+	VMULPD       Y1, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VCVTPS2PD    X3, Y3
+	VADDPD       Y2, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y1, Y5, Y5
 	VCVTPD2PSY   Y5, X5
 	VCVTPS2PD    X5, Y5
-	VCVTPS2PD    X2, Y6
-	VADDPD       Y6, Y5, Y5
+	VADDPD       Y2, Y5, Y5
 	VCVTPD2PSY   Y5, X5
-	VEXTRACTF128 $0x01, Y3, X3
-	VCVTPS2PD    X3, Y3
-	VCVTPS2PD    X1, Y6
-	VMULPD       Y6, Y3, Y3
-	VCVTPD2PSY   Y3, X3
-	VCVTPS2PD    X3, Y3
-	VCVTPS2PD    X2, Y6
-	VADDPD       Y6, Y3, Y3
-	VCVTPD2PSY   Y3, X3
-	VINSERTF128  $0x01, X3, Y5, Y3
+	VINSERTI128  $0x01, X5, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
 	VBLENDVPS    Y5, k36<>+0(SB), Y3, Y3
-	VCVTPS2PD    X4, Y5
-	VCVTPS2PD    X1, Y6
-	VMULPD       Y6, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VCVTPS2PD    X5, Y5
-	VCVTPS2PD    X2, Y6
-	VADDPD       Y6, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VEXTRACTF128 $0x01, Y4, X4
+	VEXTRACTI128 $0x01, Y4, X5
 	VCVTPS2PD    X4, Y4
-	VCVTPS2PD    X1, Y1
 	VMULPD       Y1, Y4, Y4
 	VCVTPD2PSY   Y4, X4
 	VCVTPS2PD    X4, Y4
-	VCVTPS2PD    X2, Y1
-	VADDPD       Y1, Y4, Y4
+	VADDPD       Y2, Y4, Y4
 	VCVTPD2PSY   Y4, X4
-	VINSERTF128  $0x01, X4, Y5, Y4
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y1, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VCVTPS2PD    X5, Y5
+	VADDPD       Y2, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VINSERTI128  $0x01, X5, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y1
 	VBLENDVPS    Y1, k36<>+0(SB), Y4, Y4
 	VPSHUFB      k168<>+0(SB), Y3, Y3
@@ -26598,11 +26823,11 @@ faint:
 	VMOVDQA      Y3, Y3
 	JMP          chunk
 
-DATA k174<>+0(SB)/8, $0x0d0c090805040100
-DATA k174<>+8(SB)/8, $0x0f0e0b0a07060302
-DATA k174<>+16(SB)/8, $0x0d0c090805040100
-DATA k174<>+24(SB)/8, $0x0f0e0b0a07060302
-GLOBL k174<>(SB), RODATA|NOPTR, $32
+DATA k175<>+0(SB)/8, $0x0d0c090805040100
+DATA k175<>+8(SB)/8, $0x0f0e0b0a07060302
+DATA k175<>+16(SB)/8, $0x0d0c090805040100
+DATA k175<>+24(SB)/8, $0x0f0e0b0a07060302
+GLOBL k175<>(SB), RODATA|NOPTR, $32
 
 // func bookLowAffine32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
@@ -26658,15 +26883,12 @@ TEXT ·bookLowAffine32BF16AVX2(SB), NOSPLIT, $64-56
 
 run:
 	MOVQ         chunks+40(FP), DI
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x1c7fffff
-	JCS          faint
+	TESTL        SI, SI
+	JEQ          exact
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
-	CMPL         R9, SI
+	CMPL         R9, $0x177fffff
 	JCS          little
 	VBROADCASTSS (DX), Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
@@ -26674,26 +26896,28 @@ run:
 	VBROADCASTSS (BX), Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
 	VBLENDVPS    Y6, k36<>+0(SB), Y5, Y5
-	VMOVDQU      (SP), Y6
-	VMOVDQU      32(SP), Y7
-	VFMADD213PS  Y2, Y4, Y6
-	VADDPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VFMADD213PS  Y2, Y4, Y7
-	VADDPS       Y5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPCMPEQW     k40<>+0(SB), Y6, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y6, Y6
-	VPSHUFB      k17<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y4
-	VPERMQ       $0xdd, Y6, Y5
+
+plain:
+	VMOVDQU     (SP), Y6
+	VMOVDQU     32(SP), Y7
+	VFMADD213PS Y2, Y4, Y6
+	VADDPS      Y5, Y6, Y6
+	VPSLLD      $0x0f, Y6, Y8
+	VBLENDVPS   Y8, Y1, Y0, Y8
+	VPADDD      Y8, Y6, Y6
+	VFMADD213PS Y2, Y4, Y7
+	VADDPS      Y5, Y7, Y7
+	VPSLLD      $0x0f, Y7, Y4
+	VBLENDVPS   Y4, Y1, Y0, Y4
+	VPADDD      Y4, Y7, Y7
+	VPSRLD      $0x10, Y6, Y6
+	VPBLENDW    $0xaa, Y7, Y6, Y6
+	VPCMPEQW    k40<>+0(SB), Y6, Y4
+	VPSLLW      $0x0f, Y4, Y4
+	VPXOR       Y4, Y6, Y6
+	VPSHUFB     k17<>+0(SB), Y6, Y6
+	VPERMQ      $0x88, Y6, Y4
+	VPERMQ      $0xdd, Y6, Y5
 
 chunk:
 	VBROADCASTI128 (CX), Y6
@@ -26720,99 +26944,64 @@ chunk:
 	RET
 
 little:
-	VBROADCASTSS (DX), Y4
-	VBROADCASTSS (BX), Y5
-	VCMPPS       $0x03, Y5, Y5, Y6
-	VBLENDVPS    Y6, k36<>+0(SB), Y5, Y5
-	VANDPS       k6<>+0(SB), Y4, Y6
-	VXORPS       Y6, Y4, Y4
-	VPADDD       k7<>+0(SB), Y6, Y7
-	VPADDD       k8<>+0(SB), Y6, Y6
-	VSUBPS       k7<>+0(SB), Y7, Y7
-	VMINPS       Y7, Y6, Y6
-	VORPS        Y6, Y4, Y4
-	VMOVDQU      k8<>+0(SB), Y7
-	VPSUBD       k9<>+0(SB), Y4, Y6
-	VMOVDQU      (SP), Y8
-	VMOVDQU      32(SP), Y9
-	VMULPS       Y4, Y8, Y10
-	VPSIGND      Y10, Y7, Y11
-	VFMADD231PS  Y6, Y8, Y11
-	VPMAXUD      Y10, Y11, Y8
-	VPAND        k10<>+0(SB), Y8, Y8
-	VADDPS       Y5, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y10
-	VBLENDVPS    Y10, Y1, Y0, Y10
-	VPADDD       Y10, Y8, Y8
-	VMULPS       Y4, Y9, Y4
-	VPSIGND      Y4, Y7, Y7
-	VFMADD231PS  Y6, Y9, Y7
-	VPMAXUD      Y4, Y7, Y9
-	VPAND        k10<>+0(SB), Y9, Y9
-	VADDPS       Y5, Y9, Y9
-	VPSLLD       $0x0f, Y9, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y9, Y9
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y9, Y8, Y8
-	VPCMPEQW     k40<>+0(SB), Y8, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y8, Y8
-	VPSHUFB      k17<>+0(SB), Y8, Y8
-	VPERMQ       $0x88, Y8, Y4
-	VPERMQ       $0xdd, Y8, Y5
-	VMOVDQA      Y4, Y4
-	VMOVDQA      Y5, Y5
-	JMP          chunk
-
-faint:
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	CMPL         R9, $0x2b800000
+	JCS          exact
 	VBROADCASTSS (DX), Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
 	VBLENDVPS    Y5, k36<>+0(SB), Y4, Y4
 	VBROADCASTSS (BX), Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
 	VBLENDVPS    Y6, k36<>+0(SB), Y5, Y5
+	VANDPS       k6<>+0(SB), Y4, Y6
+	VXORPS       Y6, Y4, Y4
+	VPMAXUD      k14<>+0(SB), Y6, Y6
+	VORPS        Y6, Y4, Y4
+	JMP          plain
+
+exact:
+	VBROADCASTSS (DX), Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k36<>+0(SB), Y4, Y4
+	VBROADCASTSS (BX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k36<>+0(SB), Y5, Y5
+	VCVTPS2PD    X4, Y4
+	VCVTPS2PD    X5, Y5
 	VMOVDQU      (SP), Y6
 	VMOVDQU      32(SP), Y7
-	VCVTPS2PD    X6, Y8
-	VCVTPS2PD    X4, Y9
-	VMULPD       Y9, Y8, Y8
+	VEXTRACTI128 $0x01, Y6, X8
+	VCVTPS2PD    X6, Y6
+	VMULPD       Y4, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VCVTPS2PD    X6, Y6
+	VADDPD       Y5, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VCVTPS2PD    X8, Y8
+	VMULPD       Y4, Y8, Y8
 	VCVTPD2PSY   Y8, X8
 	VCVTPS2PD    X8, Y8
-	VCVTPS2PD    X5, Y9
-	VADDPD       Y9, Y8, Y8
+	VADDPD       Y5, Y8, Y8
 	VCVTPD2PSY   Y8, X8
-	VEXTRACTF128 $0x01, Y6, X6
-	VCVTPS2PD    X6, Y6
-	VCVTPS2PD    X4, Y9
-	VMULPD       Y9, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VCVTPS2PD    X6, Y6
-	VCVTPS2PD    X5, Y9
-	VADDPD       Y9, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y8, Y6
+	VINSERTI128  $0x01, X8, Y6, Y6
 	VPSLLD       $0x0f, Y6, Y8
 	VBLENDVPS    Y8, Y1, Y0, Y8
 	VPADDD       Y8, Y6, Y6
-	VCVTPS2PD    X7, Y8
-	VCVTPS2PD    X4, Y9
-	VMULPD       Y9, Y8, Y8
-	VCVTPD2PSY   Y8, X8
-	VCVTPS2PD    X8, Y8
-	VCVTPS2PD    X5, Y9
-	VADDPD       Y9, Y8, Y8
-	VCVTPD2PSY   Y8, X8
-	VEXTRACTF128 $0x01, Y7, X7
+	VEXTRACTI128 $0x01, Y7, X8
 	VCVTPS2PD    X7, Y7
-	VCVTPS2PD    X4, Y4
 	VMULPD       Y4, Y7, Y7
 	VCVTPD2PSY   Y7, X7
 	VCVTPS2PD    X7, Y7
-	VCVTPS2PD    X5, Y4
-	VADDPD       Y4, Y7, Y7
+	VADDPD       Y5, Y7, Y7
 	VCVTPD2PSY   Y7, X7
-	VINSERTF128  $0x01, X7, Y8, Y7
+	VCVTPS2PD    X8, Y8
+	VMULPD       Y4, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VCVTPS2PD    X8, Y8
+	VADDPD       Y5, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VINSERTI128  $0x01, X8, Y7, Y7
 	VPSLLD       $0x0f, Y7, Y4
 	VBLENDVPS    Y4, Y1, Y0, Y4
 	VPADDD       Y4, Y7, Y7
@@ -26882,15 +27071,12 @@ TEXT ·bookLowAffine64BF16AVX2(SB), NOSPLIT, $64-56
 
 run:
 	MOVQ         chunks+40(FP), DI
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x1c7fffff
-	JCS          faint
+	TESTL        SI, SI
+	JEQ          exact
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
-	CMPL         R9, SI
+	CMPL         R9, $0x177fffff
 	JCS          little
 	VBROADCASTSS (DX), Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
@@ -26898,26 +27084,28 @@ run:
 	VBROADCASTSS (BX), Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
 	VBLENDVPS    Y6, k36<>+0(SB), Y5, Y5
-	VMOVDQU      (SP), Y6
-	VMOVDQU      32(SP), Y7
-	VFMADD213PS  Y2, Y4, Y6
-	VADDPS       Y5, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VFMADD213PS  Y2, Y4, Y7
-	VADDPS       Y5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPCMPEQW     k40<>+0(SB), Y6, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y6, Y6
-	VPSHUFB      k17<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y4
-	VPERMQ       $0xdd, Y6, Y5
+
+plain:
+	VMOVDQU     (SP), Y6
+	VMOVDQU     32(SP), Y7
+	VFMADD213PS Y2, Y4, Y6
+	VADDPS      Y5, Y6, Y6
+	VPSLLD      $0x0f, Y6, Y8
+	VBLENDVPS   Y8, Y1, Y0, Y8
+	VPADDD      Y8, Y6, Y6
+	VFMADD213PS Y2, Y4, Y7
+	VADDPS      Y5, Y7, Y7
+	VPSLLD      $0x0f, Y7, Y4
+	VBLENDVPS   Y4, Y1, Y0, Y4
+	VPADDD      Y4, Y7, Y7
+	VPSRLD      $0x10, Y6, Y6
+	VPBLENDW    $0xaa, Y7, Y6, Y6
+	VPCMPEQW    k40<>+0(SB), Y6, Y4
+	VPSLLW      $0x0f, Y4, Y4
+	VPXOR       Y4, Y6, Y6
+	VPSHUFB     k17<>+0(SB), Y6, Y6
+	VPERMQ      $0x88, Y6, Y4
+	VPERMQ      $0xdd, Y6, Y5
 
 chunk:
 	VMOVDQU    k173<>+0(SB), Y6
@@ -26954,99 +27142,64 @@ chunk:
 	RET
 
 little:
-	VBROADCASTSS (DX), Y4
-	VBROADCASTSS (BX), Y5
-	VCMPPS       $0x03, Y5, Y5, Y6
-	VBLENDVPS    Y6, k36<>+0(SB), Y5, Y5
-	VANDPS       k6<>+0(SB), Y4, Y6
-	VXORPS       Y6, Y4, Y4
-	VPADDD       k7<>+0(SB), Y6, Y7
-	VPADDD       k8<>+0(SB), Y6, Y6
-	VSUBPS       k7<>+0(SB), Y7, Y7
-	VMINPS       Y7, Y6, Y6
-	VORPS        Y6, Y4, Y4
-	VMOVDQU      k8<>+0(SB), Y7
-	VPSUBD       k9<>+0(SB), Y4, Y6
-	VMOVDQU      (SP), Y8
-	VMOVDQU      32(SP), Y9
-	VMULPS       Y4, Y8, Y10
-	VPSIGND      Y10, Y7, Y11
-	VFMADD231PS  Y6, Y8, Y11
-	VPMAXUD      Y10, Y11, Y8
-	VPAND        k10<>+0(SB), Y8, Y8
-	VADDPS       Y5, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y10
-	VBLENDVPS    Y10, Y1, Y0, Y10
-	VPADDD       Y10, Y8, Y8
-	VMULPS       Y4, Y9, Y4
-	VPSIGND      Y4, Y7, Y7
-	VFMADD231PS  Y6, Y9, Y7
-	VPMAXUD      Y4, Y7, Y9
-	VPAND        k10<>+0(SB), Y9, Y9
-	VADDPS       Y5, Y9, Y9
-	VPSLLD       $0x0f, Y9, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y9, Y9
-	VPSRLD       $0x10, Y8, Y8
-	VPBLENDW     $0xaa, Y9, Y8, Y8
-	VPCMPEQW     k40<>+0(SB), Y8, Y4
-	VPSLLW       $0x0f, Y4, Y4
-	VPXOR        Y4, Y8, Y8
-	VPSHUFB      k17<>+0(SB), Y8, Y8
-	VPERMQ       $0x88, Y8, Y4
-	VPERMQ       $0xdd, Y8, Y5
-	VMOVDQA      Y4, Y4
-	VMOVDQA      Y5, Y5
-	JMP          chunk
-
-faint:
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	CMPL         R9, $0x2b800000
+	JCS          exact
 	VBROADCASTSS (DX), Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
 	VBLENDVPS    Y5, k36<>+0(SB), Y4, Y4
 	VBROADCASTSS (BX), Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
 	VBLENDVPS    Y6, k36<>+0(SB), Y5, Y5
+	VANDPS       k6<>+0(SB), Y4, Y6
+	VXORPS       Y6, Y4, Y4
+	VPMAXUD      k14<>+0(SB), Y6, Y6
+	VORPS        Y6, Y4, Y4
+	JMP          plain
+
+exact:
+	VBROADCASTSS (DX), Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k36<>+0(SB), Y4, Y4
+	VBROADCASTSS (BX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k36<>+0(SB), Y5, Y5
+	VCVTPS2PD    X4, Y4
+	VCVTPS2PD    X5, Y5
 	VMOVDQU      (SP), Y6
 	VMOVDQU      32(SP), Y7
-	VCVTPS2PD    X6, Y8
-	VCVTPS2PD    X4, Y9
-	VMULPD       Y9, Y8, Y8
+	VEXTRACTI128 $0x01, Y6, X8
+	VCVTPS2PD    X6, Y6
+	VMULPD       Y4, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VCVTPS2PD    X6, Y6
+	VADDPD       Y5, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VCVTPS2PD    X8, Y8
+	VMULPD       Y4, Y8, Y8
 	VCVTPD2PSY   Y8, X8
 	VCVTPS2PD    X8, Y8
-	VCVTPS2PD    X5, Y9
-	VADDPD       Y9, Y8, Y8
+	VADDPD       Y5, Y8, Y8
 	VCVTPD2PSY   Y8, X8
-	VEXTRACTF128 $0x01, Y6, X6
-	VCVTPS2PD    X6, Y6
-	VCVTPS2PD    X4, Y9
-	VMULPD       Y9, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VCVTPS2PD    X6, Y6
-	VCVTPS2PD    X5, Y9
-	VADDPD       Y9, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y8, Y6
+	VINSERTI128  $0x01, X8, Y6, Y6
 	VPSLLD       $0x0f, Y6, Y8
 	VBLENDVPS    Y8, Y1, Y0, Y8
 	VPADDD       Y8, Y6, Y6
-	VCVTPS2PD    X7, Y8
-	VCVTPS2PD    X4, Y9
-	VMULPD       Y9, Y8, Y8
-	VCVTPD2PSY   Y8, X8
-	VCVTPS2PD    X8, Y8
-	VCVTPS2PD    X5, Y9
-	VADDPD       Y9, Y8, Y8
-	VCVTPD2PSY   Y8, X8
-	VEXTRACTF128 $0x01, Y7, X7
+	VEXTRACTI128 $0x01, Y7, X8
 	VCVTPS2PD    X7, Y7
-	VCVTPS2PD    X4, Y4
 	VMULPD       Y4, Y7, Y7
 	VCVTPD2PSY   Y7, X7
 	VCVTPS2PD    X7, Y7
-	VCVTPS2PD    X5, Y4
-	VADDPD       Y4, Y7, Y7
+	VADDPD       Y5, Y7, Y7
 	VCVTPD2PSY   Y7, X7
-	VINSERTF128  $0x01, X7, Y8, Y7
+	VCVTPS2PD    X8, Y8
+	VMULPD       Y4, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VCVTPS2PD    X8, Y8
+	VADDPD       Y5, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VINSERTI128  $0x01, X8, Y7, Y7
 	VPSLLD       $0x0f, Y7, Y4
 	VBLENDVPS    Y4, Y1, Y0, Y4
 	VPADDD       Y4, Y7, Y7
@@ -27111,15 +27264,12 @@ TEXT ·bookLowAffine32F16AVX2(SB), NOSPLIT, $128-56
 
 run:
 	MOVQ         chunks+40(FP), DI
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x1c7fffff
-	JCS          faint
+	TESTL        SI, SI
+	JEQ          exact
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
-	CMPL         R9, SI
+	CMPL         R9, $0x177fffff
 	JCS          little
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
@@ -27127,22 +27277,24 @@ run:
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k36<>+0(SB), Y2, Y2
-	VMOVDQU      64(SP), Y3
-	VMOVDQU      96(SP), Y4
-	VFMADD213PS  k0<>+0(SB), Y1, Y3
-	VADDPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k36<>+0(SB), Y3, Y3
-	VFMADD213PS  k0<>+0(SB), Y1, Y4
-	VADDPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y1
-	VBLENDVPS    Y1, k36<>+0(SB), Y4, Y4
-	VCVTPS2PH    $0x00, Y3, X3
-	VCVTPS2PH    $0x00, Y4, X1
-	VINSERTI128  $0x01, X1, Y3, Y3
-	VPSHUFB      k17<>+0(SB), Y3, Y3
-	VPERMQ       $0x88, Y3, Y1
-	VPERMQ       $0xdd, Y3, Y2
+
+plain:
+	VMOVDQU     64(SP), Y3
+	VMOVDQU     96(SP), Y4
+	VFMADD213PS k0<>+0(SB), Y1, Y3
+	VADDPS      Y2, Y3, Y3
+	VCMPPS      $0x03, Y3, Y3, Y5
+	VBLENDVPS   Y5, k36<>+0(SB), Y3, Y3
+	VFMADD213PS k0<>+0(SB), Y1, Y4
+	VADDPS      Y2, Y4, Y4
+	VCMPPS      $0x03, Y4, Y4, Y1
+	VBLENDVPS   Y1, k36<>+0(SB), Y4, Y4
+	VCVTPS2PH   $0x00, Y3, X3
+	VCVTPS2PH   $0x00, Y4, X1
+	VINSERTI128 $0x01, X1, Y3, Y3
+	VPSHUFB     k17<>+0(SB), Y3, Y3
+	VPERMQ      $0x88, Y3, Y1
+	VPERMQ      $0xdd, Y3, Y2
 
 chunk:
 	VBROADCASTI128 (CX), Y3
@@ -27169,94 +27321,63 @@ chunk:
 	RET
 
 little:
-	VBROADCASTSS (DX), Y1
-	VBROADCASTSS (BX), Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k36<>+0(SB), Y2, Y2
-	VANDPS       k6<>+0(SB), Y1, Y3
-	VXORPS       Y3, Y1, Y1
-	VPADDD       k7<>+0(SB), Y3, Y4
-	VPADDD       k8<>+0(SB), Y3, Y3
-	VSUBPS       k7<>+0(SB), Y4, Y4
-	VMINPS       Y4, Y3, Y3
-	VORPS        Y3, Y1, Y1
-	VMOVDQU      k8<>+0(SB), Y4
-	VPSUBD       k9<>+0(SB), Y1, Y3
-	VMOVDQU      64(SP), Y5
-	VMOVDQU      96(SP), Y6
-	VMULPS       Y1, Y5, Y7
-	VPSIGND      Y7, Y4, Y8
-	VFMADD231PS  Y3, Y5, Y8
-	VPMAXUD      Y7, Y8, Y5
-	VPAND        k10<>+0(SB), Y5, Y5
-	VADDPS       Y2, Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y7
-	VBLENDVPS    Y7, k36<>+0(SB), Y5, Y5
-	VMULPS       Y1, Y6, Y1
-	VPSIGND      Y1, Y4, Y4
-	VFMADD231PS  Y3, Y6, Y4
-	VPMAXUD      Y1, Y4, Y6
-	VPAND        k10<>+0(SB), Y6, Y6
-	VADDPS       Y2, Y6, Y6
-	VCMPPS       $0x03, Y6, Y6, Y1
-	VBLENDVPS    Y1, k36<>+0(SB), Y6, Y6
-	VCVTPS2PH    $0x00, Y5, X5
-	VCVTPS2PH    $0x00, Y6, X1
-	VINSERTI128  $0x01, X1, Y5, Y5
-	VPSHUFB      k17<>+0(SB), Y5, Y5
-	VPERMQ       $0x88, Y5, Y1
-	VPERMQ       $0xdd, Y5, Y2
-	VMOVDQA      Y1, Y1
-	VMOVDQA      Y2, Y2
-	JMP          chunk
-
-faint:
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	CMPL         R9, $0x2b800000
+	JCS          exact
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k36<>+0(SB), Y1, Y1
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k36<>+0(SB), Y2, Y2
+	VANDPS       k6<>+0(SB), Y1, Y3
+	VXORPS       Y3, Y1, Y1
+	VPMAXUD      k14<>+0(SB), Y3, Y3
+	VORPS        Y3, Y1, Y1
+	JMP          plain
+
+exact:
+	VBROADCASTSS (DX), Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k36<>+0(SB), Y1, Y1
+	VBROADCASTSS (BX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k36<>+0(SB), Y2, Y2
+	VCVTPS2PD    X1, Y1
+	VCVTPS2PD    X2, Y2
 	VMOVDQU      64(SP), Y3
 	VMOVDQU      96(SP), Y4
-	VCVTPS2PD    X3, Y5
-	VCVTPS2PD    X1, Y6
-	VMULPD       Y6, Y5, Y5
+	VEXTRACTI128 $0x01, Y3, X5
+	VCVTPS2PD    X3, Y3
+	VMULPD       Y1, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VCVTPS2PD    X3, Y3
+	VADDPD       Y2, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y1, Y5, Y5
 	VCVTPD2PSY   Y5, X5
 	VCVTPS2PD    X5, Y5
-	VCVTPS2PD    X2, Y6
-	VADDPD       Y6, Y5, Y5
+	VADDPD       Y2, Y5, Y5
 	VCVTPD2PSY   Y5, X5
-	VEXTRACTF128 $0x01, Y3, X3
-	VCVTPS2PD    X3, Y3
-	VCVTPS2PD    X1, Y6
-	VMULPD       Y6, Y3, Y3
-	VCVTPD2PSY   Y3, X3
-	VCVTPS2PD    X3, Y3
-	VCVTPS2PD    X2, Y6
-	VADDPD       Y6, Y3, Y3
-	VCVTPD2PSY   Y3, X3
-	VINSERTF128  $0x01, X3, Y5, Y3
+	VINSERTI128  $0x01, X5, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
 	VBLENDVPS    Y5, k36<>+0(SB), Y3, Y3
-	VCVTPS2PD    X4, Y5
-	VCVTPS2PD    X1, Y6
-	VMULPD       Y6, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VCVTPS2PD    X5, Y5
-	VCVTPS2PD    X2, Y6
-	VADDPD       Y6, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VEXTRACTF128 $0x01, Y4, X4
+	VEXTRACTI128 $0x01, Y4, X5
 	VCVTPS2PD    X4, Y4
-	VCVTPS2PD    X1, Y1
 	VMULPD       Y1, Y4, Y4
 	VCVTPD2PSY   Y4, X4
 	VCVTPS2PD    X4, Y4
-	VCVTPS2PD    X2, Y1
-	VADDPD       Y1, Y4, Y4
+	VADDPD       Y2, Y4, Y4
 	VCVTPD2PSY   Y4, X4
-	VINSERTF128  $0x01, X4, Y5, Y4
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y1, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VCVTPS2PD    X5, Y5
+	VADDPD       Y2, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VINSERTI128  $0x01, X5, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y1
 	VBLENDVPS    Y1, k36<>+0(SB), Y4, Y4
 	VCVTPS2PH    $0x00, Y3, X3
@@ -27318,15 +27439,12 @@ TEXT ·bookLowAffine64F16AVX2(SB), NOSPLIT, $128-56
 
 run:
 	MOVQ         chunks+40(FP), DI
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x1c7fffff
-	JCS          faint
+	TESTL        SI, SI
+	JEQ          exact
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
 	DECL         R9
-	CMPL         R9, SI
+	CMPL         R9, $0x177fffff
 	JCS          little
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
@@ -27334,22 +27452,24 @@ run:
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k36<>+0(SB), Y2, Y2
-	VMOVDQU      64(SP), Y3
-	VMOVDQU      96(SP), Y4
-	VFMADD213PS  k0<>+0(SB), Y1, Y3
-	VADDPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k36<>+0(SB), Y3, Y3
-	VFMADD213PS  k0<>+0(SB), Y1, Y4
-	VADDPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y1
-	VBLENDVPS    Y1, k36<>+0(SB), Y4, Y4
-	VCVTPS2PH    $0x00, Y3, X3
-	VCVTPS2PH    $0x00, Y4, X1
-	VINSERTI128  $0x01, X1, Y3, Y3
-	VPSHUFB      k17<>+0(SB), Y3, Y3
-	VPERMQ       $0x88, Y3, Y1
-	VPERMQ       $0xdd, Y3, Y2
+
+plain:
+	VMOVDQU     64(SP), Y3
+	VMOVDQU     96(SP), Y4
+	VFMADD213PS k0<>+0(SB), Y1, Y3
+	VADDPS      Y2, Y3, Y3
+	VCMPPS      $0x03, Y3, Y3, Y5
+	VBLENDVPS   Y5, k36<>+0(SB), Y3, Y3
+	VFMADD213PS k0<>+0(SB), Y1, Y4
+	VADDPS      Y2, Y4, Y4
+	VCMPPS      $0x03, Y4, Y4, Y1
+	VBLENDVPS   Y1, k36<>+0(SB), Y4, Y4
+	VCVTPS2PH   $0x00, Y3, X3
+	VCVTPS2PH   $0x00, Y4, X1
+	VINSERTI128 $0x01, X1, Y3, Y3
+	VPSHUFB     k17<>+0(SB), Y3, Y3
+	VPERMQ      $0x88, Y3, Y1
+	VPERMQ      $0xdd, Y3, Y2
 
 chunk:
 	VMOVDQU    k173<>+0(SB), Y3
@@ -27386,94 +27506,63 @@ chunk:
 	RET
 
 little:
-	VBROADCASTSS (DX), Y1
-	VBROADCASTSS (BX), Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k36<>+0(SB), Y2, Y2
-	VANDPS       k6<>+0(SB), Y1, Y3
-	VXORPS       Y3, Y1, Y1
-	VPADDD       k7<>+0(SB), Y3, Y4
-	VPADDD       k8<>+0(SB), Y3, Y3
-	VSUBPS       k7<>+0(SB), Y4, Y4
-	VMINPS       Y4, Y3, Y3
-	VORPS        Y3, Y1, Y1
-	VMOVDQU      k8<>+0(SB), Y4
-	VPSUBD       k9<>+0(SB), Y1, Y3
-	VMOVDQU      64(SP), Y5
-	VMOVDQU      96(SP), Y6
-	VMULPS       Y1, Y5, Y7
-	VPSIGND      Y7, Y4, Y8
-	VFMADD231PS  Y3, Y5, Y8
-	VPMAXUD      Y7, Y8, Y5
-	VPAND        k10<>+0(SB), Y5, Y5
-	VADDPS       Y2, Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y7
-	VBLENDVPS    Y7, k36<>+0(SB), Y5, Y5
-	VMULPS       Y1, Y6, Y1
-	VPSIGND      Y1, Y4, Y4
-	VFMADD231PS  Y3, Y6, Y4
-	VPMAXUD      Y1, Y4, Y6
-	VPAND        k10<>+0(SB), Y6, Y6
-	VADDPS       Y2, Y6, Y6
-	VCMPPS       $0x03, Y6, Y6, Y1
-	VBLENDVPS    Y1, k36<>+0(SB), Y6, Y6
-	VCVTPS2PH    $0x00, Y5, X5
-	VCVTPS2PH    $0x00, Y6, X1
-	VINSERTI128  $0x01, X1, Y5, Y5
-	VPSHUFB      k17<>+0(SB), Y5, Y5
-	VPERMQ       $0x88, Y5, Y1
-	VPERMQ       $0xdd, Y5, Y2
-	VMOVDQA      Y1, Y1
-	VMOVDQA      Y2, Y2
-	JMP          chunk
-
-faint:
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	CMPL         R9, $0x2b800000
+	JCS          exact
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k36<>+0(SB), Y1, Y1
 	VBROADCASTSS (BX), Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k36<>+0(SB), Y2, Y2
+	VANDPS       k6<>+0(SB), Y1, Y3
+	VXORPS       Y3, Y1, Y1
+	VPMAXUD      k14<>+0(SB), Y3, Y3
+	VORPS        Y3, Y1, Y1
+	JMP          plain
+
+exact:
+	VBROADCASTSS (DX), Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k36<>+0(SB), Y1, Y1
+	VBROADCASTSS (BX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k36<>+0(SB), Y2, Y2
+	VCVTPS2PD    X1, Y1
+	VCVTPS2PD    X2, Y2
 	VMOVDQU      64(SP), Y3
 	VMOVDQU      96(SP), Y4
-	VCVTPS2PD    X3, Y5
-	VCVTPS2PD    X1, Y6
-	VMULPD       Y6, Y5, Y5
+	VEXTRACTI128 $0x01, Y3, X5
+	VCVTPS2PD    X3, Y3
+	VMULPD       Y1, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VCVTPS2PD    X3, Y3
+	VADDPD       Y2, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y1, Y5, Y5
 	VCVTPD2PSY   Y5, X5
 	VCVTPS2PD    X5, Y5
-	VCVTPS2PD    X2, Y6
-	VADDPD       Y6, Y5, Y5
+	VADDPD       Y2, Y5, Y5
 	VCVTPD2PSY   Y5, X5
-	VEXTRACTF128 $0x01, Y3, X3
-	VCVTPS2PD    X3, Y3
-	VCVTPS2PD    X1, Y6
-	VMULPD       Y6, Y3, Y3
-	VCVTPD2PSY   Y3, X3
-	VCVTPS2PD    X3, Y3
-	VCVTPS2PD    X2, Y6
-	VADDPD       Y6, Y3, Y3
-	VCVTPD2PSY   Y3, X3
-	VINSERTF128  $0x01, X3, Y5, Y3
+	VINSERTI128  $0x01, X5, Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y5
 	VBLENDVPS    Y5, k36<>+0(SB), Y3, Y3
-	VCVTPS2PD    X4, Y5
-	VCVTPS2PD    X1, Y6
-	VMULPD       Y6, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VCVTPS2PD    X5, Y5
-	VCVTPS2PD    X2, Y6
-	VADDPD       Y6, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VEXTRACTF128 $0x01, Y4, X4
+	VEXTRACTI128 $0x01, Y4, X5
 	VCVTPS2PD    X4, Y4
-	VCVTPS2PD    X1, Y1
 	VMULPD       Y1, Y4, Y4
 	VCVTPD2PSY   Y4, X4
 	VCVTPS2PD    X4, Y4
-	VCVTPS2PD    X2, Y1
-	VADDPD       Y1, Y4, Y4
+	VADDPD       Y2, Y4, Y4
 	VCVTPD2PSY   Y4, X4
-	VINSERTF128  $0x01, X4, Y5, Y4
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y1, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VCVTPS2PD    X5, Y5
+	VADDPD       Y2, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VINSERTI128  $0x01, X5, Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y1
 	VBLENDVPS    Y1, k36<>+0(SB), Y4, Y4
 	VCVTPS2PH    $0x00, Y3, X3
@@ -29852,39 +29941,39 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPAND        k175<>+0(SB), Y2, Y1
-	VPCMPEQW     k175<>+0(SB), Y1, Y1
+	VPAND        k176<>+0(SB), Y2, Y1
+	VPCMPEQW     k176<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k176<>+0(SB), Y2, Y2
+	VPAND        k177<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k177<>+0(SB), Y1, Y1
+	VMULPS       k178<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k36<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, (AX)
-	VMULPS       k177<>+0(SB), Y2, Y2
+	VMULPS       k178<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k36<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPAND        k175<>+0(SB), Y2, Y1
-	VPCMPEQW     k175<>+0(SB), Y1, Y1
+	VPAND        k176<>+0(SB), Y2, Y1
+	VPCMPEQW     k176<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k176<>+0(SB), Y2, Y2
+	VPAND        k177<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k177<>+0(SB), Y1, Y1
+	VMULPS       k178<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k36<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(AX)
-	VMULPS       k177<>+0(SB), Y2, Y2
+	VMULPS       k178<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k36<>+0(SB), Y2, Y2
@@ -29908,9 +29997,9 @@ little:
 	VBROADCASTSS (DX), Y0
 	VANDPS       k6<>+0(SB), Y0, Y0
 	VPBROADCASTB 3(DX), Y2
-	VPADDD       k178<>+0(SB), Y0, Y1
-	VPADDD       k179<>+0(SB), Y0, Y0
-	VSUBPS       k178<>+0(SB), Y1, Y1
+	VPADDD       k179<>+0(SB), Y0, Y1
+	VPADDD       k180<>+0(SB), Y0, Y0
+	VSUBPS       k179<>+0(SB), Y1, Y1
 	VMINPS       Y1, Y0, Y0
 	VPSUBD       k9<>+0(SB), Y0, Y1
 	VPXOR        k67<>+0(SB), Y2, Y2
@@ -29918,16 +30007,16 @@ little:
 
 slowly:
 	VPERMD      (CX), Y3, Y4
-	VPAND       k180<>+0(SB), Y4, Y5
-	VPCMPEQB    k180<>+0(SB), Y5, Y6
+	VPAND       k181<>+0(SB), Y4, Y5
+	VPCMPEQB    k181<>+0(SB), Y5, Y6
 	VPXOR       Y2, Y4, Y4
 	VPANDN      Y4, Y6, Y4
 	VPAND       k67<>+0(SB), Y4, Y4
-	VPOR        k181<>+0(SB), Y4, Y4
+	VPOR        k182<>+0(SB), Y4, Y4
 	VPADDB      Y6, Y4, Y4
-	VPAND       k182<>+0(SB), Y6, Y7
-	VMOVDQU     k183<>+0(SB), Y8
-	VPADDB      k184<>+0(SB), Y5, Y5
+	VPAND       k183<>+0(SB), Y6, Y7
+	VMOVDQU     k184<>+0(SB), Y8
+	VPADDB      k185<>+0(SB), Y5, Y5
 	VPSHUFB     Y5, Y8, Y8
 	VPSUBB      Y8, Y5, Y5
 	VPANDN      Y5, Y6, Y5
@@ -29941,16 +30030,16 @@ slowly:
 	VPUNPCKLWD  Y10, Y6, Y11
 	VPUNPCKHWD  Y10, Y6, Y10
 	VMULPS      Y0, Y9, Y5
-	VFMADD213PS k185<>+0(SB), Y1, Y9
+	VFMADD213PS k186<>+0(SB), Y1, Y9
 	VPMAXUD     Y5, Y9, Y9
 	VMULPS      Y0, Y8, Y5
-	VFMADD213PS k185<>+0(SB), Y1, Y8
+	VFMADD213PS k186<>+0(SB), Y1, Y8
 	VPMAXUD     Y5, Y8, Y8
 	VMULPS      Y0, Y11, Y5
-	VFMADD213PS k185<>+0(SB), Y1, Y11
+	VFMADD213PS k186<>+0(SB), Y1, Y11
 	VPMAXUD     Y5, Y11, Y11
 	VMULPS      Y0, Y10, Y5
-	VFMADD213PS k185<>+0(SB), Y1, Y10
+	VFMADD213PS k186<>+0(SB), Y1, Y10
 	VPMAXUD     Y5, Y10, Y10
 	VPUNPCKLBW  Y4, Y7, Y5
 	VPUNPCKHBW  Y4, Y7, Y4
@@ -29974,71 +30063,71 @@ slowly:
 	JNZ         slowly
 	JMP         done
 
-DATA k175<>+0(SB)/8, $0x007f007f007f007f
-DATA k175<>+8(SB)/8, $0x007f007f007f007f
-DATA k175<>+16(SB)/8, $0x007f007f007f007f
-DATA k175<>+24(SB)/8, $0x007f007f007f007f
-GLOBL k175<>(SB), RODATA|NOPTR, $32
-
-DATA k176<>+0(SB)/8, $0xbf80bf80bf80bf80
-DATA k176<>+8(SB)/8, $0xbf80bf80bf80bf80
-DATA k176<>+16(SB)/8, $0xbf80bf80bf80bf80
-DATA k176<>+24(SB)/8, $0xbf80bf80bf80bf80
+DATA k176<>+0(SB)/8, $0x007f007f007f007f
+DATA k176<>+8(SB)/8, $0x007f007f007f007f
+DATA k176<>+16(SB)/8, $0x007f007f007f007f
+DATA k176<>+24(SB)/8, $0x007f007f007f007f
 GLOBL k176<>(SB), RODATA|NOPTR, $32
 
-DATA k177<>+0(SB)/8, $0x4380000043800000
-DATA k177<>+8(SB)/8, $0x4380000043800000
-DATA k177<>+16(SB)/8, $0x4380000043800000
-DATA k177<>+24(SB)/8, $0x4380000043800000
+DATA k177<>+0(SB)/8, $0xbf80bf80bf80bf80
+DATA k177<>+8(SB)/8, $0xbf80bf80bf80bf80
+DATA k177<>+16(SB)/8, $0xbf80bf80bf80bf80
+DATA k177<>+24(SB)/8, $0xbf80bf80bf80bf80
 GLOBL k177<>(SB), RODATA|NOPTR, $32
 
-DATA k178<>+0(SB)/8, $0x5500000055000000
-DATA k178<>+8(SB)/8, $0x5500000055000000
-DATA k178<>+16(SB)/8, $0x5500000055000000
-DATA k178<>+24(SB)/8, $0x5500000055000000
+DATA k178<>+0(SB)/8, $0x4380000043800000
+DATA k178<>+8(SB)/8, $0x4380000043800000
+DATA k178<>+16(SB)/8, $0x4380000043800000
+DATA k178<>+24(SB)/8, $0x4380000043800000
 GLOBL k178<>(SB), RODATA|NOPTR, $32
 
-DATA k179<>+0(SB)/8, $0x5480000054800000
-DATA k179<>+8(SB)/8, $0x5480000054800000
-DATA k179<>+16(SB)/8, $0x5480000054800000
-DATA k179<>+24(SB)/8, $0x5480000054800000
+DATA k179<>+0(SB)/8, $0x5500000055000000
+DATA k179<>+8(SB)/8, $0x5500000055000000
+DATA k179<>+16(SB)/8, $0x5500000055000000
+DATA k179<>+24(SB)/8, $0x5500000055000000
 GLOBL k179<>(SB), RODATA|NOPTR, $32
 
-DATA k180<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k180<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k180<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k180<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k180<>+0(SB)/8, $0x5480000054800000
+DATA k180<>+8(SB)/8, $0x5480000054800000
+DATA k180<>+16(SB)/8, $0x5480000054800000
+DATA k180<>+24(SB)/8, $0x5480000054800000
 GLOBL k180<>(SB), RODATA|NOPTR, $32
 
-DATA k181<>+0(SB)/8, $0x6060606060606060
-DATA k181<>+8(SB)/8, $0x6060606060606060
-DATA k181<>+16(SB)/8, $0x6060606060606060
-DATA k181<>+24(SB)/8, $0x6060606060606060
+DATA k181<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k181<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k181<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k181<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
 GLOBL k181<>(SB), RODATA|NOPTR, $32
 
-DATA k182<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k182<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k182<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k182<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k182<>+0(SB)/8, $0x6060606060606060
+DATA k182<>+8(SB)/8, $0x6060606060606060
+DATA k182<>+16(SB)/8, $0x6060606060606060
+DATA k182<>+24(SB)/8, $0x6060606060606060
 GLOBL k182<>(SB), RODATA|NOPTR, $32
 
-DATA k183<>+0(SB)/8, $0x0000000000000000
-DATA k183<>+8(SB)/8, $0x01020304070a1178
-DATA k183<>+16(SB)/8, $0x0000000000000000
-DATA k183<>+24(SB)/8, $0x01020304070a1178
+DATA k183<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k183<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k183<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k183<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
 GLOBL k183<>(SB), RODATA|NOPTR, $32
 
-DATA k184<>+0(SB)/8, $0x7878787878787878
-DATA k184<>+8(SB)/8, $0x7878787878787878
-DATA k184<>+16(SB)/8, $0x7878787878787878
-DATA k184<>+24(SB)/8, $0x7878787878787878
+DATA k184<>+0(SB)/8, $0x0000000000000000
+DATA k184<>+8(SB)/8, $0x01020304070a1178
+DATA k184<>+16(SB)/8, $0x0000000000000000
+DATA k184<>+24(SB)/8, $0x01020304070a1178
 GLOBL k184<>(SB), RODATA|NOPTR, $32
 
-DATA k185<>+0(SB)/8, $0x2000000020000000
-DATA k185<>+8(SB)/8, $0x2000000020000000
-DATA k185<>+16(SB)/8, $0x2000000020000000
-DATA k185<>+24(SB)/8, $0x2000000020000000
+DATA k185<>+0(SB)/8, $0x7878787878787878
+DATA k185<>+8(SB)/8, $0x7878787878787878
+DATA k185<>+16(SB)/8, $0x7878787878787878
+DATA k185<>+24(SB)/8, $0x7878787878787878
 GLOBL k185<>(SB), RODATA|NOPTR, $32
+
+DATA k186<>+0(SB)/8, $0x2000000020000000
+DATA k186<>+8(SB)/8, $0x2000000020000000
+DATA k186<>+16(SB)/8, $0x2000000020000000
+DATA k186<>+24(SB)/8, $0x2000000020000000
+GLOBL k186<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
@@ -30059,8 +30148,8 @@ run:
 	SUBL         $0x05000000, R8
 	CMPL         R8, $0x75800000
 	JHI          odd
-	VMOVDQU      k186<>+0(SB), Y3
-	VMOVDQU      k187<>+0(SB), Y4
+	VMOVDQU      k187<>+0(SB), Y3
+	VMOVDQU      k188<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
@@ -30081,20 +30170,20 @@ run:
 chunk:
 	VMOVDQU    (CX), Y2
 	VPERMQ     $0xd8, Y2, Y2
-	VPAND      k180<>+0(SB), Y2, Y3
+	VPAND      k181<>+0(SB), Y2, Y3
 	VPMINUB    k64<>+0(SB), Y3, Y4
 	VPAND      k64<>+0(SB), Y4, Y4
-	VPAND      k188<>+0(SB), Y2, Y5
+	VPAND      k189<>+0(SB), Y2, Y5
 	VPOR       Y5, Y4, Y4
 	VPSUBUSB   k64<>+0(SB), Y3, Y5
-	VPAND      k184<>+0(SB), Y5, Y5
+	VPAND      k185<>+0(SB), Y5, Y5
 	VPSHUFB    Y4, Y0, Y6
 	VPSHUFB    Y4, Y1, Y4
 	VPAND      k67<>+0(SB), Y2, Y2
 	VPXOR      Y2, Y4, Y4
-	VPCMPEQB   k180<>+0(SB), Y3, Y2
-	VPBLENDVB  Y2, k182<>+0(SB), Y6, Y6
-	VPBLENDVB  Y2, k180<>+0(SB), Y4, Y4
+	VPCMPEQB   k181<>+0(SB), Y3, Y2
+	VPBLENDVB  Y2, k183<>+0(SB), Y6, Y6
+	VPBLENDVB  Y2, k181<>+0(SB), Y4, Y4
 	VPANDN     Y5, Y2, Y5
 	VPXOR      Y3, Y3, Y3
 	VPUNPCKLBW Y4, Y6, Y2
@@ -30139,14 +30228,14 @@ odd:
 	SBBL         R9, R9
 	VMOVD        R9, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k189<>+0(SB), Y2, Y3
-	VPOR         k190<>+0(SB), Y3, Y3
+	VPXOR        k190<>+0(SB), Y2, Y3
+	VPOR         k191<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k184<>+0(SB), Y2, Y2
+	VPAND        k185<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	VPBROADCASTB 3(DX), Y2
-	VMOVDQU      k186<>+0(SB), Y3
-	VMOVDQU      k187<>+0(SB), Y5
+	VMOVDQU      k187<>+0(SB), Y3
+	VMOVDQU      k188<>+0(SB), Y5
 	VMULPS       Y4, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -30167,18 +30256,18 @@ odd:
 edge:
 	VMOVDQU    (CX), Y3
 	VPERMQ     $0xd8, Y3, Y3
-	VPAND      k180<>+0(SB), Y3, Y4
+	VPAND      k181<>+0(SB), Y3, Y4
 	VPSUBUSB   k64<>+0(SB), Y4, Y6
-	VPAND      k184<>+0(SB), Y6, Y6
+	VPAND      k185<>+0(SB), Y6, Y6
 	VPSUBB     Y6, Y4, Y5
 	VPAND      (SP), Y6, Y6
 	VPSHUFB    Y5, Y0, Y7
 	VPSHUFB    Y5, Y1, Y5
 	VPXOR      Y2, Y3, Y3
 	VPAND      k67<>+0(SB), Y3, Y3
-	VPCMPEQB   k180<>+0(SB), Y4, Y4
-	VPAND      k182<>+0(SB), Y4, Y8
-	VPAND      k180<>+0(SB), Y4, Y4
+	VPCMPEQB   k181<>+0(SB), Y4, Y4
+	VPAND      k183<>+0(SB), Y4, Y8
+	VPAND      k181<>+0(SB), Y4, Y4
 	VPXOR      Y9, Y9, Y9
 	VPUNPCKLBW Y5, Y7, Y10
 	VPUNPCKLBW Y9, Y6, Y11
@@ -30188,7 +30277,7 @@ edge:
 	VPADDW     Y11, Y10, Y10
 	VPMINUW    32(SP), Y10, Y10
 	VPMAXUW    Y12, Y10, Y10
-	VPCMPGTW   k190<>+0(SB), Y10, Y11
+	VPCMPGTW   k191<>+0(SB), Y10, Y11
 	VPANDN     Y13, Y11, Y13
 	VPOR       Y13, Y10, Y10
 	VMOVDQU    Y10, (AX)
@@ -30200,7 +30289,7 @@ edge:
 	VPADDW     Y6, Y5, Y5
 	VPMINUW    32(SP), Y5, Y5
 	VPMAXUW    Y4, Y5, Y5
-	VPCMPGTW   k190<>+0(SB), Y5, Y4
+	VPCMPGTW   k191<>+0(SB), Y5, Y4
 	VPANDN     Y3, Y4, Y3
 	VPOR       Y3, Y5, Y5
 	VMOVDQU    Y5, 32(AX)
@@ -30222,14 +30311,14 @@ small:
 	VPERMQ       $0xd8, Y1, Y1
 	VBROADCASTSS (DX), Y0
 	VANDPS       k6<>+0(SB), Y0, Y0
-	VPADDD       k191<>+0(SB), Y0, Y2
-	VPADDD       k185<>+0(SB), Y0, Y0
-	VSUBPS       k191<>+0(SB), Y2, Y2
+	VPADDD       k192<>+0(SB), Y0, Y2
+	VPADDD       k186<>+0(SB), Y0, Y0
+	VSUBPS       k192<>+0(SB), Y2, Y2
 	VMINPS       Y2, Y0, Y0
 	VMOVDQU      Y0, 64(SP)
-	VPAND        k192<>+0(SB), Y0, Y0
+	VPAND        k193<>+0(SB), Y0, Y0
 	VPOR         k9<>+0(SB), Y0, Y0
-	VPMULLD      k193<>+0(SB), Y0, Y0
+	VPMULLD      k194<>+0(SB), Y0, Y0
 	VMOVDQU      Y0, 96(SP)
 
 again:
@@ -30240,28 +30329,28 @@ again:
 	CMOVQEQ      DX, R9
 	VBROADCASTSS (R9), Y3
 	VANDPS       k6<>+0(SB), Y3, Y3
-	VPADDD       k191<>+0(SB), Y3, Y4
-	VPADDD       k185<>+0(SB), Y3, Y3
-	VSUBPS       k191<>+0(SB), Y4, Y4
+	VPADDD       k192<>+0(SB), Y3, Y4
+	VPADDD       k186<>+0(SB), Y3, Y3
+	VSUBPS       k192<>+0(SB), Y4, Y4
 	VMINPS       Y4, Y3, Y3
 	VMOVDQU      Y3, 64(SP)
-	VPAND        k192<>+0(SB), Y3, Y3
+	VPAND        k193<>+0(SB), Y3, Y3
 	VPOR         k9<>+0(SB), Y3, Y3
-	VPMULLD      k193<>+0(SB), Y3, Y3
+	VPMULLD      k194<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 96(SP)
-	VMOVDQU      k194<>+0(SB), Y4
-	VFMADD213PS  k185<>+0(SB), Y2, Y4
-	VMULPS       k195<>+0(SB), Y2, Y3
+	VMOVDQU      k195<>+0(SB), Y4
+	VFMADD213PS  k186<>+0(SB), Y2, Y4
+	VMULPS       k196<>+0(SB), Y2, Y3
 	VPMAXUD      Y3, Y4, Y3
 	VMULPS       k11<>+0(SB), Y3, Y4
 	VFMSUB132PS  k12<>+0(SB), Y4, Y3
 	VPSRLD       $0x0f, Y3, Y4
-	VMULPS       k196<>+0(SB), Y2, Y2
+	VMULPS       k197<>+0(SB), Y2, Y2
 	VMULPS       k11<>+0(SB), Y2, Y3
 	VFMSUB132PS  k12<>+0(SB), Y3, Y2
 	VPSRLD       $0x0f, Y2, Y2
 	VPACKUSDW    Y2, Y4, Y4
-	VPSUBW       k197<>+0(SB), Y4, Y4
+	VPSUBW       k198<>+0(SB), Y4, Y4
 	VPSHUFB      k17<>+0(SB), Y4, Y4
 	VMOVDQU      k169<>+0(SB), Y2
 	VMOVDQU      k170<>+0(SB), Y3
@@ -30276,15 +30365,15 @@ again:
 	VPAND        Y4, Y6, Y6
 	VPCMPEQD     Y7, Y6, Y6
 	VPXOR        Y6, Y5, Y5
-	VPCMPGTD     k198<>+0(SB), Y0, Y4
+	VPCMPGTD     k199<>+0(SB), Y0, Y4
 	VPADDD       Y5, Y0, Y0
 	VPANDN       Y0, Y4, Y4
 	VPADDD       Y4, Y0, Y0
-	VPSHUFB      k199<>+0(SB), Y0, Y0
+	VPSHUFB      k200<>+0(SB), Y0, Y0
 	VPERMQ       $0x88, Y0, Y0
-	VPSHUFB      k200<>+0(SB), Y0, Y4
-	VPSHUFB      k201<>+0(SB), Y0, Y5
-	VMOVDQU      k202<>+0(SB), Y0
+	VPSHUFB      k201<>+0(SB), Y0, Y4
+	VPSHUFB      k202<>+0(SB), Y0, Y5
+	VMOVDQU      k203<>+0(SB), Y0
 	VPBROADCASTB 3(DX), Y6
 
 tiny:
@@ -30294,21 +30383,21 @@ tiny:
 	CMOVQEQ    CX, R9
 	VMOVDQU    (R9), Y1
 	VPERMQ     $0xd8, Y1, Y1
-	VPAND      k180<>+0(SB), Y7, Y8
+	VPAND      k181<>+0(SB), Y7, Y8
 	VPXOR      Y6, Y7, Y7
 	VPAND      k67<>+0(SB), Y7, Y7
 	VPSUBUSB   k64<>+0(SB), Y8, Y9
-	VPAND      k184<>+0(SB), Y9, Y9
+	VPAND      k185<>+0(SB), Y9, Y9
 	VPSUBB     Y9, Y8, Y10
-	VPCMPEQB   k180<>+0(SB), Y8, Y8
+	VPCMPEQB   k181<>+0(SB), Y8, Y8
 	VPOR       Y8, Y10, Y10
-	VPAND      k182<>+0(SB), Y8, Y11
-	VPBLENDVB  Y8, k180<>+0(SB), Y7, Y7
+	VPAND      k183<>+0(SB), Y8, Y11
+	VPBLENDVB  Y8, k181<>+0(SB), Y7, Y7
 	VPSRLW     $0x03, Y9, Y9
 	VPSHUFB    Y10, Y2, Y8
 	VPSHUFB    Y10, Y3, Y12
 	VPADDB     Y9, Y12, Y12
-	VPADDB     k188<>+0(SB), Y12, Y9
+	VPADDB     k189<>+0(SB), Y12, Y9
 	VPSHUFB    Y10, Y4, Y13
 	VPSHUFB    Y10, Y5, Y10
 	VPSHUFB    Y9, Y0, Y9
@@ -30350,9 +30439,9 @@ little:
 	VBROADCASTSS (DX), Y0
 	VANDPS       k6<>+0(SB), Y0, Y0
 	VPBROADCASTB 3(DX), Y2
-	VPADDD       k178<>+0(SB), Y0, Y1
-	VPADDD       k179<>+0(SB), Y0, Y0
-	VSUBPS       k178<>+0(SB), Y1, Y1
+	VPADDD       k179<>+0(SB), Y0, Y1
+	VPADDD       k180<>+0(SB), Y0, Y0
+	VSUBPS       k179<>+0(SB), Y1, Y1
 	VMINPS       Y1, Y0, Y0
 	VPSUBD       k9<>+0(SB), Y0, Y1
 	VPXOR        k67<>+0(SB), Y2, Y2
@@ -30360,16 +30449,16 @@ little:
 slowly:
 	VMOVDQU     (CX), Y3
 	VPERMQ      $0xd8, Y3, Y3
-	VPAND       k180<>+0(SB), Y3, Y4
-	VPCMPEQB    k180<>+0(SB), Y4, Y5
+	VPAND       k181<>+0(SB), Y3, Y4
+	VPCMPEQB    k181<>+0(SB), Y4, Y5
 	VPXOR       Y2, Y3, Y3
 	VPANDN      Y3, Y5, Y3
 	VPAND       k67<>+0(SB), Y3, Y3
-	VPOR        k181<>+0(SB), Y3, Y3
+	VPOR        k182<>+0(SB), Y3, Y3
 	VPADDB      Y5, Y3, Y3
-	VPAND       k182<>+0(SB), Y5, Y6
-	VMOVDQU     k183<>+0(SB), Y7
-	VPADDB      k184<>+0(SB), Y4, Y4
+	VPAND       k183<>+0(SB), Y5, Y6
+	VMOVDQU     k184<>+0(SB), Y7
+	VPADDB      k185<>+0(SB), Y4, Y4
 	VPSHUFB     Y4, Y7, Y7
 	VPSUBB      Y7, Y4, Y4
 	VPANDN      Y4, Y5, Y4
@@ -30377,28 +30466,28 @@ slowly:
 	VPUNPCKLBW  Y4, Y5, Y7
 	VPSRLW      $0x04, Y7, Y7
 	VPSLLD      $0x10, Y7, Y8
-	VPAND       k203<>+0(SB), Y7, Y7
+	VPAND       k204<>+0(SB), Y7, Y7
 	VPUNPCKHBW  Y4, Y5, Y5
 	VPSRLW      $0x04, Y5, Y5
 	VPSLLD      $0x10, Y5, Y9
-	VPAND       k203<>+0(SB), Y5, Y5
+	VPAND       k204<>+0(SB), Y5, Y5
 	VMULPS      Y0, Y8, Y4
-	VFMADD213PS k185<>+0(SB), Y1, Y8
+	VFMADD213PS k186<>+0(SB), Y1, Y8
 	VPMAXUD     Y4, Y8, Y8
 	VMULPS      k11<>+0(SB), Y8, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y8
 	VMULPS      Y0, Y7, Y4
-	VFMADD213PS k185<>+0(SB), Y1, Y7
+	VFMADD213PS k186<>+0(SB), Y1, Y7
 	VPMAXUD     Y4, Y7, Y7
 	VMULPS      k11<>+0(SB), Y7, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y9, Y4
-	VFMADD213PS k185<>+0(SB), Y1, Y9
+	VFMADD213PS k186<>+0(SB), Y1, Y9
 	VPMAXUD     Y4, Y9, Y9
 	VMULPS      k11<>+0(SB), Y9, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y9
 	VMULPS      Y0, Y5, Y4
-	VFMADD213PS k185<>+0(SB), Y1, Y5
+	VFMADD213PS k186<>+0(SB), Y1, Y5
 	VPMAXUD     Y4, Y5, Y5
 	VMULPS      k11<>+0(SB), Y5, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y5
@@ -30419,113 +30508,113 @@ slowly:
 	JNZ         slowly
 	JMP         done
 
-DATA k186<>+0(SB)/8, $0x3b80000000000000
-DATA k186<>+8(SB)/8, $0x3c4000003c000000
-DATA k186<>+16(SB)/8, $0x3ca000003c800000
-DATA k186<>+24(SB)/8, $0x3ce000003cc00000
-GLOBL k186<>(SB), RODATA|NOPTR, $32
-
-DATA k187<>+0(SB)/8, $0x3bc000003b000000
-DATA k187<>+8(SB)/8, $0x3c6000003c200000
-DATA k187<>+16(SB)/8, $0x3cb000003c900000
-DATA k187<>+24(SB)/8, $0x3cf000003cd00000
+DATA k187<>+0(SB)/8, $0x3b80000000000000
+DATA k187<>+8(SB)/8, $0x3c4000003c000000
+DATA k187<>+16(SB)/8, $0x3ca000003c800000
+DATA k187<>+24(SB)/8, $0x3ce000003cc00000
 GLOBL k187<>(SB), RODATA|NOPTR, $32
 
-DATA k188<>+0(SB)/8, $0x0707070707070707
-DATA k188<>+8(SB)/8, $0x0707070707070707
-DATA k188<>+16(SB)/8, $0x0707070707070707
-DATA k188<>+24(SB)/8, $0x0707070707070707
+DATA k188<>+0(SB)/8, $0x3bc000003b000000
+DATA k188<>+8(SB)/8, $0x3c6000003c200000
+DATA k188<>+16(SB)/8, $0x3cb000003c900000
+DATA k188<>+24(SB)/8, $0x3cf000003cd00000
 GLOBL k188<>(SB), RODATA|NOPTR, $32
 
-DATA k189<>+0(SB)/8, $0xffffffffffffffff
-DATA k189<>+8(SB)/8, $0xffffffffffffffff
-DATA k189<>+16(SB)/8, $0xffffffffffffffff
-DATA k189<>+24(SB)/8, $0xffffffffffffffff
+DATA k189<>+0(SB)/8, $0x0707070707070707
+DATA k189<>+8(SB)/8, $0x0707070707070707
+DATA k189<>+16(SB)/8, $0x0707070707070707
+DATA k189<>+24(SB)/8, $0x0707070707070707
 GLOBL k189<>(SB), RODATA|NOPTR, $32
 
-DATA k190<>+0(SB)/8, $0x7f807f807f807f80
-DATA k190<>+8(SB)/8, $0x7f807f807f807f80
-DATA k190<>+16(SB)/8, $0x7f807f807f807f80
-DATA k190<>+24(SB)/8, $0x7f807f807f807f80
+DATA k190<>+0(SB)/8, $0xffffffffffffffff
+DATA k190<>+8(SB)/8, $0xffffffffffffffff
+DATA k190<>+16(SB)/8, $0xffffffffffffffff
+DATA k190<>+24(SB)/8, $0xffffffffffffffff
 GLOBL k190<>(SB), RODATA|NOPTR, $32
 
-DATA k191<>+0(SB)/8, $0x2080000020800000
-DATA k191<>+8(SB)/8, $0x2080000020800000
-DATA k191<>+16(SB)/8, $0x2080000020800000
-DATA k191<>+24(SB)/8, $0x2080000020800000
+DATA k191<>+0(SB)/8, $0x7f807f807f807f80
+DATA k191<>+8(SB)/8, $0x7f807f807f807f80
+DATA k191<>+16(SB)/8, $0x7f807f807f807f80
+DATA k191<>+24(SB)/8, $0x7f807f807f807f80
 GLOBL k191<>(SB), RODATA|NOPTR, $32
 
-DATA k192<>+0(SB)/8, $0x007fffff007fffff
-DATA k192<>+8(SB)/8, $0x007fffff007fffff
-DATA k192<>+16(SB)/8, $0x007fffff007fffff
-DATA k192<>+24(SB)/8, $0x007fffff007fffff
+DATA k192<>+0(SB)/8, $0x2080000020800000
+DATA k192<>+8(SB)/8, $0x2080000020800000
+DATA k192<>+16(SB)/8, $0x2080000020800000
+DATA k192<>+24(SB)/8, $0x2080000020800000
 GLOBL k192<>(SB), RODATA|NOPTR, $32
 
-DATA k193<>+0(SB)/8, $0x0000004800000040
-DATA k193<>+8(SB)/8, $0x0000005800000050
-DATA k193<>+16(SB)/8, $0x0000006800000060
-DATA k193<>+24(SB)/8, $0x0000007800000070
+DATA k193<>+0(SB)/8, $0x007fffff007fffff
+DATA k193<>+8(SB)/8, $0x007fffff007fffff
+DATA k193<>+16(SB)/8, $0x007fffff007fffff
+DATA k193<>+24(SB)/8, $0x007fffff007fffff
 GLOBL k193<>(SB), RODATA|NOPTR, $32
 
-DATA k194<>+0(SB)/8, $0x3a80000000000000
-DATA k194<>+8(SB)/8, $0x3b4000003b000000
-DATA k194<>+16(SB)/8, $0x3ba000003b800000
-DATA k194<>+24(SB)/8, $0x3be000003bc00000
+DATA k194<>+0(SB)/8, $0x0000004800000040
+DATA k194<>+8(SB)/8, $0x0000005800000050
+DATA k194<>+16(SB)/8, $0x0000006800000060
+DATA k194<>+24(SB)/8, $0x0000007800000070
 GLOBL k194<>(SB), RODATA|NOPTR, $32
 
-DATA k195<>+0(SB)/8, $0x3b00000000000000
-DATA k195<>+8(SB)/8, $0x3bc000003b800000
-DATA k195<>+16(SB)/8, $0x3c2000003c000000
-DATA k195<>+24(SB)/8, $0x3c6000003c400000
+DATA k195<>+0(SB)/8, $0x3a80000000000000
+DATA k195<>+8(SB)/8, $0x3b4000003b000000
+DATA k195<>+16(SB)/8, $0x3ba000003b800000
+DATA k195<>+24(SB)/8, $0x3be000003bc00000
 GLOBL k195<>(SB), RODATA|NOPTR, $32
 
-DATA k196<>+0(SB)/8, $0x3c9000003c800000
-DATA k196<>+8(SB)/8, $0x3cb000003ca00000
-DATA k196<>+16(SB)/8, $0x3cd000003cc00000
-DATA k196<>+24(SB)/8, $0x3cf000003ce00000
+DATA k196<>+0(SB)/8, $0x3b00000000000000
+DATA k196<>+8(SB)/8, $0x3bc000003b800000
+DATA k196<>+16(SB)/8, $0x3c2000003c000000
+DATA k196<>+24(SB)/8, $0x3c6000003c400000
 GLOBL k196<>(SB), RODATA|NOPTR, $32
 
-DATA k197<>+0(SB)/8, $0x4000400040004000
-DATA k197<>+8(SB)/8, $0x4000400040004000
-DATA k197<>+16(SB)/8, $0x4000400040004000
-DATA k197<>+24(SB)/8, $0x4000400040004000
+DATA k197<>+0(SB)/8, $0x3c9000003c800000
+DATA k197<>+8(SB)/8, $0x3cb000003ca00000
+DATA k197<>+16(SB)/8, $0x3cd000003cc00000
+DATA k197<>+24(SB)/8, $0x3cf000003ce00000
 GLOBL k197<>(SB), RODATA|NOPTR, $32
 
-DATA k198<>+0(SB)/8, $0x3fdfffdf3fdfffdf
-DATA k198<>+8(SB)/8, $0x3fdfffdf3fdfffdf
-DATA k198<>+16(SB)/8, $0x3fdfffdf3fdfffdf
-DATA k198<>+24(SB)/8, $0x3fdfffdf3fdfffdf
+DATA k198<>+0(SB)/8, $0x4000400040004000
+DATA k198<>+8(SB)/8, $0x4000400040004000
+DATA k198<>+16(SB)/8, $0x4000400040004000
+DATA k198<>+24(SB)/8, $0x4000400040004000
 GLOBL k198<>(SB), RODATA|NOPTR, $32
 
-DATA k199<>+0(SB)/8, $0x0f0b07030e0a0602
-DATA k199<>+8(SB)/8, $0x0f0b07030e0a0602
-DATA k199<>+16(SB)/8, $0x0f0b07030e0a0602
-DATA k199<>+24(SB)/8, $0x0f0b07030e0a0602
+DATA k199<>+0(SB)/8, $0x3fdfffdf3fdfffdf
+DATA k199<>+8(SB)/8, $0x3fdfffdf3fdfffdf
+DATA k199<>+16(SB)/8, $0x3fdfffdf3fdfffdf
+DATA k199<>+24(SB)/8, $0x3fdfffdf3fdfffdf
 GLOBL k199<>(SB), RODATA|NOPTR, $32
 
-DATA k200<>+0(SB)/8, $0x8080808080808080
-DATA k200<>+8(SB)/8, $0x0b0a090803020100
-DATA k200<>+16(SB)/8, $0x8080808080808080
-DATA k200<>+24(SB)/8, $0x0b0a090803020100
+DATA k200<>+0(SB)/8, $0x0f0b07030e0a0602
+DATA k200<>+8(SB)/8, $0x0f0b07030e0a0602
+DATA k200<>+16(SB)/8, $0x0f0b07030e0a0602
+DATA k200<>+24(SB)/8, $0x0f0b07030e0a0602
 GLOBL k200<>(SB), RODATA|NOPTR, $32
 
 DATA k201<>+0(SB)/8, $0x8080808080808080
-DATA k201<>+8(SB)/8, $0x0f0e0d0c07060504
+DATA k201<>+8(SB)/8, $0x0b0a090803020100
 DATA k201<>+16(SB)/8, $0x8080808080808080
-DATA k201<>+24(SB)/8, $0x0f0e0d0c07060504
+DATA k201<>+24(SB)/8, $0x0b0a090803020100
 GLOBL k201<>(SB), RODATA|NOPTR, $32
 
-DATA k202<>+0(SB)/8, $0x8040201008040201
-DATA k202<>+8(SB)/8, $0x0000000000000000
-DATA k202<>+16(SB)/8, $0x8040201008040201
-DATA k202<>+24(SB)/8, $0x0000000000000000
+DATA k202<>+0(SB)/8, $0x8080808080808080
+DATA k202<>+8(SB)/8, $0x0f0e0d0c07060504
+DATA k202<>+16(SB)/8, $0x8080808080808080
+DATA k202<>+24(SB)/8, $0x0f0e0d0c07060504
 GLOBL k202<>(SB), RODATA|NOPTR, $32
 
-DATA k203<>+0(SB)/8, $0xffff0000ffff0000
-DATA k203<>+8(SB)/8, $0xffff0000ffff0000
-DATA k203<>+16(SB)/8, $0xffff0000ffff0000
-DATA k203<>+24(SB)/8, $0xffff0000ffff0000
+DATA k203<>+0(SB)/8, $0x8040201008040201
+DATA k203<>+8(SB)/8, $0x0000000000000000
+DATA k203<>+16(SB)/8, $0x8040201008040201
+DATA k203<>+24(SB)/8, $0x0000000000000000
 GLOBL k203<>(SB), RODATA|NOPTR, $32
+
+DATA k204<>+0(SB)/8, $0xffff0000ffff0000
+DATA k204<>+8(SB)/8, $0xffff0000ffff0000
+DATA k204<>+16(SB)/8, $0xffff0000ffff0000
+DATA k204<>+24(SB)/8, $0xffff0000ffff0000
+GLOBL k204<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
@@ -30549,42 +30638,42 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPAND        k175<>+0(SB), Y2, Y1
-	VPCMPEQW     k175<>+0(SB), Y1, Y1
+	VPAND        k176<>+0(SB), Y2, Y1
+	VPCMPEQW     k176<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k176<>+0(SB), Y2, Y2
+	VPAND        k177<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k177<>+0(SB), Y1, Y1
+	VMULPS       k178<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k36<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, (AX)
-	VMULPS       k177<>+0(SB), Y2, Y2
+	VMULPS       k178<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k36<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPAND        k175<>+0(SB), Y2, Y1
-	VPCMPEQW     k175<>+0(SB), Y1, Y1
+	VPAND        k176<>+0(SB), Y2, Y1
+	VPCMPEQW     k176<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k176<>+0(SB), Y2, Y2
+	VPAND        k177<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k177<>+0(SB), Y1, Y1
+	VMULPS       k178<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k36<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 32(AX)
-	VMULPS       k177<>+0(SB), Y2, Y2
+	VMULPS       k178<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k36<>+0(SB), Y2, Y2
@@ -30673,9 +30762,9 @@ little:
 	VBROADCASTSS (DX), Y0
 	VANDPS       k6<>+0(SB), Y0, Y0
 	VPBROADCASTB 3(DX), Y2
-	VPADDD       k204<>+0(SB), Y0, Y1
-	VPADDD       k205<>+0(SB), Y0, Y0
-	VSUBPS       k204<>+0(SB), Y1, Y1
+	VPADDD       k205<>+0(SB), Y0, Y1
+	VPADDD       k206<>+0(SB), Y0, Y0
+	VSUBPS       k205<>+0(SB), Y1, Y1
 	VMINPS       Y1, Y0, Y0
 	VPSUBD       k9<>+0(SB), Y0, Y1
 	VPXOR        k67<>+0(SB), Y2, Y2
@@ -30683,19 +30772,19 @@ little:
 
 slowly:
 	VPERMD      (CX), Y3, Y4
-	VPAND       k180<>+0(SB), Y4, Y5
-	VPCMPGTB    k206<>+0(SB), Y5, Y6
+	VPAND       k181<>+0(SB), Y4, Y5
+	VPCMPGTB    k207<>+0(SB), Y5, Y6
 	VPXOR       Y2, Y4, Y4
-	VPCMPGTB    k207<>+0(SB), Y5, Y7
+	VPCMPGTB    k208<>+0(SB), Y5, Y7
 	VPOR        Y6, Y4, Y4
 	VPAND       k67<>+0(SB), Y4, Y4
-	VPOR        k181<>+0(SB), Y4, Y4
-	VPAND       k208<>+0(SB), Y7, Y8
+	VPOR        k182<>+0(SB), Y4, Y4
+	VPAND       k209<>+0(SB), Y7, Y8
 	VPSUBB      Y8, Y4, Y4
 	VPAND       k67<>+0(SB), Y6, Y6
 	VPAVGB      Y7, Y6, Y6
-	VMOVDQU     k209<>+0(SB), Y8
-	VPADDB      k206<>+0(SB), Y5, Y5
+	VMOVDQU     k210<>+0(SB), Y8
+	VPADDB      k207<>+0(SB), Y5, Y5
 	VPSHUFB     Y5, Y8, Y8
 	VPSUBB      Y8, Y5, Y5
 	VPANDN      Y5, Y7, Y5
@@ -30709,16 +30798,16 @@ slowly:
 	VPUNPCKLWD  Y10, Y7, Y11
 	VPUNPCKHWD  Y10, Y7, Y10
 	VMULPS      Y0, Y9, Y5
-	VFMADD213PS k185<>+0(SB), Y1, Y9
+	VFMADD213PS k186<>+0(SB), Y1, Y9
 	VPMAXUD     Y5, Y9, Y9
 	VMULPS      Y0, Y8, Y5
-	VFMADD213PS k185<>+0(SB), Y1, Y8
+	VFMADD213PS k186<>+0(SB), Y1, Y8
 	VPMAXUD     Y5, Y8, Y8
 	VMULPS      Y0, Y11, Y5
-	VFMADD213PS k185<>+0(SB), Y1, Y11
+	VFMADD213PS k186<>+0(SB), Y1, Y11
 	VPMAXUD     Y5, Y11, Y11
 	VMULPS      Y0, Y10, Y5
-	VFMADD213PS k185<>+0(SB), Y1, Y10
+	VFMADD213PS k186<>+0(SB), Y1, Y10
 	VPMAXUD     Y5, Y10, Y10
 	VPUNPCKLBW  Y4, Y6, Y5
 	VPUNPCKHBW  Y4, Y6, Y4
@@ -30742,41 +30831,41 @@ slowly:
 	JNZ         slowly
 	JMP         done
 
-DATA k204<>+0(SB)/8, $0x4900000049000000
-DATA k204<>+8(SB)/8, $0x4900000049000000
-DATA k204<>+16(SB)/8, $0x4900000049000000
-DATA k204<>+24(SB)/8, $0x4900000049000000
-GLOBL k204<>(SB), RODATA|NOPTR, $32
-
-DATA k205<>+0(SB)/8, $0x4880000048800000
-DATA k205<>+8(SB)/8, $0x4880000048800000
-DATA k205<>+16(SB)/8, $0x4880000048800000
-DATA k205<>+24(SB)/8, $0x4880000048800000
+DATA k205<>+0(SB)/8, $0x4900000049000000
+DATA k205<>+8(SB)/8, $0x4900000049000000
+DATA k205<>+16(SB)/8, $0x4900000049000000
+DATA k205<>+24(SB)/8, $0x4900000049000000
 GLOBL k205<>(SB), RODATA|NOPTR, $32
 
-DATA k206<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k206<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k206<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k206<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k206<>+0(SB)/8, $0x4880000048800000
+DATA k206<>+8(SB)/8, $0x4880000048800000
+DATA k206<>+16(SB)/8, $0x4880000048800000
+DATA k206<>+24(SB)/8, $0x4880000048800000
 GLOBL k206<>(SB), RODATA|NOPTR, $32
 
-DATA k207<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k207<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k207<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k207<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k207<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k207<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k207<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k207<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
 GLOBL k207<>(SB), RODATA|NOPTR, $32
 
-DATA k208<>+0(SB)/8, $0x8181818181818181
-DATA k208<>+8(SB)/8, $0x8181818181818181
-DATA k208<>+16(SB)/8, $0x8181818181818181
-DATA k208<>+24(SB)/8, $0x8181818181818181
+DATA k208<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k208<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k208<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k208<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
 GLOBL k208<>(SB), RODATA|NOPTR, $32
 
-DATA k209<>+0(SB)/8, $0x0000000000000000
-DATA k209<>+8(SB)/8, $0x0102057c00000000
-DATA k209<>+16(SB)/8, $0x0000000000000000
-DATA k209<>+24(SB)/8, $0x0102057c00000000
+DATA k209<>+0(SB)/8, $0x8181818181818181
+DATA k209<>+8(SB)/8, $0x8181818181818181
+DATA k209<>+16(SB)/8, $0x8181818181818181
+DATA k209<>+24(SB)/8, $0x8181818181818181
 GLOBL k209<>(SB), RODATA|NOPTR, $32
+
+DATA k210<>+0(SB)/8, $0x0000000000000000
+DATA k210<>+8(SB)/8, $0x0102057c00000000
+DATA k210<>+16(SB)/8, $0x0000000000000000
+DATA k210<>+24(SB)/8, $0x0102057c00000000
+GLOBL k210<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
@@ -30802,8 +30891,8 @@ run:
 	SUBL         $0x08800000, R8
 	CMPL         R8, $0x6e800000
 	JHI          odd
-	VMOVDQU      k210<>+0(SB), Y4
-	VMOVDQU      k211<>+0(SB), Y5
+	VMOVDQU      k211<>+0(SB), Y4
+	VMOVDQU      k212<>+0(SB), Y5
 	VMULPS       Y2, Y4, Y4
 	VPSLLD       $0x0f, Y4, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -30824,24 +30913,24 @@ run:
 chunk:
 	VMOVDQU    (CX), Y2
 	VPERMQ     $0xd8, Y2, Y2
-	VPAND      k180<>+0(SB), Y2, Y4
+	VPAND      k181<>+0(SB), Y2, Y4
 	VPMINUB    k63<>+0(SB), Y4, Y5
 	VPAND      k63<>+0(SB), Y5, Y5
 	VPAND      k53<>+0(SB), Y2, Y6
 	VPOR       Y6, Y5, Y5
 	VPSUBUSB   k63<>+0(SB), Y4, Y6
-	VPAND      k206<>+0(SB), Y6, Y6
+	VPAND      k207<>+0(SB), Y6, Y6
 	VPSHUFB    Y5, Y0, Y7
 	VPSHUFB    Y5, Y1, Y5
-	VPCMPGTB   k207<>+0(SB), Y4, Y8
+	VPCMPGTB   k208<>+0(SB), Y4, Y8
 	VPBLENDVB  Y8, k67<>+0(SB), Y7, Y7
 	VPBLENDVB  Y8, Y3, Y5, Y5
 	VPANDN     Y6, Y8, Y6
 	VPAND      k67<>+0(SB), Y2, Y2
 	VPXOR      Y2, Y5, Y5
-	VPCMPGTB   k206<>+0(SB), Y4, Y2
-	VPBLENDVB  Y2, k182<>+0(SB), Y7, Y7
-	VPBLENDVB  Y2, k180<>+0(SB), Y5, Y5
+	VPCMPGTB   k207<>+0(SB), Y4, Y2
+	VPBLENDVB  Y2, k183<>+0(SB), Y7, Y7
+	VPBLENDVB  Y2, k181<>+0(SB), Y5, Y5
 	VPANDN     Y6, Y2, Y6
 	VPXOR      Y4, Y4, Y4
 	VPUNPCKLBW Y5, Y7, Y2
@@ -30886,10 +30975,10 @@ odd:
 	SBBL         R9, R9
 	VMOVD        R9, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k189<>+0(SB), Y2, Y3
-	VPOR         k190<>+0(SB), Y3, Y3
+	VPXOR        k190<>+0(SB), Y2, Y3
+	VPOR         k191<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k206<>+0(SB), Y2, Y2
+	VPAND        k207<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	DECL         R8
 	CMPL         R8, $0x7f800000
@@ -30901,8 +30990,8 @@ odd:
 	VPBROADCASTD X2, Y2
 	VMOVDQU      Y2, 64(SP)
 	VPBROADCASTB 3(DX), Y2
-	VMOVDQU      k210<>+0(SB), Y3
-	VMOVDQU      k211<>+0(SB), Y5
+	VMOVDQU      k211<>+0(SB), Y3
+	VMOVDQU      k212<>+0(SB), Y5
 	VMULPS       Y4, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -30923,22 +31012,22 @@ odd:
 edge:
 	VMOVDQU    (CX), Y3
 	VPERMQ     $0xd8, Y3, Y3
-	VPAND      k180<>+0(SB), Y3, Y4
+	VPAND      k181<>+0(SB), Y3, Y4
 	VPSUBUSB   k63<>+0(SB), Y4, Y6
-	VPAND      k206<>+0(SB), Y6, Y6
+	VPAND      k207<>+0(SB), Y6, Y6
 	VPSUBB     Y6, Y4, Y5
 	VPAND      (SP), Y6, Y6
 	VPSHUFB    Y5, Y0, Y7
 	VPSHUFB    Y5, Y1, Y5
-	VPCMPGTB   k207<>+0(SB), Y4, Y8
+	VPCMPGTB   k208<>+0(SB), Y4, Y8
 	VPBLENDVB  Y8, 64(SP), Y7, Y7
-	VPBLENDVB  Y8, k180<>+0(SB), Y5, Y5
+	VPBLENDVB  Y8, k181<>+0(SB), Y5, Y5
 	VPANDN     Y6, Y8, Y6
 	VPXOR      Y2, Y3, Y3
 	VPAND      k67<>+0(SB), Y3, Y3
-	VPCMPGTB   k206<>+0(SB), Y4, Y4
-	VPAND      k182<>+0(SB), Y4, Y8
-	VPAND      k180<>+0(SB), Y4, Y4
+	VPCMPGTB   k207<>+0(SB), Y4, Y4
+	VPAND      k183<>+0(SB), Y4, Y8
+	VPAND      k181<>+0(SB), Y4, Y4
 	VPXOR      Y9, Y9, Y9
 	VPUNPCKLBW Y5, Y7, Y10
 	VPUNPCKLBW Y9, Y6, Y11
@@ -30948,7 +31037,7 @@ edge:
 	VPADDW     Y11, Y10, Y10
 	VPMINUW    32(SP), Y10, Y10
 	VPMAXUW    Y12, Y10, Y10
-	VPCMPGTW   k190<>+0(SB), Y10, Y11
+	VPCMPGTW   k191<>+0(SB), Y10, Y11
 	VPANDN     Y13, Y11, Y13
 	VPOR       Y13, Y10, Y10
 	VMOVDQU    Y10, (AX)
@@ -30960,7 +31049,7 @@ edge:
 	VPADDW     Y6, Y5, Y5
 	VPMINUW    32(SP), Y5, Y5
 	VPMAXUW    Y4, Y5, Y5
-	VPCMPGTW   k190<>+0(SB), Y5, Y4
+	VPCMPGTW   k191<>+0(SB), Y5, Y4
 	VPANDN     Y3, Y4, Y3
 	VPOR       Y3, Y5, Y5
 	VMOVDQU    Y5, 32(AX)
@@ -30982,14 +31071,14 @@ small:
 	VPERMQ       $0xd8, Y1, Y1
 	VBROADCASTSS (DX), Y0
 	VANDPS       k6<>+0(SB), Y0, Y0
-	VPADDD       k191<>+0(SB), Y0, Y2
-	VPADDD       k185<>+0(SB), Y0, Y0
-	VSUBPS       k191<>+0(SB), Y2, Y2
+	VPADDD       k192<>+0(SB), Y0, Y2
+	VPADDD       k186<>+0(SB), Y0, Y0
+	VSUBPS       k192<>+0(SB), Y2, Y2
 	VMINPS       Y2, Y0, Y0
 	VMOVDQU      Y0, 96(SP)
-	VPAND        k192<>+0(SB), Y0, Y0
+	VPAND        k193<>+0(SB), Y0, Y0
 	VPOR         k9<>+0(SB), Y0, Y0
-	VPMULLD      k212<>+0(SB), Y0, Y0
+	VPMULLD      k213<>+0(SB), Y0, Y0
 	VMOVDQU      Y0, 128(SP)
 
 again:
@@ -31000,29 +31089,29 @@ again:
 	CMOVQEQ      DX, R9
 	VBROADCASTSS (R9), Y3
 	VANDPS       k6<>+0(SB), Y3, Y3
-	VPADDD       k191<>+0(SB), Y3, Y4
-	VPADDD       k185<>+0(SB), Y3, Y3
-	VSUBPS       k191<>+0(SB), Y4, Y4
+	VPADDD       k192<>+0(SB), Y3, Y4
+	VPADDD       k186<>+0(SB), Y3, Y3
+	VSUBPS       k192<>+0(SB), Y4, Y4
 	VMINPS       Y4, Y3, Y3
 	VMOVDQU      Y3, 96(SP)
-	VPAND        k192<>+0(SB), Y3, Y3
+	VPAND        k193<>+0(SB), Y3, Y3
 	VPOR         k9<>+0(SB), Y3, Y3
-	VPMULLD      k212<>+0(SB), Y3, Y3
+	VPMULLD      k213<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 128(SP)
-	VMOVDQU      k213<>+0(SB), Y4
-	VFMADD213PS  k214<>+0(SB), Y2, Y4
-	VMULPS       k215<>+0(SB), Y2, Y3
+	VMOVDQU      k214<>+0(SB), Y4
+	VFMADD213PS  k215<>+0(SB), Y2, Y4
+	VMULPS       k216<>+0(SB), Y2, Y3
 	VPMAXUD      Y3, Y4, Y3
 	VMULPS       k11<>+0(SB), Y3, Y4
 	VFMSUB132PS  k12<>+0(SB), Y4, Y3
 	VPSRLD       $0x0f, Y3, Y4
-	VMULPS       k216<>+0(SB), Y2, Y2
+	VMULPS       k217<>+0(SB), Y2, Y2
 	VMULPS       k11<>+0(SB), Y2, Y3
 	VFMSUB132PS  k12<>+0(SB), Y3, Y2
 	VPSRLD       $0x0f, Y2, Y2
 	VPACKUSDW    Y2, Y4, Y4
-	VPSUBW       k197<>+0(SB), Y4, Y4
-	VPBLENDW     $0xf0, k217<>+0(SB), Y4, Y4
+	VPSUBW       k198<>+0(SB), Y4, Y4
+	VPBLENDW     $0xf0, k218<>+0(SB), Y4, Y4
 	VPSHUFB      k17<>+0(SB), Y4, Y4
 	VMOVDQU      k169<>+0(SB), Y2
 	VMOVDQU      k170<>+0(SB), Y3
@@ -31037,15 +31126,15 @@ again:
 	VPAND        Y4, Y6, Y6
 	VPCMPEQD     Y7, Y6, Y6
 	VPXOR        Y6, Y5, Y5
-	VPCMPGTD     k198<>+0(SB), Y0, Y4
+	VPCMPGTD     k199<>+0(SB), Y0, Y4
 	VPADDD       Y5, Y0, Y0
 	VPANDN       Y0, Y4, Y4
 	VPADDD       Y4, Y0, Y0
-	VPSHUFB      k199<>+0(SB), Y0, Y0
-	VPSHUFB      k218<>+0(SB), Y0, Y4
-	VPSHUFB      k219<>+0(SB), Y0, Y5
+	VPSHUFB      k200<>+0(SB), Y0, Y0
+	VPSHUFB      k219<>+0(SB), Y0, Y4
+	VPSHUFB      k220<>+0(SB), Y0, Y5
 	VPXOR        Y6, Y6, Y6
-	VMOVDQU      k202<>+0(SB), Y0
+	VMOVDQU      k203<>+0(SB), Y0
 	VPBROADCASTB 3(DX), Y7
 
 tiny:
@@ -31055,15 +31144,15 @@ tiny:
 	CMOVQEQ    CX, R9
 	VMOVDQU    (R9), Y1
 	VPERMQ     $0xd8, Y1, Y1
-	VPAND      k180<>+0(SB), Y8, Y9
+	VPAND      k181<>+0(SB), Y8, Y9
 	VPXOR      Y7, Y8, Y8
 	VPAND      k67<>+0(SB), Y8, Y8
 	VPSUBUSB   k63<>+0(SB), Y9, Y10
-	VPAND      k206<>+0(SB), Y10, Y10
-	VPMINUB    k220<>+0(SB), Y10, Y10
-	VPCMPGTB   k206<>+0(SB), Y9, Y11
-	VPANDN     Y8, Y11, Y8
+	VPAND      k207<>+0(SB), Y10, Y10
+	VPMINUB    k221<>+0(SB), Y10, Y10
 	VPCMPGTB   k207<>+0(SB), Y9, Y11
+	VPANDN     Y8, Y11, Y8
+	VPCMPGTB   k208<>+0(SB), Y9, Y11
 	VPAND      k66<>+0(SB), Y11, Y11
 	VPOR       Y11, Y8, Y8
 	VPSUBB     Y10, Y9, Y9
@@ -31071,7 +31160,7 @@ tiny:
 	VPSHUFB    Y9, Y2, Y11
 	VPSHUFB    Y9, Y3, Y12
 	VPADDB     Y10, Y12, Y12
-	VPADDB     k188<>+0(SB), Y12, Y10
+	VPADDB     k189<>+0(SB), Y12, Y10
 	VPSHUFB    Y9, Y4, Y13
 	VPSHUFB    Y9, Y5, Y9
 	VPSHUFB    Y10, Y0, Y10
@@ -31113,9 +31202,9 @@ little:
 	VBROADCASTSS (DX), Y0
 	VANDPS       k6<>+0(SB), Y0, Y0
 	VPBROADCASTB 3(DX), Y2
-	VPADDD       k204<>+0(SB), Y0, Y1
-	VPADDD       k205<>+0(SB), Y0, Y0
-	VSUBPS       k204<>+0(SB), Y1, Y1
+	VPADDD       k205<>+0(SB), Y0, Y1
+	VPADDD       k206<>+0(SB), Y0, Y0
+	VSUBPS       k205<>+0(SB), Y1, Y1
 	VMINPS       Y1, Y0, Y0
 	VPSUBD       k9<>+0(SB), Y0, Y1
 	VPXOR        k67<>+0(SB), Y2, Y2
@@ -31123,19 +31212,19 @@ little:
 slowly:
 	VMOVDQU     (CX), Y3
 	VPERMQ      $0xd8, Y3, Y3
-	VPAND       k180<>+0(SB), Y3, Y4
-	VPCMPGTB    k206<>+0(SB), Y4, Y5
+	VPAND       k181<>+0(SB), Y3, Y4
+	VPCMPGTB    k207<>+0(SB), Y4, Y5
 	VPXOR       Y2, Y3, Y3
-	VPCMPGTB    k207<>+0(SB), Y4, Y6
+	VPCMPGTB    k208<>+0(SB), Y4, Y6
 	VPOR        Y5, Y3, Y3
 	VPAND       k67<>+0(SB), Y3, Y3
-	VPOR        k181<>+0(SB), Y3, Y3
-	VPAND       k208<>+0(SB), Y6, Y7
+	VPOR        k182<>+0(SB), Y3, Y3
+	VPAND       k209<>+0(SB), Y6, Y7
 	VPSUBB      Y7, Y3, Y3
 	VPAND       k67<>+0(SB), Y5, Y5
 	VPAVGB      Y6, Y5, Y5
-	VMOVDQU     k209<>+0(SB), Y7
-	VPADDB      k206<>+0(SB), Y4, Y4
+	VMOVDQU     k210<>+0(SB), Y7
+	VPADDB      k207<>+0(SB), Y4, Y4
 	VPSHUFB     Y4, Y7, Y7
 	VPSUBB      Y7, Y4, Y4
 	VPANDN      Y4, Y6, Y4
@@ -31143,28 +31232,28 @@ slowly:
 	VPUNPCKLBW  Y4, Y6, Y7
 	VPSRLW      $0x03, Y7, Y7
 	VPSLLD      $0x10, Y7, Y8
-	VPAND       k203<>+0(SB), Y7, Y7
+	VPAND       k204<>+0(SB), Y7, Y7
 	VPUNPCKHBW  Y4, Y6, Y6
 	VPSRLW      $0x03, Y6, Y6
 	VPSLLD      $0x10, Y6, Y9
-	VPAND       k203<>+0(SB), Y6, Y6
+	VPAND       k204<>+0(SB), Y6, Y6
 	VMULPS      Y0, Y8, Y4
-	VFMADD213PS k185<>+0(SB), Y1, Y8
+	VFMADD213PS k186<>+0(SB), Y1, Y8
 	VPMAXUD     Y4, Y8, Y8
 	VMULPS      k11<>+0(SB), Y8, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y8
 	VMULPS      Y0, Y7, Y4
-	VFMADD213PS k185<>+0(SB), Y1, Y7
+	VFMADD213PS k186<>+0(SB), Y1, Y7
 	VPMAXUD     Y4, Y7, Y7
 	VMULPS      k11<>+0(SB), Y7, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y9, Y4
-	VFMADD213PS k185<>+0(SB), Y1, Y9
+	VFMADD213PS k186<>+0(SB), Y1, Y9
 	VPMAXUD     Y4, Y9, Y9
 	VMULPS      k11<>+0(SB), Y9, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y9
 	VMULPS      Y0, Y6, Y4
-	VFMADD213PS k185<>+0(SB), Y1, Y6
+	VFMADD213PS k186<>+0(SB), Y1, Y6
 	VPMAXUD     Y4, Y6, Y6
 	VMULPS      k11<>+0(SB), Y6, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y6
@@ -31185,71 +31274,71 @@ slowly:
 	JNZ         slowly
 	JMP         done
 
-DATA k210<>+0(SB)/8, $0x3800000000000000
-DATA k210<>+8(SB)/8, $0x38c0000038800000
-DATA k210<>+16(SB)/8, $0x3940000039000000
-DATA k210<>+24(SB)/8, $0x39c0000039800000
-GLOBL k210<>(SB), RODATA|NOPTR, $32
-
-DATA k211<>+0(SB)/8, $0x3840000037800000
-DATA k211<>+8(SB)/8, $0x38e0000038a00000
-DATA k211<>+16(SB)/8, $0x3960000039200000
-DATA k211<>+24(SB)/8, $0x39e0000039a00000
+DATA k211<>+0(SB)/8, $0x3800000000000000
+DATA k211<>+8(SB)/8, $0x38c0000038800000
+DATA k211<>+16(SB)/8, $0x3940000039000000
+DATA k211<>+24(SB)/8, $0x39c0000039800000
 GLOBL k211<>(SB), RODATA|NOPTR, $32
 
-DATA k212<>+0(SB)/8, $0x0000005000000040
-DATA k212<>+8(SB)/8, $0x0000007000000060
-DATA k212<>+16(SB)/8, $0x0000005000000040
-DATA k212<>+24(SB)/8, $0x0000007000000060
+DATA k212<>+0(SB)/8, $0x3840000037800000
+DATA k212<>+8(SB)/8, $0x38e0000038a00000
+DATA k212<>+16(SB)/8, $0x3960000039200000
+DATA k212<>+24(SB)/8, $0x39e0000039a00000
 GLOBL k212<>(SB), RODATA|NOPTR, $32
 
-DATA k213<>+0(SB)/8, $0x3700000000000000
-DATA k213<>+8(SB)/8, $0x37c0000037800000
-DATA k213<>+16(SB)/8, $0x0000000000000000
-DATA k213<>+24(SB)/8, $0x0000000000000000
+DATA k213<>+0(SB)/8, $0x0000005000000040
+DATA k213<>+8(SB)/8, $0x0000007000000060
+DATA k213<>+16(SB)/8, $0x0000005000000040
+DATA k213<>+24(SB)/8, $0x0000007000000060
 GLOBL k213<>(SB), RODATA|NOPTR, $32
 
-DATA k214<>+0(SB)/8, $0x2000000020000000
-DATA k214<>+8(SB)/8, $0x2000000020000000
+DATA k214<>+0(SB)/8, $0x3700000000000000
+DATA k214<>+8(SB)/8, $0x37c0000037800000
 DATA k214<>+16(SB)/8, $0x0000000000000000
 DATA k214<>+24(SB)/8, $0x0000000000000000
 GLOBL k214<>(SB), RODATA|NOPTR, $32
 
-DATA k215<>+0(SB)/8, $0x3780000000000000
-DATA k215<>+8(SB)/8, $0x3840000038000000
-DATA k215<>+16(SB)/8, $0x38a0000038800000
-DATA k215<>+24(SB)/8, $0x38e0000038c00000
+DATA k215<>+0(SB)/8, $0x2000000020000000
+DATA k215<>+8(SB)/8, $0x2000000020000000
+DATA k215<>+16(SB)/8, $0x0000000000000000
+DATA k215<>+24(SB)/8, $0x0000000000000000
 GLOBL k215<>(SB), RODATA|NOPTR, $32
 
-DATA k216<>+0(SB)/8, $0x3920000039000000
-DATA k216<>+8(SB)/8, $0x3960000039400000
-DATA k216<>+16(SB)/8, $0x39a0000039800000
-DATA k216<>+24(SB)/8, $0x39e0000039c00000
+DATA k216<>+0(SB)/8, $0x3780000000000000
+DATA k216<>+8(SB)/8, $0x3840000038000000
+DATA k216<>+16(SB)/8, $0x38a0000038800000
+DATA k216<>+24(SB)/8, $0x38e0000038c00000
 GLOBL k216<>(SB), RODATA|NOPTR, $32
 
-DATA k217<>+0(SB)/8, $0x6280628062806280
-DATA k217<>+8(SB)/8, $0x6280628062806200
-DATA k217<>+16(SB)/8, $0x6280628062806280
-DATA k217<>+24(SB)/8, $0x6280628062806280
+DATA k217<>+0(SB)/8, $0x3920000039000000
+DATA k217<>+8(SB)/8, $0x3960000039400000
+DATA k217<>+16(SB)/8, $0x39a0000039800000
+DATA k217<>+24(SB)/8, $0x39e0000039c00000
 GLOBL k217<>(SB), RODATA|NOPTR, $32
 
-DATA k218<>+0(SB)/8, $0x0302010080808080
-DATA k218<>+8(SB)/8, $0x8080808080808080
-DATA k218<>+16(SB)/8, $0x0302010080808080
-DATA k218<>+24(SB)/8, $0x8080808080808080
+DATA k218<>+0(SB)/8, $0x6280628062806280
+DATA k218<>+8(SB)/8, $0x6280628062806200
+DATA k218<>+16(SB)/8, $0x6280628062806280
+DATA k218<>+24(SB)/8, $0x6280628062806280
 GLOBL k218<>(SB), RODATA|NOPTR, $32
 
-DATA k219<>+0(SB)/8, $0x0706050480808080
+DATA k219<>+0(SB)/8, $0x0302010080808080
 DATA k219<>+8(SB)/8, $0x8080808080808080
-DATA k219<>+16(SB)/8, $0x0706050480808080
+DATA k219<>+16(SB)/8, $0x0302010080808080
 DATA k219<>+24(SB)/8, $0x8080808080808080
 GLOBL k219<>(SB), RODATA|NOPTR, $32
 
-DATA k220<>+0(SB)/8, $0x7474747474747474
-DATA k220<>+8(SB)/8, $0x7474747474747474
-DATA k220<>+16(SB)/8, $0x7474747474747474
-DATA k220<>+24(SB)/8, $0x7474747474747474
+DATA k220<>+0(SB)/8, $0x0706050480808080
+DATA k220<>+8(SB)/8, $0x8080808080808080
+DATA k220<>+16(SB)/8, $0x0706050480808080
+DATA k220<>+24(SB)/8, $0x8080808080808080
 GLOBL k220<>(SB), RODATA|NOPTR, $32
+
+DATA k221<>+0(SB)/8, $0x7474747474747474
+DATA k221<>+8(SB)/8, $0x7474747474747474
+DATA k221<>+16(SB)/8, $0x7474747474747474
+DATA k221<>+24(SB)/8, $0x7474747474747474
+GLOBL k221<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
@@ -31341,37 +31430,37 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPCMPEQW     k221<>+0(SB), Y2, Y1
+	VPCMPEQW     k222<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k176<>+0(SB), Y2, Y2
+	VPAND        k177<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k222<>+0(SB), Y1, Y1
+	VMULPS       k223<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k36<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, (AX)
-	VMULPS       k222<>+0(SB), Y2, Y2
+	VMULPS       k223<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k36<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPCMPEQW     k221<>+0(SB), Y2, Y1
+	VPCMPEQW     k222<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k176<>+0(SB), Y2, Y2
+	VPAND        k177<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k222<>+0(SB), Y1, Y1
+	VMULPS       k223<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k36<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(AX)
-	VMULPS       k222<>+0(SB), Y2, Y2
+	VMULPS       k223<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k36<>+0(SB), Y2, Y2
@@ -31395,9 +31484,9 @@ little:
 	VBROADCASTSS (DX), Y0
 	VANDPS       k6<>+0(SB), Y0, Y0
 	VPBROADCASTB 3(DX), Y2
-	VPADDD       k179<>+0(SB), Y0, Y1
-	VPADDD       k223<>+0(SB), Y0, Y0
-	VSUBPS       k179<>+0(SB), Y1, Y1
+	VPADDD       k180<>+0(SB), Y0, Y1
+	VPADDD       k224<>+0(SB), Y0, Y0
+	VSUBPS       k180<>+0(SB), Y1, Y1
 	VMINPS       Y1, Y0, Y0
 	VPSUBD       k9<>+0(SB), Y0, Y1
 	VPXOR        k67<>+0(SB), Y2, Y2
@@ -31405,16 +31494,16 @@ little:
 
 slowly:
 	VPERMD      (CX), Y3, Y4
-	VPAND       k180<>+0(SB), Y4, Y5
+	VPAND       k181<>+0(SB), Y4, Y5
 	VPCMPEQB    k67<>+0(SB), Y4, Y6
 	VPXOR       Y2, Y4, Y4
 	VPANDN      Y4, Y6, Y4
 	VPAND       k67<>+0(SB), Y4, Y4
-	VPOR        k181<>+0(SB), Y4, Y4
+	VPOR        k182<>+0(SB), Y4, Y4
 	VPADDB      Y6, Y4, Y4
-	VPAND       k182<>+0(SB), Y6, Y7
-	VMOVDQU     k183<>+0(SB), Y8
-	VPADDB      k184<>+0(SB), Y5, Y5
+	VPAND       k183<>+0(SB), Y6, Y7
+	VMOVDQU     k184<>+0(SB), Y8
+	VPADDB      k185<>+0(SB), Y5, Y5
 	VPSHUFB     Y5, Y8, Y8
 	VPSUBB      Y8, Y5, Y5
 	VPANDN      Y5, Y6, Y5
@@ -31428,16 +31517,16 @@ slowly:
 	VPUNPCKLWD  Y10, Y6, Y11
 	VPUNPCKHWD  Y10, Y6, Y10
 	VMULPS      Y0, Y9, Y5
-	VFMADD213PS k185<>+0(SB), Y1, Y9
+	VFMADD213PS k186<>+0(SB), Y1, Y9
 	VPMAXUD     Y5, Y9, Y9
 	VMULPS      Y0, Y8, Y5
-	VFMADD213PS k185<>+0(SB), Y1, Y8
+	VFMADD213PS k186<>+0(SB), Y1, Y8
 	VPMAXUD     Y5, Y8, Y8
 	VMULPS      Y0, Y11, Y5
-	VFMADD213PS k185<>+0(SB), Y1, Y11
+	VFMADD213PS k186<>+0(SB), Y1, Y11
 	VPMAXUD     Y5, Y11, Y11
 	VMULPS      Y0, Y10, Y5
-	VFMADD213PS k185<>+0(SB), Y1, Y10
+	VFMADD213PS k186<>+0(SB), Y1, Y10
 	VPMAXUD     Y5, Y10, Y10
 	VPUNPCKLBW  Y4, Y7, Y5
 	VPUNPCKHBW  Y4, Y7, Y4
@@ -31461,23 +31550,23 @@ slowly:
 	JNZ         slowly
 	JMP         done
 
-DATA k221<>+0(SB)/8, $0xff80ff80ff80ff80
-DATA k221<>+8(SB)/8, $0xff80ff80ff80ff80
-DATA k221<>+16(SB)/8, $0xff80ff80ff80ff80
-DATA k221<>+24(SB)/8, $0xff80ff80ff80ff80
-GLOBL k221<>(SB), RODATA|NOPTR, $32
-
-DATA k222<>+0(SB)/8, $0x4300000043000000
-DATA k222<>+8(SB)/8, $0x4300000043000000
-DATA k222<>+16(SB)/8, $0x4300000043000000
-DATA k222<>+24(SB)/8, $0x4300000043000000
+DATA k222<>+0(SB)/8, $0xff80ff80ff80ff80
+DATA k222<>+8(SB)/8, $0xff80ff80ff80ff80
+DATA k222<>+16(SB)/8, $0xff80ff80ff80ff80
+DATA k222<>+24(SB)/8, $0xff80ff80ff80ff80
 GLOBL k222<>(SB), RODATA|NOPTR, $32
 
-DATA k223<>+0(SB)/8, $0x5400000054000000
-DATA k223<>+8(SB)/8, $0x5400000054000000
-DATA k223<>+16(SB)/8, $0x5400000054000000
-DATA k223<>+24(SB)/8, $0x5400000054000000
+DATA k223<>+0(SB)/8, $0x4300000043000000
+DATA k223<>+8(SB)/8, $0x4300000043000000
+DATA k223<>+16(SB)/8, $0x4300000043000000
+DATA k223<>+24(SB)/8, $0x4300000043000000
 GLOBL k223<>(SB), RODATA|NOPTR, $32
+
+DATA k224<>+0(SB)/8, $0x5400000054000000
+DATA k224<>+8(SB)/8, $0x5400000054000000
+DATA k224<>+16(SB)/8, $0x5400000054000000
+DATA k224<>+24(SB)/8, $0x5400000054000000
+GLOBL k224<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
@@ -31498,8 +31587,8 @@ run:
 	SUBL         $0x05800000, R8
 	CMPL         R8, $0x75000000
 	JHI          odd
-	VMOVDQU      k195<>+0(SB), Y3
-	VMOVDQU      k224<>+0(SB), Y4
+	VMOVDQU      k196<>+0(SB), Y3
+	VMOVDQU      k225<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
@@ -31520,20 +31609,20 @@ run:
 chunk:
 	VMOVDQU    (CX), Y2
 	VPERMQ     $0xd8, Y2, Y2
-	VPAND      k180<>+0(SB), Y2, Y3
+	VPAND      k181<>+0(SB), Y2, Y3
 	VPMINUB    k64<>+0(SB), Y3, Y4
 	VPAND      k64<>+0(SB), Y4, Y4
-	VPAND      k188<>+0(SB), Y2, Y5
+	VPAND      k189<>+0(SB), Y2, Y5
 	VPOR       Y5, Y4, Y4
 	VPSUBUSB   k64<>+0(SB), Y3, Y3
-	VPAND      k184<>+0(SB), Y3, Y3
+	VPAND      k185<>+0(SB), Y3, Y3
 	VPSHUFB    Y4, Y0, Y5
 	VPSHUFB    Y4, Y1, Y4
 	VPAND      k67<>+0(SB), Y2, Y6
 	VPXOR      Y6, Y4, Y4
 	VPCMPEQB   k67<>+0(SB), Y2, Y2
-	VPBLENDVB  Y2, k182<>+0(SB), Y5, Y5
-	VPBLENDVB  Y2, k180<>+0(SB), Y4, Y4
+	VPBLENDVB  Y2, k183<>+0(SB), Y5, Y5
+	VPBLENDVB  Y2, k181<>+0(SB), Y4, Y4
 	VPANDN     Y3, Y2, Y3
 	VPXOR      Y6, Y6, Y6
 	VPUNPCKLBW Y4, Y5, Y2
@@ -31578,14 +31667,14 @@ odd:
 	SBBL         R9, R9
 	VMOVD        R9, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k189<>+0(SB), Y2, Y3
-	VPOR         k190<>+0(SB), Y3, Y3
+	VPXOR        k190<>+0(SB), Y2, Y3
+	VPOR         k191<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k184<>+0(SB), Y2, Y2
+	VPAND        k185<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	VPBROADCASTB 3(DX), Y2
-	VMOVDQU      k195<>+0(SB), Y3
-	VMOVDQU      k224<>+0(SB), Y5
+	VMOVDQU      k196<>+0(SB), Y3
+	VMOVDQU      k225<>+0(SB), Y5
 	VMULPS       Y4, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -31606,9 +31695,9 @@ odd:
 edge:
 	VMOVDQU    (CX), Y3
 	VPERMQ     $0xd8, Y3, Y3
-	VPAND      k180<>+0(SB), Y3, Y4
+	VPAND      k181<>+0(SB), Y3, Y4
 	VPSUBUSB   k64<>+0(SB), Y4, Y5
-	VPAND      k184<>+0(SB), Y5, Y5
+	VPAND      k185<>+0(SB), Y5, Y5
 	VPSUBB     Y5, Y4, Y4
 	VPAND      (SP), Y5, Y5
 	VPSHUFB    Y4, Y0, Y6
@@ -31616,8 +31705,8 @@ edge:
 	VPXOR      Y2, Y3, Y7
 	VPAND      k67<>+0(SB), Y7, Y7
 	VPCMPEQB   k67<>+0(SB), Y3, Y3
-	VPAND      k182<>+0(SB), Y3, Y8
-	VPAND      k180<>+0(SB), Y3, Y3
+	VPAND      k183<>+0(SB), Y3, Y8
+	VPAND      k181<>+0(SB), Y3, Y3
 	VPXOR      Y9, Y9, Y9
 	VPUNPCKLBW Y4, Y6, Y10
 	VPUNPCKLBW Y9, Y5, Y11
@@ -31627,7 +31716,7 @@ edge:
 	VPADDW     Y11, Y10, Y10
 	VPMINUW    32(SP), Y10, Y10
 	VPMAXUW    Y12, Y10, Y10
-	VPCMPGTW   k190<>+0(SB), Y10, Y11
+	VPCMPGTW   k191<>+0(SB), Y10, Y11
 	VPANDN     Y13, Y11, Y13
 	VPOR       Y13, Y10, Y10
 	VMOVDQU    Y10, (AX)
@@ -31639,7 +31728,7 @@ edge:
 	VPADDW     Y5, Y4, Y4
 	VPMINUW    32(SP), Y4, Y4
 	VPMAXUW    Y3, Y4, Y4
-	VPCMPGTW   k190<>+0(SB), Y4, Y3
+	VPCMPGTW   k191<>+0(SB), Y4, Y3
 	VPANDN     Y6, Y3, Y6
 	VPOR       Y6, Y4, Y4
 	VMOVDQU    Y4, 32(AX)
@@ -31661,14 +31750,14 @@ small:
 	VPERMQ       $0xd8, Y1, Y1
 	VBROADCASTSS (DX), Y0
 	VANDPS       k6<>+0(SB), Y0, Y0
-	VPADDD       k191<>+0(SB), Y0, Y2
-	VPADDD       k185<>+0(SB), Y0, Y0
-	VSUBPS       k191<>+0(SB), Y2, Y2
+	VPADDD       k192<>+0(SB), Y0, Y2
+	VPADDD       k186<>+0(SB), Y0, Y0
+	VSUBPS       k192<>+0(SB), Y2, Y2
 	VMINPS       Y2, Y0, Y0
 	VMOVDQU      Y0, 64(SP)
-	VPAND        k192<>+0(SB), Y0, Y0
+	VPAND        k193<>+0(SB), Y0, Y0
 	VPOR         k9<>+0(SB), Y0, Y0
-	VPMULLD      k193<>+0(SB), Y0, Y0
+	VPMULLD      k194<>+0(SB), Y0, Y0
 	VMOVDQU      Y0, 96(SP)
 
 again:
@@ -31679,28 +31768,28 @@ again:
 	CMOVQEQ      DX, R9
 	VBROADCASTSS (R9), Y3
 	VANDPS       k6<>+0(SB), Y3, Y3
-	VPADDD       k191<>+0(SB), Y3, Y4
-	VPADDD       k185<>+0(SB), Y3, Y3
-	VSUBPS       k191<>+0(SB), Y4, Y4
+	VPADDD       k192<>+0(SB), Y3, Y4
+	VPADDD       k186<>+0(SB), Y3, Y3
+	VSUBPS       k192<>+0(SB), Y4, Y4
 	VMINPS       Y4, Y3, Y3
 	VMOVDQU      Y3, 64(SP)
-	VPAND        k192<>+0(SB), Y3, Y3
+	VPAND        k193<>+0(SB), Y3, Y3
 	VPOR         k9<>+0(SB), Y3, Y3
-	VPMULLD      k193<>+0(SB), Y3, Y3
+	VPMULLD      k194<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 96(SP)
-	VMOVDQU      k225<>+0(SB), Y4
-	VFMADD213PS  k185<>+0(SB), Y2, Y4
-	VMULPS       k194<>+0(SB), Y2, Y3
+	VMOVDQU      k226<>+0(SB), Y4
+	VFMADD213PS  k186<>+0(SB), Y2, Y4
+	VMULPS       k195<>+0(SB), Y2, Y3
 	VPMAXUD      Y3, Y4, Y3
 	VMULPS       k11<>+0(SB), Y3, Y4
 	VFMSUB132PS  k12<>+0(SB), Y4, Y3
 	VPSRLD       $0x0f, Y3, Y4
-	VMULPS       k226<>+0(SB), Y2, Y2
+	VMULPS       k227<>+0(SB), Y2, Y2
 	VMULPS       k11<>+0(SB), Y2, Y3
 	VFMSUB132PS  k12<>+0(SB), Y3, Y2
 	VPSRLD       $0x0f, Y2, Y2
 	VPACKUSDW    Y2, Y4, Y4
-	VPSUBW       k197<>+0(SB), Y4, Y4
+	VPSUBW       k198<>+0(SB), Y4, Y4
 	VPSHUFB      k17<>+0(SB), Y4, Y4
 	VMOVDQU      k169<>+0(SB), Y2
 	VMOVDQU      k170<>+0(SB), Y3
@@ -31715,15 +31804,15 @@ again:
 	VPAND        Y4, Y6, Y6
 	VPCMPEQD     Y7, Y6, Y6
 	VPXOR        Y6, Y5, Y5
-	VPCMPGTD     k198<>+0(SB), Y0, Y4
+	VPCMPGTD     k199<>+0(SB), Y0, Y4
 	VPADDD       Y5, Y0, Y0
 	VPANDN       Y0, Y4, Y4
 	VPADDD       Y4, Y0, Y0
-	VPSHUFB      k199<>+0(SB), Y0, Y0
+	VPSHUFB      k200<>+0(SB), Y0, Y0
 	VPERMQ       $0x88, Y0, Y0
-	VPSHUFB      k200<>+0(SB), Y0, Y4
-	VPSHUFB      k201<>+0(SB), Y0, Y5
-	VMOVDQU      k202<>+0(SB), Y0
+	VPSHUFB      k201<>+0(SB), Y0, Y4
+	VPSHUFB      k202<>+0(SB), Y0, Y5
+	VMOVDQU      k203<>+0(SB), Y0
 	VPBROADCASTB 3(DX), Y6
 
 tiny:
@@ -31733,20 +31822,20 @@ tiny:
 	CMOVQEQ    CX, R9
 	VMOVDQU    (R9), Y1
 	VPERMQ     $0xd8, Y1, Y1
-	VPAND      k180<>+0(SB), Y7, Y8
+	VPAND      k181<>+0(SB), Y7, Y8
 	VPXOR      Y6, Y7, Y9
 	VPAND      k67<>+0(SB), Y9, Y9
 	VPSUBUSB   k64<>+0(SB), Y8, Y10
-	VPAND      k184<>+0(SB), Y10, Y10
+	VPAND      k185<>+0(SB), Y10, Y10
 	VPSUBB     Y10, Y8, Y8
 	VPCMPEQB   k67<>+0(SB), Y7, Y7
-	VPAND      k182<>+0(SB), Y7, Y11
-	VPBLENDVB  Y7, k180<>+0(SB), Y9, Y9
+	VPAND      k183<>+0(SB), Y7, Y11
+	VPBLENDVB  Y7, k181<>+0(SB), Y9, Y9
 	VPSRLW     $0x03, Y10, Y10
 	VPSHUFB    Y8, Y2, Y7
 	VPSHUFB    Y8, Y3, Y12
 	VPADDB     Y10, Y12, Y12
-	VPADDB     k188<>+0(SB), Y12, Y10
+	VPADDB     k189<>+0(SB), Y12, Y10
 	VPSHUFB    Y8, Y4, Y13
 	VPSHUFB    Y8, Y5, Y8
 	VPSHUFB    Y10, Y0, Y10
@@ -31788,9 +31877,9 @@ little:
 	VBROADCASTSS (DX), Y0
 	VANDPS       k6<>+0(SB), Y0, Y0
 	VPBROADCASTB 3(DX), Y2
-	VPADDD       k179<>+0(SB), Y0, Y1
-	VPADDD       k223<>+0(SB), Y0, Y0
-	VSUBPS       k179<>+0(SB), Y1, Y1
+	VPADDD       k180<>+0(SB), Y0, Y1
+	VPADDD       k224<>+0(SB), Y0, Y0
+	VSUBPS       k180<>+0(SB), Y1, Y1
 	VMINPS       Y1, Y0, Y0
 	VPSUBD       k9<>+0(SB), Y0, Y1
 	VPXOR        k67<>+0(SB), Y2, Y2
@@ -31798,16 +31887,16 @@ little:
 slowly:
 	VMOVDQU     (CX), Y3
 	VPERMQ      $0xd8, Y3, Y3
-	VPAND       k180<>+0(SB), Y3, Y4
+	VPAND       k181<>+0(SB), Y3, Y4
 	VPCMPEQB    k67<>+0(SB), Y3, Y5
 	VPXOR       Y2, Y3, Y3
 	VPANDN      Y3, Y5, Y3
 	VPAND       k67<>+0(SB), Y3, Y3
-	VPOR        k181<>+0(SB), Y3, Y3
+	VPOR        k182<>+0(SB), Y3, Y3
 	VPADDB      Y5, Y3, Y3
-	VPAND       k182<>+0(SB), Y5, Y6
-	VMOVDQU     k183<>+0(SB), Y7
-	VPADDB      k184<>+0(SB), Y4, Y4
+	VPAND       k183<>+0(SB), Y5, Y6
+	VMOVDQU     k184<>+0(SB), Y7
+	VPADDB      k185<>+0(SB), Y4, Y4
 	VPSHUFB     Y4, Y7, Y7
 	VPSUBB      Y7, Y4, Y4
 	VPANDN      Y4, Y5, Y4
@@ -31815,28 +31904,28 @@ slowly:
 	VPUNPCKLBW  Y4, Y5, Y7
 	VPSRLW      $0x04, Y7, Y7
 	VPSLLD      $0x10, Y7, Y8
-	VPAND       k203<>+0(SB), Y7, Y7
+	VPAND       k204<>+0(SB), Y7, Y7
 	VPUNPCKHBW  Y4, Y5, Y5
 	VPSRLW      $0x04, Y5, Y5
 	VPSLLD      $0x10, Y5, Y9
-	VPAND       k203<>+0(SB), Y5, Y5
+	VPAND       k204<>+0(SB), Y5, Y5
 	VMULPS      Y0, Y8, Y4
-	VFMADD213PS k185<>+0(SB), Y1, Y8
+	VFMADD213PS k186<>+0(SB), Y1, Y8
 	VPMAXUD     Y4, Y8, Y8
 	VMULPS      k11<>+0(SB), Y8, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y8
 	VMULPS      Y0, Y7, Y4
-	VFMADD213PS k185<>+0(SB), Y1, Y7
+	VFMADD213PS k186<>+0(SB), Y1, Y7
 	VPMAXUD     Y4, Y7, Y7
 	VMULPS      k11<>+0(SB), Y7, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y9, Y4
-	VFMADD213PS k185<>+0(SB), Y1, Y9
+	VFMADD213PS k186<>+0(SB), Y1, Y9
 	VPMAXUD     Y4, Y9, Y9
 	VMULPS      k11<>+0(SB), Y9, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y9
 	VMULPS      Y0, Y5, Y4
-	VFMADD213PS k185<>+0(SB), Y1, Y5
+	VFMADD213PS k186<>+0(SB), Y1, Y5
 	VPMAXUD     Y4, Y5, Y5
 	VMULPS      k11<>+0(SB), Y5, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y5
@@ -31857,23 +31946,23 @@ slowly:
 	JNZ         slowly
 	JMP         done
 
-DATA k224<>+0(SB)/8, $0x3b4000003a800000
-DATA k224<>+8(SB)/8, $0x3be000003ba00000
-DATA k224<>+16(SB)/8, $0x3c3000003c100000
-DATA k224<>+24(SB)/8, $0x3c7000003c500000
-GLOBL k224<>(SB), RODATA|NOPTR, $32
-
-DATA k225<>+0(SB)/8, $0x3a00000000000000
-DATA k225<>+8(SB)/8, $0x3ac000003a800000
-DATA k225<>+16(SB)/8, $0x3b2000003b000000
-DATA k225<>+24(SB)/8, $0x3b6000003b400000
+DATA k225<>+0(SB)/8, $0x3b4000003a800000
+DATA k225<>+8(SB)/8, $0x3be000003ba00000
+DATA k225<>+16(SB)/8, $0x3c3000003c100000
+DATA k225<>+24(SB)/8, $0x3c7000003c500000
 GLOBL k225<>(SB), RODATA|NOPTR, $32
 
-DATA k226<>+0(SB)/8, $0x3c1000003c000000
-DATA k226<>+8(SB)/8, $0x3c3000003c200000
-DATA k226<>+16(SB)/8, $0x3c5000003c400000
-DATA k226<>+24(SB)/8, $0x3c7000003c600000
+DATA k226<>+0(SB)/8, $0x3a00000000000000
+DATA k226<>+8(SB)/8, $0x3ac000003a800000
+DATA k226<>+16(SB)/8, $0x3b2000003b000000
+DATA k226<>+24(SB)/8, $0x3b6000003b400000
 GLOBL k226<>(SB), RODATA|NOPTR, $32
+
+DATA k227<>+0(SB)/8, $0x3c1000003c000000
+DATA k227<>+8(SB)/8, $0x3c3000003c200000
+DATA k227<>+16(SB)/8, $0x3c5000003c400000
+DATA k227<>+24(SB)/8, $0x3c7000003c600000
+GLOBL k227<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
@@ -31897,40 +31986,40 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPCMPEQW     k221<>+0(SB), Y2, Y1
+	VPCMPEQW     k222<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k176<>+0(SB), Y2, Y2
+	VPAND        k177<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k222<>+0(SB), Y1, Y1
+	VMULPS       k223<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k36<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, (AX)
-	VMULPS       k222<>+0(SB), Y2, Y2
+	VMULPS       k223<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k36<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPCMPEQW     k221<>+0(SB), Y2, Y1
+	VPCMPEQW     k222<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k176<>+0(SB), Y2, Y2
+	VPAND        k177<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k222<>+0(SB), Y1, Y1
+	VMULPS       k223<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k36<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 32(AX)
-	VMULPS       k222<>+0(SB), Y2, Y2
+	VMULPS       k223<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y1
 	VBLENDVPS    Y1, k36<>+0(SB), Y2, Y2
@@ -31979,8 +32068,8 @@ run:
 
 chunk:
 	VMOVDQU    (CX), Y2
-	VPAND      k180<>+0(SB), Y2, Y2
-	VMOVDQU    k227<>+0(SB), Y3
+	VPAND      k181<>+0(SB), Y2, Y2
+	VMOVDQU    k228<>+0(SB), Y3
 	VPSHUFB    Y2, Y3, Y3
 	VPCMPGTB   k53<>+0(SB), Y2, Y4
 	VPADDB     k64<>+0(SB), Y2, Y2
@@ -31989,11 +32078,11 @@ chunk:
 	VPMOVZXBD  (SI), Y2
 	VPMOVSXBD  (CX), Y3
 	VPSLLD     $0x15, Y2, Y2
-	VPCMPEQD   k228<>+0(SB), Y3, Y4
+	VPCMPEQD   k229<>+0(SB), Y3, Y4
 	VPAND      k3<>+0(SB), Y4, Y4
 	VPAND      Y0, Y3, Y3
 	VPOR       Y4, Y3, Y3
-	VMULPS     k229<>+0(SB), Y2, Y2
+	VMULPS     k230<>+0(SB), Y2, Y2
 	VPOR       Y3, Y2, Y2
 	VMULPS     Y1, Y2, Y2
 	VXORPS     Y0, Y2, Y2
@@ -32001,11 +32090,11 @@ chunk:
 	VPMOVZXBD  8(SI), Y2
 	VPMOVSXBD  8(CX), Y3
 	VPSLLD     $0x15, Y2, Y2
-	VPCMPEQD   k228<>+0(SB), Y3, Y4
+	VPCMPEQD   k229<>+0(SB), Y3, Y4
 	VPAND      k3<>+0(SB), Y4, Y4
 	VPAND      Y0, Y3, Y3
 	VPOR       Y4, Y3, Y3
-	VMULPS     k229<>+0(SB), Y2, Y2
+	VMULPS     k230<>+0(SB), Y2, Y2
 	VPOR       Y3, Y2, Y2
 	VMULPS     Y1, Y2, Y2
 	VXORPS     Y0, Y2, Y2
@@ -32013,11 +32102,11 @@ chunk:
 	VPMOVZXBD  16(SI), Y2
 	VPMOVSXBD  16(CX), Y3
 	VPSLLD     $0x15, Y2, Y2
-	VPCMPEQD   k228<>+0(SB), Y3, Y4
+	VPCMPEQD   k229<>+0(SB), Y3, Y4
 	VPAND      k3<>+0(SB), Y4, Y4
 	VPAND      Y0, Y3, Y3
 	VPOR       Y4, Y3, Y3
-	VMULPS     k229<>+0(SB), Y2, Y2
+	VMULPS     k230<>+0(SB), Y2, Y2
 	VPOR       Y3, Y2, Y2
 	VMULPS     Y1, Y2, Y2
 	VXORPS     Y0, Y2, Y2
@@ -32025,11 +32114,11 @@ chunk:
 	VPMOVZXBD  24(SI), Y2
 	VPMOVSXBD  24(CX), Y3
 	VPSLLD     $0x15, Y2, Y2
-	VPCMPEQD   k228<>+0(SB), Y3, Y4
+	VPCMPEQD   k229<>+0(SB), Y3, Y4
 	VPAND      k3<>+0(SB), Y4, Y4
 	VPAND      Y0, Y3, Y3
 	VPOR       Y4, Y3, Y3
-	VMULPS     k229<>+0(SB), Y2, Y2
+	VMULPS     k230<>+0(SB), Y2, Y2
 	VPOR       Y3, Y2, Y2
 	VMULPS     Y1, Y2, Y2
 	VXORPS     Y0, Y2, Y2
@@ -32053,9 +32142,9 @@ little:
 	VBROADCASTSS (DX), Y1
 	VANDPS       k6<>+0(SB), Y1, Y1
 	VPBROADCASTB 3(DX), Y3
-	VPADDD       k205<>+0(SB), Y1, Y2
-	VPADDD       k230<>+0(SB), Y1, Y1
-	VSUBPS       k205<>+0(SB), Y2, Y2
+	VPADDD       k206<>+0(SB), Y1, Y2
+	VPADDD       k231<>+0(SB), Y1, Y1
+	VSUBPS       k206<>+0(SB), Y2, Y2
 	VMINPS       Y2, Y1, Y1
 	VPSUBD       k9<>+0(SB), Y1, Y2
 	VPXOR        k67<>+0(SB), Y3, Y3
@@ -32063,16 +32152,16 @@ little:
 
 slowly:
 	VPERMD      (CX), Y4, Y5
-	VPAND       k180<>+0(SB), Y5, Y6
+	VPAND       k181<>+0(SB), Y5, Y6
 	VPCMPEQB    k67<>+0(SB), Y5, Y7
 	VPXOR       Y3, Y5, Y5
 	VPANDN      Y5, Y7, Y5
 	VPAND       k67<>+0(SB), Y5, Y5
-	VPOR        k181<>+0(SB), Y5, Y5
+	VPOR        k182<>+0(SB), Y5, Y5
 	VPADDB      Y7, Y5, Y5
-	VPAND       k182<>+0(SB), Y7, Y8
-	VMOVDQU     k209<>+0(SB), Y9
-	VPADDB      k206<>+0(SB), Y6, Y6
+	VPAND       k183<>+0(SB), Y7, Y8
+	VMOVDQU     k210<>+0(SB), Y9
+	VPADDB      k207<>+0(SB), Y6, Y6
 	VPSHUFB     Y6, Y9, Y9
 	VPSUBB      Y9, Y6, Y6
 	VPANDN      Y6, Y7, Y6
@@ -32086,16 +32175,16 @@ slowly:
 	VPUNPCKLWD  Y11, Y7, Y12
 	VPUNPCKHWD  Y11, Y7, Y11
 	VMULPS      Y1, Y10, Y6
-	VFMADD213PS k185<>+0(SB), Y2, Y10
+	VFMADD213PS k186<>+0(SB), Y2, Y10
 	VPMAXUD     Y6, Y10, Y10
 	VMULPS      Y1, Y9, Y6
-	VFMADD213PS k185<>+0(SB), Y2, Y9
+	VFMADD213PS k186<>+0(SB), Y2, Y9
 	VPMAXUD     Y6, Y9, Y9
 	VMULPS      Y1, Y12, Y6
-	VFMADD213PS k185<>+0(SB), Y2, Y12
+	VFMADD213PS k186<>+0(SB), Y2, Y12
 	VPMAXUD     Y6, Y12, Y12
 	VMULPS      Y1, Y11, Y6
-	VFMADD213PS k185<>+0(SB), Y2, Y11
+	VFMADD213PS k186<>+0(SB), Y2, Y11
 	VPMAXUD     Y6, Y11, Y11
 	VPUNPCKLBW  Y5, Y8, Y6
 	VPUNPCKHBW  Y5, Y8, Y5
@@ -32119,29 +32208,29 @@ slowly:
 	JNZ         slowly
 	JMP         done
 
-DATA k227<>+0(SB)/8, $0x1e1c1a180a080400
-DATA k227<>+8(SB)/8, $0x0000000000000000
-DATA k227<>+16(SB)/8, $0x1e1c1a180a080400
-DATA k227<>+24(SB)/8, $0x0000000000000000
-GLOBL k227<>(SB), RODATA|NOPTR, $32
-
-DATA k228<>+0(SB)/8, $0xffffff80ffffff80
-DATA k228<>+8(SB)/8, $0xffffff80ffffff80
-DATA k228<>+16(SB)/8, $0xffffff80ffffff80
-DATA k228<>+24(SB)/8, $0xffffff80ffffff80
+DATA k228<>+0(SB)/8, $0x1e1c1a180a080400
+DATA k228<>+8(SB)/8, $0x0000000000000000
+DATA k228<>+16(SB)/8, $0x1e1c1a180a080400
+DATA k228<>+24(SB)/8, $0x0000000000000000
 GLOBL k228<>(SB), RODATA|NOPTR, $32
 
-DATA k229<>+0(SB)/8, $0x7600000076000000
-DATA k229<>+8(SB)/8, $0x7600000076000000
-DATA k229<>+16(SB)/8, $0x7600000076000000
-DATA k229<>+24(SB)/8, $0x7600000076000000
+DATA k229<>+0(SB)/8, $0xffffff80ffffff80
+DATA k229<>+8(SB)/8, $0xffffff80ffffff80
+DATA k229<>+16(SB)/8, $0xffffff80ffffff80
+DATA k229<>+24(SB)/8, $0xffffff80ffffff80
 GLOBL k229<>(SB), RODATA|NOPTR, $32
 
-DATA k230<>+0(SB)/8, $0x4800000048000000
-DATA k230<>+8(SB)/8, $0x4800000048000000
-DATA k230<>+16(SB)/8, $0x4800000048000000
-DATA k230<>+24(SB)/8, $0x4800000048000000
+DATA k230<>+0(SB)/8, $0x7600000076000000
+DATA k230<>+8(SB)/8, $0x7600000076000000
+DATA k230<>+16(SB)/8, $0x7600000076000000
+DATA k230<>+24(SB)/8, $0x7600000076000000
 GLOBL k230<>(SB), RODATA|NOPTR, $32
+
+DATA k231<>+0(SB)/8, $0x4800000048000000
+DATA k231<>+8(SB)/8, $0x4800000048000000
+DATA k231<>+16(SB)/8, $0x4800000048000000
+DATA k231<>+24(SB)/8, $0x4800000048000000
+GLOBL k231<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
@@ -32162,8 +32251,8 @@ run:
 	SUBL         $0x09000000, R8
 	CMPL         R8, $0x6e000000
 	JHI          odd
-	VMOVDQU      k231<>+0(SB), Y3
-	VMOVDQU      k232<>+0(SB), Y4
+	VMOVDQU      k232<>+0(SB), Y3
+	VMOVDQU      k233<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
@@ -32184,20 +32273,20 @@ run:
 chunk:
 	VMOVDQU    (CX), Y2
 	VPERMQ     $0xd8, Y2, Y2
-	VPAND      k180<>+0(SB), Y2, Y3
+	VPAND      k181<>+0(SB), Y2, Y3
 	VPMINUB    k63<>+0(SB), Y3, Y4
 	VPAND      k63<>+0(SB), Y4, Y4
 	VPAND      k53<>+0(SB), Y2, Y5
 	VPOR       Y5, Y4, Y4
 	VPSUBUSB   k63<>+0(SB), Y3, Y3
-	VPAND      k206<>+0(SB), Y3, Y3
+	VPAND      k207<>+0(SB), Y3, Y3
 	VPSHUFB    Y4, Y0, Y5
 	VPSHUFB    Y4, Y1, Y4
 	VPAND      k67<>+0(SB), Y2, Y6
 	VPXOR      Y6, Y4, Y4
 	VPCMPEQB   k67<>+0(SB), Y2, Y2
-	VPBLENDVB  Y2, k182<>+0(SB), Y5, Y5
-	VPBLENDVB  Y2, k180<>+0(SB), Y4, Y4
+	VPBLENDVB  Y2, k183<>+0(SB), Y5, Y5
+	VPBLENDVB  Y2, k181<>+0(SB), Y4, Y4
 	VPANDN     Y3, Y2, Y3
 	VPXOR      Y6, Y6, Y6
 	VPUNPCKLBW Y4, Y5, Y2
@@ -32242,14 +32331,14 @@ odd:
 	SBBL         R9, R9
 	VMOVD        R9, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        k189<>+0(SB), Y2, Y3
-	VPOR         k190<>+0(SB), Y3, Y3
+	VPXOR        k190<>+0(SB), Y2, Y3
+	VPOR         k191<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 32(SP)
-	VPAND        k206<>+0(SB), Y2, Y2
+	VPAND        k207<>+0(SB), Y2, Y2
 	VMOVDQU      Y2, (SP)
 	VPBROADCASTB 3(DX), Y2
-	VMOVDQU      k231<>+0(SB), Y3
-	VMOVDQU      k232<>+0(SB), Y5
+	VMOVDQU      k232<>+0(SB), Y3
+	VMOVDQU      k233<>+0(SB), Y5
 	VMULPS       Y4, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -32270,9 +32359,9 @@ odd:
 edge:
 	VMOVDQU    (CX), Y3
 	VPERMQ     $0xd8, Y3, Y3
-	VPAND      k180<>+0(SB), Y3, Y4
+	VPAND      k181<>+0(SB), Y3, Y4
 	VPSUBUSB   k63<>+0(SB), Y4, Y5
-	VPAND      k206<>+0(SB), Y5, Y5
+	VPAND      k207<>+0(SB), Y5, Y5
 	VPSUBB     Y5, Y4, Y4
 	VPAND      (SP), Y5, Y5
 	VPSHUFB    Y4, Y0, Y6
@@ -32280,8 +32369,8 @@ edge:
 	VPXOR      Y2, Y3, Y7
 	VPAND      k67<>+0(SB), Y7, Y7
 	VPCMPEQB   k67<>+0(SB), Y3, Y3
-	VPAND      k182<>+0(SB), Y3, Y8
-	VPAND      k180<>+0(SB), Y3, Y3
+	VPAND      k183<>+0(SB), Y3, Y8
+	VPAND      k181<>+0(SB), Y3, Y3
 	VPXOR      Y9, Y9, Y9
 	VPUNPCKLBW Y4, Y6, Y10
 	VPUNPCKLBW Y9, Y5, Y11
@@ -32291,7 +32380,7 @@ edge:
 	VPADDW     Y11, Y10, Y10
 	VPMINUW    32(SP), Y10, Y10
 	VPMAXUW    Y12, Y10, Y10
-	VPCMPGTW   k190<>+0(SB), Y10, Y11
+	VPCMPGTW   k191<>+0(SB), Y10, Y11
 	VPANDN     Y13, Y11, Y13
 	VPOR       Y13, Y10, Y10
 	VMOVDQU    Y10, (AX)
@@ -32303,7 +32392,7 @@ edge:
 	VPADDW     Y5, Y4, Y4
 	VPMINUW    32(SP), Y4, Y4
 	VPMAXUW    Y3, Y4, Y4
-	VPCMPGTW   k190<>+0(SB), Y4, Y3
+	VPCMPGTW   k191<>+0(SB), Y4, Y3
 	VPANDN     Y6, Y3, Y6
 	VPOR       Y6, Y4, Y4
 	VMOVDQU    Y4, 32(AX)
@@ -32325,14 +32414,14 @@ small:
 	VPERMQ       $0xd8, Y1, Y1
 	VBROADCASTSS (DX), Y0
 	VANDPS       k6<>+0(SB), Y0, Y0
-	VPADDD       k191<>+0(SB), Y0, Y2
-	VPADDD       k185<>+0(SB), Y0, Y0
-	VSUBPS       k191<>+0(SB), Y2, Y2
+	VPADDD       k192<>+0(SB), Y0, Y2
+	VPADDD       k186<>+0(SB), Y0, Y0
+	VSUBPS       k192<>+0(SB), Y2, Y2
 	VMINPS       Y2, Y0, Y0
 	VMOVDQU      Y0, 64(SP)
-	VPAND        k192<>+0(SB), Y0, Y0
+	VPAND        k193<>+0(SB), Y0, Y0
 	VPOR         k9<>+0(SB), Y0, Y0
-	VPMULLD      k212<>+0(SB), Y0, Y0
+	VPMULLD      k213<>+0(SB), Y0, Y0
 	VMOVDQU      Y0, 96(SP)
 
 again:
@@ -32343,28 +32432,28 @@ again:
 	CMOVQEQ      DX, R9
 	VBROADCASTSS (R9), Y3
 	VANDPS       k6<>+0(SB), Y3, Y3
-	VPADDD       k191<>+0(SB), Y3, Y4
-	VPADDD       k185<>+0(SB), Y3, Y3
-	VSUBPS       k191<>+0(SB), Y4, Y4
+	VPADDD       k192<>+0(SB), Y3, Y4
+	VPADDD       k186<>+0(SB), Y3, Y3
+	VSUBPS       k192<>+0(SB), Y4, Y4
 	VMINPS       Y4, Y3, Y3
 	VMOVDQU      Y3, 64(SP)
-	VPAND        k192<>+0(SB), Y3, Y3
+	VPAND        k193<>+0(SB), Y3, Y3
 	VPOR         k9<>+0(SB), Y3, Y3
-	VPMULLD      k212<>+0(SB), Y3, Y3
+	VPMULLD      k213<>+0(SB), Y3, Y3
 	VMOVDQU      Y3, 96(SP)
-	VMOVDQU      k233<>+0(SB), Y4
-	VFMADD213PS  k214<>+0(SB), Y2, Y4
-	VMULPS       k234<>+0(SB), Y2, Y3
+	VMOVDQU      k234<>+0(SB), Y4
+	VFMADD213PS  k215<>+0(SB), Y2, Y4
+	VMULPS       k235<>+0(SB), Y2, Y3
 	VPMAXUD      Y3, Y4, Y3
 	VMULPS       k11<>+0(SB), Y3, Y4
 	VFMSUB132PS  k12<>+0(SB), Y4, Y3
 	VPSRLD       $0x0f, Y3, Y4
-	VMULPS       k235<>+0(SB), Y2, Y2
+	VMULPS       k236<>+0(SB), Y2, Y2
 	VMULPS       k11<>+0(SB), Y2, Y3
 	VFMSUB132PS  k12<>+0(SB), Y3, Y2
 	VPSRLD       $0x0f, Y2, Y2
 	VPACKUSDW    Y2, Y4, Y4
-	VPSUBW       k197<>+0(SB), Y4, Y4
+	VPSUBW       k198<>+0(SB), Y4, Y4
 	VPSHUFB      k17<>+0(SB), Y4, Y4
 	VMOVDQU      k169<>+0(SB), Y2
 	VMOVDQU      k170<>+0(SB), Y3
@@ -32379,14 +32468,14 @@ again:
 	VPAND        Y4, Y6, Y6
 	VPCMPEQD     Y7, Y6, Y6
 	VPXOR        Y6, Y5, Y5
-	VPCMPGTD     k198<>+0(SB), Y0, Y4
+	VPCMPGTD     k199<>+0(SB), Y0, Y4
 	VPADDD       Y5, Y0, Y0
 	VPANDN       Y0, Y4, Y4
 	VPADDD       Y4, Y0, Y0
-	VPSHUFB      k199<>+0(SB), Y0, Y0
-	VPSHUFB      k218<>+0(SB), Y0, Y4
-	VPSHUFB      k219<>+0(SB), Y0, Y5
-	VMOVDQU      k202<>+0(SB), Y0
+	VPSHUFB      k200<>+0(SB), Y0, Y0
+	VPSHUFB      k219<>+0(SB), Y0, Y4
+	VPSHUFB      k220<>+0(SB), Y0, Y5
+	VMOVDQU      k203<>+0(SB), Y0
 	VPBROADCASTB 3(DX), Y6
 
 tiny:
@@ -32396,20 +32485,20 @@ tiny:
 	CMOVQEQ    CX, R9
 	VMOVDQU    (R9), Y1
 	VPERMQ     $0xd8, Y1, Y1
-	VPAND      k180<>+0(SB), Y7, Y8
+	VPAND      k181<>+0(SB), Y7, Y8
 	VPXOR      Y6, Y7, Y9
 	VPAND      k67<>+0(SB), Y9, Y9
 	VPSUBUSB   k63<>+0(SB), Y8, Y10
-	VPAND      k206<>+0(SB), Y10, Y10
+	VPAND      k207<>+0(SB), Y10, Y10
 	VPSUBB     Y10, Y8, Y8
 	VPCMPEQB   k67<>+0(SB), Y7, Y7
-	VPAND      k182<>+0(SB), Y7, Y11
-	VPBLENDVB  Y7, k180<>+0(SB), Y9, Y9
+	VPAND      k183<>+0(SB), Y7, Y11
+	VPBLENDVB  Y7, k181<>+0(SB), Y9, Y9
 	VPSRLW     $0x02, Y10, Y10
 	VPSHUFB    Y8, Y2, Y7
 	VPSHUFB    Y8, Y3, Y12
 	VPADDB     Y10, Y12, Y12
-	VPADDB     k188<>+0(SB), Y12, Y10
+	VPADDB     k189<>+0(SB), Y12, Y10
 	VPSHUFB    Y8, Y4, Y13
 	VPSHUFB    Y8, Y5, Y8
 	VPSHUFB    Y10, Y0, Y10
@@ -32451,9 +32540,9 @@ little:
 	VBROADCASTSS (DX), Y0
 	VANDPS       k6<>+0(SB), Y0, Y0
 	VPBROADCASTB 3(DX), Y2
-	VPADDD       k205<>+0(SB), Y0, Y1
-	VPADDD       k230<>+0(SB), Y0, Y0
-	VSUBPS       k205<>+0(SB), Y1, Y1
+	VPADDD       k206<>+0(SB), Y0, Y1
+	VPADDD       k231<>+0(SB), Y0, Y0
+	VSUBPS       k206<>+0(SB), Y1, Y1
 	VMINPS       Y1, Y0, Y0
 	VPSUBD       k9<>+0(SB), Y0, Y1
 	VPXOR        k67<>+0(SB), Y2, Y2
@@ -32461,16 +32550,16 @@ little:
 slowly:
 	VMOVDQU     (CX), Y3
 	VPERMQ      $0xd8, Y3, Y3
-	VPAND       k180<>+0(SB), Y3, Y4
+	VPAND       k181<>+0(SB), Y3, Y4
 	VPCMPEQB    k67<>+0(SB), Y3, Y5
 	VPXOR       Y2, Y3, Y3
 	VPANDN      Y3, Y5, Y3
 	VPAND       k67<>+0(SB), Y3, Y3
-	VPOR        k181<>+0(SB), Y3, Y3
+	VPOR        k182<>+0(SB), Y3, Y3
 	VPADDB      Y5, Y3, Y3
-	VPAND       k182<>+0(SB), Y5, Y6
-	VMOVDQU     k209<>+0(SB), Y7
-	VPADDB      k206<>+0(SB), Y4, Y4
+	VPAND       k183<>+0(SB), Y5, Y6
+	VMOVDQU     k210<>+0(SB), Y7
+	VPADDB      k207<>+0(SB), Y4, Y4
 	VPSHUFB     Y4, Y7, Y7
 	VPSUBB      Y7, Y4, Y4
 	VPANDN      Y4, Y5, Y4
@@ -32478,28 +32567,28 @@ slowly:
 	VPUNPCKLBW  Y4, Y5, Y7
 	VPSRLW      $0x03, Y7, Y7
 	VPSLLD      $0x10, Y7, Y8
-	VPAND       k203<>+0(SB), Y7, Y7
+	VPAND       k204<>+0(SB), Y7, Y7
 	VPUNPCKHBW  Y4, Y5, Y5
 	VPSRLW      $0x03, Y5, Y5
 	VPSLLD      $0x10, Y5, Y9
-	VPAND       k203<>+0(SB), Y5, Y5
+	VPAND       k204<>+0(SB), Y5, Y5
 	VMULPS      Y0, Y8, Y4
-	VFMADD213PS k185<>+0(SB), Y1, Y8
+	VFMADD213PS k186<>+0(SB), Y1, Y8
 	VPMAXUD     Y4, Y8, Y8
 	VMULPS      k11<>+0(SB), Y8, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y8
 	VMULPS      Y0, Y7, Y4
-	VFMADD213PS k185<>+0(SB), Y1, Y7
+	VFMADD213PS k186<>+0(SB), Y1, Y7
 	VPMAXUD     Y4, Y7, Y7
 	VMULPS      k11<>+0(SB), Y7, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y7
 	VMULPS      Y0, Y9, Y4
-	VFMADD213PS k185<>+0(SB), Y1, Y9
+	VFMADD213PS k186<>+0(SB), Y1, Y9
 	VPMAXUD     Y4, Y9, Y9
 	VMULPS      k11<>+0(SB), Y9, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y9
 	VMULPS      Y0, Y5, Y4
-	VFMADD213PS k185<>+0(SB), Y1, Y5
+	VFMADD213PS k186<>+0(SB), Y1, Y5
 	VPMAXUD     Y4, Y5, Y5
 	VMULPS      k11<>+0(SB), Y5, Y4
 	VFMSUB132PS k12<>+0(SB), Y4, Y5
@@ -32520,35 +32609,35 @@ slowly:
 	JNZ         slowly
 	JMP         done
 
-DATA k231<>+0(SB)/8, $0x3780000000000000
-DATA k231<>+8(SB)/8, $0x3840000038000000
-DATA k231<>+16(SB)/8, $0x38c0000038800000
-DATA k231<>+24(SB)/8, $0x3940000039000000
-GLOBL k231<>(SB), RODATA|NOPTR, $32
-
-DATA k232<>+0(SB)/8, $0x37c0000037000000
-DATA k232<>+8(SB)/8, $0x3860000038200000
-DATA k232<>+16(SB)/8, $0x38e0000038a00000
-DATA k232<>+24(SB)/8, $0x3960000039200000
+DATA k232<>+0(SB)/8, $0x3780000000000000
+DATA k232<>+8(SB)/8, $0x3840000038000000
+DATA k232<>+16(SB)/8, $0x38c0000038800000
+DATA k232<>+24(SB)/8, $0x3940000039000000
 GLOBL k232<>(SB), RODATA|NOPTR, $32
 
-DATA k233<>+0(SB)/8, $0x3680000000000000
-DATA k233<>+8(SB)/8, $0x3740000037000000
-DATA k233<>+16(SB)/8, $0x0000000000000000
-DATA k233<>+24(SB)/8, $0x0000000000000000
+DATA k233<>+0(SB)/8, $0x37c0000037000000
+DATA k233<>+8(SB)/8, $0x3860000038200000
+DATA k233<>+16(SB)/8, $0x38e0000038a00000
+DATA k233<>+24(SB)/8, $0x3960000039200000
 GLOBL k233<>(SB), RODATA|NOPTR, $32
 
-DATA k234<>+0(SB)/8, $0x3700000000000000
-DATA k234<>+8(SB)/8, $0x37c0000037800000
-DATA k234<>+16(SB)/8, $0x3820000038000000
-DATA k234<>+24(SB)/8, $0x3860000038400000
+DATA k234<>+0(SB)/8, $0x3680000000000000
+DATA k234<>+8(SB)/8, $0x3740000037000000
+DATA k234<>+16(SB)/8, $0x0000000000000000
+DATA k234<>+24(SB)/8, $0x0000000000000000
 GLOBL k234<>(SB), RODATA|NOPTR, $32
 
-DATA k235<>+0(SB)/8, $0x38a0000038800000
-DATA k235<>+8(SB)/8, $0x38e0000038c00000
-DATA k235<>+16(SB)/8, $0x3920000039000000
-DATA k235<>+24(SB)/8, $0x3960000039400000
+DATA k235<>+0(SB)/8, $0x3700000000000000
+DATA k235<>+8(SB)/8, $0x37c0000037800000
+DATA k235<>+16(SB)/8, $0x3820000038000000
+DATA k235<>+24(SB)/8, $0x3860000038400000
 GLOBL k235<>(SB), RODATA|NOPTR, $32
+
+DATA k236<>+0(SB)/8, $0x38a0000038800000
+DATA k236<>+8(SB)/8, $0x38e0000038c00000
+DATA k236<>+16(SB)/8, $0x3920000039000000
+DATA k236<>+24(SB)/8, $0x3960000039400000
+GLOBL k236<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
@@ -32575,8 +32664,8 @@ run:
 
 chunk:
 	VMOVDQU    (CX), Y1
-	VPAND      k180<>+0(SB), Y1, Y1
-	VMOVDQU    k227<>+0(SB), Y2
+	VPAND      k181<>+0(SB), Y1, Y1
+	VMOVDQU    k228<>+0(SB), Y2
 	VPSHUFB    Y1, Y2, Y2
 	VPCMPGTB   k53<>+0(SB), Y1, Y3
 	VPADDB     k64<>+0(SB), Y1, Y1
@@ -32585,11 +32674,11 @@ chunk:
 	VPMOVZXBD  (SI), Y1
 	VPMOVSXBD  (CX), Y2
 	VPSLLD     $0x15, Y1, Y1
-	VPCMPEQD   k228<>+0(SB), Y2, Y3
+	VPCMPEQD   k229<>+0(SB), Y2, Y3
 	VPAND      k3<>+0(SB), Y3, Y3
 	VPAND      k0<>+0(SB), Y2, Y2
 	VPOR       Y3, Y2, Y2
-	VMULPS     k229<>+0(SB), Y1, Y1
+	VMULPS     k230<>+0(SB), Y1, Y1
 	VPOR       Y2, Y1, Y1
 	VMULPS     Y0, Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
@@ -32598,11 +32687,11 @@ chunk:
 	VPMOVZXBD  8(SI), Y1
 	VPMOVSXBD  8(CX), Y2
 	VPSLLD     $0x15, Y1, Y1
-	VPCMPEQD   k228<>+0(SB), Y2, Y3
+	VPCMPEQD   k229<>+0(SB), Y2, Y3
 	VPAND      k3<>+0(SB), Y3, Y3
 	VPAND      k0<>+0(SB), Y2, Y2
 	VPOR       Y3, Y2, Y2
-	VMULPS     k229<>+0(SB), Y1, Y1
+	VMULPS     k230<>+0(SB), Y1, Y1
 	VPOR       Y2, Y1, Y1
 	VMULPS     Y0, Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
@@ -32611,11 +32700,11 @@ chunk:
 	VPMOVZXBD  16(SI), Y1
 	VPMOVSXBD  16(CX), Y2
 	VPSLLD     $0x15, Y1, Y1
-	VPCMPEQD   k228<>+0(SB), Y2, Y3
+	VPCMPEQD   k229<>+0(SB), Y2, Y3
 	VPAND      k3<>+0(SB), Y3, Y3
 	VPAND      k0<>+0(SB), Y2, Y2
 	VPOR       Y3, Y2, Y2
-	VMULPS     k229<>+0(SB), Y1, Y1
+	VMULPS     k230<>+0(SB), Y1, Y1
 	VPOR       Y2, Y1, Y1
 	VMULPS     Y0, Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
@@ -32624,11 +32713,11 @@ chunk:
 	VPMOVZXBD  24(SI), Y1
 	VPMOVSXBD  24(CX), Y2
 	VPSLLD     $0x15, Y1, Y1
-	VPCMPEQD   k228<>+0(SB), Y2, Y3
+	VPCMPEQD   k229<>+0(SB), Y2, Y3
 	VPAND      k3<>+0(SB), Y3, Y3
 	VPAND      k0<>+0(SB), Y2, Y2
 	VPOR       Y3, Y2, Y2
-	VMULPS     k229<>+0(SB), Y1, Y1
+	VMULPS     k230<>+0(SB), Y1, Y1
 	VPOR       Y2, Y1, Y1
 	VMULPS     Y0, Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
@@ -32937,7 +33026,7 @@ more:
 	VPUNPCKHDQ  Y1, Y0, Y0
 	VPUNPCKLDQ  Y3, Y2, Y1
 	VPUNPCKHDQ  Y3, Y2, Y2
-	VMOVDQU     k236<>+0(SB), Y3
+	VMOVDQU     k237<>+0(SB), Y3
 	VPUNPCKLQDQ Y1, Y4, Y5
 	VPERMD      Y5, Y3, Y5
 	VMOVDQU     Y5, (AX)
@@ -32957,11 +33046,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k236<>+0(SB)/8, $0x0000000400000000
-DATA k236<>+8(SB)/8, $0x0000000500000001
-DATA k236<>+16(SB)/8, $0x0000000600000002
-DATA k236<>+24(SB)/8, $0x0000000700000003
-GLOBL k236<>(SB), RODATA|NOPTR, $32
+DATA k237<>+0(SB)/8, $0x0000000400000000
+DATA k237<>+8(SB)/8, $0x0000000500000001
+DATA k237<>+16(SB)/8, $0x0000000600000002
+DATA k237<>+24(SB)/8, $0x0000000700000003
+GLOBL k237<>(SB), RODATA|NOPTR, $32
 
 // func spreadAVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -33031,7 +33120,7 @@ TEXT ·pickAVX2(SB), NOSPLIT, $0-40
 	MOVQ         mask+24(FP), DX
 	VPBROADCASTD (DX), Y1
 	MOVQ         n+32(FP), DX
-	VMOVDQU      k236<>+0(SB), Y2
+	VMOVDQU      k237<>+0(SB), Y2
 
 more:
 	VMOVDQU   (CX), Y3
@@ -33101,49 +33190,49 @@ more:
 	VMOVDQU    (CX), Y0
 	ADDQ       R11, CX
 	MOVL       (BX), DX
-	VPAND      k237<>+0(SB), Y0, Y1
+	VPAND      k238<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (DI)(DX*1), Y1, Y1
 	VMULPS     (SI)(DX*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(BX), DX
 	VPSRLD     $0x04, Y0, Y2
-	VPAND      k237<>+0(SB), Y2, Y2
+	VPAND      k238<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (DI)(DX*1), Y2, Y2
 	VMULPS     (SI)(DX*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(BX), DX
 	VPSRLD     $0x08, Y0, Y3
-	VPAND      k237<>+0(SB), Y3, Y3
+	VPAND      k238<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (DI)(DX*1), Y3, Y3
 	VMULPS     (SI)(DX*1), Y3, Y3
 	VXORPS     k0<>+0(SB), Y3, Y3
 	MOVL       12(BX), DX
 	VPSRLD     $0x0c, Y0, Y4
-	VPAND      k237<>+0(SB), Y4, Y4
+	VPAND      k238<>+0(SB), Y4, Y4
 	VCVTDQ2PS  Y4, Y4
 	VSUBPS     (DI)(DX*1), Y4, Y4
 	VMULPS     (SI)(DX*1), Y4, Y4
 	VXORPS     k0<>+0(SB), Y4, Y4
 	MOVL       16(BX), DX
 	VPSRLD     $0x10, Y0, Y5
-	VPAND      k237<>+0(SB), Y5, Y5
+	VPAND      k238<>+0(SB), Y5, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (DI)(DX*1), Y5, Y5
 	VMULPS     (SI)(DX*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(BX), DX
 	VPSRLD     $0x14, Y0, Y6
-	VPAND      k237<>+0(SB), Y6, Y6
+	VPAND      k238<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (DI)(DX*1), Y6, Y6
 	VMULPS     (SI)(DX*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(BX), DX
 	VPSRLD     $0x18, Y0, Y7
-	VPAND      k237<>+0(SB), Y7, Y7
+	VPAND      k238<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (DI)(DX*1), Y7, Y7
 	VMULPS     (SI)(DX*1), Y7, Y7
@@ -33198,7 +33287,7 @@ doubles:
 	VMOVDQU     (CX), Y0
 	ADDQ        R11, CX
 	MOVL        (BX), R13
-	VPAND       k237<>+0(SB), Y0, Y1
+	VPAND       k238<>+0(SB), Y0, Y1
 	VCVTDQ2PS   Y1, Y1
 	VSUBPS      (DI)(R13*1), Y1, Y1
 	VMOVUPS     Y1, (DX)
@@ -33212,7 +33301,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y1, Y1
 	MOVL        4(BX), R13
 	VPSRLD      $0x04, Y0, Y3
-	VPAND       k237<>+0(SB), Y3, Y3
+	VPAND       k238<>+0(SB), Y3, Y3
 	VCVTDQ2PS   Y3, Y3
 	VSUBPS      (DI)(R13*1), Y3, Y3
 	VMOVUPS     Y3, (DX)
@@ -33226,7 +33315,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y3, Y3
 	MOVL        8(BX), R13
 	VPSRLD      $0x08, Y0, Y4
-	VPAND       k237<>+0(SB), Y4, Y4
+	VPAND       k238<>+0(SB), Y4, Y4
 	VCVTDQ2PS   Y4, Y4
 	VSUBPS      (DI)(R13*1), Y4, Y4
 	VMOVUPS     Y4, (DX)
@@ -33240,7 +33329,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y4, Y4
 	MOVL        12(BX), R13
 	VPSRLD      $0x0c, Y0, Y5
-	VPAND       k237<>+0(SB), Y5, Y5
+	VPAND       k238<>+0(SB), Y5, Y5
 	VCVTDQ2PS   Y5, Y5
 	VSUBPS      (DI)(R13*1), Y5, Y5
 	VMOVUPS     Y5, (DX)
@@ -33254,7 +33343,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y5, Y5
 	MOVL        16(BX), R13
 	VPSRLD      $0x10, Y0, Y6
-	VPAND       k237<>+0(SB), Y6, Y6
+	VPAND       k238<>+0(SB), Y6, Y6
 	VCVTDQ2PS   Y6, Y6
 	VSUBPS      (DI)(R13*1), Y6, Y6
 	VMOVUPS     Y6, (DX)
@@ -33268,7 +33357,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y6, Y6
 	MOVL        20(BX), R13
 	VPSRLD      $0x14, Y0, Y7
-	VPAND       k237<>+0(SB), Y7, Y7
+	VPAND       k238<>+0(SB), Y7, Y7
 	VCVTDQ2PS   Y7, Y7
 	VSUBPS      (DI)(R13*1), Y7, Y7
 	VMOVUPS     Y7, (DX)
@@ -33282,7 +33371,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y7, Y7
 	MOVL        24(BX), R13
 	VPSRLD      $0x18, Y0, Y8
-	VPAND       k237<>+0(SB), Y8, Y8
+	VPAND       k238<>+0(SB), Y8, Y8
 	VCVTDQ2PS   Y8, Y8
 	VSUBPS      (DI)(R13*1), Y8, Y8
 	VMOVUPS     Y8, (DX)
@@ -33347,11 +33436,11 @@ doubles:
 	VZEROUPPER
 	RET
 
-DATA k237<>+0(SB)/8, $0x0000000f0000000f
-DATA k237<>+8(SB)/8, $0x0000000f0000000f
-DATA k237<>+16(SB)/8, $0x0000000f0000000f
-DATA k237<>+24(SB)/8, $0x0000000f0000000f
-GLOBL k237<>(SB), RODATA|NOPTR, $32
+DATA k238<>+0(SB)/8, $0x0000000f0000000f
+DATA k238<>+8(SB)/8, $0x0000000f0000000f
+DATA k238<>+16(SB)/8, $0x0000000f0000000f
+DATA k238<>+24(SB)/8, $0x0000000f0000000f
+GLOBL k238<>(SB), RODATA|NOPTR, $32
 
 // func columnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2
@@ -33378,7 +33467,7 @@ more:
 	VMOVDQU      (CX), Y2
 	ADDQ         R11, CX
 	MOVL         (BX), DX
-	VPAND        k237<>+0(SB), Y2, Y3
+	VPAND        k238<>+0(SB), Y2, Y3
 	VCVTDQ2PS    Y3, Y3
 	VSUBPS       (DI)(DX*1), Y3, Y3
 	VMULPS       (SI)(DX*1), Y3, Y3
@@ -33387,7 +33476,7 @@ more:
 	VPADDD       Y4, Y3, Y3
 	MOVL         4(BX), DX
 	VPSRLD       $0x04, Y2, Y4
-	VPAND        k237<>+0(SB), Y4, Y4
+	VPAND        k238<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (DI)(DX*1), Y4, Y4
 	VMULPS       (SI)(DX*1), Y4, Y4
@@ -33398,7 +33487,7 @@ more:
 	VPBLENDW     $0xaa, Y4, Y3, Y3
 	MOVL         8(BX), DX
 	VPSRLD       $0x08, Y2, Y4
-	VPAND        k237<>+0(SB), Y4, Y4
+	VPAND        k238<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (DI)(DX*1), Y4, Y4
 	VMULPS       (SI)(DX*1), Y4, Y4
@@ -33407,7 +33496,7 @@ more:
 	VPADDD       Y5, Y4, Y4
 	MOVL         12(BX), DX
 	VPSRLD       $0x0c, Y2, Y5
-	VPAND        k237<>+0(SB), Y5, Y5
+	VPAND        k238<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (DI)(DX*1), Y5, Y5
 	VMULPS       (SI)(DX*1), Y5, Y5
@@ -33418,7 +33507,7 @@ more:
 	VPBLENDW     $0xaa, Y5, Y4, Y4
 	MOVL         16(BX), DX
 	VPSRLD       $0x10, Y2, Y5
-	VPAND        k237<>+0(SB), Y5, Y5
+	VPAND        k238<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (DI)(DX*1), Y5, Y5
 	VMULPS       (SI)(DX*1), Y5, Y5
@@ -33427,7 +33516,7 @@ more:
 	VPADDD       Y6, Y5, Y5
 	MOVL         20(BX), DX
 	VPSRLD       $0x14, Y2, Y6
-	VPAND        k237<>+0(SB), Y6, Y6
+	VPAND        k238<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (DI)(DX*1), Y6, Y6
 	VMULPS       (SI)(DX*1), Y6, Y6
@@ -33438,7 +33527,7 @@ more:
 	VPBLENDW     $0xaa, Y6, Y5, Y5
 	MOVL         24(BX), DX
 	VPSRLD       $0x18, Y2, Y6
-	VPAND        k237<>+0(SB), Y6, Y6
+	VPAND        k238<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (DI)(DX*1), Y6, Y6
 	VMULPS       (SI)(DX*1), Y6, Y6
@@ -33483,7 +33572,7 @@ doubles:
 	VMOVDQU      (CX), Y2
 	ADDQ         R11, CX
 	MOVL         (BX), R13
-	VPAND        k237<>+0(SB), Y2, Y3
+	VPAND        k238<>+0(SB), Y2, Y3
 	VCVTDQ2PS    Y3, Y3
 	VSUBPS       (DI)(R13*1), Y3, Y3
 	VMOVUPS      Y3, (DX)
@@ -33499,7 +33588,7 @@ doubles:
 	VPADDD       Y5, Y3, Y3
 	MOVL         4(BX), R13
 	VPSRLD       $0x04, Y2, Y5
-	VPAND        k237<>+0(SB), Y5, Y5
+	VPAND        k238<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (DI)(R13*1), Y5, Y5
 	VMOVUPS      Y5, (DX)
@@ -33517,7 +33606,7 @@ doubles:
 	VPBLENDW     $0xaa, Y5, Y3, Y3
 	MOVL         8(BX), R13
 	VPSRLD       $0x08, Y2, Y5
-	VPAND        k237<>+0(SB), Y5, Y5
+	VPAND        k238<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (DI)(R13*1), Y5, Y5
 	VMOVUPS      Y5, (DX)
@@ -33533,7 +33622,7 @@ doubles:
 	VPADDD       Y6, Y5, Y5
 	MOVL         12(BX), R13
 	VPSRLD       $0x0c, Y2, Y6
-	VPAND        k237<>+0(SB), Y6, Y6
+	VPAND        k238<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (DI)(R13*1), Y6, Y6
 	VMOVUPS      Y6, (DX)
@@ -33551,7 +33640,7 @@ doubles:
 	VPBLENDW     $0xaa, Y6, Y5, Y5
 	MOVL         16(BX), R13
 	VPSRLD       $0x10, Y2, Y6
-	VPAND        k237<>+0(SB), Y6, Y6
+	VPAND        k238<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (DI)(R13*1), Y6, Y6
 	VMOVUPS      Y6, (DX)
@@ -33567,7 +33656,7 @@ doubles:
 	VPADDD       Y7, Y6, Y6
 	MOVL         20(BX), R13
 	VPSRLD       $0x14, Y2, Y7
-	VPAND        k237<>+0(SB), Y7, Y7
+	VPAND        k238<>+0(SB), Y7, Y7
 	VCVTDQ2PS    Y7, Y7
 	VSUBPS       (DI)(R13*1), Y7, Y7
 	VMOVUPS      Y7, (DX)
@@ -33585,7 +33674,7 @@ doubles:
 	VPBLENDW     $0xaa, Y7, Y6, Y6
 	MOVL         24(BX), R13
 	VPSRLD       $0x18, Y2, Y7
-	VPAND        k237<>+0(SB), Y7, Y7
+	VPAND        k238<>+0(SB), Y7, Y7
 	VCVTDQ2PS    Y7, Y7
 	VSUBPS       (DI)(R13*1), Y7, Y7
 	VMOVUPS      Y7, (DX)
@@ -33663,49 +33752,49 @@ more:
 	VMOVDQU    (CX), Y0
 	ADDQ       R11, CX
 	MOVL       (BX), DX
-	VPAND      k237<>+0(SB), Y0, Y1
+	VPAND      k238<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (DI)(DX*1), Y1, Y1
 	VMULPS     (SI)(DX*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(BX), DX
 	VPSRLD     $0x04, Y0, Y2
-	VPAND      k237<>+0(SB), Y2, Y2
+	VPAND      k238<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (DI)(DX*1), Y2, Y2
 	VMULPS     (SI)(DX*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(BX), DX
 	VPSRLD     $0x08, Y0, Y3
-	VPAND      k237<>+0(SB), Y3, Y3
+	VPAND      k238<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (DI)(DX*1), Y3, Y3
 	VMULPS     (SI)(DX*1), Y3, Y3
 	VXORPS     k0<>+0(SB), Y3, Y3
 	MOVL       12(BX), DX
 	VPSRLD     $0x0c, Y0, Y4
-	VPAND      k237<>+0(SB), Y4, Y4
+	VPAND      k238<>+0(SB), Y4, Y4
 	VCVTDQ2PS  Y4, Y4
 	VSUBPS     (DI)(DX*1), Y4, Y4
 	VMULPS     (SI)(DX*1), Y4, Y4
 	VXORPS     k0<>+0(SB), Y4, Y4
 	MOVL       16(BX), DX
 	VPSRLD     $0x10, Y0, Y5
-	VPAND      k237<>+0(SB), Y5, Y5
+	VPAND      k238<>+0(SB), Y5, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (DI)(DX*1), Y5, Y5
 	VMULPS     (SI)(DX*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(BX), DX
 	VPSRLD     $0x14, Y0, Y6
-	VPAND      k237<>+0(SB), Y6, Y6
+	VPAND      k238<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (DI)(DX*1), Y6, Y6
 	VMULPS     (SI)(DX*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(BX), DX
 	VPSRLD     $0x18, Y0, Y7
-	VPAND      k237<>+0(SB), Y7, Y7
+	VPAND      k238<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (DI)(DX*1), Y7, Y7
 	VMULPS     (SI)(DX*1), Y7, Y7
@@ -33768,7 +33857,7 @@ doubles:
 	VMOVDQU     (CX), Y0
 	ADDQ        R11, CX
 	MOVL        (BX), R13
-	VPAND       k237<>+0(SB), Y0, Y1
+	VPAND       k238<>+0(SB), Y0, Y1
 	VCVTDQ2PS   Y1, Y1
 	VSUBPS      (DI)(R13*1), Y1, Y1
 	VMOVUPS     Y1, (DX)
@@ -33782,7 +33871,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y1, Y1
 	MOVL        4(BX), R13
 	VPSRLD      $0x04, Y0, Y3
-	VPAND       k237<>+0(SB), Y3, Y3
+	VPAND       k238<>+0(SB), Y3, Y3
 	VCVTDQ2PS   Y3, Y3
 	VSUBPS      (DI)(R13*1), Y3, Y3
 	VMOVUPS     Y3, (DX)
@@ -33796,7 +33885,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y3, Y3
 	MOVL        8(BX), R13
 	VPSRLD      $0x08, Y0, Y4
-	VPAND       k237<>+0(SB), Y4, Y4
+	VPAND       k238<>+0(SB), Y4, Y4
 	VCVTDQ2PS   Y4, Y4
 	VSUBPS      (DI)(R13*1), Y4, Y4
 	VMOVUPS     Y4, (DX)
@@ -33810,7 +33899,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y4, Y4
 	MOVL        12(BX), R13
 	VPSRLD      $0x0c, Y0, Y5
-	VPAND       k237<>+0(SB), Y5, Y5
+	VPAND       k238<>+0(SB), Y5, Y5
 	VCVTDQ2PS   Y5, Y5
 	VSUBPS      (DI)(R13*1), Y5, Y5
 	VMOVUPS     Y5, (DX)
@@ -33824,7 +33913,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y5, Y5
 	MOVL        16(BX), R13
 	VPSRLD      $0x10, Y0, Y6
-	VPAND       k237<>+0(SB), Y6, Y6
+	VPAND       k238<>+0(SB), Y6, Y6
 	VCVTDQ2PS   Y6, Y6
 	VSUBPS      (DI)(R13*1), Y6, Y6
 	VMOVUPS     Y6, (DX)
@@ -33838,7 +33927,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y6, Y6
 	MOVL        20(BX), R13
 	VPSRLD      $0x14, Y0, Y7
-	VPAND       k237<>+0(SB), Y7, Y7
+	VPAND       k238<>+0(SB), Y7, Y7
 	VCVTDQ2PS   Y7, Y7
 	VSUBPS      (DI)(R13*1), Y7, Y7
 	VMOVUPS     Y7, (DX)
@@ -33852,7 +33941,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y7, Y7
 	MOVL        24(BX), R13
 	VPSRLD      $0x18, Y0, Y8
-	VPAND       k237<>+0(SB), Y8, Y8
+	VPAND       k238<>+0(SB), Y8, Y8
 	VCVTDQ2PS   Y8, Y8
 	VSUBPS      (DI)(R13*1), Y8, Y8
 	VMOVUPS     Y8, (DX)
@@ -33948,21 +34037,21 @@ more:
 	VMOVDQU    (CX), Y0
 	ADDQ       R11, CX
 	MOVL       (BX), DX
-	VPAND      k238<>+0(SB), Y0, Y1
+	VPAND      k239<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (DI)(DX*1), Y1, Y1
 	VMULPS     (SI)(DX*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(BX), DX
 	VPSRLD     $0x08, Y0, Y2
-	VPAND      k238<>+0(SB), Y2, Y2
+	VPAND      k239<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (DI)(DX*1), Y2, Y2
 	VMULPS     (SI)(DX*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(BX), DX
 	VPSRLD     $0x10, Y0, Y3
-	VPAND      k238<>+0(SB), Y3, Y3
+	VPAND      k239<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (DI)(DX*1), Y3, Y3
 	VMULPS     (SI)(DX*1), Y3, Y3
@@ -33976,21 +34065,21 @@ more:
 	VMOVDQU    (CX), Y4
 	ADDQ       R11, CX
 	MOVL       16(BX), DX
-	VPAND      k238<>+0(SB), Y4, Y5
+	VPAND      k239<>+0(SB), Y4, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (DI)(DX*1), Y5, Y5
 	VMULPS     (SI)(DX*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(BX), DX
 	VPSRLD     $0x08, Y4, Y6
-	VPAND      k238<>+0(SB), Y6, Y6
+	VPAND      k239<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (DI)(DX*1), Y6, Y6
 	VMULPS     (SI)(DX*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(BX), DX
 	VPSRLD     $0x10, Y4, Y7
-	VPAND      k238<>+0(SB), Y7, Y7
+	VPAND      k239<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (DI)(DX*1), Y7, Y7
 	VMULPS     (SI)(DX*1), Y7, Y7
@@ -34045,7 +34134,7 @@ doubles:
 	VMOVDQU     (CX), Y0
 	ADDQ        R11, CX
 	MOVL        (BX), R13
-	VPAND       k238<>+0(SB), Y0, Y1
+	VPAND       k239<>+0(SB), Y0, Y1
 	VCVTDQ2PS   Y1, Y1
 	VSUBPS      (DI)(R13*1), Y1, Y1
 	VMOVUPS     Y1, (DX)
@@ -34059,7 +34148,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y1, Y1
 	MOVL        4(BX), R13
 	VPSRLD      $0x08, Y0, Y3
-	VPAND       k238<>+0(SB), Y3, Y3
+	VPAND       k239<>+0(SB), Y3, Y3
 	VCVTDQ2PS   Y3, Y3
 	VSUBPS      (DI)(R13*1), Y3, Y3
 	VMOVUPS     Y3, (DX)
@@ -34073,7 +34162,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y3, Y3
 	MOVL        8(BX), R13
 	VPSRLD      $0x10, Y0, Y4
-	VPAND       k238<>+0(SB), Y4, Y4
+	VPAND       k239<>+0(SB), Y4, Y4
 	VCVTDQ2PS   Y4, Y4
 	VSUBPS      (DI)(R13*1), Y4, Y4
 	VMOVUPS     Y4, (DX)
@@ -34101,7 +34190,7 @@ doubles:
 	VMOVDQU     (CX), Y5
 	ADDQ        R11, CX
 	MOVL        16(BX), R13
-	VPAND       k238<>+0(SB), Y5, Y6
+	VPAND       k239<>+0(SB), Y5, Y6
 	VCVTDQ2PS   Y6, Y6
 	VSUBPS      (DI)(R13*1), Y6, Y6
 	VMOVUPS     Y6, (DX)
@@ -34115,7 +34204,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y6, Y6
 	MOVL        20(BX), R13
 	VPSRLD      $0x08, Y5, Y7
-	VPAND       k238<>+0(SB), Y7, Y7
+	VPAND       k239<>+0(SB), Y7, Y7
 	VCVTDQ2PS   Y7, Y7
 	VSUBPS      (DI)(R13*1), Y7, Y7
 	VMOVUPS     Y7, (DX)
@@ -34129,7 +34218,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y7, Y7
 	MOVL        24(BX), R13
 	VPSRLD      $0x10, Y5, Y8
-	VPAND       k238<>+0(SB), Y8, Y8
+	VPAND       k239<>+0(SB), Y8, Y8
 	VCVTDQ2PS   Y8, Y8
 	VSUBPS      (DI)(R13*1), Y8, Y8
 	VMOVUPS     Y8, (DX)
@@ -34194,11 +34283,11 @@ doubles:
 	VZEROUPPER
 	RET
 
-DATA k238<>+0(SB)/8, $0x000000ff000000ff
-DATA k238<>+8(SB)/8, $0x000000ff000000ff
-DATA k238<>+16(SB)/8, $0x000000ff000000ff
-DATA k238<>+24(SB)/8, $0x000000ff000000ff
-GLOBL k238<>(SB), RODATA|NOPTR, $32
+DATA k239<>+0(SB)/8, $0x000000ff000000ff
+DATA k239<>+8(SB)/8, $0x000000ff000000ff
+DATA k239<>+16(SB)/8, $0x000000ff000000ff
+DATA k239<>+24(SB)/8, $0x000000ff000000ff
+GLOBL k239<>(SB), RODATA|NOPTR, $32
 
 // func byteColumnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2
@@ -34225,7 +34314,7 @@ more:
 	VMOVDQU      (CX), Y2
 	ADDQ         R11, CX
 	MOVL         (BX), DX
-	VPAND        k238<>+0(SB), Y2, Y3
+	VPAND        k239<>+0(SB), Y2, Y3
 	VCVTDQ2PS    Y3, Y3
 	VSUBPS       (DI)(DX*1), Y3, Y3
 	VMULPS       (SI)(DX*1), Y3, Y3
@@ -34234,7 +34323,7 @@ more:
 	VPADDD       Y4, Y3, Y3
 	MOVL         4(BX), DX
 	VPSRLD       $0x08, Y2, Y4
-	VPAND        k238<>+0(SB), Y4, Y4
+	VPAND        k239<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (DI)(DX*1), Y4, Y4
 	VMULPS       (SI)(DX*1), Y4, Y4
@@ -34245,7 +34334,7 @@ more:
 	VPBLENDW     $0xaa, Y4, Y3, Y3
 	MOVL         8(BX), DX
 	VPSRLD       $0x10, Y2, Y4
-	VPAND        k238<>+0(SB), Y4, Y4
+	VPAND        k239<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (DI)(DX*1), Y4, Y4
 	VMULPS       (SI)(DX*1), Y4, Y4
@@ -34265,7 +34354,7 @@ more:
 	VMOVDQU      (CX), Y2
 	ADDQ         R11, CX
 	MOVL         16(BX), DX
-	VPAND        k238<>+0(SB), Y2, Y5
+	VPAND        k239<>+0(SB), Y2, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (DI)(DX*1), Y5, Y5
 	VMULPS       (SI)(DX*1), Y5, Y5
@@ -34274,7 +34363,7 @@ more:
 	VPADDD       Y6, Y5, Y5
 	MOVL         20(BX), DX
 	VPSRLD       $0x08, Y2, Y6
-	VPAND        k238<>+0(SB), Y6, Y6
+	VPAND        k239<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (DI)(DX*1), Y6, Y6
 	VMULPS       (SI)(DX*1), Y6, Y6
@@ -34285,7 +34374,7 @@ more:
 	VPBLENDW     $0xaa, Y6, Y5, Y5
 	MOVL         24(BX), DX
 	VPSRLD       $0x10, Y2, Y6
-	VPAND        k238<>+0(SB), Y6, Y6
+	VPAND        k239<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (DI)(DX*1), Y6, Y6
 	VMULPS       (SI)(DX*1), Y6, Y6
@@ -34330,7 +34419,7 @@ doubles:
 	VMOVDQU      (CX), Y2
 	ADDQ         R11, CX
 	MOVL         (BX), R13
-	VPAND        k238<>+0(SB), Y2, Y3
+	VPAND        k239<>+0(SB), Y2, Y3
 	VCVTDQ2PS    Y3, Y3
 	VSUBPS       (DI)(R13*1), Y3, Y3
 	VMOVUPS      Y3, (DX)
@@ -34346,7 +34435,7 @@ doubles:
 	VPADDD       Y5, Y3, Y3
 	MOVL         4(BX), R13
 	VPSRLD       $0x08, Y2, Y5
-	VPAND        k238<>+0(SB), Y5, Y5
+	VPAND        k239<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (DI)(R13*1), Y5, Y5
 	VMOVUPS      Y5, (DX)
@@ -34364,7 +34453,7 @@ doubles:
 	VPBLENDW     $0xaa, Y5, Y3, Y3
 	MOVL         8(BX), R13
 	VPSRLD       $0x10, Y2, Y5
-	VPAND        k238<>+0(SB), Y5, Y5
+	VPAND        k239<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (DI)(R13*1), Y5, Y5
 	VMOVUPS      Y5, (DX)
@@ -34398,7 +34487,7 @@ doubles:
 	VMOVDQU      (CX), Y2
 	ADDQ         R11, CX
 	MOVL         16(BX), R13
-	VPAND        k238<>+0(SB), Y2, Y6
+	VPAND        k239<>+0(SB), Y2, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (DI)(R13*1), Y6, Y6
 	VMOVUPS      Y6, (DX)
@@ -34414,7 +34503,7 @@ doubles:
 	VPADDD       Y7, Y6, Y6
 	MOVL         20(BX), R13
 	VPSRLD       $0x08, Y2, Y7
-	VPAND        k238<>+0(SB), Y7, Y7
+	VPAND        k239<>+0(SB), Y7, Y7
 	VCVTDQ2PS    Y7, Y7
 	VSUBPS       (DI)(R13*1), Y7, Y7
 	VMOVUPS      Y7, (DX)
@@ -34432,7 +34521,7 @@ doubles:
 	VPBLENDW     $0xaa, Y7, Y6, Y6
 	MOVL         24(BX), R13
 	VPSRLD       $0x10, Y2, Y7
-	VPAND        k238<>+0(SB), Y7, Y7
+	VPAND        k239<>+0(SB), Y7, Y7
 	VCVTDQ2PS    Y7, Y7
 	VSUBPS       (DI)(R13*1), Y7, Y7
 	VMOVUPS      Y7, (DX)
@@ -34510,21 +34599,21 @@ more:
 	VMOVDQU    (CX), Y0
 	ADDQ       R11, CX
 	MOVL       (BX), DX
-	VPAND      k238<>+0(SB), Y0, Y1
+	VPAND      k239<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (DI)(DX*1), Y1, Y1
 	VMULPS     (SI)(DX*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(BX), DX
 	VPSRLD     $0x08, Y0, Y2
-	VPAND      k238<>+0(SB), Y2, Y2
+	VPAND      k239<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (DI)(DX*1), Y2, Y2
 	VMULPS     (SI)(DX*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(BX), DX
 	VPSRLD     $0x10, Y0, Y3
-	VPAND      k238<>+0(SB), Y3, Y3
+	VPAND      k239<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (DI)(DX*1), Y3, Y3
 	VMULPS     (SI)(DX*1), Y3, Y3
@@ -34538,21 +34627,21 @@ more:
 	VMOVDQU    (CX), Y4
 	ADDQ       R11, CX
 	MOVL       16(BX), DX
-	VPAND      k238<>+0(SB), Y4, Y5
+	VPAND      k239<>+0(SB), Y4, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (DI)(DX*1), Y5, Y5
 	VMULPS     (SI)(DX*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(BX), DX
 	VPSRLD     $0x08, Y4, Y6
-	VPAND      k238<>+0(SB), Y6, Y6
+	VPAND      k239<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (DI)(DX*1), Y6, Y6
 	VMULPS     (SI)(DX*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(BX), DX
 	VPSRLD     $0x10, Y4, Y7
-	VPAND      k238<>+0(SB), Y7, Y7
+	VPAND      k239<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (DI)(DX*1), Y7, Y7
 	VMULPS     (SI)(DX*1), Y7, Y7
@@ -34615,7 +34704,7 @@ doubles:
 	VMOVDQU     (CX), Y0
 	ADDQ        R11, CX
 	MOVL        (BX), R13
-	VPAND       k238<>+0(SB), Y0, Y1
+	VPAND       k239<>+0(SB), Y0, Y1
 	VCVTDQ2PS   Y1, Y1
 	VSUBPS      (DI)(R13*1), Y1, Y1
 	VMOVUPS     Y1, (DX)
@@ -34629,7 +34718,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y1, Y1
 	MOVL        4(BX), R13
 	VPSRLD      $0x08, Y0, Y3
-	VPAND       k238<>+0(SB), Y3, Y3
+	VPAND       k239<>+0(SB), Y3, Y3
 	VCVTDQ2PS   Y3, Y3
 	VSUBPS      (DI)(R13*1), Y3, Y3
 	VMOVUPS     Y3, (DX)
@@ -34643,7 +34732,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y3, Y3
 	MOVL        8(BX), R13
 	VPSRLD      $0x10, Y0, Y4
-	VPAND       k238<>+0(SB), Y4, Y4
+	VPAND       k239<>+0(SB), Y4, Y4
 	VCVTDQ2PS   Y4, Y4
 	VSUBPS      (DI)(R13*1), Y4, Y4
 	VMOVUPS     Y4, (DX)
@@ -34671,7 +34760,7 @@ doubles:
 	VMOVDQU     (CX), Y5
 	ADDQ        R11, CX
 	MOVL        16(BX), R13
-	VPAND       k238<>+0(SB), Y5, Y6
+	VPAND       k239<>+0(SB), Y5, Y6
 	VCVTDQ2PS   Y6, Y6
 	VSUBPS      (DI)(R13*1), Y6, Y6
 	VMOVUPS     Y6, (DX)
@@ -34685,7 +34774,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y6, Y6
 	MOVL        20(BX), R13
 	VPSRLD      $0x08, Y5, Y7
-	VPAND       k238<>+0(SB), Y7, Y7
+	VPAND       k239<>+0(SB), Y7, Y7
 	VCVTDQ2PS   Y7, Y7
 	VSUBPS      (DI)(R13*1), Y7, Y7
 	VMOVUPS     Y7, (DX)
@@ -34699,7 +34788,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y7, Y7
 	MOVL        24(BX), R13
 	VPSRLD      $0x10, Y5, Y8
-	VPAND       k238<>+0(SB), Y8, Y8
+	VPAND       k239<>+0(SB), Y8, Y8
 	VCVTDQ2PS   Y8, Y8
 	VSUBPS      (DI)(R13*1), Y8, Y8
 	VMOVUPS     Y8, (DX)
@@ -34782,9 +34871,9 @@ TEXT ·eachF32AVX2(SB), NOSPLIT, $96-40
 	MOVQ    n+32(FP), SI
 	LEAQ    31(SP), DI
 	ANDQ    $-32, DI
-	VMOVDQU k189<>+0(SB), Y0
-	VMOVDQU k239<>+0(SB), Y1
-	VMOVDQU k240<>+0(SB), Y2
+	VMOVDQU k190<>+0(SB), Y0
+	VMOVDQU k240<>+0(SB), Y1
+	VMOVDQU k241<>+0(SB), Y2
 
 more:
 	SUBQ       $0x02, SI
@@ -34897,17 +34986,17 @@ slowly:
 	JGT         slowly
 	JMP         more
 
-DATA k239<>+0(SB)/8, $0x42ffffff42ffffff
-DATA k239<>+8(SB)/8, $0x42ffffff42ffffff
-DATA k239<>+16(SB)/8, $0x42ffffff42ffffff
-DATA k239<>+24(SB)/8, $0x42ffffff42ffffff
-GLOBL k239<>(SB), RODATA|NOPTR, $32
-
-DATA k240<>+0(SB)/8, $0x217fffff217fffff
-DATA k240<>+8(SB)/8, $0x217fffff217fffff
-DATA k240<>+16(SB)/8, $0x217fffff217fffff
-DATA k240<>+24(SB)/8, $0x217fffff217fffff
+DATA k240<>+0(SB)/8, $0x42ffffff42ffffff
+DATA k240<>+8(SB)/8, $0x42ffffff42ffffff
+DATA k240<>+16(SB)/8, $0x42ffffff42ffffff
+DATA k240<>+24(SB)/8, $0x42ffffff42ffffff
 GLOBL k240<>(SB), RODATA|NOPTR, $32
+
+DATA k241<>+0(SB)/8, $0x217fffff217fffff
+DATA k241<>+8(SB)/8, $0x217fffff217fffff
+DATA k241<>+16(SB)/8, $0x217fffff217fffff
+DATA k241<>+24(SB)/8, $0x217fffff217fffff
+GLOBL k241<>(SB), RODATA|NOPTR, $32
 
 // func eachBF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX2, MMX+
@@ -34919,9 +35008,9 @@ TEXT ·eachBF16AVX2(SB), NOSPLIT, $96-40
 	MOVQ    n+32(FP), SI
 	LEAQ    31(SP), DI
 	ANDQ    $-32, DI
-	VMOVDQU k189<>+0(SB), Y0
-	VMOVDQU k239<>+0(SB), Y1
-	VMOVDQU k240<>+0(SB), Y2
+	VMOVDQU k190<>+0(SB), Y0
+	VMOVDQU k240<>+0(SB), Y1
+	VMOVDQU k241<>+0(SB), Y2
 
 more:
 	SUBQ       $0x02, SI
@@ -34962,20 +35051,20 @@ more:
 	CMPL       R8, $0xff
 	JNE        slow
 	VMULPS     (DX), Y3, Y3
-	VMULPS     k241<>+0(SB), Y3, Y7
+	VMULPS     k242<>+0(SB), Y3, Y7
 	VSUBPS     Y3, Y7, Y3
 	VSUBPS     Y3, Y7, Y3
 	VMULPS     32(DX), Y4, Y4
-	VMULPS     k241<>+0(SB), Y4, Y7
+	VMULPS     k242<>+0(SB), Y4, Y7
 	VSUBPS     Y4, Y7, Y4
 	VSUBPS     Y4, Y7, Y4
 	VCMPPS     $0x03, Y4, Y3, Y7
 	VMULPS     64(DX), Y5, Y5
-	VMULPS     k241<>+0(SB), Y5, Y8
+	VMULPS     k242<>+0(SB), Y5, Y8
 	VSUBPS     Y5, Y8, Y5
 	VSUBPS     Y5, Y8, Y5
 	VMULPS     96(DX), Y6, Y6
-	VMULPS     k241<>+0(SB), Y6, Y8
+	VMULPS     k242<>+0(SB), Y6, Y8
 	VSUBPS     Y6, Y8, Y6
 	VSUBPS     Y6, Y8, Y6
 	VCMPPS     $0x03, Y6, Y5, Y8
@@ -35063,11 +35152,11 @@ slowly:
 	JGT         slowly
 	JMP         more
 
-DATA k241<>+0(SB)/8, $0x4780008047800080
-DATA k241<>+8(SB)/8, $0x4780008047800080
-DATA k241<>+16(SB)/8, $0x4780008047800080
-DATA k241<>+24(SB)/8, $0x4780008047800080
-GLOBL k241<>(SB), RODATA|NOPTR, $32
+DATA k242<>+0(SB)/8, $0x4780008047800080
+DATA k242<>+8(SB)/8, $0x4780008047800080
+DATA k242<>+16(SB)/8, $0x4780008047800080
+DATA k242<>+24(SB)/8, $0x4780008047800080
+GLOBL k242<>(SB), RODATA|NOPTR, $32
 
 // func eachF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX2, F16C, MMX+
@@ -35079,9 +35168,9 @@ TEXT ·eachF16AVX2(SB), NOSPLIT, $96-40
 	MOVQ    n+32(FP), SI
 	LEAQ    31(SP), DI
 	ANDQ    $-32, DI
-	VMOVDQU k189<>+0(SB), Y0
-	VMOVDQU k239<>+0(SB), Y1
-	VMOVDQU k240<>+0(SB), Y2
+	VMOVDQU k190<>+0(SB), Y0
+	VMOVDQU k240<>+0(SB), Y1
+	VMOVDQU k241<>+0(SB), Y2
 
 more:
 	SUBQ       $0x02, SI
@@ -35295,7 +35384,7 @@ done:
 	RET
 
 // func halfBytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·halfBytesShiftF32AVX2(SB), NOSPLIT, $128-64
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
@@ -35315,10 +35404,48 @@ TEXT ·halfBytesShiftF32AVX2(SB), NOSPLIT, $128-64
 	MOVQ      shift+40(FP), SI
 	VMOVQ     (SI), X0
 	VMOVDQU   k15<>+0(SB), Y1
-	MOVQ      n+56(FP), DI
+	VMOVDQU   64(SP), Y2
+	VMOVDQU   96(SP), Y3
+	VPXOR     Y4, Y4, Y4
+	VPAND     k6<>+0(SB), Y2, Y2
+	VPXOR     Y5, Y5, Y5
+	VPCMPEQD  Y5, Y2, Y5
+	VMOVDQU   k166<>+0(SB), Y6
+	VPCMPGTD  Y2, Y6, Y6
+	VPCMPGTD  k167<>+0(SB), Y2, Y2
+	VPANDN    Y6, Y5, Y6
+	VPOR      Y6, Y4, Y4
+	VPOR      Y2, Y4, Y4
+	VPAND     k6<>+0(SB), Y3, Y2
+	VPXOR     Y3, Y3, Y3
+	VPCMPEQD  Y3, Y2, Y3
+	VMOVDQU   k166<>+0(SB), Y5
+	VPCMPGTD  Y2, Y5, Y5
+	VPCMPGTD  k167<>+0(SB), Y2, Y2
+	VPANDN    Y5, Y3, Y5
+	VPOR      Y5, Y4, Y4
+	VPOR      Y2, Y4, Y4
+	VMOVMSKPS Y4, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+56(FP), R8
 
 run:
-	MOVQ         chunks+48(FP), SI
+	MOVQ         chunks+48(FP), DI
+	TESTL        SI, SI
+	JEQ          exact
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x177fffff
+	JCS          little
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x287fffff
+	JCS          faint
 	VBROADCASTSS (DX), Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
@@ -35373,17 +35500,181 @@ chunk:
 	PREFETCHT0 1024(AX)
 	PREFETCHT0 1088(AX)
 	ADDQ       $0x00000080, AX
-	DECQ       SI
+	DECQ       DI
 	JNZ        chunk
 	ADDQ       $0x04, DX
 	ADDQ       $0x04, BX
-	DECQ       DI
+	DECQ       R8
 	JNZ        run
 	VZEROUPPER
 	RET
 
+faint:
+	VBROADCASTSS (DX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VBROADCASTSS (BX), Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VXORPS       k0<>+0(SB), Y3, Y5
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X2, Y4
+	VMULPD       Y5, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VBROADCASTSS X4, Y4
+	VANDPS       k0<>+0(SB), Y3, Y3
+	VORPS        k174<>+0(SB), Y3, Y3
+	VXORPS       Y5, Y5, Y5
+	VMOVDQU      64(SP), Y6
+	VMOVDQU      96(SP), Y7
+	VCMPPS       $0x00, Y5, Y6, Y8
+	VSUBPS       Y3, Y6, Y6
+	VMULPS       Y2, Y6, Y6
+	VBLENDVPS    Y8, Y4, Y6, Y6
+	VXORPS       k0<>+0(SB), Y6, Y6
+	VCMPPS       $0x00, Y5, Y7, Y5
+	VSUBPS       Y3, Y7, Y7
+	VMULPS       Y2, Y7, Y7
+	VBLENDVPS    Y5, Y4, Y7, Y7
+	VXORPS       k0<>+0(SB), Y7, Y7
+	VPSHUFB      k168<>+0(SB), Y6, Y6
+	VPSHUFB      k168<>+0(SB), Y7, Y7
+	VPUNPCKLDQ   Y7, Y6, Y2
+	VMOVDQU      k169<>+0(SB), Y3
+	VPERMD       Y2, Y3, Y3
+	VMOVDQU      k170<>+0(SB), Y4
+	VPERMD       Y2, Y4, Y2
+	VPUNPCKHDQ   Y7, Y6, Y4
+	VMOVDQU      k169<>+0(SB), Y5
+	VPERMD       Y4, Y5, Y5
+	VMOVDQU      k170<>+0(SB), Y6
+	VPERMD       Y4, Y6, Y4
+	VMOVDQA      Y3, Y3
+	VMOVDQA      Y2, Y2
+	VMOVDQA      Y5, Y5
+	VMOVDQA      Y4, Y4
+	JMP          chunk
+
+little:
+	MOVL         (BX), R9
+	MOVL         R9, R10
+	ANDL         $0x7fffffff, R9
+	CMPL         R9, $0x4e800000
+	JCC          exact
+	XORL         R9, R10
+	MOVL         $0x0d800000, R11
+	TESTL        R9, R9
+	CMOVLEQ      R9, R11
+	CMPL         R9, R11
+	CMOVLCS      R11, R9
+	ORL          R10, R9
+	VBROADCASTSS (DX), Y2
+	VMOVD        R9, X3
+	VBROADCASTSS X3, Y3
+	VANDPS       k6<>+0(SB), Y2, Y4
+	VXORPS       Y4, Y2, Y2
+	VPADDD       k7<>+0(SB), Y4, Y5
+	VPADDD       k8<>+0(SB), Y4, Y4
+	VSUBPS       k7<>+0(SB), Y5, Y5
+	VMINPS       Y5, Y4, Y4
+	VORPS        Y4, Y2, Y2
+	VMOVDQU      k8<>+0(SB), Y5
+	VPSUBD       k9<>+0(SB), Y2, Y4
+	VMOVDQU      64(SP), Y6
+	VMOVDQU      96(SP), Y7
+	VSUBPS       Y3, Y6, Y6
+	VMULPS       Y2, Y6, Y8
+	VPSIGND      Y8, Y5, Y9
+	VFMADD231PS  Y4, Y6, Y9
+	VPMAXUD      Y8, Y9, Y6
+	VPAND        k10<>+0(SB), Y6, Y6
+	VSUBPS       Y3, Y7, Y7
+	VMULPS       Y2, Y7, Y2
+	VPSIGND      Y2, Y5, Y3
+	VFMADD231PS  Y4, Y7, Y3
+	VPMAXUD      Y2, Y3, Y7
+	VPAND        k10<>+0(SB), Y7, Y7
+	VPSHUFB      k168<>+0(SB), Y6, Y6
+	VPSHUFB      k168<>+0(SB), Y7, Y7
+	VPUNPCKLDQ   Y7, Y6, Y2
+	VMOVDQU      k169<>+0(SB), Y3
+	VPERMD       Y2, Y3, Y3
+	VMOVDQU      k170<>+0(SB), Y4
+	VPERMD       Y2, Y4, Y2
+	VPUNPCKHDQ   Y7, Y6, Y4
+	VMOVDQU      k169<>+0(SB), Y5
+	VPERMD       Y4, Y5, Y5
+	VMOVDQU      k170<>+0(SB), Y6
+	VPERMD       Y4, Y6, Y4
+	VMOVDQA      Y3, Y3
+	VMOVDQA      Y2, Y2
+	VMOVDQA      Y5, Y5
+	VMOVDQA      Y4, Y4
+	JMP          chunk
+
+exact:
+	VBROADCASTSS (DX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VBROADCASTSS (BX), Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VCVTPS2PD    X2, Y2
+	VCVTPS2PD    X3, Y3
+	VMOVDQU      64(SP), Y4
+	VMOVDQU      96(SP), Y5
+	VEXTRACTI128 $0x01, Y4, X6
+	VCVTPS2PD    X4, Y4
+	VSUBPD       Y3, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y2, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VCVTPS2PD    X6, Y6
+	VSUBPD       Y3, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VCVTPS2PD    X6, Y6
+	VMULPD       Y2, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VINSERTI128  $0x01, X6, Y4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VEXTRACTI128 $0x01, Y5, X6
+	VCVTPS2PD    X5, Y5
+	VSUBPD       Y3, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y2, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VCVTPS2PD    X6, Y6
+	VSUBPD       Y3, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VCVTPS2PD    X6, Y6
+	VMULPD       Y2, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VINSERTI128  $0x01, X6, Y5, Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VPSHUFB      k168<>+0(SB), Y4, Y4
+	VPSHUFB      k168<>+0(SB), Y5, Y5
+	VPUNPCKLDQ   Y5, Y4, Y2
+	VMOVDQU      k169<>+0(SB), Y3
+	VPERMD       Y2, Y3, Y3
+	VMOVDQU      k170<>+0(SB), Y6
+	VPERMD       Y2, Y6, Y2
+	VPUNPCKHDQ   Y5, Y4, Y4
+	VMOVDQU      k169<>+0(SB), Y5
+	VPERMD       Y4, Y5, Y5
+	VMOVDQU      k170<>+0(SB), Y6
+	VPERMD       Y4, Y6, Y4
+	VMOVDQA      Y3, Y3
+	VMOVDQA      Y2, Y2
+	VMOVDQA      Y5, Y5
+	VMOVDQA      Y4, Y4
+	JMP          chunk
+
 // func halfBytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·halfBytesShiftBF16AVX2(SB), NOSPLIT, $64-64
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
@@ -35407,10 +35698,48 @@ TEXT ·halfBytesShiftBF16AVX2(SB), NOSPLIT, $64-64
 	MOVQ      shift+40(FP), SI
 	VMOVQ     (SI), X2
 	VMOVDQU   k15<>+0(SB), Y3
-	MOVQ      n+56(FP), DI
+	VMOVDQU   (SP), Y4
+	VMOVDQU   32(SP), Y5
+	VPXOR     Y6, Y6, Y6
+	VPAND     k6<>+0(SB), Y4, Y4
+	VPXOR     Y7, Y7, Y7
+	VPCMPEQD  Y7, Y4, Y7
+	VMOVDQU   k166<>+0(SB), Y8
+	VPCMPGTD  Y4, Y8, Y8
+	VPCMPGTD  k167<>+0(SB), Y4, Y4
+	VPANDN    Y8, Y7, Y8
+	VPOR      Y8, Y6, Y6
+	VPOR      Y4, Y6, Y6
+	VPAND     k6<>+0(SB), Y5, Y4
+	VPXOR     Y5, Y5, Y5
+	VPCMPEQD  Y5, Y4, Y5
+	VMOVDQU   k166<>+0(SB), Y7
+	VPCMPGTD  Y4, Y7, Y7
+	VPCMPGTD  k167<>+0(SB), Y4, Y4
+	VPANDN    Y7, Y5, Y7
+	VPOR      Y7, Y6, Y6
+	VPOR      Y4, Y6, Y6
+	VMOVMSKPS Y6, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+56(FP), R8
 
 run:
-	MOVQ         chunks+48(FP), SI
+	MOVQ         chunks+48(FP), DI
+	TESTL        SI, SI
+	JEQ          exact
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x177fffff
+	JCS          little
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x287fffff
+	JCS          faint
 	VBROADCASTSS (DX), Y4
 	VXORPS       k0<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
@@ -35450,17 +35779,165 @@ chunk:
 	ADDQ       $0x00000020, CX
 	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000040, AX
-	DECQ       SI
+	DECQ       DI
 	JNZ        chunk
 	ADDQ       $0x04, DX
 	ADDQ       $0x04, BX
-	DECQ       DI
+	DECQ       R8
 	JNZ        run
 	VZEROUPPER
 	RET
 
+faint:
+	VBROADCASTSS (DX), Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
+	VBROADCASTSS (BX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
+	VXORPS       k0<>+0(SB), Y5, Y7
+	VCVTPS2PD    X7, Y7
+	VCVTPS2PD    X4, Y6
+	VMULPD       Y7, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VBROADCASTSS X6, Y6
+	VANDPS       k0<>+0(SB), Y5, Y5
+	VORPS        k174<>+0(SB), Y5, Y5
+	VXORPS       Y7, Y7, Y7
+	VMOVDQU      (SP), Y8
+	VMOVDQU      32(SP), Y9
+	VCMPPS       $0x00, Y7, Y8, Y10
+	VSUBPS       Y5, Y8, Y8
+	VMULPS       Y4, Y8, Y8
+	VBLENDVPS    Y10, Y6, Y8, Y8
+	VPSLLD       $0x0f, Y8, Y10
+	VBLENDVPS    Y10, Y1, Y0, Y10
+	VPADDD       Y10, Y8, Y8
+	VCMPPS       $0x00, Y7, Y9, Y7
+	VSUBPS       Y5, Y9, Y9
+	VMULPS       Y4, Y9, Y9
+	VBLENDVPS    Y7, Y6, Y9, Y9
+	VPSLLD       $0x0f, Y9, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y9, Y9
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y9, Y8, Y8
+	VPSHUFB      k17<>+0(SB), Y8, Y8
+	VPERMQ       $0x88, Y8, Y4
+	VPERMQ       $0xdd, Y8, Y5
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y5, Y5
+	JMP          chunk
+
+little:
+	MOVL         (BX), R9
+	MOVL         R9, R10
+	ANDL         $0x7fffffff, R9
+	CMPL         R9, $0x4e800000
+	JCC          exact
+	XORL         R9, R10
+	MOVL         $0x0d800000, R11
+	TESTL        R9, R9
+	CMOVLEQ      R9, R11
+	CMPL         R9, R11
+	CMOVLCS      R11, R9
+	ORL          R10, R9
+	VBROADCASTSS (DX), Y4
+	VMOVD        R9, X5
+	VBROADCASTSS X5, Y5
+	VANDPS       k6<>+0(SB), Y4, Y6
+	VXORPS       Y6, Y4, Y4
+	VPADDD       k7<>+0(SB), Y6, Y7
+	VPADDD       k8<>+0(SB), Y6, Y6
+	VSUBPS       k7<>+0(SB), Y7, Y7
+	VMINPS       Y7, Y6, Y6
+	VORPS        Y6, Y4, Y4
+	VMOVDQU      k8<>+0(SB), Y7
+	VPSUBD       k9<>+0(SB), Y4, Y6
+	VMOVDQU      (SP), Y8
+	VMOVDQU      32(SP), Y9
+	VSUBPS       Y5, Y8, Y8
+	VMULPS       Y4, Y8, Y10
+	VPSIGND      Y10, Y7, Y11
+	VFMADD231PS  Y6, Y8, Y11
+	VPMAXUD      Y10, Y11, Y8
+	VMULPS       k11<>+0(SB), Y8, Y10
+	VFMSUB132PS  k12<>+0(SB), Y10, Y8
+	VSUBPS       Y5, Y9, Y9
+	VMULPS       Y4, Y9, Y4
+	VPSIGND      Y4, Y7, Y5
+	VFMADD231PS  Y6, Y9, Y5
+	VPMAXUD      Y4, Y5, Y9
+	VMULPS       k11<>+0(SB), Y9, Y4
+	VFMSUB132PS  k12<>+0(SB), Y4, Y9
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y9, Y8, Y8
+	VPAND        k13<>+0(SB), Y8, Y8
+	VPSHUFB      k17<>+0(SB), Y8, Y8
+	VPERMQ       $0x88, Y8, Y4
+	VPERMQ       $0xdd, Y8, Y5
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y5, Y5
+	JMP          chunk
+
+exact:
+	VBROADCASTSS (DX), Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
+	VBROADCASTSS (BX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
+	VCVTPS2PD    X4, Y4
+	VCVTPS2PD    X5, Y5
+	VMOVDQU      (SP), Y6
+	VMOVDQU      32(SP), Y7
+	VEXTRACTI128 $0x01, Y6, X8
+	VCVTPS2PD    X6, Y6
+	VSUBPD       Y5, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VCVTPS2PD    X6, Y6
+	VMULPD       Y4, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VCVTPS2PD    X8, Y8
+	VSUBPD       Y5, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VCVTPS2PD    X8, Y8
+	VMULPD       Y4, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VINSERTI128  $0x01, X8, Y6, Y6
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VEXTRACTI128 $0x01, Y7, X8
+	VCVTPS2PD    X7, Y7
+	VSUBPD       Y5, Y7, Y7
+	VCVTPD2PSY   Y7, X7
+	VCVTPS2PD    X7, Y7
+	VMULPD       Y4, Y7, Y7
+	VCVTPD2PSY   Y7, X7
+	VCVTPS2PD    X8, Y8
+	VSUBPD       Y5, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VCVTPS2PD    X8, Y8
+	VMULPD       Y4, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VINSERTI128  $0x01, X8, Y7, Y7
+	VPSLLD       $0x0f, Y7, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPSHUFB      k17<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y5, Y5
+	JMP          chunk
+
 // func halfBytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
-// Requires: AVX, AVX2, F16C, MMX+
+// Requires: AVX, AVX2, CMOV, F16C, FMA3, MMX+
 TEXT ·halfBytesShiftF16AVX2(SB), NOSPLIT, $128-64
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
@@ -35480,10 +35957,48 @@ TEXT ·halfBytesShiftF16AVX2(SB), NOSPLIT, $128-64
 	MOVQ      shift+40(FP), SI
 	VMOVQ     (SI), X0
 	VMOVDQU   k15<>+0(SB), Y1
-	MOVQ      n+56(FP), DI
+	VMOVDQU   64(SP), Y2
+	VMOVDQU   96(SP), Y3
+	VPXOR     Y4, Y4, Y4
+	VPAND     k6<>+0(SB), Y2, Y2
+	VPXOR     Y5, Y5, Y5
+	VPCMPEQD  Y5, Y2, Y5
+	VMOVDQU   k166<>+0(SB), Y6
+	VPCMPGTD  Y2, Y6, Y6
+	VPCMPGTD  k167<>+0(SB), Y2, Y2
+	VPANDN    Y6, Y5, Y6
+	VPOR      Y6, Y4, Y4
+	VPOR      Y2, Y4, Y4
+	VPAND     k6<>+0(SB), Y3, Y2
+	VPXOR     Y3, Y3, Y3
+	VPCMPEQD  Y3, Y2, Y3
+	VMOVDQU   k166<>+0(SB), Y5
+	VPCMPGTD  Y2, Y5, Y5
+	VPCMPGTD  k167<>+0(SB), Y2, Y2
+	VPANDN    Y5, Y3, Y5
+	VPOR      Y5, Y4, Y4
+	VPOR      Y2, Y4, Y4
+	VMOVMSKPS Y4, DI
+	XORL      SI, SI
+	TESTL     DI, DI
+	MOVL      $0x0d7fffff, DI
+	CMOVLEQ   DI, SI
+	MOVQ      n+56(FP), R8
 
 run:
-	MOVQ         chunks+48(FP), SI
+	MOVQ         chunks+48(FP), DI
+	TESTL        SI, SI
+	JEQ          exact
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x177fffff
+	JCS          little
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x287fffff
+	JCS          faint
 	VBROADCASTSS (DX), Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
@@ -35520,14 +36035,154 @@ chunk:
 	ADDQ       $0x00000020, CX
 	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000040, AX
-	DECQ       SI
+	DECQ       DI
 	JNZ        chunk
 	ADDQ       $0x04, DX
 	ADDQ       $0x04, BX
-	DECQ       DI
+	DECQ       R8
 	JNZ        run
 	VZEROUPPER
 	RET
+
+faint:
+	VBROADCASTSS (DX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VBROADCASTSS (BX), Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VXORPS       k0<>+0(SB), Y3, Y5
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X2, Y4
+	VMULPD       Y5, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VBROADCASTSS X4, Y4
+	VANDPS       k0<>+0(SB), Y3, Y3
+	VORPS        k174<>+0(SB), Y3, Y3
+	VXORPS       Y5, Y5, Y5
+	VMOVDQU      64(SP), Y6
+	VMOVDQU      96(SP), Y7
+	VCMPPS       $0x00, Y5, Y6, Y8
+	VSUBPS       Y3, Y6, Y6
+	VMULPS       Y2, Y6, Y6
+	VBLENDVPS    Y8, Y4, Y6, Y6
+	VXORPS       k0<>+0(SB), Y6, Y6
+	VCMPPS       $0x00, Y5, Y7, Y5
+	VSUBPS       Y3, Y7, Y7
+	VMULPS       Y2, Y7, Y7
+	VBLENDVPS    Y5, Y4, Y7, Y7
+	VXORPS       k0<>+0(SB), Y7, Y7
+	VCVTPS2PH    $0x00, Y6, X6
+	VCVTPS2PH    $0x00, Y7, X2
+	VINSERTI128  $0x01, X2, Y6, Y6
+	VPSHUFB      k17<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y2
+	VPERMQ       $0xdd, Y6, Y3
+	VMOVDQA      Y2, Y2
+	VMOVDQA      Y3, Y3
+	JMP          chunk
+
+little:
+	MOVL         (BX), R9
+	MOVL         R9, R10
+	ANDL         $0x7fffffff, R9
+	CMPL         R9, $0x4e800000
+	JCC          exact
+	XORL         R9, R10
+	MOVL         $0x0d800000, R11
+	TESTL        R9, R9
+	CMOVLEQ      R9, R11
+	CMPL         R9, R11
+	CMOVLCS      R11, R9
+	ORL          R10, R9
+	VBROADCASTSS (DX), Y2
+	VMOVD        R9, X3
+	VBROADCASTSS X3, Y3
+	VANDPS       k6<>+0(SB), Y2, Y4
+	VXORPS       Y4, Y2, Y2
+	VPADDD       k7<>+0(SB), Y4, Y5
+	VPADDD       k8<>+0(SB), Y4, Y4
+	VSUBPS       k7<>+0(SB), Y5, Y5
+	VMINPS       Y5, Y4, Y4
+	VORPS        Y4, Y2, Y2
+	VMOVDQU      k8<>+0(SB), Y5
+	VPSUBD       k9<>+0(SB), Y2, Y4
+	VMOVDQU      64(SP), Y6
+	VMOVDQU      96(SP), Y7
+	VSUBPS       Y3, Y6, Y6
+	VMULPS       Y2, Y6, Y8
+	VPSIGND      Y8, Y5, Y9
+	VFMADD231PS  Y4, Y6, Y9
+	VPMAXUD      Y8, Y9, Y6
+	VPAND        k10<>+0(SB), Y6, Y6
+	VSUBPS       Y3, Y7, Y7
+	VMULPS       Y2, Y7, Y2
+	VPSIGND      Y2, Y5, Y3
+	VFMADD231PS  Y4, Y7, Y3
+	VPMAXUD      Y2, Y3, Y7
+	VPAND        k10<>+0(SB), Y7, Y7
+	VCVTPS2PH    $0x00, Y6, X6
+	VCVTPS2PH    $0x00, Y7, X2
+	VINSERTI128  $0x01, X2, Y6, Y6
+	VPSHUFB      k17<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y2
+	VPERMQ       $0xdd, Y6, Y3
+	VMOVDQA      Y2, Y2
+	VMOVDQA      Y3, Y3
+	JMP          chunk
+
+exact:
+	VBROADCASTSS (DX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VBROADCASTSS (BX), Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VCVTPS2PD    X2, Y2
+	VCVTPS2PD    X3, Y3
+	VMOVDQU      64(SP), Y4
+	VMOVDQU      96(SP), Y5
+	VEXTRACTI128 $0x01, Y4, X6
+	VCVTPS2PD    X4, Y4
+	VSUBPD       Y3, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y2, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VCVTPS2PD    X6, Y6
+	VSUBPD       Y3, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VCVTPS2PD    X6, Y6
+	VMULPD       Y2, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VINSERTI128  $0x01, X6, Y4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VEXTRACTI128 $0x01, Y5, X6
+	VCVTPS2PD    X5, Y5
+	VSUBPD       Y3, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y2, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VCVTPS2PD    X6, Y6
+	VSUBPD       Y3, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VCVTPS2PD    X6, Y6
+	VMULPD       Y2, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VINSERTI128  $0x01, X6, Y5, Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCVTPS2PH    $0x00, Y4, X4
+	VCVTPS2PH    $0x00, Y5, X2
+	VINSERTI128  $0x01, X2, Y4, Y4
+	VPSHUFB      k17<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y2
+	VPERMQ       $0xdd, Y4, Y3
+	VMOVDQA      Y2, Y2
+	VMOVDQA      Y3, Y3
+	JMP          chunk
 
 // func absmaxAVX2(dst *float32, src *byte, chunks int, n int)
 // Requires: AVX, AVX2
@@ -35588,7 +36243,7 @@ TEXT ·nearestAVX2(SB), NOSPLIT, $0-56
 	MOVQ         least+32(FP), AX
 	VMOVSS       (AX), X0
 	VMAXSS       (BX), X0, X1
-	VMOVSD       k242<>+0(SB), X0
+	VMOVSD       k243<>+0(SB), X0
 	VCVTSS2SD    X1, X0, X11
 	VDIVSD       X11, X0, X11
 	VCVTSD2SS    X11, X11, X11
@@ -35597,7 +36252,7 @@ run:
 	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS X11, Y9
 	VBROADCASTSS (BX), Y10
-	VPSUBD       k185<>+0(SB), Y10, Y10
+	VPSUBD       k186<>+0(SB), Y10, Y10
 	MOVL         (BX), R9
 	SUBL         $0x2d800000, R9
 	LEAQ         4(BX), R10
@@ -35605,7 +36260,7 @@ run:
 	CMOVQNE      R10, BX
 	VMOVSS       (AX), X0
 	VMAXSS       (BX), X0, X1
-	VMOVSD       k242<>+0(SB), X0
+	VMOVSD       k243<>+0(SB), X0
 	VCVTSS2SD    X1, X0, X11
 	VDIVSD       X11, X0, X11
 	VCVTSD2SS    X11, X11, X11
@@ -35680,12 +36335,12 @@ scaled:
 	VPACKSSDW      Y0, Y12, Y12
 	VPACKSSDW      Y2, Y1, Y1
 	VPACKSSWB      Y1, Y12, Y12
-	VMOVDQU        k236<>+0(SB), Y0
+	VMOVDQU        k237<>+0(SB), Y0
 	VPERMD         Y12, Y0, Y12
 	VPAND          k15<>+0(SB), Y12, Y12
 	VBROADCASTI128 64(R8), Y0
 	VPSHUFB        Y12, Y0, Y12
-	VPMADDUBSW     k243<>+0(SB), Y12, Y12
+	VPMADDUBSW     k244<>+0(SB), Y12, Y12
 	VEXTRACTI128   $0x01, Y12, X0
 	VPACKUSWB      X0, X12, X0
 	VMOVDQU        X0, (CX)
@@ -35705,19 +36360,19 @@ checked:
 	VMOVDQA   Y12, Y13
 	VMOVDQU   (DX), Y0
 	VPADDD    Y0, Y0, Y1
-	VPADDD    k189<>+0(SB), Y1, Y1
+	VPADDD    k190<>+0(SB), Y1, Y1
 	VPMINUD   Y1, Y13, Y13
 	VMOVDQU   32(DX), Y1
 	VPADDD    Y1, Y1, Y2
-	VPADDD    k189<>+0(SB), Y2, Y2
+	VPADDD    k190<>+0(SB), Y2, Y2
 	VPMINUD   Y2, Y13, Y13
 	VMOVDQU   64(DX), Y2
 	VPADDD    Y2, Y2, Y3
-	VPADDD    k189<>+0(SB), Y3, Y3
+	VPADDD    k190<>+0(SB), Y3, Y3
 	VPMINUD   Y3, Y13, Y13
 	VMOVDQU   96(DX), Y3
 	VPADDD    Y3, Y3, Y15
-	VPADDD    k189<>+0(SB), Y15, Y15
+	VPADDD    k190<>+0(SB), Y15, Y15
 	VPMINUD   Y15, Y13, Y13
 	VPCMPEQD  Y12, Y13, Y13
 	VMOVMSKPS Y13, R10
@@ -35761,17 +36416,17 @@ doubled:
 	VINSERTF128 $0x01, X3, Y14, Y3
 	JMP         scaled
 
-DATA k242<>+0(SB)/8, $0x3ff0000000000000
-DATA k242<>+8(SB)/8, $0x3ff0000000000000
-DATA k242<>+16(SB)/8, $0x3ff0000000000000
-DATA k242<>+24(SB)/8, $0x3ff0000000000000
-GLOBL k242<>(SB), RODATA|NOPTR, $32
-
-DATA k243<>+0(SB)/8, $0x0110011001100110
-DATA k243<>+8(SB)/8, $0x0110011001100110
-DATA k243<>+16(SB)/8, $0x0110011001100110
-DATA k243<>+24(SB)/8, $0x0110011001100110
+DATA k243<>+0(SB)/8, $0x3ff0000000000000
+DATA k243<>+8(SB)/8, $0x3ff0000000000000
+DATA k243<>+16(SB)/8, $0x3ff0000000000000
+DATA k243<>+24(SB)/8, $0x3ff0000000000000
 GLOBL k243<>(SB), RODATA|NOPTR, $32
+
+DATA k244<>+0(SB)/8, $0x0110011001100110
+DATA k244<>+8(SB)/8, $0x0110011001100110
+DATA k244<>+16(SB)/8, $0x0110011001100110
+DATA k244<>+24(SB)/8, $0x0110011001100110
+GLOBL k244<>(SB), RODATA|NOPTR, $32
 
 // func int8AVX2(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV
@@ -35780,8 +36435,8 @@ TEXT ·int8AVX2(SB), NOSPLIT, $0-40
 	MOVQ      src+8(FP), CX
 	MOVQ      scales+16(FP), DX
 	MOVQ      n+32(FP), BX
-	VMOVSD    k244<>+0(SB), X0
-	VMOVSD    k242<>+0(SB), X1
+	VMOVSD    k245<>+0(SB), X0
+	VMOVSD    k243<>+0(SB), X1
 	VCVTSS2SD (DX), X1, X6
 	VDIVSD    X6, X1, X6
 	VCVTSD2SS X6, X6, X6
@@ -35793,14 +36448,14 @@ run:
 	MOVQ         chunks+24(FP), SI
 	VBROADCASTSS X6, Y4
 	VBROADCASTSS (DX), Y5
-	VPSUBD       k185<>+0(SB), Y5, Y5
+	VPSUBD       k186<>+0(SB), Y5, Y5
 	MOVL         (DX), DI
 	SUBL         $0x2d800000, DI
 	LEAQ         4(DX), R8
 	CMPQ         BX, $0x01
 	CMOVQNE      R8, DX
-	VMOVSD       k244<>+0(SB), X0
-	VMOVSD       k242<>+0(SB), X1
+	VMOVSD       k245<>+0(SB), X0
+	VMOVSD       k243<>+0(SB), X1
 	VCVTSS2SD    (DX), X1, X6
 	VDIVSD       X6, X1, X6
 	VCVTSD2SS    X6, X6, X6
@@ -35836,7 +36491,7 @@ scaled:
 	VPACKSSDW Y1, Y0, Y0
 	VPACKSSDW Y3, Y2, Y2
 	VPACKSSWB Y2, Y0, Y0
-	VMOVDQU   k236<>+0(SB), Y1
+	VMOVDQU   k237<>+0(SB), Y1
 	VPERMD    Y0, Y1, Y0
 	VMOVDQU   Y0, (AX)
 	ADDQ      $0x00000080, CX
@@ -35880,17 +36535,17 @@ doubled:
 	VINSERTF128 $0x01, X3, Y8, Y3
 	JMP         scaled
 
-DATA k244<>+0(SB)/8, $0x405fc00000000000
-DATA k244<>+8(SB)/8, $0x405fc00000000000
-DATA k244<>+16(SB)/8, $0x405fc00000000000
-DATA k244<>+24(SB)/8, $0x405fc00000000000
-GLOBL k244<>(SB), RODATA|NOPTR, $32
-
-DATA k245<>+0(SB)/8, $0x7fff7fff7fff7fff
-DATA k245<>+8(SB)/8, $0x7fff7fff7fff7fff
-DATA k245<>+16(SB)/8, $0x7fff7fff7fff7fff
-DATA k245<>+24(SB)/8, $0x7fff7fff7fff7fff
+DATA k245<>+0(SB)/8, $0x405fc00000000000
+DATA k245<>+8(SB)/8, $0x405fc00000000000
+DATA k245<>+16(SB)/8, $0x405fc00000000000
+DATA k245<>+24(SB)/8, $0x405fc00000000000
 GLOBL k245<>(SB), RODATA|NOPTR, $32
+
+DATA k246<>+0(SB)/8, $0x7fff7fff7fff7fff
+DATA k246<>+8(SB)/8, $0x7fff7fff7fff7fff
+DATA k246<>+16(SB)/8, $0x7fff7fff7fff7fff
+DATA k246<>+24(SB)/8, $0x7fff7fff7fff7fff
+GLOBL k246<>(SB), RODATA|NOPTR, $32
 
 // func special32AVX2(counts *uint32, src *byte, infinity uint32, n int)
 // Requires: AVX, AVX2
@@ -35901,7 +36556,7 @@ TEXT ·special32AVX2(SB), NOSPLIT, $0-32
 	MOVL         infinity+16(FP), DX
 	VMOVD        DX, X2
 	VPBROADCASTD X2, Y2
-	VPADDD       k189<>+0(SB), Y2, Y1
+	VPADDD       k190<>+0(SB), Y2, Y1
 	MOVQ         n+24(FP), DX
 	VPXOR        Y3, Y3, Y3
 	VPXOR        Y4, Y4, Y4
@@ -35934,11 +36589,11 @@ more:
 TEXT ·special16AVX2(SB), NOSPLIT, $0-32
 	MOVQ         counts+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VMOVDQU      k245<>+0(SB), Y0
+	VMOVDQU      k246<>+0(SB), Y0
 	MOVL         infinity+16(FP), DX
 	VMOVD        DX, X2
 	VPBROADCASTW X2, Y2
-	VPADDW       k189<>+0(SB), Y2, Y1
+	VPADDW       k190<>+0(SB), Y2, Y1
 	MOVQ         n+24(FP), DX
 	VPXOR        Y3, Y3, Y3
 	VPXOR        Y4, Y4, Y4
@@ -35960,16 +36615,16 @@ more:
 	DECQ     DX
 	JNZ      more
 	VPADDW   Y3, Y5, Y3
-	VPMADDWD k246<>+0(SB), Y3, Y3
+	VPMADDWD k247<>+0(SB), Y3, Y3
 	VMOVDQU  Y3, (AX)
 	VPADDW   Y4, Y6, Y4
-	VPMADDWD k246<>+0(SB), Y4, Y4
+	VPMADDWD k247<>+0(SB), Y4, Y4
 	VMOVDQU  Y4, 32(AX)
 	VZEROUPPER
 	RET
 
-DATA k246<>+0(SB)/8, $0x0001000100010001
-DATA k246<>+8(SB)/8, $0x0001000100010001
-DATA k246<>+16(SB)/8, $0x0001000100010001
-DATA k246<>+24(SB)/8, $0x0001000100010001
-GLOBL k246<>(SB), RODATA|NOPTR, $32
+DATA k247<>+0(SB)/8, $0x0001000100010001
+DATA k247<>+8(SB)/8, $0x0001000100010001
+DATA k247<>+16(SB)/8, $0x0001000100010001
+DATA k247<>+24(SB)/8, $0x0001000100010001
+GLOBL k247<>(SB), RODATA|NOPTR, $32

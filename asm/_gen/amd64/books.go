@@ -66,30 +66,47 @@ func bookKernel(high bool, o op, t int, elems int) {
 				Label("single")
 			}
 			p = pair{YMM(), YMM()}
-			k.ifFaintSecond(o)
-			k.ifLittle(o, most)
+			joined := joinedBook{k, o, p, most}
+			if o.name == "Scale" {
+				k.ifLittle(o, most)
+			} else {
+				joined.ifOdd()
+			}
 			k.numbersInto(o, p)
+			few := k.float32() && elems == 32
+			table := func(_ string, join func(x VecVirtual)) {
+				carry(l, k.table16(v, o.turned, join))
+				JMP(LabelRef("chunk"))
+			}
+			write, exactly, plain := table, table, "plain"
+			if few {
+				write = func(name string, join func(x VecVirtual)) {
+					Label(name)
+					each(k, join)
+					k.again(name)
+					JMP(LabelRef("done"))
+				}
+				exactly = func(name string, join func(x VecVirtual)) {
+					carry(l, k.table16(v, o.turned, join))
+					Label(name)
+					k.lookup(0, k.nibblePairs(high, elems)[0], l)
+					k.again(name)
+					carry(l, k.planes(load(v.a), load(v.b)))
+					JMP(LabelRef("done"))
+				}
+				plain = "chunk"
+			}
 			k.rare = func() {
 				if two != nil {
 					two.write(k)
 				}
-				write := func(label string) func(join func(x VecVirtual)) {
-					return func(join func(x VecVirtual)) {
-						if k.float32() && elems == 32 {
-							Label(label)
-							each(k, join)
-							k.again(label)
-							JMP(LabelRef("done"))
-							return
-						}
-						carry(l, k.table16(v, o.turned, join))
-						JMP(LabelRef("chunk"))
-					}
+				if o.name == "Scale" {
+					k.littleRuns(o, p, func(join func(x VecVirtual)) { write("slowly", join) })
+				} else {
+					joined.odd(plain, write, exactly)
 				}
-				k.littleRuns(o, p, write("slowly"))
-				k.faintSeconds(o, p, write("faintly"))
 			}
-			if k.float32() && elems == 32 {
+			if few {
 				return
 			}
 			Label("plain")
@@ -106,13 +123,12 @@ func bookKernel(high bool, o op, t int, elems int) {
 		})
 }
 
-// littleRuns is runs whose scale is a little one, by join. To F16 another scale serves
-// if nothing is added. Sums have products that are no longer lifted.
+// littleRuns is runs whose scale is a little one, by join. To F16 another scale serves.
 func (k *runs) littleRuns(o op, p pair, write func(join func(x VecVirtual))) {
 	Label("little")
-	k.lifted = o.turned && (o.name != "Scale" || !k.narrow)
+	k.lifted = !k.narrow
 	k.littleNumbersInto(o, p)
-	if k.narrow && o.name == "Scale" {
+	if k.narrow {
 		k.flushed(p.d)
 		JMP(LabelRef("plain"))
 		return
@@ -120,15 +136,7 @@ func (k *runs) littleRuns(o op, p pair, write func(join func(x VecVirtual))) {
 	shift(p.d, liftedShift)
 	slow := newLifted(p.d, YMM())
 	VPSUBD(dwords(1<<23), p.d, slow.half)
-	write(func(x VecVirtual) {
-		if o.name != "Affine" {
-			slow.join(o, p, x)
-			return
-		}
-		slow.join(ops[0], p, x)
-		VPAND(dwords(^uint32(liftedBit)), x, x)
-		VADDPS(p.m, x, x)
-	})
+	write(func(x VecVirtual) { slow.join(o, p, x) })
 	k.lifted = false
 }
 
