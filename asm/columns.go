@@ -1,9 +1,6 @@
 package asm
 
-import (
-	"encoding/binary"
-	"math"
-)
+import "math"
 
 // Columns are the columns of a matrix of words, each of which holds eight
 // nibbles or four bytes, the lowest first: those of a column are a row of what is
@@ -84,7 +81,9 @@ func (c *Columns) kernels(o *Ops, to Type, dst, src []byte, dstStride, srcStride
 	kernel, size := o.columns[per-1][to], to.Size()
 	zeros, scales := c.Room[:len(c.Scales)], c.Room[len(c.Scales):]
 	doubles := c.stalls()
-	c.turn(o, zeros, scales, groups, doubles)
+	raise := doubles && to == F16 && c.vanish()
+	doubles = doubles && !raise
+	c.turn(o, zeros, scales, groups, doubles, raise)
 	for w := 0; w < c.Words/per; w += roundsAtOnce {
 		n := min(roundsAtOnce, c.Words/per-w)
 		for i, g := range c.Groups[8*w:][:8*n] {
@@ -102,7 +101,7 @@ func (c *Columns) kernels(o *Ops, to Type, dst, src []byte, dstStride, srcStride
 }
 
 // turn copies the numbers of eight columns each to one place, scales as kernels want them.
-func (c *Columns) turn(o *Ops, zeros, scales []float32, groups int, doubles bool) {
+func (c *Columns) turn(o *Ops, zeros, scales []float32, groups int, doubles, raise bool) {
 	nan, _ := o.Special(F32, Raw(c.Scales))
 	more, _ := o.Special(F32, Raw(c.Zeros))
 	var wide [columnsAtOnce]float32
@@ -120,6 +119,9 @@ func (c *Columns) turn(o *Ops, zeros, scales []float32, groups int, doubles bool
 			for j := 0; j < columnsAtOnce && nan+more > 0; j++ {
 				s[j], z[j] = canonical(s[j]), canonical(z[j])
 			}
+			for j := 0; j < columnsAtOnce && raise; j++ {
+				s[j], z[j] = raised(s[j]), raised(z[j])
+			}
 			if !doubles {
 				continue
 			}
@@ -130,38 +132,4 @@ func (c *Columns) turn(o *Ops, zeros, scales []float32, groups int, doubles bool
 			}
 		}
 	}
-}
-
-// stalls reports that what is next to nothing may meet: a scale below 2^-100, or a
-// zero point below 2^-24, which is all that can leave less than that of a code.
-func (c *Columns) stalls() bool { return someBelow(c.Scales, 27<<23) || someBelow(c.Zeros, 103<<23) }
-
-// someBelow reports a number that is not zero and whose bits, without the sign, are
-// below least: two at a time. Less one, what is zero is the greatest; what is
-// least is to carry into the sign.
-func someBelow(p []float32, least uint64) bool {
-	const ones = 1<<32 | 1
-	carry, all, raw := signs32-(least-1)*ones, uint64(signs32), Raw(p)
-	for ; len(raw) >= 16; raw = raw[16:] {
-		a, b := binary.LittleEndian.Uint64(raw), binary.LittleEndian.Uint64(raw[8:])
-		all &= ((a|signs32)-ones)&^signs32 + carry
-		all &= ((b|signs32)-ones)&^signs32 + carry
-	}
-	for ; len(raw) > 0; raw = raw[4:] {
-		a := uint64(u32(raw))
-		all &= ((a|signs32)-ones)&^signs32 + carry | signs32&^(1<<31)
-	}
-	return all&signs32 != signs32
-}
-
-const signs32 = 1<<63 | 1<<31
-
-// canonical makes each NaN the one that kernels want, without a branch that
-// nothing foretells.
-func canonical(f float32) float32 {
-	b := math.Float32bits(f)
-	if b<<1 > 0xFF000000 {
-		b = 0xFFC00000
-	}
-	return math.Float32frombits(b)
 }
