@@ -8188,14 +8188,16 @@ small:
 	CMPL         R8, $0x21800000
 	JCS          enlarged
 	VPXORD       Z5, Z5, Z5
-	MOVL         (BX), R8
-	MOVL         $0x7fc00000, R10
-	LEAL         (R8)(R8*1), R9
-	CMPL         R9, $0xff000000
-	CMOVLHI      R10, R8
-	VPBROADCASTD R8, Z8
+	MOVL         (BX), R9
+	MOVL         $0x7fc00000, R11
+	LEAL         (R9)(R9*1), R10
+	CMPL         R10, $0xff000000
+	CMOVLHI      R11, R9
+	VPBROADCASTD R9, Z8
 	VMOVAPS      Z8, Z8
-	JMP          near
+	CMPL         R8, $0x7f800000
+	JCC          near
+	JMP          chunk
 
 enlarged:
 	MOVL         (BX), R8
