@@ -23127,11 +23127,11 @@ run:
 	MOVL         (DX), R8
 	NOTL         R8
 	TESTL        $0x7f800000, R8
-	JZ           near
+	JZ           special
 	MOVL         (BX), R8
 	NOTL         R8
 	TESTL        $0x7f800000, R8
-	JZ           near
+	JZ           special
 
 chunk:
 	VPXORD     (CX), Y0, Y5
@@ -23155,8 +23155,8 @@ chunk:
 	JNZ        chunk
 	JMP        next
 
-near:
-nearly:
+special:
+specially:
 	VPXORD       (CX), Y0, Y5
 	VMOVAPS      Z1, Z8
 	VPERMB       Z5, Z3, K1, Z8
@@ -23179,7 +23179,7 @@ nearly:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000080, AX
 	DECQ         SI
-	JNZ          nearly
+	JNZ          specially
 	JMP          next
 
 small:
@@ -23214,7 +23214,7 @@ small:
 	VPBROADCASTD R9, Z7
 	VMOVAPS      Z7, Z7
 	CMPL         R8, $0x7f800000
-	JCC          near
+	JCC          special
 	JMP          chunk
 
 enlarged:
@@ -23322,11 +23322,11 @@ run:
 	MOVL         (DX), R8
 	NOTL         R8
 	TESTL        $0x7f800000, R8
-	JZ           near
+	JZ           special
 	MOVL         (BX), R8
 	NOTL         R8
 	TESTL        $0x7f800000, R8
-	JZ           near
+	JZ           special
 
 chunk:
 	VPXORD     (CX), Y4, Y9
@@ -23354,8 +23354,8 @@ chunk:
 	JNZ        chunk
 	JMP        next
 
-near:
-nearly:
+special:
+specially:
 	VPXORD     (CX), Y4, Y9
 	VMOVAPS    Z5, Z12
 	VPERMB     Z9, Z7, K1, Z12
@@ -23380,7 +23380,7 @@ nearly:
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
 	DECQ       SI
-	JNZ        nearly
+	JNZ        specially
 	JMP        next
 
 small:
@@ -23415,7 +23415,7 @@ small:
 	VPBROADCASTD R9, Z11
 	VMOVAPS      Z11, Z11
 	CMPL         R8, $0x7f800000
-	JCC          near
+	JCC          special
 	JMP          chunk
 
 enlarged:
@@ -23522,11 +23522,11 @@ run:
 	MOVL         (DX), R8
 	NOTL         R8
 	TESTL        $0x7f800000, R8
-	JZ           near
+	JZ           special
 	MOVL         (BX), R8
 	NOTL         R8
 	TESTL        $0x7f800000, R8
-	JZ           near
+	JZ           special
 
 chunk:
 	VPXORD     (CX), Y0, Y5
@@ -23549,8 +23549,8 @@ chunk:
 	JNZ        chunk
 	JMP        next
 
-near:
-nearly:
+special:
+specially:
 	VPXORD       (CX), Y0, Y5
 	VMOVAPS      Z1, Z8
 	VPERMB       Z5, Z3, K1, Z8
@@ -23572,7 +23572,7 @@ nearly:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000040, AX
 	DECQ         SI
-	JNZ          nearly
+	JNZ          specially
 	JMP          next
 
 small:
@@ -23607,7 +23607,7 @@ small:
 	VPBROADCASTD R9, Z7
 	VMOVAPS      Z7, Z7
 	CMPL         R8, $0x7f800000
-	JCC          near
+	JCC          special
 	JMP          chunk
 
 enlarged:

@@ -8093,19 +8093,19 @@ run:
 	CMPL         R9, $0xff000000
 	CMOVLHI      R10, R8
 	VPBROADCASTD R8, Z8
+	MOVL         (DX), R8
+	NOTL         R8
+	TESTL        $0x7f800000, R8
+	JZ           special
+	MOVL         (BX), R8
+	NOTL         R8
+	TESTL        $0x7f800000, R8
+	JZ           special
 	MOVL         (BX), R8
 	ANDL         $0x7fffffff, R8
 	DECL         R8
 	CMPL         R8, $0x007fffff
 	JCS          near
-	MOVL         (DX), R8
-	NOTL         R8
-	TESTL        $0x7f800000, R8
-	JZ           near
-	MOVL         (BX), R8
-	NOTL         R8
-	TESTL        $0x7f800000, R8
-	JZ           near
 
 chunk:
 	VPXORD  (CX), Y1, Y6
@@ -8131,6 +8131,33 @@ chunk:
 	JNZ        chunk
 	JMP        next
 
+special:
+specially:
+	VPXORD  (CX), Y1, Y6
+	VMOVAPS Z2, Z9
+	VPERMB  Z6, Z4, K1, Z9
+	VSUBPS  Z3, Z9, Z9
+	VMOVAPS Z2, Z10
+	VPERMB  Z6, Z7, K1, Z10
+	VSUBPS  Z3, Z10, Z10
+	VMULPS  Z5, Z9, Z9
+	VADDPS  Z8, Z9, Z9
+	VMULPS  Z5, Z10, Z10
+	VADDPS  Z8, Z10, Z10
+
+	// VCVTNE2PS2BF16 Z9, Z10, Z9
+	LONG       $0x482f5262
+	WORD       $0xc972
+	VPCMPEQW   k15<>+0(SB), Z9, K2
+	VMOVDQU16  k16<>+0(SB), K2, Z9
+	VMOVDQU16  Z9, (AX)
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        specially
+	JMP        next
+
 near:
 	VPBROADCASTD k158<>+0(SB), Z9
 	VMOVDQU64    k159<>+0(SB), Z10
@@ -8154,8 +8181,6 @@ nearly:
 	VPTERNLOGD $0xf8, Z9, Z14, Z12
 	VPCMPUW    $0x06, Z0, Z12, K2
 	VPADDW     Z9, Z14, K2, Z14
-	VPCMPEQW   k15<>+0(SB), Z14, K2
-	VMOVDQU16  k16<>+0(SB), K2, Z14
 	VMOVDQU16  Z14, (AX)
 	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
@@ -8196,7 +8221,7 @@ small:
 	VPBROADCASTD R9, Z8
 	VMOVAPS      Z8, Z8
 	CMPL         R8, $0x7f800000
-	JCC          near
+	JCC          special
 	JMP          chunk
 
 enlarged:

@@ -12,7 +12,6 @@ type zruns struct {
 	*zkernel
 	a, b   Register
 	chunks Register
-	near   bool // there is a loop for numbers so near to zero that sums may be subnormal
 }
 
 // A zloop is what a kernel of runs does: before all, once per run, and for each
@@ -242,22 +241,20 @@ func zbytesKernel(o op, t int, twice bool) {
 				z.ifFaint()
 			}
 			p = z.numbersOf(o)
-			z.ifNear(o)
 			if o.name == "Affine" { // what plain numbers come to is not NaN
-				z.ifSpecial(o, U32(0x7F800000), "near")
-				z.near, z.sign = true, same
+				z.ifSpecial(o, U32(0x7F800000), "special")
+				z.ifNear()
+				z.sign = same
 			}
 		},
 		chunk: chunk(plain),
 		other: func(z *zruns) {
 			z.sign = signOf(o)
-			if z.near {
-				short := z.short
-				Label("near")
-				z.inSteps()
-				z.slowly("nearly", chunk(plain))
+			if o.name == "Affine" {
+				Label("special")
+				z.slowly("specially", chunk(plain))
 				JMP(LabelRef("next"))
-				z.short = short
+				z.near(func() { z.slowly("nearly", chunk(plain)) })
 			}
 			if o.name == "Shift" {
 				z.faint(p, flip, zero, chunk)
@@ -299,7 +296,7 @@ func (z *zruns) smallBytes(o op, large pair, last VecVirtual, codes func(*zruns)
 		VPXORD(large.d, large.d, large.d)
 		VMOVAPS(z.number(Mem{Base: z.b}, false), large.m)
 		CMPL(bits, U32(0x7F800000))
-		JCC(LabelRef("near"))
+		JCC(LabelRef("special"))
 		JMP(LabelRef("chunk"))
 		Label("enlarged")
 		p.m = zenlargedAt(Mem{Base: z.b}, up)
