@@ -70,8 +70,8 @@ func (c *Columns) scalar(to Type, dst, src []byte, srcStride, i, first int) {
 	}
 }
 
-// kernels takes eight columns and a number of codes of each, those beside each other first: their words share lines of the
-// caches.
+// kernels takes eight columns and a number of codes of each, those beside each other
+// first: their words share lines of the caches.
 func (c *Columns) kernels(o *Ops, to Type, dst, src []byte, dstStride, srcStride, groups int) {
 	var offsets [codesAtOnce]uint32
 	blocks, per := c.Count/columnsAtOnce, columnsWords[c.Bits]
