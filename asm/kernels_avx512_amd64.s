@@ -30683,6 +30683,84 @@ prepare:
 	MOVQ            DX, R8
 	CMPQ            R9, $0x02
 	JE              settle
+	VPANDD.BCST     k196<>+0(SB), Z12, Z14
+	VPANDD.BCST     k196<>+0(SB), Z13, Z15
+	VPTESTMD        Z14, Z14, K1
+	VPCMPUD         $0x01, Z2, Z14, K1, K2
+	VPCMPUD.BCST    $0x01, k216<>+0(SB), Z15, K2, K1
+	KORTESTW        K1, K1
+	JNZ             small
+	VPMAXUD.BCST    k10<>+0(SB), Z14, K2, Z14
+	VMOVDQA64       Z12, Z12
+	VPTERNLOGD.BCST $0xec, k0<>+0(SB), Z14, Z12
+	VMOVDQU64       Z12, (DX)
+	VMOVDQU64       Z13, 256(DX)
+	MOVQ            $0x00000003, R9
+	MOVQ            chunks+48(FP), R12
+	CMPQ            R11, $0x10
+	JNE             run
+	CMPQ            R12, $0x01
+	JNE             run
+
+directs:
+	VMULPS.BCST         (R8), Z0, Z13
+	VADDPS.BCST         256(R8), Z13, Z13
+	VMOVDQA64           Z10, Z12
+	VFIXUPIMMPS         $0x00, Z11, Z13, Z12
+	VPMULTISHIFTQB.BCST (CX), Z1, Z13
+	VPMULTISHIFTQB.BCST 8(CX), Z1, Z14
+	VPERMD              Z12, Z13, Z13
+	VMOVDQU64           Z13, (AX)
+	VPERMD              Z12, Z14, Z12
+	VMOVDQU64           Z12, 64(AX)
+	VMULPS.BCST         4(R8), Z0, Z13
+	VADDPS.BCST         260(R8), Z13, Z13
+	VMOVDQA64           Z10, Z12
+	VFIXUPIMMPS         $0x00, Z11, Z13, Z12
+	VPMULTISHIFTQB.BCST 16(CX), Z1, Z13
+	VPMULTISHIFTQB.BCST 24(CX), Z1, Z14
+	VPERMD              Z12, Z13, Z13
+	VMOVDQU64           Z13, 128(AX)
+	VPERMD              Z12, Z14, Z12
+	VMOVDQU64           Z12, 192(AX)
+	VMULPS.BCST         8(R8), Z0, Z13
+	VADDPS.BCST         264(R8), Z13, Z13
+	VMOVDQA64           Z10, Z12
+	VFIXUPIMMPS         $0x00, Z11, Z13, Z12
+	VPMULTISHIFTQB.BCST 32(CX), Z1, Z13
+	VPMULTISHIFTQB.BCST 40(CX), Z1, Z14
+	VPERMD              Z12, Z13, Z13
+	VMOVDQU64           Z13, 256(AX)
+	VPERMD              Z12, Z14, Z12
+	VMOVDQU64           Z12, 320(AX)
+	VMULPS.BCST         12(R8), Z0, Z13
+	VADDPS.BCST         268(R8), Z13, Z13
+	VMOVDQA64           Z10, Z12
+	VFIXUPIMMPS         $0x00, Z11, Z13, Z12
+	VPMULTISHIFTQB.BCST 48(CX), Z1, Z13
+	VPMULTISHIFTQB.BCST 56(CX), Z1, Z14
+	VPERMD              Z12, Z13, Z13
+	VMOVDQU64           Z13, 384(AX)
+	VPERMD              Z12, Z14, Z12
+	VMOVDQU64           Z12, 448(AX)
+	PREFETCHT0          1024(AX)
+	PREFETCHT0          1088(AX)
+	PREFETCHT0          1152(AX)
+	PREFETCHT0          1216(AX)
+	PREFETCHT0          1280(AX)
+	PREFETCHT0          1344(AX)
+	PREFETCHT0          1408(AX)
+	PREFETCHT0          1472(AX)
+	ADDQ                $0x00000040, CX
+	ADDQ                $0x00000200, AX
+	ADDQ                $0x10, BX
+	ADDQ                $0x10, SI
+	ADDQ                $0x10, R8
+	SUBQ                $0x04, R11
+	JNZ                 directs
+	JMP                 next
+
+small:
 	VPBROADCASTD    k39<>+0(SB), Z14
 	VPANDD.BCST     k196<>+0(SB), Z12, Z15
 	VPANDD.BCST     k196<>+0(SB), Z13, Z16
@@ -30847,6 +30925,7 @@ settle:
 hostile:
 	CMPQ             R9, $0x02
 	JE               exact
+	JA               direct
 	VMULPS.BCST      (R8), Z0, Z13
 	VMOVDQA64        Z13, Z14
 	VPTERNLOGD.BCST  $0xea, 64(R8), Z8, Z14
@@ -30865,6 +30944,13 @@ hostile:
 	VFIXUPIMMPS      $0x00, Z11, Z13, Z12
 	VPADDD.BCST      192(R8), Z12, Z12
 	JMP              chunk
+
+direct:
+	VMULPS.BCST (R8), Z0, Z13
+	VADDPS.BCST 256(R8), Z13, Z13
+	VMOVDQA64   Z10, Z12
+	VFIXUPIMMPS $0x00, Z11, Z13, Z12
+	JMP         chunk
 
 exact:
 	VCVTPS2PD.BCST (R8), Z12
@@ -31101,6 +31187,116 @@ prepare:
 	MOVQ            DX, R8
 	CMPQ            R9, $0x02
 	JE              settle
+	VPANDD.BCST     k196<>+0(SB), Z12, Z14
+	VPANDD.BCST     k196<>+0(SB), Z13, Z15
+	VPTESTMD        Z14, Z14, K1
+	VPCMPUD         $0x01, Z2, Z14, K1, K2
+	VPCMPUD.BCST    $0x01, k216<>+0(SB), Z15, K2, K1
+	KORTESTW        K1, K1
+	JNZ             small
+	VPMAXUD.BCST    k10<>+0(SB), Z14, K2, Z14
+	VMOVDQA64       Z12, Z12
+	VPTERNLOGD.BCST $0xec, k0<>+0(SB), Z14, Z12
+	VMOVDQU64       Z12, (DX)
+	VMOVDQU64       Z13, 256(DX)
+	MOVQ            $0x00000003, R9
+	MOVQ            chunks+48(FP), R12
+	CMPQ            R11, $0x10
+	JNE             run
+	CMPQ            R12, $0x01
+	JNE             run
+
+directs:
+	VMULPS.BCST         (R8), Z0, Z13
+	VADDPS.BCST         256(R8), Z13, Z13
+	VMOVDQA64           Z10, Z12
+	VFIXUPIMMPS         $0x00, Z11, Z13, Z12
+	VPMULTISHIFTQB.BCST (CX), Z1, Z13
+	VPMULTISHIFTQB.BCST 8(CX), Z1, Z14
+	VPERMD              Z12, Z13, Z13
+	VMOVDQU64           Z13, (AX)
+	VPERMD              Z12, Z14, Z13
+	VMOVDQU64           Z13, 64(AX)
+	VPMULTISHIFTQB.BCST 16(CX), Z1, Z13
+	VPMULTISHIFTQB.BCST 24(CX), Z1, Z14
+	VPERMD              Z12, Z13, Z13
+	VMOVDQU64           Z13, 128(AX)
+	VPERMD              Z12, Z14, Z12
+	VMOVDQU64           Z12, 192(AX)
+	VMULPS.BCST         4(R8), Z0, Z13
+	VADDPS.BCST         260(R8), Z13, Z13
+	VMOVDQA64           Z10, Z12
+	VFIXUPIMMPS         $0x00, Z11, Z13, Z12
+	VPMULTISHIFTQB.BCST 32(CX), Z1, Z13
+	VPMULTISHIFTQB.BCST 40(CX), Z1, Z14
+	VPERMD              Z12, Z13, Z13
+	VMOVDQU64           Z13, 256(AX)
+	VPERMD              Z12, Z14, Z13
+	VMOVDQU64           Z13, 320(AX)
+	VPMULTISHIFTQB.BCST 48(CX), Z1, Z13
+	VPMULTISHIFTQB.BCST 56(CX), Z1, Z14
+	VPERMD              Z12, Z13, Z13
+	VMOVDQU64           Z13, 384(AX)
+	VPERMD              Z12, Z14, Z12
+	VMOVDQU64           Z12, 448(AX)
+	VMULPS.BCST         8(R8), Z0, Z13
+	VADDPS.BCST         264(R8), Z13, Z13
+	VMOVDQA64           Z10, Z12
+	VFIXUPIMMPS         $0x00, Z11, Z13, Z12
+	VPMULTISHIFTQB.BCST 64(CX), Z1, Z13
+	VPMULTISHIFTQB.BCST 72(CX), Z1, Z14
+	VPERMD              Z12, Z13, Z13
+	VMOVDQU64           Z13, 512(AX)
+	VPERMD              Z12, Z14, Z13
+	VMOVDQU64           Z13, 576(AX)
+	VPMULTISHIFTQB.BCST 80(CX), Z1, Z13
+	VPMULTISHIFTQB.BCST 88(CX), Z1, Z14
+	VPERMD              Z12, Z13, Z13
+	VMOVDQU64           Z13, 640(AX)
+	VPERMD              Z12, Z14, Z12
+	VMOVDQU64           Z12, 704(AX)
+	VMULPS.BCST         12(R8), Z0, Z13
+	VADDPS.BCST         268(R8), Z13, Z13
+	VMOVDQA64           Z10, Z12
+	VFIXUPIMMPS         $0x00, Z11, Z13, Z12
+	VPMULTISHIFTQB.BCST 96(CX), Z1, Z13
+	VPMULTISHIFTQB.BCST 104(CX), Z1, Z14
+	VPERMD              Z12, Z13, Z13
+	VMOVDQU64           Z13, 768(AX)
+	VPERMD              Z12, Z14, Z13
+	VMOVDQU64           Z13, 832(AX)
+	VPMULTISHIFTQB.BCST 112(CX), Z1, Z13
+	VPMULTISHIFTQB.BCST 120(CX), Z1, Z14
+	VPERMD              Z12, Z13, Z13
+	VMOVDQU64           Z13, 896(AX)
+	VPERMD              Z12, Z14, Z12
+	VMOVDQU64           Z12, 960(AX)
+	PREFETCHT0          1024(AX)
+	PREFETCHT0          1088(AX)
+	PREFETCHT0          1152(AX)
+	PREFETCHT0          1216(AX)
+	PREFETCHT0          1280(AX)
+	PREFETCHT0          1344(AX)
+	PREFETCHT0          1408(AX)
+	PREFETCHT0          1472(AX)
+	PREFETCHT0          1536(AX)
+	PREFETCHT0          1600(AX)
+	PREFETCHT0          1664(AX)
+	PREFETCHT0          1728(AX)
+	PREFETCHT0          1792(AX)
+	PREFETCHT0          1856(AX)
+	PREFETCHT0          1920(AX)
+	PREFETCHT0          1984(AX)
+	ADDQ                $0x00000080, CX
+	ADDQ                $0x00000400, AX
+	ADDQ                $0x10, BX
+	ADDQ                $0x10, SI
+	ADDQ                $0x10, R8
+	SUBQ                $0x04, R11
+	JNZ                 directs
+	JMP                 next
+
+small:
 	VPBROADCASTD    k39<>+0(SB), Z14
 	VPANDD.BCST     k196<>+0(SB), Z12, Z15
 	VPANDD.BCST     k196<>+0(SB), Z13, Z16
@@ -31297,6 +31493,7 @@ settle:
 hostile:
 	CMPQ             R9, $0x02
 	JE               exact
+	JA               direct
 	VMULPS.BCST      (R8), Z0, Z13
 	VMOVDQA64        Z13, Z14
 	VPTERNLOGD.BCST  $0xea, 64(R8), Z8, Z14
@@ -31315,6 +31512,13 @@ hostile:
 	VFIXUPIMMPS      $0x00, Z11, Z13, Z12
 	VPADDD.BCST      192(R8), Z12, Z12
 	JMP              chunk
+
+direct:
+	VMULPS.BCST (R8), Z0, Z13
+	VADDPS.BCST 256(R8), Z13, Z13
+	VMOVDQA64   Z10, Z12
+	VFIXUPIMMPS $0x00, Z11, Z13, Z12
+	JMP         chunk
 
 exact:
 	VCVTPS2PD.BCST (R8), Z12
@@ -31506,6 +31710,92 @@ prepare:
 	MOVQ            DX, R8
 	CMPQ            R9, $0x02
 	JE              settle
+	VPANDD.BCST     k196<>+0(SB), Z18, Z20
+	VPANDD.BCST     k196<>+0(SB), Z19, Z21
+	VPTESTMD        Z20, Z20, K2
+	VPCMPUD         $0x01, Z8, Z20, K2, K3
+	VPCMPUD.BCST    $0x01, k216<>+0(SB), Z21, K3, K2
+	KORTESTW        K2, K2
+	JNZ             small
+	VPMAXUD.BCST    k10<>+0(SB), Z20, K3, Z20
+	VMOVDQA64       Z18, Z18
+	VPTERNLOGD.BCST $0xec, k0<>+0(SB), Z20, Z18
+	VMOVDQU64       Z18, (DX)
+	VMOVDQU64       Z19, 256(DX)
+	MOVQ            $0x00000003, R9
+	MOVQ            chunks+48(FP), R12
+	CMPQ            R11, $0x10
+	JNE             run
+	CMPQ            R12, $0x01
+	JNE             run
+
+directs:
+	VMULPS.BCST    (R8), Z0, Z19
+	VADDPS.BCST    256(R8), Z19, Z19
+	VMOVDQA64      Z16, Z18
+	VFIXUPIMMPS    $0x00, Z17, Z19, Z18
+	VPTESTMD       Z6, Z18, K2
+	VPADDD.BCST    k27<>+0(SB), Z18, Z18
+	VPADDD         Z7, Z18, K2, Z18
+	VPBROADCASTQ   (CX), Z19
+	VPBROADCASTQ   8(CX), K1, Z19
+	VPMULTISHIFTQB Z19, Z1, Z19
+	VPTERNLOGD     $0xea, Z3, Z2, Z19
+	VPERMB         Z18, Z19, Z18
+	VMOVDQU64      Z18, (AX)
+	VMULPS.BCST    4(R8), Z0, Z19
+	VADDPS.BCST    260(R8), Z19, Z19
+	VMOVDQA64      Z16, Z18
+	VFIXUPIMMPS    $0x00, Z17, Z19, Z18
+	VPTESTMD       Z6, Z18, K2
+	VPADDD.BCST    k27<>+0(SB), Z18, Z18
+	VPADDD         Z7, Z18, K2, Z18
+	VPBROADCASTQ   16(CX), Z19
+	VPBROADCASTQ   24(CX), K1, Z19
+	VPMULTISHIFTQB Z19, Z1, Z19
+	VPTERNLOGD     $0xea, Z3, Z2, Z19
+	VPERMB         Z18, Z19, Z18
+	VMOVDQU64      Z18, 64(AX)
+	VMULPS.BCST    8(R8), Z0, Z19
+	VADDPS.BCST    264(R8), Z19, Z19
+	VMOVDQA64      Z16, Z18
+	VFIXUPIMMPS    $0x00, Z17, Z19, Z18
+	VPTESTMD       Z6, Z18, K2
+	VPADDD.BCST    k27<>+0(SB), Z18, Z18
+	VPADDD         Z7, Z18, K2, Z18
+	VPBROADCASTQ   32(CX), Z19
+	VPBROADCASTQ   40(CX), K1, Z19
+	VPMULTISHIFTQB Z19, Z1, Z19
+	VPTERNLOGD     $0xea, Z3, Z2, Z19
+	VPERMB         Z18, Z19, Z18
+	VMOVDQU64      Z18, 128(AX)
+	VMULPS.BCST    12(R8), Z0, Z19
+	VADDPS.BCST    268(R8), Z19, Z19
+	VMOVDQA64      Z16, Z18
+	VFIXUPIMMPS    $0x00, Z17, Z19, Z18
+	VPTESTMD       Z6, Z18, K2
+	VPADDD.BCST    k27<>+0(SB), Z18, Z18
+	VPADDD         Z7, Z18, K2, Z18
+	VPBROADCASTQ   48(CX), Z19
+	VPBROADCASTQ   56(CX), K1, Z19
+	VPMULTISHIFTQB Z19, Z1, Z19
+	VPTERNLOGD     $0xea, Z3, Z2, Z19
+	VPERMB         Z18, Z19, Z18
+	VMOVDQU64      Z18, 192(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	ADDQ           $0x00000040, CX
+	ADDQ           $0x00000100, AX
+	ADDQ           $0x10, BX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, R8
+	SUBQ           $0x04, R11
+	JNZ            directs
+	JMP            next
+
+small:
 	VPBROADCASTD    k27<>+0(SB), Z20
 	VPANDD.BCST     k196<>+0(SB), Z18, Z21
 	VPANDD.BCST     k196<>+0(SB), Z19, Z22
@@ -31674,6 +31964,7 @@ settle:
 hostile:
 	CMPQ             R9, $0x02
 	JE               exact
+	JA               direct
 	VMULPS.BCST      (R8), Z0, Z19
 	VMOVDQA64        Z19, Z20
 	VPTERNLOGD.BCST  $0xea, 64(R8), Z14, Z20
@@ -31694,6 +31985,16 @@ hostile:
 	VPADDD.BCST      192(R8), Z18, Z18
 	VPADDD           Z7, Z18, K2, Z18
 	JMP              chunk
+
+direct:
+	VMULPS.BCST (R8), Z0, Z19
+	VADDPS.BCST 256(R8), Z19, Z19
+	VMOVDQA64   Z16, Z18
+	VFIXUPIMMPS $0x00, Z17, Z19, Z18
+	VPTESTMD    Z6, Z18, K2
+	VPADDD.BCST k27<>+0(SB), Z18, Z18
+	VPADDD      Z7, Z18, K2, Z18
+	JMP         chunk
 
 exact:
 	VCVTPS2PD.BCST (R8), Z18
@@ -31922,6 +32223,120 @@ prepare:
 	MOVQ            DX, R8
 	CMPQ            R9, $0x02
 	JE              settle
+	VPANDD.BCST     k196<>+0(SB), Z18, Z20
+	VPANDD.BCST     k196<>+0(SB), Z19, Z21
+	VPTESTMD        Z20, Z20, K2
+	VPCMPUD         $0x01, Z8, Z20, K2, K3
+	VPCMPUD.BCST    $0x01, k216<>+0(SB), Z21, K3, K2
+	KORTESTW        K2, K2
+	JNZ             small
+	VPMAXUD.BCST    k10<>+0(SB), Z20, K3, Z20
+	VMOVDQA64       Z18, Z18
+	VPTERNLOGD.BCST $0xec, k0<>+0(SB), Z20, Z18
+	VMOVDQU64       Z18, (DX)
+	VMOVDQU64       Z19, 256(DX)
+	MOVQ            $0x00000003, R9
+	MOVQ            chunks+48(FP), R12
+	CMPQ            R11, $0x10
+	JNE             run
+	CMPQ            R12, $0x01
+	JNE             run
+
+directs:
+	VMULPS.BCST    (R8), Z0, Z19
+	VADDPS.BCST    256(R8), Z19, Z19
+	VMOVDQA64      Z16, Z18
+	VFIXUPIMMPS    $0x00, Z17, Z19, Z18
+	VPTESTMD       Z6, Z18, K2
+	VPADDD.BCST    k27<>+0(SB), Z18, Z18
+	VPADDD         Z7, Z18, K2, Z18
+	VPBROADCASTQ   (CX), Z19
+	VPBROADCASTQ   8(CX), K1, Z19
+	VPMULTISHIFTQB Z19, Z1, Z19
+	VPTERNLOGD     $0xea, Z3, Z2, Z19
+	VPERMB         Z18, Z19, Z19
+	VMOVDQU64      Z19, (AX)
+	VPBROADCASTQ   16(CX), Z19
+	VPBROADCASTQ   24(CX), K1, Z19
+	VPMULTISHIFTQB Z19, Z1, Z19
+	VPTERNLOGD     $0xea, Z3, Z2, Z19
+	VPERMB         Z18, Z19, Z18
+	VMOVDQU64      Z18, 64(AX)
+	VMULPS.BCST    4(R8), Z0, Z19
+	VADDPS.BCST    260(R8), Z19, Z19
+	VMOVDQA64      Z16, Z18
+	VFIXUPIMMPS    $0x00, Z17, Z19, Z18
+	VPTESTMD       Z6, Z18, K2
+	VPADDD.BCST    k27<>+0(SB), Z18, Z18
+	VPADDD         Z7, Z18, K2, Z18
+	VPBROADCASTQ   32(CX), Z19
+	VPBROADCASTQ   40(CX), K1, Z19
+	VPMULTISHIFTQB Z19, Z1, Z19
+	VPTERNLOGD     $0xea, Z3, Z2, Z19
+	VPERMB         Z18, Z19, Z19
+	VMOVDQU64      Z19, 128(AX)
+	VPBROADCASTQ   48(CX), Z19
+	VPBROADCASTQ   56(CX), K1, Z19
+	VPMULTISHIFTQB Z19, Z1, Z19
+	VPTERNLOGD     $0xea, Z3, Z2, Z19
+	VPERMB         Z18, Z19, Z18
+	VMOVDQU64      Z18, 192(AX)
+	VMULPS.BCST    8(R8), Z0, Z19
+	VADDPS.BCST    264(R8), Z19, Z19
+	VMOVDQA64      Z16, Z18
+	VFIXUPIMMPS    $0x00, Z17, Z19, Z18
+	VPTESTMD       Z6, Z18, K2
+	VPADDD.BCST    k27<>+0(SB), Z18, Z18
+	VPADDD         Z7, Z18, K2, Z18
+	VPBROADCASTQ   64(CX), Z19
+	VPBROADCASTQ   72(CX), K1, Z19
+	VPMULTISHIFTQB Z19, Z1, Z19
+	VPTERNLOGD     $0xea, Z3, Z2, Z19
+	VPERMB         Z18, Z19, Z19
+	VMOVDQU64      Z19, 256(AX)
+	VPBROADCASTQ   80(CX), Z19
+	VPBROADCASTQ   88(CX), K1, Z19
+	VPMULTISHIFTQB Z19, Z1, Z19
+	VPTERNLOGD     $0xea, Z3, Z2, Z19
+	VPERMB         Z18, Z19, Z18
+	VMOVDQU64      Z18, 320(AX)
+	VMULPS.BCST    12(R8), Z0, Z19
+	VADDPS.BCST    268(R8), Z19, Z19
+	VMOVDQA64      Z16, Z18
+	VFIXUPIMMPS    $0x00, Z17, Z19, Z18
+	VPTESTMD       Z6, Z18, K2
+	VPADDD.BCST    k27<>+0(SB), Z18, Z18
+	VPADDD         Z7, Z18, K2, Z18
+	VPBROADCASTQ   96(CX), Z19
+	VPBROADCASTQ   104(CX), K1, Z19
+	VPMULTISHIFTQB Z19, Z1, Z19
+	VPTERNLOGD     $0xea, Z3, Z2, Z19
+	VPERMB         Z18, Z19, Z19
+	VMOVDQU64      Z19, 384(AX)
+	VPBROADCASTQ   112(CX), Z19
+	VPBROADCASTQ   120(CX), K1, Z19
+	VPMULTISHIFTQB Z19, Z1, Z19
+	VPTERNLOGD     $0xea, Z3, Z2, Z19
+	VPERMB         Z18, Z19, Z18
+	VMOVDQU64      Z18, 448(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	PREFETCHT0     1280(AX)
+	PREFETCHT0     1344(AX)
+	PREFETCHT0     1408(AX)
+	PREFETCHT0     1472(AX)
+	ADDQ           $0x00000080, CX
+	ADDQ           $0x00000200, AX
+	ADDQ           $0x10, BX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, R8
+	SUBQ           $0x04, R11
+	JNZ            directs
+	JMP            next
+
+small:
 	VPBROADCASTD    k27<>+0(SB), Z20
 	VPANDD.BCST     k196<>+0(SB), Z18, Z21
 	VPANDD.BCST     k196<>+0(SB), Z19, Z22
@@ -32118,6 +32533,7 @@ settle:
 hostile:
 	CMPQ             R9, $0x02
 	JE               exact
+	JA               direct
 	VMULPS.BCST      (R8), Z0, Z19
 	VMOVDQA64        Z19, Z20
 	VPTERNLOGD.BCST  $0xea, 64(R8), Z14, Z20
@@ -32138,6 +32554,16 @@ hostile:
 	VPADDD.BCST      192(R8), Z18, Z18
 	VPADDD           Z7, Z18, K2, Z18
 	JMP              chunk
+
+direct:
+	VMULPS.BCST (R8), Z0, Z19
+	VADDPS.BCST 256(R8), Z19, Z19
+	VMOVDQA64   Z16, Z18
+	VFIXUPIMMPS $0x00, Z17, Z19, Z18
+	VPTESTMD    Z6, Z18, K2
+	VPADDD.BCST k27<>+0(SB), Z18, Z18
+	VPADDD      Z7, Z18, K2, Z18
+	JMP         chunk
 
 exact:
 	VCVTPS2PD.BCST (R8), Z18
@@ -32320,6 +32746,84 @@ prepare:
 	MOVQ            DX, R8
 	CMPQ            R9, $0x02
 	JE              settle
+	VPANDD.BCST     k196<>+0(SB), Z15, Z17
+	VPANDD.BCST     k196<>+0(SB), Z16, Z18
+	VPTESTMD        Z17, Z17, K2
+	VPCMPUD         $0x01, Z4, Z17, K2, K3
+	VPCMPUD.BCST    $0x01, k216<>+0(SB), Z18, K3, K2
+	KORTESTW        K2, K2
+	JNZ             small
+	VPMAXUD.BCST    k10<>+0(SB), Z17, K3, Z17
+	VMOVDQA64       Z15, Z15
+	VPTERNLOGD.BCST $0xec, k0<>+0(SB), Z17, Z15
+	VMOVDQU64       Z15, (DX)
+	VMOVDQU64       Z16, 256(DX)
+	MOVQ            $0x00000003, R9
+	MOVQ            chunks+48(FP), R12
+	CMPQ            R11, $0x10
+	JNE             run
+	CMPQ            R12, $0x01
+	JNE             run
+
+directs:
+	VMULPS.BCST    (R8), Z0, Z16
+	VADDPS.BCST    256(R8), Z16, Z16
+	VMOVDQA64      Z13, Z15
+	VFIXUPIMMPS    $0x00, Z14, Z16, Z15
+	VCVTPS2PH      $0x00, Z15, Y15
+	VPBROADCASTQ   (CX), Z16
+	VPBROADCASTQ   8(CX), K1, Z16
+	VPMULTISHIFTQB Z16, Z1, Z16
+	VPTERNLOGD     $0xea, Z3, Z2, Z16
+	VPERMB         Z15, Z16, Z15
+	VMOVDQU64      Z15, (AX)
+	VMULPS.BCST    4(R8), Z0, Z16
+	VADDPS.BCST    260(R8), Z16, Z16
+	VMOVDQA64      Z13, Z15
+	VFIXUPIMMPS    $0x00, Z14, Z16, Z15
+	VCVTPS2PH      $0x00, Z15, Y15
+	VPBROADCASTQ   16(CX), Z16
+	VPBROADCASTQ   24(CX), K1, Z16
+	VPMULTISHIFTQB Z16, Z1, Z16
+	VPTERNLOGD     $0xea, Z3, Z2, Z16
+	VPERMB         Z15, Z16, Z15
+	VMOVDQU64      Z15, 64(AX)
+	VMULPS.BCST    8(R8), Z0, Z16
+	VADDPS.BCST    264(R8), Z16, Z16
+	VMOVDQA64      Z13, Z15
+	VFIXUPIMMPS    $0x00, Z14, Z16, Z15
+	VCVTPS2PH      $0x00, Z15, Y15
+	VPBROADCASTQ   32(CX), Z16
+	VPBROADCASTQ   40(CX), K1, Z16
+	VPMULTISHIFTQB Z16, Z1, Z16
+	VPTERNLOGD     $0xea, Z3, Z2, Z16
+	VPERMB         Z15, Z16, Z15
+	VMOVDQU64      Z15, 128(AX)
+	VMULPS.BCST    12(R8), Z0, Z16
+	VADDPS.BCST    268(R8), Z16, Z16
+	VMOVDQA64      Z13, Z15
+	VFIXUPIMMPS    $0x00, Z14, Z16, Z15
+	VCVTPS2PH      $0x00, Z15, Y15
+	VPBROADCASTQ   48(CX), Z16
+	VPBROADCASTQ   56(CX), K1, Z16
+	VPMULTISHIFTQB Z16, Z1, Z16
+	VPTERNLOGD     $0xea, Z3, Z2, Z16
+	VPERMB         Z15, Z16, Z15
+	VMOVDQU64      Z15, 192(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	ADDQ           $0x00000040, CX
+	ADDQ           $0x00000100, AX
+	ADDQ           $0x10, BX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, R8
+	SUBQ           $0x04, R11
+	JNZ            directs
+	JMP            next
+
+small:
 	VPBROADCASTD    k39<>+0(SB), Z17
 	VPANDD.BCST     k196<>+0(SB), Z15, Z18
 	VPANDD.BCST     k196<>+0(SB), Z16, Z19
@@ -32467,6 +32971,7 @@ settle:
 hostile:
 	CMPQ             R9, $0x02
 	JE               exact
+	JA               direct
 	VMULPS.BCST      (R8), Z0, Z16
 	VMOVDQA64        Z16, Z17
 	VPTERNLOGD.BCST  $0xea, 64(R8), Z11, Z17
@@ -32482,6 +32987,14 @@ hostile:
 	VFIXUPIMMPS      $0x00, Z14, Z16, Z15
 	VCVTPS2PH        $0x00, Z15, Y15
 	JMP              chunk
+
+direct:
+	VMULPS.BCST (R8), Z0, Z16
+	VADDPS.BCST 256(R8), Z16, Z16
+	VMOVDQA64   Z13, Z15
+	VFIXUPIMMPS $0x00, Z14, Z16, Z15
+	VCVTPS2PH   $0x00, Z15, Y15
+	JMP         chunk
 
 exact:
 	VCVTPS2PD.BCST (R8), Z15
@@ -32697,6 +33210,112 @@ prepare:
 	MOVQ            DX, R8
 	CMPQ            R9, $0x02
 	JE              settle
+	VPANDD.BCST     k196<>+0(SB), Z15, Z17
+	VPANDD.BCST     k196<>+0(SB), Z16, Z18
+	VPTESTMD        Z17, Z17, K2
+	VPCMPUD         $0x01, Z4, Z17, K2, K3
+	VPCMPUD.BCST    $0x01, k216<>+0(SB), Z18, K3, K2
+	KORTESTW        K2, K2
+	JNZ             small
+	VPMAXUD.BCST    k10<>+0(SB), Z17, K3, Z17
+	VMOVDQA64       Z15, Z15
+	VPTERNLOGD.BCST $0xec, k0<>+0(SB), Z17, Z15
+	VMOVDQU64       Z15, (DX)
+	VMOVDQU64       Z16, 256(DX)
+	MOVQ            $0x00000003, R9
+	MOVQ            chunks+48(FP), R12
+	CMPQ            R11, $0x10
+	JNE             run
+	CMPQ            R12, $0x01
+	JNE             run
+
+directs:
+	VMULPS.BCST    (R8), Z0, Z16
+	VADDPS.BCST    256(R8), Z16, Z16
+	VMOVDQA64      Z13, Z15
+	VFIXUPIMMPS    $0x00, Z14, Z16, Z15
+	VCVTPS2PH      $0x00, Z15, Y15
+	VPBROADCASTQ   (CX), Z16
+	VPBROADCASTQ   8(CX), K1, Z16
+	VPMULTISHIFTQB Z16, Z1, Z16
+	VPTERNLOGD     $0xea, Z3, Z2, Z16
+	VPERMB         Z15, Z16, Z16
+	VMOVDQU64      Z16, (AX)
+	VPBROADCASTQ   16(CX), Z16
+	VPBROADCASTQ   24(CX), K1, Z16
+	VPMULTISHIFTQB Z16, Z1, Z16
+	VPTERNLOGD     $0xea, Z3, Z2, Z16
+	VPERMB         Z15, Z16, Z15
+	VMOVDQU64      Z15, 64(AX)
+	VMULPS.BCST    4(R8), Z0, Z16
+	VADDPS.BCST    260(R8), Z16, Z16
+	VMOVDQA64      Z13, Z15
+	VFIXUPIMMPS    $0x00, Z14, Z16, Z15
+	VCVTPS2PH      $0x00, Z15, Y15
+	VPBROADCASTQ   32(CX), Z16
+	VPBROADCASTQ   40(CX), K1, Z16
+	VPMULTISHIFTQB Z16, Z1, Z16
+	VPTERNLOGD     $0xea, Z3, Z2, Z16
+	VPERMB         Z15, Z16, Z16
+	VMOVDQU64      Z16, 128(AX)
+	VPBROADCASTQ   48(CX), Z16
+	VPBROADCASTQ   56(CX), K1, Z16
+	VPMULTISHIFTQB Z16, Z1, Z16
+	VPTERNLOGD     $0xea, Z3, Z2, Z16
+	VPERMB         Z15, Z16, Z15
+	VMOVDQU64      Z15, 192(AX)
+	VMULPS.BCST    8(R8), Z0, Z16
+	VADDPS.BCST    264(R8), Z16, Z16
+	VMOVDQA64      Z13, Z15
+	VFIXUPIMMPS    $0x00, Z14, Z16, Z15
+	VCVTPS2PH      $0x00, Z15, Y15
+	VPBROADCASTQ   64(CX), Z16
+	VPBROADCASTQ   72(CX), K1, Z16
+	VPMULTISHIFTQB Z16, Z1, Z16
+	VPTERNLOGD     $0xea, Z3, Z2, Z16
+	VPERMB         Z15, Z16, Z16
+	VMOVDQU64      Z16, 256(AX)
+	VPBROADCASTQ   80(CX), Z16
+	VPBROADCASTQ   88(CX), K1, Z16
+	VPMULTISHIFTQB Z16, Z1, Z16
+	VPTERNLOGD     $0xea, Z3, Z2, Z16
+	VPERMB         Z15, Z16, Z15
+	VMOVDQU64      Z15, 320(AX)
+	VMULPS.BCST    12(R8), Z0, Z16
+	VADDPS.BCST    268(R8), Z16, Z16
+	VMOVDQA64      Z13, Z15
+	VFIXUPIMMPS    $0x00, Z14, Z16, Z15
+	VCVTPS2PH      $0x00, Z15, Y15
+	VPBROADCASTQ   96(CX), Z16
+	VPBROADCASTQ   104(CX), K1, Z16
+	VPMULTISHIFTQB Z16, Z1, Z16
+	VPTERNLOGD     $0xea, Z3, Z2, Z16
+	VPERMB         Z15, Z16, Z16
+	VMOVDQU64      Z16, 384(AX)
+	VPBROADCASTQ   112(CX), Z16
+	VPBROADCASTQ   120(CX), K1, Z16
+	VPMULTISHIFTQB Z16, Z1, Z16
+	VPTERNLOGD     $0xea, Z3, Z2, Z16
+	VPERMB         Z15, Z16, Z15
+	VMOVDQU64      Z15, 448(AX)
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	PREFETCHT0     1152(AX)
+	PREFETCHT0     1216(AX)
+	PREFETCHT0     1280(AX)
+	PREFETCHT0     1344(AX)
+	PREFETCHT0     1408(AX)
+	PREFETCHT0     1472(AX)
+	ADDQ           $0x00000080, CX
+	ADDQ           $0x00000200, AX
+	ADDQ           $0x10, BX
+	ADDQ           $0x10, SI
+	ADDQ           $0x10, R8
+	SUBQ           $0x04, R11
+	JNZ            directs
+	JMP            next
+
+small:
 	VPBROADCASTD    k39<>+0(SB), Z17
 	VPANDD.BCST     k196<>+0(SB), Z15, Z18
 	VPANDD.BCST     k196<>+0(SB), Z16, Z19
@@ -32872,6 +33491,7 @@ settle:
 hostile:
 	CMPQ             R9, $0x02
 	JE               exact
+	JA               direct
 	VMULPS.BCST      (R8), Z0, Z16
 	VMOVDQA64        Z16, Z17
 	VPTERNLOGD.BCST  $0xea, 64(R8), Z11, Z17
@@ -32887,6 +33507,14 @@ hostile:
 	VFIXUPIMMPS      $0x00, Z14, Z16, Z15
 	VCVTPS2PH        $0x00, Z15, Y15
 	JMP              chunk
+
+direct:
+	VMULPS.BCST (R8), Z0, Z16
+	VADDPS.BCST 256(R8), Z16, Z16
+	VMOVDQA64   Z13, Z15
+	VFIXUPIMMPS $0x00, Z14, Z16, Z15
+	VCVTPS2PH   $0x00, Z15, Y15
+	JMP         chunk
 
 exact:
 	VCVTPS2PD.BCST (R8), Z15

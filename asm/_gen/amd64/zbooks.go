@@ -47,9 +47,10 @@ type zbook struct {
 
 // The products of runs.
 const (
-	plainRuns = iota
-	smallRuns // of a book whose numbers are ordinary
-	exactRuns // of any other one
+	plainRuns  = iota
+	smallRuns  // of a book whose numbers are ordinary
+	exactRuns  // of any other one
+	directRuns // of which no step is subnormal after all
 )
 
 // group is how many runs are looked at together.
@@ -121,6 +122,10 @@ func zbookKernel(name string, o op, target, elems int, bytes bool) {
 	k.hold()
 	CMPQ(k.mode, Imm(exactRuns))
 	JE(LabelRef("settle"))
+	if k.name == "Affine" {
+		k.direct(func() { k.ones("directs", runs, chunks, k.directly) })
+		Label("small")
+	}
 	k.prepare()
 	k.ones("smalls", runs, chunks, k.small)
 	Label("settle")
@@ -129,8 +134,16 @@ func zbookKernel(name string, o op, target, elems int, bytes bool) {
 	Label("hostile")
 	CMPQ(k.mode, Imm(exactRuns))
 	JE(LabelRef("exact"))
+	if k.name == "Affine" {
+		JA(LabelRef("direct"))
+	}
 	k.table(t, 0, k.small)
 	JMP(LabelRef("chunk"))
+	if k.name == "Affine" {
+		Label("direct")
+		k.table(t, 0, k.directly)
+		JMP(LabelRef("chunk"))
+	}
 	Label("exact")
 	k.table(t, 0, k.exact)
 	JMP(LabelRef("chunk"))

@@ -75,14 +75,8 @@ func (k *zbook) plain(x VecVirtual, run int) {
 		VADDPS_BCST(Mem{Base: k.b, Disp: 4 * run}, x, x)
 	}
 	switch {
-	case k.narrow:
-		VCVTPS2PH(Imm(0), x, x.AsY())
-	case k.wide:
-	case k.name == "Shift": // any of them may be zero
-		odd := K()
-		VPTESTMD(k.last, x, odd)
-		VPADDD_BCST(dwords(roundPlain), x, x)
-		VPADDD(k.one, x, odd, x)
+	case k.narrow || k.wide || k.name == "Shift": // any of which may be zero
+		k.words(x)
 	default: // as in ordinary.go; zeros keep their sign
 		less := ZMM()
 		VMULPS(k.less, x, less)
