@@ -3,6 +3,7 @@ package main
 import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
 )
 
 // zfew is a table of few values, again and again, under the float16 at off.
@@ -17,22 +18,44 @@ func (z *zkernel) zfew(off int, v ...float32) ztable {
 	return z.table16(d)
 }
 
+// zq1 is a scale or its negative.
 func zq1(z *zkernel) {
-	t := z.zfew(0, -1, 1)
+	up, down := z.plusMinus()
 	for i := range 4 {
 		k := K()
 		KMOVD(z.from(2+4*i), k)
 		x, y := ZMM(), ZMM()
 		if !z.float32() {
-			VPMOVM2W(k, x)
-			z.lookup(32*i, zcodes{x}, t)
+			VPBLENDMW(up, down, k, x)
+			VMOVDQU64(x, z.to(32*i))
 			continue
 		}
-		VPMOVM2D(k, x)
+		VPBLENDMD(up, down, k, x)
 		KSHIFTRD(Imm(16), k, k)
-		VPMOVM2D(k, y)
-		z.lookup(32*i, zcodes{x, y}, t)
+		VPBLENDMD(up, down, k, y)
+		VMOVDQU64(x, z.to(32*i))
+		VMOVDQU64(y, z.to(32*i+16))
 	}
+}
+
+// plusMinus is the float16 at the front and its negative, in all lanes. One that is
+// finite has no NaN, and to F16 it stays as it is.
+func (z *zkernel) plusMinus() (up, down VecVirtual) {
+	if z.sign != same {
+		return z.zfew(0, 1)[0], z.zfew(0, -1)[0]
+	}
+	up, down = ZMM(), ZMM()
+	if z.narrow {
+		VPBROADCASTW(z.from(0), up)
+	} else {
+		up = z.zfew(0, 1)[0]
+	}
+	if z.float32() {
+		VPXORD(z.tops, up, down)
+	} else {
+		VPXORD_BCST(dwords(0x80008000), up, down)
+	}
+	return up, down
 }
 
 func zq2(z *zkernel) {
