@@ -26478,9 +26478,98 @@ done:
 
 little:
 	MOVL         (BX), R9
+	CMPL         R9, $0x80000000
+	JEQ          exact
 	ANDL         $0x7fffffff, R9
 	CMPL         R9, $0x2b800000
-	JCS          exact
+	JCC          beside
+	VBROADCASTSS (DX), Y5
+	VBROADCASTSS (BX), Y6
+	VPBLENDD     $0xaa, Y6, Y5, Y5
+	VANDPS       k6<>+0(SB), Y5, Y6
+	VXORPS       Y6, Y5, Y5
+	VPADDD       k7<>+0(SB), Y6, Y7
+	VPADDD       k8<>+0(SB), Y6, Y6
+	VSUBPS       k7<>+0(SB), Y7, Y7
+	VMINPS       Y7, Y6, Y6
+	VORPS        Y6, Y5, Y5
+	VMOVSHDUP    Y5, Y6
+	VMOVSLDUP    Y5, Y5
+	VMOVDQU      k138<>+0(SB), Y7
+	VMULPS       Y7, Y5, Y5
+	VMOVDQU      k8<>+0(SB), Y8
+
+slowly:
+	VBROADCASTI128 (CX), Y9
+	VPSHUFB        k171<>+0(SB), Y9, Y9
+	VPSLLW         $0x04, Y9, Y10
+	VPOR           Y10, Y9, Y9
+	VPAND          Y0, Y9, Y9
+	VPSHUFB        Y9, Y4, Y10
+	VPSHUFB        Y9, Y3, Y11
+	VPSHUFB        Y9, Y2, Y12
+	VPSHUFB        Y9, Y1, Y9
+	VPUNPCKLBW     Y11, Y10, Y13
+	VPUNPCKLBW     Y9, Y12, Y14
+	VPUNPCKLWD     Y14, Y13, Y15
+	VPUNPCKHWD     Y14, Y13, Y13
+	VPUNPCKHBW     Y11, Y10, Y10
+	VPUNPCKHBW     Y9, Y12, Y9
+	VPUNPCKLWD     Y9, Y10, Y11
+	VPUNPCKHWD     Y9, Y10, Y9
+	VMULPS         Y5, Y15, Y10
+	VPANDN         Y8, Y10, Y12
+	VPSIGND        Y10, Y12, Y12
+	VFMADD213PS    Y12, Y5, Y15
+	VSUBPS         Y12, Y15, Y15
+	VFMADD213PS    Y6, Y8, Y15
+	VPSIGND        Y15, Y8, Y10
+	VFMADD231PS    Y7, Y15, Y10
+	VPMAXUD        Y15, Y10, Y15
+	VPAND          k10<>+0(SB), Y15, Y15
+	VMOVUPS        Y15, (AX)
+	VMULPS         Y5, Y13, Y10
+	VPANDN         Y8, Y10, Y12
+	VPSIGND        Y10, Y12, Y12
+	VFMADD213PS    Y12, Y5, Y13
+	VSUBPS         Y12, Y13, Y13
+	VFMADD213PS    Y6, Y8, Y13
+	VPSIGND        Y13, Y8, Y10
+	VFMADD231PS    Y7, Y13, Y10
+	VPMAXUD        Y13, Y10, Y13
+	VPAND          k10<>+0(SB), Y13, Y13
+	VMOVUPS        Y13, 32(AX)
+	VMULPS         Y5, Y11, Y10
+	VPANDN         Y8, Y10, Y12
+	VPSIGND        Y10, Y12, Y12
+	VFMADD213PS    Y12, Y5, Y11
+	VSUBPS         Y12, Y11, Y11
+	VFMADD213PS    Y6, Y8, Y11
+	VPSIGND        Y11, Y8, Y10
+	VFMADD231PS    Y7, Y11, Y10
+	VPMAXUD        Y11, Y10, Y11
+	VPAND          k10<>+0(SB), Y11, Y11
+	VMOVUPS        Y11, 64(AX)
+	VMULPS         Y5, Y9, Y10
+	VPANDN         Y8, Y10, Y11
+	VPSIGND        Y10, Y11, Y11
+	VFMADD213PS    Y11, Y5, Y9
+	VSUBPS         Y11, Y9, Y9
+	VFMADD213PS    Y6, Y8, Y9
+	VPSIGND        Y9, Y8, Y10
+	VFMADD231PS    Y7, Y9, Y10
+	VPMAXUD        Y9, Y10, Y9
+	VPAND          k10<>+0(SB), Y9, Y9
+	VMOVUPS        Y9, 96(AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	ADDQ           $0x00000080, AX
+	DECQ           DI
+	JNZ            slowly
+	JMP            done
+
+beside:
 	VBROADCASTSS (DX), Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
 	VBLENDVPS    Y6, k36<>+0(SB), Y5, Y5
@@ -26747,9 +26836,67 @@ chunk:
 
 little:
 	MOVL         (BX), R9
+	CMPL         R9, $0x80000000
+	JEQ          exact
 	ANDL         $0x7fffffff, R9
 	CMPL         R9, $0x2b800000
-	JCS          exact
+	JCC          beside
+	VBROADCASTSS (DX), Y1
+	VBROADCASTSS (BX), Y2
+	VPBLENDD     $0xaa, Y2, Y1, Y1
+	VANDPS       k6<>+0(SB), Y1, Y2
+	VXORPS       Y2, Y1, Y1
+	VPADDD       k7<>+0(SB), Y2, Y3
+	VPADDD       k8<>+0(SB), Y2, Y2
+	VSUBPS       k7<>+0(SB), Y3, Y3
+	VMINPS       Y3, Y2, Y2
+	VORPS        Y2, Y1, Y1
+	VMOVSHDUP    Y1, Y2
+	VMOVSLDUP    Y1, Y1
+	VMOVDQU      k138<>+0(SB), Y3
+	VMULPS       Y3, Y1, Y1
+	VMOVDQU      k8<>+0(SB), Y4
+	VMOVDQU      64(SP), Y5
+	VMOVDQU      96(SP), Y6
+	VMULPS       Y1, Y5, Y7
+	VPANDN       Y4, Y7, Y8
+	VPSIGND      Y7, Y8, Y8
+	VFMADD213PS  Y8, Y1, Y5
+	VSUBPS       Y8, Y5, Y5
+	VFMADD213PS  Y2, Y4, Y5
+	VPSIGND      Y5, Y4, Y7
+	VFMADD231PS  Y3, Y5, Y7
+	VPMAXUD      Y5, Y7, Y5
+	VPAND        k10<>+0(SB), Y5, Y5
+	VMULPS       Y1, Y6, Y7
+	VPANDN       Y4, Y7, Y8
+	VPSIGND      Y7, Y8, Y8
+	VFMADD213PS  Y8, Y1, Y6
+	VSUBPS       Y8, Y6, Y6
+	VFMADD213PS  Y2, Y4, Y6
+	VPSIGND      Y6, Y4, Y1
+	VFMADD231PS  Y3, Y6, Y1
+	VPMAXUD      Y6, Y1, Y6
+	VPAND        k10<>+0(SB), Y6, Y6
+	VPSHUFB      k168<>+0(SB), Y5, Y5
+	VPSHUFB      k168<>+0(SB), Y6, Y6
+	VPUNPCKLDQ   Y6, Y5, Y1
+	VMOVDQU      k169<>+0(SB), Y2
+	VPERMD       Y1, Y2, Y2
+	VMOVDQU      k170<>+0(SB), Y3
+	VPERMD       Y1, Y3, Y1
+	VPUNPCKHDQ   Y6, Y5, Y3
+	VMOVDQU      k169<>+0(SB), Y4
+	VPERMD       Y3, Y4, Y4
+	VMOVDQU      k170<>+0(SB), Y5
+	VPERMD       Y3, Y5, Y3
+	VMOVDQA      Y2, Y2
+	VMOVDQA      Y1, Y1
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y3, Y3
+	JMP          chunk
+
+beside:
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k36<>+0(SB), Y1, Y1
@@ -26945,9 +27092,61 @@ chunk:
 
 little:
 	MOVL         (BX), R9
+	CMPL         R9, $0x80000000
+	JEQ          exact
 	ANDL         $0x7fffffff, R9
 	CMPL         R9, $0x2b800000
-	JCS          exact
+	JCC          beside
+	VBROADCASTSS (DX), Y4
+	VBROADCASTSS (BX), Y5
+	VPBLENDD     $0xaa, Y5, Y4, Y4
+	VANDPS       k6<>+0(SB), Y4, Y5
+	VXORPS       Y5, Y4, Y4
+	VPADDD       k7<>+0(SB), Y5, Y6
+	VPADDD       k8<>+0(SB), Y5, Y5
+	VSUBPS       k7<>+0(SB), Y6, Y6
+	VMINPS       Y6, Y5, Y5
+	VORPS        Y5, Y4, Y4
+	VMOVSHDUP    Y4, Y5
+	VMOVSLDUP    Y4, Y4
+	VMOVDQU      k138<>+0(SB), Y6
+	VMULPS       Y6, Y4, Y4
+	VMOVDQU      k8<>+0(SB), Y7
+	VMOVDQU      (SP), Y8
+	VMOVDQU      32(SP), Y9
+	VMULPS       Y4, Y8, Y10
+	VPANDN       Y7, Y10, Y11
+	VPSIGND      Y10, Y11, Y11
+	VFMADD213PS  Y11, Y4, Y8
+	VSUBPS       Y11, Y8, Y8
+	VFMADD213PS  Y5, Y7, Y8
+	VPSIGND      Y8, Y7, Y10
+	VFMADD231PS  Y6, Y8, Y10
+	VPMAXUD      Y8, Y10, Y8
+	VMULPS       k11<>+0(SB), Y8, Y10
+	VFMSUB132PS  k12<>+0(SB), Y10, Y8
+	VMULPS       Y4, Y9, Y10
+	VPANDN       Y7, Y10, Y11
+	VPSIGND      Y10, Y11, Y11
+	VFMADD213PS  Y11, Y4, Y9
+	VSUBPS       Y11, Y9, Y9
+	VFMADD213PS  Y5, Y7, Y9
+	VPSIGND      Y9, Y7, Y4
+	VFMADD231PS  Y6, Y9, Y4
+	VPMAXUD      Y9, Y4, Y9
+	VMULPS       k11<>+0(SB), Y9, Y4
+	VFMSUB132PS  k12<>+0(SB), Y4, Y9
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y9, Y8, Y8
+	VPAND        k13<>+0(SB), Y8, Y8
+	VPSHUFB      k17<>+0(SB), Y8, Y8
+	VPERMQ       $0x88, Y8, Y4
+	VPERMQ       $0xdd, Y8, Y5
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y5, Y5
+	JMP          chunk
+
+beside:
 	VBROADCASTSS (DX), Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
 	VBLENDVPS    Y5, k36<>+0(SB), Y4, Y4
@@ -27143,9 +27342,61 @@ chunk:
 
 little:
 	MOVL         (BX), R9
+	CMPL         R9, $0x80000000
+	JEQ          exact
 	ANDL         $0x7fffffff, R9
 	CMPL         R9, $0x2b800000
-	JCS          exact
+	JCC          beside
+	VBROADCASTSS (DX), Y4
+	VBROADCASTSS (BX), Y5
+	VPBLENDD     $0xaa, Y5, Y4, Y4
+	VANDPS       k6<>+0(SB), Y4, Y5
+	VXORPS       Y5, Y4, Y4
+	VPADDD       k7<>+0(SB), Y5, Y6
+	VPADDD       k8<>+0(SB), Y5, Y5
+	VSUBPS       k7<>+0(SB), Y6, Y6
+	VMINPS       Y6, Y5, Y5
+	VORPS        Y5, Y4, Y4
+	VMOVSHDUP    Y4, Y5
+	VMOVSLDUP    Y4, Y4
+	VMOVDQU      k138<>+0(SB), Y6
+	VMULPS       Y6, Y4, Y4
+	VMOVDQU      k8<>+0(SB), Y7
+	VMOVDQU      (SP), Y8
+	VMOVDQU      32(SP), Y9
+	VMULPS       Y4, Y8, Y10
+	VPANDN       Y7, Y10, Y11
+	VPSIGND      Y10, Y11, Y11
+	VFMADD213PS  Y11, Y4, Y8
+	VSUBPS       Y11, Y8, Y8
+	VFMADD213PS  Y5, Y7, Y8
+	VPSIGND      Y8, Y7, Y10
+	VFMADD231PS  Y6, Y8, Y10
+	VPMAXUD      Y8, Y10, Y8
+	VMULPS       k11<>+0(SB), Y8, Y10
+	VFMSUB132PS  k12<>+0(SB), Y10, Y8
+	VMULPS       Y4, Y9, Y10
+	VPANDN       Y7, Y10, Y11
+	VPSIGND      Y10, Y11, Y11
+	VFMADD213PS  Y11, Y4, Y9
+	VSUBPS       Y11, Y9, Y9
+	VFMADD213PS  Y5, Y7, Y9
+	VPSIGND      Y9, Y7, Y4
+	VFMADD231PS  Y6, Y9, Y4
+	VPMAXUD      Y9, Y4, Y9
+	VMULPS       k11<>+0(SB), Y9, Y4
+	VFMSUB132PS  k12<>+0(SB), Y4, Y9
+	VPSRLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y9, Y8, Y8
+	VPAND        k13<>+0(SB), Y8, Y8
+	VPSHUFB      k17<>+0(SB), Y8, Y8
+	VPERMQ       $0x88, Y8, Y4
+	VPERMQ       $0xdd, Y8, Y5
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y5, Y5
+	JMP          chunk
+
+beside:
 	VBROADCASTSS (DX), Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
 	VBLENDVPS    Y5, k36<>+0(SB), Y4, Y4
@@ -27322,9 +27573,55 @@ chunk:
 
 little:
 	MOVL         (BX), R9
+	CMPL         R9, $0x80000000
+	JEQ          exact
 	ANDL         $0x7fffffff, R9
 	CMPL         R9, $0x2b800000
-	JCS          exact
+	JCC          beside
+	VBROADCASTSS (DX), Y1
+	VBROADCASTSS (BX), Y2
+	VPBLENDD     $0xaa, Y2, Y1, Y1
+	VANDPS       k6<>+0(SB), Y1, Y2
+	VXORPS       Y2, Y1, Y1
+	VPADDD       k7<>+0(SB), Y2, Y3
+	VPADDD       k8<>+0(SB), Y2, Y2
+	VSUBPS       k7<>+0(SB), Y3, Y3
+	VMINPS       Y3, Y2, Y2
+	VORPS        Y2, Y1, Y1
+	VMOVSHDUP    Y1, Y2
+	VMOVSLDUP    Y1, Y1
+	VMOVDQU      k138<>+0(SB), Y3
+	VMULPS       Y3, Y1, Y1
+	VMOVDQU      k8<>+0(SB), Y3
+	VMOVDQU      64(SP), Y4
+	VMOVDQU      96(SP), Y5
+	VMULPS       Y1, Y4, Y6
+	VPANDN       Y3, Y6, Y7
+	VPSIGND      Y6, Y7, Y7
+	VFMADD213PS  Y7, Y1, Y4
+	VSUBPS       Y7, Y4, Y4
+	VFMADD213PS  Y2, Y3, Y4
+	VANDPS       k0<>+0(SB), Y4, Y4
+	VPAND        k10<>+0(SB), Y4, Y4
+	VMULPS       Y1, Y5, Y6
+	VPANDN       Y3, Y6, Y7
+	VPSIGND      Y6, Y7, Y7
+	VFMADD213PS  Y7, Y1, Y5
+	VSUBPS       Y7, Y5, Y5
+	VFMADD213PS  Y2, Y3, Y5
+	VANDPS       k0<>+0(SB), Y5, Y5
+	VPAND        k10<>+0(SB), Y5, Y5
+	VCVTPS2PH    $0x00, Y4, X4
+	VCVTPS2PH    $0x00, Y5, X1
+	VINSERTI128  $0x01, X1, Y4, Y4
+	VPSHUFB      k17<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y1
+	VPERMQ       $0xdd, Y4, Y2
+	VMOVDQA      Y1, Y1
+	VMOVDQA      Y2, Y2
+	JMP          chunk
+
+beside:
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k36<>+0(SB), Y1, Y1
@@ -27507,9 +27804,55 @@ chunk:
 
 little:
 	MOVL         (BX), R9
+	CMPL         R9, $0x80000000
+	JEQ          exact
 	ANDL         $0x7fffffff, R9
 	CMPL         R9, $0x2b800000
-	JCS          exact
+	JCC          beside
+	VBROADCASTSS (DX), Y1
+	VBROADCASTSS (BX), Y2
+	VPBLENDD     $0xaa, Y2, Y1, Y1
+	VANDPS       k6<>+0(SB), Y1, Y2
+	VXORPS       Y2, Y1, Y1
+	VPADDD       k7<>+0(SB), Y2, Y3
+	VPADDD       k8<>+0(SB), Y2, Y2
+	VSUBPS       k7<>+0(SB), Y3, Y3
+	VMINPS       Y3, Y2, Y2
+	VORPS        Y2, Y1, Y1
+	VMOVSHDUP    Y1, Y2
+	VMOVSLDUP    Y1, Y1
+	VMOVDQU      k138<>+0(SB), Y3
+	VMULPS       Y3, Y1, Y1
+	VMOVDQU      k8<>+0(SB), Y3
+	VMOVDQU      64(SP), Y4
+	VMOVDQU      96(SP), Y5
+	VMULPS       Y1, Y4, Y6
+	VPANDN       Y3, Y6, Y7
+	VPSIGND      Y6, Y7, Y7
+	VFMADD213PS  Y7, Y1, Y4
+	VSUBPS       Y7, Y4, Y4
+	VFMADD213PS  Y2, Y3, Y4
+	VANDPS       k0<>+0(SB), Y4, Y4
+	VPAND        k10<>+0(SB), Y4, Y4
+	VMULPS       Y1, Y5, Y6
+	VPANDN       Y3, Y6, Y7
+	VPSIGND      Y6, Y7, Y7
+	VFMADD213PS  Y7, Y1, Y5
+	VSUBPS       Y7, Y5, Y5
+	VFMADD213PS  Y2, Y3, Y5
+	VANDPS       k0<>+0(SB), Y5, Y5
+	VPAND        k10<>+0(SB), Y5, Y5
+	VCVTPS2PH    $0x00, Y4, X4
+	VCVTPS2PH    $0x00, Y5, X1
+	VINSERTI128  $0x01, X1, Y4, Y4
+	VPSHUFB      k17<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y1
+	VPERMQ       $0xdd, Y4, Y2
+	VMOVDQA      Y1, Y1
+	VMOVDQA      Y2, Y2
+	JMP          chunk
+
+beside:
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k36<>+0(SB), Y1, Y1

@@ -51,7 +51,7 @@ func (b *joinedBook) odd(plain string, write, exactly func(name string, join fun
 		b.faint(write)
 		b.littleShift(write)
 	} else {
-		b.littleAffine(plain)
+		b.littleAffine(plain, write)
 	}
 	b.exact(exactly)
 }
@@ -98,21 +98,57 @@ func (b *joinedBook) littleShift(write func(name string, join func(x VecVirtual)
 	b.lifted = false
 }
 
-// littleAffine is little scales beside a second number that is not small, where 2^-100 is as
-// good as any smaller one.
-func (b *joinedBook) littleAffine(plain string) {
+// littleAffine is little scales. Beside a second number that is not small 2^-100 is as good as
+// any smaller one; else both numbers are lifted. A minus zero is not, as it keeps the sign of
+// products that are zero.
+func (b *joinedBook) littleAffine(plain string, write func(name string, join func(x VecVirtual))) {
 	Label("little")
 	bits, size := GP32(), YMM()
 	MOVL(Mem{Base: b.b}, bits)
+	CMPL(bits, U32(1<<31))
+	JEQ(LabelRef("exact"))
 	and32(bits, 0x7FFFFFFF)
 	CMPL(bits, U32((127-40)<<23))
-	JCS(LabelRef("exact"))
+	JCC(LabelRef("beside"))
+	b.smallAffine(write)
+	Label("beside")
 	b.numbersInto(b.o, b.p)
 	VANDPS(dwords(0x7FFFFFFF), b.p.d, size)
 	VXORPS(size, b.p.d, b.p.d)
 	VPMAXUD(dwords((127-100)<<23), size, size)
 	VORPS(size, b.p.d, b.p.d)
 	JMP(LabelRef(plain))
+}
+
+// smallAffine lifts both numbers. Products under half of the scale are rounded as they are
+// by adding 2, where they are less; the sum is of twice what is left.
+func (b *joinedBook) smallAffine(write func(name string, join func(x VecVirtual))) {
+	both, d, m := YMM(), b.p.d, b.p.m
+	VBROADCASTSS(Mem{Base: b.a}, both)
+	VBROADCASTSS(Mem{Base: b.b}, m)
+	VPBLENDD(Imm(0xAA), m, both, both)
+	shift(both, liftedShift)
+	VMOVSHDUP(both, m)
+	VMOVSLDUP(both, d)
+	half := load(floats(0.5))
+	VMULPS(half, d, d)
+	l := newLifted(d, half)
+	b.lifted = true
+	write("slowly", func(x VecVirtual) {
+		product, two := YMM(), YMM()
+		VMULPS(d, x, product)
+		VPANDN(l.unit, product, two)
+		VPSIGND(product, two, two)
+		VFMADD213PS(two, d, x)
+		VSUBPS(two, x, x)
+		VFMADD213PS(m, l.unit, x)
+		if b.narrow { // of which only the sign is left
+			VANDPS(dwords(1<<31), x, x)
+		} else {
+			l.larger(x, x)
+		}
+	})
+	b.lifted = false
 }
 
 func (b *joinedBook) exact(write func(name string, join func(x VecVirtual))) {
