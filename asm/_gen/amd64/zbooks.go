@@ -122,7 +122,7 @@ func zbookKernel(name string, o op, target, elems int, bytes bool) {
 	k.hold()
 	CMPQ(k.mode, Imm(exactRuns))
 	JE(LabelRef("settle"))
-	if k.name == "Affine" {
+	if k.directs() {
 		k.direct(func() { k.ones("directs", runs, chunks, k.directly) })
 		Label("small")
 	}
@@ -134,12 +134,12 @@ func zbookKernel(name string, o op, target, elems int, bytes bool) {
 	Label("hostile")
 	CMPQ(k.mode, Imm(exactRuns))
 	JE(LabelRef("exact"))
-	if k.name == "Affine" {
+	if k.directs() {
 		JA(LabelRef("direct"))
 	}
 	k.table(t, 0, k.small)
 	JMP(LabelRef("chunk"))
-	if k.name == "Affine" {
+	if k.directs() {
 		Label("direct")
 		k.table(t, 0, k.directly)
 		JMP(LabelRef("chunk"))

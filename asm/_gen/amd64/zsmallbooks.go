@@ -100,12 +100,12 @@ func (k *zbook) prepareShift() {
 	keep(size, k.held.size)
 	keep(scale, k.held.scale)
 	keep(z, k.held.second)
-	k.differences(z, zx, amount)
+	k.differences("alike", z, zx, amount)
 }
 
 // differences is what zero less a second number comes to, for groups where one of
-// those is not plain.
-func (k *zbook) differences(z, zx, amount VecVirtual) {
+// those is not plain; any other group goes on at the label.
+func (k *zbook) differences(alike string, z, zx, amount VecVirtual) {
 	some, odd, zeros, none := K(), K(), GP32(), GP32()
 	VPTESTMD(zx, zx, some)
 	VPSUBD(k.tests[1].least, zx, zx)
@@ -117,7 +117,7 @@ func (k *zbook) differences(z, zx, amount VecVirtual) {
 	KMOVW(zeros, k.zeros)
 	KNOTW(k.zeros, k.some)
 	KORTESTW(odd, odd)
-	JZ(LabelRef("alike"))
+	JZ(LabelRef(alike))
 	x, difference := k.settledScale(), ZMM()
 	VPXORD(difference, difference, difference)
 	VSUBPS(z, difference, difference)
@@ -129,7 +129,7 @@ func (k *zbook) differences(z, zx, amount VecVirtual) {
 	VINSERTI64X4(Imm(1), a[1].AsY(), a[0], a[0])
 	VPADDD(amount, a[0], a[0])
 	keep(a[0], k.held.half)
-	Label("alike")
+	Label(alike)
 }
 
 func (k *zbook) smallShift(x VecVirtual, run int) {
