@@ -101,7 +101,14 @@ func bookKernel(high bool, o op, t int, elems int) {
 					two.write(k)
 				}
 				if o.name == "Scale" {
-					k.littleRuns(o, p, func(join func(x VecVirtual)) { write("slowly", join) })
+					k.littleRuns(o, p, func(join func(x VecVirtual)) {
+						if few { // but more chunks than one are worth a table
+							CMPQ(k.chunks, Imm(1))
+							JEQ(LabelRef("slowly"))
+							exactly("exactly", join)
+						}
+						write("slowly", join)
+					})
 				} else {
 					joined.odd(plain, write, exactly)
 				}

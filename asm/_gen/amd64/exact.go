@@ -12,7 +12,7 @@ import (
 //
 // A scale from 2^-80 on, or zero, is plain: differences of 2^-46 and more it multiplies
 // to normal numbers, and sums that cancel are normal, since products are. A shift below
-// 2^-46 is faint: it changes none of the book's numbers but zero.
+// 2^-46 is faint: it changes none of the book's numbers but zero, so that only those are shifted.
 const (
 	plainScale = (127 - 80) << 23
 	faintBook  = (127 - 46) << 23
@@ -58,15 +58,15 @@ func (b *joinedBook) odd(plain string, write, exactly func(name string, join fun
 
 func (b *joinedBook) faint(write func(name string, join func(x VecVirtual))) {
 	Label("faint")
-	b.numbersInto(b.o, b.p)
+	VBROADCASTSS(Mem{Base: b.a}, b.p.d)
+	turned(b.p.d)
+	VBROADCASTSS(Mem{Base: b.b}, b.p.m) // which is no NaN
 	ofZero, zero := b.ofZero(b.p), YMM()
-	VANDPS(dwords(0x80000000), b.p.m, b.p.m)
-	VORPS(dwords(faintBook), b.p.m, b.p.m)
 	VXORPS(zero, zero, zero)
 	write("faintly", func(x VecVirtual) {
 		other := YMM()
 		VCMPPS(Imm(0), zero, x, other)
-		b.o.join(b.p, x)
+		VMULPS(b.p.d, x, x)
 		VBLENDVPS(other, ofZero, x, x)
 	})
 }
