@@ -17,6 +17,7 @@ import warnings
 
 import bitsandbytes
 import bitsandbytes.functional as F
+import bitsandbytes.nn.modules
 import torch
 import transformers as T
 from safetensors.torch import load_file, save_file
@@ -24,6 +25,8 @@ from safetensors.torch import load_file, save_file
 warnings.filterwarnings("ignore")
 T.logging.set_verbosity_error()
 T.utils.logging.disable_progress_bar()
+# Where it finds AVX512_BF16 it packs weights anew, which the shapes here do not allow.
+bitsandbytes.nn.modules.has_avx512bf16 = lambda: False
 torch.set_num_threads(1)  # with more, torch adds in an order of their number
 AMN = sys.argv[1]
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 1

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 import transformers as T
 import written
+from bnb import minus_zeros
 from cases import differences
 from fp4 import u8
 from fp8 import fp8, naive
@@ -173,7 +174,10 @@ def bnb(kind, nested):
         quantization = T.BitsAndBytesConfig(**options)
         model = T.AutoModelForCausalLM.from_pretrained(plain, dtype=torch.bfloat16, quantization_config=quantization, device_map="cpu")
         model.save_pretrained(folder)
-        return T.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16, device_map="cpu").dequantize().state_dict()
+        model = T.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16, device_map="cpu")
+        codes = {k: v.data for k, v in model.state_dict().items() if v.dtype == torch.uint8 and k.endswith(".weight")}
+        state = model.dequantize().state_dict()
+        return state | {k: minus_zeros(state[k], q) for k, q in codes.items() if kind == "fp4"}
     build.__doc__ = f"folder: bitsandbytes {kind}" + (", nested" if nested else "")
     return build
 
