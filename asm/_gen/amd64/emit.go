@@ -390,3 +390,14 @@ func (k *kernel) prefetch(elems int) {
 		PREFETCHT0(Mem{Base: k.dst, Disp: 1024 + at})
 	}
 }
+
+// ifBelow leaves where the number at m is above zero and at most as many bits
+// as that.
+func ifBelow(m Mem, most Op, label string) {
+	bits := GP32()
+	MOVL(m, bits)
+	and32(bits, 0x7FFFFFFF)
+	DECL(bits) // zero makes no stalls
+	CMPL(bits, most)
+	JCS(LabelRef(label))
+}

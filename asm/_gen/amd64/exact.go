@@ -30,17 +30,9 @@ type joinedBook struct {
 func (b *joinedBook) ifOdd() {
 	TESTL(b.most, b.most)
 	JEQ(LabelRef("exact"))
-	leave := func(from Register, most uint32, label string) {
-		bits := GP32()
-		MOVL(Mem{Base: from}, bits)
-		and32(bits, 0x7FFFFFFF)
-		DECL(bits)
-		CMPL(bits, U32(most-1))
-		JCS(LabelRef(label))
-	}
-	leave(b.a, plainScale, "little")
+	ifBelow(Mem{Base: b.a}, U32(plainScale-1), "little")
 	if b.o.name == "Shift" {
-		leave(b.b, faintBook, "faint")
+		ifBelow(Mem{Base: b.b}, U32(faintBook-1), "faint")
 	}
 }
 

@@ -12,24 +12,14 @@ import (
 const faintMost = (127 - 26) << 23
 
 func (b *byteLoops) ifFaint() {
-	bits := GP32()
-	MOVL(Mem{Base: b.b}, bits)
-	and32(bits, 0x7FFFFFFF)
-	DECL(bits)
-	CMPL(bits, U32(faintMost-1))
-	JCS(LabelRef("faint"))
+	ifBelow(Mem{Base: b.b}, U32(faintMost-1), "faint")
 }
 
 // faint is the loop of runs that have such a shift. Where the scale is little too, one
 // that is large enough not to be subnormal serves in its place: zero comes to zero.
 func (b *byteLoops) faint() {
 	Label("faint")
-	bits := GP32()
-	MOVL(Mem{Base: b.a}, bits)
-	and32(bits, 0x7FFFFFFF)
-	DECL(bits)
-	CMPL(bits, U32(littleMost-1))
-	JCS(LabelRef("faintLittle"))
+	ifBelow(Mem{Base: b.a}, U32(littleMost-1), "faintLittle")
 	b.numbersInto(b.first, b.p)
 	// What zero times the scale is, and which bits of that are others.
 	zero, ofZero := YMM(), b.ofZero(b.p)

@@ -59,12 +59,7 @@ func signedProduct(d VecVirtual, v ...float32) VecVirtual {
 // halvesOdd jumps if one of two float16 is not finite, or if the second is minus
 // zero, to which a sum of zeros would come.
 func halvesOdd(m Mem, label string) {
-	r := GP32()
-	MOVL(m, r)
-	and32(r, 0x7FFF7FFF)
-	ADDL(U32(0x04000400), r)
-	TESTL(U32(0x80008000), r)
-	JNZ(LabelRef(label))
+	halvesSpecial(m, label)
 	CMPW(m.Offset(2), U16(0x8000))
 	JEQ(LabelRef(label))
 }

@@ -25,12 +25,8 @@ func q8(k *kernel) {
 
 // q8K leaves for "little" where the scale is subnormal: a float16 never is.
 func q8K(k *kernel) {
-	bits, d := GP32(), YMM()
-	MOVL(k.from(0), bits)
-	and32(bits, 0x7FFFFFFF)
-	DECL(bits)
-	CMPL(bits, U32(wholeMost-1))
-	JCS(LabelRef("little"))
+	d := YMM()
+	ifBelow(k.from(0), U32(wholeMost-1), "little")
 	VBROADCASTSS(k.from(0), d)
 	turned(d)
 	Label("plain")

@@ -10,17 +10,6 @@ import (
 // most as many bits as that.
 func (z *zruns) ifSmall(most Op) { ifBelow(Mem{Base: z.a}, most, "small") }
 
-// ifBelow leaves where the number at m is above zero and at most as many bits
-// as that.
-func ifBelow(m Mem, most Op, label string) {
-	bits := GP32()
-	MOVL(m, bits)
-	and32(bits, 0x7FFFFFFF)
-	DECL(bits) // zero makes no stalls
-	CMPL(bits, most)
-	JCS(LabelRef(label))
-}
-
 // sane is littleMost less one where the factor at m is neither very small nor
 // very large, infinite or NaN, and zero where it is.
 func sane(m Mem) Register {
